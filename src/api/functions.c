@@ -1,0 +1,66 @@
+/* functions.c - the rows of the .def files as tables. */
+#include "api/functions.h"
+
+/* A row's handle, size or owner column as a struct gt_ref; `argc` fills what a column leaves open. */
+#define REF_IN(n)      GT_IN, n, argc
+#define REF_OUT(n)     GT_OUT, n, argc
+#define REF_BYTES(n)   GT_IN, n, argc
+#define REF_INS(n, c)  GT_INS, n, c
+#define REF_OUTS(n, c) GT_OUTS, n, c
+#define REF_RET        GT_RET, argc, argc
+#define REF_ASK        GT_ASK, argc, argc
+#define REF_NONE       GT_NONE, argc, argc
+#define REF(fn, column)         REF_(fn, REF_##column)
+#define REF_(fn, ...)           REF__(fn, __VA_ARGS__)
+#define REF__(fn, how, n, c)    { .from = how, .arg = fn##__##n, .count = fn##__##c }
+
+#define RESULT_STATUS(type) GT_RESULT_STATUS
+#define RESULT_HANDLE(type) GT_RESULT_HANDLE
+#define RESULT_NOTHING      GT_RESULT_NOTHING
+
+#define COLUMNS(fn, effect_, kind_, handle_, size_, owner_)                                  \
+	.api = ROW_API, .effect = GT_##effect_, .kind = GT_##kind_, .argc = fn##__argc,      \
+	.handle = REF(fn, handle_), .size = REF(fn, size_), .owner = REF(fn, owner_)
+
+const struct gt_function gt_functions[GT_FN_COUNT] = {
+#define FN(fn, ret, args, ...) [GT_FN_##fn] = { .result = RESULT_##ret, COLUMNS(fn, __VA_ARGS__) },
+#define ALSO(fn, ...) [GT_FN_##fn##__also] = { .also = true, COLUMNS(fn, __VA_ARGS__) },
+#include "api/apis.def"
+#undef FN
+#undef ALSO
+};
+
+const char *const gt_function_names[GT_FN_COUNT] = {
+	[GT_FN_NONE] = "(unknown)",
+#define FN(fn, ...) [GT_FN_##fn] = #fn,
+#define ALSO(fn, ...) [GT_FN_##fn##__also] = #fn,
+#include "api/apis.def"
+#undef FN
+#undef ALSO
+};
+
+const struct gt_kind_info gt_kinds[GT_KIND_COUNT] = {
+#define KIND(id, name_, plural_, family_, memory_, habits_, cl, ze, cu)                       \
+	[GT_##id] = { .name = name_, .plural = plural_, .family = GT_##family_,               \
+		      .memory = GT_MEMORY_##memory_, .habits = habits_,                       \
+		      .type = { [GT_OPENCL] = cl, [GT_LEVELZERO] = ze, [GT_CUDA] = cu } },
+#include "api/kinds.def"
+#undef KIND
+};
+
+const char *const gt_api_keys[GT_API_COUNT] = {
+#define API(id, key, name) [GT_##id] = key,
+#include "api/apis.def"
+#undef API
+};
+
+const char *const gt_api_names[GT_API_COUNT] = {
+#define API(id, key, name) [GT_##id] = name,
+#include "api/apis.def"
+#undef API
+};
+
+const char *const gt_effect_names[GT_EFFECT_COUNT] = {
+	[GT_CREATE] = "create",   [GT_DESTROY] = "destroy", [GT_RETAIN] = "retain",
+	[GT_RELEASE] = "release", [GT_APPEND] = "append",
+};

@@ -1,0 +1,109 @@
+/*
+ * functions.h - every tracked API function, described once.
+ *
+ * A row of a .def file:
+ *
+ *   FN(name, result, (arguments), effect, kind, handle, size, owner)
+ *   ALSO(name, effect, kind, handle, size, owner)     a second effect of the function above it
+ *
+ *   result   STATUS(type): an error code, 0 is success; HANDLE(type): NULL is failure; NOTHING
+ *   effect   CREATE, DESTROY, RETAIN, RELEASE (one reference), APPEND (changes no life)
+ *   handle   IN(arg), OUT(arg): *arg after the call, RET: the result itself,
+ *            INS(arg, count): an array handed in, OUTS(arg, count): an array filled in, with the
+ *            pointer through which the call gives the number
+ *   size     BYTES(arg), ASK: the driver knows it, NONE
+ *   owner    IN(arg): the object that this one belongs to or the call is made on; INS(arg, count):
+ *            the first of an array; NONE
+ *
+ * A misspelt argument, effect or kind does not compile.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/fold.h"
+
+enum gt_api {
+#define API(id, key, name) GT_##id,
+#include "api/apis.def"
+#undef API
+	GT_API_COUNT
+};
+
+enum gt_effect { GT_CREATE, GT_DESTROY, GT_RETAIN, GT_RELEASE, GT_APPEND, GT_EFFECT_COUNT };
+enum gt_result { GT_RESULT_STATUS, GT_RESULT_HANDLE, GT_RESULT_NOTHING };
+enum gt_memory { GT_MEMORY_NO, GT_MEMORY_VIEW, GT_MEMORY_DEVICE, GT_MEMORY_SHARED, GT_MEMORY_HOST };
+enum gt_habit { GT_BORROWED = 1 };
+enum gt_from { GT_NONE, GT_IN, GT_OUT, GT_RET, GT_INS, GT_OUTS, GT_ASK };
+
+enum gt_kind {
+#define KIND(id, ...) GT_##id,
+#include "api/kinds.def"
+#undef KIND
+	GT_KIND_COUNT
+};
+
+/* Where one value of a call is found: how to reach it, its argument, and the argument that counts it. */
+struct gt_ref {
+	uint8_t from, arg, count;
+};
+
+struct gt_function {
+	uint8_t api, effect, kind, argc;
+	uint8_t result;
+	bool also;             /* one more effect of the call that the row before describes */
+	struct gt_ref handle, size, owner;
+};
+
+struct gt_kind_info {
+	const char *name, *plural;
+	uint8_t family, memory, habits;
+	const char *type[GT_API_COUNT];
+};
+
+/* Argument numbers, so that rows can name arguments: clCreateBuffer__size == 2. */
+#define FN(fn, ret, args, ...) enum { INDEXES(fn, UNWRAP args), fn##__argc };
+#define ALSO(...)
+#include "api/apis.def"
+#undef FN
+#undef ALSO
+
+/* Row 0 is no function, so that 0 can mean "none" wherever a row is named. */
+enum gt_function_id {
+	GT_FN_NONE,
+#define FN(fn, ...) GT_FN_##fn,
+#define ALSO(fn, ...) GT_FN_##fn##__also,
+#include "api/apis.def"
+#undef FN
+#undef ALSO
+	GT_FN_COUNT
+};
+
+enum { GT_ARGS_MAX = 16 };
+
+extern const struct gt_function gt_functions[GT_FN_COUNT];
+extern const char *const gt_function_names[GT_FN_COUNT];
+extern const struct gt_kind_info gt_kinds[GT_KIND_COUNT];
+extern const char *const gt_api_keys[GT_API_COUNT];  /* "opencl": in files and options */
+extern const char *const gt_api_names[GT_API_COUNT]; /* "OpenCL": for people */
+extern const char *const gt_effect_names[GT_EFFECT_COUNT];
+
+/* True when a successful call of this row takes a reference or the whole resource away. */
+static inline bool gt_function_ends(const struct gt_function *fn)
+{
+	return fn->effect == GT_DESTROY || fn->effect == GT_RELEASE;
+}
+
+/* True when resources of this kind are counted in bytes of their own. */
+static inline bool gt_kind_has_bytes(enum gt_kind kind)
+{
+	return gt_kinds[kind].memory >= GT_MEMORY_DEVICE;
+}
+
+/* True when those bytes are the device's: host memory stays out of device totals. */
+static inline bool gt_kind_on_device(enum gt_kind kind)
+{
+	return gt_kinds[kind].memory == GT_MEMORY_DEVICE || gt_kinds[kind].memory == GT_MEMORY_SHARED;
+}

@@ -1,0 +1,150 @@
+/* bytes.h - exact bytes: little-endian words, variable-length integers, bounded reading. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The longest variable-length integer: 64 bits in groups of seven. */
+enum { GT_VARINT_MAX = 10 };
+
+static inline void gt_put_u16le(uint8_t *at, uint16_t v)
+{
+	at[0] = (uint8_t)v;
+	at[1] = (uint8_t)(v >> 8);
+}
+
+static inline void gt_put_u32le(uint8_t *at, uint32_t v)
+{
+	gt_put_u16le(at, (uint16_t)v);
+	gt_put_u16le(at + 2, (uint16_t)(v >> 16));
+}
+
+static inline void gt_put_u64le(uint8_t *at, uint64_t v)
+{
+	gt_put_u32le(at, (uint32_t)v);
+	gt_put_u32le(at + 4, (uint32_t)(v >> 32));
+}
+
+static inline uint16_t gt_get_u16le(const uint8_t *at)
+{
+	return (uint16_t)(at[0] | at[1] << 8);
+}
+
+static inline uint32_t gt_get_u32le(const uint8_t *at)
+{
+	return gt_get_u16le(at) | (uint32_t)gt_get_u16le(at + 2) << 16;
+}
+
+static inline uint64_t gt_get_u64le(const uint8_t *at)
+{
+	return gt_get_u32le(at) | (uint64_t)gt_get_u32le(at + 4) << 32;
+}
+
+/* Seven bits a byte, low bits first, the top bit says that more follow: 300 -> AC 02. */
+static inline uint8_t *gt_put_varint(uint8_t *at, uint64_t v)
+{
+	while (v >= 0x80) {
+		*at++ = (uint8_t)(v | 0x80);
+		v >>= 7;
+	}
+	*at++ = (uint8_t)v;
+	return at;
+}
+
+/* Signed values near zero become small unsigned ones: 0, -1, 1, -2 -> 0, 1, 2, 3. */
+static inline uint64_t gt_zigzag(int64_t v)
+{
+	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
+}
+
+static inline int64_t gt_unzigzag(uint64_t v)
+{
+	return (int64_t)(v >> 1 ^ (0 - (v & 1)));
+}
+
+/* Wrap-around difference of two 64-bit words; gt_advance(from, gt_delta(from, to)) == to. */
+static inline uint64_t gt_delta(uint64_t from, uint64_t to)
+{
+	return gt_zigzag((int64_t)(to - from));
+}
+
+static inline uint64_t gt_advance(uint64_t from, uint64_t delta)
+{
+	return from + (uint64_t)gt_unzigzag(delta);
+}
+
+/* Bytes from elsewhere, read front to back; once `bad`, every read gives 0 and nothing moves. */
+struct gt_bytes {
+	const uint8_t *at, *end;
+	bool bad;
+};
+
+static inline size_t gt_bytes_left(const struct gt_bytes *b)
+{
+	return (size_t)(b->end - b->at);
+}
+
+static inline uint64_t gt_get_varint(struct gt_bytes *b)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0; shift < 64 && b->at < b->end; shift += 7) {
+		uint8_t byte = *b->at++;
+
+		if (shift == 63 && byte > 1)
+			break;
+		v |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return v;
+	}
+	b->bad = true;
+	b->at = b->end;
+	return 0;
+}
+
+/* A length and that many bytes, borrowed; NULL when they are not all there. */
+static inline const uint8_t *gt_get_blob(struct gt_bytes *b, size_t *size)
+{
+	uint64_t n = gt_get_varint(b);
+	const uint8_t *from = b->at;
+
+	*size = 0;
+	if (b->bad || n > gt_bytes_left(b)) {
+		b->bad = true;
+		return NULL;
+	}
+	b->at += n;
+	*size = (size_t)n;
+	return from;
+}
+
+/* Scatters a 64-bit key over all bits (a finaliser in the manner of splitmix64). */
+static inline uint64_t gt_mix64(uint64_t x)
+{
+	x ^= x >> 30;
+	x *= 0xbf58476d1ce4e5b9u;
+	x ^= x >> 27;
+	x *= 0x94d049bb133111ebu;
+	return x ^ x >> 31;
+}
+
+/* Hash of whole bytes, eight at a time: cheap enough for every block the recorder closes. */
+static inline uint64_t gt_hash_bytes(const void *data, size_t size)
+{
+	const uint8_t *at = data;
+	uint64_t h = gt_mix64(size + 1), word;
+
+	for (; size >= 8; size -= 8, at += 8) {
+		memcpy(&word, at, 8);
+		h = (h ^ word) * 0x9e3779b97f4a7c15u;
+		h ^= h >> 29;
+	}
+	if (size) {
+		word = 0;
+		memcpy(&word, at, size);
+		h = (h ^ word) * 0x9e3779b97f4a7c15u;
+	}
+	return gt_mix64(h);
+}

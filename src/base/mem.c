@@ -1,0 +1,36 @@
+/* mem.c - memory of the tool; out of memory ends it with one line. */
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *check(void *memory)
+{
+	if (!memory) {
+		fputs("gputrack: out of memory; close other programs or use a smaller recording\n",
+		      stderr);
+		exit(1);
+	}
+	return memory;
+}
+
+void *gt_alloc(size_t size)
+{
+	return check(calloc(1, size ? size : 1));
+}
+
+void *gt_realloc(void *old, size_t size)
+{
+	return check(realloc(old, size ? size : 1));
+}
+
+char *gt_strdup(const char *text)
+{
+	return check(strdup(text));
+}
+
+char *gt_strndup(const char *text, size_t size)
+{
+	return check(strndup(text, size));
+}

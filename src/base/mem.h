@@ -1,0 +1,21 @@
+/* mem.h - memory of the tool. Out of memory ends it; never used in the traced process. */
+#pragma once
+
+#include <stddef.h>
+
+void *gt_alloc(size_t size);                      /* zeroed */
+void *gt_realloc(void *old, size_t size);
+char *gt_strdup(const char *text);
+char *gt_strndup(const char *text, size_t size);
+
+/*
+ * Growing arrays. GT_GROW makes room for one more element of an array described
+ * by pointer, used count and capacity; the caller then writes array[used++].
+ */
+#define GT_GROW(array, used, capacity)                                                    \
+	do {                                                                              \
+		if ((used) == (capacity)) {                                               \
+			(capacity) = (capacity) ? (capacity) * 2 : 16;                    \
+			(array) = gt_realloc((array), (size_t)(capacity) * sizeof *(array)); \
+		}                                                                         \
+	} while (0)

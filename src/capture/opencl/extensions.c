@@ -1,0 +1,75 @@
+/* extensions.c - functions that programs reach by extension pointer: one wrapper per opencl_ext.def row. */
+#include "capture/opencl/opencl.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum extension {
+#define FN(fn, ...) EXT_##fn,
+#define ALSO(...)
+#include "api/opencl_ext.def"
+#undef FN
+#undef ALSO
+	EXT_COUNT
+};
+
+/* The drivers' own functions, by platform; the last row is for those asked for without one. */
+static _Atomic(void *) drivers[GT_CL_PLATFORMS_MAX + 1][EXT_COUNT];
+
+/* What the call is made on decides whose function it is: the row's owner says which argument. */
+static enum gt_kind owner_kind(const struct gt_function *fn)
+{
+	if (fn->handle.from == GT_IN && fn->handle.arg == fn->owner.arg)
+		return (enum gt_kind)fn->kind;
+	return fn->kind == GT_EVENT || fn->owner.from == GT_INS ? GT_QUEUE : GT_CONTEXT;
+}
+
+/* The function below us, by the platform of the object that the call is made on. */
+static void *below(enum extension extension, enum gt_function_id row, const uint64_t *argv)
+{
+	const struct gt_call call = { .function = row, .argv = argv };
+	int platform = gt_cl_platform_of(owner_kind(&gt_functions[row]), gt_call_owner(&call, row));
+	void *function = NULL;
+
+	if (platform >= 0)
+		function = atomic_load(&drivers[platform][extension]);
+	return function ? function : atomic_load(&drivers[GT_CL_PLATFORMS_MAX][extension]);
+}
+
+#define TYPE_STATUS(type) type
+#define TYPE_HANDLE(type) type
+#define FN(fn, ret, args, ...) FN_(fn, ret, UNWRAP args)
+#define FN_(...) FN__(__VA_ARGS__)
+#define FN__(fn, ret, ...)                                                                    \
+	typedef TYPE_##ret(CL_API_CALL *fn##_type)(PARAMS(__VA_ARGS__));                      \
+	GT_CL_WRAP(ret, fn, ((fn##_type)below(EXT_##fn, GT_FN_##fn, argv)), __VA_ARGS__)
+#define ALSO(...)
+#include "api/opencl_ext.def"
+#undef FN
+#undef ALSO
+
+static const struct {
+	const char *name;
+	void *wrapper;
+} wrappers[EXT_COUNT] = {
+#define FN(fn, ...) [EXT_##fn] = { #fn, (void *)wrap_##fn },
+#define ALSO(...)
+#include "api/opencl_ext.def"
+#undef FN
+#undef ALSO
+};
+
+void *gt_cl_extension_function(cl_platform_id platform, const char *name, void *function)
+{
+	int index = gt_cl_platform_index(platform);
+
+	for (int i = 0; name && function && i < EXT_COUNT; i++)
+		if (!strcmp(wrappers[i].name, name)) {
+			atomic_store(&drivers[index >= 0 ? index : GT_CL_PLATFORMS_MAX][i], function);
+			/* so that a call on an object that tells nothing still finds a function */
+			if (!atomic_load(&drivers[GT_CL_PLATFORMS_MAX][i]))
+				atomic_store(&drivers[GT_CL_PLATFORMS_MAX][i], function);
+			return wrappers[i].wrapper;
+		}
+	return function;
+}

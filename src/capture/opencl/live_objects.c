@@ -1,0 +1,185 @@
+/* live_objects.c - the extension cl_altera_live_object_tracking, for any platform. */
+#include "capture/opencl/opencl.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "gputrack/live_objects.h"
+#include "guest/depot.h"
+#include "guest/symbols.h"
+
+/* Since when each platform's objects are wanted; 0: not at all. */
+static _Atomic uint64_t since[GT_CL_PLATFORMS_MAX];
+static _Atomic bool from_start;
+
+void gt_cl_live_start(void)
+{
+	if (secure_getenv("ACL_TRACK_LEAKS")) {
+		atomic_store(&from_start, true);
+		gt_tracker_start();
+	}
+}
+
+static void CL_API_CALL track(cl_platform_id platform)
+{
+	int index = gt_cl_platform_index(platform);
+	uint64_t never = 0;
+
+	if (index < 0)
+		return;
+	gt_tracker_start();
+	atomic_compare_exchange_strong(&since[index], &never, gt_now_ns());
+}
+
+struct wish {
+	uint16_t place;
+	uint64_t since_ns;
+	bool with_memory; /* bare addresses too, not API objects alone */
+};
+
+static const char *type_of(const struct gt_entry *entry)
+{
+	return gt_kinds[gt_entry_kind(entry)].type[GT_OPENCL];
+}
+
+static bool wanted(void *context, const struct gt_entry *entry)
+{
+	const struct wish *wish = context;
+
+	return gt_functions[entry->function].api == GT_OPENCL && entry->place == wish->place &&
+	       entry->time_ns >= wish->since_ns &&
+	       (wish->with_memory || !strncmp(type_of(entry), "cl_", 3));
+}
+
+/* What is alive on a platform; NULL when there is no such platform or it was not asked for. */
+static struct gt_entry *snapshot(cl_platform_id platform, bool with_memory, size_t *count)
+{
+	int index = gt_cl_platform_index(platform);
+	struct wish wish = { .with_memory = with_memory };
+
+	*count = 0;
+	if (index < 0)
+		return NULL;
+	wish.place = gt_cl_platform_place(index);
+	wish.since_ns = atomic_load(&since[index]);
+	if (!wish.since_ns && !atomic_load(&from_start))
+		return NULL;
+	if (atomic_load(&from_start))
+		wish.since_ns = 0;
+	return gt_tracker_snapshot(count, wanted, &wish);
+}
+
+static void CL_API_CALL report(cl_platform_id platform, gputrack_report_fn report_fn, void *user_data)
+{
+	struct gt_entry *entries;
+	size_t count;
+
+	if (!report_fn)
+		return;
+	entries = snapshot(platform, false, &count);
+	for (size_t i = 0; i < count; i++)
+		report_fn(user_data, (void *)(uintptr_t)entries[i].handle, type_of(&entries[i]),
+			  entries[i].refs);
+	free(entries);
+}
+
+/* All addresses of all stacks, one after another, in the order of the entries. */
+static uint64_t *gather(const struct gt_entry *entries, size_t count, size_t *addresses)
+{
+	const uint64_t *frames;
+	uint64_t *all;
+	size_t at = 0;
+
+	*addresses = 0;
+	for (size_t i = 0; i < count; i++)
+		*addresses += gt_depot_get(entries[i].stack, &frames);
+	all = malloc((*addresses ? *addresses : 1) * sizeof *all);
+	for (size_t i = 0; all && i < count; i++) {
+		size_t n = gt_depot_get(entries[i].stack, &frames);
+
+		memcpy(all + at, frames, n * sizeof *all);
+		at += n;
+	}
+	return all;
+}
+
+/* The frames of addresses[from .. from + n) for the callback; NULL when there is no memory. */
+static gputrack_frame *make_frames(const struct gt_symbol_set *set, size_t from, size_t n,
+				   size_t *count)
+{
+	const struct gt_symbol *symbols;
+	gputrack_frame *frames;
+	size_t total = 0, at = 0;
+
+	for (size_t i = 0; i < n; i++)
+		total += gt_symbols_get(set, from + i, &symbols);
+	frames = calloc(total ? total : 1, sizeof *frames);
+	for (size_t i = 0; frames && i < n; i++) {
+		size_t some = gt_symbols_get(set, from + i, &symbols);
+
+		for (size_t k = 0; k < some; k++)
+			frames[at++] = (gputrack_frame){
+				.function = symbols[k].function, .file = symbols[k].file,
+				.line = symbols[k].line, .inlined = symbols[k].inlined,
+				.module = symbols[k].module, .offset = (size_t)symbols[k].offset,
+			};
+	}
+	*count = at;
+	return frames;
+}
+
+static void CL_API_CALL report_stacks(cl_platform_id platform, gputrack_report_stacks_fn report_fn,
+				      void *user_data)
+{
+	struct gt_symbol_set *set;
+	struct gt_entry *entries;
+	uint64_t *addresses;
+	size_t count, address_count, at = 0;
+
+	if (!report_fn)
+		return;
+	entries = snapshot(platform, true, &count);
+	addresses = gather(entries, count, &address_count);
+	set = addresses && count ? gt_symbols_resolve(addresses, address_count) : NULL;
+	for (size_t i = 0; set && i < count; i++) {
+		const struct gt_entry *e = &entries[i];
+		const uint64_t *raw;
+		size_t n = gt_depot_get(e->stack, &raw), frame_count = 0;
+		gputrack_frame *frames = make_frames(set, at, n, &frame_count);
+		gputrack_live_object object = {
+			.struct_size = sizeof object, .object = (void *)(uintptr_t)e->handle,
+			.type_name = type_of(e), .kind = gt_kinds[gt_entry_kind(e)].name,
+			.created_by = gt_function_names[e->function], .refcount = e->refs,
+			.size = (size_t)e->size, .thread = e->tid, .time_ns = e->time_ns,
+			.frame_count = frame_count, .frames = frames,
+		};
+
+		report_fn(user_data, &object);
+		free(frames);
+		at += n;
+	}
+	gt_symbols_free(set);
+	free(addresses);
+	free(entries);
+}
+
+void *gt_cl_live_function(const char *name)
+{
+	static const struct {
+		const char *name;
+		void *function;
+	} functions[] = {
+		{ "clTrackLiveObjectsIntelFPGA", (void *)track },
+		{ "clTrackLiveObjectsAltera", (void *)track },
+		{ "clReportLiveObjectsIntelFPGA", (void *)report },
+		{ "clReportLiveObjectsAltera", (void *)report },
+		{ "clReportLiveObjectsWithStacksGPUTRACK", (void *)report_stacks },
+	};
+
+	for (size_t i = 0; name && i < sizeof functions / sizeof *functions; i++)
+		if (!strcmp(functions[i].name, name))
+			return functions[i].function;
+	return NULL;
+}

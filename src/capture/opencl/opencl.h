@@ -1,0 +1,87 @@
+/* opencl.h - what the files of the OpenCL door share. */
+#pragma once
+
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_0_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_2_2_APIS
+#include <CL/cl_egl.h>
+#include <CL/cl_ext.h>
+#include <CL/cl_gl.h>
+#include <CL/cl_layer.h>
+
+#include "guest/guest.h"
+
+/* Argument types that C can only write around a name. */
+typedef void(CL_CALLBACK *gt_cl_context_notify)(const char *, const void *, size_t, void *);
+typedef void(CL_CALLBACK *gt_cl_program_notify)(cl_program, void *);
+typedef void(CL_CALLBACK *gt_cl_svm_free_notify)(cl_command_queue, cl_uint, void *[], void *);
+typedef void(CL_CALLBACK *gt_cl_native_kernel)(void *);
+
+enum { GT_CL_PLATFORMS_MAX = 32 };
+
+/* The layer or driver below us. Set once, before any call can come. */
+extern const cl_icd_dispatch *gt_cl_next;
+
+/* What the driver tells of new resources: sizes, counts, platforms. */
+extern const struct gt_call_door gt_cl_door;
+
+/* Index of an object's platform, by the driver that the object belongs to; -1 when unknown. */
+int gt_cl_platform_of(enum gt_kind kind, uint64_t object);
+/* Index of a platform; -1 when there is no such platform. */
+int gt_cl_platform_index(cl_platform_id platform);
+/* The place number under which a platform's resources are recorded. */
+uint16_t gt_cl_platform_place(int index);
+
+/*
+ * Our wrapper around the driver's `function` of that name, if it is tracked; otherwise `function`
+ * itself. It was asked for `platform` (NULL: any).
+ */
+void *gt_cl_extension_function(cl_platform_id platform, const char *name, void *function);
+/* A function of the live-object extension; NULL when the name (which may be NULL) is not one of its. */
+void *gt_cl_live_function(const char *name);
+
+/* ACL_TRACK_LEAKS in the environment asks for tracking from the first object on. */
+void gt_cl_live_start(void);
+
+/* The extension's name goes into what the platform says about itself. */
+cl_int CL_API_CALL gt_cl_get_platform_info(cl_platform_id platform, cl_platform_info name, size_t size,
+					   void *value, size_t *size_ret);
+
+/*
+ * Wrappers. One macro for each kind of result; `next` is an expression for the function below.
+ */
+#define GT_CL_WRAP_STATUS(type, fn, next, ...)                                              \
+	static type CL_API_CALL wrap_##fn(PARAMS(__VA_ARGS__))                              \
+	{                                                                                   \
+		const uint64_t argv[] = { WORDS(__VA_ARGS__) };                             \
+		struct gt_guest_call g;                                                     \
+		type result;                                                                \
+                                                                                            \
+		gt_guest_begin(&g, GT_FN_##fn, argv, __builtin_return_address(0));          \
+		result = next(NAMES(__VA_ARGS__));                                          \
+		gt_guest_end(&g, gt_word_of(&result, sizeof result), &gt_cl_door);          \
+		return result;                                                              \
+	}
+#define GT_CL_WRAP_HANDLE GT_CL_WRAP_STATUS
+#define GT_CL_WRAP_NOTHING(type, fn, next, ...)                                             \
+	static void CL_API_CALL wrap_##fn(PARAMS(__VA_ARGS__))                              \
+	{                                                                                   \
+		const uint64_t argv[] = { WORDS(__VA_ARGS__) };                             \
+		struct gt_guest_call g;                                                     \
+                                                                                            \
+		gt_guest_begin(&g, GT_FN_##fn, argv, __builtin_return_address(0));          \
+		next(NAMES(__VA_ARGS__));                                                   \
+		gt_guest_end(&g, 0, &gt_cl_door);                                           \
+	}
+
+/* STATUS(cl_int) -> GT_CL_WRAP_STATUS, cl_int */
+#define GT_CL_RESULT_STATUS(type) GT_CL_WRAP_STATUS, type
+#define GT_CL_RESULT_HANDLE(type) GT_CL_WRAP_HANDLE, type
+#define GT_CL_RESULT_NOTHING      GT_CL_WRAP_NOTHING, void
+#define GT_CL_WRAP(result, ...)   GT_CL_WRAP_(GT_CL_RESULT_##result, __VA_ARGS__)
+#define GT_CL_WRAP_(...)          GT_CL_WRAP__(__VA_ARGS__)
+#define GT_CL_WRAP__(wrap, ...)   wrap(__VA_ARGS__)

@@ -1,0 +1,152 @@
+/* call.c - the one interpreter: turns a call (row, argument words, result) into events. */
+#include "event/call.h"
+
+/* An array argument that claims more than this is taken for garbage. */
+enum { HANDLES_MAX = 1 << 20 };
+
+static uint64_t load_word(uint64_t address)
+{
+	return address ? *(const uint64_t *)(uintptr_t)address : 0;
+}
+
+bool gt_call_is_idle(enum gt_function_id function, const uint64_t *argv)
+{
+	const struct gt_function *fn = &gt_functions[function];
+
+	do {
+		if (fn->handle.from == GT_RET || fn->handle.from == GT_NONE || argv[fn->handle.arg])
+			return false;
+		fn++;
+	} while (fn < gt_functions + GT_FN_COUNT && fn->also);
+	return true;
+}
+
+bool gt_call_succeeded(const struct gt_call *call)
+{
+	switch ((enum gt_result)gt_functions[call->function].result) {
+	case GT_RESULT_STATUS:  return (int32_t)call->ret == 0;
+	case GT_RESULT_HANDLE:  return call->ret != 0;
+	case GT_RESULT_NOTHING: return true;
+	}
+	return false;
+}
+
+static uint32_t handle_count(const struct gt_call *call, const struct gt_function *fn,
+			     const struct gt_call_door *door)
+{
+	uint64_t count = call->argv[fn->handle.count];
+
+	if (fn->handle.from == GT_OUTS) {
+		if (count)
+			count = *(const uint32_t *)(uintptr_t)count;
+		else if (door && door->count)
+			count = door->count(call, (enum gt_function_id)(fn - gt_functions));
+	}
+	count = (uint32_t)count;
+	return count > HANDLES_MAX ? 0 : (uint32_t)count;
+}
+
+/* Runs `emit` on `event` once for each handle of the row, with the handle filled in. */
+static void each_handle(const struct gt_call *call, const struct gt_function *fn,
+			const struct gt_call_door *door, struct gt_event *event,
+			gt_event_fn *emit, void *context)
+{
+	enum gt_function_id row = (enum gt_function_id)(fn - gt_functions);
+	uint64_t at = fn->handle.from == GT_RET || fn->handle.from == GT_NONE ?
+			      0 : call->argv[fn->handle.arg];
+	const uint64_t *array = (const uint64_t *)(uintptr_t)at;
+	uint32_t count = 1;
+	uint64_t one = 0;
+
+	switch ((enum gt_from)fn->handle.from) {
+	case GT_IN:   one = at; break;
+	case GT_OUT:  one = load_word(at); break;
+	case GT_RET:  one = call->ret; break;
+	case GT_INS:
+	case GT_OUTS: count = at ? handle_count(call, fn, door) : 0; break;
+	case GT_ASK:
+	case GT_NONE: count = 0; break;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		event->handle = at && (fn->handle.from == GT_INS || fn->handle.from == GT_OUTS) ?
+					array[i] : one;
+		if (!event->handle)
+			continue;
+		if (fn->effect == GT_CREATE) {
+			if (fn->size.from == GT_ASK && door && door->size)
+				event->size = door->size(call, row, event->handle);
+			if (door && door->place)
+				event->place = door->place(call, row, event->handle);
+		}
+		emit(context, event);
+	}
+}
+
+uint64_t gt_call_owner(const struct gt_call *call, enum gt_function_id row)
+{
+	const struct gt_ref *owner = &gt_functions[row].owner;
+
+	switch ((enum gt_from)owner->from) {
+	case GT_IN:  return call->argv[owner->arg];
+	case GT_INS: return call->argv[owner->count] ? load_word(call->argv[owner->arg]) : 0;
+	default:     return 0;
+	}
+}
+
+static struct gt_event draft(const struct gt_call *call, const struct gt_function *fn)
+{
+	struct gt_event event = {
+		.time_ns = gt_function_ends(fn) ? call->begun_ns : call->ended_ns,
+		.stack = call->stack,
+		.tid = call->tid,
+		.function = (uint16_t)(fn - gt_functions),
+	};
+
+	if (fn->effect == GT_CREATE) {
+		event.size = fn->size.from == GT_IN ? call->argv[fn->size.arg] : 0;
+		event.owner = gt_call_owner(call, (enum gt_function_id)(fn - gt_functions));
+	}
+	return event;
+}
+
+static void emit_failure(const struct gt_call *call, const struct gt_function *fn, gt_event_fn *emit,
+			 void *context)
+{
+	struct gt_event event = draft(call, fn);
+
+	event.failed = 1;
+	event.result = fn->result == GT_RESULT_STATUS ? (int32_t)call->ret : 0;
+	if (gt_function_ends(fn) || fn->effect == GT_RETAIN || fn->effect == GT_APPEND)
+		each_handle(call, fn, NULL, &event, emit, context);
+	else
+		emit(context, &event);
+}
+
+void gt_call_events(const struct gt_call *call, const struct gt_call_door *door, gt_event_fn *emit,
+		    void *context)
+{
+	const struct gt_function *fn = &gt_functions[call->function];
+
+	/* A failed call has one story, however many effects it would have had. */
+	if (!gt_call_succeeded(call)) {
+		emit_failure(call, fn, emit, context);
+		return;
+	}
+	do {
+		struct gt_event event = draft(call, fn);
+
+		each_handle(call, fn, door, &event, emit, context);
+		fn++;
+	} while (fn < gt_functions + GT_FN_COUNT && fn->also);
+}
+
+void gt_call_endings(const struct gt_call *call, gt_event_fn *emit, void *context)
+{
+	const struct gt_function *fn = &gt_functions[call->function];
+
+	if (gt_function_ends(fn)) {
+		struct gt_event event = draft(call, fn);
+
+		each_handle(call, fn, NULL, &event, emit, context);
+	}
+}

@@ -1,0 +1,54 @@
+/* call.h - the one interpreter: turns a call (row, argument words, result) into events. */
+#pragma once
+
+#include <string.h>
+
+#include "event/event.h"
+
+struct gt_call {
+	enum gt_function_id function;
+	const uint64_t *argv;          /* gt_functions[function].argc words */
+	uint64_t ret;                  /* the result as a word; valid after the call */
+	uint64_t begun_ns, ended_ns;
+	uint32_t stack, tid;
+};
+
+/* What only the driver can tell. Any member may be NULL. */
+struct gt_call_door {
+	/* Bytes of a new resource whose call does not say them. */
+	uint64_t (*size)(const struct gt_call *call, enum gt_function_id row, uint64_t handle);
+	/* How many handles an OUTS array got when the caller did not want to know. */
+	uint32_t (*count)(const struct gt_call *call, enum gt_function_id row);
+	/* Where a new resource lives. */
+	uint16_t (*place)(const struct gt_call *call, enum gt_function_id row, uint64_t handle);
+};
+
+typedef void gt_event_fn(void *context, const struct gt_event *event);
+
+/* An argument of any type of at most 8 bytes as one word; larger structs give 0. */
+static inline uint64_t gt_word_of(const void *arg, size_t size)
+{
+	uint64_t word = 0;
+
+	if (size <= sizeof word)
+		memcpy(&word, arg, size);
+	return word;
+}
+
+/*
+ * True when the call cannot give an event, known before it is made: an enqueue whose caller wants
+ * no event, the destruction of NULL. Doors then leave stack and clock alone.
+ */
+bool gt_call_is_idle(enum gt_function_id function, const uint64_t *argv);
+
+bool gt_call_succeeded(const struct gt_call *call);
+
+/* The object that a row's call is made on, or 0: an argument, or the first of an array. */
+uint64_t gt_call_owner(const struct gt_call *call, enum gt_function_id row);
+
+/* Hands each event of a finished call to `emit`. Failed calls give failed events. */
+void gt_call_events(const struct gt_call *call, const struct gt_call_door *door, gt_event_fn *emit,
+		    void *context);
+
+/* Before a call that ends lives: one event for each handle about to end. Emits nothing otherwise. */
+void gt_call_endings(const struct gt_call *call, gt_event_fn *emit, void *context);

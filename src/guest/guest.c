@@ -1,0 +1,229 @@
+/* guest.c - one begin and one end around each call of the driver. */
+#include "guest/guest.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "guest/depot.h"
+#include "guest/recorder.h"
+#include "guest/settings.h"
+#include "guest/unwind.h"
+#include "trace/layout.h"
+
+enum { PLACES_MAX = 64 };
+
+enum home { AWAY, MOVING_IN, AT_HOME };
+
+/*
+ * Lies in a page that the kernel empties in every child, however it was forked: a process that
+ * finds AWAY here is a child that has not been set up yet.
+ */
+static _Atomic uint32_t *home;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static struct {
+	char name[64];
+	enum gt_api api;
+} places[PLACES_MAX];
+static uint16_t place_count;
+static pthread_mutex_t placing = PTHREAD_MUTEX_INITIALIZER;
+
+static void start_once(void)
+{
+	static _Atomic uint32_t no_fork_check = AT_HOME;
+	void *page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	home = &no_fork_check;
+	if (page != MAP_FAILED && !madvise(page, (size_t)sysconf(_SC_PAGESIZE), MADV_WIPEONFORK)) {
+		home = page;
+		atomic_store(home, AT_HOME);
+	}
+	gt_recorder_start();
+}
+
+void gt_guest_start(void)
+{
+	int saved = errno;
+
+	pthread_once(&once, start_once);
+	errno = saved;
+}
+
+/* The first call in a child; a second thread of the child waits for it. */
+static void move_in(void)
+{
+	uint32_t state = AWAY;
+
+	if (!atomic_compare_exchange_strong(home, &state, MOVING_IN)) {
+		while (atomic_load(home) != AT_HOME)
+			usleep(100);
+		return;
+	}
+	pthread_mutex_init(&placing, NULL);
+	gt_tracker_restart();
+	gt_depot_restart();
+	gt_recorder_restart();
+	for (uint16_t i = 0; i < place_count; i++)
+		gt_recorder_place((uint16_t)(i + 1), places[i].api, places[i].name);
+	atomic_store(home, AT_HOME);
+}
+
+__attribute__((destructor)) static void process_ends(void)
+{
+	/* after the program's own destructors: it linked or loaded us, so ours run later */
+	if (home && atomic_load(home) == AT_HOME)
+		gt_recorder_end();
+}
+
+uint16_t gt_guest_place(enum gt_api api, const char *name)
+{
+	uint16_t found = 0;
+
+	pthread_mutex_lock(&placing);
+	for (uint16_t i = 0; i < place_count && !found; i++)
+		if (places[i].api == api && !strncmp(places[i].name, name, sizeof places[i].name - 1))
+			found = (uint16_t)(i + 1);
+	if (!found && place_count < PLACES_MAX - 1) {
+		strncpy(places[place_count].name, name, sizeof places[0].name - 1);
+		places[place_count].api = api;
+		found = ++place_count;
+		gt_recorder_place(found, api, places[found - 1].name);
+	}
+	pthread_mutex_unlock(&placing);
+	return found;
+}
+
+/* The handles of an array are copied: a callback may free the program's own before we come back. */
+static void copy_array(struct gt_guest_call *g, const struct gt_function *fn, const uint64_t *argv)
+{
+	const uint64_t *from = (const uint64_t *)(uintptr_t)argv[fn->handle.arg];
+	uint32_t count = (uint32_t)argv[fn->handle.count];
+	uint64_t *to = g->handles;
+
+	memcpy(g->argv, argv, fn->argc * sizeof *argv);
+	g->call.argv = g->argv;
+	if (count > GT_GUEST_HANDLES)
+		to = g->more_handles = malloc(count * sizeof *to);
+	if (from && to)
+		memcpy(to, from, count * sizeof *to);
+	g->argv[fn->handle.arg] = from ? (uint64_t)(uintptr_t)to : 0;
+}
+
+static void take_away(void *context, const struct gt_event *event)
+{
+	struct gt_guest_call *g = context;
+
+	if (g->ending_count == g->ending_room) {
+		size_t room = g->ending_room * 2;
+		struct gt_ending *more = malloc(room * sizeof *more);
+
+		if (!more)
+			return;
+		memcpy(more, g->endings, g->ending_count * sizeof *more);
+		if (g->endings != &g->ending)
+			free(g->endings);
+		g->endings = more;
+		g->ending_room = room;
+	}
+	gt_tracker_end(event, &g->endings[g->ending_count++]);
+}
+
+static void note_entry(void *context, const struct gt_event *event)
+{
+	(void)context;
+	gt_recorder_enter(event);
+}
+
+/* One stack, with a number wherever it will be asked for. */
+static void take_stack(struct gt_guest_call *g)
+{
+	uint64_t frames[GT_STACK_FRAMES_MAX];
+	uint32_t depth = gt_settings_get()->stack_depth;
+	size_t count = depth ? gt_unwind(frames, depth, g->caller) : 0;
+
+	g->call.stack = 0;
+	g->tracker_stack = 0;
+	if (!count)
+		return;
+	g->call.stack = gt_recorder_stack(frames, count);
+	if (gt_tracker_is_on())
+		g->tracker_stack = gt_depot_put(frames, count);
+}
+
+void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const uint64_t *argv,
+		    const void *caller)
+{
+	const struct gt_function *fn = &gt_functions[function];
+	int saved;
+
+	g->active = false;
+	if (gt_call_is_idle(function, argv) || !(gt_recorder_is_on() || gt_tracker_is_on()))
+		return;
+	saved = errno;
+	if (__builtin_expect(atomic_load_explicit(home, memory_order_relaxed) != AT_HOME, 0))
+		move_in();
+	g->active = true;
+	g->caller = caller;
+	g->call.function = function;
+	g->call.argv = argv;
+	g->more_handles = NULL;
+	g->ends = gt_function_ends(fn);
+	if (fn->handle.from == GT_INS)
+		copy_array(g, fn, argv);
+	if (g->ends) {
+		g->call.begun_ns = gt_now_ns();
+		take_stack(g);
+		gt_call_endings(&g->call, note_entry, NULL);
+		g->endings = &g->ending;
+		g->ending_room = 1;
+		g->ending_count = 0;
+		if (gt_tracker_is_on())
+			gt_call_endings(&g->call, take_away, g);
+	}
+	errno = saved;
+}
+
+static void take_event(void *context, const struct gt_event *event)
+{
+	struct gt_guest_call *g = context;
+
+	gt_recorder_event(event);
+	if (gt_tracker_is_on() && !gt_function_ends(&gt_functions[event->function])) {
+		struct gt_event tracked = *event;
+
+		tracked.stack = g->tracker_stack;
+		gt_tracker_apply(&tracked);
+	}
+}
+
+void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_door *door)
+{
+	int saved;
+
+	if (!g->active)
+		return;
+	saved = errno;
+	g->call.ret = ret;
+	g->call.ended_ns = gt_now_ns();
+	g->call.tid = gt_thread_id();
+	if (!g->ends)
+		take_stack(g);
+	else if (!gt_call_succeeded(&g->call))
+		for (size_t i = 0; i < g->ending_count; i++)
+			gt_tracker_restore(&g->endings[i]);
+	gt_call_events(&g->call, door, take_event, g);
+	if (g->ends) {
+		gt_recorder_leave();
+		if (g->endings != &g->ending)
+			free(g->endings);
+	}
+	free(g->more_handles);
+	gt_recorder_tick(g->call.ended_ns);
+	errno = saved;
+}

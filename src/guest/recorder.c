@@ -1,0 +1,275 @@
+/* recorder.c - this process's trace: opened on request, one lane per thread. */
+#include "guest/recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "guest/modules.h"
+#include "guest/say.h"
+#include "guest/settings.h"
+#include "guest/unwind.h"
+#include "trace/writer.h"
+
+enum {
+	SAME_PID_MAX = 10000,        /* exec keeps the pid: 123.trace, 123-2.trace, … */
+	TICK_NS = 10 * 1000 * 1000,  /* how often unloaded code is looked for */
+};
+
+static _Atomic(struct gt_writer *) writer;
+static _Atomic uint64_t last_tick_ns;
+static pthread_key_t thread_end;
+static bool have_thread_end;
+
+/* A thread's own; a lane of another writer than the current one is stale. */
+static __thread struct {
+	struct gt_lane *lane;
+	struct gt_writer *of;
+	uint32_t tid;
+	bool busy;                   /* between the driver and us; a signal handler sees it */
+} self __attribute__((tls_model("initial-exec")));
+
+uint32_t gt_thread_id(void)
+{
+	if (!self.tid)
+		self.tid = (uint32_t)syscall(SYS_gettid);
+	return self.tid;
+}
+
+static void thread_ended(void *lane)
+{
+	if (self.lane == lane && self.of == atomic_load(&writer))
+		gt_lane_release(lane);
+	self.lane = NULL;
+}
+
+static struct gt_lane *take_lane(struct gt_writer *w)
+{
+	char name[17] = "";
+
+	prctl(PR_GET_NAME, name);
+	self.lane = gt_lane_acquire(w, gt_thread_id(), name);
+	self.of = w;
+	if (have_thread_end)
+		pthread_setspecific(thread_end, self.lane);
+	return self.lane;
+}
+
+/* The thread's lane, to be given back with leave_lane; NULL: the event cannot be written. */
+static struct gt_lane *enter_lane(struct gt_writer *w)
+{
+	struct gt_lane *lane;
+
+	if (self.busy)
+		return NULL;
+	self.busy = true;
+	lane = self.lane && self.of == w ? self.lane : take_lane(w);
+	if (!lane)
+		self.busy = false;
+	return lane;
+}
+
+static void leave_lane(void)
+{
+	self.busy = false;
+}
+
+static void write_file(struct gt_writer *w, const char *key, const char *path)
+{
+	char text[1024];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text);
+
+	if (fd >= 0)
+		close(fd);
+	if (n > 0)
+		gt_writer_info(w, key, text, (size_t)n);
+}
+
+static void write_info(struct gt_writer *w)
+{
+	struct utsname system;
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+
+	if (n > 0)
+		gt_writer_info(w, "program", path, (size_t)n);
+	write_file(w, "command", "/proc/self/cmdline");
+	if (getcwd(path, sizeof path))
+		gt_writer_info(w, "directory", path, strlen(path));
+	if (!uname(&system)) {
+		gt_writer_info(w, "host", system.nodename, strlen(system.nodename));
+		gt_writer_info(w, "kernel", system.release, strlen(system.release));
+	}
+	gt_writer_info(w, "gputrack", GT_VERSION, strlen(GT_VERSION));
+}
+
+static void stopped(struct gt_writer *w, void *context, int error)
+{
+	(void)w;
+	(void)context;
+	gt_say("recording stopped: %s, in %s; the program runs on, what was recorded can be read",
+	       strerror(-error), gt_settings_get()->recording);
+}
+
+static int open_trace(struct gt_writer **w, const char *folder)
+{
+	struct gt_writer_options options = { .pid = (uint32_t)getpid(), .ppid = (uint32_t)getppid(),
+					     .modules = gt_modules_define, .stopped = stopped };
+	char path[PATH_MAX];
+	int e = -EEXIST;
+
+	if (mkdir(folder, 0700) && errno != EEXIST)
+		return -errno;
+	for (int i = 1; e == -EEXIST && i < SAME_PID_MAX; i++) {
+		int n = i == 1 ? snprintf(path, sizeof path, "%s/%u.trace", folder, options.pid) :
+				 snprintf(path, sizeof path, "%s/%u-%d.trace", folder, options.pid, i);
+
+		if (n < 0 || (size_t)n >= sizeof path)
+			return -ENAMETOOLONG;
+		e = gt_writer_open(w, path, &options);
+	}
+	return e;
+}
+
+static void open_writer(void)
+{
+	const char *folder = gt_settings_get()->recording;
+	struct gt_writer *w;
+	int e;
+
+	if (!folder)
+		return;
+	gt_modules_restart();
+	e = open_trace(&w, folder);
+	if (e) {
+		gt_say("cannot record into %s: %s; the program runs on untracked", folder, strerror(-e));
+		return;
+	}
+	write_info(w);
+	atomic_store(&writer, w);
+}
+
+static void start_once(void)
+{
+	have_thread_end = !pthread_key_create(&thread_end, thread_ended);
+	open_writer();
+}
+
+void gt_recorder_start(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, start_once);
+}
+
+bool gt_recorder_is_on(void)
+{
+	return atomic_load_explicit(&writer, memory_order_acquire) != NULL;
+}
+
+void gt_recorder_end(void)
+{
+	struct gt_writer *w = atomic_load(&writer);
+
+	if (w)
+		gt_writer_end(w);
+}
+
+void gt_recorder_restart(void)
+{
+	struct gt_writer *w = atomic_exchange(&writer, NULL);
+
+	self.tid = 0;
+	self.lane = NULL;
+	self.busy = false;
+	if (!w)
+		return;
+	/* its memory stays: other threads' state in it may be half changed */
+	gt_writer_abandon(w);
+	open_writer();
+}
+
+uint32_t gt_recorder_stack(const uint64_t *frames, size_t count)
+{
+	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
+	uint32_t number;
+
+	if (!w || self.busy)
+		return 0;
+	self.busy = true;
+	number = gt_writer_stack(w, frames, count);
+	self.busy = false;
+	return number;
+}
+
+void gt_recorder_place(uint16_t number, enum gt_api api, const char *name)
+{
+	struct gt_writer *w = atomic_load(&writer);
+
+	if (w)
+		gt_writer_place(w, number, api, name);
+}
+
+void gt_recorder_tick(uint64_t now_ns)
+{
+	uint64_t last = atomic_load_explicit(&last_tick_ns, memory_order_relaxed);
+	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
+
+	if (now_ns - last < TICK_NS || !w || self.busy ||
+	    !atomic_compare_exchange_strong(&last_tick_ns, &last, now_ns))
+		return;
+	self.busy = true;
+	if (gt_modules_unloaded()) {
+		gt_unwind_forget();
+		gt_writer_forget_stacks(w);
+	}
+	self.busy = false;
+}
+
+void gt_recorder_event(const struct gt_event *event)
+{
+	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
+	struct gt_lane *lane;
+
+	if (!w)
+		return;
+	lane = enter_lane(w);
+	if (!lane) {
+		gt_writer_lose(w, 1);
+		return;
+	}
+	gt_lane_event(lane, event);
+	leave_lane();
+}
+
+void gt_recorder_enter(const struct gt_event *event)
+{
+	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
+	struct gt_lane *lane = w ? enter_lane(w) : NULL;
+
+	if (lane) {
+		gt_lane_enter(lane, event);
+		leave_lane();
+	}
+}
+
+void gt_recorder_leave(void)
+{
+	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
+	struct gt_lane *lane = w ? enter_lane(w) : NULL;
+
+	if (lane) {
+		gt_lane_leave(lane);
+		leave_lane();
+	}
+}

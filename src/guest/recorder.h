@@ -1,0 +1,30 @@
+/* recorder.h - this process's trace: opened on request, one lane per thread, a new one after fork. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "event/event.h"
+
+/* Opens the trace if the settings ask for one; says one line if that fails. */
+void gt_recorder_start(void);
+/* True when events should be recorded. */
+bool gt_recorder_is_on(void);
+/* Marks the trace as ended; what still comes is written all the same. */
+void gt_recorder_end(void);
+/* In a child after fork: lets go of the parent's trace and starts one of its own. */
+void gt_recorder_restart(void);
+
+/* A stack's number in the trace; 0 when it cannot be had. */
+uint32_t gt_recorder_stack(const uint64_t *frames, size_t count);
+void gt_recorder_place(uint16_t number, enum gt_api api, const char *name);
+/* Every now and then: notices unloaded code. */
+void gt_recorder_tick(uint64_t now_ns);
+
+/* The event's thread is the calling one. */
+void gt_recorder_event(const struct gt_event *event);
+void gt_recorder_enter(const struct gt_event *event);
+void gt_recorder_leave(void);
+
+/* The calling thread's number, remembered. */
+uint32_t gt_thread_id(void);

@@ -1,0 +1,157 @@
+/* tracker.c - the live ledger inside the traced process, split by handle. */
+#include "guest/tracker.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/bytes.h"
+
+enum { SHARDS = 64 };
+
+static struct shard {
+	pthread_mutex_t lock;
+	struct gt_live live;
+} __attribute__((aligned(64))) shards[SHARDS];
+
+static _Atomic bool on;
+
+/* A signal handler that makes a call while its thread is in here must not wait for itself. */
+static __thread bool inside __attribute__((tls_model("initial-exec")));
+
+static void init_shards(void)
+{
+	for (size_t i = 0; i < SHARDS; i++) {
+		pthread_mutex_init(&shards[i].lock, NULL);
+		shards[i].live = (struct gt_live){ 0 };
+	}
+}
+
+void gt_tracker_start(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, init_shards);
+	atomic_store(&on, true);
+}
+
+bool gt_tracker_is_on(void)
+{
+	return atomic_load_explicit(&on, memory_order_relaxed);
+}
+
+void gt_tracker_restart(void)
+{
+	/* a lock may have been held, and an index half changed, at the moment of the fork */
+	if (gt_tracker_is_on())
+		init_shards();
+}
+
+static struct shard *enter(uint64_t handle)
+{
+	struct shard *s = &shards[gt_mix64(handle) % SHARDS];
+
+	if (inside)
+		return NULL;
+	inside = true;
+	pthread_mutex_lock(&s->lock);
+	return s;
+}
+
+static void leave(struct shard *s)
+{
+	pthread_mutex_unlock(&s->lock);
+	inside = false;
+}
+
+void gt_tracker_apply(const struct gt_event *event)
+{
+	struct shard *s = gt_tracker_is_on() && !event->failed ? enter(event->handle) : NULL;
+
+	if (!s)
+		return;
+	gt_live_apply(&s->live, event, 0, NULL, NULL);
+	leave(s);
+}
+
+void gt_tracker_end(const struct gt_event *event, struct gt_ending *ending)
+{
+	struct shard *s = gt_tracker_is_on() ? enter(event->handle) : NULL;
+	struct gt_entry *entry;
+
+	ending->change = GT_CHANGE_NONE;
+	if (!s)
+		return;
+	ending->change = gt_live_apply(&s->live, event, 0, &entry, &ending->gone);
+	if (ending->change == GT_CHANGE_RELEASED)
+		ending->gone = *entry;
+	leave(s);
+}
+
+void gt_tracker_restore(const struct gt_ending *ending)
+{
+	struct shard *s;
+
+	if (ending->change != GT_CHANGE_ENDED && ending->change != GT_CHANGE_RELEASED)
+		return;
+	s = enter(ending->gone.handle);
+	if (!s)
+		return;
+	gt_live_restore(&s->live, &ending->gone, ending->change);
+	leave(s);
+}
+
+struct copy {
+	struct gt_entry *entries;
+	size_t count, room;
+	bool (*wanted)(void *context, const struct gt_entry *entry);
+	void *context;
+};
+
+static bool copy_entry(void *context, const struct gt_entry *entry)
+{
+	struct copy *c = context;
+
+	if (!c->wanted(c->context, entry))
+		return true;
+	if (c->count == c->room) {
+		size_t room = c->room ? c->room * 2 : 64;
+		struct gt_entry *more = realloc(c->entries, room * sizeof *more);
+
+		if (!more)
+			return false;
+		c->entries = more;
+		c->room = room;
+	}
+	c->entries[c->count++] = *entry;
+	return true;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct gt_entry *x = a, *y = b;
+
+	return x->time_ns < y->time_ns ? 1 : x->time_ns > y->time_ns ? -1 : 0;
+}
+
+struct gt_entry *gt_tracker_snapshot(size_t *count,
+				     bool (*wanted)(void *context, const struct gt_entry *entry),
+				     void *context)
+{
+	struct copy c = { .wanted = wanted, .context = context };
+
+	*count = 0;
+	if (!gt_tracker_is_on() || inside)
+		return NULL;
+	inside = true;
+	for (size_t i = 0; i < SHARDS; i++) {
+		pthread_mutex_lock(&shards[i].lock);
+		gt_live_each(&shards[i].live, copy_entry, &c);
+		pthread_mutex_unlock(&shards[i].lock);
+	}
+	inside = false;
+	if (c.count)
+		qsort(c.entries, c.count, sizeof *c.entries, newest_first);
+	*count = c.count;
+	return c.entries;
+}

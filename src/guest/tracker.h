@@ -1,0 +1,39 @@
+/*
+ * tracker.h - the live ledger inside the traced process, for whoever asks what is alive right now.
+ *
+ * Off until started: a recording does not need it. Split by handle, so that threads rarely meet.
+ * An ending is applied before the driver is called, and taken back when the call fails.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "event/event.h"
+#include "guest/export.h"
+#include "ledger/live.h"
+
+GT_EXPORT void gt_tracker_start(void);
+GT_EXPORT bool gt_tracker_is_on(void);
+/* In a child after fork: what the parent had alive is the parent's. */
+void gt_tracker_restart(void);
+
+/* A creation or retain that has happened. */
+void gt_tracker_apply(const struct gt_event *event);
+
+/* What an ending took away, to be put back when its call fails. */
+struct gt_ending {
+	struct gt_entry gone;
+	enum gt_change change;
+};
+
+void gt_tracker_end(const struct gt_event *event, struct gt_ending *ending);
+void gt_tracker_restore(const struct gt_ending *ending);
+
+/*
+ * A copy of all entries that `wanted` agrees to, newest first; the caller frees it. NULL and 0
+ * when there are none, or no memory. No lock is held when it returns.
+ */
+GT_EXPORT struct gt_entry *gt_tracker_snapshot(size_t *count,
+				     bool (*wanted)(void *context, const struct gt_entry *entry),
+				     void *context);

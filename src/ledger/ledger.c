@@ -1,0 +1,378 @@
+/* ledger.c - replays a recording: totals by kind, call sites, the peak, leaks, mistakes. */
+#include "ledger/ledger.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+
+enum {
+	DEAD_MAX = 1 << 16,    /* how many ended handles are remembered, to know a redundant release */
+	MISTAKES_MAX = 1000,   /* distinct redundant releases and failures kept; all are counted */
+	LAST_CALLS_MAX = 1000,
+};
+
+/* What is remembered of a handle that has ended. */
+struct dead {
+	uint64_t handle;
+	uint32_t created_stack, ended_stack;
+	uint16_t process, function; /* of the creation */
+	uint32_t next;              /* in its hash chain: index + 1 */
+};
+
+struct gt_ledger_private {
+	uint32_t *site_of;          /* by stack: first site + 1 */
+	size_t site_of_size;
+	uint32_t *retain_stacks;    /* by the live entry's slot */
+	size_t retain_size;
+	struct dead *dead;          /* a ring of DEAD_MAX */
+	uint32_t *dead_heads;       /* by hash: index + 1 */
+	size_t dead_count;          /* ever */
+};
+
+struct gt_ledger *gt_ledger_new(void)
+{
+	struct gt_ledger *l = gt_alloc(sizeof *l);
+
+	l->private = gt_alloc(sizeof *l->private);
+	return l;
+}
+
+void gt_ledger_free(struct gt_ledger *l)
+{
+	if (!l)
+		return;
+	gt_live_fini(&l->live);
+	free(l->sites);
+	free(l->redundant);
+	free(l->failures);
+	free(l->last_calls);
+	free(l->private->site_of);
+	free(l->private->retain_stacks);
+	free(l->private->dead);
+	free(l->private->dead_heads);
+	free(l->private);
+	free(l);
+}
+
+/* Makes a zeroed array of 32-bit numbers reach `index`. */
+static void reach(uint32_t **array, size_t *size, size_t index)
+{
+	size_t wanted = *size ? *size : 256;
+
+	if (index < *size)
+		return;
+	while (wanted <= index)
+		wanted *= 2;
+	*array = gt_realloc(*array, wanted * sizeof **array);
+	memset(*array + *size, 0, (wanted - *size) * sizeof **array);
+	*size = wanted;
+}
+
+static struct gt_site *site_at(struct gt_ledger *l, uint32_t stack, uint8_t api, uint8_t kind)
+{
+	struct gt_ledger_private *p = l->private;
+	struct gt_site *site;
+
+	reach(&p->site_of, &p->site_of_size, stack);
+	for (uint32_t i = p->site_of[stack]; i; i = l->sites[i - 1].next)
+		if (l->sites[i - 1].api == api && l->sites[i - 1].kind == kind)
+			return &l->sites[i - 1];
+	GT_GROW(l->sites, l->site_count, l->site_room);
+	site = &l->sites[l->site_count++];
+	*site = (struct gt_site){ .stack = stack, .api = api, .kind = kind, .epoch = l->epoch,
+				  .next = p->site_of[stack] };
+	p->site_of[stack] = (uint32_t)l->site_count;
+	return site;
+}
+
+/*
+ * A new peak only counts the epoch on. A site keeps what it held at the last peak by saving it
+ * when it first changes after that peak, so a peak costs nothing, however many sites there are.
+ */
+static void save_peak(struct gt_ledger *l, struct gt_site *site)
+{
+	if (site->epoch == l->epoch)
+		return;
+	site->live_at_peak = site->live;
+	site->bytes_at_peak = site->bytes_live;
+	site->epoch = l->epoch;
+}
+
+static uint64_t counted_bytes(const struct gt_entry *e)
+{
+	return gt_kind_has_bytes(gt_entry_kind(e)) ? e->size : 0;
+}
+
+static void add_bytes(struct gt_ledger *l, enum gt_kind kind, uint64_t bytes)
+{
+	if (gt_kind_on_device(kind))
+		l->device_bytes += bytes;
+	else
+		l->host_bytes += bytes;
+}
+
+static void born(struct gt_ledger *l, const struct gt_entry *e)
+{
+	const struct gt_function *fn = &gt_functions[e->function];
+	struct gt_tally *tally = &l->tally[fn->api][fn->kind];
+	struct gt_site *site = site_at(l, e->stack, fn->api, fn->kind);
+	uint64_t bytes = counted_bytes(e);
+
+	save_peak(l, site);
+	tally->created++;
+	tally->live++;
+	tally->bytes_total += bytes;
+	tally->bytes_live += bytes;
+	if (tally->bytes_live > tally->bytes_peak)
+		tally->bytes_peak = tally->bytes_live;
+	if (!site->created++)
+		site->first_ns = e->time_ns;
+	site->last_ns = e->time_ns;
+	site->live++;
+	site->bytes_total += bytes;
+	site->bytes_live += bytes;
+	if (site->bytes_live > site->bytes_peak)
+		site->bytes_peak = site->bytes_live;
+	add_bytes(l, gt_entry_kind(e), bytes);
+	if (l->device_bytes > l->peak_bytes) {
+		l->peak_bytes = l->device_bytes;
+		l->peak_ns = e->time_ns;
+		l->peak_live = l->live.count;
+		l->peak_events = l->events;
+		l->epoch++;
+	}
+}
+
+static void ended(struct gt_ledger *l, const struct gt_entry *e)
+{
+	const struct gt_function *fn = &gt_functions[e->function];
+	struct gt_tally *tally = &l->tally[fn->api][fn->kind];
+	struct gt_site *site = site_at(l, e->stack, fn->api, fn->kind);
+	uint64_t bytes = counted_bytes(e);
+
+	save_peak(l, site);
+	tally->ended++;
+	tally->live--;
+	tally->bytes_live -= bytes;
+	site->live--;
+	site->bytes_live -= bytes;
+	add_bytes(l, gt_entry_kind(e), 0 - bytes);
+}
+
+static size_t dead_bucket(uint32_t process, enum gt_kind kind, uint64_t handle)
+{
+	return gt_mix64(handle ^ (uint64_t)gt_kinds[kind].family << 56 ^ (uint64_t)process << 40) %
+	       DEAD_MAX;
+}
+
+static size_t bucket_of(const struct dead *d)
+{
+	return dead_bucket(d->process, (enum gt_kind)gt_functions[d->function].kind, d->handle);
+}
+
+static void forget_dead(struct gt_ledger_private *p, uint32_t index)
+{
+	uint32_t *link = &p->dead_heads[bucket_of(&p->dead[index])];
+
+	while (*link && *link != index + 1)
+		link = &p->dead[*link - 1].next;
+	if (*link)
+		*link = p->dead[index].next;
+	p->dead[index].handle = 0;
+}
+
+static void remember_dead(struct gt_ledger *l, const struct gt_entry *e, uint32_t ended_stack)
+{
+	struct gt_ledger_private *p = l->private;
+	uint32_t index = (uint32_t)(p->dead_count++ % DEAD_MAX);
+	struct dead *d;
+	size_t bucket;
+
+	if (!p->dead) {
+		p->dead = gt_alloc(DEAD_MAX * sizeof *p->dead);
+		p->dead_heads = gt_alloc(DEAD_MAX * sizeof *p->dead_heads);
+	}
+	d = &p->dead[index];
+	if (d->handle)
+		forget_dead(p, index);
+	*d = (struct dead){ .handle = e->handle, .created_stack = e->stack, .ended_stack = ended_stack,
+			    .process = e->process, .function = e->function };
+	bucket = bucket_of(d);
+	d->next = p->dead_heads[bucket];
+	p->dead_heads[bucket] = index + 1;
+}
+
+/* The latest death of this handle, if it is remembered. */
+static const struct dead *find_dead(const struct gt_ledger *l, uint32_t process, enum gt_kind kind,
+				    uint64_t handle)
+{
+	const struct gt_ledger_private *p = l->private;
+
+	if (!p->dead)
+		return NULL;
+	for (uint32_t i = p->dead_heads[dead_bucket(process, kind, handle)]; i; i = p->dead[i - 1].next) {
+		const struct dead *d = &p->dead[i - 1];
+
+		if (d->handle == handle && d->process == process &&
+		    gt_kinds[gt_functions[d->function].kind].family == gt_kinds[kind].family)
+			return d;
+	}
+	return NULL;
+}
+
+static void note_redundant(struct gt_ledger *l, const struct gt_event *e, uint32_t process,
+			   const struct dead *d)
+{
+	for (size_t i = 0; i < l->redundant_count; i++) {
+		struct gt_redundant *r = &l->redundant[i];
+
+		if (r->function == e->function && r->stack == e->stack &&
+		    r->ended_stack == d->ended_stack && r->created_stack == d->created_stack) {
+			r->count++;
+			r->fatal |= e->unfinished;
+			return;
+		}
+	}
+	if (l->redundant_count == MISTAKES_MAX)
+		return;
+	GT_GROW(l->redundant, l->redundant_count, l->redundant_room);
+	l->redundant[l->redundant_count++] = (struct gt_redundant){
+		.function = e->function, .process = (uint16_t)process, .stack = e->stack,
+		.ended_stack = d->ended_stack, .created_stack = d->created_stack, .handle = e->handle,
+		.time_ns = e->time_ns, .result = e->result, .fatal = e->unfinished, .count = 1,
+	};
+}
+
+static void note_failure(struct gt_ledger *l, const struct gt_event *e)
+{
+	const struct gt_function *fn = &gt_functions[e->function];
+
+	l->tally[fn->api][fn->kind].failed++;
+	for (size_t i = 0; i < l->failure_count; i++) {
+		struct gt_failure *f = &l->failures[i];
+
+		if (f->function == e->function && f->stack == e->stack && f->result == e->result) {
+			f->count++;
+			if (e->size > f->bytes_most)
+				f->bytes_most = e->size;
+			return;
+		}
+	}
+	if (l->failure_count == MISTAKES_MAX)
+		return;
+	GT_GROW(l->failures, l->failure_count, l->failure_room);
+	l->failures[l->failure_count++] = (struct gt_failure){
+		.function = e->function, .stack = e->stack, .result = e->result, .count = 1,
+		.bytes_most = e->size, .time_ns = e->time_ns,
+	};
+}
+
+/* A call that failed, or never returned, on something that may have been dead already. */
+static void note_trouble(struct gt_ledger *l, const struct gt_event *e, uint32_t process)
+{
+	const struct gt_function *fn = &gt_functions[e->function];
+	const struct dead *d = NULL;
+
+	if (fn->effect != GT_CREATE && e->handle &&
+	    !gt_live_find(&l->live, (uint16_t)process, (enum gt_kind)fn->kind, e->handle))
+		d = find_dead(l, process, (enum gt_kind)fn->kind, e->handle);
+	if (d)
+		note_redundant(l, e, process, d);
+	else if (e->failed)
+		note_failure(l, e);
+	if (e->unfinished && l->last_call_count < LAST_CALLS_MAX) {
+		GT_GROW(l->last_calls, l->last_call_count, l->last_call_room);
+		l->last_calls[l->last_call_count++] = (struct gt_last_call){ *e, process };
+	}
+}
+
+static void unknown(struct gt_ledger *l, const struct gt_event *e, uint32_t process)
+{
+	const struct gt_function *fn = &gt_functions[e->function];
+	const struct dead *d = find_dead(l, process, (enum gt_kind)fn->kind, e->handle);
+
+	if (d)
+		note_redundant(l, e, process, d);
+	else if (gt_function_ends(fn))
+		l->unknown_ends++;
+}
+
+static void retained(struct gt_ledger *l, const struct gt_event *e, const struct gt_entry *entry)
+{
+	struct gt_ledger_private *p = l->private;
+	uint32_t slot = gt_live_slot(&l->live, entry);
+
+	reach(&p->retain_stacks, &p->retain_size, slot);
+	p->retain_stacks[slot] = e->stack;
+}
+
+uint32_t gt_ledger_retain_stack(const struct gt_ledger *l, const struct gt_entry *entry)
+{
+	uint32_t slot = gt_live_slot(&l->live, entry);
+
+	return entry->refs > 1 && slot < l->private->retain_size ? l->private->retain_stacks[slot] : 0;
+}
+
+void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process)
+{
+	struct gt_entry *entry, gone;
+
+	if (!l->events++)
+		l->first_ns = event->time_ns;
+	if (event->time_ns > l->last_ns)
+		l->last_ns = event->time_ns;
+	switch (gt_live_apply(&l->live, event, (uint16_t)process, &entry, &gone)) {
+	case GT_CHANGE_NONE:
+		if (event->failed || event->unfinished)
+			note_trouble(l, event, process);
+		break;
+	case GT_CHANGE_REPLACED:
+		l->replaced++;
+		ended(l, &gone);
+		born(l, entry);
+		break;
+	case GT_CHANGE_BORN:
+		born(l, entry);
+		break;
+	case GT_CHANGE_RETAINED:
+		retained(l, event, entry);
+		break;
+	case GT_CHANGE_RELEASED:
+		break;
+	case GT_CHANGE_ENDED:
+		ended(l, &gone);
+		remember_dead(l, &gone, event->stack);
+		break;
+	case GT_CHANGE_UNKNOWN:
+		unknown(l, event, process);
+		break;
+	case GT_CHANGE_NO_MEMORY:
+		gt_alloc(SIZE_MAX / 2); /* ends the tool as any other want of memory does */
+	}
+}
+
+void gt_ledger_finish(struct gt_ledger *l)
+{
+	for (size_t i = 0; i < l->site_count; i++)
+		save_peak(l, &l->sites[i]);
+}
+
+struct gt_tally gt_ledger_total(const struct gt_ledger *l)
+{
+	struct gt_tally sum = { 0 };
+
+	for (int api = 0; api < GT_API_COUNT; api++)
+		for (int kind = 0; kind < GT_KIND_COUNT; kind++) {
+			const struct gt_tally *t = &l->tally[api][kind];
+
+			sum.created += t->created;
+			sum.ended += t->ended;
+			sum.live += t->live;
+			sum.failed += t->failed;
+			sum.bytes_total += t->bytes_total;
+			sum.bytes_live += t->bytes_live;
+		}
+	return sum;
+}

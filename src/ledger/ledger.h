@@ -1,0 +1,90 @@
+/*
+ * ledger.h - replays a recording: totals by kind, call sites, the peak, leaks, mistakes.
+ *
+ * Everything is kept as events come; nothing here costs more when more is alive. For the tool.
+ */
+#pragma once
+
+#include "ledger/live.h"
+
+struct gt_tally {
+	uint64_t created, ended, live, failed;
+	uint64_t bytes_total, bytes_live, bytes_peak;
+};
+
+/* Everything created through one stack, of one kind and API. */
+struct gt_site {
+	uint32_t stack;
+	uint8_t api, kind;
+	uint64_t created, live;
+	uint64_t bytes_total, bytes_live, bytes_peak;
+	uint64_t live_at_peak, bytes_at_peak; /* at the ledger's peak; settled by gt_ledger_finish */
+	uint64_t first_ns, last_ns;           /* creations */
+	uint32_t epoch;                       /* ledger's own */
+	uint32_t next;                        /* ledger's own */
+};
+
+/* A release or destruction of what was dead already; equal ones are one, counted. */
+struct gt_redundant {
+	uint16_t function, process;
+	uint32_t stack;         /* of the redundant call */
+	uint32_t ended_stack;   /* of the call that had ended it */
+	uint32_t created_stack;
+	uint64_t handle, time_ns; /* of the first of them */
+	int32_t result;
+	bool fatal;             /* the process ended inside this call */
+	uint64_t count;
+};
+
+/* Calls that failed: by function, stack and error code. */
+struct gt_failure {
+	uint16_t function;
+	uint32_t stack;
+	int32_t result;
+	uint64_t count, bytes_most, time_ns;
+};
+
+/* A call that a process ended in. */
+struct gt_last_call {
+	struct gt_event event;
+	uint32_t process;
+};
+
+struct gt_ledger {
+	struct gt_live live;
+	struct gt_tally tally[GT_API_COUNT][GT_KIND_COUNT];
+	uint64_t events;
+	uint64_t first_ns, last_ns;
+
+	uint64_t device_bytes, host_bytes;    /* now */
+	uint64_t peak_bytes, peak_ns, peak_live;  /* of device bytes; objects alive at that moment */
+	uint64_t peak_events;                 /* events applied up to the peak */
+	uint32_t epoch;
+
+	struct gt_site *sites;
+	size_t site_count, site_room;
+	struct gt_redundant *redundant;
+	size_t redundant_count, redundant_room;
+	struct gt_failure *failures;
+	size_t failure_count, failure_room;
+	struct gt_last_call *last_calls;
+	size_t last_call_count, last_call_room;
+
+	uint64_t unknown_ends;                /* of resources whose creation was not seen */
+	uint64_t replaced;                    /* whose end was not seen */
+
+	struct gt_ledger_private *private;
+};
+
+struct gt_ledger *gt_ledger_new(void);
+void gt_ledger_free(struct gt_ledger *l);
+
+void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process);
+/* After the last event: settles what each site held at the peak. */
+void gt_ledger_finish(struct gt_ledger *l);
+
+/* Stack of the latest retain of a living entry that is still held more than once; 0 for none. */
+uint32_t gt_ledger_retain_stack(const struct gt_ledger *l, const struct gt_entry *entry);
+
+/* Sums over all APIs and kinds. */
+struct gt_tally gt_ledger_total(const struct gt_ledger *l);

@@ -1,0 +1,257 @@
+/* live.c - what is alive: one entry per resource, and the one rule by which events change it. */
+#include "ledger/live.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+
+enum { CHUNK = 1024, FIRST_INDEX = 64 };
+
+static struct gt_entry *at_slot(const struct gt_live *l, uint32_t slot)
+{
+	return &l->chunks[slot / CHUNK][slot % CHUNK];
+}
+
+static uint64_t hash_of(uint16_t process, enum gt_kind kind, uint64_t handle)
+{
+	return gt_mix64(handle ^ (uint64_t)gt_kinds[kind].family << 56 ^ (uint64_t)process << 40);
+}
+
+static uint64_t entry_hash(const struct gt_entry *e)
+{
+	return hash_of(e->process, gt_entry_kind(e), e->handle);
+}
+
+/* Where the handle's index is, or the free place where it would be. */
+static size_t probe(const struct gt_live *l, uint16_t process, enum gt_kind kind, uint64_t handle)
+{
+	size_t i = hash_of(process, kind, handle) & l->mask;
+
+	for (; l->index[i]; i = (i + 1) & l->mask) {
+		const struct gt_entry *e = at_slot(l, l->index[i] - 1);
+
+		if (e->handle == handle && e->process == process &&
+		    gt_kinds[gt_entry_kind(e)].family == gt_kinds[kind].family)
+			break;
+	}
+	return i;
+}
+
+static int grow_index(struct gt_live *l)
+{
+	size_t size = l->index ? (l->mask + 1) * 2 : FIRST_INDEX;
+	uint32_t *index = calloc(size, sizeof *index), *old = l->index;
+	size_t old_size = old ? l->mask + 1 : 0;
+
+	if (!index)
+		return -ENOMEM;
+	for (size_t i = 0; i < old_size; i++) {
+		size_t at;
+
+		if (!old[i])
+			continue;
+		at = entry_hash(at_slot(l, old[i] - 1)) & (size - 1);
+		while (index[at])
+			at = (at + 1) & (size - 1);
+		index[at] = old[i];
+	}
+	free(old);
+	l->index = index;
+	l->mask = size - 1;
+	return 0;
+}
+
+static int take_slot(struct gt_live *l, uint32_t *slot)
+{
+	if (l->free_slot) {
+		*slot = l->free_slot - 1;
+		l->free_slot = at_slot(l, *slot)->refs;
+		return 0;
+	}
+	if (l->slots_used == l->chunk_count * CHUNK) {
+		struct gt_entry **chunks = realloc(l->chunks, (l->chunk_count + 1) * sizeof *chunks);
+
+		if (!chunks)
+			return -ENOMEM;
+		l->chunks = chunks;
+		chunks[l->chunk_count] = malloc(CHUNK * sizeof **chunks);
+		if (!chunks[l->chunk_count])
+			return -ENOMEM;
+		l->chunk_count++;
+	}
+	*slot = l->slots_used++;
+	return 0;
+}
+
+static struct gt_entry *insert(struct gt_live *l, const struct gt_entry *entry)
+{
+	uint32_t slot;
+	size_t i;
+
+	if ((!l->index || (l->count + 1) * 8 > (l->mask + 1) * 7) && grow_index(l))
+		return NULL;
+	if (take_slot(l, &slot))
+		return NULL;
+	*at_slot(l, slot) = *entry;
+	i = probe(l, entry->process, gt_entry_kind(entry), entry->handle);
+	l->index[i] = slot + 1;
+	l->count++;
+	return at_slot(l, slot);
+}
+
+/* Closes the gap, so that every entry can still be reached from where its hash begins. */
+static void unlink_index(struct gt_live *l, size_t gap)
+{
+	for (size_t i = (gap + 1) & l->mask; l->index[i]; i = (i + 1) & l->mask) {
+		size_t home = entry_hash(at_slot(l, l->index[i] - 1)) & l->mask;
+
+		if (((i - home) & l->mask) >= ((i - gap) & l->mask)) {
+			l->index[gap] = l->index[i];
+			gap = i;
+		}
+	}
+	l->index[gap] = 0;
+}
+
+static void remove_at(struct gt_live *l, size_t i)
+{
+	uint32_t slot = l->index[i] - 1;
+
+	unlink_index(l, i);
+	at_slot(l, slot)->refs = l->free_slot;
+	l->free_slot = slot + 1;
+	l->count--;
+}
+
+struct gt_entry *gt_live_find(const struct gt_live *l, uint16_t process, enum gt_kind kind,
+			      uint64_t handle)
+{
+	size_t i;
+
+	if (!l->index)
+		return NULL;
+	i = probe(l, process, kind, handle);
+	return l->index[i] ? at_slot(l, l->index[i] - 1) : NULL;
+}
+
+uint32_t gt_live_slot(const struct gt_live *l, const struct gt_entry *entry)
+{
+	return l->index[probe(l, entry->process, gt_entry_kind(entry), entry->handle)] - 1;
+}
+
+static enum gt_change create(struct gt_live *l, const struct gt_event *e, uint16_t process,
+			     struct gt_entry **entry, struct gt_entry *gone)
+{
+	enum gt_kind kind = (enum gt_kind)gt_functions[e->function].kind;
+	struct gt_entry fresh = { .handle = e->handle, .size = e->size, .owner = e->owner,
+				  .time_ns = e->time_ns, .stack = e->stack, .tid = e->tid, .refs = 1,
+				  .function = e->function, .place = e->place < 64 ? e->place : 0,
+				  .process = process };
+	struct gt_entry *old = gt_live_find(l, process, kind, e->handle);
+
+	if (old && gt_kinds[kind].habits & GT_BORROWED) {
+		old->refs++;
+		*entry = old;
+		return GT_CHANGE_RETAINED;
+	}
+	if (old) {
+		*gone = *old;
+		*old = fresh;
+		*entry = old;
+		return GT_CHANGE_REPLACED;
+	}
+	*entry = insert(l, &fresh);
+	return *entry ? GT_CHANGE_BORN : GT_CHANGE_NO_MEMORY;
+}
+
+static enum gt_change end(struct gt_live *l, const struct gt_event *e, uint16_t process, bool whole,
+			  struct gt_entry **entry, struct gt_entry *gone)
+{
+	enum gt_kind kind = (enum gt_kind)gt_functions[e->function].kind;
+	size_t i = l->index ? probe(l, process, kind, e->handle) : 0;
+
+	if (!l->index || !l->index[i])
+		return gt_kinds[kind].habits & GT_BORROWED ? GT_CHANGE_NONE : GT_CHANGE_UNKNOWN;
+	*entry = at_slot(l, l->index[i] - 1);
+	if (!whole && (*entry)->refs > 1) {
+		(*entry)->refs--;
+		return GT_CHANGE_RELEASED;
+	}
+	*gone = **entry;
+	*entry = NULL;
+	remove_at(l, i);
+	return GT_CHANGE_ENDED;
+}
+
+static enum gt_change retain(struct gt_live *l, const struct gt_event *e, uint16_t process,
+			     struct gt_entry **entry)
+{
+	enum gt_kind kind = (enum gt_kind)gt_functions[e->function].kind;
+
+	*entry = gt_live_find(l, process, kind, e->handle);
+	if (!*entry)
+		return gt_kinds[kind].habits & GT_BORROWED ? GT_CHANGE_NONE : GT_CHANGE_UNKNOWN;
+	(*entry)->refs++;
+	return GT_CHANGE_RETAINED;
+}
+
+enum gt_change gt_live_apply(struct gt_live *l, const struct gt_event *event, uint16_t process,
+			     struct gt_entry **entry, struct gt_entry *gone)
+{
+	struct gt_entry *unwanted_entry, unwanted_copy;
+
+	if (!entry)
+		entry = &unwanted_entry;
+	if (!gone)
+		gone = &unwanted_copy;
+	*entry = NULL;
+	if (event->failed || event->unfinished)
+		return GT_CHANGE_NONE;
+	switch ((enum gt_effect)gt_functions[event->function].effect) {
+	case GT_CREATE:  return create(l, event, process, entry, gone);
+	case GT_RETAIN:  return retain(l, event, process, entry);
+	case GT_RELEASE: return end(l, event, process, false, entry, gone);
+	case GT_DESTROY: return end(l, event, process, true, entry, gone);
+	case GT_APPEND:
+	case GT_EFFECT_COUNT: break;
+	}
+	return GT_CHANGE_NONE;
+}
+
+int gt_live_restore(struct gt_live *l, const struct gt_entry *gone, enum gt_change change)
+{
+	struct gt_entry *entry = gt_live_find(l, gone->process, gt_entry_kind(gone), gone->handle);
+
+	if (entry) {
+		entry->refs++;
+		return 0;
+	}
+	if (change != GT_CHANGE_ENDED)
+		return -ENOENT;
+	return insert(l, gone) ? 0 : -ENOMEM;
+}
+
+void gt_live_each(const struct gt_live *l, bool (*each)(void *context, const struct gt_entry *entry),
+		  void *context)
+{
+	for (size_t i = 0; l->index && i <= l->mask; i++)
+		if (l->index[i] && !each(context, at_slot(l, l->index[i] - 1)))
+			return;
+}
+
+size_t gt_live_bytes(const struct gt_live *l)
+{
+	return l->chunk_count * (CHUNK * sizeof(struct gt_entry) + sizeof *l->chunks) +
+	       (l->index ? (l->mask + 1) * sizeof *l->index : 0);
+}
+
+void gt_live_fini(struct gt_live *l)
+{
+	for (size_t i = 0; i < l->chunk_count; i++)
+		free(l->chunks[i]);
+	free(l->chunks);
+	free(l->index);
+	*l = (struct gt_live){ 0 };
+}

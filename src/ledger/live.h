@@ -1,0 +1,72 @@
+/*
+ * live.h - what is alive: one entry per resource, and the one rule by which events change it.
+ *
+ * Serves the traced process and the reports. Takes memory with malloc and says so when there is
+ * none. Not locked; an entry's address is good until the next change.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event/event.h"
+
+struct gt_entry {
+	uint64_t handle, size, owner, time_ns;
+	uint32_t stack, tid, refs;
+	uint16_t function : 10, place : 6; /* more places than 63 are shown as unknown */
+	uint16_t process;
+};
+
+_Static_assert(sizeof(struct gt_entry) == 48, "the price of a live handle");
+_Static_assert(GT_FN_COUNT <= 1 << 10, "rows must fit gt_entry.function");
+
+struct gt_live {
+	struct gt_entry **chunks;
+	size_t chunk_count;
+	uint32_t *index;       /* slot + 1 by hash; 0: free */
+	size_t mask, count;
+	uint32_t free_slot;    /* slot + 1 of the first free entry, chained through `refs` */
+	uint32_t slots_used;
+};
+
+enum gt_change {
+	GT_CHANGE_NONE,        /* a failed call, an append, a borrowed handle */
+	GT_CHANGE_BORN,
+	GT_CHANGE_REPLACED,    /* born under a handle that was still alive: its end was not seen */
+	GT_CHANGE_RETAINED,
+	GT_CHANGE_RELEASED,    /* one reference less, still alive */
+	GT_CHANGE_ENDED,
+	GT_CHANGE_UNKNOWN,     /* retained or ended something that is not alive here */
+	GT_CHANGE_NO_MEMORY,
+};
+
+/* Zeroed is initialised. */
+void gt_live_fini(struct gt_live *l);
+
+/*
+ * Applies an event. `*entry` is what it concerned: the living entry, or in `*gone` a copy of the
+ * one that ended or was replaced. Both may be NULL.
+ */
+enum gt_change gt_live_apply(struct gt_live *l, const struct gt_event *event, uint16_t process,
+			     struct gt_entry **entry, struct gt_entry *gone);
+
+/* Takes back GT_CHANGE_ENDED (with what `gone` got) or GT_CHANGE_RELEASED: the call had failed. */
+int gt_live_restore(struct gt_live *l, const struct gt_entry *gone, enum gt_change change);
+
+struct gt_entry *gt_live_find(const struct gt_live *l, uint16_t process, enum gt_kind kind,
+			      uint64_t handle);
+/* Number of an entry's place, for side tables: small, and reused when the entry is gone. */
+uint32_t gt_live_slot(const struct gt_live *l, const struct gt_entry *entry);
+
+/* Calls `each` on every entry, in no order, until it returns false. */
+void gt_live_each(const struct gt_live *l, bool (*each)(void *context, const struct gt_entry *entry),
+		  void *context);
+/* Bytes taken for `count` entries, index and all. */
+size_t gt_live_bytes(const struct gt_live *l);
+
+static inline enum gt_kind gt_entry_kind(const struct gt_entry *entry)
+{
+	return (enum gt_kind)gt_functions[entry->function].kind;
+}

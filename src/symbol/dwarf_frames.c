@@ -1,0 +1,274 @@
+/* dwarf_frames.c - frames at an address of one ELF module, read with libdwfl. */
+#include "symbol/dwarf_frames.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <dwarf.h>
+#include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
+
+#include "base/mem.h"
+#include "symbol/demangle.h"
+#include "symbol/dwarf_name.h"
+#include "symbol/elf_symbols.h"
+#include "symbol/locate.h"
+#include "symbol/pool.h"
+#include "symbol/unit.h"
+
+struct gt_dwarf {
+	const struct gt_symbol_module *module;
+	const struct gt_symbol_options *options;
+	struct gt_symbol_pool *pool;
+	Dwfl *session;
+	Dwfl_Module *file;
+	struct gt_elf_symbols symbols;
+	struct gt_symbol_map symbol_names; /* readable, by where the mangled one is */
+	struct gt_symbol_map entry_names;  /* readable, by debugging entry */
+	Dwarf_Addr bias;                   /* of the debug information */
+	struct gt_units units;
+};
+
+/* The build id and name of the file dwz shared this debug information with. */
+static int find_alternate(struct gt_symbol_file *found, const struct gt_dwarf *d,
+			  struct gt_debug_wanted *wanted)
+{
+	Dwarf_Addr bias;
+	Dwarf *dwarf = dwfl_module_getdwarf(d->file, &bias);
+	const void *id = NULL;
+	ssize_t size = dwarf ? dwelf_dwarf_gnu_debugaltlink(dwarf, &wanted->link, &id) : 0;
+
+	if (size <= 0)
+		return -ENOENT;
+	wanted->build_id = id;
+	wanted->build_id_size = size;
+	return gt_alternate_locate(found, wanted, d->options);
+}
+
+/*
+ * Our own search, because libdwfl's would open anything it finds and asks the servers in
+ * DEBUGINFOD_URLS whether the user allowed it or not.
+ */
+static int find_debuginfo(Dwfl_Module *file, void **userdata, const char *name, Dwarf_Addr base,
+			  const char *main_path, const char *link, GElf_Word checksum,
+			  char **debug_path)
+{
+	const struct gt_dwarf *d = *userdata;
+	struct gt_debug_wanted wanted = {
+		.link = link,
+		.checksum = checksum,
+		.main_path = main_path ? main_path : d->module->path,
+		.recorded_path = d->module->path,
+	};
+	struct gt_symbol_file found;
+	const unsigned char *id;
+	GElf_Addr address;
+	GElf_Word ignored;
+	Elf *elf = dwfl_module_getelf(file, &address);
+	int size, rc;
+
+	/* the other caller's link comes from .gnu_debugaltlink */
+	if (elf && link != dwelf_elf_gnu_debuglink(elf, &ignored)) {
+		rc = find_alternate(&found, d, &wanted);
+	} else {
+		size = dwfl_module_build_id(file, &id, &address);
+		if (size > 0) {
+			wanted.build_id = id;
+			wanted.build_id_size = size;
+		}
+		rc = gt_debug_locate(&found, &wanted, d->options);
+	}
+	if (!rc) {
+		*debug_path = strdup(found.path);
+		return found.fd;
+	}
+	if (d->options->debuginfod)
+		return dwfl_standard_find_debuginfo(file, userdata, name, base, main_path, link,
+						    checksum, debug_path);
+	/* how libdwfl is told "there is none" as against "it could not be read" */
+	errno = 0;
+	return -1;
+}
+
+static int find_nothing(Dwfl_Module *file, void **userdata, const char *name, Dwarf_Addr base,
+			char **path, Elf **elf)
+{
+	(void)file, (void)userdata, (void)name, (void)base, (void)path, (void)elf;
+	return -1;
+}
+
+static int report(struct gt_dwarf *d, struct gt_symbol_file *file)
+{
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = find_nothing,
+		.find_debuginfo = find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+	};
+	void **userdata;
+
+	d->session = dwfl_begin(&callbacks);
+	if (!d->session)
+		goto close_file;
+	dwfl_report_begin(d->session);
+	/* at 0 plus its own addresses: what we look up are ELF virtual addresses */
+	d->file = dwfl_report_elf(d->session, d->module->path, file->path, file->fd, 0, true);
+	if (!d->file)
+		goto close_file;
+	/* an object file has no addresses of its own, nobody ran that */
+	if (dwfl_report_end(d->session, NULL, NULL) != 0 || dwfl_module_relocations(d->file) > 1)
+		return -ENOEXEC;
+	dwfl_module_info(d->file, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
+	*userdata = d;
+	return 0;
+
+close_file:
+	close(file->fd);
+	return -ENOEXEC;
+}
+
+int gt_dwarf_open(struct gt_dwarf **out, const struct gt_symbol_module *module,
+		  const struct gt_symbol_options *options, struct gt_symbol_pool *pool)
+{
+	struct gt_symbol_file file;
+	const char *debug_path = NULL;
+	struct gt_dwarf *d;
+	Dwarf *dwarf;
+	int rc;
+
+	rc = gt_module_locate(&file, module, options);
+	if (rc)
+		return rc;
+	d = gt_alloc(sizeof(*d));
+	*d = (struct gt_dwarf){ .module = module, .options = options, .pool = pool };
+	rc = report(d, &file);
+	if (rc) {
+		gt_dwarf_close(d);
+		return rc;
+	}
+	dwarf = dwfl_module_getdwarf(d->file, &d->bias);
+	if (dwarf) {
+		dwfl_module_info(d->file, NULL, NULL, NULL, NULL, NULL, NULL, &debug_path);
+		gt_units_load(&d->units, dwarf, debug_path ? debug_path : file.path);
+	}
+	gt_elf_symbols_load(&d->symbols, d->file);
+	*out = d;
+	return 0;
+}
+
+void gt_dwarf_close(struct gt_dwarf *d)
+{
+	if (!d)
+		return;
+	gt_units_fini(&d->units);
+	gt_elf_symbols_fini(&d->symbols);
+	gt_symbol_map_fini(&d->symbol_names);
+	gt_symbol_map_fini(&d->entry_names);
+	dwfl_end(d->session);
+	free(d);
+}
+
+enum gt_symbol_state gt_dwarf_state(const struct gt_dwarf *d)
+{
+	if (d->units.has_lines)
+		return GT_SYMBOL_FULL;
+	return d->symbols.count || d->units.count ? GT_SYMBOL_NAMES : GT_SYMBOL_NONE;
+}
+
+static const char *symbol_name(struct gt_dwarf *d, uint64_t address)
+{
+	const char *mangled = gt_elf_symbols_find(&d->symbols, address);
+	const char *name;
+	char *readable;
+
+	if (!mangled)
+		return NULL;
+	name = gt_symbol_map_get(&d->symbol_names, (uintptr_t)mangled);
+	if (name)
+		return name;
+	readable = gt_name_demangle(mangled);
+	name = gt_symbol_pool_string(d->pool, readable);
+	free(readable);
+	gt_symbol_map_put(&d->symbol_names, (uintptr_t)mangled, (void *)name);
+	return name;
+}
+
+/* A path relative to where the compiler ran is made absolute. */
+static const char *absolute(struct gt_dwarf *d, const struct gt_unit *unit, const char *file)
+{
+	char path[2 * PATH_MAX];
+
+	if (!file || !file[0])
+		return NULL;
+	if (file[0] == '/' || !unit->folder)
+		return file;
+	snprintf(path, sizeof(path), "%s/%s", unit->folder, file);
+	return gt_symbol_pool_string(d->pool, path);
+}
+
+/* Where the instruction itself comes from. */
+static void set_line(struct gt_frame *frame, struct gt_dwarf *d, struct gt_unit *unit,
+		     Dwarf_Addr pc)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(&unit->die, pc);
+	int number;
+
+	if (!line)
+		return;
+	frame->file = absolute(d, unit, dwarf_linesrc(line, NULL, NULL));
+	if (frame->file && dwarf_lineno(line, &number) == 0 && number > 0)
+		frame->line = number;
+}
+
+static bool get_number(Dwarf_Word *number, Dwarf_Die *die, unsigned int attribute)
+{
+	Dwarf_Attribute value;
+
+	return dwarf_attr(die, attribute, &value) && dwarf_formudata(&value, number) == 0;
+}
+
+/* Where the call was that inlining replaced by its callee. */
+static void set_call(struct gt_frame *frame, struct gt_dwarf *d, struct gt_unit *unit,
+		     Dwarf_Die *callee)
+{
+	Dwarf_Word file, line;
+	Dwarf_Files *files;
+	size_t count;
+
+	if (get_number(&file, callee, DW_AT_call_file) &&
+	    dwarf_getsrcfiles(&unit->code, &files, &count) == 0 && file < count)
+		frame->file = absolute(d, unit, dwarf_filesrc(files, file, NULL, NULL));
+	if (frame->file && get_number(&line, callee, DW_AT_call_line) && line <= UINT32_MAX)
+		frame->line = line;
+}
+
+size_t gt_dwarf_frames(struct gt_dwarf *d, uint64_t address, struct gt_frame *frames)
+{
+	Dwarf_Die chain[GT_DWARF_MAX_FRAMES];
+	Dwarf_Addr pc = address - d->bias;
+	struct gt_unit *unit = gt_units_find(&d->units, pc);
+	size_t count = unit ? gt_unit_functions(unit, pc, chain, GT_DWARF_MAX_FRAMES) : 0;
+
+	frames[0] = (struct gt_frame){ .function = NULL };
+	if (unit)
+		set_line(&frames[0], d, unit, pc);
+	if (!count) {
+		frames[0].function = symbol_name(d, address);
+		return frames[0].function || frames[0].file;
+	}
+	for (size_t i = 0; i < count; i++) {
+		frames[i].function = gt_function_name(d->pool, &d->entry_names, &chain[i],
+						      unit->scoped);
+		frames[i].inlined = i + 1 < count;
+		if (!frames[i].inlined)
+			break;
+		frames[i + 1] = (struct gt_frame){ .function = NULL };
+		set_call(&frames[i + 1], d, unit, &chain[i]);
+	}
+	if (!frames[count - 1].function)
+		frames[count - 1].function = symbol_name(d, address);
+	return count;
+}

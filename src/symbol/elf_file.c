@@ -1,0 +1,120 @@
+/* elf_file.c - regular files only, whole ELF files only, and the two ways to tell them apart. */
+#include "symbol/elf_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <elfutils/libdwelf.h>
+#include <gelf.h>
+#include <libelf.h>
+
+int gt_elf_open(const char *path, struct stat *status)
+{
+	int fd;
+
+	/* before the open, which can have effects of its own on a device */
+	if (stat(path, status) < 0)
+		return -errno;
+	if (!S_ISREG(status->st_mode))
+		return -EINVAL;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	/* again: the name may have been given to another file in between */
+	if (fstat(fd, status) == 0 && S_ISREG(status->st_mode))
+		return fd;
+	close(fd);
+	return -EINVAL;
+}
+
+static bool fits(uint64_t offset, uint64_t size, const struct stat *status)
+{
+	uint64_t file_bytes = status->st_size;
+
+	return offset <= file_bytes && size <= file_bytes - offset;
+}
+
+/* A copy that broke off lacks its end, which is where the section headers are. */
+static bool is_whole(Elf *elf, const struct stat *status)
+{
+	size_t sections, segments;
+	GElf_Ehdr header;
+
+	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header))
+		return false;
+	/* dwz marks its files as relocatable */
+	if (header.e_type != ET_EXEC && header.e_type != ET_DYN && header.e_type != ET_REL)
+		return false;
+	if (elf_getshdrnum(elf, &sections) < 0 || elf_getphdrnum(elf, &segments) < 0)
+		return false;
+	/* libelf shows a table that lies past the end as an empty one */
+	if ((header.e_shoff && !sections) || (header.e_phoff && !segments))
+		return false;
+	return fits(header.e_shoff, (uint64_t)sections * header.e_shentsize, status) &&
+	       fits(header.e_phoff, (uint64_t)segments * header.e_phentsize, status);
+}
+
+int gt_elf_check(int fd, const struct stat *status)
+{
+	bool whole;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	whole = elf && is_whole(elf, status);
+	elf_end(elf);
+	return whole ? 0 : -ENOEXEC;
+}
+
+bool gt_elf_has_build_id(int fd, const uint8_t *id, size_t id_size)
+{
+	const void *found;
+	ssize_t size;
+	bool same;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (!elf)
+		return false;
+	size = dwelf_elf_gnu_build_id(elf, &found);
+	same = size > 0 && (size_t)size == id_size && memcmp(found, id, id_size) == 0;
+	elf_end(elf);
+	return same;
+}
+
+/* CRC-32 as in zlib, half a byte at a time. */
+static uint32_t add_to_checksum(uint32_t sum, const unsigned char *bytes, size_t size)
+{
+	static const uint32_t table[16] = {
+		0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
+		0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+		0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+	};
+
+	for (size_t i = 0; i < size; i++) {
+		sum ^= bytes[i];
+		sum = table[sum & 15] ^ sum >> 4;
+		sum = table[sum & 15] ^ sum >> 4;
+	}
+	return sum;
+}
+
+int gt_elf_checksum(uint32_t *out, int fd)
+{
+	unsigned char buffer[64 * 1024];
+	uint32_t sum = UINT32_MAX;
+	off_t at = 0;
+	ssize_t got;
+
+	while ((got = pread(fd, buffer, sizeof(buffer), at)) > 0) {
+		sum = add_to_checksum(sum, buffer, got);
+		at += got;
+	}
+	if (got < 0)
+		return -errno;
+	*out = ~sum;
+	return 0;
+}

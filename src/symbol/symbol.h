@@ -1,0 +1,71 @@
+/* symbol.h - turn module-relative addresses into functions, files and lines. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gt_symbolizer;
+
+struct gt_symbol_options {
+	/* May ask the servers in DEBUGINFOD_URLS; without it nothing leaves the machine. */
+	bool debuginfod;
+	/*
+	 * NULL-terminated folders, or NULL. A moved binary or debug file is looked for as
+	 * DIR/full/path, DIR/basename and DIR/.build-id/xx/yyyy[.debug] before anywhere else.
+	 */
+	const char *const *search;
+};
+
+/* What a recording knows of a module (executable or shared object). */
+struct gt_symbol_module {
+	const char *path;
+	const uint8_t *build_id;
+	size_t build_id_size; /* 0: none */
+	/* Of the file when recorded, 0: unknown. Only consulted where there is no build id. */
+	uint64_t size_bytes;
+	int64_t mtime_ns;
+};
+
+enum gt_symbol_state {
+	GT_SYMBOL_FULL,    /* lines known */
+	GT_SYMBOL_NAMES,   /* symbol table only */
+	GT_SYMBOL_NONE,    /* stripped: module and offset */
+	GT_SYMBOL_MISSING, /* the file is not there, or is no regular file */
+	GT_SYMBOL_CHANGED, /* the file is another one than recorded: never used for names */
+	GT_SYMBOL_BAD,     /* not an ELF program or library, or damaged */
+};
+
+/* Strings may hold any bytes; whoever prints them escapes them. */
+struct gt_frame {
+	const char *function; /* demangled, without parameters; NULL when unknown */
+	const char *file;     /* as the compiler saw it, made absolute; NULL when unknown */
+	uint32_t line;        /* 0 when unknown */
+	const char *module;   /* path as recorded */
+	uint64_t offset;      /* ELF virtual address within the module */
+	bool inlined;         /* this function was inlined into the next frame */
+};
+
+/* `options` is copied and may be NULL. Not safe for use from several threads at once. */
+int gt_symbolizer_new(struct gt_symbolizer **out, const struct gt_symbol_options *options);
+void gt_symbolizer_free(struct gt_symbolizer *s);
+
+/*
+ * Index of a module, the same for the same path and build id; >= 0 or -errno.
+ * Opens nothing: the file is looked for when the module is first asked about.
+ */
+int gt_symbolizer_module(struct gt_symbolizer *s, const struct gt_symbol_module *module);
+
+/*
+ * Frames at `address` (an ELF virtual address), innermost first, inlined ones included; at
+ * least one. All of it lives as long as the symbolizer. Callers look up a return address
+ * minus one.
+ */
+size_t gt_symbolizer_resolve(struct gt_symbolizer *s, int module, uint64_t address,
+			     const struct gt_frame **frames);
+
+/* How well the module can be resolved; opens it when that has not happened yet. */
+enum gt_symbol_state gt_symbolizer_state(struct gt_symbolizer *s, int module);
+
+/* The module's path as recorded. */
+const char *gt_symbolizer_path(const struct gt_symbolizer *s, int module);

@@ -1,0 +1,235 @@
+/* unit.c - indexes of DWARF units and functions, because .debug_aranges may not be there. */
+#include "symbol/unit.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <dwarf.h>
+
+#include "base/mem.h"
+#include "symbol/dwarf_name.h"
+
+/* Entries nest far less deep; a damaged file must not exhaust the stack. */
+#define MAX_DEPTH 256
+
+static void add_ranges(struct gt_spans *spans, Dwarf_Die *die, size_t index)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
+		/* linkers move functions they dropped to 0 */
+		if (start)
+			gt_spans_add(spans, &(struct gt_span){
+						    .start = start,
+						    .end = end,
+						    .index = index,
+					    });
+}
+
+static const char *get_string(Dwarf_Die *die, unsigned int attribute)
+{
+	Dwarf_Attribute value;
+
+	return dwarf_attr(die, attribute, &value) ? dwarf_formstring(&value) : NULL;
+}
+
+static void add_unit(struct gt_units *units, Dwarf_Die *die)
+{
+	struct gt_unit *unit;
+
+	GT_GROW(units->list, units->count, units->capacity);
+	unit = &units->list[units->count];
+	*unit = (struct gt_unit){ .die = *die, .code = *die };
+	unit->folder = get_string(die, DW_AT_comp_dir);
+	add_ranges(&units->spans, die, units->count);
+	if (dwarf_hasattr(die, DW_AT_stmt_list))
+		units->has_lines = true;
+	units->count++;
+}
+
+void gt_units_load(struct gt_units *units, Dwarf *dwarf, const char *path)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die;
+	uint8_t type;
+
+	units->path = path;
+	while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL) == 0)
+		if (type == DW_UT_compile || type == DW_UT_skeleton)
+			add_unit(units, &die);
+	gt_spans_sort(&units->spans);
+}
+
+static bool is_regular_or_absent(const char *path, bool *there)
+{
+	struct stat status;
+
+	if (stat(path, &status) < 0)
+		return true;
+	*there = true;
+	return S_ISREG(status.st_mode);
+}
+
+/*
+ * Whether libdw may open the unit's .dwo file: it looks beside the debug file and where the
+ * compiler ran, and would wait for the writer of a FIFO.
+ */
+static bool may_open_split(const struct gt_units *units, struct gt_unit *unit)
+{
+	const char *name = get_string(&unit->die, DW_AT_dwo_name);
+	const char *slash = strrchr(units->path, '/');
+	int length = slash ? slash + 1 - units->path : 0;
+	char path[PATH_MAX];
+	bool there = false;
+
+	if (!name)
+		name = get_string(&unit->die, DW_AT_GNU_dwo_name);
+	if (!name)
+		return false;
+	if (name[0] == '/')
+		return is_regular_or_absent(name, &there) && there;
+	snprintf(path, sizeof(path), "%.*s%s", length, units->path, name);
+	if (!is_regular_or_absent(path, &there))
+		return false;
+	snprintf(path, sizeof(path), "%s/%s", unit->folder ? unit->folder : ".", name);
+	return is_regular_or_absent(path, &there) && there;
+}
+
+static void open_split(const struct gt_units *units, struct gt_unit *unit)
+{
+	Dwarf_Die code;
+	uint8_t type;
+
+	if (dwarf_cu_info(unit->die.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) != 0 ||
+	    type != DW_UT_skeleton || !may_open_split(units, unit))
+		return;
+	if (dwarf_cu_info(unit->die.cu, NULL, NULL, NULL, &code, NULL, NULL, NULL) == 0 &&
+	    dwarf_tag(&code) == DW_TAG_compile_unit)
+		unit->code = code;
+}
+
+/* Siblings of a damaged file can lead back; `die` becomes the next one, if there is one. */
+static bool step(Dwarf_Die *die)
+{
+	const void *before = die->addr;
+
+	return dwarf_siblingof(die, die) == 0 && die->addr > before;
+}
+
+static bool has_place(Dwarf_Die *die)
+{
+	return dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
+}
+
+static void add_function(struct gt_unit *unit, Dwarf_Die *die)
+{
+	if (!has_place(die))
+		return;
+	GT_GROW(unit->functions, unit->function_count, unit->function_capacity);
+	unit->functions[unit->function_count] = *die;
+	add_ranges(&unit->spans, die, unit->function_count);
+	unit->function_count++;
+}
+
+/* Collects the functions below `parent`; some languages nest them in scopes and functions. */
+static void index_functions(struct gt_unit *unit, Dwarf_Die *parent, int depth)
+{
+	Dwarf_Die die;
+
+	if (depth == MAX_DEPTH || dwarf_child(parent, &die) != 0)
+		return;
+	do {
+		switch (dwarf_tag(&die)) {
+		case DW_TAG_subprogram:
+			add_function(unit, &die);
+			/* fall through */
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+		case DW_TAG_class_type:
+		case DW_TAG_structure_type:
+		case DW_TAG_union_type:
+		case DW_TAG_enumeration_type:
+		case DW_TAG_lexical_block:
+			index_functions(unit, &die, depth + 1);
+		}
+	} while (step(&die));
+}
+
+struct gt_unit *gt_units_find(struct gt_units *units, Dwarf_Addr pc)
+{
+	const struct gt_span *span = gt_spans_find(&units->spans, pc);
+	struct gt_unit *unit;
+
+	if (!span)
+		return NULL;
+	unit = &units->list[span->index];
+	if (!unit->indexed) {
+		open_split(units, unit);
+		unit->scoped = gt_unit_has_scopes(&unit->code);
+		index_functions(unit, &unit->code, 0);
+		gt_spans_sort(&unit->spans);
+		unit->indexed = true;
+	}
+	return unit;
+}
+
+/* Appends what was inlined at `pc` below `parent`, outermost first. */
+static size_t collect_inlined(Dwarf_Die *parent, Dwarf_Addr pc, Dwarf_Die *chain, size_t room,
+			      int depth)
+{
+	Dwarf_Die die;
+
+	if (!room || depth == MAX_DEPTH || dwarf_child(parent, &die) != 0)
+		return 0;
+	do {
+		int tag = dwarf_tag(&die);
+		size_t count;
+
+		if (tag == DW_TAG_inlined_subroutine && dwarf_haspc(&die, pc) > 0) {
+			chain[0] = die;
+			return 1 + collect_inlined(&die, pc, chain + 1, room - 1, depth + 1);
+		}
+		if (tag != DW_TAG_lexical_block && tag != DW_TAG_try_block &&
+		    tag != DW_TAG_catch_block)
+			continue;
+		if (has_place(&die) && dwarf_haspc(&die, pc) <= 0)
+			continue;
+		count = collect_inlined(&die, pc, chain, room, depth + 1);
+		if (count)
+			return count;
+	} while (step(&die));
+	return 0;
+}
+
+size_t gt_unit_functions(struct gt_unit *unit, Dwarf_Addr pc, Dwarf_Die *chain, size_t room)
+{
+	const struct gt_span *span = gt_spans_find(&unit->spans, pc);
+	size_t count;
+
+	if (!span || !room)
+		return 0;
+	chain[0] = unit->functions[span->index];
+	count = 1 + collect_inlined(&chain[0], pc, chain + 1, room - 1, 0);
+	for (size_t i = 0; i < count / 2; i++) {
+		Dwarf_Die swap = chain[i];
+
+		chain[i] = chain[count - 1 - i];
+		chain[count - 1 - i] = swap;
+	}
+	return count;
+}
+
+void gt_units_fini(struct gt_units *units)
+{
+	for (size_t i = 0; i < units->count; i++) {
+		gt_spans_fini(&units->list[i].spans);
+		free(units->list[i].functions);
+	}
+	gt_spans_fini(&units->spans);
+	free(units->list);
+	memset(units, 0, sizeof(*units));
+}

@@ -1,0 +1,40 @@
+/* unit.h - the compilation units of a module, their functions, and what was inlined where. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <elfutils/libdw.h>
+
+#include "symbol/span.h"
+
+struct gt_unit {
+	Dwarf_Die die;
+	Dwarf_Die code;     /* holds the functions: `die` itself or its part in a .dwo file */
+	const char *folder; /* where the compiler ran; NULL when unknown */
+	bool scoped;        /* a language with namespaces */
+	bool indexed;
+	Dwarf_Die *functions;
+	size_t function_count, function_capacity;
+	struct gt_spans spans; /* of the functions */
+};
+
+/* Starts zeroed. */
+struct gt_units {
+	const char *path;
+	struct gt_unit *list;
+	size_t count, capacity;
+	struct gt_spans spans; /* of the units */
+	bool has_lines;
+};
+
+/* `path` is that of the file the debug information is in; it and `dwarf` must stay. */
+void gt_units_load(struct gt_units *units, Dwarf *dwarf, const char *path);
+/* The unit with code at `pc`, ready for gt_unit_functions; NULL when there is none. */
+struct gt_unit *gt_units_find(struct gt_units *units, Dwarf_Addr pc);
+/*
+ * The function at `pc` and those inlined into it there, innermost first; at most `room`, the
+ * innermost are left out then. 0 when no function is known.
+ */
+size_t gt_unit_functions(struct gt_unit *unit, Dwarf_Addr pc, Dwarf_Die *chain, size_t room);
+void gt_units_fini(struct gt_units *units);

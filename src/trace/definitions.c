@@ -1,0 +1,214 @@
+/* definitions.c - takes lane 0 of a trace apart: modules, stacks, names. */
+#include "trace/definitions.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+static char *get_text(struct gt_bytes *b, size_t *size)
+{
+	const uint8_t *text = gt_get_blob(b, size);
+	char *copy;
+
+	if (!text)
+		return NULL;
+	copy = gt_alloc(*size + 1);
+	memcpy(copy, text, *size);
+	return copy;
+}
+
+static bool text_is(const uint8_t *text, size_t size, const char *word)
+{
+	return text && size == strlen(word) && !memcmp(text, word, size);
+}
+
+static bool add_info(struct gt_definitions *d, struct gt_bytes *b)
+{
+	struct gt_trace_text text = { 0 };
+	size_t size;
+
+	text.key = get_text(b, &size);
+	text.value = text.key ? get_text(b, &text.size) : NULL;
+	if (!text.value) {
+		free(text.key);
+		return false;
+	}
+	GT_GROW(d->texts, d->text_count, d->text_room);
+	d->texts[d->text_count++] = text;
+	return true;
+}
+
+static bool add_module(struct gt_definitions *d, struct gt_bytes *b)
+{
+	struct gt_trace_module m = { 0 };
+	uint64_t number = gt_get_varint(b);
+	const uint8_t *id;
+	size_t size;
+
+	m.start = gt_get_varint(b);
+	m.size = gt_get_varint(b);
+	m.bias = gt_get_varint(b);
+	m.path = get_text(b, &size);
+	id = gt_get_blob(b, &m.build_id_size);
+	m.file_size = gt_get_varint(b);
+	m.mtime_ns = gt_unzigzag(gt_get_varint(b));
+	if (b->bad || number != d->module_count || m.build_id_size > sizeof m.build_id) {
+		free(m.path);
+		return false;
+	}
+	if (m.build_id_size)
+		memcpy(m.build_id, id, m.build_id_size);
+	GT_GROW(d->modules, d->module_count, d->module_room);
+	d->modules[d->module_count++] = m;
+	return true;
+}
+
+static bool unload(struct gt_definitions *d, struct gt_bytes *b)
+{
+	uint64_t number = gt_get_varint(b);
+
+	if (b->bad || number >= d->module_count)
+		return false;
+	d->modules[number].unloaded = true;
+	return true;
+}
+
+static enum gt_api get_api(struct gt_bytes *b)
+{
+	size_t size;
+	const uint8_t *text = gt_get_blob(b, &size);
+	int api = 0;
+
+	while (api < GT_API_COUNT && !text_is(text, size, gt_api_keys[api]))
+		api++;
+	return (enum gt_api)api;
+}
+
+/* Our row for a function of the trace: the same name, with the same meaning. */
+static uint16_t find_row(enum gt_api api, uint8_t effect, const uint8_t *kind, size_t kind_size,
+			 const uint8_t *name, size_t name_size)
+{
+	for (uint16_t row = 1; row < GT_FN_COUNT; row++)
+		if (gt_functions[row].api == api && gt_functions[row].effect == effect &&
+		    text_is(kind, kind_size, gt_kinds[gt_functions[row].kind].name) &&
+		    text_is(name, name_size, gt_function_names[row]))
+			return row;
+	return GT_FN_NONE;
+}
+
+static bool add_function(struct gt_definitions *d, struct gt_bytes *b)
+{
+	uint64_t number = gt_get_varint(b);
+	uint64_t effect = gt_get_varint(b);
+	enum gt_api api = get_api(b);
+	size_t kind_size, name_size;
+	const uint8_t *kind = gt_get_blob(b, &kind_size), *name = gt_get_blob(b, &name_size);
+
+	/* numbers count from 1 */
+	if (b->bad || number != d->function_count + 1 || effect >= GT_EFFECT_COUNT)
+		return false;
+	if (d->function_count == d->function_room) {
+		d->function_room = d->function_room ? d->function_room * 2 : 64;
+		d->functions = gt_realloc(d->functions, d->function_room * sizeof *d->functions);
+		d->effects = gt_realloc(d->effects, d->function_room * sizeof *d->effects);
+	}
+	d->functions[d->function_count] =
+		find_row(api, (uint8_t)effect, kind, kind_size, name, name_size);
+	d->effects[d->function_count++] = (uint8_t)effect;
+	return true;
+}
+
+static bool add_place(struct gt_definitions *d, struct gt_bytes *b)
+{
+	struct gt_trace_place place = { 0 };
+	uint64_t number = gt_get_varint(b);
+	size_t size;
+
+	place.api = get_api(b);
+	place.name = get_text(b, &size);
+	if (!place.name || number > UINT16_MAX) {
+		free(place.name);
+		return false;
+	}
+	place.number = (uint16_t)number;
+	GT_GROW(d->places, d->place_count, d->place_room);
+	d->places[d->place_count++] = place;
+	return true;
+}
+
+/* Newest first: an address that was unloaded and mapped again belongs to the later module. */
+static struct gt_trace_frame place_frame(const struct gt_definitions *d, uint64_t address)
+{
+	for (size_t i = d->module_count; i-- > 0;) {
+		const struct gt_trace_module *m = &d->modules[i];
+
+		if (!m->unloaded && address - m->start < m->size)
+			return (struct gt_trace_frame){ (uint32_t)i, address - m->bias };
+	}
+	return (struct gt_trace_frame){ GT_NO_MODULE, address };
+}
+
+static bool add_stack(struct gt_definitions *d, struct gt_bytes *b)
+{
+	struct gt_trace_stack stack = { .first = d->frame_count };
+	uint64_t address = 0;
+
+	while (gt_bytes_left(b)) {
+		address = gt_advance(address, gt_get_varint(b));
+		if (b->bad || stack.count == GT_STACK_FRAMES_MAX) {
+			d->frame_count = stack.first;
+			return false;
+		}
+		GT_GROW(d->frames, d->frame_count, d->frame_room);
+		d->frames[d->frame_count++] = place_frame(d, address);
+		stack.count++;
+	}
+	GT_GROW(d->stacks, d->stack_count, d->stack_room);
+	d->stacks[d->stack_count++] = stack;
+	return true;
+}
+
+typedef bool add_fn(struct gt_definitions *d, struct gt_bytes *record);
+
+static add_fn *const adders[] = {
+	[GT_DEF_INFO] = add_info,         [GT_DEF_MODULE] = add_module, [GT_DEF_UNLOAD] = unload,
+	[GT_DEF_FUNCTION] = add_function, [GT_DEF_PLACE] = add_place,   [GT_DEF_STACK] = add_stack,
+};
+
+bool gt_definitions_add(struct gt_definitions *d, const uint8_t *records, size_t size)
+{
+	struct gt_bytes b = { .at = records, .end = records + size };
+
+	while (gt_bytes_left(&b)) {
+		uint64_t tag = gt_get_varint(&b);
+		size_t length;
+		const uint8_t *payload = gt_get_blob(&b, &length);
+		struct gt_bytes record = { .at = payload, .end = payload + length };
+
+		if (!payload || tag == GT_DEF_END)
+			return false;
+		if (tag < sizeof adders / sizeof *adders && !adders[tag](d, &record))
+			return false;
+	}
+	return true;
+}
+
+void gt_definitions_free(struct gt_definitions *d)
+{
+	for (size_t i = 0; i < d->module_count; i++)
+		free(d->modules[i].path);
+	for (size_t i = 0; i < d->place_count; i++)
+		free(d->places[i].name);
+	for (size_t i = 0; i < d->text_count; i++) {
+		free(d->texts[i].key);
+		free(d->texts[i].value);
+	}
+	free(d->modules);
+	free(d->places);
+	free(d->texts);
+	free(d->stacks);
+	free(d->frames);
+	free(d->functions);
+	free(d->effects);
+	*d = (struct gt_definitions){ 0 };
+}

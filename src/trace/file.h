@@ -1,0 +1,55 @@
+/* file.h - what writer.c and lane.c share: the open trace and its lanes. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "trace/layout.h"
+#include "trace/stacks.h"
+#include "trace/writer.h"
+
+struct gt_lane {
+	struct gt_writer *writer;
+	struct gt_block_header *block;   /* NULL until the first record, and when writing stopped */
+	uint8_t *at, *limit;
+	uint64_t time_ns, handle, owner; /* of the record before */
+	uint32_t tid, number, sequence;
+	struct gt_lane *next;            /* all lanes of the writer */
+	struct gt_lane *next_free;
+};
+
+struct gt_writer {
+	struct gt_writer_options options;
+	char *path;
+	int fd;
+	dev_t dev;
+	ino_t ino;
+	struct gt_trace_header *header;
+	_Atomic int error;               /* why writing stopped */
+
+	pthread_mutex_t room;            /* guards the next four */
+	uint64_t end, reserved;          /* bytes in blocks; bytes the file system has promised */
+	struct gt_lane *lanes, *free_lanes;
+	uint32_t lane_count;
+
+	pthread_mutex_t defining;        /* guards the rest; taken before `room` */
+	struct gt_lane definitions;
+	struct gt_stacks stacks;
+	uint32_t stacks_defined, functions_defined;
+	_Atomic uint32_t functions[GT_FN_COUNT]; /* row -> number in this trace */
+};
+
+/* The next block of a lane, in place of a full one. 0, or -EIO when writing has stopped. */
+int gt_block_open(struct gt_lane *lane);
+void gt_block_close(struct gt_lane *lane);
+
+/* Number of a function that has none yet; 0 when it cannot be written. */
+uint32_t gt_function_define(struct gt_writer *w, uint16_t function);
+
+/* Makes everything up to lane->at part of the trace. */
+static inline void gt_lane_commit(struct gt_lane *lane)
+{
+	__atomic_store_n(&lane->block->used, (uint32_t)(lane->at - (uint8_t *)(lane->block + 1)),
+			 __ATOMIC_RELEASE);
+}

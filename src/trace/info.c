@@ -1,0 +1,135 @@
+/* info.c - a recording's `info`: lines "key: value". */
+#include "trace/info.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+enum { LINES_MAX = 1000 };
+
+struct line {
+	char *key, *value;
+};
+
+struct gt_info {
+	struct line *lines;
+	size_t count, room;
+};
+
+struct gt_info *gt_info_new(void)
+{
+	return gt_alloc(sizeof(struct gt_info));
+}
+
+void gt_info_free(struct gt_info *info)
+{
+	if (!info)
+		return;
+	for (size_t i = 0; i < info->count; i++) {
+		free(info->lines[i].key);
+		free(info->lines[i].value);
+	}
+	free(info->lines);
+	free(info);
+}
+
+static struct line *find(const struct gt_info *info, const char *key)
+{
+	for (size_t i = 0; i < info->count; i++)
+		if (!strcmp(info->lines[i].key, key))
+			return &info->lines[i];
+	return NULL;
+}
+
+void gt_info_set(struct gt_info *info, const char *key, const char *value)
+{
+	struct line *line = find(info, key);
+
+	if (line) {
+		free(line->value);
+		line->value = gt_strdup(value);
+		return;
+	}
+	GT_GROW(info->lines, info->count, info->room);
+	info->lines[info->count++] = (struct line){ gt_strdup(key), gt_strdup(value) };
+}
+
+void gt_info_setf(struct gt_info *info, const char *key, const char *format, ...)
+{
+	char text[4096];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	gt_info_set(info, key, text);
+}
+
+const char *gt_info_get(const struct gt_info *info, const char *key)
+{
+	const struct line *line = find(info, key);
+
+	return line ? line->value : "";
+}
+
+struct gt_info *gt_info_read(const char *path)
+{
+	struct gt_info *info = gt_info_new();
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	char text[8192], *colon;
+
+	while (file && info->count < LINES_MAX && fgets(text, sizeof text, file)) {
+		text[strcspn(text, "\n")] = '\0';
+		colon = strstr(text, ": ");
+		if (!colon)
+			continue;
+		*colon = '\0';
+		gt_info_set(info, text, colon + 2);
+	}
+	if (file)
+		fclose(file);
+	else if (fd >= 0)
+		close(fd);
+	return info;
+}
+
+/* A line must stay a line, whatever is in the value. */
+static void put_value(FILE *file, const char *value)
+{
+	for (; *value; value++)
+		putc(*value == '\n' || *value == '\r' ? ' ' : *value, file);
+}
+
+int gt_info_write(const struct gt_info *info, const char *path, struct gt_error *error)
+{
+	char beside[4096];
+	FILE *file;
+	int fd, e = 0;
+
+	snprintf(beside, sizeof beside, "%s.new", path);
+	fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!file)
+		return gt_error_set(error, -errno, "cannot write %s: %s", beside, strerror(errno));
+	for (size_t i = 0; i < info->count; i++) {
+		fprintf(file, "%s: ", info->lines[i].key);
+		put_value(file, info->lines[i].value);
+		putc('\n', file);
+	}
+	if (ferror(file))
+		e = errno ? errno : EIO;
+	if (fclose(file) && !e)
+		e = errno;
+	if (!e && rename(beside, path))
+		e = errno;
+	if (!e)
+		return 0;
+	unlink(beside);
+	return gt_error_set(error, -e, "cannot write %s: %s", path, strerror(e));
+}

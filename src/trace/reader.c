@@ -1,0 +1,413 @@
+/* reader.c - reads one trace: its lanes merged into one stream of events in order of time. */
+#include "trace/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/heap.h"
+#include "base/mem.h"
+#include "trace/definitions.h"
+
+enum { LANES_MAX = 1 << 24 };
+
+/* One thread's blocks, read one after the other; `next` is the event it would give next. */
+struct lane {
+	uint64_t *blocks;      /* offsets in the file */
+	size_t block_count, block_room, block_next;
+	uint8_t *buffer;
+	size_t buffer_size;
+	struct gt_bytes bytes;
+	struct gt_trace_inflight inflight; /* of the block being read */
+	uint64_t time_ns, handle, owner;
+	uint32_t tid;
+	struct gt_event next;
+	uint64_t key;          /* the next event's time, never less than the one's before */
+};
+
+struct gt_reader {
+	int fd;
+	uint64_t file_size;
+	struct gt_trace_header header;
+	struct gt_definitions definitions;
+	struct lane *lanes;
+	size_t lane_count, lane_room;
+	struct gt_heap heap;   /* lanes by the time of their next event */
+	size_t unfinished_next;/* after the events: the lane whose open call comes next */
+	bool ended;
+	uint64_t unknown;
+	char damage[160];
+};
+
+static bool read_at(const struct gt_reader *r, void *to, size_t size, uint64_t from)
+{
+	uint8_t *at = to;
+
+	while (size) {
+		ssize_t n = pread(r->fd, at, size, (off_t)from);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		at += n;
+		from += (uint64_t)n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+static void damaged(struct gt_reader *r, const char *what, uint64_t offset)
+{
+	if (!r->damage[0])
+		snprintf(r->damage, sizeof r->damage, "%s at byte %" PRIu64, what, offset);
+}
+
+/* A block as it lies in the file; false when it is not there, or not whole enough to walk on. */
+static bool read_block_header(struct gt_reader *r, struct gt_block_header *h, uint64_t offset)
+{
+	if (offset + sizeof *h > r->file_size || !read_at(r, h, sizeof *h, offset))
+		return false;
+	if (!h->magic)
+		return false; /* room that was reserved and not needed */
+	if (h->magic != GT_BLOCK_MAGIC || h->size % GT_BLOCK_MIN || !h->size ||
+	    h->size > GT_BLOCK_LIMIT || h->used > h->size - sizeof *h || h->lane >= LANES_MAX) {
+		damaged(r, "a damaged block", offset);
+		return false;
+	}
+	return true;
+}
+
+static struct lane *lane_at(struct gt_reader *r, uint32_t number)
+{
+	while (number >= r->lane_count) {
+		GT_GROW(r->lanes, r->lane_count, r->lane_room);
+		r->lanes[r->lane_count++] = (struct lane){ 0 };
+	}
+	return &r->lanes[number];
+}
+
+/* First pass: where each lane's blocks lie. */
+static void find_blocks(struct gt_reader *r)
+{
+	uint64_t offset = r->header.header_size, blocks = 0;
+	struct gt_block_header h;
+
+	while (read_block_header(r, &h, offset)) {
+		struct lane *lane;
+
+		/* lanes are numbered without gaps: a far number is no excuse for much memory */
+		if (h.lane > blocks) {
+			damaged(r, "a block of an impossible lane", offset);
+			return;
+		}
+		lane = lane_at(r, h.lane);
+		if (h.sequence != lane->block_count) {
+			damaged(r, "a block out of sequence", offset);
+			return;
+		}
+		GT_GROW(lane->blocks, lane->block_count, lane->block_room);
+		lane->blocks[lane->block_count++] = offset;
+		offset += h.size;
+		blocks++;
+	}
+	if (r->header.blocks_end > r->file_size)
+		damaged(r, "the file was cut", r->file_size);
+}
+
+enum step { STEP_ON, STEP_END, STEP_DAMAGE };
+
+/* The next block's records into the lane's buffer. */
+static enum step load_block(struct gt_reader *r, struct lane *lane)
+{
+	struct gt_block_header h;
+	uint64_t offset;
+	size_t whole;
+
+	if (lane->block_next == lane->block_count)
+		return STEP_END;
+	offset = lane->blocks[lane->block_next++];
+	if (!read_block_header(r, &h, offset))
+		return STEP_DAMAGE;
+	if (lane->buffer_size < h.used) {
+		lane->buffer = gt_realloc(lane->buffer, h.size);
+		lane->buffer_size = h.size;
+	}
+	offset += sizeof h;
+	whole = r->file_size - offset < h.used ? r->file_size - offset : h.used;
+	if (whole < h.used)
+		damaged(r, "the file was cut", r->file_size);
+	if (!read_at(r, lane->buffer, whole, offset)) {
+		damaged(r, "unreadable bytes", offset);
+		return STEP_DAMAGE;
+	}
+	if (h.hash && whole == h.used && h.hash != gt_block_hash(lane->buffer, whole)) {
+		damaged(r, "changed bytes in a block", offset);
+		return STEP_DAMAGE;
+	}
+	lane->bytes = (struct gt_bytes){ .at = lane->buffer, .end = lane->buffer + whole };
+	lane->time_ns = h.time_ns;
+	lane->handle = h.handle;
+	lane->owner = h.owner;
+	lane->tid = h.tid;
+	lane->inflight = h.inflight;
+	return STEP_ON;
+}
+
+static void read_definitions(struct gt_reader *r)
+{
+	struct lane *lane = &r->lanes[0];
+
+	while (load_block(r, lane) == STEP_ON)
+		if (!gt_definitions_add(&r->definitions, lane->bytes.at, gt_bytes_left(&lane->bytes))) {
+			damaged(r, "a damaged definition in the block", lane->blocks[lane->block_next - 1]);
+			return;
+		}
+}
+
+/* What follows the tag of an event. False when it is not all there or names what does not exist. */
+static bool decode_event(struct gt_reader *r, struct lane *lane, uint64_t tag, struct gt_event *e)
+{
+	const struct gt_definitions *d = &r->definitions;
+	struct gt_bytes *b = &lane->bytes;
+	uint64_t number = (tag - GT_TAG_EVENT) / 2, stack, place = 0;
+
+	if (!number || number > d->function_count)
+		return false;
+	*e = (struct gt_event){ .function = d->functions[number - 1], .failed = tag & 1 };
+	e->time_ns = gt_advance(lane->time_ns, gt_get_varint(b));
+	e->handle = gt_advance(lane->handle, gt_get_varint(b));
+	if (d->effects[number - 1] == GT_CREATE) {
+		e->size = gt_get_varint(b);
+		e->owner = gt_advance(lane->owner, gt_get_varint(b));
+		place = gt_get_varint(b);
+		e->place = (uint16_t)place;
+	}
+	if (e->failed)
+		e->result = (int32_t)gt_unzigzag(gt_get_varint(b));
+	stack = gt_get_varint(b);
+	if (b->bad || stack > d->stack_count || place > UINT16_MAX)
+		return false;
+	e->stack = (uint32_t)stack;
+	e->tid = lane->tid;
+	lane->time_ns = e->time_ns;
+	lane->handle = e->handle;
+	if (d->effects[number - 1] == GT_CREATE)
+		lane->owner = e->owner;
+	return true;
+}
+
+static bool decode_other(struct lane *lane, uint64_t tag)
+{
+	size_t size;
+	const uint8_t *payload = gt_get_blob(&lane->bytes, &size);
+	struct gt_bytes record = { .at = payload, .end = payload + size };
+
+	if (!payload || tag == GT_TAG_END)
+		return false;
+	if (tag == GT_TAG_THREAD)
+		lane->tid = (uint32_t)gt_get_varint(&record);
+	return !record.bad;
+}
+
+/* Moves a lane on to its next event. */
+static enum step advance(struct gt_reader *r, struct lane *lane)
+{
+	for (;;) {
+		const uint8_t *from;
+		uint64_t tag;
+
+		while (!gt_bytes_left(&lane->bytes)) {
+			enum step step = load_block(r, lane);
+
+			if (step != STEP_ON)
+				return step;
+		}
+		from = lane->bytes.at;
+		tag = gt_get_varint(&lane->bytes);
+		if (tag >= GT_TAG_EVENT ? !decode_event(r, lane, tag, &lane->next)
+					: lane->bytes.bad || !decode_other(lane, tag)) {
+			damaged(r, "a damaged record", lane->blocks[lane->block_next - 1] +
+				sizeof(struct gt_block_header) + (uint64_t)(from - lane->buffer));
+			return STEP_DAMAGE;
+		}
+		if (tag < GT_TAG_EVENT)
+			continue;
+		if (lane->next.function == GT_FN_NONE) {
+			r->unknown++;
+			continue;
+		}
+		if (lane->next.time_ns > lane->key)
+			lane->key = lane->next.time_ns;
+		return STEP_ON;
+	}
+}
+
+static void start_lanes(struct gt_reader *r)
+{
+	for (size_t i = 1; i < r->lane_count; i++)
+		if (advance(r, &r->lanes[i]) == STEP_ON)
+			gt_heap_push(&r->heap, r->lanes[i].key, (uint32_t)i);
+}
+
+/* Calls that had not returned when the process ended: last, each once. */
+static int next_unfinished(struct gt_reader *r, struct gt_event *e)
+{
+	const struct gt_definitions *d = &r->definitions;
+
+	if (r->damage[0] || r->header.state != GT_TRACE_RUNNING)
+		return 0;
+	while (r->unfinished_next < r->lane_count) {
+		const struct lane *lane = &r->lanes[r->unfinished_next++];
+		const struct gt_trace_inflight *in = &lane->inflight;
+
+		if (!in->function || in->function > d->function_count || in->stack > d->stack_count ||
+		    d->functions[in->function - 1] == GT_FN_NONE)
+			continue;
+		*e = (struct gt_event){ .function = d->functions[in->function - 1],
+					.handle = in->handle, .time_ns = in->time_ns,
+					.stack = in->stack, .tid = lane->tid, .unfinished = 1 };
+		return 1;
+	}
+	return 0;
+}
+
+int gt_reader_next(struct gt_reader *r, struct gt_event *event)
+{
+	struct lane *lane;
+
+	if (r->ended || !r->heap.count) {
+		r->ended = true;
+		return next_unfinished(r, event);
+	}
+	lane = &r->lanes[r->heap.items[0].item];
+	*event = lane->next;
+	switch (advance(r, lane)) {
+	case STEP_ON:
+		gt_heap_rekey(&r->heap, lane->key);
+		break;
+	case STEP_END:
+		gt_heap_pop(&r->heap);
+		break;
+	case STEP_DAMAGE:
+		/* other lanes' later events would tell half a story: the trace ends here */
+		r->ended = true;
+		break;
+	}
+	return 1;
+}
+
+static int check_header(const struct gt_trace_header *h, const char *path, struct gt_error *error)
+{
+	if (memcmp(h->magic, GT_TRACE_MAGIC, sizeof h->magic))
+		return gt_error_set(error, -EINVAL, "%s is not a gputrack trace", path);
+	if (h->version != GT_TRACE_VERSION)
+		return gt_error_set(error, -EPROTO,
+				    "%s has trace version %" PRIu32 ", this gputrack reads version %d: "
+				    "use the gputrack that recorded it", path, h->version, GT_TRACE_VERSION);
+	if (h->header_size < sizeof *h || h->header_size > GT_BLOCK_LIMIT)
+		return gt_error_set(error, -EINVAL, "%s has a damaged header", path);
+	return 0;
+}
+
+/* Opens the file and takes its header in. Gives the descriptor, or -errno. */
+static int open_trace(struct gt_reader *r, const char *path, struct gt_error *error)
+{
+	struct stat st;
+	int e;
+
+	r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (r->fd < 0)
+		return gt_error_set(error, -errno, "cannot read %s: %s", path, strerror(errno));
+	if (fstat(r->fd, &st) || !S_ISREG(st.st_mode)) {
+		e = gt_error_set(error, -EINVAL, "%s is not a regular file", path);
+		goto close_file;
+	}
+	r->file_size = (uint64_t)st.st_size;
+	if (!read_at(r, &r->header, sizeof r->header, 0)) {
+		e = gt_error_set(error, -EINVAL, "%s is too short to be a gputrack trace", path);
+		goto close_file;
+	}
+	e = check_header(&r->header, path, error);
+	if (!e)
+		return 0;
+close_file:
+	close(r->fd);
+	return e;
+}
+
+int gt_trace_header_read(struct gt_trace_header *out, const char *path, struct gt_error *error)
+{
+	struct gt_reader r = { 0 };
+	int e = open_trace(&r, path, error);
+
+	if (e)
+		return e;
+	close(r.fd);
+	*out = r.header;
+	return 0;
+}
+
+int gt_reader_open(struct gt_reader **out, const char *path, struct gt_error *error)
+{
+	struct gt_reader *r = gt_alloc(sizeof *r);
+	int e = open_trace(r, path, error);
+
+	if (e) {
+		free(r);
+		return e;
+	}
+	lane_at(r, 0);
+	find_blocks(r);
+	read_definitions(r);
+	start_lanes(r);
+	*out = r;
+	return 0;
+}
+
+void gt_reader_close(struct gt_reader *r)
+{
+	for (size_t i = 0; i < r->lane_count; i++) {
+		free(r->lanes[i].blocks);
+		free(r->lanes[i].buffer);
+	}
+	gt_definitions_free(&r->definitions);
+	free(r->lanes);
+	gt_heap_fini(&r->heap);
+	close(r->fd);
+	free(r);
+}
+
+const struct gt_trace_header *gt_reader_header(const struct gt_reader *r)
+{
+	return &r->header;
+}
+
+const struct gt_definitions *gt_reader_definitions(const struct gt_reader *r)
+{
+	return &r->definitions;
+}
+
+const struct gt_trace_text *gt_reader_text(const struct gt_reader *r, const char *key)
+{
+	for (size_t i = 0; i < r->definitions.text_count; i++)
+		if (!strcmp(r->definitions.texts[i].key, key))
+			return &r->definitions.texts[i];
+	return NULL;
+}
+
+const char *gt_reader_damage(const struct gt_reader *r)
+{
+	return r->damage[0] ? r->damage : NULL;
+}
+
+uint64_t gt_reader_unknown(const struct gt_reader *r)
+{
+	return r->unknown;
+}

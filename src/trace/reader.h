@@ -1,0 +1,87 @@
+/*
+ * reader.h - reads one trace: definitions at once, events as a stream in order of time.
+ *
+ * Takes any bytes: what is cut or damaged ends the trace at the last whole record. Memory is by
+ * lanes and distinct stacks, not by events.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "event/event.h"
+#include "trace/layout.h"
+
+struct gt_reader;
+
+struct gt_trace_module {
+	uint64_t start, size, bias;
+	char *path;
+	uint8_t build_id[64];
+	size_t build_id_size;
+	uint64_t file_size;
+	int64_t mtime_ns;
+	bool unloaded;
+};
+
+/* A frame of a stack: an ELF virtual address in a module, or a bare address where none is known. */
+struct gt_trace_frame {
+	uint32_t module; /* GT_NO_MODULE for none */
+	uint64_t address;
+};
+
+#define GT_NO_MODULE UINT32_MAX
+
+struct gt_trace_stack {
+	size_t first; /* into `frames` */
+	uint32_t count;
+};
+
+struct gt_trace_place {
+	uint16_t number;
+	enum gt_api api;
+	char *name;
+};
+
+struct gt_trace_text {
+	char *key, *value;
+	size_t size;      /* of the value, which may hold NUL bytes */
+};
+
+/* All that a trace says besides its events. Stack number n is stacks[n - 1]. */
+struct gt_definitions {
+	struct gt_trace_module *modules;
+	size_t module_count, module_room;
+	struct gt_trace_stack *stacks;
+	size_t stack_count, stack_room;
+	struct gt_trace_frame *frames;
+	size_t frame_count, frame_room;
+	struct gt_trace_place *places;
+	size_t place_count, place_room;
+	struct gt_trace_text *texts;
+	size_t text_count, text_room;
+	uint16_t *functions; /* number in the trace -> row, GT_FN_NONE where we do not know it */
+	uint8_t *effects;    /* … and its effect, which decides what fields its events have */
+	size_t function_count, function_room;
+};
+
+/* Only what the first page says. */
+int gt_trace_header_read(struct gt_trace_header *out, const char *path, struct gt_error *error);
+
+int gt_reader_open(struct gt_reader **out, const char *path, struct gt_error *error);
+void gt_reader_close(struct gt_reader *r);
+
+const struct gt_trace_header *gt_reader_header(const struct gt_reader *r);
+const struct gt_definitions *gt_reader_definitions(const struct gt_reader *r);
+/* NULL when there is none. The value ends in a NUL byte of ours. */
+const struct gt_trace_text *gt_reader_text(const struct gt_reader *r, const char *key);
+
+/* 1 and an event, or 0 at the end. */
+int gt_reader_next(struct gt_reader *r, struct gt_event *event);
+
+/* After the end: what is wrong with the trace, in a sentence without a full stop; NULL: nothing. */
+const char *gt_reader_damage(const struct gt_reader *r);
+/* Events of functions that this version does not know, passed over. */
+uint64_t gt_reader_unknown(const struct gt_reader *r);

@@ -1,0 +1,436 @@
+/* recording.c - a folder NAME.gt: the traces of all its processes as one stream of events. */
+#include "trace/recording.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "base/heap.h"
+#include "base/intern.h"
+#include "base/mem.h"
+#include "trace/info.h"
+
+/* One process's trace: opened when the stream reaches its start, closed when it has ended. */
+struct source {
+	struct gt_process process;
+	char *path;
+	struct gt_reader *reader;
+	uint32_t *stacks;      /* the trace's stack numbers -> the recording's */
+	uint16_t *places;      /* … and its places, by index of its definition */
+	struct gt_event next;
+	uint64_t key;          /* time of `next`; the process's start while it is not open */
+};
+
+struct gt_recording {
+	char *path;
+	struct gt_info *info;
+	struct source *sources;
+	size_t source_count, source_room;
+	struct gt_heap heap;   /* sources by key */
+	struct gt_recorded_module *modules;
+	size_t module_count, module_room;
+	struct gt_intern *module_ids, *stacks, *places;
+};
+
+/* A stack as it is interned: whole frames, padding and all zeroed. */
+static struct gt_trace_frame plain_frame(uint32_t module, uint64_t address)
+{
+	struct gt_trace_frame frame;
+
+	memset(&frame, 0, sizeof frame);
+	frame.module = module;
+	frame.address = address;
+	return frame;
+}
+
+static uint32_t module_number(struct gt_recording *r, const struct gt_trace_module *m)
+{
+	size_t path = strlen(m->path), size = path + 1 + m->build_id_size;
+	uint8_t *key = gt_alloc(size);
+	uint32_t number;
+
+	memcpy(key, m->path, path);
+	memcpy(key + path + 1, m->build_id, m->build_id_size);
+	number = gt_intern(r->module_ids, key, size);
+	free(key);
+	if (number == r->module_count) {
+		struct gt_recorded_module copy = { .path = gt_strdup(m->path),
+						   .build_id_size = m->build_id_size,
+						   .file_size = m->file_size,
+						   .mtime_ns = m->mtime_ns };
+
+		memcpy(copy.build_id, m->build_id, sizeof copy.build_id);
+		GT_GROW(r->modules, r->module_count, r->module_room);
+		r->modules[r->module_count++] = copy;
+	}
+	return number;
+}
+
+static void take_stacks(struct gt_recording *r, struct source *s, const struct gt_definitions *d)
+{
+	struct gt_trace_frame frames[GT_STACK_FRAMES_MAX];
+	uint32_t *modules = gt_alloc(d->module_count * sizeof *modules);
+
+	for (size_t i = 0; i < d->module_count; i++)
+		modules[i] = module_number(r, &d->modules[i]);
+	s->stacks = gt_alloc((d->stack_count + 1) * sizeof *s->stacks);
+	for (size_t i = 0; i < d->stack_count; i++) {
+		const struct gt_trace_stack *stack = &d->stacks[i];
+
+		for (uint32_t f = 0; f < stack->count; f++) {
+			struct gt_trace_frame frame = d->frames[stack->first + f];
+
+			frames[f] = plain_frame(frame.module == GT_NO_MODULE ? GT_NO_MODULE :
+						modules[frame.module], frame.address);
+		}
+		s->stacks[i + 1] = gt_intern(r->stacks, frames, stack->count * sizeof *frames);
+	}
+	free(modules);
+}
+
+static void take_places(struct gt_recording *r, struct source *s, const struct gt_definitions *d)
+{
+	s->places = gt_alloc((d->place_count + 1) * sizeof *s->places);
+	for (size_t i = 0; i < d->place_count; i++)
+		s->places[i] = (uint16_t)gt_intern(r->places, d->places[i].name,
+						   strlen(d->places[i].name) + 1);
+}
+
+static uint16_t place_number(const struct source *s, uint16_t place)
+{
+	const struct gt_definitions *d = gt_reader_definitions(s->reader);
+
+	for (size_t i = d->place_count; place && i-- > 0;)
+		if (d->places[i].number == place)
+			return s->places[i];
+	return 0;
+}
+
+/* Arguments as one would type them: NUL bytes between them become spaces. */
+static char *command_line(const struct gt_trace_text *text)
+{
+	char *line;
+
+	if (!text)
+		return gt_strdup("");
+	line = gt_alloc(text->size + 1);
+	memcpy(line, text->value, text->size);
+	for (size_t i = 0; i + 1 < text->size; i++)
+		if (!line[i])
+			line[i] = ' ';
+	return line;
+}
+
+static void take_texts(struct source *s)
+{
+	const struct gt_trace_text *program = gt_reader_text(s->reader, "program");
+
+	free(s->process.program);
+	free(s->process.command);
+	s->process.program = gt_strdup(program ? program->value : "");
+	s->process.command = command_line(gt_reader_text(s->reader, "command"));
+}
+
+static void source_close(struct source *s)
+{
+	if (s->reader) {
+		s->process.unknown = gt_reader_unknown(s->reader);
+		if (gt_reader_damage(s->reader) && !s->process.damage)
+			s->process.damage = gt_strdup(gt_reader_damage(s->reader));
+		gt_reader_close(s->reader);
+	}
+	free(s->stacks);
+	free(s->places);
+	s->reader = NULL;
+	s->stacks = NULL;
+	s->places = NULL;
+}
+
+/* Fetches the next event; false, and closed, when there is none. */
+static bool source_advance(struct source *s)
+{
+	if (gt_reader_next(s->reader, &s->next) <= 0) {
+		source_close(s);
+		return false;
+	}
+	s->next.stack = s->next.stack ? s->stacks[s->next.stack] : 0;
+	s->next.place = place_number(s, s->next.place);
+	if (s->next.time_ns > s->key)
+		s->key = s->next.time_ns;
+	s->process.last_ns = s->key;
+	return true;
+}
+
+static bool source_open(struct gt_recording *r, struct source *s)
+{
+	struct gt_error error;
+
+	if (gt_reader_open(&s->reader, s->path, &error)) {
+		free(s->process.damage);
+		s->process.damage = gt_strdup(error.text);
+		return false;
+	}
+	take_texts(s);
+	take_stacks(r, s, gt_reader_definitions(s->reader));
+	take_places(r, s, gt_reader_definitions(s->reader));
+	return source_advance(s);
+}
+
+int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *process)
+{
+	while (r->heap.count) {
+		uint32_t first = r->heap.items[0].item;
+		struct source *s = &r->sources[first];
+
+		/* a trace is opened at its start, and may begin later than another goes on */
+		if (!s->reader) {
+			if (source_open(r, s))
+				gt_heap_rekey(&r->heap, s->key);
+			else
+				gt_heap_pop(&r->heap);
+			continue;
+		}
+		*event = s->next;
+		*process = first;
+		if (source_advance(s))
+			gt_heap_rekey(&r->heap, s->key);
+		else
+			gt_heap_pop(&r->heap);
+		return 1;
+	}
+	return 0;
+}
+
+static void start(struct gt_recording *r)
+{
+	r->heap.count = 0;
+	for (size_t i = 0; i < r->source_count; i++) {
+		struct source *s = &r->sources[i];
+
+		source_close(s);
+		s->key = s->process.start_ns;
+		gt_heap_push(&r->heap, s->key, (uint32_t)i);
+	}
+}
+
+void gt_recording_rewind(struct gt_recording *r)
+{
+	start(r);
+}
+
+static void add_source(struct gt_recording *r, const char *folder, const char *file,
+		       const struct gt_recording_options *options)
+{
+	struct source s = { 0 };
+	struct gt_trace_header h;
+	struct gt_error error;
+
+	if (asprintf(&s.path, "%s%s%s", folder, *folder ? "/" : "", file) < 0)
+		s.path = gt_strdup(file);
+	if (gt_trace_header_read(&h, s.path, &error)) {
+		s.process.damage = gt_strdup(error.text);
+		h = (struct gt_trace_header){ .pid = (uint32_t)strtoul(file, NULL, 10) };
+	}
+	if (options && options->pid && h.pid != options->pid) {
+		free(s.process.damage);
+		free(s.path);
+		return;
+	}
+	s.process.pid = h.pid;
+	s.process.ppid = h.ppid;
+	s.process.start_ns = h.start_ns;
+	s.process.start_real_ns = h.start_real_ns;
+	s.process.end_ns = h.end_ns;
+	s.process.state = h.state <= GT_TRACE_STOPPED ? h.state : GT_TRACE_RUNNING;
+	s.process.error = (int)h.error;
+	s.process.lost = h.lost;
+	s.process.lost_stacks = h.lost_stacks;
+	s.process.file = gt_strdup(file);
+	s.process.program = gt_strdup("");
+	s.process.command = gt_strdup("");
+	GT_GROW(r->sources, r->source_count, r->source_room);
+	r->sources[r->source_count++] = s;
+}
+
+static int is_trace(const struct dirent *entry)
+{
+	size_t size = strlen(entry->d_name);
+
+	return size > 6 && !strcmp(entry->d_name + size - 6, ".trace");
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct source *x = a, *y = b;
+
+	if (x->process.start_ns != y->process.start_ns)
+		return x->process.start_ns < y->process.start_ns ? -1 : 1;
+	return strcmp(x->process.file, y->process.file);
+}
+
+static int find_traces(struct gt_recording *r, const struct gt_recording_options *options,
+		       struct gt_error *error)
+{
+	struct dirent **entries;
+	int count = scandir(r->path, &entries, is_trace, alphasort);
+
+	if (count < 0)
+		return gt_error_set(error, -errno, "cannot read the recording %s: %s", r->path,
+				    strerror(errno));
+	for (int i = 0; i < count; i++) {
+		add_source(r, r->path, entries[i]->d_name, options);
+		free(entries[i]);
+	}
+	free(entries);
+	if (options && options->pid && count && !r->source_count)
+		return gt_error_set(error, -ESRCH, "%s has no process %" PRIu32
+				    "; `gputrack report %s` lists those it has", r->path, options->pid,
+				    r->path);
+	return 0;
+}
+
+/* Thousands of processes may have been alive at once, each with its trace open. */
+static void allow_many_files(void)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+int gt_recording_open(struct gt_recording **out, const char *path,
+		      const struct gt_recording_options *options, struct gt_error *error)
+{
+	struct gt_recording *r;
+	char *info;
+	struct stat st;
+	int e = 0;
+
+	if (stat(path, &st))
+		return gt_error_set(error, -errno, "cannot open %s: %s", path, strerror(errno));
+	r = gt_alloc(sizeof *r);
+	r->path = gt_strdup(path);
+	r->module_ids = gt_intern_new();
+	r->stacks = gt_intern_new();
+	r->places = gt_intern_new();
+	gt_intern(r->stacks, "", 0);  /* number 0: no stack */
+	gt_intern(r->places, "", 1);  /* number 0: no place */
+	if (asprintf(&info, "%s/info", path) < 0)
+		info = gt_strdup("");
+	r->info = gt_info_read(info);
+	free(info);
+	if (S_ISDIR(st.st_mode)) {
+		e = find_traces(r, options, error);
+		if (!e && !r->source_count && !*gt_recording_info(r, "gputrack"))
+			e = gt_error_set(error, -EINVAL, "%s is not a recording: it has no traces", path);
+	} else {
+		struct gt_trace_header h;
+
+		e = gt_trace_header_read(&h, path, error);
+		if (!e)
+			add_source(r, "", path, options);
+	}
+	if (e) {
+		gt_recording_close(r);
+		return e;
+	}
+	if (r->source_count > 1)
+		qsort(r->sources, r->source_count, sizeof *r->sources, by_start);
+	allow_many_files();
+	start(r);
+	*out = r;
+	return 0;
+}
+
+void gt_recording_close(struct gt_recording *r)
+{
+	for (size_t i = 0; i < r->source_count; i++) {
+		struct source *s = &r->sources[i];
+
+		source_close(s);
+		free(s->process.file);
+		free(s->process.program);
+		free(s->process.command);
+		free(s->process.damage);
+		free(s->path);
+	}
+	for (size_t i = 0; i < r->module_count; i++)
+		free((char *)r->modules[i].path);
+	free(r->modules);
+	free(r->sources);
+	gt_heap_fini(&r->heap);
+	gt_intern_free(r->module_ids);
+	gt_intern_free(r->stacks);
+	gt_intern_free(r->places);
+	gt_info_free(r->info);
+	free(r->path);
+	free(r);
+}
+
+const char *gt_recording_info(const struct gt_recording *r, const char *key)
+{
+	return gt_info_get(r->info, key);
+}
+
+const char *gt_recording_path(const struct gt_recording *r)
+{
+	return r->path;
+}
+
+size_t gt_recording_process_count(const struct gt_recording *r)
+{
+	return r->source_count;
+}
+
+const struct gt_process *gt_recording_process(const struct gt_recording *r, size_t index)
+{
+	return &r->sources[index].process;
+}
+
+size_t gt_recording_stack(const struct gt_recording *r, uint32_t stack,
+			  const struct gt_trace_frame **frames)
+{
+	size_t size;
+
+	*frames = gt_intern_get(r->stacks, stack, &size);
+	return size / sizeof **frames;
+}
+
+size_t gt_recording_stack_count(const struct gt_recording *r)
+{
+	return gt_intern_count(r->stacks);
+}
+
+const struct gt_recorded_module *gt_recording_module(const struct gt_recording *r, uint32_t module)
+{
+	return &r->modules[module];
+}
+
+size_t gt_recording_module_count(const struct gt_recording *r)
+{
+	return r->module_count;
+}
+
+const char *gt_recording_place(const struct gt_recording *r, uint16_t place)
+{
+	size_t size;
+
+	return gt_intern_get(r->places, place, &size);
+}
+
+uint64_t gt_recording_start_ns(const struct gt_recording *r)
+{
+	return r->source_count ? r->sources[0].process.start_ns : 0;
+}
+
+uint64_t gt_recording_start_real_ns(const struct gt_recording *r)
+{
+	return r->source_count ? r->sources[0].process.start_real_ns : 0;
+}

@@ -1,0 +1,70 @@
+/*
+ * recording.h - a folder NAME.gt: the traces of all its processes as one stream of events.
+ *
+ * Modules, stacks and places get numbers of the recording's own, so that what several processes
+ * did through the same code is the same stack.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "trace/reader.h"
+
+struct gt_recording;
+
+struct gt_recording_options {
+	uint32_t pid; /* only this process; 0: all */
+};
+
+struct gt_process {
+	uint32_t pid, ppid;
+	uint64_t start_ns, start_real_ns;
+	uint64_t end_ns;           /* 0 while it runs, or when it was killed */
+	uint64_t last_ns;          /* of its last event; grows while reading */
+	enum gt_trace_state state;
+	int error;                 /* why recording stopped */
+	uint64_t lost, lost_stacks, unknown;
+	char *file;                /* within the folder */
+	char *program;             /* path of the executable, "" when unknown */
+	char *command;             /* arguments, as one would type them, "" when unknown */
+	char *damage;              /* NULL: none; known when its events have been read */
+};
+
+struct gt_recorded_module {
+	const char *path;
+	uint8_t build_id[64];
+	size_t build_id_size;
+	uint64_t file_size;
+	int64_t mtime_ns;
+};
+
+int gt_recording_open(struct gt_recording **out, const char *path,
+		      const struct gt_recording_options *options, struct gt_error *error);
+void gt_recording_close(struct gt_recording *r);
+
+/* The folder's `info`: "" when the key is not there. */
+const char *gt_recording_info(const struct gt_recording *r, const char *key);
+const char *gt_recording_path(const struct gt_recording *r);
+
+size_t gt_recording_process_count(const struct gt_recording *r);
+const struct gt_process *gt_recording_process(const struct gt_recording *r, size_t index);
+
+/*
+ * 1 and an event with the process it belongs to, 0 at the end. Stack and place are the recording's
+ * numbers. In order of time over all processes.
+ */
+int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *process);
+/* Back to the first event. */
+void gt_recording_rewind(struct gt_recording *r);
+
+/* Frames of a stack, innermost first; modules are numbered by the recording. */
+size_t gt_recording_stack(const struct gt_recording *r, uint32_t stack,
+			  const struct gt_trace_frame **frames);
+size_t gt_recording_stack_count(const struct gt_recording *r);
+const struct gt_recorded_module *gt_recording_module(const struct gt_recording *r, uint32_t module);
+size_t gt_recording_module_count(const struct gt_recording *r);
+/* "" for place 0. */
+const char *gt_recording_place(const struct gt_recording *r, uint16_t place);
+
+/* Start of the earliest process, monotonic and real; what times are shown relative to. */
+uint64_t gt_recording_start_ns(const struct gt_recording *r);
+uint64_t gt_recording_start_real_ns(const struct gt_recording *r);

@@ -1,0 +1,102 @@
+/* stacks.c - which stacks have a number already: lock-free look-up, locked insertion. */
+#include "trace/stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/bytes.h"
+
+enum { FIRST_CAPACITY = 256 };
+
+uint64_t gt_stack_key(const uint64_t *frames, size_t count)
+{
+	uint64_t key = gt_hash_bytes(frames, count * sizeof *frames);
+
+	return key ? key : 1;
+}
+
+uint32_t gt_stacks_find(struct gt_stacks *s, uint64_t key)
+{
+	struct gt_stack_table *t = atomic_load_explicit(&s->table, memory_order_acquire);
+
+	if (!t)
+		return 0;
+	for (size_t i = key & t->mask;; i = (i + 1) & t->mask) {
+		uint64_t found = atomic_load_explicit(&t->slots[i].key, memory_order_acquire);
+
+		if (found == key)
+			return atomic_load_explicit(&t->slots[i].number, memory_order_relaxed);
+		if (!found)
+			return 0;
+	}
+}
+
+static void insert(struct gt_stack_table *t, uint64_t key, uint32_t number)
+{
+	size_t i = key & t->mask;
+
+	while (atomic_load_explicit(&t->slots[i].key, memory_order_relaxed))
+		i = (i + 1) & t->mask;
+	/* the number first: whoever sees the key may read it */
+	atomic_store_explicit(&t->slots[i].number, number, memory_order_relaxed);
+	atomic_store_explicit(&t->slots[i].key, key, memory_order_release);
+	t->used++;
+}
+
+static struct gt_stack_table *table_new(size_t capacity, struct gt_stack_table *older)
+{
+	struct gt_stack_table *t = calloc(1, sizeof *t + capacity * sizeof t->slots[0]);
+
+	if (t) {
+		t->mask = capacity - 1;
+		t->older = older;
+	}
+	return t;
+}
+
+int gt_stacks_add(struct gt_stacks *s, uint64_t key, uint32_t number)
+{
+	struct gt_stack_table *old = atomic_load_explicit(&s->table, memory_order_relaxed), *t = old;
+
+	if (!old || (old->used + 1) * 4 > (old->mask + 1) * 3) {
+		t = table_new(old ? (old->mask + 1) * 2 : FIRST_CAPACITY, old);
+		if (!t)
+			return -ENOMEM;
+		for (size_t i = 0; old && i <= old->mask; i++) {
+			uint64_t k = atomic_load_explicit(&old->slots[i].key, memory_order_relaxed);
+
+			if (k)
+				insert(t, k, atomic_load_explicit(&old->slots[i].number,
+								  memory_order_relaxed));
+		}
+		atomic_store_explicit(&s->table, t, memory_order_release);
+	}
+	insert(t, key, number);
+	return 0;
+}
+
+int gt_stacks_clear(struct gt_stacks *s)
+{
+	struct gt_stack_table *old = atomic_load_explicit(&s->table, memory_order_relaxed);
+	struct gt_stack_table *t;
+
+	if (!old || !old->used)
+		return 0;
+	t = table_new(FIRST_CAPACITY, old);
+	if (!t)
+		return -ENOMEM;
+	atomic_store_explicit(&s->table, t, memory_order_release);
+	return 0;
+}
+
+void gt_stacks_free(struct gt_stacks *s)
+{
+	struct gt_stack_table *t = atomic_exchange(&s->table, NULL);
+
+	while (t) {
+		struct gt_stack_table *older = t->older;
+
+		free(t);
+		t = older;
+	}
+}

@@ -1,0 +1,66 @@
+/*
+ * writer.h - writes a trace so that kill -9 at any moment loses nothing that was written.
+ *
+ * Records go straight into a shared mapping of the file, whose room is reserved beforehand: a full
+ * disk is an error code here, never a signal. Each thread writes to a lane of its own without a
+ * lock; only new blocks and new definitions take one. Runs in the traced process: nothing here
+ * exits, prints, or fails loudly; what cannot be written is counted in the file.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event/event.h"
+
+struct gt_writer;
+struct gt_lane;
+
+struct gt_writer_options {
+	uint32_t pid, ppid;
+	/* Called before a new stack is defined, so that its modules can be. May be NULL. */
+	void (*modules)(struct gt_writer *w, void *context);
+	/* Called once, when writing has to stop; gets the error code. May be NULL. */
+	void (*stopped)(struct gt_writer *w, void *context, int error);
+	void *context;
+};
+
+struct gt_module {
+	uint64_t start, size, bias; /* where it is mapped; bias: address - ELF virtual address */
+	const char *path;
+	const uint8_t *build_id;
+	size_t build_id_size;
+	uint64_t file_size;
+	int64_t mtime_ns;
+};
+
+/* Creates the file `path` (which must not exist). */
+int gt_writer_open(struct gt_writer **out, const char *path, const struct gt_writer_options *options);
+/* Marks the trace as ended and trims it. Lanes may go on writing until the process is gone. */
+void gt_writer_end(struct gt_writer *w);
+/* Unmaps and frees; no other thread may use it any more. Changes nothing in the file. */
+void gt_writer_free(struct gt_writer *w);
+/* In a child after fork: lets go of the parent's file without touching it. */
+void gt_writer_abandon(struct gt_writer *w);
+
+void gt_writer_info(struct gt_writer *w, const char *key, const void *value, size_t size);
+/* For the modules callback alone: numbers count from 0 in the order of the calls. */
+void gt_writer_module(struct gt_writer *w, uint32_t number, const struct gt_module *module);
+void gt_writer_unload(struct gt_writer *w, uint32_t number);
+void gt_writer_place(struct gt_writer *w, uint16_t number, enum gt_api api, const char *name);
+/* The stack's number, the same for the same frames; 0 when it cannot be had. */
+uint32_t gt_writer_stack(struct gt_writer *w, const uint64_t *frames, size_t count);
+/* Forgets all numbers given so far: the same addresses may now mean other code. */
+void gt_writer_forget_stacks(struct gt_writer *w);
+
+/* A lane for the calling thread; NULL when there is none to be had. */
+struct gt_lane *gt_lane_acquire(struct gt_writer *w, uint32_t tid, const char *thread_name);
+void gt_lane_release(struct gt_lane *lane);
+/* Writes an event, or counts it as lost. */
+void gt_lane_event(struct gt_lane *lane, const struct gt_event *event);
+/* Notes a call that is about to be made, and that it has returned. */
+void gt_lane_enter(struct gt_lane *lane, const struct gt_event *event);
+void gt_lane_leave(struct gt_lane *lane);
+
+void gt_writer_lose(struct gt_writer *w, uint64_t events);
