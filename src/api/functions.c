@@ -2,17 +2,19 @@
 #include "api/functions.h"
 
 /* A row's handle, size or owner column as a struct gt_ref; `argc` fills what a column leaves open. */
-#define REF_IN(n)      GT_IN, n, argc
-#define REF_OUT(n)     GT_OUT, n, argc
-#define REF_BYTES(n)   GT_IN, n, argc
-#define REF_INS(n, c)  GT_INS, n, c
-#define REF_OUTS(n, c) GT_OUTS, n, c
-#define REF_RET        GT_RET, argc, argc
-#define REF_ASK        GT_ASK, argc, argc
-#define REF_NONE       GT_NONE, argc, argc
-#define REF(fn, column)         REF_(fn, REF_##column)
-#define REF_(fn, ...)           REF__(fn, __VA_ARGS__)
-#define REF__(fn, how, n, c)    { .from = how, .arg = fn##__##n, .count = fn##__##c }
+#define REF_IN(n)                GT_IN, n, argc, argc
+#define REF_OUT(n)               GT_OUT, n, argc, argc
+#define REF_BYTES(n)             GT_IN, n, argc, argc
+#define REF_INS(n, c)            GT_INS, n, c, argc
+#define REF_INS_UNLESS(n, c, u)  GT_INS, n, c, u
+#define REF_OUTS(n, c)           GT_OUTS, n, c, argc
+#define REF_RET                  GT_RET, argc, argc, argc
+#define REF_ASK                  GT_ASK, argc, argc, argc
+#define REF_NONE                 GT_NONE, argc, argc, argc
+#define REF(fn, column)          REF_(fn, REF_##column)
+#define REF_(fn, ...)            REF__(fn, __VA_ARGS__)
+#define REF__(fn, how, n, c, u)                                                              \
+	{ .from = how, .arg = fn##__##n, .count = fn##__##c, .unless = fn##__##u }
 
 #define RESULT_STATUS(type) GT_RESULT_STATUS
 #define RESULT_HANDLE(type) GT_RESULT_HANDLE

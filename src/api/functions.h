@@ -9,7 +9,8 @@
  *   result   STATUS(type): an error code, 0 is success; HANDLE(type): NULL is failure; NOTHING
  *   effect   CREATE, DESTROY, RETAIN, RELEASE (one reference), APPEND (changes no life)
  *   handle   IN(arg), OUT(arg): *arg after the call, RET: the result itself,
- *            INS(arg, count): an array handed in, OUTS(arg, count): an array filled in, with the
+ *            INS(arg, count): an array handed in, INS_UNLESS(arg, count, other): nothing happens to
+ *            it when argument `other` is given, OUTS(arg, count): an array filled in, with the
  *            pointer through which the call gives the number
  *   size     BYTES(arg), ASK: the driver knows it, NONE
  *   owner    IN(arg): the object that this one belongs to or the call is made on; INS(arg, count):
@@ -45,9 +46,11 @@ enum gt_kind {
 	GT_KIND_COUNT
 };
 
-/* Where one value of a call is found: how to reach it, its argument, and the argument that counts it. */
+/* Where one value of a call is found. */
 struct gt_ref {
-	uint8_t from, arg, count;
+	uint8_t from, arg;
+	uint8_t count;         /* the argument that counts an array */
+	uint8_t unless;        /* the argument that makes this void; argc: there is none */
 };
 
 struct gt_function {

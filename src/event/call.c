@@ -9,12 +9,18 @@ static uint64_t load_word(uint64_t address)
 	return address ? *(const uint64_t *)(uintptr_t)address : 0;
 }
 
+static bool is_void(const struct gt_function *fn, const uint64_t *argv)
+{
+	return fn->handle.unless < fn->argc && argv[fn->handle.unless];
+}
+
 bool gt_call_is_idle(enum gt_function_id function, const uint64_t *argv)
 {
 	const struct gt_function *fn = &gt_functions[function];
 
 	do {
-		if (fn->handle.from == GT_RET || fn->handle.from == GT_NONE || argv[fn->handle.arg])
+		if (fn->handle.from == GT_RET || fn->handle.from == GT_NONE ||
+		    (argv[fn->handle.arg] && !is_void(fn, argv)))
 			return false;
 		fn++;
 	} while (fn < gt_functions + GT_FN_COUNT && fn->also);
@@ -58,6 +64,8 @@ static void each_handle(const struct gt_call *call, const struct gt_function *fn
 	uint32_t count = 1;
 	uint64_t one = 0;
 
+	if (is_void(fn, call->argv))
+		return;
 	switch ((enum gt_from)fn->handle.from) {
 	case GT_IN:   one = at; break;
 	case GT_OUT:  one = load_word(at); break;
