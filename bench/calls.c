@@ -1,0 +1,212 @@
+/* calls.c - times calls of an API as a program makes them. */
+#include "calls.h"
+
+#include <execinfo.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { WARM_UP = 16 }; /* that part of a round's repetitions is run first, and not timed */
+
+static const int thread_counts[] = { 1, BENCH_THREADS_MAX };
+
+struct descent {
+	void (*run)(void *self, long repeats);
+	void *self;
+	long repeats;
+};
+
+/*
+ * Functions of different sizes and return addresses, as a real program's stack has them: the same
+ * one over and over would flatter an unwinder that remembers what it has seen.
+ */
+#define LEVEL(n, below, bytes)                                             \
+	static __attribute__((noinline)) void level_##n(struct descent *d) \
+	{                                                                  \
+		char room[bytes];                                          \
+									   \
+		__asm__ volatile("" : : "r"(room) : "memory");             \
+		below(d);                                                  \
+		/* no tail call: the frame must stay */                    \
+		__asm__ volatile("" : : "r"(room) : "memory");             \
+	}
+
+static __attribute__((noinline)) void level_0(struct descent *d)
+{
+	d->run(d->self, d->repeats);
+	__asm__ volatile("" : : : "memory");
+}
+
+LEVEL(1, level_0, 16)
+LEVEL(2, level_1, 200)
+LEVEL(3, level_2, 48)
+LEVEL(4, level_3, 1024)
+LEVEL(5, level_4, 32)
+LEVEL(6, level_5, 72)
+LEVEL(7, level_6, 496)
+LEVEL(8, level_7, 24)
+LEVEL(9, level_8, 136)
+LEVEL(10, level_9, 16)
+LEVEL(11, level_10, 320)
+LEVEL(12, level_11, 64)
+LEVEL(13, level_12, 112)
+LEVEL(14, level_13, 40)
+
+static void (*const levels[])(struct descent *d) = {
+	level_0, level_1, level_2,  level_3,  level_4,	level_5,  level_6,  level_7,
+	level_8, level_9, level_10, level_11, level_12, level_13, level_14,
+};
+
+enum { LEVEL_COUNT = sizeof(levels) / sizeof(levels[0]) };
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void __attribute__((noreturn)) fail(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+/* Stands where a case's function stands. */
+static void count_frames(void *self, long repeats)
+{
+	void *frames[4 * BENCH_FRAMES];
+
+	(void)repeats;
+	*(int *)self = backtrace(frames, 4 * BENCH_FRAMES);
+}
+
+struct worker {
+	struct descent descent;
+	void (*from)(struct descent *d); /* the level to start at */
+	pthread_barrier_t *start;
+	const cpu_set_t *cpus;
+	uint64_t begun_ns, ended_ns;
+	pthread_t thread;
+};
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct descent warm_up = w->descent;
+
+	if (w->cpus && pthread_setaffinity_np(pthread_self(), sizeof(*w->cpus), w->cpus))
+		fail("cannot pin a thread");
+	warm_up.repeats = (warm_up.repeats + WARM_UP - 1) / WARM_UP;
+	w->from(&warm_up);
+	pthread_barrier_wait(w->start);
+	w->begun_ns = now_ns();
+	w->from(&w->descent);
+	w->ended_ns = now_ns();
+	return NULL;
+}
+
+static void run_workers(struct worker *workers, int count)
+{
+	pthread_barrier_t start;
+
+	pthread_barrier_init(&start, NULL, (unsigned int)count);
+	for (int i = 0; i < count; i++) {
+		workers[i].start = &start;
+		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
+			fail("cannot start a thread");
+	}
+	for (int i = 0; i < count; i++)
+		pthread_join(workers[i].thread, NULL);
+	pthread_barrier_destroy(&start);
+}
+
+/* The level from which a worker's calls have BENCH_FRAMES frames, as glibc counts them. */
+static void (*find_level(void))(struct descent *d)
+{
+	int frames = 0, level;
+	struct worker w = { .descent = { .run = count_frames, .self = &frames, .repeats = 1 } };
+
+	w.from = levels[0];
+	run_workers(&w, 1);
+	level = BENCH_FRAMES - frames;
+	if (level < 0 || level >= LEVEL_COUNT)
+		level = level < 0 ? 0 : LEVEL_COUNT - 1;
+	w.from = levels[level];
+	run_workers(&w, 1);
+	printf("frames\t%d\n", frames);
+	return w.from;
+}
+
+/* One CPU of those we may use: the last, as interrupts tend to go to the first. */
+static void one_cpu(cpu_set_t *one, int *usable)
+{
+	cpu_set_t all;
+
+	if (sched_getaffinity(0, sizeof(all), &all))
+		fail("sched_getaffinity");
+	*usable = CPU_COUNT(&all);
+	for (int i = CPU_SETSIZE - 1; i >= 0; i--)
+		if (CPU_ISSET(i, &all)) {
+			CPU_ZERO(one);
+			CPU_SET(i, one);
+			return;
+		}
+}
+
+/* Gives the repetitions run, those of the warm-up among them. */
+static long run_round(const struct bench_plan *plan, const struct bench_case *c, int threads,
+		      void (*from)(struct descent *d))
+{
+	struct worker workers[BENCH_THREADS_MAX] = { 0 };
+	uint64_t begun = UINT64_MAX, ended = 0;
+	cpu_set_t one;
+	int usable;
+
+	one_cpu(&one, &usable);
+	for (int i = 0; i < threads; i++) {
+		workers[i].descent = (struct descent){ .run = c->run, .self = plan->selves[i],
+						       .repeats = c->repeats };
+		workers[i].from = from;
+		workers[i].cpus = threads == 1 ? &one : NULL;
+	}
+	run_workers(workers, threads);
+	for (int i = 0; i < threads; i++) {
+		if (workers[i].begun_ns < begun)
+			begun = workers[i].begun_ns;
+		if (workers[i].ended_ns > ended)
+			ended = workers[i].ended_ns;
+	}
+	printf("sample\t%s\t%u\t%d\t%.2f\n", c->name, c->calls, threads,
+	       (double)(ended - begun) * (threads < usable ? threads : usable) /
+		       ((double)c->repeats * threads));
+	return threads * (c->repeats + (c->repeats + WARM_UP - 1) / WARM_UP);
+}
+
+long bench_calls(const struct bench_plan *plan)
+{
+	void (*from)(struct descent *d) = find_level();
+	long events = 0;
+
+	for (int round = 0; round < plan->rounds; round++)
+		for (size_t i = 0; i < plan->case_count; i++)
+			for (size_t t = 0; t < sizeof(thread_counts) / sizeof(thread_counts[0]); t++)
+				events += plan->cases[i].events *
+					  run_round(plan, &plan->cases[i], thread_counts[t], from);
+	return events;
+}
+
+int bench_rounds(int argc, char **argv, int usual)
+{
+	int rounds = argc > 1 ? atoi(argv[1]) : usual;
+
+	if (argc > 2 || rounds < 1) {
+		fprintf(stderr, "usage: %s [ROUNDS]\n", argv[0]);
+		exit(2);
+	}
+	return rounds;
+}

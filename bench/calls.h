@@ -1,0 +1,37 @@
+/*
+ * calls.h - times calls of an API as a program makes them: from a deep stack, in one thread and in
+ * several, in small rounds that take turns. Shared by the programs that drive one door each.
+ *
+ * Prints lines of tab-separated fields:
+ *	frames	16                                   depth of the stack that the calls are made from
+ *	sample	NAME	CALLS	THREADS	NS           one round; nanoseconds per repetition
+ *
+ * NS with several threads is the time that a repetition takes a core: elapsed time, times the cores
+ * that the threads had, by the repetitions of all of them.
+ */
+#pragma once
+
+#include <stddef.h>
+
+enum { BENCH_THREADS_MAX = 4, BENCH_FRAMES = 16 };
+
+struct bench_case {
+	const char *name;
+	unsigned int calls;  /* API calls of one repetition */
+	unsigned int events; /* … of which a recording has an event */
+	long repeats;        /* of one round and one thread */
+	void (*run)(void *self, long repeats);
+};
+
+struct bench_plan {
+	const struct bench_case *cases;
+	size_t case_count;
+	void *selves[BENCH_THREADS_MAX]; /* what each thread works on: nothing is shared by them */
+	int rounds;
+};
+
+/* Runs and prints it all; gives the number of events that a recording has of it. */
+long bench_calls(const struct bench_plan *plan);
+
+/* The value of argv[1] as a number of rounds, or `usual` when there is none. */
+int bench_rounds(int argc, char **argv, int usual);

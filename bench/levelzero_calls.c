@@ -1,0 +1,97 @@
+/*
+ * levelzero_calls.c - times Level Zero calls; bench/levelzero.sh runs it bare and under the layer.
+ *
+ * One repetition is a cycle of nine calls, each of which the tracker counts: the cycle by which the
+ * original was measured had the same shape.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <level_zero/ze_api.h>
+
+#include "calls.h"
+
+enum { MEMORY_BYTES = 4096, CYCLE_CALLS = 9, EVENTS_OF_SELF = 4 };
+
+struct self {
+	ze_driver_handle_t driver;
+	ze_device_handle_t device;
+	ze_context_handle_t context;
+	ze_event_pool_handle_t pool;
+};
+
+static void must(ze_result_t result, const char *what)
+{
+	if (result == ZE_RESULT_SUCCESS)
+		return;
+	fprintf(stderr, "levelzero_calls: error 0x%x from %s\n", (unsigned int)result, what);
+	exit(1);
+}
+
+#define MUST(function, ...) must(function(__VA_ARGS__), #function)
+
+static void cycles(void *arg, long repeats)
+{
+	ze_context_desc_t context_desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
+	ze_command_list_desc_t list_desc = { .stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC };
+	ze_event_desc_t event_desc = { .stype = ZE_STRUCTURE_TYPE_EVENT_DESC };
+	ze_device_mem_alloc_desc_t memory_desc = {
+		.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC
+	};
+	struct self *self = arg;
+
+	for (long i = 0; i < repeats; i++) {
+		ze_context_handle_t context;
+		ze_command_list_handle_t list;
+		ze_event_handle_t event;
+		void *memory;
+
+		MUST(zeContextCreate, self->driver, &context_desc, &context);
+		MUST(zeCommandListCreate, context, self->device, &list_desc, &list);
+		MUST(zeEventCreate, self->pool, &event_desc, &event);
+		MUST(zeMemAllocDevice, context, &memory_desc, MEMORY_BYTES, 64, self->device, &memory);
+		MUST(zeCommandListAppendBarrier, list, event, 0, NULL);
+		MUST(zeMemFree, context, memory);
+		MUST(zeEventDestroy, event);
+		MUST(zeCommandListDestroy, list);
+		MUST(zeContextDestroy, context);
+	}
+}
+
+static const struct bench_case cases[] = {
+	{ .name = "cycle of 9 calls", .calls = CYCLE_CALLS, .events = CYCLE_CALLS, .repeats = 2000,
+	  .run = cycles },
+};
+
+static void open_self(struct self *self)
+{
+	ze_context_desc_t context = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
+	ze_event_pool_desc_t pool = { .stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, .count = 1 };
+	uint32_t one = 1;
+
+	MUST(zeDriverGet, &one, &self->driver);
+	MUST(zeDeviceGet, self->driver, &one, &self->device);
+	MUST(zeContextCreate, self->driver, &context, &self->context);
+	MUST(zeEventPoolCreate, self->context, &pool, 0, NULL, &self->pool);
+}
+
+int main(int argc, char **argv)
+{
+	struct bench_plan plan = { .cases = cases, .case_count = sizeof(cases) / sizeof(cases[0]),
+				   .rounds = bench_rounds(argc, argv, 5) };
+	static struct self selves[BENCH_THREADS_MAX];
+	long events;
+
+	MUST(zeInit, 0);
+	for (int i = 0; i < BENCH_THREADS_MAX; i++) {
+		open_self(&selves[i]);
+		plan.selves[i] = &selves[i];
+	}
+	events = bench_calls(&plan) + BENCH_THREADS_MAX * EVENTS_OF_SELF;
+	for (int i = 0; i < BENCH_THREADS_MAX; i++) {
+		MUST(zeEventPoolDestroy, selves[i].pool);
+		MUST(zeContextDestroy, selves[i].context);
+	}
+	printf("events\t%ld\n", events);
+	return 0;
+}

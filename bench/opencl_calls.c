@@ -1,0 +1,137 @@
+/*
+ * opencl_calls.c - times OpenCL calls; bench/opencl.sh runs it bare and under the layer.
+ *
+ * Each thread has a context of its own: drivers lock theirs, and a driver's own queue at a lock
+ * would hide what a recorder adds.
+ */
+#define CL_TARGET_OPENCL_VERSION 300
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <CL/cl.h>
+
+#include "calls.h"
+
+enum { PLATFORMS_MAX = 16, BUFFER_BYTES = 4096, EVENTS_OF_SELF = 4 };
+
+struct self {
+	cl_context context;
+	cl_mem buffer;
+};
+
+static void must(cl_int error, const char *what)
+{
+	if (error == CL_SUCCESS)
+		return;
+	fprintf(stderr, "opencl_calls: error %d from %s\n", (int)error, what);
+	exit(1);
+}
+
+static void buffers(void *arg, long repeats)
+{
+	struct self *self = arg;
+
+	for (long i = 0; i < repeats; i++) {
+		cl_int error;
+		cl_mem buffer = clCreateBuffer(self->context, CL_MEM_READ_WRITE, BUFFER_BYTES, NULL,
+					       &error);
+
+		must(error, "clCreateBuffer");
+		must(clReleaseMemObject(buffer), "clReleaseMemObject");
+	}
+}
+
+static void references(void *arg, long repeats)
+{
+	struct self *self = arg;
+
+	for (long i = 0; i < repeats; i++) {
+		must(clRetainMemObject(self->buffer), "clRetainMemObject");
+		must(clReleaseMemObject(self->buffer), "clReleaseMemObject");
+	}
+}
+
+static void user_events(void *arg, long repeats)
+{
+	struct self *self = arg;
+
+	for (long i = 0; i < repeats; i++) {
+		cl_int error;
+		cl_event event = clCreateUserEvent(self->context, &error);
+
+		must(error, "clCreateUserEvent");
+		must(clReleaseEvent(event), "clReleaseEvent");
+	}
+}
+
+static void queries(void *arg, long repeats)
+{
+	struct self *self = arg;
+
+	for (long i = 0; i < repeats; i++) {
+		cl_uint devices;
+
+		must(clGetContextInfo(self->context, CL_CONTEXT_NUM_DEVICES, sizeof(devices), &devices,
+				      NULL), "clGetContextInfo");
+	}
+}
+
+static const struct bench_case cases[] = {
+	{ .name = "create + release, 4 KiB buffer", .calls = 2, .events = 2, .repeats = 10000,
+	  .run = buffers },
+	{ .name = "retain + release, buffer", .calls = 2, .events = 2, .repeats = 10000,
+	  .run = references },
+	{ .name = "create + release, user event", .calls = 2, .events = 2, .repeats = 10000,
+	  .run = user_events },
+	{ .name = "query, not tracked", .calls = 1, .events = 0, .repeats = 100000,
+	  .run = queries },
+};
+
+/* The first device of the first platform that has one. */
+static cl_device_id find_device(void)
+{
+	cl_platform_id platforms[PLATFORMS_MAX];
+	cl_uint count = 0;
+	char name[128];
+
+	must(clGetPlatformIDs(PLATFORMS_MAX, platforms, &count), "clGetPlatformIDs");
+	for (cl_uint i = 0; i < count && i < PLATFORMS_MAX; i++) {
+		cl_device_id device;
+
+		if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, &device, NULL))
+			continue;
+		must(clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof(name), name, NULL),
+		     "clGetPlatformInfo");
+		printf("driver\t%s\n", name);
+		return device;
+	}
+	fprintf(stderr, "opencl_calls: no OpenCL device\n");
+	exit(1);
+}
+
+int main(int argc, char **argv)
+{
+	struct bench_plan plan = { .cases = cases, .case_count = sizeof(cases) / sizeof(cases[0]),
+				   .rounds = bench_rounds(argc, argv, 5) };
+	static struct self selves[BENCH_THREADS_MAX];
+	cl_device_id device = find_device();
+	long events;
+
+	for (int i = 0; i < BENCH_THREADS_MAX; i++) {
+		cl_int error;
+
+		selves[i].context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
+		must(error, "clCreateContext");
+		selves[i].buffer = clCreateBuffer(selves[i].context, CL_MEM_READ_WRITE, BUFFER_BYTES,
+						  NULL, &error);
+		must(error, "clCreateBuffer");
+		plan.selves[i] = &selves[i];
+	}
+	events = bench_calls(&plan) + BENCH_THREADS_MAX * EVENTS_OF_SELF;
+	for (int i = 0; i < BENCH_THREADS_MAX; i++) {
+		must(clReleaseMemObject(selves[i].buffer), "clReleaseMemObject");
+		must(clReleaseContext(selves[i].context), "clReleaseContext");
+	}
+	printf("events\t%ld\n", events);
+	return 0;
+}

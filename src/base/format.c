@@ -1,0 +1,98 @@
+/* format.c - numbers for people: sizes in binary units, counts, spans and moments of time. */
+#include "base/format.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+char *gt_format_count(char *out, uint64_t count)
+{
+	char digits[24];
+	int length = snprintf(digits, sizeof digits, "%" PRIu64, count), at = 0;
+
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			out[at++] = ',';
+		out[at++] = digits[i];
+	}
+	out[at] = '\0';
+	return out;
+}
+
+/* Three significant digits; 1,000 to 1,023 of a unit keep four, as the next unit would be 0.98. */
+char *gt_format_bytes(char *out, uint64_t bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	char number[GT_FORMAT_MAX];
+	double value = (double)bytes;
+	size_t unit = 0;
+
+	/* what would be rounded to 1,024 is 1.00 of the next unit */
+	while (value >= (unit ? 1023.5 : 1024) && unit + 1 < sizeof units / sizeof *units) {
+		value /= 1024;
+		unit++;
+	}
+	if (!unit || value >= 999.5)
+		gt_format_count(number, (uint64_t)(value + 0.5));
+	else
+		snprintf(number, sizeof number, "%.*f", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value);
+	snprintf(out, GT_FORMAT_MAX, "%.24s %s", number, units[unit]);
+	return out;
+}
+
+char *gt_format_span(char *out, uint64_t time_ns)
+{
+	uint64_t seconds = time_ns / 1000000000u, minutes = (seconds + 30) / 60;
+	double exact = (double)time_ns / 1e9;
+
+	if (seconds < 600)
+		snprintf(out, GT_FORMAT_MAX, "%.*f s", exact < 9.9995 ? 3 : exact < 99.95 ? 2 : 1, exact);
+	else if (minutes < 60)
+		snprintf(out, GT_FORMAT_MAX, "%" PRIu64 " min %02" PRIu64 " s", seconds / 60,
+			 seconds % 60);
+	else if (minutes < 48 * 60)
+		snprintf(out, GT_FORMAT_MAX, "%" PRIu64 " h %02" PRIu64 " min", minutes / 60,
+			 minutes % 60);
+	else
+		snprintf(out, GT_FORMAT_MAX, "%" PRIu64 " d %02" PRIu64 " h", minutes / 1440,
+			 minutes / 60 % 24);
+	return out;
+}
+
+char *gt_format_moment(char *out, uint64_t real_ns)
+{
+	time_t seconds = (time_t)(real_ns / 1000000000u);
+	struct tm local;
+	size_t length;
+
+	if (!localtime_r(&seconds, &local) || !(length = strftime(out, GT_FORMAT_MAX, "%FT%T%z", &local)))
+		return strcpy(out, "?");
+	/* +0100 -> +01:00, as ISO 8601 has it */
+	memmove(out + length - 1, out + length - 2, 3);
+	out[length - 2] = ':';
+	return out;
+}
+
+char *gt_format_hex(char *out, uint64_t value)
+{
+	snprintf(out, GT_FORMAT_MAX, "0x%" PRIx64, value);
+	return out;
+}
+
+bool gt_count_parse(const char *text, uint64_t *out)
+{
+	uint64_t value = 0;
+
+	if (!*text)
+		return false;
+	for (; *text; text++) {
+		unsigned digit = (unsigned)(*text - '0');
+
+		if (digit > 9 || __builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, digit, &value))
+			return false;
+	}
+	*out = value;
+	return true;
+}

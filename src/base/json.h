@@ -1,0 +1,41 @@
+/*
+ * json.h - writes JSON as it comes: always valid, always UTF-8, nothing held in memory.
+ *
+ * Every value takes a key, which is NULL inside an array. Strings are arbitrary bytes; those that
+ * are no UTF-8 become U+FFFD.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { GT_JSON_DEPTH = 16 };
+
+struct gt_json {
+	FILE *out;
+	unsigned depth;
+	unsigned flat;   /* depth from which all is on one line; 0: none */
+	struct {
+		char close;
+		bool used;
+	} levels[GT_JSON_DEPTH];
+};
+
+/* The document is one object; it is open after _begin and closed by _finish. */
+void gt_json_begin(struct gt_json *j, FILE *out);
+void gt_json_finish(struct gt_json *j);
+
+void gt_json_object(struct gt_json *j, const char *key);
+void gt_json_array(struct gt_json *j, const char *key);
+/* An object on a line of its own, with all that is in it. */
+void gt_json_line(struct gt_json *j, const char *key);
+/* Closes the innermost of them. */
+void gt_json_end(struct gt_json *j);
+
+void gt_json_text(struct gt_json *j, const char *key, const char *text); /* NULL gives null */
+void gt_json_uint(struct gt_json *j, const char *key, uint64_t value);
+void gt_json_int(struct gt_json *j, const char *key, int64_t value);
+void gt_json_bool(struct gt_json *j, const char *key, bool value);
+void gt_json_hex(struct gt_json *j, const char *key, uint64_t value);    /* "0x1f" */
+void gt_json_null(struct gt_json *j, const char *key);

@@ -1,0 +1,142 @@
+/* text.c - bytes from elsewhere made fit for a terminal, a column or a TSV field. */
+#include "base/text.h"
+
+#include <string.h>
+#include <wchar.h>
+
+static size_t sequence_length(uint8_t lead)
+{
+	return lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 :
+	       lead < 0xf5 ? 4 : 0;
+}
+
+size_t gt_utf8_next(const char *text, size_t size, uint32_t *code)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const uint8_t *at = (const uint8_t *)text;
+	size_t length = sequence_length(at[0]);
+	uint32_t c;
+
+	*code = GT_UTF8_BAD;
+	if (!length || length > size)
+		return 1;
+	c = length == 1 ? at[0] : at[0] & (0x7fu >> length);
+	for (size_t i = 1; i < length; i++) {
+		if ((at[i] & 0xc0) != 0x80)
+			return 1;
+		c = c << 6 | (at[i] & 0x3f);
+	}
+	if (c < least[length] || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff)
+		return 1;
+	*code = c;
+	return length;
+}
+
+/* Characters that reorder their line or hide in it: names made of them lie about themselves. */
+static bool is_treacherous(uint32_t c)
+{
+	return (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+	       (c >= 0x2060 && c <= 0x206f) || c == 0x061c || c == 0xfeff ||
+	       (c >= 0xe0000 && c <= 0xe0fff);
+}
+
+/* A character as it will be shown: as it is, in `columns`, or as \xNN for each of its bytes. */
+struct glyph {
+	size_t length;
+	unsigned columns;
+	bool escaped;
+};
+
+static struct glyph next_glyph(const char *text, size_t size, bool utf8)
+{
+	struct glyph g = { 0 };
+	uint32_t c;
+	int width = -1;
+
+	g.length = gt_utf8_next(text, size, &c);
+	if (c < 0x80)
+		width = c >= 0x20 && c != 0x7f ? 1 : -1;
+	else if (utf8 && c != GT_UTF8_BAD && c >= 0xa0 && !is_treacherous(c))
+		width = wcwidth((wchar_t)c);
+	g.escaped = width < 0;
+	g.columns = g.escaped ? 4 * (unsigned)g.length : (unsigned)width;
+	return g;
+}
+
+static void put_glyph(FILE *out, const char *text, const struct glyph *g)
+{
+	for (size_t i = 0; i < g->length; i++) {
+		if (g->escaped)
+			fprintf(out, "\\x%02x", (uint8_t)text[i]);
+		else
+			putc(text[i], out);
+	}
+}
+
+unsigned gt_text_columns(const char *text, bool utf8)
+{
+	size_t size = strlen(text);
+	unsigned columns = 0;
+
+	while (size) {
+		struct glyph g = next_glyph(text, size, utf8);
+
+		columns += g.columns;
+		text += g.length;
+		size -= g.length;
+	}
+	return columns;
+}
+
+unsigned gt_text_put(FILE *out, const char *text, unsigned columns, bool utf8)
+{
+	unsigned whole = gt_text_columns(text, utf8), mark = utf8 ? 1 : 3, head = whole, tail = 0;
+	unsigned at = 0, used = 0;
+	bool cut = whole > columns, marked = false;
+	size_t size = strlen(text);
+
+	if (cut && columns <= mark) {
+		head = columns;
+		marked = true; /* no room to say that something is missing */
+	} else if (cut) {
+		head = (columns - mark) / 2;
+		tail = columns - mark - head;
+	}
+	while (size) {
+		struct glyph g = next_glyph(text, size, utf8);
+		bool in_head = at + g.columns <= head, in_tail = cut && tail && at >= whole - tail;
+
+		if (in_head || in_tail) {
+			put_glyph(out, text, &g);
+			used += g.columns;
+		} else {
+			/* what follows is no head any more, however narrow it is */
+			head = 0;
+			if (!marked)
+				used += fputs(utf8 ? "…" : "...", out) < 0 ? 0 : mark;
+			marked = true;
+		}
+		at += g.columns;
+		text += g.length;
+		size -= g.length;
+	}
+	return used;
+}
+
+void gt_tsv_put(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		uint8_t c = (uint8_t)*text;
+
+		if (c == '\t')
+			fputs("\\t", out);
+		else if (c == '\n')
+			fputs("\\n", out);
+		else if (c == '\\')
+			fputs("\\\\", out);
+		else if (c < 0x20 || c == 0x7f)
+			fprintf(out, "\\x%02x", c);
+		else
+			putc(c, out);
+	}
+}

@@ -1,0 +1,30 @@
+/* text.h - bytes from elsewhere made fit for a terminal, a column or a TSV field. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* What gt_utf8_next gives for a byte that is no part of a valid character. */
+#define GT_UTF8_BAD UINT32_MAX
+
+/*
+ * One character from `text` of `size` > 0 bytes: its length, and its code point in *code. A byte
+ * that begins no valid character (overlong, surrogate, beyond U+10FFFF, cut) counts alone, as
+ * GT_UTF8_BAD.
+ */
+size_t gt_utf8_next(const char *text, size_t size, uint32_t *code);
+
+/* Columns that `text` takes up when gt_text_put writes it whole. */
+unsigned gt_text_columns(const char *text, bool utf8);
+
+/*
+ * Writes `text` in at most `columns` columns, cut in the middle where it is longer, and gives the
+ * columns used. Nothing that a terminal would obey gets through: control characters, changes of
+ * direction and broken UTF-8 become \xNN, and so does everything beyond ASCII unless `utf8`.
+ */
+unsigned gt_text_put(FILE *out, const char *text, unsigned columns, bool utf8);
+
+/* Writes `text` as a TSV field: tab, line feed, backslash and control bytes as \t \n \\ \xNN. */
+void gt_tsv_put(FILE *out, const char *text);

@@ -1,0 +1,340 @@
+/*
+ * doctor_opencl.c - the doctor's look at OpenCL: loader, drivers, our layer.
+ *
+ * Whatever runs a loader or a driver runs in a child: one that crashes or hangs takes only that
+ * child with it. Needs no OpenCL headers, so that it tells the truth in builds without them too.
+ */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/doctor.h"
+#include "cli/doors.h"
+
+#define LOADER "libOpenCL.so.1"
+#define DOOR "libgputrack_opencl.so"
+#define EXTENSION "cl_altera_live_object_tracking"
+#define VENDORS "/etc/OpenCL/vendors"
+
+/* As CL/cl.h numbers them. */
+enum {
+	PLATFORM_NAME = 0x0902, PLATFORM_EXTENSIONS = 0x0904,
+	DEVICE_NAME = 0x102b, DEVICE_TYPE_ALL = -1, LOADER_VERSION = 2, LOADER_NAME = 3,
+	LOADER_VENDOR = 4,
+	HANDLES_MAX = 64, TEXT_MAX = 16384, PATIENCE_S = 30,
+};
+
+typedef int32_t get_platforms_fn(uint32_t room, void **platforms, uint32_t *count);
+typedef int32_t get_devices_fn(void *platform, uint64_t type, uint32_t room, void **devices,
+			       uint32_t *count);
+typedef int32_t get_info_fn(void *object, uint32_t what, size_t room, void *value, size_t *size);
+typedef int32_t loader_info_fn(int what, size_t room, void *value, size_t *size);
+typedef void *get_address_fn(const char *name);
+
+/* A finding of the child: `key` TAB text, one a line. */
+static void tell(FILE *out, const char *key, const char *text)
+{
+	fprintf(out, "%s\t", key);
+	gt_tsv_put(out, text);
+	putc('\n', out);
+}
+
+static void tell_loader(FILE *out, void *loader)
+{
+	loader_info_fn *info = (loader_info_fn *)dlsym(loader, "clGetICDLoaderInfoOCLICD");
+	get_address_fn *address = (get_address_fn *)dlsym(loader, "clGetExtensionFunctionAddress");
+	char name[256] = "a loader that does not tell its name", version[128] = "", vendor[256] = "";
+	struct link_map *map;
+
+	if (!dlinfo(loader, RTLD_DI_LINKMAP, &map))
+		tell(out, "path", map->l_name);
+	if (!info && address)
+		info = (loader_info_fn *)address("clGetICDLoaderInfoOCLICD");
+	if (info) {
+		info(LOADER_NAME, sizeof name, name, NULL);
+		info(LOADER_VERSION, sizeof version, version, NULL);
+		info(LOADER_VENDOR, sizeof vendor, vendor, NULL);
+	}
+	tell(out, "loader", name);
+	tell(out, "version", version);
+	tell(out, "vendor", vendor);
+}
+
+static void tell_devices(FILE *out, void *loader, void *platform)
+{
+	get_devices_fn *get_devices = (get_devices_fn *)dlsym(loader, "clGetDeviceIDs");
+	get_info_fn *get_info = (get_info_fn *)dlsym(loader, "clGetDeviceInfo");
+	void *devices[HANDLES_MAX];
+	uint32_t count = 0;
+
+	if (!get_devices || !get_info ||
+	    get_devices(platform, (uint64_t)DEVICE_TYPE_ALL & UINT32_MAX, HANDLES_MAX, devices, &count))
+		return;
+	for (uint32_t i = 0; i < count && i < HANDLES_MAX; i++) {
+		char name[1024] = "?";
+
+		get_info(devices[i], DEVICE_NAME, sizeof name, name, NULL);
+		tell(out, "device", name);
+	}
+}
+
+/* In the child: loads OpenCL as a program would, and tells what it meets. */
+static void explore(FILE *out)
+{
+	void *loader = dlopen(LOADER, RTLD_NOW | RTLD_LOCAL), *platforms[HANDLES_MAX];
+	get_platforms_fn *get_platforms;
+	get_info_fn *get_info;
+	uint32_t count = 0;
+	char *text;
+
+	if (!loader) {
+		tell(out, "missing", dlerror());
+		return;
+	}
+	tell_loader(out, loader);
+	fflush(out); /* a driver that crashes now has not wiped this out */
+	get_platforms = (get_platforms_fn *)dlsym(loader, "clGetPlatformIDs");
+	get_info = (get_info_fn *)dlsym(loader, "clGetPlatformInfo");
+	if (!get_platforms || !get_info || get_platforms(HANDLES_MAX, platforms, &count))
+		return;
+	text = calloc(1, TEXT_MAX);
+	for (uint32_t i = 0; text && i < count && i < HANDLES_MAX; i++) {
+		get_info(platforms[i], PLATFORM_NAME, TEXT_MAX - 1, text, NULL);
+		tell(out, "platform", text);
+		get_info(platforms[i], PLATFORM_EXTENSIONS, TEXT_MAX - 1, text, NULL);
+		tell(out, "extension", strstr(text, EXTENSION) ? "yes" : "no");
+		tell_devices(out, loader, platforms[i]);
+		fflush(out);
+	}
+}
+
+/* Drivers talk to stdout and stderr; a report is no place for that. */
+static void be_quiet(void)
+{
+	FILE *nowhere = fopen("/dev/null", "r+");
+
+	if (nowhere)
+		for (int fd = 0; fd < 3; fd++)
+			dup2(fileno(nowhere), fd);
+}
+
+static void live_as_child(int fd, const char *layers)
+{
+	FILE *out = fdopen(fd, "w");
+
+	be_quiet();
+	alarm(PATIENCE_S);
+	unsetenv("GPUTRACK_RECORDING");
+	if (layers)
+		setenv("OPENCL_LAYERS", layers, 1);
+	else
+		unsetenv("OPENCL_LAYERS");
+	if (out) {
+		explore(out);
+		fflush(out);
+	}
+	_exit(0);
+}
+
+/* Until the end, or until a grandchild has kept the pipe open longer than the child may live. */
+static void read_all(int fd, char *text, size_t size)
+{
+	struct pollfd wait = { .fd = fd, .events = POLLIN };
+	size_t used = 0;
+	ssize_t n;
+
+	while (used + 1 < size && poll(&wait, 1, (PATIENCE_S + 5) * 1000) > 0) {
+		n = read(fd, text + used, size - 1 - used);
+		if (n <= 0)
+			break;
+		used += (size_t)n;
+	}
+	text[used] = '\0';
+}
+
+/* The child's findings in `text`; its end as waitpid tells it, or -1. */
+static int explore_apart(const char *layers, char *text, size_t size)
+{
+	int ends[2], status = -1;
+	pid_t child;
+
+	text[0] = '\0';
+	if (pipe2(ends, O_CLOEXEC))
+		return -1;
+	fflush(NULL);
+	child = fork();
+	if (child < 0) {
+		close(ends[0]);
+		close(ends[1]);
+		return -1;
+	}
+	if (!child) {
+		close(ends[0]);
+		live_as_child(ends[1], layers);
+	}
+	close(ends[1]);
+	read_all(ends[0], text, size);
+	close(ends[0]);
+	waitpid(child, &status, 0);
+	return status;
+}
+
+/* The text of the next finding with this key at or after *at, cut out of the child's words. */
+static bool next_finding(const char **at, const char *key, char *out, size_t size)
+{
+	size_t length = strlen(key);
+
+	while (**at) {
+		const char *line = *at, *end = strchrnul(line, '\n');
+
+		*at = *end ? end + 1 : end;
+		if (!strncmp(line, key, length) && line[length] == '\t') {
+			snprintf(out, size, "%.*s", (int)(end - line - (long)length - 1), line + length + 1);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool check_loader(struct gt_doctor *d, const char *found)
+{
+	char path[PATH_MAX] = "", name[256] = "", version[128] = "", vendor[256] = "";
+	const char *at = found;
+
+	if (next_finding(&at, "missing", path, sizeof path) || !*found) {
+		gt_doctor_say(d, GT_FINDING_BAD, "OpenCL loader", "%s",
+			      *path ? path : "could not be tried");
+		gt_doctor_remedy(d, "apt install ocl-icd-libopencl1");
+		return false;
+	}
+	at = found;
+	next_finding(&at, "path", path, sizeof path);
+	next_finding(&at, "loader", name, sizeof name);
+	next_finding(&at, "version", version, sizeof version);
+	next_finding(&at, "vendor", vendor, sizeof vendor);
+	gt_doctor_say(d, GT_FINDING_GOOD, "OpenCL loader", "%s%s%s%s%s, %s", name, *version ? " " : "",
+		      version, *vendor ? " by " : "", vendor, path);
+	return true;
+}
+
+static int is_icd(const struct dirent *entry)
+{
+	size_t length = strlen(entry->d_name);
+
+	return length > 4 && !strcmp(entry->d_name + length - 4, ".icd");
+}
+
+static void check_drivers(struct gt_doctor *d)
+{
+	const char *given = getenv("OCL_ICD_VENDORS"), *folder = given && *given ? given : VENDORS;
+	char list[1024] = "";
+	struct dirent **entries;
+	int count = scandir(folder, &entries, is_icd, alphasort);
+
+	for (int i = 0; i < count; i++) {
+		size_t used = strlen(list);
+
+		snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", entries[i]->d_name);
+		free(entries[i]);
+	}
+	if (count >= 0)
+		free(entries);
+	if (count > 0)
+		gt_doctor_say(d, GT_FINDING_GOOD, "OpenCL drivers", "%s in %s", list, folder);
+	else if (given && *given)
+		/* a loader takes a file or a library here too */
+		gt_doctor_say(d, GT_FINDING_NOTE, "OpenCL drivers", "OCL_ICD_VENDORS=%s", given);
+	else {
+		gt_doctor_say(d, GT_FINDING_BAD, "OpenCL drivers", "none in %s", folder);
+		gt_doctor_remedy(d, "install your GPU vendor's, or PoCL for the CPU: apt install "
+				 "pocl-opencl-icd");
+	}
+}
+
+static void say_end(struct gt_doctor *d, const char *what, int status)
+{
+	if (status == -1)
+		gt_doctor_say(d, GT_FINDING_BAD, what, "could not be tried");
+	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+		gt_doctor_say(d, GT_FINDING_BAD, what, "did not answer within %d s", PATIENCE_S);
+	else
+		gt_doctor_say(d, GT_FINDING_BAD, what, "crashed: %s", strsignal(WTERMSIG(status)));
+}
+
+static void check_platforms(struct gt_doctor *d, const char *found, int status)
+{
+	char name[1024], device[1024];
+	const char *at = found;
+	unsigned platforms = 0;
+
+	while (next_finding(&at, "platform", name, sizeof name)) {
+		const char *end = strstr(at, "\nplatform\t"), *from = at;
+		unsigned devices = 0;
+
+		platforms++;
+		while (next_finding(&from, "device", device, sizeof device) && (!end || from <= end + 1)) {
+			gt_doctor_say(d, GT_FINDING_GOOD, "platform", "%s: %s", name, device);
+			devices++;
+		}
+		if (!devices)
+			gt_doctor_say(d, GT_FINDING_NOTE, "platform", "%s: no device", name);
+	}
+	if (status)
+		say_end(d, "OpenCL driver", status);
+	else if (!platforms)
+		gt_doctor_say(d, GT_FINDING_BAD, "platforms", "no OpenCL platform answers");
+}
+
+/* With our layer on, every platform must name the extension that it adds. */
+static bool check_layer(struct gt_doctor *d, char *text, size_t size)
+{
+	char door[PATH_MAX], answer[16];
+	const char *at = text;
+	unsigned yes = 0, no = 0;
+	int status;
+
+	if (!gt_doors_find(door, sizeof door, DOOR)) {
+		gt_doctor_say(d, GT_FINDING_BAD, "OpenCL layer", DOOR " is not beside this program");
+		gt_doctor_remedy(d, "install gputrack whole, or rebuild it with -Dopencl=enabled");
+		return false;
+	}
+	gt_doctor_say(d, GT_FINDING_GOOD, "OpenCL layer", "%s", door);
+	status = explore_apart(door, text, size);
+	while (next_finding(&at, "extension", answer, sizeof answer))
+		*(strcmp(answer, "yes") ? &no : &yes) += 1;
+	if (status) {
+		say_end(d, "self-test", status);
+		return false;
+	}
+	if (!yes) {
+		gt_doctor_say(d, GT_FINDING_BAD, "self-test", no ? "the loader did not load the layer" :
+			      "no platform to try the layer on");
+		gt_doctor_remedy(d, no ? "use a loader that knows OPENCL_LAYERS: ocl-icd 2.3 or later, or "
+					 "Khronos' 2021 or later" : "install an OpenCL driver first");
+		return false;
+	}
+	gt_doctor_say(d, GT_FINDING_GOOD, "self-test", "the layer is loaded and answers on %u %s", yes,
+		      gt_plural(yes, "platform", "platforms"));
+	return true;
+}
+
+bool gt_doctor_opencl(struct gt_doctor *d)
+{
+	static char text[1 << 16];
+	int status = explore_apart(NULL, text, sizeof text);
+
+	if (!check_loader(d, text))
+		return false;
+	check_drivers(d);
+	check_platforms(d, text, status);
+	return check_layer(d, text, sizeof text);
+}

@@ -1,0 +1,100 @@
+/* launch.c - starts the traced program and waits for it as if we were not there. */
+#include "cli/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t child;
+
+static void pass_on(int signal)
+{
+	int saved = errno;
+
+	if (child > 0)
+		kill((pid_t)child, signal);
+	errno = saved;
+}
+
+/*
+ * What a keyboard sends goes to the whole group, so the program has it already: we only have to
+ * outlive it. The rest is passed on.
+ */
+static void take_signals(void)
+{
+	static const int passed[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCONT };
+	struct sigaction on = { .sa_handler = pass_on, .sa_flags = SA_RESTART }, old;
+
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+		/* a signal that was ignored when we started is ignored by the program too */
+		if (!sigaction(passed[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaction(passed[i], &on, NULL);
+}
+
+/* Why the child never became the program, told through a pipe that exec closes. */
+static void child_main(const struct gt_launch *launch, int tell)
+{
+	struct gt_error error = { "" };
+
+	if (!launch->prepare(launch->context, &error)) {
+		execvp(launch->argv[0], launch->argv);
+		gt_error_set(&error, 0, "cannot run %s: %s; check its name and permissions",
+			     launch->argv[0], strerror(errno));
+	}
+	(void)!write(tell, error.text, strlen(error.text));
+	_exit(127);
+}
+
+int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error)
+{
+	int tell[2], status;
+	ssize_t n;
+
+	if (pipe2(tell, O_CLOEXEC))
+		return gt_error_set(error, -1, "cannot make a pipe: %s", strerror(errno));
+	*pid = fork();
+	if (*pid < 0) {
+		close(tell[0]);
+		close(tell[1]);
+		return gt_error_set(error, -1, "cannot fork: %s", strerror(errno));
+	}
+	if (!*pid) {
+		close(tell[0]);
+		child_main(launch, tell[1]);
+	}
+	child = *pid;
+	take_signals();
+	close(tell[1]);
+	do
+		n = read(tell[0], error->text, sizeof error->text - 1);
+	while (n < 0 && errno == EINTR);
+	close(tell[0]);
+	while (waitpid(*pid, &status, 0) < 0 && errno == EINTR)
+		;
+	child = 0;
+	if (n > 0) {
+		error->text[n] = '\0';
+		return -1;
+	}
+	return status;
+}
+
+void gt_launch_die_by(int number)
+{
+	const struct rlimit none = { 0, 0 };
+	sigset_t one;
+
+	setrlimit(RLIMIT_CORE, &none);
+	signal(number, SIG_DFL);
+	sigemptyset(&one);
+	sigaddset(&one, number);
+	sigprocmask(SIG_UNBLOCK, &one, NULL);
+	raise(number);
+}

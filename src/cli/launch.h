@@ -1,0 +1,23 @@
+/* launch.h - starts the traced program and waits for it as if we were not there. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct gt_launch {
+	char *const *argv;
+	/* In the child, before exec: may set the environment and make the recording. 0 or -errno. */
+	int (*prepare)(void *context, struct gt_error *error);
+	void *context;
+};
+
+/*
+ * Runs the program in our process group with our standard streams. Signals that a terminal sends
+ * to the group reach it by themselves; those sent to us alone are passed on. Gives the status of
+ * waitpid, or -1 and the error when it could not be started.
+ */
+int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error);
+
+/* Ends this process as the program ended: by the same signal, without a core of ours. */
+void gt_launch_die_by(int signal);

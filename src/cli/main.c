@@ -1,0 +1,102 @@
+/* main.c - gputrack: finds the subcommand and hands over. */
+#include <langinfo.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/cli.h"
+
+static const struct gt_command commands[] = {
+	{ .usage = &gt_run_usage, .run = gt_cmd_run },
+	{ .usage = &gt_report_usage, .run = gt_cmd_report },
+	{ .usage = &gt_export_usage, .run = gt_cmd_export },
+	{ .usage = &gt_doctor_usage, .run = gt_cmd_doctor },
+	{ .usage = &gt_symbolize_usage, .run = gt_cmd_symbolize, .hidden = true },
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+
+int gt_fail(const char *format, ...)
+{
+	va_list args;
+	char text[2048];
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	fputs("gputrack: ", stderr);
+	/* names of files in a recording may be anybody's */
+	gt_text_put(stderr, text, UINT32_MAX, !strcmp(nl_langinfo(CODESET), "UTF-8"));
+	putc('\n', stderr);
+	return GT_EXIT_FAILED;
+}
+
+static const char *command_name(const void *context, size_t index)
+{
+	(void)context;
+	return commands[index].usage->name;
+}
+
+static void print_help(FILE *out)
+{
+	fputs("usage: gputrack COMMAND [OPTION…]\n\n"
+	      "Records every GPU resource a program creates and destroys, and tells which were never\n"
+	      "given back, where in the source they were made, and when memory peaked.\n\n"
+	      "commands:\n", out);
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (!commands[i].hidden)
+			fprintf(out, "  %-10s%s\n", commands[i].usage->name, commands[i].usage->summary);
+	fputs("\n`gputrack COMMAND --help` explains a command; `gputrack --version` tells the version.\n\n"
+	      "to begin:\n"
+	      "  gputrack run ./program         run it, then see what it leaked\n"
+	      "  gputrack report program.gt     look again, and closer\n", out);
+}
+
+static int unknown(const char *word)
+{
+	const char *near = gt_nearest(word, COMMAND_COUNT, command_name, NULL);
+
+	if (near)
+		fprintf(stderr, "gputrack: unknown command '%s': did you mean '%s'? "
+			"(see `gputrack --help`)\n", word, near);
+	else
+		fprintf(stderr, "gputrack: unknown command '%s' (see `gputrack --help`)\n", word);
+	return GT_EXIT_USAGE;
+}
+
+/* `gputrack help report` is what some type. */
+static int help(int argc, char **argv)
+{
+	if (argc < 3) {
+		print_help(stdout);
+		return GT_EXIT_DONE;
+	}
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (!strcmp(argv[2], commands[i].usage->name)) {
+			gt_usage_print(commands[i].usage);
+			return GT_EXIT_DONE;
+		}
+	return unknown(argv[2]);
+}
+
+int main(int argc, char **argv)
+{
+	setlocale(LC_ALL, "");
+	setlocale(LC_NUMERIC, "C"); /* machine forms have a point in any locale */
+	if (argc < 2) {
+		print_help(stderr);
+		return GT_EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+		return help(argc, argv);
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		puts("gputrack " GT_VERSION);
+		return GT_EXIT_DONE;
+	}
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (!strcmp(argv[1], commands[i].usage->name))
+			return commands[i].run(argc - 1, argv + 1);
+	return unknown(argv[1]);
+}

@@ -1,0 +1,346 @@
+/* options.c - parses a subcommand's arguments by its table, and writes its --help from it. */
+#include "cli/options.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+
+enum { HELP_COLUMN = 28, HELP_WIDTH = 80, WORD_MAX = 32 };
+
+static const struct gt_option help_option = {
+	.name = "help", .letter = 'h', .help = "show this text",
+};
+
+void gt_texts_fini(struct gt_texts *texts)
+{
+	free(texts->items);
+	*texts = (struct gt_texts){ 0 };
+}
+
+static void texts_add(struct gt_texts *texts, const char *text)
+{
+	GT_GROW(texts->items, texts->count, texts->room);
+	texts->items[texts->count++] = text;
+	GT_GROW(texts->items, texts->count, texts->room);
+	texts->items[texts->count] = NULL;
+}
+
+/* Edits that make one word the other; a swap of neighbours is one edit. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t rows[3][WORD_MAX + 1], m = strlen(a), n = strlen(b);
+
+	if (m > WORD_MAX || n > WORD_MAX)
+		return WORD_MAX;
+	for (size_t i = 0; i <= m; i++) {
+		size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *twice = rows[(i + 1) % 3];
+
+		row[0] = i;
+		for (size_t k = 1; k <= n; k++) {
+			if (!i) {
+				row[k] = k;
+				continue;
+			}
+			row[k] = above[k - 1] + (a[i - 1] != b[k - 1]);
+			if (above[k] + 1 < row[k])
+				row[k] = above[k] + 1;
+			if (row[k - 1] + 1 < row[k])
+				row[k] = row[k - 1] + 1;
+			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] &&
+			    twice[k - 2] + 1 < row[k])
+				row[k] = twice[k - 2] + 1;
+		}
+	}
+	return rows[m % 3][n];
+}
+
+const char *gt_nearest(const char *word, size_t count,
+		       const char *(*name)(const void *context, size_t index), const void *context)
+{
+	size_t length = strlen(word), best = length < 4 ? 2 : length / 3 + 1;
+	const char *nearest = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *candidate = name(context, i);
+		size_t edits = distance(word, candidate);
+
+		/* a beginning is as good as one mistake */
+		if (length >= 2 && !strncmp(word, candidate, length) && edits > 1)
+			edits = 1;
+		if (edits < best) {
+			best = edits;
+			nearest = candidate;
+		}
+	}
+	return nearest;
+}
+
+int gt_usage_wrong(const struct gt_usage *usage, const char *format, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "gputrack: %s: ", usage->name);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fprintf(stderr, " (see `gputrack %s --help`)\n", usage->name);
+	return GT_EXIT_USAGE;
+}
+
+static size_t option_count(const struct gt_usage *usage)
+{
+	size_t count = 0;
+
+	while (usage->options && usage->options[count].name)
+		count++;
+	return count;
+}
+
+/* The table's options, and after them --help, which is everywhere. */
+static const struct gt_option *option_at(const struct gt_usage *usage, size_t index)
+{
+	return index < option_count(usage) ? &usage->options[index] : &help_option;
+}
+
+static const char *option_name(const void *usage, size_t index)
+{
+	return option_at(usage, index)->name;
+}
+
+static const char *choice_name(const void *option, size_t index)
+{
+	return ((const struct gt_option *)option)->choices[index];
+}
+
+/* One parse: where it is, and what the current word is called in messages. */
+struct parse {
+	const struct gt_usage *usage;
+	void *settings;
+	int argc;
+	char **argv;
+	int at;
+};
+
+static int set_choice(struct parse *p, const struct gt_option *o, const char *given,
+		      const char *value, int *target)
+{
+	char list[256] = "";
+	const char *near;
+	size_t count = 0;
+
+	for (; o->choices[count]; count++) {
+		if (!strcmp(o->choices[count], value)) {
+			*target = (int)count;
+			return 0;
+		}
+		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", count ? ", " : "",
+			 o->choices[count]);
+	}
+	near = gt_nearest(value, count, choice_name, o);
+	if (near)
+		return gt_usage_wrong(p->usage, "%s knows no '%s': did you mean '%s'?", given, value,
+				      near);
+	return gt_usage_wrong(p->usage, "%s is one of %s, not '%s'", given, list, value);
+}
+
+static int set_option(struct parse *p, const struct gt_option *o, const char *given,
+		      const char *value)
+{
+	void *target = (char *)p->settings + o->at;
+
+	switch (o->type) {
+	case GT_OPTION_FLAG:
+		*(bool *)target = true;
+		return 0;
+	case GT_OPTION_TEXT:
+		*(const char **)target = value;
+		return 0;
+	case GT_OPTION_TEXTS:
+		texts_add(target, value);
+		return 0;
+	case GT_OPTION_COUNT:
+		if (gt_count_parse(value, target))
+			return 0;
+		return gt_usage_wrong(p->usage, "%s takes a whole number, not '%s'", given, value);
+	case GT_OPTION_CHOICE:
+		return set_choice(p, o, given, value, target);
+	}
+	return 0;
+}
+
+/* The value of the option at p->at: what is stuck to it, or the next word. */
+static int take_value(struct parse *p, const struct gt_option *o, const char *given,
+		      const char *stuck)
+{
+	if (!stuck && p->at + 1 < p->argc)
+		stuck = p->argv[++p->at];
+	if (!stuck)
+		return gt_usage_wrong(p->usage, "%s needs %s", given, o->argument);
+	return set_option(p, o, given, stuck);
+}
+
+static int parse_long(struct parse *p, const char *word, const struct gt_option **found)
+{
+	const char *equals = strchr(word, '=');
+	size_t length = equals ? (size_t)(equals - word) : strlen(word), count = option_count(p->usage);
+	char name[WORD_MAX + 8], given[WORD_MAX + 8];
+	const char *near;
+
+	snprintf(name, sizeof name, "%.*s", (int)length, word);
+	snprintf(given, sizeof given, "--%.*s", WORD_MAX, name);
+	for (size_t i = 0; i <= count; i++) {
+		const struct gt_option *o = option_at(p->usage, i);
+
+		if (strcmp(o->name, name))
+			continue;
+		*found = o;
+		if (o->type != GT_OPTION_FLAG)
+			return take_value(p, o, given, equals ? equals + 1 : NULL);
+		if (equals)
+			return gt_usage_wrong(p->usage, "%s takes no value", given);
+		return o == &help_option ? 0 : set_option(p, o, given, NULL);
+	}
+	near = gt_nearest(name, count + 1, option_name, p->usage);
+	if (near)
+		return gt_usage_wrong(p->usage, "unknown option %s: did you mean --%s?", given, near);
+	return gt_usage_wrong(p->usage, "unknown option %s", given);
+}
+
+static int parse_short(struct parse *p, const char *letters, const struct gt_option **found)
+{
+	for (; *letters; letters++) {
+		char given[] = { '-', *letters, '\0' };
+		const struct gt_option *o = NULL;
+		int status;
+
+		for (size_t i = 0; i <= option_count(p->usage); i++)
+			if (option_at(p->usage, i)->letter == *letters)
+				o = option_at(p->usage, i);
+		if (!o)
+			return gt_usage_wrong(p->usage, "unknown option %s", given);
+		*found = o;
+		if (o == &help_option)
+			return 0;
+		if (o->type != GT_OPTION_FLAG)
+			return take_value(p, o, given, letters[1] ? letters + 1 : NULL);
+		status = set_option(p, o, given, NULL);
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
+/* Moves the operands that were passed over to behind the options that followed them. */
+static int gather_operands(char **argv, int argc, const bool *is_operand)
+{
+	char **sorted = gt_alloc((size_t)argc * sizeof *sorted);
+	int at = 0, first;
+
+	for (int i = 1; i < argc; i++)
+		if (!is_operand[i])
+			sorted[at++] = argv[i];
+	first = at + 1;
+	for (int i = 1; i < argc; i++)
+		if (is_operand[i])
+			sorted[at++] = argv[i];
+	if (at)
+		memcpy(argv + 1, sorted, (size_t)at * sizeof *sorted);
+	free(sorted);
+	return first;
+}
+
+int gt_options_parse(const struct gt_usage *usage, void *settings, int argc, char **argv, int *status)
+{
+	struct parse p = { usage, settings, argc, argv, 1 };
+	bool *is_operand = gt_alloc((size_t)argc + 1);
+	int first = -1;
+
+	*status = 0;
+	for (; p.at < argc; p.at++) {
+		const char *word = argv[p.at];
+		const struct gt_option *found = NULL;
+		bool ends = !strcmp(word, "--");
+
+		if (ends || ((word[0] != '-' || !word[1]) && usage->first_operand_ends)) {
+			memset(is_operand + p.at + ends, true, (size_t)(argc - p.at - ends));
+			break;
+		}
+		if (word[0] != '-' || !word[1]) {
+			is_operand[p.at] = true;
+			continue;
+		}
+		*status = word[1] == '-' ? parse_long(&p, word + 2, &found) :
+					   parse_short(&p, word + 1, &found);
+		if (!*status && found == &help_option)
+			gt_usage_print(usage);
+		if (*status || found == &help_option)
+			goto free_marks;
+	}
+	first = gather_operands(argv, argc, is_operand);
+	if (!usage->operands && first < argc) {
+		*status = gt_usage_wrong(usage, "takes no operand, got '%s'", argv[first]);
+		first = -1;
+	}
+free_marks:
+	free(is_operand);
+	return first;
+}
+
+/* Text from column `indent` on, broken between words; the first line has reached `column`. */
+static void print_wrapped(const char *text, int indent, int column)
+{
+	while (*text) {
+		size_t word = strcspn(text, " \n");
+		int wide = 0;
+
+		for (size_t i = 0; i < word; i++)
+			wide += ((unsigned char)text[i] & 0xc0) != 0x80;
+		if (column > indent && column + 1 + wide > HELP_WIDTH) {
+			printf("\n%*s", indent, "");
+			column = indent;
+		} else if (column > indent) {
+			putchar(' ');
+			column++;
+		}
+		fwrite(text, 1, word, stdout);
+		column += wide;
+		text += word;
+		if (*text == '\n') {
+			printf("\n%*s", text[1] ? indent : 0, "");
+			column = indent;
+		}
+		text += *text != '\0';
+	}
+	putchar('\n');
+}
+
+static void print_option(const struct gt_option *o)
+{
+	char left[128];
+	int length;
+
+	length = snprintf(left, sizeof left, "  %s%.1s%s--%s%s%s", o->letter ? "-" : "  ",
+			  o->letter ? &o->letter : "", o->letter ? ", " : "  ", o->name,
+			  o->argument ? " " : "", o->argument ? o->argument : "");
+	fputs(left, stdout);
+	if (length + 2 > HELP_COLUMN)
+		printf("\n%*s", HELP_COLUMN, "");
+	else
+		printf("%*s", HELP_COLUMN - length, "");
+	print_wrapped(o->help, HELP_COLUMN, HELP_COLUMN);
+}
+
+void gt_usage_print(const struct gt_usage *usage)
+{
+	printf("usage: gputrack %s [OPTION…]%s%s\n\n", usage->name, usage->operands ? " " : "",
+	       usage->operands ? usage->operands : "");
+	print_wrapped(usage->about ? usage->about : usage->summary, 0, 0);
+	printf("\noptions:\n");
+	for (size_t i = 0; i <= option_count(usage); i++)
+		print_option(option_at(usage, i));
+}

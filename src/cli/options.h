@@ -1,0 +1,90 @@
+/*
+ * options.h - one table per subcommand, from which both parsing and --help come.
+ *
+ *   struct run_settings { const char *output; bool quiet; };
+ *
+ *   static const struct gt_option run_options[] = {
+ *   	{ .name = "output", .letter = 'o', .argument = "NAME.gt", .type = GT_OPTION_TEXT,
+ *   	  .at = offsetof(struct run_settings, output), .help = "record into this folder" },
+ *   	{ .name = "quiet", .letter = 'q', .type = GT_OPTION_FLAG,
+ *   	  .at = offsetof(struct run_settings, quiet), .help = "print no report at the end" },
+ *   	{ 0 },
+ *   };
+ *   const struct gt_usage gt_run_usage = {
+ *   	.name = "run", .summary = "run a program and track it", .operands = "[--] PROGRAM [ARG…]",
+ *   	.options = run_options, .first_operand_ends = true,
+ *   };
+ *
+ *   int gt_cmd_run(int argc, char **argv)
+ *   {
+ *   	struct run_settings s = { .output = "default.gt" };
+ *   	int status, first = gt_options_parse(&gt_run_usage, &s, argc, argv, &status);
+ *
+ *   	if (first < 0)
+ *   		return status;
+ *   	... argv[first] is PROGRAM; first == argc: there is none
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum gt_option_type {
+	GT_OPTION_FLAG,   /* bool, set to true */
+	GT_OPTION_TEXT,   /* const char *, borrowed from argv; the last one given counts */
+	GT_OPTION_TEXTS,  /* struct gt_texts: may be given several times */
+	GT_OPTION_COUNT,  /* uint64_t, decimal */
+	GT_OPTION_CHOICE, /* int: index into `choices` */
+};
+
+/* The operands of a repeatable option; `items` ends in NULL once there is one. */
+struct gt_texts {
+	const char **items;
+	size_t count, room;
+};
+
+struct gt_option {
+	const char *name;           /* long form, without the dashes; NULL ends the table */
+	char letter;                /* short form; 0: none */
+	enum gt_option_type type;
+	const char *argument;       /* what --help calls the value; none for a flag */
+	const char *const *choices; /* of a CHOICE, NULL-terminated */
+	const char *help;           /* one or more lines' worth of text; wrapped by --help */
+	size_t at;                  /* offset of the value in the subcommand's settings */
+};
+
+struct gt_usage {
+	const char *name;              /* subcommand */
+	const char *summary;           /* half a line for `gputrack --help` */
+	const char *operands;          /* for the usage line; NULL: takes none */
+	const char *about;             /* paragraphs for `gputrack SUB --help`; may be NULL */
+	const struct gt_option *options; /* may be NULL */
+	bool first_operand_ends;       /* what follows the first operand belongs to it */
+};
+
+/*
+ * Fills `settings` (defaults are the caller's) from argv[1…]; argv[0] is the subcommand's name.
+ * Understands --name VALUE, --name=VALUE, -o VALUE, -oVALUE, -abc of flags, `--`, and --help and
+ * -h everywhere. Gives the index of the first operand: operands are moved to the end of argv, in
+ * their order. -1 when the subcommand is to return *status at once: 0 after --help, 2 after a
+ * mistake, of which the user has been told on stderr.
+ */
+int gt_options_parse(const struct gt_usage *usage, void *settings, int argc, char **argv,
+		     int *status);
+
+/* The `gputrack SUB --help` text, on stdout. */
+void gt_usage_print(const struct gt_usage *usage);
+
+/* A mistake in usage: `gputrack: SUB: TEXT` and where help is, on stderr. Gives 2. */
+int gt_usage_wrong(const struct gt_usage *usage, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+void gt_texts_fini(struct gt_texts *texts);
+
+/*
+ * The name closest to `word` among `count` names reached through `name(context, index)`, when it
+ * is close enough to be meant; NULL otherwise.
+ */
+const char *gt_nearest(const char *word, size_t count,
+		       const char *(*name)(const void *context, size_t index), const void *context);

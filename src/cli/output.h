@@ -1,0 +1,19 @@
+/* output.h - where a report goes: stdout, or a file that appears whole or not at all. */
+#pragma once
+
+#include <stdio.h>
+
+#include "base/err.h"
+
+struct gt_output {
+	FILE *file;
+	char *path;    /* NULL: stdout */
+	char *beside;  /* what is written until all is well; NULL: straight to the file */
+};
+
+/* `path` NULL or "-" is stdout. A pipe or a device is written straight to. */
+int gt_output_open(struct gt_output *o, const char *path, struct gt_error *error);
+/* Writes out what is left and puts the file in its place. Frees `o`, also when it fails. */
+int gt_output_close(struct gt_output *o, struct gt_error *error);
+/* Leaves what was there before as it was. */
+void gt_output_abandon(struct gt_output *o);

@@ -1,0 +1,26 @@
+/* replay.h - a whole recording read into a ledger, for those who want its summary. */
+#pragma once
+
+#include <stdio.h>
+
+#include "base/err.h"
+#include "ledger/ledger.h"
+#include "trace/recording.h"
+
+struct gt_replay {
+	struct gt_recording *recording;
+	struct gt_ledger *ledger; /* of all its events, finished */
+};
+
+struct gt_replay_options {
+	const char *path;
+	uint32_t pid;             /* only this process; 0: all */
+};
+
+/* Reads all events; shows progress on stderr where that takes long. */
+int gt_replay_new(struct gt_replay **out, const struct gt_replay_options *options,
+		  struct gt_error *error);
+void gt_replay_free(struct gt_replay *replay);
+
+/* The summary as text on `out`, in the style that suits it. */
+void gt_replay_summary(const struct gt_replay *replay, FILE *out);

@@ -1,0 +1,227 @@
+/* report.c - gputrack report: replays a recording and writes one view of it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "view/pass.h"
+#include "view/usage.h"
+#include "view/view.h"
+
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_TSV, FORMAT_COUNT };
+
+static const char *const format_names[] = {
+	[FORMAT_TEXT] = "text", [FORMAT_JSON] = "json", [FORMAT_TSV] = "tsv", NULL,
+};
+
+static const char *const sort_names[] = {
+	[GT_SORT_LIVE] = "live", [GT_SORT_TOTAL] = "total", [GT_SORT_COUNT] = "count", NULL,
+};
+
+enum analysis { SUMMARY, LEAKAGE, WATERMARK, USAGE, SITES };
+
+static const char *const analysis_names[] = {
+	[SUMMARY] = "summary", [LEAKAGE] = "leakage", [WATERMARK] = "watermark", [USAGE] = "usage",
+	[SITES] = "sites", NULL,
+};
+
+/* usage's TSV is written while replaying: it has as many rows as there were changes. */
+static gt_view_fn *const writers[][FORMAT_COUNT] = {
+	[SUMMARY] = { gt_summary_text, gt_summary_json, gt_summary_tsv },
+	[LEAKAGE] = { gt_leakage_text, gt_leakage_json, gt_leakage_tsv },
+	[WATERMARK] = { gt_watermark_text, gt_watermark_json, gt_watermark_tsv },
+	[USAGE] = { gt_usage_text, gt_usage_json, NULL },
+	[SITES] = { gt_sites_text, gt_sites_json, gt_sites_tsv },
+};
+
+struct settings {
+	int analysis, format, sort, color;
+	const char *output;
+	uint64_t top, pid;
+	bool all_frames, debuginfod, no_symbols;
+	struct gt_texts symbols;
+};
+
+#define AT(field) .at = offsetof(struct settings, field)
+
+static const struct gt_option options[] = {
+	{ .name = "analysis", .letter = 'a', .argument = "WHAT", .type = GT_OPTION_CHOICE, AT(analysis),
+	  .choices = analysis_names,
+	  .help = "summary (a screen of everything; the default), leakage (all that was never given "
+		  "back), watermark (what was alive when device memory peaked), usage (device memory over "
+		  "time) or sites (call sites by what they hold and create)" },
+	{ .name = "format", .letter = 'f', .argument = "FORM", .type = GT_OPTION_CHOICE, AT(format),
+	  .choices = format_names,
+	  .help = "text (the default), json or tsv. Usage as tsv has a row for every change; as json it "
+		  "has fewer than 1000 points, the highest of each stretch of time" },
+	{ .name = "output", .letter = 'o', .argument = "FILE", .type = GT_OPTION_TEXT, AT(output),
+	  .help = "write to FILE instead of the terminal" },
+	{ .name = "top", .letter = 'n', .argument = "N", .type = GT_OPTION_COUNT, AT(top),
+	  .help = "show only the first N call sites; sites shows 20 otherwise, summary 4, the others "
+		  "and json and tsv all" },
+	{ .name = "sort", .argument = "ORDER", .type = GT_OPTION_CHOICE, AT(sort), .choices = sort_names,
+	  .help = "order of sites: live (bytes alive at the end; the default), total (bytes created) "
+		  "or count (resources created)" },
+	{ .name = "pid", .letter = 'p', .argument = "PID", .type = GT_OPTION_COUNT, AT(pid),
+	  .help = "only this process; otherwise all processes of the recording are taken together" },
+	{ .name = "all-frames", .type = GT_OPTION_FLAG, AT(all_frames),
+	  .help = "show the API loader's frames and the C library's start-up frames too" },
+	{ .name = "symbols", .argument = "DIR", .type = GT_OPTION_TEXTS, AT(symbols),
+	  .help = "look for programs, libraries and debug files in DIR first; may be given several "
+		  "times" },
+	{ .name = "debuginfod", .type = GT_OPTION_FLAG, AT(debuginfod),
+	  .help = "fetch missing debug files from the servers in DEBUGINFOD_URLS" },
+	{ .name = "no-symbols", .type = GT_OPTION_FLAG, AT(no_symbols),
+	  .help = "show modules and offsets only; opens none of the recorded programs" },
+	{ .name = "color", .argument = "WHEN", .type = GT_OPTION_CHOICE, AT(color),
+	  .choices = gt_color_names,
+	  .help = "auto (on a terminal, unless NO_COLOR is set; the default), always or never" },
+	{ 0 },
+};
+
+const struct gt_usage gt_report_usage = {
+	.name = "report",
+	.summary = "show what a recording says: leaks, the peak, call sites",
+	.operands = "NAME.gt",
+	.about = "Shows what a recording says. All processes in it are taken together.",
+	.options = options,
+};
+
+/* What is fed while replaying. */
+struct feed {
+	struct gt_timeline *timeline; /* NULL: not wanted */
+	struct gt_usage_rows *rows;   /* likewise */
+	uint64_t start_ns;
+};
+
+static void feed_event(void *context, const struct gt_ledger *l, const struct gt_event *event)
+{
+	struct feed *f = context;
+	uint64_t time_ns = event->time_ns > f->start_ns ? event->time_ns - f->start_ns : 0;
+
+	if (f->timeline)
+		gt_timeline_add(f->timeline, &(struct gt_moment){
+			.time_ns = time_ns, .device_bytes = l->device_bytes, .host_bytes = l->host_bytes,
+			.objects = l->live.count });
+	if (f->rows)
+		gt_usage_rows_add(f->rows, l, event->time_ns);
+}
+
+/* When the last process ended, relative to the start; 0 when no end is known. */
+static uint64_t end_of(const struct gt_recording *r)
+{
+	uint64_t end = gt_recording_start_ns(r), start = end;
+
+	for (size_t i = 0; i < gt_recording_process_count(r); i++)
+		if (gt_recording_process(r, i)->end_ns > end)
+			end = gt_recording_process(r, i)->end_ns;
+	return end - start;
+}
+
+static void write_usage(struct gt_view *v, const struct settings *s, FILE *out)
+{
+	struct gt_recording *r = v->recording;
+	struct gt_timeline *timeline = gt_alloc(sizeof *timeline);
+	struct gt_usage_rows rows;
+	struct feed feed = { .start_ns = gt_recording_start_ns(r) };
+	struct gt_pass how = { .each = feed_event, .context = &feed, .tick = gt_progress_tick };
+	struct gt_ledger *ledger;
+
+	gt_timeline_init(timeline);
+	if (s->format == FORMAT_TSV) {
+		gt_usage_rows_begin(&rows, out, feed.start_ns);
+		feed.rows = &rows;
+	} else {
+		feed.timeline = timeline;
+	}
+	ledger = gt_pass_run(r, &how);
+	gt_progress_end();
+	v->ledger = ledger;
+	if (s->format == FORMAT_TSV) {
+		gt_usage_rows_end(&rows);
+	} else {
+		gt_timeline_finish(timeline, end_of(r));
+		v->timeline = timeline;
+		writers[USAGE][s->format](v, out);
+	}
+	gt_ledger_free(ledger);
+	free(timeline);
+}
+
+static void write_view(struct gt_view *v, const struct settings *s, FILE *out)
+{
+	struct gt_pass how = { .tick = gt_progress_tick };
+	struct gt_ledger *ledger, *at_peak = NULL;
+
+	if (s->analysis == USAGE) {
+		write_usage(v, s, out);
+		return;
+	}
+	ledger = gt_pass_run(v->recording, &how);
+	v->ledger = ledger;
+	if (s->analysis == WATERMARK) {
+		how.until = ledger->peak_events;
+		/* no peak is no events at all, not all of them */
+		at_peak = how.until ? gt_pass_run(v->recording, &how) : gt_ledger_new();
+		v->at_peak = at_peak;
+	}
+	gt_progress_end();
+	writers[s->analysis][s->format](v, out);
+	gt_ledger_free(at_peak);
+	gt_ledger_free(ledger);
+}
+
+static int report(const struct settings *s, struct gt_recording *recording, struct gt_error *error)
+{
+	struct gt_view v = { .recording = recording, .top = s->top, .sort = (enum gt_sort)s->sort };
+	struct gt_output output;
+	int e;
+
+	e = gt_output_open(&output, s->output, error);
+	if (e)
+		return e;
+	v.style = gt_terminal_style(output.file, (enum gt_color)s->color);
+	e = gt_frames_new(&v.frames, recording, &(struct gt_frames_options){
+		.no_symbols = s->no_symbols, .all_frames = s->all_frames,
+		.symbol = { .debuginfod = s->debuginfod, .search = s->symbols.items } });
+	if (e) {
+		gt_output_abandon(&output);
+		return gt_error_set(error, e, "cannot look up symbols: %s; try --no-symbols", strerror(-e));
+	}
+	write_view(&v, s, output.file);
+	gt_frames_free(v.frames);
+	return gt_output_close(&output, error);
+}
+
+int gt_cmd_report(int argc, char **argv)
+{
+	struct settings s = { 0 };
+	struct gt_recording *recording;
+	struct gt_error error;
+	int e, status, first = gt_options_parse(&gt_report_usage, &s, argc, argv, &status);
+
+	if (first < 0)
+		goto free_settings;
+	if (argc - first != 1 || s.pid > UINT32_MAX) {
+		status = s.pid > UINT32_MAX ? gt_usage_wrong(&gt_report_usage, "--pid is too big") :
+			 gt_usage_wrong(&gt_report_usage, argc == first ?
+					"needs a recording, NAME.gt" : "takes one recording");
+		goto free_settings;
+	}
+	status = GT_EXIT_DONE;
+	e = gt_recording_open(&recording, argv[first],
+			      &(struct gt_recording_options){ .pid = (uint32_t)s.pid }, &error);
+	if (e) {
+		status = gt_fail("%s%s", error.text, e == -ENOENT ? "; `gputrack run` makes recordings" : "");
+		goto free_settings;
+	}
+	if (report(&s, recording, &error))
+		status = gt_fail("%s", error.text);
+	gt_recording_close(recording);
+free_settings:
+	gt_texts_fini(&s.symbols);
+	return status;
+}

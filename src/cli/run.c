@@ -1,0 +1,256 @@
+/* run.c - `gputrack run`: runs a program with the doors open, then says what it left behind. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/doors.h"
+#include "cli/folder.h"
+#include "cli/launch.h"
+#include "cli/replay.h"
+#include "trace/info.h"
+#include "trace/layout.h"
+
+struct settings {
+	const char *output;
+	bool quiet, no_stacks, fail_on_leak;
+	uint64_t stack_depth;
+};
+
+static const struct gt_option options[] = {
+	{ .name = "output", .letter = 'o', .type = GT_OPTION_TEXT, .argument = "NAME.gt",
+	  .at = offsetof(struct settings, output),
+	  .help = "record into this folder (default: PROGRAM.PID.gt); a recording that is there "
+		  "already is kept as NAME.gt.old" },
+	{ .name = "quiet", .letter = 'q', .type = GT_OPTION_FLAG, .at = offsetof(struct settings, quiet),
+	  .help = "print no report at the end" },
+	{ .name = "no-stacks", .type = GT_OPTION_FLAG, .at = offsetof(struct settings, no_stacks),
+	  .help = "do not record where calls come from: cheaper, and says less" },
+	{ .name = "stack-depth", .type = GT_OPTION_COUNT, .argument = "N",
+	  .at = offsetof(struct settings, stack_depth),
+	  .help = "frames to record of each stack, at most 256 (default: 64)" },
+	{ .name = "fail-on-leak", .type = GT_OPTION_FLAG, .at = offsetof(struct settings, fail_on_leak),
+	  .help = "exit with status 23 when the program ended well but something leaked, and with 24 "
+		  "when nothing could be tracked at all" },
+	{ 0 },
+};
+
+const struct gt_usage gt_run_usage = {
+	.name = "run",
+	.summary = "run a program and track it",
+	.operands = "[--] PROGRAM [ARG…]",
+	.about = "Runs PROGRAM, and whatever it starts in turn, with gputrack's libraries in its GPU "
+		 "APIs, and records what it creates and destroys. Its input, output, signals and exit "
+		 "status are passed through. A report follows on stderr.",
+	.options = options,
+	.first_operand_ends = true,
+};
+
+/* What a run leaves in the child's environment, and in `info`. */
+struct run {
+	const struct settings *settings;
+	char **argv;
+	char folder[PATH_MAX];
+	struct gt_info *info;
+};
+
+/* Our layer goes first in the list: some loaders let their children see only the first. */
+static int open_opencl(struct gt_error *error)
+{
+	const char *old = getenv("OPENCL_LAYERS");
+	char layer[PATH_MAX], *list;
+
+	if (!gt_doors_find(layer, sizeof layer, "libgputrack_opencl.so"))
+		return 0; /* left out of this build */
+	if (old && *old && asprintf(&list, "%s:%s", layer, old) < 0)
+		return gt_error_set(error, -ENOMEM, "out of memory");
+	return setenv("OPENCL_LAYERS", old && *old ? list : layer, 1) ?
+		       gt_error_set(error, -errno, "cannot set OPENCL_LAYERS: %s", strerror(errno)) : 0;
+}
+
+static int set_environment(const struct run *run, struct gt_error *error)
+{
+	char depth[32], tool[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", tool, sizeof tool - 1);
+
+	snprintf(depth, sizeof depth, "%u",
+		 run->settings->no_stacks ? 0 : (unsigned)run->settings->stack_depth);
+	if (n > 0) {
+		tool[n] = '\0';
+		setenv("GPUTRACK_TOOL", tool, 1);
+	}
+	if (setenv("GPUTRACK_RECORDING", run->folder, 1) || setenv("GPUTRACK_STACKS", depth, 1))
+		return gt_error_set(error, -errno, "cannot set the environment: %s", strerror(errno));
+	return open_opencl(error);
+}
+
+static void name_folder(struct run *run, pid_t pid)
+{
+	const char *program = strrchr(run->argv[0], '/');
+	char here[PATH_MAX];
+
+	if (run->settings->output && run->settings->output[0] == '/')
+		snprintf(run->folder, sizeof run->folder, "%s", run->settings->output);
+	else if (!getcwd(here, sizeof here))
+		run->folder[0] = '\0';
+	else if (run->settings->output)
+		snprintf(run->folder, sizeof run->folder, "%.2000s/%.2000s", here, run->settings->output);
+	else
+		snprintf(run->folder, sizeof run->folder, "%.2000s/%.200s.%d.gt", here,
+			 program ? program + 1 : run->argv[0], (int)pid);
+}
+
+/* In the child: its pid may be in the folder's name, so the folder is made here. */
+static int prepare(void *context, struct gt_error *error)
+{
+	struct run *run = context;
+	char path[PATH_MAX + 8];
+	int e;
+
+	name_folder(run, getpid());
+	e = gt_folder_make(run->folder, error);
+	if (e)
+		return e;
+	snprintf(path, sizeof path, "%s/info", run->folder);
+	e = gt_info_write(run->info, path, error);
+	return e ? e : set_environment(run, error);
+}
+
+static void add_time(struct gt_info *info, const char *key)
+{
+	char text[64];
+	time_t now = time(NULL);
+	struct tm local;
+
+	localtime_r(&now, &local);
+	strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S%z", &local);
+	gt_info_set(info, key, text);
+}
+
+/* The command as one would type it. */
+static void add_command(struct gt_info *info, char **argv)
+{
+	char *text = NULL, *at;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	for (; *argv; argv++) {
+		if (!**argv || strpbrk(*argv, " \t\n\"'\\$`;&|<>()*?[]#~")) {
+			putc('\'', out);
+			for (at = *argv; *at; at++)
+				fputs(*at == '\'' ? "'\\''" : (char[]){ *at, '\0' }, out);
+			putc('\'', out);
+		} else {
+			fputs(*argv, out);
+		}
+		if (argv[1])
+			putc(' ', out);
+	}
+	fclose(out);
+	gt_info_set(info, "command", text);
+	free(text);
+}
+
+static struct gt_info *first_info(char **argv)
+{
+	struct gt_info *info = gt_info_new();
+	struct utsname system;
+	char here[PATH_MAX];
+
+	gt_info_set(info, "gputrack", GT_VERSION);
+	add_command(info, argv);
+	if (getcwd(here, sizeof here))
+		gt_info_set(info, "directory", here);
+	if (!uname(&system)) {
+		gt_info_set(info, "host", system.nodename);
+		gt_info_setf(info, "kernel", "%s %s", system.sysname, system.release);
+	}
+	add_time(info, "started");
+	return info;
+}
+
+static void finish_info(struct run *run, pid_t pid, int status, uint64_t duration_ns)
+{
+	char path[PATH_MAX + 8];
+	struct gt_error error;
+
+	add_time(run->info, "ended");
+	gt_info_setf(run->info, "duration_ns", "%llu", (unsigned long long)duration_ns);
+	gt_info_setf(run->info, "pid", "%d", (int)pid);
+	if (WIFSIGNALED(status))
+		gt_info_setf(run->info, "signal", "%d", WTERMSIG(status));
+	else
+		gt_info_setf(run->info, "exit_status", "%d", WEXITSTATUS(status));
+	snprintf(path, sizeof path, "%s/info", run->folder);
+	if (gt_info_write(run->info, path, &error))
+		gt_fail("%s; the recording itself is whole", error.text);
+}
+
+/* Shows the report, and gives the exit status that --fail-on-leak asks for. */
+static int conclude(const struct run *run)
+{
+	const struct settings *s = run->settings;
+	struct gt_replay_options what = { .path = run->folder };
+	struct gt_replay *replay;
+	struct gt_error error;
+	int verdict = GT_EXIT_DONE;
+
+	if (s->quiet && !s->fail_on_leak)
+		return GT_EXIT_DONE;
+	if (gt_replay_new(&replay, &what, &error))
+		return gt_fail("%s", error.text);
+	if (!s->quiet)
+		gt_replay_summary(replay, stderr);
+	if (s->fail_on_leak) {
+		if (!gt_recording_process_count(replay->recording))
+			verdict = GT_EXIT_UNTRACKED;
+		else if (replay->ledger->live.count)
+			verdict = GT_EXIT_LEAKED;
+	}
+	gt_replay_free(replay);
+	return verdict;
+}
+
+int gt_cmd_run(int argc, char **argv)
+{
+	struct settings settings = { .stack_depth = 64 };
+	struct run run = { .settings = &settings };
+	struct gt_launch launch = { .prepare = prepare, .context = &run };
+	struct gt_error error = { "" };
+	uint64_t begun;
+	int status, verdict, first = gt_options_parse(&gt_run_usage, &settings, argc, argv, &status);
+	pid_t pid;
+
+	if (first < 0)
+		return status;
+	if (first == argc)
+		return gt_usage_wrong(&gt_run_usage, "there is no PROGRAM to run");
+	if (settings.stack_depth > GT_STACK_FRAMES_MAX)
+		return gt_usage_wrong(&gt_run_usage, "--stack-depth is at most %d", GT_STACK_FRAMES_MAX);
+	run.argv = argv + first;
+	run.info = first_info(run.argv);
+	launch.argv = run.argv;
+	begun = gt_now_ns();
+	status = gt_launch(&launch, &pid, &error);
+	name_folder(&run, pid);
+	if (status < 0) {
+		gt_folder_remove(run.folder);
+		gt_info_free(run.info);
+		return gt_fail("%s", error.text);
+	}
+	finish_info(&run, pid, status, gt_now_ns() - begun);
+	gt_info_free(run.info);
+	verdict = conclude(&run);
+	if (WIFSIGNALED(status))
+		gt_launch_die_by(WTERMSIG(status));
+	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : verdict;
+}

@@ -1,0 +1,31 @@
+/* groups.h - what is alive in a ledger, gathered by call site, the biggest first. For the tool. */
+#pragma once
+
+#include "ledger/ledger.h"
+
+/* The living resources of one site, oldest first. */
+struct gt_group {
+	const struct gt_site *site;
+	const struct gt_entry **objects; /* borrowed from the ledger */
+	size_t count;
+	uint64_t bytes;
+};
+
+struct gt_groups {
+	struct gt_group *list;           /* most bytes first, then most objects */
+	size_t count;
+	const struct gt_entry **objects; /* all of them, group by group */
+	uint64_t object_count, bytes;
+};
+
+enum gt_groups_of {
+	GT_GROUPS_ALL,
+	GT_GROUPS_DEVICE,                /* device memory alone: what a peak is made of */
+};
+
+/* Good until the ledger changes. */
+void gt_groups_init(struct gt_groups *g, const struct gt_ledger *l, enum gt_groups_of which);
+void gt_groups_fini(struct gt_groups *g);
+
+/* Bytes of its own that an entry holds: none for views and plain objects. */
+uint64_t gt_entry_bytes(const struct gt_entry *entry);

@@ -1,0 +1,86 @@
+/* events.c - all events of a recording as rows or as JSON, one after the other. */
+#include "view/events.h"
+
+#include <inttypes.h>
+
+#include "base/text.h"
+#include "view/stack.h"
+
+static const char *outcome(const struct gt_event *event)
+{
+	return event->unfinished ? "unfinished" : event->failed ? "failed" : "done";
+}
+
+static bool creates(const struct gt_event *event)
+{
+	return gt_functions[event->function].effect == GT_CREATE;
+}
+
+static int64_t relative_ns(const struct gt_events *e, const struct gt_event *event)
+{
+	return (int64_t)(event->time_ns - gt_recording_start_ns(e->recording));
+}
+
+void gt_events_tsv_begin(struct gt_events *e)
+{
+	fputs("time_ns\tpid\ttid\tfunction\teffect\tapi\tkind\thandle\tbytes\towner\tplace\toutcome"
+	      "\tresult\tstack\n", e->out);
+}
+
+void gt_events_tsv(struct gt_events *e, const struct gt_event *event, uint32_t process)
+{
+	const struct gt_function *fn = &gt_functions[event->function];
+
+	fprintf(e->out, "%" PRId64 "\t%" PRIu32 "\t%" PRIu32 "\t%s\t%s\t%s\t%s\t0x%" PRIx64 "\t",
+		relative_ns(e, event), gt_recording_process(e->recording, process)->pid, event->tid,
+		gt_function_names[event->function], gt_effect_names[fn->effect], gt_api_keys[fn->api],
+		gt_kinds[fn->kind].name, event->handle);
+	if (creates(event))
+		fprintf(e->out, "%" PRIu64, event->size);
+	putc('\t', e->out);
+	if (event->owner && creates(event))
+		fprintf(e->out, "0x%" PRIx64, event->owner);
+	putc('\t', e->out);
+	gt_tsv_put(e->out, gt_recording_place(e->recording, event->place));
+	fprintf(e->out, "\t%s\t%" PRId32 "\t", outcome(event), event->result);
+	gt_stack_tsv(e->out, e->frames, event->stack);
+	putc('\n', e->out);
+}
+
+void gt_events_json_begin(struct gt_events *e)
+{
+	gt_json_begin(&e->json, e->out);
+	gt_json_uint(&e->json, "schema", 1);
+	gt_json_array(&e->json, "events");
+}
+
+void gt_events_json(struct gt_events *e, const struct gt_event *event, uint32_t process)
+{
+	const struct gt_function *fn = &gt_functions[event->function];
+	struct gt_json *j = &e->json;
+
+	gt_json_line(j, NULL);
+	gt_json_int(j, "time_ns", relative_ns(e, event));
+	gt_json_uint(j, "pid", gt_recording_process(e->recording, process)->pid);
+	gt_json_uint(j, "tid", event->tid);
+	gt_json_text(j, "function", gt_function_names[event->function]);
+	gt_json_text(j, "effect", gt_effect_names[fn->effect]);
+	gt_json_text(j, "api", gt_api_keys[fn->api]);
+	gt_json_text(j, "kind", gt_kinds[fn->kind].name);
+	gt_json_hex(j, "handle", event->handle);
+	if (creates(event)) {
+		gt_json_uint(j, "bytes", event->size);
+		if (event->owner)
+			gt_json_hex(j, "owner", event->owner);
+		gt_json_text(j, "place", gt_recording_place(e->recording, event->place));
+	}
+	gt_json_text(j, "outcome", outcome(event));
+	gt_json_int(j, "result", event->result);
+	gt_stack_json(j, "stack", e->frames, event->stack);
+	gt_json_end(j);
+}
+
+void gt_events_json_end(struct gt_events *e)
+{
+	gt_json_finish(&e->json);
+}

@@ -1,0 +1,39 @@
+/*
+ * frames.h - the recording's stacks as functions and lines, without the plumbing around them.
+ *
+ * Plumbing is what every stack has in common and no reader wants: the loader's and our own frames
+ * on the inside, the C library's start of a program or thread on the outside.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "symbol/symbol.h"
+#include "trace/recording.h"
+
+struct gt_frames;
+
+struct gt_frames_options {
+	bool no_symbols;                 /* module and offset only; opens no file */
+	bool all_frames;                 /* with the plumbing */
+	struct gt_symbol_options symbol; /* copied; `search` must stay */
+};
+
+int gt_frames_new(struct gt_frames **out, const struct gt_recording *r,
+		  const struct gt_frames_options *options);
+void gt_frames_free(struct gt_frames *f);
+
+/* The frames of a stack, innermost first, none for stack 0; they live as long as `f`. */
+size_t gt_frames_get(struct gt_frames *f, uint32_t stack, const struct gt_frame **frames);
+
+/* Tells that a reader sees this frame: its module then counts below. */
+void gt_frames_shown(struct gt_frames *f, const struct gt_frame *frame);
+
+/* A module of which less is known than could be, among those of frames shown so far. */
+struct gt_frames_trouble {
+	const char *path;
+	enum gt_symbol_state state;
+};
+
+/* How many there are; *list is freed by the caller. Programs before system libraries. */
+size_t gt_frames_troubles(struct gt_frames *f, struct gt_frames_trouble **list);

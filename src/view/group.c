@@ -1,0 +1,236 @@
+/* group.c - groups of living resources as text, JSON and TSV, for the views made of them. */
+#include "view/group.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/format.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "view/stack.h"
+
+enum { HANDLES_SHOWN = 4 };
+
+void gt_group_count(struct gt_page *p, enum gt_paint paint, const struct gt_group *g)
+{
+	const struct gt_kind_info *kind = &gt_kinds[g->site->kind];
+	char count[GT_FORMAT_MAX];
+
+	gt_page_put(p, paint, "%s %s", gt_format_count(count, g->count),
+		    gt_plural(g->count, kind->name, kind->plural));
+}
+
+void gt_put_memory(struct gt_page *p, enum gt_paint paint, uint64_t device, uint64_t host)
+{
+	char text[GT_FORMAT_MAX];
+
+	if (device)
+		gt_page_put(p, paint, "%s of device memory", gt_format_bytes(text, device));
+	if (host)
+		gt_page_put(p, paint, "%s%s of host memory", device ? ", " : "",
+			    gt_format_bytes(text, host));
+}
+
+struct kind_total {
+	enum gt_kind kind;
+	uint64_t live, bytes;
+};
+
+static int most_first(const void *a, const void *b)
+{
+	const struct kind_total *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	if (x->live != y->live)
+		return x->live > y->live ? -1 : 1;
+	return (int)x->kind - (int)y->kind;
+}
+
+void gt_put_kinds(struct gt_page *p, const struct gt_ledger *l, enum gt_groups_of which)
+{
+	struct kind_total totals[GT_KIND_COUNT];
+	char line[1024] = "", count[GT_FORMAT_MAX], bytes[GT_FORMAT_MAX];
+	size_t used = 0;
+
+	for (int kind = 0; kind < GT_KIND_COUNT; kind++) {
+		totals[kind] = (struct kind_total){ .kind = (enum gt_kind)kind };
+		if (which == GT_GROUPS_DEVICE && !gt_kind_on_device((enum gt_kind)kind))
+			continue;
+		for (int api = 0; api < GT_API_COUNT; api++) {
+			totals[kind].live += l->tally[api][kind].live;
+			totals[kind].bytes += l->tally[api][kind].bytes_live;
+		}
+	}
+	qsort(totals, GT_KIND_COUNT, sizeof *totals, most_first);
+	for (int i = 0; i < GT_KIND_COUNT && totals[i].live && used < sizeof line; i++) {
+		const struct gt_kind_info *kind = &gt_kinds[totals[i].kind];
+
+		used += (size_t)snprintf(line + used, sizeof line - used, "%s%s %s%s%s%s",
+					 i ? ", " : "", gt_format_count(count, totals[i].live),
+					 gt_plural(totals[i].live, kind->name, kind->plural),
+					 totals[i].bytes ? " (" : "",
+					 totals[i].bytes ? gt_format_bytes(bytes, totals[i].bytes) : "",
+					 totals[i].bytes ? ")" : "");
+	}
+	gt_page_wrap(p, GT_PLAIN, 2, "%s", line);
+}
+
+/* Where the group's resources live: one place's name, "" for none, "several places". */
+static const char *place_of(const struct gt_view *v, const struct gt_group *g)
+{
+	for (size_t i = 1; i < g->count; i++)
+		if (g->objects[i]->place != g->objects[0]->place)
+			return "several places";
+	return gt_recording_place(v->recording, g->objects[0]->place);
+}
+
+static void put_when(struct gt_page *p, const struct gt_view *v, const struct gt_group *g)
+{
+	uint64_t start = gt_recording_start_ns(v->recording);
+	uint64_t first = g->objects[0]->time_ns, last = g->objects[g->count - 1]->time_ns;
+	char a[GT_FORMAT_MAX], b[GT_FORMAT_MAX];
+
+	first = first > start ? first - start : 0;
+	last = last > start ? last - start : 0;
+	if (g->count == 1)
+		gt_page_put(p, GT_DIM, "created at %s", gt_format_span(a, first));
+	else
+		gt_page_put(p, GT_DIM, "created from %s to %s", gt_format_span(a, first),
+			    gt_format_span(b, last));
+}
+
+/* Objects that somebody retained: releasing them once is not enough. */
+static void put_holders(struct gt_page *p, const struct gt_view *v, const struct gt_ledger *l,
+			const struct gt_group *g)
+{
+	const struct gt_entry *held = NULL;
+	uint32_t stack;
+
+	for (size_t i = 0; i < g->count; i++)
+		if (g->objects[i]->refs > 1 && (!held || g->objects[i]->refs > held->refs))
+			held = g->objects[i];
+	if (!held)
+		return;
+	gt_page_tab(p, 4);
+	gt_page_put(p, GT_YELLOW, "held by %s%" PRIu32 " references", g->count > 1 ? "up to " : "",
+		    held->refs);
+	stack = gt_ledger_retain_stack(l, held);
+	if (stack) {
+		gt_page_put(p, GT_PLAIN, ", last retained at ");
+		gt_stack_where(p, v, stack, gt_page_left(p));
+	}
+	gt_page_end(p);
+}
+
+static void put_handles(struct gt_page *p, const struct gt_group *g)
+{
+	char text[GT_FORMAT_MAX];
+
+	gt_page_tab(p, 4);
+	for (size_t i = 0; i < g->count && i < HANDLES_SHOWN; i++)
+		gt_page_put(p, GT_DIM, "%s%s", i ? " " : gt_plural(g->count, "handle ", "handles "),
+			    gt_format_hex(text, g->objects[i]->handle));
+	if (g->count > HANDLES_SHOWN)
+		gt_page_put(p, GT_DIM, " ...");
+	gt_page_end(p);
+}
+
+void gt_group_text(struct gt_page *p, const struct gt_view *v, const struct gt_ledger *l,
+		   const struct gt_group *g, size_t number)
+{
+	const char *place = place_of(v, g);
+	char text[GT_FORMAT_MAX];
+
+	gt_page_put(p, GT_DIM, "#%zu", number);
+	gt_page_tab(p, 4);
+	if (g->bytes)
+		gt_page_put(p, GT_BOLD, "%s in ", gt_format_bytes(text, g->bytes));
+	gt_group_count(p, GT_BOLD, g);
+	gt_page_put(p, GT_PLAIN, " by %s", gt_function_names[g->objects[0]->function]);
+	gt_page_end(p);
+	gt_page_tab(p, 4);
+	put_when(p, v, g);
+	gt_page_put(p, GT_DIM, ", %s", gt_api_names[g->site->api]);
+	if (*place) {
+		gt_page_put(p, GT_DIM, ", ");
+		gt_page_name(p, GT_DIM, place, gt_page_left(p));
+	}
+	gt_page_end(p);
+	put_holders(p, v, l, g);
+	gt_stack_text(p, v, g->site->stack, 0, 6);
+	put_handles(p, g);
+	gt_page_end(p);
+}
+
+static void object_json(struct gt_json *j, const struct gt_view *v, const struct gt_ledger *l,
+			const struct gt_entry *e)
+{
+	uint32_t retained = gt_ledger_retain_stack(l, e);
+
+	gt_json_line(j, NULL);
+	gt_json_hex(j, "handle", e->handle);
+	gt_json_uint(j, "bytes", gt_entry_bytes(e));
+	if (gt_kinds[gt_entry_kind(e)].memory == GT_MEMORY_VIEW)
+		gt_json_uint(j, "view_bytes", e->size);
+	gt_json_int(j, "time_ns", gt_view_time(v, e->time_ns));
+	gt_json_uint(j, "pid", gt_recording_process(v->recording, e->process)->pid);
+	gt_json_uint(j, "tid", e->tid);
+	gt_json_text(j, "function", gt_function_names[e->function]);
+	gt_json_text(j, "place", gt_recording_place(v->recording, e->place));
+	if (e->owner)
+		gt_json_hex(j, "owner", e->owner);
+	else
+		gt_json_null(j, "owner");
+	gt_json_uint(j, "references", e->refs);
+	if (retained)
+		gt_stack_json(j, "retained", v->frames, retained);
+	gt_json_end(j);
+}
+
+static void group_json(struct gt_json *j, const struct gt_view *v, const struct gt_ledger *l,
+		       const struct gt_group *g)
+{
+	const struct gt_kind_info *kind = &gt_kinds[g->site->kind];
+
+	gt_json_object(j, NULL);
+	gt_json_text(j, "api", gt_api_keys[g->site->api]);
+	gt_json_text(j, "kind", kind->name);
+	gt_json_text(j, "type", kind->type[g->site->api]);
+	gt_json_uint(j, "count", g->count);
+	gt_json_uint(j, "bytes", g->bytes);
+	gt_stack_json(j, "stack", v->frames, g->site->stack);
+	gt_json_array(j, "objects");
+	for (size_t i = 0; i < g->count; i++)
+		object_json(j, v, l, g->objects[i]);
+	gt_json_end(j);
+	gt_json_end(j);
+}
+
+void gt_groups_json(struct gt_json *j, const struct gt_view *v, const struct gt_ledger *l,
+		    const struct gt_groups *groups)
+{
+	gt_json_array(j, "groups");
+	for (size_t i = 0; i < groups->count && (!v->top || i < v->top); i++)
+		group_json(j, v, l, &groups->list[i]);
+	gt_json_end(j);
+}
+
+void gt_groups_tsv(FILE *out, const struct gt_view *v, const struct gt_groups *groups)
+{
+	fputs("bytes\tcount\tapi\tkind\ttype\tfunction\tplace\tfirst_ns\tlast_ns\tstack\n", out);
+	for (size_t i = 0; i < groups->count && (!v->top || i < v->top); i++) {
+		const struct gt_group *g = &groups->list[i];
+		const struct gt_kind_info *kind = &gt_kinds[g->site->kind];
+
+		fprintf(out, "%" PRIu64 "\t%zu\t%s\t%s\t%s\t%s\t", g->bytes, g->count,
+			gt_api_keys[g->site->api], kind->name,
+			kind->type[g->site->api] ? kind->type[g->site->api] : "",
+			gt_function_names[g->objects[0]->function]);
+		gt_tsv_put(out, place_of(v, g));
+		fprintf(out, "\t%" PRId64 "\t%" PRId64 "\t", gt_view_time(v, g->objects[0]->time_ns),
+			gt_view_time(v, g->objects[g->count - 1]->time_ns));
+		gt_stack_tsv(out, v->frames, g->site->stack);
+		putc('\n', out);
+	}
+}

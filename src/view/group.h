@@ -1,0 +1,22 @@
+/* group.h - groups of living resources as text, JSON and TSV, for the views made of them. */
+#pragma once
+
+#include "base/json.h"
+#include "ledger/groups.h"
+#include "view/view.h"
+
+/* "12 buffers", in the kind's own words. */
+void gt_group_count(struct gt_page *p, enum gt_paint paint, const struct gt_group *g);
+/* "1.00 MiB of device memory, 64.0 KiB of host memory", what there is of it. */
+void gt_put_memory(struct gt_page *p, enum gt_paint paint, uint64_t device, uint64_t host);
+/* "20 events, 1 buffer (1.00 MiB)": what is alive, most bytes first, then most objects. */
+void gt_put_kinds(struct gt_page *p, const struct gt_ledger *l, enum gt_groups_of which);
+
+/* One group in full: what, where, when, who holds it, its stack, its first handles. */
+void gt_group_text(struct gt_page *p, const struct gt_view *v, const struct gt_ledger *l,
+		   const struct gt_group *g, size_t number);
+/* The groups, at most `top` (0: all), as an array "groups". */
+void gt_groups_json(struct gt_json *j, const struct gt_view *v, const struct gt_ledger *l,
+		    const struct gt_groups *groups);
+/* A heading and a row for each group. */
+void gt_groups_tsv(FILE *out, const struct gt_view *v, const struct gt_groups *groups);

@@ -1,0 +1,248 @@
+/* head.c - what stands before and after every report: whose recording it is, and how whole. */
+#include "view/head.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+
+enum { PIDS_SHOWN = 6, GAPS_SHOWN = 4 };
+
+static const char *const state_names[] = {
+	[GT_TRACE_RUNNING] = "unended", [GT_TRACE_ENDED] = "ended", [GT_TRACE_STOPPED] = "stopped",
+};
+
+static const struct gt_process *process_at(const struct gt_view *v, size_t i)
+{
+	return gt_recording_process(v->recording, i);
+}
+
+/* What the user typed; the first process's own word where there is no `info`. */
+static const char *command_of(const struct gt_view *v)
+{
+	const char *command = gt_recording_info(v->recording, "command");
+
+	if (!*command && gt_recording_process_count(v->recording))
+		command = process_at(v, 0)->command;
+	if (!*command && gt_recording_process_count(v->recording))
+		command = process_at(v, 0)->program;
+	return command;
+}
+
+static void put_pids(struct gt_page *p, const struct gt_view *v)
+{
+	size_t count = gt_recording_process_count(v->recording);
+
+	if (!count)
+		return;
+	gt_page_put(p, GT_PLAIN, count == 1 ? ", pid" : ", %zu processes: pids", count);
+	for (size_t i = 0; i < count && i < PIDS_SHOWN; i++)
+		gt_page_put(p, GT_PLAIN, "%s %" PRIu32, i ? "," : "", process_at(v, i)->pid);
+	if (count > PIDS_SHOWN)
+		gt_page_put(p, GT_PLAIN, " and %zu more", count - PIDS_SHOWN);
+}
+
+static void put_end(struct gt_page *p, const struct gt_view *v)
+{
+	const char *status = gt_recording_info(v->recording, "exit_status");
+	const char *signal = gt_recording_info(v->recording, "signal");
+	const char *span = gt_recording_info(v->recording, "duration_ns");
+	const char *name = *signal ? sigabbrev_np(atoi(signal)) : NULL;
+	char text[GT_FORMAT_MAX];
+	uint64_t ns;
+
+	if (*signal) {
+		gt_page_put(p, GT_PLAIN, "killed by signal ");
+		gt_page_name(p, GT_RED, signal, 16);
+		if (name)
+			gt_page_put(p, GT_PLAIN, " (SIG%s)", name);
+	} else if (*status) {
+		gt_page_put(p, GT_PLAIN, "exit status ");
+		gt_page_name(p, strcmp(status, "0") ? GT_YELLOW : GT_PLAIN, status, 16);
+	} else {
+		gt_page_put(p, GT_PLAIN, "end not recorded");
+	}
+	if (gt_count_parse(span, &ns))
+		gt_page_put(p, GT_PLAIN, " after %s", gt_format_span(text, ns));
+}
+
+void gt_head_text(struct gt_page *p, const struct gt_view *v)
+{
+	const char *host = gt_recording_info(v->recording, "host"), *command = command_of(v);
+	char started[GT_FORMAT_MAX], count[GT_FORMAT_MAX];
+
+	gt_page_put(p, GT_BOLD, "gputrack ");
+	gt_page_name(p, GT_BOLD, *command ? command : "(unknown program)", p->style.width - 9);
+	gt_page_end(p);
+	gt_page_put(p, GT_PLAIN, "  ");
+	put_end(p, v);
+	put_pids(p, v);
+	gt_page_end(p);
+	gt_page_put(p, GT_PLAIN, "  %s %s recorded", gt_format_count(count, v->ledger->events),
+		    gt_plural(v->ledger->events, "event", "events"));
+	if (gt_recording_process_count(v->recording))
+		gt_page_put(p, GT_PLAIN, ", from %s",
+			    gt_format_moment(started, gt_recording_start_real_ns(v->recording)));
+	if (*host) {
+		gt_page_put(p, GT_PLAIN, " on ");
+		gt_page_name(p, GT_PLAIN, host, gt_page_left(p));
+	}
+	gt_page_end(p);
+}
+
+static void put_lost(struct gt_page *p, const struct gt_view *v)
+{
+	uint64_t lost = 0, stacks = 0, unknown = 0;
+	char text[GT_FORMAT_MAX];
+
+	for (size_t i = 0; i < gt_recording_process_count(v->recording); i++) {
+		lost += process_at(v, i)->lost;
+		stacks += process_at(v, i)->lost_stacks;
+		unknown += process_at(v, i)->unknown;
+	}
+	if (lost)
+		gt_page_wrap(p, GT_RED, 2, "%s %s LOST: creations and releases are missing below",
+			     gt_format_count(text, lost), gt_plural(lost, "event was", "events were"));
+	if (stacks)
+		gt_page_wrap(p, GT_YELLOW, 2, "%s %s recorded without a stack",
+			     gt_format_count(text, stacks), gt_plural(stacks, "event was", "events were"));
+	if (unknown)
+		gt_page_wrap(p, GT_YELLOW, 2, "%s %s of functions that this gputrack does not know: "
+			     "read the recording with the gputrack that made it",
+			     gt_format_count(text, unknown), gt_plural(unknown, "event is", "events are"));
+}
+
+/* One line about a process that has a gap; false when it has none. */
+static bool put_gap(struct gt_page *p, const struct gt_view *v, const struct gt_process *process)
+{
+	if (process->damage)
+		gt_page_wrap(p, GT_RED, 2, "pid %" PRIu32 ": the trace is damaged (%s); what came "
+			     "before is shown", process->pid, process->damage);
+	else if (process->state == GT_TRACE_STOPPED)
+		gt_page_wrap(p, GT_RED, 2, "pid %" PRIu32 ": recording STOPPED before the end: %s",
+			     process->pid, strerror(process->error));
+	else if (process->state == GT_TRACE_RUNNING && !*gt_recording_info(v->recording, "signal"))
+		gt_page_wrap(p, GT_YELLOW, 2, "pid %" PRIu32 " was killed or still runs: nothing is "
+			     "known of its end", process->pid);
+	else
+		return false;
+	return true;
+}
+
+void gt_head_gaps(struct gt_page *p, const struct gt_view *v)
+{
+	size_t count = gt_recording_process_count(v->recording), shown = 0, i;
+
+	put_lost(p, v);
+	for (i = 0; i < count && shown < GAPS_SHOWN; i++)
+		shown += put_gap(p, v, process_at(v, i));
+	if (i < count)
+		gt_page_wrap(p, GT_YELLOW, 2, "further gaps are left out: --format json lists all "
+			     "processes");
+}
+
+static const char *const remedies[] = {
+	[GT_SYMBOL_NAMES] = "has no line numbers: rebuild it with -g",
+	[GT_SYMBOL_NONE] = "is stripped: rebuild it with -g, or point --symbols DIR at its debug files",
+	[GT_SYMBOL_MISSING] = "is not on this machine: point --symbols DIR at a copy",
+	[GT_SYMBOL_CHANGED] = "has changed since the recording, so its names are left out: record "
+			      "again, or point --symbols DIR at the old file",
+	[GT_SYMBOL_BAD] = "cannot be read as a program or library",
+};
+
+void gt_head_modules(struct gt_page *p, const struct gt_view *v, size_t most)
+{
+	struct gt_frames_trouble *list;
+	size_t count = gt_frames_troubles(v->frames, &list);
+
+	for (size_t i = 0; i < count && i < most; i++)
+		gt_page_wrap(p, GT_YELLOW, 2, "%s %s", list[i].path, remedies[list[i].state]);
+	if (count > most)
+		gt_page_wrap(p, GT_YELLOW, 2, "%zu more %s without debug information", count - most,
+			     gt_plural(count - most, "file is", "files are"));
+	free(list);
+}
+
+void gt_head_open(struct gt_page *p, FILE *out, const struct gt_view *v)
+{
+	gt_page_init(p, out, &v->style);
+	gt_head_text(p, v);
+	gt_head_gaps(p, v);
+	gt_page_end(p);
+}
+
+static void process_json(struct gt_json *j, const struct gt_view *v, const struct gt_process *process)
+{
+	gt_json_line(j, NULL);
+	gt_json_uint(j, "pid", process->pid);
+	gt_json_uint(j, "ppid", process->ppid);
+	gt_json_text(j, "program", process->program);
+	gt_json_text(j, "command", process->command);
+	gt_json_int(j, "start_ns", gt_view_time(v, process->start_ns));
+	if (process->end_ns)
+		gt_json_int(j, "end_ns", gt_view_time(v, process->end_ns));
+	else
+		gt_json_null(j, "end_ns");
+	gt_json_text(j, "state", state_names[process->state]);
+	gt_json_text(j, "error", process->error ? strerror(process->error) : NULL);
+	gt_json_uint(j, "lost", process->lost);
+	gt_json_uint(j, "lost_stacks", process->lost_stacks);
+	gt_json_uint(j, "unknown", process->unknown);
+	gt_json_text(j, "damage", process->damage);
+	gt_json_end(j);
+}
+
+/* A number of `info`, or null. */
+static void info_number(struct gt_json *j, const struct gt_view *v, const char *key)
+{
+	uint64_t value;
+
+	if (gt_count_parse(gt_recording_info(v->recording, key), &value))
+		gt_json_uint(j, key, value);
+	else
+		gt_json_null(j, key);
+}
+
+void gt_head_json(struct gt_json *j, FILE *out, const struct gt_view *v, const char *analysis)
+{
+	const char *started = gt_recording_info(v->recording, "started");
+	char moment[GT_FORMAT_MAX];
+
+	gt_json_begin(j, out);
+	gt_json_uint(j, "schema", 1);
+	gt_json_text(j, "analysis", analysis);
+	gt_json_object(j, "recording");
+	gt_json_text(j, "path", gt_recording_path(v->recording));
+	gt_json_text(j, "command", command_of(v));
+	gt_json_text(j, "host", gt_recording_info(v->recording, "host"));
+	gt_json_text(j, "started", *started ? started :
+		     gt_format_moment(moment, gt_recording_start_real_ns(v->recording)));
+	info_number(j, v, "duration_ns");
+	info_number(j, v, "exit_status");
+	info_number(j, v, "signal");
+	gt_json_uint(j, "events", v->ledger->events);
+	gt_json_array(j, "processes");
+	for (size_t i = 0; i < gt_recording_process_count(v->recording); i++)
+		process_json(j, v, process_at(v, i));
+	gt_json_end(j);
+	gt_json_end(j);
+}
+
+void gt_totals_json(struct gt_json *j, uint64_t count, uint64_t bytes)
+{
+	gt_json_line(j, "totals");
+	gt_json_uint(j, "count", count);
+	gt_json_uint(j, "bytes", bytes);
+	gt_json_end(j);
+}
+
+void gt_foot_json(struct gt_json *j, const struct gt_view *v)
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < gt_recording_process_count(v->recording); i++)
+		lost += process_at(v, i)->lost;
+	gt_json_uint(j, "lost", lost);
+	gt_json_finish(j);
+}

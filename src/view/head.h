@@ -1,0 +1,20 @@
+/* head.h - what stands before and after every report: whose recording it is, and how whole. */
+#pragma once
+
+#include "base/json.h"
+#include "view/view.h"
+
+/* Program, processes, how it ended, when. */
+void gt_head_text(struct gt_page *p, const struct gt_view *v);
+/* What is missing from the recording, loudly; nothing when it is whole. */
+void gt_head_gaps(struct gt_page *p, const struct gt_view *v);
+/* Modules of shown frames that could have said more, each with what to do; at most `most`. */
+void gt_head_modules(struct gt_page *p, const struct gt_view *v, size_t most);
+/* The same opening for every text but the summary's: head, gaps, an empty line. */
+void gt_head_open(struct gt_page *p, FILE *out, const struct gt_view *v);
+
+/* Opens the document: schema, analysis, recording. */
+void gt_head_json(struct gt_json *j, FILE *out, const struct gt_view *v, const char *analysis);
+void gt_totals_json(struct gt_json *j, uint64_t count, uint64_t bytes);
+/* Closes the document: lost events. */
+void gt_foot_json(struct gt_json *j, const struct gt_view *v);

@@ -1,0 +1,64 @@
+/* leakage.c - every call site with something alive at the end. */
+#include "base/format.h"
+#include "view/group.h"
+#include "view/head.h"
+
+void gt_leakage_text(const struct gt_view *v, FILE *out)
+{
+	const struct gt_ledger *l = v->ledger;
+	char text[GT_FORMAT_MAX];
+	struct gt_groups groups;
+	struct gt_page p;
+	size_t shown;
+
+	gt_groups_init(&groups, l, GT_GROUPS_ALL);
+	shown = v->top && v->top < groups.count ? v->top : groups.count;
+	gt_head_open(&p, out, v);
+	if (!groups.count) {
+		gt_page_put(&p, GT_GREEN, "No leaks: nothing was alive at the end.");
+		gt_page_end(&p);
+		goto free_groups;
+	}
+	gt_page_put(&p, GT_RED, "LEAKED");
+	gt_page_put(&p, GT_BOLD, "  %s %s from %zu %s", gt_format_count(text, groups.object_count),
+		    gt_plural(groups.object_count, "resource", "resources"), groups.count,
+		    gt_plural(groups.count, "call site", "call sites"));
+	if (groups.bytes)
+		gt_page_put(&p, GT_BOLD, ", ");
+	gt_put_memory(&p, GT_BOLD, l->device_bytes, l->host_bytes);
+	gt_page_end(&p);
+	gt_put_kinds(&p, l, GT_GROUPS_ALL);
+	gt_page_end(&p);
+	for (size_t i = 0; i < shown; i++)
+		gt_group_text(&p, v, l, &groups.list[i], i + 1);
+	if (shown < groups.count) {
+		gt_page_put(&p, GT_DIM, "and %zu more %s", groups.count - shown,
+			    gt_plural(groups.count - shown, "call site", "call sites"));
+		gt_page_end(&p);
+	}
+	gt_head_modules(&p, v, 10);
+free_groups:
+	gt_groups_fini(&groups);
+}
+
+void gt_leakage_json(const struct gt_view *v, FILE *out)
+{
+	struct gt_groups groups;
+	struct gt_json j;
+
+	gt_groups_init(&groups, v->ledger, GT_GROUPS_ALL);
+	gt_head_json(&j, out, v, "leakage");
+	gt_totals_json(&j, groups.object_count, groups.bytes);
+	gt_groups_json(&j, v, v->ledger, &groups);
+	gt_foot_json(&j, v);
+	gt_groups_fini(&groups);
+}
+
+void gt_leakage_tsv(const struct gt_view *v, FILE *out)
+{
+	struct gt_groups groups;
+
+	gt_groups_init(&groups, v->ledger, GT_GROUPS_ALL);
+	gt_groups_tsv(out, v, &groups);
+	gt_groups_fini(&groups);
+}

@@ -1,0 +1,206 @@
+/* mistakes.c - what the program did wrong besides leaking: redundant releases, failed calls. */
+#include "view/mistakes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/format.h"
+#include "view/results.h"
+#include "view/stack.h"
+
+enum { REDUNDANT_SHOWN = 1, FAILURES_SHOWN = 2, LAST_SHOWN = 2 };
+
+static const char *kind_name(uint16_t function)
+{
+	return gt_kinds[gt_functions[function].kind].name;
+}
+
+/* "CL_OUT_OF_RESOURCES", or the number where it has no name. */
+static void put_result(struct gt_page *p, uint16_t function, int32_t result)
+{
+	const char *name = gt_result_name((enum gt_api)gt_functions[function].api, result);
+
+	if (name)
+		gt_page_put(p, GT_PLAIN, " with %s", name);
+	else if (result)
+		gt_page_put(p, GT_PLAIN, " with error %" PRId32, result);
+}
+
+static void put_labelled(struct gt_page *p, const struct gt_view *v, const char *label, uint32_t stack)
+{
+	gt_page_tab(p, 6);
+	gt_page_put(p, GT_DIM, "%s", label);
+	gt_page_tab(p, 26);
+	gt_stack_where(p, v, stack, gt_page_left(p));
+	gt_page_end(p);
+}
+
+static void put_redundant(struct gt_page *p, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+	char text[GT_FORMAT_MAX], handle[GT_FORMAT_MAX];
+	uint64_t calls = 0;
+
+	for (size_t i = 0; i < l->redundant_count; i++)
+		calls += l->redundant[i].count;
+	gt_page_put(p, GT_RED, "REDUNDANT RELEASES");
+	gt_page_put(p, GT_BOLD, "  %s %s on what was dead already", gt_format_count(text, calls),
+		    gt_plural(calls, "call", "calls"));
+	gt_page_end(p);
+	for (size_t i = 0; i < l->redundant_count && i < REDUNDANT_SHOWN; i++) {
+		const struct gt_redundant *r = &l->redundant[i];
+
+		gt_page_tab(p, 4);
+		gt_page_put(p, GT_PLAIN, "%s x %s of the %s %s", gt_format_count(text, r->count),
+			    gt_function_names[r->function], kind_name(r->function),
+			    gt_format_hex(handle, r->handle));
+		gt_page_put(p, GT_RED, "%s", r->fatal ? ", in which the process died" : "");
+		gt_page_end(p);
+		put_labelled(p, v, "released again at", r->stack);
+		put_labelled(p, v, "already released at", r->ended_stack);
+		put_labelled(p, v, "created at", r->created_stack);
+	}
+	if (l->redundant_count > REDUNDANT_SHOWN)
+		gt_page_wrap(p, GT_DIM, 4, "and from %zu more %s: --format json lists them",
+			     l->redundant_count - REDUNDANT_SHOWN,
+			     gt_plural(l->redundant_count - REDUNDANT_SHOWN, "call site", "call sites"));
+}
+
+static void put_failures(struct gt_page *p, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+	char text[GT_FORMAT_MAX];
+
+	gt_page_put(p, GT_BOLD, "FAILED CALLS  %s", gt_format_count(text, gt_ledger_total(l).failed));
+	gt_page_end(p);
+	for (size_t i = 0; i < l->failure_count && i < FAILURES_SHOWN; i++) {
+		const struct gt_failure *f = &l->failures[i];
+
+		gt_page_tab(p, 4);
+		gt_page_put(p, GT_PLAIN, "%s x %s", gt_format_count(text, f->count),
+			    gt_function_names[f->function]);
+		put_result(p, f->function, f->result);
+		if (f->bytes_most)
+			gt_page_put(p, GT_PLAIN, ", %s asked for", gt_format_bytes(text, f->bytes_most));
+		gt_page_end(p);
+		put_labelled(p, v, "at", f->stack);
+	}
+	if (l->failure_count > FAILURES_SHOWN)
+		gt_page_wrap(p, GT_DIM, 4, "and from %zu more %s: --format json lists them",
+			     l->failure_count - FAILURES_SHOWN,
+			     gt_plural(l->failure_count - FAILURES_SHOWN, "call site", "call sites"));
+}
+
+static void put_last_calls(struct gt_page *p, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+
+	gt_page_put(p, GT_BOLD, "DIED IN A CALL");
+	gt_page_end(p);
+	for (size_t i = 0; i < l->last_call_count && i < LAST_SHOWN; i++) {
+		const struct gt_last_call *call = &l->last_calls[i];
+
+		gt_page_tab(p, 4);
+		gt_page_put(p, GT_PLAIN, "pid %" PRIu32 ", thread %" PRIu32 ": %s",
+			    gt_recording_process(v->recording, call->process)->pid, call->event.tid,
+			    gt_function_names[call->event.function]);
+		gt_page_end(p);
+		put_labelled(p, v, "at", call->event.stack);
+	}
+	if (l->last_call_count > LAST_SHOWN)
+		gt_page_wrap(p, GT_DIM, 4, "and in %zu more: --format json lists them",
+			     l->last_call_count - LAST_SHOWN);
+}
+
+bool gt_mistakes_text(struct gt_page *p, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+	char text[GT_FORMAT_MAX];
+
+	if (l->redundant_count)
+		put_redundant(p, v);
+	if (l->failure_count)
+		put_failures(p, v);
+	if (l->last_call_count)
+		put_last_calls(p, v);
+	if (l->unknown_ends)
+		gt_page_wrap(p, GT_PLAIN, 0, "%s %s of what was created before tracking began",
+			     gt_format_count(text, l->unknown_ends),
+			     gt_plural(l->unknown_ends, "release", "releases"));
+	if (l->replaced)
+		gt_page_wrap(p, GT_YELLOW, 0, "%s %s created again under a handle that was still alive: "
+			     "its release was not seen", gt_format_count(text, l->replaced),
+			     gt_plural(l->replaced, "resource was", "resources were"));
+	return l->redundant_count || l->failure_count || l->last_call_count || l->unknown_ends ||
+	       l->replaced;
+}
+
+static void result_json(struct gt_json *j, uint16_t function, int32_t result)
+{
+	gt_json_int(j, "result", result);
+	gt_json_text(j, "result_name",
+		     gt_result_name((enum gt_api)gt_functions[function].api, result));
+}
+
+static void redundant_json(struct gt_json *j, const struct gt_view *v, const struct gt_redundant *r)
+{
+	gt_json_object(j, NULL);
+	gt_json_text(j, "function", gt_function_names[r->function]);
+	gt_json_text(j, "kind", kind_name(r->function));
+	gt_json_hex(j, "handle", r->handle);
+	gt_json_uint(j, "pid", gt_recording_process(v->recording, r->process)->pid);
+	gt_json_int(j, "time_ns", gt_view_time(v, r->time_ns));
+	gt_json_uint(j, "count", r->count);
+	result_json(j, r->function, r->result);
+	gt_json_bool(j, "fatal", r->fatal);
+	gt_stack_json(j, "stack", v->frames, r->stack);
+	gt_stack_json(j, "ended", v->frames, r->ended_stack);
+	gt_stack_json(j, "created", v->frames, r->created_stack);
+	gt_json_end(j);
+}
+
+static void failure_json(struct gt_json *j, const struct gt_view *v, const struct gt_failure *f)
+{
+	gt_json_object(j, NULL);
+	gt_json_text(j, "function", gt_function_names[f->function]);
+	gt_json_text(j, "kind", kind_name(f->function));
+	gt_json_uint(j, "count", f->count);
+	gt_json_uint(j, "bytes_most", f->bytes_most);
+	gt_json_int(j, "time_ns", gt_view_time(v, f->time_ns));
+	result_json(j, f->function, f->result);
+	gt_stack_json(j, "stack", v->frames, f->stack);
+	gt_json_end(j);
+}
+
+static void last_call_json(struct gt_json *j, const struct gt_view *v,
+			   const struct gt_last_call *call)
+{
+	gt_json_object(j, NULL);
+	gt_json_text(j, "function", gt_function_names[call->event.function]);
+	gt_json_uint(j, "pid", gt_recording_process(v->recording, call->process)->pid);
+	gt_json_uint(j, "tid", call->event.tid);
+	gt_json_hex(j, "handle", call->event.handle);
+	gt_json_int(j, "time_ns", gt_view_time(v, call->event.time_ns));
+	gt_stack_json(j, "stack", v->frames, call->event.stack);
+	gt_json_end(j);
+}
+
+void gt_mistakes_json(struct gt_json *j, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+
+	gt_json_array(j, "redundant");
+	for (size_t i = 0; i < l->redundant_count; i++)
+		redundant_json(j, v, &l->redundant[i]);
+	gt_json_end(j);
+	gt_json_array(j, "failures");
+	for (size_t i = 0; i < l->failure_count; i++)
+		failure_json(j, v, &l->failures[i]);
+	gt_json_end(j);
+	gt_json_array(j, "last_calls");
+	for (size_t i = 0; i < l->last_call_count; i++)
+		last_call_json(j, v, &l->last_calls[i]);
+	gt_json_end(j);
+	gt_json_uint(j, "unknown_ends", l->unknown_ends);
+	gt_json_uint(j, "replaced", l->replaced);
+}

@@ -1,0 +1,10 @@
+/* mistakes.h - what the program did wrong besides leaking: redundant releases, failed calls. */
+#pragma once
+
+#include "base/json.h"
+#include "view/view.h"
+
+/* A few lines for the summary; false when there was nothing to say. */
+bool gt_mistakes_text(struct gt_page *p, const struct gt_view *v);
+/* "redundant", "failures", "last_calls" and the counts of ends that do not match. */
+void gt_mistakes_json(struct gt_json *j, const struct gt_view *v);

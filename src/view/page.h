@@ -1,0 +1,44 @@
+/* page.h - text for people: colours, columns, and names that cannot harm the terminal. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct gt_style {
+	bool color, utf8;
+	unsigned width;        /* columns, at least GT_PAGE_MIN */
+	const char *directory; /* source files below it are shown relative to it; NULL: none */
+};
+
+enum { GT_PAGE_MIN = 60 };
+
+enum gt_paint { GT_PLAIN, GT_BOLD, GT_DIM, GT_RED, GT_YELLOW, GT_GREEN, GT_PAINT_COUNT };
+
+struct gt_page {
+	FILE *out;
+	struct gt_style style;
+	unsigned column;       /* of the line being written */
+};
+
+void gt_page_init(struct gt_page *p, FILE *out, const struct gt_style *style);
+
+/* Our own words, of ASCII characters without a line break, as printf has them. */
+void gt_page_put(struct gt_page *p, enum gt_paint paint, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Somebody else's words, cleaned, and cut in the middle to at most `columns`. */
+void gt_page_name(struct gt_page *p, enum gt_paint paint, const char *text, unsigned columns);
+/* Blanks up to a column, at least one unless the line is empty. */
+void gt_page_tab(struct gt_page *p, unsigned column);
+/* `text` ending at a column. */
+void gt_page_right(struct gt_page *p, enum gt_paint paint, const char *text, unsigned column);
+void gt_page_end(struct gt_page *p);
+/* A paragraph of words, of both sorts, broken at the page's width and indented. */
+void gt_page_wrap(struct gt_page *p, enum gt_paint paint, unsigned indent, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Columns left on the line. */
+unsigned gt_page_left(const struct gt_page *p);
+
+/* "1 event", "2 events". */
+const char *gt_plural(uint64_t count, const char *one, const char *many);

@@ -1,0 +1,22 @@
+/* pass.c - a recording's events, one after the other, into a ledger. */
+#include "view/pass.h"
+
+enum { TICK_EVENTS = 1 << 16 };
+
+struct gt_ledger *gt_pass_run(struct gt_recording *r, const struct gt_pass *how)
+{
+	struct gt_ledger *l = gt_ledger_new();
+	struct gt_event event;
+	uint32_t process;
+
+	gt_recording_rewind(r);
+	while ((!how->until || l->events < how->until) && gt_recording_next(r, &event, &process) > 0) {
+		gt_ledger_apply(l, &event, process);
+		if (how->each)
+			how->each(how->context, l, &event);
+		if (how->tick && l->events % TICK_EVENTS == 0)
+			how->tick(l->events);
+	}
+	gt_ledger_finish(l);
+	return l;
+}

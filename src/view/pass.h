@@ -1,0 +1,17 @@
+/* pass.h - a recording's events, one after the other, into a ledger. */
+#pragma once
+
+#include "ledger/ledger.h"
+#include "trace/recording.h"
+
+struct gt_pass {
+	uint64_t until;     /* how many events; 0: all */
+	/* After each event has been applied. May be NULL. */
+	void (*each)(void *context, const struct gt_ledger *l, const struct gt_event *event);
+	void *context;
+	/* Now and then, with the number of events so far: for progress. May be NULL. */
+	void (*tick)(uint64_t events);
+};
+
+/* From the first event on; gives a finished ledger. */
+struct gt_ledger *gt_pass_run(struct gt_recording *r, const struct gt_pass *how);

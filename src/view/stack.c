@@ -1,0 +1,201 @@
+/* stack.c - writes a stack as text, JSON and TSV. */
+#include "view/stack.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+
+/* A frame's two columns; each is allocated. */
+struct line {
+	char *what, *where;
+};
+
+static char *concat(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static char *concat(const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int length;
+
+	va_start(args, format);
+	length = vasprintf(&text, format, args);
+	va_end(args);
+	return length < 0 ? gt_strdup("") : text;
+}
+
+static char *module_offset(const struct gt_frame *frame)
+{
+	const char *slash = frame->module ? strrchr(frame->module, '/') : NULL;
+
+	if (!frame->module)
+		return concat("0x%" PRIx64, frame->offset);
+	return concat("%s+0x%" PRIx64, slash && slash[1] ? slash + 1 : frame->module, frame->offset);
+}
+
+static const char *relative(const char *file, const char *directory)
+{
+	size_t length = directory ? strlen(directory) : 0;
+
+	if (length > 1 && !strncmp(file, directory, length) && file[length] == '/' && file[length + 1])
+		return file + length + 1;
+	return file;
+}
+
+/* "src/demo.c:41" where the line is known, "demo+0x11a3" where only the function is. */
+static char *location(const struct gt_frame *frame, const char *directory)
+{
+	if (!frame->file)
+		return module_offset(frame);
+	if (!frame->line)
+		return gt_strdup(relative(frame->file, directory));
+	return concat("%s:%" PRIu32, relative(frame->file, directory), frame->line);
+}
+
+static struct line line_of(const struct gt_frame *frame, const char *directory)
+{
+	struct line l;
+
+	if (frame->function) {
+		l.what = gt_strdup(frame->function);
+		l.where = location(frame, directory);
+	} else if (frame->file) {
+		l.what = module_offset(frame);
+		l.where = location(frame, directory);
+	} else {
+		l.what = module_offset(frame);
+		l.where = gt_strdup(frame->module ? frame->module : "");
+	}
+	return l;
+}
+
+static void line_free(struct line *l)
+{
+	free(l->what);
+	free(l->where);
+}
+
+/* How wide the left column is: as the widest name, but leaving the right one its share. */
+static unsigned left_width(const struct line *lines, size_t count, unsigned room, bool utf8)
+{
+	unsigned what = 0, where = 0, half = room / 2;
+
+	for (size_t i = 0; i < count; i++) {
+		unsigned a = gt_text_columns(lines[i].what, utf8);
+		unsigned b = gt_text_columns(lines[i].where, utf8);
+
+		what = a > what ? a : what;
+		where = b > where ? b : where;
+	}
+	if (what + 2 + where <= room || what <= half)
+		return what;
+	return where < half ? room - 2 - where : half;
+}
+
+void gt_stack_text(struct gt_page *p, const struct gt_view *v, uint32_t stack, size_t most,
+		   unsigned indent)
+{
+	const struct gt_frame *frames;
+	size_t count = gt_frames_get(v->frames, stack, &frames);
+	struct line *lines;
+	unsigned left;
+
+	if (!count) {
+		gt_page_tab(p, indent);
+		gt_page_put(p, GT_DIM, "(no stack was recorded)");
+		gt_page_end(p);
+		return;
+	}
+	if (most && count > most)
+		count = most;
+	lines = gt_alloc(count * sizeof *lines);
+	for (size_t i = 0; i < count; i++)
+		lines[i] = line_of(&frames[i], v->style.directory);
+	left = left_width(lines, count, p->style.width - indent - 10, p->style.utf8);
+	for (size_t i = 0; i < count; i++) {
+		gt_frames_shown(v->frames, &frames[i]);
+		gt_page_tab(p, indent);
+		gt_page_name(p, GT_PLAIN, lines[i].what, left);
+		if (*lines[i].where) {
+			gt_page_tab(p, indent + left + 2);
+			gt_page_name(p, GT_DIM, lines[i].where,
+				     gt_page_left(p) - (frames[i].inlined ? 10 : 0));
+		}
+		if (frames[i].inlined)
+			gt_page_put(p, GT_DIM, " (inlined)");
+		gt_page_end(p);
+		line_free(&lines[i]);
+	}
+	free(lines);
+}
+
+void gt_stack_where(struct gt_page *p, const struct gt_view *v, uint32_t stack, unsigned columns)
+{
+	const struct gt_frame *frames;
+	struct line line;
+	unsigned left;
+
+	if (!gt_frames_get(v->frames, stack, &frames)) {
+		gt_page_name(p, GT_DIM, "(no stack)", columns);
+		return;
+	}
+	gt_frames_shown(v->frames, &frames[0]);
+	line = line_of(&frames[0], v->style.directory);
+	left = left_width(&line, 1, columns, p->style.utf8);
+	gt_page_name(p, GT_PLAIN, line.what, left);
+	if (*line.where && left + 6 < columns) {
+		gt_page_put(p, GT_PLAIN, "  ");
+		gt_page_name(p, GT_DIM, line.where, columns - left - 2);
+	}
+	line_free(&line);
+}
+
+static void frame_json(struct gt_json *j, const struct gt_frame *frame)
+{
+	gt_json_line(j, NULL);
+	gt_json_text(j, "function", frame->function);
+	gt_json_text(j, "file", frame->file);
+	if (frame->line)
+		gt_json_uint(j, "line", frame->line);
+	else
+		gt_json_null(j, "line");
+	gt_json_text(j, "module", frame->module);
+	gt_json_hex(j, "offset", frame->offset);
+	gt_json_bool(j, "inlined", frame->inlined);
+	gt_json_end(j);
+}
+
+void gt_stack_json(struct gt_json *j, const char *key, struct gt_frames *frames, uint32_t stack)
+{
+	const struct gt_frame *list;
+	size_t count = gt_frames_get(frames, stack, &list);
+
+	gt_json_array(j, key);
+	for (size_t i = 0; i < count; i++)
+		frame_json(j, &list[i]);
+	gt_json_end(j);
+}
+
+void gt_stack_tsv(FILE *out, struct gt_frames *frames, uint32_t stack)
+{
+	const struct gt_frame *list;
+	size_t count = gt_frames_get(frames, stack, &list);
+
+	for (size_t i = 0; i < count; i++) {
+		char *where = location(&list[i], NULL);
+
+		if (i)
+			fputs(" < ", out);
+		if (list[i].function) {
+			gt_tsv_put(out, list[i].function);
+			fputs(" (", out);
+		}
+		gt_tsv_put(out, where);
+		if (list[i].function)
+			putc(')', out);
+		free(where);
+	}
+}

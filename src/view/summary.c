@@ -1,0 +1,247 @@
+/* summary.c - at most a screen: what leaked, the peak, mistakes, and what to type next. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/format.h"
+#include "base/mem.h"
+#include "view/group.h"
+#include "view/head.h"
+#include "view/mistakes.h"
+#include "view/stack.h"
+
+enum { LEAKS_SHOWN = 4, FRAMES_SHOWN = 3, FRAMES_FEW = 2, HOLDERS_SHOWN = 3, MODULES_SHOWN = 2 };
+
+static void put_leak(struct gt_page *p, const struct gt_view *v, const struct gt_group *g,
+		     size_t frames)
+{
+	char text[GT_FORMAT_MAX];
+
+	gt_page_right(p, GT_BOLD, g->bytes ? gt_format_bytes(text, g->bytes) : "", 12);
+	gt_page_tab(p, 14);
+	gt_group_count(p, GT_BOLD, g);
+	gt_page_put(p, GT_PLAIN, " by %s (%s)", gt_function_names[g->objects[0]->function],
+		    gt_api_names[g->site->api]);
+	gt_page_end(p);
+	gt_stack_text(p, v, g->site->stack, frames, 16);
+}
+
+static void put_leaks(struct gt_page *p, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+	size_t most = v->top ? (size_t)v->top : LEAKS_SHOWN;
+	bool crowded = l->redundant_count || l->failure_count || l->last_call_count;
+	char text[GT_FORMAT_MAX];
+	struct gt_groups groups;
+
+	gt_groups_init(&groups, l, GT_GROUPS_ALL);
+	gt_page_put(p, GT_RED, "LEAKED");
+	gt_page_put(p, GT_BOLD, "  %s %s", gt_format_count(text, groups.object_count),
+		    gt_plural(groups.object_count, "resource", "resources"));
+	if (groups.bytes)
+		gt_page_put(p, GT_BOLD, ", ");
+	gt_put_memory(p, GT_BOLD, l->device_bytes, l->host_bytes);
+	gt_page_end(p);
+	gt_put_kinds(p, l, GT_GROUPS_ALL);
+	for (size_t i = 0; i < groups.count && i < most; i++)
+		put_leak(p, v, &groups.list[i], crowded ? FRAMES_FEW : FRAMES_SHOWN);
+	if (groups.count > most) {
+		gt_page_tab(p, 14);
+		gt_page_put(p, GT_DIM, "and %zu more %s", groups.count - most,
+			    gt_plural(groups.count - most, "call site", "call sites"));
+		gt_page_end(p);
+	}
+	gt_groups_fini(&groups);
+}
+
+static int most_at_peak(const void *a, const void *b)
+{
+	const struct gt_site *x = *(const struct gt_site *const *)a;
+	const struct gt_site *y = *(const struct gt_site *const *)b;
+
+	if (x->bytes_at_peak != y->bytes_at_peak)
+		return x->bytes_at_peak > y->bytes_at_peak ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static void put_peak(struct gt_page *p, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+	const struct gt_site **holders = gt_alloc(l->site_count * sizeof(const struct gt_site *));
+	uint64_t start = gt_recording_start_ns(v->recording);
+	char text[GT_FORMAT_MAX], when[GT_FORMAT_MAX];
+	size_t count = 0;
+
+	for (size_t i = 0; i < l->site_count; i++)
+		if (l->sites[i].bytes_at_peak && gt_kind_on_device((enum gt_kind)l->sites[i].kind))
+			holders[count++] = &l->sites[i];
+	qsort(holders, count, sizeof *holders, most_at_peak);
+	gt_page_put(p, GT_BOLD, "PEAK  %s of device memory at %s, held by",
+		    gt_format_bytes(text, l->peak_bytes),
+		    gt_format_span(when, l->peak_ns > start ? l->peak_ns - start : 0));
+	gt_page_end(p);
+	for (size_t i = 0; i < count && i < HOLDERS_SHOWN; i++) {
+		const struct gt_kind_info *kind = &gt_kinds[holders[i]->kind];
+
+		gt_page_right(p, GT_PLAIN, gt_format_bytes(text, holders[i]->bytes_at_peak), 12);
+		gt_page_tab(p, 14);
+		gt_page_put(p, GT_PLAIN, "%s %s", gt_format_count(when, holders[i]->live_at_peak),
+			    gt_plural(holders[i]->live_at_peak, kind->name, kind->plural));
+		gt_page_put(p, GT_PLAIN, "  ");
+		gt_stack_where(p, v, holders[i]->stack, gt_page_left(p));
+		gt_page_end(p);
+	}
+	if (count > HOLDERS_SHOWN) {
+		gt_page_tab(p, 14);
+		gt_page_put(p, GT_DIM, "and %zu more %s", count - HOLDERS_SHOWN,
+			    gt_plural(count - HOLDERS_SHOWN, "call site", "call sites"));
+		gt_page_end(p);
+	}
+	free(holders);
+}
+
+static void put_nothing(struct gt_page *p, const struct gt_view *v)
+{
+	gt_page_put(p, GT_RED, "NOTHING WAS TRACKED");
+	gt_page_end(p);
+	if (gt_recording_process_count(v->recording))
+		gt_page_wrap(p, GT_PLAIN, 2, "The program was watched, but no call of it created or "
+			     "released anything. It may have ended too early, or found no device.");
+	else
+		gt_page_wrap(p, GT_PLAIN, 2, "The program never loaded a GPU API that gputrack can "
+			     "follow. A static or setuid program cannot be followed, nor one that "
+			     "clears its environment.");
+	gt_page_wrap(p, GT_PLAIN, 2, "`gputrack doctor` tells what can be tracked on this machine.");
+}
+
+/* A path as a shell takes it: plain where it can be, quoted otherwise. */
+static void put_path(struct gt_page *p, const char *path)
+{
+	bool plain = *path != '-';
+
+	for (const char *c = path; *c; c++)
+		plain &= (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '+' && *c <= '9') ||
+			 *c == '_' || *c == '@' || (unsigned char)*c >= 0x80;
+	if (!plain)
+		gt_page_put(p, GT_BOLD, "'");
+	gt_page_name(p, GT_BOLD, path, UINT32_MAX);
+	if (!plain)
+		gt_page_put(p, GT_BOLD, "'");
+}
+
+static void put_next(struct gt_page *p, const struct gt_view *v, const char *analysis,
+		     const char *why)
+{
+	gt_page_put(p, GT_BOLD, "  gputrack report ");
+	put_path(p, gt_recording_path(v->recording));
+	gt_page_put(p, GT_BOLD, " -a %s", analysis);
+	gt_page_put(p, GT_DIM, "  # %s", why);
+	gt_page_end(p);
+}
+
+void gt_summary_text(const struct gt_view *v, FILE *out)
+{
+	const struct gt_ledger *l = v->ledger;
+	struct gt_tally total = gt_ledger_total(l);
+	char text[GT_FORMAT_MAX];
+	struct gt_page p;
+
+	gt_head_open(&p, out, v);
+	if (!l->events) {
+		put_nothing(&p, v);
+		return;
+	}
+	if (total.live) {
+		put_leaks(&p, v);
+	} else {
+		gt_page_put(&p, GT_GREEN, "No leaks: ");
+		gt_page_put(&p, GT_PLAIN, total.created == 1 ? "the one resource created was given back." :
+			    "all %s resources created were given back.",
+			    gt_format_count(text, total.created));
+		gt_page_end(&p);
+	}
+	gt_page_end(&p);
+	if (l->peak_bytes) {
+		put_peak(&p, v);
+		gt_page_end(&p);
+	}
+	if (gt_mistakes_text(&p, v))
+		gt_page_end(&p);
+	gt_head_modules(&p, v, MODULES_SHOWN);
+	gt_page_put(&p, GT_PLAIN, "recorded in ");
+	gt_page_name(&p, GT_BOLD, gt_recording_path(v->recording), UINT32_MAX);
+	gt_page_put(&p, GT_PLAIN, "; next:");
+	gt_page_end(&p);
+	if (total.live)
+		put_next(&p, v, "leakage", "every leak, with its whole stack");
+	else
+		put_next(&p, v, "sites", "who created how much");
+	put_next(&p, v, l->peak_bytes ? "watermark" : "sites",
+		 l->peak_bytes ? "all that was alive at the peak" : "who created how much");
+}
+
+static void kind_json(struct gt_json *j, int api, int kind, const struct gt_tally *t)
+{
+	gt_json_line(j, NULL);
+	gt_json_text(j, "api", gt_api_keys[api]);
+	gt_json_text(j, "kind", gt_kinds[kind].name);
+	gt_json_text(j, "type", gt_kinds[kind].type[api]);
+	gt_json_uint(j, "created", t->created);
+	gt_json_uint(j, "ended", t->ended);
+	gt_json_uint(j, "live", t->live);
+	gt_json_uint(j, "live_bytes", t->bytes_live);
+	gt_json_uint(j, "peak_bytes", t->bytes_peak);
+	gt_json_uint(j, "total_bytes", t->bytes_total);
+	gt_json_uint(j, "failed", t->failed);
+	gt_json_end(j);
+}
+
+static void kinds_json(struct gt_json *j, const struct gt_ledger *l)
+{
+	gt_json_array(j, "kinds");
+	for (int api = 0; api < GT_API_COUNT; api++)
+		for (int kind = 0; kind < GT_KIND_COUNT; kind++)
+			if (l->tally[api][kind].created || l->tally[api][kind].failed)
+				kind_json(j, api, kind, &l->tally[api][kind]);
+	gt_json_end(j);
+}
+
+void gt_summary_json(const struct gt_view *v, FILE *out)
+{
+	const struct gt_ledger *l = v->ledger;
+	struct gt_groups groups;
+	struct gt_json j;
+
+	gt_groups_init(&groups, l, GT_GROUPS_ALL);
+	gt_head_json(&j, out, v, "summary");
+	gt_totals_json(&j, groups.object_count, groups.bytes);
+	gt_json_uint(&j, "device_bytes", l->device_bytes);
+	gt_json_uint(&j, "host_bytes", l->host_bytes);
+	gt_json_line(&j, "peak");
+	gt_json_int(&j, "time_ns", l->peak_bytes ? gt_view_time(v, l->peak_ns) : 0);
+	gt_json_uint(&j, "device_bytes", l->peak_bytes);
+	gt_json_uint(&j, "objects", l->peak_live);
+	gt_json_end(&j);
+	kinds_json(&j, l);
+	gt_groups_json(&j, v, l, &groups);
+	gt_mistakes_json(&j, v);
+	gt_foot_json(&j, v);
+	gt_groups_fini(&groups);
+}
+
+/* The table behind the summary: one row for each kind that was used. */
+void gt_summary_tsv(const struct gt_view *v, FILE *out)
+{
+	fputs("api\tkind\ttype\tcreated\tended\tlive\tlive_bytes\tpeak_bytes\ttotal_bytes\tfailed\n", out);
+	for (int api = 0; api < GT_API_COUNT; api++)
+		for (int kind = 0; kind < GT_KIND_COUNT; kind++) {
+			const struct gt_tally *t = &v->ledger->tally[api][kind];
+			const char *type = gt_kinds[kind].type[api];
+
+			if (!t->created && !t->failed)
+				continue;
+			fprintf(out, "%s\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
+				"\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", gt_api_keys[api],
+				gt_kinds[kind].name, type ? type : "", t->created, t->ended, t->live,
+				t->bytes_live, t->bytes_peak, t->bytes_total, t->failed);
+		}
+}

@@ -1,0 +1,120 @@
+/* usage.c - device memory over time: a chart, points, rows. */
+#include "view/usage.h"
+
+#include <inttypes.h>
+
+#include "base/format.h"
+#include "view/chart.h"
+#include "view/head.h"
+
+enum { CHART_ROWS = 12 };
+
+void gt_usage_text(const struct gt_view *v, FILE *out)
+{
+	const struct gt_timeline *t = v->timeline;
+	const struct gt_ledger *l = v->ledger;
+	uint64_t start = gt_recording_start_ns(v->recording);
+	char text[GT_FORMAT_MAX], when[GT_FORMAT_MAX], mean[GT_FORMAT_MAX], end[GT_FORMAT_MAX];
+	struct gt_page p;
+
+	gt_head_open(&p, out, v);
+	gt_page_put(&p, GT_BOLD, "DEVICE MEMORY over time");
+	gt_page_end(&p);
+	if (!l->peak_bytes) {
+		gt_page_wrap(&p, GT_PLAIN, 2, "none was allocated");
+		return;
+	}
+	gt_chart_put(&p, t, CHART_ROWS);
+	gt_page_end(&p);
+	gt_page_wrap(&p, GT_PLAIN, 2, "peak %s at %s, average %s, at the end %s",
+		     gt_format_bytes(text, l->peak_bytes),
+		     gt_format_span(when, l->peak_ns > start ? l->peak_ns - start : 0),
+		     gt_format_bytes(mean, gt_timeline_mean(t)), gt_format_bytes(end, l->device_bytes));
+	if (l->host_bytes)
+		gt_page_wrap(&p, GT_PLAIN, 2, "host memory at the end %s",
+			     gt_format_bytes(text, l->host_bytes));
+}
+
+static void point_json(struct gt_json *j, const char *key, const struct gt_moment *m)
+{
+	gt_json_line(j, key);
+	gt_json_uint(j, "time_ns", m->time_ns);
+	gt_json_uint(j, "device_bytes", m->device_bytes);
+	gt_json_uint(j, "host_bytes", m->host_bytes);
+	gt_json_uint(j, "objects", m->objects);
+	gt_json_end(j);
+}
+
+/* The state at the very end is a point too, unless the last stretch's highest moment is it. */
+static void points_json(struct gt_json *j, const struct gt_timeline *t)
+{
+	uint64_t last_ns = UINT64_MAX;
+
+	gt_json_array(j, "points");
+	for (size_t i = 0; i < t->count; i++)
+		if (t->stretches[i].changes) {
+			point_json(j, NULL, &t->stretches[i].high);
+			last_ns = t->stretches[i].high.time_ns;
+		}
+	if (last_ns != UINT64_MAX && last_ns != t->now.time_ns)
+		point_json(j, NULL, &t->now);
+	gt_json_end(j);
+}
+
+void gt_usage_json(const struct gt_view *v, FILE *out)
+{
+	const struct gt_ledger *l = v->ledger;
+	struct gt_tally total = gt_ledger_total(l);
+	struct gt_json j;
+
+	gt_head_json(&j, out, v, "usage");
+	gt_totals_json(&j, total.live, total.bytes_live);
+	gt_json_line(&j, "peak");
+	gt_json_int(&j, "time_ns", l->peak_bytes ? gt_view_time(v, l->peak_ns) : 0);
+	gt_json_uint(&j, "device_bytes", l->peak_bytes);
+	gt_json_uint(&j, "objects", l->peak_live);
+	gt_json_end(&j);
+	gt_json_uint(&j, "mean_device_bytes", gt_timeline_mean(v->timeline));
+	gt_json_uint(&j, "end_ns", v->timeline->end_ns);
+	points_json(&j, v->timeline);
+	gt_foot_json(&j, v);
+}
+
+void gt_usage_rows_begin(struct gt_usage_rows *rows, FILE *out, uint64_t start_ns)
+{
+	*rows = (struct gt_usage_rows){ .out = out, .start_ns = start_ns };
+	fputs("time_ns\tdevice_bytes\thost_bytes\tobjects\n", out);
+}
+
+static void put_row(struct gt_usage_rows *rows)
+{
+	if (rows->open)
+		fprintf(rows->out, "%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", rows->time_ns,
+			rows->device_bytes, rows->host_bytes, rows->objects);
+	rows->open = false;
+}
+
+void gt_usage_rows_add(struct gt_usage_rows *rows, const struct gt_ledger *l, uint64_t time_ns)
+{
+	uint64_t time = time_ns > rows->start_ns ? time_ns - rows->start_ns : 0;
+	bool first = !rows->time_ns && !rows->open;
+
+	/* streams are merged by key, so a stray earlier time belongs to the moment before it */
+	if (time < rows->time_ns)
+		time = rows->time_ns;
+	if (!first && l->device_bytes == rows->device_bytes && l->host_bytes == rows->host_bytes &&
+	    l->live.count == rows->objects)
+		return;
+	if (time != rows->time_ns)
+		put_row(rows);
+	rows->time_ns = time;
+	rows->device_bytes = l->device_bytes;
+	rows->host_bytes = l->host_bytes;
+	rows->objects = l->live.count;
+	rows->open = true;
+}
+
+void gt_usage_rows_end(struct gt_usage_rows *rows)
+{
+	put_row(rows);
+}

@@ -1,0 +1,47 @@
+/*
+ * view.h - what every view is drawn from, and the views.
+ *
+ * A view writes to the FILE it is given and prints nothing on its own. Text goes through page.h,
+ * so that no name in a recording can reach the terminal's controls.
+ */
+#pragma once
+
+#include <stdio.h>
+
+#include "ledger/ledger.h"
+#include "ledger/timeline.h"
+#include "trace/recording.h"
+#include "view/frames.h"
+#include "view/page.h"
+
+enum gt_sort { GT_SORT_LIVE, GT_SORT_TOTAL, GT_SORT_COUNT };
+
+struct gt_view {
+	struct gt_recording *recording;
+	const struct gt_ledger *ledger;     /* of the whole recording, finished */
+	const struct gt_ledger *at_peak;    /* watermark: replayed up to the peak */
+	const struct gt_timeline *timeline; /* usage: finished */
+	struct gt_frames *frames;
+	struct gt_style style;
+	uint64_t top;                       /* groups or rows to show; 0: as many as suit the view */
+	enum gt_sort sort;                  /* sites */
+};
+
+typedef void gt_view_fn(const struct gt_view *v, FILE *out);
+
+/* At most a screen: what leaked, the peak, mistakes, and what to type next. */
+gt_view_fn gt_summary_text, gt_summary_json, gt_summary_tsv;
+/* Every site with something alive at the end. */
+gt_view_fn gt_leakage_text, gt_leakage_json, gt_leakage_tsv;
+/* What was alive when device memory peaked; needs `at_peak`. */
+gt_view_fn gt_watermark_text, gt_watermark_json, gt_watermark_tsv;
+/* Device bytes over time; needs `timeline`. TSV is written while replaying: usage.h. */
+gt_view_fn gt_usage_text, gt_usage_json;
+/* Call sites, by `sort`. */
+gt_view_fn gt_sites_text, gt_sites_json, gt_sites_tsv;
+
+/* Relative to the recording's start; negative only in a damaged trace. */
+static inline int64_t gt_view_time(const struct gt_view *v, uint64_t time_ns)
+{
+	return (int64_t)(time_ns - gt_recording_start_ns(v->recording));
+}

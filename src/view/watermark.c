@@ -1,0 +1,77 @@
+/* watermark.c - what was alive when device memory peaked, by call site. */
+#include "base/format.h"
+#include "view/group.h"
+#include "view/head.h"
+
+static uint64_t peak_time(const struct gt_view *v)
+{
+	uint64_t start = gt_recording_start_ns(v->recording);
+
+	return v->ledger->peak_ns > start ? v->ledger->peak_ns - start : 0;
+}
+
+void gt_watermark_text(const struct gt_view *v, FILE *out)
+{
+	char text[GT_FORMAT_MAX], when[GT_FORMAT_MAX];
+	struct gt_groups groups;
+	struct gt_page p;
+	size_t shown;
+
+	gt_groups_init(&groups, v->at_peak, GT_GROUPS_DEVICE);
+	shown = v->top && v->top < groups.count ? v->top : groups.count;
+	gt_head_open(&p, out, v);
+	if (!groups.count) {
+		gt_page_put(&p, GT_PLAIN, "No device memory was allocated.");
+		gt_page_end(&p);
+		goto free_groups;
+	}
+	gt_page_put(&p, GT_BOLD, "PEAK  %s of device memory at %s, in %llu %s from %zu %s",
+		    gt_format_bytes(text, groups.bytes), gt_format_span(when, peak_time(v)),
+		    (unsigned long long)groups.object_count,
+		    gt_plural(groups.object_count, "resource", "resources"), groups.count,
+		    gt_plural(groups.count, "call site", "call sites"));
+	gt_page_end(&p);
+	gt_put_kinds(&p, v->at_peak, GT_GROUPS_DEVICE);
+	if (v->at_peak->host_bytes)
+		gt_page_wrap(&p, GT_PLAIN, 2, "besides %s of host memory",
+			     gt_format_bytes(text, v->at_peak->host_bytes));
+	gt_page_end(&p);
+	for (size_t i = 0; i < shown; i++)
+		gt_group_text(&p, v, v->at_peak, &groups.list[i], i + 1);
+	if (shown < groups.count) {
+		gt_page_put(&p, GT_DIM, "and %zu more %s", groups.count - shown,
+			    gt_plural(groups.count - shown, "call site", "call sites"));
+		gt_page_end(&p);
+	}
+	gt_head_modules(&p, v, 10);
+free_groups:
+	gt_groups_fini(&groups);
+}
+
+void gt_watermark_json(const struct gt_view *v, FILE *out)
+{
+	struct gt_groups groups;
+	struct gt_json j;
+
+	gt_groups_init(&groups, v->at_peak, GT_GROUPS_DEVICE);
+	gt_head_json(&j, out, v, "watermark");
+	gt_totals_json(&j, groups.object_count, groups.bytes);
+	gt_json_line(&j, "peak");
+	gt_json_uint(&j, "time_ns", peak_time(v));
+	gt_json_uint(&j, "device_bytes", v->at_peak->device_bytes);
+	gt_json_uint(&j, "host_bytes", v->at_peak->host_bytes);
+	gt_json_uint(&j, "objects", v->at_peak->live.count);
+	gt_json_end(&j);
+	gt_groups_json(&j, v, v->at_peak, &groups);
+	gt_foot_json(&j, v);
+	gt_groups_fini(&groups);
+}
+
+void gt_watermark_tsv(const struct gt_view *v, FILE *out)
+{
+	struct gt_groups groups;
+
+	gt_groups_init(&groups, v->at_peak, GT_GROUPS_DEVICE);
+	gt_groups_tsv(out, v, &groups);
+	gt_groups_fini(&groups);
+}

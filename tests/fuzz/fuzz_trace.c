@@ -1,0 +1,198 @@
+/* fuzz_trace.c - reads any bytes as a trace, alone and as a recording, and replays them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz.h"
+#include "ledger/ledger.h"
+#include "repair.h"
+#include "trace/reader.h"
+#include "trace/recording.h"
+
+/* Where bytes go that have only been read so that a sanitizer sees it. */
+static volatile uint8_t sink;
+
+static void touch(const void *data, size_t size)
+{
+	const uint8_t *at = data;
+	uint8_t sum = 0;
+
+	for (size_t i = 0; i < size; i++)
+		sum ^= at[i];
+	sink = sum;
+}
+
+static void walk_definitions(const struct gt_definitions *d)
+{
+	for (size_t i = 0; i < d->module_count; i++) {
+		touch(d->modules[i].path, strlen(d->modules[i].path) + 1);
+		FUZZ_CHECK(d->modules[i].build_id_size <= sizeof d->modules[i].build_id);
+	}
+	for (size_t i = 0; i < d->stack_count; i++) {
+		FUZZ_CHECK(d->stacks[i].count <= GT_STACK_FRAMES_MAX);
+		FUZZ_CHECK(d->stacks[i].first + d->stacks[i].count <= d->frame_count);
+	}
+	for (size_t i = 0; i < d->frame_count; i++)
+		FUZZ_CHECK(d->frames[i].module == GT_NO_MODULE || d->frames[i].module < d->module_count);
+	for (size_t i = 0; i < d->place_count; i++)
+		touch(d->places[i].name, strlen(d->places[i].name) + 1);
+	for (size_t i = 0; i < d->text_count; i++) {
+		touch(d->texts[i].key, strlen(d->texts[i].key) + 1);
+		touch(d->texts[i].value, d->texts[i].size + 1);
+		FUZZ_CHECK(!d->texts[i].value[d->texts[i].size]);
+	}
+	for (size_t i = 0; i < d->function_count; i++) {
+		FUZZ_CHECK(d->functions[i] < GT_FN_COUNT);
+		FUZZ_CHECK(d->effects[i] < GT_EFFECT_COUNT);
+	}
+}
+
+static void check_event(const struct gt_event *e, size_t stack_count)
+{
+	FUZZ_CHECK(e->function != GT_FN_NONE && e->function < GT_FN_COUNT);
+	FUZZ_CHECK(e->stack <= stack_count);
+	FUZZ_CHECK(e->failed <= 1 && e->unfinished <= 1);
+}
+
+/* Number of events; 0 as well when it is no trace. */
+static uint64_t read_trace(const char *path)
+{
+	struct gt_reader *r;
+	struct gt_error error;
+	struct gt_event e;
+	uint64_t events = 0;
+
+	if (gt_reader_open(&r, path, &error)) {
+		FUZZ_CHECK(error.text[0]);
+		return 0;
+	}
+	walk_definitions(gt_reader_definitions(r));
+	for (; gt_reader_next(r, &e) > 0; events++)
+		check_event(&e, gt_reader_definitions(r)->stack_count);
+	FUZZ_CHECK(gt_reader_next(r, &e) == 0);
+	if (gt_reader_damage(r))
+		touch(gt_reader_damage(r), strlen(gt_reader_damage(r)));
+	gt_reader_close(r);
+	return events;
+}
+
+static void walk_recording(const struct gt_recording *r)
+{
+	const struct gt_trace_frame *frames;
+
+	for (uint32_t i = 0; i < gt_recording_stack_count(r); i++) {
+		size_t count = gt_recording_stack(r, i, &frames);
+
+		for (size_t f = 0; f < count; f++)
+			FUZZ_CHECK(frames[f].module == GT_NO_MODULE ||
+				   frames[f].module < gt_recording_module_count(r));
+	}
+	for (uint32_t i = 0; i < gt_recording_module_count(r); i++)
+		touch(gt_recording_module(r, i)->path, strlen(gt_recording_module(r, i)->path));
+	for (size_t i = 0; i < gt_recording_process_count(r); i++) {
+		const struct gt_process *p = gt_recording_process(r, i);
+
+		touch(p->program, strlen(p->program));
+		touch(p->command, strlen(p->command));
+	}
+}
+
+static uint64_t replay(struct gt_recording *r)
+{
+	struct gt_ledger *l = gt_ledger_new();
+	struct gt_tally sum;
+	struct gt_event e;
+	uint32_t process;
+	uint64_t events = 0;
+
+	for (; gt_recording_next(r, &e, &process) > 0; events++) {
+		check_event(&e, gt_recording_stack_count(r));
+		FUZZ_CHECK(process < gt_recording_process_count(r));
+		touch(gt_recording_place(r, e.place), 1);
+		gt_ledger_apply(l, &e, process);
+	}
+	gt_ledger_finish(l);
+	sum = gt_ledger_total(l);
+	FUZZ_CHECK(sum.live == l->live.count);
+	FUZZ_CHECK(sum.created - sum.ended == sum.live);
+	FUZZ_CHECK(l->events == events);
+	gt_ledger_free(l);
+	return events;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *path = fuzz_file(data, size);
+	uint64_t events = read_trace(path);
+	struct gt_recording *r;
+	struct gt_error error;
+
+	if (gt_recording_open(&r, path, NULL, &error)) {
+		FUZZ_CHECK(error.text[0] && !events);
+		return 0;
+	}
+	FUZZ_CHECK(replay(r) == events);
+	walk_recording(r);
+	gt_recording_rewind(r);
+	FUZZ_CHECK(replay(r) == events);
+	gt_recording_close(r);
+	return 0;
+}
+
+/* Mutates the records of one block, which then has as many bytes as came out. */
+static void mutate_records(uint8_t *data, size_t size, unsigned n)
+{
+	struct gt_block_header b;
+	size_t blocks = 0, at, room;
+
+	while (trace_block_at(data, size, blocks, &at, &room))
+		blocks++;
+	if (!blocks || !trace_block_at(data, size, n % blocks, &at, &room))
+		return;
+	memcpy(&b, data + at, sizeof b);
+	room -= sizeof b;
+	if (b.used > room)
+		b.used = (uint32_t)room;
+	b.used = (uint32_t)LLVMFuzzerMutate(data + at + sizeof b, b.used, room);
+	if (n & 64)
+		b.hash = 1; /* a sealed block; repaired later */
+	memcpy(data + at, &b, sizeof b);
+}
+
+static void mutate_header(uint8_t *data, size_t size, unsigned n)
+{
+	size_t at, room;
+
+	if (trace_block_at(data, size, n % 8, &at, &room))
+		LLVMFuzzerMutate(data + at, sizeof(struct gt_block_header), sizeof(struct gt_block_header));
+	else if (size >= sizeof(struct gt_trace_header))
+		LLVMFuzzerMutate(data, sizeof(struct gt_trace_header), sizeof(struct gt_trace_header));
+}
+
+/* A copy of one block at the end: another lane, or the same one going on. */
+static size_t append_block(uint8_t *data, size_t size, size_t max_size, unsigned n)
+{
+	size_t at, room;
+
+	if (!trace_block_at(data, size, n % 4, &at, &room) || size + room > max_size)
+		return size;
+	memcpy(data + size, data + at, room);
+	return size + room;
+}
+
+/* Most of a trace is room that is not used: changes go to where something is. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed)
+{
+	unsigned n = seed / 16;
+
+	switch (seed % 16) {
+	case 0:  size = LLVMFuzzerMutate(data, size, max_size); break;
+	case 1:  mutate_header(data, size, n); break;
+	case 2:  size = append_block(data, size, max_size, n); break;
+	case 3:  size -= size ? n % size : 0; break;
+	default: mutate_records(data, size, n); break;
+	}
+	if (n % 32)
+		trace_repair(data, size);
+	return size;
+}

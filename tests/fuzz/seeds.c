@@ -1,0 +1,189 @@
+/* seeds.c - writes small valid traces and infos into two folders, for fuzzers to start from: TRACES INFOS */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "trace/info.h"
+#include "trace/reader.h"
+#include "trace/writer.h"
+
+static const char *folder;
+
+static void die(const char *what, int error)
+{
+	fprintf(stderr, "seeds: %s: %s\n", what, strerror(error));
+	exit(1);
+}
+
+/* Two modules; each later call unloads them and maps them the other way round. */
+static void modules(struct gt_writer *w, void *context)
+{
+	static const uint8_t id[20] = { 0xde, 0xad, 0xbe, 0xef };
+	unsigned *round = context;
+	struct gt_module m = { .size = 0x10000, .build_id = id, .build_id_size = sizeof id,
+			       .file_size = 12345, .mtime_ns = -1 };
+
+	if (!round)
+		return;
+	for (unsigned i = 0; *round && i < 2; i++)
+		gt_writer_unload(w, 2 * (*round - 1) + i);
+	for (unsigned i = 0; i < 2; i++) {
+		m.path = i ? "/usr/lib/libsomething.so.1" : "/usr/bin/program";
+		m.start = m.bias = 0x400000 + 0x10000 * (i ^ (*round & 1));
+		gt_writer_module(w, 2 * *round + i, &m);
+	}
+	++*round;
+}
+
+static struct gt_writer *start(const char *name, unsigned *round)
+{
+	struct gt_writer_options options = { .pid = 4242, .ppid = 1, .modules = modules, .context = round };
+	struct gt_writer *w;
+	char path[4096];
+	int e;
+
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	unlink(path);
+	e = gt_writer_open(&w, path, &options);
+	if (e)
+		die(path, -e);
+	gt_writer_info(w, "program", "/usr/bin/program", 16);
+	gt_writer_info(w, "command", "program\0--fast", 15);
+	return w;
+}
+
+static void end(struct gt_writer *w)
+{
+	gt_writer_end(w);
+	gt_writer_free(w);
+}
+
+/* Leaves the trace as a killed process does, but for the room it had reserved. */
+static void kill_it(struct gt_writer *w, const char *name)
+{
+	struct gt_trace_header h;
+	struct gt_error error;
+	char path[4096];
+
+	gt_writer_free(w);
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	if (gt_trace_header_read(&h, path, &error) || truncate(path, (off_t)h.blocks_end))
+		die(path, errno);
+}
+
+static uint32_t stack_at(struct gt_writer *w, uint64_t address)
+{
+	uint64_t frames[] = { address, 0x400123, 0x410456, 0x7f0000000000 };
+
+	return gt_writer_stack(w, frames, 4);
+}
+
+static void event(struct gt_lane *lane, uint16_t function, uint64_t handle, uint32_t stack)
+{
+	static uint64_t time_ns = 1000000000;
+	struct gt_event e = { .time_ns = time_ns += 1000, .handle = handle, .stack = stack,
+			      .function = function };
+
+	if (gt_functions[function].effect == GT_CREATE) {
+		e.size = handle * 64;
+		e.owner = 0x10;
+		e.place = 1;
+	}
+	gt_lane_event(lane, &e);
+}
+
+static void write_kinds(void)
+{
+	unsigned round = 0;
+	struct gt_writer *w = start("kinds.trace", &round);
+	struct gt_lane *lane = gt_lane_acquire(w, 4242, "main");
+	struct gt_event failed = { .time_ns = 2000000000, .function = GT_FN_clCreateBuffer, .size = 1 << 30,
+				   .result = -61, .failed = 1 };
+
+	gt_writer_place(w, 1, GT_OPENCL, "Portable Computing Language");
+	for (uint16_t fn = 1; fn < GT_FN_COUNT; fn += 7)
+		event(lane, fn, 0x1000 + 8u * fn, stack_at(w, 0x400000 + fn));
+	event(lane, GT_FN_clCreateBuffer, 0x100, stack_at(w, 0x400777));
+	event(lane, GT_FN_clRetainMemObject, 0x100, 0);
+	event(lane, GT_FN_clReleaseMemObject, 0x100, 0);
+	event(lane, GT_FN_clReleaseMemObject, 0x100, 0);
+	event(lane, GT_FN_clReleaseMemObject, 0x100, stack_at(w, 0x410777));
+	gt_lane_event(lane, &failed);
+	gt_lane_release(lane);
+	end(w);
+}
+
+static void write_lanes(void)
+{
+	struct gt_writer *w = start("lanes.trace", NULL);
+	struct gt_lane *lanes[3];
+
+	for (uint32_t i = 0; i < 3; i++)
+		lanes[i] = gt_lane_acquire(w, 4242 + i, "worker");
+	for (uint64_t i = 0; i < 900; i++) /* enough to fill blocks */
+		event(lanes[i % 3], i & 4 ? GT_FN_clReleaseEvent : GT_FN_clCreateUserEvent, 0x5000 + i % 4,
+		      stack_at(w, i % 8));
+	end(w);
+}
+
+static void write_reuse(void)
+{
+	unsigned round = 0;
+	struct gt_writer *w = start("reuse.trace", &round);
+	struct gt_lane *lane = gt_lane_acquire(w, 4242, "main");
+
+	for (uint64_t i = 0; i < 5; i++) {
+		event(lane, GT_FN_clSVMAlloc, 0x9000 + i, stack_at(w, 0x400100));
+		gt_writer_forget_stacks(w);
+	}
+	end(w);
+}
+
+static void write_killed(void)
+{
+	struct gt_writer *w = start("killed.trace", NULL);
+	struct gt_lane *lane = gt_lane_acquire(w, 4242, "main");
+	struct gt_event inside = { .time_ns = 3000000000, .handle = 0x100, .function = GT_FN_clReleaseContext };
+
+	event(lane, GT_FN_clCreateContext, 0x100, stack_at(w, 1));
+	inside.stack = stack_at(w, 2);
+	gt_lane_enter(lane, &inside);
+	kill_it(w, "killed.trace");
+}
+
+static void write_infos(const char *into)
+{
+	struct gt_info *info = gt_info_new();
+	struct gt_error error;
+	char path[4096];
+
+	gt_info_set(info, "gputrack", "1.0");
+	gt_info_set(info, "command", "program --fast");
+	gt_info_setf(info, "started", "%d", 12345);
+	snprintf(path, sizeof path, "%s/info", into);
+	if (gt_info_write(info, path, &error))
+		die(error.text, 0);
+	gt_info_free(info);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3) {
+		fputs("usage: seeds TRACES INFOS\n", stderr);
+		return 2;
+	}
+	for (int i = 1; i <= 2; i++)
+		if (mkdir(argv[i], 0777) && errno != EEXIST)
+			die(argv[i], errno);
+	folder = argv[1];
+	end(start("empty.trace", NULL));
+	write_kinds();
+	write_lanes();
+	write_reuse();
+	write_killed();
+	write_infos(argv[2]);
+	return 0;
+}
