@@ -60,7 +60,7 @@ static void (*const levels[])(struct descent *d) = {
 	level_8, level_9, level_10, level_11, level_12, level_13, level_14,
 };
 
-enum { LEVEL_COUNT = sizeof(levels) / sizeof(levels[0]) };
+enum { LEVEL_COUNT = sizeof levels / sizeof *levels };
 
 static uint64_t now_ns(void)
 {
@@ -99,7 +99,7 @@ static void *work(void *arg)
 	struct worker *w = arg;
 	struct descent warm_up = w->descent;
 
-	if (w->cpus && pthread_setaffinity_np(pthread_self(), sizeof(*w->cpus), w->cpus))
+	if (w->cpus && pthread_setaffinity_np(pthread_self(), sizeof *w->cpus, w->cpus))
 		fail("cannot pin a thread");
 	warm_up.repeats = (warm_up.repeats + WARM_UP - 1) / WARM_UP;
 	w->from(&warm_up);
@@ -147,7 +147,7 @@ static void one_cpu(cpu_set_t *one, int *usable)
 {
 	cpu_set_t all;
 
-	if (sched_getaffinity(0, sizeof(all), &all))
+	if (sched_getaffinity(0, sizeof all, &all))
 		fail("sched_getaffinity");
 	*usable = CPU_COUNT(&all);
 	for (int i = CPU_SETSIZE - 1; i >= 0; i--)
@@ -194,7 +194,7 @@ long bench_calls(const struct bench_plan *plan)
 
 	for (int round = 0; round < plan->rounds; round++)
 		for (size_t i = 0; i < plan->case_count; i++)
-			for (size_t t = 0; t < sizeof(thread_counts) / sizeof(thread_counts[0]); t++)
+			for (size_t t = 0; t < sizeof thread_counts / sizeof *thread_counts; t++)
 				events += plan->cases[i].events *
 					  run_round(plan, &plan->cases[i], thread_counts[t], from);
 	return events;

@@ -77,8 +77,8 @@ static void open_self(struct self *self)
 
 int main(int argc, char **argv)
 {
-	struct bench_plan plan = { .cases = cases, .case_count = sizeof(cases) / sizeof(cases[0]),
-				   .rounds = bench_rounds(argc, argv, 5) };
+	struct bench_plan plan = { .cases = cases, .case_count = sizeof cases / sizeof *cases,
+				   .rounds = bench_rounds(argc, argv, 3) };
 	static struct self selves[BENCH_THREADS_MAX];
 	long events;
 

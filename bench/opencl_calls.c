@@ -71,19 +71,19 @@ static void queries(void *arg, long repeats)
 	for (long i = 0; i < repeats; i++) {
 		cl_uint devices;
 
-		must(clGetContextInfo(self->context, CL_CONTEXT_NUM_DEVICES, sizeof(devices), &devices,
+		must(clGetContextInfo(self->context, CL_CONTEXT_NUM_DEVICES, sizeof devices, &devices,
 				      NULL), "clGetContextInfo");
 	}
 }
 
 static const struct bench_case cases[] = {
-	{ .name = "create + release, 4 KiB buffer", .calls = 2, .events = 2, .repeats = 10000,
+	{ .name = "create + release, 4 KiB buffer", .calls = 2, .events = 2, .repeats = 40000,
 	  .run = buffers },
-	{ .name = "retain + release, buffer", .calls = 2, .events = 2, .repeats = 10000,
+	{ .name = "retain + release, buffer", .calls = 2, .events = 2, .repeats = 40000,
 	  .run = references },
-	{ .name = "create + release, user event", .calls = 2, .events = 2, .repeats = 10000,
+	{ .name = "create + release, user event", .calls = 2, .events = 2, .repeats = 40000,
 	  .run = user_events },
-	{ .name = "query, not tracked", .calls = 1, .events = 0, .repeats = 100000,
+	{ .name = "query, not tracked", .calls = 1, .events = 0, .repeats = 400000,
 	  .run = queries },
 };
 
@@ -100,7 +100,7 @@ static cl_device_id find_device(void)
 
 		if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, &device, NULL))
 			continue;
-		must(clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof(name), name, NULL),
+		must(clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof name, name, NULL),
 		     "clGetPlatformInfo");
 		printf("driver\t%s\n", name);
 		return device;
@@ -111,8 +111,8 @@ static cl_device_id find_device(void)
 
 int main(int argc, char **argv)
 {
-	struct bench_plan plan = { .cases = cases, .case_count = sizeof(cases) / sizeof(cases[0]),
-				   .rounds = bench_rounds(argc, argv, 5) };
+	struct bench_plan plan = { .cases = cases, .case_count = sizeof cases / sizeof *cases,
+				   .rounds = bench_rounds(argc, argv, 3) };
 	static struct self selves[BENCH_THREADS_MAX];
 	cl_device_id device = find_device();
 	long events;

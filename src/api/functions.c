@@ -2,19 +2,20 @@
 #include "api/functions.h"
 
 /* A row's handle, size or owner column as a struct gt_ref; `argc` fills what a column leaves open. */
-#define REF_IN(n)                GT_IN, n, argc, argc
-#define REF_OUT(n)               GT_OUT, n, argc, argc
-#define REF_BYTES(n)             GT_IN, n, argc, argc
-#define REF_INS(n, c)            GT_INS, n, c, argc
-#define REF_INS_UNLESS(n, c, u)  GT_INS, n, c, u
-#define REF_OUTS(n, c)           GT_OUTS, n, c, argc
-#define REF_RET                  GT_RET, argc, argc, argc
-#define REF_ASK                  GT_ASK, argc, argc, argc
-#define REF_NONE                 GT_NONE, argc, argc, argc
+#define REF_IN(n)                GT_IN, n, argc, argc, 0
+#define REF_OUT(n)               GT_OUT, n, argc, argc, 0
+#define REF_BYTES(n)             GT_IN, n, argc, argc, 0
+#define REF_INS(n, c)            GT_INS, n, c, argc, 0
+#define REF_INS_UNLESS(n, c, u)  GT_INS, n, c, u, 0
+#define REF_OUTS(n, c)           GT_OUTS, n, c, argc, 0
+#define REF_AT(n, o)             GT_AT, n, argc, argc, o
+#define REF_RET                  GT_RET, argc, argc, argc, 0
+#define REF_ASK                  GT_ASK, argc, argc, argc, 0
+#define REF_NONE                 GT_NONE, argc, argc, argc, 0
 #define REF(fn, column)          REF_(fn, REF_##column)
 #define REF_(fn, ...)            REF__(fn, __VA_ARGS__)
-#define REF__(fn, how, n, c, u)                                                              \
-	{ .from = how, .arg = fn##__##n, .count = fn##__##c, .unless = fn##__##u }
+#define REF__(fn, how, n, c, u, o)                                                           \
+	{ .from = how, .arg = fn##__##n, .count = fn##__##c, .unless = fn##__##u, .offset = o }
 
 #define RESULT_STATUS(type) GT_RESULT_STATUS
 #define RESULT_HANDLE(type) GT_RESULT_HANDLE
@@ -26,7 +27,8 @@
 
 const struct gt_function gt_functions[GT_FN_COUNT] = {
 #define FN(fn, ret, args, ...) [GT_FN_##fn] = { .result = RESULT_##ret, COLUMNS(fn, __VA_ARGS__) },
-#define ALSO(fn, ...) [GT_FN_##fn##__also] = { .also = true, COLUMNS(fn, __VA_ARGS__) },
+#define ALSO(fn, on, ...)                                                                     \
+	[GT_FN_##fn##__also] = { .also = true, .also_on = GT_ON_##on, COLUMNS(fn, __VA_ARGS__) },
 #include "api/apis.def"
 #undef FN
 #undef ALSO
@@ -42,9 +44,10 @@ const char *const gt_function_names[GT_FN_COUNT] = {
 };
 
 const struct gt_kind_info gt_kinds[GT_KIND_COUNT] = {
-#define KIND(id, name_, plural_, family_, memory_, habits_, cl, ze, cu)                       \
+#define KIND(id, name_, plural_, family_, memory_, habits_, label_, cl, ze, cu)               \
 	[GT_##id] = { .name = name_, .plural = plural_, .family = GT_##family_,               \
 		      .memory = GT_MEMORY_##memory_, .habits = habits_,                       \
+		      .label = GT_LABEL_##label_,                                             \
 		      .type = { [GT_OPENCL] = cl, [GT_LEVELZERO] = ze, [GT_CUDA] = cu } },
 #include "api/kinds.def"
 #undef KIND
@@ -65,4 +68,16 @@ const char *const gt_api_names[GT_API_COUNT] = {
 const char *const gt_effect_names[GT_EFFECT_COUNT] = {
 	[GT_CREATE] = "create",   [GT_DESTROY] = "destroy", [GT_RETAIN] = "retain",
 	[GT_RELEASE] = "release", [GT_APPEND] = "append",
+};
+
+const char *const gt_labels[GT_LABEL_COUNT] = {
+#define LABEL(id, singular, plural) [GT_LABEL_##id] = singular,
+#include "api/labels.def"
+#undef LABEL
+};
+
+const char *const gt_label_plurals[GT_LABEL_COUNT] = {
+#define LABEL(id, singular, plural) [GT_LABEL_##id] = plural,
+#include "api/labels.def"
+#undef LABEL
 };

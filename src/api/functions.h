@@ -4,7 +4,8 @@
  * A row of a .def file:
  *
  *   FN(name, result, (arguments), effect, kind, handle, size, owner)
- *   ALSO(name, effect, kind, handle, size, owner)     a second effect of the function above it
+ *   ALSO(name, on, effect, kind, handle, size, owner)   a second effect of the function above it;
+ *                                                       on: SUCCESS, or an error that has it too
  *
  *   result   STATUS(type): an error code, 0 is success; HANDLE(type): NULL is failure; NOTHING
  *   effect   CREATE, DESTROY, RETAIN, RELEASE (one reference), APPEND (changes no life)
@@ -12,7 +13,8 @@
  *            INS(arg, count): an array handed in, INS_UNLESS(arg, count, other): nothing happens to
  *            it when argument `other` is given, OUTS(arg, count): an array filled in, with the
  *            pointer through which the call gives the number
- *   size     BYTES(arg), ASK: the driver knows it, NONE
+ *   size     BYTES(arg), AT(arg, offset): in a struct that the argument points to, ASK: the driver
+ *            knows it, NONE
  *   owner    IN(arg): the object that this one belongs to or the call is made on; INS(arg, count):
  *            the first of an array; NONE
  *
@@ -36,8 +38,19 @@ enum gt_api {
 enum gt_effect { GT_CREATE, GT_DESTROY, GT_RETAIN, GT_RELEASE, GT_APPEND, GT_EFFECT_COUNT };
 enum gt_result { GT_RESULT_STATUS, GT_RESULT_HANDLE, GT_RESULT_NOTHING };
 enum gt_memory { GT_MEMORY_NO, GT_MEMORY_VIEW, GT_MEMORY_DEVICE, GT_MEMORY_SHARED, GT_MEMORY_HOST };
-enum gt_habit { GT_BORROWED = 1 };
-enum gt_from { GT_NONE, GT_IN, GT_OUT, GT_RET, GT_INS, GT_OUTS, GT_ASK };
+enum gt_habit { GT_BORROWED = 1, GT_OWNED = 2 };
+enum gt_from { GT_NONE, GT_IN, GT_OUT, GT_RET, GT_INS, GT_OUTS, GT_ASK, GT_AT };
+
+enum gt_label {
+#define LABEL(id, ...) GT_LABEL_##id,
+#include "api/labels.def"
+#undef LABEL
+	GT_LABEL_COUNT,
+	GT_LABEL_COUNTERS = GT_LABEL_SAMPLER + 1, /* those with a column in the tracker's CSV */
+};
+
+/* Error codes that have an effect all the same: a build that fails hands out its log. */
+enum { GT_ON_SUCCESS = 0, GT_ON_ZE_BUILD_FAILURE = 0x70000004 };
 
 enum gt_kind {
 #define KIND(id, ...) GT_##id,
@@ -51,18 +64,20 @@ struct gt_ref {
 	uint8_t from, arg;
 	uint8_t count;         /* the argument that counts an array */
 	uint8_t unless;        /* the argument that makes this void; argc: there is none */
+	uint8_t offset;        /* of AT */
 };
 
 struct gt_function {
 	uint8_t api, effect, kind, argc;
 	uint8_t result;
 	bool also;             /* one more effect of the call that the row before describes */
+	int32_t also_on;       /* … which a call failing with this code has too */
 	struct gt_ref handle, size, owner;
 };
 
 struct gt_kind_info {
 	const char *name, *plural;
-	uint8_t family, memory, habits;
+	uint8_t family, memory, habits, label;
 	const char *type[GT_API_COUNT];
 };
 
@@ -92,6 +107,8 @@ extern const struct gt_kind_info gt_kinds[GT_KIND_COUNT];
 extern const char *const gt_api_keys[GT_API_COUNT];  /* "opencl": in files and options */
 extern const char *const gt_api_names[GT_API_COUNT]; /* "OpenCL": for people */
 extern const char *const gt_effect_names[GT_EFFECT_COUNT];
+extern const char *const gt_labels[GT_LABEL_COUNT];        /* "Context": the tracker's words */
+extern const char *const gt_label_plurals[GT_LABEL_COUNT]; /* "Contexts" */
 
 /* True when a successful call of this row takes a reference or the whole resource away. */
 static inline bool gt_function_ends(const struct gt_function *fn)

@@ -36,7 +36,11 @@ char *gt_format_bytes(char *out, uint64_t bytes)
 	if (!unit || value >= 999.5)
 		gt_format_count(number, (uint64_t)(value + 0.5));
 	else
-		snprintf(number, sizeof number, "%.*f", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value);
+		snprintf(number, sizeof number, "%.*f",
+			 value < 9.995	 ? 2
+			 : value < 99.95 ? 1
+					 : 0,
+			 value);
 	snprintf(out, GT_FORMAT_MAX, "%.24s %s", number, units[unit]);
 	return out;
 }
@@ -47,7 +51,11 @@ char *gt_format_span(char *out, uint64_t time_ns)
 	double exact = (double)time_ns / 1e9;
 
 	if (seconds < 600)
-		snprintf(out, GT_FORMAT_MAX, "%.*f s", exact < 9.9995 ? 3 : exact < 99.95 ? 2 : 1, exact);
+		snprintf(out, GT_FORMAT_MAX, "%.*f s",
+			 exact < 9.9995	 ? 3
+			 : exact < 99.95 ? 2
+					 : 1,
+			 exact);
 	else if (minutes < 60)
 		snprintf(out, GT_FORMAT_MAX, "%" PRIu64 " min %02" PRIu64 " s", seconds / 60,
 			 seconds % 60);
@@ -66,7 +74,8 @@ char *gt_format_moment(char *out, uint64_t real_ns)
 	struct tm local;
 	size_t length;
 
-	if (!localtime_r(&seconds, &local) || !(length = strftime(out, GT_FORMAT_MAX, "%FT%T%z", &local)))
+	if (!localtime_r(&seconds, &local) ||
+	    !(length = strftime(out, GT_FORMAT_MAX, "%FT%T%z", &local)))
 		return strcpy(out, "?");
 	/* +0100 -> +01:00, as ISO 8601 has it */
 	memmove(out + length - 1, out + length - 2, 3);

@@ -24,8 +24,8 @@ static void put_string(FILE *out, const char *text)
 			fputs("\\n", out);
 		else if (c == '\t')
 			fputs("\\t", out);
-		else if (c < 0x20 || (c >= 0x7f && c < 0xa0))
-			/* a terminal that shows the file obeys no control character */
+		else if (c < 0x10000 && gt_utf8_is_treacherous(c))
+			/* a terminal that shows the file has nothing to obey */
 			fprintf(out, "\\u%04" PRIx32, c);
 		else
 			fwrite(text, 1, length, out);

@@ -32,12 +32,11 @@ size_t gt_utf8_next(const char *text, size_t size, uint32_t *code)
 	return length;
 }
 
-/* Characters that reorder their line or hide in it: names made of them lie about themselves. */
-static bool is_treacherous(uint32_t c)
+bool gt_utf8_is_treacherous(uint32_t c)
 {
-	return (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-	       (c >= 0x2060 && c <= 0x206f) || c == 0x061c || c == 0xfeff ||
-	       (c >= 0xe0000 && c <= 0xe0fff);
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0x061c ||
+	       c == 0xfeff || (c >= 0xe0000 && c <= 0xe0fff);
 }
 
 /* A character as it will be shown: as it is, in `columns`, or as \xNN for each of its bytes. */
@@ -54,9 +53,11 @@ static struct glyph next_glyph(const char *text, size_t size, bool utf8)
 	int width = -1;
 
 	g.length = gt_utf8_next(text, size, &c);
-	if (c < 0x80)
-		width = c >= 0x20 && c != 0x7f ? 1 : -1;
-	else if (utf8 && c != GT_UTF8_BAD && c >= 0xa0 && !is_treacherous(c))
+	if (c == GT_UTF8_BAD || gt_utf8_is_treacherous(c))
+		width = -1;
+	else if (c < 0x80)
+		width = 1;
+	else if (utf8)
 		width = wcwidth((wchar_t)c);
 	g.escaped = width < 0;
 	g.columns = g.escaped ? 4 * (unsigned)g.length : (unsigned)width;
@@ -88,7 +89,7 @@ unsigned gt_text_columns(const char *text, bool utf8)
 	return columns;
 }
 
-unsigned gt_text_put(FILE *out, const char *text, unsigned columns, bool utf8)
+unsigned gt_text_put(FILE *out, const char *text, unsigned columns, enum gt_cut where, bool utf8)
 {
 	unsigned whole = gt_text_columns(text, utf8), mark = utf8 ? 1 : 3, head = whole, tail = 0;
 	unsigned at = 0, used = 0;
@@ -99,7 +100,7 @@ unsigned gt_text_put(FILE *out, const char *text, unsigned columns, bool utf8)
 		head = columns;
 		marked = true; /* no room to say that something is missing */
 	} else if (cut) {
-		head = (columns - mark) / 2;
+		head = where == GT_CUT_START ? 0 : (columns - mark) / 2;
 		tail = columns - mark - head;
 	}
 	while (size) {
@@ -125,18 +126,23 @@ unsigned gt_text_put(FILE *out, const char *text, unsigned columns, bool utf8)
 
 void gt_tsv_put(FILE *out, const char *text)
 {
-	for (; *text; text++) {
-		uint8_t c = (uint8_t)*text;
+	size_t size = strlen(text);
 
+	while (size) {
+		struct glyph g = { 0 };
+		uint32_t c;
+
+		g.length = gt_utf8_next(text, size, &c);
+		g.escaped = c == GT_UTF8_BAD || gt_utf8_is_treacherous(c);
 		if (c == '\t')
 			fputs("\\t", out);
 		else if (c == '\n')
 			fputs("\\n", out);
 		else if (c == '\\')
 			fputs("\\\\", out);
-		else if (c < 0x20 || c == 0x7f)
-			fprintf(out, "\\x%02x", c);
 		else
-			putc(c, out);
+			put_glyph(out, text, &g);
+		text += g.length;
+		size -= g.length;
 	}
 }

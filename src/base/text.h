@@ -16,15 +16,27 @@
  */
 size_t gt_utf8_next(const char *text, size_t size, uint32_t *code);
 
+/*
+ * True for what no report lets through as it is: control characters, and those that reorder their
+ * line or hide in it, so that a name can lie about itself.
+ */
+bool gt_utf8_is_treacherous(uint32_t code);
+
 /* Columns that `text` takes up when gt_text_put writes it whole. */
 unsigned gt_text_columns(const char *text, bool utf8);
 
-/*
- * Writes `text` in at most `columns` columns, cut in the middle where it is longer, and gives the
- * columns used. Nothing that a terminal would obey gets through: control characters, changes of
- * direction and broken UTF-8 become \xNN, and so does everything beyond ASCII unless `utf8`.
- */
-unsigned gt_text_put(FILE *out, const char *text, unsigned columns, bool utf8);
+/* Where a text that is too long loses a piece: names in the middle, paths at their start. */
+enum gt_cut { GT_CUT_MIDDLE, GT_CUT_START };
 
-/* Writes `text` as a TSV field: tab, line feed, backslash and control bytes as \t \n \\ \xNN. */
+/*
+ * Writes `text` in at most `columns` columns, cut where it is longer, and gives the columns used.
+ * Nothing that a terminal would obey gets through: control characters, changes of direction and
+ * broken UTF-8 become \xNN, and so does everything beyond ASCII unless `utf8`.
+ */
+unsigned gt_text_put(FILE *out, const char *text, unsigned columns, enum gt_cut where, bool utf8);
+
+/*
+ * Writes `text` as a TSV field: tab, line feed and backslash as \t \n \\, treacherous characters
+ * and broken UTF-8 as \xNN for each byte.
+ */
 void gt_tsv_put(FILE *out, const char *text);

@@ -22,7 +22,8 @@ enum { WHAT_COLUMN = 2, FOUND_COLUMN = 20 };
 const struct gt_usage gt_doctor_usage = {
 	.name = "doctor",
 	.summary = "tell what can be tracked here, and what is missing",
-	.about = "Looks at what is installed, tries it, and tells what can be tracked on this machine, "
+	.about = "Looks at what is installed, tries it, and tells what can be tracked on this "
+		 "machine, "
 		 "what is missing, and how to get it. Exit status 0 when at least one API can be "
 		 "tracked, 1 otherwise.",
 };
@@ -91,15 +92,18 @@ static void check_symbols(struct gt_doctor *d)
 	}
 	dl_iterate_phdr(take_bias, &bias);
 	module = gt_symbolizer_module(symbolizer, &(struct gt_symbol_module){ .path = path });
-	if (module < 0 || !gt_symbolizer_resolve(symbolizer, module,
-						 (uint64_t)(uintptr_t)gt_cmd_doctor - bias, &frames) ||
+	if (module < 0 ||
+	    !gt_symbolizer_resolve(symbolizer, module, (uint64_t)(uintptr_t)gt_cmd_doctor - bias,
+				   &frames) ||
 	    !frames[0].function || strcmp(frames[0].function, "gt_cmd_doctor"))
 		gt_doctor_say(d, GT_FINDING_NOTE, "symbols",
 			      "this gputrack is stripped, so looking itself up could not be tried");
 	else if (frames[0].line)
-		gt_doctor_say(d, GT_FINDING_GOOD, "symbols", "functions, files and lines are found");
+		gt_doctor_say(d, GT_FINDING_GOOD, "symbols",
+			      "functions, files and lines are found");
 	else
-		gt_doctor_say(d, GT_FINDING_GOOD, "symbols", "functions are found; this gputrack has no "
+		gt_doctor_say(d, GT_FINDING_GOOD, "symbols",
+			      "functions are found; this gputrack has no "
 			      "line numbers of its own to try");
 	gt_symbolizer_free(symbolizer);
 }
@@ -110,12 +114,15 @@ static void check_debuginfod(struct gt_doctor *d)
 	void *library = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL);
 
 	if (!library) {
-		gt_doctor_say(d, GT_FINDING_NOTE, "debuginfod", "libdebuginfod.so.1 is not installed");
+		gt_doctor_say(d, GT_FINDING_NOTE, "debuginfod",
+			      "libdebuginfod.so.1 is not installed");
 		gt_doctor_remedy(d, "only for report --debuginfod: apt install libdebuginfod1");
 	} else if (!urls || !*urls) {
-		gt_doctor_say(d, GT_FINDING_NOTE, "debuginfod", "no servers: DEBUGINFOD_URLS is not set");
+		gt_doctor_say(d, GT_FINDING_NOTE, "debuginfod",
+			      "no servers: DEBUGINFOD_URLS is not set");
 	} else {
-		gt_doctor_say(d, GT_FINDING_GOOD, "debuginfod", "asked on report --debuginfod: %s", urls);
+		gt_doctor_say(d, GT_FINDING_GOOD, "debuginfod", "asked on report --debuginfod: %s",
+			      urls);
 	}
 }
 
@@ -125,15 +132,16 @@ static void check_folder(struct gt_doctor *d)
 	struct statvfs fs;
 
 	if (!mkdtemp(name)) {
-		gt_doctor_say(d, GT_FINDING_BAD, "recordings", "cannot be written in this folder: %s",
-			      strerror(errno));
+		gt_doctor_say(d, GT_FINDING_BAD, "recordings",
+			      "cannot be written in this folder: %s", strerror(errno));
 		gt_doctor_remedy(d, "give another place: gputrack run -o FOLDER/NAME.gt …");
 		return;
 	}
 	rmdir(name);
 	if (!statvfs(".", &fs))
 		gt_format_bytes(room, (uint64_t)fs.f_bavail * fs.f_frsize);
-	gt_doctor_say(d, GT_FINDING_GOOD, "recordings", "can be written in this folder, %s free", room);
+	gt_doctor_say(d, GT_FINDING_GOOD, "recordings", "can be written in this folder, %s free",
+		      room);
 }
 
 static void say_system(struct gt_doctor *d)
@@ -166,8 +174,10 @@ int gt_cmd_doctor(int argc, char **argv)
 	check_folder(&d);
 	gt_page_end(&d.page);
 	if (opencl)
-		gt_page_wrap(&d.page, GT_GREEN, 0, "OpenCL programs can be tracked: gputrack run ./program");
+		gt_page_wrap(&d.page, GT_GREEN, 0,
+			     "OpenCL programs can be tracked: gputrack run ./program");
 	else
-		gt_page_wrap(&d.page, GT_RED, 0, "Nothing can be tracked here yet: see the remedies above");
+		gt_page_wrap(&d.page, GT_RED, 0,
+			     "Nothing can be tracked here yet: see the remedies above");
 	return opencl ? GT_EXIT_DONE : GT_EXIT_FAILED;
 }

@@ -52,7 +52,8 @@ static void tell_loader(FILE *out, void *loader)
 {
 	loader_info_fn *info = (loader_info_fn *)dlsym(loader, "clGetICDLoaderInfoOCLICD");
 	get_address_fn *address = (get_address_fn *)dlsym(loader, "clGetExtensionFunctionAddress");
-	char name[256] = "a loader that does not tell its name", version[128] = "", vendor[256] = "";
+	char name[256] = "a loader that does not tell its name", version[128] = "",
+	     vendor[256] = "";
 	struct link_map *map;
 
 	if (!dlinfo(loader, RTLD_DI_LINKMAP, &map))
@@ -77,7 +78,8 @@ static void tell_devices(FILE *out, void *loader, void *platform)
 	uint32_t count = 0;
 
 	if (!get_devices || !get_info ||
-	    get_devices(platform, (uint64_t)DEVICE_TYPE_ALL & UINT32_MAX, HANDLES_MAX, devices, &count))
+	    get_devices(platform, (uint64_t)DEVICE_TYPE_ALL & UINT32_MAX, HANDLES_MAX, devices,
+			&count))
 		return;
 	for (uint32_t i = 0; i < count && i < HANDLES_MAX; i++) {
 		char name[1024] = "?";
@@ -198,7 +200,8 @@ static bool next_finding(const char **at, const char *key, char *out, size_t siz
 
 		*at = *end ? end + 1 : end;
 		if (!strncmp(line, key, length) && line[length] == '\t') {
-			snprintf(out, size, "%.*s", (int)(end - line - (long)length - 1), line + length + 1);
+			snprintf(out, size, "%.*s", (int)(end - line - (long)length - 1),
+				 line + length + 1);
 			return true;
 		}
 	}
@@ -221,8 +224,8 @@ static bool check_loader(struct gt_doctor *d, const char *found)
 	next_finding(&at, "loader", name, sizeof name);
 	next_finding(&at, "version", version, sizeof version);
 	next_finding(&at, "vendor", vendor, sizeof vendor);
-	gt_doctor_say(d, GT_FINDING_GOOD, "OpenCL loader", "%s%s%s%s%s, %s", name, *version ? " " : "",
-		      version, *vendor ? " by " : "", vendor, path);
+	gt_doctor_say(d, GT_FINDING_GOOD, "OpenCL loader", "%s%s%s%s%s, %s", name,
+		      *version ? " " : "", version, *vendor ? " by " : "", vendor, path);
 	return true;
 }
 
@@ -243,7 +246,8 @@ static void check_drivers(struct gt_doctor *d)
 	for (int i = 0; i < count; i++) {
 		size_t used = strlen(list);
 
-		snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", entries[i]->d_name);
+		snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
+			 entries[i]->d_name);
 		free(entries[i]);
 	}
 	if (count >= 0)
@@ -281,7 +285,8 @@ static void check_platforms(struct gt_doctor *d, const char *found, int status)
 		unsigned devices = 0;
 
 		platforms++;
-		while (next_finding(&from, "device", device, sizeof device) && (!end || from <= end + 1)) {
+		while (next_finding(&from, "device", device, sizeof device) &&
+		       (!end || from <= end + 1)) {
 			gt_doctor_say(d, GT_FINDING_GOOD, "platform", "%s: %s", name, device);
 			devices++;
 		}
@@ -303,7 +308,8 @@ static bool check_layer(struct gt_doctor *d, char *text, size_t size)
 	int status;
 
 	if (!gt_doors_find(door, sizeof door, DOOR)) {
-		gt_doctor_say(d, GT_FINDING_BAD, "OpenCL layer", DOOR " is not beside this program");
+		gt_doctor_say(d, GT_FINDING_BAD, "OpenCL layer",
+			      DOOR " is not beside this program");
 		gt_doctor_remedy(d, "install gputrack whole, or rebuild it with -Dopencl=enabled");
 		return false;
 	}
@@ -316,14 +322,17 @@ static bool check_layer(struct gt_doctor *d, char *text, size_t size)
 		return false;
 	}
 	if (!yes) {
-		gt_doctor_say(d, GT_FINDING_BAD, "self-test", no ? "the loader did not load the layer" :
-			      "no platform to try the layer on");
-		gt_doctor_remedy(d, no ? "use a loader that knows OPENCL_LAYERS: ocl-icd 2.3 or later, or "
-					 "Khronos' 2021 or later" : "install an OpenCL driver first");
+		gt_doctor_say(d, GT_FINDING_BAD, "self-test",
+			      no ? "the loader did not load the layer"
+				 : "no platform to try the layer on");
+		gt_doctor_remedy(
+			d, no ? "use a loader that knows OPENCL_LAYERS: ocl-icd 2.3 or later, or "
+				"Khronos' 2021 or later"
+			      : "install an OpenCL driver first");
 		return false;
 	}
-	gt_doctor_say(d, GT_FINDING_GOOD, "self-test", "the layer is loaded and answers on %u %s", yes,
-		      gt_plural(yes, "platform", "platforms"));
+	gt_doctor_say(d, GT_FINDING_GOOD, "self-test", "the layer is loaded and answers on %u %s",
+		      yes, gt_plural(yes, "platform", "platforms"));
 	return true;
 }
 

@@ -28,7 +28,8 @@ int gt_fail(const char *format, ...)
 	va_end(args);
 	fputs("gputrack: ", stderr);
 	/* names of files in a recording may be anybody's */
-	gt_text_put(stderr, text, UINT32_MAX, !strcmp(nl_langinfo(CODESET), "UTF-8"));
+	gt_text_put(stderr, text, UINT32_MAX, GT_CUT_MIDDLE,
+		    !strcmp(nl_langinfo(CODESET), "UTF-8"));
 	putc('\n', stderr);
 	return GT_EXIT_FAILED;
 }
@@ -42,13 +43,15 @@ static const char *command_name(const void *context, size_t index)
 static void print_help(FILE *out)
 {
 	fputs("usage: gputrack COMMAND [OPTION…]\n\n"
-	      "Records every GPU resource a program creates and destroys, and tells which were never\n"
-	      "given back, where in the source they were made, and when memory peaked.\n\n"
+	      "Records every GPU resource a program creates and destroys, and tells which were\n"
+	      "never given back, where in the source they were made, and when memory peaked.\n\n"
 	      "commands:\n", out);
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		if (!commands[i].hidden)
-			fprintf(out, "  %-10s%s\n", commands[i].usage->name, commands[i].usage->summary);
-	fputs("\n`gputrack COMMAND --help` explains a command; `gputrack --version` tells the version.\n\n"
+			fprintf(out, "  %-10s%s\n", commands[i].usage->name,
+				commands[i].usage->summary);
+	fputs("\n`gputrack COMMAND --help` explains a command, `gputrack --version` tells which\n"
+	      "gputrack this is.\n\n"
 	      "to begin:\n"
 	      "  gputrack run ./program         run it, then see what it leaked\n"
 	      "  gputrack report program.gt     look again, and closer\n", out);

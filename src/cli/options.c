@@ -143,8 +143,8 @@ static int set_choice(struct parse *p, const struct gt_option *o, const char *gi
 	}
 	near = gt_nearest(value, count, choice_name, o);
 	if (near)
-		return gt_usage_wrong(p->usage, "%s knows no '%s': did you mean '%s'?", given, value,
-				      near);
+		return gt_usage_wrong(p->usage, "%s knows no '%s': did you mean '%s'?", given,
+				      value, near);
 	return gt_usage_wrong(p->usage, "%s is one of %s, not '%s'", given, list, value);
 }
 
@@ -187,7 +187,8 @@ static int take_value(struct parse *p, const struct gt_option *o, const char *gi
 static int parse_long(struct parse *p, const char *word, const struct gt_option **found)
 {
 	const char *equals = strchr(word, '=');
-	size_t length = equals ? (size_t)(equals - word) : strlen(word), count = option_count(p->usage);
+	size_t length = equals ? (size_t)(equals - word) : strlen(word),
+	       count = option_count(p->usage);
 	char name[WORD_MAX + 8], given[WORD_MAX + 8];
 	const char *near;
 
@@ -207,7 +208,8 @@ static int parse_long(struct parse *p, const char *word, const struct gt_option 
 	}
 	near = gt_nearest(name, count + 1, option_name, p->usage);
 	if (near)
-		return gt_usage_wrong(p->usage, "unknown option %s: did you mean --%s?", given, near);
+		return gt_usage_wrong(p->usage, "unknown option %s: did you mean --%s?", given,
+				      near);
 	return gt_usage_wrong(p->usage, "unknown option %s", given);
 }
 
@@ -254,7 +256,8 @@ static int gather_operands(char **argv, int argc, const bool *is_operand)
 	return first;
 }
 
-int gt_options_parse(const struct gt_usage *usage, void *settings, int argc, char **argv, int *status)
+int gt_options_parse(const struct gt_usage *usage, void *settings, int argc, char **argv,
+		     int *status)
 {
 	struct parse p = { usage, settings, argc, argv, 1 };
 	bool *is_operand = gt_alloc((size_t)argc + 1);

@@ -49,8 +49,8 @@ int gt_output_open(struct gt_output *o, const char *path, struct gt_error *error
 	}
 	if (fd < 0) {
 		free(o->path);
-		return gt_error_set(error, fd, "cannot write %s: %s; choose another place with -o", path,
-				    strerror(-fd));
+		return gt_error_set(error, fd, "cannot write %s: %s; choose another place with -o",
+				    path, strerror(-fd));
 	}
 	o->file = fdopen(fd, "w");
 	if (!o->file) {
@@ -82,7 +82,8 @@ int gt_output_close(struct gt_output *o, struct gt_error *error)
 	if (e && o->beside)
 		unlink(o->beside);
 	if (e)
-		gt_error_set(error, -e, "cannot write %s: %s; make room or choose another place with -o",
+		gt_error_set(error, -e,
+			     "cannot write %s: %s; make room or choose another place with -o",
 			     o->path ? o->path : "the output", strerror(e));
 	output_free(o);
 	return -e;

@@ -40,8 +40,9 @@ void gt_replay_summary(const struct gt_replay *replay, FILE *out)
 
 	v.style = gt_terminal_style(out, GT_COLOR_AUTO);
 	/* without symbols there is still a report */
-	if (gt_frames_new(&v.frames, v.recording, &(struct gt_frames_options){ 0 }) &&
-	    gt_frames_new(&v.frames, v.recording, &(struct gt_frames_options){ .no_symbols = true }))
+	if (gt_frames_new(&v.frames, v.recording, &(struct gt_frames_options) { 0 }) &&
+	    gt_frames_new(&v.frames, v.recording,
+			  &(struct gt_frames_options) { .no_symbols = true }))
 		return;
 	gt_summary_text(&v, out);
 	gt_frames_free(v.frames);

@@ -22,6 +22,7 @@
 
 struct settings {
 	const char *output;
+	const char *csv, *log;
 	bool quiet, no_stacks, fail_on_leak;
 	uint64_t stack_depth;
 };
@@ -31,6 +32,12 @@ static const struct gt_option options[] = {
 	  .at = offsetof(struct settings, output),
 	  .help = "record into this folder (default: PROGRAM.PID.gt); a recording that is there "
 		  "already is kept as NAME.gt.old" },
+	{ .name = "csv", .type = GT_OPTION_TEXT, .argument = "FILE", .at = offsetof(struct settings, csv),
+	  .help = "also write the resource tracker's CSV: a row per call with the size of the process "
+		  "and the number of live resources; each process's pid goes into the file's name" },
+	{ .name = "log", .type = GT_OPTION_TEXT, .argument = "FILE", .at = offsetof(struct settings, log),
+	  .help = "also write the resource tracker's log: what each call cost, what the driver left "
+		  "behind, what is alive at exit; - is stderr" },
 	{ .name = "quiet", .letter = 'q', .type = GT_OPTION_FLAG, .at = offsetof(struct settings, quiet),
 	  .help = "print no report at the end" },
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, .at = offsetof(struct settings, no_stacks),
@@ -63,34 +70,66 @@ struct run {
 	struct gt_info *info;
 };
 
-/* Our layer goes first in the list: some loaders let their children see only the first. */
-static int open_opencl(struct gt_error *error)
+static int set(const char *name, const char *value, struct gt_error *error)
 {
-	const char *old = getenv("OPENCL_LAYERS");
-	char layer[PATH_MAX], *list;
+	return setenv(name, value, 1) ?
+		       gt_error_set(error, -errno, "cannot set %s: %s", name, strerror(errno)) : 0;
+}
 
-	if (!gt_doors_find(layer, sizeof layer, "libgputrack_opencl.so"))
-		return 0; /* left out of this build */
-	if (old && *old && asprintf(&list, "%s:%s", layer, old) < 0)
+/* Ours comes first in the list: some loaders let their children see only the first. */
+static int set_first(const char *name, const char *ours, struct gt_error *error)
+{
+	const char *old = getenv(name);
+	char *list;
+	int e;
+
+	if (!old || !*old)
+		return set(name, ours, error);
+	if (asprintf(&list, "%s:%s", ours, old) < 0)
 		return gt_error_set(error, -ENOMEM, "out of memory");
-	return setenv("OPENCL_LAYERS", old && *old ? list : layer, 1) ?
-		       gt_error_set(error, -errno, "cannot set OPENCL_LAYERS: %s", strerror(errno)) : 0;
+	e = set(name, list, error);
+	free(list);
+	return e;
+}
+
+/* Doors that were left out of this build are not there to be found. */
+static int open_doors(struct gt_error *error)
+{
+	char path[PATH_MAX];
+	int e = 0;
+
+	if (gt_doors_find(path, sizeof path, "libgputrack_opencl.so"))
+		e = set_first("OPENCL_LAYERS", path, error);
+	if (!e && gt_doors_find(path, sizeof path, "levelzero/libze_validation_layer.so.1")) {
+		*strrchr(path, '/') = '\0';
+		e = set("ZE_ENABLE_VALIDATION_LAYER", "1", error);
+		if (!e)
+			e = set_first("LD_LIBRARY_PATH", path, error);
+	}
+	return e;
 }
 
 static int set_environment(const struct run *run, struct gt_error *error)
 {
+	const struct settings *s = run->settings;
 	char depth[32], tool[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", tool, sizeof tool - 1);
+	int e = 0;
 
-	snprintf(depth, sizeof depth, "%u",
-		 run->settings->no_stacks ? 0 : (unsigned)run->settings->stack_depth);
+	snprintf(depth, sizeof depth, "%u", s->no_stacks ? 0 : (unsigned)s->stack_depth);
 	if (n > 0) {
 		tool[n] = '\0';
-		setenv("GPUTRACK_TOOL", tool, 1);
+		e = set("GPUTRACK_TOOL", tool, error);
 	}
-	if (setenv("GPUTRACK_RECORDING", run->folder, 1) || setenv("GPUTRACK_STACKS", depth, 1))
-		return gt_error_set(error, -errno, "cannot set the environment: %s", strerror(errno));
-	return open_opencl(error);
+	if (!e)
+		e = set("GPUTRACK_RECORDING", run->folder, error);
+	if (!e)
+		e = set("GPUTRACK_STACKS", depth, error);
+	if (!e && s->csv)
+		e = set("GPUTRACK_CSV", s->csv, error);
+	if (!e && s->log)
+		e = set("GPUTRACK_LOG", s->log, error);
+	return e ? e : open_doors(error);
 }
 
 static void name_folder(struct run *run, pid_t pid)

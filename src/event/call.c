@@ -73,6 +73,7 @@ static void each_handle(const struct gt_call *call, const struct gt_function *fn
 	case GT_INS:
 	case GT_OUTS: count = at ? handle_count(call, fn, door) : 0; break;
 	case GT_ASK:
+	case GT_AT:
 	case GT_NONE: count = 0; break;
 	}
 	for (uint32_t i = 0; i < count; i++) {
@@ -101,6 +102,13 @@ uint64_t gt_call_owner(const struct gt_call *call, enum gt_function_id row)
 	}
 }
 
+static uint64_t call_size(const struct gt_call *call, const struct gt_function *fn)
+{
+	uint64_t word = fn->size.from == GT_IN || fn->size.from == GT_AT ? call->argv[fn->size.arg] : 0;
+
+	return fn->size.from == GT_AT && word ? load_word(word + fn->size.offset) : word;
+}
+
 static struct gt_event draft(const struct gt_call *call, const struct gt_function *fn)
 {
 	struct gt_event event = {
@@ -111,7 +119,7 @@ static struct gt_event draft(const struct gt_call *call, const struct gt_functio
 	};
 
 	if (fn->effect == GT_CREATE) {
-		event.size = fn->size.from == GT_IN ? call->argv[fn->size.arg] : 0;
+		event.size = call_size(call, fn);
 		event.owner = gt_call_owner(call, (enum gt_function_id)(fn - gt_functions));
 	}
 	return event;
@@ -134,16 +142,16 @@ void gt_call_events(const struct gt_call *call, const struct gt_call_door *door,
 		    void *context)
 {
 	const struct gt_function *fn = &gt_functions[call->function];
+	bool succeeded = gt_call_succeeded(call);
 
 	/* A failed call has one story, however many effects it would have had. */
-	if (!gt_call_succeeded(call)) {
+	if (!succeeded)
 		emit_failure(call, fn, emit, context);
-		return;
-	}
 	do {
 		struct gt_event event = draft(call, fn);
 
-		each_handle(call, fn, door, &event, emit, context);
+		if (succeeded || (fn->also && fn->also_on && fn->also_on == (int32_t)call->ret))
+			each_handle(call, fn, door, &event, emit, context);
 		fn++;
 	} while (fn < gt_functions + GT_FN_COUNT && fn->also);
 }

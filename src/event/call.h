@@ -25,13 +25,12 @@ struct gt_call_door {
 
 typedef void gt_event_fn(void *context, const struct gt_event *event);
 
-/* An argument of any type of at most 8 bytes as one word; larger structs give 0. */
+/* An argument of any type as one word; of larger structs (IPC handles) the first 8 bytes. */
 static inline uint64_t gt_word_of(const void *arg, size_t size)
 {
 	uint64_t word = 0;
 
-	if (size <= sizeof word)
-		memcpy(&word, arg, size);
+	memcpy(&word, arg, size < sizeof word ? size : sizeof word);
 	return word;
 }
 

@@ -4,11 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "guest/export.h"
-
 /* The stack's number, the same for the same frames; 0 when there is no memory. */
 uint32_t gt_depot_put(const uint64_t *frames, size_t count);
 /* Its frames, good for ever; 0 frames for number 0. */
-GT_EXPORT size_t gt_depot_get(uint32_t number, const uint64_t **frames);
+size_t gt_depot_get(uint32_t number, const uint64_t **frames);
 /* In a child after fork, where another thread may have been inside. */
 void gt_depot_restart(void);

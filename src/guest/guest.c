@@ -45,6 +45,7 @@ static void start_once(void)
 		atomic_store(home, AT_HOME);
 	}
 	gt_recorder_start();
+	gt_watch_start();
 }
 
 void gt_guest_start(void)
@@ -53,6 +54,11 @@ void gt_guest_start(void)
 
 	pthread_once(&once, start_once);
 	errno = saved;
+}
+
+const struct gt_settings *gt_guest_settings(void)
+{
+	return gt_settings_get();
 }
 
 /* The first call in a child; a second thread of the child waits for it. */
@@ -69,6 +75,7 @@ static void move_in(void)
 	gt_tracker_restart();
 	gt_depot_restart();
 	gt_recorder_restart();
+	gt_watch_restart();
 	for (uint16_t i = 0; i < place_count; i++)
 		gt_recorder_place((uint16_t)(i + 1), places[i].api, places[i].name);
 	atomic_store(home, AT_HOME);
@@ -77,8 +84,10 @@ static void move_in(void)
 __attribute__((destructor)) static void process_ends(void)
 {
 	/* after the program's own destructors: it linked or loaded us, so ours run later */
-	if (home && atomic_load(home) == AT_HOME)
-		gt_recorder_end();
+	if (!home || atomic_load(home) != AT_HOME)
+		return;
+	gt_watch_end();
+	gt_recorder_end();
 }
 
 uint16_t gt_guest_place(enum gt_api api, const char *name)
@@ -156,6 +165,14 @@ static void take_stack(struct gt_guest_call *g)
 		g->tracker_stack = gt_depot_put(frames, count);
 }
 
+/* Appends change no life: only the resource tracker has a use for them. */
+static bool is_wanted(const struct gt_function *fn)
+{
+	if (fn->effect == GT_APPEND)
+		return gt_watch_is_on();
+	return gt_recorder_is_on() || gt_tracker_is_on();
+}
+
 void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const uint64_t *argv,
 		    const void *caller)
 {
@@ -163,7 +180,7 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 	int saved;
 
 	g->active = false;
-	if (gt_call_is_idle(function, argv) || !(gt_recorder_is_on() || gt_tracker_is_on()))
+	if (!is_wanted(fn) || gt_call_is_idle(function, argv))
 		return;
 	saved = errno;
 	if (__builtin_expect(atomic_load_explicit(home, memory_order_relaxed) != AT_HOME, 0))
@@ -183,23 +200,37 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 		g->endings = &g->ending;
 		g->ending_room = 1;
 		g->ending_count = 0;
+		g->ending_next = 0;
 		if (gt_tracker_is_on())
 			gt_call_endings(&g->call, take_away, g);
 	}
+	/* last, so that what we took for ourselves is not the driver's */
+	g->watched = gt_watch_is_on();
+	if (g->watched)
+		gt_watch_before(&g->watch);
 	errno = saved;
 }
 
 static void take_event(void *context, const struct gt_event *event)
 {
 	struct gt_guest_call *g = context;
+	bool ends = gt_function_ends(&gt_functions[event->function]);
+	const struct gt_ending *ending = NULL;
 
-	gt_recorder_event(event);
-	if (gt_tracker_is_on() && !gt_function_ends(&gt_functions[event->function])) {
+	if (gt_functions[event->function].effect != GT_APPEND)
+		gt_recorder_event(event);
+	if (event->failed)
+		return;
+	if (ends && g->ending_next < g->ending_count)
+		ending = &g->endings[g->ending_next++];
+	if (gt_tracker_is_on() && !ends) {
 		struct gt_event tracked = *event;
 
 		tracked.stack = g->tracker_stack;
 		gt_tracker_apply(&tracked);
 	}
+	if (g->watched && (ending || !ends))
+		gt_watch_event(&g->watch, event, ending);
 }
 
 void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_door *door)
@@ -209,15 +240,19 @@ void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_do
 	if (!g->active)
 		return;
 	saved = errno;
+	if (g->watched)
+		gt_watch_after(&g->watch);
 	g->call.ret = ret;
 	g->call.ended_ns = gt_now_ns();
 	g->call.tid = gt_thread_id();
-	if (!g->ends)
+	if (!g->ends && gt_functions[g->call.function].effect != GT_APPEND)
 		take_stack(g);
-	else if (!gt_call_succeeded(&g->call))
+	if (g->ends && !gt_call_succeeded(&g->call))
 		for (size_t i = 0; i < g->ending_count; i++)
 			gt_tracker_restore(&g->endings[i]);
 	gt_call_events(&g->call, door, take_event, g);
+	if (g->watched)
+		gt_watch_finish(&g->watch, &g->call, g->endings, g->ends ? g->ending_count : 0);
 	if (g->ends) {
 		gt_recorder_leave();
 		if (g->endings != &g->ending)

@@ -15,6 +15,7 @@
 #include "event/call.h"
 #include "guest/export.h"
 #include "guest/tracker.h"
+#include "guest/watch.h"
 
 enum { GT_GUEST_HANDLES = 8 };
 
@@ -22,18 +23,22 @@ enum { GT_GUEST_HANDLES = 8 };
 struct gt_guest_call {
 	struct gt_call call;
 	const void *caller;
-	bool active, ends;
+	bool active, ends, watched;
 	uint32_t tracker_stack;                 /* the stack's number in the depot */
 	uint64_t argv[GT_ARGS_MAX];             /* … a copy where the row hands in an array */
 	uint64_t handles[GT_GUEST_HANDLES];     /* … with the handles it held before the call */
 	uint64_t *more_handles;
 	struct gt_ending *endings;
 	struct gt_ending ending;                /* room for the usual one */
-	size_t ending_count, ending_room;
+	size_t ending_count, ending_room, ending_next;
+	struct gt_watch_call watch;
 };
 
 /* Called by a door when its loader has taken it in. Starts recording if that was asked for. */
 GT_EXPORT void gt_guest_start(void);
+
+/* What this process was asked to do, for a door that does nothing when that is nothing. */
+GT_EXPORT const struct gt_settings *gt_guest_settings(void);
 
 GT_EXPORT void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const uint64_t *argv,
 		    const void *caller);

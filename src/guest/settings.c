@@ -6,48 +6,116 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "trace/layout.h"
 
-enum { DEPTH_DEFAULT = 64 };
+enum { DEPTH_DEFAULT = 64, VERDICT_KB_DEFAULT = 100 };
 
 static struct gt_settings settings;
-static char recording[PATH_MAX];
+static char recording[PATH_MAX], csv[PATH_MAX], logfile[PATH_MAX];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void read_recording(void)
+static bool is_set(const char *name)
 {
-	const char *folder = secure_getenv("GPUTRACK_RECORDING");
+	const char *value = secure_getenv(name);
+
+	return value && (!strcmp(value, "1") || !strcasecmp(value, "true"));
+}
+
+static const char *text_of(const char *name)
+{
+	const char *value = secure_getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+static int64_t number_of(const char *name, int64_t otherwise)
+{
+	const char *value = text_of(name);
+	char *end;
+	long long number = value ? strtoll(value, &end, 10) : 0;
+
+	return value && !*end && number >= 0 ? number : otherwise;
+}
+
+/* Absolute, because the program may change its directory before it makes a call. */
+static const char *keep_path(char buffer[PATH_MAX], const char *path)
+{
 	char here[PATH_MAX];
 	int size;
 
-	if (!folder || !*folder)
-		return;
-	/* absolute, because the program may change its directory before it makes a call */
-	if (*folder == '/')
-		size = snprintf(recording, sizeof recording, "%s", folder);
+	if (!path)
+		return NULL;
+	if (*path == '/')
+		size = snprintf(buffer, PATH_MAX, "%s", path);
 	else if (getcwd(here, sizeof here))
-		size = snprintf(recording, sizeof recording, "%s/%s", here, folder);
+		size = snprintf(buffer, PATH_MAX, "%s/%s", here, path);
 	else
+		return NULL;
+	return size > 0 && size < PATH_MAX ? buffer : NULL;
+}
+
+static enum gt_log_level read_level(const char *name, enum gt_log_level otherwise)
+{
+	static const char *const names[] = { "trace", "debug", "info", "warn", "error", "critical", "off" };
+	const char *value = text_of(name);
+
+	for (int i = 0; value && i <= GT_LOG_OFF; i++)
+		if (!strcasecmp(value, names[i]))
+			return (enum gt_log_level)i;
+	return value && !strcasecmp(value, "warning") ? GT_LOG_WARNING : otherwise;
+}
+
+/* Where Level Zero's loader keeps its log: ours goes there too. */
+static void read_loader_log(void)
+{
+	const char *folder = text_of("ZEL_LOADER_LOG_DIR"), *home = text_of("HOME");
+	const char *file = text_of("ZEL_LOADER_LOG_FILE");
+	char path[PATH_MAX];
+
+	settings.log_level = read_level("ZEL_LOADER_LOGGING_LEVEL", GT_LOG_WARNING);
+	settings.log_to_console = is_set("ZEL_LOADER_LOG_CONSOLE");
+	if (settings.log_to_console)
 		return;
-	if (size > 0 && (size_t)size < sizeof recording)
-		settings.recording = recording;
+	if (folder)
+		snprintf(path, sizeof path, "%s/%s", folder, file ? file : "ze_loader.log");
+	else
+		snprintf(path, sizeof path, "%s/.oneapi_logs/%s", home ? home : ".",
+			 file ? file : "ze_loader.log");
+	settings.log = keep_path(logfile, path);
+}
+
+/* The resource tracker: by the variables of Level Zero's checker, or by our own. */
+static void read_watch(void)
+{
+	const char *own_log = text_of("GPUTRACK_LOG"), *own_csv = text_of("GPUTRACK_CSV");
+	bool checker = is_set("ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER");
+
+	settings.log_level = GT_LOG_OFF;
+	settings.watch = checker || own_log || own_csv;
+	if (checker && is_set("ZEL_ENABLE_LOADER_LOGGING"))
+		read_loader_log();
+	if (own_log) {
+		settings.log_level = read_level("GPUTRACK_LOG_LEVEL", GT_LOG_DEBUG);
+		settings.log_to_console = !strcmp(own_log, "-");
+		settings.log = settings.log_to_console ? NULL : keep_path(logfile, own_log);
+	}
+	settings.csv = keep_path(csv, own_csv ? own_csv :
+				 checker ? text_of("ZEL_SYSTEM_RESOURCE_TRACKER_CSV") : NULL);
+	settings.csv_more = is_set("GPUTRACK_CSV_MORE");
+	settings.warn_kb = number_of("GPUTRACK_WARN_KB", 0);
+	settings.verdict_kb = number_of("GPUTRACK_VERDICT_KB", VERDICT_KB_DEFAULT);
 }
 
 static void read_all(void)
 {
-	const char *depth = secure_getenv("GPUTRACK_STACKS");
-	unsigned long frames = DEPTH_DEFAULT;
-	char *end;
+	int64_t frames = number_of("GPUTRACK_STACKS", DEPTH_DEFAULT);
 
-	if (depth && *depth) {
-		frames = strtoul(depth, &end, 10);
-		if (*end)
-			frames = DEPTH_DEFAULT;
-	}
 	settings.stack_depth = frames > GT_STACK_FRAMES_MAX ? GT_STACK_FRAMES_MAX : (uint32_t)frames;
-	read_recording();
+	settings.recording = keep_path(recording, text_of("GPUTRACK_RECORDING"));
+	read_watch();
 }
 
 const struct gt_settings *gt_settings_get(void)

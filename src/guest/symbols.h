@@ -10,8 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "guest/export.h"
-
 struct gt_symbol {
 	char *function, *file; /* NULL when unknown */
 	unsigned line;
@@ -23,7 +21,7 @@ struct gt_symbol {
 struct gt_symbol_set;
 
 /* Resolves return addresses, each of which may give several symbols. NULL: no memory. */
-GT_EXPORT struct gt_symbol_set *gt_symbols_resolve(const uint64_t *addresses, size_t count);
+struct gt_symbol_set *gt_symbols_resolve(const uint64_t *addresses, size_t count);
 /* Symbols of addresses[index], innermost first. */
-GT_EXPORT size_t gt_symbols_get(const struct gt_symbol_set *set, size_t index, const struct gt_symbol **symbols);
-GT_EXPORT void gt_symbols_free(struct gt_symbol_set *set);
+size_t gt_symbols_get(const struct gt_symbol_set *set, size_t index, const struct gt_symbol **symbols);
+void gt_symbols_free(struct gt_symbol_set *set);

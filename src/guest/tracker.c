@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/bytes.h"
 
@@ -12,9 +13,11 @@ enum { SHARDS = 64 };
 static struct shard {
 	pthread_mutex_t lock;
 	struct gt_live live;
+	struct gt_cost *costs; /* by slot; only when they are kept */
+	size_t cost_room;
 } __attribute__((aligned(64))) shards[SHARDS];
 
-static _Atomic bool on;
+static _Atomic bool on, with_costs;
 
 /* A signal handler that makes a call while its thread is in here must not wait for itself. */
 static __thread bool inside __attribute__((tls_model("initial-exec")));
@@ -24,6 +27,8 @@ static void init_shards(void)
 	for (size_t i = 0; i < SHARDS; i++) {
 		pthread_mutex_init(&shards[i].lock, NULL);
 		shards[i].live = (struct gt_live){ 0 };
+		shards[i].costs = NULL;
+		shards[i].cost_room = 0;
 	}
 }
 
@@ -64,13 +69,72 @@ static void leave(struct shard *s)
 	inside = false;
 }
 
+void gt_tracker_keep_costs(void)
+{
+	gt_tracker_start();
+	atomic_store(&with_costs, true);
+}
+
+/* The cost of an entry, in a table that grows with the slots; NULL when there is no memory. */
+static struct gt_cost *cost_of(struct shard *s, const struct gt_entry *entry)
+{
+	uint32_t slot = gt_live_slot(&s->live, entry);
+
+	if (slot >= s->cost_room) {
+		size_t room = s->cost_room ? s->cost_room : 64;
+		struct gt_cost *more;
+
+		while (room <= slot)
+			room *= 2;
+		more = realloc(s->costs, room * sizeof *more);
+		if (!more)
+			return NULL;
+		memset(more + s->cost_room, 0, (room - s->cost_room) * sizeof *more);
+		s->costs = more;
+		s->cost_room = room;
+	}
+	return &s->costs[slot];
+}
+
+static void set_cost(struct shard *s, const struct gt_entry *entry, struct gt_cost cost)
+{
+	struct gt_cost *kept = atomic_load(&with_costs) && entry ? cost_of(s, entry) : NULL;
+
+	if (kept)
+		*kept = cost;
+}
+
+void gt_tracker_charge(enum gt_kind kind, uint64_t handle, const struct gt_cost *cost)
+{
+	struct shard *s = enter(handle);
+	struct gt_entry *entry;
+	struct gt_cost *kept;
+
+	if (!s)
+		return;
+	entry = gt_live_find(&s->live, 0, kind, handle);
+	kept = entry ? cost_of(s, entry) : NULL;
+	if (kept) {
+		kept->rss_kb += cost->rss_kb;
+		kept->size_kb += cost->size_kb;
+		kept->data_kb += cost->data_kb;
+		kept->uncertain |= cost->uncertain;
+	}
+	leave(s);
+}
+
 void gt_tracker_apply(const struct gt_event *event)
 {
 	struct shard *s = gt_tracker_is_on() && !event->failed ? enter(event->handle) : NULL;
 
+	struct gt_entry *entry;
+	enum gt_change change;
+
 	if (!s)
 		return;
-	gt_live_apply(&s->live, event, 0, NULL, NULL);
+	change = gt_live_apply(&s->live, event, 0, &entry, NULL);
+	if (change == GT_CHANGE_BORN || change == GT_CHANGE_REPLACED)
+		set_cost(s, entry, (struct gt_cost){ 0 });
 	leave(s);
 }
 
@@ -80,8 +144,14 @@ void gt_tracker_end(const struct gt_event *event, struct gt_ending *ending)
 	struct gt_entry *entry;
 
 	ending->change = GT_CHANGE_NONE;
+	ending->cost = (struct gt_cost){ 0 };
 	if (!s)
 		return;
+	entry = atomic_load(&with_costs) ?
+			gt_live_find(&s->live, 0, (enum gt_kind)gt_functions[event->function].kind,
+				     event->handle) : NULL;
+	if (entry && cost_of(s, entry))
+		ending->cost = *cost_of(s, entry);
 	ending->change = gt_live_apply(&s->live, event, 0, &entry, &ending->gone);
 	if (ending->change == GT_CHANGE_RELEASED)
 		ending->gone = *entry;
@@ -97,7 +167,9 @@ void gt_tracker_restore(const struct gt_ending *ending)
 	s = enter(ending->gone.handle);
 	if (!s)
 		return;
-	gt_live_restore(&s->live, &ending->gone, ending->change);
+	if (!gt_live_restore(&s->live, &ending->gone, ending->change))
+		set_cost(s, gt_live_find(&s->live, 0, gt_entry_kind(&ending->gone), ending->gone.handle),
+			 ending->cost);
 	leave(s);
 }
 

@@ -21,11 +21,22 @@ void gt_tracker_restart(void);
 /* A creation or retain that has happened. */
 void gt_tracker_apply(const struct gt_event *event);
 
+/* What the calls on a living resource have cost the process. */
+struct gt_cost {
+	int32_t rss_kb, size_kb, data_kb;
+	bool uncertain;  /* other calls were in flight: the cost may be theirs */
+};
+
 /* What an ending took away, to be put back when its call fails. */
 struct gt_ending {
 	struct gt_entry gone;
+	struct gt_cost cost;
 	enum gt_change change;
 };
+
+/* Charges a call to a living resource; needs gt_tracker_keep_costs. */
+void gt_tracker_charge(enum gt_kind kind, uint64_t handle, const struct gt_cost *cost);
+void gt_tracker_keep_costs(void);
 
 void gt_tracker_end(const struct gt_event *event, struct gt_ending *ending);
 void gt_tracker_restore(const struct gt_ending *ending);

@@ -353,8 +353,40 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 	}
 }
 
+struct orphans {
+	const struct gt_live *live;
+	struct gt_entry *entries;
+	size_t count, room;
+};
+
+static bool collect_orphan(void *context, const struct gt_entry *entry)
+{
+	struct orphans *o = context;
+
+	if (gt_live_is_orphan(o->live, entry)) {
+		GT_GROW(o->entries, o->count, o->room);
+		o->entries[o->count++] = *entry;
+	}
+	return true;
+}
+
+/* What died with its owner is no leak. */
+static void bury_orphans(struct gt_ledger *l)
+{
+	struct orphans o = { .live = &l->live };
+
+	gt_live_each(&l->live, collect_orphan, &o);
+	for (size_t i = 0; i < o.count; i++) {
+		gt_live_remove(&l->live, &o.entries[i]);
+		ended(l, &o.entries[i]);
+		l->died_with_owner++;
+	}
+	free(o.entries);
+}
+
 void gt_ledger_finish(struct gt_ledger *l)
 {
+	bury_orphans(l);
 	for (size_t i = 0; i < l->site_count; i++)
 		save_peak(l, &l->sites[i]);
 }

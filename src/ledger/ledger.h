@@ -72,6 +72,7 @@ struct gt_ledger {
 
 	uint64_t unknown_ends;                /* of resources whose creation was not seen */
 	uint64_t replaced;                    /* whose end was not seen */
+	uint64_t died_with_owner;             /* ended by no call, but by their owner's end */
 
 	struct gt_ledger_private *private;
 };
@@ -80,7 +81,7 @@ struct gt_ledger *gt_ledger_new(void);
 void gt_ledger_free(struct gt_ledger *l);
 
 void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process);
-/* After the last event: settles what each site held at the peak. */
+/* After the last event: settles what each site held at the peak, and what died with its owner. */
 void gt_ledger_finish(struct gt_ledger *l);
 
 /* Stack of the latest retain of a living entry that is still held more than once; 0 for none. */

@@ -233,6 +233,26 @@ int gt_live_restore(struct gt_live *l, const struct gt_entry *gone, enum gt_chan
 	return insert(l, gone) ? 0 : -ENOMEM;
 }
 
+bool gt_live_is_orphan(const struct gt_live *l, const struct gt_entry *entry)
+{
+	if (!(gt_kinds[gt_entry_kind(entry)].habits & GT_OWNED) || !entry->owner)
+		return false;
+	/* the owner's kind is not recorded: whatever is alive under that handle will do */
+	for (int kind = 0; kind < GT_KIND_COUNT; kind++)
+		if (gt_kinds[kind].family == kind &&
+		    gt_live_find(l, entry->process, (enum gt_kind)kind, entry->owner))
+			return false;
+	return true;
+}
+
+void gt_live_remove(struct gt_live *l, const struct gt_entry *entry)
+{
+	size_t i = probe(l, entry->process, gt_entry_kind(entry), entry->handle);
+
+	if (l->index[i])
+		remove_at(l, i);
+}
+
 void gt_live_each(const struct gt_live *l, bool (*each)(void *context, const struct gt_entry *entry),
 		  void *context)
 {

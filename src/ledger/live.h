@@ -55,6 +55,11 @@ enum gt_change gt_live_apply(struct gt_live *l, const struct gt_event *event, ui
 /* Takes back GT_CHANGE_ENDED (with what `gone` got) or GT_CHANGE_RELEASED: the call had failed. */
 int gt_live_restore(struct gt_live *l, const struct gt_entry *gone, enum gt_change change);
 
+/* True for an entry that dies with its owner (GT_OWNED) when that is no longer alive. */
+bool gt_live_is_orphan(const struct gt_live *l, const struct gt_entry *entry);
+/* Ends an entry without an event. */
+void gt_live_remove(struct gt_live *l, const struct gt_entry *entry);
+
 struct gt_entry *gt_live_find(const struct gt_live *l, uint16_t process, enum gt_kind kind,
 			      uint64_t handle);
 /* Number of an entry's place, for side tables: small, and reused when the entry is gone. */

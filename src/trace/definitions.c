@@ -183,10 +183,11 @@ bool gt_definitions_add(struct gt_definitions *d, const uint8_t *records, size_t
 		uint64_t tag = gt_get_varint(&b);
 		size_t length;
 		const uint8_t *payload = gt_get_blob(&b, &length);
-		struct gt_bytes record = { .at = payload, .end = payload + length };
+		struct gt_bytes record = { .at = payload };
 
 		if (!payload || tag == GT_DEF_END)
 			return false;
+		record.end = payload + length;
 		if (tag < sizeof adders / sizeof *adders && !adders[tag](d, &record))
 			return false;
 	}

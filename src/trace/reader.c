@@ -135,7 +135,7 @@ static enum step load_block(struct gt_reader *r, struct lane *lane)
 	offset = lane->blocks[lane->block_next++];
 	if (!read_block_header(r, &h, offset))
 		return STEP_DAMAGE;
-	if (lane->buffer_size < h.used) {
+	if (!lane->buffer || lane->buffer_size < h.used) {
 		lane->buffer = gt_realloc(lane->buffer, h.size);
 		lane->buffer_size = h.size;
 	}
@@ -207,10 +207,11 @@ static bool decode_other(struct lane *lane, uint64_t tag)
 {
 	size_t size;
 	const uint8_t *payload = gt_get_blob(&lane->bytes, &size);
-	struct gt_bytes record = { .at = payload, .end = payload + size };
+	struct gt_bytes record = { .at = payload };
 
 	if (!payload || tag == GT_TAG_END)
 		return false;
+	record.end = payload + size;
 	if (tag == GT_TAG_THREAD)
 		lane->tid = (uint32_t)gt_get_varint(&record);
 	return !record.bad;

@@ -28,6 +28,20 @@ static unsigned *heights(const struct gt_timeline *t, unsigned columns, unsigned
 	return high;
 }
 
+static void put_row(struct gt_page *p, const unsigned *high, unsigned columns, unsigned row)
+{
+	const char *const *glyphs = p->style.utf8 ? blocks : plain;
+
+	/* no blanks at the end of a line */
+	while (columns && high[columns - 1] <= row * EIGHTHS)
+		columns--;
+	for (unsigned i = 0; i < columns; i++) {
+		unsigned above = high[i] > row * EIGHTHS ? high[i] - row * EIGHTHS : 0;
+
+		gt_page_name(p, GT_PLAIN, glyphs[above > EIGHTHS ? EIGHTHS : above], 1);
+	}
+}
+
 static void put_axis(struct gt_page *p, const struct gt_timeline *t, unsigned columns)
 {
 	char text[GT_FORMAT_MAX];
@@ -46,7 +60,6 @@ static void put_axis(struct gt_page *p, const struct gt_timeline *t, unsigned co
 
 void gt_chart_put(struct gt_page *p, const struct gt_timeline *t, unsigned rows)
 {
-	const char *const *glyphs = p->style.utf8 ? blocks : plain;
 	unsigned columns = p->style.width - LABEL - 2, *high;
 	uint64_t top = gt_timeline_most(t, 0, UINT64_MAX);
 	char text[GT_FORMAT_MAX];
@@ -54,15 +67,12 @@ void gt_chart_put(struct gt_page *p, const struct gt_timeline *t, unsigned rows)
 	high = heights(t, columns, rows, top ? top : 1);
 	for (unsigned row = rows; row-- > 0;) {
 		if (row + 1 == rows || row + 1 == rows / 2)
-			gt_page_right(p, GT_DIM, gt_format_bytes(text, row + 1 == rows ? top : top / 2),
+			gt_page_right(p, GT_DIM,
+				      gt_format_bytes(text, row + 1 == rows ? top : top / 2),
 				      LABEL - 1);
 		gt_page_tab(p, LABEL);
 		gt_page_name(p, GT_DIM, p->style.utf8 ? "│" : "|", 1);
-		for (unsigned i = 0; i < columns; i++) {
-			unsigned above = high[i] > row * EIGHTHS ? high[i] - row * EIGHTHS : 0;
-
-			gt_page_name(p, GT_PLAIN, glyphs[above > EIGHTHS ? EIGHTHS : above], 1);
-		}
+		put_row(p, high, columns, row);
 		gt_page_end(p);
 	}
 	put_axis(p, t, columns);

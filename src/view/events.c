@@ -33,8 +33,8 @@ void gt_events_tsv(struct gt_events *e, const struct gt_event *event, uint32_t p
 
 	fprintf(e->out, "%" PRId64 "\t%" PRIu32 "\t%" PRIu32 "\t%s\t%s\t%s\t%s\t0x%" PRIx64 "\t",
 		relative_ns(e, event), gt_recording_process(e->recording, process)->pid, event->tid,
-		gt_function_names[event->function], gt_effect_names[fn->effect], gt_api_keys[fn->api],
-		gt_kinds[fn->kind].name, event->handle);
+		gt_function_names[event->function], gt_effect_names[fn->effect],
+		gt_api_keys[fn->api], gt_kinds[fn->kind].name, event->handle);
 	if (creates(event))
 		fprintf(e->out, "%" PRIu64, event->size);
 	putc('\t', e->out);

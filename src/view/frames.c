@@ -67,7 +67,8 @@ static void reach(struct gt_frames *f)
 
 	if (stacks > f->stack_count) {
 		f->stacks = gt_realloc(f->stacks, stacks * sizeof *f->stacks);
-		memset(f->stacks + f->stack_count, 0, (stacks - f->stack_count) * sizeof *f->stacks);
+		memset(f->stacks + f->stack_count, 0,
+		       (stacks - f->stack_count) * sizeof *f->stacks);
 		f->stack_count = stacks;
 	}
 	if (modules > f->module_count) {
@@ -97,7 +98,8 @@ static void add_frame(struct stack *s, size_t *room, const struct gt_frame *fram
 	s->frames[s->count++] = *frame;
 }
 
-/* A recorded address is where a call returns to, which may be another line: the call is before it. */
+/* A recorded address is where a call returns to, which may be another line: the call is before it.
+ */
 static void resolve(struct gt_frames *f, struct stack *s, size_t *room,
 		    const struct gt_trace_frame *frame)
 {
@@ -140,7 +142,8 @@ static bool begins(const char *text, const char *with)
 static bool is_inner_plumbing(const struct gt_frame *frame)
 {
 	static const char *const libraries[] = {
-		"libOpenCL.so", "libze_loader.so", "libze_validation_layer.so", "libcuda.so", "libgputrack",
+		"libOpenCL.so", "libze_loader.so", "libze_validation_layer.so",
+		"libcuda.so",	"libgputrack",
 	};
 
 	if (!frame->module)
@@ -149,6 +152,13 @@ static bool is_inner_plumbing(const struct gt_frame *frame)
 		if (begins(base_name(frame->module), libraries[i]))
 			return true;
 	return false;
+}
+
+static bool is_libc(const struct gt_frame *frame)
+{
+	return frame->module && (begins(base_name(frame->module), "libc.so") ||
+				 begins(base_name(frame->module), "libpthread.so") ||
+				 begins(base_name(frame->module), "ld-linux"));
 }
 
 /* What starts a program or a thread. The C library's own frames have names only with symbols. */
@@ -160,9 +170,7 @@ static bool is_outer_plumbing(const struct gt_frame *frame)
 	};
 
 	if (!frame->function)
-		return frame->module && (begins(base_name(frame->module), "libc.so") ||
-					 begins(base_name(frame->module), "libpthread.so") ||
-					 begins(base_name(frame->module), "ld-linux"));
+		return is_libc(frame);
 	if (begins(frame->function, "__libc_start_main"))
 		return true;
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
@@ -178,6 +186,10 @@ static void fold(struct stack *s)
 
 	while (first < end && is_inner_plumbing(&s->frames[first]))
 		first++;
+	/* the nameless caller of the C library's start is _start of a stripped program */
+	if (end - first > 2 && !s->frames[end - 1].function && is_libc(&s->frames[end - 2]) &&
+	    is_outer_plumbing(&s->frames[end - 2]))
+		end--;
 	while (end > first && is_outer_plumbing(&s->frames[end - 1]))
 		end--;
 	if (first == end)

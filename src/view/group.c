@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/format.h"
 #include "base/mem.h"
@@ -11,13 +12,23 @@
 
 enum { HANDLES_SHOWN = 4 };
 
+char *gt_kind_count(char *out, enum gt_kind kind, uint64_t count)
+{
+	const struct gt_kind_info *info = &gt_kinds[kind];
+	bool in_blocks = !strncmp(info->plural, "blocks of ", 10);
+	char number[GT_FORMAT_MAX];
+
+	snprintf(out, GT_KIND_TEXT, "%s %s%s", gt_format_count(number, count),
+		 count == 1 && in_blocks ? "block of " : "",
+		 gt_plural(count, info->name, info->plural));
+	return out;
+}
+
 void gt_group_count(struct gt_page *p, enum gt_paint paint, const struct gt_group *g)
 {
-	const struct gt_kind_info *kind = &gt_kinds[g->site->kind];
-	char count[GT_FORMAT_MAX];
+	char text[GT_KIND_TEXT];
 
-	gt_page_put(p, paint, "%s %s", gt_format_count(count, g->count),
-		    gt_plural(g->count, kind->name, kind->plural));
+	gt_page_put(p, paint, "%s", gt_kind_count(text, (enum gt_kind)g->site->kind, g->count));
 }
 
 void gt_put_memory(struct gt_page *p, enum gt_paint paint, uint64_t device, uint64_t host)
@@ -50,7 +61,7 @@ static int most_first(const void *a, const void *b)
 void gt_put_kinds(struct gt_page *p, const struct gt_ledger *l, enum gt_groups_of which)
 {
 	struct kind_total totals[GT_KIND_COUNT];
-	char line[1024] = "", count[GT_FORMAT_MAX], bytes[GT_FORMAT_MAX];
+	char line[1024] = "", count[GT_KIND_TEXT], bytes[GT_FORMAT_MAX];
 	size_t used = 0;
 
 	for (int kind = 0; kind < GT_KIND_COUNT; kind++) {
@@ -64,14 +75,12 @@ void gt_put_kinds(struct gt_page *p, const struct gt_ledger *l, enum gt_groups_o
 	}
 	qsort(totals, GT_KIND_COUNT, sizeof *totals, most_first);
 	for (int i = 0; i < GT_KIND_COUNT && totals[i].live && used < sizeof line; i++) {
-		const struct gt_kind_info *kind = &gt_kinds[totals[i].kind];
-
-		used += (size_t)snprintf(line + used, sizeof line - used, "%s%s %s%s%s%s",
-					 i ? ", " : "", gt_format_count(count, totals[i].live),
-					 gt_plural(totals[i].live, kind->name, kind->plural),
-					 totals[i].bytes ? " (" : "",
-					 totals[i].bytes ? gt_format_bytes(bytes, totals[i].bytes) : "",
-					 totals[i].bytes ? ")" : "");
+		used += (size_t)snprintf(
+			line + used, sizeof line - used, "%s%s%s%s%s", i ? ", " : "",
+			gt_kind_count(count, totals[i].kind, totals[i].live),
+			totals[i].bytes ? " (" : "",
+			totals[i].bytes ? gt_format_bytes(bytes, totals[i].bytes) : "",
+			totals[i].bytes ? ")" : "");
 	}
 	gt_page_wrap(p, GT_PLAIN, 2, "%s", line);
 }
@@ -93,11 +102,12 @@ static void put_when(struct gt_page *p, const struct gt_view *v, const struct gt
 
 	first = first > start ? first - start : 0;
 	last = last > start ? last - start : 0;
-	if (g->count == 1)
-		gt_page_put(p, GT_DIM, "created at %s", gt_format_span(a, first));
+	gt_format_span(a, first);
+	gt_format_span(b, last);
+	if (!strcmp(a, b))
+		gt_page_put(p, GT_DIM, "created at %s", a);
 	else
-		gt_page_put(p, GT_DIM, "created from %s to %s", gt_format_span(a, first),
-			    gt_format_span(b, last));
+		gt_page_put(p, GT_DIM, "created from %s to %s", a, b);
 }
 
 /* Objects that somebody retained: releasing them once is not enough. */
@@ -228,7 +238,8 @@ void gt_groups_tsv(FILE *out, const struct gt_view *v, const struct gt_groups *g
 			kind->type[g->site->api] ? kind->type[g->site->api] : "",
 			gt_function_names[g->objects[0]->function]);
 		gt_tsv_put(out, place_of(v, g));
-		fprintf(out, "\t%" PRId64 "\t%" PRId64 "\t", gt_view_time(v, g->objects[0]->time_ns),
+		fprintf(out, "\t%" PRId64 "\t%" PRId64 "\t",
+			gt_view_time(v, g->objects[0]->time_ns),
 			gt_view_time(v, g->objects[g->count - 1]->time_ns));
 		gt_stack_tsv(out, v->frames, g->site->stack);
 		putc('\n', out);

@@ -5,7 +5,12 @@
 #include "ledger/groups.h"
 #include "view/view.h"
 
-/* "12 buffers", in the kind's own words. */
+/* Room for a number and a kind's words. */
+enum { GT_KIND_TEXT = 96 };
+
+/* "1 buffer", "12 buffers", "1 block of host memory", into `out` of GT_KIND_TEXT bytes. */
+char *gt_kind_count(char *out, enum gt_kind kind, uint64_t count);
+/* "12 buffers". */
 void gt_group_count(struct gt_page *p, enum gt_paint paint, const struct gt_group *g);
 /* "1.00 MiB of device memory, 64.0 KiB of host memory", what there is of it. */
 void gt_put_memory(struct gt_page *p, enum gt_paint paint, uint64_t device, uint64_t host);

@@ -36,7 +36,9 @@ static void put_pids(struct gt_page *p, const struct gt_view *v)
 
 	if (!count)
 		return;
-	gt_page_put(p, GT_PLAIN, count == 1 ? ", pid" : ", %zu processes: pids", count);
+	if (count > 1)
+		gt_page_end(p);
+	gt_page_put(p, GT_PLAIN, count == 1 ? ", pid" : "  %zu processes: pids", count);
 	for (size_t i = 0; i < count && i < PIDS_SHOWN; i++)
 		gt_page_put(p, GT_PLAIN, "%s %" PRIu32, i ? "," : "", process_at(v, i)->pid);
 	if (count > PIDS_SHOWN)
@@ -103,14 +105,18 @@ static void put_lost(struct gt_page *p, const struct gt_view *v)
 	}
 	if (lost)
 		gt_page_wrap(p, GT_RED, 2, "%s %s LOST: creations and releases are missing below",
-			     gt_format_count(text, lost), gt_plural(lost, "event was", "events were"));
+			     gt_format_count(text, lost),
+			     gt_plural(lost, "event was", "events were"));
 	if (stacks)
 		gt_page_wrap(p, GT_YELLOW, 2, "%s %s recorded without a stack",
-			     gt_format_count(text, stacks), gt_plural(stacks, "event was", "events were"));
+			     gt_format_count(text, stacks),
+			     gt_plural(stacks, "event was", "events were"));
 	if (unknown)
-		gt_page_wrap(p, GT_YELLOW, 2, "%s %s of functions that this gputrack does not know: "
+		gt_page_wrap(p, GT_YELLOW, 2,
+			     "%s %s of functions that this gputrack does not know: "
 			     "read the recording with the gputrack that made it",
-			     gt_format_count(text, unknown), gt_plural(unknown, "event is", "events are"));
+			     gt_format_count(text, unknown),
+			     gt_plural(unknown, "event is", "events are"));
 }
 
 /* One line about a process that has a gap; false when it has none. */
@@ -123,8 +129,10 @@ static bool put_gap(struct gt_page *p, const struct gt_view *v, const struct gt_
 		gt_page_wrap(p, GT_RED, 2, "pid %" PRIu32 ": recording STOPPED before the end: %s",
 			     process->pid, strerror(process->error));
 	else if (process->state == GT_TRACE_RUNNING && !*gt_recording_info(v->recording, "signal"))
-		gt_page_wrap(p, GT_YELLOW, 2, "pid %" PRIu32 " was killed or still runs: nothing is "
-			     "known of its end", process->pid);
+		gt_page_wrap(p, GT_YELLOW, 2,
+			     "pid %" PRIu32 " was killed or still runs: nothing is "
+			     "known of its end",
+			     process->pid);
 	else
 		return false;
 	return true;
@@ -144,7 +152,8 @@ void gt_head_gaps(struct gt_page *p, const struct gt_view *v)
 
 static const char *const remedies[] = {
 	[GT_SYMBOL_NAMES] = "has no line numbers: rebuild it with -g",
-	[GT_SYMBOL_NONE] = "is stripped: rebuild it with -g, or point --symbols DIR at its debug files",
+	[GT_SYMBOL_NONE] =
+		"is stripped: rebuild it with -g, or point --symbols DIR at its debug files",
 	[GT_SYMBOL_MISSING] = "is not on this machine: point --symbols DIR at a copy",
 	[GT_SYMBOL_CHANGED] = "has changed since the recording, so its names are left out: record "
 			      "again, or point --symbols DIR at the old file",
@@ -172,7 +181,8 @@ void gt_head_open(struct gt_page *p, FILE *out, const struct gt_view *v)
 	gt_page_end(p);
 }
 
-static void process_json(struct gt_json *j, const struct gt_view *v, const struct gt_process *process)
+static void process_json(struct gt_json *j, const struct gt_view *v,
+			 const struct gt_process *process)
 {
 	gt_json_line(j, NULL);
 	gt_json_uint(j, "pid", process->pid);

@@ -23,17 +23,20 @@ void gt_leakage_text(const struct gt_view *v, FILE *out)
 	gt_page_put(&p, GT_BOLD, "  %s %s from %zu %s", gt_format_count(text, groups.object_count),
 		    gt_plural(groups.object_count, "resource", "resources"), groups.count,
 		    gt_plural(groups.count, "call site", "call sites"));
-	if (groups.bytes)
-		gt_page_put(&p, GT_BOLD, ", ");
-	gt_put_memory(&p, GT_BOLD, l->device_bytes, l->host_bytes);
 	gt_page_end(&p);
+	if (groups.bytes) {
+		gt_page_put(&p, GT_PLAIN, "  ");
+		gt_put_memory(&p, GT_PLAIN, l->device_bytes, l->host_bytes);
+		gt_page_end(&p);
+	}
 	gt_put_kinds(&p, l, GT_GROUPS_ALL);
 	gt_page_end(&p);
 	for (size_t i = 0; i < shown; i++)
 		gt_group_text(&p, v, l, &groups.list[i], i + 1);
 	if (shown < groups.count) {
-		gt_page_put(&p, GT_DIM, "and %zu more %s", groups.count - shown,
+		gt_page_put(&p, GT_DIM, "    and %zu more %s", groups.count - shown,
 			    gt_plural(groups.count - shown, "call site", "call sites"));
+		gt_page_end(&p);
 		gt_page_end(&p);
 	}
 	gt_head_modules(&p, v, 10);

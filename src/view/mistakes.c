@@ -8,11 +8,26 @@
 #include "view/results.h"
 #include "view/stack.h"
 
-enum { REDUNDANT_SHOWN = 1, FAILURES_SHOWN = 2, LAST_SHOWN = 2 };
+enum { REDUNDANT_SHOWN = 1, FAILURES_SHOWN = 2, LAST_SHOWN = 2, LABEL = 20 };
 
 static const char *kind_name(uint16_t function)
 {
 	return gt_kinds[gt_functions[function].kind].name;
+}
+
+/* A redundant release that was fatal has told of the call already. */
+static bool has_untold_end(const struct gt_ledger *l)
+{
+	size_t told = 0;
+
+	for (size_t i = 0; i < l->redundant_count; i++)
+		told += l->redundant[i].fatal;
+	return l->last_call_count > told;
+}
+
+unsigned gt_mistakes_count(const struct gt_ledger *l)
+{
+	return !!l->redundant_count + !!l->failure_count + has_untold_end(l);
 }
 
 /* "CL_OUT_OF_RESOURCES", or the number where it has no name. */
@@ -26,19 +41,27 @@ static void put_result(struct gt_page *p, uint16_t function, int32_t result)
 		gt_page_put(p, GT_PLAIN, " with error %" PRId32, result);
 }
 
-static void put_labelled(struct gt_page *p, const struct gt_view *v, const char *label, uint32_t stack)
+static void put_labelled(struct gt_page *p, const struct gt_view *v, const char *label,
+			 uint32_t stack, size_t frames)
 {
 	gt_page_tab(p, 6);
 	gt_page_put(p, GT_DIM, "%s", label);
-	gt_page_tab(p, 26);
-	gt_stack_where(p, v, stack, gt_page_left(p));
-	gt_page_end(p);
+	gt_stack_text(p, v, stack, frames, 6 + LABEL);
+}
+
+/* Between two sections. */
+static bool put_gap(struct gt_page *p, bool some)
+{
+	if (some)
+		gt_page_end(p);
+	return true;
 }
 
 static void put_redundant(struct gt_page *p, const struct gt_view *v)
 {
 	const struct gt_ledger *l = v->ledger;
 	char text[GT_FORMAT_MAX], handle[GT_FORMAT_MAX];
+	size_t frames = gt_mistakes_count(l) > 1 ? 1 : 2;
 	uint64_t calls = 0;
 
 	for (size_t i = 0; i < l->redundant_count; i++)
@@ -56,14 +79,15 @@ static void put_redundant(struct gt_page *p, const struct gt_view *v)
 			    gt_format_hex(handle, r->handle));
 		gt_page_put(p, GT_RED, "%s", r->fatal ? ", in which the process died" : "");
 		gt_page_end(p);
-		put_labelled(p, v, "released again at", r->stack);
-		put_labelled(p, v, "already released at", r->ended_stack);
-		put_labelled(p, v, "created at", r->created_stack);
+		put_labelled(p, v, "released again at", r->stack, frames);
+		put_labelled(p, v, "already released at", r->ended_stack, frames);
+		put_labelled(p, v, "created at", r->created_stack, frames);
 	}
 	if (l->redundant_count > REDUNDANT_SHOWN)
-		gt_page_wrap(p, GT_DIM, 4, "and from %zu more %s: --format json lists them",
-			     l->redundant_count - REDUNDANT_SHOWN,
-			     gt_plural(l->redundant_count - REDUNDANT_SHOWN, "call site", "call sites"));
+		gt_page_wrap(
+			p, GT_DIM, 4, "and from %zu more %s: --format json lists them",
+			l->redundant_count - REDUNDANT_SHOWN,
+			gt_plural(l->redundant_count - REDUNDANT_SHOWN, "call site", "call sites"));
 }
 
 static void put_failures(struct gt_page *p, const struct gt_view *v)
@@ -71,7 +95,8 @@ static void put_failures(struct gt_page *p, const struct gt_view *v)
 	const struct gt_ledger *l = v->ledger;
 	char text[GT_FORMAT_MAX];
 
-	gt_page_put(p, GT_BOLD, "FAILED CALLS  %s", gt_format_count(text, gt_ledger_total(l).failed));
+	gt_page_put(p, GT_BOLD, "FAILED CALLS  %s",
+		    gt_format_count(text, gt_ledger_total(l).failed));
 	gt_page_end(p);
 	for (size_t i = 0; i < l->failure_count && i < FAILURES_SHOWN; i++) {
 		const struct gt_failure *f = &l->failures[i];
@@ -81,14 +106,16 @@ static void put_failures(struct gt_page *p, const struct gt_view *v)
 			    gt_function_names[f->function]);
 		put_result(p, f->function, f->result);
 		if (f->bytes_most)
-			gt_page_put(p, GT_PLAIN, ", %s asked for", gt_format_bytes(text, f->bytes_most));
+			gt_page_put(p, GT_PLAIN, ", %s asked for",
+				    gt_format_bytes(text, f->bytes_most));
 		gt_page_end(p);
-		put_labelled(p, v, "at", f->stack);
+		put_labelled(p, v, "at", f->stack, 1);
 	}
 	if (l->failure_count > FAILURES_SHOWN)
-		gt_page_wrap(p, GT_DIM, 4, "and from %zu more %s: --format json lists them",
-			     l->failure_count - FAILURES_SHOWN,
-			     gt_plural(l->failure_count - FAILURES_SHOWN, "call site", "call sites"));
+		gt_page_wrap(
+			p, GT_DIM, 4, "and from %zu more %s: --format json lists them",
+			l->failure_count - FAILURES_SHOWN,
+			gt_plural(l->failure_count - FAILURES_SHOWN, "call site", "call sites"));
 }
 
 static void put_last_calls(struct gt_page *p, const struct gt_view *v)
@@ -105,34 +132,51 @@ static void put_last_calls(struct gt_page *p, const struct gt_view *v)
 			    gt_recording_process(v->recording, call->process)->pid, call->event.tid,
 			    gt_function_names[call->event.function]);
 		gt_page_end(p);
-		put_labelled(p, v, "at", call->event.stack);
+		put_labelled(p, v, "at", call->event.stack, 1);
 	}
 	if (l->last_call_count > LAST_SHOWN)
 		gt_page_wrap(p, GT_DIM, 4, "and in %zu more: --format json lists them",
 			     l->last_call_count - LAST_SHOWN);
 }
 
-bool gt_mistakes_text(struct gt_page *p, const struct gt_view *v)
+static void put_unmatched(struct gt_page *p, const struct gt_ledger *l)
 {
-	const struct gt_ledger *l = v->ledger;
 	char text[GT_FORMAT_MAX];
 
-	if (l->redundant_count)
-		put_redundant(p, v);
-	if (l->failure_count)
-		put_failures(p, v);
-	if (l->last_call_count)
-		put_last_calls(p, v);
 	if (l->unknown_ends)
 		gt_page_wrap(p, GT_PLAIN, 0, "%s %s of what was created before tracking began",
 			     gt_format_count(text, l->unknown_ends),
 			     gt_plural(l->unknown_ends, "release", "releases"));
 	if (l->replaced)
-		gt_page_wrap(p, GT_YELLOW, 0, "%s %s created again under a handle that was still alive: "
-			     "its release was not seen", gt_format_count(text, l->replaced),
+		gt_page_wrap(p, GT_YELLOW, 0,
+			     "%s %s created under a handle that was still alive: the "
+			     "release before it was not seen",
+			     gt_format_count(text, l->replaced),
 			     gt_plural(l->replaced, "resource was", "resources were"));
-	return l->redundant_count || l->failure_count || l->last_call_count || l->unknown_ends ||
-	       l->replaced;
+}
+
+bool gt_mistakes_text(struct gt_page *p, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+	bool some = false;
+
+	if (l->redundant_count) {
+		some = put_gap(p, some);
+		put_redundant(p, v);
+	}
+	if (l->failure_count) {
+		some = put_gap(p, some);
+		put_failures(p, v);
+	}
+	if (has_untold_end(l)) {
+		some = put_gap(p, some);
+		put_last_calls(p, v);
+	}
+	if (l->unknown_ends || l->replaced) {
+		some = put_gap(p, some);
+		put_unmatched(p, l);
+	}
+	return some;
 }
 
 static void result_json(struct gt_json *j, uint16_t function, int32_t result)

@@ -4,7 +4,9 @@
 #include "base/json.h"
 #include "view/view.h"
 
-/* A few lines for the summary; false when there was nothing to say. */
+/* How many sorts of mistakes there are to tell of. */
+unsigned gt_mistakes_count(const struct gt_ledger *l);
+/* A few lines for the summary; the fewer, the more sorts there are. False for none. */
 bool gt_mistakes_text(struct gt_page *p, const struct gt_view *v);
 /* "redundant", "failures", "last_calls" and the counts of ends that do not match. */
 void gt_mistakes_json(struct gt_json *j, const struct gt_view *v);

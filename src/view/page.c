@@ -32,11 +32,34 @@ static void paint_off(struct gt_page *p, enum gt_paint paint)
 		fputs("\033[0m", p->out);
 }
 
+static void put_cut(struct gt_page *p, enum gt_paint paint, const char *text, unsigned columns,
+		    enum gt_cut where)
+{
+	if (!*text)
+		return;
+	paint_on(p, paint);
+	p->column += gt_text_put(p->out, text, columns, where, p->style.utf8);
+	paint_off(p, paint);
+}
+
 void gt_page_name(struct gt_page *p, enum gt_paint paint, const char *text, unsigned columns)
 {
-	paint_on(p, paint);
-	p->column += gt_text_put(p->out, text, columns, p->style.utf8);
-	paint_off(p, paint);
+	put_cut(p, paint, text, columns, GT_CUT_MIDDLE);
+}
+
+void gt_page_path(struct gt_page *p, enum gt_paint paint, const char *text, unsigned columns)
+{
+	put_cut(p, paint, text, columns, GT_CUT_START);
+}
+
+const char *gt_style_relative(const struct gt_style *style, const char *path)
+{
+	size_t length = style->directory ? strlen(style->directory) : 0;
+
+	if (length > 1 && !strncmp(path, style->directory, length) && path[length] == '/' &&
+	    path[length + 1])
+		return path + length + 1;
+	return path;
 }
 
 static char *print_alloc(const char *format, va_list args)

@@ -8,8 +8,11 @@
 struct gt_style {
 	bool color, utf8;
 	unsigned width;        /* columns, at least GT_PAGE_MIN */
-	const char *directory; /* source files below it are shown relative to it; NULL: none */
+	const char *directory; /* files below it are shown relative to it; NULL: none */
 };
+
+/* `path` from style->directory on where it lies below it. */
+const char *gt_style_relative(const struct gt_style *style, const char *path);
 
 enum { GT_PAGE_MIN = 60 };
 
@@ -23,11 +26,13 @@ struct gt_page {
 
 void gt_page_init(struct gt_page *p, FILE *out, const struct gt_style *style);
 
-/* Our own words, of ASCII characters without a line break, as printf has them. */
+/* Words as printf has them, on one line, whole; cleaned like all text. */
 void gt_page_put(struct gt_page *p, enum gt_paint paint, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Somebody else's words, cleaned, and cut in the middle to at most `columns`. */
 void gt_page_name(struct gt_page *p, enum gt_paint paint, const char *text, unsigned columns);
+/* A path likewise, which loses its start: its end tells more. */
+void gt_page_path(struct gt_page *p, enum gt_paint paint, const char *text, unsigned columns);
 /* Blanks up to a column, at least one unless the line is empty. */
 void gt_page_tab(struct gt_page *p, unsigned column);
 /* `text` ending at a column. */

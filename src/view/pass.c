@@ -10,7 +10,8 @@ struct gt_ledger *gt_pass_run(struct gt_recording *r, const struct gt_pass *how)
 	uint32_t process;
 
 	gt_recording_rewind(r);
-	while ((!how->until || l->events < how->until) && gt_recording_next(r, &event, &process) > 0) {
+	while ((!how->until || l->events < how->until) &&
+	       gt_recording_next(r, &event, &process) > 0) {
 		gt_ledger_apply(l, &event, process);
 		if (how->each)
 			how->each(how->context, l, &event);

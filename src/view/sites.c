@@ -37,8 +37,10 @@ static uint64_t value_of(const struct gt_site *site, const struct column *c)
 /* What counts first and what counts next, for each order. */
 static const size_t keys[][2] = {
 	[GT_SORT_LIVE] = { offsetof(struct gt_site, bytes_live), offsetof(struct gt_site, live) },
-	[GT_SORT_TOTAL] = { offsetof(struct gt_site, bytes_total), offsetof(struct gt_site, created) },
-	[GT_SORT_COUNT] = { offsetof(struct gt_site, created), offsetof(struct gt_site, bytes_total) },
+	[GT_SORT_TOTAL] = { offsetof(struct gt_site, bytes_total),
+			    offsetof(struct gt_site, created) },
+	[GT_SORT_COUNT] = { offsetof(struct gt_site, created),
+			    offsetof(struct gt_site, bytes_total) },
 };
 
 static int compare(const void *a, const void *b, void *sort)

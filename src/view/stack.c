@@ -8,6 +8,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+enum { CALLERS_SHOWN = 3 };
+
 /* A frame's two columns; each is allocated. */
 struct line {
 	char *what, *where;
@@ -33,38 +35,30 @@ static char *module_offset(const struct gt_frame *frame)
 
 	if (!frame->module)
 		return concat("0x%" PRIx64, frame->offset);
-	return concat("%s+0x%" PRIx64, slash && slash[1] ? slash + 1 : frame->module, frame->offset);
-}
-
-static const char *relative(const char *file, const char *directory)
-{
-	size_t length = directory ? strlen(directory) : 0;
-
-	if (length > 1 && !strncmp(file, directory, length) && file[length] == '/' && file[length + 1])
-		return file + length + 1;
-	return file;
+	return concat("%s+0x%" PRIx64, slash && slash[1] ? slash + 1 : frame->module,
+		      frame->offset);
 }
 
 /* "src/demo.c:41" where the line is known, "demo+0x11a3" where only the function is. */
-static char *location(const struct gt_frame *frame, const char *directory)
+static char *location(const struct gt_frame *frame, const struct gt_style *style)
 {
 	if (!frame->file)
 		return module_offset(frame);
 	if (!frame->line)
-		return gt_strdup(relative(frame->file, directory));
-	return concat("%s:%" PRIu32, relative(frame->file, directory), frame->line);
+		return gt_strdup(gt_style_relative(style, frame->file));
+	return concat("%s:%" PRIu32, gt_style_relative(style, frame->file), frame->line);
 }
 
-static struct line line_of(const struct gt_frame *frame, const char *directory)
+static struct line line_of(const struct gt_frame *frame, const struct gt_style *style)
 {
 	struct line l;
 
 	if (frame->function) {
 		l.what = gt_strdup(frame->function);
-		l.where = location(frame, directory);
+		l.where = location(frame, style);
 	} else if (frame->file) {
 		l.what = module_offset(frame);
-		l.where = location(frame, directory);
+		l.where = location(frame, style);
 	} else {
 		l.what = module_offset(frame);
 		l.where = gt_strdup(frame->module ? frame->module : "");
@@ -113,7 +107,7 @@ void gt_stack_text(struct gt_page *p, const struct gt_view *v, uint32_t stack, s
 		count = most;
 	lines = gt_alloc(count * sizeof *lines);
 	for (size_t i = 0; i < count; i++)
-		lines[i] = line_of(&frames[i], v->style.directory);
+		lines[i] = line_of(&frames[i], &v->style);
 	left = left_width(lines, count, p->style.width - indent - 10, p->style.utf8);
 	for (size_t i = 0; i < count; i++) {
 		gt_frames_shown(v->frames, &frames[i]);
@@ -121,7 +115,7 @@ void gt_stack_text(struct gt_page *p, const struct gt_view *v, uint32_t stack, s
 		gt_page_name(p, GT_PLAIN, lines[i].what, left);
 		if (*lines[i].where) {
 			gt_page_tab(p, indent + left + 2);
-			gt_page_name(p, GT_DIM, lines[i].where,
+			gt_page_path(p, GT_DIM, lines[i].where,
 				     gt_page_left(p) - (frames[i].inlined ? 10 : 0));
 		}
 		if (frames[i].inlined)
@@ -132,23 +126,43 @@ void gt_stack_text(struct gt_page *p, const struct gt_view *v, uint32_t stack, s
 	free(lines);
 }
 
+/* "f < g < h": f and its callers, as many as `columns` hold with what stands behind them. */
+static void add_callers(struct line *line, const struct gt_frame *frames, size_t count,
+			unsigned columns, bool utf8)
+{
+	for (size_t i = 1; i < count && i < CALLERS_SHOWN && frames[i].function; i++) {
+		char *longer = concat("%s < %s", line->what, frames[i].function);
+
+		if (gt_text_columns(longer, utf8) + 2 + gt_text_columns(line->where, utf8) >
+		    columns) {
+			free(longer);
+			return;
+		}
+		free(line->what);
+		line->what = longer;
+	}
+}
+
 void gt_stack_where(struct gt_page *p, const struct gt_view *v, uint32_t stack, unsigned columns)
 {
 	const struct gt_frame *frames;
+	size_t count = gt_frames_get(v->frames, stack, &frames);
 	struct line line;
 	unsigned left;
 
-	if (!gt_frames_get(v->frames, stack, &frames)) {
+	if (!count) {
 		gt_page_name(p, GT_DIM, "(no stack)", columns);
 		return;
 	}
 	gt_frames_shown(v->frames, &frames[0]);
-	line = line_of(&frames[0], v->style.directory);
+	line = line_of(&frames[0], &v->style);
+	if (frames[0].function)
+		add_callers(&line, frames, count, columns, p->style.utf8);
 	left = left_width(&line, 1, columns, p->style.utf8);
 	gt_page_name(p, GT_PLAIN, line.what, left);
 	if (*line.where && left + 6 < columns) {
 		gt_page_put(p, GT_PLAIN, "  ");
-		gt_page_name(p, GT_DIM, line.where, columns - left - 2);
+		gt_page_path(p, GT_DIM, line.where, columns - left - 2);
 	}
 	line_free(&line);
 }
@@ -181,11 +195,12 @@ void gt_stack_json(struct gt_json *j, const char *key, struct gt_frames *frames,
 
 void gt_stack_tsv(FILE *out, struct gt_frames *frames, uint32_t stack)
 {
+	static const struct gt_style whole;
 	const struct gt_frame *list;
 	size_t count = gt_frames_get(frames, stack, &list);
 
 	for (size_t i = 0; i < count; i++) {
-		char *where = location(&list[i], NULL);
+		char *where = location(&list[i], &whole);
 
 		if (i)
 			fputs(" < ", out);

@@ -7,7 +7,7 @@
 /* Lines of function and file:line from column `indent` on; at most `most` frames, 0 for all. */
 void gt_stack_text(struct gt_page *p, const struct gt_view *v, uint32_t stack, size_t most,
 		   unsigned indent);
-/* The innermost frame on the rest of the line, in at most `columns`. */
+/* The innermost frame on the rest of the line, in at most `columns`; callers where they fit. */
 void gt_stack_where(struct gt_page *p, const struct gt_view *v, uint32_t stack, unsigned columns);
 
 void gt_stack_json(struct gt_json *j, const char *key, struct gt_frames *frames, uint32_t stack);

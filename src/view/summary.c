@@ -1,6 +1,7 @@
 /* summary.c - at most a screen: what leaked, the peak, mistakes, and what to type next. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/format.h"
 #include "base/mem.h"
@@ -9,7 +10,7 @@
 #include "view/mistakes.h"
 #include "view/stack.h"
 
-enum { LEAKS_SHOWN = 4, FRAMES_SHOWN = 3, FRAMES_FEW = 2, HOLDERS_SHOWN = 3, MODULES_SHOWN = 2 };
+enum { LEAKS_SHOWN = 4, MODULES_SHOWN = 2, HOLDER_COLUMN = 28 };
 
 static void put_leak(struct gt_page *p, const struct gt_view *v, const struct gt_group *g,
 		     size_t frames)
@@ -28,8 +29,9 @@ static void put_leak(struct gt_page *p, const struct gt_view *v, const struct gt
 static void put_leaks(struct gt_page *p, const struct gt_view *v)
 {
 	const struct gt_ledger *l = v->ledger;
-	size_t most = v->top ? (size_t)v->top : LEAKS_SHOWN;
-	bool crowded = l->redundant_count || l->failure_count || l->last_call_count;
+	/* what else there is to say takes room: the whole is to be a screen */
+	unsigned others = gt_mistakes_count(l);
+	size_t most = v->top ? (size_t)v->top : others > 1 ? LEAKS_SHOWN / 2 : LEAKS_SHOWN;
 	char text[GT_FORMAT_MAX];
 	struct gt_groups groups;
 
@@ -43,7 +45,7 @@ static void put_leaks(struct gt_page *p, const struct gt_view *v)
 	gt_page_end(p);
 	gt_put_kinds(p, l, GT_GROUPS_ALL);
 	for (size_t i = 0; i < groups.count && i < most; i++)
-		put_leak(p, v, &groups.list[i], crowded ? FRAMES_FEW : FRAMES_SHOWN);
+		put_leak(p, v, &groups.list[i], others ? 2 : 3);
 	if (groups.count > most) {
 		gt_page_tab(p, 14);
 		gt_page_put(p, GT_DIM, "and %zu more %s", groups.count - most,
@@ -68,8 +70,8 @@ static void put_peak(struct gt_page *p, const struct gt_view *v)
 	const struct gt_ledger *l = v->ledger;
 	const struct gt_site **holders = gt_alloc(l->site_count * sizeof(const struct gt_site *));
 	uint64_t start = gt_recording_start_ns(v->recording);
-	char text[GT_FORMAT_MAX], when[GT_FORMAT_MAX];
-	size_t count = 0;
+	char text[GT_FORMAT_MAX], when[GT_FORMAT_MAX], count_text[GT_KIND_TEXT];
+	size_t count = 0, most = gt_mistakes_count(l) > 1 ? 1 : 3;
 
 	for (size_t i = 0; i < l->site_count; i++)
 		if (l->sites[i].bytes_at_peak && gt_kind_on_device((enum gt_kind)l->sites[i].kind))
@@ -79,21 +81,20 @@ static void put_peak(struct gt_page *p, const struct gt_view *v)
 		    gt_format_bytes(text, l->peak_bytes),
 		    gt_format_span(when, l->peak_ns > start ? l->peak_ns - start : 0));
 	gt_page_end(p);
-	for (size_t i = 0; i < count && i < HOLDERS_SHOWN; i++) {
-		const struct gt_kind_info *kind = &gt_kinds[holders[i]->kind];
-
+	for (size_t i = 0; i < count && i < most; i++) {
 		gt_page_right(p, GT_PLAIN, gt_format_bytes(text, holders[i]->bytes_at_peak), 12);
 		gt_page_tab(p, 14);
-		gt_page_put(p, GT_PLAIN, "%s %s", gt_format_count(when, holders[i]->live_at_peak),
-			    gt_plural(holders[i]->live_at_peak, kind->name, kind->plural));
-		gt_page_put(p, GT_PLAIN, "  ");
+		gt_page_put(p, GT_PLAIN, "%s",
+			    gt_kind_count(count_text, (enum gt_kind)holders[i]->kind,
+					  holders[i]->live_at_peak));
+		gt_page_tab(p, p->column + 2 > HOLDER_COLUMN ? p->column + 2 : HOLDER_COLUMN);
 		gt_stack_where(p, v, holders[i]->stack, gt_page_left(p));
 		gt_page_end(p);
 	}
-	if (count > HOLDERS_SHOWN) {
+	if (count > most) {
 		gt_page_tab(p, 14);
-		gt_page_put(p, GT_DIM, "and %zu more %s", count - HOLDERS_SHOWN,
-			    gt_plural(count - HOLDERS_SHOWN, "call site", "call sites"));
+		gt_page_put(p, GT_DIM, "and %zu more %s", count - most,
+			    gt_plural(count - most, "call site", "call sites"));
 		gt_page_end(p);
 	}
 	free(holders);
@@ -104,13 +105,15 @@ static void put_nothing(struct gt_page *p, const struct gt_view *v)
 	gt_page_put(p, GT_RED, "NOTHING WAS TRACKED");
 	gt_page_end(p);
 	if (gt_recording_process_count(v->recording))
-		gt_page_wrap(p, GT_PLAIN, 2, "The program was watched, but no call of it created or "
+		gt_page_wrap(p, GT_PLAIN, 2,
+			     "The program was watched, but no call of it created or "
 			     "released anything. It may have ended too early, or found no device.");
 	else
 		gt_page_wrap(p, GT_PLAIN, 2, "The program never loaded a GPU API that gputrack can "
 			     "follow. A static or setuid program cannot be followed, nor one that "
 			     "clears its environment.");
-	gt_page_wrap(p, GT_PLAIN, 2, "`gputrack doctor` tells what can be tracked on this machine.");
+	gt_page_wrap(p, GT_PLAIN, 2,
+		     "`gputrack doctor` tells what can be tracked on this machine.");
 }
 
 /* A path as a shell takes it: plain where it can be, quoted otherwise. */
@@ -119,22 +122,23 @@ static void put_path(struct gt_page *p, const char *path)
 	bool plain = *path != '-';
 
 	for (const char *c = path; *c; c++)
-		plain &= (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '+' && *c <= '9') ||
-			 *c == '_' || *c == '@' || (unsigned char)*c >= 0x80;
-	if (!plain)
-		gt_page_put(p, GT_BOLD, "'");
-	gt_page_name(p, GT_BOLD, path, UINT32_MAX);
-	if (!plain)
-		gt_page_put(p, GT_BOLD, "'");
+		plain &= (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+			 (*c >= '+' && *c <= '9') || *c == '_' || *c == '@' ||
+			 (unsigned char)*c >= 0x80;
+	gt_page_put(p, GT_BOLD, plain ? "" : "'");
+	for (const char *quote; !plain && (quote = strchr(path, '\'')); path = quote + 1)
+		gt_page_put(p, GT_BOLD, "%.*s'\\''", (int)(quote - path), path);
+	gt_page_put(p, GT_BOLD, plain ? "%s" : "%s'", path);
 }
 
 static void put_next(struct gt_page *p, const struct gt_view *v, const char *analysis,
 		     const char *why)
 {
 	gt_page_put(p, GT_BOLD, "  gputrack report ");
-	put_path(p, gt_recording_path(v->recording));
+	put_path(p, gt_style_relative(&v->style, gt_recording_path(v->recording)));
 	gt_page_put(p, GT_BOLD, " -a %s", analysis);
-	gt_page_put(p, GT_DIM, "  # %s", why);
+	gt_page_tab(p, p->column + 2 + (unsigned)(sizeof "watermark" - 1 - strlen(analysis)));
+	gt_page_put(p, GT_DIM, "# %s", why);
 	gt_page_end(p);
 }
 
@@ -154,8 +158,9 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 		put_leaks(&p, v);
 	} else {
 		gt_page_put(&p, GT_GREEN, "No leaks: ");
-		gt_page_put(&p, GT_PLAIN, total.created == 1 ? "the one resource created was given back." :
-			    "all %s resources created were given back.",
+		gt_page_put(&p, GT_PLAIN,
+			    total.created == 1 ? "the one resource created was given back."
+					       : "all %s resources created were given back.",
 			    gt_format_count(text, total.created));
 		gt_page_end(&p);
 	}
@@ -168,7 +173,8 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 		gt_page_end(&p);
 	gt_head_modules(&p, v, MODULES_SHOWN);
 	gt_page_put(&p, GT_PLAIN, "recorded in ");
-	gt_page_name(&p, GT_BOLD, gt_recording_path(v->recording), UINT32_MAX);
+	gt_page_put(&p, GT_BOLD, "%s",
+		    gt_style_relative(&v->style, gt_recording_path(v->recording)));
 	gt_page_put(&p, GT_PLAIN, "; next:");
 	gt_page_end(&p);
 	if (total.live)
@@ -231,7 +237,9 @@ void gt_summary_json(const struct gt_view *v, FILE *out)
 /* The table behind the summary: one row for each kind that was used. */
 void gt_summary_tsv(const struct gt_view *v, FILE *out)
 {
-	fputs("api\tkind\ttype\tcreated\tended\tlive\tlive_bytes\tpeak_bytes\ttotal_bytes\tfailed\n", out);
+	fputs("api\tkind\ttype\tcreated\tended\tlive\tlive_bytes\tpeak_bytes\ttotal_"
+	      "bytes\tfailed\n",
+	      out);
 	for (int api = 0; api < GT_API_COUNT; api++)
 		for (int kind = 0; kind < GT_KIND_COUNT; kind++) {
 			const struct gt_tally *t = &v->ledger->tally[api][kind];
@@ -239,9 +247,11 @@ void gt_summary_tsv(const struct gt_view *v, FILE *out)
 
 			if (!t->created && !t->failed)
 				continue;
-			fprintf(out, "%s\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
-				"\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", gt_api_keys[api],
-				gt_kinds[kind].name, type ? type : "", t->created, t->ended, t->live,
-				t->bytes_live, t->bytes_peak, t->bytes_total, t->failed);
+			fprintf(out,
+				"%s\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
+				"\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
+				gt_api_keys[api], gt_kinds[kind].name, type ? type : "", t->created,
+				t->ended, t->live, t->bytes_live, t->bytes_peak, t->bytes_total,
+				t->failed);
 		}
 }

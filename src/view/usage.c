@@ -29,7 +29,8 @@ void gt_usage_text(const struct gt_view *v, FILE *out)
 	gt_page_wrap(&p, GT_PLAIN, 2, "peak %s at %s, average %s, at the end %s",
 		     gt_format_bytes(text, l->peak_bytes),
 		     gt_format_span(when, l->peak_ns > start ? l->peak_ns - start : 0),
-		     gt_format_bytes(mean, gt_timeline_mean(t)), gt_format_bytes(end, l->device_bytes));
+		     gt_format_bytes(mean, gt_timeline_mean(t)),
+		     gt_format_bytes(end, l->device_bytes));
 	if (l->host_bytes)
 		gt_page_wrap(&p, GT_PLAIN, 2, "host memory at the end %s",
 			     gt_format_bytes(text, l->host_bytes));
@@ -89,8 +90,8 @@ void gt_usage_rows_begin(struct gt_usage_rows *rows, FILE *out, uint64_t start_n
 static void put_row(struct gt_usage_rows *rows)
 {
 	if (rows->open)
-		fprintf(rows->out, "%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", rows->time_ns,
-			rows->device_bytes, rows->host_bytes, rows->objects);
+		fprintf(rows->out, "%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
+			rows->time_ns, rows->device_bytes, rows->host_bytes, rows->objects);
 	rows->open = false;
 }
 

@@ -39,8 +39,9 @@ void gt_watermark_text(const struct gt_view *v, FILE *out)
 	for (size_t i = 0; i < shown; i++)
 		gt_group_text(&p, v, v->at_peak, &groups.list[i], i + 1);
 	if (shown < groups.count) {
-		gt_page_put(&p, GT_DIM, "and %zu more %s", groups.count - shown,
+		gt_page_put(&p, GT_DIM, "    and %zu more %s", groups.count - shown,
 			    gt_plural(groups.count - shown, "call site", "call sites"));
+		gt_page_end(&p);
 		gt_page_end(&p);
 	}
 	gt_head_modules(&p, v, 10);

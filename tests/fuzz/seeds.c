@@ -123,7 +123,7 @@ static void write_lanes(void)
 
 	for (uint32_t i = 0; i < 3; i++)
 		lanes[i] = gt_lane_acquire(w, 4242 + i, "worker");
-	for (uint64_t i = 0; i < 900; i++) /* enough to fill blocks */
+	for (uint64_t i = 0; i < 1800; i++) /* enough to fill blocks */
 		event(lanes[i % 3], i & 4 ? GT_FN_clReleaseEvent : GT_FN_clCreateUserEvent, 0x5000 + i % 4,
 		      stack_at(w, i % 8));
 	end(w);

@@ -42,7 +42,7 @@ static void *below(enum extension extension, enum gt_function_id row, const uint
 #define FN_(...) FN__(__VA_ARGS__)
 #define FN__(fn, ret, ...)                                                                    \
 	typedef TYPE_##ret(CL_API_CALL *fn##_type)(PARAMS(__VA_ARGS__));                      \
-	GT_CL_WRAP(ret, fn, ((fn##_type)below(EXT_##fn, GT_FN_##fn, argv)), __VA_ARGS__)
+	GT_WRAP(&gt_cl_door, ret, fn, ((fn##_type)below(EXT_##fn, GT_FN_##fn, argv)), __VA_ARGS__)
 #define ALSO(...)
 #include "api/opencl_ext.def"
 #undef FN

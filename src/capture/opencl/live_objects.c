@@ -7,8 +7,7 @@
 
 #include "base/clock.h"
 #include "gputrack/live_objects.h"
-#include "guest/depot.h"
-#include "guest/symbols.h"
+#include "guest/origins.h"
 
 /* Since when each platform's objects are wanted; 0: not at all. */
 static _Atomic uint64_t since[GT_CL_PLATFORMS_MAX];
@@ -85,83 +84,48 @@ static void CL_API_CALL report(cl_platform_id platform, gputrack_report_fn repor
 	free(entries);
 }
 
-/* All addresses of all stacks, one after another, in the order of the entries. */
-static uint64_t *gather(const struct gt_entry *entries, size_t count, size_t *addresses)
+/* An entry's stack as the callback gets it; NULL when there is no memory. */
+static gputrack_frame *make_frames(const struct gt_symbol *symbols, size_t count)
 {
-	const uint64_t *frames;
-	uint64_t *all;
-	size_t at = 0;
+	gputrack_frame *frames = calloc(count ? count : 1, sizeof *frames);
 
-	*addresses = 0;
-	for (size_t i = 0; i < count; i++)
-		*addresses += gt_depot_get(entries[i].stack, &frames);
-	all = malloc((*addresses ? *addresses : 1) * sizeof *all);
-	for (size_t i = 0; all && i < count; i++) {
-		size_t n = gt_depot_get(entries[i].stack, &frames);
-
-		memcpy(all + at, frames, n * sizeof *all);
-		at += n;
-	}
-	return all;
-}
-
-/* The frames of addresses[from .. from + n) for the callback; NULL when there is no memory. */
-static gputrack_frame *make_frames(const struct gt_symbol_set *set, size_t from, size_t n,
-				   size_t *count)
-{
-	const struct gt_symbol *symbols;
-	gputrack_frame *frames;
-	size_t total = 0, at = 0;
-
-	for (size_t i = 0; i < n; i++)
-		total += gt_symbols_get(set, from + i, &symbols);
-	frames = calloc(total ? total : 1, sizeof *frames);
-	for (size_t i = 0; frames && i < n; i++) {
-		size_t some = gt_symbols_get(set, from + i, &symbols);
-
-		for (size_t k = 0; k < some; k++)
-			frames[at++] = (gputrack_frame){
-				.function = symbols[k].function, .file = symbols[k].file,
-				.line = symbols[k].line, .inlined = symbols[k].inlined,
-				.module = symbols[k].module, .offset = (size_t)symbols[k].offset,
-			};
-	}
-	*count = at;
+	for (size_t i = 0; frames && i < count; i++)
+		frames[i] = (gputrack_frame){
+			.function = symbols[i].function, .file = symbols[i].file, .line = symbols[i].line,
+			.inlined = symbols[i].inlined, .module = symbols[i].module,
+			.offset = (size_t)symbols[i].offset,
+		};
 	return frames;
 }
 
 static void CL_API_CALL report_stacks(cl_platform_id platform, gputrack_report_stacks_fn report_fn,
 				      void *user_data)
 {
-	struct gt_symbol_set *set;
+	struct gt_origins *origins;
 	struct gt_entry *entries;
-	uint64_t *addresses;
-	size_t count, address_count, at = 0;
+	size_t count;
 
 	if (!report_fn)
 		return;
 	entries = snapshot(platform, true, &count);
-	addresses = gather(entries, count, &address_count);
-	set = addresses && count ? gt_symbols_resolve(addresses, address_count) : NULL;
-	for (size_t i = 0; set && i < count; i++) {
+	origins = count ? gt_origins_new(entries, count) : NULL;
+	for (size_t i = 0; i < count; i++) {
 		const struct gt_entry *e = &entries[i];
-		const uint64_t *raw;
-		size_t n = gt_depot_get(e->stack, &raw), frame_count = 0;
-		gputrack_frame *frames = make_frames(set, at, n, &frame_count);
+		const struct gt_symbol *symbols = NULL;
+		size_t frame_count = origins ? gt_origins_get(origins, i, &symbols) : 0;
+		gputrack_frame *frames = make_frames(symbols, frame_count);
 		gputrack_live_object object = {
 			.struct_size = sizeof object, .object = (void *)(uintptr_t)e->handle,
 			.type_name = type_of(e), .kind = gt_kinds[gt_entry_kind(e)].name,
 			.created_by = gt_function_names[e->function], .refcount = e->refs,
 			.size = (size_t)e->size, .thread = e->tid, .time_ns = e->time_ns,
-			.frame_count = frame_count, .frames = frames,
+			.frame_count = frames ? frame_count : 0, .frames = frames,
 		};
 
 		report_fn(user_data, &object);
 		free(frames);
-		at += n;
 	}
-	gt_symbols_free(set);
-	free(addresses);
+	gt_origins_free(origins);
 	free(entries);
 }
 

@@ -13,7 +13,7 @@
 #include <CL/cl_gl.h>
 #include <CL/cl_layer.h>
 
-#include "guest/guest.h"
+#include "guest/wrap.h"
 
 /* Argument types that C can only write around a name. */
 typedef void(CL_CALLBACK *gt_cl_context_notify)(const char *, const void *, size_t, void *);
@@ -50,38 +50,3 @@ void gt_cl_live_start(void);
 /* The extension's name goes into what the platform says about itself. */
 cl_int CL_API_CALL gt_cl_get_platform_info(cl_platform_id platform, cl_platform_info name, size_t size,
 					   void *value, size_t *size_ret);
-
-/*
- * Wrappers. One macro for each kind of result; `next` is an expression for the function below.
- */
-#define GT_CL_WRAP_STATUS(type, fn, next, ...)                                              \
-	static type CL_API_CALL wrap_##fn(PARAMS(__VA_ARGS__))                              \
-	{                                                                                   \
-		const uint64_t argv[] = { WORDS(__VA_ARGS__) };                             \
-		struct gt_guest_call g;                                                     \
-		type result;                                                                \
-                                                                                            \
-		gt_guest_begin(&g, GT_FN_##fn, argv, __builtin_return_address(0));          \
-		result = next(NAMES(__VA_ARGS__));                                          \
-		gt_guest_end(&g, gt_word_of(&result, sizeof result), &gt_cl_door);          \
-		return result;                                                              \
-	}
-#define GT_CL_WRAP_HANDLE GT_CL_WRAP_STATUS
-#define GT_CL_WRAP_NOTHING(type, fn, next, ...)                                             \
-	static void CL_API_CALL wrap_##fn(PARAMS(__VA_ARGS__))                              \
-	{                                                                                   \
-		const uint64_t argv[] = { WORDS(__VA_ARGS__) };                             \
-		struct gt_guest_call g;                                                     \
-                                                                                            \
-		gt_guest_begin(&g, GT_FN_##fn, argv, __builtin_return_address(0));          \
-		next(NAMES(__VA_ARGS__));                                                   \
-		gt_guest_end(&g, 0, &gt_cl_door);                                           \
-	}
-
-/* STATUS(cl_int) -> GT_CL_WRAP_STATUS, cl_int */
-#define GT_CL_RESULT_STATUS(type) GT_CL_WRAP_STATUS, type
-#define GT_CL_RESULT_HANDLE(type) GT_CL_WRAP_HANDLE, type
-#define GT_CL_RESULT_NOTHING      GT_CL_WRAP_NOTHING, void
-#define GT_CL_WRAP(result, ...)   GT_CL_WRAP_(GT_CL_RESULT_##result, __VA_ARGS__)
-#define GT_CL_WRAP_(...)          GT_CL_WRAP__(__VA_ARGS__)
-#define GT_CL_WRAP__(wrap, ...)   wrap(__VA_ARGS__)

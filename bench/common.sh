@@ -1,0 +1,40 @@
+# common.sh - what the benchmark scripts share; sourced with the build folder in $1.
+
+bench=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
+tab=$(printf '\t')
+
+die() {
+	echo "$(basename "$0"): $*" >&2
+	exit 1
+}
+
+[ $# -ge 1 ] || { echo "usage: $0 BUILD_DIR" >&2; exit 2; }
+build=$(CDPATH= cd -- "$1" 2>/dev/null && pwd) || die "$1: no such folder"
+shift
+[ -x "$build/bench/measure" ] || die "$build has no benchmarks: build it first"
+
+# What the recorder and the loaders obey must come from here alone.
+unset GPUTRACK_RECORDING GPUTRACK_STACKS OPENCL_LAYERS ACL_TRACK_LEAKS LD_PRELOAD
+unset ZE_ENABLE_VALIDATION_LAYER ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER
+unset ZEL_SYSTEM_RESOURCE_TRACKER_CSV ZEL_ENABLE_LOADER_LOGGING ZE_ENABLE_ALT_DRIVERS
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/gputrack-bench.XXXXXX") || exit 1
+# Memory as a file system, so that the disk's part can be told: empty where there is none.
+shm=$(mktemp -d /dev/shm/gputrack-bench.XXXXXX 2>/dev/null) || shm=
+trap 'rm -rf "$work" ${shm:+"$shm"}' EXIT
+trap 'exit 130' INT TERM
+
+filesystem_of() {
+	stat -f -c %T "$1"
+}
+
+# Adds a run's samples, under the name of its variant, to those that calls.awk makes a table of.
+keep_samples() {
+	awk -F '\t' -v OFS='\t' -v variant="$1" \
+		'$1 == "sample" { print variant, $2, $3, $4, $5 }' "$2" >>"$work/samples"
+}
+
+# The value of a line "NAME<tab>VALUE".
+value_of() {
+	awk -F '\t' -v name="$1" '$1 == name { print $2; exit }' "$2"
+}

@@ -1,0 +1,230 @@
+/*
+ * make_events.c - writes a recording of any number of events through the real writer.
+ *
+ *	make_events FOLDER EVENTS balanced|alive
+ *
+ * Four threads, each with a lane of its own, whose events alternate in time; a thousand distinct
+ * stacks of 16 frames, some far busier than others; three quarters buffers of all sizes, one
+ * quarter events. `balanced` holds about 10,000 alive at a time and ends with none, `alive` ends
+ * nothing. The addresses in the stacks are this program's own, so that a report finds symbols.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "trace/writer.h"
+
+enum {
+	THREADS = 4,
+	ALIVE = 10000,
+	STACKS = 1000,
+	FRAMES = 16,
+	STEP_NS = 1000,           /* between two events of a thread, on average */
+	HANDLE_STEP = 0x140,      /* as malloc would lay out a driver's objects */
+};
+
+/* The linker's: where this program begins, and where its code ends. */
+extern const char __executable_start[], etext[];
+
+struct resource {
+	uint64_t handle;          /* 0: not alive */
+	bool is_event;
+};
+
+struct thread {
+	struct gt_writer *writer;
+	struct gt_lane *lane;
+	const uint32_t *stacks;
+	uint32_t tid;
+	uint64_t events, time_ns, random, next_handle, owner;
+	struct resource *slots;
+	uint32_t slot_count;
+	bool balanced;
+	pthread_t thread;
+};
+
+static void __attribute__((noreturn)) fail(const char *what, int error)
+{
+	fprintf(stderr, "make_events: %s: %s\n", what, strerror(error));
+	exit(1);
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+	*state += 0x9e3779b97f4a7c15u;
+	return gt_mix64(*state);
+}
+
+/* The smaller of two draws: a few call sites do most of the work. */
+static uint32_t pick_stack(struct thread *t)
+{
+	uint64_t r = next_random(&t->random);
+	uint32_t a = (uint32_t)r % STACKS, b = (uint32_t)(r >> 32) % STACKS;
+
+	return t->stacks[a < b ? a : b];
+}
+
+static void emit(struct thread *t, struct gt_event *e)
+{
+	t->time_ns += STEP_NS / 2 + next_random(&t->random) % STEP_NS;
+	e->time_ns = t->time_ns;
+	e->stack = pick_stack(t);
+	e->tid = t->tid;
+	gt_lane_event(t->lane, e);
+	t->events--;
+}
+
+static void create(struct thread *t, struct resource *r)
+{
+	uint64_t random = next_random(&t->random);
+	struct gt_event e = { .place = 1, .owner = t->owner };
+
+	/* handle values come back, as a driver's do */
+	if (!r->handle || !t->balanced) {
+		r->handle = t->next_handle;
+		t->next_handle += HANDLE_STEP;
+	}
+	r->is_event = random % 4 == 0;
+	e.function = r->is_event ? GT_FN_clCreateUserEvent : GT_FN_clCreateBuffer;
+	e.size = r->is_event ? 0 : 64u << random / 4 % 20;
+	e.handle = r->handle;
+	emit(t, &e);
+}
+
+static void end(struct thread *t, const struct resource *r)
+{
+	struct gt_event e = { .handle = r->handle };
+
+	e.function = r->is_event ? GT_FN_clReleaseEvent : GT_FN_clReleaseMemObject;
+	emit(t, &e);
+}
+
+static void *write_alive(void *arg)
+{
+	struct thread *t = arg;
+
+	while (t->events)
+		create(t, &(struct resource){ 0 });
+	return NULL;
+}
+
+static void *write_balanced(void *arg)
+{
+	struct thread *t = arg;
+
+	for (uint32_t i = 0; i < t->slot_count; i++)
+		create(t, &t->slots[i]);
+	while (t->events > t->slot_count + 1) {
+		struct resource *r = &t->slots[next_random(&t->random) % t->slot_count];
+
+		end(t, r);
+		create(t, r);
+	}
+	for (uint32_t i = 0; i < t->slot_count; i++)
+		end(t, &t->slots[i]);
+	return NULL;
+}
+
+static void define_module(struct gt_writer *w, void *defined)
+{
+	char path[PATH_MAX] = "";
+	struct stat st;
+	ssize_t n;
+
+	if (*(bool *)defined)
+		return;
+	*(bool *)defined = true;
+	n = readlink("/proc/self/exe", path, sizeof path - 1);
+	if (n < 0 || stat(path, &st))
+		fail("/proc/self/exe", errno);
+	gt_writer_module(w, 0, &(struct gt_module){
+		.start = (uintptr_t)__executable_start,
+		.size = (uintptr_t)etext - (uintptr_t)__executable_start,
+		.bias = (uintptr_t)__executable_start, .path = path,
+		.file_size = (uint64_t)st.st_size,
+		.mtime_ns = st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec });
+}
+
+static void define_stacks(struct gt_writer *w, uint32_t *stacks)
+{
+	/* code begins some way into the file; which function an address falls into is no matter */
+	uintptr_t from = (uintptr_t)define_stacks & ~(uintptr_t)4095, size = (uintptr_t)etext - from;
+	uint64_t random = 1, frames[FRAMES];
+
+	for (uint32_t i = 0; i < STACKS; i++) {
+		for (int f = 0; f < FRAMES; f++)
+			/* the outer half is common to many, as main and its like are */
+			frames[f] = f < FRAMES / 2 ? from + next_random(&random) % size : from + 64u * (unsigned int)f;
+		stacks[i] = gt_writer_stack(w, frames, FRAMES);
+		if (!stacks[i])
+			fail("cannot write a stack", ENOSPC);
+	}
+}
+
+static void write_threads(struct gt_writer *w, uint64_t events, bool balanced)
+{
+	static uint32_t stacks[STACKS];
+	struct thread threads[THREADS] = { 0 };
+	uint64_t now = gt_now_ns();
+
+	define_stacks(w, stacks);
+	gt_writer_place(w, 1, GT_OPENCL, "synthetic");
+	for (uint32_t i = 0; i < THREADS; i++) {
+		struct thread *t = &threads[i];
+		char name[16];
+
+		*t = (struct thread){ .writer = w, .stacks = stacks, .tid = 1000 + i,
+				      .events = events / THREADS, .time_ns = now, .random = i,
+				      .next_handle = (0x7f00u + i) * (UINT64_C(1) << 32),
+				      .owner = 0x55aa00001000 + i * HANDLE_STEP,
+				      .slot_count = ALIVE / THREADS, .balanced = balanced };
+		/* a short recording holds less, so that it can be balanced too */
+		if (t->slot_count > t->events / 2)
+			t->slot_count = (uint32_t)(t->events / 2);
+		t->slots = calloc(t->slot_count + 1, sizeof *t->slots);
+		snprintf(name, sizeof name, "worker %u", i);
+		t->lane = gt_lane_acquire(w, t->tid, name);
+		if (!t->slots || !t->lane)
+			fail("cannot start a thread", ENOMEM);
+		if (pthread_create(&t->thread, NULL, balanced ? write_balanced : write_alive, t))
+			fail("cannot start a thread", EAGAIN);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(threads[i].thread, NULL);
+		free(threads[i].slots);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	bool defined = false, balanced = argc == 4 && !strcmp(argv[3], "balanced");
+	struct gt_writer_options options = { .pid = (uint32_t)getpid(), .ppid = (uint32_t)getppid(),
+					     .modules = define_module, .context = &defined };
+	uint64_t events = argc == 4 ? strtoull(argv[2], NULL, 10) : 0;
+	struct gt_writer *w;
+	char path[PATH_MAX];
+	int e;
+
+	if (events < 2 * THREADS || (!balanced && strcmp(argv[3], "alive"))) {
+		fprintf(stderr, "usage: %s FOLDER EVENTS balanced|alive\n", argv[0]);
+		return 2;
+	}
+	if (mkdir(argv[1], 0700))
+		fail(argv[1], errno);
+	snprintf(path, sizeof path, "%s/%u.trace", argv[1], options.pid);
+	e = gt_writer_open(&w, path, &options);
+	if (e)
+		fail(path, -e);
+	write_threads(w, events, balanced);
+	gt_writer_end(w);
+	gt_writer_free(w);
+	return 0;
+}

@@ -1,0 +1,170 @@
+/* csv.c - the resource tracker's CSV: one whole row per call, in order, written when it returns. */
+#include "guest/csv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "guest/say.h"
+#include "guest/settings.h"
+
+enum { FD_FIRST = 500, ROW_MAX = 1024 };
+
+static const char header[] =
+	"CallNumber,TimeMs,APICall,VmSize_KB,VmRSS_KB,VmData_KB,VmPeak_KB,Threads,"
+	"Delta_VmSize_KB,Delta_VmRSS_KB,Delta_VmData_KB,"
+	"Contexts,CommandQueues,Modules,Kernels,EventPools,CommandLists,"
+	"Events,Fences,Images,Samplers,TotalMemory_Bytes";
+static const char more_header[] = ",OpenFiles,DeviceMemory_Bytes,SharedMemory_Bytes,HostMemory_Bytes";
+
+/* Guards all below. Spins first: the holder only formats a line and writes it. */
+static pthread_mutex_t lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+static int file = -1;
+static uint64_t calls, start_ns;
+static struct gt_meter before;
+static struct gt_counts counters;
+
+/* `_pid<PID>` goes before the extension of the file's name, not of a folder's. */
+static bool name_file(char path[PATH_MAX], const char *asked)
+{
+	const char *name = strrchr(asked, '/'), *dot;
+	size_t stem;
+	int n;
+
+	name = name ? name + 1 : asked;
+	dot = strrchr(name, '.');
+	/* a name that begins with its only dot has no extension */
+	stem = dot && dot != name ? (size_t)(dot - asked) : strlen(asked);
+	n = snprintf(path, PATH_MAX, "%.*s_pid%d%s", (int)stem, asked, (int)getpid(), asked + stem);
+	return n > 0 && n < PATH_MAX;
+}
+
+/* Digits of a number without printf: rows are written at every call. */
+static char *put_number(char *at, int64_t value)
+{
+	char digits[24];
+	uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+	int n = 0;
+
+	if (value < 0)
+		*at++ = '-';
+	do
+		digits[n++] = (char)('0' + left % 10);
+	while (left /= 10);
+	while (n)
+		*at++ = digits[--n];
+	return at;
+}
+
+static char *put_field(char *at, int64_t value)
+{
+	*at++ = ',';
+	return put_number(at, value);
+}
+
+static void write_all(const char *text, size_t size)
+{
+	ssize_t n;
+
+	do
+		n = write(file, text, size);
+	while (n < 0 && errno == EINTR);
+	if (n == (ssize_t)size)
+		return;
+	gt_say("the tracker's CSV ends here: %s; the program runs on", n < 0 ? strerror(errno) : "disk full");
+	close(file);
+	file = -1;
+}
+
+void gt_csv_start(void)
+{
+	const struct gt_settings *s = gt_settings_get();
+	char path[PATH_MAX], line[512];
+	int high;
+
+	start_ns = gt_now_ns();
+	if (!s->csv || !name_file(path, s->csv))
+		return;
+	file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
+	if (file < 0) {
+		gt_say("cannot write the tracker's CSV %s: %s; the program runs on without it", path,
+		       strerror(errno));
+		return;
+	}
+	high = fcntl(file, F_DUPFD_CLOEXEC, FD_FIRST);
+	if (high >= 0) {
+		close(file);
+		file = high;
+	}
+	gt_meter_read(&before);
+	write_all(line, (size_t)snprintf(line, sizeof line, "%s%s\n", header, s->csv_more ? more_header : ""));
+}
+
+void gt_csv_restart(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	if (file >= 0)
+		close(file);
+	file = -1;
+	calls = 0;
+	counters = (struct gt_counts){ 0 };
+	gt_csv_start();
+}
+
+static char *put_more(char *at)
+{
+	at = put_field(at, gt_meter_open_files());
+	at = put_field(at, counters.bytes[GT_MEMORY_DEVICE]);
+	at = put_field(at, counters.bytes[GT_MEMORY_SHARED]);
+	return put_field(at, counters.bytes[GT_MEMORY_HOST]);
+}
+
+static void write_row(const char *function, const struct gt_meter *now)
+{
+	char row[ROW_MAX], *at = row;
+	uint64_t time_ns = gt_now_ns();
+	size_t length = strlen(function);
+
+	at = put_number(at, (int64_t)calls);
+	at = put_field(at, (int64_t)((time_ns - start_ns) / 1000000));
+	*at++ = ',';
+	memcpy(at, function, length);
+	at += length;
+	at = put_field(at, now->size_kb);
+	at = put_field(at, now->rss_kb);
+	at = put_field(at, now->data_kb);
+	at = put_field(at, gt_meter_peak_kb(now, time_ns));
+	at = put_field(at, gt_meter_threads());
+	at = put_field(at, now->size_kb - before.size_kb);
+	at = put_field(at, now->rss_kb - before.rss_kb);
+	at = put_field(at, now->data_kb - before.data_kb);
+	for (int i = 0; i < GT_LABEL_COUNTERS; i++)
+		at = put_field(at, counters.count[i]);
+	at = put_field(at, counters.bytes[GT_MEMORY_DEVICE] + counters.bytes[GT_MEMORY_SHARED] +
+				   counters.bytes[GT_MEMORY_HOST]);
+	if (gt_settings_get()->csv_more)
+		at = put_more(at);
+	*at++ = '\n';
+	write_all(row, (size_t)(at - row));
+}
+
+void gt_csv_row(const char *function, const struct gt_meter *now, const struct gt_counts *change,
+		struct gt_counts *after)
+{
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < GT_LABEL_COUNT; i++)
+		counters.count[i] += change->count[i];
+	for (int i = 0; i <= GT_MEMORY_HOST; i++)
+		counters.bytes[i] += change->bytes[i];
+	calls++;
+	if (file >= 0)
+		write_row(function, now);
+	before = *now;
+	*after = counters;
+	pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,92 @@
+/* leftovers.c - tells the log, at the end of the process, which handles are still alive. */
+#include "guest/leftovers.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "guest/log.h"
+#include "guest/origins.h"
+#include "guest/tracker.h"
+
+enum { SHOWN_MAX = 100, FRAMES_SHOWN = 16 };
+
+static bool any(void *context, const struct gt_entry *entry)
+{
+	(void)context;
+	(void)entry;
+	return true;
+}
+
+static void put_frames(char *text, size_t size, const struct gt_symbol *symbols, size_t count)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < count && i < FRAMES_SHOWN && used < size; i++) {
+		const struct gt_symbol *s = &symbols[i];
+		const char *function = s->function ? s->function : "??";
+
+		if (s->file)
+			used += (size_t)snprintf(text + used, size - used, "\n      %s (%s:%u)", function,
+						 s->file, s->line);
+		else
+			used += (size_t)snprintf(text + used, size - used, "\n      %s (%s+0x%" PRIx64 ")",
+						 function, s->module ? s->module : "?", s->offset);
+	}
+}
+
+static void log_entry(const struct gt_entry *e, const struct gt_symbol *symbols, size_t symbol_count)
+{
+	char stack[4096] = "", size[48] = "", owner[48] = "";
+
+	if (e->size)
+		snprintf(size, sizeof size, ", %" PRIu64 " bytes", e->size);
+	if (e->owner)
+		snprintf(owner, sizeof owner, ", owner=0x%" PRIx64, e->owner);
+	put_frames(stack, sizeof stack, symbols, symbol_count);
+	gt_log(GT_LOG_ERROR, "STILL ALIVE AT EXIT: %s handle=0x%" PRIx64 "%s%s, created by %s, thread %u%s",
+	       gt_labels[gt_kinds[gt_entry_kind(e)].label], e->handle, size, owner,
+	       gt_function_names[e->function], e->tid, stack);
+}
+
+/* What dies with its owner, and whose owner is gone, is gone too. */
+static bool is_orphan(const struct gt_entry *entries, size_t count, const struct gt_entry *e)
+{
+	if (!(gt_kinds[gt_entry_kind(e)].habits & GT_OWNED) || !e->owner)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (entries[i].handle == e->owner)
+			return false;
+	return true;
+}
+
+static size_t drop_orphans(struct gt_entry *entries, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!is_orphan(entries, count, &entries[i]))
+			entries[kept++] = entries[i];
+	return kept;
+}
+
+void gt_leftovers_log(void)
+{
+	size_t count, shown;
+	struct gt_entry *entries = gt_tracker_snapshot(&count, any, NULL);
+	struct gt_origins *origins;
+
+	count = drop_orphans(entries, count);
+	shown = count < SHOWN_MAX ? count : SHOWN_MAX;
+	origins = shown ? gt_origins_new(entries, shown) : NULL;
+	for (size_t i = 0; i < shown; i++) {
+		const struct gt_symbol *symbols = NULL;
+		size_t n = origins ? gt_origins_get(origins, i, &symbols) : 0;
+
+		log_entry(&entries[i], symbols, n);
+	}
+	if (count > shown)
+		gt_log(GT_LOG_ERROR, "STILL ALIVE AT EXIT: %zu more", count - shown);
+	gt_origins_free(origins);
+	free(entries);
+}

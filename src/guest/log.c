@@ -1,0 +1,90 @@
+/* log.c - the resource tracker's log: whole lines, each on its way to the disk when it is written. */
+#include "guest/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "guest/recorder.h"
+#include "guest/say.h"
+
+enum { LINE_MAX_BYTES = 8192, FD_FIRST = 500 };
+
+static int file = -1;
+static enum gt_log_level least = GT_LOG_OFF;
+
+void gt_log_start(void)
+{
+	const struct gt_settings *s = gt_settings_get();
+	char folder[PATH_MAX];
+	int high;
+
+	if (s->log_level == GT_LOG_OFF)
+		return;
+	if (s->log_to_console) {
+		file = STDERR_FILENO;
+		least = s->log_level;
+		return;
+	}
+	if (!s->log)
+		return;
+	strcpy(folder, s->log);
+	mkdir(dirname(folder), 0755); /* if that fails, open says what is wrong */
+	file = open(s->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	if (file < 0) {
+		gt_say("cannot write the log %s: %s; the program runs on without it", s->log,
+		       strerror(errno));
+		return;
+	}
+	high = fcntl(file, F_DUPFD_CLOEXEC, FD_FIRST);
+	if (high >= 0) {
+		close(file);
+		file = high;
+	}
+	least = s->log_level;
+}
+
+bool gt_log_wants(enum gt_log_level level)
+{
+	return level >= least && least != GT_LOG_OFF;
+}
+
+static size_t put_head(char *line, size_t size, enum gt_log_level level)
+{
+	static const char *const names[] = { "trace", "debug", "info", "warning", "error", "critical" };
+	struct timespec now;
+	struct tm local;
+	size_t used;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	localtime_r(&now.tv_sec, &local);
+	used = strftime(line, size, "[%Y-%m-%d %H:%M:%S", &local);
+	used += (size_t)snprintf(line + used, size - used, ".%03ld] [thread-id: %u] [%s] ",
+				 now.tv_nsec / 1000000, gt_thread_id(), names[level]);
+	return used;
+}
+
+void gt_log(enum gt_log_level level, const char *format, ...)
+{
+	char line[LINE_MAX_BYTES];
+	size_t used;
+	va_list args;
+	int n;
+
+	if (!gt_log_wants(level))
+		return;
+	used = put_head(line, sizeof line, level);
+	va_start(args, format);
+	n = vsnprintf(line + used, sizeof line - used - 1, format, args);
+	va_end(args);
+	if (n > 0)
+		used += (size_t)n < sizeof line - used - 1 ? (size_t)n : sizeof line - used - 2;
+	line[used++] = '\n';
+	(void)!write(file, line, used);
+}

@@ -1,0 +1,13 @@
+/* log.h - the resource tracker's log: whole lines, each on its way to the disk when it is written. */
+#pragma once
+
+#include <stdarg.h>
+#include <stdbool.h>
+
+#include "guest/settings.h"
+
+/* Opens what the settings ask for; says one line when that fails. */
+void gt_log_start(void);
+bool gt_log_wants(enum gt_log_level level);
+/* "[date] [thread-id: N] [level] text" */
+void gt_log(enum gt_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,0 +1,32 @@
+/*
+ * meter.h - how big this process is, read as cheaply as the kernel allows.
+ *
+ * Sizes come from /proc/self/statm through a kept descriptor: one system call. statm's data field
+ * counts the stack too, so the stack's size (which rarely changes) is taken off it. The peak is the
+ * highest size seen, corrected from /proc/self/status now and then: a peak between two samples
+ * shows up late. Threads and open files are what stat(2) says of /proc/self/task and …/fd.
+ */
+#pragma once
+
+#include <stdint.h>
+
+struct gt_meter {
+	int64_t size_kb, rss_kb, data_kb; /* VmSize, VmRSS, VmData */
+};
+
+/* Zeroes where /proc cannot be read. */
+void gt_meter_read(struct gt_meter *m);
+/* VmPeak as far as it is known after `m` was read. */
+int64_t gt_meter_peak_kb(const struct gt_meter *m, uint64_t now_ns);
+int64_t gt_meter_threads(void);
+/* -1 where the kernel does not say. */
+int64_t gt_meter_open_files(void);
+/* In a child after fork, where kept descriptors still show the parent. */
+void gt_meter_restart(void);
+
+static inline struct gt_meter gt_meter_difference(const struct gt_meter *now, const struct gt_meter *then)
+{
+	return (struct gt_meter){ .size_kb = now->size_kb - then->size_kb,
+				  .rss_kb = now->rss_kb - then->rss_kb,
+				  .data_kb = now->data_kb - then->data_kb };
+}

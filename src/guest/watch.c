@@ -1,0 +1,238 @@
+/* watch.c - the resource tracker: what each call cost the process, and what it left behind. */
+#include "guest/watch.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "guest/leftovers.h"
+#include "guest/log.h"
+#include "guest/settings.h"
+
+static bool on;
+static _Atomic uint64_t calls_begun, calls_ended;
+
+/* What the living handles of each label have cost, and what dead ones left behind, in KB. */
+static struct {
+	_Atomic int64_t rss_kb, size_kb, data_kb;
+	_Atomic int64_t residue_kb;
+} labels[GT_LABEL_COUNT];
+
+bool gt_watch_is_on(void)
+{
+	return on;
+}
+
+void gt_watch_start(void)
+{
+	if (!gt_settings_get()->watch)
+		return;
+	gt_tracker_keep_costs();
+	gt_log_start();
+	gt_csv_start();
+	on = true;
+}
+
+void gt_watch_restart(void)
+{
+	if (!on)
+		return;
+	for (int i = 0; i < GT_LABEL_COUNT; i++) {
+		atomic_store(&labels[i].rss_kb, 0);
+		atomic_store(&labels[i].size_kb, 0);
+		atomic_store(&labels[i].data_kb, 0);
+		atomic_store(&labels[i].residue_kb, 0);
+	}
+	atomic_store(&calls_ended, atomic_load(&calls_begun));
+	gt_meter_restart();
+	gt_csv_restart();
+}
+
+void gt_watch_before(struct gt_watch_call *w)
+{
+	w->change = (struct gt_counts){ 0 };
+	w->handle = 0;
+	w->size = 0;
+	w->function = GT_FN_NONE;
+	w->begun = atomic_fetch_add(&calls_begun, 1) + 1;
+	w->alone = atomic_load(&calls_ended) == w->begun - 1;
+	gt_meter_read(&w->before);
+}
+
+void gt_watch_after(struct gt_watch_call *w)
+{
+	gt_meter_read(&w->after);
+	w->alone = w->alone && atomic_load(&calls_begun) == w->begun;
+	atomic_fetch_add(&calls_ended, 1);
+}
+
+static enum gt_label label_of(enum gt_kind kind)
+{
+	return (enum gt_label)gt_kinds[kind].label;
+}
+
+static void count(struct gt_watch_call *w, enum gt_kind kind, int64_t by, uint64_t bytes)
+{
+	enum gt_label label = label_of(kind);
+
+	w->change.count[label] += by;
+	if (label == GT_LABEL_MEMORY)
+		w->change.bytes[gt_kinds[kind].memory] += by * (int64_t)bytes;
+}
+
+void gt_watch_event(struct gt_watch_call *w, const struct gt_event *event, const struct gt_ending *ending)
+{
+	const struct gt_function *fn = &gt_functions[event->function];
+
+	if (!w->handle) {
+		w->handle = event->handle;
+		w->function = event->function;
+		w->size = ending ? ending->gone.size : event->size;
+	}
+	if (ending && ending->change == GT_CHANGE_ENDED)
+		count(w, gt_entry_kind(&ending->gone), -1, ending->gone.size);
+	else if (!ending && fn->effect == GT_CREATE)
+		count(w, (enum gt_kind)fn->kind, 1, event->size);
+}
+
+static void add_cost(enum gt_label label, const struct gt_cost *cost, int sign)
+{
+	atomic_fetch_add(&labels[label].rss_kb, sign * cost->rss_kb);
+	atomic_fetch_add(&labels[label].size_kb, sign * cost->size_kb);
+	atomic_fetch_add(&labels[label].data_kb, sign * cost->data_kb);
+}
+
+/* The handle is gone: what its calls together left in the process is the driver's. */
+static void settle(const struct gt_ending *ending, const struct gt_cost *last)
+{
+	enum gt_label label = label_of(gt_entry_kind(&ending->gone));
+	int64_t rss = ending->cost.rss_kb + last->rss_kb, size = ending->cost.size_kb + last->size_kb;
+	int64_t total;
+
+	add_cost(label, &ending->cost, -1);
+	if (ending->cost.uncertain || last->uncertain || rss <= gt_settings_get()->warn_kb)
+		return;
+	total = atomic_fetch_add(&labels[label].residue_kb, rss) + rss;
+	gt_log(GT_LOG_WARNING,
+	       "MEMORY LEAK DETECTED: %s handle=0x%" PRIx64 " - After destroy: VmRSS=%+" PRId64
+	       "KB, VmSize=%+" PRId64 "KB (Total %s leaks: %" PRId64 "KB)",
+	       gt_labels[label], ending->gone.handle, rss, size, gt_labels[label], total);
+}
+
+/* Lines of the labels that have something alive: what that has cost. */
+static size_t put_labels(char *text, size_t size, const struct gt_counts *now, const char *api)
+{
+	int64_t bytes = now->bytes[GT_MEMORY_DEVICE] + now->bytes[GT_MEMORY_SHARED] +
+			now->bytes[GT_MEMORY_HOST];
+	size_t used = 0;
+
+	for (int i = 0; i < GT_LABEL_COUNT && used < size; i++) {
+		char number[64];
+
+		if (now->count[i] <= 0)
+			continue;
+		if (i == GT_LABEL_MEMORY)
+			snprintf(number, sizeof number, "Total: %" PRId64 " bytes / %" PRId64 " KB", bytes,
+				 bytes / 1024);
+		else
+			snprintf(number, sizeof number, "%" PRId64, now->count[i]);
+		used += (size_t)snprintf(text + used, size - used,
+					 "\n    %s %s (%s): VmRSS=%" PRId64 "KB, VmSize=%" PRId64
+					 "KB, VmData=%" PRId64 "KB",
+					 api, gt_label_plurals[i], number, atomic_load(&labels[i].rss_kb),
+					 atomic_load(&labels[i].size_kb), atomic_load(&labels[i].data_kb));
+	}
+	return used < size ? used : size - 1;
+}
+
+static void log_call(const struct gt_watch_call *w, const struct gt_call *call,
+		     const struct gt_counts *now)
+{
+	const struct gt_function *fn = &gt_functions[w->function ? w->function : call->function];
+	enum gt_label label = label_of((enum gt_kind)fn->kind);
+	struct gt_meter delta = gt_meter_difference(&w->after, &w->before);
+	char what[96] = "", size[48] = "", text[4096];
+
+	if (fn->effect != GT_APPEND)
+		snprintf(what, sizeof what, "%s Count=%" PRId64 ", ", gt_labels[label], now->count[label]);
+	if (label == GT_LABEL_MEMORY && fn->effect != GT_APPEND)
+		snprintf(size, sizeof size, ", size=%" PRIu64, w->size);
+	gt_log(GT_LOG_DEBUG,
+	       "%s: %shandle=0x%" PRIx64 "%s, Delta: VmRSS=%+" PRId64 "KB, VmSize=%+" PRId64
+	       "KB, VmData=%+" PRId64 "KB",
+	       gt_function_names[call->function], what, w->handle, size, delta.rss_kb, delta.size_kb,
+	       delta.data_kb);
+	text[0] = '\0';
+	put_labels(text, sizeof text, now, fn->api == GT_LEVELZERO ? "L0" : gt_api_names[fn->api]);
+	gt_log(GT_LOG_DEBUG,
+	       "\n  System Use After Call:\n    Total System: VmRSS=%" PRId64 "KB, VmSize=%" PRId64
+	       "KB, VmData=%" PRId64 "KB, Threads=%" PRId64 "%s",
+	       w->after.rss_kb, w->after.size_kb, w->after.data_kb, gt_meter_threads(), text);
+}
+
+static void log_failure(const struct gt_call *call)
+{
+	if (gt_functions[call->function].result == GT_RESULT_STATUS)
+		gt_log(GT_LOG_DEBUG, "%s: failed with 0x%x, nothing changed",
+		       gt_function_names[call->function], (unsigned)call->ret);
+	else
+		gt_log(GT_LOG_DEBUG, "%s: failed, nothing changed", gt_function_names[call->function]);
+}
+
+void gt_watch_finish(struct gt_watch_call *w, const struct gt_call *call,
+		     const struct gt_ending *endings, size_t ending_count)
+{
+	struct gt_meter delta = gt_meter_difference(&w->after, &w->before);
+	struct gt_cost cost = { .rss_kb = (int32_t)delta.rss_kb, .size_kb = (int32_t)delta.size_kb,
+				.data_kb = (int32_t)delta.data_kb, .uncertain = !w->alone };
+	const struct gt_function *fn = &gt_functions[call->function];
+	struct gt_counts now;
+
+	if (!gt_call_succeeded(call)) {
+		if (gt_log_wants(GT_LOG_DEBUG))
+			log_failure(call);
+		return;
+	}
+	if (fn->effect == GT_CREATE || fn->effect == GT_APPEND) {
+		gt_tracker_charge((enum gt_kind)fn->kind, w->handle, &cost);
+		add_cost(label_of((enum gt_kind)fn->kind), &cost, 1);
+	}
+	gt_csv_row(gt_function_names[call->function], &w->after, &w->change, &now);
+	if (gt_log_wants(GT_LOG_DEBUG))
+		log_call(w, call, &now);
+	for (size_t i = 0; i < ending_count; i++)
+		if (endings[i].change == GT_CHANGE_ENDED)
+			settle(&endings[i], &cost);
+}
+
+static void log_residue(void)
+{
+	char text[2048];
+	size_t used = 0;
+	int64_t total = 0;
+
+	for (int i = 0; i < GT_LABEL_COUNT && used < sizeof text; i++) {
+		int64_t kb = atomic_load(&labels[i].residue_kb);
+
+		total += kb;
+		if (kb)
+			used += (size_t)snprintf(text + used, sizeof text - used, "  %s leaks: %" PRId64 " KB\n",
+						 gt_labels[i], kb);
+	}
+	if (total > gt_settings_get()->verdict_kb)
+		gt_log(GT_LOG_ERROR,
+		       "\n=== MEMORY LEAK SUMMARY ===\n%s  TOTAL LEAKS: %" PRId64
+		       " KB\n===========================", text, total);
+	else
+		gt_log(GT_LOG_INFO, "no memory leaks: %" PRId64 " KB left behind by the driver in all", total);
+}
+
+void gt_watch_end(void)
+{
+	if (!on || !gt_log_wants(GT_LOG_CRITICAL))
+		return;
+	log_residue();
+	gt_leftovers_log();
+}

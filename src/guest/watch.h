@@ -1,0 +1,39 @@
+/*
+ * watch.h - the resource tracker: what each call cost the process, and what it left behind.
+ *
+ * The process is measured just before and just after each call of the driver. What the calls on one
+ * handle cost, from its creation to its destruction, is charged to it; what is left over when it is
+ * gone is the driver's residue. Calls that overlapped cannot be told apart: what they cost is shown,
+ * but not held against a handle.
+ */
+#pragma once
+
+#include "event/call.h"
+#include "guest/csv.h"
+#include "guest/tracker.h"
+
+struct gt_watch_call {
+	struct gt_meter before, after;
+	uint64_t begun;              /* how many calls had begun, this one included */
+	bool alone;                  /* no other call was in flight, so far */
+	struct gt_counts change;
+	uint64_t handle;             /* of the first event */
+	uint16_t function;           /* its row */
+	uint64_t size;
+};
+
+void gt_watch_start(void);
+bool gt_watch_is_on(void);
+void gt_watch_restart(void);
+/* At the end of the process: what was left behind, and what is still alive. */
+void gt_watch_end(void);
+
+/* Right before the driver's function, and right after it. */
+void gt_watch_before(struct gt_watch_call *w);
+void gt_watch_after(struct gt_watch_call *w);
+
+/* An event of the call: a creation or an append, or with `ending` an end. */
+void gt_watch_event(struct gt_watch_call *w, const struct gt_event *event, const struct gt_ending *ending);
+/* All events are in: the row, the lines, the verdicts. */
+void gt_watch_finish(struct gt_watch_call *w, const struct gt_call *call,
+		     const struct gt_ending *endings, size_t ending_count);

@@ -1,0 +1,249 @@
+/* test_bytes.c - exact bytes out, the same values back in, and never a byte too far. */
+#include "base/bytes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static struct gt_bytes bytes_of(const void *data, size_t size)
+{
+	return (struct gt_bytes){ .at = data, .end = (const uint8_t *)data + size };
+}
+
+static void words_are_little_endian(void **state)
+{
+	uint8_t at[8];
+
+	gt_put_u64le(at, 0x0123456789abcdefu);
+	assert_memory_equal(at, "\xef\xcd\xab\x89\x67\x45\x23\x01", 8);
+	assert_true(gt_get_u64le(at) == 0x0123456789abcdefu);
+	assert_int_equal(gt_get_u32le(at), 0x89abcdef);
+	assert_int_equal(gt_get_u16le(at), 0xcdef);
+	gt_put_u64le(at, UINT64_MAX);
+	assert_true(gt_get_u64le(at) == UINT64_MAX);
+}
+
+static void a_varint_has_seven_bits_a_byte_low_bits_first(void **state)
+{
+	uint8_t at[GT_VARINT_MAX];
+
+	assert_ptr_equal(gt_put_varint(at, 300), at + 2);
+	assert_memory_equal(at, "\xac\x02", 2);
+	assert_ptr_equal(gt_put_varint(at, 0), at + 1);
+	assert_memory_equal(at, "\0", 1);
+}
+
+static void check_varint(uint64_t v, size_t size)
+{
+	uint8_t at[GT_VARINT_MAX + 1];
+	struct gt_bytes b;
+
+	memset(at, 0x55, sizeof at);
+	assert_int_equal(gt_put_varint(at, v) - at, size);
+	assert_int_equal(at[size], 0x55);
+	b = bytes_of(at, size);
+	assert_true(gt_get_varint(&b) == v);
+	assert_false(b.bad);
+	assert_int_equal(gt_bytes_left(&b), 0);
+}
+
+static void varints_come_back_at_every_boundary(void **state)
+{
+	check_varint(0, 1);
+	for (unsigned bits = 7; bits < 64; bits += 7) {
+		check_varint(((uint64_t)1 << bits) - 1, bits / 7);
+		check_varint((uint64_t)1 << bits, bits / 7 + 1);
+	}
+	for (unsigned bits = 0; bits < 64; bits++)
+		check_varint((uint64_t)1 << bits, bits / 7 + 1);
+	check_varint(UINT64_MAX, GT_VARINT_MAX);
+	check_varint(UINT64_MAX - 1, GT_VARINT_MAX);
+}
+
+static void a_varint_that_is_cut_is_bad(void **state)
+{
+	uint8_t at[GT_VARINT_MAX];
+	size_t size = (size_t)(gt_put_varint(at, UINT64_MAX) - at);
+
+	for (size_t some = 0; some < size; some++) {
+		/* in memory of its own, so that a sanitizer sees a read past it */
+		uint8_t *copy = malloc(some ? some : 1);
+		struct gt_bytes b = bytes_of(copy, some);
+
+		memcpy(copy, at, some);
+		assert_true(gt_get_varint(&b) == 0);
+		assert_true(b.bad);
+		assert_ptr_equal(b.at, b.end);
+		free(copy);
+	}
+}
+
+static void a_varint_of_more_than_64_bits_is_bad(void **state)
+{
+	static const char *const wide[] = {
+		"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02\x01",
+		"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01",
+		"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+	};
+
+	for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
+		struct gt_bytes b = bytes_of(wide[i], 11);
+
+		assert_true(gt_get_varint(&b) == 0);
+		assert_true(b.bad);
+		assert_true(gt_get_varint(&b) == 0);
+	}
+}
+
+static void zigzag_makes_values_near_zero_small(void **state)
+{
+	static const int64_t values[] = { 0, -1, 1, -2, 2 };
+
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+		assert_int_equal(gt_zigzag(values[i]), i);
+		assert_true(gt_unzigzag(i) == values[i]);
+	}
+	assert_true(gt_zigzag(INT64_MAX) == UINT64_MAX - 1);
+	assert_true(gt_zigzag(INT64_MIN) == UINT64_MAX);
+	assert_true(gt_unzigzag(UINT64_MAX) == INT64_MIN);
+	assert_true(gt_unzigzag(UINT64_MAX - 1) == INT64_MAX);
+}
+
+static void every_difference_leads_back_even_around_the_end(void **state)
+{
+	static const uint64_t half = (uint64_t)1 << 63;
+	const uint64_t ends[] = { 0, 1, 0x7fff, half - 2, half - 1, half, half + 1, UINT64_MAX - 1,
+				  UINT64_MAX, 0x7f0000000000, 0xdeadbeefcafebabe };
+	size_t count = sizeof ends / sizeof *ends;
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < count; j++)
+			assert_true(gt_advance(ends[i], gt_delta(ends[i], ends[j])) == ends[j]);
+	/* one step across the end is as small as any other */
+	assert_int_equal(gt_delta(UINT64_MAX, 0), 2);
+	assert_int_equal(gt_delta(0, UINT64_MAX), 1);
+}
+
+static void a_blob_is_borrowed_with_its_length(void **state)
+{
+	static const char data[] = "\x03" "abc" "\x00" "\x01" "d";
+	struct gt_bytes b = bytes_of(data, sizeof data - 1);
+	size_t size;
+
+	assert_ptr_equal(gt_get_blob(&b, &size), data + 1);
+	assert_int_equal(size, 3);
+	assert_non_null(gt_get_blob(&b, &size));
+	assert_int_equal(size, 0);
+	assert_ptr_equal(gt_get_blob(&b, &size), data + 6);
+	assert_int_equal(size, 1);
+	assert_false(b.bad);
+	assert_int_equal(gt_bytes_left(&b), 0);
+	assert_null(gt_get_blob(&b, &size));
+	assert_true(b.bad);
+}
+
+static void a_blob_longer_than_what_is_left_is_bad(void **state)
+{
+	static const uint64_t lengths[] = { 4, 5, UINT32_MAX, SIZE_MAX, UINT64_MAX };
+
+	for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+		uint8_t data[GT_VARINT_MAX + 3];
+		uint8_t *at = gt_put_varint(data, lengths[i]);
+		struct gt_bytes b = bytes_of(data, (size_t)(at + 3 - data));
+		size_t size = 99;
+
+		memset(at, 7, 3);
+		assert_null(gt_get_blob(&b, &size));
+		assert_int_equal(size, 0);
+		assert_true(b.bad);
+	}
+}
+
+static void once_bad_every_read_gives_nothing_and_nothing_moves(void **state)
+{
+	static const char data[] = "\x09" "\x05" "\x01";
+	struct gt_bytes b = bytes_of(data, 3);
+	const uint8_t *at;
+	size_t size;
+
+	assert_null(gt_get_blob(&b, &size));
+	at = b.at;
+	assert_true(gt_get_varint(&b) == 0);
+	assert_null(gt_get_blob(&b, &size));
+	assert_true(b.bad);
+	assert_ptr_equal(b.at, at);
+}
+
+/* Random bytes read in random ways: `at` never passes `end`, never goes back. */
+static void bounded_reading_never_passes_the_end(void **state)
+{
+	srandom(1);
+	for (int round = 0; round < 20000; round++) {
+		size_t size = (size_t)random() % 24, length;
+		uint8_t *data = malloc(size ? size : 1);
+		struct gt_bytes b = bytes_of(data, size);
+
+		for (size_t i = 0; i < size; i++)
+			data[i] = (uint8_t)(random() % 3 ? random() % 8 : random());
+		while (gt_bytes_left(&b) && !b.bad) {
+			const uint8_t *before = b.at, *blob = NULL;
+
+			if (random() % 2)
+				gt_get_varint(&b);
+			else
+				blob = gt_get_blob(&b, &length);
+			assert_true(b.at >= before && b.at <= b.end);
+			assert_true(b.bad || b.at > before);
+			if (blob)
+				assert_true(blob >= data && blob + length <= data + size);
+		}
+		free(data);
+	}
+}
+
+static void a_hash_depends_on_every_byte_and_on_the_length(void **state)
+{
+	uint8_t data[33] = { 0 };
+
+	for (size_t size = 0; size < sizeof data; size++) {
+		uint64_t hash = gt_hash_bytes(data, size);
+
+		assert_true(hash != gt_hash_bytes(data, size + 1));
+		for (size_t i = 0; i < size; i++) {
+			data[i] ^= 0x80;
+			assert_true(hash != gt_hash_bytes(data, size));
+			data[i] ^= 0x80;
+		}
+	}
+}
+
+static void mixing_loses_no_key(void **state)
+{
+	/* its steps can each be undone, so no two keys meet; a sample of neighbours shows a slip */
+	for (uint64_t i = 0; i < 1000; i++)
+		for (uint64_t j = i + 1; j < i + 50; j++)
+			assert_true(gt_mix64(i) != gt_mix64(j));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(words_are_little_endian),
+		cmocka_unit_test(a_varint_has_seven_bits_a_byte_low_bits_first),
+		cmocka_unit_test(varints_come_back_at_every_boundary),
+		cmocka_unit_test(a_varint_that_is_cut_is_bad),
+		cmocka_unit_test(a_varint_of_more_than_64_bits_is_bad),
+		cmocka_unit_test(zigzag_makes_values_near_zero_small),
+		cmocka_unit_test(every_difference_leads_back_even_around_the_end),
+		cmocka_unit_test(a_blob_is_borrowed_with_its_length),
+		cmocka_unit_test(a_blob_longer_than_what_is_left_is_bad),
+		cmocka_unit_test(once_bad_every_read_gives_nothing_and_nothing_moves),
+		cmocka_unit_test(bounded_reading_never_passes_the_end),
+		cmocka_unit_test(a_hash_depends_on_every_byte_and_on_the_length),
+		cmocka_unit_test(mixing_loses_no_key),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

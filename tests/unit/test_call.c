@@ -1,0 +1,455 @@
+/* test_call.c - calls become the right events, and only those. */
+#include "event/call.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BEGUN = 1000, ENDED = 2000, STACK = 77, TID = 4711, MOST = 16 };
+
+struct taken {
+	struct gt_event events[MOST];
+	size_t count;
+};
+
+static void take(void *context, const struct gt_event *event)
+{
+	struct taken *t = context;
+
+	assert_true(t->count < MOST);
+	t->events[t->count++] = *event;
+}
+
+static uint64_t word(const void *pointer)
+{
+	return (uint64_t)(uintptr_t)pointer;
+}
+
+static struct gt_call call_of(enum gt_function_id function, const uint64_t *argv, uint64_t ret)
+{
+	return (struct gt_call){ .function = function, .argv = argv, .ret = ret, .begun_ns = BEGUN,
+				 .ended_ns = ENDED, .stack = STACK, .tid = TID };
+}
+
+static struct taken events_of(enum gt_function_id function, const uint64_t *argv, uint64_t ret,
+			      const struct gt_call_door *door)
+{
+	struct gt_call call = call_of(function, argv, ret);
+	struct taken t = { .count = 0 };
+
+	gt_call_events(&call, door, take, &t);
+	for (size_t i = 0; i < t.count; i++) {
+		assert_int_equal(t.events[i].stack, STACK);
+		assert_int_equal(t.events[i].tid, TID);
+		assert_false(t.events[i].unfinished);
+	}
+	return t;
+}
+
+static struct taken endings_of(enum gt_function_id function, const uint64_t *argv)
+{
+	struct gt_call call = call_of(function, argv, 0);
+	struct taken t = { .count = 0 };
+
+	gt_call_endings(&call, take, &t);
+	return t;
+}
+
+/* What a driver would say. */
+static uint64_t driver_size(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+{
+	return handle + 5;
+}
+
+static uint32_t driver_count(const struct gt_call *call, enum gt_function_id row)
+{
+	return 2;
+}
+
+static uint16_t driver_place(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+{
+	return 3;
+}
+
+static const struct gt_call_door driver = { .size = driver_size, .count = driver_count,
+					    .place = driver_place };
+
+static void a_handle_that_is_the_result_is_created(void **state)
+{
+	uint64_t argv[GT_ARGS_MAX] = { [clCreateBuffer__context] = 0xc0, [clCreateBuffer__size] = 4096 };
+	struct taken t = events_of(GT_FN_clCreateBuffer, argv, 0xb0, &driver);
+
+	assert_int_equal(t.count, 1);
+	assert_int_equal(t.events[0].function, GT_FN_clCreateBuffer);
+	assert_int_equal(t.events[0].handle, 0xb0);
+	assert_int_equal(t.events[0].size, 4096);
+	assert_int_equal(t.events[0].owner, 0xc0);
+	assert_int_equal(t.events[0].place, 3);
+	assert_false(t.events[0].failed);
+}
+
+static void a_handle_that_is_an_argument_is_retained_or_ended(void **state)
+{
+	uint64_t argv[GT_ARGS_MAX] = { [clRetainMemObject__memobj] = 0xb0 };
+	struct taken t = events_of(GT_FN_clRetainMemObject, argv, 0, &driver);
+
+	assert_int_equal(t.count, 1);
+	assert_int_equal(t.events[0].handle, 0xb0);
+	t = events_of(GT_FN_clReleaseMemObject, argv, 0, &driver);
+	assert_int_equal(t.count, 1);
+	assert_int_equal(t.events[0].handle, 0xb0);
+	/* only creations have these */
+	assert_int_equal(t.events[0].size, 0);
+	assert_int_equal(t.events[0].owner, 0);
+	assert_int_equal(t.events[0].place, 0);
+}
+
+static void a_handle_behind_a_pointer_is_read_after_the_call(void **state)
+{
+	uint64_t event = 0xe0;
+	uint64_t argv[GT_ARGS_MAX] = { [clEnqueueMarker__command_queue] = 0x90,
+				       [clEnqueueMarker__event] = word(&event) };
+	struct taken t = events_of(GT_FN_clEnqueueMarker, argv, 0, NULL);
+
+	assert_int_equal(t.count, 1);
+	assert_int_equal(t.events[0].handle, 0xe0);
+	assert_int_equal(t.events[0].owner, 0x90);
+	argv[clEnqueueMarker__event] = 0;
+	assert_int_equal(events_of(GT_FN_clEnqueueMarker, argv, 0, NULL).count, 0);
+}
+
+static void a_handle_is_read_though_the_result_is_another_pointer(void **state)
+{
+	uint64_t event = 0xe0;
+	uint64_t argv[GT_ARGS_MAX] = { [clEnqueueMapBuffer__event] = word(&event) };
+	struct taken t = events_of(GT_FN_clEnqueueMapBuffer, argv, 0xadd0, NULL);
+
+	assert_int_equal(t.count, 1);
+	assert_int_equal(t.events[0].handle, 0xe0);
+}
+
+static void an_array_filled_in_gives_as_many_as_the_call_said(void **state)
+{
+	uint64_t kernels[] = { 0x11, 0x12, 0x13, 0xbad };
+	uint32_t count = 3;
+	uint64_t argv[GT_ARGS_MAX] = { [clCreateKernelsInProgram__program] = 0xf0,
+				       [clCreateKernelsInProgram__num_kernels] = 4,
+				       [clCreateKernelsInProgram__kernels] = word(kernels),
+				       [clCreateKernelsInProgram__num_kernels_ret] = word(&count) };
+	struct taken t = events_of(GT_FN_clCreateKernelsInProgram, argv, 0, &driver);
+
+	assert_int_equal(t.count, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(t.events[i].handle, kernels[i]);
+		assert_int_equal(t.events[i].owner, 0xf0);
+	}
+}
+
+static void an_array_filled_in_without_a_count_asks_the_driver(void **state)
+{
+	uint64_t devices[] = { 0x21, 0x22, 0xbad };
+	uint64_t argv[GT_ARGS_MAX] = { [clCreateSubDevices__in_device] = 0xd0,
+				       [clCreateSubDevices__num_devices] = 3,
+				       [clCreateSubDevices__out_devices] = word(devices) };
+	struct taken t = events_of(GT_FN_clCreateSubDevices, argv, 0, &driver);
+
+	assert_int_equal(t.count, 2);
+	assert_int_equal(t.events[1].handle, 0x22);
+	assert_int_equal(events_of(GT_FN_clCreateSubDevices, argv, 0, NULL).count, 0);
+}
+
+static void asking_only_how_many_creates_nothing(void **state)
+{
+	uint32_t count = 5;
+	uint64_t argv[GT_ARGS_MAX] = { [clCreateSubDevices__num_devices_ret] = word(&count) };
+
+	assert_int_equal(events_of(GT_FN_clCreateSubDevices, argv, 0, &driver).count, 0);
+	assert_true(gt_call_is_idle(GT_FN_clCreateSubDevices, argv));
+}
+
+static void a_count_that_is_garbage_reads_nothing(void **state)
+{
+	uint64_t kernels[] = { 0x11 };
+	uint32_t count = UINT32_MAX;
+	uint64_t argv[GT_ARGS_MAX] = { [clCreateKernelsInProgram__kernels] = word(kernels),
+				       [clCreateKernelsInProgram__num_kernels_ret] = word(&count) };
+
+	assert_int_equal(events_of(GT_FN_clCreateKernelsInProgram, argv, 0, NULL).count, 0);
+}
+
+/* clEnqueueSVMFree of two pointers. */
+struct svm_free {
+	uint64_t pointers[2], event, argv[GT_ARGS_MAX];
+};
+
+static void fill_svm_free(struct svm_free *s)
+{
+	*s = (struct svm_free){ .pointers = { 0x51, 0x52 }, .event = 0xe0 };
+	s->argv[clEnqueueSVMFree__command_queue] = 0x90;
+	s->argv[clEnqueueSVMFree__num_svm_pointers] = 2;
+	s->argv[clEnqueueSVMFree__svm_pointers] = word(s->pointers);
+	s->argv[clEnqueueSVMFree__event] = word(&s->event);
+}
+
+static void freeing_two_pointers_ends_both_and_makes_an_event(void **state)
+{
+	struct svm_free s;
+	struct taken t;
+
+	fill_svm_free(&s);
+	t = events_of(GT_FN_clEnqueueSVMFree, s.argv, 0, NULL);
+	assert_int_equal(t.count, 3);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(t.events[i].function, GT_FN_clEnqueueSVMFree);
+		assert_int_equal(t.events[i].handle, s.pointers[i]);
+		assert_int_equal(t.events[i].time_ns, BEGUN);
+	}
+	assert_int_equal(t.events[2].function, GT_FN_clEnqueueSVMFree__also);
+	assert_int_equal(t.events[2].handle, 0xe0);
+	assert_int_equal(t.events[2].owner, 0x90);
+	assert_int_equal(t.events[2].time_ns, ENDED);
+	t = endings_of(GT_FN_clEnqueueSVMFree, s.argv);
+	assert_int_equal(t.count, 2);
+	assert_int_equal(t.events[1].handle, 0x52);
+}
+
+static void with_a_callback_nothing_is_freed_but_the_event_is_made(void **state)
+{
+	struct svm_free s;
+	struct taken t;
+
+	fill_svm_free(&s);
+	s.argv[clEnqueueSVMFree__pfn_free_func] = 0xf00;
+	t = events_of(GT_FN_clEnqueueSVMFree, s.argv, 0, NULL);
+	assert_int_equal(t.count, 1);
+	assert_int_equal(t.events[0].function, GT_FN_clEnqueueSVMFree__also);
+	assert_int_equal(endings_of(GT_FN_clEnqueueSVMFree, s.argv).count, 0);
+	assert_false(gt_call_is_idle(GT_FN_clEnqueueSVMFree, s.argv));
+	s.argv[clEnqueueSVMFree__event] = 0;
+	assert_true(gt_call_is_idle(GT_FN_clEnqueueSVMFree, s.argv));
+}
+
+static void a_failed_free_of_two_pointers_tells_of_both_and_of_no_event(void **state)
+{
+	struct svm_free s;
+	struct taken t;
+
+	fill_svm_free(&s);
+	t = events_of(GT_FN_clEnqueueSVMFree, s.argv, (uint64_t)-36, NULL);
+	assert_int_equal(t.count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(t.events[i].function, GT_FN_clEnqueueSVMFree);
+		assert_int_equal(t.events[i].handle, s.pointers[i]);
+		assert_true(t.events[i].failed);
+		assert_int_equal(t.events[i].result, -36);
+	}
+}
+
+static void null_handles_give_no_event(void **state)
+{
+	uint64_t none = 0, pointers[] = { 0, 0x52, 0 };
+	uint64_t argv[GT_ARGS_MAX] = { 0 };
+
+	assert_int_equal(events_of(GT_FN_clReleaseMemObject, argv, 0, NULL).count, 0);
+	assert_int_equal(events_of(GT_FN_clRetainMemObject, argv, 0, NULL).count, 0);
+	assert_int_equal(events_of(GT_FN_clSVMFree, argv, 0, NULL).count, 0);
+	assert_int_equal(endings_of(GT_FN_clSVMFree, argv).count, 0);
+	argv[clEnqueueMarker__event] = word(&none);
+	assert_int_equal(events_of(GT_FN_clEnqueueMarker, argv, 0, NULL).count, 0);
+	memset(argv, 0, sizeof argv);
+	argv[clEnqueueSVMFree__num_svm_pointers] = 3;
+	argv[clEnqueueSVMFree__svm_pointers] = word(pointers);
+	assert_int_equal(events_of(GT_FN_clEnqueueSVMFree, argv, 0, NULL).count, 1);
+}
+
+static void calls_that_can_give_no_event_are_idle(void **state)
+{
+	uint64_t event, argv[GT_ARGS_MAX] = { 0 };
+
+	assert_true(gt_call_is_idle(GT_FN_clReleaseMemObject, argv));
+	assert_true(gt_call_is_idle(GT_FN_clSVMFree, argv));
+	assert_true(gt_call_is_idle(GT_FN_clEnqueueNDRangeKernel, argv));
+	argv[clEnqueueNDRangeKernel__event] = word(&event);
+	assert_false(gt_call_is_idle(GT_FN_clEnqueueNDRangeKernel, argv));
+	memset(argv, 0, sizeof argv);
+	argv[clReleaseMemObject__memobj] = 1;
+	assert_false(gt_call_is_idle(GT_FN_clReleaseMemObject, argv));
+	/* what is in the result cannot be known before */
+	memset(argv, 0, sizeof argv);
+	assert_false(gt_call_is_idle(GT_FN_clCreateBuffer, argv));
+}
+
+static void a_second_effect_keeps_a_call_from_being_idle(void **state)
+{
+	struct svm_free s;
+
+	fill_svm_free(&s);
+	s.argv[clEnqueueSVMFree__event] = 0;
+	assert_false(gt_call_is_idle(GT_FN_clEnqueueSVMFree, s.argv));
+	s.argv[clEnqueueSVMFree__svm_pointers] = 0;
+	assert_true(gt_call_is_idle(GT_FN_clEnqueueSVMFree, s.argv));
+	s.argv[clEnqueueSVMFree__event] = word(&s.event);
+	assert_false(gt_call_is_idle(GT_FN_clEnqueueSVMFree, s.argv));
+}
+
+static void a_result_is_judged_by_its_rule(void **state)
+{
+	uint64_t argv[GT_ARGS_MAX] = { 0 };
+	struct gt_call status = call_of(GT_FN_clReleaseMemObject, argv, 0);
+	struct gt_call handle = call_of(GT_FN_clCreateBuffer, argv, 0);
+	struct gt_call nothing = call_of(GT_FN_clSVMFree, argv, 0);
+
+	assert_true(gt_call_succeeded(&status));
+	status.ret = (uint64_t)-38;
+	assert_false(gt_call_succeeded(&status));
+	/* a 32-bit result: what lies above it in the register means nothing */
+	status.ret = 0xdeadbeef00000000;
+	assert_true(gt_call_succeeded(&status));
+	assert_false(gt_call_succeeded(&handle));
+	handle.ret = 1;
+	assert_true(gt_call_succeeded(&handle));
+	assert_true(gt_call_succeeded(&nothing));
+	nothing.ret = 0xdead;
+	assert_true(gt_call_succeeded(&nothing));
+}
+
+static void a_failed_creation_tells_what_was_asked_for(void **state)
+{
+	uint64_t event = 0xbad;
+	uint64_t argv[GT_ARGS_MAX] = { [clCreateBuffer__context] = 0xc0, [clCreateBuffer__size] = 1 << 30 };
+	struct taken t = events_of(GT_FN_clCreateBuffer, argv, 0, &driver);
+
+	assert_int_equal(t.count, 1);
+	assert_true(t.events[0].failed);
+	assert_int_equal(t.events[0].handle, 0);
+	assert_int_equal(t.events[0].size, 1 << 30);
+	assert_int_equal(t.events[0].owner, 0xc0);
+	assert_int_equal(t.events[0].result, 0);
+	memset(argv, 0, sizeof argv);
+	argv[clEnqueueMarker__event] = word(&event);
+	t = events_of(GT_FN_clEnqueueMarker, argv, (uint64_t)-5, NULL);
+	assert_int_equal(t.count, 1);
+	assert_true(t.events[0].failed);
+	assert_int_equal(t.events[0].handle, 0);
+	assert_int_equal(t.events[0].result, -5);
+}
+
+static void a_failed_release_or_retain_names_its_handle(void **state)
+{
+	uint64_t argv[GT_ARGS_MAX] = { [clReleaseMemObject__memobj] = 0xb0 };
+	struct taken t = events_of(GT_FN_clReleaseMemObject, argv, (uint64_t)-38, NULL);
+
+	assert_int_equal(t.count, 1);
+	assert_true(t.events[0].failed);
+	assert_int_equal(t.events[0].handle, 0xb0);
+	assert_int_equal(t.events[0].result, -38);
+	t = events_of(GT_FN_clRetainMemObject, argv, (uint64_t)-38, NULL);
+	assert_int_equal(t.count, 1);
+	assert_true(t.events[0].failed);
+	assert_int_equal(t.events[0].handle, 0xb0);
+}
+
+static void ends_are_stamped_at_their_start_all_else_at_its_end(void **state)
+{
+	uint64_t argv[GT_ARGS_MAX] = { 0xb0, 0xb0 };
+
+	assert_int_equal(events_of(GT_FN_clReleaseMemObject, argv, 0, NULL).events[0].time_ns, BEGUN);
+	assert_int_equal(events_of(GT_FN_clSVMFree, argv, 0, NULL).events[0].time_ns, BEGUN);
+	assert_int_equal(events_of(GT_FN_clRetainMemObject, argv, 0, NULL).events[0].time_ns, ENDED);
+	assert_int_equal(events_of(GT_FN_clCreateBuffer, argv, 1, NULL).events[0].time_ns, ENDED);
+	assert_int_equal(events_of(GT_FN_clReleaseMemObject, argv, 1, NULL).events[0].time_ns, BEGUN);
+}
+
+/* Thread A destroys while thread B creates, and the driver hands the handle on at once. */
+static void a_destroy_sorts_before_the_create_that_reuses_its_handle(void **state)
+{
+	uint64_t argv[GT_ARGS_MAX] = { 0xb0 };
+	struct gt_call destroy = call_of(GT_FN_clReleaseMemObject, argv, 0);
+	struct gt_call create = call_of(GT_FN_clCreateBuffer, argv, 0xb0);
+	struct taken t = { .count = 0 };
+
+	destroy.begun_ns = 100;
+	create.begun_ns = 50;
+	create.ended_ns = 200;
+	destroy.ended_ns = 300;
+	gt_call_events(&destroy, NULL, take, &t);
+	gt_call_events(&create, NULL, take, &t);
+	assert_true(t.events[0].time_ns < t.events[1].time_ns);
+}
+
+static void a_size_that_only_the_driver_knows_is_asked_for(void **state)
+{
+	uint64_t argv[GT_ARGS_MAX] = { 0xc0 };
+
+	assert_int_equal(events_of(GT_FN_clCreateImage, argv, 0x1a, &driver).events[0].size, 0x1a + 5);
+	assert_int_equal(events_of(GT_FN_clCreateImage, argv, 0x1a, NULL).events[0].size, 0);
+	/* nobody asks about what does not exist */
+	assert_int_equal(events_of(GT_FN_clCreateImage, argv, 0, &driver).events[0].size, 0);
+}
+
+static void an_owner_may_be_the_first_of_an_array(void **state)
+{
+	uint64_t queues[] = { 0x91, 0x92 };
+	uint64_t argv[GT_ARGS_MAX] = { [clCreateCommandBufferKHR__num_queues] = 2,
+				       [clCreateCommandBufferKHR__queues] = word(queues) };
+
+	assert_int_equal(events_of(GT_FN_clCreateCommandBufferKHR, argv, 1, NULL).events[0].owner, 0x91);
+	argv[clCreateCommandBufferKHR__num_queues] = 0;
+	assert_int_equal(events_of(GT_FN_clCreateCommandBufferKHR, argv, 1, NULL).events[0].owner, 0);
+}
+
+static void only_calls_that_end_lives_have_endings(void **state)
+{
+	uint64_t argv[GT_ARGS_MAX] = { 0xb0, 0xb1 };
+	struct taken t = endings_of(GT_FN_clReleaseMemObject, argv);
+
+	assert_int_equal(t.count, 1);
+	assert_int_equal(t.events[0].handle, 0xb0);
+	assert_int_equal(t.events[0].time_ns, BEGUN);
+	assert_int_equal(endings_of(GT_FN_clRetainMemObject, argv).count, 0);
+	assert_int_equal(endings_of(GT_FN_clCreateBuffer, argv).count, 0);
+}
+
+static void narrow_arguments_fill_a_word_with_zeroes(void **state)
+{
+	int32_t narrow = -1;
+	uint8_t byte = 0xff;
+	uint64_t wide = UINT64_MAX;
+
+	assert_true(gt_word_of(&narrow, sizeof narrow) == UINT32_MAX);
+	assert_true(gt_word_of(&byte, sizeof byte) == 0xff);
+	assert_true(gt_word_of(&wide, sizeof wide) == UINT64_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_handle_that_is_the_result_is_created),
+		cmocka_unit_test(a_handle_that_is_an_argument_is_retained_or_ended),
+		cmocka_unit_test(a_handle_behind_a_pointer_is_read_after_the_call),
+		cmocka_unit_test(a_handle_is_read_though_the_result_is_another_pointer),
+		cmocka_unit_test(an_array_filled_in_gives_as_many_as_the_call_said),
+		cmocka_unit_test(an_array_filled_in_without_a_count_asks_the_driver),
+		cmocka_unit_test(asking_only_how_many_creates_nothing),
+		cmocka_unit_test(a_count_that_is_garbage_reads_nothing),
+		cmocka_unit_test(freeing_two_pointers_ends_both_and_makes_an_event),
+		cmocka_unit_test(with_a_callback_nothing_is_freed_but_the_event_is_made),
+		cmocka_unit_test(a_failed_free_of_two_pointers_tells_of_both_and_of_no_event),
+		cmocka_unit_test(null_handles_give_no_event),
+		cmocka_unit_test(calls_that_can_give_no_event_are_idle),
+		cmocka_unit_test(a_second_effect_keeps_a_call_from_being_idle),
+		cmocka_unit_test(a_result_is_judged_by_its_rule),
+		cmocka_unit_test(a_failed_creation_tells_what_was_asked_for),
+		cmocka_unit_test(a_failed_release_or_retain_names_its_handle),
+		cmocka_unit_test(ends_are_stamped_at_their_start_all_else_at_its_end),
+		cmocka_unit_test(a_destroy_sorts_before_the_create_that_reuses_its_handle),
+		cmocka_unit_test(a_size_that_only_the_driver_knows_is_asked_for),
+		cmocka_unit_test(an_owner_may_be_the_first_of_an_array),
+		cmocka_unit_test(only_calls_that_end_lives_have_endings),
+		cmocka_unit_test(narrow_arguments_fill_a_word_with_zeroes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,118 @@
+/* test_json.c - the JSON writer: valid, UTF-8, streaming. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/json.h"
+
+struct document {
+	struct gt_json json;
+	char *text;
+	size_t size;
+	FILE *file;
+};
+
+static struct gt_json *open_document(struct document *d)
+{
+	d->file = open_memstream(&d->text, &d->size);
+	gt_json_begin(&d->json, d->file);
+	return &d->json;
+}
+
+static void assert_document(struct document *d, const char *expected)
+{
+	gt_json_finish(&d->json);
+	fclose(d->file);
+	assert_string_equal(d->text, expected);
+	free(d->text);
+}
+
+static void an_empty_document_is_an_object(void **state)
+{
+	struct document d;
+
+	(void)state;
+	open_document(&d);
+	assert_document(&d, "{}\n");
+}
+
+static void values_are_separated_and_indented(void **state)
+{
+	struct document d;
+	struct gt_json *j = open_document(&d);
+
+	(void)state;
+	gt_json_uint(j, "most", UINT64_MAX);
+	gt_json_int(j, "least", INT64_MIN);
+	gt_json_bool(j, "yes", true);
+	gt_json_null(j, "none");
+	gt_json_hex(j, "handle", 0x1f);
+	gt_json_array(j, "list");
+	gt_json_uint(j, NULL, 1);
+	gt_json_uint(j, NULL, 2);
+	gt_json_end(j);
+	gt_json_array(j, "empty");
+	gt_json_end(j);
+	assert_document(&d,
+			"{\n\t\"most\": 18446744073709551615,\n\t\"least\": -9223372036854775808,\n"
+			"\t\"yes\": true,\n\t\"none\": null,\n\t\"handle\": \"0x1f\",\n"
+			"\t\"list\": [\n\t\t1,\n\t\t2\n\t],\n\t\"empty\": []\n}\n");
+}
+
+static void a_line_holds_all_that_is_in_it(void **state)
+{
+	struct document d;
+	struct gt_json *j = open_document(&d);
+
+	(void)state;
+	gt_json_array(j, "rows");
+	for (int i = 0; i < 2; i++) {
+		gt_json_line(j, NULL);
+		gt_json_array(j, "inner");
+		gt_json_line(j, NULL);
+		gt_json_int(j, "a", i);
+		gt_json_end(j);
+		gt_json_end(j);
+		gt_json_end(j);
+	}
+	gt_json_end(j);
+	gt_json_int(j, "after", 1);
+	assert_document(
+		&d,
+		"{\n\t\"rows\": [\n\t\t{\"inner\": [{\"a\": 0}]},\n\t\t{\"inner\": [{\"a\": 1}]}\n"
+		"\t],\n\t\"after\": 1\n}\n");
+}
+
+static void any_bytes_become_valid_strings(void **state)
+{
+	struct document d;
+	struct gt_json *j = open_document(&d);
+
+	(void)state;
+	gt_json_text(j, "quote", "a\"b\\c/d");
+	gt_json_text(j, "control", "\033[0m\n\t\r\x01\x7f");
+	gt_json_text(j, "utf8", "é日💩");
+	gt_json_text(j, "bad", "\xff" "a\xc0\xaf" "b\xed\xa0\x80" "c\xe2\x82");
+	gt_json_text(j, "tricky", "\xc2\x9b\xe2\x80\xae");
+	gt_json_text(j, "key \"x\"", NULL);
+	assert_document(&d, "{\n\t\"quote\": \"a\\\"b\\\\c/d\",\n"
+			"\t\"control\": \"\\u001b[0m\\n\\t\\u000d\\u0001\\u007f\",\n"
+			"\t\"utf8\": \"é日💩\",\n"
+			"\t\"bad\": \"\uFFFDa\uFFFD\uFFFDb\uFFFD\uFFFD\uFFFDc\uFFFD\uFFFD\",\n"
+			"\t\"tricky\": \"\\u009b\\u202e\",\n"
+			"\t\"key \\\"x\\\"\": null\n}\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_empty_document_is_an_object),
+		cmocka_unit_test(values_are_separated_and_indented),
+		cmocka_unit_test(a_line_holds_all_that_is_in_it),
+		cmocka_unit_test(any_bytes_become_valid_strings),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,219 @@
+/* test_options.c - the option parser. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cli/options.h"
+
+struct settings {
+	bool quiet, verbose;
+	const char *output;
+	struct gt_texts folders;
+	uint64_t top;
+	int color;
+};
+
+static const char *const colors[] = { "auto", "always", "never", NULL };
+
+#define AT(field) .at = offsetof(struct settings, field)
+
+static const struct gt_option options[] = {
+	{ .name = "quiet",
+	  .letter = 'q',
+	  .type = GT_OPTION_FLAG,
+	  AT(quiet),
+	  .help = "say nothing" },
+	{ .name = "verbose",
+	  .letter = 'v',
+	  .type = GT_OPTION_FLAG,
+	  AT(verbose),
+	  .help = "say more" },
+	{ .name = "output",
+	  .letter = 'o',
+	  .type = GT_OPTION_TEXT,
+	  AT(output),
+	  .argument = "FILE",
+	  .help = "where" },
+	{ .name = "symbols",
+	  .type = GT_OPTION_TEXTS,
+	  AT(folders),
+	  .argument = "DIR",
+	  .help = "more" },
+	{ .name = "top",
+	  .letter = 'n',
+	  .type = GT_OPTION_COUNT,
+	  AT(top),
+	  .argument = "N",
+	  .help = "few" },
+	{ .name = "color",
+	  .type = GT_OPTION_CHOICE,
+	  AT(color),
+	  .argument = "WHEN",
+	  .choices = colors,
+	  .help = "paint" },
+	{ 0 },
+};
+
+static const struct gt_usage report = { .name = "report", .summary = "show", .operands = "NAME.gt",
+					.options = options };
+static const struct gt_usage run = { .name = "run", .summary = "run", .operands = "PROGRAM",
+				     .options = options, .first_operand_ends = true };
+static const struct gt_usage doctor = { .name = "doctor", .summary = "look" };
+
+/* The result of a parse, and what was said on stdout and stderr. */
+struct result {
+	struct settings settings;
+	int first, status, argc;
+	char *argv[16];
+	char said[4096];
+};
+
+static void parse(struct result *r, const struct gt_usage *usage, const char *words)
+{
+	static char copy[512];
+	FILE *sink = tmpfile();
+	int out = dup(1), err = dup(2);
+	char *rest;
+	size_t size;
+
+	memset(r, 0, sizeof *r);
+	snprintf(copy, sizeof copy, "%s %s", usage->name, words);
+	for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+		r->argv[r->argc++] = word;
+	fflush(NULL);
+	dup2(fileno(sink), 1);
+	dup2(fileno(sink), 2);
+	r->first = gt_options_parse(usage, &r->settings, r->argc, r->argv, &r->status);
+	fflush(NULL);
+	dup2(out, 1);
+	dup2(err, 2);
+	close(out);
+	close(err);
+	rewind(sink);
+	size = fread(r->said, 1, sizeof r->said - 1, sink);
+	r->said[size] = '\0';
+	fclose(sink);
+}
+
+static void every_form_of_an_option_is_understood(void **state)
+{
+	struct result r;
+
+	(void)state;
+	parse(&r, &report, "-q --output=a -n3 --color never --symbols x --symbols=y in.gt");
+	assert_int_equal(r.first, r.argc - 1);
+	assert_string_equal(r.argv[r.first], "in.gt");
+	assert_true(r.settings.quiet);
+	assert_false(r.settings.verbose);
+	assert_string_equal(r.settings.output, "a");
+	assert_int_equal(r.settings.top, 3);
+	assert_int_equal(r.settings.color, 2);
+	assert_int_equal(r.settings.folders.count, 2);
+	assert_string_equal(r.settings.folders.items[1], "y");
+	assert_null(r.settings.folders.items[2]);
+	gt_texts_fini(&r.settings.folders);
+	parse(&r, &report, "-qvo out");
+	assert_true(r.settings.quiet && r.settings.verbose);
+	assert_string_equal(r.settings.output, "out");
+	assert_int_equal(r.first, r.argc);
+}
+
+static void options_may_follow_operands(void **state)
+{
+	struct result r;
+
+	(void)state;
+	parse(&r, &report, "a.gt -q b.gt -o x");
+	assert_int_equal(r.argc - r.first, 2);
+	assert_string_equal(r.argv[r.first], "a.gt");
+	assert_string_equal(r.argv[r.first + 1], "b.gt");
+	assert_true(r.settings.quiet);
+	assert_string_equal(r.settings.output, "x");
+	parse(&r, &report, "a.gt -- -q");
+	assert_int_equal(r.argc - r.first, 2);
+	assert_string_equal(r.argv[r.first + 1], "-q");
+	assert_false(r.settings.quiet);
+	parse(&r, &report, "-");
+	assert_string_equal(r.argv[r.first], "-");
+}
+
+static void a_program_keeps_its_own_options(void **state)
+{
+	struct result r;
+
+	(void)state;
+	parse(&r, &run, "-q ./app -v --output x -- y");
+	assert_int_equal(r.first, 2);
+	assert_string_equal(r.argv[2], "./app");
+	assert_string_equal(r.argv[3], "-v");
+	assert_string_equal(r.argv[6], "--");
+	assert_false(r.settings.verbose);
+	parse(&r, &run, "-q -- -v x");
+	assert_string_equal(r.argv[r.first], "-v");
+	assert_int_equal(r.argc - r.first, 2);
+}
+
+static void mistakes_are_told_in_one_line(void **state)
+{
+	static const struct {
+		const struct gt_usage *usage;
+		const char *words, *said;
+	} cases[] = {
+		{ &report, "--ouptut x", "did you mean --output?" },
+		{ &report, "--symb x", "did you mean --symbols?" },
+		{ &report, "--zzz", "unknown option --zzz (" },
+		{ &report, "-z", "unknown option -z" },
+		{ &report, "--output", "--output needs FILE" },
+		{ &report, "-n", "-n needs N" },
+		{ &report, "-n 12x", "takes a whole number, not '12x'" },
+		{ &report, "--quiet=yes", "takes no value" },
+		{ &report, "--color neverr", "did you mean 'never'?" },
+		{ &report, "--color blue", "is one of auto, always, never" },
+		{ &doctor, "thing", "takes no operand, got 'thing'" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct result r;
+
+		parse(&r, cases[i].usage, cases[i].words);
+		assert_int_equal(r.first, -1);
+		assert_int_equal(r.status, 2);
+		assert_non_null(strstr(r.said, cases[i].said));
+		assert_ptr_equal(strchr(r.said, '\n'), r.said + strlen(r.said) - 1);
+	}
+}
+
+static void help_lists_every_option_and_ends_well(void **state)
+{
+	struct result r;
+
+	(void)state;
+	parse(&r, &report, "-q --help --zzz");
+	assert_int_equal(r.first, -1);
+	assert_int_equal(r.status, 0);
+	assert_non_null(strstr(r.said, "usage: gputrack report [OPTION…] NAME.gt"));
+	for (const struct gt_option *o = options; o->name; o++)
+		assert_non_null(strstr(r.said, o->name));
+	assert_non_null(strstr(r.said, "-h, --help"));
+	parse(&r, &doctor, "-h");
+	assert_int_equal(r.status, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_form_of_an_option_is_understood),
+		cmocka_unit_test(options_may_follow_operands),
+		cmocka_unit_test(a_program_keeps_its_own_options),
+		cmocka_unit_test(mistakes_are_told_in_one_line),
+		cmocka_unit_test(help_lists_every_option_and_ends_well),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,170 @@
+/* test_text.c - names from elsewhere cannot harm a terminal or a table. */
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+
+/* What gt_text_put writes; the columns it says in *used. */
+static char *put(const char *text, unsigned columns, enum gt_cut where, bool utf8, unsigned *used)
+{
+	char *out = NULL;
+	size_t size;
+	FILE *file = open_memstream(&out, &size);
+
+	*used = gt_text_put(file, text, columns, where, utf8);
+	fclose(file);
+	return out;
+}
+
+static void assert_put(const char *text, unsigned columns, bool utf8, const char *expected)
+{
+	unsigned used;
+	char *out = put(text, columns, GT_CUT_MIDDLE, utf8, &used);
+
+	assert_string_equal(out, expected);
+	assert_true(used <= columns);
+	free(out);
+}
+
+static void assert_tsv(const char *text, const char *expected)
+{
+	char *out = NULL;
+	size_t size;
+	FILE *file = open_memstream(&out, &size);
+
+	gt_tsv_put(file, text);
+	fclose(file);
+	assert_string_equal(out, expected);
+	free(out);
+}
+
+static void only_valid_utf8_is_a_character(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t length;
+		uint32_t code;
+	} cases[] = {
+		{ "a", 1, 'a' },
+		{ "\xc3\xa9", 2, 0xe9 },
+		{ "\xe2\x82\xac", 3, 0x20ac },
+		{ "\xf0\x9f\x92\xa9", 4, 0x1f4a9 },
+		{ "\xf4\x8f\xbf\xbf", 4, 0x10ffff },
+		{ "\xff", 1, GT_UTF8_BAD },
+		{ "\x80", 1, GT_UTF8_BAD },
+		{ "\xc0\xaf", 1, GT_UTF8_BAD },
+		{ "\xe0\x80\xaf", 1, GT_UTF8_BAD },
+		{ "\xed\xa0\x80", 1, GT_UTF8_BAD },
+		{ "\xf4\x90\x80\x80", 1, GT_UTF8_BAD },
+		{ "\xe2\x82", 1, GT_UTF8_BAD },
+		{ "\xf0\x9f\x92", 1, GT_UTF8_BAD },
+		{ "\xc3(", 1, GT_UTF8_BAD },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		uint32_t code;
+
+		assert_int_equal(gt_utf8_next(cases[i].bytes, strlen(cases[i].bytes), &code),
+				 cases[i].length);
+		assert_int_equal(code, cases[i].code);
+	}
+}
+
+static void what_a_terminal_obeys_is_escaped(void **state)
+{
+	(void)state;
+	assert_put("\033[31mred\007", 99, true, "\\x1b[31mred\\x07");
+	assert_put("a\tb\nc\r\x7f", 99, true, "a\\x09b\\x0ac\\x0d\\x7f");
+	assert_put("\xc2\x9b" "2J", 99, true, "\\xc2\\x9b2J");         /* CSI in one character */
+	assert_put("\xe2\x80\xae" "exe", 99, true, "\\xe2\\x80\\xaeexe"); /* right to left */
+	assert_put("\xff\xfe", 99, true, "\\xff\\xfe");
+}
+
+static void plain_names_pass_as_they_are(void **state)
+{
+	(void)state;
+	assert_put("", 0, true, "");
+	assert_put("make_buffer", 11, true, "make_buffer");
+	assert_put("größe 日本", 99, true, "größe 日本");
+	assert_put("größe", 99, false, "gr\\xc3\\xb6\\xc3\\x9fe");
+}
+
+static void long_names_lose_their_middle(void **state)
+{
+	(void)state;
+	assert_put("abcdefghij", 10, true, "abcdefghij");
+	assert_put("abcdefghij", 7, true, "abc…hij");
+	assert_put("abcdefghij", 7, false, "ab...ij");
+	assert_put("abcdefghij", 1, true, "a");
+	assert_put("abcdefghij", 0, true, "");
+	assert_put("日本語日本語", 7, true, "日…語");
+}
+
+static void long_paths_lose_their_start(void **state)
+{
+	unsigned used;
+	char *out = put("/home/me/src/file.c:12", 10, GT_CUT_START, true, &used);
+
+	(void)state;
+	assert_string_equal(out, "…file.c:12");
+	assert_int_equal(used, 10);
+	free(out);
+}
+
+/* Whatever the bytes and the width: no more columns than allowed, none that a terminal obeys. */
+static void no_width_and_no_bytes_break_the_rule(void **state)
+{
+	uint32_t random = 1;
+
+	(void)state;
+	for (int round = 0; round < 3000; round++) {
+		char text[40], *out;
+		unsigned used, columns = (unsigned)round % 30;
+		size_t length = (size_t)round % (sizeof text - 1);
+
+		for (size_t i = 0; i < length; i++) {
+			random = random * 1664525u + 1013904223u;
+			text[i] = (char)(random >> 24 ? random >> 24 : 1);
+		}
+		text[length] = '\0';
+		out = put(text, columns, round % 2 ? GT_CUT_MIDDLE : GT_CUT_START, round % 3,
+			  &used);
+		assert_true(used <= columns);
+		assert_int_equal(used, gt_text_columns(out, true));
+		for (const char *c = out; *c; c++)
+			assert_true((unsigned char)*c >= 0x20 && *c != 0x7f);
+		free(out);
+	}
+}
+
+static void a_tsv_field_stays_a_field(void **state)
+{
+	(void)state;
+	assert_tsv("plain", "plain");
+	assert_tsv("a\tb\nc\\d", "a\\tb\\nc\\\\d");
+	assert_tsv("\033[0m\r\x01", "\\x1b[0m\\x0d\\x01");
+	assert_tsv("é\xff\xc2\x9b", "é\\xff\\xc2\\x9b");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_valid_utf8_is_a_character),
+		cmocka_unit_test(what_a_terminal_obeys_is_escaped),
+		cmocka_unit_test(plain_names_pass_as_they_are),
+		cmocka_unit_test(long_names_lose_their_middle),
+		cmocka_unit_test(long_paths_lose_their_start),
+		cmocka_unit_test(no_width_and_no_bytes_break_the_rule),
+		cmocka_unit_test(a_tsv_field_stays_a_field),
+	};
+
+	/* widths of characters are the locale's */
+	setlocale(LC_ALL, "C.UTF-8");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
