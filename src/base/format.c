@@ -20,7 +20,7 @@ char *gt_format_count(char *out, uint64_t count)
 	return out;
 }
 
-/* Three significant digits; 1,000 to 1,023 of a unit keep four, as the next unit would be 0.98. */
+/* Three digits that count; 1,000 to 1,023 of a unit keep four, as the next unit would be 0.98. */
 char *gt_format_bytes(char *out, uint64_t bytes)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
@@ -36,11 +36,7 @@ char *gt_format_bytes(char *out, uint64_t bytes)
 	if (!unit || value >= 999.5)
 		gt_format_count(number, (uint64_t)(value + 0.5));
 	else
-		snprintf(number, sizeof number, "%.*f",
-			 value < 9.995	 ? 2
-			 : value < 99.95 ? 1
-					 : 0,
-			 value);
+		snprintf(number, sizeof number, "%.*f", (value < 9.995) + (value < 99.95), value);
 	snprintf(out, GT_FORMAT_MAX, "%.24s %s", number, units[unit]);
 	return out;
 }
@@ -51,10 +47,7 @@ char *gt_format_span(char *out, uint64_t time_ns)
 	double exact = (double)time_ns / 1e9;
 
 	if (seconds < 600)
-		snprintf(out, GT_FORMAT_MAX, "%.*f s",
-			 exact < 9.9995	 ? 3
-			 : exact < 99.95 ? 2
-					 : 1,
+		snprintf(out, GT_FORMAT_MAX, "%.*f s", 1 + (exact < 9.9995) + (exact < 99.995),
 			 exact);
 	else if (minutes < 60)
 		snprintf(out, GT_FORMAT_MAX, "%" PRIu64 " min %02" PRIu64 " s", seconds / 60,

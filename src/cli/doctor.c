@@ -23,9 +23,8 @@ const struct gt_usage gt_doctor_usage = {
 	.name = "doctor",
 	.summary = "tell what can be tracked here, and what is missing",
 	.about = "Looks at what is installed, tries it, and tells what can be tracked on this "
-		 "machine, "
-		 "what is missing, and how to get it. Exit status 0 when at least one API can be "
-		 "tracked, 1 otherwise.",
+		 "machine, what is missing, and how to get it. Exit status 0 when at least one "
+		 "API can be tracked, 1 otherwise.",
 };
 
 static const struct {
@@ -103,8 +102,7 @@ static void check_symbols(struct gt_doctor *d)
 			      "functions, files and lines are found");
 	else
 		gt_doctor_say(d, GT_FINDING_GOOD, "symbols",
-			      "functions are found; this gputrack has no "
-			      "line numbers of its own to try");
+			      "functions are found; this gputrack has no line numbers to try");
 	gt_symbolizer_free(symbolizer);
 }
 

@@ -323,12 +323,11 @@ static bool check_layer(struct gt_doctor *d, char *text, size_t size)
 	}
 	if (!yes) {
 		gt_doctor_say(d, GT_FINDING_BAD, "self-test",
-			      no ? "the loader did not load the layer"
-				 : "no platform to try the layer on");
-		gt_doctor_remedy(
-			d, no ? "use a loader that knows OPENCL_LAYERS: ocl-icd 2.3 or later, or "
-				"Khronos' 2021 or later"
-			      : "install an OpenCL driver first");
+			      no ? "the loader did not load the layer" :
+				   "no platform to try the layer on");
+		gt_doctor_remedy(d, no ? "use a loader that knows OPENCL_LAYERS: ocl-icd 2.3 or "
+					 "Khronos' of 2021, or later" :
+					 "install an OpenCL driver first");
 		return false;
 	}
 	gt_doctor_say(d, GT_FINDING_GOOD, "self-test", "the layer is loaded and answers on %u %s",

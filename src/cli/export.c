@@ -24,42 +24,21 @@ struct settings {
 #define AT(field) .at = offsetof(struct settings, field)
 
 static const struct gt_option options[] = {
-	{ .name = "format",
-	  .letter = 'f',
-	  .argument = "FORM",
-	  .type = GT_OPTION_CHOICE,
-	  AT(format),
+	{ .name = "format", .letter = 'f', .argument = "FORM", .type = GT_OPTION_CHOICE, AT(format),
 	  .choices = format_names,
 	  .help = "tsv (the default) or json, with one event a line in both" },
-	{ .name = "output",
-	  .letter = 'o',
-	  .argument = "FILE",
-	  .type = GT_OPTION_TEXT,
-	  AT(output),
+	{ .name = "output", .letter = 'o', .argument = "FILE", .type = GT_OPTION_TEXT, AT(output),
 	  .help = "write to FILE instead of the terminal" },
-	{ .name = "pid",
-	  .letter = 'p',
-	  .argument = "PID",
-	  .type = GT_OPTION_COUNT,
-	  AT(pid),
+	{ .name = "pid", .letter = 'p', .argument = "PID", .type = GT_OPTION_COUNT, AT(pid),
 	  .help = "only this process" },
-	{ .name = "all-frames",
-	  .type = GT_OPTION_FLAG,
-	  AT(all_frames),
+	{ .name = "all-frames", .type = GT_OPTION_FLAG, AT(all_frames),
 	  .help = "with the API loader's frames and the C library's start-up frames" },
-	{ .name = "symbols",
-	  .argument = "DIR",
-	  .type = GT_OPTION_TEXTS,
-	  AT(symbols),
+	{ .name = "symbols", .argument = "DIR", .type = GT_OPTION_TEXTS, AT(symbols),
 	  .help = "look for programs, libraries and debug files in DIR first; may be given several "
 		  "times" },
-	{ .name = "debuginfod",
-	  .type = GT_OPTION_FLAG,
-	  AT(debuginfod),
+	{ .name = "debuginfod", .type = GT_OPTION_FLAG, AT(debuginfod),
 	  .help = "fetch missing debug files from the servers in DEBUGINFOD_URLS" },
-	{ .name = "no-symbols",
-	  .type = GT_OPTION_FLAG,
-	  AT(no_symbols),
+	{ .name = "no-symbols", .type = GT_OPTION_FLAG, AT(no_symbols),
 	  .help = "modules and offsets only; opens none of the recorded programs" },
 	{ 0 },
 };
@@ -69,9 +48,8 @@ const struct gt_usage gt_export_usage = {
 	.summary = "write all events of a recording as TSV or JSON",
 	.operands = "NAME.gt",
 	.about = "Writes all events of a recording, in order of time: time_ns since its start, "
-		 "pid, tid, "
-		 "function, effect, api, kind, handle, bytes, owner, place, outcome (done, failed, "
-		 "unfinished: the process ended in the call), result, stack.",
+		 "pid, tid, function, effect, api, kind, handle, bytes, owner, place, outcome "
+		 "(done, failed, unfinished: the process ended in the call), result, stack.",
 	.options = options,
 };
 

@@ -36,13 +36,13 @@ void gt_replay_free(struct gt_replay *replay)
 
 void gt_replay_summary(const struct gt_replay *replay, FILE *out)
 {
+	static const struct gt_frames_options named, nameless = { .no_symbols = true };
 	struct gt_view v = { .recording = replay->recording, .ledger = replay->ledger };
 
 	v.style = gt_terminal_style(out, GT_COLOR_AUTO);
 	/* without symbols there is still a report */
-	if (gt_frames_new(&v.frames, v.recording, &(struct gt_frames_options) { 0 }) &&
-	    gt_frames_new(&v.frames, v.recording,
-			  &(struct gt_frames_options) { .no_symbols = true }))
+	if (gt_frames_new(&v.frames, v.recording, &named) &&
+	    gt_frames_new(&v.frames, v.recording, &nameless))
 		return;
 	gt_summary_text(&v, out);
 	gt_frames_free(v.frames);

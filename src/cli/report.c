@@ -48,77 +48,37 @@ struct settings {
 #define AT(field) .at = offsetof(struct settings, field)
 
 static const struct gt_option options[] = {
-	{ .name = "analysis",
-	  .letter = 'a',
-	  .argument = "WHAT",
-	  .type = GT_OPTION_CHOICE,
-	  AT(analysis),
-	  .choices = analysis_names,
+	{ .name = "analysis", .letter = 'a', .argument = "WHAT", .type = GT_OPTION_CHOICE,
+	  AT(analysis), .choices = analysis_names,
 	  .help = "summary (a screen of everything; the default), leakage (all that was never "
-		  "given "
-		  "back), watermark (what was alive when device memory peaked), usage (device "
-		  "memory over "
-		  "time) or sites (call sites by what they hold and create)" },
-	{ .name = "format",
-	  .letter = 'f',
-	  .argument = "FORM",
-	  .type = GT_OPTION_CHOICE,
-	  AT(format),
+		  "given back), watermark (what was alive when device memory peaked), usage "
+		  "(device memory over time) or sites (call sites by what they hold and create)" },
+	{ .name = "format", .letter = 'f', .argument = "FORM", .type = GT_OPTION_CHOICE, AT(format),
 	  .choices = format_names,
 	  .help = "text (the default), json or tsv. Usage as tsv has a row for every change; as "
-		  "json it "
-		  "has fewer than 1000 points, the highest of each stretch of time" },
-	{ .name = "output",
-	  .letter = 'o',
-	  .argument = "FILE",
-	  .type = GT_OPTION_TEXT,
-	  AT(output),
+		  "json it has fewer than 1000 points, the highest of each stretch of time" },
+	{ .name = "output", .letter = 'o', .argument = "FILE", .type = GT_OPTION_TEXT, AT(output),
 	  .help = "write to FILE instead of the terminal" },
-	{ .name = "top",
-	  .letter = 'n',
-	  .argument = "N",
-	  .type = GT_OPTION_COUNT,
-	  AT(top),
+	{ .name = "top", .letter = 'n', .argument = "N", .type = GT_OPTION_COUNT, AT(top),
 	  .help = "show only the first N call sites; sites shows 20 otherwise, summary 4, the "
-		  "others "
-		  "and json and tsv all" },
-	{ .name = "sort",
-	  .argument = "ORDER",
-	  .type = GT_OPTION_CHOICE,
-	  AT(sort),
+		  "others and json and tsv all" },
+	{ .name = "sort", .argument = "ORDER", .type = GT_OPTION_CHOICE, AT(sort),
 	  .choices = sort_names,
 	  .help = "order of sites: live (bytes alive at the end; the default), total (bytes "
-		  "created) "
-		  "or count (resources created)" },
-	{ .name = "pid",
-	  .letter = 'p',
-	  .argument = "PID",
-	  .type = GT_OPTION_COUNT,
-	  AT(pid),
+		  "created) or count (resources created)" },
+	{ .name = "pid", .letter = 'p', .argument = "PID", .type = GT_OPTION_COUNT, AT(pid),
 	  .help = "only this process; otherwise all processes of the recording are taken "
 		  "together" },
-	{ .name = "all-frames",
-	  .type = GT_OPTION_FLAG,
-	  AT(all_frames),
+	{ .name = "all-frames", .type = GT_OPTION_FLAG, AT(all_frames),
 	  .help = "show the API loader's frames and the C library's start-up frames too" },
-	{ .name = "symbols",
-	  .argument = "DIR",
-	  .type = GT_OPTION_TEXTS,
-	  AT(symbols),
+	{ .name = "symbols", .argument = "DIR", .type = GT_OPTION_TEXTS, AT(symbols),
 	  .help = "look for programs, libraries and debug files in DIR first; may be given several "
 		  "times" },
-	{ .name = "debuginfod",
-	  .type = GT_OPTION_FLAG,
-	  AT(debuginfod),
+	{ .name = "debuginfod", .type = GT_OPTION_FLAG, AT(debuginfod),
 	  .help = "fetch missing debug files from the servers in DEBUGINFOD_URLS" },
-	{ .name = "no-symbols",
-	  .type = GT_OPTION_FLAG,
-	  AT(no_symbols),
+	{ .name = "no-symbols", .type = GT_OPTION_FLAG, AT(no_symbols),
 	  .help = "show modules and offsets only; opens none of the recorded programs" },
-	{ .name = "color",
-	  .argument = "WHEN",
-	  .type = GT_OPTION_CHOICE,
-	  AT(color),
+	{ .name = "color", .argument = "WHEN", .type = GT_OPTION_CHOICE, AT(color),
 	  .choices = gt_color_names,
 	  .help = "auto (on a terminal, unless NO_COLOR is set; the default), always or never" },
 	{ 0 },
@@ -145,10 +105,9 @@ static void feed_event(void *context, const struct gt_ledger *l, const struct gt
 	uint64_t time_ns = event->time_ns > f->start_ns ? event->time_ns - f->start_ns : 0;
 
 	if (f->timeline)
-		gt_timeline_add(f->timeline, &(struct gt_moment) { .time_ns = time_ns,
-								   .device_bytes = l->device_bytes,
-								   .host_bytes = l->host_bytes,
-								   .objects = l->live.count });
+		gt_timeline_add(f->timeline, &(struct gt_moment){
+			.time_ns = time_ns, .device_bytes = l->device_bytes,
+			.host_bytes = l->host_bytes, .objects = l->live.count });
 	if (f->rows)
 		gt_usage_rows_add(f->rows, l, event->time_ns);
 }

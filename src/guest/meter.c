@@ -118,6 +118,7 @@ void gt_meter_read(struct gt_meter *m)
 		read_status();
 	m->size_kb = pages[0] * page_kb;
 	m->rss_kb = pages[1] * page_kb;
+	m->anon_kb = (pages[1] - pages[2]) * page_kb;
 	m->data_kb = pages[5] * page_kb - atomic_load_explicit(&stack_kb, memory_order_relaxed);
 }
 

@@ -12,6 +12,7 @@
 
 struct gt_meter {
 	int64_t size_kb, rss_kb, data_kb; /* VmSize, VmRSS, VmData */
+	int64_t anon_kb;                  /* RssAnon: VmRSS without pages of files and shared memory */
 };
 
 /* Zeroes where /proc cannot be read. */
@@ -28,5 +29,6 @@ static inline struct gt_meter gt_meter_difference(const struct gt_meter *now, co
 {
 	return (struct gt_meter){ .size_kb = now->size_kb - then->size_kb,
 				  .rss_kb = now->rss_kb - then->rss_kb,
-				  .data_kb = now->data_kb - then->data_kb };
+				  .data_kb = now->data_kb - then->data_kb,
+				  .anon_kb = now->anon_kb - then->anon_kb };
 }

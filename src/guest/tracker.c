@@ -118,6 +118,7 @@ void gt_tracker_charge(enum gt_kind kind, uint64_t handle, const struct gt_cost 
 		kept->rss_kb += cost->rss_kb;
 		kept->size_kb += cost->size_kb;
 		kept->data_kb += cost->data_kb;
+		kept->anon_kb += cost->anon_kb;
 		kept->uncertain |= cost->uncertain;
 	}
 	leave(s);

@@ -23,7 +23,7 @@ void gt_tracker_apply(const struct gt_event *event);
 
 /* What the calls on a living resource have cost the process. */
 struct gt_cost {
-	int32_t rss_kb, size_kb, data_kb;
+	int32_t rss_kb, size_kb, data_kb, anon_kb;
 	bool uncertain;  /* other calls were in flight: the cost may be theirs */
 };
 

@@ -17,7 +17,7 @@ static _Atomic uint64_t calls_begun, calls_ended;
 /* What the living handles of each label have cost, and what dead ones left behind, in KB. */
 static struct {
 	_Atomic int64_t rss_kb, size_kb, data_kb;
-	_Atomic int64_t residue_kb;
+	_Atomic int64_t left_anon_kb, left_size_kb;
 } labels[GT_LABEL_COUNT];
 
 bool gt_watch_is_on(void)
@@ -43,7 +43,8 @@ void gt_watch_restart(void)
 		atomic_store(&labels[i].rss_kb, 0);
 		atomic_store(&labels[i].size_kb, 0);
 		atomic_store(&labels[i].data_kb, 0);
-		atomic_store(&labels[i].residue_kb, 0);
+		atomic_store(&labels[i].left_anon_kb, 0);
+		atomic_store(&labels[i].left_size_kb, 0);
 	}
 	atomic_store(&calls_ended, atomic_load(&calls_begun));
 	gt_meter_restart();
@@ -104,21 +105,43 @@ static void add_cost(enum gt_label label, const struct gt_cost *cost, int sign)
 	atomic_fetch_add(&labels[label].data_kb, sign * cost->data_kb);
 }
 
+/*
+ * What a label's dead handles have left behind. Memory that was kept has both been mapped and been
+ * touched, if not by the same call; a page touched for the first time in memory that was there
+ * before is no leak, nor is code that was read in, nor address space that was reserved.
+ */
+static int64_t left_behind(int64_t anon_kb, int64_t size_kb)
+{
+	int64_t kb = anon_kb < size_kb ? anon_kb : size_kb;
+
+	return kb > 0 ? kb : 0;
+}
+
+static int64_t label_residue(int label)
+{
+	return left_behind(atomic_load(&labels[label].left_anon_kb),
+			   atomic_load(&labels[label].left_size_kb));
+}
+
 /* The handle is gone: what its calls together left in the process is the driver's. */
 static void settle(const struct gt_ending *ending, const struct gt_cost *last)
 {
 	enum gt_label label = label_of(gt_entry_kind(&ending->gone));
-	int64_t rss = ending->cost.rss_kb + last->rss_kb, size = ending->cost.size_kb + last->size_kb;
-	int64_t total;
+	int64_t anon = ending->cost.anon_kb + last->anon_kb, size = ending->cost.size_kb + last->size_kb;
+	int64_t anon_before, size_before, total;
 
 	add_cost(label, &ending->cost, -1);
-	if (ending->cost.uncertain || last->uncertain || rss <= gt_settings_get()->warn_kb)
+	if (ending->cost.uncertain || last->uncertain)
 		return;
-	total = atomic_fetch_add(&labels[label].residue_kb, rss) + rss;
+	anon_before = atomic_fetch_add(&labels[label].left_anon_kb, anon);
+	size_before = atomic_fetch_add(&labels[label].left_size_kb, size);
+	total = left_behind(anon_before + anon, size_before + size);
+	if (anon <= gt_settings_get()->warn_kb || total <= left_behind(anon_before, size_before))
+		return;
 	gt_log(GT_LOG_WARNING,
 	       "MEMORY LEAK DETECTED: %s handle=0x%" PRIx64 " - After destroy: VmRSS=%+" PRId64
 	       "KB, VmSize=%+" PRId64 "KB (Total %s leaks: %" PRId64 "KB)",
-	       gt_labels[label], ending->gone.handle, rss, size, gt_labels[label], total);
+	       gt_labels[label], ending->gone.handle, anon, size, gt_labels[label], total);
 }
 
 /* Lines of the labels that have something alive: what that has cost. */
@@ -186,7 +209,8 @@ void gt_watch_finish(struct gt_watch_call *w, const struct gt_call *call,
 {
 	struct gt_meter delta = gt_meter_difference(&w->after, &w->before);
 	struct gt_cost cost = { .rss_kb = (int32_t)delta.rss_kb, .size_kb = (int32_t)delta.size_kb,
-				.data_kb = (int32_t)delta.data_kb, .uncertain = !w->alone };
+				.data_kb = (int32_t)delta.data_kb, .anon_kb = (int32_t)delta.anon_kb,
+				.uncertain = !w->alone };
 	const struct gt_function *fn = &gt_functions[call->function];
 	struct gt_counts now;
 
@@ -214,7 +238,7 @@ static void log_residue(void)
 	int64_t total = 0;
 
 	for (int i = 0; i < GT_LABEL_COUNT && used < sizeof text; i++) {
-		int64_t kb = atomic_load(&labels[i].residue_kb);
+		int64_t kb = label_residue(i);
 
 		total += kb;
 		if (kb)

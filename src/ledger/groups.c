@@ -88,8 +88,8 @@ static void add_sites(struct gt_groups *g, const struct gt_ledger *l, enum gt_gr
 		const struct gt_site *site = &l->sites[i];
 
 		if (site->live && is_wanted(which, (enum gt_kind)site->kind))
-			g->list[g->count++] = (struct gt_group) { .site = site,
-								  .bytes = site->bytes_live };
+			g->list[g->count++] = (struct gt_group){
+				.site = site, .bytes = site->bytes_live };
 	}
 }
 

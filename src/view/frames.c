@@ -98,8 +98,7 @@ static void add_frame(struct stack *s, size_t *room, const struct gt_frame *fram
 	s->frames[s->count++] = *frame;
 }
 
-/* A recorded address is where a call returns to, which may be another line: the call is before it.
- */
+/* A recorded address is where a call returns to, maybe another line: the call is before it. */
 static void resolve(struct gt_frames *f, struct stack *s, size_t *room,
 		    const struct gt_trace_frame *frame)
 {
@@ -142,8 +141,8 @@ static bool begins(const char *text, const char *with)
 static bool is_inner_plumbing(const struct gt_frame *frame)
 {
 	static const char *const libraries[] = {
-		"libOpenCL.so", "libze_loader.so", "libze_validation_layer.so",
-		"libcuda.so",	"libgputrack",
+		"libOpenCL.so", "libze_loader.so", "libze_validation_layer.so", "libcuda.so",
+		"libgputrack",
 	};
 
 	if (!frame->module)

@@ -75,12 +75,12 @@ void gt_put_kinds(struct gt_page *p, const struct gt_ledger *l, enum gt_groups_o
 	}
 	qsort(totals, GT_KIND_COUNT, sizeof *totals, most_first);
 	for (int i = 0; i < GT_KIND_COUNT && totals[i].live && used < sizeof line; i++) {
-		used += (size_t)snprintf(
-			line + used, sizeof line - used, "%s%s%s%s%s", i ? ", " : "",
-			gt_kind_count(count, totals[i].kind, totals[i].live),
-			totals[i].bytes ? " (" : "",
-			totals[i].bytes ? gt_format_bytes(bytes, totals[i].bytes) : "",
-			totals[i].bytes ? ")" : "");
+		const char *what = gt_kind_count(count, totals[i].kind, totals[i].live);
+
+		gt_format_bytes(bytes, totals[i].bytes);
+		used += (size_t)snprintf(line + used, sizeof line - used,
+					 totals[i].bytes ? "%s%s (%s)" : "%s%s", i ? ", " : "",
+					 what, bytes);
 	}
 	gt_page_wrap(p, GT_PLAIN, 2, "%s", line);
 }

@@ -57,6 +57,12 @@ static bool put_gap(struct gt_page *p, bool some)
 	return true;
 }
 
+static void put_more(struct gt_page *p, size_t sites)
+{
+	gt_page_wrap(p, GT_DIM, 4, "and from %zu more %s: --format json lists them", sites,
+		     gt_plural(sites, "call site", "call sites"));
+}
+
 static void put_redundant(struct gt_page *p, const struct gt_view *v)
 {
 	const struct gt_ledger *l = v->ledger;
@@ -84,10 +90,7 @@ static void put_redundant(struct gt_page *p, const struct gt_view *v)
 		put_labelled(p, v, "created at", r->created_stack, frames);
 	}
 	if (l->redundant_count > REDUNDANT_SHOWN)
-		gt_page_wrap(
-			p, GT_DIM, 4, "and from %zu more %s: --format json lists them",
-			l->redundant_count - REDUNDANT_SHOWN,
-			gt_plural(l->redundant_count - REDUNDANT_SHOWN, "call site", "call sites"));
+		put_more(p, l->redundant_count - REDUNDANT_SHOWN);
 }
 
 static void put_failures(struct gt_page *p, const struct gt_view *v)
@@ -112,10 +115,7 @@ static void put_failures(struct gt_page *p, const struct gt_view *v)
 		put_labelled(p, v, "at", f->stack, 1);
 	}
 	if (l->failure_count > FAILURES_SHOWN)
-		gt_page_wrap(
-			p, GT_DIM, 4, "and from %zu more %s: --format json lists them",
-			l->failure_count - FAILURES_SHOWN,
-			gt_plural(l->failure_count - FAILURES_SHOWN, "call site", "call sites"));
+		put_more(p, l->failure_count - FAILURES_SHOWN);
 }
 
 static void put_last_calls(struct gt_page *p, const struct gt_view *v)

@@ -130,11 +130,12 @@ void gt_stack_text(struct gt_page *p, const struct gt_view *v, uint32_t stack, s
 static void add_callers(struct line *line, const struct gt_frame *frames, size_t count,
 			unsigned columns, bool utf8)
 {
+	unsigned where = gt_text_columns(line->where, utf8);
+
 	for (size_t i = 1; i < count && i < CALLERS_SHOWN && frames[i].function; i++) {
 		char *longer = concat("%s < %s", line->what, frames[i].function);
 
-		if (gt_text_columns(longer, utf8) + 2 + gt_text_columns(line->where, utf8) >
-		    columns) {
+		if (gt_text_columns(longer, utf8) + 2 + where > columns) {
 			free(longer);
 			return;
 		}

@@ -237,9 +237,8 @@ void gt_summary_json(const struct gt_view *v, FILE *out)
 /* The table behind the summary: one row for each kind that was used. */
 void gt_summary_tsv(const struct gt_view *v, FILE *out)
 {
-	fputs("api\tkind\ttype\tcreated\tended\tlive\tlive_bytes\tpeak_bytes\ttotal_"
-	      "bytes\tfailed\n",
-	      out);
+	fputs("api\tkind\ttype\tcreated\tended\tlive\tlive_bytes\tpeak_bytes\ttotal_bytes"
+	      "\tfailed\n", out);
 	for (int api = 0; api < GT_API_COUNT; api++)
 		for (int kind = 0; kind < GT_KIND_COUNT; kind++) {
 			const struct gt_tally *t = &v->ledger->tally[api][kind];

@@ -23,7 +23,7 @@ struct gt_view {
 	const struct gt_timeline *timeline; /* usage: finished */
 	struct gt_frames *frames;
 	struct gt_style style;
-	uint64_t top; /* groups or rows to show; 0: as many as suit the view */
+	uint64_t top;                       /* groups or rows to show; 0: what suits the view */
 	enum gt_sort sort;                  /* sites */
 };
 

@@ -45,18 +45,14 @@ static void die(const char *what)
 /* Module n lies at base + n MiB, and is as long. */
 static void define_modules(struct gt_writer *w, void *context)
 {
+	static const uint8_t build_id[] = { 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef };
 	struct trace *t = context;
 
 	for (int i = 0; !t->modules_written && i < t->module_count; i++)
-		gt_writer_module(
-			w, (uint32_t)i,
-			&(struct gt_module) {
-				.start = t->base + ((uint64_t)i << 20),
-				.size = 1 << 20,
-				.bias = t->base + ((uint64_t)i << 20),
-				.path = t->modules[i],
-				.build_id = (const uint8_t *)"\x01\x23\x45\x67\x89\xab\xcd\xef",
-				.build_id_size = 8 });
+		gt_writer_module(w, (uint32_t)i, &(struct gt_module){
+			.start = t->base + ((uint64_t)i << 20), .size = 1 << 20,
+			.bias = t->base + ((uint64_t)i << 20), .path = t->modules[i],
+			.build_id = build_id, .build_id_size = sizeof build_id });
 	t->modules_written = true;
 }
 
@@ -175,9 +171,7 @@ static void make_clean(void)
 /* Leaks of every sort: with and without bytes, retained, views, host memory, two platforms. */
 static void make_leaks(void)
 {
-	struct trace t = { .base = 0x10000000,
-			   .start_ns = START,
-			   .end_ns = START + 2400 * MS,
+	struct trace t = { .base = 0x10000000, .start_ns = START, .end_ns = START + 2400 * MS,
 			   .modules = { "/app/bin/demo", "/usr/lib/libOpenCL.so.1",
 					"/usr/lib/libc.so.6" },
 			   .module_count = 3 };
@@ -215,7 +209,8 @@ static void make_leaks(void)
 	CALL(&t, clReleaseMemObject, 800, .handle = 0x5000, .stack = tick);
 	for (unsigned i = 0; i < 120; i++)
 		CALL(&t, clEnqueueNDRangeKernel, 900 + i * 10, .handle = 0x9000 + i * 16,
-		     .owner = 0xc0, .stack = tick);
+		     .owner = 0xc0,
+		     .stack = tick);
 	CALL(&t, clCreateUserEvent, 2399, .handle = 0x8000, .owner = 0xc0); /* no stack */
 	end(&t);
 }
@@ -286,14 +281,10 @@ static void make_hostile(void)
 {
 	static const char command[] = "sh\0-c\0echo \"\xf0\x9f\x92\xa9\" \xed\xa0\x80\n";
 	static char endless[1800];
-	struct trace t = { .base = 0x10000000,
-			   .start_ns = START,
-			   .end_ns = START + 100 * MS,
+	struct trace t = { .base = 0x10000000, .start_ns = START, .end_ns = START + 100 * MS,
 			   .modules = { "/app/\033[31mred\033[0m/\"quoted\"\tname",
 					"/app/bad\xff\xfe\xc3utf8\nline\\slash", endless,
-					"/app/\xe2\x80\xae"
-					"gnp.exe\xc2\x9b"
-					"2J",
+					"/app/\xe2\x80\xae" "gnp.exe\xc2\x9b" "2J",
 					"/app/日本語/プログラム" },
 			   .module_count = 5 };
 	uint32_t a, b, c;
@@ -324,10 +315,8 @@ static void make_damaged(void)
 	folder("damaged.gt");
 	write_info("damaged.gt", "./bin/damaged", "exit_status", "0");
 	for (uint32_t pid = 600; pid < 603; pid++) {
-		struct trace t = { .base = 0x10000000,
-				   .modules = { "/app/bin/damaged" },
-				   .module_count = 1,
-				   .start_ns = START + (pid - 600) * MS,
+		struct trace t = { .base = 0x10000000, .modules = { "/app/bin/damaged" },
+				   .module_count = 1, .start_ns = START + (pid - 600) * MS,
 				   .end_ns = START + 3000 * MS };
 		uint32_t at;
 
@@ -340,7 +329,8 @@ static void make_damaged(void)
 		at = STACK(&t, { 0, 0x1100 }, { 0, 0x1200 });
 		for (uint32_t i = 0; i < 1200; i++)
 			CALL(&t, clCreateBuffer, i + pid - 600,
-			     .handle = 0x100000 * (pid - 599) + i * 64, .size = 1024, .stack = at);
+			     .handle = 0x100000 * (pid - 599) + i * 64,
+			     .size = 1024, .stack = at);
 		end(&t);
 	}
 	if (truncate("damaged.gt/600.trace", 16384))

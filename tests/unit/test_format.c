@@ -15,19 +15,11 @@ static void sizes_have_three_digits_and_a_binary_unit(void **state)
 		uint64_t bytes;
 		const char *text;
 	} cases[] = {
-		{ 0, "0 B" },
-		{ 1, "1 B" },
-		{ 1000, "1,000 B" },
-		{ 1023, "1,023 B" },
-		{ 1024, "1.00 KiB" },
-		{ 1048575, "1.00 MiB" },
-		{ 1048576, "1.00 MiB" },
-		{ 1024 * 10 - 1, "10.0 KiB" },
-		{ 1024 * 100 - 1, "100 KiB" },
+		{ 0, "0 B" }, { 1, "1 B" }, { 1000, "1,000 B" }, { 1023, "1,023 B" },
+		{ 1024, "1.00 KiB" }, { 1048575, "1.00 MiB" }, { 1048576, "1.00 MiB" },
+		{ 1024 * 10 - 1, "10.0 KiB" }, { 1024 * 100 - 1, "100 KiB" },
 		{ 1024 * 1000, "1,000 KiB" },
-		{ 3000000, "2.86 MiB" },
-		{ 64ull << 30, "64.0 GiB" },
-		{ UINT64_MAX, "16.0 EiB" },
+		{ 3000000, "2.86 MiB" }, { 64ull << 30, "64.0 GiB" }, { UINT64_MAX, "16.0 EiB" },
 	};
 	char out[GT_FORMAT_MAX];
 
@@ -53,14 +45,10 @@ static void spans_choose_their_unit(void **state)
 		uint64_t ns;
 		const char *text;
 	} cases[] = {
-		{ 0, "0.000 s" },
-		{ 1500000, "0.002 s" },
-		{ 9999600000, "10.00 s" },
-		{ 75300000000, "75.30 s" },
-		{ 599900000000, "599.9 s" },
+		{ 0, "0.000 s" }, { 1500000, "0.002 s" }, { 9999600000, "10.00 s" },
+		{ 75300000000, "75.30 s" }, { 599900000000, "599.9 s" },
 		{ 600000000000, "10 min 00 s" },
-		{ 3599000000000, "1 h 00 min" },
-		{ 3600000000000 * 3 + 720000000000, "3 h 12 min" },
+		{ 3599000000000, "1 h 00 min" }, { 3600000000000 * 3 + 720000000000, "3 h 12 min" },
 		{ 86400000000000 * 3, "3 d 00 h" },
 	};
 	char out[GT_FORMAT_MAX];
@@ -72,17 +60,16 @@ static void spans_choose_their_unit(void **state)
 
 static void moments_are_local_and_iso(void **state)
 {
+	const uint64_t noon_ns = 1772366400000000000u;
 	char out[GT_FORMAT_MAX];
 
 	(void)state;
 	setenv("TZ", "UTC", 1);
 	tzset();
-	assert_string_equal(gt_format_moment(out, 1772366400000000000u),
-			    "2026-03-01T12:00:00+00:00");
+	assert_string_equal(gt_format_moment(out, noon_ns), "2026-03-01T12:00:00+00:00");
 	setenv("TZ", "XYZ-5:45", 1);
 	tzset();
-	assert_string_equal(gt_format_moment(out, 1772366400000000000u),
-			    "2026-03-01T17:45:00+05:45");
+	assert_string_equal(gt_format_moment(out, noon_ns), "2026-03-01T17:45:00+05:45");
 }
 
 static void only_whole_numbers_are_counts(void **state)

@@ -55,8 +55,8 @@ static void values_are_separated_and_indented(void **state)
 	gt_json_end(j);
 	gt_json_array(j, "empty");
 	gt_json_end(j);
-	assert_document(&d,
-			"{\n\t\"most\": 18446744073709551615,\n\t\"least\": -9223372036854775808,\n"
+	assert_document(&d, "{\n\t\"most\": 18446744073709551615,\n"
+			"\t\"least\": -9223372036854775808,\n"
 			"\t\"yes\": true,\n\t\"none\": null,\n\t\"handle\": \"0x1f\",\n"
 			"\t\"list\": [\n\t\t1,\n\t\t2\n\t],\n\t\"empty\": []\n}\n");
 }
@@ -79,10 +79,9 @@ static void a_line_holds_all_that_is_in_it(void **state)
 	}
 	gt_json_end(j);
 	gt_json_int(j, "after", 1);
-	assert_document(
-		&d,
-		"{\n\t\"rows\": [\n\t\t{\"inner\": [{\"a\": 0}]},\n\t\t{\"inner\": [{\"a\": 1}]}\n"
-		"\t],\n\t\"after\": 1\n}\n");
+	assert_document(&d, "{\n\t\"rows\": [\n\t\t{\"inner\": [{\"a\": 0}]},\n"
+			"\t\t{\"inner\": [{\"a\": 1}]}\n"
+			"\t],\n\t\"after\": 1\n}\n");
 }
 
 static void any_bytes_become_valid_strings(void **state)

@@ -11,8 +11,9 @@ static struct gt_timeline timeline;
 
 static void add(uint64_t time_ns, uint64_t bytes)
 {
-	gt_timeline_add(&timeline,
-			&(struct gt_moment) { .time_ns = time_ns, .device_bytes = bytes });
+	struct gt_moment moment = { .time_ns = time_ns, .device_bytes = bytes };
+
+	gt_timeline_add(&timeline, &moment);
 }
 
 static void no_change_is_an_empty_timeline(void **state)
