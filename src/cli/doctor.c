@@ -132,7 +132,7 @@ static void check_folder(struct gt_doctor *d)
 	if (!mkdtemp(name)) {
 		gt_doctor_say(d, GT_FINDING_BAD, "recordings",
 			      "cannot be written in this folder: %s", strerror(errno));
-		gt_doctor_remedy(d, "give another place: gputrack run -o FOLDER/NAME.gt …");
+		gt_doctor_remedy(d, "give another place: gputrack run -o FOLDER/NAME.gt ...");
 		return;
 	}
 	rmdir(name);

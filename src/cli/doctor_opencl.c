@@ -295,8 +295,11 @@ static void check_platforms(struct gt_doctor *d, const char *found, int status)
 	}
 	if (status)
 		say_end(d, "OpenCL driver", status);
-	else if (!platforms)
+	if (!status && !platforms) {
 		gt_doctor_say(d, GT_FINDING_BAD, "platforms", "no OpenCL platform answers");
+		gt_doctor_remedy(d, "check the files above: each must name a driver library that is "
+				 "installed");
+	}
 }
 
 /* With our layer on, every platform must name the extension that it adds. */

@@ -1,0 +1,112 @@
+"""harness.py - what end-to-end tests use: a folder of their own, gputrack, and the programs.
+
+    def test_a_leaked_buffer_is_named(case):
+        run = case.gputrack("run", "-o", "a.gt", case.program("leaky"), env=case.pocl())
+        assert run.status == 0
+        leaks = case.report("a.gt", "leakage")
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+
+class Skip(Exception):
+    """Why a test cannot be run here."""
+
+
+class Run:
+    """A program that has ended: exit status (negative: the signal), what it wrote, its pid."""
+
+    def __init__(self, status, out, err, pid):
+        self.status, self.out, self.err, self.pid = status, out, err, pid
+
+
+class Case:
+    def __init__(self, build, name):
+        self.build = pathlib.Path(build)
+        self.name = name
+        self.source = pathlib.Path(__file__).resolve().parents[2]
+        self.folder = None
+
+    def __enter__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gputrack-test-"))
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if kind is None or issubclass(kind, Skip) or not os.environ.get("KEEP"):
+            shutil.rmtree(self.folder, ignore_errors=True)
+        else:
+            print(f"    kept: {self.folder}")
+
+    def skip(self, reason):
+        raise Skip(reason)
+
+    def path(self, name):
+        return self.folder / name
+
+    def program(self, name):
+        """A test program or sample, as Meson built it."""
+        for place in ("tests/e2e/programs", "samples", "tests/fake/levelzero", "."):
+            path = self.build / place / name
+            if path.exists():
+                return str(path)
+        raise AssertionError(f"{name} was not built")
+
+    # Environments of the drivers that run without a GPU.
+
+    def pocl(self, **more):
+        if not pathlib.Path("/etc/OpenCL/vendors/pocl.icd").exists():
+            self.skip("PoCL is not installed")
+        return dict({"OCL_ICD_VENDORS": "pocl.icd"}, **more)
+
+    def intel(self, **more):
+        if not pathlib.Path("/etc/OpenCL/vendors/intel.icd").exists():
+            self.skip("Intel's OpenCL driver is not installed")
+        return dict({"OCL_ICD_VENDORS": "intel.icd", "NEOReadDebugKeys": "1",
+                     "SetCommandStreamReceiver": "1", "ProductFamilyOverride": "skl",
+                     "AUBDumpCaptureFileName": "/dev/null"}, **more)
+
+    def levelzero(self, **more):
+        """The real loader over our test driver."""
+        return dict({"ZE_ENABLE_ALT_DRIVERS": self.program("libze_fake.so")}, **more)
+
+    def tracker(self, **more):
+        """As a user of the original tracker would set it up, without gputrack run."""
+        return self.levelzero(**dict({"ZE_ENABLE_VALIDATION_LAYER": "1",
+                                      "LD_LIBRARY_PATH": str(self.build / "levelzero"),
+                                      "ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER": "1"}, **more))
+
+    # Running things.
+
+    def run(self, *command, env=None, stdin=None, timeout=120, preexec=None):
+        environment = dict(os.environ, LC_ALL="C.UTF-8", TZ="UTC", NO_COLOR="1")
+        environment.update(env or {})
+        process = subprocess.Popen([str(word) for word in command], cwd=self.folder,
+                                   env=environment, stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   preexec_fn=preexec)
+        try:
+            out, err = process.communicate(stdin, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise AssertionError(f"{command} did not end within {timeout} s")
+        return Run(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"),
+                   process.pid)
+
+    def gputrack(self, *command, **how):
+        return self.run(self.build / "gputrack", *command, **how)
+
+    def report(self, recording, analysis, *more):
+        """An analysis as the object that its JSON is."""
+        done = self.gputrack("report", recording, "-a", analysis, "--format", "json", *more)
+        assert done.status == 0, done.err
+        return json.loads(done.out)
+
+    def events(self, recording):
+        done = self.gputrack("export", recording, "--format", "json")
+        assert done.status == 0, done.err
+        return json.loads(done.out)["events"]

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""run.py - runs every test there is and counts: unit, golden, end-to-end, a short fuzz.
+
+usage: tests/run.py BUILD_DIR [NAME_PART...]
+"""
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import traceback
+
+TESTS = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(TESTS / "e2e"))
+import harness  # noqa: E402
+
+
+class Count:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+        self.failures = []
+
+    def add(self, name, verdict, detail="", seconds=0.0):
+        mark = {"ok": "ok  ", "fail": "FAIL", "skip": "skip"}[verdict]
+        if verdict == "ok":
+            self.passed += 1
+        elif verdict == "skip":
+            self.skipped += 1
+        else:
+            self.failed += 1
+            self.failures.append(name)
+        first = detail.strip().splitlines()[0] if verdict == "skip" and detail.strip() else ""
+        print(f"{mark} {name}" + (f"  ({first})" if first else "")
+              + (f"  {seconds:.1f} s" if seconds >= 1 else ""), flush=True)
+        if verdict == "fail" and detail:
+            print("    " + detail.strip().replace("\n", "\n    "), flush=True)
+
+
+def run_meson(build, wanted, count):
+    """Unit tests and whatever else Meson knows: its own log says how each ended."""
+    log = build / "meson-logs" / "testlog.json"
+    if log.exists():
+        log.unlink()
+    subprocess.run(["meson", "test", "-C", str(build), "--num-processes", "2", "-q"],
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if not log.exists():
+        count.add("unit", "fail", "meson ran no test: is the build made with -Dtests=enabled?")
+        return
+    for line in log.read_text().splitlines():
+        entry = json.loads(line)
+        name = "unit/" + entry["name"].split(" / ")[-1]
+        if wanted and not any(part in name for part in wanted):
+            continue
+        verdict = {"OK": "ok", "SKIP": "skip", "EXPECTEDFAIL": "ok"}.get(entry["result"], "fail")
+        detail = (entry.get("stdout") or "") + (entry.get("stderr") or "")
+        count.add(name, verdict, "\n".join(detail.splitlines()[-40:]), entry.get("duration", 0))
+
+
+def run_golden(build, wanted, count):
+    """tests/golden/check.sh prints a line `ok NAME` or `FAIL NAME` per case."""
+    script = TESTS / "golden" / "check.sh"
+    if not script.exists():
+        return
+    done = subprocess.run(["sh", str(script), str(build)], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace")
+    cases, detail = [], []
+    for line in done.stdout.splitlines():
+        word, _, rest = line.strip().partition(" ")
+        if word in ("ok", "FAIL"):
+            cases.append([word, rest.strip(), ""])
+        elif cases:
+            cases[-1][2] += line + "\n"
+        else:
+            detail.append(line)
+    for word, name, text in cases:
+        if not wanted or any(part in "golden/" + name for part in wanted):
+            count.add("golden/" + name, "ok" if word == "ok" else "fail", text[:4000])
+    if not cases or (done.returncode and not any(c[0] == "FAIL" for c in cases)):
+        count.add("golden", "fail", done.stdout[-4000:])
+
+
+def run_end_to_end(build, wanted, count):
+    """Every function test_* of tests/e2e/test_*.py, by its name."""
+    for path in sorted((TESTS / "e2e").glob("test_*.py")):
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        for name, function in list(vars(module).items()):
+            if not name.startswith("test_") or not callable(function):
+                continue
+            full = f"e2e/{path.stem[5:]}/{name[5:]}"
+            if wanted and not any(part in full for part in wanted):
+                continue
+            begun = time.time()
+            try:
+                with harness.Case(build, full) as case:
+                    function(case)
+                verdict, detail = "ok", ""
+            except harness.Skip as reason:
+                verdict, detail = "skip", str(reason)
+            except AssertionError:
+                verdict, detail = "fail", traceback.format_exc(limit=-2)
+            except Exception:  # a test that breaks has failed
+                verdict, detail = "fail", traceback.format_exc()
+            count.add(full, verdict, detail, time.time() - begun)
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    build, wanted, count = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:], Count()
+    os.environ.pop("OPENCL_LAYERS", None)
+    run_meson(build, wanted, count)
+    run_golden(build, wanted, count)
+    run_end_to_end(build, wanted, count)
+    if count.failures:
+        print("failed: " + ", ".join(count.failures))
+    print(f"{count.passed} passed, {count.failed} failed, {count.skipped} skipped")
+    sys.exit(1 if count.failed or not count.passed else 0)
+
+
+if __name__ == "__main__":
+    main()
