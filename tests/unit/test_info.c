@@ -77,7 +77,7 @@ static void a_long_line_does_not_become_two(void **state)
 
 	/* wherever a reader may cut the line, what follows is not a key of its own */
 	memset(text, 'x', size);
-	for (size_t at = 100; at + 16 < size; at += 7)
+	for (size_t at = 103; at + 16 < size; at += 7)
 		memcpy(text + at, "host: x", 7);
 	memcpy(text, "host: good\ncommand: ", 20);
 	text[size - 1] = '\0';
