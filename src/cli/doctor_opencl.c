@@ -58,6 +58,7 @@ static void tell_loader(FILE *out, void *loader)
 
 	if (!dlinfo(loader, RTLD_DI_LINKMAP, &map))
 		tell(out, "path", map->l_name);
+	fflush(out); /* a driver that crashes from here on has not wiped this out */
 	if (!info && address)
 		info = (loader_info_fn *)address("clGetICDLoaderInfoOCLICD");
 	if (info) {
@@ -103,7 +104,7 @@ static void explore(FILE *out)
 		return;
 	}
 	tell_loader(out, loader);
-	fflush(out); /* a driver that crashes now has not wiped this out */
+	fflush(out);
 	get_platforms = (get_platforms_fn *)dlsym(loader, "clGetPlatformIDs");
 	get_info = (get_info_fn *)dlsym(loader, "clGetPlatformInfo");
 	if (!get_platforms || !get_info || get_platforms(HANDLES_MAX, platforms, &count))
@@ -208,15 +209,28 @@ static bool next_finding(const char **at, const char *key, char *out, size_t siz
 	return false;
 }
 
-static bool check_loader(struct gt_doctor *d, const char *found)
+static void say_end(struct gt_doctor *d, const char *what, int status)
+{
+	if (status == -1)
+		gt_doctor_say(d, GT_FINDING_BAD, what, "could not be tried");
+	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+		gt_doctor_say(d, GT_FINDING_BAD, what, "did not answer within %d s", PATIENCE_S);
+	else
+		gt_doctor_say(d, GT_FINDING_BAD, what, "crashed: %s", strsignal(WTERMSIG(status)));
+}
+
+static bool check_loader(struct gt_doctor *d, const char *found, int status)
 {
 	char path[PATH_MAX] = "", name[256] = "", version[128] = "", vendor[256] = "";
 	const char *at = found;
 
-	if (next_finding(&at, "missing", path, sizeof path) || !*found) {
-		gt_doctor_say(d, GT_FINDING_BAD, "OpenCL loader", "%s",
-			      *path ? path : "could not be tried");
+	if (next_finding(&at, "missing", path, sizeof path)) {
+		gt_doctor_say(d, GT_FINDING_BAD, "OpenCL loader", "%s", path);
 		gt_doctor_remedy(d, "apt install ocl-icd-libopencl1");
+		return false;
+	}
+	if (!*found) {
+		say_end(d, "OpenCL loader", status);
 		return false;
 	}
 	at = found;
@@ -224,8 +238,9 @@ static bool check_loader(struct gt_doctor *d, const char *found)
 	next_finding(&at, "loader", name, sizeof name);
 	next_finding(&at, "version", version, sizeof version);
 	next_finding(&at, "vendor", vendor, sizeof vendor);
-	gt_doctor_say(d, GT_FINDING_GOOD, "OpenCL loader", "%s%s%s%s%s, %s", name,
-		      *version ? " " : "", version, *vendor ? " by " : "", vendor, path);
+	gt_doctor_say(d, GT_FINDING_GOOD, "OpenCL loader", "%s%s%s%s%s%s%s", name,
+		      *version ? " " : "", version, *vendor ? " by " : "", vendor,
+		      *name ? ", " : "", path);
 	return true;
 }
 
@@ -264,16 +279,6 @@ static void check_drivers(struct gt_doctor *d)
 	}
 }
 
-static void say_end(struct gt_doctor *d, const char *what, int status)
-{
-	if (status == -1)
-		gt_doctor_say(d, GT_FINDING_BAD, what, "could not be tried");
-	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-		gt_doctor_say(d, GT_FINDING_BAD, what, "did not answer within %d s", PATIENCE_S);
-	else
-		gt_doctor_say(d, GT_FINDING_BAD, what, "crashed: %s", strsignal(WTERMSIG(status)));
-}
-
 static void check_platforms(struct gt_doctor *d, const char *found, int status)
 {
 	char name[1024], device[1024];
@@ -293,9 +298,11 @@ static void check_platforms(struct gt_doctor *d, const char *found, int status)
 		if (!devices)
 			gt_doctor_say(d, GT_FINDING_NOTE, "platform", "%s: no device", name);
 	}
-	if (status)
+	if (status) {
 		say_end(d, "OpenCL driver", status);
-	if (!status && !platforms) {
+		gt_doctor_remedy(d, "take one driver after the other out of the list above to find "
+				 "which: OCL_ICD_VENDORS=FOLDER gputrack doctor");
+	} else if (!platforms) {
 		gt_doctor_say(d, GT_FINDING_BAD, "platforms", "no OpenCL platform answers");
 		gt_doctor_remedy(d, "check the files above: each must name a driver library that is "
 				 "installed");
@@ -343,7 +350,7 @@ bool gt_doctor_opencl(struct gt_doctor *d)
 	static char text[1 << 16];
 	int status = explore_apart(NULL, text, sizeof text);
 
-	if (!check_loader(d, text))
+	if (!check_loader(d, text, status))
 		return false;
 	check_drivers(d);
 	check_platforms(d, text, status);

@@ -11,17 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_recording(const char *path)
-{
-	char info[PATH_MAX];
-	struct stat st;
-
-	if (lstat(path, &st) || !S_ISDIR(st.st_mode))
-		return false;
-	snprintf(info, sizeof info, "%.4000s/info", path);
-	return !access(info, F_OK);
-}
-
 static bool is_ours(const char *name)
 {
 	size_t size = strlen(name);
@@ -30,9 +19,30 @@ static bool is_ours(const char *name)
 	       (size > 6 && !strcmp(name + size - 6, ".trace"));
 }
 
+enum what { NOTHING_OF_OURS, EMPTY, RECORDING };
+
+/* What a path holds. A link is nothing of ours, wherever it leads. */
+static enum what look(const char *path)
+{
+	DIR *folder;
+	struct dirent *entry;
+	struct stat st;
+	enum what found = EMPTY;
+
+	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || !(folder = opendir(path)))
+		return NOTHING_OF_OURS;
+	while (found != RECORDING && (entry = readdir(folder)))
+		if (is_ours(entry->d_name))
+			found = RECORDING;
+		else if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			found = NOTHING_OF_OURS;
+	closedir(folder);
+	return found;
+}
+
 void gt_folder_remove(const char *path)
 {
-	DIR *folder = is_recording(path) ? opendir(path) : NULL;
+	DIR *folder = look(path) != NOTHING_OF_OURS ? opendir(path) : NULL;
 	struct dirent *entry;
 
 	while (folder && (entry = readdir(folder)))
@@ -48,7 +58,7 @@ static int put_aside(const char *path, struct gt_error *error)
 {
 	char old[PATH_MAX];
 
-	if (!is_recording(path))
+	if (look(path) != RECORDING)
 		return gt_error_set(error, -EEXIST,
 				    "%s is there already and is no recording: name another with -o", path);
 	snprintf(old, sizeof old, "%.4000s.old", path);
@@ -61,17 +71,21 @@ static int put_aside(const char *path, struct gt_error *error)
 
 int gt_folder_make(const char *path, struct gt_error *error)
 {
-	int e;
+	int why, e;
 
 	if (!mkdir(path, 0700))
 		return 0;
-	if (errno == EEXIST) {
+	why = errno;
+	if (why == EEXIST && look(path) == EMPTY)
+		return 0;
+	if (why == EEXIST) {
 		e = put_aside(path, error);
 		if (e)
 			return e;
 		if (!mkdir(path, 0700))
 			return 0;
+		why = errno;
 	}
-	return gt_error_set(error, -errno, "cannot make the recording %s: %s; choose a place with -o",
-			    path, strerror(errno));
+	return gt_error_set(error, -why, "cannot make the recording %s: %s; choose a place with -o",
+			    path, strerror(why));
 }

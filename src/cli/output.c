@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,6 +38,8 @@ int gt_output_open(struct gt_output *o, const char *path, struct gt_error *error
 	int fd;
 
 	*o = (struct gt_output){ .file = stdout };
+	/* one thread writes millions of small pieces */
+	__fsetlocking(stdout, FSETLOCKING_BYCALLER);
 	if (!path || !strcmp(path, "-"))
 		return 0;
 	o->path = gt_strdup(path);
@@ -58,6 +61,7 @@ int gt_output_open(struct gt_output *o, const char *path, struct gt_error *error
 		gt_output_abandon(o);
 		return gt_error_set(error, fd, "cannot write %s: %s", path, strerror(-fd));
 	}
+	__fsetlocking(o->file, FSETLOCKING_BYCALLER);
 	return 0;
 }
 
