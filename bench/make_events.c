@@ -1,12 +1,13 @@
 /*
  * make_events.c - writes a recording of any number of events through the real writer.
  *
- *	make_events FOLDER EVENTS balanced|alive
+ *	make_events FOLDER EVENTS balanced|alive|reused
  *
  * Four threads, each with a lane of its own, whose events alternate in time; a thousand distinct
  * stacks of 16 frames, some far busier than others; three quarters buffers of all sizes, one
  * quarter events. `balanced` holds about 10,000 alive at a time and ends with none, `alive` ends
- * nothing. The addresses in the stacks are this program's own, so that a report finds symbols.
+ * nothing, `reused` has one alive per thread, which the driver gives the same handle every time: a
+ * loop that creates and releases looks like that. The addresses in the stacks are this program's own, so that a report finds symbols.
  */
 #include <errno.h>
 #include <limits.h>
@@ -24,7 +25,6 @@
 
 enum {
 	THREADS = 4,
-	ALIVE = 10000,
 	STACKS = 1000,
 	FRAMES = 16,
 	STEP_NS = 1000,           /* between two events of a thread, on average */
@@ -33,6 +33,15 @@ enum {
 
 /* The linker's: where this program begins, and where its code ends. */
 extern const char __executable_start[], etext[];
+
+static const struct shape {
+	const char *name;
+	uint32_t alive;           /* of a thread at a time; 0: all that it creates */
+} shapes[] = {
+	{ .name = "balanced", .alive = 10000 / THREADS },
+	{ .name = "alive" },
+	{ .name = "reused", .alive = 1 },
+};
 
 struct resource {
 	uint64_t handle;          /* 0: not alive */
@@ -47,7 +56,6 @@ struct thread {
 	uint64_t events, time_ns, random, next_handle, owner;
 	struct resource *slots;
 	uint32_t slot_count;
-	bool balanced;
 	pthread_t thread;
 };
 
@@ -88,7 +96,7 @@ static void create(struct thread *t, struct resource *r)
 	struct gt_event e = { .place = 1, .owner = t->owner };
 
 	/* handle values come back, as a driver's do */
-	if (!r->handle || !t->balanced) {
+	if (!r->handle) {
 		r->handle = t->next_handle;
 		t->next_handle += HANDLE_STEP;
 	}
@@ -162,14 +170,14 @@ static void define_stacks(struct gt_writer *w, uint32_t *stacks)
 	for (uint32_t i = 0; i < STACKS; i++) {
 		for (int f = 0; f < FRAMES; f++)
 			/* the outer half is common to many, as main and its like are */
-			frames[f] = f < FRAMES / 2 ? from + next_random(&random) % size : from + 64u * (unsigned int)f;
+			frames[f] = from + (f < FRAMES / 2 ? next_random(&random) % size : 64u * (unsigned int)f);
 		stacks[i] = gt_writer_stack(w, frames, FRAMES);
 		if (!stacks[i])
 			fail("cannot write a stack", ENOSPC);
 	}
 }
 
-static void write_threads(struct gt_writer *w, uint64_t events, bool balanced)
+static void write_threads(struct gt_writer *w, uint64_t events, const struct shape *shape)
 {
 	static uint32_t stacks[STACKS];
 	struct thread threads[THREADS] = { 0 };
@@ -185,7 +193,7 @@ static void write_threads(struct gt_writer *w, uint64_t events, bool balanced)
 				      .events = events / THREADS, .time_ns = now, .random = i,
 				      .next_handle = (0x7f00u + i) * (UINT64_C(1) << 32),
 				      .owner = 0x55aa00001000 + i * HANDLE_STEP,
-				      .slot_count = ALIVE / THREADS, .balanced = balanced };
+				      .slot_count = shape->alive };
 		/* a short recording holds less, so that it can be balanced too */
 		if (t->slot_count > t->events / 2)
 			t->slot_count = (uint32_t)(t->events / 2);
@@ -194,7 +202,7 @@ static void write_threads(struct gt_writer *w, uint64_t events, bool balanced)
 		t->lane = gt_lane_acquire(w, t->tid, name);
 		if (!t->slots || !t->lane)
 			fail("cannot start a thread", ENOMEM);
-		if (pthread_create(&t->thread, NULL, balanced ? write_balanced : write_alive, t))
+		if (pthread_create(&t->thread, NULL, shape->alive ? write_balanced : write_alive, t))
 			fail("cannot start a thread", EAGAIN);
 	}
 	for (int i = 0; i < THREADS; i++) {
@@ -203,9 +211,18 @@ static void write_threads(struct gt_writer *w, uint64_t events, bool balanced)
 	}
 }
 
+static const struct shape *find_shape(const char *name)
+{
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+		if (!strcmp(shapes[i].name, name))
+			return &shapes[i];
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
-	bool defined = false, balanced = argc == 4 && !strcmp(argv[3], "balanced");
+	const struct shape *shape = argc == 4 ? find_shape(argv[3]) : NULL;
+	bool defined = false;
 	struct gt_writer_options options = { .pid = (uint32_t)getpid(), .ppid = (uint32_t)getppid(),
 					     .modules = define_module, .context = &defined };
 	uint64_t events = argc == 4 ? strtoull(argv[2], NULL, 10) : 0;
@@ -213,8 +230,8 @@ int main(int argc, char **argv)
 	char path[PATH_MAX];
 	int e;
 
-	if (events < 2 * THREADS || (!balanced && strcmp(argv[3], "alive"))) {
-		fprintf(stderr, "usage: %s FOLDER EVENTS balanced|alive\n", argv[0]);
+	if (events < 2 * THREADS || !shape) {
+		fprintf(stderr, "usage: %s FOLDER EVENTS balanced|alive|reused\n", argv[0]);
 		return 2;
 	}
 	if (mkdir(argv[1], 0700))
@@ -223,7 +240,7 @@ int main(int argc, char **argv)
 	e = gt_writer_open(&w, path, &options);
 	if (e)
 		fail(path, -e);
-	write_threads(w, events, balanced);
+	write_threads(w, events, shape);
 	gt_writer_end(w);
 	gt_writer_free(w);
 	return 0;

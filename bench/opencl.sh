@@ -19,7 +19,7 @@ run_once() {
 	env "$@" "$program" >"$work/out" || die "$program failed: $name"
 	keep_samples "$name" "$work/out"
 	[ -n "$recording" ] || return 0
-	"$build/bench/replay" "$recording" >"$work/replayed" || die "cannot read what $name recorded"
+	"$build/bench/replay" --read-only "$recording" >"$work/replayed" || die "cannot read what $name recorded"
 	[ "$(value_of events "$work/out")" = "$(value_of events "$work/replayed")" ] ||
 		die "$name: $(value_of events "$work/out") events made," \
 			"$(value_of events "$work/replayed") recorded"

@@ -1,9 +1,11 @@
 /*
- * replay.c - reads a recording through the ledger and prints what came of it: what a report costs
- * at least, and a check on what a benchmark has recorded.
+ * replay.c - reads a recording, alone or through the ledger, and prints what came of it: what a
+ * report costs at least, and a check on what a benchmark has recorded.
  */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "ledger/ledger.h"
 #include "trace/recording.h"
@@ -15,14 +17,15 @@ int main(int argc, char **argv)
 	struct gt_error error;
 	struct gt_event event;
 	struct gt_tally total;
-	uint64_t frames = 0, stacks = 0, lost = 0;
+	uint64_t events = 0, frames = 0, stacks = 0, lost = 0;
+	bool read_only = argc == 3 && !strcmp(argv[1], "--read-only");
 	uint32_t process;
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: %s NAME.gt\n", argv[0]);
+	if (argc != 2 && !read_only) {
+		fprintf(stderr, "usage: %s [--read-only] NAME.gt\n", argv[0]);
 		return 2;
 	}
-	if (gt_recording_open(&recording, argv[1], NULL, &error)) {
+	if (gt_recording_open(&recording, argv[argc - 1], NULL, &error)) {
 		fprintf(stderr, "replay: %s\n", error.text);
 		return 1;
 	}
@@ -34,13 +37,15 @@ int main(int argc, char **argv)
 			frames += gt_recording_stack(recording, event.stack, &ignored);
 			stacks++;
 		}
-		gt_ledger_apply(ledger, &event, process);
+		events++;
+		if (!read_only)
+			gt_ledger_apply(ledger, &event, process);
 	}
 	gt_ledger_finish(ledger);
 	total = gt_ledger_total(ledger);
 	for (size_t i = 0; i < gt_recording_process_count(recording); i++)
 		lost += gt_recording_process(recording, i)->lost;
-	printf("events\t%" PRIu64 "\nlost\t%" PRIu64 "\nalive\t%" PRIu64 "\n", ledger->events, lost,
+	printf("events\t%" PRIu64 "\nlost\t%" PRIu64 "\nalive\t%" PRIu64 "\n", events, lost,
 	       total.live);
 	printf("stacks\t%zu\nframes\t%.1f\n", gt_recording_stack_count(recording) - 1,
 	       stacks ? (double)frames / (double)stacks : 0.0);

@@ -46,7 +46,6 @@ void gt_doctor_say(struct gt_doctor *d, enum gt_finding finding, const char *wha
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	d->bad += finding == GT_FINDING_BAD;
 	gt_page_name(p, marks[finding].paint,
 		     p->style.utf8 ? marks[finding].utf8 : marks[finding].ascii, 1);
 	gt_page_tab(p, WHAT_COLUMN);

@@ -7,7 +7,6 @@ enum gt_finding { GT_FINDING_GOOD, GT_FINDING_BAD, GT_FINDING_NOTE };
 
 struct gt_doctor {
 	struct gt_page page;
-	unsigned bad;
 };
 
 /* What a check looked at (our word) and what it found (anybody's words). */

@@ -215,8 +215,11 @@ static void say_end(struct gt_doctor *d, const char *what, int status)
 		gt_doctor_say(d, GT_FINDING_BAD, what, "could not be tried");
 	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
 		gt_doctor_say(d, GT_FINDING_BAD, what, "did not answer within %d s", PATIENCE_S);
-	else
+	else if (WIFSIGNALED(status))
 		gt_doctor_say(d, GT_FINDING_BAD, what, "crashed: %s", strsignal(WTERMSIG(status)));
+	else
+		gt_doctor_say(d, GT_FINDING_BAD, what, "ended the process with status %d",
+			      WEXITSTATUS(status));
 }
 
 static bool check_loader(struct gt_doctor *d, const char *found, int status)
