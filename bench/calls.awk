@@ -42,7 +42,7 @@ function settle(key,    i, j, v) {
 }
 
 function number(v) {
-	return sprintf(v < 20 && v > -20 ? "%.1f" : "%.0f", v)
+	return sprintf((v < 20 && v > -20) ? "%.1f" : "%.0f", v)
 }
 
 function row(name, variant, t,    key, bare, over) {
@@ -58,15 +58,15 @@ function row(name, variant, t,    key, bare, over) {
 	over = (least[key] - least[bare]) / calls[name]
 	printf " %.2f | %s | %s | %s |\n", middle[key] / middle[bare], number(over),
 		number((middle[key] - middle[bare]) / calls[name]),
-		variant in goal ? "≤ " goal[variant] : ""
+		((variant in goal) ? "≤ " goal[variant] : "")
 }
 
 END {
 	for (key in sample_count)
 		settle(key)
 	for (t = 1; t <= thread_count; t++) {
-		printf "%s**%d thread%s**\n\n", t > 1 ? "\n" : "", threads[t],
-			threads[t] == 1 ? "" : "s"
+		printf "%s**%d thread%s**\n\n", (t == 1 ? "" : "\n"), threads[t],
+			(threads[t] == 1 ? "" : "s")
 		print "| calls | how | ns: min | median | × bare | over bare, ns per call: min " \
 			"| median | goal |"
 		print "|---|---|--:|--:|--:|--:|--:|--:|"

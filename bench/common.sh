@@ -25,7 +25,7 @@ trap 'rm -rf "$work" ${shm:+"$shm"}' EXIT
 trap 'exit 130' INT TERM
 
 filesystem_of() {
-	stat -f -c %T "$1"
+	df --output=fstype "$1" | tail -n 1
 }
 
 # Adds a run's samples, under the name of its variant, to those that calls.awk makes a table of.

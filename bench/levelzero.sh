@@ -1,6 +1,6 @@
 #!/bin/sh
 # levelzero.sh BUILD_DIR - what the Level Zero layer adds to a call, on the driver made for tests.
-set -u
+set -eu
 . "$(dirname -- "$0")/common.sh"
 
 rounds=5 # of processes; each has rounds of its own

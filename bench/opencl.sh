@@ -1,6 +1,6 @@
 #!/bin/sh
 # opencl.sh BUILD_DIR - what the OpenCL layer adds to a call, and how many bytes an event takes.
-set -u
+set -eu
 . "$(dirname -- "$0")/common.sh"
 
 rounds=5 # of processes; each has rounds of its own
@@ -61,5 +61,5 @@ awk -F '\t' '
 		for (i = 1; i <= n; i++)
 			printf "| %s | %d | %d | %s | %.1f | %s |\n", order[i], events[order[i]],
 				bytes[order[i]], frames[order[i]], bytes[order[i]] / events[order[i]],
-				frames[order[i]] > 0 ? "≤ 16" : ""
+				(frames[order[i]] + 0 ? "≤ 16" : "")
 	}' "$work/sizes"

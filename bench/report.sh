@@ -1,6 +1,6 @@
 #!/bin/sh
 # report.sh BUILD_DIR - how fast recordings are read, and with how much memory.
-set -u
+set -eu
 . "$(dirname -- "$0")/common.sh"
 
 rounds=5

@@ -26,6 +26,12 @@ enum home { AWAY, MOVING_IN, AT_HOME };
 static _Atomic uint32_t *home;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/*
+ * True while this thread is in here, and not in the driver or the program. A signal handler that
+ * makes a call then must not wait for locks that its own thread holds: its event is lost, and counted.
+ */
+static __thread bool inside __attribute__((tls_model("initial-exec")));
+
 static struct {
 	char name[64];
 	enum gt_api api;
@@ -93,7 +99,9 @@ __attribute__((destructor)) static void process_ends(void)
 uint16_t gt_guest_place(enum gt_api api, const char *name)
 {
 	uint16_t found = 0;
+	bool nested = inside;
 
+	inside = true;
 	pthread_mutex_lock(&placing);
 	for (uint16_t i = 0; i < place_count && !found; i++)
 		if (places[i].api == api && !strncmp(places[i].name, name, sizeof places[i].name - 1))
@@ -105,6 +113,7 @@ uint16_t gt_guest_place(enum gt_api api, const char *name)
 		gt_recorder_place(found, api, places[found - 1].name);
 	}
 	pthread_mutex_unlock(&placing);
+	inside = nested;
 	return found;
 }
 
@@ -182,6 +191,11 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 	g->active = false;
 	if (!is_wanted(fn) || gt_call_is_idle(function, argv))
 		return;
+	if (inside) {
+		gt_recorder_lose();
+		return;
+	}
+	inside = true;
 	saved = errno;
 	if (__builtin_expect(atomic_load_explicit(home, memory_order_relaxed) != AT_HOME, 0))
 		move_in();
@@ -209,6 +223,7 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 	if (g->watched)
 		gt_watch_before(&g->watch);
 	errno = saved;
+	inside = false;
 }
 
 static void take_event(void *context, const struct gt_event *event)
@@ -239,6 +254,7 @@ void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_do
 
 	if (!g->active)
 		return;
+	inside = true;
 	saved = errno;
 	if (g->watched)
 		gt_watch_after(&g->watch);
@@ -261,4 +277,5 @@ void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_do
 	free(g->more_handles);
 	gt_recorder_tick(g->call.ended_ns);
 	errno = saved;
+	inside = false;
 }

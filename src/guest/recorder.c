@@ -35,7 +35,6 @@ static __thread struct {
 	struct gt_lane *lane;
 	struct gt_writer *of;
 	uint32_t tid;
-	bool busy;                   /* between the driver and us; a signal handler sees it */
 } self __attribute__((tls_model("initial-exec")));
 
 uint32_t gt_thread_id(void)
@@ -64,23 +63,10 @@ static struct gt_lane *take_lane(struct gt_writer *w)
 	return self.lane;
 }
 
-/* The thread's lane, to be given back with leave_lane; NULL: the event cannot be written. */
-static struct gt_lane *enter_lane(struct gt_writer *w)
+/* The thread's lane; NULL: there is none to be had. */
+static struct gt_lane *own_lane(struct gt_writer *w)
 {
-	struct gt_lane *lane;
-
-	if (self.busy)
-		return NULL;
-	self.busy = true;
-	lane = self.lane && self.of == w ? self.lane : take_lane(w);
-	if (!lane)
-		self.busy = false;
-	return lane;
-}
-
-static void leave_lane(void)
-{
-	self.busy = false;
+	return self.lane && self.of == w ? self.lane : take_lane(w);
 }
 
 static void write_file(struct gt_writer *w, const char *key, const char *path)
@@ -191,7 +177,6 @@ void gt_recorder_restart(void)
 
 	self.tid = 0;
 	self.lane = NULL;
-	self.busy = false;
 	if (!w)
 		return;
 	/* its memory stays: other threads' state in it may be half changed */
@@ -202,14 +187,8 @@ void gt_recorder_restart(void)
 uint32_t gt_recorder_stack(const uint64_t *frames, size_t count)
 {
 	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
-	uint32_t number;
 
-	if (!w || self.busy)
-		return 0;
-	self.busy = true;
-	number = gt_writer_stack(w, frames, count);
-	self.busy = false;
-	return number;
+	return w ? gt_writer_stack(w, frames, count) : 0;
 }
 
 void gt_recorder_place(uint16_t number, enum gt_api api, const char *name)
@@ -225,51 +204,47 @@ void gt_recorder_tick(uint64_t now_ns)
 	uint64_t last = atomic_load_explicit(&last_tick_ns, memory_order_relaxed);
 	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
 
-	if (now_ns - last < TICK_NS || !w || self.busy ||
+	if (now_ns - last < TICK_NS || !w ||
 	    !atomic_compare_exchange_strong(&last_tick_ns, &last, now_ns))
 		return;
-	self.busy = true;
 	if (gt_modules_unloaded()) {
 		gt_unwind_forget();
 		gt_writer_forget_stacks(w);
 	}
-	self.busy = false;
 }
 
 void gt_recorder_event(const struct gt_event *event)
 {
 	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
-	struct gt_lane *lane;
+	struct gt_lane *lane = w ? own_lane(w) : NULL;
 
-	if (!w)
-		return;
-	lane = enter_lane(w);
-	if (!lane) {
+	if (lane)
+		gt_lane_event(lane, event);
+	else
+		gt_recorder_lose();
+}
+
+void gt_recorder_lose(void)
+{
+	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
+
+	if (w)
 		gt_writer_lose(w, 1);
-		return;
-	}
-	gt_lane_event(lane, event);
-	leave_lane();
 }
 
 void gt_recorder_enter(const struct gt_event *event)
 {
 	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
-	struct gt_lane *lane = w ? enter_lane(w) : NULL;
+	struct gt_lane *lane = w ? own_lane(w) : NULL;
 
-	if (lane) {
+	if (lane)
 		gt_lane_enter(lane, event);
-		leave_lane();
-	}
 }
 
 void gt_recorder_leave(void)
 {
 	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
-	struct gt_lane *lane = w ? enter_lane(w) : NULL;
 
-	if (lane) {
-		gt_lane_leave(lane);
-		leave_lane();
-	}
+	if (w && self.lane && self.of == w)
+		gt_lane_leave(self.lane);
 }

@@ -23,6 +23,8 @@ void gt_recorder_tick(uint64_t now_ns);
 
 /* The event's thread is the calling one. */
 void gt_recorder_event(const struct gt_event *event);
+/* Counts an event that could not be taken. */
+void gt_recorder_lose(void);
 void gt_recorder_enter(const struct gt_event *event);
 void gt_recorder_leave(void);
 
