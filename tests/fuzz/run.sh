@@ -1,0 +1,21 @@
+#!/bin/sh
+# run.sh - fuzz every reader of foreign bytes with libFuzzer, so long each: [SECONDS]
+#
+# What it learns stays in the build folder, so the next run goes on from there. An input that
+# breaks something is left there too, and its name is printed.
+set -eu
+cd "$(dirname "$0")/../.."
+seconds=${1:-60}
+build=${BUILD:-build}-fuzz
+
+[ -f "$build/build.ninja" ] ||
+	CC=clang CXX=clang++ meson setup "$build" -Dfuzzers=true -Dopencl=disabled -Dlevelzero=disabled >&2
+ninja -C "$build" tests/fuzz/seeds-trace tests/fuzz/libfuzzer_trace tests/fuzz/libfuzzer_info >&2
+
+for name in trace info; do
+	learnt=$build/learnt-$name
+	mkdir -p "$learnt"
+	"$build/tests/fuzz/libfuzzer_$name" -max_total_time="$seconds" -max_len=65536 -timeout=10 \
+		-rss_limit_mb=512 -print_final_stats=1 -artifact_prefix="$build/$name-" \
+		"$learnt" "$build/tests/fuzz/seeds-$name"
+done

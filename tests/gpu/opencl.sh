@@ -1,0 +1,54 @@
+#!/bin/sh
+# opencl.sh - gputrack on NVIDIA's OpenCL driver: needs a GPU; prints what happened, fails if it is wrong.
+# usage: tests/gpu/opencl.sh BUILD_DIR   (a build that runs here; LIBS=DIR holds libraries it may lack)
+set -u
+build=$(cd "$1" && pwd)
+work=$(mktemp -d)
+failed=0
+LD_LIBRARY_PATH=${LIBS:+$LIBS:}${LD_LIBRARY_PATH:-}
+export LD_LIBRARY_PATH
+
+check() { # check WHAT COMMAND…
+	what=$1
+	shift
+	if "$@"; then echo "ok   $what"; else echo "FAIL $what"; failed=1; fi
+}
+
+# A folder of our own with the one driver: the machine may have others, or no .icd file at all.
+driver=$(ldconfig -p | awk '/libnvidia-opencl.so.1/ { print $NF; exit }')
+[ -n "$driver" ] || { echo "skip: no libnvidia-opencl.so.1 here"; exit 77; }
+mkdir "$work/vendors"
+echo "$driver" >"$work/vendors/nvidia.icd"
+OCL_ICD_VENDORS=$work/vendors
+export OCL_ICD_VENDORS
+nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
+cd "$work" || exit 1
+
+"$build/gputrack" doctor
+"$build/gputrack" run -o leaky.gt "$build/samples/leaky" 2>leaky.txt
+cat leaky.txt
+check "the sample's 20 events and its buffer are found" \
+	grep -q "1 buffer (1.00 MiB), 20 events" leaky.txt
+check "with file and line" grep -q "leaky.c:[0-9]" leaky.txt
+
+OPENCL_LAYERS=$build/libgputrack_opencl.so "$build/samples/live_objects" >live.txt
+check "the live-object extension lists 20 events" test "$(grep -c 'Live cl_event' live.txt)" = 20
+
+"$build/tests/e2e/programs/objects" --log bare.log >bare.txt
+"$build/gputrack" run -o objects.gt "$build/tests/e2e/programs/objects" --log traced.log \
+	>traced.txt 2>objects.txt
+cat objects.txt
+check "every kind of object, the same output" cmp bare.txt traced.txt
+check "and nothing leaked" grep -qi "nothing leaked" objects.txt
+
+"$build/gputrack" run -o threads.gt "$build/tests/e2e/programs/threads" --threads 8 --rounds 20000 \
+	>threads.txt 2>threads.err
+cat threads.txt threads.err
+check "8 threads end at zero" grep -qi "nothing leaked" threads.err
+
+"$build/gputrack" run -q -o killed.gt "$build/tests/e2e/programs/killed" --how kill9 --calls 1000 \
+	--log killed.log
+"$build/gputrack" report killed.gt | head -30
+sh "$(dirname "$build/x")/../bench/opencl.sh" "$build" 2>/dev/null || true
+rm -rf "$work"
+exit $failed

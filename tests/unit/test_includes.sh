@@ -1,0 +1,83 @@
+#!/bin/sh
+# test_includes.sh - every #include under src/ goes in an allowed direction, and every file says what it is: SRC
+#
+# The directions are those of the design: base <- api <- event <- trace and ledger; guest on these;
+# doors on guest; symbol on base alone; view on everything but guest and doors; cli on all.
+set -eu
+
+cd "${1:?usage: test_includes.sh SRC}"
+
+find . -name '*.[ch]' -o -name '*.def' | sed 's|^\./||' | sort | xargs awk '
+function allow(folder, others,   i, n, list) {
+	n = split(others, list, " ")
+	known[folder] = 1
+	for (i = 1; i <= n; i++)
+		allowed[folder, list[i]] = 1
+	allowed[folder, folder] = 1
+}
+
+# The part a path belongs to: capture has one per door.
+function part(path,   names, n) {
+	n = split(path, names, "/")
+	return names[1] == "capture" && n > 2 ? names[1] "/" names[2] : names[1]
+}
+
+function complain(text) {
+	print FILENAME ":" FNR ": " text
+	bad = 1
+}
+
+BEGIN {
+	allow("base", "")
+	allow("api", "base")
+	allow("event", "api base")
+	allow("trace", "event api base")
+	allow("ledger", "event api base")
+	allow("guest", "trace ledger event api base")
+	doors = "guest event api base gputrack"
+	allow("capture/opencl", doors)
+	allow("capture/levelzero", doors)
+	allow("capture/cuda", doors)
+	allow("capture/ebpf", "trace event api base")
+	allow("capture/nsys", "trace event api base")
+	allow("symbol", "base")
+	allow("view", "ledger symbol trace event api base")
+	everything = "view symbol ledger trace event api base guest gputrack"
+	allow("cli", everything " capture/opencl capture/levelzero capture/cuda capture/ebpf capture/nsys")
+}
+
+FNR == 1 {
+	here = part(FILENAME)
+	name = FILENAME
+	sub(/.*\//, "", name)
+	title = ""
+	if (!(here in known))
+		complain("the design knows no folder " here)
+}
+
+# The first line names the file: in the comment itself, or after a line that only opens it.
+FNR <= 2 && title == "" {
+	line = $0
+	opens = sub(/^\/\* ?/, "", line) || (FNR == 2 && sub(/^ \* /, "", line))
+	if (opens && line != "") {
+		title = line
+		if (index(line, name " - ") != 1)
+			complain("opens with \"" line "\", not with \"" name " - ...\"")
+	} else if (FNR == 2 || !opens) {
+		title = "none"
+		complain("does not open with a comment \"" name " - ...\"")
+	}
+}
+
+/^[ \t]*#[ \t]*include[ \t]*"/ {
+	target = $0
+	sub(/^[^"]*"/, "", target)
+	sub(/".*/, "", target)
+	# a bare name lies beside the file that includes it
+	there = target ~ /\// ? part(target) : here
+	if (!((here, there) in allowed))
+		complain(here " must not include " target)
+}
+
+END { exit bad }
+' || exit 1

@@ -1,0 +1,559 @@
+/* test_ledger.c - totals, sites, the peak and mistakes, against a model that recomputes them. */
+#include "ledger/ledger.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static uint64_t random_word(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state * 0x2545f4914f6cdd1du;
+}
+
+static uint64_t clock_ns = 1000;
+
+static struct gt_event event_of(uint16_t function, uint64_t handle, uint32_t stack, uint64_t size)
+{
+	return (struct gt_event){ .function = function, .handle = handle, .stack = stack, .size = size,
+				  .time_ns = clock_ns++ };
+}
+
+static void apply(struct gt_ledger *l, uint16_t function, uint64_t handle, uint32_t stack, uint64_t size)
+{
+	struct gt_event e = event_of(function, handle, stack, size);
+
+	gt_ledger_apply(l, &e, 0);
+}
+
+static const struct gt_site *site_of(const struct gt_ledger *l, uint32_t stack, enum gt_kind kind)
+{
+	for (size_t i = 0; i < l->site_count; i++)
+		if (l->sites[i].stack == stack && l->sites[i].kind == kind)
+			return &l->sites[i];
+	return NULL;
+}
+
+/* The model: every living resource in an array; sites and the peak are counted out of it anew. */
+enum { HANDLES = 64, STACKS = 12, OPERATIONS = 100000 };
+
+static const struct model_kind {
+	uint16_t create, end;
+	enum gt_kind kind;
+	bool on_device, has_bytes;
+} model_kinds[] = {
+	{ GT_FN_clCreateBuffer, GT_FN_clReleaseMemObject, GT_BUFFER, true, true },
+	{ GT_FN_clCreateSubBuffer, GT_FN_clReleaseMemObject, GT_SUBBUFFER, false, false },
+	{ GT_FN_clSVMAlloc, GT_FN_clSVMFree, GT_SVM, true, true },
+	{ GT_FN_clHostMemAllocINTEL, GT_FN_clMemFreeINTEL, GT_HOST_MEMORY, false, true },
+	{ GT_FN_clDeviceMemAllocINTEL, GT_FN_clMemFreeINTEL, GT_DEVICE_MEMORY, true, true },
+	{ GT_FN_clCreateUserEvent, GT_FN_clReleaseEvent, GT_EVENT, false, false },
+};
+
+enum { MODEL_KINDS = sizeof model_kinds / sizeof *model_kinds };
+
+struct alive {
+	bool is;
+	uint32_t stack;
+	uint64_t size;
+};
+
+struct model {
+	struct alive alive[MODEL_KINDS][HANDLES];
+	uint64_t created[MODEL_KINDS], ended[MODEL_KINDS];
+	uint64_t peak_bytes, peak_ns;
+	uint64_t bytes_at_peak[MODEL_KINDS][STACKS], live_at_peak[MODEL_KINDS][STACKS];
+};
+
+static void count_sites(const struct model *m, uint64_t bytes[MODEL_KINDS][STACKS],
+			uint64_t live[MODEL_KINDS][STACKS])
+{
+	memset(bytes, 0, sizeof m->bytes_at_peak);
+	memset(live, 0, sizeof m->live_at_peak);
+	for (size_t k = 0; k < MODEL_KINDS; k++)
+		for (size_t h = 0; h < HANDLES; h++)
+			if (m->alive[k][h].is) {
+				live[k][m->alive[k][h].stack]++;
+				if (model_kinds[k].has_bytes)
+					bytes[k][m->alive[k][h].stack] += m->alive[k][h].size;
+			}
+}
+
+static uint64_t sum_bytes(const struct model *m, bool on_device)
+{
+	uint64_t sum = 0;
+
+	for (size_t k = 0; k < MODEL_KINDS; k++)
+		for (size_t h = 0; h < HANDLES; h++)
+			if (m->alive[k][h].is && model_kinds[k].has_bytes &&
+			    model_kinds[k].on_device == on_device)
+				sum += m->alive[k][h].size;
+	return sum;
+}
+
+/* One random creation or end in both. Kinds of one family get handles of their own. */
+static void step(struct gt_ledger *l, struct model *m, uint64_t *seed)
+{
+	size_t k = random_word(seed) % MODEL_KINDS, h = random_word(seed) % HANDLES;
+	struct alive *a = &m->alive[k][h];
+	uint64_t handle = 0x1000 * (k + 1) + h * 8;
+	struct gt_event e;
+
+	/* in waves, so that there are many peaks and long times without one */
+	if (!a->is && random_word(seed) % 16 < 4 + l->events / 5000 % 8) {
+		*a = (struct alive){ true, (uint32_t)(random_word(seed) % STACKS), random_word(seed) % 9999 };
+		e = event_of(model_kinds[k].create, handle, a->stack, a->size);
+		m->created[k]++;
+	} else if (a->is) {
+		a->is = false;
+		e = event_of(model_kinds[k].end, handle, 99, 0);
+		m->ended[k]++;
+	} else {
+		return;
+	}
+	gt_ledger_apply(l, &e, 0);
+	if (sum_bytes(m, true) > m->peak_bytes) {
+		m->peak_bytes = sum_bytes(m, true);
+		m->peak_ns = e.time_ns;
+		count_sites(m, m->bytes_at_peak, m->live_at_peak);
+	}
+}
+
+static void check_sites(const struct gt_ledger *l, const struct model *m)
+{
+	uint64_t bytes[MODEL_KINDS][STACKS], live[MODEL_KINDS][STACKS];
+	uint64_t at_peak = 0;
+
+	count_sites(m, bytes, live);
+	for (size_t k = 0; k < MODEL_KINDS; k++)
+		for (uint32_t s = 0; s < STACKS; s++) {
+			const struct gt_site *site = site_of(l, s, model_kinds[k].kind);
+
+			assert_true(site || !live[k][s]);
+			if (!site)
+				continue;
+			assert_int_equal(site->live, live[k][s]);
+			assert_int_equal(site->bytes_live, bytes[k][s]);
+			assert_int_equal(site->live_at_peak, m->live_at_peak[k][s]);
+			assert_int_equal(site->bytes_at_peak, m->bytes_at_peak[k][s]);
+			if (model_kinds[k].on_device)
+				at_peak += site->bytes_at_peak;
+		}
+	/* who held it adds up to the peak itself */
+	assert_int_equal(at_peak, l->peak_bytes);
+}
+
+static void check_tallies(const struct gt_ledger *l, const struct model *m)
+{
+	struct gt_tally sum = gt_ledger_total(l);
+	uint64_t created = 0, ended = 0;
+
+	for (size_t k = 0; k < MODEL_KINDS; k++) {
+		const struct gt_tally *t = &l->tally[GT_OPENCL][model_kinds[k].kind];
+
+		assert_int_equal(t->created, m->created[k]);
+		assert_int_equal(t->ended, m->ended[k]);
+		assert_int_equal(t->live, m->created[k] - m->ended[k]);
+		created += m->created[k];
+		ended += m->ended[k];
+	}
+	assert_int_equal(sum.created, created);
+	assert_int_equal(sum.ended, ended);
+	assert_int_equal(sum.live, l->live.count);
+	assert_int_equal(sum.bytes_live, l->device_bytes + l->host_bytes);
+}
+
+static void the_peak_agrees_with_counting_everything_at_every_peak(void **state)
+{
+	uint64_t seed = 3;
+
+	/* ended at different moments: right after a peak, and long after one */
+	for (unsigned operations = 100; operations <= OPERATIONS; operations *= 10) {
+		struct gt_ledger *l = gt_ledger_new();
+		struct model *m = calloc(1, sizeof *m);
+
+		for (unsigned i = 0; i < operations; i++) {
+			step(l, m, &seed);
+			if (i % 1000 == 0) {
+				assert_int_equal(l->device_bytes, sum_bytes(m, true));
+				assert_int_equal(l->host_bytes, sum_bytes(m, false));
+			}
+		}
+		gt_ledger_finish(l);
+		assert_int_equal(l->peak_bytes, m->peak_bytes);
+		assert_int_equal(l->peak_ns, m->peak_ns);
+		check_sites(l, m);
+		check_tallies(l, m);
+		assert_int_equal(l->redundant_count, 0);
+		assert_int_equal(l->unknown_ends, 0);
+		assert_int_equal(l->replaced, 0);
+		gt_ledger_free(l);
+		free(m);
+	}
+}
+
+static void host_memory_is_not_in_device_bytes(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+
+	apply(l, GT_FN_clHostMemAllocINTEL, 1, 1, 1000);
+	assert_int_equal(l->device_bytes, 0);
+	assert_int_equal(l->host_bytes, 1000);
+	assert_int_equal(l->peak_bytes, 0);
+	apply(l, GT_FN_clSharedMemAllocINTEL, 2, 1, 500);
+	apply(l, GT_FN_clDeviceMemAllocINTEL, 3, 1, 20);
+	assert_int_equal(l->device_bytes, 520);
+	assert_int_equal(l->peak_bytes, 520);
+	apply(l, GT_FN_clMemFreeINTEL, 1, 2, 0);
+	apply(l, GT_FN_clMemFreeINTEL, 2, 2, 0);
+	assert_int_equal(l->host_bytes, 0);
+	assert_int_equal(l->device_bytes, 20);
+	gt_ledger_free(l);
+}
+
+static void views_have_no_bytes(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+
+	apply(l, GT_FN_clCreateBuffer, 1, 1, 1000);
+	apply(l, GT_FN_clCreateSubBuffer, 2, 1, 600);
+	assert_int_equal(l->device_bytes, 1000);
+	assert_int_equal(l->host_bytes, 0);
+	assert_int_equal(site_of(l, 1, GT_SUBBUFFER)->bytes_live, 0);
+	assert_int_equal(site_of(l, 1, GT_SUBBUFFER)->live, 1);
+	apply(l, GT_FN_clReleaseMemObject, 2, 1, 0);
+	assert_int_equal(l->device_bytes, 1000);
+	gt_ledger_free(l);
+}
+
+static void retains_keep_alive_and_tell_the_last_of_them(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+	const struct gt_entry *e;
+
+	apply(l, GT_FN_clCreateBuffer, 1, 10, 1000);
+	e = gt_live_find(&l->live, 0, GT_BUFFER, 1);
+	assert_int_equal(gt_ledger_retain_stack(l, e), 0);
+	apply(l, GT_FN_clRetainMemObject, 1, 11, 0);
+	apply(l, GT_FN_clRetainMemObject, 1, 12, 0);
+	assert_int_equal(gt_ledger_retain_stack(l, e), 12);
+	apply(l, GT_FN_clReleaseMemObject, 1, 13, 0);
+	apply(l, GT_FN_clReleaseMemObject, 1, 13, 0);
+	assert_int_equal(gt_ledger_retain_stack(l, e), 0);
+	apply(l, GT_FN_clReleaseMemObject, 1, 13, 0);
+	assert_int_equal(l->live.count, 0);
+	/* whoever gets the place next was never retained */
+	apply(l, GT_FN_clCreateUserEvent, 2, 10, 0);
+	e = gt_live_find(&l->live, 0, GT_EVENT, 2);
+	assert_int_equal(gt_ledger_retain_stack(l, e), 0);
+	gt_ledger_free(l);
+}
+
+static void a_redundant_release_names_all_three_stacks(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+
+	apply(l, GT_FN_clCreateBuffer, 1, 10, 1000);
+	apply(l, GT_FN_clReleaseMemObject, 1, 11, 0);
+	apply(l, GT_FN_clReleaseMemObject, 1, 12, 0);
+	assert_int_equal(l->redundant_count, 1);
+	assert_int_equal(l->redundant[0].created_stack, 10);
+	assert_int_equal(l->redundant[0].ended_stack, 11);
+	assert_int_equal(l->redundant[0].stack, 12);
+	assert_int_equal(l->redundant[0].handle, 1);
+	assert_int_equal(l->redundant[0].count, 1);
+	assert_int_equal(l->redundant[0].function, GT_FN_clReleaseMemObject);
+	/* the same again is the same, counted */
+	apply(l, GT_FN_clReleaseMemObject, 1, 12, 0);
+	assert_int_equal(l->redundant_count, 1);
+	assert_int_equal(l->redundant[0].count, 2);
+	apply(l, GT_FN_clReleaseMemObject, 1, 13, 0);
+	assert_int_equal(l->redundant_count, 2);
+	assert_int_equal(l->unknown_ends, 0);
+	gt_ledger_free(l);
+}
+
+static void a_reused_handle_that_died_again_blames_its_second_life(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+
+	apply(l, GT_FN_clCreateBuffer, 1, 10, 1000);
+	apply(l, GT_FN_clReleaseMemObject, 1, 11, 0);
+	apply(l, GT_FN_clCreateImage, 1, 20, 1000);
+	apply(l, GT_FN_clReleaseMemObject, 1, 21, 0);
+	/* another family's handle of the same value has nothing to do with it */
+	apply(l, GT_FN_clCreateUserEvent, 1, 30, 0);
+	apply(l, GT_FN_clReleaseEvent, 1, 31, 0);
+	assert_int_equal(l->redundant_count, 0);
+	apply(l, GT_FN_clReleaseMemObject, 1, 22, 0);
+	assert_int_equal(l->redundant_count, 1);
+	assert_int_equal(l->redundant[0].created_stack, 20);
+	assert_int_equal(l->redundant[0].ended_stack, 21);
+	assert_int_equal(l->redundant[0].stack, 22);
+	gt_ledger_free(l);
+}
+
+static void a_failed_release_of_the_dead_is_redundant_too(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+	struct gt_event e;
+
+	apply(l, GT_FN_clCreateBuffer, 1, 10, 1000);
+	apply(l, GT_FN_clReleaseMemObject, 1, 11, 0);
+	e = event_of(GT_FN_clReleaseMemObject, 1, 12, 0);
+	e.failed = 1;
+	e.result = -38;
+	gt_ledger_apply(l, &e, 0);
+	assert_int_equal(l->redundant_count, 1);
+	assert_int_equal(l->redundant[0].result, -38);
+	assert_int_equal(l->failure_count, 0);
+	gt_ledger_free(l);
+}
+
+static void processes_do_not_see_each_others_handles(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+	struct gt_event create = event_of(GT_FN_clCreateBuffer, 1, 10, 1000);
+	struct gt_event release = event_of(GT_FN_clReleaseMemObject, 1, 11, 0);
+
+	gt_ledger_apply(l, &create, 0);
+	gt_ledger_apply(l, &create, 1);
+	assert_int_equal(l->live.count, 2);
+	assert_int_equal(l->replaced, 0);
+	gt_ledger_apply(l, &release, 0);
+	gt_ledger_apply(l, &release, 2);
+	assert_int_equal(l->redundant_count, 0);
+	assert_int_equal(l->unknown_ends, 1);
+	gt_ledger_apply(l, &release, 0);
+	assert_int_equal(l->redundant_count, 1);
+	assert_int_equal(l->live.count, 1);
+	gt_ledger_free(l);
+}
+
+static void ends_of_what_was_never_seen_are_counted_apart(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+
+	apply(l, GT_FN_clReleaseMemObject, 1, 11, 0);
+	apply(l, GT_FN_clSVMFree, 2, 11, 0);
+	apply(l, GT_FN_clRetainMemObject, 1, 11, 0);
+	assert_int_equal(l->unknown_ends, 2);
+	assert_int_equal(l->redundant_count, 0);
+	gt_ledger_free(l);
+}
+
+static void a_replaced_handle_ends_the_first_life(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+
+	apply(l, GT_FN_clCreateBuffer, 1, 10, 1000);
+	apply(l, GT_FN_clCreateBuffer, 1, 20, 300);
+	assert_int_equal(l->replaced, 1);
+	assert_int_equal(l->device_bytes, 300);
+	assert_int_equal(l->peak_bytes, 1000);
+	assert_int_equal(l->tally[GT_OPENCL][GT_BUFFER].live, 1);
+	assert_int_equal(site_of(l, 10, GT_BUFFER)->live, 0);
+	assert_int_equal(site_of(l, 20, GT_BUFFER)->live, 1);
+	gt_ledger_finish(l);
+	assert_int_equal(site_of(l, 10, GT_BUFFER)->bytes_at_peak, 1000);
+	assert_int_equal(site_of(l, 20, GT_BUFFER)->bytes_at_peak, 0);
+	gt_ledger_free(l);
+}
+
+static void failures_are_grouped_by_function_stack_and_code(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+	struct gt_event e = event_of(GT_FN_clCreateBuffer, 0, 10, 1000);
+
+	e.failed = 1;
+	e.result = -61;
+	gt_ledger_apply(l, &e, 0);
+	e.size = 5000;
+	gt_ledger_apply(l, &e, 0);
+	e.size = 200;
+	gt_ledger_apply(l, &e, 0);
+	assert_int_equal(l->failure_count, 1);
+	assert_int_equal(l->failures[0].count, 3);
+	assert_int_equal(l->failures[0].bytes_most, 5000);
+	e.result = -4;
+	gt_ledger_apply(l, &e, 0);
+	e.stack = 11;
+	gt_ledger_apply(l, &e, 0);
+	e.function = GT_FN_clCreateImage;
+	gt_ledger_apply(l, &e, 0);
+	assert_int_equal(l->failure_count, 4);
+	assert_int_equal(l->tally[GT_OPENCL][GT_BUFFER].failed, 5);
+	assert_int_equal(l->tally[GT_OPENCL][GT_BUFFER].created, 0);
+	assert_int_equal(l->live.count, 0);
+	assert_int_equal(l->site_count, 0);
+	gt_ledger_free(l);
+}
+
+static void a_failed_release_of_the_living_is_a_failure_and_changes_nothing(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+	struct gt_event e = event_of(GT_FN_clReleaseMemObject, 1, 11, 0);
+
+	apply(l, GT_FN_clCreateBuffer, 1, 10, 1000);
+	e.failed = 1;
+	e.result = -6;
+	gt_ledger_apply(l, &e, 0);
+	assert_int_equal(l->failure_count, 1);
+	assert_int_equal(l->redundant_count, 0);
+	assert_int_equal(l->live.count, 1);
+	assert_int_equal(l->device_bytes, 1000);
+	gt_ledger_free(l);
+}
+
+static void the_call_a_process_died_in_is_kept_and_changes_nothing(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+	struct gt_event e = event_of(GT_FN_clReleaseMemObject, 1, 11, 0);
+
+	apply(l, GT_FN_clCreateBuffer, 1, 10, 1000);
+	e.unfinished = 1;
+	gt_ledger_apply(l, &e, 3);
+	assert_int_equal(l->last_call_count, 1);
+	assert_int_equal(l->last_calls[0].process, 3);
+	assert_int_equal(l->last_calls[0].event.handle, 1);
+	assert_int_equal(l->live.count, 1);
+	assert_int_equal(l->failure_count, 0);
+	assert_int_equal(l->redundant_count, 0);
+	gt_ledger_free(l);
+}
+
+static void dying_in_a_redundant_release_is_fatal(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+	struct gt_event e;
+
+	apply(l, GT_FN_clCreateBuffer, 1, 10, 1000);
+	apply(l, GT_FN_clReleaseMemObject, 1, 11, 0);
+	e = event_of(GT_FN_clReleaseMemObject, 1, 12, 0);
+	e.unfinished = 1;
+	gt_ledger_apply(l, &e, 0);
+	assert_int_equal(l->redundant_count, 1);
+	assert_true(l->redundant[0].fatal);
+	assert_int_equal(l->redundant[0].created_stack, 10);
+	assert_int_equal(l->last_call_count, 1);
+	gt_ledger_free(l);
+}
+
+/* Far more deaths than are remembered: the late ones are known, the early ones forgotten. */
+static void only_late_deaths_are_remembered(void **state)
+{
+	enum { DEATHS = 200000 };
+	struct gt_ledger *l = gt_ledger_new();
+
+	for (uint64_t h = 1; h <= DEATHS; h++) {
+		apply(l, GT_FN_clCreateUserEvent, h, (uint32_t)(h % 1000), 0);
+		apply(l, GT_FN_clReleaseEvent, h, (uint32_t)(h % 1000 + 1000), 0);
+	}
+	apply(l, GT_FN_clReleaseEvent, 5, 1, 0);
+	assert_int_equal(l->redundant_count, 0);
+	assert_int_equal(l->unknown_ends, 1);
+	for (uint64_t h = DEATHS - 500; h < DEATHS; h++) {
+		apply(l, GT_FN_clReleaseEvent, h, 1, 0);
+		assert_int_equal(l->redundant[l->redundant_count - 1].created_stack, h % 1000);
+		assert_int_equal(l->redundant[l->redundant_count - 1].ended_stack, h % 1000 + 1000);
+	}
+	assert_int_equal(l->redundant_count, 500);
+	gt_ledger_free(l);
+}
+
+/* Interpreted calls never have handle 0, but a trace is foreign bytes and may. */
+static void handle_zero_dying_often_does_not_hang(void **state)
+{
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		struct gt_ledger *l = gt_ledger_new();
+
+		alarm(5);
+		for (int i = 0; i < 70000; i++) {
+			apply(l, GT_FN_clCreateUserEvent, 0, 1, 0);
+			apply(l, GT_FN_clReleaseEvent, 0, 2, 0);
+		}
+		/* enough of them to meet it in whatever order the dead are kept */
+		for (uint64_t h = 1; h < 500000; h++)
+			apply(l, GT_FN_clReleaseEvent, h, 3, 0);
+		gt_ledger_free(l);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void mistakes_beyond_count_are_still_bounded(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+
+	for (uint32_t i = 0; i < 3000; i++) {
+		struct gt_event e = event_of(GT_FN_clCreateBuffer, 0, i, 8);
+
+		e.failed = 1;
+		gt_ledger_apply(l, &e, 0);
+	}
+	assert_int_equal(l->failure_count, 1000);
+	assert_int_equal(l->tally[GT_OPENCL][GT_BUFFER].failed, 3000);
+	gt_ledger_free(l);
+}
+
+static void times_and_events_are_those_of_the_recording(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+	struct gt_event e = event_of(GT_FN_clCreateBuffer, 1, 10, 100);
+
+	e.time_ns = 50;
+	gt_ledger_apply(l, &e, 0);
+	e = event_of(GT_FN_clReleaseMemObject, 1, 10, 0);
+	e.time_ns = 40; /* nested calls come out of order */
+	gt_ledger_apply(l, &e, 0);
+	assert_int_equal(l->events, 2);
+	assert_int_equal(l->first_ns, 50);
+	assert_int_equal(l->last_ns, 50);
+	assert_int_equal(l->peak_events, 1);
+	assert_int_equal(l->peak_live, 1);
+	gt_ledger_free(l);
+}
+
+static void freeing_none_is_allowed(void **state)
+{
+	gt_ledger_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_peak_agrees_with_counting_everything_at_every_peak),
+		cmocka_unit_test(host_memory_is_not_in_device_bytes),
+		cmocka_unit_test(views_have_no_bytes),
+		cmocka_unit_test(retains_keep_alive_and_tell_the_last_of_them),
+		cmocka_unit_test(a_redundant_release_names_all_three_stacks),
+		cmocka_unit_test(a_reused_handle_that_died_again_blames_its_second_life),
+		cmocka_unit_test(a_failed_release_of_the_dead_is_redundant_too),
+		cmocka_unit_test(processes_do_not_see_each_others_handles),
+		cmocka_unit_test(ends_of_what_was_never_seen_are_counted_apart),
+		cmocka_unit_test(a_replaced_handle_ends_the_first_life),
+		cmocka_unit_test(failures_are_grouped_by_function_stack_and_code),
+		cmocka_unit_test(a_failed_release_of_the_living_is_a_failure_and_changes_nothing),
+		cmocka_unit_test(the_call_a_process_died_in_is_kept_and_changes_nothing),
+		cmocka_unit_test(dying_in_a_redundant_release_is_fatal),
+		cmocka_unit_test(only_late_deaths_are_remembered),
+		cmocka_unit_test(handle_zero_dying_often_does_not_hang),
+		cmocka_unit_test(mistakes_beyond_count_are_still_bounded),
+		cmocka_unit_test(times_and_events_are_those_of_the_recording),
+		cmocka_unit_test(freeing_none_is_allowed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,380 @@
+/* test_live.c - what is alive, against a model that is too simple to be wrong. */
+#include "ledger/live.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static uint64_t random_word(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state * 0x2545f4914f6cdd1du;
+}
+
+static struct gt_event event_of(uint16_t function, uint64_t handle)
+{
+	return (struct gt_event){ .function = function, .handle = handle, .time_ns = 1 };
+}
+
+static enum gt_change apply(struct gt_live *l, uint16_t function, uint64_t handle)
+{
+	struct gt_event e = event_of(function, handle);
+
+	return gt_live_apply(l, &e, 0, NULL, NULL);
+}
+
+/* The model: an array over few handles, in two processes and three families. */
+enum { HANDLES = 200, PROCESSES = 2, FAMILIES = 3 };
+
+static const struct family {
+	enum gt_kind kind;
+	uint16_t create, retain, release, destroy;
+} families[FAMILIES] = {
+	{ GT_BUFFER, GT_FN_clCreateBuffer, GT_FN_clRetainMemObject, GT_FN_clReleaseMemObject, 0 },
+	{ GT_EVENT, GT_FN_clCreateUserEvent, GT_FN_clRetainEvent, GT_FN_clReleaseEvent, 0 },
+	{ GT_SVM, GT_FN_clSVMAlloc, 0, 0, GT_FN_clSVMFree },
+};
+
+struct model {
+	uint32_t refs[PROCESSES][FAMILIES][HANDLES]; /* 0: not alive */
+	struct gt_event born[PROCESSES][FAMILIES][HANDLES];
+	size_t count;
+};
+
+static enum gt_change model_apply(struct model *m, size_t process, size_t family, size_t handle,
+				  enum gt_effect effect)
+{
+	uint32_t *refs = &m->refs[process][family][handle];
+
+	switch (effect) {
+	case GT_CREATE:
+		m->count += !*refs;
+		*refs = 1;
+		return GT_CHANGE_BORN;
+	case GT_RETAIN:
+		if (!*refs)
+			return GT_CHANGE_UNKNOWN;
+		++*refs;
+		return GT_CHANGE_RETAINED;
+	case GT_RELEASE:
+	case GT_DESTROY:
+		if (!*refs)
+			return GT_CHANGE_UNKNOWN;
+		*refs = effect == GT_DESTROY ? 0 : *refs - 1;
+		m->count -= !*refs;
+		return *refs ? GT_CHANGE_RELEASED : GT_CHANGE_ENDED;
+	default:
+		return GT_CHANGE_NONE;
+	}
+}
+
+static uint64_t handle_value(size_t handle)
+{
+	return 0x7f0000000000 + handle * 4096;
+}
+
+/* Every handle is alive or not, with the references and the birth that the model says. */
+static void check_all(const struct gt_live *l, const struct model *m)
+{
+	assert_int_equal(l->count, m->count);
+	for (uint16_t p = 0; p < PROCESSES; p++)
+		for (size_t f = 0; f < FAMILIES; f++)
+			for (size_t h = 0; h < HANDLES; h++) {
+				const struct gt_entry *e =
+					gt_live_find(l, p, families[f].kind, handle_value(h));
+				const struct gt_event *born = &m->born[p][f][h];
+
+				assert_true(!!e == !!m->refs[p][f][h]);
+				if (!e)
+					continue;
+				assert_int_equal(e->refs, m->refs[p][f][h]);
+				assert_int_equal(e->size, born->size);
+				assert_int_equal(e->stack, born->stack);
+				assert_int_equal(e->time_ns, born->time_ns);
+				assert_int_equal(e->function, born->function);
+				assert_int_equal(e->process, p);
+			}
+}
+
+static bool count_entry(void *context, const struct gt_entry *entry)
+{
+	++*(size_t *)context;
+	return true;
+}
+
+static void random_lives_agree_with_the_model(void **state)
+{
+	struct gt_live l = { 0 };
+	struct model *m = calloc(1, sizeof *m);
+	uint64_t seed = 1;
+	size_t seen = 0;
+
+	for (uint64_t i = 0; i < 100000; i++) {
+		size_t p = random_word(&seed) % PROCESSES, f = random_word(&seed) % FAMILIES;
+		size_t h = random_word(&seed) % HANDLES;
+		uint64_t dice = random_word(&seed) % 8;
+		const struct family *family = &families[f];
+		uint16_t function = dice < 3 ? family->create : dice < 5 ? family->retain :
+				    family->release ? family->release : family->destroy;
+		struct gt_event e = event_of(function, handle_value(h));
+		struct gt_entry *entry, gone = { 0 };
+		enum gt_change wanted, change;
+		bool alive = m->refs[p][f][h];
+
+		if (!function)
+			continue;
+		e.time_ns = i;
+		e.size = i * 3;
+		e.stack = (uint32_t)(i % 1000);
+		e.failed = random_word(&seed) % 16 == 0;
+		change = gt_live_apply(&l, &e, (uint16_t)p, &entry, &gone);
+		if (e.failed) {
+			assert_int_equal(change, GT_CHANGE_NONE);
+			continue;
+		}
+		wanted = model_apply(m, p, f, h, (enum gt_effect)gt_functions[function].effect);
+		if (wanted == GT_CHANGE_BORN && alive)
+			wanted = GT_CHANGE_REPLACED;
+		assert_int_equal(change, wanted);
+		if (change == GT_CHANGE_ENDED || change == GT_CHANGE_REPLACED) {
+			assert_int_equal(gone.handle, e.handle);
+			assert_int_equal(gone.time_ns, m->born[p][f][h].time_ns);
+		}
+		if (change == GT_CHANGE_BORN || change == GT_CHANGE_REPLACED)
+			m->born[p][f][h] = e;
+		assert_true((change == GT_CHANGE_ENDED || change == GT_CHANGE_UNKNOWN) == !entry);
+		if (i % 5000 == 0)
+			check_all(&l, m);
+	}
+	check_all(&l, m);
+	gt_live_each(&l, count_entry, &seen);
+	assert_int_equal(seen, l.count);
+	gt_live_fini(&l);
+	assert_int_equal(l.count, 0);
+	free(m);
+}
+
+/* In the traced process: an ending is applied first, and taken back when the call failed. */
+static void a_failed_ending_is_taken_back(void **state)
+{
+	struct gt_live l = { 0 };
+	struct gt_event create = event_of(GT_FN_clCreateBuffer, 7), release;
+	struct gt_entry *entry, gone, before;
+	enum gt_change change;
+
+	create.size = 100;
+	create.stack = 5;
+	create.owner = 0xc0;
+	gt_live_apply(&l, &create, 0, &entry, NULL);
+	before = *entry;
+	release = event_of(GT_FN_clReleaseMemObject, 7);
+	change = gt_live_apply(&l, &release, 0, &entry, &gone);
+	assert_int_equal(change, GT_CHANGE_ENDED);
+	assert_int_equal(l.count, 0);
+	assert_int_equal(gt_live_restore(&l, &gone, change), 0);
+	entry = gt_live_find(&l, 0, GT_BUFFER, 7);
+	assert_non_null(entry);
+	assert_memory_equal(entry, &before, sizeof before);
+	/* with a reference left, only that comes back */
+	apply(&l, GT_FN_clRetainMemObject, 7);
+	change = gt_live_apply(&l, &release, 0, &entry, &gone);
+	assert_int_equal(change, GT_CHANGE_RELEASED);
+	gone = *entry;
+	assert_int_equal(gt_live_restore(&l, &gone, change), 0);
+	assert_int_equal(gt_live_find(&l, 0, GT_BUFFER, 7)->refs, 2);
+	assert_int_equal(l.count, 1);
+	gt_live_fini(&l);
+}
+
+static void a_failed_release_of_what_is_gone_by_now_brings_nothing_back(void **state)
+{
+	struct gt_live l = { 0 };
+	struct gt_event release = event_of(GT_FN_clReleaseMemObject, 7);
+	struct gt_entry *entry, gone;
+
+	apply(&l, GT_FN_clCreateBuffer, 7);
+	apply(&l, GT_FN_clRetainMemObject, 7);
+	assert_int_equal(gt_live_apply(&l, &release, 0, &entry, &gone), GT_CHANGE_RELEASED);
+	gone = *entry;
+	/* another thread ends it meanwhile */
+	assert_int_equal(apply(&l, GT_FN_clReleaseMemObject, 7), GT_CHANGE_ENDED);
+	assert_int_equal(gt_live_restore(&l, &gone, GT_CHANGE_RELEASED), -ENOENT);
+	assert_int_equal(l.count, 0);
+	gt_live_fini(&l);
+}
+
+static void borrowed_handles_need_no_creation(void **state)
+{
+	struct gt_live l = { 0 };
+
+	/* root devices: retained and released freely, never counted */
+	assert_int_equal(apply(&l, GT_FN_clRetainDevice, 1), GT_CHANGE_NONE);
+	assert_int_equal(apply(&l, GT_FN_clReleaseDevice, 1), GT_CHANGE_NONE);
+	assert_int_equal(l.count, 0);
+	/* a sub-device handed out twice has two references */
+	assert_int_equal(apply(&l, GT_FN_clCreateSubDevices, 2), GT_CHANGE_BORN);
+	assert_int_equal(apply(&l, GT_FN_clCreateSubDevices, 2), GT_CHANGE_RETAINED);
+	assert_int_equal(apply(&l, GT_FN_clReleaseDevice, 2), GT_CHANGE_RELEASED);
+	assert_int_equal(apply(&l, GT_FN_clReleaseDevice, 2), GT_CHANGE_ENDED);
+	assert_int_equal(apply(&l, GT_FN_clReleaseDevice, 2), GT_CHANGE_NONE);
+	gt_live_fini(&l);
+}
+
+static void a_handle_whose_end_was_not_seen_is_replaced(void **state)
+{
+	struct gt_live l = { 0 };
+	struct gt_event first = event_of(GT_FN_clCreateBuffer, 7), second = event_of(GT_FN_clCreateImage, 7);
+	struct gt_entry *entry, gone;
+
+	first.size = 10;
+	second.size = 20;
+	gt_live_apply(&l, &first, 0, NULL, NULL);
+	apply(&l, GT_FN_clRetainMemObject, 7);
+	assert_int_equal(gt_live_apply(&l, &second, 0, &entry, &gone), GT_CHANGE_REPLACED);
+	assert_int_equal(gone.size, 10);
+	assert_int_equal(gone.refs, 2);
+	assert_int_equal(entry->size, 20);
+	assert_int_equal(entry->refs, 1);
+	assert_int_equal(gt_entry_kind(entry), GT_IMAGE);
+	assert_int_equal(l.count, 1);
+	gt_live_fini(&l);
+}
+
+static void families_share_handles_and_other_kinds_do_not(void **state)
+{
+	struct gt_live l = { 0 };
+
+	apply(&l, GT_FN_clCreateImage, 7);
+	apply(&l, GT_FN_clCreateUserEvent, 7);
+	apply(&l, GT_FN_clCreateContext, 7);
+	assert_int_equal(l.count, 3);
+	assert_int_equal(apply(&l, GT_FN_clReleaseMemObject, 7), GT_CHANGE_ENDED);
+	assert_null(gt_live_find(&l, 0, GT_IMAGE, 7));
+	assert_non_null(gt_live_find(&l, 0, GT_EVENT, 7));
+	assert_int_equal(apply(&l, GT_FN_clReleaseMemObject, 7), GT_CHANGE_UNKNOWN);
+	assert_int_equal(apply(&l, GT_FN_clReleaseEvent, 7), GT_CHANGE_ENDED);
+	assert_int_equal(l.count, 1);
+	gt_live_fini(&l);
+}
+
+static void an_empty_ledger_knows_nothing_and_takes_nothing(void **state)
+{
+	struct gt_live l = { 0 };
+	size_t seen = 0;
+
+	assert_int_equal(apply(&l, GT_FN_clReleaseMemObject, 7), GT_CHANGE_UNKNOWN);
+	assert_int_equal(apply(&l, GT_FN_clRetainMemObject, 7), GT_CHANGE_UNKNOWN);
+	assert_null(gt_live_find(&l, 0, GT_BUFFER, 7));
+	gt_live_each(&l, count_entry, &seen);
+	assert_int_equal(seen, 0);
+	assert_int_equal(gt_live_bytes(&l), 0);
+	gt_live_fini(&l);
+}
+
+static void unfinished_calls_change_nothing(void **state)
+{
+	struct gt_live l = { 0 };
+	struct gt_event e = event_of(GT_FN_clReleaseMemObject, 7);
+
+	apply(&l, GT_FN_clCreateBuffer, 7);
+	e.unfinished = 1;
+	assert_int_equal(gt_live_apply(&l, &e, 0, NULL, NULL), GT_CHANGE_NONE);
+	assert_int_equal(l.count, 1);
+	gt_live_fini(&l);
+}
+
+static void a_place_that_does_not_fit_is_unknown(void **state)
+{
+	struct gt_live l = { 0 };
+	struct gt_event e = event_of(GT_FN_clCreateBuffer, 7);
+	struct gt_entry *entry;
+
+	e.place = 63;
+	gt_live_apply(&l, &e, 0, &entry, NULL);
+	assert_int_equal(entry->place, 63);
+	e.place = 64;
+	gt_live_apply(&l, &e, 0, &entry, NULL);
+	assert_int_equal(entry->place, 0);
+	assert_int_equal(entry->function, GT_FN_clCreateBuffer);
+	gt_live_fini(&l);
+}
+
+static void slots_are_small_distinct_and_used_again(void **state)
+{
+	enum { COUNT = 3000 };
+	struct gt_live l = { 0 };
+	bool used[COUNT] = { false };
+
+	for (int round = 0; round < 3; round++) {
+		memset(used, 0, sizeof used);
+		for (uint64_t h = 1; h <= COUNT; h++)
+			apply(&l, GT_FN_clCreateUserEvent, h << round);
+		for (uint64_t h = 1; h <= COUNT; h++) {
+			uint32_t slot = gt_live_slot(&l, gt_live_find(&l, 0, GT_EVENT, h << round));
+
+			assert_true(slot < COUNT && !used[slot]);
+			used[slot] = true;
+		}
+		for (uint64_t h = 1; h <= COUNT; h++)
+			assert_int_equal(apply(&l, GT_FN_clReleaseEvent, h << round), GT_CHANGE_ENDED);
+	}
+	assert_int_equal(l.count, 0);
+	gt_live_fini(&l);
+}
+
+static bool stop_at_ten(void *context, const struct gt_entry *entry)
+{
+	return ++*(size_t *)context < 10;
+}
+
+static void a_walk_can_be_ended_early(void **state)
+{
+	struct gt_live l = { 0 };
+	size_t seen = 0;
+
+	for (uint64_t h = 1; h < 100; h++)
+		apply(&l, GT_FN_clCreateUserEvent, h);
+	gt_live_each(&l, stop_at_ten, &seen);
+	assert_int_equal(seen, 10);
+	gt_live_fini(&l);
+}
+
+static void a_live_handle_costs_at_most_64_bytes(void **state)
+{
+	enum { MILLION = 1000000 };
+	struct gt_live l = { 0 };
+
+	for (uint64_t h = 1; h <= MILLION; h++)
+		assert_int_equal(apply(&l, GT_FN_clCreateUserEvent, 0x555500000000 + h * 192), GT_CHANGE_BORN);
+	assert_int_equal(l.count, MILLION);
+	assert_true(gt_live_bytes(&l) <= (size_t)64 * MILLION);
+	for (uint64_t h = 1; h <= MILLION; h += 999)
+		assert_non_null(gt_live_find(&l, 0, GT_EVENT, 0x555500000000 + h * 192));
+	gt_live_fini(&l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_lives_agree_with_the_model),
+		cmocka_unit_test(a_failed_ending_is_taken_back),
+		cmocka_unit_test(a_failed_release_of_what_is_gone_by_now_brings_nothing_back),
+		cmocka_unit_test(borrowed_handles_need_no_creation),
+		cmocka_unit_test(a_handle_whose_end_was_not_seen_is_replaced),
+		cmocka_unit_test(families_share_handles_and_other_kinds_do_not),
+		cmocka_unit_test(an_empty_ledger_knows_nothing_and_takes_nothing),
+		cmocka_unit_test(unfinished_calls_change_nothing),
+		cmocka_unit_test(a_place_that_does_not_fit_is_unknown),
+		cmocka_unit_test(slots_are_small_distinct_and_used_again),
+		cmocka_unit_test(a_walk_can_be_ended_early),
+		cmocka_unit_test(a_live_handle_costs_at_most_64_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
