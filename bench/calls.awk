@@ -42,6 +42,8 @@ function settle(key,    i, j, v) {
 }
 
 function number(v) {
+	if (v < 0.05 && v > -0.05)
+		v = 0 # not "-0.0"
 	return sprintf((v < 20 && v > -20) ? "%.1f" : "%.0f", v)
 }
 

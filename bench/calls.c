@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { WARM_UP = 16 }; /* that part of a round's repetitions is run first, and not timed */
+enum {
+	ROUND_NS = 20 * 1000 * 1000, /* of one thread: long against a turn of the scheduler */
+	WARM_UP = 16,                /* that part of a round's repetitions is run first, and not timed */
+};
 
 static const int thread_counts[] = { 1, BENCH_THREADS_MAX };
 
@@ -94,6 +97,11 @@ struct worker {
 	pthread_t thread;
 };
 
+static long warm_up_of(long repeats)
+{
+	return (repeats + WARM_UP - 1) / WARM_UP;
+}
+
 static void *work(void *arg)
 {
 	struct worker *w = arg;
@@ -101,7 +109,7 @@ static void *work(void *arg)
 
 	if (w->cpus && pthread_setaffinity_np(pthread_self(), sizeof *w->cpus, w->cpus))
 		fail("cannot pin a thread");
-	warm_up.repeats = (warm_up.repeats + WARM_UP - 1) / WARM_UP;
+	warm_up.repeats = warm_up_of(warm_up.repeats);
 	w->from(&warm_up);
 	pthread_barrier_wait(w->start);
 	w->begun_ns = now_ns();
@@ -158,45 +166,70 @@ static void one_cpu(cpu_set_t *one, int *usable)
 		}
 }
 
-/* Gives the repetitions run, those of the warm-up among them. */
-static long run_round(const struct bench_plan *plan, const struct bench_case *c, int threads,
-		      void (*from)(struct descent *d))
+/* Work that is done once by each thread, at the same time. */
+struct round {
+	const struct bench_case *what;
+	long repeats;       /* of each thread */
+	int threads;
+};
+
+/* Gives the time that a repetition takes a core, and adds up the events. */
+static double run_round(const struct round *r, const struct bench_plan *plan,
+			void (*from)(struct descent *d), long *events)
 {
 	struct worker workers[BENCH_THREADS_MAX] = { 0 };
 	uint64_t begun = UINT64_MAX, ended = 0;
 	cpu_set_t one;
-	int usable;
+	int cores;
 
-	one_cpu(&one, &usable);
-	for (int i = 0; i < threads; i++) {
-		workers[i].descent = (struct descent){ .run = c->run, .self = plan->selves[i],
-						       .repeats = c->repeats };
+	one_cpu(&one, &cores);
+	if (cores > r->threads)
+		cores = r->threads;
+	for (int i = 0; i < r->threads; i++) {
+		workers[i].descent = (struct descent){ .run = r->what->run, .self = plan->selves[i],
+						       .repeats = r->repeats };
 		workers[i].from = from;
-		workers[i].cpus = threads == 1 ? &one : NULL;
+		workers[i].cpus = r->threads == 1 ? &one : NULL;
 	}
-	run_workers(workers, threads);
-	for (int i = 0; i < threads; i++) {
+	run_workers(workers, r->threads);
+	for (int i = 0; i < r->threads; i++) {
 		if (workers[i].begun_ns < begun)
 			begun = workers[i].begun_ns;
 		if (workers[i].ended_ns > ended)
 			ended = workers[i].ended_ns;
 	}
-	printf("sample\t%s\t%u\t%d\t%.2f\n", c->name, c->calls, threads,
-	       (double)(ended - begun) * (threads < usable ? threads : usable) /
-		       ((double)c->repeats * threads));
-	return threads * (c->repeats + (c->repeats + WARM_UP - 1) / WARM_UP);
+	*events += r->what->events * r->threads * (r->repeats + warm_up_of(r->repeats));
+	return (double)(ended - begun) * cores / ((double)r->repeats * r->threads);
+}
+
+/* How many repetitions make a round: a tracker that is slow has fewer than the bare driver. */
+static long find_repeats(const struct bench_case *what, const struct bench_plan *plan,
+			 void (*from)(struct descent *d), long *events)
+{
+	struct round r = { .what = what, .repeats = 64, .threads = 1 };
+	double ns;
+
+	while (ns = run_round(&r, plan, from, events), ns * (double)r.repeats < ROUND_NS / 4)
+		r.repeats *= 2;
+	return (long)(ROUND_NS / ns);
 }
 
 long bench_calls(const struct bench_plan *plan)
 {
 	void (*from)(struct descent *d) = find_level();
-	long events = 0;
+	long repeats[BENCH_CASES_MAX], events = 0;
 
-	for (int round = 0; round < plan->rounds; round++)
+	for (size_t i = 0; i < plan->case_count; i++)
+		repeats[i] = find_repeats(&plan->cases[i], plan, from, &events);
+	for (int n = 0; n < plan->rounds; n++)
 		for (size_t i = 0; i < plan->case_count; i++)
-			for (size_t t = 0; t < sizeof thread_counts / sizeof *thread_counts; t++)
-				events += plan->cases[i].events *
-					  run_round(plan, &plan->cases[i], thread_counts[t], from);
+			for (size_t t = 0; t < sizeof thread_counts / sizeof *thread_counts; t++) {
+				struct round r = { .what = &plan->cases[i], .repeats = repeats[i],
+						   .threads = thread_counts[t] };
+
+				printf("sample\t%s\t%u\t%d\t%.2f\n", r.what->name, r.what->calls,
+				       r.threads, run_round(&r, plan, from, &events));
+			}
 	return events;
 }
 

@@ -13,19 +13,18 @@
 
 #include <stddef.h>
 
-enum { BENCH_THREADS_MAX = 4, BENCH_FRAMES = 16 };
+enum { BENCH_THREADS_MAX = 4, BENCH_CASES_MAX = 8, BENCH_FRAMES = 16 };
 
 struct bench_case {
 	const char *name;
 	unsigned int calls;  /* API calls of one repetition */
 	unsigned int events; /* … of which a recording has an event */
-	long repeats;        /* of one round and one thread */
 	void (*run)(void *self, long repeats);
 };
 
 struct bench_plan {
 	const struct bench_case *cases;
-	size_t case_count;
+	size_t case_count;               /* at most BENCH_CASES_MAX */
 	void *selves[BENCH_THREADS_MAX]; /* what each thread works on: nothing is shared by them */
 	int rounds;
 };

@@ -32,6 +32,13 @@ run_once() {
 	mkdir "$work/out.d"
 	env ZE_ENABLE_ALT_DRIVERS="$driver" "$@" "$program" >"$work/out" || die "$program failed: $name"
 	keep_samples "$name" "$work/out"
+	if [ -d "$work/out.d/bench.gt" ]; then
+		"$build/bench/replay" --read-only "$work/out.d/bench.gt" >"$work/replayed" ||
+			die "cannot read what $name recorded"
+		[ "$(value_of events "$work/out")" = "$(value_of events "$work/replayed")" ] ||
+			die "$name: $(value_of events "$work/out") events made," \
+				"$(value_of events "$work/replayed") recorded"
+	fi
 	printf '%s\t%s\t%s\n' "$name" "$(value_of events "$work/out")" \
 		"$(find "$work/out.d" -type f -exec cat {} + | wc -c)" >>"$work/sizes"
 }

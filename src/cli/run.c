@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/format.h"
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/doors.h"
@@ -166,13 +166,9 @@ static int prepare(void *context, struct gt_error *error)
 
 static void add_time(struct gt_info *info, const char *key)
 {
-	char text[64];
-	time_t now = time(NULL);
-	struct tm local;
+	char text[GT_FORMAT_MAX];
 
-	localtime_r(&now, &local);
-	strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S%z", &local);
-	gt_info_set(info, key, text);
+	gt_info_set(info, key, gt_format_moment(text, gt_clock_ns(CLOCK_REALTIME)));
 }
 
 /* The command as one would type it. */

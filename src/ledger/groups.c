@@ -67,6 +67,7 @@ static bool is_wanted(enum gt_groups_of which, enum gt_kind kind)
 
 struct gathering {
 	struct gt_groups *groups;
+	const struct gt_ledger *ledger;
 	enum gt_groups_of which;
 };
 
@@ -74,7 +75,8 @@ static bool add_entry(void *context, const struct gt_entry *entry)
 {
 	struct gathering *g = context;
 
-	if (is_wanted(g->which, gt_entry_kind(entry))) {
+	if (is_wanted(g->which, gt_entry_kind(entry)) &&
+	    (g->which == GT_GROUPS_ALL || !gt_ledger_is_gone(g->ledger, entry))) {
 		g->groups->objects[g->groups->object_count++] = entry;
 		g->groups->bytes += gt_entry_bytes(entry);
 	}
@@ -86,17 +88,20 @@ static void add_sites(struct gt_groups *g, const struct gt_ledger *l, enum gt_gr
 	g->list = gt_alloc(l->site_count * sizeof *g->list);
 	for (size_t i = 0; i < l->site_count; i++) {
 		const struct gt_site *site = &l->sites[i];
+		bool all = which == GT_GROUPS_ALL;
+		uint64_t live = site->live - (all ? 0 : site->gone);
 
-		if (site->live && is_wanted(which, (enum gt_kind)site->kind))
+		if (live && is_wanted(which, (enum gt_kind)site->kind))
 			g->list[g->count++] = (struct gt_group){
-				.site = site, .bytes = site->bytes_live };
+				.site = site, .count = live,
+				.bytes = site->bytes_live - (all ? 0 : site->bytes_gone) };
 	}
 }
 
 /* Both lists are in the same order, so each site's objects are one stretch. */
 void gt_groups_init(struct gt_groups *g, const struct gt_ledger *l, enum gt_groups_of which)
 {
-	struct gathering gathering = { g, which };
+	struct gathering gathering = { g, l, which };
 	size_t at = 0;
 
 	*g = (struct gt_groups){ 0 };
@@ -107,7 +112,6 @@ void gt_groups_init(struct gt_groups *g, const struct gt_ledger *l, enum gt_grou
 	qsort(g->list, g->count, sizeof *g->list, groups_by_site);
 	for (size_t i = 0; i < g->count; i++) {
 		g->list[i].objects = g->objects + at;
-		g->list[i].count = g->list[i].site->live;
 		at += g->list[i].count;
 	}
 	qsort(g->list, g->count, sizeof *g->list, biggest_first);

@@ -21,6 +21,12 @@ struct dead {
 	uint32_t next;              /* in its hash chain: index + 1 */
 };
 
+/* Bytes that a process holds now. */
+struct held {
+	uint64_t device, host;
+	bool ended;
+};
+
 struct gt_ledger_private {
 	uint32_t *site_of;          /* by stack: first site + 1 */
 	size_t site_of_size;
@@ -29,6 +35,8 @@ struct gt_ledger_private {
 	struct dead *dead;          /* a ring of DEAD_MAX */
 	uint32_t *dead_heads;       /* by hash: index + 1 */
 	size_t dead_count;          /* ever */
+	struct held *held;          /* by process */
+	size_t held_size;
 };
 
 struct gt_ledger *gt_ledger_new(void)
@@ -52,6 +60,7 @@ void gt_ledger_free(struct gt_ledger *l)
 	free(l->private->retain_stacks);
 	free(l->private->dead);
 	free(l->private->dead_heads);
+	free(l->private->held);
 	free(l->private);
 	free(l);
 }
@@ -95,8 +104,8 @@ static void save_peak(struct gt_ledger *l, struct gt_site *site)
 {
 	if (site->epoch == l->epoch)
 		return;
-	site->live_at_peak = site->live;
-	site->bytes_at_peak = site->bytes_live;
+	site->live_at_peak = site->live - site->gone;
+	site->bytes_at_peak = site->bytes_live - site->bytes_gone;
 	site->epoch = l->epoch;
 }
 
@@ -105,12 +114,69 @@ static uint64_t counted_bytes(const struct gt_entry *e)
 	return gt_kind_has_bytes(gt_entry_kind(e)) ? e->size : 0;
 }
 
-static void add_bytes(struct gt_ledger *l, enum gt_kind kind, uint64_t bytes)
+static struct held *held_by(struct gt_ledger *l, uint32_t process)
 {
-	if (gt_kind_on_device(kind))
+	struct gt_ledger_private *p = l->private;
+
+	if (process >= p->held_size) {
+		size_t size = process + 16;
+
+		p->held = gt_realloc(p->held, size * sizeof *p->held);
+		memset(p->held + p->held_size, 0, (size - p->held_size) * sizeof *p->held);
+		p->held_size = size;
+	}
+	return &p->held[process];
+}
+
+/* More or, with wrap-around, fewer bytes of a kind in a process. */
+static void add_bytes(struct gt_ledger *l, const struct gt_entry *e, uint64_t bytes)
+{
+	struct held *held = held_by(l, e->process);
+
+	if (gt_kind_on_device(gt_entry_kind(e))) {
+		held->device += bytes;
 		l->device_bytes += bytes;
-	else
+		l->device_left += bytes;
+	} else {
+		held->host += bytes;
 		l->host_bytes += bytes;
+		l->host_left += bytes;
+	}
+}
+
+struct ending {
+	struct gt_ledger *ledger;
+	uint16_t process;
+};
+
+static bool leave_behind(void *context, const struct gt_entry *e)
+{
+	const struct ending *ending = context;
+	const struct gt_function *fn = &gt_functions[e->function];
+	struct gt_site *site;
+
+	if (e->process != ending->process)
+		return true;
+	site = site_at(ending->ledger, e->stack, fn->api, fn->kind);
+	save_peak(ending->ledger, site);
+	site->gone++;
+	site->bytes_gone += counted_bytes(e);
+	return true;
+}
+
+void gt_ledger_process_end(struct gt_ledger *l, uint32_t process)
+{
+	struct held *held = held_by(l, (uint16_t)process);
+
+	l->device_bytes -= held->device;
+	l->host_bytes -= held->host;
+	*held = (struct held){ .ended = true };
+	gt_live_each(&l->live, leave_behind, &(struct ending){ l, (uint16_t)process });
+}
+
+bool gt_ledger_is_gone(const struct gt_ledger *l, const struct gt_entry *entry)
+{
+	return entry->process < l->private->held_size && l->private->held[entry->process].ended;
 }
 
 static void born(struct gt_ledger *l, const struct gt_entry *e)
@@ -135,7 +201,7 @@ static void born(struct gt_ledger *l, const struct gt_entry *e)
 	site->bytes_live += bytes;
 	if (site->bytes_live > site->bytes_peak)
 		site->bytes_peak = site->bytes_live;
-	add_bytes(l, gt_entry_kind(e), bytes);
+	add_bytes(l, e, bytes);
 	if (l->device_bytes > l->peak_bytes) {
 		l->peak_bytes = l->device_bytes;
 		l->peak_ns = e->time_ns;
@@ -158,7 +224,7 @@ static void ended(struct gt_ledger *l, const struct gt_entry *e)
 	tally->bytes_live -= bytes;
 	site->live--;
 	site->bytes_live -= bytes;
-	add_bytes(l, gt_entry_kind(e), 0 - bytes);
+	add_bytes(l, e, 0 - bytes);
 }
 
 static size_t dead_bucket(uint32_t process, enum gt_kind kind, uint64_t handle)

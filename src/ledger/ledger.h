@@ -18,6 +18,7 @@ struct gt_site {
 	uint8_t api, kind;
 	uint64_t created, live;
 	uint64_t bytes_total, bytes_live, bytes_peak;
+	uint64_t gone, bytes_gone;            /* of `live` those whose process has ended */
 	uint64_t live_at_peak, bytes_at_peak; /* at the ledger's peak; settled by gt_ledger_finish */
 	uint64_t first_ns, last_ns;           /* creations */
 	uint32_t epoch;                       /* ledger's own */
@@ -56,7 +57,8 @@ struct gt_ledger {
 	uint64_t events;
 	uint64_t first_ns, last_ns;
 
-	uint64_t device_bytes, host_bytes;    /* now */
+	uint64_t device_bytes, host_bytes;    /* now, of processes that have not ended */
+	uint64_t device_left, host_left;      /* … and with what ended processes left alive */
 	uint64_t peak_bytes, peak_ns, peak_live;  /* of device bytes; objects alive at that moment */
 	uint64_t peak_events;                 /* events applied up to the peak */
 	uint32_t epoch;
@@ -81,6 +83,10 @@ struct gt_ledger *gt_ledger_new(void);
 void gt_ledger_free(struct gt_ledger *l);
 
 void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process);
+/* The process is gone, and its memory with it; what it left alive stays in the ledger as leaks. */
+void gt_ledger_process_end(struct gt_ledger *l, uint32_t process);
+/* True when the entry's process has ended. */
+bool gt_ledger_is_gone(const struct gt_ledger *l, const struct gt_entry *entry);
 /* After the last event: settles what each site held at the peak, and what died with its owner. */
 void gt_ledger_finish(struct gt_ledger *l);
 

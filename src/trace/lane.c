@@ -11,7 +11,6 @@ static struct gt_lane *lane_new(struct gt_writer *w)
 
 	if (lane) {
 		lane->writer = w;
-		lane->number = ++w->lane_count;
 		lane->time_ns = w->header->start_ns;
 		lane->next = w->lanes;
 		w->lanes = lane;

@@ -102,8 +102,8 @@ static void find_blocks(struct gt_reader *r)
 	while (read_block_header(r, &h, offset)) {
 		struct lane *lane;
 
-		/* lanes are numbered without gaps: a far number is no excuse for much memory */
-		if (h.lane > blocks) {
+		/* lanes are numbered by their first blocks: a far number is no excuse for much memory */
+		if (h.lane > blocks + 1) {
 			damaged(r, "a block of an impossible lane", offset);
 			return;
 		}

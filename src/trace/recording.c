@@ -32,6 +32,9 @@ struct gt_recording {
 	struct source *sources;
 	size_t source_count, source_room;
 	struct gt_heap heap;   /* sources by key */
+	struct gt_heap ended;  /* sources without further events, by the end of their process */
+	gt_process_end_fn *on_end;
+	void *on_end_context;
 	struct gt_recorded_module *modules;
 	size_t module_count, module_room;
 	struct gt_intern *module_ids, *stacks, *places;
@@ -181,6 +184,31 @@ static bool source_open(struct gt_recording *r, struct source *s)
 	return source_advance(s);
 }
 
+/* The first source of the heap has no event left: its process ends when it ended, or killed, now. */
+static void source_ended(struct gt_recording *r, const struct source *s)
+{
+	uint64_t end = s->process.end_ns > s->key ? s->process.end_ns : s->key;
+
+	gt_heap_push(&r->ended, end, r->heap.items[0].item);
+	gt_heap_pop(&r->heap);
+}
+
+/* Processes that ended before others went on. */
+static void tell_ends(struct gt_recording *r, uint64_t now_ns)
+{
+	while (r->ended.count && r->ended.items[0].key < now_ns) {
+		if (r->on_end)
+			r->on_end(r->on_end_context, r->ended.items[0].item, r->ended.items[0].key);
+		gt_heap_pop(&r->ended);
+	}
+}
+
+void gt_recording_on_end(struct gt_recording *r, gt_process_end_fn *on_end, void *context)
+{
+	r->on_end = on_end;
+	r->on_end_context = context;
+}
+
 int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *process)
 {
 	while (r->heap.count) {
@@ -192,15 +220,16 @@ int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *
 			if (source_open(r, s))
 				gt_heap_rekey(&r->heap, s->key);
 			else
-				gt_heap_pop(&r->heap);
+				source_ended(r, s);
 			continue;
 		}
 		*event = s->next;
 		*process = first;
+		tell_ends(r, s->key);
 		if (source_advance(s))
 			gt_heap_rekey(&r->heap, s->key);
 		else
-			gt_heap_pop(&r->heap);
+			source_ended(r, s);
 		return 1;
 	}
 	return 0;
@@ -209,6 +238,7 @@ int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *
 static void start(struct gt_recording *r)
 {
 	r->heap.count = 0;
+	r->ended.count = 0;
 	for (size_t i = 0; i < r->source_count; i++) {
 		struct source *s = &r->sources[i];
 
@@ -366,6 +396,7 @@ void gt_recording_close(struct gt_recording *r)
 	free(r->modules);
 	free(r->sources);
 	gt_heap_fini(&r->heap);
+	gt_heap_fini(&r->ended);
 	gt_intern_free(r->module_ids);
 	gt_intern_free(r->stacks);
 	gt_intern_free(r->places);
@@ -425,12 +456,25 @@ const char *gt_recording_place(const struct gt_recording *r, uint16_t place)
 	return gt_intern_get(r->places, place, &size);
 }
 
+/* The earliest process; one whose trace cannot be read has no start. */
+static const struct gt_process *first_process(const struct gt_recording *r)
+{
+	for (size_t i = 0; i < r->source_count; i++)
+		if (r->sources[i].process.start_ns)
+			return &r->sources[i].process;
+	return NULL;
+}
+
 uint64_t gt_recording_start_ns(const struct gt_recording *r)
 {
-	return r->source_count ? r->sources[0].process.start_ns : 0;
+	const struct gt_process *first = first_process(r);
+
+	return first ? first->start_ns : 0;
 }
 
 uint64_t gt_recording_start_real_ns(const struct gt_recording *r)
 {
-	return r->source_count ? r->sources[0].process.start_real_ns : 0;
+	const struct gt_process *first = first_process(r);
+
+	return first ? first->start_real_ns : 0;
 }

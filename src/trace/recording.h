@@ -53,6 +53,13 @@ const struct gt_process *gt_recording_process(const struct gt_recording *r, size
  * numbers. In order of time over all processes.
  */
 int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *process);
+typedef void gt_process_end_fn(void *context, uint32_t process, uint64_t time_ns);
+
+/*
+ * Has `on_end` called when a process has ended and another goes on: before the first event after
+ * that end is given out. Nobody hears of the ends at the very end.
+ */
+void gt_recording_on_end(struct gt_recording *r, gt_process_end_fn *on_end, void *context);
 /* Back to the first event. */
 void gt_recording_rewind(struct gt_recording *r);
 

@@ -134,6 +134,9 @@ int gt_block_open(struct gt_lane *lane)
 	gt_block_close(lane);
 	pthread_mutex_lock(&w->room);
 	if (!atomic_load(&w->error) && (block = map_block(w, size))) {
+		/* numbered by their first blocks, so that a reader can tell a far number for garbage */
+		if (!lane->number && lane != &w->definitions)
+			lane->number = ++w->lane_count;
 		block->size = size;
 		block->lane = lane->number;
 		block->sequence = lane->sequence++;

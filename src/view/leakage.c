@@ -26,7 +26,7 @@ void gt_leakage_text(const struct gt_view *v, FILE *out)
 	gt_page_end(&p);
 	if (groups.bytes) {
 		gt_page_put(&p, GT_PLAIN, "  ");
-		gt_put_memory(&p, GT_PLAIN, l->device_bytes, l->host_bytes);
+		gt_put_memory(&p, GT_PLAIN, l->device_left, l->host_left);
 		gt_page_end(&p);
 	}
 	gt_put_kinds(&p, l, GT_GROUPS_ALL);

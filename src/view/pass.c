@@ -3,6 +3,12 @@
 
 enum { TICK_EVENTS = 1 << 16 };
 
+static void process_ended(void *context, uint32_t process, uint64_t time_ns)
+{
+	(void)time_ns;
+	gt_ledger_process_end(context, process);
+}
+
 struct gt_ledger *gt_pass_run(struct gt_recording *r, const struct gt_pass *how)
 {
 	struct gt_ledger *l = gt_ledger_new();
@@ -10,6 +16,7 @@ struct gt_ledger *gt_pass_run(struct gt_recording *r, const struct gt_pass *how)
 	uint32_t process;
 
 	gt_recording_rewind(r);
+	gt_recording_on_end(r, process_ended, l);
 	while ((!how->until || l->events < how->until) &&
 	       gt_recording_next(r, &event, &process) > 0) {
 		gt_ledger_apply(l, &event, process);
@@ -18,6 +25,7 @@ struct gt_ledger *gt_pass_run(struct gt_recording *r, const struct gt_pass *how)
 		if (how->tick && l->events % TICK_EVENTS == 0)
 			how->tick(l->events);
 	}
+	gt_recording_on_end(r, NULL, NULL);
 	gt_ledger_finish(l);
 	return l;
 }

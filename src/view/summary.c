@@ -41,7 +41,7 @@ static void put_leaks(struct gt_page *p, const struct gt_view *v)
 		    gt_plural(groups.object_count, "resource", "resources"));
 	if (groups.bytes)
 		gt_page_put(p, GT_BOLD, ", ");
-	gt_put_memory(p, GT_BOLD, l->device_bytes, l->host_bytes);
+	gt_put_memory(p, GT_BOLD, l->device_left, l->host_left);
 	gt_page_end(p);
 	gt_put_kinds(p, l, GT_GROUPS_ALL);
 	for (size_t i = 0; i < groups.count && i < most; i++)
@@ -220,8 +220,8 @@ void gt_summary_json(const struct gt_view *v, FILE *out)
 	gt_groups_init(&groups, l, GT_GROUPS_ALL);
 	gt_head_json(&j, out, v, "summary");
 	gt_totals_json(&j, groups.object_count, groups.bytes);
-	gt_json_uint(&j, "device_bytes", l->device_bytes);
-	gt_json_uint(&j, "host_bytes", l->host_bytes);
+	gt_json_uint(&j, "device_bytes", l->device_left);
+	gt_json_uint(&j, "host_bytes", l->host_left);
 	gt_json_line(&j, "peak");
 	gt_json_int(&j, "time_ns", l->peak_bytes ? gt_view_time(v, l->peak_ns) : 0);
 	gt_json_uint(&j, "device_bytes", l->peak_bytes);

@@ -47,7 +47,7 @@ void trace_repair(uint8_t *data, size_t size)
 	struct gt_block_header b;
 	size_t at, room;
 
-	if (size < sizeof h)
+	if (!data || !header_size(data, size))
 		return;
 	memcpy(&h, data, sizeof h);
 	memcpy(h.magic, GT_TRACE_MAGIC, sizeof h.magic);
