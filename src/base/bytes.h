@@ -90,7 +90,7 @@ static inline uint64_t gt_get_varint(struct gt_bytes *b)
 {
 	uint64_t v = 0;
 
-	for (unsigned shift = 0; shift < 64 && b->at < b->end; shift += 7) {
+	for (unsigned shift = 0; shift < 64 && b->at < b->end && !b->bad; shift += 7) {
 		uint8_t byte = *b->at++;
 
 		if (shift == 63 && byte > 1)
@@ -113,6 +113,7 @@ static inline const uint8_t *gt_get_blob(struct gt_bytes *b, size_t *size)
 	*size = 0;
 	if (b->bad || n > gt_bytes_left(b)) {
 		b->bad = true;
+		b->at = b->end;
 		return NULL;
 	}
 	b->at += n;

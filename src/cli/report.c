@@ -107,7 +107,7 @@ static void feed_event(void *context, const struct gt_ledger *l, const struct gt
 	if (f->timeline)
 		gt_timeline_add(f->timeline, &(struct gt_moment){
 			.time_ns = time_ns, .device_bytes = l->device_bytes,
-			.host_bytes = l->host_bytes, .objects = l->live.count });
+			.host_bytes = l->host_bytes, .objects = l->live.count - l->gone });
 	if (f->rows)
 		gt_usage_rows_add(f->rows, l, event->time_ns);
 }

@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
+#include "base/quiet.h"
 #include "guest/say.h"
 #include "guest/settings.h"
 
-enum { FD_FIRST = 500, ROW_MAX = 1024 };
+enum { ROW_MAX = 1024 };
 
 static const char header[] =
 	"CallNumber,TimeMs,APICall,VmSize_KB,VmRSS_KB,VmData_KB,VmPeak_KB,Threads,"
@@ -69,11 +71,8 @@ static char *put_field(char *at, int64_t value)
 
 static void write_all(const char *text, size_t size)
 {
-	ssize_t n;
+	ssize_t n = gt_write_quiet(file, text, size);
 
-	do
-		n = write(file, text, size);
-	while (n < 0 && errno == EINTR);
 	if (n == (ssize_t)size)
 		return;
 	gt_say("the tracker's CSV ends here: %s; the program runs on", n < 0 ? strerror(errno) : "disk full");
@@ -85,7 +84,6 @@ void gt_csv_start(void)
 {
 	const struct gt_settings *s = gt_settings_get();
 	char path[PATH_MAX], line[512];
-	int high;
 
 	start_ns = gt_now_ns();
 	if (!s->csv || !name_file(path, s->csv))
@@ -96,11 +94,7 @@ void gt_csv_start(void)
 		       strerror(errno));
 		return;
 	}
-	high = fcntl(file, F_DUPFD_CLOEXEC, FD_FIRST);
-	if (high >= 0) {
-		close(file);
-		file = high;
-	}
+	file = gt_fd_aside(file);
 	gt_meter_read(&before);
 	write_all(line, (size_t)snprintf(line, sizeof line, "%s%s\n", header, s->csv_more ? more_header : ""));
 }

@@ -11,10 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+#include "base/quiet.h"
 #include "guest/recorder.h"
 #include "guest/say.h"
 
-enum { LINE_MAX_BYTES = 8192, FD_FIRST = 500 };
+enum { LINE_MAX_BYTES = 8192 };
 
 static int file = -1;
 static enum gt_log_level least = GT_LOG_OFF;
@@ -23,7 +25,6 @@ void gt_log_start(void)
 {
 	const struct gt_settings *s = gt_settings_get();
 	char folder[PATH_MAX];
-	int high;
 
 	if (s->log_level == GT_LOG_OFF)
 		return;
@@ -42,11 +43,7 @@ void gt_log_start(void)
 		       strerror(errno));
 		return;
 	}
-	high = fcntl(file, F_DUPFD_CLOEXEC, FD_FIRST);
-	if (high >= 0) {
-		close(file);
-		file = high;
-	}
+	file = gt_fd_aside(file);
 	least = s->log_level;
 }
 
@@ -86,5 +83,5 @@ void gt_log(enum gt_log_level level, const char *format, ...)
 	if (n > 0)
 		used += (size_t)n < sizeof line - used - 1 ? (size_t)n : sizeof line - used - 2;
 	line[used++] = '\n';
-	(void)!write(file, line, used);
+	gt_write_quiet(file, line, used);
 }

@@ -10,8 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+
 enum {
-	FD_FIRST = 500,                        /* out of the way of programs that count on low numbers */
 	STATUS_EVERY_NS = 1000 * 1000 * 1000,  /* how often the dear source corrects the cheap one */
 };
 
@@ -32,15 +33,11 @@ void gt_meter_restart(void)
 /* A descriptor with a high number; two threads that both open one keep one of them. */
 static int keep(_Atomic int *kept, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), high, none = -1;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), none = -1;
 
 	if (fd < 0)
 		return -1;
-	high = fcntl(fd, F_DUPFD_CLOEXEC, FD_FIRST);
-	if (high >= 0) {
-		close(fd);
-		fd = high;
-	}
+	fd = gt_fd_aside(fd);
 	if (atomic_compare_exchange_strong(kept, &none, fd))
 		return fd;
 	close(fd);

@@ -159,6 +159,7 @@ static bool leave_behind(void *context, const struct gt_entry *e)
 		return true;
 	site = site_at(ending->ledger, e->stack, fn->api, fn->kind);
 	save_peak(ending->ledger, site);
+	ending->ledger->gone++;
 	site->gone++;
 	site->bytes_gone += counted_bytes(e);
 	return true;
@@ -205,7 +206,7 @@ static void born(struct gt_ledger *l, const struct gt_entry *e)
 	if (l->device_bytes > l->peak_bytes) {
 		l->peak_bytes = l->device_bytes;
 		l->peak_ns = e->time_ns;
-		l->peak_live = l->live.count;
+		l->peak_live = l->live.count - l->gone;
 		l->peak_events = l->events;
 		l->epoch++;
 	}
@@ -246,7 +247,6 @@ static void forget_dead(struct gt_ledger_private *p, uint32_t index)
 		link = &p->dead[*link - 1].next;
 	if (*link)
 		*link = p->dead[index].next;
-	p->dead[index].handle = 0;
 }
 
 static void remember_dead(struct gt_ledger *l, const struct gt_entry *e, uint32_t ended_stack)
@@ -261,7 +261,7 @@ static void remember_dead(struct gt_ledger *l, const struct gt_entry *e, uint32_
 		p->dead_heads = gt_alloc(DEAD_MAX * sizeof *p->dead_heads);
 	}
 	d = &p->dead[index];
-	if (d->handle)
+	if (p->dead_count > DEAD_MAX)
 		forget_dead(p, index);
 	*d = (struct dead){ .handle = e->handle, .created_stack = e->stack, .ended_stack = ended_stack,
 			    .process = e->process, .function = e->function };

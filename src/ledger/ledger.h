@@ -59,6 +59,7 @@ struct gt_ledger {
 
 	uint64_t device_bytes, host_bytes;    /* now, of processes that have not ended */
 	uint64_t device_left, host_left;      /* … and with what ended processes left alive */
+	uint64_t gone;                        /* how many entries these have left */
 	uint64_t peak_bytes, peak_ns, peak_live;  /* of device bytes; objects alive at that moment */
 	uint64_t peak_events;                 /* events applied up to the peak */
 	uint32_t epoch;

@@ -82,9 +82,10 @@ struct gt_info *gt_info_read(const char *path)
 	struct gt_info *info = gt_info_new();
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-	char text[8192], *colon;
+	char *text = NULL, *colon;
+	size_t room = 0;
 
-	while (file && info->count < LINES_MAX && fgets(text, sizeof text, file)) {
+	while (file && info->count < LINES_MAX && getline(&text, &room, file) > 0) {
 		text[strcspn(text, "\n")] = '\0';
 		colon = strstr(text, ": ");
 		if (!colon)
@@ -92,6 +93,7 @@ struct gt_info *gt_info_read(const char *path)
 		*colon = '\0';
 		gt_info_set(info, text, colon + 2);
 	}
+	free(text);
 	if (file)
 		fclose(file);
 	else if (fd >= 0)

@@ -96,14 +96,14 @@ static struct lane *lane_at(struct gt_reader *r, uint32_t number)
 /* First pass: where each lane's blocks lie. */
 static void find_blocks(struct gt_reader *r)
 {
-	uint64_t offset = r->header.header_size, blocks = 0;
+	uint64_t offset = r->header.header_size;
 	struct gt_block_header h;
 
 	while (read_block_header(r, &h, offset)) {
 		struct lane *lane;
 
-		/* lanes are numbered by their first blocks: a far number is no excuse for much memory */
-		if (h.lane > blocks + 1) {
+		/* no more lanes than blocks: a far number is no excuse for much memory */
+		if (h.lane > r->file_size / GT_BLOCK_MIN) {
 			damaged(r, "a block of an impossible lane", offset);
 			return;
 		}
@@ -115,10 +115,11 @@ static void find_blocks(struct gt_reader *r)
 		GT_GROW(lane->blocks, lane->block_count, lane->block_room);
 		lane->blocks[lane->block_count++] = offset;
 		offset += h.size;
-		blocks++;
 	}
 	if (r->header.blocks_end > r->file_size)
 		damaged(r, "the file was cut", r->file_size);
+	else if (offset < r->header.blocks_end)
+		damaged(r, "a block is gone", offset);
 }
 
 enum step { STEP_ON, STEP_END, STEP_DAMAGE };

@@ -303,6 +303,7 @@ static int by_start(const void *a, const void *b)
 	return strcmp(x->process.file, y->process.file);
 }
 
+/* How many traces there are, of which those of the wanted process become sources; or -errno. */
 static int find_traces(struct gt_recording *r, const struct gt_recording_options *options,
 		       struct gt_error *error)
 {
@@ -317,11 +318,19 @@ static int find_traces(struct gt_recording *r, const struct gt_recording_options
 		free(entries[i]);
 	}
 	free(entries);
-	if (options && options->pid && count && !r->source_count)
-		return gt_error_set(error, -ESRCH, "%s has no process %" PRIu32
-				    "; `gputrack report %s` lists those it has", r->path, options->pid,
-				    r->path);
-	return 0;
+	return count;
+}
+
+/* A single trace, taken for a recording of one process. */
+static int take_trace(struct gt_recording *r, const struct gt_recording_options *options,
+		      struct gt_error *error)
+{
+	struct gt_trace_header h;
+	int e = gt_trace_header_read(&h, r->path, error);
+
+	if (!e)
+		add_source(r, "", r->path, options);
+	return e ? e : 1;
 }
 
 /* Thousands of processes may have been alive at once, each with its trace open. */
@@ -341,7 +350,7 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 	struct gt_recording *r;
 	char *info;
 	struct stat st;
-	int e = 0;
+	int count, e;
 
 	if (stat(path, &st))
 		return gt_error_set(error, -errno, "cannot open %s: %s", path, strerror(errno));
@@ -356,17 +365,13 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 		info = gt_strdup("");
 	r->info = gt_info_read(info);
 	free(info);
-	if (S_ISDIR(st.st_mode)) {
-		e = find_traces(r, options, error);
-		if (!e && !r->source_count && !*gt_recording_info(r, "gputrack"))
-			e = gt_error_set(error, -EINVAL, "%s is not a recording: it has no traces", path);
-	} else {
-		struct gt_trace_header h;
-
-		e = gt_trace_header_read(&h, path, error);
-		if (!e)
-			add_source(r, "", path, options);
-	}
+	count = S_ISDIR(st.st_mode) ? find_traces(r, options, error) : take_trace(r, options, error);
+	e = count < 0 ? count : 0;
+	if (!count && !*gt_recording_info(r, "gputrack"))
+		e = gt_error_set(error, -EINVAL, "%s is not a recording: it has no traces", path);
+	if (count > 0 && !r->source_count)
+		e = gt_error_set(error, -ESRCH, "%s has no process %" PRIu32
+				 "; `gputrack report %s` lists those it has", path, options->pid, path);
 	if (e) {
 		gt_recording_close(r);
 		return e;

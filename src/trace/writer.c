@@ -11,12 +11,13 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/fd.h"
+#include "base/quiet.h"
 #include "trace/file.h"
 
 enum {
 	ROOM_MIN = 64 << 10, /* reserved ahead: a quarter of what is there, within these */
 	ROOM_MAX = 16 << 20,
-	FD_FIRST = 500,      /* out of the way of programs that count on low numbers */
 	STACKS_MAX = 1 << 22,
 };
 
@@ -30,6 +31,7 @@ static int descriptor(struct gt_writer *w)
 	w->fd = open(w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (w->fd < 0)
 		return -errno;
+	w->fd = gt_fd_aside(w->fd);
 	if (fstat(w->fd, &st) || st.st_dev != w->dev || st.st_ino != w->ino) {
 		close(w->fd);
 		w->fd = -1;
@@ -60,14 +62,17 @@ static int write_zeroes(int fd, off_t from, size_t size)
 static int reserve_to(struct gt_writer *w, uint64_t end)
 {
 	int fd = descriptor(w), e;
+	struct gt_quiet quiet;
 
 	if (fd < 0)
 		return fd;
+	gt_quiet_begin(&quiet);
 	do
 		e = fallocate(fd, 0, (off_t)w->reserved, (off_t)(end - w->reserved)) ? errno : 0;
 	while (e == EINTR);
 	if (e == EOPNOTSUPP || e == ENOSYS)
 		e = -write_zeroes(fd, (off_t)w->reserved, end - w->reserved);
+	gt_quiet_end(&quiet);
 	if (e)
 		return -e;
 	w->reserved = end;
@@ -329,16 +334,11 @@ void gt_writer_lose(struct gt_writer *w, uint64_t events)
 static int create_file(struct gt_writer *w)
 {
 	struct stat st;
-	int fd = open(w->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), high, e;
+	int fd = open(w->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), e;
 
 	if (fd < 0)
 		return -errno;
-	high = fcntl(fd, F_DUPFD_CLOEXEC, FD_FIRST);
-	if (high >= 0) {
-		close(fd);
-		fd = high;
-	}
-	w->fd = fd;
+	w->fd = fd = gt_fd_aside(fd);
 	if (fstat(fd, &st)) {
 		e = -errno;
 		goto remove_file;

@@ -58,20 +58,17 @@ static int most_first(const void *a, const void *b)
 	return (int)x->kind - (int)y->kind;
 }
 
-void gt_put_kinds(struct gt_page *p, const struct gt_ledger *l, enum gt_groups_of which)
+void gt_put_kinds(struct gt_page *p, const struct gt_groups *groups)
 {
 	struct kind_total totals[GT_KIND_COUNT];
 	char line[1024] = "", count[GT_KIND_TEXT], bytes[GT_FORMAT_MAX];
 	size_t used = 0;
 
-	for (int kind = 0; kind < GT_KIND_COUNT; kind++) {
+	for (int kind = 0; kind < GT_KIND_COUNT; kind++)
 		totals[kind] = (struct kind_total){ .kind = (enum gt_kind)kind };
-		if (which == GT_GROUPS_DEVICE && !gt_kind_on_device((enum gt_kind)kind))
-			continue;
-		for (int api = 0; api < GT_API_COUNT; api++) {
-			totals[kind].live += l->tally[api][kind].live;
-			totals[kind].bytes += l->tally[api][kind].bytes_live;
-		}
+	for (size_t i = 0; i < groups->count; i++) {
+		totals[groups->list[i].site->kind].live += groups->list[i].count;
+		totals[groups->list[i].site->kind].bytes += groups->list[i].bytes;
 	}
 	qsort(totals, GT_KIND_COUNT, sizeof *totals, most_first);
 	for (int i = 0; i < GT_KIND_COUNT && totals[i].live && used < sizeof line; i++) {

@@ -15,7 +15,7 @@ void gt_group_count(struct gt_page *p, enum gt_paint paint, const struct gt_grou
 /* "1.00 MiB of device memory, 64.0 KiB of host memory", what there is of it. */
 void gt_put_memory(struct gt_page *p, enum gt_paint paint, uint64_t device, uint64_t host);
 /* "20 events, 1 buffer (1.00 MiB)": what is alive, most bytes first, then most objects. */
-void gt_put_kinds(struct gt_page *p, const struct gt_ledger *l, enum gt_groups_of which);
+void gt_put_kinds(struct gt_page *p, const struct gt_groups *groups);
 
 /* One group in full: what, where, when, who holds it, its stack, its first handles. */
 void gt_group_text(struct gt_page *p, const struct gt_view *v, const struct gt_ledger *l,

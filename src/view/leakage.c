@@ -29,7 +29,7 @@ void gt_leakage_text(const struct gt_view *v, FILE *out)
 		gt_put_memory(&p, GT_PLAIN, l->device_left, l->host_left);
 		gt_page_end(&p);
 	}
-	gt_put_kinds(&p, l, GT_GROUPS_ALL);
+	gt_put_kinds(&p, &groups);
 	gt_page_end(&p);
 	for (size_t i = 0; i < shown; i++)
 		gt_group_text(&p, v, l, &groups.list[i], i + 1);
@@ -37,6 +37,11 @@ void gt_leakage_text(const struct gt_view *v, FILE *out)
 		gt_page_put(&p, GT_DIM, "    and %zu more %s", groups.count - shown,
 			    gt_plural(groups.count - shown, "call site", "call sites"));
 		gt_page_end(&p);
+		gt_page_end(&p);
+	}
+	if (l->died_with_owner) {
+		gt_page_put(&p, GT_DIM, "  not counted: %s that died with their owners",
+			    gt_format_count(text, l->died_with_owner));
 		gt_page_end(&p);
 	}
 	gt_head_modules(&p, v, 10);

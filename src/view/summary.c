@@ -43,7 +43,7 @@ static void put_leaks(struct gt_page *p, const struct gt_view *v)
 		gt_page_put(p, GT_BOLD, ", ");
 	gt_put_memory(p, GT_BOLD, l->device_left, l->host_left);
 	gt_page_end(p);
-	gt_put_kinds(p, l, GT_GROUPS_ALL);
+	gt_put_kinds(p, &groups);
 	for (size_t i = 0; i < groups.count && i < most; i++)
 		put_leak(p, v, &groups.list[i], others ? 2 : 3);
 	if (groups.count > most) {

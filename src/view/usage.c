@@ -104,14 +104,14 @@ void gt_usage_rows_add(struct gt_usage_rows *rows, const struct gt_ledger *l, ui
 	if (time < rows->time_ns)
 		time = rows->time_ns;
 	if (!first && l->device_bytes == rows->device_bytes && l->host_bytes == rows->host_bytes &&
-	    l->live.count == rows->objects)
+	    l->live.count - l->gone == rows->objects)
 		return;
 	if (time != rows->time_ns)
 		put_row(rows);
 	rows->time_ns = time;
 	rows->device_bytes = l->device_bytes;
 	rows->host_bytes = l->host_bytes;
-	rows->objects = l->live.count;
+	rows->objects = l->live.count - l->gone;
 	rows->open = true;
 }
 

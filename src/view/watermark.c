@@ -31,7 +31,7 @@ void gt_watermark_text(const struct gt_view *v, FILE *out)
 		    gt_plural(groups.object_count, "resource", "resources"), groups.count,
 		    gt_plural(groups.count, "call site", "call sites"));
 	gt_page_end(&p);
-	gt_put_kinds(&p, v->at_peak, GT_GROUPS_DEVICE);
+	gt_put_kinds(&p, &groups);
 	if (v->at_peak->host_bytes)
 		gt_page_wrap(&p, GT_PLAIN, 2, "besides %s of host memory",
 			     gt_format_bytes(text, v->at_peak->host_bytes));

@@ -81,13 +81,16 @@ class Case:
 
     # Running things.
 
-    def run(self, *command, env=None, stdin=None, timeout=120, preexec=None):
+    def start(self, *command, env=None, **how):
+        """A program that goes on running; the caller waits for it."""
         environment = dict(os.environ, LC_ALL="C.UTF-8", TZ="UTC", NO_COLOR="1")
         environment.update(env or {})
-        process = subprocess.Popen([str(word) for word in command], cwd=self.folder,
-                                   env=environment, stdin=subprocess.PIPE,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   preexec_fn=preexec)
+        return subprocess.Popen([str(word) for word in command], cwd=self.folder, env=environment,
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, **how)
+
+    def run(self, *command, env=None, stdin=None, timeout=120, preexec=None):
+        process = self.start(*command, env=env, preexec_fn=preexec)
         try:
             out, err = process.communicate(stdin, timeout=timeout)
         except subprocess.TimeoutExpired:

@@ -8,6 +8,7 @@
  *		       with its log in FILE.child; then the parent destroys everything
  *		chain  a child has a child has a child: each makes a context and destroys it
  *		broken a module does not build, and its build log is destroyed
+ *		drivers one object of every kind in each driver there is, then all are destroyed
  *
  * Prints how many calls succeeded and failed.
  */
@@ -18,6 +19,7 @@
 #define BYTES	    4096u
 #define PAGES	    (64u * 1024)
 #define GENERATIONS 3
+#define DRIVER_MAX  4
 
 struct objects {
 	struct ze ze;
@@ -272,6 +274,27 @@ static void by_broken(struct objects *o)
 	ATTEMPT(zeContextDestroy, o->context, 0, o->context);
 }
 
+static void by_drivers(void)
+{
+	ze_driver_handle_t drivers[DRIVER_MAX];
+	struct objects o[DRIVER_MAX] = { 0 };
+	uint32_t count = DRIVER_MAX, devices;
+
+	tries = 1;
+	CHECK(zeDriverGet, &count, drivers);
+	for (uint32_t i = 0; i < count; i++) {
+		devices = 1;
+		o[i].ze.driver = drivers[i];
+		CHECK(zeDeviceGet, drivers[i], &devices, &o[i].ze.device);
+		make_all(&o[i]);
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		end_all(&o[i]);
+		end_context(&o[i]);
+	}
+	printf("drivers=%u ", count);
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = "retry", *log = NULL;
@@ -284,7 +307,7 @@ int main(int argc, char **argv)
 			log = ze_value(argc, argv, &i);
 		else
 			return ze_usage(argv[0],
-					"[--mode retry|twice|child|chain|broken] [--log FILE]");
+					"[--mode retry|twice|child|chain|broken|drivers] [--log FILE]");
 	}
 	if (log)
 		ze_log_open(log);
@@ -297,6 +320,8 @@ int main(int argc, char **argv)
 		by_chain(&o, 1);
 	} else if (!strcmp(mode, "broken")) {
 		by_broken(&o);
+	} else if (!strcmp(mode, "drivers")) {
+		by_drivers();
 	} else {
 		make_all(&o);
 		end_all(&o);

@@ -1,0 +1,56 @@
+/* quiet.c - writing without being killed for it. */
+#include "base/quiet.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+static void the_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGXFSZ);
+	sigaddset(set, SIGPIPE);
+}
+
+void gt_quiet_begin(struct gt_quiet *q)
+{
+	sigset_t ours;
+
+	the_signals(&ours);
+	sigpending(&q->pending);
+	pthread_sigmask(SIG_BLOCK, &ours, &q->before);
+}
+
+void gt_quiet_end(const struct gt_quiet *q)
+{
+	static const struct timespec at_once;
+	int saved = errno;
+	sigset_t now, ours;
+
+	the_signals(&ours);
+	sigpending(&now);
+	/* one that was pending before is the program's own */
+	if (sigismember(&q->pending, SIGXFSZ) || !sigismember(&now, SIGXFSZ))
+		sigdelset(&ours, SIGXFSZ);
+	if (sigismember(&q->pending, SIGPIPE) || !sigismember(&now, SIGPIPE))
+		sigdelset(&ours, SIGPIPE);
+	if (sigismember(&ours, SIGXFSZ) || sigismember(&ours, SIGPIPE))
+		while (sigtimedwait(&ours, NULL, &at_once) >= 0)
+			;
+	pthread_sigmask(SIG_SETMASK, &q->before, NULL);
+	errno = saved;
+}
+
+ssize_t gt_write_quiet(int fd, const void *data, size_t size)
+{
+	struct gt_quiet quiet;
+	ssize_t n;
+
+	gt_quiet_begin(&quiet);
+	do
+		n = write(fd, data, size);
+	while (n < 0 && errno == EINTR);
+	gt_quiet_end(&quiet);
+	return n;
+}

@@ -1,0 +1,373 @@
+"""The resource tracker as its documentation has it: the sample session and the CSV."""
+import os
+import random
+import subprocess
+import time
+
+from tracker_csv import (ALLOCATES, COUNTERS, CREATES, DESTROYS, FREES, HEADER, check_against,
+                         check_numbers, own_log, read_csv, the_csv)
+
+
+def csv_to(case, name="tracker.csv", **more):
+    return case.tracker(ZEL_SYSTEM_RESOURCE_TRACKER_CSV=name, **more)
+
+
+def test_sample_session(case):
+    bare = case.run(case.program("ze_app"), "--rounds", "2", env=case.levelzero())
+    run = case.run(case.program("ze_app"), "--log", "own", "--rounds", "2",
+                   env=csv_to(case, "tracker_output.csv"))
+    assert (run.status, run.out, run.err) == (0, bare.out, ""), run.err
+    path = the_csv(case, run.pid, "tracker_output")
+    assert sorted(p.name for p in case.folder.iterdir()) == sorted(["own", path.name])
+    assert path.read_bytes().startswith(HEADER.encode() + b"\n1,")
+    rows = read_csv(path)
+    count = check_against(rows, own_log(case.path("own")))
+    assert not count.alive and all(rows[-1][name] == 0 for name in COUNTERS)
+    assert all(row["Threads"] == 1 for row in rows)
+
+
+def test_sample_session_covers_the_documented_functions(case):
+    """Every function of the documentation's lists has a row, and each counter has been above 0."""
+    run = case.run(case.program("ze_app"), env=csv_to(case))
+    rows = read_csv(the_csv(case, run.pid))
+    documented = set(CREATES) - {"zeCommandListCreateCloneExp", "zeEventCounterBasedCreate",
+                                 "zeImageViewCreateExt"}
+    documented |= set(DESTROYS) | set(ALLOCATES) | set(FREES) | {"zeCommandListReset"}
+    documented |= {"zeCommandListAppend" + name for name in (
+        "MemoryCopy", "MemoryFill", "MemoryCopyRegion", "MemoryCopyFromContext", "MemoryPrefetch",
+        "MemAdvise", "ImageCopy", "ImageCopyRegion", "ImageCopyToMemory", "ImageCopyFromMemory",
+        "Barrier", "MemoryRangesBarrier", "SignalEvent", "WaitOnEvents", "EventReset",
+        "LaunchKernel", "LaunchCooperativeKernel", "LaunchKernelIndirect",
+        "QueryKernelTimestamps", "WriteGlobalTimestamp")}
+    assert not documented - {row["APICall"] for row in rows}
+    for name in COUNTERS + ["TotalMemory_Bytes"]:
+        assert max(row[name] for row in rows) > 0, name
+
+
+def test_csv_names(case):
+    """The pid goes before the extension of the file's name, wherever the path has its dots."""
+    for folder in ("out.d", "a.b", "sub"):
+        case.path(folder).mkdir()
+    for asked, expected in (("tracker_output.csv", "tracker_output_pid{}.csv"),
+                            ("out.d/tracker", "out.d/tracker_pid{}"),
+                            ("./tracker", "tracker_pid{}"),
+                            ("a.b/c.d.csv", "a.b/c.d_pid{}.csv"),
+                            ("../" + case.folder.name + "/up.txt", "up_pid{}.txt"),
+                            (str(case.path("sub/full.csv")), "sub/full_pid{}.csv"),
+                            (str(case.path("a.b/full")), "a.b/full_pid{}")):
+        run = case.run(case.program("ze_end"), "--log", "own", env=csv_to(case, asked))
+        assert run.status == 0 and run.err == ""
+        path = case.path(expected.format(run.pid))
+        assert path.exists(), (asked, sorted(p.name for p in case.folder.rglob("*")))
+        check_against(read_csv(path), own_log(case.path("own")))
+        found = [p for p in case.folder.rglob(f"*pid{run.pid}*")]
+        assert found == [path], found
+
+
+def test_csv_is_asked_for(case):
+    """Without the checker's variable there is no file; without a file's name there is none either."""
+    for env in (csv_to(case, ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER="0"),
+                csv_to(case, ZE_ENABLE_VALIDATION_LAYER="0"), case.tracker()):
+        run = case.run(case.program("ze_end"), env=env)
+        assert (run.status, run.err) == (0, "")
+        assert not list(case.folder.iterdir())
+
+
+def test_csv_and_log_at_once(case):
+    run = case.run(case.program("ze_app"), "--log", "own", env=csv_to(
+        case, ZEL_ENABLE_LOADER_LOGGING="1", ZEL_LOADER_LOGGING_LEVEL="debug",
+        ZEL_LOADER_LOG_CONSOLE="1"))
+    rows = read_csv(the_csv(case, run.pid))
+    check_against(rows, own_log(case.path("own")))
+    assert run.err.count("System Use After Call:") == len(rows)
+
+
+def test_more_columns(case):
+    """At the end, after the documented ones, which stay as they are."""
+    run = case.run(case.program("ze_app"), "--log", "own", env=csv_to(case, GPUTRACK_CSV_MORE="1"))
+    lines = case.path(f"tracker_pid{run.pid}.csv").read_text().splitlines()
+    more = ["OpenFiles", "DeviceMemory_Bytes", "SharedMemory_Bytes", "HostMemory_Bytes"]
+    assert lines[0] == ",".join([HEADER] + more)
+    rows = read_csv(case.path(f"tracker_pid{run.pid}.csv"))
+    check_against(rows, own_log(case.path("own")))
+    by_call = {"zeMemAllocDevice": (8192, 0, 0), "zeMemAllocHost": (8192, 0, 8192),
+               "zeMemAllocShared": (8192, 8192, 8192)}
+    for row in rows:
+        assert row["OpenFiles"] > 2
+        assert row["TotalMemory_Bytes"] == sum(row[name] for name in more[1:])
+        if row["APICall"] in by_call:
+            assert tuple(row[name] for name in more[1:]) == by_call[row["APICall"]]
+    # an IPC handle holds a descriptor, the log of the program another
+    files = {row["APICall"]: row["OpenFiles"] for row in rows}
+    assert files["zeMemGetIpcHandle"] == files["zeVirtualMemFree"] + 1
+
+
+def test_csv_on_a_full_disk(case):
+    """The program does not notice; one line says where the CSV ends."""
+    def make_full():
+        os.symlink("/dev/full", case.path(f"tracker_pid{os.getpid()}.csv"))
+    run = case.run(case.program("ze_app"), env=csv_to(case), preexec=make_full)
+    assert (run.status, run.out) == (0, "rounds=1 live=0\n")
+    assert len(run.err.splitlines()) == 1 and run.err.startswith("gputrack: "), run.err
+    assert "No space left" in run.err
+
+
+def test_csv_that_cannot_be_opened(case):
+    bare = case.run(case.program("ze_app"), env=case.levelzero())
+    case.path("file").write_text("")
+    for name, reason in (("missing/tracker.csv", "No such file"),
+                         ("file/tracker.csv", "Not a directory"),
+                         ("x" * 300, "File name too long"),
+                         ("x" * 5000, "")):
+        run = case.run(case.program("ze_app"), env=csv_to(case, name))
+        assert (run.status, run.out) == (bare.status, bare.out)
+        assert len(run.err.splitlines()) == 1, (name[:20], run.err)
+        assert run.err.startswith("gputrack: ") and reason in run.err and "CSV" in run.err, run.err
+        assert [p.name for p in case.folder.iterdir()] == ["file"]
+
+
+# Ends in the middle: every call that the program knows to have returned has its row.
+
+def test_ends(case):
+    for how, status in (("exit", 0), ("_exit", 0), ("abort", -6), ("kill9", -9)):
+        run = case.run(case.program("ze_end"), "--how", how, "--log", "own", env=csv_to(case))
+        assert run.status == status and run.err == ""
+        calls = own_log(case.path("own"))
+        count = check_against(read_csv(the_csv(case, run.pid)), calls)
+        assert len(calls) == 6 and count.counters()[-1] == 12288
+
+
+def test_killed_from_outside(case):
+    """At any moment: whatever the program had written down as done is on the disk."""
+    source = random.Random(3)
+    for turn in range(4):
+        wanted = source.randrange(50, 6000)
+        log = case.path(f"own{turn}")
+        process = subprocess.Popen(
+            [case.program("ze_app"), "--rounds", "100000", "--log", str(log)], cwd=case.folder,
+            env=dict(os.environ, **csv_to(case)), stdout=subprocess.DEVNULL)
+        while not log.exists() or log.stat().st_size < wanted * 50:
+            assert process.poll() is None, "it ended by itself"
+            time.sleep(0.001)
+        process.kill()
+        assert process.wait() == -9
+        calls = own_log(log)
+        rows = read_csv(the_csv(case, process.pid))
+        check_against(rows, calls, cut=True)
+        assert len(rows) > 50
+
+
+def test_fork(case):
+    run = case.run(case.program("ze_end"), "--how", "fork", "--log", "own", env=csv_to(case))
+    assert (run.status, run.err) == (0, "")
+    files = [p for p in case.folder.glob("tracker_pid*.csv")]
+    parent = the_csv(case, run.pid)
+    assert len(files) == 2
+    child = next(p for p in files if p != parent)
+    assert child.read_text().splitlines()[0] == HEADER
+    check_against(read_csv(parent), own_log(case.path("own")))
+    calls = own_log(case.path("own.child"))
+    rows = read_csv(child)
+    check_against(rows, calls)
+    assert [row["Events"] for row in rows] == [1, 0, 1]
+    assert all(row["Contexts"] == 0 and row["TotalMemory_Bytes"] == 0 for row in rows)
+
+
+def test_fork_of_fork(case):
+    """Four generations, a file each, and none inherits what the tracker has open from another."""
+    run = case.run(case.program("ze_foreign"), "--mode", "chain",
+                   env=csv_to(case, GPUTRACK_CSV_MORE="1"))
+    assert (run.status, run.err) == (0, "")
+    files = {}
+    for path in case.folder.glob("tracker_pid*.csv"):
+        rows = read_csv(path)
+        check_numbers(rows)
+        assert [row["APICall"] for row in rows] == ["zeContextCreate", "zeContextDestroy"]
+        assert [row["Contexts"] for row in rows] == [1, 0]
+        files[path.name] = rows[0]["OpenFiles"]
+    assert len(files) == 3
+    assert len(set(files.values())) == 1, f"open files by generation: {files}"
+
+
+def test_exec(case):
+    """The program that takes over has a CSV of its own: a header, and counts from zero."""
+    run = case.run(case.program("ze_end"), "--how", "exec", "--log", "own", env=csv_to(case))
+    assert (run.status, run.err) == (0, "")
+    calls = own_log(case.path("own.exec"))
+    logged = [read_csv(p) for p in case.folder.glob("tracker*.csv")]
+    assert any([row["APICall"] for row in rows] == [call[0] for call in calls] for rows in logged)
+    for path in case.folder.glob("tracker*.csv"):
+        assert path.read_text().splitlines()[0] == HEADER
+        check_against(read_csv(path), calls)
+
+
+def test_exec_keeps_rows(case):
+    """What was on the disk before exec is there after it: the pid is the same, the calls are not."""
+    run = case.run(case.program("ze_end"), "--how", "exec", "--log", "own", env=csv_to(case))
+    assert run.status == 0
+    calls = len(own_log(case.path("own"))) + len(own_log(case.path("own.exec")))
+    rows = sum(len(read_csv(p)) for p in case.folder.glob("tracker*.csv"))
+    assert rows == calls, f"{calls} calls returned, {rows} rows are left"
+
+
+# Threads.
+
+def check_threads(case, threads):
+    seconds = 60 if os.environ.get("GPUTRACK_TEST_LONG") else 3
+    run = case.run(case.program("ze_threads"), "--threads", threads, "--seconds", seconds,
+                   env=csv_to(case), timeout=seconds + 60)
+    assert run.status == 0 and run.err == "", run.err
+    said = dict(word.split("=") for word in run.out.split())
+    assert said["live"] == "0" and int(said["foreign_frees"]) > 0
+    made = ended = number = most = 0
+    path = the_csv(case, run.pid)
+    with open(path, "rb") as lines:
+        next(lines)
+        size = rss = data = None
+        for line in lines:
+            fields = line.split(b",")
+            assert len(fields) == 22 and line.endswith(b"\n"), line
+            api = fields.pop(2)
+            row = list(map(int, fields))
+            number += 1
+            assert row[0] == number, line
+            if size is not None:
+                assert row[7] == row[2] - size and row[8] == row[3] - rss and row[9] == row[4] - data, line
+            size, rss, data = row[2], row[3], row[4]
+            assert min(row[10:]) >= 0, line
+            most = max(most, row[6])
+            if b"Create" in api or b"Alloc" in api:
+                made += 1
+            elif b"Destroy" in api or b"Free" in api:
+                ended += 1
+            else:
+                assert api == b"zeCommandListAppendBarrier", line
+    assert row[10:] == [0] * 11, line
+    assert (made, ended) == (int(said["created"]), int(said["destroyed"]))
+    assert most == threads + 1
+    path.unlink()
+
+
+def test_4_threads(case):
+    check_threads(case, 4)
+
+
+def test_16_threads(case):
+    check_threads(case, 16)
+
+
+# Loaders with more in them.
+
+def test_two_drivers(case):
+    both = case.program("libze_fake.so") + "," + case.program("libze_fake_two.so")
+    bare = case.run(case.program("ze_foreign"), "--mode", "drivers",
+                    env=case.levelzero(ZE_ENABLE_ALT_DRIVERS=both))
+    run = case.run(case.program("ze_foreign"), "--mode", "drivers", "--log", "own",
+                   env=csv_to(case, ZE_ENABLE_ALT_DRIVERS=both))
+    assert run.out.startswith("drivers=2 ") and run.out.endswith("failed=0\n"), run.out
+    assert (run.status, run.out, run.err) == (0, bare.out, "")
+    rows = read_csv(the_csv(case, run.pid))
+    assert not check_against(rows, own_log(case.path("own")), unlogged=()).alive
+    assert max(row["Contexts"] for row in rows) == 4
+
+
+def test_tracing_layer(case):
+    run = case.run(case.program("ze_app"), "--log", "own",
+                   env=csv_to(case, ZE_ENABLE_TRACING_LAYER="1"))
+    assert (run.status, run.err) == (0, "")
+    check_against(read_csv(the_csv(case, run.pid)), own_log(case.path("own")))
+
+
+# Only what succeeded counts, and only what was seen.
+
+MAKING = ("zeContextCreate zeContextCreateEx zeCommandQueueCreate zeCommandListCreate "
+          "zeCommandListCreateImmediate zeModuleCreate zeKernelCreate zeImageCreate "
+          "zeImageViewCreateExp zeSamplerCreate zeEventPoolCreate zeEventCreate zeFenceCreate "
+          "zeEventPoolGetIpcHandle zeEventPoolOpenIpcHandle zeMemAllocDevice zeMemAllocHost "
+          "zeMemAllocShared zeMemGetIpcHandle zeMemOpenIpcHandle zePhysicalMemCreate "
+          "zeVirtualMemReserve zeVirtualMemMap zeCommandListAppendBarrier zeCommandListReset").split()
+ENDING = ("zeVirtualMemUnmap zeVirtualMemFree zePhysicalMemDestroy zeMemCloseIpcHandle zeMemFree "
+          "zeMemFreeExt zeEventPoolCloseIpcHandle zeFenceDestroy zeEventDestroy zeEventPoolDestroy "
+          "zeSamplerDestroy zeImageDestroy zeKernelDestroy zeModuleBuildLogDestroy zeModuleDestroy "
+          "zeCommandListDestroy zeCommandQueueDestroy zeContextDestroy").split()
+
+
+def check_failures(case, functions):
+    """The first call of each fails and is made again."""
+    run = case.run(case.program("ze_foreign"), "--log", "own", env=csv_to(
+        case, GT_FAKE_ZE_FAIL=",".join(f + ":1" for f in functions),
+        ZEL_ENABLE_LOADER_LOGGING="1", ZEL_LOADER_LOGGING_LEVEL="debug",
+        ZEL_LOADER_LOG_CONSOLE="1"))
+    assert run.status == 0 and run.out == f"succeeded=47 failed={len(functions)}\n", run.out
+    rows = read_csv(the_csv(case, run.pid))
+    assert not check_against(rows, own_log(case.path("own")), unlogged=()).alive
+    for function in functions:
+        assert run.err.count(f"{function}: failed with 0x") == 1, function
+    assert "STILL ALIVE" not in run.err and "Count=-" not in run.err
+
+
+def test_failed_creates(case):
+    check_failures(case, MAKING)
+
+
+def test_failed_destroys(case):
+    check_failures(case, ENDING)
+
+
+def test_destroys_that_go_on_failing(case):
+    """What the driver would not take back is alive, and said to be."""
+    run = case.run(case.program("ze_foreign"), "--log", "own", env=csv_to(
+        case, GT_FAKE_ZE_FAIL="zeMemFree:*,zeEventDestroy:*,zeSamplerDestroy:*",
+        ZEL_ENABLE_LOADER_LOGGING="1", ZEL_LOADER_LOG_CONSOLE="1"))
+    assert run.out == "succeeded=43 failed=8\n"
+    rows = read_csv(the_csv(case, run.pid))
+    check_against(rows, own_log(case.path("own")), unlogged=())
+    assert (rows[-1]["Events"], rows[-1]["Samplers"], rows[-1]["TotalMemory_Bytes"]) == (1, 1, 12288)
+    alive = [line.split("EXIT: ")[1].split()[0] for line in run.err.splitlines()
+             if "STILL ALIVE AT EXIT" in line]
+    assert sorted(alive) == ["Event", "IpcHandle", "Memory", "Memory", "Sampler"], alive
+
+
+def test_destroyed_twice(case):
+    """Handles that are gone, and NULL: the driver refuses, nothing is counted down."""
+    run = case.run(case.program("ze_foreign"), "--mode", "twice", "--log", "own", env=csv_to(case))
+    assert (run.status, run.out, run.err) == (0, "succeeded=47 failed=44\n", "")
+    calls = own_log(case.path("own"))
+    assert len(calls) == 47
+    assert not check_against(read_csv(the_csv(case, run.pid)), calls, unlogged=()).alive
+
+
+def test_handles_never_seen(case):
+    """A child destroys what its parent made: that succeeds, and the child's counts stay at zero."""
+    run = case.run(case.program("ze_foreign"), "--mode", "child", "--log", "own", env=csv_to(case))
+    assert (run.status, run.err) == (0, "")
+    parent = the_csv(case, run.pid)
+    child = next(p for p in case.folder.glob("tracker_pid*.csv") if p != parent)
+    calls = own_log(case.path("own.child"))
+    rows = read_csv(child)
+    assert not check_against(rows, calls, unlogged=()).alive
+    assert [call[0] for call in calls[:22]] == [row["APICall"] for row in rows[:22]]
+    for row in rows[:22]:
+        assert not any(row[name] for name in COUNTERS + ["TotalMemory_Bytes"]), row
+    assert not check_against(read_csv(parent), own_log(case.path("own")), unlogged=()).alive
+
+
+def test_sizes_never_seen(case):
+    """The log does not make up the size of memory that it never saw."""
+    run = case.run(case.program("ze_foreign"), "--mode", "child", "--log", "own", env=case.tracker(
+        ZEL_ENABLE_LOADER_LOGGING="1", ZEL_LOADER_LOGGING_LEVEL="debug", ZEL_LOADER_LOG_CONSOLE="1"))
+    sizes = {int(line.split("size=")[1].split(",")[0]) for line in run.err.splitlines()
+             if "size=" in line and "zeMem" in line}
+    assert {4096, 8192, 12288} <= sizes and sizes <= {0, 4096, 8192, 12288}, sizes
+
+
+def test_module_that_does_not_build(case):
+    """It fails, and hands out a build log all the same: that is counted, and counted down."""
+    run = case.run(case.program("ze_foreign"), "--mode", "broken", "--log", "own", env=csv_to(
+        case, ZEL_ENABLE_LOADER_LOGGING="1", ZEL_LOADER_LOGGING_LEVEL="debug",
+        ZEL_LOADER_LOG_CONSOLE="1"))
+    assert run.out == "succeeded=3 failed=1\n"
+    check_against(read_csv(the_csv(case, run.pid)), own_log(case.path("own")))
+    line = next(l for l in run.err.splitlines() if "zeModuleBuildLogDestroy" in l)
+    assert "BuildLog Count=0, " in line, line
+    assert "STILL ALIVE" not in run.err
