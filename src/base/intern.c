@@ -27,6 +27,8 @@ struct gt_intern *gt_intern_new(void)
 
 	in->mask = 255;
 	in->slots = gt_alloc((in->mask + 1) * sizeof *in->slots);
+	in->size = 256;
+	in->data = gt_alloc(in->size); /* empty strings have an address too */
 	return in;
 }
 

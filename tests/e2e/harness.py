@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -82,19 +83,19 @@ class Case:
     # Running things.
 
     def start(self, *command, env=None, **how):
-        """A program that goes on running; the caller waits for it."""
+        """A program that goes on running, in a process group of its own; the caller waits for it."""
         environment = dict(os.environ, LC_ALL="C.UTF-8", TZ="UTC", NO_COLOR="1")
         environment.update(env or {})
         return subprocess.Popen([str(word) for word in command], cwd=self.folder, env=environment,
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, **how)
+                                stderr=subprocess.PIPE, start_new_session=True, **how)
 
     def run(self, *command, env=None, stdin=None, timeout=120, preexec=None):
         process = self.start(*command, env=env, preexec_fn=preexec)
         try:
             out, err = process.communicate(stdin, timeout=timeout)
         except subprocess.TimeoutExpired:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)  # the traced program holds the pipes open too
             process.communicate()
             raise AssertionError(f"{command} did not end within {timeout} s")
         return Run(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"),
