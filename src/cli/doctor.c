@@ -17,7 +17,7 @@
 #include "cli/terminal.h"
 #include "symbol/symbol.h"
 
-enum { WHAT_COLUMN = 2, FOUND_COLUMN = 20 };
+enum { WHAT_COLUMN = 2, FOUND_COLUMN = 22 };
 
 const struct gt_usage gt_doctor_usage = {
 	.name = "doctor",
@@ -152,10 +152,10 @@ static void say_system(struct gt_doctor *d)
 
 int gt_cmd_doctor(int argc, char **argv)
 {
-	static const char *const later[] = { "Level Zero", "CUDA", "eBPF" };
+	static const char *const later[] = { "CUDA", "eBPF" };
 	struct gt_style style;
 	struct gt_doctor d = { 0 };
-	bool opencl;
+	bool opencl, levelzero;
 	int status, first = gt_options_parse(&gt_doctor_usage, NULL, argc, argv, &status);
 
 	if (first < 0)
@@ -164,17 +164,19 @@ int gt_cmd_doctor(int argc, char **argv)
 	gt_page_init(&d.page, stdout, &style);
 	say_system(&d);
 	opencl = gt_doctor_opencl(&d);
+	levelzero = gt_doctor_levelzero(&d);
 	for (size_t i = 0; i < sizeof later / sizeof *later; i++)
 		gt_doctor_say(&d, GT_FINDING_NOTE, later[i], "not in this version");
 	check_symbols(&d);
 	check_debuginfod(&d);
 	check_folder(&d);
 	gt_page_end(&d.page);
-	if (opencl)
-		gt_page_wrap(&d.page, GT_GREEN, 0,
-			     "OpenCL programs can be tracked: gputrack run ./program");
+	if (opencl || levelzero)
+		gt_page_wrap(&d.page, GT_GREEN, 0, "%s%s%s programs can be tracked: gputrack run ./program",
+			     opencl ? "OpenCL" : "", opencl && levelzero ? " and " : "",
+			     levelzero ? "Level Zero" : "");
 	else
 		gt_page_wrap(&d.page, GT_RED, 0,
 			     "Nothing can be tracked here yet: see the remedies above");
-	return opencl ? GT_EXIT_DONE : GT_EXIT_FAILED;
+	return opencl || levelzero ? GT_EXIT_DONE : GT_EXIT_FAILED;
 }

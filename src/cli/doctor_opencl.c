@@ -1,23 +1,17 @@
 /*
  * doctor_opencl.c - the doctor's look at OpenCL: loader, drivers, our layer.
  *
- * Whatever runs a loader or a driver runs in a child: one that crashes or hangs takes only that
- * child with it. Needs no OpenCL headers, so that it tells the truth in builds without them too.
+ * Needs no OpenCL headers, so that it tells the truth in builds without them too.
  */
 #include <dirent.h>
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/text.h"
-#include "cli/doctor.h"
+#include "cli/doctor_child.h"
 #include "cli/doors.h"
 
 #define LOADER "libOpenCL.so.1"
@@ -30,7 +24,7 @@ enum {
 	PLATFORM_NAME = 0x0902, PLATFORM_EXTENSIONS = 0x0904,
 	DEVICE_NAME = 0x102b, DEVICE_TYPE_ALL = -1, LOADER_VERSION = 2, LOADER_NAME = 3,
 	LOADER_VENDOR = 4,
-	HANDLES_MAX = 64, TEXT_MAX = 16384, PATIENCE_S = 30,
+	HANDLES_MAX = 64, TEXT_MAX = 16384,
 };
 
 typedef int32_t get_platforms_fn(uint32_t room, void **platforms, uint32_t *count);
@@ -39,14 +33,6 @@ typedef int32_t get_devices_fn(void *platform, uint64_t type, uint32_t room, voi
 typedef int32_t get_info_fn(void *object, uint32_t what, size_t room, void *value, size_t *size);
 typedef int32_t loader_info_fn(int what, size_t room, void *value, size_t *size);
 typedef void *get_address_fn(const char *name);
-
-/* A finding of the child: `key` TAB text, one a line. */
-static void tell(FILE *out, const char *key, const char *text)
-{
-	fprintf(out, "%s\t", key);
-	gt_tsv_put(out, text);
-	putc('\n', out);
-}
 
 static void tell_loader(FILE *out, void *loader)
 {
@@ -57,7 +43,7 @@ static void tell_loader(FILE *out, void *loader)
 	struct link_map *map;
 
 	if (!dlinfo(loader, RTLD_DI_LINKMAP, &map))
-		tell(out, "path", map->l_name);
+		gt_child_tell(out, "path", map->l_name);
 	fflush(out); /* a driver that crashes from here on has not wiped this out */
 	if (!info && address)
 		info = (loader_info_fn *)address("clGetICDLoaderInfoOCLICD");
@@ -66,9 +52,9 @@ static void tell_loader(FILE *out, void *loader)
 		info(LOADER_VERSION, sizeof version, version, NULL);
 		info(LOADER_VENDOR, sizeof vendor, vendor, NULL);
 	}
-	tell(out, "loader", name);
-	tell(out, "version", version);
-	tell(out, "vendor", vendor);
+	gt_child_tell(out, "loader", name);
+	gt_child_tell(out, "version", version);
+	gt_child_tell(out, "vendor", vendor);
 }
 
 static void tell_devices(FILE *out, void *loader, void *platform)
@@ -86,21 +72,26 @@ static void tell_devices(FILE *out, void *loader, void *platform)
 		char name[1024] = "?";
 
 		get_info(devices[i], DEVICE_NAME, sizeof name, name, NULL);
-		tell(out, "device", name);
+		gt_child_tell(out, "device", name);
 	}
 }
 
-/* In the child: loads OpenCL as a program would, and tells what it meets. */
-static void explore(FILE *out)
+/* In the child: loads OpenCL as a program would, with a layer or none, and tells what it meets. */
+static void explore(FILE *out, const void *layer)
 {
-	void *loader = dlopen(LOADER, RTLD_NOW | RTLD_LOCAL), *platforms[HANDLES_MAX];
+	void *loader, *platforms[HANDLES_MAX];
 	get_platforms_fn *get_platforms;
 	get_info_fn *get_info;
 	uint32_t count = 0;
 	char *text;
 
+	if (layer)
+		setenv("OPENCL_LAYERS", layer, 1);
+	else
+		unsetenv("OPENCL_LAYERS");
+	loader = dlopen(LOADER, RTLD_NOW | RTLD_LOCAL);
 	if (!loader) {
-		tell(out, "missing", dlerror());
+		gt_child_tell(out, "missing", dlerror());
 		return;
 	}
 	tell_loader(out, loader);
@@ -112,114 +103,12 @@ static void explore(FILE *out)
 	text = calloc(1, TEXT_MAX);
 	for (uint32_t i = 0; text && i < count && i < HANDLES_MAX; i++) {
 		get_info(platforms[i], PLATFORM_NAME, TEXT_MAX - 1, text, NULL);
-		tell(out, "platform", text);
+		gt_child_tell(out, "platform", text);
 		get_info(platforms[i], PLATFORM_EXTENSIONS, TEXT_MAX - 1, text, NULL);
-		tell(out, "extension", strstr(text, EXTENSION) ? "yes" : "no");
+		gt_child_tell(out, "extension", strstr(text, EXTENSION) ? "yes" : "no");
 		tell_devices(out, loader, platforms[i]);
 		fflush(out);
 	}
-}
-
-/* Drivers talk to stdout and stderr; a report is no place for that. */
-static void be_quiet(void)
-{
-	FILE *nowhere = fopen("/dev/null", "r+");
-
-	if (nowhere)
-		for (int fd = 0; fd < 3; fd++)
-			dup2(fileno(nowhere), fd);
-}
-
-static void live_as_child(int fd, const char *layers)
-{
-	FILE *out = fdopen(fd, "w");
-
-	be_quiet();
-	alarm(PATIENCE_S);
-	unsetenv("GPUTRACK_RECORDING");
-	if (layers)
-		setenv("OPENCL_LAYERS", layers, 1);
-	else
-		unsetenv("OPENCL_LAYERS");
-	if (out) {
-		explore(out);
-		fflush(out);
-	}
-	_exit(0);
-}
-
-/* Until the end, or until a grandchild has kept the pipe open longer than the child may live. */
-static void read_all(int fd, char *text, size_t size)
-{
-	struct pollfd wait = { .fd = fd, .events = POLLIN };
-	size_t used = 0;
-	ssize_t n;
-
-	while (used + 1 < size && poll(&wait, 1, (PATIENCE_S + 5) * 1000) > 0) {
-		n = read(fd, text + used, size - 1 - used);
-		if (n <= 0)
-			break;
-		used += (size_t)n;
-	}
-	text[used] = '\0';
-}
-
-/* The child's findings in `text`; its end as waitpid tells it, or -1. */
-static int explore_apart(const char *layers, char *text, size_t size)
-{
-	int ends[2], status = -1;
-	pid_t child;
-
-	text[0] = '\0';
-	if (pipe2(ends, O_CLOEXEC))
-		return -1;
-	fflush(NULL);
-	child = fork();
-	if (child < 0) {
-		close(ends[0]);
-		close(ends[1]);
-		return -1;
-	}
-	if (!child) {
-		close(ends[0]);
-		live_as_child(ends[1], layers);
-	}
-	close(ends[1]);
-	read_all(ends[0], text, size);
-	close(ends[0]);
-	waitpid(child, &status, 0);
-	return status;
-}
-
-/* The text of the next finding with this key at or after *at, cut out of the child's words. */
-static bool next_finding(const char **at, const char *key, char *out, size_t size)
-{
-	size_t length = strlen(key);
-
-	while (**at) {
-		const char *line = *at, *end = strchrnul(line, '\n');
-
-		*at = *end ? end + 1 : end;
-		if (!strncmp(line, key, length) && line[length] == '\t') {
-			snprintf(out, size, "%.*s", (int)(end - line - (long)length - 1),
-				 line + length + 1);
-			return true;
-		}
-	}
-	return false;
-}
-
-static void say_end(struct gt_doctor *d, const char *what, int status)
-{
-	if (status == -1)
-		gt_doctor_say(d, GT_FINDING_BAD, what, "could not be tried");
-	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-		gt_doctor_say(d, GT_FINDING_BAD, what, "did not answer within %d s", PATIENCE_S);
-	else if (WIFSIGNALED(status))
-		gt_doctor_say(d, GT_FINDING_BAD, what, "crashed: %s", strsignal(WTERMSIG(status)));
-	else
-		gt_doctor_say(d, GT_FINDING_BAD, what, "ended the process with status %d",
-			      WEXITSTATUS(status));
 }
 
 static bool check_loader(struct gt_doctor *d, const char *found, int status)
@@ -227,20 +116,20 @@ static bool check_loader(struct gt_doctor *d, const char *found, int status)
 	char path[PATH_MAX] = "", name[256] = "", version[128] = "", vendor[256] = "";
 	const char *at = found;
 
-	if (next_finding(&at, "missing", path, sizeof path)) {
+	if (gt_child_next(&at, "missing", path, sizeof path)) {
 		gt_doctor_say(d, GT_FINDING_BAD, "OpenCL loader", "%s", path);
 		gt_doctor_remedy(d, "apt install ocl-icd-libopencl1");
 		return false;
 	}
 	if (!*found) {
-		say_end(d, "OpenCL loader", status);
+		gt_child_say_end(d, "OpenCL loader", status);
 		return false;
 	}
 	at = found;
-	next_finding(&at, "path", path, sizeof path);
-	next_finding(&at, "loader", name, sizeof name);
-	next_finding(&at, "version", version, sizeof version);
-	next_finding(&at, "vendor", vendor, sizeof vendor);
+	gt_child_next(&at, "path", path, sizeof path);
+	gt_child_next(&at, "loader", name, sizeof name);
+	gt_child_next(&at, "version", version, sizeof version);
+	gt_child_next(&at, "vendor", vendor, sizeof vendor);
 	gt_doctor_say(d, GT_FINDING_GOOD, "OpenCL loader", "%s%s%s%s%s%s%s", name,
 		      *version ? " " : "", version, *vendor ? " by " : "", vendor,
 		      *name ? ", " : "", path);
@@ -288,12 +177,12 @@ static void check_platforms(struct gt_doctor *d, const char *found, int status)
 	const char *at = found;
 	unsigned platforms = 0;
 
-	while (next_finding(&at, "platform", name, sizeof name)) {
+	while (gt_child_next(&at, "platform", name, sizeof name)) {
 		const char *end = strstr(at, "\nplatform\t"), *from = at;
 		unsigned devices = 0;
 
 		platforms++;
-		while (next_finding(&from, "device", device, sizeof device) &&
+		while (gt_child_next(&from, "device", device, sizeof device) &&
 		       (!end || from <= end + 1)) {
 			gt_doctor_say(d, GT_FINDING_GOOD, "platform", "%s: %s", name, device);
 			devices++;
@@ -302,7 +191,7 @@ static void check_platforms(struct gt_doctor *d, const char *found, int status)
 			gt_doctor_say(d, GT_FINDING_NOTE, "platform", "%s: no device", name);
 	}
 	if (status) {
-		say_end(d, "OpenCL driver", status);
+		gt_child_say_end(d, "OpenCL driver", status);
 		gt_doctor_remedy(d, "take one driver after the other out of the list above to find "
 				 "which: OCL_ICD_VENDORS=FOLDER gputrack doctor");
 	} else if (!platforms) {
@@ -327,11 +216,11 @@ static bool check_layer(struct gt_doctor *d, char *text, size_t size)
 		return false;
 	}
 	gt_doctor_say(d, GT_FINDING_GOOD, "OpenCL layer", "%s", door);
-	status = explore_apart(door, text, size);
-	while (next_finding(&at, "extension", answer, sizeof answer))
+	status = gt_child_explore(explore, door, text, size);
+	while (gt_child_next(&at, "extension", answer, sizeof answer))
 		*(strcmp(answer, "yes") ? &no : &yes) += 1;
 	if (status) {
-		say_end(d, "self-test", status);
+		gt_child_say_end(d, "self-test", status);
 		return false;
 	}
 	if (!yes) {
@@ -351,7 +240,7 @@ static bool check_layer(struct gt_doctor *d, char *text, size_t size)
 bool gt_doctor_opencl(struct gt_doctor *d)
 {
 	static char text[1 << 16];
-	int status = explore_apart(NULL, text, sizeof text);
+	int status = gt_child_explore(explore, NULL, text, sizeof text);
 
 	if (!check_loader(d, text, status))
 		return false;

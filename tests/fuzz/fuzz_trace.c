@@ -111,6 +111,7 @@ static uint64_t replay(struct gt_recording *r)
 		touch(gt_recording_place(r, e.place), 1);
 		gt_ledger_apply(l, &e, process);
 	}
+	gt_ledger_process_end(l, 0);
 	gt_ledger_finish(l);
 	sum = gt_ledger_total(l);
 	FUZZ_CHECK(sum.live == l->live.count);

@@ -247,6 +247,43 @@ static void a_failed_free_of_two_pointers_tells_of_both_and_of_no_event(void **s
 	}
 }
 
+/* A second effect that an error has too: the log of a build that failed. */
+static void a_failed_build_fails_and_hands_out_its_log(void **state)
+{
+	uint64_t module = 0, log = 0x109;
+	uint64_t argv[GT_ARGS_MAX] = { [zeModuleCreate__hContext] = 0xc0,
+				       [zeModuleCreate__phModule] = word(&module),
+				       [zeModuleCreate__phBuildLog] = word(&log) };
+	struct taken t = events_of(GT_FN_zeModuleCreate, argv, GT_ON_ZE_BUILD_FAILURE, NULL);
+
+	assert_int_equal(t.count, 2);
+	assert_int_equal(t.events[0].function, GT_FN_zeModuleCreate);
+	assert_true(t.events[0].failed);
+	assert_int_equal(t.events[1].function, GT_FN_zeModuleCreate__also);
+	assert_false(t.events[1].failed);
+	assert_int_equal(t.events[1].handle, 0x109);
+	assert_int_equal(t.events[1].result, 0);
+	/* any other error has one story */
+	t = events_of(GT_FN_zeModuleCreate, argv, 0x78000004, NULL);
+	assert_int_equal(t.count, 1);
+	assert_true(t.events[0].failed);
+	module = 0x30d;
+	assert_int_equal(events_of(GT_FN_zeModuleCreate, argv, 0, NULL).count, 2);
+	argv[zeModuleCreate__phBuildLog] = 0;
+	assert_int_equal(events_of(GT_FN_zeModuleCreate, argv, 0, NULL).count, 1);
+}
+
+static void a_size_in_a_struct_is_read_where_it_lies(void **state)
+{
+	uint64_t handle = 0x9e, desc[4] = { 1, 2, 3, 65536 };
+	uint64_t argv[GT_ARGS_MAX] = { [zePhysicalMemCreate__desc] = word(desc),
+				       [zePhysicalMemCreate__phPhysicalMemory] = word(&handle) };
+
+	assert_int_equal(events_of(GT_FN_zePhysicalMemCreate, argv, 0, NULL).events[0].size, 65536);
+	argv[zePhysicalMemCreate__desc] = 0;
+	assert_int_equal(events_of(GT_FN_zePhysicalMemCreate, argv, 0, NULL).events[0].size, 0);
+}
+
 static void null_handles_give_no_event(void **state)
 {
 	uint64_t none = 0, pointers[] = { 0, 0x52, 0 };
@@ -416,11 +453,13 @@ static void narrow_arguments_fill_a_word_with_zeroes(void **state)
 {
 	int32_t narrow = -1;
 	uint8_t byte = 0xff;
-	uint64_t wide = UINT64_MAX;
+	uint64_t wide = UINT64_MAX, wider[8] = { 1, 2, 3 };
 
 	assert_true(gt_word_of(&narrow, sizeof narrow) == UINT32_MAX);
 	assert_true(gt_word_of(&byte, sizeof byte) == 0xff);
 	assert_true(gt_word_of(&wide, sizeof wide) == UINT64_MAX);
+	/* of a struct handed over by value, its first word */
+	assert_true(gt_word_of(wider, sizeof wider) == 1);
 }
 
 int main(void)
@@ -437,6 +476,8 @@ int main(void)
 		cmocka_unit_test(freeing_two_pointers_ends_both_and_makes_an_event),
 		cmocka_unit_test(with_a_callback_nothing_is_freed_but_the_event_is_made),
 		cmocka_unit_test(a_failed_free_of_two_pointers_tells_of_both_and_of_no_event),
+		cmocka_unit_test(a_failed_build_fails_and_hands_out_its_log),
+		cmocka_unit_test(a_size_in_a_struct_is_read_where_it_lies),
 		cmocka_unit_test(null_handles_give_no_event),
 		cmocka_unit_test(calls_that_can_give_no_event_are_idle),
 		cmocka_unit_test(a_second_effect_keeps_a_call_from_being_idle),

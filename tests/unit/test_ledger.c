@@ -199,6 +199,68 @@ static void the_peak_agrees_with_counting_everything_at_every_peak(void **state)
 	}
 }
 
+static void of_equal_peaks_the_first_counts(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+	uint64_t first_ns;
+
+	apply(l, GT_FN_clCreateBuffer, 1, 10, 1000);
+	first_ns = clock_ns - 1;
+	apply(l, GT_FN_clReleaseMemObject, 1, 11, 0);
+	apply(l, GT_FN_clCreateBuffer, 2, 20, 1000);
+	gt_ledger_finish(l);
+	assert_int_equal(l->peak_ns, first_ns);
+	assert_int_equal(site_of(l, 10, GT_BUFFER)->bytes_at_peak, 1000);
+	assert_int_equal(site_of(l, 20, GT_BUFFER)->bytes_at_peak, 0);
+	gt_ledger_free(l);
+}
+
+static void a_process_that_ended_gives_its_memory_back_and_keeps_its_leaks(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+	struct gt_event e = event_of(GT_FN_clCreateBuffer, 1, 10, 1000);
+
+	gt_ledger_apply(l, &e, 0);
+	e = event_of(GT_FN_clCreateBuffer, 1, 20, 300);
+	gt_ledger_apply(l, &e, 1);
+	gt_ledger_process_end(l, 0);
+	assert_int_equal(l->device_bytes, 300);
+	assert_int_equal(l->device_left, 1300);
+	assert_int_equal(l->live.count, 2);
+	assert_true(gt_ledger_is_gone(l, gt_live_find(&l->live, 0, GT_BUFFER, 1)));
+	assert_false(gt_ledger_is_gone(l, gt_live_find(&l->live, 1, GT_BUFFER, 1)));
+	assert_int_equal(l->peak_bytes, 1300);
+	/* a later peak is held by those who were there */
+	e = event_of(GT_FN_clCreateBuffer, 2, 20, 1200);
+	gt_ledger_apply(l, &e, 1);
+	gt_ledger_finish(l);
+	assert_int_equal(l->peak_bytes, 1500);
+	assert_int_equal(l->peak_live, 2);
+	assert_int_equal(site_of(l, 10, GT_BUFFER)->bytes_at_peak, 0);
+	assert_int_equal(site_of(l, 20, GT_BUFFER)->bytes_at_peak, 1500);
+	assert_int_equal(site_of(l, 10, GT_BUFFER)->bytes_live, 1000);
+	gt_ledger_free(l);
+}
+
+static void what_died_with_its_owner_is_no_leak(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+	struct gt_event e = event_of(GT_FN_zeMemAllocDevice, 0x100, 10, 64);
+
+	gt_ledger_apply(l, &e, 0);
+	for (uint64_t handle = 1; handle <= 2; handle++) {
+		e = event_of(GT_FN_zeMemGetIpcHandle, handle, 20, 0);
+		e.owner = handle * 0x100; /* the second one's owner is not alive */
+		gt_ledger_apply(l, &e, 0);
+	}
+	gt_ledger_finish(l);
+	assert_int_equal(l->died_with_owner, 1);
+	assert_int_equal(l->live.count, 2);
+	assert_non_null(gt_live_find(&l->live, 0, GT_IPC_HANDLE, 1));
+	assert_null(gt_live_find(&l->live, 0, GT_IPC_HANDLE, 2));
+	gt_ledger_free(l);
+}
+
 static void host_memory_is_not_in_device_bytes(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
@@ -535,6 +597,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_peak_agrees_with_counting_everything_at_every_peak),
+		cmocka_unit_test(of_equal_peaks_the_first_counts),
+		cmocka_unit_test(a_process_that_ended_gives_its_memory_back_and_keeps_its_leaks),
+		cmocka_unit_test(what_died_with_its_owner_is_no_leak),
 		cmocka_unit_test(host_memory_is_not_in_device_bytes),
 		cmocka_unit_test(views_have_no_bytes),
 		cmocka_unit_test(retains_keep_alive_and_tell_the_last_of_them),

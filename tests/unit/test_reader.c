@@ -596,6 +596,7 @@ static void check_every_cut(uint32_t lane_count, bool end)
 	struct gt_error error;
 	struct stat st;
 	size_t last = all.count;
+	int step = lane_count == 1 && end ? 1 : 7; /* each byte once is enough */
 
 	assert_int_equal(gt_trace_header_read(&h, path, &error), 0);
 	assert_int_equal(stat(path, &st), 0);
@@ -604,7 +605,7 @@ static void check_every_cut(uint32_t lane_count, bool end)
 		assert_int_equal(truncate(path, size), 0);
 		assert_trace_holds(path, &all);
 	}
-	for (off_t size = (off_t)h.blocks_end + (end ? 0 : 64); size >= 0; size--) {
+	for (off_t size = (off_t)h.blocks_end + (end ? 0 : 64); size >= 0; size -= step) {
 		struct gt_reader *r;
 		struct events got;
 		char damage[256];

@@ -317,6 +317,48 @@ static void processes_tell_what_they_are(void **state)
 	gt_recording_close(r);
 }
 
+struct ends {
+	unsigned count;
+	uint32_t process;
+	uint64_t time_ns;
+};
+
+static void note_end(void *context, uint32_t process, uint64_t time_ns)
+{
+	*(struct ends *)context = (struct ends){ ((struct ends *)context)->count + 1, process, time_ns };
+}
+
+static void the_end_of_a_process_is_told_before_others_go_on(void **state)
+{
+	const char *folder = fresh_folder();
+	struct process p[2];
+	struct gt_recording *r;
+	struct ends ends = { 0 };
+	struct gt_event e;
+	uint32_t process;
+
+	start_process(&p[0], folder, 61);
+	start_process(&p[1], folder, 62);
+	add(&p[0], NULL, gt_now_ns(), 1);
+	add(&p[1], NULL, gt_now_ns(), 2);
+	end_writer(p[0].writer);
+	add(&p[1], NULL, gt_now_ns() + 1, 3);
+	end_writer(p[1].writer);
+	r = open_recording(folder, 0);
+	gt_recording_on_end(r, note_end, &ends);
+	for (int round = 0; round < 2; round++) {
+		ends.count = 0;
+		while (gt_recording_next(r, &e, &process) > 0)
+			assert_int_equal(ends.count, e.handle == 3);
+		/* the last one's end is everybody's end */
+		assert_int_equal(ends.count, 1);
+		assert_int_equal(gt_recording_process(r, ends.process)->pid, 61);
+		assert_int_equal(ends.time_ns, gt_recording_process(r, ends.process)->end_ns);
+		gt_recording_rewind(r);
+	}
+	gt_recording_close(r);
+}
+
 static void places_of_one_name_have_one_number(void **state)
 {
 	const char *folder = fresh_folder();
@@ -388,6 +430,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_there_or_no_trace_is_refused),
 		cmocka_unit_test(a_single_trace_is_a_recording_too),
 		cmocka_unit_test(processes_tell_what_they_are),
+		cmocka_unit_test(the_end_of_a_process_is_told_before_others_go_on),
 		cmocka_unit_test(places_of_one_name_have_one_number),
 		cmocka_unit_test(a_damaged_trace_does_not_hide_the_others),
 	};

@@ -1,0 +1,436 @@
+"""The resource tracker's log: its lines, its levels, what the driver left, what is still alive."""
+import re
+
+from tracker_csv import (ALLOCATES, CREATES, DESTROYS, FREES, UNLOGGED, Count, ENTRY, log_of,
+                         own_log, read_csv, read_log, the_csv)
+
+LABELS = {"Contexts": "Context", "CommandQueues": "CommandQueue", "Modules": "Module",
+          "Kernels": "Kernel", "EventPools": "EventPool", "CommandLists": "CommandList",
+          "Events": "Event", "Fences": "Fence", "Images": "Image", "Samplers": "Sampler"}
+CALL = re.compile(r"(\w+): (?:(\w+) Count=(-?\d+), )?handle=(0x[0-9a-f]+)(?:, size=(\d+))?, Delta: "
+                  r"VmRSS=([+-]\d+)KB, VmSize=([+-]\d+)KB, VmData=([+-]\d+)KB")
+USE = re.compile(r"\n  System Use After Call:\n    Total System: VmRSS=(\d+)KB, VmSize=(\d+)KB, "
+                 r"VmData=(\d+)KB, Threads=(\d+)((?:\n    L0 .*)*)")
+KIND = re.compile(r"    L0 ([\w ]+) \((?:Total: (\d+) bytes / (\d+) KB|(\d+))\): "
+                  r"VmRSS=(-?\d+)KB, VmSize=(-?\d+)KB, VmData=(-?\d+)KB")
+
+
+def debug_run(case, *arguments, program="ze_app", **more):
+    """The run, and its log as entries."""
+    path, settings = log_of(case, ZEL_LOADER_LOGGING_LEVEL="debug", **more)
+    run = case.run(case.program(program), *arguments, env=case.tracker(**settings))
+    assert run.status == 0 and run.err == "", run.err
+    return run, read_log(path.read_text())
+
+
+def level_run(case, level, *arguments, program="ze_app", **more):
+    """The entries of a run with this level; None: no file was made."""
+    path, settings = log_of(case, **more)
+    if level is not None:
+        settings["ZEL_LOADER_LOGGING_LEVEL"] = level
+    if path.exists():
+        path.unlink()
+    run = case.run(case.program(program), *arguments, env=case.tracker(**settings))
+    assert run.status == 0 and run.err == "", run.err
+    return read_log(path.read_text()) if path.exists() else None
+
+
+def kinds_in(use):
+    """{label: (count or bytes, VmRSS, VmSize)} of the lines of a System Use block."""
+    found = {}
+    for line in USE.fullmatch(use).group(5).splitlines()[1:]:
+        m = KIND.fullmatch(line)
+        assert m, line
+        found[m.group(1)] = (int(m.group(2) or m.group(4)), int(m.group(5)), int(m.group(6)))
+    return found
+
+
+# Lines.
+
+def test_lines(case):
+    """Each call's two entries against the program's record, and against the CSV."""
+    run, entries = debug_run(case, "--log", "own", ZEL_SYSTEM_RESOURCE_TRACKER_CSV="tracker.csv")
+    calls, rows = own_log(case.path("own")), read_csv(the_csv(case, run.pid))
+    count, at = Count(), 0
+    assert [level for level, _ in entries] == ["debug"] * (2 * len(rows)) + ["info"]
+    for i, row in enumerate(rows):
+        line, use = CALL.fullmatch(entries[2 * i][1]), USE.fullmatch(entries[2 * i + 1][1])
+        assert line and use, entries[2 * i:2 * i + 2]
+        function, label, number, handle, size = line.groups()[:5]
+        assert function == row["APICall"]
+        if function not in UNLOGGED:
+            name, own_handle, own_size = calls[at]
+            assert (function, int(handle, 16)) == (name, own_handle)
+            count.apply(*calls[at])
+            at += 1
+        alive = dict(zip(LABELS, count.counters()))
+        if function in CREATES or function in DESTROYS:
+            column = CREATES.get(function) or DESTROYS[function]
+            assert (label, int(number)) == (LABELS[column], alive[column]), line.group(0)
+        elif function in ALLOCATES + FREES:
+            assert (label, int(size)) == ("Memory", own_size)
+        elif "Append" in function or function == "zeCommandListReset":
+            assert label is None and size is None
+        shown = kinds_in(entries[2 * i + 1][1])
+        assert [int(n) for n in use.groups()[:4]] == [row["VmRSS_KB"], row["VmSize_KB"],
+                                                      row["VmData_KB"], row["Threads"]]
+        for column, n in alive.items():
+            assert shown.get(column, (0,))[0] == n, (column, entries[2 * i + 1][1])
+        assert shown.get("Memory Allocations", (0,))[0] == count.counters()[-1]
+    assert at == len(calls)
+
+
+def test_heads(case):
+    """[date time] [thread-id: N] [level]; the thread of a program that has one is its pid."""
+    path, settings = log_of(case, ZEL_LOADER_LOGGING_LEVEL="debug")
+    run = case.run(case.program("ze_app"), env=case.tracker(**settings))
+    heads = [ENTRY.match(line) for line in path.read_text().splitlines() if line.startswith("[")]
+    assert heads and all(h and h.group(1) == str(run.pid) for h in heads)
+
+
+def test_deltas_of_a_call(case):
+    """Signed, and of this call alone, not of what happened since the one before."""
+    for kb in (4, 256, 10240):
+        _, entries = debug_run(case, GT_FAKE_ZE_RESIDUE=f"zeSamplerCreate:{kb}")
+        lines = [text for _, text in entries if text.startswith("zeSamplerCreate")]
+        assert f"Delta: VmRSS=+{kb}KB, VmSize=+{kb}KB, VmData=+{kb}KB" in lines[-1], lines
+        case.path("logs/ze_loader.log").unlink()
+    # a mapping of its own shrinks the process when it goes: 64 KB of physical memory, touched
+    lines = [CALL.fullmatch(text) for _, text in entries if text.startswith("zeVirtualMem")]
+    deltas = {m.group(1): [int(n) for n in m.groups()[5:]] for m in lines}
+    assert deltas["zeVirtualMemReserve"][1] == 128 and deltas["zeVirtualMemFree"][1] == -128
+    assert deltas["zeVirtualMemUnmap"][0] == -64, deltas
+
+
+def test_cost_of_what_is_alive(case):
+    """A kind's line tells what its live objects have cost, appends included, until they go."""
+    _, entries = debug_run(case, GT_FAKE_ZE_RESIDUE=(
+        "zeCommandQueueCreate:1000,zeCommandListAppendBarrier:300@1,zeEventCreate:40"))
+    uses = [text for _, text in entries if "System Use" in text]
+    queues = {kinds_in(use)["CommandQueues"] for use in uses if "L0 CommandQueues" in use}
+    assert {q[1:] for q in queues} == {(1000, 1000)}, queues
+    events = {kinds_in(use)["Events"] for use in uses if "L0 Events" in use}
+    assert events == {(1, 40, 40), (2, 80, 80)}, events
+    lists = {kinds_in(use)["CommandLists"][2] for use in uses if "L0 CommandLists" in use}
+    assert lists == {0, 300}, lists
+
+
+def test_ipc_handles_die_with_their_owner(case):
+    """Memory and pool are gone at the end, and with them the IPC handles made of them."""
+    _, entries = debug_run(case)
+    last = [text for _, text in entries if "System Use" in text][-1]
+    assert kinds_in(last) == {}, last
+
+
+# Where it goes.
+
+def test_default_file(case):
+    case.path("home").mkdir()
+    run = case.run(case.program("ze_app"), env=case.tracker(
+        HOME=str(case.path("home")), ZEL_ENABLE_LOADER_LOGGING="1",
+        ZEL_LOADER_LOGGING_LEVEL="debug"))
+    assert (run.status, run.out, run.err) == (0, "rounds=1 live=0\n", "")
+    log = case.path("home/.oneapi_logs/ze_loader.log")
+    assert [p for p in case.folder.rglob("*") if p.is_file()] == [log]
+    first = len(read_log(log.read_text()))
+    assert first > 100
+    # appended to
+    case.run(case.program("ze_app"), env=case.tracker(
+        HOME=str(case.path("home")), ZEL_ENABLE_LOADER_LOGGING="1",
+        ZEL_LOADER_LOGGING_LEVEL="debug"))
+    assert len(read_log(log.read_text())) == 2 * first
+
+
+def test_folder_and_file(case):
+    case.path("there").mkdir()
+    for settings, place in (({"ZEL_LOADER_LOG_DIR": "there"}, "there/ze_loader.log"),
+                            ({"ZEL_LOADER_LOG_DIR": str(case.path("new"))}, "new/ze_loader.log"),
+                            ({"ZEL_LOADER_LOG_DIR": "there", "ZEL_LOADER_LOG_FILE": "my.log"},
+                             "there/my.log"),
+                            ({"HOME": str(case.path("there")), "ZEL_LOADER_LOG_FILE": "other"},
+                             "there/.oneapi_logs/other")):
+        run = case.run(case.program("ze_app"), env=case.tracker(
+            ZEL_ENABLE_LOADER_LOGGING="1", ZEL_LOADER_LOGGING_LEVEL="debug", **settings))
+        assert (run.status, run.err) == (0, "")
+        files = [p for p in case.folder.rglob("*") if p.is_file()]
+        assert files == [case.path(place)], files
+        assert len(read_log(files[0].read_text())) > 100
+        files[0].unlink()
+
+
+def test_console(case):
+    run = case.run(case.program("ze_app"), env=case.tracker(
+        HOME=str(case.folder), ZEL_ENABLE_LOADER_LOGGING="1", ZEL_LOADER_LOGGING_LEVEL="debug",
+        ZEL_LOADER_LOG_CONSOLE="1"))
+    assert run.out == "rounds=1 live=0\n" and len(read_log(run.err)) > 100
+    assert not list(case.folder.iterdir())
+
+
+def test_log_is_asked_for(case):
+    for settings in ({}, {"ZEL_ENABLE_LOADER_LOGGING": "0"},
+                     {"ZEL_ENABLE_LOADER_LOGGING": "1",
+                      "ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER": "0"}):
+        run = case.run(case.program("ze_app"), env=case.tracker(**dict(
+            {"HOME": str(case.folder), "ZEL_LOADER_LOGGING_LEVEL": "debug"}, **settings)))
+        assert (run.status, run.err) == (0, "") and not list(case.folder.iterdir())
+
+
+def test_log_that_cannot_be_opened(case):
+    case.path("file").write_text("")
+    for settings in ({"ZEL_LOADER_LOG_DIR": "file"}, {"ZEL_LOADER_LOG_DIR": "no/such/folder"},
+                     {"HOME": str(case.path("file"))},
+                     {"ZEL_LOADER_LOG_DIR": ".", "ZEL_LOADER_LOG_FILE": "x" * 300}):
+        run = case.run(case.program("ze_app"), env=case.tracker(
+            ZEL_ENABLE_LOADER_LOGGING="1", **settings))
+        assert (run.status, run.out) == (0, "rounds=1 live=0\n")
+        assert len(run.err.splitlines()) == 1 and run.err.startswith("gputrack: "), run.err
+        assert "log" in run.err
+        assert [p.name for p in case.folder.iterdir()] == ["file"]
+    # both: a line each, and the program's status passes
+    run = case.run(case.program("ze_app"), "--leak", "nonsense", env=case.tracker(
+        ZEL_ENABLE_LOADER_LOGGING="1", ZEL_LOADER_LOG_DIR="file",
+        ZEL_SYSTEM_RESOURCE_TRACKER_CSV="file/x.csv"))
+    assert run.status == 2 and len([l for l in run.err.splitlines() if "gputrack: " in l]) == 2
+
+
+def test_log_with_an_endless_path(case):
+    run = case.run(case.program("ze_app"), env=case.tracker(
+        ZEL_ENABLE_LOADER_LOGGING="1", ZEL_LOADER_LOG_DIR="x/" * 2500))
+    assert (run.status, run.out) == (0, "rounds=1 live=0\n")
+    assert len(run.err.splitlines()) == 1 and "log" in run.err, repr(run.err)
+
+
+def test_levels(case):
+    residue = {"GT_FAKE_ZE_RESIDUE": "zeContextDestroy:384@1"}
+    for level, wanted in (("trace", {"debug", "warning", "error"}),
+                          ("debug", {"debug", "warning", "error"}),
+                          ("info", {"warning", "error"}), ("warn", {"warning", "error"}),
+                          ("error", {"error"}), ("critical", set()),
+                          ("WARN", {"warning", "error"}), ("nonsense", {"warning", "error"}),
+                          (None, {"warning", "error"})):
+        entries = level_run(case, level, "--leak", "event", **residue)
+        assert {name for name, _ in entries} == wanted, (level, entries[:3])
+    assert level_run(case, "off", "--leak", "event", **residue) is None
+    # without anything to warn of, a line that says so is for those who want to know
+    assert level_run(case, "info") == [
+        ("info", "no memory leaks: 0 KB left behind by the driver in all")]
+    assert level_run(case, "warn") == []
+
+
+def test_lost_in_no_crash(case):
+    for how, status in (("_exit", 0), ("abort", -6), ("kill9", -9)):
+        path, settings = log_of(case, ZEL_LOADER_LOGGING_LEVEL="debug")
+        run = case.run(case.program("ze_end"), "--how", how, "--log", "own",
+                       env=case.tracker(**settings))
+        assert run.status == status
+        lines = [CALL.fullmatch(text) for _, text in read_log(path.read_text())
+                 if "System Use" not in text]
+        assert [(m.group(1), int(m.group(4), 16)) for m in lines] == \
+            [call[:2] for call in own_log(case.path("own"))]
+        path.unlink()
+
+
+# What the driver left behind.
+
+def leaks(entries):
+    """([(label, RSS, size, total)] of the warnings, the summary's text or None)"""
+    pattern = re.compile(r"MEMORY LEAK DETECTED: (\w+) handle=0x[0-9a-f]+ - After destroy: "
+                         r"VmRSS=\+(\d+)KB, VmSize=\+(\d+)KB \(Total (\w+) leaks: (\d+)KB\)")
+    warnings, summary = [], None
+    for level, text in entries:
+        if level == "warning":
+            m = pattern.fullmatch(text)
+            assert m and m.group(1) == m.group(4), text
+            warnings.append((m.group(1), int(m.group(2)), int(m.group(3)), int(m.group(5))))
+        elif level == "error" and "SUMMARY" in text:
+            assert summary is None
+            summary = text
+        else:
+            assert level in ("info", "debug"), (level, text)
+    return warnings, summary
+
+
+def summary_of(*lines):
+    total = sum(kb for _, kb in lines)
+    return "\n".join(["", "=== MEMORY LEAK SUMMARY ==="] + [f"  {label} leaks: {kb} KB" for label, kb
+                                                            in lines] +
+                     [f"  TOTAL LEAKS: {total} KB", "==========================="])
+
+
+def test_planted_384_kb(case):
+    warnings, summary = leaks(level_run(case, "warn", GT_FAKE_ZE_RESIDUE="zeContextDestroy:384@1"))
+    assert warnings == [("Context", 384, 384, 384)]
+    assert summary == summary_of(("Context", 384))
+
+
+def test_summary_as_documented(case):
+    """The documentation's example, with a driver that leaks just so."""
+    warnings, summary = leaks(level_run(case, "warn", GT_FAKE_ZE_RESIDUE=(
+        "zeContextDestroy:384@2,zeEventPoolDestroy:384,zeCommandListDestroy:192,zeEventDestroy:96")))
+    assert summary == ("\n=== MEMORY LEAK SUMMARY ===\n  Context leaks: 384 KB\n"
+                       "  EventPool leaks: 384 KB\n  CommandList leaks: 384 KB\n"
+                       "  Event leaks: 192 KB\n  TOTAL LEAKS: 1344 KB\n"
+                       "===========================")
+    assert sorted(warnings) == [("CommandList", 192, 192, 192), ("CommandList", 192, 192, 384),
+                                ("Context", 384, 384, 384), ("Event", 96, 96, 96),
+                                ("Event", 96, 96, 192), ("EventPool", 384, 384, 384)]
+
+
+def test_residue_of_every_kind(case):
+    """At any call on a handle, from its creation to its end, and of any size."""
+    for request, label, kb in (("zeCommandQueueCreate:132", "CommandQueue", 132),
+                               ("zeCommandQueueDestroy:2048", "CommandQueue", 2048),
+                               ("zeModuleCreate:512", "Module", 512),
+                               ("zeModuleDestroy:512", "Module", 512),
+                               ("zeKernelCreate:104", "Kernel", 104),
+                               ("zeFenceDestroy:204", "Fence", 204),
+                               ("zeImageCreate:300@1", "Image", 300),
+                               ("zeImageDestroy:300@1", "Image", 300),
+                               ("zeSamplerDestroy:20480", "Sampler", 20480),
+                               ("zeMemAllocHost:600", "Memory", 600),
+                               ("zeMemFree:128@1", "Memory", 128),
+                               ("zeMemFreeExt:128", "Memory", 128),
+                               ("zeModuleBuildLogDestroy:144", "BuildLog", 144),
+                               ("zePhysicalMemDestroy:144", "PhysicalMemory", 144),
+                               ("zeCommandListAppendBarrier:200@1", "CommandList", 200),
+                               ("zeCommandListReset:200", "CommandList", 200),
+                               ("zeContextCreateEx:400", "Context", 400)):
+        warnings, summary = leaks(level_run(case, "warn", GT_FAKE_ZE_RESIDUE=request))
+        assert warnings == [(label, kb, kb, kb)], (request, warnings)
+        assert summary == summary_of((label, kb)), (request, summary)
+
+
+def test_small_residues_add_up(case):
+    """No single one above the verdict's threshold, all together are."""
+    warnings, summary = leaks(level_run(case, "warn", "--rounds", "20",
+                                        GT_FAKE_ZE_RESIDUE="zeFenceDestroy:8"))
+    assert warnings == [("Fence", 8, 8, 8 * n) for n in range(1, 21)]
+    assert summary == summary_of(("Fence", 160))
+
+
+def test_thresholds(case):
+    planted = {"GT_FAKE_ZE_RESIDUE": "zeContextDestroy:384@1"}
+    for settings, warned, summed in (({}, 1, True),
+                                     ({"GPUTRACK_WARN_KB": "383"}, 1, True),
+                                     ({"GPUTRACK_WARN_KB": "384"}, 0, True),
+                                     ({"GPUTRACK_VERDICT_KB": "383"}, 1, True),
+                                     ({"GPUTRACK_VERDICT_KB": "384"}, 1, False),
+                                     ({"GPUTRACK_WARN_KB": "nonsense"}, 1, True)):
+        warnings, summary = leaks(level_run(case, "warn", **planted, **settings))
+        assert (len(warnings), summary is not None) == (warned, summed), settings
+    # by default: a warning above 0, a verdict above 100
+    for kb, summed in ((4, False), (100, False), (104, True)):
+        warnings, summary = leaks(level_run(case, "warn",
+                                            GT_FAKE_ZE_RESIDUE=f"zeContextDestroy:{kb}@1"))
+        assert warnings == [("Context", kb, kb, kb)] and (summary is not None) == summed
+
+
+def test_program_that_grows(case):
+    """100,000 allocations, all freed, while the program keeps more and more: nobody is to blame."""
+    entries = level_run(case, "info", program="ze_grow")
+    assert entries == [("info", "no memory leaks: 0 KB left behind by the driver in all")], entries[:5]
+
+
+def test_program_that_grows_fast(case):
+    entries = level_run(case, "info", "--count", "2000", "--bytes", "100000", program="ze_grow")
+    assert entries == [("info", "no memory leaks: 0 KB left behind by the driver in all")], entries[:5]
+
+
+def test_planted_in_a_program_that_grows(case):
+    """What is the driver's is found among what is the program's."""
+    warnings, summary = leaks(level_run(case, "warn", "--count", "3000", "--bytes", "20000",
+                                        program="ze_grow",
+                                        GT_FAKE_ZE_RESIDUE="zeMemFree:256@1234"))
+    assert warnings == [("Memory", 256, 256, 256)] and summary == summary_of(("Memory", 256))
+
+
+def test_threads_are_not_blamed(case):
+    """Calls that overlapped cannot be told apart: nothing is held against a handle."""
+    path, settings = log_of(case, ZEL_LOADER_LOGGING_LEVEL="warn")
+    run = case.run(case.program("ze_threads"), "--threads", "4", "--rounds", "500",
+                   env=case.tracker(**settings))
+    assert run.status == 0 and path.read_text() == "", path.read_text()[:500]
+
+
+# Still alive at exit.
+
+# --leak KIND: (label, created by, bytes)
+ALIVE = {"context": ("Context", "zeContextCreate", 0),
+         "queue": ("CommandQueue", "zeCommandQueueCreate", 0),
+         "module": ("Module", "zeModuleCreate", 0), "build_log": ("BuildLog", "zeModuleCreate", 0),
+         "kernel": ("Kernel", "zeKernelCreate", 0), "event_pool": ("EventPool", "zeEventPoolCreate", 0),
+         "event": ("Event", "zeEventCreate", 0), "list": ("CommandList", "zeCommandListCreate", 0),
+         "immediate": ("CommandList", "zeCommandListCreateImmediate", 0),
+         "fence": ("Fence", "zeFenceCreate", 0), "image": ("Image", "zeImageCreate", 0),
+         "view": ("Image", "zeImageViewCreateExp", 0), "sampler": ("Sampler", "zeSamplerCreate", 0),
+         "device": ("Memory", "zeMemAllocDevice", 8192), "host": ("Memory", "zeMemAllocHost", 8192),
+         "shared": ("Memory", "zeMemAllocShared", 8192),
+         "physical": ("PhysicalMemory", "zePhysicalMemCreate", 65536),
+         "reservation": ("VirtualReservation", "zeVirtualMemReserve", 131072),
+         "mapping": ("VirtualMapping", "zeVirtualMemMap", 65536),
+         "ipc_memory": ("IpcMemory", "zeMemOpenIpcHandle", 8192),
+         "ipc_pool": ("IpcEventPool", "zeEventPoolOpenIpcHandle", 0)}
+# What stays with it.
+WITH = {"mapping": ["reservation"]}
+HANDLES = {"device": "zeMemGetIpcHandle", "event_pool": "zeEventPoolGetIpcHandle"}
+OWNERS = {"kernel": "zeModuleCreate", "event": "zeEventPoolCreate", "fence": "zeCommandQueueCreate",
+          "view": "zeImageCreate", "mapping": "zePhysicalMemCreate"}
+
+
+def line_of(case, function):
+    """The first line of ze_app.c that calls the function."""
+    source = (case.source / "tests/e2e/programs/ze_app.c").read_text().splitlines()
+    return next(n for n, line in enumerate(source, 1) if re.search(rf"\({function}\b", line))
+
+
+def alive_in(entries):
+    """[(label, handle, bytes, owner, created by, [(function, file:line)])]"""
+    pattern = re.compile(r"STILL ALIVE AT EXIT: (\w+) handle=(0x[0-9a-f]+)(?:, (\d+) bytes)?"
+                         r"(?:, owner=(0x[0-9a-f]+))?, created by (\w+), thread (\d+)")
+    found = []
+    for level, text in entries:
+        head, *frames = text.split("\n")
+        m = pattern.fullmatch(head)
+        assert level == "error" and m, (level, text)
+        stack = [re.fullmatch(r"      (\S+) \((.*)\)", frame).groups() for frame in frames]
+        found.append((m.group(1), int(m.group(2), 16), int(m.group(3) or 0),
+                      int(m.group(4) or "0", 16), m.group(5), stack))
+    return found
+
+
+def test_alive_at_exit(case):
+    """One of each kind, one at a time: label, handle, size, owner, and the line that made it."""
+    for kind in ALIVE:
+        found = alive_in(level_run(case, "error", "--log", "own", "--leak", kind))
+        made = own_log(case.path("own"))
+        handle = {}
+        for name, own_handle, _ in made:
+            handle.setdefault(name, own_handle)
+        wanted = [kind] + WITH.get(kind, [])
+        functions = [ALIVE[k][1] for k in wanted] + ([HANDLES[kind]] if kind in HANDLES else [])
+        assert sorted(f[4] for f in found) == sorted(functions), (kind, found)
+        for k in wanted:
+            label, function, size = ALIVE[k]
+            entry = next(f for f in found if f[4] == function)
+            assert entry[0] == label and entry[2] == size, (kind, entry)
+            if k != "build_log":
+                assert entry[1] == handle[function], (kind, entry)
+            owner = OWNERS.get(k, "zeContextCreate")
+            if k != "context":
+                assert entry[3] == handle[owner], (kind, entry)
+            assert entry[5][0][1].endswith(f"/ze_app.c:{line_of(case, function)}"), (kind, entry)
+            assert any(name == "main" for name, _ in entry[5]), entry
+
+
+def test_alive_at_exit_none(case):
+    assert level_run(case, "error") == []
+
+
+def test_alive_in_a_child(case):
+    """The child's own event is the child's leak, and what its parent had alive is not."""
+    path, settings = log_of(case, ZEL_LOADER_LOGGING_LEVEL="error")
+    run = case.run(case.program("ze_end"), "--how", "fork", "--log", "own",
+                   env=case.tracker(**settings))
+    assert (run.status, run.err) == (0, "")
+    found = alive_in(read_log(path.read_text()))
+    assert [(f[0], f[1]) for f in found] == [("Event", own_log(case.path("own.child"))[-1][1])]
