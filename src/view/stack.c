@@ -39,14 +39,47 @@ static char *module_offset(const struct gt_frame *frame)
 		      frame->offset);
 }
 
+/*
+ * "/w/build/../src/demo.c" -> "/w/src/demo.c": how compilers that are run in a build folder name files.
+ * For the eye alone: where `build` is a link, the two are not the same.
+ */
+static char *tidy_path(const char *path)
+{
+	char *out = gt_alloc(strlen(path) + 1);
+	size_t used = 0;
+
+	while (*path) {
+		size_t n = strcspn(path, "/"), end = n + (path[n] == '/');
+		size_t last = used > 1 ? used - 1 : 0; /* of the name before, without its slash */
+
+		while (last && out[last - 1] != '/')
+			last--;
+		if (n == 2 && !strncmp(path, "..", 2) && used > 1 && strncmp(out + last, "../", 3))
+			used = last;
+		else if (!(n == 1 && *path == '.' && end == 2)) {
+			memcpy(out + used, path, end);
+			used += end;
+		}
+		path += end;
+	}
+	out[used] = '\0';
+	return out;
+}
+
 /* "src/demo.c:41" where the line is known, "demo+0x11a3" where only the function is. */
 static char *location(const struct gt_frame *frame, const struct gt_style *style)
 {
+	char *tidy, *text;
+
 	if (!frame->file)
 		return module_offset(frame);
-	if (!frame->line)
-		return gt_strdup(gt_style_relative(style, frame->file));
-	return concat("%s:%" PRIu32, gt_style_relative(style, frame->file), frame->line);
+	tidy = tidy_path(frame->file);
+	if (frame->line)
+		text = concat("%s:%" PRIu32, gt_style_relative(style, tidy), frame->line);
+	else
+		text = gt_strdup(gt_style_relative(style, tidy));
+	free(tidy);
+	return text;
 }
 
 static struct line line_of(const struct gt_frame *frame, const struct gt_style *style)
