@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -42,15 +44,26 @@ void gt_quiet_end(const struct gt_quiet *q)
 	errno = saved;
 }
 
-ssize_t gt_write_quiet(int fd, const void *data, size_t size)
+bool gt_quiet_is_needed(int fd)
+{
+	struct rlimit limit;
+	struct stat st;
+
+	return fstat(fd, &st) || !S_ISREG(st.st_mode) || getrlimit(RLIMIT_FSIZE, &limit) ||
+	       limit.rlim_cur != RLIM_INFINITY;
+}
+
+ssize_t gt_write_quiet(int fd, const void *data, size_t size, bool needed)
 {
 	struct gt_quiet quiet;
 	ssize_t n;
 
-	gt_quiet_begin(&quiet);
+	if (needed)
+		gt_quiet_begin(&quiet);
 	do
 		n = write(fd, data, size);
 	while (n < 0 && errno == EINTR);
-	gt_quiet_end(&quiet);
+	if (needed)
+		gt_quiet_end(&quiet);
 	return n;
 }

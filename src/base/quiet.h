@@ -8,6 +8,7 @@
 #pragma once
 
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct gt_quiet {
@@ -18,5 +19,8 @@ void gt_quiet_begin(struct gt_quiet *q);
 /* Keeps errno. */
 void gt_quiet_end(const struct gt_quiet *q);
 
+/* False when no write to this file can raise a signal: a plain file, and no limit on its size. */
+bool gt_quiet_is_needed(int fd);
+
 /* write(2), tried again when interrupted. */
-ssize_t gt_write_quiet(int fd, const void *data, size_t size);
+ssize_t gt_write_quiet(int fd, const void *data, size_t size, bool needed);

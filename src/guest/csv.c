@@ -27,6 +27,7 @@ static const char more_header[] = ",OpenFiles,DeviceMemory_Bytes,SharedMemory_By
 /* Guards all below. Spins first: the holder only formats a line and writes it. */
 static pthread_mutex_t lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 static int file = -1;
+static bool quietly;
 static uint64_t calls, start_ns;
 static struct gt_meter before;
 static struct gt_counts counters;
@@ -71,7 +72,7 @@ static char *put_field(char *at, int64_t value)
 
 static void write_all(const char *text, size_t size)
 {
-	ssize_t n = gt_write_quiet(file, text, size);
+	ssize_t n = gt_write_quiet(file, text, size, quietly);
 
 	if (n == (ssize_t)size)
 		return;
@@ -95,6 +96,7 @@ void gt_csv_start(void)
 		return;
 	}
 	file = gt_fd_aside(file);
+	quietly = gt_quiet_is_needed(file);
 	gt_meter_read(&before);
 	write_all(line, (size_t)snprintf(line, sizeof line, "%s%s\n", header, s->csv_more ? more_header : ""));
 }

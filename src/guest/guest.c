@@ -209,7 +209,10 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 		copy_array(g, fn, argv);
 	if (g->ends) {
 		g->call.begun_ns = gt_now_ns();
-		take_stack(g);
+		/* where something ends is only asked of recordings */
+		g->call.stack = 0;
+		if (gt_recorder_is_on())
+			take_stack(g);
 		gt_call_endings(&g->call, note_entry, NULL);
 		g->endings = &g->ending;
 		g->ending_room = 1;

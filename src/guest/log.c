@@ -19,6 +19,7 @@
 enum { LINE_MAX_BYTES = 8192 };
 
 static int file = -1;
+static bool quietly = true;
 static enum gt_log_level least = GT_LOG_OFF;
 
 void gt_log_start(void)
@@ -44,6 +45,7 @@ void gt_log_start(void)
 		return;
 	}
 	file = gt_fd_aside(file);
+	quietly = gt_quiet_is_needed(file);
 	least = s->log_level;
 }
 
@@ -83,5 +85,5 @@ void gt_log(enum gt_log_level level, const char *format, ...)
 	if (n > 0)
 		used += (size_t)n < sizeof line - used - 1 ? (size_t)n : sizeof line - used - 2;
 	line[used++] = '\n';
-	gt_write_quiet(file, line, used);
+	gt_write_quiet(file, line, used, quietly);
 }

@@ -25,6 +25,6 @@ void gt_say(const char *format, ...)
 		used += (size_t)n < sizeof line - used - 1 ? (size_t)n : sizeof line - used - 2;
 	line[used++] = '\n';
 	/* one write, so that it does not mix with the program's own lines; without stderr, unheard */
-	gt_write_quiet(STDERR_FILENO, line, used);
+	gt_write_quiet(STDERR_FILENO, line, used, true);
 	errno = saved;
 }

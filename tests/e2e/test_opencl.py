@@ -1,5 +1,6 @@
 """test_opencl.py - the OpenCL door: every kind of object, the extension, the layer, hard endings."""
 import collections
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -7,7 +8,6 @@ import random
 import re
 import resource
 import signal
-import subprocess
 import time
 
 # The programs' names of kinds -> gputrack's, where they differ.
@@ -198,11 +198,10 @@ def check_leaks(case, env, kinds, folder):
         assert group["objects"][0]["place"] and group["api"] == "opencl"
 
 
-def test_every_leaked_kind_on_pocl_is_found_alone(case):
-    env = case.pocl()
-    for kind in ("context", "queue", "buffer", "sub-buffer", "image", "sampler", "program",
-                 "kernel", "event", "svm", "sub-device"):
-        check_leaks(case, env, [kind], kind)
+def test_every_leaked_kind_on_pocl_is_found_and_no_other(case):
+    for kinds in (["event"], ["context"], ["buffer", "program", "sampler", "svm"],
+                  ["queue", "sub-buffer", "image", "kernel", "sub-device"]):
+        check_leaks(case, case.pocl(), kinds, kinds[0])
 
 
 def test_all_leaked_kinds_on_intel_are_found_together(case):
@@ -460,49 +459,34 @@ def without_extension(text):
     """clinfo's output less the one name; blanks are its way to line up columns."""
     kept = []
     for line in text.splitlines():
-        words = line.split()
-        if EXTENSION in words:
-            words.remove(EXTENSION)
-            # its own line in the list with versions is gone as a whole
-            if words[-1:] and re.fullmatch(r"0x0|\(?0\.0\.0\)?|0x0+", words[-1]):
-                continue
-        kept.append(" ".join(words))
+        words = [word for word in line.split() if not word.startswith(EXTENSION)]
+        # in the list with versions it has a line of its own
+        if EXTENSION not in line or any(not re.fullmatch(r"[0x().]+", word) for word in words):
+            kept.append(" ".join(words))
     return kept
 
 
-def check_clinfo(case, env):
+def check_clinfo(case, env, changes):
+    """With `changes`, what differs between two runs without gputrack is not looked at."""
     for options in ([], ["--raw"]):
         bare = case.run("clinfo", *options, env=env)
-        again = case.run("clinfo", *options, env=env)
+        again = case.run("clinfo", *options, env=env) if changes else bare
         ours = case.gputrack("run", "-q", "-o", "c.gt", "clinfo", *options, env=env)
-        assert bare.status == ours.status == 0, ours.err
-        assert ours.err == bare.err
-        assert ours.out.count(EXTENSION) in (1, 2), ours.out.count(EXTENSION)
-        stable = set(without_extension(bare.out)) & set(without_extension(again.out))
-        changed = [line for line in without_extension(ours.out) if line not in stable]
-        missing = stable - set(without_extension(ours.out))
-        moving = set(without_extension(bare.out)) ^ set(without_extension(again.out))
-        assert not missing, missing
-        assert len(changed) <= len(moving) / 2, changed
-        assert len(without_extension(ours.out)) == len(without_extension(bare.out))
+        assert bare.status == ours.status == 0 and ours.err == bare.err, ours.err
+        assert bare.out.count(EXTENSION) == 0 and ours.out.count(EXTENSION) in (1, 2)
+        lines = [without_extension(done.out) for done in (bare, again, ours)]
+        assert len(lines[0]) == len(lines[1]) == len(lines[2])
+        steady = [(a, c) for a, b, c in zip(*lines) if a == b]
+        assert len(steady) > 0.9 * len(lines[0])
+        assert [(a, c) for a, c in steady if a != c] == []
 
 
 def test_clinfo_prints_the_same_but_for_the_extension(case):
-    check_clinfo(case, case.pocl())
+    check_clinfo(case, case.pocl(), changes=True)  # it tells the processor's clock
 
 
-def test_clinfo_prints_the_same_on_both_drivers(case):
-    case.pocl()
-    both = dict(case.intel())
-    del both["OCL_ICD_VENDORS"]
-    check_clinfo(case, both) if False else check_clinfo_two(case, both)
-
-
-def check_clinfo_two(case, env):
-    bare = case.run("clinfo", "--raw", env=env)
-    ours = case.run("clinfo", "--raw", env=layer(case, env))
-    assert ours.status == bare.status == 0 and ours.err == bare.err
-    assert without_extension(ours.out) == without_extension(bare.out)
+def test_clinfo_prints_the_same_on_intel(case):
+    check_clinfo(case, case.intel(), changes=False)
 
 
 # The layer as a loader sees it.
@@ -618,18 +602,22 @@ def kill_in_the_middle(case, env, number, lines):
     return recording, log
 
 
+def check_killed(case, env, number, lines):
+    recording, log = kill_in_the_middle(case, env, number, lines)
+    logged, recorded = read_log(log), read_events(case.events(recording), "killed.c")
+    # a call may have been recorded and its line not yet been logged
+    assert len(logged) <= len(recorded) <= len(logged) + 1, (len(logged), len(recorded))
+    assert recorded[:len(logged)] == logged, number
+    report = case.report(recording, "leakage")
+    assert_nothing_lost(report)
+    assert leaked(report, "killed.c") == living(recorded), number
+
+
 def test_kill_nine_at_any_moment_loses_no_call(case):
     env, chance = case.pocl(), random.Random(2)
-    for number in range(30):
-        recording, log = kill_in_the_middle(case, env, number, chance.randrange(1, 20000))
-        logged, recorded = read_log(log), read_events(case.events(recording), "killed.c")
-        assert len(logged) <= len(recorded) <= len(logged) + 1, (len(logged), len(recorded))
-        # a call may have been recorded and its line not yet been logged
-        assert recorded[:len(logged)] == logged, number
-        report = case.report(recording, "leakage")
-        assert_nothing_lost(report)
-        assert leaked(report, "killed.c") == living(recorded), number
-        log.unlink()
+    moments = [chance.randrange(1, 2000) for _ in range(30)]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda n: check_killed(case, env, n, moments[n]), range(30)))
 
 
 # A disk that fills.
@@ -675,23 +663,14 @@ def check_stopped(case, recording, log, err, reason):
         assert f"{report['lost']:,} events were LOST" in text, text
 
 
-CALLS = "200000"
-
-
-def run_until_full(case, recording, bare, preexec=None):
-    done = case.gputrack("run", "-q", "-o", recording, case.program("killed"), "--how", "return",
-                         "--calls", CALLS, "--log", case.path("full.log"), env=case.pocl(),
-                         preexec=preexec)
-    assert (done.status, done.out) == (bare.status, bare.out), (done.status, done.out, done.err)
-    return done
-
-
 def test_a_full_disk_stops_the_recording_and_not_the_program(case):
-    bare = case.run(case.program("killed"), "--how", "return", "--calls", CALLS, env=case.pocl())
-    assert bare.status == 0
-    for size in ("256k", "1m"):
+    for size, calls in (("256k", 30000), ("1m", 200000)):
+        command = case.program("killed"), "--how", "return", "--calls", calls
+        bare = case.run(*command, env=case.pocl())
         with SmallDisk(case, size) as folder:
-            done = run_until_full(case, folder / "f.gt", bare)
+            done = case.gputrack("run", "-q", "-o", folder / "f.gt", *command, "--log",
+                                 case.path("full.log"), env=case.pocl())
+            assert (done.status, done.out) == (0, bare.out), (done.status, done.out, done.err)
             check_stopped(case, folder / "f.gt", case.path("full.log"), done.err,
                           "No space left on device")
 
@@ -703,8 +682,10 @@ def test_a_disk_full_from_the_start_lets_the_program_run(case):
         done = case.gputrack("run", "-q", "-o", folder / "f.gt", case.program("killed"), "--how",
                              "return", env=case.pocl())
         assert (done.status, done.out) == (bare.status, bare.out), done.err
-        said = [line for line in done.err.splitlines() if line.startswith("gputrack:")]
-        assert len(said) == 1 and "No space left on device" in said[0], done.err
+        said = done.err.splitlines()
+        assert all(line.startswith("gputrack: ") for line in said), done.err
+        assert len([line for line in said if "recording stopped" in line]) == 1, done.err
+        assert "is whole" not in done.err, done.err
         assert case.gputrack("report", folder / "f.gt").status == 0
 
 

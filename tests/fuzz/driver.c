@@ -37,8 +37,9 @@ static uint32_t random_below(uint32_t limit)
 
 static void put_interesting(uint8_t *data, size_t size)
 {
-	static const uint64_t values[] = { 0, 1, 0x7f, 0x80, 0xff, 0x3fff, 0xffff, INT32_MAX, UINT32_MAX,
-					   INT64_MAX, UINT64_MAX, 0x8080808080808080u };
+	static const uint64_t values[] = { 0,          1,         0x7f,       0x80,
+					   0xff,       0x3fff,    0xffff,     INT32_MAX,
+					   UINT32_MAX, INT64_MAX, UINT64_MAX, 0x8080808080808080u };
 	uint64_t value = values[random_below(sizeof values / sizeof *values)];
 	size_t width = (size_t)1 << random_below(4);
 
@@ -144,9 +145,9 @@ static void run_changed(void)
 	FUZZ_CHECK(data);
 	memcpy(data, from->data, size);
 	for (uint32_t i = 1 + random_below(4); i; i--)
-		size = LLVMFuzzerCustomMutator ?
-			       LLVMFuzzerCustomMutator(data, size, INPUT_MAX, random_below(UINT32_MAX)) :
-			       LLVMFuzzerMutate(data, size, INPUT_MAX);
+		size = LLVMFuzzerCustomMutator ? LLVMFuzzerCustomMutator(data, size, INPUT_MAX,
+									 random_below(UINT32_MAX))
+					       : LLVMFuzzerMutate(data, size, INPUT_MAX);
 	/* exactly as much as there is, so that a byte too far is seen */
 	exact = malloc(size ? size : 1);
 	FUZZ_CHECK(exact);

@@ -33,7 +33,8 @@ static void walk_definitions(const struct gt_definitions *d)
 		FUZZ_CHECK(d->stacks[i].first + d->stacks[i].count <= d->frame_count);
 	}
 	for (size_t i = 0; i < d->frame_count; i++)
-		FUZZ_CHECK(d->frames[i].module == GT_NO_MODULE || d->frames[i].module < d->module_count);
+		FUZZ_CHECK(d->frames[i].module == GT_NO_MODULE ||
+			   d->frames[i].module < d->module_count);
 	for (size_t i = 0; i < d->place_count; i++)
 		touch(d->places[i].name, strlen(d->places[i].name) + 1);
 	for (size_t i = 0; i < d->text_count; i++) {
@@ -165,9 +166,11 @@ static void mutate_header(uint8_t *data, size_t size, unsigned n)
 	size_t at, room;
 
 	if (trace_block_at(data, size, n % 8, &at, &room))
-		LLVMFuzzerMutate(data + at, sizeof(struct gt_block_header), sizeof(struct gt_block_header));
+		LLVMFuzzerMutate(data + at, sizeof(struct gt_block_header),
+				 sizeof(struct gt_block_header));
 	else if (size >= sizeof(struct gt_trace_header))
-		LLVMFuzzerMutate(data, sizeof(struct gt_trace_header), sizeof(struct gt_trace_header));
+		LLVMFuzzerMutate(data, sizeof(struct gt_trace_header),
+				 sizeof(struct gt_trace_header));
 }
 
 /* A copy of one block at the end: another lane, or the same one going on. */

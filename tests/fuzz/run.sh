@@ -9,7 +9,8 @@ seconds=${1:-60}
 build=${BUILD:-build}-fuzz
 
 [ -f "$build/build.ninja" ] ||
-	CC=clang CXX=clang++ meson setup "$build" -Dfuzzers=true -Dopencl=disabled -Dlevelzero=disabled >&2
+	CC=clang CXX=clang++ meson setup "$build" -Dfuzzers=true -Dopencl=disabled \
+		-Dlevelzero=disabled >&2
 ninja -C "$build" tests/fuzz/seeds-trace tests/fuzz/libfuzzer_trace tests/fuzz/libfuzzer_info >&2
 
 for name in trace info; do

@@ -1,4 +1,4 @@
-/* seeds.c - writes small valid traces and infos into two folders, for fuzzers to start from: TRACES INFOS */
+/* seeds.c - writes small valid inputs for fuzzers to start from into two folders: TRACES INFOS */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,9 @@ static void modules(struct gt_writer *w, void *context)
 
 static struct gt_writer *start(const char *name, unsigned *round)
 {
-	struct gt_writer_options options = { .pid = 4242, .ppid = 1, .modules = modules, .context = round };
+	struct gt_writer_options options = {
+		.pid = 4242, .ppid = 1, .modules = modules, .context = round
+	};
 	struct gt_writer *w;
 	char path[4096];
 	int e;
@@ -100,8 +102,11 @@ static void write_kinds(void)
 	unsigned round = 0;
 	struct gt_writer *w = start("kinds.trace", &round);
 	struct gt_lane *lane = gt_lane_acquire(w, 4242, "main");
-	struct gt_event failed = { .time_ns = 2000000000, .function = GT_FN_clCreateBuffer, .size = 1 << 30,
-				   .result = -61, .failed = 1 };
+	struct gt_event failed = { .time_ns = 2000000000,
+				   .function = GT_FN_clCreateBuffer,
+				   .size = 1 << 30,
+				   .result = -61,
+				   .failed = 1 };
 
 	gt_writer_place(w, 1, GT_OPENCL, "Portable Computing Language");
 	for (uint16_t fn = 1; fn < GT_FN_COUNT; fn += 7)
@@ -124,8 +129,8 @@ static void write_lanes(void)
 	for (uint32_t i = 0; i < 3; i++)
 		lanes[i] = gt_lane_acquire(w, 4242 + i, "worker");
 	for (uint64_t i = 0; i < 1800; i++) /* enough to fill blocks */
-		event(lanes[i % 3], i & 4 ? GT_FN_clReleaseEvent : GT_FN_clCreateUserEvent, 0x5000 + i % 4,
-		      stack_at(w, i % 8));
+		event(lanes[i % 3], i & 4 ? GT_FN_clReleaseEvent : GT_FN_clCreateUserEvent,
+		      0x5000 + i % 4, stack_at(w, i % 8));
 	end(w);
 }
 
@@ -146,7 +151,9 @@ static void write_killed(void)
 {
 	struct gt_writer *w = start("killed.trace", NULL);
 	struct gt_lane *lane = gt_lane_acquire(w, 4242, "main");
-	struct gt_event inside = { .time_ns = 3000000000, .handle = 0x100, .function = GT_FN_clReleaseContext };
+	struct gt_event inside = { .time_ns = 3000000000,
+				   .handle = 0x100,
+				   .function = GT_FN_clReleaseContext };
 
 	event(lane, GT_FN_clCreateContext, 0x100, stack_at(w, 1));
 	inside.stack = stack_at(w, 2);

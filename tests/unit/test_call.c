@@ -78,7 +78,9 @@ static const struct gt_call_door driver = { .size = driver_size, .count = driver
 
 static void a_handle_that_is_the_result_is_created(void **state)
 {
-	uint64_t argv[GT_ARGS_MAX] = { [clCreateBuffer__context] = 0xc0, [clCreateBuffer__size] = 4096 };
+	uint64_t argv[GT_ARGS_MAX] = {
+		[clCreateBuffer__context] = 0xc0, [clCreateBuffer__size] = 4096
+	};
 	struct taken t = events_of(GT_FN_clCreateBuffer, argv, 0xb0, &driver);
 
 	assert_int_equal(t.count, 1);
@@ -355,7 +357,9 @@ static void a_result_is_judged_by_its_rule(void **state)
 static void a_failed_creation_tells_what_was_asked_for(void **state)
 {
 	uint64_t event = 0xbad;
-	uint64_t argv[GT_ARGS_MAX] = { [clCreateBuffer__context] = 0xc0, [clCreateBuffer__size] = 1 << 30 };
+	uint64_t argv[GT_ARGS_MAX] = {
+		[clCreateBuffer__context] = 0xc0, [clCreateBuffer__size] = 1 << 30
+	};
 	struct taken t = events_of(GT_FN_clCreateBuffer, argv, 0, &driver);
 
 	assert_int_equal(t.count, 1);
@@ -392,11 +396,14 @@ static void ends_are_stamped_at_their_start_all_else_at_its_end(void **state)
 {
 	uint64_t argv[GT_ARGS_MAX] = { 0xb0, 0xb0 };
 
-	assert_int_equal(events_of(GT_FN_clReleaseMemObject, argv, 0, NULL).events[0].time_ns, BEGUN);
+	assert_int_equal(events_of(GT_FN_clReleaseMemObject, argv, 0, NULL).events[0].time_ns,
+			 BEGUN);
 	assert_int_equal(events_of(GT_FN_clSVMFree, argv, 0, NULL).events[0].time_ns, BEGUN);
-	assert_int_equal(events_of(GT_FN_clRetainMemObject, argv, 0, NULL).events[0].time_ns, ENDED);
+	assert_int_equal(events_of(GT_FN_clRetainMemObject, argv, 0, NULL).events[0].time_ns,
+			 ENDED);
 	assert_int_equal(events_of(GT_FN_clCreateBuffer, argv, 1, NULL).events[0].time_ns, ENDED);
-	assert_int_equal(events_of(GT_FN_clReleaseMemObject, argv, 1, NULL).events[0].time_ns, BEGUN);
+	assert_int_equal(events_of(GT_FN_clReleaseMemObject, argv, 1, NULL).events[0].time_ns,
+			 BEGUN);
 }
 
 /* Thread A destroys while thread B creates, and the driver hands the handle on at once. */
@@ -420,7 +427,8 @@ static void a_size_that_only_the_driver_knows_is_asked_for(void **state)
 {
 	uint64_t argv[GT_ARGS_MAX] = { 0xc0 };
 
-	assert_int_equal(events_of(GT_FN_clCreateImage, argv, 0x1a, &driver).events[0].size, 0x1a + 5);
+	assert_int_equal(events_of(GT_FN_clCreateImage, argv, 0x1a, &driver).events[0].size,
+			 0x1a + 5);
 	assert_int_equal(events_of(GT_FN_clCreateImage, argv, 0x1a, NULL).events[0].size, 0);
 	/* nobody asks about what does not exist */
 	assert_int_equal(events_of(GT_FN_clCreateImage, argv, 0, &driver).events[0].size, 0);
@@ -432,9 +440,11 @@ static void an_owner_may_be_the_first_of_an_array(void **state)
 	uint64_t argv[GT_ARGS_MAX] = { [clCreateCommandBufferKHR__num_queues] = 2,
 				       [clCreateCommandBufferKHR__queues] = word(queues) };
 
-	assert_int_equal(events_of(GT_FN_clCreateCommandBufferKHR, argv, 1, NULL).events[0].owner, 0x91);
+	assert_int_equal(events_of(GT_FN_clCreateCommandBufferKHR, argv, 1, NULL).events[0].owner,
+			 0x91);
 	argv[clCreateCommandBufferKHR__num_queues] = 0;
-	assert_int_equal(events_of(GT_FN_clCreateCommandBufferKHR, argv, 1, NULL).events[0].owner, 0);
+	assert_int_equal(events_of(GT_FN_clCreateCommandBufferKHR, argv, 1, NULL).events[0].owner,
+			 0);
 }
 
 static void only_calls_that_end_lives_have_endings(void **state)

@@ -9,22 +9,66 @@
 
 /* What creates in OpenCL 3.0, with shared memory of 2.0 and of Intel. */
 static const char *const opencl_creates[] = {
-	"clCreateContext", "clCreateContextFromType", "clCreateSubDevices", "clCreateCommandQueue",
-	"clCreateCommandQueueWithProperties", "clCreateBuffer", "clCreateBufferWithProperties",
-	"clCreateSubBuffer", "clCreateImage", "clCreateImageWithProperties", "clCreateImage2D",
-	"clCreateImage3D", "clCreatePipe", "clCreateSampler", "clCreateSamplerWithProperties",
-	"clCreateProgramWithSource", "clCreateProgramWithBinary", "clCreateProgramWithBuiltInKernels",
-	"clCreateProgramWithIL", "clLinkProgram", "clCreateKernel", "clCreateKernelsInProgram",
-	"clCloneKernel", "clCreateUserEvent",
-	"clSVMAlloc", "clHostMemAllocINTEL", "clDeviceMemAllocINTEL", "clSharedMemAllocINTEL",
+	"clCreateContext",
+	"clCreateContextFromType",
+	"clCreateSubDevices",
+	"clCreateCommandQueue",
+	"clCreateCommandQueueWithProperties",
+	"clCreateBuffer",
+	"clCreateBufferWithProperties",
+	"clCreateSubBuffer",
+	"clCreateImage",
+	"clCreateImageWithProperties",
+	"clCreateImage2D",
+	"clCreateImage3D",
+	"clCreatePipe",
+	"clCreateSampler",
+	"clCreateSamplerWithProperties",
+	"clCreateProgramWithSource",
+	"clCreateProgramWithBinary",
+	"clCreateProgramWithBuiltInKernels",
+	"clCreateProgramWithIL",
+	"clLinkProgram",
+	"clCreateKernel",
+	"clCreateKernelsInProgram",
+	"clCloneKernel",
+	"clCreateUserEvent",
+	"clSVMAlloc",
+	"clHostMemAllocINTEL",
+	"clDeviceMemAllocINTEL",
+	"clSharedMemAllocINTEL",
 };
 
 static const char *const opencl_enqueues[] = {
-	"ReadBuffer", "ReadBufferRect", "WriteBuffer", "WriteBufferRect", "FillBuffer", "CopyBuffer",
-	"CopyBufferRect", "ReadImage", "WriteImage", "FillImage", "CopyImage", "CopyImageToBuffer",
-	"CopyBufferToImage", "MapBuffer", "MapImage", "UnmapMemObject", "MigrateMemObjects",
-	"NDRangeKernel", "Task", "NativeKernel", "Marker", "MarkerWithWaitList", "BarrierWithWaitList",
-	"SVMFree", "SVMMemcpy", "SVMMemFill", "SVMMap", "SVMUnmap", "SVMMigrateMem",
+	"ReadBuffer",
+	"ReadBufferRect",
+	"WriteBuffer",
+	"WriteBufferRect",
+	"FillBuffer",
+	"CopyBuffer",
+	"CopyBufferRect",
+	"ReadImage",
+	"WriteImage",
+	"FillImage",
+	"CopyImage",
+	"CopyImageToBuffer",
+	"CopyBufferToImage",
+	"MapBuffer",
+	"MapImage",
+	"UnmapMemObject",
+	"MigrateMemObjects",
+	"NDRangeKernel",
+	"Task",
+	"NativeKernel",
+	"Marker",
+	"MarkerWithWaitList",
+	"BarrierWithWaitList",
+	"SVMFree",
+	"SVMMemcpy",
+	"SVMMemFill",
+	"SVMMap",
+	"SVMUnmap",
+	"SVMMigrateMem",
 };
 
 static const char *const opencl_counted[] = {
@@ -63,7 +107,8 @@ static void every_opencl_command_that_hands_out_an_event_is_listed(void **state)
 {
 	assert_each(opencl_enqueues, "clEnqueue", GT_CREATE);
 	for (size_t i = 0; i < sizeof opencl_enqueues / sizeof *opencl_enqueues; i++) {
-		const struct gt_function *fn = find(GT_OPENCL, "clEnqueue", opencl_enqueues[i], GT_CREATE);
+		const struct gt_function *fn =
+			find(GT_OPENCL, "clEnqueue", opencl_enqueues[i], GT_CREATE);
 
 		assert_int_equal(fn->kind, GT_EVENT);
 		assert_int_equal(fn->handle.from, GT_OUT);
@@ -229,7 +274,8 @@ static void what_takes_memory_says_how_much(void **state)
 	for (int row = 1; row < GT_FN_COUNT; row++)
 		if (gt_functions[row].effect == GT_CREATE &&
 		    gt_kind_has_bytes((enum gt_kind)gt_functions[row].kind) &&
-		    gt_functions[row].size.from == GT_NONE && !is_level_zero_image(&gt_functions[row]))
+		    gt_functions[row].size.from == GT_NONE &&
+		    !is_level_zero_image(&gt_functions[row]))
 			fail_msg("%s has no size", gt_function_names[row]);
 }
 

@@ -61,7 +61,8 @@ static void an_absent_file_is_an_empty_list(void **state)
 
 static void a_line_that_is_none_is_passed_over(void **state)
 {
-	struct gt_info *info = gt_info_read(save_text("junk\n\nkey: value\nno:colon\n: odd\nlast: one"));
+	struct gt_info *info =
+		gt_info_read(save_text("junk\n\nkey: value\nno:colon\n: odd\nlast: one"));
 
 	assert_string_equal(gt_info_get(info, "key"), "value");
 	assert_string_equal(gt_info_get(info, "last"), "one");

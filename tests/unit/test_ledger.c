@@ -22,11 +22,15 @@ static uint64_t clock_ns = 1000;
 
 static struct gt_event event_of(uint16_t function, uint64_t handle, uint32_t stack, uint64_t size)
 {
-	return (struct gt_event){ .function = function, .handle = handle, .stack = stack, .size = size,
+	return (struct gt_event){ .function = function,
+				  .handle = handle,
+				  .stack = stack,
+				  .size = size,
 				  .time_ns = clock_ns++ };
 }
 
-static void apply(struct gt_ledger *l, uint16_t function, uint64_t handle, uint32_t stack, uint64_t size)
+static void apply(struct gt_ledger *l, uint16_t function, uint64_t handle, uint32_t stack,
+		  uint64_t size)
 {
 	struct gt_event e = event_of(function, handle, stack, size);
 
@@ -108,7 +112,8 @@ static void step(struct gt_ledger *l, struct model *m, uint64_t *seed)
 
 	/* in waves, so that there are many peaks and long times without one */
 	if (!a->is && random_word(seed) % 16 < 4 + l->events / 5000 % 8) {
-		*a = (struct alive){ true, (uint32_t)(random_word(seed) % STACKS), random_word(seed) % 9999 };
+		*a = (struct alive){ true, (uint32_t)(random_word(seed) % STACKS),
+				     random_word(seed) % 9999 };
 		e = event_of(model_kinds[k].create, handle, a->stack, a->size);
 		m->created[k]++;
 	} else if (a->is) {

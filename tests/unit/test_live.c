@@ -229,7 +229,8 @@ static void borrowed_handles_need_no_creation(void **state)
 static void a_handle_whose_end_was_not_seen_is_replaced(void **state)
 {
 	struct gt_live l = { 0 };
-	struct gt_event first = event_of(GT_FN_clCreateBuffer, 7), second = event_of(GT_FN_clCreateImage, 7);
+	struct gt_event first = event_of(GT_FN_clCreateBuffer, 7),
+			second = event_of(GT_FN_clCreateImage, 7);
 	struct gt_entry *entry, gone;
 
 	first.size = 10;
@@ -322,7 +323,8 @@ static void slots_are_small_distinct_and_used_again(void **state)
 			used[slot] = true;
 		}
 		for (uint64_t h = 1; h <= COUNT; h++)
-			assert_int_equal(apply(&l, GT_FN_clReleaseEvent, h << round), GT_CHANGE_ENDED);
+			assert_int_equal(apply(&l, GT_FN_clReleaseEvent, h << round),
+					 GT_CHANGE_ENDED);
 	}
 	assert_int_equal(l.count, 0);
 	gt_live_fini(&l);
@@ -351,7 +353,8 @@ static void a_live_handle_costs_at_most_64_bytes(void **state)
 	struct gt_live l = { 0 };
 
 	for (uint64_t h = 1; h <= MILLION; h++)
-		assert_int_equal(apply(&l, GT_FN_clCreateUserEvent, 0x555500000000 + h * 192), GT_CHANGE_BORN);
+		assert_int_equal(apply(&l, GT_FN_clCreateUserEvent, 0x555500000000 + h * 192),
+				 GT_CHANGE_BORN);
 	assert_int_equal(l.count, MILLION);
 	assert_true(gt_live_bytes(&l) <= (size_t)64 * MILLION);
 	for (uint64_t h = 1; h <= MILLION; h += 999)

@@ -32,7 +32,9 @@ static void every_function_comes_back_as_itself(void **state)
 	struct events all = { 0 };
 
 	for (uint16_t row = GT_FN_COUNT - 1; row; row--) {
-		struct gt_event e = { .time_ns = 10000 - row, .function = row, .handle = row, .tid = 31 };
+		struct gt_event e = {
+			.time_ns = 10000 - row, .function = row, .handle = row, .tid = 31
+		};
 
 		gt_lane_event(lane, &e);
 		add_event(&all, &e);
@@ -46,7 +48,8 @@ static void the_widest_events_cross_block_boundaries_whole(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
-	struct gt_lane *lane = gt_lane_acquire(w, UINT32_MAX, "a name of more than sixteen letters");
+	struct gt_lane *lane =
+		gt_lane_acquire(w, UINT32_MAX, "a name of more than sixteen letters");
 	struct events all = { 0 };
 	uint64_t frames[] = { UINT64_MAX };
 
@@ -94,7 +97,9 @@ static void a_destroy_sorts_before_the_create_that_reuses_its_handle(void **stat
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
 	struct gt_lane *a = gt_lane_acquire(w, 1, "a"), *b = gt_lane_acquire(w, 2, "b");
-	struct gt_event create = { .time_ns = 200, .handle = 7, .tid = 2, .function = GT_FN_clCreateBuffer };
+	struct gt_event create = {
+		.time_ns = 200, .handle = 7, .tid = 2, .function = GT_FN_clCreateBuffer
+	};
 	struct gt_event destroy = { .time_ns = 100, .handle = 7, .tid = 1,
 				    .function = GT_FN_clReleaseMemObject };
 	struct events got;
@@ -114,13 +119,16 @@ static void nested_calls_stay_in_the_order_they_returned(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
-	struct gt_lane *lane = gt_lane_acquire(w, 1, "main"), *other = gt_lane_acquire(w, 2, "other");
+	struct gt_lane *lane = gt_lane_acquire(w, 1, "main"),
+		       *other = gt_lane_acquire(w, 2, "other");
 	struct gt_event events[] = {
 		{ .time_ns = 150, .handle = 1, .tid = 1, .function = GT_FN_clReleaseEvent },
 		{ .time_ns = 100, .handle = 2, .tid = 1, .function = GT_FN_clReleaseMemObject },
 		{ .time_ns = 160, .handle = 3, .tid = 1, .function = GT_FN_clReleaseEvent },
 	};
-	struct gt_event between = { .time_ns = 155, .handle = 4, .tid = 2, .function = GT_FN_clReleaseEvent };
+	struct gt_event between = {
+		.time_ns = 155, .handle = 4, .tid = 2, .function = GT_FN_clReleaseEvent
+	};
 	struct events got;
 
 	for (size_t i = 0; i < 3; i++)
@@ -461,7 +469,8 @@ static void events_of_unknown_functions_are_counted_and_passed_over(void **state
 
 	for (uint64_t i = 0; i < 400; i++) {
 		static const uint16_t functions[] = { GT_FN_clCreateUserEvent, GT_FN_clCreateBuffer,
-						      GT_FN_clRetainMemObject, GT_FN_clReleaseMemObject };
+						      GT_FN_clRetainMemObject,
+						      GT_FN_clReleaseMemObject };
 
 		e = (struct gt_event){ .time_ns = i * 1000, .handle = i * i, .tid = 1,
 				       .function = functions[i % 4], .failed = i % 8 < 4 };
@@ -490,13 +499,17 @@ static void events_of_unknown_functions_are_counted_and_passed_over(void **state
 	free(all.list);
 }
 
-/* Writes a creation, then enters a release; `leave`, `end`: what happens before the file is let go. */
+/* Writes a creation, then enters a release; `leave`, `end`: what happens before the file is let go.
+ */
 static struct events write_inflight(bool leave, bool end, struct gt_event *inside)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
-	struct gt_lane *lane = gt_lane_acquire(w, 3, "main"), *other = gt_lane_acquire(w, 4, "other");
-	struct gt_event e = { .time_ns = 500, .handle = 9, .tid = 3, .function = GT_FN_clCreateContext };
+	struct gt_lane *lane = gt_lane_acquire(w, 3, "main"),
+		       *other = gt_lane_acquire(w, 4, "other");
+	struct gt_event e = {
+		.time_ns = 500, .handle = 9, .tid = 3, .function = GT_FN_clCreateContext
+	};
 	uint64_t frames[] = { 1, 2, 3 };
 
 	*inside = (struct gt_event){ .time_ns = 400, .handle = 9, .tid = 3, .unfinished = 1,
@@ -799,13 +812,17 @@ static void claimed_sizes_and_counts_cost_no_memory(void **state)
 	memcpy(h->magic, GT_TRACE_MAGIC, sizeof h->magic);
 	h->version = GT_TRACE_VERSION;
 	h->header_size = GT_TRACE_HEADER;
-	*b = (struct gt_block_header){ .magic = GT_BLOCK_MAGIC, .size = GT_BLOCK_MIN, .lane = (1 << 24) - 1 };
+	*b = (struct gt_block_header){ .magic = GT_BLOCK_MAGIC,
+				       .size = GT_BLOCK_MIN,
+				       .lane = (1 << 24) - 1 };
 	save_image(path, &image);
 	got = read_events(path, damage);
 	assert_int_equal(got.count, 0);
 	assert_true(damage[0]);
 	free(got.list);
-	*b = (struct gt_block_header){ .magic = GT_BLOCK_MAGIC, .size = 0xfffff000, .used = 0xffffff00 };
+	*b = (struct gt_block_header){ .magic = GT_BLOCK_MAGIC,
+				       .size = 0xfffff000,
+				       .used = 0xffffff00 };
 	save_image(path, &image);
 	got = read_events(path, damage);
 	assert_true(damage[0]);

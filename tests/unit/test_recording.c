@@ -17,10 +17,18 @@ struct process {
 static void tell_modules(struct gt_writer *w, void *context)
 {
 	struct process *p = context;
-	struct gt_module program = { .start = p->base, .size = 0x1000, .bias = p->base, .path = "/bin/p",
-				     .build_id = (const uint8_t *)"pppp", .build_id_size = 4 };
-	struct gt_module library = { .start = p->base + 0x5000, .size = 0x1000, .bias = p->base + 0x5000,
-				     .path = "/lib/l.so", .build_id = &p->build_id, .build_id_size = 1 };
+	struct gt_module program = { .start = p->base,
+				     .size = 0x1000,
+				     .bias = p->base,
+				     .path = "/bin/p",
+				     .build_id = (const uint8_t *)"pppp",
+				     .build_id_size = 4 };
+	struct gt_module library = { .start = p->base + 0x5000,
+				     .size = 0x1000,
+				     .bias = p->base + 0x5000,
+				     .path = "/lib/l.so",
+				     .build_id = &p->build_id,
+				     .build_id_size = 1 };
 
 	if (p->told)
 		return;
@@ -40,7 +48,9 @@ static const char *fresh_folder(void)
 
 static void start_process(struct process *p, const char *folder, uint32_t pid)
 {
-	struct gt_writer_options options = { .pid = pid, .ppid = 1, .modules = tell_modules, .context = p };
+	struct gt_writer_options options = {
+		.pid = pid, .ppid = 1, .modules = tell_modules, .context = p
+	};
 	char path[256];
 
 	*p = (struct process){ .pid = pid, .base = 0x7f0000000000 + pid * 0x100000, .build_id = 1 };
@@ -59,7 +69,10 @@ static uint32_t stack_of(struct process *p, uint64_t depth)
 
 static void add(struct process *p, struct events *all, uint64_t time_ns, uint64_t handle)
 {
-	struct gt_event e = { .time_ns = time_ns, .handle = handle, .tid = p->pid, .stack = stack_of(p, 1),
+	struct gt_event e = { .time_ns = time_ns,
+			      .handle = handle,
+			      .tid = p->pid,
+			      .stack = stack_of(p, 1),
 			      .function = GT_FN_clCreateUserEvent };
 
 	gt_lane_event(p->lane, &e);
@@ -325,7 +338,8 @@ struct ends {
 
 static void note_end(void *context, uint32_t process, uint64_t time_ns)
 {
-	*(struct ends *)context = (struct ends){ ((struct ends *)context)->count + 1, process, time_ns };
+	*(struct ends *)context =
+		(struct ends){ ((struct ends *)context)->count + 1, process, time_ns };
 }
 
 static void the_end_of_a_process_is_told_before_others_go_on(void **state)
@@ -371,7 +385,9 @@ static void places_of_one_name_have_one_number(void **state)
 	for (uint32_t i = 0; i < 2; i++) {
 		start_process(&p[i], folder, 51 + i);
 		for (uint16_t place = 0; place < 4; place++) {
-			e = (struct gt_event){ .time_ns = gt_now_ns(), .handle = place, .place = place,
+			e = (struct gt_event){ .time_ns = gt_now_ns(),
+					       .handle = place,
+					       .place = place,
 					       .function = GT_FN_clCreateUserEvent };
 			if (place == 1 || place == 2)
 				gt_writer_place(p[i].writer, place, GT_OPENCL, names[i][place - 1]);
@@ -383,7 +399,8 @@ static void places_of_one_name_have_one_number(void **state)
 	while (gt_recording_next(r, &e, &process) > 0) {
 		bool known = e.handle == 1 || e.handle == 2;
 
-		assert_string_equal(gt_recording_place(r, e.place), known ? names[process][e.handle - 1] : "");
+		assert_string_equal(gt_recording_place(r, e.place),
+				    known ? names[process][e.handle - 1] : "");
 		assert_true(known == !!e.place);
 	}
 	gt_recording_close(r);

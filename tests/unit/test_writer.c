@@ -11,7 +11,9 @@
 
 static struct gt_event event_at(uint64_t time_ns, uint16_t function, uint64_t handle, uint32_t tid)
 {
-	return (struct gt_event){ .time_ns = time_ns, .function = function, .handle = handle, .tid = tid };
+	return (struct gt_event){
+		.time_ns = time_ns, .function = function, .handle = handle, .tid = tid
+	};
 }
 
 static void an_existing_file_is_not_overwritten(void **state)
@@ -623,10 +625,12 @@ static void events_take_few_bytes(void **state)
 	/* as programs do it: a buffer made and released every few microseconds, from 100 sites */
 	for (uint64_t i = 0; i < COUNT; i++) {
 		uint64_t frames[] = { 0x400000 + i / 2 % 100, 0x400100, 0x400200, 0x7f0000001000 };
-		struct gt_event e = { .time_ns = time_ns += 3000 + i % 977, .tid = 9,
+		struct gt_event e = { .time_ns = time_ns += 3000 + i % 977,
+				      .tid = 9,
 				      .handle = 0x555500000000 + i / 2 % 64 * 192,
 				      .stack = gt_writer_stack(w, frames, 4),
-				      .function = i % 2 ? GT_FN_clReleaseMemObject : GT_FN_clCreateBuffer };
+				      .function = i % 2 ? GT_FN_clReleaseMemObject
+							: GT_FN_clCreateBuffer };
 
 		if (i % 2 == 0) {
 			e.size = 1 << 20;

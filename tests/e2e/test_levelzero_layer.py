@@ -1,0 +1,342 @@
+"""The Level Zero door as loaders see it, newer functions, other layers, and `gputrack run`."""
+import os
+import pathlib
+import re
+
+from test_levelzero_log import ALIVE, HANDLES, line_of
+from tracker_csv import (COUNTERS, HEADER, check_against, check_numbers, own_log, read_csv,
+                         read_log, the_csv)
+
+# Tables of the newest loader that is known, 1.32: 76.
+CORE = ("Global Driver DriverExp Device DeviceExp Context CommandQueue CommandList CommandListExp Image "
+        "ImageExp Fence EventPool Event EventExp Module ModuleBuildLog Kernel KernelExp Sampler "
+        "PhysicalMem Mem MemExp VirtualMem FabricVertexExp FabricEdgeExp RTASBuilder RTASBuilderExp "
+        "RTASParallelOperation RTASParallelOperationExp Graph ExecutableGraph").split()
+TOOLS = ("Device DeviceExp Context CommandList CommandListExp Module Kernel MetricGroup MetricGroupExp "
+         "Metric MetricExp MetricStreamer MetricQueryPool MetricQuery MetricTracerExp MetricDecoderExp "
+         "MetricProgrammableExp TracerExp Debug").split()
+SYSMAN = ("Global Driver DriverExp Device DeviceExp Overclock Scheduler PerformanceFactor Power Frequency "
+          "Engine Standby Firmware FirmwareExp Memory FabricPort Temperature Psu Fan Led Ras RasExp "
+          "Diagnostics VFManagementExp").split()
+GETTERS = [f"{prefix}Get{name}ProcAddrTable" for prefix, names in
+           (("ze", CORE), ("zet", TOOLS), ("zes", SYSMAN), ("zer", ["Global"])) for name in names]
+
+
+def layer(case):
+    return str(case.build / "levelzero" / "libze_validation_layer.so.1")
+
+
+def system_layer(case):
+    for folder in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"):
+        path = pathlib.Path(folder) / "libze_validation_layer.so.1"
+        if path.exists():
+            return str(path)
+    case.skip("the system has no validation layer of its own")
+
+
+def slots(case):
+    """{table: [(index, minor, function)]} as the door has them."""
+    text = (case.source / "src/capture/levelzero/slots.def").read_text()
+    found = {}
+    for table, index, minor, function in re.findall(r"^SLOT\((\w+), (\d+), (\d+), (\w+)\)", text, re.M):
+        found.setdefault(table, []).append((int(index), int(minor), function))
+    assert sum(len(entries) for entries in found.values()) > 90
+    return found
+
+
+def sizes(case):
+    """{getter: [(since, slots)]}: how long each version's tables are, from the test driver's test."""
+    text = (case.source / "tests/fake/levelzero/test_tables.c").read_text()
+    return {getter: list(zip(*[[int(n) for n in part.split(",")] for part in parts]))
+            for getter, *parts in re.findall(
+                r'\.getter = "(\w+)",\s*\.since = \{ ([\d, ]+) \},\s*\.sizes = \{ ([\d, ]+) \}', text)}
+
+
+def ask_tables(case, **env):
+    """{(getter, what): [numbers]} of the lines that ze_tables prints."""
+    run = case.run(case.program("ze_tables"), layer(case), *GETTERS, env=env)
+    assert run.status == 0 and "failed" not in run.out, run.err
+    found = {}
+    for line in run.out.splitlines():
+        if line.startswith("missing"):
+            continue
+        name, what, rest = re.fullmatch(r"(\w+) ([^:]+):(.*)", line).groups()
+        found[name, what] = rest.split()
+    return found
+
+
+def test_tables(case):
+    """Exactly the slots that a version has are replaced; nothing beyond, and nothing twice."""
+    known, lengths = slots(case), sizes(case)
+    for env in ({"ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER": "1"},
+                {"GPUTRACK_RECORDING": str(case.path("a.gt"))}):
+        found = ask_tables(case, **env)
+        assert len(found) >= 75 * (2 * 19 + 2)
+        for (getter, what), shown in found.items():
+            table = re.fullmatch(r"ze([tsr]?)Get(\w+)ProcAddrTable", getter)
+            entries = [] if table.group(1) else known.get(table.group(2), [])
+            version = re.fullmatch(r"1\.(\d+)", what)
+            if what == "wrong":
+                assert shown == ["0x78000007", "0x78000002"], (getter, shown)
+            elif not version:
+                assert shown == [], (getter, what, shown)
+            else:
+                minor = int(version.group(1))
+                assert [int(s) for s in shown] == sorted(
+                    index for index, since, _ in entries if since <= minor), (getter, what)
+                room = [size for since, size in lengths.get(getter, []) if since <= minor]
+                assert not shown or max(map(int, shown)) < room[-1], (getter, what, shown)
+
+
+def test_tables_when_not_asked(case):
+    """Without the tracker's variable, and without a recording, nothing is changed."""
+    for env in ({}, {"ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER": "0"},
+                {"ZEL_SYSTEM_RESOURCE_TRACKER_CSV": "tracker.csv"}):
+        for (getter, what), shown in ask_tables(case, **env).items():
+            assert what == "wrong" or shown == [], (getter, what, shown)
+        assert not list(case.folder.iterdir())
+
+
+def test_every_table_is_there(case):
+    """All 76 that a current loader may ask for, and whatever the system's layer has."""
+    assert len(GETTERS) == 76
+    run = case.run(case.program("ze_tables"), layer(case), *GETTERS)
+    missing = [line for line in run.out.splitlines() if line.startswith("missing")]
+    assert not missing, missing
+    names = case.run("nm", "-D", "--defined-only", system_layer(case))
+    wanted = re.findall(r" T (ze\w+ProcAddrTable)$", names.out, re.M)
+    assert len(wanted) >= 53
+    run = case.run(case.program("ze_tables"), layer(case), *wanted)
+    assert "missing" not in run.out, run.out
+
+
+def test_only_what_the_loader_asks_for_is_exported(case):
+    names = case.run("nm", "-D", "--defined-only", layer(case))
+    exported = set(re.findall(r" [A-Z] (\w+)", names.out))
+    assert {"zelLoaderSetLogger", "zelLoaderGetVersion"} <= exported
+    others = {n for n in exported if not re.fullmatch(r"ze[tsr]?Get\w+ProcAddrTable|zelLoader\w+", n)}
+    assert not others, others
+
+
+def test_file_descriptor_handles_are_tracked(case):
+    """zeMemGetIpcHandleFromFileDescriptorExp and its inverse, the table MemExp since 1.6."""
+    functions = {f for entries in slots(case).values() for _, _, f in entries}
+    assert {"zeMemGetIpcHandleFromFileDescriptorExp",
+            "zeMemGetFileDescriptorFromIpcHandleExp"} <= functions
+
+
+# Functions newer than the loader.
+
+def run_newer(case, *arguments, **env):
+    run = case.run(case.program("ze_newer"), layer(case), case.program("libze_fake.so"),
+                   "--log", "own", *arguments, env=case.tracker(**env))
+    assert run.out == "done\n" and run.status == 0, run.err
+    return run
+
+
+def test_newer_functions(case):
+    run = run_newer(case, ZEL_SYSTEM_RESOURCE_TRACKER_CSV="tracker.csv",
+                    ZEL_ENABLE_LOADER_LOGGING="1", ZEL_LOADER_LOG_CONSOLE="1")
+    rows, calls = read_csv(the_csv(case, run.pid)), own_log(case.path("own"))
+    assert not check_against(rows, calls, unlogged=()).alive
+    newer = {f for entries in slots(case).values() for _, since, f in entries if since > 4}
+    assert len(newer) > 25 and not newer - {row["APICall"] for row in rows}
+    assert max(row["CommandLists"] for row in rows) == 3 and max(row["Images"] for row in rows) == 2
+    assert run.err == "", run.err
+
+
+# What ze_newer --leak leaves: {created by: kind in reports}
+NEWER_LEAKS = {"zeContextCreate": "context", "zeEventCounterBasedCreate": "event",
+               "zeEventCounterBasedGetIpcHandle": "IPC handle",
+               "zeEventCounterBasedOpenIpcHandle": "opened event", "zeImageCreate": "image",
+               "zeImageViewCreateExt": "image", "zeRTASBuilderCreateExt": "RTAS builder",
+               "zeRTASParallelOperationCreateExt": "RTAS operation",
+               "zeDeviceImportExternalSemaphoreExt": "semaphore", "zeGraphCreateExt": "graph",
+               "zeGraphInstantiateExt": "executable graph",
+               "zeCommandListCreateCloneExp": "command list"}
+
+
+def test_newer_leaks(case):
+    run = run_newer(case, "--leak", ZEL_ENABLE_LOADER_LOGGING="1", ZEL_LOADER_LOG_CONSOLE="1")
+    entries = read_log(run.err)
+    makers = [re.search(r"created by (\w+)", text).group(1) for _, text in entries]
+    assert sorted(makers) == sorted(NEWER_LEAKS), makers
+    assert all("ze_newer.c:" in text for _, text in entries)
+
+
+def test_newer_leaks_in_a_recording(case):
+    run = case.gputrack("run", "-q", "-o", "a.gt", case.program("ze_newer"), layer(case),
+                        case.program("libze_fake.so"), "--leak", env=case.levelzero())
+    assert run.status == 0, run.err
+    groups = case.report("a.gt", "leakage")["groups"]
+    assert sorted(g["kind"] for g in groups for _ in range(g["count"])) == \
+        sorted(NEWER_LEAKS.values()), [(g["kind"], g["count"]) for g in groups]
+
+
+# The system's own layer below ours.
+
+def test_parameter_validation(case):
+    """A wrong call is refused as it is with the system's layer alone, and the tracker counts on."""
+    system_layer(case)
+    wrong = case.program("ze_wrong")
+    bare = case.run(wrong, "--stale", env=case.levelzero())
+    for variable in ("ZE_ENABLE_PARAMETER_VALIDATION", "ZE_ENABLE_HANDLE_LIFETIME",
+                     "ZE_ENABLE_THREADING_VALIDATION"):
+        alone = case.run(wrong, "--stale", env=case.levelzero(
+            ZE_ENABLE_VALIDATION_LAYER="1", **{variable: "1"}))
+        both = case.run(wrong, "--stale", env=case.tracker(
+            ZEL_SYSTEM_RESOURCE_TRACKER_CSV="tracker.csv", **{variable: "1"}))
+        ours = case.run(wrong, "--stale", env=case.levelzero(
+            ZE_ENABLE_VALIDATION_LAYER="1", LD_LIBRARY_PATH=str(case.build / "levelzero"),
+            **{variable: "1"}))
+        assert (both.status, both.out) == (0, alone.out), (variable, both.out, alone.out)
+        assert ours.out == alone.out
+        if variable == "ZE_ENABLE_PARAMETER_VALIDATION":
+            assert alone.out != bare.out
+        rows = read_csv(the_csv(case, both.pid))
+        check_numbers(rows)
+        refused = variable == "ZE_ENABLE_PARAMETER_VALIDATION"
+        assert [row["APICall"] for row in rows].count("zeCommandQueueCreate") == (1 if refused else 2)
+        assert rows[-1]["APICall"] == "zeEventPoolDestroy" and rows[-1]["Contexts"] == 1
+
+
+def opened_by(case, **env):
+    """Whether the run had the system's layer loaded, as the dynamic linker tells it."""
+    run = case.run(case.program("ze_wrong"), env=case.tracker(LD_DEBUG="files", **env))
+    assert run.status == 0 and layer(case) in run.err
+    begun = re.findall(r"calling init: (\S+/libze_validation_layer\.so\.1)$", run.err, re.M)
+    return any(os.path.samefile(path, system_layer(case)) for path in begun)
+
+
+def test_system_layer_is_loaded_when_wanted(case):
+    assert not opened_by(case)
+    assert not opened_by(case, ZE_ENABLE_PARAMETER_VALIDATION="0")
+    for variable in ("ZE_ENABLE_PARAMETER_VALIDATION", "ZE_ENABLE_HANDLE_LIFETIME",
+                     "ZE_ENABLE_THREADING_VALIDATION", "ZEL_ENABLE_BASIC_LEAK_CHECKER",
+                     "ZEL_ENABLE_EVENTS_CHECKER"):
+        assert opened_by(case, **{variable: "1"}), variable
+
+
+def test_memory_tracker_of_the_system_layer(case):
+    """The fourth switch that layer 1.8.12 has."""
+    assert opened_by(case, ZE_ENABLE_MEMORY_TRACKER="1")
+
+
+def test_session_above_parameter_validation(case):
+    run = case.run(case.program("ze_app"), "--log", "own", env=case.tracker(
+        ZEL_SYSTEM_RESOURCE_TRACKER_CSV="tracker.csv", ZE_ENABLE_PARAMETER_VALIDATION="1",
+        ZE_ENABLE_TRACING_LAYER="1"))
+    assert (run.status, run.err) == (0, "")
+    check_against(read_csv(the_csv(case, run.pid)), own_log(case.path("own")))
+
+
+# gputrack run.
+
+KINDS = {"context": "context", "queue": "queue", "module": "module", "build_log": "build log",
+         "kernel": "kernel", "event_pool": "event pool", "event": "event", "list": "command list",
+         "immediate": "command list", "fence": "fence", "image": "image", "view": "image",
+         "sampler": "sampler", "device": "device memory", "host": "host memory",
+         "shared": "shared memory", "physical": "physical memory",
+         "reservation": "address reservation", "mapping": "mapping",
+         "ipc_memory": "opened IPC memory", "ipc_pool": "opened event pool"}
+
+
+def test_run_reports_leaks(case):
+    """One of every kind at once: kind, number, bytes, and the line of ze_app.c that made it."""
+    kinds = [kind for kind in ALIVE if kind != "reservation"]
+    run = case.gputrack("run", "-q", "-o", "a.gt", case.program("ze_app"), "--leak", ",".join(kinds),
+                        env=case.levelzero())
+    assert run.status == 0 and run.err == "" and run.out.startswith("rounds=1 live="), run.err
+    wanted = {}
+    for kind, (_, function, size) in ALIVE.items():
+        wanted[KINDS[kind], line_of(case, function)] = (1, size)
+    for function in HANDLES.values():
+        source = (case.source / "tests/e2e/programs/ze_app.c").read_text().splitlines()
+        line = next(n for n, text in enumerate(source, 1) if f"CHECK({function}," in text)
+        wanted["IPC handle", line] = (1, 0)
+    found = {}
+    for group in case.report("a.gt", "leakage")["groups"]:
+        assert group["api"] == "levelzero"
+        frame = group["stack"][0]
+        assert frame["file"].endswith("/ze_app.c"), group
+        found[group["kind"], frame["line"]] = (group["count"], group["bytes"])
+    # windows onto the bytes of another resource have none of their own
+    for kind in ("reservation", "mapping", "ipc_memory"):
+        key = KINDS[kind], line_of(case, ALIVE[kind][1])
+        assert found[key][0] == 1
+        del wanted[key], found[key]
+    assert found == wanted
+
+
+def test_run_without_leaks(case):
+    run = case.gputrack("run", "-o", "a.gt", "--fail-on-leak", case.program("ze_app"),
+                        env=case.levelzero())
+    assert (run.status, run.out) == (0, "rounds=1 live=0\n"), run.err
+    assert case.report("a.gt", "leakage")["totals"]["count"] == 0
+    run = case.gputrack("run", "-o", "b.gt", "--fail-on-leak", case.program("ze_app"), "--leak",
+                        "fence", env=case.levelzero())
+    assert run.status == 23 and "ze_app.c:%d" % line_of(case, "zeFenceCreate") in run.err
+
+
+def test_run_csv_and_log(case):
+    """By options, without a variable of the documentation's; the recording is made all the same."""
+    run = case.gputrack("run", "-q", "-o", "a.gt", "--csv", "tracker.csv", "--log", "my.log",
+                        case.program("ze_app"), "--log", "own", "--leak", "event",
+                        env=case.levelzero())
+    assert (run.status, run.err) == (0, ""), run.err
+    files = list(case.folder.glob("tracker_pid*.csv"))
+    assert len(files) == 1 and files[0].read_text().splitlines()[0] == HEADER
+    rows = read_csv(files[0])
+    check_against(rows, own_log(case.path("own")))
+    entries = read_log(case.path("my.log").read_text())
+    assert len([text for _, text in entries if "System Use After Call:" in text]) == len(rows)
+    assert [text.split(" handle")[0] for level, text in entries if level == "error"] == \
+        ["STILL ALIVE AT EXIT: Event"]
+    assert [g["kind"] for g in case.report("a.gt", "leakage")["groups"]] == ["event"]
+
+
+def test_run_log_to_stderr(case):
+    run = case.gputrack("run", "-q", "-o", "a.gt", "--log", "-", case.program("ze_app"),
+                        env=case.levelzero())
+    assert (run.status, run.out) == (0, "rounds=1 live=0\n")
+    assert len(read_log(run.err)) > 100
+    assert [p.name for p in case.folder.iterdir()] == ["a.gt"]
+
+
+def test_run_child_and_killed(case):
+    """A recording has a trace for each process, and what was done before the kill."""
+    run = case.gputrack("run", "-q", "-o", "a.gt", case.program("ze_end"), "--how", "fork",
+                        "--log", "own", env=case.levelzero())
+    assert run.status == 0, run.err
+    groups = case.report("a.gt", "leakage")["groups"]
+    assert [(g["kind"], g["count"]) for g in groups] == [("event", 1)]
+    run = case.gputrack("run", "-q", "-o", "b.gt", case.program("ze_end"), "--how", "kill9",
+                        env=case.levelzero())
+    assert run.status == -9
+    groups = case.report("b.gt", "leakage")["groups"]
+    assert sorted((g["kind"], g["bytes"]) for g in groups) == [
+        ("context", 0), ("device memory", 12288), ("event", 0), ("event pool", 0)]
+
+
+def test_run_opencl_csv_and_log(case):
+    """The same files for a program of another API."""
+    run = case.gputrack("run", "-q", "-o", "a.gt", "--csv", "tracker.csv", "--log", "-",
+                        case.program("leaky"), env=case.pocl())
+    assert run.status == 0, run.err
+    files = list(case.folder.glob("tracker_pid*.csv"))
+    assert len(files) == 1 and files[0].read_text().splitlines()[0] == HEADER
+    rows = read_csv(files[0])
+    check_numbers(rows)
+    assert all(row["APICall"].startswith("cl") for row in rows)
+    assert max(row["Contexts"] for row in rows) == 1 and max(row["Kernels"] for row in rows) >= 1
+    last = {name: rows[-1][name] for name in COUNTERS if rows[-1][name]}
+    assert last == {"Events": 20} and rows[-1]["TotalMemory_Bytes"] == 1 << 20, rows[-1]
+    text = run.err
+    assert "clCreateContext: Context Count=1, handle=0x" in text
+    assert "    OpenCL Contexts (1): VmRSS=" in text
+    alive = re.findall(r"STILL ALIVE AT EXIT: (\w+) .*?created by (\w+).*\n      (\w+) \((.*)\)", text)
+    assert sorted((label, maker, function) for label, maker, function, _ in alive) == sorted(
+        [("Event", "clEnqueueTask", "start_addition")] * 10 +
+        [("Event", "clEnqueueReadBuffer", "fetch_sum")] * 10 +
+        [("Memory", "clCreateBuffer", "make_scratch_buffer")]), alive
+    assert all("leaky.c:" in place for *_, place in alive)
