@@ -173,13 +173,14 @@ struct round {
 	int threads;
 };
 
-/* Gives the time that a repetition takes a core, and adds up the events. */
+/* Gives the time that a repetition takes a core, and adds to the total. */
 static double run_round(const struct round *r, const struct bench_plan *plan,
-			void (*from)(struct descent *d), long *events)
+			void (*from)(struct descent *d), struct bench_total *total)
 {
 	struct worker workers[BENCH_THREADS_MAX] = { 0 };
 	uint64_t begun = UINT64_MAX, ended = 0;
 	cpu_set_t one;
+	long all;
 	int cores;
 
 	one_cpu(&one, &cores);
@@ -198,29 +199,32 @@ static double run_round(const struct round *r, const struct bench_plan *plan,
 		if (workers[i].ended_ns > ended)
 			ended = workers[i].ended_ns;
 	}
-	*events += r->what->events * r->threads * (r->repeats + warm_up_of(r->repeats));
+	all = r->threads * (r->repeats + warm_up_of(r->repeats));
+	total->calls += r->what->calls * all;
+	total->events += r->what->events * all;
 	return (double)(ended - begun) * cores / ((double)r->repeats * r->threads);
 }
 
 /* How many repetitions make a round: a tracker that is slow has fewer than the bare driver. */
 static long find_repeats(const struct bench_case *what, const struct bench_plan *plan,
-			 void (*from)(struct descent *d), long *events)
+			 void (*from)(struct descent *d), struct bench_total *total)
 {
 	struct round r = { .what = what, .repeats = 64, .threads = 1 };
 	double ns;
 
-	while (ns = run_round(&r, plan, from, events), ns * (double)r.repeats < ROUND_NS / 4)
+	while (ns = run_round(&r, plan, from, total), ns * (double)r.repeats < ROUND_NS / 4)
 		r.repeats *= 2;
 	return (long)(ROUND_NS / ns);
 }
 
-long bench_calls(const struct bench_plan *plan)
+struct bench_total bench_calls(const struct bench_plan *plan)
 {
 	void (*from)(struct descent *d) = find_level();
-	long repeats[BENCH_CASES_MAX], events = 0;
+	struct bench_total total = { 0 };
+	long repeats[BENCH_CASES_MAX];
 
 	for (size_t i = 0; i < plan->case_count; i++)
-		repeats[i] = find_repeats(&plan->cases[i], plan, from, &events);
+		repeats[i] = find_repeats(&plan->cases[i], plan, from, &total);
 	for (int n = 0; n < plan->rounds; n++)
 		for (size_t i = 0; i < plan->case_count; i++)
 			for (size_t t = 0; t < sizeof thread_counts / sizeof *thread_counts; t++) {
@@ -228,9 +232,9 @@ long bench_calls(const struct bench_plan *plan)
 						   .threads = thread_counts[t] };
 
 				printf("sample\t%s\t%u\t%d\t%.2f\n", r.what->name, r.what->calls,
-				       r.threads, run_round(&r, plan, from, &events));
+				       r.threads, run_round(&r, plan, from, &total));
 			}
-	return events;
+	return total;
 }
 
 int bench_rounds(int argc, char **argv, int usual)

@@ -29,8 +29,13 @@ struct bench_plan {
 	int rounds;
 };
 
-/* Runs and prints it all; gives the number of events that a recording has of it. */
-long bench_calls(const struct bench_plan *plan);
+/* What was run, in rounds and besides them. */
+struct bench_total {
+	long calls, events;
+};
+
+/* Runs and prints it all. */
+struct bench_total bench_calls(const struct bench_plan *plan);
 
 /* The value of argv[1] as a number of rounds, or `usual` when there is none. */
 int bench_rounds(int argc, char **argv, int usual);

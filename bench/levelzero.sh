@@ -39,7 +39,7 @@ run_once() {
 			die "$name: $(value_of events "$work/out") events made," \
 				"$(value_of events "$work/replayed") recorded"
 	fi
-	printf '%s\t%s\t%s\n' "$name" "$(value_of events "$work/out")" \
+	printf '%s\t%s\t%s\n' "$name" "$(value_of calls "$work/out")" \
 		"$(find "$work/out.d" -type f -exec cat {} + | wc -c)" >>"$work/sizes"
 }
 
@@ -74,14 +74,14 @@ echo "Stack of the calls: $(value_of frames "$work/out") frames. \"ns\" is for t
 echo
 awk -f "$bench/calls.awk" "$work/samples"
 echo
-echo "| output | events | bytes | bytes per event |"
+echo "| output | calls | bytes | bytes per call |"
 echo "|---|--:|--:|--:|"
 awk -F '\t' '
-	!($1 in events) { order[++n] = $1 }
-	{ events[$1] += $2; bytes[$1] += $3 }
+	!($1 in calls) { order[++n] = $1 }
+	{ calls[$1] += $2; bytes[$1] += $3 }
 	END {
 		for (i = 1; i <= n; i++)
 			if (bytes[order[i]])
-				printf "| %s | %d | %d | %.1f |\n", order[i], events[order[i]],
-					bytes[order[i]], bytes[order[i]] / events[order[i]]
+				printf "| %s | %d | %d | %.1f |\n", order[i], calls[order[i]],
+					bytes[order[i]], bytes[order[i]] / calls[order[i]]
 	}' "$work/sizes"

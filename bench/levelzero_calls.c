@@ -85,18 +85,19 @@ int main(int argc, char **argv)
 	struct bench_plan plan = { .cases = cases, .case_count = sizeof cases / sizeof *cases,
 				   .rounds = bench_rounds(argc, argv, 3) };
 	static struct self selves[BENCH_THREADS_MAX];
-	long events;
+	struct bench_total total;
 
 	MUST(zeInit, 0);
 	for (int i = 0; i < BENCH_THREADS_MAX; i++) {
 		open_self(&selves[i]);
 		plan.selves[i] = &selves[i];
 	}
-	events = bench_calls(&plan) + BENCH_THREADS_MAX * EVENTS_OF_SELF;
+	total = bench_calls(&plan);
 	for (int i = 0; i < BENCH_THREADS_MAX; i++) {
 		MUST(zeEventPoolDestroy, selves[i].pool);
 		MUST(zeContextDestroy, selves[i].context);
 	}
-	printf("events\t%ld\n", events);
+	printf("calls\t%ld\nevents\t%ld\n", total.calls + BENCH_THREADS_MAX * EVENTS_OF_SELF,
+	       total.events + BENCH_THREADS_MAX * EVENTS_OF_SELF);
 	return 0;
 }

@@ -111,7 +111,7 @@ int main(int argc, char **argv)
 				   .rounds = bench_rounds(argc, argv, 3) };
 	static struct self selves[BENCH_THREADS_MAX];
 	cl_device_id device = find_device();
-	long events;
+	struct bench_total total;
 
 	for (int i = 0; i < BENCH_THREADS_MAX; i++) {
 		cl_int error;
@@ -123,11 +123,12 @@ int main(int argc, char **argv)
 		must(error, "clCreateBuffer");
 		plan.selves[i] = &selves[i];
 	}
-	events = bench_calls(&plan) + BENCH_THREADS_MAX * EVENTS_OF_SELF;
+	total = bench_calls(&plan);
 	for (int i = 0; i < BENCH_THREADS_MAX; i++) {
 		must(clReleaseMemObject(selves[i].buffer), "clReleaseMemObject");
 		must(clReleaseContext(selves[i].context), "clReleaseContext");
 	}
-	printf("events\t%ld\n", events);
+	printf("calls\t%ld\nevents\t%ld\n", total.calls + BENCH_THREADS_MAX * EVENTS_OF_SELF,
+	       total.events + BENCH_THREADS_MAX * EVENTS_OF_SELF);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/source.h"
 #include "cli/terminal.h"
 #include "view/events.h"
 
@@ -15,31 +16,14 @@ static const char *const format_names[] = { [FORMAT_TSV] = "tsv", [FORMAT_JSON] 
 
 struct settings {
 	int format;
-	const char *output;
-	uint64_t pid;
-	bool all_frames, debuginfod, no_symbols;
-	struct gt_texts symbols;
+	struct gt_source source;
 };
 
-#define AT(field) .at = offsetof(struct settings, field)
-
 static const struct gt_option options[] = {
-	{ .name = "format", .letter = 'f', .argument = "FORM", .type = GT_OPTION_CHOICE, AT(format),
-	  .choices = format_names,
+	{ .name = "format", .letter = 'f', .argument = "FORM", .type = GT_OPTION_CHOICE,
+	  .at = offsetof(struct settings, format), .choices = format_names,
 	  .help = "tsv (the default) or json, with one event a line in both" },
-	{ .name = "output", .letter = 'o', .argument = "FILE", .type = GT_OPTION_TEXT, AT(output),
-	  .help = "write to FILE instead of the terminal" },
-	{ .name = "pid", .letter = 'p', .argument = "PID", .type = GT_OPTION_COUNT, AT(pid),
-	  .help = "only this process" },
-	{ .name = "all-frames", .type = GT_OPTION_FLAG, AT(all_frames),
-	  .help = "with the API loader's frames and the C library's start-up frames" },
-	{ .name = "symbols", .argument = "DIR", .type = GT_OPTION_TEXTS, AT(symbols),
-	  .help = "look for programs, libraries and debug files in DIR first; may be given several "
-		  "times" },
-	{ .name = "debuginfod", .type = GT_OPTION_FLAG, AT(debuginfod),
-	  .help = "fetch missing debug files from the servers in DEBUGINFOD_URLS" },
-	{ .name = "no-symbols", .type = GT_OPTION_FLAG, AT(no_symbols),
-	  .help = "modules and offsets only; opens none of the recorded programs" },
+	GT_SOURCE_OPTIONS(struct settings),
 	{ 0 },
 };
 
@@ -82,16 +66,13 @@ static int export(const struct settings *s, struct gt_recording *recording, stru
 	struct gt_output output;
 	int e;
 
-	e = gt_output_open(&output, s->output, error);
+	e = gt_output_open(&output, s->source.output, error);
 	if (e)
 		return e;
-	e = gt_frames_new(&events.frames, recording, &(struct gt_frames_options){
-		.no_symbols = s->no_symbols, .all_frames = s->all_frames,
-		.symbol = { .debuginfod = s->debuginfod, .search = s->symbols.items } });
+	e = gt_source_frames(&s->source, recording, &events.frames, error);
 	if (e) {
 		gt_output_abandon(&output);
-		return gt_error_set(error, e, "cannot look up symbols: %s; try --no-symbols",
-				    strerror(-e));
+		return e;
 	}
 	events.out = output.file;
 	write_events(&events, recording, s->format);
@@ -116,30 +97,18 @@ int gt_cmd_export(int argc, char **argv)
 	struct settings s = { 0 };
 	struct gt_recording *recording;
 	struct gt_error error;
-	int e, status, first = gt_options_parse(&gt_export_usage, &s, argc, argv, &status);
+	int status, first = gt_options_parse(&gt_export_usage, &s, argc, argv, &status);
 
-	if (first < 0)
+	if (first >= 0)
+		status = gt_source_open(&gt_export_usage, &s.source, argc, argv, first, &recording);
+	if (first < 0 || status)
 		goto free_settings;
-	if (argc - first != 1 || s.pid > UINT32_MAX) {
-		status = s.pid > UINT32_MAX ? gt_usage_wrong(&gt_export_usage, "--pid is too big") :
-			 gt_usage_wrong(&gt_export_usage, argc == first ?
-					"needs a recording, NAME.gt" : "takes one recording");
-		goto free_settings;
-	}
-	status = GT_EXIT_DONE;
-	e = gt_recording_open(&recording, argv[first],
-			      &(struct gt_recording_options){ .pid = (uint32_t)s.pid }, &error);
-	if (e) {
-		status = gt_fail("%s%s", error.text,
-				 e == -ENOENT ? "; `gputrack run` makes recordings" : "");
-		goto free_settings;
-	}
 	if (export(&s, recording, &error))
 		status = gt_fail("%s", error.text);
 	else
 		tell_damage(recording);
 	gt_recording_close(recording);
 free_settings:
-	gt_texts_fini(&s.symbols);
+	gt_source_fini(&s.source);
 	return status;
 }

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/source.h"
 #include "cli/terminal.h"
 #include "view/pass.h"
 #include "view/usage.h"
@@ -39,10 +40,8 @@ static gt_view_fn *const writers[][FORMAT_COUNT] = {
 
 struct settings {
 	int analysis, format, sort, color;
-	const char *output;
-	uint64_t top, pid;
-	bool all_frames, debuginfod, no_symbols;
-	struct gt_texts symbols;
+	uint64_t top;
+	struct gt_source source;
 };
 
 #define AT(field) .at = offsetof(struct settings, field)
@@ -57,8 +56,6 @@ static const struct gt_option options[] = {
 	  .choices = format_names,
 	  .help = "text (the default), json or tsv. Usage as tsv has a row for every change; as "
 		  "json it has fewer than 1000 points, the highest of each stretch of time" },
-	{ .name = "output", .letter = 'o', .argument = "FILE", .type = GT_OPTION_TEXT, AT(output),
-	  .help = "write to FILE instead of the terminal" },
 	{ .name = "top", .letter = 'n', .argument = "N", .type = GT_OPTION_COUNT, AT(top),
 	  .help = "show only the first N call sites; sites shows 20 otherwise, summary 4, the "
 		  "others and json and tsv all" },
@@ -66,18 +63,7 @@ static const struct gt_option options[] = {
 	  .choices = sort_names,
 	  .help = "order of sites: live (bytes alive at the end; the default), total (bytes "
 		  "created) or count (resources created)" },
-	{ .name = "pid", .letter = 'p', .argument = "PID", .type = GT_OPTION_COUNT, AT(pid),
-	  .help = "only this process; otherwise all processes of the recording are taken "
-		  "together" },
-	{ .name = "all-frames", .type = GT_OPTION_FLAG, AT(all_frames),
-	  .help = "show the API loader's frames and the C library's start-up frames too" },
-	{ .name = "symbols", .argument = "DIR", .type = GT_OPTION_TEXTS, AT(symbols),
-	  .help = "look for programs, libraries and debug files in DIR first; may be given several "
-		  "times" },
-	{ .name = "debuginfod", .type = GT_OPTION_FLAG, AT(debuginfod),
-	  .help = "fetch missing debug files from the servers in DEBUGINFOD_URLS" },
-	{ .name = "no-symbols", .type = GT_OPTION_FLAG, AT(no_symbols),
-	  .help = "show modules and offsets only; opens none of the recorded programs" },
+	GT_SOURCE_OPTIONS(struct settings),
 	{ .name = "color", .argument = "WHEN", .type = GT_OPTION_CHOICE, AT(color),
 	  .choices = gt_color_names,
 	  .help = "auto (on a terminal, unless NO_COLOR is set; the default), always or never" },
@@ -182,17 +168,14 @@ static int report(const struct settings *s, struct gt_recording *recording, stru
 	struct gt_output output;
 	int e;
 
-	e = gt_output_open(&output, s->output, error);
+	e = gt_output_open(&output, s->source.output, error);
 	if (e)
 		return e;
 	v.style = gt_terminal_style(output.file, (enum gt_color)s->color);
-	e = gt_frames_new(&v.frames, recording, &(struct gt_frames_options){
-		.no_symbols = s->no_symbols, .all_frames = s->all_frames,
-		.symbol = { .debuginfod = s->debuginfod, .search = s->symbols.items } });
+	e = gt_source_frames(&s->source, recording, &v.frames, error);
 	if (e) {
 		gt_output_abandon(&output);
-		return gt_error_set(error, e, "cannot look up symbols: %s; try --no-symbols",
-				    strerror(-e));
+		return e;
 	}
 	write_view(&v, s, output.file);
 	gt_frames_free(v.frames);
@@ -204,28 +187,16 @@ int gt_cmd_report(int argc, char **argv)
 	struct settings s = { 0 };
 	struct gt_recording *recording;
 	struct gt_error error;
-	int e, status, first = gt_options_parse(&gt_report_usage, &s, argc, argv, &status);
+	int status, first = gt_options_parse(&gt_report_usage, &s, argc, argv, &status);
 
-	if (first < 0)
+	if (first >= 0)
+		status = gt_source_open(&gt_report_usage, &s.source, argc, argv, first, &recording);
+	if (first < 0 || status)
 		goto free_settings;
-	if (argc - first != 1 || s.pid > UINT32_MAX) {
-		status = s.pid > UINT32_MAX ? gt_usage_wrong(&gt_report_usage, "--pid is too big") :
-			 gt_usage_wrong(&gt_report_usage, argc == first ?
-					"needs a recording, NAME.gt" : "takes one recording");
-		goto free_settings;
-	}
-	status = GT_EXIT_DONE;
-	e = gt_recording_open(&recording, argv[first],
-			      &(struct gt_recording_options){ .pid = (uint32_t)s.pid }, &error);
-	if (e) {
-		status = gt_fail("%s%s", error.text,
-				 e == -ENOENT ? "; `gputrack run` makes recordings" : "");
-		goto free_settings;
-	}
 	if (report(&s, recording, &error))
 		status = gt_fail("%s", error.text);
 	gt_recording_close(recording);
 free_settings:
-	gt_texts_fini(&s.symbols);
+	gt_source_fini(&s.source);
 	return status;
 }

@@ -1,0 +1,45 @@
+/* source.h - what every subcommand on a recording shares: which one, how to read it, where to write. */
+#pragma once
+
+#include "base/err.h"
+#include "cli/options.h"
+#include "trace/recording.h"
+#include "view/frames.h"
+
+struct gt_source {
+	const char *output;
+	uint64_t pid;
+	bool all_frames, debuginfod, no_symbols;
+	struct gt_texts symbols;
+};
+
+/* Rows for a table of options whose settings have a `struct gt_source source`. */
+#define GT_SOURCE_AT(settings, field) \
+	.at = offsetof(settings, source) + offsetof(struct gt_source, field)
+#define GT_SOURCE_OPTIONS(settings)                                                             \
+	{ .name = "output", .letter = 'o', .argument = "FILE", .type = GT_OPTION_TEXT,          \
+	  GT_SOURCE_AT(settings, output), .help = "write to FILE instead of the terminal" },    \
+	{ .name = "pid", .letter = 'p', .argument = "PID", .type = GT_OPTION_COUNT,             \
+	  GT_SOURCE_AT(settings, pid),                                                          \
+	  .help = "only this process; otherwise all processes of the recording are taken "      \
+		  "together" },                                                                 \
+	{ .name = "all-frames", .type = GT_OPTION_FLAG, GT_SOURCE_AT(settings, all_frames),     \
+	  .help = "show the API loader's frames and the C library's start-up frames too" },     \
+	{ .name = "symbols", .argument = "DIR", .type = GT_OPTION_TEXTS,                        \
+	  GT_SOURCE_AT(settings, symbols),                                                      \
+	  .help = "look for programs, libraries and debug files in DIR first; may be given "    \
+		  "several times" },                                                            \
+	{ .name = "debuginfod", .type = GT_OPTION_FLAG, GT_SOURCE_AT(settings, debuginfod),     \
+	  .help = "fetch missing debug files from the servers in DEBUGINFOD_URLS" },            \
+	{ .name = "no-symbols", .type = GT_OPTION_FLAG, GT_SOURCE_AT(settings, no_symbols),     \
+	  .help = "show modules and offsets only; opens none of the recorded programs" }
+
+/*
+ * Opens the one recording that is left in argv after the options. Gives 0, or the exit status after
+ * the user has been told what is wrong.
+ */
+int gt_source_open(const struct gt_usage *usage, const struct gt_source *source, int argc, char **argv,
+		   int first, struct gt_recording **recording);
+int gt_source_frames(const struct gt_source *source, const struct gt_recording *recording,
+		     struct gt_frames **frames, struct gt_error *error);
+void gt_source_fini(struct gt_source *source);
