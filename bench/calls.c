@@ -11,7 +11,7 @@
 
 enum {
 	ROUND_NS = 20 * 1000 * 1000, /* of one thread: long against a turn of the scheduler */
-	WARM_UP = 16,                /* that part of a round's repetitions is run first, and not timed */
+	WARM_UP = 16,                /* that part of a round is run first, and not timed */
 };
 
 static const int thread_counts[] = { 1, BENCH_THREADS_MAX };

@@ -2,8 +2,8 @@
  * ledger.c - what a live handle costs: bytes, and time to enter and leave the ledger, with few and
  * with many alive; and that a summary takes no longer when more is alive. Prints Markdown.
  *
- * Two ledgers are looked at: struct gt_live is what a traced process holds, struct gt_ledger is what
- * a report replays into. Sites stay at SITES, however many resources they hold.
+ * Two ledgers are looked at: struct gt_live is what a traced process holds, struct gt_ledger is
+ * what a report replays into. Sites stay at SITES, however many resources they hold.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -39,16 +39,16 @@ struct samples {
 
 struct result {
 	uint64_t handles;
-	double live_bytes, live_bytes_most;   /* per handle: when all are in, and at the worst moment */
+	double live_bytes, live_bytes_most;   /* per handle: when all are in, and at worst */
 	double fill_ns;                       /* per creation, from none to all */
 	struct samples live_pair, ledger_pair, summary;
 };
 
 static struct gt_event creation(uint64_t i)
 {
-	return (struct gt_event){ .function = GT_FN_clCreateBuffer, .time_ns = i, .tid = 1, .place = 1,
+	return (struct gt_event){ .function = GT_FN_clCreateBuffer, .time_ns = i, .tid = 1,
 				  .handle = handles_from + i * HANDLE_STEP, .size = 4096,
-				  .stack = 1 + (uint32_t)(gt_mix64(i) % SITES) };
+				  .place = 1, .stack = 1 + (uint32_t)(gt_mix64(i) % SITES) };
 }
 
 static struct gt_event destruction(uint64_t i)
@@ -93,7 +93,8 @@ static void fill_live(struct gt_live *l, struct result *r)
 	}
 	r->fill_ns = (double)(gt_now_ns() - begun) / (double)r->handles;
 	if (l->count != r->handles) {
-		fprintf(stderr, "ledger: %zu of %" PRIu64 " handles are alive\n", l->count, r->handles);
+		fprintf(stderr, "ledger: %zu of %" PRIu64 " handles are alive\n", l->count,
+			r->handles);
 		exit(1);
 	}
 	r->live_bytes = (double)gt_live_bytes(l) / (double)l->count;
@@ -211,12 +212,13 @@ static void print_rows(struct result *results, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		struct result *r = &results[i];
 
-		printf("| %" PRIu64 " | %.1f | %.1f | 64 | %.0f | %.0f | %.0f | %.0f | %.0f | %.2f "
-		       "| %.1f | %.1f | %.2f | 1 |\n", r->handles, r->live_bytes, r->live_bytes_most,
-		       r->fill_ns, min_of(&r->live_pair), median_of(&r->live_pair),
-		       min_of(&r->ledger_pair), median_of(&r->ledger_pair),
-		       min_of(&r->ledger_pair) / pair, min_of(&r->summary) / 1e3,
-		       median_of(&r->summary) / 1e3, min_of(&r->summary) / summary);
+		printf("| %" PRIu64 " | %.1f | %.1f | 64 | %.0f | %.0f | %.0f | %.0f | %.0f "
+		       "| %.2f | %.1f | %.1f | %.2f | 1 |\n", r->handles, r->live_bytes,
+		       r->live_bytes_most, r->fill_ns, min_of(&r->live_pair),
+		       median_of(&r->live_pair), min_of(&r->ledger_pair),
+		       median_of(&r->ledger_pair), min_of(&r->ledger_pair) / pair,
+		       min_of(&r->summary) / 1e3, median_of(&r->summary) / 1e3,
+		       min_of(&r->summary) / summary);
 	}
 }
 
@@ -234,9 +236,9 @@ int main(void)
 		return 1;
 	}
 	print_rows(results, count);
-	printf("\nBuffers of %d call sites; each pair ends one of those alive, picked at random, and "
-	       "creates it anew; a summary is the totals and the %d biggest call sites; the least and "
-	       "the median of %d rounds.\n", SITES, TOP, ROUNDS);
+	printf("\nBuffers of %d call sites; each pair ends one of those alive, picked at random, "
+	       "and creates it anew; a summary is the totals and the %d biggest call sites; the "
+	       "least and the median of %d rounds.\n", SITES, TOP, ROUNDS);
 	if (count < SIZE_COUNT)
 		printf("%" PRIu64 " handles would not fit the memory of this machine.\n",
 		       sizes[count]);

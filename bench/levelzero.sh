@@ -21,7 +21,8 @@ if [ -z "$driver" ]; then
 	driver=$work/libze_fake.so
 	# whoever builds without tests still gets a driver to measure on
 	cc -O2 -std=gnu11 -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden -pthread -o "$driver" \
-		$(find "$source" -name '*.c' ! -name 'test_*') || skip "the test driver does not build"
+		$(find "$source" -name '*.c' ! -name 'test_*') ||
+		skip "the test driver does not build"
 fi
 
 # Runs the program once: NAME of the variant, environment…
@@ -30,7 +31,8 @@ run_once() {
 	shift
 	rm -rf "$work/out.d"
 	mkdir "$work/out.d"
-	env ZE_ENABLE_ALT_DRIVERS="$driver" "$@" "$program" >"$work/out" || die "$program failed: $name"
+	env ZE_ENABLE_ALT_DRIVERS="$driver" "$@" "$program" >"$work/out" ||
+		die "$program failed: $name"
 	keep_samples "$name" "$work/out"
 	if [ -d "$work/out.d/bench.gt" ]; then
 		"$build/bench/replay" --read-only "$work/out.d/bench.gt" >"$work/replayed" ||
@@ -66,9 +68,9 @@ done
 	printf 'goal\trecording, stacks\t500\n'
 } >>"$work/samples"
 
-echo "Stack of the calls: $(value_of frames "$work/out") frames. \"ns\" is for the nine calls of a" \
-	"cycle together: context, list, event and memory created, one append, all four destroyed." \
-	"With 4 threads it is the time of a core. The original's tracker took 66,000 ns per call" \
+echo "Stack of the calls: $(value_of frames "$work/out") frames. \"ns\" is for the nine calls of" \
+	"a cycle together: context, list, event and memory created, one append, all four" \
+	"destroyed. With 4 threads it is the time of a core. The original's tracker took 66,000 ns per call" \
 	"with its CSV, 82,000 with its log too (4 threads: 95,000 and 94,000) on such a cycle," \
 	"on another machine."
 echo

@@ -1,8 +1,8 @@
 /*
  * levelzero_calls.c - times Level Zero calls; bench/levelzero.sh runs it bare and under the layer.
  *
- * One repetition is a cycle of nine calls, each of which makes a row of the tracker's CSV: the cycle by which the
- * original was measured had the same shape.
+ * One repetition is a cycle of nine calls, each of which makes a row of the tracker's CSV: the
+ * cycle by which the original was measured had the same shape.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,8 @@ static void cycles(void *arg, long repeats)
 		MUST(zeContextCreate, self->driver, &context_desc, &context);
 		MUST(zeCommandListCreate, context, self->device, &list_desc, &list);
 		MUST(zeEventCreate, self->pool, &event_desc, &event);
-		MUST(zeMemAllocDevice, context, &memory_desc, MEMORY_BYTES, 64, self->device, &memory);
+		MUST(zeMemAllocDevice, context, &memory_desc, MEMORY_BYTES, 64, self->device,
+		     &memory);
 		MUST(zeCommandListAppendBarrier, list, event, 0, NULL);
 		MUST(zeMemFree, context, memory);
 		MUST(zeEventDestroy, event);

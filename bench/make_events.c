@@ -7,7 +7,8 @@
  * stacks of 16 frames, some far busier than others; three quarters buffers of all sizes, one
  * quarter events. `balanced` holds about 10,000 alive at a time and ends with none, `alive` ends
  * nothing, `reused` has one alive per thread, which the driver gives the same handle every time: a
- * loop that creates and releases looks like that. The addresses in the stacks are this program's own, so that a report finds symbols.
+ * loop that creates and releases looks like that. The addresses in the stacks are this program's
+ * own, so that a report finds symbols.
  */
 #include <errno.h>
 #include <limits.h>
@@ -164,13 +165,15 @@ static void define_module(struct gt_writer *w, void *defined)
 static void define_stacks(struct gt_writer *w, uint32_t *stacks)
 {
 	/* code begins some way into the file; which function an address falls into is no matter */
-	uintptr_t from = (uintptr_t)define_stacks & ~(uintptr_t)4095, size = (uintptr_t)etext - from;
+	uintptr_t from = (uintptr_t)define_stacks & ~(uintptr_t)4095;
+	uintptr_t size = (uintptr_t)etext - from;
 	uint64_t random = 1, frames[FRAMES];
 
 	for (uint32_t i = 0; i < STACKS; i++) {
 		for (int f = 0; f < FRAMES; f++)
 			/* the outer half is common to many, as main and its like are */
-			frames[f] = from + (f < FRAMES / 2 ? next_random(&random) % size : 64u * (unsigned int)f);
+			frames[f] = from + (f < FRAMES / 2 ? next_random(&random) % size :
+							     64u * (unsigned int)f);
 		stacks[i] = gt_writer_stack(w, frames, FRAMES);
 		if (!stacks[i])
 			fail("cannot write a stack", ENOSPC);
@@ -202,7 +205,8 @@ static void write_threads(struct gt_writer *w, uint64_t events, const struct sha
 		t->lane = gt_lane_acquire(w, t->tid, name);
 		if (!t->slots || !t->lane)
 			fail("cannot start a thread", ENOMEM);
-		if (pthread_create(&t->thread, NULL, shape->alive ? write_balanced : write_alive, t))
+		if (pthread_create(&t->thread, NULL, shape->alive ? write_balanced : write_alive,
+				   t))
 			fail("cannot start a thread", EAGAIN);
 	}
 	for (int i = 0; i < THREADS; i++) {

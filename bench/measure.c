@@ -1,6 +1,6 @@
 /*
- * measure.c - runs a command and adds a line to a file: elapsed seconds, processor seconds, peak KiB
- * of resident memory. Gives the command's exit status.
+ * measure.c - runs a command and adds a line to a file: elapsed seconds, processor seconds, peak
+ * KiB of resident memory. Gives the command's exit status.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	fprintf(out, "%.4f\t%.4f\t%ld\n",
-		(double)(ended.tv_sec - begun.tv_sec) + (double)(ended.tv_nsec - begun.tv_nsec) * 1e-9,
+		(double)(ended.tv_sec - begun.tv_sec) +
+			(double)(ended.tv_nsec - begun.tv_nsec) * 1e-9,
 		seconds(&use.ru_utime) + seconds(&use.ru_stime), use.ru_maxrss);
 	fclose(out);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

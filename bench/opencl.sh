@@ -19,7 +19,8 @@ run_once() {
 	env "$@" "$program" >"$work/out" || die "$program failed: $name"
 	keep_samples "$name" "$work/out"
 	[ -n "$recording" ] || return 0
-	"$build/bench/replay" --read-only "$recording" >"$work/replayed" || die "cannot read what $name recorded"
+	"$build/bench/replay" --read-only "$recording" >"$work/replayed" ||
+		die "cannot read what $name recorded"
 	[ "$(value_of events "$work/out")" = "$(value_of events "$work/replayed")" ] ||
 		die "$name: $(value_of events "$work/out") events made," \
 			"$(value_of events "$work/replayed") recorded"
@@ -46,9 +47,10 @@ for variant in "recording, stacks, $disk" "recording, stacks, memory"; do
 	printf 'goal\t%s\t500\n' "$variant" >>"$work/samples"
 done
 
-echo "Driver: $(value_of driver "$work/out"). Stack of the calls: $(value_of frames "$work/out")" \
-	"frames. \"ns\" is for the calls of the first column together; with 4 threads, each with a" \
-	"context of its own, it is the time of a core."
+echo "Driver: $(value_of driver "$work/out")." \
+	"Stack of the calls: $(value_of frames "$work/out") frames." \
+	"\"ns\" is for the calls of the first column together; with 4 threads, each with a context" \
+	"of its own, it is the time of a core."
 echo
 awk -f "$bench/calls.awk" "$work/samples"
 echo
@@ -59,7 +61,8 @@ awk -F '\t' '
 	{ events[$1] += $2; bytes[$1] += $3; frames[$1] = $4 }
 	END {
 		for (i = 1; i <= n; i++)
-			printf "| %s | %d | %d | %s | %.1f | %s |\n", order[i], events[order[i]],
-				bytes[order[i]], frames[order[i]], bytes[order[i]] / events[order[i]],
+			printf "| %s | %d | %d | %s | %.1f | %s |\n", order[i],
+				events[order[i]], bytes[order[i]], frames[order[i]],
+				bytes[order[i]] / events[order[i]],
 				(frames[order[i]] + 0 ? "≤ 16" : "")
 	}' "$work/sizes"

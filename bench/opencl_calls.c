@@ -71,8 +71,8 @@ static void queries(void *arg, long repeats)
 	for (long i = 0; i < repeats; i++) {
 		cl_uint devices;
 
-		must(clGetContextInfo(self->context, CL_CONTEXT_NUM_DEVICES, sizeof devices, &devices,
-				      NULL), "clGetContextInfo");
+		must(clGetContextInfo(self->context, CL_CONTEXT_NUM_DEVICES, sizeof devices,
+				      &devices, NULL), "clGetContextInfo");
 	}
 }
 
@@ -118,8 +118,8 @@ int main(int argc, char **argv)
 
 		selves[i].context = clCreateContext(NULL, 1, &device, NULL, NULL, &error);
 		must(error, "clCreateContext");
-		selves[i].buffer = clCreateBuffer(selves[i].context, CL_MEM_READ_WRITE, BUFFER_BYTES,
-						  NULL, &error);
+		selves[i].buffer = clCreateBuffer(selves[i].context, CL_MEM_READ_WRITE,
+						  BUFFER_BYTES, NULL, &error);
 		must(error, "clCreateBuffer");
 		plan.selves[i] = &selves[i];
 	}

@@ -44,9 +44,10 @@ row() {
 		{ s[NR] = $1; if ($3 > peak) peak = $3 }
 		END {
 			median = s[int((NR + 1) / 2)]
-			printf "| %s | %s | %d | %d | %.1f | %.2f | %.2f | %.1f | %.1f | ≥ 5 | %.1f |\n",
-				what, which, events, alive, bytes / events, s[1], median,
-				events / s[1] / 1e6, events / median / 1e6, peak / 1024
+			printf "| %s | %s | %d | %d | %.1f | %.2f | %.2f ", what, which, events,
+				alive, bytes / events, s[1], median
+			printf "| %.1f | %.1f | ≥ 5 | %.1f |\n", events / s[1] / 1e6,
+				events / median / 1e6, peak / 1024
 		}'
 }
 

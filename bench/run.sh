@@ -13,7 +13,10 @@ usage() {
 bench=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 build=$1
 shift
-[ -x "$build/bench/measure" ] || { echo "$0: $build has no benchmarks: build it first" >&2; exit 1; }
+if [ ! -x "$build/bench/measure" ]; then
+	echo "$0: $build has no benchmarks: build it first" >&2
+	exit 1
+fi
 [ $# -ge 1 ] || set -- opencl levelzero ledger report
 for what; do
 	case $what in

@@ -6,7 +6,9 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -32,10 +34,14 @@ static uint64_t calls, start_ns;
 static struct gt_meter before;
 static struct gt_counts counters;
 
-/* `_pid<PID>` goes before the extension of the file's name, not of a folder's. */
-static bool name_file(char path[PATH_MAX], const char *asked)
+/*
+ * `_pid<PID>` goes before the extension of the file's name, not of a folder's. A program that was
+ * replaced by exec keeps its pid and its file: the new one's is `_pid<PID>-2`.
+ */
+static bool name_file(char path[PATH_MAX], const char *asked, int image)
 {
 	const char *name = strrchr(asked, '/'), *dot;
+	char number[32] = "";
 	size_t stem;
 	int n;
 
@@ -43,8 +49,41 @@ static bool name_file(char path[PATH_MAX], const char *asked)
 	dot = strrchr(name, '.');
 	/* a name that begins with its only dot has no extension */
 	stem = dot && dot != name ? (size_t)(dot - asked) : strlen(asked);
-	n = snprintf(path, PATH_MAX, "%.*s_pid%d%s", (int)stem, asked, (int)getpid(), asked + stem);
+	if (image > 1)
+		snprintf(number, sizeof number, "-%d", image);
+	n = snprintf(path, PATH_MAX, "%.*s_pid%d%s%s", (int)stem, asked, (int)getpid(), number,
+		     asked + stem);
 	return n > 0 && n < PATH_MAX;
+}
+
+/* When this process was forked, in real time. */
+static int64_t process_start_ns(void)
+{
+	char text[1024], *at;
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	long long ticks = 0;
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	/* the program's name, in brackets, may hold anything; the 20th field after it is the start */
+	at = strrchr(text, ')');
+	for (int i = 0; at && i < 20; i++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		ticks = strtoll(at, NULL, 10);
+	return (int64_t)(gt_clock_ns(CLOCK_REALTIME) - gt_clock_ns(CLOCK_BOOTTIME)) +
+	       ticks * (1000000000 / sysconf(_SC_CLK_TCK));
+}
+
+/* A file that was written since this process began is of the program that it was before exec. */
+static bool is_own_past(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) &&
+	       (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec >= process_start_ns();
 }
 
 /* Digits of a number without printf: rows are written at every call. */
@@ -87,8 +126,15 @@ void gt_csv_start(void)
 	char path[PATH_MAX], line[512];
 
 	start_ns = gt_now_ns();
-	if (!s->csv || !name_file(path, s->csv))
+	if (!s->csv)
 		return;
+	if (!name_file(path, s->csv, 1)) {
+		gt_say("cannot write the tracker's CSV: its name is too long; the program runs on without "
+		       "it");
+		return;
+	}
+	for (int image = 2; is_own_past(path) && name_file(path, s->csv, image); image++)
+		;
 	file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
 	if (file < 0) {
 		gt_say("cannot write the tracker's CSV %s: %s; the program runs on without it", path,
@@ -149,14 +195,27 @@ static void write_row(const char *function, const struct gt_meter *now)
 	write_all(row, (size_t)(at - row));
 }
 
-void gt_csv_row(const char *function, const struct gt_meter *now, const struct gt_counts *change,
-		struct gt_counts *after)
+/* The caller holds the lock. */
+static void add(const struct gt_counts *change)
 {
-	pthread_mutex_lock(&lock);
 	for (int i = 0; i < GT_LABEL_COUNT; i++)
 		counters.count[i] += change->count[i];
 	for (int i = 0; i <= GT_MEMORY_HOST; i++)
 		counters.bytes[i] += change->bytes[i];
+}
+
+void gt_csv_count(const struct gt_counts *change)
+{
+	pthread_mutex_lock(&lock);
+	add(change);
+	pthread_mutex_unlock(&lock);
+}
+
+void gt_csv_row(const char *function, const struct gt_meter *now, const struct gt_counts *change,
+		struct gt_counts *after)
+{
+	pthread_mutex_lock(&lock);
+	add(change);
 	calls++;
 	if (file >= 0)
 		write_row(function, now);

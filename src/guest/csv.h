@@ -18,9 +18,11 @@ void gt_csv_start(void);
 /* A child after fork gets a file of its own, and counts from zero. */
 void gt_csv_restart(void);
 
+/* Adds what a call did to the counters, without a row. */
+void gt_csv_count(const struct gt_counts *change);
 /*
- * Adds what a call did to the counters, and writes its row if there is a file. `after` gets the
- * counters as they are with this call. Rows of several threads come one after another.
+ * The same with the call's row, if there is a file. `after` gets the counters as they are with this
+ * call. Rows of several threads come one after another.
  */
 void gt_csv_row(const char *function, const struct gt_meter *now, const struct gt_counts *change,
 		struct gt_counts *after);

@@ -16,29 +16,50 @@ enum {
 	STATUS_EVERY_NS = 1000 * 1000 * 1000,  /* how often the dear source corrects the cheap one */
 };
 
-static _Atomic int statm = -1, tasks = -1, files = -1;
+/* A descriptor that is kept, and what it was when it was opened. */
+struct kept {
+	_Atomic int fd;
+	dev_t dev;
+	ino_t ino;
+};
+
+static struct kept statm = { .fd = -1 }, tasks = { .fd = -1 }, files = { .fd = -1 };
 static _Atomic int64_t peak_kb, stack_kb;
 static _Atomic uint64_t status_read_ns;
 
+/* Closed, unless the program has put something else in its place. */
+static void let_go(struct kept *kept)
+{
+	int fd = atomic_exchange(&kept->fd, -1);
+	struct stat st;
+
+	if (fd >= 0 && !fstat(fd, &st) && st.st_dev == kept->dev && st.st_ino == kept->ino)
+		close(fd);
+}
+
 void gt_meter_restart(void)
 {
-	/* closed, unless the program has put something else in their place */
-	atomic_store(&statm, -1);
-	atomic_store(&tasks, -1);
-	atomic_store(&files, -1);
+	let_go(&statm);
+	let_go(&tasks);
+	let_go(&files);
 	atomic_store(&peak_kb, 0);
 	atomic_store(&status_read_ns, 0);
 }
 
 /* A descriptor with a high number; two threads that both open one keep one of them. */
-static int keep(_Atomic int *kept, const char *path)
+static int keep(struct kept *kept, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), none = -1;
+	struct stat st;
 
 	if (fd < 0)
 		return -1;
 	fd = gt_fd_aside(fd);
-	if (atomic_compare_exchange_strong(kept, &none, fd))
+	if (!fstat(fd, &st)) {
+		kept->dev = st.st_dev;
+		kept->ino = st.st_ino;
+	}
+	if (atomic_compare_exchange_strong(&kept->fd, &none, fd))
 		return fd;
 	close(fd);
 	return none;
@@ -63,7 +84,7 @@ static bool read_statm(int64_t pages[7])
 	char text[128];
 
 	for (int attempt = 0; attempt < 2; attempt++) {
-		int fd = atomic_load_explicit(&statm, memory_order_relaxed);
+		int fd = atomic_load_explicit(&statm.fd, memory_order_relaxed);
 		ssize_t n;
 
 		if (fd < 0)
@@ -74,7 +95,7 @@ static bool read_statm(int64_t pages[7])
 			if (parse_statm(text, pages))
 				return true;
 		}
-		atomic_store(&statm, -1);
+		atomic_store(&statm.fd, -1);
 	}
 	return false;
 }
@@ -133,15 +154,15 @@ int64_t gt_meter_peak_kb(const struct gt_meter *m, uint64_t now_ns)
 	return m->size_kb > peak ? m->size_kb : peak;
 }
 
-static bool stat_kept(_Atomic int *kept, const char *path, struct stat *st)
+static bool stat_kept(struct kept *kept, const char *path, struct stat *st)
 {
-	int fd = atomic_load_explicit(kept, memory_order_relaxed);
+	int fd = atomic_load_explicit(&kept->fd, memory_order_relaxed);
 
 	if (fd < 0)
 		fd = keep(kept, path);
 	if (fd >= 0 && !fstat(fd, st) && S_ISDIR(st->st_mode))
 		return true;
-	atomic_store(kept, -1);
+	atomic_store(&kept->fd, -1);
 	return false;
 }
 

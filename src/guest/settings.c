@@ -102,8 +102,12 @@ static void read_watch(void)
 		settings.log_to_console = !strcmp(own_log, "-");
 		settings.log = settings.log_to_console ? NULL : keep_path(logfile, own_log);
 	}
-	settings.csv = keep_path(csv, own_csv ? own_csv :
-				 checker ? text_of("ZEL_SYSTEM_RESOURCE_TRACKER_CSV") : NULL);
+	if (!own_csv && checker)
+		own_csv = text_of("ZEL_SYSTEM_RESOURCE_TRACKER_CSV");
+	settings.csv = keep_path(csv, own_csv);
+	/* a path that cannot be kept is told of when it is used */
+	if (own_csv && !settings.csv)
+		settings.csv = own_csv;
 	settings.csv_more = is_set("GPUTRACK_CSV_MORE");
 	settings.warn_kb = number_of("GPUTRACK_WARN_KB", 0);
 	settings.verdict_kb = number_of("GPUTRACK_VERDICT_KB", VERDICT_KB_DEFAULT);

@@ -90,7 +90,7 @@ void gt_watch_event(struct gt_watch_call *w, const struct gt_event *event, const
 	if (!w->handle) {
 		w->handle = event->handle;
 		w->function = event->function;
-		w->size = ending ? ending->gone.size : event->size;
+		w->size = !ending ? event->size : ending->change == GT_CHANGE_ENDED ? ending->gone.size : 0;
 	}
 	if (ending && ending->change == GT_CHANGE_ENDED)
 		count(w, gt_entry_kind(&ending->gone), -1, ending->gone.size);
@@ -215,6 +215,8 @@ void gt_watch_finish(struct gt_watch_call *w, const struct gt_call *call,
 	struct gt_counts now;
 
 	if (!gt_call_succeeded(call)) {
+		/* a build that failed has made its log all the same */
+		gt_csv_count(&w->change);
 		if (gt_log_wants(GT_LOG_DEBUG))
 			log_failure(call);
 		return;

@@ -158,7 +158,7 @@ def test_killed_from_outside(case):
         process.kill()
         assert process.wait() == -9
         calls = own_log(log)
-        rows = read_csv(the_csv(case, process.pid))
+        rows = read_csv(the_csv(case, process.pid), killed=True)
         check_against(rows, calls, cut=True)
         assert len(rows) > 50
 

@@ -7,6 +7,7 @@ import pathlib
 import random
 import re
 import resource
+import shutil
 import signal
 import time
 
@@ -165,8 +166,7 @@ COMMON_KINDS = {"context", "queue", "buffer", "sub-buffer", "image", "sampler", 
 def test_objects_on_pocl_match_the_programs_log(case):
     events, recorded = check_objects(case, case.pocl(), COMMON_KINDS | {"sub-device"})
     devices = [e for e in events if e["function"] == "clCreateSubDevices"]
-    assert len(devices) == os.cpu_count() or len(devices) > 0
-    assert len({e["handle"] for e in devices}) == len(devices)
+    assert devices and len({e["handle"] for e in devices}) == len(devices)
     # several at once: two calls of three kernels
     kernels = [life.where for life in recorded if life.kind == "kernel" and life.effect == "create"]
     assert sorted(collections.Counter(kernels).values())[-2:] == [3, 3], kernels
@@ -262,6 +262,18 @@ def test_leaky_has_two_sites_of_ten_events_and_a_buffer(case):
     assert "every sum is 15.0" in done.out
     assert len(done.err.splitlines()) <= 40, "the end report is a screen"
     assert "leaky.gt -a leakage" in done.err and "exit status 0" in done.err
+
+
+def test_the_demo_ends_with_the_leak_report(case):
+    if not shutil.which("dpkg-query"):
+        case.skip("./dev looks for Debian's packages")
+    done = case.run(case.source / "dev", "demo", env=case.pocl(BUILD=str(case.build)), timeout=600)
+    assert done.status == 0, done.err
+    report = done.err[done.err.index("LEAKED"):]
+    assert report.startswith("LEAKED  21 resources, 1.00 MiB of device memory\n"), report
+    assert report.count("10 events by clEnqueue") == 2, report
+    for line in leaky_lines(case).values():
+        assert f"leaky.c:{line}" in report, report
 
 
 def test_leaky_on_intel_has_the_same_leaks(case):
@@ -466,11 +478,10 @@ def without_extension(text):
     return kept
 
 
-def check_clinfo(case, env, changes):
-    """With `changes`, what differs between two runs without gputrack is not looked at."""
+def check_clinfo(case, env):
+    """What differs between two runs without gputrack (clocks, free memory) is not looked at."""
     for options in ([], ["--raw"]):
-        bare = case.run("clinfo", *options, env=env)
-        again = case.run("clinfo", *options, env=env) if changes else bare
+        bare, again = [case.run("clinfo", *options, env=env) for _ in range(2)]
         ours = case.gputrack("run", "-q", "-o", "c.gt", "clinfo", *options, env=env)
         assert bare.status == ours.status == 0 and ours.err == bare.err, ours.err
         assert bare.out.count(EXTENSION) == 0 and ours.out.count(EXTENSION) in (1, 2)
@@ -482,11 +493,11 @@ def check_clinfo(case, env, changes):
 
 
 def test_clinfo_prints_the_same_but_for_the_extension(case):
-    check_clinfo(case, case.pocl(), changes=True)  # it tells the processor's clock
+    check_clinfo(case, case.pocl())
 
 
 def test_clinfo_prints_the_same_on_intel(case):
-    check_clinfo(case, case.intel(), changes=False)
+    check_clinfo(case, case.intel())
 
 
 # The layer as a loader sees it.
@@ -645,16 +656,14 @@ def check_stopped(case, recording, log, err, reason):
     said = [line for line in err.splitlines() if line.startswith("gputrack:")]
     assert len(said) == 1 and "recording stopped" in said[0] and reason in said[0], err
     assert err.splitlines() == said, err
-    logged, recorded = read_log(log), read_events(case.events(recording), "killed.c")
-    assert 100 < len(recorded) < len(logged)
-    assert recorded == logged[:len(recorded)]
-    report = case.report(recording, "leakage")
+    logged, report = read_log(log), case.report(recording, "leakage")
+    recorded = report["recording"]["events"]
+    assert 100 < recorded < len(logged)
     process, = report["recording"]["processes"]
     assert process["state"] == "stopped" and reason in process["error"], process
     assert process["damage"] is None
-    assert report["lost"] == len(logged) - len(recorded), (report["lost"], len(logged),
-                                                           len(recorded))
-    assert leaked(report, "killed.c") == living(recorded)
+    assert report["lost"] == len(logged) - recorded
+    assert leaked(report, "killed.c") == living(logged[:recorded])
     for analysis in ("summary", "leakage"):
         done = case.gputrack("report", recording, "-a", analysis)
         text = " ".join(done.out.split())
@@ -851,6 +860,17 @@ def test_every_child_has_a_trace_and_its_own_leaks(case):
     late = case.report("f.gt", "summary", "--pid", shares[3]["pid"])
     assert late["unknown_ends"] == 1 and late["redundant"] == [] and late["failures"] == []
     assert case.gputrack("report", "f.gt", "--pid", "1").status == 1
+
+
+def test_other_layers_in_the_list_do_no_harm(case):
+    """ocl-icd cuts the list for children: ours has to come first."""
+    env = case.pocl(OPENCL_LAYERS="/nowhere/libother.so:/nowhere/libthird.so")
+    done = case.gputrack("run", "-q", "-o", "f.gt", case.program("forks"), "--exec", "--spawn",
+                         env=env)
+    assert done.status == 0, (done.out, done.err)
+    report = case.report("f.gt", "leakage")
+    assert len(report["recording"]["processes"]) == 3
+    assert report["totals"] == {"count": 11, "bytes": 1000 + 16000 + 36000}
 
 
 def test_children_on_intel_have_traces(case):

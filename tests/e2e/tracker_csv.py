@@ -2,6 +2,7 @@
 what is alive that is made from the programs' own logs alone.
 """
 import csv
+import mmap
 import re
 
 # As the documentation has it, byte for byte.
@@ -31,10 +32,19 @@ FREES = ("zeMemFree", "zeMemFreeExt")
 UNLOGGED = ("zeMemGetIpcHandle", "zeEventPoolGetIpcHandle")
 
 
+def whole_lines(path):
+    """SIGKILL may cut a write(2) where a page of the file ends, and nowhere else: such a line is of a
+    call that has not returned."""
+    data = path.read_bytes()
+    end = data.rfind(b"\n") + 1
+    assert end == len(data) or len(data) % mmap.PAGESIZE == 0, f"{path.name} ends with {data[end:]}"
+    return data[:end].decode()
+
+
 def own_log(path):
     """The program's own record: [(function, handle, size)] of its successful calls."""
     calls = []
-    for line in path.read_text().splitlines():
+    for line in whole_lines(path).splitlines():
         words = line.split()
         fields = dict(word.split("=", 1) for word in words[1:])
         # one call of zeModuleCreate makes two objects, which the program writes in two lines
@@ -67,9 +77,9 @@ class Count:
             [sum(size for (kind, _), size in self.alive.items() if kind == "memory")]
 
 
-def read_csv(path):
+def read_csv(path, killed=False):
     """The rows as dictionaries, numbers as numbers, by the library that everybody uses."""
-    text = path.read_text()
+    text = whole_lines(path) if killed else path.read_text()
     assert text.endswith("\n"), "the last row is not whole"
     rows = list(csv.DictReader(text.splitlines(), strict=True))
     for row in rows:

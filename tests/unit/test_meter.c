@@ -84,6 +84,7 @@ static void warm_up(void)
 		gt_meter_read(&m);
 		gt_meter_threads();
 		gt_meter_open_files();
+		status_kb("VmRSS:");
 	}
 }
 

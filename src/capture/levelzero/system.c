@@ -19,7 +19,8 @@ static bool asks_for_system_checker(const char *variable)
 {
 	static const char *const validation[] = { "ZE_ENABLE_PARAMETER_VALIDATION=",
 						  "ZE_ENABLE_HANDLE_LIFETIME=",
-						  "ZE_ENABLE_THREADING_VALIDATION=" };
+						  "ZE_ENABLE_THREADING_VALIDATION=",
+						  "ZE_ENABLE_MEMORY_TRACKER=" };
 	const char *value = strchr(variable, '=');
 	size_t name = value ? (size_t)(value - variable) : 0;
 	static const char checker[] = "_CHECKER";

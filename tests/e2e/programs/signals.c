@@ -76,7 +76,9 @@ int main(int argc, char **argv)
 	if (wait)
 		wait_for_signal(&set);
 	fflush(stdout);
-	if (raised)
+	if (raised) {
+		signal((int)raised, SIG_DFL); /* PoCL's compiler has handlers of its own */
 		raise((int)raised);
+	}
 	return (int)status;
 }

@@ -1,0 +1,502 @@
+"""test_run.py - gputrack run as a wrapper nobody notices, and what the tool says of odd recordings."""
+import json
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import stat
+import subprocess
+
+
+def no_cores():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def quiet_run(case, *command, env=None, **how):
+    """With a recording of its own, and nothing printed by gputrack itself."""
+    return case.gputrack("run", "-q", "-o", "q.gt", *command, env=env, **how)
+
+
+def one_line(done, status):
+    """A failure is one line that begins with our name."""
+    assert done.status == status, (done.status, done.err)
+    assert done.out == "" and len(done.err.splitlines()) == 1, (done.out, done.err)
+    assert done.err.startswith("gputrack: ") and done.err.endswith("\n"), done.err
+    return done.err
+
+
+def entries(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+# Streams, status, signals.
+
+def test_streams_pass_through_byte_for_byte(case):
+    program = case.program("signals")
+    data = bytes(range(256)) * 5000
+    for command in ([program, "--echo", "--cl"], ["cat"], ["sh", "-c", "cat >&2"]):
+        both = []
+        for wrapper in ([], [case.build / "gputrack", "run", "-q", "-o", "s.gt", "--"]):
+            process = case.start(*wrapper, *command, env=case.pocl())
+            both.append(process.communicate(data, timeout=60) + (process.returncode,))
+        assert both[0] == both[1], command
+        assert data in both[0][0] or data in both[0][1]
+
+
+def test_arguments_and_environment_pass_through(case):
+    words = ["", "a b", "-o", "--quiet", "--", "ü", "$HOME", "*", "--help"]
+    bare = case.run(case.program("signals"), *words, "--env", "HOME")
+    done = quiet_run(case, case.program("signals"), *words, "--env", "HOME")
+    assert (done.status, done.out, done.err) == (bare.status, bare.out, bare.err)
+    # ended options, and none to end
+    for start in (["--"], []):
+        done = case.gputrack("run", "-q", "-o", "a.gt", *start, "printf", "%s|", "--", "-x")
+        assert done.status == 0 and done.out == "--|-x|", done.out
+
+
+def test_closed_and_absent_streams_do_no_harm(case):
+    done = case.gputrack("run", "-q", "-o", "c.gt", "sh", "-c",
+                         f"exec 0<&- 1>&- 2>&-; exec {case.program('killed')} --how _exit "
+                         f"--calls 50 --log log", env=case.pocl())
+    assert done.status == 0 and done.err == "", done.err
+    assert case.report("c.gt", "leakage")["recording"]["events"] == 51
+    assert len(case.path("log").read_text().splitlines()) == 51
+
+
+def test_every_exit_status_passes_through(case):
+    script = f"for i in $(seq 0 255); do {case.build}/gputrack run -q -o s.gt sh -c \"exit $i\"; " \
+             f"echo $?; done"
+    done = case.run("sh", "-c", script)
+    assert done.out.split() == [str(i) for i in range(256)], done.out
+    assert done.err == ""
+    assert quiet_run(case, case.program("signals"), "--cl", "--exit", "42",
+                     env=case.pocl()).status == 42
+
+
+def test_death_by_a_signal_passes_through(case):
+    for number in (signal.SIGTERM, signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL, signal.SIGUSR1):
+        command = case.program("signals"), "--cl", "--raise", int(number)
+        bare = case.run(*command, env=case.pocl(), preexec=no_cores)
+        done = quiet_run(case, *command, env=case.pocl(), preexec=no_cores)
+        assert (done.status, done.out, done.err) == (bare.status, bare.out, bare.err)
+        assert done.status == -number
+        assert case.report("q.gt", "summary")["recording"]["signal"] == number
+    # a shell sees it as it always did
+    done = case.run("sh", "-c", f"{case.build}/gputrack run -q -o s.gt sh -c 'kill -TERM $$'; "
+                                f"echo $?")
+    assert done.out == "143\n"
+
+
+def wait_ready(process):
+    """The line that `signals --wait` says once its handlers are set."""
+    while True:
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+        if line == b"ready\n":
+            return
+
+
+def test_signals_sent_to_gputrack_reach_the_program(case):
+    for number, name in ((signal.SIGTERM, b"SIGTERM"), (signal.SIGUSR1, b"SIGUSR1")):
+        process = case.start(case.build / "gputrack", "run", "-q", "-o", "s.gt",
+                             case.program("signals"), "--wait")
+        wait_ready(process)
+        process.send_signal(number)
+        out, _ = process.communicate(timeout=60)
+        assert out == b"got " + name + b"\n" and process.returncode == 0, (out, process.returncode)
+
+
+def interrupt_group(case, script):
+    process = case.start(case.build / "gputrack", "run", "-q", "-o", "s.gt", "sh", "-c", script)
+    wait_ready(process)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    return out, err, process.returncode
+
+
+def test_an_interrupt_from_the_keyboard_is_the_programs_to_decide(case):
+    # a handler that goes on, and ends as it likes
+    script = "trap 'echo caught; exit 7' INT; echo ready; while :; do sleep 0.05; done"
+    assert interrupt_group(case, script) == (b"caught\n", b"", 7)
+    # none: it dies of it, and gputrack after it
+    out, err, status = interrupt_group(case, "echo ready; exec sleep 60")
+    assert (out, err, status) == (b"", b"", -signal.SIGINT)
+    assert case.report("s.gt", "summary")["recording"]["signal"] == signal.SIGINT
+
+
+# What run prints and leaves behind.
+
+def test_quiet_prints_nothing_and_the_default_reports(case):
+    program = case.program("killed"), "--how", "return", "--calls", "10"
+    done = quiet_run(case, *program, env=case.pocl())
+    assert done.status == 0 and done.err == "" and "objects and a context alive" in done.out
+    long = case.gputrack("run", "--quiet", "--output", "q.gt", *program, env=case.pocl())
+    assert long.err == ""
+    loud = case.gputrack("run", "-o", "l.gt", *program, env=case.pocl())
+    assert loud.out == done.out and "LEAKED" in loud.err and "l.gt" in loud.err
+
+
+def test_no_line_of_the_end_report_is_printed_twice(case):
+    """`next:` has two things to type, not one thing twice."""
+    done = case.gputrack("run", "-o", "n.gt", case.program("signals"), "--cl", env=case.pocl())
+    assert done.status == 0
+    lines = [line for line in done.err.splitlines() if line.startswith("  gputrack report")]
+    assert lines and len(set(lines)) == len(lines), lines
+
+
+def test_default_name_has_program_and_pid(case):
+    done = case.gputrack("run", "-q", case.program("signals"), "--cl", env=case.pocl())
+    assert done.status == 0
+    name, = entries(case.folder)
+    pid = case.report(name, "summary")["recording"]["processes"][0]["pid"]
+    assert name == f"signals.{pid}.gt"
+
+
+def test_a_recording_that_is_there_is_kept_as_old(case):
+    for text in ("first", "second", "third"):
+        done = case.gputrack("run", "-q", "-o", "r.gt", "echo", text)
+        assert done.status == 0 and done.out == text + "\n", done.err
+    assert entries(case.folder) == ["r.gt", "r.gt.old"]
+    assert case.report("r.gt", "summary")["recording"]["command"] == "echo third"
+    assert case.report("r.gt.old", "summary")["recording"]["command"] == "echo second"
+
+
+def test_what_is_no_recording_is_never_written_over(case):
+    case.path("file").write_text("mine\n")
+    case.path("folder").mkdir()
+    case.path("folder/mine").write_text("mine\n")
+    case.path("link").symlink_to("folder")
+    for name in ("file", "folder", "link"):
+        message = one_line(case.gputrack("run", "-o", name, "true"), 1)
+        assert name in message and "-o" in message, message
+    assert case.path("file").read_text() == "mine\n"
+    assert entries(case.path("folder")) == ["mine"]
+    assert entries(case.folder) == ["file", "folder", "link"]
+
+
+def test_an_output_that_cannot_be_made_is_said_in_a_line(case):
+    for name in ("no/such/place.gt", "/proc/r.gt", "x" * 300):
+        message = one_line(case.gputrack("run", "-o", name, "echo", "ran"), 1)
+        assert "-o" in message, message
+    assert entries(case.folder) == []
+
+
+def test_a_program_that_cannot_run_is_said_in_a_line_and_leaves_no_folder(case):
+    case.path("plain").write_text("#!/bin/sh\n")
+    case.path("folder").mkdir()
+    before = entries(case.folder)
+    for name in ("no-such-program-anywhere", "./no-such-program", "./plain", "./folder", ""):
+        for options in ([], ["-o", "r.gt"], ["-q"]):
+            one_line(case.gputrack("run", *options, name), 1)
+            assert entries(case.folder) == before, (name, options)
+    assert "./plain" in one_line(case.gputrack("run", "./plain"), 1)
+
+
+def test_a_program_that_cannot_run_keeps_the_recording_that_was_there(case):
+    assert case.gputrack("run", "-q", "-o", "r.gt", "echo", "good").status == 0
+    one_line(case.gputrack("run", "-o", "r.gt", "./no-such-program"), 1)
+    kept = [name for name in ("r.gt", "r.gt.old") if case.path(name).exists()]
+    assert kept, "the old recording is gone"
+    assert case.report(kept[0], "summary")["recording"]["command"] == "echo good"
+
+
+def test_wrong_usage_is_exit_two(case):
+    for words in (["run"], ["run", "--"], ["run", "-q"], ["run", "--no-such-option", "true"],
+                  ["run", "-Z", "true"], ["run", "-o"], ["run", "--stack-depth", "many", "true"],
+                  ["run", "--stack-depth", "100000", "true"], ["run", "--quiet=1", "true"],
+                  ["report"], ["report", "a.gt", "b.gt"], ["report", "--format", "xml", "a.gt"],
+                  ["report", "-a", "nothing", "a.gt"], ["report", "--top", "-1", "a.gt"],
+                  ["report", "--pid", "x", "a.gt"], ["export"], ["export", "--format", "x", "a.gt"],
+                  ["doctor", "extra"], ["no-such-command"], ["reprot"], []):
+        done = case.gputrack(*words)
+        assert done.status == 2, (words, done.status, done.err)
+        assert done.out == "" and done.err, words
+        assert not words or "gputrack" in done.err.splitlines()[0], done.err
+    assert "report" in case.gputrack("reprot").err
+    assert "--quiet" in case.gputrack("run", "--queit", "true").err
+    assert entries(case.folder) == []
+
+
+def test_help_of_every_command(case):
+    assert case.gputrack("--help").status == 0
+    for command in ("run", "report", "export", "doctor"):
+        done = case.gputrack(command, "--help")
+        assert done.status == 0 and done.err == "", done.err
+        assert done.out.startswith(f"usage: gputrack {command}"), done.out
+        assert case.gputrack("help", command).out == done.out
+        assert command in case.gputrack("--help").out
+    assert case.gputrack("--version").out.startswith("gputrack ")
+
+
+def test_fail_on_leak(case):
+    killed, clean = case.program("killed"), case.program("signals")
+    run = ["run", "-q", "--fail-on-leak", "-o", "f.gt"]
+    assert case.gputrack(*run, killed, "--how", "return", env=case.pocl()).status == 23
+    assert case.gputrack(*run, clean, "--cl", env=case.pocl()).status == 0
+    # the program's own status and death win
+    assert case.gputrack(*run, clean, "--cl", "--exit", "5", env=case.pocl()).status == 5
+    assert case.gputrack(*run, killed, "--how", "abort", env=case.pocl(),
+                         preexec=no_cores).status == -signal.SIGABRT
+    # nothing could be tracked: no OpenCL in there at all
+    done = case.gputrack("run", "--fail-on-leak", "-o", "n.gt", "/bin/true")
+    assert done.status == 24 and "NOTHING WAS TRACKED" in done.err, done.err
+    assert case.gputrack("run", "-o", "n.gt", "/bin/true").status == 0
+    assert case.gputrack("run", "--fail-on-leak", "-o", "n.gt", "/bin/false").status == 1
+    # without the option a leak is no failure
+    assert quiet_run(case, killed, "--how", "return", env=case.pocl()).status == 0
+
+
+def test_no_stacks_records_the_same_without_stacks(case):
+    done = case.gputrack("run", "--no-stacks", "-o", "n.gt", case.program("leaky"), env=case.pocl())
+    assert done.status == 0 and "(no stack was recorded)" in done.err, done.err
+    report = case.report("n.gt", "leakage")
+    assert report["totals"] == {"count": 21, "bytes": 1 << 20} and report["lost"] == 0
+    assert all(group["stack"] == [] for group in report["groups"])
+    assert all(event["stack"] == [] for event in case.events("n.gt"))
+    done = case.gputrack("run", "-q", "--stack-depth", "1", "-o", "d.gt", case.program("forks"),
+                         "--early", env=case.pocl())
+    frames = json.loads(case.gputrack("export", "d.gt", "--format", "json", "--all-frames",
+                                      "--no-symbols").out)["events"]
+    assert {len(event["stack"]) for event in frames} == {1}
+
+
+def test_a_script_with_several_programs_is_one_recording(case):
+    killed, signals = case.program("killed"), case.program("signals")
+    case.path("script").write_text(
+        f"#!/bin/sh\n{killed} --how return --calls 10\n"
+        f"sh -c '{killed} --how return --calls 20; true'\n"
+        f"{signals} --cl &\nwait\n(exec {killed} --how _exit --calls 30)\n/bin/true\nexit 3\n")
+    case.path("script").chmod(0o755)
+    done = case.gputrack("run", "-q", "-o", "s.gt", "./script", env=case.pocl())
+    assert done.status == 3 and done.err == "a line on stderr\n", done.err
+    report = case.report("s.gt", "summary")
+    assert report["recording"]["command"] == "./script"
+    programs = [pathlib.Path(p["program"]).name for p in report["recording"]["processes"]]
+    assert programs == ["killed", "killed", "signals", "killed"]
+    each = []
+    for process in report["recording"]["processes"]:
+        one = case.report("s.gt", "summary", "--pid", process["pid"])
+        each.append(one["recording"]["events"])
+    assert each == [11, 21, 2, 31] and report["recording"]["events"] == 65
+    assert len(entries(case.path("s.gt"))) == 5  # four traces and `info`
+
+
+def test_an_outer_recording_is_not_written_into_by_an_inner_one(case):
+    done = case.gputrack("run", "-q", "-o", "outer.gt", case.build / "gputrack", "run", "-q", "-o",
+                         "inner.gt", case.program("killed"), "--how", "return", "--calls", "10",
+                         env=case.pocl())
+    assert done.status == 0, done.err
+    assert case.report("inner.gt", "summary")["recording"]["events"] == 11
+    assert case.report("outer.gt", "summary")["recording"]["events"] == 0
+
+
+def test_recordings_are_private(case):
+    old = os.umask(0)
+    try:
+        quiet_run(case, case.program("signals"), "--cl", env=case.pocl())
+    finally:
+        os.umask(old)
+    folder = case.path("q.gt")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    for path in folder.glob("*.trace"):
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+
+
+# Recordings that went places.
+
+def copy_program(case):
+    shutil.copy(case.program("leaky"), case.path("mine"))
+    done = case.gputrack("run", "-q", "-o", "m.gt", "./mine", env=case.pocl())
+    assert done.status == 0, done.err
+    shutil.copytree(case.path("m.gt"), case.path("copy.gt"))
+    shutil.rmtree(case.path("m.gt"))
+
+
+def module_offsets(report):
+    return {(os.path.basename(f["module"]), f["function"], f["file"])
+            for g in report["groups"] for f in g["stack"] if f["module"].endswith("/mine")}
+
+
+def test_a_recording_elsewhere_is_still_whole(case):
+    copy_program(case)
+    named = case.report("copy.gt", "leakage")
+    assert named["totals"] == {"count": 21, "bytes": 1 << 20}
+    assert any(f["function"] == "fetch_sum" for g in named["groups"] for f in g["stack"])
+    # without its program: modules and offsets, and a line that says why
+    case.path("mine").rename(case.path("away"))
+    gone = case.report("copy.gt", "leakage")
+    assert gone["totals"] == named["totals"] and len(gone["groups"]) == len(named["groups"])
+    assert module_offsets(gone) == {("mine", None, None)}
+    text = case.gputrack("report", "copy.gt").out
+    assert "mine+0x" in text and "is not on this machine" in " ".join(text.split()), text
+    # and with a copy of it in a folder of one's own
+    case.path("symbols").mkdir()
+    case.path("away").rename(case.path("symbols/mine"))
+    found = case.report("copy.gt", "leakage", "--symbols", case.path("symbols"))
+    assert found["groups"] == named["groups"]
+
+
+def test_a_changed_program_is_noticed_and_said(case):
+    copy_program(case)
+    shutil.copy(case.program("killed"), case.path("mine"))
+    report = case.report("copy.gt", "leakage")
+    assert report["totals"] == {"count": 21, "bytes": 1 << 20}
+    assert module_offsets(report) == {("mine", None, None)}
+    text = case.gputrack("report", "copy.gt").out
+    assert "mine+0x" in text and "has changed since the recording" in " ".join(text.split()), text
+
+
+def test_a_stripped_program_has_lines_where_its_debug_file_is(case):
+    shutil.copy(case.program("leaky"), case.path("mine"))
+    for command in (["objcopy", "--only-keep-debug", "mine", "mine.debug"],
+                    ["objcopy", "--strip-all", "--add-gnu-debuglink=mine.debug", "mine"]):
+        assert case.run(*command).status == 0, command
+    assert quiet_run(case, "./mine", env=case.pocl()).status == 0
+    functions = {"make_scratch_buffer", "start_addition", "fetch_sum"}
+
+    def inner(*options):
+        return {g["stack"][0]["function"]
+                for g in case.report("q.gt", "leakage", *options)["groups"]}
+
+    assert inner() == functions
+    case.path("debug").mkdir()
+    case.path("mine.debug").rename(case.path("debug/mine.debug"))
+    assert inner("--symbols", "debug") == functions
+    shutil.rmtree(case.path("debug"))
+    assert inner() == {None}
+    text = " ".join(case.gputrack("report", "q.gt").out.split())
+    assert "mine+0x" in text and "is stripped" in text, text
+
+
+def test_no_symbols_opens_no_program(case):
+    copy_program(case)
+    report = case.report("copy.gt", "leakage", "--no-symbols")
+    assert module_offsets(report) == {("mine", None, None)}
+
+
+def test_odd_recordings_are_said_in_a_line(case):
+    case.path("empty").mkdir()
+    case.path("text").write_text("hello\n" * 100)
+    case.path("nothing").write_text("")
+    for command in (["report"], ["export"]):
+        for name in ("missing.gt", "empty", "text", "nothing"):
+            message = one_line(case.gputrack(*command, name), 1)
+            assert name in message, message
+    assert "gputrack run" in one_line(case.gputrack("report", "missing.gt"), 1)
+
+
+def test_damaged_traces_end_at_the_last_whole_record(case):
+    done = quiet_run(case, case.program("killed"), "--how", "return", "--calls", "20000",
+                     env=case.pocl())
+    assert done.status == 0
+    trace, = case.path("q.gt").glob("*.trace")
+    whole, count = trace.read_bytes(), case.report("q.gt", "leakage")["recording"]["events"]
+    assert count == 20001
+
+    # beside a good trace, one that is garbage
+    garbage = case.path("q.gt/123.trace")
+    garbage.write_bytes(b"\xde\xad\xbe\xef" * 5000)
+    report = case.report("q.gt", "leakage")
+    assert report["recording"]["events"] == count
+    bad, = [p for p in report["recording"]["processes"] if p["damage"]]
+    assert bad["pid"] == 123
+    text = case.gputrack("report", "q.gt")
+    assert text.status == 0 and "pid 123: the trace is damaged" in " ".join(text.out.split())
+    exported = case.gputrack("export", "q.gt", "--format", "json")
+    assert exported.status == 0 and len(exported.err.splitlines()) == 1, exported.err
+    assert "123.trace is damaged" in exported.err
+    assert len(json.loads(exported.out)["events"]) == count
+    garbage.unlink()
+
+    # cut anywhere: never a failure, and never more than there was
+    seen = []
+    for size in (0, 1, 100, 4096, 20000, len(whole) // 2, len(whole) - 5000, len(whole) - 1):
+        trace.write_bytes(whole[:size])
+        done = case.gputrack("report", "q.gt", "--format", "json", "-a", "leakage")
+        assert done.status == 0, (size, done.err)
+        report = json.loads(done.out)
+        process, = report["recording"]["processes"]
+        seen.append(report["recording"]["events"])
+        if report["recording"]["events"] < count:
+            assert process["damage"], (size, process)
+            text = case.gputrack("report", "q.gt").out
+            assert "is damaged" in " ".join(text.split()), text
+    assert seen == sorted(seen) and seen[0] == 0 and 0 < seen[-3] < count, seen
+
+
+def test_a_process_that_is_not_there_is_said(case):
+    quiet_run(case, case.program("signals"), "--cl", env=case.pocl())
+    for command in (["report"], ["export"]):
+        assert "no process 1" in one_line(case.gputrack(*command, "q.gt", "--pid", "1"), 1)
+
+
+# Where output goes.
+
+def test_report_output_appears_whole_or_not_at_all(case):
+    quiet_run(case, case.program("leaky"), env=case.pocl())
+    printed = case.gputrack("report", "q.gt", "--format", "json").out
+    case.path("r.json").write_text("old")
+    done = case.gputrack("report", "q.gt", "--format", "json", "-o", "r.json")
+    assert (done.status, done.out, done.err) == (0, "", "")
+    assert case.path("r.json").read_text() == printed
+    assert entries(case.folder) == ["q.gt", "r.json"], "nothing is left beside it"
+    # what fails leaves what was there
+    case.path("r.json").write_text("old")
+    one_line(case.gputrack("report", "missing.gt", "-o", "r.json"), 1)
+
+    def tiny_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    one_line(case.gputrack("report", "q.gt", "--format", "json", "-o", "r.json",
+                           preexec=tiny_files), 1)
+    assert case.path("r.json").read_text() == "old"
+    assert entries(case.folder) == ["q.gt", "r.json"]
+    message = one_line(case.gputrack("report", "q.gt", "-o", "no/such/folder"), 1)
+    assert "no/such/folder" in message and "-o" in message
+    if os.path.exists("/dev/full"):
+        process = subprocess.run([case.build / "gputrack", "report", "q.gt"], cwd=case.folder,
+                                 stdout=open("/dev/full", "w"), stderr=subprocess.PIPE, text=True)
+        assert process.returncode == 1 and len(process.stderr.splitlines()) == 1, process.stderr
+
+
+def test_a_reader_that_stops_reading_is_no_crash(case):
+    quiet_run(case, case.program("killed"), "--how", "return", "--calls", "20000", env=case.pocl())
+    done = case.run("bash", "-c", f"{case.build}/gputrack export q.gt | head -n 1; "
+                                  f"echo ${{PIPESTATUS[0]}}")
+    head, status = done.out.splitlines()
+    assert head.startswith("time_ns\t") and status in ("1", "141", "0"), done.out
+
+
+def test_export_formats_tell_the_same(case):
+    quiet_run(case, case.program("leaky"), env=case.pocl())
+    events = case.events("q.gt")
+    assert [e["time_ns"] for e in events] == sorted(e["time_ns"] for e in events)
+    done = case.gputrack("export", "q.gt")
+    assert done.status == 0 and done.err == ""
+    assert done.out == case.gputrack("export", "q.gt", "--format", "tsv").out
+    head, *rows = [line.split("\t") for line in done.out.splitlines()]
+    assert head == ["time_ns", "pid", "tid", "function", "effect", "api", "kind", "handle", "bytes",
+                    "owner", "place", "outcome", "result", "stack"]
+    assert len(rows) == len(events) == 33
+    for row, event in zip(rows, events):
+        row = dict(zip(head, row))
+        for key in ("time_ns", "pid", "tid", "bytes", "result"):
+            assert row[key] == str(event.get(key, "")), (key, row, event)
+        for key in ("function", "effect", "api", "kind", "handle", "place", "outcome", "owner"):
+            if key != "place" or event["effect"] == "create":
+                assert row[key] == event.get(key, ""), (key, row, event)
+        assert row["stack"].count(" < ") == max(len(event["stack"]) - 1, 0)
+        inner = event["stack"][0]
+        assert row["stack"].startswith(f"{inner['function']} ({inner['file']}:{inner['line']})")
+    done = case.gputrack("export", "q.gt", "--format", "json", "-o", "e.json")
+    assert done.status == 0 and json.loads(case.path("e.json").read_text())["events"] == events
+
+
+def test_doctor_tells_what_can_be_tracked(case):
+    case.pocl()
+    done = case.gputrack("doctor")
+    assert done.status == 0 and done.err == "", done.err
+    assert "OpenCL" in done.out and "Portable Computing Language" in done.out, done.out
+    assert entries(case.folder) == []

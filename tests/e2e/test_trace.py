@@ -1,0 +1,127 @@
+"""test_trace.py - the recorder in programs that make it hard: descriptors, threads, exec, signals."""
+import pathlib
+import re
+
+
+def test_recording_goes_on_when_the_program_closes_every_descriptor(case):
+    case.path("files").mkdir()
+    done = case.gputrack("run", "-q", "-o", "d.gt", case.program("descriptors"), "--dir", "files",
+                         "--files", "64", "--rounds", "20000", env=case.pocl())
+    assert done.status == 0 and done.err == "", (done.status, done.err)
+    assert done.out == "left 200 of 20000 buffers\n"
+    for number in range(64):
+        text = case.path(f"files/{number}.txt").read_text()
+        lines = len(range(number, 20000, 64))
+        assert text == f"file {number}\n" * lines, f"file {number} was changed"
+    report = case.report("d.gt", "leakage")
+    process, = report["recording"]["processes"]
+    assert report["lost"] == 0 and process["state"] == "ended" and process["damage"] is None
+    # a create for each buffer and the context, a release for all but those that are left
+    assert report["recording"]["events"] == 20001 + 20001 - 200
+    assert report["totals"] == {"count": 200, "bytes": 3200}
+
+
+def test_a_thousand_short_threads_lose_nothing(case):
+    done = case.gputrack("run", "-q", "-o", "t.gt", case.program("short_threads"), "--threads",
+                         "1000", env=case.pocl())
+    assert done.status == 0 and done.out == "1000 threads\n" and done.err == "", done.err
+    events = case.events("t.gt")
+    made = [e for e in events if e["function"] == "clCreateBuffer"]
+    assert len(made) == 1000 and len(events) == 2002
+    assert len({e["tid"] for e in made}) == 1000
+    assert all(e["tid"] != e["pid"] for e in made)
+    summary = case.report("t.gt", "summary")
+    assert summary["lost"] == 0 and summary["totals"]["count"] == 0
+    assert summary["unknown_ends"] == 0 == summary["replaced"]
+    # what a thread wrote into is used again when it has ended
+    trace, = case.path("t.gt").glob("*.trace")
+    assert trace.stat().st_size < 1 << 20, trace.stat().st_size
+
+
+def run_exec_loop(case):
+    done = case.gputrack("run", "-o", "e.gt", case.program("exec_loop"), "--times", "6",
+                         env=case.pocl())
+    assert done.status == 0 and done.out == "the last one\n", (done.status, done.err)
+    return done
+
+
+def test_every_exec_of_one_process_has_a_trace(case):
+    run_exec_loop(case)
+    report = case.report("e.gt", "leakage")
+    processes = report["recording"]["processes"]
+    assert len(processes) == 6 and len({p["pid"] for p in processes}) == 1
+    assert len(list(case.path("e.gt").glob("*.trace"))) == 6
+    assert report["lost"] == 0 and all(p["damage"] is None for p in processes)
+    assert report["totals"] == {"count": 6, "bytes": 21000}
+    sizes = [o["bytes"] for g in report["groups"] for o in g["objects"]]
+    assert sorted(sizes) == [1000, 2000, 3000, 4000, 5000, 6000]
+    starts = [p["start_ns"] for p in processes]
+    assert starts == sorted(starts) and processes[-1]["state"] == "ended"
+    assert case.report("e.gt", "leakage", "--pid", processes[0]["pid"])["totals"]["count"] == 6
+
+
+def test_a_process_that_became_another_program_is_not_called_killed(case):
+    done = run_exec_loop(case)
+    assert "was killed or still runs" not in " ".join(done.err.split()), done.err
+
+
+def check_signal_calls(case, *more):
+    recording = case.path("s.gt")
+    done = case.run(case.program("signal_calls"), "--layer", case.build / "libgputrack_opencl.so",
+                    *more, env={"GPUTRACK_RECORDING": str(recording)}, timeout=60)
+    assert done.status == 0 and done.err == "", (done.status, done.err)
+    creates, handler = map(int, re.findall(r"\d+", done.out))
+    assert handler >= 1000
+    summary = case.report(recording, "summary")
+    process, = summary["recording"]["processes"]
+    assert process["damage"] is None and process["state"] == "ended"
+    # what could not be written was counted
+    assert summary["recording"]["events"] + summary["lost"] == 2 * creates
+    assert summary["lost"] <= 2 * handler
+    # whatever the handler lost, the main thread's own events are whole
+    assert summary["recording"]["events"] >= 2 * (creates - handler)
+
+
+def test_calls_in_a_signal_handler_neither_deadlock_nor_vanish_uncounted(case):
+    check_signal_calls(case)
+
+
+def test_calls_in_a_signal_handler_with_live_objects_tracked(case):
+    check_signal_calls(case, "--track")
+
+
+def test_changing_the_directory_does_not_move_the_recording(case):
+    case.path("elsewhere").mkdir()
+    script = f"cd elsewhere && exec {case.program('killed')} --how return --calls 10"
+    done = case.gputrack("run", "-q", "-o", "r.gt", "sh", "-c", script, env=case.pocl())
+    assert done.status == 0, done.err
+    assert case.report("r.gt", "leakage")["recording"]["events"] == 11
+    assert list(case.path("elsewhere").iterdir()) == []
+
+
+def test_a_recording_can_be_asked_for_without_gputrack_run(case):
+    env = case.pocl(OPENCL_LAYERS=str(case.build / "libgputrack_opencl.so"),
+                    GPUTRACK_RECORDING="own.gt")
+    done = case.run(case.program("killed"), "--how", "kill9", "--calls", "100", env=env)
+    assert done.status == -9 and done.err == ""
+    report = case.report("own.gt", "leakage")
+    assert report["recording"]["events"] == 101 and report["lost"] == 0
+    assert report["recording"]["processes"][0]["state"] == "unended"
+    assert pathlib.Path(report["recording"]["command"].split()[0]).name == "killed"
+
+
+def test_a_recording_can_be_read_while_the_program_runs(case):
+    process = case.start(case.build / "gputrack", "run", "-q", "-o", "r.gt",
+                         case.program("signals"), "--cl", "--wait", env=case.pocl())
+    while process.stdout.readline() != b"ready\n":
+        assert process.poll() is None, process.communicate()
+    report = case.report("r.gt", "summary")
+    assert report["recording"]["events"] == 2 and report["totals"]["count"] == 0
+    running, = report["recording"]["processes"]
+    assert running["state"] == "unended" and running["damage"] is None
+    assert report["recording"]["exit_status"] is None
+    process.terminate()
+    assert process.communicate(timeout=60)[0] == b"got SIGTERM\n" and process.returncode == 0
+    report = case.report("r.gt", "summary")
+    assert report["recording"]["processes"][0]["state"] == "ended"
+    assert report["recording"]["exit_status"] == 0
