@@ -1,9 +1,6 @@
 /* call.c - the one interpreter: turns a call (row, argument words, result) into events. */
 #include "event/call.h"
 
-/* An array argument that claims more than this is taken for garbage. */
-enum { HANDLES_MAX = 1 << 20 };
-
 static uint64_t load_word(uint64_t address)
 {
 	return address ? *(const uint64_t *)(uintptr_t)address : 0;
@@ -49,7 +46,7 @@ static uint32_t handle_count(const struct gt_call *call, const struct gt_functio
 			count = door->count(call, (enum gt_function_id)(fn - gt_functions));
 	}
 	count = (uint32_t)count;
-	return count > HANDLES_MAX ? 0 : (uint32_t)count;
+	return count > GT_CALL_HANDLES_MAX ? 0 : (uint32_t)count;
 }
 
 /* Runs `emit` on `event` once for each handle of the row, with the handle filled in. */

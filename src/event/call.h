@@ -5,6 +5,9 @@
 
 #include "event/event.h"
 
+/* An array argument that claims more than this is taken for garbage. */
+enum { GT_CALL_HANDLES_MAX = 1 << 20 };
+
 struct gt_call {
 	enum gt_function_id function;
 	const uint64_t *argv;          /* gt_functions[function].argc words */

@@ -126,7 +126,9 @@ static void copy_array(struct gt_guest_call *g, const struct gt_function *fn, co
 
 	memcpy(g->argv, argv, fn->argc * sizeof *argv);
 	g->call.argv = g->argv;
-	if (count > GT_GUEST_HANDLES)
+	if (count > GT_CALL_HANDLES_MAX)
+		from = NULL;
+	if (from && count > GT_GUEST_HANDLES)
 		to = g->more_handles = malloc(count * sizeof *to);
 	if (from && to)
 		memcpy(to, from, count * sizeof *to);

@@ -49,34 +49,12 @@ static void log_entry(const struct gt_entry *e, const struct gt_symbol *symbols,
 	       gt_function_names[e->function], e->tid, stack);
 }
 
-/* What dies with its owner, and whose owner is gone, is gone too. */
-static bool is_orphan(const struct gt_entry *entries, size_t count, const struct gt_entry *e)
-{
-	if (!(gt_kinds[gt_entry_kind(e)].habits & GT_OWNED) || !e->owner)
-		return false;
-	for (size_t i = 0; i < count; i++)
-		if (entries[i].handle == e->owner)
-			return false;
-	return true;
-}
-
-static size_t drop_orphans(struct gt_entry *entries, size_t count)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < count; i++)
-		if (!is_orphan(entries, count, &entries[i]))
-			entries[kept++] = entries[i];
-	return kept;
-}
-
 void gt_leftovers_log(void)
 {
 	size_t count, shown;
 	struct gt_entry *entries = gt_tracker_snapshot(&count, any, NULL);
 	struct gt_origins *origins;
 
-	count = drop_orphans(entries, count);
 	shown = count < SHOWN_MAX ? count : SHOWN_MAX;
 	origins = shown ? gt_origins_new(entries, shown) : NULL;
 	for (size_t i = 0; i < shown; i++) {

@@ -34,6 +34,8 @@ void gt_log_start(void)
 		least = s->log_level;
 		return;
 	}
+	if (s->log_name_too_long)
+		gt_say("cannot write the log: its name is too long; the program runs on without it");
 	if (!s->log)
 		return;
 	strcpy(folder, s->log);

@@ -74,17 +74,24 @@ static void read_loader_log(void)
 	const char *folder = text_of("ZEL_LOADER_LOG_DIR"), *home = text_of("HOME");
 	const char *file = text_of("ZEL_LOADER_LOG_FILE");
 	char path[PATH_MAX];
+	int size;
 
 	settings.log_level = read_level("ZEL_LOADER_LOGGING_LEVEL", GT_LOG_WARNING);
 	settings.log_to_console = is_set("ZEL_LOADER_LOG_CONSOLE");
 	if (settings.log_to_console)
 		return;
 	if (folder)
-		snprintf(path, sizeof path, "%s/%s", folder, file ? file : "ze_loader.log");
+		size = snprintf(path, sizeof path, "%s/%s", folder, file ? file : "ze_loader.log");
 	else
-		snprintf(path, sizeof path, "%s/.oneapi_logs/%s", home ? home : ".",
-			 file ? file : "ze_loader.log");
+		size = snprintf(path, sizeof path, "%s/.oneapi_logs/%s", home ? home : ".",
+				file ? file : "ze_loader.log");
+	if (size < 0 || (size_t)size >= sizeof path) {
+		settings.log_name_too_long = true;
+		return;
+	}
 	settings.log = keep_path(logfile, path);
+	if (!settings.log)
+		settings.log_name_too_long = true;
 }
 
 /* The resource tracker: by the variables of Level Zero's checker, or by our own. */
@@ -101,6 +108,7 @@ static void read_watch(void)
 		settings.log_level = read_level("GPUTRACK_LOG_LEVEL", GT_LOG_DEBUG);
 		settings.log_to_console = !strcmp(own_log, "-");
 		settings.log = settings.log_to_console ? NULL : keep_path(logfile, own_log);
+		settings.log_name_too_long = !settings.log_to_console && !settings.log;
 	}
 	if (!own_csv && checker)
 		own_csv = text_of("ZEL_SYSTEM_RESOURCE_TRACKER_CSV");

@@ -22,7 +22,7 @@ struct gt_settings {
 	const char *csv;             /* its CSV, without the pid; NULL: none */
 	bool csv_more;               /* … with the further columns */
 	const char *log;             /* its log, absolute; NULL: none, or the console */
-	bool log_to_console;
+	bool log_to_console, log_name_too_long;
 	enum gt_log_level log_level; /* GT_LOG_OFF: no log */
 	int64_t warn_kb;             /* residue above this is warned of … */
 	int64_t verdict_kb;          /* … and in total above this is a leak in the summary */

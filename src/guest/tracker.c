@@ -19,6 +19,14 @@ static struct shard {
 
 static _Atomic bool on, with_costs;
 
+/* Those that die with their owners: few, so that a list will do. */
+static struct {
+	pthread_mutex_t lock;
+	struct gt_entry *entries;
+	size_t count, room;
+	_Atomic bool any;      /* there has ever been one */
+} owned = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
 /* A signal handler that makes a call while its thread is in here must not wait for itself. */
 static __thread bool inside __attribute__((tls_model("initial-exec")));
 
@@ -30,6 +38,42 @@ static void init_shards(void)
 		shards[i].costs = NULL;
 		shards[i].cost_room = 0;
 	}
+	pthread_mutex_init(&owned.lock, NULL);
+	owned.count = 0;
+}
+
+static void remember_owned(const struct gt_entry *entry)
+{
+	pthread_mutex_lock(&owned.lock);
+	if (owned.count == owned.room) {
+		size_t room = owned.room ? owned.room * 2 : 16;
+		struct gt_entry *more = realloc(owned.entries, room * sizeof *more);
+
+		if (more) {
+			owned.entries = more;
+			owned.room = room;
+		}
+	}
+	if (owned.count < owned.room)
+		owned.entries[owned.count++] = *entry;
+	pthread_mutex_unlock(&owned.lock);
+	atomic_store(&owned.any, true);
+}
+
+/* Takes one that belongs to `owner` off the list. */
+static bool take_owned(uint64_t owner, struct gt_entry *entry)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&owned.lock);
+	for (size_t i = 0; i < owned.count && !found; i++)
+		if (owned.entries[i].owner == owner) {
+			*entry = owned.entries[i];
+			owned.entries[i] = owned.entries[--owned.count];
+			found = true;
+		}
+	pthread_mutex_unlock(&owned.lock);
+	return found;
 }
 
 void gt_tracker_start(void)
@@ -136,6 +180,8 @@ void gt_tracker_apply(const struct gt_event *event)
 	change = gt_live_apply(&s->live, event, 0, &entry, NULL);
 	if (change == GT_CHANGE_BORN || change == GT_CHANGE_REPLACED)
 		set_cost(s, entry, (struct gt_cost){ 0 });
+	if (change == GT_CHANGE_BORN && gt_kinds[gt_entry_kind(entry)].habits & GT_OWNED)
+		remember_owned(entry);
 	leave(s);
 }
 
@@ -172,6 +218,26 @@ void gt_tracker_restore(const struct gt_ending *ending)
 		set_cost(s, gt_live_find(&s->live, 0, gt_entry_kind(&ending->gone), ending->gone.handle),
 			 ending->cost);
 	leave(s);
+}
+
+size_t gt_tracker_bury(uint64_t owner)
+{
+	struct gt_entry entry;
+	size_t count = 0;
+
+	while (atomic_load_explicit(&owned.any, memory_order_relaxed) && take_owned(owner, &entry)) {
+		struct shard *s = enter(entry.handle);
+
+		if (!s)
+			break;
+		/* it may have been ended by a call of its own */
+		if (gt_live_find(&s->live, 0, gt_entry_kind(&entry), entry.handle)) {
+			gt_live_remove(&s->live, &entry);
+			count++;
+		}
+		leave(s);
+	}
+	return count;
 }
 
 struct copy {

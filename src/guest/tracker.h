@@ -40,6 +40,8 @@ void gt_tracker_keep_costs(void);
 
 void gt_tracker_end(const struct gt_event *event, struct gt_ending *ending);
 void gt_tracker_restore(const struct gt_ending *ending);
+/* Ends what dies with an owner that has ended; gives the number of entries. */
+size_t gt_tracker_bury(uint64_t owner);
 
 /*
  * A copy of all entries that `wanted` agrees to, newest first; the caller frees it. NULL and 0

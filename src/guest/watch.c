@@ -123,14 +123,26 @@ static int64_t label_residue(int label)
 			   atomic_load(&labels[label].left_size_kb));
 }
 
+/*
+ * Pages that the program touched go with the handle: the process seems to have got smaller by them.
+ * That is no credit for what the driver kept, as long as nothing was unmapped beyond what was mapped.
+ */
+static int64_t without_touched(int64_t anon_kb, int64_t size_kb, uint64_t bytes)
+{
+	if (anon_kb >= 0 || size_kb < 0)
+		return anon_kb;
+	anon_kb += (int64_t)(bytes / 1024);
+	return anon_kb < 0 ? 0 : anon_kb < size_kb ? anon_kb : size_kb;
+}
+
 /* The handle is gone: what its calls together left in the process is the driver's. */
 static void settle(const struct gt_ending *ending, const struct gt_cost *last)
 {
 	enum gt_label label = label_of(gt_entry_kind(&ending->gone));
-	int64_t anon = ending->cost.anon_kb + last->anon_kb, size = ending->cost.size_kb + last->size_kb;
+	int64_t size = ending->cost.size_kb + last->size_kb;
+	int64_t anon = without_touched(ending->cost.anon_kb + last->anon_kb, size, ending->gone.size);
 	int64_t anon_before, size_before, total;
 
-	add_cost(label, &ending->cost, -1);
 	if (ending->cost.uncertain || last->uncertain)
 		return;
 	anon_before = atomic_fetch_add(&labels[label].left_anon_kb, anon);
@@ -204,6 +216,15 @@ static void log_failure(const struct gt_call *call)
 		gt_log(GT_LOG_DEBUG, "%s: failed, nothing changed", gt_function_names[call->function]);
 }
 
+/* What a handle has cost is no longer a living one's; and what dies with it is gone too. */
+static void forget(struct gt_watch_call *w, const struct gt_ending *ending)
+{
+	size_t orphans = gt_tracker_bury(ending->gone.handle);
+
+	add_cost(label_of(gt_entry_kind(&ending->gone)), &ending->cost, -1);
+	w->change.count[GT_LABEL_IPC_HANDLE] -= (int64_t)orphans;
+}
+
 void gt_watch_finish(struct gt_watch_call *w, const struct gt_call *call,
 		     const struct gt_ending *endings, size_t ending_count)
 {
@@ -225,6 +246,9 @@ void gt_watch_finish(struct gt_watch_call *w, const struct gt_call *call,
 		gt_tracker_charge((enum gt_kind)fn->kind, w->handle, &cost);
 		add_cost(label_of((enum gt_kind)fn->kind), &cost, 1);
 	}
+	for (size_t i = 0; i < ending_count; i++)
+		if (endings[i].change == GT_CHANGE_ENDED)
+			forget(w, &endings[i]);
 	gt_csv_row(gt_function_names[call->function], &w->after, &w->change, &now);
 	if (gt_log_wants(GT_LOG_DEBUG))
 		log_call(w, call, &now);

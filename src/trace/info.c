@@ -3,14 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 
-enum { LINES_MAX = 1000 };
+enum { LINES_MAX = 1000, SIZE_LIMIT = 1 << 20 };
 
 struct line {
 	char *key, *value;
@@ -77,11 +79,19 @@ const char *gt_info_get(const struct gt_info *info, const char *key)
 	return line ? line->value : "";
 }
 
+/* What `run` writes is a page or two; anything else is not ours. */
+static bool is_small_file(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= SIZE_LIMIT;
+}
+
 struct gt_info *gt_info_read(const char *path)
 {
 	struct gt_info *info = gt_info_new();
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	FILE *file = fd < 0 || !is_small_file(fd) ? NULL : fdopen(fd, "r");
 	char *text = NULL, *colon;
 	size_t room = 0;
 

@@ -69,10 +69,15 @@ struct gt_block_header {
 _Static_assert(sizeof(struct gt_trace_header) == 80, "layout is part of the format");
 _Static_assert(sizeof(struct gt_block_header) == 80, "layout is part of the format");
 
-/* A full block's hash; never 0, which means that the block is not full yet. */
-static inline uint64_t gt_block_hash(const void *records, size_t size)
+/* A full block's hash, over what its records mean; never 0: that is a block that is not full yet. */
+static inline uint64_t gt_block_hash(const struct gt_block_header *h, const void *records, size_t size)
 {
 	uint64_t hash = gt_hash_bytes(records, size);
+
+	hash = gt_mix64(hash ^ h->time_ns);
+	hash = gt_mix64(hash ^ h->handle);
+	hash = gt_mix64(hash ^ h->owner);
+	hash = gt_mix64(hash ^ h->tid);
 
 	return hash ? hash : 1;
 }

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "trace/definitions.h"
 
-enum { LANES_MAX = 1 << 24 };
+enum { LANES_MAX = 1 << 24, LANES_MORE = 1024 };
 
 /* One thread's blocks, read one after the other; `next` is the event it would give next. */
 struct lane {
@@ -102,8 +102,8 @@ static void find_blocks(struct gt_reader *r)
 	while (read_block_header(r, &h, offset)) {
 		struct lane *lane;
 
-		/* no more lanes than blocks: a far number is no excuse for much memory */
-		if (h.lane > r->file_size / GT_BLOCK_MIN) {
+		/* hardly more lanes than blocks: a far number is no excuse for much memory */
+		if (h.lane > r->file_size / GT_BLOCK_MIN + LANES_MORE) {
 			damaged(r, "a block of an impossible lane", offset);
 			return;
 		}
@@ -148,7 +148,7 @@ static enum step load_block(struct gt_reader *r, struct lane *lane)
 		damaged(r, "unreadable bytes", offset);
 		return STEP_DAMAGE;
 	}
-	if (h.hash && whole == h.used && h.hash != gt_block_hash(lane->buffer, whole)) {
+	if (h.hash && whole == h.used && h.hash != gt_block_hash(&h, lane->buffer, whole)) {
 		damaged(r, "changed bytes in a block", offset);
 		return STEP_DAMAGE;
 	}
@@ -295,11 +295,8 @@ int gt_reader_next(struct gt_reader *r, struct gt_event *event)
 		gt_heap_rekey(&r->heap, lane->key);
 		break;
 	case STEP_END:
-		gt_heap_pop(&r->heap);
-		break;
 	case STEP_DAMAGE:
-		/* other lanes' later events would tell half a story: the trace ends here */
-		r->ended = true;
+		gt_heap_pop(&r->heap);
 		break;
 	}
 	return 1;

@@ -170,7 +170,7 @@ void gt_block_close(struct gt_lane *lane)
 	if (!block)
 		return;
 	block->inflight.function = 0;
-	block->hash = gt_block_hash(block + 1, block->used);
+	block->hash = gt_block_hash(block, block + 1, block->used);
 	munmap(block, block->size);
 	lane->block = NULL;
 	lane->at = lane->limit = NULL;
@@ -200,7 +200,8 @@ static uint8_t *put_blob(uint8_t *at, const void *data, size_t size, size_t most
 	if (size > most)
 		size = most;
 	at = gt_put_varint(at, size);
-	memcpy(at, data, size);
+	if (size)
+		memcpy(at, data, size);
 	return at + size;
 }
 

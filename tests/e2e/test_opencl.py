@@ -227,7 +227,8 @@ def test_two_platforms_in_one_process_keep_their_names(case):
 def leaky_lines(case):
     """Where the sample's leaks are, found in its text."""
     lines = (case.source / "samples" / "leaky.c").read_text().splitlines()
-    marks = {"task": "clEnqueueTask(", "read": "clEnqueueReadBuffer(a", "scratch": "SCRATCH_BYTES, NULL"}
+    marks = {"task": "clEnqueueTask(", "read": "clEnqueueReadBuffer(a",
+             "scratch": "SCRATCH_BYTES, NULL"}
     return {name: next(i for i, line in enumerate(lines, 1) if mark in line)
             for name, mark in marks.items()}
 

@@ -66,7 +66,7 @@ void trace_repair(uint8_t *data, size_t size)
 		if (b.used > b.size - sizeof b)
 			b.used %= (uint32_t)(b.size - sizeof b);
 		if (b.hash && b.used <= room - sizeof b)
-			b.hash = gt_block_hash(data + at + sizeof b, b.used);
+			b.hash = gt_block_hash(&b, data + at + sizeof b, b.used);
 		memcpy(data + at, &b, sizeof b);
 	}
 }

@@ -30,6 +30,7 @@ static ze_result_t take_table(const char *getter, const char *table, bool is_cor
 		return ZE_RESULT_ERROR_UNSUPPORTED_VERSION;
 	if (e == ZE_RESULT_SUCCESS && is_core && is_asked_for()) {
 		gt_guest_start();
+		gt_ze_take_questions(table, version, functions);
 		gt_ze_wrap_table(table, version, functions);
 	}
 	return e;

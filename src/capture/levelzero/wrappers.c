@@ -28,8 +28,6 @@ static const struct slot {
 
 void gt_ze_wrap_table(const char *table, ze_api_version_t version, void **functions)
 {
-	enum { MEM_GET_ADDRESS_RANGE = 5 };
-
 	for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {
 		const struct slot *s = &slots[i];
 		void **function = &functions[s->index];
@@ -41,6 +39,4 @@ void gt_ze_wrap_table(const char *table, ze_api_version_t version, void **functi
 		memcpy(s->next, function, sizeof *function);
 		*function = s->wrapper;
 	}
-	if (!strcmp(table, "Mem"))
-		gt_ze_take_address_range(functions[MEM_GET_ADDRESS_RANGE]);
 }

@@ -146,6 +146,58 @@ static void use_memory(struct place *p)
 	CALL(zeMemFree, memory, BYTES, "memory", p->context, memory);
 }
 
+/* The test driver has no such table: these stand for it. */
+static ze_result_t handle_from_file(ze_context_handle_t context, uint64_t file,
+				    ze_ipc_mem_handle_t *handle)
+{
+	memset(handle, 0, sizeof(*handle));
+	memcpy(handle->data, &file, sizeof(file));
+	return context ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+}
+
+static ze_result_t file_from_handle(ze_context_handle_t context, ze_ipc_mem_handle_t handle,
+				    uint64_t *file)
+{
+	memcpy(file, handle.data, sizeof(*file));
+	return context ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+}
+
+static ze_result_t put_file_handle(ze_context_handle_t context, ze_ipc_mem_handle_t handle)
+{
+	(void)handle;
+	return context ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+}
+
+static void use_file_handles(struct place *p)
+{
+	enum { FILE_NUMBER = 77 };
+	const ze_api_version_t version = (ze_api_version_t)ZE_MAKE_VERSION(1, 18);
+	void *slots[SLOT_MAX] = { (void *)handle_from_file, (void *)file_from_handle };
+	void *mem[SLOT_MAX] = { [10] = (void *)put_file_handle };
+	__typeof__(handle_from_file) *p_zeMemGetIpcHandleFromFileDescriptorExp;
+	__typeof__(file_from_handle) *p_zeMemGetFileDescriptorFromIpcHandleExp;
+	__typeof__(put_file_handle) *p_zeMemPutIpcHandle;
+	ze_ipc_mem_handle_t handle;
+	uint64_t file = 0;
+
+	ze_check(((getter_fn *)symbol(layer, "zeGetMemExpProcAddrTable"))(version, slots),
+		 "zeGetMemExpProcAddrTable", __FILE__, __LINE__);
+	ze_check(((getter_fn *)symbol(layer, "zeGetMemProcAddrTable"))(version, mem),
+		 "zeGetMemProcAddrTable", __FILE__, __LINE__);
+	p_zeMemGetIpcHandleFromFileDescriptorExp = slots[0];
+	p_zeMemGetFileDescriptorFromIpcHandleExp = slots[1];
+	p_zeMemPutIpcHandle = mem[10];
+	CALL(zeMemGetIpcHandleFromFileDescriptorExp, FILE_NUMBER, 0, "ipc_handle", p->context,
+	     FILE_NUMBER, &handle);
+	CALL(zeMemGetFileDescriptorFromIpcHandleExp, FILE_NUMBER, 0, "ipc_handle", p->context, handle,
+	     &file);
+	if (file != FILE_NUMBER) {
+		fprintf(stderr, "the file descriptor did not arrive\n");
+		exit(1);
+	}
+	CALL(zeMemPutIpcHandle, FILE_NUMBER, 0, "ipc_handle", p->context, handle);
+}
+
 static void use_rtas(struct place *p)
 {
 	NEW(zeRTASBuilderCreateExp, "RTASBuilderExp", 0);
@@ -315,6 +367,7 @@ int main(int argc, char **argv)
 	use_memory(&p);
 	use_rtas(&p);
 	use_lists(&p);
+	use_file_handles(&p);
 	end_place(&p);
 	printf("done\n");
 	return 0;

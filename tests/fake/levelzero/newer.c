@@ -248,6 +248,28 @@ ze_result_t fake_zeMemGetIpcHandleWithProperties(ze_context_handle_t context, co
 	return memory_ipc_get(ptr, handle);
 }
 
+/* The descriptor that an IPC handle holds is the handle's own, and the other way round. */
+ze_result_t fake_zeMemGetIpcHandleFromFileDescriptorExp(ze_context_handle_t context, uint64_t fd,
+							ze_ipc_mem_handle_t *handle)
+{
+	ENTER(zeMemGetIpcHandleFromFileDescriptorExp);
+	NEED(object_check(context, KIND_CONTEXT));
+	NEED_POINTER(handle);
+	memset(handle, 0, sizeof *handle);
+	memcpy(handle->data, &fd, sizeof fd);
+	return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t fake_zeMemGetFileDescriptorFromIpcHandleExp(ze_context_handle_t context,
+							ze_ipc_mem_handle_t handle, uint64_t *fd)
+{
+	ENTER(zeMemGetFileDescriptorFromIpcHandleExp);
+	NEED(object_check(context, KIND_CONTEXT));
+	NEED_POINTER(fd);
+	memcpy(fd, handle.data, sizeof *fd);
+	return ZE_RESULT_SUCCESS;
+}
+
 #define DEFINE_RTAS(flavour)                                                                     \
 	ze_result_t fake_zeRTASBuilderCreate##flavour(ze_driver_handle_t driver,                 \
 						      const void *desc, void **builder)          \

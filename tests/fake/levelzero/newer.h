@@ -87,6 +87,11 @@ ze_result_t fake_zeMemPutIpcHandle(ze_context_handle_t context, ze_ipc_mem_handl
 ze_result_t fake_zeMemGetIpcHandleWithProperties(ze_context_handle_t context, const void *ptr,
 						 void *next, ze_ipc_mem_handle_t *handle);
 
+ze_result_t fake_zeMemGetIpcHandleFromFileDescriptorExp(ze_context_handle_t context, uint64_t fd,
+							ze_ipc_mem_handle_t *handle);
+ze_result_t fake_zeMemGetFileDescriptorFromIpcHandleExp(ze_context_handle_t context,
+							ze_ipc_mem_handle_t handle, uint64_t *fd);
+
 ze_result_t fake_zeRTASBuilderCreateExp(ze_driver_handle_t driver, const void *desc,
 					void **builder);
 ze_result_t fake_zeRTASBuilderDestroyExp(void *builder);

@@ -216,6 +216,10 @@
 	NEW(10, 6, zeMemPutIpcHandle)                      \
 	NEW(12, 15, zeMemGetIpcHandleWithProperties)
 
+#define MEM_EXP_SLOTS(FN, STUB, NEW)                             \
+	NEW(0, 6, zeMemGetIpcHandleFromFileDescriptorExp)        \
+	NEW(1, 6, zeMemGetFileDescriptorFromIpcHandleExp)
+
 #define VIRTUAL_MEM_SLOTS(FN, STUB, NEW)                         \
 	FN(Reserve, 0, zeVirtualMemReserve)                      \
 	FN(Free, 0, zeVirtualMemFree)                            \
@@ -291,6 +295,7 @@
 /* NEW_TABLE(name in the getter, its slots) of tables that the oldest headers do not have */
 #define NEW_TABLES(NEW_TABLE)                                                \
 	NEW_TABLE(CommandListExp, COMMAND_LIST_EXP_SLOTS)                    \
+	NEW_TABLE(MemExp, MEM_EXP_SLOTS)                                     \
 	NEW_TABLE(RTASBuilderExp, RTAS_BUILDER_EXP_SLOTS)                    \
 	NEW_TABLE(RTASBuilder, RTAS_BUILDER_SLOTS)                           \
 	NEW_TABLE(RTASParallelOperationExp, RTAS_OPERATION_EXP_SLOTS)        \
