@@ -70,9 +70,9 @@ done
 
 echo "Stack of the calls: $(value_of frames "$work/out") frames. \"ns\" is for the nine calls of" \
 	"a cycle together: context, list, event and memory created, one append, all four" \
-	"destroyed. With 4 threads it is the time of a core. The original's tracker took 66,000 ns per call" \
-	"with its CSV, 82,000 with its log too (4 threads: 95,000 and 94,000) on such a cycle," \
-	"on another machine."
+	"destroyed. With 4 threads it is the time of a core. The original's tracker took" \
+	"66,000 ns per call with its CSV, 82,000 with its log too (4 threads: 95,000 and 94,000)" \
+	"on such a cycle, on another machine."
 echo
 awk -f "$bench/calls.awk" "$work/samples"
 echo

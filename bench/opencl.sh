@@ -49,8 +49,8 @@ done
 
 echo "Driver: $(value_of driver "$work/out")." \
 	"Stack of the calls: $(value_of frames "$work/out") frames." \
-	"\"ns\" is for the calls of the first column together; with 4 threads, each with a context" \
-	"of its own, it is the time of a core."
+	"\"ns\" is for the calls of the first column together; with 4 threads, each with a" \
+	"context of its own, it is the time of a core."
 echo
 awk -f "$bench/calls.awk" "$work/samples"
 echo

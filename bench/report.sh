@@ -46,7 +46,7 @@ row() {
 			median = s[int((NR + 1) / 2)]
 			printf "| %s | %s | %d | %d | %.1f | %.2f | %.2f ", what, which, events,
 				alive, bytes / events, s[1], median
-			printf "| %.1f | %.1f | ≥ 5 | %.1f |\n", events / s[1] / 1e6,
+			printf "| %.2f | %.2f | ≥ 5 | %.1f |\n", events / s[1] / 1e6,
 				events / median / 1e6, peak / 1024
 		}'
 }

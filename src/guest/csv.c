@@ -166,7 +166,7 @@ static char *put_more(char *at)
 	return put_field(at, counters.bytes[GT_MEMORY_HOST]);
 }
 
-static void write_row(const char *function, const struct gt_meter *now)
+static void write_row(const char *function, const struct gt_meter *now, int64_t threads)
 {
 	char row[ROW_MAX], *at = row;
 	uint64_t time_ns = gt_now_ns();
@@ -181,7 +181,7 @@ static void write_row(const char *function, const struct gt_meter *now)
 	at = put_field(at, now->rss_kb);
 	at = put_field(at, now->data_kb);
 	at = put_field(at, gt_meter_peak_kb(now, time_ns));
-	at = put_field(at, gt_meter_threads());
+	at = put_field(at, threads);
 	at = put_field(at, now->size_kb - before.size_kb);
 	at = put_field(at, now->rss_kb - before.rss_kb);
 	at = put_field(at, now->data_kb - before.data_kb);
@@ -211,14 +211,14 @@ void gt_csv_count(const struct gt_counts *change)
 	pthread_mutex_unlock(&lock);
 }
 
-void gt_csv_row(const char *function, const struct gt_meter *now, const struct gt_counts *change,
-		struct gt_counts *after)
+void gt_csv_row(const char *function, const struct gt_meter *now, int64_t threads,
+		const struct gt_counts *change, struct gt_counts *after)
 {
 	pthread_mutex_lock(&lock);
 	add(change);
 	calls++;
 	if (file >= 0)
-		write_row(function, now);
+		write_row(function, now, threads);
 	before = *now;
 	*after = counters;
 	pthread_mutex_unlock(&lock);

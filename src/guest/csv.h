@@ -24,5 +24,5 @@ void gt_csv_count(const struct gt_counts *change);
  * The same with the call's row, if there is a file. `after` gets the counters as they are with this
  * call. Rows of several threads come one after another.
  */
-void gt_csv_row(const char *function, const struct gt_meter *now, const struct gt_counts *change,
-		struct gt_counts *after);
+void gt_csv_row(const char *function, const struct gt_meter *now, int64_t threads,
+		const struct gt_counts *change, struct gt_counts *after);

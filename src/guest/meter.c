@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -156,13 +157,15 @@ int64_t gt_meter_peak_kb(const struct gt_meter *m, uint64_t now_ns)
 
 static bool stat_kept(struct kept *kept, const char *path, struct stat *st)
 {
-	int fd = atomic_load_explicit(&kept->fd, memory_order_relaxed);
+	for (int attempt = 0; attempt < 2; attempt++) {
+		int fd = atomic_load_explicit(&kept->fd, memory_order_relaxed);
 
-	if (fd < 0)
-		fd = keep(kept, path);
-	if (fd >= 0 && !fstat(fd, st) && S_ISDIR(st->st_mode))
-		return true;
-	atomic_store(&kept->fd, -1);
+		if (fd < 0)
+			fd = keep(kept, path);
+		if (fd >= 0 && !fstat(fd, st) && S_ISDIR(st->st_mode))
+			return true;
+		atomic_store(&kept->fd, -1);
+	}
 	return false;
 }
 
@@ -172,6 +175,15 @@ int64_t gt_meter_threads(void)
 
 	/* one link for each thread, besides the two that every folder has */
 	return stat_kept(&tasks, "/proc/self/task", &st) && st.st_nlink > 2 ? (int64_t)st.st_nlink - 2 : 1;
+}
+
+int64_t gt_meter_touched_kb(void)
+{
+	struct rusage usage;
+
+	if (getrusage(RUSAGE_THREAD, &usage))
+		return -1;
+	return (usage.ru_minflt + usage.ru_majflt) * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 int64_t gt_meter_open_files(void)

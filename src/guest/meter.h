@@ -20,6 +20,8 @@ void gt_meter_read(struct gt_meter *m);
 /* VmPeak as far as it is known after `m` was read. */
 int64_t gt_meter_peak_kb(const struct gt_meter *m, uint64_t now_ns);
 int64_t gt_meter_threads(void);
+/* What the calling thread has touched for the first time, ever; -1 where the kernel does not say. */
+int64_t gt_meter_touched_kb(void);
 /* -1 where the kernel does not say. */
 int64_t gt_meter_open_files(void);
 /* In a child after fork, where kept descriptors still show the parent. */

@@ -13,6 +13,7 @@
 
 static bool on;
 static _Atomic uint64_t calls_begun, calls_ended;
+static _Atomic int64_t threads; /* at the last row */
 
 /* What the living handles of each label have cost, and what dead ones left behind, in KB. */
 static struct {
@@ -59,6 +60,7 @@ void gt_watch_before(struct gt_watch_call *w)
 	w->function = GT_FN_NONE;
 	w->begun = atomic_fetch_add(&calls_begun, 1) + 1;
 	w->alone = atomic_load(&calls_ended) == w->begun - 1;
+	w->touched_kb = atomic_load_explicit(&threads, memory_order_relaxed) > 1 ? gt_meter_touched_kb() : -1;
 	gt_meter_read(&w->before);
 }
 
@@ -66,6 +68,10 @@ void gt_watch_after(struct gt_watch_call *w)
 {
 	gt_meter_read(&w->after);
 	w->alone = w->alone && atomic_load(&calls_begun) == w->begun;
+	/* pages beyond those that this thread touched are another's */
+	if (w->touched_kb >= 0 &&
+	    w->after.anon_kb - w->before.anon_kb > gt_meter_touched_kb() - w->touched_kb)
+		w->alone = false;
 	atomic_fetch_add(&calls_ended, 1);
 }
 
@@ -204,7 +210,7 @@ static void log_call(const struct gt_watch_call *w, const struct gt_call *call,
 	gt_log(GT_LOG_DEBUG,
 	       "\n  System Use After Call:\n    Total System: VmRSS=%" PRId64 "KB, VmSize=%" PRId64
 	       "KB, VmData=%" PRId64 "KB, Threads=%" PRId64 "%s",
-	       w->after.rss_kb, w->after.size_kb, w->after.data_kb, gt_meter_threads(), text);
+	       w->after.rss_kb, w->after.size_kb, w->after.data_kb, atomic_load(&threads), text);
 }
 
 static void log_failure(const struct gt_call *call)
@@ -249,7 +255,8 @@ void gt_watch_finish(struct gt_watch_call *w, const struct gt_call *call,
 	for (size_t i = 0; i < ending_count; i++)
 		if (endings[i].change == GT_CHANGE_ENDED)
 			forget(w, &endings[i]);
-	gt_csv_row(gt_function_names[call->function], &w->after, &w->change, &now);
+	atomic_store_explicit(&threads, gt_meter_threads(), memory_order_relaxed);
+	gt_csv_row(gt_function_names[call->function], &w->after, atomic_load(&threads), &w->change, &now);
 	if (gt_log_wants(GT_LOG_DEBUG))
 		log_call(w, call, &now);
 	for (size_t i = 0; i < ending_count; i++)

@@ -3,8 +3,8 @@
  *
  * The process is measured just before and just after each call of the driver. What the calls on one
  * handle cost, from its creation to its destruction, is charged to it; what is left over when it is
- * gone is the driver's residue. Calls that overlapped cannot be told apart: what they cost is shown,
- * but not held against a handle.
+ * gone is the driver's residue. Calls that overlapped cannot be told apart, nor a call from what
+ * another thread touched meanwhile: what they cost is shown, but not held against a handle.
  */
 #pragma once
 
@@ -16,6 +16,7 @@ struct gt_watch_call {
 	struct gt_meter before, after;
 	uint64_t begun;              /* how many calls had begun, this one included */
 	bool alone;                  /* no other call was in flight, so far */
+	int64_t touched_kb;          /* by this thread so far; -1: there is no other thread */
 	struct gt_counts change;
 	uint64_t handle;             /* of the first event */
 	uint16_t function;           /* its row */
