@@ -26,18 +26,20 @@ static int by_site(uint32_t stack_a, uint8_t api_a, uint8_t kind_a, uint32_t sta
 	return o ? o : order(kind_a, kind_b);
 }
 
-static int entries_by_site(const void *a, const void *b)
+static int oldest_first(const void *a, const void *b)
 {
 	const struct gt_entry *x = *(const struct gt_entry *const *)a;
 	const struct gt_entry *y = *(const struct gt_entry *const *)b;
-	const struct gt_function *fx = &gt_functions[x->function], *fy = &gt_functions[y->function];
-	int o = by_site(x->stack, fx->api, fx->kind, y->stack, fy->api, fy->kind);
+	int o = order(x->time_ns, y->time_ns);
 
-	if (!o)
-		o = order(x->time_ns, y->time_ns);
 	if (!o)
 		o = order(x->process, y->process);
 	return o ? o : order(x->handle, y->handle);
+}
+
+void gt_group_sort(const struct gt_group *g)
+{
+	qsort(g->objects, g->count, sizeof *g->objects, oldest_first);
 }
 
 static int groups_by_site(const void *a, const void *b)
@@ -69,52 +71,59 @@ struct gathering {
 	struct gt_groups *groups;
 	const struct gt_ledger *ledger;
 	enum gt_groups_of which;
+	uint32_t *group_of;   /* by site: its group + 1 */
+	size_t *filled;       /* by group: objects so far */
 };
 
 static bool add_entry(void *context, const struct gt_entry *entry)
 {
 	struct gathering *g = context;
+	size_t group;
 
-	if (is_wanted(g->which, gt_entry_kind(entry)) &&
-	    (g->which == GT_GROUPS_ALL || !gt_ledger_is_gone(g->ledger, entry))) {
-		g->groups->objects[g->groups->object_count++] = entry;
-		g->groups->bytes += gt_entry_bytes(entry);
-	}
+	if (!is_wanted(g->which, gt_entry_kind(entry)) ||
+	    (g->which == GT_GROUPS_DEVICE && gt_ledger_is_gone(g->ledger, entry)))
+		return true;
+	group = g->group_of[gt_ledger_site(g->ledger, entry) - g->ledger->sites] - 1;
+	g->groups->list[group].objects[g->filled[group]++] = entry;
+	g->groups->bytes += gt_entry_bytes(entry);
 	return true;
 }
 
-static void add_sites(struct gt_groups *g, const struct gt_ledger *l, enum gt_groups_of which)
+/* One group for each site that has something alive, with room for its objects. */
+static void add_groups(struct gathering *g)
 {
-	g->list = gt_alloc(l->site_count * sizeof *g->list);
+	const struct gt_ledger *l = g->ledger;
+	struct gt_groups *groups = g->groups;
+	bool all = g->which == GT_GROUPS_ALL;
+
 	for (size_t i = 0; i < l->site_count; i++) {
 		const struct gt_site *site = &l->sites[i];
-		bool all = which == GT_GROUPS_ALL;
 		uint64_t live = site->live - (all ? 0 : site->gone);
 
-		if (live && is_wanted(which, (enum gt_kind)site->kind))
-			g->list[g->count++] = (struct gt_group){
-				.site = site, .count = live,
-				.bytes = site->bytes_live - (all ? 0 : site->bytes_gone) };
+		if (!live || !is_wanted(g->which, (enum gt_kind)site->kind))
+			continue;
+		groups->list[groups->count] = (struct gt_group){
+			.site = site, .objects = groups->objects + groups->object_count, .count = live,
+			.bytes = site->bytes_live - (all ? 0 : site->bytes_gone) };
+		groups->object_count += live;
+		g->group_of[i] = (uint32_t)++groups->count;
 	}
 }
 
-/* Both lists are in the same order, so each site's objects are one stretch. */
 void gt_groups_init(struct gt_groups *g, const struct gt_ledger *l, enum gt_groups_of which)
 {
-	struct gathering gathering = { g, l, which };
-	size_t at = 0;
+	struct gathering gathering = { .groups = g, .ledger = l, .which = which };
 
 	*g = (struct gt_groups){ 0 };
 	g->objects = gt_alloc(l->live.count * sizeof(const struct gt_entry *));
+	g->list = gt_alloc(l->site_count * sizeof *g->list);
+	gathering.group_of = gt_alloc(l->site_count * sizeof *gathering.group_of);
+	gathering.filled = gt_alloc(l->site_count * sizeof *gathering.filled);
+	add_groups(&gathering);
 	gt_live_each(&l->live, add_entry, &gathering);
-	add_sites(g, l, which);
-	qsort(g->objects, g->object_count, sizeof *g->objects, entries_by_site);
-	qsort(g->list, g->count, sizeof *g->list, groups_by_site);
-	for (size_t i = 0; i < g->count; i++) {
-		g->list[i].objects = g->objects + at;
-		at += g->list[i].count;
-	}
 	qsort(g->list, g->count, sizeof *g->list, biggest_first);
+	free(gathering.group_of);
+	free(gathering.filled);
 }
 
 void gt_groups_fini(struct gt_groups *g)

@@ -3,7 +3,7 @@
 
 #include "ledger/ledger.h"
 
-/* The living resources of one site, oldest first. */
+/* The living resources of one site, in no order until gt_group_sort. */
 struct gt_group {
 	const struct gt_site *site;
 	const struct gt_entry **objects; /* borrowed from the ledger */
@@ -26,6 +26,8 @@ enum gt_groups_of {
 /* Good until the ledger changes. */
 void gt_groups_init(struct gt_groups *g, const struct gt_ledger *l, enum gt_groups_of which);
 void gt_groups_fini(struct gt_groups *g);
+/* Puts a group's objects in order, the oldest first. */
+void gt_group_sort(const struct gt_group *g);
 
 /* Bytes of its own that an entry holds: none for views and plain objects. */
 uint64_t gt_entry_bytes(const struct gt_entry *entry);

@@ -249,17 +249,43 @@ static void forget_dead(struct gt_ledger_private *p, uint32_t index)
 		*link = p->dead[index].next;
 }
 
+/* The latest death of this handle, if it is remembered. */
+static struct dead *find_dead(const struct gt_ledger *l, uint32_t process, enum gt_kind kind,
+			      uint64_t handle)
+{
+	const struct gt_ledger_private *p = l->private;
+
+	if (!p->dead)
+		return NULL;
+	for (uint32_t i = p->dead_heads[dead_bucket(process, kind, handle)]; i; i = p->dead[i - 1].next) {
+		struct dead *d = &p->dead[i - 1];
+
+		if (d->handle == handle && d->process == process &&
+		    gt_kinds[gt_functions[d->function].kind].family == gt_kinds[kind].family)
+			return d;
+	}
+	return NULL;
+}
+
 static void remember_dead(struct gt_ledger *l, const struct gt_entry *e, uint32_t ended_stack)
 {
 	struct gt_ledger_private *p = l->private;
-	uint32_t index = (uint32_t)(p->dead_count++ % DEAD_MAX);
-	struct dead *d;
+	struct dead *d = find_dead(l, e->process, gt_entry_kind(e), e->handle);
+	uint32_t index;
 	size_t bucket;
 
+	/* a handle that is reused is remembered once, however often it dies */
+	if (d) {
+		d->created_stack = e->stack;
+		d->ended_stack = ended_stack;
+		d->function = e->function;
+		return;
+	}
 	if (!p->dead) {
 		p->dead = gt_alloc(DEAD_MAX * sizeof *p->dead);
 		p->dead_heads = gt_alloc(DEAD_MAX * sizeof *p->dead_heads);
 	}
+	index = (uint32_t)(p->dead_count++ % DEAD_MAX);
 	d = &p->dead[index];
 	if (p->dead_count > DEAD_MAX)
 		forget_dead(p, index);
@@ -268,24 +294,6 @@ static void remember_dead(struct gt_ledger *l, const struct gt_entry *e, uint32_
 	bucket = bucket_of(d);
 	d->next = p->dead_heads[bucket];
 	p->dead_heads[bucket] = index + 1;
-}
-
-/* The latest death of this handle, if it is remembered. */
-static const struct dead *find_dead(const struct gt_ledger *l, uint32_t process, enum gt_kind kind,
-				    uint64_t handle)
-{
-	const struct gt_ledger_private *p = l->private;
-
-	if (!p->dead)
-		return NULL;
-	for (uint32_t i = p->dead_heads[dead_bucket(process, kind, handle)]; i; i = p->dead[i - 1].next) {
-		const struct dead *d = &p->dead[i - 1];
-
-		if (d->handle == handle && d->process == process &&
-		    gt_kinds[gt_functions[d->function].kind].family == gt_kinds[kind].family)
-			return d;
-	}
-	return NULL;
 }
 
 static void note_redundant(struct gt_ledger *l, const struct gt_event *e, uint32_t process,
@@ -473,4 +481,14 @@ struct gt_tally gt_ledger_total(const struct gt_ledger *l)
 			sum.bytes_live += t->bytes_live;
 		}
 	return sum;
+}
+
+const struct gt_site *gt_ledger_site(const struct gt_ledger *l, const struct gt_entry *entry)
+{
+	const struct gt_function *fn = &gt_functions[entry->function];
+	uint32_t i = entry->stack < l->private->site_of_size ? l->private->site_of[entry->stack] : 0;
+
+	while (i && (l->sites[i - 1].api != fn->api || l->sites[i - 1].kind != fn->kind))
+		i = l->sites[i - 1].next;
+	return i ? &l->sites[i - 1] : NULL;
 }

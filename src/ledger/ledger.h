@@ -94,5 +94,7 @@ void gt_ledger_finish(struct gt_ledger *l);
 /* Stack of the latest retain of a living entry that is still held more than once; 0 for none. */
 uint32_t gt_ledger_retain_stack(const struct gt_ledger *l, const struct gt_entry *entry);
 
+/* The site that a living entry was created at. */
+const struct gt_site *gt_ledger_site(const struct gt_ledger *l, const struct gt_entry *entry);
 /* Sums over all APIs and kinds. */
 struct gt_tally gt_ledger_total(const struct gt_ledger *l);

@@ -24,14 +24,23 @@ static uint64_t entry_hash(const struct gt_entry *e)
 	return hash_of(e->process, gt_entry_kind(e), e->handle);
 }
 
+static uint8_t tag_of(uint64_t hash)
+{
+	return (uint8_t)(hash >> 56);
+}
+
 /* Where the handle's index is, or the free place where it would be. */
 static size_t probe(const struct gt_live *l, uint16_t process, enum gt_kind kind, uint64_t handle)
 {
-	size_t i = hash_of(process, kind, handle) & l->mask;
+	uint64_t hash = hash_of(process, kind, handle);
+	size_t i = hash & l->mask;
 
 	for (; l->index[i]; i = (i + 1) & l->mask) {
-		const struct gt_entry *e = at_slot(l, l->index[i] - 1);
+		const struct gt_entry *e;
 
+		if (l->tags[i] != tag_of(hash))
+			continue;
+		e = at_slot(l, l->index[i] - 1);
 		if (e->handle == handle && e->process == process &&
 		    gt_kinds[gt_entry_kind(e)].family == gt_kinds[kind].family)
 			break;
@@ -41,24 +50,32 @@ static size_t probe(const struct gt_live *l, uint16_t process, enum gt_kind kind
 
 static int grow_index(struct gt_live *l)
 {
-	size_t size = l->index ? (l->mask + 1) * 2 : FIRST_INDEX;
+	size_t size = l->index ? (l->mask + 1) * 2 : FIRST_INDEX, old_size = l->index ? l->mask + 1 : 0;
 	uint32_t *index = calloc(size, sizeof *index), *old = l->index;
-	size_t old_size = old ? l->mask + 1 : 0;
+	uint8_t *tags = malloc(size);
 
-	if (!index)
+	if (!index || !tags) {
+		free(index);
+		free(tags);
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < old_size; i++) {
+		uint64_t hash;
 		size_t at;
 
 		if (!old[i])
 			continue;
-		at = entry_hash(at_slot(l, old[i] - 1)) & (size - 1);
+		hash = entry_hash(at_slot(l, old[i] - 1));
+		at = hash & (size - 1);
 		while (index[at])
 			at = (at + 1) & (size - 1);
 		index[at] = old[i];
+		tags[at] = tag_of(hash);
 	}
 	free(old);
+	free(l->tags);
 	l->index = index;
+	l->tags = tags;
 	l->mask = size - 1;
 	return 0;
 }
@@ -90,13 +107,14 @@ static struct gt_entry *insert(struct gt_live *l, const struct gt_entry *entry)
 	uint32_t slot;
 	size_t i;
 
-	if ((!l->index || (l->count + 1) * 8 > (l->mask + 1) * 7) && grow_index(l))
+	if ((!l->index || (l->count + 1) * 4 > (l->mask + 1) * 3) && grow_index(l))
 		return NULL;
 	if (take_slot(l, &slot))
 		return NULL;
 	*at_slot(l, slot) = *entry;
 	i = probe(l, entry->process, gt_entry_kind(entry), entry->handle);
 	l->index[i] = slot + 1;
+	l->tags[i] = tag_of(entry_hash(entry));
 	l->count++;
 	return at_slot(l, slot);
 }
@@ -109,6 +127,7 @@ static void unlink_index(struct gt_live *l, size_t gap)
 
 		if (((i - home) & l->mask) >= ((i - gap) & l->mask)) {
 			l->index[gap] = l->index[i];
+			l->tags[gap] = l->tags[i];
 			gap = i;
 		}
 	}
@@ -264,7 +283,7 @@ void gt_live_each(const struct gt_live *l, bool (*each)(void *context, const str
 size_t gt_live_bytes(const struct gt_live *l)
 {
 	return l->chunk_count * (CHUNK * sizeof(struct gt_entry) + sizeof *l->chunks) +
-	       (l->index ? (l->mask + 1) * sizeof *l->index : 0);
+	       (l->index ? (l->mask + 1) * (sizeof *l->index + sizeof *l->tags) : 0);
 }
 
 void gt_live_fini(struct gt_live *l)
@@ -273,5 +292,6 @@ void gt_live_fini(struct gt_live *l)
 		free(l->chunks[i]);
 	free(l->chunks);
 	free(l->index);
+	free(l->tags);
 	*l = (struct gt_live){ 0 };
 }

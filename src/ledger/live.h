@@ -26,6 +26,7 @@ struct gt_live {
 	struct gt_entry **chunks;
 	size_t chunk_count;
 	uint32_t *index;       /* slot + 1 by hash; 0: free */
+	uint8_t *tags;         /* a byte of the hash for each: few entries are looked at in vain */
 	size_t mask, count;
 	uint32_t free_slot;    /* slot + 1 of the first free entry, chained through `refs` */
 	uint32_t slots_used;

@@ -149,6 +149,7 @@ void gt_group_text(struct gt_page *p, const struct gt_view *v, const struct gt_l
 	const char *place = place_of(v, g);
 	char text[GT_FORMAT_MAX];
 
+	gt_group_sort(g);
 	gt_page_put(p, GT_DIM, "#%zu", number);
 	gt_page_tab(p, 4);
 	if (g->bytes)
@@ -207,6 +208,7 @@ static void group_json(struct gt_json *j, const struct gt_view *v, const struct 
 	gt_json_uint(j, "count", g->count);
 	gt_json_uint(j, "bytes", g->bytes);
 	gt_stack_json(j, "stack", v->frames, g->site->stack);
+	gt_group_sort(g);
 	gt_json_array(j, "objects");
 	for (size_t i = 0; i < g->count; i++)
 		object_json(j, v, l, g->objects[i]);
@@ -230,6 +232,7 @@ void gt_groups_tsv(FILE *out, const struct gt_view *v, const struct gt_groups *g
 		const struct gt_group *g = &groups->list[i];
 		const struct gt_kind_info *kind = &gt_kinds[g->site->kind];
 
+		gt_group_sort(g);
 		fprintf(out, "%" PRIu64 "\t%zu\t%s\t%s\t%s\t%s\t", g->bytes, g->count,
 			gt_api_keys[g->site->api], kind->name,
 			kind->type[g->site->api] ? kind->type[g->site->api] : "",
