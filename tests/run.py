@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""run.py - runs every test there is and counts: unit, golden, end-to-end, a short fuzz.
+"""run.py - runs every test there is and counts: unit, golden, end-to-end, fuzz, sanitizers.
 
 usage: tests/run.py BUILD_DIR [NAME_PART...]
 """
@@ -38,24 +38,46 @@ class Count:
             print("    " + detail.strip().replace("\n", "\n    "), flush=True)
 
 
-def run_meson(build, wanted, count):
+def run_meson(build, wanted, count, group="unit", tests=()):
     """Unit tests and whatever else Meson knows: its own log says how each ended."""
     log = build / "meson-logs" / "testlog.json"
     if log.exists():
         log.unlink()
-    subprocess.run(["meson", "test", "-C", str(build), "--num-processes", "2", "-q"],
+    subprocess.run(["meson", "test", "-C", str(build), "--num-processes", "2", "-q", *tests],
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     if not log.exists():
-        count.add("unit", "fail", "meson ran no test: is the build made with -Dtests=enabled?")
+        count.add(group, "fail", "meson ran no test: is the build made with -Dtests=enabled?")
         return
     for line in log.read_text().splitlines():
         entry = json.loads(line)
-        name = "unit/" + entry["name"].split(" / ")[-1]
+        name = group + "/" + entry["name"].split(" / ")[-1]
         if wanted and not any(part in name for part in wanted):
             continue
         verdict = {"OK": "ok", "SKIP": "skip", "EXPECTEDFAIL": "ok"}.get(entry["result"], "fail")
         detail = (entry.get("stdout") or "") + (entry.get("stderr") or "")
         count.add(name, verdict, "\n".join(detail.splitlines()[-40:]), entry.get("duration", 0))
+
+
+# What runs in the traced process, with threads: the thread sanitizer looks at it.
+THREADED = ("writer", "live", "guest")
+
+
+def run_sanitized(build, wanted, count):
+    """The unit tests again, built with the address, undefined-behaviour and thread sanitizers."""
+    for group, how, tests in (("address", "address,undefined", ()), ("thread", "thread", THREADED)):
+        if wanted and not any(part in group for part in wanted):
+            continue
+        folder = build.parent / f"{build.name}-{group}"
+        if not (folder / "build.ninja").exists():
+            subprocess.run(["meson", "setup", str(folder), f"-Db_sanitize={how}", "-Db_lundef=false",
+                            "-Dopencl=disabled", "-Dlevelzero=disabled"], cwd=TESTS.parent,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        made = subprocess.run(["ninja", "-C", str(folder)], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace")
+        if made.returncode:
+            count.add(group, "fail", made.stdout[-4000:])
+        else:
+            run_meson(folder, [], count, group, tests)
 
 
 def run_golden(build, wanted, count):
@@ -115,6 +137,7 @@ def main():
     run_meson(build, wanted, count)
     run_golden(build, wanted, count)
     run_end_to_end(build, wanted, count)
+    run_sanitized(build, wanted, count)
     if count.failures:
         print("failed: " + ", ".join(count.failures))
     print(f"{count.passed} passed, {count.failed} failed, {count.skipped} skipped")

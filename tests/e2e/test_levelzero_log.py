@@ -387,6 +387,14 @@ def test_program_that_grows_in_another_thread(case):
     assert entries == [], (len(entries), entries[:3])
 
 
+def test_threads_are_not_blamed(case):
+    """Calls that overlapped cannot be told apart: what they cost is held against no handle."""
+    for threads in (4, 16):
+        entries = level_run(case, "warn", "--threads", threads, "--rounds", "200",
+                            program="ze_threads", GPUTRACK_WARN_KB="64")
+        assert entries == [], entries[:3]
+
+
 # Still alive at exit.
 
 # --leak KIND: (label, created by, bytes)

@@ -22,9 +22,9 @@ Life = collections.namedtuple("Life", "effect kind handle bytes where")
 
 
 def read_log(path):
-    """The calls that a program's own --log tells of."""
+    """The calls that a program's own --log tells of; kill -9 can cut the last line's write short."""
     lives = []
-    for line in pathlib.Path(path).read_text().splitlines():
+    for line in pathlib.Path(path).read_text().split("\n")[:-1]:
         effect, kind, handle, *rest = line.split()
         kind = KINDS.get(kind, kind)
         if effect == "create":

@@ -1,0 +1,236 @@
+/* test_guest.c - the recorder library with a driver of two lines: threads, forks, failures, signals. */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "guest/guest.h"
+#include "guest/recorder.h"
+#include "ledger/ledger.h"
+#include "trace/recording.h"
+
+enum { THREADS = 8, ROUNDS = 2000 };
+
+static char folder[] = "/tmp/gputrack-guest-XXXXXX", recording[64], csv[64];
+
+/* One call through begin and end, as a door's wrapper makes it; errno must come through. */
+static void call(enum gt_function_id function, uint64_t handle, uint64_t result)
+{
+	uint64_t argv[GT_ARGS_MAX] = { handle };
+	struct gt_guest_call g;
+
+	errno = 4711;
+	gt_guest_begin(&g, function, argv, __builtin_return_address(0));
+	assert_int_equal(errno, 4711);
+	gt_guest_end(&g, result, NULL);
+	assert_int_equal(errno, 4711);
+}
+
+static void create(uint64_t handle)
+{
+	call(GT_FN_clCreateUserEvent, 1, handle);
+}
+
+static void *work(void *arg)
+{
+	uint64_t base = (uint64_t)(uintptr_t)arg << 32;
+
+	for (uint64_t i = 1; i <= ROUNDS; i++) {
+		create(base + i);
+		call(GT_FN_clRetainEvent, base + i, 0);
+		call(GT_FN_clReleaseEvent, base + i, 0);
+		call(GT_FN_clReleaseEvent, base + i, 0xffffffff); /* fails: changes nothing */
+		call(GT_FN_clReleaseEvent, base + i, 0);
+	}
+	return NULL;
+}
+
+struct totals {
+	uint64_t events, failed, live, lost, unknown;
+};
+
+static struct totals replay(uint32_t pid)
+{
+	struct gt_recording_options options = { .pid = pid };
+	struct gt_ledger *ledger = gt_ledger_new();
+	struct gt_recording *r;
+	struct gt_error error;
+	struct gt_event event;
+	struct totals t = { 0 };
+	uint32_t process;
+
+	if (gt_recording_open(&r, recording, &options, &error))
+		fail_msg("%s", error.text);
+	while (gt_recording_next(r, &event, &process) > 0) {
+		gt_ledger_apply(ledger, &event, process);
+		t.events++;
+		t.failed += event.failed;
+	}
+	t.live = ledger->live.count;
+	t.unknown = ledger->unknown_ends;
+	t.lost = gt_recording_process(r, 0)->lost;
+	gt_ledger_free(ledger);
+	gt_recording_close(r);
+	return t;
+}
+
+static void threads_lose_nothing(void **state)
+{
+	struct totals before = replay((uint32_t)getpid()), after;
+	pthread_t threads[THREADS];
+
+	(void)state;
+	for (uintptr_t i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, work, (void *)(i + 1)), 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	after = replay((uint32_t)getpid());
+	assert_int_equal(after.events - before.events, THREADS * ROUNDS * 5);
+	assert_int_equal(after.failed - before.failed, THREADS * ROUNDS);
+	assert_int_equal(after.live, before.live);
+	assert_int_equal(after.lost, 0);
+}
+
+static bool any(void *context, const struct gt_entry *entry)
+{
+	(void)context;
+	return entry->handle == 77;
+}
+
+static void a_failed_release_is_taken_back(void **state)
+{
+	struct gt_entry *entries;
+	size_t count;
+
+	(void)state;
+	create(77);
+	call(GT_FN_clReleaseEvent, 77, 1);
+	entries = gt_tracker_snapshot(&count, any, NULL);
+	assert_int_equal(count, 1);
+	assert_int_equal(entries[0].refs, 1);
+	free(entries);
+	call(GT_FN_clReleaseEvent, 77, 0);
+	entries = gt_tracker_snapshot(&count, any, NULL);
+	assert_int_equal(count, 0);
+	free(entries);
+}
+
+static void a_child_has_a_trace_of_its_own(void **state)
+{
+	struct totals before = replay((uint32_t)getpid()), after;
+	int status;
+	pid_t child;
+
+	(void)state;
+	create(5);
+	child = fork();
+	if (!child) {
+		create(6);
+		create(7);
+		call(GT_FN_clReleaseEvent, 6, 0);
+		call(GT_FN_clReleaseEvent, 5, 0); /* the parent's: unknown here */
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	call(GT_FN_clReleaseEvent, 5, 0);
+	after = replay((uint32_t)child);
+	assert_int_equal(after.events, 4);
+	assert_int_equal(after.live, 1);
+	assert_int_equal(after.unknown, 1);
+	assert_int_equal(replay((uint32_t)getpid()).events - before.events, 2);
+}
+
+static uint64_t ticks;
+
+static void tick(int signal)
+{
+	(void)signal;
+	call(GT_FN_clCreateUserEvent, 1, ((uint64_t)1 << 40) + ++ticks);
+	call(GT_FN_clReleaseEvent, ((uint64_t)1 << 40) + ticks, 0);
+}
+
+/* Whatever it interrupts, a handler that makes calls neither hangs nor breaks anything. */
+static void calls_from_a_signal_handler_do_no_harm(void **state)
+{
+	struct itimerval often = { { 0, 200 }, { 0, 200 } }, never = { { 0, 0 }, { 0, 0 } };
+	struct totals before = replay((uint32_t)getpid()), after;
+	uint64_t calls = 0;
+
+	(void)state;
+	signal(SIGALRM, tick);
+	setitimer(ITIMER_REAL, &often, NULL);
+	while (ticks < 200) {
+		create(900);
+		call(GT_FN_clReleaseEvent, 900, 0);
+		calls += 2;
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	signal(SIGALRM, SIG_DFL);
+	after = replay((uint32_t)getpid());
+	/* none is forgotten: recorded, or counted as lost */
+	assert_int_equal(after.events - before.events + after.lost - before.lost, calls + 2 * ticks);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(recording, sizeof recording, "%s/a.gt", folder);
+	snprintf(csv, sizeof csv, "%s/a.csv", folder);
+	setenv("GPUTRACK_RECORDING", recording, 1);
+	setenv("GPUTRACK_CSV", csv, 1);
+	gt_guest_start();
+	return 0;
+}
+
+/* Every row of the CSV is whole and in order; then all goes. */
+static int finish(void **state)
+{
+	char path[128], line[1024];
+	unsigned long number, rows = 0;
+	FILE *file;
+	int bad = 0;
+
+	(void)state;
+	snprintf(path, sizeof path, "%s/a_pid%d.csv", folder, (int)getpid());
+	file = fopen(path, "r");
+	while (file && fgets(line, sizeof line, file)) {
+		int commas = 0;
+
+		for (char *at = line; *at; at++)
+			commas += *at == ',';
+		bad |= commas != 21 || !strchr(line, '\n');
+		if (rows++)
+			bad |= sscanf(line, "%lu,", &number) != 1 || number != rows - 1;
+	}
+	bad |= rows < THREADS * ROUNDS;
+	if (file)
+		fclose(file);
+	snprintf(path, sizeof path, "rm -rf %s", folder);
+	return system(path) || bad ? -1 : 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(threads_lose_nothing),
+		cmocka_unit_test(a_failed_release_is_taken_back),
+		cmocka_unit_test(a_child_has_a_trace_of_its_own),
+		cmocka_unit_test(calls_from_a_signal_handler_do_no_harm),
+	};
+
+	return cmocka_run_group_tests(tests, start, finish);
+}
