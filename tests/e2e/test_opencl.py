@@ -1,4 +1,4 @@
-"""test_opencl.py - the OpenCL door: every kind of object, the extension, the layer, hard endings."""
+"""test_opencl.py - the OpenCL door: every kind of object, the extension, the layer, bad endings."""
 import collections
 import concurrent.futures
 import json
@@ -22,7 +22,7 @@ Life = collections.namedtuple("Life", "effect kind handle bytes where")
 
 
 def read_log(path):
-    """The calls that a program's own --log tells of; kill -9 can cut the last line's write short."""
+    """The calls that a program's own --log tells of; kill -9 can cut the last line."""
     lives = []
     for line in pathlib.Path(path).read_text().split("\n")[:-1]:
         effect, kind, handle, *rest = line.split()
