@@ -227,7 +227,7 @@ static void finish_info(struct run *run, pid_t pid, int status, uint64_t duratio
 		gt_info_setf(run->info, "exit_status", "%d", WEXITSTATUS(status));
 	snprintf(path, sizeof path, "%s/info", run->folder);
 	if (gt_info_write(run->info, path, &error))
-		gt_fail("%s; the recording itself is whole", error.text);
+		gt_fail("%s; what was recorded can be read all the same", error.text);
 }
 
 /* Shows the report, and gives the exit status that --fail-on-leak asks for. */

@@ -119,6 +119,18 @@ static void put_lost(struct gt_page *p, const struct gt_view *v)
 			     gt_plural(unknown, "event is", "events are"));
 }
 
+/* True when the process went on as another program: exec keeps the pid. */
+static bool became_another(const struct gt_view *v, const struct gt_process *process)
+{
+	for (size_t i = 0; i < gt_recording_process_count(v->recording); i++) {
+		const struct gt_process *other = gt_recording_process(v->recording, i);
+
+		if (other->pid == process->pid && other->start_ns > process->start_ns)
+			return true;
+	}
+	return false;
+}
+
 /* One line about a process that has a gap; false when it has none. */
 static bool put_gap(struct gt_page *p, const struct gt_view *v, const struct gt_process *process)
 {
@@ -128,7 +140,8 @@ static bool put_gap(struct gt_page *p, const struct gt_view *v, const struct gt_
 	else if (process->state == GT_TRACE_STOPPED)
 		gt_page_wrap(p, GT_RED, 2, "pid %" PRIu32 ": recording STOPPED before the end: %s",
 			     process->pid, strerror(process->error));
-	else if (process->state == GT_TRACE_RUNNING && !*gt_recording_info(v->recording, "signal"))
+	else if (process->state == GT_TRACE_RUNNING && !*gt_recording_info(v->recording, "signal") &&
+		 !became_another(v, process))
 		gt_page_wrap(p, GT_YELLOW, 2,
 			     "pid %" PRIu32 " was killed or still runs: nothing is "
 			     "known of its end",

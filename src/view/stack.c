@@ -66,18 +66,20 @@ static char *tidy_path(const char *path)
 	return out;
 }
 
-/* "src/demo.c:41" where the line is known, "demo+0x11a3" where only the function is. */
+/*
+ * "src/demo.c:41" where the line is known, "demo+0x11a3" where only the function is. Without a style
+ * the path is as the compiler wrote it.
+ */
 static char *location(const struct gt_frame *frame, const struct gt_style *style)
 {
 	char *tidy, *text;
+	const char *shown;
 
 	if (!frame->file)
 		return module_offset(frame);
-	tidy = tidy_path(frame->file);
-	if (frame->line)
-		text = concat("%s:%" PRIu32, gt_style_relative(style, tidy), frame->line);
-	else
-		text = gt_strdup(gt_style_relative(style, tidy));
+	tidy = style ? tidy_path(frame->file) : gt_strdup(frame->file);
+	shown = style ? gt_style_relative(style, tidy) : tidy;
+	text = frame->line ? concat("%s:%" PRIu32, shown, frame->line) : gt_strdup(shown);
 	free(tidy);
 	return text;
 }
@@ -229,12 +231,11 @@ void gt_stack_json(struct gt_json *j, const char *key, struct gt_frames *frames,
 
 void gt_stack_tsv(FILE *out, struct gt_frames *frames, uint32_t stack)
 {
-	static const struct gt_style whole;
 	const struct gt_frame *list;
 	size_t count = gt_frames_get(frames, stack, &list);
 
 	for (size_t i = 0; i < count; i++) {
-		char *where = location(&list[i], &whole);
+		char *where = location(&list[i], NULL);
 
 		if (i)
 			fputs(" < ", out);

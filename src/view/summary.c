@@ -179,10 +179,10 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 	gt_page_end(&p);
 	if (total.live)
 		put_next(&p, v, "leakage", "every leak, with its whole stack");
-	else
+	if (l->peak_bytes)
+		put_next(&p, v, "watermark", "all that was alive at the peak");
+	if (!total.live || !l->peak_bytes)
 		put_next(&p, v, "sites", "who created how much");
-	put_next(&p, v, l->peak_bytes ? "watermark" : "sites",
-		 l->peak_bytes ? "all that was alive at the peak" : "who created how much");
 }
 
 static void kind_json(struct gt_json *j, int api, int kind, const struct gt_tally *t)

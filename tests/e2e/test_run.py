@@ -1,4 +1,4 @@
-"""test_run.py - gputrack run as a wrapper nobody notices, and what the tool says of odd recordings."""
+"""test_run.py - gputrack run as a wrapper nobody notices, and what is said of odd recordings."""
 import json
 import os
 import pathlib

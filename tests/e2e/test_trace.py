@@ -1,4 +1,4 @@
-"""test_trace.py - the recorder in programs that make it hard: descriptors, threads, exec, signals."""
+"""test_trace.py - the recorder in programs that make it hard: descriptors, threads, exec."""
 import pathlib
 import re
 
