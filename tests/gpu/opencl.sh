@@ -6,7 +6,9 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(cd "$1" && pwd)
 work=$(mktemp -d)
 failed=0
-LD_LIBRARY_PATH=${LIBS:+$LIBS:}${LD_LIBRARY_PATH:-}
+# The toolkit brings a loader of its own that knows no layers: the distribution's goes first.
+system=/usr/lib/$(uname -m)-linux-gnu
+LD_LIBRARY_PATH=${LIBS:+$LIBS:}$system:${LD_LIBRARY_PATH:-}
 export LD_LIBRARY_PATH
 
 check() { # check WHAT COMMAND…
@@ -42,14 +44,21 @@ cat objects.txt
 check "every kind of object, the same output" cmp bare.txt traced.txt
 check "and nothing leaked" grep -q "No leaks" objects.txt
 
-"$build/gputrack" run -o threads.gt "$build/tests/e2e/programs/threads" --threads 8 --rounds 20000 \
-	>threads.txt 2>threads.err
-cat threads.txt threads.err
-check "8 threads end at zero" grep -q "No leaks" threads.err
+# NVIDIA's driver (580) does not come back from releasing what waits for a user event that was never
+# set: a program that does not end on its own is no test of ours.
+if timeout 20 "$build/tests/e2e/programs/threads" --threads 8 --rounds 200 >/dev/null; then
+	"$build/gputrack" run -o threads.gt "$build/tests/e2e/programs/threads" --threads 8 \
+		--rounds 20000 >threads.txt 2>threads.err
+	cat threads.txt threads.err
+	check "8 threads end at zero" grep -q "No leaks" threads.err
+	sh "$top/bench/opencl.sh" "$build"
+else
+	echo "skip: the bare program does not end on this driver"
+fi
 
 "$build/gputrack" run -q -o killed.gt "$build/tests/e2e/programs/killed" --how kill9 --calls 1000 \
 	--log killed.log
-"$build/gputrack" report killed.gt | head -30
-sh "$top/bench/opencl.sh" "$build"
+"$build/gputrack" report killed.gt | tee killed.txt | head -30
+check "what was alive at kill -9 is found" grep -q "LEAKED  84 resources" killed.txt
 rm -rf "$work"
 exit $failed
