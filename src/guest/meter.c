@@ -123,22 +123,29 @@ static void read_status(void)
 	atomic_store(&stack_kb, field(text, "VmStk:"));
 }
 
+static int64_t page_kb(void)
+{
+	static _Atomic int64_t kb;
+	int64_t known = atomic_load_explicit(&kb, memory_order_relaxed);
+
+	if (!known)
+		atomic_store(&kb, known = sysconf(_SC_PAGESIZE) / 1024);
+	return known;
+}
+
 void gt_meter_read(struct gt_meter *m)
 {
-	static long page_kb;
 	int64_t pages[7];
 
-	if (!page_kb)
-		page_kb = sysconf(_SC_PAGESIZE) / 1024;
 	*m = (struct gt_meter){ 0 };
 	if (!read_statm(pages))
 		return;
 	if (!atomic_load_explicit(&stack_kb, memory_order_relaxed))
 		read_status();
-	m->size_kb = pages[0] * page_kb;
-	m->rss_kb = pages[1] * page_kb;
-	m->anon_kb = (pages[1] - pages[2]) * page_kb;
-	m->data_kb = pages[5] * page_kb - atomic_load_explicit(&stack_kb, memory_order_relaxed);
+	m->size_kb = pages[0] * page_kb();
+	m->rss_kb = pages[1] * page_kb();
+	m->anon_kb = (pages[1] - pages[2]) * page_kb();
+	m->data_kb = pages[5] * page_kb() - atomic_load_explicit(&stack_kb, memory_order_relaxed);
 }
 
 int64_t gt_meter_peak_kb(const struct gt_meter *m, uint64_t now_ns)
@@ -183,7 +190,7 @@ int64_t gt_meter_touched_kb(void)
 
 	if (getrusage(RUSAGE_THREAD, &usage))
 		return -1;
-	return (usage.ru_minflt + usage.ru_majflt) * (sysconf(_SC_PAGESIZE) / 1024);
+	return (usage.ru_minflt + usage.ru_majflt) * page_kb();
 }
 
 int64_t gt_meter_open_files(void)

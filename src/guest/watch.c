@@ -11,9 +11,14 @@
 #include "guest/log.h"
 #include "guest/settings.h"
 
+enum { THREADS_EVERY_NS = 1000 * 1000 };
+
 static bool on;
 static _Atomic uint64_t calls_begun, calls_ended;
-static _Atomic int64_t threads; /* at the last row */
+
+/* How many there are, and when that was read. */
+static _Atomic int64_t threads;
+static _Atomic uint64_t threads_read_ns;
 
 /* What the living handles of each label have cost, and what dead ones left behind, in KB. */
 static struct {
@@ -48,6 +53,7 @@ void gt_watch_restart(void)
 		atomic_store(&labels[i].left_size_kb, 0);
 	}
 	atomic_store(&calls_ended, atomic_load(&calls_begun));
+	atomic_store(&threads_read_ns, 0);
 	gt_meter_restart();
 	gt_csv_restart();
 }
@@ -231,6 +237,15 @@ static void forget(struct gt_watch_call *w, const struct gt_ending *ending)
 	w->change.count[GT_LABEL_IPC_HANDLE] -= (int64_t)orphans;
 }
 
+/* At most once a millisecond: threads come and go more rarely than calls. */
+static void count_threads(uint64_t now_ns)
+{
+	if (now_ns - atomic_load_explicit(&threads_read_ns, memory_order_relaxed) < THREADS_EVERY_NS)
+		return;
+	atomic_store_explicit(&threads, gt_meter_threads(), memory_order_relaxed);
+	atomic_store_explicit(&threads_read_ns, now_ns, memory_order_relaxed);
+}
+
 void gt_watch_finish(struct gt_watch_call *w, const struct gt_call *call,
 		     const struct gt_ending *endings, size_t ending_count)
 {
@@ -255,7 +270,7 @@ void gt_watch_finish(struct gt_watch_call *w, const struct gt_call *call,
 	for (size_t i = 0; i < ending_count; i++)
 		if (endings[i].change == GT_CHANGE_ENDED)
 			forget(w, &endings[i]);
-	atomic_store_explicit(&threads, gt_meter_threads(), memory_order_relaxed);
+	count_threads(call->ended_ns);
 	gt_csv_row(gt_function_names[call->function], &w->after, atomic_load(&threads), &w->change, &now);
 	if (gt_log_wants(GT_LOG_DEBUG))
 		log_call(w, call, &now);
