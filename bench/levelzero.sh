@@ -76,6 +76,8 @@ echo "Stack of the calls: $(value_of frames "$work/out") frames. \"ns\" is for t
 echo
 awk -f "$bench/calls.awk" "$work/samples"
 echo
+"$build/bench/syscalls"
+echo
 echo "| output | calls | bytes | bytes per call |"
 echo "|---|--:|--:|--:|"
 awk -F '\t' '

@@ -24,7 +24,13 @@ struct kept {
 	ino_t ino;
 };
 
-static struct kept statm = { .fd = -1 }, tasks = { .fd = -1 }, files = { .fd = -1 };
+/* An open file is read by one thread at a time, so that threads have several to choose from. */
+enum { STATMS = 8 };
+
+static struct kept statms[STATMS] = { [0 ... STATMS - 1] = { .fd = -1 } };
+static struct kept tasks = { .fd = -1 }, files = { .fd = -1 };
+static _Atomic unsigned threads_seen;
+static __thread unsigned own_statm __attribute__((tls_model("initial-exec"))); /* + 1 */
 static _Atomic int64_t peak_kb, stack_kb;
 static _Atomic uint64_t status_read_ns;
 
@@ -40,7 +46,8 @@ static void let_go(struct kept *kept)
 
 void gt_meter_restart(void)
 {
-	let_go(&statm);
+	for (int i = 0; i < STATMS; i++)
+		let_go(&statms[i]);
 	let_go(&tasks);
 	let_go(&files);
 	atomic_store(&peak_kb, 0);
@@ -82,21 +89,25 @@ static bool parse_statm(const char *at, int64_t pages[7])
 
 static bool read_statm(int64_t pages[7])
 {
+	struct kept *statm;
 	char text[128];
 
+	if (!own_statm)
+		own_statm = 1 + atomic_fetch_add(&threads_seen, 1) % STATMS;
+	statm = &statms[own_statm - 1];
 	for (int attempt = 0; attempt < 2; attempt++) {
-		int fd = atomic_load_explicit(&statm.fd, memory_order_relaxed);
+		int fd = atomic_load_explicit(&statm->fd, memory_order_relaxed);
 		ssize_t n;
 
 		if (fd < 0)
-			fd = keep(&statm, "/proc/self/statm");
+			fd = keep(statm, "/proc/self/statm");
 		n = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
 		if (n > 0) {
 			text[n] = '\0';
 			if (parse_statm(text, pages))
 				return true;
 		}
-		atomic_store(&statm.fd, -1);
+		atomic_store(&statm->fd, -1);
 	}
 	return false;
 }

@@ -107,7 +107,7 @@ static struct gt_entry *insert(struct gt_live *l, const struct gt_entry *entry)
 	uint32_t slot;
 	size_t i;
 
-	if ((!l->index || (l->count + 1) * 4 > (l->mask + 1) * 3) && grow_index(l))
+	if ((!l->index || (l->count + 1) * 8 > (l->mask + 1) * 7) && grow_index(l))
 		return NULL;
 	if (take_slot(l, &slot))
 		return NULL;
