@@ -1,9 +1,9 @@
 /*
  * live_objects.h - the OpenCL extension cl_altera_live_object_tracking, for any platform.
  *
- * The functions work while gputrack's OpenCL layer is loaded (`gputrack run ./app`, or OPENCL_LAYERS
- * naming libgputrack_opencl.so); otherwise they do nothing. Link with -lgputrack_live, or ask
- * clGetExtensionFunctionAddressForPlatform for them by name.
+ * The functions work while gputrack's OpenCL layer is loaded (`gputrack run ./app`, or
+ * OPENCL_LAYERS naming libgputrack_opencl.so); otherwise they do nothing. Link with
+ * -lgputrack_live, or ask clGetExtensionFunctionAddressForPlatform for them by name.
  */
 #ifndef GPUTRACK_LIVE_OBJECTS_H
 #define GPUTRACK_LIVE_OBJECTS_H
@@ -74,9 +74,11 @@ void CL_API_CALL clReportLiveObjectsWithStacksGPUTRACK(cl_platform_id platform,
 						       void *user_data);
 
 typedef void (CL_API_CALL *clTrackLiveObjectsIntelFPGA_fn)(cl_platform_id);
-typedef void (CL_API_CALL *clReportLiveObjectsIntelFPGA_fn)(cl_platform_id, gputrack_report_fn, void *);
+typedef void (CL_API_CALL *clReportLiveObjectsIntelFPGA_fn)(cl_platform_id, gputrack_report_fn,
+							    void *);
 typedef void (CL_API_CALL *clReportLiveObjectsWithStacksGPUTRACK_fn)(cl_platform_id,
-								    gputrack_report_stacks_fn, void *);
+								     gputrack_report_stacks_fn,
+								     void *);
 
 #ifdef __cplusplus
 }

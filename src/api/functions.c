@@ -1,7 +1,7 @@
 /* functions.c - the rows of the .def files as tables. */
 #include "api/functions.h"
 
-/* A row's handle, size or owner column as a struct gt_ref; `argc` fills what a column leaves open. */
+/* A row's handle, size or owner column as a struct gt_ref; `argc` fills what one leaves open. */
 #define REF_IN(n)                GT_IN, n, argc, argc, 0
 #define REF_OUT(n)               GT_OUT, n, argc, argc, 0
 #define REF_BYTES(n)             GT_IN, n, argc, argc, 0

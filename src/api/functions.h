@@ -125,5 +125,6 @@ static inline bool gt_kind_has_bytes(enum gt_kind kind)
 /* True when those bytes are the device's: host memory stays out of device totals. */
 static inline bool gt_kind_on_device(enum gt_kind kind)
 {
-	return gt_kinds[kind].memory == GT_MEMORY_DEVICE || gt_kinds[kind].memory == GT_MEMORY_SHARED;
+	return gt_kinds[kind].memory == GT_MEMORY_DEVICE ||
+	       gt_kinds[kind].memory == GT_MEMORY_SHARED;
 }

@@ -56,7 +56,7 @@ static inline uint8_t *gt_put_varint(uint8_t *at, uint64_t v)
 /* Signed values near zero become small unsigned ones: 0, -1, 1, -2 -> 0, 1, 2, 3. */
 static inline uint64_t gt_zigzag(int64_t v)
 {
-	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
+	return (uint64_t)v << 1 ^ (v < 0 ? UINT64_MAX : 0);
 }
 
 static inline int64_t gt_unzigzag(uint64_t v)

@@ -1,4 +1,4 @@
-/* err.h - one sentence about what went wrong, carried from where it is known to where it is printed. */
+/* err.h - a sentence on what went wrong, carried from where it is known to where it is printed. */
 #pragma once
 
 #include <stdarg.h>

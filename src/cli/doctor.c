@@ -172,7 +172,8 @@ int gt_cmd_doctor(int argc, char **argv)
 	check_folder(&d);
 	gt_page_end(&d.page);
 	if (opencl || levelzero)
-		gt_page_wrap(&d.page, GT_GREEN, 0, "%s%s%s programs can be tracked: gputrack run ./program",
+		gt_page_wrap(&d.page, GT_GREEN, 0,
+			     "%s%s%s programs can be tracked: gputrack run ./program",
 			     opencl ? "OpenCL" : "", opencl && levelzero ? " and " : "",
 			     levelzero ? "Level Zero" : "");
 	else

@@ -1,6 +1,6 @@
 /*
- * doctor_child.h - looks at loaders and drivers in a child: one that crashes or hangs takes only that
- * child with it.
+ * doctor_child.h - looks at loaders and drivers in a child: one that crashes or hangs takes only
+ * that child with it.
  */
 #pragma once
 

@@ -196,8 +196,8 @@ static void check_platforms(struct gt_doctor *d, const char *found, int status)
 				 "which: OCL_ICD_VENDORS=FOLDER gputrack doctor");
 	} else if (!platforms) {
 		gt_doctor_say(d, GT_FINDING_BAD, "platforms", "no OpenCL platform answers");
-		gt_doctor_remedy(d, "check the files above: each must name a driver library that is "
-				 "installed");
+		gt_doctor_remedy(d, "check the files above: each must name a driver library that "
+				 "is installed");
 	}
 }
 

@@ -60,7 +60,8 @@ static int put_aside(const char *path, struct gt_error *error)
 
 	if (look(path) != RECORDING)
 		return gt_error_set(error, -EEXIST,
-				    "%s is there already and is no recording: name another with -o", path);
+				    "%s is there already and is no recording: name another with -o",
+				    path);
 	snprintf(old, sizeof old, "%.4000s.old", path);
 	gt_folder_remove(old);
 	if (rename(path, old))

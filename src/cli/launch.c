@@ -27,7 +27,8 @@ static void pass_on(int signal)
  */
 static void take_signals(void)
 {
-	static const int passed[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCONT };
+	static const int passed[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2,
+				      SIGALRM, SIGWINCH, SIGCONT };
 	struct sigaction on = { .sa_handler = pass_on, .sa_flags = SA_RESTART }, old;
 
 	signal(SIGINT, SIG_IGN);

@@ -7,7 +7,7 @@
 
 struct gt_launch {
 	char *const *argv;
-	/* In the child, before exec: may set the environment and make the recording. 0 or -errno. */
+	/* In the child, before exec: may set the environment, make the recording. 0 or -errno. */
 	int (*prepare)(void *context, struct gt_error *error);
 	void *context;
 };

@@ -32,22 +32,27 @@ static const struct gt_option options[] = {
 	  .at = offsetof(struct settings, output),
 	  .help = "record into this folder (default: PROGRAM.PID.gt); a recording that is there "
 		  "already is kept as NAME.gt.old" },
-	{ .name = "csv", .type = GT_OPTION_TEXT, .argument = "FILE", .at = offsetof(struct settings, csv),
-	  .help = "also write the resource tracker's CSV: a row per call with the size of the process "
-		  "and the number of live resources; each process's pid goes into the file's name" },
-	{ .name = "log", .type = GT_OPTION_TEXT, .argument = "FILE", .at = offsetof(struct settings, log),
-	  .help = "also write the resource tracker's log: what each call cost, what the driver left "
-		  "behind, what is alive at exit; - is stderr" },
-	{ .name = "quiet", .letter = 'q', .type = GT_OPTION_FLAG, .at = offsetof(struct settings, quiet),
+	{ .name = "csv", .type = GT_OPTION_TEXT, .argument = "FILE",
+	  .at = offsetof(struct settings, csv),
+	  .help = "also write the resource tracker's CSV: a row per call with the size of the "
+		  "process and the number of live resources; each process's pid goes into the "
+		  "file's name" },
+	{ .name = "log", .type = GT_OPTION_TEXT, .argument = "FILE",
+	  .at = offsetof(struct settings, log),
+	  .help = "also write the resource tracker's log: what each call cost, what the driver "
+		  "left behind, what is alive at exit; - is stderr" },
+	{ .name = "quiet", .letter = 'q', .type = GT_OPTION_FLAG,
+	  .at = offsetof(struct settings, quiet),
 	  .help = "print no report at the end" },
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, .at = offsetof(struct settings, no_stacks),
 	  .help = "do not record where calls come from: cheaper, and says less" },
 	{ .name = "stack-depth", .type = GT_OPTION_COUNT, .argument = "N",
 	  .at = offsetof(struct settings, stack_depth),
 	  .help = "frames to record of each stack, at most 256 (default: 64)" },
-	{ .name = "fail-on-leak", .type = GT_OPTION_FLAG, .at = offsetof(struct settings, fail_on_leak),
-	  .help = "exit with status 23 when the program ended well but something leaked, and with 24 "
-		  "when nothing could be tracked at all" },
+	{ .name = "fail-on-leak", .type = GT_OPTION_FLAG,
+	  .at = offsetof(struct settings, fail_on_leak),
+	  .help = "exit with status 23 when the program ended well but something leaked, and "
+		  "with 24 when nothing could be tracked at all" },
 	{ 0 },
 };
 
@@ -55,9 +60,9 @@ const struct gt_usage gt_run_usage = {
 	.name = "run",
 	.summary = "run a program and track it",
 	.operands = "[--] PROGRAM [ARG…]",
-	.about = "Runs PROGRAM, and whatever it starts in turn, with gputrack's libraries in its GPU "
-		 "APIs, and records what it creates and destroys. Its input, output, signals and exit "
-		 "status are passed through. A report follows on stderr.",
+	.about = "Runs PROGRAM, and whatever it starts in turn, with gputrack's libraries in its "
+		 "GPU APIs, and records what it creates and destroys. Its input, output, signals "
+		 "and exit status are passed through. A report follows on stderr.",
 	.options = options,
 	.first_operand_ends = true,
 };
@@ -142,7 +147,8 @@ static void name_folder(struct run *run, pid_t pid)
 	else if (!getcwd(here, sizeof here))
 		run->folder[0] = '\0';
 	else if (run->settings->output)
-		snprintf(run->folder, sizeof run->folder, "%.2000s/%.2000s", here, run->settings->output);
+		snprintf(run->folder, sizeof run->folder, "%.2000s/%.2000s", here,
+			 run->settings->output);
 	else
 		snprintf(run->folder, sizeof run->folder, "%.2000s/%.200s.%d.gt", here,
 			 program ? program + 1 : run->argv[0], (int)pid);
@@ -262,7 +268,8 @@ int gt_cmd_run(int argc, char **argv)
 	struct gt_launch launch = { .prepare = prepare, .context = &run };
 	struct gt_error error = { "" };
 	uint64_t begun;
-	int status, verdict, first = gt_options_parse(&gt_run_usage, &settings, argc, argv, &status);
+	int status, verdict;
+	int first = gt_options_parse(&gt_run_usage, &settings, argc, argv, &status);
 	pid_t pid;
 
 	if (first < 0)
@@ -270,7 +277,8 @@ int gt_cmd_run(int argc, char **argv)
 	if (first == argc)
 		return gt_usage_wrong(&gt_run_usage, "there is no PROGRAM to run");
 	if (settings.stack_depth > GT_STACK_FRAMES_MAX)
-		return gt_usage_wrong(&gt_run_usage, "--stack-depth is at most %d", GT_STACK_FRAMES_MAX);
+		return gt_usage_wrong(&gt_run_usage, "--stack-depth is at most %d",
+				      GT_STACK_FRAMES_MAX);
 	run.argv = argv + first;
 	run.info = first_info(run.argv);
 	launch.argv = run.argv;

@@ -6,8 +6,8 @@
 
 #include "cli/cli.h"
 
-int gt_source_open(const struct gt_usage *usage, const struct gt_source *source, int argc, char **argv,
-		   int first, struct gt_recording **recording)
+int gt_source_open(const struct gt_usage *usage, const struct gt_source *source, int argc,
+		   char **argv, int first, struct gt_recording **recording)
 {
 	struct gt_recording_options options = { .pid = (uint32_t)source->pid };
 	struct gt_error error;

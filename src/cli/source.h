@@ -1,4 +1,4 @@
-/* source.h - what every subcommand on a recording shares: which one, how to read it, where to write. */
+/* source.h - what subcommands on a recording share: which one, how to read it, where to write. */
 #pragma once
 
 #include "base/err.h"
@@ -38,8 +38,8 @@ struct gt_source {
  * Opens the one recording that is left in argv after the options. Gives 0, or the exit status after
  * the user has been told what is wrong.
  */
-int gt_source_open(const struct gt_usage *usage, const struct gt_source *source, int argc, char **argv,
-		   int first, struct gt_recording **recording);
+int gt_source_open(const struct gt_usage *usage, const struct gt_source *source, int argc,
+		   char **argv, int first, struct gt_recording **recording);
 int gt_source_frames(const struct gt_source *source, const struct gt_recording *recording,
 		     struct gt_frames **frames, struct gt_error *error);
 void gt_source_fini(struct gt_source *source);

@@ -1,4 +1,4 @@
-/* symbolize.c - `gputrack symbolize`: answers our own library in a traced program; not for people. */
+/* symbolize.c - `gputrack symbolize`: answers our library in a traced program; not for people. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

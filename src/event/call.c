@@ -101,7 +101,8 @@ uint64_t gt_call_owner(const struct gt_call *call, enum gt_function_id row)
 
 static uint64_t call_size(const struct gt_call *call, const struct gt_function *fn)
 {
-	uint64_t word = fn->size.from == GT_IN || fn->size.from == GT_AT ? call->argv[fn->size.arg] : 0;
+	uint64_t word = fn->size.from == GT_IN || fn->size.from == GT_AT ?
+			call->argv[fn->size.arg] : 0;
 
 	return fn->size.from == GT_AT && word ? load_word(word + fn->size.offset) : word;
 }
@@ -122,8 +123,8 @@ static struct gt_event draft(const struct gt_call *call, const struct gt_functio
 	return event;
 }
 
-static void emit_failure(const struct gt_call *call, const struct gt_function *fn, gt_event_fn *emit,
-			 void *context)
+static void emit_failure(const struct gt_call *call, const struct gt_function *fn,
+			 gt_event_fn *emit, void *context)
 {
 	struct gt_event event = draft(call, fn);
 

@@ -52,5 +52,5 @@ uint64_t gt_call_owner(const struct gt_call *call, enum gt_function_id row);
 void gt_call_events(const struct gt_call *call, const struct gt_call_door *door, gt_event_fn *emit,
 		    void *context);
 
-/* Before a call that ends lives: one event for each handle about to end. Emits nothing otherwise. */
+/* Before a call that ends lives: one event for each handle about to end. Otherwise nothing. */
 void gt_call_endings(const struct gt_call *call, gt_event_fn *emit, void *context);

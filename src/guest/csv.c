@@ -24,7 +24,8 @@ static const char header[] =
 	"Delta_VmSize_KB,Delta_VmRSS_KB,Delta_VmData_KB,"
 	"Contexts,CommandQueues,Modules,Kernels,EventPools,CommandLists,"
 	"Events,Fences,Images,Samplers,TotalMemory_Bytes";
-static const char more_header[] = ",OpenFiles,DeviceMemory_Bytes,SharedMemory_Bytes,HostMemory_Bytes";
+static const char more_header[] =
+	",OpenFiles,DeviceMemory_Bytes,SharedMemory_Bytes,HostMemory_Bytes";
 
 /* Guards all below. Spins first: the holder only formats a line and writes it. */
 static pthread_mutex_t lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
@@ -67,7 +68,7 @@ static int64_t process_start_ns(void)
 	if (fd >= 0)
 		close(fd);
 	text[n > 0 ? n : 0] = '\0';
-	/* the program's name, in brackets, may hold anything; the 20th field after it is the start */
+	/* the program's name, in brackets, may hold anything; the 20th field after is the start */
 	at = strrchr(text, ')');
 	for (int i = 0; at && i < 20; i++)
 		at = strchr(at + 1, ' ');
@@ -115,7 +116,8 @@ static void write_all(const char *text, size_t size)
 
 	if (n == (ssize_t)size)
 		return;
-	gt_say("the tracker's CSV ends here: %s; the program runs on", n < 0 ? strerror(errno) : "disk full");
+	gt_say("the tracker's CSV ends here: %s; the program runs on",
+	       n < 0 ? strerror(errno) : "disk full");
 	close(file);
 	file = -1;
 }
@@ -129,22 +131,23 @@ void gt_csv_start(void)
 	if (!s->csv)
 		return;
 	if (!name_file(path, s->csv, 1)) {
-		gt_say("cannot write the tracker's CSV: its name is too long; the program runs on without "
-		       "it");
+		gt_say("cannot write the tracker's CSV: its name is too long; the program runs on "
+		       "without it");
 		return;
 	}
 	for (int image = 2; is_own_past(path) && name_file(path, s->csv, image); image++)
 		;
 	file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
 	if (file < 0) {
-		gt_say("cannot write the tracker's CSV %s: %s; the program runs on without it", path,
-		       strerror(errno));
+		gt_say("cannot write the tracker's CSV %s: %s; the program runs on without it",
+		       path, strerror(errno));
 		return;
 	}
 	file = gt_fd_aside(file);
 	quietly = gt_quiet_is_needed(file);
 	gt_meter_read(&before);
-	write_all(line, (size_t)snprintf(line, sizeof line, "%s%s\n", header, s->csv_more ? more_header : ""));
+	write_all(line, (size_t)snprintf(line, sizeof line, "%s%s\n", header,
+					 s->csv_more ? more_header : ""));
 }
 
 void gt_csv_restart(void)

@@ -28,7 +28,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /*
  * True while this thread is in here, and not in the driver or the program. A signal handler that
- * makes a call then must not wait for locks that its own thread holds: its event is lost, and counted.
+ * makes a call then must not wait for locks that its own thread holds: its event is lost, and
+ * counted.
  */
 static __thread bool inside __attribute__((tls_model("initial-exec")));
 
@@ -104,7 +105,8 @@ uint16_t gt_guest_place(enum gt_api api, const char *name)
 	inside = true;
 	pthread_mutex_lock(&placing);
 	for (uint16_t i = 0; i < place_count && !found; i++)
-		if (places[i].api == api && !strncmp(places[i].name, name, sizeof places[i].name - 1))
+		if (places[i].api == api &&
+		    !strncmp(places[i].name, name, sizeof places[i].name - 1))
 			found = (uint16_t)(i + 1);
 	if (!found && place_count < PLACES_MAX - 1) {
 		strncpy(places[place_count].name, name, sizeof places[0].name - 1);

@@ -40,8 +40,8 @@ GT_EXPORT void gt_guest_start(void);
 /* What this process was asked to do, for a door that does nothing when that is nothing. */
 GT_EXPORT const struct gt_settings *gt_guest_settings(void);
 
-GT_EXPORT void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const uint64_t *argv,
-		    const void *caller);
+GT_EXPORT void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function,
+			      const uint64_t *argv, const void *caller);
 GT_EXPORT void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_door *door);
 
 /* Number of a place, told to the trace once; the same name and API give the same number. */

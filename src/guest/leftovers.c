@@ -27,15 +27,17 @@ static void put_frames(char *text, size_t size, const struct gt_symbol *symbols,
 		const char *function = s->function ? s->function : "??";
 
 		if (s->file)
-			used += (size_t)snprintf(text + used, size - used, "\n      %s (%s:%u)", function,
-						 s->file, s->line);
+			used += (size_t)snprintf(text + used, size - used, "\n      %s (%s:%u)",
+						 function, s->file, s->line);
 		else
-			used += (size_t)snprintf(text + used, size - used, "\n      %s (%s+0x%" PRIx64 ")",
-						 function, s->module ? s->module : "?", s->offset);
+			used += (size_t)snprintf(text + used, size - used,
+						 "\n      %s (%s+0x%" PRIx64 ")", function,
+						 s->module ? s->module : "?", s->offset);
 	}
 }
 
-static void log_entry(const struct gt_entry *e, const struct gt_symbol *symbols, size_t symbol_count)
+static void log_entry(const struct gt_entry *e, const struct gt_symbol *symbols,
+		      size_t symbol_count)
 {
 	char stack[4096] = "", size[48] = "", owner[48] = "";
 
@@ -44,7 +46,8 @@ static void log_entry(const struct gt_entry *e, const struct gt_symbol *symbols,
 	if (e->owner)
 		snprintf(owner, sizeof owner, ", owner=0x%" PRIx64, e->owner);
 	put_frames(stack, sizeof stack, symbols, symbol_count);
-	gt_log(GT_LOG_ERROR, "STILL ALIVE AT EXIT: %s handle=0x%" PRIx64 "%s%s, created by %s, thread %u%s",
+	gt_log(GT_LOG_ERROR,
+	       "STILL ALIVE AT EXIT: %s handle=0x%" PRIx64 "%s%s, created by %s, thread %u%s",
 	       gt_labels[gt_kinds[gt_entry_kind(e)].label], e->handle, size, owner,
 	       gt_function_names[e->function], e->tid, stack);
 }

@@ -1,4 +1,4 @@
-/* log.c - the resource tracker's log: whole lines, each on its way to the disk when it is written. */
+/* log.c - the resource tracker's log: whole lines, each on its way to disk when it is written. */
 #include "guest/log.h"
 
 #include <errno.h>
@@ -35,7 +35,8 @@ void gt_log_start(void)
 		return;
 	}
 	if (s->log_name_too_long)
-		gt_say("cannot write the log: its name is too long; the program runs on without it");
+		gt_say("cannot write the log: its name is too long; the program runs on "
+		       "without it");
 	if (!s->log)
 		return;
 	strcpy(folder, s->log);
@@ -58,7 +59,8 @@ bool gt_log_wants(enum gt_log_level level)
 
 static size_t put_head(char *line, size_t size, enum gt_log_level level)
 {
-	static const char *const names[] = { "trace", "debug", "info", "warning", "error", "critical" };
+	static const char *const names[] = { "trace", "debug", "info",
+					     "warning", "error", "critical" };
 	struct timespec now;
 	struct tm local;
 	size_t used;

@@ -1,4 +1,4 @@
-/* log.h - the resource tracker's log: whole lines, each on its way to the disk when it is written. */
+/* log.h - the resource tracker's log: whole lines, each on its way to disk when it is written. */
 #pragma once
 
 #include <stdarg.h>

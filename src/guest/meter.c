@@ -14,7 +14,7 @@
 #include "base/fd.h"
 
 enum {
-	STATUS_EVERY_NS = 1000 * 1000 * 1000,  /* how often the dear source corrects the cheap one */
+	STATUS_EVERY_NS = 1000 * 1000 * 1000, /* how often the dear source corrects the cheap one */
 };
 
 /* A descriptor that is kept, and what it was when it was opened. */
@@ -192,7 +192,8 @@ int64_t gt_meter_threads(void)
 	struct stat st;
 
 	/* one link for each thread, besides the two that every folder has */
-	return stat_kept(&tasks, "/proc/self/task", &st) && st.st_nlink > 2 ? (int64_t)st.st_nlink - 2 : 1;
+	return stat_kept(&tasks, "/proc/self/task", &st) && st.st_nlink > 2 ?
+	       (int64_t)st.st_nlink - 2 : 1;
 }
 
 int64_t gt_meter_touched_kb(void)

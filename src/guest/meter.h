@@ -12,7 +12,7 @@
 
 struct gt_meter {
 	int64_t size_kb, rss_kb, data_kb; /* VmSize, VmRSS, VmData */
-	int64_t anon_kb;                  /* RssAnon: VmRSS without pages of files and shared memory */
+	int64_t anon_kb;                  /* RssAnon: VmRSS less pages of files and shared memory */
 };
 
 /* Zeroes where /proc cannot be read. */
@@ -20,14 +20,15 @@ void gt_meter_read(struct gt_meter *m);
 /* VmPeak as far as it is known after `m` was read. */
 int64_t gt_meter_peak_kb(const struct gt_meter *m, uint64_t now_ns);
 int64_t gt_meter_threads(void);
-/* What the calling thread has touched for the first time, ever; -1 where the kernel does not say. */
+/* What the calling thread was the first to touch, ever; -1 where the kernel does not say. */
 int64_t gt_meter_touched_kb(void);
 /* -1 where the kernel does not say. */
 int64_t gt_meter_open_files(void);
 /* In a child after fork, where kept descriptors still show the parent. */
 void gt_meter_restart(void);
 
-static inline struct gt_meter gt_meter_difference(const struct gt_meter *now, const struct gt_meter *then)
+static inline struct gt_meter gt_meter_difference(const struct gt_meter *now,
+						  const struct gt_meter *then)
 {
 	return (struct gt_meter){ .size_kb = now->size_kb - then->size_kb,
 				  .rss_kb = now->rss_kb - then->rss_kb,

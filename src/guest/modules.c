@@ -50,7 +50,8 @@ void gt_modules_restart(void)
 	atomic_store(&adds_seen, 0);
 }
 
-static void read_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) *note, struct gt_module *m)
+static void read_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) *note,
+			  struct gt_module *m)
 {
 	const char *at = (const char *)(info->dlpi_addr + note->p_vaddr), *end = at + note->p_memsz;
 

@@ -22,7 +22,8 @@ static uint64_t *gather(struct gt_origins *o, const struct gt_entry *entries, si
 	all = malloc((o->first[count] ? o->first[count] : 1) * sizeof *all);
 	for (size_t i = 0; all && i < count; i++)
 		if (gt_depot_get(entries[i].stack, &frames))
-			memcpy(all + o->first[i], frames, (o->first[i + 1] - o->first[i]) * sizeof *all);
+			memcpy(all + o->first[i], frames,
+			       (o->first[i + 1] - o->first[i]) * sizeof *all);
 	return all;
 }
 

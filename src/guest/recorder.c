@@ -118,7 +118,8 @@ static int open_trace(struct gt_writer **w, const char *folder)
 		return -errno;
 	for (int i = 1; e == -EEXIST && i < SAME_PID_MAX; i++) {
 		int n = i == 1 ? snprintf(path, sizeof path, "%s/%u.trace", folder, options.pid) :
-				 snprintf(path, sizeof path, "%s/%u-%d.trace", folder, options.pid, i);
+				 snprintf(path, sizeof path, "%s/%u-%d.trace", folder,
+					  options.pid, i);
 
 		if (n < 0 || (size_t)n >= sizeof path)
 			return -ENAMETOOLONG;
@@ -130,7 +131,7 @@ static int open_trace(struct gt_writer **w, const char *folder)
 static void open_writer(void)
 {
 	const char *folder = gt_settings_get()->recording;
-	struct gt_writer *w;
+	struct gt_writer *w = NULL;
 	int e;
 
 	if (!folder)
@@ -138,7 +139,8 @@ static void open_writer(void)
 	gt_modules_restart();
 	e = open_trace(&w, folder);
 	if (e) {
-		gt_say("cannot record into %s: %s; the program runs on untracked", folder, strerror(-e));
+		gt_say("cannot record into %s: %s; the program runs on untracked", folder,
+		       strerror(-e));
 		return;
 	}
 	write_info(w);

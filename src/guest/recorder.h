@@ -1,4 +1,4 @@
-/* recorder.h - this process's trace: opened on request, one lane per thread, a new one after fork. */
+/* recorder.h - this process's trace: opened on request, a lane per thread, a new one after fork. */
 #pragma once
 
 #include <stdbool.h>

@@ -24,7 +24,7 @@ void gt_say(const char *format, ...)
 	if (n > 0)
 		used += (size_t)n < sizeof line - used - 1 ? (size_t)n : sizeof line - used - 2;
 	line[used++] = '\n';
-	/* one write, so that it does not mix with the program's own lines; without stderr, unheard */
+	/* one write, so that it does not mix with the program's lines; without stderr, unheard */
 	gt_write_quiet(STDERR_FILENO, line, used, true);
 	errno = saved;
 }

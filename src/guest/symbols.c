@@ -1,4 +1,4 @@
-/* symbols.c - function, file and line of addresses in this process, asked of the gputrack program. */
+/* symbols.c - function, file and line of addresses in this process, asked of the gputrack tool. */
 #include "guest/symbols.h"
 
 #include <dlfcn.h>
@@ -35,7 +35,7 @@ static struct gt_symbol plain_symbol(uint64_t address)
 	if (!dladdr1((void *)(uintptr_t)(address - 1), &info, (void **)&map, RTLD_DL_LINKMAP))
 		return s;
 	s.offset = address - (map ? map->l_addr : (uintptr_t)info.dli_fbase);
-	/* the program's own name may be relative to a directory that is no longer the current one */
+	/* the program's name may be relative to a directory that is no longer the current one */
 	if (map && !map->l_name[0]) {
 		ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
 
@@ -117,6 +117,13 @@ static pid_t start_tool(FILE **to, FILE **from)
 	return -1;
 }
 
+static void free_symbol(struct gt_symbol *s)
+{
+	free(s->function);
+	free(s->file);
+	free(s->module);
+}
+
 static bool add_symbol(struct gt_symbol_set *set, struct gt_symbol symbol)
 {
 	if (set->symbol_count == set->symbol_room) {
@@ -161,18 +168,13 @@ static bool read_answer(struct gt_symbol_set *set, FILE *from, const struct gt_s
 		s.line = (unsigned)strtoul(number, NULL, 10);
 		s.inlined = at && *at == '1';
 		s.module = plain->module ? strdup(plain->module) : NULL;
-		if (!add_symbol(set, s))
+		if (!add_symbol(set, s)) {
+			free_symbol(&s);
 			break;
+		}
 	}
 	free(line);
 	return set->symbol_count > before;
-}
-
-static void free_symbol(struct gt_symbol *s)
-{
-	free(s->function);
-	free(s->file);
-	free(s->module);
 }
 
 struct gt_symbol_set *gt_symbols_resolve(const uint64_t *addresses, size_t count)
@@ -192,7 +194,8 @@ struct gt_symbol_set *gt_symbols_resolve(const uint64_t *addresses, size_t count
 		set->addresses[i].first = set->symbol_count;
 		/* question and answer in turn, so that neither pipe can fill up */
 		if (tool > 0 && plain.module &&
-		    (fprintf(to, "%llx\t%s\n", (unsigned long long)plain.offset - 1, plain.module) < 0 ||
+		    (fprintf(to, "%llx\t%s\n", (unsigned long long)plain.offset - 1,
+			     plain.module) < 0 ||
 		     fflush(to)))
 			clearerr(to);
 		if (tool > 0 && plain.module && read_answer(set, from, &plain))
@@ -209,7 +212,8 @@ struct gt_symbol_set *gt_symbols_resolve(const uint64_t *addresses, size_t count
 	return set;
 }
 
-size_t gt_symbols_get(const struct gt_symbol_set *set, size_t index, const struct gt_symbol **symbols)
+size_t gt_symbols_get(const struct gt_symbol_set *set, size_t index,
+		      const struct gt_symbol **symbols)
 {
 	*symbols = set->symbols + set->addresses[index].first;
 	return set->addresses[index].count;

@@ -23,5 +23,6 @@ struct gt_symbol_set;
 /* Resolves return addresses, each of which may give several symbols. NULL: no memory. */
 struct gt_symbol_set *gt_symbols_resolve(const uint64_t *addresses, size_t count);
 /* Symbols of addresses[index], innermost first. */
-size_t gt_symbols_get(const struct gt_symbol_set *set, size_t index, const struct gt_symbol **symbols);
+size_t gt_symbols_get(const struct gt_symbol_set *set, size_t index,
+		      const struct gt_symbol **symbols);
 void gt_symbols_free(struct gt_symbol_set *set);

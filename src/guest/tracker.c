@@ -215,7 +215,9 @@ void gt_tracker_restore(const struct gt_ending *ending)
 	if (!s)
 		return;
 	if (!gt_live_restore(&s->live, &ending->gone, ending->change))
-		set_cost(s, gt_live_find(&s->live, 0, gt_entry_kind(&ending->gone), ending->gone.handle),
+		set_cost(s,
+			 gt_live_find(&s->live, 0, gt_entry_kind(&ending->gone),
+				      ending->gone.handle),
 			 ending->cost);
 	leave(s);
 }
@@ -225,7 +227,8 @@ size_t gt_tracker_bury(uint64_t owner)
 	struct gt_entry entry;
 	size_t count = 0;
 
-	while (atomic_load_explicit(&owned.any, memory_order_relaxed) && take_owned(owner, &entry)) {
+	while (atomic_load_explicit(&owned.any, memory_order_relaxed) &&
+	       take_owned(owner, &entry)) {
 		struct shard *s = enter(entry.handle);
 
 		if (!s)

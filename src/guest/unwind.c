@@ -17,7 +17,7 @@ size_t gt_unwind(uint64_t *frames, size_t most, const void *caller)
 
 	while (first < count && first < OWN_MAX && raw[first] != caller)
 		first++;
-	/* without a way back to the caller there are no frames of ours to tell apart: keep the caller */
+	/* without a way back to the caller no frames of ours can be told apart: keep the caller */
 	if (first == count || first == OWN_MAX) {
 		frames[0] = (uint64_t)(uintptr_t)caller;
 		return 1;

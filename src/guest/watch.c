@@ -66,7 +66,8 @@ void gt_watch_before(struct gt_watch_call *w)
 	w->function = GT_FN_NONE;
 	w->begun = atomic_fetch_add(&calls_begun, 1) + 1;
 	w->alone = atomic_load(&calls_ended) == w->begun - 1;
-	w->touched_kb = atomic_load_explicit(&threads, memory_order_relaxed) > 1 ? gt_meter_touched_kb() : -1;
+	w->touched_kb = atomic_load_explicit(&threads, memory_order_relaxed) > 1 ?
+			gt_meter_touched_kb() : -1;
 	gt_meter_read(&w->before);
 }
 
@@ -95,14 +96,16 @@ static void count(struct gt_watch_call *w, enum gt_kind kind, int64_t by, uint64
 		w->change.bytes[gt_kinds[kind].memory] += by * (int64_t)bytes;
 }
 
-void gt_watch_event(struct gt_watch_call *w, const struct gt_event *event, const struct gt_ending *ending)
+void gt_watch_event(struct gt_watch_call *w, const struct gt_event *event,
+		    const struct gt_ending *ending)
 {
 	const struct gt_function *fn = &gt_functions[event->function];
 
 	if (!w->handle) {
 		w->handle = event->handle;
 		w->function = event->function;
-		w->size = !ending ? event->size : ending->change == GT_CHANGE_ENDED ? ending->gone.size : 0;
+		w->size = !ending ? event->size :
+			  ending->change == GT_CHANGE_ENDED ? ending->gone.size : 0;
 	}
 	if (ending && ending->change == GT_CHANGE_ENDED)
 		count(w, gt_entry_kind(&ending->gone), -1, ending->gone.size);
@@ -137,7 +140,7 @@ static int64_t label_residue(int label)
 
 /*
  * Pages that the program touched go with the handle: the process seems to have got smaller by them.
- * That is no credit for what the driver kept, as long as nothing was unmapped beyond what was mapped.
+ * That is no credit for what the driver kept, as long as no more was unmapped than was mapped.
  */
 static int64_t without_touched(int64_t anon_kb, int64_t size_kb, uint64_t bytes)
 {
@@ -152,7 +155,8 @@ static void settle(const struct gt_ending *ending, const struct gt_cost *last)
 {
 	enum gt_label label = label_of(gt_entry_kind(&ending->gone));
 	int64_t size = ending->cost.size_kb + last->size_kb;
-	int64_t anon = without_touched(ending->cost.anon_kb + last->anon_kb, size, ending->gone.size);
+	int64_t anon = without_touched(ending->cost.anon_kb + last->anon_kb, size,
+				       ending->gone.size);
 	int64_t anon_before, size_before, total;
 
 	if (ending->cost.uncertain || last->uncertain)
@@ -181,15 +185,17 @@ static size_t put_labels(char *text, size_t size, const struct gt_counts *now, c
 		if (now->count[i] <= 0)
 			continue;
 		if (i == GT_LABEL_MEMORY)
-			snprintf(number, sizeof number, "Total: %" PRId64 " bytes / %" PRId64 " KB", bytes,
-				 bytes / 1024);
+			snprintf(number, sizeof number, "Total: %" PRId64 " bytes / %" PRId64 " KB",
+				 bytes, bytes / 1024);
 		else
 			snprintf(number, sizeof number, "%" PRId64, now->count[i]);
 		used += (size_t)snprintf(text + used, size - used,
 					 "\n    %s %s (%s): VmRSS=%" PRId64 "KB, VmSize=%" PRId64
 					 "KB, VmData=%" PRId64 "KB",
-					 api, gt_label_plurals[i], number, atomic_load(&labels[i].rss_kb),
-					 atomic_load(&labels[i].size_kb), atomic_load(&labels[i].data_kb));
+					 api, gt_label_plurals[i], number,
+					 atomic_load(&labels[i].rss_kb),
+					 atomic_load(&labels[i].size_kb),
+					 atomic_load(&labels[i].data_kb));
 	}
 	return used < size ? used : size - 1;
 }
@@ -203,14 +209,15 @@ static void log_call(const struct gt_watch_call *w, const struct gt_call *call,
 	char what[96] = "", size[48] = "", text[4096];
 
 	if (fn->effect != GT_APPEND)
-		snprintf(what, sizeof what, "%s Count=%" PRId64 ", ", gt_labels[label], now->count[label]);
+		snprintf(what, sizeof what, "%s Count=%" PRId64 ", ", gt_labels[label],
+			 now->count[label]);
 	if (label == GT_LABEL_MEMORY && fn->effect != GT_APPEND)
 		snprintf(size, sizeof size, ", size=%" PRIu64, w->size);
 	gt_log(GT_LOG_DEBUG,
 	       "%s: %shandle=0x%" PRIx64 "%s, Delta: VmRSS=%+" PRId64 "KB, VmSize=%+" PRId64
 	       "KB, VmData=%+" PRId64 "KB",
-	       gt_function_names[call->function], what, w->handle, size, delta.rss_kb, delta.size_kb,
-	       delta.data_kb);
+	       gt_function_names[call->function], what, w->handle, size, delta.rss_kb,
+	       delta.size_kb, delta.data_kb);
 	text[0] = '\0';
 	put_labels(text, sizeof text, now, fn->api == GT_LEVELZERO ? "L0" : gt_api_names[fn->api]);
 	gt_log(GT_LOG_DEBUG,
@@ -225,7 +232,8 @@ static void log_failure(const struct gt_call *call)
 		gt_log(GT_LOG_DEBUG, "%s: failed with 0x%x, nothing changed",
 		       gt_function_names[call->function], (unsigned)call->ret);
 	else
-		gt_log(GT_LOG_DEBUG, "%s: failed, nothing changed", gt_function_names[call->function]);
+		gt_log(GT_LOG_DEBUG, "%s: failed, nothing changed",
+		       gt_function_names[call->function]);
 }
 
 /* What a handle has cost is no longer a living one's; and what dies with it is gone too. */
@@ -240,7 +248,8 @@ static void forget(struct gt_watch_call *w, const struct gt_ending *ending)
 /* At most once a millisecond: threads come and go more rarely than calls. */
 static void count_threads(uint64_t now_ns)
 {
-	if (now_ns - atomic_load_explicit(&threads_read_ns, memory_order_relaxed) < THREADS_EVERY_NS)
+	if (now_ns - atomic_load_explicit(&threads_read_ns, memory_order_relaxed) <
+	    THREADS_EVERY_NS)
 		return;
 	atomic_store_explicit(&threads, gt_meter_threads(), memory_order_relaxed);
 	atomic_store_explicit(&threads_read_ns, now_ns, memory_order_relaxed);
@@ -251,8 +260,8 @@ void gt_watch_finish(struct gt_watch_call *w, const struct gt_call *call,
 {
 	struct gt_meter delta = gt_meter_difference(&w->after, &w->before);
 	struct gt_cost cost = { .rss_kb = (int32_t)delta.rss_kb, .size_kb = (int32_t)delta.size_kb,
-				.data_kb = (int32_t)delta.data_kb, .anon_kb = (int32_t)delta.anon_kb,
-				.uncertain = !w->alone };
+				.data_kb = (int32_t)delta.data_kb,
+				.anon_kb = (int32_t)delta.anon_kb, .uncertain = !w->alone };
 	const struct gt_function *fn = &gt_functions[call->function];
 	struct gt_counts now;
 
@@ -271,7 +280,8 @@ void gt_watch_finish(struct gt_watch_call *w, const struct gt_call *call,
 		if (endings[i].change == GT_CHANGE_ENDED)
 			forget(w, &endings[i]);
 	count_threads(call->ended_ns);
-	gt_csv_row(gt_function_names[call->function], &w->after, atomic_load(&threads), &w->change, &now);
+	gt_csv_row(gt_function_names[call->function], &w->after, atomic_load(&threads), &w->change,
+		   &now);
 	if (gt_log_wants(GT_LOG_DEBUG))
 		log_call(w, call, &now);
 	for (size_t i = 0; i < ending_count; i++)
@@ -290,15 +300,16 @@ static void log_residue(void)
 
 		total += kb;
 		if (kb)
-			used += (size_t)snprintf(text + used, sizeof text - used, "  %s leaks: %" PRId64 " KB\n",
-						 gt_labels[i], kb);
+			used += (size_t)snprintf(text + used, sizeof text - used,
+						 "  %s leaks: %" PRId64 " KB\n", gt_labels[i], kb);
 	}
 	if (total > gt_settings_get()->verdict_kb)
 		gt_log(GT_LOG_ERROR,
 		       "\n=== MEMORY LEAK SUMMARY ===\n%s  TOTAL LEAKS: %" PRId64
 		       " KB\n===========================", text, total);
 	else
-		gt_log(GT_LOG_INFO, "no memory leaks: %" PRId64 " KB left behind by the driver in all", total);
+		gt_log(GT_LOG_INFO,
+		       "no memory leaks: %" PRId64 " KB left behind by the driver in all", total);
 }
 
 void gt_watch_end(void)

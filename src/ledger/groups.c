@@ -103,8 +103,8 @@ static void add_groups(struct gathering *g)
 		if (!live || !is_wanted(g->which, (enum gt_kind)site->kind))
 			continue;
 		groups->list[groups->count] = (struct gt_group){
-			.site = site, .objects = groups->objects + groups->object_count, .count = live,
-			.bytes = site->bytes_live - (all ? 0 : site->bytes_gone) };
+			.site = site, .objects = groups->objects + groups->object_count,
+			.count = live, .bytes = site->bytes_live - (all ? 0 : site->bytes_gone) };
 		groups->object_count += live;
 		g->group_of[i] = (uint32_t)++groups->count;
 	}

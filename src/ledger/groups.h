@@ -20,7 +20,7 @@ struct gt_groups {
 
 enum gt_groups_of {
 	GT_GROUPS_ALL,
-	GT_GROUPS_DEVICE,                /* device memory of processes not ended: what a peak is made of */
+	GT_GROUPS_DEVICE, /* device memory of processes not ended: what a peak is made of */
 };
 
 /* Good until the ledger changes. */

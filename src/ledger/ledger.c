@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 enum {
-	DEAD_MAX = 1 << 16,    /* how many ended handles are remembered, to know a redundant release */
+	DEAD_MAX = 1 << 16,    /* ended handles that are remembered, to know a redundant release */
 	MISTAKES_MAX = 1000,   /* distinct redundant releases and failures kept; all are counted */
 	LAST_CALLS_MAX = 1000,
 };
@@ -257,7 +257,8 @@ static struct dead *find_dead(const struct gt_ledger *l, uint32_t process, enum 
 
 	if (!p->dead)
 		return NULL;
-	for (uint32_t i = p->dead_heads[dead_bucket(process, kind, handle)]; i; i = p->dead[i - 1].next) {
+	for (uint32_t i = p->dead_heads[dead_bucket(process, kind, handle)]; i;
+	     i = p->dead[i - 1].next) {
 		struct dead *d = &p->dead[i - 1];
 
 		if (d->handle == handle && d->process == process &&
@@ -289,8 +290,9 @@ static void remember_dead(struct gt_ledger *l, const struct gt_entry *e, uint32_
 	d = &p->dead[index];
 	if (p->dead_count > DEAD_MAX)
 		forget_dead(p, index);
-	*d = (struct dead){ .handle = e->handle, .created_stack = e->stack, .ended_stack = ended_stack,
-			    .process = e->process, .function = e->function };
+	*d = (struct dead){ .handle = e->handle, .created_stack = e->stack,
+			    .ended_stack = ended_stack, .process = e->process,
+			    .function = e->function };
 	bucket = bucket_of(d);
 	d->next = p->dead_heads[bucket];
 	p->dead_heads[bucket] = index + 1;
@@ -314,8 +316,9 @@ static void note_redundant(struct gt_ledger *l, const struct gt_event *e, uint32
 	GT_GROW(l->redundant, l->redundant_count, l->redundant_room);
 	l->redundant[l->redundant_count++] = (struct gt_redundant){
 		.function = e->function, .process = (uint16_t)process, .stack = e->stack,
-		.ended_stack = d->ended_stack, .created_stack = d->created_stack, .handle = e->handle,
-		.time_ns = e->time_ns, .result = e->result, .fatal = e->unfinished, .count = 1,
+		.ended_stack = d->ended_stack, .created_stack = d->created_stack,
+		.handle = e->handle, .time_ns = e->time_ns, .result = e->result,
+		.fatal = e->unfinished, .count = 1,
 	};
 }
 
@@ -386,7 +389,8 @@ uint32_t gt_ledger_retain_stack(const struct gt_ledger *l, const struct gt_entry
 {
 	uint32_t slot = gt_live_slot(&l->live, entry);
 
-	return entry->refs > 1 && slot < l->private->retain_size ? l->private->retain_stacks[slot] : 0;
+	return entry->refs > 1 && slot < l->private->retain_size ?
+	       l->private->retain_stacks[slot] : 0;
 }
 
 void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process)
@@ -486,7 +490,8 @@ struct gt_tally gt_ledger_total(const struct gt_ledger *l)
 const struct gt_site *gt_ledger_site(const struct gt_ledger *l, const struct gt_entry *entry)
 {
 	const struct gt_function *fn = &gt_functions[entry->function];
-	uint32_t i = entry->stack < l->private->site_of_size ? l->private->site_of[entry->stack] : 0;
+	uint32_t i = entry->stack < l->private->site_of_size ?
+		     l->private->site_of[entry->stack] : 0;
 
 	while (i && (l->sites[i - 1].api != fn->api || l->sites[i - 1].kind != fn->kind))
 		i = l->sites[i - 1].next;

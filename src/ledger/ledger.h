@@ -19,7 +19,7 @@ struct gt_site {
 	uint64_t created, live;
 	uint64_t bytes_total, bytes_live, bytes_peak;
 	uint64_t gone, bytes_gone;            /* of `live` those whose process has ended */
-	uint64_t live_at_peak, bytes_at_peak; /* at the ledger's peak; settled by gt_ledger_finish */
+	uint64_t live_at_peak, bytes_at_peak; /* at the ledger's peak; set by gt_ledger_finish */
 	uint64_t first_ns, last_ns;           /* creations */
 	uint32_t epoch;                       /* ledger's own */
 	uint32_t next;                        /* ledger's own */
@@ -60,7 +60,7 @@ struct gt_ledger {
 	uint64_t device_bytes, host_bytes;    /* now, of processes that have not ended */
 	uint64_t device_left, host_left;      /* … and with what ended processes left alive */
 	uint64_t gone;                        /* how many entries these have left */
-	uint64_t peak_bytes, peak_ns, peak_live;  /* of device bytes; objects alive at that moment */
+	uint64_t peak_bytes, peak_ns, peak_live;  /* of device bytes; objects alive at the time */
 	uint64_t peak_events;                 /* events applied up to the peak */
 	uint32_t epoch;
 

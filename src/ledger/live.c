@@ -50,7 +50,8 @@ static size_t probe(const struct gt_live *l, uint16_t process, enum gt_kind kind
 
 static int grow_index(struct gt_live *l)
 {
-	size_t size = l->index ? (l->mask + 1) * 2 : FIRST_INDEX, old_size = l->index ? l->mask + 1 : 0;
+	size_t size = l->index ? (l->mask + 1) * 2 : FIRST_INDEX,
+	old_size = l->index ? l->mask + 1 : 0;
 	uint32_t *index = calloc(size, sizeof *index), *old = l->index;
 	uint8_t *tags = malloc(size);
 
@@ -88,7 +89,8 @@ static int take_slot(struct gt_live *l, uint32_t *slot)
 		return 0;
 	}
 	if (l->slots_used == l->chunk_count * CHUNK) {
-		struct gt_entry **chunks = realloc(l->chunks, (l->chunk_count + 1) * sizeof *chunks);
+		struct gt_entry **chunks = realloc(l->chunks,
+						   (l->chunk_count + 1) * sizeof *chunks);
 
 		if (!chunks)
 			return -ENOMEM;
@@ -165,9 +167,9 @@ static enum gt_change create(struct gt_live *l, const struct gt_event *e, uint16
 {
 	enum gt_kind kind = (enum gt_kind)gt_functions[e->function].kind;
 	struct gt_entry fresh = { .handle = e->handle, .size = e->size, .owner = e->owner,
-				  .time_ns = e->time_ns, .stack = e->stack, .tid = e->tid, .refs = 1,
-				  .function = e->function, .place = e->place < 64 ? e->place : 0,
-				  .process = process };
+				  .time_ns = e->time_ns, .stack = e->stack, .tid = e->tid,
+				  .refs = 1, .function = e->function,
+				  .place = e->place < 64 ? e->place : 0, .process = process };
 	struct gt_entry *old = gt_live_find(l, process, kind, e->handle);
 
 	if (old && gt_kinds[kind].habits & GT_BORROWED) {
@@ -272,8 +274,8 @@ void gt_live_remove(struct gt_live *l, const struct gt_entry *entry)
 		remove_at(l, i);
 }
 
-void gt_live_each(const struct gt_live *l, bool (*each)(void *context, const struct gt_entry *entry),
-		  void *context)
+void gt_live_each(const struct gt_live *l,
+		  bool (*each)(void *context, const struct gt_entry *entry), void *context)
 {
 	for (size_t i = 0; l->index && i <= l->mask; i++)
 		if (l->index[i] && !each(context, at_slot(l, l->index[i] - 1)))

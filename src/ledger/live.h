@@ -67,8 +67,8 @@ struct gt_entry *gt_live_find(const struct gt_live *l, uint16_t process, enum gt
 uint32_t gt_live_slot(const struct gt_live *l, const struct gt_entry *entry);
 
 /* Calls `each` on every entry, in no order, until it returns false. */
-void gt_live_each(const struct gt_live *l, bool (*each)(void *context, const struct gt_entry *entry),
-		  void *context);
+void gt_live_each(const struct gt_live *l,
+		  bool (*each)(void *context, const struct gt_entry *entry), void *context);
 /* Bytes taken for `count` entries, index and all. */
 size_t gt_live_bytes(const struct gt_live *l);
 

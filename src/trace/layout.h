@@ -69,8 +69,9 @@ struct gt_block_header {
 _Static_assert(sizeof(struct gt_trace_header) == 80, "layout is part of the format");
 _Static_assert(sizeof(struct gt_block_header) == 80, "layout is part of the format");
 
-/* A full block's hash, over what its records mean; never 0: that is a block that is not full yet. */
-static inline uint64_t gt_block_hash(const struct gt_block_header *h, const void *records, size_t size)
+/* A full block's hash, over what its records mean; never 0: that is a block not full yet. */
+static inline uint64_t gt_block_hash(const struct gt_block_header *h, const void *records,
+				     size_t size)
 {
 	uint64_t hash = gt_hash_bytes(records, size);
 
@@ -86,7 +87,7 @@ static inline uint64_t gt_block_hash(const struct gt_block_header *h, const void
 enum gt_definition {
 	GT_DEF_END,      /* never written: zeroes are unused room */
 	GT_DEF_INFO,     /* key, value */
-	GT_DEF_MODULE,   /* number, start, size of mapping, bias, path, build id, file size, mtime */
+	GT_DEF_MODULE,   /* number, start, size of mapping, bias, path, build id, size of file, mtime */
 	GT_DEF_UNLOAD,   /* number of a module that is gone */
 	GT_DEF_FUNCTION, /* number, effect, api key, kind name, function name */
 	GT_DEF_PLACE,    /* number, api key, name */

@@ -166,8 +166,10 @@ static void read_definitions(struct gt_reader *r)
 	struct lane *lane = &r->lanes[0];
 
 	while (load_block(r, lane) == STEP_ON)
-		if (!gt_definitions_add(&r->definitions, lane->bytes.at, gt_bytes_left(&lane->bytes))) {
-			damaged(r, "a damaged definition in the block", lane->blocks[lane->block_next - 1]);
+		if (!gt_definitions_add(&r->definitions, lane->bytes.at,
+					gt_bytes_left(&lane->bytes))) {
+			damaged(r, "a damaged definition in the block",
+				lane->blocks[lane->block_next - 1]);
 			return;
 		}
 }
@@ -269,8 +271,8 @@ static int next_unfinished(struct gt_reader *r, struct gt_event *e)
 		const struct lane *lane = &r->lanes[r->unfinished_next++];
 		const struct gt_trace_inflight *in = &lane->inflight;
 
-		if (!in->function || in->function > d->function_count || in->stack > d->stack_count ||
-		    d->functions[in->function - 1] == GT_FN_NONE)
+		if (!in->function || in->function > d->function_count ||
+		    in->stack > d->stack_count || d->functions[in->function - 1] == GT_FN_NONE)
 			continue;
 		*e = (struct gt_event){ .function = d->functions[in->function - 1],
 					.handle = in->handle, .time_ns = in->time_ns,
@@ -308,8 +310,9 @@ static int check_header(const struct gt_trace_header *h, const char *path, struc
 		return gt_error_set(error, -EINVAL, "%s is not a gputrack trace", path);
 	if (h->version != GT_TRACE_VERSION)
 		return gt_error_set(error, -EPROTO,
-				    "%s has trace version %" PRIu32 ", this gputrack reads version %d: "
-				    "use the gputrack that recorded it", path, h->version, GT_TRACE_VERSION);
+				    "%s has trace version %" PRIu32 ", this gputrack reads "
+				    "version %d: use the gputrack that recorded it",
+				    path, h->version, GT_TRACE_VERSION);
 	if (h->header_size < sizeof *h || h->header_size > GT_BLOCK_LIMIT)
 		return gt_error_set(error, -EINVAL, "%s has a damaged header", path);
 	return 0;

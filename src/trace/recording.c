@@ -184,7 +184,7 @@ static bool source_open(struct gt_recording *r, struct source *s)
 	return source_advance(s);
 }
 
-/* The first source of the heap has no event left: its process ends when it ended, or killed, now. */
+/* The heap's first source has no event left: its process ends when it ended, or killed, now. */
 static void source_ended(struct gt_recording *r, const struct source *s)
 {
 	uint64_t end = s->process.end_ns > s->key ? s->process.end_ns : s->key;
@@ -365,13 +365,15 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 		info = gt_strdup("");
 	r->info = gt_info_read(info);
 	free(info);
-	count = S_ISDIR(st.st_mode) ? find_traces(r, options, error) : take_trace(r, options, error);
+	count = S_ISDIR(st.st_mode) ? find_traces(r, options, error) :
+				      take_trace(r, options, error);
 	e = count < 0 ? count : 0;
 	if (!count && !*gt_recording_info(r, "gputrack"))
 		e = gt_error_set(error, -EINVAL, "%s is not a recording: it has no traces", path);
 	if (count > 0 && !r->source_count)
 		e = gt_error_set(error, -ESRCH, "%s has no process %" PRIu32
-				 "; `gputrack report %s` lists those it has", path, options->pid, path);
+				 "; `gputrack report %s` lists those it has",
+				 path, options->pid, path);
 	if (e) {
 		gt_recording_close(r);
 		return e;

@@ -20,7 +20,7 @@ struct gt_stacks {
 	_Atomic(struct gt_stack_table *) table;
 };
 
-/* The frames' identity. 64 bits: two stacks out of four million share one with odds of 1 in 10^6. */
+/* The frames' identity. 64 bits: two stacks of four million share one with odds of 1 in 10^6. */
 uint64_t gt_stack_key(const uint64_t *frames, size_t count);
 
 /* 0 when unknown. */

@@ -119,7 +119,8 @@ static struct gt_block_header *map_block(struct gt_writer *w, size_t size)
 		e = fd;
 		goto fail;
 	}
-	block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, (off_t)w->end);
+	block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd,
+		     (off_t)w->end);
 	if (block != MAP_FAILED)
 		return block;
 	e = -errno;
@@ -139,7 +140,7 @@ int gt_block_open(struct gt_lane *lane)
 	gt_block_close(lane);
 	pthread_mutex_lock(&w->room);
 	if (!atomic_load(&w->error) && (block = map_block(w, size))) {
-		/* numbered by their first blocks, so that a reader can tell a far number for garbage */
+		/* numbered by first blocks, so that a reader can tell a far number for garbage */
 		if (!lane->number && lane != &w->definitions)
 			lane->number = ++w->lane_count;
 		block->size = size;
@@ -263,7 +264,8 @@ uint32_t gt_function_define(struct gt_writer *w, uint16_t function)
 		*at++ = fn->effect;
 		at = put_blob(at, api, strlen(api), 64);
 		at = put_blob(at, kind, strlen(kind), 64);
-		at = put_blob(at, gt_function_names[function], strlen(gt_function_names[function]), 256);
+		at = put_blob(at, gt_function_names[function],
+			      strlen(gt_function_names[function]), 256);
 		if (define(w, GT_DEF_FUNCTION, buffer, (size_t)(at - buffer))) {
 			number = ++w->functions_defined;
 			atomic_store(&w->functions[function], number);
@@ -274,7 +276,8 @@ uint32_t gt_function_define(struct gt_writer *w, uint16_t function)
 }
 
 /* A stack that has no number yet; the caller holds the definitions' lock. */
-static uint32_t define_stack(struct gt_writer *w, uint64_t key, const uint64_t *frames, size_t count)
+static uint32_t define_stack(struct gt_writer *w, uint64_t key, const uint64_t *frames,
+			     size_t count)
 {
 	uint8_t buffer[GT_RECORD_MAX], *at = buffer;
 	uint64_t before = 0;
@@ -360,7 +363,8 @@ remove_file:
 	return e;
 }
 
-int gt_writer_open(struct gt_writer **out, const char *path, const struct gt_writer_options *options)
+int gt_writer_open(struct gt_writer **out, const char *path,
+		   const struct gt_writer_options *options)
 {
 	struct gt_writer *w = calloc(1, sizeof *w);
 	int e;
@@ -384,8 +388,9 @@ int gt_writer_open(struct gt_writer **out, const char *path, const struct gt_wri
 	w->header->header_size = GT_TRACE_HEADER;
 	w->header->pid = options->pid;
 	w->header->ppid = options->ppid;
-	w->header->start_ns = gt_now_ns();
-	w->header->start_real_ns = gt_clock_ns(CLOCK_REALTIME);
+	w->header->start_ns = options->start_ns ? options->start_ns : gt_now_ns();
+	w->header->start_real_ns =
+		options->start_ns ? options->start_real_ns : gt_clock_ns(CLOCK_REALTIME);
 	memcpy(w->header->magic, GT_TRACE_MAGIC, sizeof w->header->magic);
 	w->definitions.time_ns = w->header->start_ns;
 	*out = w;

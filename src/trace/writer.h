@@ -19,6 +19,7 @@ struct gt_lane;
 
 struct gt_writer_options {
 	uint32_t pid, ppid;
+	uint64_t start_ns, start_real_ns; /* of what was recorded elsewhere; 0: now */
 	/* Called before a new stack is defined, so that its modules can be. May be NULL. */
 	void (*modules)(struct gt_writer *w, void *context);
 	/* Called once, when writing has to stop; gets the error code. May be NULL. */
@@ -36,7 +37,8 @@ struct gt_module {
 };
 
 /* Creates the file `path` (which must not exist). */
-int gt_writer_open(struct gt_writer **out, const char *path, const struct gt_writer_options *options);
+int gt_writer_open(struct gt_writer **out, const char *path,
+		   const struct gt_writer_options *options);
 /* Marks the trace as ended and trims it. Lanes may go on writing until the process is gone. */
 void gt_writer_end(struct gt_writer *w);
 /* Unmaps and frees; no other thread may use it any more. Changes nothing in the file. */

@@ -140,7 +140,8 @@ static bool put_gap(struct gt_page *p, const struct gt_view *v, const struct gt_
 	else if (process->state == GT_TRACE_STOPPED)
 		gt_page_wrap(p, GT_RED, 2, "pid %" PRIu32 ": recording STOPPED before the end: %s",
 			     process->pid, strerror(process->error));
-	else if (process->state == GT_TRACE_RUNNING && !*gt_recording_info(v->recording, "signal") &&
+	else if (process->state == GT_TRACE_RUNNING &&
+		 !*gt_recording_info(v->recording, "signal") &&
 		 !became_another(v, process))
 		gt_page_wrap(p, GT_YELLOW, 2,
 			     "pid %" PRIu32 " was killed or still runs: nothing is "

@@ -40,7 +40,7 @@ static char *module_offset(const struct gt_frame *frame)
 }
 
 /*
- * "/w/build/../src/demo.c" -> "/w/src/demo.c": how compilers that are run in a build folder name files.
+ * "/w/build/../src/demo.c" -> "/w/src/demo.c": how compilers run in a build folder name files.
  * For the eye alone: where `build` is a link, the two are not the same.
  */
 static char *tidy_path(const char *path)
@@ -67,8 +67,8 @@ static char *tidy_path(const char *path)
 }
 
 /*
- * "src/demo.c:41" where the line is known, "demo+0x11a3" where only the function is. Without a style
- * the path is as the compiler wrote it.
+ * "src/demo.c:41" where the line is known, "demo+0x11a3" where only the function is. Without a
+ * style the path is as the compiler wrote it.
  */
 static char *location(const struct gt_frame *frame, const struct gt_style *style)
 {

@@ -67,7 +67,8 @@ static void begin(struct trace *t, const char *recording, uint32_t pid, uint32_t
 		  const char *program, const char *command, size_t size)
 {
 	struct gt_writer_options options = { .pid = pid, .ppid = ppid, .modules = define_modules,
-					     .context = t };
+					     .context = t, .start_ns = t->start_ns,
+					     .start_real_ns = START_REAL + (t->start_ns - START) };
 	int e;
 
 	snprintf(t->path, sizeof t->path, "%s/%u.trace", recording, pid);
@@ -82,7 +83,7 @@ static void begin(struct trace *t, const char *recording, uint32_t pid, uint32_t
 	t->lane = gt_lane_acquire(t->writer, pid, "main");
 }
 
-/* Clocks stamped the header: invented values take their place. */
+/* What only a real end could have stamped into the header is invented. */
 static void end(struct trace *t)
 {
 	struct gt_trace_header h;
@@ -94,8 +95,6 @@ static void end(struct trace *t)
 	fd = open(t->path, O_RDWR);
 	if (fd < 0 || pread(fd, &h, sizeof h, 0) != sizeof h)
 		die(t->path);
-	h.start_ns = t->start_ns;
-	h.start_real_ns = START_REAL + (t->start_ns - START);
 	h.end_ns = t->end_ns;
 	if (t->state)
 		h.state = t->state;

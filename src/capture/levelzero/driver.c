@@ -6,7 +6,8 @@
 static ze_result_t (*address_range)(ze_context_handle_t context, const void *ptr, void **base,
 				    size_t *size);
 
-static ze_result_t (*image_memory)(ze_image_handle_t image, ze_image_memory_properties_exp_t *memory);
+static ze_result_t (*image_memory)(ze_image_handle_t image,
+				   ze_image_memory_properties_exp_t *memory);
 
 void gt_ze_take_questions(const char *table, ze_api_version_t version, void *const *functions)
 {
@@ -15,7 +16,8 @@ void gt_ze_take_questions(const char *table, ze_api_version_t version, void *con
 	if (!strcmp(table, "Mem"))
 		memcpy(&address_range, &functions[MEM_GET_ADDRESS_RANGE], sizeof *functions);
 	if (!strcmp(table, "ImageExp") && (uint32_t)version >= ZE_MAKE_VERSION(1, 2))
-		memcpy(&image_memory, &functions[IMAGE_EXP_GET_MEMORY_PROPERTIES], sizeof *functions);
+		memcpy(&image_memory, &functions[IMAGE_EXP_GET_MEMORY_PROPERTIES],
+		       sizeof *functions);
 }
 
 /* Memory opened from another process: the call does not say how much it is. */
@@ -30,7 +32,9 @@ static uint64_t memory_size(ze_context_handle_t context, void *ptr)
 /* Where the driver has the extension; an image without it counts no bytes. */
 static uint64_t image_size(ze_image_handle_t image)
 {
-	ze_image_memory_properties_exp_t memory = { .stype = ZE_STRUCTURE_TYPE_IMAGE_MEMORY_EXP_PROPERTIES };
+	ze_image_memory_properties_exp_t memory = {
+		.stype = ZE_STRUCTURE_TYPE_IMAGE_MEMORY_EXP_PROPERTIES,
+	};
 
 	return image_memory && !image_memory(image, &memory) ? memory.size : 0;
 }

@@ -56,7 +56,8 @@ static bool try_folder(const char *folder, size_t length)
 	Dl_info own;
 
 	snprintf(path, sizeof path, "%.*s/libze_validation_layer.so.1", (int)length, folder);
-	if (dladdr((void *)(uintptr_t)gt_ze_system_function, &own) && same_file(path, own.dli_fname))
+	if (dladdr((void *)(uintptr_t)gt_ze_system_function, &own) &&
+	    same_file(path, own.dli_fname))
 		return false;
 	library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
 	return library != NULL;

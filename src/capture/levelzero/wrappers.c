@@ -21,7 +21,8 @@ static const struct slot {
 	uint32_t index, minor;
 	void *wrapper, *next; /* next: a pointer to the function pointer below */
 } slots[] = {
-#define SLOT(table, index, minor, fn) { #table, index, minor, (void *)wrap_##fn, (void *)&next_##fn },
+#define SLOT(table, index, minor, fn) \
+	{ #table, index, minor, (void *)wrap_##fn, (void *)&next_##fn },
 #include "capture/levelzero/slots.def"
 #undef SLOT
 };

@@ -39,7 +39,8 @@ static void find_platforms(void)
 		for (cl_uint j = 0; j < i; j++)
 			if (platforms[j].driver == p->driver)
 				platforms[j].shares_driver = p->shares_driver = true;
-		if (gt_cl_next->clGetPlatformInfo(ids[i], CL_PLATFORM_NAME, sizeof name, name, NULL))
+		if (gt_cl_next->clGetPlatformInfo(ids[i], CL_PLATFORM_NAME, sizeof name, name,
+						  NULL))
 			strcpy(name, "unnamed platform");
 		name[sizeof name - 1] = '\0';
 		p->place = gt_guest_place(GT_OPENCL, name);
@@ -101,12 +102,13 @@ static cl_platform_id ask_platform(enum gt_kind kind, void *object)
 		device = object;
 	} else {
 		context = ask_context(kind, object);
-		if (context && !gt_cl_next->clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof devices,
-							     devices, NULL))
+		if (context && !gt_cl_next->clGetContextInfo(context, CL_CONTEXT_DEVICES,
+							     sizeof devices, devices, NULL))
 			device = devices[0];
 	}
 	if (device)
-		gt_cl_next->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
+		gt_cl_next->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform,
+					    NULL);
 	return platform;
 }
 
@@ -135,7 +137,8 @@ static uint16_t place_of(const struct gt_call *call, enum gt_function_id row, ui
 	enum gt_kind kind = (enum gt_kind)gt_functions[row].kind;
 
 	if (is_bare_address(kind))
-		return gt_cl_platform_place(gt_cl_platform_of(GT_CONTEXT, gt_call_owner(call, row)));
+		return gt_cl_platform_place(gt_cl_platform_of(GT_CONTEXT,
+							      gt_call_owner(call, row)));
 	return gt_cl_platform_place(gt_cl_platform_of(kind, handle));
 }
 
@@ -145,8 +148,8 @@ static uint64_t size_of(const struct gt_call *call, enum gt_function_id row, uin
 
 	(void)call;
 	if (gt_kinds[gt_functions[row].kind].family == GT_BUFFER)
-		gt_cl_next->clGetMemObjectInfo((cl_mem)(uintptr_t)handle, CL_MEM_SIZE, sizeof size, &size,
-					       NULL);
+		gt_cl_next->clGetMemObjectInfo((cl_mem)(uintptr_t)handle, CL_MEM_SIZE, sizeof size,
+					       &size, NULL);
 	return size;
 }
 

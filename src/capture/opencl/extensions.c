@@ -1,4 +1,4 @@
-/* extensions.c - functions that programs reach by extension pointer: one wrapper per opencl_ext.def row. */
+/* extensions.c - functions reached by extension pointer: one wrapper per opencl_ext.def row. */
 #include "capture/opencl/opencl.h"
 
 #include <stdatomic.h>
@@ -65,7 +65,8 @@ void *gt_cl_extension_function(cl_platform_id platform, const char *name, void *
 
 	for (int i = 0; name && function && i < EXT_COUNT; i++)
 		if (!strcmp(wrappers[i].name, name)) {
-			atomic_store(&drivers[index >= 0 ? index : GT_CL_PLATFORMS_MAX][i], function);
+			atomic_store(&drivers[index >= 0 ? index : GT_CL_PLATFORMS_MAX][i],
+				     function);
 			/* so that a call on an object that tells nothing still finds a function */
 			if (!atomic_load(&drivers[GT_CL_PLATFORMS_MAX][i]))
 				atomic_store(&drivers[GT_CL_PLATFORMS_MAX][i], function);

@@ -1,4 +1,4 @@
-/* layer.c - OpenCL loader layer: one wrapper per row of opencl.def, and what the loader asks for. */
+/* layer.c - OpenCL loader layer: one wrapper per opencl.def row, and what the loader asks for. */
 #include "capture/opencl/opencl.h"
 
 #include <string.h>
@@ -14,14 +14,15 @@ static cl_icd_dispatch dispatch;
 #undef FN
 #undef ALSO
 
-/* Our own functions are for every platform: nobody below needs to be asked, or follow the pointer. */
+/* Our own functions are for every platform: nobody below need be asked, or follow the pointer. */
 static void *CL_API_CALL get_function(const char *name)
 {
 	void *live = gt_cl_live_function(name);
 
 	if (live)
 		return live;
-	return gt_cl_extension_function(NULL, name, gt_cl_next->clGetExtensionFunctionAddress(name));
+	return gt_cl_extension_function(NULL, name,
+					gt_cl_next->clGetExtensionFunctionAddress(name));
 }
 
 static void *CL_API_CALL get_function_for_platform(cl_platform_id platform, const char *name)
@@ -31,7 +32,8 @@ static void *CL_API_CALL get_function_for_platform(cl_platform_id platform, cons
 	if (live)
 		return live;
 	return gt_cl_extension_function(
-		platform, name, gt_cl_next->clGetExtensionFunctionAddressForPlatform(platform, name));
+		platform, name,
+		gt_cl_next->clGetExtensionFunctionAddressForPlatform(platform, name));
 }
 
 /* The functions we put ourselves in front of. */
@@ -72,7 +74,8 @@ EXPORT CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t
 
 /* Newer tables have more entries than we know, older ones fewer: both are served. */
 EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *target,
-						   cl_uint *entries_ret, const cl_icd_dispatch **ret)
+						   cl_uint *entries_ret,
+						   const cl_icd_dispatch **ret)
 {
 	size_t bytes = entries * sizeof(void *);
 
@@ -89,7 +92,8 @@ EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd
 			continue;
 		memcpy(&below, (const char *)target + slots[i].offset, sizeof below);
 		if (below)
-			memcpy((char *)&dispatch + slots[i].offset, &slots[i].function, sizeof below);
+			memcpy((char *)&dispatch + slots[i].offset, &slots[i].function,
+			       sizeof below);
 	}
 	gt_guest_start();
 	gt_cl_live_start();
@@ -114,7 +118,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayerWithProperties(cl_uint entries,
 	return clInitLayer(entries, target, entries_ret, ret);
 }
 
-/* Nothing to undo: the trace is complete after every call, and its end is our library's unloading. */
+/* Nothing to undo: the trace is complete after every call, and ends when our library unloads. */
 EXPORT CL_API_ENTRY cl_int CL_API_CALL clDeinitLayer(void);
 CL_API_ENTRY cl_int CL_API_CALL clDeinitLayer(void)
 {

@@ -70,7 +70,8 @@ static struct gt_entry *snapshot(cl_platform_id platform, bool with_memory, size
 	return gt_tracker_snapshot(count, wanted, &wish);
 }
 
-static void CL_API_CALL report(cl_platform_id platform, gputrack_report_fn report_fn, void *user_data)
+static void CL_API_CALL report(cl_platform_id platform, gputrack_report_fn report_fn,
+			       void *user_data)
 {
 	struct gt_entry *entries;
 	size_t count;
@@ -91,9 +92,9 @@ static gputrack_frame *make_frames(const struct gt_symbol *symbols, size_t count
 
 	for (size_t i = 0; frames && i < count; i++)
 		frames[i] = (gputrack_frame){
-			.function = symbols[i].function, .file = symbols[i].file, .line = symbols[i].line,
-			.inlined = symbols[i].inlined, .module = symbols[i].module,
-			.offset = (size_t)symbols[i].offset,
+			.function = symbols[i].function, .file = symbols[i].file,
+			.line = symbols[i].line, .inlined = symbols[i].inlined,
+			.module = symbols[i].module, .offset = (size_t)symbols[i].offset,
 		};
 	return frames;
 }

@@ -41,12 +41,12 @@ uint16_t gt_cl_platform_place(int index);
  * itself. It was asked for `platform` (NULL: any).
  */
 void *gt_cl_extension_function(cl_platform_id platform, const char *name, void *function);
-/* A function of the live-object extension; NULL when the name (which may be NULL) is not one of its. */
+/* A function of the live-object extension; NULL when the name (maybe NULL) is not one of its. */
 void *gt_cl_live_function(const char *name);
 
 /* ACL_TRACK_LEAKS in the environment asks for tracking from the first object on. */
 void gt_cl_live_start(void);
 
 /* The extension's name goes into what the platform says about itself. */
-cl_int CL_API_CALL gt_cl_get_platform_info(cl_platform_id platform, cl_platform_info name, size_t size,
-					   void *value, size_t *size_ret);
+cl_int CL_API_CALL gt_cl_get_platform_info(cl_platform_id platform, cl_platform_info name,
+					   size_t size, void *value, size_t *size_ret);

@@ -19,7 +19,8 @@ static cl_int answer(const void *from, size_t from_size, size_t size, void *valu
 }
 
 /* The driver's answer with room for `more` bytes behind it; the caller frees it. */
-static cl_int ask(cl_platform_id platform, cl_platform_info name, size_t more, char **out, size_t *used)
+static cl_int ask(cl_platform_id platform, cl_platform_info name, size_t more, char **out,
+		  size_t *used)
 {
 	cl_int e = gt_cl_next->clGetPlatformInfo(platform, name, 0, NULL, used);
 
@@ -54,7 +55,8 @@ static cl_int names(cl_platform_id platform, size_t size, void *value, size_t *s
 	return e;
 }
 
-static cl_int names_with_version(cl_platform_id platform, size_t size, void *value, size_t *size_ret)
+static cl_int names_with_version(cl_platform_id platform, size_t size, void *value,
+				 size_t *size_ret)
 {
 	const cl_name_version ours = { .version = CL_MAKE_VERSION(0, 0, 0), .name = EXTENSION };
 	char *list;
@@ -69,8 +71,8 @@ static cl_int names_with_version(cl_platform_id platform, size_t size, void *val
 	return e;
 }
 
-cl_int CL_API_CALL gt_cl_get_platform_info(cl_platform_id platform, cl_platform_info name, size_t size,
-					   void *value, size_t *size_ret)
+cl_int CL_API_CALL gt_cl_get_platform_info(cl_platform_id platform, cl_platform_info name,
+					   size_t size, void *value, size_t *size_ret)
 {
 	switch (name) {
 	case CL_PLATFORM_EXTENSIONS:
