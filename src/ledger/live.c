@@ -50,8 +50,8 @@ static size_t probe(const struct gt_live *l, uint16_t process, enum gt_kind kind
 
 static int grow_index(struct gt_live *l)
 {
-	size_t size = l->index ? (l->mask + 1) * 2 : FIRST_INDEX,
-	old_size = l->index ? l->mask + 1 : 0;
+	size_t size = l->index ? (l->mask + 1) * 2 : FIRST_INDEX;
+	size_t old_size = l->index ? l->mask + 1 : 0;
 	uint32_t *index = calloc(size, sizeof *index), *old = l->index;
 	uint8_t *tags = malloc(size);
 

@@ -87,7 +87,7 @@ static inline uint64_t gt_block_hash(const struct gt_block_header *h, const void
 enum gt_definition {
 	GT_DEF_END,      /* never written: zeroes are unused room */
 	GT_DEF_INFO,     /* key, value */
-	GT_DEF_MODULE,   /* number, start, size of mapping, bias, path, build id, size of file, mtime */
+	GT_DEF_MODULE,   /* number, start, mapped size, bias, path, build id, file size, mtime */
 	GT_DEF_UNLOAD,   /* number of a module that is gone */
 	GT_DEF_FUNCTION, /* number, effect, api key, kind name, function name */
 	GT_DEF_PLACE,    /* number, api key, name */

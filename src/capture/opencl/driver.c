@@ -2,6 +2,7 @@
 #include "capture/opencl/opencl.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /*
@@ -26,7 +27,7 @@ static const void *driver_of(uint64_t object)
 static void find_platforms(void)
 {
 	cl_platform_id ids[GT_CL_PLATFORMS_MAX];
-	char name[64];
+	char name[256], numbered[300];
 
 	if (gt_cl_next->clGetPlatformIDs(GT_CL_PLATFORMS_MAX, ids, &platform_count))
 		platform_count = 0;
@@ -43,7 +44,12 @@ static void find_platforms(void)
 						  NULL))
 			strcpy(name, "unnamed platform");
 		name[sizeof name - 1] = '\0';
-		p->place = gt_guest_place(GT_OPENCL, name);
+		/* two platforms of one name are two places */
+		snprintf(numbered, sizeof numbered, "%s", name);
+		for (cl_uint j = 0, n = 1; j < i; j++)
+			if (platforms[j].place == gt_guest_place(GT_OPENCL, numbered))
+				snprintf(numbered, sizeof numbered, "%.40s #%u", name, ++n);
+		p->place = gt_guest_place(GT_OPENCL, numbered);
 	}
 }
 
