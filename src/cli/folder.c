@@ -4,24 +4,41 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_ours(const char *name)
+#include "trace/layout.h"
+
+enum { PATH_ROOM = sizeof((struct gt_folder *)0)->path + 8 };
+
+static bool begins_with(int folder, const char *name, const char *text)
+{
+	char start[16] = "";
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	bool same = fd >= 0 && read(fd, start, sizeof start - 1) > 0 &&
+		    !strncmp(start, text, strlen(text));
+
+	if (fd >= 0)
+		close(fd);
+	return same;
+}
+
+/* By its name and by what is in it: somebody's own `info` is not ours. */
+static bool is_ours(int folder, const char *name)
 {
 	size_t size = strlen(name);
 
-	return !strcmp(name, "info") || !strcmp(name, "info.new") ||
-	       (size > 6 && !strcmp(name + size - 6, ".trace"));
+	if (!strcmp(name, "info") || !strcmp(name, "info.new"))
+		return begins_with(folder, name, "gputrack: ");
+	return size > 6 && !strcmp(name + size - 6, ".trace") &&
+	       begins_with(folder, name, GT_TRACE_MAGIC);
 }
 
 enum what { NOTHING_OF_OURS, EMPTY, RECORDING };
 
-/* What a path holds. A link is nothing of ours, wherever it leads. */
+/* A recording holds nothing but its own files. A link is nothing of ours, wherever it leads. */
 static enum what look(const char *path)
 {
 	DIR *folder;
@@ -31,22 +48,23 @@ static enum what look(const char *path)
 
 	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || !(folder = opendir(path)))
 		return NOTHING_OF_OURS;
-	while (found != RECORDING && (entry = readdir(folder)))
-		if (is_ours(entry->d_name))
-			found = RECORDING;
-		else if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			found = NOTHING_OF_OURS;
+	while (found != NOTHING_OF_OURS && (entry = readdir(folder))) {
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		found = is_ours(dirfd(folder), entry->d_name) ? RECORDING : NOTHING_OF_OURS;
+	}
 	closedir(folder);
 	return found;
 }
 
-void gt_folder_remove(const char *path)
+/* Only what `look` has called a recording, or nothing at all, is removed. */
+static void remove_recording(const char *path)
 {
 	DIR *folder = look(path) != NOTHING_OF_OURS ? opendir(path) : NULL;
 	struct dirent *entry;
 
 	while (folder && (entry = readdir(folder)))
-		if (is_ours(entry->d_name))
+		if (is_ours(dirfd(folder), entry->d_name))
 			unlinkat(dirfd(folder), entry->d_name, 0);
 	if (folder) {
 		closedir(folder);
@@ -54,39 +72,82 @@ void gt_folder_remove(const char *path)
 	}
 }
 
-static int put_aside(const char *path, struct gt_error *error)
+static const char *beside(char out[PATH_ROOM], const char *path, const char *ending)
 {
-	char old[PATH_MAX];
+	snprintf(out, PATH_ROOM, "%s%s", path, ending);
+	return out;
+}
 
-	if (look(path) != RECORDING)
+static int put_aside(struct gt_folder *f, struct gt_error *error)
+{
+	char old[PATH_ROOM], older[PATH_ROOM];
+
+	if (look(f->path) != RECORDING)
 		return gt_error_set(error, -EEXIST,
 				    "%s is there already and is no recording: name another with -o",
-				    path);
-	snprintf(old, sizeof old, "%.4000s.old", path);
-	gt_folder_remove(old);
-	if (rename(path, old))
-		return gt_error_set(error, -errno, "cannot keep the old recording as %s: %s", old,
-				    strerror(errno));
+				    f->path);
+	beside(old, f->path, ".old");
+	beside(older, f->path, ".older");
+	if (look(old) == RECORDING) {
+		remove_recording(older);
+		f->put_further = !rename(old, older);
+	}
+	if (rename(f->path, old)) {
+		int why = errno;
+
+		gt_folder_undo(f);
+		return gt_error_set(error, -why, "cannot keep the old recording as %s: %s", old,
+				    strerror(why));
+	}
+	f->put_aside = true;
 	return 0;
 }
 
-int gt_folder_make(const char *path, struct gt_error *error)
+int gt_folder_make(struct gt_folder *f, const char *path, struct gt_error *error)
 {
 	int why, e;
 
-	if (!mkdir(path, 0700))
+	*f = (struct gt_folder){ 0 };
+	if (strlen(path) >= sizeof f->path)
+		return gt_error_set(error, -ENAMETOOLONG, "the recording's name is too long: %.80s…",
+				    path);
+	strcpy(f->path, path);
+	f->made = !mkdir(path, 0700);
+	if (f->made)
 		return 0;
 	why = errno;
 	if (why == EEXIST && look(path) == EMPTY)
 		return 0;
 	if (why == EEXIST) {
-		e = put_aside(path, error);
+		e = put_aside(f, error);
 		if (e)
 			return e;
-		if (!mkdir(path, 0700))
+		f->made = !mkdir(path, 0700);
+		if (f->made)
 			return 0;
 		why = errno;
+		gt_folder_undo(f);
 	}
 	return gt_error_set(error, -why, "cannot make the recording %s: %s; choose a place with -o",
 			    path, strerror(why));
+}
+
+void gt_folder_undo(const struct gt_folder *f)
+{
+	char old[PATH_ROOM], older[PATH_ROOM];
+
+	if (f->made)
+		remove_recording(f->path);
+	if (f->put_aside)
+		rename(beside(old, f->path, ".old"), f->path);
+	if (f->put_further)
+		rename(beside(older, f->path, ".older"), beside(old, f->path, ".old"));
+}
+
+void gt_folder_settle(const char *path)
+{
+	char older[PATH_ROOM];
+
+	if (strlen(path) < sizeof((struct gt_folder *)0)->path)
+		remove_recording(beside(older, path, ".older"));
 }

@@ -1,13 +1,25 @@
 /* folder.h - makes and removes recordings' folders, and nothing but recordings'. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
-/*
- * Makes the folder, private to its user. A recording that is there already becomes NAME.old, in
- * place of an older one; anything else that is there is an error.
- */
-int gt_folder_make(const char *path, struct gt_error *error);
+/* What making a recording's folder has changed, to be taken back or settled. */
+struct gt_folder {
+	char path[4096];
+	bool made;          /* the folder is ours */
+	bool put_aside;     /* a recording that was there is now NAME.old … */
+	bool put_further;   /* … and the NAME.old that was there NAME.older */
+};
 
-/* Removes a recording: its traces and info, then the folder if nothing else is in it. */
-void gt_folder_remove(const char *path);
+/*
+ * Makes the folder, private to its user. A recording that is there already becomes NAME.old;
+ * anything else that is there is an error, and stays as it is.
+ */
+int gt_folder_make(struct gt_folder *f, const char *path, struct gt_error *error);
+
+/* The program could not be started: everything as it was before. */
+void gt_folder_undo(const struct gt_folder *f);
+/* The program runs: the recording before the last is no longer needed. */
+void gt_folder_settle(const char *path);

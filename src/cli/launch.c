@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -12,11 +13,14 @@
 
 static volatile sig_atomic_t child;
 
-static void pass_on(int signal)
+static void pass_on(int signal, siginfo_t *info, void *context)
 {
 	int saved = errno;
+	bool typed = (signal == SIGINT || signal == SIGQUIT) && info->si_code > 0;
 
-	if (child > 0)
+	(void)context;
+	/* what was typed at the terminal went to the program as well */
+	if (child > 0 && !typed)
 		kill((pid_t)child, signal);
 	errno = saved;
 }
@@ -25,18 +29,20 @@ static void pass_on(int signal)
  * What a keyboard sends goes to the whole group, so the program has it already: we only have to
  * outlive it. The rest is passed on.
  */
-static void take_signals(void)
-{
-	static const int passed[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2,
-				      SIGALRM, SIGWINCH, SIGCONT };
-	struct sigaction on = { .sa_handler = pass_on, .sa_flags = SA_RESTART }, old;
+static const int passed[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2,
+			      SIGALRM, SIGWINCH, SIGCONT };
+enum { PASSED = sizeof passed / sizeof *passed };
 
-	signal(SIGINT, SIG_IGN);
-	signal(SIGQUIT, SIG_IGN);
-	for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+static void take_signals(struct sigaction before[PASSED])
+{
+	struct sigaction on = { .sa_sigaction = pass_on, .sa_flags = SA_RESTART | SA_SIGINFO };
+
+	for (int i = 0; i < PASSED; i++) {
+		sigaction(passed[i], NULL, &before[i]);
 		/* a signal that was ignored when we started is ignored by the program too */
-		if (!sigaction(passed[i], NULL, &old) && old.sa_handler != SIG_IGN)
+		if (before[i].sa_handler != SIG_IGN)
 			sigaction(passed[i], &on, NULL);
+	}
 }
 
 /* Why the child never became the program, told through a pipe that exec closes. */
@@ -48,6 +54,7 @@ static void child_main(const struct gt_launch *launch, int tell)
 		execvp(launch->argv[0], launch->argv);
 		gt_error_set(&error, 0, "cannot run %s: %s; check its name and permissions",
 			     launch->argv[0], strerror(errno));
+		launch->undo(launch->context);
 	}
 	(void)!write(tell, error.text, strlen(error.text));
 	_exit(127);
@@ -55,9 +62,11 @@ static void child_main(const struct gt_launch *launch, int tell)
 
 int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error)
 {
+	struct sigaction before[PASSED];
 	int tell[2], status;
 	ssize_t n;
 
+	*pid = -1;
 	if (pipe2(tell, O_CLOEXEC))
 		return gt_error_set(error, -1, "cannot make a pipe: %s", strerror(errno));
 	*pid = fork();
@@ -71,7 +80,7 @@ int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error
 		child_main(launch, tell[1]);
 	}
 	child = *pid;
-	take_signals();
+	take_signals(before);
 	close(tell[1]);
 	do
 		n = read(tell[0], error->text, sizeof error->text - 1);
@@ -80,6 +89,9 @@ int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error
 	while (waitpid(*pid, &status, 0) < 0 && errno == EINTR)
 		;
 	child = 0;
+	/* the report can be interrupted again */
+	for (int i = 0; i < PASSED; i++)
+		sigaction(passed[i], &before[i], NULL);
 	if (n > 0) {
 		error->text[n] = '\0';
 		return -1;

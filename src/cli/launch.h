@@ -9,6 +9,8 @@ struct gt_launch {
 	char *const *argv;
 	/* In the child, before exec: may set the environment, make the recording. 0 or -errno. */
 	int (*prepare)(void *context, struct gt_error *error);
+	/* In the child, when exec fails: takes back what `prepare` did. */
+	void (*undo)(void *context);
 	void *context;
 };
 

@@ -72,6 +72,7 @@ struct run {
 	const struct settings *settings;
 	char **argv;
 	char folder[PATH_MAX];
+	struct gt_folder made; /* the child's alone */
 	struct gt_info *info;
 };
 
@@ -79,6 +80,17 @@ static int set(const char *name, const char *value, struct gt_error *error)
 {
 	return setenv(name, value, 1) ?
 		       gt_error_set(error, -errno, "cannot set %s: %s", name, strerror(errno)) : 0;
+}
+
+/* Absolute: the program, or a script around it, may go elsewhere before it makes a call. */
+static int set_path(const char *name, const char *path, struct gt_error *error)
+{
+	char here[PATH_MAX], whole[2 * PATH_MAX];
+
+	if (*path == '/' || !getcwd(here, sizeof here))
+		return set(name, path, error);
+	snprintf(whole, sizeof whole, "%s/%s", here, path);
+	return set(name, whole, error);
 }
 
 /* Ours comes first in the list: some loaders let their children see only the first. */
@@ -131,9 +143,10 @@ static int set_environment(const struct run *run, struct gt_error *error)
 	if (!e)
 		e = set("GPUTRACK_STACKS", depth, error);
 	if (!e && s->csv)
-		e = set("GPUTRACK_CSV", s->csv, error);
+		e = set_path("GPUTRACK_CSV", s->csv, error);
 	if (!e && s->log)
-		e = set("GPUTRACK_LOG", s->log, error);
+		e = strcmp(s->log, "-") ? set_path("GPUTRACK_LOG", s->log, error) :
+					  set("GPUTRACK_LOG", s->log, error);
 	return e ? e : open_doors(error);
 }
 
@@ -162,12 +175,24 @@ static int prepare(void *context, struct gt_error *error)
 	int e;
 
 	name_folder(run, getpid());
-	e = gt_folder_make(run->folder, error);
+	e = gt_folder_make(&run->made, run->folder, error);
 	if (e)
 		return e;
 	snprintf(path, sizeof path, "%s/info", run->folder);
 	e = gt_info_write(run->info, path, error);
-	return e ? e : set_environment(run, error);
+	if (!e)
+		e = set_environment(run, error);
+	if (e)
+		gt_folder_undo(&run->made);
+	return e;
+}
+
+/* In the child, when the program cannot be run after all. */
+static void undo(void *context)
+{
+	struct run *run = context;
+
+	gt_folder_undo(&run->made);
 }
 
 static void add_time(struct gt_info *info, const char *key)
@@ -236,6 +261,18 @@ static void finish_info(struct run *run, pid_t pid, int status, uint64_t duratio
 		gt_fail("%s; what was recorded can be read all the same", error.text);
 }
 
+/* Events are missing: what looks given back may not have been, and the other way round. */
+static bool has_gaps(const struct gt_recording *recording)
+{
+	for (size_t i = 0; i < gt_recording_process_count(recording); i++) {
+		const struct gt_process *p = gt_recording_process(recording, i);
+
+		if (p->lost || p->damage || p->state == GT_TRACE_STOPPED)
+			return true;
+	}
+	return false;
+}
+
 /* Shows the report, and gives the exit status that --fail-on-leak asks for. */
 static int conclude(const struct run *run)
 {
@@ -256,6 +293,9 @@ static int conclude(const struct run *run)
 			verdict = GT_EXIT_UNTRACKED;
 		else if (replay->ledger->live.count)
 			verdict = GT_EXIT_LEAKED;
+		else if (has_gaps(replay->recording))
+			verdict = gt_fail("the recording has gaps, so nobody can tell whether something "
+					  "leaked; see the report above");
 	}
 	gt_replay_free(replay);
 	return verdict;
@@ -265,7 +305,7 @@ int gt_cmd_run(int argc, char **argv)
 {
 	struct settings settings = { .stack_depth = 64 };
 	struct run run = { .settings = &settings };
-	struct gt_launch launch = { .prepare = prepare, .context = &run };
+	struct gt_launch launch = { .prepare = prepare, .undo = undo, .context = &run };
 	struct gt_error error = { "" };
 	uint64_t begun;
 	int status, verdict;
@@ -286,10 +326,10 @@ int gt_cmd_run(int argc, char **argv)
 	status = gt_launch(&launch, &pid, &error);
 	name_folder(&run, pid);
 	if (status < 0) {
-		gt_folder_remove(run.folder);
 		gt_info_free(run.info);
 		return gt_fail("%s", error.text);
 	}
+	gt_folder_settle(run.folder);
 	finish_info(&run, pid, status, gt_now_ns() - begun);
 	gt_info_free(run.info);
 	verdict = conclude(&run);

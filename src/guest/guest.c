@@ -97,6 +97,15 @@ __attribute__((destructor)) static void process_ends(void)
 	gt_recorder_end();
 }
 
+void gt_guest_settle(void)
+{
+	int saved = errno;
+
+	if (home && atomic_load_explicit(home, memory_order_relaxed) != AT_HOME)
+		move_in();
+	errno = saved;
+}
+
 uint16_t gt_guest_place(enum gt_api api, const char *name)
 {
 	uint16_t found = 0;
@@ -238,6 +247,7 @@ static void take_event(void *context, const struct gt_event *event)
 	struct gt_guest_call *g = context;
 	bool ends = gt_function_ends(&gt_functions[event->function]);
 	const struct gt_ending *ending = NULL;
+	enum gt_change change = GT_CHANGE_NONE;
 
 	if (gt_functions[event->function].effect != GT_APPEND)
 		gt_recorder_event(event);
@@ -249,10 +259,18 @@ static void take_event(void *context, const struct gt_event *event)
 		struct gt_event tracked = *event;
 
 		tracked.stack = g->tracker_stack;
-		gt_tracker_apply(&tracked);
+		change = gt_tracker_apply(&tracked);
 	}
 	if (g->watched && (ending || !ends))
-		gt_watch_event(&g->watch, event, ending);
+		gt_watch_event(&g->watch, event, change, ending);
+}
+
+/* What a call has taken for itself. */
+static void drop(struct gt_guest_call *g)
+{
+	if (g->ends && g->endings != &g->ending)
+		free(g->endings);
+	free(g->more_handles);
 }
 
 void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_door *door)
@@ -261,6 +279,11 @@ void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_do
 
 	if (!g->active)
 		return;
+	/* forked inside the driver's call: the call is the parent's, and so is its trace */
+	if (__builtin_expect(atomic_load_explicit(home, memory_order_relaxed) != AT_HOME, 0)) {
+		drop(g);
+		return;
+	}
 	inside = true;
 	saved = errno;
 	if (g->watched)
@@ -276,12 +299,9 @@ void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_do
 	gt_call_events(&g->call, door, take_event, g);
 	if (g->watched)
 		gt_watch_finish(&g->watch, &g->call, g->endings, g->ends ? g->ending_count : 0);
-	if (g->ends) {
+	if (g->ends)
 		gt_recorder_leave();
-		if (g->endings != &g->ending)
-			free(g->endings);
-	}
-	free(g->more_handles);
+	drop(g);
 	gt_recorder_tick(g->call.ended_ns);
 	errno = saved;
 	inside = false;

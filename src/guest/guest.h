@@ -44,5 +44,8 @@ GT_EXPORT void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id funct
 			      const uint64_t *argv, const void *caller);
 GT_EXPORT void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_door *door);
 
+/* Before anything else that is not a call: a child after fork gets a state of its own first. */
+GT_EXPORT void gt_guest_settle(void);
+
 /* Number of a place, told to the trace once; the same name and API give the same number. */
 GT_EXPORT uint16_t gt_guest_place(enum gt_api api, const char *name);

@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/quiet.h"
+
 struct address {
 	size_t first, count;   /* symbols */
 };
@@ -80,7 +82,9 @@ static pid_t start_tool(FILE **to, FILE **from)
 {
 	char path[PATH_MAX];
 	char *const argv[] = { path, "symbolize", NULL };
-	char *const environment[] = { "LC_ALL=C.UTF-8", NULL };
+	char libraries[PATH_MAX + 32];
+	char *const environment[] = { "LC_ALL=C.UTF-8", libraries, NULL };
+	const char *told = secure_getenv("LD_LIBRARY_PATH");
 	int in[2], out[2];
 	pid_t child;
 
@@ -91,10 +95,14 @@ static pid_t start_tool(FILE **to, FILE **from)
 		close(in[1]);
 		return -1;
 	}
+	snprintf(libraries, sizeof libraries, "LD_LIBRARY_PATH=%s", told ? told : "");
 	child = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
 	if (!child) {
+		int nowhere = open("/dev/null", O_WRONLY);
+
 		dup2(in[0], STDIN_FILENO);
 		dup2(out[1], STDOUT_FILENO);
+		dup2(nowhere, STDERR_FILENO);
 		execve(path, argv, environment);
 		_exit(127);
 	}
@@ -177,10 +185,36 @@ static bool read_answer(struct gt_symbol_set *set, FILE *from, const struct gt_s
 	return set->symbol_count > before;
 }
 
+/* False when the tool is gone; that must not be the end of the program. */
+static bool ask(FILE *to, const struct gt_symbol *plain)
+{
+	struct gt_quiet quiet;
+	bool asked;
+
+	gt_quiet_begin(&quiet);
+	asked = fprintf(to, "%llx\t%s\n", (unsigned long long)plain->offset - 1, plain->module) > 0 &&
+		!fflush(to);
+	gt_quiet_end(&quiet);
+	return asked;
+}
+
+static void end_tool(pid_t tool, FILE *to, FILE *from)
+{
+	struct gt_quiet quiet;
+
+	gt_quiet_begin(&quiet);
+	fclose(to);
+	fclose(from);
+	gt_quiet_end(&quiet);
+	while (waitpid(tool, NULL, __WALL) < 0 && errno == EINTR)
+		;
+}
+
 struct gt_symbol_set *gt_symbols_resolve(const uint64_t *addresses, size_t count)
 {
 	struct gt_symbol_set *set = calloc(1, sizeof *set);
 	FILE *to = NULL, *from = NULL;
+	bool asking;
 	pid_t tool;
 
 	if (!set || !(set->addresses = calloc(count ? count : 1, sizeof *set->addresses))) {
@@ -188,27 +222,22 @@ struct gt_symbol_set *gt_symbols_resolve(const uint64_t *addresses, size_t count
 		return NULL;
 	}
 	tool = start_tool(&to, &from);
+	asking = tool > 0;
 	for (size_t i = 0; i < count; i++) {
 		struct gt_symbol plain = plain_symbol(addresses[i]);
+		bool answered;
 
 		set->addresses[i].first = set->symbol_count;
 		/* question and answer in turn, so that neither pipe can fill up */
-		if (tool > 0 && plain.module &&
-		    (fprintf(to, "%llx\t%s\n", (unsigned long long)plain.offset - 1,
-			     plain.module) < 0 ||
-		     fflush(to)))
-			clearerr(to);
-		if (tool > 0 && plain.module && read_answer(set, from, &plain))
-			free_symbol(&plain);
-		else if (!add_symbol(set, plain))
+		asking = asking && (!plain.module || ask(to, &plain));
+		answered = asking && plain.module && read_answer(set, from, &plain);
+		asking = asking && (answered || !plain.module);
+		if (answered || !add_symbol(set, plain))
 			free_symbol(&plain);
 		set->addresses[i].count = set->symbol_count - set->addresses[i].first;
 	}
-	if (tool > 0) {
-		fclose(to);
-		fclose(from);
-		waitpid(tool, NULL, __WALL);
-	}
+	if (tool > 0)
+		end_tool(tool, to, from);
 	return set;
 }
 

@@ -168,7 +168,7 @@ void gt_tracker_charge(enum gt_kind kind, uint64_t handle, const struct gt_cost 
 	leave(s);
 }
 
-void gt_tracker_apply(const struct gt_event *event)
+enum gt_change gt_tracker_apply(const struct gt_event *event)
 {
 	struct shard *s = gt_tracker_is_on() && !event->failed ? enter(event->handle) : NULL;
 
@@ -176,13 +176,14 @@ void gt_tracker_apply(const struct gt_event *event)
 	enum gt_change change;
 
 	if (!s)
-		return;
+		return GT_CHANGE_NONE;
 	change = gt_live_apply(&s->live, event, 0, &entry, NULL);
 	if (change == GT_CHANGE_BORN || change == GT_CHANGE_REPLACED)
 		set_cost(s, entry, (struct gt_cost){ 0 });
 	if (change == GT_CHANGE_BORN && gt_kinds[gt_entry_kind(entry)].habits & GT_OWNED)
 		remember_owned(entry);
 	leave(s);
+	return change;
 }
 
 void gt_tracker_end(const struct gt_event *event, struct gt_ending *ending)
@@ -224,7 +225,7 @@ void gt_tracker_restore(const struct gt_ending *ending)
 
 size_t gt_tracker_bury(uint64_t owner)
 {
-	struct gt_entry entry;
+	struct gt_entry entry, *alive;
 	size_t count = 0;
 
 	while (atomic_load_explicit(&owned.any, memory_order_relaxed) &&
@@ -233,8 +234,9 @@ size_t gt_tracker_bury(uint64_t owner)
 
 		if (!s)
 			break;
-		/* it may have been ended by a call of its own */
-		if (gt_live_find(&s->live, 0, gt_entry_kind(&entry), entry.handle)) {
+		alive = gt_live_find(&s->live, 0, gt_entry_kind(&entry), entry.handle);
+		/* it may have been ended by a call of its own, and its number be another's */
+		if (alive && alive->owner == owner) {
 			gt_live_remove(&s->live, &entry);
 			count++;
 		}

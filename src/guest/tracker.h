@@ -19,7 +19,7 @@ GT_EXPORT bool gt_tracker_is_on(void);
 void gt_tracker_restart(void);
 
 /* A creation or retain that has happened. */
-void gt_tracker_apply(const struct gt_event *event);
+enum gt_change gt_tracker_apply(const struct gt_event *event);
 
 /* What the calls on a living resource have cost the process. */
 struct gt_cost {

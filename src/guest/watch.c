@@ -96,7 +96,7 @@ static void count(struct gt_watch_call *w, enum gt_kind kind, int64_t by, uint64
 		w->change.bytes[gt_kinds[kind].memory] += by * (int64_t)bytes;
 }
 
-void gt_watch_event(struct gt_watch_call *w, const struct gt_event *event,
+void gt_watch_event(struct gt_watch_call *w, const struct gt_event *event, enum gt_change change,
 		    const struct gt_ending *ending)
 {
 	const struct gt_function *fn = &gt_functions[event->function];
@@ -109,7 +109,7 @@ void gt_watch_event(struct gt_watch_call *w, const struct gt_event *event,
 	}
 	if (ending && ending->change == GT_CHANGE_ENDED)
 		count(w, gt_entry_kind(&ending->gone), -1, ending->gone.size);
-	else if (!ending && fn->effect == GT_CREATE)
+	else if (change == GT_CHANGE_BORN)
 		count(w, (enum gt_kind)fn->kind, 1, event->size);
 }
 

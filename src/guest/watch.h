@@ -33,8 +33,8 @@ void gt_watch_end(void);
 void gt_watch_before(struct gt_watch_call *w);
 void gt_watch_after(struct gt_watch_call *w);
 
-/* An event of the call: a creation or an append, or with `ending` an end. */
-void gt_watch_event(struct gt_watch_call *w, const struct gt_event *event,
+/* An event of the call: what it changed, or with `ending` what it ended. */
+void gt_watch_event(struct gt_watch_call *w, const struct gt_event *event, enum gt_change change,
 		    const struct gt_ending *ending);
 /* All events are in: the row, the lines, the verdicts. */
 void gt_watch_finish(struct gt_watch_call *w, const struct gt_call *call,

@@ -26,6 +26,7 @@ static void CL_API_CALL track(cl_platform_id platform)
 	int index = gt_cl_platform_index(platform);
 	uint64_t never = 0;
 
+	gt_guest_settle();
 	if (index < 0)
 		return;
 	gt_tracker_start();
@@ -59,6 +60,7 @@ static struct gt_entry *snapshot(cl_platform_id platform, bool with_memory, size
 	struct wish wish = { .with_memory = with_memory };
 
 	*count = 0;
+	gt_guest_settle();
 	if (index < 0)
 		return NULL;
 	wish.place = gt_cl_platform_place(index);
