@@ -1,7 +1,14 @@
-/* fd.h - descriptors of ours in somebody else's process. */
+/*
+ * fd.h - descriptors of ours in somebody else's process.
+ *
+ * Programs close descriptors they do not know, and open others under the same numbers. So ours have
+ * high numbers, and none is used or closed without a look at what is behind it.
+ */
 #pragma once
 
 #include <fcntl.h>
+#include <stdbool.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Out of the way of programs that count on low numbers. */
@@ -16,4 +23,51 @@ static inline int gt_fd_aside(int fd)
 		return fd;
 	close(fd);
 	return high;
+}
+
+/* What a file is, whatever its number. */
+struct gt_file_id {
+	dev_t dev;
+	ino_t ino;
+};
+
+static inline bool gt_file_id_of(struct gt_file_id *id, int fd)
+{
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return false;
+	id->dev = st.st_dev;
+	id->ino = st.st_ino;
+	return true;
+}
+
+/* True when the number still stands for that file. */
+static inline bool gt_fd_is(int fd, const struct gt_file_id *id)
+{
+	struct gt_file_id now;
+
+	return gt_file_id_of(&now, fd) && now.dev == id->dev && now.ino == id->ino;
+}
+
+/* Opened again when the number stands for something else by now; -1 when it is not to be had. */
+static inline int gt_fd_again(int fd, const struct gt_file_id *id, const char *path, int flags)
+{
+	if (gt_fd_is(fd, id))
+		return fd;
+	fd = open(path, flags | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	fd = gt_fd_aside(fd);
+	if (gt_fd_is(fd, id))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Closed only if it is still that file. */
+static inline void gt_fd_let_go(int fd, const struct gt_file_id *id)
+{
+	if (gt_fd_is(fd, id))
+		close(fd);
 }

@@ -30,6 +30,8 @@ static const char more_header[] =
 /* Guards all below. Spins first: the holder only formats a line and writes it. */
 static pthread_mutex_t lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 static int file = -1;
+static struct gt_file_id id;
+static char name[PATH_MAX];
 static bool quietly;
 static uint64_t calls, start_ns;
 static struct gt_meter before;
@@ -112,13 +114,16 @@ static char *put_field(char *at, int64_t value)
 
 static void write_all(const char *text, size_t size)
 {
-	ssize_t n = gt_write_quiet(file, text, size, quietly);
+	ssize_t n;
+
+	file = gt_fd_again(file, &id, name, O_WRONLY | O_APPEND);
+	n = file < 0 ? -1 : gt_write_quiet(file, text, size, quietly);
 
 	if (n == (ssize_t)size)
 		return;
 	gt_say("the tracker's CSV ends here: %s; the program runs on",
 	       n < 0 ? strerror(errno) : "disk full");
-	close(file);
+	gt_fd_let_go(file, &id);
 	file = -1;
 }
 
@@ -144,6 +149,8 @@ void gt_csv_start(void)
 		return;
 	}
 	file = gt_fd_aside(file);
+	gt_file_id_of(&id, file);
+	strcpy(name, path);
 	quietly = gt_quiet_is_needed(file);
 	gt_meter_read(&before);
 	write_all(line, (size_t)snprintf(line, sizeof line, "%s%s\n", header,
@@ -153,8 +160,7 @@ void gt_csv_start(void)
 void gt_csv_restart(void)
 {
 	pthread_mutex_init(&lock, NULL);
-	if (file >= 0)
-		close(file);
+	gt_fd_let_go(file, &id);
 	file = -1;
 	calls = 0;
 	counters = (struct gt_counts){ 0 };

@@ -19,6 +19,7 @@
 enum { LINE_MAX_BYTES = 8192 };
 
 static int file = -1;
+static struct gt_file_id id;
 static bool quietly = true;
 static enum gt_log_level least = GT_LOG_OFF;
 
@@ -48,6 +49,7 @@ void gt_log_start(void)
 		return;
 	}
 	file = gt_fd_aside(file);
+	gt_file_id_of(&id, file);
 	quietly = gt_quiet_is_needed(file);
 	least = s->log_level;
 }
@@ -73,6 +75,20 @@ static size_t put_head(char *line, size_t size, enum gt_log_level level)
 	return used;
 }
 
+/* The console is whatever the program has there; a file is only written to while it is ours. */
+static void put(const char *line, size_t size)
+{
+	const struct gt_settings *s = gt_settings_get();
+	int fd = file;
+
+	if (!s->log_to_console)
+		fd = gt_fd_again(file, &id, s->log, O_WRONLY | O_APPEND);
+	if (fd >= 0) {
+		file = fd;
+		gt_write_quiet(fd, line, size, quietly);
+	}
+}
+
 void gt_log(enum gt_log_level level, const char *format, ...)
 {
 	char line[LINE_MAX_BYTES];
@@ -89,5 +105,5 @@ void gt_log(enum gt_log_level level, const char *format, ...)
 	if (n > 0)
 		used += (size_t)n < sizeof line - used - 1 ? (size_t)n : sizeof line - used - 2;
 	line[used++] = '\n';
-	gt_write_quiet(file, line, used, quietly);
+	put(line, used);
 }

@@ -20,8 +20,7 @@ enum {
 /* A descriptor that is kept, and what it was when it was opened. */
 struct kept {
 	_Atomic int fd;
-	dev_t dev;
-	ino_t ino;
+	struct gt_file_id id;
 };
 
 /* An open file is read by one thread at a time, so that threads have several to choose from. */
@@ -37,11 +36,7 @@ static _Atomic uint64_t status_read_ns;
 /* Closed, unless the program has put something else in its place. */
 static void let_go(struct kept *kept)
 {
-	int fd = atomic_exchange(&kept->fd, -1);
-	struct stat st;
-
-	if (fd >= 0 && !fstat(fd, &st) && st.st_dev == kept->dev && st.st_ino == kept->ino)
-		close(fd);
+	gt_fd_let_go(atomic_exchange(&kept->fd, -1), &kept->id);
 }
 
 void gt_meter_restart(void)
@@ -58,15 +53,11 @@ void gt_meter_restart(void)
 static int keep(struct kept *kept, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), none = -1;
-	struct stat st;
 
 	if (fd < 0)
 		return -1;
 	fd = gt_fd_aside(fd);
-	if (!fstat(fd, &st)) {
-		kept->dev = st.st_dev;
-		kept->ino = st.st_ino;
-	}
+	gt_file_id_of(&kept->id, fd);
 	if (atomic_compare_exchange_strong(&kept->fd, &none, fd))
 		return fd;
 	close(fd);

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
+#include "base/fd.h"
 #include "trace/layout.h"
 #include "trace/stacks.h"
 #include "trace/writer.h"
@@ -23,8 +24,7 @@ struct gt_writer {
 	struct gt_writer_options options;
 	char *path;
 	int fd;
-	dev_t dev;
-	ino_t ino;
+	struct gt_file_id id;
 	struct gt_trace_header *header;
 	_Atomic int error;               /* why writing stopped */
 

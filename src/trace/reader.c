@@ -21,6 +21,7 @@ enum { LANES_MAX = 1 << 24, LANES_MORE = 1024 };
 struct lane {
 	uint64_t *blocks;      /* offsets in the file */
 	size_t block_count, block_room, block_next;
+	bool broken;           /* a block is missing: what follows it is not read */
 	uint8_t *buffer;
 	size_t buffer_size;
 	struct gt_bytes bytes;
@@ -93,33 +94,48 @@ static struct lane *lane_at(struct gt_reader *r, uint32_t number)
 	return &r->lanes[number];
 }
 
-/* First pass: where each lane's blocks lie. */
+static void take_block(struct gt_reader *r, const struct gt_block_header *h, uint64_t offset)
+{
+	struct lane *lane;
+
+	/* hardly more lanes than blocks: a far number is no excuse for much memory */
+	if (h->lane > r->file_size / GT_BLOCK_MIN + LANES_MORE) {
+		damaged(r, "a block of an impossible lane", offset);
+		return;
+	}
+	lane = lane_at(r, h->lane);
+	if (lane->broken || h->sequence != lane->block_count) {
+		damaged(r, "a block out of sequence", offset);
+		lane->broken = true;
+		return;
+	}
+	GT_GROW(lane->blocks, lane->block_count, lane->block_room);
+	lane->blocks[lane->block_count++] = offset;
+}
+
+/*
+ * First pass: where each lane's blocks lie. Blocks begin at multiples of GT_BLOCK_MIN, so that after
+ * a damaged one the next can be found again; the lane that lost it ends there.
+ */
 static void find_blocks(struct gt_reader *r)
 {
-	uint64_t offset = r->header.header_size;
+	uint64_t offset = r->header.header_size, end = r->header.blocks_end;
 	struct gt_block_header h;
 
-	while (read_block_header(r, &h, offset)) {
-		struct lane *lane;
-
-		/* hardly more lanes than blocks: a far number is no excuse for much memory */
-		if (h.lane > r->file_size / GT_BLOCK_MIN + LANES_MORE) {
-			damaged(r, "a block of an impossible lane", offset);
-			return;
+	end = end < r->file_size ? end : r->file_size;
+	while (offset < r->file_size) {
+		if (read_block_header(r, &h, offset)) {
+			take_block(r, &h, offset);
+			offset += h.size;
+		} else if (offset < end) {
+			damaged(r, "a block is gone", offset);
+			offset += GT_BLOCK_MIN;
+		} else {
+			break;
 		}
-		lane = lane_at(r, h.lane);
-		if (h.sequence != lane->block_count) {
-			damaged(r, "a block out of sequence", offset);
-			return;
-		}
-		GT_GROW(lane->blocks, lane->block_count, lane->block_room);
-		lane->blocks[lane->block_count++] = offset;
-		offset += h.size;
 	}
 	if (r->header.blocks_end > r->file_size)
 		damaged(r, "the file was cut", r->file_size);
-	else if (offset < r->header.blocks_end)
-		damaged(r, "a block is gone", offset);
 }
 
 enum step { STEP_ON, STEP_END, STEP_DAMAGE };

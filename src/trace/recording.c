@@ -344,6 +344,24 @@ static void allow_many_files(void)
 	}
 }
 
+/* True when not even the first page of any trace could be read. */
+static bool none_is_readable(const struct gt_recording *r)
+{
+	for (size_t i = 0; i < r->source_count; i++)
+		if (!r->sources[i].process.damage)
+			return false;
+	return true;
+}
+
+/* The earliest process; one whose trace cannot be read has no start. */
+static const struct gt_process *first_process(const struct gt_recording *r)
+{
+	for (size_t i = 0; i < r->source_count; i++)
+		if (r->sources[i].process.start_ns)
+			return &r->sources[i].process;
+	return NULL;
+}
+
 int gt_recording_open(struct gt_recording **out, const char *path,
 		      const struct gt_recording_options *options, struct gt_error *error)
 {
@@ -374,6 +392,9 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 		e = gt_error_set(error, -ESRCH, "%s has no process %" PRIu32
 				 "; `gputrack report %s` lists those it has",
 				 path, options->pid, path);
+	if (!e && r->source_count && none_is_readable(r))
+		e = gt_error_set(error, -EINVAL, "%s has no trace that can be read: %s", path,
+				 r->sources[0].process.damage);
 	if (e) {
 		gt_recording_close(r);
 		return e;
@@ -461,15 +482,6 @@ const char *gt_recording_place(const struct gt_recording *r, uint16_t place)
 	size_t size;
 
 	return gt_intern_get(r->places, place, &size);
-}
-
-/* The earliest process; one whose trace cannot be read has no start. */
-static const struct gt_process *first_process(const struct gt_recording *r)
-{
-	for (size_t i = 0; i < r->source_count; i++)
-		if (r->sources[i].process.start_ns)
-			return &r->sources[i].process;
-	return NULL;
 }
 
 uint64_t gt_recording_start_ns(const struct gt_recording *r)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -24,20 +23,8 @@ enum {
 /* Our descriptor, or a fresh one where the program has closed it or put its own in its place. */
 static int descriptor(struct gt_writer *w)
 {
-	struct stat st;
-
-	if (w->fd >= 0 && !fstat(w->fd, &st) && st.st_dev == w->dev && st.st_ino == w->ino)
-		return w->fd;
-	w->fd = open(w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	if (w->fd < 0)
-		return -errno;
-	w->fd = gt_fd_aside(w->fd);
-	if (fstat(w->fd, &st) || st.st_dev != w->dev || st.st_ino != w->ino) {
-		close(w->fd);
-		w->fd = -1;
-		return -ENOENT;
-	}
-	return w->fd;
+	w->fd = gt_fd_again(w->fd, &w->id, w->path, O_RDWR | O_NOFOLLOW);
+	return w->fd < 0 ? -ENOENT : w->fd;
 }
 
 /* File systems without fallocate get written zeroes: slower, and just as sure. */
@@ -337,18 +324,15 @@ void gt_writer_lose(struct gt_writer *w, uint64_t events)
 /* The file with its first page: created, never overwritten, private to the user. */
 static int create_file(struct gt_writer *w)
 {
-	struct stat st;
 	int fd = open(w->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), e;
 
 	if (fd < 0)
 		return -errno;
 	w->fd = fd = gt_fd_aside(fd);
-	if (fstat(fd, &st)) {
+	if (!gt_file_id_of(&w->id, fd)) {
 		e = -errno;
 		goto remove_file;
 	}
-	w->dev = st.st_dev;
-	w->ino = st.st_ino;
 	w->end = GT_TRACE_HEADER;
 	e = make_room(w, 2 * GT_BLOCK_MIN);
 	if (e)
@@ -427,14 +411,11 @@ static void unmap_lane(struct gt_lane *lane)
 
 void gt_writer_abandon(struct gt_writer *w)
 {
-	struct stat st;
-
 	for (struct gt_lane *lane = w->lanes; lane; lane = lane->next)
 		unmap_lane(lane);
 	unmap_lane(&w->definitions);
 	munmap(w->header, GT_TRACE_HEADER);
-	if (w->fd >= 0 && !fstat(w->fd, &st) && st.st_dev == w->dev && st.st_ino == w->ino)
-		close(w->fd);
+	gt_fd_let_go(w->fd, &w->id);
 	w->fd = -1;
 }
 

@@ -414,6 +414,10 @@ def test_damaged_traces_end_at_the_last_whole_record(case):
     for size in (0, 1, 100, 4096, 20000, len(whole) // 2, len(whole) - 5000, len(whole) - 1):
         trace.write_bytes(whole[:size])
         done = case.gputrack("report", "q.gt", "--format", "json", "-a", "leakage")
+        if size < 80:  # not even a header: there is nothing to report
+            assert done.status == 1 and len(done.err.splitlines()) == 1, (size, done.err)
+            assert "no trace that can be read" in done.err
+            continue
         assert done.status == 0, (size, done.err)
         report = json.loads(done.out)
         process, = report["recording"]["processes"]
@@ -500,3 +504,61 @@ def test_doctor_tells_what_can_be_tracked(case):
     assert done.status == 0 and done.err == "", done.err
     assert "OpenCL" in done.out and "Portable Computing Language" in done.out, done.out
     assert entries(case.folder) == []
+
+
+def test_a_failed_start_touches_nothing(case):
+    """What was there before a run that could not start is there after it, recordings and files."""
+    env = case.pocl()
+    quiet_run(case, case.program("signals"), "--cl", env=env)
+    kept = {p.name: p.read_bytes() for p in case.path("q.gt").iterdir()}
+    quiet_run(case, case.program("signals"), "--cl", env=env)
+    newer = {p.name: p.read_bytes() for p in case.path("q.gt").iterdir()}
+
+    def untouched():
+        assert {p.name: p.read_bytes() for p in case.path("q.gt").iterdir()} == newer
+        assert {p.name: p.read_bytes() for p in case.path("q.gt.old").iterdir()} == kept
+        assert not case.path("q.gt.older").exists()
+
+    untouched()
+    done = case.gputrack("run", "-o", "q.gt", "./not-there")
+    assert done.status == 1 and len(done.err.splitlines()) == 1, done.err
+    untouched()
+    done = case.run("sh", "-c", f"ulimit -n 4; {case.build}/gputrack run -o q.gt /bin/true")
+    assert done.status != 0, done.err
+    untouched()
+
+    mine = case.path("mine")
+    mine.mkdir()
+    for name in ("info", "app.trace", "main.c"):
+        (mine / name).write_text("mine\n")
+    for place in ("mine", "mine/."):
+        done = case.gputrack("run", "-o", place, "/bin/true")
+        assert done.status == 1 and "no recording" in done.err, done.err
+    assert sorted(p.name for p in mine.iterdir()) == ["app.trace", "info", "main.c"]
+    assert all(p.read_text() == "mine\n" for p in mine.iterdir())
+
+
+def test_csv_and_log_go_where_the_user_is(case):
+    """Not where the program has gone by the time of its first call."""
+    case.path("elsewhere").mkdir()
+    done = case.gputrack("run", "-q", "-o", "q.gt", "--csv", "t.csv", "--log", "t.log", "sh", "-c",
+                         f"cd elsewhere && {case.program('signals')} --cl", env=case.pocl())
+    assert done.status == 0, done.err
+    assert list(case.folder.glob("t_pid*.csv")) and case.path("t.log").exists()
+    assert not list(case.path("elsewhere").iterdir())
+
+
+def test_an_interrupt_sent_to_gputrack_alone_reaches_the_program(case):
+    """kill -INT is passed on; what the terminal sends has reached the program by itself."""
+    run = case.gputrack("run", "-q", "-o", "q.gt", "sh", "-c",
+                        'kill -INT $PPID; sleep 5; exit 7')
+    assert run.status in (-2, 130), (run.status, run.err)
+
+
+def test_a_tool_that_dies_does_not_take_the_program_with_it(case):
+    """Whoever answers for file and line may crash: the program and its log go on."""
+    run = case.run(case.program("leaky"), env=case.pocl(
+        OPENCL_LAYERS=str(case.build / "libgputrack_opencl.so"), GPUTRACK_LOG="t.log",
+        GPUTRACK_TOOL="/bin/true"))
+    assert run.status == 0, (run.status, run.err)
+    assert case.path("t.log").read_text().count("STILL ALIVE AT EXIT") == 21
