@@ -172,11 +172,11 @@ static void note_entry(void *context, const struct gt_event *event)
 }
 
 /* One stack, with a number wherever it will be asked for. */
-static void take_stack(struct gt_guest_call *g)
+static void take_stack(struct gt_guest_call *g, uint64_t now_ns)
 {
 	uint64_t frames[GT_STACK_FRAMES_MAX];
 	uint32_t depth = gt_settings_get()->stack_depth;
-	size_t count = depth ? gt_unwind(frames, depth, g->caller) : 0;
+	size_t count = depth ? gt_unwind(frames, depth, g->caller, now_ns) : 0;
 
 	g->call.stack = 0;
 	g->tracker_stack = 0;
@@ -225,7 +225,7 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 		/* where something ends is only asked of recordings */
 		g->call.stack = 0;
 		if (gt_recorder_is_on())
-			take_stack(g);
+			take_stack(g, g->call.begun_ns);
 		gt_call_endings(&g->call, note_entry, NULL);
 		g->endings = &g->ending;
 		g->ending_room = 1;
@@ -292,7 +292,7 @@ void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_do
 	g->call.ended_ns = gt_now_ns();
 	g->call.tid = gt_thread_id();
 	if (!g->ends && gt_functions[g->call.function].effect != GT_APPEND)
-		take_stack(g);
+		take_stack(g, g->call.ended_ns);
 	if (g->ends && !gt_call_succeeded(&g->call))
 		for (size_t i = 0; i < g->ending_count; i++)
 			gt_tracker_restore(&g->endings[i]);

@@ -21,6 +21,24 @@ def test_recording_goes_on_when_the_program_closes_every_descriptor(case):
     assert report["totals"] == {"count": 200, "bytes": 3200}
 
 
+def test_csv_and_log_never_go_into_the_programs_own_files(case):
+    """Every descriptor closed, ours among them, and their numbers taken by 700 files."""
+    case.path("files").mkdir()
+    done = case.gputrack("run", "-q", "-o", "d.gt", "--csv", "t.csv", "--log", "t.log",
+                         case.program("descriptors"), "--dir", "files", "--files", "700", "--rounds",
+                         "2000", env=case.pocl())
+    assert done.status == 0 and done.err == "", (done.status, done.err)
+    for number in range(700):
+        text = case.path(f"files/{number}.txt").read_text()
+        lines = len(range(number, 2000, 700))
+        assert text == f"file {number}\n" * lines, f"file {number} was changed"
+    csv, = case.folder.glob("t_pid*.csv")
+    rows = csv.read_text().splitlines()[1:]
+    assert [row.split(",")[0] for row in rows] == [str(n + 1) for n in range(len(rows))]
+    assert len(rows) == 2001 + 2001 - 20
+    assert "STILL ALIVE AT EXIT" in case.path("t.log").read_text()
+
+
 def test_a_thousand_short_threads_lose_nothing(case):
     done = case.gputrack("run", "-q", "-o", "t.gt", case.program("short_threads"), "--threads",
                          "1000", env=case.pocl())

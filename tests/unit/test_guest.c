@@ -152,6 +152,27 @@ static void a_child_has_a_trace_of_its_own(void **state)
 	assert_int_equal(replay((uint32_t)getpid()).events - before.events, 2);
 }
 
+/* As a driver's callback may do it: the call began in the parent, and its end is the parent's. */
+static void a_child_forked_inside_a_call_writes_nothing_of_it(void **state)
+{
+	struct totals before = replay((uint32_t)getpid());
+	uint64_t argv[GT_ARGS_MAX] = { 8 };
+	struct gt_guest_call g;
+	int status;
+	pid_t child;
+
+	(void)state;
+	create(8);
+	gt_guest_begin(&g, GT_FN_clReleaseEvent, argv, __builtin_return_address(0));
+	child = fork();
+	gt_guest_end(&g, 0, NULL);
+	if (!child)
+		_exit(0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(replay((uint32_t)getpid()).events - before.events, 2);
+	assert_int_equal(replay((uint32_t)getpid()).live, before.live);
+}
+
 static uint64_t ticks;
 
 static void tick(int signal)
@@ -236,6 +257,7 @@ int main(void)
 		cmocka_unit_test(threads_lose_nothing),
 		cmocka_unit_test(a_failed_release_is_taken_back),
 		cmocka_unit_test(a_child_has_a_trace_of_its_own),
+		cmocka_unit_test(a_child_forked_inside_a_call_writes_nothing_of_it),
 		cmocka_unit_test(calls_from_a_signal_handler_do_no_harm),
 	};
 

@@ -8,7 +8,7 @@
 
 #include <sys/stat.h>
 
-#define FILES_MAX 256
+#define FILES_MAX 900
 
 static int files[FILES_MAX];
 static long count;
