@@ -7,12 +7,17 @@
 #pragma once
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Out of the way of programs that count on low numbers. */
-enum { GT_FD_FIRST = 500 };
+/*
+ * Out of the way of programs that count on low numbers. A program that closes all it does not know
+ * needs longer than GT_FD_CHECK_NS to open so many files that one of them gets such a number.
+ */
+enum { GT_FD_FIRST = 500, GT_FD_CHECK_NS = 50 * 1000 };
 
 /* The same file under a high number, if one can be had; the low one is closed then. */
 static inline int gt_fd_aside(int fd)
@@ -70,4 +75,13 @@ static inline void gt_fd_let_go(int fd, const struct gt_file_id *id)
 {
 	if (gt_fd_is(fd, id))
 		close(fd);
+}
+
+/* True when it is time to look again what a number stands for. */
+static inline bool gt_fd_is_due(_Atomic uint64_t *checked_ns, uint64_t now_ns)
+{
+	if (now_ns - atomic_load_explicit(checked_ns, memory_order_relaxed) <= GT_FD_CHECK_NS)
+		return false;
+	atomic_store_explicit(checked_ns, now_ns, memory_order_relaxed);
+	return true;
 }

@@ -114,10 +114,19 @@ static char *put_field(char *at, int64_t value)
 
 static void write_all(const char *text, size_t size)
 {
-	ssize_t n;
+	static _Atomic uint64_t checked_ns;
+	ssize_t n = -1;
 
-	file = gt_fd_again(file, &id, name, O_WRONLY | O_APPEND);
-	n = file < 0 ? -1 : gt_write_quiet(file, text, size, quietly);
+	if (gt_fd_is_due(&checked_ns, gt_now_ns()))
+		file = gt_fd_again(file, &id, name, O_WRONLY | O_APPEND);
+	for (int attempt = 0; n < 0 && file >= 0 && attempt < 2; attempt++) {
+		n = gt_write_quiet(file, text, size, quietly);
+		/* closed by the program: opened again */
+		if (n < 0 && errno == EBADF)
+			file = gt_fd_again(-1, &id, name, O_WRONLY | O_APPEND);
+		else
+			break;
+	}
 
 	if (n == (ssize_t)size)
 		return;

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/quiet.h"
 #include "guest/recorder.h"
@@ -79,14 +80,19 @@ static size_t put_head(char *line, size_t size, enum gt_log_level level)
 static void put(const char *line, size_t size)
 {
 	const struct gt_settings *s = gt_settings_get();
-	int fd = file;
+	static _Atomic uint64_t checked_ns;
+	bool check = !s->log_to_console && gt_fd_is_due(&checked_ns, gt_now_ns());
+	int fd = check ? gt_fd_again(file, &id, s->log, O_WRONLY | O_APPEND) : file;
 
-	if (!s->log_to_console)
-		fd = gt_fd_again(file, &id, s->log, O_WRONLY | O_APPEND);
-	if (fd >= 0) {
-		file = fd;
-		gt_write_quiet(fd, line, size, quietly);
+	if (fd >= 0 && gt_write_quiet(fd, line, size, quietly) < 0 && errno == EBADF &&
+	    !s->log_to_console) {
+		/* closed by the program: opened again */
+		fd = gt_fd_again(-1, &id, s->log, O_WRONLY | O_APPEND);
+		if (fd >= 0)
+			gt_write_quiet(fd, line, size, quietly);
 	}
+	if (fd >= 0)
+		file = fd;
 }
 
 void gt_log(enum gt_log_level level, const char *format, ...)

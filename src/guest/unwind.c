@@ -18,7 +18,6 @@
 enum {
 	OWN_MAX = 8,               /* frames between the program and here: wrapper and recorder */
 	PIPE_GAP_MAX = 64,
-	CHECK_NS = 50 * 1000,      /* nobody closes all files and opens 500 others in less */
 };
 
 /*
@@ -85,12 +84,10 @@ static bool can_use_libunwind(uint64_t now_ns)
 {
 	static _Atomic uint64_t checked_ns;
 
-	if (now_ns - atomic_load_explicit(&checked_ns, memory_order_relaxed) > CHECK_NS) {
-		atomic_store_explicit(&checked_ns, now_ns, memory_order_relaxed);
+	if (gt_fd_is_due(&checked_ns, now_ns))
 		for (int i = 0; i < 2; i++)
 			if (pipe_ends[i].fd >= 0 && !gt_fd_is(pipe_ends[i].fd, &pipe_ends[i].id))
 				atomic_store(&pipe_is_gone, true);
-	}
 	return !atomic_load_explicit(&pipe_is_gone, memory_order_relaxed);
 }
 
