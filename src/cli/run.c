@@ -23,7 +23,7 @@
 struct settings {
 	const char *output;
 	const char *csv, *log;
-	bool quiet, no_stacks, fail_on_leak;
+	bool quiet, no_stacks, fail_on_leak, csv_more;
 	uint64_t stack_depth;
 };
 
@@ -37,6 +37,9 @@ static const struct gt_option options[] = {
 	  .help = "also write the resource tracker's CSV: a row per call with the size of the "
 		  "process and the number of live resources; each process's pid goes into the "
 		  "file's name" },
+	{ .name = "csv-more", .type = GT_OPTION_FLAG, .at = offsetof(struct settings, csv_more),
+	  .help = "further columns at the end of the CSV: open files, live bytes by where they lie, "
+		  "device memory as the driver tells it" },
 	{ .name = "log", .type = GT_OPTION_TEXT, .argument = "FILE",
 	  .at = offsetof(struct settings, log),
 	  .help = "also write the resource tracker's log: what each call cost, what the driver "
@@ -144,6 +147,8 @@ static int set_environment(const struct run *run, struct gt_error *error)
 		e = set("GPUTRACK_STACKS", depth, error);
 	if (!e && s->csv)
 		e = set_path("GPUTRACK_CSV", s->csv, error);
+	if (!e && s->csv_more)
+		e = set("GPUTRACK_CSV_MORE", "1", error);
 	if (!e && s->log)
 		e = strcmp(s->log, "-") ? set_path("GPUTRACK_LOG", s->log, error) :
 					  set("GPUTRACK_LOG", s->log, error);

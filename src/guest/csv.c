@@ -25,7 +25,7 @@ static const char header[] =
 	"Contexts,CommandQueues,Modules,Kernels,EventPools,CommandLists,"
 	"Events,Fences,Images,Samplers,TotalMemory_Bytes";
 static const char more_header[] =
-	",OpenFiles,DeviceMemory_Bytes,SharedMemory_Bytes,HostMemory_Bytes";
+	",OpenFiles,DeviceMemory_Bytes,SharedMemory_Bytes,HostMemory_Bytes,DeviceUsed_Bytes";
 
 /* Guards all below. Spins first: the holder only formats a line and writes it. */
 static pthread_mutex_t lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
@@ -181,7 +181,8 @@ static char *put_more(char *at)
 	at = put_field(at, gt_meter_open_files());
 	at = put_field(at, counters.bytes[GT_MEMORY_DEVICE]);
 	at = put_field(at, counters.bytes[GT_MEMORY_SHARED]);
-	return put_field(at, counters.bytes[GT_MEMORY_HOST]);
+	at = put_field(at, counters.bytes[GT_MEMORY_HOST]);
+	return put_field(at, gt_meter_device_used());
 }
 
 static void write_row(const char *function, const struct gt_meter *now, int64_t threads)

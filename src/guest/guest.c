@@ -106,6 +106,11 @@ void gt_guest_settle(void)
 	errno = saved;
 }
 
+void gt_guest_device_teller(int64_t (*teller)(void))
+{
+	gt_meter_device_teller(teller);
+}
+
 uint16_t gt_guest_place(enum gt_api api, const char *name)
 {
 	uint16_t found = 0;

@@ -47,5 +47,8 @@ GT_EXPORT void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct 
 /* Before anything else that is not a call: a child after fork gets a state of its own first. */
 GT_EXPORT void gt_guest_settle(void);
 
+/* A door whose driver can tell how much device memory is used says how to ask it. */
+GT_EXPORT void gt_guest_device_teller(int64_t (*teller)(void));
+
 /* Number of a place, told to the trace once; the same name and API give the same number. */
 GT_EXPORT uint16_t gt_guest_place(enum gt_api api, const char *name);

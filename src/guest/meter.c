@@ -14,6 +14,7 @@
 #include "base/fd.h"
 
 enum {
+	DEVICE_EVERY_NS = 10 * 1000 * 1000,    /* how often the driver is asked */
 	STATUS_EVERY_NS = 1000 * 1000 * 1000, /* how often the dear source corrects the cheap one */
 };
 
@@ -201,4 +202,28 @@ int64_t gt_meter_open_files(void)
 	struct stat st;
 
 	return stat_kept(&files, "/proc/self/fd", &st) && st.st_size > 0 ? (int64_t)st.st_size : -1;
+}
+
+static int64_t (*_Atomic device_teller)(void);
+static _Atomic int64_t device_used = -1;
+static _Atomic uint64_t device_asked_ns;
+
+void gt_meter_device_teller(int64_t (*teller)(void))
+{
+	atomic_store(&device_teller, teller);
+}
+
+void gt_meter_ask_device(uint64_t now_ns)
+{
+	int64_t (*teller)(void) = atomic_load(&device_teller);
+	uint64_t last = atomic_load_explicit(&device_asked_ns, memory_order_relaxed);
+
+	if (teller && now_ns - last > DEVICE_EVERY_NS &&
+	    atomic_compare_exchange_strong(&device_asked_ns, &last, now_ns))
+		atomic_store(&device_used, teller());
+}
+
+int64_t gt_meter_device_used(void)
+{
+	return atomic_load_explicit(&device_used, memory_order_relaxed);
 }

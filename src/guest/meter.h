@@ -24,6 +24,13 @@ int64_t gt_meter_threads(void);
 int64_t gt_meter_touched_kb(void);
 /* -1 where the kernel does not say. */
 int64_t gt_meter_open_files(void);
+/*
+ * Memory used on the devices, in bytes, as a door's driver tells it; -1: nobody does. Asked every ten
+ * milliseconds at most, by gt_meter_ask_device, which must not be called under a lock.
+ */
+int64_t gt_meter_device_used(void);
+void gt_meter_ask_device(uint64_t now_ns);
+void gt_meter_device_teller(int64_t (*teller)(void));
 /* In a child after fork, where kept descriptors still show the parent. */
 void gt_meter_restart(void);
 

@@ -280,6 +280,8 @@ void gt_watch_finish(struct gt_watch_call *w, const struct gt_call *call,
 		if (endings[i].change == GT_CHANGE_ENDED)
 			forget(w, &endings[i]);
 	count_threads(call->ended_ns);
+	if (gt_settings_get()->csv_more)
+		gt_meter_ask_device(call->ended_ns);
 	gt_csv_row(gt_function_names[call->function], &w->after, atomic_load(&threads), &w->change,
 		   &now);
 	if (gt_log_wants(GT_LOG_DEBUG))

@@ -87,13 +87,15 @@ def test_more_columns(case):
     run = case.run(case.program("ze_app"), "--log", "own", env=csv_to(case, GPUTRACK_CSV_MORE="1"))
     lines = case.path(f"tracker_pid{run.pid}.csv").read_text().splitlines()
     more = ["OpenFiles", "DeviceMemory_Bytes", "SharedMemory_Bytes", "HostMemory_Bytes"]
-    assert lines[0] == ",".join([HEADER] + more)
+    assert lines[0] == ",".join([HEADER] + more + ["DeviceUsed_Bytes"])
     rows = read_csv(case.path(f"tracker_pid{run.pid}.csv"))
     check_against(rows, own_log(case.path("own")))
     by_call = {"zeMemAllocDevice": (8192, 0, 0), "zeMemAllocHost": (8192, 0, 8192),
                "zeMemAllocShared": (8192, 8192, 8192)}
     for row in rows:
         assert row["OpenFiles"] > 2
+        # what the test driver's Sysman says of its two devices
+        assert row["DeviceUsed_Bytes"] == 2 * 123456789
         assert row["TotalMemory_Bytes"] == sum(row[name] for name in more[1:])
         if row["APICall"] in by_call:
             assert tuple(row[name] for name in more[1:]) == by_call[row["APICall"]]

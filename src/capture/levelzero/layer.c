@@ -28,10 +28,11 @@ static ze_result_t take_table(const char *getter, const char *table, bool is_cor
 		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
 	if ((uint32_t)version >> 16 != 1)
 		return ZE_RESULT_ERROR_UNSUPPORTED_VERSION;
-	if (e == ZE_RESULT_SUCCESS && is_core && is_asked_for()) {
+	if (e == ZE_RESULT_SUCCESS && is_asked_for()) {
 		gt_guest_start();
-		gt_ze_take_questions(table, version, functions);
-		gt_ze_wrap_table(table, version, functions);
+		gt_ze_take_questions(getter, version, functions);
+		if (is_core)
+			gt_ze_wrap_table(table, version, functions);
 	}
 	return e;
 }

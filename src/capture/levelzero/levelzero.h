@@ -21,7 +21,7 @@ typedef ze_result_t gt_ze_getter(ze_api_version_t version, void *table);
 /* What the driver tells of new resources: sizes. */
 extern const struct gt_call_door gt_ze_door;
 /* Takes from a table the functions by which the driver is asked; before it is wrapped. */
-void gt_ze_take_questions(const char *table, ze_api_version_t version, void *const *functions);
+void gt_ze_take_questions(const char *getter, ze_api_version_t version, void *const *functions);
 
 /* Puts our wrappers into a table of this name, as far as its version has the slots. */
 void gt_ze_wrap_table(const char *table, ze_api_version_t version, void **slots);

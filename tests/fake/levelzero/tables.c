@@ -9,6 +9,9 @@
 
 #include "fake.h"
 
+/* What Sysman says is used on each of the two devices. */
+#define FAKE_USED_BYTES 123456789u
+
 /* Called with the arguments of any function; the calling convention lets us ignore them. */
 static ze_result_t unsupported(void)
 {
@@ -73,3 +76,39 @@ static ze_result_t set_stubs(ze_api_version_t version, void **table, int count)
 		return set_stubs(version, (void **)table, count);               \
 	}
 OTHER_TABLES(DEFINE_OTHER)
+
+/* Sysman's memory: one module a device, of which the same part is always used. */
+static ze_result_t enum_modules(zes_device_handle_t device, uint32_t *count, zes_mem_handle_t *modules)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(count);
+	if (modules && *count)
+		modules[0] = (zes_mem_handle_t)device;
+	*count = 1;
+	return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t module_state(zes_mem_handle_t module, zes_mem_state_t *state)
+{
+	NEED_POINTER(module);
+	NEED_POINTER(state);
+	state->size = (uint64_t)16 << 30;
+	state->free = state->size - FAKE_USED_BYTES;
+	return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ZE_APICALL zesGetDeviceProcAddrTable(ze_api_version_t version, zes_device_dditable_t *table)
+{
+	NEED(set_stubs(version, (void **)table, 29));
+	if (HAS(4))
+		table->pfnEnumMemoryModules = enum_modules;
+	return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t ZE_APICALL zesGetMemoryProcAddrTable(ze_api_version_t version, zes_memory_dditable_t *table)
+{
+	NEED(set_stubs(version, (void **)table, 3));
+	if (HAS(4))
+		table->pfnGetState = module_state;
+	return ZE_RESULT_SUCCESS;
+}

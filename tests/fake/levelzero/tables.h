@@ -322,7 +322,6 @@
 	OTHER(zetGetTracerExpProcAddrTable, zet_tracer_exp_dditable_t, 5)                 \
 	OTHER(zetGetDebugProcAddrTable, zet_debug_dditable_t, 11)                         \
 	OTHER(zesGetDriverProcAddrTable, zes_driver_dditable_t, 2)                        \
-	OTHER(zesGetDeviceProcAddrTable, zes_device_dditable_t, 29)                       \
 	OTHER(zesGetSchedulerProcAddrTable, zes_scheduler_dditable_t, 8)                  \
 	OTHER(zesGetPerformanceFactorProcAddrTable, zes_performance_factor_dditable_t, 3) \
 	OTHER(zesGetPowerProcAddrTable, zes_power_dditable_t, 8)                          \
@@ -330,7 +329,6 @@
 	OTHER(zesGetEngineProcAddrTable, zes_engine_dditable_t, 2)                        \
 	OTHER(zesGetStandbyProcAddrTable, zes_standby_dditable_t, 3)                      \
 	OTHER(zesGetFirmwareProcAddrTable, zes_firmware_dditable_t, 2)                    \
-	OTHER(zesGetMemoryProcAddrTable, zes_memory_dditable_t, 3)                        \
 	OTHER(zesGetFabricPortProcAddrTable, zes_fabric_port_dditable_t, 6)               \
 	OTHER(zesGetTemperatureProcAddrTable, zes_temperature_dditable_t, 4)              \
 	OTHER(zesGetPsuProcAddrTable, zes_psu_dditable_t, 2)                              \
