@@ -160,7 +160,7 @@ static uint64_t summarize(const struct gt_ledger *l)
 static double summaries(const struct gt_ledger *l)
 {
 	uint64_t begun = gt_now_ns();
-	static volatile uint64_t kept;
+	static volatile uint64_t kept __attribute__((unused));
 
 	for (int i = 0; i < SUMMARIES; i++)
 		kept += summarize(l);

@@ -8,7 +8,9 @@
  * Everything else is released. By default it runs on the first platform that has a device;
  * `leaky --platform SUBSTRING` picks one by its name.
  */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS /* clEnqueueTask, clCreateCommandQueue */
 

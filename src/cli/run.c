@@ -38,8 +38,8 @@ static const struct gt_option options[] = {
 		  "process and the number of live resources; each process's pid goes into the "
 		  "file's name" },
 	{ .name = "csv-more", .type = GT_OPTION_FLAG, .at = offsetof(struct settings, csv_more),
-	  .help = "further columns at the end of the CSV: open files, live bytes by where they lie, "
-		  "device memory as the driver tells it" },
+	  .help = "further columns at the end of the CSV: open files, live bytes by where they "
+		  "lie, device memory as the driver tells it" },
 	{ .name = "log", .type = GT_OPTION_TEXT, .argument = "FILE",
 	  .at = offsetof(struct settings, log),
 	  .help = "also write the resource tracker's log: what each call cost, what the driver "
@@ -299,8 +299,8 @@ static int conclude(const struct run *run)
 		else if (replay->ledger->live.count)
 			verdict = GT_EXIT_LEAKED;
 		else if (has_gaps(replay->recording))
-			verdict = gt_fail("the recording has gaps, so nobody can tell whether something "
-					  "leaked; see the report above");
+			verdict = gt_fail("the recording has gaps, so nobody can tell whether "
+					  "something leaked; see the report above");
 	}
 	gt_replay_free(replay);
 	return verdict;

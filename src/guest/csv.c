@@ -31,7 +31,7 @@ static const char more_header[] =
 static pthread_mutex_t lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 static int file = -1;
 static struct gt_file_id id;
-static char name[PATH_MAX];
+static char opened[PATH_MAX]; /* its path */
 static bool quietly;
 static uint64_t calls, start_ns;
 static struct gt_meter before;
@@ -118,12 +118,12 @@ static void write_all(const char *text, size_t size)
 	ssize_t n = -1;
 
 	if (gt_fd_is_due(&checked_ns, gt_now_ns()))
-		file = gt_fd_again(file, &id, name, O_WRONLY | O_APPEND);
+		file = gt_fd_again(file, &id, opened, O_WRONLY | O_APPEND);
 	for (int attempt = 0; n < 0 && file >= 0 && attempt < 2; attempt++) {
 		n = gt_write_quiet(file, text, size, quietly);
 		/* closed by the program: opened again */
 		if (n < 0 && errno == EBADF)
-			file = gt_fd_again(-1, &id, name, O_WRONLY | O_APPEND);
+			file = gt_fd_again(-1, &id, opened, O_WRONLY | O_APPEND);
 		else
 			break;
 	}
@@ -159,7 +159,7 @@ void gt_csv_start(void)
 	}
 	file = gt_fd_aside(file);
 	gt_file_id_of(&id, file);
-	strcpy(name, path);
+	strcpy(opened, path);
 	quietly = gt_quiet_is_needed(file);
 	gt_meter_read(&before);
 	write_all(line, (size_t)snprintf(line, sizeof line, "%s%s\n", header,

@@ -25,8 +25,8 @@ int64_t gt_meter_touched_kb(void);
 /* -1 where the kernel does not say. */
 int64_t gt_meter_open_files(void);
 /*
- * Memory used on the devices, in bytes, as a door's driver tells it; -1: nobody does. Asked every ten
- * milliseconds at most, by gt_meter_ask_device, which must not be called under a lock.
+ * Memory used on the devices, in bytes, as a door's driver tells it; -1: nobody does. Asked every
+ * ten milliseconds at most, by gt_meter_ask_device, which must not be called under a lock.
  */
 int64_t gt_meter_device_used(void);
 void gt_meter_ask_device(uint64_t now_ns);

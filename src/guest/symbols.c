@@ -192,8 +192,8 @@ static bool ask(FILE *to, const struct gt_symbol *plain)
 	bool asked;
 
 	gt_quiet_begin(&quiet);
-	asked = fprintf(to, "%llx\t%s\n", (unsigned long long)plain->offset - 1, plain->module) > 0 &&
-		!fflush(to);
+	asked = fprintf(to, "%llx\t%s\n", (unsigned long long)plain->offset - 1,
+			plain->module) > 0 && !fflush(to);
 	gt_quiet_end(&quiet);
 	return asked;
 }

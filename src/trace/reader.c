@@ -114,8 +114,8 @@ static void take_block(struct gt_reader *r, const struct gt_block_header *h, uin
 }
 
 /*
- * First pass: where each lane's blocks lie. Blocks begin at multiples of GT_BLOCK_MIN, so that after
- * a damaged one the next can be found again; the lane that lost it ends there.
+ * First pass: where each lane's blocks lie. Blocks begin at multiples of GT_BLOCK_MIN, so that
+ * after a damaged one the next can be found again; the lane that lost it ends there.
  */
 static void find_blocks(struct gt_reader *r)
 {

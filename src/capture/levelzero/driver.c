@@ -78,7 +78,8 @@ static const struct question {
 	{ "zesGetMemoryProcAddrTable", 1, 0, &get_state },
 };
 
-_Static_assert(offsetof(zes_device_dditable_t, pfnEnumMemoryModules) == 16 * sizeof(void *), "slot");
+_Static_assert(offsetof(zes_device_dditable_t, pfnEnumMemoryModules) == 16 * sizeof(void *),
+	       "slot");
 _Static_assert(offsetof(zes_memory_dditable_t, pfnGetState) == sizeof(void *), "slot");
 
 void gt_ze_take_questions(const char *getter, ze_api_version_t version, void *const *functions)
