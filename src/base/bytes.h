@@ -1,4 +1,4 @@
-/* bytes.h - exact bytes: little-endian words, variable-length integers, bounded reading. */
+/* bytes.h - exact bytes: variable-length integers, bounded reading, hashes. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,39 +8,6 @@
 
 /* The longest variable-length integer: 64 bits in groups of seven. */
 enum { GT_VARINT_MAX = 10 };
-
-static inline void gt_put_u16le(uint8_t *at, uint16_t v)
-{
-	at[0] = (uint8_t)v;
-	at[1] = (uint8_t)(v >> 8);
-}
-
-static inline void gt_put_u32le(uint8_t *at, uint32_t v)
-{
-	gt_put_u16le(at, (uint16_t)v);
-	gt_put_u16le(at + 2, (uint16_t)(v >> 16));
-}
-
-static inline void gt_put_u64le(uint8_t *at, uint64_t v)
-{
-	gt_put_u32le(at, (uint32_t)v);
-	gt_put_u32le(at + 4, (uint32_t)(v >> 32));
-}
-
-static inline uint16_t gt_get_u16le(const uint8_t *at)
-{
-	return (uint16_t)(at[0] | at[1] << 8);
-}
-
-static inline uint32_t gt_get_u32le(const uint8_t *at)
-{
-	return gt_get_u16le(at) | (uint32_t)gt_get_u16le(at + 2) << 16;
-}
-
-static inline uint64_t gt_get_u64le(const uint8_t *at)
-{
-	return gt_get_u32le(at) | (uint64_t)gt_get_u32le(at + 4) << 32;
-}
 
 /* Seven bits a byte, low bits first, the top bit says that more follow: 300 -> AC 02. */
 static inline uint8_t *gt_put_varint(uint8_t *at, uint64_t v)

@@ -12,19 +12,6 @@ static struct gt_bytes bytes_of(const void *data, size_t size)
 	return (struct gt_bytes){ .at = data, .end = (const uint8_t *)data + size };
 }
 
-static void words_are_little_endian(void **state)
-{
-	uint8_t at[8];
-
-	gt_put_u64le(at, 0x0123456789abcdefu);
-	assert_memory_equal(at, "\xef\xcd\xab\x89\x67\x45\x23\x01", 8);
-	assert_true(gt_get_u64le(at) == 0x0123456789abcdefu);
-	assert_int_equal(gt_get_u32le(at), 0x89abcdef);
-	assert_int_equal(gt_get_u16le(at), 0xcdef);
-	gt_put_u64le(at, UINT64_MAX);
-	assert_true(gt_get_u64le(at) == UINT64_MAX);
-}
-
 static void a_varint_has_seven_bits_a_byte_low_bits_first(void **state)
 {
 	uint8_t at[GT_VARINT_MAX];
@@ -230,7 +217,6 @@ static void mixing_loses_no_key(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words_are_little_endian),
 		cmocka_unit_test(a_varint_has_seven_bits_a_byte_low_bits_first),
 		cmocka_unit_test(varints_come_back_at_every_boundary),
 		cmocka_unit_test(a_varint_that_is_cut_is_bad),
