@@ -136,9 +136,72 @@ static bool add_place(struct gt_definitions *d, struct gt_bytes *b)
 	return true;
 }
 
+/* Definitions that are numbered from 1, in order: true when this is the next. */
+static bool is_next(struct gt_bytes *b, size_t count)
+{
+	return gt_get_varint(b) == count + 1 && !b->bad;
+}
+
+static void free_text_frame(struct gt_text_frame *frame)
+{
+	free((char *)frame->function);
+	free((char *)frame->file);
+	free((char *)frame->module);
+}
+
+static bool add_text_frame(struct gt_definitions *d, struct gt_bytes *b)
+{
+	struct gt_text_frame frame = { 0 };
+	uint64_t line;
+	size_t size;
+
+	if (!is_next(b, d->text_frame_count))
+		return false;
+	frame.function = get_text(b, &size);
+	frame.file = get_text(b, &size);
+	line = gt_get_varint(b);
+	frame.line = line > UINT32_MAX ? 0 : (uint32_t)line;
+	frame.module = get_text(b, &size);
+	if (b->bad) {
+		free_text_frame(&frame);
+		return false;
+	}
+	GT_GROW(d->text_frames, d->text_frame_count, d->text_frame_room);
+	d->text_frames[d->text_frame_count++] = frame;
+	return true;
+}
+
+static void free_series(struct gt_series *series)
+{
+	free((char *)series->name);
+	free((char *)series->unit);
+	free((char *)series->subject);
+}
+
+static bool add_series(struct gt_definitions *d, struct gt_bytes *b)
+{
+	struct gt_series series = { 0 };
+	size_t size;
+
+	if (!is_next(b, d->series_count))
+		return false;
+	series.name = get_text(b, &size);
+	series.unit = get_text(b, &size);
+	series.subject = get_text(b, &size);
+	if (b->bad) {
+		free_series(&series);
+		return false;
+	}
+	GT_GROW(d->series, d->series_count, d->series_room);
+	d->series[d->series_count++] = series;
+	return true;
+}
+
 /* Newest first: an address that was unloaded and mapped again belongs to the later module. */
 static struct gt_trace_frame place_frame(const struct gt_definitions *d, uint64_t address)
 {
+	if (address - GT_TEXT_FRAMES - 1 < d->text_frame_count)
+		return (struct gt_trace_frame){ GT_TEXT_MODULE, address - GT_TEXT_FRAMES };
 	for (size_t i = d->module_count; i-- > 0;) {
 		const struct gt_trace_module *m = &d->modules[i];
 
@@ -173,6 +236,7 @@ typedef bool add_fn(struct gt_definitions *d, struct gt_bytes *record);
 static add_fn *const adders[] = {
 	[GT_DEF_INFO] = add_info,         [GT_DEF_MODULE] = add_module, [GT_DEF_UNLOAD] = unload,
 	[GT_DEF_FUNCTION] = add_function, [GT_DEF_PLACE] = add_place,   [GT_DEF_STACK] = add_stack,
+	[GT_DEF_TEXT_FRAME] = add_text_frame, [GT_DEF_SERIES] = add_series,
 };
 
 bool gt_definitions_add(struct gt_definitions *d, const uint8_t *records, size_t size)
@@ -204,6 +268,12 @@ void gt_definitions_free(struct gt_definitions *d)
 		free(d->texts[i].key);
 		free(d->texts[i].value);
 	}
+	for (size_t i = 0; i < d->text_frame_count; i++)
+		free_text_frame(&d->text_frames[i]);
+	for (size_t i = 0; i < d->series_count; i++)
+		free_series(&d->series[i]);
+	free(d->text_frames);
+	free(d->series);
 	free(d->modules);
 	free(d->places);
 	free(d->texts);

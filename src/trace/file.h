@@ -36,7 +36,8 @@ struct gt_writer {
 	pthread_mutex_t defining;        /* guards the rest; taken before `room` */
 	struct gt_lane definitions;
 	struct gt_stacks stacks;
-	uint32_t stacks_defined, functions_defined;
+	struct gt_stacks texts;          /* text frames and series, by their texts */
+	uint32_t stacks_defined, functions_defined, text_frames_defined, series_defined;
 	_Atomic uint32_t functions[GT_FN_COUNT]; /* row -> number in this trace */
 };
 

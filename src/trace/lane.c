@@ -18,6 +18,16 @@ static struct gt_lane *lane_new(struct gt_writer *w)
 	return lane;
 }
 
+/* A record that is no event, where there is room for it. */
+static void write_record(struct gt_lane *lane, enum gt_tag tag, const uint8_t *payload, size_t size)
+{
+	lane->at = gt_put_varint(lane->at, tag);
+	lane->at = gt_put_varint(lane->at, size);
+	memcpy(lane->at, payload, size);
+	lane->at += size;
+	gt_lane_commit(lane);
+}
+
 /* Whose calls follow: a block says it in its head, a lane that changes hands in a record. */
 static void write_thread(struct gt_lane *lane, const char *name)
 {
@@ -29,11 +39,7 @@ static void write_thread(struct gt_lane *lane, const char *name)
 	size = (size_t)(at + size - payload);
 	if (lane->limit - lane->at < GT_EVENT_MAX && gt_block_open(lane))
 		return;
-	lane->at = gt_put_varint(lane->at, GT_TAG_THREAD);
-	lane->at = gt_put_varint(lane->at, size);
-	memcpy(lane->at, payload, size);
-	lane->at += size;
-	gt_lane_commit(lane);
+	write_record(lane, GT_TAG_THREAD, payload, size);
 }
 
 struct gt_lane *gt_lane_acquire(struct gt_writer *w, uint32_t tid, const char *thread_name)
@@ -107,6 +113,23 @@ void gt_lane_event(struct gt_lane *lane, const struct gt_event *e)
 		at = gt_put_varint(at, gt_zigzag(e->result));
 	lane->at = gt_put_varint(at, e->stack);
 	gt_lane_commit(lane);
+}
+
+void gt_lane_sample(struct gt_lane *lane, uint16_t series, uint64_t time_ns, int64_t value)
+{
+	uint8_t payload[3 * GT_VARINT_MAX], *at = payload;
+	struct gt_writer *w = lane->writer;
+
+	if (!series || atomic_load_explicit(&w->error, memory_order_relaxed) ||
+	    (lane->limit - lane->at < GT_EVENT_MAX && gt_block_open(lane))) {
+		gt_writer_lose(w, 1);
+		return;
+	}
+	at = gt_put_varint(at, gt_delta(lane->time_ns, time_ns));
+	at = gt_put_varint(at, series);
+	at = gt_put_varint(at, gt_zigzag(value));
+	lane->time_ns = time_ns;
+	write_record(lane, GT_TAG_SAMPLE, payload, (size_t)(at - payload));
 }
 
 void gt_lane_enter(struct gt_lane *lane, const struct gt_event *e)

@@ -17,6 +17,9 @@
 
 #define GT_TRACE_MAGIC "GPUTRACE"
 
+/* In a recording: samples made beside its processes. Its header has no pid. */
+#define GT_SYSTEM_TRACE "system.trace"
+
 enum {
 	GT_TRACE_VERSION = 1,
 	GT_TRACE_HEADER = 4096,
@@ -30,6 +33,9 @@ enum {
 	GT_RECORD_MAX = 2048,        /* of definitions: a stack's or a path's worth of bytes */
 	GT_EVENT_MAX = 64,           /* no event is longer */
 };
+
+/* In a stack, this plus a number is a frame known by its text: no address is so high. */
+#define GT_TEXT_FRAMES (UINT64_C(0xfffe) << 48)
 
 enum gt_trace_state {
 	GT_TRACE_RUNNING,            /* or killed: nobody was left to write another word */
@@ -92,11 +98,14 @@ enum gt_definition {
 	GT_DEF_FUNCTION, /* number, effect, api key, kind name, function name */
 	GT_DEF_PLACE,    /* number, api key, name */
 	GT_DEF_STACK,    /* frames, innermost first: address, then differences */
+	GT_DEF_TEXT_FRAME, /* number, function, file, line, module: a frame without an address */
+	GT_DEF_SERIES,   /* number, name, unit, subject: what a sample is of */
 };
 
 /* Records of other lanes: a tag below GT_TAG_EVENT has a length, an event has none. */
 enum gt_tag {
 	GT_TAG_END,
 	GT_TAG_THREAD,   /* tid, name: whose calls follow */
+	GT_TAG_SAMPLE,   /* time, series, value: something that was measured */
 	GT_TAG_EVENT = 16, /* GT_TAG_EVENT + 2 * function number + failed */
 };

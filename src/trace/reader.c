@@ -222,7 +222,21 @@ static bool decode_event(struct gt_reader *r, struct lane *lane, uint64_t tag, s
 	return true;
 }
 
-static bool decode_other(struct lane *lane, uint64_t tag)
+static bool decode_sample(struct gt_reader *r, struct lane *lane, struct gt_bytes *record)
+{
+	uint64_t time = gt_advance(lane->time_ns, gt_get_varint(record));
+	uint64_t series = gt_get_varint(record);
+	int64_t value = gt_unzigzag(gt_get_varint(record));
+
+	if (record->bad || !series || series > r->definitions.series_count)
+		return false;
+	lane->time_ns = time;
+	lane->next = (struct gt_event){ .time_ns = time, .tid = lane->tid, .handle = series,
+					.size = (uint64_t)value };
+	return true;
+}
+
+static bool decode_other(struct gt_reader *r, struct lane *lane, uint64_t tag)
 {
 	size_t size;
 	const uint8_t *payload = gt_get_blob(&lane->bytes, &size);
@@ -231,6 +245,8 @@ static bool decode_other(struct lane *lane, uint64_t tag)
 	if (!payload || tag == GT_TAG_END)
 		return false;
 	record.end = payload + size;
+	if (tag == GT_TAG_SAMPLE)
+		return decode_sample(r, lane, &record);
 	if (tag == GT_TAG_THREAD)
 		lane->tid = (uint32_t)gt_get_varint(&record);
 	return !record.bad;
@@ -252,14 +268,14 @@ static enum step advance(struct gt_reader *r, struct lane *lane)
 		from = lane->bytes.at;
 		tag = gt_get_varint(&lane->bytes);
 		if (tag >= GT_TAG_EVENT ? !decode_event(r, lane, tag, &lane->next)
-					: lane->bytes.bad || !decode_other(lane, tag)) {
+					: lane->bytes.bad || !decode_other(r, lane, tag)) {
 			damaged(r, "a damaged record", lane->blocks[lane->block_next - 1] +
 				sizeof(struct gt_block_header) + (uint64_t)(from - lane->buffer));
 			return STEP_DAMAGE;
 		}
-		if (tag < GT_TAG_EVENT)
+		if (tag < GT_TAG_EVENT && tag != GT_TAG_SAMPLE)
 			continue;
-		if (lane->next.function == GT_FN_NONE) {
+		if (tag != GT_TAG_SAMPLE && lane->next.function == GT_FN_NONE) {
 			r->unknown++;
 			continue;
 		}

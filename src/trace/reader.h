@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "event/event.h"
 #include "trace/layout.h"
+#include "trace/text.h"
 
 struct gt_reader;
 
@@ -26,13 +27,17 @@ struct gt_trace_module {
 	bool unloaded;
 };
 
-/* A frame of a stack: an ELF virtual address in a module, or a bare address where none is known. */
+/*
+ * A frame of a stack: an ELF virtual address in a module, a bare address where no module is known,
+ * or the number of a frame that is known by its text.
+ */
 struct gt_trace_frame {
-	uint32_t module; /* GT_NO_MODULE for none */
+	uint32_t module; /* GT_NO_MODULE for none, GT_TEXT_MODULE for a text frame */
 	uint64_t address;
 };
 
 #define GT_NO_MODULE UINT32_MAX
+#define GT_TEXT_MODULE (UINT32_MAX - 1)
 
 struct gt_trace_stack {
 	size_t first; /* into `frames` */
@@ -62,6 +67,10 @@ struct gt_definitions {
 	size_t place_count, place_room;
 	struct gt_trace_text *texts;
 	size_t text_count, text_room;
+	struct gt_text_frame *text_frames; /* number n is text_frames[n - 1] */
+	size_t text_frame_count, text_frame_room;
+	struct gt_series *series;                /* likewise */
+	size_t series_count, series_room;
 	uint16_t *functions; /* number in the trace -> row, GT_FN_NONE where we do not know it */
 	uint8_t *effects;    /* … and its effect, which decides what fields its events have */
 	size_t function_count, function_room;
@@ -78,7 +87,10 @@ const struct gt_definitions *gt_reader_definitions(const struct gt_reader *r);
 /* NULL when there is none. The value ends in a NUL byte of ours. */
 const struct gt_trace_text *gt_reader_text(const struct gt_reader *r, const char *key);
 
-/* 1 and an event, or 0 at the end. */
+/*
+ * 1 and an event, or 0 at the end. A sample comes as an event without a function: time_ns, its
+ * series as `handle` and its value as `size`.
+ */
 int gt_reader_next(struct gt_reader *r, struct gt_event *event);
 
 /* After the end: what is wrong with the trace, in a sentence without a full stop; NULL: nothing. */

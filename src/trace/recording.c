@@ -11,17 +11,17 @@
 #include <sys/stat.h>
 
 #include "base/heap.h"
-#include "base/intern.h"
 #include "base/mem.h"
 #include "trace/info.h"
+#include "trace/numbers.h"
 
 /* One process's trace: opened when the stream reaches its start, closed when it has ended. */
 struct source {
 	struct gt_process process;
+	bool beside;           /* no process: what was measured beside them all */
 	char *path;
 	struct gt_reader *reader;
-	uint32_t *stacks;      /* the trace's stack numbers -> the recording's */
-	uint16_t *places;      /* … and its places, by index of its definition */
+	struct gt_numbers_map map;
 	struct gt_event next;
 	uint64_t key;          /* time of `next`; the process's start while it is not open */
 };
@@ -31,78 +31,15 @@ struct gt_recording {
 	struct gt_info *info;
 	struct source *sources;
 	size_t source_count, source_room;
+	size_t process_count;  /* of the sources; those after them hold samples alone */
 	struct gt_heap heap;   /* sources by key */
 	struct gt_heap ended;  /* sources without further events, by the end of their process */
 	gt_process_end_fn *on_end;
 	void *on_end_context;
-	struct gt_recorded_module *modules;
-	size_t module_count, module_room;
-	struct gt_intern *module_ids, *stacks, *places;
+	gt_sample_fn *on_sample;
+	void *on_sample_context;
+	struct gt_numbers *numbers;
 };
-
-/* A stack as it is interned: whole frames, padding and all zeroed. */
-static struct gt_trace_frame plain_frame(uint32_t module, uint64_t address)
-{
-	struct gt_trace_frame frame;
-
-	memset(&frame, 0, sizeof frame);
-	frame.module = module;
-	frame.address = address;
-	return frame;
-}
-
-static uint32_t module_number(struct gt_recording *r, const struct gt_trace_module *m)
-{
-	size_t path = strlen(m->path), size = path + 1 + m->build_id_size;
-	uint8_t *key = gt_alloc(size);
-	uint32_t number;
-
-	memcpy(key, m->path, path);
-	memcpy(key + path + 1, m->build_id, m->build_id_size);
-	number = gt_intern(r->module_ids, key, size);
-	free(key);
-	if (number == r->module_count) {
-		struct gt_recorded_module copy = { .path = gt_strdup(m->path),
-						   .build_id_size = m->build_id_size,
-						   .file_size = m->file_size,
-						   .mtime_ns = m->mtime_ns };
-
-		memcpy(copy.build_id, m->build_id, sizeof copy.build_id);
-		GT_GROW(r->modules, r->module_count, r->module_room);
-		r->modules[r->module_count++] = copy;
-	}
-	return number;
-}
-
-static void take_stacks(struct gt_recording *r, struct source *s, const struct gt_definitions *d)
-{
-	struct gt_trace_frame frames[GT_STACK_FRAMES_MAX];
-	uint32_t *modules = gt_alloc(d->module_count * sizeof *modules);
-
-	for (size_t i = 0; i < d->module_count; i++)
-		modules[i] = module_number(r, &d->modules[i]);
-	s->stacks = gt_alloc((d->stack_count + 1) * sizeof *s->stacks);
-	for (size_t i = 0; i < d->stack_count; i++) {
-		const struct gt_trace_stack *stack = &d->stacks[i];
-
-		for (uint32_t f = 0; f < stack->count; f++) {
-			struct gt_trace_frame frame = d->frames[stack->first + f];
-
-			frames[f] = plain_frame(frame.module == GT_NO_MODULE ? GT_NO_MODULE :
-						modules[frame.module], frame.address);
-		}
-		s->stacks[i + 1] = gt_intern(r->stacks, frames, stack->count * sizeof *frames);
-	}
-	free(modules);
-}
-
-static void take_places(struct gt_recording *r, struct source *s, const struct gt_definitions *d)
-{
-	s->places = gt_alloc((d->place_count + 1) * sizeof *s->places);
-	for (size_t i = 0; i < d->place_count; i++)
-		s->places[i] = (uint16_t)gt_intern(r->places, d->places[i].name,
-						   strlen(d->places[i].name) + 1);
-}
 
 static uint16_t place_number(const struct source *s, uint16_t place)
 {
@@ -110,7 +47,7 @@ static uint16_t place_number(const struct source *s, uint16_t place)
 
 	for (size_t i = d->place_count; place && i-- > 0;)
 		if (d->places[i].number == place)
-			return s->places[i];
+			return s->map.places[i];
 	return 0;
 }
 
@@ -147,11 +84,13 @@ static void source_close(struct source *s)
 			s->process.damage = gt_strdup(gt_reader_damage(s->reader));
 		gt_reader_close(s->reader);
 	}
-	free(s->stacks);
-	free(s->places);
+	gt_numbers_map_fini(&s->map);
 	s->reader = NULL;
-	s->stacks = NULL;
-	s->places = NULL;
+}
+
+static bool is_sample(const struct gt_event *e)
+{
+	return e->function == GT_FN_NONE;
 }
 
 /* Fetches the next event; false, and closed, when there is none. */
@@ -161,7 +100,9 @@ static bool source_advance(struct source *s)
 		source_close(s);
 		return false;
 	}
-	s->next.stack = s->next.stack ? s->stacks[s->next.stack] : 0;
+	if (is_sample(&s->next))
+		s->next.handle = s->map.series[s->next.handle];
+	s->next.stack = s->next.stack ? s->map.stacks[s->next.stack] : 0;
 	s->next.place = place_number(s, s->next.place);
 	if (s->next.time_ns > s->key)
 		s->key = s->next.time_ns;
@@ -179,8 +120,7 @@ static bool source_open(struct gt_recording *r, struct source *s)
 		return false;
 	}
 	take_texts(s);
-	take_stacks(r, s, gt_reader_definitions(s->reader));
-	take_places(r, s, gt_reader_definitions(s->reader));
+	gt_numbers_take(r->numbers, &s->map, gt_reader_definitions(s->reader));
 	return source_advance(s);
 }
 
@@ -189,7 +129,8 @@ static void source_ended(struct gt_recording *r, const struct source *s)
 {
 	uint64_t end = s->process.end_ns > s->key ? s->process.end_ns : s->key;
 
-	gt_heap_push(&r->ended, end, r->heap.items[0].item);
+	if (r->heap.items[0].item < r->process_count)
+		gt_heap_push(&r->ended, end, r->heap.items[0].item);
 	gt_heap_pop(&r->heap);
 }
 
@@ -207,6 +148,23 @@ void gt_recording_on_end(struct gt_recording *r, gt_process_end_fn *on_end, void
 {
 	r->on_end = on_end;
 	r->on_end_context = context;
+}
+
+void gt_recording_on_sample(struct gt_recording *r, gt_sample_fn *on_sample, void *context)
+{
+	r->on_sample = on_sample;
+	r->on_sample_context = context;
+}
+
+/* Samples go to whoever asked for them. */
+static void tell_sample(struct gt_recording *r, uint32_t source, const struct gt_event *e)
+{
+	uint32_t process = source < r->process_count ? source : GT_NO_PROCESS;
+
+	if (r->on_sample)
+		r->on_sample(r->on_sample_context, process,
+			     &(struct gt_sample){ .time_ns = e->time_ns, .value = (int64_t)e->size,
+						  .series = (uint16_t)e->handle });
 }
 
 int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *process)
@@ -230,7 +188,10 @@ int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *
 			gt_heap_rekey(&r->heap, s->key);
 		else
 			source_ended(r, s);
-		return 1;
+		if (is_sample(event))
+			tell_sample(r, first, event);
+		else if (first < r->process_count)
+			return 1;
 	}
 	return 0;
 }
@@ -266,7 +227,8 @@ static void add_source(struct gt_recording *r, const char *folder, const char *f
 		s.process.damage = gt_strdup(error.text);
 		h = (struct gt_trace_header){ .pid = (uint32_t)strtoul(file, NULL, 10) };
 	}
-	if (options && options->pid && h.pid != options->pid) {
+	s.beside = s.process.damage ? !strcmp(file, GT_SYSTEM_TRACE) : !h.pid;
+	if (options && options->pid && !s.beside && h.pid != options->pid) {
 		free(s.process.damage);
 		free(s.path);
 		return;
@@ -298,6 +260,8 @@ static int by_start(const void *a, const void *b)
 {
 	const struct source *x = a, *y = b;
 
+	if (x->beside != y->beside)
+		return y->beside ? -1 : 1;
 	if (x->process.start_ns != y->process.start_ns)
 		return x->process.start_ns < y->process.start_ns ? -1 : 1;
 	return strcmp(x->process.file, y->process.file);
@@ -347,7 +311,7 @@ static void allow_many_files(void)
 /* True when not even the first page of any trace could be read. */
 static bool none_is_readable(const struct gt_recording *r)
 {
-	for (size_t i = 0; i < r->source_count; i++)
+	for (size_t i = 0; i < r->process_count; i++)
 		if (!r->sources[i].process.damage)
 			return false;
 	return true;
@@ -356,10 +320,19 @@ static bool none_is_readable(const struct gt_recording *r)
 /* The earliest process; one whose trace cannot be read has no start. */
 static const struct gt_process *first_process(const struct gt_recording *r)
 {
-	for (size_t i = 0; i < r->source_count; i++)
+	for (size_t i = 0; i < r->process_count; i++)
 		if (r->sources[i].process.start_ns)
 			return &r->sources[i].process;
 	return NULL;
+}
+
+/* Processes by their start, then what only has samples. */
+static void sort_sources(struct gt_recording *r)
+{
+	if (r->source_count > 1)
+		qsort(r->sources, r->source_count, sizeof *r->sources, by_start);
+	while (r->process_count < r->source_count && !r->sources[r->process_count].beside)
+		r->process_count++;
 }
 
 int gt_recording_open(struct gt_recording **out, const char *path,
@@ -374,33 +347,28 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 		return gt_error_set(error, -errno, "cannot open %s: %s", path, strerror(errno));
 	r = gt_alloc(sizeof *r);
 	r->path = gt_strdup(path);
-	r->module_ids = gt_intern_new();
-	r->stacks = gt_intern_new();
-	r->places = gt_intern_new();
-	gt_intern(r->stacks, "", 0);  /* number 0: no stack */
-	gt_intern(r->places, "", 1);  /* number 0: no place */
+	r->numbers = gt_numbers_new();
 	if (asprintf(&info, "%s/info", path) < 0)
 		info = gt_strdup("");
 	r->info = gt_info_read(info);
 	free(info);
 	count = S_ISDIR(st.st_mode) ? find_traces(r, options, error) :
 				      take_trace(r, options, error);
+	sort_sources(r);
 	e = count < 0 ? count : 0;
 	if (!count && !*gt_recording_info(r, "gputrack"))
 		e = gt_error_set(error, -EINVAL, "%s is not a recording: it has no traces", path);
-	if (count > 0 && !r->source_count)
+	if (count > 0 && options && options->pid && !r->process_count)
 		e = gt_error_set(error, -ESRCH, "%s has no process %" PRIu32
 				 "; `gputrack report %s` lists those it has",
 				 path, options->pid, path);
-	if (!e && r->source_count && none_is_readable(r))
+	if (!e && r->process_count && none_is_readable(r))
 		e = gt_error_set(error, -EINVAL, "%s has no trace that can be read: %s", path,
 				 r->sources[0].process.damage);
 	if (e) {
 		gt_recording_close(r);
 		return e;
 	}
-	if (r->source_count > 1)
-		qsort(r->sources, r->source_count, sizeof *r->sources, by_start);
 	allow_many_files();
 	start(r);
 	*out = r;
@@ -419,15 +387,10 @@ void gt_recording_close(struct gt_recording *r)
 		free(s->process.damage);
 		free(s->path);
 	}
-	for (size_t i = 0; i < r->module_count; i++)
-		free((char *)r->modules[i].path);
-	free(r->modules);
 	free(r->sources);
 	gt_heap_fini(&r->heap);
 	gt_heap_fini(&r->ended);
-	gt_intern_free(r->module_ids);
-	gt_intern_free(r->stacks);
-	gt_intern_free(r->places);
+	gt_numbers_free(r->numbers);
 	gt_info_free(r->info);
 	free(r->path);
 	free(r);
@@ -445,7 +408,7 @@ const char *gt_recording_path(const struct gt_recording *r)
 
 size_t gt_recording_process_count(const struct gt_recording *r)
 {
-	return r->source_count;
+	return r->process_count;
 }
 
 const struct gt_process *gt_recording_process(const struct gt_recording *r, size_t index)
@@ -456,32 +419,42 @@ const struct gt_process *gt_recording_process(const struct gt_recording *r, size
 size_t gt_recording_stack(const struct gt_recording *r, uint32_t stack,
 			  const struct gt_trace_frame **frames)
 {
-	size_t size;
-
-	*frames = gt_intern_get(r->stacks, stack, &size);
-	return size / sizeof **frames;
+	return gt_numbers_stack(r->numbers, stack, frames);
 }
 
 size_t gt_recording_stack_count(const struct gt_recording *r)
 {
-	return gt_intern_count(r->stacks);
+	return gt_numbers_stack_count(r->numbers);
 }
 
 const struct gt_recorded_module *gt_recording_module(const struct gt_recording *r, uint32_t module)
 {
-	return &r->modules[module];
+	return gt_numbers_module(r->numbers, module);
 }
 
 size_t gt_recording_module_count(const struct gt_recording *r)
 {
-	return r->module_count;
+	return gt_numbers_module_count(r->numbers);
 }
 
 const char *gt_recording_place(const struct gt_recording *r, uint16_t place)
 {
-	size_t size;
+	return gt_numbers_place(r->numbers, place);
+}
 
-	return gt_intern_get(r->places, place, &size);
+const struct gt_text_frame *gt_recording_text_frame(const struct gt_recording *r, uint64_t number)
+{
+	return gt_numbers_text_frame(r->numbers, number);
+}
+
+const struct gt_series *gt_recording_series(const struct gt_recording *r, uint16_t series)
+{
+	return gt_numbers_series(r->numbers, series);
+}
+
+size_t gt_recording_series_count(const struct gt_recording *r)
+{
+	return gt_numbers_series_count(r->numbers);
 }
 
 uint64_t gt_recording_start_ns(const struct gt_recording *r)

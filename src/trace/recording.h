@@ -60,6 +60,20 @@ typedef void gt_process_end_fn(void *context, uint32_t process, uint64_t time_ns
  * that end is given out. Nobody hears of the ends at the very end.
  */
 void gt_recording_on_end(struct gt_recording *r, gt_process_end_fn *on_end, void *context);
+/* Something that was measured while the program ran: memory of a GPU, of the process. */
+struct gt_sample {
+	uint64_t time_ns;
+	int64_t value;
+	uint16_t series; /* the recording's number */
+};
+
+#define GT_NO_PROCESS UINT32_MAX
+
+/* `process` is GT_NO_PROCESS for what was measured beside all processes. */
+typedef void gt_sample_fn(void *context, uint32_t process, const struct gt_sample *sample);
+
+/* Has `on_sample` called for samples, in their turn among the events. */
+void gt_recording_on_sample(struct gt_recording *r, gt_sample_fn *on_sample, void *context);
 /* Back to the first event. */
 void gt_recording_rewind(struct gt_recording *r);
 
@@ -69,6 +83,11 @@ size_t gt_recording_stack(const struct gt_recording *r, uint32_t stack,
 size_t gt_recording_stack_count(const struct gt_recording *r);
 const struct gt_recorded_module *gt_recording_module(const struct gt_recording *r, uint32_t module);
 size_t gt_recording_module_count(const struct gt_recording *r);
+/* The frame that a frame with module GT_TEXT_MODULE means; unknown texts are "". */
+const struct gt_text_frame *gt_recording_text_frame(const struct gt_recording *r, uint64_t number);
+/* Series are numbered from 0 as they are met. */
+const struct gt_series *gt_recording_series(const struct gt_recording *r, uint16_t series);
+size_t gt_recording_series_count(const struct gt_recording *r);
 /* "" for place 0. */
 const char *gt_recording_place(const struct gt_recording *r, uint16_t place);
 

@@ -18,6 +18,7 @@ enum {
 	ROOM_MIN = 64 << 10, /* reserved ahead: a quarter of what is there, within these */
 	ROOM_MAX = 16 << 20,
 	STACKS_MAX = 1 << 22,
+	TEXT_MAX = 640,      /* of each text of a frame or series: three fit a record */
 };
 
 /* Our descriptor, or a fresh one where the program has closed it or put its own in its place. */
@@ -309,6 +310,63 @@ uint32_t gt_writer_stack(struct gt_writer *w, const uint64_t *frames, size_t cou
 	return number;
 }
 
+static uint8_t *put_text(uint8_t *at, const char *text)
+{
+	return put_blob(at, text ? text : "", text ? strlen(text) : 0, TEXT_MAX);
+}
+
+/* The number of a definition that is known by its bytes; the first use writes it. */
+static uint32_t number_text(struct gt_writer *w, enum gt_definition tag, const uint8_t *payload,
+			    size_t size, uint32_t *defined, uint32_t most)
+{
+	uint8_t buffer[GT_RECORD_MAX];
+	uint64_t key = gt_hash_bytes(payload, size) ^ tag;
+	uint32_t number;
+	uint8_t *at;
+
+	key += !key;
+	number = gt_stacks_find(&w->texts, key);
+	if (number)
+		return number;
+	pthread_mutex_lock(&w->defining);
+	number = gt_stacks_find(&w->texts, key);
+	if (!number && *defined < most) {
+		at = gt_put_varint(buffer, *defined + 1);
+		memcpy(at, payload, size);
+		if (define(w, tag, buffer, (size_t)(at - buffer) + size)) {
+			++*defined;
+			number = gt_stacks_add(&w->texts, key, *defined) ? 0 : *defined;
+		}
+	}
+	pthread_mutex_unlock(&w->defining);
+	return number;
+}
+
+uint64_t gt_writer_text_frame(struct gt_writer *w, const struct gt_text_frame *frame)
+{
+	uint8_t payload[GT_RECORD_MAX - GT_VARINT_MAX], *at = payload;
+	uint32_t number;
+
+	at = put_text(at, frame->function);
+	at = put_text(at, frame->file);
+	at = gt_put_varint(at, frame->line);
+	at = put_text(at, frame->module);
+	number = number_text(w, GT_DEF_TEXT_FRAME, payload, (size_t)(at - payload),
+			     &w->text_frames_defined, STACKS_MAX);
+	return number ? GT_TEXT_FRAMES + number : 0;
+}
+
+uint16_t gt_writer_series(struct gt_writer *w, const struct gt_series *series)
+{
+	uint8_t payload[GT_RECORD_MAX - GT_VARINT_MAX], *at = payload;
+
+	at = put_text(at, series->name);
+	at = put_text(at, series->unit);
+	at = put_text(at, series->subject);
+	return (uint16_t)number_text(w, GT_DEF_SERIES, payload, (size_t)(at - payload),
+				     &w->series_defined, UINT16_MAX);
+}
+
 void gt_writer_forget_stacks(struct gt_writer *w)
 {
 	pthread_mutex_lock(&w->defining);
@@ -429,6 +487,7 @@ void gt_writer_free(struct gt_writer *w)
 		w->lanes = next;
 	}
 	gt_stacks_free(&w->stacks);
+	gt_stacks_free(&w->texts);
 	pthread_mutex_destroy(&w->room);
 	pthread_mutex_destroy(&w->defining);
 	free(w->path);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "event/event.h"
+#include "trace/text.h"
 
 struct gt_writer;
 struct gt_lane;
@@ -53,7 +54,14 @@ void gt_writer_unload(struct gt_writer *w, uint32_t number);
 void gt_writer_place(struct gt_writer *w, uint16_t number, enum gt_api api, const char *name);
 /* The stack's number, the same for the same frames; 0 when it cannot be had. */
 uint32_t gt_writer_stack(struct gt_writer *w, const uint64_t *frames, size_t count);
-/* Forgets all numbers given so far: the same addresses may now mean other code. */
+/*
+ * Stands for the frame in gt_writer_stack's array: the same for the same text, whatever may have
+ * been forgotten meanwhile; 0 when it cannot be had. Long texts are cut.
+ */
+uint64_t gt_writer_text_frame(struct gt_writer *w, const struct gt_text_frame *frame);
+/* The series' number, the same for the same text, from 1; 0 when it cannot be had. */
+uint16_t gt_writer_series(struct gt_writer *w, const struct gt_series *series);
+/* Forgets all stacks' numbers given so far: the same addresses may now mean other code. */
 void gt_writer_forget_stacks(struct gt_writer *w);
 
 /* A lane for the calling thread; NULL when there is none to be had. */
@@ -61,6 +69,8 @@ struct gt_lane *gt_lane_acquire(struct gt_writer *w, uint32_t tid, const char *t
 void gt_lane_release(struct gt_lane *lane);
 /* Writes an event, or counts it as lost. */
 void gt_lane_event(struct gt_lane *lane, const struct gt_event *event);
+/* Writes a sample, or counts it as lost. */
+void gt_lane_sample(struct gt_lane *lane, uint16_t series, uint64_t time_ns, int64_t value);
 /* Notes a call that is about to be made, and that it has returned. */
 void gt_lane_enter(struct gt_lane *lane, const struct gt_event *event);
 void gt_lane_leave(struct gt_lane *lane);

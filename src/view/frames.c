@@ -98,6 +98,11 @@ static void add_frame(struct stack *s, size_t *room, const struct gt_frame *fram
 	s->frames[s->count++] = *frame;
 }
 
+static const char *known(const char *text)
+{
+	return *text ? text : NULL;
+}
+
 /* A recorded address is where a call returns to, maybe another line: the call is before it. */
 static void resolve(struct gt_frames *f, struct stack *s, size_t *room,
 		    const struct gt_trace_frame *frame)
@@ -108,6 +113,15 @@ static void resolve(struct gt_frames *f, struct stack *s, size_t *room,
 	int module;
 
 	if (frame->module == GT_NO_MODULE) {
+		add_frame(s, room, &plain);
+		return;
+	}
+	if (frame->module == GT_TEXT_MODULE) {
+		const struct gt_text_frame *text =
+			gt_recording_text_frame(f->recording, frame->address);
+
+		plain = (struct gt_frame){ .function = known(text->function), .line = text->line,
+					   .file = known(text->file), .module = known(text->module) };
 		add_frame(s, room, &plain);
 		return;
 	}

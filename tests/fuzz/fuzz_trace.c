@@ -34,6 +34,8 @@ static void walk_definitions(const struct gt_definitions *d)
 	}
 	for (size_t i = 0; i < d->frame_count; i++)
 		FUZZ_CHECK(d->frames[i].module == GT_NO_MODULE ||
+			   (d->frames[i].module == GT_TEXT_MODULE && d->frames[i].address &&
+			    d->frames[i].address <= d->text_frame_count) ||
 			   d->frames[i].module < d->module_count);
 	for (size_t i = 0; i < d->place_count; i++)
 		touch(d->places[i].name, strlen(d->places[i].name) + 1);
@@ -86,6 +88,7 @@ static void walk_recording(const struct gt_recording *r)
 
 		for (size_t f = 0; f < count; f++)
 			FUZZ_CHECK(frames[f].module == GT_NO_MODULE ||
+				   frames[f].module == GT_TEXT_MODULE ||
 				   frames[f].module < gt_recording_module_count(r));
 	}
 	for (uint32_t i = 0; i < gt_recording_module_count(r); i++)

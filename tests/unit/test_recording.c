@@ -435,6 +435,147 @@ static void a_damaged_trace_does_not_hide_the_others(void **state)
 	free(all.list);
 }
 
+static void a_frame_known_by_its_text_is_the_same_in_all_processes(void **state)
+{
+	const struct gt_text_frame python = { .function = "train", .file = "/src/train.py",
+					      .line = 88 };
+	const char *folder = fresh_folder();
+	const struct gt_trace_frame *frames;
+	const struct gt_text_frame *text;
+	struct gt_event e, first = { 0 };
+	uint32_t process;
+	struct gt_recording *r;
+
+	for (uint32_t pid = 11; pid < 13; pid++) {
+		struct process p;
+		uint64_t stack[3];
+
+		start_process(&p, folder, pid);
+		if (pid == 12) /* numbers must not matter */
+			gt_writer_text_frame(p.writer, &(struct gt_text_frame){ .module = "x" });
+		stack[0] = gt_writer_text_frame(p.writer, &python);
+		stack[1] = p.base + 0x10;
+		stack[2] = gt_writer_text_frame(p.writer, &(struct gt_text_frame){ .line = 89 });
+		assert_int_equal(stack[0], gt_writer_text_frame(p.writer, &python));
+		assert_int_not_equal(stack[0], stack[2]);
+		gt_lane_event(p.lane, &(struct gt_event){
+			.function = GT_FN_clCreateUserEvent, .time_ns = gt_now_ns(),
+			.stack = gt_writer_stack(p.writer, stack, 3) });
+		end_writer(p.writer);
+	}
+	r = open_recording(folder, 0);
+	assert_int_equal(gt_recording_next(r, &first, &process), 1);
+	assert_int_equal(gt_recording_next(r, &e, &process), 1);
+	assert_int_equal(first.stack, e.stack);
+	assert_int_equal(gt_recording_stack(r, e.stack, &frames), 3);
+	assert_int_equal(frames[0].module, GT_TEXT_MODULE);
+	text = gt_recording_text_frame(r, frames[0].address);
+	assert_string_equal(text->function, "train");
+	assert_string_equal(text->file, "/src/train.py");
+	assert_string_equal(text->module, "");
+	assert_int_equal(text->line, 88);
+	assert_int_equal(gt_recording_text_frame(r, frames[2].address)->line, 89);
+	assert_true(frames[1].module < gt_recording_module_count(r));
+	gt_recording_close(r);
+}
+
+static void an_address_as_high_as_a_text_frame_s_stays_an_address(void **state)
+{
+	const char *folder = fresh_folder();
+	uint64_t stack[] = { 0xffffffffff600000, GT_TEXT_FRAMES + 5 };
+	const struct gt_trace_frame *frames;
+	struct gt_recording *r;
+	struct process p;
+	struct gt_event e;
+	uint32_t process;
+
+	start_process(&p, folder, 11);
+	gt_lane_event(p.lane, &(struct gt_event){ .function = GT_FN_clCreateUserEvent,
+						  .time_ns = gt_now_ns(),
+						  .stack = gt_writer_stack(p.writer, stack, 2) });
+	end_writer(p.writer);
+	r = open_recording(folder, 0);
+	assert_int_equal(gt_recording_next(r, &e, &process), 1);
+	assert_int_equal(gt_recording_stack(r, e.stack, &frames), 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(frames[i].module, GT_NO_MODULE);
+		assert_int_equal(frames[i].address, stack[i]);
+	}
+	gt_recording_close(r);
+}
+
+struct heard {
+	struct gt_sample samples[8];
+	uint32_t processes[8];
+	size_t count;
+};
+
+static void hear(void *context, uint32_t process, const struct gt_sample *sample)
+{
+	struct heard *h = context;
+
+	assert_in_range(h->count, 0, 7);
+	h->processes[h->count] = process;
+	h->samples[h->count++] = *sample;
+}
+
+static void samples_come_in_their_turn_and_are_no_process(void **state)
+{
+	const struct gt_series used = { "device memory used", "bytes", "GPU 0" };
+	const char *folder = fresh_folder();
+	struct gt_writer *beside;
+	struct heard heard = { 0 };
+	struct gt_recording *r;
+	struct gt_lane *lane;
+	struct process p;
+	struct gt_event e;
+	uint32_t process;
+	uint64_t now;
+	uint16_t series;
+	char path[256];
+
+	start_process(&p, folder, 11);
+	now = gt_now_ns();
+	series = gt_writer_series(p.writer, &(struct gt_series){ .name = "resident" });
+	gt_lane_sample(p.lane, series, now + 3, -7);
+	add(&p, NULL, now + 4, 1);
+	end_writer(p.writer);
+	snprintf(path, sizeof path, "%s/" GT_SYSTEM_TRACE, folder);
+	assert_int_equal(gt_writer_open(&beside, path,
+					&(struct gt_writer_options){ .start_ns = now }), 0);
+	lane = gt_lane_acquire(beside, 0, "");
+	series = gt_writer_series(beside, &used);
+	assert_int_equal(series, gt_writer_series(beside, &used));
+	gt_lane_sample(lane, series, now + 2, 1 << 30);
+	gt_lane_sample(lane, series, now + 5, INT64_MAX);
+	end_writer(beside);
+
+	r = open_recording(folder, 0);
+	gt_recording_on_sample(r, hear, &heard);
+	assert_int_equal(gt_recording_process_count(r), 1);
+	assert_int_equal(gt_recording_next(r, &e, &process), 1);
+	assert_int_equal(e.time_ns, now + 4);
+	assert_int_equal(heard.count, 2);
+	assert_int_equal(gt_recording_next(r, &e, &process), 0);
+	assert_int_equal(heard.count, 3);
+	assert_int_equal(heard.processes[0], GT_NO_PROCESS);
+	assert_int_equal(heard.processes[1], 0);
+	assert_int_equal(heard.samples[0].value, 1 << 30);
+	assert_int_equal(heard.samples[1].value, -7);
+	assert_int_equal(heard.samples[2].value, INT64_MAX);
+	assert_int_equal(heard.samples[0].series, heard.samples[2].series);
+	assert_string_equal(gt_recording_series(r, heard.samples[0].series)->subject, "GPU 0");
+	assert_string_equal(gt_recording_series(r, heard.samples[1].series)->name, "resident");
+	assert_int_equal(gt_recording_series_count(r), 2);
+	gt_recording_close(r);
+	r = open_recording(folder, 11);
+	gt_recording_on_sample(r, hear, &heard);
+	while (gt_recording_next(r, &e, &process) > 0)
+		;
+	assert_int_equal(heard.count, 6);
+	gt_recording_close(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -449,6 +590,9 @@ int main(void)
 		cmocka_unit_test(processes_tell_what_they_are),
 		cmocka_unit_test(the_end_of_a_process_is_told_before_others_go_on),
 		cmocka_unit_test(places_of_one_name_have_one_number),
+		cmocka_unit_test(a_frame_known_by_its_text_is_the_same_in_all_processes),
+		cmocka_unit_test(an_address_as_high_as_a_text_frame_s_stays_an_address),
+		cmocka_unit_test(samples_come_in_their_turn_and_are_no_process),
 		cmocka_unit_test(a_damaged_trace_does_not_hide_the_others),
 	};
 
