@@ -70,8 +70,17 @@ static uint64_t read_trace(const char *path)
 		return 0;
 	}
 	walk_definitions(gt_reader_definitions(r));
-	for (; gt_reader_next(r, &e) > 0; events++)
+	while (gt_reader_next(r, &e) > 0) {
+		if (e.function == GT_FN_NONE) {
+			FUZZ_CHECK(e.handle && e.handle <= gt_reader_definitions(r)->series_count);
+			continue;
+		}
 		check_event(&e, gt_reader_definitions(r)->stack_count);
+		events++;
+	}
+	/* what has no process has no events */
+	if (!gt_reader_header(r)->pid)
+		events = 0;
 	FUZZ_CHECK(gt_reader_next(r, &e) == 0);
 	if (gt_reader_damage(r))
 		touch(gt_reader_damage(r), strlen(gt_reader_damage(r)));
@@ -101,14 +110,25 @@ static void walk_recording(const struct gt_recording *r)
 	}
 }
 
+static struct gt_recording *sampled;
+
+static void take_sample(void *context, uint32_t process, const struct gt_sample *s)
+{
+	++*(uint64_t *)context;
+	FUZZ_CHECK(process == GT_NO_PROCESS || process < gt_recording_process_count(sampled));
+	FUZZ_CHECK(s->series < gt_recording_series_count(sampled));
+}
+
 static uint64_t replay(struct gt_recording *r)
 {
 	struct gt_ledger *l = gt_ledger_new();
 	struct gt_tally sum;
 	struct gt_event e;
 	uint32_t process;
-	uint64_t events = 0;
+	uint64_t events = 0, samples = 0;
 
+	sampled = r;
+	gt_recording_on_sample(r, take_sample, &samples);
 	for (; gt_recording_next(r, &e, &process) > 0; events++) {
 		check_event(&e, gt_recording_stack_count(r));
 		FUZZ_CHECK(process < gt_recording_process_count(r));

@@ -161,6 +161,21 @@ static void write_killed(void)
 	kill_it(w, "killed.trace");
 }
 
+static void write_texts(void)
+{
+	const struct gt_text_frame python = { .function = "train", .file = "/src/train.py",
+					      .line = 88, .module = "python3" };
+	const struct gt_series used = { "device memory used", "bytes", "GPU 0" };
+	struct gt_writer *w = start("texts.trace", NULL);
+	struct gt_lane *lane = gt_lane_acquire(w, 4242, "main");
+	uint64_t frames[] = { 0x400123, gt_writer_text_frame(w, &python) };
+
+	event(lane, GT_FN_clCreateContext, 0x100, gt_writer_stack(w, frames, 2));
+	gt_lane_sample(lane, gt_writer_series(w, &used), 2000000000, 1 << 30);
+	gt_lane_sample(lane, gt_writer_series(w, &used), 2100000000, -1);
+	end(w);
+}
+
 static void write_infos(const char *into)
 {
 	struct gt_info *info = gt_info_new();
@@ -191,6 +206,7 @@ int main(int argc, char **argv)
 	write_lanes();
 	write_reuse();
 	write_killed();
+	write_texts();
 	write_infos(argv[2]);
 	return 0;
 }
