@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -135,6 +136,16 @@ void gt_json_int(struct gt_json *j, const char *key, int64_t value)
 {
 	put_key(j, key);
 	fprintf(j->out, "%" PRId64, value);
+}
+
+void gt_json_real(struct gt_json *j, const char *key, double value)
+{
+	if (!isfinite(value)) {
+		gt_json_null(j, key);
+		return;
+	}
+	put_key(j, key);
+	fprintf(j->out, "%g", value);
 }
 
 void gt_json_bool(struct gt_json *j, const char *key, bool value)

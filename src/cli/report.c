@@ -22,11 +22,11 @@ static const char *const sort_names[] = {
 	[GT_SORT_LIVE] = "live", [GT_SORT_TOTAL] = "total", [GT_SORT_COUNT] = "count", NULL,
 };
 
-enum analysis { SUMMARY, LEAKAGE, WATERMARK, USAGE, SITES };
+enum analysis { SUMMARY, LEAKAGE, WATERMARK, USAGE, SITES, GROWTH };
 
 static const char *const analysis_names[] = {
 	[SUMMARY] = "summary", [LEAKAGE] = "leakage", [WATERMARK] = "watermark", [USAGE] = "usage",
-	[SITES] = "sites", NULL,
+	[SITES] = "sites", [GROWTH] = "growth", NULL,
 };
 
 /* usage's TSV is written while replaying: it has as many rows as there were changes. */
@@ -36,6 +36,7 @@ static gt_view_fn *const writers[][FORMAT_COUNT] = {
 	[WATERMARK] = { gt_watermark_text, gt_watermark_json, gt_watermark_tsv },
 	[USAGE] = { gt_usage_text, gt_usage_json, NULL },
 	[SITES] = { gt_sites_text, gt_sites_json, gt_sites_tsv },
+	[GROWTH] = { gt_growth_text, gt_growth_json, gt_growth_tsv },
 };
 
 struct settings {
@@ -51,7 +52,8 @@ static const struct gt_option options[] = {
 	  AT(analysis), .choices = analysis_names,
 	  .help = "summary (a screen of everything; the default), leakage (all that was never "
 		  "given back), watermark (what was alive when device memory peaked), usage "
-		  "(device memory over time) or sites (call sites by what they hold and create)" },
+		  "(device memory over time), sites (call sites by what they hold and create) or "
+		  "growth (call sites that hold more and more)" },
 	{ .name = "format", .letter = 'f', .argument = "FORM", .type = GT_OPTION_CHOICE, AT(format),
 	  .choices = format_names,
 	  .help = "text (the default), json or tsv. Usage as tsv has a row for every change; as "
@@ -139,6 +141,27 @@ static void write_usage(struct gt_view *v, const struct settings *s, FILE *out)
 	free(timeline);
 }
 
+static void note_growth(void *context, const struct gt_ledger *l, const struct gt_event *event)
+{
+	gt_growth_note(context, l, event->time_ns);
+}
+
+static void write_growth(struct gt_view *v, const struct settings *s, FILE *out)
+{
+	struct gt_growth *growth = gt_growth_new();
+	struct gt_ledger *ledger = gt_pass_run(v->recording, &(struct gt_pass){
+		.each = note_growth, .context = growth, .tick = gt_progress_tick });
+	struct gt_rise *rises = gt_growth_find(growth, ledger, &v->rise_count);
+
+	gt_progress_end();
+	v->ledger = ledger;
+	v->rises = rises;
+	writers[GROWTH][s->format](v, out);
+	free(rises);
+	gt_ledger_free(ledger);
+	gt_growth_free(growth);
+}
+
 static void write_view(struct gt_view *v, const struct settings *s, FILE *out)
 {
 	struct gt_pass how = { .tick = gt_progress_tick };
@@ -146,6 +169,10 @@ static void write_view(struct gt_view *v, const struct settings *s, FILE *out)
 
 	if (s->analysis == USAGE) {
 		write_usage(v, s, out);
+		return;
+	}
+	if (s->analysis == GROWTH) {
+		write_growth(v, s, out);
 		return;
 	}
 	ledger = gt_pass_run(v->recording, &how);

@@ -180,6 +180,11 @@ bool gt_ledger_is_gone(const struct gt_ledger *l, const struct gt_entry *entry)
 	return entry->process < l->private->held_size && l->private->held[entry->process].ended;
 }
 
+static void touch(struct gt_ledger *l, const struct gt_site *site)
+{
+	l->touched[l->touched[0] ? 1 : 0] = (uint32_t)(site - l->sites) + 1;
+}
+
 static void born(struct gt_ledger *l, const struct gt_entry *e)
 {
 	const struct gt_function *fn = &gt_functions[e->function];
@@ -188,6 +193,7 @@ static void born(struct gt_ledger *l, const struct gt_entry *e)
 	uint64_t bytes = counted_bytes(e);
 
 	save_peak(l, site);
+	touch(l, site);
 	tally->created++;
 	tally->live++;
 	tally->bytes_total += bytes;
@@ -220,6 +226,7 @@ static void ended(struct gt_ledger *l, const struct gt_entry *e)
 	uint64_t bytes = counted_bytes(e);
 
 	save_peak(l, site);
+	touch(l, site);
 	tally->ended++;
 	tally->live--;
 	tally->bytes_live -= bytes;
@@ -397,6 +404,7 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 {
 	struct gt_entry *entry, gone;
 
+	l->touched[0] = l->touched[1] = 0;
 	if (!l->events++)
 		l->first_ns = event->time_ns;
 	if (event->time_ns > l->last_ns)

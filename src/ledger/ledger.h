@@ -66,6 +66,7 @@ struct gt_ledger {
 
 	struct gt_site *sites;
 	size_t site_count, site_room;
+	uint32_t touched[2];                  /* sites that the last event changed: index + 1 */
 	struct gt_redundant *redundant;
 	size_t redundant_count, redundant_room;
 	struct gt_failure *failures;

@@ -11,6 +11,23 @@ enum { LABEL = 11, EIGHTHS = 8 };
 static const char *const blocks[EIGHTHS + 1] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 static const char *const plain[EIGHTHS + 1] = { " ", ".", ".", ".", ":", ":", ":", "#", "#" };
 
+void gt_chart_spark(struct gt_page *p, const uint64_t *values, size_t count, unsigned columns)
+{
+	const char *const *glyphs = p->style.utf8 ? blocks : plain;
+	uint64_t top = 1;
+
+	for (size_t i = 0; i < count; i++)
+		top = values[i] > top ? values[i] : top;
+	if (columns > count)
+		columns = (unsigned)count;
+	for (unsigned i = 0; i < columns; i++) {
+		uint64_t value = values[(i + 1) * count / columns - 1];
+		unsigned high = (unsigned)((double)value / (double)top * EIGHTHS + 0.5);
+
+		gt_page_name(p, GT_PLAIN, glyphs[value && !high ? 1 : high], 1);
+	}
+}
+
 /* Heights of the columns in eighths of a row; anything above nothing is at least one eighth. */
 static unsigned *heights(const struct gt_timeline *t, unsigned columns, unsigned rows, uint64_t top)
 {

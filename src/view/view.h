@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "ledger/growth.h"
 #include "ledger/ledger.h"
 #include "ledger/timeline.h"
 #include "trace/recording.h"
@@ -21,6 +22,8 @@ struct gt_view {
 	const struct gt_ledger *ledger;     /* of the whole recording, finished */
 	const struct gt_ledger *at_peak;    /* watermark: replayed up to the peak */
 	const struct gt_timeline *timeline; /* usage: finished */
+	const struct gt_rise *rises;        /* growth: steepest first */
+	size_t rise_count;
 	struct gt_frames *frames;
 	struct gt_style style;
 	uint64_t top;                       /* groups or rows to show; 0: what suits the view */
@@ -37,6 +40,8 @@ gt_view_fn gt_leakage_text, gt_leakage_json, gt_leakage_tsv;
 gt_view_fn gt_watermark_text, gt_watermark_json, gt_watermark_tsv;
 /* Device bytes over time; needs `timeline`. TSV is written while replaying: usage.h. */
 gt_view_fn gt_usage_text, gt_usage_json;
+/* Call sites that hold more and more; needs `rises`. */
+gt_view_fn gt_growth_text, gt_growth_json, gt_growth_tsv;
 /* Call sites, by `sort`. */
 gt_view_fn gt_sites_text, gt_sites_json, gt_sites_tsv;
 

@@ -58,6 +58,11 @@ done
 for analysis in leakage watermark usage sites; do
 	golden family/$analysis.json "$gputrack" report family.gt -a $analysis --format json
 done
+golden growing/growth.txt "$gputrack" report growing.gt -a growth
+golden growing/growth.tsv "$gputrack" report growing.gt -a growth --format tsv
+golden growing/growth.json "$gputrack" report growing.gt -a growth --format json --top 2
+golden growing/growth-wide.txt env COLUMNS=160 "$gputrack" report growing.gt -a growth --top 1
+golden clean/growth.txt "$gputrack" report clean.gt -a growth
 golden hostile/leakage.json "$gputrack" report hostile.gt -a leakage --format json
 golden hostile/export.json "$gputrack" export hostile.gt --format json
 golden mistakes/export.json "$gputrack" export mistakes.gt --format json

@@ -147,6 +147,54 @@ static void write_info(const char *recording, const char *command, const char *e
 	gt_info_free(info);
 }
 
+/*
+ * A minute of a service: a cache that fills and empties, a list that never shrinks from the tenth
+ * second on, events of which one in ten is forgotten, a start that allocates and stays, and what
+ * grows until the end gives it all back.
+ */
+static void make_growing(void)
+{
+	struct trace t = { .base = 0x10000000, .modules = { "/app/bin/service" }, .module_count = 1,
+			   .start_ns = START, .end_ns = START + 61000 * MS };
+	uint32_t cache, list, tick, start, session;
+	uint64_t frames[2];
+
+	folder("growing.gt");
+	write_info("growing.gt", "./bin/service", "exit_status", "0");
+	begin(&t, "growing.gt", 150, 1, "/app/bin/service", "./bin/service", 13);
+	cache = STACK(&t, { 0, 0x1100 }, { 0, 0x1000 });
+	tick = STACK(&t, { 0, 0x1300 }, { 0, 0x1000 });
+	start = STACK(&t, { 0, 0x1400 }, { 0, 0x1000 });
+	session = STACK(&t, { 0, 0x1500 }, { 0, 0x1000 });
+	frames[0] = t.base + 0x1201;
+	frames[1] = gt_writer_text_frame(t.writer, &(struct gt_text_frame){
+		.function = "train", .file = "/app/train.py", .line = 88 });
+	list = gt_writer_stack(t.writer, frames, 2);
+	for (unsigned i = 0; i < 8; i++)
+		CALL(&t, clCreateBuffer, 10 + i, .handle = 0x1000 + i, .size = 8 << 20,
+		     .stack = start);
+	for (unsigned i = 0; i < 600; i++) {
+		unsigned ms = 100 + i * 100;
+
+		CALL(&t, clCreateBuffer, ms, .handle = 0x10000 + i, .size = 1 << 20,
+		     .stack = cache);
+		for (unsigned k = 0; i % 50 == 49 && k < 50; k++)
+			CALL(&t, clReleaseMemObject, ms + 1, .handle = 0x10000 + i - k,
+			     .stack = cache);
+		if (ms >= 10000)
+			CALL(&t, clCreateBuffer, ms + 2, .handle = 0x20000 + i, .size = 128 << 10,
+			     .stack = list);
+		CALL(&t, clCreateUserEvent, ms + 3, .handle = 0x30000 + i, .stack = tick);
+		if (i % 10)
+			CALL(&t, clReleaseEvent, ms + 4, .handle = 0x30000 + i, .stack = tick);
+		CALL(&t, clCreateImage, ms + 5, .handle = 0x40000 + i, .size = 4096,
+		     .stack = session);
+	}
+	for (unsigned i = 0; i < 600; i++)
+		CALL(&t, clReleaseMemObject, 60500, .handle = 0x40000 + i, .stack = session);
+	end(&t);
+}
+
 /* Everything is given back. */
 static void make_clean(void)
 {
@@ -364,6 +412,7 @@ int main(int argc, char **argv)
 	if (chdir(argv[1]))
 		die(argv[1]);
 	make_clean();
+	make_growing();
 	make_leaks();
 	make_mistakes();
 	make_family();
