@@ -81,6 +81,8 @@ static void each_handle(const struct gt_call *call, const struct gt_function *fn
 		if (fn->effect == GT_CREATE) {
 			if (fn->size.from == GT_ASK && door && door->size)
 				event->size = door->size(call, row, event->handle);
+			if (fn->owner.from == GT_ASK && door && door->owner)
+				event->owner = door->owner(call, row, event->handle);
 			if (door && door->place)
 				event->place = door->place(call, row, event->handle);
 		}
@@ -130,7 +132,8 @@ static void emit_failure(const struct gt_call *call, const struct gt_function *f
 
 	event.failed = 1;
 	event.result = fn->result == GT_RESULT_STATUS ? (int32_t)call->ret : 0;
-	if (gt_function_ends(fn) || fn->effect == GT_RETAIN || fn->effect == GT_APPEND)
+	/* what a failed call has not filled in is not read */
+	if (fn->effect != GT_CREATE && fn->handle.from != GT_OUT)
 		each_handle(call, fn, NULL, &event, emit, context);
 	else
 		emit(context, &event);

@@ -22,6 +22,8 @@ struct gt_call_door {
 	uint64_t (*size)(const struct gt_call *call, enum gt_function_id row, uint64_t handle);
 	/* How many handles an OUTS array got when the caller did not want to know. */
 	uint32_t (*count)(const struct gt_call *call, enum gt_function_id row);
+	/* What a new resource belongs to, where the row says ASK. */
+	uint64_t (*owner)(const struct gt_call *call, enum gt_function_id row, uint64_t handle);
 	/* Where a new resource lives. */
 	uint16_t (*place)(const struct gt_call *call, enum gt_function_id row, uint64_t handle);
 };

@@ -299,3 +299,23 @@ struct gt_entry *gt_tracker_snapshot(size_t *count,
 	*count = c.count;
 	return c.entries;
 }
+
+static bool goes_along(void *owner, const struct gt_entry *entry)
+{
+	return gt_live_goes_with(entry, owner);
+}
+
+struct gt_entry *gt_tracker_take_along(const struct gt_entry *owner, size_t *count)
+{
+	struct gt_entry key = *owner, *list = gt_tracker_snapshot(count, goes_along, &key);
+
+	for (size_t i = 0; i < *count; i++) {
+		struct shard *s = enter(list[i].handle);
+
+		if (!s)
+			continue;
+		gt_live_remove(&s->live, &list[i]);
+		leave(s);
+	}
+	return list;
+}

@@ -42,6 +42,8 @@ void gt_tracker_end(const struct gt_event *event, struct gt_ending *ending);
 void gt_tracker_restore(const struct gt_ending *ending);
 /* Ends what dies with an owner that has ended; gives the number of entries. */
 size_t gt_tracker_bury(uint64_t owner);
+/* Ends what goes with an owner that takes it along: a copy of it, which the caller frees. */
+struct gt_entry *gt_tracker_take_along(const struct gt_entry *owner, size_t *count);
 
 /*
  * A copy of all entries that `wanted` agrees to, newest first; the caller frees it. NULL and 0

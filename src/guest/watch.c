@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "guest/leftovers.h"
@@ -240,6 +241,14 @@ static void forget(struct gt_watch_call *w, const struct gt_ending *ending)
 {
 	size_t orphans = gt_tracker_bury(ending->gone.handle);
 
+	if (gt_kinds[gt_entry_kind(&ending->gone)].habits & GT_TAKES) {
+		size_t taken;
+		struct gt_entry *list = gt_tracker_take_along(&ending->gone, &taken);
+
+		for (size_t i = 0; i < taken; i++)
+			count(w, gt_entry_kind(&list[i]), -1, list[i].size);
+		free(list);
+	}
 	add_cost(label_of(gt_entry_kind(&ending->gone)), &ending->cost, -1);
 	w->change.count[GT_LABEL_IPC_HANDLE] -= (int64_t)orphans;
 }

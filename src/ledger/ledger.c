@@ -400,6 +400,44 @@ uint32_t gt_ledger_retain_stack(const struct gt_ledger *l, const struct gt_entry
 	       l->private->retain_stacks[slot] : 0;
 }
 
+struct leaving {
+	const struct gt_entry *owner; /* NULL: what lasts as long as its process */
+	struct gt_entry *entries;
+	size_t count, room;
+};
+
+static bool collect_leaving(void *context, const struct gt_entry *entry)
+{
+	struct leaving *list = context;
+
+	if (list->owner ? gt_live_goes_with(entry, list->owner) :
+			  (gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING) != 0) {
+		GT_GROW(list->entries, list->count, list->room);
+		list->entries[list->count++] = *entry;
+	}
+	return true;
+}
+
+/* Ends what goes with `owner`, or what lasts, and counts it apart. */
+static void take_along(struct gt_ledger *l, const struct gt_entry *owner, struct gt_freed *freed)
+{
+	struct leaving list = { .owner = owner };
+
+	gt_live_each(&l->live, collect_leaving, &list);
+	for (size_t i = 0; i < list.count; i++) {
+		const struct gt_entry *e = &list.entries[i];
+
+		freed->count++;
+		if (gt_kind_on_device(gt_entry_kind(e)))
+			freed->device_bytes += counted_bytes(e);
+		else
+			freed->host_bytes += counted_bytes(e);
+		gt_live_remove(&l->live, e);
+		ended(l, e);
+	}
+	free(list.entries);
+}
+
 void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process)
 {
 	struct gt_entry *entry, gone;
@@ -430,6 +468,8 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 	case GT_CHANGE_ENDED:
 		ended(l, &gone);
 		remember_dead(l, &gone, event->stack);
+		if (gt_kinds[gt_entry_kind(&gone)].habits & GT_TAKES)
+			take_along(l, &gone, &l->freed);
 		break;
 	case GT_CHANGE_UNKNOWN:
 		unknown(l, event, process);
@@ -473,6 +513,7 @@ static void bury_orphans(struct gt_ledger *l)
 void gt_ledger_finish(struct gt_ledger *l)
 {
 	bury_orphans(l);
+	take_along(l, NULL, &l->lasting);
 	for (size_t i = 0; i < l->site_count; i++)
 		save_peak(l, &l->sites[i]);
 }

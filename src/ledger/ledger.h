@@ -51,6 +51,11 @@ struct gt_last_call {
 	uint32_t process;
 };
 
+/* Resources that no call gave back, and that are no leaks. */
+struct gt_freed {
+	uint64_t count, device_bytes, host_bytes;
+};
+
 struct gt_ledger {
 	struct gt_live live;
 	struct gt_tally tally[GT_API_COUNT][GT_KIND_COUNT];
@@ -77,6 +82,8 @@ struct gt_ledger {
 	uint64_t unknown_ends;                /* of resources whose creation was not seen */
 	uint64_t replaced;                    /* whose end was not seen */
 	uint64_t died_with_owner;             /* ended by no call, but by their owner's end */
+	struct gt_freed freed;                /* … because it takes what it owns along */
+	struct gt_freed lasting;              /* alive at the end, as the API means them to be */
 
 	struct gt_ledger_private *private;
 };

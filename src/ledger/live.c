@@ -266,6 +266,13 @@ bool gt_live_is_orphan(const struct gt_live *l, const struct gt_entry *entry)
 	return true;
 }
 
+bool gt_live_goes_with(const struct gt_entry *entry, const struct gt_entry *gone)
+{
+	return gt_kinds[gt_entry_kind(gone)].habits & GT_TAKES && entry->owner == gone->handle &&
+	       entry->process == gone->process &&
+	       gt_functions[entry->function].api == gt_functions[gone->function].api;
+}
+
 void gt_live_remove(struct gt_live *l, const struct gt_entry *entry)
 {
 	size_t i = probe(l, entry->process, gt_entry_kind(entry), entry->handle);

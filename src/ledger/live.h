@@ -58,6 +58,11 @@ int gt_live_restore(struct gt_live *l, const struct gt_entry *gone, enum gt_chan
 
 /* True for an entry that dies with its owner (GT_OWNED) when that is no longer alive. */
 bool gt_live_is_orphan(const struct gt_live *l, const struct gt_entry *entry);
+/*
+ * True for an entry that belonged to `gone`, which takes what it owns along (GT_TAKES). The owner's
+ * kind is not recorded, its API is.
+ */
+bool gt_live_goes_with(const struct gt_entry *entry, const struct gt_entry *gone);
 /* Ends an entry without an event. */
 void gt_live_remove(struct gt_live *l, const struct gt_entry *entry);
 

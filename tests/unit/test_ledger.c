@@ -598,9 +598,74 @@ static void freeing_none_is_allowed(void **state)
 	gt_ledger_free(NULL);
 }
 
+static void create_in(struct gt_ledger *l, uint16_t function, uint64_t handle, uint64_t owner,
+		      uint64_t size)
+{
+	struct gt_event e = event_of(function, handle, 1, size);
+
+	e.owner = owner;
+	gt_ledger_apply(l, &e, 0);
+}
+
+static void a_context_takes_what_it_owns_along(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+
+	create_in(l, GT_FN_cuCtxCreate_v2, 0x10, 0, 0);
+	create_in(l, GT_FN_cuCtxCreate_v2, 0x20, 0, 0);
+	create_in(l, GT_FN_cuMemAlloc_v2, 0x100, 0x10, 4096);
+	create_in(l, GT_FN_cuMemHostAlloc, 0x200, 0x10, 512);
+	create_in(l, GT_FN_cuStreamCreate, 0x300, 0x10, 0);
+	create_in(l, GT_FN_cuMemAlloc_v2, 0x400, 0x20, 64);
+	create_in(l, GT_FN_clCreateBuffer, 0x500, 0x10, 32);
+	apply(l, GT_FN_cuCtxDestroy_v2, 0x10, 2, 0);
+	assert_int_equal(l->device_bytes, 96);
+	assert_int_equal(l->peak_bytes, 4096 + 96);
+	gt_ledger_finish(l);
+	assert_int_equal(l->freed.count, 3);
+	assert_int_equal(l->freed.device_bytes, 4096);
+	assert_int_equal(l->freed.host_bytes, 512);
+	assert_int_equal(l->live.count, 3); /* the other context, its memory, OpenCL's buffer */
+	gt_ledger_free(l);
+}
+
+static void a_primary_context_goes_with_its_last_reference(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+
+	create_in(l, GT_FN_cuDevicePrimaryCtxRetain, 0x10, 0, 0);
+	create_in(l, GT_FN_cuDevicePrimaryCtxRetain, 0x10, 0, 0);
+	create_in(l, GT_FN_cuMemAlloc_v2, 0x100, 0x10, 4096);
+	apply(l, GT_FN_cuDevicePrimaryCtxRelease_v2, 0x10, 2, 0);
+	assert_int_equal(l->device_bytes, 4096);
+	apply(l, GT_FN_cuDevicePrimaryCtxRelease_v2, 0x10, 2, 0);
+	assert_int_equal(l->device_bytes, 0);
+	assert_int_equal(l->freed.count, 1);
+	/* one release too many is no mistake: others hold references that nobody saw */
+	apply(l, GT_FN_cuDevicePrimaryCtxRelease_v2, 0x10, 2, 0);
+	assert_int_equal(l->redundant_count, 0);
+	gt_ledger_free(l);
+}
+
+static void what_lasts_as_long_as_the_process_is_no_leak(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+
+	create_in(l, GT_FN_cuDevicePrimaryCtxRetain, 0x10, 0, 0);
+	create_in(l, GT_FN_cuMemAlloc_v2, 0x100, 0x10, 4096);
+	gt_ledger_finish(l);
+	assert_int_equal(l->lasting.count, 1);
+	assert_int_equal(l->live.count, 1);
+	assert_int_equal(l->device_left, 4096);
+	gt_ledger_free(l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_context_takes_what_it_owns_along),
+		cmocka_unit_test(a_primary_context_goes_with_its_last_reference),
+		cmocka_unit_test(what_lasts_as_long_as_the_process_is_no_leak),
 		cmocka_unit_test(the_peak_agrees_with_counting_everything_at_every_peak),
 		cmocka_unit_test(of_equal_peaks_the_first_counts),
 		cmocka_unit_test(a_process_that_ended_gives_its_memory_back_and_keeps_its_leaks),
