@@ -453,7 +453,7 @@ static void unknown_definitions_are_passed_over(void **state)
 
 static void unknown_records_of_lanes_are_passed_over(void **state)
 {
-	static const char unknown[] = "\x0f\x05later\x03\x00";
+	static const char unknown[] = "\x0f\x05later\x04\x00";
 	struct events all;
 	const char *path = write_small(&all, 2, true);
 	struct image image = load_image(path);
