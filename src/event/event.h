@@ -27,12 +27,12 @@
 struct gt_event {
 	uint64_t time_ns;  /* CLOCK_MONOTONIC; of a destroy its start, of everything else its end */
 	uint64_t handle;   /* 0 when a creation failed */
-	uint64_t size;     /* bytes asked for, or as the driver says; creations only */
+	uint64_t size;     /* bytes asked for, or as the driver says; of an end 0 or as it is told */
 	uint64_t owner;    /* 0 for none; creations only */
 	uint32_t stack;    /* number of an interned stack, 0 for none */
 	uint32_t tid;
 	uint16_t function; /* enum gt_function_id */
-	uint16_t place;    /* 0 for unknown; creations only */
+	uint16_t place;    /* 0 for unknown, as it is for most ends */
 	int32_t result;    /* the API's error code; 0 when the call succeeded or gave no code */
 	uint8_t failed;    /* the call changed nothing */
 	uint8_t unfinished;/* the process ended inside this call */

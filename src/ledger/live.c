@@ -29,8 +29,15 @@ static uint8_t tag_of(uint64_t hash)
 	return (uint8_t)(hash >> 56);
 }
 
+/* One address may be taken on each of two devices; who does not know the device takes either. */
+static bool same_place(uint16_t a, uint16_t b)
+{
+	return a == b || !a || !b;
+}
+
 /* Where the handle's index is, or the free place where it would be. */
-static size_t probe(const struct gt_live *l, uint16_t process, enum gt_kind kind, uint64_t handle)
+static size_t probe(const struct gt_live *l, uint16_t process, enum gt_kind kind, uint64_t handle,
+		    uint16_t place)
 {
 	uint64_t hash = hash_of(process, kind, handle);
 	size_t i = hash & l->mask;
@@ -41,7 +48,7 @@ static size_t probe(const struct gt_live *l, uint16_t process, enum gt_kind kind
 		if (l->tags[i] != tag_of(hash))
 			continue;
 		e = at_slot(l, l->index[i] - 1);
-		if (e->handle == handle && e->process == process &&
+		if (e->handle == handle && e->process == process && same_place(e->place, place) &&
 		    gt_kinds[gt_entry_kind(e)].family == gt_kinds[kind].family)
 			break;
 	}
@@ -114,7 +121,7 @@ static struct gt_entry *insert(struct gt_live *l, const struct gt_entry *entry)
 	if (take_slot(l, &slot))
 		return NULL;
 	*at_slot(l, slot) = *entry;
-	i = probe(l, entry->process, gt_entry_kind(entry), entry->handle);
+	i = probe(l, entry->process, gt_entry_kind(entry), entry->handle, entry->place);
 	l->index[i] = slot + 1;
 	l->tags[i] = tag_of(entry_hash(entry));
 	l->count++;
@@ -146,20 +153,27 @@ static void remove_at(struct gt_live *l, size_t i)
 	l->count--;
 }
 
-struct gt_entry *gt_live_find(const struct gt_live *l, uint16_t process, enum gt_kind kind,
-			      uint64_t handle)
+static struct gt_entry *find_at(const struct gt_live *l, uint16_t process, enum gt_kind kind,
+				uint64_t handle, uint16_t place)
 {
 	size_t i;
 
 	if (!l->index)
 		return NULL;
-	i = probe(l, process, kind, handle);
+	i = probe(l, process, kind, handle, place);
 	return l->index[i] ? at_slot(l, l->index[i] - 1) : NULL;
+}
+
+struct gt_entry *gt_live_find(const struct gt_live *l, uint16_t process, enum gt_kind kind,
+			      uint64_t handle)
+{
+	return find_at(l, process, kind, handle, 0);
 }
 
 uint32_t gt_live_slot(const struct gt_live *l, const struct gt_entry *entry)
 {
-	return l->index[probe(l, entry->process, gt_entry_kind(entry), entry->handle)] - 1;
+	return l->index[probe(l, entry->process, gt_entry_kind(entry), entry->handle,
+			      entry->place)] - 1;
 }
 
 static enum gt_change create(struct gt_live *l, const struct gt_event *e, uint16_t process,
@@ -170,7 +184,7 @@ static enum gt_change create(struct gt_live *l, const struct gt_event *e, uint16
 				  .time_ns = e->time_ns, .stack = e->stack, .tid = e->tid,
 				  .refs = 1, .function = e->function,
 				  .place = e->place < 64 ? e->place : 0, .process = process };
-	struct gt_entry *old = gt_live_find(l, process, kind, e->handle);
+	struct gt_entry *old = find_at(l, process, kind, e->handle, fresh.place);
 
 	if (old && gt_kinds[kind].habits & GT_BORROWED) {
 		old->refs++;
@@ -191,7 +205,8 @@ static enum gt_change end(struct gt_live *l, const struct gt_event *e, uint16_t 
 			  struct gt_entry **entry, struct gt_entry *gone)
 {
 	enum gt_kind kind = (enum gt_kind)gt_functions[e->function].kind;
-	size_t i = l->index ? probe(l, process, kind, e->handle) : 0;
+	uint16_t place = e->place < 64 ? e->place : 0;
+	size_t i = l->index ? probe(l, process, kind, e->handle, place) : 0;
 
 	if (!l->index || !l->index[i])
 		return gt_kinds[kind].habits & GT_BORROWED ? GT_CHANGE_NONE : GT_CHANGE_UNKNOWN;
@@ -243,7 +258,8 @@ enum gt_change gt_live_apply(struct gt_live *l, const struct gt_event *event, ui
 
 int gt_live_restore(struct gt_live *l, const struct gt_entry *gone, enum gt_change change)
 {
-	struct gt_entry *entry = gt_live_find(l, gone->process, gt_entry_kind(gone), gone->handle);
+	struct gt_entry *entry =
+		find_at(l, gone->process, gt_entry_kind(gone), gone->handle, gone->place);
 
 	if (entry) {
 		entry->refs++;
@@ -256,7 +272,9 @@ int gt_live_restore(struct gt_live *l, const struct gt_entry *gone, enum gt_chan
 
 bool gt_live_is_orphan(const struct gt_live *l, const struct gt_entry *entry)
 {
-	if (!(gt_kinds[gt_entry_kind(entry)].habits & GT_OWNED) || !entry->owner)
+	/* an import's owner is a number that was never seen alive */
+	if (!(gt_kinds[gt_entry_kind(entry)].habits & GT_OWNED) || !entry->owner ||
+	    gt_functions[entry->function].owner.from == GT_NONE)
 		return false;
 	/* the owner's kind is not recorded: whatever is alive under that handle will do */
 	for (int kind = 0; kind < GT_KIND_COUNT; kind++)
@@ -275,7 +293,7 @@ bool gt_live_goes_with(const struct gt_entry *entry, const struct gt_entry *gone
 
 void gt_live_remove(struct gt_live *l, const struct gt_entry *entry)
 {
-	size_t i = probe(l, entry->process, gt_entry_kind(entry), entry->handle);
+	size_t i = probe(l, entry->process, gt_entry_kind(entry), entry->handle, entry->place);
 
 	if (l->index[i])
 		remove_at(l, i);

@@ -231,12 +231,27 @@ static bool add_stack(struct gt_definitions *d, struct gt_bytes *b)
 	return true;
 }
 
+static bool add_name(struct gt_definitions *d, struct gt_bytes *b)
+{
+	struct gt_trace_name name = { .time_ns = gt_get_varint(b) };
+	size_t size;
+
+	name.handle = gt_get_varint(b);
+	name.name = get_text(b, &size);
+	if (!name.name)
+		return false;
+	GT_GROW(d->names, d->name_count, d->name_room);
+	d->names[d->name_count++] = name;
+	return true;
+}
+
 typedef bool add_fn(struct gt_definitions *d, struct gt_bytes *record);
 
 static add_fn *const adders[] = {
 	[GT_DEF_INFO] = add_info,         [GT_DEF_MODULE] = add_module, [GT_DEF_UNLOAD] = unload,
 	[GT_DEF_FUNCTION] = add_function, [GT_DEF_PLACE] = add_place,   [GT_DEF_STACK] = add_stack,
 	[GT_DEF_TEXT_FRAME] = add_text_frame, [GT_DEF_SERIES] = add_series,
+	[GT_DEF_NAME] = add_name,
 };
 
 bool gt_definitions_add(struct gt_definitions *d, const uint8_t *records, size_t size)
@@ -252,7 +267,7 @@ bool gt_definitions_add(struct gt_definitions *d, const uint8_t *records, size_t
 		if (!payload || tag == GT_DEF_END)
 			return false;
 		record.end = payload + length;
-		if (tag < sizeof adders / sizeof *adders && !adders[tag](d, &record))
+		if (tag < sizeof adders / sizeof *adders && adders[tag] && !adders[tag](d, &record))
 			return false;
 	}
 	return true;
@@ -264,6 +279,8 @@ void gt_definitions_free(struct gt_definitions *d)
 		free(d->modules[i].path);
 	for (size_t i = 0; i < d->place_count; i++)
 		free(d->places[i].name);
+	for (size_t i = 0; i < d->name_count; i++)
+		free(d->names[i].name);
 	for (size_t i = 0; i < d->text_count; i++) {
 		free(d->texts[i].key);
 		free(d->texts[i].value);
@@ -276,6 +293,7 @@ void gt_definitions_free(struct gt_definitions *d)
 	free(d->series);
 	free(d->modules);
 	free(d->places);
+	free(d->names);
 	free(d->texts);
 	free(d->stacks);
 	free(d->frames);

@@ -79,6 +79,18 @@ static uint32_t number_of(struct gt_writer *w, uint16_t function)
 	return number ? number : gt_function_define(w, function);
 }
 
+/* What an end has beyond others: imports know how much was freed, and where. */
+static void write_end_detail(struct gt_lane *lane, const struct gt_event *e)
+{
+	uint8_t payload[2 * GT_VARINT_MAX], *at = gt_put_varint(payload, e->size);
+	size_t size = (size_t)(gt_put_varint(at, e->place) - payload);
+
+	lane->at = gt_put_varint(lane->at, GT_TAG_END_DETAIL);
+	lane->at = gt_put_varint(lane->at, size);
+	memcpy(lane->at, payload, size);
+	lane->at += size;
+}
+
 /*
  * tag, time, handle, then what only creations have: size, owner, place; what only failures have:
  * the error code; last the stack. Times, handles and owners are differences to the lane's last.
@@ -98,6 +110,8 @@ void gt_lane_event(struct gt_lane *lane, const struct gt_event *e)
 		gt_writer_lose(w, 1);
 		return;
 	}
+	if (gt_functions[e->function].effect != GT_CREATE && (e->size || e->place))
+		write_end_detail(lane, e);
 	at = gt_put_varint(lane->at, GT_TAG_EVENT + 2 * (uint64_t)number + !!e->failed);
 	at = gt_put_varint(at, gt_delta(lane->time_ns, e->time_ns));
 	at = gt_put_varint(at, gt_delta(lane->handle, e->handle));

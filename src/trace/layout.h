@@ -100,6 +100,7 @@ enum gt_definition {
 	GT_DEF_STACK,    /* frames, innermost first: address, then differences */
 	GT_DEF_TEXT_FRAME, /* number, function, file, line, module: a frame without an address */
 	GT_DEF_SERIES,   /* number, name, unit, subject: what a sample is of */
+	GT_DEF_NAME,     /* time of its creation, handle, name */
 };
 
 /* Records of other lanes: a tag below GT_TAG_EVENT has a length, an event has none. */
@@ -107,5 +108,6 @@ enum gt_tag {
 	GT_TAG_END,
 	GT_TAG_THREAD,   /* tid, name: whose calls follow */
 	GT_TAG_SAMPLE,   /* time, series, value: something that was measured */
+	GT_TAG_END_DETAIL, /* size, place: of the event after it, which is no creation */
 	GT_TAG_EVENT = 16, /* GT_TAG_EVENT + 2 * function number + failed */
 };

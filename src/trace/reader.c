@@ -28,6 +28,8 @@ struct lane {
 	struct gt_trace_inflight inflight; /* of the block being read */
 	uint64_t time_ns, handle, owner;
 	uint32_t tid;
+	uint64_t end_size;     /* told before the next event, for it alone */
+	uint16_t end_place;
 	struct gt_event next;
 	uint64_t key;          /* the next event's time, never less than the one's before */
 };
@@ -173,6 +175,7 @@ static enum step load_block(struct gt_reader *r, struct lane *lane)
 	lane->handle = h.handle;
 	lane->owner = h.owner;
 	lane->tid = h.tid;
+	lane->end_size = lane->end_place = 0;
 	lane->inflight = h.inflight;
 	return STEP_ON;
 }
@@ -207,7 +210,11 @@ static bool decode_event(struct gt_reader *r, struct lane *lane, uint64_t tag, s
 		e->owner = gt_advance(lane->owner, gt_get_varint(b));
 		place = gt_get_varint(b);
 		e->place = (uint16_t)place;
+	} else {
+		e->size = lane->end_size;
+		e->place = lane->end_place;
 	}
+	lane->end_size = lane->end_place = 0;
 	if (e->failed)
 		e->result = (int32_t)gt_unzigzag(gt_get_varint(b));
 	stack = gt_get_varint(b);
@@ -249,6 +256,10 @@ static bool decode_other(struct gt_reader *r, struct lane *lane, uint64_t tag)
 		return decode_sample(r, lane, &record);
 	if (tag == GT_TAG_THREAD)
 		lane->tid = (uint32_t)gt_get_varint(&record);
+	if (tag == GT_TAG_END_DETAIL) {
+		lane->end_size = gt_get_varint(&record);
+		lane->end_place = (uint16_t)gt_get_varint(&record);
+	}
 	return !record.bad;
 }
 

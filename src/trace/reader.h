@@ -50,6 +50,12 @@ struct gt_trace_place {
 	char *name;
 };
 
+/* What the program calls the resource that was created under `handle` at `time_ns`. */
+struct gt_trace_name {
+	uint64_t time_ns, handle;
+	char *name;
+};
+
 struct gt_trace_text {
 	char *key, *value;
 	size_t size;      /* of the value, which may hold NUL bytes */
@@ -65,6 +71,8 @@ struct gt_definitions {
 	size_t frame_count, frame_room;
 	struct gt_trace_place *places;
 	size_t place_count, place_room;
+	struct gt_trace_name *names;
+	size_t name_count, name_room;
 	struct gt_trace_text *texts;
 	size_t text_count, text_room;
 	struct gt_text_frame *text_frames; /* number n is text_frames[n - 1] */

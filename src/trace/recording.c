@@ -13,6 +13,7 @@
 #include "base/heap.h"
 #include "base/mem.h"
 #include "trace/info.h"
+#include "trace/names.h"
 #include "trace/numbers.h"
 
 /* One process's trace: opened when the stream reaches its start, closed when it has ended. */
@@ -39,6 +40,7 @@ struct gt_recording {
 	gt_sample_fn *on_sample;
 	void *on_sample_context;
 	struct gt_numbers *numbers;
+	struct gt_names *names;
 };
 
 static uint16_t place_number(const struct source *s, uint16_t place)
@@ -121,6 +123,7 @@ static bool source_open(struct gt_recording *r, struct source *s)
 	}
 	take_texts(s);
 	gt_numbers_take(r->numbers, &s->map, gt_reader_definitions(s->reader));
+	gt_names_take(r->names, (uint32_t)(s - r->sources), gt_reader_definitions(s->reader));
 	return source_advance(s);
 }
 
@@ -348,6 +351,7 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 	r = gt_alloc(sizeof *r);
 	r->path = gt_strdup(path);
 	r->numbers = gt_numbers_new();
+	r->names = gt_names_new();
 	if (asprintf(&info, "%s/info", path) < 0)
 		info = gt_strdup("");
 	r->info = gt_info_read(info);
@@ -391,6 +395,7 @@ void gt_recording_close(struct gt_recording *r)
 	gt_heap_fini(&r->heap);
 	gt_heap_fini(&r->ended);
 	gt_numbers_free(r->numbers);
+	gt_names_free(r->names);
 	gt_info_free(r->info);
 	free(r->path);
 	free(r);
@@ -455,6 +460,12 @@ const struct gt_series *gt_recording_series(const struct gt_recording *r, uint16
 size_t gt_recording_series_count(const struct gt_recording *r)
 {
 	return gt_numbers_series_count(r->numbers);
+}
+
+const char *gt_recording_name(const struct gt_recording *r, uint32_t process, uint64_t handle,
+			      uint64_t time_ns)
+{
+	return gt_names_find(r->names, process, handle, time_ns);
 }
 
 uint64_t gt_recording_start_ns(const struct gt_recording *r)

@@ -91,6 +91,10 @@ size_t gt_recording_series_count(const struct gt_recording *r);
 /* "" for place 0. */
 const char *gt_recording_place(const struct gt_recording *r, uint16_t place);
 
+/* What the program calls the resource created under `handle` at `time_ns`; "" for nothing. */
+const char *gt_recording_name(const struct gt_recording *r, uint32_t process, uint64_t handle,
+			      uint64_t time_ns);
+
 /* Start of the earliest process, monotonic and real; what times are shown relative to. */
 uint64_t gt_recording_start_ns(const struct gt_recording *r);
 uint64_t gt_recording_start_real_ns(const struct gt_recording *r);

@@ -238,6 +238,17 @@ void gt_writer_place(struct gt_writer *w, uint16_t number, enum gt_api api, cons
 	pthread_mutex_unlock(&w->defining);
 }
 
+void gt_writer_name(struct gt_writer *w, uint64_t time_ns, uint64_t handle, const char *name)
+{
+	uint8_t buffer[GT_RECORD_MAX], *at = gt_put_varint(buffer, time_ns);
+
+	at = gt_put_varint(at, handle);
+	at = put_blob(at, name, strlen(name), GT_RECORD_MAX - 64);
+	pthread_mutex_lock(&w->defining);
+	define(w, GT_DEF_NAME, buffer, (size_t)(at - buffer));
+	pthread_mutex_unlock(&w->defining);
+}
+
 uint32_t gt_function_define(struct gt_writer *w, uint16_t function)
 {
 	const struct gt_function *fn = &gt_functions[function];
@@ -445,11 +456,16 @@ free_writer:
 
 void gt_writer_end(struct gt_writer *w)
 {
+	gt_writer_end_at(w, gt_now_ns());
+}
+
+void gt_writer_end_at(struct gt_writer *w, uint64_t end_ns)
+{
 	int fd;
 
 	if (atomic_load(&w->error))
 		return;
-	w->header->end_ns = gt_now_ns();
+	w->header->end_ns = end_ns;
 	__atomic_store_n(&w->header->state, GT_TRACE_ENDED, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&w->room);
 	fd = descriptor(w);

@@ -42,6 +42,8 @@ int gt_writer_open(struct gt_writer **out, const char *path,
 		   const struct gt_writer_options *options);
 /* Marks the trace as ended and trims it. Lanes may go on writing until the process is gone. */
 void gt_writer_end(struct gt_writer *w);
+/* The same for what was recorded elsewhere, and ended at that time. */
+void gt_writer_end_at(struct gt_writer *w, uint64_t end_ns);
 /* Unmaps and frees; no other thread may use it any more. Changes nothing in the file. */
 void gt_writer_free(struct gt_writer *w);
 /* In a child after fork: lets go of the parent's file without touching it. */
@@ -52,6 +54,8 @@ void gt_writer_info(struct gt_writer *w, const char *key, const void *value, siz
 void gt_writer_module(struct gt_writer *w, uint32_t number, const struct gt_module *module);
 void gt_writer_unload(struct gt_writer *w, uint32_t number);
 void gt_writer_place(struct gt_writer *w, uint16_t number, enum gt_api api, const char *name);
+/* What the program calls the resource that is created under this handle at that very time. */
+void gt_writer_name(struct gt_writer *w, uint64_t time_ns, uint64_t handle, const char *name);
 /* The stack's number, the same for the same frames; 0 when it cannot be had. */
 uint32_t gt_writer_stack(struct gt_writer *w, const uint64_t *frames, size_t count);
 /*

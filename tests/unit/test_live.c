@@ -264,6 +264,32 @@ static void families_share_handles_and_other_kinds_do_not(void **state)
 	gt_live_fini(&l);
 }
 
+static enum gt_change apply_at(struct gt_live *l, uint16_t function, uint64_t handle,
+			       uint16_t place)
+{
+	struct gt_event e = event_of(function, handle);
+
+	e.place = place;
+	return gt_live_apply(l, &e, 0, NULL, NULL);
+}
+
+static void one_address_on_two_devices_is_two_blocks(void **state)
+{
+	const uint16_t take = GT_FN_nsysDeviceAllocation, give = GT_FN_nsysDeviceDeallocation;
+	struct gt_live l = { 0 };
+
+	assert_int_equal(apply_at(&l, take, 7, 1), GT_CHANGE_BORN);
+	assert_int_equal(apply_at(&l, give, 7, 2), GT_CHANGE_UNKNOWN);
+	assert_int_equal(apply_at(&l, take, 7, 2), GT_CHANGE_BORN);
+	assert_int_equal(l.count, 2);
+	assert_int_equal(apply_at(&l, give, 7, 1), GT_CHANGE_ENDED);
+	assert_int_equal(apply_at(&l, give, 7, 1), GT_CHANGE_UNKNOWN);
+	/* most APIs' frees do not say where */
+	assert_int_equal(apply_at(&l, give, 7, 0), GT_CHANGE_ENDED);
+	assert_int_equal(l.count, 0);
+	gt_live_fini(&l);
+}
+
 static void an_empty_ledger_knows_nothing_and_takes_nothing(void **state)
 {
 	struct gt_live l = { 0 };
@@ -371,6 +397,7 @@ int main(void)
 		cmocka_unit_test(borrowed_handles_need_no_creation),
 		cmocka_unit_test(a_handle_whose_end_was_not_seen_is_replaced),
 		cmocka_unit_test(families_share_handles_and_other_kinds_do_not),
+		cmocka_unit_test(one_address_on_two_devices_is_two_blocks),
 		cmocka_unit_test(an_empty_ledger_knows_nothing_and_takes_nothing),
 		cmocka_unit_test(unfinished_calls_change_nothing),
 		cmocka_unit_test(a_place_that_does_not_fit_is_unknown),

@@ -382,6 +382,27 @@ static void infos_and_places_come_back(void **state)
 	gt_reader_close(r);
 }
 
+static void names_come_back(void **state)
+{
+	const char *path = fresh_path("trace");
+	struct gt_writer *w = open_writer(path);
+	const struct gt_definitions *d;
+	struct gt_reader *r;
+
+	gt_writer_name(w, 1000, 0x7f00, "d_table");
+	gt_writer_name(w, UINT64_MAX, UINT64_MAX, "");
+	end_writer(w);
+	r = open_reader(path);
+	d = gt_reader_definitions(r);
+	assert_int_equal(d->name_count, 2);
+	assert_int_equal(d->names[0].time_ns, 1000);
+	assert_int_equal(d->names[0].handle, 0x7f00);
+	assert_string_equal(d->names[0].name, "d_table");
+	assert_int_equal(d->names[1].handle, UINT64_MAX);
+	assert_string_equal(d->names[1].name, "");
+	gt_reader_close(r);
+}
+
 /* A small trace of one or two lanes with all that a trace can have. The caller frees `all`. */
 static const char *write_small(struct events *all, uint32_t lane_count, bool end)
 {
@@ -432,7 +453,7 @@ static void unknown_definitions_are_passed_over(void **state)
 
 static void unknown_records_of_lanes_are_passed_over(void **state)
 {
-	static const char unknown[] = "\x0f\x05later\x03\x00";
+	static const char unknown[] = "\x0f\x05later\x04\x00";
 	struct events all;
 	const char *path = write_small(&all, 2, true);
 	struct image image = load_image(path);
@@ -846,6 +867,7 @@ int main(void)
 		cmocka_unit_test(modules_come_back_with_all_that_identifies_them),
 		cmocka_unit_test(a_stack_of_too_many_frames_is_cut),
 		cmocka_unit_test(infos_and_places_come_back),
+		cmocka_unit_test(names_come_back),
 		cmocka_unit_test(unknown_definitions_are_passed_over),
 		cmocka_unit_test(unknown_records_of_lanes_are_passed_over),
 		cmocka_unit_test(events_of_unknown_functions_are_counted_and_passed_over),

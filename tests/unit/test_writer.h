@@ -66,6 +66,9 @@ static inline struct gt_event random_event(uint64_t *state, uint64_t time_ns, ui
 		e.size = dice & 1024 ? ends[dice / 2048 % 7] : dice % 100000;
 		e.owner = dice & 512 ? ends[dice / 4096 % 7] : 0x7f1000000000 + dice % 16 * 64;
 		e.place = (uint16_t)(dice & 256 ? dice : dice % 3);
+	} else if (dice % 16 == 1) { /* as imports tell of an end */
+		e.size = ends[dice / 2048 % 7];
+		e.place = (uint16_t)(dice % 5);
 	}
 	if (dice % 8 == 0) {
 		e.failed = 1;
