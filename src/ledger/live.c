@@ -176,6 +176,11 @@ uint32_t gt_live_slot(const struct gt_live *l, const struct gt_entry *entry)
 			      entry->place)] - 1;
 }
 
+struct gt_entry *gt_live_at(const struct gt_live *l, uint32_t slot)
+{
+	return at_slot(l, slot);
+}
+
 static enum gt_change create(struct gt_live *l, const struct gt_event *e, uint16_t process,
 			     struct gt_entry **entry, struct gt_entry *gone)
 {

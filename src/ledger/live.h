@@ -71,6 +71,21 @@ struct gt_entry *gt_live_find(const struct gt_live *l, uint16_t process, enum gt
 /* Number of an entry's place, for side tables: small, and reused when the entry is gone. */
 uint32_t gt_live_slot(const struct gt_live *l, const struct gt_entry *entry);
 
+/* The slot that the next entry to be born will have. */
+static inline uint32_t gt_live_next_slot(const struct gt_live *l)
+{
+	return l->free_slot ? l->free_slot - 1 : l->slots_used;
+}
+
+/* The slot that an entry had which has just ended: the first to be taken again. */
+static inline uint32_t gt_live_freed_slot(const struct gt_live *l)
+{
+	return l->free_slot - 1;
+}
+
+/* The entry of a slot that is in use. */
+struct gt_entry *gt_live_at(const struct gt_live *l, uint32_t slot);
+
 /* Calls `each` on every entry, in no order, until it returns false. */
 void gt_live_each(const struct gt_live *l,
 		  bool (*each)(void *context, const struct gt_entry *entry), void *context);

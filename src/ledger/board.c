@@ -1,0 +1,443 @@
+/* board.c - what processes hold right now, for those who look again and again while it changes. */
+#include "ledger/board.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+
+enum {
+	CLASSES = 1 + 64 * 8,   /* 0: nothing that has bytes of its own */
+	CLASS_WORDS = CLASSES / 64 + 1,
+	LINKS = 4096,           /* slots to a page of links */
+	LOOKED_AT = 64,         /* entries of a class that are looked at for the biggest */
+};
+
+/* Neighbours of a slot in its list: slot + 1, 0 for none. */
+struct link {
+	uint32_t next, before;
+};
+
+/* One list per size class, the oldest first. */
+struct gt_board_lists {
+	uint32_t first[CLASSES], last[CLASSES]; /* slot + 1 */
+	uint64_t used[CLASS_WORDS];             /* a bit for each list that is not empty */
+};
+
+struct gt_board {
+	struct gt_live live;
+	struct link **links;
+	size_t link_pages;
+	struct gt_board_process *processes;
+	size_t process_count, process_room;
+	struct gt_board_site *sites;
+	size_t site_count, site_room;
+	uint32_t *site_index;   /* by hash: site + 1 */
+	size_t site_mask;
+	uint64_t tick_ns;
+};
+
+struct gt_board *gt_board_new(void)
+{
+	return gt_alloc(sizeof(struct gt_board));
+}
+
+void gt_board_free(struct gt_board *b)
+{
+	if (!b)
+		return;
+	for (size_t i = 0; i < b->process_count; i++)
+		free(b->processes[i].lists);
+	for (size_t i = 0; i < b->link_pages; i++)
+		free(b->links[i]);
+	gt_live_fini(&b->live);
+	free(b->links);
+	free(b->processes);
+	free(b->sites);
+	free(b->site_index);
+	free(b);
+}
+
+uint16_t gt_board_add(struct gt_board *b, uint32_t pid, const char *name, uint64_t start_ns)
+{
+	struct gt_board_process *p;
+
+	if (b->process_count == GT_BOARD_PROCESSES_MAX)
+		return GT_BOARD_ALL;
+	GT_GROW(b->processes, b->process_count, b->process_room);
+	p = &b->processes[b->process_count];
+	*p = (struct gt_board_process){ .pid = pid, .start_ns = start_ns };
+	p->lists = gt_alloc(sizeof *p->lists);
+	snprintf(p->name, sizeof p->name, "%s", name);
+	return (uint16_t)b->process_count++;
+}
+
+void gt_board_rename(struct gt_board *b, uint16_t process, const char *name)
+{
+	snprintf(b->processes[process].name, sizeof b->processes[process].name, "%s", name);
+}
+
+static struct link *link_at(struct gt_board *b, uint32_t slot)
+{
+	while (slot / LINKS >= b->link_pages) {
+		b->links = gt_realloc(b->links, (b->link_pages + 1) * sizeof *b->links);
+		b->links[b->link_pages++] = gt_alloc(LINKS * sizeof **b->links);
+	}
+	return &b->links[slot / LINKS][slot % LINKS];
+}
+
+static uint64_t bytes_of(const struct gt_entry *e)
+{
+	return gt_kind_has_bytes(gt_entry_kind(e)) ? e->size : 0;
+}
+
+/* The exponent and the three bits after the first. */
+static unsigned class_of(uint64_t bytes)
+{
+	unsigned exponent;
+
+	if (!bytes)
+		return 0;
+	exponent = 63u - (unsigned)__builtin_clzll(bytes);
+	return 1 + exponent * 8 + (unsigned)((exponent >= 3 ? bytes >> (exponent - 3)
+							    : bytes << (3 - exponent)) & 7);
+}
+
+static void enlist(struct gt_board *b, const struct gt_entry *e, uint32_t slot)
+{
+	struct gt_board_lists *l = b->processes[e->process].lists;
+	unsigned class = class_of(bytes_of(e));
+	struct link *link = link_at(b, slot);
+
+	*link = (struct link){ .before = l->last[class] };
+	if (l->last[class])
+		link_at(b, l->last[class] - 1)->next = slot + 1;
+	else
+		l->first[class] = slot + 1;
+	l->last[class] = slot + 1;
+	l->used[class / 64] |= UINT64_C(1) << class % 64;
+}
+
+static void delist(struct gt_board *b, const struct gt_entry *e, uint32_t slot)
+{
+	struct gt_board_lists *l = b->processes[e->process].lists;
+	unsigned class = class_of(bytes_of(e));
+	struct link link = *link_at(b, slot);
+
+	if (link.before)
+		link_at(b, link.before - 1)->next = link.next;
+	else
+		l->first[class] = link.next;
+	if (link.next)
+		link_at(b, link.next - 1)->before = link.before;
+	else
+		l->last[class] = link.before;
+	if (!l->first[class])
+		l->used[class / 64] &= ~(UINT64_C(1) << class % 64);
+}
+
+static uint64_t site_hash(uint16_t process, uint32_t stack, uint8_t api, uint8_t kind)
+{
+	return gt_mix64((uint64_t)process << 48 | (uint64_t)stack << 16 | (uint64_t)api << 8 | kind);
+}
+
+static void grow_sites(struct gt_board *b)
+{
+	size_t size = b->site_index ? (b->site_mask + 1) * 2 : 256;
+
+	free(b->site_index);
+	b->site_index = gt_alloc(size * sizeof *b->site_index);
+	b->site_mask = size - 1;
+	for (size_t i = 0; i < b->site_count; i++) {
+		const struct gt_board_site *s = &b->sites[i];
+		size_t at = site_hash(s->process, s->stack, s->api, s->kind) & b->site_mask;
+
+		while (b->site_index[at])
+			at = (at + 1) & b->site_mask;
+		b->site_index[at] = (uint32_t)i + 1;
+	}
+}
+
+static struct gt_board_site *site_of(struct gt_board *b, const struct gt_entry *e)
+{
+	const struct gt_function *fn = &gt_functions[e->function];
+	struct gt_board_site *s;
+	size_t at;
+
+	if (!b->site_index || b->site_count * 2 > b->site_mask)
+		grow_sites(b);
+	at = site_hash(e->process, e->stack, fn->api, fn->kind) & b->site_mask;
+	for (; b->site_index[at]; at = (at + 1) & b->site_mask) {
+		s = &b->sites[b->site_index[at] - 1];
+		if (s->stack == e->stack && s->process == e->process && s->api == fn->api &&
+		    s->kind == fn->kind)
+			return s;
+	}
+	GT_GROW(b->sites, b->site_count, b->site_room);
+	s = &b->sites[b->site_count++];
+	*s = (struct gt_board_site){ .stack = e->stack, .process = e->process, .api = fn->api,
+				     .kind = fn->kind, .function = e->function };
+	b->site_index[at] = (uint32_t)b->site_count;
+	return s;
+}
+
+static void born(struct gt_board *b, const struct gt_entry *e, uint32_t slot)
+{
+	struct gt_board_process *p = &b->processes[e->process];
+	struct gt_board_site *s = site_of(b, e);
+	uint64_t bytes = bytes_of(e);
+
+	enlist(b, e, slot);
+	p->created++;
+	p->live++;
+	p->bytes += bytes;
+	if (gt_kind_on_device(gt_entry_kind(e)))
+		p->device_bytes += bytes;
+	if (p->bytes > p->peak_bytes)
+		p->peak_bytes = p->bytes;
+	s->created++;
+	s->live++;
+	s->bytes += bytes;
+	s->bytes_created += bytes;
+}
+
+static void ended(struct gt_board *b, const struct gt_entry *e, uint32_t slot)
+{
+	struct gt_board_process *p = &b->processes[e->process];
+	struct gt_board_site *s = site_of(b, e);
+	uint64_t bytes = bytes_of(e);
+
+	delist(b, e, slot);
+	p->ended++;
+	p->live--;
+	p->bytes -= bytes;
+	if (gt_kind_on_device(gt_entry_kind(e)))
+		p->device_bytes -= bytes;
+	s->live--;
+	s->bytes -= bytes;
+}
+
+void gt_board_apply(struct gt_board *b, const struct gt_event *event, uint16_t process)
+{
+	struct gt_board_process *p = &b->processes[process];
+	uint32_t next = gt_live_next_slot(&b->live), slot;
+	struct gt_entry *entry, gone;
+
+	if (p->end_ns)
+		return;
+	p->failed += event->failed;
+	switch (gt_live_apply(&b->live, event, process, &entry, &gone)) {
+	case GT_CHANGE_BORN:
+		born(b, entry, next);
+		break;
+	case GT_CHANGE_REPLACED:
+		slot = gt_live_slot(&b->live, entry);
+		ended(b, &gone, slot);
+		born(b, entry, slot);
+		break;
+	case GT_CHANGE_ENDED:
+		ended(b, &gone, gt_live_freed_slot(&b->live));
+		break;
+	case GT_CHANGE_UNKNOWN:
+		p->before += gt_function_ends(&gt_functions[event->function]);
+		break;
+	case GT_CHANGE_NO_MEMORY:
+		gt_alloc(SIZE_MAX / 2); /* ends the tool as any other want of memory does */
+		break;
+	case GT_CHANGE_NONE:
+	case GT_CHANGE_RETAINED:
+	case GT_CHANGE_RELEASED:
+		break;
+	}
+}
+
+void gt_board_end(struct gt_board *b, uint16_t process, uint64_t end_ns)
+{
+	struct gt_board_process *p = &b->processes[process];
+
+	if (p->end_ns)
+		return;
+	p->end_ns = end_ns ? end_ns : 1;
+	for (unsigned class = 0; class < CLASSES; class++)
+		for (uint32_t slot = p->lists->first[class], next; slot; slot = next) {
+			struct gt_entry e = *gt_live_at(&b->live, slot - 1);
+
+			next = link_at(b, slot - 1)->next;
+			gt_live_remove(&b->live, &e);
+		}
+	free(p->lists);
+	p->lists = NULL;
+	p->created_rate = p->ended_rate = 0;
+}
+
+void gt_board_lose(struct gt_board *b, uint16_t process, uint64_t events)
+{
+	b->processes[process].lost += events;
+}
+
+static void remember(struct gt_history *h, uint64_t value)
+{
+	h->values[h->count++ % GT_BOARD_HISTORY] = value;
+}
+
+void gt_board_tick(struct gt_board *b, uint64_t now_ns)
+{
+	double seconds = b->tick_ns && now_ns > b->tick_ns ? (double)(now_ns - b->tick_ns) / 1e9 : 0;
+
+	for (size_t i = 0; i < b->process_count; i++) {
+		struct gt_board_process *p = &b->processes[i];
+
+		if (p->end_ns)
+			continue;
+		p->created_rate = seconds ? (double)(p->created - p->created_then) / seconds : 0;
+		p->ended_rate = seconds ? (double)(p->ended - p->ended_then) / seconds : 0;
+		p->created_then = p->created;
+		p->ended_then = p->ended;
+		remember(&p->history, p->bytes);
+	}
+	for (size_t i = 0; i < b->site_count; i++) {
+		struct gt_board_site *s = &b->sites[i];
+
+		s->created_rate = seconds ? (double)(s->created - s->created_then) / seconds : 0;
+		s->bytes_rate = seconds ? ((double)s->bytes - (double)s->bytes_then) / seconds : 0;
+		s->created_then = s->created;
+		s->bytes_then = s->bytes;
+		remember(&s->history, s->bytes);
+	}
+	b->tick_ns = now_ns;
+}
+
+size_t gt_board_process_count(const struct gt_board *b)
+{
+	return b->process_count;
+}
+
+const struct gt_board_process *gt_board_process(const struct gt_board *b, uint16_t process)
+{
+	return &b->processes[process];
+}
+
+struct gt_board_process gt_board_total(const struct gt_board *b)
+{
+	struct gt_board_process sum = { .pid = 0 };
+
+	for (size_t i = 0; i < b->process_count; i++) {
+		const struct gt_board_process *p = &b->processes[i];
+
+		if (!p->end_ns) {
+			sum.live += p->live;
+			sum.bytes += p->bytes;
+			sum.device_bytes += p->device_bytes;
+		}
+		sum.created += p->created;
+		sum.ended += p->ended;
+		sum.failed += p->failed;
+		sum.before += p->before;
+		sum.lost += p->lost;
+		sum.created_rate += p->created_rate;
+		sum.ended_rate += p->ended_rate;
+	}
+	return sum;
+}
+
+static double weight(const struct gt_board_site *s, enum gt_board_order order)
+{
+	switch (order) {
+	case GT_BOARD_BY_BYTES:  return (double)s->bytes;
+	case GT_BOARD_BY_LIVE:   return (double)s->live;
+	case GT_BOARD_BY_RATE:   return s->created_rate;
+	case GT_BOARD_BY_GROWTH: return s->bytes_rate;
+	}
+	return 0;
+}
+
+/* More weight first; then more objects, then the one seen first. */
+static bool goes_before(const struct gt_board_site *a, const struct gt_board_site *b,
+			enum gt_board_order order)
+{
+	double x = weight(a, order), y = weight(b, order);
+
+	if (x > y || y > x)
+		return x > y;
+	return a->live != b->live ? a->live > b->live : a < b;
+}
+
+size_t gt_board_sites(const struct gt_board *b, uint16_t process, enum gt_board_order order,
+		      const struct gt_board_site **out, size_t most)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < b->site_count && most; i++) {
+		const struct gt_board_site *s = &b->sites[i];
+		size_t at;
+
+		if (!s->live || (process != GT_BOARD_ALL && s->process != process) ||
+		    (process == GT_BOARD_ALL && b->processes[s->process].end_ns))
+			continue;
+		if (count == most && !goes_before(s, out[count - 1], order))
+			continue;
+		if (count < most)
+			count++;
+		for (at = count - 1; at && goes_before(s, out[at - 1], order); at--)
+			out[at] = out[at - 1];
+		out[at] = s;
+	}
+	return count;
+}
+
+/* Keeps `out` in order, the biggest first. */
+static size_t keep(const struct gt_entry **out, size_t count, size_t most, const struct gt_entry *e)
+{
+	size_t at;
+
+	if (count == most && bytes_of(out[count - 1]) >= bytes_of(e))
+		return count;
+	if (count < most)
+		count++;
+	for (at = count - 1; at && bytes_of(out[at - 1]) < bytes_of(e); at--)
+		out[at] = out[at - 1];
+	out[at] = e;
+	return count;
+}
+
+size_t gt_board_biggest(const struct gt_board *b, uint16_t process, const struct gt_entry **out,
+			size_t most)
+{
+	const struct gt_board_lists *l = b->processes[process].lists;
+	size_t count = 0;
+
+	for (unsigned class = CLASSES; l && most && class-- > 1 && count < most;) {
+		uint32_t slot = l->first[class];
+
+		for (size_t i = 0; slot && i < LOOKED_AT + most; i++) {
+			count = keep(out, count, most, gt_live_at(&b->live, slot - 1));
+			slot = b->links[(slot - 1) / LINKS][(slot - 1) % LINKS].next;
+		}
+	}
+	return count;
+}
+
+const struct gt_entry *gt_board_oldest(const struct gt_board *b, uint16_t process)
+{
+	const struct gt_board_lists *l = b->processes[process].lists;
+	const struct gt_entry *oldest = NULL;
+
+	for (unsigned class = 1; l && class < CLASSES; class++) {
+		const struct gt_entry *e;
+
+		if (!(l->used[class / 64] >> class % 64 & 1))
+			continue;
+		e = gt_live_at(&b->live, l->first[class] - 1);
+		if (!oldest || e->time_ns < oldest->time_ns)
+			oldest = e;
+	}
+	return !oldest && l && l->first[0] ? gt_live_at(&b->live, l->first[0] - 1) : oldest;
+}
+
+size_t gt_board_bytes(const struct gt_board *b, size_t *entries)
+{
+	*entries = b->live.count;
+	return gt_live_bytes(&b->live) + b->link_pages * (LINKS * sizeof **b->links + sizeof *b->links);
+}

@@ -1,0 +1,95 @@
+/*
+ * board.h - what processes hold right now, for those who look again and again while it changes.
+ *
+ * Everything is kept as events come: no question below costs more when more is alive. Sites are
+ * looked through when the biggest are asked for; there are as many as the programs have places that
+ * create something. The biggest and the oldest resources come from lists by size class, eight
+ * classes to a power of two: within a class the oldest go first, so "the biggest" is right to an
+ * eighth of its size. For the tool.
+ *
+ *	gt_board_add      a process is seen for the first time
+ *	gt_board_apply    one of its events
+ *	gt_board_end      it is gone
+ *	gt_board_tick     a stretch of time is over: rates and histories are brought up to date
+ */
+#pragma once
+
+#include "ledger/live.h"
+
+enum {
+	GT_BOARD_HISTORY = 60,      /* ticks that histories go back */
+	GT_BOARD_ALL = UINT16_MAX,  /* in place of a process: all of them */
+	GT_BOARD_PROCESSES_MAX = UINT16_MAX,
+};
+
+/* Bytes alive at the last ticks. */
+struct gt_history {
+	uint64_t values[GT_BOARD_HISTORY];
+	uint32_t count;             /* how many there have been; the latest is (count - 1) % MAX */
+};
+
+struct gt_board_process {
+	uint32_t pid;
+	char name[64];
+	uint64_t start_ns, end_ns;  /* end: 0 while it runs */
+	uint64_t live, bytes;       /* objects and bytes alive now; when it ended: as it left them */
+	uint64_t device_bytes, peak_bytes;
+	uint64_t created, ended, failed;
+	uint64_t before;            /* ends of what was created before anybody looked */
+	uint64_t lost;              /* events that are missing; set by who knows */
+	double created_rate, ended_rate; /* a second, over the last tick */
+	struct gt_history history;
+
+	uint64_t created_then, ended_then; /* board's own, as the next one */
+	struct gt_board_lists *lists;
+};
+
+struct gt_board_site {
+	uint32_t stack;             /* the process's own number */
+	uint16_t process;
+	uint8_t api, kind;
+	uint16_t function;          /* of the first creation */
+	uint64_t live, bytes, created, bytes_created;
+	double created_rate;        /* creations a second, over the last tick */
+	double bytes_rate;          /* growth of `bytes` a second, over the last tick */
+	struct gt_history history;
+
+	uint64_t created_then, bytes_then;
+};
+
+struct gt_board;
+
+struct gt_board *gt_board_new(void);
+void gt_board_free(struct gt_board *b);
+
+/* The process's number; GT_BOARD_ALL when there is no room for more. `name` is copied. */
+uint16_t gt_board_add(struct gt_board *b, uint32_t pid, const char *name, uint64_t start_ns);
+void gt_board_rename(struct gt_board *b, uint16_t process, const char *name);
+void gt_board_apply(struct gt_board *b, const struct gt_event *event, uint16_t process);
+/* What it held is gone with it; its totals stay as they were. */
+void gt_board_end(struct gt_board *b, uint16_t process, uint64_t end_ns);
+void gt_board_lose(struct gt_board *b, uint16_t process, uint64_t events);
+void gt_board_tick(struct gt_board *b, uint64_t now_ns);
+
+size_t gt_board_process_count(const struct gt_board *b);
+/* Good until the next gt_board_add. */
+const struct gt_board_process *gt_board_process(const struct gt_board *b, uint16_t process);
+/* Over all processes; pid, name and lists are empty. */
+struct gt_board_process gt_board_total(const struct gt_board *b);
+
+enum gt_board_order { GT_BOARD_BY_BYTES, GT_BOARD_BY_LIVE, GT_BOARD_BY_RATE, GT_BOARD_BY_GROWTH };
+
+/*
+ * The first `most` sites of a process, or of all that run, that have something alive; their number.
+ * Good until the next event.
+ */
+size_t gt_board_sites(const struct gt_board *b, uint16_t process, enum gt_board_order order,
+		      const struct gt_board_site **out, size_t most);
+/* The biggest living resources of a process; their number. Good until the next event. */
+size_t gt_board_biggest(const struct gt_board *b, uint16_t process, const struct gt_entry **out,
+			size_t most);
+/* The oldest, memory before objects without bytes; NULL for none. Good until the next event. */
+const struct gt_entry *gt_board_oldest(const struct gt_board *b, uint16_t process);
+
+/* Bytes taken for what is alive, and how many entries that is. */
+size_t gt_board_bytes(const struct gt_board *b, size_t *entries);

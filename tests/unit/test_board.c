@@ -1,0 +1,208 @@
+/* test_board.c - what processes hold right now: totals, sites, the biggest, the oldest. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ledger/board.h"
+
+static void create(struct gt_board *b, uint16_t process, uint64_t handle, uint64_t size,
+		   uint32_t stack, uint64_t time_ns)
+{
+	gt_board_apply(b, &(struct gt_event){ .time_ns = time_ns, .handle = handle, .size = size,
+					      .stack = stack, .function = GT_FN_clCreateBuffer },
+		       process);
+}
+
+static void release(struct gt_board *b, uint16_t process, uint64_t handle)
+{
+	gt_board_apply(b, &(struct gt_event){ .time_ns = 99, .handle = handle,
+					      .function = GT_FN_clReleaseMemObject }, process);
+}
+
+static void totals_follow_the_events(void **state)
+{
+	struct gt_board *b = gt_board_new();
+	uint16_t one = gt_board_add(b, 10, "one", 1), two = gt_board_add(b, 11, "two", 1);
+	struct gt_board_process sum;
+
+	(void)state;
+	create(b, one, 0x10, 100, 1, 1);
+	create(b, one, 0x20, 50, 2, 2);
+	create(b, two, 0x10, 7, 1, 3);
+	release(b, one, 0x10);
+	release(b, one, 0x99);
+	gt_board_apply(b, &(struct gt_event){ .function = GT_FN_clCreateBuffer, .failed = 1 }, one);
+	assert_int_equal(gt_board_process(b, one)->bytes, 50);
+	assert_int_equal(gt_board_process(b, one)->peak_bytes, 150);
+	assert_int_equal(gt_board_process(b, one)->live, 1);
+	assert_int_equal(gt_board_process(b, one)->before, 1);
+	assert_int_equal(gt_board_process(b, one)->failed, 1);
+	assert_int_equal(gt_board_process(b, two)->bytes, 7);
+	sum = gt_board_total(b);
+	assert_int_equal(sum.bytes, 57);
+	assert_int_equal(sum.created, 3);
+	assert_int_equal(sum.ended, 1);
+	gt_board_free(b);
+}
+
+static void a_process_that_ends_leaves_its_totals_and_frees_its_entries(void **state)
+{
+	struct gt_board *b = gt_board_new();
+	uint16_t one = gt_board_add(b, 10, "one", 1), two = gt_board_add(b, 11, "two", 1);
+	const struct gt_board_site *site;
+	size_t entries;
+
+	(void)state;
+	create(b, one, 0x10, 100, 1, 1);
+	create(b, two, 0x10, 7, 1, 1);
+	gt_board_end(b, one, 50);
+	assert_int_equal(gt_board_process(b, one)->bytes, 100);
+	assert_int_equal(gt_board_process(b, one)->end_ns, 50);
+	assert_null(gt_board_oldest(b, one));
+	assert_int_equal(gt_board_total(b).bytes, 7);
+	gt_board_bytes(b, &entries);
+	assert_int_equal(entries, 1);
+	assert_int_equal(gt_board_sites(b, GT_BOARD_ALL, GT_BOARD_BY_BYTES, &site, 1), 1);
+	assert_int_equal(site->process, two);
+	/* the same pid again is another process */
+	create(b, gt_board_add(b, 10, "one", 60), 0x10, 1, 1, 61);
+	assert_int_equal(gt_board_total(b).bytes, 8);
+	gt_board_free(b);
+}
+
+static void sites_come_in_the_order_asked_for(void **state)
+{
+	struct gt_board *b = gt_board_new();
+	uint16_t p = gt_board_add(b, 10, "one", 1);
+	const struct gt_board_site *sites[3];
+
+	(void)state;
+	create(b, p, 0x1, 1000, 1, 1);
+	for (uint64_t i = 0; i < 10; i++)
+		create(b, p, 0x100 + i, 10, 2, 2);
+	create(b, p, 0x2, 500, 3, 3);
+	create(b, p, 0x3, 400, 4, 4);
+	release(b, p, 0x3);
+	assert_int_equal(gt_board_sites(b, p, GT_BOARD_BY_BYTES, sites, 3), 3);
+	assert_int_equal(sites[0]->stack, 1);
+	assert_int_equal(sites[1]->stack, 3);
+	assert_int_equal(sites[2]->stack, 2);
+	assert_int_equal(gt_board_sites(b, p, GT_BOARD_BY_LIVE, sites, 2), 2);
+	assert_int_equal(sites[0]->stack, 2);
+	assert_int_equal(sites[0]->live, 10);
+	assert_int_equal(sites[0]->bytes, 100);
+	gt_board_free(b);
+}
+
+static void the_biggest_and_the_oldest_are_found(void **state)
+{
+	struct gt_board *b = gt_board_new();
+	uint16_t p = gt_board_add(b, 10, "one", 1);
+	const struct gt_entry *big[4];
+
+	(void)state;
+	for (uint64_t i = 0; i < 20000; i++)
+		create(b, p, 0x1000 + i, 4096, 1, 100 + i);
+	create(b, p, 0x1, 1 << 30, 1, 50000);
+	create(b, p, 0x2, 1 << 20, 1, 50001);
+	create(b, p, 0x3, UINT64_MAX, 1, 50002);
+	assert_int_equal(gt_board_biggest(b, p, big, 4), 4);
+	assert_int_equal(big[0]->handle, 0x3);
+	assert_int_equal(big[1]->handle, 0x1);
+	assert_int_equal(big[2]->handle, 0x2);
+	assert_int_equal(big[3]->handle, 0x1000);
+	assert_int_equal(gt_board_oldest(b, p)->handle, 0x1000);
+	release(b, p, 0x1000);
+	release(b, p, 0x1001);
+	release(b, p, 0x3);
+	assert_int_equal(gt_board_oldest(b, p)->handle, 0x1002);
+	assert_int_equal(gt_board_biggest(b, p, big, 1), 1);
+	assert_int_equal(big[0]->handle, 0x1);
+	gt_board_free(b);
+}
+
+/* Random changes against a plain array: the lists stay whole. */
+static void lists_survive_many_changes(void **state)
+{
+	enum { HANDLES = 512 };
+	struct gt_board *b = gt_board_new();
+	uint16_t p = gt_board_add(b, 10, "one", 1);
+	uint64_t size[HANDLES] = { 0 }, born[HANDLES] = { 0 }, seed = 7;
+
+	(void)state;
+	for (uint64_t t = 1; t < 50000; t++) {
+		size_t at;
+
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		at = seed >> 33 & (HANDLES - 1);
+		if (size[at]) {
+			release(b, p, at + 1);
+			size[at] = 0;
+		} else {
+			size[at] = 1 + (seed >> 45 & 0xffff);
+			born[at] = t;
+			create(b, p, at + 1, size[at], (uint32_t)(at % 7), t);
+		}
+		if (t % 97 == 0) {
+			uint64_t sum = 0, oldest = UINT64_MAX, most = 0;
+			const struct gt_entry *big;
+
+			for (size_t i = 0; i < HANDLES; i++) {
+				sum += size[i];
+				if (size[i] && born[i] < oldest)
+					oldest = born[i];
+				if (size[i] > most)
+					most = size[i];
+			}
+			assert_int_equal(gt_board_process(b, p)->bytes, sum);
+			assert_int_equal(gt_board_oldest(b, p)->time_ns, oldest);
+			assert_int_equal(gt_board_biggest(b, p, &big, 1), 1);
+			assert_true(big->size >= most - most / 8);
+		}
+	}
+	gt_board_free(b);
+}
+
+static void ticks_give_rates_and_histories(void **state)
+{
+	struct gt_board *b = gt_board_new();
+	uint16_t p = gt_board_add(b, 10, "one", 1);
+	const struct gt_board_site *site;
+	const struct gt_history *h;
+
+	(void)state;
+	gt_board_tick(b, 1000000000);
+	for (uint64_t i = 1; i <= 30; i++)
+		create(b, p, i, 100, 1, i);
+	release(b, p, 1);
+	gt_board_tick(b, 3000000000);
+	assert_true(gt_board_process(b, p)->created_rate == 15.0);
+	assert_true(gt_board_process(b, p)->ended_rate == 0.5);
+	assert_int_equal(gt_board_sites(b, p, GT_BOARD_BY_RATE, &site, 1), 1);
+	assert_true(site->bytes_rate == 1450.0);
+	h = &gt_board_process(b, p)->history;
+	assert_int_equal(h->count, 2);
+	assert_int_equal(h->values[0], 0);
+	assert_int_equal(h->values[1], 2900);
+	for (int i = 0; i < 200; i++)
+		gt_board_tick(b, 4000000000 + (uint64_t)i);
+	assert_int_equal(h->values[(h->count - 1) % GT_BOARD_HISTORY], 2900);
+	gt_board_free(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(totals_follow_the_events),
+		cmocka_unit_test(a_process_that_ends_leaves_its_totals_and_frees_its_entries),
+		cmocka_unit_test(sites_come_in_the_order_asked_for),
+		cmocka_unit_test(the_biggest_and_the_oldest_are_found),
+		cmocka_unit_test(lists_survive_many_changes),
+		cmocka_unit_test(ticks_give_rates_and_histories),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
