@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -96,5 +97,17 @@ bool gt_count_parse(const char *text, uint64_t *out)
 			return false;
 	}
 	*out = value;
+	return true;
+}
+
+bool gt_decimal_parse(const char *text, double *out)
+{
+	size_t whole = strspn(text, "0123456789"), point = text[whole] == '.',
+	       part = point ? strspn(text + whole + 1, "0123456789") : 0;
+
+	/* neither signs nor exponents, nor the words that strtod knows */
+	if (!(whole + part) || text[whole + point + part] || whole + part > 30)
+		return false;
+	*out = strtod(text, NULL);
 	return true;
 }

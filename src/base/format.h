@@ -18,3 +18,5 @@ char *gt_format_hex(char *out, uint64_t value);        /* "0x1f" */
 
 /* A size as a person types it: digits only. False when it is none, or too big. */
 bool gt_count_parse(const char *text, uint64_t *out);
+/* A number as a person types it: digits, and a point among them or none. False when it is none. */
+bool gt_decimal_parse(const char *text, double *out);

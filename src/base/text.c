@@ -146,3 +146,26 @@ void gt_tsv_put(FILE *out, const char *text)
 		size -= g.length;
 	}
 }
+
+void gt_csv_put(FILE *out, const char *text)
+{
+	size_t size = strlen(text);
+	bool quoted = strpbrk(text, ",\"") || (size && (text[0] == ' ' || text[size - 1] == ' '));
+
+	if (quoted)
+		putc('"', out);
+	while (size) {
+		struct glyph g = { 0 };
+		uint32_t c;
+
+		g.length = gt_utf8_next(text, size, &c);
+		g.escaped = c == GT_UTF8_BAD || gt_utf8_is_treacherous(c);
+		if (c == '"')
+			putc('"', out);
+		put_glyph(out, text, &g);
+		text += g.length;
+		size -= g.length;
+	}
+	if (quoted)
+		putc('"', out);
+}

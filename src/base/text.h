@@ -40,3 +40,9 @@ unsigned gt_text_put(FILE *out, const char *text, unsigned columns, enum gt_cut 
  * and broken UTF-8 as \xNN for each byte.
  */
 void gt_tsv_put(FILE *out, const char *text);
+
+/*
+ * Writes `text` as a CSV field: in quotes where it holds a comma, a quote or a blank at an end, and
+ * treacherous characters (line ends among them) and broken UTF-8 as \xNN for each byte.
+ */
+void gt_csv_put(FILE *out, const char *text);

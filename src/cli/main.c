@@ -13,6 +13,8 @@ static const struct gt_command commands[] = {
 	{ .usage = &gt_report_usage, .run = gt_cmd_report },
 	{ .usage = &gt_export_usage, .run = gt_cmd_export },
 	{ .usage = &gt_doctor_usage, .run = gt_cmd_doctor },
+	{ .usage = &gt_monitor_usage, .run = gt_cmd_monitor },
+	{ .usage = &gt_stress_usage, .run = gt_cmd_stress },
 	{ .usage = &gt_symbolize_usage, .run = gt_cmd_symbolize, .hidden = true },
 };
 

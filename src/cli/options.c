@@ -167,6 +167,10 @@ static int set_option(struct parse *p, const struct gt_option *o, const char *gi
 		if (gt_count_parse(value, target))
 			return 0;
 		return gt_usage_wrong(p->usage, "%s takes a whole number, not '%s'", given, value);
+	case GT_OPTION_DECIMAL:
+		if (gt_decimal_parse(value, target))
+			return 0;
+		return gt_usage_wrong(p->usage, "%s takes a number, not '%s'", given, value);
 	case GT_OPTION_CHOICE:
 		return set_choice(p, o, given, value, target);
 	}
@@ -345,5 +349,6 @@ void gt_usage_print(const struct gt_usage *usage)
 	print_wrapped(usage->about ? usage->about : usage->summary, 0, 0);
 	printf("\noptions:\n");
 	for (size_t i = 0; i <= option_count(usage); i++)
-		print_option(option_at(usage, i));
+		if (option_at(usage, i)->help)
+			print_option(option_at(usage, i));
 }

@@ -35,6 +35,7 @@ enum gt_option_type {
 	GT_OPTION_TEXT,   /* const char *, borrowed from argv; the last one given counts */
 	GT_OPTION_TEXTS,  /* struct gt_texts: may be given several times */
 	GT_OPTION_COUNT,  /* uint64_t, decimal */
+	GT_OPTION_DECIMAL, /* double, not negative: 0.2 */
 	GT_OPTION_CHOICE, /* int: index into `choices` */
 };
 
@@ -50,7 +51,8 @@ struct gt_option {
 	enum gt_option_type type;
 	const char *argument;       /* what --help calls the value; none for a flag */
 	const char *const *choices; /* of a CHOICE, NULL-terminated */
-	const char *help;           /* one or more lines' worth of text; wrapped by --help */
+	const char *help;           /* one or more lines' worth of text, wrapped by --help; NULL:
+				       another spelling, which --help leaves out */
 	size_t at;                  /* offset of the value in the subcommand's settings */
 };
 

@@ -89,6 +89,21 @@ static void only_whole_numbers_are_counts(void **state)
 	assert_int_equal(value, 7);
 }
 
+static void numbers_may_have_a_point_and_nothing_else(void **state)
+{
+	static const char *const none[] = { "", ".", "-1", "+1", "1e3", "inf", "nan", "1.2.3", " 1",
+					    "0x10", "1,5", "1234567890123456789012345678901" };
+	double value = -1;
+
+	(void)state;
+	assert_true(gt_decimal_parse("0.2", &value) && value == 0.2);
+	assert_true(gt_decimal_parse("5", &value) && value == 5);
+	assert_true(gt_decimal_parse(".5", &value) && value == 0.5);
+	assert_true(gt_decimal_parse("5.", &value) && value == 5);
+	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+		assert_false(gt_decimal_parse(none[i], &value));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -97,6 +112,7 @@ int main(void)
 		cmocka_unit_test(spans_choose_their_unit),
 		cmocka_unit_test(moments_are_local_and_iso),
 		cmocka_unit_test(only_whole_numbers_are_counts),
+		cmocka_unit_test(numbers_may_have_a_point_and_nothing_else),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,6 +43,18 @@ static void assert_tsv(const char *text, const char *expected)
 	free(out);
 }
 
+static void assert_csv(const char *text, const char *expected)
+{
+	char *out = NULL;
+	size_t size;
+	FILE *file = open_memstream(&out, &size);
+
+	gt_csv_put(file, text);
+	fclose(file);
+	assert_string_equal(out, expected);
+	free(out);
+}
+
 static void only_valid_utf8_is_a_character(void **state)
 {
 	static const struct {
@@ -152,6 +164,18 @@ static void a_tsv_field_stays_a_field(void **state)
 	assert_tsv("é\xff\xc2\x9b", "é\\xff\\xc2\\x9b");
 }
 
+static void a_csv_field_stays_a_field(void **state)
+{
+	(void)state;
+	assert_csv("", "");
+	assert_csv("plain text", "plain text");
+	assert_csv("a,b", "\"a,b\"");
+	assert_csv("say \"hi\"", "\"say \"\"hi\"\"\"");
+	assert_csv(" a", "\" a\"");
+	assert_csv("a\nb\r\033[0m", "a\\x0ab\\x0d\\x1b[0m");
+	assert_csv("é\xff", "é\\xff");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -162,6 +186,7 @@ int main(void)
 		cmocka_unit_test(long_paths_lose_their_start),
 		cmocka_unit_test(no_width_and_no_bytes_break_the_rule),
 		cmocka_unit_test(a_tsv_field_stays_a_field),
+		cmocka_unit_test(a_csv_field_stays_a_field),
 	};
 
 	/* widths of characters are the locale's */
