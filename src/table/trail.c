@@ -1,0 +1,99 @@
+/* trail.c - values over x in bounded memory, whatever the number of points. */
+#include "table/trail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+void gt_trail_init(struct gt_trail *t, size_t width, size_t most)
+{
+	*t = (struct gt_trail){ .width = width, .most = most };
+}
+
+void gt_trail_fini(struct gt_trail *t)
+{
+	free(t->points);
+	*t = (struct gt_trail){ 0 };
+}
+
+/* Moves a point to the front; the places between are free by then. */
+static void keep(struct gt_trail *t, size_t *kept, size_t point)
+{
+	size_t words = t->width + 1;
+
+	if (*kept != point)
+		memmove(t->points + *kept * words, t->points + point * words,
+			words * sizeof *t->points);
+	++*kept;
+}
+
+/* Of [from, to): the first, the last and the extremes between them, in their order. */
+static void keep_some(struct gt_trail *t, size_t *kept, size_t from, size_t to)
+{
+	size_t low = from, high = from, last = to - 1;
+
+	for (size_t i = from; i < to; i++) {
+		if (gt_trail_value(t, i, 0) < gt_trail_value(t, low, 0))
+			low = i;
+		if (gt_trail_value(t, i, 0) > gt_trail_value(t, high, 0))
+			high = i;
+	}
+	keep(t, kept, from);
+	if (low > high) {
+		size_t swap = low;
+
+		low = high;
+		high = swap;
+	}
+	if (low != from && low != last)
+		keep(t, kept, low);
+	if (high != low && high != from && high != last)
+		keep(t, kept, high);
+	if (last != from)
+		keep(t, kept, last);
+}
+
+static size_t column_of(const struct gt_trail *t, size_t point, double first, double per_column)
+{
+	return per_column > 0 ? (size_t)((gt_trail_x(t, point) - first) / per_column) : 0;
+}
+
+void gt_trail_fit(struct gt_trail *t, size_t columns)
+{
+	double first, per_column;
+	size_t kept = 0;
+
+	if (!columns || t->count <= 4 * columns)
+		return;
+	first = gt_trail_x(t, 0);
+	per_column = (gt_trail_x(t, t->count - 1) - first) / (double)columns;
+	for (size_t from = 0, to; from < t->count; from = to) {
+		size_t column = column_of(t, from, first, per_column);
+
+		for (to = from + 1; to < t->count; to++)
+			if (column_of(t, to, first, per_column) != column)
+				break;
+		keep_some(t, &kept, from, to);
+	}
+	t->count = kept;
+}
+
+void gt_trail_add(struct gt_trail *t, double x, const double *values)
+{
+	size_t words = t->width + 1;
+
+	if (t->count && x < gt_trail_x(t, t->count - 1))
+		x = gt_trail_x(t, t->count - 1);
+	if (t->count == t->most)
+		gt_trail_fit(t, t->most / 8 - 1);
+	if (t->count == t->room) {
+		t->room = t->room ? t->room * 2 : 16;
+		if (t->room > t->most)
+			t->room = t->most;
+		t->points = gt_realloc(t->points, t->room * words * sizeof *t->points);
+	}
+	t->points[t->count * words] = x;
+	memcpy(t->points + t->count * words + 1, values, t->width * sizeof *values);
+	t->count++;
+}
