@@ -8,8 +8,9 @@
 
 #include "base/text.h"
 
-static void put_string(FILE *out, const char *text)
+static void put_string(struct gt_json *j, const char *text)
 {
+	FILE *out = j->out;
 	size_t size = strlen(text);
 
 	putc('"', out);
@@ -25,7 +26,8 @@ static void put_string(FILE *out, const char *text)
 			fputs("\\n", out);
 		else if (c == '\t')
 			fputs("\\t", out);
-		else if (c < 0x10000 && gt_utf8_is_treacherous(c))
+		else if ((j->in_html && (c == '<' || c == '>' || c == '&')) ||
+			 (c < 0x10000 && gt_utf8_is_treacherous(c)))
 			/* a terminal that shows the file has nothing to obey */
 			fprintf(out, "\\u%04" PRIx32, c);
 		else
@@ -55,7 +57,7 @@ static void put_key(struct gt_json *j, const char *key)
 		fputs(j->flat ? ", " : ",", j->out);
 	new_line(j);
 	if (key) {
-		put_string(j->out, key);
+		put_string(j, key);
 		fputs(": ", j->out);
 	}
 }
@@ -123,7 +125,7 @@ void gt_json_text(struct gt_json *j, const char *key, const char *text)
 		return;
 	}
 	put_key(j, key);
-	put_string(j->out, text);
+	put_string(j, text);
 }
 
 void gt_json_uint(struct gt_json *j, const char *key, uint64_t value)
@@ -158,6 +160,25 @@ void gt_json_hex(struct gt_json *j, const char *key, uint64_t value)
 {
 	put_key(j, key);
 	fprintf(j->out, "\"0x%" PRIx64 "\"", value);
+}
+
+void gt_json_base64(struct gt_json *j, const char *key, const void *bytes, size_t size)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const uint8_t *at = bytes;
+
+	put_key(j, key);
+	putc('"', j->out);
+	for (; size; at += 3) {
+		size_t take = size < 3 ? size : 3;
+		uint32_t word = (uint32_t)at[0] << 16 | (take > 1 ? (uint32_t)at[1] << 8 : 0) |
+				(take > 2 ? at[2] : 0);
+
+		for (size_t i = 0; i < 4; i++)
+			putc(i <= take ? digits[word >> (18 - 6 * i) & 63] : '=', j->out);
+		size -= take;
+	}
+	putc('"', j->out);
 }
 
 void gt_json_null(struct gt_json *j, const char *key)

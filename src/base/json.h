@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -16,6 +17,7 @@ struct gt_json {
 	FILE *out;
 	unsigned depth;
 	unsigned flat;   /* depth from which all is on one line; 0: none */
+	bool in_html;    /* set after _begin: strings have no <, > or &, so that no tag can end it */
 	struct {
 		char close;
 		bool used;
@@ -40,4 +42,6 @@ void gt_json_int(struct gt_json *j, const char *key, int64_t value);
 void gt_json_real(struct gt_json *j, const char *key, double value);
 void gt_json_bool(struct gt_json *j, const char *key, bool value);
 void gt_json_hex(struct gt_json *j, const char *key, uint64_t value);    /* "0x1f" */
+/* Any bytes, as base64. */
+void gt_json_base64(struct gt_json *j, const char *key, const void *bytes, size_t size);
 void gt_json_null(struct gt_json *j, const char *key);

@@ -153,10 +153,13 @@ static bool leave_behind(void *context, const struct gt_entry *e)
 {
 	const struct ending *ending = context;
 	const struct gt_function *fn = &gt_functions[e->function];
+	struct gt_tally *tally = &ending->ledger->tally[fn->api][fn->kind];
 	struct gt_site *site;
 
 	if (e->process != ending->process)
 		return true;
+	tally->gone++;
+	tally->bytes_gone += counted_bytes(e);
 	site = site_at(ending->ledger, e->stack, fn->api, fn->kind);
 	save_peak(ending->ledger, site);
 	ending->ledger->gone++;

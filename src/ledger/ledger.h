@@ -10,6 +10,7 @@
 struct gt_tally {
 	uint64_t created, ended, live, failed;
 	uint64_t bytes_total, bytes_live, bytes_peak;
+	uint64_t gone, bytes_gone;            /* of `live` those whose process has ended */
 };
 
 /* Everything created through one stack, of one kind and API. */

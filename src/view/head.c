@@ -228,14 +228,11 @@ static void info_number(struct gt_json *j, const struct gt_view *v, const char *
 		gt_json_null(j, key);
 }
 
-void gt_head_json(struct gt_json *j, FILE *out, const struct gt_view *v, const char *analysis)
+void gt_recording_json(struct gt_json *j, const struct gt_view *v)
 {
 	const char *started = gt_recording_info(v->recording, "started");
 	char moment[GT_FORMAT_MAX];
 
-	gt_json_begin(j, out);
-	gt_json_uint(j, "schema", 1);
-	gt_json_text(j, "analysis", analysis);
 	gt_json_object(j, "recording");
 	gt_json_text(j, "path", gt_recording_path(v->recording));
 	gt_json_text(j, "command", command_of(v));
@@ -251,6 +248,14 @@ void gt_head_json(struct gt_json *j, FILE *out, const struct gt_view *v, const c
 		process_json(j, v, process_at(v, i));
 	gt_json_end(j);
 	gt_json_end(j);
+}
+
+void gt_head_json(struct gt_json *j, FILE *out, const struct gt_view *v, const char *analysis)
+{
+	gt_json_begin(j, out);
+	gt_json_uint(j, "schema", 1);
+	gt_json_text(j, "analysis", analysis);
+	gt_recording_json(j, v);
 }
 
 void gt_totals_json(struct gt_json *j, uint64_t count, uint64_t bytes)

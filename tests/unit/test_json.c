@@ -104,6 +104,34 @@ static void any_bytes_become_valid_strings(void **state)
 			"\t\"key \\\"x\\\"\": null\n}\n");
 }
 
+static void nothing_in_html_can_end_its_element(void **state)
+{
+	struct document d;
+	struct gt_json *j = open_document(&d);
+
+	(void)state;
+	j->in_html = true;
+	gt_json_text(j, "a", "</script><!--&\xe2\x80\xa8");
+	gt_json_text(j, "<b>", "");
+	assert_document(&d, "{\n\t\"a\": \"\\u003c/script\\u003e\\u003c!--\\u0026\\u2028\",\n"
+			"\t\"\\u003cb\\u003e\": \"\"\n}\n");
+}
+
+static void bytes_become_base64(void **state)
+{
+	struct document d;
+	struct gt_json *j = open_document(&d);
+
+	(void)state;
+	gt_json_base64(j, "0", "", 0);
+	gt_json_base64(j, "1", "\xff", 1);
+	gt_json_base64(j, "2", "\x00\x10", 2);
+	gt_json_base64(j, "3", "Man", 3);
+	gt_json_base64(j, "4", "Many", 4);
+	assert_document(&d, "{\n\t\"0\": \"\",\n\t\"1\": \"/w==\",\n\t\"2\": \"ABA=\",\n"
+			"\t\"3\": \"TWFu\",\n\t\"4\": \"TWFueQ==\"\n}\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -111,6 +139,8 @@ int main(void)
 		cmocka_unit_test(values_are_separated_and_indented),
 		cmocka_unit_test(a_line_holds_all_that_is_in_it),
 		cmocka_unit_test(any_bytes_become_valid_strings),
+		cmocka_unit_test(nothing_in_html_can_end_its_element),
+		cmocka_unit_test(bytes_become_base64),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -232,6 +232,9 @@ static void a_process_that_ended_gives_its_memory_back_and_keeps_its_leaks(void 
 	assert_int_equal(l->device_bytes, 300);
 	assert_int_equal(l->device_left, 1300);
 	assert_int_equal(l->live.count, 2);
+	assert_int_equal(l->tally[GT_OPENCL][GT_BUFFER].live, 2);
+	assert_int_equal(l->tally[GT_OPENCL][GT_BUFFER].gone, 1);
+	assert_int_equal(l->tally[GT_OPENCL][GT_BUFFER].bytes_gone, 1000);
 	assert_true(gt_ledger_is_gone(l, gt_live_find(&l->live, 0, GT_BUFFER, 1)));
 	assert_false(gt_ledger_is_gone(l, gt_live_find(&l->live, 1, GT_BUFFER, 1)));
 	assert_int_equal(l->peak_bytes, 1300);
