@@ -6,20 +6,44 @@
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
-/* A new file in the same folder; rename cannot cross file systems. */
+/* A file without a name in the folder of `path`, which vanishes with us; not everywhere to be had. */
+static int open_nameless(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash ? gt_strndup(path, (size_t)(slash - path) + 1) : gt_strdup(".");
+	int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+
+	free(folder);
+	return fd;
+}
+
+/* A name beside the output's own; rename cannot cross file systems. */
+static char *name_beside(const char *path)
+{
+	char *name;
+
+	return asprintf(&name, "%s.XXXXXX", path) < 0 ? gt_strdup(path) : name;
+}
+
 static int open_beside(struct gt_output *o)
 {
 	mode_t mask = umask(0);
 	int fd, e;
 
 	umask(mask);
-	if (asprintf(&o->beside, "%s.XXXXXX", o->path) < 0)
-		o->beside = gt_strdup(o->path);
+	fd = open_nameless(o->path);
+	if (fd >= 0) {
+		o->nameless = true;
+		return fd;
+	}
+	o->beside = name_beside(o->path);
 	fd = mkostemp(o->beside, O_CLOEXEC);
 	if (fd < 0) {
 		e = -errno;
@@ -65,6 +89,43 @@ int gt_output_open(struct gt_output *o, const char *path, struct gt_error *error
 	return 0;
 }
 
+static const char *random_letters(char letters[7])
+{
+	static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz012345";
+	uint8_t bytes[6] = { 0 };
+
+	if (getrandom(bytes, sizeof bytes, GRND_NONBLOCK) < 0)
+		memcpy(bytes, &(uint64_t){ gt_now_ns() }, sizeof bytes);
+	for (int i = 0; i < 6; i++)
+		letters[i] = alphabet[bytes[i] % 32];
+	letters[6] = '\0';
+	return letters;
+}
+
+/* Gives the finished file a name of its own, beside the one it is to have. */
+static int name_it(struct gt_output *o, int fd)
+{
+	char self[32], letters[7];
+	int e = 0;
+
+	snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+	/* linkat never replaces a file: a name that is taken by now is given up for another */
+	for (int attempt = 0; attempt < 100; attempt++) {
+		char *name = name_beside(o->path);
+
+		memcpy(name + strlen(name) - 6, random_letters(letters), 6);
+		e = linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) ? errno : 0;
+		if (!e) {
+			o->beside = name;
+			return 0;
+		}
+		free(name);
+		if (e != EEXIST)
+			break;
+	}
+	return e;
+}
+
 static void output_free(struct gt_output *o)
 {
 	free(o->path);
@@ -79,6 +140,8 @@ int gt_output_close(struct gt_output *o, struct gt_error *error)
 	errno = 0;
 	if (fflush(o->file) || ferror(o->file))
 		e = errno ? errno : EIO;
+	if (!e && o->nameless)
+		e = name_it(o, fileno(o->file));
 	if (o->path && fclose(o->file) && !e)
 		e = errno;
 	if (!e && o->beside && rename(o->beside, o->path))

@@ -1,6 +1,7 @@
 /* output.h - where a report goes: stdout, or a file that appears whole or not at all. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/err.h"
@@ -9,6 +10,7 @@ struct gt_output {
 	FILE *file;
 	char *path;    /* NULL: stdout */
 	char *beside;  /* what is written until all is well; NULL: straight to the file */
+	bool nameless; /* … what is written has no name until then */
 };
 
 /* `path` NULL or "-" is stdout. A pipe or a device is written straight to. */

@@ -1,0 +1,77 @@
+/*
+ * ze_steps.c - creates and destroys in a fixed pattern, on so many threads, and logs what returned.
+ *
+ * --log FILE		one line per call that returned, before the next one of its thread
+ * --threads N		how many (1)
+ * --calls N		how many calls each of them makes (200)
+ */
+#include "ze_common.h"
+
+#include <pthread.h>
+
+#define SLOTS 16
+
+struct thread {
+	const struct ze *ze;
+	ze_context_handle_t context;
+	long calls;
+	unsigned int state;
+};
+
+static unsigned int next_random(struct thread *t)
+{
+	t->state = t->state * 1664525u + 1013904223u;
+	return t->state >> 16;
+}
+
+static void *steps(void *arg)
+{
+	ze_device_mem_alloc_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC };
+	struct thread *t = arg;
+	void *slots[SLOTS] = { 0 };
+
+	for (long i = 0; i < t->calls; i++) {
+		void **slot = &slots[next_random(t) % SLOTS];
+
+		if (*slot) {
+			TRACKED(zeMemFree, *slot, 0, "memory", t->context, *slot);
+			*slot = NULL;
+		} else {
+			size_t size = 64 + next_random(t) % 8192;
+
+			TRACKED(zeMemAllocDevice, *slot, size, "memory", t->context, &desc, size,
+				64, t->ze->device, slot);
+		}
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	ze_context_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
+	struct thread threads[64];
+	pthread_t ids[64];
+	ze_context_handle_t context;
+	long count = 1, calls = 200;
+	struct ze ze;
+
+	for (int i = 1; i + 1 < argc; i += 2) {
+		if (!strcmp(argv[i], "--log"))
+			ze_log_open(argv[i + 1]);
+		else if (!strcmp(argv[i], "--threads"))
+			count = atol(argv[i + 1]);
+		else if (!strcmp(argv[i], "--calls"))
+			calls = atol(argv[i + 1]);
+	}
+	ze_open(&ze);
+	TRACKED(zeContextCreate, context, 0, "context", ze.driver, &desc, &context);
+	for (long i = 0; i < count; i++) {
+		threads[i] = (struct thread){ &ze, context, calls, (unsigned int)i + 1 };
+		if (pthread_create(&ids[i], NULL, steps, &threads[i]))
+			return 2;
+	}
+	for (long i = 0; i < count; i++)
+		pthread_join(ids[i], NULL);
+	puts("done");
+	return 7;
+}

@@ -1,0 +1,237 @@
+"""test_faults.py - every call of ours fails once, or is the process's last: the program must not
+notice, and what it had done must be in the recording.
+
+GPUTRACK_TEST_LONG=1 tries every call; otherwise the first ones and a choice of the later.
+"""
+import collections
+import errno
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+
+LONG = bool(os.environ.get("GPUTRACK_TEST_LONG"))
+GUEST = "libgputrack,libze_validation_layer"
+
+
+def preload(case, function, number, error, modules, **more):
+    return dict({"LD_PRELOAD": case.program("libgt_fault.so"), "GT_FAULT_IN": modules,
+                 "GT_FAULT": f"{function}:{number}:{error}", "GT_FAULT_HIT": str(case.path("hit"))},
+                **more)
+
+
+def recorded(case, name, **more):
+    """The environment that records without gputrack run: only the program runs."""
+    return case.tracker(ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER="0", GPUTRACK_RECORDING=name,
+                        **more)
+
+
+def numbers():
+    """1, 2, 3, …; with gaps that widen, unless every one is wanted."""
+    number, step = 1, 1.0
+    while True:
+        yield int(number)
+        if not LONG and number >= 12:
+            step *= 1.5
+        number += step
+
+
+def struck(case):
+    """True when the fault has struck since the last time."""
+    hit = case.path("hit")
+    if not hit.exists():
+        return False
+    hit.unlink()
+    return True
+
+
+def log_of(case, name="own"):
+    """The program's own log: a list of (function, handle)."""
+    path = case.path(name)
+    text = path.read_text() if path.exists() else ""
+    return re.findall(r"^(\w+) handle=(0x[0-9a-f]+) .*$", text, re.M)
+
+
+def events_of(case, name):
+    return [(e["function"], e["handle"]) for e in case.events(name)]
+
+
+def check_recording(case, name, threads):
+    """All that returned is there, and at most the call that each thread was in besides."""
+    log, events = log_of(case), events_of(case, name)
+    missing = collections.Counter(log) - collections.Counter(events)
+    more = len(events) - len(log)
+    assert not missing, (len(log), len(events), list(missing)[:3])
+    assert more <= threads, (len(log), len(events))
+
+
+def steps(case, *more, env):
+    for old in ("own", "hit"):
+        case.path(old).unlink(missing_ok=True)
+    return case.run(case.program("ze_steps"), "--log", "own", *more, env=env, timeout=60)
+
+
+FUNCTIONS = [("open", errno.EMFILE), ("open", errno.EACCES), ("write", errno.ENOSPC),
+             ("read", errno.EIO), ("mmap", errno.ENOMEM), ("fallocate", errno.ENOSPC),
+             ("fallocate", errno.EOPNOTSUPP), ("ftruncate", errno.EIO), ("mkdir", errno.ENOSPC),
+             ("fcntl", errno.EMFILE), ("malloc", errno.ENOMEM)]
+
+
+def test_a_program_does_not_notice_that_a_call_of_ours_fails(case):
+    """Each call of each function, once; and from that call on all of them."""
+    faults = 0
+    for function, error in FUNCTIONS:
+        for ever in ("", "+"):
+            for number in numbers():
+                shutil.rmtree(case.path("r.gt"), ignore_errors=True)
+                done = steps(case, env=recorded(case, "r.gt", **preload(
+                    case, function, number, f"{error}{ever}", GUEST)))
+                what = (function, number, error, ever)
+                assert done.status == 7 and done.out == "done\n", (what, done.status, done.err)
+                assert len(done.err.splitlines()) <= 2, (what, done.err)
+                for line in done.err.splitlines():
+                    assert line.startswith("gputrack: "), (what, line)
+                assert len(log_of(case)) == 201, what
+                if not struck(case):
+                    break
+                faults += 1
+                if not case.path("r.gt").exists():
+                    assert done.err, what
+                    continue
+                # what could not be recorded was counted or said
+                report = case.gputrack("report", "r.gt")
+                assert report.status in (0, 1) and len(report.err.splitlines()) <= 1, \
+                    (what, report.err)
+                if report.status == 0 and not done.err:
+                    summary = case.report("r.gt", "summary")
+                    assert summary["recording"]["events"] + summary["lost"] >= 201, \
+                        (what, summary["recording"]["events"], summary["lost"])
+    assert faults > 60, faults
+
+
+def test_a_tracker_that_fails_lets_the_program_run_on(case):
+    """The same for the resource tracker with its CSV and log."""
+    faults = 0
+    for function, error in FUNCTIONS:
+        for number in numbers():
+            done = steps(case, env=case.tracker(
+                ZEL_SYSTEM_RESOURCE_TRACKER_CSV="t.csv", ZEL_ENABLE_LOADER_LOGGING="1",
+                ZEL_LOADER_LOGGING_LEVEL="debug", ZEL_LOADER_LOG_DIR=str(case.folder),
+                **preload(case, function, number, f"{error}+", GUEST)))
+            what = (function, number, error)
+            assert done.status == 7 and done.out == "done\n", (what, done.status, done.err)
+            assert len(done.err.splitlines()) <= 3, (what, done.err)
+            if not struck(case):
+                break
+            faults += 1
+            for table in case.folder.glob("t_pid*.csv"):
+                rows = table.read_text().splitlines()
+                assert all(row.count(",") == 21 for row in rows), (what, rows[-1:])
+                table.unlink()
+    assert faults > 30, faults
+
+
+def test_killed_in_any_call_of_ours_nothing_is_lost(case):
+    """SIGKILL in the place of each call that the recorder makes."""
+    kills = 0
+    for function in ("open", "write", "read", "mmap", "fallocate", "ftruncate", "mkdir", "malloc",
+                     "fcntl"):
+        for number in numbers():
+            shutil.rmtree(case.path("r.gt"), ignore_errors=True)
+            done = steps(case, "--threads", "3", env=recorded(
+                case, "r.gt", **preload(case, function, number, "kill", GUEST)))
+            if not struck(case):
+                assert done.status == 7, (function, number, done.status)
+                break
+            assert done.status == -signal.SIGKILL, (function, number, done.status)
+            kills += 1
+            if case.path("r.gt").exists() and list(case.path("r.gt").iterdir()):
+                report = case.gputrack("report", "r.gt")
+                if report.status == 0:
+                    check_recording(case, "r.gt", 3)
+                else:
+                    # before the first call was recorded, there may be nothing to open
+                    assert len(log_of(case)) == 0 and len(report.err.splitlines()) == 1, report.err
+    assert kills > 30, kills
+
+
+def test_killed_at_any_moment_nothing_is_lost(case):
+    """kill -9 from outside while three threads work."""
+    generator = random.Random(7)
+    for _ in range(300 if LONG else 25):
+        shutil.rmtree(case.path("r.gt"), ignore_errors=True)
+        case.path("own").unlink(missing_ok=True)
+        process = case.start(case.program("ze_steps"), "--log", "own", "--threads", "3", "--calls",
+                             "100000000", env=recorded(case, "r.gt"))
+        wanted = generator.randrange(1, 400000)
+        while not case.path("own").exists() or case.path("own").stat().st_size < wanted:
+            assert process.poll() is None, process.communicate()
+        process.kill()
+        process.communicate()
+        check_recording(case, "r.gt", 3)
+
+
+# The tool.
+
+def tool_runs(case):
+    """Name, command, file that it writes."""
+    return [("report", ["report", "r.gt"], None),
+            ("report", ["report", "r.gt", "-a", "leakage", "-o", "out.txt"], "out.txt"),
+            ("export", ["export", "r.gt", "-o", "out.txt"], "out.txt")]
+
+
+def check_tool(case, what, done, out):
+    """One line and the right status, or all is well; and no half of a file."""
+    assert done.status in (0, 1), (what, done.status, done.err)
+    if done.status == 1:
+        lines = done.err.splitlines()
+        assert len(lines) == 1 and lines[0].startswith("gputrack: "), (what, done.err)
+        assert not out or not case.path(out).exists(), what
+    leftovers = [p.name for p in case.folder.iterdir()
+                 if p.name not in ("own", "r.gt", "hit", "log", out)]
+    assert not leftovers, (what, leftovers)
+    if out:
+        case.path(out).unlink(missing_ok=True)
+
+
+def test_a_tool_without_memory_ends_with_a_line(case):
+    assert steps(case, env=recorded(case, "r.gt")).status == 7
+    faults = 0
+    for name, command, out in tool_runs(case):
+        for number in numbers():
+            done = case.gputrack(*command, env=preload(case, "malloc", number, errno.ENOMEM,
+                                                       "gputrack"))
+            check_tool(case, (name, number), done, out)
+            if not struck(case):
+                break
+            faults += 1
+    assert faults > 20, faults
+
+
+def test_a_tool_whose_system_calls_fail_ends_with_a_line(case):
+    """By strace, which reaches the C library's own calls too."""
+    if not shutil.which("strace"):
+        case.skip("strace is not installed")
+    probe = subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True)
+    if probe.returncode:
+        case.skip("strace may not trace here")
+    assert steps(case, env=recorded(case, "r.gt")).status == 7
+    faults = 0
+    for call, error in (("openat", "EACCES"), ("read", "EIO"), ("pread64", "EIO"),
+                        ("write", "ENOSPC"), ("rename", "EIO"), ("getdents64", "EIO"),
+                        ("newfstatat", "EIO"), ("fsync", "EIO"), ("ftruncate", "EIO")):
+        for name, command, out in tool_runs(case):
+            for number in numbers():
+                done = case.run("strace", "-qq", "-o", "log", "-e", f"trace={call}", "-e",
+                                f"inject={call}:error={error}:when={number}",
+                                case.build / "gputrack", *command)
+                hit = "(INJECTED)" in case.path("log").read_text()
+                if hit and done.status == 127 and "error while loading" in done.err:
+                    continue  # not ours yet: the dynamic loader's
+                check_tool(case, (call, name, number), done, out)
+                if not hit:
+                    break
+                faults += 1
+    assert faults > 40, faults
