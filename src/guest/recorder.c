@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -18,6 +19,7 @@
 #include "guest/say.h"
 #include "guest/settings.h"
 #include "guest/unwind.h"
+#include "trace/layout.h"
 #include "trace/writer.h"
 
 enum {
@@ -103,19 +105,48 @@ static void stopped(struct gt_writer *w, void *context, int error)
 {
 	(void)w;
 	(void)context;
+	if (error == -ETIME)
+		return; /* as asked */
+	if (error == -EFBIG && gt_settings_get()->max_bytes) {
+		gt_say("recording stopped: %s is as large as it may get; the program runs on, what "
+		       "was recorded can be read", gt_settings_get()->recording);
+		return;
+	}
 	gt_say("recording stopped: %s, in %s; the program runs on, what was recorded can be read",
 	       strerror(-error), gt_settings_get()->recording);
+}
+
+/* How much all processes of the recording have taken, counted in a file of it; NULL: nobody knows. */
+static _Atomic uint64_t *shared_room(const char *folder)
+{
+	_Atomic uint64_t *taken;
+	char path[PATH_MAX];
+	int fd;
+
+	if (snprintf(path, sizeof path, "%s/" GT_ROOM_FILE, folder) >= (int)sizeof path)
+		return NULL;
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return NULL;
+	taken = ftruncate(fd, sizeof *taken) ? MAP_FAILED :
+		mmap(NULL, sizeof *taken, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	return taken == MAP_FAILED ? NULL : taken;
 }
 
 static int open_trace(struct gt_writer **w, const char *folder)
 {
 	struct gt_writer_options options = { .pid = (uint32_t)getpid(), .ppid = (uint32_t)getppid(),
+					     .until_ns = gt_settings_get()->until_ns,
+					     .max_bytes = gt_settings_get()->max_bytes,
 					     .modules = gt_modules_define, .stopped = stopped };
 	char path[PATH_MAX];
 	int e = -EEXIST;
 
 	if (mkdir(folder, 0700) && errno != EEXIST)
 		return -errno;
+	if (options.max_bytes)
+		options.taken = shared_room(folder);
 	for (int i = 1; e == -EEXIST && i < SAME_PID_MAX; i++) {
 		int n = i == 1 ? snprintf(path, sizeof path, "%s/%u.trace", folder, options.pid) :
 				 snprintf(path, sizeof path, "%s/%u-%d.trace", folder,

@@ -27,6 +27,7 @@ struct gt_writer {
 	struct gt_file_id id;
 	struct gt_trace_header *header;
 	_Atomic int error;               /* why writing stopped */
+	_Atomic uint64_t taken;          /* room, when there is a limit of our own */
 
 	pthread_mutex_t room;            /* guards the next four */
 	uint64_t end, reserved;          /* bytes in blocks; bytes the file system has promised */
@@ -44,6 +45,9 @@ struct gt_writer {
 /* The next block of a lane, in place of a full one. 0, or -EIO when writing has stopped. */
 int gt_block_open(struct gt_lane *lane);
 void gt_block_close(struct gt_lane *lane);
+
+/* Nothing is written any more; once only. */
+void gt_writer_stop(struct gt_writer *w, int error);
 
 /* Number of a function that has none yet; 0 when it cannot be written. */
 uint32_t gt_function_define(struct gt_writer *w, uint16_t function);

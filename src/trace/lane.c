@@ -1,4 +1,5 @@
 /* lane.c - one thread's events, written without a lock. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +102,8 @@ void gt_lane_event(struct gt_lane *lane, const struct gt_event *e)
 	uint32_t number;
 	uint8_t *at;
 
+	if (w->options.until_ns && e->time_ns > w->options.until_ns)
+		gt_writer_stop(w, -ETIME);
 	if (atomic_load_explicit(&w->error, memory_order_relaxed)) {
 		gt_writer_lose(w, 1);
 		return;

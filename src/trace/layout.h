@@ -20,6 +20,9 @@
 /* In a recording: samples made beside its processes. Its header has no pid. */
 #define GT_SYSTEM_TRACE "system.trace"
 
+/* In a recording with a limit: how much room its traces have taken, 8 bytes. */
+#define GT_ROOM_FILE "room"
+
 enum {
 	GT_TRACE_VERSION = 1,
 	GT_TRACE_HEADER = 4096,

@@ -47,6 +47,19 @@ static int write_zeroes(int fd, off_t from, size_t size)
 	return 0;
 }
 
+/* Counts room against the limit; false, and not counted, when it is beyond. */
+static bool take_room(struct gt_writer *w, uint64_t size)
+{
+	_Atomic uint64_t *taken = w->options.taken ? w->options.taken : &w->taken;
+
+	if (!w->options.max_bytes)
+		return true;
+	if (atomic_fetch_add(taken, size) + size <= w->options.max_bytes)
+		return true;
+	atomic_fetch_sub(taken, size);
+	return false;
+}
+
 static int reserve_to(struct gt_writer *w, uint64_t end)
 {
 	int fd = descriptor(w), e;
@@ -54,6 +67,8 @@ static int reserve_to(struct gt_writer *w, uint64_t end)
 
 	if (fd < 0)
 		return fd;
+	if (!take_room(w, end - w->reserved))
+		return -EFBIG;
 	gt_quiet_begin(&quiet);
 	do
 		e = fallocate(fd, 0, (off_t)w->reserved, (off_t)(end - w->reserved)) ? errno : 0;
@@ -82,7 +97,7 @@ static int make_room(struct gt_writer *w, size_t size)
 	return e == -ENOSPC || e == -EDQUOT || e == -EFBIG ? reserve_to(w, need) : e;
 }
 
-static void stop(struct gt_writer *w, int error)
+void gt_writer_stop(struct gt_writer *w, int error)
 {
 	int running = 0;
 
@@ -113,7 +128,7 @@ static struct gt_block_header *map_block(struct gt_writer *w, size_t size)
 		return block;
 	e = -errno;
 fail:
-	stop(w, e);
+	gt_writer_stop(w, e);
 	return NULL;
 }
 

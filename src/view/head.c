@@ -1,6 +1,7 @@
 /* head.c - what stands before and after every report: whose recording it is, and how whole. */
 #include "view/head.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +132,12 @@ static bool became_another(const struct gt_view *v, const struct gt_process *pro
 	return false;
 }
 
+static const char *why_stopped(int error)
+{
+	return error == ETIME ? "it had been recorded for as long as --duration said" :
+	       error == EFBIG ? "the recording was as large as it may get" : strerror(error);
+}
+
 /* One line about a process that has a gap; false when it has none. */
 static bool put_gap(struct gt_page *p, const struct gt_view *v, const struct gt_process *process)
 {
@@ -139,7 +146,7 @@ static bool put_gap(struct gt_page *p, const struct gt_view *v, const struct gt_
 			     "before is shown", process->pid, process->damage);
 	else if (process->state == GT_TRACE_STOPPED)
 		gt_page_wrap(p, GT_RED, 2, "pid %" PRIu32 ": recording STOPPED before the end: %s",
-			     process->pid, strerror(process->error));
+			     process->pid, why_stopped(process->error));
 	else if (process->state == GT_TRACE_RUNNING &&
 		 !*gt_recording_info(v->recording, "signal") &&
 		 !became_another(v, process))

@@ -644,9 +644,69 @@ static void events_take_few_bytes(void **state)
 	assert_in_range(st.st_size, COUNT, 16 * COUNT);
 }
 
+/* Writes until nothing more is written: how many events were. */
+static uint64_t write_up_to_limit(const struct gt_writer_options *options, const char *path)
+{
+	struct gt_writer *w;
+	struct gt_lane *lane;
+	struct events got;
+	uint64_t count;
+
+	assert_int_equal(gt_writer_open(&w, path, options), 0);
+	lane = gt_lane_acquire(w, 1, "main");
+	for (uint64_t i = 0; lane && i < 100000; i++)
+		gt_lane_event(lane, &(struct gt_event){ .function = GT_FN_clCreateUserEvent,
+							.handle = i * 4096, .tid = 1,
+							.time_ns = 1000 + i * 1000 });
+	end_writer(w);
+	got = read_events(path, NULL);
+	count = got.count;
+	free(got.list);
+	return count;
+}
+
+static void no_more_room_is_taken_than_allowed(void **state)
+{
+	_Atomic uint64_t taken = 0;
+	struct gt_writer_options options = { .pid = 1, .start_ns = 1, .max_bytes = 200000,
+					     .taken = &taken };
+	const char *path = fresh_path("limited"), *second = fresh_path("limited");
+	uint64_t first_events = write_up_to_limit(&options, path);
+	struct gt_trace_header h;
+	struct gt_error error;
+	struct stat st;
+
+	assert_in_range(first_events, 1000, 90000);
+	assert_int_equal(gt_trace_header_read(&h, path, &error), 0);
+	assert_int_equal(h.state, GT_TRACE_STOPPED);
+	assert_int_equal(h.error, EFBIG);
+	assert_int_equal(h.lost, 100000 - first_events);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(st.st_size <= 200000 && taken <= 200000);
+	/* another process finds what is left */
+	options.max_bytes = 300000;
+	assert_in_range(write_up_to_limit(&options, second), 1000, first_events);
+	assert_true(taken <= 300000);
+}
+
+static void nothing_is_written_after_the_last_moment(void **state)
+{
+	struct gt_writer_options options = { .pid = 1, .start_ns = 1, .until_ns = 1000 + 499 * 1000 };
+	const char *path = fresh_path("until");
+	struct gt_trace_header h;
+	struct gt_error error;
+
+	assert_int_equal(write_up_to_limit(&options, path), 500);
+	assert_int_equal(gt_trace_header_read(&h, path, &error), 0);
+	assert_int_equal(h.state, GT_TRACE_STOPPED);
+	assert_int_equal(h.error, ETIME);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_more_room_is_taken_than_allowed),
+		cmocka_unit_test(nothing_is_written_after_the_last_moment),
 		cmocka_unit_test(an_existing_file_is_not_overwritten),
 		cmocka_unit_test(a_file_that_cannot_be_made_is_an_error),
 		cmocka_unit_test(a_trace_is_private_to_its_user),
