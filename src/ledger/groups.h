@@ -19,7 +19,8 @@ struct gt_groups {
 };
 
 enum gt_groups_of {
-	GT_GROUPS_ALL,
+	GT_GROUPS_LEAKS,  /* all but static variables */
+	GT_GROUPS_STATIC, /* these alone */
 	GT_GROUPS_DEVICE, /* device memory of processes not ended: what a peak is made of */
 };
 

@@ -52,6 +52,7 @@ void gt_ledger_free(struct gt_ledger *l)
 	if (!l)
 		return;
 	gt_live_fini(&l->live);
+	gt_shares_fini(&l->shares);
 	free(l->sites);
 	free(l->redundant);
 	free(l->failures);
@@ -165,6 +166,8 @@ static bool leave_behind(void *context, const struct gt_entry *e)
 	ending->ledger->gone++;
 	site->gone++;
 	site->bytes_gone += counted_bytes(e);
+	if (gt_kind_on_device(gt_entry_kind(e)))
+		gt_shares_ended(&ending->ledger->shares, e, counted_bytes(e));
 	return true;
 }
 
@@ -212,7 +215,10 @@ static void born(struct gt_ledger *l, const struct gt_entry *e)
 	if (site->bytes_live > site->bytes_peak)
 		site->bytes_peak = site->bytes_live;
 	add_bytes(l, e, bytes);
+	if (gt_kind_on_device((enum gt_kind)fn->kind))
+		gt_shares_born(&l->shares, e, bytes);
 	if (l->device_bytes > l->peak_bytes) {
+		gt_shares_peak(&l->shares);
 		l->peak_bytes = l->device_bytes;
 		l->peak_ns = e->time_ns;
 		l->peak_live = l->live.count - l->gone;
@@ -236,6 +242,8 @@ static void ended(struct gt_ledger *l, const struct gt_entry *e)
 	site->live--;
 	site->bytes_live -= bytes;
 	add_bytes(l, e, 0 - bytes);
+	if (gt_kind_on_device((enum gt_kind)fn->kind))
+		gt_shares_ended(&l->shares, e, bytes);
 }
 
 static size_t dead_bucket(uint32_t process, enum gt_kind kind, uint64_t handle)
@@ -469,6 +477,7 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 	case GT_CHANGE_RELEASED:
 		break;
 	case GT_CHANGE_ENDED:
+		l->size_mismatches += event->size && event->size != gone.size;
 		ended(l, &gone);
 		remember_dead(l, &gone, event->stack);
 		if (gt_kinds[gt_entry_kind(&gone)].habits & GT_TAKES)
@@ -519,24 +528,6 @@ void gt_ledger_finish(struct gt_ledger *l)
 	take_along(l, NULL, &l->lasting);
 	for (size_t i = 0; i < l->site_count; i++)
 		save_peak(l, &l->sites[i]);
-}
-
-struct gt_tally gt_ledger_total(const struct gt_ledger *l)
-{
-	struct gt_tally sum = { 0 };
-
-	for (int api = 0; api < GT_API_COUNT; api++)
-		for (int kind = 0; kind < GT_KIND_COUNT; kind++) {
-			const struct gt_tally *t = &l->tally[api][kind];
-
-			sum.created += t->created;
-			sum.ended += t->ended;
-			sum.live += t->live;
-			sum.failed += t->failed;
-			sum.bytes_total += t->bytes_total;
-			sum.bytes_live += t->bytes_live;
-		}
-	return sum;
 }
 
 const struct gt_site *gt_ledger_site(const struct gt_ledger *l, const struct gt_entry *entry)
