@@ -97,7 +97,7 @@ static void feed_event(void *context, const struct gt_ledger *l, const struct gt
 			.time_ns = time_ns, .device_bytes = l->device_bytes,
 			.host_bytes = l->host_bytes, .objects = l->live.count - l->gone });
 	if (f->rows)
-		gt_usage_rows_add(f->rows, l, event->time_ns);
+		gt_usage_rows_add(f->rows, l, event);
 }
 
 /* When the last process ended, relative to the start; 0 when no end is known. */
@@ -122,7 +122,7 @@ static void write_usage(struct gt_view *v, const struct settings *s, FILE *out)
 
 	gt_timeline_init(timeline);
 	if (s->format == FORMAT_TSV) {
-		gt_usage_rows_begin(&rows, out, feed.start_ns);
+		gt_usage_rows_begin(&rows, out);
 		feed.rows = &rows;
 	} else {
 		feed.timeline = timeline;
