@@ -64,12 +64,12 @@ static int biggest_first(const void *a, const void *b)
 
 static bool is_wanted(enum gt_groups_of which, enum gt_kind kind)
 {
-	bool is_static = gt_kinds[kind].habits & GT_STATIC;
+	bool lasts = gt_kinds[kind].habits & GT_LASTING;
 
 	switch (which) {
-	case GT_GROUPS_LEAKS:  return !is_static;
-	case GT_GROUPS_STATIC: return is_static;
-	case GT_GROUPS_DEVICE: break;
+	case GT_GROUPS_LEAKS:   return !lasts;
+	case GT_GROUPS_LASTING: return lasts;
+	case GT_GROUPS_DEVICE:  break;
 	}
 	return gt_kind_on_device(kind);
 }

@@ -412,7 +412,7 @@ uint32_t gt_ledger_retain_stack(const struct gt_ledger *l, const struct gt_entry
 }
 
 struct leaving {
-	const struct gt_entry *owner; /* NULL: what lasts as long as its process */
+	const struct gt_entry *owner;
 	struct gt_entry *entries;
 	size_t count, room;
 };
@@ -421,16 +421,24 @@ static bool collect_leaving(void *context, const struct gt_entry *entry)
 {
 	struct leaving *list = context;
 
-	if (list->owner ? gt_live_goes_with(entry, list->owner) :
-			  (gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING) != 0) {
+	if (gt_live_goes_with(entry, list->owner)) {
 		GT_GROW(list->entries, list->count, list->room);
 		list->entries[list->count++] = *entry;
 	}
 	return true;
 }
 
-/* Ends what goes with `owner`, or what lasts, and counts it apart. */
-static void take_along(struct gt_ledger *l, const struct gt_entry *owner, struct gt_freed *freed)
+static void count_freed(struct gt_freed *freed, const struct gt_entry *e)
+{
+	freed->count++;
+	if (gt_kind_on_device(gt_entry_kind(e)))
+		freed->device_bytes += counted_bytes(e);
+	else
+		freed->host_bytes += counted_bytes(e);
+}
+
+/* Ends what goes with `owner`, and counts it apart. */
+static void take_along(struct gt_ledger *l, const struct gt_entry *owner)
 {
 	struct leaving list = { .owner = owner };
 
@@ -438,11 +446,7 @@ static void take_along(struct gt_ledger *l, const struct gt_entry *owner, struct
 	for (size_t i = 0; i < list.count; i++) {
 		const struct gt_entry *e = &list.entries[i];
 
-		freed->count++;
-		if (gt_kind_on_device(gt_entry_kind(e)))
-			freed->device_bytes += counted_bytes(e);
-		else
-			freed->host_bytes += counted_bytes(e);
+		count_freed(&l->freed, e);
 		gt_live_remove(&l->live, e);
 		ended(l, e);
 	}
@@ -481,7 +485,7 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 		ended(l, &gone);
 		remember_dead(l, &gone, event->stack);
 		if (gt_kinds[gt_entry_kind(&gone)].habits & GT_TAKES)
-			take_along(l, &gone, &l->freed);
+			take_along(l, &gone);
 		break;
 	case GT_CHANGE_UNKNOWN:
 		unknown(l, event, process);
@@ -522,10 +526,18 @@ static void bury_orphans(struct gt_ledger *l)
 	free(o.entries);
 }
 
+/* It is listed apart, and part of every peak: it stays. */
+static bool count_lasting(void *context, const struct gt_entry *entry)
+{
+	if (gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING)
+		count_freed(context, entry);
+	return true;
+}
+
 void gt_ledger_finish(struct gt_ledger *l)
 {
 	bury_orphans(l);
-	take_along(l, NULL, &l->lasting);
+	gt_live_each(&l->live, count_lasting, &l->lasting);
 	for (size_t i = 0; i < l->site_count; i++)
 		save_peak(l, &l->sites[i]);
 }

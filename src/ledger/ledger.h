@@ -87,7 +87,8 @@ struct gt_ledger {
 	uint64_t size_mismatches;             /* ends that named another size than was created */
 	uint64_t died_with_owner;             /* ended by no call, but by their owner's end */
 	struct gt_freed freed;                /* … because it takes what it owns along */
-	struct gt_freed lasting;              /* alive at the end, as the API means them to be */
+	struct gt_freed lasting;              /* alive at the end, as the API means them to be; these
+						 stay among the living */
 
 	struct gt_ledger_private *private;
 };
@@ -103,7 +104,7 @@ bool gt_ledger_is_gone(const struct gt_ledger *l, const struct gt_entry *entry);
 /* After the last event: settles what each site held at the peak, and what died with its owner. */
 void gt_ledger_finish(struct gt_ledger *l);
 
-/* What is alive and should not be: all but static variables, which nobody can give back. */
+/* What is alive and should not be: all but what lasts as long as the process. */
 struct gt_leaked {
 	uint64_t count, device_bytes, host_bytes;
 };

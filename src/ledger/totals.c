@@ -9,7 +9,7 @@ struct gt_leaked gt_ledger_leaked(const struct gt_ledger *l)
 		for (int kind = 0; kind < GT_KIND_COUNT; kind++) {
 			const struct gt_tally *t = &l->tally[api][kind];
 
-			if (gt_kinds[kind].habits & GT_STATIC)
+			if (gt_kinds[kind].habits & GT_LASTING)
 				continue;
 			sum.count += t->live;
 			*(gt_kind_on_device((enum gt_kind)kind) ? &sum.device_bytes :
@@ -28,9 +28,11 @@ struct gt_tally gt_ledger_total(const struct gt_ledger *l)
 
 			sum.created += t->created;
 			sum.ended += t->ended;
-			sum.live += t->live;
 			sum.failed += t->failed;
 			sum.bytes_total += t->bytes_total;
+			if (gt_kinds[kind].habits & GT_LASTING)
+				continue;
+			sum.live += t->live;
 			sum.bytes_live += t->bytes_live;
 		}
 	return sum;

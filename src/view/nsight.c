@@ -8,21 +8,19 @@
 #define KIND(name) "CUDA_MEMOPR_MEMORY_KIND_" name
 
 static const char *const kinds[GT_KIND_COUNT] = {
-	[GT_CU_PAGEABLE] = KIND("PAGEABLE"),
-	[GT_CU_PINNED] = KIND("PINNED"),
-	[GT_CU_DEVICE] = KIND("DEVICE"),
-	[GT_CU_ARRAY] = KIND("ARRAY"),
-	[GT_CU_MANAGED] = KIND("MANAGED"),
-	[GT_CU_DEVICE_STATIC] = KIND("DEVICE_STATIC"),
-	[GT_CU_MANAGED_STATIC] = KIND("MANAGED_STATIC"),
-	[GT_CU_UNKNOWN] = KIND("UNKNOWN"),
+	[GT_PAGEABLE_MEMORY] = KIND("PAGEABLE"),
+	[GT_ARRAY] = KIND("ARRAY"),
+	[GT_MIPMAPPED_ARRAY] = KIND("ARRAY"),
+	[GT_STATIC_MEMORY] = KIND("DEVICE_STATIC"),
+	[GT_STATIC_MANAGED] = KIND("MANAGED_STATIC"),
+	[GT_UNKNOWN_MEMORY] = KIND("UNKNOWN"),
 };
 
 const char *const gt_origin_names[GT_ORIGIN_COUNT] = {
 	[GT_ORIGIN_VALID] = "valid", [GT_ORIGIN_INVALID] = "invalid", [GT_ORIGIN_DRIVER] = "driver",
 };
 
-/* Kinds of CUDA memory that Nsight does not tell apart go by where they lie. */
+/* The others go by where they lie: Nsight tells no more of them apart. */
 static const char *by_memory(enum gt_kind kind)
 {
 	switch ((enum gt_memory)gt_kinds[kind].memory) {
@@ -37,11 +35,9 @@ static const char *by_memory(enum gt_kind kind)
 
 const char *gt_nsight_kind(enum gt_api api, enum gt_kind kind)
 {
-	const char *name = kinds[kind];
+	const char *name = kinds[kind] ? kinds[kind] : by_memory(kind);
 
-	if (!name && api == GT_CUDA)
-		name = by_memory(kind);
-	return name ? name : gt_kinds[kind].name;
+	return api == GT_CUDA && name ? name : gt_kinds[kind].name;
 }
 
 const char *gt_nsight_operation(bool allocates)

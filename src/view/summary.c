@@ -156,7 +156,7 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 		put_nothing(&p, v);
 		return;
 	}
-	total.created -= total.live - leaked; /* static variables are nobody's to give back */
+	total.created -= l->lasting.count; /* nobody's to give back */
 	if (leaked) {
 		put_leaks(&p, v);
 	} else {

@@ -148,8 +148,8 @@ def check(case, path, name):
     assert leakage["device_bytes"] == sum(v[1] for v in leaks.values() if v[0] not in HOST)
     assert leakage["host_bytes"] == sum(v[1] for v in leaks.values() if v[0] in HOST)
     statics = [v for v in model.alive.values() if v[0] in STATIC]
-    assert sum(g["bytes"] for g in leakage["static"]) == sum(v[1] for v in statics)
-    assert sum(g["count"] for g in leakage["static"]) == len(statics)
+    assert sum(g["bytes"] for g in leakage["lasting"]) == sum(v[1] for v in statics)
+    assert sum(g["count"] for g in leakage["lasting"]) == len(statics)
     assert usage["peak"]["device_bytes"] == watermark["peak"]["device_bytes"] == model.peak
     assert sum(d["device_bytes"] for d in watermark["by_device"]) == model.peak
     assert sum(d["device_bytes"] for d in watermark["by_process"]) == model.peak
@@ -193,10 +193,10 @@ def test_the_balanced_gemm_leaks_nothing_but_has_static_variables(case):
     take(case, path, "g")
     leakage = case.report("g.gt", "leakage")
     assert leakage["totals"] == {"count": 0, "bytes": 0} and leakage["groups"] == []
-    names = {o["name"] for g in leakage["static"] for o in g["objects"]}
+    names = {o["name"] for g in leakage["lasting"] for o in g["objects"]}
     assert "_ZN6cublas8internal15deviceConstantsE" in names and len(names) == 3
     text = case.gputrack("report", "g.gt", "-a", "leakage").out
-    assert "No leaks" in text and "3 static variables" in text
+    assert "No leaks" in text and "3 static device variables" in text
     assert "cublas::internal::deviceConstants" in text
 
 
