@@ -1,8 +1,8 @@
 /*
  * make_nsys.c - writes an export as Nsight Systems would, of any size: FILE ROWS ordered|shuffled
  *
- * Allocations and frees of device memory by turns, 10,000 alive at a time; each row has its call with
- * one of 1,000 call chains of 16 frames. Shuffled: rows and calls lie in the order of a hash.
+ * Allocations and frees of device memory by turns, 10,000 alive at a time; each row has its call
+ * with one of 1,000 call chains of 16 frames. Shuffled: rows and calls lie in the order of a hash.
  */
 #include <inttypes.h>
 #include <sqlite3.h>

@@ -2,12 +2,14 @@
 #include "cli/import.h"
 
 #include <errno.h>
+#include <langinfo.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/format.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/folder.h"
 #include "cli/terminal.h"
@@ -60,7 +62,8 @@ static void describe(const struct gt_nsys_import *n, struct gt_info *info,
 		"%s with a call stack, %s with the driver function's name, %s with neither\n",
 		gt_format_count(allocations, n->allocations),
 		gt_plural(n->allocations, "allocation", "allocations"),
-		gt_format_count(frees, n->frees), gt_plural(n->frees, "free", "frees"), n->processes,
+		gt_format_count(frees, n->frees), gt_plural(n->frees, "free", "frees"),
+		n->processes,
 		gt_plural(n->processes, "process", "processes"), gt_format_count(text[0], n->valid),
 		gt_format_count(text[1], n->driver), gt_format_count(text[2], n->invalid));
 	if (n->out_of_order)
@@ -143,6 +146,12 @@ free_info:
 	return e;
 }
 
+static void put_name(const char *name)
+{
+	gt_text_put(stdout, name, UINT32_MAX, GT_CUT_START,
+		    !strcmp(nl_langinfo(CODESET), "UTF-8"));
+}
+
 int gt_cmd_import(int argc, char **argv)
 {
 	struct settings s = { 0 };
@@ -164,9 +173,13 @@ int gt_cmd_import(int argc, char **argv)
 		return gt_fail("%s", error.text);
 	if (s.quiet)
 		return GT_EXIT_DONE;
-	printf("imported into %s\n", folder);
+	fputs("imported into ", stdout);
+	put_name(folder);
+	putchar('\n');
 	for (line = strtok_r(result.text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
 		printf("  %s\n", line);
-	printf("next:\n  gputrack report %s\n", folder);
+	fputs("next:\n  gputrack report ", stdout);
+	put_name(folder);
+	putchar('\n');
 	return GT_EXIT_DONE;
 }

@@ -1,4 +1,4 @@
-/* import.h - an Nsight Systems export becomes a recording; for `import` and for `run --with nsys`. */
+/* import.h - an Nsight Systems export becomes a recording; for `import` and `run --with nsys`. */
 #pragma once
 
 #include "base/err.h"

@@ -56,10 +56,9 @@ static const struct gt_option options[] = {
 		  "growth (call sites that hold more and more)" },
 	{ .name = "format", .letter = 'f', .argument = "FORM", .type = GT_OPTION_CHOICE, AT(format),
 	  .choices = format_names,
-	  .help = "text (the default), json or tsv. Usage as tsv has a row for every change of device "
-		  "memory, leakage and watermark one for every resource, all in the columns of "
-		  "Nsight's scripts with ours after them; usage as "
-		  "json has fewer than 1000 points, the highest of each stretch of time" },
+	  .help = "text (the default), json or tsv. Usage as tsv has a row for every change of "
+		  "device memory, leakage and watermark one for every resource, all in the "
+		  "columns of Nsight's scripts with ours after them; usage as json has fewer than 1000 points, the highest of each stretch of time" },
 	{ .name = "top", .letter = 'n', .argument = "N", .type = GT_OPTION_COUNT, AT(top),
 	  .help = "show only the first N call sites; sites shows 20 otherwise, summary 4, the "
 		  "others and json and tsv all" },

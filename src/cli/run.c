@@ -347,7 +347,8 @@ static int record(struct run *run, pid_t *pid, struct gt_error *error)
 /* What nsys cannot do for us. */
 static int check_with(const struct settings *s)
 {
-	const char *option = s->csv ? "--csv" : s->log ? "--log" : s->csv_more ? "--csv-more" : NULL;
+	const char *option = s->csv ? "--csv" : s->log ? "--log" :
+			     s->csv_more ? "--csv-more" : NULL;
 
 	return s->with == WITH_NSYS && option ?
 	       gt_usage_wrong(&gt_run_usage, "%s is not to be had --with nsys", option) : 0;

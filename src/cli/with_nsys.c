@@ -126,6 +126,7 @@ static const char *last_line(struct stderr_tap *t)
 struct job {
 	struct stderr_tap tap;
 	int tap_in;
+	bool is_ours;      /* the program has ended: what nsys says now is not for its output */
 	char folder[PATH_MAX], report[PATH_MAX + 32], export[PATH_MAX + 32];
 };
 
@@ -135,6 +136,8 @@ static int prepare(void *context, struct gt_error *error)
 
 	(void)error;
 	dup2(job->tap_in, STDERR_FILENO);
+	if (job->is_ours)
+		dup2(job->tap_in, STDOUT_FILENO);
 	return 0;
 }
 
@@ -217,7 +220,8 @@ static int profile(struct job *job, const struct gt_with_nsys *with, pid_t *pid,
 	char output[PATH_MAX + 32];
 	const char *fixed[] = { "nsys", "profile", "--trace=cuda", "--sample=none",
 				"--cuda-memory-usage=true",
-				with->no_stacks ? "--cudabacktrace=none" : "--cudabacktrace=memory:0",
+				with->no_stacks ? "--cudabacktrace=none" :
+						  "--cudabacktrace=memory:0",
 				"--force-overwrite=true", output };
 	size_t count = 0, head = sizeof fixed / sizeof *fixed;
 	char **argv;
@@ -252,6 +256,7 @@ static int export(struct job *job, struct gt_error *error)
 	pid_t pid;
 	int status;
 
+	job->is_ours = true;
 	snprintf(job->export, sizeof job->export, "%s/profile.sqlite", job->folder);
 	snprintf(output, sizeof output, "--output=%s", job->export);
 	status = run_nsys(job, argv, &pid, error);

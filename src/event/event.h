@@ -32,7 +32,7 @@ enum gt_origin { GT_ORIGIN_VALID, GT_ORIGIN_INVALID, GT_ORIGIN_DRIVER, GT_ORIGIN
 struct gt_event {
 	uint64_t time_ns;  /* CLOCK_MONOTONIC; of a destroy its start, of everything else its end */
 	uint64_t handle;   /* 0 when a creation failed */
-	uint64_t size;     /* bytes asked for, or as the driver says; of an end 0 or as it is told */
+	uint64_t size;     /* bytes asked for, or as the driver says; of an end as told, or 0 */
 	uint64_t owner;    /* 0 for none; creations only */
 	uint32_t stack;    /* number of an interned stack, 0 for none */
 	uint32_t tid;

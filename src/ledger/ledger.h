@@ -70,7 +70,7 @@ struct gt_ledger {
 	uint64_t peak_bytes, peak_ns, peak_live;  /* of device bytes; objects alive at the time */
 	uint64_t peak_events;                 /* events applied up to the peak */
 	uint32_t epoch;
-	struct gt_shares shares;              /* of device bytes, of processes that have not ended */
+	struct gt_shares shares;              /* of device bytes of processes not ended */
 
 	struct gt_site *sites;
 	size_t site_count, site_room;
@@ -87,8 +87,7 @@ struct gt_ledger {
 	uint64_t size_mismatches;             /* ends that named another size than was created */
 	uint64_t died_with_owner;             /* ended by no call, but by their owner's end */
 	struct gt_freed freed;                /* … because it takes what it owns along */
-	struct gt_freed lasting;              /* alive at the end, as the API means them to be; these
-						 stay among the living */
+	struct gt_freed lasting;              /* alive at the end, as the API means them to be */
 
 	struct gt_ledger_private *private;
 };

@@ -15,9 +15,9 @@ extern const char *const gt_origin_names[GT_ORIGIN_COUNT];
 enum gt_where { GT_WHERE_MODULE, GT_WHERE_LINE };
 
 /*
- * `[function] (where) -> [function] (where)`, innermost first, as a TSV field; where: the module, or
- * the file and line where they are known. A driver's origin is the function's name alone, an invalid
- * one STACK_NOT_FOUND.
+ * `[function] (where) -> [function] (where)`, innermost first, as a TSV field; where: the module,
+ * or the file and line where they are known. A driver's origin is the function's name alone, an
+ * invalid one STACK_NOT_FOUND.
  */
 void gt_nsight_stack(FILE *out, struct gt_frames *frames, enum gt_origin origin, uint16_t function,
 		     uint32_t stack, enum gt_where where);

@@ -18,8 +18,8 @@ bool gt_nsight_has_row(const struct gt_event *event)
 void gt_nsight_rows_begin(struct gt_nsight_rows *rows)
 {
 	for (int i = 0; i < GT_ORIGIN_COUNT; i++)
-		fputs("PID\taddress\tstart_time\tbytes\tmemkind\tmem_op_type\tvar_name\tcall_stack\n",
-		      rows->out[i]);
+		fputs("PID\taddress\tstart_time\tbytes\tmemkind\tmem_op_type\tvar_name"
+		      "\tcall_stack\n", rows->out[i]);
 }
 
 /* What an allocation is called stays with its free. */
@@ -30,7 +30,8 @@ static void put_name(FILE *out, const struct gt_recording *r, uint32_t process, 
 		gt_tsv_put(out, gt_recording_name(r, process, handle, born_ns));
 }
 
-void gt_nsight_rows_add(struct gt_nsight_rows *rows, const struct gt_event *event, uint32_t process)
+void gt_nsight_rows_add(struct gt_nsight_rows *rows, const struct gt_event *event,
+			uint32_t process)
 {
 	const struct gt_recording *r = rows->recording;
 	const struct gt_function *fn = &gt_functions[event->function];
@@ -47,7 +48,7 @@ void gt_nsight_rows_add(struct gt_nsight_rows *rows, const struct gt_event *even
 		return;
 	if (change == GT_CHANGE_ENDED) {
 		born_ns = gone.time_ns;
-		/* an export says of a free what it frees; a call's one word for all kinds does not */
+		/* an export says of a free what it frees; a call for all kinds does not */
 		if (!bytes) {
 			bytes = gone.size;
 			kind = gt_entry_kind(&gone);

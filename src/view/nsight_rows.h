@@ -19,5 +19,6 @@ bool gt_nsight_has_row(const struct gt_event *event);
 
 /* The headings. */
 void gt_nsight_rows_begin(struct gt_nsight_rows *rows);
-void gt_nsight_rows_add(struct gt_nsight_rows *rows, const struct gt_event *event, uint32_t process);
+void gt_nsight_rows_add(struct gt_nsight_rows *rows, const struct gt_event *event,
+			uint32_t process);
 void gt_nsight_rows_fini(struct gt_nsight_rows *rows);

@@ -162,8 +162,8 @@ void gt_split_text(struct gt_page *p, const struct gt_view *v, const struct gt_s
 		origins[i] = s->origins[i].device_bytes;
 	gt_origins_text(p, v, origins, when);
 	if (s->shared_bytes)
-		gt_page_wrap(p, GT_PLAIN, 2, "%s of it is managed or shared memory, which may lie on "
-			     "the host", gt_format_bytes(text, s->shared_bytes));
+		gt_page_wrap(p, GT_PLAIN, 2, "%s of it is managed or shared memory, which may lie "
+			     "on the host", gt_format_bytes(text, s->shared_bytes));
 	put_processes(p, v, s, when);
 	put_places(p, v, s, when);
 }

@@ -477,6 +477,7 @@ profile)
 	echo report >"$output.nsys-rep"
 	exit $status ;;
 export)
+	echo 'Processing [=====100%]'
 	[ -n "${NSYS_EXPORT-}" ] || { echo 'nsys: the report is of another version' >&2; exit 1; }
 	for word; do
 		case $word in --output=*) cat "$NSYS_EXPORT" >"${word#--output=}" ;; esac

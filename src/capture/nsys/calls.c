@@ -69,8 +69,8 @@ int gt_nsys_calls_new(struct gt_nsys_calls **out, const struct gt_database *d,
 	c->mask = FIRST_SWEEP * 2 - 1;
 	c->heads = gt_alloc((c->mask + 1) * sizeof *c->heads);
 	if (gt_database_has_table(d, TABLE)) {
-		e = gt_nsys_order_of(&order, d, "SELECT start, \"end\" FROM " TABLE " WHERE " WANTED,
-				     error);
+		e = gt_nsys_order_of(&order, d,
+				     "SELECT start, \"end\" FROM " TABLE " WHERE " WANTED, error);
 		if (!e) {
 			c->end = order.last_end;
 			c->rows = gt_database_prepare(

@@ -1,9 +1,9 @@
 /*
  * calls.h - the call of the CUDA API that an event on memory was made in.
  *
- * An event belongs to a call of its process with its correlation id that runs at the time. Calls are
- * read in order of time beside the events, and kept only while they run: no index is needed, and
- * memory is by the calls in flight.
+ * An event belongs to a call of its process with its correlation id that runs at the time. Calls
+ * are read in order of time beside the events, and kept only while they run: no index is needed,
+ * and memory is by the calls in flight.
  */
 #pragma once
 

@@ -90,7 +90,8 @@ int gt_database_open(struct gt_database *d, const char *path, struct gt_error *e
 	/* sorting goes to files: memory stays what it is, however many rows there are */
 	if (!e)
 		e = gt_database_run(d, "PRAGMA temp_store = FILE; PRAGMA cache_size = -8000;"
-				    "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON", error);
+				    "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON",
+				    error);
 	if (e)
 		gt_database_close(d);
 	return e;
@@ -110,8 +111,8 @@ int gt_database_failed(const struct gt_database *d, struct gt_error *error)
 		return gt_error_set(error, -EIO, "%s is damaged (%s): export the profile again",
 				    d->path, sqlite3_errmsg(d->db));
 	if (code == SQLITE_FULL || code == SQLITE_CANTOPEN)
-		return gt_error_set(error, -ENOSPC, "cannot sort the rows of %s (%s): make room, or "
-				    "set SQLITE_TMPDIR to where there is some", d->path,
+		return gt_error_set(error, -ENOSPC, "cannot sort the rows of %s (%s): make room, "
+				    "or set SQLITE_TMPDIR to where there is some", d->path,
 				    sqlite3_errmsg(d->db));
 	return gt_error_set(error, -EIO, "cannot read %s: %s", d->path, sqlite3_errmsg(d->db));
 }

@@ -17,6 +17,8 @@
 #define FLAGS  "--cuda-memory-usage=true --cudabacktrace=memory:0"
 
 enum { TICK_ROWS = 1 << 14 };
+/* SQLite's steps between two signs of life while it sorts. */
+enum { PROGRESS_STEPS = 1 << 20 };
 /* What stands for the export's zero where it does not say when that was: not 0, which is "now". */
 #define BASE_NS (1ull << 40)
 
@@ -159,8 +161,8 @@ static int nothing_there(const struct reading *r, struct gt_error *error)
 	if (!gt_database_has_table(d, "StringIds") && !gt_database_has_table(d, CALLS) &&
 	    !gt_database_has_table(d, MEMORY))
 		return gt_error_set(error, -EINVAL, "%s is no export of Nsight Systems: it has no "
-				    "table StringIds; import takes what `nsys export --type sqlite` "
-				    "makes", d->path);
+				    "table StringIds; import takes what `nsys export --type "
+				    "sqlite` makes", d->path);
 	calls = read_number(r, "SELECT count(*) FROM " CALLS " WHERE eventClass <> 67 AND nameId "
 			    "IN (SELECT id FROM StringIds WHERE " ALLOCATES ")");
 	if (calls)
@@ -315,7 +317,7 @@ static int read_all(struct reading *r, struct gt_error *error)
 	if (!e)
 		e = take_rows(r, &memory, &pools, error);
 	if (!e) {
-		/* no process's end is known: all of them are there as long as the profile goes on */
+		/* no process's end is known: all of them last as long as the profile */
 		end = gt_nsys_calls_end(r->calls) > r->last ? gt_nsys_calls_end(r->calls) : r->last;
 		import->processes = gt_nsys_traces_count(r->traces);
 		import->duration_ns = end > 0 ? (uint64_t)end : 0;
@@ -328,6 +330,14 @@ static int read_all(struct reading *r, struct gt_error *error)
 	return e;
 }
 
+static int show_progress(void *context)
+{
+	const struct reading *r = context;
+
+	r->import->tick(r->row_count);
+	return 0;
+}
+
 int gt_nsys_run(struct gt_nsys_import *import, struct gt_error *error)
 {
 	struct reading r = { .import = import, .last = INT64_MIN };
@@ -335,6 +345,8 @@ int gt_nsys_run(struct gt_nsys_import *import, struct gt_error *error)
 
 	if (e)
 		return e;
+	if (import->tick)
+		sqlite3_progress_handler(r.database.db, PROGRESS_STEPS, show_progress, &r);
 	gt_nsys_enums_init(&r.enums);
 	/* a damaged schema is told at once, not as a table that is not there */
 	e = gt_database_run(&r.database, "SELECT count(*) FROM sqlite_master", error);

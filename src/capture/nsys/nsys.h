@@ -18,7 +18,7 @@ struct gt_nsys_import {
 
 	/* What was found; filled by gt_nsys_run. */
 	uint64_t allocations, frees, pools;
-	uint64_t valid, driver, invalid; /* of allocations and frees: with a stack, a name, neither */
+	uint64_t valid, driver, invalid; /* of these two: with a stack, a name, neither */
 	uint64_t out_of_order;       /* rows that came after a later one */
 	uint64_t skipped;            /* rows that make no sense */
 	uint32_t processes;
