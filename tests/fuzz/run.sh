@@ -11,9 +11,10 @@ build=${BUILD:-build}-fuzz
 [ -f "$build/build.ninja" ] ||
 	CC=clang CXX=clang++ meson setup "$build" -Dfuzzers=true -Dopencl=disabled \
 		-Dlevelzero=disabled >&2
-ninja -C "$build" tests/fuzz/seeds-trace tests/fuzz/libfuzzer_trace tests/fuzz/libfuzzer_info >&2
+ninja -C "$build" tests/fuzz/seeds-trace tests/fuzz/libfuzzer_trace tests/fuzz/libfuzzer_info \
+	tests/fuzz/seeds-nsys tests/fuzz/libfuzzer_nsys >&2
 
-for name in trace info; do
+for name in trace info nsys; do
 	learnt=$build/learnt-$name
 	mkdir -p "$learnt"
 	"$build/tests/fuzz/libfuzzer_$name" -max_total_time="$seconds" -max_len=65536 -timeout=10 \
