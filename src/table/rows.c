@@ -13,6 +13,9 @@
 
 #include "base/mem.h"
 
+/* More than 64 bits hold is no size and no time, and would only spoil an axis. */
+#define NUMBER_MOST 2e19
+
 int gt_rows_open(struct gt_rows *r, const char *path, struct gt_error *error)
 {
 	struct stat st;
@@ -159,7 +162,7 @@ bool gt_number_parse(const char *text, double *out)
 	if (!*text || text[strspn(text, "0123456789+-.eE")])
 		return false;
 	*out = strtod(text, &end);
-	return !*end && isfinite(*out);
+	return !*end && fabs(*out) < NUMBER_MOST;
 }
 
 bool gt_moment_parse(const char *text, double *out)
