@@ -86,6 +86,7 @@ void gt_bars_draw(struct gt_canvas *c, const struct gt_panel *p, struct gt_box b
 		     &(struct gt_stroke){ .width = 1, .color = c->theme->faint });
 	how.anchor = GT_ANCHOR_MIDDLE;
 	if (p->x_label)
-		gt_canvas_text(c, (left + box.x + box.w) / 2, box.y + box.h, box.w, p->x_label,
+		gt_canvas_text(c, (left + box.x + box.w) / 2, 
+			       box.y + row * (double)count + type->text * 1.5, box.w, p->x_label,
 			       &how);
 }

@@ -13,13 +13,13 @@ static cairo_status_t write_some(void *closure, const unsigned char *data, unsig
 							CAIRO_STATUS_WRITE_ERROR;
 }
 
-static void set_color(cairo_t *cr, const struct gt_color *color)
+static void set_color(cairo_t *cr, const struct gt_hue *color)
 {
 	cairo_set_source_rgba(cr, color->red, color->green, color->blue, color->alpha);
 }
 
 static void put_rect(struct gt_canvas *c, double x, double y, double w, double h,
-		     const struct gt_color *color)
+		     const struct gt_hue *color)
 {
 	set_color(c->state, color);
 	cairo_rectangle(c->state, x, y, w, h);
@@ -60,7 +60,7 @@ static void put_path(struct gt_canvas *c, const double *xy, size_t count,
 }
 
 static void put_area(struct gt_canvas *c, const double *xy, size_t count,
-		     const struct gt_color *color)
+		     const struct gt_hue *color)
 {
 	if (count < 3)
 		return;
@@ -71,7 +71,7 @@ static void put_area(struct gt_canvas *c, const double *xy, size_t count,
 }
 
 static void put_dot(struct gt_canvas *c, double x, double y, double radius,
-		    const struct gt_color *color)
+		    const struct gt_hue *color)
 {
 	set_color(c->state, color);
 	cairo_arc(c->state, x, y, radius, 0, 2 * M_PI);

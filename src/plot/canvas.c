@@ -15,7 +15,7 @@
 
 /* Yellow cannot be seen on white: its place is the last, and darker. */
 static const struct gt_theme light = {
-	.ground = RGB(0xffffff), .panel = RGB(0xffffff), .alarm_panel = RGB(0xfdecea),
+	.ground = RGB(0xf3f5f7), .panel = RGB(0xffffff), .alarm_panel = RGB(0xfdecea),
 	.ink = RGB(0x1f2328), .faint = RGB(0x57606a), .grid = RGB(0xe1e4e8),
 	.red = RGB(0xc8102e), .green = RGB(0x00734f),
 	.palette = { RGB(0x0072b2), RGB(0xe69f00), RGB(0x009e73), RGB(0xcc79a7), RGB(0x56b4e9),

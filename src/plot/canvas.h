@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 
-struct gt_color {
+struct gt_hue {
 	double red, green, blue, alpha;
 };
 
@@ -21,8 +21,8 @@ enum { GT_PALETTE = 8 };
 
 /* Colours by their use. The palette is Okabe and Ito's, which colour-blind people can tell apart. */
 struct gt_theme {
-	struct gt_color ground, panel, alarm_panel, ink, faint, grid, red, green;
-	struct gt_color palette[GT_PALETTE];
+	struct gt_hue ground, panel, alarm_panel, ink, faint, grid, red, green;
+	struct gt_hue palette[GT_PALETTE];
 };
 
 enum gt_format { GT_FORMAT_PNG, GT_FORMAT_SVG, GT_FORMAT_PDF, GT_FORMAT_WORDS, GT_FORMAT_NONE };
@@ -31,14 +31,14 @@ enum gt_anchor { GT_ANCHOR_LEFT, GT_ANCHOR_MIDDLE, GT_ANCHOR_RIGHT };
 
 struct gt_lettering {
 	double size;             /* pixels */
-	struct gt_color color;
+	struct gt_hue color;
 	enum gt_anchor anchor;
 	bool bold, upwards;      /* upwards: turned to be read from below */
 };
 
 struct gt_stroke {
 	double width;
-	struct gt_color color;
+	struct gt_hue color;
 	bool dashed;
 };
 
@@ -47,13 +47,13 @@ struct gt_canvas;
 /* One of each per format. `xy` are pairs. */
 struct gt_canvas_ops {
 	void (*rect)(struct gt_canvas *c, double x, double y, double w, double h,
-		     const struct gt_color *color);
+		     const struct gt_hue *color);
 	void (*path)(struct gt_canvas *c, const double *xy, size_t count,
 		     const struct gt_stroke *stroke);
 	void (*area)(struct gt_canvas *c, const double *xy, size_t count,
-		     const struct gt_color *color);
+		     const struct gt_hue *color);
 	void (*dot)(struct gt_canvas *c, double x, double y, double radius,
-		    const struct gt_color *color);
+		    const struct gt_hue *color);
 	void (*text)(struct gt_canvas *c, double x, double y, const char *text,
 		     const struct gt_lettering *how);
 	double (*measure)(struct gt_canvas *c, const char *text, const struct gt_lettering *how);

@@ -11,7 +11,6 @@ enum {
 	TICKS_MOST = 12,
 	POINTS_MARKED = 24,  /* a line of so few points shows them */
 	STEM_SHARE = 60,     /* percent of a stem's room that it fills */
-	STEM_MOST = 24,      /* pixels */
 };
 
 struct axes {
@@ -63,8 +62,10 @@ static struct range range_of(const struct gt_panel *p)
 			r.points++;
 		}
 	}
-	if (r.points && p->x_high > r.x_high)
-		r.x_high = p->x_high;
+	if (r.points && (p->x_low != 0 || p->x_high != 0)) {
+		r.x_low = fmin(r.x_low, p->x_low);
+		r.x_high = fmax(r.x_high, p->x_high);
+	}
 	if (r.has_bodies) {
 		double pad = (r.x_high - r.x_low) * 0.02;
 
@@ -113,7 +114,7 @@ static void settle(struct axes *a, struct gt_canvas *c, const struct gt_panel *p
 
 	box.h -= foot;
 	ticks = (unsigned)fmax(1, fmin(8, box.h / (type->text * 2.4)));
-	a->y = gt_scale_values(r.y_low, r.y_high, ticks);
+	a->y = gt_scale_values(r.y_low, r.y_high, ticks, p->whole_numbers ? 1 : 0);
 	side = tick_width(c, &a->y, how) + type->gap + (p->y_label ? type->text * 1.5 : 0);
 	a->plot = (struct gt_box){ box.x + side, box.y + type->text * 0.5, box.w - side - edge,
 				   box.h - type->text * 0.5 };
@@ -225,11 +226,12 @@ static void draw_area(struct gt_canvas *c, const struct axes *a, const struct gt
 	free(xy);
 }
 
-static void draw_stems(struct gt_canvas *c, const struct axes *a, const struct gt_curve *curve)
+static void draw_stems(struct gt_canvas *c, const struct axes *a, const struct gt_curve *curve,
+		       const struct gt_type *type)
 {
 	double ground = to_y(a, 0), wide = a->plot.w / ((double)curve->trail->count + 1);
 
-	wide = fmax(1, fmin(STEM_MOST, wide * STEM_SHARE / 100));
+	wide = fmax(1, fmin(type->text, wide * STEM_SHARE / 100));
 	for (size_t i = 0; i < curve->trail->count; i++) {
 		double value = y_of(curve, i), y = to_y(a, value);
 
@@ -257,7 +259,7 @@ static void draw_curve(struct gt_canvas *c, const struct axes *a, const struct g
 	case GT_MARK_LINE:
 	case GT_MARK_STEPS: draw_line(c, a, curve, type); break;
 	case GT_MARK_AREA: draw_area(c, a, curve, type); break;
-	case GT_MARK_STEMS: draw_stems(c, a, curve); break;
+	case GT_MARK_STEMS: draw_stems(c, a, curve, type); break;
 	case GT_MARK_DOTS: draw_dots(c, a, curve, type); break;
 	}
 }

@@ -10,18 +10,18 @@ struct gt_type gt_type_for(struct gt_box box)
 {
 	double by = box.w / 600 < box.h / 400 ? box.w / 600 : box.h / 400, text;
 
-	by = by < 0.6 ? 0.6 : by > 1.6 ? 1.6 : by;
+	by = by < 0.6 ? 0.6 : by > 1.35 ? 1.35 : by;
 	text = 12 * by < text_least ? text_least : 12 * by;
 	return (struct gt_type){ .title = text * 1.25, .text = text, .gap = text * 0.5 };
 }
 
-struct gt_color gt_panel_color(const struct gt_canvas *c, size_t number)
+struct gt_hue gt_panel_color(const struct gt_canvas *c, size_t number)
 {
 	return c->theme->palette[number % GT_PALETTE];
 }
 
 struct gt_curve *gt_panel_curve(struct gt_panel *p, const char *name, enum gt_mark mark,
-				struct gt_trail *trail, struct gt_color color)
+				struct gt_trail *trail, struct gt_hue color)
 {
 	struct gt_curve *curve = &p->curves[p->curve_count < GT_CURVES_MOST ?
 					    p->curve_count++ : GT_CURVES_MOST - 1];
@@ -31,7 +31,7 @@ struct gt_curve *gt_panel_curve(struct gt_panel *p, const char *name, enum gt_ma
 	return curve;
 }
 
-static struct gt_color tone_color(const struct gt_canvas *c, enum gt_tone tone)
+static struct gt_hue tone_color(const struct gt_canvas *c, enum gt_tone tone)
 {
 	return tone == GT_TONE_ALARM ? c->theme->red : tone == GT_TONE_GOOD ? c->theme->green :
 	       c->theme->faint;

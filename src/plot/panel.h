@@ -30,7 +30,7 @@ struct gt_curve {
 	size_t value;            /* which of the trail's */
 	double x_by, y_by;       /* the trail's units times this are the axes'; 0: 1 */
 	double x_from;           /* added to x before */
-	struct gt_color color, falls;
+	struct gt_hue color, falls;
 	bool dashed;
 };
 
@@ -38,7 +38,7 @@ struct gt_curve {
 struct gt_bar {
 	const char *name;
 	double value;
-	struct gt_color color;
+	struct gt_hue color;
 };
 
 enum gt_tone { GT_TONE_PLAIN, GT_TONE_ALARM, GT_TONE_GOOD };
@@ -51,9 +51,9 @@ struct gt_panel {
 	size_t curve_count;
 	const struct gt_bar *bars;
 	size_t bar_count;
-	bool whole_numbers;                     /* bars are counts */
+	bool whole_numbers;                     /* bars or curves are counts */
 	bool one_a_line;                        /* in the legend: names are long */
-	double x_high;                          /* the axis goes at least so far */
+	double x_low, x_high;                   /* the axis goes at least so far, both 0: no matter */
 	struct {                                /* a point with words above it */
 		const char *text;               /* NULL: none */
 		double x, y;
@@ -64,9 +64,9 @@ void gt_panel_draw(struct gt_canvas *c, const struct gt_panel *p, struct gt_box 
 
 /* Adds a curve and gives it back to be filled in further; the last one when there are too many. */
 struct gt_curve *gt_panel_curve(struct gt_panel *p, const char *name, enum gt_mark mark,
-				struct gt_trail *trail, struct gt_color color);
+				struct gt_trail *trail, struct gt_hue color);
 /* The n-th colour of the theme's palette. */
-struct gt_color gt_panel_color(const struct gt_canvas *c, size_t number);
+struct gt_hue gt_panel_color(const struct gt_canvas *c, size_t number);
 
 /* How a panel's letters are set, by its box. For the files that draw panels. */
 struct gt_type {

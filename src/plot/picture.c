@@ -8,7 +8,7 @@
 
 struct gt_box gt_picture_head(struct gt_canvas *c, const char *title, const char *subtitle)
 {
-	struct gt_type type = gt_type_for((struct gt_box){ 0, 0, c->width / 1.6, c->height / 1.6 });
+	struct gt_type type = gt_type_for((struct gt_box){ 0, 0, c->width / 2, c->height });
 	double pad = type.text * 0.9, y = pad + type.title;
 
 	gt_canvas_note(c, "head");

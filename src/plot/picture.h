@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "plot/history.h"
 #include "plot/panel.h"
 #include "table/monitor.h"
 #include "table/smi.h"
@@ -70,18 +71,7 @@ void gt_usage_table_text(const struct gt_usage_table *t, FILE *out);
 void gt_monitor_draw(struct gt_canvas *c, struct gt_monitor_table *t, const char *name);
 void gt_monitor_text(const struct gt_monitor_table *t, FILE *out, bool utf8);
 
-/* What a recording's picture needs: gathered while it is replayed. */
-struct gt_history;
-
-struct gt_history *gt_history_new(struct gt_recording *r);
-void gt_history_free(struct gt_history *h);
-/* For gt_pass: after each event. */
-void gt_history_event(void *history, const struct gt_ledger *l, const struct gt_event *event);
-/* After the last: until when the recording goes. */
-void gt_history_finish(struct gt_history *h, const struct gt_ledger *l);
-double gt_history_end_s(const struct gt_history *h);
-double gt_history_change_s(const struct gt_history *h); /* first device memory; < 0: none */
-
 /* Live bytes and objects by kind, the peak, leaks, call sites. `overlay` may be NULL. */
 void gt_recording_draw(struct gt_canvas *c, const struct gt_view *v, struct gt_history *h,
 		       struct gt_overlay *overlay, const char *name);
+void gt_recording_text(const struct gt_view *v, FILE *out);

@@ -31,13 +31,13 @@ static void set_step(struct gt_scale *s, double span, unsigned ticks)
 		s->decimals = DECIMALS_MOST;
 }
 
-struct gt_scale gt_scale_values(double low, double high, unsigned ticks)
+struct gt_scale gt_scale_values(double low, double high, unsigned ticks, double least)
 {
 	struct gt_scale s = { .low = low < 0 ? low : 0, .high = high > 0 ? high : 0 };
 
 	if (s.low == s.high)
 		s.high = 1;
-	set_step(&s, s.high - s.low, ticks);
+	set_step(&s, fmax(s.high - s.low, least * ticks), ticks);
 	s.low = floor(s.low / s.step + 1e-9) * s.step;
 	s.high = ceil(s.high / s.step - 1e-9) * s.step;
 	return s;
@@ -53,6 +53,7 @@ struct gt_scale gt_scale_span(double low, double high, unsigned ticks)
 
 		s.low = low - around;
 		s.high = low + around;
+		ticks = 1;
 	}
 	set_step(&s, s.high - s.low, ticks);
 	return s;

@@ -9,8 +9,8 @@ struct gt_scale {
 	int decimals;      /* that a tick needs */
 };
 
-/* Ends at ticks; at most `ticks` steps. For values: zero is always on it. */
-struct gt_scale gt_scale_values(double low, double high, unsigned ticks);
+/* Ends at ticks; at most `ticks` steps, none less than `least`. Zero is always on it. */
+struct gt_scale gt_scale_values(double low, double high, unsigned ticks, double least);
 /* Ends where the data do. For time and the like. */
 struct gt_scale gt_scale_span(double low, double high, unsigned ticks);
 

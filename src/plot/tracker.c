@@ -71,8 +71,8 @@ static struct gt_tracker_call **ranked(const struct gt_tracker_table *t, rank_fn
 	return list;
 }
 
-static void put_bars(struct charts *ch, struct gt_panel *p, rank_fn *rank, struct gt_color rise,
-		     struct gt_color fall)
+static void put_bars(struct charts *ch, struct gt_panel *p, rank_fn *rank, struct gt_hue rise,
+		     struct gt_hue fall)
 {
 	size_t count;
 	struct gt_tracker_call **list = ranked(ch->table, rank, &count);
@@ -105,6 +105,7 @@ static struct gt_curve *add_curve(struct charts *ch, struct gt_panel *p, const c
 static void draw_leaked(struct charts *ch, struct gt_panel *p)
 {
 	char megabytes[GT_REAL_MAX], events[GT_FORMAT_MAX];
+	struct gt_curve *curve;
 
 	p->title = "Memory Leak Detection Over Time";
 	p->y_label = "Leaked in all (MB)";
@@ -114,11 +115,11 @@ static void draw_leaked(struct charts *ch, struct gt_panel *p)
 		return;
 	}
 	p->tone = GT_TONE_ALARM;
-	p->x_high = (ch->table->last_ms - ch->table->first_ms) * ch->time_by;
 	add_curve(ch, p, "cumulative leak", GT_MARK_STEPS, &ch->table->leaked, mb_per_kb)->color =
 		ch->canvas->theme->red;
-	add_curve(ch, p, "leak event", GT_MARK_DOTS, &ch->table->leaked, mb_per_kb)->color =
-		ch->canvas->theme->red;
+	curve = add_curve(ch, p, "leak event", GT_MARK_DOTS, &ch->table->leaks, mb_per_kb);
+	curve->color = ch->canvas->theme->red;
+	curve->value = 1;
 	gt_real_format(megabytes, ch->table->leak_kb * mb_per_kb, 2);
 	snprintf(ch->text, sizeof ch->text, "%s MB leaked in %s %s", megabytes,
 		 gt_format_count(events, ch->table->leak_events),
@@ -165,6 +166,7 @@ static void draw_counts(struct charts *ch, struct gt_panel *p)
 
 	p->title = "L0 Resource Counts";
 	p->y_label = "Alive";
+	p->whole_numbers = true;
 	add_curve(ch, p, "Contexts", GT_MARK_STEPS, &curves[GT_CURVE_CONTEXTS], 1);
 	add_curve(ch, p, "Command queues", GT_MARK_STEPS, &curves[GT_CURVE_QUEUES], 1);
 	add_curve(ch, p, "Modules", GT_MARK_STEPS, &curves[GT_CURVE_MODULES], 1);
@@ -177,6 +179,7 @@ static void draw_lists(struct charts *ch, struct gt_panel *p)
 
 	p->title = "Command Lists and Events";
 	p->y_label = "Alive";
+	p->whole_numbers = true;
 	add_curve(ch, p, "Command lists", GT_MARK_STEPS, &curves[GT_CURVE_LISTS], 1);
 	add_curve(ch, p, "Event pools", GT_MARK_STEPS, &curves[GT_CURVE_POOLS], 1);
 	add_curve(ch, p, "Events", GT_MARK_STEPS, &curves[GT_CURVE_EVENTS], 1);

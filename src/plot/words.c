@@ -39,7 +39,7 @@ static void add_mark(struct gt_canvas *c, enum mark mark, size_t points)
 }
 
 static void put_rect(struct gt_canvas *c, double x, double y, double w, double h,
-		     const struct gt_color *color)
+		     const struct gt_hue *color)
 {
 	add_mark(c, RECTS, 0);
 }
@@ -51,13 +51,13 @@ static void put_path(struct gt_canvas *c, const double *xy, size_t count,
 }
 
 static void put_area(struct gt_canvas *c, const double *xy, size_t count,
-		     const struct gt_color *color)
+		     const struct gt_hue *color)
 {
 	add_mark(c, AREAS, count);
 }
 
 static void put_dot(struct gt_canvas *c, double x, double y, double radius,
-		    const struct gt_color *color)
+		    const struct gt_hue *color)
 {
 	add_mark(c, DOTS, 0);
 }
