@@ -72,6 +72,9 @@ void gt_bars_draw(struct gt_canvas *c, const struct gt_panel *p, struct gt_box b
 	double left = box.x + m.names + gap + m.below, height = box.h - foot, row, zero, per_unit;
 	size_t fit = (size_t)fmax(1, height / (type->text * 1.15)), count = p->bar_count;
 
+	/* too small for a chart: the title is all that can be read */
+	if (height < 1.5 * type->text || box.w < 12 * type->text)
+		return;
 	/* no row is less high than its letters: the smallest bars are left out */
 	count = count < fit ? count : fit;
 	row = fmin(height / (double)count, type->text * 3);
@@ -86,7 +89,7 @@ void gt_bars_draw(struct gt_canvas *c, const struct gt_panel *p, struct gt_box b
 		     &(struct gt_stroke){ .width = 1, .color = c->theme->faint });
 	how.anchor = GT_ANCHOR_MIDDLE;
 	if (p->x_label)
-		gt_canvas_text(c, (left + box.x + box.w) / 2, 
-			       box.y + row * (double)count + type->text * 1.5, box.w, p->x_label,
-			       &how);
+		gt_canvas_text(c, (left + box.x + box.w) / 2,
+			       box.y + row * (double)count + type->text * 1.5, box.x + box.w - left,
+			       p->x_label, &how);
 }

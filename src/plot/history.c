@@ -84,6 +84,9 @@ static void take_kind(struct gt_history *h, const struct gt_ledger *l, int kind,
 	h->live[kind] = live - h->gone[kind];
 	if (h->live[kind] > h->most[kind])
 		h->most[kind] = h->live[kind];
+	count = 0;
+	if (!h->objects[kind].count)
+		gt_trail_add(&h->objects[kind], 0, &count);
 	count = (double)h->live[kind];
 	gt_trail_add(&h->objects[kind], time_s, &count);
 }

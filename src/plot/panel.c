@@ -8,7 +8,7 @@ static const double text_least = 8;
 
 struct gt_type gt_type_for(struct gt_box box)
 {
-	double by = box.w / 600 < box.h / 400 ? box.w / 600 : box.h / 400, text;
+	double by = box.w / 600 < box.h / 320 ? box.w / 600 : box.h / 320, text;
 
 	by = by < 0.6 ? 0.6 : by > 1.35 ? 1.35 : by;
 	text = 12 * by < text_least ? text_least : 12 * by;
@@ -77,7 +77,7 @@ static double draw_legend(struct gt_canvas *c, const struct gt_panel *p, struct 
 	size_t left = named_count(p);
 	char more[32];
 
-	if (left < 2)
+	if (left < 2 || box.h < 4 * row)
 		return 0;
 	gt_canvas_note(c, "legend");
 	for (size_t i = 0; i < p->curve_count && left; i++) {
@@ -131,7 +131,7 @@ void gt_panel_draw(struct gt_canvas *c, const struct gt_panel *p, struct gt_box 
 		       &(struct gt_lettering){ .size = type.title, .bold = true,
 					       .color = c->theme->ink });
 	y += type.gap;
-	if (p->subtitle) {
+	if (p->subtitle && y + 2 * type.text < box.y + box.h) {
 		y += type.text;
 		gt_canvas_text(c, box.x + pad, y, box.w - 2 * pad, p->subtitle,
 			       &(struct gt_lettering){ .size = type.text,

@@ -42,7 +42,7 @@ void gt_picture_damage(FILE *out, uint64_t bad, uint64_t first_line)
 
 const char *gt_picture_unit(double most, double *bytes)
 {
-	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
 	size_t unit = 0;
 
 	*bytes = 1;
