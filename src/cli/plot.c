@@ -310,15 +310,19 @@ static int plot_one(const struct settings *s, const char *input, double width, d
 			 .utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8") };
 	struct gt_error error;
 	struct stat st;
+	bool is_recording;
 	int e, status = GT_EXIT_DONE;
 
 	if (s->smi && read_smi(&j, &error))
 		return gt_fail("cannot use the nvidia-smi log %s: %s", s->smi, error.text);
 	j.path = s->source.output ? gt_strdup(s->source.output) : default_path(input);
 	j.words = strcmp(j.path, "-") ? stdout : stderr;
-	e = !stat(input, &st) && S_ISDIR(st.st_mode) ? plot_recording(&j, &error) :
-						       plot_table(&j, &error);
-	if (e)
+	is_recording = !stat(input, &st) && S_ISDIR(st.st_mode);
+	e = is_recording ? plot_recording(&j, &error) : plot_table(&j, &error);
+	/* recordings' errors say whose they are */
+	if (e && is_recording)
+		status = gt_fail("%s", error.text);
+	else if (e)
 		status = gt_fail("cannot plot %s: %s", input, error.text);
 	else if (strcmp(j.path, "-"))
 		fprintf(j.words, "Plot saved to: %s\n", j.path);

@@ -250,11 +250,23 @@ static void draw_dots(struct gt_canvas *c, const struct axes *a, const struct gt
 			    &curve->color);
 }
 
+static void note_curve(struct gt_canvas *c, const struct gt_curve *curve)
+{
+	double low = y_of(curve, 0), high = low;
+
+	for (size_t i = 1; i < curve->trail->count; i++) {
+		low = fmin(low, y_of(curve, i));
+		high = fmax(high, y_of(curve, i));
+	}
+	gt_canvas_note(c, "curve %s: x %.9g to %.9g, y %.9g to %.9g", curve->name, x_of(curve, 0),
+		       x_of(curve, curve->trail->count - 1), low, high);
+}
+
 static void draw_curve(struct gt_canvas *c, const struct axes *a, const struct gt_curve *curve,
 		       const struct gt_type *type)
 {
-	gt_canvas_note(c, "curve %s", curve->name ? curve->name : "");
 	gt_trail_fit(curve->trail, (size_t)fmax(16, a->plot.w));
+	note_curve(c, curve);
 	switch (curve->mark) {
 	case GT_MARK_LINE:
 	case GT_MARK_STEPS: draw_line(c, a, curve, type); break;

@@ -61,7 +61,7 @@ static size_t named_count(const struct gt_panel *p)
 	size_t count = 0;
 
 	for (size_t i = 0; i < p->curve_count; i++)
-		count += p->curves[i].name && p->curves[i].trail->count;
+		count += p->curves[i].trail->count > 0;
 	return count;
 }
 
@@ -84,7 +84,7 @@ static double draw_legend(struct gt_canvas *c, const struct gt_panel *p, struct 
 		const struct gt_curve *curve = &p->curves[i];
 		double most = box.w - swatch - type->gap, width;
 
-		if (!curve->name || !curve->trail->count)
+		if (!curve->trail->count)
 			continue;
 		width = gt_canvas_measure(c, curve->name, &how);
 		width = width > most ? most : width;

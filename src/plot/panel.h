@@ -24,7 +24,7 @@ enum gt_mark {
 };
 
 struct gt_curve {
-	const char *name;        /* NULL: not in the legend */
+	const char *name;
 	enum gt_mark mark;
 	struct gt_trail *trail;  /* thinned out to what the panel's width can show */
 	size_t value;            /* which of the trail's */

@@ -49,6 +49,7 @@ struct gt_overlay {
 	struct gt_smi_log *log;
 	enum gt_alignment how;
 	double shift_s;   /* add this to the log's seconds */
+	double end_s;     /* of the other: the log is shown a little beyond */
 	char text[160];   /* says so */
 };
 

@@ -2,6 +2,7 @@
 #include "table/monitor.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,6 +83,23 @@ static struct gt_monitor_run *run_of(struct gt_monitor_table *t, const struct gt
 	return number < t->run_count ? &t->runs[number] : NULL;
 }
 
+/* The rows of one moment: over its second where it has no fraction, else all at once. */
+static void settle(struct gt_monitor_run *run)
+{
+	bool whole = run->pending_s + run->start_s == floor(run->pending_s + run->start_s);
+
+	for (size_t i = 0; i < run->pending_count; i++) {
+		double since = run->pending_s;
+
+		if (whole)
+			since += (double)i / (double)run->pending_count;
+		gt_trail_add(&run->cpu, since, &run->pending[i][0]);
+		gt_trail_add(&run->memory, since, &run->pending[i][1]);
+		run->last_s = since > run->last_s ? since : run->last_s;
+	}
+	run->pending_count = 0;
+}
+
 static bool add_row(struct gt_monitor_table *t, const struct gt_rows *r, const struct layout *l)
 {
 	struct gt_monitor_run *run;
@@ -98,14 +116,15 @@ static bool add_row(struct gt_monitor_table *t, const struct gt_rows *r, const s
 		return true;
 	}
 	since = moment > run->start_s ? moment - run->start_s : 0;
-	gt_trail_add(&run->cpu, since, &cpu);
-	gt_trail_add(&run->memory, since, &memory);
+	if (since != run->pending_s || run->pending_count == GT_MONITOR_PENDING)
+		settle(run);
+	run->pending_s = since;
+	run->pending[run->pending_count][0] = cpu;
+	run->pending[run->pending_count++][1] = memory;
 	if (!run->rows || cpu > run->peak_cpu)
 		run->peak_cpu = cpu;
 	if (!run->rows || memory > run->peak_memory)
 		run->peak_memory = memory;
-	if (since > run->last_s)
-		run->last_s = since;
 	run->sum_cpu += cpu;
 	run->rows++;
 	return true;
@@ -124,6 +143,8 @@ int gt_monitor_read(struct gt_monitor_table **out, struct gt_rows *rows, struct 
 	while (gt_rows_next(rows))
 		if (!add_row(t, rows, &layout) && !t->bad_rows++)
 			t->bad_line = rows->number;
+	for (size_t i = 0; i < t->run_count; i++)
+		settle(&t->runs[i]);
 	if (!t->rows) {
 		uint64_t bad = t->bad_rows;
 

@@ -23,10 +23,10 @@ int gt_rows_open(struct gt_rows *r, const char *path, struct gt_error *error)
 	memset(r, 0, sizeof *r);
 	r->in = strcmp(path, "-") ? fopen(path, "re") : stdin;
 	if (!r->in)
-		return gt_error_set(error, -errno, "cannot read %s: %s", path, strerror(errno));
+		return gt_error_set(error, -errno, "it cannot be opened: %s", strerror(errno));
 	if (!fstat(fileno(r->in), &st) && S_ISDIR(st.st_mode)) {
 		gt_rows_close(r);
-		return gt_error_set(error, -EISDIR, "cannot read %s: it is a folder", path);
+		return gt_error_set(error, -EISDIR, "it is a folder");
 	}
 	__fsetlocking(r->in, FSETLOCKING_BYCALLER);
 	r->line = gt_alloc(GT_ROW_MAX);
