@@ -12,6 +12,11 @@ struct margins {
 	int decimals;
 };
 
+static const char *number_of(const struct gt_bar *bar, char text[GT_REAL_MAX], int decimals)
+{
+	return bar->words ? bar->words : gt_real_format(text, bar->value, decimals);
+}
+
 /* As many decimals as the biggest bar needs to show three digits, and the same for all. */
 static int decimals_of(const struct gt_panel *p)
 {
@@ -30,7 +35,7 @@ static struct margins margins_of(struct gt_canvas *c, const struct gt_panel *p, 
 
 	for (size_t i = 0; i < p->bar_count; i++) {
 		double value = p->bars[i].value;
-		double number = gt_canvas_measure(c, gt_real_format(text, value, m.decimals), how);
+		double number = gt_canvas_measure(c, number_of(&p->bars[i], text, m.decimals), how);
 
 		m.names = fmax(m.names, gt_canvas_measure(c, p->bars[i].name, how));
 		m.low = fmin(m.low, value);
@@ -40,7 +45,7 @@ static struct margins margins_of(struct gt_canvas *c, const struct gt_panel *p, 
 		else
 			m.above = fmax(m.above, number);
 	}
-	m.names = fmin(m.names, width * 0.5);
+	m.names = fmin(m.names, width * 0.55);
 	if (m.low == m.high)
 		m.high = 1;
 	return m;
@@ -60,7 +65,7 @@ static void draw_bar(struct gt_canvas *c, const struct gt_bar *bar, struct gt_bo
 	how.anchor = bar->value < 0 ? GT_ANCHOR_RIGHT : GT_ANCHOR_LEFT;
 	how.color = c->theme->faint;
 	gt_canvas_text(c, zero + length + (bar->value < 0 ? -type->gap : type->gap), base, 1e6,
-		       gt_real_format(text, bar->value, decimals), &how);
+		       number_of(bar, text, decimals), &how);
 }
 
 void gt_bars_draw(struct gt_canvas *c, const struct gt_panel *p, struct gt_box box,

@@ -37,6 +37,7 @@ struct gt_curve {
 /* A horizontal bar with its name on the left and its number at its end. */
 struct gt_bar {
 	const char *name;
+	const char *words;  /* instead of the number; may be NULL */
 	double value;
 	struct gt_hue color;
 };

@@ -11,7 +11,7 @@
 #include "view/group.h"
 #include "view/stack.h"
 
-enum { TOP_SITES = 10, KINDS_SHOWN = 8, WHERE_COLUMNS = 100 };
+enum { TOP_SITES = 10, KINDS_SHOWN = 8, WHERE_COLUMNS = 40 };
 
 struct drawing {
 	struct gt_canvas *canvas;
@@ -178,6 +178,8 @@ static int biggest_first(const void *a, const void *b)
 
 	if (x->value != y->value)
 		return x->value > y->value ? -1 : 1;
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
 	return x->site < y->site ? -1 : x->site > y->site;
 }
 
@@ -187,8 +189,9 @@ static void draw_ranked(const struct drawing *d, struct gt_panel *p, struct rank
 	struct gt_bar bars[TOP_SITES];
 
 	qsort(list, count, sizeof *list, biggest_first);
-	for (size_t i = 0; i < count && i < TOP_SITES && list[i].value > 0; i++) {
+	for (size_t i = 0; i < count && i < TOP_SITES; i++) {
 		bars[i] = (struct gt_bar){ .value = list[i].value, .color = color,
+					   .words = list[i].value > 0 ? NULL : "no bytes",
 					   .name = site_name(d->view, list[i].site, list[i].count) };
 		p->bar_count = i + 1;
 	}

@@ -28,10 +28,13 @@ static int find_columns(struct layout *l, struct gt_rows *r, struct gt_error *er
 	bool has_description;
 	double moment;
 
-	gt_rows_next(r);
+	if (!gt_rows_next(r))
+		return gt_error_set(error, -ENODATA, "it is empty");
 	l->count = r->count;
 	has_description = r->count >= 9;
 	if (gt_moment_parse(r->fields[0], &moment)) {
+		if (r->count < COLUMN_COUNT)
+			return gt_error_set(error, -EINVAL, "it has too few columns");
 		/* no heading: the order is the monitor's */
 		l->at[MOMENT] = 0;
 		l->at[DESCRIPTION] = has_description ? 1 : -1;
@@ -133,7 +136,7 @@ static bool add_row(struct gt_monitor_table *t, const struct gt_rows *r, const s
 int gt_monitor_read(struct gt_monitor_table **out, struct gt_rows *rows, struct gt_error *error)
 {
 	struct gt_monitor_table *t;
-	struct layout layout;
+	struct layout layout = { .count = 0 };
 	int e = find_columns(&layout, rows, error);
 
 	if (e)
