@@ -10,6 +10,7 @@
 enum {
 	TICKS_MOST = 12,
 	POINTS_MARKED = 24,  /* a line of so few points shows them */
+	DOTS_BIG = 100,      /* so many may be big */
 	STEM_SHARE = 60,     /* percent of a stem's room that it fills */
 };
 
@@ -245,8 +246,11 @@ static void draw_stems(struct gt_canvas *c, const struct axes *a, const struct g
 static void draw_dots(struct gt_canvas *c, const struct axes *a, const struct gt_curve *curve,
 		      const struct gt_type *type)
 {
+	/* dots that run together are a line */
+	double radius = type->text / (curve->trail->count > DOTS_BIG ? 7 : 3);
+
 	for (size_t i = 0; i < curve->trail->count; i++)
-		c->ops->dot(c, to_x(a, x_of(curve, i)), to_y(a, y_of(curve, i)), type->text / 3,
+		c->ops->dot(c, to_x(a, x_of(curve, i)), to_y(a, y_of(curve, i)), radius,
 			    &curve->color);
 }
 

@@ -77,7 +77,7 @@ static double draw_legend(struct gt_canvas *c, const struct gt_panel *p, struct 
 	size_t left = named_count(p);
 	char more[32];
 
-	if (left < 2 || box.h < 4 * row)
+	if (left < (p->always_named ? 1 : 2) || box.h < 4 * row)
 		return 0;
 	gt_canvas_note(c, "legend");
 	for (size_t i = 0; i < p->curve_count && left; i++) {

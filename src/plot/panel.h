@@ -53,6 +53,7 @@ struct gt_panel {
 	const struct gt_bar *bars;
 	size_t bar_count;
 	bool whole_numbers;                     /* bars or curves are counts */
+	bool always_named;                      /* a legend even for one curve */
 	bool one_a_line;                        /* in the legend: names are long */
 	double x_low, x_high;                   /* the axis goes at least so far, both 0: no matter */
 	struct {                                /* a point with words above it */

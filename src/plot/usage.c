@@ -8,7 +8,8 @@
 void gt_usage_draw(struct gt_canvas *c, struct gt_usage_table *t, struct gt_overlay *overlay,
 		   const char *name)
 {
-	struct gt_panel panel = { .title = "Device Memory Usage", .x_label = "Time since start (s)" };
+	struct gt_panel panel = { .title = "Memory Usage", .x_label = "Time since start (s)",
+				  .always_named = true };
 	char peak[GT_FORMAT_MAX], when[GT_FORMAT_MAX], label[32], gpu[96], head[256];
 	double most = t->peak_bytes, unit;
 

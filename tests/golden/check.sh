@@ -118,7 +118,7 @@ plot smi-other-day leaks.gt -s inputs/smi/plain.log
 plot tracker-threshold inputs/tracker/leaky.csv --threshold 50
 plot tracker-small inputs/tracker/leaky.csv --size 640x480
 plot tracker-smi inputs/tracker/leaky.csv -s inputs/smi/plain.log
-for recording in leaks family hostile clean silent damaged; do
+for recording in leaks family hostile clean silent damaged sampled; do
 	plot recording-$recording $recording.gt
 done
 plot empty inputs/empty.csv
