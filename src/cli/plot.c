@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/source.h"
@@ -113,7 +114,8 @@ static bool parse_size(const char *text, double *width, double *height)
 static int begin(struct job *j, double width, double height, struct gt_error *error)
 {
 	struct gt_canvas_options how = {
-		.width = j->width > 0 ? j->width : width, .height = j->height > 0 ? j->height : height,
+		.width = j->width > 0 ? j->width : width,
+		.height = j->height > 0 ? j->height : height,
 		.dark = j->settings->dark,
 		.format = strcmp(j->path, "-") ? gt_format_of(j->path) : GT_FORMAT_PNG };
 	int e = gt_output_open(&j->output, j->path, error);
@@ -174,7 +176,7 @@ static int plot_usage(struct job *j, struct gt_rows *rows, struct gt_error *erro
 	if (!e) {
 		gt_usage_table_text(table, j->words);
 		if (overlay)
-			gt_overlay_text(overlay, j->words);
+			gt_overlay_text(overlay, j->words, j->utf8);
 	}
 	gt_usage_free(table);
 	return e;
@@ -264,7 +266,7 @@ static int plot_opened(struct job *j, struct gt_view *v, struct gt_error *error)
 	if (!e) {
 		gt_recording_text(v, j->words);
 		if (j->overlay.log)
-			gt_overlay_text(&j->overlay, j->words);
+			gt_overlay_text(&j->overlay, j->words, j->utf8);
 	}
 	gt_history_free(history);
 	gt_ledger_free(ledger);
@@ -324,8 +326,11 @@ static int plot_one(const struct settings *s, const char *input, double width, d
 		status = gt_fail("%s", error.text);
 	else if (e)
 		status = gt_fail("cannot plot %s: %s", input, error.text);
-	else if (strcmp(j.path, "-"))
-		fprintf(j.words, "Plot saved to: %s\n", j.path);
+	else if (strcmp(j.path, "-")) {
+		fputs("Plot saved to: ", j.words);
+		gt_text_put(j.words, j.path, UINT32_MAX, GT_CUT_MIDDLE, j.utf8);
+		putc('\n', j.words);
+	}
 	if (j.overlay.log)
 		gt_smi_free(j.overlay.log);
 	free(j.path);

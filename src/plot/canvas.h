@@ -19,7 +19,7 @@ struct gt_hue {
 
 enum { GT_PALETTE = 8 };
 
-/* Colours by their use. The palette is Okabe and Ito's, which colour-blind people can tell apart. */
+/* Colours by their use. The palette is Okabe and Ito's: colour-blind people can tell it apart. */
 struct gt_theme {
 	struct gt_hue ground, panel, alarm_panel, ink, faint, grid, red, green;
 	struct gt_hue palette[GT_PALETTE];

@@ -39,6 +39,13 @@ struct gt_history *gt_history_new(struct gt_recording *r)
 			if (gt_kind_has_bytes((enum gt_kind)k) &&
 			    gt_kind_on_device((enum gt_kind)k) == !pass)
 				h->layers[h->layer_count++] = (uint8_t)k;
+	for (int k = 0; k < GT_KIND_COUNT; k++) {
+		int next = (k + 1) % GT_KIND_COUNT;
+
+		while (gt_kinds[next].family != gt_kinds[k].family)
+			next = (next + 1) % GT_KIND_COUNT;
+		h->relatives[k] = (uint8_t)next;
+	}
 	gt_trail_init(&h->bytes, 1 + h->layer_count, GT_TRAIL_MOST);
 	for (int k = 0; k < GT_KIND_COUNT; k++)
 		gt_trail_init(&h->objects[k], 1, OBJECT_POINTS);
@@ -111,6 +118,7 @@ void gt_history_event(void *history, const struct gt_ledger *l, const struct gt_
 	struct gt_history *h = history;
 	const struct gt_function *fn = &gt_functions[event->function];
 	double time_s = since_start(h, event->time_ns);
+	int k;
 	/* some calls end more than the one resource they name */
 	bool all = l->live.count > h->live_count + 1 || l->live.count + 1 < h->live_count;
 
@@ -119,9 +127,16 @@ void gt_history_event(void *history, const struct gt_ledger *l, const struct gt_
 		all = true;
 	}
 	h->live_count = l->live.count;
-	for (int k = 0; k < GT_KIND_COUNT; k++)
-		if (all || gt_kinds[k].family == gt_kinds[fn->kind].family)
+	if (all) {
+		for (k = 0; k < GT_KIND_COUNT; k++)
 			take_kind(h, l, k, time_s);
+	} else {
+		/* one release function serves a whole family */
+		k = fn->kind;
+		do
+			take_kind(h, l, k, time_s);
+		while ((k = h->relatives[k]) != fn->kind);
+	}
 	add_bytes(h, l, time_s);
 	h->end_s = time_s;
 }

@@ -9,7 +9,7 @@ enum { GT_HISTORY_SERIES = 32 }; /* of samples; further ones are left out */
 
 struct gt_history {
 	struct gt_recording *recording;
-	struct gt_trail bytes;                    /* device bytes, then the layers, each with those below */
+	struct gt_trail bytes;                    /* of the device, then layers, each on the last */
 	uint8_t layers[GT_KIND_COUNT];            /* kinds with bytes, device memory first */
 	size_t layer_count;
 	struct gt_trail objects[GT_KIND_COUNT];
@@ -21,6 +21,7 @@ struct gt_history {
 	double end_s;
 
 	uint64_t start_ns, live_count, gone_count; /* its own */
+	uint8_t relatives[GT_KIND_COUNT];          /* the next kind of the family, round and round */
 	uint64_t gone[GT_KIND_COUNT], gone_bytes[GT_KIND_COUNT];
 };
 

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/format.h"
+#include "base/text.h"
 #include "plot/picture.h"
 #include "plot/scale.h"
 
@@ -66,13 +67,14 @@ void gt_overlay_add(struct gt_overlay *o, struct gt_panel *p, const struct gt_ca
 	curve->dashed = true;
 }
 
-void gt_overlay_text(const struct gt_overlay *o, FILE *out)
+void gt_overlay_text(const struct gt_overlay *o, FILE *out, bool utf8)
 {
 	const struct gt_smi_log *log = o->log;
 	char name[96], count[GT_FORMAT_MAX], peak[GT_FORMAT_MAX];
 
 	name_gpus(log, name);
-	fprintf(out, "%s: %s samples, at most %s\n", name, gt_format_count(count, log->samples),
+	gt_text_put(out, name, UINT32_MAX, GT_CUT_MIDDLE, utf8);
+	fprintf(out, ": %s samples, at most %s\n", gt_format_count(count, log->samples),
 		gt_format_bytes(peak, (uint64_t)log->peak_bytes));
 	if (log->memory_column)
 		fprintf(out, "no heading: column %d is taken as memory used\n", log->memory_column);

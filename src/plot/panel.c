@@ -88,7 +88,8 @@ static double draw_legend(struct gt_canvas *c, const struct gt_panel *p, struct 
 			continue;
 		width = gt_canvas_measure(c, curve->name, &how);
 		width = width > most ? most : width;
-		if (x > box.x && (p->one_a_line || x + swatch + type->gap + width > box.x + box.w)) {
+		if (x > box.x &&
+		    (p->one_a_line || x + swatch + type->gap + width > box.x + box.w)) {
 			x = box.x;
 			y += row;
 		}

@@ -55,7 +55,7 @@ struct gt_panel {
 	bool whole_numbers;                     /* bars or curves are counts */
 	bool always_named;                      /* a legend even for one curve */
 	bool one_a_line;                        /* in the legend: names are long */
-	double x_low, x_high;                   /* the axis goes at least so far, both 0: no matter */
+	double x_low, x_high;                   /* the axis has at least these; both 0: either */
 	struct {                                /* a point with words above it */
 		const char *text;               /* NULL: none */
 		double x, y;

@@ -62,7 +62,7 @@ void gt_overlay_align(struct gt_overlay *o, double start_s, double end_s, double
 void gt_overlay_add(struct gt_overlay *o, struct gt_panel *p, const struct gt_canvas *c, double by,
 		    char name[96]);
 /* What the log held, and the shift. */
-void gt_overlay_text(const struct gt_overlay *o, FILE *out);
+void gt_overlay_text(const struct gt_overlay *o, FILE *out, bool utf8);
 
 /* Bytes over time with nvidia-smi's over it, where there is a log. */
 void gt_usage_draw(struct gt_canvas *c, struct gt_usage_table *t, struct gt_overlay *overlay,

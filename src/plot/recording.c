@@ -125,7 +125,8 @@ static void draw_bytes(const struct drawing *d, struct gt_box box)
 static void draw_objects(const struct drawing *d, struct gt_box box)
 {
 	struct gt_panel p = { .title = "Live Resources Over Time, by Kind", .always_named = true,
-			      .x_label = "Time since start (s)", .y_label = "Alive", .whole_numbers = true,
+			      .x_label = "Time since start (s)", .y_label = "Alive",
+			      .whole_numbers = true,
 			      .x_high = d->history->end_s };
 	bool used[GT_KIND_COUNT] = { false };
 
@@ -190,9 +191,10 @@ static void draw_ranked(const struct drawing *d, struct gt_panel *p, struct rank
 
 	qsort(list, count, sizeof *list, biggest_first);
 	for (size_t i = 0; i < count && i < TOP_SITES; i++) {
-		bars[i] = (struct gt_bar){ .value = list[i].value, .color = color,
-					   .words = list[i].value > 0 ? NULL : "no bytes",
-					   .name = site_name(d->view, list[i].site, list[i].count) };
+		bars[i] = (struct gt_bar){
+			.name = site_name(d->view, list[i].site, list[i].count),
+			.words = list[i].value > 0 ? NULL : "no bytes",
+			.value = list[i].value, .color = color };
 		p->bar_count = i + 1;
 	}
 	p->bars = bars;

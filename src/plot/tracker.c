@@ -276,8 +276,8 @@ void gt_tracker_draw(struct gt_canvas *c, struct gt_tracker_table *t, const char
 	char rows[GT_FORMAT_MAX], span[GT_FORMAT_MAX], head[160];
 	struct gt_box box;
 
-	snprintf(head, sizeof head, "%s tracked %s in %s; a leak is a call that destroys and raises "
-		 "VmRSS by more than %g KB", gt_format_count(rows, t->rows),
+	snprintf(head, sizeof head, "%s tracked %s in %s; a leak is a call that destroys and "
+		 "raises VmRSS by more than %g KB", gt_format_count(rows, t->rows),
 		 gt_plural(t->rows, "call", "calls"),
 		 gt_format_span(span, (uint64_t)(fmax(0, t->last_ms - t->first_ms) * 1e6)),
 		 t->threshold_kb);

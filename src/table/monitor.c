@@ -62,8 +62,9 @@ static struct gt_monitor_run *run_of(struct gt_monitor_table *t, const struct gt
 	const char *description = field(r, l->at[DESCRIPTION]), *name = field(r, l->at[NAME]);
 	char *text = NULL;
 	uint32_t number;
-	int length = asprintf(&text, "%s%s%s%spid %s%s", description, *description ? " (" : "", name,
-			      *name ? ", " : "", field(r, l->at[PID]), *description ? ")" : "");
+	int length = asprintf(&text, "%s%s%s%spid %s%s", description,
+			      *description ? " (" : "", name, *name ? ", " : "",
+			      field(r, l->at[PID]), *description ? ")" : "");
 
 	if (length < 0)
 		return NULL;

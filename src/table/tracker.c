@@ -190,9 +190,8 @@ int gt_tracker_read(struct gt_tracker_table **out, struct gt_rows *rows, double 
 		uint64_t bad = t->bad_rows;
 
 		gt_tracker_free(t);
-		return gt_error_set(error, -ENODATA, bad ?
-				    "none of its rows is whole" : "it has a heading and no row: the "
-				    "program made no tracked call");
+		return gt_error_set(error, -ENODATA, bad ? "none of its rows is whole" :
+				    "it has a heading and no row: no tracked call was made");
 	}
 	gt_trail_add(&t->leaked, t->last_ms, &t->leak_kb);
 	*out = t;

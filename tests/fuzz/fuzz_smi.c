@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	gt_overlay_add(&overlay, &panel, &canvas, 1, name);
 	fuzz_trail(&overlay.log->used);
 	gt_panel_draw(&canvas, &panel, (struct gt_box){ 0, 0, canvas.width, canvas.height });
-	gt_overlay_text(&overlay, canvas.out);
+	gt_overlay_text(&overlay, canvas.out, size % 2);
 	fuzz_canvas_close(&canvas);
 	gt_smi_free(overlay.log);
 	gt_rows_close(&rows);
