@@ -11,6 +11,7 @@
 static const struct gt_command commands[] = {
 	{ .usage = &gt_run_usage, .run = gt_cmd_run },
 	{ .usage = &gt_report_usage, .run = gt_cmd_report },
+	{ .usage = &gt_plot_usage, .run = gt_cmd_plot },
 	{ .usage = &gt_export_usage, .run = gt_cmd_export },
 	{ .usage = &gt_import_usage, .run = gt_cmd_import },
 	{ .usage = &gt_doctor_usage, .run = gt_cmd_doctor },
