@@ -221,9 +221,10 @@ int gt_cmd_stress(int argc, char **argv)
 	api = open_device(&device, &s);
 	if (!api)
 		return GT_EXIT_FAILED;
-	say_begin(&plan, api, &device);
+	/* before the first line: who has read it may stop us */
 	sigaction(SIGINT, &on, NULL);
 	sigaction(SIGTERM, &on, NULL);
+	say_begin(&plan, api, &device);
 	if (gt_stress_run(&plan, &device, &stopped, &totals, &error))
 		status = gt_fail("%s", error.text);
 	say_end(&plan, &totals);
