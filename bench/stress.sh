@@ -64,7 +64,7 @@ measure() {
 		>"$work/stress.$number" 2>&1 &
 	stressor=$!
 	wait_for "^pid" "$work/stress.$number" $stressor
-	interval=
+	interval="--interval 0"
 	[ "$prints" = no ] || interval="--interval 1"
 	# shellcheck disable=SC2086
 	"$gputrack" attach -p "$stressor" -o "$work/$number.gt" $interval --duration "$seconds" \
