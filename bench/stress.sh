@@ -54,6 +54,16 @@ wait_for() {
 	die "no \"$1\" in: $(tail -n 3 "$2")"
 }
 
+# FILE PID LOG: until attach has recorded the first call.
+wait_for_file() {
+	for _ in $(seq 400); do
+		[ ! -f "$1" ] || return 0
+		kill -0 "$2" 2>/dev/null || break
+		sleep 0.05
+	done
+	die "attach has recorded nothing: $(tail -n 3 "$3")"
+}
+
 # NUMBER PRINTS THROUGHPUT RATIO STRESS_OPTION…
 measure() {
 	number=$1 prints=$2 rate=$3 ratio=$4
@@ -70,8 +80,10 @@ measure() {
 	"$gputrack" attach -p "$stressor" -o "$work/$number.gt" $interval --duration "$seconds" \
 		>"$work/attach.$number" 2>&1 &
 	tracer=$!
-	"$gputrack" monitor --pids $tracer --interval 0.2 --description "$description" \
-		--output "$csv" || die "cannot watch attach: $(tail -n 3 "$work/attach.$number")"
+	wait_for_file "$work/$number.gt/$stressor.trace" $tracer "$work/attach.$number"
+	"$gputrack" monitor --pids $tracer --interval 0.2 --duration "$((seconds - 1))" \
+		--description "$description" --output "$csv" ||
+		die "cannot watch attach: $(tail -n 3 "$work/attach.$number")"
 	wait $tracer || die "attach failed: $(tail -n 3 "$work/attach.$number")"
 	kill -INT $stressor
 	wait $stressor || die "stress failed: $(tail -n 3 "$work/stress.$number")"
@@ -90,6 +102,7 @@ figure() {
 row() {
 	reached=$(sed -n 's/.* s: \([0-9,]*\) events\/s.*/\1/p' "$work/stress.$1" | tr -d ,)
 	awk -F , -v run="$1" -v what="$2" -v seed_cpu="$3" -v seed_memory="$4" \
+		-v seconds="$seconds" \
 		-v reached="$reached" -v events="$(figure "$1" events)" \
 		-v lost="$(figure "$1" lost)" '
 		NR > 1 && !($2 in number) { number[$2] = ++runs }
@@ -102,9 +115,9 @@ row() {
 		}
 		END {
 			if (!n) exit 1
-			printf "| %s | %s | %s | %s | %.1f | %.1f | %.1f → %.1f | %.1f | %s | %s |\n",
-				what, reached, events, lost, cpu / n, cpu_max, first, last, top,
-				seed_cpu, seed_memory
+			printf "| %s | %s | %d | %s | %.1f | %.1f | %.1f → %.1f | %.1f | %s | %s |\n",
+				what, reached, events / seconds, lost, cpu / n, cpu_max, first, last,
+				top, seed_cpu, seed_memory
 		}' "$csv" || die "no rows of run $1 in $csv"
 }
 
@@ -118,10 +131,12 @@ measure 6 yes 100000 0.0 "$@"
 measure 7 yes max 1.0 "$@"
 
 echo "\`gputrack stress\` by $device, 2,048 bytes each; \`gputrack attach\` for $seconds s, with a" \
-	"summary every second; \`gputrack monitor\` every 0.2 s. 100 % is one core. Right: what" \
-	"gpu-memleak-trace's own measurement holds, on another machine."
+	"summary every second; \`gputrack monitor\` on it every 0.2 s, from the first recorded call to a" \
+	"second before the end. 100 % is one core. \"Reached\" is over all of the stressor's life," \
+	"\"recorded\" while it was traced. Right: what gpu-memleak-trace's own measurement holds, on" \
+	"another machine."
 echo
-echo "| events/s | reached | recorded | lost | CPU %: mean | max | memory, MB: start → end | max" \
+echo "| events/s | reached | recorded, events/s | lost | CPU %: mean | max | memory, MB: start → end | max" \
 	"| theirs: CPU % | memory, MB |"
 echo "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
 row 1 "1,000, all freed" "6.0" "80 → 88"
