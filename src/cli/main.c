@@ -11,6 +11,7 @@
 static const struct gt_command commands[] = {
 	{ .usage = &gt_run_usage, .run = gt_cmd_run },
 	{ .usage = &gt_report_usage, .run = gt_cmd_report },
+	{ .usage = &gt_html_usage, .run = gt_cmd_html },
 	{ .usage = &gt_export_usage, .run = gt_cmd_export },
 	{ .usage = &gt_doctor_usage, .run = gt_cmd_doctor },
 	{ .usage = &gt_monitor_usage, .run = gt_cmd_monitor },

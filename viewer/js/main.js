@@ -1,0 +1,102 @@
+// main.js - puts the page together, and again when its data changes.
+import { el } from "./dom.js";
+import { Flame } from "./flame.js";
+import { Moment } from "./moment.js";
+import { PageData } from "./data.js";
+import { Timeline } from "./timeline.js";
+import { charts } from "./charts.js";
+import { follow } from "./live.js";
+import { headerContent, verdicts } from "./header.js";
+import { leaksSection } from "./leaks.js";
+import { mistakesSection } from "./mistakes.js";
+import { sitesSection } from "./sites.js";
+import { tableState } from "./table.js";
+import { themeButton } from "./theme.js";
+
+/* What the reader has chosen, kept when data changes. */
+const state = {
+	set: 0,
+	timeline: { unit: "bytes", window: null, hidden: new Set(), moment: null, atPeak: true },
+	flame: { mode: null, unit: null, search: "" },
+	leaks: tableState("bytes"),
+	sites: tableState("total"),
+};
+let data;
+
+function sectionLinks(main) {
+	return [...main.querySelectorAll("section[id]")].map((node) =>
+		el("a", { href: `#${node.id}`, text: node.getAttribute("aria-label") }));
+}
+
+function chooseFlame(set) {
+	const f = state.flame;
+	f.mode ||= set.raw.leaked ? "live" : "total";
+	f.unit ||= set.raw.leaked && f.mode === "live" && !(set.raw.leaked_device + set.raw.leaked_host) ?
+		"objects" : set.raw.created_bytes ? "bytes" : "objects";
+}
+
+function drawRecording(main) {
+	const set = data.set(state.set), t = state.timeline;
+	if (!set.raw.peak.bytes && t.moment === null)
+		t.unit = "objects";
+	const moment = new Moment(set);
+	const timeline = new Timeline(set, t, (time, peak) => moment.show(time, peak));
+	main.append(verdicts(set), timeline.node);
+	timeline.node.append(moment.node);
+	timeline.draw();
+	if (t.moment === null || t.atPeak) {
+		t.atPeak = true;
+		t.moment = set.raw.peak.bytes ? set.raw.peak.time_ns / 1e9 : set.end;
+		t.atPeak = !!set.raw.peak.bytes;
+	}
+	moment.show(t.moment, t.atPeak);
+	return () => {
+		chooseFlame(set);
+		const flame = new Flame(set, state.flame);
+		main.append(flame.node, leaksSection(set, state.leaks), sitesSection(set, state.sites),
+			...[mistakesSection(set)].filter(Boolean));
+		flame.draw();
+	};
+}
+
+function draw() {
+	const main = document.getElementById("main");
+	const byId = (id) => document.getElementById(id);
+	charts.clear();
+	byId("header").replaceChildren(...headerContent(data, { set: state.set,
+		pick: (set) => { state.set = set; state.timeline.window = null; state.timeline.moment = null;
+			draw(); }, theme: themeButton(draw), live: data.live }).filter(Boolean));
+	const top = scrollY;
+	main.replaceChildren();
+	const later = drawRecording(main);
+	document.body.dataset.drawn = "first";
+	/* the first picture before everything else */
+	const finish = () => {
+		later();
+		byId("nav").replaceChildren(...sectionLinks(main));
+		document.body.dataset.drawn = "all";
+		scrollTo(0, top);
+	};
+	if (data.drawn)
+		finish();
+	else
+		setTimeout(finish);
+	data.drawn = true;
+}
+
+function start() {
+	const raw = JSON.parse(document.getElementById("data").textContent);
+	data = new PageData(raw);
+	document.title = `${raw.recording.command || raw.recording.path} – gputrack`;
+	document.getElementById("footer").append(el("p", { class: "dim", text: "Made by gputrack " +
+		`${raw.gputrack || ""}. This page is whole: it asks nothing of the network.` }));
+	data.live = follow((fresh) => {
+		const next = new PageData(fresh);
+		next.live = next.drawn = true;
+		data = next;
+		draw();
+	});
+	draw();
+}
+
+start();
