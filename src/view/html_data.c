@@ -384,7 +384,7 @@ void gt_html_data(const struct gt_html *h, struct gt_frames *frames, FILE *out)
 	j.in_html = true;
 	j.flat = 1;
 	gt_json_uint(&j, "schema", 1);
-	gt_json_text(&j, "gputrack", gt_recording_info(h->recording, "gputrack"));
+	gt_json_text(&j, "made_by", GT_VERSION);
 	gt_json_text(&j, "directory", gt_recording_info(h->recording, "directory"));
 	gt_recording_json(&j, &v);
 	gt_json_int(&j, "end_ns", since_start(h, h->end_ns));

@@ -42,10 +42,12 @@ export function valueAxis(unit) {
 /* Values start at zero unless they go below it. */
 export function fromZero(chart, low, high) {
 	const top = high === null || high === undefined || high <= 0 ? 1 : high;
-	return [low < 0 ? low * 1.08 : 0, top * 1.08];
+	return [low < 0 ? low * 1.08 : 0, top * 1.12];
 }
 
+/* A value holds until the next one, or has held since the one before. */
 export const steps = uPlot.paths.stepped({ align: 1 });
+export const stepsBack = uPlot.paths.stepped({ align: -1 });
 
 /* A chart in `host`, as wide as that is, kept so; the caller may zoom. */
 export function makeChart(host, options, data) {

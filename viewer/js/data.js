@@ -189,8 +189,14 @@ export class PageData {
 			where: place ? `${this.relative(place)}${line ? ":" + line : ""}` : moduleName };
 	}
 
-	relative(path) {
+	/* Without the detours of a compiler's paths, from where the program was started. */
+	relative(file) {
 		const folder = this.raw.directory;
+		let path = file;
+		for (let before = ""; before !== path;) {
+			before = path;
+			path = path.replace(/\/(?!\.\.\/)[^/]+\/\.\.\//, "/");
+		}
 		return folder && folder !== "/" && path.startsWith(folder + "/") ?
 			path.slice(folder.length + 1) : path;
 	}

@@ -1,10 +1,23 @@
 // dom.js - elements made without markup: whatever a recording says is text.
 
+const TREACHEROUS =
+	/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+
+/* Somebody else's words: what would hide or reorder a line is shown by its number. */
+export function visible(text) {
+	return text.replace(TREACHEROUS, (c) => {
+		const code = c.charCodeAt(0);
+		return code < 256 ? `\\x${code.toString(16).padStart(2, "0")}` :
+			`\\u${code.toString(16).padStart(4, "0")}`;
+	});
+}
+
 /* An element; `props` are properties, of which `class`, `on`, `data`, `aria` and `attr` are special. */
 export function el(tag, props, ...children) {
 	const node = document.createElement(tag);
 	fillElement(node, props || {});
-	node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+	node.append(...children.flat().filter((child) => child !== null && child !== undefined)
+		.map((child) => typeof child === "string" ? visible(child) : child));
 	return node;
 }
 
@@ -15,7 +28,9 @@ function fillElement(node, props) {
 		if (key === "class")
 			node.className = value;
 		else if (key === "text")
-			node.textContent = value;
+			node.textContent = visible(value);
+		else if (key === "title")
+			node.title = value.split("\n").map(visible).join("\n");
 		else if (key === "on")
 			for (const [name, handler] of Object.entries(value))
 				node.addEventListener(name, handler);

@@ -1,5 +1,5 @@
 // flame.js - flame graph of bytes or objects by stack: click to zoom, search, keyboard.
-import { el, section, segmented } from "./dom.js";
+import { el, section, segmented, visible } from "./dom.js";
 import { kindColor } from "./charts.js";
 import { formatBytes, formatCount, formatValue } from "./format.js";
 
@@ -158,7 +158,7 @@ export class Flame {
 		const box = el("button", { type: "button", role: "treeitem", tabIndex: -1,
 			class: `box${node.kind ? " kind" : ` hue${hueOf(node.name)}`}` +
 				`${above ? " above" : ""}${hit ? " hit" : searching ? " miss" : ""}`,
-			text: node.name, title: `${node.name}\n${node.where}\n${this.valueText(node)}`,
+			text: node.name, title: [visible(node.name), visible(node.where), this.valueText(node)].join("\n"),
 			aria: { level: String(node.depth + 1) },
 			on: { click: () => this.zoomTo(node), focus: () => this.showDetail(node),
 				mouseenter: () => this.showDetail(node) } });
@@ -178,8 +178,8 @@ export class Flame {
 	}
 
 	showDetail(node) {
-		this.detail.textContent = node ? [node.name, node.where, this.valueText(node)]
-			.filter(Boolean).join("  ·  ") : "";
+		this.detail.textContent = node ? [visible(node.name), visible(node.where),
+			this.valueText(node)].filter(Boolean).join("  ·  ") : "";
 	}
 
 	showMatches() {

@@ -42,7 +42,7 @@ export function formatTime(seconds, step = 0) {
 		return `${Math.floor(span / 60)} min ${Math.floor(span % 60)} s`;
 	if (span >= 10 && !step)
 		return `${formatCount(seconds, 1)} s`;
-	return `${formatCount(seconds, step && step < 1e-3 ? 6 : 3)} s`;
+	return `${formatCount(seconds, step && step < 1e-3 ? (step < 1e-5 ? 6 : 4) : 3)} s`;
 }
 
 /* A value that is bytes or a number of objects. */

@@ -12,7 +12,8 @@ function endText(recording) {
 		return `killed by signal ${SIGNALS[recording.signal] || recording.signal}${span}`;
 	if (recording.exit_status !== null)
 		return `exit status ${recording.exit_status}${span}`;
-	return "still running, or its end was not seen";
+	return recording.processes.every((process) => process.state === "ended") ? "ended" :
+		"still running, or its end was not seen";
 }
 
 /* What is missing from the recording: [how bad, text]. */
@@ -49,7 +50,7 @@ export function headerContent(data, { set, pick, theme, live }) {
 		`${plural(recording.events, "event", "events")} of ${apis.join(", ") || "no API"}`,
 		recording.processes.length === 1 ? `pid ${recording.processes[0].pid}` :
 			plural(recording.processes.length, "process", "processes")].filter(Boolean);
-	const tools = el("div", { class: "controls" }, live ? el("span", { class: "live", id: "live",
+	const tools = el("div", { class: "controls" }, live ? el("span", { class: "follows", id: "live",
 		text: "live" }) : null, processPicker(data, set, pick), theme);
 	return [el("div", { class: "title" },
 		el("h1", {}, el("span", { class: "brand", text: "gputrack" }), " ",

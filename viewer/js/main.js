@@ -1,5 +1,5 @@
 // main.js - puts the page together, and again when its data changes.
-import { el } from "./dom.js";
+import { el, visible } from "./dom.js";
 import { Flame } from "./flame.js";
 import { Moment } from "./moment.js";
 import { PageData } from "./data.js";
@@ -35,7 +35,20 @@ function chooseFlame(set) {
 		"objects" : set.raw.created_bytes ? "bytes" : "objects";
 }
 
+function nothingTracked() {
+	return el("div", { class: "card nothing" }, el("h2", { text: "Nothing was tracked" }),
+		el("p", { text: data.raw.recording.processes.length ?
+			"The program was watched, but no call of it created or released anything. It may " +
+			"have ended too early, or found no device." :
+			"The program never loaded a GPU API that gputrack can follow." }),
+		el("p", { class: "dim", text: "gputrack doctor tells what can be tracked on a machine." }));
+}
+
 function drawRecording(main) {
+	if (!data.raw.recording.events) {
+		main.append(nothingTracked());
+		return () => {};
+	}
 	const set = data.set(state.set), t = state.timeline;
 	if (!set.raw.peak.bytes && t.moment === null)
 		t.unit = "objects";
@@ -87,9 +100,9 @@ function draw() {
 function start() {
 	const raw = JSON.parse(document.getElementById("data").textContent);
 	data = new PageData(raw);
-	document.title = `${raw.recording.command || raw.recording.path} – gputrack`;
+	document.title = `${visible(raw.recording.command || raw.recording.path)} – gputrack`;
 	document.getElementById("footer").append(el("p", { class: "dim", text: "Made by gputrack " +
-		`${raw.gputrack || ""}. This page is whole: it asks nothing of the network.` }));
+		`${raw.made_by}. This page is whole: it asks nothing of the network.` }));
 	data.live = follow((fresh) => {
 		const next = new PageData(fresh);
 		next.live = next.drawn = true;

@@ -48,9 +48,10 @@ export class Moment {
 	list(state, kinds) {
 		const most = Math.max(...state.sites.map((s) => s.bytes), 1);
 		const mostCount = Math.max(...state.sites.map((s) => s.count), 1);
+		const inBytes = state.sites.some((s) => s.bytes);
 		const rows = state.sites.slice(0, SHOWN).map((s) => {
-			const bar = el("span", { class: "bar" });
-			bar.style.width = `${s.bytes ? s.bytes / most * 100 : s.count / mostCount * 20}%`;
+			const bar = el("span", { class: "bar", hidden: inBytes && !s.bytes });
+			bar.style.width = `${inBytes ? s.bytes / most * 100 : s.count / mostCount * 100}%`;
 			bar.style.background = kindColor(s.site.kind.index);
 			return el("li", {}, el("details", {}, el("summary", {},
 				el("span", { class: "num", text: s.bytes ? formatBytes(s.bytes) :

@@ -4,7 +4,9 @@ import { formatBytes, formatCount, formatTime } from "./format.js";
 import { placeLine, stackList, stackWords } from "./stack.js";
 import { Table } from "./table.js";
 
-const WIDE = 120, TALL = 24, WARM_UP = 0.2;
+const WIDE = 120, TALL = 22;
+const WARM_UP = 0.2;    // of the time
+const GROWS_FOR = 0.4;  // of the time at least, or it is a burst
 
 /* A site's points over time: [time, value], by bytes where it has any. */
 function pointsOf(set, site) {
@@ -19,7 +21,8 @@ function pointsOf(set, site) {
 function growthOf(set, site) {
 	const points = pointsOf(set, site), begin = set.end * WARM_UP;
 	let weight = 0, sumT = 0, sumV = 0, sumTT = 0, sumTV = 0, sumVV = 0;
-	if (!points || points.length < 4)
+	if (!points || points.length < 4 ||
+	    points.at(-1)[0] - Math.max(points[0][0], begin) < set.end * GROWS_FOR)
 		return null;
 	points.forEach(([time, value], i) => {
 		const from = Math.max(time, begin), to = i + 1 < points.length ? points[i + 1][0] : set.end;
@@ -58,7 +61,7 @@ function sparkline(set, site) {
 		path += `H${x(points[i][0])}V${y(value)}`;
 	}
 	path += `V${y(points.at(-1)[1])}H${WIDE}`;
-	return svg("svg", { class: "spark", viewBox: `0 0 ${WIDE} ${TALL}`, width: WIDE, height: TALL,
+	return svg("svg", { viewBox: `0 0 ${WIDE} ${TALL}`, width: WIDE, height: TALL,
 		"aria-hidden": "true" }, svg("path", { class: "fill", d: `${path}V${y(0)}Z` }),
 	svg("path", { class: "stroke", d: path }));
 }

@@ -70,11 +70,11 @@ export class Table {
 		column.cell(row)));
 		const line = el("tr", { class: "row", tabIndex: 0, aria: { expanded: String(opened) },
 			on: { click: () => this.toggle(row, line),
-				keydown: (event) => this.key_(event, row, line) } }, cells);
+				keydown: (event) => this.onKey(event, row, line) } }, cells);
 		return opened ? [line, this.openedRow(row)] : [line];
 	}
 
-	key_(event, row, line) {
+	onKey(event, row, line) {
 		if (event.target !== line)
 			return;
 		if (event.key === "Enter" || event.key === " ") {

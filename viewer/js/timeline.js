@@ -1,6 +1,6 @@
 // timeline.js - live bytes and objects over time by kind: zoom, pan, the peak, a chosen moment.
 import { color, el, section, segmented, withAlpha } from "./dom.js";
-import { fromZero, kindColor, makeChart, steps, timeAxis, valueAxis } from "./charts.js";
+import { fromZero, kindColor, makeChart, steps, stepsBack, timeAxis, valueAxis } from "./charts.js";
 import { formatTime, formatValue } from "./format.js";
 import { indexUpTo } from "./data.js";
 
@@ -128,9 +128,10 @@ export class Timeline {
 			below = below.map((sum, i) => sum + (lookup[i] < 0 ? 0 : values[lookup[i]]));
 			return below;
 		});
-		const final = rows.length - 1;
-		const high = rows.map((row, i) => row < 0 ? 0 : i === final && times[i] === this.set.end ?
-			totals.last[row] : totals.high[row]);
+		/* a row's highest lies before its moment, unless the row is one change */
+		this.pointwise = this.set.totals.exact && level === this.set.totals.levels[0];
+		const line = this.pointwise ? totals.last : totals.high;
+		const high = rows.map((row) => row < 0 ? 0 : line[row]);
 		const host = level.channels.host;
 		return [times, ...stacked.reverse(), ...(this.hostShown ?
 			[rows.map((row) => row < 0 ? 0 : host.last[row])] : []), high];
@@ -152,7 +153,8 @@ export class Timeline {
 		if (this.hostShown)
 			series.push({ label: "host memory", paths: steps, stroke: color("dim"), width: 1.5,
 				dash: [4, 3], points: { show: false } });
-		series.push({ label: "highest", paths: steps, stroke: color("ink"), width: 1,
+		series.push({ label: "highest",
+			paths: (...how) => (this.pointwise ? steps : stepsBack)(...how), stroke: color("ink"), width: 1,
 			points: { show: false } });
 		this.chart = makeChart(this.host, { height: HEIGHT, series,
 			cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false },
@@ -284,7 +286,7 @@ export class Timeline {
 			this.set.totals.levels[0];
 		const canvas = el("canvas"), pane = el("div", { class: "pane" });
 		const width = Math.max(this.overview.clientWidth, 120), height = 36;
-		const values = level.channels[this.state.unit === "bytes" ? "device" : "objects"].high;
+		const values = level.channels[this.state.unit === "bytes" ? "device" : "objects"].last;
 		const top = values.reduce((a, b) => Math.max(a, b), 1), ctx = canvas.getContext("2d");
 		canvas.width = width * devicePixelRatio;
 		canvas.height = height * devicePixelRatio;
@@ -292,9 +294,9 @@ export class Timeline {
 		ctx.fillStyle = color("faint");
 		level.times.forEach((time, i) => {
 			const next = i + 1 < level.times.length ? level.times[i + 1] : this.set.end;
-			const x = time / (this.set.end || 1) * width, tall = values[i] / top * (height - 4);
-			ctx.fillRect(x, height - tall, Math.max((next - time) / (this.set.end || 1) * width, 1),
-				tall);
+			const x = Math.floor(time / (this.set.end || 1) * width);
+			const tall = values[i] / top * (height - 4);
+			ctx.fillRect(x, height - tall, Math.ceil(next / (this.set.end || 1) * width) - x, tall);
 		});
 		this.overview.replaceChildren(canvas, pane);
 		this.pane = pane;
