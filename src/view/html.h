@@ -9,8 +9,10 @@
 
 #include <stdio.h>
 
+#include "ledger/growth.h"
 #include "ledger/ledger.h"
 #include "ledger/pyramid.h"
+#include "table/tracker.h"
 #include "trace/recording.h"
 #include "view/frames.h"
 
@@ -35,9 +37,17 @@ struct gt_html_state {
 struct gt_html_set {
 	uint32_t pid;                  /* 0: all */
 	struct gt_ledger *ledger;      /* finished */
+	struct gt_growth *growth;
 	struct gt_pyramid totals;      /* device bytes, host bytes, objects */
 	struct gt_pyramid kinds;       /* bytes, objects of each kind */
 	struct gt_html_state *tracks;  /* by row of `kinds`, then by track: how the row ends */
+};
+
+/* Something that was measured: values over seconds since the start. */
+struct gt_html_samples {
+	uint16_t series;
+	uint32_t process;              /* GT_NO_PROCESS: beside all of them */
+	struct gt_trail trail;
 };
 
 struct gt_html {
@@ -49,6 +59,8 @@ struct gt_html {
 	size_t kind_count;
 	struct gt_html_track *tracks;
 	size_t track_count;
+	struct gt_html_samples *samples;
+	size_t sample_count, sample_room;
 };
 
 /* Reads the recording twice. `tick` as in pass.h. */
@@ -57,6 +69,9 @@ void gt_html_free(struct gt_html *h);
 
 /* The data of the page, a JSON document that can stand in a script element. */
 void gt_html_data(const struct gt_html *h, struct gt_frames *frames, FILE *out);
+
+/* The data of a page of the resource tracker's CSV, likewise; its trails are thinned out. */
+void gt_html_tracker_data(struct gt_tracker_table *t, const char *path, FILE *out);
 
 struct gt_html_page {
 	bool served;   /* asks where it came from for newer data */

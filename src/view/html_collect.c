@@ -12,6 +12,8 @@ enum {
 	SET_TOTAL_ROWS = 2048,  /* of one process */
 	SET_KIND_ROWS = 512,
 	TRACKS = 64,
+	SERIES_MAX = 64,
+	SAMPLES_MOST = 4096,    /* points of one series */
 };
 
 enum total { DEVICE, HOST, OBJECTS, TOTALS };
@@ -22,6 +24,7 @@ struct survey {
 	struct gt_ledger *ledger;
 	uint64_t *events;       /* by process */
 	size_t event_room;
+	uint64_t sampled_ns;    /* the last sample's time */
 };
 
 struct ranked {
@@ -35,6 +38,15 @@ static void survey_end(void *context, uint32_t process, uint64_t time_ns)
 
 	(void)time_ns;
 	gt_ledger_process_end(s->ledger, process);
+}
+
+static void survey_sample(void *context, uint32_t process, const struct gt_sample *sample)
+{
+	struct survey *s = context;
+
+	(void)process;
+	if (sample->time_ns > s->sampled_ns)
+		s->sampled_ns = sample->time_ns;
 }
 
 static void count_event(struct survey *s, uint32_t process)
@@ -56,6 +68,7 @@ static void read_first(struct survey *s, struct gt_recording *r, void (*tick)(ui
 
 	gt_recording_rewind(r);
 	gt_recording_on_end(r, survey_end, s);
+	gt_recording_on_sample(r, survey_sample, s);
 	while (gt_recording_next(r, &event, &process) > 0) {
 		gt_ledger_apply(s->ledger, &event, process);
 		count_event(s, process);
@@ -63,6 +76,7 @@ static void read_first(struct survey *s, struct gt_recording *r, void (*tick)(ui
 			tick(s->ledger->events);
 	}
 	gt_recording_on_end(r, NULL, NULL);
+	gt_recording_on_sample(r, NULL, NULL);
 	gt_ledger_finish(s->ledger);
 }
 
@@ -95,12 +109,17 @@ static void choose_tracks(struct gt_html *h, const struct gt_ledger *l)
 	free(marks);
 }
 
-static void choose_range(struct gt_html *h, const struct gt_ledger *l)
+static void choose_range(const struct survey *s)
 {
+	struct gt_html *h = s->html;
 	const struct gt_recording *r = h->recording;
 
 	h->start_ns = gt_recording_start_ns(r);
-	h->end_ns = l->last_ns > h->start_ns ? l->last_ns : h->start_ns;
+	h->end_ns = h->start_ns;
+	if (s->ledger->last_ns > h->end_ns)
+		h->end_ns = s->ledger->last_ns;
+	if (s->sampled_ns > h->end_ns)
+		h->end_ns = s->sampled_ns;
 	for (size_t i = 0; i < gt_recording_process_count(r); i++)
 		if (gt_recording_process(r, i)->end_ns > h->end_ns)
 			h->end_ns = gt_recording_process(r, i)->end_ns;
@@ -159,6 +178,7 @@ static void set_init(struct gt_html *h, uint32_t pid, uint64_t events)
 
 	set->pid = pid;
 	set->ledger = gt_ledger_new();
+	set->growth = gt_growth_new();
 	gt_pyramid_init(&set->totals, &shape);
 	shape.channels = 2 * h->kind_count;
 	shape.rows = pid ? SET_KIND_ROWS : KIND_ROWS;
@@ -248,6 +268,33 @@ static void process_ended(void *context, uint32_t process, uint64_t time_ns)
 	}
 }
 
+static struct gt_html_samples *samples_of(struct gt_html *h, uint16_t series, uint32_t process)
+{
+	struct gt_html_samples *one;
+
+	for (size_t i = 0; i < h->sample_count; i++)
+		if (h->samples[i].series == series && h->samples[i].process == process)
+			return &h->samples[i];
+	if (h->sample_count == SERIES_MAX)
+		return NULL;
+	GT_GROW(h->samples, h->sample_count, h->sample_room);
+	one = &h->samples[h->sample_count++];
+	*one = (struct gt_html_samples){ .series = series, .process = process };
+	gt_trail_init(&one->trail, 1, SAMPLES_MOST);
+	return one;
+}
+
+static void take_sample(void *context, uint32_t process, const struct gt_sample *sample)
+{
+	struct gt_html *h = context;
+	struct gt_html_samples *samples = samples_of(h, sample->series, process);
+	double value = (double)sample->value;
+
+	if (samples)
+		gt_trail_add(&samples->trail,
+			     (double)(int64_t)(sample->time_ns - h->start_ns) / 1e9, &value);
+}
+
 static void read_again(struct gt_html *h, void (*tick)(uint64_t))
 {
 	struct gt_event event;
@@ -256,18 +303,21 @@ static void read_again(struct gt_html *h, void (*tick)(uint64_t))
 
 	gt_recording_rewind(h->recording);
 	gt_recording_on_end(h->recording, process_ended, h);
+	gt_recording_on_sample(h->recording, take_sample, h);
 	while (gt_recording_next(h->recording, &event, &process) > 0) {
 		for (size_t i = 0; i < h->set_count; i++) {
 			if (!is_about(h, &h->sets[i], process))
 				continue;
 			begin_moment(h, &h->sets[i], event.time_ns);
 			gt_ledger_apply(h->sets[i].ledger, &event, process);
+			gt_growth_note(h->sets[i].growth, h->sets[i].ledger, event.time_ns);
 			note_moment(h, &h->sets[i], event.function);
 		}
 		if (tick && ++events % TICK_EVENTS == 0)
 			tick(events);
 	}
 	gt_recording_on_end(h->recording, NULL, NULL);
+	gt_recording_on_sample(h->recording, NULL, NULL);
 	for (size_t i = 0; i < h->set_count; i++) {
 		note_tracks(h, &h->sets[i]);
 		gt_ledger_finish(h->sets[i].ledger);
@@ -281,7 +331,7 @@ struct gt_html *gt_html_new(struct gt_recording *r, void (*tick)(uint64_t events
 
 	h->recording = r;
 	read_first(&s, r, tick);
-	choose_range(h, s.ledger);
+	choose_range(&s);
 	choose_kinds(h, s.ledger);
 	choose_tracks(h, s.ledger);
 	choose_sets(&s);
@@ -295,10 +345,14 @@ void gt_html_free(struct gt_html *h)
 {
 	for (size_t i = 0; i < h->set_count; i++) {
 		gt_ledger_free(h->sets[i].ledger);
+		gt_growth_free(h->sets[i].growth);
 		gt_pyramid_fini(&h->sets[i].totals);
 		gt_pyramid_fini(&h->sets[i].kinds);
 		free(h->sets[i].tracks);
 	}
+	for (size_t i = 0; i < h->sample_count; i++)
+		gt_trail_fini(&h->samples[i].trail);
+	free(h->samples);
 	free(h->kinds);
 	free(h->tracks);
 	free(h);

@@ -259,6 +259,34 @@ static void leaks_json(struct writing *w)
 	free(w->leaks);
 }
 
+static void growth_json(struct writing *w)
+{
+	struct gt_json *j = w->json;
+	size_t count;
+	struct gt_rise *rises = gt_growth_find(w->set->growth, w->set->ledger, &count);
+
+	gt_json_array(j, "growth");
+	for (size_t i = 0; i < count; i++) {
+		const struct gt_rise *r = &rises[i];
+
+		if (!w->marks[r->site])
+			continue;
+		gt_json_object(j, NULL);
+		gt_json_uint(j, "site", w->numbers[r->site]);
+		gt_json_text(j, "unit", r->bytes ? "bytes" : "objects");
+		gt_json_real(j, "per_second", r->per_second);
+		gt_json_real(j, "steadiness", r->steadiness);
+		gt_json_bool(j, "given_back", r->given_back);
+		gt_json_uint(j, "from", r->from);
+		gt_json_uint(j, "to", r->to);
+		gt_json_int(j, "since_ns", since_start(w->html, r->since_ns));
+		gt_json_int(j, "until_ns", since_start(w->html, r->until_ns));
+		gt_json_end(j);
+	}
+	gt_json_end(j);
+	free(rises);
+}
+
 static void tracks_json(struct writing *w)
 {
 	gt_json_array(w->json, "tracks");
@@ -368,10 +396,30 @@ static void set_json(struct writing *w)
 	sites_json(w);
 	tracks_json(w);
 	leaks_json(w);
+	growth_json(w);
 	mistakes_json(w);
 	gt_json_end(w->json);
 	free(w->marks);
 	free(w->numbers);
+}
+
+static void samples_json(const struct gt_html *h, struct gt_json *j)
+{
+	gt_json_array(j, "samples");
+	for (size_t i = 0; i < h->sample_count; i++) {
+		const struct gt_html_samples *s = &h->samples[i];
+		const struct gt_series *series = gt_recording_series(h->recording, s->series);
+
+		gt_json_object(j, NULL);
+		gt_json_text(j, "name", series->name);
+		gt_json_text(j, "unit", series->unit);
+		gt_json_text(j, "subject", series->subject);
+		gt_json_uint(j, "pid", s->process == GT_NO_PROCESS ? 0 :
+			     gt_recording_process(h->recording, s->process)->pid);
+		gt_html_trail_json(j, "points", &s->trail);
+		gt_json_end(j);
+	}
+	gt_json_end(j);
 }
 
 void gt_html_data(const struct gt_html *h, struct gt_frames *frames, FILE *out)
@@ -395,6 +443,7 @@ void gt_html_data(const struct gt_html *h, struct gt_frames *frames, FILE *out)
 		set_json(&w);
 	}
 	gt_json_end(&j);
+	samples_json(h, &j);
 	gt_html_names_json(w.names, &j);
 	gt_json_finish(&j);
 	gt_html_names_free(w.names);

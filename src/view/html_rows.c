@@ -2,6 +2,7 @@
 #include "view/html_rows.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/bytes.h"
 #include "base/mem.h"
@@ -71,5 +72,26 @@ void gt_html_track_json(struct gt_json *j, const struct gt_html *h, const struct
 		last = now;
 	}
 	gt_json_base64(j, NULL, bytes, (size_t)(at - bytes));
+	free(bytes);
+}
+
+void gt_html_trail_json(struct gt_json *j, const char *key, const struct gt_trail *t)
+{
+	size_t words = t->count * (t->width + 1);
+	uint8_t *bytes = gt_alloc(words * 8 + 1);
+
+	if (!t->count) {
+		gt_json_null(j, key);
+		goto free_bytes;
+	}
+	for (size_t i = 0; i < words; i++) {
+		uint64_t word;
+
+		memcpy(&word, &t->points[i], sizeof word);
+		for (int k = 0; k < 8; k++)
+			bytes[8 * i + (size_t)k] = (uint8_t)(word >> 8 * k);
+	}
+	gt_json_base64(j, key, bytes, words * 8);
+free_bytes:
 	free(bytes);
 }

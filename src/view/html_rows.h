@@ -17,3 +17,5 @@ void gt_html_channel_json(struct gt_json *j, const char *key, const struct gt_py
 			  size_t channel);
 void gt_html_track_json(struct gt_json *j, const struct gt_html *h, const struct gt_html_set *set,
 			size_t track);
+/* A trail's points, x and its values for each, as 64-bit little-endian numbers; null for none. */
+void gt_html_trail_json(struct gt_json *j, const char *key, const struct gt_trail *t);

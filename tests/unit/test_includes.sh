@@ -41,9 +41,10 @@ BEGIN {
 	allow("capture/ebpf", "trace event api base")
 	allow("capture/nsys", "trace event api base")
 	allow("symbol", "base")
-	allow("view", "ledger symbol trace event api base")
+	allow("table", "api base")
+	allow("view", "table ledger symbol trace event api base")
 	captures = "capture/opencl capture/levelzero capture/cuda capture/ebpf capture/nsys"
-	allow("cli", "view symbol ledger trace event api base guest gputrack " captures)
+	allow("cli", "table view symbol ledger trace event api base guest gputrack " captures)
 }
 
 FNR == 1 {

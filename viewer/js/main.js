@@ -7,8 +7,10 @@ import { Timeline } from "./timeline.js";
 import { charts } from "./charts.js";
 import { follow } from "./live.js";
 import { headerContent, verdicts } from "./header.js";
+import { drawTracker, trackerHeader } from "./tracker.js";
 import { leaksSection } from "./leaks.js";
 import { mistakesSection } from "./mistakes.js";
+import { samplesSection } from "./samples.js";
 import { sitesSection } from "./sites.js";
 import { tableState } from "./table.js";
 import { themeButton } from "./theme.js";
@@ -65,23 +67,34 @@ function drawRecording(main) {
 	moment.show(t.moment, t.atPeak);
 	return () => {
 		chooseFlame(set);
-		const flame = new Flame(set, state.flame);
+		const flame = new Flame(set, state.flame), samples = samplesSection(set);
+		if (samples)
+			main.append(samples.node);
 		main.append(flame.node, leaksSection(set, state.leaks), sitesSection(set, state.sites),
 			...[mistakesSection(set)].filter(Boolean));
+		samples?.draw();
 		flame.draw();
 	};
+}
+
+function recordingHeader() {
+	return headerContent(data, { set: state.set, theme: themeButton(draw), live: data.live,
+		pick: (set) => {
+			state.set = set;
+			Object.assign(state.timeline, { window: null, moment: null, atPeak: true });
+			draw();
+		} }).filter(Boolean);
 }
 
 function draw() {
 	const main = document.getElementById("main");
 	const byId = (id) => document.getElementById(id);
 	charts.clear();
-	byId("header").replaceChildren(...headerContent(data, { set: state.set,
-		pick: (set) => { state.set = set; state.timeline.window = null; state.timeline.moment = null;
-			draw(); }, theme: themeButton(draw), live: data.live }).filter(Boolean));
+	byId("header").replaceChildren(...(data.raw.tracker ?
+		trackerHeader(data.raw, themeButton(draw)) : recordingHeader()));
 	const top = scrollY;
 	main.replaceChildren();
-	const later = drawRecording(main);
+	const later = data.raw.tracker ? drawTracker(data.raw, main) : drawRecording(main);
 	document.body.dataset.drawn = "first";
 	/* the first picture before everything else */
 	const finish = () => {
@@ -100,7 +113,8 @@ function draw() {
 function start() {
 	const raw = JSON.parse(document.getElementById("data").textContent);
 	data = new PageData(raw);
-	document.title = `${visible(raw.recording.command || raw.recording.path)} – gputrack`;
+	document.title = visible(raw.tracker ? raw.tracker.path :
+		raw.recording.command || raw.recording.path) + " – gputrack";
 	document.getElementById("footer").append(el("p", { class: "dim", text: "Made by gputrack " +
 		`${raw.made_by}. This page is whole: it asks nothing of the network.` }));
 	data.live = follow((fresh) => {

@@ -1,12 +1,11 @@
 // sites.js - call sites: what each holds, held and created, how it went and whether it grows.
 import { el, section, svg } from "./dom.js";
-import { formatBytes, formatCount, formatTime } from "./format.js";
+import { formatBytes, formatCount, formatTime, formatValue } from "./format.js";
 import { placeLine, stackList, stackWords } from "./stack.js";
 import { Table } from "./table.js";
 
 const WIDE = 120, TALL = 22;
-const WARM_UP = 0.2;    // of the time
-const GROWS_FOR = 0.4;  // of the time at least, or it is a burst
+const RATES = [[1, "s"], [60, "min"], [3600, "h"], [86400, "day"]];
 
 /* A site's points over time: [time, value], by bytes where it has any. */
 function pointsOf(set, site) {
@@ -15,34 +14,6 @@ function pointsOf(set, site) {
 	const track = set.tracks[site.track];
 	const values = site.totalBytes ? track.bytes : track.counts;
 	return track.rows.map((row, i) => [set.rowTimes[row], values[i]]);
-}
-
-/* Of a step function, each value weighed by how long it lasted, after the warm-up. */
-function growthOf(set, site) {
-	const points = pointsOf(set, site), begin = set.end * WARM_UP;
-	let weight = 0, sumT = 0, sumV = 0, sumTT = 0, sumTV = 0, sumVV = 0;
-	if (!points || points.length < 4 ||
-	    points.at(-1)[0] - Math.max(points[0][0], begin) < set.end * GROWS_FOR)
-		return null;
-	points.forEach(([time, value], i) => {
-		const from = Math.max(time, begin), to = i + 1 < points.length ? points[i + 1][0] : set.end;
-		const w = to - from;
-		if (w <= 0)
-			return;
-		const t = (from + to) / 2;
-		weight += w;
-		sumT += w * t;
-		sumV += w * value;
-		sumTT += w * (t * t + w * w / 12);
-		sumTV += w * t * value;
-		sumVV += w * value * value;
-	});
-	const varT = sumTT - sumT * sumT / weight, varV = sumVV - sumV * sumV / weight;
-	const both = sumTV - sumT * sumV / weight;
-	if (!weight || varT <= 0 || varV <= 0)
-		return null;
-	const slope = both / varT, steady = both * both / (varT * varV);
-	return slope > 0 && steady > 0.6 ? { slope, steady } : null;
 }
 
 function sparkline(set, site) {
@@ -66,14 +37,25 @@ function sparkline(set, site) {
 	svg("path", { class: "stroke", d: path }));
 }
 
-function growthText(site, growth) {
-	return growth ? `+${site.totalBytes ? formatBytes(growth.slope) :
-		formatCount(growth.slope, growth.slope < 10 ? 1 : 0)}/s` : "";
+/* In the unit of time in which it is a number to read. */
+function rateOf(rise) {
+	const [seconds, name] = RATES.find(([unit]) => rise.per_second * unit >= 1) || RATES.at(-1);
+	const value = rise.per_second * seconds;
+	return `+${rise.unit === "bytes" ? formatBytes(value) : formatCount(value, value < 100 ? 1 : 0)}` +
+		`/${name}`;
+}
+
+function riseText(rise) {
+	const value = (number) => formatValue(number, rise.unit);
+	return `; keeps rising: from ${value(rise.from)} at ${formatTime(rise.since_ns / 1e9)} to ` +
+		`${value(rise.to)} at ${formatTime(rise.until_ns / 1e9)}, ` +
+		`${formatCount(rise.steadiness * 100)} % steady` +
+		(rise.given_back ? ", given back at the end only" : "");
 }
 
 export function sitesSection(set, state) {
 	const node = section("sites", "Call sites", "Everything created through one stack, of one kind.");
-	const growth = new Map(set.sites.map((site) => [site, growthOf(set, site)]));
+	const growth = new Map(set.raw.growth.map((rise) => [set.sites[rise.site], rise]));
 	const words = new Map();
 	const bytes = (value) => value ? formatBytes(value) : "–";
 	const columns = [
@@ -86,8 +68,8 @@ export function sitesSection(set, state) {
 		{ name: "created", title: "Created", num: true, minor: true, value: (s) => s.created,
 			cell: (s) => formatCount(s.created) },
 		{ name: "spark", title: "Over time", minor: true, cell: (s) => sparkline(set, s) },
-		{ name: "growth", title: "Growth", num: true, value: (s) => growth.get(s)?.slope || 0,
-			cell: (s) => el("span", { class: growth.get(s) ? "warn" : "", text: growthText(s, growth.get(s)) }) },
+		{ name: "growth", title: "Growth", num: true, value: (s) => growth.get(s)?.per_second || 0,
+			cell: (s) => el("span", { class: "warn", text: growth.has(s) ? rateOf(growth.get(s)) : "" }) },
 		{ name: "kind", title: "Kind", value: (s) => s.kind.name, cell: (s) => s.kind.name },
 		{ name: "site", title: "Where", value: (s) => s.frames[0]?.where || "",
 			cell: (s) => placeLine(s.frames) },
@@ -97,8 +79,7 @@ export function sitesSection(set, state) {
 		open: (site) => el("div", {}, stackList(site.frames), el("p", { class: "facts",
 			text: `${formatCount(site.created)} created from ${formatTime(site.first)} to ` +
 				`${formatTime(site.last)}, ${formatCount(site.live)} alive at the end` +
-				(growth.get(site) ? `; grows by ${growthText(site, growth.get(site))}, ` +
-					`steady to ${formatCount(growth.get(site).steady * 100)} %` : "") })),
+				(growth.has(site) ? riseText(growth.get(site)) : "") })),
 		words: (site) => {
 			if (!words.has(site))
 				words.set(site, `${site.kind.name} ${site.kind.api} `.toLowerCase() +
