@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/serve.h"
 #include "cli/source.h"
 #include "cli/terminal.h"
 #include "table/kind.h"
@@ -15,7 +16,9 @@
 
 struct settings {
 	struct gt_source source;
-	uint64_t threshold_kb;
+	uint64_t threshold_kb, port;
+	const char *listen;
+	bool serve;
 };
 
 static const struct gt_option options[] = {
@@ -23,6 +26,16 @@ static const struct gt_option options[] = {
 	  .at = offsetof(struct settings, threshold_kb),
 	  .help = "in a tracker's CSV, take a call that destroys for a leak when memory rose by "
 		  "more than so many KB; 100 otherwise" },
+	{ .name = "serve", .type = GT_OPTION_FLAG, .at = offsetof(struct settings, serve),
+	  .help = "write no file, but serve the page to a browser on this machine, and follow the "
+		  "recording while it grows; the address has a token that only you are told" },
+	{ .name = "port", .argument = "PORT", .type = GT_OPTION_COUNT,
+	  .at = offsetof(struct settings, port),
+	  .help = "serve on this port instead of one that is free" },
+	{ .name = "listen", .argument = "ADDRESS", .type = GT_OPTION_TEXT,
+	  .at = offsetof(struct settings, listen),
+	  .help = "serve on this numeric address instead of 127.0.0.1: others can then reach it, "
+		  "and what they send is not encrypted" },
 	GT_SOURCE_OPTIONS(struct settings),
 	{ 0 },
 };
@@ -60,71 +73,53 @@ static char *default_output(const char *path)
 	return output;
 }
 
-static int write_recording(const struct settings *s, struct gt_recording *recording, FILE *out,
-			   struct gt_error *error)
+static int recording_data(const struct settings *s, const char *input, FILE *out,
+			  struct gt_error *error)
 {
+	struct gt_recording_options how = { .pid = (uint32_t)s->source.pid };
+	struct gt_recording *recording;
 	struct gt_frames *frames;
 	struct gt_html *html;
-	int e = gt_source_frames(&s->source, recording, &frames, error);
+	struct gt_error why;
+	int e = gt_recording_open(&recording, input, &how, &why);
 
 	if (e)
-		return e;
+		return gt_error_set(error, e, "%s%s", why.text,
+				    e == -ENOENT ? "; `gputrack run` makes recordings" : "");
+	e = gt_source_frames(&s->source, recording, &frames, error);
+	if (e)
+		goto close_recording;
 	html = gt_html_new(recording, gt_progress_tick);
 	gt_progress_end();
-	gt_html_begin(out, &(struct gt_html_page){ 0 });
 	gt_html_data(html, frames, out);
-	gt_html_end(out);
 	gt_html_free(html);
 	gt_frames_free(frames);
-	return 0;
+close_recording:
+	gt_recording_close(recording);
+	return e;
 }
 
-static int write_tracker(const struct settings *s, const char *path, FILE *out,
-			 struct gt_error *error)
+static int tracker_data(const struct settings *s, const char *input, FILE *out,
+			struct gt_error *error)
 {
 	struct gt_tracker_table *table;
 	struct gt_error why = { "" };
 	struct gt_rows rows;
-	int e = gt_rows_open(&rows, path, error);
+	int e = gt_rows_open(&rows, input, error);
 
 	if (e)
 		return e;
 	if (gt_table_kind(&rows) != GT_TABLE_TRACKER)
-		e = gt_error_set(error, -EINVAL, "%s is neither a recording nor a resource tracker's "
-				 "CSV; `gputrack plot` draws other tables", path);
+		e = gt_error_set(error, -EINVAL, "%s is neither a recording nor a resource "
+				 "tracker's CSV; `gputrack plot` draws other tables", input);
 	else if (gt_tracker_read(&table, &rows, (double)s->threshold_kb, &why))
-		e = gt_error_set(error, -EINVAL, "cannot draw %s: %s", path, why.text);
+		e = gt_error_set(error, -EINVAL, "cannot draw %s: %s", input, why.text);
 	gt_rows_close(&rows);
 	if (e)
 		return e;
-	gt_html_begin(out, &(struct gt_html_page){ 0 });
-	gt_html_tracker_data(table, path, out);
-	gt_html_end(out);
+	gt_html_tracker_data(table, input, out);
 	gt_tracker_free(table);
 	return 0;
-}
-
-/* `recording` NULL: `input` is a table. */
-static int write_page(const struct settings *s, struct gt_recording *recording, const char *input,
-		      struct gt_error *error)
-{
-	char *path = s->source.output ? gt_strdup(s->source.output) : default_output(input);
-	struct gt_output output;
-	int e = gt_output_open(&output, path, error);
-
-	if (e)
-		goto free_path;
-	e = recording ? write_recording(s, recording, output.file, error) :
-			write_tracker(s, input, output.file, error);
-	if (e)
-		gt_output_abandon(&output);
-	else
-		e = gt_output_close(&output, error);
-	if (!e && strcmp(path, "-"))
-		fprintf(stderr, "gputrack: wrote %s\n", path);
-free_path:
-	free(path);
-	return e;
 }
 
 /* A plain file that is no trace. */
@@ -138,27 +133,96 @@ static bool is_table(const char *path)
 				      gt_trace_header_read(&header, path, &error));
 }
 
+static int write_data(const struct settings *s, const char *input, FILE *out,
+		      struct gt_error *error)
+{
+	return is_table(input) ? tracker_data(s, input, out, error) :
+				 recording_data(s, input, out, error);
+}
+
+static int write_page(const struct settings *s, const char *input, struct gt_error *error)
+{
+	char *path = s->source.output ? gt_strdup(s->source.output) : default_output(input);
+	struct gt_output output;
+	int e = gt_output_open(&output, path, error);
+
+	if (e)
+		goto free_path;
+	gt_html_begin(output.file, &(struct gt_html_page){ 0 });
+	e = write_data(s, input, output.file, error);
+	gt_html_end(output.file);
+	if (e)
+		gt_output_abandon(&output);
+	else
+		e = gt_output_close(&output, error);
+	if (!e && strcmp(path, "-"))
+		fprintf(stderr, "gputrack: wrote %s\n", path);
+free_path:
+	free(path);
+	return e;
+}
+
+struct served {
+	const struct settings *settings;
+	const char *input;
+};
+
+static int served_data(void *context, FILE *out, struct gt_error *error)
+{
+	const struct served *served = context;
+
+	return write_data(served->settings, served->input, out, error);
+}
+
+static void served_at(void *context, const char *url)
+{
+	(void)context;
+	printf("%s\n", url);
+	fflush(stdout);
+	fputs("gputrack: open this address in a browser on this machine; Ctrl-C ends\n", stderr);
+}
+
+static int serve_page(const struct settings *s, const char *input, struct gt_error *error)
+{
+	struct served served = { s, input };
+
+	return gt_serve_run(&(struct gt_serve){
+		.address = s->listen ? s->listen : "127.0.0.1", .port = (uint16_t)s->port,
+		.write_data = served_data, .ready = served_at, .context = &served }, error);
+}
+
+/* Gives 0, or the exit status after the user has been told what is wrong. */
+static int check(const struct settings *s, int operands)
+{
+	if (operands != 1)
+		return gt_usage_wrong(&gt_html_usage, operands ? "takes one recording or CSV" :
+				      "needs a recording, NAME.gt, or a tracker's CSV");
+	if (s->source.pid > UINT32_MAX)
+		return gt_usage_wrong(&gt_html_usage, "--pid is too big");
+	if (s->port > UINT16_MAX)
+		return gt_usage_wrong(&gt_html_usage, "--port is at most 65535");
+	if (!s->serve && (s->listen || s->port))
+		return gt_usage_wrong(&gt_html_usage, "--port and --listen need --serve");
+	if (s->serve && s->source.output)
+		return gt_usage_wrong(&gt_html_usage, "--serve writes no file: leave out -o");
+	if (!gt_html_is_built())
+		return gt_fail("this gputrack was built without the page, because uPlot was not "
+			       "there; run `npm ci` in viewer/ and build it again");
+	return 0;
+}
+
 int gt_cmd_html(int argc, char **argv)
 {
 	struct settings s = { .threshold_kb = GT_TRACKER_THRESHOLD_KB };
-	struct gt_recording *recording = NULL;
 	struct gt_error error;
 	int status, first = gt_options_parse(&gt_html_usage, &s, argc, argv, &status);
 
 	if (first < 0)
 		goto free_settings;
-	if (!gt_html_is_built()) {
-		status = gt_fail("this gputrack was built without the page, because uPlot was not "
-				 "there; run `npm ci` in viewer/ and build it again");
-		goto free_settings;
-	}
-	status = 0;
-	if (argc - first != 1 || !is_table(argv[first]))
-		status = gt_source_open(&gt_html_usage, &s.source, argc, argv, first, &recording);
-	if (!status && write_page(&s, recording, argv[first], &error))
+	status = check(&s, argc - first);
+	if (!status && (s.serve ? serve_page(&s, argv[first], &error) :
+				  write_page(&s, argv[first], &error)))
 		status = gt_fail("%s", error.text);
-	if (recording)
-		gt_recording_close(recording);
 free_settings:
 	gt_source_fini(&s.source);
 	return status;

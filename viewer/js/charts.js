@@ -28,12 +28,18 @@ function timeStep(splits) {
 	return splits.length > 1 && splits[1] - splits[0] < 1e-3 ? splits[1] - splits[0] : 0;
 }
 
+/* As many as tell the lines of the grid apart. */
+function digitsFor(splits) {
+	const step = splits.length > 1 ? Math.abs(splits[1] - splits[0]) : 1;
+	return step >= 1 ? (Number.isInteger(step) ? 0 : 1) : Math.min(Math.ceil(-Math.log10(step)), 6);
+}
+
 export function valueAxis(unit) {
 	const axis = { stroke: color("dim"), grid: { stroke: color("line"), width: 1 },
 		ticks: { show: false }, font: "12px system-ui", size: 72,
 		values: (chart, splits) => splits.map((at) => at === null ? "" :
-			unit === "bytes" ? formatBytes(at) : unit ? `${formatCount(at)} ${unit}` :
-			formatCount(at, Number.isInteger(at) ? 0 : 2)) };
+			unit === "bytes" ? formatBytes(at) :
+			formatCount(at, digitsFor(splits)) + (unit ? ` ${unit}` : "")) };
 	if (unit === "bytes")
 		axis.splits = byteSplits;
 	return axis;

@@ -81,14 +81,16 @@ class TrackerPage {
 		const callAxis = { ...timeAxis(), values: (chart, at) => at.map((v) => formatCount(v)) };
 		const [numbers, deltas] = unpackTrail(t.deltas);
 		const leaks = this.curve(t.leaks, MB_PER_KB, t.leak_width);
-		const signed = (v) => `${v > 0 ? "+" : "−"}${formatCount(Math.abs(v) * MB_PER_KB, 2)} MB`;
+		const signed = (v) => `${v > 0 ? "+" : "−"}` +
+			`${formatCount(Math.abs(v) * MB_PER_KB, Math.abs(v) < 1024 ? 3 : 2)} MB`;
 		const found = t.leak_events > 0, none = "No memory leaks detected";
 		const top = calls.filter((call) => call.impact)
 			.sort((a, b) => Math.abs(b.delta_kb) - Math.abs(a.delta_kb)).slice(0, TOP_CURVES);
 		return [
 			found ? this.lines("Memory leak detection over time", "MB", [
 				["cumulative leak", this.curve(t.leaked, MB_PER_KB), { stroke: red }],
-				["leak event", t.leak_width > 1 ? [leaks[0], leaks[2]] : [leaks[0], leaks[1]],
+				["leak event", t.leak_width > 1 ? [leaks[0], leaks[2]] :
+					this.curve(t.leaked, MB_PER_KB),
 					{ stroke: red, paths: () => null, points: { show: true, size: 7, fill: red } }]],
 			{ tone: "alarm", subtitle: `${megabytes(t.leak_kb)} leaked in ` +
 				plural(t.leak_events, "event", "events") }) :
