@@ -1,11 +1,11 @@
 #!/bin/sh
 # run.sh BUILD_DIR [WHAT…] - runs the benchmarks named, or all, and prints Markdown.
 #
-# WHAT: opencl, levelzero, ledger, report. Every figure that a document states comes from here.
+# WHAT: opencl, levelzero, ledger, report, html. Every figure that a document states comes from here.
 set -u
 
 usage() {
-	echo "usage: $0 BUILD_DIR [opencl|levelzero|ledger|report]…" >&2
+	echo "usage: $0 BUILD_DIR [opencl|levelzero|ledger|report|html]…" >&2
 	exit 2
 }
 
@@ -17,10 +17,10 @@ if [ ! -x "$build/bench/measure" ]; then
 	echo "$0: $build has no benchmarks: build it first" >&2
 	exit 1
 fi
-[ $# -ge 1 ] || set -- opencl levelzero ledger report
+[ $# -ge 1 ] || set -- opencl levelzero ledger report html
 for what; do
 	case $what in
-	opencl | levelzero | ledger | report) ;;
+	opencl | levelzero | ledger | report | html) ;;
 	*) usage ;;
 	esac
 done
@@ -52,6 +52,7 @@ for what; do
 	levelzero) title="Level Zero: time per call" ;;
 	ledger) title="Live ledger" ;;
 	report) title="Reading a recording" ;;
+	html) title="The page of a recording" ;;
 	esac
 	printf '\n## %s\n\n' "$title"
 	if [ "$what" = ledger ]; then

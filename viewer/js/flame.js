@@ -49,7 +49,8 @@ export class Flame {
 				(unit) => this.change("unit", unit))));
 		this.node.append(el("div", { class: "controls" }, this.search, this.matched, this.reset),
 			this.canvas, this.detail);
-		new ResizeObserver(() => this.draw()).observe(this.canvas);
+		/* boxes are shares of the width: only what had none must be drawn again */
+		new ResizeObserver(() => this.shown || this.draw()).observe(this.canvas);
 		this.build();
 	}
 

@@ -96,11 +96,13 @@ function draw() {
 	main.replaceChildren();
 	const later = data.raw.tracker ? drawTracker(data.raw, main) : drawRecording(main);
 	document.body.dataset.drawn = "first";
+	performance.mark("first picture");
 	/* the first picture before everything else */
 	const finish = () => {
 		later();
 		byId("nav").replaceChildren(...sectionLinks(main));
 		document.body.dataset.drawn = "all";
+		performance.mark("all drawn");
 		scrollTo(0, top);
 	};
 	if (data.drawn)
