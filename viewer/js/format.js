@@ -53,3 +53,10 @@ export function formatValue(value, unit) {
 export function lastPart(path) {
 	return path.slice(path.lastIndexOf("/") + 1);
 }
+
+/* Names of an API differ at their end: a long one loses its middle. */
+export function cutMiddle(name, most) {
+	const half = (most - 1) / 2;
+	return name.length <= most ? name :
+		`${name.slice(0, Math.ceil(half))}…${name.slice(name.length - Math.floor(half))}`;
+}

@@ -35,7 +35,9 @@ function unitChart(set, unit, samples) {
 		kindColor(i), { paths: steps, spanGaps: true }))];
 	if (unit === "bytes") {
 		const level = set.totals.level(0, set.end, 3000);
-		tables.push([[0, ...level.times], [0, ...level.channels.device.last]]);
+		const { last } = level.channels.device, rest = level.times.at(-1) < set.end;
+		tables.push([[0, ...level.times, ...(rest ? [set.end] : [])],
+			[0, ...last, ...(rest ? [last.at(-1)] : [])]]);
 		series.push(lineSeries("traced device memory", color("ink"), { paths: steps, dash: [4, 3],
 			spanGaps: true }));
 	}

@@ -121,11 +121,12 @@ export class Timeline {
 			rows.push(last >= level.times.length ? level.times.length - 1 : Math.max(last, -1));
 		}
 		const lookup = times.map((time) => indexUpTo(this.set.rowTimes, time));
+		const share = this.shares(lookup, rows.map((row) => row < 0 ? 0 : totals.last[row]));
 		const kinds = this.kinds.filter((kind) => !this.state.hidden.has(kind.index));
 		let below = new Float64Array(times.length);
 		const stacked = kinds.map((kind) => {
 			const values = kind[unit].last;
-			below = below.map((sum, i) => sum + (lookup[i] < 0 ? 0 : values[lookup[i]]));
+			below = below.map((sum, i) => sum + (lookup[i] < 0 ? 0 : values[lookup[i]] * share[i]));
 			return below;
 		});
 		/* a row's highest lies before its moment, unless the row is one change */
@@ -135,6 +136,18 @@ export class Timeline {
 		const host = level.channels.host;
 		return [times, ...stacked.reverse(), ...(this.hostShown ?
 			[rows.map((row) => row < 0 ? 0 : host.last[row])] : []), high];
+	}
+
+	/*
+	 * Kinds have fewer rows than the total: between two of them the total is right, and is
+	 * divided among the kinds as it last was.
+	 */
+	shares(lookup, totals) {
+		const values = this.kinds.map((kind) => kind[this.state.unit].last);
+		return totals.map((total, i) => {
+			const sum = lookup[i] < 0 ? 0 : values.reduce((a, list) => a + list[lookup[i]], 0);
+			return sum && !this.set.exact ? total / sum : 1;
+		});
 	}
 
 	get hostShown() {

@@ -2,7 +2,7 @@
 import { areaSeries, fromZero, kindColor, lineSeries, makeChart, steps, timeAxis, valueAxis }
 	from "./charts.js";
 import { color, el, section } from "./dom.js";
-import { formatCount, formatTime, lastPart, plural } from "./format.js";
+import { cutMiddle, formatCount, formatTime, lastPart, plural } from "./format.js";
 import { legendOf, unpackTrail } from "./samples.js";
 
 const MB_PER_KB = 1 / 1024;
@@ -69,7 +69,7 @@ class TrackerPage {
 		panel.append(el("ol", { class: "bars" }, rows.map(([call, v]) => {
 			const bar = el("span", { class: `bar${v < 0 ? " fall" : ""}` });
 			bar.style.width = `${Math.abs(v) / most * 100}%`;
-			return el("li", {}, el("code", { text: call.name, title: call.name }),
+			return el("li", {}, el("code", { text: cutMiddle(call.name, 26), title: call.name }),
 				el("span", { class: "track" }, bar), el("span", { class: "num", text: text(v) }));
 		})));
 		return panel;
