@@ -1,4 +1,4 @@
-/* html.c - gputrack html: a recording as one page that opens from disk, or served while it grows. */
+/* html.c - gputrack html: a recording as one page, written, or served while it grows. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,10 +44,11 @@ const struct gt_usage gt_html_usage = {
 	.name = "html",
 	.summary = "make an interactive page of a recording",
 	.operands = "NAME.gt|TRACKER.csv",
-	.about = "Makes one file that opens in a browser from disk and asks nothing of the network: "
-		 "memory and objects over time, what was alive at any moment, flame graphs, leaks, "
-		 "call sites, mistakes; of a resource tracker's CSV its twelve charts. It is written "
-		 "to NAME.html beside the recording or CSV unless -o says otherwise.",
+	.about = "Makes one file that opens in a browser from disk and asks nothing of the "
+		 "network: memory and objects over time, what was alive at any moment, flame "
+		 "graphs, leaks, call sites, mistakes; of a resource tracker's CSV its twelve "
+		 "charts. It is written to NAME.html beside the recording or CSV unless -o says "
+		 "otherwise.",
 	.options = options,
 };
 
@@ -206,8 +207,8 @@ static int check(const struct settings *s, int operands)
 	if (s->serve && s->source.output)
 		return gt_usage_wrong(&gt_html_usage, "--serve writes no file: leave out -o");
 	if (!gt_html_is_built())
-		return gt_fail("this gputrack was built without the page, because uPlot was not "
-			       "there; run `npm ci` in viewer/ and build it again");
+		return gt_fail("this gputrack was built without the page: `npm ci` in viewer/ "
+			       "fetches uPlot, which it needs; then build it again");
 	return 0;
 }
 
