@@ -52,10 +52,12 @@ export class Flame {
     /* boxes are shares of the width: only what had none must be drawn again */
     new ResizeObserver(() => this.shown || this.draw()).observe(this.canvas);
     this.build();
+    this.focus = this.find(state.path);
   }
 
   change(what, value) {
     this.state[what] = value;
+    this.state.path = [];
     this.build();
     this.draw();
   }
@@ -81,6 +83,18 @@ export class Flame {
     }
     this.addRest();
     this.focus = this.root;
+  }
+
+  /* The box that was zoomed to, in newer data too, or as far as there is one. */
+  find(path) {
+    let at = this.root;
+    for (const name of path) {
+      const next = [...at.children.values()].find((child) => child.name + child.where === name);
+      if (!next)
+        break;
+      at = next;
+    }
+    return at;
   }
 
   addRest() {
@@ -192,6 +206,9 @@ export class Flame {
 
   zoomTo(node) {
     this.focus = node;
+    this.state.path = [];
+    for (let at = node; at.parent; at = at.parent)
+      this.state.path.unshift(at.name + at.where);
     this.draw();
     this.shown.find((one) => one.node === node)?.box.focus({ preventScroll: true });
   }

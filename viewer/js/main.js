@@ -19,7 +19,7 @@ import { themeButton } from "./theme.js";
 const state = {
   set: 0,
   timeline: { unit: "bytes", window: null, hidden: new Set(), moment: null, atPeak: true },
-  flame: { mode: null, unit: null, search: "" },
+  flame: { mode: null, unit: null, search: "", path: [] },
   leaks: tableState("bytes"),
   sites: tableState("total"),
 };
@@ -86,13 +86,27 @@ function recordingHeader() {
     } }).filter(Boolean);
 }
 
+/* Where the reader is typing; gives what puts them there again when all is drawn anew. */
+function keepFocus() {
+  const active = document.activeElement, label = active?.getAttribute("aria-label");
+  const from = active?.selectionStart, to = active?.selectionEnd;
+  return () => {
+    const again = label && document.querySelector(`[aria-label="${CSS.escape(label)}"]`);
+    if (!again)
+      return;
+    again.focus({ preventScroll: true });
+    if (from !== undefined && from !== null)
+      again.setSelectionRange(from, to);
+  };
+}
+
 function draw() {
   const main = document.getElementById("main");
   const byId = (id) => document.getElementById(id);
+  const top = scrollY, restoreFocus = keepFocus();
   charts.clear();
   byId("header").replaceChildren(...(data.raw.tracker ?
     trackerHeader(data.raw, themeButton(draw)) : recordingHeader()));
-  const top = scrollY;
   main.replaceChildren();
   const later = data.raw.tracker ? drawTracker(data.raw, main) : drawRecording(main);
   document.body.dataset.drawn = "first";
@@ -103,7 +117,8 @@ function draw() {
     byId("nav").replaceChildren(...sectionLinks(main));
     document.body.dataset.drawn = "all";
     performance.mark("all drawn");
-    scrollTo(0, top);
+    restoreFocus();
+    scrollTo({ top, behavior: "instant" });
   };
   if (data.drawn)
     finish();
