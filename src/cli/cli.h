@@ -23,9 +23,11 @@ struct gt_command {
 };
 
 extern const struct gt_usage gt_run_usage, gt_report_usage, gt_export_usage, gt_import_usage,
-	gt_doctor_usage, gt_symbolize_usage, gt_monitor_usage, gt_stress_usage;
+	gt_doctor_usage, gt_symbolize_usage, gt_monitor_usage, gt_stress_usage,
+	gt_attach_usage;
 
 int gt_cmd_run(int argc, char **argv);
+int gt_cmd_attach(int argc, char **argv);
 int gt_cmd_report(int argc, char **argv);
 int gt_cmd_export(int argc, char **argv);
 int gt_cmd_import(int argc, char **argv);

@@ -10,6 +10,9 @@
 
 static const struct gt_command commands[] = {
 	{ .usage = &gt_run_usage, .run = gt_cmd_run },
+#ifdef GT_HAVE_EBPF
+	{ .usage = &gt_attach_usage, .run = gt_cmd_attach },
+#endif
 	{ .usage = &gt_report_usage, .run = gt_cmd_report },
 	{ .usage = &gt_export_usage, .run = gt_cmd_export },
 	{ .usage = &gt_import_usage, .run = gt_cmd_import },
