@@ -26,10 +26,6 @@ struct task_struct {
 	struct pid *thread_pid;
 	char comm[16];
 };
-struct qstr { const unsigned char *name; };
-struct dentry { struct qstr d_name; };
-struct path { struct dentry *dentry; };
-struct file { struct path f_path; };
 #pragma clang attribute pop
 
 /* A call that has begun. */
@@ -548,47 +544,6 @@ int BPF_PROG(exited, struct task_struct *task)
 	/* the number may be another process's soon */
 	if (last)
 		bpf_map_delete_elem(&targets, &pid);
-	return 0;
-}
-
-static __always_inline bool begins(const char *name, const char *with)
-{
-	for (int i = 0; i < 16; i++) {
-		if (!with[i])
-			return true;
-		if (name[i] != with[i])
-			return false;
-	}
-	return true;
-}
-
-/*
- * Code is being mapped: by a process that is traced, or one of the libraries by anybody who may be.
- * The tool then looks what lies where, and whether it knows this copy of the library.
- */
-SEC("?fentry/security_mmap_file")
-int BPF_PROG(mapped, struct file *file, unsigned long prot)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	char name[32] = "";
-	struct gt_probe_event *e;
-	uint32_t pid;
-
-	if (!file || !(prot & 4))
-		return 0;
-	pid = process_of(task);
-	if (!is_wanted(pid))
-		return 0;
-	bpf_probe_read_kernel_str(name, sizeof name, BPF_CORE_READ(file, f_path.dentry, d_name.name));
-	if (!bpf_map_lookup_elem(&targets, &pid) && !begins(name, "libcuda.so") &&
-	    !begins(name, "libze_loader.so") && !begins(name, "libOpenCL.so"))
-		return 0;
-	e = news_of(task, GT_NEWS_MAPPED, pid);
-	if (!e)
-		return 0;
-	__builtin_memcpy(e->name, name, sizeof name);
-	/* at once: the first call is not far */
-	bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
 

@@ -65,8 +65,7 @@ struct gt_probe_stack {
 	uint64_t registers[GT_PROBE_REGISTERS];
 };
 
-enum gt_probe_news { GT_NEWS_THREAD, GT_NEWS_FORK, GT_NEWS_EXEC, GT_NEWS_THREAD_END, GT_NEWS_END,
-		     GT_NEWS_MAPPED };
+enum gt_probe_news { GT_NEWS_THREAD, GT_NEWS_FORK, GT_NEWS_EXEC, GT_NEWS_THREAD_END, GT_NEWS_END };
 
 /* What happened to a process: on a ring of its own, so that calls cannot crowd it out. */
 struct gt_probe_event {
@@ -76,7 +75,7 @@ struct gt_probe_event {
 	uint32_t parent;
 	int exit_code;           /* as waitpid has it */
 	uint64_t lost;           /* calls of the process that were not handed over, at its end */
-	char name[32];           /* of the thread; of the library's file */
+	char name[16];           /* of the thread */
 };
 
 struct gt_probe_target {

@@ -39,7 +39,6 @@ struct gt_probes {
 	size_t link_count, link_room;
 	struct bpf_link **perf_links;
 	size_t perf_count, perf_room;
-	bool hears;
 };
 
 /* What libbpf and the verifier had to say last, for a message of ours. */
@@ -78,7 +77,6 @@ static void configure(struct gt_probes *p, const struct gt_probes_options *optio
 	s->rodata->ring_wake = options->ring_bytes / 4;
 	bpf_map__set_max_entries(s->maps.calls, (uint32_t)options->ring_bytes);
 	bpf_map__set_max_entries(s->maps.news, NEWS_BYTES);
-	bpf_program__set_autoload(s->progs.mapped, p->hears);
 	bpf_program__set_autoload(s->progs.call_session, p->way == GT_PROBES_SESSION);
 	bpf_program__set_autoload(s->progs.call_entered, p->way != GT_PROBES_SESSION);
 	bpf_program__set_autoload(s->progs.call_left, p->way != GT_PROBES_SESSION);
@@ -155,13 +153,7 @@ static int load_best(struct gt_probes *p, const struct gt_probes_options *option
 		if (options->way != GT_PROBES_BEST && options->way != (enum gt_probe_way)way)
 			continue;
 		p->way = (enum gt_probe_way)way;
-		p->hears = true;
 		e = load(p, options);
-		if (e) {
-			/* kernels without security hooks: libraries are looked for instead */
-			p->hears = false;
-			e = load(p, options);
-		}
 		if (!e && (way == GT_PROBES_PERF || can_attach(p)))
 			return 0;
 		if (!e) {
@@ -194,13 +186,7 @@ static int attach_followers(struct gt_probes *p)
 	s->links.forked = bpf_program__attach(s->progs.forked);
 	s->links.execed = bpf_program__attach(s->progs.execed);
 	s->links.exited = bpf_program__attach(s->progs.exited);
-	if (!s->links.forked || !s->links.execed || !s->links.exited)
-		return -errno;
-	if (p->hears) {
-		s->links.mapped = bpf_program__attach(s->progs.mapped);
-		p->hears = s->links.mapped != NULL;
-	}
-	return 0;
+	return s->links.forked && s->links.execed && s->links.exited ? 0 : -errno;
 }
 
 int gt_probes_new(struct gt_probes **out, const struct gt_probes_options *options,
@@ -413,9 +399,4 @@ int gt_probes_calls_fd(const struct gt_probes *p)
 int gt_probes_news_fd(const struct gt_probes *p)
 {
 	return bpf_map__fd(p->skeleton->maps.news);
-}
-
-bool gt_probes_hears_of_mappings(const struct gt_probes *p)
-{
-	return p->hears;
 }

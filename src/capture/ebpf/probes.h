@@ -61,5 +61,3 @@ struct gt_ring *gt_probes_calls(struct gt_probes *p);
 struct gt_ring *gt_probes_news(struct gt_probes *p);
 int gt_probes_calls_fd(const struct gt_probes *p);
 int gt_probes_news_fd(const struct gt_probes *p);
-/* False where libraries that are loaded later have to be looked for. */
-bool gt_probes_hears_of_mappings(const struct gt_probes *p);

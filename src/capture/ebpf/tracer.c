@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "capture/ebpf/mapwatch.h"
 #include "capture/ebpf/traced.h"
 #include "capture/ebpf/unwind.h"
 
@@ -22,6 +23,7 @@ struct gt_tracer {
 	struct gt_probes *probes;
 	struct gt_libraries libraries;
 	struct gt_images images;
+	struct gt_mapwatch mapwatch;
 	struct gt_traced *buckets[BUCKETS]; /* by pid */
 	struct gt_traced *last;             /* whose call was the last one */
 	size_t running;
@@ -159,20 +161,17 @@ static void on_end(struct gt_tracer *t, const struct gt_probe_event *e)
 	}
 }
 
-static void on_mapped(struct gt_tracer *t, const struct gt_probe_event *e)
+static void on_mapped(void *context, uint32_t pid, const char *path)
 {
-	struct gt_traced *p = find(t, e->pid, e->start, e->exec);
+	struct gt_tracer *t = context;
+	struct gt_traced *p = find_pid(t, pid);
 	struct gt_error unused;
 
 	if (p)
 		p->modules.is_stale = true;
-	/* we are told before it is mapped: the next look is the one that finds it */
-	if (gt_library_api(e->name) >= 0)
-		for (int tries = 0; tries < 20; tries++) {
-			if (gt_libraries_scan(&t->libraries, e->pid, &unused) != 0)
-				break;
-			usleep(200);
-		}
+	/* maybe a copy that has not been seen yet */
+	if (gt_library_api(path) >= 0)
+		gt_libraries_scan(&t->libraries, pid, &unused);
 }
 
 static void take_news(void *context, const void *record, size_t size)
@@ -188,7 +187,6 @@ static void take_news(void *context, const void *record, size_t size)
 	case GT_NEWS_FORK:   on_fork(t, e); break;
 	case GT_NEWS_EXEC:   on_exec(t, e); break;
 	case GT_NEWS_END:    on_end(t, e); break;
-	case GT_NEWS_MAPPED: on_mapped(t, e); break;
 	case GT_NEWS_THREAD_END:
 		p = find(t, e->pid, e->start, e->exec);
 		if (p)
@@ -298,15 +296,10 @@ static void take_call(void *context, const void *record, size_t size)
 	gt_call_events(&replica.call, NULL, emit, &e);
 }
 
-/* Where the kernel does not tell: once a second. */
-static void look_for_libraries(struct gt_tracer *t)
+static void look_everywhere(struct gt_tracer *t)
 {
-	uint64_t now = gt_now_ns();
 	struct gt_error unused;
 
-	if (gt_probes_hears_of_mappings(t->probes) || now - t->looked_ns < 1000000000)
-		return;
-	t->looked_ns = now;
 	if (t->options.probes.everyone)
 		gt_libraries_everywhere(&t->libraries, &unused);
 	for (size_t i = 0; i < BUCKETS; i++)
@@ -314,6 +307,20 @@ static void look_for_libraries(struct gt_tracer *t)
 			gt_libraries_scan(&t->libraries, p->pid, &unused);
 			p->modules.is_stale = true;
 		}
+}
+
+/* What was mapped since. Where the kernel does not tell, it is looked for once a second. */
+static void look_for_libraries(struct gt_tracer *t)
+{
+	uint64_t now = gt_now_ns();
+
+	if (t->mapwatch.count) {
+		if (!gt_mapwatch_drain(&t->mapwatch, on_mapped, t))
+			look_everywhere(t);
+	} else if (now - t->looked_ns >= 1000000000) {
+		t->looked_ns = now;
+		look_everywhere(t);
+	}
 }
 
 static void end_those_over(struct gt_tracer *t)
@@ -330,6 +337,9 @@ static void end_those_over(struct gt_tracer *t)
 
 void gt_tracer_drain(struct gt_tracer *t)
 {
+	/* first: a call may come from what was mapped a moment ago */
+	if (!t->stopped)
+		look_for_libraries(t);
 	gt_ring_drain(gt_probes_calls(t->probes), take_call, t);
 	gt_ring_drain(gt_probes_news(t->probes), take_news, t);
 	/* whoever is known to be gone has made its last call before: it is there by now */
@@ -337,8 +347,6 @@ void gt_tracer_drain(struct gt_tracer *t)
 		gt_ring_drain(gt_probes_calls(t->probes), take_call, t);
 		end_those_over(t);
 	}
-	if (!t->stopped)
-		look_for_libraries(t);
 }
 
 /* By edges: what is there to be read does not wake us, only the programs do when it is much. */
@@ -369,6 +377,7 @@ int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *option
 	t->options = *options;
 	t->libraries.probes = t->probes;
 	t->images.keep_open = options->probes.stack_bytes != 0;
+	gt_mapwatch_open(&t->mapwatch);
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (t->epoll < 0 || watch(t->epoll, gt_probes_calls_fd(t->probes)) ||
 	    watch(t->epoll, gt_probes_news_fd(t->probes))) {
@@ -401,6 +410,7 @@ void gt_tracer_free(struct gt_tracer *t)
 		}
 	if (t->epoll >= 0)
 		close(t->epoll);
+	gt_mapwatch_close(&t->mapwatch);
 	gt_probes_free(t->probes);
 	gt_libraries_fini(&t->libraries);
 	gt_images_fini(&t->images);
