@@ -326,7 +326,9 @@ static __always_inline uint32_t read_array(struct thread *t, const struct gt_pro
 
 	if (!at)
 		return 0;
-	if (!count_at || bpf_probe_read_user(&count, sizeof count, (void *)count_at)) {
+	if (!count_at && row->array_room != GT_PROBE_NONE) {
+		count = c->words[WITHIN(row->array_room, GT_PROBE_WORDS)];
+	} else if (!count_at || bpf_probe_read_user(&count, sizeof count, (void *)count_at)) {
 		c->array_count = 1; /* nobody knows how many: at least one is missing */
 		return 0;
 	}

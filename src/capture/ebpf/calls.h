@@ -14,7 +14,7 @@ typedef __u64 uint64_t;
 enum {
 	GT_PROBE_ROWS = 1024,    /* rows of the function table at most */
 	GT_PROBE_WORDS = 8,      /* arguments of a call that are kept */
-	GT_PROBE_COPIES = 6,     /* words that arguments point to */
+	GT_PROBE_COPIES = 8,     /* words that arguments point to */
 	GT_PROBE_EFFECTS = 4,    /* effects of one call */
 	GT_PROBE_ARRAY = 128,    /* handles of an array, less one; what is beyond counts as lost */
 	GT_PROBE_FRAMES = 127,
@@ -41,6 +41,7 @@ struct gt_probe_row {
 	struct gt_probe_copy copy[GT_PROBE_COPIES]; /* read when the call has returned */
 	uint8_t array, array_count;        /* words: an array of handles, and how many, or where */
 	uint8_t array_after;               /* 1: filled in by the call, the number behind a pointer */
+	uint8_t array_room;                /* word: how many at most, where that pointer is NULL */
 };
 
 /* A call that has returned. After it: the array's handles, then the stack. */

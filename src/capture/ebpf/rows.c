@@ -139,16 +139,41 @@ static void plan_effect(struct gt_plan *plan, enum gt_function_id function,
 	}
 }
 
+static void keep_pieces(struct gt_plan *plan, enum gt_function_id function)
+{
+	struct gt_piece pieces[GT_TOLD_PIECES];
+	size_t count = gt_told_pieces(function, pieces);
+	struct gt_probe_row *row = &plan->row;
+
+	for (size_t i = 0; i < count; i++) {
+		uint8_t word = keep_word(plan, function, pieces[i].argument);
+		bool is_copy = pieces[i].offset != GT_PIECE_VALUE;
+
+		if (word == GT_PROBE_NONE || (is_copy && row->copies == GT_PROBE_COPIES))
+			return;
+		plan->pieces[i].is_copy = is_copy;
+		plan->pieces[i].index = is_copy ? row->copies : word;
+		if (is_copy)
+			row->copy[row->copies++] = (struct gt_probe_copy){
+				.word = word, .offset = pieces[i].offset, .size = 8 };
+		plan->piece_count++;
+	}
+	if (row->array_after && count)
+		row->array_room = plan->pieces[0].index;
+}
+
 bool gt_plan_make(struct gt_plan *plan, enum gt_function_id function)
 {
 	const struct gt_function *fn = &gt_functions[function];
 
-	*plan = (struct gt_plan){ .row = { .array = GT_PROBE_NONE, .array_count = GT_PROBE_NONE } };
+	*plan = (struct gt_plan){ .row = { .array = GT_PROBE_NONE, .array_count = GT_PROBE_NONE,
+					   .array_room = GT_PROBE_NONE } };
 	if (function == GT_FN_NONE || fn->also || fn->effect == GT_APPEND)
 		return false;
 	do
 		plan_effect(plan, function, fn++);
 	while (fn < gt_functions + GT_FN_COUNT && fn->also);
+	keep_pieces(plan, function);
 	return true;
 }
 
@@ -182,6 +207,10 @@ void gt_replica_make(struct gt_replica *r, const struct gt_plan *plan,
 			break;
 		}
 	}
+	memset(r->pieces, 0, sizeof r->pieces);
+	for (unsigned i = 0; i < plan->piece_count; i++)
+		r->pieces[i] = plan->pieces[i].is_copy ? record->copies[plan->pieces[i].index] :
+							 record->words[plan->pieces[i].index];
 	r->call = (struct gt_call){ .function = (enum gt_function_id)record->row,
 				    .argv = r->argv, .ret = record->ret,
 				    .begun_ns = record->begun_ns, .ended_ns = record->ended_ns,

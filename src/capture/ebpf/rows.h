@@ -2,6 +2,7 @@
 #pragma once
 
 #include "capture/ebpf/calls.h"
+#include "capture/ebpf/told.h"
 #include "event/call.h"
 
 /* What an argument becomes in the tool. */
@@ -22,6 +23,11 @@ struct gt_plan_argument {
 struct gt_plan {
 	struct gt_probe_row row;
 	struct gt_plan_argument arguments[GT_ARGS_MAX];
+	uint8_t piece_count;
+	struct {
+		bool is_copy;
+		uint8_t index;
+	} pieces[GT_TOLD_PIECES]; /* what gt_told_size wants to know */
 };
 
 /* False when the row is none to be probed: it changes no life, or is another row's effect. */
@@ -32,8 +38,10 @@ uint8_t gt_plan_where(enum gt_function_id function, unsigned argument);
 
 /* A record as a call. Points into itself and into the record. */
 struct gt_replica {
-	struct gt_call call;
+	struct gt_call call;        /* first: a call's door finds the rest from it */
+	void *context;              /* the user's */
 	uint64_t argv[GT_ARGS_MAX];
+	uint64_t pieces[GT_TOLD_PIECES];
 	uint32_t count;
 	uint64_t lost;       /* handles that are missing */
 };

@@ -210,17 +210,38 @@ struct emission {
 	struct gt_tracer *tracer;
 	struct gt_traced *process;
 	struct gt_lane *lane;
+	const struct gt_replica *replica;
 };
+
+/* What a door would ask the driver. */
+static uint64_t told_size(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+{
+	(void)handle;
+	return gt_told_size(row, ((const struct gt_replica *)call)->pieces);
+}
+
+static uint64_t told_owner(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+{
+	const struct emission *e = ((const struct gt_replica *)call)->context;
+
+	(void)row;
+	(void)handle;
+	return gt_contexts_owner(&e->process->contexts);
+}
+
+static const struct gt_call_door door = { .size = told_size, .owner = told_owner };
 
 static void emit(void *context, const struct gt_event *event)
 {
 	struct emission *e = context;
 	const struct gt_listener *l = &e->tracer->options.listener;
+	struct gt_event changed = *event;
 
+	gt_contexts_apply(&e->process->contexts, &changed, (uint32_t)e->replica->pieces[0]);
 	if (e->lane)
-		gt_lane_event(e->lane, event);
+		gt_lane_event(e->lane, &changed);
 	if (l->event)
-		l->event(l->context, e->process, event);
+		l->event(l->context, e->process, &changed);
 }
 
 /* The stack of a call, if it has one, as a number. */
@@ -293,7 +314,9 @@ static void take_call(void *context, const void *record, size_t size)
 		gt_traced_lose(e.process, replica.lost);
 	replica.call.stack = t->options.probes.frames ? stack_of(t, e.process, c, tail) : 0;
 	e.lane = gt_traced_lane(e.process, c->tid);
-	gt_call_events(&replica.call, NULL, emit, &e);
+	e.replica = &replica;
+	replica.context = &e;
+	gt_call_events(&replica.call, &door, emit, &e);
 }
 
 static void look_everywhere(struct gt_tracer *t)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "capture/ebpf/contexts.h"
 #include "capture/ebpf/libraries.h"
 #include "capture/ebpf/modules.h"
 
@@ -18,6 +19,7 @@ struct gt_traced {
 	uint64_t first_ns;          /* of what was recorded of it */
 	char name[64];              /* of the program, without its folder */
 	struct gt_modules modules;
+	struct gt_contexts contexts;
 	struct gt_writer *writer;   /* NULL: it has made no call yet, or nothing is recorded */
 	uint64_t lost;              /* calls that were not handed over or not understood */
 	bool is_known;              /* its name and its modules have been looked at */
