@@ -350,6 +350,31 @@ static int attach_libraries(struct attach *a, struct gt_error *error)
 	return 0;
 }
 
+/* Where people, and scripts, see that nothing is missed from here on. */
+static void say_ready(const struct attach *a)
+{
+	const struct gt_libraries *l = gt_tracer_libraries(a->tracer);
+	size_t functions = 0, libraries = 0;
+
+	for (size_t i = 0; i < l->count; i++) {
+		functions += l->list[i].functions;
+		libraries += l->list[i].functions > 0;
+	}
+	if (a->settings->quiet)
+		return;
+	fprintf(stderr, "gputrack: following ");
+	if (a->settings->all)
+		fprintf(stderr, "all processes");
+	else if (a->argv)
+		fprintf(stderr, "the command");
+	else if (a->pid_count == 1)
+		fprintf(stderr, "process %u", a->pids[0]);
+	else
+		fprintf(stderr, "%zu processes", a->pid_count);
+	fprintf(stderr, ", %zu functions in %zu %s; Ctrl-C lets go\n", functions, libraries,
+		libraries == 1 ? "library" : "libraries");
+}
+
 static bool all_ended(struct attach *a)
 {
 	size_t ended = 0;
@@ -391,12 +416,13 @@ static void follow(struct attach *a)
 	gt_tracer_stop(a->tracer);
 }
 
-static void finish_info(struct attach *a, uint64_t duration_ns, uint64_t lost)
+static void finish_info(struct attach *a, uint64_t duration_ns, uint64_t lost, size_t running)
 {
 	struct gt_error error;
 
 	add_time(a->info, "ended");
 	gt_info_setf(a->info, "duration_ns", "%llu", (unsigned long long)duration_ns);
+	gt_info_setf(a->info, "running", "%zu", running);
 	gt_info_setf(a->info, "lost", "%llu", (unsigned long long)lost);
 	if (a->argv && !a->child) {
 		if (WIFSIGNALED(a->status))
@@ -447,6 +473,7 @@ static int run(struct attach *a)
 	struct sigaction action = { .sa_handler = on_signal };
 	struct gt_error error = { "" };
 	uint64_t begun = gt_now_ns(), lost;
+	size_t running;
 	int verdict, e;
 
 	sigaction(SIGINT, &action, NULL);
@@ -461,14 +488,16 @@ static int run(struct attach *a)
 		return gt_fail("%s", error.text);
 	}
 	gt_folder_settle(a->folder);
+	say_ready(a);
 	if (a->child)
 		(void)!write(a->release, "", 1);
 	follow(a);
 	lost = gt_tracer_lost(a->tracer);
 	e = gt_tracer_error(a->tracer);
+	running = gt_tracer_running(a->tracer);
 	gt_tracer_free(a->tracer);
 	gt_attach_live_fini(&a->live);
-	finish_info(a, gt_now_ns() - begun, lost);
+	finish_info(a, gt_now_ns() - begun, lost, running);
 	verdict = report(a);
 	if (e)
 		verdict = gt_fail("cannot record all processes into %s: %s", a->folder, strerror(-e));
