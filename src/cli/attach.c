@@ -39,7 +39,7 @@ static const char *const unwind_names[] = {
 };
 
 struct settings {
-	struct gt_texts pids;
+	struct gt_texts pids, apis;
 	const char *output, *interval, *duration, *ring_size, *stack_bytes;
 	bool command, all, quiet, no_stacks;
 	int unwind, way;
@@ -57,6 +57,8 @@ static const struct gt_option options[] = {
 	{ .name = "all", .letter = 'a', .type = GT_OPTION_FLAG, AT(all),
 	  .help = "every process that has one of the libraries, in containers too, and those that "
 		  "start later" },
+	{ .name = "api", .type = GT_OPTION_TEXTS, .argument = "API", AT(apis),
+	  .help = "only cuda, levelzero or opencl; may be given several times (default: all)" },
 	{ .name = "output", .letter = 'o', .type = GT_OPTION_TEXT, .argument = "NAME.gt", AT(output),
 	  .help = "record into this folder (default: attach.PID.gt); a recording that is there "
 		  "already is kept as NAME.gt.old" },
@@ -110,6 +112,7 @@ struct attach {
 	uint32_t pids[TARGETS_MAX];
 	int pidfds[TARGETS_MAX];
 	size_t pid_count;
+	bool wanted[GT_API_COUNT]; /* none: all */
 	char **argv;            /* of the command; NULL: none */
 	pid_t child;            /* 0: none */
 	int release;            /* the child goes on when this is closed */
@@ -181,12 +184,31 @@ static int parse_pids(struct attach *a)
 	return 0;
 }
 
+static int parse_apis(struct attach *a)
+{
+	const struct gt_texts *apis = &a->settings->apis;
+
+	for (size_t i = 0; i < apis->count; i++) {
+		int api = 0;
+
+		while (api < GT_API_COUNT && strcmp(apis->items[i], gt_api_keys[api]))
+			api++;
+		if (api == GT_API_COUNT)
+			return gt_usage_wrong(&gt_attach_usage, "--api is cuda, levelzero or opencl, "
+					      "not '%s'", apis->items[i]);
+		a->wanted[api] = true;
+	}
+	return 0;
+}
+
 static int parse(struct attach *a, int argc, char **argv, int first)
 {
 	const struct settings *s = a->settings;
 	uint64_t ring = RING_BYTES, stack = STACK_BYTES;
 	int modes = (s->pids.count > 0) + s->command + s->all, status = parse_pids(a);
 
+	if (!status)
+		status = parse_apis(a);
 	if (status)
 		return status;
 	if (modes != 1)
@@ -323,6 +345,8 @@ static int attach_libraries(struct attach *a, struct gt_error *error)
 	size_t functions = 0;
 	int e = 0, mapped = 0;
 
+	for (int i = 0; i < GT_API_COUNT; i++)
+		l->unwanted[i] = a->settings->apis.count && !a->wanted[i];
 	for (size_t i = 0; i < a->pid_count && e >= 0; i++) {
 		e = gt_tracer_follow(a->tracer, a->pids[i], error);
 		if (!e)
@@ -526,6 +550,7 @@ int gt_cmd_attach(int argc, char **argv)
 		}
 	}
 	gt_texts_fini(&settings.pids);
+	gt_texts_fini(&settings.apis);
 	free(a);
 	return status;
 }

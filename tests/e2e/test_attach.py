@@ -52,7 +52,7 @@ class Attached:
         self.name = name
         self.case = case
         self.process = case.start(case.build / "gputrack", "attach", "-i", "0", "-o", name, *options,
-                                  env=env)
+                                  env=env, bufsize=0)
         self.head = ""
         while "gputrack: following" not in self.head:
             line = read_line(self.process.stderr)
@@ -84,6 +84,20 @@ def lives(events, handles=("handle", "owner")):
     return out
 
 
+def wait_for_perf_probes_to_go():
+    """The kernel takes its time; until then return probes cut the stacks that programs take."""
+    def remain():
+        for path in pathlib.Path("/proc").glob("[0-9]*/comm"):
+            try:
+                if path.read_text() == "gputrack-detach\n":
+                    return True
+            except OSError:
+                pass
+        return False
+    while remain():
+        time.sleep(0.1)
+
+
 def through_both(case, program, env, *options):
     assert case.gputrack("run", "-q", "-o", "door.gt", program, env=env).status == 0
     run = case.gputrack("attach", "-q", "-o", "kernel.gt", *options, "-c", program, env=env)
@@ -111,12 +125,13 @@ def test_every_way_to_probe_sees_the_same(case):
     need_root(case)
     seen = {}
     for way in ("session", "multi", "perf"):
-        run = case.gputrack("attach", "-q", "--probes", way, "-o", way + ".gt", "-c",
-                            case.program("ze_app"), env=case.levelzero())
+        run = case.gputrack("attach", "-q", "--probes", way, "--api", "levelzero", "-o", way + ".gt",
+                            "-c", case.program("ze_app"), env=case.levelzero())
         if run.status and "cannot load" in run.err and way != "perf":
             continue  # an older kernel
         assert run.status == 0, run.err
         seen[way] = lives(case.events(way + ".gt"))
+    wait_for_perf_probes_to_go()
     assert len(seen["perf"]) >= 50
     assert all(events == seen["perf"] for events in seen.values())
 
@@ -179,18 +194,28 @@ def test_attached_in_mid_run(case):
         "cuMemAlloc_v2"] * 2 + ["cuMemFree_v2"] * 4
 
 
-def test_detaches_within_a_second(case):
-    """However functions are probed. Perf probes take seconds to go; nobody waits for them."""
+def test_detaches_soon(case):
+    """What the kernel takes seconds for (perf probes) nobody waits for."""
     need_root(case)
     for way in ("auto", "perf"):
         target = Target(case)
-        attached = Attached(case, "-p", target.pid, "--probes", way, name=way + ".gt")
-        target.tell("a 10")
+        attached = Attached(case, "-p", target.pid, "--probes", way, "--api", "levelzero",
+                            name=way + ".gt")
         assert attached.stop() == 0
-        target.tell("a 10")
+        assert attached.seconds < 5, "something waits for the kernel"
         target.end()
-        assert len(attached.events()) == 1
-        assert attached.seconds < 10, "something waits for the kernel"
+    wait_for_perf_probes_to_go()
+
+
+def test_only_the_apis_asked_for(case):
+    need_root(case)
+    target = Target(case)
+    attached = Attached(case, "-p", target.pid, "--api", "opencl")
+    target.tell("a 10")
+    attached.stop()
+    target.end()
+    assert not list(case.path("a.gt").glob("*.trace"))
+    assert case.gputrack("attach", "--all", "--api", "metal").status == 2
 
 
 def test_frees_on_other_threads_and_failures(case):
@@ -259,31 +284,26 @@ def test_exec_begins_another_trace(case):
 
 
 def test_a_number_that_is_used_again_is_another_process(case):
-    """In a namespace of its own, where the next number can be chosen."""
+    """In a namespace of process numbers, where the next one can be chosen."""
     need_root(case)
-    script = case.path("reuse.sh")
-    again = case.path("again")
-    script.write_text(f"""
-        next() {{ echo $(($1 - 1)) >/proc/sys/kernel/ns_last_pid; }}
-        for size in 100 200; do
-            next 500
-            printf 'a %s\\nq\\n' $size | {case.program('attach_target')} $LIBRARY >{again}.$size &
-            wait
-        done
-        """)
-    library = case.build / "tests/fake/cuda/libcuda.so.1"
-    if not library.exists():
+    folder = case.build / "tests/fake/cuda"
+    if not (folder / "libcuda.so.1").exists():
         case.skip("the stand-in CUDA driver is not built")
-    probe = case.run("unshare", "--pid", "--fork", "--mount-proc", "sh", "-c",
-                     "echo 499 >/proc/sys/kernel/ns_last_pid; sh -c 'echo $$'")
+    alone = ("unshare", "--pid", "--fork", "--mount-proc")
+    probe = case.run(*alone, "sh", "-c", "echo 499 >/proc/sys/kernel/ns_last_pid; sh -c 'echo $$'")
     if probe.out.strip() != "500":
         case.skip("process numbers cannot be chosen here")
-    run = case.gputrack("attach", "-q", "-o", "a.gt", "-c", "unshare", "--pid", "--fork",
-                        "--mount-proc", "sh", str(script), env={"LIBRARY": str(library)})
+    for size in (100, 200):
+        case.path(f"orders.{size}").write_text(f"a {size}\nq\n")
+    case.path("reuse.sh").write_text(
+        "for size in 100 200; do echo 499 >/proc/sys/kernel/ns_last_pid; "
+        f"{case.program('attach_target')} {folder}/libcuda.so.1 <orders.$size; done")
+    run = case.run(*alone, case.build / "gputrack", "attach", "-q", "-o", "a.gt", "-c", "sh",
+                   "reuse.sh", env={"LD_LIBRARY_PATH": str(folder)})
     assert run.status == 0, run.err
     events = [e for e in case.events("a.gt") if e["function"] == "cuMemAlloc_v2"]
-    assert sorted(e["bytes"] for e in events) == [100, 200]
-    assert len({e["pid"] for e in events}) == 2
+    assert [(e["pid"], e["bytes"]) for e in events] == [(500, 100), (500, 200)]
+    assert sorted(p.name for p in case.path("a.gt").glob("*.trace")) == ["500-2.trace", "500.trace"]
     assert case.report("a.gt", "leakage")["totals"]["bytes"] == 300
 
 
@@ -291,7 +311,7 @@ def test_two_tracers_at_once(case):
     need_root(case)
     target = Target(case)
     first = Attached(case, "-p", target.pid, name="one.gt")
-    second = Attached(case, "-p", target.pid, "--probes", "perf", name="two.gt")
+    second = Attached(case, "-p", target.pid, name="two.gt")
     target.tell("b 50")
     first.stop()
     target.tell("a 1")
@@ -381,20 +401,11 @@ def test_what_does_not_fit_the_ring_is_counted(case):
     assert re.search(r"[\d,]+ events? w\w+ LOST", attached.out), attached.out
 
 
-def test_arrays_and_structs_by_value(case):
-    """Arguments on the stack, after structs that are passed by value, and arrays of handles."""
-    need_root(case)
-    door, kernel = through_both(case, case.program("ze_newer"), case.levelzero(), "--no-stacks")
-    known = {e[0] for e in kernel}
-    assert [e for e in door if e[0] in known and e[0] != "zeMemOpenIpcHandle"] == [
-        e for e in kernel if e[0] != "zeMemOpenIpcHandle"]
-
-
 def test_the_summary_has_no_escape_codes(case):
     need_root(case)
     target = Target(case)
     process = case.start(case.build / "gputrack", "attach", "-i", "0.2", "-T", "2", "-o", "a.gt",
-                         "-p", target.pid)
+                         "-p", target.pid, bufsize=0)
     while "following" not in read_line(process.stderr):
         pass
     target.tell("l 10")

@@ -127,7 +127,7 @@ static int add(struct gt_libraries *l, int fd, const char *path, struct gt_error
 	struct stat st;
 	size_t count;
 
-	if (api < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
+	if (api < 0 || l->unwanted[api] || fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return 0;
 	for (size_t i = 0; i < l->count; i++)
 		if (l->list[i].dev == st.st_dev && l->list[i].ino == st.st_ino)

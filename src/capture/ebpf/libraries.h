@@ -14,6 +14,7 @@ struct gt_library {
 
 struct gt_libraries {
 	struct gt_probes *probes;
+	bool unwanted[GT_API_COUNT]; /* APIs that are left alone */
 	struct gt_library *list;
 	size_t count, room;
 };

@@ -89,6 +89,11 @@ static bool evaluate(const struct machine *m, const Dwarf_Op *ops, size_t count,
 			continue;
 		}
 		switch (atom) {
+		case DW_OP_bregx:
+			if (ops[i].number >= REGISTERS)
+				return false;
+			stack[top++] = m->registers[ops[i].number] + ops[i].number2;
+			continue;
 		case DW_OP_call_frame_cfa: stack[top++] = m->cfa; continue;
 		case DW_OP_const1u: case DW_OP_const1s: case DW_OP_const2u: case DW_OP_const2s:
 		case DW_OP_const4u: case DW_OP_const4s: case DW_OP_const8u: case DW_OP_const8s:
@@ -167,9 +172,9 @@ static void learn(struct gt_unwind_table *t, struct rule *r, uint64_t address)
 	if (dwarf_frame_cfa(r->frame, &ops, &count))
 		return;
 	r->cfa_register = 0xff;
-	if (count == 1 && ops[0].atom >= DW_OP_breg0 && ops[0].atom < DW_OP_breg0 + RETURN) {
-		r->cfa_register = ops[0].atom - DW_OP_breg0;
-		r->cfa_offset = (int32_t)ops[0].number;
+	if (count == 1 && ops[0].atom == DW_OP_bregx && ops[0].number < RETURN) {
+		r->cfa_register = (uint8_t)ops[0].number;
+		r->cfa_offset = (int32_t)ops[0].number2;
 	} else {
 		keep = true;
 	}
