@@ -126,12 +126,20 @@ static void put_ended(struct gt_page *p, const struct gt_board *b)
 void gt_board_text(struct gt_page *p, const struct gt_board *b, const struct gt_board_view *v)
 {
 	struct gt_board_process total = gt_board_total(b);
+	size_t running = 0;
 	char text[GT_FORMAT_MAX];
+
+	for (size_t i = 0; i < gt_board_process_count(b); i++)
+		running += !gt_board_process(b, (uint16_t)i)->end_ns;
 
 	gt_page_put(p, GT_BOLD, "%s",
 		    gt_format_span(text, v->now_ns > v->since_ns ? v->now_ns - v->since_ns : 0));
-	gt_page_put(p, GT_PLAIN, "  ");
-	put_totals(p, &total);
+	/* one process's totals are not told twice */
+	if (running != 1) {
+		gt_page_put(p, GT_PLAIN, "  %zu %s, ", running,
+			    gt_plural(running, "process", "processes"));
+		put_totals(p, &total);
+	}
 	gt_page_end(p);
 	if (v->lost)
 		gt_page_wrap(p, GT_RED, 2, "%s %s LOST: try a bigger --ring-size",
