@@ -1,11 +1,11 @@
 #!/bin/sh
 # run.sh BUILD_DIR [WHAT…] - runs the benchmarks named, or all, and prints Markdown.
 #
-# WHAT: opencl, levelzero, ledger, report, nsys. Every figure that a document states comes from here.
+# WHAT: opencl, levelzero, ledger, report, nsys, ebpf. Every figure that a document states comes from here.
 set -u
 
 usage() {
-	echo "usage: $0 BUILD_DIR [opencl|levelzero|ledger|report|nsys]…" >&2
+	echo "usage: $0 BUILD_DIR [opencl|levelzero|ledger|report|nsys|ebpf]…" >&2
 	exit 2
 }
 
@@ -17,10 +17,10 @@ if [ ! -x "$build/bench/measure" ]; then
 	echo "$0: $build has no benchmarks: build it first" >&2
 	exit 1
 fi
-[ $# -ge 1 ] || set -- opencl levelzero ledger report nsys
+[ $# -ge 1 ] || set -- opencl levelzero ledger report nsys ebpf
 for what; do
 	case $what in
-	opencl | levelzero | ledger | report | nsys) ;;
+	opencl | levelzero | ledger | report | nsys | ebpf) ;;
 	*) usage ;;
 	esac
 done
@@ -53,6 +53,7 @@ for what; do
 	ledger) title="Live ledger" ;;
 	report) title="Reading a recording" ;;
 	nsys) title="Nsight Systems exports" ;;
+	ebpf) title="Attaching to running processes" ;;
 	esac
 	printf '\n## %s\n\n' "$title"
 	if [ "$what" = ledger ]; then
