@@ -1,11 +1,7 @@
 #!/bin/sh
 # run.sh BUILD_DIR [WHAT…] - runs the benchmarks named, or all, and prints Markdown.
 #
-<<<<<<< HEAD
 # Every figure that a document states comes from here. A benchmark is a line below and NAME.sh.
-=======
-# WHAT: opencl, levelzero, ledger, report, nsys, ebpf. Every figure that a document states comes from here.
->>>>>>> ebpf
 set -u
 
 benchmarks() {
@@ -28,11 +24,7 @@ title_of() {
 }
 
 usage() {
-<<<<<<< HEAD
 	echo "usage: $0 BUILD_DIR [$(benchmarks | cut -f 1 | paste -s -d '|')]…" >&2
-=======
-	echo "usage: $0 BUILD_DIR [opencl|levelzero|ledger|report|nsys|ebpf]…" >&2
->>>>>>> ebpf
 	exit 2
 }
 
@@ -44,19 +36,10 @@ if [ ! -x "$build/bench/measure" ]; then
 	echo "$0: $build has no benchmarks: build it first" >&2
 	exit 1
 fi
-<<<<<<< HEAD
 # shellcheck disable=SC2046
 [ $# -ge 1 ] || set -- $(benchmarks | cut -f 1)
 for what; do
 	title_of "$what" >/dev/null || usage
-=======
-[ $# -ge 1 ] || set -- opencl levelzero ledger report nsys ebpf
-for what; do
-	case $what in
-	opencl | levelzero | ledger | report | nsys | ebpf) ;;
-	*) usage ;;
-	esac
->>>>>>> ebpf
 done
 
 version=$("$build/gputrack" --version 2>/dev/null | head -n 1)
@@ -76,23 +59,9 @@ HEAD
 
 status=0
 for what; do
-<<<<<<< HEAD
 	printf '\n## %s\n\n' "$(title_of "$what")"
 	if [ -x "$build/bench/$what" ] && [ ! -e "$bench/$what.sh" ]; then
 		"$build/bench/$what"
-=======
-	case $what in
-	opencl) title="OpenCL: time per call" ;;
-	levelzero) title="Level Zero: time per call" ;;
-	ledger) title="Live ledger" ;;
-	report) title="Reading a recording" ;;
-	nsys) title="Nsight Systems exports" ;;
-	ebpf) title="Attaching to running processes" ;;
-	esac
-	printf '\n## %s\n\n' "$title"
-	if [ "$what" = ledger ]; then
-		"$build/bench/ledger"
->>>>>>> ebpf
 	else
 		sh "$bench/$what.sh" "$build"
 	fi || { status=1; printf '\nFailed.\n'; }
