@@ -11,7 +11,7 @@ enum gt_exit {
 	GT_EXIT_DONE = 0,
 	GT_EXIT_FAILED = 1,
 	GT_EXIT_USAGE = 2,
-	GT_EXIT_LEAKED = 23,    /* run --fail-on-leak */
+	GT_EXIT_LEAKED = 23,    /* --fail-on-leak; diff: something is new */
 	GT_EXIT_UNTRACKED = 24,
 };
 
@@ -23,12 +23,14 @@ struct gt_command {
 };
 
 extern const struct gt_usage gt_run_usage, gt_report_usage, gt_export_usage, gt_doctor_usage,
-	gt_symbolize_usage, gt_monitor_usage, gt_stress_usage;
+	gt_symbolize_usage, gt_monitor_usage, gt_stress_usage, gt_diff_usage, gt_suppress_usage;
 
 int gt_cmd_run(int argc, char **argv);
 int gt_cmd_report(int argc, char **argv);
 int gt_cmd_export(int argc, char **argv);
 int gt_cmd_doctor(int argc, char **argv);
+int gt_cmd_diff(int argc, char **argv);
+int gt_cmd_suppress(int argc, char **argv);
 int gt_cmd_monitor(int argc, char **argv);
 int gt_cmd_stress(int argc, char **argv);
 int gt_cmd_symbolize(int argc, char **argv);

@@ -7,10 +7,13 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/config.h"
 
 static const struct gt_command commands[] = {
 	{ .usage = &gt_run_usage, .run = gt_cmd_run },
 	{ .usage = &gt_report_usage, .run = gt_cmd_report },
+	{ .usage = &gt_diff_usage, .run = gt_cmd_diff },
+	{ .usage = &gt_suppress_usage, .run = gt_cmd_suppress },
 	{ .usage = &gt_export_usage, .run = gt_cmd_export },
 	{ .usage = &gt_doctor_usage, .run = gt_cmd_doctor },
 	{ .usage = &gt_monitor_usage, .run = gt_cmd_monitor },
@@ -86,6 +89,34 @@ static int help(int argc, char **argv)
 	return unknown(argv[2]);
 }
 
+/* What is wrong with the configuration is the doctor's to explain; all others stop at it. */
+static int configure(const struct gt_command *command)
+{
+	const struct gt_usage *usages[COMMAND_COUNT];
+	struct gt_error error;
+	size_t count = 0;
+
+	if (command->hidden)
+		return 0;
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (!commands[i].hidden)
+			usages[count++] = commands[i].usage;
+	if (!gt_config_load(usages, count, &error) || command->usage == &gt_doctor_usage)
+		return 0;
+	gt_fail("%s", error.text);
+	return GT_EXIT_USAGE;
+}
+
+static int run_command(const struct gt_command *command, int argc, char **argv)
+{
+	int status = configure(command);
+
+	if (!status)
+		status = command->run(argc, argv);
+	gt_config_free();
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	setlocale(LC_ALL, "");
@@ -102,6 +133,6 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		if (!strcmp(argv[1], commands[i].usage->name))
-			return commands[i].run(argc - 1, argv + 1);
+			return run_command(&commands[i], argc - 1, argv + 1);
 	return unknown(argv[1]);
 }

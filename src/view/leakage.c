@@ -2,6 +2,15 @@
 #include "base/format.h"
 #include "view/group.h"
 #include "view/head.h"
+#include "view/verdict.h"
+
+/* Without what the user knows of: suppressions, the baseline. */
+static void init_groups(struct gt_groups *groups, const struct gt_view *v)
+{
+	gt_groups_init(groups, v->ledger, GT_GROUPS_ALL);
+	if (v->verdict)
+		gt_leaks_filter(&v->verdict->leaks, v->ledger, groups);
+}
 
 void gt_leakage_text(const struct gt_view *v, FILE *out)
 {
@@ -11,11 +20,13 @@ void gt_leakage_text(const struct gt_view *v, FILE *out)
 	struct gt_page p;
 	size_t shown;
 
-	gt_groups_init(&groups, l, GT_GROUPS_ALL);
+	init_groups(&groups, v);
 	shown = v->top && v->top < groups.count ? v->top : groups.count;
 	gt_head_open(&p, out, v);
 	if (!groups.count) {
-		gt_page_put(&p, GT_GREEN, "No leaks: nothing was alive at the end.");
+		gt_page_put(&p, GT_GREEN, v->verdict && v->verdict->leaks.count ?
+			    "No leaks but those that are known." :
+			    "No leaks: nothing was alive at the end.");
 		gt_page_end(&p);
 		goto free_groups;
 	}
@@ -26,7 +37,7 @@ void gt_leakage_text(const struct gt_view *v, FILE *out)
 	gt_page_end(&p);
 	if (groups.bytes) {
 		gt_page_put(&p, GT_PLAIN, "  ");
-		gt_put_memory(&p, GT_PLAIN, l->device_left, l->host_left);
+		gt_put_group_memory(&p, GT_PLAIN, &groups);
 		gt_page_end(&p);
 	}
 	gt_put_kinds(&p, &groups);
@@ -54,10 +65,12 @@ void gt_leakage_json(const struct gt_view *v, FILE *out)
 	struct gt_groups groups;
 	struct gt_json j;
 
-	gt_groups_init(&groups, v->ledger, GT_GROUPS_ALL);
+	init_groups(&groups, v);
 	gt_head_json(&j, out, v, "leakage");
 	gt_totals_json(&j, groups.object_count, groups.bytes);
 	gt_groups_json(&j, v, v->ledger, &groups);
+	if (v->verdict)
+		gt_verdict_json(v->verdict, &j);
 	gt_foot_json(&j, v);
 	gt_groups_fini(&groups);
 }
@@ -66,7 +79,7 @@ void gt_leakage_tsv(const struct gt_view *v, FILE *out)
 {
 	struct gt_groups groups;
 
-	gt_groups_init(&groups, v->ledger, GT_GROUPS_ALL);
+	init_groups(&groups, v);
 	gt_groups_tsv(out, v, &groups);
 	gt_groups_fini(&groups);
 }

@@ -9,6 +9,7 @@
 #include "view/head.h"
 #include "view/mistakes.h"
 #include "view/stack.h"
+#include "view/verdict.h"
 
 enum { LEAKS_SHOWN = 4, MODULES_SHOWN = 2, HOLDER_COLUMN = 28 };
 
@@ -26,6 +27,14 @@ static void put_leak(struct gt_page *p, const struct gt_view *v, const struct gt
 	gt_stack_text(p, v, g->site->stack, frames, 16);
 }
 
+/* Without what the user knows of: suppressions, the baseline. */
+static void init_groups(struct gt_groups *groups, const struct gt_view *v)
+{
+	gt_groups_init(groups, v->ledger, GT_GROUPS_ALL);
+	if (v->verdict)
+		gt_leaks_filter(&v->verdict->leaks, v->ledger, groups);
+}
+
 static void put_leaks(struct gt_page *p, const struct gt_view *v)
 {
 	const struct gt_ledger *l = v->ledger;
@@ -35,13 +44,13 @@ static void put_leaks(struct gt_page *p, const struct gt_view *v)
 	char text[GT_FORMAT_MAX];
 	struct gt_groups groups;
 
-	gt_groups_init(&groups, l, GT_GROUPS_ALL);
+	init_groups(&groups, v);
 	gt_page_put(p, GT_RED, "LEAKED");
 	gt_page_put(p, GT_BOLD, "  %s %s", gt_format_count(text, groups.object_count),
 		    gt_plural(groups.object_count, "resource", "resources"));
 	if (groups.bytes)
 		gt_page_put(p, GT_BOLD, ", ");
-	gt_put_memory(p, GT_BOLD, l->device_left, l->host_left);
+	gt_put_group_memory(p, GT_BOLD, &groups);
 	gt_page_end(p);
 	gt_put_kinds(p, &groups);
 	for (size_t i = 0; i < groups.count && i < most; i++)
@@ -142,6 +151,11 @@ static void put_next(struct gt_page *p, const struct gt_view *v, const char *ana
 	gt_page_end(p);
 }
 
+static bool is_all_known(const struct gt_view *v)
+{
+	return v->verdict && !v->verdict->fresh.count && !v->verdict->fresh.bytes;
+}
+
 void gt_summary_text(const struct gt_view *v, FILE *out)
 {
 	const struct gt_ledger *l = v->ledger;
@@ -154,7 +168,10 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 		put_nothing(&p, v);
 		return;
 	}
-	if (total.live) {
+	if (total.live && is_all_known(v)) {
+		gt_page_put(&p, GT_GREEN, "No leaks but those that are known.");
+		gt_page_end(&p);
+	} else if (total.live) {
 		put_leaks(&p, v);
 	} else {
 		gt_page_put(&p, GT_GREEN, "No leaks: ");
@@ -217,7 +234,7 @@ void gt_summary_json(const struct gt_view *v, FILE *out)
 	struct gt_groups groups;
 	struct gt_json j;
 
-	gt_groups_init(&groups, l, GT_GROUPS_ALL);
+	init_groups(&groups, v);
 	gt_head_json(&j, out, v, "summary");
 	gt_totals_json(&j, groups.object_count, groups.bytes);
 	gt_json_uint(&j, "device_bytes", l->device_left);
@@ -230,6 +247,8 @@ void gt_summary_json(const struct gt_view *v, FILE *out)
 	kinds_json(&j, l);
 	gt_groups_json(&j, v, l, &groups);
 	gt_mistakes_json(&j, v);
+	if (v->verdict)
+		gt_verdict_json(v->verdict, &j);
 	gt_foot_json(&j, v);
 	gt_groups_fini(&groups);
 }

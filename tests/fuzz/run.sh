@@ -11,12 +11,16 @@ build=${BUILD:-build}-fuzz
 [ -f "$build/build.ninja" ] ||
 	CC=clang CXX=clang++ meson setup "$build" -Dfuzzers=true -Dopencl=disabled \
 		-Dlevelzero=disabled >&2
-ninja -C "$build" tests/fuzz/seeds-trace tests/fuzz/libfuzzer_trace tests/fuzz/libfuzzer_info >&2
+targets="trace info legend suppressions config"
+# shellcheck disable=SC2086
+ninja -C "$build" tests/fuzz/seeds-trace $(printf 'tests/fuzz/libfuzzer_%s ' $targets) >&2
 
-for name in trace info; do
+for name in $targets; do
+	seeds=tests/fuzz/$name
+	[ -d "$seeds" ] || seeds=$build/tests/fuzz/seeds-$name
 	learnt=$build/learnt-$name
 	mkdir -p "$learnt"
 	"$build/tests/fuzz/libfuzzer_$name" -max_total_time="$seconds" -max_len=65536 -timeout=10 \
 		-rss_limit_mb=512 -print_final_stats=1 -artifact_prefix="$build/$name-" \
-		"$learnt" "$build/tests/fuzz/seeds-$name"
+		"$learnt" "$seeds"
 done
