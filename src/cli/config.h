@@ -36,7 +36,7 @@ void gt_config_fini(struct gt_config *c);
 int gt_config_load(const struct gt_usage *const *usages, size_t count, struct gt_error *error);
 void gt_config_free(void);
 
-/* For the doctor: the file that is used (NULL: none), how many lines it and the variable gave … */
+/* For the doctor: the file that is used (NULL: none), how many lines there are in all … */
 const char *gt_config_path(size_t *count);
 /* … one that was passed over, with the reason (NULL: none), and what is wrong (NULL: nothing). */
 const char *gt_config_ignored(void);

@@ -84,7 +84,7 @@ static void write_file(struct gt_writer *w, const char *key, const char *path)
 		gt_writer_info(w, key, text, (size_t)n);
 }
 
-/* The process's rank, by whatever launched it; a variable that needs another is too common a name. */
+/* The process's rank, by whatever launched it; names that mean other things too need company. */
 static void write_rank(struct gt_writer *w)
 {
 	static const struct {

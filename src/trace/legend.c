@@ -83,8 +83,8 @@ static uint32_t key_of(struct gt_intern *keys, const char *module, const uint8_t
 	return number;
 }
 
-void gt_legend_add(struct gt_legend *names, const char *module, const uint8_t *build_id, size_t size,
-		  uint64_t address, const struct gt_legend_name *list, size_t count)
+void gt_legend_add(struct gt_legend *names, const char *module, const uint8_t *build_id,
+		   size_t size, uint64_t address, const struct gt_legend_name *list, size_t count)
 {
 	uint32_t key = key_of(names->keys, module, build_id, size, address);
 	struct entry *entry;
@@ -100,8 +100,9 @@ void gt_legend_add(struct gt_legend *names, const char *module, const uint8_t *b
 	entry->count = count;
 	for (size_t i = 0; i < count; i++)
 		entry->list[i] = (struct gt_legend_name){
-			.function = keep(names, list[i].function), .file = keep(names, list[i].file),
-			.line = list[i].line, .inlined = list[i].inlined };
+			.function = keep(names, list[i].function),
+			.file = keep(names, list[i].file), .line = list[i].line,
+			.inlined = list[i].inlined };
 }
 
 size_t gt_legend_get(const struct gt_legend *names, const char *module, const uint8_t *build_id,

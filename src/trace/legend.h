@@ -27,8 +27,8 @@ void gt_legend_free(struct gt_legend *names);
  * Where a module's address is; `build_id` of `size` bytes tells modules of one path apart. Copies
  * everything. What is there already stays.
  */
-void gt_legend_add(struct gt_legend *names, const char *module, const uint8_t *build_id, size_t size,
-		  uint64_t address, const struct gt_legend_name *list, size_t count);
+void gt_legend_add(struct gt_legend *names, const char *module, const uint8_t *build_id,
+		   size_t size, uint64_t address, const struct gt_legend_name *list, size_t count);
 /* How many names the address has, innermost first; 0 when it has none here. */
 size_t gt_legend_get(const struct gt_legend *names, const char *module, const uint8_t *build_id,
 		    size_t size, uint64_t address, const struct gt_legend_name **list);

@@ -78,7 +78,8 @@ static void add_row(struct gt_diff *d, const struct gt_leak *before, const struc
 	d->counts[row->sort]++;
 }
 
-void gt_diff_init(struct gt_diff *d, const struct gt_view *old_view, const struct gt_view *new_view)
+void gt_diff_init(struct gt_diff *d, const struct gt_view *old_view,
+		  const struct gt_view *new_view)
 {
 	*d = (struct gt_diff){ .old_view = old_view, .new_view = new_view };
 	gt_leaks_init(&d->before, old_view);

@@ -19,7 +19,8 @@ struct gt_diff {
 	size_t counts[GT_DIFF_COUNT];
 };
 
-void gt_diff_init(struct gt_diff *d, const struct gt_view *old_view, const struct gt_view *new_view);
+void gt_diff_init(struct gt_diff *d, const struct gt_view *old_view,
+		  const struct gt_view *new_view);
 void gt_diff_fini(struct gt_diff *d);
 
 /* `top` rows of each sort, 0 for what suits. */

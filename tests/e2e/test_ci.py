@@ -1,4 +1,4 @@
-"""test_ci.py - leaks in continuous integration: limits, suppressions, baseline, diff, forms, config."""
+"""test_ci.py - leaks in continuous integration: limits, suppressions, diff, forms, config."""
 import json
 import os
 import shutil
@@ -84,7 +84,8 @@ def test_diff_of_two_builds_goes_by_function_and_file(case):
     text = case.gputrack("diff", "old.gt", "new.gt")
     assert text.status == 23
     for line in ("NEW  1 call site", "GREW  1 call site", "FIXED  1 call site",
-                 "AS BEFORE  1 call site", "+4.00 KiB      +1  1 buffer by clCreateBuffer (OpenCL)"):
+                 "AS BEFORE  1 call site",
+                 "+4.00 KiB      +1  1 buffer by clCreateBuffer (OpenCL)"):
         assert line in text.out, text.out
     # the older build's own lines, though its program is no longer there
     old_line = PROGRAM[:PROGRAM.index("clCreateBuffer(context, CL_MEM_READ_ONLY")].count("\n") + 1

@@ -1,4 +1,4 @@
-"""test_exports.py - recordings in the forms of other tools, read by those tools where they are here."""
+"""test_exports.py - recordings in the forms of other tools, read by those where they are here."""
 import csv
 import gzip
 import io

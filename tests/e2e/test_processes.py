@@ -96,4 +96,5 @@ def test_pythons_forked_workers_are_told_apart(case):
 
 def test_pythons_spawned_workers_are_named(case):
     names = python_workers(case, "spawn")
-    assert len(names) == 1 and re.fullmatch(r"python[0-9.]* \(multiprocessing\)", names.pop()), names
+    assert len(names) == 1
+    assert re.fullmatch(r"python[0-9.]* \(multiprocessing\)", names.pop())

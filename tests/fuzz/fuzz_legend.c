@@ -1,5 +1,4 @@
-/* fuzz_legend.c - reads any bytes as a recording's legend, and writes and reads them the same again.
- */
+/* fuzz_legend.c - reads any bytes as a recording's legend, writes and reads them again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

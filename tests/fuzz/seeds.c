@@ -1,4 +1,4 @@
-/* seeds.c - writes small valid inputs for fuzzers to start from into three folders: TRACES INFOS LEGENDS */
+/* seeds.c - writes small valid inputs for fuzzers to start from: TRACES INFOS LEGENDS */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -19,8 +19,8 @@ int gt_fail(const char *format, ...)
 
 static void lines_are_read(void **state)
 {
-	static const char text[] = "# comment\n\nformat = json\n\trun.fail-on-leak=memory>=1MiB \r\n"
-				   "empty =";
+	static const char text[] = "# comment\n\nformat = json\n"
+				   "\trun.fail-on-leak=memory>=1MiB \r\nempty =";
 	struct gt_config c = { 0 };
 	struct gt_error error;
 
