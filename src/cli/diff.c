@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/source.h"
 #include "cli/terminal.h"
+#include "view/head.h"
 #include "view/pass.h"
 
 static const char *const format_names[] = { "text", "json", NULL };
@@ -37,7 +38,8 @@ const struct gt_usage gt_diff_usage = {
 	.about = "Compares what two recordings leaked, by call site: the API, the kind and the "
 		 "functions and files of the stack. A line that has moved makes no new site.\n"
 		 "Exit status 0 when nothing leaks that did not before, 23 when something is new "
-		 "or grew, 24 when one of the two tracked nothing at all.",
+		 "or grew, 24 when one of the two tracked nothing at all, 1 when nothing is new but "
+		 "events are missing, so that nobody can tell.",
 	.options = options,
 };
 
@@ -95,6 +97,8 @@ static int write_diff(const struct settings *s, struct side *old, struct side *n
 			gt_recording_path((old->ledger->events ? new : old)->recording));
 		return GT_EXIT_UNTRACKED;
 	}
+	if (!status && (gt_head_has_gaps(old->recording) || gt_head_has_gaps(new->recording)))
+		return gt_fail("a recording has gaps, so nobody can tell whether something is new");
 	return status;
 }
 

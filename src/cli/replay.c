@@ -1,6 +1,7 @@
 /* replay.c - a whole recording read into a ledger, for those who want its summary. */
 #include "cli/replay.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -42,6 +43,27 @@ void gt_replay_free(struct gt_replay *replay)
 	gt_ledger_free(replay->ledger);
 	gt_recording_close(replay->recording);
 	free(replay);
+}
+
+int gt_replay_keep_names(const struct gt_replay *replay, struct gt_error *error)
+{
+	const struct gt_ledger *l = replay->ledger;
+	struct gt_legend *legend;
+	char *path;
+	int e;
+
+	if (!l->live.count)
+		return 0;
+	if (asprintf(&path, "%s/legend", gt_recording_path(replay->recording)) < 0)
+		return gt_error_set(error, -ENOMEM, "out of memory");
+	legend = gt_legend_new();
+	for (size_t i = 0; i < l->site_count; i++)
+		if (l->sites[i].live)
+			gt_frames_remember(replay->frames, l->sites[i].stack, legend);
+	e = gt_legend_write(legend, path, error);
+	gt_legend_free(legend);
+	free(path);
+	return e;
 }
 
 struct gt_view gt_replay_view(const struct gt_replay *replay, FILE *out)

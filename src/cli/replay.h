@@ -25,6 +25,9 @@ int gt_replay_new(struct gt_replay **out, const struct gt_replay_options *option
 		  struct gt_error *error);
 void gt_replay_free(struct gt_replay *replay);
 
+/* Has the recording keep what its leaks are called: programs change, recordings travel. */
+int gt_replay_keep_names(const struct gt_replay *replay, struct gt_error *error);
+
 /* What views are drawn from, in the style that suits `out`. */
 struct gt_view gt_replay_view(const struct gt_replay *replay, FILE *out);
 /* The summary as text on `out`, in the style that suits it. */

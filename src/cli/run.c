@@ -265,22 +265,6 @@ static void finish_info(struct run *run, pid_t pid, int status, uint64_t duratio
 		gt_fail("%s; what was recorded can be read all the same", error.text);
 }
 
-/* What leaks were called, kept in the recording: programs change, recordings travel. */
-static void keep_names(const struct run *run, struct gt_replay *replay)
-{
-	struct gt_legend *names = gt_legend_new();
-	char path[PATH_MAX + 8];
-	struct gt_error error;
-
-	for (size_t i = 0; i < replay->ledger->site_count; i++)
-		if (replay->ledger->sites[i].live)
-			gt_frames_remember(replay->frames, replay->ledger->sites[i].stack, names);
-	snprintf(path, sizeof path, "%s/legend", run->folder);
-	if (replay->ledger->live.count && gt_legend_write(names, path, &error))
-		gt_fail("%s; what was recorded can be read all the same", error.text);
-	gt_legend_free(names);
-}
-
 /* Shows the report, and gives the exit status that --fail-on-leak asks for. */
 static int conclude(const struct run *run, struct gt_gate *gate)
 {
@@ -291,7 +275,8 @@ static int conclude(const struct run *run, struct gt_gate *gate)
 
 	if (gt_replay_new(&replay, &what, &error))
 		return gt_fail("%s", error.text);
-	keep_names(run, replay);
+	if (gt_replay_keep_names(replay, &error))
+		gt_fail("%s; what was recorded can be read all the same", error.text);
 	if (gt_gate_is_set(gate)) {
 		struct gt_view v = gt_replay_view(replay, stderr);
 

@@ -31,40 +31,40 @@ struct gt_legend {
 
 struct gt_legend *gt_legend_new(void)
 {
-	struct gt_legend *names = gt_alloc(sizeof *names);
+	struct gt_legend *legend = gt_alloc(sizeof *legend);
 
-	names->keys = gt_intern_new();
-	names->texts = gt_intern_new();
-	return names;
+	legend->keys = gt_intern_new();
+	legend->texts = gt_intern_new();
+	return legend;
 }
 
-void gt_legend_free(struct gt_legend *names)
+void gt_legend_free(struct gt_legend *legend)
 {
-	if (!names)
+	if (!legend)
 		return;
-	for (size_t i = 0; i < names->count; i++)
-		free(names->entries[i].list);
-	for (size_t i = 0; i < names->kept_count; i++)
-		free(names->kept[i]);
-	free(names->entries);
-	free(names->kept);
-	gt_intern_free(names->keys);
-	gt_intern_free(names->texts);
-	free(names);
+	for (size_t i = 0; i < legend->count; i++)
+		free(legend->entries[i].list);
+	for (size_t i = 0; i < legend->kept_count; i++)
+		free(legend->kept[i]);
+	free(legend->entries);
+	free(legend->kept);
+	gt_intern_free(legend->keys);
+	gt_intern_free(legend->texts);
+	free(legend);
 }
 
-static const char *keep(struct gt_legend *names, const char *text)
+static const char *keep(struct gt_legend *legend, const char *text)
 {
 	uint32_t number;
 
 	if (!text || !*text)
 		return NULL;
-	number = gt_intern(names->texts, text, strlen(text));
-	if (number == names->kept_count) {
-		GT_GROW(names->kept, names->kept_count, names->kept_room);
-		names->kept[names->kept_count++] = gt_strdup(text);
+	number = gt_intern(legend->texts, text, strlen(text));
+	if (number == legend->kept_count) {
+		GT_GROW(legend->kept, legend->kept_count, legend->kept_room);
+		legend->kept[legend->kept_count++] = gt_strdup(text);
 	}
-	return names->kept[number];
+	return legend->kept[number];
 }
 
 static uint32_t key_of(struct gt_intern *keys, const char *module, const uint8_t *build_id,
@@ -83,38 +83,38 @@ static uint32_t key_of(struct gt_intern *keys, const char *module, const uint8_t
 	return number;
 }
 
-void gt_legend_add(struct gt_legend *names, const char *module, const uint8_t *build_id,
+void gt_legend_add(struct gt_legend *legend, const char *module, const uint8_t *build_id,
 		   size_t size, uint64_t address, const struct gt_legend_name *list, size_t count)
 {
-	uint32_t key = key_of(names->keys, module, build_id, size, address);
+	uint32_t key = key_of(legend->keys, module, build_id, size, address);
 	struct entry *entry;
 
-	while (names->count <= key) {
-		GT_GROW(names->entries, names->count, names->room);
-		names->entries[names->count++] = (struct entry){ 0 };
+	while (legend->count <= key) {
+		GT_GROW(legend->entries, legend->count, legend->room);
+		legend->entries[legend->count++] = (struct entry){ 0 };
 	}
-	entry = &names->entries[key];
+	entry = &legend->entries[key];
 	if (entry->count || !count)
 		return;
 	entry->list = gt_alloc(count * sizeof *list);
 	entry->count = count;
 	for (size_t i = 0; i < count; i++)
 		entry->list[i] = (struct gt_legend_name){
-			.function = keep(names, list[i].function),
-			.file = keep(names, list[i].file), .line = list[i].line,
+			.function = keep(legend, list[i].function),
+			.file = keep(legend, list[i].file), .line = list[i].line,
 			.inlined = list[i].inlined };
 }
 
-size_t gt_legend_get(const struct gt_legend *names, const char *module, const uint8_t *build_id,
+size_t gt_legend_get(const struct gt_legend *legend, const char *module, const uint8_t *build_id,
 		    size_t size, uint64_t address, const struct gt_legend_name **list)
 {
 	/* interning a key that is not there makes an entry without names: no harm */
-	uint32_t key = key_of(names->keys, module, build_id, size, address);
+	uint32_t key = key_of(legend->keys, module, build_id, size, address);
 
-	if (key >= names->count)
+	if (key >= legend->count)
 		return 0;
-	*list = names->entries[key].list;
-	return names->entries[key].count;
+	*list = legend->entries[key].list;
+	return legend->entries[key].count;
 }
 
 /* A text of the file as a string of ours; NULL when it is empty or not all there. */
@@ -127,7 +127,7 @@ static char *read_text(struct gt_bytes *b)
 }
 
 /* One address with its names; false at the end or at what is none. */
-static bool read_entry(struct gt_legend *names, struct gt_bytes *b)
+static bool read_entry(struct gt_legend *legend, struct gt_bytes *b)
 {
 	struct gt_legend_name *list = NULL;
 	const uint8_t *id;
@@ -152,7 +152,7 @@ static bool read_entry(struct gt_legend *names, struct gt_bytes *b)
 		list[i].inlined = gt_get_varint(b) & 1;
 	}
 	if (!b->bad)
-		gt_legend_add(names, module, id, id_size, address, list, count);
+		gt_legend_add(legend, module, id, id_size, address, list, count);
 	while (i--) {
 		free((char *)list[i].function);
 		free((char *)list[i].file);
@@ -164,7 +164,7 @@ static bool read_entry(struct gt_legend *names, struct gt_bytes *b)
 
 struct gt_legend *gt_legend_read(const char *path)
 {
-	struct gt_legend *names = gt_legend_new();
+	struct gt_legend *legend = gt_legend_new();
 	FILE *in = fopen(path, "re");
 	uint8_t *data = NULL;
 	size_t size = 0, room = 0;
@@ -183,11 +183,11 @@ struct gt_legend *gt_legend_read(const char *path)
 		fclose(in);
 	if (size > MAGIC_SIZE && !memcmp(data, magic, MAGIC_SIZE)) {
 		b = (struct gt_bytes){ .at = data + MAGIC_SIZE, .end = data + size };
-		while (gt_bytes_left(&b) && read_entry(names, &b))
+		while (gt_bytes_left(&b) && read_entry(legend, &b))
 			;
 	}
 	free(data);
-	return names;
+	return legend;
 }
 
 static void put_varint(FILE *out, uint64_t value)
@@ -204,11 +204,11 @@ static void put_blob(FILE *out, const void *data, size_t size)
 		fwrite(data, 1, size, out);
 }
 
-static void put_entry(FILE *out, const struct gt_legend *names, uint32_t number)
+static void put_entry(FILE *out, const struct gt_legend *legend, uint32_t number)
 {
-	const struct entry *entry = &names->entries[number];
+	const struct entry *entry = &legend->entries[number];
 	size_t size, path;
-	const char *key = gt_intern_get(names->keys, number, &size);
+	const char *key = gt_intern_get(legend->keys, number, &size);
 	uint64_t address;
 
 	path = strlen(key);
@@ -227,7 +227,7 @@ static void put_entry(FILE *out, const struct gt_legend *names, uint32_t number)
 	}
 }
 
-int gt_legend_write(const struct gt_legend *names, const char *path, struct gt_error *error)
+int gt_legend_write(const struct gt_legend *legend, const char *path, struct gt_error *error)
 {
 	char *beside;
 	FILE *out;
@@ -240,9 +240,9 @@ int gt_legend_write(const struct gt_legend *names, const char *path, struct gt_e
 		e = -errno;
 	} else {
 		fwrite(magic, 1, MAGIC_SIZE, out);
-		for (uint32_t i = 0; i < names->count; i++)
-			if (names->entries[i].count)
-				put_entry(out, names, i);
+		for (uint32_t i = 0; i < legend->count; i++)
+			if (legend->entries[i].count)
+				put_entry(out, legend, i);
 		if (ferror(out))
 			e = -EIO;
 		if (fclose(out) && !e)

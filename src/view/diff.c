@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "view/group.h"
+#include "view/head.h"
 #include "view/stack.h"
 
 enum { TOP_DEFAULT = 20, FRAMES_SHOWN = 3 };
@@ -153,6 +154,13 @@ static void put_recording(struct gt_page *p, const char *word, const struct gt_v
 	if (bytes)
 		gt_page_put(p, GT_PLAIN, ", %s", gt_format_bytes(b, bytes));
 	gt_page_end(p);
+	gt_head_gaps(p, v);
+}
+
+static bool has_gaps(const struct gt_diff *d)
+{
+	return gt_head_has_gaps(d->old_view->recording) ||
+	       gt_head_has_gaps(d->new_view->recording);
 }
 
 void gt_diff_text(const struct gt_diff *d, FILE *out)
@@ -184,7 +192,7 @@ void gt_diff_text(const struct gt_diff *d, FILE *out)
 			gt_page_wrap(&p, GT_DIM, 22, "and %zu more: --top N shows them",
 				     d->counts[sort] - shown);
 	}
-	if (!d->counts[GT_DIFF_NEW] && !d->counts[GT_DIFF_GREW]) {
+	if (!d->counts[GT_DIFF_NEW] && !d->counts[GT_DIFF_GREW] && !has_gaps(d)) {
 		gt_page_end(&p);
 		gt_page_wrap(&p, GT_GREEN, 0, "Nothing leaks that did not before.");
 	}
@@ -223,6 +231,7 @@ void gt_diff_json(const struct gt_diff *d, FILE *out)
 	gt_json_text(&j, "analysis", "diff");
 	gt_json_text(&j, "old", gt_recording_path(d->old_view->recording));
 	gt_json_text(&j, "new", gt_recording_path(d->new_view->recording));
+	gt_json_bool(&j, "gaps", has_gaps(d));
 	gt_json_line(&j, "counts");
 	for (int sort = 0; sort < GT_DIFF_COUNT; sort++)
 		gt_json_uint(&j, sorts[sort].name, d->counts[sort]);

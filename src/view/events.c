@@ -95,16 +95,39 @@ static void csv_begin(struct gt_events *e)
 	      "stack\r\n", e->out);
 }
 
+/* The stack as a field, from where it was made last. */
+static const char *csv_stack(struct gt_events *e, uint32_t stack)
+{
+	char *words = NULL, *field = NULL;
+	size_t size, slot = stack % GT_EVENTS_TEXTS;
+	FILE *out;
+
+	if (e->texts[slot].stack == stack + 1)
+		return e->texts[slot].text;
+	out = open_memstream(&words, &size);
+	gt_stack_tsv(out, e->frames, stack);
+	fclose(out);
+	out = open_memstream(&field, &size);
+	gt_csv_put(out, words);
+	fclose(out);
+	free(words);
+	free(e->texts[slot].text);
+	e->texts[slot].text = field;
+	e->texts[slot].stack = stack + 1;
+	return field;
+}
+
+static void csv_end(struct gt_events *e)
+{
+	for (size_t i = 0; i < GT_EVENTS_TEXTS; i++)
+		free(e->texts[i].text);
+}
+
 /* Numbers and our own words are plain; only what is somebody else's is quoted. */
 static void csv_row(struct gt_events *e, const struct gt_event *event, uint32_t process)
 {
 	const struct gt_function *fn = &gt_functions[event->function];
-	char *stack = NULL;
-	size_t size;
-	FILE *words = open_memstream(&stack, &size);
 
-	gt_stack_tsv(words, e->frames, event->stack);
-	fclose(words);
 	fprintf(e->out, "%" PRId64 ",%" PRIu32 ",%" PRIu32 ",%s,%s,%s,%s,0x%" PRIx64 ",",
 		relative_ns(e, event), gt_recording_process(e->recording, process)->pid, event->tid,
 		gt_function_names[event->function], gt_effect_names[fn->effect],
@@ -117,9 +140,8 @@ static void csv_row(struct gt_events *e, const struct gt_event *event, uint32_t 
 	putc(',', e->out);
 	gt_csv_put(e->out, gt_recording_place(e->recording, event->place));
 	fprintf(e->out, ",%s,%" PRId32 ",", outcome(event), event->result);
-	gt_csv_put(e->out, stack);
+	fputs(csv_stack(e, event->stack), e->out);
 	fputs("\r\n", e->out);
-	free(stack);
 }
 
 /* How each form begins, goes on and ends. */
@@ -158,5 +180,5 @@ void gt_export_json(const struct gt_export *e)
 
 void gt_export_csv(const struct gt_export *e)
 {
-	write_all(e, &(struct form){ csv_begin, csv_row, NULL });
+	write_all(e, &(struct form){ csv_begin, csv_row, csv_end });
 }

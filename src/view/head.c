@@ -211,6 +211,17 @@ static bool put_gap(struct gt_page *p, const struct gt_view *v, const struct gt_
 	return true;
 }
 
+bool gt_head_has_gaps(const struct gt_recording *recording)
+{
+	for (size_t i = 0; i < gt_recording_process_count(recording); i++) {
+		const struct gt_process *p = gt_recording_process(recording, i);
+
+		if (p->lost || p->damage || p->state == GT_TRACE_STOPPED)
+			return true;
+	}
+	return false;
+}
+
 void gt_head_gaps(struct gt_page *p, const struct gt_view *v)
 {
 	size_t count = gt_recording_process_count(v->recording), shown = 0, i;

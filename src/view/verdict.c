@@ -6,23 +6,12 @@
 
 #include "base/format.h"
 #include "base/mem.h"
+#include "view/head.h"
 
 static const char *const outcome_names[] = {
 	[GT_OUTCOME_PASSED] = "passed", [GT_OUTCOME_LEAKED] = "leaked",
 	[GT_OUTCOME_UNTRACKED] = "untracked", [GT_OUTCOME_UNSURE] = "unsure",
 };
-
-/* Events are missing: what looks given back may not have been, and the other way round. */
-static bool has_gaps(const struct gt_recording *recording)
-{
-	for (size_t i = 0; i < gt_recording_process_count(recording); i++) {
-		const struct gt_process *p = gt_recording_process(recording, i);
-
-		if (p->lost || p->damage || p->state == GT_TRACE_STOPPED)
-			return true;
-	}
-	return false;
-}
 
 static void add(struct gt_sum *sum, uint64_t count, uint64_t bytes)
 {
@@ -80,7 +69,7 @@ void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
 			verdict->outcome = GT_OUTCOME_LEAKED;
 	if (!v->ledger->events)
 		verdict->outcome = GT_OUTCOME_UNTRACKED;
-	else if (verdict->outcome == GT_OUTCOME_PASSED && has_gaps(v->recording))
+	else if (verdict->outcome == GT_OUTCOME_PASSED && gt_head_has_gaps(v->recording))
 		verdict->outcome = GT_OUTCOME_UNSURE;
 }
 

@@ -131,6 +131,7 @@ golden diff/builds.json "$gputrack" diff before.gt after.gt -f json
 golden diff/back.txt "$gputrack" diff after.gt before.gt --top 1
 golden diff/same.txt "$gputrack" diff after.gt after.gt
 golden diff/untracked.txt "$gputrack" diff untracked.gt after.gt
+golden diff/damaged.txt "$gputrack" diff damaged.gt damaged.gt
 golden diff/one.txt "$gputrack" diff after.gt
 golden diff/wide.txt env COLUMNS=200 "$gputrack" diff before.gt after.gt
 
