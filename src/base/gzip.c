@@ -38,7 +38,7 @@ void gt_gzip_put(FILE *out, const void *data, size_t size)
 		uint32_t block = left > BLOCK_MAX ? BLOCK_MAX : (uint32_t)left;
 
 		left -= block;
-		putc(!left, out);
+		putc(left ? 0 : 1, out);
 		put_le(out, block, 2);
 		put_le(out, ~block, 2);
 		fwrite(at, 1, block, out);

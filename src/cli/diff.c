@@ -38,8 +38,8 @@ const struct gt_usage gt_diff_usage = {
 	.about = "Compares what two recordings leaked, by call site: the API, the kind and the "
 		 "functions and files of the stack. A line that has moved makes no new site.\n"
 		 "Exit status 0 when nothing leaks that did not before, 23 when something is new "
-		 "or grew, 24 when one of the two tracked nothing at all, 1 when nothing is new but "
-		 "events are missing, so that nobody can tell.",
+		 "or grew, 24 when one of the two tracked nothing at all, 1 when nothing is new "
+		 "but events are missing, so that nobody can tell.",
 	.options = options,
 };
 

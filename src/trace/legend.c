@@ -117,13 +117,13 @@ size_t gt_legend_get(const struct gt_legend *legend, const char *module, const u
 	return legend->entries[key].count;
 }
 
-/* A text of the file as a string of ours; NULL when it is empty or not all there. */
+/* A text of the file as a string of ours, up to a NUL; NULL when it is empty or not there. */
 static char *read_text(struct gt_bytes *b)
 {
 	size_t size;
 	const uint8_t *at = gt_get_blob(b, &size);
 
-	return size ? gt_strndup((const char *)at, size) : NULL;
+	return size && *at ? gt_strndup((const char *)at, size) : NULL;
 }
 
 /* One address with its names; false at the end or at what is none. */
@@ -192,9 +192,9 @@ struct gt_legend *gt_legend_read(const char *path)
 
 static void put_varint(FILE *out, uint64_t value)
 {
-	uint8_t bytes[GT_VARINT_MAX];
+	uint8_t bytes[GT_VARINT_MAX], *end = gt_put_varint(bytes, value);
 
-	fwrite(bytes, 1, (size_t)(gt_put_varint(bytes, value) - bytes), out);
+	fwrite(bytes, 1, (size_t)(end - bytes), out);
 }
 
 static void put_blob(FILE *out, const void *data, size_t size)

@@ -15,7 +15,7 @@ struct gt_events {
 	struct {
 		uint32_t stack;  /* + 1; 0: free */
 		char *text;
-	} texts[GT_EVENTS_TEXTS]; /* stacks as CSV fields, by number: the same come again and again */
+	} texts[GT_EVENTS_TEXTS]; /* stacks as CSV fields: the same come again and again */
 };
 
 void gt_events_tsv_begin(struct gt_events *e);
