@@ -18,6 +18,7 @@
 #include "cli/gate.h"
 #include "cli/launch.h"
 #include "cli/replay.h"
+#include "cli/with_nsys.h"
 #include "trace/info.h"
 #include "trace/layout.h"
 
@@ -27,7 +28,12 @@ struct settings {
 	bool quiet, no_stacks, csv_more;
 	uint64_t stack_depth;
 	struct gt_gate gate;
+	int with;
 };
+
+enum with { WITH_DOORS, WITH_NSYS };
+
+static const char *const with_names[] = { [WITH_DOORS] = "doors", [WITH_NSYS] = "nsys", NULL };
 
 static const struct gt_option options[] = {
 	{ .name = "output", .letter = 'o', .type = GT_OPTION_TEXT, .argument = "NAME.gt",
@@ -55,6 +61,10 @@ static const struct gt_option options[] = {
 	  .at = offsetof(struct settings, stack_depth),
 	  .help = "frames to record of each stack, at most 256 (default: 64)" },
 	GT_GATE_OPTIONS(struct settings),
+	{ .name = "with", .type = GT_OPTION_CHOICE, .argument = "WHAT", .choices = with_names,
+	  .at = offsetof(struct settings, with),
+	  .help = "who records: doors (gputrack's own libraries; the default) or nsys (Nsight "
+		  "Systems, for CUDA: it must be installed; its export is imported)" },
 	{ 0 },
 };
 
@@ -76,6 +86,7 @@ struct run {
 	char folder[PATH_MAX];
 	struct gt_folder made; /* the child's alone */
 	struct gt_info *info;
+	int program_status; /* where nothing could be recorded: of waitpid, or -1 */
 };
 
 static int set(const char *name, const char *value, struct gt_error *error)
@@ -293,11 +304,61 @@ static int conclude(const struct run *run, struct gt_gate *gate)
 	return verdict;
 }
 
+static const char *nsys_folder(void *context, pid_t pid)
+{
+	struct run *run = context;
+
+	name_folder(run, pid);
+	return run->folder;
+}
+
+/* The status of waitpid and the pid, or -1 and the error; the recording is made by then. */
+static int record(struct run *run, pid_t *pid, struct gt_error *error)
+{
+	struct gt_launch launch = { .argv = run->argv, .prepare = prepare, .undo = undo,
+				    .context = run };
+	struct gt_with_nsys with = { .argv = run->argv, .no_stacks = run->settings->no_stacks,
+				     .folder = nsys_folder, .context = run, .info = run->info };
+	int status;
+
+	if (run->settings->with == WITH_NSYS) {
+		status = gt_with_nsys(&with, pid, error);
+		run->program_status = with.program_status;
+		return status;
+	}
+	status = gt_launch(&launch, pid, error);
+	name_folder(run, *pid);
+	return status;
+}
+
+/* What nsys cannot do for us. */
+static int check_with(const struct settings *s)
+{
+	const char *option = s->csv ? "--csv" : s->log ? "--log" :
+			     s->csv_more ? "--csv-more" : NULL;
+
+	return s->with == WITH_NSYS && option ?
+	       gt_usage_wrong(&gt_run_usage, "%s is not to be had --with nsys", option) : 0;
+}
+
+/* The exit status when there is no recording: the program's own failure counts first. */
+static int unrecorded(const struct run *run)
+{
+	int status = run->program_status;
+
+	if (status < 0)
+		return GT_EXIT_FAILED;
+	if (WIFSIGNALED(status))
+		gt_launch_die_by(WTERMSIG(status));
+	if (WIFEXITED(status) && WEXITSTATUS(status))
+		return WEXITSTATUS(status);
+	return run->settings->gate.fail_on_leak ? GT_EXIT_UNTRACKED : GT_EXIT_FAILED;
+}
+
 int gt_cmd_run(int argc, char **argv)
 {
 	struct settings settings = { .stack_depth = 64 };
-	struct run run = { .settings = &settings };
-	struct gt_launch launch = { .prepare = prepare, .undo = undo, .context = &run };
+	struct run run = { .settings = &settings, .program_status = -1 };
 	struct gt_error error = { "" };
 	uint64_t begun;
 	int status, verdict;
@@ -310,18 +371,19 @@ int gt_cmd_run(int argc, char **argv)
 		status = gt_usage_wrong(&gt_run_usage, "--stack-depth is at most %d",
 					GT_STACK_FRAMES_MAX);
 	else if (first >= 0)
+		status = check_with(&settings);
+	if (first >= 0 && !status)
 		status = gt_gate_open(&settings.gate, &gt_run_usage);
 	if (first < 0 || status)
 		goto free_gate;
 	run.argv = argv + first;
 	run.info = first_info(run.argv);
-	launch.argv = run.argv;
 	begun = gt_now_ns();
-	status = gt_launch(&launch, &pid, &error);
-	name_folder(&run, pid);
+	status = record(&run, &pid, &error);
 	if (status < 0) {
 		gt_info_free(run.info);
-		status = gt_fail("%s", error.text);
+		gt_fail("%s", error.text);
+		status = unrecorded(&run);
 		goto free_gate;
 	}
 	gt_folder_settle(run.folder);

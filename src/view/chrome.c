@@ -168,7 +168,8 @@ static bool end_of_all(void *context, const struct gt_entry *entry)
 {
 	struct chrome *c = context;
 
-	put_end(c, entry, c->last_ns, !gt_live_is_orphan(&c->ledger->live, entry));
+	put_end(c, entry, c->last_ns, !gt_live_is_orphan(&c->ledger->live, entry) &&
+		!(gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING));
 	return true;
 }
 

@@ -14,6 +14,8 @@ char *gt_kind_count(char *out, enum gt_kind kind, uint64_t count);
 void gt_group_count(struct gt_page *p, enum gt_paint paint, const struct gt_group *g);
 /* "1.00 MiB of device memory, 64.0 KiB of host memory", what there is of it. */
 void gt_put_memory(struct gt_page *p, enum gt_paint paint, uint64_t device, uint64_t host);
+/* What the groups hold of either. */
+void gt_groups_memory(const struct gt_groups *groups, uint64_t *device, uint64_t *host);
 /* The same of what the groups hold. */
 void gt_put_group_memory(struct gt_page *p, enum gt_paint paint, const struct gt_groups *groups);
 /* "20 events, 1 buffer (1.00 MiB)": what is alive, most bytes first, then most objects. */
@@ -22,8 +24,9 @@ void gt_put_kinds(struct gt_page *p, const struct gt_groups *groups);
 /* One group in full: what, where, when, who holds it, its stack, its first handles. */
 void gt_group_text(struct gt_page *p, const struct gt_view *v, const struct gt_ledger *l,
 		   const struct gt_group *g, size_t number);
-/* The groups, at most `top` (0: all), as an array "groups". */
-void gt_groups_json(struct gt_json *j, const struct gt_view *v, const struct gt_ledger *l,
-		    const struct gt_groups *groups);
-/* A heading and a row for each group. */
-void gt_groups_tsv(FILE *out, const struct gt_view *v, const struct gt_groups *groups);
+/* The groups, at most `top` (0: all), as an array. */
+void gt_groups_json(struct gt_json *j, const char *key, const struct gt_view *v,
+		    const struct gt_ledger *l, const struct gt_groups *groups);
+/* A heading and a row for each resource: Nsight's columns, then ours. */
+void gt_groups_tsv(FILE *out, const struct gt_view *v, const struct gt_ledger *l,
+		   const struct gt_groups *groups);

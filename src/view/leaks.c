@@ -111,7 +111,7 @@ void gt_leaks_init(struct gt_leaks *leaks, const struct gt_view *v)
 	char **keys;
 
 	*leaks = (struct gt_leaks){ 0 };
-	gt_groups_init(&groups, v->ledger, GT_GROUPS_ALL);
+	gt_groups_init(&groups, v->ledger, GT_GROUPS_LEAKS);
 	parts = parts_of(v, &groups);
 	leaks->list = gt_alloc(groups.count * sizeof *leaks->list);
 	keys = gt_alloc(groups.count * sizeof *keys);

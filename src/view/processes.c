@@ -18,6 +18,8 @@ static bool add_entry(void *context, const struct gt_entry *entry)
 {
 	struct left *left = context;
 
+	if (gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING)
+		return true;
 	left[entry->process].count++;
 	left[entry->process].bytes += gt_entry_bytes(entry);
 	return true;

@@ -27,14 +27,6 @@ static void put_leak(struct gt_page *p, const struct gt_view *v, const struct gt
 	gt_stack_text(p, v, g->site->stack, frames, 16);
 }
 
-/* Without what the user knows of: suppressions, the baseline. */
-static void init_groups(struct gt_groups *groups, const struct gt_view *v)
-{
-	gt_groups_init(groups, v->ledger, GT_GROUPS_ALL);
-	if (v->verdict)
-		gt_leaks_filter(&v->verdict->leaks, v->ledger, groups);
-}
-
 static void put_leaks(struct gt_page *p, const struct gt_view *v)
 {
 	const struct gt_ledger *l = v->ledger;
@@ -44,7 +36,7 @@ static void put_leaks(struct gt_page *p, const struct gt_view *v)
 	char text[GT_FORMAT_MAX];
 	struct gt_groups groups;
 
-	init_groups(&groups, v);
+	gt_verdict_groups(&groups, v);
 	gt_page_put(p, GT_RED, "LEAKED");
 	gt_page_put(p, GT_BOLD, "  %s %s", gt_format_count(text, groups.object_count),
 		    gt_plural(groups.object_count, "resource", "resources"));
@@ -160,6 +152,7 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 {
 	const struct gt_ledger *l = v->ledger;
 	struct gt_tally total = gt_ledger_total(l);
+	uint64_t leaked = gt_ledger_leaked(l).count;
 	char text[GT_FORMAT_MAX];
 	struct gt_page p;
 
@@ -168,10 +161,11 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 		put_nothing(&p, v);
 		return;
 	}
-	if (total.live && is_all_known(v)) {
+	total.created -= l->lasting.count; /* nobody's to give back */
+	if (leaked && is_all_known(v)) {
 		gt_page_put(&p, GT_GREEN, "No leaks but those that are known.");
 		gt_page_end(&p);
-	} else if (total.live) {
+	} else if (leaked) {
 		put_leaks(&p, v);
 	} else {
 		gt_page_put(&p, GT_GREEN, "No leaks: ");
@@ -194,11 +188,11 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 		    gt_style_relative(&v->style, gt_recording_path(v->recording)));
 	gt_page_put(&p, GT_PLAIN, "; next:");
 	gt_page_end(&p);
-	if (total.live)
+	if (leaked)
 		put_next(&p, v, "leakage", "every leak, with its whole stack");
 	if (l->peak_bytes)
 		put_next(&p, v, "watermark", "all that was alive at the peak");
-	if (!total.live || !l->peak_bytes)
+	if (!leaked || !l->peak_bytes)
 		put_next(&p, v, "sites", "who created how much");
 }
 
@@ -231,21 +225,23 @@ static void kinds_json(struct gt_json *j, const struct gt_ledger *l)
 void gt_summary_json(const struct gt_view *v, FILE *out)
 {
 	const struct gt_ledger *l = v->ledger;
+	uint64_t device, host;
 	struct gt_groups groups;
 	struct gt_json j;
 
-	init_groups(&groups, v);
+	gt_verdict_groups(&groups, v);
 	gt_head_json(&j, out, v, "summary");
 	gt_totals_json(&j, groups.object_count, groups.bytes);
-	gt_json_uint(&j, "device_bytes", l->device_left);
-	gt_json_uint(&j, "host_bytes", l->host_left);
+	gt_groups_memory(&groups, &device, &host);
+	gt_json_uint(&j, "device_bytes", device);
+	gt_json_uint(&j, "host_bytes", host);
 	gt_json_line(&j, "peak");
 	gt_json_int(&j, "time_ns", l->peak_bytes ? gt_view_time(v, l->peak_ns) : 0);
 	gt_json_uint(&j, "device_bytes", l->peak_bytes);
 	gt_json_uint(&j, "objects", l->peak_live);
 	gt_json_end(&j);
 	kinds_json(&j, l);
-	gt_groups_json(&j, v, l, &groups);
+	gt_groups_json(&j, "groups", v, l, &groups);
 	gt_mistakes_json(&j, v);
 	if (v->verdict)
 		gt_verdict_json(v->verdict, &j);

@@ -80,6 +80,13 @@ void gt_verdict_fini(struct gt_verdict *verdict)
 	*verdict = (struct gt_verdict){ 0 };
 }
 
+void gt_verdict_groups(struct gt_groups *groups, const struct gt_view *v)
+{
+	gt_groups_init(groups, v->ledger, GT_GROUPS_LEAKS);
+	if (v->verdict)
+		gt_leaks_filter(&v->verdict->leaks, v->ledger, groups);
+}
+
 bool gt_verdict_fails(const struct gt_verdict *verdict, const struct gt_leak *leak)
 {
 	const struct gt_limits *limits = verdict->options.limits;

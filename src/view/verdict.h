@@ -37,6 +37,9 @@ void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
 		     const struct gt_verdict_options *options);
 void gt_verdict_fini(struct gt_verdict *verdict);
 
+/* What leaked, without what the user knows of where v->verdict says so. */
+void gt_verdict_groups(struct gt_groups *groups, const struct gt_view *v);
+
 /* True when the leak is of a kind whose limit was exceeded. */
 bool gt_verdict_fails(const struct gt_verdict *verdict, const struct gt_leak *leak);
 
