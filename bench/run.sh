@@ -1,11 +1,30 @@
 #!/bin/sh
 # run.sh BUILD_DIR [WHAT…] - runs the benchmarks named, or all, and prints Markdown.
 #
-# WHAT: opencl, levelzero, ledger, report, html. Every figure that a document states comes from here.
+# Every figure that a document states comes from here. A benchmark is a line below and NAME.sh.
 set -u
 
+benchmarks() {
+	cat <<-'END'
+	opencl	OpenCL: time per call
+	levelzero	Level Zero: time per call
+	cuda	CUDA: time per call
+	ebpf	Attaching: time per call, loss, memory
+	stress	Attaching under stress
+	ledger	Live ledger
+	report	Reading a recording
+	nsys	Nsight Systems exports
+	plot	Pictures
+	html	Pages
+	END
+}
+
+title_of() {
+	benchmarks | awk -F '\t' -v name="$1" '$1 == name { print $2; found = 1 } END { exit !found }'
+}
+
 usage() {
-	echo "usage: $0 BUILD_DIR [opencl|levelzero|ledger|report|html]…" >&2
+	echo "usage: $0 BUILD_DIR [$(benchmarks | cut -f 1 | paste -s -d '|')]…" >&2
 	exit 2
 }
 
@@ -17,29 +36,22 @@ if [ ! -x "$build/bench/measure" ]; then
 	echo "$0: $build has no benchmarks: build it first" >&2
 	exit 1
 fi
-[ $# -ge 1 ] || set -- opencl levelzero ledger report html
+# shellcheck disable=SC2046
+[ $# -ge 1 ] || set -- $(benchmarks | cut -f 1)
 for what; do
-	case $what in
-	opencl | levelzero | ledger | report | html) ;;
-	*) usage ;;
-	esac
+	title_of "$what" >/dev/null || usage
 done
 
-# The first value of a field in a file of "field : value" lines.
-field() {
-	sed -n "s/^$1[[:space:]]*:[[:space:]]*//p" "$2" | head -n 1
-}
-
-version=
-[ ! -x "$build/gputrack" ] || version=$("$build/gputrack" --version 2>/dev/null | head -n 1)
+version=$("$build/gputrack" --version 2>/dev/null | head -n 1)
 cat <<HEAD
 # Performance
 
+\`\`\`
+$("$build/gputrack" doctor --system 2>/dev/null)
+\`\`\`
+
 | | |
 |---|---|
-| processor | $(field 'model name' /proc/cpuinfo), $(nproc) cores |
-| memory | $(awk '/^MemTotal/ { printf "%.1f GiB", $2 / 1048576 }' /proc/meminfo) |
-| system | $(. /etc/os-release && echo "$PRETTY_NAME"), kernel $(uname -r) |
 | gputrack | ${version:-unknown} |
 | date | $(date +%Y-%m-%d) |
 | load before | $(cut -d ' ' -f 1-3 /proc/loadavg) |
@@ -47,16 +59,9 @@ HEAD
 
 status=0
 for what; do
-	case $what in
-	opencl) title="OpenCL: time per call" ;;
-	levelzero) title="Level Zero: time per call" ;;
-	ledger) title="Live ledger" ;;
-	report) title="Reading a recording" ;;
-	html) title="The page of a recording" ;;
-	esac
-	printf '\n## %s\n\n' "$title"
-	if [ "$what" = ledger ]; then
-		"$build/bench/ledger"
+	printf '\n## %s\n\n' "$(title_of "$what")"
+	if [ -x "$build/bench/$what" ] && [ ! -e "$bench/$what.sh" ]; then
+		"$build/bench/$what"
 	else
 		sh "$bench/$what.sh" "$build"
 	fi || { status=1; printf '\nFailed.\n'; }

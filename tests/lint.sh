@@ -41,7 +41,8 @@ done
 if command -v cppcheck >/dev/null; then
 	cppcheck --quiet --enable=warning,portability --inline-suppr --std=c11 --error-exitcode=1 \
 		--suppress=internalAstError --suppress=syntaxError --suppress=preprocessorErrorDirective \
-		--suppress=unknownMacro -Isrc -Iinclude src/base src/trace src/ledger src/view src/cli src/symbol
+		--suppress=unknownMacro -Isrc -Iinclude src/base src/trace src/ledger src/view src/cli src/symbol \
+		src/table src/plot
 	say $? "cppcheck"
 fi
 if command -v clang-tidy >/dev/null; then

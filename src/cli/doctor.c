@@ -13,11 +13,25 @@
 #include <unistd.h>
 
 #include "base/format.h"
+#include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/system.h"
 #include "cli/terminal.h"
 #include "symbol/symbol.h"
 
 enum { WHAT_COLUMN = 2, FOUND_COLUMN = 22 };
+
+struct settings {
+	bool system;
+};
+
+static const struct gt_option options[] = {
+	{ .name = "system", .letter = 's', .type = GT_OPTION_FLAG,
+	  .at = offsetof(struct settings, system),
+	  .help = "describe the machine instead: kernel, distribution, processors, memory, disks, "
+		  "GPUs with driver and memory, for reports and questions" },
+	{ 0 },
+};
 
 const struct gt_usage gt_doctor_usage = {
 	.name = "doctor",
@@ -25,6 +39,7 @@ const struct gt_usage gt_doctor_usage = {
 	.about = "Looks at what is installed, tries it, and tells what can be tracked on this "
 		 "machine, what is missing, and how to get it. Exit status 0 when at least one "
 		 "API can be tracked, 1 otherwise.",
+	.options = options,
 };
 
 static const struct {
@@ -150,17 +165,32 @@ static void say_system(struct gt_doctor *d)
 			      u.release, u.machine);
 }
 
+static int describe_system(const struct gt_style *style)
+{
+	struct gt_system *system = gt_alloc(sizeof *system);
+
+	*system = (struct gt_system){ .out = stdout, .utf8 = style->utf8, .root = "",
+				      .today = time(NULL) };
+	gt_system_look(system);
+	gt_system_write(system);
+	free(system);
+	return GT_EXIT_DONE;
+}
+
 int gt_cmd_doctor(int argc, char **argv)
 {
 	static const char *const later[] = { "CUDA", "eBPF" };
 	struct gt_style style;
 	struct gt_doctor d = { 0 };
+	struct settings s = { 0 };
 	bool opencl, levelzero;
-	int status, first = gt_options_parse(&gt_doctor_usage, NULL, argc, argv, &status);
+	int status, first = gt_options_parse(&gt_doctor_usage, &s, argc, argv, &status);
 
 	if (first < 0)
 		return status;
 	style = gt_terminal_style(stdout, GT_COLOR_AUTO);
+	if (s.system)
+		return describe_system(&style);
 	gt_page_init(&d.page, stdout, &style);
 	say_system(&d);
 	opencl = gt_doctor_opencl(&d);

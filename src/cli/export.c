@@ -9,6 +9,8 @@
 #include "cli/source.h"
 #include "cli/terminal.h"
 #include "view/events.h"
+#include "view/nsight.h"
+#include "view/nsight_rows.h"
 
 enum format { FORMAT_TSV, FORMAT_JSON };
 
@@ -33,7 +35,11 @@ const struct gt_usage gt_export_usage = {
 	.operands = "NAME.gt",
 	.about = "Writes all events of a recording, in order of time: time_ns since its start, "
 		 "pid, tid, function, effect, api, kind, handle, bytes, owner, place, outcome "
-		 "(done, failed, unfinished: the process ended in the call), result, stack.",
+		 "(done, failed, unfinished: the process ended in the call), result, stack.\n\n"
+		 "With CUDA memory in the recording, --format tsv -o PREFIX, where PREFIX does not "
+		 "end in .tsv, writes the allocations and frees instead, in three files as Nsight "
+		 "users know them: PREFIX_valid.tsv (with a call stack), PREFIX_driver.tsv (with "
+		 "the function's name alone) and PREFIX_invalid.tsv (with neither).",
 	.options = options,
 };
 
@@ -60,12 +66,85 @@ static void write_events(struct gt_events *events, struct gt_recording *recordin
 	gt_progress_end();
 }
 
+/* The first event of CUDA memory says that there is some. */
+static bool has_cuda_memory(struct gt_recording *recording)
+{
+	struct gt_event event;
+	uint32_t process;
+	bool has = false;
+
+	while (!has && gt_recording_next(recording, &event, &process) > 0)
+		has = gt_nsight_has_row(&event);
+	gt_recording_rewind(recording);
+	return has;
+}
+
+static bool wants_three_files(const struct settings *s, struct gt_recording *recording)
+{
+	const char *output = s->source.output;
+	size_t length = output ? strlen(output) : 0;
+
+	if (s->format != FORMAT_TSV || !length || !strcmp(output, "-") ||
+	    (length >= 4 && !strcmp(output + length - 4, ".tsv")))
+		return false;
+	return has_cuda_memory(recording);
+}
+
+static void write_rows(struct gt_nsight_rows *rows, struct gt_recording *recording)
+{
+	struct gt_event event;
+	uint32_t process;
+	uint64_t count = 0;
+
+	gt_nsight_rows_begin(rows);
+	while (gt_recording_next(recording, &event, &process) > 0) {
+		gt_nsight_rows_add(rows, &event, process);
+		if (++count % 4096 == 0)
+			gt_progress_tick(count);
+	}
+	gt_progress_end();
+}
+
+/* All three or none: what is written appears when all of it is there. */
+static int export_three(const struct settings *s, struct gt_recording *recording,
+			struct gt_error *error)
+{
+	struct gt_nsight_rows rows = { .recording = recording };
+	struct gt_source source = s->source;
+	struct gt_output outputs[GT_ORIGIN_COUNT];
+	char path[4096];
+	int count = 0, e = 0;
+
+	source.all_frames = true; /* the scripts fold nothing */
+	for (; !e && count < GT_ORIGIN_COUNT; count += !e) {
+		snprintf(path, sizeof path, "%s_%s.tsv", s->source.output, gt_origin_names[count]);
+		e = gt_output_open(&outputs[count], path, error);
+		rows.out[count] = outputs[count].file;
+	}
+	if (!e)
+		e = gt_source_frames(&source, recording, &rows.frames, error);
+	if (!e) {
+		write_rows(&rows, recording);
+		gt_frames_free(rows.frames);
+		gt_nsight_rows_fini(&rows);
+	}
+	while (count--) {
+		if (e)
+			gt_output_abandon(&outputs[count]);
+		else
+			e = gt_output_close(&outputs[count], error);
+	}
+	return e;
+}
+
 static int export(const struct settings *s, struct gt_recording *recording, struct gt_error *error)
 {
 	struct gt_events events = { .recording = recording };
 	struct gt_output output;
 	int e;
 
+	if (wants_three_files(s, recording))
+		return export_three(s, recording, error);
 	e = gt_output_open(&output, s->source.output, error);
 	if (e)
 		return e;

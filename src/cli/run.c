@@ -17,6 +17,7 @@
 #include "cli/folder.h"
 #include "cli/launch.h"
 #include "cli/replay.h"
+#include "cli/with_nsys.h"
 #include "trace/info.h"
 #include "trace/layout.h"
 
@@ -25,7 +26,12 @@ struct settings {
 	const char *csv, *log;
 	bool quiet, no_stacks, fail_on_leak, csv_more;
 	uint64_t stack_depth;
+	int with;
 };
+
+enum with { WITH_DOORS, WITH_NSYS };
+
+static const char *const with_names[] = { [WITH_DOORS] = "doors", [WITH_NSYS] = "nsys", NULL };
 
 static const struct gt_option options[] = {
 	{ .name = "output", .letter = 'o', .type = GT_OPTION_TEXT, .argument = "NAME.gt",
@@ -56,6 +62,10 @@ static const struct gt_option options[] = {
 	  .at = offsetof(struct settings, fail_on_leak),
 	  .help = "exit with status 23 when the program ended well but something leaked, and "
 		  "with 24 when nothing could be tracked at all" },
+	{ .name = "with", .type = GT_OPTION_CHOICE, .argument = "WHAT", .choices = with_names,
+	  .at = offsetof(struct settings, with),
+	  .help = "who records: doors (gputrack's own libraries; the default) or nsys (Nsight "
+		  "Systems, for CUDA: it must be installed; its export is imported)" },
 	{ 0 },
 };
 
@@ -77,6 +87,7 @@ struct run {
 	char folder[PATH_MAX];
 	struct gt_folder made; /* the child's alone */
 	struct gt_info *info;
+	int program_status; /* where nothing could be recorded: of waitpid, or -1 */
 };
 
 static int set(const char *name, const char *value, struct gt_error *error)
@@ -296,7 +307,7 @@ static int conclude(const struct run *run)
 	if (s->fail_on_leak) {
 		if (!gt_recording_process_count(replay->recording))
 			verdict = GT_EXIT_UNTRACKED;
-		else if (replay->ledger->live.count)
+		else if (gt_ledger_leaked(replay->ledger).count)
 			verdict = GT_EXIT_LEAKED;
 		else if (has_gaps(replay->recording))
 			verdict = gt_fail("the recording has gaps, so nobody can tell whether "
@@ -306,11 +317,61 @@ static int conclude(const struct run *run)
 	return verdict;
 }
 
+static const char *nsys_folder(void *context, pid_t pid)
+{
+	struct run *run = context;
+
+	name_folder(run, pid);
+	return run->folder;
+}
+
+/* The status of waitpid and the pid, or -1 and the error; the recording is made by then. */
+static int record(struct run *run, pid_t *pid, struct gt_error *error)
+{
+	struct gt_launch launch = { .argv = run->argv, .prepare = prepare, .undo = undo,
+				    .context = run };
+	struct gt_with_nsys with = { .argv = run->argv, .no_stacks = run->settings->no_stacks,
+				     .folder = nsys_folder, .context = run, .info = run->info };
+	int status;
+
+	if (run->settings->with == WITH_NSYS) {
+		status = gt_with_nsys(&with, pid, error);
+		run->program_status = with.program_status;
+		return status;
+	}
+	status = gt_launch(&launch, pid, error);
+	name_folder(run, *pid);
+	return status;
+}
+
+/* What nsys cannot do for us. */
+static int check_with(const struct settings *s)
+{
+	const char *option = s->csv ? "--csv" : s->log ? "--log" :
+			     s->csv_more ? "--csv-more" : NULL;
+
+	return s->with == WITH_NSYS && option ?
+	       gt_usage_wrong(&gt_run_usage, "%s is not to be had --with nsys", option) : 0;
+}
+
+/* The exit status when there is no recording: the program's own failure counts first. */
+static int unrecorded(const struct run *run)
+{
+	int status = run->program_status;
+
+	if (status < 0)
+		return GT_EXIT_FAILED;
+	if (WIFSIGNALED(status))
+		gt_launch_die_by(WTERMSIG(status));
+	if (WIFEXITED(status) && WEXITSTATUS(status))
+		return WEXITSTATUS(status);
+	return run->settings->fail_on_leak ? GT_EXIT_UNTRACKED : GT_EXIT_FAILED;
+}
+
 int gt_cmd_run(int argc, char **argv)
 {
 	struct settings settings = { .stack_depth = 64 };
-	struct run run = { .settings = &settings };
-	struct gt_launch launch = { .prepare = prepare, .undo = undo, .context = &run };
+	struct run run = { .settings = &settings, .program_status = -1 };
 	struct gt_error error = { "" };
 	uint64_t begun;
 	int status, verdict;
@@ -324,15 +385,16 @@ int gt_cmd_run(int argc, char **argv)
 	if (settings.stack_depth > GT_STACK_FRAMES_MAX)
 		return gt_usage_wrong(&gt_run_usage, "--stack-depth is at most %d",
 				      GT_STACK_FRAMES_MAX);
+	if (check_with(&settings))
+		return GT_EXIT_USAGE;
 	run.argv = argv + first;
 	run.info = first_info(run.argv);
-	launch.argv = run.argv;
 	begun = gt_now_ns();
-	status = gt_launch(&launch, &pid, &error);
-	name_folder(&run, pid);
+	status = record(&run, &pid, &error);
 	if (status < 0) {
 		gt_info_free(run.info);
-		return gt_fail("%s", error.text);
+		gt_fail("%s", error.text);
+		return unrecorded(&run);
 	}
 	gt_folder_settle(run.folder);
 	finish_info(&run, pid, status, gt_now_ns() - begun);

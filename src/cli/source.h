@@ -19,6 +19,9 @@ struct gt_source {
 #define GT_SOURCE_OPTIONS(settings)                                                             \
 	{ .name = "output", .letter = 'o', .argument = "FILE", .type = GT_OPTION_TEXT,          \
 	  GT_SOURCE_AT(settings, output), .help = "write to FILE instead of the terminal" },    \
+	GT_SOURCE_READING(settings)
+/* Those of them that tell how to read it. */
+#define GT_SOURCE_READING(settings)                                                             \
 	{ .name = "pid", .letter = 'p', .argument = "PID", .type = GT_OPTION_COUNT,             \
 	  GT_SOURCE_AT(settings, pid),                                                          \
 	  .help = "only this process; otherwise all processes of the recording are taken "      \

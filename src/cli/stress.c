@@ -103,7 +103,7 @@ static int open_api(struct gt_stress_device *d, const struct gt_stress_api *api,
 /* The device that was asked for, or the first there is; NULL after the user was told. */
 static const struct gt_stress_api *open_device(struct gt_stress_device *d, const struct settings *s)
 {
-	struct gt_error error = { "" };
+	struct gt_error error = { "" }, why = { "" };
 
 	if (s->api != API_ANY) {
 		if (!open_api(d, apis[s->api], s->library, &error))
@@ -112,12 +112,17 @@ static const struct gt_stress_api *open_device(struct gt_stress_device *d, const
 			"another API with --api", apis[s->api]->title, error.text);
 		return NULL;
 	}
-	for (size_t i = 0; i < API_COUNT; i++)
-		if (!open_api(d, apis[i], s->library, &error))
+	for (size_t i = 0; i < API_COUNT; i++) {
+		int e = open_api(d, apis[i], s->library, &error);
+
+		if (!e)
 			return apis[i];
+		/* one that works but has no device tells more than one that is not there */
+		if (!i || e != -ENOENT)
+			why = error;
+	}
 	if (s->library)
-		gt_fail("no device by %s, of CUDA, Level Zero or OpenCL (%s); name another with "
-			"--library FILE", s->library, error.text);
+		gt_fail("no GPU memory to be had: %s; name another with --library FILE", why.text);
 	else
 		gt_fail("neither CUDA nor Level Zero nor OpenCL has a device here; name a library "
 			"that has one with --library FILE, or see `gputrack doctor`");
@@ -216,9 +221,10 @@ int gt_cmd_stress(int argc, char **argv)
 	api = open_device(&device, &s);
 	if (!api)
 		return GT_EXIT_FAILED;
-	say_begin(&plan, api, &device);
+	/* before the first line: who has read it may stop us */
 	sigaction(SIGINT, &on, NULL);
 	sigaction(SIGTERM, &on, NULL);
+	say_begin(&plan, api, &device);
 	if (gt_stress_run(&plan, &device, &stopped, &totals, &error))
 		status = gt_fail("%s", error.text);
 	say_end(&plan, &totals);

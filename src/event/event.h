@@ -12,6 +12,8 @@
  *   family     kinds whose handles share one name space and one release function
  *   owner      the resource or device that a resource was created from
  *   place      where a resource lives: an OpenCL platform, a Level Zero driver, a CUDA device
+ *   origin     how much is known of where an event came from: its stack (valid), the API
+ *              function's name alone (driver), nothing (invalid)
  *   site       a call site: everything created through one stack, of one kind
  *   alive      created and not yet destroyed; a leak is what is alive when the process ends
  *   recording  a folder NAME.gt with one trace per process
@@ -24,10 +26,13 @@
 
 #include "api/functions.h"
 
+/* In the order of the numbers that Nsight's analyses give them. */
+enum gt_origin { GT_ORIGIN_VALID, GT_ORIGIN_INVALID, GT_ORIGIN_DRIVER, GT_ORIGIN_COUNT };
+
 struct gt_event {
 	uint64_t time_ns;  /* CLOCK_MONOTONIC; of a destroy its start, of everything else its end */
 	uint64_t handle;   /* 0 when a creation failed */
-	uint64_t size;     /* bytes asked for, or as the driver says; of an end 0 or as it is told */
+	uint64_t size;     /* bytes asked for, or as the driver says; of an end as told, or 0 */
 	uint64_t owner;    /* 0 for none; creations only */
 	uint32_t stack;    /* number of an interned stack, 0 for none */
 	uint32_t tid;

@@ -64,7 +64,14 @@ static int biggest_first(const void *a, const void *b)
 
 static bool is_wanted(enum gt_groups_of which, enum gt_kind kind)
 {
-	return which == GT_GROUPS_ALL || gt_kind_on_device(kind);
+	bool lasts = gt_kinds[kind].habits & GT_LASTING;
+
+	switch (which) {
+	case GT_GROUPS_LEAKS:   return !lasts;
+	case GT_GROUPS_LASTING: return lasts;
+	case GT_GROUPS_DEVICE:  break;
+	}
+	return gt_kind_on_device(kind);
 }
 
 struct gathering {
@@ -94,7 +101,7 @@ static void add_groups(struct gathering *g)
 {
 	const struct gt_ledger *l = g->ledger;
 	struct gt_groups *groups = g->groups;
-	bool all = g->which == GT_GROUPS_ALL;
+	bool all = g->which != GT_GROUPS_DEVICE;
 
 	for (size_t i = 0; i < l->site_count; i++) {
 		const struct gt_site *site = &l->sites[i];

@@ -19,8 +19,9 @@ struct gt_groups {
 };
 
 enum gt_groups_of {
-	GT_GROUPS_ALL,
-	GT_GROUPS_DEVICE, /* device memory of processes not ended: what a peak is made of */
+	GT_GROUPS_LEAKS,   /* all but what lasts as long as the process */
+	GT_GROUPS_LASTING, /* that alone */
+	GT_GROUPS_DEVICE,  /* device memory of processes not ended: what a peak is made of */
 };
 
 /* Good until the ledger changes. */

@@ -52,6 +52,7 @@ void gt_ledger_free(struct gt_ledger *l)
 	if (!l)
 		return;
 	gt_live_fini(&l->live);
+	gt_shares_fini(&l->shares);
 	free(l->sites);
 	free(l->redundant);
 	free(l->failures);
@@ -165,6 +166,8 @@ static bool leave_behind(void *context, const struct gt_entry *e)
 	ending->ledger->gone++;
 	site->gone++;
 	site->bytes_gone += counted_bytes(e);
+	if (gt_kind_on_device(gt_entry_kind(e)))
+		gt_shares_ended(&ending->ledger->shares, e, counted_bytes(e));
 	return true;
 }
 
@@ -212,7 +215,10 @@ static void born(struct gt_ledger *l, const struct gt_entry *e)
 	if (site->bytes_live > site->bytes_peak)
 		site->bytes_peak = site->bytes_live;
 	add_bytes(l, e, bytes);
+	if (gt_kind_on_device((enum gt_kind)fn->kind))
+		gt_shares_born(&l->shares, e, bytes);
 	if (l->device_bytes > l->peak_bytes) {
+		gt_shares_peak(&l->shares);
 		l->peak_bytes = l->device_bytes;
 		l->peak_ns = e->time_ns;
 		l->peak_live = l->live.count - l->gone;
@@ -236,6 +242,8 @@ static void ended(struct gt_ledger *l, const struct gt_entry *e)
 	site->live--;
 	site->bytes_live -= bytes;
 	add_bytes(l, e, 0 - bytes);
+	if (gt_kind_on_device((enum gt_kind)fn->kind))
+		gt_shares_ended(&l->shares, e, bytes);
 }
 
 static size_t dead_bucket(uint32_t process, enum gt_kind kind, uint64_t handle)
@@ -404,7 +412,7 @@ uint32_t gt_ledger_retain_stack(const struct gt_ledger *l, const struct gt_entry
 }
 
 struct leaving {
-	const struct gt_entry *owner; /* NULL: what lasts as long as its process */
+	const struct gt_entry *owner;
 	struct gt_entry *entries;
 	size_t count, room;
 };
@@ -413,16 +421,24 @@ static bool collect_leaving(void *context, const struct gt_entry *entry)
 {
 	struct leaving *list = context;
 
-	if (list->owner ? gt_live_goes_with(entry, list->owner) :
-			  (gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING) != 0) {
+	if (gt_live_goes_with(entry, list->owner)) {
 		GT_GROW(list->entries, list->count, list->room);
 		list->entries[list->count++] = *entry;
 	}
 	return true;
 }
 
-/* Ends what goes with `owner`, or what lasts, and counts it apart. */
-static void take_along(struct gt_ledger *l, const struct gt_entry *owner, struct gt_freed *freed)
+static void count_freed(struct gt_freed *freed, const struct gt_entry *e)
+{
+	freed->count++;
+	if (gt_kind_on_device(gt_entry_kind(e)))
+		freed->device_bytes += counted_bytes(e);
+	else
+		freed->host_bytes += counted_bytes(e);
+}
+
+/* Ends what goes with `owner`, and counts it apart. */
+static void take_along(struct gt_ledger *l, const struct gt_entry *owner)
 {
 	struct leaving list = { .owner = owner };
 
@@ -430,11 +446,7 @@ static void take_along(struct gt_ledger *l, const struct gt_entry *owner, struct
 	for (size_t i = 0; i < list.count; i++) {
 		const struct gt_entry *e = &list.entries[i];
 
-		freed->count++;
-		if (gt_kind_on_device(gt_entry_kind(e)))
-			freed->device_bytes += counted_bytes(e);
-		else
-			freed->host_bytes += counted_bytes(e);
+		count_freed(&l->freed, e);
 		gt_live_remove(&l->live, e);
 		ended(l, e);
 	}
@@ -469,10 +481,11 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 	case GT_CHANGE_RELEASED:
 		break;
 	case GT_CHANGE_ENDED:
+		l->size_mismatches += event->size && event->size != gone.size;
 		ended(l, &gone);
 		remember_dead(l, &gone, event->stack);
 		if (gt_kinds[gt_entry_kind(&gone)].habits & GT_TAKES)
-			take_along(l, &gone, &l->freed);
+			take_along(l, &gone);
 		break;
 	case GT_CHANGE_UNKNOWN:
 		unknown(l, event, process);
@@ -513,30 +526,20 @@ static void bury_orphans(struct gt_ledger *l)
 	free(o.entries);
 }
 
+/* It is listed apart, and part of every peak: it stays. */
+static bool count_lasting(void *context, const struct gt_entry *entry)
+{
+	if (gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING)
+		count_freed(context, entry);
+	return true;
+}
+
 void gt_ledger_finish(struct gt_ledger *l)
 {
 	bury_orphans(l);
-	take_along(l, NULL, &l->lasting);
+	gt_live_each(&l->live, count_lasting, &l->lasting);
 	for (size_t i = 0; i < l->site_count; i++)
 		save_peak(l, &l->sites[i]);
-}
-
-struct gt_tally gt_ledger_total(const struct gt_ledger *l)
-{
-	struct gt_tally sum = { 0 };
-
-	for (int api = 0; api < GT_API_COUNT; api++)
-		for (int kind = 0; kind < GT_KIND_COUNT; kind++) {
-			const struct gt_tally *t = &l->tally[api][kind];
-
-			sum.created += t->created;
-			sum.ended += t->ended;
-			sum.live += t->live;
-			sum.failed += t->failed;
-			sum.bytes_total += t->bytes_total;
-			sum.bytes_live += t->bytes_live;
-		}
-	return sum;
 }
 
 const struct gt_site *gt_ledger_find_site(const struct gt_ledger *l, uint32_t stack, uint8_t api,

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "ledger/live.h"
+#include "ledger/shares.h"
 
 struct gt_tally {
 	uint64_t created, ended, live, failed;
@@ -69,6 +70,7 @@ struct gt_ledger {
 	uint64_t peak_bytes, peak_ns, peak_live;  /* of device bytes; objects alive at the time */
 	uint64_t peak_events;                 /* events applied up to the peak */
 	uint32_t epoch;
+	struct gt_shares shares;              /* of device bytes of processes not ended */
 
 	struct gt_site *sites;
 	size_t site_count, site_room;
@@ -82,6 +84,7 @@ struct gt_ledger {
 
 	uint64_t unknown_ends;                /* of resources whose creation was not seen */
 	uint64_t replaced;                    /* whose end was not seen */
+	uint64_t size_mismatches;             /* ends that named another size than was created */
 	uint64_t died_with_owner;             /* ended by no call, but by their owner's end */
 	struct gt_freed freed;                /* … because it takes what it owns along */
 	struct gt_freed lasting;              /* alive at the end, as the API means them to be */
@@ -99,6 +102,12 @@ void gt_ledger_process_end(struct gt_ledger *l, uint32_t process);
 bool gt_ledger_is_gone(const struct gt_ledger *l, const struct gt_entry *entry);
 /* After the last event: settles what each site held at the peak, and what died with its owner. */
 void gt_ledger_finish(struct gt_ledger *l);
+
+/* What is alive and should not be: all but what lasts as long as the process. */
+struct gt_leaked {
+	uint64_t count, device_bytes, host_bytes;
+};
+struct gt_leaked gt_ledger_leaked(const struct gt_ledger *l);
 
 /* Stack of the latest retain of a living entry that is still held more than once; 0 for none. */
 uint32_t gt_ledger_retain_stack(const struct gt_ledger *l, const struct gt_entry *entry);

@@ -2,6 +2,7 @@
 #include "table/monitor.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,10 +28,13 @@ static int find_columns(struct layout *l, struct gt_rows *r, struct gt_error *er
 	bool has_description;
 	double moment;
 
-	gt_rows_next(r);
+	if (!gt_rows_next(r))
+		return gt_error_set(error, -ENODATA, "it is empty");
 	l->count = r->count;
 	has_description = r->count >= 9;
 	if (gt_moment_parse(r->fields[0], &moment)) {
+		if (r->count < COLUMN_COUNT)
+			return gt_error_set(error, -EINVAL, "it has too few columns");
 		/* no heading: the order is the monitor's */
 		l->at[MOMENT] = 0;
 		l->at[DESCRIPTION] = has_description ? 1 : -1;
@@ -58,8 +62,9 @@ static struct gt_monitor_run *run_of(struct gt_monitor_table *t, const struct gt
 	const char *description = field(r, l->at[DESCRIPTION]), *name = field(r, l->at[NAME]);
 	char *text = NULL;
 	uint32_t number;
-	int length = asprintf(&text, "%s%s%s%spid %s%s", description, *description ? " (" : "", name,
-			      *name ? ", " : "", field(r, l->at[PID]), *description ? ")" : "");
+	int length = asprintf(&text, "%s%s%s%spid %s%s", description,
+			      *description ? " (" : "", name, *name ? ", " : "",
+			      field(r, l->at[PID]), *description ? ")" : "");
 
 	if (length < 0)
 		return NULL;
@@ -82,6 +87,23 @@ static struct gt_monitor_run *run_of(struct gt_monitor_table *t, const struct gt
 	return number < t->run_count ? &t->runs[number] : NULL;
 }
 
+/* The rows of one moment: over its second where it has no fraction, else all at once. */
+static void settle(struct gt_monitor_run *run)
+{
+	bool whole = run->pending_s + run->start_s == floor(run->pending_s + run->start_s);
+
+	for (size_t i = 0; i < run->pending_count; i++) {
+		double since = run->pending_s;
+
+		if (whole)
+			since += (double)i / (double)run->pending_count;
+		gt_trail_add(&run->cpu, since, &run->pending[i][0]);
+		gt_trail_add(&run->memory, since, &run->pending[i][1]);
+		run->last_s = since > run->last_s ? since : run->last_s;
+	}
+	run->pending_count = 0;
+}
+
 static bool add_row(struct gt_monitor_table *t, const struct gt_rows *r, const struct layout *l)
 {
 	struct gt_monitor_run *run;
@@ -98,14 +120,15 @@ static bool add_row(struct gt_monitor_table *t, const struct gt_rows *r, const s
 		return true;
 	}
 	since = moment > run->start_s ? moment - run->start_s : 0;
-	gt_trail_add(&run->cpu, since, &cpu);
-	gt_trail_add(&run->memory, since, &memory);
+	if (since != run->pending_s || run->pending_count == GT_MONITOR_PENDING)
+		settle(run);
+	run->pending_s = since;
+	run->pending[run->pending_count][0] = cpu;
+	run->pending[run->pending_count++][1] = memory;
 	if (!run->rows || cpu > run->peak_cpu)
 		run->peak_cpu = cpu;
 	if (!run->rows || memory > run->peak_memory)
 		run->peak_memory = memory;
-	if (since > run->last_s)
-		run->last_s = since;
 	run->sum_cpu += cpu;
 	run->rows++;
 	return true;
@@ -114,7 +137,7 @@ static bool add_row(struct gt_monitor_table *t, const struct gt_rows *r, const s
 int gt_monitor_read(struct gt_monitor_table **out, struct gt_rows *rows, struct gt_error *error)
 {
 	struct gt_monitor_table *t;
-	struct layout layout;
+	struct layout layout = { .count = 0 };
 	int e = find_columns(&layout, rows, error);
 
 	if (e)
@@ -124,6 +147,8 @@ int gt_monitor_read(struct gt_monitor_table **out, struct gt_rows *rows, struct 
 	while (gt_rows_next(rows))
 		if (!add_row(t, rows, &layout) && !t->bad_rows++)
 			t->bad_line = rows->number;
+	for (size_t i = 0; i < t->run_count; i++)
+		settle(&t->runs[i]);
 	if (!t->rows) {
 		uint64_t bad = t->bad_rows;
 

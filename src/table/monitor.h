@@ -1,12 +1,15 @@
 /*
  * monitor.h - processor and memory use of processes over time, as `gputrack monitor` writes it:
  * timestamp, description, pid, name, cpu_percent, memory_mb, … The older form has no description,
- * and the heading may be missing.
+ * and the heading may be missing. Where moments are whole seconds, rows of the same second are
+ * spread evenly over it.
  */
 #pragma once
 
 #include "table/rows.h"
 #include "table/trail.h"
+
+enum { GT_MONITOR_PENDING = 64 };
 
 /* Rows with the same pid, name and description. */
 struct gt_monitor_run {
@@ -16,6 +19,8 @@ struct gt_monitor_run {
 	struct gt_trail memory; /* MB */
 	double peak_cpu, peak_memory, sum_cpu, last_s;
 	uint64_t rows;
+	double pending[GT_MONITOR_PENDING][2], pending_s; /* rows of one moment; its own */
+	size_t pending_count;
 };
 
 struct gt_monitor_table {

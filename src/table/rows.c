@@ -13,6 +13,9 @@
 
 #include "base/mem.h"
 
+/* More than 64 bits hold is no size and no time, and would only spoil an axis. */
+#define NUMBER_MOST 2e19
+
 int gt_rows_open(struct gt_rows *r, const char *path, struct gt_error *error)
 {
 	struct stat st;
@@ -20,10 +23,10 @@ int gt_rows_open(struct gt_rows *r, const char *path, struct gt_error *error)
 	memset(r, 0, sizeof *r);
 	r->in = strcmp(path, "-") ? fopen(path, "re") : stdin;
 	if (!r->in)
-		return gt_error_set(error, -errno, "cannot read %s: %s", path, strerror(errno));
+		return gt_error_set(error, -errno, "it cannot be opened: %s", strerror(errno));
 	if (!fstat(fileno(r->in), &st) && S_ISDIR(st.st_mode)) {
 		gt_rows_close(r);
-		return gt_error_set(error, -EISDIR, "cannot read %s: it is a folder", path);
+		return gt_error_set(error, -EISDIR, "it is a folder");
 	}
 	__fsetlocking(r->in, FSETLOCKING_BYCALLER);
 	r->line = gt_alloc(GT_ROW_MAX);
@@ -159,7 +162,7 @@ bool gt_number_parse(const char *text, double *out)
 	if (!*text || text[strspn(text, "0123456789+-.eE")])
 		return false;
 	*out = strtod(text, &end);
-	return !*end && isfinite(*out);
+	return !*end && fabs(*out) < NUMBER_MOST;
 }
 
 bool gt_moment_parse(const char *text, double *out)

@@ -39,7 +39,7 @@ void gt_rows_again(struct gt_rows *r);
 /* The field with this heading, ignoring case, in the line read last; -1: none. */
 int gt_rows_find(const struct gt_rows *r, const char *heading);
 
-/* A decimal number, whole and finite, and nothing else. */
+/* A decimal number that 64 bits could hold, and nothing else. */
 bool gt_number_parse(const char *text, double *out);
 
 /*

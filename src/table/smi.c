@@ -7,7 +7,8 @@
 
 #include "base/mem.h"
 
-enum { INDEX_MOST = 16 };
+/* A log is often much longer than what it is laid over: of 40 minutes every 10 ms all are kept. */
+enum { INDEX_MOST = 16, POINTS_MOST = 1 << 18 };
 
 struct reading {
 	struct gt_smi_log *log;
@@ -210,7 +211,7 @@ int gt_smi_read(struct gt_smi_log **out, struct gt_rows *rows, int gpu, struct g
 	struct reading *g = gt_alloc(sizeof *g);
 	int e;
 
-	gt_trail_init(&log->used, 1, GT_TRAIL_MOST);
+	gt_trail_init(&log->used, 1, POINTS_MOST);
 	log->first_change_s = -1;
 	log->gpu = gpu;
 	*g = (struct reading){ .log = log, .key = -1 };

@@ -122,7 +122,7 @@ static void add_leak(struct gt_tracker_table *t, struct gt_tracker_call *call, d
 	t->leak_kb += delta_kb;
 	call->leaks++;
 	call->leak_kb += delta_kb;
-	gt_trail_add(&t->leaks, time_ms, &delta_kb);
+	gt_trail_add(&t->leaks, time_ms, (double[]){ delta_kb, t->leak_kb });
 	gt_trail_add(&t->leaked, time_ms, &t->leak_kb);
 }
 
@@ -134,6 +134,7 @@ static void add_row(struct gt_tracker_table *t, const struct row *row, const str
 	if (!t->rows) {
 		t->first_ms = row->time_ms;
 		t->first_rss = row->curves[GT_CURVE_RSS];
+		gt_trail_add(&t->leaked, row->time_ms, &t->leak_kb);
 	}
 	if (!t->rows || row->time_ms > t->last_ms)
 		t->last_ms = row->time_ms;
@@ -163,7 +164,7 @@ static struct gt_tracker_table *table_new(double threshold_kb)
 	for (int i = 0; i < GT_CURVE_COUNT; i++)
 		gt_trail_init(&t->curves[i], 1, GT_TRAIL_MOST);
 	gt_trail_init(&t->deltas, 1, GT_TRAIL_MOST);
-	gt_trail_init(&t->leaks, 1, GT_TRAIL_MOST);
+	gt_trail_init(&t->leaks, 2, GT_TRAIL_MOST);
 	gt_trail_init(&t->leaked, 1, GT_TRAIL_MOST);
 	return t;
 }
@@ -189,10 +190,10 @@ int gt_tracker_read(struct gt_tracker_table **out, struct gt_rows *rows, double 
 		uint64_t bad = t->bad_rows;
 
 		gt_tracker_free(t);
-		return gt_error_set(error, -ENODATA, bad ?
-				    "none of its rows is whole" : "it has a heading and no row: the "
-				    "program made no tracked call");
+		return gt_error_set(error, -ENODATA, bad ? "none of its rows is whole" :
+				    "it has a heading and no row: no tracked call was made");
 	}
+	gt_trail_add(&t->leaked, t->last_ms, &t->leak_kb);
 	*out = t;
 	return 0;
 }

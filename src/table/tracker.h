@@ -38,8 +38,8 @@ struct gt_tracker_call {
 struct gt_tracker_table {
 	struct gt_trail curves[GT_CURVE_COUNT]; /* over ms; no point: the file has no such column */
 	struct gt_trail deltas;  /* KB, over the number of the call */
-	struct gt_trail leaks;   /* KB of each leaking call, over ms */
-	struct gt_trail leaked;  /* their sum, over ms */
+	struct gt_trail leaks;   /* KB of each leaking call and their sum so far, over ms */
+	struct gt_trail leaked;  /* that sum over the whole time */
 	struct gt_tracker_call *calls; /* by name, in order of first use */
 	size_t call_count, call_room;
 	struct gt_intern *names;

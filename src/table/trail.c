@@ -54,6 +54,26 @@ static void keep_some(struct gt_trail *t, size_t *kept, size_t from, size_t to)
 		keep(t, kept, last);
 }
 
+void gt_trail_window(struct gt_trail *t, double from, double to)
+{
+	size_t first = 0, end, kept = 0;
+
+	/* the last one before the window says what holds when it begins, and likewise at its end */
+	while (first + 1 < t->count && gt_trail_x(t, first + 1) <= from)
+		first++;
+	for (end = first; end < t->count && gt_trail_x(t, end) <= to; end++)
+		;
+	for (size_t i = first; i < end; i++)
+		keep(t, &kept, i);
+	if (kept && end < t->count) {
+		keep(t, &kept, kept - 1);
+		t->points[(kept - 1) * (t->width + 1)] = to;
+	}
+	t->count = kept;
+	if (kept && t->points[0] < from)
+		t->points[0] = from;
+}
+
 static size_t column_of(const struct gt_trail *t, size_t point, double first, double per_column)
 {
 	return per_column > 0 ? (size_t)((gt_trail_x(t, point) - first) / per_column) : 0;

@@ -22,6 +22,8 @@ void gt_trail_fini(struct gt_trail *t);
 
 /* In order of x: an x that is less than the last one counts as that. */
 void gt_trail_add(struct gt_trail *t, double x, const double *values);
+/* What holds in [from, to], as steps: a value that goes on beyond an edge has a point there. */
+void gt_trail_window(struct gt_trail *t, double from, double to);
 /* At most four points for each of `columns`. */
 void gt_trail_fit(struct gt_trail *t, size_t columns);
 

@@ -82,8 +82,8 @@ int gt_usage_read(struct gt_usage_table **out, struct gt_rows *rows, struct gt_e
 	struct layout layout = { 0 };
 
 	t->first_change_s = -1;
-	gt_rows_next(rows);
-	find_columns(t, &layout, rows);
+	if (gt_rows_next(rows))
+		find_columns(t, &layout, rows);
 	while (t->column_count && gt_rows_next(rows))
 		if (!add_row(t, &layout, rows) && !t->bad_rows++)
 			t->bad_line = rows->number;

@@ -462,6 +462,28 @@ size_t gt_recording_series_count(const struct gt_recording *r)
 	return gt_numbers_series_count(r->numbers);
 }
 
+/* An import has no call: where it has no stack, not even a function's name is known. */
+static bool is_imported(uint16_t function)
+{
+	return function >= GT_FN_nsysPageableAllocation && function <= GT_FN_nsysPoolDestroyed;
+}
+
+enum gt_origin gt_recording_origin(const struct gt_recording *r, uint16_t function, uint32_t stack)
+{
+	const struct gt_trace_frame *frames;
+	size_t count = gt_recording_stack(r, stack, &frames);
+
+	if (!count)
+		return is_imported(function) ? GT_ORIGIN_INVALID : GT_ORIGIN_DRIVER;
+	if (count == 1 && frames->module == GT_TEXT_MODULE) {
+		const struct gt_text_frame *text = gt_recording_text_frame(r, frames->address);
+
+		if (!*text->module && !*text->file)
+			return GT_ORIGIN_DRIVER;
+	}
+	return GT_ORIGIN_VALID;
+}
+
 const char *gt_recording_name(const struct gt_recording *r, uint32_t process, uint64_t handle,
 			      uint64_t time_ns)
 {

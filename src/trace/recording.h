@@ -91,6 +91,8 @@ size_t gt_recording_series_count(const struct gt_recording *r);
 /* "" for place 0. */
 const char *gt_recording_place(const struct gt_recording *r, uint16_t place);
 
+/* How much is known of where an event of this function with this stack came from. */
+enum gt_origin gt_recording_origin(const struct gt_recording *r, uint16_t function, uint32_t stack);
 /* What the program calls the resource created under `handle` at `time_ns`; "" for nothing. */
 const char *gt_recording_name(const struct gt_recording *r, uint32_t process, uint64_t handle,
 			      uint64_t time_ns);

@@ -156,6 +156,7 @@ static bool is_inner_plumbing(const struct gt_frame *frame)
 {
 	static const char *const libraries[] = {
 		"libOpenCL.so", "libze_loader.so", "libze_validation_layer.so", "libcuda.so",
+		"libcudart.so", "libcupti.so",
 		"libgputrack",
 	};
 

@@ -8,9 +8,11 @@
 #include "base/format.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "symbol/demangle.h"
+#include "view/nsight.h"
 #include "view/stack.h"
 
-enum { HANDLES_SHOWN = 4 };
+enum { HANDLES_SHOWN = 4, NAMES_SHOWN = 20 };
 
 char *gt_kind_count(char *out, enum gt_kind kind, uint64_t count)
 {
@@ -130,6 +132,11 @@ static void put_holders(struct gt_page *p, const struct gt_view *v, const struct
 	gt_page_end(p);
 }
 
+static const char *name_of(const struct gt_view *v, const struct gt_entry *e)
+{
+	return gt_recording_name(v->recording, e->process, e->handle, e->time_ns);
+}
+
 static void put_handles(struct gt_page *p, const struct gt_group *g)
 {
 	char text[GT_FORMAT_MAX];
@@ -141,6 +148,30 @@ static void put_handles(struct gt_page *p, const struct gt_group *g)
 	if (g->count > HANDLES_SHOWN)
 		gt_page_put(p, GT_DIM, " ...");
 	gt_page_end(p);
+}
+
+/* Variables are known by their names: a line for each. */
+static void put_names(struct gt_page *p, const struct gt_view *v, const struct gt_group *g)
+{
+	char text[GT_FORMAT_MAX];
+
+	for (size_t i = 0; i < g->count && i < NAMES_SHOWN; i++) {
+		const struct gt_entry *e = g->objects[i];
+		char *plain = gt_name_demangle(name_of(v, e));
+
+		gt_page_tab(p, 6);
+		gt_page_put(p, GT_DIM, "%s", gt_format_hex(text, e->handle));
+		gt_page_right(p, GT_PLAIN, gt_format_bytes(text, e->size), 32);
+		gt_page_tab(p, 34);
+		gt_page_name(p, GT_PLAIN, plain, gt_page_left(p));
+		gt_page_end(p);
+		free(plain);
+	}
+	if (g->count > NAMES_SHOWN) {
+		gt_page_tab(p, 6);
+		gt_page_put(p, GT_DIM, "and %zu more", g->count - NAMES_SHOWN);
+		gt_page_end(p);
+	}
 }
 
 void gt_group_text(struct gt_page *p, const struct gt_view *v, const struct gt_ledger *l,
@@ -167,13 +198,17 @@ void gt_group_text(struct gt_page *p, const struct gt_view *v, const struct gt_l
 	gt_page_end(p);
 	put_holders(p, v, l, g);
 	gt_stack_text(p, v, g->site->stack, 0, 6);
-	put_handles(p, g);
+	if (*name_of(v, g->objects[0]))
+		put_names(p, v, g);
+	else
+		put_handles(p, g);
 	gt_page_end(p);
 }
 
 static void object_json(struct gt_json *j, const struct gt_view *v, const struct gt_ledger *l,
 			const struct gt_entry *e)
 {
+	const char *name = name_of(v, e);
 	uint32_t retained = gt_ledger_retain_stack(l, e);
 
 	gt_json_line(j, NULL);
@@ -185,6 +220,8 @@ static void object_json(struct gt_json *j, const struct gt_view *v, const struct
 	gt_json_uint(j, "pid", gt_recording_process(v->recording, e->process)->pid);
 	gt_json_uint(j, "tid", e->tid);
 	gt_json_text(j, "function", gt_function_names[e->function]);
+	if (*name)
+		gt_json_text(j, "name", name);
 	gt_json_text(j, "place", gt_recording_place(v->recording, e->place));
 	if (e->owner)
 		gt_json_hex(j, "owner", e->owner);
@@ -207,6 +244,7 @@ static void group_json(struct gt_json *j, const struct gt_view *v, const struct 
 	gt_json_text(j, "type", kind->type[g->site->api]);
 	gt_json_uint(j, "count", g->count);
 	gt_json_uint(j, "bytes", g->bytes);
+	gt_json_text(j, "class", gt_origin_names[gt_shares_origin(&l->shares, g->objects[0])]);
 	gt_stack_json(j, "stack", v->frames, g->site->stack);
 	gt_group_sort(g);
 	gt_json_array(j, "objects");
@@ -216,32 +254,50 @@ static void group_json(struct gt_json *j, const struct gt_view *v, const struct 
 	gt_json_end(j);
 }
 
-void gt_groups_json(struct gt_json *j, const struct gt_view *v, const struct gt_ledger *l,
-		    const struct gt_groups *groups)
+void gt_groups_json(struct gt_json *j, const char *key, const struct gt_view *v,
+		    const struct gt_ledger *l, const struct gt_groups *groups)
 {
-	gt_json_array(j, "groups");
+	gt_json_array(j, key);
 	for (size_t i = 0; i < groups->count && (!v->top || i < v->top); i++)
 		group_json(j, v, l, &groups->list[i]);
 	gt_json_end(j);
 }
 
-void gt_groups_tsv(FILE *out, const struct gt_view *v, const struct gt_groups *groups)
-{
-	fputs("bytes\tcount\tapi\tkind\ttype\tfunction\tplace\tfirst_ns\tlast_ns\tstack\n", out);
-	for (size_t i = 0; i < groups->count && (!v->top || i < v->top); i++) {
-		const struct gt_group *g = &groups->list[i];
-		const struct gt_kind_info *kind = &gt_kinds[g->site->kind];
+static const char *const memory_names[] = {
+	[GT_MEMORY_NO] = "",           [GT_MEMORY_VIEW] = "view", [GT_MEMORY_DEVICE] = "device",
+	[GT_MEMORY_SHARED] = "shared", [GT_MEMORY_HOST] = "host",
+};
 
-		gt_group_sort(g);
-		fprintf(out, "%" PRIu64 "\t%zu\t%s\t%s\t%s\t%s\t", g->bytes, g->count,
-			gt_api_keys[g->site->api], kind->name,
-			kind->type[g->site->api] ? kind->type[g->site->api] : "",
-			gt_function_names[g->objects[0]->function]);
-		gt_tsv_put(out, place_of(v, g));
-		fprintf(out, "\t%" PRId64 "\t%" PRId64 "\t",
-			gt_view_time(v, g->objects[0]->time_ns),
-			gt_view_time(v, g->objects[g->count - 1]->time_ns));
-		gt_stack_tsv(out, v->frames, g->site->stack);
-		putc('\n', out);
+static void object_tsv(FILE *out, const struct gt_view *v, const struct gt_ledger *l,
+		       const struct gt_entry *e)
+{
+	const struct gt_function *fn = &gt_functions[e->function];
+	const struct gt_kind_info *kind = &gt_kinds[fn->kind];
+	enum gt_origin origin = gt_shares_origin(&l->shares, e);
+
+	fprintf(out, "0x%" PRIx64 "\t%" PRId64 "\t%" PRIu64 "\t%s\t%s\t", e->handle,
+		gt_view_time(v, e->time_ns), gt_entry_bytes(e),
+		gt_nsight_kind((enum gt_api)fn->api, (enum gt_kind)fn->kind),
+		gt_nsight_operation(true));
+	gt_tsv_put(out, name_of(v, e));
+	fprintf(out, "\t%d\t", (int)origin);
+	gt_nsight_stack(out, v->frames, origin, e->function, e->stack, GT_WHERE_LINE);
+	fprintf(out, "\t%" PRIu32 "\t%" PRIu32 "\t%s\t%s\t%s\t%s\t%s\t",
+		gt_recording_process(v->recording, e->process)->pid, e->tid, gt_api_keys[fn->api],
+		kind->name, kind->type[fn->api] ? kind->type[fn->api] : "",
+		gt_function_names[e->function], memory_names[kind->memory]);
+	gt_tsv_put(out, gt_recording_place(v->recording, e->place));
+	putc('\n', out);
+}
+
+void gt_groups_tsv(FILE *out, const struct gt_view *v, const struct gt_ledger *l,
+		   const struct gt_groups *groups)
+{
+	fputs("address\tstart_time\tbytes\tmemkind\tmem_op_type\tvar_name\ttrace_type\tstack"
+	      "\tpid\ttid\tapi\tkind\ttype\tfunction\tmemory\tplace\n", out);
+	for (size_t i = 0; i < groups->count && (!v->top || i < v->top); i++) {
+		gt_group_sort(&groups->list[i]);
+		for (size_t k = 0; k < groups->list[i].count; k++)
+			object_tsv(out, v, l, groups->list[i].objects[k]);
 	}
 }

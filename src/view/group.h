@@ -20,8 +20,9 @@ void gt_put_kinds(struct gt_page *p, const struct gt_groups *groups);
 /* One group in full: what, where, when, who holds it, its stack, its first handles. */
 void gt_group_text(struct gt_page *p, const struct gt_view *v, const struct gt_ledger *l,
 		   const struct gt_group *g, size_t number);
-/* The groups, at most `top` (0: all), as an array "groups". */
-void gt_groups_json(struct gt_json *j, const struct gt_view *v, const struct gt_ledger *l,
-		    const struct gt_groups *groups);
-/* A heading and a row for each group. */
-void gt_groups_tsv(FILE *out, const struct gt_view *v, const struct gt_groups *groups);
+/* The groups, at most `top` (0: all), as an array. */
+void gt_groups_json(struct gt_json *j, const char *key, const struct gt_view *v,
+		    const struct gt_ledger *l, const struct gt_groups *groups);
+/* A heading and a row for each resource: Nsight's columns, then ours. */
+void gt_groups_tsv(FILE *out, const struct gt_view *v, const struct gt_ledger *l,
+		   const struct gt_groups *groups);

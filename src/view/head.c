@@ -46,6 +46,21 @@ static void put_pids(struct gt_page *p, const struct gt_view *v)
 		gt_page_put(p, GT_PLAIN, " and %zu more", count - PIDS_SHOWN);
 }
 
+/* An import knows neither status nor end: it says whose it is. */
+static void put_import(struct gt_page *p, const struct gt_view *v)
+{
+	const char *path = gt_recording_info(v->recording, "imported");
+	const char *nsys = gt_recording_info(v->recording, "nsys");
+	const char *slash = strrchr(path, '/');
+
+	gt_page_put(p, GT_PLAIN, "imported from ");
+	gt_page_name(p, GT_PLAIN, slash && slash[1] ? slash + 1 : path, gt_page_left(p) / 3);
+	gt_page_put(p, GT_PLAIN, " (Nsight Systems");
+	if (*nsys)
+		gt_page_put(p, GT_PLAIN, " %s", nsys);
+	gt_page_put(p, GT_PLAIN, ")");
+}
+
 static void put_end(struct gt_page *p, const struct gt_view *v)
 {
 	const char *status = gt_recording_info(v->recording, "exit_status");
@@ -63,6 +78,9 @@ static void put_end(struct gt_page *p, const struct gt_view *v)
 	} else if (*status) {
 		gt_page_put(p, GT_PLAIN, "exit status ");
 		gt_page_name(p, strcmp(status, "0") ? GT_YELLOW : GT_PLAIN, status, 16);
+	} else if (*gt_recording_info(v->recording, "imported")) {
+		put_import(p, v);
+		return;
 	} else {
 		gt_page_put(p, GT_PLAIN, "end not recorded");
 	}
@@ -84,7 +102,7 @@ void gt_head_text(struct gt_page *p, const struct gt_view *v)
 	gt_page_end(p);
 	gt_page_put(p, GT_PLAIN, "  %s %s recorded", gt_format_count(count, v->ledger->events),
 		    gt_plural(v->ledger->events, "event", "events"));
-	if (gt_recording_process_count(v->recording))
+	if (gt_recording_start_real_ns(v->recording))
 		gt_page_put(p, GT_PLAIN, ", from %s",
 			    gt_format_moment(started, gt_recording_start_real_ns(v->recording)));
 	if (*host) {

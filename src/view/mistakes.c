@@ -139,8 +139,19 @@ static void put_last_calls(struct gt_page *p, const struct gt_view *v)
 			     l->last_call_count - LAST_SHOWN);
 }
 
-static void put_unmatched(struct gt_page *p, const struct gt_ledger *l)
+/* What the import found: it is told as what it is, the rows' order and not the program's. */
+static uint64_t out_of_order(const struct gt_view *v)
 {
+	uint64_t rows = 0;
+
+	gt_count_parse(gt_recording_info(v->recording, "out_of_order"), &rows);
+	return rows;
+}
+
+static void put_unmatched(struct gt_page *p, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+	uint64_t unsorted = out_of_order(v);
 	char text[GT_FORMAT_MAX];
 
 	if (l->unknown_ends)
@@ -153,6 +164,15 @@ static void put_unmatched(struct gt_page *p, const struct gt_ledger *l)
 			     "release before it was not seen",
 			     gt_format_count(text, l->replaced),
 			     gt_plural(l->replaced, "resource was", "resources were"));
+	if (l->size_mismatches)
+		gt_page_wrap(p, GT_YELLOW, 0, "%s %s of another size than was allocated",
+			     gt_format_count(text, l->size_mismatches),
+			     gt_plural(l->size_mismatches, "block was freed as one",
+				       "blocks were freed as ones"));
+	if (unsorted)
+		gt_page_wrap(p, GT_PLAIN, 0, "%s %s out of order in the export, and put in order",
+			     gt_format_count(text, unsorted),
+			     gt_plural(unsorted, "row was", "rows were"));
 }
 
 bool gt_mistakes_text(struct gt_page *p, const struct gt_view *v)
@@ -172,9 +192,9 @@ bool gt_mistakes_text(struct gt_page *p, const struct gt_view *v)
 		some = put_gap(p, some);
 		put_last_calls(p, v);
 	}
-	if (l->unknown_ends || l->replaced) {
+	if (l->unknown_ends || l->replaced || l->size_mismatches || out_of_order(v)) {
 		some = put_gap(p, some);
-		put_unmatched(p, l);
+		put_unmatched(p, v);
 	}
 	return some;
 }
@@ -247,4 +267,6 @@ void gt_mistakes_json(struct gt_json *j, const struct gt_view *v)
 	gt_json_end(j);
 	gt_json_uint(j, "unknown_ends", l->unknown_ends);
 	gt_json_uint(j, "replaced", l->replaced);
+	gt_json_uint(j, "size_mismatches", l->size_mismatches);
+	gt_json_uint(j, "out_of_order", out_of_order(v));
 }

@@ -9,12 +9,19 @@ static void process_ended(void *context, uint32_t process, uint64_t time_ns)
 	gt_ledger_process_end(context, process);
 }
 
+static enum gt_origin origin_of(const void *context, uint16_t function, uint32_t stack)
+{
+	return gt_recording_origin(context, function, stack);
+}
+
 struct gt_ledger *gt_pass_run(struct gt_recording *r, const struct gt_pass *how)
 {
 	struct gt_ledger *l = gt_ledger_new();
 	struct gt_event event;
 	uint32_t process;
 
+	l->shares.origin = origin_of;
+	l->shares.context = r;
 	gt_recording_rewind(r);
 	gt_recording_on_end(r, process_ended, l);
 	while ((!how->until || l->events < how->until) &&

@@ -33,6 +33,10 @@ static char *module_offset(const struct gt_frame *frame)
 {
 	const char *slash = frame->module ? strrchr(frame->module, '/') : NULL;
 
+	/* a frame known by its text has no offset: no call lies at a module's very start */
+	if (!frame->offset)
+		return gt_strdup(slash && slash[1] ? slash + 1 :
+				 frame->module ? frame->module : "");
 	if (!frame->module)
 		return concat("0x%" PRIx64, frame->offset);
 	return concat("%s+0x%" PRIx64, slash && slash[1] ? slash + 1 : frame->module,

@@ -31,17 +31,18 @@ static void put_leaks(struct gt_page *p, const struct gt_view *v)
 	const struct gt_ledger *l = v->ledger;
 	/* what else there is to say takes room: the whole is to be a screen */
 	unsigned others = gt_mistakes_count(l);
+	struct gt_leaked leaked = gt_ledger_leaked(l);
 	size_t most = v->top ? (size_t)v->top : others > 1 ? LEAKS_SHOWN / 2 : LEAKS_SHOWN;
 	char text[GT_FORMAT_MAX];
 	struct gt_groups groups;
 
-	gt_groups_init(&groups, l, GT_GROUPS_ALL);
+	gt_groups_init(&groups, l, GT_GROUPS_LEAKS);
 	gt_page_put(p, GT_RED, "LEAKED");
 	gt_page_put(p, GT_BOLD, "  %s %s", gt_format_count(text, groups.object_count),
 		    gt_plural(groups.object_count, "resource", "resources"));
 	if (groups.bytes)
 		gt_page_put(p, GT_BOLD, ", ");
-	gt_put_memory(p, GT_BOLD, l->device_left, l->host_left);
+	gt_put_memory(p, GT_BOLD, leaked.device_bytes, leaked.host_bytes);
 	gt_page_end(p);
 	gt_put_kinds(p, &groups);
 	for (size_t i = 0; i < groups.count && i < most; i++)
@@ -146,6 +147,7 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 {
 	const struct gt_ledger *l = v->ledger;
 	struct gt_tally total = gt_ledger_total(l);
+	uint64_t leaked = gt_ledger_leaked(l).count;
 	char text[GT_FORMAT_MAX];
 	struct gt_page p;
 
@@ -154,7 +156,8 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 		put_nothing(&p, v);
 		return;
 	}
-	if (total.live) {
+	total.created -= l->lasting.count; /* nobody's to give back */
+	if (leaked) {
 		put_leaks(&p, v);
 	} else {
 		gt_page_put(&p, GT_GREEN, "No leaks: ");
@@ -177,11 +180,11 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 		    gt_style_relative(&v->style, gt_recording_path(v->recording)));
 	gt_page_put(&p, GT_PLAIN, "; next:");
 	gt_page_end(&p);
-	if (total.live)
+	if (leaked)
 		put_next(&p, v, "leakage", "every leak, with its whole stack");
 	if (l->peak_bytes)
 		put_next(&p, v, "watermark", "all that was alive at the peak");
-	if (!total.live || !l->peak_bytes)
+	if (!leaked || !l->peak_bytes)
 		put_next(&p, v, "sites", "who created how much");
 }
 
@@ -214,21 +217,22 @@ static void kinds_json(struct gt_json *j, const struct gt_ledger *l)
 void gt_summary_json(const struct gt_view *v, FILE *out)
 {
 	const struct gt_ledger *l = v->ledger;
+	struct gt_leaked leaked = gt_ledger_leaked(l);
 	struct gt_groups groups;
 	struct gt_json j;
 
-	gt_groups_init(&groups, l, GT_GROUPS_ALL);
+	gt_groups_init(&groups, l, GT_GROUPS_LEAKS);
 	gt_head_json(&j, out, v, "summary");
 	gt_totals_json(&j, groups.object_count, groups.bytes);
-	gt_json_uint(&j, "device_bytes", l->device_left);
-	gt_json_uint(&j, "host_bytes", l->host_left);
+	gt_json_uint(&j, "device_bytes", leaked.device_bytes);
+	gt_json_uint(&j, "host_bytes", leaked.host_bytes);
 	gt_json_line(&j, "peak");
 	gt_json_int(&j, "time_ns", l->peak_bytes ? gt_view_time(v, l->peak_ns) : 0);
 	gt_json_uint(&j, "device_bytes", l->peak_bytes);
 	gt_json_uint(&j, "objects", l->peak_live);
 	gt_json_end(&j);
 	kinds_json(&j, l);
-	gt_groups_json(&j, v, l, &groups);
+	gt_groups_json(&j, "groups", v, l, &groups);
 	gt_mistakes_json(&j, v);
 	gt_foot_json(&j, v);
 	gt_groups_fini(&groups);

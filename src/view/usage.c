@@ -6,6 +6,8 @@
 #include "base/format.h"
 #include "view/chart.h"
 #include "view/head.h"
+#include "view/nsight.h"
+#include "view/share.h"
 
 enum { CHART_ROWS = 12 };
 
@@ -15,6 +17,7 @@ void gt_usage_text(const struct gt_view *v, FILE *out)
 	const struct gt_ledger *l = v->ledger;
 	uint64_t start = gt_recording_start_ns(v->recording);
 	char text[GT_FORMAT_MAX], when[GT_FORMAT_MAX], mean[GT_FORMAT_MAX], end[GT_FORMAT_MAX];
+	struct gt_split split;
 	struct gt_page p;
 
 	gt_head_open(&p, out, v);
@@ -31,6 +34,10 @@ void gt_usage_text(const struct gt_view *v, FILE *out)
 		     gt_format_span(when, l->peak_ns > start ? l->peak_ns - start : 0),
 		     gt_format_bytes(mean, gt_timeline_mean(t)),
 		     gt_format_bytes(end, l->device_bytes));
+	gt_origins_text(&p, v, l->shares.origins_at_peak, "at the peak");
+	gt_split_now(&split, v, l);
+	gt_split_text(&p, v, &split, "at the end");
+	gt_split_fini(&split);
 	if (l->host_bytes)
 		gt_page_wrap(&p, GT_PLAIN, 2, "host memory at the end %s",
 			     gt_format_bytes(text, l->host_bytes));
@@ -66,6 +73,7 @@ void gt_usage_json(const struct gt_view *v, FILE *out)
 {
 	const struct gt_ledger *l = v->ledger;
 	struct gt_tally total = gt_ledger_total(l);
+	struct gt_split split;
 	struct gt_json j;
 
 	gt_head_json(&j, out, v, "usage");
@@ -74,44 +82,70 @@ void gt_usage_json(const struct gt_view *v, FILE *out)
 	gt_json_int(&j, "time_ns", l->peak_bytes ? gt_view_time(v, l->peak_ns) : 0);
 	gt_json_uint(&j, "device_bytes", l->peak_bytes);
 	gt_json_uint(&j, "objects", l->peak_live);
+	for (int i = 0; i < GT_ORIGIN_COUNT; i++)
+		gt_json_uint(&j, gt_origin_names[i], l->shares.origins_at_peak[i]);
 	gt_json_end(&j);
+	gt_split_now(&split, v, l);
+	gt_split_json(&j, v, &split);
+	gt_split_fini(&split);
 	gt_json_uint(&j, "mean_device_bytes", gt_timeline_mean(v->timeline));
 	gt_json_uint(&j, "end_ns", v->timeline->end_ns);
 	points_json(&j, v->timeline);
 	gt_foot_json(&j, v);
 }
 
-void gt_usage_rows_begin(struct gt_usage_rows *rows, FILE *out, uint64_t start_ns)
+void gt_usage_rows_begin(struct gt_usage_rows *rows, FILE *out)
 {
-	*rows = (struct gt_usage_rows){ .out = out, .start_ns = start_ns };
-	fputs("time_ns\tdevice_bytes\thost_bytes\tobjects\n", out);
+	*rows = (struct gt_usage_rows){ .out = out };
+	fputs("time(ns)\ttotal (B)\tvalid (B)\tinvalid (B)\tdriver (B)\thost (B)\tobjects\n", out);
 }
 
 static void put_row(struct gt_usage_rows *rows)
 {
-	if (rows->open)
-		fprintf(rows->out, "%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
-			rows->time_ns, rows->device_bytes, rows->host_bytes, rows->objects);
+	if (!rows->open)
+		return;
+	fprintf(rows->out, "%" PRIu64 "\t%" PRIu64, rows->time_ns, rows->device_bytes);
+	for (int i = 0; i < GT_ORIGIN_COUNT; i++)
+		fprintf(rows->out, "\t%" PRIu64, rows->origins[i]);
+	fprintf(rows->out, "\t%" PRIu64 "\t%" PRIu64 "\n", rows->host_bytes, rows->objects);
 	rows->open = false;
 }
 
-void gt_usage_rows_add(struct gt_usage_rows *rows, const struct gt_ledger *l, uint64_t time_ns)
+/* An allocation or a free of device memory, or whatever else changed it. */
+static bool concerns_device(const struct gt_usage_rows *rows, const struct gt_ledger *l,
+			    const struct gt_event *event)
 {
-	uint64_t time = time_ns > rows->start_ns ? time_ns - rows->start_ns : 0;
-	bool first = !rows->time_ns && !rows->open;
+	const struct gt_function *fn = &gt_functions[event->function];
 
+	if (l->device_bytes != rows->device_bytes)
+		return true;
+	return !event->failed && !event->unfinished &&
+	       (fn->effect == GT_CREATE || gt_function_ends(fn)) &&
+	       gt_kind_on_device((enum gt_kind)fn->kind);
+}
+
+void gt_usage_rows_add(struct gt_usage_rows *rows, const struct gt_ledger *l,
+		       const struct gt_event *event)
+{
+	uint64_t time;
+
+	if (!concerns_device(rows, l, event))
+		return;
+	if (!rows->begun)
+		rows->start_ns = event->time_ns;
+	rows->begun = true;
+	time = event->time_ns > rows->start_ns ? event->time_ns - rows->start_ns : 0;
 	/* streams are merged by key, so a stray earlier time belongs to the moment before it */
 	if (time < rows->time_ns)
 		time = rows->time_ns;
-	if (!first && l->device_bytes == rows->device_bytes && l->host_bytes == rows->host_bytes &&
-	    l->live.count - l->gone == rows->objects)
-		return;
 	if (time != rows->time_ns)
 		put_row(rows);
 	rows->time_ns = time;
 	rows->device_bytes = l->device_bytes;
 	rows->host_bytes = l->host_bytes;
 	rows->objects = l->live.count - l->gone;
+	for (int i = 0; i < GT_ORIGIN_COUNT; i++)
+		rows->origins[i] = l->shares.origins[i].bytes;
 	rows->open = true;
 }
 

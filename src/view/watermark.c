@@ -2,6 +2,7 @@
 #include "base/format.h"
 #include "view/group.h"
 #include "view/head.h"
+#include "view/share.h"
 
 static uint64_t peak_time(const struct gt_view *v)
 {
@@ -14,6 +15,7 @@ void gt_watermark_text(const struct gt_view *v, FILE *out)
 {
 	char text[GT_FORMAT_MAX], when[GT_FORMAT_MAX];
 	struct gt_groups groups;
+	struct gt_split split;
 	struct gt_page p;
 	size_t shown;
 
@@ -35,6 +37,9 @@ void gt_watermark_text(const struct gt_view *v, FILE *out)
 	if (v->at_peak->host_bytes)
 		gt_page_wrap(&p, GT_PLAIN, 2, "besides %s of host memory",
 			     gt_format_bytes(text, v->at_peak->host_bytes));
+	gt_split_groups(&split, v, v->at_peak, &groups);
+	gt_split_text(&p, v, &split, "at the peak");
+	gt_split_fini(&split);
 	gt_page_end(&p);
 	for (size_t i = 0; i < shown; i++)
 		gt_group_text(&p, v, v->at_peak, &groups.list[i], i + 1);
@@ -52,6 +57,7 @@ free_groups:
 void gt_watermark_json(const struct gt_view *v, FILE *out)
 {
 	struct gt_groups groups;
+	struct gt_split split;
 	struct gt_json j;
 
 	gt_groups_init(&groups, v->at_peak, GT_GROUPS_DEVICE);
@@ -63,7 +69,10 @@ void gt_watermark_json(const struct gt_view *v, FILE *out)
 	gt_json_uint(&j, "host_bytes", v->at_peak->host_bytes);
 	gt_json_uint(&j, "objects", v->at_peak->live.count);
 	gt_json_end(&j);
-	gt_groups_json(&j, v, v->at_peak, &groups);
+	gt_split_groups(&split, v, v->at_peak, &groups);
+	gt_split_json(&j, v, &split);
+	gt_split_fini(&split);
+	gt_groups_json(&j, "groups", v, v->at_peak, &groups);
 	gt_foot_json(&j, v);
 	gt_groups_fini(&groups);
 }
@@ -73,6 +82,6 @@ void gt_watermark_tsv(const struct gt_view *v, FILE *out)
 	struct gt_groups groups;
 
 	gt_groups_init(&groups, v->at_peak, GT_GROUPS_DEVICE);
-	gt_groups_tsv(out, v, &groups);
+	gt_groups_tsv(out, v, v->at_peak, &groups);
 	gt_groups_fini(&groups);
 }

@@ -311,20 +311,23 @@ def test_all_analyses_agree_in_all_formats(case):
 
     assert total(tsvs["summary"], "live") == 21 and total(tsvs["summary"], "live_bytes") == 1 << 20
     assert total(tsvs["summary"], "created") == 27
-    assert total(tsvs["leakage"], "count") == 21 and total(tsvs["leakage"], "bytes") == 1 << 20
+    assert len(tsvs["leakage"]) == 21 and total(tsvs["leakage"], "bytes") == 1 << 20
     assert total(tsvs["sites"], "live") == 21 and total(tsvs["sites"], "live_bytes") == 1 << 20
     assert total(tsvs["sites"], "created") == 27
     assert total(tsvs["watermark"], "bytes") == 1572864
-    assert tsvs["usage"][-1]["device_bytes"] == str(1 << 20)
-    assert tsvs["usage"][-1]["objects"] == "21"
-    assert max(int(row["device_bytes"]) for row in tsvs["usage"]) == 1572864
+    assert tsvs["usage"][0]["time(ns)"] == "0"
+    assert tsvs["usage"][-1]["total (B)"] == str(1 << 20)
+    assert max(int(row["total (B)"]) for row in tsvs["usage"]) == 1572864
+    assert all(row["valid (B)"] == row["total (B)"] for row in tsvs["usage"])
     for analysis in ("summary", "watermark", "usage"):
         assert jsons[analysis]["peak"]["device_bytes"] == 1572864
-    for analysis in ("leakage", "watermark", "sites"):
-        rows, groups = tsvs[analysis], jsons[analysis]["groups"]
-        assert len(rows) == len(groups)
-        live = "live" if analysis == "sites" else "count"
-        assert [int(row[live]) for row in rows] == [group["count"] for group in groups]
+    for analysis in ("leakage", "watermark"):
+        objects = [o for group in jsons[analysis]["groups"] for o in group["objects"]]
+        assert [row["address"] for row in tsvs[analysis]] == [o["handle"] for o in objects]
+        assert all(row["trace_type"] == "0" and row["stack"].startswith("[")
+                   for row in tsvs[analysis])
+    assert [int(row["live"]) for row in tsvs["sites"]] == \
+        [group["count"] for group in jsons["sites"]["groups"]]
     assert [g["bytes"] for g in jsons["leakage"]["groups"]] == [1 << 20, 0, 0]
     points = jsons["usage"]["points"]
     assert points[-1]["device_bytes"] == 1 << 20 and points[-1]["objects"] == 21

@@ -98,6 +98,31 @@ def test_memory_that_cannot_be_had_ends_it_in_a_line(case):
     assert "--allocate-size" in done.err and numbers(done.out.splitlines()[-1])["failed"] == 1
 
 
+def test_a_stand_in_library_serves(case):
+    """CUDA where there is no GPU: the calls go to the library that is named, and count as they end."""
+    if not (case.build / "tests/fake/cuda/libcuda.so.1").exists():
+        case.skip("built without CUDA's headers")
+    library = case.program("libcuda.so.1")
+    how = ("stress", "--library", library, "-t", "max", "--allocate-size", "512")
+    done = case.gputrack(*how, "--events", "1000", "--free-ratio", "0.25", "--threads", "3")
+    assert done.status == 0 and "CUDA on " in done.out, (done.out, done.err)
+    said = numbers(done.out.splitlines()[-1])
+    assert said["events"] == 1000 and said["live"] == said["allocations"] - said["frees"]
+    # the fifth allocation fails: what is held is given back, and it goes on
+    done = case.gputrack(*how, "--events", "10", "--free-ratio", "0",
+                         env={"FAKE_CUDA_FAIL": "cuMemAlloc_v2:5"})
+    _, _, last, cleared = done.out.splitlines()
+    assert numbers(last) == {"events": 13, "allocations": 9, "frees": 4, "failed": 1, "live": 5,
+                             "size": "2.50 KiB"}
+    assert "memory ran out 1 time" in cleared and done.status == 0
+    # frees that fail are no frees
+    done = case.gputrack(*how, "--events", "10", env={"FAKE_CUDA_FAIL": "cuMemFree_v2:0"})
+    said = numbers(done.out.splitlines()[-1])
+    assert (said["allocations"], said["frees"], said["failed"]) == (5, 0, 5)
+    message = one_line(case.gputrack(*how, env={"FAKE_CUDA_DEVICES": "0"}), 1)
+    assert "CUDA has no device" in message and "--library FILE" in message, message
+
+
 def test_wrong_usage_is_told(case):
     for words in (["--throughput", "fast"], ["--free-ratio", "1.5"], ["--free-ratio", "x"],
                   ["--threads", "0"], ["--allocate-size", "0"], ["--api", "metal"], ["operand"],

@@ -11,13 +11,15 @@ build=${BUILD:-build}-fuzz
 [ -f "$build/build.ninja" ] ||
 	CC=clang CXX=clang++ meson setup "$build" -Dfuzzers=true -Dopencl=disabled \
 		-Dlevelzero=disabled >&2
-ninja -C "$build" tests/fuzz/seeds-trace tests/fuzz/libfuzzer_trace tests/fuzz/libfuzzer_info \
-	tests/fuzz/libfuzzer_http >&2
+targets="trace info nsys tracker usage smi monitor http"
+# shellcheck disable=SC2046
+ninja -C "$build" tests/fuzz/seeds-trace tests/fuzz/seeds-nsys $(printf 'tests/fuzz/libfuzzer_%s ' $targets) >&2
 
-for name in trace info http; do
-	learnt=$build/learnt-$name
+for name in $targets; do
 	seeds=$build/tests/fuzz/seeds-$name
+	[ -d "$seeds" ] || seeds=tests/golden/inputs/$name
 	[ -d "$seeds" ] || seeds=tests/fuzz/$name
+	learnt=$build/learnt-$name
 	mkdir -p "$learnt"
 	"$build/tests/fuzz/libfuzzer_$name" -max_total_time="$seconds" -max_len=65536 -timeout=10 \
 		-rss_limit_mb=512 -print_final_stats=1 -artifact_prefix="$build/$name-" \

@@ -93,6 +93,41 @@ golden usage/help.txt "$gputrack" --help
 golden usage/report-help.txt "$gputrack" report --help
 golden usage/export-help.txt "$gputrack" export --help
 
+# pictures, described in words: what is drawn, which texts stand where, how many marks there are
+plot() {
+	picture=$1
+	shift
+	golden "plot/$picture.txt" sh -c '"$0" plot "$@" -o picture.txt && cat picture.txt' "$gputrack" "$@"
+	rm -f picture.txt
+}
+cp -r "$here/inputs" "$work/inputs"
+for input in "$here"/inputs/tracker/*.csv "$here"/inputs/monitor/*.csv "$here"/inputs/usage/*.tsv; do
+	file=${input#"$here"/}
+	name=${file#inputs/}
+	plot "$(echo "${name%.*}" | tr / -)" "$file"
+done
+for log in "$here"/inputs/smi/*.log; do
+	name=$(basename "$log" .log)
+	plot "smi-$name" inputs/usage/nsight.tsv -s "inputs/smi/$name.log"
+done
+plot smi-gpu-0 -u inputs/usage/nsight.tsv -s inputs/smi/two_gpus.log --gpu 0
+plot smi-gpu-2 -u inputs/usage/nsight.tsv -s inputs/smi/two_gpus.log --gpu 2
+plot smi-alone inputs/smi/plain.log
+plot smi-clocks leaks.gt -s inputs/smi/clock.log
+plot smi-other-day leaks.gt -s inputs/smi/plain.log
+plot tracker-threshold inputs/tracker/leaky.csv --threshold 50
+plot tracker-small inputs/tracker/leaky.csv --size 640x480
+plot tracker-smi inputs/tracker/leaky.csv -s inputs/smi/plain.log
+for recording in leaks family hostile clean silent damaged sampled; do
+	plot recording-$recording $recording.gt
+done
+plot empty inputs/empty.csv
+plot prose inputs/prose.txt
+plot missing nowhere.csv
+plot bad-size leaks.gt --size 10x10
+golden plot/bad-name.txt "$gputrack" plot leaks.gt -o picture.jpeg
+golden usage/plot-help.txt "$gputrack" plot --help
+
 # a report written with -o is what stdout would have had, and a failure leaves nothing behind
 "$gputrack" report leaks.gt -a leakage -o out.txt && cmp -s out.txt "$here/expected/leaks/leakage.txt" ||
 	{ failed=1; echo "FAIL -o out.txt"; }

@@ -424,6 +424,31 @@ static void make_damaged(void)
 }
 
 /* Nothing was tracked at all; a process was, but made no call that counts. */
+/* Device memory measured while the program ran; a series of another unit belongs to no picture. */
+static void make_sampled(void)
+{
+	struct trace t = { .base = 0x10000000, .modules = { "/app/bin/sampled" }, .module_count = 1,
+			   .start_ns = START, .end_ns = START + 900 * MS };
+	uint16_t used, files;
+	uint32_t at;
+
+	folder("sampled.gt");
+	write_info("sampled.gt", "./bin/sampled", "exit_status", "0");
+	begin(&t, "sampled.gt", 800, 1, "/app/bin/sampled", "./bin/sampled", 13);
+	used = gt_writer_series(t.writer, &(struct gt_series){
+		.name = "device memory used", .unit = "bytes", .subject = "GPU 0: NVIDIA H200" });
+	files = gt_writer_series(t.writer, &(struct gt_series){
+		.name = "open files", .unit = "files", .subject = "" });
+	at = STACK(&t, { 0, 0x1100 }, { 0, 0x1200 });
+	for (unsigned i = 0; i < 8; i++) {
+		CALL(&t, clCreateBuffer, 10 + i * 100, .handle = 0x1000 + i, .size = 32 << 20,
+		     .stack = at);
+		gt_lane_sample(t.lane, used, START + (20 + i * 100) * MS, (450 + 32 * i) << 20);
+		gt_lane_sample(t.lane, files, START + (20 + i * 100) * MS, 7);
+	}
+	end(&t);
+}
+
 static void make_nothing(void)
 {
 	struct trace t = { .start_ns = START, .end_ns = START + 5 * MS };
@@ -453,6 +478,7 @@ int main(int argc, char **argv)
 	make_hostile();
 	make_damaged();
 	make_markup();
+	make_sampled();
 	make_nothing();
 	return 0;
 }

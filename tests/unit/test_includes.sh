@@ -2,7 +2,8 @@
 # test_includes.sh - every #include goes in an allowed direction, every file says what it is: SRC
 #
 # The directions are those of the design: base <- api <- event <- trace and ledger; guest on these;
-# doors on guest; symbol on base alone; view on everything but guest and doors; cli on all.
+# doors on guest; symbol on base alone; view on everything but guest and doors; table on api; plot on
+# view and table; cli on all.
 set -eu
 
 cd "${1:?usage: test_includes.sh SRC}"
@@ -42,9 +43,10 @@ BEGIN {
 	allow("capture/nsys", "trace event api base")
 	allow("symbol", "base")
 	allow("table", "api base")
+	allow("plot", "table view symbol ledger trace event api base")
 	allow("view", "table ledger symbol trace event api base")
 	captures = "capture/opencl capture/levelzero capture/cuda capture/ebpf capture/nsys"
-	allow("cli", "table view symbol ledger trace event api base guest gputrack " captures)
+	allow("cli", "plot table view symbol ledger trace event api base guest gputrack " captures)
 }
 
 FNR == 1 {

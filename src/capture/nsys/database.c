@@ -1,0 +1,170 @@
+/* database.c - an SQLite file of somebody else's, opened so that nothing is written to it. */
+#include "capture/nsys/database.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+static const char magic[16] = "SQLite format 3";
+
+/* The file's own word for its size, from its first page; 0 when it does not say. */
+static uint64_t claimed_size(const uint8_t *head)
+{
+	uint64_t page = (uint64_t)head[16] << 8 | head[17];
+	uint64_t pages = (uint64_t)head[28] << 24 | head[29] << 16 | head[30] << 8 | head[31];
+
+	return (page == 1 ? 65536 : page) * pages;
+}
+
+static bool is_report(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot && (!strcmp(dot, ".nsys-rep") || !strcmp(dot, ".qdrep"));
+}
+
+/* SQLite takes an empty file for an empty database, and notices a cut only where it reads. */
+static int check_file(const char *path, struct gt_error *error)
+{
+	uint8_t head[100] = { 0 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	ssize_t n;
+	int e = 0;
+
+	if (fd < 0)
+		return gt_error_set(error, -errno, "cannot read %s: %s", path, strerror(errno));
+	n = fstat(fd, &st) || !S_ISREG(st.st_mode) ? -1 : pread(fd, head, sizeof head, 0);
+	if (n < 0)
+		e = gt_error_set(error, -EINVAL, "%s is not a file: name the .sqlite file that "
+				 "`nsys export --type sqlite` makes", path);
+	else if (!n)
+		e = gt_error_set(error, -EINVAL, "%s is empty: export the profile again with "
+				 "`nsys export --type sqlite`", path);
+	else if (n < (ssize_t)sizeof magic || memcmp(head, magic, sizeof magic))
+		e = gt_error_set(error, -EINVAL, "%s is not an SQLite database: %s `nsys export "
+				 "--type sqlite %s`", path,
+				 is_report(path) ? "make one of this profile with" :
+						   "import takes what is made by",
+				 is_report(path) ? path : "PROFILE.nsys-rep");
+	else if (n < (ssize_t)sizeof head || (uint64_t)st.st_size < claimed_size(head))
+		e = gt_error_set(error, -EINVAL, "%s is cut: it has %llu of %llu bytes; copy it or "
+				 "export the profile again", path, (unsigned long long)st.st_size,
+				 (unsigned long long)claimed_size(head));
+	close(fd);
+	return e;
+}
+
+/* A path as an URI takes it, whatever is in it. */
+static char *uri_of(const char *path)
+{
+	char *uri = gt_alloc(3 * strlen(path) + 32), *at = uri;
+
+	at += sprintf(at, "file:");
+	for (; *path; path++)
+		at += sprintf(at, strchr("%?#", *path) ? "%%%02x" : "%c", (unsigned char)*path);
+	strcpy(at, "?immutable=1");
+	return uri;
+}
+
+int gt_database_open(struct gt_database *d, const char *path, struct gt_error *error)
+{
+	int e = check_file(path, error);
+	char *uri;
+
+	if (e)
+		return e;
+	*d = (struct gt_database){ .path = path };
+	uri = uri_of(path);
+	e = sqlite3_open_v2(uri, &d->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+	free(uri);
+	if (e)
+		e = gt_database_failed(d, error);
+	/* sorting goes to files: memory stays what it is, however many rows there are */
+	if (!e)
+		e = gt_database_run(d, "PRAGMA temp_store = FILE; PRAGMA cache_size = -8000;"
+				    "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON",
+				    error);
+	if (e)
+		gt_database_close(d);
+	return e;
+}
+
+void gt_database_close(struct gt_database *d)
+{
+	sqlite3_close_v2(d->db);
+	d->db = NULL;
+}
+
+int gt_database_failed(const struct gt_database *d, struct gt_error *error)
+{
+	int code = sqlite3_errcode(d->db);
+
+	if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_IOERR)
+		return gt_error_set(error, -EIO, "%s is damaged (%s): export the profile again",
+				    d->path, sqlite3_errmsg(d->db));
+	if (code == SQLITE_FULL || code == SQLITE_CANTOPEN)
+		return gt_error_set(error, -ENOSPC, "cannot sort the rows of %s (%s): make room, "
+				    "or set SQLITE_TMPDIR to where there is some", d->path,
+				    sqlite3_errmsg(d->db));
+	return gt_error_set(error, -EIO, "cannot read %s: %s", d->path, sqlite3_errmsg(d->db));
+}
+
+sqlite3_stmt *gt_database_prepare(const struct gt_database *d, const char *format, ...)
+{
+	sqlite3_stmt *statement = NULL;
+	va_list args;
+	char *sql;
+
+	va_start(args, format);
+	sql = sqlite3_vmprintf(format, args);
+	va_end(args);
+	if (sql)
+		sqlite3_prepare_v2(d->db, sql, -1, &statement, NULL);
+	sqlite3_free(sql);
+	return statement;
+}
+
+int gt_database_run(const struct gt_database *d, const char *sql, struct gt_error *error)
+{
+	return sqlite3_exec(d->db, sql, NULL, NULL, NULL) ? gt_database_failed(d, error) : 0;
+}
+
+/* True when the statement gives at least one row. Takes the statement. */
+static bool has_row(sqlite3_stmt *statement)
+{
+	bool has = statement && sqlite3_step(statement) == SQLITE_ROW;
+
+	sqlite3_finalize(statement);
+	return has;
+}
+
+bool gt_database_has_table(const struct gt_database *d, const char *table)
+{
+	return has_row(gt_database_prepare(d, "SELECT 1 FROM sqlite_master WHERE type = 'table' "
+					   "AND name = %Q", table));
+}
+
+bool gt_database_has_column(const struct gt_database *d, const char *table, const char *column)
+{
+	return has_row(gt_database_prepare(d, "SELECT 1 FROM pragma_table_info(%Q) WHERE name = %Q",
+					   table, column));
+}
+
+bool gt_database_has_index(const struct gt_database *d, const char *table, const char *column)
+{
+	return has_row(gt_database_prepare(d, "SELECT 1 FROM pragma_table_info(%Q) WHERE name = %Q "
+					   "AND pk = 1 AND type = 'INTEGER' AND NOT EXISTS "
+					   "(SELECT 1 FROM pragma_table_info(%Q) WHERE pk = 2)",
+					   table, column, table)) ||
+	       has_row(gt_database_prepare(d, "SELECT 1 FROM pragma_index_list(%Q) AS i, "
+					   "pragma_index_info(i.name) AS c WHERE c.seqno = 0 AND "
+					   "c.name = %Q", table, column));
+}

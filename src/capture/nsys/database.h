@@ -1,0 +1,30 @@
+/* database.h - an SQLite file of somebody else's, opened so that nothing is written to it. */
+#pragma once
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct gt_database {
+	sqlite3 *db;
+	const char *path;
+};
+
+/* 0, or -errno and a sentence: not there, empty, cut, no database at all. */
+int gt_database_open(struct gt_database *d, const char *path, struct gt_error *error);
+void gt_database_close(struct gt_database *d);
+
+/* The sentence for what SQLite has just failed with; gives -EIO. */
+int gt_database_failed(const struct gt_database *d, struct gt_error *error);
+
+bool gt_database_has_table(const struct gt_database *d, const char *table);
+bool gt_database_has_column(const struct gt_database *d, const char *table, const char *column);
+/* True when rows can be found by this column, which must be the first of an index or the key. */
+bool gt_database_has_index(const struct gt_database *d, const char *table, const char *column);
+
+/* A statement from printf-like SQL (SQLite's own %q, %w); NULL after a failure. */
+sqlite3_stmt *gt_database_prepare(const struct gt_database *d, const char *format, ...);
+/* Runs SQL that gives nothing back. */
+int gt_database_run(const struct gt_database *d, const char *sql, struct gt_error *error);

@@ -1,0 +1,149 @@
+/* traces.c - the traces that an import writes, one for each process of the export. */
+#include "capture/nsys/traces.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { DEVICES_MAX = 63, TRACES_MAX = 4096 };
+
+struct gt_nsys_traces {
+	const char *folder;
+	uint64_t base_ns, start_real_ns;
+	struct gt_nsys_trace **list; /* each by itself: others keep its address */
+	size_t count, room;
+	int error;                   /* why a writer had to stop */
+};
+
+struct gt_nsys_traces *gt_nsys_traces_new(const char *folder, uint64_t base_ns,
+					  uint64_t start_real_ns)
+{
+	struct gt_nsys_traces *t = gt_alloc(sizeof *t);
+
+	t->folder = folder;
+	t->base_ns = base_ns;
+	t->start_real_ns = start_real_ns;
+	return t;
+}
+
+int gt_nsys_traces_end(struct gt_nsys_traces *t, uint64_t end_ns, struct gt_error *error)
+{
+	for (size_t i = 0; i < t->count; i++)
+		gt_writer_end_at(t->list[i]->writer, end_ns);
+	return t->error ? gt_error_set(error, t->error, "cannot write %s: %s; choose another place "
+				       "with -o", t->folder, strerror(-t->error)) : 0;
+}
+
+void gt_nsys_traces_free(struct gt_nsys_traces *t)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		gt_writer_free(t->list[i]->writer);
+		free(t->list[i]);
+	}
+	free(t->list);
+	free(t);
+}
+
+static void stopped(struct gt_writer *w, void *context, int error)
+{
+	struct gt_nsys_traces *t = context;
+
+	(void)w;
+	t->error = error;
+}
+
+/* A file of its own, also for the same pid on another machine of the profile. */
+static int open_writer(struct gt_nsys_traces *t, struct gt_nsys_trace *trace,
+		       struct gt_error *error)
+{
+	struct gt_writer_options options = { .pid = trace->pid, .start_ns = t->base_ns,
+					     .start_real_ns = t->start_real_ns, .stopped = stopped,
+					     .context = t };
+	int e = -EEXIST;
+
+	for (unsigned n = 1; e == -EEXIST && n < TRACES_MAX; n++) {
+		char path[4200], more[16] = "";
+
+		if (n > 1)
+			snprintf(more, sizeof more, "-%u", n);
+		snprintf(path, sizeof path, "%s/%" PRIu32 "%s.trace", t->folder, trace->pid, more);
+		e = gt_writer_open(&trace->writer, path, &options);
+	}
+	return e ? gt_error_set(error, e, "cannot write into %s: %s; choose another place with -o",
+				t->folder, strerror(-e)) : 0;
+}
+
+int gt_nsys_traces_get(struct gt_nsys_traces *t, uint64_t process, uint32_t pid,
+		       struct gt_nsys_trace **trace, bool *fresh, struct gt_error *error)
+{
+	struct gt_nsys_trace *new;
+	int e;
+
+	*fresh = false;
+	/* the latest first: rows of one process come in runs */
+	for (size_t i = t->count; i-- > 0;)
+		if (t->list[i]->process == process) {
+			*trace = t->list[i];
+			return t->error ? gt_nsys_traces_end(t, 0, error) : 0;
+		}
+	if (t->count == TRACES_MAX)
+		return gt_error_set(error, -E2BIG, "the export has more than %d processes",
+				    TRACES_MAX);
+	new = gt_alloc(sizeof *new);
+	*new = (struct gt_nsys_trace){ .process = process, .pid = pid, .tid = pid,
+				       .number = (uint32_t)t->count };
+	e = open_writer(t, new, error);
+	if (!e) {
+		new->lane = gt_lane_acquire(new->writer, pid, "");
+		if (!new->lane) {
+			gt_writer_free(new->writer);
+			e = gt_error_set(error, -EIO, "cannot write into %s", t->folder);
+		}
+	}
+	if (e) {
+		free(new);
+		return e;
+	}
+	GT_GROW(t->list, t->count, t->room);
+	t->list[t->count++] = *trace = new;
+	*fresh = true;
+	return 0;
+}
+
+uint32_t gt_nsys_traces_count(const struct gt_nsys_traces *t)
+{
+	return (uint32_t)t->count;
+}
+
+uint16_t gt_nsys_trace_place(struct gt_nsys_trace *trace, int64_t device)
+{
+	char name[32];
+
+	if (device < 0 || device >= DEVICES_MAX)
+		return 0;
+	if (!(trace->places & 1ull << device)) {
+		snprintf(name, sizeof name, "GPU %d", (int)device);
+		gt_writer_place(trace->writer, (uint16_t)(device + 1), GT_CUDA, name);
+		trace->places |= 1ull << device;
+	}
+	return (uint16_t)(device + 1);
+}
+
+void gt_nsys_trace_event(struct gt_nsys_trace *trace, uint32_t tid, const struct gt_event *event)
+{
+	struct gt_lane *lane;
+
+	/* one lane in all, told whose calls follow: rows of one moment stay in their order */
+	tid = tid ? tid : trace->pid;
+	if (tid != trace->tid) {
+		gt_lane_release(trace->lane);
+		lane = gt_lane_acquire(trace->writer, tid, "");
+		trace->lane = lane ? lane : trace->lane;
+		trace->tid = tid;
+	}
+	gt_lane_event(trace->lane, event);
+}

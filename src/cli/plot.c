@@ -1,0 +1,381 @@
+/* plot.c - gputrack plot: a picture of a recording, or of a table that somebody wrote. */
+#include <errno.h>
+#include <langinfo.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/format.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/source.h"
+#include "cli/terminal.h"
+#include "plot/picture.h"
+#include "table/kind.h"
+#include "view/pass.h"
+
+enum { WIDTH_LEAST = 300, HEIGHT_LEAST = 200, SIDE_MOST = 20000 };
+
+struct settings {
+	const char *size, *smi, *usage;
+	uint64_t threshold_kb, gpu;
+	bool dark;
+	struct gt_source source;
+};
+
+#define AT(field) .at = offsetof(struct settings, field)
+
+static const struct gt_option options[] = {
+	{ .name = "output", .letter = 'o', .argument = "FILE", .type = GT_OPTION_TEXT,
+	  GT_SOURCE_AT(struct settings, output),
+	  .help = "write to FILE: .png, .svg, .pdf, or .txt for a description in words; otherwise "
+		  "INPUT_plot.png beside the input" },
+	{ .name = "size", .argument = "WxH", .type = GT_OPTION_TEXT, AT(size),
+	  .help = "width and height in pixels (points in SVG and PDF)" },
+	{ .name = "dark", .type = GT_OPTION_FLAG, AT(dark), .help = "light on dark" },
+	{ .name = "threshold", .argument = "KB", .type = GT_OPTION_COUNT, AT(threshold_kb),
+	  .help = "tracker CSV: a call that destroys and raises memory by more than this has "
+		  "leaked; 100 otherwise" },
+	{ .name = "smi", .letter = 's', .argument = "FILE", .type = GT_OPTION_TEXT, AT(smi),
+	  .help = "draw the memory of this nvidia-smi log over it; its times are local" },
+	{ .name = "gpu", .argument = "N", .type = GT_OPTION_COUNT, AT(gpu),
+	  .help = "only the N-th GPU of the nvidia-smi log, from 0; otherwise the sum of all" },
+	{ .name = "usage", .letter = 'u', .argument = "FILE", .type = GT_OPTION_TEXT, AT(usage),
+	  .help = "the same as naming FILE as INPUT" },
+	GT_SOURCE_READING(struct settings),
+	{ 0 },
+};
+
+const struct gt_usage gt_plot_usage = {
+	.name = "plot",
+	.summary = "draw a recording, a tracker's CSV, a usage table or a monitor's CSV",
+	.operands = "INPUT…",
+	.about = "Draws a picture of each INPUT: a recording NAME.gt, the resource tracker's CSV "
+		 "(ours or the original's), memory over time (`gputrack report -a usage --format "
+		 "tsv`, or an Nsight analysis'), or a CSV of `gputrack monitor`. What INPUT is "
+		 "told by what is in it. Prints the main figures.",
+	.options = options,
+};
+
+/* One input on its way to a picture. */
+struct job {
+	const struct settings *settings;
+	const char *input;
+	char *path;                 /* of the picture; "-" is stdout */
+	double width, height;       /* 0: what suits the picture */
+	struct gt_overlay overlay;  /* .log NULL: none */
+	struct gt_output output;
+	struct gt_canvas canvas;
+	FILE *words;                /* where figures go */
+	bool utf8;
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* "runs/tracker.csv" -> "runs/tracker_plot.png". The caller frees it. */
+static char *default_path(const char *input)
+{
+	char *path = NULL, *stem = gt_strdup(input), *dot;
+	size_t length = strlen(stem);
+
+	while (length > 1 && stem[length - 1] == '/')
+		stem[--length] = '\0';
+	dot = strrchr(base_name(stem), '.');
+	if (dot && dot != base_name(stem))
+		*dot = '\0';
+	if (asprintf(&path, "%s_plot.png", stem) < 0)
+		path = gt_strdup("plot.png");
+	free(stem);
+	return path;
+}
+
+static bool parse_size(const char *text, double *width, double *height)
+{
+	char w[16], h[16];
+	uint64_t x, y;
+
+	if (sscanf(text, "%15[0-9]%*1[xX]%15[0-9]", w, h) != 2 ||
+	    strlen(w) + 1 + strlen(h) != strlen(text) || !gt_count_parse(w, &x) ||
+	    !gt_count_parse(h, &y) || x < WIDTH_LEAST || y < HEIGHT_LEAST || x > SIDE_MOST ||
+	    y > SIDE_MOST)
+		return false;
+	*width = (double)x;
+	*height = (double)y;
+	return true;
+}
+
+static int begin(struct job *j, double width, double height, struct gt_error *error)
+{
+	struct gt_canvas_options how = {
+		.width = j->width > 0 ? j->width : width,
+		.height = j->height > 0 ? j->height : height,
+		.dark = j->settings->dark,
+		.format = strcmp(j->path, "-") ? gt_format_of(j->path) : GT_FORMAT_PNG };
+	int e = gt_output_open(&j->output, j->path, error);
+
+	if (e)
+		return e;
+	e = gt_canvas_open(&j->canvas, j->output.file, &how, error);
+	if (e)
+		gt_output_abandon(&j->output);
+	return e;
+}
+
+static int end(struct job *j, struct gt_error *error)
+{
+	int e = gt_canvas_close(&j->canvas, error);
+
+	if (e) {
+		gt_output_abandon(&j->output);
+		return e;
+	}
+	return gt_output_close(&j->output, error);
+}
+
+static int plot_tracker(struct job *j, struct gt_rows *rows, struct gt_error *error)
+{
+	struct gt_tracker_table *table;
+	int e = gt_tracker_read(&table, rows, (double)j->settings->threshold_kb, error);
+
+	if (e)
+		return e;
+	e = begin(j, GT_TRACKER_WIDTH, GT_TRACKER_HEIGHT, error);
+	if (!e) {
+		gt_tracker_draw(&j->canvas, table, base_name(j->input));
+		e = end(j, error);
+	}
+	if (!e)
+		gt_tracker_text(table, j->words, j->utf8);
+	gt_tracker_free(table);
+	return e;
+}
+
+static int plot_usage(struct job *j, struct gt_rows *rows, struct gt_error *error)
+{
+	struct gt_overlay *overlay = j->overlay.log ? &j->overlay : NULL;
+	struct gt_usage_table *table;
+	int e = gt_usage_read(&table, rows, error);
+
+	if (e)
+		return e;
+	/* the table's seconds begin nobody knows when */
+	if (overlay)
+		gt_overlay_align(overlay, 0, table->last_s, table->first_change_s);
+	e = begin(j, GT_USAGE_WIDTH, GT_USAGE_HEIGHT, error);
+	if (!e) {
+		gt_usage_draw(&j->canvas, table, overlay, base_name(j->input));
+		e = end(j, error);
+	}
+	if (!e) {
+		gt_usage_table_text(table, j->words);
+		if (overlay)
+			gt_overlay_text(overlay, j->words, j->utf8);
+	}
+	gt_usage_free(table);
+	return e;
+}
+
+static int plot_monitor(struct job *j, struct gt_rows *rows, struct gt_error *error)
+{
+	struct gt_monitor_table *table;
+	int e = gt_monitor_read(&table, rows, error);
+
+	if (e)
+		return e;
+	e = begin(j, GT_MONITOR_WIDTH, GT_MONITOR_HEIGHT, error);
+	if (!e) {
+		gt_monitor_draw(&j->canvas, table, base_name(j->input));
+		e = end(j, error);
+	}
+	if (!e)
+		gt_monitor_text(table, j->words, j->utf8);
+	gt_monitor_free(table);
+	return e;
+}
+
+static int refuse(struct job *j, struct gt_rows *rows, struct gt_error *error)
+{
+	enum gt_table_kind kind = gt_table_kind(rows);
+
+	if (kind == GT_TABLE_EMPTY)
+		return gt_error_set(error, -ENODATA, "it is empty");
+	if (kind == GT_TABLE_SMI)
+		return gt_error_set(error, -EINVAL, "it is an nvidia-smi log; give it with -s, "
+				    "beside a recording or a usage table");
+	return gt_error_set(error, -EINVAL, "it is neither a recording, a tracker's or monitor's "
+			    "CSV nor a usage table");
+}
+
+static int (*const plotters[])(struct job *, struct gt_rows *, struct gt_error *) = {
+	[GT_TABLE_UNKNOWN] = refuse, [GT_TABLE_EMPTY] = refuse, [GT_TABLE_SMI] = refuse,
+	[GT_TABLE_TRACKER] = plot_tracker, [GT_TABLE_USAGE] = plot_usage,
+	[GT_TABLE_MONITOR] = plot_monitor,
+};
+
+static int plot_table(struct job *j, struct gt_error *error)
+{
+	struct gt_rows rows;
+	enum gt_table_kind kind;
+	int e = gt_rows_open(&rows, j->input, error);
+
+	if (e)
+		return e;
+	kind = gt_table_kind(&rows);
+	if (j->overlay.log && (kind == GT_TABLE_TRACKER || kind == GT_TABLE_MONITOR))
+		e = gt_error_set(error, -EINVAL, "-s goes with a recording or a usage table");
+	else
+		e = plotters[kind](j, &rows, error);
+	if (!e && ferror(rows.in))
+		e = gt_error_set(error, -EIO, "it could not be read to its end");
+	gt_rows_close(&rows);
+	return e;
+}
+
+static void draw_recording(struct job *j, struct gt_view *v, struct gt_history *history)
+{
+	gt_recording_draw(&j->canvas, v, history, j->overlay.log ? &j->overlay : NULL,
+			  base_name(gt_recording_path(v->recording)));
+}
+
+static int plot_opened(struct job *j, struct gt_view *v, struct gt_error *error)
+{
+	struct gt_history *history = gt_history_new(v->recording);
+	struct gt_ledger *ledger = gt_pass_run(v->recording, &(struct gt_pass){
+		.each = gt_history_event, .context = history, .tick = gt_progress_tick });
+	int e;
+
+	gt_progress_end();
+	gt_history_finish(history, ledger);
+	v->ledger = ledger;
+	if (j->overlay.log)
+		gt_overlay_align(&j->overlay,
+				 (double)gt_recording_start_real_ns(v->recording) / 1e9,
+				 history->end_s, history->first_change_s);
+	e = begin(j, GT_RECORDING_WIDTH, GT_RECORDING_HEIGHT, error);
+	if (!e) {
+		draw_recording(j, v, history);
+		e = end(j, error);
+	}
+	if (!e) {
+		gt_recording_text(v, j->words);
+		if (j->overlay.log)
+			gt_overlay_text(&j->overlay, j->words, j->utf8);
+	}
+	gt_history_free(history);
+	gt_ledger_free(ledger);
+	return e;
+}
+
+static int plot_recording(struct job *j, struct gt_error *error)
+{
+	const struct gt_source *source = &j->settings->source;
+	struct gt_recording_options how = { .pid = (uint32_t)source->pid };
+	struct gt_view v = { .style = gt_terminal_style(stdout, GT_COLOR_NEVER) };
+	int e = gt_recording_open(&v.recording, j->input, &how, error);
+
+	if (e)
+		return e;
+	e = gt_source_frames(source, v.recording, &v.frames, error);
+	if (!e) {
+		e = plot_opened(j, &v, error);
+		gt_frames_free(v.frames);
+	}
+	gt_recording_close(v.recording);
+	return e;
+}
+
+/* The log is read again for each picture: drawing thins it out. */
+static int read_smi(struct job *j, struct gt_error *error)
+{
+	const struct settings *s = j->settings;
+	struct gt_rows rows;
+	int e = gt_rows_open(&rows, s->smi, error);
+
+	if (e)
+		return e;
+	e = gt_smi_read(&j->overlay.log, &rows, s->gpu <= GT_SMI_GPUS ? (int)s->gpu : GT_SMI_ALL,
+			error);
+	gt_rows_close(&rows);
+	return e;
+}
+
+static int plot_one(const struct settings *s, const char *input, double width, double height)
+{
+	struct job j = { .settings = s, .input = input, .width = width, .height = height,
+			 .utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8") };
+	struct gt_error error;
+	struct stat st;
+	bool is_recording;
+	int e, status = GT_EXIT_DONE;
+
+	if (s->smi && read_smi(&j, &error))
+		return gt_fail("cannot use the nvidia-smi log %s: %s", s->smi, error.text);
+	j.path = s->source.output ? gt_strdup(s->source.output) : default_path(input);
+	j.words = strcmp(j.path, "-") ? stdout : stderr;
+	is_recording = !stat(input, &st) && S_ISDIR(st.st_mode);
+	e = is_recording ? plot_recording(&j, &error) : plot_table(&j, &error);
+	/* recordings' errors say whose they are */
+	if (e && is_recording)
+		status = gt_fail("%s", error.text);
+	else if (e)
+		status = gt_fail("cannot plot %s: %s", input, error.text);
+	else if (strcmp(j.path, "-")) {
+		fputs("Plot saved to: ", j.words);
+		gt_text_put(j.words, j.path, UINT32_MAX, GT_CUT_MIDDLE, j.utf8);
+		putc('\n', j.words);
+	}
+	if (j.overlay.log)
+		gt_smi_free(j.overlay.log);
+	free(j.path);
+	return status;
+}
+
+/* 0, or the exit status after the user has been told what is wrong. */
+static int check(const struct settings *s, int inputs, double *width, double *height)
+{
+	const char *output = s->source.output;
+
+	if (!inputs)
+		return gt_usage_wrong(&gt_plot_usage, "needs something to draw, INPUT");
+	if (output && inputs > 1)
+		return gt_usage_wrong(&gt_plot_usage, "-o takes one INPUT");
+	if (output && strcmp(output, "-") && gt_format_of(output) == GT_FORMAT_NONE)
+		return gt_usage_wrong(&gt_plot_usage,
+				      "-o FILE ends in .png, .svg, .pdf or .txt, unlike '%s'",
+				      output);
+	if (s->size && !parse_size(s->size, width, height))
+		return gt_usage_wrong(&gt_plot_usage, "--size is like 1800x1200, from %dx%d to "
+				      "%dx%d, not '%s'", WIDTH_LEAST, HEIGHT_LEAST, SIDE_MOST,
+				      SIDE_MOST, s->size);
+	if (s->gpu != UINT64_MAX && s->gpu >= GT_SMI_GPUS)
+		return gt_usage_wrong(&gt_plot_usage, "--gpu is less than %d", GT_SMI_GPUS);
+	if (s->source.pid > UINT32_MAX)
+		return gt_usage_wrong(&gt_plot_usage, "--pid is too big");
+	return 0;
+}
+
+int gt_cmd_plot(int argc, char **argv)
+{
+	struct settings s = { .threshold_kb = GT_TRACKER_THRESHOLD_KB, .gpu = UINT64_MAX };
+	double width = 0, height = 0;
+	int status, first = gt_options_parse(&gt_plot_usage, &s, argc, argv, &status);
+
+	if (first >= 0)
+		status = check(&s, argc - first + !!s.usage, &width, &height);
+	if (first >= 0 && !status && s.usage)
+		status = plot_one(&s, s.usage, width, height);
+	for (int i = first; first >= 0 && status != GT_EXIT_USAGE && i < argc; i++) {
+		int one = plot_one(&s, argv[i], width, height);
+
+		status = status ? status : one;
+	}
+	gt_source_fini(&s.source);
+	return status;
+}

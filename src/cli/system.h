@@ -1,0 +1,56 @@
+/*
+ * system.h - the machine in a block of text, as reports carry it at their head: kernel,
+ * distribution, processor, memory, disks, GPUs.
+ *
+ * Everything is read from files below `root`, which are the kernel's and the distribution's own;
+ * what cannot be read is left out, and nothing here fails.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+
+struct gt_disks {
+	uint64_t size_bytes, used_bytes, available_bytes;
+};
+
+/* A graphics processor as NVIDIA's management library tells it. */
+struct gt_nvidia_gpu {
+	unsigned index;
+	char name[128], uuid[96], driver[96];
+	uint64_t total_bytes, used_bytes, free_bytes;
+	unsigned busy_percent;
+};
+
+struct gt_system {
+	FILE *out;
+	bool utf8;
+	const char *root;    /* "" is this machine's */
+	time_t today;
+	struct gt_disks disks;
+	struct gt_nvidia_gpu gpus[64];
+	unsigned gpu_count;
+	const char *others;  /* devices of other APIs, a line each; "" for none */
+};
+
+/* All sections, in their order. */
+void gt_system_write(const struct gt_system *s);
+
+/* Fills in what is asked for in a child: GPUs, by drivers that may crash, and disks that may hang. */
+void gt_system_look(struct gt_system *s);
+
+/* The sections' bodies. */
+void gt_system_host(const struct gt_system *s);
+void gt_system_distribution(const struct gt_system *s);
+void gt_system_processor(const struct gt_system *s);
+void gt_system_memory(const struct gt_system *s);
+void gt_system_disks(const struct gt_system *s);
+void gt_system_gpus(const struct gt_system *s);
+
+/* The first line of a file below the root, without its end; false: there is none, or it is empty. */
+bool gt_system_line(const struct gt_system *s, char *out, size_t size, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+/* Somebody else's words, cleaned. */
+void gt_system_text(const struct gt_system *s, const char *text);

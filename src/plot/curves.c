@@ -1,0 +1,322 @@
+/* curves.c - curves over two axes. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "plot/panel.h"
+#include "plot/scale.h"
+
+enum {
+	TICKS_MOST = 12,
+	POINTS_MARKED = 24,  /* a line of so few points shows them */
+	DOTS_BIG = 100,      /* so many may be big */
+	STEM_SHARE = 60,     /* percent of a stem's room that it fills */
+};
+
+struct axes {
+	struct gt_box plot;
+	struct gt_scale x, y;
+};
+
+static double x_of(const struct gt_curve *curve, size_t point)
+{
+	return (gt_trail_x(curve->trail, point) + curve->x_from) * curve->x_by;
+}
+
+static double y_of(const struct gt_curve *curve, size_t point)
+{
+	return gt_trail_value(curve->trail, point, curve->value) * curve->y_by;
+}
+
+static double to_x(const struct axes *a, double x)
+{
+	return a->plot.x + gt_scale_share(&a->x, x) * a->plot.w;
+}
+
+static double to_y(const struct axes *a, double y)
+{
+	return a->plot.y + (1 - gt_scale_share(&a->y, y)) * a->plot.h;
+}
+
+struct range {
+	double x_low, x_high, y_low, y_high;
+	bool has_bodies; /* marks that need room to both sides */
+	size_t points;
+};
+
+static struct range range_of(const struct gt_panel *p)
+{
+	struct range r = { DBL_MAX, -DBL_MAX, 0, 0, false, 0 };
+
+	for (size_t i = 0; i < p->curve_count; i++) {
+		const struct gt_curve *curve = &p->curves[i];
+
+		r.has_bodies |= curve->mark == GT_MARK_STEMS || curve->mark == GT_MARK_DOTS;
+		for (size_t k = 0; k < curve->trail->count; k++) {
+			double x = x_of(curve, k), y = y_of(curve, k);
+
+			r.x_low = fmin(r.x_low, x);
+			r.x_high = fmax(r.x_high, x);
+			r.y_low = fmin(r.y_low, y);
+			r.y_high = fmax(r.y_high, y);
+			r.points++;
+		}
+	}
+	if (r.points && (p->x_low != 0 || p->x_high != 0)) {
+		r.x_low = fmin(r.x_low, p->x_low);
+		r.x_high = fmax(r.x_high, p->x_high);
+	}
+	if (r.has_bodies) {
+		double pad = (r.x_high - r.x_low) * 0.02;
+
+		r.x_low -= pad;
+		r.x_high += pad;
+	}
+	/* words above the highest point need room */
+	if (p->flag.text)
+		r.y_high += (r.y_high - r.y_low) * 0.1;
+	return r;
+}
+
+/* The widest of a scale's ticks. */
+static double tick_width(struct gt_canvas *c, const struct gt_scale *s,
+			 const struct gt_lettering *how)
+{
+	char text[GT_REAL_MAX];
+	double widest = 0;
+
+	for (double at = gt_scale_first(s); at <= s->high + s->step * 1e-6; at += s->step)
+		widest = fmax(widest, gt_canvas_measure(c, gt_real_format(text, at, s->decimals),
+							how));
+	return widest;
+}
+
+/* As many ticks as stand apart. */
+static struct gt_scale x_scale(struct gt_canvas *c, const struct range *r, double width,
+			       const struct gt_lettering *how)
+{
+	struct gt_scale s;
+
+	for (unsigned ticks = TICKS_MOST; ticks > 0; ticks--) {
+		s = gt_scale_span(r->x_low, r->x_high, ticks);
+		if (tick_width(c, &s, how) * 1.5 < s.step / (s.high - s.low) * width)
+			break;
+	}
+	return s;
+}
+
+static void settle(struct axes *a, struct gt_canvas *c, const struct gt_panel *p,
+		   struct gt_box box, const struct gt_type *type, const struct gt_lettering *how)
+{
+	struct range r = range_of(p);
+	double foot = type->text * (p->x_label ? 3 : 1.6), side, edge = type->text;
+	unsigned ticks;
+
+	box.h -= foot;
+	ticks = (unsigned)fmax(1, fmin(8, box.h / (type->text * 2.4)));
+	a->y = gt_scale_values(r.y_low, r.y_high, ticks, p->whole_numbers ? 1 : 0);
+	side = tick_width(c, &a->y, how) + type->gap + (p->y_label ? type->text * 1.5 : 0);
+	a->plot = (struct gt_box){ box.x + side, box.y + type->text * 0.5, box.w - side - edge,
+				   box.h - type->text * 0.5 };
+	a->x = x_scale(c, &r, a->plot.w, how);
+}
+
+static void draw_grid(struct gt_canvas *c, const struct axes *a, const struct gt_type *type,
+		      struct gt_lettering how)
+{
+	const struct gt_box *b = &a->plot;
+	struct gt_stroke grid = { .width = 1, .color = c->theme->grid };
+	char text[GT_REAL_MAX];
+
+	gt_canvas_note(c, "y axis");
+	how.anchor = GT_ANCHOR_RIGHT;
+	for (double at = gt_scale_first(&a->y); at <= a->y.high + a->y.step * 1e-6;
+	     at += a->y.step) {
+		double y = floor(to_y(a, at)) + 0.5, line[] = { b->x, y, b->x + b->w, y };
+
+		c->ops->path(c, line, 2, &grid);
+		gt_canvas_text(c, b->x - type->gap, y + type->text * 0.36, b->x,
+			       gt_real_format(text, at, a->y.decimals), &how);
+	}
+	gt_canvas_note(c, "x axis");
+	how.anchor = GT_ANCHOR_MIDDLE;
+	for (double at = gt_scale_first(&a->x); at <= a->x.high + a->x.step * 1e-6;
+	     at += a->x.step) {
+		double x = floor(to_x(a, at)) + 0.5, line[] = { x, b->y, x, b->y + b->h };
+		double half;
+
+		gt_real_format(text, at, a->x.decimals);
+		half = gt_canvas_measure(c, text, &how) / 2;
+		c->ops->path(c, line, 2, &grid);
+		/* a tick at the very end would stand outside of the panel */
+		if (x + half <= b->x + b->w + type->text)
+			gt_canvas_text(c, x, b->y + b->h + type->text * 1.3, b->w, text, &how);
+	}
+}
+
+static void draw_labels(struct gt_canvas *c, const struct gt_panel *p, const struct axes *a,
+			struct gt_box box, const struct gt_type *type, struct gt_lettering how)
+{
+	how.anchor = GT_ANCHOR_MIDDLE;
+	if (p->x_label)
+		gt_canvas_text(c, a->plot.x + a->plot.w / 2, box.y + box.h, a->plot.w, p->x_label,
+			       &how);
+	if (!p->y_label)
+		return;
+	how.upwards = true;
+	gt_canvas_text(c, box.x + type->text * 0.8, a->plot.y + a->plot.h / 2, a->plot.h,
+		       p->y_label, &how);
+}
+
+/* The curve's points in pixels, with the corners of steps; the caller frees them. */
+static double *to_pixels(const struct axes *a, const struct gt_curve *curve, size_t *count)
+{
+	bool steps = curve->mark == GT_MARK_STEPS || curve->mark == GT_MARK_AREA;
+	double *xy = gt_alloc((curve->trail->count * 2 + 2) * 2 * sizeof *xy);
+	size_t used = 0;
+
+	for (size_t i = 0; i < curve->trail->count; i++) {
+		double x = to_x(a, x_of(curve, i)), y = to_y(a, y_of(curve, i));
+
+		if (steps && used) {
+			xy[2 * used] = x;
+			xy[2 * used + 1] = xy[2 * used - 1];
+			used++;
+		}
+		xy[2 * used] = x;
+		xy[2 * used + 1] = y;
+		used++;
+	}
+	*count = used;
+	return xy;
+}
+
+static void draw_line(struct gt_canvas *c, const struct axes *a, const struct gt_curve *curve,
+		      const struct gt_type *type)
+{
+	struct gt_stroke stroke = { .width = fmax(1, type->text / 7), .color = curve->color,
+				    .dashed = curve->dashed };
+	size_t count;
+	double *xy = to_pixels(a, curve, &count);
+
+	c->ops->path(c, xy, count, &stroke);
+	if (curve->trail->count == 1 ||
+	    (curve->mark == GT_MARK_LINE && curve->trail->count <= POINTS_MARKED))
+		for (size_t i = 0; i < count; i++)
+			c->ops->dot(c, xy[2 * i], xy[2 * i + 1], type->text / 4.5, &curve->color);
+	free(xy);
+}
+
+static void draw_area(struct gt_canvas *c, const struct axes *a, const struct gt_curve *curve,
+		      const struct gt_type *type)
+{
+	size_t count;
+	double *xy = to_pixels(a, curve, &count), ground = to_y(a, 0);
+
+	if (count == 1) {
+		c->ops->rect(c, xy[0] - type->text / 2, fmin(xy[1], ground), type->text,
+			     fabs(ground - xy[1]), &curve->color);
+	} else if (count) {
+		xy[2 * count] = xy[2 * count - 2];
+		xy[2 * count + 1] = ground;
+		xy[2 * count + 2] = xy[0];
+		xy[2 * count + 3] = ground;
+		c->ops->area(c, xy, count + 2, &curve->color);
+	}
+	free(xy);
+}
+
+static void draw_stems(struct gt_canvas *c, const struct axes *a, const struct gt_curve *curve,
+		       const struct gt_type *type)
+{
+	double ground = to_y(a, 0), wide = a->plot.w / ((double)curve->trail->count + 1);
+
+	wide = fmax(1, fmin(type->text, wide * STEM_SHARE / 100));
+	for (size_t i = 0; i < curve->trail->count; i++) {
+		double value = y_of(curve, i), y = to_y(a, value);
+
+		if (value != 0)
+			c->ops->rect(c, to_x(a, x_of(curve, i)) - wide / 2, fmin(y, ground), wide,
+				     fmax(1, fabs(ground - y)),
+				     value < 0 ? &curve->falls : &curve->color);
+	}
+}
+
+static void draw_dots(struct gt_canvas *c, const struct axes *a, const struct gt_curve *curve,
+		      const struct gt_type *type)
+{
+	/* dots that run together are a line */
+	double radius = type->text / (curve->trail->count > DOTS_BIG ? 7 : 3);
+
+	for (size_t i = 0; i < curve->trail->count; i++)
+		c->ops->dot(c, to_x(a, x_of(curve, i)), to_y(a, y_of(curve, i)), radius,
+			    &curve->color);
+}
+
+static void note_curve(struct gt_canvas *c, const struct gt_curve *curve)
+{
+	double low = y_of(curve, 0), high = low;
+
+	for (size_t i = 1; i < curve->trail->count; i++) {
+		low = fmin(low, y_of(curve, i));
+		high = fmax(high, y_of(curve, i));
+	}
+	gt_canvas_note(c, "curve %s: x %.9g to %.9g, y %.9g to %.9g", curve->name, x_of(curve, 0),
+		       x_of(curve, curve->trail->count - 1), low, high);
+}
+
+static void draw_curve(struct gt_canvas *c, const struct axes *a, const struct gt_curve *curve,
+		       const struct gt_type *type)
+{
+	gt_trail_fit(curve->trail, (size_t)fmax(16, a->plot.w));
+	note_curve(c, curve);
+	switch (curve->mark) {
+	case GT_MARK_LINE:
+	case GT_MARK_STEPS: draw_line(c, a, curve, type); break;
+	case GT_MARK_AREA: draw_area(c, a, curve, type); break;
+	case GT_MARK_STEMS: draw_stems(c, a, curve, type); break;
+	case GT_MARK_DOTS: draw_dots(c, a, curve, type); break;
+	}
+}
+
+static void draw_flag(struct gt_canvas *c, const struct gt_panel *p, const struct axes *a,
+		      const struct gt_type *type)
+{
+	struct gt_lettering how = { .size = type->text, .bold = true, .color = c->theme->ink,
+				    .anchor = GT_ANCHOR_MIDDLE };
+	double x = to_x(a, p->flag.x), y = to_y(a, p->flag.y), half;
+
+	gt_canvas_note(c, "flag");
+	half = fmin(gt_canvas_measure(c, p->flag.text, &how), a->plot.w) / 2;
+	c->ops->dot(c, x, y, type->text / 2.6, &c->theme->ink);
+	x = fmin(fmax(x, a->plot.x + half), a->plot.x + a->plot.w - half);
+	gt_canvas_text(c, x, y - type->text * 0.8, a->plot.w, p->flag.text, &how);
+}
+
+void gt_curves_draw(struct gt_canvas *c, const struct gt_panel *p, struct gt_box box,
+		    const struct gt_type *type)
+{
+	struct gt_lettering how = { .size = type->text, .color = c->theme->faint };
+	struct axes a;
+	double zero[4];
+
+	settle(&a, c, p, box, type, &how);
+	/* too small for a chart: the title is all that can be read */
+	if (a.plot.w < 2 * type->text || a.plot.h < 2 * type->text)
+		return;
+	draw_grid(c, &a, type, how);
+	draw_labels(c, p, &a, box, type, how);
+	c->ops->clip(c, a.plot.x - 2, a.plot.y - 2, a.plot.w + 4, a.plot.h + 4);
+	for (size_t i = 0; i < p->curve_count; i++)
+		if (p->curves[i].trail->count)
+			draw_curve(c, &a, &p->curves[i], type);
+	c->ops->unclip(c);
+	gt_canvas_note(c, "zero");
+	zero[0] = a.plot.x;
+	zero[2] = a.plot.x + a.plot.w;
+	zero[1] = zero[3] = floor(to_y(&a, 0)) + 0.5;
+	c->ops->path(c, zero, 2, &(struct gt_stroke){ .width = 1, .color = c->theme->faint });
+	if (p->flag.text)
+		draw_flag(c, p, &a, type);
+}

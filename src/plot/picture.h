@@ -1,0 +1,78 @@
+/*
+ * picture.h - the pictures: one file each.
+ *
+ * A picture is drawn on a canvas and has a few lines of text beside it, which say what is on it in
+ * numbers. Names are somebody else's: both clean them.
+ */
+#pragma once
+
+#include "plot/history.h"
+#include "plot/panel.h"
+#include "table/monitor.h"
+#include "table/smi.h"
+#include "table/tracker.h"
+#include "table/usage.h"
+#include "view/view.h"
+
+/* What each is drawn at unless somebody asks for another size. */
+enum {
+	GT_TRACKER_WIDTH = 1800, GT_TRACKER_HEIGHT = 1840,
+	GT_USAGE_WIDTH = 1400, GT_USAGE_HEIGHT = 700,
+	GT_MONITOR_WIDTH = 1400, GT_MONITOR_HEIGHT = 1100,
+	GT_RECORDING_WIDTH = 1600, GT_RECORDING_HEIGHT = 1280,
+};
+
+/* The head of every picture; gives the box that is left. */
+struct gt_box gt_picture_head(struct gt_canvas *c, const char *title, const char *subtitle);
+
+/* The n-th of rows × columns equal boxes with a little room between. */
+struct gt_box gt_picture_cell(struct gt_box box, unsigned rows, unsigned columns, unsigned n);
+
+/* "3 of 17 lines left out: damaged, the first is line 4"; nothing for none. */
+void gt_picture_damage(FILE *out, uint64_t bad, uint64_t first_line);
+
+/* The unit in which bytes up to `most` are shown, and how many bytes it is. */
+const char *gt_picture_unit(double most, double *bytes);
+
+/* The tracker's twelve charts; statistics and leaks. `name`: of the file. */
+void gt_tracker_draw(struct gt_canvas *c, struct gt_tracker_table *t, const char *name);
+void gt_tracker_text(const struct gt_tracker_table *t, FILE *out, bool utf8);
+
+/* How nvidia-smi's clock was laid on the other's. */
+enum gt_alignment {
+	GT_ALIGN_CLOCKS,  /* both tell real time */
+	GT_ALIGN_CHANGE,  /* the first change of both is one moment */
+	GT_ALIGN_START,   /* neither helps: both begin at 0 */
+};
+
+struct gt_overlay {
+	struct gt_smi_log *log;
+	enum gt_alignment how;
+	double shift_s;   /* add this to the log's seconds */
+	double end_s;     /* of the other: the log is shown a little beyond */
+	char text[160];   /* says so */
+};
+
+/*
+ * `start_s`: real time at which the other's seconds begin, 0 when unknown; `end_s`: its last;
+ * `change_s`: its first change, < 0 for none.
+ */
+void gt_overlay_align(struct gt_overlay *o, double start_s, double end_s, double change_s);
+/* Adds its curve, in bytes times `by`. */
+void gt_overlay_add(struct gt_overlay *o, struct gt_panel *p, const struct gt_canvas *c, double by,
+		    char name[96]);
+/* What the log held, and the shift. */
+void gt_overlay_text(const struct gt_overlay *o, FILE *out, bool utf8);
+
+/* Bytes over time with nvidia-smi's over it, where there is a log. */
+void gt_usage_draw(struct gt_canvas *c, struct gt_usage_table *t, struct gt_overlay *overlay,
+		   const char *name);
+void gt_usage_table_text(const struct gt_usage_table *t, FILE *out);
+
+void gt_monitor_draw(struct gt_canvas *c, struct gt_monitor_table *t, const char *name);
+void gt_monitor_text(const struct gt_monitor_table *t, FILE *out, bool utf8);
+
+/* Live bytes and objects by kind, the peak, leaks, call sites. `overlay` may be NULL. */
+void gt_recording_draw(struct gt_canvas *c, const struct gt_view *v, struct gt_history *h,
+		       struct gt_overlay *overlay, const char *name);
+void gt_recording_text(const struct gt_view *v, FILE *out);

@@ -1,0 +1,19 @@
+/* fuzz_table.h - what fuzz targets of tables share: any bytes as rows, and a picture of what came. */
+#pragma once
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fuzz.h"
+#include "plot/picture.h"
+#include "table/kind.h"
+
+/* Opens the input as rows. */
+void fuzz_rows(struct gt_rows *rows, const uint8_t *data, size_t size);
+
+/* What every trail promises. */
+void fuzz_trail(const struct gt_trail *t);
+
+/* A canvas of words that nobody reads; sizes change from picture to picture. */
+void fuzz_canvas_open(struct gt_canvas *c);
+void fuzz_canvas_close(struct gt_canvas *c);
