@@ -22,20 +22,13 @@ struct gt_command {
 	bool hidden; /* not for people: left out of --help */
 };
 
-extern const struct gt_usage gt_run_usage, gt_report_usage, gt_export_usage, gt_import_usage,
-	gt_doctor_usage, gt_symbolize_usage, gt_monitor_usage, gt_stress_usage, gt_plot_usage,
-	gt_html_usage;
-
-int gt_cmd_run(int argc, char **argv);
-int gt_cmd_report(int argc, char **argv);
-int gt_cmd_export(int argc, char **argv);
-int gt_cmd_html(int argc, char **argv);
-int gt_cmd_import(int argc, char **argv);
-int gt_cmd_doctor(int argc, char **argv);
-int gt_cmd_monitor(int argc, char **argv);
-int gt_cmd_stress(int argc, char **argv);
-int gt_cmd_plot(int argc, char **argv);
-int gt_cmd_symbolize(int argc, char **argv);
+#define COMMAND(name) \
+	extern const struct gt_usage gt_##name##_usage; \
+	int gt_cmd_##name(int argc, char **argv);
+#define HIDDEN COMMAND
+#include "cli/commands.def"
+#undef COMMAND
+#undef HIDDEN
 
 /* `gputrack: WHAT, on what; what to do now` on stderr, cleaned. Gives GT_EXIT_FAILED. */
 int gt_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -9,16 +9,9 @@
 #include "cli/cli.h"
 
 static const struct gt_command commands[] = {
-	{ .usage = &gt_run_usage, .run = gt_cmd_run },
-	{ .usage = &gt_report_usage, .run = gt_cmd_report },
-	{ .usage = &gt_html_usage, .run = gt_cmd_html },
-	{ .usage = &gt_plot_usage, .run = gt_cmd_plot },
-	{ .usage = &gt_export_usage, .run = gt_cmd_export },
-	{ .usage = &gt_import_usage, .run = gt_cmd_import },
-	{ .usage = &gt_doctor_usage, .run = gt_cmd_doctor },
-	{ .usage = &gt_monitor_usage, .run = gt_cmd_monitor },
-	{ .usage = &gt_stress_usage, .run = gt_cmd_stress },
-	{ .usage = &gt_symbolize_usage, .run = gt_cmd_symbolize, .hidden = true },
+#define COMMAND(name) { .usage = &gt_##name##_usage, .run = gt_cmd_##name },
+#define HIDDEN(name) { .usage = &gt_##name##_usage, .run = gt_cmd_##name, .hidden = true },
+#include "cli/commands.def"
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };

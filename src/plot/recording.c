@@ -258,7 +258,7 @@ static void draw_leaks(const struct drawing *d, struct gt_box box)
 	struct ranked *list;
 	uint64_t *bytes;
 
-	gt_groups_init(&groups, d->view->ledger, GT_GROUPS_ALL);
+	gt_groups_init(&groups, d->view->ledger, GT_GROUPS_LEAKS);
 	list = gt_alloc((groups.count + 1) * sizeof *list);
 	bytes = gt_alloc((groups.count + 1) * sizeof *bytes);
 	for (size_t i = 0; i < groups.count; i++) {
