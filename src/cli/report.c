@@ -165,7 +165,7 @@ static void write_growth(struct gt_view *v, const struct settings *s, FILE *out)
 
 static void write_view(struct gt_view *v, const struct settings *s, FILE *out)
 {
-	struct gt_pass how = { .tick = gt_progress_tick };
+	struct gt_pass how = { .tick = gt_progress_tick, .samples = true };
 	struct gt_ledger *ledger, *at_peak = NULL;
 
 	if (s->analysis == USAGE) {

@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "base/mem.h"
+#include "view/devices.h"
 #include "view/group.h"
 #include "view/head.h"
 #include "view/mistakes.h"
@@ -37,13 +38,17 @@ static void put_leaks(struct gt_page *p, const struct gt_view *v)
 	struct gt_groups groups;
 
 	gt_groups_init(&groups, l, GT_GROUPS_LEAKS);
-	gt_page_put(p, GT_RED, "LEAKED");
+	gt_page_put(p, gt_view_goes_on(v) ? GT_YELLOW : GT_RED,
+		    gt_view_goes_on(v) ? "ALIVE" : "LEAKED");
 	gt_page_put(p, GT_BOLD, "  %s %s", gt_format_count(text, groups.object_count),
 		    gt_plural(groups.object_count, "resource", "resources"));
 	if (groups.bytes)
 		gt_page_put(p, GT_BOLD, ", ");
 	gt_put_memory(p, GT_BOLD, leaked.device_bytes, leaked.host_bytes);
 	gt_page_end(p);
+	if (gt_view_goes_on(v))
+		gt_page_wrap(p, GT_DIM, 2, "in programs that went on when gputrack let go: this may "
+			     "be in use");
 	gt_put_kinds(p, &groups);
 	for (size_t i = 0; i < groups.count && i < most; i++)
 		put_leak(p, v, &groups.list[i], others ? 2 : 3);
@@ -143,6 +148,22 @@ static void put_next(struct gt_page *p, const struct gt_view *v, const char *ana
 	gt_page_end(p);
 }
 
+/* What a context took along when it ended: no leak, but worth a line. */
+static void put_freed(struct gt_page *p, const struct gt_freed *freed)
+{
+	char text[GT_FORMAT_MAX];
+
+	if (!freed->count)
+		return;
+	gt_page_put(p, GT_PLAIN, "  not leaked: %s %s freed by the end of their context",
+		    gt_format_count(text, freed->count),
+		    gt_plural(freed->count, "resource", "resources"));
+	if (freed->device_bytes || freed->host_bytes)
+		gt_page_put(p, GT_PLAIN, ", ");
+	gt_put_memory(p, GT_PLAIN, freed->device_bytes, freed->host_bytes);
+	gt_page_end(p);
+}
+
 void gt_summary_text(const struct gt_view *v, FILE *out)
 {
 	const struct gt_ledger *l = v->ledger;
@@ -162,16 +183,19 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 	} else {
 		gt_page_put(&p, GT_GREEN, "No leaks: ");
 		gt_page_put(&p, GT_PLAIN,
-			    total.created == 1 ? "the one resource created was given back."
-					       : "all %s resources created were given back.",
+			    l->freed.count || l->lasting.count ? "nothing was left behind."
+			    : total.created == 1 ? "the one resource created was given back."
+						 : "all %s resources created were given back.",
 			    gt_format_count(text, total.created));
 		gt_page_end(&p);
 	}
+	put_freed(&p, &l->freed);
 	gt_page_end(&p);
 	if (l->peak_bytes) {
 		put_peak(&p, v);
 		gt_page_end(&p);
 	}
+	gt_devices_text(&p, v);
 	if (gt_mistakes_text(&p, v))
 		gt_page_end(&p);
 	gt_head_modules(&p, v, MODULES_SHOWN);
@@ -231,6 +255,7 @@ void gt_summary_json(const struct gt_view *v, FILE *out)
 	gt_json_uint(&j, "device_bytes", l->peak_bytes);
 	gt_json_uint(&j, "objects", l->peak_live);
 	gt_json_end(&j);
+	gt_devices_json(&j, v);
 	kinds_json(&j, l);
 	gt_groups_json(&j, "groups", v, l, &groups);
 	gt_mistakes_json(&j, v);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdio.h>
+#include <string.h>
 
 #include "ledger/growth.h"
 #include "ledger/ledger.h"
@@ -44,6 +45,20 @@ gt_view_fn gt_usage_text, gt_usage_json;
 gt_view_fn gt_growth_text, gt_growth_json, gt_growth_tsv;
 /* Call sites, by `sort`. */
 gt_view_fn gt_sites_text, gt_sites_json, gt_sites_tsv;
+
+/* True when processes were followed by `gputrack attach`. */
+static inline bool gt_view_is_attached(const struct gt_view *v)
+{
+	return !strcmp(gt_recording_info(v->recording, "capture"), "attach");
+}
+
+/* True when some of them went on when they were let go: what they hold may well be in use. */
+static inline bool gt_view_goes_on(const struct gt_view *v)
+{
+	const char *running = gt_recording_info(v->recording, "running");
+
+	return *running && strcmp(running, "0") != 0;
+}
 
 /* Relative to the recording's start; negative only in a damaged trace. */
 static inline int64_t gt_view_time(const struct gt_view *v, uint64_t time_ns)

@@ -477,8 +477,8 @@ int main(int argc, char **argv)
 	make_family();
 	make_hostile();
 	make_damaged();
-	make_markup();
 	make_sampled();
+	make_markup();
 	make_nothing();
 	return 0;
 }
