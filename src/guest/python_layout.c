@@ -32,7 +32,7 @@ struct published {
 
 enum { COOKIE = 0, VERSION = 1, FREE_THREADED = 2 };
 
-/* Counted in numbers from the start: 3 of the runtime, then the interpreter, thread, frame, code. */
+/* Counted in numbers from the start: the runtime has 3; interpreter, thread, frame, code follow. */
 #define PUBLISHED(interpreter, frame)                                                             \
 	{                                                                                         \
 		.thread_frame = 6 + (interpreter) + 4,                                            \

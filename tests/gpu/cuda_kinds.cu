@@ -1,5 +1,5 @@
 /*
- * cuda_kinds.cu - CUDA memory and objects of each kind, kept or given back: [--keep] [--reset] KIND…
+ * cuda_kinds.cu - memory and objects of each kind, kept or given back: [--keep] [--reset] KIND…
  *
  * Prints for each kind the bytes that were asked for. With --keep nothing is given back; with
  * --reset the device is reset at the end, which is when compute-sanitizer looks for leaks.

@@ -1,4 +1,4 @@
-/* test_python.c - lines of Python code are read right for every version, and odd tables do no harm. */
+/* test_python.c - lines of Python code are right in every version, and odd tables do no harm. */
 #include "guest/python_layout.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /*
  * cuda_lives.c - lives and deaths of CUDA memory, by name: WHAT…
  *
- *   leak       two blocks of device memory, one of pinned memory, a stream and an event, never freed
+ *   leak       two blocks of device memory, pinned memory, a stream and an event, never freed
  *   context    memory, a stream and pinned memory that a context takes along
  *   primary    the same with the primary context: released once, retained twice; then reset
  *   kept       a primary context that is never released, as the runtime does it; memory is freed

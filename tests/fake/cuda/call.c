@@ -1,8 +1,8 @@
 /*
  * call.c - what surrounds every call of the stand-in driver: failures on request, and CUPTI.
  *
- * FAKE_CUDA_FAIL=FUNCTION[:N[:CODE]][,…]   the N-th call of a function (0 or none: every call) fails
- *                                          with CODE (2, out of memory)
+ * FAKE_CUDA_FAIL=FUNCTION[:N[:CODE]][,…]   the N-th call of a function (0 or none: every one)
+ *                                          fails with CODE (2, out of memory)
  */
 #include "fake.h"
 

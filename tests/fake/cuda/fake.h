@@ -1,5 +1,5 @@
 /*
- * fake.h - a CUDA driver on host memory (libcuda.so.1) and a CUPTI over it, for tests without a GPU.
+ * fake.h - a CUDA driver on host memory and a CUPTI over it, for tests without a GPU.
  *
  * README.md says what they prove. Glossary:
  *   object  anything that a call creates: one entry of a table, known by its class and handle

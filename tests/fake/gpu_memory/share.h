@@ -1,4 +1,4 @@
-/* share.h - what the stand-in driver and the stand-in libnvidia-ml share: the file FAKE_NVML_SHARE. */
+/* share.h - what the stand-in driver and libnvidia-ml share: the file FAKE_NVML_SHARE. */
 #pragma once
 
 #include <fcntl.h>
