@@ -147,7 +147,7 @@ void gt_json_real(struct gt_json *j, const char *key, double value)
 		return;
 	}
 	put_key(j, key);
-	fprintf(j->out, "%g", value);
+	fprintf(j->out, "%.9g", value);
 }
 
 void gt_json_bool(struct gt_json *j, const char *key, bool value)

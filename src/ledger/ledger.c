@@ -542,13 +542,12 @@ void gt_ledger_finish(struct gt_ledger *l)
 		save_peak(l, &l->sites[i]);
 }
 
-const struct gt_site *gt_ledger_site(const struct gt_ledger *l, const struct gt_entry *entry)
+const struct gt_site *gt_ledger_find_site(const struct gt_ledger *l, uint32_t stack, uint8_t api,
+					  uint8_t kind)
 {
-	const struct gt_function *fn = &gt_functions[entry->function];
-	uint32_t i = entry->stack < l->private->site_of_size ?
-		     l->private->site_of[entry->stack] : 0;
+	uint32_t i = stack < l->private->site_of_size ? l->private->site_of[stack] : 0;
 
-	while (i && (l->sites[i - 1].api != fn->api || l->sites[i - 1].kind != fn->kind))
+	while (i && (l->sites[i - 1].api != api || l->sites[i - 1].kind != kind))
 		i = l->sites[i - 1].next;
 	return i ? &l->sites[i - 1] : NULL;
 }

@@ -112,7 +112,16 @@ struct gt_leaked gt_ledger_leaked(const struct gt_ledger *l);
 /* Stack of the latest retain of a living entry that is still held more than once; 0 for none. */
 uint32_t gt_ledger_retain_stack(const struct gt_ledger *l, const struct gt_entry *entry);
 
+/* The site of a stack, or NULL when nothing was created there; good until the next event. */
+const struct gt_site *gt_ledger_find_site(const struct gt_ledger *l, uint32_t stack, uint8_t api,
+					  uint8_t kind);
 /* The site that a living entry was created at. */
-const struct gt_site *gt_ledger_site(const struct gt_ledger *l, const struct gt_entry *entry);
+static inline const struct gt_site *gt_ledger_site(const struct gt_ledger *l,
+						   const struct gt_entry *entry)
+{
+	const struct gt_function *fn = &gt_functions[entry->function];
+
+	return gt_ledger_find_site(l, entry->stack, fn->api, fn->kind);
+}
 /* Sums over all APIs and kinds. */
 struct gt_tally gt_ledger_total(const struct gt_ledger *l);

@@ -133,6 +133,8 @@ static void put_end(struct gt_page *p, const struct gt_view *v)
 	} else if (*gt_recording_info(v->recording, "imported")) {
 		put_import(p, v);
 		return;
+	} else if (gt_view_is_attached(v)) {
+		gt_page_put(p, GT_PLAIN, "let go");
 	} else {
 		gt_page_put(p, GT_PLAIN, "end not recorded");
 	}

@@ -51,7 +51,8 @@ static void put_leaks(struct gt_page *p, const struct gt_view *v, const struct g
 	char text[GT_FORMAT_MAX];
 	struct gt_split split;
 
-	gt_page_put(p, GT_RED, "LEAKED");
+	gt_page_put(p, gt_view_goes_on(v) ? GT_YELLOW : GT_RED,
+		    gt_view_goes_on(v) ? "ALIVE" : "LEAKED");
 	gt_page_put(p, GT_BOLD, "  %s %s from %zu %s", gt_format_count(text, groups->object_count),
 		    gt_plural(groups->object_count, "resource", "resources"), groups->count,
 		    gt_plural(groups->count, "call site", "call sites"));

@@ -37,13 +37,17 @@ static void put_leaks(struct gt_page *p, const struct gt_view *v)
 	struct gt_groups groups;
 
 	gt_verdict_groups(&groups, v);
-	gt_page_put(p, GT_RED, "LEAKED");
+	gt_page_put(p, gt_view_goes_on(v) ? GT_YELLOW : GT_RED,
+		    gt_view_goes_on(v) ? "ALIVE" : "LEAKED");
 	gt_page_put(p, GT_BOLD, "  %s %s", gt_format_count(text, groups.object_count),
 		    gt_plural(groups.object_count, "resource", "resources"));
 	if (groups.bytes)
 		gt_page_put(p, GT_BOLD, ", ");
 	gt_put_group_memory(p, GT_BOLD, &groups);
 	gt_page_end(p);
+	if (gt_view_goes_on(v))
+		gt_page_wrap(p, GT_DIM, 2, "in programs that went on when gputrack let go: this may "
+			     "be in use");
 	gt_put_kinds(p, &groups);
 	for (size_t i = 0; i < groups.count && i < most; i++)
 		put_leak(p, v, &groups.list[i], others ? 2 : 3);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdio.h>
+#include <string.h>
 
 #include "ledger/growth.h"
 #include "ledger/ledger.h"
@@ -52,6 +53,20 @@ gt_view_fn gt_sites_text, gt_sites_json, gt_sites_tsv;
 
 /* Each process with its name and what it left alive. */
 gt_view_fn gt_processes_text, gt_processes_json, gt_processes_tsv;
+
+/* True when processes were followed by `gputrack attach`. */
+static inline bool gt_view_is_attached(const struct gt_view *v)
+{
+	return !strcmp(gt_recording_info(v->recording, "capture"), "attach");
+}
+
+/* True when some of them went on when they were let go: what they hold may well be in use. */
+static inline bool gt_view_goes_on(const struct gt_view *v)
+{
+	const char *running = gt_recording_info(v->recording, "running");
+
+	return *running && strcmp(running, "0") != 0;
+}
 
 /* Relative to the recording's start; negative only in a damaged trace. */
 static inline int64_t gt_view_time(const struct gt_view *v, uint64_t time_ns)

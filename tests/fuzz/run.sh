@@ -11,14 +11,14 @@ build=${BUILD:-build}-fuzz
 [ -f "$build/build.ninja" ] ||
 	CC=clang CXX=clang++ meson setup "$build" -Dfuzzers=true -Dopencl=disabled \
 		-Dlevelzero=disabled >&2
-targets="trace info legend suppressions config nsys tracker usage smi monitor"
+targets="trace info legend suppressions config nsys tracker usage smi monitor http"
 # shellcheck disable=SC2046
 ninja -C "$build" tests/fuzz/seeds-trace tests/fuzz/seeds-nsys $(printf 'tests/fuzz/libfuzzer_%s ' $targets) >&2
 
 for name in $targets; do
-	seeds=$build/tests/fuzz/seeds-$name
-	[ -d "$seeds" ] || seeds=tests/golden/inputs/$name
-	[ -d "$seeds" ] || seeds=tests/fuzz/$name
+	for seeds in "$build/tests/fuzz/seeds-$name" "tests/fuzz/$name" "tests/golden/inputs/$name"; do
+		[ ! -d "$seeds" ] || break
+	done
 	learnt=$build/learnt-$name
 	mkdir -p "$learnt"
 	"$build/tests/fuzz/libfuzzer_$name" -max_total_time="$seconds" -max_len=65536 -timeout=10 \

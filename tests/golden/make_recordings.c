@@ -354,6 +354,40 @@ static void make_hostile(void)
 	end(&t);
 }
 
+/* Names that would become markup or script in a page that trusts them, and what was measured. */
+static void make_markup(void)
+{
+	static const char script[] = "</script><script>window.owned=1</script>";
+	static const char image[] = "<img src=x onerror=\"window.owned=1\">";
+	struct trace t = { .base = 0x10000000, .start_ns = START, .end_ns = START + 100 * MS,
+			   .modules = { "/app/<b>bold</b>/&amp;'\"`${window.owned=1}",
+					"/app/--><svg/onload=window.owned=1>\xff\xfe\xe2\x80\xa8" },
+			   .module_count = 2 };
+	struct gt_text_frame frame = { .function = script, .file = image, .module = "<!--",
+				       .line = 7 };
+	struct gt_series used = { .name = script, .unit = "bytes", .subject = image };
+	uint64_t frames[2];
+	uint32_t a, b;
+	uint16_t series;
+
+	folder("markup.gt");
+	write_info("markup.gt", "./bin/</title></script><script>window.owned=1</script>\x01\x7f",
+		   "exit_status", "0");
+	begin(&t, "markup.gt", 800, 1, script, image, sizeof image - 1);
+	gt_writer_place(t.writer, 1, GT_OPENCL, image);
+	a = STACK(&t, { 0, 0x1100 }, { 1, 0x1200 });
+	frames[0] = frames[1] = gt_writer_text_frame(t.writer, &frame);
+	b = gt_writer_stack(t.writer, frames, 2);
+	series = gt_writer_series(t.writer, &used);
+	for (unsigned i = 0; i < 10; i++) {
+		gt_lane_sample(t.lane, series, START + (10 + i) * MS, (i + 1) << 20);
+		CALL(&t, clCreateBuffer, 10 + i, .handle = 0x1000 + i, .size = 4096, .place = 1,
+		     .stack = i % 2 ? a : b);
+	}
+	CALL(&t, clCreateBuffer, 40, .size = 1 << 20, .stack = b, .failed = 1, .result = -4);
+	end(&t);
+}
+
 /* One trace cut short, one with a block destroyed, one that stopped on a full disk. */
 static void make_damaged(void)
 {
@@ -540,6 +574,7 @@ int main(int argc, char **argv)
 	make_hostile();
 	make_damaged();
 	make_sampled();
+	make_markup();
 	make_nothing();
 	make_builds();
 	make_many();

@@ -44,7 +44,7 @@ BEGIN {
 	allow("symbol", "base")
 	allow("table", "api base")
 	allow("plot", "table view symbol ledger trace event api base")
-	allow("view", "ledger symbol trace event api base")
+	allow("view", "table ledger symbol trace event api base")
 	captures = "capture/opencl capture/levelzero capture/cuda capture/ebpf capture/nsys"
 	allow("cli", "plot table view symbol ledger trace event api base guest gputrack " captures)
 }

@@ -1,0 +1,230 @@
+/* html.c - gputrack html: a recording as one page, written, or served while it grows. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/serve.h"
+#include "cli/source.h"
+#include "cli/terminal.h"
+#include "table/kind.h"
+#include "view/html.h"
+
+struct settings {
+	struct gt_source source;
+	uint64_t threshold_kb, port;
+	const char *listen;
+	bool serve;
+};
+
+static const struct gt_option options[] = {
+	{ .name = "threshold", .argument = "KB", .type = GT_OPTION_COUNT,
+	  .at = offsetof(struct settings, threshold_kb),
+	  .help = "in a tracker's CSV, take a call that destroys for a leak when memory rose by "
+		  "more than so many KB; 100 otherwise" },
+	{ .name = "serve", .type = GT_OPTION_FLAG, .at = offsetof(struct settings, serve),
+	  .help = "write no file, but serve the page to a browser on this machine, and follow the "
+		  "recording while it grows; the address has a token that only you are told" },
+	{ .name = "port", .argument = "PORT", .type = GT_OPTION_COUNT,
+	  .at = offsetof(struct settings, port),
+	  .help = "serve on this port instead of one that is free" },
+	{ .name = "listen", .argument = "ADDRESS", .type = GT_OPTION_TEXT,
+	  .at = offsetof(struct settings, listen),
+	  .help = "serve on this numeric address instead of 127.0.0.1: others can then reach it, "
+		  "and what they send is not encrypted" },
+	GT_SOURCE_OPTIONS(struct settings),
+	{ 0 },
+};
+
+const struct gt_usage gt_html_usage = {
+	.name = "html",
+	.summary = "make an interactive page of a recording",
+	.operands = "NAME.gt|TRACKER.csv",
+	.about = "Makes one file that opens in a browser from disk and asks nothing of the "
+		 "network: memory and objects over time, what was alive at any moment, flame "
+		 "graphs, leaks, call sites, mistakes; of a resource tracker's CSV its twelve "
+		 "charts. It is written to NAME.html beside the recording or CSV unless -o says "
+		 "otherwise.",
+	.options = options,
+};
+
+/* NAME.gt/ -> NAME.html, NAME.csv -> NAME.html */
+static char *default_output(const char *path)
+{
+	static const char *const endings[] = { ".gt", ".csv", ".trace" };
+	size_t size = strlen(path);
+	char *output;
+
+	while (size > 1 && path[size - 1] == '/')
+		size--;
+	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+		size_t length = strlen(endings[i]);
+
+		if (size > length && !strncmp(path + size - length, endings[i], length)) {
+			size -= length;
+			break;
+		}
+	}
+	if (asprintf(&output, "%.*s.html", (int)size, path) < 0)
+		output = gt_strdup("gputrack.html");
+	return output;
+}
+
+static int recording_data(const struct settings *s, const char *input, FILE *out,
+			  struct gt_error *error)
+{
+	struct gt_recording_options how = { .pid = (uint32_t)s->source.pid };
+	struct gt_recording *recording;
+	struct gt_frames *frames;
+	struct gt_html *html;
+	struct gt_error why;
+	int e = gt_recording_open(&recording, input, &how, &why);
+
+	if (e)
+		return gt_error_set(error, e, "%s%s", why.text,
+				    e == -ENOENT ? "; `gputrack run` makes recordings" : "");
+	e = gt_source_frames(&s->source, recording, &frames, error);
+	if (e)
+		goto close_recording;
+	html = gt_html_new(recording, gt_progress_tick);
+	gt_progress_end();
+	gt_html_data(html, frames, out);
+	gt_html_free(html);
+	gt_frames_free(frames);
+close_recording:
+	gt_recording_close(recording);
+	return e;
+}
+
+static int tracker_data(const struct settings *s, const char *input, FILE *out,
+			struct gt_error *error)
+{
+	struct gt_tracker_table *table;
+	struct gt_error why = { "" };
+	struct gt_rows rows;
+	int e = gt_rows_open(&rows, input, error);
+
+	if (e)
+		return e;
+	if (gt_table_kind(&rows) != GT_TABLE_TRACKER)
+		e = gt_error_set(error, -EINVAL, "%s is neither a recording nor a resource "
+				 "tracker's CSV; `gputrack plot` draws other tables", input);
+	else if (gt_tracker_read(&table, &rows, (double)s->threshold_kb, &why))
+		e = gt_error_set(error, -EINVAL, "cannot draw %s: %s", input, why.text);
+	gt_rows_close(&rows);
+	if (e)
+		return e;
+	gt_html_tracker_data(table, input, out);
+	gt_tracker_free(table);
+	return 0;
+}
+
+/* A plain file that is no trace. */
+static bool is_table(const char *path)
+{
+	struct gt_trace_header header;
+	struct gt_error error;
+	struct stat st;
+
+	return !strcmp(path, "-") || (!stat(path, &st) && !S_ISDIR(st.st_mode) &&
+				      gt_trace_header_read(&header, path, &error));
+}
+
+static int write_data(const struct settings *s, const char *input, FILE *out,
+		      struct gt_error *error)
+{
+	return is_table(input) ? tracker_data(s, input, out, error) :
+				 recording_data(s, input, out, error);
+}
+
+static int write_page(const struct settings *s, const char *input, struct gt_error *error)
+{
+	char *path = s->source.output ? gt_strdup(s->source.output) : default_output(input);
+	struct gt_output output;
+	int e = gt_output_open(&output, path, error);
+
+	if (e)
+		goto free_path;
+	gt_html_begin(output.file, &(struct gt_html_page){ 0 });
+	e = write_data(s, input, output.file, error);
+	gt_html_end(output.file);
+	if (e)
+		gt_output_abandon(&output);
+	else
+		e = gt_output_close(&output, error);
+	if (!e && strcmp(path, "-"))
+		fprintf(stderr, "gputrack: wrote %s\n", path);
+free_path:
+	free(path);
+	return e;
+}
+
+struct served {
+	const struct settings *settings;
+	const char *input;
+};
+
+static int served_data(void *context, FILE *out, struct gt_error *error)
+{
+	const struct served *served = context;
+
+	return write_data(served->settings, served->input, out, error);
+}
+
+static void served_at(void *context, const char *url)
+{
+	(void)context;
+	printf("%s\n", url);
+	fflush(stdout);
+	fputs("gputrack: open this address in a browser on this machine; Ctrl-C ends\n", stderr);
+}
+
+static int serve_page(const struct settings *s, const char *input, struct gt_error *error)
+{
+	struct served served = { s, input };
+
+	return gt_serve_run(&(struct gt_serve){
+		.address = s->listen ? s->listen : "127.0.0.1", .port = (uint16_t)s->port,
+		.write_data = served_data, .ready = served_at, .context = &served }, error);
+}
+
+/* Gives 0, or the exit status after the user has been told what is wrong. */
+static int check(const struct settings *s, int operands)
+{
+	if (operands != 1)
+		return gt_usage_wrong(&gt_html_usage, operands ? "takes one recording or CSV" :
+				      "needs a recording, NAME.gt, or a tracker's CSV");
+	if (s->source.pid > UINT32_MAX)
+		return gt_usage_wrong(&gt_html_usage, "--pid is too big");
+	if (s->port > UINT16_MAX)
+		return gt_usage_wrong(&gt_html_usage, "--port is at most 65535");
+	if (!s->serve && (s->listen || s->port))
+		return gt_usage_wrong(&gt_html_usage, "--port and --listen need --serve");
+	if (s->serve && s->source.output)
+		return gt_usage_wrong(&gt_html_usage, "--serve writes no file: leave out -o");
+	if (!gt_html_is_built())
+		return gt_fail("this gputrack was built without the page: `npm ci` in viewer/ "
+			       "fetches uPlot, which it needs; then build it again");
+	return 0;
+}
+
+int gt_cmd_html(int argc, char **argv)
+{
+	struct settings s = { .threshold_kb = GT_TRACKER_THRESHOLD_KB };
+	struct gt_error error;
+	int status, first = gt_options_parse(&gt_html_usage, &s, argc, argv, &status);
+
+	if (first < 0)
+		goto free_settings;
+	status = check(&s, argc - first);
+	if (!status && (s.serve ? serve_page(&s, argv[first], &error) :
+				  write_page(&s, argv[first], &error)))
+		status = gt_fail("%s", error.text);
+free_settings:
+	gt_source_fini(&s.source);
+	return status;
+}

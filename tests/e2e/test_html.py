@@ -1,0 +1,484 @@
+"""test_html.py - the page of a recording: in a real browser, and as a file."""
+import base64
+import hashlib
+import json
+import os
+import re
+import signal
+import time
+import urllib.error
+import urllib.request
+
+from browser import Browser
+
+
+def recordings(case):
+    """The golden tests' recordings, in the case's folder."""
+    made = case.run(case.build / "tests" / "golden" / "make_recordings", ".")
+    assert made.status == 0, made.err
+
+
+def page_of(case, name):
+    """The page of one of them; skipped where the page was left out of the build."""
+    if not (case.folder / "leaks.gt").exists():
+        recordings(case)
+    done = case.gputrack("html", name)
+    if "built without the page" in done.err:
+        case.skip("gputrack was built without the page")
+    assert done.status == 0, done.err
+    path = case.path(name.rsplit(".", 1)[0] + ".html")
+    assert path.exists(), done.err
+    return path
+
+
+def opened(browser, path):
+    browser.open(path)
+    browser.wait("document.body.dataset.drawn === 'all'")
+    return browser
+
+
+def data_of(path):
+    """What the page carries, as any reader of JSON sees it."""
+    text = path.read_text(encoding="utf-8")
+    found = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
+    assert len(found) == 1, "names have ended the data's element"
+    return json.loads(found[0])
+
+
+def varints(text):
+    value, shift = 0, 0
+    for byte in base64.b64decode(text):
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            yield value
+            value, shift = 0, 0
+
+
+def unzigzag(value):
+    return value >> 1 ^ -(value & 1)
+
+
+def last_values(channel):
+    words, now, out = list(varints(channel)), 0, []
+    for i in range(0, len(words), 3):
+        now += unzigzag(words[i])
+        out.append((now - words[i + 1], now + words[i + 2], now))
+    return out
+
+
+# The file.
+
+def test_the_data_is_what_the_reports_say(case):
+    data = data_of(page_of(case, "leaks.gt"))
+    leaks = case.report("leaks.gt", "leakage")
+    everything = data["sets"][0]
+    assert everything["leaked"] == leaks["totals"]["count"] == 130
+    sites = everything["sites"]
+    found = sorted((sites[leak["site"]][3], sites[leak["site"]][2]) for leak in everything["leaks"])
+    assert found == sorted((g["bytes"], g["count"]) for g in leaks["groups"])
+    peak = case.report("leaks.gt", "watermark")
+    assert everything["peak"]["bytes"] == peak["peak"]["device_bytes"]
+    assert sum(site[5] for site in sites if everything["kinds"][site[1]]["memory"] == "device") \
+        == peak["peak"]["device_bytes"]
+
+
+def test_rows_over_time_are_those_of_usage(case):
+    everything = data_of(page_of(case, "leaks.gt"))["sets"][0]
+    usage = case.gputrack("report", "leaks.gt", "-a", "usage", "--format", "tsv").out.splitlines()
+    wanted = {}
+    for line in usage[1:]:
+        time_ns, device, _, objects = map(int, line.split("\t"))
+        wanted[time_ns] = (device, objects)
+    now, times = 0, []
+    for step in varints(everything["rows"]["times"]):
+        now += step
+        times.append(now)
+    device = [row[2] for row in last_values(everything["rows"]["device"])]
+    objects = [row[2] for row in last_values(everything["rows"]["objects"])]
+    got = dict(zip(times, zip(device, objects)))
+    assert wanted and all(got[time_ns] == row for time_ns, row in wanted.items())
+
+
+def test_many_events_keep_the_peak_and_stay_small(case):
+    made = case.run(case.build / "bench" / "make_events", "big.gt", "200000", "balanced")
+    assert made.status == 0, made.err
+    recordings(case)
+    path = page_of(case, "big.gt")
+    everything = data_of(path)["sets"][0]
+    assert path.stat().st_size < 5_000_000
+    assert everything["rows"]["step_ns"] > 1
+    rows = last_values(everything["rows"]["device"])
+    assert len(rows) <= 16384
+    assert max(high for _, high, _ in rows) == everything["peak"]["bytes"]
+    assert rows[-1][2] == 0
+    # the last row of every call site's track is what is alive at the end: nothing
+    for track in everything["tracks"]:
+        words = list(varints(track))
+        assert sum(unzigzag(word) for word in words[1::3]) == 0
+        assert sum(unzigzag(word) for word in words[2::3]) == 0
+
+
+def test_each_process_has_its_own_set(case):
+    sets = data_of(page_of(case, "family.gt"))["sets"]
+    assert sorted(s["pid"] for s in sets) == [0] + list(range(400, 409))
+    assert sum(s["events"] for s in sets[1:]) == sets[0]["events"]
+    assert sum(s["leaked"] for s in sets[1:]) == sets[0]["leaked"]
+
+
+def test_only_the_pages_own_script_may_run(case):
+    text = page_of(case, "leaks.gt").read_text(encoding="utf-8")
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text).group(1)
+    assert "default-src 'none'" in policy and "connect-src 'none'" in policy
+    for tag, directive in (("script", "script-src"), ("style", "style-src")):
+        body = re.search(rf"<{tag}>(.*?)</{tag}>", text, re.S).group(1)
+        digest = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
+        assert f"{directive} 'sha256-{digest}'" in policy
+    assert "unsafe" not in policy
+
+
+def test_the_page_makes_no_markup_of_text(case):
+    for path in (case.source / "viewer" / "js").glob("*.js"):
+        text = path.read_text(encoding="utf-8")
+        for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(",
+                     "new Function", "DOMParser", "http:", "https:"):
+            assert word not in text.replace("http://www.w3.org/2000/svg", ""), (path.name, word)
+
+
+def test_what_cannot_be_shown_gets_one_line(case):
+    recordings(case)
+    case.path("notes.txt").write_text("nothing\n")
+    case.path("empty.csv").write_text("")
+    case.path("head.csv").write_text("CallNumber,TimeMs,APICall,VmRSS_KB\n")
+    for arguments, status in ((("nowhere.gt",), 1), (("notes.txt",), 1), (("empty.csv",), 1),
+                              (("head.csv",), 1), ((), 2), (("leaks.gt", "family.gt"), 2),
+                              (("leaks.gt", "--port", "80"), 2),
+                              (("leaks.gt", "-o", "no/such/folder.html"), 1),
+                              (("leaks.gt", "--serve", "--listen", "somewhere"), 1)):
+        done = case.gputrack("html", *arguments)
+        if "built without the page" in done.err:
+            case.skip("gputrack was built without the page")
+        assert done.status == status, (arguments, done.err)
+        assert done.err.startswith("gputrack: ") and done.err.count("\n") == 1, done.err
+    assert not list(case.folder.glob("*.html*"))
+
+
+# In a browser.
+
+def test_a_known_recording_shows_its_leaks(case):
+    run = case.gputrack("run", "-o", "leaky.gt", case.program("leaky"), env=case.pocl())
+    assert run.status == 0, run.err
+    recordings(case)
+    path = page_of(case, "leaky.gt")
+    with Browser(case) as page:
+        opened(page, path)
+        assert "21 leaks" in page.text(".verdicts") and "1.00 MiB" in page.text(".verdicts")
+        rows = page.texts("#leaks tr.row")
+        assert len(rows) == 3, rows
+        assert "1.00 MiB" in rows[0] and "buffer" in rows[0] and "leaky.c:91" in rows[0]
+        assert sorted("clEnqueueTask" in row for row in rows) == [False, False, True]
+        page.click("#leaks tr.row")
+        opened_row = page.text("#leaks tr.opened")
+        assert "make_scratch_buffer" in opened_row and "main" in opened_row
+        assert "leaky.c:91" in opened_row and "handle 0x" in opened_row
+        assert page.js("return document.querySelectorAll('#timeline canvas').length") == 2
+        assert "make_scratch_buffer" in page.text(".moment")
+        assert page.complaints() == []
+        assert page.requests() == [path.as_uri()]
+
+
+def test_zoom_pan_and_moments(case):
+    path = page_of(case, "leaks.gt")
+    span = "return [...document.querySelectorAll('.overview .pane')].map(n => " \
+           "[parseFloat(n.style.left), parseFloat(n.style.width)])[0]"
+    with Browser(case) as page:
+        opened(page, path)
+        assert "At the peak" in page.text(".moment h3") and "71.9 MiB" in page.text(".moment")
+        assert page.js(span) == [0, 100]
+        page.drag("#timeline .u-over", 0.25, 0.5)
+        left, width = page.js(span)
+        assert abs(left - 25) < 2 and abs(width - 25) < 2, (left, width)
+        page.click("[aria-label='Later']")
+        assert page.js(span)[0] > left
+        page.click("[aria-label='Show all']")
+        assert page.js(span) == [0, 100]
+        page.drag("#timeline .u-over", 0.9, 0.9)
+        assert page.text(".moment h3").startswith("Alive at 2.1")
+        moment = page.text(".moment")
+        assert "7.86 MiB" in moment and "64.0 KiB of host memory" in moment, moment
+        page.js("document.querySelector('#timeline .chart').focus()")
+        before = page.text(".moment h3")
+        page.key("\ue012")  # left: the change before
+        assert page.text(".moment h3") != before
+        page.key("+")
+        assert page.js(span)[1] < 60
+        page.key("0")
+        assert page.js(span) == [0, 100]
+        page.key("p")
+        assert "At the peak" in page.text(".moment h3")
+        page.js("[...document.querySelectorAll('#timeline button')]"
+                ".find(b => b.textContent === 'Objects').click()")
+        assert "event" in page.text("#timeline .legend")
+        assert page.complaints() == []
+
+
+def test_flame_graph_search_zoom_and_keys(case):
+    path = page_of(case, "leaks.gt")
+    names = "return [...document.querySelectorAll('.flame .box')].map(n => n.textContent)"
+    with Browser(case) as page:
+        opened(page, path)
+        boxes = page.js(names)
+        assert boxes[0] == "all" and "demo+0x1300" in boxes and "image" in boxes
+        page.type("#flame input", "0x2111")
+        assert page.texts(".flame .hit") == ["demo+0x2111"]
+        assert "36.1 % matches" in page.text("#flame")
+        page.type("#flame input", "nothing of the kind")
+        assert "no match" in page.text("#flame")
+        page.type("#flame input", "")
+        page.js("[...document.querySelectorAll('.flame .box')]"
+                ".find(b => b.textContent === 'demo+0x2111').click()")
+        zoomed = page.js(names)
+        assert "demo+0x1111" not in zoomed and "image" in zoomed
+        assert page.js("return document.activeElement.textContent") == "demo+0x2111"
+        page.key("\ue015")  # down
+        assert page.js("return document.activeElement.textContent") == "image"
+        page.key("\ue00c")  # escape
+        assert page.js(names) == boxes
+        page.js("[...document.querySelectorAll('#flame button')]"
+                ".find(b => b.textContent === 'At the peak').click()")
+        assert "71.9 MiB" in page.text("#flame .readout")
+        assert page.complaints() == []
+
+
+def test_tables_sort_and_filter(case):
+    path = page_of(case, "leaks.gt")
+    with Browser(case) as page:
+        opened(page, path)
+        counts = "return [...document.querySelectorAll('#leaks td.count')].map(n => " \
+                 "Number(n.textContent.replace(',', '')))"
+        page.js("[...document.querySelectorAll('#leaks th button')]"
+                ".find(b => b.textContent === 'Count').click()")
+        down = page.js(counts)
+        assert down == sorted(down, reverse=True) and down[0] == 120
+        page.js("[...document.querySelectorAll('#leaks th button')]"
+                ".find(b => b.textContent === 'Count').click()")
+        assert page.js(counts) == sorted(down)
+        page.type("#leaks input", "image 0x2111")
+        rows = page.texts("#leaks tr.row")
+        assert len(rows) == 1 and "2.86 MiB" in rows[0]
+        assert "1 of 7" in page.text("#leaks .controls")
+        page.js("document.querySelector('#leaks tr.row').focus()")
+        page.key("\ue007")  # enter
+        assert "clCreateImage" in page.text("#leaks tr.opened")
+        assert "held by" not in page.text("#leaks tr.opened")
+        page.type("#leaks input", "context")
+        page.click("#leaks tr.row")
+        assert "held by 2 references" in page.text("#leaks tr.opened")
+
+
+def test_hostile_names_are_inert(case):
+    paths = [page_of(case, name) for name in ("markup.gt", "hostile.gt")]
+    with Browser(case) as page:
+        for path in paths:
+            opened(page, path)
+            page.js("document.querySelectorAll('tr.row').forEach(n => n.click());"
+                    "document.querySelectorAll('details').forEach(n => { n.open = true; })")
+            assert page.js("return window.owned ?? null") is None
+            assert page.js("return document.querySelectorAll('img, b, iframe, object, "
+                           "main script, main svg[onload]').length") == 0
+            assert page.js("return document.scripts.length") == 2
+            assert page.complaints() == []
+            assert page.requests() == [path.as_uri()]
+        opened(page, paths[0])
+        assert "<script>window.owned=1</script>" in page.text("header .command")
+        assert "</script><script>window.owned=1</script>" in page.text("#leaks")
+        assert "<img src=x onerror=" in page.text("#samples")
+        assert "\\u2028" in page.text("#leaks")  # what would break its line is shown by number
+        assert page.js("return document.title").startswith("./bin/</title></script>")
+
+
+def test_several_processes_can_be_told_apart(case):
+    path = page_of(case, "family.gt")
+    with Browser(case) as page:
+        opened(page, path)
+        assert "14 leaks" in page.text(".verdicts")
+        assert page.js("return document.querySelectorAll('#process option').length") == 10
+        page.js("const p = document.querySelector('#process');"
+                "p.value = [...p.options].find(o => o.text.includes('403')).value;"
+                "p.dispatchEvent(new Event('change'))")
+        assert "1 leak" in page.text(".verdicts") and "192 KiB" in page.text(".verdicts")
+        assert "pid 404 was killed" in page.text(".gaps")
+
+
+def test_gaps_and_mistakes_are_told(case):
+    with Browser(case) as page:
+        opened(page, page_of(case, "mistakes.gt"))
+        assert "12 events were lost" in page.text(".gaps")
+        assert "3 redundant releases" in page.text(".verdicts")
+        page.js("document.querySelectorAll('details').forEach(n => { n.open = true; })")
+        wrong = page.text("#mistakes")
+        for words in ("CL_INVALID_MEM_OBJECT", "already released at", "8.00 GiB asked for",
+                      "ended in clReleaseMemObject"):
+            assert words in wrong, words
+        opened(page, page_of(case, "damaged.gt"))
+        assert "pid 600: the trace is damaged" in page.text(".gaps")
+        opened(page, page_of(case, "untracked.gt"))
+        assert "Nothing was tracked" in page.text("main")
+        assert page.complaints() == []
+
+
+def test_nothing_is_wider_than_a_telephone(case):
+    names = ("leaks.gt", "markup.gt", "hostile.gt", "family.gt", "mistakes.gt", "silent.gt")
+    paths = [page_of(case, name) for name in names] + [tracker_page(case)]
+    with Browser(case, width=400, height=800) as page:
+        for path in paths:
+            for width in (400, 1280):
+                page.resize(width, 800)
+                opened(page, path)
+                page.js("document.querySelectorAll('tr.row').forEach(n => n.click())")
+                assert page.js("return document.documentElement.scrollWidth") <= width, path.name
+
+
+def test_dark_and_light(case):
+    path = page_of(case, "leaks.gt")
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    with Browser(case, dark=True) as page:
+        opened(page, path)
+        dark = page.js(ground)
+        page.click("#theme")
+        light = page.js(ground)
+        assert dark != light and page.text("#theme") == "Dark"
+        page.cdp("Emulation.setEmulatedMedia", media="print")
+        assert page.js("return getComputedStyle(document.querySelector('nav')).display") == "none"
+
+
+# The tracker's CSV.
+
+CSV_HEADING = ("CallNumber,TimeMs,APICall,VmSize_KB,VmRSS_KB,VmData_KB,VmPeak_KB,Threads,"
+               "Delta_VmSize_KB,Delta_VmRSS_KB,Delta_VmData_KB,Contexts,CommandQueues,Modules,"
+               "Kernels,EventPools,CommandLists,Events,Fences,Images,Samplers,TotalMemory_Bytes\n")
+
+
+def tracker_page(case, leak=192):
+    calls = [("zeContextCreate", 192), ("zeEventPoolCreate", 64), ("zeMemAllocDevice", 4096),
+             ("zeMemFree", -4096), ("zeEventPoolDestroy", leak), ("zeContextDestroy", -128)]
+    rss, text = 100000, CSV_HEADING
+    for i, (name, delta) in enumerate(calls):
+        rss += delta
+        text += f"{i + 1},{i * 10}.5,{name},400000,{rss},160000,410000,2,0,{delta},0,1,0,0,0,1,0,0,0," \
+                f"0,0,{4194304 if i == 2 else 0}\n"
+    case.path("tracker_pid7.csv").write_text(text + "7,99")
+    return page_of(case, "tracker_pid7.csv")
+
+
+def test_a_trackers_csv_becomes_twelve_charts(case):
+    with Browser(case) as page:
+        opened(page, tracker_page(case))
+        panels = page.texts(".panel")
+        assert len(panels) == 12
+        assert "0.19 MB leaked in 1 event" in panels[0]
+        assert "zeEventPoolDestroy" in panels[2] and "0.19 MB" in panels[2]
+        assert "zeMemAllocDevice" in panels[8] and "+4.00 MB" in panels[8]
+        assert "−4.00 MB" in panels[8]
+        assert "Total: 0.19 MB" in panels[11]
+        assert page.js("return document.querySelectorAll('.panel.alarm').length") == 3
+        assert "1 row is damaged" in page.text(".gaps") and "line 8" in page.text(".gaps")
+        assert page.js("return document.querySelectorAll('.panel canvas').length") == 8
+        opened(page, tracker_page(case, leak=-64))
+        assert page.js("return document.querySelectorAll('.panel.alarm').length") == 0
+        assert "No memory leaks detected" in page.text(".panels")
+        assert page.complaints() == []
+
+
+# Served.
+
+def ask(address, path="", **headers):
+    request = urllib.request.Request(address + path, headers={k.replace("_", "-"): v
+                                                              for k, v in headers.items()})
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return answer.status, answer.headers, answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.headers, error.read()
+
+
+class Served:
+    def __init__(self, case, *arguments):
+        self.process = case.start(case.build / "gputrack", "html", "--serve", *arguments)
+        self.address = self.process.stdout.readline().decode().strip()
+        assert self.address.startswith("http://127.0.0.1:"), self.process.stderr.read()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.communicate(timeout=20)
+        finally:
+            if self.process.poll() is None:
+                os.killpg(self.process.pid, signal.SIGKILL)
+        assert self.process.returncode == 0
+
+
+def test_only_who_knows_the_token_is_served(case):
+    page_of(case, "leaks.gt")
+    with Served(case, "leaks.gt") as served:
+        status, headers, body = ask(served.address)
+        assert status == 200 and b"connect-src 'self'" in body
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        status, headers, body = ask(served.address, "data.json")
+        assert status == 200 and json.loads(body)["sets"][0]["leaked"] == 130
+        assert ask(served.address, "data.json", If_None_Match=headers["ETag"])[0] == 304
+        root = served.address[:served.address.index("/", 8)]
+        assert ask(root, "/")[0] == 404
+        assert ask(root, "/" + "0" * 32 + "/")[0] == 404
+        assert ask(served.address, "../etc/passwd")[0] == 404
+        assert ask(served.address, Host="evil.example")[0] == 403
+        assert ask(served.address, Origin="http://evil.example")[0] == 403
+
+
+def test_a_running_recording_is_followed(case):
+    page_of(case, "leaks.gt")
+    os.rename(case.path("leaks.gt"), case.path("now.gt"))
+    with Served(case, "now.gt") as served, Browser(case) as page:
+        page.open(served.address)
+        page.wait("document.body.dataset.drawn === 'all'")
+        assert "130 leaks" in page.text(".verdicts") and page.text("#live") == "live"
+        page.type("#leaks input", "buffer")
+        page.js("document.querySelector('#leaks input').focus()")
+        # the recording becomes another, as it does when a program goes on
+        os.rename(case.path("now.gt"), case.path("old.gt"))
+        os.rename(case.path("family.gt"), case.path("now.gt"))
+        page.wait("document.querySelector('.verdicts').innerText.includes('14 leaks')")
+        assert page.js("return document.activeElement.value") == "buffer"
+        assert page.complaints() == []
+
+
+def test_a_running_program_is_followed(case):
+    page_of(case, "leaks.gt")
+    program = case.start(case.build / "gputrack", "run", "-q", "-o", "run.gt",
+                         case.program("killed"), "--calls", "1000000000", env=case.pocl())
+    events = "Number(document.querySelector('header .facts').innerText.replaceAll(',', '')" \
+             ".match(/(\\d+) events?/)?.[1] ?? 0)"
+    try:
+        end = time.monotonic() + 60
+        while not list(case.folder.glob("run.gt/*.trace")):
+            assert time.monotonic() < end and program.poll() is None, "nothing is recorded"
+            time.sleep(0.05)
+        os.killpg(program.pid, signal.SIGSTOP)
+        with Served(case, "run.gt") as served, Browser(case) as page:
+            page.open(served.address)
+            page.wait("document.body.dataset.drawn === 'all'")
+            first = page.js(f"return {events}")
+            while page.js(f"return {events}") <= first:
+                assert time.monotonic() < end, "the page never showed more"
+                os.killpg(program.pid, signal.SIGCONT)
+                time.sleep(0.1)  # goes on in small steps: millions of events are another test's
+                os.killpg(program.pid, signal.SIGSTOP)
+                time.sleep(1)
+            assert "still runs" in page.text(".gaps")
+            assert page.complaints() == []
+    finally:
+        os.killpg(program.pid, signal.SIGKILL)
+        program.communicate()

@@ -1,0 +1,81 @@
+// charts.js - what all charts by uPlot share: axes, colours, sizes.
+import { color, withAlpha } from "./dom.js";
+import { formatBytes, formatCount, formatTime } from "./format.js";
+
+const KIND_COLORS = 8;
+export const charts = new Set();
+
+export function kindColor(index) {
+  return color(`k${index % KIND_COLORS}`);
+}
+
+/* Steps of 1, 2, 4, 8 … bytes rather than of tens. */
+function byteSplits(chart, axis, low, high) {
+  const wanted = (high - low) / 5, splits = [];
+  const step = 2 ** Math.ceil(Math.log2(Math.max(wanted, 1)));
+  for (let at = Math.ceil(low / step) * step; at <= high; at += step)
+    splits.push(at);
+  return splits;
+}
+
+export function timeAxis() {
+  return { stroke: color("dim"), grid: { stroke: color("line"), width: 1 },
+    ticks: { stroke: color("line"), width: 1 }, font: "12px system-ui", space: 84, size: 34,
+    values: (chart, splits) => splits.map((at) => formatTime(at, timeStep(splits))) };
+}
+
+function timeStep(splits) {
+  return splits.length > 1 && splits[1] - splits[0] < 1e-3 ? splits[1] - splits[0] : 0;
+}
+
+/* As many as tell the lines of the grid apart. */
+function digitsFor(splits) {
+  const step = splits.length > 1 ? Math.abs(splits[1] - splits[0]) : 1;
+  return step >= 1 ? (Number.isInteger(step) ? 0 : 1) : Math.min(Math.ceil(-Math.log10(step)), 6);
+}
+
+export function valueAxis(unit) {
+  const axis = { stroke: color("dim"), grid: { stroke: color("line"), width: 1 },
+    ticks: { show: false }, font: "12px system-ui", size: 72,
+    values: (chart, splits) => splits.map((at) => at === null ? "" :
+      unit === "bytes" ? formatBytes(at) :
+      formatCount(at, digitsFor(splits)) + (unit ? ` ${unit}` : "")) };
+  if (unit === "bytes")
+    axis.splits = byteSplits;
+  return axis;
+}
+
+/* Values start at zero unless they go below it. */
+export function fromZero(chart, low, high) {
+  const top = high === null || high === undefined || high <= 0 ? 1 : high;
+  return [low < 0 ? low * 1.08 : 0, top * 1.12];
+}
+
+/* A value holds until the next one, or has held since the one before. */
+export const steps = uPlot.paths.stepped({ align: 1 });
+export const stepsBack = uPlot.paths.stepped({ align: -1 });
+
+/* A chart in `host`, as wide as that is, kept so; the caller may zoom. */
+export function makeChart(host, options, data) {
+  const size = () => ({ width: Math.max(host.clientWidth, 120), height: options.height });
+  const chart = new uPlot({ ...options, ...size(), legend: { show: false } }, data, host);
+  charts.add(chart);
+  const observer = new ResizeObserver(() => {
+    if (!host.isConnected) {
+      observer.disconnect();
+      charts.delete(chart);
+    } else if (Math.abs(size().width - chart.width) > 1) {
+      chart.setSize(size());
+    }
+  });
+  observer.observe(host);
+  return chart;
+}
+
+export function lineSeries(label, stroke, more) {
+  return { label, stroke, width: 1.5, points: { show: false }, ...more };
+}
+
+export function areaSeries(label, stroke, more) {
+  return lineSeries(label, stroke, { fill: withAlpha(stroke, 0.22), ...more });
+}

@@ -1,0 +1,207 @@
+// data.js - what the page carries, unpacked: rows over time, call sites, stacks.
+import { lastPart } from "./format.js";
+
+/* The order of a site's numbers, as src/view/html_data.c writes them. */
+const SITE = ["stack", "kind", "live", "liveBytes", "peak", "peakBytes", "created", "totalBytes",
+  "mostBytes", "first", "last", "track"];
+
+export function* varints(base64) {
+  const text = atob(base64);
+  for (let i = 0; i < text.length;) {
+    let value = 0, scale = 1, byte;
+    do {
+      byte = text.charCodeAt(i++);
+      value += (byte & 127) * scale;
+      scale *= 128;
+    } while (byte > 127 && i < text.length);
+    yield value;
+  }
+}
+
+/* Numbers beyond 32 bits: no shifts. */
+function unzigzag(value) {
+  return value % 2 ? -(value + 1) / 2 : value / 2;
+}
+
+function unpackTimes(base64) {
+  let now = 0;
+  return Float64Array.from(varints(base64), (step) => (now += step) / 1e9);
+}
+
+function unpackChannel(base64, count) {
+  const low = new Float64Array(count), high = new Float64Array(count);
+  const last = new Float64Array(count);
+  if (!base64)
+    return { low, high, last, empty: true };
+  const words = varints(base64);
+  for (let i = 0, now = 0; i < count; i++) {
+    now += unzigzag(words.next().value);
+    last[i] = now;
+    low[i] = now - words.next().value;
+    high[i] = now + words.next().value;
+  }
+  return { low, high, last, empty: false };
+}
+
+function unpackTrack(base64) {
+  const rows = [], bytes = [], counts = [], words = varints(base64);
+  let row = -1, size = 0, count = 0;
+  for (let step = words.next(); !step.done; step = words.next()) {
+    rows.push(row += step.value);
+    bytes.push(size += unzigzag(words.next().value));
+    counts.push(count += unzigzag(words.next().value));
+  }
+  return { rows, bytes, counts };
+}
+
+/* The last index whose value is at most `value`; -1 for none. */
+export function indexUpTo(sorted, value) {
+  let from = 0, to = sorted.length;
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (sorted[middle] <= value)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from - 1;
+}
+
+/* Pairs of rows become one: nothing low or high is lost. */
+function coarser(level) {
+  const count = Math.ceil(level.times.length / 2), times = new Float64Array(count);
+  const channels = {};
+  for (let i = 0; i < count; i++)
+    times[i] = level.times[Math.min(2 * i + 1, level.times.length - 1)];
+  for (const [name, c] of Object.entries(level.channels)) {
+    const low = new Float64Array(count), high = new Float64Array(count);
+    const last = new Float64Array(count);
+    for (let i = 0; i < count; i++) {
+      const a = 2 * i, b = Math.min(a + 1, level.times.length - 1);
+      low[i] = Math.min(c.low[a], c.low[b]);
+      high[i] = Math.max(c.high[a], c.high[b]);
+      last[i] = c.last[b];
+    }
+    channels[name] = { low, high, last, empty: c.empty };
+  }
+  return { times, channels };
+}
+
+/* Totals over time; level(from, to, most) has at most about `most` rows between these moments. */
+class Pyramid {
+  constructor(rows) {
+    const times = unpackTimes(rows.times);
+    this.step = rows.step_ns / 1e9;
+    this.exact = rows.step_ns === 1;
+    this.levels = [{ times, channels: {} }];
+    for (const name of ["device", "host", "objects"])
+      this.levels[0].channels[name] = unpackChannel(rows[name], times.length);
+    while (this.levels.at(-1).times.length > 256)
+      this.levels.push(coarser(this.levels.at(-1)));
+  }
+
+  level(from, to, most) {
+    for (const level of this.levels) {
+      const first = indexUpTo(level.times, from), last = indexUpTo(level.times, to);
+      if (last - first <= most)
+        return level;
+    }
+    return this.levels.at(-1);
+  }
+}
+
+class RecordingSet {
+  constructor(raw, data) {
+    Object.assign(this, { raw, data, pid: raw.pid });
+    this.totals = new Pyramid(raw.rows);
+    this.rowTimes = unpackTimes(raw.kind_rows.times);
+    this.rowStep = raw.kind_rows.step_ns / 1e9;
+    this.exact = raw.kind_rows.step_ns === 1;
+    this.kinds = raw.kinds.map((kind, index) => ({ ...kind, index,
+      onDevice: kind.memory === "device" || kind.memory === "shared",
+      bytes: unpackChannel(kind.bytes, this.rowTimes.length),
+      objects: unpackChannel(kind.objects, this.rowTimes.length) }));
+    this.tracks = raw.tracks.map(unpackTrack);
+    this.sites = raw.sites.map((numbers, index) => {
+      const site = Object.fromEntries(SITE.map((name, i) => [name, numbers[i]]));
+      return Object.assign(site, { index, kind: this.kinds[site.kind],
+        frames: data.stack(site.stack), first: site.first / 1e9,
+        last: site.last / 1e9 });
+    });
+    this.leaks = raw.leaks.map((leak) => ({ ...leak, site: this.sites[leak.site] }));
+    this.end = data.end;
+  }
+
+  /* What the site of a track held when row `row` ended. */
+  trackAt(track, row) {
+    const t = this.tracks[track], at = t ? indexUpTo(t.rows, row) : -1;
+    return at < 0 ? { bytes: 0, count: 0 } : { bytes: t.bytes[at], count: t.counts[at] };
+  }
+
+  /* What was alive at a moment: by kind and by site, and how exact that is. */
+  at(time) {
+    const row = indexUpTo(this.rowTimes, time), sites = [];
+    const kinds = this.kinds.map((kind) => ({ kind, bytes: row < 0 ? 0 : kind.bytes.last[row],
+      count: row < 0 ? 0 : kind.objects.last[row] }));
+    for (const site of this.sites) {
+      const now = site.track < 0 ? null : this.trackAt(site.track, row);
+      if (now && now.count)
+        sites.push({ site, bytes: now.bytes, count: now.count });
+    }
+    return { time: row < 0 ? 0 : this.rowTimes[row], kinds, sites, exact: this.exact };
+  }
+
+  /* At the peak every site's share is known exactly. */
+  atPeak() {
+    const kinds = this.kinds.map((kind) => ({ kind, bytes: 0, count: 0 })), sites = [];
+    for (const site of this.sites) {
+      if (!site.peak)
+        continue;
+      sites.push({ site, bytes: site.peakBytes, count: site.peak });
+      kinds[site.kind.index].bytes += site.peakBytes;
+      kinds[site.kind.index].count += site.peak;
+    }
+    return { time: this.raw.peak.time_ns / 1e9, kinds, sites, exact: true, peak: true };
+  }
+}
+
+export class PageData {
+  constructor(raw) {
+    this.raw = raw;
+    this.end = raw.end_ns / 1e9;
+    this.stacks = new Map();
+    this.sets = [];
+  }
+
+  /* Frames of a stack, innermost first. */
+  stack(number) {
+    if (!this.stacks.has(number))
+      this.stacks.set(number, this.raw.stacks[number].map((i) => this.frame(i)));
+    return this.stacks.get(number);
+  }
+
+  frame(number) {
+    const [fn, file, line, module, offset, inlined] = this.raw.frames[number];
+    const names = this.raw.names, moduleName = names[module];
+    const place = file ? names[file] : "";
+    return { key: number, name: fn ? names[fn] : `${lastPart(moduleName) || "?"}+${offset}`,
+      known: fn > 0, file: place, line, module: moduleName, inlined: !!inlined,
+      where: place ? `${this.relative(place)}${line ? ":" + line : ""}` : moduleName };
+  }
+
+  /* Without the detours of a compiler's paths, from where the program was started. */
+  relative(file) {
+    const folder = this.raw.directory;
+    let path = file;
+    for (let before = ""; before !== path;) {
+      before = path;
+      path = path.replace(/\/(?!\.\.\/)[^/]+\/\.\.\//, "/");
+    }
+    return folder && folder !== "/" && path.startsWith(folder + "/") ?
+      path.slice(folder.length + 1) : path;
+  }
+
+  set(index) {
+    return this.sets[index] ||= new RecordingSet(this.raw.sets[index], this);
+  }
+}

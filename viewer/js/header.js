@@ -1,0 +1,107 @@
+// header.js - whose recording this is, how whole it is, and what it comes to.
+import { el } from "./dom.js";
+import { formatBytes, formatCount, formatTime, plural } from "./format.js";
+
+const SIGNALS = { 1: "HUP", 2: "INT", 3: "QUIT", 4: "ILL", 6: "ABRT", 7: "BUS", 8: "FPE", 9: "KILL",
+  11: "SEGV", 13: "PIPE", 14: "ALRM", 15: "TERM" };
+
+function endText(recording) {
+  const span = recording.duration_ns === null ? "" :
+    ` after ${formatTime(recording.duration_ns / 1e9)}`;
+  if (recording.signal !== null)
+    return `killed by signal ${SIGNALS[recording.signal] || recording.signal}${span}`;
+  if (recording.exit_status !== null)
+    return `exit status ${recording.exit_status}${span}`;
+  return recording.processes.every((process) => process.state === "ended") ? "ended" :
+    "still running, or its end was not seen";
+}
+
+/* What is missing from the recording: [how bad, text]. */
+function gapsOf(data) {
+  const { processes } = data.raw.recording, gaps = [];
+  const sum = (what) => processes.reduce((a, p) => a + p[what], 0);
+  if (sum("lost"))
+    gaps.push(["bad", `${plural(sum("lost"), "event was", "events were")} lost: creations and ` +
+      "releases are missing below"]);
+  if (sum("lost_stacks"))
+    gaps.push(["warn", `${plural(sum("lost_stacks"), "event was", "events were")} recorded ` +
+      "without a stack"]);
+  if (sum("unknown"))
+    gaps.push(["warn", `${plural(sum("unknown"), "event is", "events are")} of functions that ` +
+      "this gputrack does not know"]);
+  for (const p of processes) {
+    const went_on = processes.some((q) => q.pid === p.pid && q.start_ns > p.start_ns);
+    if (p.damage)
+      gaps.push(["bad", `pid ${p.pid}: the trace is damaged (${p.damage}); what came before ` +
+        "is shown"]);
+    else if (p.state === "stopped")
+      gaps.push(["bad", `pid ${p.pid}: recording stopped before the end: ${p.error}`]);
+    else if (p.state === "unended" && data.raw.recording.signal === null && !went_on)
+      gaps.push(["warn", `pid ${p.pid} was killed or still runs: nothing is known of its end`]);
+  }
+  return gaps;
+}
+
+export function headerContent(data, { set, pick, theme, live }) {
+  const { recording } = data.raw;
+  const apis = [...new Set(data.raw.sets[0].kinds.map((kind) => kind.api))];
+  const facts = [endText(recording), recording.started && `started ${recording.started}`,
+    recording.host && `on ${recording.host}`,
+    `${plural(recording.events, "event", "events")} of ${apis.join(", ") || "no API"}`,
+    recording.processes.length === 1 ? `pid ${recording.processes[0].pid}` :
+      plural(recording.processes.length, "process", "processes")].filter(Boolean);
+  const tools = el("div", { class: "controls" }, live ? el("span", { class: "follows", id: "live",
+    text: "live" }) : null, processPicker(data, set, pick), theme);
+  return [el("div", { class: "title" },
+    el("h1", {}, el("span", { class: "brand", text: "gputrack" }), " ",
+      el("span", { class: "command", text: recording.command || recording.path,
+        title: recording.command })), tools),
+  el("p", { class: "facts", text: facts.join("  ·  ") }), gapList(gapsOf(data))];
+}
+
+function gapList(gaps) {
+  const shown = gaps.slice(0, 6);
+  if (gaps.length > shown.length)
+    shown.push(["warn", `${gaps.length - shown.length} more gaps`]);
+  return shown.length ? el("ul", { class: "gaps" }, shown.map(([how, text]) =>
+    el("li", { class: how, text }))) : null;
+}
+
+function processPicker(data, chosen, pick) {
+  if (data.raw.sets.length < 2)
+    return null;
+  const name = (pid) => {
+    const process = data.raw.recording.processes.find((one) => one.pid === pid);
+    return `pid ${pid}  ${(process?.program || "").split("/").pop().slice(0, 40)}`;
+  };
+  const picker = el("select", { id: "process", aria: { label: "Process" },
+    on: { change: () => pick(Number(picker.value)) } },
+  data.raw.sets.map((set, i) => el("option", { value: String(i), selected: i === chosen,
+    text: set.pid ? name(set.pid) : "All processes together" })));
+  if (data.raw.processes_left_out)
+    picker.append(el("option", { disabled: true,
+      text: `${data.raw.processes_left_out} more: gputrack html --pid` }));
+  return picker;
+}
+
+export function verdicts(set) {
+  const { raw } = set, mistakes = raw.mistakes;
+  const card = (href, how, number, text) => el("a", { class: `card verdict ${how}`, href },
+    el("strong", { text: number }), el("span", { text }));
+  const wrong = mistakes.redundant.reduce((a, r) => a + r.count, 0);
+  const leaked = [raw.leaked_device && `${formatBytes(raw.leaked_device)} of device memory`,
+    raw.leaked_host && `${formatBytes(raw.leaked_host)} of host memory`].filter(Boolean);
+  return el("div", { class: "verdicts" },
+    raw.leaked ? card("#leaks", "bad", plural(raw.leaked, "leak", "leaks"),
+      leaked.join(", ") || "no memory of their own") :
+      card("#leaks", "good", "No leaks", `${formatCount(raw.created)} given back`),
+    card("#timeline", "", formatBytes(raw.peak.bytes), raw.peak.bytes ?
+      `peak, at ${formatTime(raw.peak.time_ns / 1e9)}` : "no device memory"),
+    card("#sites", "", formatCount(raw.created),
+      `created, ${formatBytes(raw.created_bytes)} in all`),
+    wrong || mistakes.failed ? card("#mistakes", wrong ? "bad" : "warn",
+      wrong ? plural(wrong, "redundant release", "redundant releases") :
+        plural(mistakes.failed, "failed call", "failed calls"),
+      wrong && mistakes.failed ? plural(mistakes.failed, "failed call", "failed calls") :
+        "see below") : null);
+}

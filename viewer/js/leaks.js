@@ -1,0 +1,65 @@
+// leaks.js - the table of what was never given back.
+import { el, section } from "./dom.js";
+import { formatBytes, formatCount, formatTime, plural } from "./format.js";
+import { placeLine, stackList, stackWords } from "./stack.js";
+import { Table } from "./table.js";
+
+function openedLeak(set, leak) {
+  const { site } = leak, facts = [];
+  facts.push(site.first === site.last ? `created at ${formatTime(site.first)}` :
+    `created from ${formatTime(site.first)} to ${formatTime(site.last)}`);
+  facts.push(`by ${leak.function} (${site.kind.api})`);
+  if (leak.place)
+    facts.push(`on ${leak.place}`);
+  if (leak.pid && set.data.raw.recording.processes.length > 1)
+    facts.push(`in process ${leak.pid}`);
+  const more = site.live > leak.handles.length ? " …" : "";
+  return el("div", {}, stackList(site.frames),
+    el("p", { class: "facts", text: facts.join(", ") }),
+    leak.references ? el("p", { class: "facts warn", text: "held by " +
+      `${site.live > 1 ? "up to " : ""}${leak.references} references, last retained at` }) : null,
+    leak.references ? stackList(set.data.stack(leak.retained)) : null,
+    el("p", { class: "facts" }, leak.handles.length === 1 ? "handle " : "handles ",
+      el("code", { text: leak.handles.join(" ") + more })));
+}
+
+export function leaksSection(set, state) {
+  const node = section("leaks", "Leaks", "Created and never given back, by call site.");
+  if (!set.leaks.length) {
+    node.append(el("p", { class: "card good", text: set.raw.created ?
+      `No leaks: all ${formatCount(set.raw.created)} resources created were given back.` :
+      "Nothing was tracked." }));
+    return node;
+  }
+  const words = new Map();
+  const columns = [
+    { name: "bytes", title: "Bytes", num: true, value: (l) => l.site.liveBytes,
+      cell: (l) => l.site.liveBytes ? formatBytes(l.site.liveBytes) : "–" },
+    { name: "count", title: "Count", num: true, value: (l) => l.site.live,
+      cell: (l) => formatCount(l.site.live) },
+    { name: "kind", title: "Kind", value: (l) => l.site.kind.name,
+      cell: (l) => l.site.kind.name },
+    { name: "function", title: "Created by", minor: true, value: (l) => l.function,
+      cell: (l) => el("code", { text: l.function }) },
+    { name: "first", title: "First", num: true, minor: true, value: (l) => l.site.first,
+      cell: (l) => formatTime(l.site.first) },
+    { name: "site", title: "Where", value: (l) => l.site.frames[0]?.where || "",
+      cell: (l) => placeLine(l.site.frames) },
+  ];
+  const table = new Table("Leaks", columns, set.leaks, state, {
+    key: (leak) => leak.site.stack + ":" + leak.site.kind.index,
+    open: (leak) => openedLeak(set, leak),
+    words: (leak) => {
+      if (!words.has(leak))
+        words.set(leak, `${leak.function} ${leak.site.kind.name} ${leak.site.kind.api} `
+          .toLowerCase() + `${leak.place || ""} `.toLowerCase() +
+          stackWords(leak.site.frames));
+      return words.get(leak);
+    } });
+  node.append(table.node);
+  if (set.raw.rest.live)
+    node.append(el("p", { class: "dim", text: `Besides ${plural(set.raw.rest.live, "resource",
+      "resources")} from call sites that are not in the page: gputrack report -a leakage ` +
+      "lists all." }));
+  return node;
+}

@@ -1,0 +1,146 @@
+// main.js - puts the page together, and again when its data changes.
+import { el, visible } from "./dom.js";
+import { Flame } from "./flame.js";
+import { Moment } from "./moment.js";
+import { PageData } from "./data.js";
+import { Timeline } from "./timeline.js";
+import { charts } from "./charts.js";
+import { follow } from "./live.js";
+import { headerContent, verdicts } from "./header.js";
+import { drawTracker, trackerHeader } from "./tracker.js";
+import { leaksSection } from "./leaks.js";
+import { mistakesSection } from "./mistakes.js";
+import { samplesSection } from "./samples.js";
+import { sitesSection } from "./sites.js";
+import { tableState } from "./table.js";
+import { themeButton } from "./theme.js";
+
+/* What the reader has chosen, kept when data changes. */
+const state = {
+  set: 0,
+  timeline: { unit: "bytes", window: null, hidden: new Set(), moment: null, atPeak: true },
+  flame: { mode: null, unit: null, search: "", path: [] },
+  leaks: tableState("bytes"),
+  sites: tableState("total"),
+};
+let data;
+
+function sectionLinks(main) {
+  return [...main.querySelectorAll("section[id]")].map((node) =>
+    el("a", { href: `#${node.id}`, text: node.getAttribute("aria-label") }));
+}
+
+function chooseFlame(set) {
+  const f = state.flame;
+  f.mode ||= set.raw.leaked ? "live" : "total";
+  f.unit ||= set.raw.leaked && f.mode === "live" && !(set.raw.leaked_device + set.raw.leaked_host) ?
+    "objects" : set.raw.created_bytes ? "bytes" : "objects";
+}
+
+function nothingTracked() {
+  return el("div", { class: "card nothing" }, el("h2", { text: "Nothing was tracked" }),
+    el("p", { text: data.raw.recording.processes.length ?
+      "The program was watched, but no call of it created or released anything. It may " +
+      "have ended too early, or found no device." :
+      "The program never loaded a GPU API that gputrack can follow." }),
+    el("p", { class: "dim", text: "gputrack doctor tells what can be tracked on a machine." }));
+}
+
+function drawRecording(main) {
+  if (!data.raw.recording.events) {
+    main.append(nothingTracked());
+    return () => {};
+  }
+  const set = data.set(state.set), t = state.timeline;
+  if (!set.raw.peak.bytes && t.moment === null)
+    t.unit = "objects";
+  const moment = new Moment(set);
+  const timeline = new Timeline(set, t, (time, peak) => moment.show(time, peak));
+  main.append(verdicts(set), timeline.node);
+  timeline.node.append(moment.node);
+  timeline.draw();
+  if (t.moment === null || t.atPeak) {
+    t.atPeak = true;
+    t.moment = set.raw.peak.bytes ? set.raw.peak.time_ns / 1e9 : set.end;
+    t.atPeak = !!set.raw.peak.bytes;
+  }
+  moment.show(t.moment, t.atPeak);
+  return () => {
+    chooseFlame(set);
+    const flame = new Flame(set, state.flame), samples = samplesSection(set);
+    if (samples)
+      main.append(samples.node);
+    main.append(flame.node, leaksSection(set, state.leaks), sitesSection(set, state.sites),
+      ...[mistakesSection(set)].filter(Boolean));
+    samples?.draw();
+    flame.draw();
+  };
+}
+
+function recordingHeader() {
+  return headerContent(data, { set: state.set, theme: themeButton(draw), live: data.live,
+    pick: (set) => {
+      state.set = set;
+      Object.assign(state.timeline, { window: null, moment: null, atPeak: true });
+      draw();
+    } }).filter(Boolean);
+}
+
+/* Where the reader is typing; gives what puts them there again when all is drawn anew. */
+function keepFocus() {
+  const active = document.activeElement, label = active?.getAttribute("aria-label");
+  const from = active?.selectionStart, to = active?.selectionEnd;
+  return () => {
+    const again = label && document.querySelector(`[aria-label="${CSS.escape(label)}"]`);
+    if (!again)
+      return;
+    again.focus({ preventScroll: true });
+    if (from !== undefined && from !== null)
+      again.setSelectionRange(from, to);
+  };
+}
+
+function draw() {
+  const main = document.getElementById("main");
+  const byId = (id) => document.getElementById(id);
+  const top = scrollY, restoreFocus = keepFocus();
+  charts.clear();
+  byId("header").replaceChildren(...(data.raw.tracker ?
+    trackerHeader(data.raw, themeButton(draw)) : recordingHeader()));
+  main.replaceChildren();
+  const later = data.raw.tracker ? drawTracker(data.raw, main) : drawRecording(main);
+  document.body.dataset.drawn = "first";
+  performance.mark("first picture");
+  /* the first picture before everything else */
+  const finish = () => {
+    later();
+    byId("nav").replaceChildren(...sectionLinks(main));
+    document.body.dataset.drawn = "all";
+    performance.mark("all drawn");
+    restoreFocus();
+    scrollTo({ top, behavior: "instant" });
+  };
+  if (data.drawn)
+    finish();
+  else
+    setTimeout(finish);
+  data.drawn = true;
+}
+
+function start() {
+  const raw = JSON.parse(document.getElementById("data").textContent);
+  data = new PageData(raw);
+  document.title = visible(raw.tracker ? raw.tracker.path :
+    raw.recording.command || raw.recording.path) + " – gputrack";
+  document.getElementById("footer").append(el("p", { class: "dim", text: "Made by gputrack " +
+    `${raw.made_by}. This page is whole: it asks nothing of the network.` }));
+  data.live = follow((fresh) => {
+    const next = new PageData(fresh);
+    next.live = next.drawn = true;
+    data = next;
+    draw();
+  });
+  draw();
+}
+
+start();

@@ -1,0 +1,72 @@
+// moment.js - what was alive at a chosen moment.
+import { el } from "./dom.js";
+import { kindColor } from "./charts.js";
+import { formatBytes, formatCount, formatKind, formatTime } from "./format.js";
+import { placeLine, stackList } from "./stack.js";
+
+const SHOWN = 12;
+
+export class Moment {
+  constructor(set) {
+    this.set = set;
+    this.node = el("div", { class: "card moment", aria: { live: "polite" } });
+  }
+
+  show(time, peak) {
+    const state = peak ? this.set.atPeak() : this.set.at(time);
+    const device = state.kinds.filter((k) => k.kind.onDevice).reduce((a, k) => a + k.bytes, 0);
+    const host = state.kinds.filter((k) => k.kind.memory === "host")
+      .reduce((a, k) => a + k.bytes, 0);
+    const count = state.kinds.reduce((a, k) => a + k.count, 0);
+    const kinds = state.kinds.filter((k) => k.count).sort((a, b) => b.bytes - a.bytes ||
+      b.count - a.count);
+    state.sites.sort((a, b) => b.bytes - a.bytes || b.count - a.count);
+    this.node.replaceChildren(
+      el("h3", { text: peak ? `At the peak, ${formatTime(state.time, 1e-4)}` :
+        `Alive at ${formatTime(time, 1e-4)}` }),
+      el("p", { class: "sum" }, el("strong", { text: formatBytes(device) }),
+        " of device memory", host ? `, ${formatBytes(host)} of host memory` : "",
+        `, ${formatCount(count)} ${count === 1 ? "object" : "objects"}`),
+      el("p", { class: "dim", text: kinds.map((k) => formatKind(k.count, k.kind) +
+        (k.bytes ? ` (${formatBytes(k.bytes)})` : "")).join(", ") }),
+      this.list(state, kinds),
+      el("p", { class: "dim small", text: this.precision(state, time) }));
+  }
+
+  precision(state, time) {
+    if (this.set.exact)
+      return "Exact: every change of this recording is in the page.";
+    if (state.peak)
+      return "Exact: what each call site held at the peak is kept.";
+    if (time < this.set.rowTimes[0])
+      return "Nothing had happened yet.";
+    return `Exact as of ${formatTime(state.time, 1e-4)}. The page keeps the state at most ` +
+      `every ${formatTime(this.set.rowStep, this.set.rowStep)}, for the ` +
+      `${this.set.tracks.length} call sites that lead; the rest is summed up.`;
+  }
+
+  list(state, kinds) {
+    const most = Math.max(...state.sites.map((s) => s.bytes), 1);
+    const mostCount = Math.max(...state.sites.map((s) => s.count), 1);
+    const inBytes = state.sites.some((s) => s.bytes);
+    const rows = state.sites.slice(0, SHOWN).map((s) => {
+      const bar = el("span", { class: "bar", hidden: inBytes && !s.bytes });
+      bar.style.width = `${inBytes ? s.bytes / most * 100 : s.count / mostCount * 100}%`;
+      bar.style.background = kindColor(s.site.kind.index);
+      return el("li", {}, el("details", {}, el("summary", {},
+        el("span", { class: "num", text: s.bytes ? formatBytes(s.bytes) :
+          formatCount(s.count) }),
+        el("span", { class: "what", text: s.bytes ? formatKind(s.count, s.site.kind) :
+          s.site.kind[s.count === 1 ? "name" : "plural"] }),
+        el("span", { class: "at" }, placeLine(s.site.frames)),
+        el("span", { class: "track" }, bar)), stackList(s.site.frames)));
+    });
+    const named = (what) => state.sites.slice(0, SHOWN).reduce((a, s) => a + s[what], 0);
+    const all = (what) => kinds.reduce((a, k) => a + k[what], 0);
+    const left = { bytes: all("bytes") - named("bytes"), count: all("count") - named("count") };
+    if (left.count > 0)
+      rows.push(el("li", { class: "dim rest", text: `${formatCount(left.count)} more objects` +
+        (left.bytes ? `, ${formatBytes(left.bytes)},` : "") + " from other call sites" }));
+    return el("ul", { class: "holders" }, rows);
+  }
+}

@@ -1,0 +1,33 @@
+// stack.js - stacks and places as text on the page.
+import { el } from "./dom.js";
+import { lastPart } from "./format.js";
+
+/* A path that is too long for its line keeps its end. */
+export function whereOf(frame) {
+  return el("span", { class: "where", title: frame.file || frame.module },
+    frame.where.length > 64 ? "…" + frame.where.slice(-63) : frame.where);
+}
+
+/* The innermost frame and its callers, on one line. */
+export function placeLine(frames) {
+  if (!frames.length)
+    return el("span", { class: "dim", text: "(no stack)" });
+  const names = frames.slice(0, 3).map((frame) => frame.name).join(" < ");
+  return el("span", { class: "place" },
+    el("code", { class: "fn", text: names, title: names }), " ", whereOf(frames[0]));
+}
+
+export function stackList(frames) {
+  if (!frames.length)
+    return el("p", { class: "dim", text: "No stack was recorded." });
+  return el("ol", { class: "stack" }, frames.map((frame) => el("li", {},
+    el("code", { class: "fn", text: frame.name }), " ", whereOf(frame),
+    frame.inlined ? el("span", { class: "tag", text: "inlined" }) : null,
+    frame.known || !frame.module ? null :
+      el("span", { class: "dim", text: " " + lastPart(frame.module) }))));
+}
+
+/* All words that a filter may look for. */
+export function stackWords(frames) {
+  return frames.map((frame) => `${frame.name} ${frame.where}`).join(" ").toLowerCase();
+}

@@ -1,0 +1,353 @@
+// timeline.js - live bytes and objects over time by kind: zoom, pan, the peak, a chosen moment.
+import { color, el, section, segmented, withAlpha } from "./dom.js";
+import { fromZero, kindColor, makeChart, steps, stepsBack, timeAxis, valueAxis } from "./charts.js";
+import { formatTime, formatValue } from "./format.js";
+import { indexUpTo } from "./data.js";
+
+const HEIGHT = 280;
+const SMALLEST_WINDOW = 1e-7;
+
+export class Timeline {
+  /* `state` outlives this: unit, window, hidden kinds, moment. `choose(time)` shows a moment. */
+  constructor(set, state, choose) {
+    Object.assign(this, { set, state, choose });
+    this.node = section("timeline", "Timeline");
+    this.host = el("div", { class: "chart", tabIndex: 0, role: "img",
+      aria: { label: "Live memory and objects over time. Arrow keys move the chosen " +
+        "moment, plus and minus zoom, shift and arrows pan, 0 shows all, P the peak." },
+      on: { keydown: (event) => this.key(event) } });
+    this.readout = el("p", { class: "readout", aria: { live: "off" } });
+    this.legend = el("div", { class: "legend" });
+    this.overview = el("div", { class: "overview", aria: { hidden: "true" } });
+    this.node.querySelector(".section-head").append(this.controls());
+    this.node.append(this.legend, this.host, this.overview, this.readout);
+  }
+
+  controls() {
+    const button = (text, title, act) => el("button", { type: "button", class: "tool", text,
+      title, aria: { label: title }, on: { click: act } });
+    return el("div", { class: "controls" },
+      segmented("What is shown", [["bytes", "Bytes"], ["objects", "Objects"]],
+        this.state.unit, (unit) => { this.state.unit = unit; this.draw(); }),
+      el("div", { class: "segmented" },
+        button("+", "Zoom in", () => this.zoom(0.5)),
+        button("−", "Zoom out", () => this.zoom(2)),
+        button("‹", "Earlier", () => this.pan(-0.25)),
+        button("›", "Later", () => this.pan(0.25)),
+        button("All", "Show all", () => this.setWindow(0, this.set.end))));
+  }
+
+  get window() {
+    const [from, to] = this.state.window || [0, this.set.end];
+    return to > from ? [from, to] : [0, Math.max(this.set.end, 1e-6)];
+  }
+
+  setWindow(from, to) {
+    const end = Math.max(this.set.end, 1e-6);
+    const span = Math.min(Math.max(to - from, Math.min(SMALLEST_WINDOW, end)), end);
+    const start = Math.min(Math.max(from, 0), end - span);
+    this.state.window = span >= end ? null : [start, start + span];
+    this.update();
+  }
+
+  zoom(factor, around) {
+    const [from, to] = this.window;
+    const fixed = around === undefined ? (this.state.moment >= from && this.state.moment <= to ?
+      this.state.moment : (from + to) / 2) : around;
+    this.setWindow(fixed - (fixed - from) * factor, fixed + (to - fixed) * factor);
+  }
+
+  pan(share) {
+    const [from, to] = this.window, by = (to - from) * share;
+    this.setWindow(from + by, to + by);
+  }
+
+  /* To the next or previous change. */
+  stepMoment(direction) {
+    const times = this.set.rowTimes, at = indexUpTo(times, this.state.moment ?? -1);
+    const next = Math.min(Math.max(at + direction, 0), times.length - 1);
+    if (times.length)
+      this.pick(times[next]);
+  }
+
+  pick(time, peak) {
+    const [from, to] = this.window;
+    this.state.moment = time;
+    this.state.atPeak = !!peak;
+    if (time < from || time > to)
+      this.setWindow(time - (to - from) / 2, time + (to - from) / 2);
+    this.chart.redraw(false);
+    this.choose(time, peak);
+  }
+
+  pickPeak() {
+    this.pick(this.set.raw.peak.time_ns / 1e9, true);
+  }
+
+  key(event) {
+    const acts = { "+": () => this.zoom(0.5), "=": () => this.zoom(0.5),
+      "-": () => this.zoom(2), "0": () => this.setWindow(0, this.set.end),
+      p: () => this.pickPeak(),
+      ArrowLeft: () => event.shiftKey ? this.pan(-0.25) : this.stepMoment(-1),
+      ArrowRight: () => event.shiftKey ? this.pan(0.25) : this.stepMoment(1) };
+    const act = acts[event.key] || acts[event.key.toLowerCase()];
+    if (!act || event.ctrlKey || event.metaKey || event.altKey)
+      return;
+    event.preventDefault();
+    act();
+  }
+
+  /* Kinds with something to show, those that hold most at the bottom. */
+  shownKinds() {
+    const unit = this.state.unit;
+    return this.set.kinds.filter((kind) => !kind[unit].empty &&
+      (unit === "objects" || kind.onDevice));
+  }
+
+  /* x, the stacked kinds from the top of the stack down, host memory, the highest total. */
+  data() {
+    const { unit } = this.state, [from, to] = this.window;
+    const level = this.set.totals.level(from, to, Math.max(400, this.host.clientWidth * 2));
+    const totals = level.channels[unit === "bytes" ? "device" : "objects"];
+    const first = Math.max(indexUpTo(level.times, from), 0);
+    const last = indexUpTo(level.times, to) + 1;
+    const times = [0], rows = [-1];
+    for (let i = first; i <= last && i < level.times.length; i++) {
+      times.push(level.times[i]);
+      rows.push(i);
+    }
+    if (times.at(-1) < this.set.end) {
+      times.push(this.set.end);
+      rows.push(last >= level.times.length ? level.times.length - 1 : Math.max(last, -1));
+    }
+    const lookup = times.map((time) => indexUpTo(this.set.rowTimes, time));
+    const share = this.shares(lookup, rows.map((row) => row < 0 ? 0 : totals.last[row]));
+    const kinds = this.kinds.filter((kind) => !this.state.hidden.has(kind.index));
+    let below = new Float64Array(times.length);
+    const stacked = kinds.map((kind) => {
+      const values = kind[unit].last;
+      below = below.map((sum, i) => sum + (lookup[i] < 0 ? 0 : values[lookup[i]] * share[i]));
+      return below;
+    });
+    /* a row's highest lies before its moment, unless the row is one change */
+    this.pointwise = this.set.totals.exact && level === this.set.totals.levels[0];
+    const line = this.pointwise ? totals.last : totals.high;
+    const high = rows.map((row) => row < 0 ? 0 : line[row]);
+    const host = level.channels.host;
+    return [times, ...stacked.reverse(), ...(this.hostShown ?
+      [rows.map((row) => row < 0 ? 0 : host.last[row])] : []), high];
+  }
+
+  /*
+   * Kinds have fewer rows than the total: between two of them the total is right, and is
+   * divided among the kinds as it last was.
+   */
+  shares(lookup, totals) {
+    const values = this.kinds.map((kind) => kind[this.state.unit].last);
+    return totals.map((total, i) => {
+      const sum = lookup[i] < 0 ? 0 : values.reduce((a, list) => a + list[lookup[i]], 0);
+      return sum && !this.set.exact ? total / sum : 1;
+    });
+  }
+
+  get hostShown() {
+    return this.state.unit === "bytes" && !this.set.totals.levels[0].channels.host.empty;
+  }
+
+  draw() {
+    this.kinds = this.shownKinds();
+    this.drawLegend();
+    this.host.replaceChildren();
+    const unit = this.state.unit === "bytes" ? "bytes" : "";
+    const shown = this.kinds.filter((kind) => !this.state.hidden.has(kind.index)).reverse();
+    const series = [{}, ...shown.map((kind) => ({ label: kind.name, paths: steps, width: 0,
+      points: { show: false }, stroke: kindColor(kind.index),
+      fill: mixed(kindColor(kind.index)) }))];
+    if (this.hostShown)
+      series.push({ label: "host memory", paths: steps, stroke: color("dim"), width: 1.5,
+        dash: [4, 3], points: { show: false } });
+    series.push({ label: "highest",
+      paths: (...how) => (this.pointwise ? steps : stepsBack)(...how), stroke: color("ink"),
+      width: 1,
+      points: { show: false } });
+    this.chart = makeChart(this.host, { height: HEIGHT, series,
+      cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false },
+        y: false },
+      scales: { x: { time: false, range: () => this.window }, y: { range: fromZero } },
+      axes: [timeAxis(), valueAxis(unit)],
+      hooks: { draw: [(chart) => this.drawMarks(chart)],
+        setCursor: [(chart) => this.showReadout(chart)],
+        setSelect: [(chart) => this.selected(chart)],
+        setSize: [() => this.update()],
+        ready: [(chart) => this.listen(chart)] } }, this.data());
+    this.drawOverview();
+    this.showReadout(this.chart);
+  }
+
+  update() {
+    if (!this.chart)
+      return;
+    this.chart.setData(this.data());
+    this.placeWindow();
+  }
+
+  selected(chart) {
+    const { left, width } = chart.select;
+    if (width < 4)
+      return;
+    this.dragged = true;
+    const from = chart.posToVal(left, "x"), to = chart.posToVal(left + width, "x");
+    chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    this.setWindow(from, to);
+  }
+
+  listen(chart) {
+    chart.over.addEventListener("mousedown", () => { this.dragged = false; });
+    chart.over.addEventListener("click", (event) => {
+      if (!this.dragged)
+        this.pick(chart.posToVal(event.offsetX, "x"));
+    });
+    chart.over.addEventListener("dblclick", () => this.setWindow(0, this.set.end));
+    chart.over.addEventListener("wheel", (event) => {
+      if (event.ctrlKey || event.metaKey)
+        this.zoom(event.deltaY > 0 ? 1.25 : 0.8, chart.posToVal(event.offsetX, "x"));
+      else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
+        this.pan((event.deltaX || event.deltaY) / 800);
+      else
+        return;
+      event.preventDefault();
+    }, { passive: false });
+  }
+
+  /* The peak and the chosen moment. */
+  drawMarks(chart) {
+    const { ctx, bbox } = chart, peak = this.set.raw.peak;
+    const line = (time, stroke, dash) => {
+      const x = Math.round(chart.valToPos(time, "x", true)) + 0.5;
+      if (x < bbox.left - 1 || x > bbox.left + bbox.width + 1)
+        return null;
+      ctx.strokeStyle = stroke;
+      ctx.setLineDash(dash);
+      ctx.beginPath();
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+      ctx.stroke();
+      return x;
+    };
+    ctx.save();
+    ctx.lineWidth = devicePixelRatio;
+    if (this.state.moment !== null && !this.state.atPeak)
+      line(this.state.moment, color("accent"), []);
+    const x = peak.bytes ? line(peak.time_ns / 1e9, color("bad"), [4, 3]) : null;
+    if (x !== null) {
+      const text = `peak ${formatValue(peak.bytes, "bytes")}`;
+      ctx.font = `${12 * devicePixelRatio}px system-ui`;
+      const wide = ctx.measureText(text).width, gap = 6 * devicePixelRatio;
+      const right = x + gap + wide > bbox.left + bbox.width;
+      ctx.fillStyle = withAlpha(color("paper"), 0.8);
+      ctx.fillRect(right ? x - gap - wide - 2 : x + gap - 2, bbox.top + 2, wide + 4,
+        16 * devicePixelRatio);
+      ctx.fillStyle = color("bad");
+      ctx.textBaseline = "top";
+      ctx.textAlign = right ? "right" : "left";
+      ctx.fillText(text, right ? x - gap : x + gap, bbox.top + 4 * devicePixelRatio);
+    }
+    ctx.restore();
+  }
+
+  showReadout(chart) {
+    const index = chart.cursor.idx, unit = this.state.unit;
+    if (index === null || index === undefined) {
+      this.readout.textContent = "Drag to zoom, click to choose a moment, " +
+        "double-click to show all. Ctrl and the wheel zoom, shift and the wheel pan.";
+      return;
+    }
+    const [from, to] = this.window, time = chart.data[0][index];
+    this.readout.textContent = `${formatTime(time, (to - from) / 1000)}   ` +
+      `${formatValue(chart.data.at(-1)[index], unit)}` +
+      (unit === "bytes" ? " of device memory" : " objects") +
+      (this.set.totals.exact ? "" : " at most");
+  }
+
+  drawLegend() {
+    const toggles = this.kinds.map((kind) => {
+      const swatch = el("span", { class: "swatch" });
+      swatch.style.background = kindColor(kind.index);
+      return el("button", { type: "button", class: "key",
+        aria: { pressed: String(!this.state.hidden.has(kind.index)) },
+        on: { click: () => {
+          if (!this.state.hidden.delete(kind.index))
+            this.state.hidden.add(kind.index);
+          this.draw();
+        } } }, swatch, this.kinds.some((other) => other !== kind &&
+          other.name === kind.name) ? `${kind.name} (${kind.api})` : kind.name);
+    });
+    const peak = this.set.raw.peak;
+    this.legend.replaceChildren(...toggles,
+      el("span", { class: "key plain" }, el("span", { class: "swatch line" }),
+        this.set.totals.exact ? "total" : "highest total"));
+    if (this.hostShown)
+      this.legend.append(el("span", { class: "key plain" },
+        el("span", { class: "swatch dash" }), "host memory"));
+    if (peak.bytes)
+      this.legend.append(el("button", { type: "button", class: "key peak", text: "Show the peak",
+        on: { click: () => this.pickPeak() } }));
+  }
+
+  /* The whole time, with the window on it to be dragged. */
+  drawOverview() {
+    const level = this.set.totals.levels.findLast((one) => one.times.length > 256) ||
+      this.set.totals.levels[0];
+    const canvas = el("canvas"), pane = el("div", { class: "pane" });
+    const width = Math.max(this.overview.clientWidth, 120), height = 36;
+    const values = level.channels[this.state.unit === "bytes" ? "device" : "objects"].last;
+    const top = values.reduce((a, b) => Math.max(a, b), 1), ctx = canvas.getContext("2d");
+    canvas.width = width * devicePixelRatio;
+    canvas.height = height * devicePixelRatio;
+    ctx.scale(devicePixelRatio, devicePixelRatio);
+    ctx.fillStyle = color("faint");
+    level.times.forEach((time, i) => {
+      const next = i + 1 < level.times.length ? level.times[i + 1] : this.set.end;
+      const x = Math.floor(time / (this.set.end || 1) * width);
+      const tall = values[i] / top * (height - 4);
+      ctx.fillRect(x, height - tall, Math.ceil(next / (this.set.end || 1) * width) - x, tall);
+    });
+    this.overview.replaceChildren(canvas, pane);
+    this.pane = pane;
+    this.overview.onpointerdown = (event) => this.dragWindow(event, width);
+    this.placeWindow();
+  }
+
+  placeWindow() {
+    const [from, to] = this.window, end = this.set.end || 1;
+    this.pane.style.left = `${from / end * 100}%`;
+    this.pane.style.width = `${Math.max((to - from) / end * 100, 0.4)}%`;
+    this.overview.classList.toggle("whole", !this.state.window);
+  }
+
+  dragWindow(event, width) {
+    const [from, to] = this.window, perPixel = this.set.end / width;
+    const at = (event.clientX - this.overview.getBoundingClientRect().left) * perPixel;
+    const grip = at >= from && at <= to ? at - from : (to - from) / 2;
+    const move = (now) => {
+      const x = (now.clientX - this.overview.getBoundingClientRect().left) * perPixel;
+      this.setWindow(x - grip, x - grip + (to - from));
+    };
+    const stop = () => {
+      removeEventListener("pointermove", move);
+      removeEventListener("pointerup", stop);
+    };
+    if (!this.state.window)
+      return;
+    move(event);
+    addEventListener("pointermove", move);
+    addEventListener("pointerup", stop);
+  }
+}
+
+/* Opaque, so that what lies behind in the stack does not shine through. */
+function mixed(rgb) {
+  const parts = (text) => (text.match(/[\d.]+/g) || []).slice(0, 3).map(Number);
+  const paper = parts(color("paper")), ink = parts(rgb);
+  return `rgb(${ink.map((part, i) => Math.round(part * 0.62 + paper[i] * 0.38)).join(",")})`;
+}

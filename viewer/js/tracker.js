@@ -1,0 +1,162 @@
+// tracker.js - the resource tracker's twelve charts, as its CSV has them.
+import { areaSeries, fromZero, kindColor, lineSeries, makeChart, steps, timeAxis, valueAxis }
+  from "./charts.js";
+import { color, el, section } from "./dom.js";
+import { cutMiddle, formatCount, formatTime, lastPart, plural } from "./format.js";
+import { legendOf, unpackTrail } from "./samples.js";
+
+const MB_PER_KB = 1 / 1024;
+const TOP_BARS = 10, TOP_CURVES = 5, CHART_HEIGHT = 210;
+
+const megabytes = (kb) => `${formatCount(kb * MB_PER_KB, 2)} MB`;
+const stems = (rise, fall) => uPlot.paths.bars({ size: [0.6, 6, 1], align: 0, disp: {
+  fill: { unit: 3, values: (chart, index) => chart.data[index].map((v) => v < 0 ? fall : rise) },
+  stroke: { unit: 3, values: (chart, index) => chart.data[index].map((v) => v < 0 ? fall : rise) },
+} });
+
+class TrackerPage {
+  constructor(raw) {
+    this.t = raw.tracker;
+    this.span = Math.max((this.t.last_ms - this.t.first_ms) / 1000, 1e-6);
+    this.later = [];
+  }
+
+  /* Seconds since the first row, and the values in the chart's unit. */
+  curve(points, by, width = 1) {
+    const [times, ...values] = unpackTrail(points, width);
+    return [times.map((ms) => (ms - this.t.first_ms) / 1000),
+      ...values.map((list) => list.map((value) => value * by))];
+  }
+
+  panel(title, tone, subtitle) {
+    return el("figure", { class: `card panel ${tone || ""}` },
+      el("figcaption", {}, el("h3", { text: title }),
+        subtitle ? el("p", { class: "small dim", text: subtitle }) : null));
+  }
+
+  message(title, text, tone) {
+    const panel = this.panel(title, tone);
+    panel.append(el("p", { class: `message ${tone || "dim"}`, text }));
+    return panel;
+  }
+
+  /* `curves`: [label, table, more]; tables without points are left out. */
+  lines(title, unit, curves, { tone, subtitle, xAxis } = {}) {
+    const shown = curves.filter(([, table]) => table[0].length);
+    if (!shown.length)
+      return this.message(title, "The file has no such column.");
+    const panel = this.panel(title, tone, subtitle), host = el("div");
+    const series = [{}, ...shown.map(([label, , more], i) => lineSeries(label, kindColor(i),
+      { paths: steps, spanGaps: true, ...more }))];
+    const data = uPlot.join(shown.map(([, table]) => table));
+    panel.append(legendOf(series), host);
+    this.later.push(() => makeChart(host, { height: CHART_HEIGHT, series,
+      cursor: { y: false, drag: { x: true, y: false } },
+      scales: { x: { time: false }, y: { range: fromZero } },
+      axes: [xAxis || timeAxis(), valueAxis(unit)] }, data));
+    return panel;
+  }
+
+  bars(title, calls, value, text, tone, empty) {
+    const rows = calls.map((call) => [call, value(call)]).filter(([, v]) => v !== 0)
+      .sort(([a, p], [b, q]) => Math.abs(q) - Math.abs(p) || a.name.localeCompare(b.name))
+      .slice(0, TOP_BARS);
+    if (!rows.length)
+      return this.message(title, empty || "No call changed the process's memory.",
+        empty ? "good" : "");
+    const most = Math.max(...rows.map(([, v]) => Math.abs(v)));
+    const panel = this.panel(title, tone);
+    panel.append(el("ol", { class: "bars" }, rows.map(([call, v]) => {
+      const bar = el("span", { class: `bar${v < 0 ? " fall" : ""}` });
+      bar.style.width = `${Math.abs(v) / most * 100}%`;
+      return el("li", {}, el("code", { text: cutMiddle(call.name, 26), title: call.name }),
+        el("span", { class: "track" }, bar), el("span", { class: "num", text: text(v) }));
+    })));
+    return panel;
+  }
+
+  charts() {
+    const { t } = this, { calls } = t, red = color("bad"), c = t.curves;
+    const mb = (kb) => this.curve(kb, MB_PER_KB), alive = (points) => this.curve(points, 1);
+    const callAxis = { ...timeAxis(), values: (chart, at) => at.map((v) => formatCount(v)) };
+    const [numbers, deltas] = unpackTrail(t.deltas);
+    const leaks = this.curve(t.leaks, MB_PER_KB, t.leak_width);
+    const signed = (v) => `${v > 0 ? "+" : "−"}` +
+      `${formatCount(Math.abs(v) * MB_PER_KB, Math.abs(v) < 1024 ? 3 : 2)} MB`;
+    const found = t.leak_events > 0, none = "No memory leaks detected";
+    const top = calls.filter((call) => call.impact)
+      .sort((a, b) => Math.abs(b.delta_kb) - Math.abs(a.delta_kb)).slice(0, TOP_CURVES);
+    return [
+      found ? this.lines("Memory leak detection over time", "MB", [
+        ["cumulative leak", this.curve(t.leaked, MB_PER_KB), { stroke: red }],
+        ["leak event", t.leak_width > 1 ? [leaks[0], leaks[2]] :
+          this.curve(t.leaked, MB_PER_KB),
+          { stroke: red, paths: () => null, points: { show: true, size: 7, fill: red } }]],
+      { tone: "alarm", subtitle: `${megabytes(t.leak_kb)} leaked in ` +
+        plural(t.leak_events, "event", "events") }) :
+        this.message("Memory leak detection over time", none, "good"),
+      this.lines("System memory usage over time", "MB", [["VmRSS", mb(c.rss)],
+        ["VmSize", mb(c.size)], ["VmData", mb(c.data)]]),
+      this.bars("Memory leaks by API call", calls, (call) => call.leak_kb, megabytes,
+        found ? "alarm" : "", none),
+      this.lines("Memory deltas per API call", "MB",
+        [["change of VmRSS", [numbers, deltas.map((kb) => kb * MB_PER_KB)],
+          { paths: stems(color("k1"), color("k0")), width: 0 }]], { xAxis: callAxis,
+        subtitle: "by number of the call; falls point down" }),
+      this.lines("L0 resource counts", "", [["Contexts", alive(c.contexts)],
+        ["Command queues", alive(c.queues)], ["Modules", alive(c.modules)],
+        ["Kernels", alive(c.kernels)]]),
+      this.lines("Command lists and events", "", [["Command lists", alive(c.lists)],
+        ["Event pools", alive(c.pools)], ["Events", alive(c.events)]]),
+      this.lines("Total memory allocations", "MB", [["allocated through the API",
+        this.curve(c.memory, 1 / (1 << 20)), areaSeries("", color("k0"))]]
+        .map(([label, table, more]) => [label, table, { fill: more.fill }])),
+      this.bars("Top 10 most frequent API calls", calls, (call) => call.count,
+        (v) => formatCount(v)),
+      this.bars("Top 10 API calls by memory impact", calls, (call) => call.delta_kb, signed),
+      this.bars("Top 10 API calls by average memory per call", calls,
+        (call) => call.delta_kb / call.count, signed),
+      top.length ? this.lines("Cumulative memory impact by top 5 APIs", "MB",
+        top.map((call) => [call.name, this.curve(call.impact, MB_PER_KB)])) :
+        this.message("Cumulative memory impact by top 5 APIs",
+          "No call changed the process's memory."),
+      found ? this.lines("Individual leak events", "MB", [["leak", [leaks[0], leaks[1]],
+        { paths: stems(red, red), stroke: red, width: 0 }]], { tone: "alarm",
+        subtitle: `Total: ${megabytes(t.leak_kb)}` }) :
+        this.message("Individual leak events", "No leak events", "good"),
+    ];
+  }
+}
+
+export function trackerHeader(raw, theme) {
+  const { tracker } = raw, gaps = [];
+  if (tracker.bad_rows)
+    gaps.push(`${plural(tracker.bad_rows, "row is", "rows are")} damaged and left out, the ` +
+      `first in line ${formatCount(tracker.bad_line)}`);
+  if (tracker.unsigned_falls)
+    gaps.push(`${plural(tracker.unsigned_falls, "fall of VmRSS was", "falls of VmRSS were")} ` +
+      "written as a rise; the sign is restored");
+  return [el("div", { class: "title" }, el("h1", {}, el("span", { class: "brand",
+    text: "gputrack" }), " ", el("span", { class: "command", text: lastPart(tracker.path) })),
+  el("div", { class: "controls" }, theme)),
+  el("p", { class: "facts", text: `${plural(tracker.rows, "tracked call", "tracked calls")} in ` +
+    `${formatTime((tracker.last_ms - tracker.first_ms) / 1000)}  ·  a leak is a call that ` +
+    `destroys and raises VmRSS by more than ${formatCount(tracker.threshold_kb)} KB` }),
+  gaps.length ? el("ul", { class: "gaps" }, gaps.map((text) => el("li", { class: "warn", text }))) :
+    null].filter(Boolean);
+}
+
+export function drawTracker(raw, main) {
+  const t = raw.tracker, page = new TrackerPage(raw), node = section("charts", "Twelve charts");
+  const card = (how, number, text) => el("div", { class: `card verdict ${how}` },
+    el("strong", { text: number }), el("span", { text }));
+  main.append(el("div", { class: "verdicts" },
+    t.leak_events ? card("bad", megabytes(t.leak_kb),
+      `left behind in ${plural(t.leak_events, "leak event", "leak events")}`) :
+      card("good", "No memory leaks", "by the tracker's rule"),
+    card("", megabytes(t.peak_rss), "highest VmRSS"),
+    card("", megabytes(t.last_rss - t.first_rss), "VmRSS, first row to last"),
+    card("", formatCount(t.calls.length), "different API calls")), node);
+  node.append(el("div", { class: "panels" }, page.charts()));
+  return () => page.later.forEach((draw) => draw());
+}
