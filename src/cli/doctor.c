@@ -198,11 +198,12 @@ static int describe_system(const struct gt_style *style)
 
 int gt_cmd_doctor(int argc, char **argv)
 {
-	static const char *const later[] = { "CUDA", "eBPF" };
+	static const char *const later[] = { "eBPF" };
 	struct gt_style style;
 	struct gt_doctor d = { 0 };
 	struct settings s = { 0 };
-	bool opencl, levelzero;
+	const char *names[3];
+	size_t count = 0;
 	int status, first = gt_options_parse(&gt_doctor_usage, &s, argc, argv, &status);
 
 	if (first < 0)
@@ -212,8 +213,12 @@ int gt_cmd_doctor(int argc, char **argv)
 		return describe_system(&style);
 	gt_page_init(&d.page, stdout, &style);
 	say_system(&d);
-	opencl = gt_doctor_opencl(&d);
-	levelzero = gt_doctor_levelzero(&d);
+	if (gt_doctor_opencl(&d))
+		names[count++] = "OpenCL";
+	if (gt_doctor_levelzero(&d))
+		names[count++] = "Level Zero";
+	if (gt_doctor_cuda(&d))
+		names[count++] = "CUDA";
 	for (size_t i = 0; i < sizeof later / sizeof *later; i++)
 		gt_doctor_say(&d, GT_FINDING_NOTE, later[i], "not in this version");
 	check_symbols(&d);
@@ -221,13 +226,13 @@ int gt_cmd_doctor(int argc, char **argv)
 	check_folder(&d);
 	check_config(&d);
 	gt_page_end(&d.page);
-	if (opencl || levelzero)
+	if (count)
 		gt_page_wrap(&d.page, GT_GREEN, 0,
-			     "%s%s%s programs can be tracked: gputrack run ./program",
-			     opencl ? "OpenCL" : "", opencl && levelzero ? " and " : "",
-			     levelzero ? "Level Zero" : "");
+			     "%s%s%s%s%s programs can be tracked: gputrack run ./program", names[0],
+			     count == 3 ? ", " : count == 2 ? " and " : "", count > 1 ? names[1] : "",
+			     count > 2 ? " and " : "", count > 2 ? names[2] : "");
 	else
 		gt_page_wrap(&d.page, GT_RED, 0,
 			     "Nothing can be tracked here yet: see the remedies above");
-	return opencl || levelzero ? GT_EXIT_DONE : GT_EXIT_FAILED;
+	return count ? GT_EXIT_DONE : GT_EXIT_FAILED;
 }

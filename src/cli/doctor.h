@@ -18,5 +18,7 @@ void gt_doctor_remedy(struct gt_doctor *d, const char *format, ...)
 
 /* Loader, drivers, door, self-test; true when OpenCL programs can be tracked. */
 bool gt_doctor_opencl(struct gt_doctor *d);
+/* The same for CUDA. */
+bool gt_doctor_cuda(struct gt_doctor *d);
 /* The same for Level Zero. */
 bool gt_doctor_levelzero(struct gt_doctor *d);

@@ -184,7 +184,7 @@ static bool wants_verdict(const struct settings *s)
 
 static void write_view(struct gt_view *v, struct settings *s, FILE *out)
 {
-	struct gt_pass how = { .tick = gt_progress_tick };
+	struct gt_pass how = { .tick = gt_progress_tick, .samples = true };
 	struct gt_ledger *ledger, *at_peak = NULL;
 
 	if (s->analysis == USAGE) {

@@ -13,6 +13,7 @@
 #include "base/format.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/device_sampler.h"
 #include "cli/doors.h"
 #include "cli/folder.h"
 #include "cli/gate.h"
@@ -86,6 +87,7 @@ struct run {
 	char folder[PATH_MAX];
 	struct gt_folder made; /* the child's alone */
 	struct gt_info *info;
+	struct gt_device_sampler *sampler; /* the parent's alone; NULL: none */
 	int program_status; /* where nothing could be recorded: of waitpid, or -1 */
 };
 
@@ -122,6 +124,18 @@ static int set_first(const char *name, const char *ours, struct gt_error *error)
 	return e;
 }
 
+/* The driver takes one library in: somebody else's keeps its place. */
+static int open_cuda(const char *path, struct gt_error *error)
+{
+	const char *other = getenv("CUDA_INJECTION64_PATH");
+
+	if (!other || !*other || !strcmp(other, path))
+		return set("CUDA_INJECTION64_PATH", path, error);
+	fprintf(stderr, "gputrack: CUDA_INJECTION64_PATH is set already, so CUDA is not tracked: "
+		"unset it to track CUDA\n");
+	return 0;
+}
+
 /* Doors that were left out of this build are not there to be found. */
 static int open_doors(struct gt_error *error)
 {
@@ -136,6 +150,8 @@ static int open_doors(struct gt_error *error)
 		if (!e)
 			e = set_first("LD_LIBRARY_PATH", path, error);
 	}
+	if (!e && gt_doors_find(path, sizeof path, "libgputrack_cuda.so"))
+		e = open_cuda(path, error);
 	return e;
 }
 
@@ -208,6 +224,15 @@ static void undo(void *context)
 	struct run *run = context;
 
 	gt_folder_undo(&run->made);
+}
+
+/* In the parent: the folder is there. */
+static void started(void *context, pid_t pid)
+{
+	struct run *run = context;
+
+	name_folder(run, pid);
+	run->sampler = gt_device_sampler_start(run->folder, pid);
 }
 
 static void add_time(struct gt_info *info, const char *key)
@@ -316,7 +341,7 @@ static const char *nsys_folder(void *context, pid_t pid)
 static int record(struct run *run, pid_t *pid, struct gt_error *error)
 {
 	struct gt_launch launch = { .argv = run->argv, .prepare = prepare, .undo = undo,
-				    .context = run };
+				    .started = started, .context = run };
 	struct gt_with_nsys with = { .argv = run->argv, .no_stacks = run->settings->no_stacks,
 				     .folder = nsys_folder, .context = run, .info = run->info };
 	int status;
@@ -327,6 +352,7 @@ static int record(struct run *run, pid_t *pid, struct gt_error *error)
 		return status;
 	}
 	status = gt_launch(&launch, pid, error);
+	gt_device_sampler_stop(run->sampler);
 	name_folder(run, *pid);
 	return status;
 }

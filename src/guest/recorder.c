@@ -251,6 +251,21 @@ uint32_t gt_recorder_stack(const uint64_t *frames, size_t count)
 	return w ? gt_writer_stack(w, frames, count) : 0;
 }
 
+uint64_t gt_recorder_text_frame(const struct gt_text_frame *frame)
+{
+	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
+
+	return w ? gt_writer_text_frame(w, frame) : 0;
+}
+
+void gt_recorder_name(uint64_t time_ns, uint64_t handle, const char *name)
+{
+	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
+
+	if (w)
+		gt_writer_name(w, time_ns, handle, name);
+}
+
 void gt_recorder_place(uint16_t number, enum gt_api api, const char *name)
 {
 	struct gt_writer *w = atomic_load(&writer);

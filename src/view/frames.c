@@ -208,13 +208,27 @@ static bool begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
+/* CUDA's runtime inside a program that was linked with it: it has names, but no lines. */
+static bool is_cuda_runtime(const struct gt_frame *frame)
+{
+	static const char *const names[] = { "libcudart_static_", "__cudart", "cudart::",
+					     "__cuda", "_cuda" };
+
+	if (!frame->function || frame->file)
+		return false;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (begins(frame->function, names[i]))
+			return true;
+	return begins(frame->function, "cuda") && frame->function[4] >= 'A' &&
+	       frame->function[4] <= 'Z';
+}
+
 /* Between the program's call and us: loaders, drivers' front ends, our own library. */
 static bool is_inner_plumbing(const struct gt_frame *frame)
 {
 	static const char *const libraries[] = {
 		"libOpenCL.so", "libze_loader.so", "libze_validation_layer.so", "libcuda.so",
-		"libcudart.so", "libcupti.so",
-		"libgputrack",
+		"libcupti", "libcudart", "libgputrack", "libffi.so", "_ctypes.",
 	};
 
 	if (!frame->module)
@@ -222,7 +236,7 @@ static bool is_inner_plumbing(const struct gt_frame *frame)
 	for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
 		if (begins(base_name(frame->module), libraries[i]))
 			return true;
-	return false;
+	return is_cuda_runtime(frame);
 }
 
 static bool is_libc(const struct gt_frame *frame)

@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "base/mem.h"
+#include "view/devices.h"
 #include "view/group.h"
 #include "view/head.h"
 #include "view/mistakes.h"
@@ -147,6 +148,22 @@ static void put_next(struct gt_page *p, const struct gt_view *v, const char *ana
 	gt_page_end(p);
 }
 
+/* What a context took along when it ended: no leak, but worth a line. */
+static void put_freed(struct gt_page *p, const struct gt_freed *freed)
+{
+	char text[GT_FORMAT_MAX];
+
+	if (!freed->count)
+		return;
+	gt_page_put(p, GT_PLAIN, "  not leaked: %s %s freed by the end of their context",
+		    gt_format_count(text, freed->count),
+		    gt_plural(freed->count, "resource", "resources"));
+	if (freed->device_bytes || freed->host_bytes)
+		gt_page_put(p, GT_PLAIN, ", ");
+	gt_put_memory(p, GT_PLAIN, freed->device_bytes, freed->host_bytes);
+	gt_page_end(p);
+}
+
 static bool is_all_known(const struct gt_view *v)
 {
 	return v->verdict && !v->verdict->fresh.count && !v->verdict->fresh.bytes;
@@ -174,16 +191,19 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 	} else {
 		gt_page_put(&p, GT_GREEN, "No leaks: ");
 		gt_page_put(&p, GT_PLAIN,
-			    total.created == 1 ? "the one resource created was given back."
-					       : "all %s resources created were given back.",
+			    l->freed.count || l->lasting.count ? "nothing was left behind."
+			    : total.created == 1 ? "the one resource created was given back."
+						 : "all %s resources created were given back.",
 			    gt_format_count(text, total.created));
 		gt_page_end(&p);
 	}
+	put_freed(&p, &l->freed);
 	gt_page_end(&p);
 	if (l->peak_bytes) {
 		put_peak(&p, v);
 		gt_page_end(&p);
 	}
+	gt_devices_text(&p, v);
 	if (gt_mistakes_text(&p, v))
 		gt_page_end(&p);
 	gt_head_modules(&p, v, MODULES_SHOWN);
@@ -244,6 +264,7 @@ void gt_summary_json(const struct gt_view *v, FILE *out)
 	gt_json_uint(&j, "device_bytes", l->peak_bytes);
 	gt_json_uint(&j, "objects", l->peak_live);
 	gt_json_end(&j);
+	gt_devices_json(&j, v);
 	kinds_json(&j, l);
 	gt_groups_json(&j, "groups", v, l, &groups);
 	gt_mistakes_json(&j, v);

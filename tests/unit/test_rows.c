@@ -170,6 +170,22 @@ static void a_primary_context_is_found_by_its_device(void **state)
 	assert_int_equal(gt_contexts_owner(&c), 0);
 }
 
+static void device_0_is_a_device(void **state)
+{
+	struct gt_probe_call record = { .row = GT_FN_cuDevicePrimaryCtxReset_v2 };
+	struct gt_replica replica;
+	struct gt_plan plan;
+	struct seen seen = { .count = 0 };
+
+	(void)state;
+	assert_true(gt_plan_make(&plan, GT_FN_cuDevicePrimaryCtxReset_v2));
+	assert_int_equal(plan.row.handle[0], GT_PROBE_NONE);
+	gt_replica_make(&replica, &plan, &record, NULL);
+	gt_call_events(&replica.call, NULL, take, &seen);
+	assert_int_equal(seen.count, 1);
+	assert_int_equal(seen.events[0].handle, GT_CONTEXTS_DEVICE);
+}
+
 static void every_obstacle_has_its_own_line(void **state)
 {
 	const struct gt_surroundings fine = { .kernel_major = 6, .kernel_minor = 1, .has_types = true,
@@ -209,6 +225,7 @@ int main(void)
 		cmocka_unit_test(arrays_come_from_the_record_and_what_is_missing_is_lost),
 		cmocka_unit_test(sizes_are_what_dimensions_come_to),
 		cmocka_unit_test(a_primary_context_is_found_by_its_device),
+		cmocka_unit_test(device_0_is_a_device),
 		cmocka_unit_test(every_obstacle_has_its_own_line),
 	};
 

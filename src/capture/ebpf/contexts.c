@@ -53,7 +53,6 @@ bool gt_contexts_apply(struct gt_contexts *c, struct gt_event *event, uint32_t d
 	if (!gt_function_ends(fn))
 		return true;
 	if (is_primary) {
-		/* the first argument is an int: the word's upper half may be anything */
 		uint32_t wanted = (uint32_t)event->handle;
 
 		while (at < c->count &&

@@ -5,6 +5,15 @@
 
 enum { GT_CONTEXTS_MAX = 16 };
 
+/* A device in place of a handle: device 0 must not look like no handle at all. */
+#define GT_CONTEXTS_DEVICE (UINT64_C(1) << 32)
+
+/* True for calls that end a primary context, and name it by its device. */
+static inline bool gt_contexts_by_device(const struct gt_function *fn)
+{
+	return fn->kind == GT_PRIMARY_CONTEXT && gt_function_ends(fn);
+}
+
 /* What is known of a process's contexts. Zeroed is initialised. */
 struct gt_contexts {
 	struct {

@@ -1,6 +1,8 @@
 /* rows.c - what the BPF programs keep of a call, and how that becomes a call again. */
 #include "capture/ebpf/rows.h"
 
+#include "capture/ebpf/contexts.h"
+
 /* Signatures as written: "((ze_context_handle_t, hContext), (ze_ipc_mem_handle_t, handle))". */
 static const char *const signatures[GT_FN_COUNT] = {
 #define FN(fn, ret, args, ...) [GT_FN_##fn] = #args,
@@ -119,6 +121,9 @@ static void plan_effect(struct gt_plan *plan, enum gt_function_id function,
 	case GT_OUTS: handle = keep_array(plan, function, &fn->handle); break;
 	default:      break;
 	}
+	/* device 0 is a device */
+	if (gt_contexts_by_device(fn))
+		handle = GT_PROBE_NONE;
 	if (fn->handle.unless < fn->argc)
 		unless = keep_word(plan, function, fn->handle.unless);
 	if (fn->effect == GT_CREATE) {
@@ -207,6 +212,8 @@ void gt_replica_make(struct gt_replica *r, const struct gt_plan *plan,
 			break;
 		}
 	}
+	if (gt_contexts_by_device(fn))
+		r->argv[fn->handle.arg] = GT_CONTEXTS_DEVICE | (uint32_t)r->argv[fn->handle.arg];
 	memset(r->pieces, 0, sizeof r->pieces);
 	for (unsigned i = 0; i < plan->piece_count; i++)
 		r->pieces[i] = plan->pieces[i].is_copy ? record->copies[plan->pieces[i].index] :

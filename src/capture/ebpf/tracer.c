@@ -237,7 +237,9 @@ static void emit(void *context, const struct gt_event *event)
 	const struct gt_listener *l = &e->tracer->options.listener;
 	struct gt_event changed = *event;
 
-	gt_contexts_apply(&e->process->contexts, &changed, (uint32_t)e->replica->pieces[0]);
+	/* the end of a context that was there before us */
+	if (!gt_contexts_apply(&e->process->contexts, &changed, (uint32_t)e->replica->pieces[0]))
+		return;
 	if (e->lane)
 		gt_lane_event(e->lane, &changed);
 	if (l->event)
