@@ -224,8 +224,6 @@ void gt_csv_put(FILE *out, const char *text)
 
 	if (quoted)
 		putc('"', out);
-	if (size && strchr("=+-@", *text))
-		putc('\'', out);
 	while (size) {
 		struct glyph g = { 0 };
 		uint32_t c;
@@ -240,4 +238,14 @@ void gt_csv_put(FILE *out, const char *text)
 	}
 	if (quoted)
 		putc('"', out);
+}
+
+void gt_csv_put_safe(FILE *out, const char *text)
+{
+	char *marked = gt_alloc(strlen(text) + 2);
+
+	*marked = '\'';
+	strcpy(marked + 1, text);
+	gt_csv_put(out, *text && strchr("=+-@", *text) ? marked : text);
+	free(marked);
 }

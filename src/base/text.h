@@ -58,6 +58,7 @@ void gt_uri_put(FILE *out, const char *text);
 /*
  * Writes `text` as a CSV field: in quotes where it holds a comma, a quote or a blank at an end, and
  * treacherous characters (line ends among them) and broken UTF-8 as \xNN for each byte.
- * What a spreadsheet would take for a formula gets an apostrophe in front.
  */
 void gt_csv_put(FILE *out, const char *text);
+/* The same with an apostrophe before what a spreadsheet would take for a formula. */
+void gt_csv_put_safe(FILE *out, const char *text);

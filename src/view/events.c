@@ -108,7 +108,7 @@ static const char *csv_stack(struct gt_events *e, uint32_t stack)
 	gt_stack_tsv(out, e->frames, stack);
 	fclose(out);
 	out = open_memstream(&field, &size);
-	gt_csv_put(out, words);
+	gt_csv_put_safe(out, words);
 	fclose(out);
 	free(words);
 	free(e->texts[slot].text);
@@ -138,7 +138,7 @@ static void csv_row(struct gt_events *e, const struct gt_event *event, uint32_t 
 	if (event->owner && creates(event))
 		fprintf(e->out, "0x%" PRIx64, event->owner);
 	putc(',', e->out);
-	gt_csv_put(e->out, gt_recording_place(e->recording, event->place));
+	gt_csv_put_safe(e->out, gt_recording_place(e->recording, event->place));
 	fprintf(e->out, ",%s,%" PRId32 ",", outcome(event), event->result);
 	fputs(csv_stack(e, event->stack), e->out);
 	fputs("\r\n", e->out);
