@@ -1,6 +1,6 @@
 /*
- * attach_calls.c - what a pair of cuMemAlloc and cuMemFree costs, on the library it is given: prints
- * nanoseconds of processor time per call, the lowest and the median of its rounds.
+ * attach_calls.c - what a pair of cuMemAlloc and cuMemFree costs, on the library it is given:
+ * prints nanoseconds of processor time per call, the lowest and the median of its rounds.
  */
 #include <dlfcn.h>
 #include <stdint.h>

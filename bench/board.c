@@ -1,4 +1,4 @@
-/* board.c - ten million live pointers on the board: bytes for each, and what a look at them costs. */
+/* board.c - ten million live pointers on the board: bytes for each, and what a look costs. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +10,8 @@ enum { SITES = 200, LOOKS = 100 };
 static void create(struct gt_board *b, uint16_t process, uint64_t i)
 {
 	gt_board_apply(b, &(struct gt_event){ .time_ns = i, .handle = 0x7f0000000000 + i * 512,
-					      .size = 256 + i % 4096, .stack = (uint32_t)(i % SITES) + 1,
+					      .size = 256 + i % 4096,
+					      .stack = (uint32_t)(i % SITES) + 1,
 					      .function = GT_FN_cuMemAlloc_v2 }, process);
 }
 

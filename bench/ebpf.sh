@@ -28,7 +28,21 @@ row() { # NAME GOAL COMMAND…
 		   name == "bare" ? "" : $3 - $1, name == "bare" ? "" : $4 - $2, goal }'
 }
 attach() { "$tool" attach -q -i 0 -o "$work/a.gt" "$@" -c "$build/bench/attach_calls" "$library"; }
+# What the kernel takes for a probe alone: another process is followed, this one is not.
+beside() {
+	sleep 30 &
+	other=$!
+	"$tool" attach -q -i 0 -o "$work/b.gt" "$@" -p $other >/dev/null 2>&1 &
+	tracer=$!
+	sleep 1
+	"$build/bench/attach_calls" "$library"
+	kill -INT $tracer
+	kill $other
+	wait $tracer || true
+}
 row bare "" "$build/bench/attach_calls" "$library"
+row "another process is attached to, multi probes" "" beside --probes multi
+row "another process is attached to, session probes" "" beside --probes session
 row "attached, frame pointers" "≤ 1600" attach
 row "attached, no stacks" "" attach --no-stacks
 row "attached, copies of 8 KiB of stack" "" attach --unwind dwarf

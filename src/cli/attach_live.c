@@ -98,7 +98,8 @@ static void resolve(struct gt_attach_live *l, struct gt_site_name *name)
 			.size_bytes = at->image->file_size, .mtime_ns = at->image->mtime_ns });
 		inlined = module < 0 ? 0 : gt_symbolizer_resolve(l->symbolizer, module,
 								 frames[i] - 1 - at->bias, &found);
-		for (size_t j = 0; j < inlined && shown < 3 && used < sizeof functions; j++, shown++) {
+		for (size_t j = 0; j < inlined && shown < 3 && used < sizeof functions;
+		     j++, shown++) {
 			used += (size_t)snprintf(functions + used, sizeof functions - used, "%s%s",
 						 shown ? " < " : "",
 						 found[j].function ? found[j].function :
@@ -112,7 +113,8 @@ static void resolve(struct gt_attach_live *l, struct gt_site_name *name)
 	name->place = gt_strdup(place);
 }
 
-static const struct gt_site_name *name_of(struct gt_attach_live *l, uint16_t process, uint32_t stack)
+static const struct gt_site_name *name_of(struct gt_attach_live *l, uint16_t process,
+					   uint32_t stack)
 {
 	struct gt_site_name *name;
 

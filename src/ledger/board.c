@@ -140,7 +140,8 @@ static void delist(struct gt_board *b, const struct gt_entry *e, uint32_t slot)
 
 static uint64_t site_hash(uint16_t process, uint32_t stack, uint8_t api, uint8_t kind)
 {
-	return gt_mix64((uint64_t)process << 48 | (uint64_t)stack << 16 | (uint64_t)api << 8 | kind);
+	return gt_mix64((uint64_t)process << 48 | (uint64_t)stack << 16 | (uint64_t)api << 8 |
+			kind);
 }
 
 static void grow_sites(struct gt_board *b)
@@ -303,7 +304,8 @@ static void remember(struct gt_history *h, uint64_t value)
 
 void gt_board_tick(struct gt_board *b, uint64_t now_ns)
 {
-	double seconds = b->tick_ns && now_ns > b->tick_ns ? (double)(now_ns - b->tick_ns) / 1e9 : 0;
+	double seconds = b->tick_ns && now_ns > b->tick_ns ?
+				 (double)(now_ns - b->tick_ns) / 1e9 : 0;
 
 	for (size_t i = 0; i < b->process_count; i++) {
 		struct gt_board_process *p = &b->processes[i];
@@ -458,5 +460,6 @@ const struct gt_entry *gt_board_oldest(const struct gt_board *b, uint16_t proces
 size_t gt_board_bytes(const struct gt_board *b, size_t *entries)
 {
 	*entries = b->live.count;
-	return gt_live_bytes(&b->live) + b->link_pages * (LINKS * sizeof **b->links + sizeof *b->links);
+	return gt_live_bytes(&b->live) +
+	       b->link_pages * (LINKS * sizeof **b->links + sizeof *b->links);
 }

@@ -32,7 +32,7 @@ struct gt_board_process {
 	uint32_t pid;
 	char name[64];
 	uint64_t start_ns, end_ns;  /* end: 0 while it runs */
-	uint64_t live, bytes;       /* objects and bytes alive now; when it ended: as it left them */
+	uint64_t live, bytes;       /* alive now; of one that has ended: as it left them */
 	uint64_t device_bytes, peak_bytes;
 	uint64_t created, ended, failed;
 	uint64_t before;            /* ends of what was created before anybody looked */

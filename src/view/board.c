@@ -52,7 +52,8 @@ static void put_where(struct gt_page *p, const struct gt_board_view *v, uint16_t
 static void put_sites(struct gt_page *p, const struct gt_board *b, const struct gt_board_view *v,
 		      uint16_t process)
 {
-	const struct gt_board_site **sites = gt_alloc(v->top * sizeof(const struct gt_board_site *));
+	const struct gt_board_site **sites =
+		gt_alloc(v->top * sizeof(const struct gt_board_site *));
 	size_t count = gt_board_sites(b, process, GT_BOARD_BY_BYTES, sites, v->top);
 	char bytes[GT_FORMAT_MAX], live[GT_FORMAT_MAX];
 
@@ -120,7 +121,8 @@ static void put_ended(struct gt_page *p, const struct gt_board *b)
 		gt_page_end(p);
 	}
 	if (more)
-		gt_page_wrap(p, GT_DIM, 2, "and %zu more that have ended with something alive", more);
+		gt_page_wrap(p, GT_DIM, 2, "and %zu more that have ended with something alive",
+			     more);
 }
 
 void gt_board_text(struct gt_page *p, const struct gt_board *b, const struct gt_board_view *v)

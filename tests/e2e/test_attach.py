@@ -121,6 +121,26 @@ def test_levelzero_events_are_those_of_the_door(case):
         [p for p in zip(door, kernel) if p[0] != p[1]][:5]
 
 
+def test_every_cuda_function_of_the_table_is_seen(case):
+    """The program says what it calls, on what, and how big it is."""
+    need_root(case)
+    folder = case.build / "tests/fake/cuda"
+    if not (folder / "libcuda.so.1").exists():
+        case.skip("the stand-in CUDA driver is not built")
+    run = case.gputrack("attach", "-q", "--api", "cuda", "-o", "a.gt", "-c",
+                        case.program("cuda_objects"), env={"LD_LIBRARY_PATH": str(folder)})
+    assert run.status == 0, run.err
+    told = [line.split() for line in run.out.splitlines()]
+    events = case.events("a.gt")
+    for words, event in zip(told, events):
+        assert event["function"] == words[0], (words, event)
+        assert event["handle"] == words[1], (words, event)
+        if len(words) == 3:
+            assert event["bytes"] == int(words[2]), (words, event)
+    assert len(events) == len(told) > 100
+    assert case.report("a.gt", "leakage")["totals"] == {"count": 0, "bytes": 0}
+
+
 def test_every_way_to_probe_sees_the_same(case):
     need_root(case)
     seen = {}

@@ -92,8 +92,8 @@ struct {
 } news SEC(".maps");
 
 /*
- * An index that the verifier can see to be small. The compiler knows that it is, and would leave the
- * mask out.
+ * An index that the verifier can see to be small. The compiler knows that it is, and would leave
+ * the mask out.
  */
 #define WITHIN(index, size)                                                                    \
 	({                                                                                     \

@@ -40,7 +40,7 @@ struct gt_probe_row {
 	uint8_t copies;
 	struct gt_probe_copy copy[GT_PROBE_COPIES]; /* read when the call has returned */
 	uint8_t array, array_count;        /* words: an array of handles, and how many, or where */
-	uint8_t array_after;               /* 1: filled in by the call, the number behind a pointer */
+	uint8_t array_after;               /* 1: filled in by the call, its number too */
 	uint8_t array_room;                /* word: how many at most, where that pointer is NULL */
 };
 

@@ -1,4 +1,4 @@
-/* libraries.h - the API libraries that are on this machine and in its processes, each probed once. */
+/* libraries.h - the API libraries of this machine and of its processes, each probed once. */
 #pragma once
 
 #include "capture/ebpf/image.h"
@@ -30,7 +30,7 @@ void gt_libraries_fini(struct gt_libraries *l);
  * ours it has mapped; -errno when nothing can be said.
  */
 int gt_libraries_scan(struct gt_libraries *l, uint32_t pid, struct gt_error *error);
-/* … those that the dynamic linker would find, in the folders of `path` (a list with colons) first. */
+/* … those that the dynamic linker would find: in the folders of `path` (a:b:c) first. */
 int gt_libraries_installed(struct gt_libraries *l, const char *path, struct gt_error *error);
 /* … of every process. */
 int gt_libraries_everywhere(struct gt_libraries *l, struct gt_error *error);

@@ -66,8 +66,8 @@ int gt_obstacle_before(const struct gt_surroundings *s, struct gt_error *error)
 	if (s->kernel_major < KERNEL_MAJOR ||
 	    (s->kernel_major == KERNEL_MAJOR && s->kernel_minor < KERNEL_MINOR))
 		return gt_error_set(error, -ENOSYS,
-				    "attaching needs Linux %d.%d or later, this is %u.%u: update the "
-				    "kernel, or start the program with `gputrack run`",
+				    "attaching needs Linux %d.%d or later, this is %u.%u: update "
+				    "the kernel, or start the program with `gputrack run`",
 				    KERNEL_MAJOR, KERNEL_MINOR, s->kernel_major, s->kernel_minor);
 	if (!may_load(s))
 		return gt_error_set(error, -EPERM,
@@ -76,14 +76,15 @@ int gt_obstacle_before(const struct gt_surroundings *s, struct gt_error *error)
 				    "needs none");
 	if (s->locked_down)
 		return gt_error_set(error, -EPERM,
-				    "the kernel is locked down (confidentiality), so nobody may read "
-				    "a program's memory: boot without lockdown=confidentiality, or "
+				    "the kernel is locked down (confidentiality), so nobody may "
+				    "read a program's memory: boot without lockdown=confidentiality, or "
 				    "start the program with `gputrack run`");
 	if (!s->has_types)
 		return gt_error_set(error, -ENOENT,
 				    "this kernel does not describe its types (no "
 				    "/sys/kernel/btf/vmlinux): use one built with "
-				    "CONFIG_DEBUG_INFO_BTF, or start the program with `gputrack run`");
+				    "CONFIG_DEBUG_INFO_BTF, or start the program with "
+				    "`gputrack run`");
 	return 0;
 }
 
@@ -92,8 +93,8 @@ int gt_obstacle_after(const struct gt_surroundings *s, int code, const char *wha
 {
 	if (code == -EPERM && s->seccomp)
 		return gt_error_set(error, code,
-				    "cannot %s: a seccomp filter forbids it, as in most containers: "
-				    "run gputrack on the host, or the container with --privileged",
+				    "cannot %s: a seccomp filter forbids it, as in most "
+				    "containers: run gputrack on the host, or the container with --privileged",
 				    what);
 	if (code == -EPERM)
 		return gt_error_set(error, code,
@@ -122,7 +123,7 @@ int gt_privileges_drop(void)
 		then[i].permitted &= now[i].permitted;
 		then[i].effective = then[i].permitted;
 	}
-	/* whatever it may run from now on gets nothing more; a set that cannot be shrunk may stay */
+	/* what it may run from now on gets no more; a set that cannot be shrunk may stay */
 	for (int i = 0; i <= CAP_LAST_CAP; i++)
 		if (!(then[i / 32].permitted >> i % 32 & 1))
 			prctl(PR_CAPBSET_DROP, i, 0, 0, 0);

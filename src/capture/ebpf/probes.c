@@ -110,7 +110,8 @@ static int load(struct gt_probes *p, const struct gt_probes_options *options)
 }
 
 static int link_multi(const struct gt_probes *p, const struct bpf_program *program, bool at_return,
-		      const char *path, const uint64_t *offsets, const uint64_t *cookies, size_t count)
+		      const char *path, const uint64_t *offsets, const uint64_t *cookies,
+		      size_t count)
 {
 	/* union bpf_attr's link_create with uprobe_multi, which older headers lack */
 	struct {

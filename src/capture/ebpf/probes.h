@@ -22,7 +22,7 @@ extern const char *const gt_probe_way_names[]; /* in their order, ends in NULL *
 struct gt_probes_options {
 	bool everyone;          /* all processes; otherwise those of gt_probes_target */
 	uint32_t frames;        /* of each stack; 0: no stacks */
-	uint32_t stack_bytes;   /* copied instead, to be unwound with .eh_frame; 0: frame pointers */
+	uint32_t stack_bytes;   /* copied and unwound with .eh_frame; 0: frame pointers */
 	size_t ring_bytes;      /* a power of two, whole pages */
 	enum gt_probe_way way;
 };

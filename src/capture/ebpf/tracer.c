@@ -27,7 +27,7 @@ struct gt_tracer {
 	struct gt_traced *buckets[BUCKETS]; /* by pid */
 	struct gt_traced *last;             /* whose call was the last one */
 	size_t running;
-	size_t over;                        /* processes that have ended; their calls are still drained */
+	size_t over;                        /* processes that have ended and are not yet let go */
 	uint64_t calls;
 	uint64_t looked_ns;                 /* for libraries, where we do not hear of them */
 	int epoll;
@@ -468,8 +468,7 @@ int gt_tracer_follow(struct gt_tracer *t, uint32_t pid, struct gt_error *error)
 
 	if (kill((pid_t)pid, 0) && errno == ESRCH)
 		return gt_error_set(error, -ESRCH,
-				    "there is no process %u: `ps` or `nvidia-smi` lists those there "
-				    "are", pid);
+				    "there is no process %u: `ps` lists those there are", pid);
 	e = gt_probes_target(t->probes, pid);
 	if (e)
 		return gt_error_set(error, e, "cannot follow process %u: %s", pid, strerror(-e));

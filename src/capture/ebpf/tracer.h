@@ -1,5 +1,5 @@
 /*
- * tracer.h - from the BPF programs' records to traces: one writer for each process that is followed.
+ * tracer.h - from the BPF programs' records to traces: one writer for each process followed.
  *
  * A process is known by its number, its start and how often it has become another program, so a
  * number that is used again is another process.

@@ -1,5 +1,5 @@
 /*
- * attach_target.c - does with CUDA memory what it is told, a line at a time, and says when it is done:
+ * attach_target.c - does with CUDA memory what it is told, a line at a time, and says when done:
  *
  *	attach_target libcuda.so.1
  *	a SIZE      allocate; answers with the handle
