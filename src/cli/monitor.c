@@ -260,7 +260,7 @@ static bool watch_processes(struct watch *w, const struct settings *s)
 static int start_program(struct watch *w, char **argv)
 {
 	extern char **environ;
-	char number[16];
+	struct gt_error error;
 	int e = posix_spawnp(&w->child, argv[0], NULL, NULL, argv, environ);
 
 	if (e) {
@@ -268,8 +268,12 @@ static int start_program(struct watch *w, char **argv)
 		return gt_fail("cannot run %s: %s; check its name and permissions", argv[0],
 			       strerror(e));
 	}
-	snprintf(number, sizeof number, "%d", (int)w->child);
-	return add_pid(w, number, number);
+	GT_GROW(w->meters, w->count, w->room);
+	e = gt_process_meter_open(&w->meters[w->count], w->child, &error);
+	if (e && e != -ESRCH) /* that it has ended already is no failure */
+		return gt_fail("%s", error.text);
+	w->count += !e;
+	return 0;
 }
 
 /* The program's end is ours, as a shell tells it. */
