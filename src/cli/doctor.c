@@ -15,6 +15,7 @@
 #include "base/format.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/config.h"
 #include "cli/system.h"
 #include "cli/terminal.h"
 #include "symbol/symbol.h"
@@ -156,6 +157,24 @@ static void check_folder(struct gt_doctor *d)
 		      room);
 }
 
+static void check_config(struct gt_doctor *d)
+{
+	size_t count;
+	const char *path = gt_config_path(&count), *ignored = gt_config_ignored();
+
+	if (gt_config_mistake())
+		gt_doctor_say(d, GT_FINDING_BAD, "configuration", "%s", gt_config_mistake());
+	else if (path || count)
+		gt_doctor_say(d, GT_FINDING_GOOD, "configuration", "%s, %zu %s in all",
+			      path ? path : "GPUTRACK_OPTIONS", count,
+			      gt_plural(count, "setting", "settings"));
+	else
+		gt_doctor_say(d, GT_FINDING_NOTE, "configuration",
+			      "no file: .gputrackrc here, or ~/.config/gputrack/config");
+	if (ignored)
+		gt_doctor_remedy(d, "%s", ignored);
+}
+
 static void say_system(struct gt_doctor *d)
 {
 	struct utsname u;
@@ -205,6 +224,7 @@ int gt_cmd_doctor(int argc, char **argv)
 	check_symbols(&d);
 	check_debuginfod(&d);
 	check_folder(&d);
+	check_config(&d);
 	gt_page_end(&d.page);
 	if (count)
 		gt_page_wrap(&d.page, GT_GREEN, 0,

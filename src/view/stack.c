@@ -43,11 +43,7 @@ static char *module_offset(const struct gt_frame *frame)
 		      frame->offset);
 }
 
-/*
- * "/w/build/../src/demo.c" -> "/w/src/demo.c": how compilers run in a build folder name files.
- * For the eye alone: where `build` is a link, the two are not the same.
- */
-static char *tidy_path(const char *path)
+char *gt_path_tidy(const char *path)
 {
 	char *out = gt_alloc(strlen(path) + 1);
 	size_t used = 0;
@@ -81,7 +77,7 @@ static char *location(const struct gt_frame *frame, const struct gt_style *style
 
 	if (!frame->file)
 		return module_offset(frame);
-	tidy = style ? tidy_path(frame->file) : gt_strdup(frame->file);
+	tidy = style ? gt_path_tidy(frame->file) : gt_strdup(frame->file);
 	shown = style ? gt_style_relative(style, tidy) : tidy;
 	text = frame->line ? concat("%s:%" PRIu32, shown, frame->line) : gt_strdup(shown);
 	free(tidy);
