@@ -29,7 +29,7 @@ function notLeakedNote({ lasting, freed_with_owner: freed }) {
   if (lasting)
     parts.push(`${plural(lasting, "resource lives", "resources live")} as long as the process`);
   if (freed)
-    parts.push(`${plural(freed, "resource was", "resources were")} freed by the end of their owner`);
+    parts.push(`${plural(freed, "resource was", "resources were")} freed with their owner`);
   return parts.length ? el("p", { class: "dim", text: `Not leaked: ${parts.join("; ")}.` }) : null;
 }
 
