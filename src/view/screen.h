@@ -55,7 +55,8 @@ struct gt_screen_row {
 	uint64_t bytes, peak, objects, before, failed, time_ns;
 	double created_rate, ended_rate, growth;
 	struct gt_history history;
-	const struct gt_frame *frame; /* the innermost; NULL: unknown */
+	const struct gt_frame *frame; /* the innermost, with its callers behind it; NULL: unknown */
+	size_t frame_count;
 };
 
 /* Who knows what a stack of a process means. */

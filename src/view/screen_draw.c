@@ -197,7 +197,7 @@ static void draw_stack(struct drawing *d)
 	const struct gt_screen *s = d->s;
 	const struct gt_screen_row *row = s->chosen < s->count ? &s->rows[s->chosen] : NULL;
 	const struct gt_frame *frames;
-	unsigned top = d->end - STACK_ROWS, half = d->c->columns / 2;
+	unsigned top = d->end - STACK_ROWS, half = 0;
 	size_t count = 0;
 
 	d->end = top;
@@ -215,6 +215,14 @@ static void draw_stack(struct drawing *d)
 	if (!count)
 		gt_canvas_put(d->c, top + 1, MARGIN, UINT32_MAX, GT_INK_DIM,
 			      row ? "no stack is known" : "nothing is alive here");
+	for (unsigned i = 0; i < count && i + 1 < STACK_ROWS; i++) {
+		unsigned wide = gt_text_columns(frames[i].function ? frames[i].function : "?",
+						d->c->utf8) + MARGIN + 2;
+
+		half = wide > half ? wide : half;
+	}
+	if (half > d->c->columns / 2)
+		half = d->c->columns / 2;
 	for (unsigned i = 0; i < count && i + 1 < STACK_ROWS; i++) {
 		char *where = gt_stack_location(&frames[i], d->style);
 

@@ -21,12 +21,13 @@ static struct gt_screen_row *add_row(struct gt_screen *s, const struct gt_board 
 	return row;
 }
 
-static const struct gt_frame *innermost(const struct gt_screen *s, uint16_t process, uint32_t stack)
+static void name_row(const struct gt_screen *s, struct gt_screen_row *row)
 {
-	const struct gt_frame *frames;
-
-	return s->names.frames && s->names.frames(s->names.context, process, stack, &frames) ?
-	       frames : NULL;
+	if (s->names.frames)
+		row->frame_count = s->names.frames(s->names.context, row->process, row->stack,
+						   &row->frame);
+	if (!row->frame_count)
+		row->frame = NULL;
 }
 
 static void add_processes(struct gt_screen *s, const struct gt_board *b)
@@ -76,7 +77,7 @@ static void add_sites(struct gt_screen *s, const struct gt_board *b)
 		row->created_rate = site->created_rate;
 		row->growth = site->bytes_rate;
 		row->history = site->history;
-		row->frame = innermost(s, site->process, site->stack);
+		name_row(s, row);
 	}
 	free(sites);
 }
@@ -95,7 +96,7 @@ static void add_biggest_of(struct gt_screen *s, const struct gt_board *b, uint16
 		row->bytes = entries[i]->size;
 		row->handle = entries[i]->handle;
 		row->time_ns = entries[i]->time_ns;
-		row->frame = innermost(s, process, entries[i]->stack);
+		name_row(s, row);
 	}
 }
 

@@ -166,6 +166,24 @@ static const char *format_cell(char out[GT_FORMAT_MAX], const struct gt_screen *
 	return "";
 }
 
+/* Those that called it, as far as there is room. */
+static void draw_callers(struct gt_canvas *c, unsigned row, unsigned at, unsigned width,
+			 enum gt_ink ink, const struct gt_screen_row *r)
+{
+	if (ink == GT_INK_PLAIN)
+		ink = GT_INK_DIM;
+	for (size_t i = 1; i < r->frame_count && r->frame[i].function; i++) {
+		unsigned wide = gt_text_columns(r->frame[i].function, c->utf8) + 3;
+
+		if (wide > width)
+			return;
+		gt_canvas_put(c, row, at, 2, ink, "<");
+		gt_canvas_put(c, row, at + 2, wide, ink, r->frame[i].function);
+		at += wide;
+		width -= wide;
+	}
+}
+
 /* The function, and its line behind it where there is room for both. */
 static void draw_where(struct gt_canvas *c, const struct gt_style *style, unsigned row, unsigned at,
 		       unsigned width, enum gt_ink ink, const struct gt_screen_row *r)
@@ -194,8 +212,9 @@ static void draw_where(struct gt_canvas *c, const struct gt_style *style, unsign
 				     r->frame->function) + GAP;
 	}
 	if (used + wanted <= width || !r->frame->function)
-		gt_canvas_path(c, row, at + used, width - used, ink, where);
+		used += gt_canvas_path(c, row, at + used, width - used, ink, where) + GAP;
 	free(whole);
+	draw_callers(c, row, at + used, width > used ? width - used : 0, ink, r);
 }
 
 static void draw_row(const struct gt_screen *s, struct gt_canvas *c, const struct gt_style *style,
