@@ -1,6 +1,4 @@
 /* top.c - gputrack top: what processes hold right now, on a screen that keeps up with them. */
-#include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +7,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/format.h"
 #include "base/mem.h"
 #include "capture/ebpf/obstacle.h"
 #include "capture/ebpf/tracer.h"
 #include "cli/attach_live.h"
 #include "cli/attach_names.h"
 #include "cli/cli.h"
+#include "cli/targets.h"
 #include "cli/terminal.h"
 #include "cli/terminal_screen.h"
 #include "view/screen.h"
@@ -29,7 +27,7 @@ static const char *const unwind_names[] = {
 };
 
 struct settings {
-	struct gt_texts pids;
+	struct gt_texts pids, apis;
 	double interval_s;
 	bool no_stacks;
 	int unwind;
@@ -41,6 +39,8 @@ static const struct gt_option options[] = {
 	{ .name = "pid", .letter = 'p', .argument = "PID", .type = GT_OPTION_TEXTS, AT(pids),
 	  .help = "this process and the children it will have; may be given several times, or as "
 		  "a list with commas (default: every process that has one of the libraries)" },
+	{ .name = "api", .type = GT_OPTION_TEXTS, .argument = "API", AT(apis),
+	  .help = "only cuda, levelzero or opencl; may be given several times" },
 	{ .name = "interval", .letter = 'i', .argument = "S", .type = GT_OPTION_DECIMAL,
 	  AT(interval_s), .help = "look every so many seconds (default: 1)" },
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
@@ -69,8 +69,7 @@ struct top {
 	struct gt_screen screen;
 	struct gt_canvas canvas;
 	struct gt_style style;
-	uint32_t *pids;
-	size_t pid_count, pid_room;
+	struct gt_targets targets;
 	char target[96];
 };
 
@@ -87,65 +86,17 @@ static size_t frames_of(void *context, uint16_t process, uint32_t stack,
 	return gt_attach_names_get(context, process, stack, frames);
 }
 
-static int parse_pids(struct top *t)
+static void name_target(struct top *t)
 {
-	const struct gt_texts *lists = &t->settings->pids;
-	int status = 0;
+	const struct gt_targets *who = &t->targets;
 
-	for (size_t i = 0; i < lists->count && !status; i++) {
-		char *list = gt_strdup(lists->items[i]), *rest = list, *word;
-
-		while (!status && (word = strsep(&rest, ","))) {
-			uint64_t pid;
-
-			if (!gt_count_parse(word, &pid) || !pid || pid > INT_MAX) {
-				status = gt_usage_wrong(&gt_top_usage, "'%s' is no process's number",
-							word);
-				break;
-			}
-			GT_GROW(t->pids, t->pid_count, t->pid_room);
-			t->pids[t->pid_count++] = (uint32_t)pid;
-		}
-		free(list);
-	}
-	if (t->pid_count == 1)
-		snprintf(t->target, sizeof t->target, "process %u", t->pids[0]);
-	else if (t->pid_count)
-		snprintf(t->target, sizeof t->target, "%zu processes and their children",
-			 t->pid_count);
-	else
+	if (who->everyone)
 		snprintf(t->target, sizeof t->target, "all processes");
-	return status;
-}
-
-static int probe(struct top *t, struct gt_error *error)
-{
-	struct gt_libraries *l = gt_tracer_libraries(t->tracer);
-	size_t functions = 0;
-	int e = 0;
-
-	for (size_t i = 0; i < t->pid_count && e >= 0; i++) {
-		if (kill((pid_t)t->pids[i], 0) && errno == ESRCH)
-			return gt_error_set(error, -ESRCH, "there is no process %u: `ps` lists those "
-					    "there are", t->pids[i]);
-		e = gt_tracer_follow(t->tracer, t->pids[i], error);
-		if (!e)
-			e = gt_libraries_scan(l, t->pids[i], error);
-	}
-	if (e >= 0 && !t->pid_count)
-		e = gt_libraries_everywhere(l, error);
-	if (e >= 0)
-		e = gt_libraries_installed(l, getenv("LD_LIBRARY_PATH"), error);
-	if (e < 0)
-		return e;
-	for (size_t i = 0; i < l->count; i++)
-		functions += l->list[i].functions;
-	if (!functions)
-		return gt_error_set(error, -ENOENT, "none of libcuda.so.1, libze_loader.so.1 and "
-				    "libOpenCL.so.1 is here or in a process: install a driver, or "
-				    "check LD_LIBRARY_PATH");
-	e = gt_privileges_drop();
-	return e ? gt_error_set(error, e, "cannot give up privileges: %s", strerror(-e)) : 0;
+	else if (who->count == 1)
+		snprintf(t->target, sizeof t->target, "process %u", who->pids[0]);
+	else
+		snprintf(t->target, sizeof t->target, "%zu processes and their children",
+			 who->count);
 }
 
 static int attach(struct top *t, struct gt_error *error)
@@ -153,13 +104,20 @@ static int attach(struct top *t, struct gt_error *error)
 	const struct settings *s = t->settings;
 	struct gt_tracer_options how = {
 		.listener = t->live.listener,
-		.probes = { .everyone = !t->pid_count, .frames = s->no_stacks ? 0 : DEPTH,
+		.probes = { .everyone = t->targets.everyone, .frames = s->no_stacks ? 0 : DEPTH,
 			    .stack_bytes = s->unwind == UNWIND_DWARF ? STACK_BYTES : 0,
 			    .ring_bytes = RING_BYTES },
 	};
-	int e = gt_tracer_new(&t->tracer, &how, error);
+	int e = gt_targets_check(&t->targets, error);
 
-	return e ? e : probe(t, error);
+	if (!e)
+		e = gt_tracer_new(&t->tracer, &how, error);
+	if (!e)
+		e = gt_targets_probe(&t->targets, t->tracer, error);
+	if (e < 0)
+		return e;
+	e = gt_privileges_drop();
+	return e ? gt_error_set(error, e, "cannot give up privileges: %s", strerror(-e)) : 0;
 }
 
 static void draw(struct top *t)
@@ -221,11 +179,12 @@ static int run(struct top *t)
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return gt_fail("top needs a terminal; without one, `gputrack attach --interval 1 %s` "
 			       "prints a summary every second",
-			       t->pid_count ? "-p PID" : "--all");
+			       t->targets.everyone ? "--all" : "-p PID");
 	gt_attach_live_init(&t->live);
 	t->names = gt_attach_names_new(&t->live);
 	gt_screen_init(&t->screen, &(struct gt_screen_names){ frames_of, t->names });
 	t->screen.interval_s = t->settings->interval_s;
+	name_target(t);
 	t->screen.target = t->target;
 	t->style = gt_terminal_style(stdout, GT_COLOR_AUTO);
 	t->canvas.utf8 = t->style.utf8;
@@ -260,12 +219,13 @@ int gt_cmd_top(int argc, char **argv)
 	if (first >= 0 && (s.interval_s < 0.05 || s.interval_s > 3600)) {
 		status = gt_usage_wrong(&gt_top_usage, "--interval is from 0.05 to 3600 s");
 	} else if (first >= 0) {
-		status = parse_pids(t);
+		status = gt_targets_parse(&t->targets, &gt_top_usage, &s.pids, &s.apis);
 		if (!status)
 			status = run(t);
 	}
 	gt_texts_fini(&s.pids);
-	free(t->pids);
+	gt_texts_fini(&s.apis);
+	gt_targets_fini(&t->targets);
 	free(t);
 	return status;
 }
