@@ -81,8 +81,8 @@ static void add_frames(struct gt_attach_names *n, struct named *named, size_t *r
 		.build_id_size = at->image->build_id_size, .size_bytes = at->image->file_size,
 		.mtime_ns = at->image->mtime_ns });
 	/* a return address is behind the call */
-	count = module < 0 ? 0 : gt_symbolizer_resolve(n->symbolizer, module, address - 1 - at->bias,
-						       &found);
+	count = module < 0 ? 0 : gt_symbolizer_resolve(n->symbolizer, module,
+						       address - 1 - at->bias, &found);
 	for (size_t i = 0; i < count; i++) {
 		GT_GROW(named->frames, named->count, *room);
 		named->frames[named->count++] = found[i];

@@ -62,8 +62,8 @@ int gt_targets_check(struct gt_targets *t, struct gt_error *error)
 	for (size_t i = 0; i < t->count; i++) {
 		t->fds[i] = (int)syscall(SYS_pidfd_open, (pid_t)t->pids[i], 0);
 		if (t->fds[i] < 0 && errno == ESRCH)
-			return gt_error_set(error, -ESRCH, "there is no process %u: `ps` lists those "
-					    "there are", t->pids[i]);
+			return gt_error_set(error, -ESRCH, "there is no process %u: `ps` lists "
+					    "those there are", t->pids[i]);
 		if (t->fds[i] < 0)
 			return gt_error_set(error, -errno, "%u is no process to follow: %s",
 					    t->pids[i], strerror(errno));

@@ -14,7 +14,7 @@ struct gt_targets {
 	bool wanted[GT_API_COUNT], some_apis;
 };
 
-/* From what was typed: lists of numbers, names of APIs. 0, or the exit status after the user was told. */
+/* Lists of numbers, names of APIs, as typed. 0, or the exit status after the user was told. */
 int gt_targets_parse(struct gt_targets *t, const struct gt_usage *usage,
 		     const struct gt_texts *pids, const struct gt_texts *apis);
 /* Are they there? 0, or -errno and the sentence. */

@@ -82,7 +82,8 @@ void gt_terminal_screen_show(const struct gt_canvas *canvas)
 	erase();
 	for (unsigned row = 0; row < canvas->rows; row++)
 		for (unsigned i = 0; i < canvas->columns; i++) {
-			const struct gt_cell *cell = &canvas->cells[(size_t)row * canvas->columns + i];
+			const struct gt_cell *cell =
+				&canvas->cells[(size_t)row * canvas->columns + i];
 
 			if (!*cell->text)
 				continue;

@@ -54,9 +54,9 @@ static const struct gt_option options[] = {
 const struct gt_usage gt_top_usage = {
 	.name = "top",
 	.summary = "a live screen of what processes hold on the GPU",
-	.about = "Shows what running processes hold on the GPU, on a screen that keeps up with them: "
-		 "processes, call sites and the biggest resources; sorted, filtered, with the past "
-		 "of each as a small chart. What was allocated before is not known. ? explains the "
+	.about = "Shows what running processes hold on the GPU, on a screen that keeps up with "
+		 "them: processes, call sites and the biggest resources; sorted, filtered, with the "
+		 "past of each as a small chart. What was allocated before is not known. ? explains the "
 		 "keys, q ends it. Needs root and a terminal.",
 	.options = options,
 };
@@ -177,8 +177,8 @@ static int run(struct top *t)
 	int status = GT_EXIT_DONE;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return gt_fail("top needs a terminal; without one, `gputrack attach --interval 1 %s` "
-			       "prints a summary every second",
+		return gt_fail("top needs a terminal; without one, `gputrack attach --interval 1 "
+			       "%s` prints a summary every second",
 			       t->targets.everyone ? "--all" : "-p PID");
 	gt_attach_live_init(&t->live);
 	t->names = gt_attach_names_new(&t->live);

@@ -114,10 +114,12 @@ static void draw_chart(struct drawing *d, unsigned rows)
 	const struct gt_screen *s = d->s;
 	const char *const *glyphs = d->c->utf8 ? blocks : plain;
 	unsigned width = d->c->columns - LABEL - 2 * MARGIN;
-	uint64_t shown = s->shown_ticks < GT_SCREEN_TRAIL / 2 ? s->shown_ticks : GT_SCREEN_TRAIL / 2,
-		 top = 1;
+	uint64_t shown = s->shown_ticks, top = 1;
 	char text[GT_FORMAT_MAX];
 
+	/* while it is paused newer ones take the places of the oldest */
+	if (shown > GT_SCREEN_TRAIL / 2)
+		shown = GT_SCREEN_TRAIL / 2;
 	if (shown > width)
 		shown = width;
 	for (uint64_t i = s->shown_ticks - shown; i < s->shown_ticks; i++)
@@ -132,8 +134,8 @@ static void draw_chart(struct drawing *d, unsigned rows)
 			unsigned below = (rows - 1 - r) * EIGHTHS,
 				 part = high > below ? high - below : 0;
 
-			gt_canvas_put(d->c, d->row + r, MARGIN + width - (unsigned)shown + (unsigned)i,
-				      1, GT_INK_SPARK, glyphs[part > EIGHTHS ? EIGHTHS : part]);
+			gt_canvas_put(d->c, d->row + r, MARGIN + width - (unsigned)(shown - i), 1,
+				      GT_INK_SPARK, glyphs[part > EIGHTHS ? EIGHTHS : part]);
 		}
 	}
 	gt_canvas_right(d->c, d->row, MARGIN + width, LABEL, GT_INK_DIM,
@@ -174,8 +176,9 @@ static void draw_tabs(struct drawing *d)
 static void draw_keys(struct drawing *d)
 {
 	static const char *const keys[][2] = {
-		{ "q", "quit" }, { "?", "help" }, { "Enter", "its sites" }, { "Tab", "view" }, { "s", "sort" },
-		{ "r", "reverse" }, { "/", "filter" }, { "p", "pause" }, { "e", "ended" },
+		{ "q", "quit" }, { "?", "help" }, { "Enter", "its sites" }, { "Tab", "view" },
+		{ "s", "sort" }, { "r", "reverse" }, { "/", "filter" }, { "p", "pause" },
+		{ "e", "ended" },
 		{ "+ -", "interval" },
 	};
 	static const char *const typing[][2] = { { "Enter", "keep" }, { "Esc", "no filter" } };

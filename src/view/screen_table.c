@@ -14,10 +14,10 @@ enum { MARGIN = 1, GAP = 2, FUNCTION_MIN = 20 };
 static const struct column {
 	const char *title;
 	unsigned width, from;
-	bool left, grows;
+	bool left, up; /* up: the smallest first */
 } columns[GT_COLUMN_COUNT] = {
-	[GT_COLUMN_PID] = { .title = "PID", .width = 7 },
-	[GT_COLUMN_PROGRAM] = { .title = "PROGRAM", .width = 10, .left = true, .grows = true },
+	[GT_COLUMN_PID] = { .title = "PID", .width = 7, .up = true },
+	[GT_COLUMN_PROGRAM] = { .title = "PROGRAM", .width = 10, .left = true, .up = true },
 	[GT_COLUMN_BYTES] = { .title = "LIVE", .width = 9 },
 	[GT_COLUMN_PEAK] = { .title = "PEAK", .width = 9, .from = 92 },
 	[GT_COLUMN_OBJECTS] = { .title = "OBJECTS", .width = 9 },
@@ -26,12 +26,12 @@ static const struct column {
 	[GT_COLUMN_GROWTH] = { .title = "GROWTH/S", .width = 10, .from = 60 },
 	[GT_COLUMN_BEFORE] = { .title = "BEFORE", .width = 8, .from = 130 },
 	[GT_COLUMN_FAILED] = { .title = "FAILED", .width = 8, .from = 120 },
-	[GT_COLUMN_HISTORY] = { .title = "HISTORY", .width = 8, .from = 78, .left = true,
-				.grows = true },
-	[GT_COLUMN_KIND] = { .title = "KIND", .width = 16, .from = 120, .left = true },
+	[GT_COLUMN_HISTORY] = { .title = "HISTORY", .width = 8, .from = 78, .left = true },
+	[GT_COLUMN_KIND] = { .title = "KIND", .width = 16, .from = 120, .left = true, .up = true },
 	[GT_COLUMN_AGE] = { .title = "AGE", .width = 11 },
-	[GT_COLUMN_HANDLE] = { .title = "HANDLE", .width = 16, .from = 60, .left = true },
-	[GT_COLUMN_WHERE] = { .title = "WHERE", .width = 12, .left = true, .grows = true },
+	[GT_COLUMN_HANDLE] = { .title = "HANDLE", .width = 16, .from = 60, .left = true,
+			       .up = true },
+	[GT_COLUMN_WHERE] = { .title = "WHERE", .width = 12, .left = true, .up = true },
 };
 
 /* Where each column of the view is; width 0: there is no room for it. */
@@ -97,9 +97,7 @@ static void draw_headings(const struct gt_screen *s, struct gt_canvas *c, const 
 {
 	gt_canvas_tint(c, row, GT_INK_HEAD);
 	for (const enum gt_screen_column *id = l->order; *id != GT_COLUMN_COUNT; id++) {
-		bool sorted = s->sort[s->view] == *id, up = *id == GT_COLUMN_PID ||
-			*id == GT_COLUMN_PROGRAM || *id == GT_COLUMN_KIND || *id == GT_COLUMN_WHERE ||
-			*id == GT_COLUMN_HANDLE;
+		bool sorted = s->sort[s->view] == *id, up = columns[*id].up;
 		enum gt_ink ink = sorted ? GT_INK_SORTED : GT_INK_HEAD;
 		char text[32];
 
