@@ -1,4 +1,4 @@
-/* terminal_screen.c - a canvas on a terminal, and its keys, by ncurses. */
+/* terminal_screen.c - a grid on a terminal, and its keys, by ncurses. */
 #include "cli/terminal_screen.h"
 
 #include <errno.h>
@@ -77,13 +77,13 @@ void gt_terminal_screen_size(unsigned *columns, unsigned *rows)
 	*rows = LINES > 0 ? (unsigned)LINES : 24;
 }
 
-void gt_terminal_screen_show(const struct gt_canvas *canvas)
+void gt_terminal_screen_show(const struct gt_grid *grid)
 {
 	erase();
-	for (unsigned row = 0; row < canvas->rows; row++)
-		for (unsigned i = 0; i < canvas->columns; i++) {
+	for (unsigned row = 0; row < grid->rows; row++)
+		for (unsigned i = 0; i < grid->columns; i++) {
 			const struct gt_cell *cell =
-				&canvas->cells[(size_t)row * canvas->columns + i];
+				&grid->cells[(size_t)row * grid->columns + i];
 
 			if (!*cell->text)
 				continue;

@@ -67,7 +67,7 @@ struct top {
 	struct gt_attach_live live;
 	struct gt_attach_names *names;
 	struct gt_screen screen;
-	struct gt_canvas canvas;
+	struct gt_grid grid;
 	struct gt_style style;
 	struct gt_targets targets;
 	char target[96];
@@ -127,9 +127,9 @@ static void draw(struct top *t)
 
 	if (localtime_r(&now, &local))
 		strftime(t->screen.clock, sizeof t->screen.clock, "%T", &local);
-	gt_terminal_screen_size(&t->canvas.columns, &t->canvas.rows);
-	gt_screen_draw(&t->screen, &t->canvas, &t->style);
-	gt_terminal_screen_show(&t->canvas);
+	gt_terminal_screen_size(&t->grid.columns, &t->grid.rows);
+	gt_screen_draw(&t->screen, &t->grid, &t->style);
+	gt_terminal_screen_show(&t->grid);
 }
 
 /* True when something must be drawn again. */
@@ -187,7 +187,7 @@ static int run(struct top *t)
 	name_target(t);
 	t->screen.target = t->target;
 	t->style = gt_terminal_style(stdout, GT_COLOR_AUTO);
-	t->canvas.utf8 = t->style.utf8;
+	t->grid.utf8 = t->style.utf8;
 	sigaction(SIGINT, &on, NULL);
 	sigaction(SIGTERM, &on, NULL);
 	sigaction(SIGHUP, &on, NULL);
@@ -203,7 +203,7 @@ static int run(struct top *t)
 	if (t->tracer)
 		gt_tracer_free(t->tracer);
 	gt_screen_fini(&t->screen);
-	gt_canvas_fini(&t->canvas);
+	gt_grid_fini(&t->grid);
 	gt_attach_names_free(t->names);
 	gt_attach_live_fini(&t->live);
 	return status;

@@ -2,17 +2,17 @@
  * screen.h - the live screen as data: what is looked at, how it is sorted, what is chosen.
  *
  * The screen knows no terminal. Keys change its state, a board fills its rows, and gt_screen_draw
- * puts it on a canvas:
+ * puts it on a grid:
  *
  *	gt_screen_key     a key was pressed
  *	gt_screen_tick    a stretch of time is over: takes the board's rows, unless it is paused
- *	gt_screen_draw    as large as the canvas is
+ *	gt_screen_draw    as large as the grid is
  */
 #pragma once
 
 #include "ledger/board.h"
 #include "symbol/symbol.h"
-#include "view/canvas.h"
+#include "view/grid.h"
 #include "view/page.h"
 
 enum gt_screen_view { GT_SCREEN_PROCESSES, GT_SCREEN_SITES, GT_SCREEN_BIGGEST, GT_SCREEN_VIEWS };
@@ -102,7 +102,7 @@ bool gt_screen_key(struct gt_screen *s, uint32_t key);
 void gt_screen_tick(struct gt_screen *s, const struct gt_board *board, uint64_t now_ns);
 /* Rows of the present view, filtered and sorted; the chosen one stays chosen. */
 void gt_screen_fill(struct gt_screen *s, const struct gt_board *board);
-void gt_screen_draw(struct gt_screen *s, struct gt_canvas *canvas, const struct gt_style *style);
+void gt_screen_draw(struct gt_screen *s, struct gt_grid *grid, const struct gt_style *style);
 
 /* Columns of a view, in their order, ended by GT_COLUMN_COUNT. */
 const enum gt_screen_column *gt_screen_columns(enum gt_screen_view view);

@@ -1,4 +1,4 @@
-/* screen_draw.c - the live screen on a canvas: bar, totals, chart, table, stack, keys. */
+/* screen_draw.c - the live screen on a grid: bar, totals, chart, table, stack, keys. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,16 +19,16 @@ enum {
 static const char *const blocks[EIGHTHS + 1] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 static const char *const plain[EIGHTHS + 1] = { " ", ".", ".", "-", "-", "=", "=", "#", "#" };
 
-/* The drawing in progress: what is on the canvas so far. */
+/* The drawing in progress: what is on the grid so far. */
 struct drawing {
 	struct gt_screen *s;
-	struct gt_canvas *c;
+	struct gt_grid *c;
 	const struct gt_style *style;
 	unsigned row;   /* the next that is free */
 	unsigned end;   /* the first of those taken at the bottom */
 };
 
-void gt_screen_spark(struct gt_canvas *c, unsigned row, unsigned column, unsigned width,
+void gt_screen_spark(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
 		     enum gt_ink ink, const struct gt_history *h)
 {
 	const char *const *glyphs = c->utf8 ? blocks : plain;
@@ -46,7 +46,7 @@ void gt_screen_spark(struct gt_canvas *c, unsigned row, unsigned column, unsigne
 		uint64_t value = h->values[(first + i) % GT_BOARD_HISTORY];
 		unsigned high = (unsigned)((double)value / (double)top * EIGHTHS + 0.5);
 
-		gt_canvas_put(c, row, column + width - count + i, 1, ink,
+		gt_grid_put(c, row, column + width - count + i, 1, ink,
 			      glyphs[value && !high ? 1 : high]);
 	}
 }
@@ -56,16 +56,16 @@ static void draw_bar(struct drawing *d)
 	const struct gt_screen *s = d->s;
 	char text[160];
 
-	gt_canvas_tint(d->c, 0, GT_INK_BAR);
+	gt_grid_tint(d->c, 0, GT_INK_BAR);
 	snprintf(text, sizeof text, "gputrack top  %s", s->target);
-	gt_canvas_put(d->c, 0, MARGIN, d->c->columns > 40 ? d->c->columns - 32 : 12, GT_INK_BAR,
+	gt_grid_put(d->c, 0, MARGIN, d->c->columns > 40 ? d->c->columns - 32 : 12, GT_INK_BAR,
 		      text);
 	if (s->paused)
 		snprintf(text, sizeof text, "PAUSED  %s ", s->clock);
 	else
 		snprintf(text, sizeof text, "every %g s  %s ", s->interval_s, s->clock);
 	if (d->c->columns > 40)
-		gt_canvas_right(d->c, 0, d->c->columns - 30, 30, GT_INK_BAR, text);
+		gt_grid_right(d->c, 0, d->c->columns - 30, 30, GT_INK_BAR, text);
 	d->row = 1;
 }
 
@@ -76,8 +76,8 @@ static unsigned put_pair(struct drawing *d, unsigned column, enum gt_ink ink, co
 	if (column + gt_text_columns(number, true) + 1 + gt_text_columns(words, true) >
 	    d->c->columns)
 		return d->c->columns;
-	column += gt_canvas_put(d->c, d->row, column, UINT32_MAX, ink, number) + 1;
-	return column + gt_canvas_put(d->c, d->row, column, UINT32_MAX,
+	column += gt_grid_put(d->c, d->row, column, UINT32_MAX, ink, number) + 1;
+	return column + gt_grid_put(d->c, d->row, column, UINT32_MAX,
 				      ink == GT_INK_BAD ? ink : GT_INK_PLAIN, words) + 3;
 }
 
@@ -134,14 +134,14 @@ static void draw_chart(struct drawing *d, unsigned rows)
 			unsigned below = (rows - 1 - r) * EIGHTHS,
 				 part = high > below ? high - below : 0;
 
-			gt_canvas_put(d->c, d->row + r, MARGIN + width - (unsigned)(shown - i), 1,
+			gt_grid_put(d->c, d->row + r, MARGIN + width - (unsigned)(shown - i), 1,
 				      GT_INK_SPARK, glyphs[part > EIGHTHS ? EIGHTHS : part]);
 		}
 	}
-	gt_canvas_right(d->c, d->row, MARGIN + width, LABEL, GT_INK_DIM,
+	gt_grid_right(d->c, d->row, MARGIN + width, LABEL, GT_INK_DIM,
 			gt_format_bytes(text, shown ? top : 0));
 	if (rows > 1)
-		gt_canvas_right(d->c, d->row + rows - 1, MARGIN + width, LABEL, GT_INK_DIM, "0 B");
+		gt_grid_right(d->c, d->row + rows - 1, MARGIN + width, LABEL, GT_INK_DIM, "0 B");
 	d->row += rows;
 }
 
@@ -156,18 +156,18 @@ static void draw_tabs(struct drawing *d)
 	for (int i = 0; i < GT_SCREEN_VIEWS; i++) {
 		bool here = (int)s->view == i;
 
-		at += gt_canvas_put(d->c, d->row, at, UINT32_MAX, here ? GT_INK_BOLD : GT_INK_DIM,
+		at += gt_grid_put(d->c, d->row, at, UINT32_MAX, here ? GT_INK_BOLD : GT_INK_DIM,
 				    titles[i]) + 3;
 	}
 	if (s->process != GT_BOARD_ALL && s->count && s->view != GT_SCREEN_PROCESSES) {
 		snprintf(text, sizeof text, "of %u %s", s->rows[0].pid, s->rows[0].program);
-		at += gt_canvas_put(d->c, d->row, at, 28, GT_INK_GOOD, text) + 3;
+		at += gt_grid_put(d->c, d->row, at, 28, GT_INK_GOOD, text) + 3;
 	}
 	if (s->typing || s->filter[0]) {
 		snprintf(text, sizeof text, "filter: %s%s", s->filter,
 			 s->typing ? d->c->utf8 ? "▏" : "_" : "");
 		if (at < d->c->columns)
-			gt_canvas_right(d->c, d->row, at, d->c->columns - at - MARGIN, GT_INK_KEY,
+			gt_grid_right(d->c, d->row, at, d->c->columns - at - MARGIN, GT_INK_KEY,
 					text);
 	}
 	d->row++;
@@ -189,8 +189,8 @@ static void draw_keys(struct drawing *d)
 	for (size_t i = 0; i < count; i++) {
 		if (at + strlen(shown[i][0]) + 1 + strlen(shown[i][1]) > d->c->columns)
 			break;
-		at += gt_canvas_put(d->c, row, at, UINT32_MAX, GT_INK_KEY, shown[i][0]) + 1;
-		at += gt_canvas_put(d->c, row, at, UINT32_MAX, GT_INK_DIM, shown[i][1]) + 2;
+		at += gt_grid_put(d->c, row, at, UINT32_MAX, GT_INK_KEY, shown[i][0]) + 1;
+		at += gt_grid_put(d->c, row, at, UINT32_MAX, GT_INK_DIM, shown[i][1]) + 2;
 	}
 }
 
@@ -207,16 +207,16 @@ static void draw_stack(struct drawing *d)
 	if (row && s->names.frames)
 		count = s->names.frames(s->names.context, row->process, row->stack, &frames);
 	for (unsigned i = 0; i < d->c->columns; i++)
-		gt_canvas_put(d->c, top, i, 1, GT_INK_DIM, d->c->utf8 ? "─" : "-");
+		gt_grid_put(d->c, top, i, 1, GT_INK_DIM, d->c->utf8 ? "─" : "-");
 	if (row) {
 		char text[160];
 
 		snprintf(text, sizeof text, " %s %s of %u %s ", gt_api_names[row->api],
 			 gt_kinds[row->kind].plural, row->pid, row->program);
-		gt_canvas_put(d->c, top, 2, d->c->columns - 4, GT_INK_PLAIN, text);
+		gt_grid_put(d->c, top, 2, d->c->columns - 4, GT_INK_PLAIN, text);
 	}
 	if (!count)
-		gt_canvas_put(d->c, top + 1, MARGIN, UINT32_MAX, GT_INK_DIM,
+		gt_grid_put(d->c, top + 1, MARGIN, UINT32_MAX, GT_INK_DIM,
 			      row ? "no stack is known" : "nothing is alive here");
 	for (unsigned i = 0; i < count && i + 1 < STACK_ROWS; i++) {
 		unsigned wide = gt_text_columns(frames[i].function ? frames[i].function : "?",
@@ -229,9 +229,9 @@ static void draw_stack(struct drawing *d)
 	for (unsigned i = 0; i < count && i + 1 < STACK_ROWS; i++) {
 		char *where = gt_stack_location(&frames[i], d->style);
 
-		gt_canvas_put(d->c, top + 1 + i, MARGIN, half - MARGIN - 2, GT_INK_BOLD,
+		gt_grid_put(d->c, top + 1 + i, MARGIN, half - MARGIN - 2, GT_INK_BOLD,
 			      frames[i].function ? frames[i].function : "?");
-		gt_canvas_path(d->c, top + 1 + i, half, d->c->columns - half - MARGIN, GT_INK_PLAIN,
+		gt_grid_path(d->c, top + 1 + i, half, d->c->columns - half - MARGIN, GT_INK_PLAIN,
 			       where);
 		free(where);
 	}
@@ -259,25 +259,25 @@ static void draw_help(struct drawing *d)
 
 	for (size_t i = 0; i < sizeof lines / sizeof *lines && d->row + 1 < d->end; i++) {
 		d->row++;
-		gt_canvas_put(d->c, d->row, 3, 14, GT_INK_KEY, lines[i][0]);
-		gt_canvas_put(d->c, d->row, 18, UINT32_MAX, GT_INK_PLAIN, lines[i][1]);
+		gt_grid_put(d->c, d->row, 3, 14, GT_INK_KEY, lines[i][0]);
+		gt_grid_put(d->c, d->row, 18, UINT32_MAX, GT_INK_PLAIN, lines[i][1]);
 	}
 }
 
-void gt_screen_draw(struct gt_screen *s, struct gt_canvas *canvas, const struct gt_style *style)
+void gt_screen_draw(struct gt_screen *s, struct gt_grid *grid, const struct gt_style *style)
 {
-	struct drawing d = { .s = s, .c = canvas, .style = style, .end = canvas->rows };
-	bool has_stack = s->view != GT_SCREEN_PROCESSES && canvas->rows >= STACK_FROM;
+	struct drawing d = { .s = s, .c = grid, .style = style, .end = grid->rows };
+	bool has_stack = s->view != GT_SCREEN_PROCESSES && grid->rows >= STACK_FROM;
 
-	gt_canvas_resize(canvas, canvas->columns, canvas->rows);
-	if (canvas->rows < ROWS_MIN || canvas->columns < COLUMNS_MIN) {
-		gt_canvas_put(canvas, 0, 0, UINT32_MAX, GT_INK_PLAIN, "too small: q quits");
+	gt_grid_resize(grid, grid->columns, grid->rows);
+	if (grid->rows < ROWS_MIN || grid->columns < COLUMNS_MIN) {
+		gt_grid_put(grid, 0, 0, UINT32_MAX, GT_INK_PLAIN, "too small: q quits");
 		return;
 	}
 	draw_bar(&d);
 	draw_totals(&d);
-	if (canvas->rows >= CHART_FROM)
-		draw_chart(&d, canvas->rows >= 40 ? 5 : canvas->rows >= 24 ? 3 : 2);
+	if (grid->rows >= CHART_FROM)
+		draw_chart(&d, grid->rows >= 40 ? 5 : grid->rows >= 24 ? 3 : 2);
 	draw_keys(&d);
 	draw_tabs(&d);
 	if (s->help) {
@@ -286,5 +286,5 @@ void gt_screen_draw(struct gt_screen *s, struct gt_canvas *canvas, const struct 
 	}
 	if (has_stack)
 		draw_stack(&d);
-	gt_screen_table(s, canvas, style, d.row, d.end);
+	gt_screen_table(s, grid, style, d.row, d.end);
 }

@@ -92,10 +92,10 @@ static struct layout lay_out(const struct gt_screen *s, unsigned width)
 	return l;
 }
 
-static void draw_headings(const struct gt_screen *s, struct gt_canvas *c, const struct layout *l,
+static void draw_headings(const struct gt_screen *s, struct gt_grid *c, const struct layout *l,
 			  unsigned row)
 {
-	gt_canvas_tint(c, row, GT_INK_HEAD);
+	gt_grid_tint(c, row, GT_INK_HEAD);
 	for (const enum gt_screen_column *id = l->order; *id != GT_COLUMN_COUNT; id++) {
 		bool sorted = s->sort[s->view] == *id, up = columns[*id].up;
 		enum gt_ink ink = sorted ? GT_INK_SORTED : GT_INK_HEAD;
@@ -108,9 +108,9 @@ static void draw_headings(const struct gt_screen *s, struct gt_canvas *c, const 
 		snprintf(text, sizeof text, "%s%s", columns[*id].title,
 			 !sorted ? "" : c->utf8 ? up ? "▲" : "▼" : up ? "^" : "v");
 		if (columns[*id].left)
-			gt_canvas_put(c, row, l->at[*id], l->width[*id], ink, text);
+			gt_grid_put(c, row, l->at[*id], l->width[*id], ink, text);
 		else
-			gt_canvas_right(c, row, l->at[*id], l->width[*id], ink, text);
+			gt_grid_right(c, row, l->at[*id], l->width[*id], ink, text);
 	}
 }
 
@@ -165,7 +165,7 @@ static const char *format_cell(char out[GT_FORMAT_MAX], const struct gt_screen *
 }
 
 /* Those that called it, as far as there is room. */
-static void draw_callers(struct gt_canvas *c, unsigned row, unsigned at, unsigned width,
+static void draw_callers(struct gt_grid *c, unsigned row, unsigned at, unsigned width,
 			 enum gt_ink ink, const struct gt_screen_row *r)
 {
 	if (ink == GT_INK_PLAIN)
@@ -175,22 +175,22 @@ static void draw_callers(struct gt_canvas *c, unsigned row, unsigned at, unsigne
 
 		if (wide > width)
 			return;
-		gt_canvas_put(c, row, at, 2, ink, "<");
-		gt_canvas_put(c, row, at + 2, wide, ink, r->frame[i].function);
+		gt_grid_put(c, row, at, 2, ink, "<");
+		gt_grid_put(c, row, at + 2, wide, ink, r->frame[i].function);
 		at += wide;
 		width -= wide;
 	}
 }
 
 /* The function, and its line behind it where there is room for both. */
-static void draw_where(struct gt_canvas *c, const struct gt_style *style, unsigned row, unsigned at,
+static void draw_where(struct gt_grid *c, const struct gt_style *style, unsigned row, unsigned at,
 		       unsigned width, enum gt_ink ink, const struct gt_screen_row *r)
 {
 	char *whole, *where, *slash;
 	unsigned used = 0, wanted, function;
 
 	if (!r->frame) {
-		gt_canvas_put(c, row, at, width, ink == GT_INK_PLAIN ? GT_INK_DIM : ink, "?");
+		gt_grid_put(c, row, at, width, ink == GT_INK_PLAIN ? GT_INK_DIM : ink, "?");
 		return;
 	}
 	whole = where = gt_stack_location(r->frame, style);
@@ -206,16 +206,16 @@ static void draw_where(struct gt_canvas *c, const struct gt_style *style, unsign
 	if (r->frame->function) {
 		unsigned most = wanted + GAP + function <= width ? width - wanted - GAP : width;
 
-		used = gt_canvas_put(c, row, at, most, ink == GT_INK_PLAIN ? GT_INK_BOLD : ink,
+		used = gt_grid_put(c, row, at, most, ink == GT_INK_PLAIN ? GT_INK_BOLD : ink,
 				     r->frame->function) + GAP;
 	}
 	if (used + wanted <= width || !r->frame->function)
-		used += gt_canvas_path(c, row, at + used, width - used, ink, where) + GAP;
+		used += gt_grid_path(c, row, at + used, width - used, ink, where) + GAP;
 	free(whole);
 	draw_callers(c, row, at + used, width > used ? width - used : 0, ink, r);
 }
 
-static void draw_row(const struct gt_screen *s, struct gt_canvas *c, const struct gt_style *style,
+static void draw_row(const struct gt_screen *s, struct gt_grid *c, const struct gt_style *style,
 		     const struct layout *l, unsigned row, size_t index)
 {
 	const struct gt_screen_row *r = &s->rows[index];
@@ -223,7 +223,7 @@ static void draw_row(const struct gt_screen *s, struct gt_canvas *c, const struc
 	enum gt_ink ink = chosen ? GT_INK_CHOSEN : r->ended ? GT_INK_DIM : GT_INK_PLAIN;
 	char text[GT_FORMAT_MAX];
 
-	gt_canvas_tint(c, row, ink);
+	gt_grid_tint(c, row, ink);
 	for (const enum gt_screen_column *id = l->order; *id != GT_COLUMN_COUNT; id++) {
 		unsigned at = l->at[*id], width = l->width[*id];
 
@@ -235,9 +235,9 @@ static void draw_row(const struct gt_screen *s, struct gt_canvas *c, const struc
 		else if (*id == GT_COLUMN_WHERE)
 			draw_where(c, style, row, at, width, ink, r);
 		else if (columns[*id].left)
-			gt_canvas_put(c, row, at, width, ink, format_cell(text, s, r, *id));
+			gt_grid_put(c, row, at, width, ink, format_cell(text, s, r, *id));
 		else
-			gt_canvas_right(c, row, at, width, ink, format_cell(text, s, r, *id));
+			gt_grid_right(c, row, at, width, ink, format_cell(text, s, r, *id));
 	}
 }
 
@@ -249,7 +249,7 @@ static const char *why_empty(const struct gt_screen *s)
 						"nothing is alive here";
 }
 
-void gt_screen_table(struct gt_screen *s, struct gt_canvas *c, const struct gt_style *style,
+void gt_screen_table(struct gt_screen *s, struct gt_grid *c, const struct gt_style *style,
 		     unsigned top, unsigned end)
 {
 	struct layout l = lay_out(s, c->columns);
@@ -267,5 +267,5 @@ void gt_screen_table(struct gt_screen *s, struct gt_canvas *c, const struct gt_s
 	for (size_t i = 0; i < s->page && s->first + i < s->count; i++)
 		draw_row(s, c, style, &l, top + 1 + (unsigned)i, s->first + i);
 	if (!s->count)
-		gt_canvas_put(c, top + 1, MARGIN, UINT32_MAX, GT_INK_DIM, why_empty(s));
+		gt_grid_put(c, top + 1, MARGIN, UINT32_MAX, GT_INK_DIM, why_empty(s));
 }

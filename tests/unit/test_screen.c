@@ -33,7 +33,7 @@ static size_t frames(void *context, uint16_t process, uint32_t stack, const stru
 struct fixture {
 	struct gt_board *board;
 	struct gt_screen screen;
-	struct gt_canvas canvas;
+	struct gt_grid grid;
 	uint64_t now_ns, handle;
 	uint16_t grower, holder, gone;
 };
@@ -82,7 +82,7 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 
 	gt_screen_fini(&f->screen);
-	gt_canvas_fini(&f->canvas);
+	gt_grid_fini(&f->grid);
 	gt_board_free(f->board);
 	free(f);
 	return 0;
@@ -119,12 +119,12 @@ static char *draw(struct fixture *f, unsigned columns, unsigned rows, bool utf8)
 	size_t size;
 	FILE *out = open_memstream(&all, &size);
 
-	f->canvas.columns = columns;
-	f->canvas.rows = rows;
-	f->canvas.utf8 = utf8;
-	gt_screen_draw(&f->screen, &f->canvas, &style);
-	for (unsigned i = 0; i < f->canvas.rows; i++) {
-		char *line = gt_canvas_text(&f->canvas, i);
+	f->grid.columns = columns;
+	f->grid.rows = rows;
+	f->grid.utf8 = utf8;
+	gt_screen_draw(&f->screen, &f->grid, &style);
+	for (unsigned i = 0; i < f->grid.rows; i++) {
+		char *line = gt_grid_text(&f->grid, i);
 
 		assert_true(gt_text_columns(line, true) <= columns);
 		fprintf(out, "%s\n", line);
@@ -334,7 +334,7 @@ static void every_size_can_be_drawn(void **state)
 				free(draw(f, columns, rows, columns % 2));
 	}
 	free(draw(f, 100000, 100000, true));
-	assert_int_equal(f->canvas.columns, GT_CANVAS_COLUMNS_MAX);
+	assert_int_equal(f->grid.columns, GT_GRID_COLUMNS_MAX);
 }
 
 static void without_utf8_it_is_plain(void **state)

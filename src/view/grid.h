@@ -1,5 +1,5 @@
 /*
- * canvas.h - a screen of characters in memory: views draw on it, whoever has a terminal shows it.
+ * grid.h - a screen of characters in memory: views draw on it, whoever has a terminal shows it.
  *
  * What does not fit is cut; nothing is ever written outside. Text is cleaned as all text is.
  */
@@ -31,29 +31,29 @@ struct gt_cell {
 	uint8_t ink;
 };
 
-struct gt_canvas {
+struct gt_grid {
 	unsigned columns, rows;
 	bool utf8;
 	struct gt_cell *cells;
 };
 
-enum { GT_CANVAS_COLUMNS_MAX = 1000, GT_CANVAS_ROWS_MAX = 500 };
+enum { GT_GRID_COLUMNS_MAX = 1000, GT_GRID_ROWS_MAX = 500 };
 
 /* Blank, of this size. Zeroed is initialised; sizes are held within the limits above. */
-void gt_canvas_resize(struct gt_canvas *c, unsigned columns, unsigned rows);
-void gt_canvas_fini(struct gt_canvas *c);
+void gt_grid_resize(struct gt_grid *c, unsigned columns, unsigned rows);
+void gt_grid_fini(struct gt_grid *c);
 
 /* Writes at most `width` columns, and gives those used. */
-unsigned gt_canvas_put(struct gt_canvas *c, unsigned row, unsigned column, unsigned width,
+unsigned gt_grid_put(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
 		       enum gt_ink ink, const char *text);
 /* The same for a path, which loses its start. */
-unsigned gt_canvas_path(struct gt_canvas *c, unsigned row, unsigned column, unsigned width,
+unsigned gt_grid_path(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
 			enum gt_ink ink, const char *text);
 /* Ends at the last of the columns. */
-void gt_canvas_right(struct gt_canvas *c, unsigned row, unsigned column, unsigned width,
+void gt_grid_right(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
 		     enum gt_ink ink, const char *text);
 /* The whole row gets another ink. */
-void gt_canvas_tint(struct gt_canvas *c, unsigned row, enum gt_ink ink);
+void gt_grid_tint(struct gt_grid *c, unsigned row, enum gt_ink ink);
 
 /* A row as text, without blanks at its end; the caller frees it. */
-char *gt_canvas_text(const struct gt_canvas *c, unsigned row);
+char *gt_grid_text(const struct gt_grid *c, unsigned row);

@@ -1,5 +1,5 @@
-/* canvas.c - a screen of characters in memory. */
-#include "view/canvas.h"
+/* grid.c - a screen of characters in memory. */
+#include "view/grid.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,19 +7,19 @@
 
 #include "base/mem.h"
 
-void gt_canvas_resize(struct gt_canvas *c, unsigned columns, unsigned rows)
+void gt_grid_resize(struct gt_grid *c, unsigned columns, unsigned rows)
 {
 	size_t count;
 
-	c->columns = columns < GT_CANVAS_COLUMNS_MAX ? columns : GT_CANVAS_COLUMNS_MAX;
-	c->rows = rows < GT_CANVAS_ROWS_MAX ? rows : GT_CANVAS_ROWS_MAX;
+	c->columns = columns < GT_GRID_COLUMNS_MAX ? columns : GT_GRID_COLUMNS_MAX;
+	c->rows = rows < GT_GRID_ROWS_MAX ? rows : GT_GRID_ROWS_MAX;
 	count = (size_t)c->columns * c->rows;
 	c->cells = gt_realloc(c->cells, (count + 1) * sizeof *c->cells);
 	for (size_t i = 0; i < count; i++)
 		c->cells[i] = (struct gt_cell){ .text = " " };
 }
 
-void gt_canvas_fini(struct gt_canvas *c)
+void gt_grid_fini(struct gt_grid *c)
 {
 	free(c->cells);
 	c->cells = NULL;
@@ -27,7 +27,7 @@ void gt_canvas_fini(struct gt_canvas *c)
 }
 
 /* Cleaned and cut; the caller frees it. */
-static char *prepare(const struct gt_canvas *c, const char *text, unsigned width, enum gt_cut cut)
+static char *prepare(const struct gt_grid *c, const char *text, unsigned width, enum gt_cut cut)
 {
 	char *clean = NULL;
 	size_t size;
@@ -40,7 +40,7 @@ static char *prepare(const struct gt_canvas *c, const char *text, unsigned width
 	return clean;
 }
 
-static unsigned put_clean(struct gt_canvas *c, unsigned row, unsigned column, enum gt_ink ink,
+static unsigned put_clean(struct gt_grid *c, unsigned row, unsigned column, enum gt_ink ink,
 			  const char *text)
 {
 	struct gt_cell *line = c->cells + (size_t)row * c->columns, *last = NULL;
@@ -69,7 +69,7 @@ static unsigned put_clean(struct gt_canvas *c, unsigned row, unsigned column, en
 	return at - column;
 }
 
-static unsigned put(struct gt_canvas *c, unsigned row, unsigned column, unsigned width,
+static unsigned put(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
 		    enum gt_ink ink, const char *text, enum gt_cut cut)
 {
 	unsigned used;
@@ -85,19 +85,19 @@ static unsigned put(struct gt_canvas *c, unsigned row, unsigned column, unsigned
 	return used;
 }
 
-unsigned gt_canvas_put(struct gt_canvas *c, unsigned row, unsigned column, unsigned width,
+unsigned gt_grid_put(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
 		       enum gt_ink ink, const char *text)
 {
 	return put(c, row, column, width, ink, text, GT_CUT_MIDDLE);
 }
 
-unsigned gt_canvas_path(struct gt_canvas *c, unsigned row, unsigned column, unsigned width,
+unsigned gt_grid_path(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
 			enum gt_ink ink, const char *text)
 {
 	return put(c, row, column, width, ink, text, GT_CUT_START);
 }
 
-void gt_canvas_right(struct gt_canvas *c, unsigned row, unsigned column, unsigned width,
+void gt_grid_right(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
 		     enum gt_ink ink, const char *text)
 {
 	unsigned wide = gt_text_columns(text, c->utf8);
@@ -106,16 +106,16 @@ void gt_canvas_right(struct gt_canvas *c, unsigned row, unsigned column, unsigne
 		column += width - wide;
 	else
 		wide = width;
-	gt_canvas_put(c, row, column, wide, ink, text);
+	gt_grid_put(c, row, column, wide, ink, text);
 }
 
-void gt_canvas_tint(struct gt_canvas *c, unsigned row, enum gt_ink ink)
+void gt_grid_tint(struct gt_grid *c, unsigned row, enum gt_ink ink)
 {
 	for (unsigned i = 0; row < c->rows && i < c->columns; i++)
 		c->cells[(size_t)row * c->columns + i].ink = (uint8_t)ink;
 }
 
-char *gt_canvas_text(const struct gt_canvas *c, unsigned row)
+char *gt_grid_text(const struct gt_grid *c, unsigned row)
 {
 	char *text = gt_alloc((size_t)c->columns * sizeof c->cells->text + 1), *end = text;
 
