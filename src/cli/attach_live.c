@@ -149,16 +149,21 @@ static void where(void *context, struct gt_page *p, uint16_t process, uint32_t s
 	}
 }
 
-void gt_attach_live_show(struct gt_attach_live *l, FILE *out, size_t top, uint64_t lost)
+void gt_attach_live_tick(struct gt_attach_live *l)
 {
-	struct gt_style style = gt_terminal_style(out, GT_COLOR_AUTO);
-	struct gt_page page;
-
 	for (size_t i = 0; i < l->process_count; i++)
 		if (l->processes[i])
 			gt_board_lose(l->board, (uint16_t)i, l->processes[i]->lost -
 				      gt_board_process(l->board, (uint16_t)i)->lost);
 	gt_board_tick(l->board, gt_now_ns());
+}
+
+void gt_attach_live_show(struct gt_attach_live *l, FILE *out, size_t top, uint64_t lost)
+{
+	struct gt_style style = gt_terminal_style(out, GT_COLOR_AUTO);
+	struct gt_page page;
+
+	gt_attach_live_tick(l);
 	gt_page_init(&page, out, &style);
 	gt_board_text(&page, l->board, &(struct gt_board_view){
 		.top = top, .now_ns = gt_now_ns(), .since_ns = l->since_ns, .lost = lost,

@@ -19,5 +19,7 @@ struct gt_attach_live {
 
 void gt_attach_live_init(struct gt_attach_live *l);
 void gt_attach_live_fini(struct gt_attach_live *l);
+/* A stretch of time is over: losses, rates and histories are brought up to date. */
+void gt_attach_live_tick(struct gt_attach_live *l);
 /* A summary of this moment. */
 void gt_attach_live_show(struct gt_attach_live *l, FILE *out, size_t top, uint64_t lost);

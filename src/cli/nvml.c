@@ -15,6 +15,17 @@ struct memory {
 	unsigned long long total, free, used;
 };
 
+/* The newer question, in which `used` has nothing in it that the driver keeps for itself. */
+struct memory_v2 {
+	unsigned version;
+	unsigned long long total, reserved, free, used;
+};
+#define MEMORY_V2 ((unsigned)sizeof(struct memory_v2) | 2u << 24)
+
+struct utilization {
+	unsigned gpu, memory;
+};
+
 struct process {
 	unsigned pid;
 	unsigned long long used;
@@ -27,7 +38,10 @@ struct gt_nvml {
 	void *library;
 	int (*shutdown)(void);
 	int (*memory)(void *device, struct memory *memory);
+	int (*memory_v2)(void *device, struct memory_v2 *memory);
+	int (*utilization)(void *device, struct utilization *utilization);
 	int (*name)(void *device, char *name, unsigned size);
+	int (*uuid)(void *device, char *uuid, unsigned size);
 	int (*driver)(char *version, unsigned size);
 	int (*processes)(void *device, unsigned *count, struct process *list);
 	unsigned count;
@@ -44,8 +58,11 @@ static bool take(const struct gt_nvml *n, void *function, const char *name)
 
 static bool take_all(struct gt_nvml *n)
 {
-	/* may be missing: then nobody is told apart */
+	/* may be missing: then less is told */
 	take(n, &n->processes, "nvmlDeviceGetComputeRunningProcesses_v3");
+	take(n, &n->memory_v2, "nvmlDeviceGetMemoryInfo_v2");
+	take(n, &n->utilization, "nvmlDeviceGetUtilizationRates");
+	take(n, &n->uuid, "nvmlDeviceGetUUID");
 	return take(n, &n->shutdown, "nvmlShutdown") &&
 	       take(n, &n->memory, "nvmlDeviceGetMemoryInfo") &&
 	       take(n, &n->name, "nvmlDeviceGetName") &&
@@ -115,6 +132,12 @@ void gt_nvml_name(const struct gt_nvml *n, unsigned gpu, char name[GT_NVML_NAME]
 		name[0] = '\0';
 }
 
+void gt_nvml_uuid(const struct gt_nvml *n, unsigned gpu, char uuid[GT_NVML_NAME])
+{
+	if (!n->uuid || n->uuid(n->devices[gpu], uuid, GT_NVML_NAME))
+		uuid[0] = '\0';
+}
+
 void gt_nvml_driver(const struct gt_nvml *n, char version[GT_NVML_NAME])
 {
 	if (n->driver(version, GT_NVML_NAME))
@@ -130,6 +153,33 @@ bool gt_nvml_used(const struct gt_nvml *n, unsigned gpu, uint64_t *used, uint64_
 	*used = memory.used;
 	*total = memory.total;
 	return true;
+}
+
+bool gt_nvml_memory(const struct gt_nvml *n, unsigned gpu, uint64_t *total, uint64_t *used,
+		    uint64_t *available)
+{
+	struct memory_v2 memory = { .version = MEMORY_V2 };
+	struct memory old;
+
+	if (!n->memory_v2 || n->memory_v2(n->devices[gpu], &memory)) {
+		if (n->memory(n->devices[gpu], &old))
+			return false;
+		memory = (struct memory_v2){ .total = old.total, .used = old.used,
+					     .free = old.free };
+	}
+	*total = memory.total;
+	*used = memory.used;
+	*available = memory.free;
+	return true;
+}
+
+unsigned gt_nvml_busy(const struct gt_nvml *n, unsigned gpu)
+{
+	struct utilization utilization;
+
+	if (!n->utilization || n->utilization(n->devices[gpu], &utilization))
+		return 0;
+	return utilization.gpu;
 }
 
 /* 0 where there is no such process. */

@@ -17,9 +17,16 @@ void gt_nvml_close(struct gt_nvml *nvml);
 unsigned gt_nvml_count(const struct gt_nvml *nvml);
 /* "NVIDIA H200"; "" where it does not say. */
 void gt_nvml_name(const struct gt_nvml *nvml, unsigned gpu, char name[GT_NVML_NAME]);
+/* "GPU-47def375-…"; likewise. */
+void gt_nvml_uuid(const struct gt_nvml *nvml, unsigned gpu, char uuid[GT_NVML_NAME]);
 /* "580.159.04"; likewise. */
 void gt_nvml_driver(const struct gt_nvml *nvml, char version[GT_NVML_NAME]);
 /* Bytes in use on a GPU, by everybody; false where it does not say. */
 bool gt_nvml_used(const struct gt_nvml *nvml, unsigned gpu, uint64_t *used, uint64_t *total);
+/* The same as nvidia-smi shows it: what the driver keeps for itself is neither used nor free. */
+bool gt_nvml_memory(const struct gt_nvml *nvml, unsigned gpu, uint64_t *total, uint64_t *used,
+		    uint64_t *available);
+/* How many percent of the time it works; 0 where it does not say. */
+unsigned gt_nvml_busy(const struct gt_nvml *nvml, unsigned gpu);
 /* Bytes that `root` and its children use on a GPU; false where it names none of them. */
 bool gt_nvml_used_by(const struct gt_nvml *nvml, unsigned gpu, pid_t root, uint64_t *used);

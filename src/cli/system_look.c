@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "cli/doctor_child.h"
 #include "cli/levelzero_abi.h"
-#include "cli/nvml_abi.h"
+#include "cli/nvml.h"
 #include "cli/opencl_abi.h"
 #include "cli/system.h"
 
@@ -24,71 +24,32 @@ static void tell_number(FILE *out, const char *key, uint64_t number)
 	gt_child_tell(out, key, text);
 }
 
-static void tell_nvidia_memory(FILE *out, void *library, void *device)
-{
-	gt_nvml_memory_v2_fn *second =
-		(gt_nvml_memory_v2_fn *)dlsym(library, "nvmlDeviceGetMemoryInfo_v2");
-	gt_nvml_memory_fn *first = (gt_nvml_memory_fn *)dlsym(library, "nvmlDeviceGetMemoryInfo");
-	struct gt_nvml_memory_v2 memory = { .version = GT_NVML_MEMORY_V2 };
-	struct gt_nvml_memory old = { 0 };
-
-	if ((!second || second(device, &memory)) && first && !first(device, &old))
-		memory = (struct gt_nvml_memory_v2){ .total = old.total, .free = old.free,
-						     .used = old.used };
-	tell_number(out, "total", memory.total);
-	tell_number(out, "used", memory.used);
-	tell_number(out, "free", memory.free);
-}
-
-static void tell_nvidia_text(FILE *out, void *library, const char *function, void *device,
-			     const char *key)
-{
-	gt_nvml_device_text_fn *get = (gt_nvml_device_text_fn *)dlsym(library, function);
-	char text[128] = "";
-
-	if (!get || get(device, text, sizeof text))
-		snprintf(text, sizeof text, "?");
-	gt_child_tell(out, key, text);
-}
-
 static void explore_nvidia(FILE *out, const void *unused)
 {
-	void *library = dlopen(GT_NVML_LIBRARY, RTLD_NOW | RTLD_LOCAL), *device;
-	gt_nvml_utilization_fn *utilization;
-	gt_nvml_device_fn *get;
-	gt_nvml_count_fn *get_count;
-	gt_nvml_init_fn *init;
-	gt_nvml_text_fn *get_driver;
-	uint32_t count = 0;
-	char driver[96] = "?";
+	char why[256], driver[GT_NVML_NAME], text[GT_NVML_NAME];
+	struct gt_nvml *nvml = gt_nvml_open(why, sizeof why);
 
 	(void)unused;
-	if (!library)
+	if (!nvml)
 		return;
-	init = (gt_nvml_init_fn *)dlsym(library, "nvmlInit_v2");
-	get_count = (gt_nvml_count_fn *)dlsym(library, "nvmlDeviceGetCount_v2");
-	get = (gt_nvml_device_fn *)dlsym(library, "nvmlDeviceGetHandleByIndex_v2");
-	get_driver = (gt_nvml_text_fn *)dlsym(library, "nvmlSystemGetDriverVersion");
-	utilization = (gt_nvml_utilization_fn *)dlsym(library, "nvmlDeviceGetUtilizationRates");
-	if (!init || !get_count || !get || init() || get_count(&count))
-		return;
-	if (get_driver)
-		get_driver(driver, sizeof driver);
-	for (uint32_t i = 0; i < count; i++) {
-		struct gt_nvml_utilization busy = { 0 };
+	gt_nvml_driver(nvml, driver);
+	for (unsigned i = 0; i < gt_nvml_count(nvml); i++) {
+		uint64_t total = 0, used = 0, available = 0;
 
-		if (get(i, &device))
-			continue;
 		tell_number(out, "index", i);
-		tell_nvidia_text(out, library, "nvmlDeviceGetName", device, "name");
-		tell_nvidia_text(out, library, "nvmlDeviceGetUUID", device, "uuid");
+		gt_nvml_name(nvml, i, text);
+		gt_child_tell(out, "name", text);
+		gt_nvml_uuid(nvml, i, text);
+		gt_child_tell(out, "uuid", text);
 		gt_child_tell(out, "driver", driver);
-		tell_nvidia_memory(out, library, device);
-		if (utilization)
-			utilization(device, &busy);
-		tell_number(out, "busy", busy.gpu);
+		gt_nvml_memory(nvml, i, &total, &used, &available);
+		tell_number(out, "total", total);
+		tell_number(out, "used", used);
+		tell_number(out, "free", available);
+		tell_number(out, "busy", gt_nvml_busy(nvml, i));
 		fflush(out);
 	}
+	gt_nvml_close(nvml);
 }
 
 static void explore_levelzero(FILE *out, const void *unused)

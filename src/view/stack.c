@@ -66,11 +66,7 @@ char *gt_path_tidy(const char *path)
 	return out;
 }
 
-/*
- * "src/demo.c:41" where the line is known, "demo+0x11a3" where only the function is. Without a
- * style the path is as the compiler wrote it.
- */
-static char *location(const struct gt_frame *frame, const struct gt_style *style)
+char *gt_stack_location(const struct gt_frame *frame, const struct gt_style *style)
 {
 	char *tidy, *text;
 	const char *shown;
@@ -90,10 +86,10 @@ static struct line line_of(const struct gt_frame *frame, const struct gt_style *
 
 	if (frame->function) {
 		l.what = gt_strdup(frame->function);
-		l.where = location(frame, style);
+		l.where = gt_stack_location(frame, style);
 	} else if (frame->file) {
 		l.what = module_offset(frame);
-		l.where = location(frame, style);
+		l.where = gt_stack_location(frame, style);
 	} else {
 		l.what = module_offset(frame);
 		l.where = gt_strdup(frame->module ? frame->module : "");
@@ -254,7 +250,7 @@ void gt_stack_tsv(FILE *out, struct gt_frames *frames, uint32_t stack)
 	size_t count = gt_frames_get(frames, stack, &list);
 
 	for (size_t i = 0; i < count; i++) {
-		char *where = location(&list[i], NULL);
+		char *where = gt_stack_location(&list[i], NULL);
 
 		if (i)
 			fputs(" < ", out);

@@ -10,6 +10,12 @@ void gt_stack_text(struct gt_page *p, const struct gt_view *v, uint32_t stack, s
 /* The innermost frame on the rest of the line, in at most `columns`; callers where they fit. */
 void gt_stack_where(struct gt_page *p, const struct gt_view *v, uint32_t stack, unsigned columns);
 
+/*
+ * "src/demo.c:41" where the line is known, "demo+0x11a3" where only the function is; the caller
+ * frees it. Without a style the path is as the compiler wrote it.
+ */
+char *gt_stack_location(const struct gt_frame *frame, const struct gt_style *style);
+
 void gt_stack_json(struct gt_json *j, const char *key, struct gt_frames *frames, uint32_t stack);
 /* `function (file:line)`, joined by ` < `: the second called the first. */
 void gt_stack_tsv(FILE *out, struct gt_frames *frames, uint32_t stack);

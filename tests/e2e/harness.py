@@ -51,7 +51,7 @@ class Case:
     def program(self, name):
         """A test program or sample, as Meson built it."""
         for place in ("tests/e2e/programs", "samples", "tests/fake/levelzero", "tests/fake/cuda",
-                      "tests/fake/nvml", "tests/fault", "."):
+                      "tests/fake/gpu_memory", "tests/fault", "."):
             path = self.build / place / name
             if path.exists():
                 return str(path)

@@ -35,17 +35,17 @@ def test_without_utf8_it_is_plain(case):
 
 def test_gpus_are_listed_with_driver_and_memory(case):
     folder = os.path.dirname(case.program("libnvidia-ml.so.1"))
-    out = system(case, LD_LIBRARY_PATH=folder, FAKE_NVML_DEVICES="2")
+    out = system(case, LD_LIBRARY_PATH=folder)
     assert ("[NVIDIA GPUs detected]\n"
             "GPU 0: Stand-in GPU (UUID: GPU-0000-0)\n"
             "GPU 1: Stand-in GPU (UUID: GPU-0000-1)\n"
             "\n"
-            "0, Stand-in GPU, 570.133.07, 32607, 4492, 27620, 17\n"
-            "1, Stand-in GPU, 570.133.07, 32607, 4492, 27620, 17\n") in out, out
+            "0, Stand-in GPU, 0.0.1, 16384, 412, 15872, 17\n"
+            "1, Stand-in GPU, 0.0.1, 16384, 412, 15872, 17\n") in out, out
     # drivers before the newer question count what they keep for themselves as used
     out = system(case, LD_LIBRARY_PATH=folder, FAKE_NVML_OLD="1")
-    assert "0, Stand-in GPU, 570.133.07, 32607, 4987, 27620, 17\n" in out, out
-    assert "NVIDIA" not in system(case, LD_LIBRARY_PATH=folder, FAKE_NVML_DEVICES="0")
+    assert "0, Stand-in GPU, 0.0.1, 16384, 512, 15872, 17\n" in out, out
+    assert "NVIDIA" not in system(case, LD_LIBRARY_PATH=folder, FAKE_NVML_INIT="9")
 
 
 def test_devices_of_other_apis_are_listed(case):

@@ -34,6 +34,7 @@ void gt_traced_free(struct gt_traced *p)
 	free(p->lanes);
 	free(p->frames);
 	free(p->stacks);
+	gt_stacks_free(&p->numbers);
 	free(p);
 }
 
@@ -89,16 +90,23 @@ static void look(struct gt_traced *p)
 	p->has_moved |= gt_modules_look(&p->modules, p->images, p->pid);
 }
 
-/* For the writer, before a new stack: an address that is in no module may be in a new one. */
-static void tell_modules(struct gt_writer *w, void *context)
+/* Before a new stack: an address that is in no module may be in a new one. */
+static void look_for_new(struct gt_traced *p)
 {
-	struct gt_traced *p = context;
 	bool is_due = false;
 
 	for (size_t i = 0; i < p->defining_count && !is_due; i++)
 		is_due = !gt_modules_find(&p->modules, p->defining[i]);
 	if (is_due && gt_now_ns() - p->looked_ns > LOOK_NS)
 		look(p);
+}
+
+/* For the writer. */
+static void tell_modules(struct gt_writer *w, void *context)
+{
+	struct gt_traced *p = context;
+
+	look_for_new(p);
 	gt_modules_tell(w, &p->modules);
 }
 
@@ -205,6 +213,8 @@ void gt_traced_refresh(struct gt_traced *p, struct gt_images *images)
 	/* the same address may now be other code */
 	if (p->has_moved && p->writer)
 		gt_writer_forget_stacks(p->writer);
+	else if (p->has_moved)
+		gt_stacks_clear(&p->numbers);
 	p->has_moved = false;
 }
 
@@ -221,17 +231,31 @@ static void remember(struct gt_traced *p, uint32_t number, const uint64_t *frame
 	}
 }
 
+/* Where nothing is recorded the numbers are our own. */
+static uint32_t own_number(struct gt_traced *p, const uint64_t *frames, size_t count)
+{
+	uint64_t key = gt_stack_key(frames, count);
+	uint32_t number = gt_stacks_find(&p->numbers, key);
+
+	if (number)
+		return number;
+	look_for_new(p);
+	number = (uint32_t)p->stack_count + 1;
+	return gt_stacks_add(&p->numbers, key, number) ? 0 : number;
+}
+
 uint32_t gt_traced_stack_number(struct gt_traced *p, struct gt_images *images,
 				const uint64_t *frames, size_t count)
 {
 	uint32_t number;
 
-	if (!count || !p->writer)
+	if (!count)
 		return 0;
 	gt_traced_refresh(p, images);
 	p->defining = frames;
 	p->defining_count = count;
-	number = gt_writer_stack(p->writer, frames, count);
+	number = p->writer ? gt_writer_stack(p->writer, frames, count) :
+			     own_number(p, frames, count);
 	if (number > p->stack_count)
 		remember(p, number, frames, count);
 	return number;

@@ -9,6 +9,7 @@
 #include "capture/ebpf/contexts.h"
 #include "capture/ebpf/libraries.h"
 #include "capture/ebpf/modules.h"
+#include "trace/stacks.h"
 
 struct gt_tracer;
 
@@ -35,6 +36,7 @@ struct gt_traced {
 	size_t frame_count, frame_room;
 	size_t *stacks;             /* by number - 1: where its frames begin */
 	size_t stack_count, stack_room;
+	struct gt_stacks numbers;   /* where there is no writer that gives them */
 	uint64_t lost_at_end;       /* calls that the kernel counted as lost */
 	const uint64_t *defining;   /* frames of the stack that is being given a number */
 	size_t defining_count;

@@ -4,6 +4,7 @@
  * FAKE_NVML_SHARE=FILE   where the driver writes how much it has given out; none: 0 bytes
  * FAKE_NVML_GPUS=N       how many GPUs there are (2)
  * FAKE_NVML_INIT=CODE    nvmlInit_v2 fails with it
+ * FAKE_NVML_OLD=1        it has only the older of the two questions for memory
  *
  * Proves that the tool asks, writes down and shows; not what NVIDIA's library answers.
  */
@@ -17,6 +18,15 @@
 
 struct memory {
 	unsigned long long total, free, used;
+};
+
+struct memory_v2 {
+	unsigned version;
+	unsigned long long total, reserved, free, used;
+};
+
+struct utilization {
+	unsigned gpu, memory;
 };
 
 struct process {
@@ -77,6 +87,35 @@ EXPORT int nvmlDeviceGetMemoryInfo(void *device, struct memory *memory)
 	memory->free = memory->total - memory->used;
 	if (share && device == &devices[0])
 		atomic_fetch_add(&share->readings, 1);
+	return 0;
+}
+
+/* 100 MiB of what is used are the driver's own. */
+EXPORT int nvmlDeviceGetMemoryInfo_v2(void *device, struct memory_v2 *memory)
+{
+	struct memory old;
+
+	if (number("FAKE_NVML_OLD", 0))
+		return 13; /* there is no such function */
+	if (memory->version != (sizeof *memory | 2u << 24))
+		return 2; /* an argument is wrong */
+	nvmlDeviceGetMemoryInfo(device, &old);
+	memory->total = old.total;
+	memory->reserved = 100ull << 20;
+	memory->used = old.used - memory->reserved;
+	memory->free = old.free;
+	return 0;
+}
+
+EXPORT int nvmlDeviceGetUUID(void *device, char *uuid, unsigned size)
+{
+	snprintf(uuid, size, "GPU-0000-%d", (int)((int *)device - devices));
+	return 0;
+}
+
+EXPORT int nvmlDeviceGetUtilizationRates(void *device, struct utilization *utilization)
+{
+	*utilization = (struct utilization){ .gpu = 17, .memory = 5 };
 	return 0;
 }
 

@@ -1,0 +1,149 @@
+"""test_top.py - gputrack top on a terminal of its own: what it shows, its keys, and what it leaves."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+PATIENCE_S = 60
+
+
+class Terminal:
+    """A tmux session nobody looks at but us."""
+
+    def __init__(self, case, command, columns=80, rows=24, env=None):
+        self.socket = f"gputrack-test-{os.getpid()}-{id(self)}"
+        words = " ".join(f"{key}={value}" for key, value in (env or {}).items())
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows), "-s",
+                  "t", "-c", str(case.folder), f"env LC_ALL=C.UTF-8 TZ=UTC {words} sh -c '{command}'")
+
+    def tmux(self, *words):
+        done = subprocess.run(["tmux", "-L", self.socket, *words], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True)
+        return done.stdout
+
+    def screen(self):
+        return self.tmux("capture-pane", "-p", "-t", "t")
+
+    def keys(self, *keys):
+        self.tmux("send-keys", "-t", "t", *keys)
+
+    def resize(self, columns, rows):
+        self.tmux("resize-window", "-t", "t", "-x", str(columns), "-y", str(rows))
+
+    def wait(self, pattern):
+        """The screen once it has this on it."""
+        end = time.time() + PATIENCE_S
+        while time.time() < end:
+            screen = self.screen()
+            if re.search(pattern, screen, re.M):
+                return screen
+            time.sleep(0.05)
+        raise AssertionError(f"no {pattern!r} within {PATIENCE_S} s on\n{screen}")
+
+    def close(self):
+        self.tmux("kill-server")
+
+
+class Stressed:
+    """A program that allocates 40 times a second and frees every second block."""
+
+    def __init__(self, case):
+        if not shutil.which("tmux"):
+            case.skip("tmux is not installed")
+        if os.geteuid() != 0:
+            case.skip("attaching needs root")
+        if "top" not in case.gputrack("--help").out:
+            case.skip("built without the live screen")
+        self.process = case.start(case.build / "gputrack", "stress", "--api", "opencl",
+                                  "--throughput", "60", "--free-ratio", "0.5", "--allocate-size",
+                                  "1048576", env=case.pocl())
+        self.process.stdout.readline()
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+
+def start_top(case, pid, *more):
+    """top between two looks at the terminal's settings."""
+    tool = case.build / "gputrack"
+    probe = case.gputrack("attach", "-p", str(pid), "--duration", "0.1", "-q", "-o", "probe.gt")
+    if probe.status:
+        case.skip(f"cannot attach here: {probe.err.strip()}")
+    return Terminal(case, f"trap : INT; echo before; stty -g >stty.before; {tool} top -p {pid} "
+                          f"--interval 0.2 {' '.join(more)}; echo status $?; stty -g >stty.after; "
+                          f"sleep 1000")
+
+
+def test_it_shows_a_process_its_sites_and_leaves_no_trace(case):
+    with Stressed(case) as stressed:
+        terminal = start_top(case, stressed.pid)
+        try:
+            screen = terminal.wait(rf"^ +{stressed.pid}  gputrack +[\d.,]+ MiB")
+            assert f"process {stressed.pid}" in screen.splitlines()[0]
+            assert "LIVE▼" in screen and "HISTORY" in screen
+            terminal.wait("[▁▂▃▄▅▆▇█]$")  # its past, at the right end
+            # sorted by another column, and the other way round
+            terminal.keys("s", "s")
+            terminal.wait("OBJECTS▼")
+            terminal.keys("r")
+            terminal.wait("OBJECTS▲")
+            # a filter that fits nothing, and its end
+            terminal.keys("/")
+            terminal.keys("x", "y", "z")
+            terminal.wait("filter: xyz")
+            terminal.wait("nothing has that in its name")
+            terminal.keys("Escape")
+            terminal.wait(rf"^ +{stressed.pid}  gputrack")
+            # its call sites, with the stack below
+            terminal.keys("Enter")
+            terminal.wait("buffers of")
+            screen = terminal.wait(r"MiB +[\d,]+ +\S+( MiB)? +[\d.]+  make")
+            assert "stress_opencl.c:" in screen and "make_event" in screen, screen
+            # as wide as the terminal is, whenever that changes
+            terminal.resize(150, 40)
+            screen = terminal.wait("KIND +WHERE")
+            assert len(screen.splitlines()[0].rstrip()) > 140, screen
+            terminal.resize(40, 10)
+            screen = terminal.wait("LIVE▼")
+            assert all(len(line) <= 40 for line in screen.splitlines())
+            terminal.resize(80, 24)
+            terminal.keys("q")
+            screen = terminal.wait("status 0")
+            assert "before" in screen and "LIVE" not in screen, screen
+            assert stressed.process.poll() is None
+        finally:
+            terminal.close()
+        assert case.path("stty.before").read_text() == case.path("stty.after").read_text()
+
+
+def test_it_ends_well_when_it_is_stopped_and_shows_an_end(case):
+    with Stressed(case) as stressed:
+        terminal = start_top(case, stressed.pid)
+        try:
+            terminal.wait(rf"^ +{stressed.pid}  gputrack +[\d.,]+ MiB")
+            stressed.process.send_signal(signal.SIGKILL)
+            stressed.process.wait()
+            terminal.wait(rf"^ +{stressed.pid}  gputrack .*ended")
+            terminal.keys("C-c")
+            terminal.wait("status 0")
+        finally:
+            terminal.close()
+        assert case.path("stty.before").read_text() == case.path("stty.after").read_text()
+
+
+def test_without_a_terminal_it_names_attach(case):
+    if "top" not in case.gputrack("--help").out:
+        case.skip("built without the live screen")
+    done = case.gputrack("top")
+    assert done.status == 1 and len(done.err.splitlines()) == 1 and done.out == "", done.err
+    assert "attach --interval" in done.err, done.err
+    for words in (["-p", "x"], ["--interval", "0"], ["--interval", "x"], ["operand"]):
+        done = case.gputrack("top", *words)
+        assert done.status == 2 and "top --help" in done.err, done.err

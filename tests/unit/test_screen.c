@@ -1,0 +1,411 @@
+/* test_screen.c - the live screen without a terminal: rows, keys, and what is drawn. */
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "view/screen.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static const struct gt_frame small[] = {
+	{ .function = "make_small", .file = "/w/src/small.c", .line = 7, .module = "/w/app" },
+	{ .function = "main", .file = "/w/src/main.c", .line = 1, .module = "/w/app" },
+}, big[] = {
+	{ .function = "make_big", .file = "/w/src/deep/down/big.c", .line = 12, .module = "/w/app" },
+}, nameless[] = {
+	{ .module = "/usr/lib/libx.so.1", .offset = 0x1234 },
+};
+
+static size_t frames(void *context, uint16_t process, uint32_t stack, const struct gt_frame **out)
+{
+	(void)context;
+	(void)process;
+	*out = stack == 1 ? small : stack == 2 ? big : nameless;
+	return stack == 1 ? 2 : stack == 2 || stack == 3;
+}
+
+/* Two that run and one that has ended; the small one grows. */
+struct fixture {
+	struct gt_board *board;
+	struct gt_screen screen;
+	struct gt_grid grid;
+	uint64_t now_ns, handle;
+	uint16_t grower, holder, gone;
+};
+
+static void create(struct fixture *f, uint16_t process, uint64_t size, uint32_t stack)
+{
+	gt_board_apply(f->board, &(struct gt_event){ .time_ns = f->now_ns, .handle = ++f->handle,
+						     .size = size, .stack = stack,
+						     .function = GT_FN_clCreateBuffer }, process);
+}
+
+static void tick(struct fixture *f)
+{
+	f->now_ns += SECOND;
+	gt_board_tick(f->board, f->now_ns);
+	gt_screen_tick(&f->screen, f->board, f->now_ns);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof *f);
+	const struct gt_screen_names names = { .frames = frames };
+
+	f->board = gt_board_new();
+	f->grower = gt_board_add(f->board, 100, "grower", 1);
+	f->holder = gt_board_add(f->board, 200, "holder", 1);
+	f->gone = gt_board_add(f->board, 50, "gone", 1);
+	gt_screen_init(&f->screen, &names);
+	f->screen.target = "all processes";
+	strcpy(f->screen.clock, "12:00:00");
+	create(f, f->holder, 1 << 30, 2);
+	create(f, f->gone, 1 << 20, 3);
+	gt_board_end(f->board, f->gone, 1);
+	tick(f);
+	for (int i = 0; i < 5; i++) {
+		create(f, f->grower, 1 << 20, 1);
+		create(f, f->grower, 100, 3);
+		tick(f);
+	}
+	*state = f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	gt_screen_fini(&f->screen);
+	gt_grid_fini(&f->grid);
+	gt_board_free(f->board);
+	free(f);
+	return 0;
+}
+
+/* Keys as a person types them; what is no character by its name in brackets. */
+static void press(struct fixture *f, const char *keys)
+{
+	static const struct { const char *name; uint32_t key; } named[] = {
+		{ "[up]", GT_KEY_UP }, { "[down]", GT_KEY_DOWN }, { "[enter]", GT_KEY_ENTER },
+		{ "[esc]", GT_KEY_ESCAPE }, { "[back]", GT_KEY_BACKSPACE }, { "[tab]", GT_KEY_TAB },
+		{ "[end]", GT_KEY_END }, { "[home]", GT_KEY_HOME },
+	};
+
+	while (*keys) {
+		uint32_t key = (uint8_t)*keys;
+		size_t length = 1;
+
+		for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+			if (!strncmp(keys, named[i].name, strlen(named[i].name))) {
+				key = named[i].key;
+				length = strlen(named[i].name);
+			}
+		if (gt_screen_key(&f->screen, key))
+			gt_screen_fill(&f->screen, f->board);
+		keys += length;
+	}
+}
+
+static char *draw(struct fixture *f, unsigned columns, unsigned rows, bool utf8)
+{
+	const struct gt_style style = { .utf8 = utf8, .width = columns, .directory = "/w" };
+	char *all = NULL;
+	size_t size;
+	FILE *out = open_memstream(&all, &size);
+
+	f->grid.columns = columns;
+	f->grid.rows = rows;
+	f->grid.utf8 = utf8;
+	gt_screen_draw(&f->screen, &f->grid, &style);
+	for (unsigned i = 0; i < f->grid.rows; i++) {
+		char *line = gt_grid_text(&f->grid, i);
+
+		assert_true(gt_text_columns(line, true) <= columns);
+		fprintf(out, "%s\n", line);
+		free(line);
+	}
+	fclose(out);
+	return all;
+}
+
+static void assert_shows(struct fixture *f, unsigned columns, const char *part)
+{
+	char *all = draw(f, columns, 30, true);
+
+	if (!strstr(all, part))
+		print_error("no \"%s\" in:\n%s", part, all);
+	assert_non_null(strstr(all, part));
+	free(all);
+}
+
+static void assert_order(const struct fixture *f, uint32_t a, uint32_t b, uint32_t c)
+{
+	assert_int_equal(f->screen.count, 3);
+	assert_int_equal(f->screen.rows[0].pid, a);
+	assert_int_equal(f->screen.rows[1].pid, b);
+	assert_int_equal(f->screen.rows[2].pid, c);
+}
+
+static void processes_come_by_their_bytes_and_those_that_ended_last(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_order(f, 200, 100, 50);
+	assert_int_equal(f->screen.rows[0].bytes, 1 << 30);
+	assert_int_equal(f->screen.rows[1].objects, 10);
+	assert_true(f->screen.rows[1].created_rate == 2);
+	assert_true(f->screen.rows[2].ended);
+	assert_int_equal(f->screen.running, 2);
+	press(f, "e");
+	assert_int_equal(f->screen.count, 2);
+	press(f, "e");
+	assert_int_equal(f->screen.count, 3);
+}
+
+static void every_column_sorts_and_the_heading_says_which(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_shows(f, 80, "LIVE▼");
+	press(f, "s"); /* the peak, which at this width is not even shown */
+	assert_int_equal(f->screen.sort[GT_SCREEN_PROCESSES], GT_COLUMN_PEAK);
+	press(f, "s");
+	assert_shows(f, 80, "OBJECTS▼");
+	assert_order(f, 100, 200, 50);
+	press(f, "r");
+	assert_shows(f, 80, "OBJECTS▲");
+	assert_order(f, 200, 100, 50);
+	for (int i = 0; i < 6; i++) /* all the way round, not by the chart */
+		press(f, ">");
+	assert_int_equal(f->screen.sort[GT_SCREEN_PROCESSES], GT_COLUMN_PROGRAM);
+	assert_order(f, 100, 200, 50);
+	press(f, "<");
+	assert_int_equal(f->screen.sort[GT_SCREEN_PROCESSES], GT_COLUMN_PID);
+	assert_shows(f, 80, "PID▲");
+	assert_order(f, 100, 200, 50);
+}
+
+static void the_chosen_row_stays_chosen_while_the_order_changes(void **state)
+{
+	struct fixture *f = *state;
+
+	press(f, "[down]");
+	assert_int_equal(f->screen.rows[f->screen.chosen].pid, 100);
+	create(f, f->grower, UINT64_C(4) << 30, 2);
+	tick(f);
+	assert_order(f, 100, 200, 50);
+	assert_int_equal(f->screen.chosen, 0);
+	press(f, "[end]");
+	assert_int_equal(f->screen.rows[f->screen.chosen].pid, 50);
+	press(f, "e"); /* it is hidden: the last one that is left is chosen */
+	assert_int_equal(f->screen.chosen, 1);
+	press(f, "[home][up]");
+	assert_int_equal(f->screen.chosen, 0);
+}
+
+static void a_process_is_entered_and_left(void **state)
+{
+	struct fixture *f = *state;
+
+	press(f, "[down][enter]");
+	assert_int_equal(f->screen.view, GT_SCREEN_SITES);
+	assert_int_equal(f->screen.count, 2);
+	assert_int_equal(f->screen.rows[0].bytes, 5 << 20);
+	assert_ptr_equal(f->screen.rows[0].frame, small);
+	assert_true(f->screen.rows[0].growth == 1 << 20);
+	assert_shows(f, 80, "of 100 grower");
+	assert_shows(f, 80, "5.00 MiB          5   +1.00 MiB       1.0  make_small  src/small.c:7");
+	assert_shows(f, 80, "libx.so.1+0x1234");
+	/* the stack of the chosen one, below */
+	assert_shows(f, 80, "OpenCL buffers of 100 grower");
+	assert_shows(f, 80, "src/main.c:1");
+	press(f, "[esc]");
+	assert_int_equal(f->screen.view, GT_SCREEN_PROCESSES);
+	press(f, "2");
+	assert_int_equal(f->screen.count, 3); /* of all that run */
+	press(f, "3");
+	assert_int_equal(f->screen.view, GT_SCREEN_BIGGEST);
+	assert_int_equal(f->screen.count, 11);
+	assert_int_equal(f->screen.rows[0].bytes, 1 << 30);
+	assert_shows(f, 80, "1.00 GiB      6.000 s  0x1");
+	press(f, "[tab]");
+	assert_int_equal(f->screen.view, GT_SCREEN_PROCESSES);
+}
+
+static void a_filter_narrows_what_is_shown(void **state)
+{
+	struct fixture *f = *state;
+
+	press(f, "/HOL");
+	assert_true(f->screen.typing);
+	assert_int_equal(f->screen.count, 1);
+	assert_shows(f, 80, "filter: HOL");
+	press(f, "q"); /* a letter like any other */
+	assert_false(f->screen.quit);
+	assert_int_equal(f->screen.count, 0);
+	assert_shows(f, 80, "nothing has that in its name");
+	press(f, "[back][enter]");
+	assert_false(f->screen.typing);
+	assert_int_equal(f->screen.count, 1);
+	press(f, "[esc]");
+	assert_int_equal(f->screen.count, 3);
+	press(f, "2/big.c[enter]");
+	assert_int_equal(f->screen.count, 1);
+	assert_int_equal(f->screen.rows[0].process, f->holder);
+	press(f, "/[esc]/\303\274[back][enter]"); /* a character of two bytes goes as one */
+	assert_string_equal(f->screen.filter, "");
+	for (int i = 0; i < 300; i++)
+		press(f, "/x");
+	assert_true(strlen(f->screen.filter) < GT_SCREEN_FILTER_MAX);
+}
+
+static void paused_rows_stay_and_counting_goes_on(void **state)
+{
+	struct fixture *f = *state;
+
+	press(f, "p");
+	assert_shows(f, 80, "PAUSED");
+	create(f, f->holder, UINT64_C(1) << 40, 2);
+	tick(f);
+	assert_int_equal(f->screen.rows[0].bytes, 1 << 30);
+	assert_int_equal(f->screen.shown_ticks, 6);
+	press(f, "p");
+	tick(f);
+	assert_int_equal(f->screen.rows[0].bytes, (UINT64_C(1) << 40) + (1 << 30));
+	assert_int_equal(f->screen.shown_ticks, 8);
+}
+
+static void keys_end_it_explain_it_and_set_its_pace(void **state)
+{
+	struct fixture *f = *state;
+
+	press(f, "?");
+	assert_shows(f, 80, "sort by the next column");
+	press(f, "x");
+	assert_false(f->screen.help);
+	press(f, "+");
+	assert_true(f->screen.interval_s == 2);
+	press(f, "----------");
+	assert_true(f->screen.interval_s == 0.1);
+	press(f, "q");
+	assert_true(f->screen.quit);
+}
+
+static void totals_and_losses_are_at_the_top(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_shows(f, 80, "gputrack top  all processes");
+	assert_shows(f, 80, "every 1 s  12:00:00");
+	assert_shows(f, 80, " 1.00 GiB live   11 objects   2 processes   2 allocs/s   0 frees/s");
+	gt_board_lose(f->board, f->holder, 12345);
+	tick(f);
+	assert_shows(f, 80, "12,345 events lost");
+	assert_shows(f, 40, "12,345 events lost");
+}
+
+static void histories_are_drawn_with_the_present_at_the_right(void **state)
+{
+	struct fixture *f = *state;
+
+	/* 1 to 5 MiB of 5, after a moment with nothing */
+	assert_shows(f, 80, " ▂▃▅▆█\n");
+}
+
+/* Any size, any view: nothing is written outside, and every line fits. */
+static void every_size_can_be_drawn(void **state)
+{
+	static const char *const keys[] = { "", "2", "3", "?", "x/abc" };
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 60; i++)
+		create(f, f->grower, 5000, 1);
+	tick(f);
+	for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+		press(f, keys[k]);
+		for (unsigned columns = 0; columns < 260; columns += 7)
+			for (unsigned rows = 0; rows < 60; rows += 3)
+				free(draw(f, columns, rows, columns % 2));
+	}
+	free(draw(f, 100000, 100000, true));
+	assert_int_equal(f->grid.columns, GT_GRID_COLUMNS_MAX);
+}
+
+static void without_utf8_it_is_plain(void **state)
+{
+	struct fixture *f = *state;
+	char *all = draw(f, 120, 40, false);
+
+	for (const char *at = all; *at; at++)
+		assert_true(*at == '\n' || (*at >= ' ' && *at < 0x7f));
+	free(all);
+}
+
+static void names_cannot_draw_on_the_screen(void **state)
+{
+	struct fixture *f = *state;
+	char *all;
+
+	gt_board_rename(f->board, f->holder, "\033[2Jx\n\xff");
+	tick(f);
+	all = draw(f, 200, 30, true);
+	assert_null(strchr(all, '\033'));
+	assert_non_null(strstr(all, "\\x1b[2Jx\\x0a\\xff"));
+	free(all);
+}
+
+static void long_lists_scroll_to_what_is_chosen(void **state)
+{
+	struct fixture *f = *state;
+	char *all;
+
+	for (uint32_t i = 0; i < 100; i++)
+		gt_board_add(f->board, 1000 + i, "many", 1);
+	press(f, "<<"); /* by pid */
+	tick(f);
+	assert_int_equal(f->screen.sort[GT_SCREEN_PROCESSES], GT_COLUMN_PID);
+	all = draw(f, 80, 30, true);
+	assert_non_null(strstr(all, " 1000 "));
+	assert_null(strstr(all, " 1099 "));
+	free(all);
+	press(f, "[end][up]");
+	all = draw(f, 80, 30, true);
+	assert_non_null(strstr(all, " 1099 "));
+	assert_null(strstr(all, " 1000 "));
+	assert_true(f->screen.chosen >= f->screen.first &&
+		    f->screen.chosen < f->screen.first + f->screen.page);
+	free(all);
+	press(f, "[home]");
+	all = draw(f, 80, 30, true);
+	assert_non_null(strstr(all, " 1000 "));
+	free(all);
+}
+
+int main(void)
+{
+#define WITH_A_BOARD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		WITH_A_BOARD(processes_come_by_their_bytes_and_those_that_ended_last),
+		WITH_A_BOARD(every_column_sorts_and_the_heading_says_which),
+		WITH_A_BOARD(the_chosen_row_stays_chosen_while_the_order_changes),
+		WITH_A_BOARD(a_process_is_entered_and_left),
+		WITH_A_BOARD(a_filter_narrows_what_is_shown),
+		WITH_A_BOARD(paused_rows_stay_and_counting_goes_on),
+		WITH_A_BOARD(keys_end_it_explain_it_and_set_its_pace),
+		WITH_A_BOARD(totals_and_losses_are_at_the_top),
+		WITH_A_BOARD(histories_are_drawn_with_the_present_at_the_right),
+		WITH_A_BOARD(every_size_can_be_drawn),
+		WITH_A_BOARD(without_utf8_it_is_plain),
+		WITH_A_BOARD(names_cannot_draw_on_the_screen),
+		WITH_A_BOARD(long_lists_scroll_to_what_is_chosen),
+	};
+
+	setlocale(LC_ALL, "C.UTF-8");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
