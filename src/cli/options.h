@@ -75,6 +75,10 @@ struct gt_usage {
 int gt_options_parse(const struct gt_usage *usage, void *settings, int argc, char **argv,
 		     int *status);
 
+/* The subcommand's options in the order of --help, with --help itself at the end. */
+size_t gt_usage_option_count(const struct gt_usage *usage);
+const struct gt_option *gt_usage_option(const struct gt_usage *usage, size_t index);
+
 /* The `gputrack SUB --help` text, on stdout. */
 void gt_usage_print(const struct gt_usage *usage);
 
