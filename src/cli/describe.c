@@ -17,6 +17,7 @@ static const char *value_of(const struct gt_option *o)
 	case GT_OPTION_TEXT:
 	case GT_OPTION_TEXTS:
 	case GT_OPTION_COUNT:
+	case GT_OPTION_DECIMAL:
 	case GT_OPTION_CHOICE:
 		return "needed";
 	}
@@ -49,7 +50,8 @@ static void describe_command(struct gt_json *j, const struct gt_usage *usage)
 	gt_json_text(j, "about", usage->about);
 	gt_json_array(j, "options");
 	for (size_t i = 0; i < gt_usage_option_count(usage); i++)
-		describe_option(j, gt_usage_option(usage, i));
+		if (gt_usage_option(usage, i)->help) /* as --help does */
+			describe_option(j, gt_usage_option(usage, i));
 	gt_json_end(j);
 	gt_json_end(j);
 }
