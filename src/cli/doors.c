@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@
 bool gt_doors_find(char *out, size_t size, const char *file)
 {
 	static const char *const places[] = { ".", GT_DOORS_FROM_PROGRAM };
-	char folder[PATH_MAX], *slash;
+	char folder[PATH_MAX], path[2 * PATH_MAX], whole[PATH_MAX], *slash;
 	ssize_t n = readlink("/proc/self/exe", folder, sizeof folder - 1);
 
 	if (n <= 0)
@@ -25,11 +26,12 @@ bool gt_doors_find(char *out, size_t size, const char *file)
 		return false;
 	*slash = '\0';
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-		int used = strcmp(places[i], ".") ?
-				   snprintf(out, size, "%s/%s/%s", folder, places[i], file) :
-				   snprintf(out, size, "%s/%s", folder, file);
+		int used = snprintf(path, sizeof path, "%s/%s/%s", folder, places[i], file);
 
-		if (used > 0 && (size_t)used < size && !access(out, R_OK))
+		if (used <= 0 || (size_t)used >= sizeof path || !realpath(path, whole))
+			continue;
+		used = snprintf(out, size, "%s", whole);
+		if ((size_t)used < size && !access(out, R_OK))
 			return true;
 	}
 	return false;
