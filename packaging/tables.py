@@ -25,8 +25,14 @@ def kind(word):
 
 def operand(command):
     """The kind of a command's operands; None when it takes none."""
-    words = re.findall(r"[A-Z][A-Za-z_.]*", command["operands"] or "")
-    return kind(words[0]) if words else None
+    if command["first_operand_ends"]:
+        return "program"
+    kinds = {kind(word) for word in re.findall(r"[A-Z][A-Za-z_.]*", command["operands"] or "")}
+    # where files may stand as well as recordings, which are folders, all is offered
+    for what in ("file", "recording", "folder", "process", "word"):
+        if what in kinds:
+            return what
+    return None
 
 
 def brief(option, most=60):

@@ -12,7 +12,7 @@
 #include "cli/system.h"
 #include "cli/terminal.h"
 
-enum { MARK_COLUMN = 2, WHAT_COLUMN = 5, FOUND_COLUMN = 20, SCHEMA = 1 };
+enum { MARK_COLUMN = 2, WHAT_COLUMN = 5, FOUND_COLUMN = 19, SCHEMA = 1 };
 
 static bool has_program(const struct gt_doctor *d)
 {

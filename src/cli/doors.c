@@ -15,7 +15,7 @@
 bool gt_doors_find(char *out, size_t size, const char *file)
 {
 	static const char *const places[] = { ".", GT_DOORS_FROM_PROGRAM };
-	char folder[PATH_MAX], path[2 * PATH_MAX], whole[PATH_MAX], *slash;
+	char folder[PATH_MAX], place[2 * PATH_MAX], whole[PATH_MAX], *slash;
 	ssize_t n = readlink("/proc/self/exe", folder, sizeof folder - 1);
 
 	if (n <= 0)
@@ -26,12 +26,14 @@ bool gt_doors_find(char *out, size_t size, const char *file)
 		return false;
 	*slash = '\0';
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-		int used = snprintf(path, sizeof path, "%s/%s/%s", folder, places[i], file);
+		int used;
 
-		if (used <= 0 || (size_t)used >= sizeof path || !realpath(path, whole))
+		/* without the dots, for those who read it */
+		snprintf(place, sizeof place, "%s/%s", folder, places[i]);
+		if (!realpath(place, whole))
 			continue;
-		used = snprintf(out, size, "%s", whole);
-		if ((size_t)used < size && !access(out, R_OK))
+		used = snprintf(out, size, "%s/%s", whole, file);
+		if (used > 0 && (size_t)used < size && !access(out, R_OK))
 			return true;
 	}
 	return false;
