@@ -59,7 +59,7 @@ def command_page(sections, command):
     operands = f" {escape(command['operands'])}" if command["operands"] else ""
     sections["NAME"] = f"{name} - {escape(command['summary'])}\n"
     sections["SYNOPSIS"] = f"*gputrack {command['name']}* [_OPTION_…]{operands}\n"
-    about = escape(command["about"] or command["summary"]).replace("\n", "\n\n")
+    about = re.sub(r"\n+", "\n\n", escape(command["about"] or command["summary"]))
     sections["DESCRIPTION"] = about + "\n\n" + sections.get("DESCRIPTION", "").strip()
     sections["OPTIONS"] = option_lines(command["options"]) + "\n" + sections.get("OPTIONS", "")
     sections.setdefault("EXIT STATUS", USUAL_STATUS)
