@@ -26,8 +26,15 @@ DESTDIR=$root meson install -C "$build" --no-rebuild --strip >"$build/install.lo
 
 # Debian's ways: pages are compressed, the licence is called copyright.
 find "$root/usr/share/man" -type f -exec gzip -9n {} + 2>/dev/null || true
-mv "$root/usr/share/doc/gputrack/LICENSE" "$root/usr/share/doc/gputrack/copyright"
-gzip -9n "$root/usr/share/doc/gputrack/CHANGELOG.md"
+documents=$root/usr/share/doc/gputrack
+mv "$documents/LICENSE" "$documents/copyright"
+for licence in "$documents"/LICENSE.*; do
+	[ -f "$licence" ] || continue
+	printf '\n%s, which is part of the program:\n\n' "${licence##*/LICENSE.}" >>"$documents/copyright"
+	cat "$licence" >>"$documents/copyright"
+	rm "$licence"
+done
+gzip -9n "$documents/CHANGELOG.md"
 
 # What the programs and libraries are linked with; our own recorder is found beside the doors.
 printf 'Source: gputrack\n\nPackage: gputrack\nArchitecture: any\n' >"$build/deb/debian/control"
