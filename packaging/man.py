@@ -22,9 +22,10 @@ def escape(text):
 
 def read_sections(path):
     """{title: body} of the prose."""
-    sections, title = {}, None
+    sections, title, literal = {}, None, False
     for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
-        if line.startswith("# "):
+        literal ^= line.startswith("```")
+        if line.startswith("# ") and not literal:
             title = line[2:].strip()
             if title in sections or title not in ORDER:
                 raise SystemExit(f"{path}: section {title} is there twice, or is none of {ORDER}")

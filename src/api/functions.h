@@ -38,7 +38,8 @@ enum gt_api {
 enum gt_effect { GT_CREATE, GT_DESTROY, GT_RETAIN, GT_RELEASE, GT_APPEND, GT_EFFECT_COUNT };
 enum gt_result { GT_RESULT_STATUS, GT_RESULT_HANDLE, GT_RESULT_NOTHING };
 enum gt_memory { GT_MEMORY_NO, GT_MEMORY_VIEW, GT_MEMORY_DEVICE, GT_MEMORY_SHARED, GT_MEMORY_HOST };
-enum gt_habit { GT_BORROWED = 1, GT_OWNED = 2, GT_TAKES = 4, GT_LASTING = 8 };
+enum gt_habit { GT_BORROWED = 1, GT_OWNED = 2, GT_TAKES = 4, GT_LASTING = 8,
+		GT_HOLDS = 16 };
 enum gt_from { GT_NONE, GT_IN, GT_OUT, GT_RET, GT_INS, GT_OUTS, GT_ASK, GT_AT };
 
 enum gt_label {

@@ -111,3 +111,29 @@ bool gt_decimal_parse(const char *text, double *out)
 	*out = strtod(text, NULL);
 	return true;
 }
+
+bool gt_size_parse(const char *text, size_t size, uint64_t *out, bool *in_bytes)
+{
+	static const char units[] = "KMGT";
+	size_t digits = 0;
+	char number[32];
+	const char *unit;
+
+	while (digits < size && text[digits] >= '0' && text[digits] <= '9')
+		digits++;
+	if (digits >= sizeof number)
+		return false;
+	memcpy(number, text, digits);
+	number[digits] = '\0';
+	if (!gt_count_parse(number, out))
+		return false;
+	text += digits;
+	size -= digits;
+	*in_bytes = size > 0;
+	if (!size || (size == 1 && *text == 'B'))
+		return true;
+	unit = memchr(units, *text, sizeof units - 1);
+	if (!unit || (size != 1 && !(size == 3 && !memcmp(text + 1, "iB", 2))))
+		return false;
+	return !__builtin_mul_overflow(*out, (uint64_t)1 << 10 * (unit - units + 1), out);
+}

@@ -20,3 +20,8 @@ char *gt_format_hex(char *out, uint64_t value);        /* "0x1f" */
 bool gt_count_parse(const char *text, uint64_t *out);
 /* A number as a person types it: digits, and a point among them or none. False when it is none. */
 bool gt_decimal_parse(const char *text, double *out);
+/*
+ * Digits with an optional unit after them (B, KiB, MiB, GiB, TiB, or K, M, G, T for the same),
+ * `text` of `size` bytes. *in_bytes tells whether there was a unit.
+ */
+bool gt_size_parse(const char *text, size_t size, uint64_t *out, bool *in_bytes);

@@ -181,6 +181,12 @@ void gt_json_base64(struct gt_json *j, const char *key, const void *bytes, size_
 	putc('"', j->out);
 }
 
+void gt_json_us(struct gt_json *j, const char *key, uint64_t time_ns)
+{
+	put_key(j, key);
+	fprintf(j->out, "%" PRIu64 ".%03u", time_ns / 1000, (unsigned)(time_ns % 1000));
+}
+
 void gt_json_null(struct gt_json *j, const char *key)
 {
 	put_key(j, key);

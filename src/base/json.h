@@ -44,4 +44,5 @@ void gt_json_bool(struct gt_json *j, const char *key, bool value);
 void gt_json_hex(struct gt_json *j, const char *key, uint64_t value);    /* "0x1f" */
 /* Any bytes, as base64. */
 void gt_json_base64(struct gt_json *j, const char *key, const void *bytes, size_t size);
+void gt_json_us(struct gt_json *j, const char *key, uint64_t time_ns);   /* 1234567 as 1234.567 */
 void gt_json_null(struct gt_json *j, const char *key);

@@ -1,8 +1,12 @@
 /* text.c - bytes from elsewhere made fit for a terminal, a column or a TSV field. */
 #include "base/text.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
+
+#include "base/mem.h"
 
 static size_t sequence_length(uint8_t lead)
 {
@@ -147,6 +151,72 @@ void gt_tsv_put(FILE *out, const char *text)
 	}
 }
 
+static char *copy_clean(const char *text, bool tame)
+{
+	size_t size = strlen(text), used = 0;
+	char *out = gt_alloc(3 * size + 1);
+
+	while (size) {
+		uint32_t c;
+		size_t length = gt_utf8_next(text, size, &c);
+
+		if (c == GT_UTF8_BAD)
+			used += (size_t)sprintf(out + used, "\xef\xbf\xbd");
+		else if (tame && c != '\n' && gt_utf8_is_treacherous(c))
+			out[used++] = '?';
+		else
+			for (size_t i = 0; i < length; i++)
+				out[used++] = text[i];
+		text += length;
+		size -= length;
+	}
+	return out;
+}
+
+char *gt_utf8_repair(const char *text)
+{
+	return copy_clean(text, false);
+}
+
+char *gt_text_tame(const char *text)
+{
+	return copy_clean(text, true);
+}
+
+void gt_xml_put(FILE *out, const char *text)
+{
+	size_t size = strlen(text);
+
+	while (size) {
+		uint32_t c;
+		size_t length = gt_utf8_next(text, size, &c);
+
+		if (c == GT_UTF8_BAD || c == 0xfffe || c == 0xffff ||
+		    (c < 0x20 && c != '\t' && c != '\n' && c != '\r'))
+			fputs("\xef\xbf\xbd", out);
+		else if (c == '<' || c == '>' || c == '&' || c == '"' || c == '\'' ||
+			 gt_utf8_is_treacherous(c))
+			fprintf(out, "&#%" PRIu32 ";", c);
+		else
+			fwrite(text, 1, length, out);
+		text += length;
+		size -= length;
+	}
+}
+
+void gt_uri_put(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		bool plain = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
+			     (*text >= '0' && *text <= '9') || strchr("-._~/", *text);
+
+		if (plain)
+			putc(*text, out);
+		else
+			fprintf(out, "%%%02X", (uint8_t)*text);
+	}
+}
+
 void gt_csv_put(FILE *out, const char *text)
 {
 	size_t size = strlen(text);
@@ -154,6 +224,8 @@ void gt_csv_put(FILE *out, const char *text)
 
 	if (quoted)
 		putc('"', out);
+	if (size && strchr("=+-@", *text))
+		putc('\'', out);
 	while (size) {
 		struct glyph g = { 0 };
 		uint32_t c;

@@ -41,8 +41,23 @@ unsigned gt_text_put(FILE *out, const char *text, unsigned columns, enum gt_cut 
  */
 void gt_tsv_put(FILE *out, const char *text);
 
+/* A copy in which every byte that is no UTF-8 has become U+FFFD; the caller frees it. */
+char *gt_utf8_repair(const char *text);
+
+/* The same with every treacherous character but the line feed as '?'. */
+char *gt_text_tame(const char *text);
+
+/*
+ * Writes `text` as XML character data, good in attributes too: what XML cannot hold becomes U+FFFD,
+ * treacherous characters and line ends become references.
+ */
+void gt_xml_put(FILE *out, const char *text);
+/* Writes `text` as a path within a URI: what is no plain character becomes %NN. */
+void gt_uri_put(FILE *out, const char *text);
+
 /*
  * Writes `text` as a CSV field: in quotes where it holds a comma, a quote or a blank at an end, and
  * treacherous characters (line ends among them) and broken UTF-8 as \xNN for each byte.
+ * What a spreadsheet would take for a formula gets an apostrophe in front.
  */
 void gt_csv_put(FILE *out, const char *text);

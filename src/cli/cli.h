@@ -11,7 +11,7 @@ enum gt_exit {
 	GT_EXIT_DONE = 0,
 	GT_EXIT_FAILED = 1,
 	GT_EXIT_USAGE = 2,
-	GT_EXIT_LEAKED = 23,    /* run --fail-on-leak */
+	GT_EXIT_LEAKED = 23,    /* --fail-on-leak; diff: something is new */
 	GT_EXIT_UNTRACKED = 24,
 };
 

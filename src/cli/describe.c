@@ -20,6 +20,8 @@ static const char *value_of(const struct gt_option *o)
 	case GT_OPTION_DECIMAL:
 	case GT_OPTION_CHOICE:
 		return "needed";
+	case GT_OPTION_MAYBE:
+		return "optional";
 	}
 	return "needed";
 }

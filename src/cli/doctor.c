@@ -24,9 +24,11 @@ static const struct gt_check checks[] = {
 	{ .name = "program", .look = gt_doctor_program, .applies = has_program, .must = true },
 	{ .name = "OpenCL", .look = gt_doctor_opencl, .is_api = true },
 	{ .name = "Level Zero", .look = gt_doctor_levelzero, .is_api = true },
+	{ .name = "CUDA", .look = gt_doctor_cuda, .is_api = true },
 	{ .name = "symbols", .look = gt_doctor_symbols },
 	{ .name = "permissions", .look = gt_doctor_permissions },
 	{ .name = "recordings", .look = gt_doctor_recordings },
+	{ .name = "configuration", .look = gt_doctor_config },
 	{ .name = "built in", .look = gt_doctor_features },
 };
 

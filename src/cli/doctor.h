@@ -63,11 +63,13 @@ struct gt_check {
 
 /* Loader, drivers, door, self-test. */
 bool gt_doctor_opencl(struct gt_doctor *d);
+bool gt_doctor_cuda(struct gt_doctor *d);
 bool gt_doctor_levelzero(struct gt_doctor *d);
 /* The program of --program: is it one that can be tracked, and what will be known of its code. */
 bool gt_doctor_program(struct gt_doctor *d);
 bool gt_doctor_symbols(struct gt_doctor *d);
 bool gt_doctor_permissions(struct gt_doctor *d);
 bool gt_doctor_recordings(struct gt_doctor *d);
+bool gt_doctor_config(struct gt_doctor *d);
 /* What this gputrack was built with. */
 bool gt_doctor_features(struct gt_doctor *d);

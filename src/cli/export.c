@@ -1,39 +1,75 @@
-/* export.c - gputrack export: all events of a recording for other tools. */
+/* export.c - gputrack export: a recording in the forms that other tools open. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/source.h"
 #include "cli/terminal.h"
-#include "view/events.h"
+#include "view/export.h"
 #include "view/nsight.h"
 #include "view/nsight_rows.h"
 
-enum format { FORMAT_TSV, FORMAT_JSON };
+/* The forms: name, usual ending, what it is, and whether it is no text. */
+#define FORMATS(F)                                                                            \
+	F(tsv, ".tsv", false, "every event, one a line (the default)")                        \
+	F(json, ".json", false, "every event as JSON, one a line")                            \
+	F(csv, ".csv", false, "every event, safe for spreadsheets")                           \
+	F(pprof, ".pb.gz", true, "call sites for `go tool pprof`: objects and bytes, "        \
+	  "allocated and in use")                                                             \
+	F(collapsed, ".folded", false, "stacks for flame graphs")                             \
+	F(speedscope, ".speedscope.json", false, "call sites for speedscope.app")             \
+	F(chrome, ".trace.json", false, "lifetimes and counters over time, for Perfetto and " \
+	  "chrome://tracing")                                                                 \
+	F(prometheus, ".prom", false, "totals at the end, for Prometheus' textfile collector")
 
-static const char *const format_names[] = { [FORMAT_TSV] = "tsv", [FORMAT_JSON] = "json", NULL };
+static const struct {
+	const char *suffix;
+	gt_export_fn *write;
+	bool is_binary;
+} formats[] = {
+#define F(name, suffix_, binary, help) { suffix_, gt_export_##name, binary },
+	FORMATS(F)
+#undef F
+};
+
+static const char *const format_names[] = {
+#define F(name, suffix, binary, help) #name,
+	FORMATS(F)
+#undef F
+	NULL,
+};
 
 struct settings {
-	int format;
+	int format, weight;
 	struct gt_source source;
 };
 
 static const struct gt_option options[] = {
 	{ .name = "format", .letter = 'f', .argument = "FORM", .type = GT_OPTION_CHOICE,
 	  .at = offsetof(struct settings, format), .choices = format_names,
-	  .help = "tsv (the default) or json, with one event a line in both" },
+	  .help = "one of"
+#define F(name, suffix, binary, help) "\n" #name " (" suffix "): " help
+	FORMATS(F)
+#undef F
+	},
+	{ .name = "value", .argument = "WHAT", .type = GT_OPTION_CHOICE,
+	  .at = offsetof(struct settings, weight), .choices = gt_weight_names,
+	  .help = "what a collapsed stack weighs, and speedscope shows first: leaked (bytes; the "
+		  "default), peak, allocated, or objects (leaked, counted)" },
 	GT_SOURCE_OPTIONS(struct settings),
 	{ 0 },
 };
 
 const struct gt_usage gt_export_usage = {
 	.name = "export",
-	.summary = "write all events of a recording as TSV or JSON",
+	.summary = "write a recording for other tools: events, pprof, Perfetto, …",
 	.operands = "NAME.gt",
-	.about = "Writes all events of a recording, in order of time: time_ns since its start, "
+	.about = "Writes a recording in a form that other tools open (doc/exports.md). Events come "
+		 "in order of time: time_ns since its start, "
 		 "pid, tid, function, effect, api, kind, handle, bytes, owner, place, outcome "
 		 "(done, failed, unfinished: the process ended in the call), result, stack.\n\n"
 		 "With CUDA memory in the recording, --format tsv -o PREFIX, where PREFIX does not "
@@ -42,29 +78,6 @@ const struct gt_usage gt_export_usage = {
 		 "the function's name alone) and PREFIX_invalid.tsv (with neither).",
 	.options = options,
 };
-
-static void write_events(struct gt_events *events, struct gt_recording *recording, int format)
-{
-	struct gt_event event;
-	uint32_t process;
-	uint64_t count = 0;
-
-	if (format == FORMAT_JSON)
-		gt_events_json_begin(events);
-	else
-		gt_events_tsv_begin(events);
-	while (gt_recording_next(recording, &event, &process) > 0 && !ferror(events->out)) {
-		if (format == FORMAT_JSON)
-			gt_events_json(events, &event, process);
-		else
-			gt_events_tsv(events, &event, process);
-		if (++count % 4096 == 0)
-			gt_progress_tick(count);
-	}
-	if (format == FORMAT_JSON)
-		gt_events_json_end(events);
-	gt_progress_end();
-}
 
 /* The first event of CUDA memory says that there is some. */
 static bool has_cuda_memory(struct gt_recording *recording)
@@ -84,7 +97,7 @@ static bool wants_three_files(const struct settings *s, struct gt_recording *rec
 	const char *output = s->source.output;
 	size_t length = output ? strlen(output) : 0;
 
-	if (s->format != FORMAT_TSV || !length || !strcmp(output, "-") ||
+	if (formats[s->format].write != gt_export_tsv || !length || !strcmp(output, "-") ||
 	    (length >= 4 && !strcmp(output + length - 4, ".tsv")))
 		return false;
 	return has_cuda_memory(recording);
@@ -139,7 +152,8 @@ static int export_three(const struct settings *s, struct gt_recording *recording
 
 static int export(const struct settings *s, struct gt_recording *recording, struct gt_error *error)
 {
-	struct gt_events events = { .recording = recording };
+	struct gt_export export = { .recording = recording, .tick = gt_progress_tick,
+				    .weight = (enum gt_weight)s->weight };
 	struct gt_output output;
 	int e;
 
@@ -148,15 +162,28 @@ static int export(const struct settings *s, struct gt_recording *recording, stru
 	e = gt_output_open(&output, s->source.output, error);
 	if (e)
 		return e;
-	e = gt_source_frames(&s->source, recording, &events.frames, error);
+	e = gt_source_frames(&s->source, recording, &export.frames, error);
 	if (e) {
 		gt_output_abandon(&output);
 		return e;
 	}
-	events.out = output.file;
-	write_events(&events, recording, s->format);
-	gt_frames_free(events.frames);
+	export.out = output.file;
+	formats[s->format].write(&export);
+	gt_progress_end();
+	gt_frames_free(export.frames);
 	return gt_output_close(&output, error);
+}
+
+/* Nobody wants to read those bytes. */
+static int check(const struct settings *s)
+{
+	bool to_stdout = !s->source.output || !strcmp(s->source.output, "-");
+
+	if (formats[s->format].is_binary && to_stdout && isatty(STDOUT_FILENO))
+		return gt_usage_wrong(&gt_export_usage, "%s is no text for a terminal: write it to "
+				      "a file with -o NAME%s", format_names[s->format],
+				      formats[s->format].suffix);
+	return 0;
 }
 
 /* A damaged trace ends early; the rows cannot say so, and the exit status stays 0. */
@@ -179,6 +206,8 @@ int gt_cmd_export(int argc, char **argv)
 	int status, first = gt_options_parse(&gt_export_usage, &s, argc, argv, &status);
 
 	if (first >= 0)
+		status = check(&s);
+	if (first >= 0 && !status)
 		status = gt_source_open(&gt_export_usage, &s.source, argc, argv, first, &recording);
 	if (first < 0 || status)
 		goto free_settings;

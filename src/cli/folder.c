@@ -32,6 +32,8 @@ static bool is_ours(int folder, const char *name)
 
 	if (!strcmp(name, "info") || !strcmp(name, "info.new"))
 		return begins_with(folder, name, "gputrack: ");
+	if (!strcmp(name, "legend") || !strcmp(name, "legend.new"))
+		return begins_with(folder, name, "GTLEGND");
 	return size > 6 && !strcmp(name + size - 6, ".trace") &&
 	       begins_with(folder, name, GT_TRACE_MAGIC);
 }

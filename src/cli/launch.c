@@ -86,6 +86,8 @@ int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error
 		n = read(tell[0], error->text, sizeof error->text - 1);
 	while (n < 0 && errno == EINTR);
 	close(tell[0]);
+	if (!n && launch->started)
+		launch->started(launch->context, *pid);
 	while (waitpid(*pid, &status, 0) < 0 && errno == EINTR)
 		;
 	child = 0;

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/config.h"
 
 static const struct gt_command commands[] = {
 #define COMMAND(name) { .usage = &gt_##name##_usage, .run = gt_cmd_##name },
@@ -88,6 +89,34 @@ static int help(int argc, char **argv)
 	return unknown(argv[2]);
 }
 
+/* What is wrong with the configuration is the doctor's to explain; all others stop at it. */
+static int configure(const struct gt_command *command)
+{
+	const struct gt_usage *usages[COMMAND_COUNT];
+	struct gt_error error;
+	size_t count = 0;
+
+	if (command->hidden)
+		return 0;
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (!commands[i].hidden)
+			usages[count++] = commands[i].usage;
+	if (!gt_config_load(usages, count, &error) || command->usage == &gt_doctor_usage)
+		return 0;
+	gt_fail("%s", error.text);
+	return GT_EXIT_USAGE;
+}
+
+static int run_command(const struct gt_command *command, int argc, char **argv)
+{
+	int status = configure(command);
+
+	if (!status)
+		status = command->run(argc, argv);
+	gt_config_free();
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	setlocale(LC_ALL, "");
@@ -104,6 +133,6 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		if (!strcmp(argv[1], commands[i].usage->name))
-			return commands[i].run(argc - 1, argv + 1);
+			return run_command(&commands[i], argc - 1, argv + 1);
 	return unknown(argv[1]);
 }

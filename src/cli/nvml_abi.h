@@ -1,4 +1,4 @@
-/* nvml_abi.h - the little of NVIDIA's management library that the tool calls, loaded at run time. */
+/* nvml_abi.h - the little of NVIDIA's management library that the tool calls. */
 #pragma once
 
 #include <stdint.h>

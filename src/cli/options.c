@@ -12,6 +12,8 @@
 
 enum { HELP_COLUMN = 28, HELP_WIDTH = 80, WORD_MAX = 32 };
 
+static gt_defaults_fn *defaults;
+
 static const struct gt_option help_option = {
 	.name = "help", .letter = 'h', .help = "show this text",
 };
@@ -158,6 +160,7 @@ static int set_option(struct parse *p, const struct gt_option *o, const char *gi
 		*(bool *)target = true;
 		return 0;
 	case GT_OPTION_TEXT:
+	case GT_OPTION_MAYBE:
 		*(const char **)target = value;
 		return 0;
 	case GT_OPTION_TEXTS:
@@ -204,6 +207,8 @@ static int parse_long(struct parse *p, const char *word, const struct gt_option 
 		if (strcmp(o->name, name))
 			continue;
 		*found = o;
+		if (o->type == GT_OPTION_MAYBE)
+			return set_option(p, o, given, equals ? equals + 1 : o->bare);
 		if (o->type != GT_OPTION_FLAG)
 			return take_value(p, o, given, equals ? equals + 1 : NULL);
 		if (equals)
@@ -241,6 +246,37 @@ static int parse_short(struct parse *p, const char *letters, const struct gt_opt
 	return 0;
 }
 
+void gt_options_defaults(gt_defaults_fn *fn)
+{
+	defaults = fn;
+}
+
+const struct gt_option *gt_option_find(const struct gt_usage *usage, const char *name)
+{
+	for (size_t i = 0; i < option_count(usage); i++)
+		if (!strcmp(usage->options[i].name, name))
+			return &usage->options[i];
+	return NULL;
+}
+
+int gt_option_set(const struct gt_usage *usage, void *settings, const struct gt_option *option,
+		  const char *value, const char *called)
+{
+	static const char *const words[] = { "yes", "true", "on", "1", "no", "false", "off", "0" };
+	enum { WORDS = sizeof words / sizeof *words };
+	struct parse p = { .usage = usage, .settings = settings };
+	size_t i = 0;
+
+	if (option->type != GT_OPTION_FLAG)
+		return set_option(&p, option, called, value);
+	while (i < WORDS && strcmp(words[i], value))
+		i++;
+	if (i == WORDS)
+		return gt_usage_wrong(usage, "%s is yes or no, not '%s'", called, value);
+	*(bool *)((char *)settings + option->at) = i < WORDS / 2;
+	return 0;
+}
+
 /* Moves the operands that were passed over to behind the options that followed them. */
 static int gather_operands(char **argv, int argc, const bool *is_operand)
 {
@@ -267,7 +303,9 @@ int gt_options_parse(const struct gt_usage *usage, void *settings, int argc, cha
 	bool *is_operand = gt_alloc((size_t)argc + 1);
 	int first = -1;
 
-	*status = 0;
+	*status = defaults && usage->options ? defaults(usage, settings) : 0;
+	if (*status)
+		goto free_marks;
 	for (; p.at < argc; p.at++) {
 		const char *word = argv[p.at];
 		const struct gt_option *found = NULL;
@@ -331,9 +369,11 @@ static void print_option(const struct gt_option *o)
 	char left[128];
 	int length;
 
-	length = snprintf(left, sizeof left, "  %s%.1s%s--%s%s%s", o->letter ? "-" : "  ",
+	length = snprintf(left, sizeof left, "  %s%.1s%s--%s%s%s%s", o->letter ? "-" : "  ",
 			  o->letter ? &o->letter : "", o->letter ? ", " : "  ", o->name,
-			  o->argument ? " " : "", o->argument ? o->argument : "");
+			  !o->argument ? "" : o->type == GT_OPTION_MAYBE ? "[=" : " ",
+			  o->argument ? o->argument : "",
+			  o->type == GT_OPTION_MAYBE ? "]" : "");
 	fputs(left, stdout);
 	if (length + 2 > HELP_COLUMN)
 		printf("\n%*s", HELP_COLUMN, "");

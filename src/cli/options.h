@@ -37,6 +37,7 @@ enum gt_option_type {
 	GT_OPTION_COUNT,  /* uint64_t, decimal */
 	GT_OPTION_DECIMAL, /* double, not negative: 0.2 */
 	GT_OPTION_CHOICE, /* int: index into `choices` */
+	GT_OPTION_MAYBE,  /* const char *: --name=VALUE, or `bare` for --name alone */
 };
 
 /* The operands of a repeatable option; `items` ends in NULL once there is one. */
@@ -51,6 +52,8 @@ struct gt_option {
 	enum gt_option_type type;
 	const char *argument;       /* what --help calls the value; none for a flag */
 	const char *const *choices; /* of a CHOICE, NULL-terminated */
+	const char *bare;           /* of a MAYBE without a value */
+	bool is_path;               /* a file: in a config file relative to that file's folder */
 	const char *help;           /* one or more lines' worth of text, wrapped by --help; NULL:
 				       another spelling, which --help leaves out */
 	size_t at;                  /* offset of the value in the subcommand's settings */
@@ -78,6 +81,22 @@ int gt_options_parse(const struct gt_usage *usage, void *settings, int argc, cha
 /* The subcommand's options in the order of --help, with --help itself at the end. */
 size_t gt_usage_option_count(const struct gt_usage *usage);
 const struct gt_option *gt_usage_option(const struct gt_usage *usage, size_t index);
+
+/*
+ * Has `defaults` fill the settings of every subcommand before its arguments are looked at. It gives
+ * 0, or the exit status after the user has been told what is wrong.
+ */
+typedef int gt_defaults_fn(const struct gt_usage *usage, void *settings);
+void gt_options_defaults(gt_defaults_fn *defaults);
+
+/* The option of this long name; NULL when the subcommand has none. */
+const struct gt_option *gt_option_find(const struct gt_usage *usage, const char *name);
+/*
+ * Sets an option from a text that is not of the command line: a flag takes yes or no. `called` is
+ * what messages call it. 0, or 2 after the user has been told. `value` must stay.
+ */
+int gt_option_set(const struct gt_usage *usage, void *settings, const struct gt_option *option,
+		  const char *value, const char *called);
 
 /* The `gputrack SUB --help` text, on stdout. */
 void gt_usage_print(const struct gt_usage *usage);

@@ -1,16 +1,18 @@
 /* replay.c - a whole recording read into a ledger, for those who want its summary. */
 #include "cli/replay.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "cli/terminal.h"
 #include "view/pass.h"
-#include "view/view.h"
+#include "view/verdict.h"
 
 int gt_replay_new(struct gt_replay **out, const struct gt_replay_options *options,
 		  struct gt_error *error)
 {
+	static const struct gt_frames_options named, nameless = { .no_symbols = true };
 	struct gt_recording *recording;
 	struct gt_replay *replay;
 	int e;
@@ -21,29 +23,66 @@ int gt_replay_new(struct gt_replay **out, const struct gt_replay_options *option
 		return e;
 	replay = gt_alloc(sizeof *replay);
 	replay->recording = recording;
-	replay->ledger = gt_pass_run(recording, &(struct gt_pass){ .tick = gt_progress_tick });
+	replay->ledger = gt_pass_run(recording, &(struct gt_pass){ .tick = gt_progress_tick,
+								 .samples = true });
 	gt_progress_end();
+	/* without symbols there is still a report */
+	e = gt_frames_new(&replay->frames, recording, &named);
+	if (e)
+		e = gt_frames_new(&replay->frames, recording, &nameless);
+	if (e) {
+		gt_replay_free(replay);
+		return gt_error_set(error, e, "cannot look at stacks");
+	}
 	*out = replay;
 	return 0;
 }
 
 void gt_replay_free(struct gt_replay *replay)
 {
+	gt_frames_free(replay->frames);
 	gt_ledger_free(replay->ledger);
 	gt_recording_close(replay->recording);
 	free(replay);
 }
 
+int gt_replay_keep_names(const struct gt_replay *replay, struct gt_error *error)
+{
+	const struct gt_ledger *l = replay->ledger;
+	struct gt_legend *legend;
+	char *path;
+	int e;
+
+	if (!l->live.count)
+		return 0;
+	if (asprintf(&path, "%s/legend", gt_recording_path(replay->recording)) < 0)
+		return gt_error_set(error, -ENOMEM, "out of memory");
+	legend = gt_legend_new();
+	for (size_t i = 0; i < l->site_count; i++)
+		if (l->sites[i].live)
+			gt_frames_remember(replay->frames, l->sites[i].stack, legend);
+	e = gt_legend_write(legend, path, error);
+	gt_legend_free(legend);
+	free(path);
+	return e;
+}
+
+struct gt_view gt_replay_view(const struct gt_replay *replay, FILE *out)
+{
+	return (struct gt_view){ .recording = replay->recording, .ledger = replay->ledger,
+				 .frames = replay->frames, .verdict = replay->verdict,
+				 .style = gt_terminal_style(out, GT_COLOR_AUTO) };
+}
+
 void gt_replay_summary(const struct gt_replay *replay, FILE *out)
 {
-	static const struct gt_frames_options named, nameless = { .no_symbols = true };
-	struct gt_view v = { .recording = replay->recording, .ledger = replay->ledger };
+	struct gt_view v = gt_replay_view(replay, out);
+	struct gt_page p;
 
-	v.style = gt_terminal_style(out, GT_COLOR_AUTO);
-	/* without symbols there is still a report */
-	if (gt_frames_new(&v.frames, v.recording, &named) &&
-	    gt_frames_new(&v.frames, v.recording, &nameless))
-		return;
 	gt_summary_text(&v, out);
-	gt_frames_free(v.frames);
+	if (!v.verdict)
+		return;
+	gt_page_init(&p, out, &v.style);
+	gt_page_end(&p);
+	gt_verdict_text(v.verdict, &p);
 }

@@ -6,10 +6,13 @@
 #include "base/err.h"
 #include "ledger/ledger.h"
 #include "trace/recording.h"
+#include "view/view.h"
 
 struct gt_replay {
 	struct gt_recording *recording;
 	struct gt_ledger *ledger; /* of all its events, finished */
+	struct gt_frames *frames;
+	const struct gt_verdict *verdict; /* NULL, or the caller's: the summary shows it */
 };
 
 struct gt_replay_options {
@@ -22,5 +25,10 @@ int gt_replay_new(struct gt_replay **out, const struct gt_replay_options *option
 		  struct gt_error *error);
 void gt_replay_free(struct gt_replay *replay);
 
+/* Has the recording keep what its leaks are called: programs change, recordings travel. */
+int gt_replay_keep_names(const struct gt_replay *replay, struct gt_error *error);
+
+/* What views are drawn from, in the style that suits `out`. */
+struct gt_view gt_replay_view(const struct gt_replay *replay, FILE *out);
 /* The summary as text on `out`, in the style that suits it. */
 void gt_replay_summary(const struct gt_replay *replay, FILE *out);

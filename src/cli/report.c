@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/gate.h"
 #include "cli/output.h"
 #include "cli/source.h"
 #include "cli/terminal.h"
@@ -12,37 +13,45 @@
 #include "view/usage.h"
 #include "view/view.h"
 
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_TSV, FORMAT_COUNT };
+enum format {
+	FORMAT_TEXT, FORMAT_JSON, FORMAT_TSV, FORMAT_JUNIT, FORMAT_SARIF, FORMAT_GITHUB,
+	FORMAT_COUNT
+};
 
 static const char *const format_names[] = {
-	[FORMAT_TEXT] = "text", [FORMAT_JSON] = "json", [FORMAT_TSV] = "tsv", NULL,
+	[FORMAT_TEXT] = "text", [FORMAT_JSON] = "json", [FORMAT_TSV] = "tsv",
+	[FORMAT_JUNIT] = "junit", [FORMAT_SARIF] = "sarif", [FORMAT_GITHUB] = "github", NULL,
 };
 
 static const char *const sort_names[] = {
 	[GT_SORT_LIVE] = "live", [GT_SORT_TOTAL] = "total", [GT_SORT_COUNT] = "count", NULL,
 };
 
-enum analysis { SUMMARY, LEAKAGE, WATERMARK, USAGE, SITES, GROWTH };
+enum analysis { SUMMARY, LEAKAGE, WATERMARK, USAGE, SITES, GROWTH, PROCESSES };
 
 static const char *const analysis_names[] = {
 	[SUMMARY] = "summary", [LEAKAGE] = "leakage", [WATERMARK] = "watermark", [USAGE] = "usage",
-	[SITES] = "sites", [GROWTH] = "growth", NULL,
+	[SITES] = "sites", [GROWTH] = "growth", [PROCESSES] = "processes", NULL,
 };
 
 /* usage's TSV is written while replaying: it has as many rows as there were changes. */
 static gt_view_fn *const writers[][FORMAT_COUNT] = {
-	[SUMMARY] = { gt_summary_text, gt_summary_json, gt_summary_tsv },
-	[LEAKAGE] = { gt_leakage_text, gt_leakage_json, gt_leakage_tsv },
+	[SUMMARY] = { gt_summary_text, gt_summary_json, gt_summary_tsv, gt_leaks_junit,
+		      gt_leaks_sarif, gt_leaks_github },
+	[LEAKAGE] = { gt_leakage_text, gt_leakage_json, gt_leakage_tsv, gt_leaks_junit,
+		      gt_leaks_sarif, gt_leaks_github },
 	[WATERMARK] = { gt_watermark_text, gt_watermark_json, gt_watermark_tsv },
 	[USAGE] = { gt_usage_text, gt_usage_json, NULL },
 	[SITES] = { gt_sites_text, gt_sites_json, gt_sites_tsv },
 	[GROWTH] = { gt_growth_text, gt_growth_json, gt_growth_tsv },
+	[PROCESSES] = { gt_processes_text, gt_processes_json, gt_processes_tsv },
 };
 
 struct settings {
 	int analysis, format, sort, color;
 	uint64_t top;
 	struct gt_source source;
+	struct gt_gate gate;
 };
 
 #define AT(field) .at = offsetof(struct settings, field)
@@ -52,13 +61,16 @@ static const struct gt_option options[] = {
 	  AT(analysis), .choices = analysis_names,
 	  .help = "summary (a screen of everything; the default), leakage (all that was never "
 		  "given back), watermark (what was alive when device memory peaked), usage "
-		  "(device memory over time), sites (call sites by what they hold and create) or "
-		  "growth (call sites that hold more and more)" },
+		  "(device memory over time), sites (call sites by what they hold and create), "
+		  "growth (call sites that hold more and more) or "
+		  "processes (what each process left alive)" },
 	{ .name = "format", .letter = 'f', .argument = "FORM", .type = GT_OPTION_CHOICE, AT(format),
 	  .choices = format_names,
-	  .help = "text (the default), json or tsv. Usage as tsv has a row for every change of "
-		  "device memory, leakage and watermark one for every resource, all in the "
-		  "columns of Nsight's scripts with ours after them; usage as json has fewer than 1000 points, the highest of each stretch of time" },
+	  .help = "text (the default), json or tsv; of leakage also junit, sarif and github "
+		  "(annotations), for continuous integration. Usage as tsv has a row for every "
+		  "change of device memory, leakage and watermark one for every resource, all in "
+		  "the columns of Nsight's scripts with ours after them; usage as json has fewer "
+		  "than 1000 points, the highest of each stretch of time" },
 	{ .name = "top", .letter = 'n', .argument = "N", .type = GT_OPTION_COUNT, AT(top),
 	  .help = "show only the first N call sites; sites shows 20 otherwise, summary 4, the "
 		  "others and json and tsv all" },
@@ -66,6 +78,7 @@ static const struct gt_option options[] = {
 	  .choices = sort_names,
 	  .help = "order of sites: live (bytes alive at the end; the default), total (bytes "
 		  "created) or count (resources created)" },
+	GT_GATE_OPTIONS(struct settings),
 	GT_SOURCE_OPTIONS(struct settings),
 	{ .name = "color", .argument = "WHEN", .type = GT_OPTION_CHOICE, AT(color),
 	  .choices = gt_color_names,
@@ -112,7 +125,7 @@ static uint64_t end_of(const struct gt_recording *r)
 	return end - start;
 }
 
-static void write_usage(struct gt_view *v, const struct settings *s, FILE *out)
+static void write_usage(struct gt_view *v, struct settings *s, FILE *out)
 {
 	struct gt_recording *r = v->recording;
 	struct gt_timeline *timeline = gt_alloc(sizeof *timeline);
@@ -163,9 +176,15 @@ static void write_growth(struct gt_view *v, const struct settings *s, FILE *out)
 	gt_growth_free(growth);
 }
 
-static void write_view(struct gt_view *v, const struct settings *s, FILE *out)
+/* Those forms are made of a verdict; the others show it where one was asked for. */
+static bool wants_verdict(const struct settings *s)
 {
-	struct gt_pass how = { .tick = gt_progress_tick };
+	return s->format >= FORMAT_JUNIT || gt_gate_is_set(&s->gate);
+}
+
+static void write_view(struct gt_view *v, struct settings *s, FILE *out)
+{
+	struct gt_pass how = { .tick = gt_progress_tick, .samples = true };
 	struct gt_ledger *ledger, *at_peak = NULL;
 
 	if (s->analysis == USAGE) {
@@ -185,12 +204,41 @@ static void write_view(struct gt_view *v, const struct settings *s, FILE *out)
 		v->at_peak = at_peak;
 	}
 	gt_progress_end();
+	if (wants_verdict(s)) {
+		gt_gate_judge(&s->gate, v);
+		v->verdict = &s->gate.verdict;
+	}
 	writers[s->analysis][s->format](v, out);
 	gt_ledger_free(at_peak);
 	gt_ledger_free(ledger);
 }
 
-static int report(const struct settings *s, struct gt_recording *recording, struct gt_error *error)
+/* On stderr, so that the report itself stays what it is in any form. */
+static void say_verdict(const struct settings *s)
+{
+	struct gt_style style = gt_terminal_style(stderr, (enum gt_color)s->color);
+	struct gt_page p;
+
+	fflush(stdout);
+	gt_page_init(&p, stderr, &style);
+	gt_verdict_text(&s->gate.verdict, &p);
+}
+
+/* What the options cannot have together. 0, or the exit status after the user has been told. */
+static int check(struct settings *s)
+{
+	bool of_leaks = s->analysis == SUMMARY || s->analysis == LEAKAGE;
+
+	if (s->format >= FORMAT_JUNIT && !of_leaks)
+		return gt_usage_wrong(&gt_report_usage, "--format %s is for leaks: leave out "
+				      "--analysis", format_names[s->format]);
+	if (gt_gate_is_set(&s->gate) && !of_leaks)
+		return gt_usage_wrong(&gt_report_usage, "--fail-on-leak, --suppressions and "
+				      "--baseline go with -a leakage or summary");
+	return gt_gate_open(&s->gate, &gt_report_usage);
+}
+
+static int report(struct settings *s, struct gt_recording *recording, struct gt_error *error)
 {
 	struct gt_view v = { .recording = recording, .top = s->top, .sort = (enum gt_sort)s->sort };
 	struct gt_output output;
@@ -207,7 +255,10 @@ static int report(const struct settings *s, struct gt_recording *recording, stru
 	}
 	write_view(&v, s, output.file);
 	gt_frames_free(v.frames);
-	return gt_output_close(&output, error);
+	e = gt_output_close(&output, error);
+	if (!e && gt_gate_is_set(&s->gate))
+		say_verdict(s);
+	return e;
 }
 
 int gt_cmd_report(int argc, char **argv)
@@ -218,13 +269,18 @@ int gt_cmd_report(int argc, char **argv)
 	int status, first = gt_options_parse(&gt_report_usage, &s, argc, argv, &status);
 
 	if (first >= 0)
+		status = check(&s);
+	if (first >= 0 && !status)
 		status = gt_source_open(&gt_report_usage, &s.source, argc, argv, first, &recording);
 	if (first < 0 || status)
 		goto free_settings;
 	if (report(&s, recording, &error))
 		status = gt_fail("%s", error.text);
+	else
+		status = gt_gate_status(&s.gate);
 	gt_recording_close(recording);
 free_settings:
+	gt_gate_fini(&s.gate);
 	gt_source_fini(&s.source);
 	return status;
 }

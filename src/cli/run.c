@@ -13,8 +13,10 @@
 #include "base/format.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/device_sampler.h"
 #include "cli/doors.h"
 #include "cli/folder.h"
+#include "cli/gate.h"
 #include "cli/launch.h"
 #include "cli/replay.h"
 #include "cli/with_nsys.h"
@@ -24,8 +26,9 @@
 struct settings {
 	const char *output;
 	const char *csv, *log;
-	bool quiet, no_stacks, fail_on_leak, csv_more;
+	bool quiet, no_stacks, csv_more;
 	uint64_t stack_depth;
+	struct gt_gate gate;
 	int with;
 };
 
@@ -58,10 +61,7 @@ static const struct gt_option options[] = {
 	{ .name = "stack-depth", .type = GT_OPTION_COUNT, .argument = "N",
 	  .at = offsetof(struct settings, stack_depth),
 	  .help = "frames to record of each stack, at most 256 (default: 64)" },
-	{ .name = "fail-on-leak", .type = GT_OPTION_FLAG,
-	  .at = offsetof(struct settings, fail_on_leak),
-	  .help = "exit with status 23 when the program ended well but something leaked, and "
-		  "with 24 when nothing could be tracked at all" },
+	GT_GATE_OPTIONS(struct settings),
 	{ .name = "with", .type = GT_OPTION_CHOICE, .argument = "WHAT", .choices = with_names,
 	  .at = offsetof(struct settings, with),
 	  .help = "who records: doors (gputrack's own libraries; the default) or nsys (Nsight "
@@ -87,6 +87,7 @@ struct run {
 	char folder[PATH_MAX];
 	struct gt_folder made; /* the child's alone */
 	struct gt_info *info;
+	struct gt_device_sampler *sampler; /* the parent's alone; NULL: none */
 	int program_status; /* where nothing could be recorded: of waitpid, or -1 */
 };
 
@@ -123,6 +124,18 @@ static int set_first(const char *name, const char *ours, struct gt_error *error)
 	return e;
 }
 
+/* The driver takes one library in: somebody else's keeps its place. */
+static int open_cuda(const char *path, struct gt_error *error)
+{
+	const char *other = getenv("CUDA_INJECTION64_PATH");
+
+	if (!other || !*other || !strcmp(other, path))
+		return set("CUDA_INJECTION64_PATH", path, error);
+	fprintf(stderr, "gputrack: CUDA_INJECTION64_PATH is set already, so CUDA is not tracked: "
+		"unset it to track CUDA\n");
+	return 0;
+}
+
 /* Doors that were left out of this build are not there to be found. */
 static int open_doors(struct gt_error *error)
 {
@@ -137,6 +150,8 @@ static int open_doors(struct gt_error *error)
 		if (!e)
 			e = set_first("LD_LIBRARY_PATH", path, error);
 	}
+	if (!e && gt_doors_find(path, sizeof path, "libgputrack_cuda.so"))
+		e = open_cuda(path, error);
 	return e;
 }
 
@@ -211,6 +226,15 @@ static void undo(void *context)
 	gt_folder_undo(&run->made);
 }
 
+/* In the parent: the folder is there. */
+static void started(void *context, pid_t pid)
+{
+	struct run *run = context;
+
+	name_folder(run, pid);
+	run->sampler = gt_device_sampler_start(run->folder, pid);
+}
+
 static void add_time(struct gt_info *info, const char *key)
 {
 	char text[GT_FORMAT_MAX];
@@ -277,42 +301,30 @@ static void finish_info(struct run *run, pid_t pid, int status, uint64_t duratio
 		gt_fail("%s; what was recorded can be read all the same", error.text);
 }
 
-/* Events are missing: what looks given back may not have been, and the other way round. */
-static bool has_gaps(const struct gt_recording *recording)
-{
-	for (size_t i = 0; i < gt_recording_process_count(recording); i++) {
-		const struct gt_process *p = gt_recording_process(recording, i);
-
-		if (p->lost || p->damage || p->state == GT_TRACE_STOPPED)
-			return true;
-	}
-	return false;
-}
-
 /* Shows the report, and gives the exit status that --fail-on-leak asks for. */
-static int conclude(const struct run *run)
+static int conclude(const struct run *run, struct gt_gate *gate)
 {
-	const struct settings *s = run->settings;
 	struct gt_replay_options what = { .path = run->folder };
 	struct gt_replay *replay;
 	struct gt_error error;
-	int verdict = GT_EXIT_DONE;
+	int verdict;
 
-	if (s->quiet && !s->fail_on_leak)
-		return GT_EXIT_DONE;
 	if (gt_replay_new(&replay, &what, &error))
 		return gt_fail("%s", error.text);
-	if (!s->quiet)
-		gt_replay_summary(replay, stderr);
-	if (s->fail_on_leak) {
-		if (!gt_recording_process_count(replay->recording))
-			verdict = GT_EXIT_UNTRACKED;
-		else if (gt_ledger_leaked(replay->ledger).count)
-			verdict = GT_EXIT_LEAKED;
-		else if (has_gaps(replay->recording))
-			verdict = gt_fail("the recording has gaps, so nobody can tell whether "
-					  "something leaked; see the report above");
+	if (gt_replay_keep_names(replay, &error))
+		gt_fail("%s; what was recorded can be read all the same", error.text);
+	if (gt_gate_is_set(gate)) {
+		struct gt_view v = gt_replay_view(replay, stderr);
+
+		gt_gate_judge(gate, &v);
+		replay->verdict = &gate->verdict;
 	}
+	if (!run->settings->quiet)
+		gt_replay_summary(replay, stderr);
+	verdict = gt_gate_status(gate);
+	if (verdict == GT_EXIT_FAILED && run->settings->quiet)
+		gt_fail("the recording has gaps, so nobody can tell whether something leaked; see "
+			"`gputrack report`");
 	gt_replay_free(replay);
 	return verdict;
 }
@@ -329,7 +341,7 @@ static const char *nsys_folder(void *context, pid_t pid)
 static int record(struct run *run, pid_t *pid, struct gt_error *error)
 {
 	struct gt_launch launch = { .argv = run->argv, .prepare = prepare, .undo = undo,
-				    .context = run };
+				    .started = started, .context = run };
 	struct gt_with_nsys with = { .argv = run->argv, .no_stacks = run->settings->no_stacks,
 				     .folder = nsys_folder, .context = run, .info = run->info };
 	int status;
@@ -340,6 +352,7 @@ static int record(struct run *run, pid_t *pid, struct gt_error *error)
 		return status;
 	}
 	status = gt_launch(&launch, pid, error);
+	gt_device_sampler_stop(run->sampler);
 	name_folder(run, *pid);
 	return status;
 }
@@ -365,7 +378,7 @@ static int unrecorded(const struct run *run)
 		gt_launch_die_by(WTERMSIG(status));
 	if (WIFEXITED(status) && WEXITSTATUS(status))
 		return WEXITSTATUS(status);
-	return run->settings->fail_on_leak ? GT_EXIT_UNTRACKED : GT_EXIT_FAILED;
+	return run->settings->gate.fail_on_leak ? GT_EXIT_UNTRACKED : GT_EXIT_FAILED;
 }
 
 int gt_cmd_run(int argc, char **argv)
@@ -378,15 +391,17 @@ int gt_cmd_run(int argc, char **argv)
 	int first = gt_options_parse(&gt_run_usage, &settings, argc, argv, &status);
 	pid_t pid;
 
-	if (first < 0)
-		return status;
-	if (first == argc)
-		return gt_usage_wrong(&gt_run_usage, "there is no PROGRAM to run");
-	if (settings.stack_depth > GT_STACK_FRAMES_MAX)
-		return gt_usage_wrong(&gt_run_usage, "--stack-depth is at most %d",
-				      GT_STACK_FRAMES_MAX);
-	if (check_with(&settings))
-		return GT_EXIT_USAGE;
+	if (first >= 0 && first == argc)
+		status = gt_usage_wrong(&gt_run_usage, "there is no PROGRAM to run");
+	else if (first >= 0 && settings.stack_depth > GT_STACK_FRAMES_MAX)
+		status = gt_usage_wrong(&gt_run_usage, "--stack-depth is at most %d",
+					GT_STACK_FRAMES_MAX);
+	else if (first >= 0)
+		status = check_with(&settings);
+	if (first >= 0 && !status)
+		status = gt_gate_open(&settings.gate, &gt_run_usage);
+	if (first < 0 || status)
+		goto free_gate;
 	run.argv = argv + first;
 	run.info = first_info(run.argv);
 	begun = gt_now_ns();
@@ -394,13 +409,17 @@ int gt_cmd_run(int argc, char **argv)
 	if (status < 0) {
 		gt_info_free(run.info);
 		gt_fail("%s", error.text);
-		return unrecorded(&run);
+		status = unrecorded(&run);
+		goto free_gate;
 	}
 	gt_folder_settle(run.folder);
 	finish_info(&run, pid, status, gt_now_ns() - begun);
 	gt_info_free(run.info);
-	verdict = conclude(&run);
+	verdict = conclude(&run, &settings.gate);
 	if (WIFSIGNALED(status))
 		gt_launch_die_by(WTERMSIG(status));
-	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : verdict;
+	status = WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : verdict;
+free_gate:
+	gt_gate_fini(&settings.gate);
+	return status;
 }

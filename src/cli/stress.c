@@ -60,10 +60,10 @@ const struct gt_usage gt_stress_usage = {
 	.name = "stress",
 	.summary = "allocate and free GPU memory at a given rate, to try tracers on",
 	.about = "Allocates and frees GPU memory at a given rate, to try tracers on. An event is a "
-		 "call that allocates or one that frees. What comes late is caught up with, so that "
-		 "the rate is met exactly where the driver is fast enough; at the end it says what "
-		 "was reached. What is not freed stays alive until the program ends; when memory "
-		 "runs out all of it is given back, and it goes on.",
+		 "call that allocates or one that frees. What comes late is caught up with, so "
+		 "that the rate is met exactly where the driver is fast enough; at the end it says "
+		 "what was reached. What is not freed stays alive until the program ends; when "
+		 "memory runs out all of it is given back, and it goes on.",
 	.options = options,
 };
 
@@ -158,11 +158,12 @@ static void say_end(const struct gt_stress_plan *plan, const struct gt_stress_to
 {
 	uint64_t events = t->allocations + t->frees;
 	double seconds = (double)t->elapsed_ns / 1e9;
+	double rate = seconds > 0 ? (double)events / seconds : 0;
 	char text[8][GT_FORMAT_MAX];
 
-	printf("%s events in %s: %s events/s",
-	       gt_format_count(text[0], events), gt_format_span(text[1], t->elapsed_ns),
-	       gt_format_count(text[2], seconds > 0 ? (uint64_t)((double)events / seconds + 0.5) : 0));
+	printf("%s events in %s: %s events/s", gt_format_count(text[0], events),
+	       gt_format_span(text[1], t->elapsed_ns),
+	       gt_format_count(text[2], (uint64_t)(rate + 0.5)));
 	if (plan->rate)
 		printf(" of %s asked for", gt_format_count(text[3], plan->rate));
 	printf("; %s %s, %s %s, %s failed; %s in %s %s left alive\n",
@@ -174,7 +175,8 @@ static void say_end(const struct gt_stress_plan *plan, const struct gt_stress_to
 	       gt_format_count(text[0], t->live), gt_plural(t->live, "block", "blocks"));
 	if (t->cleared)
 		printf("memory ran out %s %s; each time all was given back\n",
-		       gt_format_count(text[0], t->cleared), gt_plural(t->cleared, "time", "times"));
+		       gt_format_count(text[0], t->cleared),
+		       gt_plural(t->cleared, "time", "times"));
 }
 
 static int check(const struct settings *s, struct gt_stress_plan *plan)
@@ -183,8 +185,8 @@ static int check(const struct settings *s, struct gt_stress_plan *plan)
 		return gt_usage_wrong(&gt_stress_usage, "--throughput takes a whole number or max, "
 				      "not '%s'", s->throughput);
 	if (plan->rate > 1000000000u)
-		return gt_usage_wrong(&gt_stress_usage, "--throughput is at most 1000000000; max is "
-				      "as fast as it goes");
+		return gt_usage_wrong(&gt_stress_usage, "--throughput is at most 1000000000; max "
+				      "is as fast as it goes");
 	if (!s->size_bytes)
 		return gt_usage_wrong(&gt_stress_usage, "--allocate-size is at least 1");
 	if (s->free_ratio > 1)

@@ -46,9 +46,9 @@ static void *find_device(void *const *f)
 
 static int open_device(struct gt_stress_device *d, const char *library, struct gt_error *error)
 {
-	static const char *const names[] = { "clGetPlatformIDs", "clGetDeviceIDs", "clGetDeviceInfo",
-		"clCreateContext", "clCreateBuffer", "clReleaseMemObject", "clReleaseContext",
-		NULL };
+	static const char *const names[] = { "clGetPlatformIDs", "clGetDeviceIDs",
+		"clGetDeviceInfo", "clCreateContext", "clCreateBuffer", "clReleaseMemObject",
+		"clReleaseContext", NULL };
 	void *lib = gt_stress_load(library, error), *f[7];
 	int32_t result = 0;
 

@@ -272,10 +272,11 @@ int gt_stress_run(const struct gt_stress_plan *plan, struct gt_stress_device *de
 		add_totals(totals, &run.workers[i]);
 	free(run.workers);
 	if (e)
-		return gt_error_set(error, -e, "cannot start thread %u: %s", started + 1, strerror(e));
+		return gt_error_set(error, -e, "cannot start thread %u: %s", started + 1,
+				    strerror(e));
 	if (run.refused)
-		return gt_error_set(error, -ENOMEM, "cannot allocate %llu bytes on %s, with nothing "
-				    "held: %s gives %d; choose another --allocate-size",
+		return gt_error_set(error, -ENOMEM, "cannot allocate %llu bytes on %s, with "
+				    "nothing held: %s gives %d; choose another --allocate-size",
 				    (unsigned long long)plan->size_bytes, device->name,
 				    device->make_name, run.refusal);
 	return 0;

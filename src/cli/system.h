@@ -38,7 +38,7 @@ struct gt_system {
 /* All sections, in their order. */
 void gt_system_write(const struct gt_system *s);
 
-/* Fills in what is asked for in a child: GPUs, by drivers that may crash, and disks that may hang. */
+/* Fills in what is asked for in a child: drivers may crash, disks may hang. */
 void gt_system_look(struct gt_system *s);
 
 /* The sections' bodies. */
@@ -49,7 +49,7 @@ void gt_system_memory(const struct gt_system *s);
 void gt_system_disks(const struct gt_system *s);
 void gt_system_gpus(const struct gt_system *s);
 
-/* The first line of a file below the root, without its end; false: there is none, or it is empty. */
+/* The first line of a file below the root, without its end; false: there is none. */
 bool gt_system_line(const struct gt_system *s, char *out, size_t size, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 /* Somebody else's words, cleaned. */

@@ -24,8 +24,9 @@ static void put_nvidia(const struct gt_system *s)
 		gt_system_text(s, g->name);
 		fputs(", ", s->out);
 		gt_system_text(s, g->driver);
-		fprintf(s->out, ", %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %u\n", g->total_bytes / MIB,
-			g->used_bytes / MIB, g->free_bytes / MIB, g->busy_percent);
+		fprintf(s->out, ", %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %u\n",
+			g->total_bytes / MIB, g->used_bytes / MIB, g->free_bytes / MIB,
+			g->busy_percent);
 	}
 }
 

@@ -7,6 +7,8 @@
 
 #include "cli/system.h"
 
+#define CPU "/sys/devices/system/cpu/cpu"
+
 enum { LABEL_COLUMNS = 38, CPUS_MAX = 8192 };
 
 static void put_labelled(const struct gt_system *s, const char *label, const char *text)
@@ -83,7 +85,7 @@ static const char *dmi_string(const char *raw, size_t size, unsigned number)
 static void put_bios_model(const struct gt_system *s)
 {
 	enum { VERSION = 0x10, SPEED = 0x16, PART = 0x22 };
-	char path[512], raw[1024], text[512];
+	char path[512], raw[1024] = "", text[512];
 	const char *part;
 	size_t size = 0;
 	unsigned mhz;
@@ -115,9 +117,9 @@ static void put_scaling(const struct gt_system *s, unsigned cpus)
 		char current[32], highest[32];
 
 		if (!gt_system_line(s, current, sizeof current,
-				    "/sys/devices/system/cpu/cpu%u/cpufreq/scaling_cur_freq", i) ||
+				    CPU "%u/cpufreq/scaling_cur_freq", i) ||
 		    !gt_system_line(s, highest, sizeof highest,
-				    "/sys/devices/system/cpu/cpu%u/cpufreq/cpuinfo_max_freq", i))
+				    CPU "%u/cpufreq/cpuinfo_max_freq", i))
 			continue;
 		now += strtod(current, NULL);
 		most += strtod(highest, NULL);
@@ -138,8 +140,7 @@ static unsigned count_sockets(const struct gt_system *s, unsigned cpus)
 		char text[32];
 		unsigned long number;
 
-		if (!gt_system_line(s, text, sizeof text,
-				    "/sys/devices/system/cpu/cpu%u/topology/physical_package_id", i))
+		if (!gt_system_line(s, text, sizeof text, CPU "%u/topology/physical_package_id", i))
 			continue;
 		number = strtoul(text, NULL, 10);
 		if (number < CPUS_MAX && !seen[number]) {
@@ -171,7 +172,7 @@ void gt_system_processor(const struct gt_system *s)
 		put_labelled(s, "Model name", text);
 	put_bios_model(s);
 	if (gt_system_line(s, text, sizeof text,
-			   "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list"))
+			   CPU "0/topology/thread_siblings_list"))
 		put_count(s, "Thread(s) per core", count_list(text));
 	sockets = count_sockets(s, cpus);
 	if (sockets)

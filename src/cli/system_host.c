@@ -82,9 +82,10 @@ static void put_firmware_date(const struct gt_system *s, const char *date)
 	}
 	then = timegm(&day);
 	gmtime_r(&then, &day);
-	/* days have English names here whatever the locale: the block is compared between machines */
-	snprintf(text, sizeof text, "%.3s %04d-%02d-%02d", &"SunMonTueWedThuFriSat"[3 * day.tm_wday],
-		 day.tm_year + 1900, day.tm_mon + 1, day.tm_mday);
+	/* English whatever the locale: the block is compared between machines */
+	snprintf(text, sizeof text, "%.3s %04d-%02d-%02d",
+		 &"SunMonTueWedThuFriSat"[3 * day.tm_wday], day.tm_year + 1900, day.tm_mon + 1,
+		 day.tm_mday);
 	put_labelled(s, "Firmware Date", text);
 	if (s->today < then)
 		return;

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "guest/depot.h"
+#include "guest/python.h"
 #include "guest/recorder.h"
 #include "guest/settings.h"
 #include "guest/unwind.h"
@@ -81,6 +82,7 @@ static void move_in(void)
 	pthread_mutex_init(&placing, NULL);
 	gt_tracker_restart();
 	gt_depot_restart();
+	gt_python_restart();
 	gt_recorder_restart();
 	gt_watch_restart();
 	for (uint16_t i = 0; i < place_count; i++)
@@ -95,6 +97,15 @@ __attribute__((destructor)) static void process_ends(void)
 		return;
 	gt_watch_end();
 	gt_recorder_end();
+}
+
+void gt_guest_name(const struct gt_guest_call *g, uint64_t handle, const char *name)
+{
+	int saved = errno;
+
+	if (g->active)
+		gt_recorder_name(g->call.ended_ns, handle, name);
+	errno = saved;
 }
 
 void gt_guest_settle(void)
@@ -187,9 +198,12 @@ static void take_stack(struct gt_guest_call *g, uint64_t now_ns)
 	g->tracker_stack = 0;
 	if (!count)
 		return;
-	g->call.stack = gt_recorder_stack(frames, count);
 	if (gt_tracker_is_on())
 		g->tracker_stack = gt_depot_put(frames, count);
+	if (!gt_recorder_is_on())
+		return;
+	count = gt_python_merge(frames, count, depth, gt_recorder_text_frame, now_ns);
+	g->call.stack = gt_recorder_stack(frames, count);
 }
 
 /* Appends change no life: only the resource tracker has a use for them. */

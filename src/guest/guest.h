@@ -44,6 +44,9 @@ GT_EXPORT void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id funct
 			      const uint64_t *argv, const void *caller);
 GT_EXPORT void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_door *door);
 
+/* After the end of a call that created `handle`: what the program calls it. */
+GT_EXPORT void gt_guest_name(const struct gt_guest_call *g, uint64_t handle, const char *name);
+
 /* Before anything else that is not a call: a child after fork gets a state of its own first. */
 GT_EXPORT void gt_guest_settle(void);
 

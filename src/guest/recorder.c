@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -83,6 +84,31 @@ static void write_file(struct gt_writer *w, const char *key, const char *path)
 		gt_writer_info(w, key, text, (size_t)n);
 }
 
+/* The process's rank, by whatever launched it; names that mean other things too need company. */
+static void write_rank(struct gt_writer *w)
+{
+	static const struct {
+		const char *rank, *with;
+	} launchers[] = {
+		{ "OMPI_COMM_WORLD_RANK", NULL }, { "PMIX_RANK", NULL }, { "PMI_RANK", NULL },
+		{ "MV2_COMM_WORLD_RANK", NULL },  { "PALS_RANKID", NULL },
+		{ "JSM_NAMESPACE_RANK", NULL },   { "FLUX_TASK_RANK", NULL },
+		{ "ALPS_APP_PE", NULL },          { "SLURM_PROCID", "SLURM_STEP_ID" },
+		{ "RANK", "WORLD_SIZE" },
+	};
+
+	for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+		const char *rank = secure_getenv(launchers[i].rank);
+		size_t size = rank ? strlen(rank) : 0;
+
+		if (!size || size > 10 || strspn(rank, "0123456789") != size ||
+		    (launchers[i].with && !secure_getenv(launchers[i].with)))
+			continue;
+		gt_writer_info(w, "rank", rank, size);
+		return;
+	}
+}
+
 static void write_info(struct gt_writer *w)
 {
 	struct utsname system;
@@ -98,6 +124,7 @@ static void write_info(struct gt_writer *w)
 		gt_writer_info(w, "host", system.nodename, strlen(system.nodename));
 		gt_writer_info(w, "kernel", system.release, strlen(system.release));
 	}
+	write_rank(w);
 	gt_writer_info(w, "gputrack", GT_VERSION, strlen(GT_VERSION));
 }
 
@@ -222,6 +249,21 @@ uint32_t gt_recorder_stack(const uint64_t *frames, size_t count)
 	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
 
 	return w ? gt_writer_stack(w, frames, count) : 0;
+}
+
+uint64_t gt_recorder_text_frame(const struct gt_text_frame *frame)
+{
+	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
+
+	return w ? gt_writer_text_frame(w, frame) : 0;
+}
+
+void gt_recorder_name(uint64_t time_ns, uint64_t handle, const char *name)
+{
+	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
+
+	if (w)
+		gt_writer_name(w, time_ns, handle, name);
 }
 
 void gt_recorder_place(uint16_t number, enum gt_api api, const char *name)

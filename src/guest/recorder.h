@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "event/event.h"
+#include "trace/text.h"
 
 /* Opens the trace if the settings ask for one; says one line if that fails. */
 void gt_recorder_start(void);
@@ -17,6 +18,10 @@ void gt_recorder_restart(void);
 
 /* A stack's number in the trace; 0 when it cannot be had. */
 uint32_t gt_recorder_stack(const uint64_t *frames, size_t count);
+/* The number of a frame that is known by its text, to be put among a stack's frames; 0: none. */
+uint64_t gt_recorder_text_frame(const struct gt_text_frame *frame);
+/* What the program calls what was created under a handle at that very time. */
+void gt_recorder_name(uint64_t time_ns, uint64_t handle, const char *name);
 void gt_recorder_place(uint16_t number, enum gt_api api, const char *name);
 /* Every now and then: notices unloaded code. */
 void gt_recorder_tick(uint64_t now_ns);

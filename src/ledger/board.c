@@ -219,6 +219,23 @@ static void ended(struct gt_board *b, const struct gt_entry *e, uint32_t slot)
 	s->bytes -= bytes;
 }
 
+/* Ends what goes with a context that has ended. */
+static void take_along(struct gt_board *b, const struct gt_entry *owner)
+{
+	const struct gt_board_lists *l = b->processes[owner->process].lists;
+
+	for (unsigned class = 0; class < CLASSES; class++)
+		for (uint32_t slot = l->first[class], next; slot; slot = next) {
+			struct gt_entry e = *gt_live_at(&b->live, slot - 1);
+
+			next = link_at(b, slot - 1)->next;
+			if (!gt_live_goes_with(&e, owner))
+				continue;
+			gt_live_remove(&b->live, &e);
+			ended(b, &e, slot - 1);
+		}
+}
+
 void gt_board_apply(struct gt_board *b, const struct gt_event *event, uint16_t process)
 {
 	struct gt_board_process *p = &b->processes[process];
@@ -239,6 +256,8 @@ void gt_board_apply(struct gt_board *b, const struct gt_event *event, uint16_t p
 		break;
 	case GT_CHANGE_ENDED:
 		ended(b, &gone, gt_live_freed_slot(&b->live));
+		if (gt_kinds[gt_entry_kind(&gone)].habits & GT_TAKES)
+			take_along(b, &gone);
 		break;
 	case GT_CHANGE_UNKNOWN:
 		p->before += gt_function_ends(&gt_functions[event->function]);

@@ -52,6 +52,7 @@ void gt_ledger_free(struct gt_ledger *l)
 	if (!l)
 		return;
 	gt_live_fini(&l->live);
+	gt_samples_fini(&l->samples);
 	gt_shares_fini(&l->shares);
 	free(l->sites);
 	free(l->redundant);
@@ -453,6 +454,27 @@ static void take_along(struct gt_ledger *l, const struct gt_entry *owner)
 	free(list.entries);
 }
 
+/* A mapping is a reference of the memory that it shows. */
+static void take_hold(struct gt_ledger *l, const struct gt_entry *entry)
+{
+	struct gt_entry *held = gt_live_held_by(&l->live, entry);
+
+	if (held)
+		held->refs++;
+}
+
+static void let_go(struct gt_ledger *l, const struct gt_entry *gone, const struct gt_event *event)
+{
+	struct gt_entry *held = gt_live_held_by(&l->live, gone), copy;
+
+	if (!held || --held->refs)
+		return;
+	copy = *held;
+	gt_live_remove(&l->live, &copy);
+	ended(l, &copy);
+	remember_dead(l, &copy, event->stack);
+}
+
 void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process)
 {
 	struct gt_entry *entry, gone;
@@ -474,6 +496,7 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 		break;
 	case GT_CHANGE_BORN:
 		born(l, entry);
+		take_hold(l, entry);
 		break;
 	case GT_CHANGE_RETAINED:
 		retained(l, event, entry);
@@ -484,6 +507,7 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 		l->size_mismatches += event->size && event->size != gone.size;
 		ended(l, &gone);
 		remember_dead(l, &gone, event->stack);
+		let_go(l, &gone, event);
 		if (gt_kinds[gt_entry_kind(&gone)].habits & GT_TAKES)
 			take_along(l, &gone);
 		break;

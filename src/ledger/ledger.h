@@ -6,6 +6,7 @@
 #pragma once
 
 #include "ledger/live.h"
+#include "ledger/samples.h"
 #include "ledger/shares.h"
 
 struct gt_tally {
@@ -86,6 +87,7 @@ struct gt_ledger {
 	uint64_t replaced;                    /* whose end was not seen */
 	uint64_t size_mismatches;             /* ends that named another size than was created */
 	uint64_t died_with_owner;             /* ended by no call, but by their owner's end */
+	struct gt_samples samples;            /* what was measured beside the events */
 	struct gt_freed freed;                /* … because it takes what it owns along */
 	struct gt_freed lasting;              /* alive at the end, as the API means them to be */
 

@@ -296,6 +296,13 @@ bool gt_live_goes_with(const struct gt_entry *entry, const struct gt_entry *gone
 	       gt_functions[entry->function].api == gt_functions[gone->function].api;
 }
 
+struct gt_entry *gt_live_held_by(const struct gt_live *l, const struct gt_entry *entry)
+{
+	if (!(gt_kinds[gt_entry_kind(entry)].habits & GT_HOLDS) || !entry->owner)
+		return NULL;
+	return gt_live_find(l, entry->process, GT_PHYSICAL_MEMORY, entry->owner);
+}
+
 void gt_live_remove(struct gt_live *l, const struct gt_entry *entry)
 {
 	size_t i = probe(l, entry->process, gt_entry_kind(entry), entry->handle, entry->place);

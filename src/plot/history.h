@@ -21,7 +21,7 @@ struct gt_history {
 	double end_s;
 
 	uint64_t start_ns, live_count, gone_count; /* its own */
-	uint8_t relatives[GT_KIND_COUNT];          /* the next kind of the family, round and round */
+	uint8_t relatives[GT_KIND_COUNT];          /* the next of the family, round and round */
 	uint64_t gone[GT_KIND_COUNT], gone_bytes[GT_KIND_COUNT];
 };
 

@@ -11,7 +11,7 @@
 #include "view/group.h"
 #include "view/stack.h"
 
-enum { TOP_SITES = 10, KINDS_SHOWN = 8, WHERE_COLUMNS = 40 };
+enum { TOP_SITES = 10, KINDS_SHOWN = 8, WHERE_LEAST = 16 };
 
 struct drawing {
 	struct gt_canvas *canvas;
@@ -149,8 +149,15 @@ static void draw_objects(const struct drawing *d, struct gt_box box)
 	gt_panel_draw(d->canvas, &p, box);
 }
 
+/* About as many letters as a bar's name may have: more would be cut once again. */
+static unsigned name_columns(struct gt_box box)
+{
+	return (unsigned)(box.w * 0.5 / (gt_type_for(box).text * 0.58));
+}
+
 /* "2 buffers: make_vector < main  demo.c:41"; the caller frees it. */
-static char *site_name(const struct gt_view *v, const struct gt_site *site, uint64_t count)
+static char *site_name(const struct gt_view *v, const struct gt_site *site, uint64_t count,
+		       unsigned columns)
 {
 	struct gt_style style = { .utf8 = true, .width = 400, .directory = v->style.directory };
 	char kind[GT_KIND_TEXT], *text = NULL;
@@ -162,7 +169,8 @@ static char *site_name(const struct gt_view *v, const struct gt_site *site, uint
 		return gt_strdup("?");
 	gt_page_init(&page, file, &style);
 	gt_page_put(&page, GT_PLAIN, "%s: ", gt_kind_count(kind, (enum gt_kind)site->kind, count));
-	gt_stack_where(&page, v, site->stack, WHERE_COLUMNS);
+	gt_stack_where(&page, v, site->stack, columns > page.column + WHERE_LEAST ?
+					      columns - page.column : WHERE_LEAST);
 	fclose(file);
 	return text;
 }
@@ -192,7 +200,8 @@ static void draw_ranked(const struct drawing *d, struct gt_panel *p, struct rank
 	qsort(list, count, sizeof *list, biggest_first);
 	for (size_t i = 0; i < count && i < TOP_SITES; i++) {
 		bars[i] = (struct gt_bar){
-			.name = site_name(d->view, list[i].site, list[i].count),
+			.name = site_name(d->view, list[i].site, list[i].count,
+					  name_columns(box)),
 			.words = list[i].value > 0 ? NULL : "no bytes",
 			.value = list[i].value, .color = color };
 		p->bar_count = i + 1;
@@ -336,11 +345,14 @@ void gt_recording_draw(struct gt_canvas *c, const struct gt_view *v, struct gt_h
 
 void gt_recording_text(const struct gt_view *v, FILE *out)
 {
+	const struct gt_freed *lasting = &v->ledger->lasting;
 	struct gt_tally total = gt_ledger_total(v->ledger);
 	char events[GT_FORMAT_MAX], peak[GT_FORMAT_MAX], left[GT_FORMAT_MAX], bytes[GT_FORMAT_MAX];
 
 	fprintf(out, "%s events, peak %s of device memory, %s resources (%s) alive at the end\n",
 		gt_format_count(events, v->ledger->events),
-		gt_format_bytes(peak, v->ledger->peak_bytes), gt_format_count(left, total.live),
-		gt_format_bytes(bytes, total.bytes_live));
+		gt_format_bytes(peak, v->ledger->peak_bytes),
+		gt_format_count(left, total.live - lasting->count),
+		gt_format_bytes(bytes, total.bytes_live - lasting->device_bytes -
+				       lasting->host_bytes));
 }

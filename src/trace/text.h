@@ -9,6 +9,9 @@ struct gt_text_frame {
 	uint32_t line;                        /* 0: unknown */
 };
 
+/* The module of frames that are lines of Python. */
+#define GT_PYTHON "Python"
+
 /* What is measured over and over: "device memory used", in "bytes", of "GPU 0: NVIDIA H200". */
 struct gt_series {
 	const char *name, *unit, *subject;    /* NULL or "": none */

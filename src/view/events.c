@@ -2,8 +2,10 @@
 #include "view/events.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/text.h"
+#include "view/export.h"
 #include "view/stack.h"
 
 static const char *outcome(const struct gt_event *event)
@@ -20,6 +22,8 @@ static int64_t relative_ns(const struct gt_events *e, const struct gt_event *eve
 {
 	return (int64_t)(event->time_ns - gt_recording_start_ns(e->recording));
 }
+
+enum { TICK_EVENTS = 1 << 12 };
 
 void gt_events_tsv_begin(struct gt_events *e)
 {
@@ -83,4 +87,98 @@ void gt_events_json(struct gt_events *e, const struct gt_event *event, uint32_t 
 void gt_events_json_end(struct gt_events *e)
 {
 	gt_json_finish(&e->json);
+}
+
+static void csv_begin(struct gt_events *e)
+{
+	fputs("time_ns,pid,tid,function,effect,api,kind,handle,bytes,owner,place,outcome,result,"
+	      "stack\r\n", e->out);
+}
+
+/* The stack as a field, from where it was made last. */
+static const char *csv_stack(struct gt_events *e, uint32_t stack)
+{
+	char *words = NULL, *field = NULL;
+	size_t size, slot = stack % GT_EVENTS_TEXTS;
+	FILE *out;
+
+	if (e->texts[slot].stack == stack + 1)
+		return e->texts[slot].text;
+	out = open_memstream(&words, &size);
+	gt_stack_tsv(out, e->frames, stack);
+	fclose(out);
+	out = open_memstream(&field, &size);
+	gt_csv_put(out, words);
+	fclose(out);
+	free(words);
+	free(e->texts[slot].text);
+	e->texts[slot].text = field;
+	e->texts[slot].stack = stack + 1;
+	return field;
+}
+
+static void csv_end(struct gt_events *e)
+{
+	for (size_t i = 0; i < GT_EVENTS_TEXTS; i++)
+		free(e->texts[i].text);
+}
+
+/* Numbers and our own words are plain; only what is somebody else's is quoted. */
+static void csv_row(struct gt_events *e, const struct gt_event *event, uint32_t process)
+{
+	const struct gt_function *fn = &gt_functions[event->function];
+
+	fprintf(e->out, "%" PRId64 ",%" PRIu32 ",%" PRIu32 ",%s,%s,%s,%s,0x%" PRIx64 ",",
+		relative_ns(e, event), gt_recording_process(e->recording, process)->pid, event->tid,
+		gt_function_names[event->function], gt_effect_names[fn->effect],
+		gt_api_keys[fn->api], gt_kinds[fn->kind].name, event->handle);
+	if (creates(event))
+		fprintf(e->out, "%" PRIu64, event->size);
+	putc(',', e->out);
+	if (event->owner && creates(event))
+		fprintf(e->out, "0x%" PRIx64, event->owner);
+	putc(',', e->out);
+	gt_csv_put(e->out, gt_recording_place(e->recording, event->place));
+	fprintf(e->out, ",%s,%" PRId32 ",", outcome(event), event->result);
+	fputs(csv_stack(e, event->stack), e->out);
+	fputs("\r\n", e->out);
+}
+
+/* How each form begins, goes on and ends. */
+struct form {
+	void (*begin)(struct gt_events *e);
+	void (*row)(struct gt_events *e, const struct gt_event *event, uint32_t process);
+	void (*end)(struct gt_events *e);
+};
+
+static void write_all(const struct gt_export *e, const struct form *form)
+{
+	struct gt_events events = { .recording = e->recording, .frames = e->frames, .out = e->out };
+	struct gt_event event;
+	uint32_t process;
+	uint64_t count = 0;
+
+	form->begin(&events);
+	while (gt_recording_next(e->recording, &event, &process) > 0 && !ferror(e->out)) {
+		form->row(&events, &event, process);
+		if (e->tick && ++count % TICK_EVENTS == 0)
+			e->tick(count);
+	}
+	if (form->end)
+		form->end(&events);
+}
+
+void gt_export_tsv(const struct gt_export *e)
+{
+	write_all(e, &(struct form){ gt_events_tsv_begin, gt_events_tsv, NULL });
+}
+
+void gt_export_json(const struct gt_export *e)
+{
+	write_all(e, &(struct form){ gt_events_json_begin, gt_events_json, gt_events_json_end });
+}
+
+void gt_export_csv(const struct gt_export *e)
+{
+	write_all(e, &(struct form){ csv_begin, csv_row, csv_end });
 }

@@ -5,11 +5,17 @@
 #include "trace/recording.h"
 #include "view/frames.h"
 
+enum { GT_EVENTS_TEXTS = 1024 };
+
 struct gt_events {
 	const struct gt_recording *recording;
 	struct gt_frames *frames;
 	FILE *out;
 	struct gt_json json;
+	struct {
+		uint32_t stack;  /* + 1; 0: free */
+		char *text;
+	} texts[GT_EVENTS_TEXTS]; /* stacks as CSV fields: the same come again and again */
 };
 
 void gt_events_tsv_begin(struct gt_events *e);

@@ -1,10 +1,14 @@
 /* frames.c - the recording's stacks as functions and lines, without the plumbing around them. */
 #include "view/frames.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+
+/* Inlined frames at one address that are worth remembering. */
+enum { NAMES_MOST = 64 };
 
 struct stack {
 	struct gt_frame *frames;
@@ -16,17 +20,32 @@ struct module {
 	int number;    /* the symbolizer's; < 0: none */
 	bool asked;    /* `number` has been looked for */
 	bool shown;    /* a reader sees a frame of it */
+	bool named;    /* the recording's own names were used */
+	bool unnamed;  /* … and did not have all that was asked for */
 };
 
 struct gt_frames {
 	const struct gt_recording *recording;
 	struct gt_frames_options options;
 	struct gt_symbolizer *symbolizer;
+	struct gt_legend *names;   /* the recording's own; NULL: not to be used */
 	struct stack *stacks;     /* by the recording's number */
 	size_t stack_count;
 	struct module *modules;   /* likewise */
 	size_t module_count;
 };
+
+static struct gt_legend *read_names(const struct gt_recording *r)
+{
+	struct gt_legend *names;
+	char *path;
+
+	if (asprintf(&path, "%s/legend", gt_recording_path(r)) < 0)
+		return NULL;
+	names = gt_legend_read(path);
+	free(path);
+	return names;
+}
 
 int gt_frames_new(struct gt_frames **out, const struct gt_recording *r,
 		  const struct gt_frames_options *options)
@@ -42,6 +61,8 @@ int gt_frames_new(struct gt_frames **out, const struct gt_recording *r,
 		free(f);
 		return e;
 	}
+	if (!options->no_symbols)
+		f->names = read_names(r);
 	*out = f;
 	return 0;
 }
@@ -54,6 +75,7 @@ void gt_frames_free(struct gt_frames *f)
 		free(f->stacks[i].frames);
 	if (f->symbolizer)
 		gt_symbolizer_free(f->symbolizer);
+	gt_legend_free(f->names);
 	free(f->stacks);
 	free(f->modules);
 	free(f);
@@ -103,6 +125,38 @@ static const char *known(const char *text)
 	return *text ? text : NULL;
 }
 
+/* True when the module's file can name its addresses itself. */
+static bool has_own_names(struct gt_frames *f, int module)
+{
+	enum gt_symbol_state state =
+		module < 0 ? GT_SYMBOL_MISSING : gt_symbolizer_state(f->symbolizer, module);
+
+	return state == GT_SYMBOL_FULL || state == GT_SYMBOL_NAMES;
+}
+
+/* As it was called when the recording was made; false when that is not known. */
+static bool resolve_by_names(struct gt_frames *f, struct stack *s, size_t *room, uint32_t number,
+			     const struct gt_frame *plain)
+{
+	const struct gt_recorded_module *m = gt_recording_module(f->recording, number);
+	const struct gt_legend_name *list;
+	size_t count = gt_legend_get(f->names, m->path, m->build_id, m->build_id_size,
+				    plain->offset, &list);
+
+	for (size_t i = 0; i < count; i++) {
+		struct gt_frame frame = *plain;
+
+		frame.function = list[i].function;
+		frame.file = list[i].file;
+		frame.line = list[i].line;
+		frame.inlined = list[i].inlined;
+		add_frame(s, room, &frame);
+	}
+	f->modules[number].named |= count > 0;
+	f->modules[number].unnamed |= count == 0;
+	return count > 0;
+}
+
 /* A recorded address is where a call returns to, maybe another line: the call is before it. */
 static void resolve(struct gt_frames *f, struct stack *s, size_t *room,
 		    const struct gt_trace_frame *frame)
@@ -127,6 +181,9 @@ static void resolve(struct gt_frames *f, struct stack *s, size_t *room,
 	}
 	plain.module = gt_recording_module(f->recording, frame->module)->path;
 	module = symbolizer_module(f, frame->module);
+	if (f->names && !has_own_names(f, module) &&
+	    resolve_by_names(f, s, room, frame->module, &plain))
+		return;
 	count = module < 0 ? 0 : gt_symbolizer_resolve(f->symbolizer, module, plain.offset, &found);
 	if (!count)
 		add_frame(s, room, &plain);
@@ -151,13 +208,27 @@ static bool begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
+/* CUDA's runtime inside a program that was linked with it: it has names, but no lines. */
+static bool is_cuda_runtime(const struct gt_frame *frame)
+{
+	static const char *const names[] = { "libcudart_static_", "__cudart", "cudart::",
+					     "__cuda", "_cuda" };
+
+	if (!frame->function || frame->file)
+		return false;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (begins(frame->function, names[i]))
+			return true;
+	return begins(frame->function, "cuda") && frame->function[4] >= 'A' &&
+	       frame->function[4] <= 'Z';
+}
+
 /* Between the program's call and us: loaders, drivers' front ends, our own library. */
 static bool is_inner_plumbing(const struct gt_frame *frame)
 {
 	static const char *const libraries[] = {
 		"libOpenCL.so", "libze_loader.so", "libze_validation_layer.so", "libcuda.so",
-		"libcudart.so", "libcupti.so",
-		"libgputrack",
+		"libcupti", "libcudart", "libgputrack", "libffi.so", "_ctypes.",
 	};
 
 	if (!frame->module)
@@ -165,7 +236,7 @@ static bool is_inner_plumbing(const struct gt_frame *frame)
 	for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
 		if (begins(base_name(frame->module), libraries[i]))
 			return true;
-	return false;
+	return is_cuda_runtime(frame);
 }
 
 static bool is_libc(const struct gt_frame *frame)
@@ -242,6 +313,36 @@ size_t gt_frames_get(struct gt_frames *f, uint32_t stack, const struct gt_frame 
 	return s->count;
 }
 
+void gt_frames_remember(struct gt_frames *f, uint32_t stack, struct gt_legend *names)
+{
+	const struct gt_trace_frame *recorded;
+	size_t count = gt_recording_stack(f->recording, stack, &recorded);
+
+	reach(f);
+	for (size_t i = 0; f->symbolizer && i < count; i++) {
+		const struct gt_recorded_module *m;
+		const struct gt_frame *found;
+		struct gt_legend_name list[NAMES_MOST];
+		size_t names_count, k = 0;
+		int module;
+
+		if (recorded[i].module == GT_NO_MODULE || recorded[i].module == GT_TEXT_MODULE)
+			continue;
+		module = symbolizer_module(f, recorded[i].module);
+		if (!has_own_names(f, module))
+			continue;
+		m = gt_recording_module(f->recording, recorded[i].module);
+		names_count = gt_symbolizer_resolve(f->symbolizer, module, recorded[i].address - 1,
+						    &found);
+		for (; k < names_count && k < NAMES_MOST; k++)
+			list[k] = (struct gt_legend_name){ found[k].function, found[k].file,
+						    found[k].line, found[k].inlined };
+		if (k && list[0].function)
+			gt_legend_add(names, m->path, m->build_id, m->build_id_size,
+				     recorded[i].address - 1, list, k);
+	}
+}
+
 static bool is_system(const char *path)
 {
 	return begins(path, "/usr/lib") || begins(path, "/lib") || begins(path, "[");
@@ -264,7 +365,8 @@ size_t gt_frames_troubles(struct gt_frames *f, struct gt_frames_trouble **list)
 	for (size_t i = 0; f->symbolizer && i < f->module_count; i++) {
 		enum gt_symbol_state state;
 
-		if (!f->modules[i].shown || !f->modules[i].asked || f->modules[i].number < 0)
+		if (!f->modules[i].shown || !f->modules[i].asked || f->modules[i].number < 0 ||
+		    (f->modules[i].named && !f->modules[i].unnamed))
 			continue;
 		state = gt_symbolizer_state(f->symbolizer, f->modules[i].number);
 		if (state != GT_SYMBOL_FULL)

@@ -2,13 +2,15 @@
  * frames.h - the recording's stacks as functions and lines, without the plumbing around them.
  *
  * Plumbing is what every stack has in common and no reader wants: the loader's and our own frames
- * on the inside, the C library's start of a program or thread on the outside.
+ * on the inside, the C library's start of a program or thread on the outside. Where a program or
+ * library is no longer what was recorded, the names that the recording itself has kept are used.
  */
 #pragma once
 
 #include <stdbool.h>
 
 #include "symbol/symbol.h"
+#include "trace/legend.h"
 #include "trace/recording.h"
 
 struct gt_frames;
@@ -25,6 +27,9 @@ void gt_frames_free(struct gt_frames *f);
 
 /* The frames of a stack, innermost first, none for stack 0; they live as long as `f`. */
 size_t gt_frames_get(struct gt_frames *f, uint32_t stack, const struct gt_frame **frames);
+
+/* Adds what the stack's addresses are called now, for a recording to keep. */
+void gt_frames_remember(struct gt_frames *f, uint32_t stack, struct gt_legend *names);
 
 /* Tells that a reader sees this frame: its module then counts below. */
 void gt_frames_shown(struct gt_frames *f, const struct gt_frame *frame);

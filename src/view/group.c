@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "symbol/demangle.h"
 #include "view/nsight.h"
+#include "view/process.h"
 #include "view/stack.h"
 
 enum { HANDLES_SHOWN = 4, NAMES_SHOWN = 20 };
@@ -42,6 +43,24 @@ void gt_put_memory(struct gt_page *p, enum gt_paint paint, uint64_t device, uint
 	if (host)
 		gt_page_put(p, paint, "%s%s of host memory", device ? ", " : "",
 			    gt_format_bytes(text, host));
+}
+
+void gt_groups_memory(const struct gt_groups *groups, uint64_t *device, uint64_t *host)
+{
+	*device = *host = 0;
+	for (size_t i = 0; i < groups->count; i++) {
+		const struct gt_group *g = &groups->list[i];
+
+		*(gt_kind_on_device((enum gt_kind)g->site->kind) ? device : host) += g->bytes;
+	}
+}
+
+void gt_put_group_memory(struct gt_page *p, enum gt_paint paint, const struct gt_groups *groups)
+{
+	uint64_t device, host;
+
+	gt_groups_memory(groups, &device, &host);
+	gt_put_memory(p, paint, device, host);
 }
 
 struct kind_total {
@@ -107,6 +126,32 @@ static void put_when(struct gt_page *p, const struct gt_view *v, const struct gt
 		gt_page_put(p, GT_DIM, "created at %s", a);
 	else
 		gt_page_put(p, GT_DIM, "created from %s to %s", a, b);
+}
+
+/* ", in demo 12", ", in 3 processes": where there are several. */
+static void put_who(struct gt_page *p, const struct gt_view *v, const struct gt_group *g)
+{
+	size_t all = gt_recording_process_count(v->recording), count = 0;
+	bool *seen = gt_alloc(all);
+	const struct gt_process *first = gt_recording_process(v->recording, g->objects[0]->process);
+	char *name;
+
+	for (size_t i = 0; i < g->count; i++) {
+		count += !seen[g->objects[i]->process];
+		seen[g->objects[i]->process] = true;
+	}
+	free(seen);
+	if (count > 1)
+		gt_page_put(p, GT_DIM, ", in %zu processes", count);
+	if (all < 2 || count > 1)
+		return;
+	name = gt_process_name(first);
+	gt_page_put(p, GT_DIM, ", in ");
+	gt_page_name(p, GT_DIM, name, 24);
+	gt_page_put(p, GT_DIM, " %" PRIu32, first->pid);
+	if (*first->rank)
+		gt_page_put(p, GT_DIM, " (rank %s)", first->rank);
+	free(name);
 }
 
 /* Objects that somebody retained: releasing them once is not enough. */
@@ -191,6 +236,7 @@ void gt_group_text(struct gt_page *p, const struct gt_view *v, const struct gt_l
 	gt_page_tab(p, 4);
 	put_when(p, v, g);
 	gt_page_put(p, GT_DIM, ", %s", gt_api_names[g->site->api]);
+	put_who(p, v, g);
 	if (*place) {
 		gt_page_put(p, GT_DIM, ", ");
 		gt_page_name(p, GT_DIM, place, gt_page_left(p));

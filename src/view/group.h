@@ -14,6 +14,10 @@ char *gt_kind_count(char *out, enum gt_kind kind, uint64_t count);
 void gt_group_count(struct gt_page *p, enum gt_paint paint, const struct gt_group *g);
 /* "1.00 MiB of device memory, 64.0 KiB of host memory", what there is of it. */
 void gt_put_memory(struct gt_page *p, enum gt_paint paint, uint64_t device, uint64_t host);
+/* What the groups hold of either. */
+void gt_groups_memory(const struct gt_groups *groups, uint64_t *device, uint64_t *host);
+/* The same of what the groups hold. */
+void gt_put_group_memory(struct gt_page *p, enum gt_paint paint, const struct gt_groups *groups);
 /* "20 events, 1 buffer (1.00 MiB)": what is alive, most bytes first, then most objects. */
 void gt_put_kinds(struct gt_page *p, const struct gt_groups *groups);
 

@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "view/process.h"
 
-enum { PIDS_SHOWN = 6, GAPS_SHOWN = 4 };
+enum { PIDS_SHOWN = 6, GAPS_SHOWN = 4, NAME_SHOWN = 24, MORE_ROOM = 16 };
 
 static const char *const state_names[] = {
 	[GT_TRACE_RUNNING] = "unended", [GT_TRACE_ENDED] = "ended", [GT_TRACE_STOPPED] = "stopped",
@@ -31,19 +32,70 @@ static const char *command_of(const struct gt_view *v)
 	return command;
 }
 
-static void put_pids(struct gt_page *p, const struct gt_view *v)
+/* "demo", or NULL when the processes have several names; the caller frees it. */
+static char *common_name(const struct gt_view *v)
+{
+	char *first = gt_process_name(process_at(v, 0));
+
+	for (size_t i = 1; first && i < gt_recording_process_count(v->recording); i++) {
+		char *name = gt_process_name(process_at(v, i));
+
+		if (strcmp(first, name)) {
+			free(first);
+			first = NULL;
+		}
+		free(name);
+	}
+	return first;
+}
+
+/* "12", "12 (rank 0)", "demo 12": as much as tells this process from the others. */
+static void process_text(char *out, size_t size, const struct gt_process *process, bool with_name)
+{
+	char *name = gt_process_name(process);
+
+	snprintf(out, size, "%s%s%" PRIu32 "%s%.10s%s", with_name ? name : "",
+		 with_name ? " " : "", process->pid, *process->rank ? " (rank " : "",
+		 process->rank, *process->rank ? ")" : "");
+	free(name);
+}
+
+static void put_processes(struct gt_page *p, const struct gt_view *v)
 {
 	size_t count = gt_recording_process_count(v->recording);
+	char *common = common_name(v), text[256];
 
-	if (!count)
-		return;
+	gt_page_end(p);
+	gt_page_put(p, GT_PLAIN, "  %zu processes", count);
+	if (common) {
+		gt_page_put(p, GT_PLAIN, " of ");
+		gt_page_name(p, GT_PLAIN, common, NAME_SHOWN);
+	}
+	gt_page_put(p, GT_PLAIN, common ? ": pids " : ": ");
+	for (size_t i = 0; i < count; i++) {
+		process_text(text, sizeof text, process_at(v, i), !common);
+		/* what is left must hold it, and that there are more */
+		if (i && (i == PIDS_SHOWN || gt_page_left(p) < strlen(text) + MORE_ROOM)) {
+			gt_page_put(p, GT_PLAIN, " and %zu more", count - i);
+			break;
+		}
+		gt_page_put(p, GT_PLAIN, i ? ", " : "");
+		gt_page_name(p, GT_PLAIN, text, gt_page_left(p));
+	}
+	free(common);
+}
+
+static void put_pids(struct gt_page *p, const struct gt_view *v)
+{
+	char text[256];
+	size_t count = gt_recording_process_count(v->recording);
+
 	if (count > 1)
-		gt_page_end(p);
-	gt_page_put(p, GT_PLAIN, count == 1 ? ", pid" : "  %zu processes: pids", count);
-	for (size_t i = 0; i < count && i < PIDS_SHOWN; i++)
-		gt_page_put(p, GT_PLAIN, "%s %" PRIu32, i ? "," : "", process_at(v, i)->pid);
-	if (count > PIDS_SHOWN)
-		gt_page_put(p, GT_PLAIN, " and %zu more", count - PIDS_SHOWN);
+		put_processes(p, v);
+	if (count != 1)
+		return;
+	process_text(text, sizeof text, process_at(v, 0), false);
+	gt_page_put(p, GT_PLAIN, ", pid %s", text);
 }
 
 /* An import knows neither status nor end: it says whose it is. */
@@ -81,6 +133,8 @@ static void put_end(struct gt_page *p, const struct gt_view *v)
 	} else if (*gt_recording_info(v->recording, "imported")) {
 		put_import(p, v);
 		return;
+	} else if (gt_view_is_attached(v)) {
+		gt_page_put(p, GT_PLAIN, "let go");
 	} else {
 		gt_page_put(p, GT_PLAIN, "end not recorded");
 	}
@@ -177,6 +231,17 @@ static bool put_gap(struct gt_page *p, const struct gt_view *v, const struct gt_
 	return true;
 }
 
+bool gt_head_has_gaps(const struct gt_recording *recording)
+{
+	for (size_t i = 0; i < gt_recording_process_count(recording); i++) {
+		const struct gt_process *p = gt_recording_process(recording, i);
+
+		if (p->lost || p->damage || p->state == GT_TRACE_STOPPED)
+			return true;
+	}
+	return false;
+}
+
 void gt_head_gaps(struct gt_page *p, const struct gt_view *v)
 {
 	size_t count = gt_recording_process_count(v->recording), shown = 0, i;
@@ -223,9 +288,13 @@ void gt_head_open(struct gt_page *p, FILE *out, const struct gt_view *v)
 static void process_json(struct gt_json *j, const struct gt_view *v,
 			 const struct gt_process *process)
 {
+	char *name = gt_process_name(process);
+
 	gt_json_line(j, NULL);
 	gt_json_uint(j, "pid", process->pid);
 	gt_json_uint(j, "ppid", process->ppid);
+	gt_json_text(j, "name", name);
+	gt_json_text(j, "rank", *process->rank ? process->rank : NULL);
 	gt_json_text(j, "program", process->program);
 	gt_json_text(j, "command", process->command);
 	gt_json_int(j, "start_ns", gt_view_time(v, process->start_ns));
@@ -240,6 +309,7 @@ static void process_json(struct gt_json *j, const struct gt_view *v,
 	gt_json_uint(j, "unknown", process->unknown);
 	gt_json_text(j, "damage", process->damage);
 	gt_json_end(j);
+	free(name);
 }
 
 /* A number of `info`, or null. */

@@ -57,6 +57,7 @@ struct gt_html {
 	size_t set_count, process_left_out; /* processes without a set of their own */
 	struct gt_html_kind *kinds;
 	size_t kind_count;
+	bool takes[GT_KIND_COUNT];     /* the end of one may end resources of any other kind */
 	struct gt_html_track *tracks;
 	size_t track_count;
 	struct gt_html_samples *samples;

@@ -84,6 +84,10 @@ static void choose_kinds(struct gt_html *h, const struct gt_ledger *l)
 {
 	size_t room = 0;
 
+	for (int kind = 0; kind < GT_KIND_COUNT; kind++)
+		for (int other = 0; other < GT_KIND_COUNT; other++)
+			if (gt_kinds[other].family == gt_kinds[kind].family)
+				h->takes[kind] |= gt_kinds[other].habits & GT_TAKES;
 	for (int api = 0; api < GT_API_COUNT; api++)
 		for (int kind = 0; kind < GT_KIND_COUNT; kind++)
 			if (l->tally[api][kind].created) {
@@ -234,6 +238,7 @@ static void note_moment(const struct gt_html *h, struct gt_html_set *set, uint16
 {
 	const struct gt_ledger *l = set->ledger;
 	const struct gt_function *fn = &gt_functions[function];
+	bool anything = !function || (h->takes[fn->kind] && gt_function_ends(fn));
 
 	gt_pyramid_set(&set->totals, DEVICE, l->device_bytes);
 	gt_pyramid_set(&set->totals, HOST, l->host_bytes);
@@ -242,8 +247,8 @@ static void note_moment(const struct gt_html *h, struct gt_html_set *set, uint16
 		const struct gt_html_kind *k = &h->kinds[i];
 		const struct gt_tally *t = &l->tally[k->api][k->kind];
 
-		if (function && (k->api != fn->api ||
-				 gt_kinds[k->kind].family != gt_kinds[fn->kind].family))
+		if (!anything && (k->api != fn->api ||
+				  gt_kinds[k->kind].family != gt_kinds[fn->kind].family))
 			continue;
 		gt_pyramid_set(&set->kinds, 2 * i, t->bytes_live - t->bytes_gone);
 		gt_pyramid_set(&set->kinds, 2 * i + 1, t->live - t->gone);

@@ -37,6 +37,12 @@ static int64_t since_start(const struct gt_html *h, uint64_t time_ns)
 	return (int64_t)(time_ns - h->start_ns);
 }
 
+/* Lives as long as its process, and is no leak at the end. */
+static bool lasts(uint8_t kind)
+{
+	return gt_kinds[kind].habits & GT_LASTING;
+}
+
 static void kinds_json(struct writing *w)
 {
 	static const char *const memories[] = {
@@ -55,6 +61,7 @@ static void kinds_json(struct writing *w)
 		gt_json_text(j, "name", gt_kinds[k->kind].name);
 		gt_json_text(j, "plural", gt_kinds[k->kind].plural);
 		gt_json_text(j, "memory", memories[gt_kinds[k->kind].memory]);
+		gt_json_bool(j, "lasting", lasts(k->kind));
 		gt_json_uint(j, "created", t->created);
 		gt_json_uint(j, "live", t->live);
 		gt_json_uint(j, "live_bytes", t->bytes_live);
@@ -88,14 +95,17 @@ static void sums_json(struct writing *w)
 {
 	const struct gt_ledger *l = w->set->ledger;
 	struct gt_tally total = gt_ledger_total(l);
+	struct gt_leaked leaked = gt_ledger_leaked(l);
 	struct gt_json *j = w->json;
 
 	gt_json_uint(j, "events", l->events);
 	gt_json_uint(j, "created", total.created);
 	gt_json_uint(j, "created_bytes", total.bytes_total);
-	gt_json_uint(j, "leaked", total.live);
-	gt_json_uint(j, "leaked_device", l->device_left);
-	gt_json_uint(j, "leaked_host", l->host_left);
+	gt_json_uint(j, "leaked", leaked.count);
+	gt_json_uint(j, "leaked_device", leaked.device_bytes);
+	gt_json_uint(j, "leaked_host", leaked.host_bytes);
+	gt_json_uint(j, "lasting", l->lasting.count);
+	gt_json_uint(j, "freed_with_owner", l->freed.count);
 	gt_json_object(j, "peak");
 	gt_json_uint(j, "bytes", l->peak_bytes);
 	gt_json_int(j, "time_ns", l->peak_bytes ? since_start(w->html, l->peak_ns) : 0);
@@ -202,8 +212,8 @@ static void sites_json(struct writing *w)
 			continue;
 		}
 		w->marks[i] = false;
-		rest.live += s->live;
-		rest.bytes_live += s->bytes_live;
+		rest.live += lasts(s->kind) ? 0 : s->live;
+		rest.bytes_live += lasts(s->kind) ? 0 : s->bytes_live;
 		rest.live_at_peak += s->live_at_peak;
 		rest.bytes_at_peak += s->bytes_at_peak;
 		rest.created += s->created;
@@ -253,7 +263,7 @@ static void leaks_json(struct writing *w)
 	gt_live_each(&l->live, look_at, w);
 	gt_json_array(w->json, "leaks");
 	for (size_t i = 0; i < l->site_count; i++)
-		if (w->marks[i] && l->sites[i].live && w->leaks[i].oldest_count)
+		if (w->marks[i] && !lasts(l->sites[i].kind) && w->leaks[i].oldest_count)
 			leak_json(w, i);
 	gt_json_end(w->json);
 	free(w->leaks);
@@ -378,6 +388,7 @@ static void mistakes_json(struct writing *w)
 	gt_json_uint(j, "failed", gt_ledger_total(l).failed);
 	gt_json_uint(j, "unknown_ends", l->unknown_ends);
 	gt_json_uint(j, "replaced", l->replaced);
+	gt_json_uint(j, "size_mismatches", l->size_mismatches);
 	gt_json_end(j);
 }
 

@@ -3,6 +3,7 @@
 #include "view/group.h"
 #include "view/head.h"
 #include "view/share.h"
+#include "view/verdict.h"
 
 /* Static variables, primary contexts: no leaks, but memory all the same. */
 static void put_lasting(struct gt_page *p, const struct gt_view *v)
@@ -47,18 +48,18 @@ static void put_owned(struct gt_page *p, const struct gt_ledger *l)
 static void put_leaks(struct gt_page *p, const struct gt_view *v, const struct gt_groups *groups)
 {
 	size_t shown = v->top && v->top < groups->count ? v->top : groups->count;
-	struct gt_leaked leaked = gt_ledger_leaked(v->ledger);
 	char text[GT_FORMAT_MAX];
 	struct gt_split split;
 
-	gt_page_put(p, GT_RED, "LEAKED");
+	gt_page_put(p, gt_view_goes_on(v) ? GT_YELLOW : GT_RED,
+		    gt_view_goes_on(v) ? "ALIVE" : "LEAKED");
 	gt_page_put(p, GT_BOLD, "  %s %s from %zu %s", gt_format_count(text, groups->object_count),
 		    gt_plural(groups->object_count, "resource", "resources"), groups->count,
 		    gt_plural(groups->count, "call site", "call sites"));
 	gt_page_end(p);
 	if (groups->bytes) {
 		gt_page_put(p, GT_PLAIN, "  ");
-		gt_put_memory(p, GT_PLAIN, leaked.device_bytes, leaked.host_bytes);
+		gt_put_group_memory(p, GT_PLAIN, groups);
 		gt_page_end(p);
 	}
 	gt_put_kinds(p, groups);
@@ -82,12 +83,14 @@ void gt_leakage_text(const struct gt_view *v, FILE *out)
 	struct gt_groups groups;
 	struct gt_page p;
 
-	gt_groups_init(&groups, l, GT_GROUPS_LEAKS);
+	gt_verdict_groups(&groups, v);
 	gt_head_open(&p, out, v);
 	if (groups.count) {
 		put_leaks(&p, v, &groups);
 	} else {
-		gt_page_put(&p, GT_GREEN, "No leaks: nothing was alive at the end.");
+		gt_page_put(&p, GT_GREEN, v->verdict && v->verdict->leaks.count ?
+			    "No leaks but those that are known." :
+			    "No leaks: nothing was alive at the end.");
 		gt_page_end(&p);
 	}
 	put_lasting(&p, v);
@@ -101,16 +104,17 @@ void gt_leakage_json(const struct gt_view *v, FILE *out)
 {
 	const struct gt_freed *freed = &v->ledger->freed;
 	struct gt_groups groups, lasting;
-	struct gt_leaked leaked = gt_ledger_leaked(v->ledger);
+	uint64_t device, host;
 	struct gt_split split;
 	struct gt_json j;
 
-	gt_groups_init(&groups, v->ledger, GT_GROUPS_LEAKS);
+	gt_verdict_groups(&groups, v);
 	gt_groups_init(&lasting, v->ledger, GT_GROUPS_LASTING);
 	gt_head_json(&j, out, v, "leakage");
 	gt_totals_json(&j, groups.object_count, groups.bytes);
-	gt_json_uint(&j, "device_bytes", leaked.device_bytes);
-	gt_json_uint(&j, "host_bytes", leaked.host_bytes);
+	gt_groups_memory(&groups, &device, &host);
+	gt_json_uint(&j, "device_bytes", device);
+	gt_json_uint(&j, "host_bytes", host);
 	gt_split_groups(&split, v, v->ledger, &groups);
 	gt_split_json(&j, v, &split);
 	gt_split_fini(&split);
@@ -122,6 +126,8 @@ void gt_leakage_json(const struct gt_view *v, FILE *out)
 	gt_json_uint(&j, "host_bytes", freed->host_bytes);
 	gt_json_end(&j);
 	gt_json_uint(&j, "died_with_owner", v->ledger->died_with_owner);
+	if (v->verdict)
+		gt_verdict_json(v->verdict, &j);
 	gt_foot_json(&j, v);
 	gt_groups_fini(&groups);
 	gt_groups_fini(&lasting);
@@ -131,7 +137,7 @@ void gt_leakage_tsv(const struct gt_view *v, FILE *out)
 {
 	struct gt_groups groups;
 
-	gt_groups_init(&groups, v->ledger, GT_GROUPS_LEAKS);
+	gt_verdict_groups(&groups, v);
 	gt_groups_tsv(out, v, v->ledger, &groups);
 	gt_groups_fini(&groups);
 }

@@ -14,6 +14,14 @@ static enum gt_origin origin_of(const void *context, uint16_t function, uint32_t
 	return gt_recording_origin(context, function, stack);
 }
 
+static void sampled(void *context, uint32_t process, const struct gt_sample *sample)
+{
+	struct gt_ledger *l = context;
+
+	(void)process;
+	gt_samples_add(&l->samples, sample->series, sample->time_ns, sample->value);
+}
+
 struct gt_ledger *gt_pass_run(struct gt_recording *r, const struct gt_pass *how)
 {
 	struct gt_ledger *l = gt_ledger_new();
@@ -24,6 +32,8 @@ struct gt_ledger *gt_pass_run(struct gt_recording *r, const struct gt_pass *how)
 	l->shares.context = r;
 	gt_recording_rewind(r);
 	gt_recording_on_end(r, process_ended, l);
+	if (how->samples)
+		gt_recording_on_sample(r, sampled, l);
 	while ((!how->until || l->events < how->until) &&
 	       gt_recording_next(r, &event, &process) > 0) {
 		gt_ledger_apply(l, &event, process);
@@ -33,6 +43,8 @@ struct gt_ledger *gt_pass_run(struct gt_recording *r, const struct gt_pass *how)
 			how->tick(l->events);
 	}
 	gt_recording_on_end(r, NULL, NULL);
+	if (how->samples)
+		gt_recording_on_sample(r, NULL, NULL);
 	gt_ledger_finish(l);
 	return l;
 }

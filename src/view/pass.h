@@ -9,6 +9,7 @@ struct gt_pass {
 	/* After each event has been applied. May be NULL. */
 	void (*each)(void *context, const struct gt_ledger *l, const struct gt_event *event);
 	void *context;
+	bool samples;       /* the ledger keeps them too; nobody else may be listening to them */
 	/* Now and then, with the number of events so far: for progress. May be NULL. */
 	void (*tick)(uint64_t events);
 };

@@ -8,6 +8,44 @@ struct result {
 	const char *name;
 };
 
+static const struct result cuda[] = {
+	{ 1, "CUDA_ERROR_INVALID_VALUE" },
+	{ 2, "CUDA_ERROR_OUT_OF_MEMORY" },
+	{ 3, "CUDA_ERROR_NOT_INITIALIZED" },
+	{ 4, "CUDA_ERROR_DEINITIALIZED" },
+	{ 100, "CUDA_ERROR_NO_DEVICE" },
+	{ 101, "CUDA_ERROR_INVALID_DEVICE" },
+	{ 200, "CUDA_ERROR_INVALID_IMAGE" },
+	{ 201, "CUDA_ERROR_INVALID_CONTEXT" },
+	{ 205, "CUDA_ERROR_MAP_FAILED" },
+	{ 208, "CUDA_ERROR_ALREADY_MAPPED" },
+	{ 209, "CUDA_ERROR_NO_BINARY_FOR_GPU" },
+	{ 214, "CUDA_ERROR_ECC_UNCORRECTABLE" },
+	{ 216, "CUDA_ERROR_CONTEXT_ALREADY_IN_USE" },
+	{ 218, "CUDA_ERROR_INVALID_PTX" },
+	{ 222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION" },
+	{ 300, "CUDA_ERROR_INVALID_SOURCE" },
+	{ 301, "CUDA_ERROR_FILE_NOT_FOUND" },
+	{ 304, "CUDA_ERROR_OPERATING_SYSTEM" },
+	{ 400, "CUDA_ERROR_INVALID_HANDLE" },
+	{ 500, "CUDA_ERROR_NOT_FOUND" },
+	{ 600, "CUDA_ERROR_NOT_READY" },
+	{ 700, "CUDA_ERROR_ILLEGAL_ADDRESS" },
+	{ 702, "CUDA_ERROR_LAUNCH_TIMEOUT" },
+	{ 708, "CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE" },
+	{ 709, "CUDA_ERROR_CONTEXT_IS_DESTROYED" },
+	{ 712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED" },
+	{ 713, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED" },
+	{ 719, "CUDA_ERROR_LAUNCH_FAILED" },
+	{ 800, "CUDA_ERROR_NOT_PERMITTED" },
+	{ 801, "CUDA_ERROR_NOT_SUPPORTED" },
+	{ 802, "CUDA_ERROR_SYSTEM_NOT_READY" },
+	{ 900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED" },
+	{ 901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED" },
+	{ 999, "CUDA_ERROR_UNKNOWN" },
+	{ 0, NULL },
+};
+
 static const struct result opencl[] = {
 	{ -1, "CL_DEVICE_NOT_FOUND" },
 	{ -2, "CL_DEVICE_NOT_AVAILABLE" },
@@ -75,7 +113,8 @@ static const struct result opencl[] = {
 	{ 0, NULL },
 };
 
-static const struct result *const results[GT_API_COUNT] = { [GT_OPENCL] = opencl };
+static const struct result *const results[GT_API_COUNT] = { [GT_OPENCL] = opencl,
+							    [GT_CUDA] = cuda };
 
 const char *gt_result_name(enum gt_api api, int32_t result)
 {

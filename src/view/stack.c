@@ -43,11 +43,7 @@ static char *module_offset(const struct gt_frame *frame)
 		      frame->offset);
 }
 
-/*
- * "/w/build/../src/demo.c" -> "/w/src/demo.c": how compilers run in a build folder name files.
- * For the eye alone: where `build` is a link, the two are not the same.
- */
-static char *tidy_path(const char *path)
+char *gt_path_tidy(const char *path)
 {
 	char *out = gt_alloc(strlen(path) + 1);
 	size_t used = 0;
@@ -81,7 +77,7 @@ static char *location(const struct gt_frame *frame, const struct gt_style *style
 
 	if (!frame->file)
 		return module_offset(frame);
-	tidy = style ? tidy_path(frame->file) : gt_strdup(frame->file);
+	tidy = style ? gt_path_tidy(frame->file) : gt_strdup(frame->file);
 	shown = style ? gt_style_relative(style, tidy) : tidy;
 	text = frame->line ? concat("%s:%" PRIu32, shown, frame->line) : gt_strdup(shown);
 	free(tidy);
@@ -128,6 +124,18 @@ static unsigned left_width(const struct line *lines, size_t count, unsigned room
 	return where < half ? room - 2 - where : half;
 }
 
+/*
+ * Where a reader with little room should begin: at the line of Python that called, where the
+ * extension below it would take all the room.
+ */
+static size_t first_told(const struct gt_frame *frames, size_t count, size_t most)
+{
+	for (size_t i = 0; most && i < count; i++)
+		if (frames[i].module && !strcmp(frames[i].module, GT_PYTHON))
+			return i + 1 < most ? 0 : i;
+	return 0;
+}
+
 void gt_stack_text(struct gt_page *p, const struct gt_view *v, uint32_t stack, size_t most,
 		   unsigned indent)
 {
@@ -142,8 +150,12 @@ void gt_stack_text(struct gt_page *p, const struct gt_view *v, uint32_t stack, s
 		gt_page_end(p);
 		return;
 	}
-	if (most && count > most)
-		count = most;
+	if (most && count > most) {
+		size_t first = first_told(frames, count, most);
+
+		frames += first;
+		count = count - first < most ? count - first : most;
+	}
 	lines = gt_alloc(count * sizeof *lines);
 	for (size_t i = 0; i < count; i++)
 		lines[i] = line_of(&frames[i], &v->style);
@@ -186,7 +198,7 @@ static void add_callers(struct line *line, const struct gt_frame *frames, size_t
 void gt_stack_where(struct gt_page *p, const struct gt_view *v, uint32_t stack, unsigned columns)
 {
 	const struct gt_frame *frames;
-	size_t count = gt_frames_get(v->frames, stack, &frames);
+	size_t count = gt_frames_get(v->frames, stack, &frames), first;
 	struct line line;
 	unsigned left;
 
@@ -194,6 +206,9 @@ void gt_stack_where(struct gt_page *p, const struct gt_view *v, uint32_t stack, 
 		gt_page_name(p, GT_DIM, "(no stack)", columns);
 		return;
 	}
+	first = first_told(frames, count, 1);
+	frames += first;
+	count -= first;
 	gt_frames_shown(v->frames, &frames[0]);
 	line = line_of(&frames[0], &v->style);
 	if (frames[0].function)

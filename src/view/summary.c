@@ -5,10 +5,12 @@
 
 #include "base/format.h"
 #include "base/mem.h"
+#include "view/devices.h"
 #include "view/group.h"
 #include "view/head.h"
 #include "view/mistakes.h"
 #include "view/stack.h"
+#include "view/verdict.h"
 
 enum { LEAKS_SHOWN = 4, MODULES_SHOWN = 2, HOLDER_COLUMN = 28 };
 
@@ -31,19 +33,22 @@ static void put_leaks(struct gt_page *p, const struct gt_view *v)
 	const struct gt_ledger *l = v->ledger;
 	/* what else there is to say takes room: the whole is to be a screen */
 	unsigned others = gt_mistakes_count(l);
-	struct gt_leaked leaked = gt_ledger_leaked(l);
 	size_t most = v->top ? (size_t)v->top : others > 1 ? LEAKS_SHOWN / 2 : LEAKS_SHOWN;
 	char text[GT_FORMAT_MAX];
 	struct gt_groups groups;
 
-	gt_groups_init(&groups, l, GT_GROUPS_LEAKS);
-	gt_page_put(p, GT_RED, "LEAKED");
+	gt_verdict_groups(&groups, v);
+	gt_page_put(p, gt_view_goes_on(v) ? GT_YELLOW : GT_RED,
+		    gt_view_goes_on(v) ? "ALIVE" : "LEAKED");
 	gt_page_put(p, GT_BOLD, "  %s %s", gt_format_count(text, groups.object_count),
 		    gt_plural(groups.object_count, "resource", "resources"));
 	if (groups.bytes)
 		gt_page_put(p, GT_BOLD, ", ");
-	gt_put_memory(p, GT_BOLD, leaked.device_bytes, leaked.host_bytes);
+	gt_put_group_memory(p, GT_BOLD, &groups);
 	gt_page_end(p);
+	if (gt_view_goes_on(v))
+		gt_page_wrap(p, GT_DIM, 2, "in programs that went on when gputrack let go: this may "
+			     "be in use");
 	gt_put_kinds(p, &groups);
 	for (size_t i = 0; i < groups.count && i < most; i++)
 		put_leak(p, v, &groups.list[i], others ? 2 : 3);
@@ -143,6 +148,27 @@ static void put_next(struct gt_page *p, const struct gt_view *v, const char *ana
 	gt_page_end(p);
 }
 
+/* What a context took along when it ended: no leak, but worth a line. */
+static void put_freed(struct gt_page *p, const struct gt_freed *freed)
+{
+	char text[GT_FORMAT_MAX];
+
+	if (!freed->count)
+		return;
+	gt_page_put(p, GT_PLAIN, "  not leaked: %s %s freed by the end of their context",
+		    gt_format_count(text, freed->count),
+		    gt_plural(freed->count, "resource", "resources"));
+	if (freed->device_bytes || freed->host_bytes)
+		gt_page_put(p, GT_PLAIN, ", ");
+	gt_put_memory(p, GT_PLAIN, freed->device_bytes, freed->host_bytes);
+	gt_page_end(p);
+}
+
+static bool is_all_known(const struct gt_view *v)
+{
+	return v->verdict && !v->verdict->fresh.count && !v->verdict->fresh.bytes;
+}
+
 void gt_summary_text(const struct gt_view *v, FILE *out)
 {
 	const struct gt_ledger *l = v->ledger;
@@ -157,21 +183,27 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 		return;
 	}
 	total.created -= l->lasting.count; /* nobody's to give back */
-	if (leaked) {
+	if (leaked && is_all_known(v)) {
+		gt_page_put(&p, GT_GREEN, "No leaks but those that are known.");
+		gt_page_end(&p);
+	} else if (leaked) {
 		put_leaks(&p, v);
 	} else {
 		gt_page_put(&p, GT_GREEN, "No leaks: ");
 		gt_page_put(&p, GT_PLAIN,
-			    total.created == 1 ? "the one resource created was given back."
-					       : "all %s resources created were given back.",
+			    l->freed.count || l->lasting.count ? "nothing was left behind."
+			    : total.created == 1 ? "the one resource created was given back."
+						 : "all %s resources created were given back.",
 			    gt_format_count(text, total.created));
 		gt_page_end(&p);
 	}
+	put_freed(&p, &l->freed);
 	gt_page_end(&p);
 	if (l->peak_bytes) {
 		put_peak(&p, v);
 		gt_page_end(&p);
 	}
+	gt_devices_text(&p, v);
 	if (gt_mistakes_text(&p, v))
 		gt_page_end(&p);
 	gt_head_modules(&p, v, MODULES_SHOWN);
@@ -217,23 +249,27 @@ static void kinds_json(struct gt_json *j, const struct gt_ledger *l)
 void gt_summary_json(const struct gt_view *v, FILE *out)
 {
 	const struct gt_ledger *l = v->ledger;
-	struct gt_leaked leaked = gt_ledger_leaked(l);
+	uint64_t device, host;
 	struct gt_groups groups;
 	struct gt_json j;
 
-	gt_groups_init(&groups, l, GT_GROUPS_LEAKS);
+	gt_verdict_groups(&groups, v);
 	gt_head_json(&j, out, v, "summary");
 	gt_totals_json(&j, groups.object_count, groups.bytes);
-	gt_json_uint(&j, "device_bytes", leaked.device_bytes);
-	gt_json_uint(&j, "host_bytes", leaked.host_bytes);
+	gt_groups_memory(&groups, &device, &host);
+	gt_json_uint(&j, "device_bytes", device);
+	gt_json_uint(&j, "host_bytes", host);
 	gt_json_line(&j, "peak");
 	gt_json_int(&j, "time_ns", l->peak_bytes ? gt_view_time(v, l->peak_ns) : 0);
 	gt_json_uint(&j, "device_bytes", l->peak_bytes);
 	gt_json_uint(&j, "objects", l->peak_live);
 	gt_json_end(&j);
+	gt_devices_json(&j, v);
 	kinds_json(&j, l);
 	gt_groups_json(&j, "groups", v, l, &groups);
 	gt_mistakes_json(&j, v);
+	if (v->verdict)
+		gt_verdict_json(v->verdict, &j);
 	gt_foot_json(&j, v);
 	gt_groups_fini(&groups);
 }

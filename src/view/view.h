@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdio.h>
+#include <string.h>
 
 #include "ledger/growth.h"
 #include "ledger/ledger.h"
@@ -14,6 +15,8 @@
 #include "trace/recording.h"
 #include "view/frames.h"
 #include "view/page.h"
+
+struct gt_verdict;
 
 enum gt_sort { GT_SORT_LIVE, GT_SORT_TOTAL, GT_SORT_COUNT };
 
@@ -28,6 +31,7 @@ struct gt_view {
 	struct gt_style style;
 	uint64_t top;                       /* groups or rows to show; 0: what suits the view */
 	enum gt_sort sort;                  /* sites */
+	const struct gt_verdict *verdict;   /* NULL: nobody asked whether too much leaked */
 };
 
 typedef void gt_view_fn(const struct gt_view *v, FILE *out);
@@ -36,6 +40,8 @@ typedef void gt_view_fn(const struct gt_view *v, FILE *out);
 gt_view_fn gt_summary_text, gt_summary_json, gt_summary_tsv;
 /* Every site with something alive at the end. */
 gt_view_fn gt_leakage_text, gt_leakage_json, gt_leakage_tsv;
+/* What leaked, for continuous integration; need `verdict`. */
+gt_view_fn gt_leaks_junit, gt_leaks_sarif, gt_leaks_github;
 /* What was alive when device memory peaked; needs `at_peak`. */
 gt_view_fn gt_watermark_text, gt_watermark_json, gt_watermark_tsv;
 /* Device bytes over time; needs `timeline`. TSV is written while replaying: usage.h. */
@@ -44,6 +50,23 @@ gt_view_fn gt_usage_text, gt_usage_json;
 gt_view_fn gt_growth_text, gt_growth_json, gt_growth_tsv;
 /* Call sites, by `sort`. */
 gt_view_fn gt_sites_text, gt_sites_json, gt_sites_tsv;
+
+/* Each process with its name and what it left alive. */
+gt_view_fn gt_processes_text, gt_processes_json, gt_processes_tsv;
+
+/* True when processes were followed by `gputrack attach`. */
+static inline bool gt_view_is_attached(const struct gt_view *v)
+{
+	return !strcmp(gt_recording_info(v->recording, "capture"), "attach");
+}
+
+/* True when some of them went on when they were let go: what they hold may well be in use. */
+static inline bool gt_view_goes_on(const struct gt_view *v)
+{
+	const char *running = gt_recording_info(v->recording, "running");
+
+	return *running && strcmp(running, "0") != 0;
+}
 
 /* Relative to the recording's start; negative only in a damaged trace. */
 static inline int64_t gt_view_time(const struct gt_view *v, uint64_t time_ns)

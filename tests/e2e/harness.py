@@ -85,7 +85,8 @@ class Case:
 
     def start(self, *command, env=None, **how):
         """A program that goes on running, in a process group of its own; the caller waits for it."""
-        environment = dict(os.environ, LC_ALL="C.UTF-8", TZ="UTC", NO_COLOR="1")
+        environment = dict(os.environ, LC_ALL="C.UTF-8", TZ="UTC", NO_COLOR="1",
+                           GPUTRACK_CONFIG="")
         environment.update(env or {})
         return subprocess.Popen([str(word) for word in command], cwd=self.folder, env=environment,
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE,

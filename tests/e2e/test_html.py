@@ -88,8 +88,8 @@ def test_rows_over_time_are_those_of_usage(case):
     usage = case.gputrack("report", "leaks.gt", "-a", "usage", "--format", "tsv").out.splitlines()
     wanted = {}
     for line in usage[1:]:
-        time_ns, device, _, objects = map(int, line.split("\t"))
-        wanted[time_ns] = (device, objects)
+        row = dict(zip(usage[0].split("\t"), line.split("\t")))
+        wanted[int(row["time_ns"])] = (int(row["device_bytes"]), int(row["objects"]))
     now, times = 0, []
     for step in varints(everything["rows"]["times"]):
         now += step

@@ -279,7 +279,7 @@ def test_a_script_with_several_programs_is_one_recording(case):
         one = case.report("s.gt", "summary", "--pid", process["pid"])
         each.append(one["recording"]["events"])
     assert each == [11, 21, 2, 31] and report["recording"]["events"] == 65
-    assert len(entries(case.path("s.gt"))) == 5  # four traces and `info`
+    assert len(entries(case.path("s.gt"))) == 6  # four traces, `info` and `legend`
 
 
 def test_an_outer_recording_is_not_written_into_by_an_inner_one(case):
@@ -323,8 +323,11 @@ def test_a_recording_elsewhere_is_still_whole(case):
     named = case.report("copy.gt", "leakage")
     assert named["totals"] == {"count": 21, "bytes": 1 << 20}
     assert any(f["function"] == "fetch_sum" for g in named["groups"] for f in g["stack"])
-    # without its program: modules and offsets, and a line that says why
+    # without its program it has the names that it kept
     case.path("mine").rename(case.path("away"))
+    assert case.report("copy.gt", "leakage")["groups"] == named["groups"]
+    # and without these modules and offsets, and a line that says why
+    case.path("copy.gt/legend").unlink()
     gone = case.report("copy.gt", "leakage")
     assert gone["totals"] == named["totals"] and len(gone["groups"]) == len(named["groups"])
     assert module_offsets(gone) == {("mine", None, None)}
@@ -339,7 +342,10 @@ def test_a_recording_elsewhere_is_still_whole(case):
 
 def test_a_changed_program_is_noticed_and_said(case):
     copy_program(case)
+    named = case.report("copy.gt", "leakage")
     shutil.copy(case.program("killed"), case.path("mine"))
+    assert case.report("copy.gt", "leakage")["groups"] == named["groups"]
+    case.path("copy.gt/legend").unlink()
     report = case.report("copy.gt", "leakage")
     assert report["totals"] == {"count": 21, "bytes": 1 << 20}
     assert module_offsets(report) == {("mine", None, None)}
@@ -353,6 +359,7 @@ def test_a_stripped_program_has_lines_where_its_debug_file_is(case):
                     ["objcopy", "--strip-all", "--add-gnu-debuglink=mine.debug", "mine"]):
         assert case.run(*command).status == 0, command
     assert quiet_run(case, "./mine", env=case.pocl()).status == 0
+    case.path("q.gt/legend").unlink()
     functions = {"make_scratch_buffer", "start_addition", "fetch_sum"}
 
     def inner(*options):

@@ -11,7 +11,7 @@ build=${BUILD:-build}-fuzz
 [ -f "$build/build.ninja" ] ||
 	CC=clang CXX=clang++ meson setup "$build" -Dfuzzers=true -Dopencl=disabled \
 		-Dlevelzero=disabled >&2
-targets="trace info nsys tracker usage smi monitor http"
+targets="trace info legend suppressions config nsys tracker usage smi monitor http"
 # shellcheck disable=SC2046
 ninja -C "$build" tests/fuzz/seeds-trace tests/fuzz/seeds-nsys $(printf 'tests/fuzz/libfuzzer_%s ' $targets) >&2
 

@@ -1,4 +1,4 @@
-/* seeds.c - writes small valid inputs for fuzzers to start from into two folders: TRACES INFOS */
+/* seeds.c - writes small valid inputs for fuzzers to start from: TRACES INFOS LEGENDS */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "trace/info.h"
+#include "trace/legend.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
 
@@ -191,13 +192,32 @@ static void write_infos(const char *into)
 	gt_info_free(info);
 }
 
+static void write_legend(const char *into)
+{
+	static const uint8_t id[20] = { 0xde, 0xad };
+	static const struct gt_legend_name list[] = {
+		{ .function = "inner", .file = "/src/a.c", .line = 12, .inlined = true },
+		{ .function = "outer" },
+	};
+	struct gt_legend *names = gt_legend_new();
+	struct gt_error error;
+	char path[4096];
+
+	gt_legend_add(names, "/usr/bin/program", id, sizeof id, 0x1234, list, 2);
+	gt_legend_add(names, "/usr/lib/libsomething.so.1", NULL, 0, 0x10, list, 1);
+	snprintf(path, sizeof path, "%s/legend", into);
+	if (gt_legend_write(names, path, &error))
+		die(error.text, 0);
+	gt_legend_free(names);
+}
+
 int main(int argc, char **argv)
 {
-	if (argc != 3) {
-		fputs("usage: seeds TRACES INFOS\n", stderr);
+	if (argc != 4) {
+		fputs("usage: seeds TRACES INFOS LEGENDS\n", stderr);
 		return 2;
 	}
-	for (int i = 1; i <= 2; i++)
+	for (int i = 1; i <= 3; i++)
 		if (mkdir(argv[i], 0777) && errno != EEXIST)
 			die(argv[i], errno);
 	folder = argv[1];
@@ -208,5 +228,6 @@ int main(int argc, char **argv)
 	write_killed();
 	write_texts();
 	write_infos(argv[2]);
+	write_legend(argv[3]);
 	return 0;
 }

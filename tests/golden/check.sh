@@ -12,8 +12,8 @@ trap 'exit 130' INT TERM
 maker=$build/make_recordings
 [ -x "$maker" ] || maker=$build/tests/golden/make_recordings
 gputrack=$build/gputrack
-unset NO_COLOR COLUMNS DEBUGINFOD_URLS
-export TZ=UTC LC_ALL=C.UTF-8 TERM=xterm
+unset NO_COLOR COLUMNS DEBUGINFOD_URLS GPUTRACK_OPTIONS
+export GPUTRACK_CONFIG= TZ=UTC LC_ALL=C.UTF-8 TERM=xterm
 
 "$maker" "$work" || exit 2
 cd "$work" || exit 2
@@ -27,13 +27,13 @@ golden() {
 	count=$((count + 1))
 	"$@" >"$work/out" 2>"$work/err"
 	status=$?
+	case $name in
+	*.json) python3 -m json.tool "$work/out" >/dev/null || { failed=1; echo "FAIL $name: no JSON"; } ;;
+	esac
 	if [ -s "$work/err" ]; then
 		{ echo "--- stderr"; cat "$work/err"; } >>"$work/out"
 	fi
 	[ $status -eq 0 ] || echo "--- status $status" >>"$work/out"
-	case $name in
-	*.json) python3 -m json.tool "$work/out" >/dev/null || { failed=1; echo "FAIL $name: no JSON"; } ;;
-	esac
 	if [ "$rewrite" = --rewrite ]; then
 		mkdir -p "$(dirname "$here/expected/$name")"
 		cp "$work/out" "$here/expected/$name"
@@ -85,12 +85,93 @@ golden leaks/by-count.tsv "$gputrack" report leaks.gt -a sites --sort count --fo
 golden family/one-pid.txt "$gputrack" report family.gt --pid 403
 golden family/one-pid.tsv "$gputrack" export family.gt --pid 403
 golden family/no-pid.txt "$gputrack" report family.gt --pid 9
+# continuous integration
+cat >known.supp <<'END'
+# what we live with
+leak:load_texture
+leak[opencl.event]:^tick$
+leak[memory]:*cache.c
+leak[levelzero,cl_event]:upload
+END
+for form in junit sarif github; do
+	suffix=$(case $form in junit) echo xml ;; sarif) echo json ;; github) echo txt ;; esac)
+	golden ci/after-$form.$suffix "$gputrack" report after.gt -f $form
+	golden ci/many-$form.$suffix "$gputrack" report many.gt -f $form
+	golden ci/known-$form.$suffix "$gputrack" report after.gt -f $form --suppressions known.supp
+	golden ci/silent-$form.$suffix "$gputrack" report silent.gt -f $form
+done
+golden ci/suppressed.txt "$gputrack" report after.gt -a leakage --suppressions known.supp --fail-on-leak
+golden ci/verdict-json.json "$gputrack" report after.gt -a leakage -f json --suppressions known.supp --baseline before.gt
+golden ci/baseline.txt "$gputrack" report after.gt --baseline before.gt --fail-on-leak
+golden ci/baseline-same.txt "$gputrack" report after.gt --baseline after.gt --fail-on-leak
+golden ci/within.txt "$gputrack" report clean.gt --fail-on-leak
+golden ci/limits.txt "$gputrack" report after.gt --fail-on-leak='memory>8MiB,event>10,cl_mem>=4,levelzero'
+golden ci/limits-passed.txt "$gputrack" report after.gt -f tsv --fail-on-leak='memory>1GiB,opencl.event>50'
+golden ci/untracked.txt "$gputrack" report untracked.gt --fail-on-leak
+golden ci/silent.txt "$gputrack" report silent.gt --fail-on-leak
+golden ci/damaged.txt "$gputrack" report damaged.gt --fail-on-leak='any>1GiB' -f tsv
+golden ci/suppress.txt "$gputrack" suppress after.gt
+golden ci/suppress-many.txt "$gputrack" suppress many.gt
+for wrong in evnt 'memory>5' 'event>x' 'event>1,,' 'memory>=0B' 'event>99999999999999999999' 'opencl.' '>5'; do
+	golden "ci/wrong-$(echo "$wrong" | tr '>,' '__').txt" "$gputrack" report after.gt --fail-on-leak="$wrong"
+done
+printf 'leak:a\nleek:b\n' >bad.supp
+printf 'leak[evnt]:b\n' >kind.supp
+golden ci/wrong-file.txt "$gputrack" report after.gt --suppressions bad.supp
+golden ci/wrong-kind.txt "$gputrack" report after.gt --suppressions kind.supp
+golden ci/wrong-analysis.txt "$gputrack" report after.gt -a usage -f sarif
+# what suppress writes hides all of it, whatever the names are
+for recording in after many hostile leaks; do
+	"$gputrack" suppress $recording.gt -o own.supp
+	golden ci/own-$recording.txt "$gputrack" report $recording.gt -f tsv --suppressions own.supp --fail-on-leak
+done
+
+golden diff/builds.txt "$gputrack" diff before.gt after.gt
+golden diff/builds.json "$gputrack" diff before.gt after.gt -f json
+golden diff/back.txt "$gputrack" diff after.gt before.gt --top 1
+golden diff/same.txt "$gputrack" diff after.gt after.gt
+golden diff/untracked.txt "$gputrack" diff untracked.gt after.gt
+golden diff/damaged.txt "$gputrack" diff damaged.gt damaged.gt
+golden diff/one.txt "$gputrack" diff after.gt
+golden diff/wide.txt env COLUMNS=200 "$gputrack" diff before.gt after.gt
+
+for recording in leaks many family; do
+	golden export/$recording.csv "$gputrack" export $recording.gt -f csv
+	golden export/$recording-chrome.json "$gputrack" export $recording.gt -f chrome
+	golden export/$recording-speedscope.json "$gputrack" export $recording.gt -f speedscope
+	golden export/$recording.folded "$gputrack" export $recording.gt -f collapsed --value allocated
+	golden export/$recording.prom "$gputrack" export $recording.gt -f prometheus
+done
+golden export/hostile.prom "$gputrack" export hostile.gt -f prometheus
+golden export/objects.folded "$gputrack" export after.gt -f collapsed --value objects
+
+for form in text json tsv; do
+	golden processes/ranks.$form "$gputrack" report ranks.gt -a processes -f $form
+done
+golden processes/family.txt "$gputrack" report family.gt -a processes
+golden processes/leakage.txt "$gputrack" report ranks.gt -a leakage
+
+# defaults from a file and from the environment; the command line has the last word
+mkdir project
+printf '# ours\nreport.format = tsv\nfail-on-leak = event>10\nsuppressions = known.supp\n' >project/rc
+cp known.supp project/
+golden config/file.txt env GPUTRACK_CONFIG=project/rc "$gputrack" report after.gt
+golden config/overruled.txt env GPUTRACK_CONFIG=project/rc "$gputrack" report after.gt --fail-on-leak=any -f github
+golden config/variable.txt env GPUTRACK_OPTIONS='report.format=tsv; report.top = 1' "$gputrack" report after.gt
+golden config/off.txt env GPUTRACK_CONFIG=project/rc GPUTRACK_OPTIONS='report.suppressions=/nowhere' "$gputrack" report after.gt
+for wrong in 'report.fromat = json' 'reprot.format = json' 'no equals' 'report.format = jsn' 'report.no-symbols = perhaps' 'top = x'; do
+	golden "config/wrong-$(echo "$wrong" | tr ' =' '__').txt" env GPUTRACK_OPTIONS="$wrong" "$gputrack" report after.gt
+done
+golden config/missing.txt env GPUTRACK_CONFIG=project/none "$gputrack" report after.gt
 golden usage/no-recording.txt "$gputrack" report missing.gt
 golden usage/near-option.txt "$gputrack" report leaks.gt --fromat json
 golden usage/near-command.txt "$gputrack" reprot
 golden usage/bad-choice.txt "$gputrack" report leaks.gt -a everything
 golden usage/help.txt "$gputrack" --help
 golden usage/report-help.txt "$gputrack" report --help
+golden usage/diff-help.txt "$gputrack" diff --help
+golden usage/suppress-help.txt "$gputrack" suppress --help
+golden usage/run-help.txt "$gputrack" run --help
 golden usage/export-help.txt "$gputrack" export --help
 
 # pictures, described in words: what is drawn, which texts stand where, how many marks there are

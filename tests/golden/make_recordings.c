@@ -462,6 +462,102 @@ static void make_nothing(void)
 	end(&t);
 }
 
+/* A stack of two functions that are known by their words: what, and who called it. */
+static uint32_t named(struct trace *t, const char *function, const char *file, uint32_t line)
+{
+	uint64_t frames[] = {
+		gt_writer_text_frame(t->writer, &(struct gt_text_frame){
+			.function = function, .file = file, .module = "/app/bin/game",
+			.line = line }),
+		gt_writer_text_frame(t->writer, &(struct gt_text_frame){
+			.function = "main", .file = "/app/src/main.c", .module = "/app/bin/game",
+			.line = 20 }),
+	};
+
+	return gt_writer_stack(t->writer, frames, 2);
+}
+
+static void leak(struct trace *t, uint32_t at, unsigned count, uint64_t size)
+{
+	static uint64_t handle = 0x1000;
+
+	for (unsigned i = 0; i < count; i++, handle += 16) {
+		uint64_t ms = (handle >> 4) % 500;
+
+		if (size)
+			CALL(t, clCreateBuffer, ms, .handle = handle, .size = size, .stack = at);
+		else
+			CALL(t, clCreateUserEvent, ms, .handle = handle, .stack = at);
+	}
+}
+
+/* Two builds of one program: sites that stay with their lines moved, grow, shrink, come and go. */
+static void make_builds(void)
+{
+	for (int after = 0; after < 2; after++) {
+		const char *name = after ? "after.gt" : "before.gt";
+		const char *root = after ? "/ci/42/src" : "/ci/41/src";
+		struct trace t = { .start_ns = START, .end_ns = START + 600 * MS };
+		char file[64];
+
+		folder(name);
+		write_info(name, "./bin/game", "exit_status", "0");
+		begin(&t, name, 800, 1, "/app/bin/game", "./bin/game", 10);
+		snprintf(file, sizeof file, "%s/texture.c", root);
+		leak(&t, named(&t, "load_texture", file, after ? 52 : 40), 2, 4 << 20);
+		snprintf(file, sizeof file, "%s/loop.c", root);
+		leak(&t, named(&t, "tick", file, 10), after ? 50 : 5, 0);
+		snprintf(file, sizeof file, "%s/cache.c", root);
+		leak(&t, named(&t, "cache::fill<int*>", file, 7), after ? 1 : 3, 65536);
+		snprintf(file, sizeof file, "%s/%s.c", root, after ? "upload" : "scratch");
+		leak(&t, named(&t, after ? "upload" : "make_scratch", file, 99), 1, 1 << 20);
+		end(&t);
+	}
+}
+
+/* More call sites than GitHub shows, with names that try to be something else. */
+static void make_many(void)
+{
+	static const char *const names[] = {
+		"=cmd|' /C calc'!A0", "a;b", "x\" onload=\"y", "<script>&amp;", "::error::no%0A",
+		"line\nbreak", "tab\there", "\033[31mred", "bad\xff\xfeutf8", "\xe2\x80\xae" "rtl",
+		"operator*", "^anchors$", "nul\001one",
+	};
+	struct trace t = { .start_ns = START, .end_ns = START + 600 * MS };
+
+	folder("many.gt");
+	write_info("many.gt", "./bin/many \"quoted\" \\ \n", "exit_status", "0");
+	begin(&t, "many.gt", 900, 1, "/app/bin/many", "./bin/many", 10);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		leak(&t, named(&t, names[i], i % 2 ? "/app/src/a, b:c%d.c" : "/app/src/plain.c",
+			       (uint32_t)i + 1), 1, (i + 1) * 1000);
+	end(&t);
+}
+
+/* Four ranks of one job, and what started them. */
+static void make_ranks(void)
+{
+	folder("ranks.gt");
+	write_info("ranks.gt", "mpirun -n 4 ./solver", "exit_status", "0");
+	for (uint32_t i = 0; i < 5; i++) {
+		static const char launch[] = "python3\0-u\0launch.py";
+		struct trace t = { .start_ns = START + i * MS, .end_ns = START + (500 + i) * MS };
+		char rank[16];
+
+		if (i)
+			begin(&t, "ranks.gt", 1000 + i, 1000, "/app/bin/solver", "./solver", 8);
+		else
+			begin(&t, "ranks.gt", 1000, 1, "/usr/bin/python3.11", launch,
+			      sizeof launch - 1);
+		snprintf(rank, sizeof rank, "%u", i - 1);
+		if (i) {
+			gt_writer_info(t.writer, "rank", rank, strlen(rank));
+			leak(&t, named(&t, "solve", "/app/src/solve.c", 3), i == 3, 4096);
+		}
+		end(&t);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -480,5 +576,8 @@ int main(int argc, char **argv)
 	make_sampled();
 	make_markup();
 	make_nothing();
+	make_builds();
+	make_many();
+	make_ranks();
 	return 0;
 }

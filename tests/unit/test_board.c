@@ -73,6 +73,28 @@ static void a_process_that_ends_leaves_its_totals_and_frees_its_entries(void **s
 	gt_board_free(b);
 }
 
+static void a_context_takes_along_what_it_owns(void **state)
+{
+	struct gt_board *b = gt_board_new();
+	uint16_t p = gt_board_add(b, 10, "one", 1);
+	struct gt_event context = { .handle = 0xc0, .function = GT_FN_cuCtxCreate_v2 };
+	struct gt_event memory = { .size = 100, .function = GT_FN_cuMemAlloc_v2 };
+
+	(void)state;
+	gt_board_apply(b, &context, p);
+	for (uint64_t i = 1; i <= 10; i++) {
+		memory.handle = i;
+		memory.owner = i > 7 ? 0 : 0xc0;
+		gt_board_apply(b, &memory, p);
+	}
+	assert_int_equal(gt_board_process(b, p)->bytes, 1000);
+	context.function = GT_FN_cuCtxDestroy_v2;
+	gt_board_apply(b, &context, p);
+	assert_int_equal(gt_board_process(b, p)->bytes, 300);
+	assert_int_equal(gt_board_process(b, p)->live, 3);
+	gt_board_free(b);
+}
+
 static void sites_come_in_the_order_asked_for(void **state)
 {
 	struct gt_board *b = gt_board_new();
@@ -198,6 +220,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(totals_follow_the_events),
 		cmocka_unit_test(a_process_that_ends_leaves_its_totals_and_frees_its_entries),
+		cmocka_unit_test(a_context_takes_along_what_it_owns),
 		cmocka_unit_test(sites_come_in_the_order_asked_for),
 		cmocka_unit_test(the_biggest_and_the_oldest_are_found),
 		cmocka_unit_test(lists_survive_many_changes),

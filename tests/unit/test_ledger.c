@@ -650,6 +650,29 @@ static void a_primary_context_goes_with_its_last_reference(void **state)
 	gt_ledger_free(l);
 }
 
+static void a_mapping_keeps_released_memory_alive(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+
+	create_in(l, GT_FN_cuMemCreate, 0x10, 0, 4096);
+	create_in(l, GT_FN_cuMemMap, 0x1000, 0x10, 4096);
+	apply(l, GT_FN_cuMemRelease, 0x10, 2, 0);
+	assert_int_equal(l->device_bytes, 4096);
+	apply(l, GT_FN_cuMemRetainAllocationHandle, 0x10, 2, 0);
+	apply(l, GT_FN_cuMemUnmap, 0x1000, 2, 0);
+	assert_int_equal(l->device_bytes, 4096);
+	apply(l, GT_FN_cuMemRelease, 0x10, 3, 0);
+	assert_int_equal(l->device_bytes, 0);
+	create_in(l, GT_FN_cuMemCreate, 0x10, 0, 100);
+	create_in(l, GT_FN_cuMemMap, 0x1000, 0x10, 100);
+	apply(l, GT_FN_cuMemRelease, 0x10, 2, 0);
+	apply(l, GT_FN_cuMemUnmap, 0x1000, 2, 0);
+	gt_ledger_finish(l);
+	assert_int_equal(l->live.count, 0);
+	assert_int_equal(l->redundant_count, 0);
+	gt_ledger_free(l);
+}
+
 static void what_lasts_as_long_as_the_process_is_no_leak(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
@@ -669,6 +692,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_context_takes_what_it_owns_along),
 		cmocka_unit_test(a_primary_context_goes_with_its_last_reference),
+		cmocka_unit_test(a_mapping_keeps_released_memory_alive),
 		cmocka_unit_test(what_lasts_as_long_as_the_process_is_no_leak),
 		cmocka_unit_test(the_peak_agrees_with_counting_everything_at_every_peak),
 		cmocka_unit_test(of_equal_peaks_the_first_counts),

@@ -16,6 +16,7 @@ struct settings {
 	struct gt_texts folders;
 	uint64_t top;
 	int color;
+	const char *limit;
 	double interval;
 };
 
@@ -32,6 +33,8 @@ static const struct gt_option options[] = {
 	  .help = "more" },
 	{ .name = "top", .letter = 'n', .type = GT_OPTION_COUNT, AT(top), .argument = "N",
 	  .help = "few" },
+	{ .name = "limit", .type = GT_OPTION_MAYBE, AT(limit), .argument = "SPEC", .bare = "any",
+	  .help = "too much" },
 	{ .name = "color", .type = GT_OPTION_CHOICE, AT(color), .argument = "WHEN",
 	  .choices = colors, .help = "paint" },
 	{ .name = "interval", .type = GT_OPTION_DECIMAL, AT(interval), .argument = "S",
@@ -194,6 +197,63 @@ static void help_lists_every_option_and_ends_well(void **state)
 	assert_int_equal(r.status, 0);
 }
 
+static void a_value_that_may_be_left_out_is_stuck_to_its_option(void **state)
+{
+	struct result r;
+
+	(void)state;
+	parse(&r, &report, "in.gt");
+	assert_null(r.settings.limit);
+	parse(&r, &report, "--limit in.gt");
+	assert_string_equal(r.settings.limit, "any");
+	assert_string_equal(r.argv[r.first], "in.gt");
+	parse(&r, &report, "--limit=event>1 in.gt");
+	assert_string_equal(r.settings.limit, "event>1");
+	parse(&r, &report, "--help");
+	assert_non_null(strstr(r.said, "--limit[=SPEC]"));
+}
+
+static int fill(const struct gt_usage *usage, void *settings)
+{
+	static const char *const lines[][2] = {
+		{ "quiet", "yes" }, { "top", "7" }, { "color", "never" }, { "limit", "memory" },
+		{ "output", "there" },
+	};
+	int status = 0;
+
+	for (size_t i = 0; !status && i < sizeof lines / sizeof *lines; i++)
+		status = gt_option_set(usage, settings, gt_option_find(usage, lines[i][0]),
+				       lines[i][1], "here");
+	return status;
+}
+
+static int fill_badly(const struct gt_usage *usage, void *settings)
+{
+	return gt_option_set(usage, settings, gt_option_find(usage, "quiet"), "perhaps", "f:3");
+}
+
+static void defaults_come_before_the_arguments(void **state)
+{
+	struct result r;
+
+	(void)state;
+	assert_null(gt_option_find(&report, "help"));
+	assert_null(gt_option_find(&report, "nothing"));
+	gt_options_defaults(fill);
+	parse(&r, &report, "--top 9 --output=here in.gt");
+	assert_true(r.settings.quiet);
+	assert_int_equal(r.settings.top, 9);
+	assert_int_equal(r.settings.color, 2);
+	assert_string_equal(r.settings.limit, "memory");
+	assert_string_equal(r.settings.output, "here");
+	gt_options_defaults(fill_badly);
+	parse(&r, &report, "in.gt");
+	assert_int_equal(r.first, -1);
+	assert_int_equal(r.status, 2);
+	assert_non_null(strstr(r.said, "f:3 is yes or no, not 'perhaps'"));
+	gt_options_defaults(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +262,8 @@ int main(void)
 		cmocka_unit_test(a_program_keeps_its_own_options),
 		cmocka_unit_test(mistakes_are_told_in_one_line),
 		cmocka_unit_test(help_lists_every_option_and_ends_well),
+		cmocka_unit_test(a_value_that_may_be_left_out_is_stuck_to_its_option),
+		cmocka_unit_test(defaults_come_before_the_arguments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

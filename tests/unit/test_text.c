@@ -176,6 +176,59 @@ static void a_csv_field_stays_a_field(void **state)
 	assert_csv("é\xff", "é\\xff");
 }
 
+static void a_csv_field_is_no_formula(void **state)
+{
+	(void)state;
+	assert_csv("=1+1", "'=1+1");
+	assert_csv("+a", "'+a");
+	assert_csv("-a,b", "\"'-a,b\"");
+	assert_csv("@SUM(A1)", "'@SUM(A1)");
+	assert_csv("a=b", "a=b");
+}
+
+static void assert_written(void (*write)(FILE *out, const char *text), const char *text,
+			   const char *expected)
+{
+	char *said = NULL;
+	size_t size;
+	FILE *out = open_memstream(&said, &size);
+
+	write(out, text);
+	fclose(out);
+	assert_string_equal(said, expected);
+	free(said);
+}
+
+static void xml_holds_any_name(void **state)
+{
+	(void)state;
+	assert_written(gt_xml_put, "plain é", "plain é");
+	assert_written(gt_xml_put, "<a b=\"c\">&'", "&#60;a b=&#34;c&#34;&#62;&#38;&#39;");
+	assert_written(gt_xml_put, "a\n\t\rb", "a&#10;&#9;&#13;b");
+	assert_written(gt_xml_put, "\001\033\177", "\xef\xbf\xbd\xef\xbf\xbd&#127;");
+	assert_written(gt_xml_put, "\xff\xef\xbf\xbe", "\xef\xbf\xbd\xef\xbf\xbd");
+	assert_written(gt_xml_put, "\xe2\x80\xae", "&#8238;");
+}
+
+static void a_uri_holds_any_path(void **state)
+{
+	(void)state;
+	assert_written(gt_uri_put, "/src/a-b_c.~1/d.c", "/src/a-b_c.~1/d.c");
+	assert_written(gt_uri_put, "a b%?#\\\n:é", "a%20b%25%3F%23%5C%0A%3A%C3%A9");
+}
+
+static void copies_are_utf8_and_tame(void **state)
+{
+	char *repaired = gt_utf8_repair("a\xff\033\xe2\x80\xae"), *tame;
+
+	(void)state;
+	assert_string_equal(repaired, "a\xef\xbf\xbd\033\xe2\x80\xae");
+	tame = gt_text_tame("a\xff\033\n\xe2\x80\xae" "é");
+	assert_string_equal(tame, "a\xef\xbf\xbd?\n?é");
+	free(repaired);
+	free(tame);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +240,10 @@ int main(void)
 		cmocka_unit_test(no_width_and_no_bytes_break_the_rule),
 		cmocka_unit_test(a_tsv_field_stays_a_field),
 		cmocka_unit_test(a_csv_field_stays_a_field),
+		cmocka_unit_test(a_csv_field_is_no_formula),
+		cmocka_unit_test(xml_holds_any_name),
+		cmocka_unit_test(a_uri_holds_any_path),
+		cmocka_unit_test(copies_are_utf8_and_tame),
 	};
 
 	/* widths of characters are the locale's */

@@ -68,7 +68,7 @@ export class Flame {
     this.root = new FlameNode("all", "", null);
     for (const site of this.set.sites) {
       const value = site[field];
-      if (!value)
+      if (!value || (this.state.mode === "live" && site.kind.lasting))
         continue;
       let at = this.root;
       at.value += value;

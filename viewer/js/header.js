@@ -94,7 +94,7 @@ export function verdicts(set) {
   return el("div", { class: "verdicts" },
     raw.leaked ? card("#leaks", "bad", plural(raw.leaked, "leak", "leaks"),
       leaked.join(", ") || "no memory of their own") :
-      card("#leaks", "good", "No leaks", `${formatCount(raw.created)} given back`),
+      card("#leaks", "good", "No leaks", `${formatCount(raw.created - raw.lasting)} given back`),
     card("#timeline", "", formatBytes(raw.peak.bytes), raw.peak.bytes ?
       `peak, at ${formatTime(raw.peak.time_ns / 1e9)}` : "no device memory"),
     card("#sites", "", formatCount(raw.created),

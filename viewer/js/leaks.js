@@ -23,12 +23,26 @@ function openedLeak(set, leak) {
       el("code", { text: leak.handles.join(" ") + more })));
 }
 
+/* What lives on, or went without a call, by the API's rules; null for nothing. */
+function notLeakedNote({ lasting, freed_with_owner: freed }) {
+  const parts = [];
+  if (lasting)
+    parts.push(`${plural(lasting, "resource lives", "resources live")} as long as the process`);
+  if (freed)
+    parts.push(`${plural(freed, "resource was", "resources were")} freed by the end of their owner`);
+  return parts.length ? el("p", { class: "dim", text: `Not leaked: ${parts.join("; ")}.` }) : null;
+}
+
 export function leaksSection(set, state) {
   const node = section("leaks", "Leaks", "Created and never given back, by call site.");
+  const notLeaked = notLeakedNote(set.raw);
   if (!set.leaks.length) {
+    const given = set.raw.created - set.raw.lasting;
     node.append(el("p", { class: "card good", text: set.raw.created ?
-      `No leaks: all ${formatCount(set.raw.created)} resources created were given back.` :
+      `No leaks: ${plural(given, "resource was", "resources were")} created and given back.` :
       "Nothing was tracked." }));
+    if (notLeaked)
+      node.append(notLeaked);
     return node;
   }
   const words = new Map();
@@ -57,6 +71,8 @@ export function leaksSection(set, state) {
       return words.get(leak);
     } });
   node.append(table.node);
+  if (notLeaked)
+    node.append(notLeaked);
   if (set.raw.rest.live)
     node.append(el("p", { class: "dim", text: `Besides ${plural(set.raw.rest.live, "resource",
       "resources")} from call sites that are not in the page: gputrack report -a leakage ` +

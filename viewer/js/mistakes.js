@@ -52,5 +52,8 @@ export function mistakesSection(set) {
   if (m.replaced)
     node.append(el("p", { text: plural(m.replaced, "resource was", "resources were") +
       " created under a handle that was still alive: the release before it was not seen" }));
+  if (m.size_mismatches)
+    node.append(el("p", { text: plural(m.size_mismatches, "release", "releases") +
+      " named another size than was created" }));
   return node.children.length > 1 ? node : null;
 }

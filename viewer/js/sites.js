@@ -69,7 +69,8 @@ export function sitesSection(set, state) {
       cell: (s) => formatCount(s.created) },
     { name: "spark", title: "Over time", minor: true, cell: (s) => sparkline(set, s) },
     { name: "growth", title: "Growth", num: true, value: (s) => growth.get(s)?.per_second || 0,
-      cell: (s) => growth.has(s) ? el("span", { class: "warn", text: rateOf(growth.get(s)) }) : "" },
+      cell: (s) => growth.has(s) ?
+        el("span", { class: "warn", text: rateOf(growth.get(s)) }) : "" },
     { name: "kind", title: "Kind", value: (s) => s.kind.name, cell: (s) => s.kind.name },
     { name: "site", title: "Where", value: (s) => s.frames[0]?.where || "",
       cell: (s) => placeLine(s.frames) },

@@ -28,6 +28,21 @@ void fake_cuda_hook(fake_hook *h)
 	atomic_store(&hook, h);
 }
 
+static _Atomic(fake_module_hook *) module_hook;
+
+void fake_cuda_module_hook(fake_module_hook *h)
+{
+	atomic_store(&module_hook, h);
+}
+
+void fake_tell_module(uint32_t id, const void *cubin, size_t size, bool loaded)
+{
+	fake_module_hook *h = atomic_load(&module_hook);
+
+	if (h)
+		h(id, fake_current(), cubin, size, loaded);
+}
+
 static void read_requests(void)
 {
 	const char *text = getenv("FAKE_CUDA_FAIL");

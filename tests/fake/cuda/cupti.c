@@ -40,6 +40,19 @@ static void hook(struct fake_call *call, int after)
 		deliver(call, after);
 }
 
+static _Atomic unsigned char told[CUPTI_CBID_RESOURCE_SIZE];
+
+static void tell_module(uint32_t id, CUcontext context, const void *cubin, size_t size, bool loaded)
+{
+	CUpti_ModuleResourceData module = { .moduleId = id, .cubinSize = size, .pCubin = cubin };
+	CUpti_ResourceData data = { .context = context, .resourceDescriptor = &module };
+	CUpti_CallbackId cbid = loaded ? CUPTI_CBID_RESOURCE_MODULE_LOADED :
+					 CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING;
+
+	if (atomic_load(&told[cbid]))
+		callback(userdata, CUPTI_CB_DOMAIN_RESOURCE, cbid, (void *)&data);
+}
+
 FAKE_EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *subscriber,
 						CUpti_CallbackFunc function, void *data)
 {
@@ -47,6 +60,8 @@ FAKE_EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *subscrib
 	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	void (*set)(fake_hook *) = driver ? (void (*)(fake_hook *))dlsym(driver, "fake_cuda_hook") :
 					    NULL;
+	void (*set_modules)(fake_module_hook *) =
+		driver ? (void (*)(fake_module_hook *))dlsym(driver, "fake_cuda_module_hook") : NULL;
 
 	if (refuse)
 		return (CUptiResult)atoi(refuse);
@@ -58,6 +73,8 @@ FAKE_EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *subscrib
 	userdata = data;
 	*subscriber = (CUpti_SubscriberHandle)&subscribed;
 	set(hook);
+	if (set_modules)
+		set_modules(tell_module);
 	return CUPTI_SUCCESS;
 }
 
@@ -66,6 +83,10 @@ FAKE_EXPORT CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable,
 						     CUpti_CallbackDomain domain,
 						     CUpti_CallbackId cbid)
 {
+	if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid < CUPTI_CBID_RESOURCE_SIZE) {
+		atomic_store(&told[cbid], enable ? 1 : 0);
+		return CUPTI_SUCCESS;
+	}
 	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || cbid >= CBIDS)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	atomic_store(&enabled[cbid], enable ? 1 : 0);

@@ -85,6 +85,12 @@ struct fake_call {
 typedef void fake_hook(struct fake_call *call, int after);
 FAKE_EXPORT void fake_cuda_hook(fake_hook *hook);
 
+/* A module that was loaded (true) or is about to go, with its file's bytes. */
+typedef void fake_module_hook(uint32_t id, CUcontext context, const void *cubin, size_t size,
+			      bool loaded);
+FAKE_EXPORT void fake_cuda_module_hook(fake_module_hook *hook);
+void fake_tell_module(uint32_t id, const void *cubin, size_t size, bool loaded);
+
 /* False: the call must not be made, *result says why. */
 bool fake_begin(struct fake_call *call);
 void fake_finish(struct fake_call *call);

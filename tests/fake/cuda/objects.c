@@ -1,5 +1,6 @@
 /* objects.c - what is alive in the stand-in driver: one table, one lock. */
 #include "fake.h"
+#include "../gpu_memory/share.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -10,6 +11,23 @@ enum { BUCKETS = 1 << 16 };
 static struct fake_object *table[BUCKETS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t alive, bytes;
+static struct fake_share *share;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void open_share(void)
+{
+	share = fake_share_open();
+}
+
+/* Under the lock: tells the stand-in libnvidia-ml. */
+static void count_bytes(uint64_t more)
+{
+	bytes += more;
+	if (share) {
+		atomic_store(&share->bytes, bytes);
+		atomic_store(&share->pid, (uint64_t)getpid());
+	}
+}
 
 static struct fake_object **find(enum fake_class class, uint64_t handle)
 {
@@ -36,6 +54,7 @@ static CUresult add(enum fake_class class, uint64_t handle, size_t size, CUconte
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	*fresh = (struct fake_object){ .handle = handle, .size = size, .owner = owner,
 				       .block = block, .refs = 1, .class = (uint8_t)class };
+	pthread_once(&once, open_share);
 	pthread_mutex_lock(&lock);
 	at = find(class, handle);
 	if (*at) {
@@ -46,7 +65,7 @@ static CUresult add(enum fake_class class, uint64_t handle, size_t size, CUconte
 	*at = fresh;
 	alive++;
 	if (on_device(class))
-		bytes += size;
+		count_bytes(size);
 	pthread_mutex_unlock(&lock);
 	return CUDA_SUCCESS;
 }
@@ -81,7 +100,7 @@ static void take_out(struct fake_object **at)
 	*at = gone->next;
 	alive--;
 	if (on_device((enum fake_class)gone->class))
-		bytes -= gone->size;
+		count_bytes(0 - gone->size);
 	/* the object before its block: the block is what the next one gets */
 	void *block = gone->block;
 	free(gone);

@@ -1,6 +1,7 @@
 /* things.c - objects without bytes: streams, events, modules, libraries, graphs, textures. */
 #include "fake.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define CREATED(class, handle)  NEED_CONTEXT(fake_new(class, OUT(handle), 64, fake_current()))
@@ -25,8 +26,38 @@ TRACED(cuIpcOpenEventHandle, (CUevent *phEvent, CUipcEventHandle handle), (phEve
 TRACED(cuEventDestroy, (CUevent hEvent), (hEvent), ENDED(FAKE_EVENT, hEvent))
 TRACED(cuEventDestroy_v2, (CUevent hEvent), (hEvent), ENDED(FAKE_EVENT, hEvent))
 
+enum { CUBIN_MAX = 1 << 16 };
+
+/* A module that comes from a file keeps its bytes as its own, and is told of. */
+static CUresult load_file(CUmodule *module, const char *path)
+{
+	FILE *in = path ? fopen(path, "re") : NULL;
+	CUresult result;
+	size_t size;
+
+	if (!in)
+		return fake_new(FAKE_MODULE, OUT(module), 64, fake_current());
+	result = fake_new(FAKE_MODULE, OUT(module), CUBIN_MAX, fake_current());
+	size = result ? 0 : fread(*module, 1, CUBIN_MAX, in);
+	fclose(in);
+	if (size) {
+		fake_set_key(FAKE_MODULE, H(*module), size);
+		fake_tell_module((uint32_t)(H(*module) >> 4 & 0xffffff), *module, size, true);
+	}
+	return result;
+}
+
+static CUresult unload(CUmodule module)
+{
+	uint64_t size = fake_key(FAKE_MODULE, H(module));
+
+	if (size)
+		fake_tell_module((uint32_t)(H(module) >> 4 & 0xffffff), module, size, false);
+	return ENDED(FAKE_MODULE, module);
+}
+
 TRACED(cuModuleLoad, (CUmodule *module, const char *fname), (module, fname),
-       CREATED(FAKE_MODULE, module))
+       NEED_CONTEXT(load_file(module, fname)))
 TRACED(cuModuleLoadData, (CUmodule *module, const void *image), (module, image),
        CREATED(FAKE_MODULE, module))
 TRACED(cuModuleLoadDataEx,
@@ -35,7 +66,7 @@ TRACED(cuModuleLoadDataEx,
        (module, image, numOptions, options, optionValues), CREATED(FAKE_MODULE, module))
 TRACED(cuModuleLoadFatBinary, (CUmodule *module, const void *fatCubin), (module, fatCubin),
        CREATED(FAKE_MODULE, module))
-TRACED(cuModuleUnload, (CUmodule hmod), (hmod), ENDED(FAKE_MODULE, hmod))
+TRACED(cuModuleUnload, (CUmodule hmod), (hmod), unload(hmod))
 
 #define LOAD_LIBRARY(fn, type, from)                                                              \
 	TRACED(fn,                                                                                \

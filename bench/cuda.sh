@@ -1,0 +1,61 @@
+#!/bin/sh
+# cuda.sh BUILD_DIR - what the CUDA door adds to a call, beside compute-sanitizer where there is a GPU.
+#
+# Without a GPU the driver and CUPTI are stand-ins (tests/fake/cuda): the door's own cost can be read
+# from that, CUPTI's and the driver's cannot.
+set -eu
+. "$(dirname -- "$0")/common.sh"
+unset CUDA_INJECTION64_PATH
+
+rounds=${ROUNDS:-3} # of processes; each has rounds of its own
+door=$build/libgputrack_cuda.so
+program=$build/bench/cuda_calls
+fake=$build/tests/fake/cuda
+
+if [ ! -x "$program" ] || [ ! -f "$door" ]; then
+	echo "Skipped: the CUDA door is not built."
+	exit 0
+fi
+if "$program" --probe >/dev/null 2>&1; then
+	fake=
+else
+	[ -f "$fake/libcuda.so.1" ] || { echo "Skipped: no GPU and no stand-in."; exit 0; }
+	LD_LIBRARY_PATH=$fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+	export LD_LIBRARY_PATH
+fi
+sanitizer=
+[ -n "$fake" ] || sanitizer=$(command -v compute-sanitizer || true)
+
+# Runs the program once: NAME of the variant, then how.
+run_once() {
+	name=$1
+	shift
+	"$@" >"$work/out" 2>"$work/err" || { cat "$work/err" >&2; die "$program failed: $name"; }
+	keep_samples "$name" "$work/out"
+}
+
+record() {
+	run_once "$1" env CUDA_INJECTION64_PATH="$door" GPUTRACK_RECORDING="$work/bench.gt" \
+		${2:+"$2"} "$program"
+	"$build/bench/replay" --read-only "$work/bench.gt" >"$work/replayed" ||
+		die "cannot read what $1 recorded"
+	[ "$(value_of events "$work/out")" = "$(value_of events "$work/replayed")" ] ||
+		die "$1: $(value_of events "$work/out") events made," \
+			"$(value_of events "$work/replayed") recorded"
+	rm -rf "$work/bench.gt"
+}
+
+for i in $(seq "$rounds"); do
+	run_once "bare" "$program"
+	record "door, no stacks" GPUTRACK_STACKS=0
+	record "door, stacks"
+	[ -z "$sanitizer" ] || run_once "compute-sanitizer --leak-check full" \
+		"$sanitizer" --leak-check full "$program" 1
+done
+printf 'goal\t%s\t600\n' "door, stacks" >>"$work/samples"
+
+echo "Driver: $(value_of driver "$work/out")${fake:+ (a stand-in on host memory: no GPU here)}." \
+	"Stack of the calls: $(value_of frames "$work/out") frames and those of CUDA's libraries." \
+	"\"ns\" is for the calls of the first column together."
+echo
+awk -f "$bench/calls.awk" "$work/samples"

@@ -1,0 +1,85 @@
+#!/bin/sh
+# ebpf.sh BUILD_DIR - gputrack attach: cost of a call, loss, processor and memory of the tracer, board.
+set -eu
+. "$(dirname -- "$0")/common.sh"
+
+library=$build/tests/fake/cuda/libcuda.so.1
+tool=$build/gputrack
+if [ "$(id -u)" != 0 ] || [ ! -f "$library" ] || ! "$tool" attach --help >/dev/null 2>&1; then
+	echo "Skipped: needs root, the stand-in CUDA driver and a build with attach."
+	exit 0
+fi
+# So that the stand-in is probed before it is loaded.
+LD_LIBRARY_PATH=$(dirname -- "$library")
+export LD_LIBRARY_PATH
+
+echo "On the stand-in CUDA driver, whose functions begin with \`push\` as NVIDIA's do: the kernel emulates" \
+	"that. A function that begins otherwise is single-stepped, which costs 11 to 15 µs in a virtual machine."
+echo
+echo "| cuMemAlloc + cuMemFree, ns per call | min | median | over bare: min | median | goal |"
+echo "|---|--:|--:|--:|--:|--:|"
+row() { # NAME GOAL COMMAND…
+	name=$1 goal=$2
+	shift 2
+	"$@" >"$work/ns" 2>"$work/err" || die "$name: $(cat "$work/err")"
+	[ "$name" != bare ] || cp "$work/ns" "$work/bare"
+	paste "$work/bare" "$work/ns" | awk -v name="$name" -v goal="$goal" -F '\t' \
+		'{ printf "| %s | %d | %d | %s | %s | %s |\n", name, $3, $4,
+		   name == "bare" ? "" : $3 - $1, name == "bare" ? "" : $4 - $2, goal }'
+}
+attach() { "$tool" attach -q -i 0 -o "$work/a.gt" "$@" -c "$build/bench/attach_calls" "$library"; }
+row bare "" "$build/bench/attach_calls" "$library"
+row "attached, frame pointers" "≤ 1600" attach
+row "attached, no stacks" "" attach --no-stacks
+row "attached, copies of 8 KiB of stack" "" attach --unwind dwarf
+row "attached, multi instead of session probes" "" attach --probes multi
+
+echo
+echo "| load | events/s reached | handed over | lost | goal |"
+echo "|---|--:|--:|--:|---|"
+burst() { # NAME THREADS EVENTS OPTIONS…
+	name=$1 threads=$2 count=$3
+	shift 3
+	"$tool" attach -q -i 0 -o "$work/a.gt" "$@" -c "$tool" stress --api cuda --library "$library" \
+		-t max -n "$count" --threads "$threads" >"$work/out" 2>&1 || die "$(cat "$work/out")"
+	rate=$(sed -n 's/.*[^0-9,]\([0-9,]*\) events per second.*/\1/p; s/.*: \([0-9,.]*\) events\/s.*/\1/p' \
+		"$work/out" | tail -n 1)
+	took=$(sed -n 's/^duration_ns: //p' "$work/a.gt/info")
+	"$tool" report "$work/a.gt" -a summary --format json >"$work/json"
+	python3 - "$work/json" "$name" "${rate:-}" "$took" <<-'END'
+		import json, sys
+		report = json.load(open(sys.argv[1]))
+		events, lost = report["recording"]["events"], report["lost"]
+		rate = sys.argv[3].replace(",", "") or (events + lost) / (int(sys.argv[4]) / 1e9)
+		print(f"| {sys.argv[2]} | {float(rate):,.0f} | {events:,} | {lost:,} | none at 500,000/s |")
+	END
+}
+burst "one thread, as fast as it goes" 1 2000000
+burst "one thread, no stacks" 1 2000000 --no-stacks
+burst "two threads, no stacks" 2 2000000 --no-stacks
+
+echo
+echo "| events/s | tracer's processor, % of a core | resident, MiB | of which the ring | goal |"
+echo "|--:|--:|--:|--:|---|"
+tick=$(getconf CLK_TCK)
+steady() { # RATE GOAL
+	"$tool" stress --api cuda --library "$library" -t "$1" -d 9 >/dev/null 2>&1 &
+	load=$!
+	sleep 0.5
+	"$tool" attach -q -i 0 -o "$work/a.gt" -p $load >/dev/null 2>&1 &
+	tracer=$!
+	sleep 1.5
+	before=$(awk '{ print $14 + $15 }' /proc/$tracer/stat)
+	sleep 5
+	after=$(awk '{ print $14 + $15 }' /proc/$tracer/stat)
+	rss=$(awk '/^VmRSS/ { print $2 }' /proc/$tracer/status)
+	wait $load $tracer || true
+	awk -v rate="$1" -v used=$((after - before)) -v tick="$tick" -v rss="$rss" -v goal="$2" 'BEGIN {
+		printf "| %d | %.1f | %.1f | 16.0 | %s |\n", rate, used * 100 / tick / 5, rss / 1024, goal }'
+}
+steady 1000 ""
+steady 4000 "≤ 0.5 %, ≤ 24 MiB"
+steady 100000 ""
+
+echo
+"$build/bench/board"

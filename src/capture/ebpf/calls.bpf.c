@@ -1,0 +1,552 @@
+/* calls.bpf.c - two programs for every tracked function, one per side; the cookie is the row. */
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+#include <linux/bpf.h>
+#include <linux/ptrace.h>
+#include <stdbool.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#define __BPF__ 1
+#include "calls.h"
+
+/* The kernel's structures, as far as they are read; places are settled when loading. */
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct ns_common { unsigned int inum; };
+struct pid_namespace { struct ns_common ns; };
+struct upid { int nr; struct pid_namespace *ns; };
+struct pid { unsigned int level; struct upid numbers[1]; };
+struct atomic_live { int counter; };
+struct signal_struct { struct atomic_live live; int group_exit_code; };
+struct task_struct {
+	int pid, tgid, exit_code;
+	__u64 start_boottime, self_exec_id;
+	struct task_struct *group_leader, *real_parent;
+	struct signal_struct *signal;
+	struct pid *thread_pid;
+	char comm[16];
+};
+#pragma clang attribute pop
+
+/* A call that has begun. */
+struct pending {
+	uint64_t sp, begun_ns;
+	uint64_t words[GT_PROBE_WORDS];
+	uint32_t row, array_count;
+};
+
+/* A thread's own: what it is in, and where its records are put together. */
+struct thread {
+	uint32_t known, depth;
+	uint32_t array_at;       /* depth of the call whose handles `array` holds, + 1 */
+	uint32_t array;
+	struct pending calls[GT_PROBE_DEPTH];
+	uint64_t handles[GT_PROBE_ARRAY];
+	struct gt_probe_call call;
+	uint64_t tail[GT_PROBE_ARRAY + GT_PROBE_FRAMES + 1];
+};
+
+/* Settings, fixed when loading. */
+const volatile bool everyone;       /* all processes, not only those in `targets` */
+const volatile uint32_t namespace;  /* of process numbers; 0: the first one */
+const volatile uint32_t frames_max; /* 0: no stacks */
+const volatile uint32_t stack_bytes; /* 0: frame pointers, otherwise a copy of the stack's top */
+const volatile uint64_t ring_wake;  /* bytes waiting from which the tool is woken early */
+const volatile uint32_t own_pid;    /* the tool itself: not looked at */
+
+uint64_t lost;                      /* calls that were not handed over, of all processes */
+uint64_t news_lost;
+uint32_t off;                       /* set when detaching: nothing more is taken */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, GT_PROBE_ROWS);
+	__uint(map_flags, BPF_F_RDONLY_PROG);
+	__type(key, uint32_t);
+	__type(value, struct gt_probe_row);
+} rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, uint32_t);
+	__type(value, struct gt_probe_target);
+} targets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 16 << 20);
+} calls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 256 << 10);
+} news SEC(".maps");
+
+/*
+ * An index that the verifier can see to be small. The compiler knows that it is, and would leave the
+ * mask out.
+ */
+#define WITHIN(index, size)                                                                    \
+	({                                                                                     \
+		uint64_t index_ = (index);                                                     \
+		asm volatile("%0 &= %1" : "+r"(index_) : "i"((size) - 1));                     \
+		index_;                                                                        \
+	})
+
+/* A task's number where the tool lives, 0 when it has none there. */
+static __always_inline uint32_t number_of(struct task_struct *task)
+{
+	struct pid *pid;
+	unsigned int level;
+
+	if (!namespace)
+		return task->pid;
+	pid = task->thread_pid;
+	level = BPF_CORE_READ(pid, level);
+	for (unsigned int i = 0; i < 8; i++) {
+		struct upid *at = (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+				  i * bpf_core_type_size(struct upid);
+
+		if (i > level)
+			break;
+		if (BPF_CORE_READ(at, ns, ns.inum) == namespace)
+			return BPF_CORE_READ(at, nr);
+	}
+	return 0;
+}
+
+static __always_inline uint32_t process_of(struct task_struct *task)
+{
+	return namespace ? number_of(task->group_leader) : task->tgid;
+}
+
+static __always_inline void lose(uint32_t pid)
+{
+	struct gt_probe_target *t = bpf_map_lookup_elem(&targets, &pid);
+
+	__sync_fetch_and_add(&lost, 1);
+	if (t)
+		__sync_fetch_and_add(&t->lost, 1);
+}
+
+/* Room for one piece of news about a task, filled in as far as all pieces are alike. */
+static __always_inline struct gt_probe_event *news_of(struct task_struct *task, uint32_t what,
+						       uint32_t pid)
+{
+	struct gt_probe_event *e = bpf_ringbuf_reserve(&news, sizeof *e, 0);
+
+	if (!e) {
+		__sync_fetch_and_add(&news_lost, 1);
+		return 0;
+	}
+	__builtin_memset(e, 0, sizeof *e);
+	e->time_ns = bpf_ktime_get_ns();
+	e->news = what;
+	e->pid = pid;
+	e->tid = number_of(task);
+	e->start = task->group_leader->start_boottime;
+	e->exec = task->self_exec_id;
+	e->parent = process_of(task->real_parent);
+	return e;
+}
+
+static __always_inline bool is_wanted(uint32_t pid)
+{
+	if (!pid || pid == own_pid || off)
+		return false;
+	return everyone || bpf_map_lookup_elem(&targets, &pid);
+}
+
+/* The arguments that are kept; registers are copied first: only fixed places in ctx may be read. */
+static __always_inline void keep_words(struct pt_regs *ctx, const struct gt_probe_row *row,
+				       uint64_t *words)
+{
+	uint64_t registers[8] = { ctx->rdi, ctx->rsi, ctx->rdx, ctx->rcx, ctx->r8, ctx->r9 };
+	uint64_t stack = ctx->rsp;
+
+	for (int i = 0; i < GT_PROBE_WORDS; i++) {
+		uint64_t where = row->where[i];
+
+		if (i >= row->words)
+			break;
+		if (where < 6)
+			words[i] = registers[WITHIN(where, 8)];
+		else if (bpf_probe_read_user(&words[i], sizeof words[i],
+					     (void *)(stack + 8 * (where - 5))))
+			words[i] = 0;
+	}
+}
+
+/* True when the call can do nothing: an enqueue whose caller wants no event, a free of NULL. */
+static __always_inline bool is_idle(const struct gt_probe_row *row, const struct pending *p)
+{
+	for (int i = 0; i < GT_PROBE_EFFECTS; i++) {
+		uint8_t handle = row->handle[i], unless = row->unless[i];
+
+		if (i >= row->effects)
+			break;
+		if (unless < GT_PROBE_WORDS && p->words[WITHIN(unless, GT_PROBE_WORDS)])
+			continue;
+		if (handle >= GT_PROBE_WORDS || p->words[WITHIN(handle, GT_PROBE_WORDS)])
+			return false;
+	}
+	return true;
+}
+
+/* The handles of an array that is handed in: they may be gone when the call returns. */
+static __always_inline void keep_array(struct thread *t, const struct gt_probe_row *row,
+				       struct pending *p, uint32_t depth)
+{
+	uint32_t count = p->words[WITHIN(row->array_count, GT_PROBE_WORDS)], some = count;
+
+	p->array_count = count;
+	if (some >= GT_PROBE_ARRAY)
+		some = GT_PROBE_ARRAY - 1;
+	if (bpf_probe_read_user(t->handles, WITHIN(some, GT_PROBE_ARRAY) * sizeof(uint64_t),
+				(void *)p->words[WITHIN(row->array, GT_PROBE_WORDS)]))
+		some = 0;
+	t->array = some;
+	t->array_at = depth + 1;
+}
+
+static __always_inline void first_call(struct task_struct *task, struct thread *t, uint32_t pid)
+{
+	struct gt_probe_target none = { 0 };
+	struct gt_probe_event *e;
+
+	t->known = 1;
+	bpf_map_update_elem(&targets, &pid, &none, BPF_NOEXIST);
+	e = news_of(task, GT_NEWS_THREAD, pid);
+	if (!e)
+		return;
+	bpf_get_current_comm(e->name, 16);
+	/* at once: what it has mapped can be looked at as long as it lives */
+	bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
+}
+
+/* 0 when the return is wanted, 1 when not. */
+static __always_inline int entered(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	uint32_t id = bpf_get_attach_cookie(ctx), pid = process_of(task), depth;
+	const struct gt_probe_row *row;
+	struct pending *p;
+	struct thread *t;
+
+	if (!is_wanted(pid))
+		return 1;
+	row = bpf_map_lookup_elem(&rows, &id);
+	if (!row)
+		return 1;
+	t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!t) {
+		lose(pid);
+		return 1;
+	}
+	if (!t->known)
+		first_call(task, t, pid);
+	depth = t->depth;
+	/* calls that never came back (longjmp) lie below where this one is: they are over */
+	for (int i = 0; i < GT_PROBE_DEPTH; i++)
+		if (depth > 0 && depth <= GT_PROBE_DEPTH &&
+		    t->calls[WITHIN(depth - 1, GT_PROBE_DEPTH)].sp <= ctx->rsp)
+			depth--;
+	if (depth >= GT_PROBE_DEPTH) {
+		lose(pid);
+		return 1;
+	}
+	p = &t->calls[WITHIN(depth, GT_PROBE_DEPTH)];
+	p->sp = ctx->rsp;
+	p->row = id;
+	p->array_count = 0;
+	keep_words(ctx, row, p->words);
+	t->depth = depth;
+	if (is_idle(row, p))
+		return 1;
+	if (row->array != GT_PROBE_NONE && !row->array_after)
+		keep_array(t, row, p, depth);
+	t->depth = depth + 1;
+	p->begun_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* The number of the call that returns here, or GT_PROBE_DEPTH. */
+static __always_inline uint32_t find_call(struct thread *t, struct pt_regs *ctx)
+{
+	for (uint32_t i = 0; i < GT_PROBE_DEPTH; i++) {
+		uint32_t at = t->depth - 1 - i;
+
+		if (i >= t->depth)
+			break;
+		/* the return address has been taken off the stack */
+		if (t->calls[WITHIN(at, GT_PROBE_DEPTH)].sp + 8 == ctx->rsp)
+			return at;
+	}
+	return GT_PROBE_DEPTH;
+}
+
+static __always_inline void read_copies(const struct gt_probe_row *row, struct gt_probe_call *c)
+{
+	for (int i = 0; i < GT_PROBE_COPIES; i++) {
+		uint64_t from;
+		long e;
+
+		if (i >= row->copies)
+			break;
+		from = c->words[WITHIN(row->copy[i].word, GT_PROBE_WORDS)];
+		c->copies[i] = 0;
+		if (!from)
+			continue;
+		from += row->copy[i].offset;
+		if (row->copy[i].size == 4)
+			e = bpf_probe_read_user(&c->copies[i], 4, (void *)from);
+		else
+			e = bpf_probe_read_user(&c->copies[i], 8, (void *)from);
+		if (e)
+			c->unread |= 1 << i;
+	}
+}
+
+/* Handles that the call has filled in; how many of them lie in t->tail then. */
+static __always_inline uint32_t read_array(struct thread *t, const struct gt_probe_row *row)
+{
+	struct gt_probe_call *c = &t->call;
+	uint64_t at = c->words[WITHIN(row->array, GT_PROBE_WORDS)];
+	uint64_t count_at = c->words[WITHIN(row->array_count, GT_PROBE_WORDS)];
+	uint32_t count = 0, some;
+
+	if (!at)
+		return 0;
+	if (!count_at && row->array_room != GT_PROBE_NONE) {
+		count = c->words[WITHIN(row->array_room, GT_PROBE_WORDS)];
+	} else if (!count_at || bpf_probe_read_user(&count, sizeof count, (void *)count_at)) {
+		c->array_count = 1; /* nobody knows how many: at least one is missing */
+		return 0;
+	}
+	c->array_count = some = count;
+	if (some >= GT_PROBE_ARRAY)
+		some = GT_PROBE_ARRAY - 1;
+	return bpf_probe_read_user(t->tail, WITHIN(some, GT_PROBE_ARRAY) * sizeof(uint64_t),
+				   (void *)at) ? 0 : some;
+}
+
+static __always_inline uint64_t wake_flag(void)
+{
+	return bpf_ringbuf_query(&calls, BPF_RB_AVAIL_DATA) > ring_wake ? BPF_RB_FORCE_WAKEUP :
+								     BPF_RB_NO_WAKEUP;
+}
+
+/* The call with the top of its caller's stack and the registers to begin with. */
+static __always_inline bool hand_over_stack(struct pt_regs *ctx, struct thread *t)
+{
+	struct whole {
+		struct gt_probe_call call;
+		struct gt_probe_stack stack;
+		uint64_t handles[GT_PROBE_ARRAY];
+		uint8_t bytes[];
+	} *w;
+	uint32_t copied = 0;
+	uint64_t *r;
+
+	w = bpf_ringbuf_reserve(&calls, sizeof *w + stack_bytes, 0);
+	if (!w)
+		return false;
+	w->call = t->call;
+	__builtin_memcpy(w->handles, t->tail, sizeof w->handles);
+	r = w->stack.registers;
+	r[0] = ctx->rax;
+	r[1] = ctx->rdx;
+	r[2] = ctx->rcx;
+	r[3] = ctx->rbx;
+	r[4] = ctx->rsi;
+	r[5] = ctx->rdi;
+	r[6] = ctx->rbp;
+	r[7] = ctx->rsp;
+	r[8] = ctx->r8;
+	r[9] = ctx->r9;
+	r[10] = ctx->r10;
+	r[11] = ctx->r11;
+	r[12] = ctx->r12;
+	r[13] = ctx->r13;
+	r[14] = ctx->r14;
+	r[15] = ctx->r15;
+	r[16] = ctx->rip;
+	/* all at once, or, near the stack's end, as much as there is */
+	if (!bpf_probe_read_user(w->bytes, stack_bytes, (void *)ctx->rsp)) {
+		copied = stack_bytes;
+	} else {
+		for (uint32_t i = 0; i < GT_PROBE_STACK_MAX / 256; i++) {
+			if (copied + 256 > stack_bytes ||
+			    bpf_probe_read_user(w->bytes + copied, 256, (void *)ctx->rsp + copied))
+				break;
+			copied += 256;
+		}
+	}
+	w->call.stack_bytes = copied;
+	w->call.frames = 0;
+	bpf_ringbuf_submit(w, wake_flag());
+	return true;
+}
+
+static __always_inline bool hand_over(struct pt_regs *ctx, struct thread *t)
+{
+	struct gt_probe_call *c = &t->call;
+	uint64_t array = WITHIN(c->array, GT_PROBE_ARRAY), size;
+	long n = 0;
+
+	if (frames_max)
+		n = bpf_get_stack(ctx, &t->tail[array], frames_max * sizeof(uint64_t),
+				  BPF_F_USER_STACK);
+	size = n > 0 ? n : 0;
+	if (size > GT_PROBE_FRAMES * sizeof(uint64_t))
+		size = 0;
+	size = WITHIN(size, (GT_PROBE_FRAMES + 1) * sizeof(uint64_t));
+	c->frames = size / sizeof(uint64_t);
+	size += array * sizeof(uint64_t) + sizeof *c;
+	return !bpf_ringbuf_output(&calls, c, size, wake_flag());
+}
+
+static __always_inline int left(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *t = bpf_task_storage_get(&threads, task, 0, 0);
+	const struct gt_probe_row *row;
+	struct gt_probe_call *c;
+	struct pending *p;
+	uint32_t at, id;
+
+	if (!t || !t->depth || off)
+		return 0;
+	at = find_call(t, ctx);
+	if (at >= GT_PROBE_DEPTH)
+		return 0;
+	p = &t->calls[WITHIN(at, GT_PROBE_DEPTH)];
+	t->depth = at;
+	id = p->row;
+	row = bpf_map_lookup_elem(&rows, &id);
+	if (!row)
+		return 0;
+	c = &t->call;
+	c->begun_ns = p->begun_ns;
+	c->ended_ns = bpf_ktime_get_ns();
+	c->ret = ctx->rax;
+	c->start = task->group_leader->start_boottime;
+	c->pid = process_of(task);
+	c->tid = number_of(task);
+	c->exec = task->self_exec_id;
+	c->row = id;
+	c->unread = 0;
+	c->stack_bytes = 0;
+	c->frames = 0;
+	c->array = 0;
+	c->array_count = p->array_count;
+	__builtin_memcpy(c->words, p->words, sizeof c->words);
+	read_copies(row, c);
+	if (row->array != GT_PROBE_NONE) {
+		if (row->array_after) {
+			c->array = read_array(t, row);
+		} else if (t->array_at == at + 1) {
+			c->array = t->array;
+			__builtin_memcpy(t->tail, t->handles, sizeof t->handles);
+		}
+	}
+	if (stack_bytes ? !hand_over_stack(ctx, t) : !hand_over(ctx, t))
+		lose(c->pid);
+	return 0;
+}
+
+SEC("uprobe")
+int call_entered(struct pt_regs *ctx)
+{
+	entered(ctx);
+	return 0;
+}
+
+SEC("uretprobe")
+int call_left(struct pt_regs *ctx)
+{
+	return left(ctx);
+}
+
+extern bool bpf_session_is_return(void) __ksym __weak;
+
+/* Both sides in one, where the kernel can: a return that nobody wants is not even caught. */
+SEC("?uprobe")
+int call_session(struct pt_regs *ctx)
+{
+	return bpf_session_is_return() ? left(ctx) : entered(ctx);
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
+{
+	struct gt_probe_target none = { 0 };
+	struct gt_probe_event *e;
+	uint32_t pid;
+
+	if (child->pid != child->tgid || !is_wanted(process_of(parent)))
+		return 0;
+	pid = number_of(child);
+	if (!everyone && pid && bpf_map_update_elem(&targets, &pid, &none, BPF_ANY))
+		__sync_fetch_and_add(&news_lost, 1);
+	e = news_of(child, GT_NEWS_FORK, pid);
+	if (!e)
+		return 0;
+	e->start = child->start_boottime;
+	e->parent = process_of(parent);
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(execed, struct task_struct *task)
+{
+	uint32_t pid = process_of(task);
+	struct gt_probe_event *e;
+
+	bpf_task_storage_delete(&threads, task);
+	/* of a process that has made no call only those are of interest that were asked for */
+	if (off || !pid || !bpf_map_lookup_elem(&targets, &pid))
+		return 0;
+	e = news_of(task, GT_NEWS_EXEC, pid);
+	if (e)
+		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(exited, struct task_struct *task)
+{
+	struct thread *t = bpf_task_storage_get(&threads, task, 0, 0);
+	bool last = !BPF_CORE_READ(task, signal, live.counter);
+	uint32_t pid = process_of(task);
+	struct gt_probe_target *target;
+	struct gt_probe_event *e;
+
+	if ((!t && !last) || !pid || off)
+		return 0;
+	target = bpf_map_lookup_elem(&targets, &pid);
+	if (!target)
+		return 0;
+	e = news_of(task, last ? GT_NEWS_END : GT_NEWS_THREAD_END, pid);
+	if (e) {
+		e->exit_code = task->exit_code;
+		e->lost = last ? target->lost : 0;
+		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	}
+	/* the number may be another process's soon */
+	if (last)
+		bpf_map_delete_elem(&targets, &pid);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";

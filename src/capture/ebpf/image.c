@@ -1,0 +1,193 @@
+/* image.c - executables and libraries as processes map them, whatever they are called where. */
+#include "capture/ebpf/image.h"
+
+#include <elfutils/libdwelf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "capture/ebpf/unwind.h"
+
+int gt_mappings_read(struct gt_mappings *m, uint32_t pid)
+{
+	char path[64], *line = NULL;
+	size_t room = 0;
+	FILE *file;
+
+	*m = (struct gt_mappings){ 0 };
+	snprintf(path, sizeof path, "/proc/%u/maps", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return -errno;
+	while (getline(&line, &room, file) > 0) {
+		unsigned long long start, end, offset;
+		char rights[8];
+		int at = 0;
+
+		if (sscanf(line, "%llx-%llx %7s %llx %*s %*s %n", &start, &end, rights, &offset,
+			   &at) < 4 || !at)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		GT_GROW(m->list, m->count, m->room);
+		m->list[m->count++] = (struct gt_mapping){
+			.start = start, .end = end, .offset = offset,
+			.is_code = rights[2] == 'x', .path = gt_strdup(line + at) };
+	}
+	free(line);
+	fclose(file);
+	return m->count ? 0 : -ESRCH;
+}
+
+void gt_mappings_fini(struct gt_mappings *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		free(m->list[i].path);
+	free(m->list);
+	*m = (struct gt_mappings){ 0 };
+}
+
+int gt_mapping_open(const struct gt_mapping *m, uint32_t pid)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	if (m->path[0] != '/')
+		return -ENOENT;
+	snprintf(path, sizeof path, "/proc/%u/map_files/%llx-%llx", pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0)
+		return fd;
+	snprintf(path, sizeof path, "/proc/%u/root%.4000s", pid, m->path);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+static void image_free(struct gt_image *image)
+{
+	gt_unwind_table_free(image->unwind);
+	if (image->fd >= 0)
+		close(image->fd);
+	free(image->path);
+	free(image);
+}
+
+void gt_images_fini(struct gt_images *images)
+{
+	for (size_t i = 0; i < images->count; i++)
+		image_free(images->list[i]);
+	free(images->list);
+	*images = (struct gt_images){ 0 };
+}
+
+/* The path as the process has it where it leads to the same file from here too. */
+static char *path_from_here(const struct gt_mapping *m, uint32_t pid, const struct stat *st)
+{
+	char path[PATH_MAX];
+	struct stat found;
+
+	if (!stat(m->path, &found) && found.st_dev == st->st_dev && found.st_ino == st->st_ino)
+		return gt_strdup(m->path);
+	snprintf(path, sizeof path, "/proc/%u/root%.4000s", pid, m->path);
+	return gt_strdup(path);
+}
+
+static bool read_elf(struct gt_image *image, int fd)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	const void *id;
+	size_t count = 0;
+	ssize_t size;
+
+	image->low = UINT64_MAX;
+	if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &count)) {
+		elf_end(elf);
+		return false;
+	}
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr head;
+
+		if (!gelf_getphdr(elf, (int)i, &head) || head.p_type != PT_LOAD)
+			continue;
+		if (head.p_vaddr < image->low)
+			image->low = head.p_vaddr;
+		if (head.p_vaddr + head.p_memsz > image->high)
+			image->high = head.p_vaddr + head.p_memsz;
+		if (image->segment_count < sizeof image->segments / sizeof *image->segments)
+			image->segments[image->segment_count++] = (struct gt_segment){
+				head.p_offset, head.p_vaddr, head.p_filesz };
+	}
+	size = dwelf_elf_gnu_build_id(elf, &id);
+	if (size > 0 && (size_t)size <= sizeof image->build_id) {
+		memcpy(image->build_id, id, (size_t)size);
+		image->build_id_size = (size_t)size;
+	}
+	elf_end(elf);
+	return image->low < image->high;
+}
+
+static struct gt_image *image_new(const struct gt_mapping *m, uint32_t pid, int fd,
+				  const struct stat *st)
+{
+	struct gt_image *image = gt_alloc(sizeof *image);
+
+	image->fd = -1;
+	image->dev = st->st_dev;
+	image->ino = st->st_ino;
+	image->file_size = (uint64_t)st->st_size;
+	image->mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+	if (!read_elf(image, fd)) {
+		free(image);
+		return NULL;
+	}
+	image->path = path_from_here(m, pid, st);
+	return image;
+}
+
+struct gt_image *gt_images_get(struct gt_images *images, const struct gt_mapping *m, uint32_t pid)
+{
+	int fd = gt_mapping_open(m, pid);
+	struct gt_image *image = NULL;
+	struct stat st;
+
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode)) {
+		for (size_t i = 0; i < images->count && !image; i++)
+			if (images->list[i]->dev == st.st_dev && images->list[i]->ino == st.st_ino)
+				image = images->list[i];
+		if (!image) {
+			elf_version(EV_CURRENT);
+			image = image_new(m, pid, fd, &st);
+			if (image) {
+				GT_GROW(images->list, images->count, images->room);
+				images->list[images->count++] = image;
+				if (images->keep_open) {
+					image->fd = fd;
+					return image;
+				}
+			}
+		}
+	}
+	close(fd);
+	return image;
+}
+
+uint64_t gt_image_bias(const struct gt_image *image, const struct gt_mapping *m)
+{
+	for (size_t i = 0; i < image->segment_count; i++) {
+		const struct gt_segment *s = &image->segments[i];
+
+		/* a mapping begins at the page in which its segment begins */
+		if (m->offset + (m->end - m->start) > s->offset && m->offset < s->offset + s->size)
+			return m->start - m->offset + s->offset - s->address;
+	}
+	return m->start - m->offset;
+}

@@ -1,0 +1,66 @@
+/*
+ * image.h - executables and libraries as processes map them, whatever they are called where.
+ *
+ * A file is known by device and inode, so one that several processes map is read once, and the
+ * copies of a library that containers bring are several. For the tool.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "trace/writer.h"
+
+/* A line of /proc/PID/maps. */
+struct gt_mapping {
+	uint64_t start, end, offset;
+	bool is_code;
+	char *path;      /* as the process sees it; "[vdso]" and the like have none of a file */
+};
+
+struct gt_mappings {
+	struct gt_mapping *list;
+	size_t count, room;
+};
+
+/* 0 or -errno: the process may be gone, or nobody's business. */
+int gt_mappings_read(struct gt_mappings *m, uint32_t pid);
+void gt_mappings_fini(struct gt_mappings *m);
+/* The file behind a mapping, whatever it is called by now and in whatever container; or -errno. */
+int gt_mapping_open(const struct gt_mapping *m, uint32_t pid);
+
+struct gt_segment {
+	uint64_t offset, address, size;
+};
+
+struct gt_unwind_table;
+
+struct gt_image {
+	dev_t dev;
+	ino_t ino;
+	char *path;                  /* that leads to it from here, while its process lives */
+	uint8_t build_id[64];
+	size_t build_id_size;
+	uint64_t file_size;
+	int64_t mtime_ns;
+	uint64_t low, high;          /* ELF addresses of all that is loaded */
+	struct gt_segment segments[16];
+	size_t segment_count;
+	int fd;                      /* kept for the unwinder; -1: none */
+	struct gt_unwind_table *unwind; /* unwind.c's, made when first needed */
+};
+
+/* The images seen so far. */
+struct gt_images {
+	struct gt_image **list;
+	size_t count, room;
+	bool keep_open;              /* for the unwinder */
+};
+
+void gt_images_fini(struct gt_images *images);
+/* The image of a mapping; NULL when it cannot be read or is none. */
+struct gt_image *gt_images_get(struct gt_images *images, const struct gt_mapping *m, uint32_t pid);
+/* Address minus ELF address, for the mapping of a part of the image's file. */
+uint64_t gt_image_bias(const struct gt_image *image, const struct gt_mapping *m);

@@ -1,0 +1,221 @@
+/* libraries.c - the API libraries that are on this machine and in its processes. */
+#include "capture/ebpf/libraries.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+static const char *const names[GT_API_COUNT] = {
+	[GT_OPENCL] = "libOpenCL.so", [GT_LEVELZERO] = "libze_loader.so", [GT_CUDA] = "libcuda.so",
+};
+
+/* Where distributions keep libraries; the linker's own list is a cache in no stated format. */
+static const char *const folders[] = {
+	"/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib",
+	"/usr/local/lib", "/usr/local/lib/x86_64-linux-gnu", "/usr/local/cuda/lib64",
+	"/usr/lib/wsl/lib", "/usr/local/nvidia/lib64", "/run/opengl-driver/lib",
+};
+
+int gt_library_api(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (int i = 0; i < GT_API_COUNT; i++)
+		if (names[i] && !strncmp(name, names[i], strlen(names[i])))
+			return i;
+	return -1;
+}
+
+const char *gt_library_name(enum gt_api api)
+{
+	return names[api];
+}
+
+void gt_libraries_fini(struct gt_libraries *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		free(l->list[i].path);
+	free(l->list);
+	*l = (struct gt_libraries){ 0 };
+}
+
+/* The row of a function of this API; GT_FN_NONE when it is not to be probed. */
+static uint16_t row_of(const struct gt_libraries *l, enum gt_api api, const char *name)
+{
+	for (unsigned i = 1; i < GT_FN_COUNT; i++)
+		if (gt_functions[i].api == api && gt_probes_plan(l->probes, i) &&
+		    !strcmp(gt_function_names[i], name))
+			return (uint16_t)i;
+	return GT_FN_NONE;
+}
+
+static bool offset_of(Elf *elf, uint64_t address, uint64_t *offset)
+{
+	size_t count = 0;
+
+	elf_getphdrnum(elf, &count);
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr head;
+
+		if (gelf_getphdr(elf, (int)i, &head) && head.p_type == PT_LOAD &&
+		    address - head.p_vaddr < head.p_filesz) {
+			*offset = address - head.p_vaddr + head.p_offset;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void add_point(struct gt_probe_point *points, size_t *count, uint64_t offset, uint16_t row)
+{
+	/* two names of one function: one probe, one event */
+	for (size_t i = 0; i < *count; i++)
+		if (points[i].offset == offset || points[i].row == row)
+			return;
+	points[(*count)++] = (struct gt_probe_point){ .offset = offset, .row = row };
+}
+
+/* What the library exports of ours; `points` has room for every row. */
+static size_t find_points(const struct gt_libraries *l, int fd, enum gt_api api,
+			  struct gt_probe_point *points)
+{
+	Elf *elf = elf_version(EV_CURRENT) == EV_NONE ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	Elf_Scn *section = NULL;
+	size_t count = 0;
+
+	while (elf && (section = elf_nextscn(elf, section))) {
+		GElf_Shdr head;
+		Elf_Data *data;
+
+		if (!gelf_getshdr(section, &head) || head.sh_type != SHT_DYNSYM ||
+		    !head.sh_entsize || !(data = elf_getdata(section, NULL)))
+			continue;
+		for (size_t i = 0; i < head.sh_size / head.sh_entsize; i++) {
+			const char *name;
+			uint64_t offset;
+			GElf_Sym symbol;
+			uint16_t row;
+
+			if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF ||
+			    GELF_ST_TYPE(symbol.st_info) != STT_FUNC)
+				continue;
+			name = elf_strptr(elf, head.sh_link, symbol.st_name);
+			row = name ? row_of(l, api, name) : GT_FN_NONE;
+			if (row != GT_FN_NONE && offset_of(elf, symbol.st_value, &offset))
+				add_point(points, &count, offset, row);
+		}
+	}
+	elf_end(elf);
+	return count;
+}
+
+/* Probes one file, once. */
+static int add(struct gt_libraries *l, int fd, const char *path, struct gt_error *error)
+{
+	int api = gt_library_api(path), e = 0;
+	struct gt_probe_point *points;
+	struct stat st;
+	size_t count;
+
+	if (api < 0 || l->unwanted[api] || fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return 0;
+	for (size_t i = 0; i < l->count; i++)
+		if (l->list[i].dev == st.st_dev && l->list[i].ino == st.st_ino)
+			return 0;
+	points = gt_alloc(GT_FN_COUNT * sizeof *points);
+	count = find_points(l, fd, (enum gt_api)api, points);
+	if (count)
+		e = gt_probes_attach(l->probes, fd, path, points, count, error);
+	free(points);
+	if (e)
+		return e;
+	GT_GROW(l->list, l->count, l->room);
+	l->list[l->count++] = (struct gt_library){ .dev = st.st_dev, .ino = st.st_ino,
+		.api = (enum gt_api)api, .path = gt_strdup(path), .functions = count };
+	return 0;
+}
+
+int gt_libraries_scan(struct gt_libraries *l, uint32_t pid, struct gt_error *error)
+{
+	struct gt_mappings maps;
+	int found = 0, e = gt_mappings_read(&maps, pid);
+
+	if (e)
+		return gt_error_set(error, e, "cannot look at process %u: %s", pid, strerror(-e));
+	for (size_t i = 0; i < maps.count && e >= 0; i++) {
+		int fd;
+
+		if (!maps.list[i].is_code || gt_library_api(maps.list[i].path) < 0)
+			continue;
+		found++;
+		fd = gt_mapping_open(&maps.list[i], pid);
+		if (fd < 0)
+			continue;
+		e = add(l, fd, maps.list[i].path, error);
+		close(fd);
+	}
+	gt_mappings_fini(&maps);
+	return e < 0 ? e : found;
+}
+
+static int try_folder(struct gt_libraries *l, const char *folder, struct gt_error *error)
+{
+	int e = 0;
+
+	for (int api = 0; api < GT_API_COUNT && !e; api++) {
+		char path[PATH_MAX];
+		int fd;
+
+		if (!names[api])
+			continue;
+		snprintf(path, sizeof path, "%.3000s/%s.1", *folder ? folder : ".", names[api]);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (fd < 0)
+			continue;
+		e = add(l, fd, path, error);
+		close(fd);
+	}
+	return e;
+}
+
+int gt_libraries_installed(struct gt_libraries *l, const char *path, struct gt_error *error)
+{
+	char *list = gt_strdup(path ? path : ""), *rest = list, *folder;
+	int e = 0;
+
+	while (*list && !e && (folder = strsep(&rest, ":")))
+		e = try_folder(l, folder, error);
+	free(list);
+	for (size_t i = 0; i < sizeof folders / sizeof *folders && !e; i++)
+		e = try_folder(l, folders[i], error);
+	return e;
+}
+
+int gt_libraries_everywhere(struct gt_libraries *l, struct gt_error *error)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	int e = 0;
+
+	while (proc && e >= 0 && (entry = readdir(proc))) {
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		e = gt_libraries_scan(l, (uint32_t)atoi(entry->d_name), error);
+		/* it may be gone, or a kernel thread */
+		if (e == -ESRCH || e == -ENOENT || e == -EACCES || e == -EPERM)
+			e = 0;
+	}
+	if (proc)
+		closedir(proc);
+	return e < 0 ? e : 0;
+}

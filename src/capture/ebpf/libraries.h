@@ -1,0 +1,36 @@
+/* libraries.h - the API libraries that are on this machine and in its processes, each probed once. */
+#pragma once
+
+#include "capture/ebpf/image.h"
+#include "capture/ebpf/probes.h"
+
+struct gt_library {
+	dev_t dev;
+	ino_t ino;
+	enum gt_api api;
+	char *path;          /* as first seen */
+	size_t functions;    /* probed; 0: it has none of ours */
+};
+
+struct gt_libraries {
+	struct gt_probes *probes;
+	bool unwanted[GT_API_COUNT]; /* APIs that are left alone */
+	struct gt_library *list;
+	size_t count, room;
+};
+
+/* The API of a library by its file's name; -1 for none of ours. */
+int gt_library_api(const char *path);
+/* How people know it: "libcuda.so.1". */
+const char *gt_library_name(enum gt_api api);
+
+void gt_libraries_fini(struct gt_libraries *l);
+/*
+ * Probes the libraries that a process has mapped, as far as that is not done yet. How many of
+ * ours it has mapped; -errno when nothing can be said.
+ */
+int gt_libraries_scan(struct gt_libraries *l, uint32_t pid, struct gt_error *error);
+/* … those that the dynamic linker would find, in the folders of `path` (a list with colons) first. */
+int gt_libraries_installed(struct gt_libraries *l, const char *path, struct gt_error *error);
+/* … of every process. */
+int gt_libraries_everywhere(struct gt_libraries *l, struct gt_error *error);

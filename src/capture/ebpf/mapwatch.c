@@ -1,0 +1,135 @@
+/* mapwatch.c - hears of code that is mapped, by any process: perf's own records of it. */
+#include "capture/ebpf/mapwatch.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+enum { PAGES = 8, RECORD_MAX = 8192 };
+
+struct gt_mapwatch_cpu {
+	int fd;
+	struct perf_event_mmap_page *head;
+};
+
+/* PERF_RECORD_MMAP2, up to its path. */
+struct mapped {
+	struct perf_event_header head;
+	uint32_t pid, tid;
+	uint64_t address, size, offset;
+	uint32_t major, minor;
+	uint64_t inode, generation;
+	uint32_t rights, flags;
+	char path[];
+};
+
+static size_t page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static int open_cpu(struct gt_mapwatch_cpu *c, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_DUMMY,
+		.sample_period = 1, .mmap = 1, .mmap2 = 1, .watermark = 1,
+		.wakeup_watermark = PAGES / 2 * 4096, .exclude_kernel = 1,
+	};
+	void *at;
+
+	c->fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (c->fd < 0)
+		return -errno;
+	at = mmap(NULL, (PAGES + 1) * page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, c->fd, 0);
+	if (at == MAP_FAILED) {
+		int e = -errno;
+
+		close(c->fd);
+		return e;
+	}
+	c->head = at;
+	return 0;
+}
+
+int gt_mapwatch_open(struct gt_mapwatch *w)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	int e = 0;
+
+	*w = (struct gt_mapwatch){ .cpus = gt_alloc((size_t)cpus * sizeof *w->cpus) };
+	for (int i = 0; i < cpus; i++) {
+		e = open_cpu(&w->cpus[w->count], i);
+		/* a processor that is switched off has no events */
+		if (e == -ENODEV || e == -ENXIO)
+			continue;
+		if (e) {
+			gt_mapwatch_close(w);
+			return e;
+		}
+		w->count++;
+	}
+	return 0;
+}
+
+void gt_mapwatch_close(struct gt_mapwatch *w)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		munmap(w->cpus[i].head, (PAGES + 1) * page_size());
+		close(w->cpus[i].fd);
+	}
+	free(w->cpus);
+	*w = (struct gt_mapwatch){ 0 };
+}
+
+/* Bytes of the ring, which may go round its end. */
+static void copy_out(const struct gt_mapwatch_cpu *c, uint64_t at, void *to, size_t size)
+{
+	const uint8_t *data = (const uint8_t *)c->head + page_size();
+	size_t ring = PAGES * page_size(), offset = at % ring, first = ring - offset;
+
+	if (first > size)
+		first = size;
+	memcpy(to, data + offset, first);
+	memcpy((uint8_t *)to + first, data, size - first);
+}
+
+static bool drain_cpu(struct gt_mapwatch_cpu *c, gt_mapwatch_fn *each, void *context)
+{
+	uint64_t end = __atomic_load_n(&c->head->data_head, __ATOMIC_ACQUIRE);
+	uint64_t at = c->head->data_tail, record[RECORD_MAX / 8 + 1];
+	bool whole = true;
+
+	while (at < end) {
+		struct perf_event_header head;
+		struct mapped *m = (struct mapped *)record;
+
+		copy_out(c, at, &head, sizeof head);
+		if (head.size < sizeof head)
+			break;
+		whole &= head.type != PERF_RECORD_LOST;
+		if (head.type == PERF_RECORD_MMAP2 && head.size > sizeof *m &&
+		    head.size <= RECORD_MAX) {
+			copy_out(c, at, record, head.size);
+			((char *)record)[head.size] = '\0';
+			each(context, m->pid, m->path);
+		}
+		at += head.size;
+	}
+	__atomic_store_n(&c->head->data_tail, end, __ATOMIC_RELEASE);
+	return whole;
+}
+
+bool gt_mapwatch_drain(struct gt_mapwatch *w, gt_mapwatch_fn *each, void *context)
+{
+	bool whole = true;
+
+	for (size_t i = 0; i < w->count; i++)
+		whole &= drain_cpu(&w->cpus[i], each, context);
+	return whole;
+}

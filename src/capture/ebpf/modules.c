@@ -1,0 +1,102 @@
+/* modules.c - what a traced process has mapped where, told to its trace as it becomes known. */
+#include "capture/ebpf/modules.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+void gt_modules_fini(struct gt_modules *m)
+{
+	free(m->list);
+	*m = (struct gt_modules){ 0 };
+}
+
+static struct gt_mapped *find(const struct gt_modules *m, const struct gt_image *image,
+			      uint64_t start)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (m->list[i].image == image && m->list[i].start == start)
+			return &m->list[i];
+	return NULL;
+}
+
+bool gt_modules_look(struct gt_modules *m, struct gt_images *images, uint32_t pid)
+{
+	struct gt_mappings maps;
+	bool moved = false;
+	size_t before = m->count;
+
+	m->is_stale = false;
+	if (gt_mappings_read(&maps, pid))
+		return false;
+	for (size_t i = 0; i < before; i++)
+		m->list[i].gone = true;
+	for (size_t i = 0; i < maps.count; i++) {
+		const struct gt_mapping *at = &maps.list[i];
+		struct gt_image *image = at->is_code ? gt_images_get(images, at, pid) : NULL;
+		struct gt_mapped *known;
+		uint64_t bias;
+
+		if (!image)
+			continue;
+		bias = gt_image_bias(image, at);
+		known = find(m, image, bias + image->low);
+		if (known) {
+			known->gone = false;
+			continue;
+		}
+		GT_GROW(m->list, m->count, m->room);
+		m->list[m->count++] = (struct gt_mapped){ .start = bias + image->low,
+			.size = image->high - image->low, .bias = bias, .image = image };
+	}
+	for (size_t i = 0; i < before; i++)
+		moved |= m->list[i].gone;
+	gt_mappings_fini(&maps);
+	return moved;
+}
+
+void gt_modules_inherit(struct gt_modules *m, const struct gt_modules *parent)
+{
+	for (size_t i = 0; i < parent->count; i++) {
+		if (parent->list[i].gone)
+			continue;
+		GT_GROW(m->list, m->count, m->room);
+		m->list[m->count] = parent->list[i];
+		m->list[m->count++].told = false;
+	}
+}
+
+const struct gt_mapped *gt_modules_find(const struct gt_modules *m, uint64_t address)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (!m->list[i].gone && address - m->list[i].start < m->list[i].size)
+			return &m->list[i];
+	return NULL;
+}
+
+void gt_modules_tell(struct gt_writer *w, void *modules)
+{
+	struct gt_modules *m = modules;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->count; i++)
+		if (m->list[i].gone && m->list[i].told)
+			gt_writer_unload(w, m->list[i].number);
+	for (size_t i = 0; i < m->count; i++)
+		if (!m->list[i].gone)
+			m->list[kept++] = m->list[i];
+	m->count = kept;
+	for (size_t i = 0; i < m->count; i++) {
+		struct gt_mapped *at = &m->list[i];
+
+		if (at->told)
+			continue;
+		at->number = m->next_number++;
+		at->told = true;
+		gt_writer_module(w, at->number, &(struct gt_module){
+			.start = at->start, .size = at->size, .bias = at->bias,
+			.path = at->image->path, .build_id = at->image->build_id,
+			.build_id_size = at->image->build_id_size,
+			.file_size = at->image->file_size, .mtime_ns = at->image->mtime_ns });
+	}
+}

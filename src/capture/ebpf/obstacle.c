@@ -1,0 +1,132 @@
+/* obstacle.c - why BPF programs cannot be used here, and how little is needed once they are. */
+#include "capture/ebpf/obstacle.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+enum { KERNEL_MAJOR = 5, KERNEL_MINOR = 15 }; /* a probe's cookie is the newest thing needed */
+
+#define BIT(capability) (UINT64_C(1) << (capability))
+
+static bool file_has(const char *path, const char *text)
+{
+	char line[256];
+	FILE *file = fopen(path, "re");
+	bool found = false;
+
+	while (file && !found && fgets(line, sizeof line, file))
+		found = strstr(line, text);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static uint64_t status_number(const char *key, int base)
+{
+	char line[256];
+	FILE *file = fopen("/proc/self/status", "re");
+	uint64_t value = 0;
+
+	while (file && fgets(line, sizeof line, file))
+		if (!strncmp(line, key, strlen(key)))
+			value = strtoull(line + strlen(key), NULL, base);
+	if (file)
+		fclose(file);
+	return value;
+}
+
+void gt_surroundings_look(struct gt_surroundings *s)
+{
+	struct utsname system;
+
+	*s = (struct gt_surroundings){ 0 };
+	if (!uname(&system))
+		sscanf(system.release, "%u.%u", &s->kernel_major, &s->kernel_minor);
+	s->has_types = !access("/sys/kernel/btf/vmlinux", R_OK);
+	s->locked_down = file_has("/sys/kernel/security/lockdown", "[confidentiality]");
+	s->seccomp = status_number("Seccomp:", 10) == 2;
+	s->capabilities = status_number("CapEff:", 16);
+}
+
+static bool may_load(const struct gt_surroundings *s)
+{
+	return s->capabilities & BIT(CAP_SYS_ADMIN) ||
+	       ((s->capabilities & BIT(CAP_BPF)) && (s->capabilities & BIT(CAP_PERFMON)));
+}
+
+int gt_obstacle_before(const struct gt_surroundings *s, struct gt_error *error)
+{
+	if (s->kernel_major < KERNEL_MAJOR ||
+	    (s->kernel_major == KERNEL_MAJOR && s->kernel_minor < KERNEL_MINOR))
+		return gt_error_set(error, -ENOSYS,
+				    "attaching needs Linux %d.%d or later, this is %u.%u: update the "
+				    "kernel, or start the program with `gputrack run`",
+				    KERNEL_MAJOR, KERNEL_MINOR, s->kernel_major, s->kernel_minor);
+	if (!may_load(s))
+		return gt_error_set(error, -EPERM,
+				    "attaching needs privileges (CAP_BPF, CAP_PERFMON, "
+				    "CAP_SYS_PTRACE): run it as root, with sudo; `gputrack run` "
+				    "needs none");
+	if (s->locked_down)
+		return gt_error_set(error, -EPERM,
+				    "the kernel is locked down (confidentiality), so nobody may read "
+				    "a program's memory: boot without lockdown=confidentiality, or "
+				    "start the program with `gputrack run`");
+	if (!s->has_types)
+		return gt_error_set(error, -ENOENT,
+				    "this kernel does not describe its types (no "
+				    "/sys/kernel/btf/vmlinux): use one built with "
+				    "CONFIG_DEBUG_INFO_BTF, or start the program with `gputrack run`");
+	return 0;
+}
+
+int gt_obstacle_after(const struct gt_surroundings *s, int code, const char *what,
+		      const char *detail, struct gt_error *error)
+{
+	if (code == -EPERM && s->seccomp)
+		return gt_error_set(error, code,
+				    "cannot %s: a seccomp filter forbids it, as in most containers: "
+				    "run gputrack on the host, or the container with --privileged",
+				    what);
+	if (code == -EPERM)
+		return gt_error_set(error, code,
+				    "cannot %s: %s; run gputrack on the host as root, or its "
+				    "container with --privileged%s%s", what, strerror(-code),
+				    *detail ? ": " : "", detail);
+	if (code == -ENOMEM)
+		return gt_error_set(error, code,
+				    "cannot %s: out of memory: try a smaller --ring-size", what);
+	return gt_error_set(error, code, "cannot %s: %s%s%s; `gputrack run` needs no kernel's help",
+			    what, strerror(-code), *detail ? ": " : "", detail);
+}
+
+int gt_privileges_drop(void)
+{
+	static const int needed[] = { CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH,
+				      CAP_CHECKPOINT_RESTORE };
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct now[2] = { 0 }, then[2] = { 0 };
+
+	if (syscall(SYS_capget, &head, now))
+		return -errno;
+	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+		then[needed[i] / 32].permitted |= 1u << needed[i] % 32;
+	for (int i = 0; i < 2; i++) {
+		then[i].permitted &= now[i].permitted;
+		then[i].effective = then[i].permitted;
+	}
+	/* whatever it may run from now on gets nothing more; a set that cannot be shrunk may stay */
+	for (int i = 0; i <= CAP_LAST_CAP; i++)
+		if (!(then[i / 32].permitted >> i % 32 & 1))
+			prctl(PR_CAPBSET_DROP, i, 0, 0, 0);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	return syscall(SYS_capset, &head, then) ? -errno : 0;
+}

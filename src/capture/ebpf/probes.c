@@ -1,0 +1,439 @@
+/* probes.c - the BPF programs in the kernel: loaded once, attached to any number of libraries. */
+#include "capture/ebpf/probes.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "calls.skel.h"
+#include "capture/ebpf/obstacle.h"
+
+enum {
+	ATTACH_MULTI = 48,       /* BPF_TRACE_UPROBE_MULTI, which older headers lack … */
+	ATTACH_SESSION = 57,     /* … and BPF_TRACE_UPROBE_SESSION */
+	FLAG_RETURN = 1,         /* BPF_F_UPROBE_MULTI_RETURN */
+	NEWS_BYTES = 256 << 10,
+	FIRST_NAMESPACE = (int)0xeffffffc, /* PROC_PID_INIT_INO */
+};
+
+const char *const gt_probe_way_names[] = {
+	[GT_PROBES_BEST] = "auto", [GT_PROBES_SESSION] = "session", [GT_PROBES_MULTI] = "multi",
+	[GT_PROBES_PERF] = "perf", NULL,
+};
+
+struct gt_probes {
+	struct calls_bpf *skeleton;
+	struct gt_surroundings surroundings;
+	enum gt_probe_way way;
+	struct gt_plan *plans;   /* GT_FN_COUNT */
+	struct gt_ring calls, news;
+	int *links;              /* descriptors */
+	size_t link_count, link_room;
+};
+
+/* What libbpf and the verifier had to say last, for a message of ours. */
+static char last_words[200];
+
+static int keep_words(enum libbpf_print_level level, const char *format, va_list args)
+{
+	if (level != LIBBPF_WARN)
+		return 0;
+	if (getenv("GPUTRACK_BPF_LOG"))
+		return vfprintf(stderr, format, args);
+	vsnprintf(last_words, sizeof last_words, format, args);
+	last_words[strcspn(last_words, "\n")] = '\0';
+	return 0;
+}
+
+/* The number space that our process numbers are from; 0 for the first one. */
+static uint32_t own_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) || st.st_ino == (ino_t)(uint32_t)FIRST_NAMESPACE ?
+		       0 : (uint32_t)st.st_ino;
+}
+
+static void configure(struct gt_probes *p, const struct gt_probes_options *options)
+{
+	struct calls_bpf *s = p->skeleton;
+
+	s->rodata->everyone = options->everyone;
+	s->rodata->namespace = own_namespace();
+	s->rodata->own_pid = (uint32_t)getpid();
+	s->rodata->frames_max = options->frames < GT_PROBE_FRAMES ? options->frames
+								  : GT_PROBE_FRAMES;
+	s->rodata->stack_bytes = options->frames ? options->stack_bytes : 0;
+	s->rodata->ring_wake = options->ring_bytes / 4;
+	bpf_map__set_max_entries(s->maps.calls, (uint32_t)options->ring_bytes);
+	bpf_map__set_max_entries(s->maps.news, NEWS_BYTES);
+	bpf_program__set_autoload(s->progs.call_session, p->way == GT_PROBES_SESSION);
+	bpf_program__set_autoload(s->progs.call_entered, p->way != GT_PROBES_SESSION);
+	bpf_program__set_autoload(s->progs.call_left, p->way != GT_PROBES_SESSION);
+	if (p->way == GT_PROBES_SESSION)
+		bpf_program__set_expected_attach_type(s->progs.call_session,
+						      (enum bpf_attach_type)ATTACH_SESSION);
+	if (p->way == GT_PROBES_MULTI) {
+		bpf_program__set_expected_attach_type(s->progs.call_entered,
+						      (enum bpf_attach_type)ATTACH_MULTI);
+		bpf_program__set_expected_attach_type(s->progs.call_left,
+						      (enum bpf_attach_type)ATTACH_MULTI);
+	}
+}
+
+/* Loads in one way; -errno, with nothing left behind. */
+static int load(struct gt_probes *p, const struct gt_probes_options *options)
+{
+	int e;
+
+	p->skeleton = calls_bpf__open();
+	if (!p->skeleton)
+		return -errno;
+	configure(p, options);
+	e = calls_bpf__load(p->skeleton);
+	if (e) {
+		calls_bpf__destroy(p->skeleton);
+		p->skeleton = NULL;
+	}
+	return e;
+}
+
+static int link_multi(const struct gt_probes *p, const struct bpf_program *program, bool at_return,
+		      const char *path, const uint64_t *offsets, const uint64_t *cookies, size_t count)
+{
+	/* union bpf_attr's link_create with uprobe_multi, which older headers lack */
+	struct {
+		uint32_t program, target, type, flags;
+		uint64_t path, offsets, counters, cookies;
+		uint32_t count, probe_flags, pid, unused;
+	} attr = {
+		.program = (uint32_t)bpf_program__fd(program),
+		.type = p->way == GT_PROBES_SESSION ? ATTACH_SESSION : ATTACH_MULTI,
+		.path = (uint64_t)(uintptr_t)path,
+		.offsets = (uint64_t)(uintptr_t)offsets,
+		.cookies = (uint64_t)(uintptr_t)cookies,
+		.count = (uint32_t)count,
+		.probe_flags = at_return ? FLAG_RETURN : 0,
+	};
+	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof attr);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * A kernel that has a way to attach takes the program's type and then finds the path wrong; one
+ * that has not refuses the type.
+ */
+static bool can_attach(const struct gt_probes *p)
+{
+	const uint64_t zero = 0;
+	const struct bpf_program *program = p->way == GT_PROBES_SESSION ?
+		p->skeleton->progs.call_session : p->skeleton->progs.call_entered;
+	int e = link_multi(p, program, false, "/", &zero, &zero, 1);
+
+	return e == -EBADF || e == -EISDIR || e == -ENOENT;
+}
+
+/* The best way that works, unless one was asked for. */
+static int load_best(struct gt_probes *p, const struct gt_probes_options *options)
+{
+	int e = -ENOSYS;
+
+	for (int way = GT_PROBES_SESSION; way <= GT_PROBES_PERF; way++) {
+		if (options->way != GT_PROBES_BEST && options->way != (enum gt_probe_way)way)
+			continue;
+		p->way = (enum gt_probe_way)way;
+		e = load(p, options);
+		if (!e && (way == GT_PROBES_PERF || can_attach(p)))
+			return 0;
+		if (!e) {
+			calls_bpf__destroy(p->skeleton);
+			p->skeleton = NULL;
+			e = -EOPNOTSUPP;
+		}
+	}
+	return e;
+}
+
+static int fill_rows(struct gt_probes *p)
+{
+	int fd = bpf_map__fd(p->skeleton->maps.rows);
+
+	_Static_assert((int)GT_FN_COUNT <= (int)GT_PROBE_ROWS, "rows must fit the map");
+	p->plans = gt_alloc(GT_FN_COUNT * sizeof *p->plans);
+	for (uint32_t i = 0; i < GT_FN_COUNT; i++)
+		if (gt_plan_make(&p->plans[i], (enum gt_function_id)i) &&
+		    bpf_map_update_elem(fd, &i, &p->plans[i].row, BPF_ANY))
+			return -errno;
+	return 0;
+}
+
+/* Those that follow processes; they are hit from here on. */
+static int attach_followers(struct gt_probes *p)
+{
+	struct calls_bpf *s = p->skeleton;
+
+	s->links.forked = bpf_program__attach(s->progs.forked);
+	s->links.execed = bpf_program__attach(s->progs.execed);
+	s->links.exited = bpf_program__attach(s->progs.exited);
+	return s->links.forked && s->links.execed && s->links.exited ? 0 : -errno;
+}
+
+int gt_probes_new(struct gt_probes **out, const struct gt_probes_options *options,
+		  struct gt_error *error)
+{
+	struct gt_probes *p = gt_alloc(sizeof *p);
+	const char *what = "load programs into the kernel";
+	int e;
+
+	gt_surroundings_look(&p->surroundings);
+	e = gt_obstacle_before(&p->surroundings, error);
+	if (e) {
+		free(p);
+		return e;
+	}
+	libbpf_set_print(keep_words);
+	last_words[0] = '\0';
+	e = load_best(p, options);
+	if (!e)
+		e = fill_rows(p);
+	if (!e) {
+		what = "map the ring";
+		e = gt_ring_open(&p->calls, bpf_map__fd(p->skeleton->maps.calls),
+				 options->ring_bytes);
+	}
+	if (!e)
+		e = gt_ring_open(&p->news, bpf_map__fd(p->skeleton->maps.news), NEWS_BYTES);
+	if (!e) {
+		what = "follow processes";
+		e = attach_followers(p);
+	}
+	if (e) {
+		gt_obstacle_after(&p->surroundings, e, what, last_words, error);
+		gt_probes_free(p);
+		return e;
+	}
+	/* reading the kernel's types took megabytes that nobody needs any more */
+	malloc_trim(0);
+	*out = p;
+	return 0;
+}
+
+void gt_probes_stop(struct gt_probes *p)
+{
+	__atomic_store_n(&p->skeleton->bss->off, 1, __ATOMIC_RELAXED);
+}
+
+/*
+ * Taking a perf probe away takes the kernel a tenth of a second, one after the other. A child keeps
+ * them until we are gone, so that it is its end that takes long and not ours; they do nothing any
+ * more.
+ */
+static void leave_to_child(void)
+{
+	int wait[2];
+	char end;
+
+	if (pipe(wait) || fork())
+		return;
+	close(wait[1]);
+	for (int fd = 0; fd < 3; fd++)
+		close(fd);
+	setsid();
+	prctl(PR_SET_NAME, "gputrack-detach");
+	(void)!read(wait[0], &end, 1);
+	/* whoever lets go last is the one that waits */
+	usleep(200 * 1000);
+	_exit(0);
+}
+
+void gt_probes_free(struct gt_probes *p)
+{
+	if (p->way == GT_PROBES_PERF && p->link_count)
+		leave_to_child();
+	for (size_t i = 0; i < p->link_count; i++)
+		close(p->links[i]);
+	gt_ring_close(&p->calls);
+	gt_ring_close(&p->news);
+	calls_bpf__destroy(p->skeleton);
+	free(p->links);
+	free(p->plans);
+	free(p);
+}
+
+enum gt_probe_way gt_probes_way(const struct gt_probes *p)
+{
+	return p->way;
+}
+
+const struct gt_plan *gt_probes_plan(const struct gt_probes *p, unsigned row)
+{
+	return row < GT_FN_COUNT && p->plans[row].row.effects ? &p->plans[row] : NULL;
+}
+
+int gt_probes_target(struct gt_probes *p, uint32_t pid)
+{
+	struct gt_probe_target none = { 0 };
+	int fd = bpf_map__fd(p->skeleton->maps.targets);
+
+	return bpf_map_update_elem(fd, &pid, &none, BPF_NOEXIST) && errno != EEXIST ? -errno : 0;
+}
+
+void gt_probes_untarget(struct gt_probes *p, uint32_t pid)
+{
+	bpf_map_delete_elem(bpf_map__fd(p->skeleton->maps.targets), &pid);
+}
+
+uint64_t gt_probes_lost(const struct gt_probes *p, uint32_t pid)
+{
+	struct gt_probe_target target = { 0 };
+
+	bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.targets), &pid, &target);
+	return target.lost;
+}
+
+uint64_t gt_probes_lost_total(const struct gt_probes *p, uint64_t *news)
+{
+	if (news)
+		*news = __atomic_load_n(&p->skeleton->bss->news_lost, __ATOMIC_RELAXED);
+	return __atomic_load_n(&p->skeleton->bss->lost, __ATOMIC_RELAXED);
+}
+
+static int attach_multi(struct gt_probes *p, const char *path, const struct gt_probe_point *points,
+			size_t count)
+{
+	uint64_t *offsets = gt_alloc(count * sizeof *offsets);
+	uint64_t *cookies = gt_alloc(count * sizeof *cookies);
+	bool session = p->way == GT_PROBES_SESSION;
+	int fds[2] = { -1, -1 }, e = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		offsets[i] = points[i].offset;
+		cookies[i] = points[i].row;
+	}
+	for (int i = 0; i < (session ? 1 : 2) && !e; i++) {
+		const struct bpf_program *program = session ? p->skeleton->progs.call_session :
+			i ? p->skeleton->progs.call_entered : p->skeleton->progs.call_left;
+
+		/* the returns first: a call must not be seen to begin and never to end */
+		fds[i] = link_multi(p, program, !session && !i, path, offsets, cookies, count);
+		if (fds[i] < 0)
+			e = fds[i];
+	}
+	for (int i = 0; i < 2; i++) {
+		if (fds[i] < 0)
+			continue;
+		if (e) {
+			close(fds[i]);
+			continue;
+		}
+		GT_GROW(p->links, p->link_count, p->link_room);
+		p->links[p->link_count++] = fds[i];
+	}
+	free(offsets);
+	free(cookies);
+	return e;
+}
+
+/* The number by which perf_event_open knows user probes. */
+static int uprobe_type(void)
+{
+	FILE *file = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
+	int type = -1;
+
+	if (file && fscanf(file, "%d", &type) != 1)
+		type = -1;
+	if (file)
+		fclose(file);
+	return type;
+}
+
+static int link_perf(const struct gt_probes *p, int type, bool at_return, const char *path,
+		     const struct gt_probe_point *at)
+{
+	struct perf_event_attr attr = { .type = (uint32_t)type, .size = sizeof attr,
+					.config = at_return, /* bit 0, in every kernel so far */
+					.config1 = (uint64_t)(uintptr_t)path,
+					.config2 = at->offset };
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = at->row);
+	const struct bpf_program *program = at_return ? p->skeleton->progs.call_left :
+							p->skeleton->progs.call_entered;
+	int event = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC), fd;
+
+	if (event < 0)
+		return -errno;
+	fd = bpf_link_create(bpf_program__fd(program), event, BPF_PERF_EVENT, &opts);
+	if (fd >= 0 && ioctl(event, PERF_EVENT_IOC_ENABLE, 0)) {
+		close(fd);
+		fd = -errno;
+	}
+	/* the link keeps the event */
+	close(event);
+	return fd;
+}
+
+static int attach_perf(struct gt_probes *p, const char *path, const struct gt_probe_point *points,
+		       size_t count)
+{
+	int type = uprobe_type();
+
+	if (type < 0)
+		return -ENOSYS;
+	/* the returns first, here too */
+	for (size_t i = 0; i < 2 * count; i++) {
+		int fd = link_perf(p, type, i < count, path, &points[i % count]);
+
+		if (fd < 0)
+			return fd;
+		GT_GROW(p->links, p->link_count, p->link_room);
+		p->links[p->link_count++] = fd;
+	}
+	return 0;
+}
+
+int gt_probes_attach(struct gt_probes *p, int fd, const char *name,
+		     const struct gt_probe_point *points, size_t count, struct gt_error *error)
+{
+	char path[64], what[200];
+	int e;
+
+	/* by descriptor: what it is called, and where, does not matter */
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	e = p->way == GT_PROBES_PERF ? attach_perf(p, path, points, count) :
+				       attach_multi(p, path, points, count);
+	if (!e)
+		return 0;
+	snprintf(what, sizeof what, "attach to %.150s", name);
+	return gt_obstacle_after(&p->surroundings, e, what, "", error);
+}
+
+struct gt_ring *gt_probes_calls(struct gt_probes *p)
+{
+	return &p->calls;
+}
+
+struct gt_ring *gt_probes_news(struct gt_probes *p)
+{
+	return &p->news;
+}
+
+int gt_probes_calls_fd(const struct gt_probes *p)
+{
+	return bpf_map__fd(p->skeleton->maps.calls);
+}
+
+int gt_probes_news_fd(const struct gt_probes *p)
+{
+	return bpf_map__fd(p->skeleton->maps.news);
+}

@@ -1,0 +1,63 @@
+/*
+ * probes.h - the BPF programs in the kernel: loaded once, attached to any number of libraries.
+ *
+ * Probes sit on files, so they are hit by whatever process maps the file; which processes count is
+ * told by gt_probes_target. Nothing in the traced processes is stopped or changed.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "capture/ebpf/ring.h"
+#include "capture/ebpf/rows.h"
+
+enum gt_probe_way {
+	GT_PROBES_BEST,     /* the first of these that the kernel has */
+	GT_PROBES_SESSION,  /* one link for both sides of all functions; Linux 6.13 */
+	GT_PROBES_MULTI,    /* one link for each side; Linux 6.6 */
+	GT_PROBES_PERF,     /* one perf event for each function and side */
+};
+
+extern const char *const gt_probe_way_names[]; /* in their order, ends in NULL */
+
+struct gt_probes_options {
+	bool everyone;          /* all processes; otherwise those of gt_probes_target */
+	uint32_t frames;        /* of each stack; 0: no stacks */
+	uint32_t stack_bytes;   /* copied instead, to be unwound with .eh_frame; 0: frame pointers */
+	size_t ring_bytes;      /* a power of two, whole pages */
+	enum gt_probe_way way;
+};
+
+struct gt_probes;
+
+int gt_probes_new(struct gt_probes **out, const struct gt_probes_options *options,
+		  struct gt_error *error);
+/* Nothing more is taken from here on: quick, whatever is attached. */
+void gt_probes_stop(struct gt_probes *p);
+/* Detaches; where the kernel is slow at that, a child of ours waits for it and not we. */
+void gt_probes_free(struct gt_probes *p);
+
+enum gt_probe_way gt_probes_way(const struct gt_probes *p);
+const struct gt_plan *gt_probes_plan(const struct gt_probes *p, unsigned row);
+
+int gt_probes_target(struct gt_probes *p, uint32_t pid);
+void gt_probes_untarget(struct gt_probes *p, uint32_t pid);
+/* Calls of a process that were not handed over so far. */
+uint64_t gt_probes_lost(const struct gt_probes *p, uint32_t pid);
+/* … of all processes, and pieces of news. */
+uint64_t gt_probes_lost_total(const struct gt_probes *p, uint64_t *news);
+
+/* A function in a library: its row, and where it is in the file. */
+struct gt_probe_point {
+	uint64_t offset;
+	uint16_t row;
+};
+
+/* Attaches to an open file; `name` is for messages. */
+int gt_probes_attach(struct gt_probes *p, int fd, const char *name,
+		     const struct gt_probe_point *points, size_t count, struct gt_error *error);
+
+/* The two rings, and a descriptor that becomes readable when one is filling up or there is news. */
+struct gt_ring *gt_probes_calls(struct gt_probes *p);
+struct gt_ring *gt_probes_news(struct gt_probes *p);
+int gt_probes_calls_fd(const struct gt_probes *p);
+int gt_probes_news_fd(const struct gt_probes *p);

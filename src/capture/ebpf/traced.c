@@ -1,0 +1,250 @@
+/* traced.c - one process that is followed: its trace, its threads' lanes, its stacks. */
+#include "capture/ebpf/traced.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+enum {
+	SAME_PID_MAX = 10000,      /* exec keeps the pid, and numbers come round again */
+	LOOK_NS = 100 * 1000 * 1000, /* code that is in no file is not looked for all the time */
+};
+
+struct gt_traced_lane {
+	uint32_t tid;
+	struct gt_lane *lane;      /* NULL until its first event */
+	char name[17];
+};
+
+void gt_traced_free(struct gt_traced *p)
+{
+	if (p->writer) {
+		gt_writer_end(p->writer);
+		gt_writer_free(p->writer);
+	}
+	gt_modules_fini(&p->modules);
+	free(p->lanes);
+	free(p->frames);
+	free(p->stacks);
+	free(p);
+}
+
+void gt_traced_name(struct gt_traced *p, const char *thread)
+{
+	char link[64], path[PATH_MAX];
+	const char *slash;
+	ssize_t n;
+
+	snprintf(link, sizeof link, "/proc/%u/exe", p->pid);
+	n = readlink(link, path, sizeof path - 1);
+	path[n > 0 ? n : 0] = '\0';
+	slash = strrchr(path, '/');
+	snprintf(p->name, sizeof p->name, "%s", slash ? slash + 1 : thread);
+}
+
+static void write_link(const struct gt_traced *p, const char *key, const char *file)
+{
+	char link[64], path[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof link, "/proc/%u/%s", p->pid, file);
+	n = readlink(link, path, sizeof path);
+	if (n > 0)
+		gt_writer_info(p->writer, key, path, (size_t)n);
+}
+
+static void write_info(const struct gt_traced *p)
+{
+	static const char how[] = "attach";
+	char path[64], text[1024];
+	ssize_t n;
+	int fd;
+
+	write_link(p, "program", "exe");
+	snprintf(path, sizeof path, "/proc/%u/cmdline", p->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof text);
+	if (fd >= 0)
+		close(fd);
+	if (n > 0)
+		gt_writer_info(p->writer, "command", text, (size_t)n);
+	else
+		gt_writer_info(p->writer, "command", p->name, strlen(p->name));
+	write_link(p, "directory", "cwd");
+	gt_writer_info(p->writer, "capture", how, sizeof how - 1);
+	gt_writer_info(p->writer, "gputrack", GT_VERSION, strlen(GT_VERSION));
+}
+
+static void look(struct gt_traced *p)
+{
+	p->looked_ns = gt_now_ns();
+	p->has_moved |= gt_modules_look(&p->modules, p->images, p->pid);
+}
+
+/* For the writer, before a new stack: an address that is in no module may be in a new one. */
+static void tell_modules(struct gt_writer *w, void *context)
+{
+	struct gt_traced *p = context;
+	bool is_due = false;
+
+	for (size_t i = 0; i < p->defining_count && !is_due; i++)
+		is_due = !gt_modules_find(&p->modules, p->defining[i]);
+	if (is_due && gt_now_ns() - p->looked_ns > LOOK_NS)
+		look(p);
+	gt_modules_tell(w, &p->modules);
+}
+
+int gt_traced_open(struct gt_traced *p, const char *folder)
+{
+	uint64_t now = gt_now_ns(), real = gt_clock_ns(CLOCK_REALTIME);
+	struct gt_writer_options options = {
+		.pid = p->pid, .ppid = p->parent, .start_ns = p->first_ns,
+		.start_real_ns = real - (now - p->first_ns),
+		.modules = tell_modules, .context = p,
+	};
+	char path[PATH_MAX];
+	int e = -EEXIST;
+
+	for (int i = 1; e == -EEXIST && i < SAME_PID_MAX; i++) {
+		int n = i == 1 ? snprintf(path, sizeof path, "%s/%u.trace", folder, p->pid) :
+				 snprintf(path, sizeof path, "%s/%u-%d.trace", folder, p->pid, i);
+
+		if (n < 0 || (size_t)n >= sizeof path)
+			return -ENAMETOOLONG;
+		e = gt_writer_open(&p->writer, path, &options);
+	}
+	if (!e)
+		write_info(p);
+	return e;
+}
+
+void gt_traced_exit(struct gt_traced *p, int status)
+{
+	char text[16];
+
+	if (!p->writer)
+		return;
+	snprintf(text, sizeof text, "%d", WIFSIGNALED(status) ? WTERMSIG(status)
+							      : WEXITSTATUS(status));
+	gt_writer_info(p->writer, WIFSIGNALED(status) ? "signal" : "exit_status", text,
+		       strlen(text));
+}
+
+void gt_traced_lose(struct gt_traced *p, uint64_t events)
+{
+	p->lost += events;
+	if (p->writer)
+		gt_writer_lose(p->writer, events);
+}
+
+static struct gt_traced_lane *lane_at(const struct gt_traced *p, uint32_t tid)
+{
+	/* the thread that made the last call is likely to make the next */
+	for (size_t i = p->lane_count; i-- > 0;)
+		if (p->lanes[i].tid == tid)
+			return &p->lanes[i];
+	return NULL;
+}
+
+bool gt_traced_has_thread(const struct gt_traced *p, uint32_t tid)
+{
+	return lane_at(p, tid) != NULL;
+}
+
+void gt_traced_thread(struct gt_traced *p, uint32_t tid, const char *name)
+{
+	struct gt_traced_lane *lane = lane_at(p, tid);
+
+	if (!lane) {
+		GT_GROW(p->lanes, p->lane_count, p->lane_room);
+		lane = &p->lanes[p->lane_count++];
+		*lane = (struct gt_traced_lane){ .tid = tid };
+	}
+	snprintf(lane->name, sizeof lane->name, "%.16s", name);
+}
+
+void gt_traced_thread_end(struct gt_traced *p, uint32_t tid)
+{
+	struct gt_traced_lane *lane = lane_at(p, tid);
+
+	if (!lane)
+		return;
+	if (lane->lane)
+		gt_lane_release(lane->lane);
+	*lane = p->lanes[--p->lane_count];
+}
+
+struct gt_lane *gt_traced_lane(struct gt_traced *p, uint32_t tid)
+{
+	struct gt_traced_lane *lane = lane_at(p, tid);
+
+	if (!p->writer)
+		return NULL;
+	if (!lane) {
+		gt_traced_thread(p, tid, "");
+		lane = lane_at(p, tid);
+	}
+	if (!lane->lane)
+		lane->lane = gt_lane_acquire(p->writer, tid, lane->name);
+	return lane->lane;
+}
+
+void gt_traced_refresh(struct gt_traced *p, struct gt_images *images)
+{
+	p->images = images;
+	if (p->modules.is_stale || !p->modules.count)
+		look(p);
+	/* the same address may now be other code */
+	if (p->has_moved && p->writer)
+		gt_writer_forget_stacks(p->writer);
+	p->has_moved = false;
+}
+
+/* Frames by number, for those who ask while the process runs. */
+static void remember(struct gt_traced *p, uint32_t number, const uint64_t *frames, size_t count)
+{
+	while (p->stack_count < number) {
+		GT_GROW(p->stacks, p->stack_count, p->stack_room);
+		p->stacks[p->stack_count++] = p->frame_count;
+	}
+	for (size_t i = 0; i <= count; i++) {
+		GT_GROW(p->frames, p->frame_count, p->frame_room);
+		p->frames[p->frame_count++] = i < count ? frames[i] : 0;
+	}
+}
+
+uint32_t gt_traced_stack_number(struct gt_traced *p, struct gt_images *images,
+				const uint64_t *frames, size_t count)
+{
+	uint32_t number;
+
+	if (!count || !p->writer)
+		return 0;
+	gt_traced_refresh(p, images);
+	p->defining = frames;
+	p->defining_count = count;
+	number = gt_writer_stack(p->writer, frames, count);
+	if (number > p->stack_count)
+		remember(p, number, frames, count);
+	return number;
+}
+
+size_t gt_traced_stack(const struct gt_traced *p, uint32_t stack, const uint64_t **frames)
+{
+	size_t count = 0;
+
+	if (!stack || stack > p->stack_count)
+		return 0;
+	*frames = p->frames + p->stacks[stack - 1];
+	while ((*frames)[count])
+		count++;
+	return count;
+}

@@ -1,0 +1,26 @@
+/* traced.h - one process that is followed: its trace, its threads' lanes, its stacks. */
+#pragma once
+
+#include "capture/ebpf/tracer.h"
+
+void gt_traced_free(struct gt_traced *p);
+
+/* The program's name as /proc has it; `thread` where it is gone. */
+void gt_traced_name(struct gt_traced *p, const char *thread);
+/* Opens its trace in the folder, and says whose it is. 0 or -errno. */
+int gt_traced_open(struct gt_traced *p, const char *folder);
+/* How it ended, as waitpid has it. */
+void gt_traced_exit(struct gt_traced *p, int status);
+void gt_traced_lose(struct gt_traced *p, uint64_t events);
+
+void gt_traced_thread(struct gt_traced *p, uint32_t tid, const char *name);
+void gt_traced_thread_end(struct gt_traced *p, uint32_t tid);
+bool gt_traced_has_thread(const struct gt_traced *p, uint32_t tid);
+/* The lane of a thread; NULL when there is none to be had. */
+struct gt_lane *gt_traced_lane(struct gt_traced *p, uint32_t tid);
+
+/* Looks again what is mapped where, if something was mapped since. */
+void gt_traced_refresh(struct gt_traced *p, struct gt_images *images);
+/* The number of a stack; 0 for none. */
+uint32_t gt_traced_stack_number(struct gt_traced *p, struct gt_images *images,
+				const uint64_t *frames, size_t count);

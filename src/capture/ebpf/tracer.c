@@ -1,0 +1,494 @@
+/* tracer.c - from the BPF programs' records to traces: one writer for each process followed. */
+#include "capture/ebpf/tracer.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "capture/ebpf/mapwatch.h"
+#include "capture/ebpf/traced.h"
+#include "capture/ebpf/unwind.h"
+
+enum { BUCKETS = 1024 };
+
+struct gt_tracer {
+	struct gt_tracer_options options;
+	const char *folder;
+	int error;                          /* of the first trace that could not be made */
+	struct gt_probes *probes;
+	struct gt_libraries libraries;
+	struct gt_images images;
+	struct gt_mapwatch mapwatch;
+	struct gt_traced *buckets[BUCKETS]; /* by pid */
+	struct gt_traced *last;             /* whose call was the last one */
+	size_t running;
+	size_t over;                        /* processes that have ended; their calls are still drained */
+	uint64_t calls;
+	uint64_t looked_ns;                 /* for libraries, where we do not hear of them */
+	int epoll;
+	bool stopped;
+};
+
+static struct gt_traced **bucket(struct gt_tracer *t, uint32_t pid)
+{
+	return &t->buckets[pid % BUCKETS];
+}
+
+static struct gt_traced *find(struct gt_tracer *t, uint32_t pid, uint64_t start, uint32_t exec)
+{
+	struct gt_traced *p = *bucket(t, pid);
+
+	while (p && (p->pid != pid || p->start != start || p->exec != exec))
+		p = p->next;
+	return p;
+}
+
+/* Any process under that number that has not ended. */
+static struct gt_traced *find_pid(struct gt_tracer *t, uint32_t pid)
+{
+	struct gt_traced *p = *bucket(t, pid);
+
+	while (p && p->pid != pid)
+		p = p->next;
+	return p;
+}
+
+static struct gt_traced *add(struct gt_tracer *t, uint32_t pid, uint64_t start, uint32_t exec,
+			     uint32_t parent)
+{
+	struct gt_traced *p = gt_alloc(sizeof *p), **at = bucket(t, pid);
+
+	p->pid = pid;
+	p->start = start;
+	p->exec = exec;
+	p->parent = parent;
+	p->next = *at;
+	*at = p;
+	t->running++;
+	return p;
+}
+
+/* The process is gone, but calls that it made may still be on their way. */
+static void mark_over(struct gt_tracer *t, struct gt_traced *p, uint64_t lost)
+{
+	if (p->is_over)
+		return;
+	p->is_over = true;
+	p->lost_at_end = lost;
+	t->over++;
+}
+
+/* Ends the process's trace and forgets the process. */
+static void end(struct gt_tracer *t, struct gt_traced *p)
+{
+	struct gt_traced **link = bucket(t, p->pid);
+
+	while (*link != p)
+		link = &(*link)->next;
+	*link = p->next;
+	if (t->last == p)
+		t->last = NULL;
+	t->running--;
+	if (p->lost_at_end)
+		gt_traced_lose(p, p->lost_at_end);
+	if (p->has_exited)
+		gt_traced_exit(p, p->exit_code);
+	if (p->is_seen && t->options.listener.ended)
+		t->options.listener.ended(t->options.listener.context, p);
+	gt_traced_free(p);
+}
+
+static void on_fork(struct gt_tracer *t, const struct gt_probe_event *e)
+{
+	struct gt_traced *parent = find_pid(t, e->parent), *p;
+
+	if (find(t, e->pid, e->start, e->exec))
+		return;
+	/* of a process that has made no call yet nothing is known, nor of its children */
+	if (t->options.probes.everyone && (!parent || !parent->is_seen))
+		return;
+	p = add(t, e->pid, e->start, e->exec, e->parent);
+	if (parent) {
+		gt_modules_inherit(&p->modules, &parent->modules);
+		memcpy(p->name, parent->name, sizeof p->name);
+	}
+}
+
+static void on_exec(struct gt_tracer *t, const struct gt_probe_event *e)
+{
+	struct gt_traced *p = *bucket(t, e->pid), *next;
+
+	for (; p; p = next) {
+		next = p->next;
+		if (p->pid == e->pid && p->start == e->start && p->exec != e->exec)
+			mark_over(t, p, 0);
+	}
+	if (!find(t, e->pid, e->start, e->exec))
+		add(t, e->pid, e->start, e->exec, e->parent);
+}
+
+static void on_thread(struct gt_tracer *t, const struct gt_probe_event *e)
+{
+	struct gt_traced *p = find(t, e->pid, e->start, e->exec);
+
+	if (!p)
+		p = add(t, e->pid, e->start, e->exec, e->parent);
+	p->parent = e->parent;
+	if (!p->is_known) {
+		p->is_known = true;
+		gt_traced_name(p, e->name);
+		gt_modules_look(&p->modules, &t->images, p->pid);
+	}
+	gt_traced_thread(p, e->tid, e->name);
+}
+
+static void on_end(struct gt_tracer *t, const struct gt_probe_event *e)
+{
+	struct gt_traced *p = *bucket(t, e->pid), *next;
+
+	for (; p; p = next) {
+		next = p->next;
+		if (p->pid != e->pid || p->start != e->start || p->is_over)
+			continue;
+		p->has_exited = true;
+		p->exit_code = e->exit_code;
+		mark_over(t, p, e->lost);
+	}
+}
+
+static void on_mapped(void *context, uint32_t pid, const char *path)
+{
+	struct gt_tracer *t = context;
+	struct gt_traced *p = find_pid(t, pid);
+	struct gt_error unused;
+
+	if (p)
+		p->modules.is_stale = true;
+	/* maybe a copy that has not been seen yet */
+	if (gt_library_api(path) >= 0)
+		gt_libraries_scan(&t->libraries, pid, &unused);
+}
+
+static void take_news(void *context, const void *record, size_t size)
+{
+	const struct gt_probe_event *e = record;
+	struct gt_tracer *t = context;
+	struct gt_traced *p;
+
+	if (size < sizeof *e)
+		return;
+	switch ((enum gt_probe_news)e->news) {
+	case GT_NEWS_THREAD: on_thread(t, e); break;
+	case GT_NEWS_FORK:   on_fork(t, e); break;
+	case GT_NEWS_EXEC:   on_exec(t, e); break;
+	case GT_NEWS_END:    on_end(t, e); break;
+	case GT_NEWS_THREAD_END:
+		p = find(t, e->pid, e->start, e->exec);
+		if (p)
+			gt_traced_thread_end(p, e->tid);
+		break;
+	}
+}
+
+/* The process of a call. Its first words were sent before the call, on the other ring. */
+static struct gt_traced *process_of(struct gt_tracer *t, const struct gt_probe_call *c)
+{
+	struct gt_traced *p = t->last;
+
+	if (p && p->pid == c->pid && p->start == c->start && p->exec == c->exec)
+		return p;
+	p = find(t, c->pid, c->start, c->exec);
+	return t->last = p ? p : add(t, c->pid, c->start, c->exec, 0);
+}
+
+struct emission {
+	struct gt_tracer *tracer;
+	struct gt_traced *process;
+	struct gt_lane *lane;
+	const struct gt_replica *replica;
+};
+
+/* What a door would ask the driver. */
+static uint64_t told_size(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+{
+	(void)handle;
+	return gt_told_size(row, ((const struct gt_replica *)call)->pieces);
+}
+
+static uint64_t told_owner(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+{
+	const struct emission *e = ((const struct gt_replica *)call)->context;
+
+	(void)row;
+	(void)handle;
+	return gt_contexts_owner(&e->process->contexts);
+}
+
+static const struct gt_call_door door = { .size = told_size, .owner = told_owner };
+
+static void emit(void *context, const struct gt_event *event)
+{
+	struct emission *e = context;
+	const struct gt_listener *l = &e->tracer->options.listener;
+	struct gt_event changed = *event;
+
+	/* the end of a context that was there before us */
+	if (!gt_contexts_apply(&e->process->contexts, &changed, (uint32_t)e->replica->pieces[0]))
+		return;
+	if (e->lane)
+		gt_lane_event(e->lane, &changed);
+	if (l->event)
+		l->event(l->context, e->process, &changed);
+}
+
+/* The stack of a call, if it has one, as a number. */
+static uint32_t stack_of(struct gt_tracer *t, struct gt_traced *p, const struct gt_probe_call *c,
+			 const uint8_t *tail)
+{
+	uint64_t frames[GT_PROBE_FRAMES];
+	const struct gt_probe_stack *s = (const struct gt_probe_stack *)tail;
+	size_t count;
+
+	if (c->stack_bytes || (t->options.probes.stack_bytes && t->options.probes.frames)) {
+		const uint8_t *bytes = tail + sizeof *s + GT_PROBE_ARRAY * sizeof(uint64_t);
+
+		gt_traced_refresh(p, &t->images);
+		count = gt_unwind_copy(&p->modules, s->registers, bytes, c->stack_bytes, frames,
+				       t->options.probes.frames < GT_PROBE_FRAMES ?
+					       t->options.probes.frames : GT_PROBE_FRAMES);
+	} else {
+		count = c->frames;
+		memcpy(frames, tail + c->array * sizeof *frames, count * sizeof *frames);
+	}
+	return gt_traced_stack_number(p, &t->images, frames, count);
+}
+
+static bool is_whole(const struct gt_tracer *t, const struct gt_probe_call *c, size_t size)
+{
+	size_t tail = size - sizeof *c;
+
+	if (size < sizeof *c || c->array > GT_PROBE_ARRAY || c->frames > GT_PROBE_FRAMES)
+		return false;
+	if (t->options.probes.stack_bytes && t->options.probes.frames)
+		return tail >= sizeof(struct gt_probe_stack) + GT_PROBE_ARRAY * sizeof(uint64_t) +
+				       c->stack_bytes;
+	return tail >= (c->array + (size_t)c->frames) * sizeof(uint64_t);
+}
+
+static void take_call(void *context, const void *record, size_t size)
+{
+	const struct gt_probe_call *c = record;
+	struct gt_tracer *t = context;
+	bool copies = t->options.probes.stack_bytes && t->options.probes.frames;
+	const struct gt_plan *plan;
+	const uint8_t *tail = (const uint8_t *)(c + 1);
+	struct gt_replica replica;
+	struct emission e = { .tracer = t };
+
+	if (!is_whole(t, c, size) || !(plan = gt_probes_plan(t->probes, c->row)))
+		return;
+	e.process = process_of(t, c);
+	if (!e.process->is_known || !gt_traced_has_thread(e.process, c->tid)) {
+		gt_ring_drain(gt_probes_news(t->probes), take_news, t);
+		e.process = process_of(t, c);
+	}
+	t->calls++;
+	if (!e.process->is_seen) {
+		e.process->is_seen = true;
+		e.process->first_ns = c->begun_ns;
+		if (t->folder) {
+			int error = gt_traced_open(e.process, t->folder);
+
+			if (error && !t->error)
+				t->error = error;
+		}
+		if (t->options.listener.began)
+			t->options.listener.began(t->options.listener.context, e.process);
+	}
+	gt_replica_make(&replica, plan, c,
+			(const uint64_t *)(copies ? tail + sizeof(struct gt_probe_stack) : tail));
+	if (replica.lost)
+		gt_traced_lose(e.process, replica.lost);
+	replica.call.stack = t->options.probes.frames ? stack_of(t, e.process, c, tail) : 0;
+	e.lane = gt_traced_lane(e.process, c->tid);
+	e.replica = &replica;
+	replica.context = &e;
+	gt_call_events(&replica.call, &door, emit, &e);
+}
+
+static void look_everywhere(struct gt_tracer *t)
+{
+	struct gt_error unused;
+
+	if (t->options.probes.everyone)
+		gt_libraries_everywhere(&t->libraries, &unused);
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct gt_traced *p = t->buckets[i]; p; p = p->next) {
+			gt_libraries_scan(&t->libraries, p->pid, &unused);
+			p->modules.is_stale = true;
+		}
+}
+
+/* What was mapped since. Where the kernel does not tell, it is looked for once a second. */
+static void look_for_libraries(struct gt_tracer *t)
+{
+	uint64_t now = gt_now_ns();
+
+	if (t->mapwatch.count) {
+		if (!gt_mapwatch_drain(&t->mapwatch, on_mapped, t))
+			look_everywhere(t);
+	} else if (now - t->looked_ns >= 1000000000) {
+		t->looked_ns = now;
+		look_everywhere(t);
+	}
+}
+
+static void end_those_over(struct gt_tracer *t)
+{
+	for (size_t i = 0; i < BUCKETS && t->over; i++)
+		for (struct gt_traced *p = t->buckets[i], *next; p; p = next) {
+			next = p->next;
+			if (p->is_over) {
+				t->over--;
+				end(t, p);
+			}
+		}
+}
+
+void gt_tracer_drain(struct gt_tracer *t)
+{
+	/* first: a call may come from what was mapped a moment ago */
+	if (!t->stopped)
+		look_for_libraries(t);
+	gt_ring_drain(gt_probes_calls(t->probes), take_call, t);
+	gt_ring_drain(gt_probes_news(t->probes), take_news, t);
+	/* whoever is known to be gone has made its last call before: it is there by now */
+	if (t->over) {
+		gt_ring_drain(gt_probes_calls(t->probes), take_call, t);
+		end_those_over(t);
+	}
+}
+
+/* By edges: what is there to be read does not wake us, only the programs do when it is much. */
+static int watch(int epoll, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+void gt_tracer_wait(struct gt_tracer *t, unsigned milliseconds)
+{
+	struct epoll_event events[2];
+
+	epoll_wait(t->epoll, events, 2, (int)milliseconds);
+}
+
+int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *options,
+		  struct gt_error *error)
+{
+	struct gt_tracer *t = gt_alloc(sizeof *t);
+	int e = gt_probes_new(&t->probes, &options->probes, error);
+
+	if (e) {
+		free(t);
+		return e;
+	}
+	t->options = *options;
+	t->libraries.probes = t->probes;
+	t->images.keep_open = options->probes.stack_bytes != 0;
+	gt_mapwatch_open(&t->mapwatch);
+	t->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (t->epoll < 0 || watch(t->epoll, gt_probes_calls_fd(t->probes)) ||
+	    watch(t->epoll, gt_probes_news_fd(t->probes))) {
+		e = gt_error_set(error, -errno, "cannot wait for the kernel: %s", strerror(errno));
+		gt_tracer_free(t);
+		return e;
+	}
+	*out = t;
+	return 0;
+}
+
+void gt_tracer_stop(struct gt_tracer *t)
+{
+	t->stopped = true;
+	gt_probes_stop(t->probes);
+	/* twice: what was being written when we looked */
+	gt_tracer_drain(t);
+	usleep(1000);
+	gt_tracer_drain(t);
+}
+
+void gt_tracer_free(struct gt_tracer *t)
+{
+	for (size_t i = 0; i < BUCKETS; i++)
+		while (t->buckets[i]) {
+			struct gt_traced *p = t->buckets[i];
+
+			p->lost_at_end = gt_probes_lost(t->probes, p->pid);
+			end(t, p);
+		}
+	if (t->epoll >= 0)
+		close(t->epoll);
+	gt_mapwatch_close(&t->mapwatch);
+	gt_probes_free(t->probes);
+	gt_libraries_fini(&t->libraries);
+	gt_images_fini(&t->images);
+	free(t);
+}
+
+void gt_tracer_record(struct gt_tracer *t, const char *folder)
+{
+	t->folder = folder;
+}
+
+int gt_tracer_error(const struct gt_tracer *t)
+{
+	return t->error;
+}
+
+struct gt_libraries *gt_tracer_libraries(struct gt_tracer *t)
+{
+	return &t->libraries;
+}
+
+struct gt_probes *gt_tracer_probes(struct gt_tracer *t)
+{
+	return t->probes;
+}
+
+int gt_tracer_follow(struct gt_tracer *t, uint32_t pid, struct gt_error *error)
+{
+	int e;
+
+	if (kill((pid_t)pid, 0) && errno == ESRCH)
+		return gt_error_set(error, -ESRCH,
+				    "there is no process %u: `ps` or `nvidia-smi` lists those there "
+				    "are", pid);
+	e = gt_probes_target(t->probes, pid);
+	if (e)
+		return gt_error_set(error, e, "cannot follow process %u: %s", pid, strerror(-e));
+	return 0;
+}
+
+size_t gt_tracer_running(const struct gt_tracer *t)
+{
+	return t->running;
+}
+
+uint64_t gt_tracer_lost(const struct gt_tracer *t)
+{
+	uint64_t news, calls = gt_probes_lost_total(t->probes, &news);
+
+	return calls + news;
+}
+
+uint64_t gt_tracer_calls(const struct gt_tracer *t)
+{
+	return t->calls;
+}

@@ -1,0 +1,288 @@
+/* config.c - defaults for options, from a file and from the environment. */
+#include "cli/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cli/cli.h"
+
+enum { FILE_MAX = 1 << 16, LINES_MAX = 1000 };
+
+static const char local_name[] = ".gputrackrc", variable[] = "GPUTRACK_OPTIONS";
+
+/* What this run has read. */
+static struct {
+	struct gt_config config;
+	char *path;
+	char *folder;            /* of the file, with a slash at its end; "" for none */
+	struct gt_texts joined;  /* paths made of values, which settings point to */
+	struct gt_error ignored, mistake;
+} state;
+
+static const char *trim(const char *text, size_t *size)
+{
+	while (*size && strchr(" \t\r", text[*size - 1]) && text[*size - 1])
+		--*size;
+	for (; *size && (*text == ' ' || *text == '\t'); text++)
+		--*size;
+	return text;
+}
+
+static int parse_line(struct gt_config *c, const char *from, unsigned number, const char *text,
+		      size_t size, struct gt_error *error)
+{
+	const char *equals, *key, *value;
+	size_t key_size, value_size;
+
+	text = trim(text, &size);
+	if (!size || *text == '#')
+		return 0;
+	equals = memchr(text, '=', size);
+	if (!equals || memchr(text, '\0', size))
+		return gt_error_set(error, -EINVAL, "%s:%u: a line is OPTION = VALUE or "
+				    "COMMAND.OPTION = VALUE", from, number);
+	if (c->count == LINES_MAX)
+		return gt_error_set(error, -EINVAL, "%s:%u: there are too many lines", from,
+				    number);
+	key_size = (size_t)(equals - text);
+	value_size = size - key_size - 1;
+	key = trim(text, &key_size);
+	value = trim(equals + 1, &value_size);
+	GT_GROW(c->lines, c->count, c->room);
+	c->lines[c->count++] = (struct gt_config_line){
+		.key = gt_strndup(key, key_size), .value = gt_strndup(value, value_size),
+		.line = number, .from = from };
+	return 0;
+}
+
+int gt_config_parse(struct gt_config *c, const char *from, const char *text, size_t size,
+		    const char *separators, struct gt_error *error)
+{
+	unsigned number = 0;
+	int e = 0;
+
+	while (!e && size) {
+		size_t length = 0;
+
+		while (length < size && !(text[length] && strchr(separators, text[length])))
+			length++;
+		e = parse_line(c, from, ++number, text, length, error);
+		length += length < size;
+		text += length;
+		size -= length;
+	}
+	return e;
+}
+
+void gt_config_fini(struct gt_config *c)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		free(c->lines[i].key);
+		free(c->lines[i].value);
+	}
+	free(c->lines);
+	*c = (struct gt_config){ 0 };
+}
+
+/* What is in the folder one happens to be in may be anybody's. */
+static bool is_trusted(const struct stat *st, const char *path)
+{
+	if (st->st_uid != geteuid() && st->st_uid != 0)
+		gt_error_set(&state.ignored, 0, "%s belongs to another user and is ignored; "
+			     "GPUTRACK_CONFIG=%s would use it", path, path);
+	else if (st->st_mode & S_IWOTH)
+		gt_error_set(&state.ignored, 0, "%s can be written by everybody and is ignored; "
+			     "try chmod o-w %s", path, path);
+	else
+		return true;
+	return false;
+}
+
+/* 1 when the file was read, 0 when there is none that may be, or -errno. */
+static int read_file(const char *path, bool must_be, bool check, struct gt_error *error)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), e;
+	const char *slash = strrchr(path, '/');
+	struct stat st;
+	ssize_t size;
+	char *text;
+
+	if (fd < 0 && !must_be)
+		return 0;
+	if (fd < 0)
+		return gt_error_set(error, -errno, "cannot read the configuration %s: %s", path,
+				    strerror(errno));
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return must_be ? gt_error_set(error, -EINVAL, "the configuration %s is no file",
+					      path) : 0;
+	}
+	if (check && !is_trusted(&st, path)) {
+		close(fd);
+		return 0;
+	}
+	state.path = gt_strdup(path);
+	state.folder = slash ? gt_strndup(path, (size_t)(slash - path) + 1) : gt_strdup("");
+	text = gt_alloc(FILE_MAX + 1);
+	size = read(fd, text, FILE_MAX + 1);
+	if (size < 0 || size > FILE_MAX)
+		e = gt_error_set(error, -EINVAL, "the configuration %s cannot be read or is too "
+				 "big", path);
+	else
+		e = gt_config_parse(&state.config, state.path, text, (size_t)size, "\n", error);
+	close(fd);
+	free(text);
+	return e ? e : 1;
+}
+
+static int read_files(struct gt_error *error)
+{
+	const char *named = getenv("GPUTRACK_CONFIG"), *home = getenv("HOME");
+	const char *folder = getenv("XDG_CONFIG_HOME");
+	char *path;
+	int e;
+
+	if (named)
+		return *named ? read_file(named, true, false, error) : 0;
+	e = read_file(local_name, false, true, error);
+	if (e || (!(folder && *folder) && !home))
+		return e;
+	if (asprintf(&path, "%s%s/gputrack/config", folder && *folder ? folder : home,
+		     folder && *folder ? "" : "/.config") < 0)
+		return 0;
+	e = read_file(path, false, true, error);
+	free(path);
+	return e;
+}
+
+static const char *option_name(const void *usage, size_t index)
+{
+	return ((const struct gt_usage *)usage)->options[index].name;
+}
+
+/* The subcommand that a key names before its dot, if any; *option is what follows. */
+static bool is_for(const struct gt_usage *usage, const char *key, const char **option)
+{
+	const char *dot = strchr(key, '.');
+
+	*option = dot ? dot + 1 : key;
+	return !dot || (strlen(usage->name) == (size_t)(dot - key) &&
+			!strncmp(usage->name, key, (size_t)(dot - key)));
+}
+
+static int check_line(const struct gt_config_line *line, const struct gt_usage *const *usages,
+		      size_t count, struct gt_error *error)
+{
+	const char *option, *near = NULL;
+	bool command = false;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t options = 0;
+
+		if (!usages[i]->options || !is_for(usages[i], line->key, &option))
+			continue;
+		command = true;
+		if (gt_option_find(usages[i], option))
+			return 0;
+		while (usages[i]->options[options].name)
+			options++;
+		if (!near)
+			near = gt_nearest(option, options, option_name, usages[i]);
+	}
+	if (!command)
+		return gt_error_set(error, -EINVAL, "%s:%u: '%s' names no command with options",
+				    line->from, line->line, line->key);
+	return gt_error_set(error, -EINVAL, near ? "%s:%u: there is no option '%s': did you mean "
+			    "'%s'?" : "%s:%u: there is no option '%s'", line->from, line->line,
+			    line->key, near);
+}
+
+/* A path of the file is meant from the file's folder. The result stays until gt_config_free. */
+static const char *value_of(const struct gt_config_line *line, const struct gt_option *option)
+{
+	char *path;
+
+	if (!option->is_path || line->from != state.path || *line->value == '/' || !*state.folder ||
+	    asprintf(&path, "%s%s", state.folder, line->value) < 0)
+		return line->value;
+	GT_GROW(state.joined.items, state.joined.count, state.joined.room);
+	state.joined.items[state.joined.count++] = path;
+	return path;
+}
+
+static int apply(const struct gt_usage *usage, void *settings)
+{
+	for (size_t i = 0; i < state.config.count; i++) {
+		const struct gt_config_line *line = &state.config.lines[i];
+		const struct gt_option *option;
+		char called[600];
+		const char *name;
+		int status;
+
+		if (!is_for(usage, line->key, &name) || !(option = gt_option_find(usage, name)))
+			continue;
+		snprintf(called, sizeof called, "%s:%u: %s", line->from, line->line, line->key);
+		status = gt_option_set(usage, settings, option, value_of(line, option), called);
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
+static int load(const struct gt_usage *const *usages, size_t count, struct gt_error *error)
+{
+	const char *more = getenv(variable);
+	int e = read_files(error);
+
+	if (*state.ignored.text)
+		gt_fail("%s", state.ignored.text);
+	if (e >= 0 && more)
+		e = gt_config_parse(&state.config, variable, more, strlen(more), ";\n", error);
+	for (size_t i = 0; e >= 0 && i < state.config.count; i++)
+		e = check_line(&state.config.lines[i], usages, count, error);
+	return e < 0 ? e : 0;
+}
+
+int gt_config_load(const struct gt_usage *const *usages, size_t count, struct gt_error *error)
+{
+	int e = load(usages, count, error);
+
+	if (e)
+		state.mistake = *error;
+	else
+		gt_options_defaults(apply);
+	return e;
+}
+
+void gt_config_free(void)
+{
+	for (size_t i = 0; i < state.joined.count; i++)
+		free((char *)state.joined.items[i]);
+	gt_texts_fini(&state.joined);
+	gt_config_fini(&state.config);
+	free(state.path);
+	free(state.folder);
+	state.path = state.folder = NULL;
+}
+
+const char *gt_config_path(size_t *count)
+{
+	*count = state.config.count;
+	return state.path;
+}
+
+const char *gt_config_ignored(void)
+{
+	return *state.ignored.text ? state.ignored.text : NULL;
+}
+
+const char *gt_config_mistake(void)
+{
+	return *state.mistake.text ? state.mistake.text : NULL;
+}

@@ -1,0 +1,125 @@
+/* diff.c - gputrack diff: what leaks in one recording and not in another. */
+#include "view/diff.h"
+
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/source.h"
+#include "cli/terminal.h"
+#include "view/head.h"
+#include "view/pass.h"
+
+static const char *const format_names[] = { "text", "json", NULL };
+static void (*const writers[])(const struct gt_diff *d, FILE *out) = { gt_diff_text, gt_diff_json };
+
+struct settings {
+	int format, color;
+	uint64_t top;
+	struct gt_source source;
+};
+
+#define AT(field) .at = offsetof(struct settings, field)
+
+static const struct gt_option options[] = {
+	{ .name = "format", .letter = 'f', .argument = "FORM", .type = GT_OPTION_CHOICE, AT(format),
+	  .choices = format_names, .help = "text (the default) or json" },
+	{ .name = "top", .letter = 'n', .argument = "N", .type = GT_OPTION_COUNT, AT(top),
+	  .help = "show only the first N call sites of each sort as text (default: 20)" },
+	{ .name = "color", .argument = "WHEN", .type = GT_OPTION_CHOICE, AT(color),
+	  .choices = gt_color_names,
+	  .help = "auto (on a terminal, unless NO_COLOR is set; the default), always or never" },
+	GT_SOURCE_OPTIONS(struct settings),
+	{ 0 },
+};
+
+const struct gt_usage gt_diff_usage = {
+	.name = "diff",
+	.summary = "compare two recordings: new leaks, fixed ones, growth",
+	.operands = "OLD.gt NEW.gt",
+	.about = "Compares what two recordings leaked, by call site: the API, the kind and the "
+		 "functions and files of the stack. A line that has moved makes no new site.\n"
+		 "Exit status 0 when nothing leaks that did not before, 23 when something is new "
+		 "or grew, 24 when one of the two tracked nothing at all, 1 when nothing is new "
+		 "but events are missing, so that nobody can tell.",
+	.options = options,
+};
+
+/* One of the two, read to its end. */
+struct side {
+	struct gt_recording *recording;
+	struct gt_ledger *ledger;
+	struct gt_view view;
+};
+
+static int open_side(struct side *side, const struct settings *s, const char *path,
+		     struct gt_error *error)
+{
+	struct gt_recording_options how = { .pid = (uint32_t)s->source.pid };
+	int e = gt_recording_open(&side->recording, path, &how, error);
+
+	if (e)
+		return e;
+	side->ledger = gt_pass_run(side->recording,
+				   &(struct gt_pass){ .tick = gt_progress_tick });
+	gt_progress_end();
+	side->view = (struct gt_view){ .recording = side->recording, .ledger = side->ledger,
+				       .top = s->top };
+	return gt_source_frames(&s->source, side->recording, &side->view.frames, error);
+}
+
+static void close_side(struct side *side)
+{
+	gt_frames_free(side->view.frames);
+	if (side->ledger)
+		gt_ledger_free(side->ledger);
+	if (side->recording)
+		gt_recording_close(side->recording);
+}
+
+static int write_diff(const struct settings *s, struct side *old, struct side *new,
+		      struct gt_error *error)
+{
+	struct gt_output output;
+	struct gt_diff d;
+	int e = gt_output_open(&output, s->source.output, error), status;
+
+	if (e)
+		return gt_fail("%s", error->text);
+	old->view.style = new->view.style =
+		gt_terminal_style(output.file, (enum gt_color)s->color);
+	gt_diff_init(&d, &old->view, &new->view);
+	writers[s->format](&d, output.file);
+	status = d.counts[GT_DIFF_NEW] || d.counts[GT_DIFF_GREW] ? GT_EXIT_LEAKED : GT_EXIT_DONE;
+	gt_diff_fini(&d);
+	if (gt_output_close(&output, error))
+		return gt_fail("%s", error->text);
+	if (!old->ledger->events || !new->ledger->events) {
+		gt_fail("nothing was tracked in %s, so there is nothing to compare with",
+			gt_recording_path((old->ledger->events ? new : old)->recording));
+		return GT_EXIT_UNTRACKED;
+	}
+	if (!status && (gt_head_has_gaps(old->recording) || gt_head_has_gaps(new->recording)))
+		return gt_fail("a recording has gaps, so nobody can tell whether something is new");
+	return status;
+}
+
+int gt_cmd_diff(int argc, char **argv)
+{
+	struct settings s = { 0 };
+	struct side old = { 0 }, new = { 0 };
+	struct gt_error error;
+	int status, first = gt_options_parse(&gt_diff_usage, &s, argc, argv, &status);
+
+	if (first >= 0 && argc - first != 2)
+		status = gt_usage_wrong(&gt_diff_usage, "needs two recordings, OLD.gt and NEW.gt");
+	else if (first >= 0 && s.source.pid > UINT32_MAX)
+		status = gt_usage_wrong(&gt_diff_usage, "--pid is too big");
+	else if (first >= 0 && (open_side(&old, &s, argv[first], &error) ||
+				open_side(&new, &s, argv[first + 1], &error)))
+		status = gt_fail("%s", error.text);
+	else if (first >= 0)
+		status = write_diff(&s, &old, &new, &error);
+	close_side(&old);
+	close_side(&new);
+	gt_source_fini(&s.source);
+	return status;
+}

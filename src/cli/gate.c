@@ -1,0 +1,82 @@
+/* gate.c - the options by which a command fails when too much leaked, and what they do. */
+#include "cli/gate.h"
+
+#include "cli/cli.h"
+#include "cli/terminal.h"
+#include "view/pass.h"
+
+/* The older recording, down to its leaks. */
+static int read_baseline(struct gt_gate *gate, struct gt_error *error)
+{
+	static const struct gt_frames_options named;
+	struct gt_view v = { 0 };
+	int e = gt_recording_open(&gate->old, gate->baseline, NULL, error);
+
+	if (e)
+		return e;
+	gate->old_ledger = gt_pass_run(gate->old, &(struct gt_pass){ .tick = gt_progress_tick });
+	gt_progress_end();
+	e = gt_frames_new(&gate->old_frames, gate->old, &named);
+	if (e)
+		return gt_error_set(error, e, "cannot look up symbols for %s", gate->baseline);
+	v.recording = gate->old;
+	v.ledger = gate->old_ledger;
+	v.frames = gate->old_frames;
+	gt_leaks_init(&gate->old_leaks, &v);
+	return 0;
+}
+
+int gt_gate_open(struct gt_gate *gate, const struct gt_usage *usage)
+{
+	struct gt_error error;
+
+	if (gt_limits_parse(&gate->limits, gate->fail_on_leak ? gate->fail_on_leak : "any",
+			    &error))
+		return gt_usage_wrong(usage, "--fail-on-leak: %s", error.text);
+	for (size_t i = 0; i < gate->suppressions.count; i++)
+		if (gt_suppressions_read(&gate->known, gate->suppressions.items[i], &error))
+			return gt_fail("%s", error.text);
+	if (gate->baseline && read_baseline(gate, &error))
+		return gt_fail("%s", error.text);
+	return 0;
+}
+
+bool gt_gate_is_set(const struct gt_gate *gate)
+{
+	return gate->fail_on_leak || gate->baseline || gate->suppressions.count;
+}
+
+void gt_gate_judge(struct gt_gate *gate, const struct gt_view *v)
+{
+	struct gt_verdict_options options = {
+		.limits = &gate->limits, .suppressions = &gate->known,
+		.baseline = gate->baseline ? &gate->old_leaks : NULL,
+		.baseline_path = gate->baseline,
+	};
+
+	gt_verdict_init(&gate->verdict, v, &options);
+}
+
+int gt_gate_status(const struct gt_gate *gate)
+{
+	static const int statuses[] = {
+		[GT_OUTCOME_PASSED] = GT_EXIT_DONE, [GT_OUTCOME_LEAKED] = GT_EXIT_LEAKED,
+		[GT_OUTCOME_UNTRACKED] = GT_EXIT_UNTRACKED, [GT_OUTCOME_UNSURE] = GT_EXIT_FAILED,
+	};
+
+	return gate->fail_on_leak ? statuses[gate->verdict.outcome] : GT_EXIT_DONE;
+}
+
+void gt_gate_fini(struct gt_gate *gate)
+{
+	gt_verdict_fini(&gate->verdict);
+	gt_limits_fini(&gate->limits);
+	gt_suppressions_fini(&gate->known);
+	gt_texts_fini(&gate->suppressions);
+	if (!gate->old)
+		return;
+	gt_leaks_fini(&gate->old_leaks);
+	gt_frames_free(gate->old_frames);
+	gt_ledger_free(gate->old_ledger);
+	gt_recording_close(gate->old);
+}

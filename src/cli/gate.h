@@ -1,0 +1,46 @@
+/* gate.h - the options by which a command fails when too much leaked, and what they do. */
+#pragma once
+
+#include "cli/options.h"
+#include "view/verdict.h"
+
+struct gt_gate {
+	const char *fail_on_leak;     /* NULL: was not asked */
+	const char *baseline;
+	struct gt_texts suppressions;
+	/* made of these by gt_gate_open */
+	struct gt_limits limits;
+	struct gt_suppressions known;
+	struct gt_recording *old;
+	struct gt_ledger *old_ledger;
+	struct gt_frames *old_frames;
+	struct gt_leaks old_leaks;
+	struct gt_verdict verdict;
+};
+
+/* Rows for a table of options whose settings have a `struct gt_gate gate`. */
+#define GT_GATE_AT(settings, field) \
+	.at = offsetof(settings, gate) + offsetof(struct gt_gate, field)
+#define GT_GATE_OPTIONS(settings)                                                               \
+	{ .name = "fail-on-leak", .type = GT_OPTION_MAYBE, .argument = "SPEC", .bare = "any",   \
+	  GT_GATE_AT(settings, fail_on_leak),                                                   \
+	  .help = "exit with status 23 when something leaked, and with 24 when nothing could "  \
+		  "be tracked at all. SPEC limits it: memory>1MiB, event>10, opencl.event, "    \
+		  "cl_mem>=5; several with commas between them (doc/ci.md)" },                  \
+	{ .name = "suppressions", .type = GT_OPTION_TEXTS, .argument = "FILE", .is_path = true, \
+	  GT_GATE_AT(settings, suppressions),                                                   \
+	  .help = "do not count leaks that this file lists, in LeakSanitizer's form; may be "   \
+		  "given several times. `gputrack suppress` writes one" },                      \
+	{ .name = "baseline", .type = GT_OPTION_TEXT, .argument = "OLD.gt", .is_path = true,    \
+	  GT_GATE_AT(settings, baseline),                                                       \
+	  .help = "count only what this older recording did not leak already, by call site" }
+
+/* Reads what the options name. 0, or the exit status after the user has been told. */
+int gt_gate_open(struct gt_gate *gate, const struct gt_usage *usage);
+/* True when any of the options was given. */
+bool gt_gate_is_set(const struct gt_gate *gate);
+/* Judges, into gate->verdict, which lives until gt_gate_fini. */
+void gt_gate_judge(struct gt_gate *gate, const struct gt_view *v);
+/* The exit status for the verdict, when --fail-on-leak asked for one. */
+int gt_gate_status(const struct gt_gate *gate);
+void gt_gate_fini(struct gt_gate *gate);

@@ -1,0 +1,178 @@
+/* nvml.c - NVIDIA's management library, loaded at run time: what the GPUs say of their memory. */
+#include "cli/nvml.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { GPUS_MAX = 64, PROCESSES_MAX = 512, ANCESTORS_MAX = 64 };
+
+/* As NVIDIA's header declares them; it need not be installed. */
+struct memory {
+	unsigned long long total, free, used;
+};
+
+struct process {
+	unsigned pid;
+	unsigned long long used;
+	unsigned gpu_instance, compute_instance;
+};
+
+#define NOT_KNOWN (~0ull)
+
+struct gt_nvml {
+	void *library;
+	int (*shutdown)(void);
+	int (*memory)(void *device, struct memory *memory);
+	int (*name)(void *device, char *name, unsigned size);
+	int (*driver)(char *version, unsigned size);
+	int (*processes)(void *device, unsigned *count, struct process *list);
+	unsigned count;
+	void *devices[GPUS_MAX];
+};
+
+static bool take(const struct gt_nvml *n, void *function, const char *name)
+{
+	void *found = dlsym(n->library, name);
+
+	memcpy(function, &found, sizeof found);
+	return found;
+}
+
+static bool take_all(struct gt_nvml *n)
+{
+	/* may be missing: then nobody is told apart */
+	take(n, &n->processes, "nvmlDeviceGetComputeRunningProcesses_v3");
+	return take(n, &n->shutdown, "nvmlShutdown") &&
+	       take(n, &n->memory, "nvmlDeviceGetMemoryInfo") &&
+	       take(n, &n->name, "nvmlDeviceGetName") &&
+	       take(n, &n->driver, "nvmlSystemGetDriverVersion");
+}
+
+static int start(struct gt_nvml *n)
+{
+	int (*init)(void), (*count)(unsigned *), (*device)(unsigned, void **), e;
+
+	if (!take_all(n) || !take(n, &init, "nvmlInit_v2") ||
+	    !take(n, &count, "nvmlDeviceGetCount_v2") ||
+	    !take(n, &device, "nvmlDeviceGetHandleByIndex_v2"))
+		return -1;
+	e = init();
+	if (e)
+		return e;
+	e = count(&n->count);
+	if (n->count > GPUS_MAX)
+		n->count = GPUS_MAX;
+	for (unsigned i = 0; !e && i < n->count; i++)
+		e = device(i, &n->devices[i]);
+	if (e)
+		n->shutdown();
+	return e;
+}
+
+struct gt_nvml *gt_nvml_open(char *why, size_t size)
+{
+	struct gt_nvml *n = gt_alloc(sizeof *n);
+	const char *(*text)(int);
+	int e;
+
+	n->library = dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL);
+	if (!n->library) {
+		snprintf(why, size, "%s", dlerror());
+		free(n);
+		return NULL;
+	}
+	e = start(n);
+	if (!e)
+		return n;
+	snprintf(why, size, "libnvidia-ml.so.1 says %s",
+		 e > 0 && take(n, &text, "nvmlErrorString") ? text(e) : "nothing we know");
+	dlclose(n->library);
+	free(n);
+	return NULL;
+}
+
+void gt_nvml_close(struct gt_nvml *n)
+{
+	if (!n)
+		return;
+	n->shutdown();
+	dlclose(n->library);
+	free(n);
+}
+
+unsigned gt_nvml_count(const struct gt_nvml *n)
+{
+	return n->count;
+}
+
+void gt_nvml_name(const struct gt_nvml *n, unsigned gpu, char name[GT_NVML_NAME])
+{
+	if (n->name(n->devices[gpu], name, GT_NVML_NAME))
+		name[0] = '\0';
+}
+
+void gt_nvml_driver(const struct gt_nvml *n, char version[GT_NVML_NAME])
+{
+	if (n->driver(version, GT_NVML_NAME))
+		version[0] = '\0';
+}
+
+bool gt_nvml_used(const struct gt_nvml *n, unsigned gpu, uint64_t *used, uint64_t *total)
+{
+	struct memory memory;
+
+	if (n->memory(n->devices[gpu], &memory))
+		return false;
+	*used = memory.used;
+	*total = memory.total;
+	return true;
+}
+
+/* 0 where there is no such process. */
+static pid_t parent_of(pid_t pid)
+{
+	char path[48], text[512], *end;
+	FILE *in;
+	size_t n;
+	int parent = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	in = fopen(path, "re");
+	if (!in)
+		return 0;
+	n = fread(text, 1, sizeof text - 1, in);
+	fclose(in);
+	text[n] = '\0';
+	/* a program's name may have parentheses in it: the last one ends it */
+	end = strrchr(text, ')');
+	return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : 0;
+}
+
+static bool is_below(pid_t pid, pid_t root)
+{
+	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++, pid = parent_of(pid))
+		if (pid == root)
+			return true;
+	return false;
+}
+
+bool gt_nvml_used_by(const struct gt_nvml *n, unsigned gpu, pid_t root, uint64_t *used)
+{
+	struct process list[PROCESSES_MAX];
+	unsigned count = PROCESSES_MAX;
+	bool found = false;
+
+	*used = 0;
+	if (!n->processes || n->processes(n->devices[gpu], &count, list))
+		return false;
+	for (unsigned i = 0; i < count && i < PROCESSES_MAX; i++)
+		if (list[i].used != NOT_KNOWN && is_below((pid_t)list[i].pid, root)) {
+			*used += list[i].used;
+			found = true;
+		}
+	return found;
+}

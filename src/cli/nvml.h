@@ -1,0 +1,25 @@
+/* nvml.h - NVIDIA's management library, loaded at run time: what the GPUs say of their memory. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct gt_nvml;
+
+enum { GT_NVML_NAME = 96 };
+
+/* NULL when it is not installed or does not answer; `why` gets the reason, one line. */
+struct gt_nvml *gt_nvml_open(char *why, size_t size);
+void gt_nvml_close(struct gt_nvml *nvml);
+
+unsigned gt_nvml_count(const struct gt_nvml *nvml);
+/* "NVIDIA H200"; "" where it does not say. */
+void gt_nvml_name(const struct gt_nvml *nvml, unsigned gpu, char name[GT_NVML_NAME]);
+/* "580.159.04"; likewise. */
+void gt_nvml_driver(const struct gt_nvml *nvml, char version[GT_NVML_NAME]);
+/* Bytes in use on a GPU, by everybody; false where it does not say. */
+bool gt_nvml_used(const struct gt_nvml *nvml, unsigned gpu, uint64_t *used, uint64_t *total);
+/* Bytes that `root` and its children use on a GPU; false where it names none of them. */
+bool gt_nvml_used_by(const struct gt_nvml *nvml, unsigned gpu, pid_t root, uint64_t *used);

@@ -1,0 +1,134 @@
+/* suppress.c - gputrack suppress: writes suppressions for what a recording leaked. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/source.h"
+#include "cli/terminal.h"
+#include "view/leak_text.h"
+#include "view/pass.h"
+
+struct settings {
+	struct gt_source source;
+};
+
+static const struct gt_option options[] = { GT_SOURCE_OPTIONS(struct settings), { 0 } };
+
+const struct gt_usage gt_suppress_usage = {
+	.name = "suppress",
+	.summary = "write suppressions for what a recording leaked",
+	.operands = "NAME.gt",
+	.about = "Writes a list of suppressions that hides all that a recording leaked: for each "
+		 "kind and function one line, with what it hides as a comment. Take out what "
+		 "should be repaired, and give the rest to --suppressions.",
+	.options = options,
+};
+
+/* A name as a pattern that fits it: what cannot stand in a line is anything. */
+static void put_pattern(FILE *out, const char *name)
+{
+	putc('^', out);
+	for (; *name; name++)
+		putc((unsigned char)*name < ' ' || *name == 0x7f ? '*' : *name, out);
+	putc('$', out);
+}
+
+/* Comments keep to their lines. */
+static void put_comment(FILE *out, const char *text)
+{
+	fputs("# ", out);
+	for (; *text; text++) {
+		bool ends = *text == '\n' && text[1];
+
+		if (ends)
+			fputs("\n# ", out);
+		else if (*text != '\n')
+			putc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, out);
+	}
+	putc('\n', out);
+}
+
+static char *line_of(const struct gt_view *v, const struct gt_leak *leak)
+{
+	char word[96], *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	gt_select_word(word, sizeof word, (enum gt_api)leak->api, (enum gt_kind)leak->kind);
+	fprintf(out, "leak[%s]:", word);
+	put_pattern(out, gt_leak_name(v, leak));
+	fclose(out);
+	return text;
+}
+
+static void write_list(const struct gt_view *v, FILE *out)
+{
+	struct gt_leaks leaks;
+	char **lines;
+
+	gt_leaks_init(&leaks, v);
+	lines = gt_alloc(leaks.count * sizeof *lines);
+	fputs("# Suppressions for gputrack: --suppressions FILE\n", out);
+	for (size_t i = 0; i < leaks.count; i++) {
+		char *text = gt_leak_text(v, &leaks.list[i]);
+		bool again = false;
+
+		lines[i] = line_of(v, &leaks.list[i]);
+		for (size_t k = 0; k < i && !again; k++)
+			again = !strcmp(lines[k], lines[i]);
+		fputs("\n", out);
+		put_comment(out, text);
+		fprintf(out, again ? "# covered above: %s\n" : "%s\n", lines[i]);
+		free(text);
+	}
+	for (size_t i = 0; i < leaks.count; i++)
+		free(lines[i]);
+	free(lines);
+	gt_leaks_fini(&leaks);
+}
+
+static int suppress(const struct settings *s, struct gt_recording *recording,
+		    struct gt_error *error)
+{
+	struct gt_view v = { .recording = recording };
+	struct gt_ledger *ledger;
+	struct gt_output output;
+	int e = gt_output_open(&output, s->source.output, error);
+
+	if (e)
+		return e;
+	e = gt_source_frames(&s->source, recording, &v.frames, error);
+	if (e) {
+		gt_output_abandon(&output);
+		return e;
+	}
+	v.style = gt_terminal_style(output.file, GT_COLOR_NEVER);
+	v.ledger = ledger = gt_pass_run(recording, &(struct gt_pass){ .tick = gt_progress_tick });
+	gt_progress_end();
+	write_list(&v, output.file);
+	gt_frames_free(v.frames);
+	gt_ledger_free(ledger);
+	return gt_output_close(&output, error);
+}
+
+int gt_cmd_suppress(int argc, char **argv)
+{
+	struct settings s = { 0 };
+	struct gt_recording *recording;
+	struct gt_error error;
+	int status, first = gt_options_parse(&gt_suppress_usage, &s, argc, argv, &status);
+
+	if (first >= 0)
+		status = gt_source_open(&gt_suppress_usage, &s.source, argc, argv, first,
+					&recording);
+	if (first < 0 || status)
+		goto free_settings;
+	if (suppress(&s, recording, &error))
+		status = gt_fail("%s", error.text);
+	gt_recording_close(recording);
+free_settings:
+	gt_source_fini(&s.source);
+	return status;
+}

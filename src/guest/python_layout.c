@@ -1,0 +1,184 @@
+/* python_layout.c - where CPython keeps what we read, and how its line tables are read. */
+#include "guest/python_layout.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* A frame is an object of its own, kept in the thread state. */
+static const struct gt_python_layout layout_3_8 = {
+	.frame = 24, .frame_in = -1, .code = 32, .previous = 24, .instruction = 104,
+	.file = 104, .name = 112, .lines = 120, .first_line = 40, .ascii = 48, .text = 72,
+};
+static const struct gt_python_layout layout_3_10 = {
+	.frame = 24, .frame_in = -1, .code = 32, .previous = 24, .instruction = 96,
+	.file = 104, .name = 112, .lines = 120, .first_line = 40, .ascii = 48, .text = 72,
+};
+static const struct gt_python_layout layout_3_11 = {
+	.frame = 56, .frame_in = 8, .code = 32, .previous = 48, .instruction = 56, .owner = 69,
+	.file = 112, .name = 128, .lines = 136, .first_line = 72, .bytecode = 184, .ascii = 48,
+	.text = 72,
+};
+static const struct gt_python_layout layout_3_12 = {
+	.frame = 56, .frame_in = 0, .code = 0, .previous = 8, .instruction = 56, .owner = 70,
+	.file = 112, .name = 128, .lines = 136, .first_line = 68, .bytecode = 200, .ascii = 40,
+	.text = 56,
+};
+
+/* The published offsets are 64-bit numbers in a fixed order; which, depends on the version. */
+struct published {
+	uint8_t thread_frame, frame_previous, frame_code, frame_instruction, frame_owner;
+	uint8_t code_file, code_name, code_lines, code_first_line, code_bytecode;
+};
+
+enum { COOKIE = 0, VERSION = 1, FREE_THREADED = 2 };
+
+/* Counted in numbers from the start: 3 of the runtime, then the interpreter, thread, frame, code. */
+#define PUBLISHED(interpreter, frame)                                                             \
+	{                                                                                         \
+		.thread_frame = 6 + (interpreter) + 4,                                            \
+		.frame_previous = 6 + (interpreter) + 9 + 1,                                      \
+		.frame_code = 6 + (interpreter) + 9 + 2,                                          \
+		.frame_instruction = 6 + (interpreter) + 9 + 3,                                   \
+		.frame_owner = 6 + (interpreter) + 9 + 5,                                         \
+		.code_file = 6 + (interpreter) + 9 + (frame) + 1,                                 \
+		.code_name = 6 + (interpreter) + 9 + (frame) + 3,                                 \
+		.code_lines = 6 + (interpreter) + 9 + (frame) + 4,                                \
+		.code_first_line = 6 + (interpreter) + 9 + (frame) + 5,                           \
+		.code_bytecode = 6 + (interpreter) + 9 + (frame) + 9,                             \
+	}
+static const struct published published_3_13 = PUBLISHED(13, 6);
+static const struct published published_3_14 = PUBLISHED(16, 8);
+
+static uint16_t number_at(const void *runtime, unsigned index)
+{
+	uint64_t number;
+
+	memcpy(&number, (const char *)runtime + index * sizeof number, sizeof number);
+	return number < 4096 ? (uint16_t)number : UINT16_MAX;
+}
+
+static bool take_published(struct gt_python_layout *l, const struct published *p,
+			   const void *runtime)
+{
+	if (memcmp((const char *)runtime + COOKIE, "xdebugpy", 8) ||
+	    number_at(runtime, FREE_THREADED))
+		return false;
+	*l = (struct gt_python_layout){
+		.frame = number_at(runtime, p->thread_frame), .frame_in = -1,
+		.code = number_at(runtime, p->frame_code),
+		.previous = number_at(runtime, p->frame_previous),
+		.instruction = number_at(runtime, p->frame_instruction),
+		.owner = number_at(runtime, p->frame_owner),
+		.file = number_at(runtime, p->code_file), .name = number_at(runtime, p->code_name),
+		.lines = number_at(runtime, p->code_lines),
+		.first_line = number_at(runtime, p->code_first_line),
+		.bytecode = number_at(runtime, p->code_bytecode), .ascii = 40, .text = 56,
+	};
+	return l->frame < 4096 && l->code < 256 && l->previous < 256 && l->instruction < 256 &&
+	       l->owner < 256 && l->file < 512 && l->name < 512 && l->lines < 512 &&
+	       l->first_line < 512 && l->bytecode < 512;
+}
+
+bool gt_python_layout_of(struct gt_python_layout *l, unsigned minor, const void *runtime)
+{
+	switch (minor) {
+	case 8:
+	case 9:  *l = layout_3_8; break;
+	case 10: *l = layout_3_10; break;
+	case 11: *l = layout_3_11; break;
+	case 12: *l = layout_3_12; break;
+	case 13:
+	case 14:
+		if (!runtime || !take_published(l, minor == 13 ? &published_3_13 : &published_3_14,
+						runtime))
+			return false;
+		break;
+	default: return false;
+	}
+	l->minor = (uint8_t)minor;
+	/* 3.14 gave the first bits of a str's form 16 of them */
+	l->state_shift = minor >= 14 ? 16 : 2;
+	return true;
+}
+
+/* 3.8, 3.9: pairs (bytes of code, lines), the second signed. */
+static uint32_t line_of_pairs(const uint8_t *table, size_t size, int64_t line, int64_t at)
+{
+	int64_t address = 0;
+
+	for (size_t i = 0; i + 1 < size; i += 2) {
+		address += table[i];
+		if (address > at)
+			break;
+		line += (int8_t)table[i + 1];
+	}
+	return line > 0 && line < UINT32_MAX ? (uint32_t)line : 0;
+}
+
+/* 3.10: pairs (bytes of code, lines) where −128 means that this stretch has no line. */
+static uint32_t line_of_ranges(const uint8_t *table, size_t size, int64_t line, int64_t at)
+{
+	int64_t end = 0;
+
+	for (size_t i = 0; i + 1 < size; i += 2) {
+		int8_t step = (int8_t)table[i + 1];
+
+		end += table[i];
+		if (step != -128)
+			line += step;
+		if (at < end)
+			return step != -128 && line > 0 ? (uint32_t)line : 0;
+	}
+	return 0;
+}
+
+/* A number in groups of six bits, the lowest first; its own lowest bit is the sign. */
+static int64_t signed_number(const uint8_t *table, size_t size, size_t *at)
+{
+	uint64_t number = 0;
+	unsigned shift = 0;
+	uint8_t byte;
+
+	do {
+		if (*at >= size || shift > 56)
+			return 0;
+		byte = table[(*at)++];
+		number |= (uint64_t)(byte & 63) << shift;
+		shift += 6;
+	} while (byte & 64);
+	return number & 1 ? -(int64_t)(number >> 1) : (int64_t)(number >> 1);
+}
+
+/* 3.11 and later: entries that open with a byte whose top bit is set. */
+static uint32_t line_of_entries(const uint8_t *table, size_t size, int64_t line, int64_t at)
+{
+	int64_t end = 0;
+
+	for (size_t i = 0; i < size && table[i] & 0x80;) {
+		unsigned form = table[i] >> 3 & 15;
+		bool has_line = form != 15;
+
+		end += (table[i++] & 7) + 1;
+		if (form == 13 || form == 14)
+			line += signed_number(table, size, &i);
+		else if (form >= 10 && form <= 12)
+			line += form - 10;
+		while (i < size && !(table[i] & 0x80)) /* columns */
+			i++;
+		if (at < end)
+			return has_line && line > 0 && line < UINT32_MAX ? (uint32_t)line : 0;
+	}
+	return 0;
+}
+
+uint32_t gt_python_line(const struct gt_python_layout *l, const uint8_t *table, size_t size,
+			uint32_t first_line, int64_t at)
+{
+	if (at < 0)
+		return first_line;
+	if (l->minor >= 11)
+		return line_of_entries(table, size, first_line, at);
+	/* 3.10 counts instructions, older ones bytes */
+	return l->minor == 10 ? line_of_ranges(table, size, first_line, at * 2) :
+				line_of_pairs(table, size, first_line, at);
+}

@@ -1,0 +1,259 @@
+/* legend.c - a recording's `legend`: what the addresses of its leaks were called. */
+#include "trace/legend.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/intern.h"
+#include "base/mem.h"
+
+enum { FILE_MAX = 64 << 20, NAMES_MAX = 1024, MAGIC_SIZE = 8 };
+
+static const char magic[MAGIC_SIZE + 1] = "GTLEGND1";
+
+struct entry {
+	struct gt_legend_name *list;
+	size_t count;
+};
+
+struct gt_legend {
+	struct gt_intern *keys;   /* path NUL build id, address */
+	struct entry *entries;    /* by the key's number */
+	size_t count, room;
+	struct gt_intern *texts;  /* only for not having a text twice */
+	char **kept;              /* by the text's number */
+	size_t kept_count, kept_room;
+};
+
+struct gt_legend *gt_legend_new(void)
+{
+	struct gt_legend *legend = gt_alloc(sizeof *legend);
+
+	legend->keys = gt_intern_new();
+	legend->texts = gt_intern_new();
+	return legend;
+}
+
+void gt_legend_free(struct gt_legend *legend)
+{
+	if (!legend)
+		return;
+	for (size_t i = 0; i < legend->count; i++)
+		free(legend->entries[i].list);
+	for (size_t i = 0; i < legend->kept_count; i++)
+		free(legend->kept[i]);
+	free(legend->entries);
+	free(legend->kept);
+	gt_intern_free(legend->keys);
+	gt_intern_free(legend->texts);
+	free(legend);
+}
+
+static const char *keep(struct gt_legend *legend, const char *text)
+{
+	uint32_t number;
+
+	if (!text || !*text)
+		return NULL;
+	number = gt_intern(legend->texts, text, strlen(text));
+	if (number == legend->kept_count) {
+		GT_GROW(legend->kept, legend->kept_count, legend->kept_room);
+		legend->kept[legend->kept_count++] = gt_strdup(text);
+	}
+	return legend->kept[number];
+}
+
+static uint32_t key_of(struct gt_intern *keys, const char *module, const uint8_t *build_id,
+		       size_t size, uint64_t address)
+{
+	size_t path = strlen(module) + 1;
+	char *key = gt_alloc(path + size + sizeof address);
+	uint32_t number;
+
+	memcpy(key, module, path);
+	if (size)
+		memcpy(key + path, build_id, size);
+	memcpy(key + path + size, &address, sizeof address);
+	number = gt_intern(keys, key, path + size + sizeof address);
+	free(key);
+	return number;
+}
+
+void gt_legend_add(struct gt_legend *legend, const char *module, const uint8_t *build_id,
+		   size_t size, uint64_t address, const struct gt_legend_name *list, size_t count)
+{
+	uint32_t key = key_of(legend->keys, module, build_id, size, address);
+	struct entry *entry;
+
+	while (legend->count <= key) {
+		GT_GROW(legend->entries, legend->count, legend->room);
+		legend->entries[legend->count++] = (struct entry){ 0 };
+	}
+	entry = &legend->entries[key];
+	if (entry->count || !count)
+		return;
+	entry->list = gt_alloc(count * sizeof *list);
+	entry->count = count;
+	for (size_t i = 0; i < count; i++)
+		entry->list[i] = (struct gt_legend_name){
+			.function = keep(legend, list[i].function),
+			.file = keep(legend, list[i].file), .line = list[i].line,
+			.inlined = list[i].inlined };
+}
+
+size_t gt_legend_get(const struct gt_legend *legend, const char *module, const uint8_t *build_id,
+		    size_t size, uint64_t address, const struct gt_legend_name **list)
+{
+	/* interning a key that is not there makes an entry without names: no harm */
+	uint32_t key = key_of(legend->keys, module, build_id, size, address);
+
+	if (key >= legend->count)
+		return 0;
+	*list = legend->entries[key].list;
+	return legend->entries[key].count;
+}
+
+/* A text of the file as a string of ours, up to a NUL; NULL when it is empty or not there. */
+static char *read_text(struct gt_bytes *b)
+{
+	size_t size;
+	const uint8_t *at = gt_get_blob(b, &size);
+
+	return size && *at ? gt_strndup((const char *)at, size) : NULL;
+}
+
+/* One address with its names; false at the end or at what is none. */
+static bool read_entry(struct gt_legend *legend, struct gt_bytes *b)
+{
+	struct gt_legend_name *list = NULL;
+	const uint8_t *id;
+	uint64_t address, count, i = 0;
+	size_t id_size;
+	char *module = read_text(b);
+
+	id = gt_get_blob(b, &id_size);
+	address = gt_get_varint(b);
+	count = gt_get_varint(b);
+	/* each name takes four bytes at least */
+	if (b->bad || !module || !count || count > NAMES_MAX || count > gt_bytes_left(b) / 4 ||
+	    id_size > 64) {
+		free(module);
+		return false;
+	}
+	list = gt_alloc(count * sizeof *list);
+	for (; i < count && !b->bad; i++) {
+		list[i].function = read_text(b);
+		list[i].file = read_text(b);
+		list[i].line = (uint32_t)gt_get_varint(b);
+		list[i].inlined = gt_get_varint(b) & 1;
+	}
+	if (!b->bad)
+		gt_legend_add(legend, module, id, id_size, address, list, count);
+	while (i--) {
+		free((char *)list[i].function);
+		free((char *)list[i].file);
+	}
+	free(list);
+	free(module);
+	return !b->bad;
+}
+
+struct gt_legend *gt_legend_read(const char *path)
+{
+	struct gt_legend *legend = gt_legend_new();
+	FILE *in = fopen(path, "re");
+	uint8_t *data = NULL;
+	size_t size = 0, room = 0;
+	struct gt_bytes b;
+
+	while (in && size < FILE_MAX) {
+		if (size == room)
+			data = gt_realloc(data, room = room ? room * 2 : 1 << 16);
+		size_t n = fread(data + size, 1, room - size, in);
+
+		if (!n)
+			break;
+		size += n;
+	}
+	if (in)
+		fclose(in);
+	if (size > MAGIC_SIZE && !memcmp(data, magic, MAGIC_SIZE)) {
+		b = (struct gt_bytes){ .at = data + MAGIC_SIZE, .end = data + size };
+		while (gt_bytes_left(&b) && read_entry(legend, &b))
+			;
+	}
+	free(data);
+	return legend;
+}
+
+static void put_varint(FILE *out, uint64_t value)
+{
+	uint8_t bytes[GT_VARINT_MAX], *end = gt_put_varint(bytes, value);
+
+	fwrite(bytes, 1, (size_t)(end - bytes), out);
+}
+
+static void put_blob(FILE *out, const void *data, size_t size)
+{
+	put_varint(out, size);
+	if (size)
+		fwrite(data, 1, size, out);
+}
+
+static void put_entry(FILE *out, const struct gt_legend *legend, uint32_t number)
+{
+	const struct entry *entry = &legend->entries[number];
+	size_t size, path;
+	const char *key = gt_intern_get(legend->keys, number, &size);
+	uint64_t address;
+
+	path = strlen(key);
+	memcpy(&address, key + size - sizeof address, sizeof address);
+	put_blob(out, key, path);
+	put_blob(out, key + path + 1, size - path - 1 - sizeof address);
+	put_varint(out, address);
+	put_varint(out, entry->count);
+	for (size_t i = 0; i < entry->count; i++) {
+		const struct gt_legend_name *name = &entry->list[i];
+
+		put_blob(out, name->function, name->function ? strlen(name->function) : 0);
+		put_blob(out, name->file, name->file ? strlen(name->file) : 0);
+		put_varint(out, name->line);
+		put_varint(out, name->inlined);
+	}
+}
+
+int gt_legend_write(const struct gt_legend *legend, const char *path, struct gt_error *error)
+{
+	char *beside;
+	FILE *out;
+	int e = 0;
+
+	if (asprintf(&beside, "%s.new", path) < 0)
+		return gt_error_set(error, -ENOMEM, "out of memory");
+	out = fopen(beside, "we");
+	if (!out) {
+		e = -errno;
+	} else {
+		fwrite(magic, 1, MAGIC_SIZE, out);
+		for (uint32_t i = 0; i < legend->count; i++)
+			if (legend->entries[i].count)
+				put_entry(out, legend, i);
+		if (ferror(out))
+			e = -EIO;
+		if (fclose(out) && !e)
+			e = -errno;
+		if (!e && rename(beside, path))
+			e = -errno;
+		if (e)
+			unlink(beside);
+	}
+	if (e)
+		gt_error_set(error, e, "cannot write %s: %s", path, strerror(-e));
+	free(beside);
+	return e;
+}

@@ -1,0 +1,143 @@
+/* junit.c - leaks as JUnit XML: one test case for each call site that leaked. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/text.h"
+#include "view/leak_text.h"
+
+static void attribute(FILE *out, const char *name, const char *value)
+{
+	fprintf(out, " %s=\"", name);
+	gt_xml_put(out, value);
+	putc('"', out);
+}
+
+static void open_case(FILE *out, const char *class, const char *name)
+{
+	fputs("    <testcase", out);
+	attribute(out, "classname", class);
+	attribute(out, "name", name);
+	fputs(" time=\"0\"", out);
+}
+
+/* An element whose message is the text's first line, and whose body is all of it. */
+static void put_result(FILE *out, const char *element, const char *type, const char *text)
+{
+	char *title = strndup(text, strcspn(text, "\n"));
+
+	fprintf(out, "      <%s", element);
+	if (strcmp(element, "system-out"))
+		attribute(out, "message", title ? title : "");
+	if (type)
+		attribute(out, "type", type);
+	putc('>', out);
+	for (const char *line = text; *line;) {
+		size_t size = strcspn(line, "\n");
+		char *one = strndup(line, size);
+
+		gt_xml_put(out, one ? one : "");
+		putc('\n', out);
+		free(one);
+		line += size + (line[size] == '\n');
+	}
+	fprintf(out, "</%s>\n", element);
+	free(title);
+}
+
+static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *leak)
+{
+	const struct gt_frame *frame = gt_leak_frame(v, leak);
+	char class[96] = "gputrack.", *excuse = gt_leak_excuse(v, leak), *text;
+
+	gt_select_word(class + strlen(class), sizeof class - strlen(class),
+		       (enum gt_api)leak->api, (enum gt_kind)leak->kind);
+	open_case(out, class, gt_leak_name(v, leak));
+	if (frame) {
+		char *file = gt_frame_file(v, frame);
+
+		attribute(out, "file", file);
+		fprintf(out, " line=\"%" PRIu32 "\"", frame->line);
+		free(file);
+	}
+	fputs(">\n", out);
+	text = gt_leak_text(v, leak);
+	if (gt_verdict_fails(v->verdict, leak))
+		put_result(out, "failure", "leak", text);
+	else if (excuse)
+		put_result(out, "skipped", NULL, excuse);
+	else
+		put_result(out, "system-out", NULL, text);
+	fputs("    </testcase>\n", out);
+	free(text);
+	free(excuse);
+}
+
+/* What is no leak's case: that all is well, or that nobody can tell. */
+static void put_whole(FILE *out, const struct gt_view *v)
+{
+	enum gt_outcome outcome = v->verdict->outcome;
+
+	open_case(out, "gputrack", "leaks");
+	if (outcome != GT_OUTCOME_UNTRACKED && outcome != GT_OUTCOME_UNSURE) {
+		fputs("/>\n", out);
+		return;
+	}
+	fputs(">\n", out);
+	put_result(out, "error", "untracked", outcome == GT_OUTCOME_UNTRACKED ?
+		   "nothing was tracked at all; `gputrack doctor` tells what can be" :
+		   "the recording has gaps, so nobody can tell whether something leaked");
+	fputs("    </testcase>\n", out);
+}
+
+struct counts {
+	size_t failures, skipped;
+};
+
+static struct counts count_cases(const struct gt_view *v)
+{
+	const struct gt_leaks *leaks = &v->verdict->leaks;
+	struct counts c = { 0 };
+
+	for (size_t i = 0; i < leaks->count; i++) {
+		bool fails = gt_verdict_fails(v->verdict, &leaks->list[i]);
+		char *excuse = gt_leak_excuse(v, &leaks->list[i]);
+
+		c.failures += fails;
+		c.skipped += !fails && excuse;
+		free(excuse);
+	}
+	return c;
+}
+
+void gt_leaks_junit(const struct gt_view *v, FILE *out)
+{
+	const struct gt_leaks *leaks = &v->verdict->leaks;
+	struct counts c = count_cases(v);
+	enum gt_outcome outcome = v->verdict->outcome;
+	unsigned errors = outcome == GT_OUTCOME_UNTRACKED || outcome == GT_OUTCOME_UNSURE;
+	uint64_t ns = 0;
+	char counts[128], moment[GT_FORMAT_MAX];
+
+	gt_count_parse(gt_recording_info(v->recording, "duration_ns"), &ns);
+	snprintf(counts, sizeof counts, " tests=\"%zu\" failures=\"%zu\" errors=\"%u\"",
+		 leaks->count + 1, c.failures, errors);
+	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites%s>\n"
+		"  <testsuite name=\"gputrack\"%s skipped=\"%zu\" time=\"%" PRIu64 ".%03" PRIu64
+		"\"", counts, counts, c.skipped, ns / 1000000000, ns / 1000000 % 1000);
+	/* JUnit's own form has no zone: cut it off */
+	gt_format_moment(moment, gt_recording_start_real_ns(v->recording));
+	moment[sizeof "2026-03-01T12:00:00" - 1] = '\0';
+	attribute(out, "timestamp", moment);
+	attribute(out, "hostname", gt_recording_info(v->recording, "host"));
+	fputs(">\n    <properties>\n      <property name=\"command\"", out);
+	attribute(out, "value", gt_recording_info(v->recording, "command"));
+	fputs("/>\n      <property name=\"recording\"", out);
+	attribute(out, "value", gt_recording_path(v->recording));
+	fputs("/>\n    </properties>\n", out);
+	put_whole(out, v);
+	for (size_t i = 0; i < leaks->count; i++)
+		put_leak(out, v, &leaks->list[i]);
+	fputs("  </testsuite>\n</testsuites>\n", out);
+}

@@ -1,0 +1,112 @@
+/* leak_text.c - a leak in words, for the forms that continuous integration reads. */
+#include "view/leak_text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/mem.h"
+#include "view/group.h"
+#include "view/stack.h"
+
+char *gt_leak_title(const struct gt_leak *leak)
+{
+	char kind[GT_KIND_TEXT], bytes[GT_FORMAT_MAX], *text;
+
+	gt_kind_count(kind, (enum gt_kind)leak->kind, leak->count);
+	gt_format_bytes(bytes, leak->bytes);
+	if (asprintf(&text, leak->bytes ? "%s leaked by %s (%s): %s" : "%s leaked by %s (%s)", kind,
+		     gt_function_names[leak->function], gt_api_names[leak->api], bytes) < 0)
+		return gt_strdup(kind);
+	return text;
+}
+
+char *gt_leak_excuse(const struct gt_view *v, const struct gt_leak *leak)
+{
+	char *text = NULL;
+	int length = 0;
+
+	if (leak->suppressed)
+		length = asprintf(&text, "suppressed by %s:%u %s", leak->suppressed->file,
+				  leak->suppressed->line, leak->suppressed->text);
+	else if (!leak->new_count && !leak->new_bytes)
+		length = asprintf(&text, "in %s already", v->verdict->options.baseline_path);
+	return length < 0 ? NULL : text;
+}
+
+static void put_frame(FILE *out, const struct gt_view *v, const struct gt_frame *frame)
+{
+	char *file = frame->file ? gt_frame_file(v, frame) : NULL;
+
+	if (frame->function)
+		fprintf(out, "  %s", frame->function);
+	else
+		fprintf(out, "  %s+0x%" PRIx64, frame->module ? frame->module : "", frame->offset);
+	if (file)
+		fprintf(out, " (%s:%" PRIu32 ")", file, frame->line);
+	putc('\n', out);
+	free(file);
+}
+
+char *gt_leak_text(const struct gt_view *v, const struct gt_leak *leak)
+{
+	const struct gt_frame *frames;
+	size_t size, count = gt_frames_get(v->frames, leak->stack, &frames);
+	char *text = NULL, *title = gt_leak_title(leak);
+	FILE *out = open_memstream(&text, &size);
+
+	fprintf(out, "%s\n", title);
+	if (leak->old_count)
+		fprintf(out, "%" PRIu64 " and %" PRIu64 " bytes in %s already\n", leak->old_count,
+			leak->old_bytes, v->verdict->options.baseline_path);
+	for (size_t i = 0; i < count; i++)
+		put_frame(out, v, &frames[i]);
+	if (!count)
+		fputs("  (no stack was recorded)\n", out);
+	fclose(out);
+	free(title);
+	return text;
+}
+
+const struct gt_frame *gt_leak_frame(const struct gt_view *v, const struct gt_leak *leak)
+{
+	const struct gt_frame *frames, *first = NULL;
+	size_t count = gt_frames_get(v->frames, leak->stack, &frames);
+
+	for (size_t i = 0; i < count; i++) {
+		char *file;
+		bool below;
+
+		if (!frames[i].file || !frames[i].line)
+			continue;
+		file = gt_frame_file(v, &frames[i]);
+		below = *file != '/';
+		free(file);
+		if (below)
+			return &frames[i];
+		if (!first)
+			first = &frames[i];
+	}
+	return first;
+}
+
+char *gt_frame_file(const struct gt_view *v, const struct gt_frame *frame)
+{
+	char *tidy = gt_path_tidy(frame->file);
+	char *file = gt_strdup(gt_style_relative(&v->style, tidy));
+
+	free(tidy);
+	return file;
+}
+
+const char *gt_leak_name(const struct gt_view *v, const struct gt_leak *leak)
+{
+	const struct gt_frame *frames;
+	size_t count = gt_frames_get(v->frames, leak->stack, &frames);
+
+	for (size_t i = 0; i < count; i++)
+		if (frames[i].function)
+			return frames[i].function;
+	return count && frames[0].module ? frames[0].module : gt_function_names[leak->function];
+}

@@ -1,0 +1,224 @@
+/* sarif.c - leaks as SARIF 2.1.0: one result for each call site that leaked. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/format.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "view/leak_text.h"
+
+enum { WORD_SIZE = 96 };
+
+/* A path as a URI: relative where it is below the folder we are in. */
+static char *uri_of(const char *path)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (*path == '/')
+		fputs("file://", out);
+	gt_uri_put(out, path);
+	fclose(out);
+	return text;
+}
+
+static void message(struct gt_json *j, const char *key, const char *text)
+{
+	gt_json_object(j, key);
+	gt_json_text(j, "text", text);
+	gt_json_end(j);
+}
+
+static void location(struct gt_json *j, const char *key, const struct gt_view *v,
+		     const struct gt_frame *frame)
+{
+	char module[512];
+
+	gt_json_object(j, key);
+	if (frame->file) {
+		char *file = gt_frame_file(v, frame), *uri = uri_of(file);
+
+		gt_json_object(j, "physicalLocation");
+		gt_json_line(j, "artifactLocation");
+		gt_json_text(j, "uri", uri);
+		if (*file != '/')
+			gt_json_text(j, "uriBaseId", "%SRCROOT%");
+		gt_json_end(j);
+		if (frame->line) {
+			gt_json_line(j, "region");
+			gt_json_uint(j, "startLine", frame->line);
+			gt_json_end(j);
+		}
+		gt_json_end(j);
+		free(uri);
+		free(file);
+	}
+	if (frame->function) {
+		gt_json_array(j, "logicalLocations");
+		gt_json_line(j, NULL);
+		gt_json_text(j, "fullyQualifiedName", frame->function);
+		gt_json_text(j, "kind", "function");
+		gt_json_end(j);
+		gt_json_end(j);
+	} else if (!frame->file) {
+		snprintf(module, sizeof module, "%s+0x%" PRIx64,
+			 frame->module ? frame->module : "", frame->offset);
+		message(j, "message", module);
+	}
+	gt_json_end(j);
+}
+
+static void put_stack(struct gt_json *j, const struct gt_view *v, const struct gt_leak *leak)
+{
+	const struct gt_frame *frames;
+	size_t count = gt_frames_get(v->frames, leak->stack, &frames);
+
+	if (!count)
+		return;
+	gt_json_array(j, "stacks");
+	gt_json_object(j, NULL);
+	message(j, "message", "where the first of them was created");
+	gt_json_array(j, "frames");
+	for (size_t i = 0; i < count; i++) {
+		gt_json_object(j, NULL);
+		location(j, "location", v, &frames[i]);
+		gt_json_end(j);
+	}
+	gt_json_end(j);
+	gt_json_end(j);
+	gt_json_end(j);
+}
+
+static const char *state_of(const struct gt_leak *leak)
+{
+	if (!leak->old_count)
+		return "new";
+	return leak->count == leak->old_count && leak->bytes == leak->old_bytes ? "unchanged" :
+										  "updated";
+}
+
+static void put_excuse(struct gt_json *j, const struct gt_view *v, const struct gt_leak *leak)
+{
+	char *excuse = gt_leak_excuse(v, leak);
+
+	gt_json_array(j, "suppressions");
+	if (leak->suppressed) {
+		gt_json_line(j, NULL);
+		gt_json_text(j, "kind", "external");
+		gt_json_text(j, "justification", excuse);
+		gt_json_end(j);
+	}
+	gt_json_end(j);
+	free(excuse);
+}
+
+static void put_result(struct gt_json *j, const struct gt_view *v, const struct gt_leak *leak)
+{
+	const struct gt_frame *frame = gt_leak_frame(v, leak);
+	char word[WORD_SIZE], hash[32], *title = gt_leak_title(leak);
+
+	gt_select_word(word, sizeof word, (enum gt_api)leak->api, (enum gt_kind)leak->kind);
+	gt_json_object(j, NULL);
+	gt_json_text(j, "ruleId", word);
+	gt_json_text(j, "level", gt_verdict_fails(v->verdict, leak) ? "error" : "note");
+	if (v->verdict->options.baseline)
+		gt_json_text(j, "baselineState", state_of(leak));
+	message(j, "message", title);
+	gt_json_array(j, "locations");
+	if (frame)
+		location(j, NULL, v, frame);
+	gt_json_end(j);
+	gt_json_line(j, "partialFingerprints");
+	snprintf(hash, sizeof hash, "%016" PRIx64, gt_hash_bytes(leak->key, strlen(leak->key)));
+	gt_json_text(j, "gputrackSite/v1", hash);
+	gt_json_end(j);
+	put_stack(j, v, leak);
+	put_excuse(j, v, leak);
+	gt_json_line(j, "properties");
+	gt_json_uint(j, "count", leak->count);
+	gt_json_uint(j, "bytes", leak->bytes);
+	gt_json_text(j, "function", gt_function_names[leak->function]);
+	gt_json_end(j);
+	gt_json_end(j);
+	free(title);
+}
+
+/* One rule for each API and kind that leaked. */
+static void put_rules(struct gt_json *j, const struct gt_leaks *leaks)
+{
+	struct gt_select told = { 0 };
+
+	gt_json_array(j, "rules");
+	for (size_t i = 0; i < leaks->count; i++) {
+		const struct gt_leak *leak = &leaks->list[i];
+		char word[WORD_SIZE], text[256];
+
+		if (told.has[leak->api][leak->kind])
+			continue;
+		told.has[leak->api][leak->kind] = true;
+		gt_select_word(word, sizeof word, (enum gt_api)leak->api, (enum gt_kind)leak->kind);
+		gt_json_object(j, NULL);
+		gt_json_text(j, "id", word);
+		snprintf(text, sizeof text, "%s %s alive when the process ended",
+			 gt_api_names[leak->api], gt_kinds[leak->kind].plural);
+		message(j, "shortDescription", text);
+		gt_json_end(j);
+	}
+	gt_json_end(j);
+}
+
+/* How the tool went, not the program: what could not be told is a mark of its own. */
+static void put_invocation(struct gt_json *j, const struct gt_view *v)
+{
+	enum gt_outcome outcome = v->verdict->outcome;
+	bool sure = outcome == GT_OUTCOME_PASSED || outcome == GT_OUTCOME_LEAKED;
+
+	gt_json_array(j, "invocations");
+	gt_json_object(j, NULL);
+	gt_json_bool(j, "executionSuccessful", sure);
+	gt_json_text(j, "commandLine", gt_recording_info(v->recording, "command"));
+	if (!sure) {
+		gt_json_array(j, "toolExecutionNotifications");
+		gt_json_object(j, NULL);
+		gt_json_text(j, "level", "error");
+		message(j, "message", outcome == GT_OUTCOME_UNTRACKED ?
+			"nothing was tracked at all" :
+			"the recording has gaps, so nobody can tell whether something leaked");
+		gt_json_end(j);
+		gt_json_end(j);
+	}
+	gt_json_end(j);
+	gt_json_end(j);
+}
+
+void gt_leaks_sarif(const struct gt_view *v, FILE *out)
+{
+	const struct gt_leaks *leaks = &v->verdict->leaks;
+	struct gt_json j;
+
+	gt_json_begin(&j, out);
+	gt_json_text(&j, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+	gt_json_text(&j, "version", "2.1.0");
+	gt_json_array(&j, "runs");
+	gt_json_object(&j, NULL);
+	gt_json_object(&j, "tool");
+	gt_json_object(&j, "driver");
+	gt_json_text(&j, "name", "gputrack");
+	gt_json_text(&j, "version", GT_VERSION);
+	put_rules(&j, leaks);
+	gt_json_end(&j);
+	gt_json_end(&j);
+	put_invocation(&j, v);
+	gt_json_text(&j, "columnKind", "unicodeCodePoints");
+	gt_json_array(&j, "results");
+	for (size_t i = 0; i < leaks->count; i++)
+		put_result(&j, v, &leaks->list[i]);
+	gt_json_end(&j);
+	gt_json_end(&j);
+	gt_json_end(&j);
+	gt_json_finish(&j);
+}

@@ -1,0 +1,210 @@
+/* verdict.c - whether too much leaked, by limits, suppressions and a baseline. */
+#include "view/verdict.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/format.h"
+#include "base/mem.h"
+#include "view/head.h"
+
+static const char *const outcome_names[] = {
+	[GT_OUTCOME_PASSED] = "passed", [GT_OUTCOME_LEAKED] = "leaked",
+	[GT_OUTCOME_UNTRACKED] = "untracked", [GT_OUTCOME_UNSURE] = "unsure",
+};
+
+static void add(struct gt_sum *sum, uint64_t count, uint64_t bytes)
+{
+	sum->count += count;
+	sum->bytes += bytes;
+}
+
+static bool is_of(const struct gt_limit *limit, const struct gt_leak *leak)
+{
+	return limit->what.has[leak->api][leak->kind];
+}
+
+static void add_up(struct gt_verdict *verdict)
+{
+	const struct gt_limits *limits = verdict->options.limits;
+
+	for (size_t i = 0; i < verdict->leaks.count; i++) {
+		const struct gt_leak *leak = &verdict->leaks.list[i];
+
+		add(&verdict->fresh, leak->new_count, leak->new_bytes);
+		if (leak->suppressed)
+			add(&verdict->suppressed, leak->count, leak->bytes);
+		else
+			add(&verdict->known, leak->count - leak->new_count,
+			    leak->bytes - leak->new_bytes);
+		for (size_t k = 0; k < limits->count; k++)
+			if (is_of(&limits->list[k], leak))
+				add(&verdict->sums[k], leak->new_count, leak->new_bytes);
+	}
+	for (size_t k = 0; k < limits->count; k++) {
+		const struct gt_limit *limit = &limits->list[k];
+		struct gt_sum *sum = &verdict->sums[k];
+
+		/* as many as before, but bigger: that is growth too */
+		if (!limit->in_bytes && !limit->most)
+			sum->exceeded = sum->count || sum->bytes;
+		else
+			sum->exceeded = (limit->in_bytes ? sum->bytes : sum->count) > limit->most;
+	}
+}
+
+void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
+		     const struct gt_verdict_options *options)
+{
+	*verdict = (struct gt_verdict){ .options = *options };
+	verdict->sums = gt_alloc(options->limits->count * sizeof *verdict->sums);
+	gt_leaks_init(&verdict->leaks, v);
+	if (options->suppressions)
+		gt_leaks_suppress(&verdict->leaks, v, options->suppressions);
+	if (options->baseline)
+		gt_leaks_subtract(&verdict->leaks, options->baseline);
+	add_up(verdict);
+	for (size_t i = 0; i < options->limits->count; i++)
+		if (verdict->sums[i].exceeded)
+			verdict->outcome = GT_OUTCOME_LEAKED;
+	if (!v->ledger->events)
+		verdict->outcome = GT_OUTCOME_UNTRACKED;
+	else if (verdict->outcome == GT_OUTCOME_PASSED && gt_head_has_gaps(v->recording))
+		verdict->outcome = GT_OUTCOME_UNSURE;
+}
+
+void gt_verdict_fini(struct gt_verdict *verdict)
+{
+	gt_leaks_fini(&verdict->leaks);
+	free(verdict->sums);
+	*verdict = (struct gt_verdict){ 0 };
+}
+
+void gt_verdict_groups(struct gt_groups *groups, const struct gt_view *v)
+{
+	gt_groups_init(groups, v->ledger, GT_GROUPS_LEAKS);
+	if (v->verdict)
+		gt_leaks_filter(&v->verdict->leaks, v->ledger, groups);
+}
+
+bool gt_verdict_fails(const struct gt_verdict *verdict, const struct gt_leak *leak)
+{
+	const struct gt_limits *limits = verdict->options.limits;
+
+	for (size_t i = 0; i < limits->count; i++)
+		if (verdict->sums[i].exceeded && is_of(&limits->list[i], leak) &&
+		    (leak->new_count || leak->new_bytes))
+			return true;
+	return false;
+}
+
+/* "3 resources, 1.00 MiB" */
+static char *put_sum(char out[2 * GT_FORMAT_MAX], const struct gt_sum *sum)
+{
+	char count[GT_FORMAT_MAX], bytes[GT_FORMAT_MAX];
+
+	snprintf(out, 2 * GT_FORMAT_MAX, sum->bytes ? "%s %s, %s" : "%s %s",
+		 gt_format_count(count, sum->count),
+		 gt_plural(sum->count, "resource", "resources"),
+		 gt_format_bytes(bytes, sum->bytes));
+	return out;
+}
+
+static void put_limits(const struct gt_verdict *verdict, struct gt_page *p)
+{
+	const struct gt_limits *limits = verdict->options.limits;
+	char text[2 * GT_FORMAT_MAX];
+
+	for (size_t i = 0; i < limits->count; i++)
+		if (verdict->sums[i].exceeded)
+			gt_page_wrap(p, GT_RED, 0, "FAILED  --fail-on-leak=%s: %s",
+				     limits->list[i].text, put_sum(text, &verdict->sums[i]));
+}
+
+static void put_suppressions(const struct gt_suppressions *list, struct gt_page *p)
+{
+	char text[2 * GT_FORMAT_MAX];
+
+	for (size_t i = 0; list && i < list->count; i++) {
+		const struct gt_suppression *s = &list->list[i];
+
+		if (s->count)
+			gt_page_wrap(p, GT_PLAIN, 2, "suppressed %s: %s:%u %s",
+				     put_sum(text, &(struct gt_sum){ s->count, s->bytes, false }),
+				     s->file, s->line, s->text);
+		else
+			gt_page_wrap(p, GT_YELLOW, 2, "suppresses nothing: %s:%u %s", s->file,
+				     s->line, s->text);
+	}
+}
+
+void gt_verdict_text(const struct gt_verdict *verdict, struct gt_page *p)
+{
+	char text[2 * GT_FORMAT_MAX];
+
+	switch (verdict->outcome) {
+	case GT_OUTCOME_LEAKED:
+		put_limits(verdict, p);
+		break;
+	case GT_OUTCOME_PASSED:
+		gt_page_wrap(p, GT_GREEN, 0, verdict->fresh.count ?
+			     "PASSED  %s leaked, within the limits" : "PASSED  nothing leaked",
+			     put_sum(text, &verdict->fresh));
+		break;
+	case GT_OUTCOME_UNTRACKED:
+		gt_page_wrap(p, GT_RED, 0, "FAILED  nothing was tracked at all, so nobody can tell "
+			     "whether something leaked");
+		break;
+	case GT_OUTCOME_UNSURE:
+		gt_page_wrap(p, GT_RED, 0, "FAILED  the recording has gaps, so nobody can tell "
+			     "whether something leaked");
+		break;
+	}
+	if (verdict->options.baseline)
+		gt_page_wrap(p, GT_PLAIN, 2, "not counted, as in %s already: %s",
+			     verdict->options.baseline_path, put_sum(text, &verdict->known));
+	put_suppressions(verdict->options.suppressions, p);
+}
+
+static void sum_json(struct gt_json *j, const char *key, const struct gt_sum *sum)
+{
+	gt_json_line(j, key);
+	gt_json_uint(j, "count", sum->count);
+	gt_json_uint(j, "bytes", sum->bytes);
+	gt_json_end(j);
+}
+
+void gt_verdict_json(const struct gt_verdict *verdict, struct gt_json *j)
+{
+	const struct gt_suppressions *list = verdict->options.suppressions;
+	const struct gt_limits *limits = verdict->options.limits;
+
+	gt_json_object(j, "verdict");
+	gt_json_text(j, "outcome", outcome_names[verdict->outcome]);
+	sum_json(j, "counted", &verdict->fresh);
+	sum_json(j, "suppressed", &verdict->suppressed);
+	sum_json(j, "known", &verdict->known);
+	gt_json_text(j, "baseline", verdict->options.baseline_path);
+	gt_json_array(j, "limits");
+	for (size_t i = 0; i < limits->count; i++) {
+		gt_json_line(j, NULL);
+		gt_json_text(j, "limit", limits->list[i].text);
+		gt_json_uint(j, "count", verdict->sums[i].count);
+		gt_json_uint(j, "bytes", verdict->sums[i].bytes);
+		gt_json_bool(j, "exceeded", verdict->sums[i].exceeded);
+		gt_json_end(j);
+	}
+	gt_json_end(j);
+	gt_json_array(j, "suppressions");
+	for (size_t i = 0; list && i < list->count; i++) {
+		gt_json_line(j, NULL);
+		gt_json_text(j, "file", list->list[i].file);
+		gt_json_uint(j, "line", list->list[i].line);
+		gt_json_text(j, "text", list->list[i].text);
+		gt_json_uint(j, "count", list->list[i].count);
+		gt_json_uint(j, "bytes", list->list[i].bytes);
+		gt_json_end(j);
+	}
+	gt_json_end(j);
+	gt_json_end(j);
+}

@@ -1,0 +1,49 @@
+/* verdict.h - whether too much leaked, by limits, suppressions and a baseline. */
+#pragma once
+
+#include "base/json.h"
+#include "view/leaks.h"
+#include "view/limits.h"
+
+enum gt_outcome {
+	GT_OUTCOME_PASSED,
+	GT_OUTCOME_LEAKED,    /* a limit was exceeded */
+	GT_OUTCOME_UNTRACKED, /* nothing was seen at all: no pass */
+	GT_OUTCOME_UNSURE,    /* events are missing, so nobody can tell */
+};
+
+struct gt_sum {
+	uint64_t count, bytes;
+	bool exceeded;
+};
+
+struct gt_verdict_options {
+	const struct gt_limits *limits;           /* at least one */
+	struct gt_suppressions *suppressions;     /* NULL: none; gets counts */
+	const struct gt_leaks *baseline;          /* NULL: none */
+	const char *baseline_path;
+};
+
+struct gt_verdict {
+	struct gt_verdict_options options;
+	struct gt_leaks leaks;
+	enum gt_outcome outcome;
+	struct gt_sum *sums;                      /* by limit */
+	struct gt_sum fresh, known, suppressed;   /* what counts, is in the baseline, is hidden */
+};
+
+/* Of a whole recording; `options` must stay. */
+void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
+		     const struct gt_verdict_options *options);
+void gt_verdict_fini(struct gt_verdict *verdict);
+
+/* What leaked, without what the user knows of where v->verdict says so. */
+void gt_verdict_groups(struct gt_groups *groups, const struct gt_view *v);
+
+/* True when the leak is of a kind whose limit was exceeded. */
+bool gt_verdict_fails(const struct gt_verdict *verdict, const struct gt_leak *leak);
+
+/* A few lines: the outcome with what exceeded which limit, what was left out and why. */
+void gt_verdict_text(const struct gt_verdict *verdict, struct gt_page *p);
+/* The same as an object "verdict". */
+void gt_verdict_json(const struct gt_verdict *verdict, struct gt_json *j);

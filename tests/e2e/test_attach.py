@@ -1,0 +1,473 @@
+"""gputrack attach: the same events as through the doors, and everything that processes do meanwhile."""
+import os
+import pathlib
+import re
+import select
+import signal
+import subprocess
+import time
+
+
+def need_root(case):
+    if os.geteuid() != 0:
+        case.skip("only root may load BPF programs")
+    if not pathlib.Path("/sys/kernel/btf/vmlinux").exists():
+        case.skip("the kernel has no BTF")
+    if "attach" not in case.gputrack("--help").out:
+        case.skip("built without attach")
+
+
+def read_line(stream, seconds=30):
+    """A line from a pipe; the time is a limit for what hangs, not a measure."""
+    ready, _, _ = select.select([stream], [], [], seconds)
+    assert ready, "nothing came"
+    return stream.readline().decode(errors="replace")
+
+
+class Target:
+    """A program on the stand-in CUDA driver that does what it is told."""
+
+    def __init__(self, case, name="attach_target", library=None):
+        self.library = library or str(case.build / "tests/fake/cuda/libcuda.so.1")
+        if not pathlib.Path(self.library).exists():
+            case.skip("the stand-in CUDA driver is not built")
+        self.process = subprocess.Popen([case.program(name), self.library], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, bufsize=0, cwd=case.folder)
+        self.pid = self.process.pid
+        assert read_line(self.process.stdout) == "ready\n"
+
+    def tell(self, line):
+        self.process.stdin.write(line.encode() + b"\n")
+        return read_line(self.process.stdout).strip()
+
+    def end(self):
+        self.process.stdin.write(b"q\n")
+        self.process.wait(30)
+
+
+class Attached:
+    """gputrack attach in the background, from the moment it follows until it is interrupted."""
+
+    def __init__(self, case, *options, name="a.gt", env=None):
+        self.name = name
+        self.case = case
+        self.process = case.start(case.build / "gputrack", "attach", "-i", "0", "-o", name, *options,
+                                  env=env, bufsize=0)
+        self.head = ""
+        while "gputrack: following" not in self.head:
+            line = read_line(self.process.stderr)
+            assert line, self.head
+            self.head += line
+
+    def stop(self, number=signal.SIGINT):
+        if number:
+            self.process.send_signal(number)
+        begun = time.monotonic()
+        self.out, self.err = (text.decode(errors="replace")
+                              for text in self.process.communicate(timeout=60))
+        self.seconds = time.monotonic() - begun
+        return self.process.returncode
+
+    def events(self):
+        return self.case.events(self.name)
+
+
+def lives(events, handles=("handle", "owner")):
+    """Events without what differs from run to run: handles become the number of their creation."""
+    known, out, count = {}, [], 0
+    for e in events:
+        if e["effect"] == "create" and e["outcome"] == "done":
+            count += 1
+            known[e["handle"]] = count
+        out.append((e["function"], e["effect"], e["kind"], e["outcome"], e.get("result"),
+                    e.get("bytes"), known.get(e.get("handle")), known.get(e.get("owner"))))
+    return out
+
+
+def wait_for_perf_probes_to_go():
+    """The kernel takes its time; until then return probes cut the stacks that programs take."""
+    def remain():
+        for path in pathlib.Path("/proc").glob("[0-9]*/comm"):
+            try:
+                if path.read_text() == "gputrack-detach\n":
+                    return True
+            except OSError:
+                pass
+        return False
+    while remain():
+        time.sleep(0.1)
+
+
+def through_both(case, program, env, *options):
+    assert case.gputrack("run", "-q", "-o", "door.gt", program, env=env).status == 0
+    run = case.gputrack("attach", "-q", "-o", "kernel.gt", *options, "-c", program, env=env)
+    assert run.status == 0, run.err
+    return lives(case.events("door.gt")), lives(case.events("kernel.gt"))
+
+
+def test_opencl_events_are_those_of_the_door(case):
+    need_root(case)
+    door, kernel = through_both(case, case.program("objects"), case.pocl())
+    assert len(door) > 200 and door == kernel, [p for p in zip(door, kernel) if p[0] != p[1]][:5]
+
+
+def test_levelzero_events_are_those_of_the_door(case):
+    need_root(case)
+    door, kernel = through_both(case, case.program("ze_app"), case.levelzero())
+    # only the driver knows how much another process's memory is
+    def without(events):
+        return [e[:5] + (None,) + e[6:] if e[0] == "zeMemOpenIpcHandle" else e for e in events]
+    assert len(door) >= 50 and without(door) == without(kernel), \
+        [p for p in zip(door, kernel) if p[0] != p[1]][:5]
+
+
+def test_every_way_to_probe_sees_the_same(case):
+    need_root(case)
+    seen = {}
+    for way in ("session", "multi", "perf"):
+        run = case.gputrack("attach", "-q", "--probes", way, "--api", "levelzero", "-o", way + ".gt",
+                            "-c", case.program("ze_app"), env=case.levelzero())
+        if run.status and "cannot load" in run.err and way != "perf":
+            continue  # an older kernel
+        assert run.status == 0, run.err
+        seen[way] = lives(case.events(way + ".gt"))
+    wait_for_perf_probes_to_go()
+    assert len(seen["perf"]) >= 50
+    assert all(events == seen["perf"] for events in seen.values())
+
+
+def test_stacks_are_those_of_the_door(case):
+    """Frame pointers find the caller; copies of the stack find all of them, as the door does."""
+    need_root(case)
+    env = case.levelzero()
+    case.gputrack("run", "-q", "-o", "door.gt", case.program("ze_app"), env=env)
+    run = case.gputrack("attach", "-q", "--unwind", "dwarf", "-o", "dwarf.gt", "-c",
+                        case.program("ze_app"), env=env)
+    assert run.status == 0, run.err
+
+    def stacks(name):
+        return [[(f["function"], f["line"]) for f in e["stack"]] for e in case.events(name)]
+    assert stacks("door.gt") == stacks("dwarf.gt")
+
+
+def functions_of(event):
+    return [frame["function"] for frame in event["stack"]]
+
+
+def test_unwinding_with_and_without_frame_pointers(case):
+    need_root(case)
+    whole = ["allocate_here", "middle", "outer"]
+    for name, how, expected in (("attach_target", "fp", whole), ("attach_bare", "dwarf", whole),
+                                ("attach_bare", "fp", whole[:1])):
+        target = Target(case, name)
+        attached = Attached(case, "-p", target.pid, "--unwind", how, name=f"{name}-{how}.gt")
+        target.tell("a 4096")
+        attached.stop()
+        target.end()
+        (event,) = attached.events()
+        assert functions_of(event)[:len(expected)] == expected, (name, how, functions_of(event))
+        if expected is whole:
+            assert functions_of(event)[-1] == "main", functions_of(event)
+
+
+def test_attached_in_mid_run(case):
+    """Frees of what was there before are counted apart; what came after is found."""
+    need_root(case)
+    target = Target(case)
+    before = [target.tell("a 1000") for _ in range(3)]
+    attached = Attached(case, "-p", target.pid)
+    kept = target.tell("a 2000")
+    gone = target.tell("a 3000")
+    target.tell("f " + gone)
+    for handle in before:
+        assert target.tell("f " + handle) == "0"
+    assert attached.stop() == 0, attached.err
+    assert target.process.poll() is None, "the target goes on"
+    assert target.tell("a 1") != "0", "and works"
+    target.end()
+    assert "3 releases of what was created before tracking began" in attached.out, attached.out
+    assert "ALIVE" in attached.out and "LEAKED" not in attached.out, attached.out
+    leaks = case.report("a.gt", "leakage")
+    assert leaks["totals"] == {"count": 1, "bytes": 2000} and leaks["lost"] == 0
+    assert leaks["groups"][0]["objects"][0]["handle"] == kept
+    assert [e["function"] for e in attached.events()] == [
+        "cuMemAlloc_v2"] * 2 + ["cuMemFree_v2"] * 4
+
+
+def test_detaches_soon(case):
+    """What the kernel takes seconds for (perf probes) nobody waits for."""
+    need_root(case)
+    for way in ("auto", "perf"):
+        target = Target(case)
+        attached = Attached(case, "-p", target.pid, "--probes", way, "--api", "levelzero",
+                            name=way + ".gt")
+        assert attached.stop() == 0
+        assert attached.seconds < 5, "something waits for the kernel"
+        target.end()
+    wait_for_perf_probes_to_go()
+
+
+def test_only_the_apis_asked_for(case):
+    need_root(case)
+    target = Target(case)
+    attached = Attached(case, "-p", target.pid, "--api", "opencl")
+    target.tell("a 10")
+    attached.stop()
+    target.end()
+    assert not list(case.path("a.gt").glob("*.trace"))
+    assert case.gputrack("attach", "--all", "--api", "metal").status == 2
+
+
+def test_frees_on_other_threads_and_failures(case):
+    need_root(case)
+    target = Target(case)
+    attached = Attached(case, "-p", target.pid)
+    target.tell("t " + target.tell("a 4096"))
+    assert target.tell("x") != "0"
+    assert target.tell("f 0xdead") != "0"
+    attached.stop()
+    target.end()
+    events = attached.events()
+    assert [(e["function"], e["outcome"]) for e in events] == [
+        ("cuMemAlloc_v2", "done"), ("cuMemFree_v2", "done"), ("cuMemAlloc_v2", "failed"),
+        ("cuMemFree_v2", "failed")]
+    assert events[0]["tid"] != events[1]["tid"]
+    assert case.report("a.gt", "leakage")["totals"]["count"] == 0
+    assert "FAILED CALLS" in attached.out
+
+
+def test_a_process_that_is_killed_with_live_memory(case):
+    need_root(case)
+    target = Target(case)
+    attached = Attached(case, "-p", target.pid)
+    target.tell("a 5000")
+    target.process.kill()
+    target.process.wait()
+    assert attached.stop(None) == 0, "it ends with its process"
+    assert case.report("a.gt", "leakage")["totals"] == {"count": 1, "bytes": 5000}
+    process, = case.report("a.gt", "summary")["recording"]["processes"]
+    assert process["state"] == "ended"
+
+
+def test_children_are_followed(case):
+    need_root(case)
+    target = Target(case)
+    attached = Attached(case, "-p", target.pid)
+    target.tell("a 100")
+    child = int(target.tell("k 200"))
+    grandchild = int(target.tell("k 300"))
+    attached.stop()
+    target.end()
+    sizes = {(e["pid"], e["bytes"]) for e in attached.events()}
+    assert sizes == {(target.pid, 100), (child, 200), (grandchild, 300)}
+    names = sorted(p.name for p in case.path("a.gt").glob("*.trace"))
+    assert names == sorted(f"{pid}.trace" for pid in (target.pid, child, grandchild))
+    stacks = {tuple(functions_of(e)[:3]) for e in attached.events()}
+    assert stacks == {("allocate_here", "middle", "outer")}, "a child that is gone has names too"
+
+
+def test_exec_begins_another_trace(case):
+    need_root(case)
+    target = Target(case)
+    attached = Attached(case, "-p", target.pid)
+    target.tell("a 100")
+    assert target.tell("e") == "ready"
+    target.tell("a 200")
+    attached.stop()
+    target.end()
+    assert sorted(p.name for p in case.path("a.gt").glob("*.trace")) == sorted(
+        [f"{target.pid}.trace", f"{target.pid}-2.trace"])
+    events = [e for e in attached.events() if e["function"] == "cuMemAlloc_v2"]
+    assert [e["bytes"] for e in events] == [100, 200]
+    # the stand-in gives the same handle again: two lives, not one replaced
+    assert case.report("a.gt", "leakage")["totals"]["bytes"] == 300
+
+
+def test_a_number_that_is_used_again_is_another_process(case):
+    """In a namespace of process numbers, where the next one can be chosen."""
+    need_root(case)
+    folder = case.build / "tests/fake/cuda"
+    if not (folder / "libcuda.so.1").exists():
+        case.skip("the stand-in CUDA driver is not built")
+    alone = ("unshare", "--pid", "--fork", "--mount-proc")
+    probe = case.run(*alone, "sh", "-c", "echo 499 >/proc/sys/kernel/ns_last_pid; sh -c 'echo $$'")
+    if probe.out.strip() != "500":
+        case.skip("process numbers cannot be chosen here")
+    for size in (100, 200):
+        case.path(f"orders.{size}").write_text(f"a {size}\nq\n")
+    case.path("reuse.sh").write_text(
+        "for size in 100 200; do echo 499 >/proc/sys/kernel/ns_last_pid; "
+        f"{case.program('attach_target')} {folder}/libcuda.so.1 <orders.$size; done")
+    run = case.run(*alone, case.build / "gputrack", "attach", "-q", "-o", "a.gt", "-c", "sh",
+                   "reuse.sh", env={"LD_LIBRARY_PATH": str(folder)})
+    assert run.status == 0, run.err
+    events = [e for e in case.events("a.gt") if e["function"] == "cuMemAlloc_v2"]
+    assert [(e["pid"], e["bytes"]) for e in events] == [(500, 100), (500, 200)]
+    assert sorted(p.name for p in case.path("a.gt").glob("*.trace")) == ["500-2.trace", "500.trace"]
+    assert case.report("a.gt", "leakage")["totals"]["bytes"] == 300
+
+
+def test_two_tracers_at_once(case):
+    need_root(case)
+    target = Target(case)
+    first = Attached(case, "-p", target.pid, name="one.gt")
+    second = Attached(case, "-p", target.pid, name="two.gt")
+    target.tell("b 50")
+    first.stop()
+    target.tell("a 1")
+    second.stop()
+    target.end()
+    assert len(first.events()) == 100 and len(second.events()) == 101
+    assert lives(first.events()) == lives(second.events())[:100]
+
+
+def test_all_processes_and_those_that_start_later(case):
+    """Others on this machine may be seen as well: only ours are looked at."""
+    need_root(case)
+    early = Target(case)
+    attached = Attached(case, "--all")
+    early.tell("a 111")
+    late = Target(case)
+    late.tell("a 222")
+    late.end()
+    attached.stop()
+    early.end()
+    ours = [e for e in attached.events() if e["pid"] in (early.pid, late.pid)]
+    assert [(e["pid"], e["bytes"]) for e in ours if e["function"] == "cuMemAlloc_v2"] == [
+        (early.pid, 111), (late.pid, 222)]
+
+
+def test_a_copy_of_the_library_in_another_root(case):
+    """As in a container: another file under the same name, seen only through the process."""
+    need_root(case)
+    library = case.build / "tests/fake/cuda/libcuda.so.1"
+    if not library.exists():
+        case.skip("the stand-in CUDA driver is not built")
+    hidden = case.path("image")
+    hidden.mkdir()
+    inside = f"mount -t tmpfs none {hidden} && cp {library} {case.program('attach_target')} " \
+             f"{hidden}/ && exec {hidden}/attach_target {hidden}/libcuda.so.1"
+    target = subprocess.Popen(["unshare", "--mount", "sh", "-c", inside], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, bufsize=0)
+    if read_line(target.stdout) != "ready\n":
+        case.skip("no mount namespace to be had")
+    attached = Attached(case, "-p", target.pid)
+    target.stdin.write(b"a 77\n")
+    read_line(target.stdout)
+    attached.stop()
+    assert not list(hidden.iterdir()), "out here nothing is to be seen of it"
+    (event,) = attached.events()
+    target.stdin.write(b"q\n")
+    target.wait(30)
+    assert event["bytes"] == 77
+    assert functions_of(event)[:3] == ["allocate_here", "middle", "outer"], event["stack"]
+
+
+def test_a_library_that_is_loaded_later(case):
+    need_root(case)
+    sleeper = subprocess.Popen(["sh", "-c", f"read x; exec {case.program('attach_target')} "
+                                f"{case.build}/tests/fake/cuda/libcuda.so.1"],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    if not (case.build / "tests/fake/cuda/libcuda.so.1").exists():
+        sleeper.kill()
+        case.skip("the stand-in CUDA driver is not built")
+    attached = Attached(case, "-p", sleeper.pid)
+    assert "waiting for it" in attached.head, attached.head
+    sleeper.stdin.write(b"x\n")
+    assert read_line(sleeper.stdout) == "ready\n"
+    # a copy that nobody has seen yet is probed moments after it is mapped
+    for _ in range(200):
+        sleeper.stdin.write(b"b 1\n")
+        read_line(sleeper.stdout)
+        time.sleep(0.01)
+    sleeper.stdin.write(b"q\n")
+    sleeper.wait()
+    attached.stop(None)
+    assert len(attached.events()) > 2
+
+
+def test_what_does_not_fit_the_ring_is_counted(case):
+    need_root(case)
+    target = Target(case)
+    attached = Attached(case, "-p", target.pid, "--ring-size", "4K")
+    os.kill(attached.process.pid, signal.SIGSTOP)  # so that nobody empties it
+    target.tell("b 500")
+    os.kill(attached.process.pid, signal.SIGCONT)
+    attached.stop()
+    target.end()
+    report = case.report("a.gt", "summary")
+    assert report["lost"] > 0
+    assert report["lost"] + len(attached.events()) == 1000
+    assert re.search(r"[\d,]+ events? w\w+ LOST", attached.out), attached.out
+
+
+def test_the_summary_has_no_escape_codes(case):
+    need_root(case)
+    target = Target(case)
+    process = case.start(case.build / "gputrack", "attach", "-i", "0.2", "-T", "2", "-o", "a.gt",
+                         "-p", target.pid, bufsize=0)
+    while "following" not in read_line(process.stderr):
+        pass
+    target.tell("l 10")
+    target.tell("a 123456")
+    text = ""
+    while not re.search(r"oldest 0x", text):
+        text += read_line(process.stdout)
+    process.send_signal(signal.SIGINT)
+    text += process.communicate(timeout=60)[0].decode()
+    target.end()
+    assert "\033" not in text
+    assert re.search(r"pid %d attach_target: 123 KiB in 11 resources" % target.pid, text), text
+    assert "allocate_here < middle < outer" in text and "at 0x" in text
+
+
+def test_ends_after_a_duration(case):
+    need_root(case)
+    target = Target(case)
+    run = case.gputrack("attach", "-d", "0.3", "-q", "-o", "a.gt", "-p", target.pid)
+    target.end()
+    assert run.status == 0 and case.path("a.gt/info").exists()
+
+
+def test_status_of_the_command_is_passed_on(case):
+    need_root(case)
+    for command, status in (("exit 7", 7), ("kill -9 $$", -9)):
+        run = case.gputrack("attach", "-q", "-o", "a.gt", "-c", "sh", "-c", command)
+        assert run.status == status, (command, run.status, run.err)
+
+
+def test_privileges_are_dropped(case):
+    """Of what root has, only what is needed to go on is kept."""
+    need_root(case)
+    target = Target(case)
+    attached = Attached(case, "-p", target.pid)
+    status = pathlib.Path(f"/proc/{attached.process.pid}/status").read_text()
+    attached.stop()
+    target.end()
+    needed = sum(1 << bit for bit in (2, 19, 38, 39, 40))  # as in linux/capability.h
+    for key in ("CapEff", "CapPrm", "CapBnd"):
+        have = int(re.search(key + r":\s*(\w+)", status).group(1), 16)
+        assert have and not have & ~needed, (key, hex(have))
+    assert re.search(r"NoNewPrivs:\s*1", status)
+
+
+def one_line(run, *words):
+    assert run.status == 1 and len(run.err.splitlines()) == 1, run.err
+    assert run.err.startswith("gputrack: ") and all(word in run.err for word in words), run.err
+
+
+def test_obstacles_are_one_line(case):
+    need_root(case)
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    one_line(case.gputrack("attach", "-o", "a.gt", "-p", str(dead.pid)), "no process")
+    build = case.build / "gputrack"
+    one_line(case.run("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
+                      "--inh-caps=-all", "sh", "-c", f"cd /; exec {build} attach -p 1"), "root")
+    assert not case.path("a.gt").exists()
+    wrong = case.gputrack("attach", "-p", "x")
+    assert wrong.status == 2 and "no process's number" in wrong.err
+    assert case.gputrack("attach").status == 2
+    assert case.gputrack("attach", "--all", "-p", "1").status == 2
+    missing = case.gputrack("attach", "-q", "-o", "a.gt", "-c", "./nothing-here")
+    assert missing.status == 127 and "cannot run" in missing.err

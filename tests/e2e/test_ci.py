@@ -1,0 +1,354 @@
+"""test_ci.py - leaks in continuous integration: limits, suppressions, diff, forms, config."""
+import json
+import os
+import shutil
+import xml.etree.ElementTree as xml
+
+import schema
+
+# A program of which there are two builds; LINES moves all that follows.
+PROGRAM = r"""
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <stdlib.h>
+%(lines)s
+static cl_context context;
+__attribute__((noinline)) static void keep_buffer(size_t size)
+{
+	clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, NULL);
+}
+__attribute__((noinline)) static void forget_events(int count)
+{
+	while (count--)
+		clCreateUserEvent(context, NULL);
+}
+__attribute__((noinline)) static void %(third)s(void)
+{
+	clCreateBuffer(context, CL_MEM_READ_ONLY, 4096, NULL, NULL);
+}
+int main(void)
+{
+	cl_platform_id platform;
+	cl_device_id device;
+
+	if (clGetPlatformIDs(1, &platform, NULL) ||
+	    clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL))
+		return 9;
+	context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+	keep_buffer(1 << 20);
+	forget_events(%(events)d);
+	%(third)s();
+	clReleaseContext(context);
+	return 0;
+}
+"""
+
+
+def build(case, lines, third, events):
+    """Compiles a build of the program to ./app, always the same path."""
+    compiler = shutil.which("cc") or case.skip("there is no compiler")
+    case.path("app.c").write_text(PROGRAM % {"lines": "\n" * lines, "third": third,
+                                             "events": events})
+    done = case.run(compiler, "-g", "-O1", "app.c", "-o", "app", "-lOpenCL")
+    assert done.status == 0, done.err
+
+
+def record(case, name, *options):
+    return case.gputrack("run", "-q", "-o", name, *options, "./app", env=case.pocl())
+
+
+def builds(case):
+    """Two recordings of two builds at one path: the older program is gone when they are read."""
+    build(case, 0, "old_way", 5)
+    assert record(case, "old.gt").status == 0
+    build(case, 30, "new_way", 8)
+    assert record(case, "new.gt").status == 0
+
+
+def sites(done):
+    return {(site["change"], site["stack"][0]["function"]): (site["old"], site["new"])
+            for site in json.loads(done.out)["sites"]}
+
+
+def test_diff_of_two_builds_goes_by_function_and_file(case):
+    builds(case)
+    done = case.gputrack("diff", "old.gt", "new.gt", "--format", "json")
+    assert done.status == 23, done.err
+    schema.check(json.loads(done.out), schema.load(case, "report"))
+    assert sites(done) == {
+        ("same", "keep_buffer"): ({"count": 1, "bytes": 1 << 20}, {"count": 1, "bytes": 1 << 20}),
+        ("grew", "forget_events"): ({"count": 5, "bytes": 0}, {"count": 8, "bytes": 0}),
+        ("fixed", "old_way"): ({"count": 1, "bytes": 4096}, {"count": 0, "bytes": 0}),
+        ("new", "new_way"): ({"count": 0, "bytes": 0}, {"count": 1, "bytes": 4096}),
+    }
+    text = case.gputrack("diff", "old.gt", "new.gt")
+    assert text.status == 23
+    for line in ("NEW  1 call site", "GREW  1 call site", "FIXED  1 call site",
+                 "AS BEFORE  1 call site",
+                 "+4.00 KiB      +1  1 buffer by clCreateBuffer (OpenCL)"):
+        assert line in text.out, text.out
+    # the older build's own lines, though its program is no longer there
+    old_line = PROGRAM[:PROGRAM.index("clCreateBuffer(context, CL_MEM_READ_ONLY")].count("\n") + 1
+    assert f"app.c:{old_line}" in text.out.split("FIXED")[1], text.out
+    assert case.gputrack("diff", "new.gt", "new.gt").status == 0
+    assert case.gputrack("diff", "old.gt").status == 2
+    assert case.gputrack("diff", "old.gt", "none.gt").status == 1
+
+
+def test_a_recording_elsewhere_has_its_names(case):
+    """Copied to where neither the program nor its source is."""
+    build(case, 0, "third", 2)
+    record(case, "here.gt")
+    os.rename(case.path("app"), case.path("gone"))
+    frames = case.report("here.gt", "leakage")["groups"][0]["stack"]
+    assert frames[0]["function"] == "keep_buffer" and frames[0]["file"].endswith("app.c"), frames
+    assert "is not on this machine" not in case.gputrack("report", "here.gt", "-a", "leakage").out
+    nameless = case.report("here.gt", "leakage", "--no-symbols")["groups"][0]["stack"]
+    assert nameless[0]["function"] is None
+
+
+def test_a_baseline_lets_only_new_leaks_fail(case):
+    builds(case)
+    assert record(case, "again.gt", "--fail-on-leak", "--baseline", "new.gt").status == 0
+    done = case.gputrack("run", "-o", "fails.gt", "--fail-on-leak", "--baseline", "old.gt", "./app",
+                         env=case.pocl())
+    assert done.status == 23, done.err
+    assert "FAILED --fail-on-leak=any: 4 resources, 4.00 KiB" in done.err, done.err
+    assert "not counted, as in old.gt already: 6 resources, 1.00 MiB" in done.err, done.err
+    assert "keep_buffer" not in done.err.split("PEAK")[0] and "new_way" in done.err
+    # limits count what is new as well
+    for spec, status in (("event>3", 0), ("event>2", 23), ("memory>4KiB", 0), ("memory>=4KiB", 23)):
+        done = case.gputrack("report", "new.gt", "--baseline", "old.gt", f"--fail-on-leak={spec}")
+        assert done.status == status, (spec, done.err)
+    assert record(case, "x.gt", "--baseline", "none.gt").status == 1
+
+
+def test_limits_by_kind_bytes_and_count(case):
+    build(case, 0, "third", 5)
+    for spec, status in (("any", 23), ("memory>1MiB", 23), ("memory>2MiB", 0), ("event>4", 23),
+                         ("event>=5", 23), ("event>5", 0), ("opencl.event>=5", 23),
+                         ("levelzero", 0), ("cl_mem>1", 23), ("cl_mem>2", 0), ("context", 0),
+                         ("image,event>100,memory>2MiB", 0), ("image,event>100,buffer", 23),
+                         ("evnt", 2), ("memory>1", 2)):
+        done = record(case, "l.gt", f"--fail-on-leak={spec}")
+        assert done.status == status, (spec, done.status, done.err)
+    # a mistake is told of before the program runs
+    shutil.rmtree(case.path("l.gt"))
+    done = record(case, "l.gt", "--fail-on-leak=evnt")
+    assert done.err.startswith("gputrack: run: --fail-on-leak: character 1, 'evnt'"), done.err
+    assert not case.path("l.gt").exists()
+
+
+def test_suppressions_hide_what_is_known(case):
+    build(case, 0, "third", 5)
+    case.path("some.supp").write_text("# known\nleak:forget_events\nleak[image]:keep_buffer\n")
+    done = case.gputrack("run", "-o", "s.gt", "--fail-on-leak", "--suppressions", "some.supp",
+                         "./app", env=case.pocl())
+    assert done.status == 23, done.err
+    assert "suppressed 5 resources: some.supp:2 leak:forget_events" in done.err, done.err
+    assert "suppresses nothing: some.supp:3 leak[image]:keep_buffer" in done.err, done.err
+    assert "forget_events" not in done.err.split("PEAK")[0], done.err
+    done = case.gputrack("suppress", "s.gt", "-o", "all.supp")
+    assert (done.status, done.out, done.err) == (0, "", "")
+    assert "leak[opencl.buffer]:^keep_buffer$" in case.path("all.supp").read_text()
+    assert record(case, "t.gt", "--fail-on-leak", "--suppressions", "all.supp").status == 0
+    done = record(case, "u.gt", "--suppressions", "none.supp")
+    assert done.status == 1 and "none.supp" in done.err and len(done.err.splitlines()) == 1
+    assert not case.path("u.gt").exists()
+
+
+def test_nothing_tracked_is_no_pass(case):
+    for how in ("junit", "sarif", "github", "text", "json"):
+        case.gputrack("run", "-q", "-o", "n.gt", "/bin/true")
+        done = case.gputrack("report", "n.gt", "--fail-on-leak", "--format", how)
+        assert done.status == 24 and "nothing was tracked at all" in done.err, (how, done.err)
+    assert case.gputrack("diff", "n.gt", "n.gt").status == 24
+
+
+def junit_cases(text):
+    """The test cases of a JUnit file whose structure has been checked."""
+    root = xml.fromstring(text)
+    assert root.tag == "testsuites" and [child.tag for child in root] == ["testsuite"]
+    suite = root[0]
+    cases = suite.findall("testcase")
+    assert [child.tag for child in suite] == ["properties"] + ["testcase"] * len(cases)
+    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        assert int(suite.get(name)) == len(suite.findall(f"testcase/{tag}")), name
+        if name != "skipped":
+            assert suite.get(name) == root.get(name)
+    assert int(suite.get("tests")) == len(cases) == int(root.get("tests"))
+    for one in cases:
+        assert one.get("name") and one.get("classname") and float(one.get("time")) == 0
+        assert {child.tag for child in one} <= {"failure", "error", "skipped", "system-out"}
+        assert len(one) <= 1
+    return cases
+
+
+def test_junit(case):
+    build(case, 0, "third", 5)
+    record(case, "j.gt")
+    case.path("s.supp").write_text("leak:third\n")
+    done = case.gputrack("report", "j.gt", "--format", "junit", "--fail-on-leak=memory",
+                         "--suppressions", "s.supp", "-o", "out.xml")
+    assert done.status == 23 and done.out == ""
+    results = {one.get("name"): one[0].tag if len(one) else "passed"
+               for one in junit_cases(case.path("out.xml").read_text())}
+    assert results == {"leaks": "passed", "keep_buffer": "failure", "third": "skipped",
+                       "forget_events": "system-out"}, results
+    one = [c for c in junit_cases(case.path("out.xml").read_text())
+           if c.get("name") == "keep_buffer"][0]
+    assert one.get("file") == "app.c" and int(one.get("line")) > 5
+    assert one[0].get("message") == "1 buffer leaked by clCreateBuffer (OpenCL): 1.00 MiB"
+
+
+def check_sarif(log):
+    """What SARIF 2.1.0 demands of what we write; there is no package with its schema."""
+    assert log["version"] == "2.1.0" and log["$schema"].endswith("sarif-2.1.0.json")
+    assert set(log) <= {"$schema", "version", "runs"} and len(log["runs"]) == 1
+    run = log["runs"][0]
+    assert set(run) <= {"tool", "invocations", "columnKind", "results"}
+    driver = run["tool"]["driver"]
+    rules = [rule["id"] for rule in driver["rules"]]
+    assert driver["name"] == "gputrack" and len(rules) == len(set(rules))
+    for invocation in run["invocations"]:
+        assert isinstance(invocation["executionSuccessful"], bool)
+    for result in run["results"]:
+        assert set(result) <= {"ruleId", "level", "message", "locations", "partialFingerprints",
+                               "stacks", "suppressions", "properties", "baselineState"}
+        assert result["ruleId"] in rules and result["level"] in ("error", "warning", "note")
+        assert result["message"]["text"]
+        assert result.get("baselineState", "new") in ("new", "unchanged", "updated", "absent")
+        places = result["locations"] + [frame["location"] for stack in result.get("stacks", [])
+                                        for frame in stack["frames"]]
+        for place in places:
+            artifact = place.get("physicalLocation", {}).get("artifactLocation")
+            if artifact:
+                assert " " not in artifact["uri"] and "\\" not in artifact["uri"]
+                assert artifact["uri"].startswith("file:///") == ("uriBaseId" not in artifact)
+                region = place["physicalLocation"].get("region", {"startLine": 1})
+                assert region["startLine"] >= 1
+        for one in result["suppressions"]:
+            assert one["kind"] in ("external", "inSource")
+    return run["results"]
+
+
+def test_sarif(case):
+    builds(case)
+    case.path("s.supp").write_text("leak:new_way\n")
+    done = case.gputrack("report", "new.gt", "--format", "sarif", "--baseline", "old.gt",
+                         "--suppressions", "s.supp")
+    assert done.status == 0
+    results = {r["stacks"][0]["frames"][0]["location"]["logicalLocations"][0]["fullyQualifiedName"]:
+               r for r in check_sarif(json.loads(done.out))}
+    assert results["keep_buffer"]["baselineState"] == "unchanged"
+    assert results["forget_events"]["baselineState"] == "updated"
+    assert results["forget_events"]["level"] == "error"
+    assert results["new_way"]["baselineState"] == "new"
+    assert results["new_way"]["suppressions"][0]["kind"] == "external"
+    where = results["keep_buffer"]["locations"][0]["physicalLocation"]
+    assert where["artifactLocation"] == {"uri": "app.c", "uriBaseId": "%SRCROOT%"}
+    # the site keeps its fingerprint though its line has moved
+    before = {r["properties"]["function"] + r["partialFingerprints"]["gputrackSite/v1"]
+              for r in check_sarif(json.loads(case.gputrack("report", "old.gt", "--format",
+                                                            "sarif").out))}
+    after = {r["properties"]["function"] + r["partialFingerprints"]["gputrackSite/v1"]
+             for r in results.values()}
+    assert len(before & after) == 2 and len(before | after) == 4
+
+
+def test_github_annotations(case):
+    build(case, 0, "third", 5)
+    record(case, "g.gt")
+    done = case.gputrack("report", "g.gt", "--format", "github", "--fail-on-leak=memory")
+    lines = done.out.splitlines()
+    assert done.status == 23 and len(lines) == 3, done.out
+    assert lines[0].startswith("::error file=app.c,line="), lines
+    assert "title=1 buffer leaked by clCreateBuffer (OpenCL)%3A 1.00 MiB::" in lines[0]
+    assert "%0A  keep_buffer (app.c:" in lines[0]
+    assert lines[2].startswith("::warning file=app.c,line=") and "5 events" in lines[2]
+
+
+def test_reports_fit_their_schema(case):
+    builds(case)
+    case.path("s.supp").write_text("leak:new_way\n")
+    wanted = schema.load(case, "report")
+    for analysis in ("summary", "leakage", "watermark", "usage", "sites", "growth", "processes"):
+        schema.check(case.report("new.gt", analysis), wanted)
+    verdict = case.report("new.gt", "leakage", "--baseline", "old.gt", "--suppressions", "s.supp")
+    schema.check(verdict, wanted)
+    assert verdict["verdict"]["outcome"] == "leaked"
+    assert verdict["verdict"]["suppressed"] == {"count": 1, "bytes": 4096}
+    assert verdict["verdict"]["known"] == {"count": 6, "bytes": 1 << 20}
+    assert [group["stack"][0]["function"] for group in verdict["groups"]] == ["forget_events"]
+    # the checker can fail
+    verdict["verdict"]["outcome"] = "maybe"
+    assert schema.mistakes(verdict, wanted, wanted)
+    del verdict["recording"]["path"]
+    assert any("path is missing" in one for one in
+               schema.mistakes(verdict, wanted["definitions"]["report"], wanted))
+
+
+# Configuration.
+
+def test_a_config_file_gives_defaults(case):
+    build(case, 0, "third", 5)
+    record(case, "c.gt")
+    case.path("gpu.supp").write_text("leak:third\n")
+    case.path(".gputrackrc").write_text("# ours\nreport.format = github\n"
+                                        "fail-on-leak = memory\nsuppressions = gpu.supp\n")
+    # the harness switches configuration off: here it is wanted
+    here = {"HOME": str(case.folder)}
+    bare = case.run("env", "-u", "GPUTRACK_CONFIG", case.build / "gputrack", "report", "c.gt",
+                    env=here)
+    assert bare.status == 23 and bare.out.startswith("::error file=app.c"), (bare.out, bare.err)
+    assert "suppressed 1 resource, 4.00 KiB: gpu.supp:1 leak:third" in bare.err
+    # run has the same limits
+    run = case.run("env", "-u", "GPUTRACK_CONFIG", case.build / "gputrack", "run", "-q", "-o",
+                   "d.gt", "./app", env=dict(case.pocl(), **here))
+    assert run.status == 23, run.err
+    # the environment counts for more, the command line for most
+    more = case.run("env", "-u", "GPUTRACK_CONFIG", case.build / "gputrack", "report", "c.gt",
+                    env=dict(here, GPUTRACK_OPTIONS="report.format=tsv"))
+    assert more.out.startswith("api\tkind"), more.out
+    most = case.run("env", "-u", "GPUTRACK_CONFIG", case.build / "gputrack", "report", "c.gt",
+                    "--format", "json", "--fail-on-leak=image", env=here)
+    assert most.status == 0 and json.loads(most.out)["verdict"]["outcome"] == "passed"
+    # paths are from the file's folder, whoever reads it from where
+    os.mkdir(case.path("below"))
+    below = case.run("sh", "-c", f"cd below && GPUTRACK_CONFIG=../.gputrackrc "
+                     f"{case.build}/gputrack report ../c.gt")
+    assert "suppressed 1 resource, 4.00 KiB: ../gpu.supp:1" in below.err, below.err
+
+
+def test_a_config_file_of_another_user_is_ignored(case):
+    if os.geteuid():
+        case.skip("only root can give files away")
+    build(case, 0, "third", 5)
+    record(case, "c.gt")
+    command = ["env", "-u", "GPUTRACK_CONFIG", f"HOME={case.folder}", case.build / "gputrack",
+               "report", "c.gt", "-f", "tsv"]
+    plain = case.run(*command)
+    case.path(".gputrackrc").write_text("report.format = json\nreport.fail-on-leak = any\n")
+    os.chown(case.path(".gputrackrc"), 12345, 12345)
+    done = case.run(*command)
+    assert (done.status, done.out) == (plain.status, plain.out)
+    assert done.err == "gputrack: .gputrackrc belongs to another user and is ignored; " \
+        "GPUTRACK_CONFIG=.gputrackrc would use it\n", done.err
+    os.chown(case.path(".gputrackrc"), 0, 0)
+    os.chmod(case.path(".gputrackrc"), 0o666)
+    done = case.run(*command)
+    assert done.status == 0 and "can be written by everybody" in done.err, done.err
+    os.chmod(case.path(".gputrackrc"), 0o600)
+    assert case.run(*command).status == 23
+
+
+def test_the_doctor_tells_which_config_is_used(case):
+    case.path("rc").write_text("report.top = 3\n")
+    done = case.gputrack("doctor", env={"GPUTRACK_CONFIG": "rc"})
+    assert "✓ settings rc, 1 setting in all" in " ".join(done.out.split()), done.out
+    case.path("rc").write_text("report.topp = 3\n")
+    done = case.gputrack("doctor", env={"GPUTRACK_CONFIG": "rc"})
+    assert "rc:1: there is no option 'report.topp': did you mean 'top'?" in \
+        " ".join(done.out.split()), done.out
+    done = case.gputrack("report", "x.gt", env={"GPUTRACK_CONFIG": "rc"})
+    assert done.status == 2 and len(done.err.splitlines()) == 1, done.err

@@ -1,0 +1,295 @@
+"""CUDA through its door: the driver and CUPTI are stand-ins, tests/fake/cuda/README.md."""
+import re
+import struct
+
+
+def cuda(case, **more):
+    folder = case.build / "tests/fake/cuda"
+    if not (folder / "libcuda.so.1").exists():
+        case.skip("built without a CUDA toolkit")
+    return dict({"LD_LIBRARY_PATH": str(folder)}, **more)
+
+
+def live(case, recording, *words, **environment):
+    run = case.gputrack("run", "-o", recording, case.program("cuda_lives"), *words,
+                        env=cuda(case, **environment))
+    return run, case.report(recording, "leakage")
+
+
+def rows_of(case):
+    text = (case.source / "src/api/cuda.def").read_text()
+    return set(re.findall(r"^FN\((\w+),", text, re.M))
+
+
+def kinds(report):
+    found = {}
+    for group in report["groups"]:
+        count, size = found.get(group["kind"], (0, 0))
+        found[group["kind"]] = (count + group["count"], size + group["bytes"])
+    return found
+
+
+def test_every_function_of_the_table_is_recorded_as_it_was_called(case):
+    run = case.gputrack("run", "-o", "a.gt", case.program("cuda_objects"), env=cuda(case))
+    assert run.status == 0, run.err
+    told = [line.split() for line in run.out.splitlines()]
+    assert {words[0] for words in told} == rows_of(case)
+    events = case.events("a.gt")
+    assert len(events) == len(told)
+    for words, event in zip(told, events):
+        assert event["function"] == words[0]
+        assert event["handle"] == words[1], words
+        if len(words) == 3:
+            assert event["bytes"] == int(words[2]), (words, event)
+
+
+def test_nothing_leaks_when_everything_is_given_back(case):
+    case.gputrack("run", "-o", "a.gt", case.program("cuda_objects"), env=cuda(case))
+    report = case.report("a.gt", "leakage")
+    assert report["totals"] == {"count": 0, "bytes": 0}
+    summary = case.report("a.gt", "summary")
+    assert not summary.get("redundant") and not summary.get("failures")
+
+
+def test_the_program_prints_the_same_with_and_without(case):
+    environment = cuda(case)
+    for words in (["leak"], ["context", "primary", "kept"], ["threads"], ["fork"], ["fails"]):
+        bare = case.run(case.program("cuda_lives"), *words, env=environment)
+        traced = case.gputrack("run", "-q", "-o", "a.gt", case.program("cuda_lives"), *words,
+                               env=environment)
+        assert (bare.status, bare.out) == (traced.status, traced.out)
+
+
+def test_leaks_are_right_to_the_byte_with_their_lines(case):
+    run, report = live(case, "a.gt", "leak")
+    assert kinds(report) == {"device memory": (2, (1 << 20) + 3000), "event": (1, 0),
+                             "host memory": (1, 512), "stream": (1, 0), "context": (1, 0)}
+    assert report["totals"] == {"count": 6, "bytes": (1 << 20) + 3000 + 512}
+    summary = case.report("a.gt", "summary")
+    assert summary["device_bytes"] == (1 << 20) + 3000
+    assert summary["host_bytes"] == 512
+    for group in report["groups"]:
+        top = group["stack"][0]
+        assert top["file"].endswith("cuda_lives.c") and top["line"], group
+    assert "LEAKED  6 resources" in run.err
+
+
+def test_all_frames_shows_cuda_s_own(case):
+    live(case, "a.gt", "leak")
+    report = case.report("a.gt", "leakage", "--all-frames")
+    modules = {frame["module"].rsplit("/", 1)[-1] for group in report["groups"]
+               for frame in group["stack"] if frame["module"]}
+    assert "libcupti.so" in modules and "libcuda.so.1" in modules
+
+
+def test_a_context_frees_what_it_owns(case):
+    run, report = live(case, "a.gt", "context")
+    assert report["totals"] == {"count": 0, "bytes": 0}
+    assert report["freed_with_context"] == {"count": 3, "device_bytes": 10000, "host_bytes": 500}
+    assert "3 resources freed by the end of their context" in run.err, run.err
+
+
+def test_a_primary_context_is_counted_and_reset(case):
+    _, report = live(case, "a.gt", "primary")
+    assert report["totals"] == {"count": 0, "bytes": 0}
+    assert report["freed_with_context"] == {"count": 3, "device_bytes": 10000, "host_bytes": 500}
+
+
+def test_a_primary_context_that_is_kept_is_no_leak(case):
+    run, report = live(case, "a.gt", "kept")
+    assert report["totals"]["count"] == 0
+    assert [(group["kind"], group["count"]) for group in report["lasting"]] == [
+        ("primary context", 1)]
+    failing = case.gputrack("run", "--fail-on-leak", "-q", "-o", "b.gt", case.program("cuda_lives"),
+                            "kept", env=cuda(case))
+    assert failing.status == 0
+
+
+def test_memory_that_another_thread_frees_is_freed(case):
+    _, report = live(case, "a.gt", "threads")
+    assert report["totals"]["count"] == 0
+    assert report["freed_with_context"]["count"] == 0
+    events = case.events("a.gt")
+    assert sum(event["function"] == "cuMemAlloc_v2" for event in events) == 800
+    assert sum(event["function"] == "cuMemFree_v2" for event in events) == 800
+
+
+def test_a_child_has_a_trace_of_its_own(case):
+    run, report = live(case, "a.gt", "fork")
+    assert "child ended with 0" in run.out
+    assert len(report["recording"]["processes"]) == 2
+    sizes = sorted(group["bytes"] for group in report["groups"] if group["bytes"])
+    assert sizes == [99, 4096]
+
+
+def test_calls_that_fail_change_nothing(case):
+    run, report = live(case, "a.gt", "fails", FAKE_CUDA_FAIL="cuMemAlloc_v2:1,cuStreamCreate:0:999")
+    assert run.out.splitlines()[:4] == ["context 1", "memory 2", "memory 0", "stream 999"]
+    assert report["totals"]["count"] == 0
+    failed = [event for event in case.events("a.gt") if event["outcome"] == "failed"]
+    assert [event["function"] for event in failed] == [
+        "cuCtxCreate_v2", "cuMemAlloc_v2", "cuStreamCreate", "cuMemFree_v2"]
+
+
+def test_memory_is_told_apart_by_device(case):
+    live(case, "a.gt", "devices", FAKE_CUDA_DEVICES="3")
+    places = {event["bytes"]: event.get("place") for event in case.events("a.gt")
+              if event["function"] == "cuMemAlloc_v2"}
+    assert places == {1000: "GPU 0: Stand-in GPU", 2000: "GPU 1: Stand-in GPU",
+                      3000: "GPU 2: Stand-in GPU"}, places
+
+
+def one_line(run, text):
+    said = [line for line in run.err.splitlines() if line.startswith("gputrack: ")]
+    assert len(said) == 1 and text in said[0], run.err
+
+
+def test_a_second_subscriber_is_one_line_and_names_attach(case):
+    run = case.gputrack("run", "-q", "-o", "a.gt", case.program("cuda_lives"), "leak",
+                        env=cuda(case, FAKE_CUPTI_SUBSCRIBE="39"))
+    assert run.status == 0 and run.out == "leak done\n"
+    one_line(run, "gputrack attach -p ")
+
+
+def test_another_error_of_cupti_is_one_line(case):
+    run = case.gputrack("run", "-q", "-o", "a.gt", case.program("cuda_lives"), "leak",
+                        env=cuda(case, FAKE_CUPTI_SUBSCRIBE="15",
+                                 GPUTRACK_CUPTI=str(case.build / "tests/fake/cuda/libcupti.so")))
+    assert run.status == 0 and run.out == "leak done\n"
+    one_line(run, "(15)")
+
+
+def test_no_cupti_is_one_line(case):
+    run = case.gputrack("run", "-q", "-o", "a.gt", case.program("cuda_lives"), "leak",
+                        env=cuda(case, GPUTRACK_CUPTI="/nowhere/libcupti.so"))
+    assert run.status == 0 and run.out == "leak done\n"
+    one_line(run, "no libcupti was found")
+
+
+def test_no_gpu_is_the_program_s_own_business(case):
+    run = case.gputrack("run", "-o", "a.gt", case.program("cuda_lives"), "leak",
+                        env=cuda(case, FAKE_CUDA_DEVICES="0"))
+    assert run.status == 5 and run.out == "no GPU: 100\n"
+    assert "NOTHING WAS TRACKED" in run.err
+
+
+def test_an_injection_that_is_there_already_stays(case):
+    run = case.gputrack("run", "-q", "-o", "a.gt", case.program("cuda_lives"), "leak",
+                        env=cuda(case, CUDA_INJECTION64_PATH="/nowhere/other.so"))
+    assert run.status == 0 and run.out == "leak done\n"
+    one_line(run, "CUDA_INJECTION64_PATH")
+
+
+def test_the_door_works_without_gputrack_run(case):
+    run = case.run(case.program("cuda_lives"), "leak", env=cuda(
+        case, CUDA_INJECTION64_PATH=str(case.build / "libgputrack_cuda.so"),
+        GPUTRACK_RECORDING=str(case.path("b.gt"))))
+    assert run.status == 0
+    assert case.report("b.gt", "leakage")["totals"]["count"] == 6
+
+
+def test_the_tracker_s_log_counts_what_contexts_take_along(case):
+    run = case.gputrack("run", "-q", "-o", "a.gt", "--log", "a.log", case.program("cuda_lives"),
+                        "context", "kept", env=cuda(case))
+    assert run.status == 0
+    text = "".join(path.read_text() for path in case.folder.glob("a*.log"))
+    assert "cuCtxDestroy_v2" in text
+    assert "STILL ALIVE" not in text, text
+
+
+def nvml(case, **more):
+    environment = cuda(case)
+    environment["LD_LIBRARY_PATH"] += ":" + str(case.build / "tests/fake/gpu_memory")
+    return dict(environment, FAKE_NVML_SHARE=str(case.path("share")), **more)
+
+
+def test_device_memory_as_the_gpu_reports_it_is_beside_what_was_traced(case):
+    run = case.gputrack("run", "-o", "a.gt", case.program("cuda_lives"), "seen", env=nvml(case))
+    assert run.status == 0 and run.out == "seen done\n", run.err
+    assert case.path("a.gt/system.trace").exists()
+    report = case.report("a.gt", "summary")
+    mib = 1 << 20
+    first, second = report["devices"]
+    assert first["device"] == "GPU 0: Stand-in GPU"
+    assert first["peak_bytes"] == 712 * mib
+    assert first["program_peak_bytes"] == 300 * mib
+    assert second["peak_bytes"] == 512 * mib and second["program_peak_bytes"] is None
+    assert report["peak"]["device_bytes"] == 200 * mib
+    assert report["untraced_bytes"] == 100 * mib
+    assert len(report["recording"]["processes"]) == 1
+    assert "712 MiB" in run.err and "100 MiB  of it not traced" in run.err, run.err
+
+
+def test_no_nvml_leaves_nothing_behind(case):
+    case.gputrack("run", "-o", "a.gt", case.program("cuda_lives"), "leak",
+                  env=nvml(case, FAKE_NVML_INIT="9"))
+    assert not case.path("a.gt/system.trace").exists()
+    assert "devices" not in case.report("a.gt", "summary")
+
+
+def test_doctor_tells_what_cuda_needs(case):
+    done = case.gputrack("doctor", env=nvml(case, COLUMNS="300"))
+    assert "\nCUDA\n  ✓ driver " in done.out and ", 1 GPU\n" in done.out, done.out
+    assert "GPU 1" in done.out and "Stand-in GPU, 16.0 GiB" in done.out, done.out
+    assert "CUDA programs can be tracked" in done.out or "and CUDA" in done.out, done.out
+    done = case.gputrack("doctor", env=nvml(case, GPUTRACK_CUPTI="/nowhere/libcupti.so", COLUMNS="300"))
+    assert "libcupti.so is not found" in done.out
+    done = case.gputrack("doctor", env=nvml(case, FAKE_CUPTI_SUBSCRIBE="39", COLUMNS="300"))
+    assert "another profiler uses it" in done.out
+    done = case.gputrack("doctor", env=nvml(case, FAKE_CUDA_DEVICES="0", COLUMNS="300"))
+    assert "cuInit fails with 100 (no GPU)" in done.out
+
+
+def cubin(variables):
+    """An ELF file with one symbol for each (name, bytes, section, other)."""
+    sections = [b"", b".shstrtab", b".strtab", b".symtab", b".nv.global", b".nv.constant3", b".text"]
+    names = b"\0".join(sections) + b"\0"
+    texts, symbols = b"\0", bytes(24)
+    for name, size, section, other in variables:
+        symbols += struct.pack("<IBBHQQ", len(texts), 1, other, sections.index(section), 0, size)
+        texts += name + b"\0"
+    bodies = [b"", names, texts, symbols, b"", b"", b""]
+    kinds = [0, 3, 3, 2, 8, 1, 1]
+    offset, headers = 64, b""
+    for index, (kind, body) in enumerate(zip(kinds, bodies)):
+        link = 2 if kind == 2 else 0
+        headers += struct.pack("<IIQQQQIIQQ", names.index(sections[index] + b"\0"), kind, 0, 0,
+                               offset, len(body), link, 0, 1, 24 if kind == 2 else 0)
+        offset += len(body)
+    head = b"\x7fELF\2\1\1" + bytes(9) + struct.pack(
+        "<HHIQQQIHHHHHH", 2, 190, 1, 0, 0, offset, 0, 64, 56, 0, 64, len(sections), 1)
+    return head + b"".join(bodies) + headers
+
+
+def test_static_variables_are_listed_apart_with_their_names(case):
+    case.path("a.cubin").write_bytes(cubin([
+        (b"counters", 4000, b".nv.global", 0), (b"table", 2000, b".nv.global", 4),
+        (b"factors", 128, b".nv.constant3", 0), (b"kernel", 999, b".text", 0)]))
+    case.path("b.cubin").write_bytes(cubin([(b"other", 50, b".nv.global", 0)]))
+    run, report = live(case, "a.gt", "statics")
+    assert run.status == 0 and run.out == "statics done\n", run.err
+    assert kinds({"groups": report["lasting"]}) == {
+        "static device memory": (2, 4128), "static managed memory": (1, 2000),
+        "library of its own code": (1, 0)}
+    assert kinds(report) == {"context": (1, 0), "module": (1, 0), "library": (1, 0)}
+    events = [event for event in case.events("a.gt") if "Variable" in event["function"]]
+    assert [(event["function"], event.get("bytes")) for event in events] == [
+        ("cudaDeviceVariable", 4000), ("cudaManagedVariable", 2000), ("cudaDeviceVariable", 128),
+        ("cudaDeviceVariable", 50), ("cudaVariableGone", None)]
+    names = sorted((one["name"], one["bytes"]) for group in report["lasting"]
+                   for one in group["objects"] if one["bytes"])
+    assert names == [("counters", 4000), ("factors", 128), ("table", 2000)]
+    text = case.gputrack("report", "a.gt", "-a", "leakage").out
+    assert "NOT LEAKED" in text and "counters" in text, text
+
+
+def test_a_cubin_that_is_cut_or_mad_does_no_harm(case):
+    whole = cubin([(b"counters", 4000, b".nv.global", 0)])
+    for size in range(0, len(whole), 7):
+        case.path("a.cubin").write_bytes(whole[:size])
+        mad = bytearray(whole)
+        mad[size] ^= 0xff
+        case.path("b.cubin").write_bytes(bytes(mad))
+        run = case.gputrack("run", "-q", "-o", "a.gt", case.program("cuda_lives"), "statics",
+                            env=cuda(case))
+        assert run.status == 0 and run.out == "statics done\n", (size, run.err)

@@ -1,0 +1,269 @@
+"""test_exports.py - recordings in the forms of other tools, read by those where they are here."""
+import csv
+import gzip
+import io
+import json
+import re
+import shutil
+import subprocess
+
+
+def leaky(case):
+    """The sample: one buffer of 1 MiB and 20 events leak."""
+    done = case.gputrack("run", "-q", "-o", "a.gt", case.program("leaky"), env=case.pocl())
+    assert done.status == 0, done.err
+
+
+def export(case, form, *more):
+    done = case.gputrack("export", "a.gt", "--format", form, "-o", f"out.{form}", *more)
+    assert (done.status, done.out, done.err) == (0, "", ""), done.err
+    return case.path(f"out.{form}")
+
+
+# pprof: by a reader of our own, by protoc, by go.
+
+def fields(data):
+    """(field, value) of a protobuf message: numbers, or bytes."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7f) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(data):
+        key = varint()
+        if key & 7 == 0:
+            yield key >> 3, varint()
+        else:
+            assert key & 7 == 2, key
+            size = varint()
+            assert at + size <= len(data)
+            yield key >> 3, data[at:at + size]
+            at += size
+
+
+def numbers(data):
+    out, value, shift = [], 0, 0
+    for byte in data:
+        value |= (byte & 0x7f) << shift
+        shift += 7
+        if byte < 0x80:
+            out.append(value)
+            value = shift = 0
+    return out
+
+
+def read_profile(path):
+    """Samples as ({kind: …}, stack of functions innermost first, values), checked for sense."""
+    parts = {}
+    for field, value in fields(gzip.decompress(path.read_bytes())):
+        parts.setdefault(field, []).append(value)
+    texts = [text.decode() for text in parts[6]]
+    assert texts[0] == "" and len(texts) == len(set(texts))
+    functions, mappings, locations = {}, {}, {}
+    for data in parts[5]:
+        one = dict(fields(data))
+        functions[one[1]] = texts[one[2]]
+    for data in parts[3]:
+        one = dict(fields(data))
+        assert one[2] < one[3]
+        mappings[one[1]] = (one[2], one[3], texts[one[5]], texts[one.get(6, 0)])
+    for data in parts[4]:
+        one = list(fields(data))
+        plain = dict(item for item in one if item[0] != 4)
+        low, high = mappings[plain[2]][:2] if 2 in plain else (0, 1 << 64)
+        assert low <= plain.get(3, 0) < high
+        assert plain[1] not in locations
+        locations[plain[1]] = [functions[dict(fields(line))[1]] for key, line in one if key == 4]
+    types = [(texts[dict(fields(t))[1]], texts[dict(fields(t))[2]]) for t in parts[1]]
+    assert types == [("alloc_objects", "count"), ("alloc_space", "bytes"),
+                     ("inuse_objects", "count"), ("inuse_space", "bytes")]
+    samples = []
+    for data in parts[2]:
+        one = list(fields(data))
+        labels = [dict(fields(label)) for key, label in one if key == 3]
+        plain = dict(item for item in one if item[0] != 3)
+        samples.append(({texts[label[1]]: texts[label[2]] for label in labels},
+                        [name for id in numbers(plain[1]) for name in locations[id]],
+                        numbers(plain[2])))
+    return samples, mappings
+
+
+def test_pprof_has_every_site(case):
+    leaky(case)
+    samples, mappings = read_profile(export(case, "pprof"))
+    wanted = sorted((group["kind"], [f["function"] for f in group["stack"]],
+                     [group["created"], group["total_bytes"], group["count"], group["bytes"]])
+                    for group in case.report("a.gt", "sites")["groups"])
+    found = sorted((labels["kind"], stack, values) for labels, stack, values in samples)
+    assert found == wanted, (found, wanted)
+    assert sum(values[3] for _, _, values in samples) == 1 << 20
+    assert sum(values[2] for _, _, values in samples) == 21
+    files = [mapping[2] for mapping in mappings.values()]
+    assert case.program("leaky") in files
+    assert all(re.fullmatch("([0-9a-f]{2})*", mapping[3]) for mapping in mappings.values())
+
+
+def test_protoc_decodes_pprof(case):
+    if not shutil.which("protoc"):
+        case.skip("protoc is not installed")
+    leaky(case)
+    data = gzip.decompress(export(case, "pprof").read_bytes())
+    done = subprocess.run(["protoc", "--decode=pprof.Profile", "-I", case.source / "tests" / "e2e",
+                           "pprof.proto"], input=data, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE)
+    text = done.stdout.decode()
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    # a field that the schema does not know would be shown by its number
+    assert not re.search(r"^\s*[0-9]+[: ]", text, re.M), text
+    assert text.count("\nsample {") == len(case.report("a.gt", "sites")["groups"])
+    assert 'string_table: "make_scratch_buffer"' in text
+
+
+def test_go_tool_pprof_opens_it(case):
+    if not shutil.which("go"):
+        case.skip("go is not installed")
+    leaky(case)
+    path = export(case, "pprof")
+    done = case.run("go", "tool", "pprof", "-top", path)
+    assert done.status == 0 and re.search(r"1MB\s+100%.*make_scratch_buffer", done.out), done.out
+    done = case.run("go", "tool", "pprof", "-top", "-sample_index=inuse_objects", path)
+    assert done.status == 0 and re.search(r"10 .*start_addition", done.out), done.out
+
+
+# The other forms of stacks.
+
+def test_collapsed_stacks(case):
+    leaky(case)
+    for value, total in (("leaked", 1 << 20), ("objects", 21), ("allocated", 3 << 19)):
+        lines = export(case, "collapsed", "--value", value).read_text().splitlines()
+        for line in lines:
+            assert re.fullmatch(r"([^;]+;)*\[OpenCL [a-z -]+\] [0-9]+", line), line
+        assert sum(int(line.rsplit(" ", 1)[1]) for line in lines) == total, (value, lines)
+    assert "main;make_scratch_buffer;[OpenCL buffer] 1048576" in lines
+
+
+def test_speedscope(case):
+    leaky(case)
+    profile = json.loads(export(case, "speedscope", "--value", "objects").read_text())
+    assert profile["$schema"] == "https://www.speedscope.app/file-format-schema.json"
+    frames = profile["shared"]["frames"]
+    assert len({json.dumps(frame, sort_keys=True) for frame in frames}) == len(frames)
+    assert all(set(frame) <= {"name", "file", "line", "col"} and frame["name"] for frame in frames)
+    names = [one["name"] for one in profile["profiles"]]
+    assert names == ["leaked", "peak", "allocated", "objects"]
+    assert profile["activeProfileIndex"] == 3
+    for one in profile["profiles"]:
+        assert one["type"] == "sampled" and one["unit"] in ("bytes", "none")
+        assert len(one["samples"]) == len(one["weights"]) > 0
+        assert one["endValue"] - one["startValue"] == sum(one["weights"])
+        assert all(0 <= number < len(frames) for stack in one["samples"] for number in stack)
+        for stack in one["samples"]:
+            assert frames[stack[0]]["name"] == "main", "the outermost comes first"
+    assert profile["profiles"][0]["endValue"] == 1 << 20
+
+
+# Events.
+
+def check_chrome(trace):
+    """Every begin has its end, in order; counters never go below zero."""
+    alive, ends = {}, 0
+    for event in trace["traceEvents"]:
+        assert event["ph"] in "MCbe" and isinstance(event["pid"], int), event
+        if event["ph"] == "M":
+            continue
+        assert event["ts"] >= 0
+        if event["ph"] == "C":
+            assert all(value >= 0 for value in event["args"].values()), event
+            continue
+        key = event["pid"], event["cat"], event["id2"]["local"]
+        if event["ph"] == "b":
+            assert key not in alive, event
+            alive[key] = event
+        else:
+            begun = alive.pop(key)
+            assert begun["name"] == event["name"] and begun["ts"] <= event["ts"]
+            ends += 1
+    assert not alive
+    return ends
+
+
+def test_chrome_trace(case):
+    leaky(case)
+    trace = json.loads(export(case, "chrome").read_text())
+    summary = case.report("a.gt", "summary")
+    assert check_chrome(trace) == sum(kind["created"] for kind in summary["kinds"])
+    leaked = [event for event in trace["traceEvents"] if event.get("args", {}).get("leaked")]
+    assert len(leaked) == 21
+    memory = [event["args"]["bytes"] for event in trace["traceEvents"]
+              if event["name"] == "device memory"]
+    assert max(memory) == summary["peak"]["device_bytes"] and memory[-1] == 1 << 20
+    names = {event["args"]["name"] for event in trace["traceEvents"] if event["ph"] == "M"}
+    assert names == {"all processes", "leaky"}
+
+
+def test_csv_has_the_events_of_json(case):
+    leaky(case)
+    text = export(case, "csv").read_bytes().decode()
+    assert text.endswith("\r\n")
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    events = case.events("a.gt")
+    assert len(rows) == len(events)
+    for row, event in zip(rows, events):
+        assert None not in row and None not in row.values()
+        for key in ("time_ns", "pid", "function", "effect", "api", "kind", "handle", "outcome"):
+            assert row[key] == str(event[key]), key
+        assert row["bytes"] == str(event.get("bytes", "")) 
+
+
+def read_prometheus(text):
+    """Samples by (name, labels); what is no exposition format fails."""
+    types, samples, helps = {}, {}, set()
+    for line in text.splitlines():
+        if line.startswith("# HELP "):
+            helps.add(line.split()[2])
+            continue
+        if line.startswith("# TYPE "):
+            name, kind = line.split()[2:]
+            assert name in helps and name not in types and kind in ("gauge", "counter")
+            types[name] = kind
+            continue
+        match = re.fullmatch(r'([a-z_]+)(?:\{((?:[a-z]+="(?:[^"\\\n]|\\[\\"n])*",?)*)\})? ([0-9]+)',
+                             line)
+        assert match, line
+        assert match[1] in types and (types[match[1]] == "counter") == match[1].endswith("_total")
+        assert (match[1], match[2]) not in samples
+        samples[match[1], match[2]] = int(match[3])
+    return samples
+
+
+def test_prometheus(case):
+    leaky(case)
+    samples = read_prometheus(export(case, "prometheus").read_text())
+    assert samples["gputrack_leaked_bytes", 'api="opencl",kind="buffer"'] == 1 << 20
+    assert samples["gputrack_leaked_resources", 'api="opencl",kind="event"'] == 20
+    assert samples["gputrack_processes", None] == 1
+    assert samples["gputrack_events_total", None] == len(case.events("a.gt"))
+
+
+def test_every_form_goes_to_stdout_and_fails_cleanly(case):
+    leaky(case)
+    for form in ("tsv", "json", "csv", "pprof", "collapsed", "speedscope", "chrome", "prometheus"):
+        path = export(case, form)
+        with open(case.path("direct"), "wb") as out:
+            assert subprocess.run([case.build / "gputrack", "export", "a.gt", "-f", form, "-o",
+                                   "-"], cwd=case.folder, stdout=out).returncode == 0
+        assert case.path("direct").read_bytes() == path.read_bytes(), form
+        done = case.gputrack("export", "a.gt", "-f", form, "-o", "/dev/full")
+        assert done.status == 1 and "No space left" in done.err, (form, done.err)
+        done = case.gputrack("export", "a.gt", "-f", form, "-o", "no/such/folder")
+        assert done.status == 1 and len(done.err.splitlines()) == 1, (form, done.err)
+        done = case.gputrack("export", "missing.gt", "-f", form, "-o", "never")
+        assert done.status == 1 and not case.path("never").exists()

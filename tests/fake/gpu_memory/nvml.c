@@ -1,0 +1,101 @@
+/*
+ * nvml.c - a stand-in for libnvidia-ml.so.1: GPU 0 uses 512 MiB and what the stand-in driver says.
+ *
+ * FAKE_NVML_SHARE=FILE   where the driver writes how much it has given out; none: 0 bytes
+ * FAKE_NVML_GPUS=N       how many GPUs there are (2)
+ * FAKE_NVML_INIT=CODE    nvmlInit_v2 fails with it
+ *
+ * Proves that the tool asks, writes down and shows; not what NVIDIA's library answers.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "share.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define BASE (512ull << 20)
+
+struct memory {
+	unsigned long long total, free, used;
+};
+
+struct process {
+	unsigned pid;
+	unsigned long long used;
+	unsigned gpu_instance, compute_instance;
+};
+
+static struct fake_share *share;
+static int devices[8];
+
+static unsigned number(const char *name, unsigned otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? (unsigned)atoi(text) : otherwise;
+}
+
+EXPORT int nvmlInit_v2(void)
+{
+	share = fake_share_open();
+	return (int)number("FAKE_NVML_INIT", 0);
+}
+
+EXPORT int nvmlShutdown(void)
+{
+	return 0;
+}
+
+EXPORT int nvmlDeviceGetCount_v2(unsigned *count)
+{
+	*count = number("FAKE_NVML_GPUS", 2);
+	return 0;
+}
+
+EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device)
+{
+	*device = &devices[index];
+	return 0;
+}
+
+EXPORT int nvmlDeviceGetName(void *device, char *name, unsigned size)
+{
+	snprintf(name, size, "Stand-in GPU");
+	return 0;
+}
+
+EXPORT int nvmlSystemGetDriverVersion(char *version, unsigned size)
+{
+	snprintf(version, size, "0.0.1");
+	return 0;
+}
+
+EXPORT int nvmlDeviceGetMemoryInfo(void *device, struct memory *memory)
+{
+	memory->used = BASE + (share && device == &devices[0] ? atomic_load(&share->bytes) : 0);
+	memory->total = 16ull << 30;
+	memory->free = memory->total - memory->used;
+	if (share && device == &devices[0])
+		atomic_fetch_add(&share->readings, 1);
+	return 0;
+}
+
+EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,
+						   struct process *list)
+{
+	bool any = share && device == &devices[0] && atomic_load(&share->pid);
+
+	*count = any ? 2 : 0;
+	if (any) {
+		/* a context of 100 MiB, and somebody else who is no child of ours */
+		list[0] = (struct process){ (unsigned)atomic_load(&share->pid),
+					    atomic_load(&share->bytes) + (100ull << 20), 0, 0 };
+		list[1] = (struct process){ 1, 1ull << 30, 0, 0 };
+	}
+	return 0;
+}
+
+EXPORT const char *nvmlErrorString(int result)
+{
+	return result ? "Driver Not Loaded" : "Success";
+}

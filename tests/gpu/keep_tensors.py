@@ -1,0 +1,32 @@
+"""keep_tensors.py - a training loop that keeps what it should drop: one line of it grows."""
+import sys
+
+import torch
+
+kept = []
+
+
+def loss_of(model, batch):
+    return model(batch).square().mean()
+
+
+def remember(batch):
+    # a block of its own for each: PyTorch's allocator shares smaller ones
+    kept.append(torch.empty(32 << 20, dtype=torch.uint8, device="cuda"))  # GROWS
+
+
+def train(steps):
+    torch.manual_seed(1)
+    model = torch.nn.Sequential(*[torch.nn.Linear(512, 512) for _ in range(4)]).cuda()
+    optimizer = torch.optim.Adam(model.parameters())
+    for step in range(steps):
+        batch = torch.randn(256, 512, device="cuda")
+        optimizer.zero_grad()
+        loss = loss_of(model, batch)
+        loss.backward()
+        optimizer.step()
+        remember(batch)
+    return float(loss)
+
+
+print(f"loss {train(int(sys.argv[1])):.4f}, {len(kept)} tensors kept")

@@ -1,0 +1,233 @@
+/* test_rows.c - what BPF programs keep of a call, and that the interpreter gets it back. */
+#include "capture/ebpf/rows.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "capture/ebpf/contexts.h"
+#include "capture/ebpf/obstacle.h"
+
+static void every_row_fits(void **state)
+{
+	unsigned probed = 0;
+
+	(void)state;
+	for (unsigned i = 1; i < GT_FN_COUNT; i++) {
+		struct gt_plan plan;
+		unsigned effects = 1;
+
+		if (!gt_plan_make(&plan, (enum gt_function_id)i)) {
+			assert_true(gt_functions[i].also || gt_functions[i].effect == GT_APPEND);
+			continue;
+		}
+		probed++;
+		while (i + effects < GT_FN_COUNT && gt_functions[i + effects].also)
+			effects++;
+		assert_int_equal(plan.row.effects, effects);
+		assert_true(plan.row.words <= GT_PROBE_WORDS);
+		assert_true(plan.row.copies <= GT_PROBE_COPIES);
+		for (unsigned j = 0; j < plan.row.words; j++)
+			assert_true(plan.row.where[j] < 64);
+		/* what the interpreter reads must be there: none may have been left out */
+		for (unsigned j = i; j < i + effects; j++) {
+			const struct gt_function *fn = &gt_functions[j];
+
+			if (fn->handle.from != GT_RET && fn->handle.from != GT_NONE)
+				assert_int_not_equal(plan.arguments[fn->handle.arg].how,
+						     GT_PLAN_UNUSED);
+			if (fn->effect == GT_CREATE && (fn->size.from == GT_IN ||
+							fn->size.from == GT_AT))
+				assert_int_not_equal(plan.arguments[fn->size.arg].how,
+						     GT_PLAN_UNUSED);
+		}
+	}
+	assert_true(probed > 100);
+}
+
+static void arguments_lie_where_the_calling_convention_puts_them(void **state)
+{
+	(void)state;
+	assert_int_equal(gt_plan_where(GT_FN_clCreateBuffer, clCreateBuffer__size), 2);
+	/* the ninth of nine: third on the stack */
+	assert_int_equal(gt_plan_where(GT_FN_clEnqueueReadBuffer, clEnqueueReadBuffer__event), 8);
+	/* a struct of 64 bytes lies on the stack, and those after it move up in the registers */
+	assert_int_equal(gt_plan_where(GT_FN_zeMemPutIpcHandle, zeMemPutIpcHandle__handle), 6);
+	assert_int_equal(gt_plan_where(GT_FN_zeMemOpenIpcHandle, zeMemOpenIpcHandle__hDevice), 1);
+	assert_int_equal(gt_plan_where(GT_FN_zeMemOpenIpcHandle, zeMemOpenIpcHandle__pptr), 3);
+	assert_int_equal(gt_plan_where(GT_FN_cuIpcOpenMemHandle_v2, cuIpcOpenMemHandle_v2__pdptr), 0);
+}
+
+struct seen {
+	struct gt_event events[8];
+	unsigned count;
+};
+
+static void take(void *context, const struct gt_event *event)
+{
+	struct seen *seen = context;
+
+	assert_true(seen->count < 8);
+	seen->events[seen->count++] = *event;
+}
+
+/* The index among the words kept of an argument. */
+static unsigned word(const struct gt_plan *plan, unsigned argument)
+{
+	return plan->arguments[argument].word;
+}
+
+static void an_out_parameter_and_a_struct_are_read_from_copies(void **state)
+{
+	struct gt_probe_call record = { .row = GT_FN_zePhysicalMemCreate, .begun_ns = 5,
+					.ended_ns = 9, .tid = 3 };
+	struct gt_replica replica;
+	struct gt_plan plan;
+	struct seen seen = { .count = 0 };
+
+	(void)state;
+	assert_true(gt_plan_make(&plan, GT_FN_zePhysicalMemCreate));
+	record.words[word(&plan, zePhysicalMemCreate__hContext)] = 0xc0;
+	record.words[word(&plan, zePhysicalMemCreate__desc)] = 0x7f00;
+	record.words[word(&plan, zePhysicalMemCreate__phPhysicalMemory)] = 0x7f08;
+	record.copies[plan.arguments[zePhysicalMemCreate__desc].copy] = 65536;
+	record.copies[plan.arguments[zePhysicalMemCreate__phPhysicalMemory].copy] = 0xabc;
+	gt_replica_make(&replica, &plan, &record, NULL);
+	gt_call_events(&replica.call, NULL, take, &seen);
+	assert_int_equal(seen.count, 1);
+	assert_int_equal(seen.events[0].handle, 0xabc);
+	assert_int_equal(seen.events[0].size, 65536);
+	assert_int_equal(seen.events[0].owner, 0xc0);
+	assert_int_equal(seen.events[0].time_ns, 9);
+	assert_int_equal(replica.lost, 0);
+	/* what could not be read is lost, unless the call had failed anyway */
+	record.unread = 1;
+	gt_replica_make(&replica, &plan, &record, NULL);
+	assert_int_equal(replica.lost, 1);
+	record.ret = 1;
+	gt_replica_make(&replica, &plan, &record, NULL);
+	assert_int_equal(replica.lost, 0);
+}
+
+static void arrays_come_from_the_record_and_what_is_missing_is_lost(void **state)
+{
+	const uint64_t handles[] = { 0x10, 0x20, 0x30 };
+	struct gt_probe_call record = { .row = GT_FN_clEnqueueSVMFree, .begun_ns = 5, .ended_ns = 9,
+					.array = 3, .array_count = 5 };
+	struct gt_replica replica;
+	struct gt_plan plan;
+	struct seen seen = { .count = 0 };
+
+	(void)state;
+	assert_true(gt_plan_make(&plan, GT_FN_clEnqueueSVMFree));
+	assert_int_equal(plan.row.effects, 2);
+	record.words[word(&plan, clEnqueueSVMFree__svm_pointers)] = 0x7f00;
+	record.words[word(&plan, clEnqueueSVMFree__num_svm_pointers)] = 5;
+	gt_replica_make(&replica, &plan, &record, handles);
+	gt_call_events(&replica.call, NULL, take, &seen);
+	assert_int_equal(seen.count, 3);
+	assert_int_equal(seen.events[2].handle, 0x30);
+	assert_int_equal(seen.events[2].time_ns, 5);
+	assert_int_equal(replica.lost, 2);
+}
+
+static void sizes_are_what_dimensions_come_to(void **state)
+{
+	(void)state;
+	/* CL_RGBA, CL_FLOAT; a 2D array of 10 x 4, 3 layers */
+	assert_int_equal(gt_told_size(GT_FN_clCreateImage, (uint64_t[GT_TOLD_PIECES]){
+		0x10deull << 32 | 0x10b5, 0x10f3, 10, 4, 0, 3 }), 16 * 10 * 4 * 3);
+	assert_int_equal(gt_told_size(GT_FN_cuArrayCreate_v2, (uint64_t[GT_TOLD_PIECES]){
+		64, 0, 4ull << 32 | 0x20 }), 64 * 16);
+	assert_int_equal(gt_told_size(GT_FN_cuMemAllocPitch_v2, (uint64_t[GT_TOLD_PIECES]){
+		512, 10 }), 5120);
+	assert_int_equal(gt_told_size(GT_FN_zeMemOpenIpcHandle, (uint64_t[GT_TOLD_PIECES]){ 0 }), 0);
+}
+
+static void a_primary_context_is_found_by_its_device(void **state)
+{
+	struct gt_event e = { .function = GT_FN_cuDevicePrimaryCtxRetain, .handle = 0xc0 };
+	struct gt_contexts c = { .count = 0 };
+
+	(void)state;
+	assert_true(gt_contexts_apply(&c, &e, 1));
+	assert_true(gt_contexts_apply(&c, &e, 1));
+	assert_int_equal(gt_contexts_owner(&c), 0xc0);
+	e = (struct gt_event){ .function = GT_FN_cuDevicePrimaryCtxRelease_v2, .handle = 7ull << 32 | 1 };
+	assert_true(gt_contexts_apply(&c, &e, 0));
+	assert_int_equal(e.handle, 0xc0);
+	assert_int_equal(c.count, 1);
+	e.handle = 1;
+	assert_true(gt_contexts_apply(&c, &e, 0));
+	assert_int_equal(c.count, 0);
+	e.handle = 1;
+	assert_false(gt_contexts_apply(&c, &e, 0));
+	/* of two nobody knows which is current */
+	gt_contexts_apply(&c, &(struct gt_event){ .function = GT_FN_cuCtxCreate_v2, .handle = 1 }, 0);
+	gt_contexts_apply(&c, &(struct gt_event){ .function = GT_FN_cuCtxCreate_v2, .handle = 2 }, 0);
+	assert_int_equal(gt_contexts_owner(&c), 0);
+}
+
+static void device_0_is_a_device(void **state)
+{
+	struct gt_probe_call record = { .row = GT_FN_cuDevicePrimaryCtxReset_v2 };
+	struct gt_replica replica;
+	struct gt_plan plan;
+	struct seen seen = { .count = 0 };
+
+	(void)state;
+	assert_true(gt_plan_make(&plan, GT_FN_cuDevicePrimaryCtxReset_v2));
+	assert_int_equal(plan.row.handle[0], GT_PROBE_NONE);
+	gt_replica_make(&replica, &plan, &record, NULL);
+	gt_call_events(&replica.call, NULL, take, &seen);
+	assert_int_equal(seen.count, 1);
+	assert_int_equal(seen.events[0].handle, GT_CONTEXTS_DEVICE);
+}
+
+static void every_obstacle_has_its_own_line(void **state)
+{
+	const struct gt_surroundings fine = { .kernel_major = 6, .kernel_minor = 1, .has_types = true,
+					      .capabilities = UINT64_MAX };
+	struct gt_surroundings s = fine;
+	struct gt_error error;
+
+	(void)state;
+	assert_int_equal(gt_obstacle_before(&s, &error), 0);
+	s.kernel_major = 5;
+	s.kernel_minor = 10;
+	assert_true(gt_obstacle_before(&s, &error) && strstr(error.text, "5.15"));
+	s = fine;
+	s.capabilities = 0;
+	assert_true(gt_obstacle_before(&s, &error) && strstr(error.text, "root"));
+	s = fine;
+	s.locked_down = true;
+	assert_true(gt_obstacle_before(&s, &error) && strstr(error.text, "lockdown"));
+	s = fine;
+	s.has_types = false;
+	assert_true(gt_obstacle_before(&s, &error) && strstr(error.text, "BTF"));
+	s = fine;
+	s.seccomp = true;
+	assert_int_equal(gt_obstacle_after(&s, -1, "load", "", &error), -1);
+	assert_non_null(strstr(error.text, "seccomp"));
+	s.seccomp = false;
+	gt_obstacle_after(&s, -1, "load", "", &error);
+	assert_non_null(strstr(error.text, "--privileged"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_row_fits),
+		cmocka_unit_test(arguments_lie_where_the_calling_convention_puts_them),
+		cmocka_unit_test(an_out_parameter_and_a_struct_are_read_from_copies),
+		cmocka_unit_test(arrays_come_from_the_record_and_what_is_missing_is_lost),
+		cmocka_unit_test(sizes_are_what_dimensions_come_to),
+		cmocka_unit_test(a_primary_context_is_found_by_its_device),
+		cmocka_unit_test(device_0_is_a_device),
+		cmocka_unit_test(every_obstacle_has_its_own_line),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
