@@ -22,6 +22,9 @@ struct gt_command {
 	bool hidden; /* not for people: left out of --help */
 };
 
+/* All of them, in the order of --help. */
+const struct gt_command *gt_commands(size_t *count);
+
 #define COMMAND(name) \
 	extern const struct gt_usage gt_##name##_usage; \
 	int gt_cmd_##name(int argc, char **argv);

@@ -1,36 +1,59 @@
 /* doctor.c - gputrack doctor: what can be tracked here, what is missing and how to get it. */
 #include "cli/doctor.h"
 
-#include <dlfcn.h>
-#include <errno.h>
-#include <limits.h>
-#include <link.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <sys/utsname.h>
-#include <unistd.h>
+#include <time.h>
 
-#include "base/format.h"
 #include "base/mem.h"
 #include "cli/cli.h"
-#include "cli/config.h"
 #include "cli/system.h"
 #include "cli/terminal.h"
-#include "symbol/symbol.h"
 
-enum { WHAT_COLUMN = 2, FOUND_COLUMN = 22 };
+enum { MARK_COLUMN = 2, WHAT_COLUMN = 5, FOUND_COLUMN = 19, SCHEMA = 1 };
 
-struct settings {
-	bool system;
+static bool has_program(const struct gt_doctor *d)
+{
+	return d->program;
+}
+
+/* In the order in which they are told. */
+static const struct gt_check checks[] = {
+	{ .name = "program", .look = gt_doctor_program, .applies = has_program, .must = true },
+	{ .name = "OpenCL", .look = gt_doctor_opencl, .is_api = true },
+	{ .name = "Level Zero", .look = gt_doctor_levelzero, .is_api = true },
+	{ .name = "CUDA", .look = gt_doctor_cuda, .is_api = true },
+	{ .name = "symbols", .look = gt_doctor_symbols },
+	{ .name = "permissions", .look = gt_doctor_permissions },
+	{ .name = "recordings", .look = gt_doctor_recordings },
+	{ .name = "configuration", .look = gt_doctor_config },
+	{ .name = "built in", .look = gt_doctor_features },
 };
 
+enum { CHECK_COUNT = sizeof checks / sizeof *checks };
+
+struct settings {
+	bool json, system;
+	const char *program;
+	int color;
+};
+
+#define AT(field) .at = offsetof(struct settings, field)
+
 static const struct gt_option options[] = {
-	{ .name = "system", .letter = 's', .type = GT_OPTION_FLAG,
-	  .at = offsetof(struct settings, system),
+	{ .name = "program", .argument = "FILE", .type = GT_OPTION_TEXT, AT(program),
+	  .help = "look at this program too: whether it can be tracked, and how much will be known "
+		  "of its functions, files and lines" },
+	{ .name = "json", .type = GT_OPTION_FLAG, AT(json),
+	  .help = "write the findings as JSON" },
+	{ .name = "system", .letter = 's', .type = GT_OPTION_FLAG, AT(system),
 	  .help = "describe the machine instead: kernel, distribution, processors, memory, disks, "
 		  "GPUs with driver and memory, for reports and questions" },
+	{ .name = "color", .argument = "WHEN", .type = GT_OPTION_CHOICE, AT(color),
+	  .choices = gt_color_names,
+	  .help = "auto (on a terminal, unless NO_COLOR is set; the default), always or never" },
 	{ 0 },
 };
 
@@ -39,149 +62,171 @@ const struct gt_usage gt_doctor_usage = {
 	.summary = "tell what can be tracked here, and what is missing",
 	.about = "Looks at what is installed, tries it, and tells what can be tracked on this "
 		 "machine, what is missing, and how to get it. Exit status 0 when at least one "
-		 "API can be tracked, 1 otherwise.",
+		 "API can be tracked, and the program if one was named; 1 otherwise.",
 	.options = options,
 };
 
 static const struct {
-	const char *utf8, *ascii;
+	const char *utf8, *ascii, *word;
 	enum gt_paint paint;
 } marks[] = {
-	[GT_FINDING_GOOD] = { "✔", "+", GT_GREEN },
-	[GT_FINDING_BAD] = { "✘", "x", GT_RED },
-	[GT_FINDING_NOTE] = { "·", "-", GT_DIM },
+	[GT_FINDING_GOOD] = { "✓", "ok", "good", GT_GREEN },
+	[GT_FINDING_BAD] = { "✗", "no", "bad", GT_RED },
+	[GT_FINDING_NOTE] = { "–", "-", "note", GT_DIM },
 };
+
+static void write_text(struct gt_doctor *d)
+{
+	struct gt_page *p = &d->page;
+	bool utf8 = p->style.utf8;
+	enum gt_finding finding = d->pending.finding;
+
+	gt_page_tab(p, MARK_COLUMN);
+	gt_page_put(p, marks[finding].paint, "%s",
+		    utf8 ? marks[finding].utf8 : marks[finding].ascii);
+	gt_page_tab(p, utf8 ? WHAT_COLUMN - 1 : WHAT_COLUMN);
+	gt_page_put(p, GT_PLAIN, "%s", d->pending.what);
+	gt_page_tab(p, FOUND_COLUMN);
+	gt_page_wrap(p, finding == GT_FINDING_NOTE ? GT_DIM : GT_PLAIN, FOUND_COLUMN, "%s",
+		     d->pending.text);
+	if (!*d->pending.remedy)
+		return;
+	gt_page_tab(p, FOUND_COLUMN);
+	gt_page_put(p, GT_YELLOW, utf8 ? "→" : "->");
+	gt_page_tab(p, p->column + 1);
+	gt_page_wrap(p, GT_YELLOW, p->column, "%s", d->pending.remedy);
+}
+
+static void write_json(struct gt_doctor *d)
+{
+	gt_json_line(d->json, NULL);
+	gt_json_text(d->json, "finding", marks[d->pending.finding].word);
+	gt_json_text(d->json, "what", d->pending.what);
+	gt_json_text(d->json, "text", d->pending.text);
+	gt_json_text(d->json, "remedy", *d->pending.remedy ? d->pending.remedy : NULL);
+	gt_json_end(d->json);
+}
+
+/* Writes the finding that waited for its remedy. */
+static void settle(struct gt_doctor *d)
+{
+	if (!d->pending.is_there)
+		return;
+	d->pending.is_there = false;
+	(d->json ? write_json : write_text)(d);
+	fflush(d->page.out); /* the next check may take its time */
+}
 
 void gt_doctor_say(struct gt_doctor *d, enum gt_finding finding, const char *what,
 		   const char *format, ...)
 {
-	struct gt_page *p = &d->page;
-	char text[PATH_MAX + 256];
 	va_list args;
 
+	settle(d);
+	d->pending.is_there = true;
+	d->pending.finding = finding;
+	d->pending.remedy[0] = '\0';
+	snprintf(d->pending.what, sizeof d->pending.what, "%s", what);
 	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
+	vsnprintf(d->pending.text, sizeof d->pending.text, format, args);
 	va_end(args);
-	gt_page_name(p, marks[finding].paint,
-		     p->style.utf8 ? marks[finding].utf8 : marks[finding].ascii, 1);
-	gt_page_tab(p, WHAT_COLUMN);
-	gt_page_put(p, GT_BOLD, "%s", what);
-	gt_page_tab(p, FOUND_COLUMN);
-	gt_page_wrap(p, GT_PLAIN, FOUND_COLUMN, "%s", text);
 }
 
 void gt_doctor_remedy(struct gt_doctor *d, const char *format, ...)
 {
-	char text[PATH_MAX + 256];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
+	vsnprintf(d->pending.remedy, sizeof d->pending.remedy, format, args);
 	va_end(args);
-	gt_page_wrap(&d->page, GT_YELLOW, FOUND_COLUMN, "%s", text);
 }
 
-/* Of the first object that dl_iterate_phdr gives, which is the program itself. */
-static int take_bias(struct dl_phdr_info *info, size_t size, void *bias)
+static bool look(struct gt_doctor *d, const struct gt_check *check)
 {
-	(void)size;
-	*(uint64_t *)bias = info->dlpi_addr;
-	return 1;
-}
+	bool works;
 
-/* Looks ourselves up: what works for this program works for others. */
-static void check_symbols(struct gt_doctor *d)
-{
-	struct gt_symbolizer *symbolizer;
-	const struct gt_frame *frames;
-	char path[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-	uint64_t bias = 0;
-	int module;
-
-	path[length > 0 ? length : 0] = '\0';
-	if (gt_symbolizer_new(&symbolizer, NULL)) {
-		gt_doctor_say(d, GT_FINDING_BAD, "symbols", "cannot be looked up");
-		return;
-	}
-	dl_iterate_phdr(take_bias, &bias);
-	module = gt_symbolizer_module(symbolizer, &(struct gt_symbol_module){ .path = path });
-	if (module < 0 ||
-	    !gt_symbolizer_resolve(symbolizer, module, (uint64_t)(uintptr_t)gt_cmd_doctor - bias,
-				   &frames) ||
-	    !frames[0].function || strcmp(frames[0].function, "gt_cmd_doctor"))
-		gt_doctor_say(d, GT_FINDING_NOTE, "symbols",
-			      "this gputrack is stripped, so looking itself up could not be tried");
-	else if (frames[0].line)
-		gt_doctor_say(d, GT_FINDING_GOOD, "symbols",
-			      "functions, files and lines are found");
-	else
-		gt_doctor_say(d, GT_FINDING_GOOD, "symbols",
-			      "functions are found; this gputrack has no line numbers to try");
-	gt_symbolizer_free(symbolizer);
-}
-
-static void check_debuginfod(struct gt_doctor *d)
-{
-	const char *urls = getenv("DEBUGINFOD_URLS");
-	void *library = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL);
-
-	if (!library) {
-		gt_doctor_say(d, GT_FINDING_NOTE, "debuginfod",
-			      "libdebuginfod.so.1 is not installed");
-		gt_doctor_remedy(d, "only for report --debuginfod: apt install libdebuginfod1");
-	} else if (!urls || !*urls) {
-		gt_doctor_say(d, GT_FINDING_NOTE, "debuginfod",
-			      "no servers: DEBUGINFOD_URLS is not set");
+	if (d->json) {
+		gt_json_object(d->json, NULL);
+		gt_json_text(d->json, "section", check->name);
+		gt_json_array(d->json, "findings");
 	} else {
-		gt_doctor_say(d, GT_FINDING_GOOD, "debuginfod", "asked on report --debuginfod: %s",
-			      urls);
+		gt_page_end(&d->page);
+		gt_page_put(&d->page, GT_BOLD, "%s", check->name);
+		gt_page_end(&d->page);
 	}
+	works = check->look(d);
+	settle(d);
+	if (d->json) {
+		gt_json_end(d->json);
+		gt_json_bool(d->json, "works", works);
+		gt_json_end(d->json);
+	}
+	return works;
 }
 
-static void check_folder(struct gt_doctor *d)
+static void begin(struct gt_doctor *d)
 {
-	char name[] = "gputrack-doctor.XXXXXX", room[GT_FORMAT_MAX] = "unknown room";
-	struct statvfs fs;
+	struct utsname u = { 0 };
 
-	if (!mkdtemp(name)) {
-		gt_doctor_say(d, GT_FINDING_BAD, "recordings",
-			      "cannot be written in this folder: %s", strerror(errno));
-		gt_doctor_remedy(d, "give another place: gputrack run -o FOLDER/NAME.gt ...");
+	uname(&u);
+	if (!d->json) {
+		gt_page_put(&d->page, GT_PLAIN, "gputrack " GT_VERSION " on %s %s, %s", u.sysname,
+			    u.release, u.machine);
+		gt_page_end(&d->page);
 		return;
 	}
-	rmdir(name);
-	if (!statvfs(".", &fs))
-		gt_format_bytes(room, (uint64_t)fs.f_bavail * fs.f_frsize);
-	gt_doctor_say(d, GT_FINDING_GOOD, "recordings", "can be written in this folder, %s free",
-		      room);
+	gt_json_begin(d->json, d->page.out);
+	gt_json_uint(d->json, "schema", SCHEMA);
+	gt_json_text(d->json, "gputrack", GT_VERSION);
+	gt_json_text(d->json, "system", u.sysname);
+	gt_json_text(d->json, "release", u.release);
+	gt_json_text(d->json, "machine", u.machine);
+	gt_json_array(d->json, "sections");
 }
 
-static void check_config(struct gt_doctor *d)
+/* "OpenCL, Level Zero and CUDA" */
+static void list_apis(char *out, size_t size, const bool *works)
 {
-	size_t count;
-	const char *path = gt_config_path(&count), *ignored = gt_config_ignored();
+	size_t left = 0, told = 0;
 
-	if (gt_config_mistake())
-		gt_doctor_say(d, GT_FINDING_BAD, "configuration", "%s", gt_config_mistake());
-	else if (path || count)
-		gt_doctor_say(d, GT_FINDING_GOOD, "configuration", "%s, %zu %s in all",
-			      path ? path : "GPUTRACK_OPTIONS", count,
-			      gt_plural(count, "setting", "settings"));
+	out[0] = '\0';
+	for (size_t i = 0; i < CHECK_COUNT; i++)
+		left += works[i];
+	for (size_t i = 0; i < CHECK_COUNT; i++) {
+		size_t used = strlen(out);
+
+		if (!works[i])
+			continue;
+		snprintf(out + used, size - used, "%s%s",
+			 !told ? "" : left == 1 ? " and " : ", ", checks[i].name);
+		told++;
+		left--;
+	}
+}
+
+static bool conclude(struct gt_doctor *d, const bool *works)
+{
+	char list[256];
+
+	list_apis(list, sizeof list, works);
+	if (d->json) {
+		gt_json_end(d->json);
+		gt_json_array(d->json, "tracked");
+		for (size_t i = 0; i < CHECK_COUNT; i++)
+			if (works[i])
+				gt_json_text(d->json, NULL, checks[i].name);
+		gt_json_end(d->json);
+		gt_json_finish(d->json);
+		return *list;
+	}
+	gt_page_end(&d->page);
+	if (*list)
+		gt_page_wrap(&d->page, GT_GREEN, 0,
+			     "%s programs can be tracked: gputrack run ./program", list);
 	else
-		gt_doctor_say(d, GT_FINDING_NOTE, "configuration",
-			      "no file: .gputrackrc here, or ~/.config/gputrack/config");
-	if (ignored)
-		gt_doctor_remedy(d, "%s", ignored);
-}
-
-static void say_system(struct gt_doctor *d)
-{
-	struct utsname u;
-
-	if (!uname(&u))
-		gt_doctor_say(d, GT_FINDING_NOTE, "gputrack", GT_VERSION " on %s %s, %s", u.sysname,
-			      u.release, u.machine);
+		gt_page_wrap(&d->page, GT_RED, 0,
+			     "Nothing can be tracked here yet: see the remedies above");
+	return *list;
 }
 
 static int describe_system(const struct gt_style *style)
@@ -198,41 +243,31 @@ static int describe_system(const struct gt_style *style)
 
 int gt_cmd_doctor(int argc, char **argv)
 {
-	static const char *const later[] = { "eBPF" };
-	struct gt_style style;
-	struct gt_doctor d = { 0 };
 	struct settings s = { 0 };
-	const char *names[3];
-	size_t count = 0;
+	struct gt_style style;
+	struct gt_json json;
+	struct gt_doctor *d;
+	bool works[CHECK_COUNT] = { false }, good = true;
 	int status, first = gt_options_parse(&gt_doctor_usage, &s, argc, argv, &status);
 
 	if (first < 0)
 		return status;
-	style = gt_terminal_style(stdout, GT_COLOR_AUTO);
+	style = gt_terminal_style(stdout, s.color);
 	if (s.system)
 		return describe_system(&style);
-	gt_page_init(&d.page, stdout, &style);
-	say_system(&d);
-	if (gt_doctor_opencl(&d))
-		names[count++] = "OpenCL";
-	if (gt_doctor_levelzero(&d))
-		names[count++] = "Level Zero";
-	if (gt_doctor_cuda(&d))
-		names[count++] = "CUDA";
-	for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-		gt_doctor_say(&d, GT_FINDING_NOTE, later[i], "not in this version");
-	check_symbols(&d);
-	check_debuginfod(&d);
-	check_folder(&d);
-	check_config(&d);
-	gt_page_end(&d.page);
-	if (count)
-		gt_page_wrap(&d.page, GT_GREEN, 0,
-			     "%s%s%s%s%s programs can be tracked: gputrack run ./program", names[0],
-			     count == 3 ? ", " : count == 2 ? " and " : "", count > 1 ? names[1] : "",
-			     count > 2 ? " and " : "", count > 2 ? names[2] : "");
-	else
-		gt_page_wrap(&d.page, GT_RED, 0,
-			     "Nothing can be tracked here yet: see the remedies above");
-	return count ? GT_EXIT_DONE : GT_EXIT_FAILED;
+	d = gt_alloc(sizeof *d);
+	d->program = s.program;
+	d->json = s.json ? &json : NULL;
+	gt_page_init(&d->page, stdout, &style);
+	begin(d);
+	for (size_t i = 0; i < CHECK_COUNT; i++) {
+		if (checks[i].applies && !checks[i].applies(d))
+			continue;
+		works[i] = look(d, &checks[i]);
+		good &= works[i] || !checks[i].must;
+		works[i] &= checks[i].is_api;
+	}
+	good &= conclude(d, works);
+	free(d);
+	return good ? GT_EXIT_DONE : GT_EXIT_FAILED;
 }

@@ -141,16 +141,16 @@ static bool check_driver(struct gt_doctor *d, const char *text, int status)
 	int gpus = number_of(text, "gpus", 0);
 
 	if (status) {
-		gt_child_say_end(d, "CUDA driver", status);
+		gt_child_say_end(d, "driver", status);
 		return false;
 	}
 	if (!result) {
-		gt_doctor_say(d, GT_FINDING_GOOD, "CUDA driver", "%s, CUDA %d.%d, %d %s",
+		gt_doctor_say(d, GT_FINDING_GOOD, "driver", "%s, CUDA %d.%d, %d %s",
 			      found(text, "path", path, sizeof path), version / 1000,
 			      version % 1000 / 10, gpus, gpus == 1 ? "GPU" : "GPUs");
 		return true;
 	}
-	gt_doctor_say(d, GT_FINDING_BAD, "CUDA driver", "%s, but cuInit fails with %d%s",
+	gt_doctor_say(d, GT_FINDING_BAD, "driver", "%s, but cuInit fails with %d%s",
 		      found(text, "path", path, sizeof path), result,
 		      result == 100 ? " (no GPU)" : "");
 	gt_doctor_remedy(d, access("/dev/nvidiactl", R_OK | W_OK) ?
@@ -195,7 +195,7 @@ bool gt_doctor_cuda(struct gt_doctor *d)
 	int status = gt_child_explore(explore, NULL, text, sizeof text);
 
 	if (*found(text, "missing", path, sizeof path)) {
-		gt_doctor_say(d, GT_FINDING_NOTE, "CUDA driver", "%s", path);
+		gt_doctor_say(d, GT_FINDING_NOTE, "driver", "%s", path);
 		gt_doctor_remedy(d, "only for CUDA programs: install NVIDIA's driver");
 		return false;
 	}
@@ -203,10 +203,10 @@ bool gt_doctor_cuda(struct gt_doctor *d)
 		return false;
 	check_gpus(d);
 	if (!gt_doors_find(path, sizeof path, DOOR)) {
-		gt_doctor_say(d, GT_FINDING_NOTE, "CUDA door", "left out of this build");
+		gt_doctor_say(d, GT_FINDING_NOTE, "door", "left out of this build");
 		gt_doctor_remedy(d, "build with a CUDA toolkit 12.5 or later (CUDA_HOME)");
 		return false;
 	}
-	gt_doctor_say(d, GT_FINDING_GOOD, "CUDA door", "%s", path);
+	gt_doctor_say(d, GT_FINDING_GOOD, "door", "%s", path);
 	return check_cupti(d, text);
 }

@@ -48,15 +48,15 @@ static bool check_drivers(struct gt_doctor *d, const char *found, int status)
 	char count[32] = "0";
 
 	if (status) {
-		gt_child_say_end(d, "Level Zero driver", status);
+		gt_child_say_end(d, "driver", status);
 		return false;
 	}
 	gt_child_next(&at, "drivers", count, sizeof count);
 	if (atoi(count) > 0) {
-		gt_doctor_say(d, GT_FINDING_GOOD, "Level Zero drivers", "%s", count);
+		gt_doctor_say(d, GT_FINDING_GOOD, "drivers", "%s", count);
 		return true;
 	}
-	gt_doctor_say(d, GT_FINDING_NOTE, "Level Zero drivers", "none answers");
+	gt_doctor_say(d, GT_FINDING_NOTE, "drivers", "none answers");
 	gt_doctor_remedy(d, "install your GPU vendor's, for instance intel-level-zero-gpu");
 	return false;
 }
@@ -69,17 +69,17 @@ bool gt_doctor_levelzero(struct gt_doctor *d)
 	int status = gt_child_explore(explore, NULL, text, sizeof text);
 
 	if (gt_child_next(&at, "missing", path, sizeof path)) {
-		gt_doctor_say(d, GT_FINDING_NOTE, "Level Zero loader", "%s", path);
+		gt_doctor_say(d, GT_FINDING_NOTE, "loader", "%s", path);
 		gt_doctor_remedy(d, "only for Level Zero programs: apt install libze1");
 		return false;
 	}
 	at = text;
 	if (gt_child_next(&at, "path", path, sizeof path))
-		gt_doctor_say(d, GT_FINDING_GOOD, "Level Zero loader", "%s", path);
+		gt_doctor_say(d, GT_FINDING_GOOD, "loader", "%s", path);
 	if (!gt_doors_find(path, sizeof path, DOOR)) {
-		gt_doctor_say(d, GT_FINDING_NOTE, "Level Zero layer", "left out of this build");
+		gt_doctor_say(d, GT_FINDING_NOTE, "layer", "left out of this build");
 		return false;
 	}
-	gt_doctor_say(d, GT_FINDING_GOOD, "Level Zero layer", "%s", path);
+	gt_doctor_say(d, GT_FINDING_GOOD, "layer", "%s", path);
 	return check_drivers(d, text, status);
 }

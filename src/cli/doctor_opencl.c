@@ -117,12 +117,12 @@ static bool check_loader(struct gt_doctor *d, const char *found, int status)
 	const char *at = found;
 
 	if (gt_child_next(&at, "missing", path, sizeof path)) {
-		gt_doctor_say(d, GT_FINDING_BAD, "OpenCL loader", "%s", path);
+		gt_doctor_say(d, GT_FINDING_BAD, "loader", "%s", path);
 		gt_doctor_remedy(d, "apt install ocl-icd-libopencl1");
 		return false;
 	}
 	if (!*found) {
-		gt_child_say_end(d, "OpenCL loader", status);
+		gt_child_say_end(d, "loader", status);
 		return false;
 	}
 	at = found;
@@ -130,7 +130,7 @@ static bool check_loader(struct gt_doctor *d, const char *found, int status)
 	gt_child_next(&at, "loader", name, sizeof name);
 	gt_child_next(&at, "version", version, sizeof version);
 	gt_child_next(&at, "vendor", vendor, sizeof vendor);
-	gt_doctor_say(d, GT_FINDING_GOOD, "OpenCL loader", "%s%s%s%s%s%s%s", name,
+	gt_doctor_say(d, GT_FINDING_GOOD, "loader", "%s%s%s%s%s%s%s", name,
 		      *version ? " " : "", version, *vendor ? " by " : "", vendor,
 		      *name ? ", " : "", path);
 	return true;
@@ -160,12 +160,12 @@ static void check_drivers(struct gt_doctor *d)
 	if (count >= 0)
 		free(entries);
 	if (count > 0)
-		gt_doctor_say(d, GT_FINDING_GOOD, "OpenCL drivers", "%s in %s", list, folder);
+		gt_doctor_say(d, GT_FINDING_GOOD, "drivers", "%s in %s", list, folder);
 	else if (given && *given)
 		/* a loader takes a file or a library here too */
-		gt_doctor_say(d, GT_FINDING_NOTE, "OpenCL drivers", "OCL_ICD_VENDORS=%s", given);
+		gt_doctor_say(d, GT_FINDING_NOTE, "drivers", "OCL_ICD_VENDORS=%s", given);
 	else {
-		gt_doctor_say(d, GT_FINDING_BAD, "OpenCL drivers", "none in %s", folder);
+		gt_doctor_say(d, GT_FINDING_BAD, "drivers", "none in %s", folder);
 		gt_doctor_remedy(d, "install your GPU vendor's, or PoCL for the CPU: apt install "
 				 "pocl-opencl-icd");
 	}
@@ -191,11 +191,11 @@ static void check_platforms(struct gt_doctor *d, const char *found, int status)
 			gt_doctor_say(d, GT_FINDING_NOTE, "platform", "%s: no device", name);
 	}
 	if (status) {
-		gt_child_say_end(d, "OpenCL driver", status);
+		gt_child_say_end(d, "driver", status);
 		gt_doctor_remedy(d, "take one driver after the other out of the list above to find "
 				 "which: OCL_ICD_VENDORS=FOLDER gputrack doctor");
 	} else if (!platforms) {
-		gt_doctor_say(d, GT_FINDING_BAD, "platforms", "no OpenCL platform answers");
+		gt_doctor_say(d, GT_FINDING_BAD, "platform", "no OpenCL platform answers");
 		gt_doctor_remedy(d, "check the files above: each must name a driver library that "
 				 "is installed");
 	}
@@ -210,12 +210,11 @@ static bool check_layer(struct gt_doctor *d, char *text, size_t size)
 	int status;
 
 	if (!gt_doors_find(door, sizeof door, DOOR)) {
-		gt_doctor_say(d, GT_FINDING_BAD, "OpenCL layer",
-			      DOOR " is not beside this program");
+		gt_doctor_say(d, GT_FINDING_BAD, "layer", DOOR " is not beside this program");
 		gt_doctor_remedy(d, "install gputrack whole, or rebuild it with -Dopencl=enabled");
 		return false;
 	}
-	gt_doctor_say(d, GT_FINDING_GOOD, "OpenCL layer", "%s", door);
+	gt_doctor_say(d, GT_FINDING_GOOD, "layer", "%s", door);
 	status = gt_child_explore(explore, door, text, size);
 	while (gt_child_next(&at, "extension", answer, sizeof answer))
 		*(strcmp(answer, "yes") ? &no : &yes) += 1;
@@ -233,7 +232,7 @@ static bool check_layer(struct gt_doctor *d, char *text, size_t size)
 		return false;
 	}
 	gt_doctor_say(d, GT_FINDING_GOOD, "self-test", "the layer is loaded and answers on %u %s",
-		      yes, gt_plural(yes, "platform", "platforms"));
+		      yes, gt_plural(yes, "platform", "platform"));
 	return true;
 }
 

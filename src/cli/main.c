@@ -17,6 +17,12 @@ static const struct gt_command commands[] = {
 
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
+const struct gt_command *gt_commands(size_t *count)
+{
+	*count = COMMAND_COUNT;
+	return commands;
+}
+
 int gt_fail(const char *format, ...)
 {
 	va_list args;

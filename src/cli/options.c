@@ -392,3 +392,13 @@ void gt_usage_print(const struct gt_usage *usage)
 		if (option_at(usage, i)->help)
 			print_option(option_at(usage, i));
 }
+
+size_t gt_usage_option_count(const struct gt_usage *usage)
+{
+	return option_count(usage) + 1;
+}
+
+const struct gt_option *gt_usage_option(const struct gt_usage *usage, size_t index)
+{
+	return option_at(usage, index);
+}

@@ -78,6 +78,10 @@ struct gt_usage {
 int gt_options_parse(const struct gt_usage *usage, void *settings, int argc, char **argv,
 		     int *status);
 
+/* The subcommand's options in the order of --help, with --help itself at the end. */
+size_t gt_usage_option_count(const struct gt_usage *usage);
+const struct gt_option *gt_usage_option(const struct gt_usage *usage, size_t index);
+
 /*
  * Has `defaults` fill the settings of every subcommand before its arguments are looked at. It gives
  * 0, or the exit status after the user has been told what is wrong.

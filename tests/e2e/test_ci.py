@@ -345,7 +345,7 @@ def test_a_config_file_of_another_user_is_ignored(case):
 def test_the_doctor_tells_which_config_is_used(case):
     case.path("rc").write_text("report.top = 3\n")
     done = case.gputrack("doctor", env={"GPUTRACK_CONFIG": "rc"})
-    assert "configuration       rc, 1 setting in all" in done.out, done.out
+    assert "✓ settings rc, 1 setting in all" in " ".join(done.out.split()), done.out
     case.path("rc").write_text("report.topp = 3\n")
     done = case.gputrack("doctor", env={"GPUTRACK_CONFIG": "rc"})
     assert "rc:1: there is no option 'report.topp': did you mean 'top'?" in \

@@ -228,15 +228,15 @@ def test_no_nvml_leaves_nothing_behind(case):
 
 
 def test_doctor_tells_what_cuda_needs(case):
-    done = case.gputrack("doctor", env=nvml(case))
-    assert "CUDA driver" in done.out and ", 1 GPU\n" in done.out, done.out
+    done = case.gputrack("doctor", env=nvml(case, COLUMNS="300"))
+    assert "\nCUDA\n  ✓ driver " in done.out and ", 1 GPU\n" in done.out, done.out
     assert "GPU 1" in done.out and "Stand-in GPU, 16.0 GiB" in done.out, done.out
     assert "CUDA programs can be tracked" in done.out or "and CUDA" in done.out, done.out
-    done = case.gputrack("doctor", env=nvml(case, GPUTRACK_CUPTI="/nowhere/libcupti.so"))
+    done = case.gputrack("doctor", env=nvml(case, GPUTRACK_CUPTI="/nowhere/libcupti.so", COLUMNS="300"))
     assert "libcupti.so is not found" in done.out
-    done = case.gputrack("doctor", env=nvml(case, FAKE_CUPTI_SUBSCRIBE="39"))
+    done = case.gputrack("doctor", env=nvml(case, FAKE_CUPTI_SUBSCRIBE="39", COLUMNS="300"))
     assert "another profiler uses it" in done.out
-    done = case.gputrack("doctor", env=nvml(case, FAKE_CUDA_DEVICES="0"))
+    done = case.gputrack("doctor", env=nvml(case, FAKE_CUDA_DEVICES="0", COLUMNS="300"))
     assert "cuInit fails with 100 (no GPU)" in done.out
 
 

@@ -1,0 +1,57 @@
+#!/bin/sh
+# make.sh BUILD_DIR - builds gputrack for /usr and makes BUILD_DIR/gputrack_VERSION_ARCH.deb; prints its path.
+set -eu
+cd "$(dirname "$0")/../.."
+build=${1:?usage: make.sh BUILD_DIR}
+machine=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+architecture=$(dpkg --print-architecture)
+
+if [ ! -f "$build/build.ninja" ]; then
+	meson setup "$build" --prefix=/usr --libdir="lib/$machine" --buildtype=debugoptimized \
+		-Dtests=disabled -Dzsh_completions=/usr/share/zsh/vendor-completions >"$build.log" 2>&1 || {
+		cat "$build.log" >&2
+		exit 1
+	}
+fi
+rm -f "$build.log"
+# the same sources give the same package
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
+export SOURCE_DATE_EPOCH
+root=$PWD/$build/deb/root
+rm -rf "$build/deb"
+mkdir -p "$root/DEBIAN" "$build/deb/debian"
+ninja -C "$build" >"$build/build.log" 2>&1 || { cat "$build/build.log" >&2; exit 1; }
+DESTDIR=$root meson install -C "$build" --no-rebuild --strip >"$build/install.log" 2>&1 ||
+	{ cat "$build/install.log" >&2; exit 1; }
+
+# Debian's ways: pages are compressed, the licence is called copyright.
+find "$root/usr/share/man" -type f -exec gzip -9n {} + 2>/dev/null || true
+documents=$root/usr/share/doc/gputrack
+mv "$documents/LICENSE" "$documents/copyright"
+for licence in "$documents"/LICENSE.*; do
+	[ -f "$licence" ] || continue
+	printf '\n%s, which is part of the program:\n\n' "${licence##*/LICENSE.}" >>"$documents/copyright"
+	cat "$licence" >>"$documents/copyright"
+	rm "$licence"
+done
+gzip -9n "$documents/CHANGELOG.md"
+
+# What the programs and libraries are linked with; our own recorder is found beside the doors.
+printf 'Source: gputrack\n\nPackage: gputrack\nArchitecture: any\n' >"$build/deb/debian/control"
+binaries=$(find "$root/usr/bin" "$root/usr/lib" -type f \( -name 'gputrack' -o -name '*.so*' \))
+# shellcheck disable=SC2086
+depends=$(cd "$build/deb" && dpkg-shlibdeps -O -xgputrack -l"$root/usr/lib/$machine/gputrack" \
+	$binaries 2>shlibdeps.log | sed -n 's/^shlibs:Depends=//p') || { cat "$build/deb/shlibdeps.log" >&2; exit 1; }
+
+version=$(meson introspect --projectinfo "$build" | sed -n 's/.*"version": "\([^"]*\)".*/\1/p')
+sed -e "s/@VERSION@/$version/" -e "s/@ARCHITECTURE@/$architecture/" -e "s/@DEPENDS@/$depends/" \
+	-e "s/@SIZE@/$(du -sk --apparent-size "$root/usr" | cut -f 1)/" \
+	-e "s/@MAINTAINER@/${DEBFULLNAME:-gputrack} <${DEBEMAIL:-root@localhost}>/" \
+	packaging/deb/control.in >"$root/DEBIAN/control"
+echo 'activate-noawait ldconfig' >"$root/DEBIAN/triggers"
+(cd "$root" && find usr -type f | LC_ALL=C sort | xargs -d '\n' md5sum) >"$root/DEBIAN/md5sums"
+chmod -R u=rwX,go=rX "$root"
+
+package=$build/gputrack_${version}_$architecture.deb
+dpkg-deb --root-owner-group -Zxz --build "$root" "$package" >/dev/null
+echo "$package"

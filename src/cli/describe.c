@@ -1,0 +1,81 @@
+/* describe.c - `gputrack describe`: the commands and options as JSON, for man pages and shells. */
+#include "base/json.h"
+#include "cli/cli.h"
+
+enum { SCHEMA = 1 };
+
+const struct gt_usage gt_describe_usage = {
+	.name = "describe",
+	.summary = "write all commands and options as JSON, for what is made of them",
+};
+
+static const char *value_of(const struct gt_option *o)
+{
+	switch (o->type) {
+	case GT_OPTION_FLAG:
+		return "none";
+	case GT_OPTION_TEXT:
+	case GT_OPTION_TEXTS:
+	case GT_OPTION_COUNT:
+	case GT_OPTION_DECIMAL:
+	case GT_OPTION_CHOICE:
+		return "needed";
+	case GT_OPTION_MAYBE:
+		return "optional";
+	}
+	return "needed";
+}
+
+static void describe_option(struct gt_json *j, const struct gt_option *o)
+{
+	gt_json_line(j, NULL);
+	gt_json_text(j, "name", o->name);
+	gt_json_text(j, "letter", o->letter ? (char[]){ o->letter, '\0' } : NULL);
+	gt_json_text(j, "value", value_of(o));
+	gt_json_text(j, "argument", o->argument);
+	gt_json_bool(j, "repeats", o->type == GT_OPTION_TEXTS);
+	gt_json_array(j, "choices");
+	for (size_t i = 0; o->choices && o->choices[i]; i++)
+		gt_json_text(j, NULL, o->choices[i]);
+	gt_json_end(j);
+	gt_json_text(j, "help", o->help);
+	gt_json_end(j);
+}
+
+static void describe_command(struct gt_json *j, const struct gt_usage *usage)
+{
+	gt_json_object(j, NULL);
+	gt_json_text(j, "name", usage->name);
+	gt_json_text(j, "summary", usage->summary);
+	gt_json_text(j, "operands", usage->operands);
+	gt_json_bool(j, "first_operand_ends", usage->first_operand_ends);
+	gt_json_text(j, "about", usage->about);
+	gt_json_array(j, "options");
+	for (size_t i = 0; i < gt_usage_option_count(usage); i++)
+		if (gt_usage_option(usage, i)->help) /* as --help does */
+			describe_option(j, gt_usage_option(usage, i));
+	gt_json_end(j);
+	gt_json_end(j);
+}
+
+int gt_cmd_describe(int argc, char **argv)
+{
+	const struct gt_command *commands;
+	struct gt_json json;
+	size_t count;
+	int status;
+
+	if (gt_options_parse(&gt_describe_usage, NULL, argc, argv, &status) < 0)
+		return status;
+	commands = gt_commands(&count);
+	gt_json_begin(&json, stdout);
+	gt_json_uint(&json, "schema", SCHEMA);
+	gt_json_text(&json, "version", GT_VERSION);
+	gt_json_array(&json, "commands");
+	for (size_t i = 0; i < count; i++)
+		if (!commands[i].hidden)
+			describe_command(&json, commands[i].usage);
+	gt_json_end(&json);
+	gt_json_finish(&json);
+	return GT_EXIT_DONE;
+}

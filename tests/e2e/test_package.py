@@ -1,0 +1,59 @@
+"""test_package.py - the Debian package: what is in it, and its life in a fresh Debian (minutes)."""
+import os
+import shutil
+import subprocess
+
+
+def package(case):
+    """Makes it, in a build folder of its own that the next test finds again."""
+    if not os.environ.get("GPUTRACK_TEST_LONG"):
+        case.skip("builds gputrack again, takes minutes: ./dev test package")
+    for tool in ("dpkg-deb", "dpkg-shlibdeps", "dpkg-architecture"):
+        if not shutil.which(tool):
+            case.skip(f"{tool} is not installed")
+    folder = case.build.parent / (case.build.name + "-deb")
+    done = subprocess.run(["sh", str(case.source / "packaging/deb/make.sh"),
+                           os.path.relpath(folder, case.source)], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, errors="replace")
+    assert done.returncode == 0, done.stderr[-4000:]
+    return case.source / done.stdout.strip(), folder
+
+
+def test_the_package_holds_what_meson_installs(case):
+    path, _ = package(case)
+    fields = case.run("dpkg-deb", "-f", path).out
+    for wanted in ("Package: gputrack\n", "libdw1", "libunwind8", "Suggests: pocl-opencl-icd"):
+        assert wanted in fields, fields
+    names = case.run("dpkg-deb", "-c", path).out
+    for wanted in ("./usr/bin/gputrack\n", "/gputrack/libgputrack.so\n", "/gputrack.pc\n",
+                   "/doc/gputrack/copyright\n", "/completions/gputrack\n"):
+        assert wanted in names, (wanted, names)
+    owners = {line.split()[1] for line in names.splitlines()}
+    assert owners == {"root/root"}, owners
+    # nothing where only the administrator or other packages put files
+    places = {line.split()[5].split("/")[1] for line in names.splitlines()}
+    assert places <= {"", "usr"}, places
+
+
+def test_packing_again_gives_the_same_package(case):
+    path, _ = package(case)
+    first = path.read_bytes()
+    path, _ = package(case)
+    assert path.read_bytes() == first
+
+
+def test_the_package_lives_and_dies_in_a_fresh_debian(case):
+    path, folder = package(case)
+    if os.geteuid():
+        case.skip("debootstrap and chroot want root")
+    if not shutil.which("debootstrap"):
+        case.skip("debootstrap is not installed")
+    if case.run("unshare", "--mount", "true").status:
+        case.skip("this machine lets nobody mount")
+    work = folder.parent / (case.build.name + "-package")
+    work.mkdir(exist_ok=True)
+    done = case.run("sh", case.source / "tests/package.sh", path, case.program("leaky"), work,
+                    timeout=1200)
+    if done.status == 77:
+        case.skip(done.out.strip())
+    assert done.status == 0 and done.out.endswith("ok leaves nothing behind\n"), done.out + done.err

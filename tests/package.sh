@@ -1,0 +1,86 @@
+#!/bin/sh
+# package.sh PACKAGE.deb SAMPLE WORK - the package in a fresh Debian: installs, runs, leaves nothing behind.
+#
+# SAMPLE is an OpenCL program that leaks. WORK is a folder that keeps the fresh Debian for the next time.
+# Prints a line `ok WHAT` for each step; the first that fails ends it. As root: debootstrap and chroot.
+set -eu
+package=$(realpath "${1:?usage: package.sh PACKAGE.deb SAMPLE WORK}")
+sample=$(realpath "${2:?}")
+work=$(realpath "${3:?}")
+suite=bookworm
+
+# Where this machine gets its packages from is where the fresh one does.
+mirror=$(apt-get indextargets --format '$(CODENAME) $(SITE)' 2>/dev/null | awk -v s=$suite '$1 == s { print $2; exit }')
+[ -n "$mirror" ] || { echo "no mirror of $suite is configured on this machine"; exit 77; }
+eval "$(apt-config shell http_proxy Acquire::http::Proxy)"
+[ -z "${http_proxy:-}" ] || export http_proxy
+
+base=$work/$suite root=$work/root
+if [ ! -f "$base/made" ]; then
+	rm -rf "$base"
+	debootstrap --variant=minbase --include=ca-certificates $suite "$base" "$mirror" >"$work/debootstrap.log" 2>&1 ||
+		{ tail -n 20 "$work/debootstrap.log"; exit 1; }
+	touch "$base/made"
+fi
+rm -rf "$root"
+cp -a "$base" "$root"
+cp "$package" "$root/root/gputrack.deb"
+cp "$sample" "$root/root/sample"
+cp /etc/resolv.conf /etc/hosts "$root/etc/" 2>/dev/null || true
+
+# Mounts end with the command that needed them; PoCL looks for its CPUs in /sys.
+inside() {
+	unshare --mount --propagation private sh -eu -c '
+		root=$1; shift
+		mount -t proc proc "$root/proc"
+		mount --rbind /dev "$root/dev"
+		mount --rbind /sys "$root/sys"
+		exec chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
+			DEBIAN_FRONTEND=noninteractive POCL_CACHE_DIR=/tmp/pocl http_proxy="${http_proxy:-}" sh -eu -c "$*"' sh "$root" "$@" \
+		>"$work/step.log" 2>&1
+}
+
+step() {
+	what=$1
+	shift
+	if inside "$*"; then
+		echo "ok $what"
+	else
+		echo "FAIL $what"
+		tail -n 40 "$work/step.log"
+		exit 1
+	fi
+}
+
+# All files but those in which dpkg and the system keep their books.
+files() {
+	(cd "$root" && find . -path ./proc -prune -o -path ./dev -prune -o -path ./sys -prune -o -path ./tmp -prune -o \
+		-path ./var/lib/dpkg -prune -o -path ./var/log -prune -o -path ./var/cache -prune -o -print) | LC_ALL=C sort
+}
+
+step "a fresh $suite has no gputrack" '! command -v gputrack'
+step "installs, with what it depends on" 'apt-get update -qq && apt-get install -y -qq --no-install-recommends /root/gputrack.deb'
+step "tells its version" 'gputrack --version | grep -q "^gputrack [0-9]"'
+step "the doctor sees that there is no driver, and says what to do" \
+	'gputrack doctor --json >/tmp/doctor && exit 1; cat /tmp/doctor; grep -q "apt install pocl-opencl-icd" /tmp/doctor'
+step "is removed" 'dpkg --purge gputrack'
+step "a driver is installed" 'apt-get install -y -qq --no-install-recommends pocl-opencl-icd'
+files >"$work/before"
+step "installs again" 'dpkg -i /root/gputrack.deb'
+step "no library is missing" 'ldd /usr/bin/gputrack $(dpkg -L gputrack | grep "\.so") >/tmp/ldd; cat /tmp/ldd; ! grep "not found" /tmp/ldd'
+step "no file was changed on the way" 'cd / && md5sum --quiet -c /var/lib/dpkg/info/gputrack.md5sums'
+step "the doctor finds that OpenCL can be tracked" 'gputrack doctor'
+step "runs a program and finds what it leaked" \
+	'cd /root && gputrack run -o /tmp/a.gt ./sample; cat /tmp/a.gt/info; gputrack report /tmp/a.gt | tee /dev/stderr | grep -q "^LEAKED  21 resources"'
+step "names the place in the source" 'gputrack report /tmp/a.gt -a leakage | tee /dev/stderr | grep -q "leaky.c:"'
+step "has its pages and completions" \
+	'for f in man/man1/gputrack-run.1.gz bash-completion/completions/gputrack zsh/vendor-completions/_gputrack fish/vendor_completions.d/gputrack.fish doc/gputrack/copyright; do test -f /usr/share/$f; done'
+step "is removed again" 'dpkg --purge gputrack'
+files >"$work/after"
+if ! diff "$work/before" "$work/after" >"$work/left"; then
+	echo "FAIL leaves nothing behind"
+	cat "$work/left"
+	exit 1
+fi
+echo "ok leaves nothing behind"
+rm -rf "$root"
