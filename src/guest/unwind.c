@@ -13,10 +13,11 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "guest/stack_cache.h"
 #include "trace/layout.h"
 
 enum {
-	OWN_MAX = 8,               /* frames between the program and here: wrapper and recorder */
+	OWN_MAX = 9,               /* frames between the program and here: wrapper and recorder */
 	PIPE_GAP_MAX = 64,
 };
 
@@ -63,6 +64,7 @@ static void start(void)
 	int taken[GT_FD_FIRST], count = take_low_numbers(taken), first;
 	void *frames[4];
 
+	gt_stack_cache_start();
 	first = fcntl(count ? taken[0] : STDERR_FILENO, F_DUPFD_CLOEXEC, GT_FD_FIRST);
 	if (first >= 0)
 		close(first);
@@ -91,6 +93,57 @@ static bool can_use_libunwind(uint64_t now_ns)
 	return !atomic_load_explicit(&pipe_is_gone, memory_order_relaxed);
 }
 
+/* The words by which a stack is known again, by libunwind's slow way; 0: it cannot be. */
+static size_t find_words(unw_context_t *context, void *const *raw, size_t count,
+			 struct gt_stack_word *words)
+{
+	unw_cursor_t cursor;
+	unw_save_loc_t saved;
+	unw_word_t sp, bp;
+	size_t n = 0;
+
+	if (unw_init_local(&cursor, context))
+		return 0;
+	for (size_t i = 1; i < count; i++) {
+		if (unw_step(&cursor) <= 0 || unw_get_reg(&cursor, UNW_X86_64_RSP, &sp) ||
+		    unw_get_reg(&cursor, UNW_X86_64_RBP, &bp) ||
+		    unw_get_save_loc(&cursor, UNW_X86_64_RBP, &saved) ||
+		    saved.type != UNW_SLT_MEMORY)
+			return 0;
+		words[n++] = (struct gt_stack_word){ (const uint64_t *)(uintptr_t)saved.u.addr, bp };
+		words[n++] = (struct gt_stack_word){ (const uint64_t *)(uintptr_t)sp - 1,
+						     (uint64_t)(uintptr_t)raw[i] };
+		/* a signal's frame has no return address there */
+		if (*words[n - 2].at != words[n - 2].value || *words[n - 1].at != words[n - 1].value)
+			return 0;
+	}
+	return n;
+}
+
+/* The stack from this frame on, at most `room` addresses, the first in this function. */
+__attribute__((noinline)) static int backtrace_from_here(void **raw, int room, const void *caller,
+							 uint64_t now_ns)
+{
+	const void *frame = __builtin_frame_address(0);
+	struct gt_stack_word words[GT_STACK_CACHE_WORDS];
+	int count = (int)gt_stack_cache_find(frame, caller, raw, (size_t)room);
+	unw_context_t context;
+	size_t word_count;
+
+	if (count)
+		return count;
+	if (!can_use_libunwind(now_ns))
+		return backtrace(raw, room);
+	count = unw_backtrace(raw, room);
+	if (count > 0 && gt_stack_cache_wants(frame, caller, raw, (size_t)count) &&
+	    !unw_getcontext(&context)) {
+		word_count = find_words(&context, raw, (size_t)count, words);
+		if (word_count)
+			gt_stack_cache_learn(frame, caller, raw, (size_t)count, words, word_count);
+	}
+	return count;
+}
+
 size_t gt_unwind(uint64_t *frames, size_t most, const void *caller, uint64_t now_ns)
 {
 	void *raw[GT_STACK_FRAMES_MAX + OWN_MAX];
@@ -98,7 +151,7 @@ size_t gt_unwind(uint64_t *frames, size_t most, const void *caller, uint64_t now
 	size_t kept = 0;
 
 	pthread_once(&once, start);
-	count = can_use_libunwind(now_ns) ? unw_backtrace(raw, room) : backtrace(raw, room);
+	count = backtrace_from_here(raw, room, caller, now_ns);
 	while (first < count && first < OWN_MAX && raw[first] != caller)
 		first++;
 	/* without a way back to the caller no frame of ours can be told: keep the caller */
@@ -113,6 +166,7 @@ size_t gt_unwind(uint64_t *frames, size_t most, const void *caller, uint64_t now
 
 void gt_unwind_forget(void)
 {
+	gt_stack_cache_forget();
 	if (!atomic_load(&pipe_is_gone))
 		unw_flush_cache(unw_local_addr_space, 0, 0);
 }
