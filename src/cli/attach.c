@@ -1,12 +1,10 @@
 /* attach.c - `gputrack attach`: tracks processes that already run, through the kernel. */
 #include <errno.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,9 +32,7 @@ struct attach {
 	struct gt_info *info;
 	struct gt_folder made;
 	char folder[PATH_MAX];
-	uint32_t *pids;         /* of those to be followed: settings' */
-	size_t pid_count;
-	int pidfds[GT_ATTACH_PIDS_MAX];
+	struct gt_targets *targets; /* settings' */
 	char **argv;            /* of the command; NULL: none */
 	pid_t child;            /* 0: none */
 	int release;            /* the child goes on when this is closed */
@@ -132,59 +128,20 @@ static int start_child(struct attach *a, struct gt_error *error)
 	}
 	close(gate[0]);
 	a->release = gate[1];
-	a->pids[a->pid_count++] = (uint32_t)a->child;
-	return 0;
-}
-
-static int check_pids(struct attach *a, struct gt_error *error)
-{
-	for (size_t i = 0; i < a->pid_count; i++) {
-		a->pidfds[i] = (int)syscall(SYS_pidfd_open, (pid_t)a->pids[i], 0);
-		if (a->pidfds[i] < 0 && errno == ESRCH)
-			return gt_error_set(error, -ESRCH, "there is no process %u: `ps` lists "
-					    "those there are", a->pids[i]);
-		if (a->pidfds[i] < 0)
-			return gt_error_set(error, -errno, "%u is no process to follow: %s",
-					    a->pids[i], strerror(errno));
-	}
+	gt_targets_add(a->targets, (uint32_t)a->child);
 	return 0;
 }
 
 /* Probes what the processes have, and what they may load. */
 static int attach_libraries(struct attach *a, struct gt_error *error)
 {
-	struct gt_libraries *l = gt_tracer_libraries(a->tracer);
-	size_t functions = 0;
-	int e = 0, mapped = 0;
+	int mapped = gt_targets_probe(a->targets, a->tracer, error);
 
-	for (int i = 0; i < GT_API_COUNT; i++)
-		l->unwanted[i] = a->settings.unwanted[i];
-	for (size_t i = 0; i < a->pid_count && e >= 0; i++) {
-		e = gt_tracer_follow(a->tracer, a->pids[i], error);
-		if (!e)
-			e = gt_libraries_scan(l, a->pids[i], error);
-		mapped += e > 0 ? e : 0;
-	}
-	if (e < 0)
-		return e;
-	if (a->settings.typed.all)
-		e = gt_libraries_everywhere(l, error);
-	if (!e || e > 0)
-		e = gt_libraries_installed(l, getenv("LD_LIBRARY_PATH"), error);
-	if (e)
-		return e;
-	for (size_t i = 0; i < l->count; i++)
-		functions += l->list[i].functions;
-	if (!functions)
-		return gt_error_set(error, -ENOENT,
-				    "none of libcuda.so.1, libze_loader.so.1 and libOpenCL.so.1 is "
-				    "here%s: install a driver, or check LD_LIBRARY_PATH",
-				    a->settings.typed.all ? " or in a process" :
-							    " or in the process");
-	if (a->pid_count && !a->child && !mapped)
+	if (!mapped && a->targets->count && !a->child)
 		fprintf(stderr, "gputrack: process %u has loaded none of libcuda.so.1, "
-			"libze_loader.so.1 and libOpenCL.so.1 yet: waiting for it\n", a->pids[0]);
-	return 0;
+			"libze_loader.so.1 and libOpenCL.so.1 yet: waiting for it\n",
+			a->targets->pids[0]);
+	return mapped < 0 ? mapped : 0;
 }
 
 /* Where people, and scripts, see that nothing is missed from here on. */
@@ -204,27 +161,19 @@ static void say_ready(const struct attach *a)
 		fprintf(stderr, "all processes");
 	else if (a->argv)
 		fprintf(stderr, "the command");
-	else if (a->pid_count == 1)
-		fprintf(stderr, "process %u", a->pids[0]);
+	else if (a->targets->count == 1)
+		fprintf(stderr, "process %u", a->targets->pids[0]);
 	else
-		fprintf(stderr, "%zu processes", a->pid_count);
+		fprintf(stderr, "%zu processes", a->targets->count);
 	fprintf(stderr, ", %zu functions in %zu %s; Ctrl-C lets go\n", functions, libraries,
 		libraries == 1 ? "library" : "libraries");
 }
 
 static bool all_ended(struct attach *a)
 {
-	size_t ended = 0;
-
 	if (a->child)
 		return waitpid(a->child, &a->status, WNOHANG) == a->child;
-	for (size_t i = 0; i < a->pid_count; i++) {
-		struct pollfd fd = { .fd = a->pidfds[i], .events = POLLIN };
-
-		ended += poll(&fd, 1, 0) > 0;
-	}
-	/* children that are still there are followed on */
-	return a->pid_count && ended == a->pid_count && !gt_tracer_running(a->tracer);
+	return gt_targets_ended(a->targets, a->tracer);
 }
 
 static void follow(struct attach *a)
@@ -289,7 +238,7 @@ static int report(const struct attach *a)
 
 static int prepare(struct attach *a, struct gt_error *error)
 {
-	int e = check_pids(a, error);
+	int e = gt_targets_check(a->targets, error);
 
 	if (!e)
 		e = gt_tracer_new(&a->tracer, &a->how, error);
@@ -355,8 +304,7 @@ int gt_cmd_attach(int argc, char **argv)
 
 	if (gt_attach_settings_parse(&a->settings, argc, argv, &status)) {
 		a->how.probes = a->settings.probes;
-		a->pids = a->settings.pids;
-		a->pid_count = a->settings.pid_count;
+		a->targets = &a->settings.targets;
 		a->argv = a->settings.argv;
 		a->out = a->argv ? stderr : stdout;
 		first_info(a, argc, argv);

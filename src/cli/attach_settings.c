@@ -1,13 +1,9 @@
 /* attach_settings.c - what `gputrack attach` is asked to do, from its command line. */
 #include "cli/attach_settings.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/format.h"
-#include "base/mem.h"
 #include "cli/cli.h"
 
 enum unwinding { UNWIND_FP, UNWIND_DWARF };
@@ -110,58 +106,14 @@ static size_t ring_bytes(uint64_t wanted)
 	return size;
 }
 
-static int parse_pids(struct gt_attach_settings *s)
-{
-	for (size_t i = 0; i < s->typed.pids.count; i++) {
-		char *list = gt_strdup(s->typed.pids.items[i]), *rest = list, *word;
-		int status = 0;
-
-		while (!status && (word = strsep(&rest, ","))) {
-			uint64_t pid;
-
-			if (!gt_count_parse(word, &pid) || !pid || pid > INT_MAX)
-				status = gt_usage_wrong(&gt_attach_usage,
-							"'%s' is no process's number", word);
-			else if (s->pid_count == GT_ATTACH_PIDS_MAX)
-				status = gt_usage_wrong(&gt_attach_usage, "-p takes at most %d "
-							"processes: use --all", GT_ATTACH_PIDS_MAX);
-			else
-				s->pids[s->pid_count++] = (uint32_t)pid;
-		}
-		free(list);
-		if (status)
-			return status;
-	}
-	return 0;
-}
-
-static int parse_apis(struct gt_attach_settings *s)
-{
-	const struct gt_texts *apis = &s->typed.apis;
-
-	for (int i = 0; i < GT_API_COUNT; i++)
-		s->unwanted[i] = apis->count > 0;
-	for (size_t i = 0; i < apis->count; i++) {
-		int api = 0;
-
-		while (api < GT_API_COUNT && strcmp(apis->items[i], gt_api_keys[api]))
-			api++;
-		if (api == GT_API_COUNT)
-			return gt_usage_wrong(&gt_attach_usage, "--api is cuda, levelzero or "
-					      "opencl, not '%s'", apis->items[i]);
-		s->unwanted[api] = false;
-	}
-	return 0;
-}
-
 static int parse(struct gt_attach_settings *s, int argc, char **argv, int first)
 {
 	const struct gt_attach_typed *t = &s->typed;
 	uint64_t ring = RING_BYTES, stack = STACK_BYTES;
-	int modes = (t->pids.count > 0) + t->command + t->all, status = parse_pids(s);
+	int modes = (t->pids.count > 0) + t->command + t->all, status;
 
-	if (!status)
-		status = parse_apis(s);
+	status = gt_targets_parse(&s->targets, &gt_attach_usage, &t->pids, &t->apis);
+	s->targets.everyone = t->all;
 	if (status)
 		return status;
 	if (modes != 1)
@@ -209,4 +161,5 @@ void gt_attach_settings_fini(struct gt_attach_settings *s)
 {
 	gt_texts_fini(&s->typed.pids);
 	gt_texts_fini(&s->typed.apis);
+	gt_targets_fini(&s->targets);
 }

@@ -3,8 +3,7 @@
 
 #include "capture/ebpf/probes.h"
 #include "cli/options.h"
-
-enum { GT_ATTACH_PIDS_MAX = 1000 };
+#include "cli/targets.h"
 
 /* As typed. */
 struct gt_attach_typed {
@@ -18,9 +17,7 @@ struct gt_attach_typed {
 struct gt_attach_settings {
 	struct gt_attach_typed typed;
 	double interval, duration;         /* seconds; 0: never, without end */
-	uint32_t pids[GT_ATTACH_PIDS_MAX];
-	size_t pid_count;
-	bool unwanted[GT_API_COUNT];       /* APIs that are left alone */
+	struct gt_targets targets;
 	char **argv;                       /* of the command; NULL: none */
 	struct gt_probes_options probes;
 };

@@ -12,6 +12,14 @@
 #include "base/format.h"
 #include "base/mem.h"
 
+void gt_targets_add(struct gt_targets *t, uint32_t pid)
+{
+	if (t->count == GT_TARGETS_MAX)
+		return;
+	t->fds[t->count] = -1;
+	t->pids[t->count++] = pid;
+}
+
 static int parse_pids(struct gt_targets *t, const struct gt_usage *usage, const char *text)
 {
 	char *list = gt_strdup(text), *rest = list, *word;
@@ -26,8 +34,7 @@ static int parse_pids(struct gt_targets *t, const struct gt_usage *usage, const 
 			status = gt_usage_wrong(usage, "-p takes at most %d processes",
 						GT_TARGETS_MAX);
 		} else {
-			t->fds[t->count] = -1;
-			t->pids[t->count++] = (uint32_t)pid;
+			gt_targets_add(t, (uint32_t)pid);
 		}
 	}
 	free(list);

@@ -17,6 +17,8 @@ struct gt_targets {
 /* Lists of numbers, names of APIs, as typed. 0, or the exit status after the user was told. */
 int gt_targets_parse(struct gt_targets *t, const struct gt_usage *usage,
 		     const struct gt_texts *pids, const struct gt_texts *apis);
+/* One more, whom the caller knows to be there. */
+void gt_targets_add(struct gt_targets *t, uint32_t pid);
 /* Are they there? 0, or -errno and the sentence. */
 int gt_targets_check(struct gt_targets *t, struct gt_error *error);
 void gt_targets_fini(struct gt_targets *t);

@@ -55,9 +55,9 @@ const struct gt_usage gt_top_usage = {
 	.name = "top",
 	.summary = "a live screen of what processes hold on the GPU",
 	.about = "Shows what running processes hold on the GPU, on a screen that keeps up with "
-		 "them: processes, call sites and the biggest resources; sorted, filtered, with the "
-		 "past of each as a small chart. What was allocated before is not known. ? explains the "
-		 "keys, q ends it. Needs root and a terminal.",
+		 "them: processes, call sites and the biggest resources; sorted, filtered, with "
+		 "the past of each as a small chart. What was allocated before is not known. ? "
+		 "explains the keys, q ends it. Needs root and a terminal.",
 	.options = options,
 };
 
