@@ -231,6 +231,9 @@ static bool is_inner_plumbing(const struct gt_frame *frame)
 		"libcupti", "libcudart", "libgputrack", "libffi.so", "_ctypes.",
 	};
 
+	/* the C++ face of CUDA's runtime: templates that call the function of the same name */
+	if (frame->file && begins(base_name(frame->file), "cuda_runtime"))
+		return true;
 	if (!frame->module)
 		return false;
 	for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)

@@ -1,5 +1,6 @@
-"""keep_tensors.py - a training loop that keeps what it should drop: one line of it grows."""
+"""keep_tensors.py STEPS [PAUSE] - a training loop that keeps what it should drop: one line grows."""
 import sys
+import time
 
 import torch
 
@@ -15,7 +16,7 @@ def remember(batch):
     kept.append(torch.empty(32 << 20, dtype=torch.uint8, device="cuda"))  # GROWS
 
 
-def train(steps):
+def train(steps, pause):
     torch.manual_seed(1)
     model = torch.nn.Sequential(*[torch.nn.Linear(512, 512) for _ in range(4)]).cuda()
     optimizer = torch.optim.Adam(model.parameters())
@@ -26,7 +27,9 @@ def train(steps):
         loss.backward()
         optimizer.step()
         remember(batch)
+        time.sleep(pause)
     return float(loss)
 
 
-print(f"loss {train(int(sys.argv[1])):.4f}, {len(kept)} tensors kept")
+pause = float(sys.argv[2]) if len(sys.argv) > 2 else 0
+print(f"loss {train(int(sys.argv[1]), pause):.4f}, {len(kept)} tensors kept")
