@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 
-enum { SETS = 16, WAYS = 8, CANDIDATES = 8 };
+enum { SETS = 16, WAYS = 8, CANDIDATES = 8, LEARN_FREELY = 64 };
 
 struct known {
 	const void *frame;         /* NULL: none */
@@ -22,6 +22,7 @@ struct set {
 	struct known ways[WAYS];
 	unsigned next;             /* way to be replaced */
 	unsigned next_candidate;
+	uint32_t learnt, found;    /* how often; what is not found again is not worth learning */
 	uint64_t candidates[CANDIDATES]; /* hashes of the last stacks that were not known */
 };
 
@@ -37,9 +38,11 @@ static struct set *set_of(const void *frame, const void *caller)
 	return &sets[gt_mix64((uint64_t)(uintptr_t)frame ^ (uint64_t)(uintptr_t)caller << 20) % SETS];
 }
 
-/* True when it was among the last ones. */
+/* True when it was among the last ones, and worth it. */
 static bool is_candidate(struct set *set, uint64_t hash)
 {
+	if (set->learnt > LEARN_FREELY && set->learnt > set->found)
+		return false;
 	for (int i = 0; i < CANDIDATES; i++)
 		if (set->candidates[i] == hash) {
 			set->candidates[i] = 0;
@@ -63,7 +66,7 @@ static bool is_same(const struct known *k, const void *frame, uint32_t now, size
 size_t gt_stack_cache_find(const void *frame, const void *caller, void **raw, size_t room)
 {
 	uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
-	const struct set *set;
+	struct set *set;
 
 	if (!sets)
 		return 0;
@@ -72,6 +75,7 @@ size_t gt_stack_cache_find(const void *frame, const void *caller, void **raw, si
 		const struct known *k = &set->ways[i];
 
 		if (is_same(k, frame, now, room)) {
+			set->found++;
 			memcpy(raw, k->raw, k->count * sizeof *raw);
 			return k->count;
 		}
@@ -102,6 +106,7 @@ void gt_stack_cache_learn(const void *frame, const void *caller, void *const *ra
 	struct set *set = set_of(frame, caller);
 	struct known *k = &set->ways[set->next++ % WAYS];
 
+	set->learnt++;
 	/* a signal handler that comes in between finds nothing half written */
 	k->frame = NULL;
 	atomic_signal_fence(memory_order_seq_cst);

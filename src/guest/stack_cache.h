@@ -1,8 +1,8 @@
 /*
  * stack_cache.h - stacks that this thread has had before, known again by a look at each return address.
  *
- * Unwinding finds, frame by frame, where on the stack the next return address lies, and where the
- * caller's frame pointer was saved: with both, the next frame lies where it lay. A stack that has been
+ * Unwinding finds, frame by frame, where on the stack the next return address lies, and where frame
+ * pointers were saved: with both, the next frame lies where it lay. A stack that has been
  * unwound once is known with those words: when the same place on the stack is reached again and each
  * of them is still the same, from the inside outwards, it is the same stack. Each word read lies in a
  * frame that the ones before it have proved to be there.

@@ -93,29 +93,53 @@ static bool can_use_libunwind(uint64_t now_ns)
 	return !atomic_load_explicit(&pipe_is_gone, memory_order_relaxed);
 }
 
-/* The words by which a stack is known again, by libunwind's slow way; 0: it cannot be. */
+/* Where a frame is, as libunwind tells: its stack pointer, its frame pointer and where that lies. */
+struct place {
+	uint64_t sp, bp;
+	const uint64_t *bp_at;     /* NULL: in a register, or not known */
+};
+
+static bool find_place(unw_cursor_t *cursor, struct place *p)
+{
+	unw_save_loc_t saved;
+
+	if (unw_get_reg(cursor, UNW_X86_64_RSP, &p->sp) ||
+	    unw_get_reg(cursor, UNW_X86_64_RBP, &p->bp) ||
+	    unw_get_save_loc(cursor, UNW_X86_64_RBP, &saved))
+		return false;
+	p->bp_at = saved.type == UNW_SLT_MEMORY ? (const uint64_t *)(uintptr_t)saved.u.addr : NULL;
+	return true;
+}
+
+/*
+ * The words by which a stack is known again, by libunwind's slow way; 0: it cannot be. A frame
+ * pointer counts where it points into its frame, which may then be of any size; elsewhere it is
+ * just a register.
+ */
 static size_t find_words(unw_context_t *context, void *const *raw, size_t count,
 			 struct gt_stack_word *words)
 {
+	struct place frame, caller;
 	unw_cursor_t cursor;
-	unw_save_loc_t saved;
-	unw_word_t sp, bp;
 	size_t n = 0;
 
-	if (unw_init_local(&cursor, context))
+	if (unw_init_local(&cursor, context) || !find_place(&cursor, &frame))
 		return 0;
-	for (size_t i = 1; i < count; i++) {
-		if (unw_step(&cursor) <= 0 || unw_get_reg(&cursor, UNW_X86_64_RSP, &sp) ||
-		    unw_get_reg(&cursor, UNW_X86_64_RBP, &bp) ||
-		    unw_get_save_loc(&cursor, UNW_X86_64_RBP, &saved) ||
-		    saved.type != UNW_SLT_MEMORY)
+	for (size_t i = 1; i < count; i++, frame = caller) {
+		if (unw_step(&cursor) <= 0 || !find_place(&cursor, &caller))
 			return 0;
-		words[n++] = (struct gt_stack_word){ (const uint64_t *)(uintptr_t)saved.u.addr, bp };
-		words[n++] = (struct gt_stack_word){ (const uint64_t *)(uintptr_t)sp - 1,
-						     (uint64_t)(uintptr_t)raw[i] };
+		/* the innermost frame is our own, by whose pointer the stack is looked up */
+		if (i > 1 && frame.sp <= frame.bp && frame.bp < caller.sp) {
+			if (!frame.bp_at || *frame.bp_at != frame.bp)
+				return 0;
+			words[n++] = (struct gt_stack_word){ frame.bp_at, frame.bp };
+		}
+		words[n] = (struct gt_stack_word){ (const uint64_t *)(uintptr_t)caller.sp - 1,
+						   (uint64_t)(uintptr_t)raw[i] };
 		/* a signal's frame has no return address there */
-		if (*words[n - 2].at != words[n - 2].value || *words[n - 1].at != words[n - 1].value)
+		if (*words[n].at != words[n].value)
 			return 0;
+		n++;
 	}
 	return n;
 }

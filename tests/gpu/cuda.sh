@@ -50,6 +50,9 @@ done
 
 kinds="device pitch managed pinned registered async pool virtual array mipmap streams graphs
 textures kernel contexts"
+# compute-sanitizer has all code loaded at once: so do we, to see the same variables
+CUDA_MODULE_LOADING=EAGER
+export CUDA_MODULE_LOADING
 for runtime in static shared; do
 	program=./kinds_$runtime
 	echo "== $runtime runtime"
