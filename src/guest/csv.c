@@ -33,7 +33,7 @@ static int file = -1;
 static struct gt_file_id id;
 static char opened[PATH_MAX]; /* its path */
 static bool quietly;
-static uint64_t calls, start_ns;
+static uint64_t calls, start_ns, last_ns;
 static struct gt_meter before;
 static struct gt_counts counters;
 
@@ -89,21 +89,28 @@ static bool is_own_past(const char *path)
 	       (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec >= process_start_ns();
 }
 
-/* Digits of a number without printf: rows are written at every call. */
+/* Digits of a number without printf, two at a time: rows are written at every call. */
 static char *put_number(char *at, int64_t value)
 {
-	char digits[24];
+	static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930"
+				    "31323334353637383940414243444546474849505152535455565758596061"
+				    "62636465666768697071727374757677787980818283848586878889909192"
+				    "93949596979899";
 	uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-	int n = 0;
+	char digits[24], *first = digits + sizeof digits;
+	size_t size;
 
 	if (value < 0)
 		*at++ = '-';
-	do
-		digits[n++] = (char)('0' + left % 10);
-	while (left /= 10);
-	while (n)
-		*at++ = digits[--n];
-	return at;
+	for (; left >= 100; left /= 100)
+		memcpy(first -= 2, pairs + left % 100 * 2, 2);
+	if (left >= 10)
+		memcpy(first -= 2, pairs + left * 2, 2);
+	else
+		*--first = (char)('0' + left);
+	size = (size_t)(digits + sizeof digits - first);
+	memcpy(at, first, size);
+	return at + size;
 }
 
 static char *put_field(char *at, int64_t value)
@@ -112,12 +119,12 @@ static char *put_field(char *at, int64_t value)
 	return put_number(at, value);
 }
 
-static void write_all(const char *text, size_t size)
+static void write_all(const char *text, size_t size, uint64_t now_ns)
 {
 	static _Atomic uint64_t checked_ns;
 	ssize_t n = -1;
 
-	if (gt_fd_is_due(&checked_ns, gt_now_ns()))
+	if (gt_fd_is_due(&checked_ns, now_ns))
 		file = gt_fd_again(file, &id, opened, O_WRONLY | O_APPEND);
 	for (int attempt = 0; n < 0 && file >= 0 && attempt < 2; attempt++) {
 		n = gt_write_quiet(file, text, size, quietly);
@@ -163,7 +170,7 @@ void gt_csv_start(void)
 	quietly = gt_quiet_is_needed(file);
 	gt_meter_read(&before);
 	write_all(line, (size_t)snprintf(line, sizeof line, "%s%s\n", header,
-					 s->csv_more ? more_header : ""));
+					 s->csv_more ? more_header : ""), start_ns);
 }
 
 void gt_csv_restart(void)
@@ -185,10 +192,10 @@ static char *put_more(char *at)
 	return put_field(at, gt_meter_device_used());
 }
 
-static void write_row(const char *function, const struct gt_meter *now, int64_t threads)
+static void write_row(const char *function, const struct gt_meter *now, int64_t threads,
+		      uint64_t time_ns)
 {
 	char row[ROW_MAX], *at = row;
-	uint64_t time_ns = gt_now_ns();
 	size_t length = strlen(function);
 
 	at = put_number(at, (int64_t)calls);
@@ -211,7 +218,7 @@ static void write_row(const char *function, const struct gt_meter *now, int64_t 
 	if (gt_settings_get()->csv_more)
 		at = put_more(at);
 	*at++ = '\n';
-	write_all(row, (size_t)(at - row));
+	write_all(row, (size_t)(at - row), time_ns);
 }
 
 /* The caller holds the lock. */
@@ -231,13 +238,17 @@ void gt_csv_count(const struct gt_counts *change)
 }
 
 void gt_csv_row(const char *function, const struct gt_meter *now, int64_t threads,
-		const struct gt_counts *change, struct gt_counts *after)
+		const struct gt_counts *change, struct gt_counts *after, uint64_t time_ns)
 {
 	pthread_mutex_lock(&lock);
 	add(change);
 	calls++;
+	/* a call that ended before the one in the row before: its row comes later */
+	if (time_ns < last_ns)
+		time_ns = last_ns;
+	last_ns = time_ns;
 	if (file >= 0)
-		write_row(function, now, threads);
+		write_row(function, now, threads, time_ns);
 	before = *now;
 	*after = counters;
 	pthread_mutex_unlock(&lock);

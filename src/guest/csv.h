@@ -25,4 +25,4 @@ void gt_csv_count(const struct gt_counts *change);
  * call. Rows of several threads come one after another.
  */
 void gt_csv_row(const char *function, const struct gt_meter *now, int64_t threads,
-		const struct gt_counts *change, struct gt_counts *after);
+		const struct gt_counts *change, struct gt_counts *after, uint64_t time_ns);

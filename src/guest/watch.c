@@ -291,7 +291,7 @@ void gt_watch_finish(struct gt_watch_call *w, const struct gt_call *call,
 	if (gt_settings_get()->csv_more)
 		gt_meter_ask_device(call->ended_ns);
 	gt_csv_row(gt_function_names[call->function], &w->after, atomic_load(&threads), &w->change,
-		   &now);
+		   &now, call->ended_ns);
 	if (gt_log_wants(GT_LOG_DEBUG))
 		log_call(w, call, &now);
 	for (size_t i = 0; i < ending_count; i++)
