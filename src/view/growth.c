@@ -106,9 +106,10 @@ void gt_growth_text(const struct gt_view *v, FILE *out)
 			     "or falls back.");
 		return;
 	}
-	gt_page_put(&p, GT_BOLD, "GROWTH  %zu of %zu %s to hold more, steepest first",
+	gt_page_put(&p, GT_BOLD, "GROWTH  %zu of %zu call sites %s",
 		    v->rise_count, v->ledger->site_count,
-		    v->rise_count == 1 ? "call sites goes on" : "call sites go on");
+		    v->rise_count == 1 ? "holds more and more" :
+					 "hold more and more, steepest first");
 	gt_page_end(&p);
 	gt_page_end(&p);
 	for (size_t i = 0; i < shown; i++)
