@@ -45,7 +45,7 @@ const struct gt_usage gt_html_usage = {
 	.summary = "make an interactive page of a recording",
 	.operands = "NAME.gt|TRACKER.csv",
 	.about = "Makes one file that opens in a browser from disk and asks nothing of the "
-		 "network: memory and objects over time, what was alive at any moment, flame "
+		 "network: memory and resources over time, what was alive at any moment, flame "
 		 "graphs, leaks, call sites, mistakes; of a resource tracker's CSV its twelve "
 		 "charts. It is written to NAME.html beside the recording or CSV unless -o says "
 		 "otherwise.",

@@ -8,7 +8,8 @@
 #include "view/head.h"
 #include "view/stack.h"
 
-enum { STACK_FRAMES = 6, SPARK_COLUMNS = 32 };
+/* with less room than WHERE_COLUMNS the stack below says it better */
+enum { STACK_FRAMES = 6, SPARK_COLUMNS = 32, WHERE_COLUMNS = 32 };
 
 static const struct gt_site *site_of(const struct gt_view *v, const struct gt_rise *r)
 {
@@ -73,9 +74,12 @@ static void put_rise(struct gt_page *p, const struct gt_view *v, const struct gt
 
 	gt_page_put(p, GT_DIM, "%3zu. ", number);
 	gt_page_put(p, GT_RED, "%s", rate(speed, r));
-	gt_page_put(p, GT_PLAIN, " since %s, %s, ",
+	gt_page_put(p, GT_PLAIN, " since %s, %s",
 		    gt_format_span(when, since_start(v, r->since_ns)), freed(share, v, r));
-	gt_stack_where(p, v, s->stack, gt_page_left(p));
+	if (gt_page_left(p) >= WHERE_COLUMNS) {
+		gt_page_put(p, GT_PLAIN, ", ");
+		gt_stack_where(p, v, s->stack, gt_page_left(p));
+	}
 	gt_page_end(p);
 	gt_page_tab(p, 5);
 	gt_chart_spark(p, r->floor, r->floor_count, SPARK_COLUMNS);
@@ -102,9 +106,10 @@ void gt_growth_text(const struct gt_view *v, FILE *out)
 			     "or falls back.");
 		return;
 	}
-	gt_page_put(&p, GT_BOLD, "GROWTH  %zu of %zu %s to hold more, steepest first",
+	gt_page_put(&p, GT_BOLD, "GROWTH  %zu of %zu call sites %s",
 		    v->rise_count, v->ledger->site_count,
-		    v->rise_count == 1 ? "call sites goes on" : "call sites go on");
+		    v->rise_count == 1 ? "holds more and more" :
+					 "hold more and more, steepest first");
 	gt_page_end(&p);
 	gt_page_end(&p);
 	for (size_t i = 0; i < shown; i++)

@@ -92,7 +92,7 @@ static void draw_totals(struct drawing *d)
 		at = put_pair(d, at, GT_INK_BAD, gt_format_count(text, t->lost),
 			      gt_plural(t->lost, "event lost", "events lost"));
 	at = put_pair(d, at, GT_INK_BOLD, gt_format_count(text, t->live),
-		      gt_plural(t->live, "object", "objects"));
+		      gt_plural(t->live, "resource", "resources"));
 	at = put_pair(d, at, GT_INK_BOLD, gt_format_count(text, d->s->running),
 		      gt_plural(d->s->running, "process", "processes"));
 	at = put_pair(d, at, GT_INK_BOLD, gt_format_count(text, (uint64_t)(t->created_rate + 0.5)),

@@ -53,7 +53,7 @@ static void add_processes(struct gt_screen *s, const struct gt_board *b)
 static enum gt_board_order order_of(enum gt_screen_column column)
 {
 	switch (column) {
-	case GT_COLUMN_OBJECTS: return GT_BOARD_BY_LIVE;
+	case GT_COLUMN_RESOURCES: return GT_BOARD_BY_LIVE;
 	case GT_COLUMN_CREATED_RATE: return GT_BOARD_BY_RATE;
 	case GT_COLUMN_GROWTH: return GT_BOARD_BY_GROWTH;
 	default: return GT_BOARD_BY_BYTES;
@@ -148,7 +148,7 @@ static int compare(const struct gt_screen_row *a, const struct gt_screen_row *b,
 	case GT_COLUMN_PROGRAM: return compare_text(a->program, b->program);
 	case GT_COLUMN_BYTES: return DOWN(bytes);
 	case GT_COLUMN_PEAK: return DOWN(peak);
-	case GT_COLUMN_OBJECTS: return DOWN(objects);
+	case GT_COLUMN_RESOURCES: return DOWN(objects);
 	case GT_COLUMN_CREATED_RATE: return DOWN(created_rate);
 	case GT_COLUMN_ENDED_RATE: return DOWN(ended_rate);
 	case GT_COLUMN_GROWTH: return DOWN(growth);

@@ -20,7 +20,7 @@ static const struct column {
 	[GT_COLUMN_PROGRAM] = { .title = "PROGRAM", .width = 10, .left = true, .up = true },
 	[GT_COLUMN_BYTES] = { .title = "LIVE", .width = 9 },
 	[GT_COLUMN_PEAK] = { .title = "PEAK", .width = 9, .from = 92 },
-	[GT_COLUMN_OBJECTS] = { .title = "OBJECTS", .width = 9 },
+	[GT_COLUMN_RESOURCES] = { .title = "RESOURCES", .width = 10 },
 	[GT_COLUMN_CREATED_RATE] = { .title = "ALLOC/S", .width = 8 },
 	[GT_COLUMN_ENDED_RATE] = { .title = "FREE/S", .width = 8, .from = 60 },
 	[GT_COLUMN_GROWTH] = { .title = "GROWTH/S", .width = 10, .from = 60 },
@@ -143,7 +143,7 @@ static const char *format_cell(char out[GT_FORMAT_MAX], const struct gt_screen *
 	case GT_COLUMN_PROGRAM: return row->program;
 	case GT_COLUMN_BYTES: return gt_format_bytes(out, row->bytes);
 	case GT_COLUMN_PEAK: return gt_format_bytes(out, row->peak);
-	case GT_COLUMN_OBJECTS: return gt_format_count(out, row->objects);
+	case GT_COLUMN_RESOURCES: return gt_format_count(out, row->objects);
 	case GT_COLUMN_CREATED_RATE:
 		if (row->ended)
 			return strcpy(out, "ended");

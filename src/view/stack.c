@@ -173,11 +173,24 @@ void gt_stack_text(struct gt_page *p, const struct gt_view *v, uint32_t stack, s
 	free(lines);
 }
 
-/* "f < g < h": f and its callers, as many as `columns` hold with what stands behind them. */
+/* The least that may be left of a location: its file's name, with a mark for the folders. */
+static unsigned least_where(const char *where, bool utf8)
+{
+	const char *slash = strrchr(where, '/');
+	unsigned whole = gt_text_columns(where, utf8);
+	unsigned name = slash ? gt_text_columns(slash, utf8) + (utf8 ? 1 : 3) : whole;
+
+	return name < whole ? name : whole;
+}
+
+/*
+ * "f < g < h": f and its callers, as many as `columns` hold with what stands behind them. A caller
+ * says more than a folder: of programs that allocate in one function it is what tells lines apart.
+ */
 static void add_callers(struct line *line, const struct gt_frame *frames, size_t count,
 			unsigned columns, bool utf8)
 {
-	unsigned where = gt_text_columns(line->where, utf8);
+	unsigned where = least_where(line->where, utf8);
 
 	for (size_t i = 1; i < count && i < CALLERS_SHOWN && frames[i].function; i++) {
 		char *longer = concat("%s < %s", line->what, frames[i].function);
@@ -209,7 +222,9 @@ void gt_stack_where(struct gt_page *p, const struct gt_view *v, uint32_t stack, 
 	line = line_of(&frames[0], &v->style);
 	if (frames[0].function)
 		add_callers(&line, frames, count, columns, p->style.utf8);
-	left = left_width(&line, 1, columns, p->style.utf8);
+	left = gt_text_columns(line.what, p->style.utf8);
+	if (left + 2 + least_where(line.where, p->style.utf8) > columns)
+		left = left_width(&line, 1, columns, p->style.utf8);
 	gt_page_name(p, GT_PLAIN, line.what, left);
 	if (*line.where && left + 6 < columns) {
 		gt_page_put(p, GT_PLAIN, "  ");

@@ -223,7 +223,7 @@ def test_zoom_pan_and_moments(case):
         page.key("p")
         assert "At the peak" in page.text(".moment h3")
         page.js("[...document.querySelectorAll('#timeline button')]"
-                ".find(b => b.textContent === 'Objects').click()")
+                ".find(b => b.textContent === 'Resources').click()")
         assert "event" in page.text("#timeline .legend")
         assert page.complaints() == []
 

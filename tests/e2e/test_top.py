@@ -91,9 +91,9 @@ def test_it_shows_a_process_its_sites_and_leaves_no_trace(case):
             terminal.wait("[▁▂▃▄▅▆▇█]$")  # its past, at the right end
             # sorted by another column, and the other way round
             terminal.keys("s", "s")
-            terminal.wait("OBJECTS▼")
+            terminal.wait("RESOURCES▼")
             terminal.keys("r")
-            terminal.wait("OBJECTS▲")
+            terminal.wait("RESOURCES▲")
             # a filter that fits nothing, and its end
             terminal.keys("/")
             terminal.keys("x", "y", "z")

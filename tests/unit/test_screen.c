@@ -176,10 +176,10 @@ static void every_column_sorts_and_the_heading_says_which(void **state)
 	press(f, "s"); /* the peak, which at this width is not even shown */
 	assert_int_equal(f->screen.sort[GT_SCREEN_PROCESSES], GT_COLUMN_PEAK);
 	press(f, "s");
-	assert_shows(f, 80, "OBJECTS▼");
+	assert_shows(f, 80, "RESOURCES▼");
 	assert_order(f, 100, 200, 50);
 	press(f, "r");
-	assert_shows(f, 80, "OBJECTS▲");
+	assert_shows(f, 80, "RESOURCES▲");
 	assert_order(f, 200, 100, 50);
 	for (int i = 0; i < 6; i++) /* all the way round, not by the chart */
 		press(f, ">");
@@ -220,7 +220,7 @@ static void a_process_is_entered_and_left(void **state)
 	assert_ptr_equal(f->screen.rows[0].frame, small);
 	assert_true(f->screen.rows[0].growth == 1 << 20);
 	assert_shows(f, 80, "of 100 grower");
-	assert_shows(f, 80, "5.00 MiB          5   +1.00 MiB       1.0  make_small  src/small.c:7");
+	assert_shows(f, 80, "5.00 MiB           5   +1.00 MiB       1.0  make_small  src/small.c:7");
 	assert_shows(f, 80, "libx.so.1+0x1234");
 	/* the stack of the chosen one, below */
 	assert_shows(f, 80, "OpenCL buffers of 100 grower");
@@ -303,7 +303,7 @@ static void totals_and_losses_are_at_the_top(void **state)
 
 	assert_shows(f, 80, "gputrack top  all processes");
 	assert_shows(f, 80, "every 1 s  12:00:00");
-	assert_shows(f, 80, " 1.00 GiB live   11 objects   2 processes   2 allocs/s   0 frees/s");
+	assert_shows(f, 80, " 1.00 GiB live   11 resources   2 processes   2 allocs/s   0 frees/s");
 	gt_board_lose(f->board, f->holder, 12345);
 	tick(f);
 	assert_shows(f, 80, "12,345 events lost");

@@ -1,4 +1,4 @@
-// flame.js - flame graph of bytes or objects by stack: click to zoom, search, keyboard.
+// flame.js - flame graph of bytes or resources by stack: click to zoom, search, keyboard.
 import { el, section, segmented, visible } from "./dom.js";
 import { kindColor } from "./charts.js";
 import { formatBytes, formatCount, formatValue } from "./format.js";
@@ -45,7 +45,7 @@ export class Flame {
       on: { click: () => this.zoomTo(this.root) } });
     this.node.querySelector(".section-head").append(el("div", { class: "controls" },
       segmented("Which memory", MODES, state.mode, (mode) => this.change("mode", mode)),
-      segmented("Measured in", [["bytes", "Bytes"], ["objects", "Objects"]], state.unit,
+      segmented("Measured in", [["bytes", "Bytes"], ["objects", "Resources"]], state.unit,
         (unit) => this.change("unit", unit))));
     this.node.append(el("div", { class: "controls" }, this.search, this.matched, this.reset),
       this.canvas, this.detail);
@@ -151,7 +151,7 @@ export class Flame {
 
   emptyText() {
     if (this.state.mode === "live")
-      return this.set.raw.leaked ? "What leaked has no bytes of its own: choose Objects." :
+      return this.set.raw.leaked ? "What leaked has no bytes of its own: choose Resources." :
         "Nothing leaked.";
     return this.state.unit === "bytes" ? "No memory was allocated." : "Nothing was alive.";
   }
@@ -190,7 +190,7 @@ export class Flame {
   valueText(node) {
     const share = node.value / this.root.value * 100;
     return `${formatValue(node.value, this.state.unit)}` +
-      `${this.state.unit === "bytes" ? "" : " objects"}, ${formatCount(share, 1)} %`;
+      `${this.state.unit === "bytes" ? "" : " resources"}, ${formatCount(share, 1)} %`;
   }
 
   showDetail(node) {

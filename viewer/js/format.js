@@ -45,7 +45,7 @@ export function formatTime(seconds, step = 0) {
   return `${formatCount(seconds, step && step < 1e-3 ? (step < 1e-5 ? 6 : 4) : 3)} s`;
 }
 
-/* A value that is bytes or a number of objects. */
+/* A value that is bytes or a number of resources. */
 export function formatValue(value, unit) {
   return unit === "bytes" ? formatBytes(value) : formatCount(value);
 }

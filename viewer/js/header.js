@@ -94,11 +94,12 @@ export function verdicts(set) {
   return el("div", { class: "verdicts" },
     raw.leaked ? card("#leaks", "bad", plural(raw.leaked, "leak", "leaks"),
       leaked.join(", ") || "no memory of their own") :
-      card("#leaks", "good", "No leaks", `${formatCount(raw.created - raw.lasting)} given back`),
+      card("#leaks", "good", "No leaks", `${plural(raw.created - raw.lasting, "resource", "resources")} given back`),
     card("#timeline", "", formatBytes(raw.peak.bytes), raw.peak.bytes ?
       `peak, at ${formatTime(raw.peak.time_ns / 1e9)}` : "no device memory"),
     card("#sites", "", formatCount(raw.created),
-      `created, ${formatBytes(raw.created_bytes)} in all`),
+      `${raw.created === 1 ? "resource" : "resources"} created, ` +
+        `${formatBytes(raw.created_bytes)} in all`),
     wrong || mistakes.failed ? card("#mistakes", wrong ? "bad" : "warn",
       wrong ? plural(wrong, "redundant release", "redundant releases") :
         plural(mistakes.failed, "failed call", "failed calls"),

@@ -26,7 +26,7 @@ export class Moment {
         `Alive at ${formatTime(time, 1e-4)}` }),
       el("p", { class: "sum" }, el("strong", { text: formatBytes(device) }),
         " of device memory", host ? `, ${formatBytes(host)} of host memory` : "",
-        `, ${formatCount(count)} ${count === 1 ? "object" : "objects"}`),
+        `, ${formatCount(count)} ${count === 1 ? "resource" : "resources"}`),
       el("p", { class: "dim", text: kinds.map((k) => formatKind(k.count, k.kind) +
         (k.bytes ? ` (${formatBytes(k.bytes)})` : "")).join(", ") }),
       this.list(state, kinds),
@@ -65,7 +65,7 @@ export class Moment {
     const all = (what) => kinds.reduce((a, k) => a + k[what], 0);
     const left = { bytes: all("bytes") - named("bytes"), count: all("count") - named("count") };
     if (left.count > 0)
-      rows.push(el("li", { class: "dim rest", text: `${formatCount(left.count)} more objects` +
+      rows.push(el("li", { class: "dim rest", text: `${formatCount(left.count)} more resources` +
         (left.bytes ? `, ${formatBytes(left.bytes)},` : "") + " from other call sites" }));
     return el("ul", { class: "holders" }, rows);
   }

@@ -1,4 +1,4 @@
-// timeline.js - live bytes and objects over time by kind: zoom, pan, the peak, a chosen moment.
+// timeline.js - live bytes and resources over time by kind: zoom, pan, the peak, a chosen moment.
 import { color, el, section, segmented, withAlpha } from "./dom.js";
 import { fromZero, kindColor, makeChart, steps, stepsBack, timeAxis, valueAxis } from "./charts.js";
 import { formatTime, formatValue } from "./format.js";
@@ -13,7 +13,7 @@ export class Timeline {
     Object.assign(this, { set, state, choose });
     this.node = section("timeline", "Timeline");
     this.host = el("div", { class: "chart", tabIndex: 0, role: "img",
-      aria: { label: "Live memory and objects over time. Arrow keys move the chosen " +
+      aria: { label: "Live memory and resources over time. Arrow keys move the chosen " +
         "moment, plus and minus zoom, shift and arrows pan, 0 shows all, P the peak." },
       on: { keydown: (event) => this.key(event) } });
     this.readout = el("p", { class: "readout", aria: { live: "off" } });
@@ -27,7 +27,7 @@ export class Timeline {
     const button = (text, title, act) => el("button", { type: "button", class: "tool", text,
       title, aria: { label: title }, on: { click: act } });
     return el("div", { class: "controls" },
-      segmented("What is shown", [["bytes", "Bytes"], ["objects", "Objects"]],
+      segmented("What is shown", [["bytes", "Bytes"], ["objects", "Resources"]],
         this.state.unit, (unit) => { this.state.unit = unit; this.draw(); }),
       el("div", { class: "segmented" },
         button("+", "Zoom in", () => this.zoom(0.5)),
@@ -265,7 +265,7 @@ export class Timeline {
     const [from, to] = this.window, time = chart.data[0][index];
     this.readout.textContent = `${formatTime(time, (to - from) / 1000)}   ` +
       `${formatValue(chart.data.at(-1)[index], unit)}` +
-      (unit === "bytes" ? " of device memory" : " objects") +
+      (unit === "bytes" ? " of device memory" : " resources") +
       (this.set.totals.exact ? "" : " at most");
   }
 
