@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "cli/terminal.h"
 #include "symbol/symbol.h"
 #include "view/board.h"
@@ -69,13 +70,6 @@ void gt_attach_live_fini(struct gt_attach_live *l)
 	gt_board_free(l->board);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* The first functions of a stack, and where the innermost one is. */
 static void resolve(struct gt_attach_live *l, struct gt_site_name *name)
 {
@@ -103,7 +97,7 @@ static void resolve(struct gt_attach_live *l, struct gt_site_name *name)
 			used += (size_t)snprintf(functions + used, sizeof functions - used, "%s%s",
 						 shown ? " < " : "",
 						 found[j].function ? found[j].function :
-						 base_name(at->image->path));
+						 gt_path_name(at->image->path));
 			if (!shown && found[j].file)
 				snprintf(place, sizeof place, "%s:%u", found[j].file,
 					 found[j].line);

@@ -11,6 +11,7 @@
 #include <gelf.h>
 #include <libelf.h>
 
+#include "base/text.h"
 #include "cli/doctor.h"
 #include "symbol/elf_file.h"
 #include "symbol/symbol.h"
@@ -92,7 +93,7 @@ static void list_needed(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, cha
 				   elf_strptr(elf, header->sh_link, entry.d_un.d_val) : NULL;
 
 		for (size_t k = 0; name && k < sizeof gpu_libraries / sizeof *gpu_libraries; k++)
-			if (!strncmp(name, gpu_libraries[k], strlen(gpu_libraries[k])))
+			if (gt_text_begins(name, gpu_libraries[k]))
 				snprintf(list + strlen(list), size - strlen(list), "%s%s",
 					 *list ? ", " : "", name);
 	}
