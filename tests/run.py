@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -134,6 +135,8 @@ def main():
         sys.exit(__doc__)
     build, wanted, count = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:], Count()
     os.environ.pop("OPENCL_LAYERS", None)
+    # a shell that starts us in the background has us ignore it, and so everything that we start
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     run_meson(build, wanted, count)
     run_golden(build, wanted, count)
     run_end_to_end(build, wanted, count)

@@ -5,6 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
+
+static inline bool gt_text_begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
 
 /* What gt_utf8_next gives for a byte that is no part of a valid character. */
 #define GT_UTF8_BAD UINT32_MAX

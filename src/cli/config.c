@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "cli/cli.h"
 
 enum { FILE_MAX = 1 << 16, LINES_MAX = 1000 };
@@ -108,7 +109,6 @@ static bool is_trusted(const struct stat *st, const char *path)
 static int read_file(const char *path, bool must_be, bool check, struct gt_error *error)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), e;
-	const char *slash = strrchr(path, '/');
 	struct stat st;
 	ssize_t size;
 	char *text;
@@ -128,7 +128,7 @@ static int read_file(const char *path, bool must_be, bool check, struct gt_error
 		return 0;
 	}
 	state.path = gt_strdup(path);
-	state.folder = slash ? gt_strndup(path, (size_t)(slash - path) + 1) : gt_strdup("");
+	state.folder = gt_strndup(path, gt_path_folder(path));
 	text = gt_alloc(FILE_MAX + 1);
 	size = read(fd, text, FILE_MAX + 1);
 	if (size < 0 || size > FILE_MAX)

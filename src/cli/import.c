@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/folder.h"
@@ -114,7 +115,7 @@ int gt_import_run(const struct gt_import *import, struct gt_import_result *resul
 /* The export's name in this folder, with another ending. */
 static void name_recording(char *out, size_t size, const char *file)
 {
-	const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+	const char *name = gt_path_name(file);
 	size_t length = strlen(name);
 
 	if (length > 7 && !strcmp(name + length - 7, ".sqlite"))

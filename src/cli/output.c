@@ -12,12 +12,13 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/path.h"
 
 /* A file without a name in the folder of `path`, which vanishes with us; not everywhere to be had. */
 static int open_nameless(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	char *folder = slash ? gt_strndup(path, (size_t)(slash - path) + 1) : gt_strdup(".");
+	size_t size = gt_path_folder(path);
+	char *folder = size ? gt_strndup(path, size) : gt_strdup(".");
 	int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 
 	free(folder);

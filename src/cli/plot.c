@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/output.h"
@@ -72,13 +73,6 @@ struct job {
 	bool utf8;
 };
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* "runs/tracker.csv" -> "runs/tracker_plot.png". The caller frees it. */
 static char *default_path(const char *input)
 {
@@ -87,8 +81,8 @@ static char *default_path(const char *input)
 
 	while (length > 1 && stem[length - 1] == '/')
 		stem[--length] = '\0';
-	dot = strrchr(base_name(stem), '.');
-	if (dot && dot != base_name(stem))
+	dot = strrchr(gt_path_name(stem), '.');
+	if (dot && dot != gt_path_name(stem))
 		*dot = '\0';
 	if (asprintf(&path, "%s_plot.png", stem) < 0)
 		path = gt_strdup("plot.png");
@@ -148,7 +142,7 @@ static int plot_tracker(struct job *j, struct gt_rows *rows, struct gt_error *er
 		return e;
 	e = begin(j, GT_TRACKER_WIDTH, GT_TRACKER_HEIGHT, error);
 	if (!e) {
-		gt_tracker_draw(&j->canvas, table, base_name(j->input));
+		gt_tracker_draw(&j->canvas, table, gt_path_name(j->input));
 		e = end(j, error);
 	}
 	if (!e)
@@ -170,7 +164,7 @@ static int plot_usage(struct job *j, struct gt_rows *rows, struct gt_error *erro
 		gt_overlay_align(overlay, 0, table->last_s, table->first_change_s);
 	e = begin(j, GT_USAGE_WIDTH, GT_USAGE_HEIGHT, error);
 	if (!e) {
-		gt_usage_draw(&j->canvas, table, overlay, base_name(j->input));
+		gt_usage_draw(&j->canvas, table, overlay, gt_path_name(j->input));
 		e = end(j, error);
 	}
 	if (!e) {
@@ -191,7 +185,7 @@ static int plot_monitor(struct job *j, struct gt_rows *rows, struct gt_error *er
 		return e;
 	e = begin(j, GT_MONITOR_WIDTH, GT_MONITOR_HEIGHT, error);
 	if (!e) {
-		gt_monitor_draw(&j->canvas, table, base_name(j->input));
+		gt_monitor_draw(&j->canvas, table, gt_path_name(j->input));
 		e = end(j, error);
 	}
 	if (!e)
@@ -241,7 +235,7 @@ static int plot_table(struct job *j, struct gt_error *error)
 static void draw_recording(struct job *j, struct gt_view *v, struct gt_history *history)
 {
 	gt_recording_draw(&j->canvas, v, history, j->overlay.log ? &j->overlay : NULL,
-			  base_name(gt_recording_path(v->recording)));
+			  gt_path_name(gt_recording_path(v->recording)));
 }
 
 static int plot_opened(struct job *j, struct gt_view *v, struct gt_error *error)

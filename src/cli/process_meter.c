@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/path.h"
+#include "base/text.h"
 
 enum { COMM_MAX = 15 }; /* what the kernel keeps of a name */
 
@@ -55,7 +57,8 @@ static bool read_stat(pid_t pid, char *state, uint64_t *start_ticks)
 /* The kernel cuts names; what a longer one was called by tells the rest. */
 static void read_name(struct gt_process_meter *m)
 {
-	char comm[64], command[sizeof m->name], *base;
+	char comm[64], command[sizeof m->name];
+	const char *base;
 	ssize_t length = read_proc(m->pid, "comm", comm, sizeof comm);
 
 	if (length <= 0)
@@ -65,9 +68,8 @@ static void read_name(struct gt_process_meter *m)
 	snprintf(m->name, sizeof m->name, "%s", comm);
 	if (strlen(comm) < COMM_MAX || read_proc(m->pid, "cmdline", command, sizeof command) <= 0)
 		return;
-	base = strrchr(command, '/');
-	base = base ? base + 1 : command;
-	if (!strncmp(base, comm, strlen(comm)))
+	base = gt_path_name(command);
+	if (gt_text_begins(base, comm))
 		memmove(m->name, base, strlen(base) + 1);
 }
 

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/format.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "cli/cli.h"
 #include "cli/device_sampler.h"
 #include "cli/doors.h"
@@ -183,7 +184,6 @@ static int set_environment(const struct run *run, struct gt_error *error)
 
 static void name_folder(struct run *run, pid_t pid)
 {
-	const char *program = strrchr(run->argv[0], '/');
 	char here[PATH_MAX];
 
 	if (run->settings->output && run->settings->output[0] == '/')
@@ -195,7 +195,7 @@ static void name_folder(struct run *run, pid_t pid)
 			 run->settings->output);
 	else
 		snprintf(run->folder, sizeof run->folder, "%.2000s/%.200s.%d.gt", here,
-			 program ? program + 1 : run->argv[0], (int)pid);
+			 run->argv[0] + gt_path_folder(run->argv[0]), (int)pid);
 }
 
 /* In the child: its pid may be in the folder's name, so the folder is made here. */

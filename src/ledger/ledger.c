@@ -6,19 +6,11 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "ledger/graves.h"
 
 enum {
-	DEAD_MAX = 1 << 16,    /* ended handles that are remembered, to know a redundant release */
 	MISTAKES_MAX = 1000,   /* distinct redundant releases and failures kept; all are counted */
 	LAST_CALLS_MAX = 1000,
-};
-
-/* What is remembered of a handle that has ended. */
-struct dead {
-	uint64_t handle;
-	uint32_t created_stack, ended_stack;
-	uint16_t process, function; /* of the creation */
-	uint32_t next;              /* in its hash chain: index + 1 */
 };
 
 /* Bytes that a process holds now. */
@@ -32,9 +24,7 @@ struct gt_ledger_private {
 	size_t site_of_size;
 	uint32_t *retain_stacks;    /* by the live entry's slot */
 	size_t retain_size;
-	struct dead *dead;          /* a ring of DEAD_MAX */
-	uint32_t *dead_heads;       /* by hash: index + 1 */
-	size_t dead_count;          /* ever */
+	struct gt_graves graves;
 	struct held *held;          /* by process */
 	size_t held_size;
 };
@@ -60,8 +50,7 @@ void gt_ledger_free(struct gt_ledger *l)
 	free(l->last_calls);
 	free(l->private->site_of);
 	free(l->private->retain_stacks);
-	free(l->private->dead);
-	free(l->private->dead_heads);
+	gt_graves_fini(&l->private->graves);
 	free(l->private->held);
 	free(l->private);
 	free(l);
@@ -247,78 +236,8 @@ static void ended(struct gt_ledger *l, const struct gt_entry *e)
 		gt_shares_ended(&l->shares, e, bytes);
 }
 
-static size_t dead_bucket(uint32_t process, enum gt_kind kind, uint64_t handle)
-{
-	return gt_mix64(handle ^ (uint64_t)gt_kinds[kind].family << 56 ^ (uint64_t)process << 40) %
-	       DEAD_MAX;
-}
-
-static size_t bucket_of(const struct dead *d)
-{
-	return dead_bucket(d->process, (enum gt_kind)gt_functions[d->function].kind, d->handle);
-}
-
-static void forget_dead(struct gt_ledger_private *p, uint32_t index)
-{
-	uint32_t *link = &p->dead_heads[bucket_of(&p->dead[index])];
-
-	while (*link && *link != index + 1)
-		link = &p->dead[*link - 1].next;
-	if (*link)
-		*link = p->dead[index].next;
-}
-
-/* The latest death of this handle, if it is remembered. */
-static struct dead *find_dead(const struct gt_ledger *l, uint32_t process, enum gt_kind kind,
-			      uint64_t handle)
-{
-	const struct gt_ledger_private *p = l->private;
-
-	if (!p->dead)
-		return NULL;
-	for (uint32_t i = p->dead_heads[dead_bucket(process, kind, handle)]; i;
-	     i = p->dead[i - 1].next) {
-		struct dead *d = &p->dead[i - 1];
-
-		if (d->handle == handle && d->process == process &&
-		    gt_kinds[gt_functions[d->function].kind].family == gt_kinds[kind].family)
-			return d;
-	}
-	return NULL;
-}
-
-static void remember_dead(struct gt_ledger *l, const struct gt_entry *e, uint32_t ended_stack)
-{
-	struct gt_ledger_private *p = l->private;
-	struct dead *d = find_dead(l, e->process, gt_entry_kind(e), e->handle);
-	uint32_t index;
-	size_t bucket;
-
-	/* a handle that is reused is remembered once, however often it dies */
-	if (d) {
-		d->created_stack = e->stack;
-		d->ended_stack = ended_stack;
-		d->function = e->function;
-		return;
-	}
-	if (!p->dead) {
-		p->dead = gt_alloc(DEAD_MAX * sizeof *p->dead);
-		p->dead_heads = gt_alloc(DEAD_MAX * sizeof *p->dead_heads);
-	}
-	index = (uint32_t)(p->dead_count++ % DEAD_MAX);
-	d = &p->dead[index];
-	if (p->dead_count > DEAD_MAX)
-		forget_dead(p, index);
-	*d = (struct dead){ .handle = e->handle, .created_stack = e->stack,
-			    .ended_stack = ended_stack, .process = e->process,
-			    .function = e->function };
-	bucket = bucket_of(d);
-	d->next = p->dead_heads[bucket];
-	p->dead_heads[bucket] = index + 1;
-}
-
 static void note_redundant(struct gt_ledger *l, const struct gt_event *e, uint32_t process,
-			   const struct dead *d)
+			   const struct gt_grave *d)
 {
 	for (size_t i = 0; i < l->redundant_count; i++) {
 		struct gt_redundant *r = &l->redundant[i];
@@ -369,11 +288,11 @@ static void note_failure(struct gt_ledger *l, const struct gt_event *e)
 static void note_trouble(struct gt_ledger *l, const struct gt_event *e, uint32_t process)
 {
 	const struct gt_function *fn = &gt_functions[e->function];
-	const struct dead *d = NULL;
+	const struct gt_grave *d = NULL;
 
 	if (fn->effect != GT_CREATE && e->handle &&
 	    !gt_live_find(&l->live, (uint16_t)process, (enum gt_kind)fn->kind, e->handle))
-		d = find_dead(l, process, (enum gt_kind)fn->kind, e->handle);
+		d = gt_graves_find(&l->private->graves, process, (enum gt_kind)fn->kind, e->handle);
 	if (d)
 		note_redundant(l, e, process, d);
 	else if (e->failed)
@@ -387,7 +306,8 @@ static void note_trouble(struct gt_ledger *l, const struct gt_event *e, uint32_t
 static void unknown(struct gt_ledger *l, const struct gt_event *e, uint32_t process)
 {
 	const struct gt_function *fn = &gt_functions[e->function];
-	const struct dead *d = find_dead(l, process, (enum gt_kind)fn->kind, e->handle);
+	const struct gt_grave *d = gt_graves_find(&l->private->graves, process,
+						  (enum gt_kind)fn->kind, e->handle);
 
 	if (d)
 		note_redundant(l, e, process, d);
@@ -472,7 +392,7 @@ static void let_go(struct gt_ledger *l, const struct gt_entry *gone, const struc
 	copy = *held;
 	gt_live_remove(&l->live, &copy);
 	ended(l, &copy);
-	remember_dead(l, &copy, event->stack);
+	gt_graves_add(&l->private->graves, &copy, event->stack);
 }
 
 void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process)
@@ -506,7 +426,7 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 	case GT_CHANGE_ENDED:
 		l->size_mismatches += event->size && event->size != gone.size;
 		ended(l, &gone);
-		remember_dead(l, &gone, event->stack);
+		gt_graves_add(&l->private->graves, &gone, event->stack);
 		let_go(l, &gone, event);
 		if (gt_kinds[gt_entry_kind(&gone)].habits & GT_TAKES)
 			take_along(l, &gone);

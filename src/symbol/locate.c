@@ -10,6 +10,7 @@
 
 #include <elfutils/libdwfl.h>
 
+#include "base/path.h"
 #include "symbol/elf_file.h"
 #include "symbol/symbol.h"
 
@@ -84,13 +85,6 @@ __attribute__((format(printf, 2, 3))) static bool consider(struct hunt *h, const
 	else
 		h->error = judge(h);
 	return h->error == 0;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 static const char *const *search_of(const struct gt_symbol_options *options)
@@ -177,12 +171,12 @@ int gt_module_locate(struct gt_symbol_file *file, const struct gt_symbol_module 
 	};
 	int verdict;
 
-	if (module->path[0] != '/' || !*base_name(module->path))
+	if (module->path[0] != '/' || !module->path[gt_path_folder(module->path)])
 		return -ENOENT;
 	/* no mtime here: a copy need not have kept it */
 	for (const char *const *dir = search_of(options); *dir; dir++)
 		if (consider(&h, "%s%s", *dir, module->path) ||
-		    consider(&h, "%s/%s", *dir, base_name(module->path)))
+		    consider(&h, "%s/%s", *dir, gt_path_name(module->path)))
 			return 0;
 	h.mtime_ns = module->mtime_ns;
 	if (consider(&h, "%s", module->path))
@@ -201,7 +195,7 @@ int gt_module_locate(struct gt_symbol_file *file, const struct gt_symbol_module 
 static bool consider_link(struct hunt *h, const char *path, const char *link,
 			  const struct gt_symbol_options *options)
 {
-	int length = base_name(path) - path;
+	int length = (int)gt_path_folder(path);
 
 	for (const char *const *dir = search_of(options); *dir; dir++)
 		if (consider(h, "%s/%s", *dir, link) ||
@@ -235,7 +229,7 @@ int gt_debug_locate(struct gt_symbol_file *file, const struct gt_debug_wanted *w
 		return -ENOENT;
 	length = wanted->link ? snprintf(link, sizeof(link), "%s", wanted->link)
 			      : snprintf(link, sizeof(link), "%s.debug",
-					 base_name(wanted->main_path));
+					 gt_path_name(wanted->main_path));
 	if (length <= 0 || (size_t)length >= sizeof(link) || strchr(link, '/'))
 		return -ENOENT;
 	if (consider_link(&h, wanted->main_path, link, options) ||
@@ -254,7 +248,7 @@ int gt_alternate_locate(struct gt_symbol_file *file, const struct gt_debug_wante
 		.build_id_size = wanted->build_id_size,
 	};
 	const char *link = wanted->link;
-	int length = base_name(wanted->main_path) - wanted->main_path;
+	int length = (int)gt_path_folder(wanted->main_path);
 	char real[PATH_MAX];
 
 	if (!h.build_id_size)
@@ -263,7 +257,7 @@ int gt_alternate_locate(struct gt_symbol_file *file, const struct gt_debug_wante
 		return 0;
 	for (const char *const *dir = search_of(options); *dir; dir++)
 		if (consider(&h, "%s/%s", *dir, link) ||
-		    consider(&h, "%s/%s", *dir, base_name(link)))
+		    consider(&h, "%s/%s", *dir, gt_path_name(link)))
 			return 0;
 	if (link[0] == '/')
 		return consider(&h, "%s", link) ? 0 : -ENOENT;
@@ -272,6 +266,6 @@ int gt_alternate_locate(struct gt_symbol_file *file, const struct gt_debug_wante
 	/* dwz counts its "../" from where the file is, not from a link to it */
 	if (!realpath(wanted->main_path, real))
 		return -ENOENT;
-	length = base_name(real) - real;
+	length = (int)gt_path_folder(real);
 	return consider(&h, "%.*s%s", length, real, link) ? 0 : -ENOENT;
 }

@@ -10,6 +10,7 @@
 #include <dwarf.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "symbol/dwarf_name.h"
 
 /* Entries nest far less deep; a damaged file must not exhaust the stack. */
@@ -81,8 +82,7 @@ static bool is_regular_or_absent(const char *path, bool *there)
 static bool may_open_split(const struct gt_units *units, struct gt_unit *unit)
 {
 	const char *name = get_string(&unit->die, DW_AT_dwo_name);
-	const char *slash = strrchr(units->path, '/');
-	int length = slash ? slash + 1 - units->path : 0;
+	int length = (int)gt_path_folder(units->path);
 	char path[PATH_MAX];
 	bool there = false;
 

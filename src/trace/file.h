@@ -1,4 +1,4 @@
-/* file.h - what writer.c and lane.c share: the open trace and its lanes. */
+/* file.h - what writer.c, define.c and lane.c share: the open trace and its lanes. */
 #pragma once
 
 #include <pthread.h>

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/path.h"
+#include "base/text.h"
 
 /* Inlined frames at one address that are worth remembering. */
 enum { NAMES_MOST = 64 };
@@ -196,18 +198,6 @@ static void resolve(struct gt_frames *f, struct stack *s, size_t *room,
 	}
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static bool begins(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
 /* CUDA's runtime inside a program that was linked with it: it has names, but no lines. */
 static bool is_cuda_runtime(const struct gt_frame *frame)
 {
@@ -217,9 +207,9 @@ static bool is_cuda_runtime(const struct gt_frame *frame)
 	if (!frame->function || frame->file)
 		return false;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (begins(frame->function, names[i]))
+		if (gt_text_begins(frame->function, names[i]))
 			return true;
-	return begins(frame->function, "cuda") && frame->function[4] >= 'A' &&
+	return gt_text_begins(frame->function, "cuda") && frame->function[4] >= 'A' &&
 	       frame->function[4] <= 'Z';
 }
 
@@ -232,21 +222,21 @@ static bool is_inner_plumbing(const struct gt_frame *frame)
 	};
 
 	/* the C++ face of CUDA's runtime: templates that call the function of the same name */
-	if (frame->file && begins(base_name(frame->file), "cuda_runtime"))
+	if (frame->file && gt_text_begins(gt_path_name(frame->file), "cuda_runtime"))
 		return true;
 	if (!frame->module)
 		return false;
 	for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
-		if (begins(base_name(frame->module), libraries[i]))
+		if (gt_text_begins(gt_path_name(frame->module), libraries[i]))
 			return true;
 	return is_cuda_runtime(frame);
 }
 
 static bool is_libc(const struct gt_frame *frame)
 {
-	return frame->module && (begins(base_name(frame->module), "libc.so") ||
-				 begins(base_name(frame->module), "libpthread.so") ||
-				 begins(base_name(frame->module), "ld-linux"));
+	return frame->module && (gt_text_begins(gt_path_name(frame->module), "libc.so") ||
+				 gt_text_begins(gt_path_name(frame->module), "libpthread.so") ||
+				 gt_text_begins(gt_path_name(frame->module), "ld-linux"));
 }
 
 /* What starts a program or a thread. The C library's own frames have names only with symbols. */
@@ -259,7 +249,7 @@ static bool is_outer_plumbing(const struct gt_frame *frame)
 
 	if (!frame->function)
 		return is_libc(frame);
-	if (begins(frame->function, "__libc_start_main"))
+	if (gt_text_begins(frame->function, "__libc_start_main"))
 		return true;
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
 		if (!strcmp(frame->function, functions[i]))
@@ -348,7 +338,8 @@ void gt_frames_remember(struct gt_frames *f, uint32_t stack, struct gt_legend *n
 
 static bool is_system(const char *path)
 {
-	return begins(path, "/usr/lib") || begins(path, "/lib") || begins(path, "[");
+	return gt_text_begins(path, "/usr/lib") || gt_text_begins(path, "/lib") ||
+	       gt_text_begins(path, "[");
 }
 
 static int programs_first(const void *a, const void *b)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "base/path.h"
 #include "view/process.h"
 
 enum { PIDS_SHOWN = 6, GAPS_SHOWN = 4, NAME_SHOWN = 24, MORE_ROOM = 16 };
@@ -103,10 +104,9 @@ static void put_import(struct gt_page *p, const struct gt_view *v)
 {
 	const char *path = gt_recording_info(v->recording, "imported");
 	const char *nsys = gt_recording_info(v->recording, "nsys");
-	const char *slash = strrchr(path, '/');
 
 	gt_page_put(p, GT_PLAIN, "imported from ");
-	gt_page_name(p, GT_PLAIN, slash && slash[1] ? slash + 1 : path, gt_page_left(p) / 3);
+	gt_page_name(p, GT_PLAIN, gt_path_name(path), gt_page_left(p) / 3);
 	gt_page_put(p, GT_PLAIN, " (Nsight Systems");
 	if (*nsys)
 		gt_page_put(p, GT_PLAIN, " %s", nsys);

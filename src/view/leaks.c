@@ -6,13 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
+#include "base/path.h"
 
 /* Fields end in bytes that no name has: 1 within a frame, 2 after it. */
 static char *key_of(const struct gt_view *v, const struct gt_site *site, uint16_t function)
@@ -28,9 +22,9 @@ static char *key_of(const struct gt_view *v, const struct gt_site *site, uint16_
 		const struct gt_frame *f = &frames[i];
 
 		if (f->function)
-			fprintf(out, "%s\1%s\2", f->function, f->file ? base_name(f->file) : "");
+			fprintf(out, "%s\1%s\2", f->function, f->file ? gt_path_name(f->file) : "");
 		else
-			fprintf(out, "%s\1%" PRIx64 "\2", f->module ? base_name(f->module) : "",
+			fprintf(out, "%s\1%" PRIx64 "\2", f->module ? gt_path_name(f->module) : "",
 				f->offset);
 	}
 	fclose(out);

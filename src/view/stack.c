@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/text.h"
 
 enum { CALLERS_SHOWN = 3 };
@@ -31,16 +32,14 @@ static char *concat(const char *format, ...)
 
 static char *module_offset(const struct gt_frame *frame)
 {
-	const char *slash = frame->module ? strrchr(frame->module, '/') : NULL;
+	const char *name = frame->module ? gt_path_name(frame->module) : "";
 
 	/* a frame known by its text has no offset: no call lies at a module's very start */
 	if (!frame->offset)
-		return gt_strdup(slash && slash[1] ? slash + 1 :
-				 frame->module ? frame->module : "");
+		return gt_strdup(name);
 	if (!frame->module)
 		return concat("0x%" PRIx64, frame->offset);
-	return concat("%s+0x%" PRIx64, slash && slash[1] ? slash + 1 : frame->module,
-		      frame->offset);
+	return concat("%s+0x%" PRIx64, name, frame->offset);
 }
 
 char *gt_path_tidy(const char *path)

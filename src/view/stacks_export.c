@@ -7,6 +7,7 @@
 #include "base/intern.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "view/export.h"
 #include "view/pass.h"
@@ -31,13 +32,12 @@ uint64_t gt_weight_of(const struct gt_site *site, enum gt_weight weight)
 /* What a frame is called where there is room for a name alone; the caller frees it. */
 static char *name_of(const struct gt_frame *frame)
 {
-	const char *slash = frame->module ? strrchr(frame->module, '/') : NULL;
 	char *text, *clean;
 
 	if (frame->function)
 		return gt_utf8_repair(frame->function);
 	if (asprintf(&text, "%s+0x%" PRIx64,
-		     slash ? slash + 1 : frame->module ? frame->module : "", frame->offset) < 0)
+		     frame->module ? gt_path_name(frame->module) : "", frame->offset) < 0)
 		return gt_strdup("?");
 	clean = gt_utf8_repair(text);
 	free(text);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 enum { FILE_MAX = 4 << 20, LINE_MAX_BYTES = 4096, COUNT_MAX = 100000 };
 
@@ -90,10 +91,10 @@ static int parse_line(struct gt_suppressions *list, const char *file, unsigned n
 				    file, number);
 	s.file = gt_strdup(file);
 	s.text = gt_strndup(text, size);
-	if (!strncmp(s.text, "leak:", 5)) {
+	if (gt_text_begins(s.text, "leak:")) {
 		s.pattern = s.text + 5;
 		gt_select_add(&s.what, "any", 3);
-	} else if (!strncmp(s.text, "leak[", 5)) {
+	} else if (gt_text_begins(s.text, "leak[")) {
 		e = parse_kinds(&s, s.text + 5, &s.pattern, error);
 	} else {
 		e = gt_error_set(error, -EINVAL, "%s:%u: a suppression begins with \"leak:\" or "

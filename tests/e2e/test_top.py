@@ -105,7 +105,7 @@ def test_it_shows_a_process_its_sites_and_leaves_no_trace(case):
             terminal.keys("Enter")
             terminal.wait("buffers of")
             screen = terminal.wait(r"MiB +[\d,]+ +\S+( MiB)? +[\d.]+  make")
-            assert "stress_opencl.c:" in screen and "make_event" in screen, screen
+            assert "opencl.c:" in screen and "make_event" in screen, screen
             # as wide as the terminal is, whenever that changes
             terminal.resize(150, 40)
             screen = terminal.wait("KIND +WHERE")

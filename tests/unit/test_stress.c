@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cli/stress.h"
+#include "cli/stress/stress.h"
 
 /* Counts what it is asked for; refuses beyond `limit` blocks. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

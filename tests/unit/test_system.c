@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "cli/system.h"
+#include "cli/doctor/system.h"
 
 #define CPU "/sys/devices/system/cpu/"
 

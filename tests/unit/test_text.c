@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/path.h"
 #include "base/text.h"
 
 /* What gt_text_put writes; the columns it says in *used. */
@@ -229,6 +230,20 @@ static void copies_are_utf8_and_tame(void **state)
 	free(tame);
 }
 
+static void a_path_has_a_folder_and_a_name(void **state)
+{
+	(void)state;
+	assert_string_equal(gt_path_name("/usr/lib/libc.so.6"), "libc.so.6");
+	assert_string_equal(gt_path_name("libc.so.6"), "libc.so.6");
+	assert_string_equal(gt_path_name("/usr/lib/"), "/usr/lib/");
+	assert_string_equal(gt_path_name(""), "");
+	assert_int_equal(gt_path_folder("/usr/lib/libc.so.6"), 9);
+	assert_int_equal(gt_path_folder("libc.so.6"), 0);
+	assert_int_equal(gt_path_folder("/usr/lib/"), 9);
+	assert_true(gt_text_begins("libcuda.so.1", "libcuda.so"));
+	assert_false(gt_text_begins("libcuda", "libcuda.so"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,6 +259,7 @@ int main(void)
 		cmocka_unit_test(xml_holds_any_name),
 		cmocka_unit_test(a_uri_holds_any_path),
 		cmocka_unit_test(copies_are_utf8_and_tame),
+		cmocka_unit_test(a_path_has_a_folder_and_a_name),
 	};
 
 	/* widths of characters are the locale's */

@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/path.h"
+#include "base/text.h"
 
 static const char *const names[GT_API_COUNT] = {
 	[GT_OPENCL] = "libOpenCL.so", [GT_LEVELZERO] = "libze_loader.so", [GT_CUDA] = "libcuda.so",
@@ -28,10 +30,10 @@ static const char *const folders[] = {
 
 int gt_library_api(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = gt_path_name(path);
 
 	for (int i = 0; i < GT_API_COUNT; i++)
-		if (names[i] && !strncmp(name, names[i], strlen(names[i])))
+		if (names[i] && gt_text_begins(name, names[i]))
 			return i;
 	return -1;
 }

@@ -20,6 +20,15 @@ static struct gt_mapped *find(const struct gt_modules *m, const struct gt_image 
 	return NULL;
 }
 
+static bool has_memory(uint32_t pid)
+{
+	struct gt_mappings maps;
+	int e = gt_mappings_read(&maps, pid);
+
+	gt_mappings_fini(&maps);
+	return !e;
+}
+
 bool gt_modules_look(struct gt_modules *m, struct gt_images *images, uint32_t pid)
 {
 	struct gt_mappings maps;
@@ -52,6 +61,12 @@ bool gt_modules_look(struct gt_modules *m, struct gt_images *images, uint32_t pi
 	for (size_t i = 0; i < before; i++)
 		moved |= m->list[i].gone;
 	gt_mappings_fini(&maps);
+	/* a process that ended while it was looked at has shown only a part: what was known holds */
+	if (moved && !has_memory(pid)) {
+		for (size_t i = 0; i < before; i++)
+			m->list[i].gone = false;
+		moved = false;
+	}
 	return moved;
 }
 

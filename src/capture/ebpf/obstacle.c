@@ -11,6 +11,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 enum { KERNEL_MAJOR = 5, KERNEL_MINOR = 15 }; /* a probe's cookie is the newest thing needed */
 
 #define BIT(capability) (UINT64_C(1) << (capability))
@@ -35,7 +37,7 @@ static uint64_t status_number(const char *key, int base)
 	uint64_t value = 0;
 
 	while (file && fgets(line, sizeof line, file))
-		if (!strncmp(line, key, strlen(key)))
+		if (gt_text_begins(line, key))
 			value = strtoull(line + strlen(key), NULL, base);
 	if (file)
 		fclose(file);

@@ -1,0 +1,20 @@
+/* path.h - paths as texts: nothing here looks at a file. */
+#pragma once
+
+#include <string.h>
+
+/* How many of a path's bytes are its folder, the slash with it; 0 for a name alone. */
+static inline size_t gt_path_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? (size_t)(slash + 1 - path) : 0;
+}
+
+/* A path's last part, in the path itself; the whole path where nothing comes after its last slash. */
+static inline const char *gt_path_name(const char *path)
+{
+	const char *name = path + gt_path_folder(path);
+
+	return *name ? name : path;
+}

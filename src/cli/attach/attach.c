@@ -1,0 +1,317 @@
+/* attach.c - `gputrack attach`: tracks processes that already run, through the kernel. */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/format.h"
+#include "base/mem.h"
+#include "capture/ebpf/obstacle.h"
+#include "capture/ebpf/tracer.h"
+#include "cli/attach/live.h"
+#include "cli/attach/settings.h"
+#include "cli/cli.h"
+#include "cli/folder.h"
+#include "cli/launch.h"
+#include "cli/replay.h"
+#include "trace/info.h"
+
+enum { DRAIN_MS = 50 }; /* how often the ring is emptied */
+
+struct attach {
+	struct gt_attach_settings settings;
+	struct gt_tracer_options how;
+	struct gt_tracer *tracer;
+	struct gt_attach_live live;
+	struct gt_info *info;
+	struct gt_folder made;
+	char folder[PATH_MAX];
+	struct gt_targets *targets; /* settings' */
+	char **argv;            /* of the command; NULL: none */
+	pid_t child;            /* 0: none */
+	int release;            /* the child goes on when this is closed */
+	int status;             /* the child's, once it has ended */
+	FILE *out;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number)
+{
+	interrupted = number;
+}
+
+static int name_folder(struct attach *a, struct gt_error *error)
+{
+	char here[PATH_MAX] = "";
+
+	if (a->settings.typed.output && a->settings.typed.output[0] == '/')
+		snprintf(a->folder, sizeof a->folder, "%s", a->settings.typed.output);
+	else if (!getcwd(here, sizeof here))
+		return gt_error_set(error, -errno, "cannot tell the current folder: %s",
+				    strerror(errno));
+	else if (a->settings.typed.output)
+		snprintf(a->folder, sizeof a->folder, "%.2000s/%.2000s", here,
+			 a->settings.typed.output);
+	else
+		snprintf(a->folder, sizeof a->folder, "%.2000s/attach.%d.gt", here, (int)getpid());
+	gt_tracer_record(a->tracer, a->folder);
+	return gt_folder_make(&a->made, a->folder, error);
+}
+
+static void add_time(struct gt_info *info, const char *key)
+{
+	char text[GT_FORMAT_MAX];
+
+	gt_info_set(info, key, gt_format_moment(text, gt_clock_ns(CLOCK_REALTIME)));
+}
+
+static void first_info(struct attach *a, int argc, char **argv)
+{
+	struct utsname system;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	a->info = gt_info_new();
+	gt_info_set(a->info, "gputrack", GT_VERSION);
+	for (int i = 0; i < argc; i++)
+		fprintf(out, "%s%s", i ? " " : "", argv[i]);
+	fclose(out);
+	gt_info_set(a->info, "command", text);
+	free(text);
+	gt_info_set(a->info, "capture", "attach");
+	if (!uname(&system)) {
+		gt_info_set(a->info, "host", system.nodename);
+		gt_info_setf(a->info, "kernel", "%s %s", system.sysname, system.release);
+	}
+	add_time(a->info, "started");
+}
+
+static int write_info(const struct attach *a, struct gt_error *error)
+{
+	char path[PATH_MAX + 8];
+
+	snprintf(path, sizeof path, "%s/info", a->folder);
+	return gt_info_write(a->info, path, error);
+}
+
+/* The command waits in a child of ours until everything is in place. */
+static int start_child(struct attach *a, struct gt_error *error)
+{
+	int gate[2];
+	char wait;
+
+	if (pipe2(gate, 0))
+		return gt_error_set(error, -errno, "cannot make a pipe: %s", strerror(errno));
+	a->child = fork();
+	if (a->child < 0)
+		return gt_error_set(error, -errno, "cannot fork: %s", strerror(errno));
+	if (!a->child) {
+		close(gate[1]);
+		/* closed without a word: the tool has given up */
+		if (read(gate[0], &wait, 1) != 1)
+			_exit(127);
+		close(gate[0]);
+		signal(SIGINT, SIG_DFL);
+		signal(SIGTERM, SIG_DFL);
+		execvp(a->argv[0], a->argv);
+		fprintf(stderr, "gputrack: cannot run %s: %s; check its name and permissions\n",
+			a->argv[0], strerror(errno));
+		_exit(127);
+	}
+	close(gate[0]);
+	a->release = gate[1];
+	gt_targets_add(a->targets, (uint32_t)a->child);
+	return 0;
+}
+
+/* Probes what the processes have, and what they may load. */
+static int attach_libraries(struct attach *a, struct gt_error *error)
+{
+	int mapped = gt_targets_probe(a->targets, a->tracer, error);
+
+	if (!mapped && a->targets->count && !a->child)
+		fprintf(stderr, "gputrack: process %u has loaded none of libcuda.so.1, "
+			"libze_loader.so.1 and libOpenCL.so.1 yet: waiting for it\n",
+			a->targets->pids[0]);
+	return mapped < 0 ? mapped : 0;
+}
+
+/* Where people, and scripts, see that nothing is missed from here on. */
+static void say_ready(const struct attach *a)
+{
+	const struct gt_libraries *l = gt_tracer_libraries(a->tracer);
+	size_t functions = 0, libraries = 0;
+
+	for (size_t i = 0; i < l->count; i++) {
+		functions += l->list[i].functions;
+		libraries += l->list[i].functions > 0;
+	}
+	if (a->settings.typed.quiet)
+		return;
+	fprintf(stderr, "gputrack: following ");
+	if (a->settings.typed.all)
+		fprintf(stderr, "all processes");
+	else if (a->argv)
+		fprintf(stderr, "the command");
+	else if (a->targets->count == 1)
+		fprintf(stderr, "process %u", a->targets->pids[0]);
+	else
+		fprintf(stderr, "%zu processes", a->targets->count);
+	fprintf(stderr, ", %zu functions in %zu %s; Ctrl-C lets go\n", functions, libraries,
+		libraries == 1 ? "library" : "libraries");
+}
+
+static bool all_ended(struct attach *a)
+{
+	if (a->child)
+		return waitpid(a->child, &a->status, WNOHANG) == a->child;
+	return gt_targets_ended(a->targets, a->tracer);
+}
+
+static void follow(struct attach *a)
+{
+	uint64_t begun = gt_now_ns(), shown = begun;
+	uint64_t interval = (uint64_t)(a->settings.interval * 1e9);
+	uint64_t duration = (uint64_t)(a->settings.duration * 1e9);
+
+	while (!interrupted) {
+		uint64_t now;
+
+		gt_tracer_wait(a->tracer, DRAIN_MS);
+		gt_tracer_drain(a->tracer);
+		now = gt_now_ns();
+		if (all_ended(a)) {
+			a->child = 0;
+			break;
+		}
+		if (duration && now - begun >= duration)
+			break;
+		if (interval && now - shown >= interval) {
+			shown += interval * ((now - shown) / interval);
+			gt_attach_live_show(&a->live, a->out, a->settings.typed.top,
+					    gt_tracer_lost(a->tracer));
+		}
+	}
+	gt_tracer_stop(a->tracer);
+}
+
+static void finish_info(struct attach *a, uint64_t duration_ns, uint64_t lost, size_t running)
+{
+	struct gt_error error;
+
+	add_time(a->info, "ended");
+	gt_info_setf(a->info, "duration_ns", "%llu", (unsigned long long)duration_ns);
+	gt_info_setf(a->info, "running", "%zu", running);
+	gt_info_setf(a->info, "lost", "%llu", (unsigned long long)lost);
+	if (a->argv && !a->child) {
+		if (WIFSIGNALED(a->status))
+			gt_info_setf(a->info, "signal", "%d", WTERMSIG(a->status));
+		else
+			gt_info_setf(a->info, "exit_status", "%d", WEXITSTATUS(a->status));
+	}
+	if (write_info(a, &error))
+		gt_fail("%s; what was recorded can be read all the same", error.text);
+}
+
+static int report(const struct attach *a)
+{
+	struct gt_replay_options what = { .path = a->folder };
+	struct gt_replay *replay;
+	struct gt_error error;
+
+	if (a->settings.typed.quiet)
+		return GT_EXIT_DONE;
+	if (gt_replay_new(&replay, &what, &error))
+		return gt_fail("%s", error.text);
+	gt_replay_summary(replay, a->out);
+	gt_replay_free(replay);
+	return GT_EXIT_DONE;
+}
+
+static int prepare(struct attach *a, struct gt_error *error)
+{
+	int e = gt_targets_check(a->targets, error);
+
+	if (!e)
+		e = gt_tracer_new(&a->tracer, &a->how, error);
+	if (!e && a->argv)
+		e = start_child(a, error);
+	if (!e)
+		e = attach_libraries(a, error);
+	if (!e)
+		e = name_folder(a, error);
+	if (!e)
+		e = write_info(a, error);
+	if (!e && (e = gt_privileges_drop()))
+		gt_error_set(error, e, "cannot give up privileges: %s", strerror(-e));
+	return e;
+}
+
+static int run(struct attach *a)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	struct gt_error error = { "" };
+	uint64_t begun = gt_now_ns(), lost;
+	size_t running;
+	int verdict, e;
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	gt_attach_live_init(&a->live);
+	a->how.listener = a->live.listener;
+	if (prepare(a, &error)) {
+		gt_folder_undo(&a->made);
+		if (a->tracer)
+			gt_tracer_free(a->tracer);
+		gt_attach_live_fini(&a->live);
+		return gt_fail("%s", error.text);
+	}
+	gt_folder_settle(a->folder);
+	say_ready(a);
+	if (a->child)
+		(void)!write(a->release, "", 1);
+	follow(a);
+	lost = gt_tracer_lost(a->tracer);
+	e = gt_tracer_error(a->tracer);
+	running = gt_tracer_running(a->tracer);
+	gt_tracer_free(a->tracer);
+	gt_attach_live_fini(&a->live);
+	finish_info(a, gt_now_ns() - begun, lost, running);
+	verdict = report(a);
+	if (e)
+		verdict = gt_fail("cannot record all processes into %s: %s", a->folder,
+				  strerror(-e));
+	if (a->argv && !a->child && !verdict) {
+		if (WIFSIGNALED(a->status))
+			gt_launch_die_by(WTERMSIG(a->status));
+		verdict = WEXITSTATUS(a->status);
+	}
+	return verdict;
+}
+
+int gt_cmd_attach(int argc, char **argv)
+{
+	struct attach *a = gt_alloc(sizeof *a);
+	int status;
+
+	if (gt_attach_settings_parse(&a->settings, argc, argv, &status)) {
+		a->how.probes = a->settings.probes;
+		a->targets = &a->settings.targets;
+		a->argv = a->settings.argv;
+		a->out = a->argv ? stderr : stdout;
+		first_info(a, argc, argv);
+		status = run(a);
+		gt_info_free(a->info);
+	}
+	gt_attach_settings_fini(&a->settings);
+	free(a);
+	return status;
+}

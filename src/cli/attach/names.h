@@ -1,0 +1,17 @@
+/* names.h - what the stacks of attached processes mean, looked up once and kept. */
+#pragma once
+
+#include "cli/attach/live.h"
+#include "symbol/symbol.h"
+
+struct gt_attach_names;
+
+struct gt_attach_names *gt_attach_names_new(struct gt_attach_live *live);
+void gt_attach_names_free(struct gt_attach_names *n);
+
+/*
+ * The frames of a stack, innermost first, with inlined ones; 0 for none. They stay, also when the
+ * process has ended; of one that ended before anybody asked nothing is known.
+ */
+size_t gt_attach_names_get(struct gt_attach_names *n, uint16_t process, uint32_t stack,
+			   const struct gt_frame **frames);

@@ -1,0 +1,165 @@
+/* settings.c - what `gputrack attach` is asked to do, from its command line. */
+#include "cli/attach/settings.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+
+enum unwinding { UNWIND_FP, UNWIND_DWARF };
+
+enum {
+	RING_BYTES = 16 << 20,
+	STACK_BYTES = 8192,
+	DEPTH = 64,
+};
+
+static const char *const unwind_names[] = {
+	[UNWIND_FP] = "fp", [UNWIND_DWARF] = "dwarf", NULL,
+};
+
+#define AT(field) .at = offsetof(struct gt_attach_typed, field)
+
+static const struct gt_option options[] = {
+	{ .name = "pid", .letter = 'p', .type = GT_OPTION_TEXTS, .argument = "PID", AT(pids),
+	  .help = "this process and the children it will have; may be given several times, or as "
+		  "a list with commas" },
+	{ .name = "command", .letter = 'c', .type = GT_OPTION_FLAG, AT(command),
+	  .help = "run COMMAND and follow it, and its children, from the first call on" },
+	{ .name = "all", .letter = 'a', .type = GT_OPTION_FLAG, AT(all),
+	  .help = "every process that has one of the libraries, in containers too, and those that "
+		  "start later" },
+	{ .name = "api", .type = GT_OPTION_TEXTS, .argument = "API", AT(apis),
+	  .help = "only cuda, levelzero or opencl; may be given several times (default: all)" },
+	{ .name = "output", .letter = 'o', .type = GT_OPTION_TEXT, .argument = "NAME.gt",
+	  AT(output),
+	  .help = "record into this folder (default: attach.PID.gt); a recording that is there "
+		  "already is kept as NAME.gt.old" },
+	{ .name = "interval", .letter = 'i', .type = GT_OPTION_TEXT, .argument = "SECONDS",
+	  AT(interval), .help = "show a summary so often (default: 5; 0: never)" },
+	{ .name = "duration", .letter = 'd', .type = GT_OPTION_TEXT, .argument = "SECONDS",
+	  AT(duration),
+	  .help = "end after this time; otherwise with Ctrl-C, or with the processes" },
+	{ .name = "top", .letter = 'T', .type = GT_OPTION_COUNT, .argument = "N", AT(top),
+	  .help = "call sites and resources to show of each process in a summary (default: 3)" },
+	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
+	  .help = "do not record where calls come from: cheaper, and says less" },
+	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW", .choices = unwind_names,
+	  AT(unwind), .help = "how stacks are found: fp (frame pointers, cheap; the default) or "
+			      "dwarf (a copy of the stack's top, for programs without them)" },
+	{ .name = "stack-bytes", .type = GT_OPTION_TEXT, .argument = "SIZE", AT(stack_bytes),
+	  .help = "how much of the stack --unwind dwarf copies (default: 8K, at most 32K)" },
+	{ .name = "stack-depth", .type = GT_OPTION_COUNT, .argument = "N", AT(stack_depth),
+	  .help = "frames to record of each stack, at most 127 (default: 64)" },
+	{ .name = "ring-size", .type = GT_OPTION_TEXT, .argument = "SIZE", AT(ring_size),
+	  .help = "the buffer between kernel and gputrack (default: 16M); what does not fit is "
+		  "lost, counted and shown" },
+	{ .name = "probes", .type = GT_OPTION_CHOICE, .argument = "HOW",
+	  .choices = gt_probe_way_names, AT(way),
+	  .help = "how functions are probed: auto (the best the kernel has; the default), session "
+		  "(Linux 6.13), multi (6.6) or perf" },
+	{ .name = "quiet", .letter = 'q', .type = GT_OPTION_FLAG, AT(quiet),
+	  .help = "print no report at the end" },
+	{ 0 },
+};
+
+const struct gt_usage gt_attach_usage = {
+	.name = "attach",
+	.summary = "track processes that already run",
+	.operands = "-p PID | --all | -c [--] COMMAND [ARG…]",
+	.about = "Follows running processes through the kernel (eBPF), without stopping or "
+		 "changing them, and records what they create and destroy: CUDA, Level Zero, "
+		 "OpenCL. Ctrl-C lets go of them; a report follows. Needs root.",
+	.options = options,
+	.first_operand_ends = true,
+};
+
+/* "16M", "256K", "8192". */
+static bool parse_size(const char *text, uint64_t *out)
+{
+	char *end;
+	double value = strtod(text, &end);
+	unsigned shift = *end == 'K' || *end == 'k' ? 10 : *end == 'M' || *end == 'm' ? 20 :
+			 *end == 'G' || *end == 'g' ? 30 : 0;
+
+	if (end == text || (shift && end[1]) || (!shift && *end) || !(value > 0) || value > 1e15)
+		return false;
+	*out = (uint64_t)(value * (double)(UINT64_C(1) << shift));
+	return true;
+}
+
+static bool parse_seconds(const char *text, double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	return end != text && !*end && isfinite(*out) && *out >= 0 && *out <= 1e9;
+}
+
+/* The next power of two, from a page to a gibibyte. */
+static size_t ring_bytes(uint64_t wanted)
+{
+	size_t size = 4096;
+
+	while (size < wanted && size < 1u << 30)
+		size *= 2;
+	return size;
+}
+
+static int parse(struct gt_attach_settings *s, int argc, char **argv, int first)
+{
+	const struct gt_attach_typed *t = &s->typed;
+	uint64_t ring = RING_BYTES, stack = STACK_BYTES;
+	int modes = (t->pids.count > 0) + t->command + t->all, status;
+
+	status = gt_targets_parse(&s->targets, &gt_attach_usage, &t->pids, &t->apis);
+	s->targets.everyone = t->all;
+	if (status)
+		return status;
+	if (modes != 1)
+		return gt_usage_wrong(&gt_attach_usage, modes ?
+				      "-p, -c and --all exclude each other" :
+				      "whom to follow? Give -p PID, -c COMMAND or --all");
+	if (t->command && first == argc)
+		return gt_usage_wrong(&gt_attach_usage, "there is no COMMAND to run");
+	if (!t->command && first < argc)
+		return gt_usage_wrong(&gt_attach_usage, "'%s' is too much: a command to run comes "
+				      "after -c", argv[first]);
+	s->interval = 5;
+	if (t->interval && !parse_seconds(t->interval, &s->interval))
+		return gt_usage_wrong(&gt_attach_usage, "--interval is a number of seconds");
+	if (t->duration && !parse_seconds(t->duration, &s->duration))
+		return gt_usage_wrong(&gt_attach_usage, "--duration is a number of seconds");
+	if (t->ring_size && !parse_size(t->ring_size, &ring))
+		return gt_usage_wrong(&gt_attach_usage, "--ring-size is a size such as 16M");
+	if (t->stack_bytes && (!parse_size(t->stack_bytes, &stack) || stack < 512 || stack > 32768))
+		return gt_usage_wrong(&gt_attach_usage, "--stack-bytes is a size from 512 to 32K");
+	if (t->stack_depth > GT_PROBE_FRAMES)
+		return gt_usage_wrong(&gt_attach_usage, "--stack-depth is at most %d",
+				      GT_PROBE_FRAMES);
+	s->argv = t->command ? argv + first : NULL;
+	s->probes = (struct gt_probes_options){
+		.everyone = t->all, .frames = t->no_stacks ? 0 : (uint32_t)t->stack_depth,
+		.stack_bytes = t->unwind == UNWIND_DWARF ? (uint32_t)stack & ~255u : 0,
+		.ring_bytes = ring_bytes(ring), .way = (enum gt_probe_way)t->way };
+	return 0;
+}
+
+bool gt_attach_settings_parse(struct gt_attach_settings *s, int argc, char **argv, int *status)
+{
+	int first;
+
+	*s = (struct gt_attach_settings){ .typed = { .stack_depth = DEPTH, .top = 3 } };
+	first = gt_options_parse(&gt_attach_usage, &s->typed, argc, argv, status);
+	if (first < 0)
+		return false;
+	*status = parse(s, argc, argv, first);
+	return !*status;
+}
+
+void gt_attach_settings_fini(struct gt_attach_settings *s)
+{
+	gt_texts_fini(&s->typed.pids);
+	gt_texts_fini(&s->typed.apis);
+	gt_targets_fini(&s->targets);
+}

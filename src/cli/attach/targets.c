@@ -1,0 +1,128 @@
+/* targets.c - whom attach and top follow: processes by number, all of them, some APIs only. */
+#include "cli/attach/targets.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/format.h"
+#include "base/mem.h"
+
+void gt_targets_add(struct gt_targets *t, uint32_t pid)
+{
+	if (t->count == GT_TARGETS_MAX)
+		return;
+	t->fds[t->count] = -1;
+	t->pids[t->count++] = pid;
+}
+
+static int parse_pids(struct gt_targets *t, const struct gt_usage *usage, const char *text)
+{
+	char *list = gt_strdup(text), *rest = list, *word;
+	int status = 0;
+
+	while (!status && (word = strsep(&rest, ","))) {
+		uint64_t pid;
+
+		if (!gt_count_parse(word, &pid) || !pid || pid > INT_MAX) {
+			status = gt_usage_wrong(usage, "'%s' is no process's number", word);
+		} else if (t->count == GT_TARGETS_MAX) {
+			status = gt_usage_wrong(usage, "-p takes at most %d processes",
+						GT_TARGETS_MAX);
+		} else {
+			gt_targets_add(t, (uint32_t)pid);
+		}
+	}
+	free(list);
+	return status;
+}
+
+static int parse_api(struct gt_targets *t, const struct gt_usage *usage, const char *text)
+{
+	for (int api = 0; api < GT_API_COUNT; api++)
+		if (!strcmp(text, gt_api_keys[api])) {
+			t->wanted[api] = t->some_apis = true;
+			return 0;
+		}
+	return gt_usage_wrong(usage, "--api is cuda, levelzero or opencl, not '%s'", text);
+}
+
+int gt_targets_parse(struct gt_targets *t, const struct gt_usage *usage,
+		     const struct gt_texts *pids, const struct gt_texts *apis)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < pids->count && !status; i++)
+		status = parse_pids(t, usage, pids->items[i]);
+	for (size_t i = 0; i < apis->count && !status; i++)
+		status = parse_api(t, usage, apis->items[i]);
+	t->everyone = !t->count;
+	return status;
+}
+
+int gt_targets_check(struct gt_targets *t, struct gt_error *error)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		t->fds[i] = (int)syscall(SYS_pidfd_open, (pid_t)t->pids[i], 0);
+		if (t->fds[i] < 0 && errno == ESRCH)
+			return gt_error_set(error, -ESRCH, "there is no process %u: `ps` lists "
+					    "those there are", t->pids[i]);
+		if (t->fds[i] < 0)
+			return gt_error_set(error, -errno, "%u is no process to follow: %s",
+					    t->pids[i], strerror(errno));
+	}
+	return 0;
+}
+
+void gt_targets_fini(struct gt_targets *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (t->fds[i] >= 0)
+			close(t->fds[i]);
+	t->count = 0;
+}
+
+int gt_targets_probe(const struct gt_targets *t, struct gt_tracer *tracer, struct gt_error *error)
+{
+	struct gt_libraries *l = gt_tracer_libraries(tracer);
+	size_t functions = 0;
+	int e = 0, mapped = 0;
+
+	for (int i = 0; i < GT_API_COUNT; i++)
+		l->unwanted[i] = t->some_apis && !t->wanted[i];
+	for (size_t i = 0; i < t->count && e >= 0; i++) {
+		e = gt_tracer_follow(tracer, t->pids[i], error);
+		if (!e)
+			e = gt_libraries_scan(l, t->pids[i], error);
+		mapped += e > 0 ? e : 0;
+	}
+	if (e >= 0 && t->everyone)
+		e = gt_libraries_everywhere(l, error);
+	if (e >= 0)
+		e = gt_libraries_installed(l, getenv("LD_LIBRARY_PATH"), error);
+	if (e < 0)
+		return e;
+	for (size_t i = 0; i < l->count; i++)
+		functions += l->list[i].functions;
+	if (!functions)
+		return gt_error_set(error, -ENOENT, "none of libcuda.so.1, libze_loader.so.1 and "
+				    "libOpenCL.so.1 is here or in %s: install a driver, or check "
+				    "LD_LIBRARY_PATH", t->everyone ? "a process" : "the process");
+	return mapped;
+}
+
+bool gt_targets_ended(const struct gt_targets *t, const struct gt_tracer *tracer)
+{
+	size_t ended = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		struct pollfd fd = { .fd = t->fds[i], .events = POLLIN };
+
+		ended += poll(&fd, 1, 0) > 0;
+	}
+	return t->count && ended == t->count && !gt_tracer_running(tracer);
+}

@@ -1,0 +1,231 @@
+/* top.c - gputrack top: what processes hold right now, on a screen that keeps up with them. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "capture/ebpf/obstacle.h"
+#include "capture/ebpf/tracer.h"
+#include "cli/attach/live.h"
+#include "cli/attach/names.h"
+#include "cli/cli.h"
+#include "cli/attach/targets.h"
+#include "cli/terminal.h"
+#include "cli/attach/terminal_screen.h"
+#include "view/screen.h"
+
+enum { DRAIN_MS = 50, RING_BYTES = 16 << 20, DEPTH = 64, STACK_BYTES = 8192 };
+
+enum unwinding { UNWIND_FP, UNWIND_DWARF };
+
+static const char *const unwind_names[] = {
+	[UNWIND_FP] = "fp", [UNWIND_DWARF] = "dwarf", NULL,
+};
+
+struct settings {
+	struct gt_texts pids, apis;
+	double interval_s;
+	bool no_stacks;
+	int unwind;
+};
+
+#define AT(field) .at = offsetof(struct settings, field)
+
+static const struct gt_option options[] = {
+	{ .name = "pid", .letter = 'p', .argument = "PID", .type = GT_OPTION_TEXTS, AT(pids),
+	  .help = "this process and the children it will have; may be given several times, or as "
+		  "a list with commas (default: every process that has one of the libraries)" },
+	{ .name = "api", .type = GT_OPTION_TEXTS, .argument = "API", AT(apis),
+	  .help = "only cuda, levelzero or opencl; may be given several times" },
+	{ .name = "interval", .letter = 'i', .argument = "S", .type = GT_OPTION_DECIMAL,
+	  AT(interval_s), .help = "look every so many seconds (default: 1)" },
+	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
+	  .help = "do not ask where calls come from: cheaper, and there are no call sites" },
+	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW", .choices = unwind_names,
+	  AT(unwind), .help = "how stacks are found: fp (frame pointers, cheap; the default) or "
+			      "dwarf (for programs without them)" },
+	{ 0 },
+};
+
+const struct gt_usage gt_top_usage = {
+	.name = "top",
+	.summary = "a live screen of what processes hold on the GPU",
+	.about = "Shows what running processes hold on the GPU, on a screen that keeps up with "
+		 "them: processes, call sites and the biggest resources; sorted, filtered, with "
+		 "the past of each as a small chart. What was allocated before is not known. ? "
+		 "explains the keys, q ends it. Needs root and a terminal.",
+	.options = options,
+};
+
+struct top {
+	const struct settings *settings;
+	struct gt_tracer *tracer;
+	struct gt_attach_live live;
+	struct gt_attach_names *names;
+	struct gt_screen screen;
+	struct gt_grid grid;
+	struct gt_style style;
+	struct gt_targets targets;
+	char target[96];
+};
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int number)
+{
+	stopped = number;
+}
+
+static size_t frames_of(void *context, uint16_t process, uint32_t stack,
+			const struct gt_frame **frames)
+{
+	return gt_attach_names_get(context, process, stack, frames);
+}
+
+static void name_target(struct top *t)
+{
+	const struct gt_targets *who = &t->targets;
+
+	if (who->everyone)
+		snprintf(t->target, sizeof t->target, "all processes");
+	else if (who->count == 1)
+		snprintf(t->target, sizeof t->target, "process %u", who->pids[0]);
+	else
+		snprintf(t->target, sizeof t->target, "%zu processes and their children",
+			 who->count);
+}
+
+static int attach(struct top *t, struct gt_error *error)
+{
+	const struct settings *s = t->settings;
+	struct gt_tracer_options how = {
+		.listener = t->live.listener,
+		.probes = { .everyone = t->targets.everyone, .frames = s->no_stacks ? 0 : DEPTH,
+			    .stack_bytes = s->unwind == UNWIND_DWARF ? STACK_BYTES : 0,
+			    .ring_bytes = RING_BYTES },
+	};
+	int e = gt_targets_check(&t->targets, error);
+
+	if (!e)
+		e = gt_tracer_new(&t->tracer, &how, error);
+	if (!e)
+		e = gt_targets_probe(&t->targets, t->tracer, error);
+	if (e < 0)
+		return e;
+	e = gt_privileges_drop();
+	return e ? gt_error_set(error, e, "cannot give up privileges: %s", strerror(-e)) : 0;
+}
+
+static void draw(struct top *t)
+{
+	time_t now = time(NULL);
+	struct tm local;
+
+	if (localtime_r(&now, &local))
+		strftime(t->screen.clock, sizeof t->screen.clock, "%T", &local);
+	gt_terminal_screen_size(&t->grid.columns, &t->grid.rows);
+	gt_screen_draw(&t->screen, &t->grid, &t->style);
+	gt_terminal_screen_show(&t->grid);
+}
+
+/* True when something must be drawn again. */
+static bool take_keys(struct top *t)
+{
+	uint32_t key;
+	bool changed = false;
+
+	while (!t->screen.quit && (key = gt_terminal_screen_key())) {
+		changed = true;
+		if (key != GT_TERMINAL_RESIZED && gt_screen_key(&t->screen, key))
+			gt_screen_fill(&t->screen, t->live.board);
+	}
+	return changed;
+}
+
+static void follow(struct top *t)
+{
+	uint64_t last = gt_now_ns();
+
+	gt_screen_tick(&t->screen, t->live.board, last);
+	draw(t);
+	while (!t->screen.quit && !stopped) {
+		uint64_t now, interval = (uint64_t)(t->screen.interval_s * 1e9);
+		bool changed = take_keys(t);
+
+		gt_tracer_wait(t->tracer, DRAIN_MS);
+		gt_tracer_drain(t->tracer);
+		now = gt_now_ns();
+		if (now - last >= interval) {
+			last = now - last < 2 * interval ? last + interval : now;
+			gt_attach_live_tick(&t->live);
+			gt_screen_tick(&t->screen, t->live.board, now);
+			changed = true;
+		}
+		if (changed && !t->screen.quit)
+			draw(t);
+	}
+}
+
+static int run(struct top *t)
+{
+	struct sigaction on = { .sa_handler = stop };
+	struct gt_error error = { "" };
+	int status = GT_EXIT_DONE;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return gt_fail("top needs a terminal; without one, `gputrack attach --interval 1 "
+			       "%s` prints a summary every second",
+			       t->targets.everyone ? "--all" : "-p PID");
+	gt_attach_live_init(&t->live);
+	t->names = gt_attach_names_new(&t->live);
+	gt_screen_init(&t->screen, &(struct gt_screen_names){ frames_of, t->names });
+	t->screen.interval_s = t->settings->interval_s;
+	name_target(t);
+	t->screen.target = t->target;
+	t->style = gt_terminal_style(stdout, GT_COLOR_AUTO);
+	t->grid.utf8 = t->style.utf8;
+	sigaction(SIGINT, &on, NULL);
+	sigaction(SIGTERM, &on, NULL);
+	sigaction(SIGHUP, &on, NULL);
+	if (attach(t, &error)) {
+		status = gt_fail("%s", error.text);
+	} else if (gt_terminal_screen_open(t->style.color, &error)) {
+		status = gt_fail("%s: `gputrack attach --interval 1` prints summaries instead",
+				 error.text);
+	} else {
+		follow(t);
+		gt_terminal_screen_close();
+	}
+	if (t->tracer)
+		gt_tracer_free(t->tracer);
+	gt_screen_fini(&t->screen);
+	gt_grid_fini(&t->grid);
+	gt_attach_names_free(t->names);
+	gt_attach_live_fini(&t->live);
+	return status;
+}
+
+int gt_cmd_top(int argc, char **argv)
+{
+	struct settings s = { .interval_s = 1 };
+	struct top *t = gt_alloc(sizeof *t);
+	int status, first = gt_options_parse(&gt_top_usage, &s, argc, argv, &status);
+
+	t->settings = &s;
+	if (first >= 0 && (s.interval_s < 0.05 || s.interval_s > 3600)) {
+		status = gt_usage_wrong(&gt_top_usage, "--interval is from 0.05 to 3600 s");
+	} else if (first >= 0) {
+		status = gt_targets_parse(&t->targets, &gt_top_usage, &s.pids, &s.apis);
+		if (!status)
+			status = run(t);
+	}
+	gt_texts_fini(&s.pids);
+	gt_texts_fini(&s.apis);
+	gt_targets_fini(&t->targets);
+	free(t);
+	return status;
+}

@@ -1,0 +1,117 @@
+/* child.c - looks at loaders and drivers in a child. */
+#include "cli/doctor/child.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+enum { PATIENCE_S = 30 };
+
+void gt_child_tell(FILE *out, const char *key, const char *text)
+{
+	fprintf(out, "%s\t", key);
+	gt_tsv_put(out, text);
+	putc('\n', out);
+}
+
+/* Drivers talk to stdout and stderr; a report is no place for that. */
+static void be_quiet(void)
+{
+	FILE *nowhere = fopen("/dev/null", "r+");
+
+	if (nowhere)
+		for (int fd = 0; fd < 3; fd++)
+			dup2(fileno(nowhere), fd);
+}
+
+static void live_as_child(int fd, gt_explore_fn *explore, const void *context)
+{
+	FILE *out = fdopen(fd, "w");
+
+	be_quiet();
+	alarm(PATIENCE_S);
+	unsetenv("GPUTRACK_RECORDING");
+	if (out) {
+		explore(out, context);
+		fflush(out);
+	}
+	_exit(0);
+}
+
+/* Until the end, or until a grandchild has kept the pipe open longer than the child may live. */
+static void read_all(int fd, char *text, size_t size)
+{
+	struct pollfd wait = { .fd = fd, .events = POLLIN };
+	size_t used = 0;
+	ssize_t n;
+
+	while (used + 1 < size && poll(&wait, 1, (PATIENCE_S + 5) * 1000) > 0) {
+		n = read(fd, text + used, size - 1 - used);
+		if (n <= 0)
+			break;
+		used += (size_t)n;
+	}
+	text[used] = '\0';
+}
+
+int gt_child_explore(gt_explore_fn *explore, const void *context, char *text, size_t size)
+{
+	int ends[2], status = -1;
+	pid_t child;
+
+	text[0] = '\0';
+	if (pipe2(ends, O_CLOEXEC))
+		return -1;
+	fflush(NULL);
+	child = fork();
+	if (child < 0) {
+		close(ends[0]);
+		close(ends[1]);
+		return -1;
+	}
+	if (!child) {
+		close(ends[0]);
+		live_as_child(ends[1], explore, context);
+	}
+	close(ends[1]);
+	read_all(ends[0], text, size);
+	close(ends[0]);
+	waitpid(child, &status, 0);
+	return status;
+}
+
+bool gt_child_next(const char **at, const char *key, char *out, size_t size)
+{
+	size_t length = strlen(key);
+
+	while (**at) {
+		const char *line = *at, *end = strchrnul(line, '\n');
+
+		*at = *end ? end + 1 : end;
+		if (!strncmp(line, key, length) && line[length] == '\t') {
+			snprintf(out, size, "%.*s", (int)(end - line - (long)length - 1),
+				 line + length + 1);
+			return true;
+		}
+	}
+	return false;
+}
+
+void gt_child_say_end(struct gt_doctor *d, const char *what, int status)
+{
+	if (status == -1)
+		gt_doctor_say(d, GT_FINDING_BAD, what, "could not be tried");
+	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+		gt_doctor_say(d, GT_FINDING_BAD, what, "did not answer within %d s", PATIENCE_S);
+	else if (WIFSIGNALED(status))
+		gt_doctor_say(d, GT_FINDING_BAD, what, "crashed: %s", strsignal(WTERMSIG(status)));
+	else
+		gt_doctor_say(d, GT_FINDING_BAD, what, "ended the process with status %d",
+			      WEXITSTATUS(status));
+}

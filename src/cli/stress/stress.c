@@ -1,0 +1,237 @@
+/* stress.c - gputrack stress: allocates and frees GPU memory at a given pace. */
+#include "cli/stress/stress.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <langinfo.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/format.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "view/page.h"
+
+enum { THREADS_MAX = 1024 };
+
+/* In the order in which a device is looked for. */
+static const struct gt_stress_api *const apis[] = {
+	&gt_stress_cuda, &gt_stress_levelzero, &gt_stress_opencl,
+};
+enum { API_COUNT = sizeof apis / sizeof *apis, API_ANY = API_COUNT };
+
+static const char *const api_names[] = { "cuda", "levelzero", "opencl", "any", NULL };
+
+struct settings {
+	const char *throughput, *library;
+	uint64_t size_bytes, threads, events;
+	double free_ratio, duration_s;
+	int api;
+};
+
+#define AT(field) .at = offsetof(struct settings, field)
+
+static const struct gt_option options[] = {
+	{ .name = "throughput", .letter = 't', .argument = "N", .type = GT_OPTION_TEXT,
+	  AT(throughput),
+	  .help = "events per second (default: 1000); 0 or max: as fast as it goes" },
+	{ .name = "allocate-size", .letter = 's', .argument = "BYTES", .type = GT_OPTION_COUNT,
+	  AT(size_bytes), .help = "of each allocation (default: 2048)" },
+	{ .name = "free-ratio", .letter = 'r', .argument = "R", .type = GT_OPTION_DECIMAL,
+	  AT(free_ratio), .help = "share of the allocations that is freed: 1.0 all of them (the "
+				  "default), 0.5 every second one, 0 none" },
+	{ .name = "ratio", .argument = "R", .type = GT_OPTION_DECIMAL, AT(free_ratio) },
+	{ .name = "duration", .letter = 'd', .argument = "S", .type = GT_OPTION_DECIMAL,
+	  AT(duration_s), .help = "stop after so many seconds (default: at Ctrl-C)" },
+	{ .name = "events", .letter = 'n', .argument = "N", .type = GT_OPTION_COUNT, AT(events),
+	  .help = "stop after so many events" },
+	{ .name = "api", .argument = "API", .type = GT_OPTION_CHOICE, AT(api),
+	  .choices = api_names,
+	  .help = "cuda, levelzero or opencl (default: the first of them that has a device)" },
+	{ .name = "library", .argument = "FILE", .type = GT_OPTION_TEXT, AT(library),
+	  .help = "the API's library, where it is not the system's: a stand-in, another version" },
+	{ .name = "threads", .argument = "T", .type = GT_OPTION_COUNT, AT(threads),
+	  .help = "share the events among so many threads (default: 1)" },
+	{ 0 },
+};
+
+const struct gt_usage gt_stress_usage = {
+	.name = "stress",
+	.summary = "allocate and free GPU memory at a given rate, to try tracers on",
+	.about = "Allocates and frees GPU memory at a given rate, to try tracers on. An event is a "
+		 "call that allocates or one that frees. What comes late is caught up with, so "
+		 "that the rate is met exactly where the driver is fast enough; at the end it says "
+		 "what was reached. What is not freed stays alive until the program ends; when "
+		 "memory runs out all of it is given back, and it goes on.",
+	.options = options,
+};
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal)
+{
+	stopped = signal;
+}
+
+void *gt_stress_load(const char *library, struct gt_error *error)
+{
+	void *loaded = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+
+	if (!loaded)
+		gt_error_set(error, -ENOENT, "%s", dlerror());
+	return loaded;
+}
+
+bool gt_stress_find(void *library, const char *const *names, void **calls)
+{
+	for (size_t i = 0; names[i]; i++) {
+		calls[i] = dlsym(library, names[i]);
+		if (!calls[i])
+			return false;
+	}
+	return true;
+}
+
+static int open_api(struct gt_stress_device *d, const struct gt_stress_api *api,
+		    const char *library, struct gt_error *error)
+{
+	*d = (struct gt_stress_device){ 0 };
+	return api->open(d, library ? library : api->library, error);
+}
+
+/* The device that was asked for, or the first there is; NULL after the user was told. */
+static const struct gt_stress_api *open_device(struct gt_stress_device *d, const struct settings *s)
+{
+	struct gt_error error = { "" }, why = { "" };
+
+	if (s->api != API_ANY) {
+		if (!open_api(d, apis[s->api], s->library, &error))
+			return apis[s->api];
+		gt_fail("no %s memory to be had: %s; name its library with --library FILE, or "
+			"another API with --api", apis[s->api]->title, error.text);
+		return NULL;
+	}
+	for (size_t i = 0; i < API_COUNT; i++) {
+		int e = open_api(d, apis[i], s->library, &error);
+
+		if (!e)
+			return apis[i];
+		/* one that works but has no device tells more than one that is not there */
+		if (!i || e != -ENOENT)
+			why = error;
+	}
+	if (s->library)
+		gt_fail("no GPU memory to be had: %s; name another with --library FILE", why.text);
+	else
+		gt_fail("neither CUDA nor Level Zero nor OpenCL has a device here; name a library "
+			"that has one with --library FILE, or see `gputrack doctor`");
+	return NULL;
+}
+
+/* 1 as 1.0, as a share is written. */
+static void format_ratio(char out[32], double ratio)
+{
+	snprintf(out, 32, "%.9g", ratio);
+	if (!strpbrk(out, ".e"))
+		strcat(out, ".0");
+}
+
+static void say_begin(const struct gt_stress_plan *plan, const struct gt_stress_api *api,
+		      const struct gt_stress_device *d)
+{
+	char ratio[32], rate[32] = "max";
+
+	format_ratio(ratio, plan->free_ratio);
+	if (plan->rate)
+		snprintf(rate, sizeof rate, "%llu", (unsigned long long)plan->rate);
+	printf("Running GPU stress generator: %s events/sec, alloc_size=%llu bytes, "
+	       "free ratio=%s\n", rate, (unsigned long long)plan->size_bytes, ratio);
+	printf("pid %d, %s on ", (int)getpid(), api->title);
+	gt_text_put(stdout, d->name, UINT32_MAX, GT_CUT_MIDDLE,
+		    !strcmp(nl_langinfo(CODESET), "UTF-8"));
+	putchar('\n');
+	fflush(stdout);
+}
+
+static void say_end(const struct gt_stress_plan *plan, const struct gt_stress_totals *t)
+{
+	uint64_t events = t->allocations + t->frees;
+	double seconds = (double)t->elapsed_ns / 1e9;
+	double rate = seconds > 0 ? (double)events / seconds : 0;
+	char text[8][GT_FORMAT_MAX];
+
+	printf("%s events in %s: %s events/s", gt_format_count(text[0], events),
+	       gt_format_span(text[1], t->elapsed_ns),
+	       gt_format_count(text[2], (uint64_t)(rate + 0.5)));
+	if (plan->rate)
+		printf(" of %s asked for", gt_format_count(text[3], plan->rate));
+	printf("; %s %s, %s %s, %s failed; %s in %s %s left alive\n",
+	       gt_format_count(text[4], t->allocations),
+	       gt_plural(t->allocations, "allocation", "allocations"),
+	       gt_format_count(text[5], t->frees), gt_plural(t->frees, "free", "frees"),
+	       gt_format_count(text[6], t->failed),
+	       gt_format_bytes(text[7], t->live * plan->size_bytes),
+	       gt_format_count(text[0], t->live), gt_plural(t->live, "block", "blocks"));
+	if (t->cleared)
+		printf("memory ran out %s %s; each time all was given back\n",
+		       gt_format_count(text[0], t->cleared),
+		       gt_plural(t->cleared, "time", "times"));
+}
+
+static int check(const struct settings *s, struct gt_stress_plan *plan)
+{
+	if (strcmp(s->throughput, "max") && !gt_count_parse(s->throughput, &plan->rate))
+		return gt_usage_wrong(&gt_stress_usage, "--throughput takes a whole number or max, "
+				      "not '%s'", s->throughput);
+	if (plan->rate > 1000000000u)
+		return gt_usage_wrong(&gt_stress_usage, "--throughput is at most 1000000000; max "
+				      "is as fast as it goes");
+	if (!s->size_bytes)
+		return gt_usage_wrong(&gt_stress_usage, "--allocate-size is at least 1");
+	if (s->free_ratio > 1)
+		return gt_usage_wrong(&gt_stress_usage, "--free-ratio is from 0 to 1");
+	if (!s->threads || s->threads > THREADS_MAX)
+		return gt_usage_wrong(&gt_stress_usage, "--threads is from 1 to %d", THREADS_MAX);
+	if (s->duration_s > 1e9)
+		return gt_usage_wrong(&gt_stress_usage, "--duration is at most 1000000000 s");
+	return 0;
+}
+
+int gt_cmd_stress(int argc, char **argv)
+{
+	struct settings s = { .throughput = "1000", .size_bytes = 2048, .free_ratio = 1,
+			      .threads = 1, .api = API_ANY };
+	struct gt_stress_plan plan = { 0 };
+	const struct gt_stress_api *api;
+	struct gt_stress_device device;
+	struct gt_stress_totals totals;
+	struct gt_error error;
+	struct sigaction on = { .sa_handler = stop };
+	int status, first = gt_options_parse(&gt_stress_usage, &s, argc, argv, &status);
+
+	if (first < 0)
+		return status;
+	status = check(&s, &plan);
+	if (status)
+		return status;
+	plan.size_bytes = s.size_bytes;
+	plan.free_ratio = s.free_ratio;
+	plan.duration_ns = (uint64_t)(s.duration_s * 1e9);
+	plan.events = s.events;
+	plan.threads = (uint32_t)s.threads;
+	api = open_device(&device, &s);
+	if (!api)
+		return GT_EXIT_FAILED;
+	/* before the first line: who has read it may stop us */
+	sigaction(SIGINT, &on, NULL);
+	sigaction(SIGTERM, &on, NULL);
+	say_begin(&plan, api, &device);
+	if (gt_stress_run(&plan, &device, &stopped, &totals, &error))
+		status = gt_fail("%s", error.text);
+	say_end(&plan, &totals);
+	/* a context takes what it owns with it; what was to stay alive does */
+	if (!totals.live)
+		device.close(&device);
+	return status;
+}

@@ -1,0 +1,232 @@
+/* define.c - what a trace says before it uses it: texts, modules, functions, stacks, series. */
+#include "trace/writer.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "trace/file.h"
+
+enum {
+	STACKS_MAX = 1 << 22,
+	TEXT_MAX = 640, /* of each text of a frame or series: three fit a record */
+};
+
+/* One definition; the caller holds the definitions' lock. False when it could not be written. */
+static bool define(struct gt_writer *w, enum gt_definition tag, const uint8_t *payload, size_t size)
+{
+	struct gt_lane *lane = &w->definitions;
+	size_t whole = size + 2 * GT_VARINT_MAX;
+
+	if (size > GT_RECORD_MAX)
+		return false;
+	if ((size_t)(lane->limit - lane->at) < whole && gt_block_open(lane))
+		return false;
+	lane->at = gt_put_varint(lane->at, tag);
+	lane->at = gt_put_varint(lane->at, size);
+	memcpy(lane->at, payload, size);
+	lane->at += size;
+	gt_lane_commit(lane);
+	return true;
+}
+
+/* Text is cut, never refused: half a path still tells more than none. */
+static uint8_t *put_blob(uint8_t *at, const void *data, size_t size, size_t most)
+{
+	if (size > most)
+		size = most;
+	at = gt_put_varint(at, size);
+	if (size)
+		memcpy(at, data, size);
+	return at + size;
+}
+
+void gt_writer_info(struct gt_writer *w, const char *key, const void *value, size_t size)
+{
+	uint8_t buffer[GT_RECORD_MAX], *at = buffer;
+
+	at = put_blob(at, key, strlen(key), 64);
+	at = put_blob(at, value, size, GT_RECORD_MAX - 128);
+	pthread_mutex_lock(&w->defining);
+	define(w, GT_DEF_INFO, buffer, (size_t)(at - buffer));
+	pthread_mutex_unlock(&w->defining);
+}
+
+void gt_writer_module(struct gt_writer *w, uint32_t number, const struct gt_module *m)
+{
+	uint8_t buffer[GT_RECORD_MAX], *at = buffer;
+
+	at = gt_put_varint(at, number);
+	at = gt_put_varint(at, m->start);
+	at = gt_put_varint(at, m->size);
+	at = gt_put_varint(at, m->bias);
+	at = put_blob(at, m->path, strlen(m->path), GT_RECORD_MAX - 256);
+	at = put_blob(at, m->build_id, m->build_id_size, 64);
+	at = gt_put_varint(at, m->file_size);
+	at = gt_put_varint(at, gt_zigzag(m->mtime_ns));
+	define(w, GT_DEF_MODULE, buffer, (size_t)(at - buffer));
+}
+
+void gt_writer_unload(struct gt_writer *w, uint32_t number)
+{
+	uint8_t buffer[GT_VARINT_MAX];
+
+	define(w, GT_DEF_UNLOAD, buffer, (size_t)(gt_put_varint(buffer, number) - buffer));
+}
+
+void gt_writer_place(struct gt_writer *w, uint16_t number, enum gt_api api, const char *name)
+{
+	uint8_t buffer[GT_RECORD_MAX], *at = gt_put_varint(buffer, number);
+
+	at = put_blob(at, gt_api_keys[api], strlen(gt_api_keys[api]), 64);
+	at = put_blob(at, name, strlen(name), 256);
+	pthread_mutex_lock(&w->defining);
+	define(w, GT_DEF_PLACE, buffer, (size_t)(at - buffer));
+	pthread_mutex_unlock(&w->defining);
+}
+
+void gt_writer_name(struct gt_writer *w, uint64_t time_ns, uint64_t handle, const char *name)
+{
+	uint8_t buffer[GT_RECORD_MAX], *at = gt_put_varint(buffer, time_ns);
+
+	at = gt_put_varint(at, handle);
+	at = put_blob(at, name, strlen(name), GT_RECORD_MAX - 64);
+	pthread_mutex_lock(&w->defining);
+	define(w, GT_DEF_NAME, buffer, (size_t)(at - buffer));
+	pthread_mutex_unlock(&w->defining);
+}
+
+uint32_t gt_function_define(struct gt_writer *w, uint16_t function)
+{
+	const struct gt_function *fn = &gt_functions[function];
+	const char *api = gt_api_keys[fn->api], *kind = gt_kinds[fn->kind].name;
+	uint8_t buffer[GT_RECORD_MAX], *at;
+	uint32_t number;
+
+	pthread_mutex_lock(&w->defining);
+	number = atomic_load(&w->functions[function]);
+	if (!number) {
+		at = gt_put_varint(buffer, w->functions_defined + 1);
+		*at++ = fn->effect;
+		at = put_blob(at, api, strlen(api), 64);
+		at = put_blob(at, kind, strlen(kind), 64);
+		at = put_blob(at, gt_function_names[function],
+			      strlen(gt_function_names[function]), 256);
+		if (define(w, GT_DEF_FUNCTION, buffer, (size_t)(at - buffer))) {
+			number = ++w->functions_defined;
+			atomic_store(&w->functions[function], number);
+		}
+	}
+	pthread_mutex_unlock(&w->defining);
+	return number;
+}
+
+/* A stack that has no number yet; the caller holds the definitions' lock. */
+static uint32_t define_stack(struct gt_writer *w, uint64_t key, const uint64_t *frames,
+			     size_t count)
+{
+	uint8_t buffer[GT_RECORD_MAX], *at = buffer;
+	uint64_t before = 0;
+
+	if (w->stacks_defined >= STACKS_MAX)
+		return 0;
+	if (w->options.modules)
+		w->options.modules(w, w->options.context);
+	for (size_t i = 0; i < count && at + GT_VARINT_MAX < buffer + sizeof buffer; i++) {
+		at = gt_put_varint(at, gt_delta(before, frames[i]));
+		before = frames[i];
+	}
+	if (!define(w, GT_DEF_STACK, buffer, (size_t)(at - buffer)))
+		return 0;
+	/* the number is spent even when it cannot be remembered: the reader counts records */
+	w->stacks_defined++;
+	if (gt_stacks_add(&w->stacks, key, w->stacks_defined))
+		return 0;
+	return w->stacks_defined;
+}
+
+uint32_t gt_writer_stack(struct gt_writer *w, const uint64_t *frames, size_t count)
+{
+	uint64_t key;
+	uint32_t number;
+
+	if (!count)
+		return 0;
+	if (count > GT_STACK_FRAMES_MAX)
+		count = GT_STACK_FRAMES_MAX;
+	key = gt_stack_key(frames, count);
+	number = gt_stacks_find(&w->stacks, key);
+	if (number)
+		return number;
+	pthread_mutex_lock(&w->defining);
+	number = gt_stacks_find(&w->stacks, key);
+	if (!number)
+		number = define_stack(w, key, frames, count);
+	pthread_mutex_unlock(&w->defining);
+	if (!number)
+		__atomic_add_fetch(&w->header->lost_stacks, 1, __ATOMIC_RELAXED);
+	return number;
+}
+
+static uint8_t *put_text(uint8_t *at, const char *text)
+{
+	return put_blob(at, text ? text : "", text ? strlen(text) : 0, TEXT_MAX);
+}
+
+/* The number of a definition that is known by its bytes; the first use writes it. */
+static uint32_t number_text(struct gt_writer *w, enum gt_definition tag, const uint8_t *payload,
+			    size_t size, uint32_t *defined, uint32_t most)
+{
+	uint8_t buffer[GT_RECORD_MAX];
+	uint64_t key = gt_hash_bytes(payload, size) ^ tag;
+	uint32_t number;
+	uint8_t *at;
+
+	key += !key;
+	number = gt_stacks_find(&w->texts, key);
+	if (number)
+		return number;
+	pthread_mutex_lock(&w->defining);
+	number = gt_stacks_find(&w->texts, key);
+	if (!number && *defined < most) {
+		at = gt_put_varint(buffer, *defined + 1);
+		memcpy(at, payload, size);
+		if (define(w, tag, buffer, (size_t)(at - buffer) + size)) {
+			++*defined;
+			number = gt_stacks_add(&w->texts, key, *defined) ? 0 : *defined;
+		}
+	}
+	pthread_mutex_unlock(&w->defining);
+	return number;
+}
+
+uint64_t gt_writer_text_frame(struct gt_writer *w, const struct gt_text_frame *frame)
+{
+	uint8_t payload[GT_RECORD_MAX - GT_VARINT_MAX], *at = payload;
+	uint32_t number;
+
+	at = put_text(at, frame->function);
+	at = put_text(at, frame->file);
+	at = gt_put_varint(at, frame->line);
+	at = put_text(at, frame->module);
+	number = number_text(w, GT_DEF_TEXT_FRAME, payload, (size_t)(at - payload),
+			     &w->text_frames_defined, STACKS_MAX);
+	return number ? GT_TEXT_FRAMES + number : 0;
+}
+
+uint16_t gt_writer_series(struct gt_writer *w, const struct gt_series *series)
+{
+	uint8_t payload[GT_RECORD_MAX - GT_VARINT_MAX], *at = payload;
+
+	at = put_text(at, series->name);
+	at = put_text(at, series->unit);
+	at = put_text(at, series->subject);
+	return (uint16_t)number_text(w, GT_DEF_SERIES, payload, (size_t)(at - payload),
+				     &w->series_defined, UINT16_MAX);
+}
+
+void gt_writer_forget_stacks(struct gt_writer *w)
+{
+	pthread_mutex_lock(&w->defining);
+	gt_stacks_clear(&w->stacks);
+	pthread_mutex_unlock(&w->defining);
+}
