@@ -19,6 +19,7 @@
 enum {
 	OWN_MAX = 9,               /* frames between the program and here: wrapper and recorder */
 	PIPE_GAP_MAX = 64,
+	FRAME_BYTES_MAX = 1 << 20, /* of one whose size is known without a frame pointer */
 };
 
 /*
@@ -112,6 +113,15 @@ static bool find_place(unw_cursor_t *cursor, struct place *p)
 }
 
 /*
+ * True where the caller's frame lies behind this one, as on one stack. It may also lie on another one
+ * (coroutines, signal stacks), which can be gone when this frame is met again.
+ */
+static bool is_behind(const struct place *frame, const struct place *caller, bool by_bp)
+{
+	return caller->sp > frame->sp && (by_bp || caller->sp - frame->sp <= FRAME_BYTES_MAX);
+}
+
+/*
  * The words by which a stack is known again, by libunwind's slow way; 0: it cannot be. A frame
  * pointer counts where it points into its frame, which may then be of any size; elsewhere it is
  * just a register.
@@ -122,14 +132,18 @@ static size_t find_words(unw_context_t *context, void *const *raw, size_t count,
 	struct place frame, caller;
 	unw_cursor_t cursor;
 	size_t n = 0;
+	bool by_bp;
 
 	if (unw_init_local(&cursor, context) || !find_place(&cursor, &frame))
 		return 0;
 	for (size_t i = 1; i < count; i++, frame = caller) {
 		if (unw_step(&cursor) <= 0 || !find_place(&cursor, &caller))
 			return 0;
+		by_bp = frame.sp <= frame.bp && frame.bp < caller.sp;
+		if (!is_behind(&frame, &caller, by_bp))
+			return 0;
 		/* the innermost frame is our own, by whose pointer the stack is looked up */
-		if (i > 1 && frame.sp <= frame.bp && frame.bp < caller.sp) {
+		if (i > 1 && by_bp) {
 			if (!frame.bp_at || *frame.bp_at != frame.bp)
 				return 0;
 			words[n++] = (struct gt_stack_word){ frame.bp_at, frame.bp };

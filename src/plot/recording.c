@@ -329,7 +329,7 @@ void gt_recording_draw(struct gt_canvas *c, const struct gt_view *v, struct gt_h
 	const char *host = gt_recording_info(v->recording, "host");
 	struct gt_box box, upper, lower;
 
-	snprintf(head, sizeof head, "%.200s%s%s events in %s, from %s%s%.64s", command,
+	snprintf(head, sizeof head, "%.200s%s%s events in %s, from %s%s%.60s", command,
 		 *command ? ": " : "", gt_format_count(events, v->ledger->events),
 		 gt_format_span(span, h->end_s > 0 ? (uint64_t)(h->end_s * 1e9) : 0),
 		 gt_format_moment(moment, gt_recording_start_real_ns(v->recording)),
@@ -347,14 +347,12 @@ void gt_recording_draw(struct gt_canvas *c, const struct gt_view *v, struct gt_h
 
 void gt_recording_text(const struct gt_view *v, FILE *out)
 {
-	const struct gt_freed *lasting = &v->ledger->lasting;
-	struct gt_tally total = gt_ledger_total(v->ledger);
+	struct gt_leaked leaked = gt_ledger_leaked(v->ledger);
 	char events[GT_FORMAT_MAX], peak[GT_FORMAT_MAX], left[GT_FORMAT_MAX], bytes[GT_FORMAT_MAX];
 
 	fprintf(out, "%s events, peak %s of device memory, %s resources (%s) alive at the end\n",
 		gt_format_count(events, v->ledger->events),
 		gt_format_bytes(peak, v->ledger->peak_bytes),
-		gt_format_count(left, total.live - lasting->count),
-		gt_format_bytes(bytes, total.bytes_live - lasting->device_bytes -
-				       lasting->host_bytes));
+		gt_format_count(left, leaked.count),
+		gt_format_bytes(bytes, leaked.device_bytes + leaked.host_bytes));
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -137,6 +138,55 @@ static void nothing_is_known_after_forgetting(void **unused)
 	}
 }
 
+enum { AREA = 256 << 10 };
+
+/* As libraries for coroutines do it: calls `fn` on the stack that ends at `top`. */
+void call_on(void (*fn)(void), void *top);
+__asm__(".text\n"
+	".type call_on, @function\n"
+	"call_on:\n"
+	"	.cfi_startproc\n"
+	"	push %rbp\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset %rbp, -16\n"
+	"	mov %rsp, %rbp\n"
+	"	.cfi_def_cfa_register %rbp\n"
+	"	mov %rsi, %rsp\n"
+	"	call *%rdi\n"
+	"	mov %rbp, %rsp\n"
+	"	pop %rbp\n"
+	"	.cfi_def_cfa %rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size call_on, .-call_on\n");
+
+static char *upper_end; /* of a stack above those that call on it */
+
+static void make_calls(void)
+{
+	for (int i = 0; i < 8; i++)
+		door();
+}
+
+__attribute__((noinline)) static void go_up(void)
+{
+	call_on(make_calls, upper_end);
+	__asm__ volatile("" ::: "memory");
+}
+
+/* Frames on the upper stack are the same each time; where the lower one is, or was, they do not tell. */
+static void a_stack_that_goes_on_elsewhere_is_not_looked_for_where_it_was(void **unused)
+{
+	char *area = mmap(NULL, 3 * AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(area, MAP_FAILED);
+	upper_end = area + 3 * AREA;
+	call_on(go_up, area + AREA);
+	assert_int_equal(mprotect(area, AREA, PROT_NONE), 0);
+	call_on(go_up, area + 2 * AREA);
+	munmap(area, 3 * AREA);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -144,6 +194,7 @@ int main(void)
 		cmocka_unit_test(in_threads_too),
 		cmocka_unit_test(stacks_through_a_signal_handler_too),
 		cmocka_unit_test(nothing_is_known_after_forgetting),
+		cmocka_unit_test(a_stack_that_goes_on_elsewhere_is_not_looked_for_where_it_was),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
