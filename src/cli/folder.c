@@ -25,6 +25,14 @@ static bool begins_with(int folder, const char *name, const char *text)
 	return same;
 }
 
+static bool is_counter(int folder, const char *name)
+{
+	struct stat st;
+
+	return !fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+	       st.st_size == sizeof(uint64_t);
+}
+
 /* By its name and by what is in it: somebody's own `info` is not ours. */
 static bool is_ours(int folder, const char *name)
 {
@@ -34,6 +42,8 @@ static bool is_ours(int folder, const char *name)
 		return begins_with(folder, name, "gputrack: ");
 	if (!strcmp(name, "legend") || !strcmp(name, "legend.new"))
 		return begins_with(folder, name, "GTLEGND");
+	if (!strcmp(name, GT_ROOM_FILE))
+		return is_counter(folder, name);
 	return size > 6 && !strcmp(name + size - 6, ".trace") &&
 	       begins_with(folder, name, GT_TRACE_MAGIC);
 }

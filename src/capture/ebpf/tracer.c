@@ -18,7 +18,7 @@ enum { BUCKETS = 1024 };
 
 struct gt_tracer {
 	struct gt_tracer_options options;
-	const char *folder;
+	struct gt_traced_place place;
 	int error;                          /* of the first trace that could not be made */
 	struct gt_probes *probes;
 	struct gt_libraries libraries;
@@ -301,8 +301,8 @@ static void take_call(void *context, const void *record, size_t size)
 	if (!e.process->is_seen) {
 		e.process->is_seen = true;
 		e.process->first_ns = c->begun_ns;
-		if (t->folder) {
-			int error = gt_traced_open(e.process, t->folder);
+		if (t->place.folder) {
+			int error = gt_traced_open(e.process, &t->place);
 
 			if (error && !t->error)
 				t->error = error;
@@ -444,7 +444,8 @@ void gt_tracer_free(struct gt_tracer *t)
 
 void gt_tracer_record(struct gt_tracer *t, const char *folder)
 {
-	t->folder = folder;
+	t->place.folder = folder;
+	t->place.max_bytes = t->options.max_bytes;
 }
 
 int gt_tracer_error(const struct gt_tracer *t)
