@@ -148,8 +148,11 @@ void gt_folder_undo(const struct gt_folder *f)
 {
 	char old[PATH_ROOM], older[PATH_ROOM];
 
-	if (f->made)
+	if (f->made) {
 		remove_recording(f->path);
+		/* where it could not even be looked into: an empty one goes all the same */
+		rmdir(f->path);
+	}
 	if (f->put_aside)
 		rename(beside(old, f->path, ".old"), f->path);
 	if (f->put_further)
