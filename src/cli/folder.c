@@ -50,38 +50,65 @@ static bool is_ours(int folder, const char *name)
 
 enum what { NOTHING_OF_OURS, EMPTY, RECORDING };
 
-/* A recording holds nothing but its own files. A link is nothing of ours, wherever it leads. */
-static enum what look(const char *path)
+/* Never by a link: what was looked at and what is changed are one folder. */
+static DIR *open_folder(const char *path)
 {
-	DIR *folder;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd >= 0 && !folder)
+		close(fd);
+	return folder;
+}
+
+/* A recording holds nothing but its own files. A link is nothing of ours, wherever it leads. */
+static enum what look_into(DIR *folder)
+{
 	struct dirent *entry;
-	struct stat st;
 	enum what found = EMPTY;
 
-	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || !(folder = opendir(path)))
-		return NOTHING_OF_OURS;
 	while (found != NOTHING_OF_OURS && (entry = readdir(folder))) {
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
 			continue;
 		found = is_ours(dirfd(folder), entry->d_name) ? RECORDING : NOTHING_OF_OURS;
 	}
-	closedir(folder);
 	return found;
+}
+
+static enum what look(const char *path)
+{
+	DIR *folder = open_folder(path);
+	enum what found = folder ? look_into(folder) : NOTHING_OF_OURS;
+
+	if (folder)
+		closedir(folder);
+	return found;
+}
+
+/* An empty folder is good when nobody else can put anything into it. */
+static bool is_own(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && st.st_uid == geteuid() && !(st.st_mode & S_IWOTH);
 }
 
 /* Only what `look` has called a recording, or nothing at all, is removed. */
 static void remove_recording(const char *path)
 {
-	DIR *folder = look(path) != NOTHING_OF_OURS ? opendir(path) : NULL;
+	DIR *folder = open_folder(path);
+	bool removes = folder && look_into(folder) != NOTHING_OF_OURS;
 	struct dirent *entry;
 
-	while (folder && (entry = readdir(folder)))
+	if (removes)
+		rewinddir(folder);
+	while (removes && (entry = readdir(folder)))
 		if (is_ours(dirfd(folder), entry->d_name))
 			unlinkat(dirfd(folder), entry->d_name, 0);
-	if (folder) {
+	if (folder)
 		closedir(folder);
+	if (removes)
 		rmdir(path);
-	}
 }
 
 static const char *beside(char out[PATH_ROOM], const char *path, const char *ending)
@@ -128,8 +155,12 @@ int gt_folder_make(struct gt_folder *f, const char *path, struct gt_error *error
 	if (f->made)
 		return 0;
 	why = errno;
-	if (why == EEXIST && look(path) == EMPTY)
-		return 0;
+	if (why == EEXIST && look(path) == EMPTY) {
+		if (is_own(path))
+			return 0;
+		return gt_error_set(error, -EPERM, "others can write into %s: name another folder "
+				    "with -o", path);
+	}
 	if (why == EEXIST) {
 		e = put_aside(f, error);
 		if (e)
