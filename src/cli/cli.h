@@ -33,5 +33,7 @@ const struct gt_command *gt_commands(size_t *count);
 #undef COMMAND
 #undef HIDDEN
 
+/* `gputrack: TEXT` on stderr, cleaned. */
+void gt_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* `gputrack: WHAT, on what; what to do now` on stderr, cleaned. Gives GT_EXIT_FAILED. */
 int gt_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -18,6 +18,7 @@ static const char *value_of(const struct gt_option *o)
 	case GT_OPTION_TEXTS:
 	case GT_OPTION_COUNT:
 	case GT_OPTION_DECIMAL:
+	case GT_OPTION_SIZE:
 	case GT_OPTION_CHOICE:
 		return "needed";
 	case GT_OPTION_MAYBE:

@@ -25,6 +25,14 @@ static bool begins_with(int folder, const char *name, const char *text)
 	return same;
 }
 
+static bool is_counter(int folder, const char *name)
+{
+	struct stat st;
+
+	return !fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+	       st.st_size == sizeof(uint64_t);
+}
+
 /* By its name and by what is in it: somebody's own `info` is not ours. */
 static bool is_ours(int folder, const char *name)
 {
@@ -34,44 +42,73 @@ static bool is_ours(int folder, const char *name)
 		return begins_with(folder, name, "gputrack: ");
 	if (!strcmp(name, "legend") || !strcmp(name, "legend.new"))
 		return begins_with(folder, name, "GTLEGND");
+	if (!strcmp(name, GT_ROOM_FILE))
+		return is_counter(folder, name);
 	return size > 6 && !strcmp(name + size - 6, ".trace") &&
 	       begins_with(folder, name, GT_TRACE_MAGIC);
 }
 
 enum what { NOTHING_OF_OURS, EMPTY, RECORDING };
 
-/* A recording holds nothing but its own files. A link is nothing of ours, wherever it leads. */
-static enum what look(const char *path)
+/* Never by a link: what was looked at and what is changed are one folder. */
+static DIR *open_folder(const char *path)
 {
-	DIR *folder;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd >= 0 && !folder)
+		close(fd);
+	return folder;
+}
+
+/* A recording holds nothing but its own files. A link is nothing of ours, wherever it leads. */
+static enum what look_into(DIR *folder)
+{
 	struct dirent *entry;
-	struct stat st;
 	enum what found = EMPTY;
 
-	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || !(folder = opendir(path)))
-		return NOTHING_OF_OURS;
 	while (found != NOTHING_OF_OURS && (entry = readdir(folder))) {
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
 			continue;
 		found = is_ours(dirfd(folder), entry->d_name) ? RECORDING : NOTHING_OF_OURS;
 	}
-	closedir(folder);
 	return found;
+}
+
+static enum what look(const char *path)
+{
+	DIR *folder = open_folder(path);
+	enum what found = folder ? look_into(folder) : NOTHING_OF_OURS;
+
+	if (folder)
+		closedir(folder);
+	return found;
+}
+
+/* An empty folder is good when nobody else can put anything into it. */
+static bool is_own(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && st.st_uid == geteuid() && !(st.st_mode & S_IWOTH);
 }
 
 /* Only what `look` has called a recording, or nothing at all, is removed. */
 static void remove_recording(const char *path)
 {
-	DIR *folder = look(path) != NOTHING_OF_OURS ? opendir(path) : NULL;
+	DIR *folder = open_folder(path);
+	bool removes = folder && look_into(folder) != NOTHING_OF_OURS;
 	struct dirent *entry;
 
-	while (folder && (entry = readdir(folder)))
+	if (removes)
+		rewinddir(folder);
+	while (removes && (entry = readdir(folder)))
 		if (is_ours(dirfd(folder), entry->d_name))
 			unlinkat(dirfd(folder), entry->d_name, 0);
-	if (folder) {
+	if (folder)
 		closedir(folder);
+	if (removes)
 		rmdir(path);
-	}
 }
 
 static const char *beside(char out[PATH_ROOM], const char *path, const char *ending)
@@ -118,8 +155,12 @@ int gt_folder_make(struct gt_folder *f, const char *path, struct gt_error *error
 	if (f->made)
 		return 0;
 	why = errno;
-	if (why == EEXIST && look(path) == EMPTY)
-		return 0;
+	if (why == EEXIST && look(path) == EMPTY) {
+		if (is_own(path))
+			return 0;
+		return gt_error_set(error, -EPERM, "others can write into %s: name another folder "
+				    "with -o", path);
+	}
 	if (why == EEXIST) {
 		e = put_aside(f, error);
 		if (e)
@@ -138,8 +179,11 @@ void gt_folder_undo(const struct gt_folder *f)
 {
 	char old[PATH_ROOM], older[PATH_ROOM];
 
-	if (f->made)
+	if (f->made) {
 		remove_recording(f->path);
+		/* where it could not even be looked into: an empty one goes all the same */
+		rmdir(f->path);
+	}
 	if (f->put_aside)
 		rename(beside(old, f->path, ".old"), f->path);
 	if (f->put_further)

@@ -157,7 +157,7 @@ static int write_page(const struct settings *s, const char *input, struct gt_err
 	else
 		e = gt_output_close(&output, error);
 	if (!e && strcmp(path, "-"))
-		fprintf(stderr, "gputrack: wrote %s\n", path);
+		gt_tell("wrote %s", path);
 free_path:
 	free(path);
 	return e;

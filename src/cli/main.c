@@ -23,19 +23,34 @@ const struct gt_command *gt_commands(size_t *count)
 	return commands;
 }
 
-int gt_fail(const char *format, ...)
+static void tell(const char *format, va_list args)
 {
-	va_list args;
 	char text[2048];
 
-	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
 	fputs("gputrack: ", stderr);
 	/* names of files in a recording may be anybody's */
 	gt_text_put(stderr, text, UINT32_MAX, GT_CUT_MIDDLE,
 		    !strcmp(nl_langinfo(CODESET), "UTF-8"));
 	putc('\n', stderr);
+}
+
+void gt_tell(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	tell(format, args);
+	va_end(args);
+}
+
+int gt_fail(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	tell(format, args);
+	va_end(args);
 	return GT_EXIT_FAILED;
 }
 
@@ -67,10 +82,10 @@ static int unknown(const char *word)
 	const char *near = gt_nearest(word, COMMAND_COUNT, command_name, NULL);
 
 	if (near)
-		fprintf(stderr, "gputrack: unknown command '%s': did you mean '%s'? "
-			"(see `gputrack --help`)\n", word, near);
+		gt_tell("unknown command '%.200s': did you mean '%s'? (see `gputrack --help`)", word,
+			near);
 	else
-		fprintf(stderr, "gputrack: unknown command '%s' (see `gputrack --help`)\n", word);
+		gt_tell("unknown command '%.200s' (see `gputrack --help`)", word);
 	return GT_EXIT_USAGE;
 }
 

@@ -162,9 +162,10 @@ static void put_row(struct watch *w, const struct gt_process_meter *m,
 {
 	put_timestamp(w->out);
 	putc(',', w->out);
+	/* the user's own words come back as they were typed; a process's name is anybody's */
 	gt_csv_put(w->out, w->description);
 	fprintf(w->out, ",%d,", (int)m->pid);
-	gt_csv_put(w->out, m->name);
+	gt_csv_put_safe(w->out, m->name);
 	fprintf(w->out, ",%.1f,%.1f,%.1f,", r->cpu_percent, (double)r->rss_bytes / 1048576,
 		w->memory_bytes ? 100 * (double)r->rss_bytes / (double)w->memory_bytes : 0);
 	if (r->has_disk)

@@ -1,6 +1,7 @@
 /* options.c - parses a subcommand's arguments by its table, and writes its --help from it. */
 #include "cli/options.h"
 
+#include <langinfo.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,9 +9,10 @@
 
 #include "base/format.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/cli.h"
 
-enum { HELP_COLUMN = 28, HELP_WIDTH = 80, WORD_MAX = 32 };
+enum { HELP_COLUMN = 28, HELP_WIDTH = 80, WORD_MAX = 32, WORDS_COLUMNS = 400 };
 
 static gt_defaults_fn *defaults;
 
@@ -84,12 +86,16 @@ const char *gt_nearest(const char *word, size_t count,
 
 int gt_usage_wrong(const struct gt_usage *usage, const char *format, ...)
 {
+	char text[1024];
 	va_list args;
 
-	fprintf(stderr, "gputrack: %s: ", usage->name);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
+	fprintf(stderr, "gputrack: %s: ", usage->name);
+	/* a word that was typed may come from a script, and that from anywhere */
+	gt_text_put(stderr, text, WORDS_COLUMNS, GT_CUT_MIDDLE,
+		    !strcmp(nl_langinfo(CODESET), "UTF-8"));
 	fprintf(stderr, " (see `gputrack %s --help`)\n", usage->name);
 	return GT_EXIT_USAGE;
 }
@@ -174,6 +180,12 @@ static int set_option(struct parse *p, const struct gt_option *o, const char *gi
 		if (gt_decimal_parse(value, target))
 			return 0;
 		return gt_usage_wrong(p->usage, "%s takes a number, not '%s'", given, value);
+	case GT_OPTION_SIZE:
+		if (gt_size_parse(value, strlen(value), target, &(bool){ false }) &&
+		    *(uint64_t *)target)
+			return 0;
+		return gt_usage_wrong(p->usage, "%s takes a size such as 500M or 2GiB, not '%s'",
+				      given, value);
 	case GT_OPTION_CHOICE:
 		return set_choice(p, o, given, value, target);
 	}

@@ -36,6 +36,7 @@ enum gt_option_type {
 	GT_OPTION_TEXTS,  /* struct gt_texts: may be given several times */
 	GT_OPTION_COUNT,  /* uint64_t, decimal */
 	GT_OPTION_DECIMAL, /* double, not negative: 0.2 */
+	GT_OPTION_SIZE,   /* uint64_t, in bytes and not 0: 500M, 2GiB, 4096 */
 	GT_OPTION_CHOICE, /* int: index into `choices` */
 	GT_OPTION_MAYBE,  /* const char *: --name=VALUE, or `bare` for --name alone */
 };

@@ -28,10 +28,13 @@ struct settings {
 	const char *output;
 	const char *csv, *log;
 	bool quiet, no_stacks, csv_more;
-	uint64_t stack_depth;
+	uint64_t stack_depth, max_bytes;
+	double duration; /* seconds; 0: to the end */
 	struct gt_gate gate;
 	int with;
 };
+
+enum { DURATION_MAX = 1000000000 }; /* seconds: so that its nanoseconds are a number */
 
 enum with { WITH_DOORS, WITH_NSYS };
 
@@ -62,6 +65,13 @@ static const struct gt_option options[] = {
 	{ .name = "stack-depth", .type = GT_OPTION_COUNT, .argument = "N",
 	  .at = offsetof(struct settings, stack_depth),
 	  .help = "frames to record of each stack, at most 256 (default: 64)" },
+	{ .name = "max-size", .type = GT_OPTION_SIZE, .argument = "SIZE",
+	  .at = offsetof(struct settings, max_bytes),
+	  .help = "stop recording when the recording is this large (500M, 2GiB); the program runs "
+		  "on, and the report says so" },
+	{ .name = "duration", .letter = 'd', .type = GT_OPTION_DECIMAL, .argument = "SECONDS",
+	  .at = offsetof(struct settings, duration),
+	  .help = "stop recording after this time; the program runs on, and the report says so" },
 	GT_GATE_OPTIONS(struct settings),
 	{ .name = "with", .type = GT_OPTION_CHOICE, .argument = "WHAT", .choices = with_names,
 	  .at = offsetof(struct settings, with),
@@ -156,14 +166,21 @@ static int open_doors(struct gt_error *error)
 	return e;
 }
 
+static int set_number(const char *name, uint64_t number, struct gt_error *error)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+	return set(name, text, error);
+}
+
 static int set_environment(const struct run *run, struct gt_error *error)
 {
 	const struct settings *s = run->settings;
-	char depth[32], tool[PATH_MAX];
+	char tool[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", tool, sizeof tool - 1);
 	int e = 0;
 
-	snprintf(depth, sizeof depth, "%u", s->no_stacks ? 0 : (unsigned)s->stack_depth);
 	if (n > 0) {
 		tool[n] = '\0';
 		e = set("GPUTRACK_TOOL", tool, error);
@@ -171,7 +188,11 @@ static int set_environment(const struct run *run, struct gt_error *error)
 	if (!e)
 		e = set("GPUTRACK_RECORDING", run->folder, error);
 	if (!e)
-		e = set("GPUTRACK_STACKS", depth, error);
+		e = set_number("GPUTRACK_STACKS", s->no_stacks ? 0 : s->stack_depth, error);
+	if (!e && s->max_bytes)
+		e = set_number("GPUTRACK_MAX_SIZE", s->max_bytes, error);
+	if (!e && s->duration > 0)
+		e = set_number("GPUTRACK_UNTIL", gt_now_ns() + (uint64_t)(s->duration * 1e9), error);
 	if (!e && s->csv)
 		e = set_path("GPUTRACK_CSV", s->csv, error);
 	if (!e && s->csv_more)
@@ -361,7 +382,8 @@ static int record(struct run *run, pid_t *pid, struct gt_error *error)
 static int check_with(const struct settings *s)
 {
 	const char *option = s->csv ? "--csv" : s->log ? "--log" :
-			     s->csv_more ? "--csv-more" : NULL;
+			     s->csv_more ? "--csv-more" : s->max_bytes ? "--max-size" :
+			     s->duration > 0 ? "--duration" : NULL;
 
 	return s->with == WITH_NSYS && option ?
 	       gt_usage_wrong(&gt_run_usage, "%s is not to be had --with nsys", option) : 0;
@@ -396,6 +418,9 @@ int gt_cmd_run(int argc, char **argv)
 	else if (first >= 0 && settings.stack_depth > GT_STACK_FRAMES_MAX)
 		status = gt_usage_wrong(&gt_run_usage, "--stack-depth is at most %d",
 					GT_STACK_FRAMES_MAX);
+	else if (first >= 0 && settings.duration > DURATION_MAX)
+		status = gt_usage_wrong(&gt_run_usage, "--duration is at most %d seconds",
+					DURATION_MAX);
 	else if (first >= 0)
 		status = check_with(&settings);
 	if (first >= 0 && !status)

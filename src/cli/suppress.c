@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/source.h"
@@ -26,28 +27,42 @@ const struct gt_usage gt_suppress_usage = {
 	.options = options,
 };
 
+/* Writes `text` with `instead` for each character that would be more than a name in its line. */
+static void put_tame(FILE *out, const char *text, char instead)
+{
+	size_t left = strlen(text), size;
+	uint32_t code;
+
+	for (; left; text += size, left -= size) {
+		size = gt_utf8_next(text, left, &code);
+		if (code == GT_UTF8_BAD || gt_utf8_is_treacherous(code))
+			putc(instead, out);
+		else
+			fwrite(text, 1, size, out);
+	}
+}
+
 /* A name as a pattern that fits it: what cannot stand in a line is anything. */
 static void put_pattern(FILE *out, const char *name)
 {
 	putc('^', out);
-	for (; *name; name++)
-		putc((unsigned char)*name < ' ' || *name == 0x7f ? '*' : *name, out);
+	put_tame(out, name, '*');
 	putc('$', out);
 }
 
 /* Comments keep to their lines. */
 static void put_comment(FILE *out, const char *text)
 {
-	fputs("# ", out);
-	for (; *text; text++) {
-		bool ends = *text == '\n' && text[1];
+	char *copy = gt_strdup(text), *rest = copy, *line;
 
-		if (ends)
-			fputs("\n# ", out);
-		else if (*text != '\n')
-			putc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, out);
+	while ((line = strsep(&rest, "\n"))) {
+		if (!*line && !rest)
+			break;
+		fputs("# ", out);
+		put_tame(out, line, '?');
+		putc('\n', out);
 	}
-	putc('\n', out);
+	free(copy);
 }
 
 static char *line_of(const struct gt_view *v, const struct gt_leak *leak)

@@ -158,7 +158,7 @@ void gt_csv_start(void)
 	}
 	for (int image = 2; is_own_past(path) && name_file(path, s->csv, image); image++)
 		;
-	file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
+	file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
 	if (file < 0) {
 		gt_say("cannot write the tracker's CSV %s: %s; the program runs on without it",
 		       path, strerror(errno));

@@ -148,6 +148,7 @@ static _Atomic uint64_t *shared_room(const char *folder)
 {
 	_Atomic uint64_t *taken;
 	char path[PATH_MAX];
+	struct stat st;
 	int fd;
 
 	if (snprintf(path, sizeof path, "%s/" GT_ROOM_FILE, folder) >= (int)sizeof path)
@@ -155,7 +156,9 @@ static _Atomic uint64_t *shared_room(const char *folder)
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return NULL;
-	taken = ftruncate(fd, sizeof *taken) ? MAP_FAILED :
+	/* a file of another name, linked here by somebody, is not cut */
+	taken = fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
+		ftruncate(fd, sizeof *taken) ? MAP_FAILED :
 		mmap(NULL, sizeof *taken, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	return taken == MAP_FAILED ? NULL : taken;

@@ -149,12 +149,10 @@ int gt_monitor_read(struct gt_monitor_table **out, struct gt_rows *rows, struct 
 			t->bad_line = rows->number;
 	for (size_t i = 0; i < t->run_count; i++)
 		settle(&t->runs[i]);
-	if (!t->rows) {
-		uint64_t bad = t->bad_rows;
-
+	e = gt_rows_verdict(rows, t->rows, t->bad_rows, "it has a heading and no row", error);
+	if (e) {
 		gt_monitor_free(t);
-		return gt_error_set(error, -ENODATA, bad ? "none of its rows is whole" :
-				    "it has a heading and no row");
+		return e;
 	}
 	*out = t;
 	return 0;

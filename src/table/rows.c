@@ -33,6 +33,16 @@ int gt_rows_open(struct gt_rows *r, const char *path, struct gt_error *error)
 	return 0;
 }
 
+int gt_rows_verdict(const struct gt_rows *r, uint64_t good, uint64_t bad, const char *none,
+		    struct gt_error *error)
+{
+	if (ferror(r->in))
+		return gt_error_set(error, -EIO, "it could not be read to its end");
+	if (good)
+		return 0;
+	return gt_error_set(error, -ENODATA, "%s", bad ? "none of its rows is whole" : none);
+}
+
 void gt_rows_close(struct gt_rows *r)
 {
 	if (r->in && r->in != stdin)

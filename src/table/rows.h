@@ -29,6 +29,12 @@ struct gt_rows {
 
 /* `path` "-" is stdin. */
 int gt_rows_open(struct gt_rows *r, const char *path, struct gt_error *error);
+/*
+ * After the last row: 0, or why there is no table of it: it could not be read to its end, or has no
+ * good row. `none` is said where it has no bad one either.
+ */
+int gt_rows_verdict(const struct gt_rows *r, uint64_t good, uint64_t bad, const char *none,
+		    struct gt_error *error);
 void gt_rows_close(struct gt_rows *r);
 
 /* The next line that is not empty; false at the end. */

@@ -226,7 +226,9 @@ int gt_smi_read(struct gt_smi_log **out, struct gt_rows *rows, int gpu, struct g
 	if (gpu >= 0 && gpu < (int)log->gpu_count)
 		snprintf(log->gpu_name, sizeof log->gpu_name, "%s", g->keys[gpu]);
 	free(g);
-	e = verdict(log, error);
+	e = gt_rows_verdict(rows, 1, 0, NULL, error);
+	if (!e)
+		e = verdict(log, error);
 	if (e)
 		gt_smi_free(log);
 	else

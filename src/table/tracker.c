@@ -186,12 +186,11 @@ int gt_tracker_read(struct gt_tracker_table **out, struct gt_rows *rows, double 
 		else if (!t->bad_rows++)
 			t->bad_line = rows->number;
 	}
-	if (!t->rows) {
-		uint64_t bad = t->bad_rows;
-
+	e = gt_rows_verdict(rows, t->rows, t->bad_rows,
+			    "it has a heading and no row: no tracked call was made", error);
+	if (e) {
 		gt_tracker_free(t);
-		return gt_error_set(error, -ENODATA, bad ? "none of its rows is whole" :
-				    "it has a heading and no row: no tracked call was made");
+		return e;
 	}
 	gt_trail_add(&t->leaked, t->last_ms, &t->leak_kb);
 	*out = t;

@@ -80,6 +80,7 @@ int gt_usage_read(struct gt_usage_table **out, struct gt_rows *rows, struct gt_e
 {
 	struct gt_usage_table *t = gt_alloc(sizeof *t);
 	struct layout layout = { 0 };
+	int e;
 
 	t->first_change_s = -1;
 	if (gt_rows_next(rows))
@@ -87,12 +88,11 @@ int gt_usage_read(struct gt_usage_table **out, struct gt_rows *rows, struct gt_e
 	while (t->column_count && gt_rows_next(rows))
 		if (!add_row(t, &layout, rows) && !t->bad_rows++)
 			t->bad_line = rows->number;
-	if (!t->rows) {
-		uint64_t bad = t->bad_rows;
-
+	e = gt_rows_verdict(rows, t->rows, t->bad_rows, "it has no row: no memory was allocated",
+			    error);
+	if (e) {
 		gt_usage_free(t);
-		return gt_error_set(error, -ENODATA, bad ? "none of its rows is whole" :
-				    "it has no row: no memory was allocated");
+		return e;
 	}
 	*out = t;
 	return 0;

@@ -2,9 +2,11 @@
 #include "trace/legend.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -162,10 +164,22 @@ static bool read_entry(struct gt_legend *legend, struct gt_bytes *b)
 	return !b->bad;
 }
 
+/* A pipe in its place, which others may have put there, is not waited for. */
+static FILE *open_regular(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	FILE *in = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) ? fdopen(fd, "r") : NULL;
+
+	if (fd >= 0 && !in)
+		close(fd);
+	return in;
+}
+
 struct gt_legend *gt_legend_read(const char *path)
 {
 	struct gt_legend *legend = gt_legend_new();
-	FILE *in = fopen(path, "re");
+	FILE *in = open_regular(path);
 	uint8_t *data = NULL;
 	size_t size = 0, room = 0;
 	struct gt_bytes b;
@@ -231,11 +245,13 @@ int gt_legend_write(const struct gt_legend *legend, const char *path, struct gt_
 {
 	char *beside;
 	FILE *out;
-	int e = 0;
+	int fd, e = 0;
 
 	if (asprintf(&beside, "%s.new", path) < 0)
 		return gt_error_set(error, -ENOMEM, "out of memory");
-	out = fopen(beside, "we");
+	/* as private as the rest of the recording */
+	fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out) {
 		e = -errno;
 	} else {

@@ -242,6 +242,12 @@ bool gt_head_has_gaps(const struct gt_recording *recording)
 	return false;
 }
 
+void gt_head_no_leaks_but_gaps(struct gt_page *p)
+{
+	gt_page_put(p, GT_YELLOW, "No leaks in what was recorded, which is not all.");
+	gt_page_end(p);
+}
+
 void gt_head_gaps(struct gt_page *p, const struct gt_view *v)
 {
 	size_t count = gt_recording_process_count(v->recording), shown = 0, i;

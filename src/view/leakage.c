@@ -87,6 +87,8 @@ void gt_leakage_text(const struct gt_view *v, FILE *out)
 	gt_head_open(&p, out, v);
 	if (groups.count) {
 		put_leaks(&p, v, &groups);
+	} else if (gt_head_has_gaps(v->recording)) {
+		gt_head_no_leaks_but_gaps(&p);
 	} else {
 		gt_page_put(&p, GT_GREEN, v->verdict && v->verdict->leaks.count ?
 			    "No leaks but those that are known." :

@@ -85,9 +85,13 @@ struct profile {
 
 static uint64_t string_of(struct profile *p, const char *text)
 {
-	char *clean = gt_utf8_repair(text ? text : "");
-	uint64_t number = gt_intern(p->strings, clean, strlen(clean));
+	/* pprof prints them on terminals as they are */
+	char *clean = gt_text_tame(text ? text : "");
+	uint64_t number;
 
+	for (char *at = clean; (at = strchr(at, '\n')); at++)
+		*at = '?';
+	number = gt_intern(p->strings, clean, strlen(clean));
 	free(clean);
 	return number;
 }

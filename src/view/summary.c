@@ -108,9 +108,14 @@ static void put_peak(struct gt_page *p, const struct gt_view *v)
 
 static void put_nothing(struct gt_page *p, const struct gt_view *v)
 {
-	gt_page_put(p, GT_RED, "NOTHING WAS TRACKED");
+	bool has_gaps = gt_head_has_gaps(v->recording);
+
+	gt_page_put(p, GT_RED, has_gaps ? "NOTHING WAS RECORDED" : "NOTHING WAS TRACKED");
 	gt_page_end(p);
-	if (gt_recording_process_count(v->recording))
+	if (has_gaps)
+		gt_page_wrap(p, GT_PLAIN, 2, "The program made calls, but none of them could be "
+			     "recorded: see above.");
+	else if (gt_recording_process_count(v->recording))
 		gt_page_wrap(p, GT_PLAIN, 2,
 			     "The program was watched, but no call of it created or "
 			     "released anything. It may have ended too early, or found no device.");
@@ -188,6 +193,8 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 		gt_page_end(&p);
 	} else if (leaked) {
 		put_leaks(&p, v);
+	} else if (gt_head_has_gaps(v->recording)) {
+		gt_head_no_leaks_but_gaps(&p);
 	} else {
 		gt_page_put(&p, GT_GREEN, "No leaks: ");
 		gt_page_put(&p, GT_PLAIN,

@@ -12,6 +12,9 @@ import shutil
 import signal
 import subprocess
 
+import nsys_export
+from test_attach import Target, need_root
+
 LONG = bool(os.environ.get("GPUTRACK_TEST_LONG"))
 GUEST = "libgputrack,libze_validation_layer"
 
@@ -173,6 +176,35 @@ def test_killed_at_any_moment_nothing_is_lost(case):
         check_recording(case, "r.gt", 3)
 
 
+def test_a_tracer_killed_at_any_moment_leaves_a_prefix(case):
+    """kill -9 of `gputrack attach`: what it wrote is what the program did first, and no more."""
+    need_root(case)
+    generator = random.Random(11)
+    kept = 0
+    for _ in range(200 if LONG else 12):
+        shutil.rmtree(case.path("a.gt"), ignore_errors=True)
+        case.path("own").unlink(missing_ok=True)
+        process = case.start(case.build / "gputrack", "attach", "-q", "-i", "0", "--api", "levelzero",
+                             "-o", "a.gt", "-c", case.program("ze_steps"), "--log", "own", "--calls",
+                             "60000", env=case.levelzero())
+        wanted = generator.randrange(1, 2000000)
+        while not case.path("own").exists() or case.path("own").stat().st_size < wanted:
+            assert process.poll() is None, process.communicate()
+        process.kill()
+        out, err = process.communicate(timeout=120)  # the program holds the pipes until it ends
+        assert out == b"done\n", (out, err)
+        log = log_of(case)
+        assert len(log) == 60001, len(log)
+        if not list(case.path("a.gt").glob("*.trace")):
+            continue
+        events = events_of(case, "a.gt")
+        assert events == log[:len(events)], next(
+            (i, e, l) for i, (e, l) in enumerate(zip(events, log)) if e != l)
+        assert case.gputrack("report", "a.gt").status == 0
+        kept += bool(events)
+    assert kept > 3, kept
+
+
 # The tool.
 
 def tool_runs(case):
@@ -182,18 +214,65 @@ def tool_runs(case):
             ("export", ["export", "r.gt", "-o", "out.txt"], "out.txt")]
 
 
-def check_tool(case, what, done, out):
+WRITERS = ["report r.gt -a sites --format json -o out.txt", "report r.gt --format junit -o out.txt",
+           "report r.gt --format sarif -o out.txt", "diff old.gt r.gt -o out.txt",
+           "diff r.gt old.gt --format json -o out.txt", "suppress r.gt -o out.txt",
+           *(f"export r.gt --format {form} -o out.txt" for form in (
+               "tsv", "csv", "json", "pprof", "collapsed", "speedscope", "chrome", "prometheus")),
+           "plot r.gt -o out.png", "plot r.gt -o out.svg", "plot r.gt -o out.pdf",
+           "plot t.csv -o out.png", "html r.gt -o out.html", "html t.csv -o out.html",
+           "import x.sqlite -q -o out.gt", "report r.gt --baseline old.gt -o out.txt",
+           "report r.gt --suppressions s.supp -o out.txt", "doctor --system"]
+
+
+def writer_runs(case):
+    """The same, for every command that reads or writes a form of its own."""
+    env = recorded(case, "r.gt")
+    assert steps(case, env=env).status == 7
+    shutil.copytree(case.path("r.gt"), case.path("old.gt"))
+    shutil.copy(case.source / "tests/golden/inputs/tracker/leaky.csv", case.path("t.csv"))
+    case.path("s.supp").write_text("leak:nothing\n")
+    export = nsys_export.Export()
+    export.call(1000, 1100, 1, "cudaMalloc", stack=[("main", "/app")])
+    export.alloc(1050, 0x1000, 4096, correlation=1)
+    export.save(case.path("x.sqlite"))
+    runs = []
+    for line in WRITERS:
+        words = line.split()
+        done = case.gputrack(*words)
+        if "built without" in done.err:
+            continue
+        assert done.status in ((0, 23) if words[0] == "diff" else (0,)), (line, done.err)
+        out = words[words.index("-o") + 1] if "-o" in words else None
+        if out:
+            remove(case, out)
+        runs.append((words[0], words, out))
+    return runs
+
+
+def remove(case, name):
+    path = case.path(name)
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+GIVEN = ("own", "r.gt", "old.gt", "t.csv", "s.supp", "x.sqlite", "hit", "log")
+
+
+def check_tool(case, what, done, out, good=(0,)):
     """One line and the right status, or all is well; and no half of a file."""
-    assert done.status in (0, 1), (what, done.status, done.err)
+    assert done.status in (*good, 1), (what, done.status, done.err)
     if done.status == 1:
         lines = done.err.splitlines()
         assert len(lines) == 1 and lines[0].startswith("gputrack: "), (what, done.err)
         assert not out or not case.path(out).exists(), what
     leftovers = [p.name for p in case.folder.iterdir()
-                 if p.name not in ("own", "r.gt", "hit", "log", out)]
+                 if p.name not in (*GIVEN, out)]
     assert not leftovers, (what, leftovers)
     if out:
-        case.path(out).unlink(missing_ok=True)
+        remove(case, out)
 
 
 def test_a_tool_without_memory_ends_with_a_line(case):
@@ -212,11 +291,7 @@ def test_a_tool_without_memory_ends_with_a_line(case):
 
 def test_a_tool_whose_system_calls_fail_ends_with_a_line(case):
     """By strace, which reaches the C library's own calls too."""
-    if not shutil.which("strace"):
-        case.skip("strace is not installed")
-    probe = subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True)
-    if probe.returncode:
-        case.skip("strace may not trace here")
+    need_strace(case)
     assert steps(case, env=recorded(case, "r.gt")).status == 7
     faults = 0
     for call, error in (("openat", "EACCES"), ("read", "EIO"), ("pread64", "EIO"),
@@ -224,14 +299,119 @@ def test_a_tool_whose_system_calls_fail_ends_with_a_line(case):
                         ("newfstatat", "EIO"), ("fsync", "EIO"), ("ftruncate", "EIO")):
         for name, command, out in tool_runs(case):
             for number in numbers():
-                done = case.run("strace", "-qq", "-o", "log", "-e", f"trace={call}", "-e",
-                                f"inject={call}:error={error}:when={number}",
-                                case.build / "gputrack", *command)
-                hit = "(INJECTED)" in case.path("log").read_text()
-                if hit and done.status == 127 and "error while loading" in done.err:
-                    continue  # not ours yet: the dynamic loader's
+                done, hit = inject(case, call, error, number, command)
+                if not loads(done, hit):
+                    continue
                 check_tool(case, (call, name, number), done, out)
                 if not hit:
                     break
                 faults += 1
     assert faults > 40, faults
+
+
+def need_strace(case):
+    if not shutil.which("strace"):
+        case.skip("strace is not installed")
+    probe = subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True)
+    if probe.returncode:
+        case.skip("strace may not trace here")
+
+
+def inject(case, call, error, number, command, env=None):
+    """Runs the tool with that call failing, from that number on where it ends in `+`."""
+    done = case.run("strace", "-qq", "-o", "log", "-e", f"trace={call}", "-e",
+                    f"inject={call}:error={error}:when={number}", case.build / "gputrack", *command,
+                    env=env)
+    return done, "(INJECTED)" in case.path("log").read_text()
+
+
+def loads(done, hit):
+    """False where it is not ours yet: the dynamic loader's."""
+    return not (hit and done.status == 127 and "error while loading" in done.err)
+
+
+def ours_from(case, call, command):
+    """The number of the first such call after the dynamic loader is done."""
+    case.run("strace", "-qq", "-o", "log", "-e", f"trace={call},openat,brk,getrandom,munmap",
+             case.build / "gputrack", *command)
+    lines = case.path("log").read_text().splitlines()
+    start = max((i for i, line in enumerate(lines) if "/etc/ld.so.cache" in line
+                 or re.search(r"lib[a-z0-9_+.-]*\.so", line)), default=0)
+    return 1 + sum(line.startswith(call + "(") for line in lines[:start])
+
+
+def test_every_writer_whose_system_calls_fail_leaves_no_half(case):
+    need_strace(case)
+    faults = 0
+    runs = writer_runs(case)
+    for call, error in (("openat", "EMFILE"), ("read", "EIO"), ("write", "ENOSPC"),
+                        ("pwrite64", "ENOSPC"), ("linkat", "ENOSPC"), ("rename", "EACCES"),
+                        ("mkdir", "ENOSPC"), ("fallocate", "ENOSPC"), ("mmap", "ENOMEM")):
+        for name, command, out in runs:
+            first = ours_from(case, call, command) if call in ("openat", "read", "mmap") else 1
+            if out:
+                remove(case, out)
+            for number in numbers() if LONG else (1, 2, 4, 9, 21):
+                for ever in ("", "+") if call != "write" else ("",):  # the line is written too
+                    done, hit = inject(case, call, error, f"{first + number - 1}{ever}", command)
+                    what = (call, command, number, ever)
+                    if not loads(done, hit):
+                        continue
+                    check_tool(case, what, done, out, (0, 23, 24) if name == "diff" else (0,))
+                    faults += hit
+                if not hit:
+                    break
+    assert faults > 200, faults
+
+
+def test_a_monitor_whose_output_fails_leaves_whole_rows(case):
+    need_strace(case)
+    for call, error in (("openat", "EACCES"), ("write", "ENOSPC"), ("read", "EIO")):
+        command = ["monitor", "-o", "m.csv", "-i", "0.01", "-d", "0.05", "-p", os.getpid()]
+        first = ours_from(case, call, command)
+        for number in range(first, first + 12):
+            remove(case, "m.csv")
+            done, hit = inject(case, call, error, number, command)
+            if not loads(done, hit):
+                continue
+            assert done.status in (0, 1), (call, number, done.err)
+            assert len(done.err.splitlines()) <= 1, (call, number, done.err)
+            if case.path("m.csv").exists():
+                text = case.path("m.csv").read_text()
+                assert text == "" or text.endswith("\n"), (call, number, text[-80:])
+                assert all(line.count(",") >= 8 for line in text.splitlines()), (call, number)
+
+
+def test_an_attach_whose_calls_fail_leaves_the_program_alone(case):
+    """Every call by which it sets up or records; the program goes on allocating."""
+    need_root(case)
+    need_strace(case)
+    target = Target(case)
+    faults = 0
+    for call, error in (("bpf", "EPERM"), ("perf_event_open", "EACCES"), ("mkdir", "ENOSPC"),
+                        ("fallocate", "ENOSPC"), ("mmap", "ENOMEM"), ("openat", "EMFILE"),
+                        ("ioctl", "EINVAL"), ("epoll_ctl", "ENOMEM")):
+        for number in ([1, 2, 3, 5, 9, 17, 33] if not LONG else range(1, 60)):
+            shutil.rmtree(case.path("a.gt"), ignore_errors=True)
+            shutil.rmtree(case.path("a.gt.old"), ignore_errors=True)
+            command = ["attach", "-i", "0", "-d", "0.1", "-o", "a.gt", "--api", "cuda", "-p",
+                       target.pid]
+            first = ours_from(case, call, ["doctor"]) if call in ("mmap", "openat") else 1
+            done, hit = inject(case, call, error, first + number - 1, command)
+            what = (call, number, done.status, done.err)
+            if not loads(done, hit):
+                continue
+            assert done.status in (0, 1), what
+            assert target.tell("b 10") == "0", what
+            if done.status == 1:
+                assert 1 <= len([x for x in done.err.splitlines() if x.startswith("gputrack: ")]) <= 2, what
+                if not case.path("a.gt").exists():
+                    continue
+            if case.path("a.gt").exists():
+                assert case.gputrack("report", "a.gt").status in (0, 1), what
+            faults += hit
+            if not hit:
+                break
+    target.end()
+    assert target.process.returncode == 0
+    assert faults > 15, faults

@@ -11,12 +11,16 @@ build=${BUILD:-build}-fuzz
 [ -f "$build/build.ninja" ] ||
 	CC=clang CXX=clang++ meson setup "$build" -Dfuzzers=true -Dopencl=disabled \
 		-Dlevelzero=disabled >&2
-targets="trace info legend suppressions config nsys tracker usage smi monitor http"
-# shellcheck disable=SC2046
-ninja -C "$build" tests/fuzz/seeds-trace tests/fuzz/seeds-nsys $(printf 'tests/fuzz/libfuzzer_%s ' $targets) >&2
+# what the build has: readers of what was left out of it are not there
+targets=$(ninja -C "$build" -t targets all | sed -n 's,^tests/fuzz/libfuzzer_\([a-z]*\): .*,\1,p')
+seeds=$(ninja -C "$build" -t targets all |
+	sed -n 's,^\(tests/fuzz/seeds-[a-z]*\|tests/unit/symbol-fixtures\): .*,\1,p')
+# shellcheck disable=SC2046,SC2086
+ninja -C "$build" $seeds $(printf 'tests/fuzz/libfuzzer_%s ' $targets) >&2
 
 for name in $targets; do
-	for seeds in "$build/tests/fuzz/seeds-$name" "tests/fuzz/$name" "tests/golden/inputs/$name"; do
+	for seeds in "$build/tests/fuzz/seeds-$name" "tests/fuzz/$name" "tests/golden/inputs/$name" \
+		"$build/tests/unit/symbol-fixtures"; do
 		[ ! -d "$seeds" ] || break
 	done
 	learnt=$build/learnt-$name

@@ -23,13 +23,13 @@ static const void *part(const struct cubin *c, uint64_t offset, uint64_t size)
 	return offset <= c->size && size <= c->size - offset ? c->bytes + offset : NULL;
 }
 
-/* A string of a string table; "" when it has none there. */
+/* A string of a string table; "" when it has none there. A table ends in a zero. */
 static const char *text_at(const struct cubin *c, const Elf64_Shdr *table, uint32_t offset)
 {
 	const char *text = offset < table->sh_size ?
 			   part(c, table->sh_offset, table->sh_size) : NULL;
 
-	return text && memchr(text + offset, '\0', table->sh_size - offset) ? text + offset : "";
+	return text && !text[table->sh_size - 1] ? text + offset : "";
 }
 
 static bool section_at(const struct cubin *c, const Elf64_Ehdr *head, unsigned index,
@@ -59,15 +59,16 @@ static bool holds_variables(const struct cubin *c, const Elf64_Ehdr *head, unsig
 	return false;
 }
 
+/* `left` is how many symbols are looked at in all: tables may lie over each other. */
 static void each_symbol(const struct cubin *c, const Elf64_Ehdr *head, const Elf64_Shdr *symbols,
-			gt_cuda_variable_fn *each, void *context)
+			uint32_t *left, gt_cuda_variable_fn *each, void *context)
 {
 	uint64_t count = symbols->sh_size / sizeof(Elf64_Sym);
 	Elf64_Shdr names;
 
 	if (!section_at(c, head, symbols->sh_link, &names))
 		return;
-	for (uint64_t i = 0; i < count && i < SYMBOLS_MAX; i++) {
+	for (uint64_t i = 0; i < count && *left; i++, --*left) {
 		const void *at = part(c, symbols->sh_offset + i * sizeof(Elf64_Sym),
 				      sizeof(Elf64_Sym));
 		Elf64_Sym symbol;
@@ -87,6 +88,7 @@ static void each_symbol(const struct cubin *c, const Elf64_Ehdr *head, const Elf
 void gt_cuda_variables(const void *bytes, size_t size, gt_cuda_variable_fn *each, void *context)
 {
 	struct cubin c = { bytes, size };
+	uint32_t left = SYMBOLS_MAX;
 	Elf64_Shdr section;
 	Elf64_Ehdr head;
 
@@ -97,7 +99,7 @@ void gt_cuda_variables(const void *bytes, size_t size, gt_cuda_variable_fn *each
 		return;
 	for (unsigned i = 0; section_at(&c, &head, i, &section); i++)
 		if (section.sh_type == SHT_SYMTAB)
-			each_symbol(&c, &head, &section, each, context);
+			each_symbol(&c, &head, &section, &left, each, context);
 }
 
 /* The call that a variable's event is made of, and what the door must know of it. */

@@ -15,17 +15,12 @@
 #include "base/mem.h"
 #include "capture/ebpf/unwind.h"
 
-int gt_mappings_read(struct gt_mappings *m, uint32_t pid)
+void gt_mappings_parse(struct gt_mappings *m, FILE *file)
 {
-	char path[64], *line = NULL;
+	char *line = NULL;
 	size_t room = 0;
-	FILE *file;
 
 	*m = (struct gt_mappings){ 0 };
-	snprintf(path, sizeof path, "/proc/%u/maps", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return -errno;
 	while (getline(&line, &room, file) > 0) {
 		unsigned long long start, end, offset;
 		char rights[8];
@@ -41,6 +36,19 @@ int gt_mappings_read(struct gt_mappings *m, uint32_t pid)
 			.is_code = rights[2] == 'x', .path = gt_strdup(line + at) };
 	}
 	free(line);
+}
+
+int gt_mappings_read(struct gt_mappings *m, uint32_t pid)
+{
+	char path[64];
+	FILE *file;
+
+	*m = (struct gt_mappings){ 0 };
+	snprintf(path, sizeof path, "/proc/%u/maps", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return -errno;
+	gt_mappings_parse(m, file);
 	fclose(file);
 	return m->count ? 0 : -ESRCH;
 }

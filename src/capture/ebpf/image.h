@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "trace/writer.h"
@@ -25,6 +26,8 @@ struct gt_mappings {
 	size_t count, room;
 };
 
+/* All lines of the file; what is no line of /proc/PID/maps is passed over. */
+void gt_mappings_parse(struct gt_mappings *m, FILE *file);
 /* 0 or -errno: the process may be gone, or nobody's business. */
 int gt_mappings_read(struct gt_mappings *m, uint32_t pid);
 void gt_mappings_fini(struct gt_mappings *m);

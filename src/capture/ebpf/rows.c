@@ -187,6 +187,18 @@ static uint64_t address_of(const void *at)
 	return (uint64_t)(uintptr_t)at;
 }
 
+bool gt_probe_call_is_whole(const struct gt_probe_call *c, size_t size, bool copies)
+{
+	size_t tail = size - sizeof *c;
+
+	if (size < sizeof *c || c->array > GT_PROBE_ARRAY || c->frames > GT_PROBE_FRAMES)
+		return false;
+	if (copies)
+		return tail >= sizeof(struct gt_probe_stack) + GT_PROBE_ARRAY * sizeof(uint64_t) +
+				       c->stack_bytes;
+	return tail >= (c->array + (size_t)c->frames) * sizeof(uint64_t);
+}
+
 void gt_replica_make(struct gt_replica *r, const struct gt_plan *plan,
 		     const struct gt_probe_call *record, const uint64_t *array)
 {

@@ -46,6 +46,8 @@ struct gt_replica {
 	uint64_t lost;       /* handles that are missing */
 };
 
+/* Room of the record's tail for what it says follows it; `copies`: the stack's top does. */
+bool gt_probe_call_is_whole(const struct gt_probe_call *record, size_t size, bool copies);
 /* `array` has record->array handles. */
 void gt_replica_make(struct gt_replica *r, const struct gt_plan *plan,
 		     const struct gt_probe_call *record, const uint64_t *array);

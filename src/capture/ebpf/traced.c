@@ -110,20 +110,23 @@ static void tell_modules(struct gt_writer *w, void *context)
 	gt_modules_tell(w, &p->modules);
 }
 
-int gt_traced_open(struct gt_traced *p, const char *folder)
+int gt_traced_open(struct gt_traced *p, struct gt_traced_place *place)
 {
 	uint64_t now = gt_now_ns(), real = gt_clock_ns(CLOCK_REALTIME);
 	struct gt_writer_options options = {
 		.pid = p->pid, .ppid = p->parent, .start_ns = p->first_ns,
 		.start_real_ns = real - (now - p->first_ns),
+		.max_bytes = place->max_bytes, .taken = &place->taken,
 		.modules = tell_modules, .context = p,
 	};
 	char path[PATH_MAX];
 	int e = -EEXIST;
 
 	for (int i = 1; e == -EEXIST && i < SAME_PID_MAX; i++) {
-		int n = i == 1 ? snprintf(path, sizeof path, "%s/%u.trace", folder, p->pid) :
-				 snprintf(path, sizeof path, "%s/%u-%d.trace", folder, p->pid, i);
+		int n = i == 1 ? snprintf(path, sizeof path, "%s/%u.trace", place->folder,
+					  p->pid) :
+				 snprintf(path, sizeof path, "%s/%u-%d.trace", place->folder,
+					  p->pid, i);
 
 		if (n < 0 || (size_t)n >= sizeof path)
 			return -ENAMETOOLONG;

@@ -7,8 +7,14 @@ void gt_traced_free(struct gt_traced *p);
 
 /* The program's name as /proc has it; `thread` where it is gone. */
 void gt_traced_name(struct gt_traced *p, const char *thread);
-/* Opens its trace in the folder, and says whose it is. 0 or -errno. */
-int gt_traced_open(struct gt_traced *p, const char *folder);
+/* Where traces go, and how much room they may take together. */
+struct gt_traced_place {
+	const char *folder;
+	uint64_t max_bytes;         /* 0: any */
+	_Atomic uint64_t taken;
+};
+/* Opens its trace in the folder, and says whose it is. 0 or -errno. The place must outlive it. */
+int gt_traced_open(struct gt_traced *p, struct gt_traced_place *place);
 /* How it ended, as waitpid has it. */
 void gt_traced_exit(struct gt_traced *p, int status);
 void gt_traced_lose(struct gt_traced *p, uint64_t events);

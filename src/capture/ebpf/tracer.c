@@ -18,7 +18,7 @@ enum { BUCKETS = 1024 };
 
 struct gt_tracer {
 	struct gt_tracer_options options;
-	const char *folder;
+	struct gt_traced_place place;
 	int error;                          /* of the first trace that could not be made */
 	struct gt_probes *probes;
 	struct gt_libraries libraries;
@@ -268,18 +268,6 @@ static uint32_t stack_of(struct gt_tracer *t, struct gt_traced *p, const struct 
 	return gt_traced_stack_number(p, &t->images, frames, count);
 }
 
-static bool is_whole(const struct gt_tracer *t, const struct gt_probe_call *c, size_t size)
-{
-	size_t tail = size - sizeof *c;
-
-	if (size < sizeof *c || c->array > GT_PROBE_ARRAY || c->frames > GT_PROBE_FRAMES)
-		return false;
-	if (t->options.probes.stack_bytes && t->options.probes.frames)
-		return tail >= sizeof(struct gt_probe_stack) + GT_PROBE_ARRAY * sizeof(uint64_t) +
-				       c->stack_bytes;
-	return tail >= (c->array + (size_t)c->frames) * sizeof(uint64_t);
-}
-
 static void take_call(void *context, const void *record, size_t size)
 {
 	const struct gt_probe_call *c = record;
@@ -290,7 +278,7 @@ static void take_call(void *context, const void *record, size_t size)
 	struct gt_replica replica;
 	struct emission e = { .tracer = t };
 
-	if (!is_whole(t, c, size) || !(plan = gt_probes_plan(t->probes, c->row)))
+	if (!gt_probe_call_is_whole(c, size, copies) || !(plan = gt_probes_plan(t->probes, c->row)))
 		return;
 	e.process = process_of(t, c);
 	if (!e.process->is_known || !gt_traced_has_thread(e.process, c->tid)) {
@@ -301,8 +289,8 @@ static void take_call(void *context, const void *record, size_t size)
 	if (!e.process->is_seen) {
 		e.process->is_seen = true;
 		e.process->first_ns = c->begun_ns;
-		if (t->folder) {
-			int error = gt_traced_open(e.process, t->folder);
+		if (t->place.folder) {
+			int error = gt_traced_open(e.process, &t->place);
 
 			if (error && !t->error)
 				t->error = error;
@@ -444,7 +432,8 @@ void gt_tracer_free(struct gt_tracer *t)
 
 void gt_tracer_record(struct gt_tracer *t, const char *folder)
 {
-	t->folder = folder;
+	t->place.folder = folder;
+	t->place.max_bytes = t->options.max_bytes;
 }
 
 int gt_tracer_error(const struct gt_tracer *t)

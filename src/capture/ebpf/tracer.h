@@ -57,6 +57,7 @@ struct gt_listener {
 struct gt_tracer_options {
 	struct gt_probes_options probes;
 	struct gt_listener listener;
+	uint64_t max_bytes;         /* that all traces may take together; 0: any */
 };
 
 int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *options,

@@ -222,7 +222,9 @@ static bool read_event(const struct reading *r, const struct rows *rows, struct 
 			gt_nsys_pool_row(&r->enums, operation) :
 			gt_nsys_memory_row(&r->enums, sqlite3_column_int64(s, KIND), operation)),
 	};
+	/* no process has the number 0, which a trace keeps for what is nobody's */
 	return e->function && bytes >= 0 && e->handle &&
+	       gt_nsys_pid(sqlite3_column_int64(s, PROCESS)) &&
 	       sqlite3_column_type(s, START) == SQLITE_INTEGER &&
 	       sqlite3_column_type(s, PROCESS) == SQLITE_INTEGER;
 }

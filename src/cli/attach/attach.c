@@ -122,8 +122,8 @@ static int start_child(struct attach *a, struct gt_error *error)
 		signal(SIGINT, SIG_DFL);
 		signal(SIGTERM, SIG_DFL);
 		execvp(a->argv[0], a->argv);
-		fprintf(stderr, "gputrack: cannot run %s: %s; check its name and permissions\n",
-			a->argv[0], strerror(errno));
+		gt_fail("cannot run %s: %s; check its name and permissions", a->argv[0],
+			strerror(errno));
 		_exit(127);
 	}
 	close(gate[0]);
@@ -305,6 +305,7 @@ int gt_cmd_attach(int argc, char **argv)
 	if (gt_attach_settings_parse(&a->settings, argc, argv, &status)) {
 		a->how.probes = a->settings.probes;
 		a->targets = &a->settings.targets;
+		a->how.max_bytes = a->settings.typed.max_bytes;
 		a->argv = a->settings.argv;
 		a->out = a->argv ? stderr : stdout;
 		first_info(a, argc, argv);

@@ -40,6 +40,9 @@ static const struct gt_option options[] = {
 	{ .name = "duration", .letter = 'd', .type = GT_OPTION_TEXT, .argument = "SECONDS",
 	  AT(duration),
 	  .help = "end after this time; otherwise with Ctrl-C, or with the processes" },
+	{ .name = "max-size", .type = GT_OPTION_SIZE, .argument = "SIZE", AT(max_bytes),
+	  .help = "stop recording when the recording is this large (500M, 2GiB); the summaries go "
+		  "on, and the report says so" },
 	{ .name = "top", .letter = 'T', .type = GT_OPTION_COUNT, .argument = "N", AT(top),
 	  .help = "call sites and resources to show of each process in a summary (default: 3)" },
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),

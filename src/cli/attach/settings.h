@@ -11,7 +11,7 @@ struct gt_attach_typed {
 	const char *output, *interval, *duration, *ring_size, *stack_bytes;
 	bool command, all, quiet, no_stacks;
 	int unwind, way;
-	uint64_t top, stack_depth;
+	uint64_t top, stack_depth, max_bytes;
 };
 
 struct gt_attach_settings {

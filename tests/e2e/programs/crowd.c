@@ -1,0 +1,142 @@
+/*
+ * crowd: many threads and forks at once, over the driver of fake_table.h, which holds no locks.
+ *
+ * --layer FILE
+ * --forks N    four threads make and release events; N children are forked meanwhile, each of which
+ *              leaves three of its own
+ * --threads N  N threads that are all alive at once; each makes an event and releases it
+ * --vforks N   N children of vfork, in each of which an event is made before it executes `true`
+ */
+#include "fake_table.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+
+static const cl_icd_dispatch *table;
+static pthread_barrier_t together;
+static volatile bool over;
+static long made[4];
+
+static cl_event make(void)
+{
+	cl_event event = table->clCreateUserEvent(NULL, NULL);
+
+	if (!event)
+		quit(STATUS_FAILED, "the fake driver has run out of events");
+	return event;
+}
+
+static void *work(void *count)
+{
+	while (!over) {
+		table->clReleaseEvent(make());
+		++*(long *)count;
+	}
+	return NULL;
+}
+
+static void *meet(void *unused)
+{
+	cl_event event;
+
+	pthread_barrier_wait(&together);
+	event = make();
+	table->clReleaseEvent(event);
+	pthread_barrier_wait(&together);
+	return unused;
+}
+
+static void await(pid_t pid)
+{
+	int status;
+
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status))
+		quit(STATUS_FAILED, "a child did not end well");
+}
+
+static void fork_many(long forks)
+{
+	pthread_t threads[4];
+	long sum = 0;
+
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, work, &made[i]);
+	for (long i = 0; i < forks; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			for (int k = 0; k < 3; k++)
+				make();
+			_exit(0);
+		}
+		await(pid);
+	}
+	over = true;
+	for (int i = 0; i < 4; i++) {
+		pthread_join(threads[i], NULL);
+		sum += made[i];
+	}
+	printf("made %ld\n", sum);
+}
+
+static void meet_many(long count)
+{
+	pthread_t *threads = calloc((size_t)count, sizeof(*threads));
+	pthread_attr_t small;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 256 << 10);
+	pthread_barrier_init(&together, NULL, (unsigned)count);
+	for (long i = 0; i < count; i++)
+		if (pthread_create(&threads[i], &small, meet, NULL))
+			quit(STATUS_SKIPPED, "no more threads to be had here");
+	for (long i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+	free(threads);
+	printf("made %ld\n", count);
+}
+
+/* A function of its own: what it has in registers must survive the child. */
+__attribute__((noinline)) static pid_t vfork_one(void)
+{
+	pid_t pid = vfork();
+
+	if (!pid) {
+		table->clReleaseEvent(table->clCreateUserEvent(NULL, NULL));
+		execl("/bin/true", "true", NULL);
+		_exit(1);
+	}
+	return pid;
+}
+
+static void vfork_many(long count)
+{
+	for (long i = 0; i < count; i++) {
+		await(vfork_one());
+		table->clReleaseEvent(make());
+	}
+	printf("made %ld\n", count);
+}
+
+int main(int argc, char **argv)
+{
+	const char *path = arg_take(&argc, argv, "--layer");
+	long forks = arg_number(&argc, argv, "--forks", 0);
+	long threads = arg_number(&argc, argv, "--threads", 0);
+	long vforks = arg_number(&argc, argv, "--vforks", 0);
+	struct layer layer;
+	cl_uint entries;
+
+	arg_none_left(argc, argv);
+	layer_load(&layer, path);
+	fake_table_init();
+	if (layer.init(TABLE_ENTRIES, &below.table, &entries, &table) != CL_SUCCESS)
+		quit(STATUS_FAILED, "the layer refused");
+	if (forks)
+		fork_many(forks);
+	if (threads)
+		meet_many(threads);
+	if (vforks)
+		vfork_many(vforks);
+	return STATUS_OK;
+}

@@ -1,0 +1,62 @@
+"""test_crowds.py - threads, forks and ends that make it hard for a recorder."""
+import signal
+
+
+def crowd(case, *options):
+    recording = case.path("c.gt")
+    done = case.run(case.program("crowd"), "--layer", case.build / "libgputrack_opencl.so", *options,
+                    env={"GPUTRACK_RECORDING": str(recording)}, timeout=120)
+    if done.status == 77:
+        case.skip(done.err.strip())
+    assert done.status == 0 and done.err == "", (done.status, done.err)
+    return int(done.out.split()[1]), case.report(recording, "summary")
+
+
+def test_children_forked_while_threads_record_have_their_own_events(case):
+    made, summary = crowd(case, "--forks", "60")
+    processes = summary["recording"]["processes"]
+    assert len(processes) == 61 and all(p["damage"] is None for p in processes)
+    assert summary["lost"] == 0
+    assert summary["recording"]["events"] == 2 * made + 60 * 3, (made, summary["recording"]["events"])
+    assert summary["totals"]["count"] == 60 * 3
+    leaks = case.report("c.gt", "leakage")
+    assert sum(len(g["objects"]) for g in leaks["groups"]) == 180
+    assert len({o["pid"] for g in leaks["groups"] for o in g["objects"]}) == 60
+
+
+def test_a_thousand_threads_at_once(case):
+    made, summary = crowd(case, "--threads", "1000")
+    assert made == 1000 and summary["lost"] == 0
+    assert summary["recording"]["events"] == 2000 and summary["totals"]["count"] == 0
+    events = case.events("c.gt")
+    assert len({e["tid"] for e in events}) == 1000
+
+
+def test_calls_in_children_of_vfork_do_no_harm(case):
+    """Such a child has its parent's memory, so nobody can say whose its calls are."""
+    made, summary = crowd(case, "--vforks", "30")
+    assert summary["totals"]["count"] == 0
+    events = summary["recording"]["events"] + summary["lost"]
+    assert 2 * made <= events <= 4 * made, (made, events)
+    assert all(p["damage"] is None for p in summary["recording"]["processes"])
+
+
+def test_a_program_that_ends_in_a_callback_ends_as_it_would(case):
+    for how, status in (("exit", 5), ("_exit", 5), ("kill", -signal.SIGKILL)):
+        program = [case.program("callback_exit"), "--how", how]
+        bare = case.run(*program, env=case.pocl(), timeout=60)
+        done = case.gputrack("run", "-q", "-o", "x.gt", *program, env=case.pocl(), timeout=60)
+        assert bare.status == done.status == status, (how, bare.status, done.status, done.err)
+        leaks = case.report("x.gt", "leakage")
+        buffers = [g for g in leaks["groups"] if g["kind"] == "buffer"]
+        assert sum(g["bytes"] for g in buffers) == 3000, (how, buffers)
+
+
+def test_a_driver_that_is_unloaded_and_loaded_again_is_tracked_again(case):
+    program = case.program("ze_reload")
+    bare = case.run(program, "4", env=case.levelzero())
+    done = case.gputrack("run", "-q", "-o", "l.gt", program, "4", env=case.levelzero())
+    assert (done.status, done.out) == (bare.status, bare.out) == (7, "done\n"), (bare.err, done.err)
+    events = case.events("l.gt")
+    sizes = [e["bytes"] for e in events if e["function"] == "zeMemAllocDevice"]
+    assert sizes == [1000, 2000, 3000, 4000], sizes
