@@ -24,7 +24,8 @@ int gt_replay_new(struct gt_replay **out, const struct gt_replay_options *option
 	replay = gt_alloc(sizeof *replay);
 	replay->recording = recording;
 	replay->ledger = gt_pass_run(recording, &(struct gt_pass){ .tick = gt_progress_tick,
-								 .samples = true });
+								 .samples = true,
+								 .growth = true });
 	gt_progress_end();
 	/* without symbols there is still a report */
 	e = gt_frames_new(&replay->frames, recording, &named);

@@ -155,17 +155,11 @@ static void write_usage(struct gt_view *v, struct settings *s, FILE *out)
 	free(timeline);
 }
 
-static void note_growth(void *context, const struct gt_ledger *l, const struct gt_event *event)
-{
-	gt_growth_note(context, l, event->time_ns);
-}
-
 static void write_growth(struct gt_view *v, const struct settings *s, FILE *out)
 {
-	struct gt_growth *growth = gt_growth_new();
 	struct gt_ledger *ledger = gt_pass_run(v->recording, &(struct gt_pass){
-		.each = note_growth, .context = growth, .tick = gt_progress_tick });
-	struct gt_rise *rises = gt_growth_find(growth, ledger, &v->rise_count);
+		.growth = true, .tick = gt_progress_tick });
+	struct gt_rise *rises = gt_growth_find(ledger->growth, ledger, &v->rise_count);
 
 	gt_progress_end();
 	v->ledger = ledger;
@@ -173,7 +167,6 @@ static void write_growth(struct gt_view *v, const struct settings *s, FILE *out)
 	writers[GROWTH][s->format](v, out);
 	free(rises);
 	gt_ledger_free(ledger);
-	gt_growth_free(growth);
 }
 
 /* Those forms are made of a verdict; the others show it where one was asked for. */
@@ -184,7 +177,8 @@ static bool wants_verdict(const struct settings *s)
 
 static void write_view(struct gt_view *v, struct settings *s, FILE *out)
 {
-	struct gt_pass how = { .tick = gt_progress_tick, .samples = true };
+	struct gt_pass how = { .tick = gt_progress_tick, .samples = true,
+			       .growth = s->analysis == SUMMARY && s->format == FORMAT_TEXT };
 	struct gt_ledger *ledger, *at_peak = NULL;
 
 	if (s->analysis == USAGE) {

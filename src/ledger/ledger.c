@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "ledger/growth.h"
 #include "ledger/graves.h"
 
 enum {
@@ -41,6 +42,7 @@ void gt_ledger_free(struct gt_ledger *l)
 {
 	if (!l)
 		return;
+	gt_growth_free(l->growth);
 	gt_live_fini(&l->live);
 	gt_samples_fini(&l->samples);
 	gt_shares_fini(&l->shares);

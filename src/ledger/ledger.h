@@ -59,6 +59,8 @@ struct gt_freed {
 	uint64_t count, device_bytes, host_bytes;
 };
 
+struct gt_growth;
+
 struct gt_ledger {
 	struct gt_live live;
 	struct gt_tally tally[GT_API_COUNT][GT_KIND_COUNT];
@@ -90,6 +92,8 @@ struct gt_ledger {
 	struct gt_samples samples;            /* what was measured beside the events */
 	struct gt_freed freed;                /* … because it takes what it owns along */
 	struct gt_freed lasting;              /* alive at the end, as the API means them to be */
+
+	struct gt_growth *growth;             /* NULL: not followed; freed with the ledger */
 
 	struct gt_ledger_private *private;
 };

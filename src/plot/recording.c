@@ -18,7 +18,20 @@ struct drawing {
 	const struct gt_view *view;
 	struct gt_history *history;
 	struct gt_overlay *overlay;
+	size_t *colors;        /* by kind: the palette's number + 1; 0: none yet */
 };
+
+/* A kind has one colour in all panels. */
+static struct gt_hue color_of(const struct drawing *d, int kind)
+{
+	size_t next = 0;
+
+	for (int k = 0; k < GT_KIND_COUNT; k++)
+		next = d->colors[k] > next ? d->colors[k] : next;
+	if (!d->colors[kind])
+		d->colors[kind] = next + 1;
+	return gt_panel_color(d->canvas, d->colors[kind] - 1);
+}
 
 static double peak_time(const struct drawing *d)
 {
@@ -77,17 +90,18 @@ static bool has_bytes(const struct gt_history *h, size_t layer)
 static void add_layers(const struct drawing *d, struct gt_panel *p, double by)
 {
 	struct gt_history *h = d->history;
-	size_t color = 0;
 
+	/* the lowest layer has the first colour */
 	for (size_t i = 0; i < h->layer_count; i++)
-		color += has_bytes(h, i);
+		if (has_bytes(h, i))
+			color_of(d, h->layers[i]);
 	for (size_t i = h->layer_count; i-- > 0;) {
 		struct gt_curve *curve;
 
 		if (!has_bytes(h, i))
 			continue;
 		curve = gt_panel_curve(p, gt_kinds[h->layers[i]].name, GT_MARK_AREA, &h->bytes,
-				       gt_panel_color(d->canvas, --color));
+				       color_of(d, h->layers[i]));
 		curve->value = 1 + i;
 		curve->y_by = by;
 	}
@@ -142,7 +156,7 @@ static void draw_objects(const struct drawing *d, struct gt_box box)
 			break;
 		used[best] = true;
 		gt_panel_curve(&p, gt_kinds[best].plural, GT_MARK_STEPS,
-			       &d->history->objects[best], gt_panel_color(d->canvas, n));
+			       &d->history->objects[best], color_of(d, best));
 	}
 	if (!p.curve_count)
 		p.message = "nothing was created";
@@ -323,7 +337,9 @@ static void draw_sites(const struct drawing *d, struct gt_box box)
 void gt_recording_draw(struct gt_canvas *c, const struct gt_view *v, struct gt_history *h,
 		       struct gt_overlay *overlay, const char *name)
 {
-	struct drawing d = { .canvas = c, .view = v, .history = h, .overlay = overlay };
+	size_t colors[GT_KIND_COUNT] = { 0 };
+	struct drawing d = { .canvas = c, .view = v, .history = h, .overlay = overlay,
+			     .colors = colors };
 	char events[GT_FORMAT_MAX], span[GT_FORMAT_MAX], moment[GT_FORMAT_MAX], head[512];
 	const char *command = gt_recording_info(v->recording, "command");
 	const char *host = gt_recording_info(v->recording, "host");

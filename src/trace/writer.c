@@ -173,9 +173,10 @@ void gt_block_close(struct gt_lane *lane)
 		return;
 	block->inflight.function = 0;
 	block->hash = gt_block_hash(block, block + 1, block->used);
-	munmap(block, block->size);
+	/* forgotten first: a child forked in between looks at what the lane says it has */
 	lane->block = NULL;
 	lane->at = lane->limit = NULL;
+	munmap(block, block->size);
 }
 
 void gt_writer_lose(struct gt_writer *w, uint64_t events)

@@ -65,21 +65,28 @@ static uint64_t since_start(const struct gt_view *v, uint64_t time_ns)
 	return time_ns > start ? time_ns - start : 0;
 }
 
+bool gt_growth_verdict(struct gt_page *p, const struct gt_view *v, const struct gt_rise *r)
+{
+	char speed[2 * GT_FORMAT_MAX], when[GT_FORMAT_MAX], share[GT_FORMAT_MAX];
+
+	gt_page_put(p, GT_RED, "%s", rate(speed, r));
+	gt_page_put(p, GT_PLAIN, " since %s, %s",
+		    gt_format_span(when, since_start(v, r->since_ns)), freed(share, v, r));
+	if (gt_page_left(p) < WHERE_COLUMNS)
+		return false;
+	gt_page_put(p, GT_PLAIN, ", ");
+	gt_stack_where(p, v, site_of(v, r)->stack, gt_page_left(p));
+	return true;
+}
+
 static void put_rise(struct gt_page *p, const struct gt_view *v, const struct gt_rise *r,
 		     size_t number)
 {
 	const struct gt_site *s = site_of(v, r);
-	char speed[2 * GT_FORMAT_MAX], when[GT_FORMAT_MAX], share[GT_FORMAT_MAX];
-	char from[GT_FORMAT_MAX], to[GT_FORMAT_MAX], count[GT_KIND_TEXT];
+	char when[GT_FORMAT_MAX], from[GT_FORMAT_MAX], to[GT_FORMAT_MAX], count[GT_KIND_TEXT];
 
 	gt_page_put(p, GT_DIM, "%3zu. ", number);
-	gt_page_put(p, GT_RED, "%s", rate(speed, r));
-	gt_page_put(p, GT_PLAIN, " since %s, %s",
-		    gt_format_span(when, since_start(v, r->since_ns)), freed(share, v, r));
-	if (gt_page_left(p) >= WHERE_COLUMNS) {
-		gt_page_put(p, GT_PLAIN, ", ");
-		gt_stack_where(p, v, s->stack, gt_page_left(p));
-	}
+	gt_growth_verdict(p, v, r);
 	gt_page_end(p);
 	gt_page_tab(p, 5);
 	gt_chart_spark(p, r->floor, r->floor_count, SPARK_COLUMNS);

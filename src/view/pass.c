@@ -1,6 +1,8 @@
 /* pass.c - a recording's events, one after the other, into a ledger. */
 #include "view/pass.h"
 
+#include "ledger/growth.h"
+
 enum { TICK_EVENTS = 1 << 16 };
 
 static void process_ended(void *context, uint32_t process, uint64_t time_ns)
@@ -30,6 +32,8 @@ struct gt_ledger *gt_pass_run(struct gt_recording *r, const struct gt_pass *how)
 
 	l->shares.origin = origin_of;
 	l->shares.context = r;
+	if (how->growth)
+		l->growth = gt_growth_new();
 	gt_recording_rewind(r);
 	gt_recording_on_end(r, process_ended, l);
 	if (how->samples)
@@ -37,6 +41,8 @@ struct gt_ledger *gt_pass_run(struct gt_recording *r, const struct gt_pass *how)
 	while ((!how->until || l->events < how->until) &&
 	       gt_recording_next(r, &event, &process) > 0) {
 		gt_ledger_apply(l, &event, process);
+		if (l->growth)
+			gt_growth_note(l->growth, l, event.time_ns);
 		if (how->each)
 			how->each(how->context, l, &event);
 		if (how->tick && l->events % TICK_EVENTS == 0)

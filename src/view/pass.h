@@ -10,6 +10,7 @@ struct gt_pass {
 	void (*each)(void *context, const struct gt_ledger *l, const struct gt_event *event);
 	void *context;
 	bool samples;       /* the ledger keeps them too; nobody else may be listening to them */
+	bool growth;        /* the ledger follows who holds more and more */
 	/* Now and then, with the number of events so far: for progress. May be NULL. */
 	void (*tick)(uint64_t events);
 };

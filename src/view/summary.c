@@ -12,7 +12,9 @@
 #include "view/stack.h"
 #include "view/verdict.h"
 
-enum { LEAKS_SHOWN = 4, MODULES_SHOWN = 2, HOLDER_COLUMN = 28 };
+enum { LEAKS_SHOWN = 4, MODULES_SHOWN = 2, HOLDER_COLUMN = 28, GROWTH_SHOWN = 2 };
+
+static const uint64_t GROWTH_LEAST_NS = 2000000000; /* a shorter program has no past to speak of */
 
 static void put_leak(struct gt_page *p, const struct gt_view *v, const struct gt_group *g,
 		     size_t frames)
@@ -174,6 +176,36 @@ static bool is_all_known(const struct gt_view *v)
 	return v->verdict && !v->verdict->fresh.count && !v->verdict->fresh.bytes;
 }
 
+/* Those that hold more and more: a few lines, and only of what has run long enough to tell. */
+static bool put_growth(struct gt_page *p, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+	struct gt_rise *rises = NULL;
+	size_t count = 0;
+
+	if (l->growth && l->last_ns - l->first_ns >= GROWTH_LEAST_NS)
+		rises = gt_growth_find(l->growth, l, &count);
+	for (size_t i = 0; i < count && i < GROWTH_SHOWN; i++) {
+		gt_page_put(p, GT_RED, i ? "         " : "GROWING  ");
+		if (!gt_growth_verdict(p, v, &rises[i])) {
+			gt_page_end(p);
+			gt_page_tab(p, 11);
+			gt_stack_where(p, v, l->sites[rises[i].site].stack, gt_page_left(p));
+		}
+		gt_page_end(p);
+	}
+	if (count > GROWTH_SHOWN) {
+		gt_page_tab(p, 9);
+		gt_page_put(p, GT_DIM, "and %zu more %s", count - GROWTH_SHOWN,
+			    gt_plural(count - GROWTH_SHOWN, "call site", "call sites"));
+		gt_page_end(p);
+	}
+	if (count)
+		gt_page_end(p);
+	free(rises);
+	return count;
+}
+
 void gt_summary_text(const struct gt_view *v, FILE *out)
 {
 	const struct gt_ledger *l = v->ledger;
@@ -181,6 +213,7 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 	uint64_t leaked = gt_ledger_leaked(l).count;
 	char text[GT_FORMAT_MAX];
 	struct gt_page p;
+	bool growing;
 
 	gt_head_open(&p, out, v);
 	if (!l->events) {
@@ -210,6 +243,7 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 		put_peak(&p, v);
 		gt_page_end(&p);
 	}
+	growing = put_growth(&p, v);
 	gt_devices_text(&p, v);
 	if (gt_mistakes_text(&p, v))
 		gt_page_end(&p);
@@ -223,6 +257,8 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 		put_next(&p, v, "leakage", "every leak, with its whole stack");
 	if (l->peak_bytes)
 		put_next(&p, v, "watermark", "all that was alive at the peak");
+	if (growing)
+		put_next(&p, v, "growth", "who holds more and more, over time");
 	if (!leaked || !l->peak_bytes)
 		put_next(&p, v, "sites", "who created how much");
 }

@@ -58,6 +58,7 @@ done
 for analysis in leakage watermark usage sites; do
 	golden family/$analysis.json "$gputrack" report family.gt -a $analysis --format json
 done
+golden growing/summary.txt "$gputrack" report growing.gt
 golden growing/growth.txt "$gputrack" report growing.gt -a growth
 golden growing/growth.tsv "$gputrack" report growing.gt -a growth --format tsv
 golden growing/growth.json "$gputrack" report growing.gt -a growth --format json --top 2
