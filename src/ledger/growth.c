@@ -192,8 +192,8 @@ static double slope(const uint64_t *floor, size_t from, size_t to)
 }
 
 /*
- * Where the steady rise to `top` began: before it the floor was higher, by more than it `fell` on the
- * way, or did not move.
+ * Where the steady rise to `top` began: before it the floor was higher, by more than it `fell`
+ * on the way, or did not move.
  */
 static size_t beginning(const uint64_t *floor, size_t from, size_t top, uint64_t fell)
 {
@@ -251,8 +251,8 @@ static enum verdict judge(const struct gt_growth *g, const struct track *t, uint
 }
 
 /*
- * What a program takes and gives back in each of its rounds hides a rise when a round is longer than
- * a stretch: so longer ones are tried, as long as there are enough of them.
+ * What a program takes and gives back in each of its rounds hides a rise when a round is longer
+ * than a stretch: so longer ones are tried, as long as there are enough of them.
  */
 static bool find_rise(const struct gt_growth *g, const struct track *t, struct gt_rise *r)
 {
