@@ -1,5 +1,6 @@
 /* attach.c - `gputrack attach`: tracks processes that already run, through the kernel. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,7 +36,8 @@ struct attach {
 	struct gt_targets *targets; /* settings' */
 	char **argv;            /* of the command; NULL: none */
 	pid_t child;            /* 0: none */
-	int release;            /* the child goes on when this is closed */
+	int release;            /* the child goes on when a byte comes through this */
+	int refusal;            /* why the child could not become the command; exec closes it */
 	int status;             /* the child's, once it has ended */
 	FILE *out;
 };
@@ -105,10 +107,10 @@ static int write_info(const struct attach *a, struct gt_error *error)
 /* The command waits in a child of ours until everything is in place. */
 static int start_child(struct attach *a, struct gt_error *error)
 {
-	int gate[2];
+	int gate[2], tell[2];
 	char wait;
 
-	if (pipe2(gate, 0))
+	if (pipe2(gate, O_CLOEXEC) || pipe2(tell, O_CLOEXEC))
 		return gt_error_set(error, -errno, "cannot make a pipe: %s", strerror(errno));
 	a->child = fork();
 	if (a->child < 0)
@@ -118,18 +120,37 @@ static int start_child(struct attach *a, struct gt_error *error)
 		/* closed without a word: the tool has given up */
 		if (read(gate[0], &wait, 1) != 1)
 			_exit(127);
-		close(gate[0]);
 		signal(SIGINT, SIG_DFL);
 		signal(SIGTERM, SIG_DFL);
 		execvp(a->argv[0], a->argv);
-		fprintf(stderr, "gputrack: cannot run %s: %s; check its name and permissions\n",
-			a->argv[0], strerror(errno));
+		gt_error_set(error, 0, "cannot run %s: %s; check its name and permissions",
+			     a->argv[0], strerror(errno));
+		(void)!write(tell[1], error->text, strlen(error->text));
 		_exit(127);
 	}
 	close(gate[0]);
+	close(tell[1]);
 	a->release = gate[1];
+	a->refusal = tell[0];
 	gt_targets_add(a->targets, (uint32_t)a->child);
 	return 0;
+}
+
+/* Lets the child become the command. */
+static int release_child(struct attach *a, struct gt_error *error)
+{
+	ssize_t n;
+
+	(void)!write(a->release, "", 1);
+	close(a->release);
+	do
+		n = read(a->refusal, error->text, sizeof error->text - 1);
+	while (n < 0 && errno == EINTR && !interrupted);
+	close(a->refusal);
+	if (n <= 0)
+		return 0;
+	error->text[n] = '\0';
+	return -ENOEXEC;
 }
 
 /* Probes what the processes have, and what they may load. */
@@ -267,7 +288,7 @@ static int run(struct attach *a)
 	sigaction(SIGTERM, &action, NULL);
 	gt_attach_live_init(&a->live);
 	a->how.listener = a->live.listener;
-	if (prepare(a, &error)) {
+	if (prepare(a, &error) || (a->child && release_child(a, &error))) {
 		gt_folder_undo(&a->made);
 		if (a->tracer)
 			gt_tracer_free(a->tracer);
@@ -276,8 +297,6 @@ static int run(struct attach *a)
 	}
 	gt_folder_settle(a->folder);
 	say_ready(a);
-	if (a->child)
-		(void)!write(a->release, "", 1);
 	follow(a);
 	lost = gt_tracer_lost(a->tracer);
 	e = gt_tracer_error(a->tracer);
