@@ -198,6 +198,8 @@ def test_the_balanced_gemm_leaks_nothing_but_has_static_variables(case):
     text = case.gputrack("report", "g.gt", "-a", "leakage").out
     assert "No leaks" in text and "3 static device variables" in text
     assert "cublas::internal::deviceConstants" in text
+    plot = case.gputrack("plot", "g.gt", "-o", "g.txt")
+    assert plot.status == 0 and " 0 resources (0 B) alive at the end" in plot.out, plot.out
 
 
 def test_an_export_is_not_changed_and_nothing_appears_beside_it(case):
