@@ -39,6 +39,7 @@ struct attach {
 	int release;            /* the child goes on when a byte comes through this */
 	int refusal;            /* why the child could not become the command; exec closes it */
 	int status;             /* the child's, once it has ended */
+	size_t libraries;       /* probed before anybody was followed */
 	FILE *out;
 };
 
@@ -224,6 +225,23 @@ static void follow(struct attach *a)
 	gt_tracer_stop(a->tracer);
 }
 
+/* Libraries that were in use before they were probed: their first calls were not seen. */
+static void note_late_libraries(struct attach *a)
+{
+	const struct gt_libraries *l = gt_tracer_libraries(a->tracer);
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	for (size_t i = a->libraries; i < l->count; i++)
+		if (l->list[i].functions)
+			fprintf(out, "%s%s", ftell(out) ? ", " : "", l->list[i].path);
+	fclose(out);
+	if (*text)
+		gt_info_set(a->info, "late_libraries", text);
+	free(text);
+}
+
 static void finish_info(struct attach *a, uint64_t duration_ns, uint64_t lost, size_t running)
 {
 	struct gt_error error;
@@ -296,11 +314,13 @@ static int run(struct attach *a)
 		return gt_fail("%s", error.text);
 	}
 	gt_folder_settle(a->folder);
+	a->libraries = gt_tracer_libraries(a->tracer)->count;
 	say_ready(a);
 	follow(a);
 	lost = gt_tracer_lost(a->tracer);
 	e = gt_tracer_error(a->tracer);
 	running = gt_tracer_running(a->tracer);
+	note_late_libraries(a);
 	gt_tracer_free(a->tracer);
 	gt_attach_live_fini(&a->live);
 	finish_info(a, gt_now_ns() - begun, lost, running);

@@ -404,6 +404,8 @@ def test_a_library_that_is_loaded_later(case):
     sleeper.wait()
     attached.stop(None)
     assert len(attached.events()) > 2
+    text = case.gputrack("report", "a.gt", env={"COLUMNS": "300"}).out
+    assert re.search(r"first calls may be missing, of /\S+/libcuda.so.1: loaded", text), text
 
 
 def test_what_does_not_fit_the_ring_is_counted(case):
