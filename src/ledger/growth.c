@@ -15,6 +15,8 @@ enum {
 
 /* A program that grows keeps on growing: by how much of its rise it must have risen lately. */
 static const double LATE_SHARE = 0.2, STEADY = 0.8;
+/* Few long stretches rise by chance more often than many short ones. */
+static const double STEADY_IN_LONGER = 0.95;
 
 struct track {
 	uint64_t floor[GT_GROWTH_STRETCHES]; /* where nothing happened: what was held on entering */
@@ -57,20 +59,26 @@ static void carry(struct track *t, size_t stretch)
 		t->floor[++t->last] = t->now;
 }
 
+/* Makes a track's stretches twice as long. */
+static void halve(struct track *t)
+{
+	/* a later stretch begins with what the one before held: the lower half counts */
+	for (size_t i = t->first / 2; i <= t->last / 2; i++) {
+		uint64_t a = 2 * i >= t->first ? t->floor[2 * i] : 0;
+		uint64_t b = 2 * i + 1 <= t->last ? t->floor[2 * i + 1] : a;
+
+		t->floor[i] = a < b ? a : b;
+	}
+	t->first /= 2;
+	t->last /= 2;
+	t->level++;
+}
+
 /* Makes a track's stretches as long as everybody's. */
 static void catch_up(const struct gt_growth *g, struct track *t)
 {
-	for (; t->level < g->level; t->level++) {
-		/* a later stretch begins with what the one before held: the lower half counts */
-		for (size_t i = t->first / 2; i <= t->last / 2; i++) {
-			uint64_t a = 2 * i >= t->first ? t->floor[2 * i] : 0;
-			uint64_t b = 2 * i + 1 <= t->last ? t->floor[2 * i + 1] : a;
-
-			t->floor[i] = a < b ? a : b;
-		}
-		t->first /= 2;
-		t->last /= 2;
-	}
+	while (t->level < g->level)
+		halve(t);
 }
 
 static struct track *track_of(struct gt_growth *g, uint32_t site)
@@ -183,51 +191,86 @@ static double slope(const uint64_t *floor, size_t from, size_t to)
 	return n * xx - x * x > 0 ? (n * xy - x * y) / (n * xx - x * x) : 0;
 }
 
-/* Where the steady rise to `top` began: before it the floor was higher, or did not move. */
-static size_t beginning(const uint64_t *floor, size_t from, size_t top)
+/*
+ * Where the steady rise to `top` began: before it the floor was higher, by more than it `fell`
+ * on the way, or did not move.
+ */
+static size_t beginning(const uint64_t *floor, size_t from, size_t top, uint64_t fell)
 {
 	uint64_t slack = (floor[top] - floor[from]) / 50;
-	size_t since = top;
+	size_t since = top, moved;
 
 	for (size_t i = top; i-- > from;) {
-		if (floor[i] > floor[since] + slack)
+		if (floor[i] > floor[since] + slack + fell)
 			break;
 		if (floor[i] < floor[since])
 			since = i;
 	}
-	return since;
+	/* a first piece, and then nothing for long, is not yet the rise */
+	for (moved = since; moved < top && floor[moved + 1] <= floor[since] + slack;)
+		moved++;
+	return moved - since > (top - since) / WARM_UP_PART ? moved : since;
 }
 
-static bool judge(const struct gt_growth *g, const struct track *t, struct gt_rise *r)
+enum verdict { STAYS, WAVERS, RISES };
+
+/* By a track whose stretches are that long. */
+static enum verdict judge(const struct gt_growth *g, const struct track *t, uint64_t stretch_ns,
+		  struct gt_rise *r)
 {
 	size_t top = highest(t), from, middle;
 	struct climb all, late;
+	double steady;
 
 	from = t->first + (top - t->first) / WARM_UP_PART;
-	if (top < from + LEAST_STRETCHES || top < (t->first + t->last) / 2u)
-		return false;
+	if (top < from + LEAST_STRETCHES)
+		return STAYS;
 	all = climb(t->floor, from, top);
-	if (all.rises < LEAST_RISES || (double)(all.up - all.down) < STEADY * (double)all.up)
-		return false;
+	if (all.rises < LEAST_RISES)
+		return STAYS;
+	steady = stretch_ns > g->stretch_ns ? STEADY_IN_LONGER : STEADY;
+	if ((double)(all.up - all.down) < steady * (double)all.up)
+		return WAVERS;
+	if (top < (t->first + t->last) / 2u)
+		return STAYS;
 	middle = from + (top - from) / 2;
 	late = climb(t->floor, middle, top);
 	if ((double)late.up - (double)late.down < LATE_SHARE * (double)(all.up - all.down))
-		return false;
+		return STAYS;
 	r->steadiness = (double)(all.up - all.down) / (double)all.up;
-	from = beginning(t->floor, t->first, top);
+	from = beginning(t->floor, t->first, top, all.down);
 	r->given_back = t->now * 10 < t->floor[top];
 	r->from = t->floor[from];
 	r->to = t->floor[top];
-	r->per_second = slope(t->floor, from, top) * 1e9 / (double)g->stretch_ns;
-	r->since_ns = g->start_ns + from * g->stretch_ns;
-	r->until_ns = g->start_ns + (top + 1) * g->stretch_ns;
+	r->per_second = slope(t->floor, from, top) * 1e9 / (double)stretch_ns;
+	r->since_ns = g->start_ns + from * stretch_ns;
+	r->until_ns = g->start_ns + (top + 1) * stretch_ns;
 	if (r->until_ns > g->now_ns)
 		r->until_ns = g->now_ns;
+	return r->per_second > 0 ? RISES : STAYS;
+}
+
+/*
+ * What a program takes and gives back in each of its rounds hides a rise when a round is longer
+ * than a stretch: so longer ones are tried, as long as there are enough of them.
+ */
+static bool find_rise(const struct gt_growth *g, const struct track *t, struct gt_rise *r)
+{
+	uint64_t stretch_ns = g->stretch_ns;
+	struct track longer = *t;
+	enum verdict verdict;
+
+	while ((verdict = judge(g, &longer, stretch_ns, r)) == WAVERS) {
+		halve(&longer);
+		stretch_ns *= 2; /* three times at most: then there are too few */
+	}
+	if (verdict != RISES)
+		return false;
 	memset(r->floor, 0, sizeof r->floor);
 	memcpy(r->floor + t->first, t->floor + t->first,
 	       (t->last - t->first + 1u) * sizeof *t->floor);
 	r->floor_count = t->last + 1u;
-	return r->per_second > 0;
+	return true;
 }
 
 static int steepest_first(const void *a, const void *b)
@@ -256,7 +299,7 @@ struct gt_rise *gt_growth_find(struct gt_growth *g, const struct gt_ledger *l, s
 			continue;
 		catch_up(g, t);
 		carry(t, end);
-		if (!judge(g, t, &r))
+		if (!find_rise(g, t, &r))
 			continue;
 		r.site = (uint32_t)i;
 		r.bytes = has_bytes(&l->sites[i]);

@@ -369,7 +369,7 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 		e = gt_error_set(error, -EINVAL, "%s is not a recording: it has no traces", path);
 	if (count > 0 && options && options->pid && !r->process_count)
 		e = gt_error_set(error, -ESRCH, "%s has no process %" PRIu32
-				 "; `gputrack report %s` lists those it has",
+				 "; `gputrack report %s -a processes` lists those it has",
 				 path, options->pid, path);
 	if (!e && r->process_count && none_is_readable(r))
 		e = gt_error_set(error, -EINVAL, "%s has no trace that can be read: %s", path,

@@ -168,6 +168,7 @@ void gt_head_text(struct gt_page *p, const struct gt_view *v)
 
 static void put_lost(struct gt_page *p, const struct gt_view *v)
 {
+	const char *late = gt_recording_info(v->recording, "late_libraries");
 	uint64_t lost = 0, stacks = 0, unknown = 0;
 	char text[GT_FORMAT_MAX];
 
@@ -180,6 +181,9 @@ static void put_lost(struct gt_page *p, const struct gt_view *v)
 		gt_page_wrap(p, GT_RED, 2, "%s %s LOST: creations and releases are missing below",
 			     gt_format_count(text, lost),
 			     gt_plural(lost, "event was", "events were"));
+	if (*late)
+		gt_page_wrap(p, GT_YELLOW, 2, "first calls may be missing, of %s: loaded before it "
+			     "was known", late);
 	if (stacks)
 		gt_page_wrap(p, GT_YELLOW, 2, "%s %s recorded without a stack",
 			     gt_format_count(text, stacks),

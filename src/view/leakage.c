@@ -92,7 +92,7 @@ void gt_leakage_text(const struct gt_view *v, FILE *out)
 	} else {
 		gt_page_put(&p, GT_GREEN, v->verdict && v->verdict->leaks.count ?
 			    "No leaks but those that are known." :
-			    "No leaks: nothing was alive at the end.");
+			    "No leaks: nothing was left behind.");
 		gt_page_end(&p);
 	}
 	put_lasting(&p, v);

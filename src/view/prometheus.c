@@ -10,19 +10,20 @@
 static const struct {
 	const char *name, *type, *help;
 	size_t at;               /* in struct gt_tally */
+	bool leaks;              /* not of what lasts as long as the process */
 } metrics[] = {
-	{ "gputrack_leaked_resources", "gauge", "Resources alive when the recording ended.",
-	  offsetof(struct gt_tally, live) },
-	{ "gputrack_leaked_bytes", "gauge", "Bytes alive when the recording ended.",
-	  offsetof(struct gt_tally, bytes_live) },
+	{ "gputrack_leaked_resources", "gauge", "Resources never given back.",
+	  offsetof(struct gt_tally, live), true },
+	{ "gputrack_leaked_bytes", "gauge", "Bytes never given back.",
+	  offsetof(struct gt_tally, bytes_live), true },
 	{ "gputrack_peak_bytes", "gauge", "Most bytes alive at once.",
-	  offsetof(struct gt_tally, bytes_peak) },
+	  offsetof(struct gt_tally, bytes_peak), false },
 	{ "gputrack_created_resources_total", "counter", "Resources created.",
-	  offsetof(struct gt_tally, created) },
+	  offsetof(struct gt_tally, created), false },
 	{ "gputrack_created_bytes_total", "counter", "Bytes created.",
-	  offsetof(struct gt_tally, bytes_total) },
+	  offsetof(struct gt_tally, bytes_total), false },
 	{ "gputrack_failed_calls_total", "counter", "Calls that failed.",
-	  offsetof(struct gt_tally, failed) },
+	  offsetof(struct gt_tally, failed), false },
 };
 
 static void put_head(FILE *out, const char *name, const char *type, const char *help)
@@ -67,7 +68,8 @@ static void put_metric(FILE *out, const struct gt_ledger *l, size_t metric)
 		for (int kind = 0; kind < GT_KIND_COUNT; kind++) {
 			const struct gt_tally *t = &l->tally[api][kind];
 
-			if (!is_used(t))
+			if (!is_used(t) ||
+			    (metrics[metric].leaks && gt_kinds[kind].habits & GT_LASTING))
 				continue;
 			fprintf(out, "%s{", metrics[metric].name);
 			put_label(out, "api", gt_api_keys[api], ",");

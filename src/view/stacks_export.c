@@ -26,6 +26,11 @@ static const size_t weights[] = {
 
 uint64_t gt_weight_of(const struct gt_site *site, enum gt_weight weight)
 {
+	bool leaks = weight == GT_WEIGHT_LEAKED || weight == GT_WEIGHT_OBJECTS;
+
+	/* alive at the end, and no leak */
+	if (leaks && gt_kinds[site->kind].habits & GT_LASTING)
+		return 0;
 	return *(const uint64_t *)((const char *)site + weights[weight]);
 }
 

@@ -80,6 +80,7 @@ static void put_peak(struct gt_page *p, const struct gt_view *v)
 	uint64_t start = gt_recording_start_ns(v->recording);
 	char text[GT_FORMAT_MAX], when[GT_FORMAT_MAX], count_text[GT_KIND_TEXT];
 	size_t count = 0, most = gt_mistakes_count(l) > 1 ? 1 : 3;
+	unsigned column = HOLDER_COLUMN; /* of where they are */
 
 	for (size_t i = 0; i < l->site_count; i++)
 		if (l->sites[i].bytes_at_peak && gt_kind_on_device((enum gt_kind)l->sites[i].kind))
@@ -90,12 +91,19 @@ static void put_peak(struct gt_page *p, const struct gt_view *v)
 		    gt_format_span(when, l->peak_ns > start ? l->peak_ns - start : 0));
 	gt_page_end(p);
 	for (size_t i = 0; i < count && i < most; i++) {
+		unsigned end = 16 + (unsigned)strlen(gt_kind_count(count_text,
+								   (enum gt_kind)holders[i]->kind,
+								   holders[i]->live_at_peak));
+
+		column = end > column ? end : column;
+	}
+	for (size_t i = 0; i < count && i < most; i++) {
 		gt_page_right(p, GT_PLAIN, gt_format_bytes(text, holders[i]->bytes_at_peak), 12);
 		gt_page_tab(p, 14);
 		gt_page_put(p, GT_PLAIN, "%s",
 			    gt_kind_count(count_text, (enum gt_kind)holders[i]->kind,
 					  holders[i]->live_at_peak));
-		gt_page_tab(p, p->column + 2 > HOLDER_COLUMN ? p->column + 2 : HOLDER_COLUMN);
+		gt_page_tab(p, column);
 		gt_stack_where(p, v, holders[i]->stack, gt_page_left(p));
 		gt_page_end(p);
 	}
@@ -119,12 +127,15 @@ static void put_nothing(struct gt_page *p, const struct gt_view *v)
 			     "recorded: see above.");
 	else if (gt_recording_process_count(v->recording))
 		gt_page_wrap(p, GT_PLAIN, 2,
-			     "The program was watched, but no call of it created or "
+			     "The program loaded a GPU API, but no call was seen that created or "
 			     "released anything. It may have ended too early, or found no device.");
+	else if (!strcmp(gt_recording_info(v->recording, "capture"), "attach"))
+		gt_page_wrap(p, GT_PLAIN, 2, "No program that was followed made a call of a GPU API "
+			     "that creates or releases something.");
 	else
 		gt_page_wrap(p, GT_PLAIN, 2, "The program never loaded a GPU API that gputrack can "
-			     "follow. A static or setuid program cannot be followed, nor one that "
-			     "clears its environment.");
+			     "follow, or found no GPU. A static or setuid program cannot be followed, "
+			     "nor one that clears its environment.");
 	gt_page_wrap(p, GT_PLAIN, 2,
 		     "`gputrack doctor` tells what can be tracked on this machine.");
 }

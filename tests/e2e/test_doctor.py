@@ -64,3 +64,9 @@ def test_a_driver_that_crashes_does_no_harm(case):
     case.path("libOpenCL.so.1").symlink_to("libnvidia-ml.so.1")
     out = system(case, LD_LIBRARY_PATH=str(case.folder))
     assert "GPU Info" in out and "[OpenCL devices]\n(a driver did not answer well)\n" in out, out
+
+
+def test_what_says_nothing_about_the_system_is_refused(case):
+    for more in ("--json", "--program=/bin/true"):
+        done = case.gputrack("doctor", "--system", more)
+        assert done.status == 2 and "--system" in done.err and not done.out

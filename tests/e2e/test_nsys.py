@@ -198,6 +198,13 @@ def test_the_balanced_gemm_leaks_nothing_but_has_static_variables(case):
     text = case.gputrack("report", "g.gt", "-a", "leakage").out
     assert "No leaks" in text and "3 static device variables" in text
     assert "cublas::internal::deviceConstants" in text
+    metrics = case.gputrack("export", "g.gt", "--format", "prometheus").out.splitlines()
+    leaked = [line for line in metrics if line.startswith("gputrack_leaked")]
+    assert len(leaked) == 4 and all(line.endswith(" 0") for line in leaked), leaked
+    for value in ("leaked", "objects"):
+        assert not case.gputrack("export", "g.gt", "--format", "collapsed", "--value", value).out
+    plot = case.gputrack("plot", "g.gt", "-o", "g.txt")
+    assert plot.status == 0 and " 0 resources (0 B) alive at the end" in plot.out, plot.out
 
 
 def test_an_export_is_not_changed_and_nothing_appears_beside_it(case):

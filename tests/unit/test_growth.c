@@ -88,6 +88,45 @@ static void a_rise_that_begins_late_is_dated(void **state)
 	assert_in_range(r.since_ns, START + 37 * SECOND, START + 43 * SECOND);
 }
 
+static void a_first_piece_long_before_is_not_the_beginning(void **state)
+{
+	struct feed f = feed_new();
+	struct gt_rise r;
+
+	create(&f, 1, 0, 1 << 20);
+	for (int i = 0; i < 150; i++)
+		create(&f, 1, 45 + i * 0.1, 1 << 20);
+	assert_int_equal(found(&f, &r), 1);
+	assert_in_range(r.since_ns, START + 43 * SECOND, START + 47 * SECOND);
+	assert_true(r.per_second > 10e6 && r.per_second < 11e6);
+}
+
+/* Each round takes a hundred and gives all but `kept` back. */
+static size_t found_after_rounds(int rounds, int kept, struct gt_rise *r)
+{
+	struct feed f = feed_new();
+	uint64_t held[100];
+
+	for (int round = 0; round < rounds; round++) {
+		double begin = round * 2.0;
+
+		for (int i = 0; i < 100; i++)
+			held[i] = create(&f, 1, begin + i * 0.01, 1 << 20);
+		for (int i = kept; i < 100; i++)
+			release(&f, held[i], begin + 1.95);
+	}
+	return found(&f, r);
+}
+
+static void rounds_longer_than_a_stretch_hide_nothing(void **state)
+{
+	struct gt_rise r;
+
+	assert_int_equal(found_after_rounds(30, 2, &r), 1);
+	assert_true(r.per_second > 1e6 && r.per_second < 1.1e6);
+	assert_int_equal(found_after_rounds(30, 0, &r), 0);
+}
+
 static void a_cache_that_fills_and_empties_does_not(void **state)
 {
 	struct feed f = feed_new();
@@ -172,6 +211,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_never_freed_rises),
 		cmocka_unit_test(a_rise_that_begins_late_is_dated),
+		cmocka_unit_test(a_first_piece_long_before_is_not_the_beginning),
+		cmocka_unit_test(rounds_longer_than_a_stretch_hide_nothing),
 		cmocka_unit_test(a_cache_that_fills_and_empties_does_not),
 		cmocka_unit_test(a_start_that_allocates_and_stays_does_not),
 		cmocka_unit_test(a_few_steps_are_no_habit),

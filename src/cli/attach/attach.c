@@ -1,5 +1,6 @@
 /* attach.c - `gputrack attach`: tracks processes that already run, through the kernel. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,8 +36,10 @@ struct attach {
 	struct gt_targets *targets; /* settings' */
 	char **argv;            /* of the command; NULL: none */
 	pid_t child;            /* 0: none */
-	int release;            /* the child goes on when this is closed */
+	int release;            /* the child goes on when a byte comes through this */
+	int refusal;            /* why the child could not become the command; exec closes it */
 	int status;             /* the child's, once it has ended */
+	size_t libraries;       /* probed before anybody was followed */
 	FILE *out;
 };
 
@@ -105,10 +108,10 @@ static int write_info(const struct attach *a, struct gt_error *error)
 /* The command waits in a child of ours until everything is in place. */
 static int start_child(struct attach *a, struct gt_error *error)
 {
-	int gate[2];
+	int gate[2], tell[2];
 	char wait;
 
-	if (pipe2(gate, 0))
+	if (pipe2(gate, O_CLOEXEC) || pipe2(tell, O_CLOEXEC))
 		return gt_error_set(error, -errno, "cannot make a pipe: %s", strerror(errno));
 	a->child = fork();
 	if (a->child < 0)
@@ -118,18 +121,37 @@ static int start_child(struct attach *a, struct gt_error *error)
 		/* closed without a word: the tool has given up */
 		if (read(gate[0], &wait, 1) != 1)
 			_exit(127);
-		close(gate[0]);
 		signal(SIGINT, SIG_DFL);
 		signal(SIGTERM, SIG_DFL);
 		execvp(a->argv[0], a->argv);
-		gt_fail("cannot run %s: %s; check its name and permissions", a->argv[0],
-			strerror(errno));
+		gt_error_set(error, 0, "cannot run %s: %s; check its name and permissions",
+			     a->argv[0], strerror(errno));
+		(void)!write(tell[1], error->text, strlen(error->text));
 		_exit(127);
 	}
 	close(gate[0]);
+	close(tell[1]);
 	a->release = gate[1];
+	a->refusal = tell[0];
 	gt_targets_add(a->targets, (uint32_t)a->child);
 	return 0;
+}
+
+/* Lets the child become the command. */
+static int release_child(struct attach *a, struct gt_error *error)
+{
+	ssize_t n;
+
+	(void)!write(a->release, "", 1);
+	close(a->release);
+	do
+		n = read(a->refusal, error->text, sizeof error->text - 1);
+	while (n < 0 && errno == EINTR && !interrupted);
+	close(a->refusal);
+	if (n <= 0)
+		return 0;
+	error->text[n] = '\0';
+	return -ENOEXEC;
 }
 
 /* Probes what the processes have, and what they may load. */
@@ -203,6 +225,23 @@ static void follow(struct attach *a)
 	gt_tracer_stop(a->tracer);
 }
 
+/* Libraries that were in use before they were probed: their first calls were not seen. */
+static void note_late_libraries(struct attach *a)
+{
+	const struct gt_libraries *l = gt_tracer_libraries(a->tracer);
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	for (size_t i = a->libraries; i < l->count; i++)
+		if (l->list[i].functions)
+			fprintf(out, "%s%s", ftell(out) ? ", " : "", l->list[i].path);
+	fclose(out);
+	if (*text)
+		gt_info_set(a->info, "late_libraries", text);
+	free(text);
+}
+
 static void finish_info(struct attach *a, uint64_t duration_ns, uint64_t lost, size_t running)
 {
 	struct gt_error error;
@@ -267,7 +306,7 @@ static int run(struct attach *a)
 	sigaction(SIGTERM, &action, NULL);
 	gt_attach_live_init(&a->live);
 	a->how.listener = a->live.listener;
-	if (prepare(a, &error)) {
+	if (prepare(a, &error) || (a->child && release_child(a, &error))) {
 		gt_folder_undo(&a->made);
 		if (a->tracer)
 			gt_tracer_free(a->tracer);
@@ -275,13 +314,13 @@ static int run(struct attach *a)
 		return gt_fail("%s", error.text);
 	}
 	gt_folder_settle(a->folder);
+	a->libraries = gt_tracer_libraries(a->tracer)->count;
 	say_ready(a);
-	if (a->child)
-		(void)!write(a->release, "", 1);
 	follow(a);
 	lost = gt_tracer_lost(a->tracer);
 	e = gt_tracer_error(a->tracer);
 	running = gt_tracer_running(a->tracer);
+	note_late_libraries(a);
 	gt_tracer_free(a->tracer);
 	gt_attach_live_fini(&a->live);
 	finish_info(a, gt_now_ns() - begun, lost, running);

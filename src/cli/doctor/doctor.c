@@ -252,6 +252,9 @@ int gt_cmd_doctor(int argc, char **argv)
 
 	if (first < 0)
 		return status;
+	if (s.system && (s.json || s.program))
+		return gt_usage_wrong(&gt_doctor_usage, "--system goes with neither --json nor "
+				      "--program");
 	style = gt_terminal_style(stdout, s.color);
 	if (s.system)
 		return describe_system(&style);
