@@ -79,7 +79,7 @@ def draw_report():
     width, height = COLUMNS * CELL + 2 * EDGE, len(lines) * LINE + 2 * EDGE
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height}" '
            f'viewBox="0 0 {width:.0f} {height}" role="img" aria-label="{command}">',
-           f'<rect width="100%" height="100%" rx="8" fill="#0d1117"/>',
+           '<rect width="100%" height="100%" rx="8" fill="#0d1117"/>',
            '<g fill="#e6edf3" font-family="DejaVu Sans Mono,Menlo,Consolas,monospace" '
            'font-size="14">']
     for row, line in enumerate(lines):

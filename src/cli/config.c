@@ -49,8 +49,8 @@ static int parse_line(struct gt_config *c, const char *from, unsigned number, co
 		return gt_error_set(error, -EINVAL, "%s:%u: a line is OPTION = VALUE or "
 				    "COMMAND.OPTION = VALUE", from, number);
 	if (c->count == LINES_MAX)
-		return gt_error_set(error, -EINVAL, "%s:%u: there are too many lines", from,
-				    number);
+		return gt_error_set(error, -EINVAL, "%s:%u: there are too many lines; %d are read",
+				    from, number, LINES_MAX);
 	key_size = (size_t)(equals - text);
 	value_size = size - key_size - 1;
 	key = trim(text, &key_size);

@@ -18,7 +18,8 @@ static int read_baseline(struct gt_gate *gate, struct gt_error *error)
 	gt_progress_end();
 	e = gt_frames_new(&gate->old_frames, gate->old, &named);
 	if (e)
-		return gt_error_set(error, e, "cannot look up symbols for %s", gate->baseline);
+		return gt_error_set(error, e, "cannot look up symbols for %s; try --no-symbols",
+				    gate->baseline);
 	v.recording = gate->old;
 	v.ledger = gate->old_ledger;
 	v.frames = gate->old_frames;

@@ -366,7 +366,8 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 	sort_sources(r);
 	e = count < 0 ? count : 0;
 	if (!count && !*gt_recording_info(r, "gputrack"))
-		e = gt_error_set(error, -EINVAL, "%s is not a recording: it has no traces", path);
+		e = gt_error_set(error, -EINVAL, "%s is not a recording: it has no traces; name a "
+				 "folder NAME.gt as `gputrack run` makes it", path);
 	if (count > 0 && options && options->pid && !r->process_count)
 		e = gt_error_set(error, -ESRCH, "%s has no process %" PRIu32
 				 "; `gputrack report %s -a processes` lists those it has",

@@ -101,7 +101,8 @@ static int parse_line(struct gt_suppressions *list, const char *file, unsigned n
 				 "\"leak[KIND]:\"", file, number);
 	}
 	if (!e && !*s.pattern)
-		e = gt_error_set(error, -EINVAL, "%s:%u: the pattern is missing", file, number);
+		e = gt_error_set(error, -EINVAL, "%s:%u: the pattern is missing: leak:PATTERN",
+				 file, number);
 	if (e) {
 		free(s.file);
 		free(s.text);
@@ -144,7 +145,8 @@ int gt_suppressions_read(struct gt_suppressions *s, const char *path, struct gt_
 	text = gt_alloc(FILE_MAX + 1);
 	size = fread(text, 1, FILE_MAX + 1, in);
 	if (ferror(in) || (!fstat(fileno(in), &st) && S_ISDIR(st.st_mode)))
-		e = gt_error_set(error, -EIO, "cannot read suppressions from %s", path);
+		e = gt_error_set(error, -EIO, "cannot read suppressions from %s: it is no file",
+				 path);
 	else if (size > FILE_MAX)
 		e = gt_error_set(error, -EFBIG, "%s is too big for a list of suppressions", path);
 	else

@@ -101,7 +101,8 @@ int gt_nsys_traces_get(struct gt_nsys_traces *t, uint64_t process, uint32_t pid,
 		new->lane = gt_lane_acquire(new->writer, pid, "");
 		if (!new->lane) {
 			gt_writer_free(new->writer);
-			e = gt_error_set(error, -EIO, "cannot write into %s", t->folder);
+			e = gt_error_set(error, -EIO, "cannot write into %s; choose another place "
+					 "with -o", t->folder);
 		}
 	}
 	if (e) {
