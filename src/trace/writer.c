@@ -168,15 +168,17 @@ int gt_block_open(struct gt_lane *lane)
 void gt_block_close(struct gt_lane *lane)
 {
 	struct gt_block_header *block = lane->block;
+	size_t size;
 
 	if (!block)
 		return;
 	block->inflight.function = 0;
 	block->hash = gt_block_hash(block, block + 1, block->used);
-	/* forgotten first: a child forked in between looks at what the lane says it has */
+	size = block->size;
+	/* forgotten before it is gone: a child forked in between lets go of what it finds here */
 	lane->block = NULL;
 	lane->at = lane->limit = NULL;
-	munmap(block, block->size);
+	munmap(block, size);
 }
 
 void gt_writer_lose(struct gt_writer *w, uint64_t events)

@@ -351,7 +351,7 @@ def test_every_writer_whose_system_calls_fail_leaves_no_half(case):
             first = ours_from(case, call, command) if call in ("openat", "read", "mmap") else 1
             if out:
                 remove(case, out)
-            for number in numbers() if LONG else (1, 2, 4, 9, 21):
+            for number in numbers() if LONG else (1, 3, 9):
                 for ever in ("", "+") if call != "write" else ("",):  # the line is written too
                     done, hit = inject(case, call, error, f"{first + number - 1}{ever}", command)
                     what = (call, command, number, ever)
@@ -361,7 +361,7 @@ def test_every_writer_whose_system_calls_fail_leaves_no_half(case):
                     faults += hit
                 if not hit:
                     break
-    assert faults > 200, faults
+    assert faults > 150, faults
 
 
 def test_a_monitor_whose_output_fails_leaves_whole_rows(case):

@@ -54,6 +54,8 @@ void gt_unwind_table_free(struct gt_unwind_table *t)
 		free(t->rules[i]);
 	}
 	free(t->rules);
+	if (t->cfi)
+		dwarf_cfi_end(t->cfi);
 	elf_end(t->elf);
 	free(t);
 }

@@ -1,0 +1,70 @@
+#!/bin/sh
+# same.sh - real programs with and without gputrack: same output, same status.
+#
+# usage: tests/same.sh BUILD_DIR [PROGRAM…]
+#
+# Each program runs bare twice and recorded once. What differs between the two bare runs (times, rates,
+# addresses) is noise and is left out of the comparison, line by line; numbers count as noise where the
+# rest of the line does not differ. Prints a line for each, and ends with 1 when one was changed.
+# Programs that are not installed are said and left out: clinfo, clpeak, clblast-tests.
+set -eu
+build=$(CDPATH= cd -- "${1:?usage: tests/same.sh BUILD_DIR [PROGRAM…]}" && pwd)
+shift
+work=$(mktemp -d "${TMPDIR:-/tmp}/gputrack-same.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+export OCL_ICD_VENDORS="${OCL_ICD_VENDORS:-pocl.icd}" LC_ALL=C
+unset GPUTRACK_RECORDING OPENCL_LAYERS LD_PRELOAD
+[ $# -gt 0 ] || set -- clinfo "clpeak --kernel-latency" clblast_test_xaxpy clblast_test_xdot clblast_test_xscal \
+	clblast_test_xgemv clblast_test_xcopy
+status=0
+
+# Status and both streams, into $work/NAME.
+take() {
+	name=$1
+	shift
+	{ timeout "${SAME_SECONDS:-300}" "$@"; echo "status $?"; } >"$work/$name" 2>&1 </dev/null || true
+}
+
+compare() {
+	python3 - "$work/first" "$work/second" "$work/recorded" <<-'END'
+	import difflib, re, sys
+	def lines(path):
+	    text = open(path, errors="replace").read()
+	    # the extension that the layer offers is there to be seen
+	    text = re.sub(r" ?\bcl_altera_live_object_tracking\b([ \t]+(0x)?[0-9a-f]+ \([0-9.]+\))?", "", text)
+	    rows = [re.sub(r"0x[0-9a-f]+|[0-9.]+", "#", " ".join(line.split())) for line in text.splitlines()]
+	    return [row for row in rows if row]
+	first, second, recorded = (lines(path) for path in sys.argv[1:])
+	def changes(a, b):
+	    return [d for d in difflib.unified_diff(a, b, lineterm="", n=0) if not d.startswith(("---", "+++", "@@"))]
+	noise = {d[1:] for d in changes(first, second)}
+	found = [d for d in changes(first, recorded) if d[1:] not in noise]
+	print(len(recorded))
+	for line in found[:10]:
+	    print(line, file=sys.stderr)
+	sys.exit(bool(found))
+	END
+}
+
+for program in "$@"; do
+	if ! command -v "${program%% *}" >/dev/null; then
+		echo "left out: ${program%% *} is not installed"
+		continue
+	fi
+	rm -rf "$work/r.gt"
+	# shellcheck disable=SC2086
+	take first $program
+	# shellcheck disable=SC2086
+	take second $program
+	# shellcheck disable=SC2086
+	take recorded "$build/gputrack" run -q -o "$work/r.gt" $program
+	if count=$(compare); then
+		echo "same: $program ($count lines, $(tail -n 1 "$work/recorded"), $("$build/gputrack" report "$work/r.gt" \
+			--format json | python3 -c 'import json,sys; s=json.load(sys.stdin); print(s["recording"]["events"], "events")'))"
+	else
+		echo "CHANGED: $program"
+		status=1
+	fi
+done
+exit $status
