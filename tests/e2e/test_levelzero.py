@@ -111,7 +111,9 @@ def test_csv_on_a_full_disk(case):
         case.skip("only root can make a device that is full; links are not followed")
 
     def make_full():  # /dev/full under another name
-        os.mknod(case.path(f"tracker_pid{os.getpid()}.csv"), stat.S_IFCHR | 0o666, os.makedev(1, 7))
+        path = case.path(f"tracker_pid{os.getpid()}.csv")
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 7))
+        os.utime(path, (0, 0))  # older than the process, or it would be taken for its own
     run = case.run(case.program("ze_app"), env=csv_to(case), preexec=make_full)
     assert (run.status, run.out) == (0, "rounds=1 live=0\n")
     assert len(run.err.splitlines()) == 1 and run.err.startswith("gputrack: "), run.err
