@@ -85,4 +85,4 @@ def test_attach_stops_at_max_size_and_goes_on_following(case):
     assert summary["lost"] > 0
     assert summary["recording"]["events"] + summary["lost"] == 120000, summary["lost"]
     assert "as large as it may get" in " ".join(attached.out.split()), attached.out
-    assert "No leaks" not in attached.out, attached.out
+    assert "No leaks:" not in attached.out, attached.out
