@@ -164,7 +164,8 @@ void gt_json_hex(struct gt_json *j, const char *key, uint64_t value)
 
 void gt_json_base64(struct gt_json *j, const char *key, const void *bytes, size_t size)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const uint8_t *at = bytes;
 
 	put_key(j, key);

@@ -17,7 +17,7 @@ struct gt_json {
 	FILE *out;
 	unsigned depth;
 	unsigned flat;   /* depth from which all is on one line; 0: none */
-	bool in_html;    /* set after _begin: strings have no <, > or &, so that no tag can end it */
+	bool in_html;    /* set after _begin: strings have no <, > or &, so no tag can end it */
 	struct {
 		char close;
 		bool used;

@@ -11,7 +11,7 @@ static inline size_t gt_path_folder(const char *path)
 	return slash ? (size_t)(slash + 1 - path) : 0;
 }
 
-/* A path's last part, in the path itself; the whole path where nothing comes after its last slash. */
+/* A path's last part, within the path; the whole path where nothing comes after its last slash. */
 static inline const char *gt_path_name(const char *path)
 {
 	const char *name = path + gt_path_folder(path);

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 
-/* A file without a name in the folder of `path`, which vanishes with us; not everywhere to be had. */
+/* A file without a name in the folder of `path`, gone with us; not everywhere to be had. */
 static int open_nameless(const char *path)
 {
 	size_t size = gt_path_folder(path);

@@ -270,7 +270,7 @@ static int import(struct job *job, const struct gt_with_nsys *with, pid_t pid,
 {
 	struct gt_import what = { .file = job->export, .info = with->info, .source = "nsys profile",
 				  .folder = with->folder(with->context, pid) };
-	struct gt_import_result result;
+	struct gt_import_result result = { 0 };
 	struct gt_folder made;
 
 	if (gt_folder_make(&made, what.folder, error))

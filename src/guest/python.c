@@ -122,11 +122,12 @@ static bool read_text(char out[TEXT_MAX], uint64_t object)
 	if (count * width > sizeof raw || (count && !read_safely(raw, from, count * width)))
 		return false;
 	for (uint64_t i = 0; i < count && used < TEXT_MAX - 5; i++)
-		used += put_utf8(out + used, width == 1 ? raw[i] :
-					     width == 2 ? (uint32_t)(raw[2 * i] | raw[2 * i + 1] << 8) :
-							  (uint32_t)raw[4 * i] |
-							  (uint32_t)raw[4 * i + 1] << 8 |
-							  (uint32_t)raw[4 * i + 2] << 16);
+		used += put_utf8(out + used,
+				 width == 1 ? raw[i] :
+				 width == 2 ? (uint32_t)(raw[2 * i] | raw[2 * i + 1] << 8) :
+					      (uint32_t)raw[4 * i] |
+					      (uint32_t)raw[4 * i + 1] << 8 |
+					      (uint32_t)raw[4 * i + 2] << 16);
 	out[used] = '\0';
 	return true;
 }
@@ -218,7 +219,8 @@ static size_t read_frames(uint64_t *out, size_t most, gt_python_number_fn *fn)
 
 	if (!is_pointer(state) || !read_word(&frame, state + l->frame))
 		return 0;
-	if (l->frame_in >= 0 && (!is_pointer(frame) || !read_word(&frame, frame + (uint16_t)l->frame_in)))
+	if (l->frame_in >= 0 &&
+	    (!is_pointer(frame) || !read_word(&frame, frame + (uint16_t)l->frame_in)))
 		return 0;
 	for (size_t i = 0; i < 4 * most && count < most && frame; i++) {
 		if (!read_frame(frame, &next, &number, fn))

@@ -143,7 +143,7 @@ static void stopped(struct gt_writer *w, void *context, int error)
 	       strerror(-error), gt_settings_get()->recording);
 }
 
-/* How much all processes of the recording have taken, counted in a file of it; NULL: nobody knows. */
+/* How much all processes of the recording have taken, counted in a file of it; NULL: unknown. */
 static _Atomic uint64_t *shared_room(const char *folder)
 {
 	_Atomic uint64_t *taken;

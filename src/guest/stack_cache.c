@@ -32,10 +32,12 @@ static _Atomic uint32_t generation;
 static pthread_key_t thread_end;
 static _Atomic bool started;
 
-/* One function makes many calls from one place on the stack: they differ by where they return to. */
+/* One function makes many calls from one place on the stack: they differ by the return address. */
 static struct set *set_of(const void *frame, const void *caller)
 {
-	return &sets[gt_mix64((uint64_t)(uintptr_t)frame ^ (uint64_t)(uintptr_t)caller << 20) % SETS];
+	uint64_t key = (uint64_t)(uintptr_t)frame ^ (uint64_t)(uintptr_t)caller << 20;
+
+	return &sets[gt_mix64(key) % SETS];
 }
 
 /* True when it was among the last ones, and worth it. */

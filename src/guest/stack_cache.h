@@ -1,10 +1,10 @@
 /*
- * stack_cache.h - stacks that this thread has had before, known again by a look at each return address.
+ * stack_cache.h - stacks that this thread has had before, known again by their return addresses.
  *
  * Unwinding finds, frame by frame, where on the stack the next return address lies, and where frame
- * pointers were saved: with both, the next frame lies where it lay. A stack that has been
- * unwound once is known with those words: when the same place on the stack is reached again and each
- * of them is still the same, from the inside outwards, it is the same stack. Each word read lies in a
+ * pointers were saved: with both, the next frame lies where it lay. A stack that has been unwound
+ * once is known with those words: when the same place on the stack is reached again and each of
+ * them is still the same, from the inside outwards, it is the same stack. Each word read lies in a
  * frame that the ones before it have proved to be there.
  */
 #pragma once
@@ -25,8 +25,8 @@ enum { GT_STACK_CACHE_WORDS = 2 * GT_STACK_CACHE_FRAMES };
 /* Once, before all else. */
 void gt_stack_cache_start(void);
 /*
- * Frames of a known stack into `raw`, as unw_backtrace gave them from `frame`; 0: not known. `caller`
- * is any address that most stacks differ by.
+ * Frames of a known stack into `raw`, as unw_backtrace gave them from `frame`; 0: not known.
+ * `caller` is any address that most stacks differ by.
  */
 size_t gt_stack_cache_find(const void *frame, const void *caller, void **raw, size_t room);
 /*

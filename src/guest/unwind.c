@@ -126,7 +126,7 @@ static bool can_use_libunwind(uint64_t now_ns)
 	return !atomic_load_explicit(&pipe_is_gone, memory_order_relaxed);
 }
 
-/* Where a frame is, as libunwind tells: its stack pointer, its frame pointer and where that lies. */
+/* Where a frame is, as libunwind tells: its stack pointer, its frame pointer, where that lies. */
 struct place {
 	uint64_t sp, bp;
 	const uint64_t *bp_at;     /* NULL: in a register, or not known */

@@ -429,7 +429,7 @@ size_t gt_board_biggest(const struct gt_board *b, uint16_t process, const struct
 	const struct gt_board_lists *l = b->processes[process].lists;
 	size_t count = 0;
 
-	for (unsigned class = CLASSES; l && most && class-- > 1 && count < most;) {
+	for (unsigned class = CLASSES - 1; l && most && class && count < most; class--) {
 		uint32_t slot = l->first[class];
 
 		for (size_t i = 0; slot && i < LOOKED_AT + most; i++) {

@@ -1,4 +1,4 @@
-/* writer.c - the file of a trace: room and blocks. Definitions are in define.c, events in lane.c. */
+/* writer.c - the file of a trace: room and blocks. Definitions: define.c; events: lane.c. */
 #include "trace/writer.h"
 
 #include <errno.h>

@@ -24,7 +24,7 @@ struct gt_writer_options {
 	uint64_t start_ns, start_real_ns; /* of what was recorded elsewhere; 0: now */
 	uint64_t until_ns;                /* later events are not written (-ETIME); 0: all are */
 	uint64_t max_bytes;               /* no more room is taken than this (-EFBIG); 0: any */
-	/* Room that all writers under the limit have taken, in shared memory; NULL: this one alone. */
+	/* Room that all writers under the limit have taken, in shared memory; NULL: this alone. */
 	_Atomic uint64_t *taken;
 	/* Called before a new stack is defined, so that its modules can be. May be NULL. */
 	void (*modules)(struct gt_writer *w, void *context);

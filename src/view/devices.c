@@ -74,7 +74,8 @@ static void put_device(struct gt_page *p, const struct gt_view *v, size_t series
 	gt_page_right(p, GT_PLAIN, gt_format_bytes(text, size_of(device->peak)), 12);
 	gt_page_tab(p, 14);
 	gt_page_name(p, GT_PLAIN, subject(v, series), 40);
-	gt_page_put(p, GT_DIM, ", %s when it started", gt_format_bytes(text, size_of(device->first)));
+	gt_page_put(p, GT_DIM, ", %s when it started",
+		    gt_format_bytes(text, size_of(device->first)));
 	if (share)
 		gt_page_put(p, GT_DIM, ", at most %s the program's",
 			    gt_format_bytes(text, size_of(share->peak)));

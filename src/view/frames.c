@@ -177,7 +177,8 @@ static void resolve(struct gt_frames *f, struct stack *s, size_t *room,
 			gt_recording_text_frame(f->recording, frame->address);
 
 		plain = (struct gt_frame){ .function = known(text->function), .line = text->line,
-					   .file = known(text->file), .module = known(text->module) };
+					   .file = known(text->file),
+					   .module = known(text->module) };
 		add_frame(s, room, &plain);
 		return;
 	}

@@ -109,8 +109,8 @@ void gt_growth_text(const struct gt_view *v, FILE *out)
 	gt_head_open(&p, out, v);
 	if (!v->rise_count) {
 		gt_page_wrap(&p, GT_PLAIN, 0,
-			     "No call site keeps rising: what each holds at least, over time, stays "
-			     "or falls back.");
+			     "No call site keeps rising: what each holds at least, over time, "
+			     "stays or falls back.");
 		return;
 	}
 	gt_page_put(&p, GT_BOLD, "GROWTH  %zu of %zu call sites %s",
@@ -167,8 +167,8 @@ void gt_growth_json(const struct gt_view *v, FILE *out)
 
 void gt_growth_tsv(const struct gt_view *v, FILE *out)
 {
-	fputs("per_second\tunit\tsteadiness\tfrom\tto\tsince_ns\tuntil_ns\tcreated\tended\tapi\tkind"
-	      "\tstack\n", out);
+	fputs("per_second\tunit\tsteadiness\tfrom\tto\tsince_ns\tuntil_ns\tcreated\tended\tapi"
+	      "\tkind\tstack\n", out);
 	for (size_t i = 0; i < shown_of(v); i++) {
 		const struct gt_rise *r = &v->rises[i];
 		const struct gt_site *s = site_of(v, r);

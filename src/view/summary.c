@@ -49,8 +49,8 @@ static void put_leaks(struct gt_page *p, const struct gt_view *v)
 	gt_put_group_memory(p, GT_BOLD, &groups);
 	gt_page_end(p);
 	if (gt_view_goes_on(v))
-		gt_page_wrap(p, GT_DIM, 2, "in programs that went on when gputrack let go: this may "
-			     "be in use");
+		gt_page_wrap(p, GT_DIM, 2, "in programs that went on when gputrack let go: this "
+			     "may be in use");
 	gt_put_kinds(p, &groups);
 	for (size_t i = 0; i < groups.count && i < most; i++)
 		put_leak(p, v, &groups.list[i], others ? 2 : 3);

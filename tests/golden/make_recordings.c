@@ -520,7 +520,7 @@ static void make_many(void)
 {
 	static const char *const names[] = {
 		"=cmd|' /C calc'!A0", "a;b", "x\" onload=\"y", "<script>&amp;", "::error::no%0A",
-		"line\nbreak", "tab\there", "\033[31mred", "bad\xff\xfeutf8", "\xe2\x80\xae" "rtl",
+		"line\nbreak", "tab\there", "\033[31mred", "bad\xff\xfeutf8", ("\xe2\x80\xae" "rtl"),
 		"operator*", "^anchors$", "nul\001one",
 	};
 	struct trace t = { .start_ns = START, .end_ns = START + 600 * MS };

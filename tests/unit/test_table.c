@@ -105,7 +105,7 @@ static void moments_are_local(void **state)
 	assert_true(gt_moment_parse("2025/06/22 23:15:07.123", &utc));
 	assert_true(utc > 1750634107.1229 && utc < 1750634107.1231);
 	assert_true(gt_moment_parse("2025-06-22T23:15:07", &there) && there == 1750634107);
-	setenv("TZ", "XXX-3", 1);
+	setenv("TZ", "EAT-3", 1);
 	tzset();
 	assert_true(gt_moment_parse("2025/06/22 23:15:07.123", &there));
 	assert_true(utc - there == 3 * 3600);

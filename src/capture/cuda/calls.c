@@ -37,7 +37,8 @@ static const struct row rows[] = {
 #define SAME(fn, pair)        SAME_(fn, UNWRAP pair)
 #define SAME_(...)            SAME__(__VA_ARGS__)
 #define SAME__(fn, type, name)                                                                    \
-	sizeof(char[__builtin_types_compatible_p(__typeof__(((fn##_params *)0)->name), type) ? 1 : -1])
+	sizeof(char[__builtin_types_compatible_p(__typeof__(((fn##_params *)0)->name), type) ?    \
+			    1 : -1])
 #define FN(fn, ret, args, ...) FN_(fn, UNWRAP args)
 #define FN__(fn, ...) static const size_t same_##fn[] __attribute__((unused)) =                  \
 	{ FOLD(SAME, fn, __VA_ARGS__) };

@@ -79,7 +79,8 @@ static void *load_beside(const char *name)
 static void *load_home(const char *folder)
 {
 	static const char *const tails[] = {
-		"/lib64/libcupti.so*", "/lib/libcupti.so*", "/extras/CUPTI/lib64/libcupti.so*", NULL,
+		"/lib64/libcupti.so*", "/lib/libcupti.so*", "/extras/CUPTI/lib64/libcupti.so*",
+		NULL,
 	};
 
 	return load_first(folder, tails);

@@ -20,8 +20,8 @@ static void say_refused(const struct gt_cupti *cupti, CUptiResult result)
 
 	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
 		gt_say("CUDA is not tracked in process %d: another profiler (Nsight, "
-		       "compute-sanitizer, PyTorch's) has it; the program runs on; stop that one, or "
-		       "use `gputrack attach -p %d`", (int)getpid(), (int)getpid());
+		       "compute-sanitizer, PyTorch's) has it; the program runs on; stop that one, "
+		       "or use `gputrack attach -p %d`", (int)getpid(), (int)getpid());
 		return;
 	}
 	cupti->text_of(result, &text);

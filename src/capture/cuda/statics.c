@@ -121,7 +121,8 @@ static void loaded(void *context, const struct gt_cuda_variable *v)
 	uint64_t argv[] = { address_of(m, v), v->bytes };
 	struct gt_cuda_call call = { .context = m->context, .quiet = true };
 
-	gt_guest_begin(&call.guest, v->managed ? GT_FN_cudaManagedVariable : GT_FN_cudaDeviceVariable,
+	gt_guest_begin(&call.guest,
+		       v->managed ? GT_FN_cudaManagedVariable : GT_FN_cudaDeviceVariable,
 		       argv, m->caller);
 	gt_guest_end(&call.guest, 0, &gt_cuda_door);
 	gt_guest_name(&call.guest, argv[0], v->name);

@@ -61,7 +61,7 @@ bool gt_modules_look(struct gt_modules *m, struct gt_images *images, uint32_t pi
 	for (size_t i = 0; i < before; i++)
 		moved |= m->list[i].gone;
 	gt_mappings_fini(&maps);
-	/* a process that ended while it was looked at has shown only a part: what was known holds */
+	/* a process that ended while we looked has shown only a part: what was known holds */
 	if (moved && !has_memory(pid)) {
 		for (size_t i = 0; i < before; i++)
 			m->list[i].gone = false;

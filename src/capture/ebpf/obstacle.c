@@ -79,8 +79,8 @@ int gt_obstacle_before(const struct gt_surroundings *s, struct gt_error *error)
 	if (s->locked_down)
 		return gt_error_set(error, -EPERM,
 				    "the kernel is locked down (confidentiality), so nobody may "
-				    "read a program's memory: boot without lockdown=confidentiality, or "
-				    "start the program with `gputrack run`");
+				    "read a program's memory: boot without "
+				    "lockdown=confidentiality, or start the program with `gputrack run`");
 	if (!s->has_types)
 		return gt_error_set(error, -ENOENT,
 				    "this kernel does not describe its types (no "
@@ -96,7 +96,8 @@ int gt_obstacle_after(const struct gt_surroundings *s, int code, const char *wha
 	if (code == -EPERM && s->seccomp)
 		return gt_error_set(error, code,
 				    "cannot %s: a seccomp filter forbids it, as in most "
-				    "containers: run gputrack on the host, or the container with --privileged",
+				    "containers: run gputrack on the host, or the container with "
+				    "--privileged",
 				    what);
 	if (code == -EPERM)
 		return gt_error_set(error, code,

@@ -183,8 +183,8 @@ static bool check_cupti(struct gt_doctor *d, const char *text)
 	gt_doctor_say(d, GT_FINDING_BAD, "CUPTI", "%s does not have us: error %d", path, result);
 	gt_doctor_remedy(d, result == MULTIPLE_SUBSCRIBERS ?
 				    "another profiler uses it: stop that one, or gputrack attach" :
-				    "it must fit the driver: install the CUPTI of its CUDA version, "
-				    "or set GPUTRACK_CUPTI");
+				    "it must fit the driver: install the CUPTI of its CUDA "
+				    "version, or set GPUTRACK_CUPTI");
 	return false;
 }
 

@@ -70,7 +70,8 @@ static void check_symbols(struct gt_doctor *d, const char *path)
 		gt_doctor_say(d, GT_FINDING_GOOD, "debug info", "functions, files and lines");
 		break;
 	case GT_SYMBOL_NAMES:
-		gt_doctor_say(d, GT_FINDING_NOTE, "debug info", "functions only, no files and lines");
+		gt_doctor_say(d, GT_FINDING_NOTE, "debug info",
+			      "functions only, no files and lines");
 		gt_doctor_remedy(d, "build it with -g, or install its debug package");
 		break;
 	default:
@@ -83,7 +84,8 @@ static void check_symbols(struct gt_doctor *d, const char *path)
 }
 
 /* Adds what the dynamic section names of our list. */
-static void list_needed(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, char *list, size_t size)
+static void list_needed(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, char *list,
+			size_t size)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	GElf_Dyn entry;
