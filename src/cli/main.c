@@ -82,8 +82,8 @@ static int unknown(const char *word)
 	const char *near = gt_nearest(word, COMMAND_COUNT, command_name, NULL);
 
 	if (near)
-		gt_tell("unknown command '%.200s': did you mean '%s'? (see `gputrack --help`)", word,
-			near);
+		gt_tell("unknown command '%.200s': did you mean '%s'? (see `gputrack --help`)",
+			word, near);
 	else
 		gt_tell("unknown command '%.200s' (see `gputrack --help`)", word);
 	return GT_EXIT_USAGE;

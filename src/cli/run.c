@@ -192,7 +192,8 @@ static int set_environment(const struct run *run, struct gt_error *error)
 	if (!e && s->max_bytes)
 		e = set_number("GPUTRACK_MAX_SIZE", s->max_bytes, error);
 	if (!e && s->duration > 0)
-		e = set_number("GPUTRACK_UNTIL", gt_now_ns() + (uint64_t)(s->duration * 1e9), error);
+		e = set_number("GPUTRACK_UNTIL", gt_now_ns() + (uint64_t)(s->duration * 1e9),
+			       error);
 	if (!e && s->csv)
 		e = set_path("GPUTRACK_CSV", s->csv, error);
 	if (!e && s->csv_more)

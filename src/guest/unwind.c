@@ -145,7 +145,7 @@ static bool find_place(unw_cursor_t *cursor, struct place *p)
 }
 
 /*
- * True where the caller's frame lies behind this one, as on one stack. It may also lie on another one
+ * True where the caller's frame lies behind this one, as on one stack. It may also lie on another
  * (coroutines, signal stacks), which can be gone when this frame is met again.
  */
 static bool is_behind(const struct place *frame, const struct place *caller, bool by_bp)

@@ -71,13 +71,23 @@ void gt_watch_before(struct gt_watch_call *w)
 	gt_meter_read(&w->before);
 }
 
+/* Threads are counted now and then: one that began a moment ago may have done it. */
+static bool has_company(void)
+{
+	int64_t now = gt_meter_threads();
+
+	atomic_store_explicit(&threads, now, memory_order_relaxed);
+	return now > 1;
+}
+
 void gt_watch_after(struct gt_watch_call *w)
 {
 	gt_meter_read(&w->after);
 	w->alone = w->alone && atomic_load(&calls_begun) == w->begun;
 	/* pages beyond those that this thread touched are another's */
-	if (w->touched_kb >= 0 &&
-	    w->after.anon_kb - w->before.anon_kb > gt_meter_touched_kb() - w->touched_kb)
+	if (w->after.anon_kb > w->before.anon_kb &&
+	    (w->touched_kb < 0 ? has_company() :
+	     w->after.anon_kb - w->before.anon_kb > gt_meter_touched_kb() - w->touched_kb))
 		w->alone = false;
 	atomic_fetch_add(&calls_ended, 1);
 }

@@ -130,12 +130,12 @@ static void put_nothing(struct gt_page *p, const struct gt_view *v)
 			     "The program loaded a GPU API, but no call was seen that created or "
 			     "released anything. It may have ended too early, or found no device.");
 	else if (!strcmp(gt_recording_info(v->recording, "capture"), "attach"))
-		gt_page_wrap(p, GT_PLAIN, 2, "No program that was followed made a call of a GPU API "
-			     "that creates or releases something.");
+		gt_page_wrap(p, GT_PLAIN, 2, "No program that was followed made a call of a GPU "
+			     "API that creates or releases something.");
 	else
 		gt_page_wrap(p, GT_PLAIN, 2, "The program never loaded a GPU API that gputrack can "
-			     "follow, or found no GPU. A static or setuid program cannot be followed, "
-			     "nor one that clears its environment.");
+			     "follow, or found no GPU. A static or setuid program cannot be "
+			     "followed, nor one that clears its environment.");
 	gt_page_wrap(p, GT_PLAIN, 2,
 		     "`gputrack doctor` tells what can be tracked on this machine.");
 }

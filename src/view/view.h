@@ -47,8 +47,8 @@ gt_view_fn gt_watermark_text, gt_watermark_json, gt_watermark_tsv;
 /* Device bytes over time; needs `timeline`. TSV is written while replaying: usage.h. */
 gt_view_fn gt_usage_text, gt_usage_json;
 /*
- * "+1.2 MiB/s since 42.0 s, never freed, train  train.py:88", on the rest of the line; false when it
- * had no room for where.
+ * "+1.2 MiB/s since 42.0 s, never freed, train  train.py:88", on the rest of the line; false when
+ * it had no room for where.
  */
 bool gt_growth_verdict(struct gt_page *p, const struct gt_view *v, const struct gt_rise *r);
 /* Call sites that hold more and more; needs `rises`. */

@@ -80,7 +80,8 @@ int gt_obstacle_before(const struct gt_surroundings *s, struct gt_error *error)
 		return gt_error_set(error, -EPERM,
 				    "the kernel is locked down (confidentiality), so nobody may "
 				    "read a program's memory: boot without "
-				    "lockdown=confidentiality, or start the program with `gputrack run`");
+				    "lockdown=confidentiality, or start the program with "
+				    "`gputrack run`");
 	if (!s->has_types)
 		return gt_error_set(error, -ENOENT,
 				    "this kernel does not describe its types (no "

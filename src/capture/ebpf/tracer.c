@@ -195,15 +195,14 @@ static void take_news(void *context, const void *record, size_t size)
 	}
 }
 
-/* The process of a call. Its first words were sent before the call, on the other ring. */
-static struct gt_traced *process_of(struct gt_tracer *t, const struct gt_probe_call *c)
+/* The process of a call, NULL when nothing has been heard of it. */
+static struct gt_traced *caller_of(struct gt_tracer *t, const struct gt_probe_call *c)
 {
 	struct gt_traced *p = t->last;
 
 	if (p && p->pid == c->pid && p->start == c->start && p->exec == c->exec)
 		return p;
-	p = find(t, c->pid, c->start, c->exec);
-	return t->last = p ? p : add(t, c->pid, c->start, c->exec, 0);
+	return find(t, c->pid, c->start, c->exec);
 }
 
 struct emission {
@@ -280,11 +279,15 @@ static void take_call(void *context, const void *record, size_t size)
 
 	if (!gt_probe_call_is_whole(c, size, copies) || !(plan = gt_probes_plan(t->probes, c->row)))
 		return;
-	e.process = process_of(t, c);
-	if (!e.process->is_known || !gt_traced_has_thread(e.process, c->tid)) {
+	e.process = caller_of(t, c);
+	/* its first words came before the call, on the other ring: whose child it is, its name */
+	if (!e.process || !e.process->is_known || !gt_traced_has_thread(e.process, c->tid)) {
 		gt_ring_drain(gt_probes_news(t->probes), take_news, t);
-		e.process = process_of(t, c);
+		e.process = caller_of(t, c);
 	}
+	if (!e.process)
+		e.process = add(t, c->pid, c->start, c->exec, 0);
+	t->last = e.process;
 	t->calls++;
 	if (!e.process->is_seen) {
 		e.process->is_seen = true;

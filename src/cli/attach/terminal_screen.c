@@ -57,8 +57,8 @@ int gt_terminal_screen_open(bool color, struct gt_error *error)
 		return gt_error_set(error, -ENOTTY, "this is no terminal");
 	terminal = newterm(NULL, stdout, stdin);
 	if (!terminal)
-		return gt_error_set(error, -ENOTTY, "the terminal '%s' is not known here; set TERM, "
-				    "for instance to xterm", name ? name : "");
+		return gt_error_set(error, -ENOTTY, "the terminal '%s' is not known here; set "
+				    "TERM, for instance to xterm", name ? name : "");
 	atexit(gt_terminal_screen_close);
 	cbreak();
 	noecho();
