@@ -192,8 +192,11 @@ static void take_stack(struct gt_guest_call *g, uint64_t now_ns)
 {
 	uint64_t frames[GT_STACK_FRAMES_MAX];
 	uint32_t depth = gt_settings_get()->stack_depth;
-	size_t count = depth ? gt_unwind(frames, depth, g->caller, now_ns) : 0;
+	size_t count;
 
+	/* first: the caller may lie where other code lay a moment ago */
+	gt_recorder_tick(now_ns);
+	count = depth ? gt_unwind(frames, depth, g->caller, now_ns) : 0;
 	g->call.stack = 0;
 	g->tracker_stack = 0;
 	if (!count)
@@ -321,7 +324,6 @@ void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_do
 	if (g->ends)
 		gt_recorder_leave();
 	drop(g);
-	gt_recorder_tick(g->call.ended_ns);
 	errno = saved;
 	inside = false;
 }

@@ -839,6 +839,15 @@ def test_leaks_in_unloaded_plugins_are_named_rightly(case):
          "plugin_a.so")]
 
 
+def test_the_first_call_of_a_plugin_is_not_that_of_the_one_before(case):
+    done = case.gputrack("run", "-q", "-o", "p.gt", case.program("plugin"), "--rounds", "0",
+                         "--turns", "10", env=case.pocl())
+    assert done.status == 0, done.err
+    groups = case.report("p.gt", "leakage")["groups"]
+    assert sorted((g["stack"][0]["function"], g["count"], g["bytes"]) for g in groups) == [
+        ("leak_in_alpha", 5, 5555), ("leak_in_beta", 5, 11110)], groups
+
+
 def test_every_child_has_a_trace_and_its_own_leaks(case):
     done = case.gputrack("run", "-q", "-o", "f.gt", case.program("forks"), env=case.pocl())
     assert done.status == 0 and done.out == "every child ended well\n", (done.out, done.err)

@@ -10,6 +10,8 @@ struct gt_library {
 	enum gt_api api;
 	char *path;          /* as first seen */
 	size_t functions;    /* probed; 0: it has none of ours */
+	uint32_t late_pid;   /* who had it before it was probed; 0: nobody */
+	bool is_late;        /* … and is followed */
 };
 
 struct gt_libraries {

@@ -70,6 +70,9 @@ static struct gt_traced *add(struct gt_tracer *t, uint32_t pid, uint64_t start, 
 	p->next = *at;
 	*at = p;
 	t->running++;
+	/* followed, as is known now: what it has mapped before */
+	for (size_t k = 0; k < t->libraries.count; k++)
+		t->libraries.list[k].is_late |= t->libraries.list[k].late_pid == pid;
 	return p;
 }
 
@@ -161,17 +164,28 @@ static void on_end(struct gt_tracer *t, const struct gt_probe_event *e)
 	}
 }
 
+/* Probes what a process has mapped since: maybe a copy that has not been seen yet. */
+static void scan_libraries(struct gt_tracer *t, uint32_t pid, bool is_followed)
+{
+	size_t known = t->libraries.count;
+	struct gt_error unused;
+
+	gt_libraries_scan(&t->libraries, pid, &unused);
+	for (size_t i = known; i < t->libraries.count; i++) {
+		t->libraries.list[i].late_pid = pid;
+		t->libraries.list[i].is_late = is_followed;
+	}
+}
+
 static void on_mapped(void *context, uint32_t pid, const char *path)
 {
 	struct gt_tracer *t = context;
 	struct gt_traced *p = find_pid(t, pid);
-	struct gt_error unused;
 
 	if (p)
 		p->modules.is_stale = true;
-	/* maybe a copy that has not been seen yet */
 	if (gt_library_api(path) >= 0)
-		gt_libraries_scan(&t->libraries, pid, &unused);
+		scan_libraries(t, pid, p || t->options.probes.everyone);
 }
 
 static void take_news(void *context, const void *record, size_t size)
@@ -320,7 +334,7 @@ static void look_everywhere(struct gt_tracer *t)
 		gt_libraries_everywhere(&t->libraries, &unused);
 	for (size_t i = 0; i < BUCKETS; i++)
 		for (struct gt_traced *p = t->buckets[i]; p; p = p->next) {
-			gt_libraries_scan(&t->libraries, p->pid, &unused);
+			scan_libraries(t, p->pid, true);
 			p->modules.is_stale = true;
 		}
 }

@@ -39,7 +39,6 @@ struct attach {
 	int release;            /* the child goes on when a byte comes through this */
 	int refusal;            /* why the child could not become the command; exec closes it */
 	int status;             /* the child's, once it has ended */
-	size_t libraries;       /* probed before anybody was followed */
 	FILE *out;
 };
 
@@ -233,8 +232,8 @@ static void note_late_libraries(struct attach *a)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	for (size_t i = a->libraries; i < l->count; i++)
-		if (l->list[i].functions)
+	for (size_t i = 0; i < l->count; i++)
+		if (l->list[i].is_late && l->list[i].functions)
 			fprintf(out, "%s%s", ftell(out) ? ", " : "", l->list[i].path);
 	fclose(out);
 	if (*text)
@@ -314,7 +313,6 @@ static int run(struct attach *a)
 		return gt_fail("%s", error.text);
 	}
 	gt_folder_settle(a->folder);
-	a->libraries = gt_tracer_libraries(a->tracer)->count;
 	say_ready(a);
 	follow(a);
 	lost = gt_tracer_lost(a->tracer);

@@ -3,7 +3,7 @@
  *
  * Per round (--rounds N, default 3) plugin_a.so leaks 1111 bytes in leak_in_alpha(), is closed,
  * and plugin_b.so leaks 2222 bytes in leak_in_beta(). They are looked for beside this program,
- * or in --dir DIR.
+ * or in --dir DIR. --turns N more times one of them runs, in turns and from one place, after a pause.
  */
 #include "plugin.h"
 
@@ -11,6 +11,8 @@
 #include <libgen.h>
 #include <limits.h>
 #include <unistd.h>
+
+enum { PAUSE_US = 30000 }; /* unloaded code is looked for every 10 ms */
 
 static char directory[PATH_MAX];
 
@@ -40,6 +42,7 @@ int main(int argc, char **argv)
 	const char *platform = arg_take(&argc, argv, "--platform");
 	const char *dir = arg_take(&argc, argv, "--dir");
 	long rounds = arg_number(&argc, argv, "--rounds", 3);
+	long turns = arg_number(&argc, argv, "--turns", 0);
 	bool same = true;
 	cl_context context;
 
@@ -57,6 +60,10 @@ int main(int argc, char **argv)
 		const void *b = run_plugin("plugin_b.so", context, 2222);
 
 		same = same && a == b;
+	}
+	for (long i = 0; i < turns; i++) {
+		usleep(PAUSE_US);
+		run_plugin(i % 2 ? "plugin_b.so" : "plugin_a.so", context, i % 2 ? 2222 : 1111);
 	}
 	MUST(clReleaseContext(context));
 	printf("%ld rounds\n", rounds);
