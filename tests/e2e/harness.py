@@ -55,7 +55,13 @@ class Case:
             path = self.build / place / name
             if path.exists():
                 return str(path)
+        if "cuda" in name and not (self.build / "libgputrack_cuda.so").exists():
+            self.skip("built without a CUDA toolkit")
         raise AssertionError(f"{name} was not built")
+
+    def is_public(self):
+        """Other users can reach what was built."""
+        return all(folder.stat().st_mode & 0o001 for folder in self.build.resolve().parents)
 
     # Environments of the drivers that run without a GPU.
 

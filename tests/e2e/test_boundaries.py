@@ -148,6 +148,8 @@ def test_a_recording_of_root_is_read_by_a_user_only_when_allowed(case):
 def test_a_program_with_the_rights_of_another_is_not_tracked(case):
     """Set-user-ID: whoever starts it must not say where it writes."""
     need_users(case)
+    if not case.is_public():
+        case.skip("other users cannot reach the build folder")
     folder = public(case)
     program = folder / "elevated"
     shutil.copy(case.program("ze_steps"), program)
