@@ -33,10 +33,21 @@ class Browser:
                      f"--user-data-dir={self.case.path('profile')}", "--no-first-run",
                      "--disable-background-networking", "--disable-component-update",
                      "--force-device-scale-factor=1", "about:blank"]
-        answer = self._ask("POST", "/session", {"capabilities": {"alwaysMatch": {
+        wanted = {"capabilities": {"alwaysMatch": {
             "browserName": "chrome",
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
-            "goog:chromeOptions": {"binary": self.chromium, "args": arguments}}}})
+            "goog:chromeOptions": {"binary": self.chromium, "args": arguments}}}}
+        for attempt in range(3):
+            try:
+                answer = self._ask("POST", "/session", wanted)
+                break
+            except AssertionError as error:
+                if "session not created" not in str(error):
+                    raise
+                if attempt == 2:
+                    self.process.terminate()
+                    self.process.wait(timeout=20)
+                    self.case.skip("Chromium does not start here: not even an empty page")
         self.session = f"/session/{answer['sessionId']}"
         try:
             self.resize(self.width, self.height)
