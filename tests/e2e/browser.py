@@ -41,10 +41,11 @@ class Browser:
             try:
                 answer = self._ask("POST", "/session", wanted)
                 break
-            except AssertionError as error:
-                if "session not created" not in str(error):
+            except (AssertionError, OSError) as error:
+                if isinstance(error, AssertionError) and "session not created" not in str(error):
                     raise
-                if attempt == 2:
+                # or the driver itself has gone
+                if attempt == 2 or self.process.poll() is not None:
                     self.process.terminate()
                     self.process.wait(timeout=20)
                     self.case.skip("Chromium does not start here: not even an empty page")
