@@ -81,12 +81,10 @@ static int recording_data(const struct settings *s, const char *input, FILE *out
 	struct gt_recording *recording;
 	struct gt_frames *frames;
 	struct gt_html *html;
-	struct gt_error why;
-	int e = gt_recording_open(&recording, input, &how, &why);
+	int e = gt_recording_open(&recording, input, &how, error);
 
 	if (e)
-		return gt_error_set(error, e, "%s%s", why.text,
-				    e == -ENOENT ? "; `gputrack run` makes recordings" : "");
+		return e;
 	e = gt_source_frames(&s->source, recording, &frames, error);
 	if (e)
 		goto close_recording;

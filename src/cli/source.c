@@ -19,8 +19,7 @@ int gt_source_open(const struct gt_usage *usage, const struct gt_source *source,
 		return gt_usage_wrong(usage, argc == first ? "needs a recording, NAME.gt" :
 							     "takes one recording");
 	e = gt_recording_open(recording, argv[first], &options, &error);
-	return e ? gt_fail("%s%s", error.text,
-			   e == -ENOENT ? "; `gputrack run` makes recordings" : "") : 0;
+	return e ? gt_fail("%s", error.text) : 0;
 }
 
 int gt_source_frames(const struct gt_source *source, const struct gt_recording *recording,

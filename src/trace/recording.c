@@ -352,7 +352,8 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 	int count, e;
 
 	if (stat(path, &st))
-		return gt_error_set(error, -errno, "cannot open %s: %s", path, strerror(errno));
+		return gt_error_set(error, -errno, "cannot open %s: %s%s", path, strerror(errno),
+				    errno == ENOENT ? "; `gputrack run` makes recordings" : "");
 	r = gt_alloc(sizeof *r);
 	r->path = gt_strdup(path);
 	r->numbers = gt_numbers_new();
