@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "guest/depot.h"
+#include "guest/foreign.h"
 #include "guest/python.h"
 #include "guest/recorder.h"
 #include "guest/settings.h"
@@ -52,6 +53,7 @@ static void start_once(void)
 		home = page;
 		atomic_store(home, AT_HOME);
 	}
+	gt_foreign_start();
 	gt_recorder_start();
 	gt_watch_start();
 }
@@ -79,6 +81,7 @@ static void move_in(void)
 			usleep(100);
 		return;
 	}
+	gt_foreign_restart();
 	pthread_mutex_init(&placing, NULL);
 	gt_tracker_restart();
 	gt_depot_restart();

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "guest/foreign.h"
+
 /* Defined modules; guarded by the writer's lock, under which gt_modules_define runs. */
 struct known {
 	uint64_t start, size;
@@ -35,12 +37,24 @@ static int read_counters(struct dl_phdr_info *info, size_t size, void *context)
 	return 1;
 }
 
+/* False where the loader cannot be asked. */
+static bool ask_loader(int (*fn)(struct dl_phdr_info *, size_t, void *), void *context)
+{
+	_Atomic uint32_t *place = gt_foreign_enter();
+
+	if (!place)
+		return false;
+	dl_iterate_phdr(fn, context);
+	gt_foreign_leave(place);
+	return true;
+}
+
 bool gt_modules_unloaded(void)
 {
 	struct counters now = { 0 };
 
-	dl_iterate_phdr(read_counters, &now);
-	return now.subs != atomic_load_explicit(&subs_seen, memory_order_relaxed);
+	return ask_loader(read_counters, &now) &&
+	       now.subs != atomic_load_explicit(&subs_seen, memory_order_relaxed);
 }
 
 void gt_modules_restart(void)
@@ -148,8 +162,8 @@ void gt_modules_define(struct gt_writer *w, void *unused)
 	struct counters now = { 0 };
 
 	(void)unused;
-	dl_iterate_phdr(read_counters, &now);
-	if (now.adds == atomic_load(&adds_seen) && now.subs == atomic_load(&subs_seen))
+	if (!ask_loader(read_counters, &now) ||
+	    (now.adds == atomic_load(&adds_seen) && now.subs == atomic_load(&subs_seen)))
 		return;
 	/* another library may lie where an unloaded one did: all are told anew */
 	if (now.subs != atomic_load(&subs_seen)) {
@@ -157,7 +171,8 @@ void gt_modules_define(struct gt_writer *w, void *unused)
 			gt_writer_unload(w, known[i].number);
 		known_count = 0;
 	}
-	dl_iterate_phdr(visit, w);
+	if (!ask_loader(visit, w))
+		return;
 	atomic_store(&adds_seen, now.adds);
 	atomic_store(&subs_seen, now.subs);
 }

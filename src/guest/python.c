@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "guest/foreign.h"
 #include "guest/python_layout.h"
 
 enum {
@@ -301,16 +302,22 @@ static bool look(void)
 /* Looks for Python once a second, until there is one. */
 static bool is_here(uint64_t now_ns)
 {
+	_Atomic uint32_t *place;
+
 	if (atomic_load_explicit(&found, memory_order_acquire))
 		return true;
 	if (atomic_load_explicit(&given_up, memory_order_relaxed) ||
 	    now_ns - atomic_load_explicit(&looked_ns, memory_order_relaxed) < LOOK_EVERY_NS)
 		return false;
 	atomic_store(&looked_ns, now_ns);
+	place = gt_foreign_enter();
+	if (!place)
+		return false;
 	pthread_mutex_lock(&lock);
 	if (!atomic_load(&found) && look())
 		atomic_store_explicit(&found, true, memory_order_release);
 	pthread_mutex_unlock(&lock);
+	gt_foreign_leave(place);
 	return atomic_load(&found);
 }
 

@@ -238,7 +238,6 @@ void gt_recorder_restart(void)
 {
 	struct gt_writer *w = atomic_exchange(&writer, NULL);
 
-	gt_unwind_restart();
 	self.tid = 0;
 	self.lane = NULL;
 	if (!w)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "guest/foreign.h"
 #include "guest/stack_cache.h"
 #include "trace/layout.h"
 
@@ -35,37 +36,7 @@ static struct {
 static _Atomic bool pipe_is_gone;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/*
- * libunwind has locks of its own. A child that is forked while another thread holds one would wait
- * for it forever, so threads are counted in and out, spread by where their errno lies, and such a
- * child takes no stacks beyond the caller.
- */
-enum { SLOTS = 32, SLOT_SHIFT = 12 };
-
-static struct {
-	_Alignas(64) _Atomic uint32_t inside;
-} slots[SLOTS];
-static _Atomic bool is_stuck, has_started;
-
-static _Atomic uint32_t *enter(void)
-{
-	_Atomic uint32_t *slot = &slots[((uintptr_t)&errno >> SLOT_SHIFT) % SLOTS].inside;
-
-	atomic_fetch_add(slot, 1);
-	return slot;
-}
-
-static void leave(_Atomic uint32_t *slot)
-{
-	atomic_fetch_sub(slot, 1);
-}
-
-void gt_unwind_restart(void)
-{
-	for (int i = 0; i < SLOTS; i++)
-		if (atomic_exchange(&slots[i].inside, 0))
-			atomic_store(&is_stuck, true);
-}
+static _Atomic bool has_started;
 
 static bool is_pipe(int fd)
 {
@@ -197,16 +168,18 @@ __attribute__((noinline)) static int backtrace_from_here(void **raw, int room, c
 	const void *frame = __builtin_frame_address(0);
 	struct gt_stack_word words[GT_STACK_CACHE_WORDS];
 	int count = (int)gt_stack_cache_find(frame, caller, raw, (size_t)room);
-	_Atomic uint32_t *slot;
+	_Atomic uint32_t *place;
 	unw_context_t context;
 	size_t word_count;
 
 	if (count)
 		return count;
-	slot = enter();
+	place = gt_foreign_enter();
+	if (!place)
+		return 0;
 	if (!can_use_libunwind(now_ns)) {
 		count = backtrace(raw, room);
-		leave(slot);
+		gt_foreign_leave(place);
 		return count;
 	}
 	count = unw_backtrace(raw, room);
@@ -216,8 +189,23 @@ __attribute__((noinline)) static int backtrace_from_here(void **raw, int room, c
 		if (word_count)
 			gt_stack_cache_learn(frame, caller, raw, (size_t)count, words, word_count);
 	}
-	leave(slot);
+	gt_foreign_leave(place);
 	return count;
+}
+
+static bool start_if_needed(void)
+{
+	_Atomic uint32_t *place;
+
+	if (atomic_load_explicit(&has_started, memory_order_acquire))
+		return true;
+	place = gt_foreign_enter();
+	if (!place)
+		return false;
+	pthread_once(&once, start);
+	atomic_store_explicit(&has_started, true, memory_order_release);
+	gt_foreign_leave(place);
+	return true;
 }
 
 size_t gt_unwind(uint64_t *frames, size_t most, const void *caller, uint64_t now_ns)
@@ -226,18 +214,7 @@ size_t gt_unwind(uint64_t *frames, size_t most, const void *caller, uint64_t now
 	int room = (int)most + OWN_MAX, count, first = 0;
 	size_t kept = 0;
 
-	if (atomic_load_explicit(&is_stuck, memory_order_relaxed)) {
-		frames[0] = (uint64_t)(uintptr_t)caller;
-		return 1;
-	}
-	if (!atomic_load_explicit(&has_started, memory_order_acquire)) {
-		_Atomic uint32_t *slot = enter();
-
-		pthread_once(&once, start);
-		atomic_store_explicit(&has_started, true, memory_order_release);
-		leave(slot);
-	}
-	count = backtrace_from_here(raw, room, caller, now_ns);
+	count = start_if_needed() ? backtrace_from_here(raw, room, caller, now_ns) : 0;
 	while (first < count && first < OWN_MAX && raw[first] != caller)
 		first++;
 	/* without a way back to the caller no frame of ours can be told: keep the caller */
@@ -252,12 +229,11 @@ size_t gt_unwind(uint64_t *frames, size_t most, const void *caller, uint64_t now
 
 void gt_unwind_forget(void)
 {
-	_Atomic uint32_t *slot;
+	_Atomic uint32_t *place;
 
 	gt_stack_cache_forget();
-	if (atomic_load(&pipe_is_gone) || atomic_load(&is_stuck))
+	if (atomic_load(&pipe_is_gone) || !(place = gt_foreign_enter()))
 		return;
-	slot = enter();
 	unw_flush_cache(unw_local_addr_space, 0, 0);
-	leave(slot);
+	gt_foreign_leave(place);
 }

@@ -10,8 +10,5 @@
  */
 size_t gt_unwind(uint64_t *frames, size_t most, const void *caller, uint64_t now_ns);
 
-/* In a child after fork, before anything else here. */
-void gt_unwind_restart(void);
-
 /* Code was unloaded: what is known of old addresses is no longer true. */
 void gt_unwind_forget(void);

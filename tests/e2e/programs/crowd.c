@@ -2,7 +2,8 @@
  * crowd: many threads and forks at once, over the driver of fake_table.h, which holds no locks.
  *
  * --layer FILE
- * --forks N    four threads make and release events; N children are forked meanwhile, each of which
+ * --forks N    four threads make and release events, with other stacks each time, so that each is
+ *              unwound the long way and defined; N children are forked meanwhile, each of which
  *              leaves three of its own
  * --threads N  N threads that are all alive at once; each makes an event and releases it
  * --vforks N   N children of vfork, in each of which an event is made before it executes `true`
@@ -26,12 +27,24 @@ static cl_event make(void)
 	return event;
 }
 
+/* From one of two places for each bit of `way`: as many stacks as there are ways. */
+__attribute__((noinline)) static void make_and_release(unsigned long way, int bits) // NOLINT(misc-no-recursion)
+{
+	if (!bits) {
+		table->clReleaseEvent(make());
+	} else if (way & 1) {
+		make_and_release(way >> 1, bits - 1);
+		__asm__ volatile("# odd");
+	} else {
+		make_and_release(way >> 1, bits - 1);
+		__asm__ volatile("# even");
+	}
+}
+
 static void *work(void *count)
 {
-	while (!over) {
-		table->clReleaseEvent(make());
-		++*(long *)count;
-	}
+	while (!over)
+		make_and_release((unsigned long)++*(long *)count * 7919, 16);
 	return NULL;
 }
 

@@ -1,0 +1,146 @@
+/* test_foreign.c - a child never waits for a lock that was held when it was forked. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "guest/foreign.h"
+
+static sem_t is_in, may_leave;
+static _Atomic bool has_left;
+
+static void *stay(void *unused)
+{
+	_Atomic uint32_t *place = gt_foreign_enter();
+
+	sem_post(&is_in);
+	sem_wait(&may_leave);
+	atomic_store(&has_left, true);
+	gt_foreign_leave(place);
+	return unused;
+}
+
+static void *let_go(void *unused)
+{
+	usleep(2000);
+	sem_post(&may_leave);
+	return unused;
+}
+
+/* What the child says: can it go in, and had the other left when it was made? */
+enum { CAN_ENTER = 1, OTHER_HAD_LEFT = 2 };
+
+static void say_as_child(void)
+{
+	bool left = atomic_load(&has_left);
+	_Atomic uint32_t *place;
+
+	gt_foreign_restart();
+	place = gt_foreign_enter();
+	_exit((place ? CAN_ENTER : 0) | (left ? OTHER_HAD_LEFT : 0));
+}
+
+static int answer_of(pid_t child)
+{
+	int status;
+
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static int fork_while_one_leaves(void)
+{
+	pthread_t other, timer;
+	pid_t child;
+
+	atomic_store(&has_left, false);
+	pthread_create(&other, NULL, stay, NULL);
+	sem_wait(&is_in);
+	pthread_create(&timer, NULL, let_go, NULL);
+	child = fork();
+	if (!child)
+		say_as_child();
+	pthread_join(other, NULL);
+	pthread_join(timer, NULL);
+	return answer_of(child);
+}
+
+/* On a machine so busy that the wait is too short the child must know it. */
+static void fork_waits_until_nobody_is_in(void **state)
+{
+	int answer = 0;
+
+	(void)state;
+	for (int i = 0; i < 50 && !answer; i++)
+		answer = fork_while_one_leaves();
+	assert_int_equal(answer, CAN_ENTER | OTHER_HAD_LEFT);
+}
+
+static void fork_does_not_wait_forever(void **state)
+{
+	pthread_t other;
+	pid_t child;
+
+	(void)state;
+	atomic_store(&has_left, false);
+	pthread_create(&other, NULL, stay, NULL);
+	sem_wait(&is_in);
+	child = fork();
+	if (!child)
+		say_as_child();
+	assert_int_equal(answer_of(child), 0);
+	sem_post(&may_leave);
+	pthread_join(other, NULL);
+}
+
+static void child_of_the_bare_system_call_keeps_away(void **state)
+{
+	pthread_t other;
+	pid_t child;
+
+	(void)state;
+	atomic_store(&has_left, false);
+	pthread_create(&other, NULL, stay, NULL);
+	sem_wait(&is_in);
+	child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
+	if (!child)
+		say_as_child();
+	assert_int_equal(answer_of(child), 0);
+	sem_post(&may_leave);
+	pthread_join(other, NULL);
+}
+
+static void fork_inside_waits_for_nobody(void **state)
+{
+	_Atomic uint32_t *place = gt_foreign_enter();
+	pid_t child = fork();
+
+	(void)state;
+	if (!child)
+		say_as_child();
+	assert_int_equal(answer_of(child) & CAN_ENTER, CAN_ENTER);
+	gt_foreign_leave(place);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fork_waits_until_nobody_is_in),
+		cmocka_unit_test(fork_does_not_wait_forever),
+		cmocka_unit_test(child_of_the_bare_system_call_keeps_away),
+		cmocka_unit_test(fork_inside_waits_for_nobody),
+	};
+
+	sem_init(&is_in, 0, 0);
+	sem_init(&may_leave, 0, 0);
+	gt_foreign_start();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
