@@ -28,7 +28,8 @@ static cl_event make(void)
 }
 
 /* From one of two places for each bit of `way`: as many stacks as there are ways. */
-__attribute__((noinline)) static void make_and_release(unsigned long way, int bits) // NOLINT(misc-no-recursion)
+/* NOLINTNEXTLINE(misc-no-recursion) */
+__attribute__((noinline)) static void make_and_release(unsigned long way, int bits)
 {
 	if (!bits) {
 		table->clReleaseEvent(make());
