@@ -35,6 +35,31 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
  */
 static __thread bool inside __attribute__((tls_model("initial-exec")));
 
+/* What the program had and gets back. */
+struct visit {
+	int error, cancelling;
+	bool inside;
+};
+
+/*
+ * No function of a driver is a place where a thread can be cancelled; our system calls would be,
+ * and the thread would keep our locks for ever.
+ */
+static void step_in(struct visit *v)
+{
+	v->inside = inside;
+	inside = true;
+	v->error = errno;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &v->cancelling);
+}
+
+static void step_out(const struct visit *v)
+{
+	pthread_setcancelstate(v->cancelling, NULL);
+	errno = v->error;
+	inside = v->inside;
+}
+
 static struct {
 	char name[64];
 	enum gt_api api;
@@ -60,10 +85,11 @@ static void start_once(void)
 
 void gt_guest_start(void)
 {
-	int saved = errno;
+	struct visit visit;
 
+	step_in(&visit);
 	pthread_once(&once, start_once);
-	errno = saved;
+	step_out(&visit);
 }
 
 const struct gt_settings *gt_guest_settings(void)
@@ -104,20 +130,22 @@ __attribute__((destructor)) static void process_ends(void)
 
 void gt_guest_name(const struct gt_guest_call *g, uint64_t handle, const char *name)
 {
-	int saved = errno;
+	struct visit visit;
 
+	step_in(&visit);
 	if (g->active)
 		gt_recorder_name(g->call.ended_ns, handle, name);
-	errno = saved;
+	step_out(&visit);
 }
 
 void gt_guest_settle(void)
 {
-	int saved = errno;
+	struct visit visit;
 
+	step_in(&visit);
 	if (home && atomic_load_explicit(home, memory_order_relaxed) != AT_HOME)
 		move_in();
-	errno = saved;
+	step_out(&visit);
 }
 
 void gt_guest_device_teller(int64_t (*teller)(void))
@@ -128,9 +156,9 @@ void gt_guest_device_teller(int64_t (*teller)(void))
 uint16_t gt_guest_place(enum gt_api api, const char *name)
 {
 	uint16_t found = 0;
-	bool nested = inside;
+	struct visit visit;
 
-	inside = true;
+	step_in(&visit);
 	pthread_mutex_lock(&placing);
 	for (uint16_t i = 0; i < place_count && !found; i++)
 		if (places[i].api == api &&
@@ -143,7 +171,7 @@ uint16_t gt_guest_place(enum gt_api api, const char *name)
 		gt_recorder_place(found, api, places[found - 1].name);
 	}
 	pthread_mutex_unlock(&placing);
-	inside = nested;
+	step_out(&visit);
 	return found;
 }
 
@@ -224,7 +252,7 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 		    const void *caller)
 {
 	const struct gt_function *fn = &gt_functions[function];
-	int saved;
+	struct visit visit;
 
 	g->active = false;
 	if (!is_wanted(fn) || gt_call_is_idle(function, argv))
@@ -233,8 +261,7 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 		gt_recorder_lose();
 		return;
 	}
-	inside = true;
-	saved = errno;
+	step_in(&visit);
 	if (__builtin_expect(atomic_load_explicit(home, memory_order_relaxed) != AT_HOME, 0))
 		move_in();
 	g->active = true;
@@ -263,8 +290,7 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 	g->watched = gt_watch_is_on();
 	if (g->watched)
 		gt_watch_before(&g->watch);
-	errno = saved;
-	inside = false;
+	step_out(&visit);
 }
 
 static void take_event(void *context, const struct gt_event *event)
@@ -300,7 +326,7 @@ static void drop(struct gt_guest_call *g)
 
 void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_door *door)
 {
-	int saved;
+	struct visit visit;
 
 	if (!g->active)
 		return;
@@ -309,8 +335,7 @@ void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_do
 		drop(g);
 		return;
 	}
-	inside = true;
-	saved = errno;
+	step_in(&visit);
 	if (g->watched)
 		gt_watch_after(&g->watch);
 	g->call.ret = ret;
@@ -327,6 +352,5 @@ void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_do
 	if (g->ends)
 		gt_recorder_leave();
 	drop(g);
-	errno = saved;
-	inside = false;
+	step_out(&visit);
 }

@@ -2,10 +2,10 @@
 import signal
 
 
-def crowd(case, *options):
+def crowd(case, *options, env=None):
     recording = case.path("c.gt")
     done = case.run(case.program("crowd"), "--layer", case.build / "libgputrack_opencl.so", *options,
-                    env={"GPUTRACK_RECORDING": str(recording)}, timeout=120)
+                    env={"GPUTRACK_RECORDING": str(recording), **(env or {})}, timeout=120)
     if done.status == 77:
         case.skip(done.err.strip())
     assert done.status == 0 and done.err == "", (done.status, done.err)
@@ -30,6 +30,16 @@ def test_a_thousand_threads_at_once(case):
     assert summary["recording"]["events"] == 2000 and summary["totals"]["count"] == 0
     events = case.events("c.gt")
     assert len({e["tid"] for e in events}) == 1000
+
+
+def test_calls_are_no_places_to_be_cancelled_at(case):
+    """Our system calls would be, and whoever is cancelled in one keeps its locks for ever."""
+    outputs = {"GPUTRACK_CSV": str(case.path("c.csv")), "GPUTRACK_LOG": str(case.path("c.log"))}
+    made, summary = crowd(case, "--cancels", "60", env=outputs)
+    assert summary["recording"]["events"] == 2 * made and summary["lost"] == 0
+    assert summary["totals"]["count"] == 0
+    rows = next(case.folder.glob("c_pid*.csv")).read_text().splitlines()
+    assert len(rows) == 1 + 2 * made, (len(rows), made)
 
 
 def test_calls_in_children_of_vfork_do_no_harm(case):

@@ -6,6 +6,8 @@
  *              unwound the long way and defined; N children are forked meanwhile, each of which
  *              leaves three of its own
  * --threads N  N threads that are all alive at once; each makes an event and releases it
+ * --cancels N  N threads, one after another, that make and release events until they are cancelled,
+ *              which they may be between two rounds alone
  * --vforks N   N children of vfork, in each of which an event is made before it executes `true`
  */
 #include "fake_table.h"
@@ -110,6 +112,34 @@ static void meet_many(long count)
 	printf("made %ld\n", count);
 }
 
+static void *work_until_cancelled(void *count)
+{
+	for (;;) {
+		table->clReleaseEvent(make());
+		++*(long *)count;
+		pthread_testcancel();
+	}
+	return NULL;
+}
+
+static void cancel_many(long count)
+{
+	for (long i = 0; i < count; i++) {
+		volatile long *done = &made[0];
+		long before = *done;
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, work_until_cancelled, &made[0]);
+		while (*done < before + 10)
+			sched_yield();
+		pthread_cancel(thread);
+		pthread_join(thread, NULL);
+		table->clReleaseEvent(make());
+		made[1]++;
+	}
+	printf("made %ld\n", made[0] + made[1]);
+}
+
 /* A function of its own: what it has in registers must survive the child. */
 __attribute__((noinline)) static pid_t vfork_one(void)
 {
@@ -137,6 +167,7 @@ int main(int argc, char **argv)
 	const char *path = arg_take(&argc, argv, "--layer");
 	long forks = arg_number(&argc, argv, "--forks", 0);
 	long threads = arg_number(&argc, argv, "--threads", 0);
+	long cancels = arg_number(&argc, argv, "--cancels", 0);
 	long vforks = arg_number(&argc, argv, "--vforks", 0);
 	struct layer layer;
 	cl_uint entries;
@@ -150,6 +181,8 @@ int main(int argc, char **argv)
 		fork_many(forks);
 	if (threads)
 		meet_many(threads);
+	if (cancels)
+		cancel_many(cancels);
 	if (vforks)
 		vfork_many(vforks);
 	return STATUS_OK;
