@@ -17,7 +17,7 @@
 #include "guest/say.h"
 #include "guest/settings.h"
 
-enum { ROW_MAX = 1024 };
+enum { ROW_MAX = 1024, COLUMNS_MAX = 32 };
 
 static const char header[] =
 	"CallNumber,TimeMs,APICall,VmSize_KB,VmRSS_KB,VmData_KB,VmPeak_KB,Threads,"
@@ -36,6 +36,15 @@ static bool quietly;
 static uint64_t calls, start_ns, last_ns;
 static struct gt_meter before;
 static struct gt_counts counters;
+
+/* A column's text in the last row: most have the same number in the next. */
+struct column {
+	int64_t value;
+	uint8_t length;            /* 0: none yet */
+	char text[23];             /* with the comma before it */
+};
+
+static struct column columns[COLUMNS_MAX];
 
 /*
  * `_pid<PID>` goes before the extension of the file's name, not of a folder's. A program that was
@@ -113,10 +122,16 @@ static char *put_number(char *at, int64_t value)
 	return at + size;
 }
 
-static char *put_field(char *at, int64_t value)
+static char *put_field(char *at, struct column *c, int64_t value)
 {
-	*at++ = ',';
-	return put_number(at, value);
+	if (c->value != value || !c->length) {
+		c->text[0] = ',';
+		c->length = (uint8_t)(put_number(c->text + 1, value) - c->text);
+		c->value = value;
+	}
+	/* all of it, at once: what is behind the text is written over */
+	memcpy(at, c->text, sizeof c->text);
+	return at + c->length;
 }
 
 static void write_all(const char *text, size_t size, uint64_t now_ns)
@@ -183,40 +198,42 @@ void gt_csv_restart(void)
 	gt_csv_start();
 }
 
-static char *put_more(char *at)
+static char *put_more(char *at, struct column *c)
 {
-	at = put_field(at, gt_meter_open_files());
-	at = put_field(at, counters.bytes[GT_MEMORY_DEVICE]);
-	at = put_field(at, counters.bytes[GT_MEMORY_SHARED]);
-	at = put_field(at, counters.bytes[GT_MEMORY_HOST]);
-	return put_field(at, gt_meter_device_used());
+	at = put_field(at, c++, gt_meter_open_files());
+	at = put_field(at, c++, counters.bytes[GT_MEMORY_DEVICE]);
+	at = put_field(at, c++, counters.bytes[GT_MEMORY_SHARED]);
+	at = put_field(at, c++, counters.bytes[GT_MEMORY_HOST]);
+	return put_field(at, c, gt_meter_device_used());
 }
 
 static void write_row(const char *function, const struct gt_meter *now, int64_t threads,
 		      uint64_t time_ns)
 {
 	char row[ROW_MAX], *at = row;
+	struct column *c = columns;
 	size_t length = strlen(function);
 
 	at = put_number(at, (int64_t)calls);
-	at = put_field(at, (int64_t)((time_ns - start_ns) / 1000000));
+	at = put_field(at, c++, (int64_t)((time_ns - start_ns) / 1000000));
 	*at++ = ',';
 	memcpy(at, function, length);
 	at += length;
-	at = put_field(at, now->size_kb);
-	at = put_field(at, now->rss_kb);
-	at = put_field(at, now->data_kb);
-	at = put_field(at, gt_meter_peak_kb(now, time_ns));
-	at = put_field(at, threads);
-	at = put_field(at, now->size_kb - before.size_kb);
-	at = put_field(at, now->rss_kb - before.rss_kb);
-	at = put_field(at, now->data_kb - before.data_kb);
+	at = put_field(at, c++, now->size_kb);
+	at = put_field(at, c++, now->rss_kb);
+	at = put_field(at, c++, now->data_kb);
+	at = put_field(at, c++, gt_meter_peak_kb(now, time_ns));
+	at = put_field(at, c++, threads);
+	at = put_field(at, c++, now->size_kb - before.size_kb);
+	at = put_field(at, c++, now->rss_kb - before.rss_kb);
+	at = put_field(at, c++, now->data_kb - before.data_kb);
 	for (int i = 0; i < GT_LABEL_COUNTERS; i++)
-		at = put_field(at, counters.count[i]);
-	at = put_field(at, counters.bytes[GT_MEMORY_DEVICE] + counters.bytes[GT_MEMORY_SHARED] +
-				   counters.bytes[GT_MEMORY_HOST]);
+		at = put_field(at, c++, counters.count[i]);
+	at = put_field(at, c++, counters.bytes[GT_MEMORY_DEVICE] +
+					counters.bytes[GT_MEMORY_SHARED] +
+					counters.bytes[GT_MEMORY_HOST]);
 	if (gt_settings_get()->csv_more)
-		at = put_more(at);
+		at = put_more(at, c);
 	*at++ = '\n';
 	write_all(row, (size_t)(at - row), time_ns);
 }

@@ -65,24 +65,40 @@ static int keep(struct kept *kept, const char *path)
 	return none;
 }
 
+/* The thread's last reading: in most calls nothing has changed since. */
+static __thread struct {
+	char text[100];
+	ssize_t size;
+	int64_t pages[7];
+} reading __attribute__((tls_model("initial-exec")));
+
 /* Seven numbers and a newline: whatever else comes is not statm, but a file of the program's. */
-static bool parse_statm(const char *at, int64_t pages[7])
+static bool parse_statm(const char *text, ssize_t size)
 {
+	const char *at = text, *end = text + size;
+	int64_t pages[7];
+
+	if (size == reading.size && !memcmp(text, reading.text, (size_t)size))
+		return true;
 	for (int i = 0; i < 7; i++) {
-		if (*at < '0' || *at > '9')
-			return false;
-		for (pages[i] = 0; *at >= '0' && *at <= '9'; at++)
+		const char *first = at;
+
+		for (pages[i] = 0; at < end && *at >= '0' && *at <= '9'; at++)
 			pages[i] = pages[i] * 10 + (*at - '0');
-		if (*at++ != (i < 6 ? ' ' : '\n'))
+		if (at == first || at == end || *at++ != (i < 6 ? ' ' : '\n'))
 			return false;
 	}
+	memcpy(reading.text, text, (size_t)size);
+	memcpy(reading.pages, pages, sizeof pages);
+	reading.size = size;
 	return true;
 }
 
-static bool read_statm(int64_t pages[7])
+/* Into `reading`. */
+static bool read_statm(void)
 {
+	char text[sizeof reading.text];
 	struct kept *statm;
-	char text[128];
 
 	if (!own_statm)
 		own_statm = 1 + atomic_fetch_add(&threads_seen, 1) % STATMS;
@@ -93,12 +109,9 @@ static bool read_statm(int64_t pages[7])
 
 		if (fd < 0)
 			fd = keep(statm, "/proc/self/statm");
-		n = fd < 0 ? -1 : pread(fd, text, sizeof text - 1, 0);
-		if (n > 0) {
-			text[n] = '\0';
-			if (parse_statm(text, pages))
-				return true;
-		}
+		n = fd < 0 ? -1 : pread(fd, text, sizeof text, 0);
+		if (n > 0 && parse_statm(text, n))
+			return true;
 		atomic_store(&statm->fd, -1);
 	}
 	return false;
@@ -138,10 +151,10 @@ static int64_t page_kb(void)
 
 void gt_meter_read(struct gt_meter *m)
 {
-	int64_t pages[7];
+	const int64_t *pages = reading.pages;
 
 	*m = (struct gt_meter){ 0 };
-	if (!read_statm(pages))
+	if (!read_statm())
 		return;
 	if (!atomic_load_explicit(&stack_kb, memory_order_relaxed))
 		read_status();
