@@ -17,7 +17,7 @@
 #include "guest/say.h"
 #include "guest/settings.h"
 
-enum { ROW_MAX = 1024, COLUMNS_MAX = 32 };
+enum { ROW_MAX = 1024, COLUMNS_MAX = 32, BATCH_MAX = 32 * ROW_MAX, SPINS_MAX = 200 };
 
 static const char header[] =
 	"CallNumber,TimeMs,APICall,VmSize_KB,VmRSS_KB,VmData_KB,VmPeak_KB,Threads,"
@@ -27,15 +27,28 @@ static const char header[] =
 static const char more_header[] =
 	",OpenFiles,DeviceMemory_Bytes,SharedMemory_Bytes,HostMemory_Bytes,DeviceUsed_Bytes";
 
-/* Guards all below. Spins first: the holder only formats a line and writes it. */
-static pthread_mutex_t lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
-static int file = -1;
-static struct gt_file_id id;
-static char opened[PATH_MAX]; /* its path */
-static bool quietly;
+/*
+ * Rows are made one after another under `making`, and written under `writing`: while one thread
+ * writes, others add theirs to the batch that is written next, by one of them for all.
+ */
+static pthread_mutex_t making = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t writing = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+
+/* Guarded by `making`. */
 static uint64_t calls, start_ns, last_ns;
 static struct gt_meter before;
 static struct gt_counts counters;
+static struct batch {
+	char text[BATCH_MAX];
+	size_t size;
+} batches[2], *next_batch = &batches[0];
+
+/* Guarded by `writing`, but for whether there is a file. */
+static _Atomic int file = -1;
+static struct gt_file_id id;
+static char opened[PATH_MAX]; /* its path */
+static bool quietly;
+static _Atomic uint64_t calls_written;
 
 /* A column's text in the last row: most have the same number in the next. */
 struct column {
@@ -134,6 +147,7 @@ static char *put_field(char *at, struct column *c, int64_t value)
 	return at + c->length;
 }
 
+/* The caller holds `writing`. */
 static void write_all(const char *text, size_t size, uint64_t now_ns)
 {
 	static _Atomic uint64_t checked_ns;
@@ -190,10 +204,14 @@ void gt_csv_start(void)
 
 void gt_csv_restart(void)
 {
-	pthread_mutex_init(&lock, NULL);
+	pthread_mutex_init(&making, NULL);
+	pthread_mutex_init(&writing, NULL);
 	gt_fd_let_go(file, &id);
 	file = -1;
 	calls = 0;
+	calls_written = 0;
+	batches[0].size = batches[1].size = 0;
+	memset(columns, 0, sizeof columns);
 	counters = (struct gt_counts){ 0 };
 	gt_csv_start();
 }
@@ -207,10 +225,11 @@ static char *put_more(char *at, struct column *c)
 	return put_field(at, c, gt_meter_device_used());
 }
 
-static void write_row(const char *function, const struct gt_meter *now, int64_t threads,
-		      uint64_t time_ns)
+/* Into the next batch, under `making`. */
+static void make_row(const char *function, const struct gt_meter *now, int64_t threads,
+		     uint64_t time_ns)
 {
-	char row[ROW_MAX], *at = row;
+	char *at = next_batch->text + next_batch->size;
 	struct column *c = columns;
 	size_t length = strlen(function);
 
@@ -235,10 +254,56 @@ static void write_row(const char *function, const struct gt_meter *now, int64_t 
 	if (gt_settings_get()->csv_more)
 		at = put_more(at, c);
 	*at++ = '\n';
-	write_all(row, (size_t)(at - row), time_ns);
+	next_batch->size = (size_t)(at - next_batch->text);
 }
 
-/* The caller holds the lock. */
+/* What has been made so far, under `writing`. */
+static void write_batch(uint64_t now_ns)
+{
+	struct batch *batch;
+	uint64_t last;
+
+	pthread_mutex_lock(&making);
+	batch = next_batch;
+	last = calls;
+	next_batch = batch == &batches[0] ? &batches[1] : &batches[0];
+	pthread_mutex_unlock(&making);
+	if (batch->size)
+		write_all(batch->text, batch->size, now_ns);
+	batch->size = 0;
+	atomic_store(&calls_written, last);
+}
+
+/* Locks `making`. Each thread has one row in a batch at most, but there may be many threads. */
+static void lock_with_room(uint64_t now_ns)
+{
+	pthread_mutex_lock(&making);
+	while (next_batch->size > BATCH_MAX - ROW_MAX) {
+		pthread_mutex_unlock(&making);
+		pthread_mutex_lock(&writing);
+		write_batch(now_ns);
+		pthread_mutex_unlock(&writing);
+		pthread_mutex_lock(&making);
+	}
+}
+
+/* Returns when the row of this call is written, by whomever. */
+static void see_written(uint64_t call, uint64_t now_ns)
+{
+	for (int spins = 0; atomic_load(&calls_written) < call; spins++) {
+		if (spins < SPINS_MAX && pthread_mutex_trylock(&writing)) {
+			__builtin_ia32_pause();
+			continue;
+		}
+		if (spins >= SPINS_MAX)
+			pthread_mutex_lock(&writing);
+		if (atomic_load(&calls_written) < call)
+			write_batch(now_ns);
+		pthread_mutex_unlock(&writing);
+	}
+}
+
+/* The caller holds `making`. */
 static void add(const struct gt_counts *change)
 {
 	for (int i = 0; i < GT_LABEL_COUNT; i++)
@@ -249,24 +314,30 @@ static void add(const struct gt_counts *change)
 
 void gt_csv_count(const struct gt_counts *change)
 {
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&making);
 	add(change);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&making);
 }
 
 void gt_csv_row(const char *function, const struct gt_meter *now, int64_t threads,
 		const struct gt_counts *change, struct gt_counts *after, uint64_t time_ns)
 {
-	pthread_mutex_lock(&lock);
+	bool wanted;
+	uint64_t call;
+
+	lock_with_room(time_ns);
 	add(change);
-	calls++;
+	call = ++calls;
 	/* a call that ended before the one in the row before: its row comes later */
 	if (time_ns < last_ns)
 		time_ns = last_ns;
 	last_ns = time_ns;
-	if (file >= 0)
-		write_row(function, now, threads, time_ns);
+	wanted = atomic_load_explicit(&file, memory_order_relaxed) >= 0;
+	if (wanted)
+		make_row(function, now, threads, time_ns);
 	before = *now;
 	*after = counters;
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&making);
+	if (wanted)
+		see_written(call, time_ns);
 }
