@@ -149,6 +149,27 @@ static int64_t page_kb(void)
 	return known;
 }
 
+static struct {
+	_Atomic int64_t size_kb, rss_kb, data_kb, anon_kb;
+} latest;
+
+void gt_meter_last(struct gt_meter *m)
+{
+	*m = (struct gt_meter){
+		.size_kb = atomic_load_explicit(&latest.size_kb, memory_order_relaxed),
+		.rss_kb = atomic_load_explicit(&latest.rss_kb, memory_order_relaxed),
+		.data_kb = atomic_load_explicit(&latest.data_kb, memory_order_relaxed),
+		.anon_kb = atomic_load_explicit(&latest.anon_kb, memory_order_relaxed),
+	};
+}
+
+/* Only what has changed: threads that read at once need not have the line to themselves. */
+static void keep_latest(_Atomic int64_t *kept, int64_t value)
+{
+	if (atomic_load_explicit(kept, memory_order_relaxed) != value)
+		atomic_store_explicit(kept, value, memory_order_relaxed);
+}
+
 void gt_meter_read(struct gt_meter *m)
 {
 	const int64_t *pages = reading.pages;
@@ -162,6 +183,10 @@ void gt_meter_read(struct gt_meter *m)
 	m->rss_kb = pages[1] * page_kb();
 	m->anon_kb = (pages[1] - pages[2]) * page_kb();
 	m->data_kb = pages[5] * page_kb() - atomic_load_explicit(&stack_kb, memory_order_relaxed);
+	keep_latest(&latest.size_kb, m->size_kb);
+	keep_latest(&latest.rss_kb, m->rss_kb);
+	keep_latest(&latest.data_kb, m->data_kb);
+	keep_latest(&latest.anon_kb, m->anon_kb);
 }
 
 int64_t gt_meter_peak_kb(const struct gt_meter *m, uint64_t now_ns)

@@ -17,6 +17,8 @@ struct gt_meter {
 
 /* Zeroes where /proc cannot be read. */
 void gt_meter_read(struct gt_meter *m);
+/* What was read last, by any thread: each number by itself. */
+void gt_meter_last(struct gt_meter *m);
 /* VmPeak as far as it is known after `m` was read. */
 int64_t gt_meter_peak_kb(const struct gt_meter *m, uint64_t now_ns);
 int64_t gt_meter_threads(void);

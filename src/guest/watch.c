@@ -66,8 +66,14 @@ void gt_watch_before(struct gt_watch_call *w)
 	w->function = GT_FN_NONE;
 	w->begun = atomic_fetch_add(&calls_begun, 1) + 1;
 	w->alone = atomic_load(&calls_ended) == w->begun - 1;
-	w->touched_kb = atomic_load_explicit(&threads, memory_order_relaxed) > 1 ?
-			gt_meter_touched_kb() : -1;
+	w->touched_kb = -1;
+	/* what a call costs that is not alone cannot be told: another's reading will do */
+	if (!w->alone && !gt_log_wants(GT_LOG_DEBUG)) {
+		gt_meter_last(&w->before);
+		return;
+	}
+	if (atomic_load_explicit(&threads, memory_order_relaxed) > 1)
+		w->touched_kb = gt_meter_touched_kb();
 	gt_meter_read(&w->before);
 }
 
