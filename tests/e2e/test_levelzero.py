@@ -1,5 +1,6 @@
 """The resource tracker as its documentation has it: the sample session and the CSV."""
 import os
+import resource
 import stat
 import random
 import subprocess
@@ -118,6 +119,19 @@ def test_csv_on_a_full_disk(case):
     assert (run.status, run.out) == (0, "rounds=1 live=0\n")
     assert len(run.err.splitlines()) == 1 and run.err.startswith("gputrack: "), run.err
     assert "No space left" in run.err
+
+
+def test_csv_that_ends_while_many_write_is_said_once(case):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+    run = case.run(case.program("ze_threads"), "--threads", 8, "--seconds", 1, env=csv_to(case),
+                   preexec=limit, timeout=60)
+    assert run.status == 0 and "live=0" in run.out, (run.status, run.out)
+    assert len(run.err.splitlines()) == 1 and "CSV ends here" in run.err, run.err
+    rows = the_csv(case, run.pid).read_bytes()
+    assert len(rows) <= 65536
+    numbers = [int(row.split(b",")[0]) for row in rows.split(b"\n")[1:-1]]
+    assert numbers == list(range(1, len(numbers) + 1)) and len(numbers) > 400
 
 
 def test_csv_that_cannot_be_opened(case):
