@@ -7,6 +7,8 @@ import re
 import shutil
 import subprocess
 
+import readers
+
 
 def leaky(case):
     """The sample: one buffer of 1 MiB and 20 events leak."""
@@ -170,6 +172,24 @@ def test_speedscope(case):
     assert profile["profiles"][0]["endValue"] == 1 << 20
 
 
+def refused(case, name, text):
+    """The reader does find mistakes."""
+    case.path("wrong").write_text(text)
+    try:
+        readers.check(case, name, case.path("wrong"))
+    except AssertionError:
+        return True
+    return False
+
+
+def test_speedscope_fits_its_own_schema(case):
+    leaky(case)
+    for value in ("leaked", "peak", "allocated", "objects"):
+        readers.check(case, "speedscope", export(case, "speedscope", "--value", value))
+    assert refused(case, "speedscope", case.path("out.speedscope").read_text()
+                   .replace('"sampled"', '"simple"'))
+
+
 # Events.
 
 def check_chrome(trace):
@@ -251,6 +271,19 @@ def test_prometheus(case):
     assert samples["gputrack_leaked_resources", 'api="opencl",kind="event"'] == 20
     assert samples["gputrack_processes", None] == 1
     assert samples["gputrack_events_total", None] == len(case.events("a.gt"))
+
+
+def test_the_client_of_prometheus_reads_it(case):
+    leaky(case)
+    path = export(case, "prometheus")
+    told = {(name, ",".join(f'{key}="{value}"' for key, value in labels.items()) or None): value
+            for name, labels, value in readers.check(case, "prometheus", path)}
+    # the recording's own words, with all that has to be escaped, are read by it alone
+    info = [key for key in told if key[0] == "gputrack_recording_info"]
+    wanted = {key: value for key, value in read_prometheus(path.read_text()).items()
+              if key[0] != "gputrack_recording_info"}
+    assert len(info) == 1 and {k: v for k, v in told.items() if k not in info} == wanted
+    assert refused(case, "prometheus", 'gputrack_events_total{api="x} 1\n')
 
 
 def test_every_form_goes_to_stdout_and_fails_cleanly(case):
