@@ -300,3 +300,17 @@ def test_every_form_goes_to_stdout_and_fails_cleanly(case):
         assert done.status == 1 and len(done.err.splitlines()) == 1, (form, done.err)
         done = case.gputrack("export", "missing.gt", "-f", form, "-o", "never")
         assert done.status == 1 and not case.path("never").exists()
+
+
+def test_what_the_goldens_hold_is_read_too(case):
+    """Those have odd names, silence, and everything at once; a status may follow what was written."""
+    expected, count = case.source / "tests" / "golden" / "expected", 0
+    for name, pattern, end in (("sarif", "ci/*-sarif.json", "}"), ("junit", "ci/*-junit.xml", ">"),
+                               ("speedscope", "export/*-speedscope.json", "}"),
+                               ("prometheus", "export/*.prom", "\n")):
+        for path in sorted(expected.glob(pattern)):
+            text = path.read_text()
+            case.path(path.name).write_text(text[:text.rindex(end) + 1])
+            readers.check(case, name, case.path(path.name))
+            count += 1
+    assert count >= 15, count
