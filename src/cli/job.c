@@ -75,9 +75,7 @@ static int enter(const struct gt_job *job, struct gt_folder *made, const char *f
 		gt_info_set(info, "job", job->id);
 		gt_info_set(info, "ranks", job->rank);
 		gt_info_set(info, "ranks_running", "1");
-		e = gt_folder_make(made, folder, error);
-		if (!e)
-			e = gt_note_write(info, folder, error);
+		e = gt_note_make(info, made, folder, error);
 	}
 	gt_info_free(theirs);
 	return e;

@@ -90,3 +90,16 @@ int gt_note_write(const struct gt_info *info, const char *folder, struct gt_erro
 	snprintf(path, sizeof path, "%s/info", folder);
 	return gt_info_write(info, path, error);
 }
+
+int gt_note_make(const struct gt_info *info, struct gt_folder *made, const char *folder,
+		 struct gt_error *error)
+{
+	int e = gt_folder_make(made, folder, error);
+
+	if (e)
+		return e;
+	e = gt_note_write(info, folder, error);
+	if (e)
+		gt_folder_undo(made);
+	return e;
+}

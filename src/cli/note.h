@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "cli/folder.h"
 #include "trace/info.h"
 
 /* At the start: the command as one would type it, folder, host, kernel, time. */
@@ -15,3 +16,6 @@ void gt_note_status(struct gt_info *info, int status);
 /* `info` of a recording's folder; of one that has none: an empty one. */
 struct gt_info *gt_note_read(const char *folder);
 int gt_note_write(const struct gt_info *info, const char *folder, struct gt_error *error);
+/* Makes the folder, with `info` in it; when that fails, everything is as it was before. */
+int gt_note_make(const struct gt_info *info, struct gt_folder *made, const char *folder,
+		 struct gt_error *error);

@@ -235,15 +235,11 @@ static int prepare(void *context, struct gt_error *error)
 	int e;
 
 	name_folder(run, getpid());
-	if (run->job.rank) {
-		e = gt_job_enter(&run->job, &run->made, run->folder, run->info, error);
-	} else {
-		e = gt_folder_make(&run->made, run->folder, error);
-		if (!e)
-			e = gt_note_write(run->info, run->folder, error);
-	}
-	if (!e)
-		e = set_environment(run, error);
+	e = run->job.rank ? gt_job_enter(&run->job, &run->made, run->folder, run->info, error) :
+			    gt_note_make(run->info, &run->made, run->folder, error);
+	if (e)
+		return e;
+	e = set_environment(run, error);
 	if (e)
 		undo(run);
 	return e;
