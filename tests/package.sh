@@ -19,12 +19,14 @@ base=$work/$suite root=$work/root
 if [ ! -f "$base/made" ]; then
 	rm -rf "$base"
 	debootstrap --variant=minbase --include=ca-certificates $suite "$base" "$mirror" >"$work/debootstrap.log" 2>&1 ||
-		{ tail -n 20 "$work/debootstrap.log"; exit 1; }
+		{ echo "debootstrap does not work here: $(tail -n 1 "$work/debootstrap.log")"; exit 77; }
 	touch "$base/made"
 fi
 rm -rf "$root"
 cp -a "$base" "$root"
 cp "$package" "$root/root/gputrack.deb"
+# nobody needs it after a crash of the machine
+echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/quick"
 cp "$sample" "$root/root/sample"
 cp /etc/resolv.conf /etc/hosts "$root/etc/" 2>/dev/null || true
 

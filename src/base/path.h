@@ -18,3 +18,9 @@ static inline const char *gt_path_name(const char *path)
 
 	return *name ? name : path;
 }
+
+/*
+ * "/w/build/../src/demo.c" -> "/w/src/demo.c", in place: how compilers run in a build folder name
+ * files. Where `build` is a link, the two are not the same file.
+ */
+void gt_path_tidy(char *path);

@@ -4,11 +4,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "trace/layout.h"
 
 enum { PATH_ROOM = sizeof((struct gt_folder *)0)->path + 8 };
@@ -85,8 +88,7 @@ static enum what look(const char *path)
 	return found;
 }
 
-/* An empty folder is good when nobody else can put anything into it. */
-static bool is_own(const char *path)
+bool gt_folder_is_own(const char *path)
 {
 	struct stat st;
 
@@ -142,6 +144,39 @@ static int put_aside(struct gt_folder *f, struct gt_error *error)
 	return 0;
 }
 
+int gt_folder_name(char *out, size_t size, const char *given, const char *otherwise)
+{
+	char here[PATH_MAX];
+
+	out[0] = '\0';
+	if (given && given[0] == '/')
+		snprintf(out, size, "%s", given);
+	else if (!getcwd(here, sizeof here))
+		return -errno;
+	else
+		snprintf(out, size, "%.2000s/%.2000s", here, given ? given : otherwise);
+	return 0;
+}
+
+int gt_folder_lock(const char *path)
+{
+	char parent[PATH_ROOM];
+	size_t size = gt_path_folder(path);
+	int fd;
+
+	snprintf(parent, sizeof parent, "%.*s", (int)(size ? size : 1), size ? path : ".");
+	fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	while (fd >= 0 && flock(fd, LOCK_EX) && errno == EINTR)
+		;
+	return fd;
+}
+
+void gt_folder_unlock(int lock)
+{
+	if (lock >= 0)
+		close(lock);
+}
+
 int gt_folder_make(struct gt_folder *f, const char *path, struct gt_error *error)
 {
 	int why, e;
@@ -156,7 +191,7 @@ int gt_folder_make(struct gt_folder *f, const char *path, struct gt_error *error
 		return 0;
 	why = errno;
 	if (why == EEXIST && look(path) == EMPTY) {
-		if (is_own(path))
+		if (gt_folder_is_own(path))
 			return 0;
 		return gt_error_set(error, -EPERM, "others can write into %s: name another folder "
 				    "with -o", path);

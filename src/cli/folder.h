@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/err.h"
 
@@ -13,11 +14,23 @@ struct gt_folder {
 	bool put_further;   /* … and the NAME.old that was there NAME.older */
 };
 
+/* The whole path of a recording: as it was given, or `otherwise`, below the current folder. */
+int gt_folder_name(char *out, size_t size, const char *given, const char *otherwise);
+/* Nobody else can put anything into it, nor is it a link. */
+bool gt_folder_is_own(const char *path);
+
 /*
  * Makes the folder, private to its user. A recording that is there already becomes NAME.old;
  * anything else that is there is an error, and stays as it is.
  */
 int gt_folder_make(struct gt_folder *f, const char *path, struct gt_error *error);
+
+/*
+ * One at a time among all who make folders beside this one; who waits gets the lock in turn. -1
+ * where the file system has no locks: then there is none.
+ */
+int gt_folder_lock(const char *path);
+void gt_folder_unlock(int lock);
 
 /* The program could not be started: everything as it was before. */
 void gt_folder_undo(const struct gt_folder *f);

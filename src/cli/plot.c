@@ -317,7 +317,9 @@ static int plot_one(const struct settings *s, const char *input, double width, d
 	if (e && is_recording)
 		status = gt_fail("%s", error.text);
 	else if (e)
-		status = gt_fail("cannot plot %s: %s", input, error.text);
+		status = gt_fail("cannot plot %s: %s%s", input, error.text,
+				 e == -ENOENT ? "; `gputrack run` makes recordings, its --csv and "
+				 "`gputrack monitor` make tables" : "");
 	else if (strcmp(j.path, "-")) {
 		fputs("Plot saved to: ", j.words);
 		gt_text_put(j.words, j.path, UINT32_MAX, GT_CUT_MIDDLE, j.utf8);

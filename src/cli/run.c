@@ -5,12 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/format.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "cli/cli.h"
@@ -18,7 +16,9 @@
 #include "cli/doors.h"
 #include "cli/folder.h"
 #include "cli/gate.h"
+#include "cli/job.h"
 #include "cli/launch.h"
+#include "cli/note.h"
 #include "cli/replay.h"
 #include "cli/with_nsys.h"
 #include "trace/info.h"
@@ -71,7 +71,8 @@ static const struct gt_option options[] = {
 		  "on, and the report says so" },
 	{ .name = "duration", .letter = 'd', .type = GT_OPTION_DECIMAL, .argument = "SECONDS",
 	  .at = offsetof(struct settings, duration),
-	  .help = "stop recording after this time; the program runs on, and the report says so" },
+	  .help = "stop recording after this time; the program runs on, and the report says so "
+		  "(default: 0, to the end)" },
 	GT_GATE_OPTIONS(struct settings),
 	{ .name = "with", .type = GT_OPTION_CHOICE, .argument = "WHAT", .choices = with_names,
 	  .at = offsetof(struct settings, with),
@@ -96,6 +97,7 @@ struct run {
 	const struct settings *settings;
 	char **argv;
 	char folder[PATH_MAX];
+	struct gt_job job;     /* without a rank: of none */
 	struct gt_folder made; /* the child's alone */
 	struct gt_info *info;
 	struct gt_device_sampler *sampler; /* the parent's alone; NULL: none */
@@ -204,40 +206,15 @@ static int set_environment(const struct run *run, struct gt_error *error)
 	return e ? e : open_doors(error);
 }
 
+/* Ranks of a job have one recording, so that it bears the number of who launched them. */
 static void name_folder(struct run *run, pid_t pid)
 {
-	char here[PATH_MAX];
+	char otherwise[NAME_MAX];
 
-	if (run->settings->output && run->settings->output[0] == '/')
-		snprintf(run->folder, sizeof run->folder, "%s", run->settings->output);
-	else if (!getcwd(here, sizeof here))
-		run->folder[0] = '\0';
-	else if (run->settings->output)
-		snprintf(run->folder, sizeof run->folder, "%.2000s/%.2000s", here,
-			 run->settings->output);
-	else
-		snprintf(run->folder, sizeof run->folder, "%.2000s/%.200s.%d.gt", here,
-			 run->argv[0] + gt_path_folder(run->argv[0]), (int)pid);
-}
-
-/* In the child: its pid may be in the folder's name, so the folder is made here. */
-static int prepare(void *context, struct gt_error *error)
-{
-	struct run *run = context;
-	char path[PATH_MAX + 8];
-	int e;
-
-	name_folder(run, getpid());
-	e = gt_folder_make(&run->made, run->folder, error);
-	if (e)
-		return e;
-	snprintf(path, sizeof path, "%s/info", run->folder);
-	e = gt_info_write(run->info, path, error);
-	if (!e)
-		e = set_environment(run, error);
-	if (e)
-		gt_folder_undo(&run->made);
-	return e;
+	snprintf(otherwise, sizeof otherwise, "%.200s.%d.gt",
+		 run->argv[0] + gt_path_folder(run->argv[0]),
+		 (int)(run->job.rank ? run->job.launcher : pid));
+	gt_folder_name(run->folder, sizeof run->folder, run->settings->output, otherwise);
 }
 
 /* In the child, when the program cannot be run after all. */
@@ -245,7 +222,27 @@ static void undo(void *context)
 {
 	struct run *run = context;
 
-	gt_folder_undo(&run->made);
+	if (run->job.rank)
+		gt_job_undo(&run->made);
+	else
+		gt_folder_undo(&run->made);
+}
+
+/* In the child: its pid may be in the folder's name, so the folder is made here. */
+static int prepare(void *context, struct gt_error *error)
+{
+	struct run *run = context;
+	int e;
+
+	name_folder(run, getpid());
+	e = run->job.rank ? gt_job_enter(&run->job, &run->made, run->folder, run->info, error) :
+			    gt_note_make(run->info, &run->made, run->folder, error);
+	if (e)
+		return e;
+	e = set_environment(run, error);
+	if (e)
+		undo(run);
+	return e;
 }
 
 /* In the parent: the folder is there. */
@@ -254,73 +251,29 @@ static void started(void *context, pid_t pid)
 	struct run *run = context;
 
 	name_folder(run, pid);
-	run->sampler = gt_device_sampler_start(run->folder, pid);
+	/* one is enough for a job */
+	if (!run->job.rank || !strcmp(run->job.rank, "0"))
+		run->sampler = gt_device_sampler_start(run->folder, pid);
 }
 
-static void add_time(struct gt_info *info, const char *key)
+/* False when other ranks of the job are still being run: the last one reports. */
+static bool finish_info(struct run *run, pid_t pid, int status, uint64_t duration_ns)
 {
-	char text[GT_FORMAT_MAX];
-
-	gt_info_set(info, key, gt_format_moment(text, gt_clock_ns(CLOCK_REALTIME)));
-}
-
-/* The command as one would type it. */
-static void add_command(struct gt_info *info, char **argv)
-{
-	char *text = NULL, *at;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	for (; *argv; argv++) {
-		if (!**argv || strpbrk(*argv, " \t\n\"'\\$`;&|<>()*?[]#~")) {
-			putc('\'', out);
-			for (at = *argv; *at; at++)
-				fputs(*at == '\'' ? "'\\''" : (char[]){ *at, '\0' }, out);
-			putc('\'', out);
-		} else {
-			fputs(*argv, out);
-		}
-		if (argv[1])
-			putc(' ', out);
-	}
-	fclose(out);
-	gt_info_set(info, "command", text);
-	free(text);
-}
-
-static struct gt_info *first_info(char **argv)
-{
-	struct gt_info *info = gt_info_new();
-	struct utsname system;
-	char here[PATH_MAX];
-
-	gt_info_set(info, "gputrack", GT_VERSION);
-	add_command(info, argv);
-	if (getcwd(here, sizeof here))
-		gt_info_set(info, "directory", here);
-	if (!uname(&system)) {
-		gt_info_set(info, "host", system.nodename);
-		gt_info_setf(info, "kernel", "%s %s", system.sysname, system.release);
-	}
-	add_time(info, "started");
-	return info;
-}
-
-static void finish_info(struct run *run, pid_t pid, int status, uint64_t duration_ns)
-{
-	char path[PATH_MAX + 8];
 	struct gt_error error;
+	bool is_last = true;
+	int e;
 
-	add_time(run->info, "ended");
-	gt_info_setf(run->info, "duration_ns", "%llu", (unsigned long long)duration_ns);
-	gt_info_setf(run->info, "pid", "%d", (int)pid);
-	if (WIFSIGNALED(status))
-		gt_info_setf(run->info, "signal", "%d", WTERMSIG(status));
-	else
-		gt_info_setf(run->info, "exit_status", "%d", WEXITSTATUS(status));
-	snprintf(path, sizeof path, "%s/info", run->folder);
-	if (gt_info_write(run->info, path, &error))
+	gt_note_end(run->info, duration_ns);
+	gt_note_status(run->info, status);
+	if (run->job.rank) {
+		e = gt_job_leave(run->folder, run->info, &is_last, &error);
+	} else {
+		gt_info_setf(run->info, "pid", "%d", (int)pid);
+		e = gt_note_write(run->info, run->folder, &error);
+	}
+	if (e)
 		gt_fail("%s; what was recorded can be read all the same", error.text);
+	return is_last;
 }
 
 /* Shows the report, and gives the exit status that --fail-on-leak asks for. */
@@ -411,6 +364,7 @@ int gt_cmd_run(int argc, char **argv)
 	struct gt_error error = { "" };
 	uint64_t begun;
 	int status, verdict;
+	bool is_last;
 	int first = gt_options_parse(&gt_run_usage, &settings, argc, argv, &status);
 	pid_t pid;
 
@@ -429,7 +383,9 @@ int gt_cmd_run(int argc, char **argv)
 	if (first < 0 || status)
 		goto free_gate;
 	run.argv = argv + first;
-	run.info = first_info(run.argv);
+	run.info = gt_note_begin(run.argv);
+	if (settings.with == WITH_DOORS)
+		gt_job_find(&run.job);
 	begun = gt_now_ns();
 	status = record(&run, &pid, &error);
 	if (status < 0) {
@@ -439,9 +395,9 @@ int gt_cmd_run(int argc, char **argv)
 		goto free_gate;
 	}
 	gt_folder_settle(run.folder);
-	finish_info(&run, pid, status, gt_now_ns() - begun);
+	is_last = finish_info(&run, pid, status, gt_now_ns() - begun);
 	gt_info_free(run.info);
-	verdict = conclude(&run, &settings.gate);
+	verdict = is_last ? conclude(&run, &settings.gate) : GT_EXIT_DONE;
 	if (WIFSIGNALED(status))
 		gt_launch_die_by(WTERMSIG(status));
 	status = WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : verdict;

@@ -16,6 +16,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/rank.h"
 #include "guest/modules.h"
 #include "guest/say.h"
 #include "guest/settings.h"
@@ -84,34 +85,10 @@ static void write_file(struct gt_writer *w, const char *key, const char *path)
 		gt_writer_info(w, key, text, (size_t)n);
 }
 
-/* The process's rank, by whatever launched it; names that mean other things too need company. */
-static void write_rank(struct gt_writer *w)
-{
-	static const struct {
-		const char *rank, *with;
-	} launchers[] = {
-		{ "OMPI_COMM_WORLD_RANK", NULL }, { "PMIX_RANK", NULL }, { "PMI_RANK", NULL },
-		{ "MV2_COMM_WORLD_RANK", NULL },  { "PALS_RANKID", NULL },
-		{ "JSM_NAMESPACE_RANK", NULL },   { "FLUX_TASK_RANK", NULL },
-		{ "ALPS_APP_PE", NULL },          { "SLURM_PROCID", "SLURM_STEP_ID" },
-		{ "RANK", "WORLD_SIZE" },
-	};
-
-	for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
-		const char *rank = secure_getenv(launchers[i].rank);
-		size_t size = rank ? strlen(rank) : 0;
-
-		if (!size || size > 10 || strspn(rank, "0123456789") != size ||
-		    (launchers[i].with && !secure_getenv(launchers[i].with)))
-			continue;
-		gt_writer_info(w, "rank", rank, size);
-		return;
-	}
-}
-
 static void write_info(struct gt_writer *w)
 {
 	struct utsname system;
+	const char *rank = gt_rank_get();
 	char path[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof path);
 
@@ -124,7 +101,8 @@ static void write_info(struct gt_writer *w)
 		gt_writer_info(w, "host", system.nodename, strlen(system.nodename));
 		gt_writer_info(w, "kernel", system.release, strlen(system.release));
 	}
-	write_rank(w);
+	if (rank)
+		gt_writer_info(w, "rank", rank, strlen(rank));
 	gt_writer_info(w, "gputrack", GT_VERSION, strlen(GT_VERSION));
 }
 

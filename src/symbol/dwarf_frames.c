@@ -13,6 +13,7 @@
 #include <elfutils/libdwfl.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "symbol/demangle.h"
 #include "symbol/dwarf_name.h"
 #include "symbol/elf_symbols.h"
@@ -196,16 +197,23 @@ static const char *symbol_name(struct gt_dwarf *d, uint64_t address)
 	return name;
 }
 
-/* A path relative to where the compiler ran is made absolute. */
-static const char *absolute(struct gt_dwarf *d, const struct gt_unit *unit, const char *file)
+/*
+ * As everybody shows it: one relative to where the compiler ran is made absolute, and what a build
+ * folder puts into it is taken out.
+ */
+static const char *tidy(struct gt_dwarf *d, const struct gt_unit *unit, const char *file)
 {
 	char path[2 * PATH_MAX];
 
 	if (!file || !file[0])
 		return NULL;
-	if (file[0] == '/' || !unit->folder)
+	if ((file[0] == '/' || !unit->folder) && !strstr(file, "./"))
 		return file;
-	snprintf(path, sizeof(path), "%s/%s", unit->folder, file);
+	if (file[0] == '/' || !unit->folder)
+		snprintf(path, sizeof(path), "%s", file);
+	else
+		snprintf(path, sizeof(path), "%s/%s", unit->folder, file);
+	gt_path_tidy(path);
 	return gt_symbol_pool_string(d->pool, path);
 }
 
@@ -218,7 +226,7 @@ static void set_line(struct gt_frame *frame, struct gt_dwarf *d, struct gt_unit 
 
 	if (!line)
 		return;
-	frame->file = absolute(d, unit, dwarf_linesrc(line, NULL, NULL));
+	frame->file = tidy(d, unit, dwarf_linesrc(line, NULL, NULL));
 	if (frame->file && dwarf_lineno(line, &number) == 0 && number > 0)
 		frame->line = number;
 }
@@ -240,7 +248,7 @@ static void set_call(struct gt_frame *frame, struct gt_dwarf *d, struct gt_unit 
 
 	if (get_number(&file, callee, DW_AT_call_file) &&
 	    dwarf_getsrcfiles(&unit->code, &files, &count) == 0 && file < count)
-		frame->file = absolute(d, unit, dwarf_filesrc(files, file, NULL, NULL));
+		frame->file = tidy(d, unit, dwarf_filesrc(files, file, NULL, NULL));
 	if (frame->file && get_number(&line, callee, DW_AT_call_line) && line <= UINT32_MAX)
 		frame->line = line;
 }

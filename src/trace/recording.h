@@ -26,6 +26,7 @@ struct gt_process {
 	char *file;                /* within the folder */
 	char *program;             /* path of the executable, "" when unknown */
 	char *command;             /* arguments, as one would type them, "" when unknown */
+	char *host;                /* where it ran, "" when unknown */
 	char *rank;                /* within an MPI or similar job, "" for none */
 	char *damage;              /* NULL: none; known when its events have been read */
 };

@@ -130,7 +130,7 @@ static void put_row(struct gt_page *p, const struct gt_diff *d, const struct gt_
 	if (both && row->sort != GT_DIFF_SAME)
 		gt_page_put(p, GT_DIM, " (were %s, %s)", gt_format_count(b, row->before->count),
 			    gt_format_bytes(c, row->before->bytes));
-	gt_page_put(p, GT_PLAIN, " by %s (%s)", gt_function_names[leak->function],
+	gt_page_put(p, GT_PLAIN, " by %s (%s)", gt_function_words(a, leak->function),
 		    gt_api_names[leak->api]);
 	gt_page_end(p);
 	gt_stack_text(p, v, leak->stack, FRAMES_SHOWN, 24);

@@ -1,6 +1,7 @@
 /* group.c - groups of living resources as text, JSON and TSV, for the views made of them. */
 #include "view/group.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,22 @@
 #include "view/stack.h"
 
 enum { HANDLES_SHOWN = 4, NAMES_SHOWN = 20 };
+
+const char *gt_function_words(char *out, unsigned function)
+{
+	const char *name = gt_function_names[function];
+	size_t used = 0;
+
+	if (!gt_text_begins(name, "nsys"))
+		return name;
+	for (name += strlen("nsys"); *name && used + 2 < GT_KIND_TEXT; name++) {
+		if (used && isupper((unsigned char)*name))
+			out[used++] = ' ';
+		out[used++] = (char)tolower((unsigned char)*name);
+	}
+	snprintf(out + used, GT_KIND_TEXT - used, " in Nsight");
+	return out;
+}
 
 char *gt_kind_count(char *out, enum gt_kind kind, uint64_t count)
 {
@@ -223,7 +240,7 @@ void gt_group_text(struct gt_page *p, const struct gt_view *v, const struct gt_l
 		   const struct gt_group *g, size_t number)
 {
 	const char *place = place_of(v, g);
-	char text[GT_FORMAT_MAX];
+	char text[GT_FORMAT_MAX], words[GT_KIND_TEXT];
 
 	gt_group_sort(g);
 	gt_page_put(p, GT_DIM, "#%zu", number);
@@ -231,7 +248,7 @@ void gt_group_text(struct gt_page *p, const struct gt_view *v, const struct gt_l
 	if (g->bytes)
 		gt_page_put(p, GT_BOLD, "%s in ", gt_format_bytes(text, g->bytes));
 	gt_group_count(p, GT_BOLD, g);
-	gt_page_put(p, GT_PLAIN, " by %s", gt_function_names[g->objects[0]->function]);
+	gt_page_put(p, GT_PLAIN, " by %s", gt_function_words(words, g->objects[0]->function));
 	gt_page_end(p);
 	gt_page_tab(p, 4);
 	put_when(p, v, g);

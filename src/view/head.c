@@ -9,6 +9,7 @@
 #include "base/format.h"
 #include "base/path.h"
 #include "view/process.h"
+#include "view/running.h"
 
 enum { PIDS_SHOWN = 6, GAPS_SHOWN = 4, NAME_SHOWN = 24, MORE_ROOM = 16 };
 
@@ -226,10 +227,10 @@ static bool put_gap(struct gt_page *p, const struct gt_view *v, const struct gt_
 	else if (process->state == GT_TRACE_RUNNING &&
 		 !*gt_recording_info(v->recording, "signal") &&
 		 !became_another(v, process))
-		gt_page_wrap(p, GT_YELLOW, 2,
-			     "pid %" PRIu32 " was killed or still runs: nothing is "
-			     "known of its end",
-			     process->pid);
+		gt_page_wrap(p, GT_YELLOW, 2, gt_process_runs(process) ?
+			     "pid %" PRIu32 " still runs: this is how far it has come" :
+			     "pid %" PRIu32 " was killed or still runs: nothing is known of its "
+			     "end", process->pid);
 	else
 		return false;
 	return true;
@@ -312,7 +313,8 @@ static void process_json(struct gt_json *j, const struct gt_view *v,
 		gt_json_int(j, "end_ns", gt_view_time(v, process->end_ns));
 	else
 		gt_json_null(j, "end_ns");
-	gt_json_text(j, "state", state_names[process->state]);
+	gt_json_text(j, "state",
+		     gt_process_runs(process) ? "running" : state_names[process->state]);
 	gt_json_text(j, "error", process->error ? strerror(process->error) : NULL);
 	gt_json_uint(j, "lost", process->lost);
 	gt_json_uint(j, "lost_stacks", process->lost_stacks);

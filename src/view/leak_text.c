@@ -12,12 +12,12 @@
 
 char *gt_leak_title(const struct gt_leak *leak)
 {
-	char kind[GT_KIND_TEXT], bytes[GT_FORMAT_MAX], *text;
+	char kind[GT_KIND_TEXT], words[GT_KIND_TEXT], bytes[GT_FORMAT_MAX], *text;
 
 	gt_kind_count(kind, (enum gt_kind)leak->kind, leak->count);
 	gt_format_bytes(bytes, leak->bytes);
 	if (asprintf(&text, leak->bytes ? "%s leaked by %s (%s): %s" : "%s leaked by %s (%s)", kind,
-		     gt_function_names[leak->function], gt_api_names[leak->api], bytes) < 0)
+		     gt_function_words(words, leak->function), gt_api_names[leak->api], bytes) < 0)
 		return gt_strdup(kind);
 	return text;
 }
@@ -93,11 +93,7 @@ const struct gt_frame *gt_leak_frame(const struct gt_view *v, const struct gt_le
 
 char *gt_frame_file(const struct gt_view *v, const struct gt_frame *frame)
 {
-	char *tidy = gt_path_tidy(frame->file);
-	char *file = gt_strdup(gt_style_relative(&v->style, tidy));
-
-	free(tidy);
-	return file;
+	return gt_strdup(gt_style_relative(&v->style, frame->file));
 }
 
 const char *gt_leak_name(const struct gt_view *v, const struct gt_leak *leak)

@@ -2,6 +2,7 @@
 #include "base/format.h"
 #include "view/group.h"
 #include "view/head.h"
+#include "view/running.h"
 #include "view/share.h"
 #include "view/verdict.h"
 
@@ -51,12 +52,12 @@ static void put_leaks(struct gt_page *p, const struct gt_view *v, const struct g
 	char text[GT_FORMAT_MAX];
 	struct gt_split split;
 
-	gt_page_put(p, gt_view_goes_on(v) ? GT_YELLOW : GT_RED,
-		    gt_view_goes_on(v) ? "ALIVE" : "LEAKED");
+	gt_running_word(p, v, groups);
 	gt_page_put(p, GT_BOLD, "  %s %s from %zu %s", gt_format_count(text, groups->object_count),
 		    gt_plural(groups->object_count, "resource", "resources"), groups->count,
 		    gt_plural(groups->count, "call site", "call sites"));
 	gt_page_end(p);
+	gt_running_line(p, v, groups);
 	if (groups->bytes) {
 		gt_page_put(p, GT_PLAIN, "  ");
 		gt_put_group_memory(p, GT_PLAIN, groups);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/format.h"
+#include "view/group.h"
 #include "view/results.h"
 #include "view/stack.h"
 
@@ -66,7 +67,7 @@ static void put_more(struct gt_page *p, size_t sites)
 static void put_redundant(struct gt_page *p, const struct gt_view *v)
 {
 	const struct gt_ledger *l = v->ledger;
-	char text[GT_FORMAT_MAX], handle[GT_FORMAT_MAX];
+	char text[GT_FORMAT_MAX], handle[GT_FORMAT_MAX], words[GT_KIND_TEXT];
 	size_t frames = gt_mistakes_count(l) > 1 ? 1 : 2;
 	uint64_t calls = 0;
 
@@ -81,7 +82,7 @@ static void put_redundant(struct gt_page *p, const struct gt_view *v)
 
 		gt_page_tab(p, 4);
 		gt_page_put(p, GT_PLAIN, "%s x %s of the %s %s", gt_format_count(text, r->count),
-			    gt_function_names[r->function], kind_name(r->function),
+			    gt_function_words(words, r->function), kind_name(r->function),
 			    gt_format_hex(handle, r->handle));
 		gt_page_put(p, GT_RED, "%s", r->fatal ? ", in which the process died" : "");
 		gt_page_end(p);

@@ -41,19 +41,25 @@ static size_t shown_of(const struct gt_view *v)
 	return v->top && v->top < count ? (size_t)v->top : count;
 }
 
+/* How long it ran, as far as is known. */
+static uint64_t ran_ns(const struct gt_process *process)
+{
+	uint64_t end = process->end_ns ? process->end_ns : process->last_ns;
+
+	return end > process->start_ns ? end - process->start_ns : 0;
+}
+
 static void put_row(struct gt_page *p, const struct gt_process *process, const struct left *left,
 		    uint64_t start_ns)
 {
 	char text[GT_FORMAT_MAX], *name = gt_process_name(process);
-	uint64_t end = process->end_ns ? process->end_ns : process->last_ns;
 
 	snprintf(text, sizeof text, "%" PRIu32, process->pid);
 	gt_page_right(p, GT_PLAIN, text, 9);
 	gt_page_right(p, GT_PLAIN, *process->rank ? process->rank : "-", 15);
 	gt_page_right(p, GT_PLAIN, gt_format_span(text, process->start_ns > start_ns ?
 						  process->start_ns - start_ns : 0), 26);
-	gt_page_right(p, GT_PLAIN, gt_format_span(text, end > process->start_ns ?
-						  end - process->start_ns : 0), 37);
+	gt_page_right(p, GT_PLAIN, gt_format_span(text, ran_ns(process)), 37);
 	gt_page_right(p, left->count ? GT_RED : GT_PLAIN, gt_format_count(text, left->count), 46);
 	gt_page_right(p, GT_PLAIN, left->bytes ? gt_format_bytes(text, left->bytes) : "-", 57);
 	gt_page_tab(p, 59);
@@ -108,6 +114,8 @@ void gt_processes_json(const struct gt_view *v, FILE *out)
 		gt_json_uint(&j, "pid", process->pid);
 		gt_json_text(&j, "rank", *process->rank ? process->rank : NULL);
 		gt_json_text(&j, "name", name);
+		gt_json_int(&j, "start_ns", gt_view_time(v, process->start_ns));
+		gt_json_uint(&j, "duration_ns", ran_ns(process));
 		gt_json_uint(&j, "count", left[i].count);
 		gt_json_uint(&j, "bytes", left[i].bytes);
 		gt_json_end(&j);
@@ -122,7 +130,7 @@ void gt_processes_tsv(const struct gt_view *v, FILE *out)
 {
 	struct left *left = left_by_process(v);
 
-	fputs("pid\tppid\trank\tname\tcount\tbytes\tcommand\n", out);
+	fputs("pid\tppid\trank\tname\tcount\tbytes\tcommand\tstart_ns\tduration_ns\n", out);
 	for (size_t i = 0; i < shown_of(v); i++) {
 		const struct gt_process *process = gt_recording_process(v->recording, i);
 		char *name = gt_process_name(process);
@@ -133,7 +141,8 @@ void gt_processes_tsv(const struct gt_view *v, FILE *out)
 		gt_tsv_put(out, name);
 		fprintf(out, "\t%" PRIu64 "\t%" PRIu64 "\t", left[i].count, left[i].bytes);
 		gt_tsv_put(out, process->command);
-		putc('\n', out);
+		fprintf(out, "\t%" PRId64 "\t%" PRIu64 "\n",
+			gt_view_time(v, process->start_ns), ran_ns(process));
 		free(name);
 	}
 	free(left);

@@ -42,41 +42,14 @@ static char *module_offset(const struct gt_frame *frame)
 	return concat("%s+0x%" PRIx64, name, frame->offset);
 }
 
-char *gt_path_tidy(const char *path)
-{
-	char *out = gt_alloc(strlen(path) + 1);
-	size_t used = 0;
-
-	while (*path) {
-		size_t n = strcspn(path, "/"), end = n + (path[n] == '/');
-		size_t last = used > 1 ? used - 1 : 0; /* of the name before, without its slash */
-
-		while (last && out[last - 1] != '/')
-			last--;
-		if (n == 2 && !strncmp(path, "..", 2) && used > 1 && strncmp(out + last, "../", 3))
-			used = last;
-		else if (!(n == 1 && *path == '.' && end == 2)) {
-			memcpy(out + used, path, end);
-			used += end;
-		}
-		path += end;
-	}
-	out[used] = '\0';
-	return out;
-}
-
 char *gt_stack_location(const struct gt_frame *frame, const struct gt_style *style)
 {
-	char *tidy, *text;
 	const char *shown;
 
 	if (!frame->file)
 		return module_offset(frame);
-	tidy = style ? gt_path_tidy(frame->file) : gt_strdup(frame->file);
-	shown = style ? gt_style_relative(style, tidy) : tidy;
-	text = frame->line ? concat("%s:%" PRIu32, shown, frame->line) : gt_strdup(shown);
-	free(tidy);
-	return text;
+	shown = style ? gt_style_relative(style, frame->file) : frame->file;
+	return frame->line ? concat("%s:%" PRIu32, shown, frame->line) : gt_strdup(shown);
 }
 
 static struct line line_of(const struct gt_frame *frame, const struct gt_style *style)

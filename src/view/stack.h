@@ -19,9 +19,3 @@ char *gt_stack_location(const struct gt_frame *frame, const struct gt_style *sty
 void gt_stack_json(struct gt_json *j, const char *key, struct gt_frames *frames, uint32_t stack);
 /* `function (file:line)`, joined by ` < `: the second called the first. */
 void gt_stack_tsv(FILE *out, struct gt_frames *frames, uint32_t stack);
-
-/*
- * "/w/build/../src/demo.c" -> "/w/src/demo.c": how compilers run in a build folder name files.
- * For the eye alone: where `build` is a link, the two are not the same. The caller frees it.
- */
-char *gt_path_tidy(const char *path);

@@ -9,6 +9,7 @@
 #include "view/group.h"
 #include "view/head.h"
 #include "view/mistakes.h"
+#include "view/running.h"
 #include "view/stack.h"
 #include "view/verdict.h"
 
@@ -19,12 +20,12 @@ static const uint64_t GROWTH_LEAST_NS = 2000000000; /* a shorter program has no 
 static void put_leak(struct gt_page *p, const struct gt_view *v, const struct gt_group *g,
 		     size_t frames)
 {
-	char text[GT_FORMAT_MAX];
+	char text[GT_FORMAT_MAX], words[GT_KIND_TEXT];
 
 	gt_page_right(p, GT_BOLD, g->bytes ? gt_format_bytes(text, g->bytes) : "", 12);
 	gt_page_tab(p, 14);
 	gt_group_count(p, GT_BOLD, g);
-	gt_page_put(p, GT_PLAIN, " by %s (%s)", gt_function_names[g->objects[0]->function],
+	gt_page_put(p, GT_PLAIN, " by %s (%s)", gt_function_words(words, g->objects[0]->function),
 		    gt_api_names[g->site->api]);
 	gt_page_end(p);
 	gt_stack_text(p, v, g->site->stack, frames, 16);
@@ -40,17 +41,14 @@ static void put_leaks(struct gt_page *p, const struct gt_view *v)
 	struct gt_groups groups;
 
 	gt_verdict_groups(&groups, v);
-	gt_page_put(p, gt_view_goes_on(v) ? GT_YELLOW : GT_RED,
-		    gt_view_goes_on(v) ? "ALIVE" : "LEAKED");
+	gt_running_word(p, v, &groups);
 	gt_page_put(p, GT_BOLD, "  %s %s", gt_format_count(text, groups.object_count),
 		    gt_plural(groups.object_count, "resource", "resources"));
 	if (groups.bytes)
 		gt_page_put(p, GT_BOLD, ", ");
 	gt_put_group_memory(p, GT_BOLD, &groups);
 	gt_page_end(p);
-	if (gt_view_goes_on(v))
-		gt_page_wrap(p, GT_DIM, 2, "in programs that went on when gputrack let go: this "
-			     "may be in use");
+	gt_running_line(p, v, &groups);
 	gt_put_kinds(p, &groups);
 	for (size_t i = 0; i < groups.count && i < most; i++)
 		put_leak(p, v, &groups.list[i], others ? 2 : 3);

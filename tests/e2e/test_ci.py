@@ -4,6 +4,7 @@ import os
 import shutil
 import xml.etree.ElementTree as xml
 
+import readers
 import schema
 
 # A program of which there are two builds; LINES moves all that follows.
@@ -201,8 +202,20 @@ def test_junit(case):
     assert one[0].get("message") == "1 buffer leaked by clCreateBuffer (OpenCL): 1.00 MiB"
 
 
+def test_a_junit_reader_takes_it(case):
+    build(case, 0, "third", 5)
+    record(case, "j.gt")
+    case.path("s.supp").write_text("leak:third\n")
+    case.gputrack("report", "j.gt", "--format", "junit", "--fail-on-leak=memory",
+                  "--suppressions", "s.supp", "-o", "out.xml")
+    told = readers.check(case, "junit", case.path("out.xml"))
+    assert {name: results for name, _, results in told["cases"]} == {
+        "leaks": [], "keep_buffer": ["failure"], "third": ["skipped"], "forget_events": []}, told
+    assert (told["tests"], told["failures"], told["errors"]) == (4, 1, 0), told
+
+
 def check_sarif(log):
-    """What SARIF 2.1.0 demands of what we write; there is no package with its schema."""
+    """What SARIF 2.1.0 demands of what we write, beside what its schema does."""
     assert log["version"] == "2.1.0" and log["$schema"].endswith("sarif-2.1.0.json")
     assert set(log) <= {"$schema", "version", "runs"} and len(log["runs"]) == 1
     run = log["runs"][0]
@@ -254,6 +267,26 @@ def test_sarif(case):
     after = {r["properties"]["function"] + r["partialFingerprints"]["gputrackSite/v1"]
              for r in results.values()}
     assert len(before & after) == 2 and len(before | after) == 4
+
+
+def test_sarif_fits_its_own_schema(case):
+    builds(case)
+    case.path("s.supp").write_text("leak:new_way\n")
+    for number, more in enumerate(([], ["--baseline", "old.gt"], ["--suppressions", "s.supp"],
+                                   ["--fail-on-leak=memory", "--baseline", "old.gt"])):
+        path = case.path(f"{number}.sarif")
+        done = case.gputrack("report", "new.gt", "--format", "sarif", "-o", path, *more)
+        assert done.status in (0, 23), done.err
+        readers.check(case, "sarif", path)
+    wrong = json.loads(path.read_text())
+    wrong["runs"][0]["results"][0]["level"] = "dreadful"
+    path.write_text(json.dumps(wrong))
+    try:
+        readers.check(case, "sarif", path)
+    except AssertionError as mistake:
+        assert "dreadful" in str(mistake)
+    else:
+        raise AssertionError("the schema finds no mistake in anything")
 
 
 def test_github_annotations(case):

@@ -6,6 +6,9 @@ import re
 import shutil
 import stat
 
+from test_attach import need_root
+from test_boundaries import NOBODY, need_users
+
 LINE = re.compile(r"^  (✓|✗|–) \S")
 
 
@@ -122,3 +125,82 @@ def test_a_folder_that_takes_nothing_is_told(case):
         where.mkdir(mode=0o500)
     done = case.run("sh", "-c", f"cd {where} && exec {case.build}/gputrack doctor")
     assert "  ✗ this folder" in done.out and "-o FOLDER/NAME.gt" in done.out, done.out
+
+
+# What attaching needs. As root it is tried; as anybody else it says what is missing.
+
+NEEDS = ("kernel", "privileges", "lockdown", "kernel types")
+
+
+def attach_section(case, *command, env=None):
+    done = case.run(*command, case.build / "gputrack", "doctor", "--json", env=env)
+    sections = {s["section"]: s for s in json.loads(done.out)["sections"]}
+    if "attach" not in sections:
+        case.skip("built without attach")
+    return {f["what"]: f for f in sections["attach"]["findings"]}, sections["attach"]["works"]
+
+
+def small_cuda(case):
+    """A libcuda.so.1 of three functions, two of which are tracked; the folder it lies in."""
+    folder, source = case.path("lib"), case.path("cuda.c")
+    folder.mkdir()
+    source.write_text("int cuMemAlloc_v2(void) { return 0; }\nint cuMemFree_v2(void) { return 0; }\n"
+                      "int cuNothingOfOurs(void) { return 0; }\n")
+    made = case.run("cc", "-shared", "-fPIC", "-o", folder / "libcuda.so.1", source)
+    assert made.status == 0, made.err
+    return folder
+
+
+def test_attach_is_tried_as_root(case):
+    need_root(case)
+    found, works = attach_section(case)
+    # to a library of its own: perf's probes on the real ones take the kernel long to take away,
+    # and meanwhile they are in the stacks of everybody's calls
+    env = {"LD_LIBRARY_PATH": str(small_cuda(case))}
+    attach = ["attach", "-q", "--api", "cuda", "-o"]
+    tried = case.gputrack(*attach, "a.gt", "-c", "true", env=env)
+    # the doctor and attach are of one mind
+    assert works == (tried.status == 0), (found, tried.err)
+    assert [found[need]["finding"] for need in NEEDS] == ["good"] * len(NEEDS), found
+    assert re.search(r"as (session, )?(multi, )?perf; \w+ is used", found["probes"]["text"]), found
+    for way in ("session", "multi", "perf"):
+        done = case.gputrack(*attach, f"{way}.gt", "--probes", way, "-c", "true", env=env)
+        assert (done.status == 0) == (way in found["probes"]["text"].split(";")[0]), (way, done.err)
+    assert found["processes"]["finding"] == "good"
+    assert "new libraries" in found
+
+
+def test_attach_without_privileges_has_its_remedy(case):
+    need_users(case)
+    if not case.is_public():
+        case.skip("other users cannot reach the build folder")
+    found, works = attach_section(case, "setpriv", "--reuid", NOBODY, "--regid", NOBODY,
+                                  "--clear-groups", "--inh-caps=-all")
+    assert not works
+    assert found["privileges"]["finding"] == "bad" and "root" in found["privileges"]["remedy"], found
+    assert "CAP_BPF" in found["privileges"]["text"]
+    assert "not tried" in found["probes"]["text"] and found["probes"]["finding"] == "note"
+    assert found["processes"]["remedy"]
+    assert found["kernel"]["finding"] == found["kernel types"]["finding"] == "good"
+    # attach itself says the same words
+    done = case.run("setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups",
+                    "--inh-caps=-all", "sh", "-c", f"cd /; exec {case.build}/gputrack attach --all")
+    assert done.err == (f"gputrack: {found['privileges']['text']}: "
+                        f"{found['privileges']['remedy']}\n"), done.err
+
+
+def test_root_without_capabilities_is_no_root(case):
+    need_users(case)
+    found, works = attach_section(case, "setpriv", "--bounding-set=-all", "--inh-caps=-all")
+    assert not works and found["privileges"]["finding"] == "bad", found
+    assert found["BPF"]["finding"] != "good" or "all users" in found["BPF"]["text"], found
+
+
+def test_libraries_to_probe_are_named(case):
+    folder = small_cuda(case)
+    found, _ = attach_section(case, "env", f"LD_LIBRARY_PATH={folder}")
+    assert found["CUDA"]["finding"] == "good", found["CUDA"]
+    assert f"{folder}/libcuda.so.1, 2 functions" in found["CUDA"]["text"], found["CUDA"]
+    found, _ = attach_section(case)
+    if not found["CUDA"]["text"].startswith("/"):
+        assert found["CUDA"]["finding"] == "note" and found["CUDA"]["remedy"]

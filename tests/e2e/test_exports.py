@@ -7,6 +7,8 @@ import re
 import shutil
 import subprocess
 
+import readers
+
 
 def leaky(case):
     """The sample: one buffer of 1 MiB and 20 events leak."""
@@ -170,6 +172,24 @@ def test_speedscope(case):
     assert profile["profiles"][0]["endValue"] == 1 << 20
 
 
+def refused(case, name, text):
+    """The reader does find mistakes."""
+    case.path("wrong").write_text(text)
+    try:
+        readers.check(case, name, case.path("wrong"))
+    except AssertionError:
+        return True
+    return False
+
+
+def test_speedscope_fits_its_own_schema(case):
+    leaky(case)
+    for value in ("leaked", "peak", "allocated", "objects"):
+        readers.check(case, "speedscope", export(case, "speedscope", "--value", value))
+    assert refused(case, "speedscope", case.path("out.speedscope").read_text()
+                   .replace('"sampled"', '"simple"'))
+
+
 # Events.
 
 def check_chrome(trace):
@@ -253,6 +273,19 @@ def test_prometheus(case):
     assert samples["gputrack_events_total", None] == len(case.events("a.gt"))
 
 
+def test_the_client_of_prometheus_reads_it(case):
+    leaky(case)
+    path = export(case, "prometheus")
+    told = {(name, ",".join(f'{key}="{value}"' for key, value in labels.items()) or None): value
+            for name, labels, value in readers.check(case, "prometheus", path)}
+    # the recording's own words, with all that has to be escaped, are read by it alone
+    info = [key for key in told if key[0] == "gputrack_recording_info"]
+    wanted = {key: value for key, value in read_prometheus(path.read_text()).items()
+              if key[0] != "gputrack_recording_info"}
+    assert len(info) == 1 and {k: v for k, v in told.items() if k not in info} == wanted
+    assert refused(case, "prometheus", 'gputrack_events_total{api="x} 1\n')
+
+
 def test_every_form_goes_to_stdout_and_fails_cleanly(case):
     leaky(case)
     for form in ("tsv", "json", "csv", "pprof", "collapsed", "speedscope", "chrome", "prometheus"):
@@ -267,3 +300,17 @@ def test_every_form_goes_to_stdout_and_fails_cleanly(case):
         assert done.status == 1 and len(done.err.splitlines()) == 1, (form, done.err)
         done = case.gputrack("export", "missing.gt", "-f", form, "-o", "never")
         assert done.status == 1 and not case.path("never").exists()
+
+
+def test_what_the_goldens_hold_is_read_too(case):
+    """Those have odd names, silence, and everything at once; a status may follow what was written."""
+    expected, count = case.source / "tests" / "golden" / "expected", 0
+    for name, pattern, end in (("sarif", "ci/*-sarif.json", "}"), ("junit", "ci/*-junit.xml", ">"),
+                               ("speedscope", "export/*-speedscope.json", "}"),
+                               ("prometheus", "export/*.prom", "\n")):
+        for path in sorted(expected.glob(pattern)):
+            text = path.read_text()
+            case.path(path.name).write_text(text[:text.rindex(end) + 1])
+            readers.check(case, name, case.path(path.name))
+            count += 1
+    assert count >= 15, count

@@ -484,6 +484,7 @@ def test_a_running_program_is_followed(case):
                 os.killpg(program.pid, signal.SIGSTOP)
                 time.sleep(1)
             assert "still runs" in page.text(".gaps")
+            assert "alive" in page.text(".verdicts") and "leak" not in page.text(".verdicts")
             assert page.complaints() == []
     finally:
         os.killpg(program.pid, signal.SIGKILL)

@@ -338,6 +338,8 @@ def test_pools_come_and_go(case):
     leakage = case.report("x.gt", "leakage")
     assert [(g["kind"], g["count"]) for g in leakage["groups"]] == [("memory pool", 1)]
     assert [o["handle"] for o in leakage["groups"][0]["objects"]] == ["0xb000"]
+    # tables have the names of the rows, people get words
+    assert "1 memory pool by pool created in Nsight (CUDA)" in case.gputrack("report", "x.gt").out
     functions = [event["function"] for event in case.events("x.gt")]
     assert functions == ["nsysPoolCreated", "nsysDeviceAllocation", "nsysPoolCreated",
                          "nsysDeviceDeallocation", "nsysPoolDestroyed"]

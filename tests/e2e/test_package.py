@@ -4,10 +4,11 @@ import shutil
 import subprocess
 
 
-def package(case):
-    """Makes it, in a build folder of its own that the next test finds again."""
-    if not os.environ.get("GPUTRACK_TEST_LONG"):
-        case.skip("builds gputrack again, takes minutes: ./dev test package")
+MADE = {}  # by source folder: the package, for all tests of this run
+
+
+def make(case):
+    """Makes it, in a build folder of its own that the next run finds again."""
     for tool in ("dpkg-deb", "dpkg-shlibdeps", "dpkg-architecture"):
         if not shutil.which(tool):
             case.skip(f"{tool} is not installed")
@@ -16,11 +17,17 @@ def package(case):
                            os.path.relpath(folder, case.source)], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, errors="replace")
     assert done.returncode == 0, done.stderr[-4000:]
-    return case.source / done.stdout.strip(), folder
+    return case.source / done.stdout.strip()
+
+
+def package(case):
+    if case.source not in MADE:
+        MADE[case.source] = make(case)
+    return MADE[case.source]
 
 
 def test_the_package_holds_what_meson_installs(case):
-    path, _ = package(case)
+    path = package(case)
     fields = case.run("dpkg-deb", "-f", path).out
     for wanted in ("Package: gputrack\n", "libdw1", "libunwind8", "Suggests: pocl-opencl-icd"):
         assert wanted in fields, fields
@@ -36,21 +43,19 @@ def test_the_package_holds_what_meson_installs(case):
 
 
 def test_packing_again_gives_the_same_package(case):
-    path, _ = package(case)
-    first = path.read_bytes()
-    path, _ = package(case)
-    assert path.read_bytes() == first
+    first = package(case).read_bytes()
+    assert make(case).read_bytes() == first
 
 
 def test_the_package_lives_and_dies_in_a_fresh_debian(case):
-    path, folder = package(case)
+    path = package(case)
     if os.geteuid():
         case.skip("debootstrap and chroot want root")
     if not shutil.which("debootstrap"):
         case.skip("debootstrap is not installed")
     if case.run("unshare", "--mount", "true").status:
         case.skip("this machine lets nobody mount")
-    work = folder.parent / (case.build.name + "-package")
+    work = case.build.parent / (case.build.name + "-package")
     work.mkdir(exist_ok=True)
     done = case.run("sh", case.source / "tests/package.sh", path, case.program("leaky"), work,
                     timeout=1200)

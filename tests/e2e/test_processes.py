@@ -1,6 +1,7 @@
 """test_processes.py - several processes in one recording: scripts, MPI ranks, Python's workers."""
 import os
 import re
+import shutil
 import sys
 
 # A Python program that makes OpenCL objects through ctypes alone.
@@ -98,3 +99,107 @@ def test_pythons_spawned_workers_are_named(case):
     names = python_workers(case, "spawn")
     assert len(names) == 1
     assert re.fullmatch(r"python[0-9.]* \(multiprocessing\)", names.pop())
+
+
+# Jobs: gputrack around the launcher, and the launcher around gputrack.
+
+MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+       "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+
+
+def mpirun(case):
+    if not shutil.which("mpirun"):
+        case.skip("mpirun is not installed")
+    return case.pocl(**MPI)
+
+
+def check_ranks(case, recording):
+    """Three ranks of leaky, each with its 21 leaks; the launcher may have touched OpenCL as well."""
+    groups = {group["rank"]: group for group in by_process(case, recording) if group["rank"]}
+    assert sorted(groups) == ["0", "1", "2"], groups
+    assert all((g["name"], g["count"], g["bytes"]) == ("leaky", 21, 1 << 20)
+               for g in groups.values()), groups
+    assert case.report(recording, "leakage")["totals"] == {"count": 63, "bytes": 3 << 20}
+
+
+def test_a_launcher_that_is_run_gives_one_recording_of_all_ranks(case):
+    env = mpirun(case)
+    done = case.gputrack("run", "-o", "job.gt", "mpirun", "-n", "3", case.program("leaky"), env=env)
+    assert done.status == 0 and done.out.count("every sum is 15.0") == 3, done.err
+    assert "LEAKED  63 resources" in done.err and "(rank 0)" in done.err, done.err
+    check_ranks(case, "job.gt")
+
+
+def test_ranks_that_are_run_share_a_recording_and_the_last_reports(case):
+    env = mpirun(case)
+    for _ in range(2):
+        done = case.run("mpirun", "-n", "3", case.build / "gputrack", "run", "-o", "job.gt",
+                        case.program("leaky"), env=env)
+        assert done.status == 0 and done.out.count("every sum is 15.0") == 3, done.err
+        assert done.err.count("LEAKED") == 1 and "LEAKED  63 resources" in done.err, done.err
+        assert "was killed or still runs" not in done.err
+        check_ranks(case, "job.gt")
+    # another job is another recording, and the one before is kept whole
+    check_ranks(case, "job.gt.old")
+    # without a name they find one that is the same for all
+    done = case.run("mpirun", "-n", "3", case.build / "gputrack", "run", "-q", case.program("leaky"),
+                    env=env)
+    assert done.status == 0 and done.err == "", done.err
+    named = [path.name for path in case.folder.glob("leaky.*.gt")]
+    assert len(named) == 1, named
+    check_ranks(case, named[0])
+    done = case.run("mpirun", "-n", "3", case.build / "gputrack", "run", "-q", "--fail-on-leak",
+                    "-o", "judged.gt", case.program("leaky"), env=env)
+    assert done.status == 23, (done.status, done.err)
+
+
+def ranks(case, count, recording, *options, first=0, program=None):
+    """`count` runs at once that are ranks of one job: their launcher is this process."""
+    started = [case.start(case.build / "gputrack", "run", "-o", recording, *options,
+                          *(program or [case.program("killed"), "--how", "return", "--calls", "3",
+                                        "--log", f"log{rank}"]),
+                          env=case.pocl(PMI_RANK=str(rank)))
+               for rank in range(first, first + count)]
+    return [(run.communicate()[1].decode(), run.returncode) for run in started]
+
+
+def test_many_ranks_at_once_lose_nothing(case):
+    told = ranks(case, 12, "many.gt")
+    assert all(status == 0 for _, status in told), told
+    assert any("12 processes of killed" in err for err, _ in told), told
+    groups = by_process(case, "many.gt")
+    assert sorted(int(group["rank"]) for group in groups) == list(range(12))
+    assert len({group["count"] for group in groups}) == 1
+    info = dict(line.split(": ", 1) for line in case.path("many.gt/info").read_text().splitlines())
+    assert sorted(map(int, info["ranks"].split(","))) == list(range(12)), info
+    assert info["ranks_running"] == "0" and info["exit_status"] == "0", info
+    # a rank that comes late joins; one that comes again is a new recording
+    ranks(case, 1, "many.gt", first=12)
+    assert len(by_process(case, "many.gt")) == 13
+    ranks(case, 1, "many.gt")
+    assert len(by_process(case, "many.gt")) == 1 and len(by_process(case, "many.gt.old")) == 13
+
+
+def test_a_rank_that_fails_has_failed_the_job(case):
+    ranks(case, 1, "job.gt")
+    told = ranks(case, 1, "job.gt", first=1, program=["sh", "-c", "exit 5"])
+    assert told[0][1] == 5
+    ranks(case, 1, "job.gt", first=2)
+    assert case.report("job.gt", "summary")["recording"]["exit_status"] == 5
+    # one that cannot be started takes nothing of the others' away
+    told = ranks(case, 1, "job.gt", first=3, program=["./nothing-here"])
+    assert told[0][1] == 1 and "cannot run" in told[0][0], told
+    assert len(by_process(case, "job.gt")) == 2
+    told = ranks(case, 2, "none.gt", program=["./nothing-here"])
+    assert not case.path("none.gt").exists(), told
+
+
+def test_a_recording_of_somebody_else_is_not_joined(case):
+    if os.geteuid():
+        case.skip("only root can give files away")
+    ranks(case, 1, "theirs.gt")
+    for path in [case.path("theirs.gt"), *case.path("theirs.gt").iterdir()]:
+        os.chown(path, 12345, 12345)
+    ranks(case, 1, "theirs.gt", first=1)
+    assert [group["rank"] for group in by_process(case, "theirs.gt")] == ["1"]
+    assert [group["rank"] for group in by_process(case, "theirs.gt.old")] == ["0"]

@@ -1,6 +1,7 @@
 """test_trace.py - the recorder in programs that make it hard: descriptors, threads, exec."""
 import pathlib
 import re
+import sys
 
 
 def test_recording_goes_on_when_the_program_closes_every_descriptor(case):
@@ -136,10 +137,44 @@ def test_a_recording_can_be_read_while_the_program_runs(case):
     report = case.report("r.gt", "summary")
     assert report["recording"]["events"] == 2 and report["totals"]["count"] == 0
     running, = report["recording"]["processes"]
-    assert running["state"] == "unended" and running["damage"] is None
+    assert running["state"] == "running" and running["damage"] is None
     assert report["recording"]["exit_status"] is None
     process.terminate()
     assert process.communicate(timeout=60)[0] == b"got SIGTERM\n" and process.returncode == 0
     report = case.report("r.gt", "summary")
     assert report["recording"]["processes"][0]["state"] == "ended"
     assert report["recording"]["exit_status"] == 0
+
+
+HOLDER = """
+import ctypes, sys
+cl = ctypes.CDLL("libOpenCL.so.1")
+platform, device = ctypes.c_void_p(), ctypes.c_void_p()
+assert cl.clGetPlatformIDs(1, ctypes.byref(platform), None) == 0
+assert cl.clGetDeviceIDs(platform, ctypes.c_uint64(0xffffffff), 1, ctypes.byref(device), None) == 0
+cl.clCreateContext.restype = ctypes.c_void_p
+context = cl.clCreateContext(None, 1, ctypes.byref(device), None, None, None)
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_what_a_running_program_holds_is_alive_and_no_leak_yet(case):
+    case.path("holder.py").write_text(HOLDER)
+    process = case.start(case.build / "gputrack", "run", "-q", "-o", "r.gt", sys.executable,
+                         "holder.py", env=case.pocl())
+    assert process.stdout.readline() == b"ready\n", process.communicate()
+    for analysis in ("summary", "leakage"):
+        text = case.gputrack("report", "r.gt", "-a", analysis).out
+        assert "\nALIVE  1 resource" in text and "LEAKED" not in text, text
+        assert "in programs that still run: this may be in use" in text, text
+        assert re.search(r"pid \d+ still runs", text) and "killed" not in text, text
+    # the same recording on another machine: nobody can tell
+    done = case.run("unshare", "--uts", "sh", "-c",
+                    f"echo elsewhere >/proc/sys/kernel/hostname && {case.build}/gputrack report r.gt")
+    if done.status == 0:
+        assert "\nLEAKED  1 resource" in done.out, done.out
+        assert "was killed or still runs" in done.out, done.out
+    process.communicate(b"\n", timeout=60)
+    text = case.gputrack("report", "r.gt").out
+    assert "\nLEAKED  1 resource" in text and "still run" not in text, text

@@ -216,6 +216,25 @@ static void every_obstacle_has_its_own_line(void **state)
 	assert_non_null(strstr(error.text, "--privileged"));
 }
 
+static void each_need_is_told_met_or_not(void **state)
+{
+	const struct gt_surroundings fine = { .kernel_major = 6, .has_types = true,
+					      .capabilities = UINT64_MAX };
+	const struct gt_surroundings nothing = { .kernel_major = 5, .locked_down = true };
+	struct gt_need needs[GT_NEED_COUNT];
+
+	(void)state;
+	gt_needs_look(&fine, needs);
+	for (int i = 0; i < GT_NEED_COUNT; i++)
+		assert_true(needs[i].is_met && *needs[i].text && !needs[i].code);
+	gt_needs_look(&nothing, needs);
+	for (int i = 0; i < GT_NEED_COUNT; i++)
+		assert_true(!needs[i].is_met && *needs[i].text && needs[i].code < 0 &&
+			    *needs[i].remedy);
+	assert_true(gt_may_look_at_others(&fine));
+	assert_false(gt_may_look_at_others(&nothing));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +246,7 @@ int main(void)
 		cmocka_unit_test(a_primary_context_is_found_by_its_device),
 		cmocka_unit_test(device_0_is_a_device),
 		cmocka_unit_test(every_obstacle_has_its_own_line),
+		cmocka_unit_test(each_need_is_told_met_or_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

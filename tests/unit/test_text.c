@@ -244,9 +244,35 @@ static void a_path_has_a_folder_and_a_name(void **state)
 	assert_false(gt_text_begins("libcuda", "libcuda.so"));
 }
 
+static void a_path_is_tidied_in_place(void **state)
+{
+	static const struct {
+		const char *given, *wanted;
+	} rows[] = {
+		{ "/w/build/../src/demo.c", "/w/src/demo.c" },
+		{ "/w/b/c/../../src/./demo.c", "/w/src/demo.c" },
+		{ "../src/demo.c", "../src/demo.c" },
+		{ "a/../../b.c", "../b.c" },
+		{ "./x.c", "x.c" },
+		{ "/plain.c", "/plain.c" },
+		{ "..", ".." },
+		{ "", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char path[64];
+
+		strcpy(path, rows[i].given);
+		gt_path_tidy(path);
+		assert_string_equal(path, rows[i].wanted);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_path_is_tidied_in_place),
 		cmocka_unit_test(only_valid_utf8_is_a_character),
 		cmocka_unit_test(what_a_terminal_obeys_is_escaped),
 		cmocka_unit_test(plain_names_pass_as_they_are),

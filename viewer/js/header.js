@@ -38,6 +38,8 @@ function gapsOf(data) {
       gaps.push(["bad", `pid ${p.pid}: recording stopped before the end: ${p.error}`]);
     else if (p.state === "unended" && data.raw.recording.signal === null && !went_on)
       gaps.push(["warn", `pid ${p.pid} was killed or still runs: nothing is known of its end`]);
+    else if (p.state === "running" && !went_on)
+      gaps.push(["warn", `pid ${p.pid} still runs: this is how far it has come`]);
   }
   return gaps;
 }
@@ -84,7 +86,9 @@ function processPicker(data, chosen, pick) {
   return picker;
 }
 
-export function verdicts(set) {
+/* What is alive in programs that run is no leak yet. */
+export function verdicts(set, processes) {
+  const goesOn = processes.length && processes.every((p) => p.state === "running");
   const { raw } = set, mistakes = raw.mistakes;
   const card = (href, how, number, text) => el("a", { class: `card verdict ${how}`, href },
     el("strong", { text: number }), el("span", { text }));
@@ -92,7 +96,8 @@ export function verdicts(set) {
   const leaked = [raw.leaked_device && `${formatBytes(raw.leaked_device)} of device memory`,
     raw.leaked_host && `${formatBytes(raw.leaked_host)} of host memory`].filter(Boolean);
   return el("div", { class: "verdicts" },
-    raw.leaked ? card("#leaks", "bad", plural(raw.leaked, "leak", "leaks"),
+    raw.leaked ? card("#leaks", goesOn ? "warn" : "bad", goesOn ?
+      `${formatCount(raw.leaked)} alive` : plural(raw.leaked, "leak", "leaks"),
       leaked.join(", ") || "no memory of their own") :
       card("#leaks", "good", "No leaks", `${plural(raw.created - raw.lasting, "resource", "resources")} given back`),
     card("#timeline", "", formatBytes(raw.peak.bytes), raw.peak.bytes ?

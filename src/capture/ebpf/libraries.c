@@ -52,11 +52,13 @@ void gt_libraries_fini(struct gt_libraries *l)
 }
 
 /* The row of a function of this API; GT_FN_NONE when it is not to be probed. */
-static uint16_t row_of(const struct gt_libraries *l, enum gt_api api, const char *name)
+static uint16_t row_of(enum gt_api api, const char *name)
 {
+	struct gt_plan plan;
+
 	for (unsigned i = 1; i < GT_FN_COUNT; i++)
-		if (gt_functions[i].api == api && gt_probes_plan(l->probes, i) &&
-		    !strcmp(gt_function_names[i], name))
+		if (gt_functions[i].api == api && !strcmp(gt_function_names[i], name) &&
+		    gt_plan_make(&plan, (enum gt_function_id)i) && plan.row.effects)
 			return (uint16_t)i;
 	return GT_FN_NONE;
 }
@@ -88,8 +90,7 @@ static void add_point(struct gt_probe_point *points, size_t *count, uint64_t off
 }
 
 /* What the library exports of ours; `points` has room for every row. */
-static size_t find_points(const struct gt_libraries *l, int fd, enum gt_api api,
-			  struct gt_probe_point *points)
+static size_t find_points(int fd, enum gt_api api, struct gt_probe_point *points)
 {
 	Elf *elf = elf_version(EV_CURRENT) == EV_NONE ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	Elf_Scn *section = NULL;
@@ -112,7 +113,7 @@ static size_t find_points(const struct gt_libraries *l, int fd, enum gt_api api,
 			    GELF_ST_TYPE(symbol.st_info) != STT_FUNC)
 				continue;
 			name = elf_strptr(elf, head.sh_link, symbol.st_name);
-			row = name ? row_of(l, api, name) : GT_FN_NONE;
+			row = name ? row_of(api, name) : GT_FN_NONE;
 			if (row != GT_FN_NONE && offset_of(elf, symbol.st_value, &offset))
 				add_point(points, &count, offset, row);
 		}
@@ -135,8 +136,8 @@ static int add(struct gt_libraries *l, int fd, const char *path, struct gt_error
 		if (l->list[i].dev == st.st_dev && l->list[i].ino == st.st_ino)
 			return 0;
 	points = gt_alloc(GT_FN_COUNT * sizeof *points);
-	count = find_points(l, fd, (enum gt_api)api, points);
-	if (count)
+	count = find_points(fd, (enum gt_api)api, points);
+	if (count && l->probes)
 		e = gt_probes_attach(l->probes, fd, path, points, count, error);
 	free(points);
 	if (e)

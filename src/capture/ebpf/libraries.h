@@ -9,13 +9,13 @@ struct gt_library {
 	ino_t ino;
 	enum gt_api api;
 	char *path;          /* as first seen */
-	size_t functions;    /* probed; 0: it has none of ours */
+	size_t functions;    /* to be probed; 0: it has none of ours */
 	uint32_t late_pid;   /* who had it before it was probed; 0: nobody */
 	bool is_late;        /* … and is followed */
 };
 
 struct gt_libraries {
-	struct gt_probes *probes;
+	struct gt_probes *probes;    /* NULL: libraries are looked at, and not probed */
 	bool unwanted[GT_API_COUNT]; /* APIs that are left alone */
 	struct gt_library *list;
 	size_t count, room;

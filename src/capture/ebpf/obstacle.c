@@ -57,37 +57,91 @@ void gt_surroundings_look(struct gt_surroundings *s)
 	s->capabilities = status_number("CapEff:", 16);
 }
 
-static bool may_load(const struct gt_surroundings *s)
+static bool has(const struct gt_surroundings *s, unsigned capability)
 {
-	return s->capabilities & BIT(CAP_SYS_ADMIN) ||
-	       ((s->capabilities & BIT(CAP_BPF)) && (s->capabilities & BIT(CAP_PERFMON)));
+	return s->capabilities & (BIT(CAP_SYS_ADMIN) | BIT(capability));
+}
+
+bool gt_may_look_at_others(const struct gt_surroundings *s)
+{
+	return s->capabilities & BIT(CAP_SYS_PTRACE);
+}
+
+/* One need: what is told when it is met, and what when it is not. */
+static void say(struct gt_need *n, bool is_met, int code, const char *text, const char *remedy)
+{
+	n->is_met = is_met;
+	n->code = is_met ? 0 : code;
+	n->remedy = remedy;
+	snprintf(n->text, sizeof n->text, "%s", text);
+}
+
+static void look_at_kernel(const struct gt_surroundings *s, struct gt_need *n)
+{
+	bool is_met = s->kernel_major > KERNEL_MAJOR ||
+		      (s->kernel_major == KERNEL_MAJOR && s->kernel_minor >= KERNEL_MINOR);
+	char text[100];
+
+	snprintf(text, sizeof text, is_met ? "Linux %3$u.%4$u; %1$d.%2$d or later is needed" :
+		 "attaching needs Linux %1$d.%2$d or later, this is %3$u.%4$u", KERNEL_MAJOR,
+		 KERNEL_MINOR, s->kernel_major, s->kernel_minor);
+	say(n, is_met, -ENOSYS, text, "update the kernel, or start the program with `gputrack run`");
+}
+
+static void look_at_privileges(const struct gt_surroundings *s, struct gt_need *n)
+{
+	bool is_met = has(s, CAP_BPF) && has(s, CAP_PERFMON);
+
+	say(n, is_met, -EPERM,
+	    !is_met ? "attaching needs privileges (CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE)" :
+	    s->capabilities & BIT(CAP_SYS_ADMIN) ? "CAP_SYS_ADMIN: programs may be loaded" :
+						   "CAP_BPF and CAP_PERFMON: programs may be loaded",
+	    "run it as root, with sudo; `gputrack run` needs none");
+}
+
+static void look_at_lockdown(const struct gt_surroundings *s, struct gt_need *n)
+{
+	say(n, !s->locked_down, -EPERM, s->locked_down ?
+	    "the kernel is locked down (confidentiality), so nobody may read a program's memory" :
+	    "none that keeps programs from reading memory",
+	    "boot without lockdown=confidentiality, or start the program with `gputrack run`");
+}
+
+static void look_at_types(const struct gt_surroundings *s, struct gt_need *n)
+{
+	say(n, s->has_types, -ENOENT, s->has_types ?
+	    "/sys/kernel/btf/vmlinux (BTF)" :
+	    "this kernel does not describe its types (no /sys/kernel/btf/vmlinux)",
+	    "use one built with CONFIG_DEBUG_INFO_BTF, or start the program with `gputrack run`");
+}
+
+static const struct {
+	const char *name;
+	void (*look)(const struct gt_surroundings *s, struct gt_need *n);
+} needs[GT_NEED_COUNT] = {
+	{ "kernel", look_at_kernel },
+	{ "privileges", look_at_privileges },
+	{ "lockdown", look_at_lockdown },
+	{ "kernel types", look_at_types },
+};
+
+void gt_needs_look(const struct gt_surroundings *s, struct gt_need out[GT_NEED_COUNT])
+{
+	for (size_t i = 0; i < GT_NEED_COUNT; i++) {
+		out[i] = (struct gt_need){ .name = needs[i].name };
+		needs[i].look(s, &out[i]);
+	}
 }
 
 int gt_obstacle_before(const struct gt_surroundings *s, struct gt_error *error)
 {
-	if (s->kernel_major < KERNEL_MAJOR ||
-	    (s->kernel_major == KERNEL_MAJOR && s->kernel_minor < KERNEL_MINOR))
-		return gt_error_set(error, -ENOSYS,
-				    "attaching needs Linux %d.%d or later, this is %u.%u: update "
-				    "the kernel, or start the program with `gputrack run`",
-				    KERNEL_MAJOR, KERNEL_MINOR, s->kernel_major, s->kernel_minor);
-	if (!may_load(s))
-		return gt_error_set(error, -EPERM,
-				    "attaching needs privileges (CAP_BPF, CAP_PERFMON, "
-				    "CAP_SYS_PTRACE): run it as root, with sudo; `gputrack run` "
-				    "needs none");
-	if (s->locked_down)
-		return gt_error_set(error, -EPERM,
-				    "the kernel is locked down (confidentiality), so nobody may "
-				    "read a program's memory: boot without "
-				    "lockdown=confidentiality, or start the program with "
-				    "`gputrack run`");
-	if (!s->has_types)
-		return gt_error_set(error, -ENOENT,
-				    "this kernel does not describe its types (no "
-				    "/sys/kernel/btf/vmlinux): use one built with "
-				    "CONFIG_DEBUG_INFO_BTF, or start the program with "
-				    "`gputrack run`");
+	struct gt_need found[GT_NEED_COUNT];
+
+	gt_needs_look(s, found);
+	for (size_t i = 0; i < GT_NEED_COUNT; i++)
+		if (!found[i].is_met)
+			return gt_error_set(error, found[i].code, "%s: %s", found[i].text,
+					    found[i].remedy);
 	return 0;
 }
 

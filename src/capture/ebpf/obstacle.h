@@ -17,7 +17,23 @@ struct gt_surroundings {
 
 void gt_surroundings_look(struct gt_surroundings *s);
 
-/* 0, or an error that can be seen before anything is tried. */
+/* Something that attaching cannot do without, as it is here. */
+struct gt_need {
+	const char *name;    /* "kernel" */
+	bool is_met;
+	int code;            /* -errno when it is not */
+	char text[160];      /* what there is, or what is missing: "attaching needs Linux 5.15 …" */
+	const char *remedy;  /* when it is not met */
+};
+
+enum { GT_NEED_COUNT = 4 };
+
+/* All of them, in the order in which they are asked for. */
+void gt_needs_look(const struct gt_surroundings *s, struct gt_need out[GT_NEED_COUNT]);
+/* May look into processes of other users, which attaching to those takes. */
+bool gt_may_look_at_others(const struct gt_surroundings *s);
+
+/* 0, or the first need that is not met. */
 int gt_obstacle_before(const struct gt_surroundings *s, struct gt_error *error);
 /* Why the kernel has refused: `code` is what it said, `what` was tried, `detail` its own words. */
 int gt_obstacle_after(const struct gt_surroundings *s, int code, const char *what,

@@ -132,6 +132,19 @@ static int link_multi(const struct gt_probes *p, const struct bpf_program *progr
 	return fd < 0 ? -errno : fd;
 }
 
+/* The number by which perf_event_open knows user probes. */
+static int uprobe_type(void)
+{
+	FILE *file = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
+	int type = -1;
+
+	if (file && fscanf(file, "%d", &type) != 1)
+		type = -1;
+	if (file)
+		fclose(file);
+	return type;
+}
+
 /*
  * A kernel that has a way to attach takes the program's type and then finds the path wrong; one
  * that has not refuses the type.
@@ -141,8 +154,11 @@ static bool can_attach(const struct gt_probes *p)
 	const uint64_t zero = 0;
 	const struct bpf_program *program = p->way == GT_PROBES_SESSION ?
 		p->skeleton->progs.call_session : p->skeleton->progs.call_entered;
-	int e = link_multi(p, program, false, "/", &zero, &zero, 1);
+	int e;
 
+	if (p->way == GT_PROBES_PERF)
+		return uprobe_type() >= 0;
+	e = link_multi(p, program, false, "/", &zero, &zero, 1);
 	return e == -EBADF || e == -EISDIR || e == -ENOENT;
 }
 
@@ -156,7 +172,7 @@ static int load_best(struct gt_probes *p, const struct gt_probes_options *option
 			continue;
 		p->way = (enum gt_probe_way)way;
 		e = load(p, options);
-		if (!e && (way == GT_PROBES_PERF || can_attach(p)))
+		if (!e && can_attach(p))
 			return 0;
 		if (!e) {
 			calls_bpf__destroy(p->skeleton);
@@ -345,19 +361,6 @@ static int attach_multi(struct gt_probes *p, const char *path, const struct gt_p
 	free(offsets);
 	free(cookies);
 	return e;
-}
-
-/* The number by which perf_event_open knows user probes. */
-static int uprobe_type(void)
-{
-	FILE *file = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
-	int type = -1;
-
-	if (file && fscanf(file, "%d", &type) != 1)
-		type = -1;
-	if (file)
-		fclose(file);
-	return type;
 }
 
 static int link_perf(const struct gt_probes *p, int type, bool at_return, const char *path,

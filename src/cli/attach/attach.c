@@ -6,12 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/format.h"
 #include "base/mem.h"
 #include "capture/ebpf/obstacle.h"
 #include "capture/ebpf/tracer.h"
@@ -20,6 +18,7 @@
 #include "cli/cli.h"
 #include "cli/folder.h"
 #include "cli/launch.h"
+#include "cli/note.h"
 #include "cli/replay.h"
 #include "trace/info.h"
 
@@ -51,57 +50,15 @@ static void on_signal(int number)
 
 static int name_folder(struct attach *a, struct gt_error *error)
 {
-	char here[PATH_MAX] = "";
+	char otherwise[32];
+	int e;
 
-	if (a->settings.typed.output && a->settings.typed.output[0] == '/')
-		snprintf(a->folder, sizeof a->folder, "%s", a->settings.typed.output);
-	else if (!getcwd(here, sizeof here))
-		return gt_error_set(error, -errno, "cannot tell the current folder: %s",
-				    strerror(errno));
-	else if (a->settings.typed.output)
-		snprintf(a->folder, sizeof a->folder, "%.2000s/%.2000s", here,
-			 a->settings.typed.output);
-	else
-		snprintf(a->folder, sizeof a->folder, "%.2000s/attach.%d.gt", here, (int)getpid());
+	snprintf(otherwise, sizeof otherwise, "attach.%d.gt", (int)getpid());
+	e = gt_folder_name(a->folder, sizeof a->folder, a->settings.typed.output, otherwise);
+	if (e)
+		return gt_error_set(error, e, "cannot tell the current folder: %s", strerror(-e));
 	gt_tracer_record(a->tracer, a->folder);
 	return gt_folder_make(&a->made, a->folder, error);
-}
-
-static void add_time(struct gt_info *info, const char *key)
-{
-	char text[GT_FORMAT_MAX];
-
-	gt_info_set(info, key, gt_format_moment(text, gt_clock_ns(CLOCK_REALTIME)));
-}
-
-static void first_info(struct attach *a, int argc, char **argv)
-{
-	struct utsname system;
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	a->info = gt_info_new();
-	gt_info_set(a->info, "gputrack", GT_VERSION);
-	for (int i = 0; i < argc; i++)
-		fprintf(out, "%s%s", i ? " " : "", argv[i]);
-	fclose(out);
-	gt_info_set(a->info, "command", text);
-	free(text);
-	gt_info_set(a->info, "capture", "attach");
-	if (!uname(&system)) {
-		gt_info_set(a->info, "host", system.nodename);
-		gt_info_setf(a->info, "kernel", "%s %s", system.sysname, system.release);
-	}
-	add_time(a->info, "started");
-}
-
-static int write_info(const struct attach *a, struct gt_error *error)
-{
-	char path[PATH_MAX + 8];
-
-	snprintf(path, sizeof path, "%s/info", a->folder);
-	return gt_info_write(a->info, path, error);
 }
 
 /* The command waits in a child of ours until everything is in place. */
@@ -200,8 +157,8 @@ static bool all_ended(struct attach *a)
 static void follow(struct attach *a)
 {
 	uint64_t begun = gt_now_ns(), shown = begun;
-	uint64_t interval = (uint64_t)(a->settings.interval * 1e9);
-	uint64_t duration = (uint64_t)(a->settings.duration * 1e9);
+	uint64_t interval = (uint64_t)(a->settings.typed.interval * 1e9);
+	uint64_t duration = (uint64_t)(a->settings.typed.duration * 1e9);
 
 	while (!interrupted) {
 		uint64_t now;
@@ -245,17 +202,12 @@ static void finish_info(struct attach *a, uint64_t duration_ns, uint64_t lost, s
 {
 	struct gt_error error;
 
-	add_time(a->info, "ended");
-	gt_info_setf(a->info, "duration_ns", "%llu", (unsigned long long)duration_ns);
+	gt_note_end(a->info, duration_ns);
 	gt_info_setf(a->info, "running", "%zu", running);
 	gt_info_setf(a->info, "lost", "%llu", (unsigned long long)lost);
-	if (a->argv && !a->child) {
-		if (WIFSIGNALED(a->status))
-			gt_info_setf(a->info, "signal", "%d", WTERMSIG(a->status));
-		else
-			gt_info_setf(a->info, "exit_status", "%d", WEXITSTATUS(a->status));
-	}
-	if (write_info(a, &error))
+	if (a->argv && !a->child)
+		gt_note_status(a->info, a->status);
+	if (gt_note_write(a->info, a->folder, &error))
 		gt_fail("%s; what was recorded can be read all the same", error.text);
 }
 
@@ -287,7 +239,7 @@ static int prepare(struct attach *a, struct gt_error *error)
 	if (!e)
 		e = name_folder(a, error);
 	if (!e)
-		e = write_info(a, error);
+		e = gt_note_write(a->info, a->folder, error);
 	if (!e && (e = gt_privileges_drop()))
 		gt_error_set(error, e, "cannot give up privileges: %s", strerror(-e));
 	return e;
@@ -345,7 +297,8 @@ int gt_cmd_attach(int argc, char **argv)
 		a->how.max_bytes = a->settings.typed.max_bytes;
 		a->argv = a->settings.argv;
 		a->out = a->argv ? stderr : stdout;
-		first_info(a, argc, argv);
+		a->info = gt_note_begin(argv);
+		gt_info_set(a->info, "capture", "attach");
 		status = run(a);
 		gt_info_free(a->info);
 	}

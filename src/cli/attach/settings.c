@@ -1,7 +1,6 @@
 /* settings.c - what `gputrack attach` is asked to do, from its command line. */
 #include "cli/attach/settings.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "cli/cli.h"
@@ -12,6 +11,8 @@ enum {
 	RING_BYTES = 16 << 20,
 	STACK_BYTES = 8192,
 	DEPTH = 64,
+	INTERVAL = 5,
+	SECONDS_MAX = 1000000000, /* so that its nanoseconds are a number */
 };
 
 static const char *const unwind_names[] = {
@@ -35,11 +36,12 @@ static const struct gt_option options[] = {
 	  AT(output),
 	  .help = "record into this folder (default: attach.PID.gt); a recording that is there "
 		  "already is kept as NAME.gt.old" },
-	{ .name = "interval", .letter = 'i', .type = GT_OPTION_TEXT, .argument = "SECONDS",
+	{ .name = "interval", .letter = 'i', .type = GT_OPTION_DECIMAL, .argument = "SECONDS",
 	  AT(interval), .help = "show a summary so often (default: 5; 0: never)" },
-	{ .name = "duration", .letter = 'd', .type = GT_OPTION_TEXT, .argument = "SECONDS",
+	{ .name = "duration", .letter = 'd', .type = GT_OPTION_DECIMAL, .argument = "SECONDS",
 	  AT(duration),
-	  .help = "end after this time; otherwise with Ctrl-C, or with the processes" },
+	  .help = "end after this time (default: 0, without end): otherwise with Ctrl-C, or with the "
+		  "processes" },
 	{ .name = "max-size", .type = GT_OPTION_SIZE, .argument = "SIZE", AT(max_bytes),
 	  .help = "stop recording when the recording is this large (500M, 2GiB); the summaries go "
 		  "on, and the report says so" },
@@ -50,11 +52,11 @@ static const struct gt_option options[] = {
 	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW", .choices = unwind_names,
 	  AT(unwind), .help = "how stacks are found: fp (frame pointers, cheap; the default) or "
 			      "dwarf (a copy of the stack's top, for programs without them)" },
-	{ .name = "stack-bytes", .type = GT_OPTION_TEXT, .argument = "SIZE", AT(stack_bytes),
+	{ .name = "stack-bytes", .type = GT_OPTION_SIZE, .argument = "SIZE", AT(stack_bytes),
 	  .help = "how much of the stack --unwind dwarf copies (default: 8K, at most 32K)" },
 	{ .name = "stack-depth", .type = GT_OPTION_COUNT, .argument = "N", AT(stack_depth),
 	  .help = "frames to record of each stack, at most 127 (default: 64)" },
-	{ .name = "ring-size", .type = GT_OPTION_TEXT, .argument = "SIZE", AT(ring_size),
+	{ .name = "ring-size", .type = GT_OPTION_SIZE, .argument = "SIZE", AT(ring_size),
 	  .help = "the buffer between kernel and gputrack (default: 16M); what does not fit is "
 		  "lost, counted and shown" },
 	{ .name = "probes", .type = GT_OPTION_CHOICE, .argument = "HOW",
@@ -77,28 +79,6 @@ const struct gt_usage gt_attach_usage = {
 	.first_operand_ends = true,
 };
 
-/* "16M", "256K", "8192". */
-static bool parse_size(const char *text, uint64_t *out)
-{
-	char *end;
-	double value = strtod(text, &end);
-	unsigned shift = *end == 'K' || *end == 'k' ? 10 : *end == 'M' || *end == 'm' ? 20 :
-			 *end == 'G' || *end == 'g' ? 30 : 0;
-
-	if (end == text || (shift && end[1]) || (!shift && *end) || !(value > 0) || value > 1e15)
-		return false;
-	*out = (uint64_t)(value * (double)(UINT64_C(1) << shift));
-	return true;
-}
-
-static bool parse_seconds(const char *text, double *out)
-{
-	char *end;
-
-	*out = strtod(text, &end);
-	return end != text && !*end && isfinite(*out) && *out >= 0 && *out <= 1e9;
-}
-
 /* The next power of two, from a page to a gibibyte. */
 static size_t ring_bytes(uint64_t wanted)
 {
@@ -112,7 +92,6 @@ static size_t ring_bytes(uint64_t wanted)
 static int parse(struct gt_attach_settings *s, int argc, char **argv, int first)
 {
 	const struct gt_attach_typed *t = &s->typed;
-	uint64_t ring = RING_BYTES, stack = STACK_BYTES;
 	int modes = (t->pids.count > 0) + t->command + t->all, status;
 
 	status = gt_targets_parse(&s->targets, &gt_attach_usage, &t->pids, &t->apis);
@@ -128,14 +107,10 @@ static int parse(struct gt_attach_settings *s, int argc, char **argv, int first)
 	if (!t->command && first < argc)
 		return gt_usage_wrong(&gt_attach_usage, "'%s' is too much: a command to run comes "
 				      "after -c", argv[first]);
-	s->interval = 5;
-	if (t->interval && !parse_seconds(t->interval, &s->interval))
-		return gt_usage_wrong(&gt_attach_usage, "--interval is a number of seconds");
-	if (t->duration && !parse_seconds(t->duration, &s->duration))
-		return gt_usage_wrong(&gt_attach_usage, "--duration is a number of seconds");
-	if (t->ring_size && !parse_size(t->ring_size, &ring))
-		return gt_usage_wrong(&gt_attach_usage, "--ring-size is a size such as 16M");
-	if (t->stack_bytes && (!parse_size(t->stack_bytes, &stack) || stack < 512 || stack > 32768))
+	if (t->interval > SECONDS_MAX || t->duration > SECONDS_MAX)
+		return gt_usage_wrong(&gt_attach_usage, "--interval and --duration are at most %d "
+				      "seconds", SECONDS_MAX);
+	if (t->stack_bytes < 512 || t->stack_bytes > 32768)
 		return gt_usage_wrong(&gt_attach_usage, "--stack-bytes is a size from 512 to 32K");
 	if (t->stack_depth > GT_PROBE_FRAMES)
 		return gt_usage_wrong(&gt_attach_usage, "--stack-depth is at most %d",
@@ -143,8 +118,8 @@ static int parse(struct gt_attach_settings *s, int argc, char **argv, int first)
 	s->argv = t->command ? argv + first : NULL;
 	s->probes = (struct gt_probes_options){
 		.everyone = t->all, .frames = t->no_stacks ? 0 : (uint32_t)t->stack_depth,
-		.stack_bytes = t->unwind == UNWIND_DWARF ? (uint32_t)stack & ~255u : 0,
-		.ring_bytes = ring_bytes(ring), .way = (enum gt_probe_way)t->way };
+		.stack_bytes = t->unwind == UNWIND_DWARF ? (uint32_t)t->stack_bytes & ~255u : 0,
+		.ring_bytes = ring_bytes(t->ring_size), .way = (enum gt_probe_way)t->way };
 	return 0;
 }
 
@@ -152,7 +127,9 @@ bool gt_attach_settings_parse(struct gt_attach_settings *s, int argc, char **arg
 {
 	int first;
 
-	*s = (struct gt_attach_settings){ .typed = { .stack_depth = DEPTH, .top = 3 } };
+	*s = (struct gt_attach_settings){ .typed = {
+		.stack_depth = DEPTH, .top = 3, .interval = INTERVAL, .ring_size = RING_BYTES,
+		.stack_bytes = STACK_BYTES } };
 	first = gt_options_parse(&gt_attach_usage, &s->typed, argc, argv, status);
 	if (first < 0)
 		return false;

@@ -8,15 +8,15 @@
 /* As typed. */
 struct gt_attach_typed {
 	struct gt_texts pids, apis;
-	const char *output, *interval, *duration, *ring_size, *stack_bytes;
+	const char *output;
+	double interval, duration; /* seconds; 0: never, without end */
 	bool command, all, quiet, no_stacks;
 	int unwind, way;
-	uint64_t top, stack_depth, max_bytes;
+	uint64_t top, stack_depth, max_bytes, ring_size, stack_bytes;
 };
 
 struct gt_attach_settings {
 	struct gt_attach_typed typed;
-	double interval, duration;         /* seconds; 0: never, without end */
 	struct gt_targets targets;
 	char **argv;                       /* of the command; NULL: none */
 	struct gt_probes_options probes;

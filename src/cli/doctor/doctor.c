@@ -25,6 +25,9 @@ static const struct gt_check checks[] = {
 	{ .name = "OpenCL", .look = gt_doctor_opencl, .is_api = true },
 	{ .name = "Level Zero", .look = gt_doctor_levelzero, .is_api = true },
 	{ .name = "CUDA", .look = gt_doctor_cuda, .is_api = true },
+#ifdef GT_HAVE_EBPF
+	{ .name = "attach", .look = gt_doctor_attach },
+#endif
 	{ .name = "symbols", .look = gt_doctor_symbols },
 	{ .name = "permissions", .look = gt_doctor_permissions },
 	{ .name = "recordings", .look = gt_doctor_recordings },

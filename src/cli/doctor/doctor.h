@@ -67,6 +67,8 @@ bool gt_doctor_cuda(struct gt_doctor *d);
 bool gt_doctor_levelzero(struct gt_doctor *d);
 /* The program of --program: is it one that can be tracked, and what will be known of its code. */
 bool gt_doctor_program(struct gt_doctor *d);
+/* What attaching needs; only where it is built in. */
+bool gt_doctor_attach(struct gt_doctor *d);
 bool gt_doctor_symbols(struct gt_doctor *d);
 bool gt_doctor_permissions(struct gt_doctor *d);
 bool gt_doctor_recordings(struct gt_doctor *d);

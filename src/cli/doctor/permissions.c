@@ -1,6 +1,5 @@
-/* permissions.c - the doctor's look at what this user may do: devices, perf, ptrace, locks. */
+/* permissions.c - the doctor's look at what this user may do: devices, locked memory. */
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <grp.h>
 #include <stdlib.h>
@@ -55,56 +54,6 @@ static bool check_devices(struct gt_doctor *d)
 	return !closed;
 }
 
-/* A number from a file of the kernel; false when it is not there. */
-static bool read_number(const char *path, long *out)
-{
-	char text[32] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return false;
-	*out = strtol(text, NULL, 10);
-	return true;
-}
-
-/* A switch of the kernel, from which value on it keeps ordinary users out of what. */
-struct guard {
-	const char *name, *path, *setting, *keeps_from;
-	long closed_from;
-};
-
-static const struct guard guards[] = {
-	{ "perf events", "/proc/sys/kernel/perf_event_paranoid", "kernel.perf_event_paranoid",
-	  "probes in running programs", 2 },
-	{ "ptrace scope", "/proc/sys/kernel/yama/ptrace_scope", "kernel.yama.ptrace_scope",
-	  "looking into running programs that are no children", 1 },
-	{ "BPF", "/proc/sys/kernel/unprivileged_bpf_disabled", "kernel.unprivileged_bpf_disabled",
-	  "probes in running programs", 1 },
-};
-
-/* None of them stands in the way of `gputrack run`. */
-static void check_guard(struct gt_doctor *d, const struct guard *g)
-{
-	long value;
-
-	if (!read_number(g->path, &value)) {
-		gt_doctor_say(d, GT_FINDING_NOTE, g->name, "this kernel has no %s", g->setting);
-	} else if (value < g->closed_from) {
-		gt_doctor_say(d, GT_FINDING_GOOD, g->name, "open to all users (%s is %ld)",
-			      g->setting, value);
-	} else if (!geteuid()) {
-		gt_doctor_say(d, GT_FINDING_GOOD, g->name, "open to root (%s is %ld)", g->setting,
-			      value);
-	} else {
-		gt_doctor_say(d, GT_FINDING_NOTE, g->name, "%s is %ld: keeps you from %s",
-			      g->setting, value, g->keeps_from);
-		gt_doctor_remedy(d, "not needed for gputrack run; else be root");
-	}
-}
-
 static void check_locked(struct gt_doctor *d)
 {
 	struct rlimit limit;
@@ -116,7 +65,8 @@ static void check_locked(struct gt_doctor *d)
 		gt_doctor_say(d, GT_FINDING_GOOD, "locked memory", "no limit");
 	else
 		gt_doctor_say(d, GT_FINDING_NOTE, "locked memory",
-			      "at most %s (ulimit -l); drivers pin host memory within it",
+			      "at most %s (ulimit -l); drivers pin host memory within it, attach "
+			      "needs none of it",
 			      gt_format_bytes(text, limit.rlim_cur));
 }
 
@@ -124,8 +74,6 @@ bool gt_doctor_permissions(struct gt_doctor *d)
 {
 	bool works = check_devices(d);
 
-	for (size_t i = 0; i < sizeof guards / sizeof *guards; i++)
-		check_guard(d, &guards[i]);
 	check_locked(d);
 	return works;
 }

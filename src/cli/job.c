@@ -1,0 +1,140 @@
+/* job.c - runs that are the ranks of one job share a recording; the last of them reports. */
+#include "cli/job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/format.h"
+#include "base/rank.h"
+#include "cli/note.h"
+
+void gt_job_find(struct gt_job *job)
+{
+	const char *name = getenv("PMIX_NAMESPACE"), *step = getenv("SLURM_STEP_ID");
+	const char *slurm = getenv("SLURM_JOB_ID");
+	struct utsname system = { 0 };
+
+	*job = (struct gt_job){ .rank = gt_rank_get(), .launcher = getppid() };
+	if (name && *name) {
+		snprintf(job->id, sizeof job->id, "%.100s", name);
+	} else if (slurm && step) {
+		snprintf(job->id, sizeof job->id, "%.50s.%.50s", slurm, step);
+	} else {
+		uname(&system);
+		snprintf(job->id, sizeof job->id, "%.64s:%d", system.nodename, (int)job->launcher);
+	}
+}
+
+static uint64_t number_of(const struct gt_info *info, const char *key)
+{
+	uint64_t number = 0;
+
+	return gt_count_parse(gt_info_get(info, key), &number) ? number : 0;
+}
+
+/* Among "0,1,2". */
+static bool is_among(const char *rank, const char *ranks)
+{
+	size_t size = strlen(rank);
+
+	while (*ranks) {
+		size_t length = strcspn(ranks, ",");
+
+		if (length == size && !strncmp(ranks, rank, size))
+			return true;
+		ranks += length + (ranks[length] == ',');
+	}
+	return false;
+}
+
+static int enter(const struct gt_job *job, struct gt_folder *made, const char *folder,
+		 struct gt_info *info, struct gt_error *error)
+{
+	struct gt_info *theirs = gt_note_read(folder);
+	const char *ranks = gt_info_get(theirs, "ranks");
+	int e;
+
+	/* what somebody else has put there is not joined, whatever it says */
+	if (*ranks && gt_folder_is_own(folder) && !strcmp(gt_info_get(theirs, "job"), job->id) &&
+	    !is_among(job->rank, ranks)) {
+		char *all;
+
+		*made = (struct gt_folder){ 0 };
+		snprintf(made->path, sizeof made->path, "%s", folder);
+		if (asprintf(&all, "%s,%s", ranks, job->rank) >= 0) {
+			gt_info_set(theirs, "ranks", all);
+			free(all);
+		}
+		gt_info_setf(theirs, "ranks_running", "%llu",
+			     (unsigned long long)number_of(theirs, "ranks_running") + 1);
+		e = gt_note_write(theirs, folder, error);
+	} else {
+		gt_info_set(info, "job", job->id);
+		gt_info_set(info, "ranks", job->rank);
+		gt_info_set(info, "ranks_running", "1");
+		e = gt_note_make(info, made, folder, error);
+	}
+	gt_info_free(theirs);
+	return e;
+}
+
+int gt_job_enter(const struct gt_job *job, struct gt_folder *made, const char *folder,
+		 struct gt_info *info, struct gt_error *error)
+{
+	int lock = gt_folder_lock(folder);
+	int e = enter(job, made, folder, info, error);
+
+	gt_folder_unlock(lock);
+	return e;
+}
+
+void gt_job_undo(const struct gt_folder *made)
+{
+	int lock = gt_folder_lock(made->path);
+	struct gt_info *info = gt_note_read(made->path);
+	uint64_t running = number_of(info, "ranks_running");
+	struct gt_error unused;
+
+	if (running > 1) {
+		gt_info_setf(info, "ranks_running", "%llu", (unsigned long long)running - 1);
+		gt_note_write(info, made->path, &unused);
+	} else {
+		gt_folder_undo(made);
+	}
+	gt_info_free(info);
+	gt_folder_unlock(lock);
+}
+
+/* Of how they ended, the worst is kept: a rank that failed has failed the job. */
+static void merge_end(struct gt_info *all, const struct gt_info *one)
+{
+	const char *signal = gt_info_get(one, "signal"), *status = gt_info_get(one, "exit_status");
+
+	gt_info_set(all, "ended", gt_info_get(one, "ended"));
+	if (number_of(one, "duration_ns") > number_of(all, "duration_ns"))
+		gt_info_set(all, "duration_ns", gt_info_get(one, "duration_ns"));
+	if (*signal)
+		gt_info_set(all, "signal", signal);
+	else if (*status && !number_of(all, "exit_status"))
+		gt_info_set(all, "exit_status", status);
+}
+
+int gt_job_leave(const char *folder, const struct gt_info *info, bool *is_last,
+		 struct gt_error *error)
+{
+	int lock = gt_folder_lock(folder), e;
+	struct gt_info *all = gt_note_read(folder);
+	uint64_t running = number_of(all, "ranks_running");
+
+	running -= running > 0;
+	*is_last = !running;
+	merge_end(all, info);
+	gt_info_setf(all, "ranks_running", "%llu", (unsigned long long)running);
+	e = gt_note_write(all, folder, error);
+	gt_info_free(all);
+	gt_folder_unlock(lock);
+	return e;
+}

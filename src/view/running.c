@@ -1,0 +1,89 @@
+/* running.c - what of a recording still goes on: what its programs hold may well be in use. */
+#include "view/running.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/format.h"
+#include "base/mem.h"
+
+enum { SECOND = 1000000000 };
+
+/* When the process under this number began, as wall clocks tell it; 0: there is none that runs. */
+static uint64_t began_ns(uint32_t pid)
+{
+	uint64_t ticks = 0, boot = gt_clock_ns(CLOCK_BOOTTIME), now = gt_clock_ns(CLOCK_REALTIME);
+	char path[32], text[1024] = "", *end;
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
+	file = fopen(path, "re");
+	if (file) {
+		(void)!fgets(text, sizeof text, file);
+		fclose(file);
+	}
+	/* behind the name, which may be anything: state, then 18 numbers, then the start */
+	end = strrchr(text, ')');
+	if (!end || end[1] != ' ' || strchr("ZXx", end[2]) ||
+	    sscanf(end + 3, "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+		   "%" SCNu64, &ticks) != 1)
+		return 0;
+	return now - boot + (uint64_t)((double)ticks / (double)sysconf(_SC_CLK_TCK) * SECOND);
+}
+
+bool gt_process_runs(const struct gt_process *process)
+{
+	struct utsname system;
+	uint64_t began;
+
+	if (process->state != GT_TRACE_RUNNING || !*process->host || uname(&system) ||
+	    strcmp(process->host, system.nodename))
+		return false;
+	began = began_ns(process->pid);
+	/* a number that is used again belongs to somebody who came later */
+	return began && began <= process->start_real_ns + SECOND;
+}
+
+/* How many of these resources are held by processes that run. */
+static uint64_t held(const struct gt_view *v, const struct gt_groups *groups)
+{
+	size_t processes = gt_recording_process_count(v->recording);
+	bool *runs = gt_alloc(processes + 1), any = false;
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < processes; i++)
+		any |= runs[i] = gt_process_runs(gt_recording_process(v->recording, i));
+	for (size_t i = 0; any && i < groups->count; i++)
+		for (size_t k = 0; k < groups->list[i].count; k++)
+			count += runs[groups->list[i].objects[k]->process];
+	free(runs);
+	return count;
+}
+
+void gt_running_word(struct gt_page *p, const struct gt_view *v, const struct gt_groups *groups)
+{
+	bool alive = gt_view_goes_on(v) ||
+		     (groups->object_count && held(v, groups) == groups->object_count);
+
+	gt_page_put(p, alive ? GT_YELLOW : GT_RED, alive ? "ALIVE" : "LEAKED");
+}
+
+void gt_running_line(struct gt_page *p, const struct gt_view *v, const struct gt_groups *groups)
+{
+	uint64_t count = held(v, groups);
+	char text[GT_FORMAT_MAX];
+
+	if (gt_view_goes_on(v))
+		gt_page_wrap(p, GT_DIM, 2, "in programs that went on when gputrack let go: this "
+			     "may be in use");
+	else if (count && count == groups->object_count)
+		gt_page_wrap(p, GT_DIM, 2, "in programs that still run: this may be in use");
+	else if (count)
+		gt_page_wrap(p, GT_YELLOW, 2, "%s of them in programs that still run: %s may be in "
+			     "use", gt_format_count(text, count), gt_plural(count, "it", "they"));
+}

@@ -1,0 +1,17 @@
+/* running.h - what of a recording still goes on: what its programs hold may well be in use. */
+#pragma once
+
+#include "ledger/groups.h"
+#include "view/page.h"
+#include "view/view.h"
+
+/*
+ * True when the process has not ended and is there now, on the machine that recorded it, under its
+ * number and since before the trace began.
+ */
+bool gt_process_runs(const struct gt_process *process);
+
+/* "LEAKED", or "ALIVE" when all of it is held by programs that go on. */
+void gt_running_word(struct gt_page *p, const struct gt_view *v, const struct gt_groups *groups);
+/* How much of it that is, on a line of its own; none when it is nothing. */
+void gt_running_line(struct gt_page *p, const struct gt_view *v, const struct gt_groups *groups);

@@ -1,0 +1,39 @@
+"""test_static.py - gputrack in one file: `./dev static`, for machines that have none of our libraries."""
+import os
+import pathlib
+import shutil
+import subprocess
+
+from test_attach import need_root
+
+
+def static(case):
+    """Made as a developer makes it, in a build folder of its own that the next run finds again."""
+    if not pathlib.Path("/usr/lib/x86_64-linux-gnu/libbz2.a").exists():
+        case.skip("static libraries are not installed")
+    build = os.path.relpath(case.build, case.source)
+    done = subprocess.run(["sh", "dev", "static"], cwd=case.source, env=dict(os.environ, BUILD=build),
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert done.returncode == 0, done.stdout[-3000:]
+    # away from the build folder, and from all that lies there
+    shutil.copy(case.source / f"{build}-static" / "gputrack", case.path("gputrack"))
+    return case.path("gputrack")
+
+
+def test_the_static_tool_needs_no_library_and_reads_recordings(case):
+    tool = static(case)
+    assert "INTERP" not in case.run("readelf", "-lW", tool).out
+    assert case.run(tool, "--version").out.startswith("gputrack ")
+    done = case.gputrack("run", "-q", "-o", "a.gt", case.program("leaky"), env=case.pocl())
+    assert done.status == 0, done.err
+    for analysis in ("summary", "leakage", "sites"):
+        ours = case.gputrack("report", "a.gt", "-a", analysis, "--format", "json").out
+        assert case.run(tool, "report", "a.gt", "-a", analysis, "--format", "json").out == ours
+
+
+def test_the_static_tool_attaches(case):
+    need_root(case)
+    tool = static(case)
+    done = case.run(tool, "attach", "-o", "a.gt", "-c", case.program("leaky"), env=case.pocl())
+    assert done.status == 0 and "LEAKED  21 resources" in done.err, done.err
+    assert case.report("a.gt", "leakage")["totals"] == {"count": 21, "bytes": 1 << 20}
