@@ -90,7 +90,7 @@ static int recording_data(const struct settings *s, const char *input, FILE *out
 		goto close_recording;
 	html = gt_html_new(recording, gt_progress_tick);
 	gt_progress_end();
-	gt_html_data(html, frames, out);
+	gt_html_data(html, frames, (double)s->threshold_kb, out);
 	gt_html_free(html);
 	gt_frames_free(frames);
 close_recording:

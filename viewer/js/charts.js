@@ -3,6 +3,8 @@ import { color, withAlpha } from "./dom.js";
 import { formatBytes, formatCount, formatTime } from "./format.js";
 
 const KIND_COLORS = 8;
+/* There is no half resource. */
+const COUNT_STEPS = Array.from({ length: 16 }, (_, i) => [1, 2, 5].map((by) => by * 10 ** i)).flat();
 export const charts = new Set();
 
 export function kindColor(index) {
@@ -42,6 +44,8 @@ export function valueAxis(unit) {
       formatCount(at, digitsFor(splits)) + (unit ? ` ${unit}` : "")) };
   if (unit === "bytes")
     axis.splits = byteSplits;
+  else if (!unit)
+    axis.incrs = COUNT_STEPS;
   return axis;
 }
 

@@ -8,6 +8,7 @@ import { charts } from "./charts.js";
 import { follow } from "./live.js";
 import { headerContent, verdicts } from "./header.js";
 import { drawTracker, trackerHeader } from "./tracker.js";
+import { metricsSection } from "./metrics.js";
 import { leaksSection } from "./leaks.js";
 import { mistakesSection } from "./mistakes.js";
 import { samplesSection } from "./samples.js";
@@ -22,6 +23,7 @@ const state = {
   flame: { mode: null, unit: null, search: "", path: [] },
   leaks: tableState("bytes"),
   sites: tableState("total"),
+  metrics: { trace: null },
 };
 let data;
 
@@ -68,12 +70,12 @@ function drawRecording(main) {
   return () => {
     chooseFlame(set);
     const flame = new Flame(set, state.flame), samples = samplesSection(set);
-    if (samples)
-      main.append(samples.node);
-    main.append(flame.node, leaksSection(set, state.leaks), sitesSection(set, state.sites),
-      ...[mistakesSection(set)].filter(Boolean));
+    const metrics = metricsSection(set, state.metrics);
+    main.append(...[samples?.node, flame.node, leaksSection(set, state.leaks),
+      sitesSection(set, state.sites), mistakesSection(set), metrics?.node].filter(Boolean));
     samples?.draw();
     flame.draw();
+    metrics?.draw();
   };
 }
 
