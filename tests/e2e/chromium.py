@@ -1,0 +1,145 @@
+"""chromium.py - one headless Chromium for all tests, over WebDriver, with the standard library alone.
+
+It is started when a test first asks for it, and once more when it has gone; what it wrote is
+removed with it. Where it does not start, that takes long to find out, so it is found out once.
+"""
+import atexit
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import urllib.error
+import urllib.request
+
+ATTEMPTS = 3
+START_SECONDS = 120  # a cold disk and a busy machine
+ANSWER_SECONDS = 60
+
+# No sandbox: tests run as root, too. Nothing that asks the network or a bus, no big shared memory.
+ARGUMENTS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+             "--hide-scrollbars", "--no-first-run", "--disable-background-networking",
+             "--disable-component-update", "--disable-sync", "--disable-quic",
+             "--disable-extensions", "--force-device-scale-factor=1", "about:blank"]
+
+
+class NotStarted(Exception):
+    """Why there is no browser."""
+
+
+class Chromium:
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gputrack-chromium-"))
+        self.process = self.session = None
+        try:
+            self._start_driver()
+            self._start_browser()
+        except BaseException:
+            self.end()
+            raise
+
+    def _start_driver(self):
+        # whatever the caller's environment lacks: a home to write to, no display, no bus
+        environment = dict(os.environ, HOME=str(self.folder), XDG_RUNTIME_DIR=str(self.folder),
+                           DBUS_SESSION_BUS_ADDRESS="disabled:")
+        environment.pop("DISPLAY", None)
+        self.log = self.folder / "chromedriver.log"
+        self.process = subprocess.Popen(
+            [shutil.which("chromedriver"), "--port=0", f"--log-path={self.log}"],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment,
+            start_new_session=True)
+        for line in self.process.stdout:
+            if "started successfully on port" in line:
+                self.base = f"http://127.0.0.1:{int(line.rstrip('. ' + chr(10)).split()[-1])}"
+                return
+        raise NotStarted(f"chromedriver ended with status {self.process.wait()}")
+
+    def _start_browser(self):
+        arguments = [*ARGUMENTS[:-1], f"--user-data-dir={self.folder / 'profile'}", ARGUMENTS[-1]]
+        wanted = {"capabilities": {"alwaysMatch": {
+            "browserName": "chrome",
+            "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+            "goog:chromeOptions": {"binary": shutil.which("chromium"), "args": arguments}}}}
+        try:
+            answer = self.ask("POST", "/session", wanted, START_SECONDS)
+        except (AssertionError, OSError) as error:
+            raise NotStarted(self._reason(error)) from error
+        self.session = f"/session/{answer['sessionId']}"
+
+    def _reason(self, error):
+        """One line: what the driver says, or the last thing it logged."""
+        try:
+            return json.loads(str(error).split(": ", 1)[1])["value"]["message"].splitlines()[0]
+        except (IndexError, ValueError, KeyError, TypeError):
+            lines = self.log.read_text(errors="replace").split("\n") if self.log.exists() else []
+            last = [line for line in lines if line.strip()][-1:]
+            return f"{error or type(error).__name__}; chromedriver's last line: {''.join(last)[:200]}"
+
+    def ask(self, method, path, body=None, seconds=ANSWER_SECONDS):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.base + path, data, {"Content-Type": "application/json"},
+                                         method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=seconds) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{method} {path}: {error.read().decode(errors='replace')[:2000]}")
+
+    def is_alive(self):
+        try:
+            return bool(self.ask("GET", f"{self.session}/window/handles"))
+        except (OSError, AssertionError):
+            return False
+
+    def end(self):
+        """The browser, its driver, and whatever they started and left."""
+        if self.session:
+            try:
+                self.ask("DELETE", self.session)
+            except (OSError, AssertionError):
+                pass
+        if self.process:
+            try:
+                os.killpg(self.process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            self.process.wait()
+            self.process.stdout.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+the_one = reason = None
+
+
+def shared():
+    """The browser; raises NotStarted when there is none to be had."""
+    global the_one, reason
+    if the_one and not the_one.is_alive():
+        close()
+    if not shutil.which("chromedriver") or not shutil.which("chromium"):
+        raise NotStarted("chromium or chromium-driver is not installed")
+    for _ in range(0 if the_one or reason else ATTEMPTS):
+        try:
+            the_one = Chromium()
+            break
+        except NotStarted as error:
+            last = error
+    else:
+        if not the_one:
+            reason = reason or f"Chromium does not start here: {last}"
+    if not the_one:
+        raise NotStarted(reason)
+    return the_one
+
+
+def close():
+    """Ends it; the next who asks gets a fresh one."""
+    global the_one
+    if the_one:
+        the_one.end()
+    the_one = None
+
+
+atexit.register(close)
