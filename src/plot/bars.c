@@ -14,6 +14,9 @@ struct margins {
 
 static const char *number_of(const struct gt_bar *bar, char text[GT_REAL_MAX], int decimals)
 {
+	/* what is little among much is not nothing */
+	if (bar->value != 0 && fabs(bar->value) < 0.5 * pow(10, -decimals))
+		decimals = gt_real_decimals(bar->value);
 	return bar->words ? bar->words : gt_real_format(text, bar->value, decimals);
 }
 

@@ -66,6 +66,7 @@ static void sums_json(struct gt_json *j, const struct gt_tracker_table *t)
 	gt_json_uint(j, "bad_rows", t->bad_rows);
 	gt_json_uint(j, "bad_line", t->bad_line);
 	gt_json_uint(j, "unsigned_falls", t->unsigned_falls);
+	gt_json_bool(j, "levelzero", t->is_levelzero);
 	gt_json_real(j, "threshold_kb", t->threshold_kb);
 	gt_json_uint(j, "leak_events", t->leak_events);
 	gt_json_real(j, "leak_kb", t->leak_kb);

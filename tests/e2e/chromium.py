@@ -22,7 +22,7 @@ ANSWER_SECONDS = 60
 ARGUMENTS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
              "--hide-scrollbars", "--no-first-run", "--disable-background-networking",
              "--disable-component-update", "--disable-sync", "--disable-quic",
-             "--disable-extensions", "--force-device-scale-factor=1", "about:blank"]
+             "--disable-extensions", "--force-device-scale-factor=1"]
 
 
 class NotStarted(Exception):
@@ -42,22 +42,22 @@ class Chromium:
 
     def _start_driver(self):
         # whatever the caller's environment lacks: a home to write to, no display, no bus
-        environment = dict(os.environ, HOME=str(self.folder), XDG_RUNTIME_DIR=str(self.folder),
-                           DBUS_SESSION_BUS_ADDRESS="disabled:")
-        environment.pop("DISPLAY", None)
-        self.log = self.folder / "chromedriver.log"
+        self.environment = dict(os.environ, HOME=str(self.folder), XDG_RUNTIME_DIR=str(self.folder),
+                                DBUS_SESSION_BUS_ADDRESS="disabled:")
+        self.environment.pop("DISPLAY", None)
         self.process = subprocess.Popen(
-            [shutil.which("chromedriver"), "--port=0", f"--log-path={self.log}"],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment,
+            [shutil.which("chromedriver"), "--port=0", f"--log-path={self.folder / 'log'}"],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=self.environment,
             start_new_session=True)
         for line in self.process.stdout:
             if "started successfully on port" in line:
-                self.base = f"http://127.0.0.1:{int(line.rstrip('. ' + chr(10)).split()[-1])}"
+                port = int(line.split()[-1].rstrip("."))
+                self.base = f"http://127.0.0.1:{port}"
                 return
         raise NotStarted(f"chromedriver ended with status {self.process.wait()}")
 
     def _start_browser(self):
-        arguments = [*ARGUMENTS[:-1], f"--user-data-dir={self.folder / 'profile'}", ARGUMENTS[-1]]
+        arguments = [*ARGUMENTS, f"--user-data-dir={self.folder / 'profile'}", "about:blank"]
         wanted = {"capabilities": {"alwaysMatch": {
             "browserName": "chrome",
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
@@ -69,13 +69,20 @@ class Chromium:
         self.session = f"/session/{answer['sessionId']}"
 
     def _reason(self, error):
-        """One line: what the driver says, or the last thing it logged."""
+        """One line: what the driver says, and what the browser says when it is asked itself."""
         try:
-            return json.loads(str(error).split(": ", 1)[1])["value"]["message"].splitlines()[0]
+            said = json.loads(str(error).split(": ", 1)[1])["value"]["message"].splitlines()[0]
         except (IndexError, ValueError, KeyError, TypeError):
-            lines = self.log.read_text(errors="replace").split("\n") if self.log.exists() else []
-            last = [line for line in lines if line.strip()][-1:]
-            return f"{error or type(error).__name__}; chromedriver's last line: {''.join(last)[:200]}"
+            said = str(error) or type(error).__name__
+        command = [shutil.which("chromium"), *ARGUMENTS,
+                   f"--user-data-dir={self.folder / 'alone'}", "--dump-dom", "about:blank"]
+        try:
+            alone = subprocess.run(command, capture_output=True, text=True, errors="replace",
+                                   env=self.environment, timeout=ANSWER_SECONDS)
+        except subprocess.TimeoutExpired:
+            return f"{said}; by itself it does not come to an end"
+        words = " ".join(alone.stderr.split())[:300] or "nothing"
+        return f"{said}; by itself it ends with status {alone.returncode} and says: {words}"
 
     def ask(self, method, path, body=None, seconds=ANSWER_SECONDS):
         data = None if body is None else json.dumps(body).encode()

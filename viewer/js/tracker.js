@@ -28,15 +28,6 @@ class TrackerCharts {
       ...values.map((list) => list.map((value) => value * by))];
   }
 
-  /* A sum has been nothing before its first point, and holds after its last. */
-  sumOf(points) {
-    const [times, values] = this.curve(points, MB_PER_KB);
-    return [[...(times[0] > 0 ? [0] : []), ...times,
-      ...(times.at(-1) < this.span ? [this.span] : [])],
-    [...(times[0] > 0 ? [0] : []), ...values,
-      ...(times.at(-1) < this.span ? [values.at(-1)] : [])]];
-  }
-
   panel(title, tone, subtitle) {
     return el("figure", { class: `card panel ${tone || ""}` },
       el("figcaption", {}, el("h3", { text: title }),
@@ -55,8 +46,8 @@ class TrackerCharts {
     if (!shown.length)
       return this.message(title, "The file has no such column.");
     const panel = this.panel(title, tone, subtitle), host = el("div");
-    const series = [{}, ...shown.map(([label, , more], i) => lineSeries(label, kindColor(i),
-      { paths: steps, spanGaps: true, ...more }))];
+    const series = [{}, ...shown.map(([label, table, more], i) => lineSeries(label, kindColor(i),
+      { paths: steps, spanGaps: true, points: { show: table[0].length === 1, size: 6 }, ...more }))];
     const data = uPlot.join(shown.map(([, table]) => table));
     panel.append(legendOf(keys || series.slice(1)), host);
     this.later.push(() => makeChart(host, { height: CHART_HEIGHT, series,
@@ -113,8 +104,7 @@ class TrackerCharts {
           { paths: stems(color("k1"), color("k0")), width: 0 }]], { xAxis: callAxis,
         xRange: (chart, low, high) => [low - 0.5, high + 0.5], subtitle: "by number of the call", keys: [{ label: "rise of VmRSS", stroke: color("k1") },
           { label: "fall", stroke: color("k0") }] }),
-      this.lines(calls.some((call) => call.name.startsWith("ze")) ? "L0 resource counts" :
-        "Resource counts", "", [["Contexts", alive(c.contexts)],
+      this.lines(t.levelzero ? "L0 resource counts" : "Resource counts", "", [["Contexts", alive(c.contexts)],
         ["Command queues", alive(c.queues)], ["Modules", alive(c.modules)],
         ["Kernels", alive(c.kernels)]]),
       this.lines("Command lists and events", "", [["Command lists", alive(c.lists)],
@@ -128,7 +118,7 @@ class TrackerCharts {
       this.bars("Top 10 API calls by average memory per call", calls,
         (call) => call.delta_kb / call.count, signed),
       top.length ? this.lines("Cumulative memory impact by top 5 APIs", "MB",
-        top.map((call) => [call.name, this.sumOf(call.impact)])) :
+        top.map((call) => [call.name, mb(call.impact)])) :
         this.message("Cumulative memory impact by top 5 APIs",
           "No call changed the process's memory."),
       found ? this.lines("Individual leak events", "MB", [["leak", [leaks[0], leaks[1]],
