@@ -33,7 +33,10 @@ function timeStep(splits) {
 /* As many as tell the lines of the grid apart. */
 function digitsFor(splits) {
   const step = splits.length > 1 ? Math.abs(splits[1] - splits[0]) : 1;
-  return step >= 1 ? (Number.isInteger(step) ? 0 : 1) : Math.min(Math.ceil(-Math.log10(step)), 6);
+  let digits = 0;
+  while (digits < 6 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6)
+    digits++;
+  return digits;
 }
 
 export function valueAxis(unit) {

@@ -14,7 +14,7 @@ import { mistakesSection } from "./mistakes.js";
 import { samplesSection } from "./samples.js";
 import { sitesSection } from "./sites.js";
 import { tableState } from "./table.js";
-import { themeButton } from "./theme.js";
+import { isDark, themeButton } from "./theme.js";
 
 /* What the reader has chosen, kept when data changes. */
 const state = {
@@ -107,6 +107,8 @@ function draw() {
   const byId = (id) => document.getElementById(id);
   const top = scrollY, restoreFocus = keepFocus();
   charts.clear();
+  /* for paper: canvases keep the colours that they are drawn in */
+  document.documentElement.dataset.ink = isDark() ? "light" : "dark";
   byId("header").replaceChildren(...(data.raw.tracker ?
     trackerHeader(data.raw, themeButton(draw)) : recordingHeader()));
   main.replaceChildren();

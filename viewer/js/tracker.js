@@ -9,16 +9,20 @@ const MB_PER_KB = 1 / 1024;
 const TOP_BARS = 10, TOP_CURVES = 5, CHART_HEIGHT = 210;
 
 const megabytes = (kb) => `${formatCount(kb * MB_PER_KB, 2)} MB`;
-const stems = (rise, fall) => uPlot.paths.bars({ size: [0.6, 6, 1], align: 0, disp: {
-  fill: { unit: 3, values: (chart, index) => chart.data[index].map((v) => v < 0 ? fall : rise) },
-  stroke: { unit: 3, values: (chart, index) => chart.data[index].map((v) => v < 0 ? fall : rise) },
-} });
+const stems = (rise, fall) => {
+  const hues = { unit: 3,
+    values: (chart, index) => chart.data[index].map((v) => v < 0 ? fall : rise) };
+  return { width: 0, points: { show: false },
+    paths: uPlot.paths.bars({ size: [0.6, 6, 1], align: 0, disp: { fill: hues, stroke: hues } }) };
+};
 
 class TrackerCharts {
   constructor(tracker) {
     this.t = tracker;
     this.span = Math.max((this.t.last_ms - this.t.first_ms) / 1000, 1e-6);
     this.later = [];
+    /* one moment alone is no range */
+    this.xRange = tracker.last_ms > tracker.first_ms ? undefined : () => [0, 1e-3];
   }
 
   /* Seconds since the first row, and the values in the chart's unit. */
@@ -26,6 +30,13 @@ class TrackerCharts {
     const [times, ...values] = unpackTrail(points, width);
     return [times.map((ms) => (ms - this.t.first_ms) / 1000),
       ...values.map((list) => list.map((value) => value * by))];
+  }
+
+  /* What happened now and then, over all of the time. */
+  wholeTime([times, values]) {
+    const before = times[0] > 0, after = times.at(-1) < this.span;
+    return [[...(before ? [0] : []), ...times, ...(after ? [this.span] : [])],
+      [...(before ? [null] : []), ...values, ...(after ? [null] : [])]];
   }
 
   panel(title, tone, subtitle) {
@@ -47,12 +58,13 @@ class TrackerCharts {
       return this.message(title, "The file has no such column.");
     const panel = this.panel(title, tone, subtitle), host = el("div");
     const series = [{}, ...shown.map(([label, table, more], i) => lineSeries(label, kindColor(i),
-      { paths: steps, spanGaps: true, points: { show: table[0].length === 1, size: 6 }, ...more }))];
+      { paths: steps, spanGaps: true, points: { show: table[0].length === 1, size: 6,
+        fill: kindColor(i) }, ...more }))];
     const data = uPlot.join(shown.map(([, table]) => table));
     panel.append(legendOf(keys || series.slice(1)), host);
     this.later.push(() => makeChart(host, { height: CHART_HEIGHT, series,
       cursor: { y: false, drag: { x: true, y: false } },
-      scales: { x: { time: false, range: xRange }, y: { range: fromZero } },
+      scales: { x: { time: false, range: xRange || this.xRange }, y: { range: fromZero } },
       axes: [xAxis || timeAxis(), valueAxis(unit)] }, data));
     return panel;
   }
@@ -101,7 +113,7 @@ class TrackerCharts {
         found ? "alarm" : "", none),
       this.lines("Memory deltas per API call", "MB",
         [["change of VmRSS", [numbers, deltas.map((kb) => kb * MB_PER_KB)],
-          { paths: stems(color("k1"), color("k0")), width: 0 }]], { xAxis: callAxis,
+          { ...stems(color("k1"), color("k0")) }]], { xAxis: callAxis,
         xRange: (chart, low, high) => [low - 0.5, high + 0.5], subtitle: "by number of the call", keys: [{ label: "rise of VmRSS", stroke: color("k1") },
           { label: "fall", stroke: color("k0") }] }),
       this.lines(t.levelzero ? "L0 resource counts" : "Resource counts", "", [["Contexts", alive(c.contexts)],
@@ -121,8 +133,8 @@ class TrackerCharts {
         top.map((call) => [call.name, mb(call.impact)])) :
         this.message("Cumulative memory impact by top 5 APIs",
           "No call changed the process's memory."),
-      found ? this.lines("Individual leak events", "MB", [["leak", [leaks[0], leaks[1]],
-        { paths: stems(red, red), stroke: red, width: 0 }]], { tone: "alarm",
+      found ? this.lines("Individual leak events", "MB", [["leak", this.wholeTime(leaks),
+        { ...stems(red, red), stroke: red }]], { tone: "alarm",
         subtitle: `Total: ${megabytes(t.leak_kb)}` }) :
         this.message("Individual leak events", "No leak events", "good"),
     ];
