@@ -322,8 +322,23 @@ def test_dark_and_light(case):
         page.click("#theme")
         light = page.js(ground)
         assert dark != light and page.text("#theme") == "Dark"
-        page.cdp("Emulation.setEmulatedMedia", media="print")
-        assert page.js("return getComputedStyle(document.querySelector('nav')).display") == "none"
+
+
+def test_paper_is_white(case):
+    style = "return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]"
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    with Browser(case, dark=True) as page:
+        opened(page, page_of(case, "leaks.gt"))
+        page.cdp("Emulation.setEmulatedMedia", media="print", features=dark)
+        assert page.js(style, "nav", "display") == "none"
+        assert page.js(style, "body", "backgroundColor") == "rgb(255, 255, 255)"
+        assert page.js(style, "#timeline canvas", "filter").startswith("invert(1)")
+        assert page.js(style, ".swatch", "printColorAdjust") == "exact"
+        # paper is narrower than the window that the charts were drawn for
+        page.js("document.querySelector('#timeline .chart').style.width = '300px'")
+        assert page.js("return document.querySelector('#timeline canvas').clientWidth") < 300
+        page.click("#theme")
+        assert page.js(style, "#timeline canvas", "filter") == "none"
 
 
 # The tracker's CSV.
