@@ -46,8 +46,9 @@ const struct gt_usage gt_html_usage = {
 	.operands = "NAME.gt|TRACKER.csv",
 	.about = "Makes one file that opens in a browser from disk and asks nothing of the "
 		 "network: memory and resources over time, what was alive at any moment, flame "
-		 "graphs, leaks, call sites, mistakes; of a resource tracker's CSV its twelve "
-		 "charts. It is written to NAME.html beside the recording or CSV unless -o says "
+		 "graphs, leaks, call sites, mistakes, and where `gputrack run --csv` "
+		 "measured the process, the resource tracker's twelve charts; of a tracker's CSV "
+		 "these alone. It is written to NAME.html beside the recording or CSV unless -o says "
 		 "otherwise.",
 	.options = options,
 };
