@@ -114,10 +114,11 @@ class TrackerCharts {
       this.lines("Memory deltas per API call", "MB",
         [["change of VmRSS", [numbers, deltas.map((kb) => kb * MB_PER_KB)],
           { ...stems(color("k1"), color("k0")) }]], { xAxis: callAxis,
-        xRange: (chart, low, high) => [low - 0.5, high + 0.5], subtitle: "by number of the call", keys: [{ label: "rise of VmRSS", stroke: color("k1") },
+        xRange: (chart, low, high) => [low - 0.5, high + 0.5], subtitle: "by number of the call",
+        keys: [{ label: "rise of VmRSS", stroke: color("k1") },
           { label: "fall", stroke: color("k0") }] }),
-      this.lines(t.levelzero ? "L0 resource counts" : "Resource counts", "", [["Contexts", alive(c.contexts)],
-        ["Command queues", alive(c.queues)], ["Modules", alive(c.modules)],
+      this.lines(t.levelzero ? "L0 resource counts" : "Resource counts", "", [
+        ["Contexts", alive(c.contexts)], ["Command queues", alive(c.queues)], ["Modules", alive(c.modules)],
         ["Kernels", alive(c.kernels)]]),
       this.lines("Command lists and events", "", [["Command lists", alive(c.lists)],
         ["Event pools", alive(c.pools)], ["Events", alive(c.events)]]),
@@ -150,8 +151,8 @@ export function trackerCharts(tracker) {
 
 /* What the file is about, in a line. */
 export function trackerFacts(tracker) {
-  return el("p", { class: "facts", text: `${plural(tracker.rows, "tracked call", "tracked calls")} ` +
-    `in ${formatTime((tracker.last_ms - tracker.first_ms) / 1000)}  ·  a leak is a call that ` +
+  const calls = plural(tracker.rows, "tracked call", "tracked calls");
+  return el("p", { class: "facts", text: `${calls} in ${formatTime((tracker.last_ms - tracker.first_ms) / 1000)}  ·  a leak is a call that ` +
     `destroys and raises VmRSS by more than ${formatCount(tracker.threshold_kb)} KB` });
 }
 
@@ -189,7 +190,8 @@ export function trackerHeader(raw, theme) {
 }
 
 export function drawTracker(raw, main) {
-  const node = section("charts", "Twelve charts"), { node: panels, draw } = trackerCharts(raw.tracker);
+  const node = section("charts", "Twelve charts");
+  const { node: panels, draw } = trackerCharts(raw.tracker);
   node.append(panels);
   main.append(trackerVerdicts(raw.tracker), node);
   return draw;
