@@ -250,7 +250,7 @@ static void tell_metrics(const struct job *j, const struct gt_recording *r)
 	}
 	if (!files)
 		return;
-	fputs("Process metrics are in ", j->words);
+	fputs("Process metrics were written to ", j->words);
 	gt_text_put(j->words, first, UINT32_MAX, GT_CUT_MIDDLE, j->utf8);
 	if (files > 1)
 		fprintf(j->words, " and %zu more", files - 1);

@@ -1,4 +1,4 @@
-"""chromium.py - one headless Chromium for all tests, over WebDriver, with the standard library alone.
+"""chromium.py - one headless Chromium for all tests, over WebDriver, by the standard library.
 
 It is started when a test first asks for it, and once more when it has gone; what it wrote is
 removed with it. Where it does not start, that takes long to find out, so it is found out once.
@@ -86,8 +86,8 @@ class Chromium:
 
     def ask(self, method, path, body=None, seconds=ANSWER_SECONDS):
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.base + path, data, {"Content-Type": "application/json"},
-                                         method=method)
+        kind = {"Content-Type": "application/json"}
+        request = urllib.request.Request(self.base + path, data, kind, method=method)
         try:
             with urllib.request.urlopen(request, timeout=seconds) as answer:
                 return json.load(answer)["value"]
@@ -123,22 +123,21 @@ the_one = reason = None
 def shared():
     """The browser; raises NotStarted when there is none to be had."""
     global the_one, reason
-    if the_one and not the_one.is_alive():
-        close()
+    if the_one and the_one.is_alive():
+        return the_one
+    close()
     if not shutil.which("chromedriver") or not shutil.which("chromium"):
         raise NotStarted("chromium or chromium-driver is not installed")
-    for _ in range(0 if the_one or reason else ATTEMPTS):
+    attempts = 0
+    while not reason:
         try:
             the_one = Chromium()
-            break
+            return the_one
         except NotStarted as error:
-            last = error
-    else:
-        if not the_one:
-            reason = reason or f"Chromium does not start here: {last}"
-    if not the_one:
-        raise NotStarted(reason)
-    return the_one
+            attempts += 1
+            if attempts == ATTEMPTS:
+                reason = f"Chromium does not start here: {error}"
+    raise NotStarted(reason)
 
 
 def close():

@@ -97,6 +97,14 @@ def test_a_cut_last_row_does_no_harm(case):
     assert one["bad_rows"] == 1 and one["rows"] == len(text.splitlines()) - 2
 
 
+def test_plot_says_where_the_metrics_are(case):
+    found = measured(case, case.program("forks"), "--exec")
+    done = case.gputrack("plot", "m.gt", "-o", "m.txt")
+    assert done.status == 0, done.err
+    line, = [line for line in done.out.splitlines() if "Process metrics" in line]
+    assert any(str(csv.resolve()) in line for csv in found) and " and 1 more" in line, line
+
+
 # In a browser.
 
 def test_the_page_of_a_recording_has_twelve_charts(case):

@@ -4,7 +4,7 @@ import { formatBytes, formatCount, formatTime } from "./format.js";
 
 const KIND_COLORS = 8;
 /* There is no half resource. */
-const COUNT_STEPS = Array.from({ length: 16 }, (_, i) => [10 ** i, 2 * 10 ** i, 5 * 10 ** i]).flat();
+const COUNT_STEPS = [...Array(16).keys()].flatMap((i) => [10 ** i, 2 * 10 ** i, 5 * 10 ** i]);
 export const charts = new Set();
 
 export function kindColor(index) {

@@ -90,7 +90,7 @@ class TrackerCharts {
   charts() {
     const { t } = this, { calls } = t, red = color("bad"), c = t.curves;
     const mb = (kb) => this.curve(kb, MB_PER_KB), alive = (points) => this.curve(points, 1);
-    const callAxis = { ...timeAxis(), values: (chart, at) => at.map((v) => formatCount(v)) };
+    const callAxis = { ...timeAxis(), space: 48, values: (chart, at) => at.map((v) => formatCount(v)) };
     const [numbers, deltas] = unpackTrail(t.deltas);
     const leaks = this.curve(t.leaks, MB_PER_KB, t.leak_width);
     const signed = (v) => (v > 0 ? "+" : "−") + (Math.abs(v) < 1024 ?
@@ -118,7 +118,8 @@ class TrackerCharts {
         keys: [{ label: "rise of VmRSS", stroke: color("k1") },
           { label: "fall", stroke: color("k0") }] }),
       this.lines(t.levelzero ? "L0 resource counts" : "Resource counts", "", [
-        ["Contexts", alive(c.contexts)], ["Command queues", alive(c.queues)], ["Modules", alive(c.modules)],
+        ["Contexts", alive(c.contexts)], ["Command queues", alive(c.queues)],
+        ["Modules", alive(c.modules)],
         ["Kernels", alive(c.kernels)]]),
       this.lines("Command lists and events", "", [["Command lists", alive(c.lists)],
         ["Event pools", alive(c.pools)], ["Events", alive(c.events)]]),
@@ -152,7 +153,8 @@ export function trackerCharts(tracker) {
 /* What the file is about, in a line. */
 export function trackerFacts(tracker) {
   const calls = plural(tracker.rows, "tracked call", "tracked calls");
-  return el("p", { class: "facts", text: `${calls} in ${formatTime((tracker.last_ms - tracker.first_ms) / 1000)}  ·  a leak is a call that ` +
+  const span = formatTime((tracker.last_ms - tracker.first_ms) / 1000);
+  return el("p", { class: "facts", text: `${calls} in ${span}  ·  a leak is a call that ` +
     `destroys and raises VmRSS by more than ${formatCount(tracker.threshold_kb)} KB` });
 }
 
