@@ -46,8 +46,9 @@ const struct gt_usage gt_html_usage = {
 	.operands = "NAME.gt|TRACKER.csv",
 	.about = "Makes one file that opens in a browser from disk and asks nothing of the "
 		 "network: memory and resources over time, what was alive at any moment, flame "
-		 "graphs, leaks, call sites, mistakes; of a resource tracker's CSV its twelve "
-		 "charts. It is written to NAME.html beside the recording or CSV unless -o says "
+		 "graphs, leaks, call sites, mistakes, and where `gputrack run --csv` "
+		 "measured the process, the resource tracker's twelve charts; of a tracker's CSV "
+		 "these alone. It is written to NAME.html beside the recording or CSV unless -o says "
 		 "otherwise.",
 	.options = options,
 };
@@ -90,7 +91,7 @@ static int recording_data(const struct settings *s, const char *input, FILE *out
 		goto close_recording;
 	html = gt_html_new(recording, gt_progress_tick);
 	gt_progress_end();
-	gt_html_data(html, frames, out);
+	gt_html_data(html, frames, (double)s->threshold_kb, out);
 	gt_html_free(html);
 	gt_frames_free(frames);
 close_recording:

@@ -45,6 +45,17 @@ static void take_signals(struct sigaction before[PASSED])
 	}
 }
 
+/* Signals that come before we know whom to pass them on to wait until we do. */
+static void hold_signals(sigset_t *mask)
+{
+	sigset_t held;
+
+	sigemptyset(&held);
+	for (int i = 0; i < PASSED; i++)
+		sigaddset(&held, passed[i]);
+	sigprocmask(SIG_BLOCK, &held, mask);
+}
+
 /* Why the child never became the program, told through a pipe that exec closes. */
 static void child_main(const struct gt_launch *launch, int tell)
 {
@@ -64,23 +75,28 @@ int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error
 {
 	struct sigaction before[PASSED];
 	int tell[2], status;
+	sigset_t mask;
 	ssize_t n;
 
 	*pid = -1;
 	if (pipe2(tell, O_CLOEXEC))
 		return gt_error_set(error, -1, "cannot make a pipe: %s", strerror(errno));
+	hold_signals(&mask);
 	*pid = fork();
 	if (*pid < 0) {
+		sigprocmask(SIG_SETMASK, &mask, NULL);
 		close(tell[0]);
 		close(tell[1]);
 		return gt_error_set(error, -1, "cannot fork: %s", strerror(errno));
 	}
 	if (!*pid) {
+		sigprocmask(SIG_SETMASK, &mask, NULL);
 		close(tell[0]);
 		child_main(launch, tell[1]);
 	}
 	child = *pid;
 	take_signals(before);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
 	close(tell[1]);
 	do
 		n = read(tell[0], error->text, sizeof error->text - 1);

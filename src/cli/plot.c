@@ -236,6 +236,27 @@ static void draw_recording(struct job *j, struct gt_view *v, struct gt_history *
 			  gt_path_name(gt_recording_path(v->recording)));
 }
 
+/* The resource tracker's charts are a picture of their own. */
+static void tell_metrics(const struct job *j, const struct gt_recording *r)
+{
+	const char *first = NULL;
+	size_t files = 0;
+
+	for (size_t i = 0; i < gt_recording_process_count(r); i++) {
+		const char *csv = gt_recording_process(r, i)->csv;
+
+		if (*csv && !files++)
+			first = csv;
+	}
+	if (!files)
+		return;
+	fputs("Process metrics were written to ", j->words);
+	gt_text_put(j->words, first, UINT32_MAX, GT_CUT_MIDDLE, j->utf8);
+	if (files > 1)
+		fprintf(j->words, " and %zu more", files - 1);
+	fputs(": `gputrack plot` draws them, too\n", j->words);
+}
+
 static int plot_opened(struct job *j, struct gt_view *v, struct gt_error *error)
 {
 	struct gt_history *history = gt_history_new(v->recording);
@@ -257,6 +278,7 @@ static int plot_opened(struct job *j, struct gt_view *v, struct gt_error *error)
 	}
 	if (!e) {
 		gt_recording_text(v, j->words);
+		tell_metrics(j, v->recording);
 		if (j->overlay.log)
 			gt_overlay_text(&j->overlay, j->words, j->utf8);
 	}

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/quiet.h"
+#include "guest/recorder.h"
 #include "guest/say.h"
 #include "guest/settings.h"
 
@@ -197,6 +198,7 @@ void gt_csv_start(void)
 	gt_file_id_of(&id, file);
 	strcpy(opened, path);
 	quietly = gt_quiet_is_needed(file);
+	gt_recorder_info("csv", opened);
 	gt_meter_read(&before);
 	write_all(line, (size_t)snprintf(line, sizeof line, "%s%s\n", header,
 					 s->csv_more ? more_header : ""), start_ns);

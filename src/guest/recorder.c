@@ -225,6 +225,14 @@ void gt_recorder_restart(void)
 	open_writer();
 }
 
+void gt_recorder_info(const char *key, const char *value)
+{
+	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
+
+	if (w)
+		gt_writer_info(w, key, value, strlen(value));
+}
+
 uint32_t gt_recorder_stack(const uint64_t *frames, size_t count)
 {
 	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);

@@ -16,6 +16,8 @@ void gt_recorder_end(void);
 /* In a child after fork: lets go of the parent's trace and starts one of its own. */
 void gt_recorder_restart(void);
 
+/* Something about the process, as doc/FORMAT.md lists it. */
+void gt_recorder_info(const char *key, const char *value);
 /* A stack's number in the trace; 0 when it cannot be had. */
 uint32_t gt_recorder_stack(const uint64_t *frames, size_t count);
 /* The number of a frame that is known by its text, to be put among a stack's frames; 0: none. */

@@ -14,7 +14,16 @@ struct margins {
 
 static const char *number_of(const struct gt_bar *bar, char text[GT_REAL_MAX], int decimals)
 {
-	return bar->words ? bar->words : gt_real_format(text, bar->value, decimals);
+	if (bar->words)
+		return bar->words;
+	/* what is little among much is not nothing */
+	if (bar->value != 0 && fabs(bar->value) < 0.5 * pow(10, -decimals))
+		decimals = gt_real_decimals(bar->value);
+	if (bar->value != 0 && fabs(bar->value) < 0.5 * pow(10, -decimals)) {
+		snprintf(text, GT_REAL_MAX, "%.1g", bar->value);
+		return text;
+	}
+	return gt_real_format(text, bar->value, decimals);
 }
 
 /* As many decimals as the biggest bar needs to show three digits, and the same for all. */

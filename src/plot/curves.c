@@ -17,6 +17,7 @@ enum {
 struct axes {
 	struct gt_box plot;
 	struct gt_scale x, y;
+	bool has_labels;     /* there is room to say what they are of */
 };
 
 static double x_of(const struct gt_curve *curve, size_t point)
@@ -110,13 +111,15 @@ static void settle(struct axes *a, struct gt_canvas *c, const struct gt_panel *p
 		   struct gt_box box, const struct gt_type *type, const struct gt_lettering *how)
 {
 	struct range r = range_of(p);
-	double foot = type->text * (p->x_label ? 3 : 1.6), side, edge = type->text;
+	double side, edge = type->text;
 	unsigned ticks;
 
-	box.h -= foot;
+	a->has_labels = box.h > 7 * type->text;
+	box.h -= type->text * (a->has_labels && p->x_label ? 3 : 1.6);
 	ticks = (unsigned)fmax(1, fmin(8, box.h / (type->text * 2.4)));
 	a->y = gt_scale_values(r.y_low, r.y_high, ticks, p->whole_numbers ? 1 : 0);
-	side = tick_width(c, &a->y, how) + type->gap + (p->y_label ? type->text * 1.5 : 0);
+	side = tick_width(c, &a->y, how) + type->gap +
+	       (a->has_labels && p->y_label ? type->text * 1.8 : 0);
 	a->plot = (struct gt_box){ box.x + side, box.y + type->text * 0.5, box.w - side - edge,
 				   box.h - type->text * 0.5 };
 	a->x = x_scale(c, &r, a->plot.w, how);
@@ -158,6 +161,8 @@ static void draw_grid(struct gt_canvas *c, const struct axes *a, const struct gt
 static void draw_labels(struct gt_canvas *c, const struct gt_panel *p, const struct axes *a,
 			struct gt_box box, const struct gt_type *type, struct gt_lettering how)
 {
+	if (!a->has_labels)
+		return;
 	how.anchor = GT_ANCHOR_MIDDLE;
 	if (p->x_label)
 		gt_canvas_text(c, a->plot.x + a->plot.w / 2, box.y + box.h, a->plot.w, p->x_label,

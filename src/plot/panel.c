@@ -1,6 +1,7 @@
 /* panel.c - the frame of one chart: ground, title, legend, message. */
 #include "plot/panel.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Letters smaller than this cannot be read. */
@@ -66,14 +67,15 @@ static size_t named_count(const struct gt_panel *p)
 }
 
 /*
- * Names in rows from `box`'s top on, as many as fit a third of its height. Gives the height taken.
- * One curve that needs no telling apart has no legend.
+ * Names in rows from `box`'s top on, as many as fit a third of its height; the last row says how
+ * many are missing. Gives the height taken. One curve that needs no telling apart has no legend.
  */
 static double draw_legend(struct gt_canvas *c, const struct gt_panel *p, struct gt_box box,
 			  const struct gt_type *type)
 {
 	struct gt_lettering how = { .size = type->text, .color = c->theme->ink };
 	double swatch = type->text * 1.8, row = type->text * 1.45, x = box.x, y = box.y;
+	double rest = gt_canvas_measure(c, "and 99 more", &how) + 2 * type->gap;
 	size_t left = named_count(p);
 	char more[32];
 
@@ -82,26 +84,25 @@ static double draw_legend(struct gt_canvas *c, const struct gt_panel *p, struct 
 	gt_canvas_note(c, "legend");
 	for (size_t i = 0; i < p->curve_count && left; i++) {
 		const struct gt_curve *curve = &p->curves[i];
-		double most = box.w - swatch - type->gap, width;
+		bool is_last = y + 2 * row > box.y + box.h / 3;
+		double end = box.x + box.w - (is_last && left > 1 ? rest : 0), width;
 
 		if (!curve->trail->count)
 			continue;
 		width = gt_canvas_measure(c, curve->name, &how);
-		width = width > most ? most : width;
-		if (x > box.x &&
-		    (p->one_a_line || x + swatch + type->gap + width > box.x + box.w)) {
+		if (x > box.x && (p->one_a_line || x + swatch + type->gap + width > end)) {
+			if (is_last) {
+				snprintf(more, sizeof more, "and %zu more", left);
+				how.color = c->theme->faint;
+				gt_canvas_text(c, x, y + type->text, box.x + box.w - x, more, &how);
+				break;
+			}
 			x = box.x;
 			y += row;
 		}
-		/* the last row that fits says how many are missing */
-		if (y + 2 * row > box.y + box.h / 3 && x == box.x && y > box.y && left > 1) {
-			snprintf(more, sizeof more, "and %zu more", left);
-			how.color = c->theme->faint;
-			gt_canvas_text(c, x, y + type->text, box.w, more, &how);
-			break;
-		}
+		width = fmin(width, end - x - swatch - type->gap);
 		draw_swatch(c, curve, x, y + type->text, swatch, type->text);
-		gt_canvas_text(c, x + swatch + type->gap, y + type->text, most, curve->name, &how);
+		gt_canvas_text(c, x + swatch + type->gap, y + type->text, width, curve->name, &how);
 		x += swatch + type->gap + width + 2 * type->gap;
 		left--;
 	}
@@ -132,7 +133,7 @@ void gt_panel_draw(struct gt_canvas *c, const struct gt_panel *p, struct gt_box 
 		       &(struct gt_lettering){ .size = type.title, .bold = true,
 					       .color = c->theme->ink });
 	y += type.gap;
-	if (p->subtitle && y + 2 * type.text < box.y + box.h) {
+	if (p->subtitle && y + (p->tone == GT_TONE_ALARM ? 2 : 9) * type.text < box.y + box.h) {
 		y += type.text;
 		gt_canvas_text(c, box.x + pad, y, box.w - 2 * pad, p->subtitle,
 			       &(struct gt_lettering){ .size = type.text,

@@ -209,6 +209,7 @@ static int biggest_first(const void *a, const void *b)
 static void draw_ranked(const struct drawing *d, struct gt_panel *p, struct ranked *list,
 			size_t count, struct gt_hue color, struct gt_box box)
 {
+	char words[TOP_SITES][GT_FORMAT_MAX];
 	struct gt_bar bars[TOP_SITES];
 
 	qsort(list, count, sizeof *list, biggest_first);
@@ -216,7 +217,8 @@ static void draw_ranked(const struct drawing *d, struct gt_panel *p, struct rank
 		bars[i] = (struct gt_bar){
 			.name = site_name(d->view, list[i].site, list[i].count,
 					  name_columns(box)),
-			.words = list[i].value > 0 ? NULL : "no bytes",
+			.words = p->whole_numbers ? NULL : list[i].value > 0 ?
+				 gt_format_bytes(words[i], (uint64_t)list[i].value) : "no bytes",
 			.value = list[i].value, .color = color };
 		p->bar_count = i + 1;
 	}
@@ -226,25 +228,16 @@ static void draw_ranked(const struct drawing *d, struct gt_panel *p, struct rank
 		free((char *)bars[i].name);
 }
 
-/* Bytes where the sites hold any, numbers of resources otherwise; gives the axis' label. */
-static const char *choose_unit(struct ranked *list, size_t count, const uint64_t *bytes,
-			       char label[64])
+/* By bytes where the sites hold any, by numbers of resources otherwise. */
+static void choose_unit(struct gt_panel *p, struct ranked *list, size_t count,
+			const uint64_t *bytes)
 {
-	double most = 0, unit;
-	const char *name;
-
+	p->whole_numbers = true;
 	for (size_t i = 0; i < count; i++)
-		most = fmax(most, (double)bytes[i]);
-	if (most == 0) {
-		for (size_t i = 0; i < count; i++)
-			list[i].value = (double)list[i].count;
-		return NULL;
-	}
-	name = gt_picture_unit(most, &unit);
+		if (bytes[i])
+			p->whole_numbers = false;
 	for (size_t i = 0; i < count; i++)
-		list[i].value = (double)bytes[i] / unit;
-	snprintf(label, 64, "Bytes (%s)", name);
-	return label;
+		list[i].value = (double)(p->whole_numbers ? list[i].count : bytes[i]);
 }
 
 /* "130 resources leaked, 7.92 MiB: 120 events, 5 buffers": also of those that hold no bytes. */
@@ -276,7 +269,7 @@ static void describe_leaks(const struct gt_groups *groups, char *text, size_t si
 static void draw_leaks(const struct drawing *d, struct gt_box box)
 {
 	struct gt_panel p = { .title = "Alive at the End, by Call Site", .tone = GT_TONE_ALARM };
-	char text[512], label[64];
+	char text[512];
 	struct gt_groups groups;
 	struct ranked *list;
 	uint64_t *bytes;
@@ -289,11 +282,9 @@ static void draw_leaks(const struct drawing *d, struct gt_box box)
 					   .count = groups.list[i].count };
 		bytes[i] = groups.list[i].bytes;
 	}
-	p.x_label = choose_unit(list, groups.count, bytes, label);
-	if (!p.x_label) {
+	choose_unit(&p, list, groups.count, bytes);
+	if (p.whole_numbers)
 		p.x_label = "Resources";
-		p.whole_numbers = true;
-	}
 	describe_leaks(&groups, text, sizeof text);
 	p.subtitle = text;
 	if (!groups.count) {
@@ -313,19 +304,17 @@ static void draw_sites(const struct drawing *d, struct gt_box box)
 	struct gt_panel p = { .title = "Top Call Sites, by What They Held at Most" };
 	struct ranked *list = gt_alloc((l->site_count + 1) * sizeof *list);
 	uint64_t *bytes = gt_alloc((l->site_count + 1) * sizeof *bytes);
-	char label[64];
 
 	for (size_t i = 0; i < l->site_count; i++) {
 		list[i] = (struct ranked){ .site = &l->sites[i], .count = l->sites[i].created };
 		bytes[i] = l->sites[i].bytes_peak;
 	}
 	p.subtitle = "with the number created in all";
-	p.x_label = choose_unit(list, l->site_count, bytes, label);
-	if (!p.x_label) {
+	choose_unit(&p, list, l->site_count, bytes);
+	if (p.whole_numbers) {
 		p.title = "Top Call Sites, by Resources Created";
 		p.subtitle = NULL;
 		p.x_label = "Created";
-		p.whole_numbers = true;
 	}
 	if (!l->site_count)
 		p.message = "nothing was created";

@@ -164,7 +164,7 @@ static void draw_counts(struct charts *ch, struct gt_panel *p)
 {
 	struct gt_trail *curves = ch->table->curves;
 
-	p->title = "L0 Resource Counts";
+	p->title = ch->table->is_levelzero ? "L0 Resource Counts" : "Resource Counts";
 	p->y_label = "Alive";
 	p->whole_numbers = true;
 	add_curve(ch, p, "Contexts", GT_MARK_STEPS, &curves[GT_CURVE_CONTEXTS], 1);

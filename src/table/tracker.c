@@ -70,7 +70,11 @@ static struct gt_tracker_call *call_of(struct gt_tracker_table *t, const char *n
 		GT_GROW(t->calls, t->call_count, t->call_room);
 		t->calls[t->call_count] = (struct gt_tracker_call){ .name = gt_strdup(name),
 								    .ends = is_end(name) };
-		gt_trail_init(&t->calls[t->call_count++].impact, 1, IMPACT_POINTS);
+		gt_trail_init(&t->calls[t->call_count].impact, 1, IMPACT_POINTS);
+		if (t->rows)
+			gt_trail_add(&t->calls[t->call_count].impact, t->first_ms, &(double){ 0 });
+		t->call_count++;
+		t->is_levelzero |= !strncmp(name, "ze", 2);
 	}
 	return &t->calls[number];
 }
@@ -169,6 +173,13 @@ static struct gt_tracker_table *table_new(double threshold_kb)
 	return t;
 }
 
+/* A value that holds to the end has a point there, unless it has one already. */
+static void hold(struct gt_trail *t, double end, double value)
+{
+	if (gt_trail_x(t, t->count - 1) < end)
+		gt_trail_add(t, end, &value);
+}
+
 int gt_tracker_read(struct gt_tracker_table **out, struct gt_rows *rows, double threshold_kb,
 		    struct gt_error *error)
 {
@@ -192,7 +203,9 @@ int gt_tracker_read(struct gt_tracker_table **out, struct gt_rows *rows, double 
 		gt_tracker_free(t);
 		return e;
 	}
-	gt_trail_add(&t->leaked, t->last_ms, &t->leak_kb);
+	hold(&t->leaked, t->last_ms, t->leak_kb);
+	for (size_t i = 0; i < t->call_count; i++)
+		hold(&t->calls[i].impact, t->last_ms, t->calls[i].delta_kb);
 	*out = t;
 	return 0;
 }

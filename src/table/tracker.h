@@ -32,7 +32,7 @@ struct gt_tracker_call {
 	uint64_t count, leaks;
 	double delta_kb;         /* sum over its calls */
 	double leak_kb;
-	struct gt_trail impact;  /* that sum over time, ms */
+	struct gt_trail impact;  /* that sum over the whole time, ms */
 };
 
 struct gt_tracker_table {
@@ -44,6 +44,7 @@ struct gt_tracker_table {
 	size_t call_count, call_room;
 	struct gt_intern *names;
 
+	bool is_levelzero;       /* there is a call of it: resources are called as it calls them */
 	double threshold_kb;
 	uint64_t rows, bad_rows, bad_line; /* line of the first bad one */
 	uint64_t unsigned_falls; /* deltas whose sign the original tracker had lost */

@@ -68,19 +68,21 @@ static char *command_line(const struct gt_trace_text *text)
 	return line;
 }
 
+static void take_text(const struct source *s, char **text, const char *key)
+{
+	const struct gt_trace_text *found = gt_reader_text(s->reader, key);
+
+	free(*text);
+	*text = gt_strdup(found ? found->value : "");
+}
+
 static void take_texts(struct source *s)
 {
-	const struct gt_trace_text *program = gt_reader_text(s->reader, "program");
-	const struct gt_trace_text *host = gt_reader_text(s->reader, "host");
-	const struct gt_trace_text *rank = gt_reader_text(s->reader, "rank");
-
-	free(s->process.program);
+	take_text(s, &s->process.program, "program");
+	take_text(s, &s->process.host, "host");
+	take_text(s, &s->process.rank, "rank");
+	take_text(s, &s->process.csv, "csv");
 	free(s->process.command);
-	free(s->process.host);
-	free(s->process.rank);
-	s->process.host = gt_strdup(host ? host->value : "");
-	s->process.rank = gt_strdup(rank ? rank->value : "");
-	s->process.program = gt_strdup(program ? program->value : "");
 	s->process.command = command_line(gt_reader_text(s->reader, "command"));
 }
 
@@ -256,6 +258,7 @@ static void add_source(struct gt_recording *r, const char *folder, const char *f
 	s.process.command = gt_strdup("");
 	s.process.host = gt_strdup("");
 	s.process.rank = gt_strdup("");
+	s.process.csv = gt_strdup("");
 	GT_GROW(r->sources, r->source_count, r->source_room);
 	r->sources[r->source_count++] = s;
 }
@@ -400,6 +403,7 @@ void gt_recording_close(struct gt_recording *r)
 		free(s->process.command);
 		free(s->process.host);
 		free(s->process.rank);
+		free(s->process.csv);
 		free(s->process.damage);
 		free(s->path);
 	}

@@ -28,6 +28,7 @@ struct gt_process {
 	char *command;             /* arguments, as one would type them, "" when unknown */
 	char *host;                /* where it ran, "" when unknown */
 	char *rank;                /* within an MPI or similar job, "" for none */
+	char *csv;                 /* where its resource tracker wrote, "" for nowhere */
 	char *damage;              /* NULL: none; known when its events have been read */
 };
 

@@ -68,8 +68,12 @@ struct gt_html {
 struct gt_html *gt_html_new(struct gt_recording *r, void (*tick)(uint64_t events));
 void gt_html_free(struct gt_html *h);
 
-/* The data of the page, a JSON document that can stand in a script element. */
-void gt_html_data(const struct gt_html *h, struct gt_frames *frames, FILE *out);
+/*
+ * The data of the page, a JSON document that can stand in a script element. `threshold_kb`: by which
+ * the resource tracker's calls have leaked, table/tracker.h.
+ */
+void gt_html_data(const struct gt_html *h, struct gt_frames *frames, double threshold_kb,
+		  FILE *out);
 
 /* The data of a page of the resource tracker's CSV, likewise; its trails are thinned out. */
 void gt_html_tracker_data(struct gt_tracker_table *t, const char *path, FILE *out);

@@ -433,7 +433,8 @@ static void samples_json(const struct gt_html *h, struct gt_json *j)
 	gt_json_end(j);
 }
 
-void gt_html_data(const struct gt_html *h, struct gt_frames *frames, FILE *out)
+void gt_html_data(const struct gt_html *h, struct gt_frames *frames, double threshold_kb,
+		  FILE *out)
 {
 	struct gt_json j;
 	struct writing w = { .html = h, .json = &j, .names = gt_html_names_new(frames) };
@@ -455,6 +456,7 @@ void gt_html_data(const struct gt_html *h, struct gt_frames *frames, FILE *out)
 	}
 	gt_json_end(&j);
 	samples_json(h, &j);
+	gt_html_metrics_json(&j, h, threshold_kb);
 	gt_html_names_json(w.names, &j);
 	gt_json_finish(&j);
 	gt_html_names_free(w.names);

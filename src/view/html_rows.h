@@ -19,3 +19,5 @@ void gt_html_track_json(struct gt_json *j, const struct gt_html *h, const struct
 			size_t track);
 /* A trail's points, x and its values for each, as 64-bit little-endian numbers; null for none. */
 void gt_html_trail_json(struct gt_json *j, const char *key, const struct gt_trail *t);
+/* What the resource tracker measured of each process that can be shown, or why it cannot be. */
+void gt_html_metrics_json(struct gt_json *j, const struct gt_html *h, double threshold_kb);

@@ -1,4 +1,4 @@
-"""browser.py - headless Chromium over WebDriver, with nothing but the standard library.
+"""browser.py - a page in headless Chromium, looked at and used as a person would.
 
     with Browser(case) as page:
         page.open(path)
@@ -7,82 +7,45 @@
 import base64
 import json
 import pathlib
-import shutil
-import subprocess
 import time
-import urllib.error
-import urllib.request
+
+import chromium
 
 
 class Browser:
+    """A tab of its own in the browser that all tests share (chromium.py)."""
+
     def __init__(self, case, width=1280, height=900, dark=False):
-        self.driver = shutil.which("chromedriver")
-        self.chromium = shutil.which("chromium")
-        if not self.driver or not self.chromium:
-            case.skip("chromium or chromium-driver is not installed")
         self.case, self.width, self.height, self.dark = case, width, height, dark
-        self.process = self.session = None
 
     def __enter__(self):
-        log = self.case.path("chromedriver.log")
-        self.process = subprocess.Popen([self.driver, "--port=0", f"--log-path={log}"],
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.base = f"http://127.0.0.1:{self._port()}"
-        arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                     "--hide-scrollbars", f"--window-size={self.width},{self.height}",
-                     f"--user-data-dir={self.case.path('profile')}", "--no-first-run",
-                     "--disable-background-networking", "--disable-component-update",
-                     "--force-device-scale-factor=1", "about:blank"]
-        wanted = {"capabilities": {"alwaysMatch": {
-            "browserName": "chrome",
-            "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
-            "goog:chromeOptions": {"binary": self.chromium, "args": arguments}}}}
-        for attempt in range(3):
-            try:
-                answer = self._ask("POST", "/session", wanted)
-                break
-            except (AssertionError, OSError) as error:
-                if isinstance(error, AssertionError) and "session not created" not in str(error):
-                    raise
-                # or the driver itself has gone
-                if attempt == 2 or self.process.poll() is not None:
-                    self.process.terminate()
-                    self.process.wait(timeout=20)
-                    self.case.skip("Chromium does not start here: not even an empty page")
-        self.session = f"/session/{answer['sessionId']}"
         try:
-            self.resize(self.width, self.height)
-            self.cdp("Emulation.setEmulatedMedia", features=[
-                {"name": "prefers-color-scheme", "value": "dark" if self.dark else "light"}])
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
+            self.chromium = chromium.shared()
+        except chromium.NotStarted as reason:
+            self.case.skip(str(reason))
+        self.session = self.chromium.session
+        self.home = self._ask("GET", f"{self.session}/window")
+        tab = self._ask("POST", f"{self.session}/window/new", {"type": "tab"})["handle"]
+        self._switch(tab)
+        self.complaints()
+        self.requests()
+        self.resize(self.width, self.height)
+        self.cdp("Emulation.setEmulatedMedia", features=[
+            {"name": "prefers-color-scheme", "value": "dark" if self.dark else "light"}])
         return self
 
     def __exit__(self, kind, value, trace):
         try:
-            if self.session:
-                self._ask("DELETE", self.session)
+            self._ask("DELETE", f"{self.session}/window")
+            self._switch(self.home)
         except (OSError, AssertionError):
-            pass
-        self.process.terminate()
-        self.process.wait(timeout=20)
+            chromium.close()  # it has gone, or is in no state to be used again
 
-    def _port(self):
-        for line in self.process.stdout:
-            if "started successfully on port" in line:
-                return int(line.rstrip(". \n").split()[-1])
-        raise AssertionError("chromedriver did not start")
+    def _switch(self, tab):
+        self._ask("POST", f"{self.session}/window", {"handle": tab})
 
-    def _ask(self, method, path, body=None):
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.base + path, data, {"Content-Type": "application/json"},
-                                         method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                return json.load(answer)["value"]
-        except urllib.error.HTTPError as error:
-            raise AssertionError(f"{method} {path}: {error.read().decode()[:600]}")
+    def _ask(self, *words):
+        return self.chromium.ask(*words)
 
     def resize(self, width, height):
         """The page's own size: a window cannot be as narrow as a telephone."""

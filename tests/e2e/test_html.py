@@ -10,39 +10,7 @@ import urllib.error
 import urllib.request
 
 from browser import Browser
-
-
-def recordings(case):
-    """The golden tests' recordings, in the case's folder."""
-    made = case.run(case.build / "tests" / "golden" / "make_recordings", ".")
-    assert made.status == 0, made.err
-
-
-def page_of(case, name):
-    """The page of one of them; skipped where the page was left out of the build."""
-    if not (case.folder / "leaks.gt").exists():
-        recordings(case)
-    done = case.gputrack("html", name)
-    if "built without the page" in done.err:
-        case.skip("gputrack was built without the page")
-    assert done.status == 0, done.err
-    path = case.path(name.rsplit(".", 1)[0] + ".html")
-    assert path.exists(), done.err
-    return path
-
-
-def opened(browser, path):
-    browser.open(path)
-    browser.wait("document.body.dataset.drawn === 'all'")
-    return browser
-
-
-def data_of(path):
-    """What the page carries, as any reader of JSON sees it."""
-    text = path.read_text(encoding="utf-8")
-    found = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
-    assert len(found) == 1, "names have ended the data's element"
-    return json.loads(found[0])
+from pages import data_of, opened, page_of, recordings
 
 
 def varints(text):
@@ -354,8 +322,23 @@ def test_dark_and_light(case):
         page.click("#theme")
         light = page.js(ground)
         assert dark != light and page.text("#theme") == "Dark"
-        page.cdp("Emulation.setEmulatedMedia", media="print")
-        assert page.js("return getComputedStyle(document.querySelector('nav')).display") == "none"
+
+
+def test_paper_is_white(case):
+    style = "return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]"
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    with Browser(case, dark=True) as page:
+        opened(page, page_of(case, "leaks.gt"))
+        page.cdp("Emulation.setEmulatedMedia", media="print", features=dark)
+        assert page.js(style, "nav", "display") == "none"
+        assert page.js(style, "body", "backgroundColor") == "rgb(255, 255, 255)"
+        assert page.js(style, "#timeline canvas", "filter").startswith("invert(1)")
+        assert page.js(style, ".swatch", "printColorAdjust") == "exact"
+        # paper is narrower than the window that the charts were drawn for
+        page.js("document.querySelector('#timeline .chart').style.width = '300px'")
+        assert page.js("return document.querySelector('#timeline canvas').clientWidth") < 300
+        page.click("#theme")
+        assert page.js(style, "#timeline canvas", "filter") == "none"
 
 
 # The tracker's CSV.

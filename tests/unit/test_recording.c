@@ -311,6 +311,7 @@ static void processes_tell_what_they_are(void **state)
 	start_process(&p, folder, 41);
 	gt_writer_info(p.writer, "program", "/bin/p", 6);
 	gt_writer_info(p.writer, "command", "p\0-x\0a b\0", 9);
+	gt_writer_info(p.writer, "csv", "/tmp/t_pid41.csv", 16);
 	gt_writer_lose(p.writer, 6);
 	add(&p, NULL, gt_now_ns(), 5);
 	end_writer(p.writer);
@@ -323,6 +324,8 @@ static void processes_tell_what_they_are(void **state)
 	assert_string_equal(got->file, "41.trace");
 	assert_string_equal(got->program, "/bin/p");
 	assert_string_equal(got->command, "p -x a b");
+	assert_string_equal(got->csv, "/tmp/t_pid41.csv");
+	assert_string_equal(got->rank, "");
 	assert_int_equal(got->state, GT_TRACE_ENDED);
 	assert_int_equal(got->lost, 6);
 	assert_int_equal(got->last_ns, e.time_ns);

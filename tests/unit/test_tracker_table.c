@@ -62,6 +62,34 @@ static void a_leak_in_the_first_call_counts(void **state)
 	gt_tracker_free(t);
 }
 
+static void assert_point(const struct gt_trail *t, size_t point, double x, double value)
+{
+	assert_true(gt_trail_x(t, point) == x && gt_trail_value(t, point, 0) == value);
+}
+
+/* From nothing at the first row to what it is at the last. */
+static void a_calls_sum_is_known_over_the_whole_time(void **state)
+{
+	struct gt_tracker_table *t;
+
+	assert_int_equal(read_text(&t, HEAD "1,clCreateBuffer,1000,500\n2,clCreateKernel,1100,100\n"
+				   "3,clFinish,1100,0\n", 100), 0);
+	assert_int_equal(t->calls[0].impact.count, 2);
+	assert_point(&t->calls[0].impact, 0, 1, 500);
+	assert_point(&t->calls[0].impact, 1, 3, 500);
+	assert_int_equal(t->calls[1].impact.count, 3);
+	assert_point(&t->calls[1].impact, 0, 1, 0);
+	assert_point(&t->calls[1].impact, 1, 2, 100);
+	assert_point(&t->calls[1].impact, 2, 3, 100);
+	assert_int_equal(t->calls[2].impact.count, 2);
+	assert_false(t->is_levelzero);
+	gt_tracker_free(t);
+	assert_int_equal(read_text(&t, HEAD "1,zeMemFree,1000,500\n", 100), 0);
+	assert_int_equal(t->calls[0].impact.count, 1);
+	assert_true(t->is_levelzero);
+	gt_tracker_free(t);
+}
+
 /* The original tracker writes falls without their sign; what VmRSS did tells them. */
 static void lost_signs_are_restored(void **state)
 {
@@ -123,6 +151,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(leaks_are_destroys_that_raise_memory),
 		cmocka_unit_test(a_leak_in_the_first_call_counts),
+		cmocka_unit_test(a_calls_sum_is_known_over_the_whole_time),
 		cmocka_unit_test(lost_signs_are_restored),
 		cmocka_unit_test(damaged_rows_are_left_out_and_counted),
 		cmocka_unit_test(names_without_end_share_one),

@@ -3,6 +3,8 @@ import { color, withAlpha } from "./dom.js";
 import { formatBytes, formatCount, formatTime } from "./format.js";
 
 const KIND_COLORS = 8;
+/* There is no half resource. */
+const COUNT_STEPS = [...Array(16).keys()].flatMap((i) => [10 ** i, 2 * 10 ** i, 5 * 10 ** i]);
 export const charts = new Set();
 
 export function kindColor(index) {
@@ -31,7 +33,10 @@ function timeStep(splits) {
 /* As many as tell the lines of the grid apart. */
 function digitsFor(splits) {
   const step = splits.length > 1 ? Math.abs(splits[1] - splits[0]) : 1;
-  return step >= 1 ? (Number.isInteger(step) ? 0 : 1) : Math.min(Math.ceil(-Math.log10(step)), 6);
+  let digits = 0;
+  while (digits < 6 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6)
+    digits++;
+  return digits;
 }
 
 export function valueAxis(unit) {
@@ -42,6 +47,8 @@ export function valueAxis(unit) {
       formatCount(at, digitsFor(splits)) + (unit ? ` ${unit}` : "")) };
   if (unit === "bytes")
     axis.splits = byteSplits;
+  else if (!unit)
+    axis.incrs = COUNT_STEPS;
   return axis;
 }
 

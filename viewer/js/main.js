@@ -8,12 +8,13 @@ import { charts } from "./charts.js";
 import { follow } from "./live.js";
 import { headerContent, verdicts } from "./header.js";
 import { drawTracker, trackerHeader } from "./tracker.js";
+import { metricsSection } from "./metrics.js";
 import { leaksSection } from "./leaks.js";
 import { mistakesSection } from "./mistakes.js";
 import { samplesSection } from "./samples.js";
 import { sitesSection } from "./sites.js";
 import { tableState } from "./table.js";
-import { themeButton } from "./theme.js";
+import { isDark, themeButton } from "./theme.js";
 
 /* What the reader has chosen, kept when data changes. */
 const state = {
@@ -22,6 +23,7 @@ const state = {
   flame: { mode: null, unit: null, search: "", path: [] },
   leaks: tableState("bytes"),
   sites: tableState("total"),
+  metrics: { trace: null },
 };
 let data;
 
@@ -68,12 +70,12 @@ function drawRecording(main) {
   return () => {
     chooseFlame(set);
     const flame = new Flame(set, state.flame), samples = samplesSection(set);
-    if (samples)
-      main.append(samples.node);
-    main.append(flame.node, leaksSection(set, state.leaks), sitesSection(set, state.sites),
-      ...[mistakesSection(set)].filter(Boolean));
+    const metrics = metricsSection(set, state.metrics);
+    main.append(...[samples?.node, flame.node, leaksSection(set, state.leaks),
+      sitesSection(set, state.sites), mistakesSection(set), metrics?.node].filter(Boolean));
     samples?.draw();
     flame.draw();
+    metrics?.draw();
   };
 }
 
@@ -105,6 +107,8 @@ function draw() {
   const byId = (id) => document.getElementById(id);
   const top = scrollY, restoreFocus = keepFocus();
   charts.clear();
+  /* for paper: canvases keep the colours that they are drawn in */
+  document.documentElement.dataset.ink = isDark() ? "light" : "dark";
   byId("header").replaceChildren(...(data.raw.tracker ?
     trackerHeader(data.raw, themeButton(draw)) : recordingHeader()));
   main.replaceChildren();

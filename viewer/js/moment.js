@@ -56,10 +56,10 @@ export class Moment {
       return el("li", {}, el("details", {}, el("summary", {},
         el("span", { class: "num", text: s.bytes ? formatBytes(s.bytes) :
           formatCount(s.count) }),
+        el("span", { class: "track" }, bar),
         el("span", { class: "what", text: s.bytes ? formatKind(s.count, s.site.kind) :
           s.site.kind[s.count === 1 ? "name" : "plural"] }),
-        el("span", { class: "at" }, placeLine(s.site.frames)),
-        el("span", { class: "track" }, bar)), stackList(s.site.frames)));
+        el("span", { class: "at" }, placeLine(s.site.frames))), stackList(s.site.frames)));
     });
     const named = (what) => state.sites.slice(0, SHOWN).reduce((a, s) => a + s[what], 0);
     const all = (what) => kinds.reduce((a, k) => a + k[what], 0);

@@ -21,7 +21,7 @@ function seriesName(sample, pids) {
 }
 
 export function legendOf(series) {
-  return el("div", { class: "legend" }, series.slice(1).map((one) => {
+  return el("div", { class: "legend" }, series.map((one) => {
     const swatch = el("span", { class: "swatch" });
     swatch.style.background = typeof one.stroke === "function" ? one.stroke() : one.stroke;
     return el("span", { class: "key plain" }, swatch, one.label);
@@ -47,7 +47,7 @@ function unitChart(set, unit, samples) {
     scales: { x: { time: false, range: () => [0, Math.max(set.end, 1e-6)] },
       y: { range: fromZero } },
     axes: [timeAxis(), valueAxis(unit === "bytes" ? "bytes" : unit)] }, data);
-  return { nodes: [legendOf(series), host], draw };
+  return { nodes: [legendOf(series.slice(1)), host], draw };
 }
 
 /* null when nothing was measured. */

@@ -1,7 +1,7 @@
 // theme.js - dark or light: as the system has it, or as the reader wants it.
 import { el } from "./dom.js";
 
-function isDark() {
+export function isDark() {
   const chosen = document.documentElement.dataset.theme;
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }

@@ -9,16 +9,20 @@ const MB_PER_KB = 1 / 1024;
 const TOP_BARS = 10, TOP_CURVES = 5, CHART_HEIGHT = 210;
 
 const megabytes = (kb) => `${formatCount(kb * MB_PER_KB, 2)} MB`;
-const stems = (rise, fall) => uPlot.paths.bars({ size: [0.6, 6, 1], align: 0, disp: {
-  fill: { unit: 3, values: (chart, index) => chart.data[index].map((v) => v < 0 ? fall : rise) },
-  stroke: { unit: 3, values: (chart, index) => chart.data[index].map((v) => v < 0 ? fall : rise) },
-} });
+const stems = (rise, fall) => {
+  const hues = { unit: 3,
+    values: (chart, index) => chart.data[index].map((v) => v < 0 ? fall : rise) };
+  return { width: 0, points: { show: false },
+    paths: uPlot.paths.bars({ size: [0.6, 6, 1], align: 0, disp: { fill: hues, stroke: hues } }) };
+};
 
-class TrackerPage {
-  constructor(raw) {
-    this.t = raw.tracker;
+class TrackerCharts {
+  constructor(tracker) {
+    this.t = tracker;
     this.span = Math.max((this.t.last_ms - this.t.first_ms) / 1000, 1e-6);
     this.later = [];
+    /* one moment alone is no range */
+    this.xRange = tracker.last_ms > tracker.first_ms ? undefined : () => [0, 1e-3];
   }
 
   /* Seconds since the first row, and the values in the chart's unit. */
@@ -26,6 +30,13 @@ class TrackerPage {
     const [times, ...values] = unpackTrail(points, width);
     return [times.map((ms) => (ms - this.t.first_ms) / 1000),
       ...values.map((list) => list.map((value) => value * by))];
+  }
+
+  /* What happened now and then, over all of the time. */
+  wholeTime([times, values]) {
+    const before = times[0] > 0, after = times.at(-1) < this.span;
+    return [[...(before ? [0] : []), ...times, ...(after ? [this.span] : [])],
+      [...(before ? [null] : []), ...values, ...(after ? [null] : [])]];
   }
 
   panel(title, tone, subtitle) {
@@ -41,18 +52,19 @@ class TrackerPage {
   }
 
   /* `curves`: [label, table, more]; tables without points are left out. */
-  lines(title, unit, curves, { tone, subtitle, xAxis } = {}) {
+  lines(title, unit, curves, { tone, subtitle, xAxis, xRange, keys } = {}) {
     const shown = curves.filter(([, table]) => table[0].length);
     if (!shown.length)
       return this.message(title, "The file has no such column.");
     const panel = this.panel(title, tone, subtitle), host = el("div");
-    const series = [{}, ...shown.map(([label, , more], i) => lineSeries(label, kindColor(i),
-      { paths: steps, spanGaps: true, ...more }))];
+    const series = [{}, ...shown.map(([label, table, more], i) => lineSeries(label, kindColor(i),
+      { paths: steps, spanGaps: true, points: { show: table[0].length === 1, size: 6,
+        fill: kindColor(i) }, ...more }))];
     const data = uPlot.join(shown.map(([, table]) => table));
-    panel.append(legendOf(series), host);
+    panel.append(legendOf(keys || series.slice(1)), host);
     this.later.push(() => makeChart(host, { height: CHART_HEIGHT, series,
       cursor: { y: false, drag: { x: true, y: false } },
-      scales: { x: { time: false }, y: { range: fromZero } },
+      scales: { x: { time: false, range: xRange || this.xRange }, y: { range: fromZero } },
       axes: [xAxis || timeAxis(), valueAxis(unit)] }, data));
     return panel;
   }
@@ -78,11 +90,11 @@ class TrackerPage {
   charts() {
     const { t } = this, { calls } = t, red = color("bad"), c = t.curves;
     const mb = (kb) => this.curve(kb, MB_PER_KB), alive = (points) => this.curve(points, 1);
-    const callAxis = { ...timeAxis(), values: (chart, at) => at.map((v) => formatCount(v)) };
+    const callAxis = { ...timeAxis(), space: 48, values: (chart, at) => at.map((v) => formatCount(v)) };
     const [numbers, deltas] = unpackTrail(t.deltas);
     const leaks = this.curve(t.leaks, MB_PER_KB, t.leak_width);
-    const signed = (v) => `${v > 0 ? "+" : "−"}` +
-      `${formatCount(Math.abs(v) * MB_PER_KB, Math.abs(v) < 1024 ? 3 : 2)} MB`;
+    const signed = (v) => (v > 0 ? "+" : "−") + (Math.abs(v) < 1024 ?
+      `${formatCount(Math.abs(v), Math.abs(v) < 10 ? 1 : 0)} KB` : megabytes(Math.abs(v)));
     const found = t.leak_events > 0, none = "No memory leaks detected";
     const top = calls.filter((call) => call.impact)
       .sort((a, b) => Math.abs(b.delta_kb) - Math.abs(a.delta_kb)).slice(0, TOP_CURVES);
@@ -101,10 +113,13 @@ class TrackerPage {
         found ? "alarm" : "", none),
       this.lines("Memory deltas per API call", "MB",
         [["change of VmRSS", [numbers, deltas.map((kb) => kb * MB_PER_KB)],
-          { paths: stems(color("k1"), color("k0")), width: 0 }]], { xAxis: callAxis,
-        subtitle: "by number of the call; falls point down" }),
-      this.lines("L0 resource counts", "", [["Contexts", alive(c.contexts)],
-        ["Command queues", alive(c.queues)], ["Modules", alive(c.modules)],
+          { ...stems(color("k1"), color("k0")) }]], { xAxis: callAxis,
+        xRange: (chart, low, high) => [low - 0.5, high + 0.5], subtitle: "by number of the call",
+        keys: [{ label: "rise of VmRSS", stroke: color("k1") },
+          { label: "fall", stroke: color("k0") }] }),
+      this.lines(t.levelzero ? "L0 resource counts" : "Resource counts", "", [
+        ["Contexts", alive(c.contexts)], ["Command queues", alive(c.queues)],
+        ["Modules", alive(c.modules)],
         ["Kernels", alive(c.kernels)]]),
       this.lines("Command lists and events", "", [["Command lists", alive(c.lists)],
         ["Event pools", alive(c.pools)], ["Events", alive(c.events)]]),
@@ -117,46 +132,69 @@ class TrackerPage {
       this.bars("Top 10 API calls by average memory per call", calls,
         (call) => call.delta_kb / call.count, signed),
       top.length ? this.lines("Cumulative memory impact by top 5 APIs", "MB",
-        top.map((call) => [call.name, this.curve(call.impact, MB_PER_KB)])) :
+        top.map((call) => [call.name, mb(call.impact)])) :
         this.message("Cumulative memory impact by top 5 APIs",
           "No call changed the process's memory."),
-      found ? this.lines("Individual leak events", "MB", [["leak", [leaks[0], leaks[1]],
-        { paths: stems(red, red), stroke: red, width: 0 }]], { tone: "alarm",
+      found ? this.lines("Individual leak events", "MB", [["leak", this.wholeTime(leaks),
+        { ...stems(red, red), stroke: red }]], { tone: "alarm",
         subtitle: `Total: ${megabytes(t.leak_kb)}` }) :
         this.message("Individual leak events", "No leak events", "good"),
     ];
   }
 }
 
-export function trackerHeader(raw, theme) {
-  const { tracker } = raw, gaps = [];
+/* The charts to be shown, and what draws them once they are. */
+export function trackerCharts(tracker) {
+  const charts = new TrackerCharts(tracker);
+  return { node: el("div", { class: "panels" }, charts.charts()),
+    draw: () => charts.later.forEach((draw) => draw()) };
+}
+
+/* What the file is about, in a line. */
+export function trackerFacts(tracker) {
+  const calls = plural(tracker.rows, "tracked call", "tracked calls");
+  const span = formatTime((tracker.last_ms - tracker.first_ms) / 1000);
+  return el("p", { class: "facts", text: `${calls} in ${span}  ·  a leak is a call that ` +
+    `destroys and raises VmRSS by more than ${formatCount(tracker.threshold_kb)} KB` });
+}
+
+/* null when nothing is wrong with it. */
+export function trackerGaps(tracker) {
+  const gaps = [];
   if (tracker.bad_rows)
     gaps.push(`${plural(tracker.bad_rows, "row is", "rows are")} damaged and left out, the ` +
       `first in line ${formatCount(tracker.bad_line)}`);
   if (tracker.unsigned_falls)
     gaps.push(`${plural(tracker.unsigned_falls, "fall of VmRSS was", "falls of VmRSS were")} ` +
       "written as a rise; the sign is restored");
-  return [el("div", { class: "title" }, el("h1", {}, el("span", { class: "brand",
-    text: "gputrack" }), " ", el("span", { class: "command", text: lastPart(tracker.path) })),
-  el("div", { class: "controls" }, theme)),
-  el("p", { class: "facts", text: `${plural(tracker.rows, "tracked call", "tracked calls")} in ` +
-    `${formatTime((tracker.last_ms - tracker.first_ms) / 1000)}  ·  a leak is a call that ` +
-    `destroys and raises VmRSS by more than ${formatCount(tracker.threshold_kb)} KB` }),
-  gaps.length ? el("ul", { class: "gaps" }, gaps.map((text) => el("li", { class: "warn", text }))) :
-    null].filter(Boolean);
+  return gaps.length ? el("ul", { class: "gaps" },
+    gaps.map((text) => el("li", { class: "warn", text }))) : null;
 }
 
-export function drawTracker(raw, main) {
-  const t = raw.tracker, page = new TrackerPage(raw), node = section("charts", "Twelve charts");
+export function trackerVerdicts(t) {
   const card = (how, number, text) => el("div", { class: `card verdict ${how}` },
     el("strong", { text: number }), el("span", { text }));
-  main.append(el("div", { class: "verdicts" },
+  return el("div", { class: "verdicts" },
     t.leak_events ? card("bad", megabytes(t.leak_kb),
       `left behind in ${plural(t.leak_events, "leak event", "leak events")}`) :
       card("good", "No memory leaks", "by the tracker's rule"),
     card("", megabytes(t.peak_rss), "highest VmRSS"),
     card("", megabytes(t.last_rss - t.first_rss), "VmRSS, first row to last"),
-    card("", formatCount(t.calls.length), "different API calls")), node);
-  node.append(el("div", { class: "panels" }, page.charts()));
-  return () => page.later.forEach((draw) => draw());
+    card("", formatCount(t.calls.length), "different API calls"));
+}
+
+export function trackerHeader(raw, theme) {
+  const { tracker } = raw;
+  return [el("div", { class: "title" }, el("h1", {}, el("span", { class: "brand",
+    text: "gputrack" }), " ", el("span", { class: "command", text: lastPart(tracker.path) })),
+  el("div", { class: "controls" }, theme)), trackerFacts(tracker), trackerGaps(tracker)]
+    .filter(Boolean);
+}
+
+export function drawTracker(raw, main) {
+  const node = section("charts", "Twelve charts");
+  const { node: panels, draw } = trackerCharts(raw.tracker);
+  node.append(panels);
+  main.append(trackerVerdicts(raw.tracker), node);
+  return draw;
 }
