@@ -1,12 +1,15 @@
 """test_run.py - gputrack run as a wrapper nobody notices, and what is said of odd recordings."""
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import resource
 import shutil
 import signal
 import stat
 import subprocess
+import termios
 
 
 def no_cores():
@@ -107,20 +110,25 @@ def test_signals_sent_to_gputrack_reach_the_program(case):
         assert out == b"got " + name + b"\n" and process.returncode == 0, (out, process.returncode)
 
 
-def interrupt_group(case, script):
-    process = case.start(case.build / "gputrack", "run", "-q", "-o", "s.gt", "sh", "-c", script)
+def interrupt_from_keyboard(case, script):
+    """In a terminal of its own, where Ctrl-C is typed: its signal is not as one that is sent."""
+    keyboard, terminal = pty.openpty()
+    process = case.start(case.build / "gputrack", "run", "-q", "-o", "s.gt", "sh", "-c", script,
+                         preexec_fn=lambda: fcntl.ioctl(terminal, termios.TIOCSCTTY, 0))
     wait_ready(process)
-    os.killpg(process.pid, signal.SIGINT)
+    os.write(keyboard, b"\x03")
     out, err = process.communicate(timeout=60)
+    os.close(keyboard)
+    os.close(terminal)
     return out, err, process.returncode
 
 
 def test_an_interrupt_from_the_keyboard_is_the_programs_to_decide(case):
     # a handler that goes on, and ends as it likes
     script = "trap 'echo caught; exit 7' INT; echo ready; while :; do sleep 0.05; done"
-    assert interrupt_group(case, script) == (b"caught\n", b"", 7)
+    assert interrupt_from_keyboard(case, script) == (b"caught\n", b"", 7)
     # none: it dies of it, and gputrack after it
-    out, err, status = interrupt_group(case, "echo ready; exec sleep 60")
+    out, err, status = interrupt_from_keyboard(case, "echo ready; exec sleep 60")
     assert (out, err, status) == (b"", b"", -signal.SIGINT)
     assert case.report("s.gt", "summary")["recording"]["signal"] == signal.SIGINT
 
