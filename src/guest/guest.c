@@ -143,7 +143,8 @@ void gt_guest_settle(void)
 	struct visit visit;
 
 	step_in(&visit);
-	if (home && atomic_load_explicit(home, memory_order_relaxed) != AT_HOME)
+	/* a handler that came while its own thread was in here: what that holds must stay */
+	if (!visit.inside && home && atomic_load_explicit(home, memory_order_relaxed) != AT_HOME)
 		move_in();
 	step_out(&visit);
 }

@@ -121,14 +121,19 @@ static void stopped(struct gt_writer *w, void *context, int error)
 	       strerror(-error), gt_settings_get()->recording);
 }
 
-/* How much all processes of the recording have taken, counted in a file of it; NULL: unknown. */
+/*
+ * How much all processes of the recording have taken, counted in a file of it; NULL: unknown. A
+ * child has it from its parent.
+ */
 static _Atomic uint64_t *shared_room(const char *folder)
 {
-	_Atomic uint64_t *taken;
+	static _Atomic uint64_t *taken;
 	char path[PATH_MAX];
 	struct stat st;
 	int fd;
 
+	if (taken)
+		return taken;
 	if (snprintf(path, sizeof path, "%s/" GT_ROOM_FILE, folder) >= (int)sizeof path)
 		return NULL;
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -139,7 +144,9 @@ static _Atomic uint64_t *shared_room(const char *folder)
 		ftruncate(fd, sizeof *taken) ? MAP_FAILED :
 		mmap(NULL, sizeof *taken, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
-	return taken == MAP_FAILED ? NULL : taken;
+	if (taken == MAP_FAILED)
+		taken = NULL;
+	return taken;
 }
 
 static int open_trace(struct gt_writer **w, const char *folder)
@@ -220,8 +227,8 @@ void gt_recorder_restart(void)
 	self.lane = NULL;
 	if (!w)
 		return;
-	/* its memory stays: other threads' state in it may be half changed */
-	gt_writer_abandon(w);
+	/* nobody else is here: a thread of the parent that was changing it has left it whole */
+	gt_writer_free(w);
 	open_writer();
 }
 
