@@ -174,14 +174,28 @@ static uint32_t *take_stacks(struct gt_numbers *n, const struct gt_definitions *
 	return stacks;
 }
 
+/* A number that is defined twice means what it was last said to mean; 0 means no place. */
+static void take_places(struct gt_numbers *n, struct gt_numbers_map *map,
+			const struct gt_definitions *d)
+{
+	for (size_t i = 0; i < d->place_count; i++)
+		if (d->places[i].number >= map->place_count)
+			map->place_count = d->places[i].number + 1u;
+	map->places = gt_alloc(map->place_count * sizeof *map->places);
+	for (size_t i = 0; i < d->place_count; i++) {
+		const char *name = d->places[i].name;
+		uint32_t number = d->places[i].number ?
+				  gt_intern(n->places, name, strlen(name) + 1) : 0;
+
+		map->places[d->places[i].number] = number <= UINT16_MAX ? (uint16_t)number : 0;
+	}
+}
+
 void gt_numbers_take(struct gt_numbers *n, struct gt_numbers_map *map,
 		     const struct gt_definitions *d)
 {
 	map->stacks = take_stacks(n, d);
-	map->places = gt_alloc((d->place_count + 1) * sizeof *map->places);
-	for (size_t i = 0; i < d->place_count; i++)
-		map->places[i] = (uint16_t)gt_intern(n->places, d->places[i].name,
-						     strlen(d->places[i].name) + 1);
+	take_places(n, map, d);
 	map->series = gt_alloc((d->series_count + 1) * sizeof *map->series);
 	for (size_t i = 0; i < d->series_count; i++)
 		map->series[i + 1] = series_number(n, &d->series[i]);
@@ -224,6 +238,13 @@ const char *gt_numbers_place(const struct gt_numbers *n, uint16_t place)
 	size_t size;
 
 	return gt_intern_get(n->places, place, &size);
+}
+
+size_t gt_numbers_place_count(const struct gt_numbers *n)
+{
+	size_t count = gt_intern_count(n->places);
+
+	return count <= UINT16_MAX ? count : UINT16_MAX + (size_t)1;
 }
 
 const struct gt_text_frame *gt_numbers_text_frame(const struct gt_numbers *n, uint64_t number)

@@ -177,6 +177,26 @@ static void write_texts(void)
 	end(w);
 }
 
+/* More places and series than anybody has devices. */
+static void write_many(void)
+{
+	struct gt_writer *w = start("many.trace", NULL);
+	struct gt_lane *lane = gt_lane_acquire(w, 4242, "main");
+	struct gt_event e = { .time_ns = 4000000000, .function = GT_FN_clCreateBuffer, .size = 64 };
+	char name[32];
+
+	for (uint16_t i = 1; i <= 90; i++) {
+		snprintf(name, sizeof name, "device %u", i);
+		gt_writer_place(w, i, GT_OPENCL, name);
+		e.place = i;
+		e.handle = 0x100u + i;
+		gt_lane_event(lane, &e);
+		gt_lane_sample(lane, gt_writer_series(w, &(struct gt_series){ name, "bytes", "" }),
+			       e.time_ns += 1000, i);
+	}
+	end(w);
+}
+
 static void write_infos(const char *into)
 {
 	struct gt_info *info = gt_info_new();
@@ -227,6 +247,7 @@ int main(int argc, char **argv)
 	write_reuse();
 	write_killed();
 	write_texts();
+	write_many();
 	write_infos(argv[2]);
 	write_legend(argv[3]);
 	return 0;
