@@ -1,4 +1,6 @@
 /* test_reader.c - what was written comes back; what was cut or changed is noticed. */
+#include <malloc.h>
+
 #include "test_writer.h"
 
 static void random_events_come_back_equal(void **state)
@@ -622,6 +624,41 @@ static void assert_prefixes(const struct events *all, const struct events *got)
  * Cuts the file shorter and shorter: it opens, or is refused with one error. With one lane there
  * are fewer and fewer events, the first of all; with several this holds for each of them.
  */
+/* Terabytes of nothing, and at their end a block that says it is of the last lane there can be. */
+static void a_hole_costs_neither_time_nor_memory(void **state)
+{
+	const char *path = fresh_path("trace");
+	struct gt_writer *w = open_writer(path);
+	struct gt_lane *lane = gt_lane_acquire(w, 1, "main");
+	struct gt_event e = { .time_ns = 100, .handle = 7, .function = GT_FN_clCreateBuffer };
+	struct gt_block_header far = { .magic = GT_BLOCK_MAGIC, .size = GT_BLOCK_MIN,
+				       .lane = (1 << 24) - 1 };
+	off_t end = (off_t)1 << 42;
+	struct gt_trace_header h;
+	struct gt_reader *r;
+	struct gt_error error;
+	int fd;
+
+	gt_lane_event(lane, &e);
+	end_writer(w);
+	fd = open(path, O_RDWR);
+	assert_int_equal(pread(fd, &h, sizeof h, 0), sizeof h);
+	h.blocks_end = (uint64_t)end;
+	assert_int_equal(pwrite(fd, &h, sizeof h, 0), sizeof h);
+	if (ftruncate(fd, end) || pwrite(fd, &far, sizeof far, end - GT_BLOCK_MIN) != sizeof far) {
+		close(fd);
+		skip(); /* a file system for small files */
+	}
+	close(fd);
+	assert_int_equal(gt_reader_open(&r, path, &error), 0);
+	assert_int_equal(gt_reader_next(r, &e), 1);
+	assert_int_equal(e.handle, 7);
+	assert_int_equal(gt_reader_next(r, &e), 0);
+	assert_non_null(gt_reader_damage(r));
+	assert_true(mallinfo2().uordblks + mallinfo2().hblkhd < 16 << 20);
+	gt_reader_close(r);
+}
+
 static void check_every_cut(uint32_t lane_count, bool end)
 {
 	struct events all;
@@ -878,6 +915,7 @@ int main(void)
 		cmocka_unit_test(a_trace_cut_anywhere_still_reads_up_to_there),
 		cmocka_unit_test(a_running_trace_cut_anywhere_still_reads_up_to_there),
 		cmocka_unit_test(each_lane_of_a_trace_cut_anywhere_still_reads_up_to_there),
+		cmocka_unit_test(a_hole_costs_neither_time_nor_memory),
 		cmocka_unit_test(flipped_bytes_in_a_sealed_block_are_noticed),
 		cmocka_unit_test(a_block_that_is_gone_is_noticed),
 		cmocka_unit_test(any_changed_byte_is_survived),
