@@ -215,8 +215,7 @@ static void take_away(void *context, const struct gt_event *event)
 
 static void note_entry(void *context, const struct gt_event *event)
 {
-	(void)context;
-	gt_recorder_enter(event);
+	gt_recorder_enter(event, context);
 }
 
 /* One stack, with a number wherever it will be asked for. */
@@ -279,7 +278,7 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 		g->call.stack = 0;
 		if (gt_recorder_is_on())
 			take_stack(g, g->call.begun_ns);
-		gt_call_endings(&g->call, note_entry, NULL);
+		gt_call_endings(&g->call, note_entry, g);
 		g->endings = &g->ending;
 		g->ending_room = 1;
 		g->ending_count = 0;
@@ -351,7 +350,7 @@ void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_do
 	if (g->watched)
 		gt_watch_finish(&g->watch, &g->call, g->endings, g->ends ? g->ending_count : 0);
 	if (g->ends)
-		gt_recorder_leave();
+		gt_recorder_leave(g);
 	drop(g);
 	step_out(&visit);
 }

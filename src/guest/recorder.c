@@ -303,19 +303,19 @@ void gt_recorder_lose(void)
 		gt_writer_lose(w, 1);
 }
 
-void gt_recorder_enter(const struct gt_event *event)
+void gt_recorder_enter(const struct gt_event *event, const void *call)
 {
 	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
 	struct gt_lane *lane = w ? own_lane(w) : NULL;
 
 	if (lane)
-		gt_lane_enter(lane, event);
+		gt_lane_enter(lane, event, call);
 }
 
-void gt_recorder_leave(void)
+void gt_recorder_leave(const void *call)
 {
 	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
 
 	if (w && self.lane && self.of == w)
-		gt_lane_leave(self.lane);
+		gt_lane_leave(self.lane, call);
 }

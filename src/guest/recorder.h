@@ -32,8 +32,9 @@ void gt_recorder_tick(uint64_t now_ns);
 void gt_recorder_event(const struct gt_event *event);
 /* Counts an event that could not be taken. */
 void gt_recorder_lose(void);
-void gt_recorder_enter(const struct gt_event *event);
-void gt_recorder_leave(void);
+/* A call that ends something is about to be made, and has returned: writer.h. */
+void gt_recorder_enter(const struct gt_event *event, const void *call);
+void gt_recorder_leave(const void *call);
 
 /* The calling thread's number, remembered. */
 uint32_t gt_thread_id(void);
