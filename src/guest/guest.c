@@ -101,18 +101,19 @@ const struct gt_settings *gt_guest_settings(void)
 static void move_in(void)
 {
 	uint32_t state = AWAY;
+	bool can_free;
 
 	if (!atomic_compare_exchange_strong(home, &state, MOVING_IN)) {
 		while (atomic_load(home) != AT_HOME)
 			usleep(100);
 		return;
 	}
-	gt_foreign_restart();
+	can_free = gt_foreign_restart();
 	pthread_mutex_init(&placing, NULL);
-	gt_tracker_restart();
+	gt_tracker_restart(can_free);
 	gt_depot_restart();
 	gt_python_restart();
-	gt_recorder_restart();
+	gt_recorder_restart(can_free);
 	gt_watch_restart();
 	for (uint16_t i = 0; i < place_count; i++)
 		gt_recorder_place((uint16_t)(i + 1), places[i].api, places[i].name);

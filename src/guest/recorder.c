@@ -219,7 +219,7 @@ void gt_recorder_end(void)
 		gt_writer_end(w);
 }
 
-void gt_recorder_restart(void)
+void gt_recorder_restart(bool can_free)
 {
 	struct gt_writer *w = atomic_exchange(&writer, NULL);
 
@@ -228,7 +228,10 @@ void gt_recorder_restart(void)
 	if (!w)
 		return;
 	/* nobody else is here: a thread of the parent that was changing it has left it whole */
-	gt_writer_free(w);
+	if (can_free)
+		gt_writer_free(w);
+	else
+		gt_writer_abandon(w);
 	open_writer();
 }
 

@@ -13,8 +13,11 @@ void gt_recorder_start(void);
 bool gt_recorder_is_on(void);
 /* Marks the trace as ended; what still comes is written all the same. */
 void gt_recorder_end(void);
-/* In a child after fork: lets go of the parent's trace and starts one of its own. */
-void gt_recorder_restart(void);
+/*
+ * In a child after fork: lets go of the parent's trace and starts one of its own. `can_free`: what
+ * other threads allocated, too.
+ */
+void gt_recorder_restart(bool can_free);
 
 /* Something about the process, as doc/FORMAT.md lists it. */
 void gt_recorder_info(const char *key, const char *value);

@@ -89,12 +89,12 @@ bool gt_tracker_is_on(void)
 	return atomic_load_explicit(&on, memory_order_relaxed);
 }
 
-void gt_tracker_restart(void)
+void gt_tracker_restart(bool can_free)
 {
 	if (!gt_tracker_is_on())
 		return;
 	/* an index whose lock was held at the moment of the fork may be half changed: it stays */
-	for (size_t i = 0; i < SHARDS; i++)
+	for (size_t i = 0; can_free && i < SHARDS; i++)
 		if (!pthread_mutex_trylock(&shards[i].lock)) {
 			gt_live_fini(&shards[i].live);
 			free(shards[i].costs);
