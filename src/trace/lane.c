@@ -166,7 +166,7 @@ void gt_lane_note(struct gt_lane *lane)
 	__atomic_store_n(&inflight->function, call->function, __ATOMIC_RELEASE);
 }
 
-/* A call and all within it: stacks grow down, so what lies deeper has returned, or was jumped out of. */
+/* A call and all within it: stacks grow down, so what lies deeper is over, if by a jump. */
 static void forget_calls(struct gt_lane *lane, const void *call)
 {
 	while (lane->call_count &&
@@ -182,7 +182,8 @@ void gt_lane_enter(struct gt_lane *lane, const struct gt_event *e, const void *c
 		return;
 	forget_calls(lane, call);
 	if (lane->call_count == GT_CALLS_MAX) {
-		memmove(&lane->calls[0], &lane->calls[1], sizeof lane->calls - sizeof lane->calls[0]);
+		memmove(&lane->calls[0], &lane->calls[1],
+			sizeof lane->calls - sizeof lane->calls[0]);
 		lane->call_count--;
 	}
 	lane->calls[lane->call_count].call = call;
