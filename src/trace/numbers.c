@@ -135,20 +135,17 @@ static uint16_t series_number(struct gt_numbers *n, const struct gt_series *s)
 	return (uint16_t)number;
 }
 
-/* A frame in the recording's numbers, as it is interned: padding and all zeroed. */
-static struct gt_trace_frame own_frame(const struct gt_trace_frame *frame, const uint32_t *modules,
-				       const uint32_t *text_frames)
+/* A frame in the recording's numbers, as it is interned: padding and all zeroed, so never copied. */
+static void put_own_frame(struct gt_trace_frame *own, const struct gt_trace_frame *frame,
+			  const uint32_t *modules, const uint32_t *text_frames)
 {
-	struct gt_trace_frame own;
-
-	memset(&own, 0, sizeof own);
-	own.module = frame->module;
-	own.address = frame->address;
+	memset(own, 0, sizeof *own);
+	own->module = frame->module;
+	own->address = frame->address;
 	if (frame->module == GT_TEXT_MODULE)
-		own.address = text_frames[frame->address - 1];
+		own->address = text_frames[frame->address - 1];
 	else if (frame->module != GT_NO_MODULE)
-		own.module = modules[frame->module];
-	return own;
+		own->module = modules[frame->module];
 }
 
 static uint32_t *take_stacks(struct gt_numbers *n, const struct gt_definitions *d)
@@ -166,7 +163,8 @@ static uint32_t *take_stacks(struct gt_numbers *n, const struct gt_definitions *
 		const struct gt_trace_stack *stack = &d->stacks[i];
 
 		for (uint32_t f = 0; f < stack->count; f++)
-			frames[f] = own_frame(&d->frames[stack->first + f], modules, text_frames);
+			put_own_frame(&frames[f], &d->frames[stack->first + f], modules,
+				      text_frames);
 		stacks[i + 1] = gt_intern(n->stacks, frames, stack->count * sizeof *frames);
 	}
 	free(modules);
