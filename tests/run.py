@@ -60,7 +60,7 @@ def run_meson(build, wanted, count, group="unit", tests=()):
 
 
 # What runs in the traced process, with threads: the thread sanitizer looks at it.
-THREADED = ("writer", "live", "guest")
+THREADED = ("writer", "live", "guest", "foreign", "python_frames")
 
 
 def programs_of(folder, tests):
@@ -73,7 +73,8 @@ def programs_of(folder, tests):
 
 
 def run_sanitized(build, wanted, count):
-    """The unit tests again, built with the address, undefined-behaviour and thread sanitizers.
+    """The unit tests again, built with the address, undefined-behaviour and thread sanitizers; and
+    with the first two the tool.
 
     Only what they need is built: the rest would take most of the time.
     """
@@ -85,16 +86,20 @@ def run_sanitized(build, wanted, count):
             subprocess.run(["meson", "setup", str(folder), f"-Db_sanitize={how}", "-Db_lundef=false",
                             "-Dopencl=disabled", "-Dlevelzero=disabled"], cwd=TESTS.parent,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        made = subprocess.run(["ninja", "-C", str(folder), *programs_of(folder, tests)],
+        tool = ["gputrack", "tests/golden/make_recordings"] if group == "address" else []
+        made = subprocess.run(["ninja", "-C", str(folder), *tool, *programs_of(folder, tests)],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors="replace")
         if made.returncode:
             count.add(group, "fail", made.stdout[-4000:])
-        else:
-            run_meson(folder, [], count, group, tests)
+            continue
+        run_meson(folder, [], count, group, tests)
+        if group == "address":
+            run_golden(folder, [], count, "address/golden/")
+            run_functions(load(TESTS / "e2e" / "sanitized.py"), "address/tool", folder, [], count)
 
 
-def run_golden(build, wanted, count):
+def run_golden(build, wanted, count, group="golden/"):
     """tests/golden/check.sh prints a line `ok NAME` or `FAIL NAME` per case."""
     script = TESTS / "golden" / "check.sh"
     if not script.exists():
@@ -111,36 +116,44 @@ def run_golden(build, wanted, count):
         else:
             detail.append(line)
     for word, name, text in cases:
-        if not wanted or any(part in "golden/" + name for part in wanted):
-            count.add("golden/" + name, "ok" if word == "ok" else "fail", text[:4000])
+        if not wanted or any(part in group + name for part in wanted):
+            count.add(group + name, "ok" if word == "ok" else "fail", text[:4000])
     if not cases or (done.returncode and not any(c[0] == "FAIL" for c in cases)):
         count.add("golden", "fail", done.stdout[-4000:])
 
 
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def run_functions(module, group, build, wanted, count):
+    """Every function test_* of a module, by its name."""
+    for name, function in list(vars(module).items()):
+        full = f"{group}/{name[5:]}"
+        if not name.startswith("test_") or not callable(function):
+            continue
+        if wanted and not any(part in full for part in wanted):
+            continue
+        begun = time.time()
+        try:
+            with harness.Case(build, full) as case:
+                function(case)
+            verdict, detail = "ok", ""
+        except harness.Skip as reason:
+            verdict, detail = "skip", str(reason)
+        except AssertionError:
+            verdict, detail = "fail", traceback.format_exc(limit=-2)
+        except Exception:  # a test that breaks has failed
+            verdict, detail = "fail", traceback.format_exc()
+        count.add(full, verdict, detail, time.time() - begun)
+
+
 def run_end_to_end(build, wanted, count):
-    """Every function test_* of tests/e2e/test_*.py, by its name."""
     for path in sorted((TESTS / "e2e").glob("test_*.py")):
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        for name, function in list(vars(module).items()):
-            if not name.startswith("test_") or not callable(function):
-                continue
-            full = f"e2e/{path.stem[5:]}/{name[5:]}"
-            if wanted and not any(part in full for part in wanted):
-                continue
-            begun = time.time()
-            try:
-                with harness.Case(build, full) as case:
-                    function(case)
-                verdict, detail = "ok", ""
-            except harness.Skip as reason:
-                verdict, detail = "skip", str(reason)
-            except AssertionError:
-                verdict, detail = "fail", traceback.format_exc(limit=-2)
-            except Exception:  # a test that breaks has failed
-                verdict, detail = "fail", traceback.format_exc()
-            count.add(full, verdict, detail, time.time() - begun)
+        run_functions(load(path), f"e2e/{path.stem[5:]}", build, wanted, count)
 
 
 def main():

@@ -18,6 +18,7 @@ static struct {
 } places[PLACES];
 static _Atomic uint32_t forks; /* under way */
 static _Atomic bool is_stuck;
+static _Atomic bool was_forked; /* by fork(), not by the bare system call */
 
 /* This thread is in there, or in fork(): a signal handler in it must wait for neither. */
 static __thread uint32_t here __attribute__((tls_model("initial-exec")));
@@ -84,6 +85,7 @@ static void after_fork_in_child(void)
 {
 	here--;
 	atomic_store(&forks, 0);
+	atomic_store(&was_forked, true);
 }
 
 void gt_foreign_start(void)
@@ -91,7 +93,7 @@ void gt_foreign_start(void)
 	pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
-void gt_foreign_restart(void)
+bool gt_foreign_restart(void)
 {
 	_Atomic uint32_t *own = place_of_thread();
 
@@ -102,4 +104,5 @@ void gt_foreign_restart(void)
 		if (atomic_exchange(&places[i].inside, left) != left)
 			atomic_store(&is_stuck, true);
 	}
+	return atomic_exchange(&was_forked, false);
 }

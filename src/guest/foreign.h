@@ -18,5 +18,8 @@ void gt_foreign_leave(_Atomic uint32_t *place);
 
 /* Once in a process, before any of the above. */
 void gt_foreign_start(void);
-/* In a child after fork, before anything else here. */
-void gt_foreign_restart(void);
+/*
+ * In a child after fork, before anything else here. True when the C library forked it: what other
+ * threads have allocated can be given back then. Otherwise they may be holding malloc's locks.
+ */
+bool gt_foreign_restart(void);

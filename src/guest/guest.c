@@ -101,18 +101,19 @@ const struct gt_settings *gt_guest_settings(void)
 static void move_in(void)
 {
 	uint32_t state = AWAY;
+	bool can_free;
 
 	if (!atomic_compare_exchange_strong(home, &state, MOVING_IN)) {
 		while (atomic_load(home) != AT_HOME)
 			usleep(100);
 		return;
 	}
-	gt_foreign_restart();
+	can_free = gt_foreign_restart();
 	pthread_mutex_init(&placing, NULL);
-	gt_tracker_restart();
+	gt_tracker_restart(can_free);
 	gt_depot_restart();
 	gt_python_restart();
-	gt_recorder_restart();
+	gt_recorder_restart(can_free);
 	gt_watch_restart();
 	for (uint16_t i = 0; i < place_count; i++)
 		gt_recorder_place((uint16_t)(i + 1), places[i].api, places[i].name);
@@ -143,7 +144,8 @@ void gt_guest_settle(void)
 	struct visit visit;
 
 	step_in(&visit);
-	if (home && atomic_load_explicit(home, memory_order_relaxed) != AT_HOME)
+	/* a handler that came while its own thread was in here: what that holds must stay */
+	if (!visit.inside && home && atomic_load_explicit(home, memory_order_relaxed) != AT_HOME)
 		move_in();
 	step_out(&visit);
 }
@@ -214,8 +216,7 @@ static void take_away(void *context, const struct gt_event *event)
 
 static void note_entry(void *context, const struct gt_event *event)
 {
-	(void)context;
-	gt_recorder_enter(event);
+	gt_recorder_enter(event, context);
 }
 
 /* One stack, with a number wherever it will be asked for. */
@@ -278,7 +279,7 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 		g->call.stack = 0;
 		if (gt_recorder_is_on())
 			take_stack(g, g->call.begun_ns);
-		gt_call_endings(&g->call, note_entry, NULL);
+		gt_call_endings(&g->call, note_entry, g);
 		g->endings = &g->ending;
 		g->ending_room = 1;
 		g->ending_count = 0;
@@ -350,7 +351,7 @@ void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_do
 	if (g->watched)
 		gt_watch_finish(&g->watch, &g->call, g->endings, g->ends ? g->ending_count : 0);
 	if (g->ends)
-		gt_recorder_leave();
+		gt_recorder_leave(g);
 	drop(g);
 	step_out(&visit);
 }

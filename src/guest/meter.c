@@ -112,7 +112,7 @@ static bool read_statm(void)
 		n = fd < 0 ? -1 : pread(fd, text, sizeof text, 0);
 		if (n > 0 && parse_statm(text, n))
 			return true;
-		atomic_store(&statm->fd, -1);
+		let_go(statm);
 	}
 	return false;
 }
@@ -212,7 +212,7 @@ static bool stat_kept(struct kept *kept, const char *path, struct stat *st)
 			fd = keep(kept, path);
 		if (fd >= 0 && !fstat(fd, st) && S_ISDIR(st->st_mode))
 			return true;
-		atomic_store(&kept->fd, -1);
+		let_go(kept);
 	}
 	return false;
 }

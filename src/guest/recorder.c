@@ -121,14 +121,19 @@ static void stopped(struct gt_writer *w, void *context, int error)
 	       strerror(-error), gt_settings_get()->recording);
 }
 
-/* How much all processes of the recording have taken, counted in a file of it; NULL: unknown. */
+/*
+ * How much all processes of the recording have taken, counted in a file of it; NULL: unknown. A
+ * child has it from its parent.
+ */
 static _Atomic uint64_t *shared_room(const char *folder)
 {
-	_Atomic uint64_t *taken;
+	static _Atomic uint64_t *taken;
 	char path[PATH_MAX];
 	struct stat st;
 	int fd;
 
+	if (taken)
+		return taken;
 	if (snprintf(path, sizeof path, "%s/" GT_ROOM_FILE, folder) >= (int)sizeof path)
 		return NULL;
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -139,7 +144,9 @@ static _Atomic uint64_t *shared_room(const char *folder)
 		ftruncate(fd, sizeof *taken) ? MAP_FAILED :
 		mmap(NULL, sizeof *taken, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
-	return taken == MAP_FAILED ? NULL : taken;
+	if (taken == MAP_FAILED)
+		taken = NULL;
+	return taken;
 }
 
 static int open_trace(struct gt_writer **w, const char *folder)
@@ -212,7 +219,7 @@ void gt_recorder_end(void)
 		gt_writer_end(w);
 }
 
-void gt_recorder_restart(void)
+void gt_recorder_restart(bool can_free)
 {
 	struct gt_writer *w = atomic_exchange(&writer, NULL);
 
@@ -220,8 +227,11 @@ void gt_recorder_restart(void)
 	self.lane = NULL;
 	if (!w)
 		return;
-	/* its memory stays: other threads' state in it may be half changed */
-	gt_writer_abandon(w);
+	/* nobody else is here: a thread of the parent that was changing it has left it whole */
+	if (can_free)
+		gt_writer_free(w);
+	else
+		gt_writer_abandon(w);
 	open_writer();
 }
 
@@ -296,19 +306,19 @@ void gt_recorder_lose(void)
 		gt_writer_lose(w, 1);
 }
 
-void gt_recorder_enter(const struct gt_event *event)
+void gt_recorder_enter(const struct gt_event *event, const void *call)
 {
 	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
 	struct gt_lane *lane = w ? own_lane(w) : NULL;
 
 	if (lane)
-		gt_lane_enter(lane, event);
+		gt_lane_enter(lane, event, call);
 }
 
-void gt_recorder_leave(void)
+void gt_recorder_leave(const void *call)
 {
 	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
 
 	if (w && self.lane && self.of == w)
-		gt_lane_leave(self.lane);
+		gt_lane_leave(self.lane, call);
 }

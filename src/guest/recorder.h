@@ -13,8 +13,11 @@ void gt_recorder_start(void);
 bool gt_recorder_is_on(void);
 /* Marks the trace as ended; what still comes is written all the same. */
 void gt_recorder_end(void);
-/* In a child after fork: lets go of the parent's trace and starts one of its own. */
-void gt_recorder_restart(void);
+/*
+ * In a child after fork: lets go of the parent's trace and starts one of its own. `can_free`: what
+ * other threads allocated, too.
+ */
+void gt_recorder_restart(bool can_free);
 
 /* Something about the process, as doc/FORMAT.md lists it. */
 void gt_recorder_info(const char *key, const char *value);
@@ -32,8 +35,9 @@ void gt_recorder_tick(uint64_t now_ns);
 void gt_recorder_event(const struct gt_event *event);
 /* Counts an event that could not be taken. */
 void gt_recorder_lose(void);
-void gt_recorder_enter(const struct gt_event *event);
-void gt_recorder_leave(void);
+/* A call that ends something is about to be made, and has returned: writer.h. */
+void gt_recorder_enter(const struct gt_event *event, const void *call);
+void gt_recorder_leave(const void *call);
 
 /* The calling thread's number, remembered. */
 uint32_t gt_thread_id(void);

@@ -89,11 +89,18 @@ bool gt_tracker_is_on(void)
 	return atomic_load_explicit(&on, memory_order_relaxed);
 }
 
-void gt_tracker_restart(void)
+void gt_tracker_restart(bool can_free)
 {
-	/* a lock may have been held, and an index half changed, at the moment of the fork */
-	if (gt_tracker_is_on())
-		init_shards();
+	if (!gt_tracker_is_on())
+		return;
+	/* an index whose lock was held at the moment of the fork may be half changed: it stays */
+	for (size_t i = 0; can_free && i < SHARDS; i++)
+		if (!pthread_mutex_trylock(&shards[i].lock)) {
+			gt_live_fini(&shards[i].live);
+			free(shards[i].costs);
+			pthread_mutex_unlock(&shards[i].lock);
+		}
+	init_shards();
 }
 
 static struct shard *enter(uint64_t handle)

@@ -16,7 +16,7 @@
 GT_EXPORT void gt_tracker_start(void);
 GT_EXPORT bool gt_tracker_is_on(void);
 /* In a child after fork: what the parent had alive is the parent's. */
-void gt_tracker_restart(void);
+void gt_tracker_restart(bool can_free);
 
 /* A creation or retain that has happened. */
 enum gt_change gt_tracker_apply(const struct gt_event *event);

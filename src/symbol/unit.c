@@ -16,12 +16,16 @@
 /* Entries nest far less deep; a damaged file must not exhaust the stack. */
 #define MAX_DEPTH 256
 
-static void add_ranges(struct gt_spans *spans, Dwarf_Die *die, size_t index)
+/* As many ranges as a file has bytes are more than it can hold, unless they are told again. */
+#define SPANS_MORE (64 * 1024)
+
+static void add_ranges(struct gt_units *units, struct gt_spans *spans, Dwarf_Die *die, size_t index)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 
-	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
+	while (units->spans_left && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+		units->spans_left--;
 		/* linkers move functions they dropped to 0 */
 		if (start)
 			gt_spans_add(spans, &(struct gt_span){
@@ -29,6 +33,7 @@ static void add_ranges(struct gt_spans *spans, Dwarf_Die *die, size_t index)
 						    .end = end,
 						    .index = index,
 					    });
+	}
 }
 
 static const char *get_string(Dwarf_Die *die, unsigned int attribute)
@@ -46,7 +51,7 @@ static void add_unit(struct gt_units *units, Dwarf_Die *die)
 	unit = &units->list[units->count];
 	*unit = (struct gt_unit){ .die = *die, .code = *die };
 	unit->folder = get_string(die, DW_AT_comp_dir);
-	add_ranges(&units->spans, die, units->count);
+	add_ranges(units, &units->spans, die, units->count);
 	if (dwarf_hasattr(die, DW_AT_stmt_list))
 		units->has_lines = true;
 	units->count++;
@@ -55,10 +60,12 @@ static void add_unit(struct gt_units *units, Dwarf_Die *die)
 void gt_units_load(struct gt_units *units, Dwarf *dwarf, const char *path)
 {
 	Dwarf_CU *cu = NULL;
+	struct stat status;
 	Dwarf_Die die;
 	uint8_t type;
 
 	units->path = path;
+	units->spans_left = SPANS_MORE + (stat(path, &status) ? 0 : (uint64_t)status.st_size);
 	while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL) == 0)
 		if (type == DW_UT_compile || type == DW_UT_skeleton)
 			add_unit(units, &die);
@@ -125,27 +132,42 @@ static bool has_place(Dwarf_Die *die)
 	return dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
 }
 
-static void add_function(struct gt_unit *unit, Dwarf_Die *die)
+/*
+ * Entries lie in the order in which they are walked. A sibling that lies among the children of its
+ * elder would be walked twice, and those in it four times.
+ */
+static bool is_new(Dwarf_Die *die, const void **last)
+{
+	if ((const char *)die->addr <= (const char *)*last)
+		return false;
+	*last = die->addr;
+	return true;
+}
+
+static void add_function(struct gt_units *units, struct gt_unit *unit, Dwarf_Die *die)
 {
 	if (!has_place(die))
 		return;
 	GT_GROW(unit->functions, unit->function_count, unit->function_capacity);
 	unit->functions[unit->function_count] = *die;
-	add_ranges(&unit->spans, die, unit->function_count);
+	add_ranges(units, &unit->spans, die, unit->function_count);
 	unit->function_count++;
 }
 
 /* Collects the functions below `parent`; some languages nest them in scopes and functions. */
-static void index_functions(struct gt_unit *unit, Dwarf_Die *parent, int depth)
+static void index_functions(struct gt_units *units, struct gt_unit *unit, Dwarf_Die *parent,
+			    int depth, const void **last)
 {
 	Dwarf_Die die;
 
 	if (depth == MAX_DEPTH || dwarf_child(parent, &die) != 0)
 		return;
 	do {
+		if (!is_new(&die, last))
+			continue;
 		switch (dwarf_tag(&die)) {
 		case DW_TAG_subprogram:
-			add_function(unit, &die);
+			add_function(units, unit, &die);
 			/* fall through */
 		case DW_TAG_namespace:
 		case DW_TAG_module:
@@ -154,7 +176,7 @@ static void index_functions(struct gt_unit *unit, Dwarf_Die *parent, int depth)
 		case DW_TAG_union_type:
 		case DW_TAG_enumeration_type:
 		case DW_TAG_lexical_block:
-			index_functions(unit, &die, depth + 1);
+			index_functions(units, unit, &die, depth + 1, last);
 		}
 	} while (step(&die));
 }
@@ -162,6 +184,7 @@ static void index_functions(struct gt_unit *unit, Dwarf_Die *parent, int depth)
 struct gt_unit *gt_units_find(struct gt_units *units, Dwarf_Addr pc)
 {
 	const struct gt_span *span = gt_spans_find(&units->spans, pc);
+	const void *last = NULL;
 	struct gt_unit *unit;
 
 	if (!span)
@@ -170,7 +193,7 @@ struct gt_unit *gt_units_find(struct gt_units *units, Dwarf_Addr pc)
 	if (!unit->indexed) {
 		open_split(units, unit);
 		unit->scoped = gt_unit_has_scopes(&unit->code);
-		index_functions(unit, &unit->code, 0);
+		index_functions(units, unit, &unit->code, 0, &last);
 		gt_spans_sort(&unit->spans);
 		unit->indexed = true;
 	}
@@ -179,7 +202,7 @@ struct gt_unit *gt_units_find(struct gt_units *units, Dwarf_Addr pc)
 
 /* Appends what was inlined at `pc` below `parent`, outermost first. */
 static size_t collect_inlined(Dwarf_Die *parent, Dwarf_Addr pc, Dwarf_Die *chain, size_t room,
-			      int depth)
+			      int depth, const void **last)
 {
 	Dwarf_Die die;
 
@@ -189,16 +212,18 @@ static size_t collect_inlined(Dwarf_Die *parent, Dwarf_Addr pc, Dwarf_Die *chain
 		int tag = dwarf_tag(&die);
 		size_t count;
 
+		if (!is_new(&die, last))
+			continue;
 		if (tag == DW_TAG_inlined_subroutine && dwarf_haspc(&die, pc) > 0) {
 			chain[0] = die;
-			return 1 + collect_inlined(&die, pc, chain + 1, room - 1, depth + 1);
+			return 1 + collect_inlined(&die, pc, chain + 1, room - 1, depth + 1, last);
 		}
 		if (tag != DW_TAG_lexical_block && tag != DW_TAG_try_block &&
 		    tag != DW_TAG_catch_block)
 			continue;
 		if (has_place(&die) && dwarf_haspc(&die, pc) <= 0)
 			continue;
-		count = collect_inlined(&die, pc, chain, room, depth + 1);
+		count = collect_inlined(&die, pc, chain, room, depth + 1, last);
 		if (count)
 			return count;
 	} while (step(&die));
@@ -208,12 +233,13 @@ static size_t collect_inlined(Dwarf_Die *parent, Dwarf_Addr pc, Dwarf_Die *chain
 size_t gt_unit_functions(struct gt_unit *unit, Dwarf_Addr pc, Dwarf_Die *chain, size_t room)
 {
 	const struct gt_span *span = gt_spans_find(&unit->spans, pc);
+	const void *last = NULL;
 	size_t count;
 
 	if (!span || !room)
 		return 0;
 	chain[0] = unit->functions[span->index];
-	count = 1 + collect_inlined(&chain[0], pc, chain + 1, room - 1, 0);
+	count = 1 + collect_inlined(&chain[0], pc, chain + 1, room - 1, 0, &last);
 	for (size_t i = 0; i < count / 2; i++) {
 		Dwarf_Die swap = chain[i];
 

@@ -25,6 +25,7 @@ struct gt_units {
 	struct gt_unit *list;
 	size_t count, capacity;
 	struct gt_spans spans; /* of the units */
+	uint64_t spans_left;   /* how many more are believed, of units and functions together */
 	bool has_lines;
 };
 

@@ -10,12 +10,20 @@
 #include "trace/stacks.h"
 #include "trace/writer.h"
 
+/* Calls within calls that are known of: a release whose callback releases, and so on. */
+enum { GT_CALLS_MAX = 4 };
+
 struct gt_lane {
 	struct gt_writer *writer;
 	struct gt_block_header *block;   /* NULL until the first record, and when writing stopped */
 	uint8_t *at, *limit;
 	uint64_t time_ns, handle, owner; /* of the record before */
 	uint32_t tid, number, sequence;
+	uint32_t call_count;             /* that have been entered and not left, outermost first */
+	struct {
+		const void *call;
+		struct gt_trace_inflight what;
+	} calls[GT_CALLS_MAX];
 	struct gt_lane *next;            /* all lanes of the writer */
 	struct gt_lane *next_free;
 };
@@ -45,6 +53,9 @@ struct gt_writer {
 /* The next block of a lane, in place of a full one. 0, or -EIO when writing has stopped. */
 int gt_block_open(struct gt_lane *lane);
 void gt_block_close(struct gt_lane *lane);
+
+/* Puts the innermost call that has not returned into the block's header. */
+void gt_lane_note(struct gt_lane *lane);
 
 /* Nothing is written any more; once only. */
 void gt_writer_stop(struct gt_writer *w, int error);

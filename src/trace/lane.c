@@ -58,6 +58,7 @@ struct gt_lane *gt_lane_acquire(struct gt_writer *w, uint32_t tid, const char *t
 	pthread_mutex_unlock(&w->room);
 	if (lane) {
 		lane->tid = tid;
+		lane->call_count = 0;
 		write_thread(lane, thread_name);
 	}
 	return lane;
@@ -149,23 +150,51 @@ void gt_lane_sample(struct gt_lane *lane, uint16_t series, uint64_t time_ns, int
 	write_record(lane, GT_TAG_SAMPLE, payload, (size_t)(at - payload));
 }
 
-void gt_lane_enter(struct gt_lane *lane, const struct gt_event *e)
+void gt_lane_note(struct gt_lane *lane)
 {
-	struct gt_trace_inflight *inflight;
+	struct gt_trace_inflight *inflight = &lane->block->inflight;
+	const struct gt_trace_inflight *call;
+
+	__atomic_store_n(&inflight->function, 0, __ATOMIC_RELEASE);
+	if (!lane->call_count)
+		return;
+	call = &lane->calls[lane->call_count - 1].what;
+	inflight->handle = call->handle;
+	inflight->time_ns = call->time_ns;
+	inflight->stack = call->stack;
+	/* the function last: it says that the others are there */
+	__atomic_store_n(&inflight->function, call->function, __ATOMIC_RELEASE);
+}
+
+/* A call and all within it: stacks grow down, so what lies deeper is over, if by a jump. */
+static void forget_calls(struct gt_lane *lane, const void *call)
+{
+	while (lane->call_count &&
+	       (uintptr_t)lane->calls[lane->call_count - 1].call <= (uintptr_t)call)
+		lane->call_count--;
+}
+
+void gt_lane_enter(struct gt_lane *lane, const struct gt_event *e, const void *call)
+{
 	uint32_t number = number_of(lane->writer, e->function);
 
 	if (!number || !lane->block)
 		return;
-	inflight = &lane->block->inflight;
-	inflight->handle = e->handle;
-	inflight->time_ns = e->time_ns;
-	inflight->stack = e->stack;
-	/* the function last: it says that the others are there */
-	__atomic_store_n(&inflight->function, number, __ATOMIC_RELEASE);
+	forget_calls(lane, call);
+	if (lane->call_count == GT_CALLS_MAX) {
+		memmove(&lane->calls[0], &lane->calls[1],
+			sizeof lane->calls - sizeof lane->calls[0]);
+		lane->call_count--;
+	}
+	lane->calls[lane->call_count].call = call;
+	lane->calls[lane->call_count++].what = (struct gt_trace_inflight){
+		.function = number, .stack = e->stack, .handle = e->handle, .time_ns = e->time_ns };
+	gt_lane_note(lane);
 }
 
-void gt_lane_leave(struct gt_lane *lane)
+void gt_lane_leave(struct gt_lane *lane, const void *call)
 {
+	forget_calls(lane, call);
 	if (lane->block)
-		__atomic_store_n(&lane->block->inflight.function, 0, __ATOMIC_RELEASE);
+		gt_lane_note(lane);
 }

@@ -135,20 +135,17 @@ static uint16_t series_number(struct gt_numbers *n, const struct gt_series *s)
 	return (uint16_t)number;
 }
 
-/* A frame in the recording's numbers, as it is interned: padding and all zeroed. */
-static struct gt_trace_frame own_frame(const struct gt_trace_frame *frame, const uint32_t *modules,
-				       const uint32_t *text_frames)
+/* A frame in the recording's numbers, as it is interned: padding and all zeroed, so never copied. */
+static void put_own_frame(struct gt_trace_frame *own, const struct gt_trace_frame *frame,
+			  const uint32_t *modules, const uint32_t *text_frames)
 {
-	struct gt_trace_frame own;
-
-	memset(&own, 0, sizeof own);
-	own.module = frame->module;
-	own.address = frame->address;
+	memset(own, 0, sizeof *own);
+	own->module = frame->module;
+	own->address = frame->address;
 	if (frame->module == GT_TEXT_MODULE)
-		own.address = text_frames[frame->address - 1];
+		own->address = text_frames[frame->address - 1];
 	else if (frame->module != GT_NO_MODULE)
-		own.module = modules[frame->module];
-	return own;
+		own->module = modules[frame->module];
 }
 
 static uint32_t *take_stacks(struct gt_numbers *n, const struct gt_definitions *d)
@@ -166,7 +163,8 @@ static uint32_t *take_stacks(struct gt_numbers *n, const struct gt_definitions *
 		const struct gt_trace_stack *stack = &d->stacks[i];
 
 		for (uint32_t f = 0; f < stack->count; f++)
-			frames[f] = own_frame(&d->frames[stack->first + f], modules, text_frames);
+			put_own_frame(&frames[f], &d->frames[stack->first + f], modules,
+				      text_frames);
 		stacks[i + 1] = gt_intern(n->stacks, frames, stack->count * sizeof *frames);
 	}
 	free(modules);
@@ -174,14 +172,28 @@ static uint32_t *take_stacks(struct gt_numbers *n, const struct gt_definitions *
 	return stacks;
 }
 
+/* A number that is defined twice means what it was last said to mean; 0 means no place. */
+static void take_places(struct gt_numbers *n, struct gt_numbers_map *map,
+			const struct gt_definitions *d)
+{
+	for (size_t i = 0; i < d->place_count; i++)
+		if (d->places[i].number >= map->place_count)
+			map->place_count = d->places[i].number + 1u;
+	map->places = gt_alloc(map->place_count * sizeof *map->places);
+	for (size_t i = 0; i < d->place_count; i++) {
+		const char *name = d->places[i].name;
+		uint32_t number = d->places[i].number ?
+				  gt_intern(n->places, name, strlen(name) + 1) : 0;
+
+		map->places[d->places[i].number] = number <= UINT16_MAX ? (uint16_t)number : 0;
+	}
+}
+
 void gt_numbers_take(struct gt_numbers *n, struct gt_numbers_map *map,
 		     const struct gt_definitions *d)
 {
 	map->stacks = take_stacks(n, d);
-	map->places = gt_alloc((d->place_count + 1) * sizeof *map->places);
-	for (size_t i = 0; i < d->place_count; i++)
-		map->places[i] = (uint16_t)gt_intern(n->places, d->places[i].name,
-						     strlen(d->places[i].name) + 1);
+	take_places(n, map, d);
 	map->series = gt_alloc((d->series_count + 1) * sizeof *map->series);
 	for (size_t i = 0; i < d->series_count; i++)
 		map->series[i + 1] = series_number(n, &d->series[i]);
@@ -224,6 +236,13 @@ const char *gt_numbers_place(const struct gt_numbers *n, uint16_t place)
 	size_t size;
 
 	return gt_intern_get(n->places, place, &size);
+}
+
+size_t gt_numbers_place_count(const struct gt_numbers *n)
+{
+	size_t count = gt_intern_count(n->places);
+
+	return count <= UINT16_MAX ? count : UINT16_MAX + (size_t)1;
 }
 
 const struct gt_text_frame *gt_numbers_text_frame(const struct gt_numbers *n, uint64_t number)

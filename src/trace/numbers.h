@@ -16,7 +16,8 @@ void gt_numbers_free(struct gt_numbers *n);
 /* One trace's numbers -> the recording's. */
 struct gt_numbers_map {
 	uint32_t *stacks;  /* by stack number */
-	uint16_t *places;  /* by index of the place's definition */
+	uint16_t *places;  /* by the place's number */
+	size_t place_count;
 	uint16_t *series;  /* by series number */
 };
 
@@ -30,6 +31,7 @@ size_t gt_numbers_stack_count(const struct gt_numbers *n);
 const struct gt_recorded_module *gt_numbers_module(const struct gt_numbers *n, uint32_t module);
 size_t gt_numbers_module_count(const struct gt_numbers *n);
 const char *gt_numbers_place(const struct gt_numbers *n, uint16_t place);
+size_t gt_numbers_place_count(const struct gt_numbers *n);
 const struct gt_text_frame *gt_numbers_text_frame(const struct gt_numbers *n, uint64_t number);
 const struct gt_series *gt_numbers_series(const struct gt_numbers *n, uint16_t series);
 size_t gt_numbers_series_count(const struct gt_numbers *n);

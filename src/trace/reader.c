@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "trace/definitions.h"
 
-enum { LANES_MAX = 1 << 24, LANES_MORE = 1024 };
+enum { LANES_MAX = 1 << 24, LANES_MORE = 4096 };
 
 /* One thread's blocks, read one after the other; `next` is the event it would give next. */
 struct lane {
@@ -41,6 +41,7 @@ struct gt_reader {
 	struct gt_definitions definitions;
 	struct lane *lanes;
 	size_t lane_count, lane_room;
+	uint64_t headers_read; /* of blocks, while they are looked for */
 	struct gt_heap heap;   /* lanes by the time of their next event */
 	size_t unfinished_next;/* after the events: the lane whose open call comes next */
 	bool ended;
@@ -100,8 +101,11 @@ static void take_block(struct gt_reader *r, const struct gt_block_header *h, uin
 {
 	struct lane *lane;
 
-	/* hardly more lanes than blocks: a far number is no excuse for much memory */
-	if (h->lane > r->file_size / GT_BLOCK_MIN + LANES_MORE) {
+	/*
+	 * Lanes are numbered as their first blocks come, so that one cannot be far ahead of them: a
+	 * far number is no excuse for much memory. Nor is a large file, which may be a hole.
+	 */
+	if (h->lane > r->headers_read + LANES_MORE) {
 		damaged(r, "a block of an impossible lane", offset);
 		return;
 	}
@@ -115,6 +119,16 @@ static void take_block(struct gt_reader *r, const struct gt_block_header *h, uin
 	lane->blocks[lane->block_count++] = offset;
 }
 
+/* Where there is something again, from an offset on: a hole of any size is passed at once. */
+static uint64_t next_data(const struct gt_reader *r, uint64_t offset)
+{
+	off_t data = lseek(r->fd, (off_t)offset, SEEK_DATA);
+
+	if (data < 0)
+		return errno == ENXIO ? r->file_size : offset;
+	return (uint64_t)data - ((uint64_t)data - r->header.header_size) % GT_BLOCK_MIN;
+}
+
 /*
  * First pass: where each lane's blocks lie. Blocks begin at multiples of GT_BLOCK_MIN, so that
  * after a damaged one the next can be found again; the lane that lost it ends there.
@@ -126,12 +140,13 @@ static void find_blocks(struct gt_reader *r)
 
 	end = end < r->file_size ? end : r->file_size;
 	while (offset < r->file_size) {
+		r->headers_read++;
 		if (read_block_header(r, &h, offset)) {
 			take_block(r, &h, offset);
 			offset += h.size;
 		} else if (offset < end) {
 			damaged(r, "a block is gone", offset);
-			offset += GT_BLOCK_MIN;
+			offset = next_data(r, offset + GT_BLOCK_MIN);
 		} else {
 			break;
 		}

@@ -45,12 +45,7 @@ struct gt_recording {
 
 static uint16_t place_number(const struct source *s, uint16_t place)
 {
-	const struct gt_definitions *d = gt_reader_definitions(s->reader);
-
-	for (size_t i = d->place_count; place && i-- > 0;)
-		if (d->places[i].number == place)
-			return s->map.places[i];
-	return 0;
+	return place < s->map.place_count ? s->map.places[place] : 0;
 }
 
 /* Arguments as one would type them: NUL bytes between them become spaces. */
@@ -461,6 +456,11 @@ size_t gt_recording_module_count(const struct gt_recording *r)
 const char *gt_recording_place(const struct gt_recording *r, uint16_t place)
 {
 	return gt_numbers_place(r->numbers, place);
+}
+
+size_t gt_recording_place_count(const struct gt_recording *r)
+{
+	return gt_numbers_place_count(r->numbers);
 }
 
 const struct gt_text_frame *gt_recording_text_frame(const struct gt_recording *r, uint64_t number)

@@ -93,6 +93,8 @@ const struct gt_series *gt_recording_series(const struct gt_recording *r, uint16
 size_t gt_recording_series_count(const struct gt_recording *r);
 /* "" for place 0. */
 const char *gt_recording_place(const struct gt_recording *r, uint16_t place);
+/* Of the events read so far: every place is below it. */
+size_t gt_recording_place_count(const struct gt_recording *r);
 
 /* How much is known of where an event of this function with this stack came from. */
 enum gt_origin gt_recording_origin(const struct gt_recording *r, uint16_t function, uint32_t stack);

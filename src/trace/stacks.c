@@ -15,6 +15,14 @@ uint64_t gt_stack_key(const uint64_t *frames, size_t count)
 	return key ? key : 1;
 }
 
+/* All may have been forgotten, and the slot be another's: then the number may be, too. */
+static uint32_t number_in(const struct gt_stack_slot *slot, uint64_t key)
+{
+	uint32_t number = atomic_load_explicit(&slot->number, memory_order_acquire);
+
+	return atomic_load_explicit(&slot->key, memory_order_relaxed) == key ? number : 0;
+}
+
 uint32_t gt_stacks_find(struct gt_stacks *s, uint64_t key)
 {
 	struct gt_stack_table *t = atomic_load_explicit(&s->table, memory_order_acquire);
@@ -25,7 +33,7 @@ uint32_t gt_stacks_find(struct gt_stacks *s, uint64_t key)
 		uint64_t found = atomic_load_explicit(&t->slots[i].key, memory_order_acquire);
 
 		if (found == key)
-			return atomic_load_explicit(&t->slots[i].number, memory_order_relaxed);
+			return number_in(&t->slots[i], key);
 		if (!found)
 			return 0;
 	}
@@ -37,8 +45,8 @@ static void insert(struct gt_stack_table *t, uint64_t key, uint32_t number)
 
 	while (atomic_load_explicit(&t->slots[i].key, memory_order_relaxed))
 		i = (i + 1) & t->mask;
-	/* the number first: whoever sees the key may read it */
-	atomic_store_explicit(&t->slots[i].number, number, memory_order_relaxed);
+	/* the number first: whoever sees the key may read it, and after it no key of before */
+	atomic_store_explicit(&t->slots[i].number, number, memory_order_release);
 	atomic_store_explicit(&t->slots[i].key, key, memory_order_release);
 	t->used++;
 }
@@ -76,18 +84,16 @@ int gt_stacks_add(struct gt_stacks *s, uint64_t key, uint32_t number)
 	return 0;
 }
 
-int gt_stacks_clear(struct gt_stacks *s)
+void gt_stacks_clear(struct gt_stacks *s)
 {
-	struct gt_stack_table *old = atomic_load_explicit(&s->table, memory_order_relaxed);
-	struct gt_stack_table *t;
+	struct gt_stack_table *t = atomic_load_explicit(&s->table, memory_order_relaxed);
 
-	if (!old || !old->used)
-		return 0;
-	t = table_new(FIRST_CAPACITY, old);
-	if (!t)
-		return -ENOMEM;
-	atomic_store_explicit(&s->table, t, memory_order_release);
-	return 0;
+	/* in place: a program that loads and unloads for days must not leave a table each time */
+	if (!t || !t->used)
+		return;
+	for (size_t i = 0; i <= t->mask; i++)
+		atomic_store_explicit(&t->slots[i].key, 0, memory_order_relaxed);
+	t->used = 0;
 }
 
 void gt_stacks_free(struct gt_stacks *s)

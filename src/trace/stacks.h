@@ -27,7 +27,7 @@ uint64_t gt_stack_key(const uint64_t *frames, size_t count);
 uint32_t gt_stacks_find(struct gt_stacks *s, uint64_t key);
 /* One caller at a time. 0, or -ENOMEM. */
 int gt_stacks_add(struct gt_stacks *s, uint64_t key, uint32_t number);
-/* One caller at a time: from here on nothing is known. */
-int gt_stacks_clear(struct gt_stacks *s);
+/* One caller at a time: from here on nothing is known. Takes no memory. */
+void gt_stacks_clear(struct gt_stacks *s);
 /* Nobody may be reading any more. */
 void gt_stacks_free(struct gt_stacks *s);

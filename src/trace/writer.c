@@ -162,6 +162,7 @@ int gt_block_open(struct gt_lane *lane)
 	lane->block = block;
 	lane->at = (uint8_t *)(block + 1);
 	lane->limit = (uint8_t *)block + size;
+	gt_lane_note(lane);
 	return 0;
 }
 

@@ -80,8 +80,11 @@ void gt_lane_release(struct gt_lane *lane);
 void gt_lane_event(struct gt_lane *lane, const struct gt_event *event);
 /* Writes a sample, or counts it as lost. */
 void gt_lane_sample(struct gt_lane *lane, uint16_t series, uint64_t time_ns, int64_t value);
-/* Notes a call that is about to be made, and that it has returned. */
-void gt_lane_enter(struct gt_lane *lane, const struct gt_event *event);
-void gt_lane_leave(struct gt_lane *lane);
+/*
+ * Notes a call that is about to be made, and that it has returned. `call` tells calls apart: an
+ * address on the caller's stack.
+ */
+void gt_lane_enter(struct gt_lane *lane, const struct gt_event *event, const void *call);
+void gt_lane_leave(struct gt_lane *lane, const void *call);
 
 void gt_writer_lose(struct gt_writer *w, uint64_t events);

@@ -13,7 +13,7 @@ enum { ROWS_SHOWN = 10 };
 static void split_init(struct gt_split *s, const struct gt_view *v)
 {
 	*s = (struct gt_split){ .process_count = gt_recording_process_count(v->recording),
-				.place_count = 64 };
+				.place_count = gt_recording_place_count(v->recording) };
 	s->processes = gt_alloc(s->process_count * sizeof *s->processes);
 	s->places = gt_alloc(s->place_count * sizeof *s->places);
 }
@@ -97,6 +97,12 @@ static void put_amount(struct gt_page *p, const char *label, const struct gt_vie
 	gt_page_end(p);
 }
 
+static void put_rest(struct gt_page *p, size_t count)
+{
+	if (count)
+		gt_page_wrap(p, GT_DIM, 4, "and %zu more: --format json lists them", count);
+}
+
 static void put_processes(struct gt_page *p, const struct gt_view *v, const struct gt_split *s,
 			  const char *when)
 {
@@ -117,25 +123,29 @@ static void put_processes(struct gt_page *p, const struct gt_view *v, const stru
 			 gt_recording_process(v->recording, i)->pid);
 		put_amount(p, label, v, &s->processes[i], share, when);
 	}
-	if (shown < count)
-		gt_page_wrap(p, GT_DIM, 4, "and %zu more: --format json lists them", count - shown);
+	put_rest(p, count - shown);
 }
 
 static void put_places(struct gt_page *p, const struct gt_view *v, const struct gt_split *s,
 		       const char *when)
 {
 	const struct gt_shares *shares = &v->ledger->shares;
+	size_t count = used(shares->places, shares->place_count), shown = 0;
 
-	if (used(shares->places, shares->place_count) < 2)
+	if (count < 2)
 		return;
 	gt_page_wrap(p, GT_PLAIN, 2, "by device:");
-	for (size_t i = 0; i < s->place_count; i++) {
+	for (size_t i = 0; i < s->place_count && shown < ROWS_SHOWN; i++) {
 		const struct gt_share *share = ever(shares->places, shares->place_count, i);
-		const char *name = gt_recording_place(v->recording, (uint16_t)i);
+		const char *name;
 
-		if (share)
-			put_amount(p, *name ? name : "(unknown)", v, &s->places[i], share, when);
+		if (!share)
+			continue;
+		shown++;
+		name = gt_recording_place(v->recording, (uint16_t)i);
+		put_amount(p, *name ? name : "(unknown)", v, &s->places[i], share, when);
 	}
+	put_rest(p, count - shown);
 }
 
 void gt_origins_text(struct gt_page *p, const struct gt_view *v,

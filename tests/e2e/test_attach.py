@@ -170,6 +170,23 @@ def test_stacks_are_those_of_the_door(case):
     assert stacks("door.gt") == stacks("dwarf.gt")
 
 
+def test_a_program_that_is_gone_before_anybody_looked_has_its_stacks(case):
+    """The tracer is held while a program makes all its calls and ends, as on a busy machine."""
+    need_root(case)
+    env = case.levelzero()
+    case.gputrack("run", "-q", "-o", "door.gt", case.program("ze_app"), env=env)
+    shell = case.start("sh", "-c", 'read x; "$0"; true', case.program("ze_app"), env=env)
+    attached = Attached(case, "--unwind", "dwarf", "--api", "levelzero", "-p", shell.pid)
+    attached.process.send_signal(signal.SIGSTOP)
+    shell.communicate(b"go\n", timeout=60)
+    attached.process.send_signal(signal.SIGCONT)
+    attached.process.communicate(timeout=60)
+
+    def stacks(name):
+        return [[(f["function"], f["line"]) for f in e["stack"]] for e in case.events(name)]
+    assert stacks("door.gt") == stacks("a.gt")
+
+
 def functions_of(event):
     return [frame["function"] for frame in event["stack"]]
 

@@ -73,7 +73,14 @@ def check_recording(case, name, threads):
 def steps(case, *more, env):
     for old in ("own", "hit"):
         case.path(old).unlink(missing_ok=True)
-    return case.run(case.program("ze_steps"), "--log", "own", *more, env=env, timeout=60)
+    return case.run(case.program("ze_steps"), "--log", "own", "--descriptors", "fds", *more, env=env,
+                    timeout=60)
+
+
+def descriptors(case):
+    """What the program has open at its end; pipes have numbers of their own each time."""
+    lines = case.path("fds").read_text().splitlines()
+    return collections.Counter(re.sub(r"\d+", "#", line) for line in lines)
 
 
 FUNCTIONS = [("open", errno.EMFILE), ("open", errno.EACCES), ("write", errno.ENOSPC),
@@ -85,6 +92,8 @@ FUNCTIONS = [("open", errno.EMFILE), ("open", errno.EACCES), ("write", errno.ENO
 def test_a_program_does_not_notice_that_a_call_of_ours_fails(case):
     """Each call of each function, once; and from that call on all of them."""
     faults = 0
+    assert steps(case, env=recorded(case, "r.gt")).status == 7
+    usual = descriptors(case)
     for function, error in FUNCTIONS:
         for ever in ("", "+"):
             for number in numbers():
@@ -97,6 +106,7 @@ def test_a_program_does_not_notice_that_a_call_of_ours_fails(case):
                 for line in done.err.splitlines():
                     assert line.startswith("gputrack: "), (what, line)
                 assert len(log_of(case)) == 201, what
+                assert descriptors(case) <= usual, (what, descriptors(case) - usual)
                 if not struck(case):
                     break
                 faults += 1
@@ -117,15 +127,19 @@ def test_a_program_does_not_notice_that_a_call_of_ours_fails(case):
 def test_a_tracker_that_fails_lets_the_program_run_on(case):
     """The same for the resource tracker with its CSV and log."""
     faults = 0
-    for function, error in FUNCTIONS:
+    tracker = case.tracker(ZEL_SYSTEM_RESOURCE_TRACKER_CSV="t.csv", ZEL_ENABLE_LOADER_LOGGING="1",
+                           ZEL_LOADER_LOGGING_LEVEL="debug", ZEL_LOADER_LOG_DIR=str(case.folder))
+    assert steps(case, env=tracker).status == 7
+    usual = descriptors(case)
+    for function, error, ever in [(f, e, x) for f, e in FUNCTIONS for x in
+                                  (("", "+") if f in ("open", "read", "fcntl") else ("+",))]:
         for number in numbers():
-            done = steps(case, env=case.tracker(
-                ZEL_SYSTEM_RESOURCE_TRACKER_CSV="t.csv", ZEL_ENABLE_LOADER_LOGGING="1",
-                ZEL_LOADER_LOGGING_LEVEL="debug", ZEL_LOADER_LOG_DIR=str(case.folder),
-                **preload(case, function, number, f"{error}+", GUEST)))
-            what = (function, number, error)
+            done = steps(case, env=dict(tracker, **preload(case, function, number,
+                                                           f"{error}{ever}", GUEST)))
+            what = (function, number, error, ever)
             assert done.status == 7 and done.out == "done\n", (what, done.status, done.err)
             assert len(done.err.splitlines()) <= 3, (what, done.err)
+            assert descriptors(case) <= usual, (what, descriptors(case) - usual)
             if not struck(case):
                 break
             faults += 1
@@ -258,7 +272,7 @@ def remove(case, name):
         path.unlink(missing_ok=True)
 
 
-GIVEN = ("own", "r.gt", "old.gt", "t.csv", "s.supp", "x.sqlite", "hit", "log")
+GIVEN = ("own", "fds", "r.gt", "old.gt", "t.csv", "s.supp", "x.sqlite", "hit", "log")
 
 
 def check_tool(case, what, done, out, good=(0,)):

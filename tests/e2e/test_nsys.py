@@ -557,3 +557,27 @@ def test_no_nsys_or_one_that_fails_is_one_line(case):
     assert not [name for name in os.listdir(case.folder) if name.endswith(".gt")]
     done = case.gputrack("run", "--with", "nsys", "--csv", "x.csv", "true")
     assert done.status == 2 and "--csv" in done.err
+
+
+def test_names_that_are_made_up_when_they_are_read_take_no_memory(case):
+    """A column may be an expression: a few bytes of the file that stand for 400 MB."""
+    need_import(case)
+    export = Export()
+    for i in range(20):
+        export.call(1000 * i, 1000 * i + 500, i + 1, "cudaMalloc", BACKTRACE, stack=MAIN)
+        export.alloc(1000 * i + 50, 0x1000 * (i + 1), 4096, correlation=i + 1)
+    path = export.save(case.path("x.sqlite"))
+    with sqlite3.connect(path) as db:
+        db.execute("DROP TABLE StringIds")
+        db.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, n INTEGER, value TEXT AS "
+                   "(hex(zeroblob(n))) VIRTUAL)")
+        db.executemany("INSERT INTO StringIds (id, n) VALUES (?, 1)", [(i,) for i in range(40)])
+        db.execute("PRAGMA writable_schema = ON")
+        db.execute("UPDATE sqlite_master SET sql = replace(sql, 'zeroblob(n)', "
+                   "'zeroblob(n + 200000000)') WHERE name = 'StringIds'")
+    # by a small program: a process begins with the size of the one that it was forked from
+    done = case.run(case.build / "bench/measure", "times", case.build / "gputrack", "import", path,
+                    "-o", "x.gt")
+    assert done.status == 0 and len(case.events("x.gt")) == 20, done.err
+    peak_kb = int(case.path("times").read_text().split()[2])
+    assert peak_kb < 200 << 10, peak_kb

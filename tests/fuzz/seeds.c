@@ -158,7 +158,7 @@ static void write_killed(void)
 
 	event(lane, GT_FN_clCreateContext, 0x100, stack_at(w, 1));
 	inside.stack = stack_at(w, 2);
-	gt_lane_enter(lane, &inside);
+	gt_lane_enter(lane, &inside, NULL);
 	kill_it(w, "killed.trace");
 }
 
@@ -174,6 +174,26 @@ static void write_texts(void)
 	event(lane, GT_FN_clCreateContext, 0x100, gt_writer_stack(w, frames, 2));
 	gt_lane_sample(lane, gt_writer_series(w, &used), 2000000000, 1 << 30);
 	gt_lane_sample(lane, gt_writer_series(w, &used), 2100000000, -1);
+	end(w);
+}
+
+/* More places and series than anybody has devices. */
+static void write_many(void)
+{
+	struct gt_writer *w = start("many.trace", NULL);
+	struct gt_lane *lane = gt_lane_acquire(w, 4242, "main");
+	struct gt_event e = { .time_ns = 4000000000, .function = GT_FN_clCreateBuffer, .size = 64 };
+	char name[32];
+
+	for (uint16_t i = 1; i <= 90; i++) {
+		snprintf(name, sizeof name, "device %u", i);
+		gt_writer_place(w, i, GT_OPENCL, name);
+		e.place = i;
+		e.handle = 0x100u + i;
+		gt_lane_event(lane, &e);
+		gt_lane_sample(lane, gt_writer_series(w, &(struct gt_series){ name, "bytes", "" }),
+			       e.time_ns += 1000, i);
+	}
 	end(w);
 }
 
@@ -227,6 +247,7 @@ int main(int argc, char **argv)
 	write_reuse();
 	write_killed();
 	write_texts();
+	write_many();
 	write_infos(argv[2]);
 	write_legend(argv[3]);
 	return 0;

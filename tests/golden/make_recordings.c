@@ -295,7 +295,7 @@ static void make_mistakes(void)
 	CALL(&t, clCreateBuffer, 71, .handle = 0x1000, .size = 8192, .stack = other);
 	gt_lane_enter(t.lane, &(struct gt_event){ .function = GT_FN_clReleaseMemObject,
 						  .handle = 0x1000, .time_ns = START + 80 * MS,
-						  .stack = ended });
+						  .stack = ended }, NULL);
 	end(&t);
 }
 

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -173,6 +174,58 @@ static void a_child_forked_inside_a_call_writes_nothing_of_it(void **state)
 	assert_int_equal(replay((uint32_t)getpid()).live, before.live);
 }
 
+static _Atomic bool is_over;
+
+static void *work_on(void *arg)
+{
+	uint64_t handle = (uint64_t)(uintptr_t)arg << 48, made = 0;
+
+	while (!atomic_load(&is_over)) {
+		create(handle + ++made);
+		call(GT_FN_clReleaseEvent, handle + made, 0);
+	}
+	return (void *)(uintptr_t)made;
+}
+
+static void children_forked_while_threads_record_have_their_own_events(void **state)
+{
+	enum { WORKERS = 3, CHILDREN = 20 };
+	struct totals before = replay((uint32_t)getpid()), after;
+	pthread_t threads[WORKERS];
+	uint64_t made = 0;
+
+	(void)state;
+	for (uintptr_t i = 0; i < WORKERS; i++)
+		pthread_create(&threads[i], NULL, work_on, (void *)(i + 1));
+	for (int i = 0; i < CHILDREN; i++) {
+		pid_t child = fork();
+		int status;
+
+		if (!child) {
+			for (uint64_t k = 1; k <= 3; k++)
+				create(k);
+			call(GT_FN_clReleaseEvent, 2, 0);
+			_exit(0);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+		after = replay((uint32_t)child);
+		assert_int_equal(after.events, 4);
+		assert_int_equal(after.live, 2);
+	}
+	atomic_store(&is_over, true);
+	for (int i = 0; i < WORKERS; i++) {
+		void *count;
+
+		pthread_join(threads[i], &count);
+		made += (uintptr_t)count;
+	}
+	after = replay((uint32_t)getpid());
+	assert_int_equal(after.lost, before.lost);
+	assert_int_equal(after.events - before.events, 2 * made);
+	assert_int_equal(after.live, before.live);
+}
+
 static uint64_t ticks;
 
 static void tick(int signal)
@@ -258,6 +311,7 @@ int main(void)
 		cmocka_unit_test(a_failed_release_is_taken_back),
 		cmocka_unit_test(a_child_has_a_trace_of_its_own),
 		cmocka_unit_test(a_child_forked_inside_a_call_writes_nothing_of_it),
+		cmocka_unit_test(children_forked_while_threads_record_have_their_own_events),
 		cmocka_unit_test(calls_from_a_signal_handler_do_no_harm),
 	};
 

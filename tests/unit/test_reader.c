@@ -1,4 +1,6 @@
 /* test_reader.c - what was written comes back; what was cut or changed is noticed. */
+#include <malloc.h>
+
 #include "test_writer.h"
 
 static void random_events_come_back_equal(void **state)
@@ -537,12 +539,12 @@ static struct events write_inflight(bool leave, bool end, struct gt_event *insid
 				     .function = GT_FN_clReleaseContext,
 				     .stack = gt_writer_stack(w, frames, 3) };
 	gt_lane_event(lane, &e);
-	gt_lane_enter(lane, inside);
+	gt_lane_enter(lane, inside, NULL);
 	e.time_ns = 600;
 	e.tid = 4;
 	gt_lane_event(other, &e);
 	if (leave)
-		gt_lane_leave(lane);
+		gt_lane_leave(lane, NULL);
 	if (end)
 		gt_writer_end(w);
 	gt_writer_free(w);
@@ -591,14 +593,64 @@ static void an_open_call_outlives_the_block_it_began_in(void **state)
 		struct gt_event e = random_event(&seed, i, 3);
 
 		gt_lane_event(lane, &e);
-		gt_lane_enter(lane, &inside);
-		gt_lane_leave(lane);
+		gt_lane_enter(lane, &inside, NULL);
+		gt_lane_leave(lane, NULL);
 	}
-	gt_lane_enter(lane, &inside);
+	gt_lane_enter(lane, &inside, NULL);
 	gt_writer_free(w);
 	got = read_events(path, NULL);
 	assert_int_equal(got.count, 5001);
 	assert_same_event(&got.list[5000], &inside);
+	free(got.list);
+}
+
+static void a_call_stays_open_while_others_are_made_in_it(void **state)
+{
+	const char *path = fresh_path("trace");
+	struct gt_writer *w = open_writer(path);
+	struct gt_lane *lane = gt_lane_acquire(w, 3, "main");
+	struct gt_event outer = { .time_ns = 10, .handle = 9, .tid = 3, .unfinished = 1,
+				  .function = GT_FN_clReleaseContext };
+	struct gt_event inner = { .time_ns = 20, .handle = 8, .tid = 3,
+				  .function = GT_FN_clReleaseEvent };
+	char stack[8]; /* of the program: it grows down */
+	struct events got;
+
+	gt_lane_event(lane, &inner);
+	gt_lane_enter(lane, &outer, &stack[7]);
+	for (int i = 0; i < 5000; i++) { /* more than a block holds */
+		gt_lane_enter(lane, &inner, &stack[3]);
+		if (i % 3)
+			gt_lane_enter(lane, &inner, &stack[2]);
+		gt_lane_event(lane, &inner);
+		gt_lane_leave(lane, &stack[3]);
+	}
+	gt_writer_free(w);
+	got = read_events(path, NULL);
+	assert_int_equal(got.count, 5002);
+	assert_same_event(&got.list[5001], &outer);
+	free(got.list);
+}
+
+/* By longjmp: it will never return, and is not what the process died in. */
+static void a_call_that_was_jumped_out_of_is_over(void **state)
+{
+	const char *path = fresh_path("trace");
+	struct gt_writer *w = open_writer(path);
+	struct gt_lane *lane = gt_lane_acquire(w, 3, "main");
+	struct gt_event e = { .time_ns = 10, .handle = 9, .tid = 3,
+			      .function = GT_FN_clReleaseContext };
+	char stack[8];
+	struct events got;
+
+	gt_lane_event(lane, &e);
+	for (int i = 0; i < 100; i++)
+		gt_lane_enter(lane, &e, &stack[1]);
+	gt_lane_enter(lane, &e, &stack[5]);
+	gt_lane_leave(lane, &stack[5]);
+	gt_writer_free(w);
+	got = read_events(path, NULL);
+	assert_int_equal(got.count, 1);
 	free(got.list);
 }
 
@@ -622,6 +674,41 @@ static void assert_prefixes(const struct events *all, const struct events *got)
  * Cuts the file shorter and shorter: it opens, or is refused with one error. With one lane there
  * are fewer and fewer events, the first of all; with several this holds for each of them.
  */
+/* Terabytes of nothing, and at their end a block that says it is of the last lane there can be. */
+static void a_hole_costs_neither_time_nor_memory(void **state)
+{
+	const char *path = fresh_path("trace");
+	struct gt_writer *w = open_writer(path);
+	struct gt_lane *lane = gt_lane_acquire(w, 1, "main");
+	struct gt_event e = { .time_ns = 100, .handle = 7, .function = GT_FN_clCreateBuffer };
+	struct gt_block_header far = { .magic = GT_BLOCK_MAGIC, .size = GT_BLOCK_MIN,
+				       .lane = (1 << 24) - 1 };
+	off_t end = (off_t)1 << 42;
+	struct gt_trace_header h;
+	struct gt_reader *r;
+	struct gt_error error;
+	int fd;
+
+	gt_lane_event(lane, &e);
+	end_writer(w);
+	fd = open(path, O_RDWR);
+	assert_int_equal(pread(fd, &h, sizeof h, 0), sizeof h);
+	h.blocks_end = (uint64_t)end;
+	assert_int_equal(pwrite(fd, &h, sizeof h, 0), sizeof h);
+	if (ftruncate(fd, end) || pwrite(fd, &far, sizeof far, end - GT_BLOCK_MIN) != sizeof far) {
+		close(fd);
+		skip(); /* a file system for small files */
+	}
+	close(fd);
+	assert_int_equal(gt_reader_open(&r, path, &error), 0);
+	assert_int_equal(gt_reader_next(r, &e), 1);
+	assert_int_equal(e.handle, 7);
+	assert_int_equal(gt_reader_next(r, &e), 0);
+	assert_non_null(gt_reader_damage(r));
+	assert_true(mallinfo2().uordblks + mallinfo2().hblkhd < 16 << 20);
+	gt_reader_close(r);
+}
+
 static void check_every_cut(uint32_t lane_count, bool end)
 {
 	struct events all;
@@ -875,9 +962,12 @@ int main(void)
 		cmocka_unit_test(a_call_that_returned_is_not_unfinished),
 		cmocka_unit_test(no_call_is_unfinished_in_a_trace_that_ended),
 		cmocka_unit_test(an_open_call_outlives_the_block_it_began_in),
+		cmocka_unit_test(a_call_stays_open_while_others_are_made_in_it),
+		cmocka_unit_test(a_call_that_was_jumped_out_of_is_over),
 		cmocka_unit_test(a_trace_cut_anywhere_still_reads_up_to_there),
 		cmocka_unit_test(a_running_trace_cut_anywhere_still_reads_up_to_there),
 		cmocka_unit_test(each_lane_of_a_trace_cut_anywhere_still_reads_up_to_there),
+		cmocka_unit_test(a_hole_costs_neither_time_nor_memory),
 		cmocka_unit_test(flipped_bytes_in_a_sealed_block_are_noticed),
 		cmocka_unit_test(a_block_that_is_gone_is_noticed),
 		cmocka_unit_test(any_changed_byte_is_survived),

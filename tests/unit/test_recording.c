@@ -1,4 +1,6 @@
 /* test_recording.c - the traces of a folder become one stream with numbers of its own. */
+#include <inttypes.h>
+
 #include "test_writer.h"
 
 #include "base/clock.h"
@@ -409,6 +411,34 @@ static void places_of_one_name_have_one_number(void **state)
 	gt_recording_close(r);
 }
 
+/* A recording may name any number of them: who counts by place needs as much room. */
+static void every_place_is_below_their_count(void **state)
+{
+	const char *folder = fresh_folder();
+	struct process p;
+	struct gt_recording *r;
+	struct gt_event e = { .time_ns = gt_now_ns(), .function = GT_FN_clCreateUserEvent };
+	uint32_t process;
+	char name[32];
+
+	start_process(&p, folder, 51);
+	for (uint32_t place = 1; place <= UINT16_MAX; place += 500) {
+		snprintf(name, sizeof name, "device %" PRIu32, place);
+		gt_writer_place(p.writer, (uint16_t)place, GT_OPENCL, name);
+		e.handle = e.place = (uint16_t)place;
+		gt_lane_event(p.lane, &e);
+	}
+	end_writer(p.writer);
+	r = open_recording(folder, 0);
+	while (gt_recording_next(r, &e, &process) > 0) {
+		snprintf(name, sizeof name, "device %" PRIu64, e.handle);
+		assert_string_equal(gt_recording_place(r, e.place), name);
+		assert_in_range(e.place, 1, gt_recording_place_count(r) - 1);
+	}
+	assert_int_equal(gt_recording_place_count(r), 1 + UINT16_MAX / 500 + 1);
+	gt_recording_close(r);
+}
+
 static void a_damaged_trace_does_not_hide_the_others(void **state)
 {
 	struct events all;
@@ -593,6 +623,7 @@ int main(void)
 		cmocka_unit_test(processes_tell_what_they_are),
 		cmocka_unit_test(the_end_of_a_process_is_told_before_others_go_on),
 		cmocka_unit_test(places_of_one_name_have_one_number),
+		cmocka_unit_test(every_place_is_below_their_count),
 		cmocka_unit_test(a_frame_known_by_its_text_is_the_same_in_all_processes),
 		cmocka_unit_test(an_address_as_high_as_a_text_frame_s_stays_an_address),
 		cmocka_unit_test(samples_come_in_their_turn_and_are_no_process),

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -557,6 +558,19 @@ static void flipped_bytes_never_crash(void **state)
 	}
 }
 
+/* A few kilobytes that stand for 2^40 functions and 16 million ranges (circles.s). */
+static void debug_information_in_circles_is_walked_once(void **state)
+{
+	struct subject s = subject_at(fixture("libcircles.so"));
+
+	(void)state;
+	resolve(&s, 0x1010);
+	assert_int_equal(s.count, 1);
+	assert_string_equal(s.frames[0].function, "landmark");
+	assert_true(mallinfo2().uordblks + mallinfo2().hblkhd < 64 << 20);
+	gt_symbolizer_free(s.symbolizer);
+}
+
 static void addresses_outside_the_module_are_unknown(void **state)
 {
 	struct subject s = subject_at(fixture("libinline.so"));
@@ -745,6 +759,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(damaged_files_are_bad_and_give_no_names),
 		cmocka_unit_test(text_is_no_elf_file),
 		cmocka_unit_test(flipped_bytes_never_crash),
+		cmocka_unit_test(debug_information_in_circles_is_walked_once),
 		cmocka_unit_test(addresses_outside_the_module_are_unknown),
 		cmocka_unit_test(a_second_query_gives_the_same_frames),
 		cmocka_unit_test(one_module_has_one_index),

@@ -161,8 +161,8 @@ static void *work(void *context)
 		e->time_ns = atomic_fetch_add(&now_ns, 1);
 		gt_lane_event(lane, e);
 		if (i % 100 == 0) {
-			gt_lane_enter(lane, e);
-			gt_lane_leave(lane);
+			gt_lane_enter(lane, e, NULL);
+			gt_lane_leave(lane, NULL);
 		}
 	}
 	gt_lane_release(lane);
@@ -413,8 +413,8 @@ static struct gt_writer *write_until_full(const char *path, struct stopping *s, 
 	gt_writer_place(w, 1, GT_OPENCL, "place");
 	gt_writer_stack(w, frames, 2);
 	assert_null(gt_lane_acquire(w, 11, "late"));
-	gt_lane_enter(lanes[0], &all->list[0]);
-	gt_lane_leave(lanes[0]);
+	gt_lane_enter(lanes[0], &all->list[0], NULL);
+	gt_lane_leave(lanes[0], NULL);
 	gt_lane_release(lanes[1]);
 	assert_int_equal(s->count, 1);
 	return w;

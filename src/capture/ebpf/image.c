@@ -61,6 +61,20 @@ void gt_mappings_fini(struct gt_mappings *m)
 	*m = (struct gt_mappings){ 0 };
 }
 
+/* As the process is gone: by its path from here, if that is still the same file. */
+static int open_known(const struct gt_mapping *m)
+{
+	int fd = open(m->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (!fstat(fd, &st) && st.st_ino == m->inode)
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
 int gt_mapping_open(const struct gt_mapping *m, uint32_t pid)
 {
 	char path[PATH_MAX];
@@ -68,6 +82,8 @@ int gt_mapping_open(const struct gt_mapping *m, uint32_t pid)
 
 	if (m->path[0] != '/')
 		return -ENOENT;
+	if (m->inode)
+		return open_known(m);
 	snprintf(path, sizeof path, "/proc/%u/map_files/%llx-%llx", pid,
 		 (unsigned long long)m->start, (unsigned long long)m->end);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -18,6 +18,7 @@
 struct gt_mapping {
 	uint64_t start, end, offset;
 	bool is_code;
+	uint64_t inode;  /* 0: ask the process */
 	char *path;      /* as the process sees it; "[vdso]" and the like have none of a file */
 };
 
@@ -55,11 +56,14 @@ struct gt_image {
 	struct gt_unwind_table *unwind; /* unwind.c's, made when first needed */
 };
 
+struct gt_heard;
+
 /* The images seen so far. */
 struct gt_images {
 	struct gt_image **list;
 	size_t count, room;
 	bool keep_open;              /* for the unwinder */
+	struct gt_heard *heard;      /* for processes that are gone; NULL: nothing was heard */
 };
 
 void gt_images_fini(struct gt_images *images);

@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 
-enum { PAGES = 8, RECORD_MAX = 8192 };
+enum { PAGES = 32, RECORD_MAX = 8192 };
 
 struct gt_mapwatch_cpu {
 	int fd;
@@ -117,7 +117,10 @@ static bool drain_cpu(struct gt_mapwatch_cpu *c, gt_mapwatch_fn *each, void *con
 		    head.size <= RECORD_MAX) {
 			copy_out(c, at, record, head.size);
 			((char *)record)[head.size] = '\0';
-			each(context, m->pid, m->path);
+			each(context, m->pid, &(struct gt_mapping){
+				.start = m->address, .end = m->address + m->size,
+				.offset = m->offset, .is_code = true, .inode = m->inode,
+				.path = m->path });
 		}
 		at += head.size;
 	}

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "capture/ebpf/image.h"
+
 struct gt_mapwatch {
 	struct gt_mapwatch_cpu *cpus;
 	size_t count;
@@ -14,8 +16,8 @@ struct gt_mapwatch {
 int gt_mapwatch_open(struct gt_mapwatch *w);
 void gt_mapwatch_close(struct gt_mapwatch *w);
 
-/* `path` is as the process sees it. */
-typedef void gt_mapwatch_fn(void *context, uint32_t pid, const char *path);
+/* The mapping is lent; it has an inode. */
+typedef void gt_mapwatch_fn(void *context, uint32_t pid, const struct gt_mapping *mapping);
 
 /* Hands over what was mapped since. False when some of it was lost. */
 bool gt_mapwatch_drain(struct gt_mapwatch *w, gt_mapwatch_fn *each, void *context);

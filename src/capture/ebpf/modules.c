@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "capture/ebpf/heard.h"
 
 void gt_modules_fini(struct gt_modules *m)
 {
@@ -36,8 +37,13 @@ bool gt_modules_look(struct gt_modules *m, struct gt_images *images, uint32_t pi
 	size_t before = m->count;
 
 	m->is_stale = false;
-	if (gt_mappings_read(&maps, pid))
-		return false;
+	if (gt_mappings_read(&maps, pid)) {
+		if (!images->heard)
+			return false;
+		/* gone: what is known of it holds, and what was heard besides */
+		before = 0;
+		gt_heard_of(&maps, images->heard, pid);
+	}
 	for (size_t i = 0; i < before; i++)
 		m->list[i].gone = true;
 	for (size_t i = 0; i < maps.count; i++) {

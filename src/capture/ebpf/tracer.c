@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "capture/ebpf/heard.h"
 #include "capture/ebpf/mapwatch.h"
 #include "capture/ebpf/traced.h"
 #include "capture/ebpf/unwind.h"
@@ -24,6 +25,7 @@ struct gt_tracer {
 	struct gt_libraries libraries;
 	struct gt_images images;
 	struct gt_mapwatch mapwatch;
+	struct gt_heard heard;
 	struct gt_traced *buckets[BUCKETS]; /* by pid */
 	struct gt_traced *last;             /* whose call was the last one */
 	size_t running;
@@ -177,14 +179,16 @@ static void scan_libraries(struct gt_tracer *t, uint32_t pid, bool is_followed)
 	}
 }
 
-static void on_mapped(void *context, uint32_t pid, const char *path)
+static void on_mapped(void *context, uint32_t pid, const struct gt_mapping *mapping)
 {
 	struct gt_tracer *t = context;
 	struct gt_traced *p = find_pid(t, pid);
 
 	if (p)
 		p->modules.is_stale = true;
-	if (gt_library_api(path) >= 0)
+	if (mapping->inode)
+		gt_heard_add(&t->heard, pid, mapping);
+	if (gt_library_api(mapping->path) >= 0)
 		scan_libraries(t, pid, p || t->options.probes.everyone);
 }
 
@@ -407,6 +411,7 @@ int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *option
 	t->options = *options;
 	t->libraries.probes = t->probes;
 	t->images.keep_open = options->probes.stack_bytes != 0;
+	t->images.heard = &t->heard;
 	gt_mapwatch_open(&t->mapwatch);
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (t->epoll < 0 || watch(t->epoll, gt_probes_calls_fd(t->probes)) ||
@@ -444,6 +449,7 @@ void gt_tracer_free(struct gt_tracer *t)
 	gt_probes_free(t->probes);
 	gt_libraries_fini(&t->libraries);
 	gt_images_fini(&t->images);
+	gt_heard_fini(&t->heard);
 	free(t);
 }
 

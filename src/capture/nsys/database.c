@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+
+enum { LENGTH_MIN = 1 << 16 };
 
 static const char magic[16] = "SQLite format 3";
 
@@ -31,7 +34,7 @@ static bool is_report(const char *path)
 }
 
 /* SQLite takes an empty file for an empty database, and notices a cut only where it reads. */
-static int check_file(const char *path, struct gt_error *error)
+static int check_file(const char *path, uint64_t *size, struct gt_error *error)
 {
 	uint8_t head[100] = { 0 };
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -59,6 +62,7 @@ static int check_file(const char *path, struct gt_error *error)
 		e = gt_error_set(error, -EINVAL, "%s is cut: it has %llu of %llu bytes; copy it or "
 				 "export the profile again", path, (unsigned long long)st.st_size,
 				 (unsigned long long)claimed_size(head));
+	*size = e ? 0 : (uint64_t)st.st_size;
 	close(fd);
 	return e;
 }
@@ -77,7 +81,8 @@ static char *uri_of(const char *path)
 
 int gt_database_open(struct gt_database *d, const char *path, struct gt_error *error)
 {
-	int e = check_file(path, error);
+	uint64_t size = 0;
+	int e = check_file(path, &size, error);
 	char *uri;
 
 	if (e)
@@ -86,6 +91,9 @@ int gt_database_open(struct gt_database *d, const char *path, struct gt_error *e
 	uri = uri_of(path);
 	e = sqlite3_open_v2(uri, &d->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
 	free(uri);
+	/* a column may be an expression that gives a gigabyte: what lies in the file is shorter */
+	sqlite3_limit(d->db, SQLITE_LIMIT_LENGTH,
+		      size < LENGTH_MIN ? LENGTH_MIN : size < INT_MAX ? (int)size : INT_MAX);
 	if (e)
 		e = gt_database_failed(d, error);
 	/* sorting goes to files: memory stays what it is, however many rows there are */

@@ -211,7 +211,7 @@ void gt_system_look(struct gt_system *s)
 {
 	static char found[FOUND_MAX];
 	const char *at = found;
-	char *others = NULL;
+	static char *others; /* kept until the program ends */
 	size_t size;
 	FILE *lines = open_memstream(&others, &size);
 	int status;
@@ -230,5 +230,5 @@ void gt_system_look(struct gt_system *s)
 	status = gt_child_explore(explore_opencl, NULL, found, sizeof found);
 	add_devices(lines, "[OpenCL devices]\n", found, status);
 	fclose(lines);
-	s->others = others; /* kept until the program ends */
+	s->others = others;
 }

@@ -4,10 +4,13 @@
  * --log FILE		one line per call that returned, before the next one of its thread
  * --threads N		how many (1)
  * --calls N		how many calls each of them makes (200)
+ * --descriptors FILE	at the end, a line for each open descriptor: what it stands for
  */
 #include "ze_common.h"
 
+#include <dirent.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #define SLOTS 16
 
@@ -46,12 +49,32 @@ static void *steps(void *arg)
 	return NULL;
 }
 
+static void list_descriptors(const char *path)
+{
+	FILE *out = fopen(path, "we");
+	DIR *folder = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	while (out && folder && (entry = readdir(folder))) {
+		char target[4096];
+		ssize_t n = readlinkat(dirfd(folder), entry->d_name, target, sizeof target);
+
+		if (n > 0 && atoi(entry->d_name) != dirfd(folder))
+			fprintf(out, "%.*s\n", (int)n, target);
+	}
+	if (folder)
+		closedir(folder);
+	if (out)
+		fclose(out);
+}
+
 int main(int argc, char **argv)
 {
 	ze_context_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
 	struct thread threads[64];
 	pthread_t ids[64];
 	ze_context_handle_t context;
+	const char *descriptors = NULL;
 	long count = 1, calls = 200;
 	struct ze ze;
 
@@ -62,6 +85,8 @@ int main(int argc, char **argv)
 			count = atol(argv[i + 1]);
 		else if (!strcmp(argv[i], "--calls"))
 			calls = atol(argv[i + 1]);
+		else if (!strcmp(argv[i], "--descriptors"))
+			descriptors = argv[i + 1];
 	}
 	ze_open(&ze);
 	TRACKED(zeContextCreate, context, 0, "context", ze.driver, &desc, &context);
@@ -72,6 +97,8 @@ int main(int argc, char **argv)
 	}
 	for (long i = 0; i < count; i++)
 		pthread_join(ids[i], NULL);
+	if (descriptors)
+		list_descriptors(descriptors);
 	puts("done");
 	return 7;
 }

@@ -1,0 +1,99 @@
+"""sanitized.py - the tool as the address, leak and undefined-behaviour sanitizers see it.
+
+Run by tests/run.py on a build of their own: whatever they find is on stderr, and fails.
+"""
+import os
+import random
+import shutil
+import subprocess
+
+import nsys_export
+
+# the goldens have these of good input
+REPORTS = [f"report r.gt -a {analysis} -f {form}" for analysis in (
+               "summary", "leakage", "watermark", "usage", "sites", "growth", "processes")
+           for form in ("text", "json", "tsv")]
+COMMANDS = [
+    *(f"report r.gt -f {form} --suppressions s.supp --baseline old.gt --fail-on-leak"
+      for form in ("junit", "sarif", "github")),
+    *(f"export r.gt -f {form} -o out" for form in (
+        "tsv", "csv", "json", "pprof", "collapsed", "speedscope", "chrome", "prometheus")),
+    "diff old.gt r.gt", "diff r.gt old.gt -f json -o out", "suppress r.gt -o out",
+    "html r.gt -o out", "html t.csv -o out", "import x.sqlite -q -o out.gt", "import x.sqlite -o -",
+    *(f"plot {what} -o out.{form}" for what in ("r.gt", "t.csv", "u.tsv", "m.csv", "u.tsv -s smi.log")
+      for form in ("txt", "svg")),
+    "plot r.gt -o out.png",
+]
+WITHOUT_INPUT = ["doctor", "doctor --system", "run -q -o out.gt true", "run -o out.gt false",
+                 "run -o out.gt /nowhere", "monitor -p 1 -i 0.01 -d 0.05 -o out.csv",
+                 "stress --api levelzero -d 0.1", "--help", "report --help", "report", "no-command"]
+# what a library keeps for itself, of one size whatever is drawn
+LIBRARIES = "leak:libfontconfig\n"
+STRICT = {"LSAN_OPTIONS": "suppressions=lsan.supp:print_suppressions=0",
+          "ASAN_OPTIONS": "detect_leaks=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
+
+
+def inputs(case):
+    """One of each sort that the tool reads."""
+    golden = case.source / "tests/golden/inputs"
+    case.path("made").mkdir()
+    subprocess.run([case.build / "tests/golden/make_recordings", case.path("made")], check=True)
+    for name, made in (("r.gt", "after.gt"), ("old.gt", "before.gt"), ("many.gt", "many.gt")):
+        shutil.move(case.path("made") / made, case.path(name))
+    for name, file in (("t.csv", "tracker/leaky.csv"), ("u.tsv", "usage/nsight.tsv"),
+                       ("m.csv", "monitor/runs.csv"), ("smi.log", "smi/plain.log")):
+        shutil.copy(golden / file, case.path(name))
+    case.path("s.supp").write_text("leak:^nothing$\nleak[opencl.event]:tick\n")
+    case.path("lsan.supp").write_text(LIBRARIES)
+    export = nsys_export.Export()
+    for i in range(20):
+        export.call(1000 * i, 1000 * i + 500, i + 1, "cudaMalloc", nsys_export.BACKTRACE,
+                    stack=[("main", "/app")])
+        export.alloc(1000 * i + 50, 0x1000 * (i + 1), 4096, correlation=i + 1)
+    export.save(case.path("x.sqlite"))
+
+
+def check(case, command):
+    done = case.gputrack(*command.split(), env=STRICT, timeout=60)
+    wrong = [line for line in done.err.splitlines() if "Sanitizer" in line or "runtime error" in line]
+    assert not wrong and done.status in (0, 1, 2, 23, 24), (command, done.status, done.err[:4000])
+    for path in case.folder.glob("out*"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    return done
+
+
+def test_a_tool_that_reads_what_is_good_leaks_nothing(case):
+    inputs(case)
+    for command in COMMANDS:
+        done = check(case, command)
+        assert done.status in (0, 23), (command, done.err)
+    for command in WITHOUT_INPUT:
+        check(case, command)
+
+
+def test_a_tool_that_reads_what_is_bad_leaks_nothing(case):
+    """Everything that it reads cut off, changed, empty or a folder: each command meets all of it."""
+    inputs(case)
+    generator = random.Random(3)
+    shutil.copytree(case.folder, case.path("good"))
+    names = [p.relative_to(case.path("good")) for p in sorted(case.path("good").rglob("*"))
+             if p.is_file() and "made" not in p.parts and "many.gt" not in p.parts
+             and p.name != "lsan.supp"]
+    for how in ("cut", "changed", "empty", "folder"):
+        for name in names:
+            data = bytearray((case.path("good") / name).read_bytes())
+            if how == "cut":
+                del data[generator.randrange(len(data) // 2, len(data)):]
+            for _ in range(max(3, len(data) // 200) if how == "changed" else 0):
+                data[generator.randrange(len(data))] = generator.randrange(256)
+            case.path(name).unlink()
+            if how == "folder":
+                case.path(name).mkdir()
+            else:
+                case.path(name).write_bytes(b"" if how == "empty" else data)
+        for command in (REPORTS + COMMANDS)[::1 if os.environ.get("GPUTRACK_TEST_LONG") else 3]:
+            check(case, command)
+        for name in names:
+            if how == "folder":
+                case.path(name).rmdir()
+                case.path(name).write_bytes(b"")

@@ -1,0 +1,66 @@
+/* mutate.c - changes of a trace where something is in it, for libFuzzer and driver.c. */
+#include <string.h>
+
+#include "fuzz.h"
+#include "repair.h"
+#include "trace/layout.h"
+
+/* Mutates the records of one block, which then has as many bytes as came out. */
+static void mutate_records(uint8_t *data, size_t size, unsigned n)
+{
+	struct gt_block_header b;
+	size_t blocks = 0, at, room;
+
+	while (trace_block_at(data, size, blocks, &at, &room))
+		blocks++;
+	if (!blocks || !trace_block_at(data, size, n % blocks, &at, &room))
+		return;
+	memcpy(&b, data + at, sizeof b);
+	room -= sizeof b;
+	if (b.used > room)
+		b.used = (uint32_t)room;
+	b.used = (uint32_t)LLVMFuzzerMutate(data + at + sizeof b, b.used, room);
+	if (n & 64)
+		b.hash = 1; /* a sealed block; repaired later */
+	memcpy(data + at, &b, sizeof b);
+}
+
+static void mutate_header(uint8_t *data, size_t size, unsigned n)
+{
+	size_t at, room;
+
+	if (trace_block_at(data, size, n % 8, &at, &room))
+		LLVMFuzzerMutate(data + at, sizeof(struct gt_block_header),
+				 sizeof(struct gt_block_header));
+	else if (size >= sizeof(struct gt_trace_header))
+		LLVMFuzzerMutate(data, sizeof(struct gt_trace_header),
+				 sizeof(struct gt_trace_header));
+}
+
+/* A copy of one block at the end: another lane, or the same one going on. */
+static size_t append_block(uint8_t *data, size_t size, size_t max_size, unsigned n)
+{
+	size_t at, room;
+
+	if (!trace_block_at(data, size, n % 4, &at, &room) || size + room > max_size)
+		return size;
+	memcpy(data + size, data + at, room);
+	return size + room;
+}
+
+/* Most of a trace is room that is not used: changes go to where something is. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed)
+{
+	unsigned n = seed / 16;
+
+	switch (seed % 16) {
+	case 0:  size = LLVMFuzzerMutate(data, size, max_size); break;
+	case 1:  mutate_header(data, size, n); break;
+	case 2:  size = append_block(data, size, max_size, n); break;
+	case 3:  size -= size ? n % size : 0; break;
+	default: mutate_records(data, size, n); break;
+	}
+	if (n % 32)
+		trace_repair(data, size);
+	return size;
+}
