@@ -91,18 +91,39 @@ int gt_job_enter(const struct gt_job *job, struct gt_folder *made, const char *f
 	return e;
 }
 
+/* What there is to undo is told by who made it to who is left, for whom it may be to do. */
+static void hand_over(struct gt_info *info, const struct gt_folder *made)
+{
+	if (made->made)
+		gt_info_setf(info, "undo", "%d", 1 + 2 * made->put_aside + 4 * made->put_further);
+}
+
+static void take_over(const struct gt_info *info, struct gt_folder *made)
+{
+	uint64_t undo = number_of(info, "undo");
+
+	made->made |= (undo & 1) != 0;
+	made->put_aside |= (undo & 2) != 0;
+	made->put_further |= (undo & 4) != 0;
+}
+
 void gt_job_undo(const struct gt_folder *made)
 {
 	int lock = gt_folder_lock(made->path);
 	struct gt_info *info = gt_note_read(made->path);
 	uint64_t running = number_of(info, "ranks_running");
+	struct gt_folder all = *made;
 	struct gt_error unused;
 
-	if (running > 1) {
-		gt_info_setf(info, "ranks_running", "%llu", (unsigned long long)running - 1);
+	take_over(info, &all);
+	/* ranks that ran have left what they recorded */
+	if (running > 1 || *gt_info_get(info, "ended")) {
+		hand_over(info, &all);
+		gt_info_setf(info, "ranks_running", "%llu",
+			     (unsigned long long)running - (running > 0));
 		gt_note_write(info, made->path, &unused);
 	} else {
-		gt_folder_undo(made);
+		gt_folder_undo(&all);
 	}
 	gt_info_free(info);
 	gt_folder_unlock(lock);

@@ -153,7 +153,8 @@ int gt_dwarf_open(struct gt_dwarf **out, const struct gt_symbol_module *module,
 	dwarf = dwfl_module_getdwarf(d->file, &d->bias);
 	if (dwarf) {
 		dwfl_module_info(d->file, NULL, NULL, NULL, NULL, NULL, NULL, &debug_path);
-		gt_units_load(&d->units, dwarf, debug_path ? debug_path : file.path);
+		gt_units_load(&d->units, dwarf,
+			      gt_symbol_pool_string(pool, debug_path ? debug_path : file.path));
 	}
 	gt_elf_symbols_load(&d->symbols, d->file);
 	*out = d;
