@@ -34,6 +34,13 @@ static void stat_tasks(void)
 	fstat(tasks, &st);
 }
 
+static void read_faults(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+}
+
 static void write_row(void)
 {
 	if (write(file, text, 86) != 86)
@@ -87,6 +94,8 @@ int main(void)
 	printf("| system call | ns |\n|---|--:|\n");
 	printf("| pread of a kept /proc/self/statm (the tracker: two per call) | %.0f |\n", cost(read_statm));
 	printf("| write of a row of 86 bytes (with CSV: one per call) | %.0f |\n", cost(write_row));
+	printf("| getrusage of the thread (one per call in a program with threads) | %.0f |\n",
+	       cost(read_faults));
 	printf("| fstat of a kept /proc/self/task (once a millisecond) | %.0f |\n", cost(stat_tasks));
 	printf("| a sample the original's way (two per call) | %.0f |\n", cost(sample_by_status));
 	return 0;
