@@ -48,8 +48,8 @@ const struct gt_usage gt_html_usage = {
 		 "network: memory and resources over time, what was alive at any moment, flame "
 		 "graphs, leaks, call sites, mistakes, and where `gputrack run --csv` "
 		 "measured the process, the resource tracker's twelve charts; of a tracker's CSV "
-		 "these alone. It is written to NAME.html beside the recording or CSV unless -o says "
-		 "otherwise.",
+		 "these alone. It is written to NAME.html beside the recording or CSV unless -o "
+		 "says otherwise.",
 	.options = options,
 };
 

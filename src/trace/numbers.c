@@ -135,7 +135,7 @@ static uint16_t series_number(struct gt_numbers *n, const struct gt_series *s)
 	return (uint16_t)number;
 }
 
-/* A frame in the recording's numbers, as it is interned: padding and all zeroed, so never copied. */
+/* A frame in the recording's numbers, as it is interned: padding zeroed too, so never copied. */
 static void put_own_frame(struct gt_trace_frame *own, const struct gt_trace_frame *frame,
 			  const uint32_t *modules, const uint32_t *text_frames)
 {

@@ -69,8 +69,8 @@ struct gt_html *gt_html_new(struct gt_recording *r, void (*tick)(uint64_t events
 void gt_html_free(struct gt_html *h);
 
 /*
- * The data of the page, a JSON document that can stand in a script element. `threshold_kb`: by which
- * the resource tracker's calls have leaked, table/tracker.h.
+ * The data of the page, a JSON document that can stand in a script element. `threshold_kb`: by
+ * which the resource tracker's calls have leaked, table/tracker.h.
  */
 void gt_html_data(const struct gt_html *h, struct gt_frames *frames, double threshold_kb,
 		  FILE *out);

@@ -30,8 +30,8 @@ static uint64_t began_ns(uint32_t pid)
 	/* behind the name, which may be anything: state, then 18 numbers, then the start */
 	end = strrchr(text, ')');
 	if (!end || end[1] != ' ' || strchr("ZXx", end[2]) ||
-	    sscanf(end + 3, "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-		   "%" SCNu64, &ticks) != 1)
+	    sscanf(end + 3, "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+		   "%*s %" SCNu64, &ticks) != 1)
 		return 0;
 	return now - boot + (uint64_t)((double)ticks / (double)sysconf(_SC_CLK_TCK) * SECOND);
 }

@@ -156,8 +156,8 @@ int gt_libraries_scan(struct gt_libraries *l, uint32_t pid, struct gt_error *err
 	if (e)
 		return gt_error_set(error, e, "cannot look at process %u: %s%s", pid, strerror(-e),
 				    e == -EACCES || e == -EPERM ?
-				    "; this root may not: attach from where the process was started, "
-				    "outside its sandbox or container" : "");
+				    "; this root may not: attach from where the process was "
+				    "started, outside its sandbox or container" : "");
 	for (size_t i = 0; i < maps.count && e >= 0; i++) {
 		int fd;
 

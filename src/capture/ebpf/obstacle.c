@@ -85,7 +85,8 @@ static void look_at_kernel(const struct gt_surroundings *s, struct gt_need *n)
 	snprintf(text, sizeof text, is_met ? "Linux %3$u.%4$u; %1$d.%2$d or later is needed" :
 		 "attaching needs Linux %1$d.%2$d or later, this is %3$u.%4$u", KERNEL_MAJOR,
 		 KERNEL_MINOR, s->kernel_major, s->kernel_minor);
-	say(n, is_met, -ENOSYS, text, "update the kernel, or start the program with `gputrack run`");
+	say(n, is_met, -ENOSYS, text,
+	    "update the kernel, or start the program with `gputrack run`");
 }
 
 static void look_at_privileges(const struct gt_surroundings *s, struct gt_need *n)
@@ -94,8 +95,9 @@ static void look_at_privileges(const struct gt_surroundings *s, struct gt_need *
 
 	say(n, is_met, -EPERM,
 	    !is_met ? "attaching needs privileges (CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE)" :
-	    s->capabilities & BIT(CAP_SYS_ADMIN) ? "CAP_SYS_ADMIN: programs may be loaded" :
-						   "CAP_BPF and CAP_PERFMON: programs may be loaded",
+	    s->capabilities & BIT(CAP_SYS_ADMIN) ?
+	    "CAP_SYS_ADMIN: programs may be loaded" :
+	    "CAP_BPF and CAP_PERFMON: programs may be loaded",
 	    "run it as root, with sudo; `gputrack run` needs none");
 }
 

@@ -44,7 +44,8 @@ static int check_file(const char *path, uint64_t *size, struct gt_error *error)
 
 	if (fd < 0)
 		return gt_error_set(error, -errno, "cannot read %s: %s%s", path, strerror(errno),
-				    errno == ENOENT ? "; `nsys export --type sqlite` makes one" : "");
+				    errno == ENOENT ?
+				    "; `nsys export --type sqlite` makes one" : "");
 	n = fstat(fd, &st) || !S_ISREG(st.st_mode) ? -1 : pread(fd, head, sizeof head, 0);
 	if (n < 0)
 		e = gt_error_set(error, -EINVAL, "%s is not a file: name the .sqlite file that "

@@ -40,8 +40,8 @@ static const struct gt_option options[] = {
 	  AT(interval), .help = "show a summary so often (default: 5; 0: never)" },
 	{ .name = "duration", .letter = 'd', .type = GT_OPTION_DECIMAL, .argument = "SECONDS",
 	  AT(duration),
-	  .help = "end after this time (default: 0, without end): otherwise with Ctrl-C, or with the "
-		  "processes" },
+	  .help = "end after this time (default: 0, without end): otherwise with Ctrl-C, or with "
+		  "the processes" },
 	{ .name = "max-size", .type = GT_OPTION_SIZE, .argument = "SIZE", AT(max_bytes),
 	  .help = "stop recording when the recording is this large (500M, 2GiB); the summaries go "
 		  "on, and the report says so" },

@@ -71,7 +71,8 @@ static bool check_needs(struct gt_doctor *d, const struct gt_surroundings *s)
 	for (size_t i = 0; i < GT_NEED_COUNT; i++) {
 		const struct gt_need *n = &needs[i];
 
-		gt_doctor_say(d, n->is_met ? GT_FINDING_GOOD : GT_FINDING_BAD, n->name, "%s", n->text);
+		gt_doctor_say(d, n->is_met ? GT_FINDING_GOOD : GT_FINDING_BAD, n->name, "%s",
+			      n->text);
 		if (!n->is_met)
 			gt_doctor_remedy(d, "%s", n->remedy);
 		works &= n->is_met;
@@ -147,7 +148,8 @@ static bool check_probes(struct gt_doctor *d)
 static void check_others(struct gt_doctor *d, const struct gt_surroundings *s)
 {
 	if (gt_may_look_at_others(s)) {
-		gt_doctor_say(d, GT_FINDING_GOOD, "processes", "those of all users may be looked at");
+		gt_doctor_say(d, GT_FINDING_GOOD, "processes",
+			      "those of all users may be looked at");
 	} else {
 		gt_doctor_say(d, GT_FINDING_NOTE, "processes",
 			      "those of other users may not be looked at (CAP_SYS_PTRACE)");
@@ -192,7 +194,8 @@ bool gt_doctor_attach(struct gt_doctor *d)
 	if (works)
 		works = check_probes(d);
 	else
-		gt_doctor_say(d, GT_FINDING_NOTE, "probes", "not tried: something above is missing");
+		gt_doctor_say(d, GT_FINDING_NOTE, "probes",
+			      "not tried: something above is missing");
 	check_others(d, &s);
 	for (size_t i = 0; i < sizeof guards / sizeof *guards; i++)
 		check_guard(d, &s, &guards[i]);
