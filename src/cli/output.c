@@ -134,13 +134,21 @@ static void output_free(struct gt_output *o)
 	*o = (struct gt_output){ 0 };
 }
 
+/* A stream knows that a write has failed, but not why: one byte more, to fail likewise, tells. */
+static int why_it_failed(FILE *file)
+{
+	return write(fileno(file), "", 1) < 0 && errno ? errno : EIO;
+}
+
 int gt_output_close(struct gt_output *o, struct gt_error *error)
 {
 	int e = 0;
 
 	errno = 0;
-	if (fflush(o->file) || ferror(o->file))
-		e = errno ? errno : EIO;
+	if (fflush(o->file))
+		e = errno;
+	if (!e && ferror(o->file))
+		e = why_it_failed(o->file);
 	if (!e && o->nameless)
 		e = name_it(o, fileno(o->file));
 	if (o->path && fclose(o->file) && !e)

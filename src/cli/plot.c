@@ -126,7 +126,8 @@ static int end(struct job *j, struct gt_error *error)
 {
 	int e = gt_canvas_close(&j->canvas, error);
 
-	if (e) {
+	/* where it could not be written, the output knows better why */
+	if (e && !ferror(j->output.file)) {
 		gt_output_abandon(&j->output);
 		return e;
 	}

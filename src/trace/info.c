@@ -128,7 +128,9 @@ int gt_info_write(const struct gt_info *info, const char *path, struct gt_error 
 	fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	file = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!file)
-		return gt_error_set(error, -errno, "cannot write %s: %s", beside, strerror(errno));
+		return gt_error_set(error, -errno,
+				    "cannot write %s: %s; make room or choose another place", beside,
+				    strerror(errno));
 	for (size_t i = 0; i < info->count; i++) {
 		fprintf(file, "%s: ", info->lines[i].key);
 		put_value(file, info->lines[i].value);
@@ -143,5 +145,6 @@ int gt_info_write(const struct gt_info *info, const char *path, struct gt_error 
 	if (!e)
 		return 0;
 	unlink(beside);
-	return gt_error_set(error, -e, "cannot write %s: %s", path, strerror(e));
+	return gt_error_set(error, -e, "cannot write %s: %s; make room or choose another place",
+			    path, strerror(e));
 }

@@ -284,8 +284,9 @@ static int find_traces(struct gt_recording *r, const struct gt_recording_options
 	int count = scandir(r->path, &entries, is_trace, alphasort);
 
 	if (count < 0)
-		return gt_error_set(error, -errno, "cannot read the recording %s: %s", r->path,
-				    strerror(errno));
+		return gt_error_set(error, -errno, "cannot read the recording %s: %s%s", r->path,
+				    strerror(errno), errno == EACCES ?
+				    "; it is private to the user who made it" : "");
 	for (int i = 0; i < count; i++) {
 		add_source(r, r->path, entries[i]->d_name, options);
 		free(entries[i]);

@@ -25,6 +25,26 @@ class Run:
         self.status, self.out, self.err, self.pid = status, out, err, pid
 
 
+class SmallDisk:
+    """A folder that is soon full; needs root."""
+
+    def __init__(self, case, size):
+        self.folder, self.size, self.case = case.path(f"disk-{size}"), size, case
+
+    def __enter__(self):
+        if os.geteuid():
+            self.case.skip("only root can mount a small disk")
+        self.folder.mkdir()
+        done = self.case.run("mount", "-t", "tmpfs", "-o", f"size={self.size}", "tmpfs",
+                             self.folder)
+        if done.status:
+            self.case.skip(f"no small disk can be mounted here: {done.err.strip()}")
+        return self.folder
+
+    def __exit__(self, *what):
+        self.case.run("umount", "-l", self.folder)
+
+
 class Case:
     def __init__(self, build, name):
         self.build = pathlib.Path(build)
@@ -47,6 +67,9 @@ class Case:
 
     def path(self, name):
         return self.folder / name
+
+    def small_disk(self, size):
+        return SmallDisk(self, size)
 
     def program(self, name):
         """A test program or sample, as Meson built it."""

@@ -314,3 +314,19 @@ def test_what_the_goldens_hold_is_read_too(case):
             readers.check(case, name, case.path(path.name))
             count += 1
     assert count >= 15, count
+
+
+def test_a_full_disk_is_said_and_nothing_is_left(case):
+    """Whatever draws or writes: the reason of the disk, not of the stream before it."""
+    leaky(case)
+    with case.small_disk("64k") as disk:
+        (disk / "fill").write_bytes(bytes(60 * 1024))
+        for command in (["html", "a.gt", "-o", disk / "p.html"], ["plot", "a.gt", "-o", disk / "p.png"],
+                        ["plot", "a.gt", "-o", disk / "p.svg"], ["plot", "a.gt", "-o", disk / "p.pdf"],
+                        ["export", "a.gt", "-f", "chrome", "-o", disk / "t.json"]):
+            done = case.gputrack(*command)
+            if "was built without" in done.err:
+                continue
+            assert done.status == 1 and len(done.err.splitlines()) == 1, (command, done.err)
+            assert "No space left on device; make room" in done.err, (command, done.err)
+        assert [path.name for path in disk.iterdir()] == ["fill"]

@@ -637,24 +637,6 @@ def test_kill_nine_at_any_moment_loses_no_call(case):
 
 # A disk that fills.
 
-class SmallDisk:
-    def __init__(self, case, size):
-        self.folder, self.size, self.case = case.path(f"disk-{size}"), size, case
-
-    def __enter__(self):
-        if os.geteuid():
-            self.case.skip("only root can mount a small disk")
-        self.folder.mkdir()
-        done = self.case.run("mount", "-t", "tmpfs", "-o", f"size={self.size}", "tmpfs",
-                             self.folder)
-        if done.status:
-            self.case.skip(f"no small disk can be mounted here: {done.err.strip()}")
-        return self.folder
-
-    def __exit__(self, *what):
-        self.case.run("umount", "-l", self.folder)
-
-
 def check_stopped(case, recording, log, err, reason):
     """One line when it happens; then all that was recorded before is there, and said to be cut."""
     said = [line for line in err.splitlines() if line.startswith("gputrack:")]
@@ -680,7 +662,7 @@ def test_a_full_disk_stops_the_recording_and_not_the_program(case):
     for size, calls in (("256k", 30000), ("1m", 200000)):
         command = case.program("killed"), "--how", "return", "--calls", calls
         bare = case.run(*command, env=case.pocl())
-        with SmallDisk(case, size) as folder:
+        with case.small_disk(size) as folder:
             done = case.gputrack("run", "-q", "-o", folder / "f.gt", *command, "--log",
                                  case.path("full.log"), env=case.pocl())
             assert (done.status, done.out) == (0, bare.out), (done.status, done.out, done.err)
@@ -690,7 +672,7 @@ def test_a_full_disk_stops_the_recording_and_not_the_program(case):
 
 def test_a_disk_full_from_the_start_lets_the_program_run(case):
     bare = case.run(case.program("killed"), "--how", "return", env=case.pocl())
-    with SmallDisk(case, "64k") as folder:
+    with case.small_disk("64k") as folder:
         (folder / "filler").write_bytes(b"x" * 48 * 1024)
         done = case.gputrack("run", "-q", "-o", folder / "f.gt", case.program("killed"), "--how",
                              "return", env=case.pocl())
