@@ -299,23 +299,33 @@ static bool look(void)
 	return true;
 }
 
-/* Looks for Python once a second, until there is one. */
+static bool is_due(uint64_t now_ns)
+{
+	uint64_t last = atomic_load_explicit(&looked_ns, memory_order_relaxed);
+
+	/* another thread may have looked at a later time than this one's */
+	return !atomic_load_explicit(&given_up, memory_order_relaxed) &&
+	       (int64_t)(now_ns - last) >= (int64_t)LOOK_EVERY_NS;
+}
+
+/* Looks for Python once a second, until there is one. Who comes meanwhile waits for the answer. */
 static bool is_here(uint64_t now_ns)
 {
 	_Atomic uint32_t *place;
 
 	if (atomic_load_explicit(&found, memory_order_acquire))
 		return true;
-	if (atomic_load_explicit(&given_up, memory_order_relaxed) ||
-	    now_ns - atomic_load_explicit(&looked_ns, memory_order_relaxed) < LOOK_EVERY_NS)
+	if (!is_due(now_ns))
 		return false;
-	atomic_store(&looked_ns, now_ns);
 	place = gt_foreign_enter();
 	if (!place)
 		return false;
 	pthread_mutex_lock(&lock);
-	if (!atomic_load(&found) && look())
-		atomic_store_explicit(&found, true, memory_order_release);
+	if (!atomic_load(&found) && is_due(now_ns)) {
+		if (look())
+			atomic_store_explicit(&found, true, memory_order_release);
+		atomic_store(&looked_ns, now_ns);
+	}
 	pthread_mutex_unlock(&lock);
 	gt_foreign_leave(place);
 	return atomic_load(&found);
