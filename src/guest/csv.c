@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/process.h"
 #include "base/quiet.h"
 #include "guest/recorder.h"
 #include "guest/say.h"
@@ -82,34 +83,14 @@ static bool name_file(char path[PATH_MAX], const char *asked, int image)
 	return n > 0 && n < PATH_MAX;
 }
 
-/* When this process was forked, in real time. */
-static int64_t process_start_ns(void)
-{
-	char text[1024], *at;
-	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	long long ticks = 0;
-
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	/* the program's name, in brackets, may hold anything; the 20th field after is the start */
-	at = strrchr(text, ')');
-	for (int i = 0; at && i < 20; i++)
-		at = strchr(at + 1, ' ');
-	if (at)
-		ticks = strtoll(at, NULL, 10);
-	return (int64_t)(gt_clock_ns(CLOCK_REALTIME) - gt_clock_ns(CLOCK_BOOTTIME)) +
-	       ticks * (1000000000 / sysconf(_SC_CLK_TCK));
-}
-
 /* A file that was written since this process began is of the program that it was before exec. */
 static bool is_own_past(const char *path)
 {
 	struct stat st;
 
 	return !stat(path, &st) &&
-	       (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec >= process_start_ns();
+	       (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec >=
+		       gt_process_began_ns((uint32_t)getpid());
 }
 
 /* Digits of a number without printf, two at a time: rows are written at every call. */

@@ -1,40 +1,16 @@
 /* running.c - what of a recording still goes on: what its programs hold may well be in use. */
 #include "view/running.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/format.h"
 #include "base/mem.h"
+#include "base/process.h"
 
 enum { SECOND = 1000000000 };
-
-/* When the process under this number began, as wall clocks tell it; 0: there is none that runs. */
-static uint64_t began_ns(uint32_t pid)
-{
-	uint64_t ticks = 0, boot = gt_clock_ns(CLOCK_BOOTTIME), now = gt_clock_ns(CLOCK_REALTIME);
-	char path[32], text[1024] = "", *end;
-	FILE *file;
-
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
-	file = fopen(path, "re");
-	if (file) {
-		(void)!fgets(text, sizeof text, file);
-		fclose(file);
-	}
-	/* behind the name, which may be anything: state, then 18 numbers, then the start */
-	end = strrchr(text, ')');
-	if (!end || end[1] != ' ' || strchr("ZXx", end[2]) ||
-	    sscanf(end + 3, "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-		   "%*s %" SCNu64, &ticks) != 1)
-		return 0;
-	return now - boot + (uint64_t)((double)ticks / (double)sysconf(_SC_CLK_TCK) * SECOND);
-}
 
 bool gt_process_runs(const struct gt_process *process)
 {
@@ -44,7 +20,7 @@ bool gt_process_runs(const struct gt_process *process)
 	if (process->state != GT_TRACE_RUNNING || !*process->host || uname(&system) ||
 	    strcmp(process->host, system.nodename))
 		return false;
-	began = began_ns(process->pid);
+	began = gt_process_began_ns(process->pid);
 	/* a number that is used again belongs to somebody who came later */
 	return began && began <= process->start_real_ns + SECOND;
 }

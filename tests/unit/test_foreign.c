@@ -83,38 +83,38 @@ static void fork_waits_until_nobody_is_in(void **state)
 	assert_int_equal(answer, CAN_ENTER | OTHER_HAD_LEFT | CAN_FREE);
 }
 
-static void fork_does_not_wait_forever(void **state)
+/* Made while the other is in, and stays. */
+static void check_child(pid_t (*make)(void), int answer)
 {
 	pthread_t other;
 	pid_t child;
 
-	(void)state;
 	atomic_store(&has_left, false);
 	pthread_create(&other, NULL, stay, NULL);
 	sem_wait(&is_in);
-	child = fork();
+	child = make();
 	if (!child)
 		say_as_child();
-	assert_int_equal(answer_of(child), CAN_FREE);
+	assert_int_equal(answer_of(child), answer);
 	sem_post(&may_leave);
 	pthread_join(other, NULL);
 }
 
+static pid_t clone_bare(void)
+{
+	return (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
+}
+
+static void fork_does_not_wait_forever(void **state)
+{
+	(void)state;
+	check_child(fork, CAN_FREE);
+}
+
 static void child_of_the_bare_system_call_keeps_away(void **state)
 {
-	pthread_t other;
-	pid_t child;
-
 	(void)state;
-	atomic_store(&has_left, false);
-	pthread_create(&other, NULL, stay, NULL);
-	sem_wait(&is_in);
-	child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
-	if (!child)
-		say_as_child();
-	assert_int_equal(answer_of(child), 0);
-	sem_post(&may_leave);
-	pthread_join(other, NULL);
+	check_child(clone_bare, 0);
 }
 
 static void fork_inside_waits_for_nobody(void **state)
