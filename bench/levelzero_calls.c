@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <level_zero/ze_api.h>
 
@@ -16,6 +17,7 @@ enum {
 	CYCLE_CALLS = 9,
 	CYCLE_EVENTS = 8,      /* a recording has lives alone: no append */
 	EVENTS_OF_SELF = 4,
+	WORK_NS = 1000,
 };
 
 struct self {
@@ -35,7 +37,19 @@ static void must(ze_result_t result, const char *what)
 
 #define MUST(function, ...) must(function(__VA_ARGS__), #function)
 
-static void cycles(void *arg, long repeats)
+/* What a program does between two calls: it takes longer than the moment that the tracker trusts. */
+static void work(void)
+{
+	struct timespec begun, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - begun.tv_sec) * 1000000000 + now.tv_nsec - begun.tv_nsec < WORK_NS);
+}
+
+static inline __attribute__((always_inline)) void cycles(struct self *self, long repeats,
+							 void (*between)(void))
 {
 	ze_context_desc_t context_desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
 	ze_command_list_desc_t list_desc = { .stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC };
@@ -43,7 +57,6 @@ static void cycles(void *arg, long repeats)
 	ze_device_mem_alloc_desc_t memory_desc = {
 		.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC
 	};
-	struct self *self = arg;
 
 	for (long i = 0; i < repeats; i++) {
 		ze_context_handle_t context;
@@ -52,21 +65,46 @@ static void cycles(void *arg, long repeats)
 		void *memory;
 
 		MUST(zeContextCreate, self->driver, &context_desc, &context);
+		between();
 		MUST(zeCommandListCreate, context, self->device, &list_desc, &list);
+		between();
 		MUST(zeEventCreate, self->pool, &event_desc, &event);
+		between();
 		MUST(zeMemAllocDevice, context, &memory_desc, MEMORY_BYTES, 64, self->device,
 		     &memory);
+		between();
 		MUST(zeCommandListAppendBarrier, list, event, 0, NULL);
+		between();
 		MUST(zeMemFree, context, memory);
+		between();
 		MUST(zeEventDestroy, event);
+		between();
 		MUST(zeCommandListDestroy, list);
+		between();
 		MUST(zeContextDestroy, context);
+		between();
 	}
 }
 
+static void nothing(void)
+{
+}
+
+static void cycles_at_once(void *self, long repeats)
+{
+	cycles(self, repeats, nothing);
+}
+
+static void cycles_with_work(void *self, long repeats)
+{
+	cycles(self, repeats, work);
+}
+
 static const struct bench_case cases[] = {
-	{ .name = "cycle of 9 calls", .calls = CYCLE_CALLS, .events = CYCLE_EVENTS,
-	  .run = cycles },
+	{ .name = "9 calls, one after another", .calls = CYCLE_CALLS, .events = CYCLE_EVENTS,
+	  .run = cycles_at_once },
+	{ .name = "9 calls, 1 µs of work after each", .calls = CYCLE_CALLS, .events = CYCLE_EVENTS,
+	  .run = cycles_with_work },
 };
 
 static void open_self(struct self *self)

@@ -188,8 +188,10 @@ static void copy_array(struct gt_guest_call *g, const struct gt_function *fn, co
 	g->call.argv = g->argv;
 	if (count > GT_CALL_HANDLES_MAX)
 		from = NULL;
-	if (from && count > GT_GUEST_HANDLES)
+	if (from && count > GT_GUEST_HANDLES) {
 		to = g->more_handles = malloc(count * sizeof *to);
+		gt_meter_spoil();
+	}
 	if (from && to)
 		memcpy(to, from, count * sizeof *to);
 	g->argv[fn->handle.arg] = from ? (uint64_t)(uintptr_t)to : 0;
@@ -210,6 +212,7 @@ static void take_away(void *context, const struct gt_event *event)
 			free(g->endings);
 		g->endings = more;
 		g->ending_room = room;
+		gt_meter_spoil();
 	}
 	gt_tracker_end(event, &g->endings[g->ending_count++]);
 }
@@ -254,6 +257,7 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 {
 	const struct gt_function *fn = &gt_functions[function];
 	struct visit visit;
+	uint64_t came_ns = 0;
 
 	g->active = false;
 	if (!is_wanted(fn) || gt_call_is_idle(function, argv))
@@ -263,6 +267,10 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 		return;
 	}
 	step_in(&visit);
+	g->watched = gt_watch_is_on();
+	g->ends = gt_function_ends(fn);
+	if (g->ends || g->watched)
+		came_ns = gt_now_ns();
 	if (__builtin_expect(atomic_load_explicit(home, memory_order_relaxed) != AT_HOME, 0))
 		move_in();
 	g->active = true;
@@ -270,11 +278,10 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 	g->call.function = function;
 	g->call.argv = argv;
 	g->more_handles = NULL;
-	g->ends = gt_function_ends(fn);
 	if (fn->handle.from == GT_INS)
 		copy_array(g, fn, argv);
 	if (g->ends) {
-		g->call.begun_ns = gt_now_ns();
+		g->call.begun_ns = came_ns;
 		/* where something ends is only asked of recordings */
 		g->call.stack = 0;
 		if (gt_recorder_is_on())
@@ -288,9 +295,8 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 			gt_call_endings(&g->call, take_away, g);
 	}
 	/* last, so that what we took for ourselves is not the driver's */
-	g->watched = gt_watch_is_on();
 	if (g->watched)
-		gt_watch_before(&g->watch);
+		gt_watch_before(&g->watch, came_ns);
 	step_out(&visit);
 }
 
@@ -354,4 +360,6 @@ void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_do
 		gt_recorder_leave(g);
 	drop(g);
 	step_out(&visit);
+	if (g->watched)
+		gt_watch_leave(&g->watch);
 }

@@ -34,6 +34,14 @@ static __thread unsigned own_statm __attribute__((tls_model("initial-exec"))); /
 static _Atomic int64_t peak_kb, stack_kb;
 static _Atomic uint64_t status_read_ns;
 
+/* The thread's last reading: in most calls nothing has changed since. */
+static __thread struct {
+	char text[100];
+	ssize_t size;
+	int64_t pages[7];
+	bool holds;
+} reading __attribute__((tls_model("initial-exec")));
+
 /* Closed, unless the program has put something else in its place. */
 static void let_go(struct kept *kept)
 {
@@ -48,6 +56,7 @@ void gt_meter_restart(void)
 	let_go(&files);
 	atomic_store(&peak_kb, 0);
 	atomic_store(&status_read_ns, 0);
+	reading.holds = false;
 }
 
 /* A descriptor with a high number; two threads that both open one keep one of them. */
@@ -64,13 +73,6 @@ static int keep(struct kept *kept, const char *path)
 	close(fd);
 	return none;
 }
-
-/* The thread's last reading: in most calls nothing has changed since. */
-static __thread struct {
-	char text[100];
-	ssize_t size;
-	int64_t pages[7];
-} reading __attribute__((tls_model("initial-exec")));
 
 /* Seven numbers and a newline: whatever else comes is not statm, but a file of the program's. */
 static bool parse_statm(const char *text, ssize_t size)
@@ -170,19 +172,38 @@ static void keep_latest(_Atomic int64_t *kept, int64_t value)
 		atomic_store_explicit(kept, value, memory_order_relaxed);
 }
 
-void gt_meter_read(struct gt_meter *m)
+static void tell(struct gt_meter *m)
 {
 	const int64_t *pages = reading.pages;
 
-	*m = (struct gt_meter){ 0 };
-	if (!read_statm())
-		return;
-	if (!atomic_load_explicit(&stack_kb, memory_order_relaxed))
-		read_status();
 	m->size_kb = pages[0] * page_kb();
 	m->rss_kb = pages[1] * page_kb();
 	m->anon_kb = (pages[1] - pages[2]) * page_kb();
 	m->data_kb = pages[5] * page_kb() - atomic_load_explicit(&stack_kb, memory_order_relaxed);
+}
+
+void gt_meter_spoil(void)
+{
+	reading.holds = false;
+}
+
+bool gt_meter_again(struct gt_meter *m)
+{
+	if (!reading.holds)
+		return false;
+	tell(m);
+	return true;
+}
+
+void gt_meter_read(struct gt_meter *m)
+{
+	*m = (struct gt_meter){ 0 };
+	reading.holds = read_statm();
+	if (!reading.holds)
+		return;
+	if (!atomic_load_explicit(&stack_kb, memory_order_relaxed))
+		read_status();
+	tell(m);
 	keep_latest(&latest.size_kb, m->size_kb);
 	keep_latest(&latest.rss_kb, m->rss_kb);
 	keep_latest(&latest.data_kb, m->data_kb);

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct gt_meter {
@@ -19,6 +20,10 @@ struct gt_meter {
 void gt_meter_read(struct gt_meter *m);
 /* What was read last, by any thread: each number by itself. */
 void gt_meter_last(struct gt_meter *m);
+/* We have taken memory for ourselves: what this thread read last no longer tells of the program. */
+void gt_meter_spoil(void);
+/* Gives what this thread read last, unless it was spoilt since, or never read. */
+bool gt_meter_again(struct gt_meter *m);
 /* VmPeak as far as it is known after `m` was read. */
 int64_t gt_meter_peak_kb(const struct gt_meter *m, uint64_t now_ns);
 int64_t gt_meter_threads(void);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "guest/meter.h"
 
 enum { SHARDS = 64 };
 
@@ -44,6 +45,7 @@ static void init_shards(void)
 
 static void remember_owned(const struct gt_entry *entry)
 {
+	gt_meter_spoil();
 	pthread_mutex_lock(&owned.lock);
 	if (owned.count == owned.room) {
 		size_t room = owned.room ? owned.room * 2 : 16;
@@ -181,14 +183,18 @@ enum gt_change gt_tracker_apply(const struct gt_event *event)
 
 	struct gt_entry *entry;
 	enum gt_change change;
+	uint32_t slots;
 
 	if (!s)
 		return GT_CHANGE_NONE;
+	slots = s->live.slots_used;
 	change = gt_live_apply(&s->live, event, 0, &entry, NULL);
 	if (change == GT_CHANGE_BORN || change == GT_CHANGE_REPLACED)
 		set_cost(s, entry, (struct gt_cost){ 0 });
 	if (change == GT_CHANGE_BORN && gt_kinds[gt_entry_kind(entry)].habits & GT_OWNED)
 		remember_owned(entry);
+	if (s->live.slots_used != slots)
+		gt_meter_spoil();
 	leave(s);
 	return change;
 }
@@ -294,6 +300,7 @@ struct gt_entry *gt_tracker_snapshot(size_t *count,
 	*count = 0;
 	if (!gt_tracker_is_on() || inside)
 		return NULL;
+	gt_meter_spoil();
 	inside = true;
 	for (size_t i = 0; i < SHARDS; i++) {
 		pthread_mutex_lock(&shards[i].lock);

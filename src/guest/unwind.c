@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "guest/foreign.h"
+#include "guest/meter.h"
 #include "guest/stack_cache.h"
 #include "trace/layout.h"
 
@@ -174,6 +175,7 @@ __attribute__((noinline)) static int backtrace_from_here(void **raw, int room, c
 
 	if (count)
 		return count;
+	gt_meter_spoil();
 	place = gt_foreign_enter();
 	if (!place)
 		return 0;

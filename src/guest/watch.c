@@ -7,14 +7,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "guest/leftovers.h"
 #include "guest/log.h"
+#include "guest/recorder.h"
 #include "guest/settings.h"
 
-enum { THREADS_EVERY_NS = 1000 * 1000 };
+enum {
+	THREADS_EVERY_NS = 1000 * 1000,
+	/* shorter than what it takes to touch a page for the first time, or to map or unmap one */
+	MOMENT_NS = 150,
+};
 
 static bool on;
 static _Atomic uint64_t calls_begun, calls_ended;
+
+/* The calling thread's last call: the how manyth it was, when the program was back, what it knew. */
+static __thread struct {
+	uint64_t begun, left_ns;
+	int64_t touched_kb;
+} last_call __attribute__((tls_model("initial-exec")));
 
 /* How many there are, and when that was read. */
 static _Atomic int64_t threads;
@@ -58,7 +70,32 @@ void gt_watch_restart(void)
 	gt_csv_restart();
 }
 
-void gt_watch_before(struct gt_watch_call *w)
+/* By this thread; -1: there is no other. */
+static int64_t touched_so_far(void)
+{
+	return atomic_load_explicit(&threads, memory_order_relaxed) > 1 ? gt_meter_touched_kb() : -1;
+}
+
+void gt_watch_leave(const struct gt_watch_call *w)
+{
+	/* pages that were touched for the first time show as a change */
+	last_call.touched_kb = memcmp(&w->before, &w->after, sizeof w->after) ? touched_so_far() :
+									       w->touched_kb;
+	last_call.begun = w->begun;
+	last_call.left_ns = gt_now_ns();
+}
+
+/*
+ * The program has had no time to change since this thread's last call, and there was no other's.
+ * A recording takes memory for itself at any call.
+ */
+static bool is_the_next_moment(const struct gt_watch_call *w, uint64_t came_ns)
+{
+	return w->alone && w->begun == last_call.begun + 1 &&
+	       came_ns - last_call.left_ns < MOMENT_NS && !gt_recorder_is_on();
+}
+
+void gt_watch_before(struct gt_watch_call *w, uint64_t came_ns)
 {
 	w->change = (struct gt_counts){ 0 };
 	w->handle = 0;
@@ -72,8 +109,11 @@ void gt_watch_before(struct gt_watch_call *w)
 		gt_meter_last(&w->before);
 		return;
 	}
-	if (atomic_load_explicit(&threads, memory_order_relaxed) > 1)
-		w->touched_kb = gt_meter_touched_kb();
+	if (is_the_next_moment(w, came_ns) && gt_meter_again(&w->before)) {
+		w->touched_kb = last_call.touched_kb;
+		return;
+	}
+	w->touched_kb = touched_so_far();
 	gt_meter_read(&w->before);
 }
 
@@ -127,6 +167,12 @@ void gt_watch_event(struct gt_watch_call *w, const struct gt_event *event, enum 
 		count(w, gt_entry_kind(&ending->gone), -1, ending->gone.size);
 	else if (change == GT_CHANGE_BORN)
 		count(w, (enum gt_kind)fn->kind, 1, event->size);
+}
+
+static bool is_nothing(const struct gt_cost *cost)
+{
+	return !cost->rss_kb && !cost->size_kb && !cost->data_kb && !cost->anon_kb &&
+	       !cost->uncertain;
 }
 
 static void add_cost(enum gt_label label, const struct gt_cost *cost, int sign)
@@ -265,7 +311,8 @@ static void forget(struct gt_watch_call *w, const struct gt_ending *ending)
 			count(w, gt_entry_kind(&list[i]), -1, list[i].size);
 		free(list);
 	}
-	add_cost(label_of(gt_entry_kind(&ending->gone)), &ending->cost, -1);
+	if (!is_nothing(&ending->cost))
+		add_cost(label_of(gt_entry_kind(&ending->gone)), &ending->cost, -1);
 	w->change.count[GT_LABEL_IPC_HANDLE] -= (int64_t)orphans;
 }
 
@@ -296,7 +343,7 @@ void gt_watch_finish(struct gt_watch_call *w, const struct gt_call *call,
 			log_failure(call);
 		return;
 	}
-	if (fn->effect == GT_CREATE || fn->effect == GT_APPEND) {
+	if ((fn->effect == GT_CREATE || fn->effect == GT_APPEND) && !is_nothing(&cost)) {
 		gt_tracker_charge((enum gt_kind)fn->kind, w->handle, &cost);
 		add_cost(label_of((enum gt_kind)fn->kind), &cost, 1);
 	}

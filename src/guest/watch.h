@@ -29,8 +29,8 @@ void gt_watch_restart(void);
 /* At the end of the process: what was left behind, and what is still alive. */
 void gt_watch_end(void);
 
-/* Right before the driver's function, and right after it. */
-void gt_watch_before(struct gt_watch_call *w);
+/* Right before the driver's function, which the program called at `came_ns`, and right after it. */
+void gt_watch_before(struct gt_watch_call *w, uint64_t came_ns);
 void gt_watch_after(struct gt_watch_call *w);
 
 /* An event of the call: what it changed, or with `ending` what it ended. */
@@ -39,3 +39,5 @@ void gt_watch_event(struct gt_watch_call *w, const struct gt_event *event, enum 
 /* All events are in: the row, the lines, the verdicts. */
 void gt_watch_finish(struct gt_watch_call *w, const struct gt_call *call,
 		     const struct gt_ending *endings, size_t ending_count);
+/* Right before the program goes on. */
+void gt_watch_leave(const struct gt_watch_call *w);

@@ -387,6 +387,20 @@ def test_program_that_grows_in_another_thread(case):
     assert entries == [], (len(entries), entries[:3])
 
 
+def test_program_that_does_nothing_but_call(case):
+    """Between calls that follow at once the process is not measured twice: what the tracker takes
+    for its own tables meanwhile is not the driver's, and what is the driver's is found."""
+    for settings in ({}, {"GPUTRACK_STACKS": "4"}):
+        entries = level_run(case, "warn", program="ze_many", **settings)
+        assert entries == [], (len(entries), entries[:3])
+    for call in ("zeEventCreate", "zeEventDestroy"):
+        for at in (1, 25000, 40001):
+            warnings, summary = leaks(level_run(case, "warn", program="ze_many",
+                                                GT_FAKE_ZE_RESIDUE=f"{call}:256@{at}"))
+            check_warnings(warnings, [("Event", 256, 256)])
+            assert summary == summary_of(("Event", 256)), (call, at, summary)
+
+
 def test_threads_are_not_blamed(case):
     """Calls that overlapped cannot be told apart: what they cost is held against no handle."""
     for threads in (4, 16):
