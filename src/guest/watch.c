@@ -15,8 +15,8 @@
 
 enum {
 	THREADS_EVERY_NS = 1000 * 1000,
-	/* shorter than what it takes to touch a page for the first time, or to map or unmap one */
-	MOMENT_NS = 150,
+	/* shorter than what it takes to map memory and to touch it, or to unmap some */
+	MOMENT_NS = 300,
 };
 
 static bool on;
