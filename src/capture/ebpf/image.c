@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/elf.h"
 #include "base/mem.h"
 #include "capture/ebpf/unwind.h"
 
@@ -144,7 +145,7 @@ static void find_cfi(struct gt_image *image, Elf *elf)
 
 static bool read_elf(struct gt_image *image, int fd)
 {
-	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	Elf *elf = gt_elf_is_bounded(fd) ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
 	const void *id;
 	size_t count = 0;
 	ssize_t size;
