@@ -80,8 +80,11 @@ static inline int64_t gt_get_signed(struct gt_bytes *b)
 		uint8_t byte = *b->at++;
 
 		v |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte < 0x80)
-			return (int64_t)(byte & 0x40 && shift < 57 ? v | UINT64_MAX << (shift + 7) : v);
+		if (byte >= 0x80)
+			continue;
+		if (byte & 0x40 && shift < 57)
+			v |= UINT64_MAX << (shift + 7);
+		return (int64_t)v;
 	}
 	b->bad = true;
 	b->at = b->end;

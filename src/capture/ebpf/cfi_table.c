@@ -1,4 +1,4 @@
-/* cfi_table.c - finds the entries of .eh_frame for an address, by the file's index or by our own. */
+/* cfi_table.c - finds the entries of .eh_frame for an address, by the file's index or our own. */
 #include "capture/ebpf/cfi_table.h"
 
 #include <dwarf.h>
@@ -196,7 +196,7 @@ static bool read_own(struct gt_cfi_code *code, struct entry *e, const struct sha
 	return !e->bytes.bad;
 }
 
-/* The address of the shared entry, which an own one gives as the way back from here; 0: it is a shared one. */
+/* Where the shared entry is: an own one has the way back to it from here. 0: it is a shared one. */
 static uint64_t shared_of(struct entry *own)
 {
 	uint64_t at = own->address, back = gt_get_fixed(&own->bytes, 4);
@@ -324,9 +324,9 @@ static void walk(struct gt_cfi_table *t)
 
 		if (length < 4 || length > gt_bytes_left(&b))
 			break;
-		note(t, section, (struct entry){ .bytes = { .at = b.at, .end = b.at + length },
-						 .first = b.at,
-						 .address = s->address + (uint64_t)(b.at - section) });
+		note(t, section, (struct entry){
+			.bytes = { .at = b.at, .end = b.at + length }, .first = b.at,
+			.address = s->address + (uint64_t)(b.at - section) });
 		b.at += length;
 	}
 	free(section);

@@ -139,7 +139,8 @@ static void find_cfi(struct gt_image *image, Elf *elf)
 			continue;
 		name = elf_strptr(elf, names, head.sh_name);
 		if (name && !strcmp(name, ".eh_frame"))
-			image->cfi = (struct gt_segment){ head.sh_offset, head.sh_addr, head.sh_size };
+			image->cfi = (struct gt_segment){ head.sh_offset, head.sh_addr,
+							  head.sh_size };
 	}
 }
 
