@@ -71,6 +71,41 @@ static inline uint64_t gt_get_varint(struct gt_bytes *b)
 	return 0;
 }
 
+/* As in DWARF: seven bits a byte, the sign in the last byte's bit 6: 7F -> -1, 80 7F -> -128. */
+static inline int64_t gt_get_signed(struct gt_bytes *b)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0; shift < 64 && b->at < b->end && !b->bad; shift += 7) {
+		uint8_t byte = *b->at++;
+
+		v |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte >= 0x80)
+			continue;
+		if (byte & 0x40 && shift < 57)
+			v |= UINT64_MAX << (shift + 7);
+		return (int64_t)v;
+	}
+	b->bad = true;
+	b->at = b->end;
+	return 0;
+}
+
+/* `size` bytes, at most 8, the low one first. */
+static inline uint64_t gt_get_fixed(struct gt_bytes *b, size_t size)
+{
+	uint64_t v = 0;
+
+	if (b->bad || size > gt_bytes_left(b)) {
+		b->bad = true;
+		b->at = b->end;
+		return 0;
+	}
+	for (size_t i = 0; i < size; i++)
+		v |= (uint64_t)*b->at++ << 8 * i;
+	return v;
+}
+
 /* A length and that many bytes, borrowed; NULL when they are not all there. */
 static inline const uint8_t *gt_get_blob(struct gt_bytes *b, size_t *size)
 {

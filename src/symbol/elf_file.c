@@ -10,6 +10,8 @@
 #include <gelf.h>
 #include <libelf.h>
 
+#include "base/elf.h"
+
 int gt_elf_open(const char *path, struct stat *status)
 {
 	int fd;
@@ -62,7 +64,7 @@ int gt_elf_check(int fd, const struct stat *status)
 	Elf *elf;
 
 	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	elf = gt_elf_is_bounded(fd) ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
 	whole = elf && is_whole(elf, status);
 	elf_end(elf);
 	return whole ? 0 : -ENOEXEC;
@@ -76,7 +78,7 @@ bool gt_elf_has_build_id(int fd, const uint8_t *id, size_t id_size)
 	Elf *elf;
 
 	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	elf = gt_elf_is_bounded(fd) ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
 	if (!elf)
 		return false;
 	size = dwelf_elf_gnu_build_id(elf, &found);

@@ -84,6 +84,42 @@ static void a_varint_of_more_than_64_bits_is_bad(void **state)
 	}
 }
 
+static void signed_numbers_are_those_of_dwarf(void **state)
+{
+	static const struct { const char *bytes; size_t size; int64_t value; } all[] = {
+		{ "\x00", 1, 0 }, { "\x02", 1, 2 }, { "\x7e", 1, -2 }, { "\x3f", 1, 63 },
+		{ "\x40", 1, -64 }, { "\xff\x00", 2, 127 }, { "\x81\x7f", 2, -127 },
+		{ "\x80\x01", 2, 128 }, { "\x80\x7f", 2, -128 },
+		{ "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00", 10, INT64_MAX },
+		{ "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x7f", 10, INT64_MIN },
+	};
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		struct gt_bytes b = bytes_of(all[i].bytes, all[i].size);
+
+		assert_true(gt_get_signed(&b) == all[i].value);
+		assert_false(b.bad);
+		b = bytes_of(all[i].bytes, all[i].size - 1);
+		assert_true(gt_get_signed(&b) == 0);
+		assert_true(b.bad);
+	}
+}
+
+static void fixed_numbers_have_their_low_byte_first(void **state)
+{
+	static const char data[] = "\x01\x02\x03\x04\x05\x06\x07\xff";
+	struct gt_bytes b = bytes_of(data, 8);
+
+	assert_true(gt_get_fixed(&b, 8) == UINT64_C(0xff07060504030201));
+	assert_true(gt_get_fixed(&b, 0) == 0);
+	assert_false(b.bad);
+	b = bytes_of(data, 3);
+	assert_int_equal(gt_get_fixed(&b, 2), 0x0201);
+	assert_int_equal(gt_get_fixed(&b, 2), 0);
+	assert_true(b.bad);
+	assert_int_equal(gt_get_fixed(&b, 1), 0);
+}
+
 static void zigzag_makes_values_near_zero_small(void **state)
 {
 	static const int64_t values[] = { 0, -1, 1, -2, 2 };
@@ -221,6 +257,8 @@ int main(void)
 		cmocka_unit_test(varints_come_back_at_every_boundary),
 		cmocka_unit_test(a_varint_that_is_cut_is_bad),
 		cmocka_unit_test(a_varint_of_more_than_64_bits_is_bad),
+		cmocka_unit_test(signed_numbers_are_those_of_dwarf),
+		cmocka_unit_test(fixed_numbers_have_their_low_byte_first),
 		cmocka_unit_test(zigzag_makes_values_near_zero_small),
 		cmocka_unit_test(every_difference_leads_back_even_around_the_end),
 		cmocka_unit_test(a_blob_is_borrowed_with_its_length),

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/elf.h"
 #include "base/mem.h"
 #include "capture/ebpf/unwind.h"
 
@@ -123,9 +124,29 @@ static char *path_from_here(const struct gt_mapping *m, uint32_t pid, const stru
 	return gt_strdup(path);
 }
 
+static void find_cfi(struct gt_image *image, Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return;
+	while ((section = elf_nextscn(elf, section))) {
+		const char *name;
+		GElf_Shdr head;
+
+		if (!gelf_getshdr(section, &head) || head.sh_type == SHT_NOBITS)
+			continue;
+		name = elf_strptr(elf, names, head.sh_name);
+		if (name && !strcmp(name, ".eh_frame"))
+			image->cfi = (struct gt_segment){ head.sh_offset, head.sh_addr,
+							  head.sh_size };
+	}
+}
+
 static bool read_elf(struct gt_image *image, int fd)
 {
-	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	Elf *elf = gt_elf_is_bounded(fd) ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
 	const void *id;
 	size_t count = 0;
 	ssize_t size;
@@ -138,7 +159,12 @@ static bool read_elf(struct gt_image *image, int fd)
 	for (size_t i = 0; i < count; i++) {
 		GElf_Phdr head;
 
-		if (!gelf_getphdr(elf, (int)i, &head) || head.p_type != PT_LOAD)
+		if (!gelf_getphdr(elf, (int)i, &head))
+			continue;
+		if (head.p_type == PT_GNU_EH_FRAME)
+			image->cfi_index = (struct gt_segment){ head.p_offset, head.p_vaddr,
+								head.p_filesz };
+		if (head.p_type != PT_LOAD)
 			continue;
 		if (head.p_vaddr < image->low)
 			image->low = head.p_vaddr;
@@ -148,6 +174,7 @@ static bool read_elf(struct gt_image *image, int fd)
 			image->segments[image->segment_count++] = (struct gt_segment){
 				head.p_offset, head.p_vaddr, head.p_filesz };
 	}
+	find_cfi(image, elf);
 	size = dwelf_elf_gnu_build_id(elf, &id);
 	if (size > 0 && (size_t)size <= sizeof image->build_id) {
 		memcpy(image->build_id, id, (size_t)size);

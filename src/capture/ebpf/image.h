@@ -52,6 +52,8 @@ struct gt_image {
 	uint64_t low, high;          /* ELF addresses of all that is loaded */
 	struct gt_segment segments[16];
 	size_t segment_count;
+	struct gt_segment cfi;       /* .eh_frame, by the section table; size 0: none is named */
+	struct gt_segment cfi_index; /* .eh_frame_hdr, by the program headers; likewise */
 	int fd;                      /* kept for the unwinder; -1: none */
 	struct gt_unwind_table *unwind; /* unwind.c's, made when first needed */
 };

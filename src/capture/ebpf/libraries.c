@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/elf.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -92,7 +93,8 @@ static void add_point(struct gt_probe_point *points, size_t *count, uint64_t off
 /* What the library exports of ours; `points` has room for every row. */
 static size_t find_points(int fd, enum gt_api api, struct gt_probe_point *points)
 {
-	Elf *elf = elf_version(EV_CURRENT) == EV_NONE ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	Elf *elf = elf_version(EV_CURRENT) == EV_NONE || !gt_elf_is_bounded(fd) ? NULL :
+		   elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	Elf_Scn *section = NULL;
 	size_t count = 0;
 

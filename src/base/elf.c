@@ -1,0 +1,54 @@
+/* elf.c - looks at an ELF header before anybody believes it. */
+#include "base/elf.h"
+
+#include <elf.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+
+enum { SECTIONS_MAX = 1 << 17 };
+
+/* Where the two classes have what is asked for here. */
+struct layout {
+	uint8_t word, sections_at, segment_count, section_count, section_size, section_bytes;
+};
+
+static const struct layout layouts[] = {
+	[ELFCLASS32] = { 4, 0x20, 0x2c, 0x30, 0x14, sizeof(Elf32_Shdr) },
+	[ELFCLASS64] = { 8, 0x28, 0x38, 0x3c, 0x20, sizeof(Elf64_Shdr) },
+};
+
+static uint64_t number_at(const uint8_t *bytes, size_t at, size_t size, bool big)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < size; i++)
+		v |= (uint64_t)bytes[at + i] << 8 * (big ? size - 1 - i : i);
+	return v;
+}
+
+bool gt_elf_is_bounded(int fd)
+{
+	uint8_t head[sizeof(Elf64_Ehdr)] = { 0 }, first[sizeof(Elf64_Shdr)] = { 0 };
+	const struct layout *l;
+	uint64_t sections;
+	bool big;
+
+	if (pread(fd, head, sizeof head, 0) < (ssize_t)sizeof(Elf32_Ehdr) ||
+	    memcmp(head, ELFMAG, SELFMAG) || head[EI_CLASS] < ELFCLASS32 ||
+	    head[EI_CLASS] > ELFCLASS64)
+		return true;
+	l = &layouts[head[EI_CLASS]];
+	big = head[EI_DATA] == ELFDATA2MSB;
+	if (number_at(head, l->segment_count, 2, big) == PN_XNUM)
+		return false;
+	sections = number_at(head, l->sections_at, l->word, big);
+	if (!sections || number_at(head, l->section_count, 2, big))
+		return true;
+	/* too many for the header: the first section's size is their number */
+	if (sections > INT64_MAX ||
+	    pread(fd, first, l->section_bytes, (off_t)sections) != l->section_bytes)
+		return true;
+	return number_at(first, l->section_size, l->word, big) <= SECTIONS_MAX;
+}

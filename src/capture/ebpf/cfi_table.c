@@ -1,0 +1,382 @@
+/* cfi_table.c - finds the entries of .eh_frame for an address, by the file's index or our own. */
+#include "capture/ebpf/cfi_table.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+enum {
+	/* of one function; compilers need some ten thousand for the very largest */
+	ENTRY_BYTES_MAX = 1 << 20,
+	/* of a file without an index, which is so for static programs */
+	WALKED_BYTES_MAX = 16 << 20,
+	AUGMENTATION_MAX = 8,
+	INDEX_ENTRY = 8,
+	INDEX_HEAD_MAX = 32,
+	/* two signed 32-bit words an entry, from the index's own address: what all linkers write */
+	INDEX_ENCODING = DW_EH_PE_datarel | DW_EH_PE_sdata4,
+};
+
+struct function {
+	uint64_t start, entry;     /* ELF addresses */
+};
+
+struct gt_cfi_table {
+	const struct gt_image *image;
+	uint64_t index, count;     /* in the file; 0 entries: it has none */
+	struct function *functions; /* ours, by start */
+	size_t function_count, function_room;
+};
+
+/* Bytes of an entry after its length, and their ELF address. */
+struct entry {
+	struct gt_bytes bytes;
+	const uint8_t *first;
+	uint64_t address;
+};
+
+/* The entry that functions share. */
+struct shared {
+	struct gt_bytes instructions;
+	uint64_t code_factor;
+	int64_t data_factor;
+	uint8_t encoding;          /* of addresses */
+	bool has_sizes;            /* augmentations say how long they are */
+};
+
+static bool read_at(const struct gt_image *image, uint64_t offset, void *bytes, size_t size)
+{
+	return offset <= INT64_MAX && pread(image->fd, bytes, size, (off_t)offset) == (ssize_t)size;
+}
+
+/* Bytes by their ELF address. */
+static bool read_loaded(const struct gt_image *image, uint64_t address, void *bytes, size_t size)
+{
+	for (size_t i = 0; i < image->segment_count; i++) {
+		const struct gt_segment *s = &image->segments[i];
+		uint64_t at = address - s->address;
+
+		if (address >= s->address && at < s->size && size <= s->size - at)
+			return read_at(image, s->offset + at, bytes, size);
+	}
+	return false;
+}
+
+static uint64_t address_of(const struct entry *e)
+{
+	return e->address + (uint64_t)(e->bytes.at - e->first);
+}
+
+/* An address as .eh_frame writes it; `index` is what some are relative to. */
+static bool get_address(struct entry *e, uint8_t encoding, uint64_t index, uint64_t *out)
+{
+	uint64_t base = 0;
+
+	switch (encoding & 0xf0) {
+	case DW_EH_PE_absptr:  break;
+	case DW_EH_PE_pcrel:   base = address_of(e); break;
+	case DW_EH_PE_datarel: base = index; break;
+	default: return false;
+	}
+	switch (encoding & 0x0f) {
+	case DW_EH_PE_absptr: case DW_EH_PE_udata8: case DW_EH_PE_sdata8:
+		*out = gt_get_fixed(&e->bytes, 8);
+		break;
+	case DW_EH_PE_udata4: *out = gt_get_fixed(&e->bytes, 4); break;
+	case DW_EH_PE_sdata4: *out = (uint64_t)(int32_t)gt_get_fixed(&e->bytes, 4); break;
+	case DW_EH_PE_udata2: *out = gt_get_fixed(&e->bytes, 2); break;
+	case DW_EH_PE_sdata2: *out = (uint64_t)(int16_t)gt_get_fixed(&e->bytes, 2); break;
+	case DW_EH_PE_uleb128: *out = gt_get_varint(&e->bytes); break;
+	case DW_EH_PE_sleb128: *out = (uint64_t)gt_get_signed(&e->bytes); break;
+	default: return false;
+	}
+	*out += base;
+	return !e->bytes.bad;
+}
+
+/* What the letters after 'z' say; their data is `e` up to where the instructions begin. */
+static bool read_augmentation(struct shared *s, struct entry e, const char *letters)
+{
+	uint64_t ignored;
+
+	for (; *letters; letters++) {
+		switch (*letters) {
+		case 'R': s->encoding = (uint8_t)gt_get_fixed(&e.bytes, 1); break;
+		case 'L': gt_get_fixed(&e.bytes, 1); break;
+		case 'P':
+			/* where it leads is nothing to us, only how long it is: never "indirect" */
+			if (!get_address(&e, gt_get_fixed(&e.bytes, 1) & 0x0f, 0, &ignored))
+				return false;
+			break;
+		case 'S': break; /* a signal's frame */
+		default: return false;
+		}
+	}
+	return !e.bytes.bad;
+}
+
+static bool read_shared(struct shared *s, struct entry e)
+{
+	char letters[AUGMENTATION_MAX] = { 0 };
+	struct entry data;
+	size_t length;
+	uint8_t version;
+
+	*s = (struct shared){ .encoding = DW_EH_PE_absptr };
+	if (gt_get_fixed(&e.bytes, 4) != 0)
+		return false;
+	version = (uint8_t)gt_get_fixed(&e.bytes, 1);
+	length = strnlen((const char *)e.bytes.at, gt_bytes_left(&e.bytes));
+	if (length >= sizeof letters || length == gt_bytes_left(&e.bytes))
+		return false;
+	memcpy(letters, e.bytes.at, length);
+	e.bytes.at += length + 1;
+	if (version != 1 && version != 3)
+		return false;
+	s->code_factor = gt_get_varint(&e.bytes);
+	s->data_factor = gt_get_signed(&e.bytes);
+	if ((version == 1 ? gt_get_fixed(&e.bytes, 1) : gt_get_varint(&e.bytes)) != GT_CFI_RETURN)
+		return false;
+	s->has_sizes = letters[0] == 'z';
+	if (s->has_sizes) {
+		data = e;
+		data.bytes.at = gt_get_blob(&e.bytes, &length);
+		if (!data.bytes.at)
+			return false;
+		data.bytes.end = data.bytes.at + length;
+		if (!read_augmentation(s, data, letters + 1))
+			return false;
+	} else if (letters[0]) {
+		return false;
+	}
+	s->instructions = e.bytes;
+	return !e.bytes.bad;
+}
+
+/* An entry whole, in memory that the caller frees. */
+static bool read_entry(const struct gt_image *image, uint64_t address, struct entry *e,
+		       uint8_t **memory)
+{
+	uint8_t head[4];
+	struct gt_bytes length_bytes = { .at = head, .end = head + sizeof head };
+	uint64_t length;
+
+	*memory = NULL;
+	if (!read_loaded(image, address, head, sizeof head))
+		return false;
+	length = gt_get_fixed(&length_bytes, 4);
+	if (length < 4 || length > ENTRY_BYTES_MAX)
+		return false;
+	*memory = gt_alloc(length);
+	if (!read_loaded(image, address + 4, *memory, length))
+		return false;
+	*e = (struct entry){ .bytes = { .at = *memory, .end = *memory + length },
+			     .first = *memory, .address = address + 4 };
+	return true;
+}
+
+/* A function's own entry from after its pointer to the shared one on. */
+static bool read_own(struct gt_cfi_code *code, struct entry *e, const struct shared *s,
+		     uint64_t index, uint64_t *size)
+{
+	size_t ignored;
+
+	if (!get_address(e, s->encoding, index, &code->start) ||
+	    !get_address(e, s->encoding & 0x0f, 0, size))
+		return false;
+	if (s->has_sizes)
+		gt_get_blob(&e->bytes, &ignored);
+	code->initial = s->instructions;
+	code->own = e->bytes;
+	code->code_factor = s->code_factor;
+	code->data_factor = s->data_factor;
+	return !e->bytes.bad;
+}
+
+/* Where the shared entry is: an own one has the way back to it from here. 0: it is a shared one. */
+static uint64_t shared_of(struct entry *own)
+{
+	uint64_t at = own->address, back = gt_get_fixed(&own->bytes, 4);
+
+	return back ? at - back : 0;
+}
+
+static bool rule_of(const struct gt_cfi_table *t, uint64_t entry, struct gt_cfi_rule *rule,
+		    uint64_t address)
+{
+	uint8_t *own_memory = NULL, *shared_memory = NULL;
+	struct entry own, common;
+	struct gt_cfi_code code;
+	struct shared shared;
+	uint64_t at, size;
+	bool found = false;
+
+	if (!read_entry(t->image, entry, &own, &own_memory))
+		goto free_own;
+	at = shared_of(&own);
+	if (at && read_entry(t->image, at, &common, &shared_memory) &&
+	    read_shared(&shared, common) &&
+	    read_own(&code, &own, &shared, t->image->cfi_index.address, &size) &&
+	    address >= code.start && address - code.start < size)
+		found = gt_cfi_rule_init(rule, &code, address);
+	free(shared_memory);
+free_own:
+	free(own_memory);
+	return found;
+}
+
+/* Where the file's index has its entries, if it is one that can be searched. */
+static void open_index(struct gt_cfi_table *t)
+{
+	const struct gt_segment *s = &t->image->cfi_index;
+	uint8_t head[INDEX_HEAD_MAX];
+	size_t size = s->size < sizeof head ? s->size : sizeof head;
+	struct entry e = { .bytes = { .at = head, .end = head + size }, .first = head };
+	uint8_t version, pointer, count, encoding;
+	uint64_t ignored;
+
+	if (!size || !read_at(t->image, s->offset, head, size))
+		return;
+	version = (uint8_t)gt_get_fixed(&e.bytes, 1);
+	pointer = (uint8_t)gt_get_fixed(&e.bytes, 1);
+	count = (uint8_t)gt_get_fixed(&e.bytes, 1);
+	encoding = (uint8_t)gt_get_fixed(&e.bytes, 1);
+	if (version != 1 || encoding != INDEX_ENCODING || count & 0xf0 ||
+	    !get_address(&e, pointer & 0x0f, 0, &ignored) || !get_address(&e, count, 0, &t->count))
+		t->count = 0;
+	t->index = s->offset + address_of(&e);
+	/* no more than there is room for */
+	if (t->count > (s->size - address_of(&e)) / INDEX_ENTRY)
+		t->count = (s->size - address_of(&e)) / INDEX_ENTRY;
+}
+
+/* The last entry that begins at or before the address, by the file's index. */
+static uint64_t search_index(const struct gt_cfi_table *t, uint64_t address)
+{
+	uint64_t low = 0, high = t->count, base = t->image->cfi_index.address, found = 0;
+	int32_t words[2];
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (!read_at(t->image, t->index + middle * INDEX_ENTRY, words, sizeof words))
+			return 0;
+		if (base + (uint64_t)(int64_t)words[0] > address) {
+			high = middle;
+		} else {
+			low = middle + 1;
+			found = base + (uint64_t)(int64_t)words[1];
+		}
+	}
+	return found;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct function *x = a, *y = b;
+
+	return x->start != y->start ? (x->start > y->start) - (x->start < y->start) :
+	       (x->entry > y->entry) - (x->entry < y->entry);
+}
+
+/* Notes one entry of the section in memory. */
+static void note(struct gt_cfi_table *t, const uint8_t *section, struct entry own)
+{
+	const struct gt_segment *s = &t->image->cfi;
+	uint64_t entry = own.address - 4, at = shared_of(&own), length, size;
+	struct entry common = { .address = at + 4 };
+	struct gt_cfi_code code;
+	struct shared shared;
+
+	if (!at || at < s->address || at >= entry)
+		return;
+	common.bytes = (struct gt_bytes){ .at = section + (at - s->address),
+					  .end = section + (entry - s->address) };
+	length = gt_get_fixed(&common.bytes, 4);
+	if (common.bytes.bad || length > gt_bytes_left(&common.bytes))
+		return;
+	common.first = common.bytes.at;
+	common.bytes.end = common.bytes.at + length;
+	if (!read_shared(&shared, common) ||
+	    !read_own(&code, &own, &shared, t->image->cfi_index.address, &size))
+		return;
+	GT_GROW(t->functions, t->function_count, t->function_room);
+	t->functions[t->function_count++] = (struct function){ code.start, entry };
+}
+
+static void walk(struct gt_cfi_table *t)
+{
+	const struct gt_segment *s = &t->image->cfi;
+	struct gt_bytes b;
+	uint8_t *section;
+
+	if (!s->size || s->size > WALKED_BYTES_MAX)
+		return;
+	section = gt_alloc(s->size);
+	b = (struct gt_bytes){ .at = section, .end = section + s->size };
+	if (!read_at(t->image, s->offset, section, s->size))
+		b.end = b.at;
+	while (gt_bytes_left(&b) >= 4) {
+		uint64_t length = gt_get_fixed(&b, 4);
+
+		if (length < 4 || length > gt_bytes_left(&b))
+			break;
+		note(t, section, (struct entry){
+			.bytes = { .at = b.at, .end = b.at + length }, .first = b.at,
+			.address = s->address + (uint64_t)(b.at - section) });
+		b.at += length;
+	}
+	free(section);
+	if (t->function_count)
+		qsort(t->functions, t->function_count, sizeof *t->functions, by_start);
+}
+
+static uint64_t search_functions(const struct gt_cfi_table *t, uint64_t address)
+{
+	size_t low = 0, high = t->function_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (t->functions[middle].start > address)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low ? t->functions[low - 1].entry : 0;
+}
+
+struct gt_cfi_table *gt_cfi_table_new(const struct gt_image *image)
+{
+	struct gt_cfi_table *t;
+
+	if (image->fd < 0)
+		return NULL;
+	t = gt_alloc(sizeof *t);
+	t->image = image;
+	open_index(t);
+	if (!t->count)
+		walk(t);
+	if (t->count || t->function_count)
+		return t;
+	gt_cfi_table_free(t);
+	return NULL;
+}
+
+void gt_cfi_table_free(struct gt_cfi_table *t)
+{
+	if (!t)
+		return;
+	free(t->functions);
+	free(t);
+}
+
+bool gt_cfi_table_find(struct gt_cfi_table *t, struct gt_cfi_rule *rule, uint64_t address)
+{
+	uint64_t entry = t->count ? search_index(t, address) : search_functions(t, address);
+
+	return entry && rule_of(t, entry, rule, address);
+}

@@ -1,0 +1,563 @@
+/* test_cfi.c - what call frame information says of an address, and that hostile one says nothing. */
+#include "capture/ebpf/cfi_table.h"
+
+#include <dwarf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "capture/ebpf/modules.h"
+#include "capture/ebpf/unwind.h"
+
+enum { START = 0x1000, RBP = 6, FAR = 17 };
+
+/* Instructions as they are written down. */
+struct text {
+	uint8_t bytes[4096];
+	size_t size;
+};
+
+static void put(struct text *t, uint8_t byte)
+{
+	assert_true(t->size < sizeof t->bytes);
+	t->bytes[t->size++] = byte;
+}
+
+static void put_number(struct text *t, uint64_t v)
+{
+	t->size = (size_t)(gt_put_varint(t->bytes + t->size, v) - t->bytes);
+}
+
+/* An instruction and its operands, up to one that is negative. */
+static void say(struct text *t, int byte, ...)
+{
+	va_list operands;
+
+	put(t, (uint8_t)byte);
+	va_start(operands, byte);
+	for (long v; (v = va_arg(operands, long)) >= 0;)
+		put_number(t, (uint64_t)v);
+	va_end(operands);
+}
+
+/* What every function begins with: the CFA is rsp + 8, the return address at CFA - 8. */
+static struct text usual(void)
+{
+	struct text t = { .size = 0 };
+
+	say(&t, DW_CFA_def_cfa, 7l, 8l, -1l);
+	say(&t, DW_CFA_offset | 16, 1l, -1l);
+	return t;
+}
+
+/* In memory of their own, so that a sanitizer sees a read past them. */
+static bool learn_of(struct gt_cfi_rule *rule, const struct text *initial, const struct text *own,
+		     uint64_t address)
+{
+	uint8_t *a = malloc(initial->size ? initial->size : 1);
+	uint8_t *b = malloc(own->size ? own->size : 1);
+	bool known;
+
+	memcpy(a, initial->bytes, initial->size);
+	memcpy(b, own->bytes, own->size);
+	known = gt_cfi_rule_init(rule, &(struct gt_cfi_code){
+		.initial = { .at = a, .end = a + initial->size },
+		.own = { .at = b, .end = b + own->size },
+		.code_factor = 1, .data_factor = -8, .start = START }, address);
+	free(a);
+	free(b);
+	return known;
+}
+
+static bool is_understood(const struct text *own)
+{
+	struct text initial = usual();
+	struct gt_cfi_rule rule;
+	bool known = learn_of(&rule, &initial, own, START + 100);
+
+	gt_cfi_rule_fini(&rule);
+	return known;
+}
+
+static void a_rule_is_that_of_its_place(void **state)
+{
+	struct text initial = usual(), own = { .size = 0 };
+	struct gt_cfi_rule rule;
+
+	say(&own, DW_CFA_advance_loc | 1, -1l);           /* push %rbp */
+	say(&own, DW_CFA_def_cfa_offset, 16l, -1l);
+	say(&own, DW_CFA_offset | RBP, 2l, -1l);
+	say(&own, DW_CFA_advance_loc | 3, -1l);           /* mov %rsp, %rbp */
+	say(&own, DW_CFA_def_cfa_register, 6l, -1l);
+	say(&own, DW_CFA_remember_state, -1l);
+	put(&own, DW_CFA_advance_loc1);
+	put(&own, 40);                                    /* pop %rbp */
+	say(&own, DW_CFA_def_cfa, 7l, 8l, -1l);
+	say(&own, DW_CFA_restore | RBP, -1l);
+	say(&own, DW_CFA_advance_loc | 1, -1l);           /* ret */
+	say(&own, DW_CFA_restore_state, -1l);
+
+	assert_true(learn_of(&rule, &initial, &own, START));
+	assert_int_equal(rule.cfa_how, GT_CFI_REGISTER);
+	assert_int_equal(rule.cfa, GT_CFI_RSP);
+	assert_int_equal(rule.cfa_offset, 8);
+	assert_int_equal(rule.how[GT_CFI_RETURN], GT_CFI_AT_CFA);
+	assert_int_equal(rule.value[GT_CFI_RETURN], -8);
+	assert_int_equal(rule.how[RBP], GT_CFI_SAME);
+	assert_int_equal(rule.how[0], GT_CFI_UNDEFINED);
+	assert_int_equal(rule.how[3], GT_CFI_SAME);
+
+	assert_true(learn_of(&rule, &initial, &own, START + 3));
+	assert_int_equal(rule.cfa_offset, 16);
+	assert_int_equal(rule.how[RBP], GT_CFI_AT_CFA);
+	assert_int_equal(rule.value[RBP], -16);
+
+	assert_true(learn_of(&rule, &initial, &own, START + 43));
+	assert_int_equal(rule.cfa, RBP);
+	assert_true(learn_of(&rule, &initial, &own, START + 44));
+	assert_int_equal(rule.cfa, GT_CFI_RSP);
+	assert_int_equal(rule.how[RBP], GT_CFI_SAME);
+	assert_true(learn_of(&rule, &initial, &own, START + 45));
+	assert_int_equal(rule.cfa, RBP);
+	assert_int_equal(rule.how[RBP], GT_CFI_AT_CFA);
+}
+
+/* elfutils takes 16 bytes for each number up to the largest that is named. */
+static void a_register_of_whatever_number_is_read_over(void **state)
+{
+	static const int with_offset[] = { DW_CFA_offset_extended, DW_CFA_offset_extended_sf,
+					   DW_CFA_val_offset, DW_CFA_val_offset_sf,
+					   DW_CFA_GNU_negative_offset_extended };
+	static const int alone[] = { DW_CFA_restore_extended, DW_CFA_undefined,
+				     DW_CFA_same_value };
+	static const long numbers[] = { FAR, 255, 134000000, INT32_MAX, INT64_MAX };
+
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		struct text initial = usual(), own = { .size = 0 };
+		struct gt_cfi_rule rule;
+
+		for (size_t k = 0; k < sizeof with_offset / sizeof *with_offset; k++)
+			say(&own, with_offset[k], numbers[i], 3l, -1l);
+		for (size_t k = 0; k < sizeof alone / sizeof *alone; k++)
+			say(&own, alone[k], numbers[i], -1l);
+		say(&own, DW_CFA_register, numbers[i], numbers[i], -1l);
+		say(&own, DW_CFA_expression, numbers[i], 0l, -1l);
+		say(&own, DW_CFA_val_expression, numbers[i], 0l, -1l);
+		say(&own, DW_CFA_offset | RBP, 2l, -1l);
+		assert_true(learn_of(&rule, &initial, &own, START));
+		assert_null(rule.expressions);
+		assert_int_equal(rule.value[RBP], -16);
+		assert_int_equal(rule.value[GT_CFI_RETURN], -8);
+	}
+}
+
+static void a_frame_by_a_register_we_lack_is_not_known(void **state)
+{
+	static const int instructions[] = { DW_CFA_def_cfa, DW_CFA_def_cfa_sf };
+	struct text own;
+
+	for (size_t i = 0; i < 2; i++) {
+		own = (struct text){ .size = 0 };
+		say(&own, instructions[i], 134000000l, 8l, -1l);
+		assert_false(is_understood(&own));
+	}
+	own = (struct text){ .size = 0 };
+	say(&own, DW_CFA_def_cfa_register, 134000000l, -1l);
+	assert_false(is_understood(&own));
+}
+
+static void what_is_remembered_is_bounded(void **state)
+{
+	struct text own = { .size = 0 };
+
+	for (int i = 0; i < 4; i++)
+		say(&own, DW_CFA_remember_state, -1l);
+	assert_true(is_understood(&own));
+	for (int i = 0; i < 4000; i++)
+		say(&own, DW_CFA_remember_state, -1l);
+	assert_false(is_understood(&own));
+	own = (struct text){ .size = 0 };
+	say(&own, DW_CFA_restore_state, -1l);
+	assert_false(is_understood(&own));
+}
+
+static void what_is_not_understood_is_not_guessed(void **state)
+{
+	for (int byte = 0; byte < 0x40; byte++) {
+		struct text own = { .size = 0 };
+
+		say(&own, byte, 1l, 1l, 1l, 1l, 1l, 1l, 1l, 1l, 1l, -1l);
+		/* set_loc, vendors' and what nobody defined; restore_state has nothing to restore */
+		if (byte == DW_CFA_set_loc || byte == DW_CFA_restore_state ||
+		    (byte > DW_CFA_val_expression && byte != DW_CFA_GNU_args_size &&
+		     byte != DW_CFA_GNU_negative_offset_extended))
+			assert_false(is_understood(&own));
+	}
+}
+
+static void what_all_functions_share_has_no_places_and_nothing_to_restore(void **state)
+{
+	static const uint8_t instructions[] = { DW_CFA_advance_loc | 1, DW_CFA_restore | 6 };
+
+	for (size_t i = 0; i < sizeof instructions; i++) {
+		struct text initial = usual(), own = { .size = 0 };
+		struct gt_cfi_rule rule;
+
+		put(&initial, instructions[i]);
+		assert_false(learn_of(&rule, &initial, &own, START));
+	}
+}
+
+static void offsets_that_no_stack_has_are_refused(void **state)
+{
+	static const long far[] = { INT32_MAX, 1l << 40, INT64_MAX };
+
+	for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
+		struct text own = { .size = 0 }, cfa = { .size = 0 };
+
+		say(&own, DW_CFA_offset | RBP, far[i], -1l);
+		assert_false(is_understood(&own));
+		say(&cfa, DW_CFA_def_cfa_offset, far[i] + (i == 0), -1l);
+		assert_false(is_understood(&cfa));
+	}
+}
+
+static void places_past_the_last_address_are_refused(void **state)
+{
+	struct text initial = usual(), own = { .size = 0 };
+	struct gt_cfi_rule rule;
+
+	say(&own, DW_CFA_advance_loc | 63, -1l);
+	assert_false(gt_cfi_rule_init(&rule, &(struct gt_cfi_code){
+		.initial = { .at = initial.bytes, .end = initial.bytes + initial.size },
+		.own = { .at = own.bytes, .end = own.bytes + own.size },
+		.code_factor = UINT64_MAX / 2, .data_factor = -8, .start = START }, START));
+	assert_false(gt_cfi_rule_init(&rule, &(struct gt_cfi_code){
+		.initial = { .at = initial.bytes, .end = initial.bytes + initial.size },
+		.own = { .at = own.bytes, .end = own.bytes + own.size },
+		.code_factor = 1, .data_factor = -8, .start = UINT64_MAX }, UINT64_MAX));
+}
+
+static void expressions_are_kept_up_to_a_size(void **state)
+{
+	struct text initial = usual();
+	struct gt_cfi_rule rule;
+
+	for (size_t size = 254; size <= 256; size++) {
+		struct text own = { .size = 0 };
+		bool known;
+
+		say(&own, DW_CFA_expression, 6l, (long)size, -1l);
+		for (size_t i = 0; i < size; i++)
+			put(&own, DW_OP_nop);
+		say(&own, DW_CFA_def_cfa_expression, 2l, -1l);
+		say(&own, DW_OP_breg0 + 7, 32l, -1l);
+		known = learn_of(&rule, &initial, &own, START);
+		assert_int_equal(known, size < 256);
+		if (!known)
+			continue;
+		struct gt_bytes cfa = gt_cfi_rule_expression(&rule, rule.cfa);
+		struct gt_bytes rbp = gt_cfi_rule_expression(&rule, rule.value[RBP]);
+
+		assert_int_equal(rule.cfa_how, GT_CFI_EXPRESSION);
+		assert_int_equal(gt_bytes_left(&cfa), 2);
+		assert_memory_equal(cfa.at, "\x77\x20", 2);
+		assert_int_equal(rule.how[RBP], GT_CFI_AT_EXPRESSION);
+		assert_int_equal(gt_bytes_left(&rbp), size);
+		gt_cfi_rule_fini(&rule);
+	}
+}
+
+static void instructions_cut_anywhere_are_not_read_past(void **state)
+{
+	struct text initial = usual(), own = { .size = 0 };
+	struct gt_cfi_rule rule;
+
+	say(&own, DW_CFA_offset_extended, 3000l, 3000l, -1l);
+	say(&own, DW_CFA_expression, 6l, 3l, 1l, 1l, 1l, -1l);
+	say(&own, DW_CFA_def_cfa_sf, 7l, 300l, -1l);
+	put(&own, DW_CFA_advance_loc4);
+	for (int i = 0; i < 4; i++)
+		put(&own, 0);
+	for (size_t whole = own.size; own.size > 0; own.size--)
+		if (learn_of(&rule, &initial, &own, START + own.size % (whole + 1)))
+			gt_cfi_rule_fini(&rule);
+	for (own.size = 0; initial.size > 0; initial.size--)
+		if (learn_of(&rule, &initial, &own, START))
+			gt_cfi_rule_fini(&rule);
+}
+
+/*
+ * A file that is but an .eh_frame and an .eh_frame_hdr, at the same addresses as offsets. One shared
+ * entry and two functions, of 0x40 bytes at START and START + 0x80.
+ */
+struct file {
+	uint8_t bytes[4096];
+	struct gt_image image;
+};
+
+enum { SHARED = 0x100, FIRST = 0x120, SECOND = 0x140, SECTION_END = 0x164, INDEX = 0x200,
+       INDEX_SIZE = 12 + 16, FILE_SIZE = 0x400 };
+
+static void put_word(struct file *f, size_t at, uint32_t word)
+{
+	memcpy(f->bytes + at, &word, sizeof word);
+}
+
+static void put_function(struct file *f, size_t at, uint32_t start, uint32_t size)
+{
+	put_word(f, at, 0x1c);
+	put_word(f, at + 4, (uint32_t)(at + 4 - SHARED));
+	put_word(f, at + 8, start - (uint32_t)(at + 8)); /* from here */
+	put_word(f, at + 12, size);
+	f->bytes[at + 16] = 0;                           /* no augmentation */
+	memcpy(f->bytes + at + 17, (uint8_t[]){ DW_CFA_advance_loc | 4, DW_CFA_def_cfa_offset, 16 }, 3);
+}
+
+static void make_file(struct file *f)
+{
+	static const uint8_t shared[] = { 1, 'z', 'R', 0, 1, 0x78, 16, 1,
+					  DW_EH_PE_pcrel | DW_EH_PE_sdata4,
+					  DW_CFA_def_cfa, 7, 8, DW_CFA_offset | 16, 1 };
+	static const uint8_t index[] = { 1, DW_EH_PE_pcrel | DW_EH_PE_sdata4, DW_EH_PE_udata4,
+					 DW_EH_PE_datarel | DW_EH_PE_sdata4 };
+
+	*f = (struct file){ .image = {
+		.fd = memfd_create("cfi", MFD_CLOEXEC), .segments = { { 0, 0, FILE_SIZE } },
+		.segment_count = 1, .cfi = { SHARED, SHARED, SECTION_END - SHARED },
+		.cfi_index = { INDEX, INDEX, INDEX_SIZE } } };
+	put_word(f, SHARED, 0x1c);
+	memcpy(f->bytes + SHARED + 8, shared, sizeof shared);
+	put_function(f, FIRST, START, 0x40);
+	put_function(f, SECOND, START + 0x80, 0x40);
+	memcpy(f->bytes + INDEX, index, sizeof index);
+	put_word(f, INDEX + 4, (uint32_t)SHARED - (INDEX + 4));
+	put_word(f, INDEX + 8, 2);
+	put_word(f, INDEX + 12, START - INDEX);
+	put_word(f, INDEX + 16, (uint32_t)FIRST - INDEX);
+	put_word(f, INDEX + 20, START + 0x80 - INDEX);
+	put_word(f, INDEX + 24, (uint32_t)SECOND - INDEX);
+	assert_true(f->image.fd >= 0);
+}
+
+static void end_file(struct file *f)
+{
+	close(f->image.fd);
+}
+
+/* The CFA's offset there; 0: nothing is known. */
+static int offset_at(struct file *f, uint64_t address)
+{
+	struct gt_cfi_table *t;
+	struct gt_cfi_rule rule;
+	int offset = 0;
+
+	assert_int_equal(pwrite(f->image.fd, f->bytes, FILE_SIZE, 0), FILE_SIZE);
+	t = gt_cfi_table_new(&f->image);
+	if (t && gt_cfi_table_find(t, &rule, address)) {
+		offset = rule.cfa_offset;
+		gt_cfi_rule_fini(&rule);
+	}
+	gt_cfi_table_free(t);
+	return offset;
+}
+
+static void check_good(struct file *f)
+{
+	static const struct { uint64_t address; int offset; } places[] = {
+		{ 0, 0 }, { START - 1, 0 }, { START, 8 }, { START + 3, 8 }, { START + 4, 16 },
+		{ START + 0x3f, 16 }, { START + 0x40, 0 }, { START + 0x7f, 0 }, { START + 0x80, 8 },
+		{ START + 0xbf, 16 }, { START + 0xc0, 0 }, { UINT64_MAX, 0 } };
+
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+		assert_int_equal(offset_at(f, places[i].address), places[i].offset);
+}
+
+static void a_function_is_found_by_the_index(void **state)
+{
+	struct file f;
+
+	make_file(&f);
+	f.image.cfi.size = 0;
+	check_good(&f);
+	end_file(&f);
+}
+
+static void a_function_is_found_without_an_index(void **state)
+{
+	struct file f;
+
+	make_file(&f);
+	f.image.cfi_index.size = 0;
+	check_good(&f);
+	make_file(&f);
+	f.bytes[INDEX + 3] = DW_EH_PE_omit;
+	check_good(&f);
+	f.image.cfi.size = 0;
+	assert_int_equal(offset_at(&f, START), 0);
+	end_file(&f);
+}
+
+static void lengths_and_ways_that_lead_astray_lead_nowhere(void **state)
+{
+	static const uint32_t words[] = { 0, 1, 3, 0x7fffffff, 0x80000000, 0xfffffff0, UINT32_MAX };
+	static const size_t places[] = { SHARED, SHARED + 4, FIRST, FIRST + 4 };
+
+	for (int by_index = 0; by_index < 2; by_index++) {
+		for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+			for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
+				struct file f;
+
+				make_file(&f);
+				*(by_index ? &f.image.cfi.size : &f.image.cfi_index.size) = 0;
+				put_word(&f, places[k], words[i]);
+				/* 0 after the length is what makes a shared entry */
+				assert_int_equal(offset_at(&f, START),
+						 places[k] == SHARED + 4 && !words[i] ? 8 : 0);
+				end_file(&f);
+			}
+		}
+	}
+}
+
+static void an_index_longer_than_its_file_ends_with_it(void **state)
+{
+	struct file f;
+
+	make_file(&f);
+	put_word(&f, INDEX + 8, UINT32_MAX);
+	assert_int_equal(offset_at(&f, START), 8);
+	f.image.cfi_index.size = UINT64_MAX;
+	offset_at(&f, START);
+	f.image.cfi_index.offset = UINT64_MAX - 3;
+	offset_at(&f, START);
+	end_file(&f);
+}
+
+static void shared_entries_of_other_sorts_are_refused(void **state)
+{
+	static const struct { size_t at; uint8_t byte; } changes[] = {
+		{ 8, 2 }, { 8, 4 }, { 9, 'e' }, { 10, 'X' }, { 14, 17 }, { 15, 0xff }, { 16, 0xff },
+		{ 16, DW_EH_PE_indirect | 0x1b }, { 16, DW_EH_PE_funcrel | DW_EH_PE_sdata4 },
+		{ 17, 0x3f } };
+
+	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+		struct file f;
+
+		make_file(&f);
+		f.bytes[SHARED + changes[i].at] = changes[i].byte;
+		assert_int_equal(offset_at(&f, START), 0);
+		memset(f.bytes + SHARED + 9, 'z', 0x17);
+		assert_int_equal(offset_at(&f, START), 0);
+		end_file(&f);
+	}
+}
+
+static void a_file_that_is_cut_while_it_is_used_says_nothing(void **state)
+{
+	struct gt_cfi_table *t;
+	struct gt_cfi_rule rule;
+	struct file f;
+
+	make_file(&f);
+	assert_int_equal(offset_at(&f, START), 8);
+	t = gt_cfi_table_new(&f.image);
+	assert_non_null(t);
+	assert_true(gt_cfi_table_find(t, &rule, START));
+	for (off_t size = INDEX; size >= 0; size--) {
+		assert_int_equal(ftruncate(f.image.fd, size), 0);
+		assert_false(gt_cfi_table_find(t, &rule, START));
+	}
+	gt_cfi_table_free(t);
+	end_file(&f);
+}
+
+/* Every byte, every bit: nothing but an answer is expected. */
+static void a_changed_bit_breaks_nothing(void **state)
+{
+	for (size_t bit = SHARED * 8; bit < (INDEX + INDEX_SIZE) * 8; bit++) {
+		struct file f;
+
+		make_file(&f);
+		f.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		offset_at(&f, START + 5);
+		f.image.cfi_index.size = 0;
+		offset_at(&f, START + 5);
+		end_file(&f);
+	}
+}
+
+/* The frame after one at START, with `expression` for the CFA, and a stack that counts in words. */
+static uint64_t caller_by(const uint8_t *expression, size_t size)
+{
+	uint64_t registers[GT_PROBE_REGISTERS] = { [GT_CFI_RSP] = 0x7000, [16] = START + 6 }, stack[32];
+	struct gt_mapped mapped = { .size = UINT64_MAX };
+	struct gt_modules modules = { .list = &mapped, .count = 1 };
+	uint64_t frames[2] = { 0, 0 };
+	struct file f;
+
+	for (size_t i = 0; i < 32; i++)
+		stack[i] = i * 8 + 0x7000;
+	make_file(&f);
+	f.bytes[FIRST + 17] = DW_CFA_def_cfa_expression;
+	f.bytes[FIRST + 18] = (uint8_t)size;
+	assert_true(size < 12);
+	memcpy(f.bytes + FIRST + 19, expression, size);
+	mapped.image = &f.image;
+	assert_int_equal(offset_at(&f, START), 8);
+	gt_unwind_copy(&modules, registers, (uint8_t *)stack, sizeof stack, frames, 2);
+	gt_unwind_table_free(f.image.unwind);
+	end_file(&f);
+	return frames[1];
+}
+
+static void expressions_are_worked_out(void **state)
+{
+	static const struct { const char *code; size_t size; uint64_t caller; } all[] = {
+		{ "\x77\x18", 2, 0x7010 },                     /* rsp + 24; the address 8 below */
+		{ "\x77\x08\x3f\x23\x09\x22", 6, 0x7018 },     /* rsp + 8 + (15 + 9) */
+		{ "\x77\x10\x06", 3, 0x7008 },                 /* what lies at rsp + 16 */
+		{ "\x77\x78\x06", 3, 0 },                      /* below the copy */
+		{ "\x92\x07\x20", 3, 0x7018 },
+		{ "\x92\x80\x80\x40\x20", 5, 0 },              /* a register of number 1,048,576 */
+		{ "\x22", 1, 0 },                              /* nothing to add */
+		{ "\x13", 1, 0 },
+		{ "", 0, 0 },
+		{ "\x77", 1, 0 },                              /* cut */
+		{ "\x0e\x01", 2, 0 },
+		{ "\x77\x20\x2f\xfd\xff", 5, 0 },              /* goes back: never followed */
+	};
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		assert_int_equal(caller_by((const uint8_t *)all[i].code, all[i].size), all[i].caller);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_rule_is_that_of_its_place),
+		cmocka_unit_test(a_register_of_whatever_number_is_read_over),
+		cmocka_unit_test(a_frame_by_a_register_we_lack_is_not_known),
+		cmocka_unit_test(what_is_remembered_is_bounded),
+		cmocka_unit_test(what_is_not_understood_is_not_guessed),
+		cmocka_unit_test(what_all_functions_share_has_no_places_and_nothing_to_restore),
+		cmocka_unit_test(offsets_that_no_stack_has_are_refused),
+		cmocka_unit_test(places_past_the_last_address_are_refused),
+		cmocka_unit_test(expressions_are_kept_up_to_a_size),
+		cmocka_unit_test(instructions_cut_anywhere_are_not_read_past),
+		cmocka_unit_test(a_function_is_found_by_the_index),
+		cmocka_unit_test(a_function_is_found_without_an_index),
+		cmocka_unit_test(lengths_and_ways_that_lead_astray_lead_nowhere),
+		cmocka_unit_test(an_index_longer_than_its_file_ends_with_it),
+		cmocka_unit_test(shared_entries_of_other_sorts_are_refused),
+		cmocka_unit_test(a_file_that_is_cut_while_it_is_used_says_nothing),
+		cmocka_unit_test(a_changed_bit_breaks_nothing),
+		cmocka_unit_test(expressions_are_worked_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
