@@ -22,7 +22,7 @@ enum {
 static bool on;
 static _Atomic uint64_t calls_begun, calls_ended;
 
-/* The calling thread's last call: the how manyth it was, when the program was back, what it knew. */
+/* This thread's last call: the how manyth it was, when the program was back, what it knew. */
 static __thread struct {
 	uint64_t begun, left_ns;
 	int64_t touched_kb;
@@ -73,7 +73,8 @@ void gt_watch_restart(void)
 /* By this thread; -1: there is no other. */
 static int64_t touched_so_far(void)
 {
-	return atomic_load_explicit(&threads, memory_order_relaxed) > 1 ? gt_meter_touched_kb() : -1;
+	return atomic_load_explicit(&threads, memory_order_relaxed) > 1 ?
+	       gt_meter_touched_kb() : -1;
 }
 
 void gt_watch_leave(const struct gt_watch_call *w)

@@ -129,8 +129,8 @@ int gt_info_write(const struct gt_info *info, const char *path, struct gt_error 
 	file = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!file)
 		return gt_error_set(error, -errno,
-				    "cannot write %s: %s; make room or choose another place", beside,
-				    strerror(errno));
+				    "cannot write %s: %s; make room or choose another place",
+				    beside, strerror(errno));
 	for (size_t i = 0; i < info->count; i++) {
 		fprintf(file, "%s: ", info->lines[i].key);
 		put_value(file, info->lines[i].value);
