@@ -88,12 +88,13 @@ void gt_watch_leave(const struct gt_watch_call *w)
 
 /*
  * The program has had no time to change since this thread's last call, and there was no other's.
- * A recording takes memory for itself at any call.
+ * A recording and a log of each call take memory for themselves at any time.
  */
 static bool is_the_next_moment(const struct gt_watch_call *w, uint64_t came_ns)
 {
 	return w->alone && w->begun == last_call.begun + 1 &&
-	       came_ns - last_call.left_ns < MOMENT_NS && !gt_recorder_is_on();
+	       came_ns - last_call.left_ns < MOMENT_NS && !gt_recorder_is_on() &&
+	       !gt_log_wants(GT_LOG_DEBUG);
 }
 
 void gt_watch_before(struct gt_watch_call *w, uint64_t came_ns)
