@@ -30,6 +30,8 @@ NOT_THE_SAME_TWICE = (
     # a curve over time, with the values at its ends
     (r"^( *)[ ▁▂▃▄▅▆▇█]*[▁▂▃▄▅▆▇█]+ .*$", "CURVE"),
     (r"\b\d+(\.\d+)? (ns|us|µs|ms|s|min)\b", "TIME"),
+    # first and last are shown as one where they round to the same
+    (r"created (at|from) TIME( to TIME)?", "created WHEN"),
 )
 
 
