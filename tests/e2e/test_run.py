@@ -170,6 +170,67 @@ def test_a_recording_that_is_there_is_kept_as_old(case):
     assert case.report("r.gt.old", "summary")["recording"]["command"] == "echo second"
 
 
+def test_the_slash_that_shells_put_behind_a_folder_is_no_part_of_its_name(case):
+    for text in ("first", "second"):
+        done = case.gputrack("run", "-q", "-o", "r.gt/", "echo", text)
+        assert done.status == 0 and done.out == text + "\n", done.err
+    assert entries(case.folder) == ["r.gt", "r.gt.old"]
+
+
+class Waiting:
+    """`gputrack run` of a shell that waits for a line; what it prints is read when it has ended."""
+
+    def __init__(self, case, *options):
+        self.process = case.start(case.build / "gputrack", "run", "-o", "r.gt", *options,
+                                  "sh", "-c", "echo up; read line; echo $line")
+        assert self.process.stdout.readline() == b"up\n", self.process.stderr.read()
+
+    def end(self):
+        out, err = self.process.communicate(b"down\n", timeout=60)
+        assert out == b"down\n", out
+        return self.process.returncode, err.decode()
+
+
+def test_a_recording_that_is_being_made_is_not_put_aside(case):
+    first = Waiting(case)
+    message = one_line(case.gputrack("run", "-o", "r.gt", "echo", "ran"), 1)
+    assert "r.gt is being recorded into" in message and "-o" in message, message
+    status, err = first.end()
+    assert status == 0 and entries(case.folder) == ["r.gt"], err
+    command = case.report("r.gt", "summary")["recording"]["command"]
+    assert command.startswith("sh -c"), command
+    # now it is done
+    assert case.gputrack("run", "-q", "-o", "r.gt", "true").status == 0
+    assert entries(case.folder) == ["r.gt", "r.gt.old"]
+
+
+def test_of_runs_that_start_at_once_one_has_the_recording(case):
+    command = [case.build / "gputrack", "run", "-q", "-o", "r.gt", "sh", "-c", "echo up; read line"]
+    runs = [case.start(*command) for _ in range(4)]
+    lines = [run.stdout.readline() for run in runs]
+    said = [run.communicate(timeout=60)[1].decode() for run in runs]
+    assert lines.count(b"up\n") == 1, (lines, said)
+    assert sorted(run.returncode for run in runs)[1:] == [1, 1, 1], said
+    assert sum("is being recorded into" in text for text in said) == 3, said
+    assert entries(case.folder) == ["r.gt"]
+
+
+def test_a_recording_is_found_where_it_was_moved_to(case):
+    run = Waiting(case)
+    case.path("r.gt").rename(case.path("moved.gt"))
+    status, err = run.end()
+    assert status == 0 and "gputrack: " not in err, err
+    assert case.report("moved.gt", "summary")["recording"]["exit_status"] == 0
+
+
+def test_a_recording_that_was_removed_is_said_to_be(case):
+    for options, expected in (((), 1), (("--fail-on-leak",), 24)):
+        run = Waiting(case, *options)
+        shutil.rmtree(case.path("r.gt"))
+        status, err = run.end()
+        assert status == expected and len(err.splitlines()) == 1 and "was removed" in err, err
+
+
 def test_what_is_no_recording_is_never_written_over(case):
     case.path("file").write_text("mine\n")
     case.path("folder").mkdir()
