@@ -57,10 +57,27 @@ static int open_beside(struct gt_output *o)
 	return fd;
 }
 
+/*
+ * /dev/stdout and its like are links, and lead to a plain file where the shell has named one: that
+ * stream is meant, not a file in the link's place.
+ */
+static int stream_behind(const char *path, const struct stat *st)
+{
+	struct stat link, stream;
+
+	if (lstat(path, &link) || !S_ISLNK(link.st_mode))
+		return -1;
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+		if (!fstat(fd, &stream) && stream.st_dev == st->st_dev &&
+		    stream.st_ino == st->st_ino)
+			return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return -1;
+}
+
 int gt_output_open(struct gt_output *o, const char *path, struct gt_error *error)
 {
 	struct stat st;
-	int fd;
+	int fd = -1;
 
 	*o = (struct gt_output){ .file = stdout };
 	/* one thread writes millions of small pieces */
@@ -68,12 +85,16 @@ int gt_output_open(struct gt_output *o, const char *path, struct gt_error *error
 	if (!path || !strcmp(path, "-"))
 		return 0;
 	o->path = gt_strdup(path);
-	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+	if (stat(path, &st)) {
+		fd = open_beside(o);
+	} else if (!S_ISREG(st.st_mode)) {
 		fd = open(path, O_WRONLY | O_CLOEXEC);
 		if (fd < 0)
 			fd = -errno;
 	} else {
-		fd = open_beside(o);
+		fd = stream_behind(path, &st);
+		if (fd < 0)
+			fd = open_beside(o);
 	}
 	if (fd < 0) {
 		free(o->path);
