@@ -161,15 +161,32 @@ static int why_it_failed(FILE *file)
 	return write(fileno(file), "", 1) < 0 && errno ? errno : EIO;
 }
 
+static int flush(FILE *file)
+{
+	errno = 0;
+	if (fflush(file))
+		return errno;
+	return ferror(file) ? why_it_failed(file) : 0;
+}
+
+static int set_error(struct gt_error *error, int e, const char *path)
+{
+	return gt_error_set(error, -e,
+			    "cannot write %s: %s; make room or choose another place with -o",
+			    path ? path : "the output", strerror(e));
+}
+
+int gt_output_flush(struct gt_error *error)
+{
+	int e = flush(stdout);
+
+	return e ? set_error(error, e, NULL) : 0;
+}
+
 int gt_output_close(struct gt_output *o, struct gt_error *error)
 {
-	int e = 0;
+	int e = flush(o->file);
 
-	errno = 0;
-	if (fflush(o->file))
-		e = errno;
-	if (!e && ferror(o->file))
-		e = why_it_failed(o->file);
 	if (!e && o->nameless)
 		e = name_it(o, fileno(o->file));
 	if (o->path && fclose(o->file) && !e)
@@ -179,9 +196,7 @@ int gt_output_close(struct gt_output *o, struct gt_error *error)
 	if (e && o->beside)
 		unlink(o->beside);
 	if (e)
-		gt_error_set(error, -e,
-			     "cannot write %s: %s; make room or choose another place with -o",
-			     o->path ? o->path : "the output", strerror(e));
+		set_error(error, e, o->path);
 	output_free(o);
 	return -e;
 }

@@ -298,6 +298,42 @@ def test_help_of_every_command(case):
     assert case.gputrack("--version").out.startswith("gputrack ")
 
 
+def test_the_help_of_options_stands_in_one_column(case):
+    commands = [line.split()[0] for line in case.gputrack("--help").out.split("commands:\n")[1]
+                .split("\n\n")[0].splitlines()]
+    assert len(commands) > 10, commands
+    for command in commands:
+        options = case.gputrack(command, "--help").out.split("options:\n")[1].splitlines()
+        for line in options:
+            # an option that is too long for its column has its help in the next line
+            assert line[:28].endswith("  ") or len(line) < 40 and line.startswith("  "), line
+
+
+def test_what_cannot_be_printed_is_no_success(case):
+    assert quiet_run(case, "true").status == 0
+    for words in ("--version", "--help", "report --help", "doctor", "doctor --json",
+                  "doctor --system", "report q.gt", "report q.gt --format json", "export q.gt",
+                  "suppress q.gt", "diff q.gt q.gt", "plot q.gt -o p.txt"):
+        for where in (">/dev/full", ">&-"):
+            done = case.run("sh", "-c", f'"$0" {words} {where}', case.build / "gputrack")
+            message = one_line(done, 1 if not words.startswith("diff") else done.status)
+            assert done.status and "cannot write" in message, (words, where, message)
+
+
+def test_streams_that_are_closed_get_no_file_of_ours(case):
+    """Whatever is opened first would be stdout."""
+    assert quiet_run(case, "true").status == 0
+    for command in ("monitor -d 0.01 -p $$", "report q.gt", "plot q.gt -o p.txt", "doctor"):
+        done = case.run("strace", "-f", "-o", "log", "-e", "trace=write", "sh", "-c",
+                        f'exec >&-; exec "$0" {command}', case.build / "gputrack")
+        calls = [line for line in case.path("log").read_text().splitlines() if "write(1," in line]
+        assert all("EBADF" in line for line in calls), calls
+        assert done.status == 1, (command, done.err)
+    done = case.run("sh", "-c", 'exec "$0" run -q -o c.gt sh -c "ls /proc/self/fd" 2>&- <&-',
+                    case.build / "gputrack")
+    assert "2" not in done.out.split() and "1" in done.out.split(), done.out
+
+
 def test_fail_on_leak(case):
     killed, clean = case.program("killed"), case.program("signals")
     run = ["run", "-q", "--fail-on-leak", "-o", "f.gt"]
