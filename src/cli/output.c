@@ -201,6 +201,22 @@ int gt_output_close(struct gt_output *o, struct gt_error *error)
 	return -e;
 }
 
+char *gt_output_stem(const char *input)
+{
+	char *stem = gt_strdup(input), *whole;
+	size_t size = strlen(stem);
+
+	while (size > 1 && stem[size - 1] == '/')
+		stem[--size] = '\0';
+	if (strcmp(gt_path_name(stem), ".") && strcmp(gt_path_name(stem), ".."))
+		return stem;
+	whole = realpath(stem, NULL);
+	if (!whole)
+		return stem;
+	free(stem);
+	return whole;
+}
+
 void gt_output_abandon(struct gt_output *o)
 {
 	if (o->path && o->file)

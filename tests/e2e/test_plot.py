@@ -177,6 +177,9 @@ def test_standard_input_and_output(case):
     done = case.run("sh", "-c", f"'{case.build / 'gputrack'}' plot - -o - >out.png", stdin=text)
     assert done.status == 0 and "peak 4.25 GiB" in done.err, done.err
     assert read_png(case.path("out.png"))[:2] == (1400, 700)
+    done = case.gputrack("plot", "-", stdin=text)
+    assert done.status == 0 and "saved to: plot.png" in done.out, done.err
+    assert case.path("plot.png").exists()
 
 
 def test_what_was_there_stays_when_the_picture_cannot_be_made(case):

@@ -334,6 +334,30 @@ def test_streams_that_are_closed_get_no_file_of_ours(case):
     assert "2" not in done.out.split() and "1" in done.out.split(), done.out
 
 
+def test_what_is_made_of_this_folder_lies_beside_it(case):
+    """Something of somebody else's in it, and it is no recording any more."""
+    assert quiet_run(case, "true").status == 0
+    before = entries(case.path("q.gt"))
+    for command in ("html", "plot"):
+        for name in (".", "./", "../q.gt", "../q.gt//"):
+            done = case.run("sh", "-c", 'cd q.gt; exec "$0" "$1" "$2"', case.build / "gputrack",
+                            command, name)
+            made = [name for name in entries(case.folder) if name != "q.gt"]
+            assert done.status == 0 and len(made) == 1 and made[0].startswith("q"), (done.err, made)
+            case.path(made[0]).unlink()
+            assert entries(case.path("q.gt")) == before
+
+
+def test_a_picture_is_not_written_to_a_terminal(case):
+    assert quiet_run(case, "true").status == 0
+    master, slave = pty.openpty()
+    done = subprocess.run([case.build / "gputrack", "plot", "q.gt", "-o", "-"], cwd=case.folder,
+                          stdout=slave, stderr=subprocess.PIPE, text=True)
+    os.close(slave)
+    os.close(master)
+    assert done.returncode == 2 and "terminal" in done.stderr, done.stderr
+
+
 def test_fail_on_leak(case):
     killed, clean = case.program("killed"), case.program("signals")
     run = ["run", "-q", "--fail-on-leak", "-o", "f.gt"]
