@@ -36,7 +36,10 @@ static const struct gt_option options[] = {
 	  .at = offsetof(struct settings, listen),
 	  .help = "serve on this numeric address instead of 127.0.0.1: others can then reach it, "
 		  "and what they send is not encrypted" },
-	GT_SOURCE_OPTIONS(struct settings),
+	{ .name = "output", .letter = 'o', .argument = "FILE", .type = GT_OPTION_TEXT,
+	  GT_SOURCE_AT(struct settings, output),
+	  .help = "write to FILE instead of NAME.html; - is stdout" },
+	GT_SOURCE_READING(struct settings),
 	{ 0 },
 };
 
