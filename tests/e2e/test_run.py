@@ -348,6 +348,17 @@ def test_what_is_made_of_this_folder_lies_beside_it(case):
             assert entries(case.path("q.gt")) == before
 
 
+def test_a_folder_for_symbols_that_is_not_there_is_said_in_a_line(case):
+    assert quiet_run(case, "true").status == 0
+    case.path("file").write_text("")
+    for command in ("report", "suppress", "html", "plot"):
+        for name in ("nowhere", "file"):
+            done = case.gputrack(command, "q.gt", "--symbols", ".", "--symbols", name)
+            message = one_line(done, 1)
+            assert f"symbols in {name}" in message and "--symbols" in message, message
+    assert entries(case.folder) == ["file", "q.gt"]
+
+
 def test_a_picture_is_not_written_to_a_terminal(case):
     assert quiet_run(case, "true").status == 0
     master, slave = pty.openpty()
