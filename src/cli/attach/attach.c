@@ -255,7 +255,7 @@ static int run(struct attach *a)
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	/* the terminal is gone: the recording is to have its end all the same, unless told otherwise */
+	/* the terminal is gone, and the recording is to have its end; nohup goes on */
 	sigaction(SIGHUP, NULL, &before);
 	if (before.sa_handler != SIG_IGN)
 		sigaction(SIGHUP, &action, NULL);
