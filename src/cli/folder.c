@@ -119,14 +119,89 @@ static const char *beside(char out[PATH_ROOM], const char *path, const char *end
 	return out;
 }
 
+static int open_hold(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd > 0 ? fd : 0;
+}
+
+/* -EWOULDBLOCK when somebody holds it; no other failure tells that somebody does. */
+static int hold_alone(const char *path)
+{
+	int fd = open_hold(path);
+
+	if (!fd || !flock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK)
+		return fd;
+	close(fd);
+	return -EWOULDBLOCK;
+}
+
+static int held(const char *path, struct gt_error *error)
+{
+	return gt_error_set(error, -EBUSY, "%s is being recorded into by another gputrack: wait "
+			    "for its end, or name another with -o", path);
+}
+
+/* The folder is new, or empty; of two who find it so, the first to hold it has it. */
+static int take(struct gt_folder *f, struct gt_error *error)
+{
+	f->hold = hold_alone(f->path);
+	/* others may hold it now, as our own parent, or further ranks of a job */
+	if (f->hold > 0 && flock(f->hold, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK) {
+		close(f->hold);
+		f->hold = -EWOULDBLOCK;
+	}
+	if (f->hold >= 0)
+		return 0;
+	f->hold = 0;
+	f->made = false; /* the other's by now */
+	return held(f->path, error);
+}
+
+int gt_folder_hold(const char *path)
+{
+	int fd = open_hold(path);
+
+	if (fd)
+		flock(fd, LOCK_SH | LOCK_NB);
+	return fd;
+}
+
+int gt_folder_follow(int hold, char *path, size_t size)
+{
+	char self[32], now[PATH_ROOM];
+	struct stat ours, there;
+	ssize_t n;
+
+	if (!hold || fstat(hold, &ours))
+		return 0;
+	if (!stat(path, &there) && there.st_dev == ours.st_dev && there.st_ino == ours.st_ino)
+		return 0;
+	snprintf(self, sizeof self, "/proc/self/fd/%d", hold);
+	n = readlink(self, now, sizeof now - 1);
+	now[n > 0 ? n : 0] = '\0';
+	if (n <= 0 || (size_t)n >= size || stat(now, &there) || there.st_dev != ours.st_dev ||
+	    there.st_ino != ours.st_ino)
+		return -ENOENT;
+	strcpy(path, now);
+	return 0;
+}
+
 static int put_aside(struct gt_folder *f, struct gt_error *error)
 {
 	char old[PATH_ROOM], older[PATH_ROOM];
+	int others;
 
 	if (look(f->path) != RECORDING)
 		return gt_error_set(error, -EEXIST,
 				    "%s is there already and is no recording: name another with -o",
 				    f->path);
+	others = hold_alone(f->path);
+	if (others < 0)
+		return held(f->path, error);
+	if (others)
+		close(others);
 	beside(old, f->path, ".old");
 	beside(older, f->path, ".older");
 	if (look(old) == RECORDING) {
@@ -155,6 +230,8 @@ int gt_folder_name(char *out, size_t size, const char *given, const char *otherw
 		return -errno;
 	else
 		snprintf(out, size, "%.2000s/%.2000s", here, given ? given : otherwise);
+	for (size_t n = strlen(out); n > 1 && out[n - 1] == '/'; n--)
+		out[n - 1] = '\0';
 	return 0;
 }
 
@@ -188,11 +265,11 @@ int gt_folder_make(struct gt_folder *f, const char *path, struct gt_error *error
 	strcpy(f->path, path);
 	f->made = !mkdir(path, 0700);
 	if (f->made)
-		return 0;
+		return take(f, error);
 	why = errno;
 	if (why == EEXIST && look(path) == EMPTY) {
 		if (gt_folder_is_own(path))
-			return 0;
+			return take(f, error);
 		return gt_error_set(error, -EPERM, "others can write into %s: name another folder "
 				    "with -o", path);
 	}
@@ -202,7 +279,7 @@ int gt_folder_make(struct gt_folder *f, const char *path, struct gt_error *error
 			return e;
 		f->made = !mkdir(path, 0700);
 		if (f->made)
-			return 0;
+			return take(f, error);
 		why = errno;
 		gt_folder_undo(f);
 	}

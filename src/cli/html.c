@@ -36,7 +36,10 @@ static const struct gt_option options[] = {
 	  .at = offsetof(struct settings, listen),
 	  .help = "serve on this numeric address instead of 127.0.0.1: others can then reach it, "
 		  "and what they send is not encrypted" },
-	GT_SOURCE_OPTIONS(struct settings),
+	{ .name = "output", .letter = 'o', .argument = "FILE", .type = GT_OPTION_TEXT,
+	  GT_SOURCE_AT(struct settings, output),
+	  .help = "write to FILE instead of NAME.html; - is stdout" },
+	GT_SOURCE_READING(struct settings),
 	{ 0 },
 };
 
@@ -57,21 +60,20 @@ const struct gt_usage gt_html_usage = {
 static char *default_output(const char *path)
 {
 	static const char *const endings[] = { ".gt", ".csv", ".trace" };
-	size_t size = strlen(path);
-	char *output;
+	char *stem = gt_output_stem(path), *output;
+	size_t size = strlen(stem);
 
-	while (size > 1 && path[size - 1] == '/')
-		size--;
 	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
 		size_t length = strlen(endings[i]);
 
-		if (size > length && !strncmp(path + size - length, endings[i], length)) {
+		if (size > length && !strcmp(stem + size - length, endings[i])) {
 			size -= length;
 			break;
 		}
 	}
-	if (asprintf(&output, "%.*s.html", (int)size, path) < 0)
+	if (asprintf(&output, "%.*s.html", (int)size, stem) < 0)
 		output = gt_strdup("gputrack.html");
+	free(stem);
 	return output;
 }
 

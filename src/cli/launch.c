@@ -56,12 +56,18 @@ static void hold_signals(sigset_t *mask)
 	sigprocmask(SIG_BLOCK, &held, mask);
 }
 
-/* Why the child never became the program, told through a pipe that exec closes. */
-static void child_main(const struct gt_launch *launch, int tell)
+/*
+ * Why the child never became the program, told through a pipe that exec closes; before that, an
+ * empty text when it is prepared. It goes on when `wait` is closed.
+ */
+static void child_main(const struct gt_launch *launch, int tell, int wait)
 {
 	struct gt_error error = { "" };
+	char nothing;
 
 	if (!launch->prepare(launch->context, &error)) {
+		(void)!write(tell, "", 1);
+		(void)!read(wait, &nothing, 1);
 		execvp(launch->argv[0], launch->argv);
 		gt_error_set(&error, 0, "cannot run %s: %s; check its name and permissions",
 			     launch->argv[0], strerror(errno));
@@ -71,38 +77,82 @@ static void child_main(const struct gt_launch *launch, int tell)
 	_exit(127);
 }
 
+static int make_pipes(int tell[2], int wait[2], struct gt_error *error)
+{
+	int e;
+
+	if (!pipe2(tell, O_CLOEXEC)) {
+		if (!pipe2(wait, O_CLOEXEC))
+			return 0;
+		e = errno;
+		close(tell[0]);
+		close(tell[1]);
+		errno = e;
+	}
+	return gt_error_set(error, -1, "cannot make a pipe: %s", strerror(errno));
+}
+
+static ssize_t read_some(int fd, char *text, size_t size)
+{
+	ssize_t n;
+
+	do
+		n = read(fd, text, size);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+/* True when the program runs; otherwise why it does not. Closes both. */
+static bool see_it_begin(const struct gt_launch *launch, pid_t pid, int tell, int wait,
+			 struct gt_error *error)
+{
+	ssize_t n = read_some(tell, error->text, 1);
+	bool is_prepared = n == 1 && !error->text[0];
+	size_t had = n == 1 && !is_prepared;
+
+	if (is_prepared && launch->prepared)
+		launch->prepared(launch->context, pid);
+	close(wait);
+	n = read_some(tell, error->text + had, sizeof error->text - 1 - had);
+	close(tell);
+	had += n > 0 ? (size_t)n : 0;
+	error->text[had] = '\0';
+	return !had;
+}
+
 int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error)
 {
 	struct sigaction before[PASSED];
-	int tell[2], status;
+	int tell[2], wait[2], status;
 	sigset_t mask;
-	ssize_t n;
+	bool runs;
 
 	*pid = -1;
-	if (pipe2(tell, O_CLOEXEC))
-		return gt_error_set(error, -1, "cannot make a pipe: %s", strerror(errno));
+	if (make_pipes(tell, wait, error))
+		return -1;
 	hold_signals(&mask);
 	*pid = fork();
 	if (*pid < 0) {
 		sigprocmask(SIG_SETMASK, &mask, NULL);
 		close(tell[0]);
 		close(tell[1]);
+		close(wait[0]);
+		close(wait[1]);
 		return gt_error_set(error, -1, "cannot fork: %s", strerror(errno));
 	}
 	if (!*pid) {
 		sigprocmask(SIG_SETMASK, &mask, NULL);
 		close(tell[0]);
-		child_main(launch, tell[1]);
+		close(wait[1]);
+		child_main(launch, tell[1], wait[0]);
 	}
 	child = *pid;
 	take_signals(before);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	close(tell[1]);
-	do
-		n = read(tell[0], error->text, sizeof error->text - 1);
-	while (n < 0 && errno == EINTR);
-	close(tell[0]);
-	if (!n && launch->started)
+	close(wait[0]);
+	runs = see_it_begin(launch, *pid, tell[0], wait[1], error);
+	if (runs && launch->started)
 		launch->started(launch->context, *pid);
 	while (waitpid(*pid, &status, 0) < 0 && errno == EINTR)
 		;
@@ -110,11 +160,7 @@ int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error
 	/* the report can be interrupted again */
 	for (int i = 0; i < PASSED; i++)
 		sigaction(passed[i], &before[i], NULL);
-	if (n > 0) {
-		error->text[n] = '\0';
-		return -1;
-	}
-	return status;
+	return runs ? status : -1;
 }
 
 void gt_launch_die_by(int number)

@@ -11,6 +11,8 @@ struct gt_launch {
 	int (*prepare)(void *context, struct gt_error *error);
 	/* In the child, when exec fails: takes back what `prepare` did. */
 	void (*undo)(void *context);
+	/* Here, after `prepare`, before the program begins: its pid. May be NULL. */
+	void (*prepared)(void *context, pid_t pid);
 	/* Here, when the program runs: its pid. May be NULL. */
 	void (*started)(void *context, pid_t pid);
 	void *context;

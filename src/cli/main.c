@@ -1,13 +1,16 @@
 /* main.c - gputrack: finds the subcommand and hands over. */
+#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/config.h"
+#include "cli/output.h"
 
 static const struct gt_command commands[] = {
 #define COMMAND(name) { .usage = &gt_##name##_usage, .run = gt_cmd_##name },
@@ -73,8 +76,8 @@ static void print_help(FILE *out)
 	fputs("\n`gputrack COMMAND --help` explains a command, `gputrack --version` tells which\n"
 	      "gputrack this is.\n\n"
 	      "to begin:\n"
-	      "  gputrack run ./program         run it, then see what it leaked\n"
-	      "  gputrack report program.gt     look again, and closer\n", out);
+	      "  gputrack run ./program            run it, then see what it leaked\n"
+	      "  gputrack report program.PID.gt    look again, and closer\n", out);
 }
 
 static int unknown(const char *word)
@@ -132,10 +135,23 @@ static int run_command(const struct gt_command *command, int argc, char **argv)
 	return status;
 }
 
-int main(int argc, char **argv)
+/*
+ * A stream that is closed would be the next file that we open, and get what is meant for people.
+ * Nothing can be written to what is put there; programs that we start find it closed.
+ */
+static void fill_streams(void)
 {
-	setlocale(LC_ALL, "");
-	setlocale(LC_NUMERIC, "C"); /* machine forms have a point in any locale */
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
+static int dispatch(int argc, char **argv)
+{
 	if (argc < 2) {
 		print_help(stderr);
 		return GT_EXIT_USAGE;
@@ -150,4 +166,19 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[1], commands[i].usage->name))
 			return run_command(&commands[i], argc - 1, argv + 1);
 	return unknown(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	struct gt_error error;
+	int status;
+
+	fill_streams();
+	setlocale(LC_ALL, "");
+	setlocale(LC_NUMERIC, "C"); /* machine forms have a point in any locale */
+	status = dispatch(argc, argv);
+	/* any other status has been explained already */
+	if (status == GT_EXIT_DONE && gt_output_flush(&error))
+		status = gt_fail("%s", error.text);
+	return status;
 }

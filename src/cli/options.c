@@ -2,6 +2,7 @@
 #include "cli/options.h"
 
 #include <langinfo.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,6 +176,9 @@ static int set_option(struct parse *p, const struct gt_option *o, const char *gi
 	case GT_OPTION_COUNT:
 		if (gt_count_parse(value, target))
 			return 0;
+		if (*value && !value[strspn(value, "0123456789")])
+			return gt_usage_wrong(p->usage, "%s is at most %llu, not '%s'", given,
+					      ULLONG_MAX, value);
 		return gt_usage_wrong(p->usage, "%s takes a whole number, not '%s'", given, value);
 	case GT_OPTION_DECIMAL:
 		if (gt_decimal_parse(value, target))
@@ -387,6 +391,8 @@ static void print_option(const struct gt_option *o)
 			  o->argument ? o->argument : "",
 			  o->type == GT_OPTION_MAYBE ? "]" : "");
 	fputs(left, stdout);
+	for (int i = 0, bytes = length; i < bytes; i++)
+		length -= ((unsigned char)left[i] & 0xc0) == 0x80;
 	if (length + 2 > HELP_COLUMN)
 		printf("\n%*s", HELP_COLUMN, "");
 	else

@@ -57,10 +57,27 @@ static int open_beside(struct gt_output *o)
 	return fd;
 }
 
+/*
+ * /dev/stdout and its like are links, and lead to a plain file where the shell has named one: that
+ * stream is meant, not a file in the link's place.
+ */
+static int stream_behind(const char *path, const struct stat *st)
+{
+	struct stat link, stream;
+
+	if (lstat(path, &link) || !S_ISLNK(link.st_mode))
+		return -1;
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+		if (!fstat(fd, &stream) && stream.st_dev == st->st_dev &&
+		    stream.st_ino == st->st_ino)
+			return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return -1;
+}
+
 int gt_output_open(struct gt_output *o, const char *path, struct gt_error *error)
 {
 	struct stat st;
-	int fd;
+	int fd = -1;
 
 	*o = (struct gt_output){ .file = stdout };
 	/* one thread writes millions of small pieces */
@@ -68,12 +85,16 @@ int gt_output_open(struct gt_output *o, const char *path, struct gt_error *error
 	if (!path || !strcmp(path, "-"))
 		return 0;
 	o->path = gt_strdup(path);
-	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+	if (stat(path, &st)) {
+		fd = open_beside(o);
+	} else if (!S_ISREG(st.st_mode)) {
 		fd = open(path, O_WRONLY | O_CLOEXEC);
 		if (fd < 0)
 			fd = -errno;
 	} else {
-		fd = open_beside(o);
+		fd = stream_behind(path, &st);
+		if (fd < 0)
+			fd = open_beside(o);
 	}
 	if (fd < 0) {
 		free(o->path);
@@ -140,15 +161,32 @@ static int why_it_failed(FILE *file)
 	return write(fileno(file), "", 1) < 0 && errno ? errno : EIO;
 }
 
+static int flush(FILE *file)
+{
+	errno = 0;
+	if (fflush(file))
+		return errno;
+	return ferror(file) ? why_it_failed(file) : 0;
+}
+
+static int set_error(struct gt_error *error, int e, const char *path)
+{
+	return gt_error_set(error, -e,
+			    "cannot write %s: %s; make room or choose another place with -o",
+			    path ? path : "the output", strerror(e));
+}
+
+int gt_output_flush(struct gt_error *error)
+{
+	int e = flush(stdout);
+
+	return e ? set_error(error, e, NULL) : 0;
+}
+
 int gt_output_close(struct gt_output *o, struct gt_error *error)
 {
-	int e = 0;
+	int e = flush(o->file);
 
-	errno = 0;
-	if (fflush(o->file))
-		e = errno;
-	if (!e && ferror(o->file))
-		e = why_it_failed(o->file);
 	if (!e && o->nameless)
 		e = name_it(o, fileno(o->file));
 	if (o->path && fclose(o->file) && !e)
@@ -158,11 +196,25 @@ int gt_output_close(struct gt_output *o, struct gt_error *error)
 	if (e && o->beside)
 		unlink(o->beside);
 	if (e)
-		gt_error_set(error, -e,
-			     "cannot write %s: %s; make room or choose another place with -o",
-			     o->path ? o->path : "the output", strerror(e));
+		set_error(error, e, o->path);
 	output_free(o);
 	return -e;
+}
+
+char *gt_output_stem(const char *input)
+{
+	char *stem = gt_strdup(input), *whole;
+	size_t size = strlen(stem);
+
+	while (size > 1 && stem[size - 1] == '/')
+		stem[--size] = '\0';
+	if (strcmp(gt_path_name(stem), ".") && strcmp(gt_path_name(stem), ".."))
+		return stem;
+	whole = realpath(stem, NULL);
+	if (!whole)
+		return stem;
+	free(stem);
+	return whole;
 }
 
 void gt_output_abandon(struct gt_output *o)

@@ -17,5 +17,12 @@ struct gt_output {
 int gt_output_open(struct gt_output *o, const char *path, struct gt_error *error);
 /* Writes out what is left and puts the file in its place. Frees `o`, also when it fails. */
 int gt_output_close(struct gt_output *o, struct gt_error *error);
+/* What was printed to stdout, by whomever, has arrived; otherwise -errno and the error. */
+int gt_output_flush(struct gt_error *error);
+/*
+ * What files beside `input` are called after: its path, without slashes behind it; of the current
+ * folder and those above it the whole path. The caller frees it.
+ */
+char *gt_output_stem(const char *input);
 /* Leaves what was there before as it was. */
 void gt_output_abandon(struct gt_output *o);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/format.h"
 #include "base/mem.h"
@@ -32,7 +33,7 @@ static const struct gt_option options[] = {
 	{ .name = "output", .letter = 'o', .argument = "FILE", .type = GT_OPTION_TEXT,
 	  GT_SOURCE_AT(struct settings, output),
 	  .help = "write to FILE: .png, .svg, .pdf, or .txt for a description in words; otherwise "
-		  "INPUT_plot.png beside the input" },
+		  "INPUT_plot.png beside the input, plot.png of stdin" },
 	{ .name = "size", .argument = "WxH", .type = GT_OPTION_TEXT, AT(size),
 	  .help = "width and height in pixels (points in SVG and PDF)" },
 	{ .name = "dark", .type = GT_OPTION_FLAG, AT(dark), .help = "light on dark" },
@@ -73,18 +74,16 @@ struct job {
 	bool utf8;
 };
 
-/* "runs/tracker.csv" -> "runs/tracker_plot.png". The caller frees it. */
+/* "runs/tracker.csv" -> "runs/tracker_plot.png", stdin -> "plot.png". The caller frees it. */
 static char *default_path(const char *input)
 {
-	char *path = NULL, *stem = gt_strdup(input), *dot;
-	size_t length = strlen(stem);
+	char *path = NULL, *stem = gt_output_stem(input);
+	char *dot = strrchr(gt_path_name(stem), '.');
 
-	while (length > 1 && stem[length - 1] == '/')
-		stem[--length] = '\0';
-	dot = strrchr(gt_path_name(stem), '.');
 	if (dot && dot != gt_path_name(stem))
 		*dot = '\0';
-	if (asprintf(&path, "%s_plot.png", stem) < 0)
+	/* no name that begins with a dash: every tool would take it for an option */
+	if (!strcmp(input, "-") || asprintf(&path, "%s_plot.png", stem) < 0)
 		path = gt_strdup("plot.png");
 	free(stem);
 	return path;
@@ -367,6 +366,9 @@ static int check(const struct settings *s, int inputs, double *width, double *he
 		return gt_usage_wrong(&gt_plot_usage,
 				      "-o FILE ends in .png, .svg, .pdf or .txt, unlike '%s'",
 				      output);
+	if (output && !strcmp(output, "-") && isatty(STDOUT_FILENO))
+		return gt_usage_wrong(&gt_plot_usage, "a picture is no text for a terminal: write "
+				      "it to a file with -o NAME.png");
 	if (s->size && !parse_size(s->size, width, height))
 		return gt_usage_wrong(&gt_plot_usage, "--size is like 1800x1200, from %dx%d to "
 				      "%dx%d, not '%s'", WIDTH_LEAST, HEIGHT_LEAST, SIDE_MOST,

@@ -99,6 +99,7 @@ struct run {
 	char folder[PATH_MAX];
 	struct gt_job job;     /* without a rank: of none */
 	struct gt_folder made; /* the child's alone */
+	int hold;              /* the parent's alone: of the folder, see gt_folder_hold */
 	struct gt_info *info;
 	struct gt_device_sampler *sampler; /* the parent's alone; NULL: none */
 	int program_status; /* where nothing could be recorded: of waitpid, or -1 */
@@ -245,12 +246,19 @@ static int prepare(void *context, struct gt_error *error)
 	return e;
 }
 
-/* In the parent: the folder is there. */
-static void started(void *context, pid_t pid)
+/* In the parent: the folder is there, and is held by the child until it becomes the program. */
+static void prepared(void *context, pid_t pid)
 {
 	struct run *run = context;
 
 	name_folder(run, pid);
+	run->hold = gt_folder_hold(run->folder);
+}
+
+static void started(void *context, pid_t pid)
+{
+	struct run *run = context;
+
 	/* one is enough for a job */
 	if (!run->job.rank || !strcmp(run->job.rank, "0"))
 		run->sampler = gt_device_sampler_start(run->folder, pid);
@@ -316,7 +324,7 @@ static const char *nsys_folder(void *context, pid_t pid)
 static int record(struct run *run, pid_t *pid, struct gt_error *error)
 {
 	struct gt_launch launch = { .argv = run->argv, .prepare = prepare, .undo = undo,
-				    .started = started, .context = run };
+				    .prepared = prepared, .started = started, .context = run };
 	struct gt_with_nsys with = { .argv = run->argv, .no_stacks = run->settings->no_stacks,
 				     .folder = nsys_folder, .context = run, .info = run->info };
 	int status;
@@ -329,7 +337,11 @@ static int record(struct run *run, pid_t *pid, struct gt_error *error)
 	status = gt_launch(&launch, pid, error);
 	gt_device_sampler_stop(run->sampler);
 	name_folder(run, *pid);
-	return status;
+	if (status < 0 || !gt_folder_follow(run->hold, run->folder, sizeof run->folder))
+		return status;
+	run->program_status = status;
+	return gt_error_set(error, -1, "the recording %s was removed while the program ran: run it "
+			    "again", run->folder);
 }
 
 /* What nsys cannot do for us. */

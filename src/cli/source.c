@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 
@@ -22,6 +23,22 @@ int gt_source_open(const struct gt_usage *usage, const struct gt_source *source,
 	return e ? gt_fail("%s", error.text) : 0;
 }
 
+/* A folder that is mistyped would only show in that names are missing. */
+static int check_folders(const struct gt_texts *folders, struct gt_error *error)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < folders->count; i++) {
+		int e = stat(folders->items[i], &st) ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+
+		if (e)
+			return gt_error_set(error, -e, "cannot look for symbols in %s: %s; name "
+					    "another folder with --symbols", folders->items[i],
+					    strerror(e));
+	}
+	return 0;
+}
+
 int gt_source_frames(const struct gt_source *source, const struct gt_recording *recording,
 		     struct gt_frames **frames, struct gt_error *error)
 {
@@ -30,8 +47,11 @@ int gt_source_frames(const struct gt_source *source, const struct gt_recording *
 		.all_frames = source->all_frames,
 		.symbol = { .debuginfod = source->debuginfod, .search = source->symbols.items },
 	};
-	int e = gt_frames_new(frames, recording, &options);
+	int e = check_folders(&source->symbols, error);
 
+	if (e)
+		return e;
+	e = gt_frames_new(frames, recording, &options);
 	return e ? gt_error_set(error, e, "cannot look up symbols: %s; try --no-symbols",
 				strerror(-e)) : 0;
 }

@@ -5,6 +5,7 @@ import re
 import select
 import signal
 import subprocess
+import threading
 import time
 
 
@@ -358,6 +359,26 @@ def test_two_tracers_at_once(case):
     assert lives(first.events()) == lives(second.events())[:100]
 
 
+def test_two_tracers_do_not_share_a_recording(case):
+    need_root(case)
+    target = Target(case)
+    first = Attached(case, "-p", target.pid)
+    one_line(case.gputrack("attach", "-d", "1", "-o", "a.gt", "-p", target.pid), "a.gt", "-o")
+    target.tell("b 50")
+    assert first.stop() == 0 and len(first.events()) == 100
+    target.end()
+
+
+def test_a_terminal_that_goes_away_leaves_a_whole_recording(case):
+    need_root(case)
+    target = Target(case)
+    attached = Attached(case, "-p", target.pid)
+    target.tell("b 50")
+    assert attached.stop(signal.SIGHUP) == 0 and "let go after" in attached.out, attached.err
+    target.end()
+    assert case.report("a.gt", "summary")["recording"]["duration_ns"]
+
+
 def test_all_processes_and_those_that_start_later(case):
     """Others on this machine may be seen as well: only ours are looked at."""
     need_root(case)
@@ -500,6 +521,12 @@ def test_obstacles_are_one_line(case):
     dead = subprocess.Popen(["true"])
     dead.wait()
     one_line(case.gputrack("attach", "-o", "a.gt", "-p", str(dead.pid)), "no process")
+    ended = threading.Event()
+    thread = threading.Thread(target=ended.wait)
+    thread.start()
+    done = case.gputrack("attach", "-o", "a.gt", "-p", str(thread.native_id))
+    ended.set()
+    one_line(done, f"{thread.native_id} is a thread", "Tgid")
     build = case.build / "gputrack"
     if case.is_public():
         one_line(case.run("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",

@@ -87,6 +87,19 @@ def test_an_output_replaces_a_link_and_not_what_it_leads_to(case):
         link.unlink()
 
 
+def test_the_link_to_a_stream_is_written_through(case):
+    """As root, `-o /dev/stdout >file` would leave the machine without its /dev/stdout."""
+    assert record(case).status == 7
+    for number in (1, 2):
+        link = case.path(f"stream-{number}")
+        link.symlink_to(f"/proc/self/fd/{number}")
+        case.run("sh", "-c", f'exec {number}>file; echo first >&{number}; "$0" report r.gt -o "$1"; '
+                 f'echo "last $?" >&{number}', case.build / "gputrack", link)
+        assert link.is_symlink(), "the link to the stream was replaced"
+        lines = case.path("file").read_text().splitlines()
+        assert lines[0] == "first" and lines[-1] == "last 0" and len(lines) > 3, lines
+
+
 def test_the_trackers_table_does_not_follow_a_link(case):
     """Its name has the pid in it, which can be guessed."""
     case.path("precious").write_text("precious")

@@ -204,3 +204,16 @@ def test_a_recording_of_somebody_else_is_not_joined(case):
     ranks(case, 1, "theirs.gt", first=1)
     assert [group["rank"] for group in by_process(case, "theirs.gt")] == ["1"]
     assert [group["rank"] for group in by_process(case, "theirs.gt.old")] == ["0"]
+
+
+def test_what_goes_on_in_the_background_is_recorded_still(case):
+    for name in ("begin", "end"):
+        os.mkfifo(case.path(name))
+    done = case.gputrack("run", "-o", "r.gt", "sh", "-c",
+                         f'(read line <begin; "{case.program("leaky")}"; echo >end) '
+                         '>/dev/null 2>&1 </dev/null &', env=case.pocl())
+    assert done.status == 0 and "NOTHING WAS TRACKED" in done.err, done.err
+    assert "in the background is recorded" in " ".join(done.err.split()), done.err
+    case.path("begin").write_text("now\n")
+    case.path("end").read_text()
+    assert case.report("r.gt", "leakage")["totals"]["count"] == 21

@@ -170,6 +170,67 @@ def test_a_recording_that_is_there_is_kept_as_old(case):
     assert case.report("r.gt.old", "summary")["recording"]["command"] == "echo second"
 
 
+def test_the_slash_that_shells_put_behind_a_folder_is_no_part_of_its_name(case):
+    for text in ("first", "second"):
+        done = case.gputrack("run", "-q", "-o", "r.gt/", "echo", text)
+        assert done.status == 0 and done.out == text + "\n", done.err
+    assert entries(case.folder) == ["r.gt", "r.gt.old"]
+
+
+class Waiting:
+    """`gputrack run` of a shell that waits for a line; what it prints is read when it has ended."""
+
+    def __init__(self, case, *options):
+        self.process = case.start(case.build / "gputrack", "run", "-o", "r.gt", *options,
+                                  "sh", "-c", "echo up; read line; echo $line")
+        assert self.process.stdout.readline() == b"up\n", self.process.stderr.read()
+
+    def end(self):
+        out, err = self.process.communicate(b"down\n", timeout=60)
+        assert out == b"down\n", out
+        return self.process.returncode, err.decode()
+
+
+def test_a_recording_that_is_being_made_is_not_put_aside(case):
+    first = Waiting(case)
+    message = one_line(case.gputrack("run", "-o", "r.gt", "echo", "ran"), 1)
+    assert "r.gt is being recorded into" in message and "-o" in message, message
+    status, err = first.end()
+    assert status == 0 and entries(case.folder) == ["r.gt"], err
+    command = case.report("r.gt", "summary")["recording"]["command"]
+    assert command.startswith("sh -c"), command
+    # now it is done
+    assert case.gputrack("run", "-q", "-o", "r.gt", "true").status == 0
+    assert entries(case.folder) == ["r.gt", "r.gt.old"]
+
+
+def test_of_runs_that_start_at_once_one_has_the_recording(case):
+    command = [case.build / "gputrack", "run", "-q", "-o", "r.gt", "sh", "-c", "echo up; read line"]
+    runs = [case.start(*command) for _ in range(4)]
+    lines = [run.stdout.readline() for run in runs]
+    said = [run.communicate(timeout=60)[1].decode() for run in runs]
+    assert lines.count(b"up\n") == 1, (lines, said)
+    assert sorted(run.returncode for run in runs)[1:] == [1, 1, 1], said
+    assert sum("is being recorded into" in text for text in said) == 3, said
+    assert entries(case.folder) == ["r.gt"]
+
+
+def test_a_recording_is_found_where_it_was_moved_to(case):
+    run = Waiting(case)
+    case.path("r.gt").rename(case.path("moved.gt"))
+    status, err = run.end()
+    assert status == 0 and "gputrack: " not in err, err
+    assert case.report("moved.gt", "summary")["recording"]["exit_status"] == 0
+
+
+def test_a_recording_that_was_removed_is_said_to_be(case):
+    for options, expected in (((), 1), (("--fail-on-leak",), 24)):
+        run = Waiting(case, *options)
+        shutil.rmtree(case.path("r.gt"))
+        status, err = run.end()
+        assert status == expected and len(err.splitlines()) == 1 and "was removed" in err, err
+
+
 def test_what_is_no_recording_is_never_written_over(case):
     case.path("file").write_text("mine\n")
     case.path("folder").mkdir()
@@ -235,6 +296,77 @@ def test_help_of_every_command(case):
         assert case.gputrack("help", command).out == done.out
         assert command in case.gputrack("--help").out
     assert case.gputrack("--version").out.startswith("gputrack ")
+
+
+def test_the_help_of_options_stands_in_one_column(case):
+    commands = [line.split()[0] for line in case.gputrack("--help").out.split("commands:\n")[1]
+                .split("\n\n")[0].splitlines()]
+    assert len(commands) > 10, commands
+    for command in commands:
+        options = case.gputrack(command, "--help").out.split("options:\n")[1].splitlines()
+        for line in options:
+            # an option that is too long for its column has its help in the next line
+            assert line[:28].endswith("  ") or len(line) < 40 and line.startswith("  "), line
+
+
+def test_what_cannot_be_printed_is_no_success(case):
+    assert quiet_run(case, "true").status == 0
+    for words in ("--version", "--help", "report --help", "doctor", "doctor --json",
+                  "doctor --system", "report q.gt", "report q.gt --format json", "export q.gt",
+                  "suppress q.gt", "diff q.gt q.gt", "plot q.gt -o p.txt"):
+        for where in (">/dev/full", ">&-"):
+            done = case.run("sh", "-c", f'"$0" {words} {where}', case.build / "gputrack")
+            message = one_line(done, 1 if not words.startswith("diff") else done.status)
+            assert done.status and "cannot write" in message, (words, where, message)
+
+
+def test_streams_that_are_closed_get_no_file_of_ours(case):
+    """Whatever is opened first would be stdout."""
+    assert quiet_run(case, "true").status == 0
+    for command in ("monitor -d 0.01 -p $$", "report q.gt", "plot q.gt -o p.txt", "doctor"):
+        done = case.run("strace", "-f", "-o", "log", "-e", "trace=write", "sh", "-c",
+                        f'exec >&-; exec "$0" {command}', case.build / "gputrack")
+        calls = [line for line in case.path("log").read_text().splitlines() if "write(1," in line]
+        assert all("EBADF" in line for line in calls), calls
+        assert done.status == 1, (command, done.err)
+    done = case.run("sh", "-c", 'exec "$0" run -q -o c.gt sh -c "ls /proc/self/fd" 2>&- <&-',
+                    case.build / "gputrack")
+    assert "2" not in done.out.split() and "1" in done.out.split(), done.out
+
+
+def test_what_is_made_of_this_folder_lies_beside_it(case):
+    """Something of somebody else's in it, and it is no recording any more."""
+    assert quiet_run(case, "true").status == 0
+    before = entries(case.path("q.gt"))
+    for command in ("html", "plot"):
+        for name in (".", "./", "../q.gt", "../q.gt//"):
+            done = case.run("sh", "-c", 'cd q.gt; exec "$0" "$1" "$2"', case.build / "gputrack",
+                            command, name)
+            made = [name for name in entries(case.folder) if name != "q.gt"]
+            assert done.status == 0 and len(made) == 1 and made[0].startswith("q"), (done.err, made)
+            case.path(made[0]).unlink()
+            assert entries(case.path("q.gt")) == before
+
+
+def test_a_folder_for_symbols_that_is_not_there_is_said_in_a_line(case):
+    assert quiet_run(case, "true").status == 0
+    case.path("file").write_text("")
+    for command in ("report", "suppress", "html", "plot"):
+        for name in ("nowhere", "file"):
+            done = case.gputrack(command, "q.gt", "--symbols", ".", "--symbols", name)
+            message = one_line(done, 1)
+            assert f"symbols in {name}" in message and "--symbols" in message, message
+    assert entries(case.folder) == ["file", "q.gt"]
+
+
+def test_a_picture_is_not_written_to_a_terminal(case):
+    assert quiet_run(case, "true").status == 0
+    master, slave = pty.openpty()
+    done = subprocess.run([case.build / "gputrack", "plot", "q.gt", "-o", "-"], cwd=case.folder,
+                          stdout=slave, stderr=subprocess.PIPE, text=True)
+    os.close(slave)
+    os.close(master)
+    assert done.returncode == 2 and "terminal" in done.stderr, done.stderr
 
 
 def test_fail_on_leak(case):

@@ -147,3 +147,21 @@ def test_without_a_terminal_it_names_attach(case):
     for words in (["-p", "x"], ["--interval", "0"], ["--interval", "x"], ["operand"]):
         done = case.gputrack("top", *words)
         assert done.status == 2 and "top --help" in done.err, done.err
+
+
+def test_a_terminal_that_cannot_be_drawn_on_is_said_in_a_line(case):
+    if not shutil.which("tmux"):
+        case.skip("tmux is not installed")
+    if os.geteuid() != 0:
+        case.skip("attaching needs root")
+    if "top" not in case.gputrack("--help").out:
+        case.skip("built without the live screen")
+    for name in ("dumb", "no-such-terminal"):
+        terminal = Terminal(case, f'"{case.build / "gputrack"}" top -p $$; echo "status $?"; sleep 60',
+                            columns=200, env={"TERM": name})
+        try:
+            screen = terminal.wait("^status ")
+            assert "status 1" in screen and f"the terminal '{name}'" in screen, screen
+            assert "gputrack attach" in screen and "all processes" not in screen, screen
+        finally:
+            terminal.close()

@@ -159,6 +159,7 @@ static void mistakes_are_told_in_one_line(void **state)
 		{ &report, "--output", "--output needs FILE" },
 		{ &report, "-n", "-n needs N" },
 		{ &report, "-n 12x", "takes a whole number, not '12x'" },
+		{ &report, "-n 99999999999999999999", "is at most 18446744073709551615, not" },
 		{ &report, "--interval 1e3", "--interval takes a number, not '1e3'" },
 		{ &report, "--interval -1", "--interval takes a number, not '-1'" },
 		{ &report, "--quiet=yes", "takes no value" },

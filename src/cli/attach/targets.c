@@ -71,6 +71,10 @@ int gt_targets_check(struct gt_targets *t, struct gt_error *error)
 		if (t->fds[i] < 0 && errno == ESRCH)
 			return gt_error_set(error, -ESRCH, "there is no process %u: `ps` lists "
 					    "those there are", t->pids[i]);
+		/* kernels differ in what they call it */
+		if (t->fds[i] < 0 && (errno == EINVAL || errno == ENOENT))
+			return gt_error_set(error, -EINVAL, "%u is a thread, not a process: see "
+					    "Tgid in /proc/%u/status", t->pids[i], t->pids[i]);
 		if (t->fds[i] < 0)
 			return gt_error_set(error, -errno, "%u is no process to follow: %s",
 					    t->pids[i], strerror(errno));

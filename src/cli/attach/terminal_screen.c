@@ -51,7 +51,7 @@ void gt_terminal_screen_close(void)
 
 int gt_terminal_screen_open(bool color, struct gt_error *error)
 {
-	const char *name = getenv("TERM");
+	const char *name = getenv("TERM"), *move_to;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return gt_error_set(error, -ENOTTY, "this is no terminal");
@@ -59,6 +59,14 @@ int gt_terminal_screen_open(bool color, struct gt_error *error)
 	if (!terminal)
 		return gt_error_set(error, -ENOTTY, "the terminal '%s' is not known here; set "
 				    "TERM, for instance to xterm", name ? name : "");
+	/* as of `dumb`: curses would write it all into one line */
+	move_to = tigetstr("cup");
+	if (!move_to || move_to == (char *)-1) {
+		gt_terminal_screen_close();
+		return gt_error_set(error, -ENOTTY, "the terminal '%s' can only write line after "
+				    "line; set TERM to what it is, for instance to xterm",
+				    name ? name : "");
+	}
 	atexit(gt_terminal_screen_close);
 	cbreak();
 	noecho();
