@@ -1,5 +1,5 @@
 /*
- * ranges.h - which of many ranges of addresses was the last to be laid over an address. For the tool.
+ * ranges.h - which of many ranges of addresses was laid last over an address. For the tool.
  *
  * What is laid over others hides them for good. Both cost the logarithm of what was laid before,
  * putting on average.

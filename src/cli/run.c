@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/device_sampler.h"
 #include "cli/doors.h"
@@ -307,7 +308,7 @@ static int conclude(const struct run *run, struct gt_gate *gate)
 	verdict = gt_gate_status(gate);
 	if (verdict == GT_EXIT_FAILED && run->settings->quiet)
 		gt_fail("the recording has gaps, so nobody can tell whether something leaked; see "
-			"`gputrack report`");
+			"`%s report`", gt_tool_name());
 	gt_replay_free(replay);
 	return verdict;
 }

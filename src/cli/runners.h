@@ -1,5 +1,5 @@
 /*
- * runners.h - which `gputrack run`s of a job's ranks still run, as a line of the recording's `info`.
+ * runners.h - which `gputrack run`s of a job's ranks still run, as a line of `info`.
  *
  * "RANK PID PLACE,…": the place is host and pid namespace, in which the pid means something. Who
  * is killed cannot take itself off the list, so that the others look whether it is there.

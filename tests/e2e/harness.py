@@ -115,7 +115,7 @@ class Case:
     def start(self, *command, env=None, **how):
         """A program that goes on running, in a process group of its own; the caller waits for it."""
         environment = dict(os.environ, LC_ALL="C.UTF-8", TZ="UTC", NO_COLOR="1",
-                           GPUTRACK_CONFIG="")
+                           GPUTRACK_CONFIG="", PATH=f"{self.build}:{os.environ['PATH']}")
         environment.update(env or {})
         return subprocess.Popen([str(word) for word in command], cwd=self.folder, env=environment,
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE,
