@@ -2,7 +2,6 @@
 import collections
 import os
 import pathlib
-import resource
 
 # The programs' names of kinds -> gputrack's, where they differ.
 KINDS = {"svm": "SVM block", "host-memory": "host memory", "device-memory": "device memory",
@@ -92,7 +91,3 @@ def assert_nothing_lost(report):
     for process in report["recording"]["processes"]:
         assert process["lost_stacks"] == 0 and process["unknown"] == 0, process
         assert process["damage"] is None, process
-
-
-def no_cores():
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -7,7 +7,8 @@ import resource
 import signal
 import time
 
-from opencl_lives import assert_nothing_lost, leaked, living, no_cores, read_events, read_log
+from harness import no_cores
+from opencl_lives import assert_nothing_lost, leaked, living, read_events, read_log
 
 # Threads, forks, endings.
 

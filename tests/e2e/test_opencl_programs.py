@@ -2,7 +2,8 @@
 import os
 import re
 
-from opencl_lives import assert_nothing_lost, leaked, no_cores, where
+from harness import no_cores
+from opencl_lives import assert_nothing_lost, leaked, where
 
 # Mistakes of the program.
 

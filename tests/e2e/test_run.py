@@ -11,9 +11,7 @@ import stat
 import subprocess
 import termios
 
-
-def no_cores():
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+from harness import no_cores
 
 
 def quiet_run(case, *command, env=None, **how):

@@ -10,13 +10,7 @@
 
 #include "ledger/ledger.h"
 
-static inline uint64_t random_word(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state * 0x2545f4914f6cdd1du;
-}
+#include "test_random.h"
 
 static uint64_t clock_ns = 1000;
 

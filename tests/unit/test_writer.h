@@ -18,6 +18,8 @@
 #include "trace/reader.h"
 #include "trace/writer.h"
 
+#include "test_random.h"
+
 /* One folder per test program, removed at its end. */
 static char scratch[] = "/tmp/gputrack-test.XXXXXX";
 
@@ -44,14 +46,6 @@ static inline const char *fresh_path(const char *name)
 	snprintf(path, sizeof paths[0], "%s/%u-%s", scratch, count++, name);
 	unlink(path);
 	return path;
-}
-
-static inline uint64_t random_word(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state * 0x2545f4914f6cdd1du;
 }
 
 /* Any row, with what events of its effect have, often at the ends of their ranges. */
