@@ -86,8 +86,8 @@ static int unknown(const char *word)
 	const char *near = gt_nearest(word, COMMAND_COUNT, command_name, NULL);
 
 	if (near)
-		gt_tell("unknown command '%.200s': did you mean '%s'? (see `%s --help`)", word, near,
-			gt_tool_name());
+		gt_tell("unknown command '%.200s': did you mean '%s'? (see `%s --help`)", word,
+			near, gt_tool_name());
 	else
 		gt_tell("unknown command '%.200s' (see `%s --help`)", word, gt_tool_name());
 	return GT_EXIT_USAGE;

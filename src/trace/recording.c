@@ -356,8 +356,8 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 
 	e = stat(path, &st) ? errno : 0;
 	if (e == ENOENT)
-		return gt_error_set(error, -e, "cannot open %s: %s; `%s run` makes recordings", path,
-				    strerror(e), gt_tool_name());
+		return gt_error_set(error, -e, "cannot open %s: %s; `%s run` makes recordings",
+				    path, strerror(e), gt_tool_name());
 	if (e)
 		return gt_error_set(error, -e, "cannot open %s: %s", path, strerror(e));
 	r = gt_alloc(sizeof *r);
