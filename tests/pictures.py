@@ -42,7 +42,8 @@ class Place:
 def gputrack(*words, **environment):
     done = subprocess.run([ROOT / "build" / "gputrack", *words], cwd=ROOT, capture_output=True,
                           text=True, env=dict(os.environ, GPUTRACK_CONFIG="", LC_ALL="C.UTF-8",
-                                              TZ="UTC", **environment))
+                                              TZ="UTC", PATH=f"{ROOT}/build:{os.environ['PATH']}",
+                                              **environment))
     if done.returncode:
         sys.exit(f"pictures.py: {done.stderr}")
     return done.stdout

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *check(void *memory)
+void *gt_memory_check(void *memory)
 {
 	if (!memory) {
 		fputs("gputrack: out of memory; close other programs or use a smaller recording\n",
@@ -17,20 +17,20 @@ static void *check(void *memory)
 
 void *gt_alloc(size_t size)
 {
-	return check(calloc(1, size ? size : 1));
+	return gt_memory_check(calloc(1, size ? size : 1));
 }
 
 void *gt_realloc(void *old, size_t size)
 {
-	return check(realloc(old, size ? size : 1));
+	return gt_memory_check(realloc(old, size ? size : 1));
 }
 
 char *gt_strdup(const char *text)
 {
-	return check(strdup(text));
+	return gt_memory_check(strdup(text));
 }
 
 char *gt_strndup(const char *text, size_t size)
 {
-	return check(strndup(text, size));
+	return gt_memory_check(strndup(text, size));
 }

@@ -7,6 +7,7 @@ void *gt_alloc(size_t size);                      /* zeroed */
 void *gt_realloc(void *old, size_t size);
 char *gt_strdup(const char *text);
 char *gt_strndup(const char *text, size_t size);
+void *gt_memory_check(void *memory);              /* what somebody else has asked for */
 
 /*
  * Growing arrays. GT_GROW makes room for one more element of an array described

@@ -11,6 +11,7 @@
 #include "base/format.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/folder.h"
 #include "cli/terminal.h"
@@ -179,7 +180,7 @@ int gt_cmd_import(int argc, char **argv)
 	putchar('\n');
 	for (line = strtok_r(result.text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
 		printf("  %s\n", line);
-	fputs("next:\n  gputrack report ", stdout);
+	printf("next:\n  %s report ", gt_tool_name());
 	put_name(folder);
 	putchar('\n');
 	return GT_EXIT_DONE;

@@ -11,6 +11,9 @@
 #include "base/rank.h"
 #include "cli/note.h"
 
+/* Launchers have patience for a second (Open MPI) to half a minute (Slurm). */
+enum { LINGER_MS = 5000 };
+
 void gt_job_find(struct gt_job *job)
 {
 	const char *name = getenv("PMIX_NAMESPACE"), *step = getenv("SLURM_STEP_ID");
@@ -50,6 +53,15 @@ static bool is_among(const char *rank, const char *ranks)
 	return false;
 }
 
+/* In the child: its parent is the run. */
+static void add_runner(struct gt_info *info, const char *rank)
+{
+	char *list = gt_runners_add(gt_info_get(info, "runners"), rank, getppid());
+
+	gt_info_set(info, "runners", list);
+	free(list);
+}
+
 static int enter(const struct gt_job *job, struct gt_folder *made, const char *folder,
 		 struct gt_info *info, struct gt_error *error)
 {
@@ -70,11 +82,13 @@ static int enter(const struct gt_job *job, struct gt_folder *made, const char *f
 		}
 		gt_info_setf(theirs, "ranks_running", "%llu",
 			     (unsigned long long)number_of(theirs, "ranks_running") + 1);
+		add_runner(theirs, job->rank);
 		e = gt_note_write(theirs, folder, error);
 	} else {
 		gt_info_set(info, "job", job->id);
 		gt_info_set(info, "ranks", job->rank);
 		gt_info_set(info, "ranks_running", "1");
+		add_runner(info, job->rank);
 		e = gt_note_make(info, made, folder, error);
 	}
 	gt_info_free(theirs);
@@ -107,29 +121,48 @@ static void take_over(const struct gt_info *info, struct gt_folder *made)
 	made->put_further |= (undo & 4) != 0;
 }
 
-void gt_job_undo(const struct gt_folder *made)
+/* Off the list, with those who were killed and could not take themselves off. */
+static void strike_out(struct gt_info *info, const char *rank, struct gt_runners *others)
+{
+	const char *before = gt_info_get(info, "ranks_killed");
+	char *killed;
+
+	gt_runners_look(others, gt_info_get(info, "runners"), rank);
+	gt_info_set(info, "runners", others->list);
+	gt_info_setf(info, "ranks_running", "%zu", others->count);
+	if (*others->killed &&
+	    asprintf(&killed, "%s%s%s", before, *before ? "," : "", others->killed) >= 0) {
+		gt_info_set(info, "ranks_killed", killed);
+		free(killed);
+	}
+}
+
+void gt_job_undo(const struct gt_job *job, const struct gt_folder *made)
 {
 	int lock = gt_folder_lock(made->path);
 	struct gt_info *info = gt_note_read(made->path);
-	uint64_t running = number_of(info, "ranks_running");
 	struct gt_folder all = *made;
+	struct gt_runners others;
 	struct gt_error unused;
 
 	take_over(info, &all);
+	strike_out(info, job->rank, &others);
 	/* ranks that ran have left what they recorded */
-	if (running > 1 || *gt_info_get(info, "ended")) {
+	if (others.count || *gt_info_get(info, "ranks_killed") || *gt_info_get(info, "ended")) {
 		hand_over(info, &all);
-		gt_info_setf(info, "ranks_running", "%llu",
-			     (unsigned long long)running - (running > 0));
 		gt_note_write(info, made->path, &unused);
 	} else {
 		gt_folder_undo(&all);
 	}
+	gt_runners_fini(&others);
 	gt_info_free(info);
 	gt_folder_unlock(lock);
 }
 
-/* Of how they ended, the worst is kept: a rank that failed has failed the job. */
+/*
+ * Of how they ended, the worst is kept: a rank that failed has failed the job. Of several signals
+ * it is the first: the rest were ended by the launcher, on account of it.
+ */
 static void merge_end(struct gt_info *all, const struct gt_info *one)
 {
 	const char *signal = gt_info_get(one, "signal"), *status = gt_info_get(one, "exit_status");
@@ -137,25 +170,33 @@ static void merge_end(struct gt_info *all, const struct gt_info *one)
 	gt_info_set(all, "ended", gt_info_get(one, "ended"));
 	if (number_of(one, "duration_ns") > number_of(all, "duration_ns"))
 		gt_info_set(all, "duration_ns", gt_info_get(one, "duration_ns"));
-	if (*signal)
+	if (*signal && !*gt_info_get(all, "signal"))
 		gt_info_set(all, "signal", signal);
 	else if (*status && !number_of(all, "exit_status"))
 		gt_info_set(all, "exit_status", status);
 }
 
-int gt_job_leave(const char *folder, const struct gt_info *info, bool *is_last,
+int gt_job_leave(struct gt_job *job, const char *folder, const struct gt_info *info, bool *is_last,
 		 struct gt_error *error)
 {
 	int lock = gt_folder_lock(folder), e;
 	struct gt_info *all = gt_note_read(folder);
-	uint64_t running = number_of(all, "ranks_running");
 
-	running -= running > 0;
-	*is_last = !running;
 	merge_end(all, info);
-	gt_info_setf(all, "ranks_running", "%llu", (unsigned long long)running);
+	strike_out(all, job->rank, &job->others);
+	*is_last = !job->others.count;
 	e = gt_note_write(all, folder, error);
 	gt_info_free(all);
 	gt_folder_unlock(lock);
 	return e;
+}
+
+void gt_job_linger(const struct gt_job *job)
+{
+	gt_runners_wait(&job->others, LINGER_MS);
+}
+
+void gt_job_fini(struct gt_job *job)
+{
+	gt_runners_fini(&job->others);
 }

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t child;
+static volatile sig_atomic_t child, was_told;
 
 static void pass_on(int signal, siginfo_t *info, void *context)
 {
@@ -19,6 +19,8 @@ static void pass_on(int signal, siginfo_t *info, void *context)
 	bool typed = (signal == SIGINT || signal == SIGQUIT) && info->si_code > 0;
 
 	(void)context;
+	if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP)
+		was_told = 1;
 	/* what was typed at the terminal went to the program as well */
 	if (child > 0 && !typed)
 		kill((pid_t)child, signal);
@@ -161,6 +163,11 @@ int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error
 	for (int i = 0; i < PASSED; i++)
 		sigaction(passed[i], &before[i], NULL);
 	return runs ? status : -1;
+}
+
+bool gt_launch_was_told(void)
+{
+	return was_told;
 }
 
 void gt_launch_die_by(int number)

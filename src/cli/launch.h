@@ -1,6 +1,7 @@
 /* launch.h - starts the traced program and waits for it as if we were not there. */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -24,6 +25,9 @@ struct gt_launch {
  * waitpid, or -1 and the error when it could not be started.
  */
 int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error);
+
+/* Somebody wanted it to end while it ran: SIGTERM, SIGINT or SIGHUP. */
+bool gt_launch_was_told(void);
 
 /* Ends this process as the program ended: by the same signal, without a core of ours. */
 void gt_launch_die_by(int signal);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/config.h"
 #include "cli/output.h"
@@ -85,10 +86,10 @@ static int unknown(const char *word)
 	const char *near = gt_nearest(word, COMMAND_COUNT, command_name, NULL);
 
 	if (near)
-		gt_tell("unknown command '%.200s': did you mean '%s'? (see `gputrack --help`)",
-			word, near);
+		gt_tell("unknown command '%.200s': did you mean '%s'? (see `%s --help`)", word,
+			near, gt_tool_name());
 	else
-		gt_tell("unknown command '%.200s' (see `gputrack --help`)", word);
+		gt_tell("unknown command '%.200s' (see `%s --help`)", word, gt_tool_name());
 	return GT_EXIT_USAGE;
 }
 
@@ -174,6 +175,7 @@ int main(int argc, char **argv)
 	int status;
 
 	fill_streams();
+	gt_tool_called(argv[0]);
 	setlocale(LC_ALL, "");
 	setlocale(LC_NUMERIC, "C"); /* machine forms have a point in any locale */
 	status = dispatch(argc, argv);

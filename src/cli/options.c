@@ -11,6 +11,7 @@
 #include "base/format.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/tool.h"
 #include "cli/cli.h"
 
 enum { HELP_COLUMN = 28, HELP_WIDTH = 80, WORD_MAX = 32, WORDS_COLUMNS = 400 };
@@ -97,7 +98,7 @@ int gt_usage_wrong(const struct gt_usage *usage, const char *format, ...)
 	/* a word that was typed may come from a script, and that from anywhere */
 	gt_text_put(stderr, text, WORDS_COLUMNS, GT_CUT_MIDDLE,
 		    !strcmp(nl_langinfo(CODESET), "UTF-8"));
-	fprintf(stderr, " (see `gputrack %s --help`)\n", usage->name);
+	fprintf(stderr, " (see `%s %s --help`)\n", gt_tool_name(), usage->name);
 	return GT_EXIT_USAGE;
 }
 

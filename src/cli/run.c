@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/device_sampler.h"
 #include "cli/doors.h"
@@ -224,7 +225,7 @@ static void undo(void *context)
 	struct run *run = context;
 
 	if (run->job.rank)
-		gt_job_undo(&run->made);
+		gt_job_undo(&run->job, &run->made);
 	else
 		gt_folder_undo(&run->made);
 }
@@ -274,7 +275,7 @@ static bool finish_info(struct run *run, pid_t pid, int status, uint64_t duratio
 	gt_note_end(run->info, duration_ns);
 	gt_note_status(run->info, status);
 	if (run->job.rank) {
-		e = gt_job_leave(run->folder, run->info, &is_last, &error);
+		e = gt_job_leave(&run->job, run->folder, run->info, &is_last, &error);
 	} else {
 		gt_info_setf(run->info, "pid", "%d", (int)pid);
 		e = gt_note_write(run->info, run->folder, &error);
@@ -307,7 +308,7 @@ static int conclude(const struct run *run, struct gt_gate *gate)
 	verdict = gt_gate_status(gate);
 	if (verdict == GT_EXIT_FAILED && run->settings->quiet)
 		gt_fail("the recording has gaps, so nobody can tell whether something leaked; see "
-			"`gputrack report`");
+			"`%s report`", gt_tool_name());
 	gt_replay_free(replay);
 	return verdict;
 }
@@ -410,6 +411,9 @@ int gt_cmd_run(int argc, char **argv)
 	is_last = finish_info(&run, pid, status, gt_now_ns() - begun);
 	gt_info_free(run.info);
 	verdict = is_last ? conclude(&run, &settings.gate) : GT_EXIT_DONE;
+	if (!is_last && gt_launch_was_told())
+		gt_job_linger(&run.job);
+	gt_job_fini(&run.job);
 	if (WIFSIGNALED(status))
 		gt_launch_die_by(WTERMSIG(status));
 	status = WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : verdict;

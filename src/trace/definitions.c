@@ -58,6 +58,7 @@ static bool add_module(struct gt_definitions *d, struct gt_bytes *b)
 	}
 	if (m.build_id_size)
 		memcpy(m.build_id, id, m.build_id_size);
+	gt_ranges_put(&d->mapped, m.start, m.size, (uint32_t)number);
 	GT_GROW(d->modules, d->module_count, d->module_room);
 	d->modules[d->module_count++] = m;
 	return true;
@@ -197,17 +198,15 @@ static bool add_series(struct gt_definitions *d, struct gt_bytes *b)
 	return true;
 }
 
-/* Newest first: an address that was unloaded and mapped again belongs to the later module. */
+/* An address belongs to the module that was mapped there last, until that is unloaded. */
 static struct gt_trace_frame place_frame(const struct gt_definitions *d, uint64_t address)
 {
+	uint32_t module;
+
 	if (address - GT_TEXT_FRAMES - 1 < d->text_frame_count)
 		return (struct gt_trace_frame){ GT_TEXT_MODULE, address - GT_TEXT_FRAMES };
-	for (size_t i = d->module_count; i-- > 0;) {
-		const struct gt_trace_module *m = &d->modules[i];
-
-		if (!m->unloaded && address - m->start < m->size)
-			return (struct gt_trace_frame){ (uint32_t)i, address - m->bias };
-	}
+	if (gt_ranges_find(&d->mapped, address, &module) && !d->modules[module].unloaded)
+		return (struct gt_trace_frame){ module, address - d->modules[module].bias };
 	return (struct gt_trace_frame){ GT_NO_MODULE, address };
 }
 
@@ -291,6 +290,7 @@ void gt_definitions_free(struct gt_definitions *d)
 		free_series(&d->series[i]);
 	free(d->text_frames);
 	free(d->series);
+	gt_ranges_fini(&d->mapped);
 	free(d->modules);
 	free(d->places);
 	free(d->names);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/ranges.h"
 #include "event/event.h"
 #include "trace/layout.h"
 #include "trace/text.h"
@@ -65,6 +66,7 @@ struct gt_trace_text {
 struct gt_definitions {
 	struct gt_trace_module *modules;
 	size_t module_count, module_room;
+	struct gt_ranges mapped;           /* their numbers, by address */
 	struct gt_trace_stack *stacks;
 	size_t stack_count, stack_room;
 	struct gt_trace_frame *frames;

@@ -12,6 +12,7 @@
 
 #include "base/heap.h"
 #include "base/mem.h"
+#include "base/tool.h"
 #include "trace/info.h"
 #include "trace/names.h"
 #include "trace/numbers.h"
@@ -353,9 +354,12 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 	struct stat st;
 	int count, e;
 
-	if (stat(path, &st))
-		return gt_error_set(error, -errno, "cannot open %s: %s%s", path, strerror(errno),
-				    errno == ENOENT ? "; `gputrack run` makes recordings" : "");
+	e = stat(path, &st) ? errno : 0;
+	if (e == ENOENT)
+		return gt_error_set(error, -e, "cannot open %s: %s; `%s run` makes recordings",
+				    path, strerror(e), gt_tool_name());
+	if (e)
+		return gt_error_set(error, -e, "cannot open %s: %s", path, strerror(e));
 	r = gt_alloc(sizeof *r);
 	r->path = gt_strdup(path);
 	r->numbers = gt_numbers_new();
@@ -370,11 +374,11 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 	e = count < 0 ? count : 0;
 	if (!count && !*gt_recording_info(r, "gputrack"))
 		e = gt_error_set(error, -EINVAL, "%s is not a recording: it has no traces; name a "
-				 "folder NAME.gt as `gputrack run` makes it", path);
+				 "folder NAME.gt as `%s run` makes it", path, gt_tool_name());
 	if (count > 0 && options && options->pid && !r->process_count)
 		e = gt_error_set(error, -ESRCH, "%s has no process %" PRIu32
-				 "; `gputrack report %s -a processes` lists those it has",
-				 path, options->pid, path);
+				 "; `%s report %s -a processes` lists those it has",
+				 path, options->pid, gt_tool_name(), path);
 	if (!e && r->process_count && none_is_readable(r))
 		e = gt_error_set(error, -EINVAL, "%s has no trace that can be read: %s", path,
 				 r->sources[0].process.damage);

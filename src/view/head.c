@@ -167,6 +167,18 @@ void gt_head_text(struct gt_page *p, const struct gt_view *v)
 	gt_page_end(p);
 }
 
+/* Ranks of a job whose end nobody could tell, for gputrack was killed with them. */
+static void put_killed(struct gt_page *p, const struct gt_view *v)
+{
+	const char *ranks = gt_recording_info(v->recording, "ranks_killed");
+	bool several = strchr(ranks, ',');
+
+	if (*ranks)
+		gt_page_wrap(p, GT_RED, 2, "%s %s %s killed, and gputrack with %s: what had been "
+			     "recorded until then is here", several ? "ranks" : "rank", ranks,
+			     several ? "were" : "was", several ? "them" : "it");
+}
+
 static void put_lost(struct gt_page *p, const struct gt_view *v)
 {
 	const char *late = gt_recording_info(v->recording, "late_libraries");
@@ -257,6 +269,7 @@ void gt_head_gaps(struct gt_page *p, const struct gt_view *v)
 {
 	size_t count = gt_recording_process_count(v->recording), shown = 0, i;
 
+	put_killed(p, v);
 	put_lost(p, v);
 	for (i = 0; i < count && shown < GAPS_SHOWN; i++)
 		shown += put_gap(p, v, process_at(v, i));

@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "base/mem.h"
+#include "base/tool.h"
 #include "view/devices.h"
 #include "view/group.h"
 #include "view/head.h"
@@ -137,7 +138,7 @@ static void put_nothing(struct gt_page *p, const struct gt_view *v)
 			     "background is recorded still: see `gputrack report` when it has "
 			     "ended.");
 	gt_page_wrap(p, GT_PLAIN, 2,
-		     "`gputrack doctor` tells what can be tracked on this machine.");
+		     "`%s doctor` tells what can be tracked on this machine.", gt_tool_name());
 }
 
 /* A path as a shell takes it: plain where it can be, quoted otherwise. */
@@ -158,7 +159,7 @@ static void put_path(struct gt_page *p, const char *path)
 static void put_next(struct gt_page *p, const struct gt_view *v, const char *analysis,
 		     const char *why)
 {
-	gt_page_put(p, GT_BOLD, "  gputrack report ");
+	gt_page_put(p, GT_BOLD, "  %s report ", gt_tool_name());
 	put_path(p, gt_style_relative(&v->style, gt_recording_path(v->recording)));
 	gt_page_put(p, GT_BOLD, " -a %s", analysis);
 	gt_page_tab(p, p->column + 2 + (unsigned)(sizeof "watermark" - 1 - strlen(analysis)));

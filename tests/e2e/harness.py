@@ -8,10 +8,16 @@
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import subprocess
 import tempfile
+
+
+def no_cores():
+    """For `preexec`: what is going to crash leaves no core."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 class Skip(Exception):
@@ -115,7 +121,7 @@ class Case:
     def start(self, *command, env=None, **how):
         """A program that goes on running, in a process group of its own; the caller waits for it."""
         environment = dict(os.environ, LC_ALL="C.UTF-8", TZ="UTC", NO_COLOR="1",
-                           GPUTRACK_CONFIG="")
+                           GPUTRACK_CONFIG="", PATH=f"{self.build}:{os.environ['PATH']}")
         environment.update(env or {})
         return subprocess.Popen([str(word) for word in command], cwd=self.folder, env=environment,
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE,

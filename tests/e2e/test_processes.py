@@ -1,7 +1,10 @@
 """test_processes.py - several processes in one recording: scripts, MPI ranks, Python's workers."""
 import os
+import pathlib
 import re
+import select
 import shutil
+import signal
 import sys
 
 # A Python program that makes OpenCL objects through ctypes alone.
@@ -193,6 +196,62 @@ def test_a_rank_that_fails_has_failed_the_job(case):
     assert len(by_process(case, "job.gt")) == 2
     told = ranks(case, 2, "none.gt", program=["./nothing-here"])
     assert not case.path("none.gt").exists(), told
+
+
+def waiting(case, rank, recording):
+    """A rank that has made its calls and then waits; its run."""
+    run = case.start(case.build / "gputrack", "run", "-o", recording, "sh", "-c",
+                     f"{case.program('killed')} --how return --calls 3 --log log && exec cat",
+                     env=case.pocl(PMI_RANK=str(rank)))
+    run.stdout.readline()
+    return run
+
+
+def test_a_rank_whose_gputrack_is_killed_does_not_keep_the_last_from_reporting(case):
+    other, last = waiting(case, 1, "job.gt"), waiting(case, 0, "job.gt")
+    os.kill(other.pid, signal.SIGKILL)
+    assert other.wait() == -signal.SIGKILL
+    told = last.communicate()[1].decode()
+    other.communicate()
+    assert last.returncode == 0 and "LEAKED  8 resources" in told, told
+    assert "rank 1 was killed, and gputrack with it" in " ".join(told.split()), told
+    info = case.path("job.gt/info").read_text()
+    assert "ranks_killed: 1\n" in info and "ranks_running: 0\n" in info, info
+
+
+def test_ranks_that_are_told_to_end_wait_for_the_report(case):
+    """Launchers end all ranks when one was killed, and kill whoever is left when another has ended."""
+    *rest, first = [waiting(case, rank, "job.gt") for rank in range(4)]
+    program = pathlib.Path(f"/proc/{first.pid}/task/{first.pid}/children").read_text()
+    os.kill(int(program), signal.SIGKILL)
+    err = first.communicate()[1].decode()
+    assert (first.returncode, err) == (-signal.SIGKILL, ""), err
+    ends = [os.pidfd_open(run.pid) for run in rest]
+    for run in rest:
+        os.killpg(run.pid, signal.SIGTERM)
+    select.select(ends, [], [])
+    for run in rest:
+        os.killpg(run.pid, signal.SIGKILL)
+    told = "".join(run.communicate()[1].decode() for run in rest)
+    for end in ends:
+        os.close(end)
+    assert told.count("LEAKED  16 resources") == 1 and "recorded in job.gt" in told, told
+    assert "killed by signal 9 (SIGKILL)" in told, told
+
+
+def test_a_job_that_mpirun_ends_has_its_report(case):
+    """It does when one of gputrack's own processes was killed."""
+    env = dict(mpirun(case), OMPI_MCA_odls_base_sigkill_timeout="5")
+    program = f"{case.program('killed')} --how return --calls 3 --log log$OMPI_COMM_WORLD_RANK"
+    case.path("rank.sh").write_text(
+        f"{program}\ntouch done$OMPI_COMM_WORLD_RANK\n"
+        "[ $OMPI_COMM_WORLD_RANK = 1 ] || exec sleep 600\n"
+        "until [ -e done0 ] && [ -e done2 ]; do sleep 0.05; done\n"
+        "kill -9 $PPID\nexec sleep 600\n")
+    done = case.run("mpirun", "-n", "3", case.build / "gputrack", "run", "-o", "job.gt",
+                    "sh", "rank.sh", env=env)
+    assert done.err.count("LEAKED  12 resources") == 1 and done.err.count("LEAKED") == 1, done.err
+    assert "rank 1 was killed, and gputrack with it" in " ".join(done.err.split()), done.err
 
 
 def test_a_recording_of_somebody_else_is_not_joined(case):

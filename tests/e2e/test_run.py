@@ -11,9 +11,7 @@ import stat
 import subprocess
 import termios
 
-
-def no_cores():
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+from harness import no_cores
 
 
 def quiet_run(case, *command, env=None, **how):
@@ -709,3 +707,19 @@ def test_a_tool_that_dies_does_not_take_the_program_with_it(case):
         GPUTRACK_TOOL="/bin/true"))
     assert run.status == 0, (run.status, run.err)
     assert case.path("t.log").read_text().count("STILL ALIVE AT EXIT") == 21
+
+
+def test_hints_can_be_copied(case):
+    """They name gputrack as it was called where `gputrack` alone is not this one."""
+    alone = {"PATH": "/usr/bin:/bin"}
+    case.path("here").symlink_to(case.build)
+    for word in ("here/gputrack", "./here/gputrack", case.build / "gputrack"):
+        for command, hint in ((("nope",), "--help"), (("report", "-x"), "report --help"),
+                              (("report", "none.gt"), "run")):
+            done = case.run(word, *command, env=alone)
+            assert f"`{word} {hint}`" in done.err, done.err
+    done = case.run("here/gputrack", "run", "-o", "a.gt", case.program("leaky"),
+                    env=case.pocl(**alone))
+    assert "\n  here/gputrack report a.gt -a leakage " in done.err, done.err
+    done = case.gputrack("report", "a.gt")
+    assert "\n  gputrack report a.gt -a leakage " in done.out, done.out

@@ -12,6 +12,7 @@ trap 'exit 130' INT TERM
 maker=$build/make_recordings
 [ -x "$maker" ] || maker=$build/tests/golden/make_recordings
 gputrack=$build/gputrack
+PATH=$build:$PATH # hints say `gputrack`, as for a user who has it there
 unset NO_COLOR COLUMNS DEBUGINFOD_URLS GPUTRACK_OPTIONS
 export GPUTRACK_CONFIG= TZ=UTC LC_ALL=C.UTF-8 TERM=xterm
 

@@ -9,13 +9,7 @@
 
 #include <cmocka.h>
 
-static uint64_t random_word(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state * 0x2545f4914f6cdd1du;
-}
+#include "test_random.h"
 
 static struct gt_event event_of(uint16_t function, uint64_t handle)
 {

@@ -1,6 +1,7 @@
 /* test_writer.h - for tests of src/trace: a scratch folder, random events, traces as bytes. */
 #pragma once
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -16,6 +17,8 @@
 #include "trace/layout.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
+
+#include "test_random.h"
 
 /* One folder per test program, removed at its end. */
 static char scratch[] = "/tmp/gputrack-test.XXXXXX";
@@ -43,14 +46,6 @@ static inline const char *fresh_path(const char *name)
 	snprintf(path, sizeof paths[0], "%s/%u-%s", scratch, count++, name);
 	unlink(path);
 	return path;
-}
-
-static inline uint64_t random_word(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state * 0x2545f4914f6cdd1du;
 }
 
 /* Any row, with what events of its effect have, often at the ends of their ranges. */
@@ -131,6 +126,18 @@ static inline void assert_same_events(const struct events *wanted, const struct 
 		assert_same_event(&wanted->list[i], &got->list[i]);
 }
 
+/* Random events, which are added to `all`. */
+static inline void write_many(struct gt_lane *lane, struct events *all, uint64_t *seed,
+			      unsigned count)
+{
+	while (count--) {
+		struct gt_event e = random_event(seed, 1000 + all->count, 9);
+
+		gt_lane_event(lane, &e);
+		add_event(all, &e);
+	}
+}
+
 /* The trace holds exactly these events, in this order, and is not damaged. */
 static inline void assert_trace_holds(const char *path, const struct events *wanted)
 {
@@ -153,6 +160,27 @@ static inline void end_writer(struct gt_writer *w)
 {
 	gt_writer_end(w);
 	gt_writer_free(w);
+}
+
+/* Where our descriptor of the file is, -1 when there is none. */
+static inline int find_descriptor(const char *path)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	struct dirent *entry;
+	char link[64], target[256];
+	int found = -1;
+
+	while ((entry = readdir(folder))) {
+		ssize_t n;
+
+		snprintf(link, sizeof link, "/proc/self/fd/%.20s", entry->d_name);
+		n = readlink(link, target, sizeof target - 1);
+		target[n > 0 ? n : 0] = '\0';
+		if (!strcmp(target, path))
+			found = atoi(entry->d_name);
+	}
+	closedir(folder);
+	return found;
 }
 
 /* A trace as bytes, to be changed and written elsewhere. */

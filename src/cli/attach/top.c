@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/tool.h"
 #include "capture/ebpf/obstacle.h"
 #include "capture/ebpf/tracer.h"
 #include "cli/attach/live.h"
@@ -177,8 +178,8 @@ static int run(struct top *t)
 	int status = GT_EXIT_DONE;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return gt_fail("top needs a terminal; without one, `gputrack attach --interval 1 "
-			       "%s` prints a summary every second",
+		return gt_fail("top needs a terminal; without one, `%s attach --interval 1 %s` "
+			       "prints a summary every second", gt_tool_name(),
 			       t->targets.everyone ? "--all" : "-p PID");
 	gt_attach_live_init(&t->live);
 	t->names = gt_attach_names_new(&t->live);
@@ -194,8 +195,8 @@ static int run(struct top *t)
 	if (attach(t, &error)) {
 		status = gt_fail("%s", error.text);
 	} else if (gt_terminal_screen_open(t->style.color, &error)) {
-		status = gt_fail("%s: `gputrack attach --interval 1` prints summaries instead",
-				 error.text);
+		status = gt_fail("%s: `%s attach --interval 1` prints summaries instead",
+				 error.text, gt_tool_name());
 	} else {
 		follow(t);
 		gt_terminal_screen_close();

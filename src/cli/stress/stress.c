@@ -10,6 +10,7 @@
 
 #include "base/format.h"
 #include "base/text.h"
+#include "base/tool.h"
 #include "cli/cli.h"
 #include "view/page.h"
 
@@ -125,7 +126,7 @@ static const struct gt_stress_api *open_device(struct gt_stress_device *d, const
 		gt_fail("no GPU memory to be had: %s; name another with --library FILE", why.text);
 	else
 		gt_fail("neither CUDA nor Level Zero nor OpenCL has a device here; name a library "
-			"that has one with --library FILE, or see `gputrack doctor`");
+			"that has one with --library FILE, or see `%s doctor`", gt_tool_name());
 	return NULL;
 }
 

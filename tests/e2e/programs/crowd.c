@@ -169,14 +169,9 @@ int main(int argc, char **argv)
 	long threads = arg_number(&argc, argv, "--threads", 0);
 	long cancels = arg_number(&argc, argv, "--cancels", 0);
 	long vforks = arg_number(&argc, argv, "--vforks", 0);
-	struct layer layer;
-	cl_uint entries;
 
 	arg_none_left(argc, argv);
-	layer_load(&layer, path);
-	fake_table_init();
-	if (layer.init(TABLE_ENTRIES, &below.table, &entries, &table) != CL_SUCCESS)
-		quit(STATUS_FAILED, "the layer refused");
+	table = layer_open(path);
 	if (forks)
 		fork_many(forks);
 	if (threads)

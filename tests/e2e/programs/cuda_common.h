@@ -7,14 +7,7 @@
 
 #include <cuda.h>
 
-#undef cuCtxCreate
-#undef cuCtxDestroy
-#undef cuDevicePrimaryCtxRelease
-#undef cuDevicePrimaryCtxReset
-#undef cuEventDestroy
-#undef cuGraphInstantiate
-#undef cuIpcOpenMemHandle
-#undef cuStreamDestroy
+#include "../../fake/cuda/old_names.h"
 
 /* Versions that the header has no longer, or only for programs built in another way. */
 CUresult cuCtxCreate(CUcontext *pctx, unsigned int flags, CUdevice dev);

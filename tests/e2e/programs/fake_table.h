@@ -146,4 +146,18 @@ static inline void layer_load(struct layer *layer, const char *path)
 	symbol_find(&layer->deinit, library, "clDeinitLayer");
 }
 
+/* The table of a layer that has been put over the small driver. */
+static inline const cl_icd_dispatch *layer_open(const char *path)
+{
+	const cl_icd_dispatch *table;
+	struct layer layer;
+	cl_uint entries;
+
+	layer_load(&layer, path);
+	fake_table_init();
+	if (layer.init(TABLE_ENTRIES, &below.table, &entries, &table) != CL_SUCCESS)
+		quit(STATUS_FAILED, "the layer refused");
+	return table;
+}
+
 #endif

@@ -61,14 +61,9 @@ int main(int argc, char **argv)
 	long rounds = arg_number(&argc, argv, "--rounds", 20000), made = 0;
 	bool tracked = arg_flag(&argc, argv, "--track");
 	struct sigaction on = { .sa_handler = on_timer, .sa_flags = SA_RESTART };
-	struct layer layer;
-	cl_uint entries;
 
 	arg_none_left(argc, argv);
-	layer_load(&layer, path);
-	fake_table_init();
-	if (layer.init(TABLE_ENTRIES, &below.table, &entries, &table) != CL_SUCCESS)
-		quit(STATUS_FAILED, "the layer refused");
+	table = layer_open(path);
 	if (tracked)
 		start_tracking();
 	sigaction(SIGALRM, &on, NULL);

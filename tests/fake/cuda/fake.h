@@ -15,15 +15,7 @@
 #include <cuda.h>
 #include <cupti.h>
 
-/* old versions under the name that the library exports */
-#undef cuCtxCreate
-#undef cuCtxDestroy
-#undef cuDevicePrimaryCtxRelease
-#undef cuDevicePrimaryCtxReset
-#undef cuEventDestroy
-#undef cuGraphInstantiate
-#undef cuIpcOpenMemHandle
-#undef cuStreamDestroy
+#include "old_names.h"
 
 #define FAKE_EXPORT __attribute__((visibility("default")))
 

@@ -1,0 +1,93 @@
+"""opencl_lives.py - what befell OpenCL objects: by a program's own log, and by gputrack."""
+import collections
+import os
+import pathlib
+
+# The programs' names of kinds -> gputrack's, where they differ.
+KINDS = {"svm": "SVM block", "host-memory": "host memory", "device-memory": "device memory",
+         "shared-memory": "shared memory"}
+# One release call serves a whole family, so its event has the family's name.
+FAMILIES = {"sub-buffer": "buffer", "image": "buffer", "pipe": "buffer",
+            "host memory": "device memory", "shared memory": "device memory"}
+
+Life = collections.namedtuple("Life", "effect kind handle bytes where")
+
+
+def read_log(path):
+    """The calls that a program's own --log tells of; kill -9 can cut the last line."""
+    lives = []
+    for line in pathlib.Path(path).read_text().split("\n")[:-1]:
+        effect, kind, handle, *rest = line.split()
+        kind = KINDS.get(kind, kind)
+        if effect == "create":
+            lives.append(Life(effect, kind, handle, int(rest[0]), f"{rest[2]}:{rest[1]}"))
+        else:
+            lives.append(Life(effect, FAMILIES.get(kind, kind), handle, None, None))
+    return lives
+
+
+def where(stack, *files):
+    """file:line of the innermost frame in one of the program's sources, or of any frame at all."""
+    for frame in stack:
+        name = os.path.basename(frame["file"] or "")
+        if frame["line"] and (not files or name in files):
+            return f"{name}:{frame['line']}"
+    return None
+
+
+def read_events(events, *files):
+    """The same of gputrack's events that were done; a free is a release to the programs."""
+    lives = []
+    for event in events:
+        if event["outcome"] != "done":
+            continue
+        if event["effect"] == "create":
+            lives.append(Life("create", event["kind"], event["handle"], event["bytes"],
+                              where(event["stack"], *files)))
+        else:
+            effect = "retain" if event["effect"] == "retain" else "release"
+            lives.append(Life(effect, event["kind"], event["handle"], None, None))
+    return lives
+
+
+def by_handle(lives):
+    """What befell each handle, in order: threads of a driver may shuffle different handles."""
+    table = collections.defaultdict(list)
+    for life in lives:
+        table[FAMILIES.get(life.kind, life.kind), life.handle].append(life)
+    return dict(table)
+
+
+def living(lives):
+    """handle -> (kind, bytes, references, where) of what is left in the end."""
+    left = {}
+    for life in lives:
+        key = FAMILIES.get(life.kind, life.kind), life.handle
+        if life.effect == "create":
+            left[key] = [life.kind, life.bytes, 1, life.where]
+        else:
+            left[key][2] += 1 if life.effect == "retain" else -1
+            if not left[key][2]:
+                del left[key]
+    return {handle: tuple(what) for (_, handle), what in left.items()}
+
+
+def leaked(report, *files):
+    """The same of a leakage or summary report."""
+    left = {}
+    for group in report["groups"]:
+        for item in group["objects"]:
+            left[item["handle"]] = (group["kind"], item.get("view_bytes", item["bytes"]),
+                                    item["references"], where(group["stack"], *files))
+    return left
+
+
+SOURCES = {"objects": ("objects.c", "objects_enqueue.c", "objects_memory.c"),
+           "killed": ("killed.c",)}
+
+
+def assert_nothing_lost(report):
+    assert report["lost"] == 0, report["lost"]
+    for process in report["recording"]["processes"]:
+        assert process["lost_stacks"] == 0 and process["unknown"] == 0, process
+        assert process["damage"] is None, process

@@ -1,0 +1,78 @@
+/* test_demangle.c - names of C++ and Rust as they stand in the source. */
+#include "symbol/demangle.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void names_are_demangled(void **state)
+{
+	static const struct {
+		const char *mangled, *readable;
+	} cases[] = {
+		{ "main", "main" },
+		{ "", "" },
+		{ "_", "_" },
+		{ "_Z", "_Z" },
+		{ "_Z3foo_bar", "_Z3foo_bar" },
+		{ "memcpy@@GLIBC_2.14", "memcpy" },
+		{ "parse.part.0.cold", "parse" },
+		{ ".hidden", ".hidden" },
+		{ "_ZN2ns3fooEi", "ns::foo" },
+		{ "_ZN2ns3fooEi.cold", "ns::foo" },
+		{ "_ZNK2ns3foo3barEv", "ns::foo::bar" },
+		{ "_ZN2ns3fooIiEEvT_", "ns::foo<int>" },
+		{ "_ZN12_GLOBAL__N_16helperEv", "(anonymous namespace)::helper" },
+		{ "_ZZN2ns3fooEiENKUliE_clEi", "ns::foo(int)::{lambda(int)#1}::operator()" },
+		/* Rust, legacy: the hash goes */
+		{ "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
+		  "core::fmt::Write::write_fmt" },
+		{ "_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$"
+		  "3bar17h930b740aa94f1d3aE",
+		  "<Test + 'static as foo::Bar<Test>>::bar" },
+		/* Rust, v0 */
+		{ "_RNvC6_123foo3bar", "123foo::bar" },
+		{ "_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar" },
+		{ "_RNvMs0_NtCs5QSdWC790r4_7mycrate3fooNtB5_3Bar3baz.llvm.123",
+		  "<mycrate::foo::Bar>::baz" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *readable = gt_name_demangle(cases[i].mangled);
+
+		assert_string_equal(readable, cases[i].readable);
+		free(readable);
+	}
+}
+
+static void a_name_that_explodes_stays_mangled(void **state)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char mangled[512] = "_Z1f1bIiiE";
+	char *readable = gt_name_demangle(mangled);
+
+	(void)state;
+	assert_string_equal(readable, "f");
+	free(readable);
+	/* each parameter is a pair of the one before: the last would be gigabytes */
+	for (int i = 0; i < 32; i++)
+		sprintf(mangled + strlen(mangled), "S_IS%c_S%c_E", digits[i], digits[i]);
+	readable = gt_name_demangle(mangled);
+	assert_string_equal(readable, mangled);
+	free(readable);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_are_demangled),
+		cmocka_unit_test(a_name_that_explodes_stays_mangled),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,259 @@
+/* test_writer_limits.c - without room or time recording stops and the program goes on. */
+#include "test_writer.h"
+
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+/* What a writer that had to stop told. */
+struct stopping {
+	unsigned count;
+	int error;
+};
+
+static void note_stop(struct gt_writer *w, void *context, int error)
+{
+	struct stopping *s = context;
+
+	s->count++;
+	s->error = error;
+}
+
+/* Writes until it has to stop, then on. `all` is what should be in the file. */
+static struct gt_writer *write_until_full(const char *path, struct stopping *s, struct events *all)
+{
+	struct gt_writer_options options = { .pid = 1, .stopped = note_stop, .context = s };
+	struct gt_writer *w;
+	struct gt_lane *lanes[2];
+	uint64_t frames[] = { 1, 2 }, seed = 8;
+
+	assert_int_equal(gt_writer_open(&w, path, &options), 0);
+	lanes[0] = gt_lane_acquire(w, 9, "main");
+	lanes[1] = gt_lane_acquire(w, 10, "other");
+	for (uint64_t i = 0; i < 100000 && !s->count; i++) {
+		struct gt_event e = random_event(&seed, 1000 + i, 9 + i % 2);
+
+		gt_lane_event(lanes[i % 2], &e);
+		if (!s->count)
+			add_event(all, &e);
+	}
+	assert_int_equal(s->count, 1);
+	for (uint64_t i = 0; i < 99; i++) {
+		struct gt_event e = random_event(&seed, 200000 + i, 9 + i % 2);
+
+		gt_lane_event(lanes[i % 2], &e);
+	}
+	/* whatever else is asked of it, nothing complains again */
+	gt_writer_info(w, "key", "value", 5);
+	gt_writer_place(w, 1, GT_OPENCL, "place");
+	gt_writer_stack(w, frames, 2);
+	assert_null(gt_lane_acquire(w, 11, "late"));
+	gt_lane_enter(lanes[0], &all->list[0], NULL);
+	gt_lane_leave(lanes[0], NULL);
+	gt_lane_release(lanes[1]);
+	assert_int_equal(s->count, 1);
+	return w;
+}
+
+static void check_stopped(const char *path, const struct stopping *s, const struct events *all)
+{
+	struct gt_trace_header h;
+	struct gt_error error;
+
+	assert_int_equal(gt_trace_header_read(&h, path, &error), 0);
+	assert_int_equal(h.state, GT_TRACE_STOPPED);
+	assert_int_equal(h.error, -s->error);
+	assert_int_equal(h.lost, 100);
+	assert_true(all->count > 1000);
+	assert_trace_holds(path, all);
+}
+
+static void a_file_size_limit_stops_recording_once(void **state)
+{
+	const char *path = fresh_path("trace");
+	struct events all = { 0 };
+	struct stopping s = { 0 };
+	struct rlimit before, small;
+	struct gt_writer *w;
+
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = (struct rlimit){ .rlim_cur = 300 << 10, .rlim_max = before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	w = write_until_full(path, &s, &all);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	end_writer(w);
+	signal(SIGXFSZ, SIG_DFL);
+	assert_int_equal(s.error, -EFBIG);
+	check_stopped(path, &s, &all);
+	free(all.list);
+}
+
+static void no_room_for_the_first_page_is_an_error_and_leaves_no_file(void **state)
+{
+	struct gt_writer_options options = { .pid = 1 };
+	const char *path = fresh_path("trace");
+	struct rlimit before, small;
+	struct gt_writer *w;
+	int e;
+
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = (struct rlimit){ .rlim_cur = 4096, .rlim_max = before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	e = gt_writer_open(&w, path, &options);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	signal(SIGXFSZ, SIG_DFL);
+	assert_int_equal(e, -EFBIG);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
+/* The guest rule: the program had no SIGXFSZ coming, since it wrote nothing. */
+static void a_file_size_limit_does_not_kill_the_program(void **state)
+{
+	const char *path = fresh_path("trace");
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		struct gt_writer_options options = { .pid = 1 };
+		struct rlimit small = { .rlim_cur = 300 << 10, .rlim_max = RLIM_INFINITY };
+		struct rlimit no_core = { 0, 0 };
+		struct gt_writer *w;
+		struct gt_lane *lane;
+		uint64_t seed = 1;
+
+		setrlimit(RLIMIT_CORE, &no_core);
+		setrlimit(RLIMIT_FSIZE, &small);
+		if (gt_writer_open(&w, path, &options) || !(lane = gt_lane_acquire(w, 1, "main")))
+			_exit(1);
+		for (uint64_t i = 0; i < 100000; i++) {
+			struct gt_event e = random_event(&seed, i, 1);
+
+			gt_lane_event(lane, &e);
+		}
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void a_full_disk_stops_recording_once(void **state)
+{
+	char folder[64], path[80];
+	struct events all = { 0 };
+	struct stopping s = { 0 };
+
+	snprintf(folder, sizeof folder, "%s/disk", scratch);
+	snprintf(path, sizeof path, "%s/trace", folder);
+	mkdir(folder, 0700);
+	if (mount("tmpfs", folder, "tmpfs", 0, "size=256k"))
+		skip();
+	end_writer(write_until_full(path, &s, &all));
+	assert_int_equal(s.error, -ENOSPC);
+	check_stopped(path, &s, &all);
+	umount2(folder, MNT_DETACH);
+	free(all.list);
+}
+
+static void a_trace_that_was_removed_stops_when_it_cannot_be_reopened(void **state)
+{
+	const char *path = fresh_path("trace");
+	struct stopping s = { 0 };
+	struct gt_writer_options options = { .pid = 1, .stopped = note_stop, .context = &s };
+	struct gt_writer *w;
+	struct gt_lane *lane;
+	struct events all = { 0 };
+	struct image image = { (uint8_t *)"other", 5 };
+	uint64_t seed = 6;
+
+	assert_int_equal(gt_writer_open(&w, path, &options), 0);
+	lane = gt_lane_acquire(w, 9, "main");
+	close(find_descriptor(path));
+	unlink(path);
+	/* another file under its name is not ours */
+	save_image(path, &image);
+	write_many(lane, &all, &seed, 50000);
+	assert_int_equal(s.count, 1);
+	assert_int_equal(s.error, -ENOENT);
+	end_writer(w);
+	image = load_image(path);
+	assert_int_equal(image.size, 5);
+	free(image.data);
+	free(all.list);
+}
+
+/* Writes until nothing more is written: how many events were. */
+static uint64_t write_up_to_limit(const struct gt_writer_options *options, const char *path)
+{
+	struct gt_writer *w;
+	struct gt_lane *lane;
+	struct events got;
+	uint64_t count;
+
+	assert_int_equal(gt_writer_open(&w, path, options), 0);
+	lane = gt_lane_acquire(w, 1, "main");
+	for (uint64_t i = 0; lane && i < 100000; i++)
+		gt_lane_event(lane, &(struct gt_event){ .function = GT_FN_clCreateUserEvent,
+							.handle = i * 4096, .tid = 1,
+							.time_ns = 1000 + i * 1000 });
+	end_writer(w);
+	got = read_events(path, NULL);
+	count = got.count;
+	free(got.list);
+	return count;
+}
+
+static void no_more_room_is_taken_than_allowed(void **state)
+{
+	_Atomic uint64_t taken = 0;
+	struct gt_writer_options options = { .pid = 1, .start_ns = 1, .max_bytes = 200000,
+					     .taken = &taken };
+	const char *path = fresh_path("limited"), *second = fresh_path("limited");
+	uint64_t first_events = write_up_to_limit(&options, path);
+	struct gt_trace_header h;
+	struct gt_error error;
+	struct stat st;
+
+	assert_in_range(first_events, 1000, 90000);
+	assert_int_equal(gt_trace_header_read(&h, path, &error), 0);
+	assert_int_equal(h.state, GT_TRACE_STOPPED);
+	assert_int_equal(h.error, EFBIG);
+	assert_int_equal(h.lost, 100000 - first_events);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true(st.st_size <= 200000 && taken <= 200000);
+	/* another process finds what is left */
+	options.max_bytes = 300000;
+	assert_in_range(write_up_to_limit(&options, second), 1000, first_events);
+	assert_true(taken <= 300000);
+}
+
+static void nothing_is_written_after_the_last_moment(void **state)
+{
+	struct gt_writer_options options = { .pid = 1, .start_ns = 1, .until_ns = 1000 + 499 * 1000 };
+	const char *path = fresh_path("until");
+	struct gt_trace_header h;
+	struct gt_error error;
+
+	assert_int_equal(write_up_to_limit(&options, path), 500);
+	assert_int_equal(gt_trace_header_read(&h, path, &error), 0);
+	assert_int_equal(h.state, GT_TRACE_STOPPED);
+	assert_int_equal(h.error, ETIME);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_more_room_is_taken_than_allowed),
+		cmocka_unit_test(nothing_is_written_after_the_last_moment),
+		cmocka_unit_test(a_file_size_limit_stops_recording_once),
+		cmocka_unit_test(no_room_for_the_first_page_is_an_error_and_leaves_no_file),
+		cmocka_unit_test(a_file_size_limit_does_not_kill_the_program),
+		cmocka_unit_test(a_full_disk_stops_recording_once),
+		cmocka_unit_test(a_trace_that_was_removed_stops_when_it_cannot_be_reopened),
+	};
+
+	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
+}
