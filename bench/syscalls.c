@@ -1,4 +1,4 @@
-/* syscalls.c - what the system calls of the resource tracker cost by themselves, and the original's way. */
+/* syscalls.c - what the system calls of the resource tracker cost, and the original's way. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>

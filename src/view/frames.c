@@ -159,6 +159,15 @@ static bool resolve_by_names(struct gt_frames *f, struct stack *s, size_t *room,
 	return count > 0;
 }
 
+/*
+ * Where the kernel lets a function return to while somebody follows it with a return probe: the
+ * page that it keeps for this in every process on x86-64. Whom it goes on to, only the kernel knows.
+ */
+static bool is_return_probe(uint64_t address)
+{
+	return address >> 12 == 0x7fffffffe;
+}
+
 /* A recorded address is where a call returns to, maybe another line: the call is before it. */
 static void resolve(struct gt_frames *f, struct stack *s, size_t *room,
 		    const struct gt_trace_frame *frame)
@@ -169,6 +178,8 @@ static void resolve(struct gt_frames *f, struct stack *s, size_t *room,
 	int module;
 
 	if (frame->module == GT_NO_MODULE) {
+		if (is_return_probe(frame->address))
+			plain.function = "[a tracer's return probe]";
 		add_frame(s, room, &plain);
 		return;
 	}
