@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/output.h"
 #include "cli/process_meter.h"
 
 #define HEADER "timestamp,description,pid,name,cpu_percent,memory_mb,memory_percent,disk_read_kb," \
@@ -112,6 +113,7 @@ static int add_pids(struct watch *w, const struct gt_texts *lists)
 static int open_output(struct watch *w, const char *path)
 {
 	char begin[sizeof HEADER] = "", last = '\n';
+	struct gt_error error;
 	FILE *file;
 	long size;
 
@@ -119,6 +121,8 @@ static int open_output(struct watch *w, const char *path)
 		fputs(HEADER, stdout);
 		return 0;
 	}
+	if (gt_output_check(path, &error))
+		return gt_fail("%s", error.text);
 	file = fopen(path, "a+e");
 	if (!file)
 		return gt_fail("cannot write %s: %s; choose another place with --output", path,
