@@ -123,6 +123,7 @@ static bool source_open(struct gt_recording *r, struct source *s)
 	if (gt_reader_open(&s->reader, s->path, &error)) {
 		free(s->process.damage);
 		s->process.damage = gt_strdup(error.text);
+		s->process.unread = true;
 		return false;
 	}
 	take_texts(s);
@@ -232,6 +233,7 @@ static void add_source(struct gt_recording *r, const char *folder, const char *f
 		s.path = gt_strdup(file);
 	if (gt_trace_header_read(&h, s.path, &error)) {
 		s.process.damage = gt_strdup(error.text);
+		s.process.unread = true;
 		h = (struct gt_trace_header){ .pid = (uint32_t)strtoul(file, NULL, 10) };
 	}
 	s.beside = s.process.damage ? !strcmp(file, GT_SYSTEM_TRACE) : !h.pid;

@@ -547,11 +547,28 @@ def test_damaged_traces_end_at_the_last_whole_record(case):
     bad, = [p for p in report["recording"]["processes"] if p["damage"]]
     assert bad["pid"] == 123
     text = case.gputrack("report", "q.gt")
-    assert text.status == 0 and "pid 123: the trace is damaged" in " ".join(text.out.split())
+    assert text.status == 0 and "pid 123 is left out: q.gt/123.trace is not a gputrack trace; the rest is" in \
+        " ".join(text.out.split())
     exported = case.gputrack("export", "q.gt", "--format", "json")
     assert exported.status == 0 and len(exported.err.splitlines()) == 1, exported.err
-    assert "123.trace is damaged" in exported.err
+    assert "123.trace is not a gputrack trace; the rest was exported" in exported.err
     assert len(json.loads(exported.out)["events"]) == count
+    garbage.unlink()
+
+    # … or of a format that is not known yet
+    newer = bytearray(whole)
+    newer[8:12] = (99).to_bytes(4, "little")
+    garbage.write_bytes(newer)
+    text = case.gputrack("report", "q.gt")
+    assert text.status == 0 and "(unknown program) 123" in text.out, text.out
+    assert "pid 123 is left out: q.gt/123.trace was made by a newer gputrack (trace version 99, this one reads " \
+        "1): update gputrack to read it; the rest is shown" in " ".join(text.out.split()), text.out
+    report = case.report("q.gt", "leakage")["recording"]
+    assert report["events"] == count
+    unread, = [p for p in report["processes"] if p["state"] == "unread"]
+    assert unread["pid"] == 123 and unread["start_ns"] == 0 and "newer gputrack" in unread["damage"]
+    exported = case.gputrack("export", "q.gt", "--format", "json")
+    assert exported.status == 0 and "newer gputrack" in exported.err and "damaged" not in exported.err
     garbage.unlink()
 
     # cut anywhere: never a failure, and never more than there was
