@@ -303,6 +303,9 @@ void gt_head_modules(struct gt_page *p, const struct gt_view *v, size_t most)
 		gt_page_wrap(p, GT_YELLOW, 2, "%zu more %s without debug information", count - most,
 			     gt_plural(count - most, "file is", "files are"));
 	free(list);
+	if (*gt_recording_info(v->recording, "cut_stacks"))
+		gt_page_wrap(p, GT_YELLOW, 2, "stacks end where code has no frame pointers: "
+			     "`gputrack attach --unwind dwarf` finds more");
 }
 
 void gt_head_open(struct gt_page *p, FILE *out, const struct gt_view *v)
