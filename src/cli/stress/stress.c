@@ -41,7 +41,7 @@ static const struct gt_option options[] = {
 	  AT(size_bytes), .help = "of each allocation (default: 2048)" },
 	{ .name = "free-ratio", .letter = 'r', .argument = "R", .type = GT_OPTION_DECIMAL,
 	  AT(free_ratio), .help = "share of the allocations that is freed: 1.0 all of them (the "
-				  "default), 0.5 every second one, 0 none" },
+				  "default), 0.5 every second one, 0 none; --ratio is the same" },
 	{ .name = "ratio", .argument = "R", .type = GT_OPTION_DECIMAL, AT(free_ratio) },
 	{ .name = "duration", .letter = 'd', .argument = "S", .type = GT_OPTION_DECIMAL,
 	  AT(duration_s), .help = "stop after so many seconds (default: at Ctrl-C)" },
