@@ -66,6 +66,7 @@ struct watch {
 	uint64_t memory_bytes; /* of the machine */
 	const char *description;
 	FILE *out;
+	bool has_header;       /* … which an earlier run has given */
 	pid_t child;           /* PROGRAM; 0: none */
 	bool hidden_said;
 };
@@ -117,10 +118,8 @@ static int open_output(struct watch *w, const char *path)
 	FILE *file;
 	long size;
 
-	if (!path || !strcmp(path, "-")) {
-		fputs(HEADER, stdout);
+	if (!path || !strcmp(path, "-"))
 		return 0;
-	}
 	if (gt_output_check(path, &error))
 		return gt_fail("%s", error.text);
 	file = fopen(path, "a+e");
@@ -129,10 +128,8 @@ static int open_output(struct watch *w, const char *path)
 			       strerror(errno));
 	w->out = file;
 	/* what cannot be sought in, a pipe or a terminal, has nothing in it yet */
-	if (fseek(file, 0, SEEK_END) || (size = ftell(file)) <= 0) {
-		fputs(HEADER, file);
+	if (fseek(file, 0, SEEK_END) || (size = ftell(file)) <= 0)
 		return 0;
-	}
 	rewind(file);
 	if (fread(begin, 1, sizeof HEADER - 1, file) != sizeof HEADER - 1 ||
 	    strcmp(begin, HEADER)) {
@@ -146,6 +143,7 @@ static int open_output(struct watch *w, const char *path)
 	fseek(file, 0, SEEK_END);
 	if (last != '\n') /* its writer was killed in a row */
 		putc('\n', file);
+	w->has_header = true;
 	return 0;
 }
 
@@ -245,6 +243,8 @@ static bool watch_processes(struct watch *w, const struct settings *s)
 		interval = duration;
 	if (duration) /* 0.1 is a little more than a tenth */
 		end = begin + duration + interval / 1000;
+	if (!w->has_header)
+		fputs(HEADER, w->out);
 	if (fflush(w->out))
 		return false;
 	while (w->count && !stopped && next + interval <= end) {
