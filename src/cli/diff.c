@@ -93,12 +93,14 @@ static int write_diff(const struct settings *s, struct side *old, struct side *n
 	if (gt_output_close(&output, error))
 		return gt_fail("%s", error->text);
 	if (!old->ledger->events || !new->ledger->events) {
-		gt_fail("nothing was tracked in %s, so there is nothing to compare with",
+		gt_fail("nothing was tracked in %s, so there is nothing to compare with; "
+			"`gputrack doctor` tells what can be tracked",
 			gt_recording_path((old->ledger->events ? new : old)->recording));
 		return GT_EXIT_UNTRACKED;
 	}
 	if (!status && (gt_head_has_gaps(old->recording) || gt_head_has_gaps(new->recording)))
-		return gt_fail("a recording has gaps, so nobody can tell whether something is new");
+		return gt_fail("a recording has gaps, so nobody can tell whether something is new; "
+			       "`gputrack report` tells which");
 	return status;
 }
 

@@ -233,8 +233,8 @@ static int put_aside(struct gt_folder *f, struct gt_error *error)
 		int why = errno;
 
 		gt_folder_undo(f);
-		return gt_error_set(error, -why, "cannot keep the old recording as %s: %s", old,
-				    strerror(why));
+		return gt_error_set(error, -why, "cannot keep the old recording as %s: %s; name "
+				    "another with -o", old, strerror(why));
 	}
 	f->put_aside = true;
 	return 0;
@@ -282,7 +282,8 @@ int gt_folder_make(struct gt_folder *f, const char *path, struct gt_error *error
 	*f = (struct gt_folder){ 0 };
 	if (strlen(path) >= sizeof f->path)
 		return gt_error_set(error, -ENAMETOOLONG,
-				    "the recording's name is too long: %.80s…", path);
+				    "the recording's name is too long: %.80s…; name another with -o",
+				    path);
 	strcpy(f->path, path);
 	f->made = !mkdir(path, 0700);
 	if (f->made)

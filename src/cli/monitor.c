@@ -37,7 +37,7 @@ static const struct gt_option options[] = {
 	{ .name = "duration", .letter = 'd', .argument = "S", .type = GT_OPTION_DECIMAL,
 	  .at = offsetof(struct settings, duration_s),
 	  .help = "stop after so many seconds (default: when the processes end)" },
-	{ .name = "description", .argument = "TEXT", .type = GT_OPTION_TEXT,
+	{ .name = "description", .argument = "TEXT", .type = GT_OPTION_TEXT, .may_be_empty = true,
 	  .at = offsetof(struct settings, description),
 	  .help = "what this is a measurement of; put into each row" },
 	{ .name = "output", .letter = 'o', .argument = "FILE.csv", .type = GT_OPTION_TEXT,
@@ -311,8 +311,8 @@ static int monitor(struct watch *w, const struct settings *s, char **program)
 	if (!status && *program)
 		status = start_program(w, program);
 	if (!status && !watch_processes(w, s))
-		status = gt_fail("cannot write %s: %s", s->output ? s->output : "the output",
-				 strerror(errno));
+		status = gt_fail("cannot write %s: %s; make room or choose another place with -o",
+				 s->output ? s->output : "the output", strerror(errno));
 	if (w->child && !status)
 		status = program_status(w->child);
 	return status;

@@ -162,7 +162,12 @@ static int set_option(struct parse *p, const struct gt_option *o, const char *gi
 		      const char *value)
 {
 	void *target = (char *)p->settings + o->at;
+	bool is_text = o->type == GT_OPTION_TEXT || o->type == GT_OPTION_TEXTS;
 
+	/* "$OUT" of a script that has not set it */
+	if (is_text && !*value && !o->may_be_empty)
+		return gt_usage_wrong(p->usage, "%s needs %s, and was given an empty text", given,
+				      o->argument);
 	switch (o->type) {
 	case GT_OPTION_FLAG:
 		*(bool *)target = true;

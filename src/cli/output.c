@@ -77,9 +77,6 @@ static int stream_behind(const char *path, const struct stat *st)
 
 int gt_output_check(const char *path, struct gt_error *error)
 {
-	if (!*path)
-		return gt_error_set(error, -EINVAL, "the output has an empty name; name a file, or "
-				    "- for stdout");
 	return gt_folder_has_own(path) ?
 	       gt_error_set(error, -EEXIST, "%s is a part of that recording, and stays as it is; "
 			    "choose another place to write to", path) : 0;

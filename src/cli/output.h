@@ -13,10 +13,7 @@ struct gt_output {
 	bool nameless; /* … what is written has no name until then */
 };
 
-/*
- * Whether something may be written to `path` at all: not when its name is empty, nor when it is a
- * file of a recording. 0, or -errno and the error.
- */
+/* A file of a recording is not to be written to. 0, or -errno and the error. */
 int gt_output_check(const char *path, struct gt_error *error);
 /* `path` NULL or "-" is stdout. A pipe or a device is written straight to. */
 int gt_output_open(struct gt_output *o, const char *path, struct gt_error *error);

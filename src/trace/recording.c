@@ -303,11 +303,14 @@ static int take_trace(struct gt_recording *r, const struct gt_recording_options 
 		      struct gt_error *error)
 {
 	struct gt_trace_header h;
-	int e = gt_trace_header_read(&h, r->path, error);
+	struct gt_error why;
+	int e = gt_trace_header_read(&h, r->path, &why);
 
-	if (!e)
-		add_source(r, "", r->path, options);
-	return e ? e : 1;
+	if (e)
+		return gt_error_set(error, e, "%s%s", why.text, e == -EINVAL ?
+				    "; name a recording, NAME.gt as `gputrack run` makes it" : "");
+	add_source(r, "", r->path, options);
+	return 1;
 }
 
 /* Thousands of processes may have been alive at once, each with its trace open. */

@@ -140,15 +140,17 @@ int gt_suppressions_read(struct gt_suppressions *s, const char *path, struct gt_
 	int e;
 
 	if (!in)
-		return gt_error_set(error, -errno, "cannot read suppressions from %s: %s", path,
+		return gt_error_set(error, -errno, "cannot read suppressions from %s: %s; "
+				    "`gputrack suppress` writes such a file", path,
 				    strerror(errno));
 	text = gt_alloc(FILE_MAX + 1);
 	size = fread(text, 1, FILE_MAX + 1, in);
 	if (ferror(in) || (!fstat(fileno(in), &st) && S_ISDIR(st.st_mode)))
-		e = gt_error_set(error, -EIO, "cannot read suppressions from %s: it is no file",
-				 path);
+		e = gt_error_set(error, -EIO, "cannot read suppressions from %s: it is no file; "
+				 "`gputrack suppress` writes one", path);
 	else if (size > FILE_MAX)
-		e = gt_error_set(error, -EFBIG, "%s is too big for a list of suppressions", path);
+		e = gt_error_set(error, -EFBIG, "%s is too big for a list of suppressions; name "
+				 "one as `gputrack suppress` writes it", path);
 	else
 		e = gt_suppressions_parse(s, path, text, size, error);
 	fclose(in);

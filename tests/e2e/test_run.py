@@ -275,13 +275,19 @@ def test_wrong_usage_is_exit_two(case):
                   ["report"], ["report", "a.gt", "b.gt"], ["report", "--format", "xml", "a.gt"],
                   ["report", "-a", "nothing", "a.gt"], ["report", "--top", "-1", "a.gt"],
                   ["report", "--pid", "x", "a.gt"], ["export"], ["export", "--format", "x", "a.gt"],
-                  ["doctor", "extra"], ["no-such-command"], ["reprot"], []):
+                  ["run", "-o", "", "true"], ["run", "--csv=", "true"], ["report", "a.gt", "-o", ""],
+                  ["html", "a.gt", "-o", ""], ["import", "a.sqlite", "-o", ""],
+                  ["monitor", "-o", "", "true"], ["report", "a.gt", "--symbols", ""],
+                  ["stress", "--throughput", "99999999999999999999"], ["doctor", "extra"],
+                  ["no-such-command"], ["reprot"], []):
         done = case.gputrack(*words)
         assert done.status == 2, (words, done.status, done.err)
         assert done.out == "" and done.err, words
         assert not words or "gputrack" in done.err.splitlines()[0], done.err
     assert "report" in case.gputrack("reprot").err
     assert "--quiet" in case.gputrack("run", "--queit", "true").err
+    assert "-o needs FILE, and was given an empty text" in case.gputrack("report", "a.gt", "-o", "").err
+    assert "at most 1000000000; max" in case.gputrack("stress", "--throughput", "9" * 20).err
     assert entries(case.folder) == []
 
 
@@ -527,7 +533,7 @@ def test_odd_recordings_are_said_in_a_line(case):
     for command in (["report"], ["export"]):
         for name in ("missing.gt", "empty", "text", "nothing"):
             message = one_line(case.gputrack(*command, name), 1)
-            assert name in message, message
+            assert name in message and ("; " in message or "`gputrack run`" in message), message
     assert "gputrack run" in one_line(case.gputrack("report", "missing.gt"), 1)
 
 

@@ -289,8 +289,8 @@ static int run(struct attach *a)
 	finish_info(a, gt_now_ns() - begun, lost, running);
 	verdict = report(a);
 	if (e)
-		verdict = gt_fail("cannot record all processes into %s: %s", a->folder,
-				  strerror(-e));
+		verdict = gt_fail("cannot record all processes into %s: %s; make room or choose "
+				  "another place with -o", a->folder, strerror(-e));
 	if (a->argv && !a->child && !verdict) {
 		if (WIFSIGNALED(a->status))
 			gt_launch_die_by(WTERMSIG(a->status));

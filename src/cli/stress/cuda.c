@@ -52,14 +52,16 @@ static int open_device(struct gt_stress_device *d, const char *library, struct g
 	if (!lib)
 		return -ENOENT;
 	if (!gt_stress_find(lib, names, f))
-		return gt_error_set(error, -ENOENT, "%s is no CUDA driver", library);
+		return gt_error_set(error, -ENOENT, "%s is no CUDA driver; `gputrack doctor` "
+				    "tells what is here", library);
 	result = ((init_fn *)f[0])(0);
 	if (!result)
 		result = ((device_count_fn *)f[1])(&count);
 	if (!result && count > 0)
 		result = ((device_get_fn *)f[2])(&device, 0);
 	if (result || count <= 0)
-		return gt_error_set(error, -ENXIO, "CUDA has no device here (%s: result %d)",
+		return gt_error_set(error, -ENXIO, "CUDA has no device here (%s: result %d); "
+				    "`gputrack doctor` tells what is missing",
 				    library, result);
 	snprintf(d->name, sizeof d->name, "device 0");
 	((device_name_fn *)f[3])(d->name, (int)sizeof d->name, device);

@@ -57,10 +57,12 @@ static int open_device(struct gt_stress_device *d, const char *library, struct g
 	if (!lib)
 		return -ENOENT;
 	if (!gt_stress_find(lib, names, f))
-		return gt_error_set(error, -ENOENT, "%s is no Level Zero loader", library);
+		return gt_error_set(error, -ENOENT, "%s is no Level Zero loader; `gputrack doctor` "
+				    "tells what is here", library);
 	d->own.device = find_device(f, &driver);
 	if (!d->own.device)
-		return gt_error_set(error, -ENXIO, "Level Zero has no device here (%s)", library);
+		return gt_error_set(error, -ENXIO, "Level Zero has no device here (%s); "
+				    "`gputrack doctor` tells what is missing", library);
 	((gt_ze_get_properties_fn *)f[3])(d->own.device, &properties);
 	properties.name[sizeof properties.name - 1] = '\0';
 	snprintf(d->name, sizeof d->name, "%s", *properties.name ? properties.name : "device 0");
