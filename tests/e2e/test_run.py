@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import resource
 import shutil
 import signal
@@ -350,6 +351,21 @@ def test_what_is_made_of_this_folder_lies_beside_it(case):
             assert done.status == 0 and len(made) == 1 and made[0].startswith("q"), (done.err, made)
             case.path(made[0]).unlink()
             assert entries(case.path("q.gt")) == before
+
+
+def test_reports_fit_narrow_terminals(case):
+    leaky = case.program("leaky")
+    done = case.gputrack("run", "-q", "-o", "r.gt", "sh", "-c", f"{leaky}; {leaky}", env=case.pocl())
+    assert done.status == 0, done.err
+    for analysis in ("summary", "leakage", "watermark", "usage", "sites", "growth", "processes"):
+        wide = case.gputrack("report", "r.gt", "-a", analysis, env={"COLUMNS": "200"}).out
+        numbers = re.findall(r"\d[\d.,]* [KMG]?i?B", wide)
+        for columns in (40, 50, 59):
+            out = case.gputrack("report", "r.gt", "-a", analysis, env={"COLUMNS": str(columns)}).out
+            over = [line for line in out.splitlines() if len(line) > columns]
+            assert not over, (columns, over)
+            # nothing is cut but names
+            assert analysis == "usage" or set(numbers) <= set(re.findall(r"\d[\d.,]* [KMG]?i?B", out)), out
 
 
 def test_a_folder_for_symbols_that_is_not_there_is_said_in_a_line(case):
