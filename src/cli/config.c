@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/tool.h"
 #include "cli/cli.h"
 
 enum { FILE_MAX = 1 << 16, LINES_MAX = 1000 };
@@ -197,12 +198,13 @@ static int check_line(const struct gt_config_line *line, const struct gt_usage *
 	}
 	if (!command)
 		return gt_error_set(error, -EINVAL, "%s:%u: '%s' names no command with options; "
-				    "see `gputrack --help`",
-				    line->from, line->line, line->key);
-	return gt_error_set(error, -EINVAL, near ? "%s:%u: there is no option '%s': did you mean "
-			    "'%s'?" : "%s:%u: there is no option '%s'; `gputrack "
-			    "COMMAND --help` lists them", line->from, line->line,
-			    line->key, near);
+				    "see `%s --help`", line->from, line->line, line->key,
+				    gt_tool_name());
+	return near ? gt_error_set(error, -EINVAL, "%s:%u: there is no option '%s': did you mean "
+				   "'%s'?", line->from, line->line, line->key, near) :
+		      gt_error_set(error, -EINVAL, "%s:%u: there is no option '%s'; "
+				   "`%s COMMAND --help` lists them", line->from, line->line,
+				   line->key, gt_tool_name());
 }
 
 /* A path of the file is meant from the file's folder. The result stays until gt_config_free. */

@@ -154,9 +154,9 @@ static int open_cuda(const char *path, struct gt_error *error)
 
 /* What else tracks a program, for those who have no door. */
 #ifdef GT_HAVE_EBPF
-#define WITHOUT_DOORS "`gputrack attach -c PROGRAM` tracks it without them, as root; or use"
+#define WITHOUT_DOORS "as root `%s attach -c PROGRAM` tracks it without them; or use"
 #else
-#define WITHOUT_DOORS "use"
+#define WITHOUT_DOORS "use another than %s:"
 #endif
 
 /* Doors that were left out of this build are not there to be found; without any we can do nothing. */
@@ -184,7 +184,7 @@ static int open_doors(struct gt_error *error)
 	return e || any ? e :
 	       gt_error_set(error, -ENOENT, "cannot track a program from its start: the libraries "
 			    "that go into it are not beside this gputrack; " WITHOUT_DOORS " a "
-			    "gputrack that is installed whole (this one reads recordings)");
+			    "gputrack that is installed whole (this one reads recordings)", gt_tool_name());
 }
 
 static int set_number(const char *name, uint64_t number, struct gt_error *error)

@@ -307,8 +307,10 @@ static int take_trace(struct gt_recording *r, const struct gt_recording_options 
 	int e = gt_trace_header_read(&h, r->path, &why);
 
 	if (e)
-		return gt_error_set(error, e, "%s%s", why.text, e == -EINVAL ?
-				    "; name a recording, NAME.gt as `gputrack run` makes it" : "");
+		return e == -EINVAL ?
+		       gt_error_set(error, e, "%s; name a recording, NAME.gt as `%s run` makes it",
+				    why.text, gt_tool_name()) :
+		       gt_error_set(error, e, "%s", why.text);
 	add_source(r, "", r->path, options);
 	return 1;
 }

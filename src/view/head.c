@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "base/path.h"
+#include "base/tool.h"
 #include "view/process.h"
 #include "view/running.h"
 
@@ -305,7 +306,7 @@ void gt_head_modules(struct gt_page *p, const struct gt_view *v, size_t most)
 	free(list);
 	if (*gt_recording_info(v->recording, "cut_stacks"))
 		gt_page_wrap(p, GT_YELLOW, 2, "stacks end where code has no frame pointers: "
-			     "`gputrack attach --unwind dwarf` finds more");
+			     "`%s attach --unwind dwarf` finds more", gt_tool_name());
 }
 
 void gt_head_open(struct gt_page *p, FILE *out, const struct gt_view *v)

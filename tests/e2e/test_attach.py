@@ -229,7 +229,7 @@ def test_words_that_are_no_code_are_no_frames(case):
         (event,) = case.events("a.gt")
         stack = event["stack"]
         assert stack and all(frame["module"] for frame in stack), stack
-        hint = "`gputrack attach --unwind dwarf` finds more"
+        hint = "attach --unwind dwarf` finds more"
         for text in (run.err, case.gputrack("report", "a.gt", "-a", "leakage").out):
             assert " ".join(text.split()).count(hint) == is_cut, (how, text)
         assert is_cut or len(stack) > 2, stack
