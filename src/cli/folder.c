@@ -282,8 +282,8 @@ int gt_folder_make(struct gt_folder *f, const char *path, struct gt_error *error
 	*f = (struct gt_folder){ 0 };
 	if (strlen(path) >= sizeof f->path)
 		return gt_error_set(error, -ENAMETOOLONG,
-				    "the recording's name is too long: %.80s…; name another with -o",
-				    path);
+				    "the recording's name is too long: %.80s…; name another "
+				    "with -o", path);
 	strcpy(f->path, path);
 	f->made = !mkdir(path, 0700);
 	if (f->made)

@@ -162,22 +162,24 @@ static int set_option(struct parse *p, const struct gt_option *o, const char *gi
 		      const char *value)
 {
 	void *target = (char *)p->settings + o->at;
-	bool is_text = o->type == GT_OPTION_TEXT || o->type == GT_OPTION_TEXTS;
 
-	/* "$OUT" of a script that has not set it */
-	if (is_text && !*value && !o->may_be_empty)
-		return gt_usage_wrong(p->usage, "%s needs %s, and was given an empty text", given,
-				      o->argument);
 	switch (o->type) {
 	case GT_OPTION_FLAG:
 		*(bool *)target = true;
 		return 0;
 	case GT_OPTION_TEXT:
+	case GT_OPTION_TEXTS:
+		/* "$OUT" of a script that has not set it */
+		if (!*value && !o->may_be_empty)
+			return gt_usage_wrong(p->usage, "%s needs %s, and was given an empty text",
+					      given, o->argument);
+		if (o->type == GT_OPTION_TEXTS)
+			texts_add(target, value);
+		else
+			*(const char **)target = value;
+		return 0;
 	case GT_OPTION_MAYBE:
 		*(const char **)target = value;
-		return 0;
-	case GT_OPTION_TEXTS:
-		texts_add(target, value);
 		return 0;
 	case GT_OPTION_COUNT:
 		if (gt_count_parse(value, target))

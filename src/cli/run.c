@@ -159,7 +159,7 @@ static int open_cuda(const char *path, struct gt_error *error)
 #define WITHOUT_DOORS "use another than %s:"
 #endif
 
-/* Doors that were left out of this build are not there to be found; without any we can do nothing. */
+/* Doors that were left out of this build are not there to be found; one must be there. */
 static int open_doors(struct gt_error *error)
 {
 	char path[PATH_MAX];
@@ -184,7 +184,8 @@ static int open_doors(struct gt_error *error)
 	return e || any ? e :
 	       gt_error_set(error, -ENOENT, "cannot track a program from its start: the libraries "
 			    "that go into it are not beside this gputrack; " WITHOUT_DOORS " a "
-			    "gputrack that is installed whole (this one reads recordings)", gt_tool_name());
+			    "gputrack that is installed whole (this one reads recordings)",
+			    gt_tool_name());
 }
 
 static int set_number(const char *name, uint64_t number, struct gt_error *error)
