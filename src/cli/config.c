@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/tool.h"
 #include "cli/cli.h"
 
 enum { FILE_MAX = 1 << 16, LINES_MAX = 1000 };
@@ -116,12 +117,12 @@ static int read_file(const char *path, bool must_be, bool check, struct gt_error
 	if (fd < 0 && !must_be)
 		return 0;
 	if (fd < 0)
-		return gt_error_set(error, -errno, "cannot read the configuration %s: %s", path,
-				    strerror(errno));
+		return gt_error_set(error, -errno, "cannot read the configuration %s: %s; "
+				    "check GPUTRACK_CONFIG", path, strerror(errno));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
 		close(fd);
-		return must_be ? gt_error_set(error, -EINVAL, "the configuration %s is no file",
-					      path) : 0;
+		return must_be ? gt_error_set(error, -EINVAL, "the configuration %s is no file; "
+					      "check GPUTRACK_CONFIG", path) : 0;
 	}
 	if (check && !is_trusted(&st, path)) {
 		close(fd);
@@ -133,7 +134,7 @@ static int read_file(const char *path, bool must_be, bool check, struct gt_error
 	size = read(fd, text, FILE_MAX + 1);
 	if (size < 0 || size > FILE_MAX)
 		e = gt_error_set(error, -EINVAL, "the configuration %s cannot be read or is too "
-				 "big", path);
+				 "big; %d bytes are read", path, FILE_MAX);
 	else
 		e = gt_config_parse(&state.config, state.path, text, (size_t)size, "\n", error);
 	close(fd);
@@ -196,11 +197,14 @@ static int check_line(const struct gt_config_line *line, const struct gt_usage *
 			near = gt_nearest(option, options, option_name, usages[i]);
 	}
 	if (!command)
-		return gt_error_set(error, -EINVAL, "%s:%u: '%s' names no command with options",
-				    line->from, line->line, line->key);
-	return gt_error_set(error, -EINVAL, near ? "%s:%u: there is no option '%s': did you mean "
-			    "'%s'?" : "%s:%u: there is no option '%s'", line->from, line->line,
-			    line->key, near);
+		return gt_error_set(error, -EINVAL, "%s:%u: '%s' names no command with options; "
+				    "see `%s --help`", line->from, line->line, line->key,
+				    gt_tool_name());
+	return near ? gt_error_set(error, -EINVAL, "%s:%u: there is no option '%s': did you mean "
+				   "'%s'?", line->from, line->line, line->key, near) :
+		      gt_error_set(error, -EINVAL, "%s:%u: there is no option '%s'; "
+				   "`%s COMMAND --help` lists them", line->from, line->line,
+				   line->key, gt_tool_name());
 }
 
 /* A path of the file is meant from the file's folder. The result stays until gt_config_free. */

@@ -1,6 +1,7 @@
 /* diff.c - gputrack diff: what leaks in one recording and not in another. */
 #include "view/diff.h"
 
+#include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/source.h"
@@ -93,12 +94,15 @@ static int write_diff(const struct settings *s, struct side *old, struct side *n
 	if (gt_output_close(&output, error))
 		return gt_fail("%s", error->text);
 	if (!old->ledger->events || !new->ledger->events) {
-		gt_fail("nothing was tracked in %s, so there is nothing to compare with",
-			gt_recording_path((old->ledger->events ? new : old)->recording));
+		gt_fail("nothing was tracked in %s, so there is nothing to compare with; "
+			"`%s doctor` tells what can be tracked",
+			gt_recording_path((old->ledger->events ? new : old)->recording),
+			gt_tool_name());
 		return GT_EXIT_UNTRACKED;
 	}
 	if (!status && (gt_head_has_gaps(old->recording) || gt_head_has_gaps(new->recording)))
-		return gt_fail("a recording has gaps, so nobody can tell whether something is new");
+		return gt_fail("a recording has gaps, so nobody can tell whether something is new; "
+			       "`%s report` tells which", gt_tool_name());
 	return status;
 }
 

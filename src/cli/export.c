@@ -192,7 +192,9 @@ static void tell_damage(const struct gt_recording *recording)
 	for (size_t i = 0; i < gt_recording_process_count(recording); i++) {
 		const struct gt_process *process = gt_recording_process(recording, i);
 
-		if (process->damage)
+		if (process->unread)
+			gt_fail("%s; the rest was exported", process->damage);
+		else if (process->damage)
 			gt_fail("%s is damaged (%s), what came before was exported", process->file,
 				process->damage);
 	}

@@ -36,19 +36,40 @@ static bool is_counter(int folder, const char *name)
 	       st.st_size == sizeof(uint64_t);
 }
 
-/* By its name and by what is in it: somebody's own `info` is not ours. */
-static bool is_ours(int folder, const char *name)
+static bool is_trace_name(const char *name)
 {
 	size_t size = strlen(name);
 
+	return size > 6 && !strcmp(name + size - 6, ".trace");
+}
+
+/* By its name and by what is in it: somebody's own `info` is not ours. */
+static bool is_ours(int folder, const char *name)
+{
 	if (!strcmp(name, "info") || !strcmp(name, "info.new"))
 		return begins_with(folder, name, "gputrack: ");
 	if (!strcmp(name, "legend") || !strcmp(name, "legend.new"))
 		return begins_with(folder, name, "GTLEGND");
 	if (!strcmp(name, GT_ROOM_FILE))
 		return is_counter(folder, name);
-	return size > 6 && !strcmp(name + size - 6, ".trace") &&
-	       begins_with(folder, name, GT_TRACE_MAGIC);
+	return is_trace_name(name) && begins_with(folder, name, GT_TRACE_MAGIC);
+}
+
+bool gt_folder_has_own(const char *path)
+{
+	const char *name = path + gt_path_folder(path);
+	char place[PATH_ROOM];
+	bool own;
+	int fd;
+
+	snprintf(place, sizeof place, "%.*s", (int)gt_path_folder(path), path);
+	fd = open(*place ? place : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	/* a trace that is not there yet would be taken for one of its processes */
+	own = is_ours(fd, name) || (is_trace_name(name) && is_ours(fd, "info"));
+	close(fd);
+	return own;
 }
 
 enum what { NOTHING_OF_OURS, EMPTY, RECORDING };
@@ -212,8 +233,8 @@ static int put_aside(struct gt_folder *f, struct gt_error *error)
 		int why = errno;
 
 		gt_folder_undo(f);
-		return gt_error_set(error, -why, "cannot keep the old recording as %s: %s", old,
-				    strerror(why));
+		return gt_error_set(error, -why, "cannot keep the old recording as %s: %s; name "
+				    "another with -o", old, strerror(why));
 	}
 	f->put_aside = true;
 	return 0;
@@ -261,7 +282,8 @@ int gt_folder_make(struct gt_folder *f, const char *path, struct gt_error *error
 	*f = (struct gt_folder){ 0 };
 	if (strlen(path) >= sizeof f->path)
 		return gt_error_set(error, -ENAMETOOLONG,
-				    "the recording's name is too long: %.80s…", path);
+				    "the recording's name is too long: %.80s…; name another "
+				    "with -o", path);
 	strcpy(f->path, path);
 	f->made = !mkdir(path, 0700);
 	if (f->made)

@@ -22,6 +22,8 @@ struct gt_folder {
 int gt_folder_name(char *out, size_t size, const char *given, const char *otherwise);
 /* Nobody else can put anything into it, nor is it a link. */
 bool gt_folder_is_own(const char *path);
+/* The file is one that a recording consists of, or would be taken for one. */
+bool gt_folder_has_own(const char *path);
 
 /*
  * Makes the folder, private to its user, and holds it. A recording that is there already becomes

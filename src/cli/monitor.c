@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/output.h"
 #include "cli/process_meter.h"
 
 #define HEADER "timestamp,description,pid,name,cpu_percent,memory_mb,memory_percent,disk_read_kb," \
@@ -36,7 +37,7 @@ static const struct gt_option options[] = {
 	{ .name = "duration", .letter = 'd', .argument = "S", .type = GT_OPTION_DECIMAL,
 	  .at = offsetof(struct settings, duration_s),
 	  .help = "stop after so many seconds (default: when the processes end)" },
-	{ .name = "description", .argument = "TEXT", .type = GT_OPTION_TEXT,
+	{ .name = "description", .argument = "TEXT", .type = GT_OPTION_TEXT, .may_be_empty = true,
 	  .at = offsetof(struct settings, description),
 	  .help = "what this is a measurement of; put into each row" },
 	{ .name = "output", .letter = 'o', .argument = "FILE.csv", .type = GT_OPTION_TEXT,
@@ -65,6 +66,7 @@ struct watch {
 	uint64_t memory_bytes; /* of the machine */
 	const char *description;
 	FILE *out;
+	bool has_header;       /* … which an earlier run has given */
 	pid_t child;           /* PROGRAM; 0: none */
 	bool hidden_said;
 };
@@ -112,23 +114,22 @@ static int add_pids(struct watch *w, const struct gt_texts *lists)
 static int open_output(struct watch *w, const char *path)
 {
 	char begin[sizeof HEADER] = "", last = '\n';
+	struct gt_error error;
 	FILE *file;
 	long size;
 
-	if (!path || !strcmp(path, "-")) {
-		fputs(HEADER, stdout);
+	if (!path || !strcmp(path, "-"))
 		return 0;
-	}
+	if (gt_output_check(path, &error))
+		return gt_fail("%s", error.text);
 	file = fopen(path, "a+e");
 	if (!file)
 		return gt_fail("cannot write %s: %s; choose another place with --output", path,
 			       strerror(errno));
 	w->out = file;
 	/* what cannot be sought in, a pipe or a terminal, has nothing in it yet */
-	if (fseek(file, 0, SEEK_END) || (size = ftell(file)) <= 0) {
-		fputs(HEADER, file);
+	if (fseek(file, 0, SEEK_END) || (size = ftell(file)) <= 0)
 		return 0;
-	}
 	rewind(file);
 	if (fread(begin, 1, sizeof HEADER - 1, file) != sizeof HEADER - 1 ||
 	    strcmp(begin, HEADER)) {
@@ -142,6 +143,7 @@ static int open_output(struct watch *w, const char *path)
 	fseek(file, 0, SEEK_END);
 	if (last != '\n') /* its writer was killed in a row */
 		putc('\n', file);
+	w->has_header = true;
 	return 0;
 }
 
@@ -241,6 +243,8 @@ static bool watch_processes(struct watch *w, const struct settings *s)
 		interval = duration;
 	if (duration) /* 0.1 is a little more than a tenth */
 		end = begin + duration + interval / 1000;
+	if (!w->has_header)
+		fputs(HEADER, w->out);
 	if (fflush(w->out))
 		return false;
 	while (w->count && !stopped && next + interval <= end) {
@@ -307,8 +311,8 @@ static int monitor(struct watch *w, const struct settings *s, char **program)
 	if (!status && *program)
 		status = start_program(w, program);
 	if (!status && !watch_processes(w, s))
-		status = gt_fail("cannot write %s: %s", s->output ? s->output : "the output",
-				 strerror(errno));
+		status = gt_fail("cannot write %s: %s; make room or choose another place with -o",
+				 s->output ? s->output : "the output", strerror(errno));
 	if (w->child && !status)
 		status = program_status(w->child);
 	return status;

@@ -168,11 +168,18 @@ static int set_option(struct parse *p, const struct gt_option *o, const char *gi
 		*(bool *)target = true;
 		return 0;
 	case GT_OPTION_TEXT:
+	case GT_OPTION_TEXTS:
+		/* "$OUT" of a script that has not set it */
+		if (!*value && !o->may_be_empty)
+			return gt_usage_wrong(p->usage, "%s needs %s, and was given an empty text",
+					      given, o->argument);
+		if (o->type == GT_OPTION_TEXTS)
+			texts_add(target, value);
+		else
+			*(const char **)target = value;
+		return 0;
 	case GT_OPTION_MAYBE:
 		*(const char **)target = value;
-		return 0;
-	case GT_OPTION_TEXTS:
-		texts_add(target, value);
 		return 0;
 	case GT_OPTION_COUNT:
 		if (gt_count_parse(value, target))

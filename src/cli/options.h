@@ -54,6 +54,7 @@ struct gt_option {
 	const char *argument;       /* what --help calls the value; none for a flag */
 	const char *const *choices; /* of a CHOICE, NULL-terminated */
 	const char *bare;           /* of a MAYBE without a value */
+	bool may_be_empty;          /* a text that may be "" */
 	bool is_path;               /* a file: in a config file relative to that file's folder */
 	const char *help;           /* one or more lines' worth of text, wrapped by --help; NULL:
 				       another spelling, which --help leaves out */

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "cli/folder.h"
 
 /* A file without a name in the folder of `path`, gone with us; not everywhere to be had. */
 static int open_nameless(const char *path)
@@ -74,16 +75,26 @@ static int stream_behind(const char *path, const struct stat *st)
 	return -1;
 }
 
+int gt_output_check(const char *path, struct gt_error *error)
+{
+	return gt_folder_has_own(path) ?
+	       gt_error_set(error, -EEXIST, "%s is a part of that recording, and stays as it is; "
+			    "choose another place to write to", path) : 0;
+}
+
 int gt_output_open(struct gt_output *o, const char *path, struct gt_error *error)
 {
 	struct stat st;
-	int fd = -1;
+	int fd = -1, e;
 
 	*o = (struct gt_output){ .file = stdout };
 	/* one thread writes millions of small pieces */
 	__fsetlocking(stdout, FSETLOCKING_BYCALLER);
 	if (!path || !strcmp(path, "-"))
 		return 0;
+	e = gt_output_check(path, error);
+	if (e)
+		return e;
 	o->path = gt_strdup(path);
 	if (stat(path, &st)) {
 		fd = open_beside(o);

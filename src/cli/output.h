@@ -13,6 +13,8 @@ struct gt_output {
 	bool nameless; /* … what is written has no name until then */
 };
 
+/* A file of a recording is not to be written to. 0, or -errno and the error. */
+int gt_output_check(const char *path, struct gt_error *error);
 /* `path` NULL or "-" is stdout. A pipe or a device is written straight to. */
 int gt_output_open(struct gt_output *o, const char *path, struct gt_error *error);
 /* Writes out what is left and puts the file in its place. Frees `o`, also when it fails. */

@@ -20,6 +20,7 @@
 #include "cli/job.h"
 #include "cli/launch.h"
 #include "cli/note.h"
+#include "cli/output.h"
 #include "cli/replay.h"
 #include "cli/with_nsys.h"
 #include "trace/info.h"
@@ -151,23 +152,40 @@ static int open_cuda(const char *path, struct gt_error *error)
 	return 0;
 }
 
-/* Doors that were left out of this build are not there to be found. */
+/* What else tracks a program, for those who have no door. */
+#ifdef GT_HAVE_EBPF
+#define WITHOUT_DOORS "as root `%s attach -c PROGRAM` tracks it without them; or use"
+#else
+#define WITHOUT_DOORS "use another than %s:"
+#endif
+
+/* Doors that were left out of this build are not there to be found; one must be there. */
 static int open_doors(struct gt_error *error)
 {
 	char path[PATH_MAX];
+	bool any = false;
 	int e = 0;
 
-	if (gt_doors_find(path, sizeof path, "libgputrack_opencl.so"))
+	if (gt_doors_find(path, sizeof path, "libgputrack_opencl.so")) {
+		any = true;
 		e = set_first("OPENCL_LAYERS", path, error);
+	}
 	if (!e && gt_doors_find(path, sizeof path, "levelzero/libze_validation_layer.so.1")) {
+		any = true;
 		*strrchr(path, '/') = '\0';
 		e = set("ZE_ENABLE_VALIDATION_LAYER", "1", error);
 		if (!e)
 			e = set_first("LD_LIBRARY_PATH", path, error);
 	}
-	if (!e && gt_doors_find(path, sizeof path, "libgputrack_cuda.so"))
+	if (!e && gt_doors_find(path, sizeof path, "libgputrack_cuda.so")) {
+		any = true;
 		e = open_cuda(path, error);
-	return e;
+	}
+	return e || any ? e :
+	       gt_error_set(error, -ENOENT, "cannot track a program from its start: the libraries "
+			    "that go into it are not beside this gputrack; " WITHOUT_DOORS " a "
+			    "gputrack that is installed whole (this one reads recordings)",
+			    gt_tool_name());
 }
 
 static int set_number(const char *name, uint64_t number, struct gt_error *error)
@@ -356,6 +374,18 @@ static int check_with(const struct settings *s)
 	       gt_usage_wrong(&gt_run_usage, "%s is not to be had --with nsys", option) : 0;
 }
 
+/* What the traced program is to write to, which cannot say what is wrong with it. */
+static int check_outputs(const struct settings *s)
+{
+	const char *outputs[] = { s->csv, s->log };
+	struct gt_error error;
+
+	for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
+		if (outputs[i] && gt_output_check(outputs[i], &error))
+			return gt_fail("%s", error.text);
+	return 0;
+}
+
 /* The exit status when there is no recording: the program's own failure counts first. */
 static int unrecorded(const struct run *run)
 {
@@ -391,6 +421,8 @@ int gt_cmd_run(int argc, char **argv)
 					DURATION_MAX);
 	else if (first >= 0)
 		status = check_with(&settings);
+	if (first >= 0 && !status)
+		status = check_outputs(&settings);
 	if (first >= 0 && !status)
 		status = gt_gate_open(&settings.gate, &gt_run_usage);
 	if (first < 0 || status)

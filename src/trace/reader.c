@@ -366,10 +366,15 @@ static int check_header(const struct gt_trace_header *h, const char *path, struc
 {
 	if (memcmp(h->magic, GT_TRACE_MAGIC, sizeof h->magic))
 		return gt_error_set(error, -EINVAL, "%s is not a gputrack trace", path);
-	if (h->version != GT_TRACE_VERSION)
+	if (h->version > GT_TRACE_VERSION)
 		return gt_error_set(error, -EPROTO,
-				    "%s has trace version %" PRIu32 ", this gputrack reads "
-				    "version %d: use the gputrack that recorded it",
+				    "%s was made by a newer gputrack (trace version %" PRIu32
+				    ", this one reads %d): update gputrack to read it",
+				    path, h->version, GT_TRACE_VERSION);
+	if (h->version < GT_TRACE_VERSION)
+		return gt_error_set(error, -EPROTO,
+				    "%s was made by an older gputrack (trace version %" PRIu32
+				    ", this one reads %d): read it with the one that recorded it",
 				    path, h->version, GT_TRACE_VERSION);
 	if (h->header_size < sizeof *h || h->header_size > GT_BLOCK_LIMIT)
 		return gt_error_set(error, -EINVAL, "%s has a damaged header", path);

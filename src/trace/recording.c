@@ -123,6 +123,7 @@ static bool source_open(struct gt_recording *r, struct source *s)
 	if (gt_reader_open(&s->reader, s->path, &error)) {
 		free(s->process.damage);
 		s->process.damage = gt_strdup(error.text);
+		s->process.unread = true;
 		return false;
 	}
 	take_texts(s);
@@ -232,6 +233,7 @@ static void add_source(struct gt_recording *r, const char *folder, const char *f
 		s.path = gt_strdup(file);
 	if (gt_trace_header_read(&h, s.path, &error)) {
 		s.process.damage = gt_strdup(error.text);
+		s.process.unread = true;
 		h = (struct gt_trace_header){ .pid = (uint32_t)strtoul(file, NULL, 10) };
 	}
 	s.beside = s.process.damage ? !strcmp(file, GT_SYSTEM_TRACE) : !h.pid;
@@ -301,11 +303,16 @@ static int take_trace(struct gt_recording *r, const struct gt_recording_options 
 		      struct gt_error *error)
 {
 	struct gt_trace_header h;
-	int e = gt_trace_header_read(&h, r->path, error);
+	struct gt_error why;
+	int e = gt_trace_header_read(&h, r->path, &why);
 
-	if (!e)
-		add_source(r, "", r->path, options);
-	return e ? e : 1;
+	if (e)
+		return e == -EINVAL ?
+		       gt_error_set(error, e, "%s; name a recording, NAME.gt as `%s run` makes it",
+				    why.text, gt_tool_name()) :
+		       gt_error_set(error, e, "%s", why.text);
+	add_source(r, "", r->path, options);
+	return 1;
 }
 
 /* Thousands of processes may have been alive at once, each with its trace open. */

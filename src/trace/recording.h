@@ -30,6 +30,7 @@ struct gt_process {
 	char *rank;                /* within an MPI or similar job, "" for none */
 	char *csv;                 /* where its resource tracker wrote, "" for nowhere */
 	char *damage;              /* NULL: none; known when its events have been read */
+	bool unread;               /* nothing of its trace can be read; `damage` says why */
 };
 
 struct gt_recorded_module {

@@ -14,7 +14,7 @@
 #include "view/process.h"
 #include "view/stack.h"
 
-enum { HANDLES_SHOWN = 4, NAMES_SHOWN = 20 };
+enum { HANDLES_SHOWN = 4, NAMES_SHOWN = 20, NAME_SHOWN = 24 };
 
 const char *gt_function_words(char *out, unsigned function)
 {
@@ -164,7 +164,8 @@ static void put_who(struct gt_page *p, const struct gt_view *v, const struct gt_
 		return;
 	name = gt_process_name(first);
 	gt_page_put(p, GT_DIM, ", in ");
-	gt_page_name(p, GT_DIM, name, 24);
+	gt_page_need(p, strlen(name) < NAME_SHOWN ? (unsigned)strlen(name) : NAME_SHOWN);
+	gt_page_name(p, GT_DIM, name, NAME_SHOWN);
 	gt_page_put(p, GT_DIM, " %" PRIu32, first->pid);
 	if (*first->rank)
 		gt_page_put(p, GT_DIM, " (rank %s)", first->rank);
@@ -189,6 +190,7 @@ static void put_holders(struct gt_page *p, const struct gt_view *v, const struct
 	stack = gt_ledger_retain_stack(l, held);
 	if (stack) {
 		gt_page_put(p, GT_PLAIN, ", last retained at ");
+		gt_page_need(p, GT_WHERE_LEAST);
 		gt_stack_where(p, v, stack, gt_page_left(p));
 	}
 	gt_page_end(p);

@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "base/path.h"
+#include "base/tool.h"
 #include "view/process.h"
 #include "view/running.h"
 
@@ -56,7 +57,8 @@ static void process_text(char *out, size_t size, const struct gt_process *proces
 {
 	char *name = gt_process_name(process);
 
-	snprintf(out, size, "%s%s%" PRIu32 "%s%.10s%s", with_name ? name : "",
+	snprintf(out, size, "%s%s%" PRIu32 "%s%.10s%s",
+		 !with_name ? "" : *name ? name : GT_PROGRAM_UNKNOWN,
 		 with_name ? " " : "", process->pid, *process->rank ? " (rank " : "",
 		 process->rank, *process->rank ? ")" : "");
 	free(name);
@@ -149,7 +151,7 @@ void gt_head_text(struct gt_page *p, const struct gt_view *v)
 	char started[GT_FORMAT_MAX], count[GT_FORMAT_MAX];
 
 	gt_page_put(p, GT_BOLD, "gputrack ");
-	gt_page_name(p, GT_BOLD, *command ? command : "(unknown program)", p->style.width - 9);
+	gt_page_name(p, GT_BOLD, *command ? command : GT_PROGRAM_UNKNOWN, p->style.width - 9);
 	gt_page_end(p);
 	gt_page_put(p, GT_PLAIN, "  ");
 	put_end(p, v);
@@ -230,7 +232,10 @@ static const char *why_stopped(int error)
 /* One line about a process that has a gap; false when it has none. */
 static bool put_gap(struct gt_page *p, const struct gt_view *v, const struct gt_process *process)
 {
-	if (process->damage)
+	if (process->unread)
+		gt_page_wrap(p, GT_RED, 2, "pid %" PRIu32 " is left out: %s; the rest is shown",
+			     process->pid, process->damage);
+	else if (process->damage)
 		gt_page_wrap(p, GT_RED, 2, "pid %" PRIu32 ": the trace is damaged (%s); what came "
 			     "before is shown", process->pid, process->damage);
 	else if (process->state == GT_TRACE_STOPPED)
@@ -299,6 +304,9 @@ void gt_head_modules(struct gt_page *p, const struct gt_view *v, size_t most)
 		gt_page_wrap(p, GT_YELLOW, 2, "%zu more %s without debug information", count - most,
 			     gt_plural(count - most, "file is", "files are"));
 	free(list);
+	if (*gt_recording_info(v->recording, "cut_stacks"))
+		gt_page_wrap(p, GT_YELLOW, 2, "stacks end where code has no frame pointers: "
+			     "`%s attach --unwind dwarf` finds more", gt_tool_name());
 }
 
 void gt_head_open(struct gt_page *p, FILE *out, const struct gt_view *v)
@@ -321,12 +329,13 @@ static void process_json(struct gt_json *j, const struct gt_view *v,
 	gt_json_text(j, "rank", *process->rank ? process->rank : NULL);
 	gt_json_text(j, "program", process->program);
 	gt_json_text(j, "command", process->command);
-	gt_json_int(j, "start_ns", gt_view_time(v, process->start_ns));
+	gt_json_int(j, "start_ns", process->unread ? 0 : gt_view_time(v, process->start_ns));
 	if (process->end_ns)
 		gt_json_int(j, "end_ns", gt_view_time(v, process->end_ns));
 	else
 		gt_json_null(j, "end_ns");
 	gt_json_text(j, "state",
+		     process->unread ? "unread" :
 		     gt_process_runs(process) ? "running" : state_names[process->state]);
 	gt_json_text(j, "error", process->error ? strerror(process->error) : NULL);
 	gt_json_uint(j, "lost", process->lost);

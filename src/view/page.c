@@ -1,12 +1,15 @@
 /* page.c - text for people: colours, columns, and names that cannot harm the terminal. */
 #include "view/page.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/text.h"
+
+enum { TABLE_HANG = 4, UNIT_MAX = 3 };
 
 static const char *const paints[GT_PAINT_COUNT] = {
 	[GT_PLAIN] = "",          [GT_BOLD] = "\033[1m",    [GT_DIM] = "\033[2m",
@@ -32,12 +35,25 @@ static void paint_off(struct gt_page *p, enum gt_paint paint)
 		fputs("\033[0m", p->out);
 }
 
+/* Written when something follows them: none are at the end of a line. */
+static void put_blanks(struct gt_page *p, unsigned column)
+{
+	if (column <= p->column)
+		return;
+	p->blanks += column - p->column;
+	p->column = column;
+}
+
 static void put_cut(struct gt_page *p, enum gt_paint paint, const char *text, unsigned columns,
 		    enum gt_cut where)
 {
 	if (!*text)
 		return;
+	for (; p->blanks; p->blanks--)
+		putc(' ', p->out);
 	paint_on(p, paint);
+	if (!p->hang)
+		p->hang = p->column + (unsigned)strspn(text, " ") + 2;
 	p->column += gt_text_put(p->out, text, columns, where, p->style.utf8);
 	paint_off(p, paint);
 }
@@ -69,42 +85,102 @@ static char *print_alloc(const char *format, va_list args)
 	return vasprintf(&text, format, args) < 0 ? gt_strdup("") : text;
 }
 
+/* The line is full: it goes on below, a little further in than it began. */
+static void go_on_below(struct gt_page *p)
+{
+	unsigned hang = p->hang, shift = p->shift;
+
+	gt_page_end(p);
+	put_blanks(p, hang);
+	p->hang = hang;
+	p->shift = shift;
+}
+
+/* Where the next word ends; a number and its unit are one. */
+static size_t word_end(const char *text, size_t at)
+{
+	at += strspn(text + at, " ");
+	at += strcspn(text + at, " ");
+	if (at && isdigit((unsigned char)text[at - 1]) && text[at] == ' ') {
+		size_t unit = strcspn(text + at + 1, " ,;)");
+
+		if (unit && unit <= UNIT_MAX)
+			at += 1 + strcspn(text + at + 1, " ");
+	}
+	return at;
+}
+
+/* Up to the blank before the first word that does not fit; the whole text where all of it does. */
+static size_t fitting(const struct gt_page *p, const char *text)
+{
+	size_t fits = 0, size = strlen(text);
+
+	for (size_t at = 0; at < size;) {
+		size_t end = word_end(text, at);
+		char *piece = gt_strndup(text, end);
+		unsigned wide = gt_text_columns(piece, p->style.utf8);
+
+		free(piece);
+		if (p->column + wide > p->style.width)
+			return fits;
+		fits = at = end;
+	}
+	return size;
+}
+
 void gt_page_put(struct gt_page *p, enum gt_paint paint, const char *format, ...)
 {
 	va_list args;
-	char *text;
+	char *text, *rest;
 
 	va_start(args, format);
 	text = print_alloc(format, args);
 	va_end(args);
-	gt_page_name(p, paint, text, UINT32_MAX);
+	for (rest = text; *rest;) {
+		size_t fits = fitting(p, rest), next = fits + strspn(rest + fits, " ");
+		bool is_over = !rest[fits] || (!fits && (!p->hang || p->column <= p->hang));
+		char *piece = gt_strndup(rest, fits);
+
+		gt_page_name(p, paint, is_over ? rest : piece, UINT32_MAX);
+		free(piece);
+		if (is_over)
+			break;
+		rest += next;
+		go_on_below(p);
+	}
 	free(text);
 }
 
 void gt_page_tab(struct gt_page *p, unsigned column)
 {
-	unsigned blanks = column > p->column ? column - p->column : p->column ? 1 : 0;
-
-	for (unsigned i = 0; i < blanks; i++)
-		putc(' ', p->out);
-	p->column += blanks;
+	column = column > p->shift ? column - p->shift : 0;
+	/* of a table that is wider than the page */
+	if (p->hang && column >= p->style.width)
+		column = p->column + 2;
+	put_blanks(p, column > p->column || !p->column ? column : p->column + 1);
 }
 
 void gt_page_right(struct gt_page *p, enum gt_paint paint, const char *text, unsigned column)
 {
 	unsigned wide = gt_text_columns(text, p->style.utf8);
 
+	if (column - p->shift > p->style.width && p->column > TABLE_HANG) {
+		p->shift += p->column - TABLE_HANG;
+		p->hang = TABLE_HANG;
+		go_on_below(p);
+	}
+	column -= p->shift;
 	if (p->column + wide < column)
-		gt_page_tab(p, column - wide);
+		put_blanks(p, column - wide);
 	else if (p->column)
-		gt_page_tab(p, p->column + 1);
+		put_blanks(p, p->column + 1);
 	gt_page_name(p, paint, text, UINT32_MAX);
 }
 
 void gt_page_end(struct gt_page *p)
 {
 	putc('\n', p->out);
-	p->column = 0;
+	p->column = p->blanks = p->hang = p->shift = 0;
 }
 
 void gt_page_wrap(struct gt_page *p, enum gt_paint paint, unsigned indent, const char *format, ...)
@@ -124,14 +200,20 @@ void gt_page_wrap(struct gt_page *p, enum gt_paint paint, unsigned indent, const
 			fresh = true;
 		}
 		if (!fresh)
-			gt_page_tab(p, p->column + 1);
-		else if (p->column < indent)
-			gt_page_tab(p, indent);
+			put_blanks(p, p->column + 1);
+		else
+			put_blanks(p, indent);
 		gt_page_name(p, paint, word, p->style.width - indent);
 		fresh = false;
 	}
 	gt_page_end(p);
 	free(text);
+}
+
+void gt_page_need(struct gt_page *p, unsigned columns)
+{
+	if (p->hang && p->column > p->hang && gt_page_left(p) < columns)
+		go_on_below(p);
 }
 
 unsigned gt_page_left(const struct gt_page *p)

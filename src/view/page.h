@@ -14,7 +14,7 @@ struct gt_style {
 /* `path` from style->directory on where it lies below it. */
 const char *gt_style_relative(const struct gt_style *style, const char *path);
 
-enum { GT_PAGE_MIN = 60 };
+enum { GT_PAGE_MIN = 40 };
 
 enum gt_paint { GT_PLAIN, GT_BOLD, GT_DIM, GT_RED, GT_YELLOW, GT_GREEN, GT_PAINT_COUNT };
 
@@ -22,26 +22,34 @@ struct gt_page {
 	FILE *out;
 	struct gt_style style;
 	unsigned column;       /* of the line being written */
+	unsigned blanks;       /* before it that are not written yet */
+	unsigned hang;         /* where it goes on when it is full; 0: nothing is on it yet */
+	unsigned shift;        /* of a table's columns that go on below */
 };
 
 void gt_page_init(struct gt_page *p, FILE *out, const struct gt_style *style);
 
-/* Words as printf has them, on one line, whole; cleaned like all text. */
+/*
+ * Words as printf has them, cleaned like all text. What does not fit the line goes on below,
+ * indented; no word is cut.
+ */
 void gt_page_put(struct gt_page *p, enum gt_paint paint, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Somebody else's words, cleaned, and cut in the middle to at most `columns`. */
 void gt_page_name(struct gt_page *p, enum gt_paint paint, const char *text, unsigned columns);
 /* A path likewise, which loses its start: its end tells more. */
 void gt_page_path(struct gt_page *p, enum gt_paint paint, const char *text, unsigned columns);
-/* Blanks up to a column, at least one unless the line is empty. */
+/* Blanks up to a column, at least one unless the line is empty; two where it is off the page. */
 void gt_page_tab(struct gt_page *p, unsigned column);
-/* `text` ending at a column. */
+/* `text`, whole, ending at a column; columns that are off the page go on below, as a table. */
 void gt_page_right(struct gt_page *p, enum gt_paint paint, const char *text, unsigned column);
 void gt_page_end(struct gt_page *p);
 /* A paragraph of words, of both sorts, broken at the page's width and indented. */
 void gt_page_wrap(struct gt_page *p, enum gt_paint paint, unsigned indent, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* Goes on below unless so many columns are left. */
+void gt_page_need(struct gt_page *p, unsigned columns);
 /* Columns left on the line. */
 unsigned gt_page_left(const struct gt_page *p);
 

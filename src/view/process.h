@@ -3,8 +3,11 @@
 
 #include "trace/recording.h"
 
+/* For those whose name is not known. */
+#define GT_PROGRAM_UNKNOWN "(unknown program)"
+
 /*
  * "demo"; "python3 train.py" where the program is an interpreter; "python3 (multiprocessing)" for
- * a worker that multiprocessing has spawned. The caller frees it.
+ * a worker that multiprocessing has spawned. "" where it is not known. The caller frees it.
  */
 char *gt_process_name(const struct gt_process *process);

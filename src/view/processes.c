@@ -10,6 +10,8 @@
 #include "view/head.h"
 #include "view/process.h"
 
+enum { NAME_LEAST = 8 }; /* of a process's name to be shown */
+
 struct left {
 	uint64_t count, bytes;
 };
@@ -63,7 +65,8 @@ static void put_row(struct gt_page *p, const struct gt_process *process, const s
 	gt_page_right(p, left->count ? GT_RED : GT_PLAIN, gt_format_count(text, left->count), 46);
 	gt_page_right(p, GT_PLAIN, left->bytes ? gt_format_bytes(text, left->bytes) : "-", 57);
 	gt_page_tab(p, 59);
-	gt_page_name(p, GT_BOLD, *name ? name : "(unknown program)", gt_page_left(p));
+	gt_page_need(p, NAME_LEAST);
+	gt_page_name(p, GT_BOLD, *name ? name : GT_PROGRAM_UNKNOWN, gt_page_left(p));
 	gt_page_end(p);
 	free(name);
 }

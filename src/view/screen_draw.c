@@ -114,7 +114,7 @@ static void draw_chart(struct drawing *d, unsigned rows)
 	const struct gt_screen *s = d->s;
 	const char *const *glyphs = d->c->utf8 ? blocks : plain;
 	unsigned width = d->c->columns - LABEL - 2 * MARGIN;
-	uint64_t shown = s->shown_ticks, top = 1;
+	uint64_t shown = s->shown_ticks, top = 0;
 	char text[GT_FORMAT_MAX];
 
 	/* while it is paused newer ones take the places of the oldest */
@@ -126,7 +126,8 @@ static void draw_chart(struct drawing *d, unsigned rows)
 		top = trail_at(s, i) > top ? trail_at(s, i) : top;
 	for (uint64_t i = 0; i < shown; i++) {
 		uint64_t value = trail_at(s, s->shown_ticks - shown + i);
-		unsigned high = (unsigned)((double)value / (double)top * rows * EIGHTHS + 0.5);
+		unsigned high = (unsigned)((double)value / (double)(top ? top : 1) * rows *
+					   EIGHTHS + 0.5);
 
 		if (value && !high)
 			high = 1;
@@ -138,9 +139,10 @@ static void draw_chart(struct drawing *d, unsigned rows)
 				      GT_INK_SPARK, glyphs[part > EIGHTHS ? EIGHTHS : part]);
 		}
 	}
-	gt_grid_right(d->c, d->row, MARGIN + width, LABEL, GT_INK_DIM,
-			gt_format_bytes(text, shown ? top : 0));
-	if (rows > 1)
+	if (top)
+		gt_grid_right(d->c, d->row, MARGIN + width, LABEL, GT_INK_DIM,
+			      gt_format_bytes(text, top));
+	if (rows > 1 || !top)
 		gt_grid_right(d->c, d->row + rows - 1, MARGIN + width, LABEL, GT_INK_DIM, "0 B");
 	d->row += rows;
 }

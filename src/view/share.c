@@ -91,8 +91,8 @@ static void put_amount(struct gt_page *p, const char *label, const struct gt_vie
 	gt_page_tab(p, 4);
 	gt_page_name(p, GT_PLAIN, label, 24);
 	gt_page_right(p, GT_PLAIN, gt_format_bytes(bytes, amount->device_bytes), 38);
-	gt_page_put(p, GT_DIM, " %s", when);
-	gt_page_put(p, GT_PLAIN, ", own peak %s at %s", gt_format_bytes(peak, share->peak_bytes),
+	gt_page_put(p, GT_DIM, " %s,", when);
+	gt_page_put(p, GT_PLAIN, " own peak %s at %s", gt_format_bytes(peak, share->peak_bytes),
 		    gt_format_span(at, share->peak_ns > start ? share->peak_ns - start : 0));
 	gt_page_end(p);
 }

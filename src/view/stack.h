@@ -4,6 +4,8 @@
 #include "base/json.h"
 #include "view/view.h"
 
+enum { GT_WHERE_LEAST = 20 }; /* columns in which gt_stack_where still tells something */
+
 /* Lines of function and file:line from column `indent` on; at most `most` frames, 0 for all. */
 void gt_stack_text(struct gt_page *p, const struct gt_view *v, uint32_t stack, size_t most,
 		   unsigned indent);

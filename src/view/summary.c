@@ -103,6 +103,7 @@ static void put_peak(struct gt_page *p, const struct gt_view *v)
 			    gt_kind_count(count_text, (enum gt_kind)holders[i]->kind,
 					  holders[i]->live_at_peak));
 		gt_page_tab(p, column);
+		gt_page_need(p, GT_WHERE_LEAST);
 		gt_stack_where(p, v, holders[i]->stack, gt_page_left(p));
 		gt_page_end(p);
 	}
@@ -150,19 +151,33 @@ static void put_path(struct gt_page *p, const char *path)
 		plain &= (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
 			 (*c >= '+' && *c <= '9') || *c == '_' || *c == '@' ||
 			 (unsigned char)*c >= 0x80;
-	gt_page_put(p, GT_BOLD, plain ? "" : "'");
-	for (const char *quote; !plain && (quote = strchr(path, '\'')); path = quote + 1)
-		gt_page_put(p, GT_BOLD, "%.*s'\\''", (int)(quote - path), path);
-	gt_page_put(p, GT_BOLD, plain ? "%s" : "%s'", path);
+	/* never broken, however long: it is to be copied */
+	gt_page_name(p, GT_BOLD, plain ? "" : "'", UINT32_MAX);
+	for (const char *quote; !plain && (quote = strchr(path, '\'')); path = quote + 1) {
+		char *before = gt_strndup(path, (size_t)(quote - path));
+
+		gt_page_name(p, GT_BOLD, before, UINT32_MAX);
+		gt_page_name(p, GT_BOLD, "'\\''", UINT32_MAX);
+		free(before);
+	}
+	gt_page_name(p, GT_BOLD, path, UINT32_MAX);
+	gt_page_name(p, GT_BOLD, plain ? "" : "'", UINT32_MAX);
 }
 
 static void put_next(struct gt_page *p, const struct gt_view *v, const char *analysis,
 		     const char *why)
 {
-	gt_page_put(p, GT_BOLD, "  %s report ", gt_tool_name());
+	char option[32], *command;
+
+	if (asprintf(&command, "  %s report ", gt_tool_name()) < 0)
+		return;
+	gt_page_name(p, GT_BOLD, command, UINT32_MAX);
+	free(command);
 	put_path(p, gt_style_relative(&v->style, gt_recording_path(v->recording)));
-	gt_page_put(p, GT_BOLD, " -a %s", analysis);
+	snprintf(option, sizeof option, " -a %s", analysis);
+	gt_page_name(p, GT_BOLD, option, UINT32_MAX);
 	gt_page_tab(p, p->column + 2 + (unsigned)(sizeof "watermark" - 1 - strlen(analysis)));
+	gt_page_need(p, (unsigned)strlen(why) + 2);
 	gt_page_put(p, GT_DIM, "# %s", why);
 	gt_page_end(p);
 }

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/tool.h"
 
 enum { FILE_MAX = 4 << 20, LINE_MAX_BYTES = 4096, COUNT_MAX = 100000 };
 
@@ -140,15 +141,17 @@ int gt_suppressions_read(struct gt_suppressions *s, const char *path, struct gt_
 	int e;
 
 	if (!in)
-		return gt_error_set(error, -errno, "cannot read suppressions from %s: %s", path,
-				    strerror(errno));
+		return gt_error_set(error, -errno, "cannot read suppressions from %s: %s; "
+				    "`%s suppress` writes such a file", path,
+				    strerror(errno), gt_tool_name());
 	text = gt_alloc(FILE_MAX + 1);
 	size = fread(text, 1, FILE_MAX + 1, in);
 	if (ferror(in) || (!fstat(fileno(in), &st) && S_ISDIR(st.st_mode)))
-		e = gt_error_set(error, -EIO, "cannot read suppressions from %s: it is no file",
-				 path);
+		e = gt_error_set(error, -EIO, "cannot read suppressions from %s: it is no file; "
+				 "`%s suppress` writes one", path, gt_tool_name());
 	else if (size > FILE_MAX)
-		e = gt_error_set(error, -EFBIG, "%s is too big for a list of suppressions", path);
+		e = gt_error_set(error, -EFBIG, "%s is too big for a list of suppressions; name "
+				 "one as `%s suppress` writes it", path, gt_tool_name());
 	else
 		e = gt_suppressions_parse(s, path, text, size, error);
 	fclose(in);

@@ -5,6 +5,7 @@ import re
 import select
 import signal
 import subprocess
+import sys
 import threading
 import time
 
@@ -206,6 +207,32 @@ def test_unwinding_with_and_without_frame_pointers(case):
         assert functions_of(event)[:len(expected)] == expected, (name, how, functions_of(event))
         if expected is whole:
             assert functions_of(event)[-1] == "main", functions_of(event)
+
+
+CTYPES = """
+import ctypes
+cl = ctypes.CDLL("libOpenCL.so.1")
+platform, device = ctypes.c_void_p(), ctypes.c_void_p()
+cl.clGetPlatformIDs(1, ctypes.byref(platform), None)
+cl.clGetDeviceIDs(platform, ctypes.c_uint64(0xffffffff), 1, ctypes.byref(device), None)
+cl.clCreateContext(None, 1, ctypes.byref(device), None, None, None)
+"""
+
+
+def test_words_that_are_no_code_are_no_frames(case):
+    """ctypes calls through libffi, whose frame pointer leads into the stack."""
+    need_root(case)
+    for how, is_cut in (("fp", True), ("dwarf", False)):
+        run = case.gputrack("attach", "--unwind", how, "-o", "a.gt", "-c", sys.executable, "-c", CTYPES,
+                            env=case.pocl())
+        assert run.status == 0, run.err
+        (event,) = case.events("a.gt")
+        stack = event["stack"]
+        assert stack and all(frame["module"] for frame in stack), stack
+        hint = "attach --unwind dwarf` finds more"
+        for text in (run.err, case.gputrack("report", "a.gt", "-a", "leakage").out):
+            assert " ".join(text.split()).count(hint) == is_cut, (how, text)
+        assert is_cut or len(stack) > 2, stack
 
 
 def test_attached_in_mid_run(case):

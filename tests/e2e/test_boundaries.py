@@ -87,6 +87,25 @@ def test_an_output_replaces_a_link_and_not_what_it_leads_to(case):
         link.unlink()
 
 
+def test_an_output_is_never_a_part_of_a_recording(case):
+    assert record(case).status == 7
+    recording = case.path("r.gt")
+    trace, = recording.glob("*.trace")
+    before = {path.name: path.read_bytes() for path in recording.iterdir()}
+    assert {"info", "legend", trace.name} <= set(before)
+    for command in (["report", "r.gt"], ["export", "r.gt"], ["suppress", "r.gt"], ["html", "r.gt"],
+                    ["diff", "r.gt", "r.gt"], ["monitor", "-d", "0.1", "sleep", "0"]):
+        for name in (*before, "9.trace"):
+            done = case.gputrack(command[0], "-o", f"r.gt/{name}", *command[1:])
+            one_line(done, f"r.gt/{name} is a part of that recording", "; choose another place")
+    for option in ("--csv", "--log"):
+        one_line(record(case, "s.gt", option, "r.gt/9.trace"), "r.gt/9.trace is a part")
+    assert {path.name: path.read_bytes() for path in recording.iterdir()} == before
+    # its own names elsewhere are anybody's, and other names in it as well
+    for name in ("info", "9.trace", "r.gt/report.txt"):
+        assert case.gputrack("report", "r.gt", "-o", name).status == 0, name
+
+
 def test_the_link_to_a_stream_is_written_through(case):
     """As root, `-o /dev/stdout >file` would leave the machine without its /dev/stdout."""
     assert record(case).status == 7

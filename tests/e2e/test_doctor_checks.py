@@ -43,6 +43,8 @@ def test_lines_fit_and_plain_terminals_get_plain_words(case):
         assert max(map(len, done.out.splitlines())) <= columns, done.out
     done = case.gputrack("doctor", env={"LC_ALL": "C"})
     assert done.out.isascii() and re.search(r"^  ok \S", done.out, re.M), done.out
+    found = [line for line in done.out.splitlines() if re.match(r"  (ok|no|- ) \S", line)]
+    assert all(line[19] == " " and line[20] != " " for line in found) and len(found) > 10, done.out
     assert "\033" not in case.gputrack("doctor").out
     assert "\033[" in case.gputrack("doctor", "--color", "always").out
 

@@ -152,7 +152,8 @@ def test_a_program_of_its_own(case):
     assert done.status == 7 and rows(done.out), (done.status, done.err)
     done = case.gputrack("monitor", "--", "sh", "-c", "kill -9 $$")
     assert done.status == 128 + 9, done.status
-    assert "./not-there" in one_line(case.gputrack("monitor", "./not-there"), 1)
+    done = case.gputrack("monitor", "./not-there")
+    assert "./not-there" in one_line(done, 1) and done.out == "", done.out
     # an interrupt reaches the program and ends both
     process = case.start(case.build / "gputrack", "monitor", "-i", "0.01", "sleep", "1000")
     process.stdout.readline()

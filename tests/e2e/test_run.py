@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import resource
 import shutil
 import signal
@@ -275,13 +276,19 @@ def test_wrong_usage_is_exit_two(case):
                   ["report"], ["report", "a.gt", "b.gt"], ["report", "--format", "xml", "a.gt"],
                   ["report", "-a", "nothing", "a.gt"], ["report", "--top", "-1", "a.gt"],
                   ["report", "--pid", "x", "a.gt"], ["export"], ["export", "--format", "x", "a.gt"],
-                  ["doctor", "extra"], ["no-such-command"], ["reprot"], []):
+                  ["run", "-o", "", "true"], ["run", "--csv=", "true"], ["report", "a.gt", "-o", ""],
+                  ["html", "a.gt", "-o", ""], ["import", "a.sqlite", "-o", ""],
+                  ["monitor", "-o", "", "true"], ["report", "a.gt", "--symbols", ""],
+                  ["stress", "--throughput", "99999999999999999999"], ["doctor", "extra"],
+                  ["no-such-command"], ["reprot"], []):
         done = case.gputrack(*words)
         assert done.status == 2, (words, done.status, done.err)
         assert done.out == "" and done.err, words
         assert not words or "gputrack" in done.err.splitlines()[0], done.err
     assert "report" in case.gputrack("reprot").err
     assert "--quiet" in case.gputrack("run", "--queit", "true").err
+    assert "-o needs FILE, and was given an empty text" in case.gputrack("report", "a.gt", "-o", "").err
+    assert "at most 1000000000; max" in case.gputrack("stress", "--throughput", "9" * 20).err
     assert entries(case.folder) == []
 
 
@@ -344,6 +351,21 @@ def test_what_is_made_of_this_folder_lies_beside_it(case):
             assert done.status == 0 and len(made) == 1 and made[0].startswith("q"), (done.err, made)
             case.path(made[0]).unlink()
             assert entries(case.path("q.gt")) == before
+
+
+def test_reports_fit_narrow_terminals(case):
+    leaky = case.program("leaky")
+    done = case.gputrack("run", "-q", "-o", "r.gt", "sh", "-c", f"{leaky}; {leaky}", env=case.pocl())
+    assert done.status == 0, done.err
+    for analysis in ("summary", "leakage", "watermark", "usage", "sites", "growth", "processes"):
+        wide = case.gputrack("report", "r.gt", "-a", analysis, env={"COLUMNS": "200"}).out
+        numbers = re.findall(r"\d[\d.,]* [KMG]?i?B", wide)
+        for columns in (40, 50, 59):
+            out = case.gputrack("report", "r.gt", "-a", analysis, env={"COLUMNS": str(columns)}).out
+            over = [line for line in out.splitlines() if len(line) > columns]
+            assert not over, (columns, over)
+            # nothing is cut but names
+            assert analysis == "usage" or set(numbers) <= set(re.findall(r"\d[\d.,]* [KMG]?i?B", out)), out
 
 
 def test_a_folder_for_symbols_that_is_not_there_is_said_in_a_line(case):
@@ -527,7 +549,7 @@ def test_odd_recordings_are_said_in_a_line(case):
     for command in (["report"], ["export"]):
         for name in ("missing.gt", "empty", "text", "nothing"):
             message = one_line(case.gputrack(*command, name), 1)
-            assert name in message, message
+            assert name in message and ("; " in message or "`gputrack run`" in message), message
     assert "gputrack run" in one_line(case.gputrack("report", "missing.gt"), 1)
 
 
@@ -547,11 +569,28 @@ def test_damaged_traces_end_at_the_last_whole_record(case):
     bad, = [p for p in report["recording"]["processes"] if p["damage"]]
     assert bad["pid"] == 123
     text = case.gputrack("report", "q.gt")
-    assert text.status == 0 and "pid 123: the trace is damaged" in " ".join(text.out.split())
+    assert text.status == 0 and "pid 123 is left out: q.gt/123.trace is not a gputrack trace; the rest is" in \
+        " ".join(text.out.split())
     exported = case.gputrack("export", "q.gt", "--format", "json")
     assert exported.status == 0 and len(exported.err.splitlines()) == 1, exported.err
-    assert "123.trace is damaged" in exported.err
+    assert "123.trace is not a gputrack trace; the rest was exported" in exported.err
     assert len(json.loads(exported.out)["events"]) == count
+    garbage.unlink()
+
+    # … or of a format that is not known yet
+    newer = bytearray(whole)
+    newer[8:12] = (99).to_bytes(4, "little")
+    garbage.write_bytes(newer)
+    text = case.gputrack("report", "q.gt")
+    assert text.status == 0 and "(unknown program) 123" in text.out, text.out
+    assert "pid 123 is left out: q.gt/123.trace was made by a newer gputrack (trace version 99, this one reads " \
+        "1): update gputrack to read it; the rest is shown" in " ".join(text.out.split()), text.out
+    report = case.report("q.gt", "leakage")["recording"]
+    assert report["events"] == count
+    unread, = [p for p in report["processes"] if p["state"] == "unread"]
+    assert unread["pid"] == 123 and unread["start_ns"] == 0 and "newer gputrack" in unread["damage"]
+    exported = case.gputrack("export", "q.gt", "--format", "json")
+    assert exported.status == 0 and "newer gputrack" in exported.err and "damaged" not in exported.err
     garbage.unlink()
 
     # cut anywhere: never a failure, and never more than there was

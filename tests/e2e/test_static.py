@@ -37,3 +37,13 @@ def test_the_static_tool_attaches(case):
     done = case.run(tool, "attach", "-o", "a.gt", "-c", case.program("leaky"), env=case.pocl())
     assert done.status == 0 and "LEAKED  21 resources" in done.err, done.err
     assert case.report("a.gt", "leakage")["totals"] == {"count": 21, "bytes": 1 << 20}
+
+
+def test_the_static_tool_says_that_it_cannot_run_programs(case):
+    tool = static(case)
+    done = case.run(tool, "run", "-o", "a.gt", "touch", case.path("ran"))
+    assert done.status == 1 and done.out == "", done.err
+    assert done.err.startswith("gputrack: cannot track a program from its start: the libraries"), done.err
+    assert "attach -c PROGRAM` tracks it without them" in done.err and done.err.count("\n") == 1, done.err
+    # nothing that looks as if it had been tracked
+    assert not case.path("a.gt").exists() and not case.path("ran").exists()

@@ -123,6 +123,11 @@ def test_a_stand_in_library_serves(case):
     assert "CUDA has no device" in message and "--library FILE" in message, message
 
 
+def test_every_spelling_is_in_the_help(case):
+    text = case.gputrack("stress", "--help").out
+    assert "--free-ratio R" in text and "--ratio is the same" in " ".join(text.split()), text
+
+
 def test_wrong_usage_is_told(case):
     for words in (["--throughput", "fast"], ["--free-ratio", "1.5"], ["--free-ratio", "x"],
                   ["--threads", "0"], ["--allocate-size", "0"], ["--api", "metal"], ["operand"],

@@ -76,6 +76,10 @@ for recording in clean damaged untracked silent; do
 done
 
 golden leaks/wide.txt env COLUMNS=200 "$gputrack" report leaks.gt -a sites
+golden leaks/narrow.txt env COLUMNS=40 "$gputrack" report leaks.gt
+golden leaks/narrow-sites.txt env COLUMNS=40 "$gputrack" report leaks.gt -a sites
+golden family/narrow.txt env COLUMNS=50 "$gputrack" report family.gt -a leakage
+golden family/narrow-processes.txt env COLUMNS=40 "$gputrack" report family.gt -a processes
 golden leaks/color.txt "$gputrack" report leaks.gt --color always
 golden leaks/ascii.txt env LC_ALL=C "$gputrack" report leaks.gt -a usage
 golden hostile/ascii.txt env LC_ALL=C "$gputrack" report hostile.gt -a leakage

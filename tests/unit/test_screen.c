@@ -318,6 +318,23 @@ static void histories_are_drawn_with_the_present_at_the_right(void **state)
 	assert_shows(f, 80, " ▂▃▅▆█\n");
 }
 
+static void a_chart_of_nothing_has_no_top(void **state)
+{
+	struct fixture *f = *state;
+	char *all;
+
+	gt_screen_fini(&f->screen);
+	gt_board_free(f->board);
+	f->board = gt_board_new();
+	gt_screen_init(&f->screen, &(struct gt_screen_names){ .frames = frames });
+	f->screen.target = "all processes";
+	tick(f);
+	all = draw(f, 80, 24, true);
+	assert_null(strstr(all, " 1 B"));
+	assert_non_null(strstr(all, " 0 B\n"));
+	free(all);
+}
+
 /* Any size, any view: nothing is written outside, and every line fits. */
 static void every_size_can_be_drawn(void **state)
 {
@@ -400,6 +417,7 @@ int main(void)
 		WITH_A_BOARD(keys_end_it_explain_it_and_set_its_pace),
 		WITH_A_BOARD(totals_and_losses_are_at_the_top),
 		WITH_A_BOARD(histories_are_drawn_with_the_present_at_the_right),
+		WITH_A_BOARD(a_chart_of_nothing_has_no_top),
 		WITH_A_BOARD(every_size_can_be_drawn),
 		WITH_A_BOARD(without_utf8_it_is_plain),
 		WITH_A_BOARD(names_cannot_draw_on_the_screen),

@@ -31,7 +31,9 @@ function gapsOf(data) {
       "this gputrack does not know"]);
   for (const p of processes) {
     const went_on = processes.some((q) => q.pid === p.pid && q.start_ns > p.start_ns);
-    if (p.damage)
+    if (p.state === "unread")
+      gaps.push(["bad", `pid ${p.pid} is left out: ${p.damage}; the rest is shown`]);
+    else if (p.damage)
       gaps.push(["bad", `pid ${p.pid}: the trace is damaged (${p.damage}); what came before ` +
         "is shown"]);
     else if (p.state === "stopped")

@@ -6,9 +6,14 @@
 #include "base/mem.h"
 #include "capture/ebpf/heard.h"
 
+/* Nothing of a process lies below and above: the kernel keeps them free of mappings. */
+#define LOWEST 0x10000ull
+#define HIGHEST 0x00ffffffffffffffull
+
 void gt_modules_fini(struct gt_modules *m)
 {
 	free(m->list);
+	free(m->areas);
 	*m = (struct gt_modules){ 0 };
 }
 
@@ -30,6 +35,43 @@ static bool has_memory(uint32_t pid)
 	return !e;
 }
 
+/* The kernel lists mappings by address. */
+static void take_areas(struct gt_modules *m, const struct gt_mappings *maps)
+{
+	m->area_count = 0;
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct gt_mapping *at = &maps->list[i];
+		struct gt_area *last = m->area_count ? &m->areas[m->area_count - 1] : NULL;
+
+		if (last && last->end == at->start && last->is_code == at->is_code) {
+			last->end = at->end;
+			continue;
+		}
+		GT_GROW(m->areas, m->area_count, m->area_room);
+		m->areas[m->area_count++] = (struct gt_area){ .start = at->start, .end = at->end,
+							      .is_code = at->is_code };
+	}
+}
+
+enum gt_ground gt_modules_ground(const struct gt_modules *m, uint64_t address)
+{
+	size_t low = 0, high = m->area_count;
+
+	if (address < LOWEST || address > HIGHEST)
+		return GT_GROUND_DATA;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (address >= m->areas[middle].end)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == m->area_count || address < m->areas[low].start)
+		return GT_GROUND_UNKNOWN;
+	return m->areas[low].is_code ? GT_GROUND_CODE : GT_GROUND_DATA;
+}
+
 bool gt_modules_look(struct gt_modules *m, struct gt_images *images, uint32_t pid)
 {
 	struct gt_mappings maps;
@@ -37,12 +79,15 @@ bool gt_modules_look(struct gt_modules *m, struct gt_images *images, uint32_t pi
 	size_t before = m->count;
 
 	m->is_stale = false;
-	if (gt_mappings_read(&maps, pid)) {
+	m->is_gone = gt_mappings_read(&maps, pid);
+	if (m->is_gone) {
 		if (!images->heard)
 			return false;
 		/* gone: what is known of it holds, and what was heard besides */
 		before = 0;
 		gt_heard_of(&maps, images->heard, pid);
+	} else {
+		take_areas(m, &maps);
 	}
 	for (size_t i = 0; i < before; i++)
 		m->list[i].gone = true;

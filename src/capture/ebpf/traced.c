@@ -221,6 +221,27 @@ void gt_traced_refresh(struct gt_traced *p, struct gt_images *images)
 	p->has_moved = false;
 }
 
+size_t gt_traced_stack_trim(struct gt_traced *p, struct gt_images *images, const uint64_t *frames,
+			    size_t count)
+{
+	gt_traced_refresh(p, images);
+	for (size_t i = 1; i < count; i++) {
+		uint64_t call = frames[i] - 1; /* a call may be the last of its function */
+		enum gt_ground ground = gt_modules_ground(&p->modules, call);
+
+		if (ground == GT_GROUND_UNKNOWN && gt_now_ns() - p->looked_ns > LOOK_NS) {
+			look(p);
+			ground = gt_modules_ground(&p->modules, call);
+			if (ground == GT_GROUND_UNKNOWN && !p->modules.is_gone)
+				return i;
+		}
+		/* the stack, the heap; what nobody could look at may be code */
+		if (ground == GT_GROUND_DATA)
+			return i;
+	}
+	return count;
+}
+
 /* Frames by number, for those who ask while the process runs. */
 static void remember(struct gt_traced *p, uint32_t number, const uint64_t *frames, size_t count)
 {

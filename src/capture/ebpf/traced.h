@@ -27,6 +27,12 @@ struct gt_lane *gt_traced_lane(struct gt_traced *p, uint32_t tid);
 
 /* Looks again what is mapped where, if something was mapped since. */
 void gt_traced_refresh(struct gt_traced *p, struct gt_images *images);
+/*
+ * How many of the frames that frame pointers led to are a stack: code that has none makes the
+ * kernel take other words for callers, and what follows them is chance. The first is the probe's.
+ */
+size_t gt_traced_stack_trim(struct gt_traced *p, struct gt_images *images, const uint64_t *frames,
+			    size_t count);
 /* The number of a stack; 0 for none. */
 uint32_t gt_traced_stack_number(struct gt_traced *p, struct gt_images *images,
 				const uint64_t *frames, size_t count);

@@ -30,7 +30,7 @@ struct gt_tracer {
 	struct gt_traced *last;             /* whose call was the last one */
 	size_t running;
 	size_t over;                        /* processes that have ended and are not yet let go */
-	uint64_t calls;
+	uint64_t calls, cut_stacks;
 	uint64_t looked_ns;                 /* for libraries, where we do not hear of them */
 	int epoll;
 	bool stopped;
@@ -279,8 +279,9 @@ static uint32_t stack_of(struct gt_tracer *t, struct gt_traced *p, const struct 
 				       t->options.probes.frames < GT_PROBE_FRAMES ?
 					       t->options.probes.frames : GT_PROBE_FRAMES);
 	} else {
-		count = c->frames;
-		memcpy(frames, tail + c->array * sizeof *frames, count * sizeof *frames);
+		memcpy(frames, tail + c->array * sizeof *frames, c->frames * sizeof *frames);
+		count = gt_traced_stack_trim(p, &t->images, frames, c->frames);
+		t->cut_stacks += count < c->frames;
 	}
 	return gt_traced_stack_number(p, &t->images, frames, count);
 }
@@ -497,6 +498,11 @@ uint64_t gt_tracer_lost(const struct gt_tracer *t)
 	uint64_t news, calls = gt_probes_lost_total(t->probes, &news);
 
 	return calls + news;
+}
+
+uint64_t gt_tracer_cut_stacks(const struct gt_tracer *t)
+{
+	return t->cut_stacks;
 }
 
 uint64_t gt_tracer_calls(const struct gt_tracer *t)

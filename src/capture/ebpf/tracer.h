@@ -85,6 +85,8 @@ void gt_tracer_stop(struct gt_tracer *t);
 /* Processes asked for or found that have not ended. */
 size_t gt_tracer_running(const struct gt_tracer *t);
 uint64_t gt_tracer_lost(const struct gt_tracer *t);
+/* Calls of whose stack only a part is known: see gt_traced_stack_trim. */
+uint64_t gt_tracer_cut_stacks(const struct gt_tracer *t);
 uint64_t gt_tracer_calls(const struct gt_tracer *t);
 
 /* The frames of a stack of a process that has not ended; borrowed until the next event. */

@@ -198,6 +198,14 @@ static void note_late_libraries(struct attach *a)
 	free(text);
 }
 
+static void note_cut_stacks(struct attach *a)
+{
+	uint64_t count = gt_tracer_cut_stacks(a->tracer);
+
+	if (count)
+		gt_info_setf(a->info, "cut_stacks", "%llu", (unsigned long long)count);
+}
+
 static void finish_info(struct attach *a, uint64_t duration_ns, uint64_t lost, size_t running)
 {
 	struct gt_error error;
@@ -275,13 +283,14 @@ static int run(struct attach *a)
 	e = gt_tracer_error(a->tracer);
 	running = gt_tracer_running(a->tracer);
 	note_late_libraries(a);
+	note_cut_stacks(a);
 	gt_tracer_free(a->tracer);
 	gt_attach_live_fini(&a->live);
 	finish_info(a, gt_now_ns() - begun, lost, running);
 	verdict = report(a);
 	if (e)
-		verdict = gt_fail("cannot record all processes into %s: %s", a->folder,
-				  strerror(-e));
+		verdict = gt_fail("cannot record all processes into %s: %s; make room or choose "
+				  "another place with -o", a->folder, strerror(-e));
 	if (a->argv && !a->child && !verdict) {
 		if (WIFSIGNALED(a->status))
 			gt_launch_die_by(WTERMSIG(a->status));

@@ -12,7 +12,7 @@
 #include "cli/doctor/system.h"
 #include "cli/terminal.h"
 
-enum { MARK_COLUMN = 2, WHAT_COLUMN = 5, FOUND_COLUMN = 19, SCHEMA = 1 };
+enum { MARK_COLUMN = 2, WHAT_COLUMNS = 15, SCHEMA = 1 };
 
 static bool has_program(const struct gt_doctor *d)
 {
@@ -83,18 +83,21 @@ static void write_text(struct gt_doctor *d)
 	struct gt_page *p = &d->page;
 	bool utf8 = p->style.utf8;
 	enum gt_finding finding = d->pending.finding;
+	unsigned what_column, found_column;
 
+	what_column = MARK_COLUMN + (utf8 ? 2 : 3);
+	found_column = what_column + WHAT_COLUMNS;
 	gt_page_tab(p, MARK_COLUMN);
 	gt_page_put(p, marks[finding].paint, "%s",
 		    utf8 ? marks[finding].utf8 : marks[finding].ascii);
-	gt_page_tab(p, utf8 ? WHAT_COLUMN - 1 : WHAT_COLUMN);
+	gt_page_tab(p, what_column);
 	gt_page_put(p, GT_PLAIN, "%s", d->pending.what);
-	gt_page_tab(p, FOUND_COLUMN);
-	gt_page_wrap(p, finding == GT_FINDING_NOTE ? GT_DIM : GT_PLAIN, FOUND_COLUMN, "%s",
+	gt_page_tab(p, found_column);
+	gt_page_wrap(p, finding == GT_FINDING_NOTE ? GT_DIM : GT_PLAIN, found_column, "%s",
 		     d->pending.text);
 	if (!*d->pending.remedy)
 		return;
-	gt_page_tab(p, FOUND_COLUMN);
+	gt_page_tab(p, found_column);
 	gt_page_put(p, GT_YELLOW, utf8 ? "→" : "->");
 	gt_page_tab(p, p->column + 1);
 	gt_page_wrap(p, GT_YELLOW, p->column, "%s", d->pending.remedy);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/tool.h"
 #include "cli/stress/stress.h"
 
 typedef int init_fn(unsigned flags);
@@ -52,15 +53,17 @@ static int open_device(struct gt_stress_device *d, const char *library, struct g
 	if (!lib)
 		return -ENOENT;
 	if (!gt_stress_find(lib, names, f))
-		return gt_error_set(error, -ENOENT, "%s is no CUDA driver", library);
+		return gt_error_set(error, -ENOENT, "%s is no CUDA driver; `%s doctor` "
+				    "tells what is here", library, gt_tool_name());
 	result = ((init_fn *)f[0])(0);
 	if (!result)
 		result = ((device_count_fn *)f[1])(&count);
 	if (!result && count > 0)
 		result = ((device_get_fn *)f[2])(&device, 0);
 	if (result || count <= 0)
-		return gt_error_set(error, -ENXIO, "CUDA has no device here (%s: result %d)",
-				    library, result);
+		return gt_error_set(error, -ENXIO, "CUDA has no device here (%s: result %d); "
+				    "`%s doctor` tells what is missing", library, result,
+				    gt_tool_name());
 	snprintf(d->name, sizeof d->name, "device 0");
 	((device_name_fn *)f[3])(d->name, (int)sizeof d->name, device);
 	result = ((retain_fn *)f[4])(&d->own.context, device);

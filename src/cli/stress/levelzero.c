@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/tool.h"
 #include "cli/levelzero_abi.h"
 #include "cli/stress/stress.h"
 
@@ -57,10 +58,12 @@ static int open_device(struct gt_stress_device *d, const char *library, struct g
 	if (!lib)
 		return -ENOENT;
 	if (!gt_stress_find(lib, names, f))
-		return gt_error_set(error, -ENOENT, "%s is no Level Zero loader", library);
+		return gt_error_set(error, -ENOENT, "%s is no Level Zero loader; `%s doctor` "
+				    "tells what is here", library, gt_tool_name());
 	d->own.device = find_device(f, &driver);
 	if (!d->own.device)
-		return gt_error_set(error, -ENXIO, "Level Zero has no device here (%s)", library);
+		return gt_error_set(error, -ENXIO, "Level Zero has no device here (%s); "
+				    "`%s doctor` tells what is missing", library, gt_tool_name());
 	((gt_ze_get_properties_fn *)f[3])(d->own.device, &properties);
 	properties.name[sizeof properties.name - 1] = '\0';
 	snprintf(d->name, sizeof d->name, "%s", *properties.name ? properties.name : "device 0");

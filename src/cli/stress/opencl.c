@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/tool.h"
 #include "cli/opencl_abi.h"
 #include "cli/stress/stress.h"
 
@@ -55,10 +56,12 @@ static int open_device(struct gt_stress_device *d, const char *library, struct g
 	if (!lib)
 		return -ENOENT;
 	if (!gt_stress_find(lib, names, f))
-		return gt_error_set(error, -ENOENT, "%s is no OpenCL loader", library);
+		return gt_error_set(error, -ENOENT, "%s is no OpenCL loader; `%s doctor` "
+				    "tells what is here", library, gt_tool_name());
 	d->own.device = find_device(f);
 	if (!d->own.device)
-		return gt_error_set(error, -ENXIO, "OpenCL has no device here (%s)", library);
+		return gt_error_set(error, -ENXIO, "OpenCL has no device here (%s); "
+				    "`%s doctor` tells what is missing", library, gt_tool_name());
 	snprintf(d->name, sizeof d->name, "device 0");
 	((gt_cl_get_info_fn *)f[2])(d->own.device, GT_CL_DEVICE_NAME, sizeof d->name - 1, d->name,
 				    NULL);

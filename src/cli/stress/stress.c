@@ -41,7 +41,7 @@ static const struct gt_option options[] = {
 	  AT(size_bytes), .help = "of each allocation (default: 2048)" },
 	{ .name = "free-ratio", .letter = 'r', .argument = "R", .type = GT_OPTION_DECIMAL,
 	  AT(free_ratio), .help = "share of the allocations that is freed: 1.0 all of them (the "
-				  "default), 0.5 every second one, 0 none" },
+				  "default), 0.5 every second one, 0 none; --ratio is the same" },
 	{ .name = "ratio", .argument = "R", .type = GT_OPTION_DECIMAL, AT(free_ratio) },
 	{ .name = "duration", .letter = 'd', .argument = "S", .type = GT_OPTION_DECIMAL,
 	  AT(duration_s), .help = "stop after so many seconds (default: at Ctrl-C)" },
@@ -182,10 +182,13 @@ static void say_end(const struct gt_stress_plan *plan, const struct gt_stress_to
 
 static int check(const struct settings *s, struct gt_stress_plan *plan)
 {
-	if (strcmp(s->throughput, "max") && !gt_count_parse(s->throughput, &plan->rate))
+	const char *rate = s->throughput;
+	bool is_number = *rate && !rate[strspn(rate, "0123456789")];
+
+	if (strcmp(rate, "max") && !is_number)
 		return gt_usage_wrong(&gt_stress_usage, "--throughput takes a whole number or max, "
-				      "not '%s'", s->throughput);
-	if (plan->rate > 1000000000u)
+				      "not '%s'", rate);
+	if (is_number && (!gt_count_parse(rate, &plan->rate) || plan->rate > 1000000000u))
 		return gt_usage_wrong(&gt_stress_usage, "--throughput is at most 1000000000; max "
 				      "is as fast as it goes");
 	if (!s->size_bytes)

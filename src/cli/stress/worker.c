@@ -253,7 +253,8 @@ int gt_stress_run(const struct gt_stress_plan *plan, struct gt_stress_device *de
 	*totals = (struct gt_stress_totals){ 0 };
 	run.workers = aligned_alloc(64, plan->threads * sizeof *run.workers);
 	if (!run.workers)
-		return gt_error_set(error, -ENOMEM, "out of memory for %u threads", plan->threads);
+		return gt_error_set(error, -ENOMEM, "out of memory for %u threads; "
+				    "choose fewer with --threads", plan->threads);
 	memset(run.workers, 0, plan->threads * sizeof *run.workers);
 	for (uint32_t i = 0; i < plan->threads; i++)
 		run.workers[i] = (struct worker){ .plan = plan, .device = device, .number = i,
@@ -272,8 +273,8 @@ int gt_stress_run(const struct gt_stress_plan *plan, struct gt_stress_device *de
 		add_totals(totals, &run.workers[i]);
 	free(run.workers);
 	if (e)
-		return gt_error_set(error, -e, "cannot start thread %u: %s", started + 1,
-				    strerror(e));
+		return gt_error_set(error, -e, "cannot start thread %u: %s; choose fewer with "
+				    "--threads", started + 1, strerror(e));
 	if (run.refused)
 		return gt_error_set(error, -ENOMEM, "cannot allocate %llu bytes on %s, with "
 				    "nothing held: %s gives %d; choose another --allocate-size",
