@@ -161,7 +161,7 @@ static bool resolve_by_names(struct gt_frames *f, struct stack *s, size_t *room,
 
 /*
  * Where the kernel lets a function return to while somebody follows it with a return probe: the
- * page that it keeps for this in every process on x86-64. Whom it goes on to, only the kernel knows.
+ * page that it keeps for this in every process on x86-64. Where it goes on, only the kernel knows.
  */
 static bool is_return_probe(uint64_t address)
 {
