@@ -144,7 +144,8 @@ int main(void)
 	file = mkstemp(path);
 	unlink(path);
 	printf("| system call | ns |\n|---|--:|\n");
-	printf("| pread of a kept /proc/self/statm (the tracker: one or two per call) | %.0f |\n", cost(read_statm));
+	printf("| pread of a kept /proc/self/statm (the tracker: one or two per call) | %.0f |\n",
+	       cost(read_statm));
 	printf("| write of a row of 86 bytes (with CSV: one per call) | %.0f |\n", cost(write_row));
 	printf("| getrusage of the thread (in a program with threads, after work of its own) | %.0f |\n",
 	       cost(read_faults));
