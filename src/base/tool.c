@@ -1,4 +1,4 @@
-/* tool.c - how this program is to be typed, in a hint that a user copies. */
+/* tool.c - programs by what is typed: this one in the hints that users copy, others on PATH. */
 #include "base/tool.h"
 
 #include <limits.h>
@@ -26,19 +26,19 @@ static bool is_plain(const char *word)
 	return *word != '-' && !word[strspn(word, plain)];
 }
 
-/* What a shell would run of that name: the first on PATH that can be. */
-static bool find_on_path(struct stat *st)
+bool gt_tool_search(const char *name, char *path, size_t size)
 {
 	const char *at = getenv("PATH");
-	char path[PATH_MAX];
+	struct stat st;
 
 	while (at) {
-		size_t size = strcspn(at, ":");
+		size_t length = strcspn(at, ":");
 
-		snprintf(path, sizeof path, "%.*s/" NAME, (int)size, size ? at : ".");
-		if (!access(path, X_OK) && !stat(path, st) && S_ISREG(st->st_mode))
+		/* an empty part is the folder one is in */
+		snprintf(path, size, "%.*s/%s", length ? (int)length : 1, length ? at : ".", name);
+		if (!access(path, X_OK) && !stat(path, &st) && S_ISREG(st.st_mode))
 			return true;
-		at = at[size] ? at + size + 1 : NULL;
+		at = at[length] ? at + length + 1 : NULL;
 	}
 	return false;
 }
@@ -46,11 +46,12 @@ static bool find_on_path(struct stat *st)
 const char *gt_tool_name(void)
 {
 	struct stat typed, own;
+	char path[PATH_MAX];
 
 	if (!strchr(called, '/') || !is_plain(called))
 		return NAME;
-	if (find_on_path(&typed) && !stat(called, &own) && typed.st_dev == own.st_dev &&
-	    typed.st_ino == own.st_ino)
+	if (gt_tool_search(NAME, path, sizeof path) && !stat(path, &typed) && !stat(called, &own) &&
+	    typed.st_dev == own.st_dev && typed.st_ino == own.st_ino)
 		return NAME;
 	return called;
 }

@@ -12,6 +12,7 @@
 #include <libelf.h>
 
 #include "base/text.h"
+#include "base/tool.h"
 #include "cli/doctor/doctor.h"
 #include "symbol/elf_file.h"
 #include "symbol/symbol.h"
@@ -25,21 +26,10 @@ static const char *const gpu_libraries[] = {
 /* As the shell would find it; false when there is no such file. */
 static bool search_program(const char *given, char *out, size_t size)
 {
-	const char *at = getenv("PATH");
 	struct stat status;
 
-	if (strchr(given, '/') || !at) {
-		snprintf(out, size, "%s", given);
-		return !stat(out, &status);
-	}
-	while (*at) {
-		size_t length = strcspn(at, ":");
-
-		snprintf(out, size, "%.*s/%s", length ? (int)length : 1, length ? at : ".", given);
-		if (!access(out, X_OK) && !stat(out, &status) && S_ISREG(status.st_mode))
-			return true;
-		at += length + (at[length] == ':');
-	}
+	if (!strchr(given, '/') && gt_tool_search(given, out, size))
+		return true;
 	snprintf(out, size, "%s", given);
 	return !stat(out, &status);
 }
