@@ -46,16 +46,20 @@ class Terminal:
         self.tmux("kill-server")
 
 
+def need_a_screen(case):
+    if not shutil.which("tmux"):
+        case.skip("tmux is not installed")
+    if os.geteuid() != 0:
+        case.skip("attaching needs root")
+    if "top" not in case.gputrack("--help").out:
+        case.skip("built without the live screen")
+
+
 class Stressed:
     """A program that allocates 40 times a second and frees every second block."""
 
     def __init__(self, case):
-        if not shutil.which("tmux"):
-            case.skip("tmux is not installed")
-        if os.geteuid() != 0:
-            case.skip("attaching needs root")
-        if "top" not in case.gputrack("--help").out:
-            case.skip("built without the live screen")
+        need_a_screen(case)
         self.process = case.start(case.build / "gputrack", "stress", "--api", "opencl",
                                   "--throughput", "60", "--free-ratio", "0.5", "--allocate-size",
                                   "1048576", env=case.pocl())
@@ -150,12 +154,7 @@ def test_without_a_terminal_it_names_attach(case):
 
 
 def test_a_terminal_that_cannot_be_drawn_on_is_said_in_a_line(case):
-    if not shutil.which("tmux"):
-        case.skip("tmux is not installed")
-    if os.geteuid() != 0:
-        case.skip("attaching needs root")
-    if "top" not in case.gputrack("--help").out:
-        case.skip("built without the live screen")
+    need_a_screen(case)
     for name in ("dumb", "no-such-terminal"):
         terminal = Terminal(case, f'"{case.build / "gputrack"}" top -p $$; echo "status $?"; sleep 60',
                             columns=200, env={"TERM": name})
