@@ -1,19 +1,9 @@
 /* cuda.h - what the files of the CUDA door share. */
 #pragma once
 
-#include <cuda.h>
 #include <cupti.h>
 
-/* Names of old versions, which the header hands on to the newest: before our table is read. */
-#undef cuCtxCreate
-#undef cuCtxDestroy
-#undef cuDevicePrimaryCtxRelease
-#undef cuDevicePrimaryCtxReset
-#undef cuEventDestroy
-#undef cuGraphInstantiate
-#undef cuIpcOpenMemHandle
-#undef cuStreamDestroy
-
+#include "capture/cuda/old_names.h" /* before our table is read */
 #include "guest/guest.h"
 
 /* The functions of CUPTI that we call. It is loaded, never linked. */

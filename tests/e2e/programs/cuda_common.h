@@ -7,7 +7,7 @@
 
 #include <cuda.h>
 
-#include "../../fake/cuda/old_names.h"
+#include "../../../src/capture/cuda/old_names.h"
 
 /* Versions that the header has no longer, or only for programs built in another way. */
 CUresult cuCtxCreate(CUcontext *pctx, unsigned int flags, CUdevice dev);

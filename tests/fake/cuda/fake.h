@@ -15,7 +15,7 @@
 #include <cuda.h>
 #include <cupti.h>
 
-#include "old_names.h"
+#include "../../../src/capture/cuda/old_names.h"
 
 #define FAKE_EXPORT __attribute__((visibility("default")))
 
