@@ -366,7 +366,8 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 		return gt_error_set(error, -e, "cannot open %s: %s; `%s run` makes recordings",
 				    path, strerror(e), gt_tool_name());
 	if (e)
-		return gt_error_set(error, -e, "cannot open %s: %s", path, strerror(e));
+		return gt_error_set(error, -e, "cannot open %s: %s%s", path, strerror(e),
+				    e == EACCES ? "; read it as the user whose it is" : "");
 	r = gt_alloc(sizeof *r);
 	r->path = gt_strdup(path);
 	r->numbers = gt_numbers_new();
