@@ -381,6 +381,17 @@ static int check_header(const struct gt_trace_header *h, const char *path, struc
 	return 0;
 }
 
+/* Its writer made the file and has not said a word: a file of no bytes, or of room alone. */
+static bool has_not_begun(const struct gt_reader *r)
+{
+	static const struct gt_trace_header none;
+	struct gt_block_header first;
+
+	return !r->file_size ||
+	       (!memcmp(&r->header, &none, sizeof none) &&
+		(!read_at(r, &first, sizeof first, GT_TRACE_HEADER) || !first.magic));
+}
+
 /* Opens the file and takes its header in. Gives the descriptor, or -errno. */
 static int open_trace(struct gt_reader *r, const char *path, struct gt_error *error)
 {
@@ -395,13 +406,15 @@ static int open_trace(struct gt_reader *r, const char *path, struct gt_error *er
 		goto close_file;
 	}
 	r->file_size = (uint64_t)st.st_size;
-	if (!read_at(r, &r->header, sizeof r->header, 0)) {
+	if (read_at(r, &r->header, sizeof r->header, 0))
+		e = check_header(&r->header, path, error);
+	else
 		e = gt_error_set(error, -EINVAL, "%s is too short to be a gputrack trace", path);
-		goto close_file;
-	}
-	e = check_header(&r->header, path, error);
 	if (!e)
 		return 0;
+	if (has_not_begun(r))
+		e = gt_error_set(error, -ENODATA, "%s is empty: nothing has been recorded in it",
+				 path);
 close_file:
 	close(r->fd);
 	return e;

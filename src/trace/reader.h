@@ -86,7 +86,7 @@ struct gt_definitions {
 	size_t function_count, function_room;
 };
 
-/* Only what the first page says. */
+/* Only what the first page says. -ENODATA for a trace that its writer has made and not begun. */
 int gt_trace_header_read(struct gt_trace_header *out, const char *path, struct gt_error *error);
 
 int gt_reader_open(struct gt_reader **out, const char *path, struct gt_error *error);

@@ -21,6 +21,7 @@
 struct source {
 	struct gt_process process;
 	bool beside;           /* no process: what was measured beside them all */
+	bool empty;            /* a process that starts just now, or was killed when it did */
 	char *path;
 	struct gt_reader *reader;
 	struct gt_numbers_map map;
@@ -228,10 +229,13 @@ static void add_source(struct gt_recording *r, const char *folder, const char *f
 	struct source s = { 0 };
 	struct gt_trace_header h;
 	struct gt_error error;
+	int e;
 
 	if (asprintf(&s.path, "%s%s%s", folder, *folder ? "/" : "", file) < 0)
 		s.path = gt_strdup(file);
-	if (gt_trace_header_read(&h, s.path, &error)) {
+	e = gt_trace_header_read(&h, s.path, &error);
+	s.empty = e == -ENODATA;
+	if (e) {
 		s.process.damage = gt_strdup(error.text);
 		s.process.unread = true;
 		h = (struct gt_trace_header){ .pid = (uint32_t)strtoul(file, NULL, 10) };
@@ -307,7 +311,7 @@ static int take_trace(struct gt_recording *r, const struct gt_recording_options 
 	int e = gt_trace_header_read(&h, r->path, &why);
 
 	if (e)
-		return e == -EINVAL ?
+		return e == -EINVAL || e == -ENODATA ?
 		       gt_error_set(error, e, "%s; name a recording, NAME.gt as `%s run` makes it",
 				    why.text, gt_tool_name()) :
 		       gt_error_set(error, e, "%s", why.text);
@@ -326,11 +330,11 @@ static void allow_many_files(void)
 	}
 }
 
-/* True when not even the first page of any trace could be read. */
+/* True when something was recorded, and not even the first page of any trace could be read. */
 static bool none_is_readable(const struct gt_recording *r)
 {
 	for (size_t i = 0; i < r->process_count; i++)
-		if (!r->sources[i].process.damage)
+		if (!r->sources[i].process.damage || r->sources[i].empty)
 			return false;
 	return true;
 }

@@ -241,6 +241,8 @@ int gt_writer_open(struct gt_writer **out, const char *path,
 	w->header->start_ns = options->start_ns ? options->start_ns : gt_now_ns();
 	w->header->start_real_ns =
 		options->start_ns ? options->start_real_ns : gt_clock_ns(CLOCK_REALTIME);
+	/* the magic last: until then, readers see a trace that has not begun */
+	atomic_thread_fence(memory_order_release);
 	memcpy(w->header->magic, GT_TRACE_MAGIC, sizeof w->header->magic);
 	w->definitions.time_ns = w->header->start_ns;
 	*out = w;

@@ -598,7 +598,7 @@ def test_damaged_traces_end_at_the_last_whole_record(case):
     for size in (0, 1, 100, 4096, 20000, len(whole) // 2, len(whole) - 5000, len(whole) - 1):
         trace.write_bytes(whole[:size])
         done = case.gputrack("report", "q.gt", "--format", "json", "-a", "leakage")
-        if size < 80:  # not even a header: there is nothing to report
+        if 0 < size < 80:  # not even a header: there is nothing to report
             assert done.status == 1 and len(done.err.splitlines()) == 1, (size, done.err)
             assert "no trace that can be read" in done.err
             continue
@@ -609,7 +609,9 @@ def test_damaged_traces_end_at_the_last_whole_record(case):
         if report["recording"]["events"] < count:
             assert process["damage"], (size, process)
             text = case.gputrack("report", "q.gt").out
-            assert "is damaged" in " ".join(text.split()), text
+            # one without a byte may be that of a process which starts just now
+            assert ("is damaged" if size else "nothing has been recorded in it") in \
+                " ".join(text.split()), text
     assert seen == sorted(seen) and seen[0] == 0 and 0 < seen[-3] < count, seen
 
 

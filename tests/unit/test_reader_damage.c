@@ -239,10 +239,15 @@ static void refuse(const void *data, size_t size, int code, const char *reason)
 static void what_is_no_trace_is_refused_with_a_sentence(void **state)
 {
 	struct gt_trace_header h = { .magic = GT_TRACE_MAGIC, .version = 2, .header_size = 4096 };
+	char room[GT_TRACE_HEADER + GT_BLOCK_MIN] = "";
 	struct gt_error error = { "" };
 	struct gt_reader *r;
 
-	refuse("", 0, -EINVAL, "too short");
+	refuse("", 0, -ENODATA, "is empty");
+	refuse(room, sizeof room, -ENODATA, "is empty");
+	memcpy(room + GT_TRACE_HEADER, "GTBK", 4);
+	refuse(room, sizeof room, -EINVAL, "not a gputrack trace");
+	refuse("x", 1, -EINVAL, "too short");
 	refuse(&h, sizeof h - 1, -EINVAL, "too short");
 	refuse(&h, sizeof h, -EPROTO, "version 2");
 	h.version = GT_TRACE_VERSION;

@@ -241,6 +241,24 @@ static void a_damaged_trace_does_not_hide_the_others(void **state)
 	free(all.list);
 }
 
+/* Its file is there before its first word is: nothing is damaged, and nothing is lost. */
+static void a_process_that_starts_just_now_is_no_damage(void **state)
+{
+	const char *folder = fresh_folder();
+	struct image nothing = { NULL, 0 };
+	struct gt_recording *r;
+	struct gt_event e;
+	uint32_t process;
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/77.trace", folder);
+	save_image(path, &nothing);
+	r = open_recording(folder, 0);
+	assert_int_equal(gt_recording_next(r, &e, &process), 0);
+	assert_non_null(strstr(gt_recording_process(r, 0)->damage, "nothing has been recorded"));
+	gt_recording_close(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +271,7 @@ int main(void)
 		cmocka_unit_test(processes_tell_what_they_are),
 		cmocka_unit_test(the_end_of_a_process_is_told_before_others_go_on),
 		cmocka_unit_test(a_damaged_trace_does_not_hide_the_others),
+		cmocka_unit_test(a_process_that_starts_just_now_is_no_damage),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
