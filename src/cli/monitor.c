@@ -67,6 +67,7 @@ struct watch {
 	const char *description;
 	FILE *out;
 	bool has_header;       /* … which an earlier run has given */
+	bool is_new;           /* nothing was there before */
 	pid_t child;           /* PROGRAM; 0: none */
 	bool hidden_said;
 };
@@ -122,6 +123,7 @@ static int open_output(struct watch *w, const char *path)
 		return 0;
 	if (gt_output_check(path, &error))
 		return gt_fail("%s", error.text);
+	w->is_new = access(path, F_OK) != 0;
 	file = fopen(path, "a+e");
 	if (!file)
 		return gt_fail("cannot write %s: %s; choose another place with --output", path,
@@ -310,11 +312,20 @@ static int monitor(struct watch *w, const struct settings *s, char **program)
 	sigaction(SIGTERM, &on, NULL);
 	if (!status && *program)
 		status = start_program(w, program);
-	if (!status && !watch_processes(w, s))
+	if (status) {
+		if (w->is_new)
+			unlink(s->output);
+		return status;
+	}
+	if (!watch_processes(w, s))
 		status = gt_fail("cannot write %s: %s; make room or choose another place with -o",
 				 s->output ? s->output : "the output", strerror(errno));
-	if (w->child && !status)
-		status = program_status(w->child);
+	/* the program goes on to its end, whatever becomes of the rows */
+	if (w->child) {
+		int ended = program_status(w->child);
+
+		status = status ? status : ended;
+	}
 	return status;
 }
 

@@ -123,6 +123,22 @@ def test_runs_are_added_to_a_file_of_rows_and_to_nothing_else(case):
     assert "no/such" in one_line(case.gputrack("monitor", "-o", "no/such/m.csv", "true"), 1)
 
 
+def test_a_program_that_cannot_start_leaves_no_file_of_ours(case):
+    for before in (None, "", HEADER + "\n"):
+        if before is not None:
+            case.path("m.csv").write_text(before)
+        message = one_line(case.gputrack("monitor", "-o", "m.csv", "/no/such/program"), 1)
+        assert "/no/such/program" in message
+        assert case.path("m.csv").exists() == (before is not None)
+        assert before is None or case.path("m.csv").read_text() == before
+
+
+def test_a_program_goes_on_to_its_end_when_its_rows_cannot_be_written(case):
+    done = case.gputrack("monitor", "-o", "/dev/full", "sh", "-c", "sleep 0.3; echo done >ended")
+    assert "/dev/full" in one_line(done, 1)
+    assert case.path("ended").read_text() == "done\n"
+
+
 def test_hostile_names_stay_in_their_field(case):
     name = 'a,"b"\n\x1b[1m'
     program = case.path("x")
