@@ -372,6 +372,7 @@ void gt_recording_json(struct gt_json *j, const struct gt_view *v)
 	info_number(j, v, "exit_status");
 	info_number(j, v, "signal");
 	gt_json_uint(j, "events", v->ledger->events);
+	info_number(j, v, "cut_stacks");
 	gt_json_array(j, "processes");
 	for (size_t i = 0; i < gt_recording_process_count(v->recording); i++)
 		process_json(j, v, process_at(v, i));

@@ -1,4 +1,5 @@
 """gputrack attach: the same events as through the doors, and everything that processes do meanwhile."""
+import json
 import os
 import pathlib
 import re
@@ -241,6 +242,8 @@ def test_words_that_are_no_code_are_no_frames(case):
         hint = "attach --unwind dwarf` finds more"
         for text in (run.out + run.err, case.gputrack("report", "a.gt", "-a", "leakage").out):
             assert " ".join(text.split()).count(hint) == is_cut, (how, text)
+        told = json.loads(case.gputrack("report", "a.gt", "--format", "json").out)["recording"]
+        assert told["cut_stacks"] == (1 if is_cut else None), told
         assert is_cut or len(stack) > 2, stack
 
 

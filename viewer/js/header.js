@@ -18,7 +18,7 @@ function endText(recording) {
 
 /* What is missing from the recording: [how bad, text]. */
 function gapsOf(data) {
-  const { processes } = data.raw.recording, gaps = [];
+  const { processes, cut_stacks } = data.raw.recording, gaps = [];
   const sum = (what) => processes.reduce((a, p) => a + p[what], 0);
   if (sum("lost"))
     gaps.push(["bad", `${plural(sum("lost"), "event was", "events were")} lost: creations and ` +
@@ -29,6 +29,9 @@ function gapsOf(data) {
   if (sum("unknown"))
     gaps.push(["warn", `${plural(sum("unknown"), "event is", "events are")} of functions that ` +
       "this gputrack does not know"]);
+  if (cut_stacks)
+    gaps.push(["warn", `${plural(cut_stacks, "stack ends", "stacks end")} where code has no frame ` +
+      "pointers: `gputrack attach --unwind dwarf` finds more"]);
   for (const p of processes) {
     const went_on = processes.some((q) => q.pid === p.pid && q.start_ns > p.start_ns);
     if (p.state === "unread")
