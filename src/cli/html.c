@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/serve.h"
@@ -113,7 +114,8 @@ static int tracker_data(const struct settings *s, const char *input, FILE *out,
 		return e;
 	if (gt_table_kind(&rows) != GT_TABLE_TRACKER)
 		e = gt_error_set(error, -EINVAL, "%s is neither a recording nor a resource "
-				 "tracker's CSV; `gputrack plot` draws other tables", input);
+				 "tracker's CSV; `%s plot` draws other tables", input,
+				 gt_tool_name());
 	else if (gt_tracker_read(&table, &rows, (double)s->threshold_kb, &why))
 		e = gt_error_set(error, -EINVAL, "cannot draw %s: %s", input, why.text);
 	gt_rows_close(&rows);

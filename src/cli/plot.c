@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/source.h"
@@ -254,7 +255,7 @@ static void tell_metrics(const struct job *j, const struct gt_recording *r)
 	gt_text_put(j->words, first, UINT32_MAX, GT_CUT_MIDDLE, j->utf8);
 	if (files > 1)
 		fprintf(j->words, " and %zu more", files - 1);
-	fputs(": `gputrack plot` draws them, too\n", j->words);
+	fprintf(j->words, ": `%s plot` draws them, too\n", gt_tool_name());
 }
 
 static int plot_opened(struct job *j, struct gt_view *v, struct gt_error *error)
@@ -338,10 +339,12 @@ static int plot_one(const struct settings *s, const char *input, double width, d
 	/* recordings' errors say whose they are */
 	if (e && is_recording)
 		status = gt_fail("%s", error.text);
+	else if (e == -ENOENT)
+		status = gt_fail("cannot plot %s: %s; `%s run` makes recordings, its --csv and "
+				 "`%s monitor` make tables", input, error.text, gt_tool_name(),
+				 gt_tool_name());
 	else if (e)
-		status = gt_fail("cannot plot %s: %s%s", input, error.text,
-				 e == -ENOENT ? "; `gputrack run` makes recordings, its --csv and "
-				 "`gputrack monitor` make tables" : "");
+		status = gt_fail("cannot plot %s: %s", input, error.text);
 	else if (strcmp(j.path, "-")) {
 		fputs("Plot saved to: ", j.words);
 		gt_text_put(j.words, j.path, UINT32_MAX, GT_CUT_MIDDLE, j.utf8);

@@ -136,8 +136,8 @@ static void put_nothing(struct gt_page *p, const struct gt_view *v)
 		gt_page_wrap(p, GT_PLAIN, 2, "The program never loaded a GPU API that gputrack can "
 			     "follow, or found no GPU. A static or setuid program cannot be "
 			     "followed, nor one that clears its environment. What goes on in the "
-			     "background is recorded still: see `gputrack report` when it has "
-			     "ended.");
+			     "background is recorded still: see `%s report` when it has "
+			     "ended.", gt_tool_name());
 	gt_page_wrap(p, GT_PLAIN, 2,
 		     "`%s doctor` tells what can be tracked on this machine.", gt_tool_name());
 }

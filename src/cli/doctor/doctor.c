@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/doctor/system.h"
 #include "cli/terminal.h"
@@ -228,7 +229,8 @@ static bool conclude(struct gt_doctor *d, const bool *works)
 	gt_page_end(&d->page);
 	if (*list)
 		gt_page_wrap(&d->page, GT_GREEN, 0,
-			     "%s programs can be tracked: gputrack run ./program", list);
+			     "%s programs can be tracked: %s run ./program", list,
+			     gt_tool_name());
 	else
 		gt_page_wrap(&d->page, GT_RED, 0,
 			     "Nothing can be tracked here yet: see the remedies above");
