@@ -87,7 +87,7 @@ static void resolve(struct gt_attach_live *l, struct gt_site_name *name)
 		if (!at)
 			continue;
 		module = gt_symbolizer_module(l->symbolizer, &(struct gt_symbol_module){
-			.path = at->image->path, .build_id = at->image->build_id,
+			.path = gt_image_path(at->image, process->pid), .build_id = at->image->build_id,
 			.build_id_size = at->image->build_id_size,
 			.size_bytes = at->image->file_size, .mtime_ns = at->image->mtime_ns });
 		inlined = module < 0 ? 0 : gt_symbolizer_resolve(l->symbolizer, module,
@@ -97,7 +97,7 @@ static void resolve(struct gt_attach_live *l, struct gt_site_name *name)
 			used += (size_t)snprintf(functions + used, sizeof functions - used, "%s%s",
 						 shown ? " < " : "",
 						 found[j].function ? found[j].function :
-						 gt_path_name(at->image->path));
+						 gt_path_name(at->image->name));
 			if (!shown && found[j].file)
 				snprintf(place, sizeof place, "%s:%u", found[j].file,
 					 found[j].line);

@@ -77,7 +77,7 @@ static void add_frames(struct gt_attach_names *n, struct named *named, size_t *r
 	if (!at)
 		return;
 	module = gt_symbolizer_module(n->symbolizer, &(struct gt_symbol_module){
-		.path = at->image->path, .build_id = at->image->build_id,
+		.path = gt_image_path(at->image, process->pid), .build_id = at->image->build_id,
 		.build_id_size = at->image->build_id_size, .size_bytes = at->image->file_size,
 		.mtime_ns = at->image->mtime_ns });
 	/* a return address is behind the call */
