@@ -271,6 +271,36 @@ def test_attached_in_mid_run(case):
         "cuMemAlloc_v2"] * 2 + ["cuMemFree_v2"] * 4
 
 
+def test_a_context_from_before_keeps_its_memory_when_another_ends(case):
+    """Whose memory is whose cannot be told then: nothing is taken for given back."""
+    need_root(case)
+    target = Target(case)
+    attached = Attached(case, "-p", target.pid)
+    other = target.tell("c 1000")
+    kept = target.tell("a 2000")
+    assert target.tell("d") == "0"
+    assert attached.stop() == 0, attached.err
+    target.end()
+    leaks = case.report("a.gt", "leakage")
+    alive = {o["handle"] for group in leaks["groups"] for o in group["objects"]}
+    assert alive == {other, kept}, leaks
+
+
+def test_memory_goes_with_the_only_context(case):
+    """Seen from its start, a context is known to be the only one."""
+    need_root(case)
+    folder = case.build / "tests/fake/cuda"
+    if not (folder / "libcuda.so.1").exists():
+        case.skip("the stand-in CUDA driver is not built")
+    case.path("orders").write_text("a 1000\nq\n")
+    run = case.gputrack("attach", "-q", "-o", "a.gt", "-c", "sh", "-c",
+                        f"{case.program('attach_target')} {folder}/libcuda.so.1 <orders",
+                        env={"LD_LIBRARY_PATH": str(folder)})
+    assert run.status == 0, run.err
+    context, memory = case.events("a.gt")
+    assert memory["owner"] == context["handle"], memory
+
+
 def test_detaches_soon(case):
     """What the kernel takes seconds for (perf probes) nobody waits for."""
     need_root(case)
@@ -458,6 +488,41 @@ def test_a_copy_of_the_library_in_another_root(case):
     target.wait(30)
     assert event["bytes"] == 77
     assert functions_of(event)[:3] == ["allocate_here", "middle", "outer"], event["stack"]
+
+
+def test_files_of_a_container_outlive_the_process_that_showed_them_first(case):
+    """Two processes see the same files, nobody else does, and the first one ends."""
+    need_root(case)
+    library = case.build / "tests/fake/cuda/libcuda.so.1"
+    if not library.exists():
+        case.skip("the stand-in CUDA driver is not built")
+    hidden = case.path("image")
+    hidden.mkdir()
+    program = f"exec {hidden}/attach_target {hidden}/libcuda.so.1"
+    inside = f"mount -t tmpfs none {hidden} && " \
+             f"cp {library} {case.program('attach_target')} {hidden}/ && {program}"
+
+    def start(*command):
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        if read_line(process.stdout) != "ready\n":
+            case.skip("no mount namespace to be had")
+        return process
+
+    def tell(process, line):
+        process.stdin.write(line + b"\n")
+        return read_line(process.stdout)
+    first = start("unshare", "--mount", "sh", "-c", inside)
+    second = start("nsenter", "--mount", "--target", str(first.pid), "sh", "-c", program)
+    attached = Attached(case, "-p", f"{first.pid},{second.pid}")
+    tell(first, b"a 77")
+    first.stdin.write(b"q\n")
+    first.wait(30)
+    tell(second, b"a 88")
+    attached.stop()
+    events = {e["bytes"]: e for e in attached.events()}
+    second.stdin.write(b"q\n")
+    second.wait(30)
+    assert functions_of(events[88])[:3] == ["allocate_here", "middle", "outer"], events[88]["stack"]
 
 
 def test_a_library_that_is_loaded_later(case):

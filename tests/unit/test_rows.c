@@ -170,6 +170,39 @@ static void a_primary_context_is_found_by_its_device(void **state)
 	assert_int_equal(gt_contexts_owner(&c), 0);
 }
 
+static void made(struct gt_contexts *c, uint64_t handle)
+{
+	gt_contexts_apply(c, &(struct gt_event){ .function = GT_FN_cuCtxCreate_v2, .handle = handle }, 0);
+}
+
+static void a_context_that_nobody_saw_is_not_taken_for_another(void **state)
+{
+	struct gt_contexts c = { .count = 0 };
+	struct gt_event retain = { .function = GT_FN_cuDevicePrimaryCtxRetain, .handle = 0xc0 };
+
+	(void)state;
+	/* something is made in a context that was there before */
+	assert_int_equal(gt_contexts_owner(&c), 0);
+	made(&c, 1);
+	assert_int_equal(gt_contexts_owner(&c), 0);
+	gt_contexts_apply(&c, &(struct gt_event){ .function = GT_FN_cuCtxDestroy_v2, .handle = 1 }, 0);
+	/* nobody knows how often it was retained before: a release may not be its end */
+	gt_contexts_apply(&c, &retain, 0);
+	assert_int_equal(gt_contexts_owner(&c), 0);
+	/* and nothing was asked for before the first one was seen */
+	c = (struct gt_contexts){ .count = 0 };
+	made(&c, 1);
+	assert_int_equal(gt_contexts_owner(&c), 1);
+	/* one too many to be remembered is one that was not seen */
+	for (uint64_t i = 2; i <= GT_CONTEXTS_MAX + 1; i++)
+		made(&c, i);
+	for (uint64_t i = 2; i <= GT_CONTEXTS_MAX; i++)
+		gt_contexts_apply(&c, &(struct gt_event){ .function = GT_FN_cuCtxDestroy_v2,
+							   .handle = i }, 0);
+	assert_int_equal(c.count, 1);
+	assert_int_equal(gt_contexts_owner(&c), 0);
+}
+
 static void device_0_is_a_device(void **state)
 {
 	struct gt_probe_call record = { .row = GT_FN_cuDevicePrimaryCtxReset_v2 };
@@ -244,6 +277,7 @@ int main(void)
 		cmocka_unit_test(arrays_come_from_the_record_and_what_is_missing_is_lost),
 		cmocka_unit_test(sizes_are_what_dimensions_come_to),
 		cmocka_unit_test(a_primary_context_is_found_by_its_device),
+		cmocka_unit_test(a_context_that_nobody_saw_is_not_taken_for_another),
 		cmocka_unit_test(device_0_is_a_device),
 		cmocka_unit_test(every_obstacle_has_its_own_line),
 		cmocka_unit_test(each_need_is_told_met_or_not),

@@ -49,7 +49,24 @@ void gt_libraries_fini(struct gt_libraries *l)
 	for (size_t i = 0; i < l->count; i++)
 		free(l->list[i].path);
 	free(l->list);
+	free(l->early);
 	*l = (struct gt_libraries){ 0 };
+}
+
+bool gt_libraries_was_early(const struct gt_libraries *l, uint32_t pid)
+{
+	for (size_t i = 0; i < l->early_count; i++)
+		if (l->early[i] == pid)
+			return true;
+	return false;
+}
+
+static void note_early(struct gt_libraries *l, uint32_t pid)
+{
+	if (gt_libraries_was_early(l, pid))
+		return;
+	GT_GROW(l->early, l->early_count, l->early_room);
+	l->early[l->early_count++] = pid;
 }
 
 /* The row of a function of this API; GT_FN_NONE when it is not to be probed. */
@@ -153,6 +170,7 @@ static int add(struct gt_libraries *l, int fd, const char *path, struct gt_error
 int gt_libraries_scan(struct gt_libraries *l, uint32_t pid, struct gt_error *error)
 {
 	struct gt_mappings maps;
+	size_t known = l->count;
 	int found = 0, e = gt_mappings_read(&maps, pid);
 
 	if (e)
@@ -173,6 +191,8 @@ int gt_libraries_scan(struct gt_libraries *l, uint32_t pid, struct gt_error *err
 		close(fd);
 	}
 	gt_mappings_fini(&maps);
+	if (l->is_settled ? l->count > known : found > 0)
+		note_early(l, pid);
 	return e < 0 ? e : found;
 }
 

@@ -19,6 +19,9 @@ struct gt_libraries {
 	bool unwanted[GT_API_COUNT]; /* APIs that are left alone */
 	struct gt_library *list;
 	size_t count, room;
+	bool is_settled;             /* libraries that are mapped from now on are known before */
+	uint32_t *early;             /* processes that had a library before it was probed */
+	size_t early_count, early_room;
 };
 
 /* The API of a library by its file's name; -1 for none of ours. */
@@ -27,6 +30,8 @@ int gt_library_api(const char *path);
 const char *gt_library_name(enum gt_api api);
 
 void gt_libraries_fini(struct gt_libraries *l);
+/* True when a process may have made calls of ours before they were probed. */
+bool gt_libraries_was_early(const struct gt_libraries *l, uint32_t pid);
 /*
  * Probes the libraries that a process has mapped, as far as that is not done yet. How many of
  * ours it has mapped; -errno when nothing can be said.

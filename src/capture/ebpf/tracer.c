@@ -72,6 +72,7 @@ static struct gt_traced *add(struct gt_tracer *t, uint32_t pid, uint64_t start, 
 	p->next = *at;
 	*at = p;
 	t->running++;
+	p->contexts.has_unseen = gt_libraries_was_early(&t->libraries, pid);
 	/* followed, as is known now: what it has mapped before */
 	for (size_t k = 0; k < t->libraries.count; k++)
 		t->libraries.list[k].is_late |= t->libraries.list[k].late_pid == pid;
@@ -170,9 +171,12 @@ static void on_end(struct gt_tracer *t, const struct gt_probe_event *e)
 static void scan_libraries(struct gt_tracer *t, uint32_t pid, bool is_followed)
 {
 	size_t known = t->libraries.count;
+	struct gt_traced *p = find_pid(t, pid);
 	struct gt_error unused;
 
 	gt_libraries_scan(&t->libraries, pid, &unused);
+	if (p)
+		p->contexts.has_unseen |= gt_libraries_was_early(&t->libraries, pid);
 	for (size_t i = known; i < t->libraries.count; i++) {
 		t->libraries.list[i].late_pid = pid;
 		t->libraries.list[i].is_late = is_followed;

@@ -110,6 +110,7 @@ int gt_targets_probe(const struct gt_targets *t, struct gt_tracer *tracer, struc
 		e = gt_libraries_installed(l, getenv("LD_LIBRARY_PATH"), error);
 	if (e < 0)
 		return e;
+	l->is_settled = true;
 	for (size_t i = 0; i < l->count; i++)
 		functions += l->list[i].functions;
 	if (!functions)
