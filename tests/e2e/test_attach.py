@@ -515,6 +515,8 @@ def test_files_of_a_container_outlive_the_process_that_showed_them_first(case):
     second = start("nsenter", "--mount", "--target", str(first.pid), "sh", "-c", program)
     attached = Attached(case, "-p", f"{first.pid},{second.pid}")
     tell(first, b"a 77")
+    while not case.path(f"a.gt/{first.pid}.trace").exists():
+        time.sleep(0.01)  # until it was looked at
     first.stdin.write(b"q\n")
     first.wait(30)
     tell(second, b"a 88")
