@@ -184,6 +184,7 @@ static void put_killed(struct gt_page *p, const struct gt_view *v)
 static void put_lost(struct gt_page *p, const struct gt_view *v)
 {
 	const char *late = gt_recording_info(v->recording, "late_libraries");
+	const char *refused = gt_recording_info(v->recording, "refused_libraries");
 	uint64_t lost = 0, stacks = 0, unknown = 0;
 	char text[GT_FORMAT_MAX];
 
@@ -199,6 +200,9 @@ static void put_lost(struct gt_page *p, const struct gt_view *v)
 	if (*late)
 		gt_page_wrap(p, GT_YELLOW, 2, "first calls may be missing, of %s: loaded before it "
 			     "was known", late);
+	if (*refused)
+		gt_page_wrap(p, GT_YELLOW, 2, "calls are missing, of %s: it could not be probed",
+			     refused);
 	if (stacks)
 		gt_page_wrap(p, GT_YELLOW, 2, "%s %s recorded without a stack",
 			     gt_format_count(text, stacks),

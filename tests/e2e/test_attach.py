@@ -464,6 +464,65 @@ def test_all_processes_and_those_that_start_later(case):
         (early.pid, 111), (late.pid, 222)]
 
 
+MAP = """
+import mmap, sys
+file = open(sys.argv[1], "rb")
+code = mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
+print("ready", flush=True)
+input()
+"""
+
+
+def bad_library(case, folder, change):
+    """A copy of the stand-in driver, changed where one of its functions is."""
+    library = case.build / "tests/fake/cuda/libcuda.so.1"
+    if not library.exists():
+        case.skip("the stand-in CUDA driver is not built")
+    names = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True).stdout
+    address = int(re.search(r"(\w+) T cuMemAlloc_v2\n", names).group(1), 16)
+    case.path(folder).mkdir()
+    copy = case.path(folder) / "libcuda.so.1"
+    bytes = bytearray(library.read_bytes())
+    change(bytes, address)
+    copy.write_bytes(bytes)
+    return copy
+
+
+def break_in(bytes, address):
+    bytes[address] = 0xcc  # int3, where no probe may be put
+
+
+def claim_more(bytes, address):
+    heads, size, count = (int.from_bytes(bytes[at:at + n], "little")
+                          for at, n in ((32, 8), (54, 2), (56, 2)))
+    for at in range(heads, heads + size * count, size):
+        kind = int.from_bytes(bytes[at:at + 4], "little")
+        first = int.from_bytes(bytes[at + 16:at + 24], "little")
+        room = int.from_bytes(bytes[at + 32:at + 40], "little")
+        if kind == 1 and first <= address < first + room:
+            bytes[at + 8:at + 16] = (1 << 30).to_bytes(8, "little")
+
+
+def test_a_file_that_cannot_be_probed_does_not_stop_the_rest(case):
+    """Anybody may map a file of that name."""
+    need_root(case)
+    for name, change, is_told in (("broken", break_in, True), ("longer", claim_more, False)):
+        bad = bad_library(case, name, change)
+        other = case.start(sys.executable, "-c", MAP, bad, bufsize=0)
+        assert read_line(other.stdout) == "ready\n"
+        target = Target(case)
+        attached = Attached(case, "--all", "--api", "cuda", name=name + ".gt")
+        target.tell("a 333")
+        attached.stop()
+        target.end()
+        other.communicate(b"\n", timeout=60)
+        assert any(e["bytes"] == 333 for e in attached.events() if e["pid"] == target.pid)
+        told = attached.head + attached.err
+        assert told.count(f"cannot attach to {bad}") == is_told, told
+        text = case.gputrack("report", name + ".gt", env={"COLUMNS": "300"}).out
+        assert (f"calls are missing, of {bad}" in text) == is_told, text
+
+
 def test_a_copy_of_the_library_in_another_root(case):
     """As in a container: another file under the same name, seen only through the process."""
     need_root(case)

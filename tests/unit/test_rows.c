@@ -247,6 +247,8 @@ static void every_obstacle_has_its_own_line(void **state)
 	s.seccomp = false;
 	gt_obstacle_after(&s, -1, "load", "", &error);
 	assert_non_null(strstr(error.text, "--privileged"));
+	gt_obstacle_after(&s, -524, "attach to x", "", &error);
+	assert_non_null(strstr(error.text, "cannot be probed"));
 }
 
 static void each_need_is_told_met_or_not(void **state)

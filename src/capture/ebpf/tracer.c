@@ -337,10 +337,8 @@ static void take_call(void *context, const void *record, size_t size)
 
 static void look_everywhere(struct gt_tracer *t)
 {
-	struct gt_error unused;
-
 	if (t->options.probes.everyone)
-		gt_libraries_everywhere(&t->libraries, &unused);
+		gt_libraries_everywhere(&t->libraries);
 	for (size_t i = 0; i < BUCKETS; i++)
 		for (struct gt_traced *p = t->buckets[i]; p; p = p->next) {
 			scan_libraries(t, p->pid, true);

@@ -175,6 +175,7 @@ static int run(struct top *t)
 {
 	struct sigaction on = { .sa_handler = stop };
 	struct gt_error error = { "" };
+	const struct gt_error *refusal;
 	int status = GT_EXIT_DONE;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
@@ -200,6 +201,9 @@ static int run(struct top *t)
 	} else {
 		follow(t);
 		gt_terminal_screen_close();
+		refusal = &gt_tracer_libraries(t->tracer)->refusal;
+		if (*refusal->text)
+			gt_tell("%s; it was not looked at", refusal->text);
 	}
 	if (t->tracer)
 		gt_tracer_free(t->tracer);
