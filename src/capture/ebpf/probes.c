@@ -379,8 +379,10 @@ static int link_perf(const struct gt_probes *p, int type, bool at_return, const 
 		return -errno;
 	fd = bpf_link_create(bpf_program__fd(program), event, BPF_PERF_EVENT, &opts);
 	if (fd >= 0 && ioctl(event, PERF_EVENT_IOC_ENABLE, 0)) {
+		int e = -errno;
+
 		close(fd);
-		fd = -errno;
+		fd = e;
 	}
 	/* the link keeps the event */
 	close(event);
@@ -390,6 +392,7 @@ static int link_perf(const struct gt_probes *p, int type, bool at_return, const 
 static int attach_perf(struct gt_probes *p, const char *path, const struct gt_probe_point *points,
 		       size_t count)
 {
+	size_t before = p->link_count;
 	int type = uprobe_type();
 
 	if (type < 0)
@@ -398,8 +401,11 @@ static int attach_perf(struct gt_probes *p, const char *path, const struct gt_pr
 	for (size_t i = 0; i < 2 * count; i++) {
 		int fd = link_perf(p, type, i < count, path, &points[i % count]);
 
-		if (fd < 0)
+		if (fd < 0) {
+			while (p->link_count > before)
+				close(p->links[--p->link_count]);
 			return fd;
+		}
 		GT_GROW(p->links, p->link_count, p->link_room);
 		p->links[p->link_count++] = fd;
 	}
