@@ -699,6 +699,8 @@ def test_obstacles_are_one_line(case):
     assert not case.path("a.gt").exists()
     wrong = case.gputrack("attach", "-p", "x")
     assert wrong.status == 2 and "no process's number" in wrong.err
+    wrong = case.gputrack("attach", "-p", "1", "--top", str(1 << 61))
+    assert wrong.status == 2 and "--top is at most 1000" in wrong.err
     assert case.gputrack("attach").status == 2
     assert case.gputrack("attach", "--all", "-p", "1").status == 2
     one_line(case.gputrack("attach", "-o", "a.gt", "-c", "./nothing-here"), "cannot run")

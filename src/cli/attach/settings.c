@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/cli.h"
+#include "view/board.h"
 
 enum unwinding { UNWIND_FP, UNWIND_DWARF };
 
@@ -26,7 +27,8 @@ static const struct gt_option options[] = {
 	  .help = "this process and the children it will have; may be given several times, or as "
 		  "a list with commas" },
 	{ .name = "command", .letter = 'c', .type = GT_OPTION_FLAG, AT(command),
-	  .help = "run COMMAND and follow it, and its children, from the first call on" },
+	  .help = "run COMMAND and follow it, and its children; of a library that they load from an "
+		  "unusual folder the first calls may be missed, and the report says so" },
 	{ .name = "all", .letter = 'a', .type = GT_OPTION_FLAG, AT(all),
 	  .help = "every process that has one of the libraries, in containers too, and those that "
 		  "start later" },
@@ -46,7 +48,8 @@ static const struct gt_option options[] = {
 	  .help = "stop recording when the recording is this large (500M, 2GiB); the summaries go "
 		  "on, and the report says so" },
 	{ .name = "top", .letter = 'T', .type = GT_OPTION_COUNT, .argument = "N", AT(top),
-	  .help = "call sites and resources to show of each process in a summary (default: 3)" },
+	  .help = "call sites and resources to show of each process in a summary, at most 1000 "
+		  "(default: 3)" },
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
 	  .help = "do not record where calls come from: cheaper, and says less" },
 	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW", .choices = unwind_names,
@@ -115,6 +118,8 @@ static int parse(struct gt_attach_settings *s, int argc, char **argv, int first)
 	if (t->stack_depth > GT_PROBE_FRAMES)
 		return gt_usage_wrong(&gt_attach_usage, "--stack-depth is at most %d",
 				      GT_PROBE_FRAMES);
+	if (t->top > GT_BOARD_TOP_MAX)
+		return gt_usage_wrong(&gt_attach_usage, "--top is at most %d", GT_BOARD_TOP_MAX);
 	s->argv = t->command ? argv + first : NULL;
 	s->probes = (struct gt_probes_options){
 		.everyone = t->all, .frames = t->no_stacks ? 0 : (uint32_t)t->stack_depth,
