@@ -289,11 +289,6 @@ void gt_probes_free(struct gt_probes *p)
 	free(p);
 }
 
-enum gt_probe_way gt_probes_way(const struct gt_probes *p)
-{
-	return p->way;
-}
-
 const struct gt_plan *gt_probes_plan(const struct gt_probes *p, unsigned row)
 {
 	return row < GT_FN_COUNT && p->plans[row].row.effects ? &p->plans[row] : NULL;
@@ -305,11 +300,6 @@ int gt_probes_target(struct gt_probes *p, uint32_t pid)
 	int fd = bpf_map__fd(p->skeleton->maps.targets);
 
 	return bpf_map_update_elem(fd, &pid, &none, BPF_NOEXIST) && errno != EEXIST ? -errno : 0;
-}
-
-void gt_probes_untarget(struct gt_probes *p, uint32_t pid)
-{
-	bpf_map_delete_elem(bpf_map__fd(p->skeleton->maps.targets), &pid);
 }
 
 uint64_t gt_probes_lost(const struct gt_probes *p, uint32_t pid)

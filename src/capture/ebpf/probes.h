@@ -36,11 +36,9 @@ void gt_probes_stop(struct gt_probes *p);
 /* Detaches; where the kernel is slow at that, a child of ours waits for it and not we. */
 void gt_probes_free(struct gt_probes *p);
 
-enum gt_probe_way gt_probes_way(const struct gt_probes *p);
 const struct gt_plan *gt_probes_plan(const struct gt_probes *p, unsigned row);
 
 int gt_probes_target(struct gt_probes *p, uint32_t pid);
-void gt_probes_untarget(struct gt_probes *p, uint32_t pid);
 /* Calls of a process that were not handed over so far. */
 uint64_t gt_probes_lost(const struct gt_probes *p, uint32_t pid);
 /* … of all processes, and pieces of news. */

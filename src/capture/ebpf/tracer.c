@@ -30,7 +30,7 @@ struct gt_tracer {
 	struct gt_traced *last;             /* whose call was the last one */
 	size_t running;
 	size_t over;                        /* processes that have ended and are not yet let go */
-	uint64_t calls, cut_stacks;
+	uint64_t cut_stacks;
 	uint64_t looked_ns;                 /* for libraries, where we do not hear of them */
 	int epoll;
 	bool stopped;
@@ -311,7 +311,6 @@ static void take_call(void *context, const void *record, size_t size)
 	if (!e.process)
 		e.process = add(t, c->pid, c->start, c->exec, 0);
 	t->last = e.process;
-	t->calls++;
 	if (!e.process->is_seen) {
 		e.process->is_seen = true;
 		e.process->first_ns = c->begun_ns;
@@ -472,11 +471,6 @@ struct gt_libraries *gt_tracer_libraries(struct gt_tracer *t)
 	return &t->libraries;
 }
 
-struct gt_probes *gt_tracer_probes(struct gt_tracer *t)
-{
-	return t->probes;
-}
-
 int gt_tracer_follow(struct gt_tracer *t, uint32_t pid, struct gt_error *error)
 {
 	int e;
@@ -505,9 +499,4 @@ uint64_t gt_tracer_lost(const struct gt_tracer *t)
 uint64_t gt_tracer_cut_stacks(const struct gt_tracer *t)
 {
 	return t->cut_stacks;
-}
-
-uint64_t gt_tracer_calls(const struct gt_tracer *t)
-{
-	return t->calls;
 }
