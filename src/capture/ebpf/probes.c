@@ -32,6 +32,10 @@ const char *const gt_probe_way_names[] = {
 	[GT_PROBES_PERF] = "perf", NULL,
 };
 
+const char *const gt_unwinding_names[] = {
+	[GT_UNWIND_FP] = "fp", [GT_UNWIND_DWARF] = "dwarf", NULL,
+};
+
 struct gt_probes {
 	struct calls_bpf *skeleton;
 	struct gt_surroundings surroundings;

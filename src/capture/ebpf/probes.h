@@ -19,6 +19,18 @@ enum gt_probe_way {
 
 extern const char *const gt_probe_way_names[]; /* in their order, ends in NULL */
 
+/* How stacks are found: with stack_bytes 0, or with a copy. */
+enum gt_unwinding { GT_UNWIND_FP, GT_UNWIND_DWARF };
+
+extern const char *const gt_unwinding_names[]; /* likewise */
+
+/* What is good for most. */
+enum {
+	GT_PROBES_DEPTH = 64,
+	GT_PROBES_STACK = 8192,
+	GT_PROBES_RING = 16 << 20,
+};
+
 struct gt_probes_options {
 	bool everyone;          /* all processes; otherwise those of gt_probes_target */
 	uint32_t frames;        /* of each stack; 0: no stacks */

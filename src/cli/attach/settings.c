@@ -6,18 +6,9 @@
 #include "cli/cli.h"
 #include "view/board.h"
 
-enum unwinding { UNWIND_FP, UNWIND_DWARF };
-
 enum {
-	RING_BYTES = 16 << 20,
-	STACK_BYTES = 8192,
-	DEPTH = 64,
 	INTERVAL = 5,
 	SECONDS_MAX = 1000000000, /* so that its nanoseconds are a number */
-};
-
-static const char *const unwind_names[] = {
-	[UNWIND_FP] = "fp", [UNWIND_DWARF] = "dwarf", NULL,
 };
 
 #define AT(field) .at = offsetof(struct gt_attach_typed, field)
@@ -52,7 +43,7 @@ static const struct gt_option options[] = {
 		  "(default: 3)" },
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
 	  .help = "do not record where calls come from: cheaper, and says less" },
-	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW", .choices = unwind_names,
+	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW", .choices = gt_unwinding_names,
 	  AT(unwind), .help = "how stacks are found: fp (frame pointers, cheap; the default) or "
 			      "dwarf (a copy of the stack's top, for programs without them)" },
 	{ .name = "stack-bytes", .type = GT_OPTION_SIZE, .argument = "SIZE", AT(stack_bytes),
@@ -123,7 +114,7 @@ static int parse(struct gt_attach_settings *s, int argc, char **argv, int first)
 	s->argv = t->command ? argv + first : NULL;
 	s->probes = (struct gt_probes_options){
 		.everyone = t->all, .frames = t->no_stacks ? 0 : (uint32_t)t->stack_depth,
-		.stack_bytes = t->unwind == UNWIND_DWARF ? (uint32_t)t->stack_bytes & ~255u : 0,
+		.stack_bytes = t->unwind == GT_UNWIND_DWARF ? (uint32_t)t->stack_bytes & ~255u : 0,
 		.ring_bytes = ring_bytes(t->ring_size), .way = (enum gt_probe_way)t->way };
 	return 0;
 }
@@ -133,8 +124,8 @@ bool gt_attach_settings_parse(struct gt_attach_settings *s, int argc, char **arg
 	int first;
 
 	*s = (struct gt_attach_settings){ .typed = {
-		.stack_depth = DEPTH, .top = 3, .interval = INTERVAL, .ring_size = RING_BYTES,
-		.stack_bytes = STACK_BYTES } };
+		.stack_depth = GT_PROBES_DEPTH, .top = 3, .interval = INTERVAL, .ring_size = GT_PROBES_RING,
+		.stack_bytes = GT_PROBES_STACK } };
 	first = gt_options_parse(&gt_attach_usage, &s->typed, argc, argv, status);
 	if (first < 0)
 		return false;
