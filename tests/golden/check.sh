@@ -81,6 +81,7 @@ for recording in attached lossy foreign; do
 	golden attach/$recording.json "$gputrack" report $recording.gt -a leakage --format json
 	golden attach/$recording-gate.txt "$gputrack" report $recording.gt -f tsv --fail-on-leak
 done
+golden attach/lossy-pid.txt "$gputrack" report lossy.gt --pid 900
 golden attach/lossy.prom "$gputrack" export lossy.gt -f prometheus
 
 golden leaks/wide.txt env COLUMNS=200 "$gputrack" report leaks.gt -a sites

@@ -501,6 +501,14 @@ static void make_attached(void)
 		if (!made[i].is_kept)
 			CALL(&t, cuMemFree_v2, 800, .handle = 0x2000, .stack = at);
 		end(&t);
+		if (!t.lost)
+			continue;
+		/* another one, whose losses are its own */
+		t.lost = 500;
+		begin(&t, made[i].name, 901, 1, "/app/bin/service", "./bin/service", 13);
+		CALL(&t, cuMemAlloc_v2, 10, .handle = 0x1000, .size = 1 << 20);
+		CALL(&t, cuMemFree_v2, 20, .handle = 0x1000);
+		end(&t);
 	}
 }
 
