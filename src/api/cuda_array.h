@@ -35,5 +35,5 @@ struct gt_cuda_array {
 	uint32_t format, channels, flags;
 };
 
-/* With so many levels, each half as large as the one before; an array that has none is one level. */
+/* With so many levels, each side half as long as in the one before; a plain array is one level. */
 uint64_t gt_cuda_array_bytes(const struct gt_cuda_array *a, uint32_t levels);

@@ -270,7 +270,7 @@ uint64_t gt_image_bias(const struct gt_image *image, const struct gt_mapping *m)
 {
 	const struct gt_segment *found = NULL;
 
-	/* segments may share a page of the file and lie on pages of their own in memory: lld's do */
+	/* segments may share a page of the file and none in memory: lld's do */
 	for (size_t i = 0; i < image->segment_count; i++) {
 		const struct gt_segment *s = &image->segments[i];
 

@@ -18,8 +18,8 @@ static const struct gt_option options[] = {
 	  .help = "this process and the children it will have; may be given several times, or as "
 		  "a list with commas" },
 	{ .name = "command", .letter = 'c', .type = GT_OPTION_FLAG, AT(command),
-	  .help = "run COMMAND and follow it, and its children; of a library that they load from an "
-		  "unusual folder the first calls may be missed, and the report says so" },
+	  .help = "run COMMAND and follow it, and its children; of a library that they load from "
+		  "an unusual folder the first calls may be missed, and the report says so" },
 	{ .name = "all", .letter = 'a', .type = GT_OPTION_FLAG, AT(all),
 	  .help = "every process that has one of the libraries, in containers too, and those that "
 		  "start later" },
@@ -43,9 +43,10 @@ static const struct gt_option options[] = {
 		  "(default: 3)" },
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
 	  .help = "do not record where calls come from: cheaper, and says less" },
-	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW", .choices = gt_unwinding_names,
-	  AT(unwind), .help = "how stacks are found: fp (frame pointers, cheap; the default) or "
-			      "dwarf (a copy of the stack's top, for programs without them)" },
+	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW",
+	  .choices = gt_unwinding_names, AT(unwind),
+	  .help = "how stacks are found: fp (frame pointers, cheap; the default) or "
+		  "dwarf (a copy of the stack's top, for programs without them)" },
 	{ .name = "stack-bytes", .type = GT_OPTION_SIZE, .argument = "SIZE", AT(stack_bytes),
 	  .help = "how much of the stack --unwind dwarf copies (default: 8K, at most 32K)" },
 	{ .name = "stack-depth", .type = GT_OPTION_COUNT, .argument = "N", AT(stack_depth),
@@ -114,7 +115,8 @@ static int parse(struct gt_attach_settings *s, int argc, char **argv, int first)
 	s->argv = t->command ? argv + first : NULL;
 	s->probes = (struct gt_probes_options){
 		.everyone = t->all, .frames = t->no_stacks ? 0 : (uint32_t)t->stack_depth,
-		.stack_bytes = t->unwind == GT_UNWIND_DWARF ? (uint32_t)t->stack_bytes & ~255u : 0,
+		.stack_bytes = t->unwind == GT_UNWIND_DWARF ? (uint32_t)t->stack_bytes & ~255u
+							    : 0,
 		.ring_bytes = ring_bytes(t->ring_size), .way = (enum gt_probe_way)t->way };
 	return 0;
 }
@@ -124,8 +126,8 @@ bool gt_attach_settings_parse(struct gt_attach_settings *s, int argc, char **arg
 	int first;
 
 	*s = (struct gt_attach_settings){ .typed = {
-		.stack_depth = GT_PROBES_DEPTH, .top = 3, .interval = INTERVAL, .ring_size = GT_PROBES_RING,
-		.stack_bytes = GT_PROBES_STACK } };
+		.stack_depth = GT_PROBES_DEPTH, .top = 3, .interval = INTERVAL,
+		.ring_size = GT_PROBES_RING, .stack_bytes = GT_PROBES_STACK } };
 	first = gt_options_parse(&gt_attach_usage, &s->typed, argc, argv, status);
 	if (first < 0)
 		return false;

@@ -40,9 +40,10 @@ static const struct gt_option options[] = {
 	  AT(interval_s), .help = "look every so many seconds (default: 1)" },
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
 	  .help = "do not ask where calls come from: cheaper, and there are no call sites" },
-	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW", .choices = gt_unwinding_names,
-	  AT(unwind), .help = "how stacks are found: fp (frame pointers, cheap; the default) or "
-			      "dwarf (for programs without them)" },
+	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW",
+	  .choices = gt_unwinding_names, AT(unwind),
+	  .help = "how stacks are found: fp (frame pointers, cheap; the default) or "
+		  "dwarf (for programs without them)" },
 	{ 0 },
 };
 
@@ -98,7 +99,8 @@ static int attach(struct top *t, struct gt_error *error)
 	const struct settings *s = t->settings;
 	struct gt_tracer_options how = {
 		.listener = t->live.listener,
-		.probes = { .everyone = t->targets.everyone, .frames = s->no_stacks ? 0 : GT_PROBES_DEPTH,
+		.probes = { .everyone = t->targets.everyone,
+			    .frames = s->no_stacks ? 0 : GT_PROBES_DEPTH,
 			    .stack_bytes = s->unwind == GT_UNWIND_DWARF ? GT_PROBES_STACK : 0,
 			    .ring_bytes = GT_PROBES_RING },
 	};
