@@ -9,6 +9,8 @@
 #include "plot/picture.h"
 #include "plot/scale.h"
 #include "view/group.h"
+#include "view/head.h"
+#include "view/running.h"
 #include "view/stack.h"
 
 enum { TOP_SITES = 10, KINDS_SHOWN = 8, WHERE_LEAST = 16 };
@@ -241,13 +243,14 @@ static void choose_unit(struct gt_panel *p, struct ranked *list, size_t count,
 }
 
 /* "130 resources leaked, 7.92 MiB: 120 events, 5 buffers": also of those that hold no bytes. */
-static void describe_leaks(const struct gt_groups *groups, char *text, size_t size)
+static void describe_leaks(const struct gt_groups *groups, bool is_alive, char *text, size_t size)
 {
 	uint64_t counts[GT_KIND_COUNT] = { 0 };
 	char count[GT_FORMAT_MAX], bytes[GT_FORMAT_MAX], kind[GT_KIND_TEXT];
-	int used = snprintf(text, size, "%s %s leaked, %s",
+	int used = snprintf(text, size, "%s %s %s, %s",
 			    gt_format_count(count, groups->object_count),
 			    gt_plural(groups->object_count, "resource", "resources"),
+			    is_alive ? "alive in programs that went on" : "leaked",
 			    gt_format_bytes(bytes, groups->bytes));
 
 	for (size_t i = 0; i < groups->count; i++)
@@ -266,13 +269,26 @@ static void describe_leaks(const struct gt_groups *groups, char *text, size_t si
 	}
 }
 
+/* In place of a picture of nothing. */
+static void say_no_leaks(const struct drawing *d, struct gt_panel *p)
+{
+	bool has_gaps = gt_head_has_gaps(d->view->recording);
+
+	p->tone = has_gaps ? GT_TONE_PLAIN : GT_TONE_GOOD;
+	p->subtitle = NULL;
+	p->message = has_gaps ? "No leaks in what was recorded, which is not all" :
+				"Nothing was leaked";
+}
+
 static void draw_leaks(const struct drawing *d, struct gt_box box)
 {
 	struct gt_panel p = { .title = "Alive at the End, by Call Site", .tone = GT_TONE_ALARM };
+	struct gt_hue color = d->canvas->theme->red;
 	char text[512];
 	struct gt_groups groups;
 	struct ranked *list;
 	uint64_t *bytes;
+	bool is_alive;
 
 	gt_groups_init(&groups, d->view->ledger, GT_GROUPS_LEAKS);
 	list = gt_alloc((groups.count + 1) * sizeof *list);
@@ -285,14 +301,16 @@ static void draw_leaks(const struct drawing *d, struct gt_box box)
 	choose_unit(&p, list, groups.count, bytes);
 	if (p.whole_numbers)
 		p.x_label = "Resources";
-	describe_leaks(&groups, text, sizeof text);
+	is_alive = gt_running_holds(d->view, &groups);
+	describe_leaks(&groups, is_alive, text, sizeof text);
 	p.subtitle = text;
-	if (!groups.count) {
-		p.tone = GT_TONE_GOOD;
-		p.subtitle = NULL;
-		p.message = "Nothing was leaked";
+	if (is_alive) {
+		p.tone = GT_TONE_PLAIN;
+		color = gt_panel_color(d->canvas, 0);
 	}
-	draw_ranked(d, &p, list, groups.count, d->canvas->theme->red, box);
+	if (!groups.count)
+		say_no_leaks(d, &p);
+	draw_ranked(d, &p, list, groups.count, color, box);
 	free(list);
 	free(bytes);
 	gt_groups_fini(&groups);

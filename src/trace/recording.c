@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "base/format.h"
 #include "base/heap.h"
 #include "base/mem.h"
 #include "base/tool.h"
@@ -35,6 +36,7 @@ struct gt_recording {
 	struct source *sources;
 	size_t source_count, source_room;
 	size_t process_count;  /* of the sources; those after them hold samples alone */
+	uint64_t lost_elsewhere; /* by processes that are left out */
 	struct gt_heap heap;   /* sources by key */
 	struct gt_heap ended;  /* sources without further events, by the end of their process */
 	gt_process_end_fn *on_end;
@@ -242,6 +244,7 @@ static void add_source(struct gt_recording *r, const char *folder, const char *f
 	}
 	s.beside = s.process.damage ? !strcmp(file, GT_SYSTEM_TRACE) : !h.pid;
 	if (options && options->pid && !s.beside && h.pid != options->pid) {
+		r->lost_elsewhere += h.lost;
 		free(s.process.damage);
 		free(s.path);
 		return;
@@ -437,6 +440,18 @@ const char *gt_recording_info(const struct gt_recording *r, const char *key)
 const char *gt_recording_path(const struct gt_recording *r)
 {
 	return r->path;
+}
+
+uint64_t gt_recording_lost(const struct gt_recording *r)
+{
+	uint64_t lost = 0, all;
+
+	for (size_t i = 0; i < r->process_count; i++)
+		lost += r->sources[i].process.lost;
+	/* those of attach that are in no process's trace are counted here alone */
+	if (gt_count_parse(gt_recording_info(r, "lost"), &all) && all > lost + r->lost_elsewhere)
+		lost = all - r->lost_elsewhere;
+	return lost;
 }
 
 size_t gt_recording_process_count(const struct gt_recording *r)

@@ -51,6 +51,8 @@ const char *gt_recording_path(const struct gt_recording *r);
 
 size_t gt_recording_process_count(const struct gt_recording *r);
 const struct gt_process *gt_recording_process(const struct gt_recording *r, size_t index);
+/* Events that are missing: of these processes, and of those whose processes nobody knows. */
+uint64_t gt_recording_lost(const struct gt_recording *r);
 
 /*
  * 1 and an event with the process it belongs to, 0 at the end. Stack and place are the recording's

@@ -49,12 +49,18 @@ static void put_where(struct gt_page *p, const struct gt_board_view *v, uint16_t
 	gt_page_end(p);
 }
 
+/* It decides over memory. */
+static size_t top_of(const struct gt_board_view *v)
+{
+	return v->top < GT_BOARD_TOP_MAX ? v->top : GT_BOARD_TOP_MAX;
+}
+
 static void put_sites(struct gt_page *p, const struct gt_board *b, const struct gt_board_view *v,
 		      uint16_t process)
 {
-	const struct gt_board_site **sites =
-		gt_alloc(v->top * sizeof(const struct gt_board_site *));
-	size_t count = gt_board_sites(b, process, GT_BOARD_BY_BYTES, sites, v->top);
+	size_t top = top_of(v);
+	const struct gt_board_site **sites = gt_alloc(top * sizeof(const struct gt_board_site *));
+	size_t count = gt_board_sites(b, process, GT_BOARD_BY_BYTES, sites, top);
 	char bytes[GT_FORMAT_MAX], live[GT_FORMAT_MAX];
 
 	for (size_t i = 0; i < count; i++) {
@@ -86,8 +92,9 @@ static void put_entry(struct gt_page *p, const struct gt_board_view *v, const ch
 static void put_entries(struct gt_page *p, const struct gt_board *b, const struct gt_board_view *v,
 			uint16_t process)
 {
-	const struct gt_entry **biggest = gt_alloc(v->top * sizeof(const struct gt_entry *));
-	size_t count = gt_board_biggest(b, process, biggest, v->top);
+	size_t top = top_of(v);
+	const struct gt_entry **biggest = gt_alloc(top * sizeof(const struct gt_entry *));
+	size_t count = gt_board_biggest(b, process, biggest, top);
 	const struct gt_entry *oldest = gt_board_oldest(b, process);
 
 	for (size_t i = 0; i < count; i++)

@@ -4,8 +4,11 @@
 #include "ledger/board.h"
 #include "view/page.h"
 
+enum { GT_BOARD_TOP_MAX = 1000 };
+
 struct gt_board_view {
-	size_t top;              /* call sites and resources of each process; 0: none of them */
+	size_t top;              /* call sites and resources of each process, at most
+				  * GT_BOARD_TOP_MAX; 0: none of them */
 	uint64_t now_ns;         /* CLOCK_MONOTONIC: ages are counted from here */
 	uint64_t since_ns;       /* when looking began */
 	uint64_t lost;           /* calls that are missing */

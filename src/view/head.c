@@ -184,11 +184,11 @@ static void put_killed(struct gt_page *p, const struct gt_view *v)
 static void put_lost(struct gt_page *p, const struct gt_view *v)
 {
 	const char *late = gt_recording_info(v->recording, "late_libraries");
-	uint64_t lost = 0, stacks = 0, unknown = 0;
+	const char *refused = gt_recording_info(v->recording, "refused_libraries");
+	uint64_t lost = gt_recording_lost(v->recording), stacks = 0, unknown = 0;
 	char text[GT_FORMAT_MAX];
 
 	for (size_t i = 0; i < gt_recording_process_count(v->recording); i++) {
-		lost += process_at(v, i)->lost;
 		stacks += process_at(v, i)->lost_stacks;
 		unknown += process_at(v, i)->unknown;
 	}
@@ -199,6 +199,9 @@ static void put_lost(struct gt_page *p, const struct gt_view *v)
 	if (*late)
 		gt_page_wrap(p, GT_YELLOW, 2, "first calls may be missing, of %s: loaded before it "
 			     "was known", late);
+	if (*refused)
+		gt_page_wrap(p, GT_YELLOW, 2, "calls are missing, of %s: it could not be probed",
+			     refused);
 	if (stacks)
 		gt_page_wrap(p, GT_YELLOW, 2, "%s %s recorded without a stack",
 			     gt_format_count(text, stacks),
@@ -258,10 +261,10 @@ bool gt_head_has_gaps(const struct gt_recording *recording)
 	for (size_t i = 0; i < gt_recording_process_count(recording); i++) {
 		const struct gt_process *p = gt_recording_process(recording, i);
 
-		if (p->lost || p->damage || p->state == GT_TRACE_STOPPED)
+		if (p->unknown || p->damage || p->state == GT_TRACE_STOPPED)
 			return true;
 	}
-	return false;
+	return gt_recording_lost(recording) > 0;
 }
 
 void gt_head_no_leaks_but_gaps(struct gt_page *p)
@@ -372,6 +375,9 @@ void gt_recording_json(struct gt_json *j, const struct gt_view *v)
 	info_number(j, v, "exit_status");
 	info_number(j, v, "signal");
 	gt_json_uint(j, "events", v->ledger->events);
+	gt_json_uint(j, "lost", gt_recording_lost(v->recording));
+	gt_json_bool(j, "gaps", gt_head_has_gaps(v->recording));
+	info_number(j, v, "running");
 	info_number(j, v, "cut_stacks");
 	gt_json_array(j, "processes");
 	for (size_t i = 0; i < gt_recording_process_count(v->recording); i++)
@@ -398,10 +404,6 @@ void gt_totals_json(struct gt_json *j, uint64_t count, uint64_t bytes)
 
 void gt_foot_json(struct gt_json *j, const struct gt_view *v)
 {
-	uint64_t lost = 0;
-
-	for (size_t i = 0; i < gt_recording_process_count(v->recording); i++)
-		lost += process_at(v, i)->lost;
-	gt_json_uint(j, "lost", lost);
+	gt_json_uint(j, "lost", gt_recording_lost(v->recording));
 	gt_json_finish(j);
 }

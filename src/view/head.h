@@ -19,7 +19,7 @@ void gt_head_open(struct gt_page *p, FILE *out, const struct gt_view *v);
 
 /* Opens the document: schema, analysis, recording. */
 void gt_head_json(struct gt_json *j, FILE *out, const struct gt_view *v, const char *analysis);
-/* The object "recording": command, host, times, processes with what each lost. */
+/* The object "recording": command, host, times, how whole it is, processes with what each lost. */
 void gt_recording_json(struct gt_json *j, const struct gt_view *v);
 void gt_totals_json(struct gt_json *j, uint64_t count, uint64_t bytes);
 /* Closes the document: lost events. */

@@ -82,10 +82,7 @@ static void put_metric(FILE *out, const struct gt_ledger *l, size_t metric)
 void gt_export_prometheus(const struct gt_export *e)
 {
 	struct gt_ledger *l = gt_pass_run(e->recording, &(struct gt_pass){ .tick = e->tick });
-	uint64_t lost = 0;
 
-	for (size_t i = 0; i < gt_recording_process_count(e->recording); i++)
-		lost += gt_recording_process(e->recording, i)->lost;
 	put_head(e->out, "gputrack_recording_info", "gauge", "What was recorded; always 1.");
 	fputs("gputrack_recording_info{", e->out);
 	put_label(e->out, "version", GT_VERSION, ",");
@@ -95,7 +92,7 @@ void gt_export_prometheus(const struct gt_export *e)
 		gt_recording_process_count(e->recording));
 	put_one(e->out, "gputrack_events_total", "counter", "Events recorded.", l->events);
 	put_one(e->out, "gputrack_lost_events_total", "counter",
-		"Events that could not be recorded.", lost);
+		"Events that could not be recorded.", gt_recording_lost(e->recording));
 	put_one(e->out, "gputrack_device_peak_bytes", "gauge",
 		"Most bytes of device memory alive at once.", l->peak_bytes);
 	for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)

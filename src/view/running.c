@@ -41,10 +41,15 @@ static uint64_t held(const struct gt_view *v, const struct gt_groups *groups)
 	return count;
 }
 
+bool gt_running_holds(const struct gt_view *v, const struct gt_groups *groups)
+{
+	return gt_view_goes_on(v) ||
+	       (groups->object_count && held(v, groups) == groups->object_count);
+}
+
 void gt_running_word(struct gt_page *p, const struct gt_view *v, const struct gt_groups *groups)
 {
-	bool alive = gt_view_goes_on(v) ||
-		     (groups->object_count && held(v, groups) == groups->object_count);
+	bool alive = gt_running_holds(v, groups);
 
 	gt_page_put(p, alive ? GT_YELLOW : GT_RED, alive ? "ALIVE" : "LEAKED");
 }

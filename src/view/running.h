@@ -11,6 +11,8 @@
  */
 bool gt_process_runs(const struct gt_process *process);
 
+/* True when all of it is held by programs that go on: this may be in use, and is no leak yet. */
+bool gt_running_holds(const struct gt_view *v, const struct gt_groups *groups);
 /* "LEAKED", or "ALIVE" when all of it is held by programs that go on. */
 void gt_running_word(struct gt_page *p, const struct gt_view *v, const struct gt_groups *groups);
 /* How much of it that is, on a line of its own; none when it is nothing. */

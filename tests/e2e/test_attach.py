@@ -271,6 +271,36 @@ def test_attached_in_mid_run(case):
         "cuMemAlloc_v2"] * 2 + ["cuMemFree_v2"] * 4
 
 
+def test_a_context_from_before_keeps_its_memory_when_another_ends(case):
+    """Whose memory is whose cannot be told then: nothing is taken for given back."""
+    need_root(case)
+    target = Target(case)
+    attached = Attached(case, "-p", target.pid)
+    other = target.tell("c 1000")
+    kept = target.tell("a 2000")
+    assert target.tell("d") == "0"
+    assert attached.stop() == 0, attached.err
+    target.end()
+    leaks = case.report("a.gt", "leakage")
+    alive = {o["handle"] for group in leaks["groups"] for o in group["objects"]}
+    assert alive == {other, kept}, leaks
+
+
+def test_memory_goes_with_the_only_context(case):
+    """Seen from its start, a context is known to be the only one."""
+    need_root(case)
+    folder = case.build / "tests/fake/cuda"
+    if not (folder / "libcuda.so.1").exists():
+        case.skip("the stand-in CUDA driver is not built")
+    case.path("orders").write_text("a 1000\nq\n")
+    run = case.gputrack("attach", "-q", "-o", "a.gt", "-c", "sh", "-c",
+                        f"{case.program('attach_target')} {folder}/libcuda.so.1 <orders",
+                        env={"LD_LIBRARY_PATH": str(folder)})
+    assert run.status == 0, run.err
+    context, memory = case.events("a.gt")
+    assert memory["owner"] == context["handle"], memory
+
+
 def test_detaches_soon(case):
     """What the kernel takes seconds for (perf probes) nobody waits for."""
     need_root(case)
@@ -434,6 +464,65 @@ def test_all_processes_and_those_that_start_later(case):
         (early.pid, 111), (late.pid, 222)]
 
 
+MAP = """
+import mmap, sys
+file = open(sys.argv[1], "rb")
+code = mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
+print("ready", flush=True)
+input()
+"""
+
+
+def bad_library(case, folder, change):
+    """A copy of the stand-in driver, changed where one of its functions is."""
+    library = case.build / "tests/fake/cuda/libcuda.so.1"
+    if not library.exists():
+        case.skip("the stand-in CUDA driver is not built")
+    names = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True).stdout
+    address = int(re.search(r"(\w+) T cuMemAlloc_v2\n", names).group(1), 16)
+    case.path(folder).mkdir()
+    copy = case.path(folder) / "libcuda.so.1"
+    bytes = bytearray(library.read_bytes())
+    change(bytes, address)
+    copy.write_bytes(bytes)
+    return copy
+
+
+def break_in(bytes, address):
+    bytes[address] = 0xcc  # int3, where no probe may be put
+
+
+def claim_more(bytes, address):
+    heads, size, count = (int.from_bytes(bytes[at:at + n], "little")
+                          for at, n in ((32, 8), (54, 2), (56, 2)))
+    for at in range(heads, heads + size * count, size):
+        kind = int.from_bytes(bytes[at:at + 4], "little")
+        first = int.from_bytes(bytes[at + 16:at + 24], "little")
+        room = int.from_bytes(bytes[at + 32:at + 40], "little")
+        if kind == 1 and first <= address < first + room:
+            bytes[at + 8:at + 16] = (1 << 30).to_bytes(8, "little")
+
+
+def test_a_file_that_cannot_be_probed_does_not_stop_the_rest(case):
+    """Anybody may map a file of that name."""
+    need_root(case)
+    for name, change, is_told in (("broken", break_in, True), ("longer", claim_more, False)):
+        bad = bad_library(case, name, change)
+        other = case.start(sys.executable, "-c", MAP, bad, bufsize=0)
+        assert read_line(other.stdout) == "ready\n"
+        target = Target(case)
+        attached = Attached(case, "--all", "--api", "cuda", name=name + ".gt")
+        target.tell("a 333")
+        attached.stop()
+        target.end()
+        other.communicate(b"\n", timeout=60)
+        assert any(e["bytes"] == 333 for e in attached.events() if e["pid"] == target.pid)
+        told = attached.head + attached.err
+        assert told.count(f"cannot attach to {bad}") == is_told, told
+        text = case.gputrack("report", name + ".gt", env={"COLUMNS": "300"}).out
+        assert (f"calls are missing, of {bad}" in text) == is_told, text
+
+
 def test_a_copy_of_the_library_in_another_root(case):
     """As in a container: another file under the same name, seen only through the process."""
     need_root(case)
@@ -458,6 +547,43 @@ def test_a_copy_of_the_library_in_another_root(case):
     target.wait(30)
     assert event["bytes"] == 77
     assert functions_of(event)[:3] == ["allocate_here", "middle", "outer"], event["stack"]
+
+
+def test_files_of_a_container_outlive_the_process_that_showed_them_first(case):
+    """Two processes see the same files, nobody else does, and the first one ends."""
+    need_root(case)
+    library = case.build / "tests/fake/cuda/libcuda.so.1"
+    if not library.exists():
+        case.skip("the stand-in CUDA driver is not built")
+    hidden = case.path("image")
+    hidden.mkdir()
+    program = f"exec {hidden}/attach_target {hidden}/libcuda.so.1"
+    inside = f"mount -t tmpfs none {hidden} && " \
+             f"cp {library} {case.program('attach_target')} {hidden}/ && {program}"
+
+    def start(*command):
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        if read_line(process.stdout) != "ready\n":
+            case.skip("no mount namespace to be had")
+        return process
+
+    def tell(process, line):
+        process.stdin.write(line + b"\n")
+        return read_line(process.stdout)
+    first = start("unshare", "--mount", "sh", "-c", inside)
+    second = start("nsenter", "--mount", "--target", str(first.pid), "sh", "-c", program)
+    attached = Attached(case, "-p", f"{first.pid},{second.pid}")
+    tell(first, b"a 77")
+    while not case.path(f"a.gt/{first.pid}.trace").exists():
+        time.sleep(0.01)  # until it was looked at
+    first.stdin.write(b"q\n")
+    first.wait(30)
+    tell(second, b"a 88")
+    attached.stop()
+    events = {e["bytes"]: e for e in attached.events()}
+    second.stdin.write(b"q\n")
+    second.wait(30)
+    assert functions_of(events[88])[:3] == ["allocate_here", "middle", "outer"], events[88]["stack"]
 
 
 def test_a_library_that_is_loaded_later(case):
@@ -573,6 +699,8 @@ def test_obstacles_are_one_line(case):
     assert not case.path("a.gt").exists()
     wrong = case.gputrack("attach", "-p", "x")
     assert wrong.status == 2 and "no process's number" in wrong.err
+    wrong = case.gputrack("attach", "-p", "1", "--top", str(1 << 61))
+    assert wrong.status == 2 and "--top is at most 1000" in wrong.err
     assert case.gputrack("attach").status == 2
     assert case.gputrack("attach", "--all", "-p", "1").status == 2
     one_line(case.gputrack("attach", "-o", "a.gt", "-c", "./nothing-here"), "cannot run")

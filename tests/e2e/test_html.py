@@ -301,6 +301,24 @@ def test_gaps_and_mistakes_are_told(case):
         assert page.complaints() == []
 
 
+def test_what_is_in_use_or_missing_is_not_called_leaked_or_given_back(case):
+    with Browser(case) as page:
+        opened(page, page_of(case, "attached.gt"))
+        assert "1 alive" in page.text(".verdict.warn")
+        leaks = page.text("#leaks")
+        assert leaks.startswith("Alive") and "may be in use" in leaks, leaks
+        assert "let go after" in page.text("header") and "eaked" not in page.text("main")
+        for name in ("lossy.gt", "foreign.gt"):
+            opened(page, page_of(case, name))
+            assert "No leaks seen" in page.text(".verdict.warn")
+            assert not page.js("return document.querySelector('.verdict.good, #leaks .good')")
+            assert "which is not all" in page.text("#leaks")
+        opened(page, page_of(case, "lossy.gt"))
+        assert "1,009 events were lost" in page.text(".gaps")
+        opened(page, page_of(case, "clean.gt"))
+        assert "No leaks" in page.text(".verdict.good")
+
+
 def test_nothing_is_wider_than_a_telephone(case):
     names = ("leaks.gt", "markup.gt", "hostile.gt", "family.gt", "mistakes.gt", "silent.gt")
     paths = [page_of(case, name) for name in names] + [tracker_page(case)]

@@ -75,6 +75,15 @@ for recording in clean damaged untracked silent; do
 	golden $recording/watermark.txt "$gputrack" report $recording.gt -a watermark --top 1
 done
 
+for recording in attached lossy foreign; do
+	golden attach/$recording.txt "$gputrack" report $recording.gt
+	golden attach/$recording-leakage.txt "$gputrack" report $recording.gt -a leakage
+	golden attach/$recording.json "$gputrack" report $recording.gt -a leakage --format json
+	golden attach/$recording-gate.txt "$gputrack" report $recording.gt -f tsv --fail-on-leak
+done
+golden attach/lossy-pid.txt "$gputrack" report lossy.gt --pid 900
+golden attach/lossy.prom "$gputrack" export lossy.gt -f prometheus
+
 golden leaks/wide.txt env COLUMNS=200 "$gputrack" report leaks.gt -a sites
 golden leaks/narrow.txt env COLUMNS=40 "$gputrack" report leaks.gt
 golden leaks/narrow-sites.txt env COLUMNS=40 "$gputrack" report leaks.gt -a sites
@@ -205,7 +214,7 @@ plot smi-other-day leaks.gt -s inputs/smi/plain.log
 plot tracker-threshold inputs/tracker/leaky.csv --threshold 50
 plot tracker-small inputs/tracker/leaky.csv --size 640x480
 plot tracker-smi inputs/tracker/leaky.csv -s inputs/smi/plain.log
-for recording in leaks family hostile clean silent damaged sampled; do
+for recording in leaks family hostile clean silent damaged sampled attached lossy; do
 	plot recording-$recording $recording.gt
 done
 plot empty inputs/empty.csv

@@ -125,12 +125,10 @@ static uint32_t stack(struct trace *t, size_t count, const uint32_t pairs[][2])
 	gt_lane_event((t)->lane, &(struct gt_event){ .function = GT_FN_##fn,              \
 						     .time_ns = START + (ms) * MS, __VA_ARGS__ })
 
-static void write_info(const char *recording, const char *command, const char *end_key,
-		       const char *end_value)
+/* What every `info` has; the caller adds what is its own. */
+static struct gt_info *begin_info(const char *command)
 {
 	struct gt_info *info = gt_info_new();
-	struct gt_error error;
-	char path[4096];
 
 	gt_info_set(info, "gputrack", "0.1.0");
 	gt_info_set(info, "command", command);
@@ -138,13 +136,29 @@ static void write_info(const char *recording, const char *command, const char *e
 	gt_info_set(info, "host", "lab3");
 	gt_info_set(info, "started", "2026-03-01T12:00:00+0000");
 	gt_info_set(info, "duration_ns", "2500000000");
-	gt_info_set(info, end_key, end_value);
+	return info;
+}
+
+static void end_info(struct gt_info *info, const char *recording)
+{
+	struct gt_error error;
+	char path[4096];
+
 	snprintf(path, sizeof path, "%s/info", recording);
 	if (gt_info_write(info, path, &error)) {
 		fprintf(stderr, "make_recordings: %s\n", error.text);
 		exit(1);
 	}
 	gt_info_free(info);
+}
+
+static void write_info(const char *recording, const char *command, const char *end_key,
+		       const char *end_value)
+{
+	struct gt_info *info = begin_info(command);
+
+	gt_info_set(info, end_key, end_value);
+	end_info(info, recording);
 }
 
 /*
@@ -449,6 +463,55 @@ static void make_sampled(void)
 	end(&t);
 }
 
+/*
+ * What attach leaves: a process that went on when it was let go, one whose trace has not all that
+ * was lost, and one with calls of which this gputrack knows nothing.
+ */
+static void make_attached(void)
+{
+	static const struct {
+		const char *name, *running, *lost;
+		bool is_kept, is_foreign;
+	} made[] = {
+		{ .name = "attached.gt", .running = "1", .lost = "0", .is_kept = true },
+		{ .name = "lossy.gt", .running = "0", .lost = "1009" },
+		{ .name = "foreign.gt", .running = "0", .lost = "0", .is_foreign = true },
+	};
+
+	for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+		struct trace t = { .base = 0x10000000, .modules = { "/app/bin/service" },
+				   .module_count = 1, .start_ns = START,
+				   .end_ns = START + 900 * MS };
+		struct gt_info *info = begin_info("gputrack attach -p 900");
+		uint32_t at;
+
+		t.lost = strcmp(made[i].lost, "0") ? 2 : 0;
+		gt_info_set(info, "capture", "attach");
+		gt_info_set(info, "running", made[i].running);
+		gt_info_set(info, "lost", made[i].lost);
+		folder(made[i].name);
+		end_info(info, made[i].name);
+		begin(&t, made[i].name, 900, 1, "/app/bin/service", "./bin/service", 13);
+		at = STACK(&t, { 0, 0x1100 }, { 0, 0x1200 });
+		CALL(&t, cuMemAlloc_v2, 10, .handle = 0x1000, .size = 6 << 20, .stack = at);
+		CALL(&t, cuMemAlloc_v2, 20, .handle = 0x2000, .size = 2 << 20, .stack = at);
+		CALL(&t, cuMemFree_v2, 700, .handle = 0x1000, .stack = at);
+		if (made[i].is_foreign)
+			CALL(&t, NONE, 750, .handle = 0x3000, .stack = at);
+		if (!made[i].is_kept)
+			CALL(&t, cuMemFree_v2, 800, .handle = 0x2000, .stack = at);
+		end(&t);
+		if (!t.lost)
+			continue;
+		/* another one, whose losses are its own */
+		t.lost = 500;
+		begin(&t, made[i].name, 901, 1, "/app/bin/service", "./bin/service", 13);
+		CALL(&t, cuMemAlloc_v2, 10, .handle = 0x1000, .size = 1 << 20);
+		CALL(&t, cuMemFree_v2, 20, .handle = 0x1000);
+		end(&t);
+	}
+}
+
 static void make_nothing(void)
 {
 	struct trace t = { .start_ns = START, .end_ns = START + 5 * MS };
@@ -575,6 +638,7 @@ int main(int argc, char **argv)
 	make_damaged();
 	make_sampled();
 	make_markup();
+	make_attached();
 	make_nothing();
 	make_builds();
 	make_many();

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "api/cuda_array.h"
 #include "capture/ebpf/contexts.h"
 #include "capture/ebpf/obstacle.h"
 
@@ -141,9 +142,43 @@ static void sizes_are_what_dimensions_come_to(void **state)
 		0x10deull << 32 | 0x10b5, 0x10f3, 10, 4, 0, 3 }), 16 * 10 * 4 * 3);
 	assert_int_equal(gt_told_size(GT_FN_cuArrayCreate_v2, (uint64_t[GT_TOLD_PIECES]){
 		64, 0, 4ull << 32 | 0x20 }), 64 * 16);
+	/* a word has 64 bits and the number of levels 32: what is above is anything */
+	assert_int_equal(gt_told_size(GT_FN_cuMipmappedArrayCreate, (uint64_t[GT_TOLD_PIECES]){
+		16, 8, 4, 1ull << 32 | 1, 0, 0xdeadull << 32 | 2 }), 16 * 8 * 4 + 8 * 4 * 2);
+	assert_int_equal(gt_told_size(GT_FN_cuArray3DCreate_v2, (uint64_t[GT_TOLD_PIECES]){
+		16, 8, 4, 1ull << 32 | 1, 0xdeadull << 32 | GT_CUDA_ARRAY_SPARSE }), 0);
 	assert_int_equal(gt_told_size(GT_FN_cuMemAllocPitch_v2, (uint64_t[GT_TOLD_PIECES]){
 		512, 10 }), 5120);
 	assert_int_equal(gt_told_size(GT_FN_zeMemOpenIpcHandle, (uint64_t[GT_TOLD_PIECES]){ 0 }), 0);
+}
+
+static uint64_t array(uint32_t format, uint32_t channels, uint32_t flags, uint32_t levels)
+{
+	return gt_cuda_array_bytes(&(struct gt_cuda_array){ .width = 16, .height = 8, .depth = 6,
+		.format = format, .channels = channels, .flags = flags }, levels);
+}
+
+static void cuda_arrays_are_as_large_as_their_format_makes_them(void **state)
+{
+	(void)state;
+	assert_int_equal(array(GT_CUDA_FLOAT, 4, 0, 1), 16 * 16 * 8 * 6);
+	assert_int_equal(array(GT_CUDA_HALF, 2, 0, 1), 4 * 16 * 8 * 6);
+	/* the format says how many channels */
+	assert_int_equal(array(GT_CUDA_SNORM16X4, 1, 0, 1), 8 * 16 * 8 * 6);
+	/* blocks of 4 x 4, of 8 and of 16 bytes */
+	assert_int_equal(array(GT_CUDA_BC1, 4, 0, 1), 8 * 4 * 2 * 6);
+	assert_int_equal(array(GT_CUDA_BC7_SRGB, 4, 0, 1), 16 * 4 * 2 * 6);
+	assert_int_equal(array(GT_CUDA_BC1, 4, 0, 3), 8 * (4 * 2 * 6 + 2 * 1 * 3 + 1 * 1 * 1));
+	/* each level has half of each side, and all the layers */
+	assert_int_equal(array(GT_CUDA_UINT8, 1, 0, 2), 16 * 8 * 6 + 8 * 4 * 3);
+	assert_int_equal(array(GT_CUDA_UINT8, 1, GT_CUDA_ARRAY_LAYERED, 2), 16 * 8 * 6 + 8 * 4 * 6);
+	assert_int_equal(array(GT_CUDA_UINT8, 1, GT_CUDA_ARRAY_CUBEMAP, 2), 16 * 8 * 6 + 8 * 4 * 6);
+	/* what gets its memory later has none */
+	assert_int_equal(array(GT_CUDA_UINT8, 1, GT_CUDA_ARRAY_SPARSE, 1), 0);
+	assert_int_equal(array(GT_CUDA_UINT8, 1, GT_CUDA_ARRAY_DEFERRED, 1), 0);
+	/* no more levels than a number has bits */
+	assert_int_equal(gt_cuda_array_bytes(&(struct gt_cuda_array){ .width = 1,
+		.format = GT_CUDA_UINT8, .channels = 1 }, UINT32_MAX), 32);
 }
 
 static void a_primary_context_is_found_by_its_device(void **state)
@@ -167,6 +202,39 @@ static void a_primary_context_is_found_by_its_device(void **state)
 	/* of two nobody knows which is current */
 	gt_contexts_apply(&c, &(struct gt_event){ .function = GT_FN_cuCtxCreate_v2, .handle = 1 }, 0);
 	gt_contexts_apply(&c, &(struct gt_event){ .function = GT_FN_cuCtxCreate_v2, .handle = 2 }, 0);
+	assert_int_equal(gt_contexts_owner(&c), 0);
+}
+
+static void made(struct gt_contexts *c, uint64_t handle)
+{
+	gt_contexts_apply(c, &(struct gt_event){ .function = GT_FN_cuCtxCreate_v2, .handle = handle }, 0);
+}
+
+static void a_context_that_nobody_saw_is_not_taken_for_another(void **state)
+{
+	struct gt_contexts c = { .count = 0 };
+	struct gt_event retain = { .function = GT_FN_cuDevicePrimaryCtxRetain, .handle = 0xc0 };
+
+	(void)state;
+	/* something is made in a context that was there before */
+	assert_int_equal(gt_contexts_owner(&c), 0);
+	made(&c, 1);
+	assert_int_equal(gt_contexts_owner(&c), 0);
+	gt_contexts_apply(&c, &(struct gt_event){ .function = GT_FN_cuCtxDestroy_v2, .handle = 1 }, 0);
+	/* nobody knows how often it was retained before: a release may not be its end */
+	gt_contexts_apply(&c, &retain, 0);
+	assert_int_equal(gt_contexts_owner(&c), 0);
+	/* and nothing was asked for before the first one was seen */
+	c = (struct gt_contexts){ .count = 0 };
+	made(&c, 1);
+	assert_int_equal(gt_contexts_owner(&c), 1);
+	/* one too many to be remembered is one that was not seen */
+	for (uint64_t i = 2; i <= GT_CONTEXTS_MAX + 1; i++)
+		made(&c, i);
+	for (uint64_t i = 2; i <= GT_CONTEXTS_MAX; i++)
+		gt_contexts_apply(&c, &(struct gt_event){ .function = GT_FN_cuCtxDestroy_v2,
+							   .handle = i }, 0);
+	assert_int_equal(c.count, 1);
 	assert_int_equal(gt_contexts_owner(&c), 0);
 }
 
@@ -214,6 +282,8 @@ static void every_obstacle_has_its_own_line(void **state)
 	s.seccomp = false;
 	gt_obstacle_after(&s, -1, "load", "", &error);
 	assert_non_null(strstr(error.text, "--privileged"));
+	gt_obstacle_after(&s, -524, "attach to x", "", &error);
+	assert_non_null(strstr(error.text, "cannot be probed"));
 }
 
 static void each_need_is_told_met_or_not(void **state)
@@ -243,7 +313,9 @@ int main(void)
 		cmocka_unit_test(an_out_parameter_and_a_struct_are_read_from_copies),
 		cmocka_unit_test(arrays_come_from_the_record_and_what_is_missing_is_lost),
 		cmocka_unit_test(sizes_are_what_dimensions_come_to),
+		cmocka_unit_test(cuda_arrays_are_as_large_as_their_format_makes_them),
 		cmocka_unit_test(a_primary_context_is_found_by_its_device),
+		cmocka_unit_test(a_context_that_nobody_saw_is_not_taken_for_another),
 		cmocka_unit_test(device_0_is_a_device),
 		cmocka_unit_test(every_obstacle_has_its_own_line),
 		cmocka_unit_test(each_need_is_told_met_or_not),

@@ -2,10 +2,12 @@
 import { el, section, segmented, visible } from "./dom.js";
 import { kindColor } from "./charts.js";
 import { formatBytes, formatCount, formatValue } from "./format.js";
+import { goesOn } from "./header.js";
 
 const ROW = 22;
 const SMALLEST = 0.0012;   // of the width: what is narrower is not drawn
-const MODES = [["live", "Leaked"], ["peak", "At the peak"], ["total", "All created"]];
+const modes = (alive) => [["live", alive ? "Alive" : "Leaked"], ["peak", "At the peak"],
+  ["total", "All created"]];
 const FIELDS = { live: { bytes: "liveBytes", objects: "live" },
   peak: { bytes: "peakBytes", objects: "peak" },
   total: { bytes: "totalBytes", objects: "created" } };
@@ -44,7 +46,7 @@ export class Flame {
     this.reset = el("button", { type: "button", class: "tool", text: "Show all",
       on: { click: () => this.zoomTo(this.root) } });
     this.node.querySelector(".section-head").append(el("div", { class: "controls" },
-      segmented("Which memory", MODES, state.mode, (mode) => this.change("mode", mode)),
+      segmented("Which memory", modes(goesOn(set.data.raw.recording)), state.mode, (mode) => this.change("mode", mode)),
       segmented("Measured in", [["bytes", "Bytes"], ["objects", "Resources"]], state.unit,
         (unit) => this.change("unit", unit))));
     this.node.append(el("div", { class: "controls" }, this.search, this.matched, this.reset),

@@ -12,16 +12,18 @@ function endText(recording) {
     return `killed by signal ${SIGNALS[recording.signal] || recording.signal}${span}`;
   if (recording.exit_status !== null)
     return `exit status ${recording.exit_status}${span}`;
+  if (recording.running !== null)
+    return `let go${span}`;
   return recording.processes.every((process) => process.state === "ended") ? "ended" :
     "still running, or its end was not seen";
 }
 
 /* What is missing from the recording: [how bad, text]. */
 function gapsOf(data) {
-  const { processes, cut_stacks } = data.raw.recording, gaps = [];
+  const { processes, lost, cut_stacks } = data.raw.recording, gaps = [];
   const sum = (what) => processes.reduce((a, p) => a + p[what], 0);
-  if (sum("lost"))
-    gaps.push(["bad", `${plural(sum("lost"), "event was", "events were")} lost: creations and ` +
+  if (lost)
+    gaps.push(["bad", `${plural(lost, "event was", "events were")} lost: creations and ` +
       "releases are missing below"]);
   if (sum("lost_stacks"))
     gaps.push(["warn", `${plural(sum("lost_stacks"), "event was", "events were")} recorded ` +
@@ -91,20 +93,30 @@ function processPicker(data, chosen, pick) {
   return picker;
 }
 
-/* What is alive in programs that run is no leak yet. */
-export function verdicts(set, processes) {
-  const goesOn = processes.length && processes.every((p) => p.state === "running");
+/* What is alive in programs that run, or went on when they were let go, is no leak yet. */
+export function goesOn({ running, processes }) {
+  return running > 0 || (processes.length > 0 && processes.every((p) => p.state === "running"));
+}
+
+function leakVerdict(card, raw, recording) {
+  const alive = goesOn(recording);
+  const leaked = [raw.leaked_device && `${formatBytes(raw.leaked_device)} of device memory`,
+    raw.leaked_host && `${formatBytes(raw.leaked_host)} of host memory`].filter(Boolean);
+  if (raw.leaked)
+    return card("#leaks", alive ? "warn" : "bad", alive ? `${formatCount(raw.leaked)} alive` :
+      plural(raw.leaked, "leak", "leaks"), leaked.join(", ") || "no memory of their own");
+  return recording.gaps ?
+    card("#leaks", "warn", "No leaks seen", "in what was recorded, which is not all") :
+    card("#leaks", "good", "No leaks",
+      `${plural(raw.created - raw.lasting, "resource", "resources")} given back`);
+}
+
+export function verdicts(set, recording) {
   const { raw } = set, mistakes = raw.mistakes;
   const card = (href, how, number, text) => el("a", { class: `card verdict ${how}`, href },
     el("strong", { text: number }), el("span", { text }));
   const wrong = mistakes.redundant.reduce((a, r) => a + r.count, 0);
-  const leaked = [raw.leaked_device && `${formatBytes(raw.leaked_device)} of device memory`,
-    raw.leaked_host && `${formatBytes(raw.leaked_host)} of host memory`].filter(Boolean);
-  return el("div", { class: "verdicts" },
-    raw.leaked ? card("#leaks", goesOn ? "warn" : "bad", goesOn ?
-      `${formatCount(raw.leaked)} alive` : plural(raw.leaked, "leak", "leaks"),
-      leaked.join(", ") || "no memory of their own") :
-      card("#leaks", "good", "No leaks", `${plural(raw.created - raw.lasting, "resource", "resources")} given back`),
+  return el("div", { class: "verdicts" }, leakVerdict(card, raw, recording),
     card("#timeline", "", formatBytes(raw.peak.bytes), raw.peak.bytes ?
       `peak, at ${formatTime(raw.peak.time_ns / 1e9)}` : "no device memory"),
     card("#sites", "", formatCount(raw.created),

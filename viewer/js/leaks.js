@@ -1,6 +1,7 @@
 // leaks.js - the table of what was never given back.
 import { el, section } from "./dom.js";
 import { formatBytes, formatCount, formatTime, plural } from "./format.js";
+import { goesOn } from "./header.js";
 import { placeLine, stackList, stackWords } from "./stack.js";
 import { Table } from "./table.js";
 
@@ -33,14 +34,29 @@ function notLeakedNote({ lasting, freed_with_owner: freed }) {
   return parts.length ? el("p", { class: "dim", text: `Not leaked: ${parts.join("; ")}.` }) : null;
 }
 
+function noLeaks({ created, lasting }, recording) {
+  if (!created)
+    return el("p", { class: "card good", text: "Nothing was tracked." });
+  return recording.gaps ?
+    el("p", { class: "card warn", text: "No leaks in what was recorded, which is not all." }) :
+    el("p", { class: "card good", text: "No leaks: " +
+      `${plural(created - lasting, "resource was", "resources were")} created and given back.` });
+}
+
+/* Whether it leaked is not known of what programs hold that go on. */
+function leaksTitle(recording) {
+  return !goesOn(recording) ? ["Leaks", "Created and never given back, by call site."] :
+    ["Alive", recording.running > 0 ?
+      "Created and not given back when gputrack let go, by call site: this may be in use." :
+      "Created and not given back so far, by call site: this may be in use."];
+}
+
 export function leaksSection(set, state) {
-  const node = section("leaks", "Leaks", "Created and never given back, by call site.");
+  const { recording } = set.data.raw;
+  const node = section("leaks", ...leaksTitle(recording));
   const notLeaked = notLeakedNote(set.raw);
   if (!set.leaks.length) {
-    const given = set.raw.created - set.raw.lasting;
-    node.append(el("p", { class: "card good", text: set.raw.created ?
-      `No leaks: ${plural(given, "resource was", "resources were")} created and given back.` :
-      "Nothing was tracked." }));
+    node.append(noLeaks(set.raw, recording));
     if (notLeaked)
       node.append(notLeaked);
     return node;

@@ -58,7 +58,7 @@ function drawRecording(main) {
     t.unit = "objects";
   const moment = new Moment(set);
   const timeline = new Timeline(set, t, (time, peak) => moment.show(time, peak));
-  main.append(verdicts(set, data.raw.recording.processes), timeline.node);
+  main.append(verdicts(set, data.raw.recording), timeline.node);
   timeline.node.append(moment.node);
   timeline.draw();
   if (t.moment === null || t.atPeak) {

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/cuda_array.h"
+
 enum { DEVICES_MAX = 64, CONTEXTS_MAX = 64 };
 
 static CUptiResult (*device_of)(CUcontext context, uint32_t *device);
@@ -166,73 +168,39 @@ static uint16_t place_of(const struct gt_call *call, enum gt_function_id row, ui
 	}
 }
 
-/* Bytes of one element, all channels; of compressed formats those of a block of 4 × 4. */
-static uint64_t element_bytes(CUarray_format format, unsigned channels, bool *blocks)
-{
-	*blocks = format >= CU_AD_FORMAT_BC1_UNORM && format <= CU_AD_FORMAT_BC7_UNORM_SRGB;
-	switch ((int)format) {
-	case CU_AD_FORMAT_UNSIGNED_INT8:
-	case CU_AD_FORMAT_SIGNED_INT8:     return channels;
-	case CU_AD_FORMAT_UNSIGNED_INT16:
-	case CU_AD_FORMAT_SIGNED_INT16:
-	case CU_AD_FORMAT_HALF:            return 2 * channels;
-	case CU_AD_FORMAT_UNSIGNED_INT32:
-	case CU_AD_FORMAT_SIGNED_INT32:
-	case CU_AD_FORMAT_FLOAT:           return 4 * channels;
-	case CU_AD_FORMAT_UNORM_INT8X1:
-	case CU_AD_FORMAT_SNORM_INT8X1:    return 1;
-	case CU_AD_FORMAT_UNORM_INT8X2:
-	case CU_AD_FORMAT_SNORM_INT8X2:
-	case CU_AD_FORMAT_UNORM_INT16X1:
-	case CU_AD_FORMAT_SNORM_INT16X1:   return 2;
-	case CU_AD_FORMAT_UNORM_INT8X4:
-	case CU_AD_FORMAT_SNORM_INT8X4:
-	case CU_AD_FORMAT_UNORM_INT16X2:
-	case CU_AD_FORMAT_SNORM_INT16X2:   return 4;
-	case CU_AD_FORMAT_UNORM_INT16X4:
-	case CU_AD_FORMAT_SNORM_INT16X4:   return 8;
-	case CU_AD_FORMAT_BC1_UNORM:
-	case CU_AD_FORMAT_BC1_UNORM_SRGB:
-	case CU_AD_FORMAT_BC4_UNORM:
-	case CU_AD_FORMAT_BC4_SNORM:       return 8;
-	default:                           return *blocks ? 16 : channels;
-	}
-}
+#define IS(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), "api/cuda_array.h: " #theirs)
 
-static uint64_t at_least_one(uint64_t n)
-{
-	return n ? n : 1;
-}
+IS(GT_CUDA_ARRAY_LAYERED, CUDA_ARRAY3D_LAYERED);
+IS(GT_CUDA_ARRAY_CUBEMAP, CUDA_ARRAY3D_CUBEMAP);
+IS(GT_CUDA_ARRAY_SPARSE, CUDA_ARRAY3D_SPARSE);
+IS(GT_CUDA_ARRAY_DEFERRED, CUDA_ARRAY3D_DEFERRED_MAPPING);
+IS(GT_CUDA_UINT32, CU_AD_FORMAT_UNSIGNED_INT32);
+IS(GT_CUDA_INT32, CU_AD_FORMAT_SIGNED_INT32);
+IS(GT_CUDA_HALF, CU_AD_FORMAT_HALF);
+IS(GT_CUDA_FLOAT, CU_AD_FORMAT_FLOAT);
+IS(GT_CUDA_BC1_SRGB, CU_AD_FORMAT_BC1_UNORM_SRGB);
+IS(GT_CUDA_BC4_SNORM, CU_AD_FORMAT_BC4_SNORM);
+IS(GT_CUDA_BC7_SRGB, CU_AD_FORMAT_BC7_UNORM_SRGB);
+IS(GT_CUDA_UNORM16X4, CU_AD_FORMAT_UNORM_INT16X4);
+IS(GT_CUDA_SNORM16X4, CU_AD_FORMAT_SNORM_INT16X4);
 
-static uint64_t array_bytes(const CUDA_ARRAY3D_DESCRIPTOR *d, unsigned level)
+static uint64_t array_bytes(const CUDA_ARRAY3D_DESCRIPTOR *d, uint32_t levels)
 {
-	bool layered = d->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP), blocks;
-	uint64_t element = element_bytes(d->Format, d->NumChannels, &blocks);
-	uint64_t width = at_least_one(d->Width >> level), height = at_least_one(d->Height >> level);
-	uint64_t depth = at_least_one(layered ? d->Depth : d->Depth >> level);
-
-	/* memory for these comes later, by cuMemMapArrayAsync */
-	if (d->Flags & (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING))
-		return 0;
-	if (blocks) {
-		width = (width + 3) / 4;
-		height = (height + 3) / 4;
-	}
-	return element * width * height * depth;
+	return gt_cuda_array_bytes(&(struct gt_cuda_array){
+		.width = d->Width, .height = d->Height, .depth = d->Depth, .format = d->Format,
+		.channels = d->NumChannels, .flags = d->Flags }, levels);
 }
 
 static uint64_t plain_array_bytes(const CUDA_ARRAY_DESCRIPTOR *d)
 {
-	CUDA_ARRAY3D_DESCRIPTOR whole = { .Width = d->Width, .Height = d->Height,
-					  .Format = d->Format, .NumChannels = d->NumChannels };
-
-	return array_bytes(&whole, 0);
+	return gt_cuda_array_bytes(&(struct gt_cuda_array){
+		.width = d->Width, .height = d->Height, .format = d->Format,
+		.channels = d->NumChannels }, 1);
 }
 
 static uint64_t size_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
 {
 	const void *descriptor;
-	uint64_t bytes = 0;
 
 	switch (row) {
 	case GT_FN_cuMemAllocPitch_v2: {
@@ -245,13 +213,11 @@ static uint64_t size_of(const struct gt_call *call, enum gt_function_id row, uin
 		return descriptor ? plain_array_bytes(descriptor) : 0;
 	case GT_FN_cuArray3DCreate_v2:
 		descriptor = POINTER(call, cuArray3DCreate_v2, pAllocateArray);
-		return descriptor ? array_bytes(descriptor, 0) : 0;
+		return descriptor ? array_bytes(descriptor, 1) : 0;
 	case GT_FN_cuMipmappedArrayCreate:
 		descriptor = POINTER(call, cuMipmappedArrayCreate, pMipmappedArrayDesc);
-		for (unsigned i = 0; descriptor && i < 32 &&
-				     i < ARG(call, cuMipmappedArrayCreate, numMipmapLevels); i++)
-			bytes += array_bytes(descriptor, i);
-		return bytes;
+		return descriptor ? array_bytes(descriptor, (uint32_t)ARG(call,
+				    cuMipmappedArrayCreate, numMipmapLevels)) : 0;
 	default:
 		return 0;
 	}

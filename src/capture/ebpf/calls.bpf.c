@@ -17,7 +17,7 @@ struct pid_namespace { struct ns_common ns; };
 struct upid { int nr; struct pid_namespace *ns; };
 struct pid { unsigned int level; struct upid numbers[1]; };
 struct atomic_live { int counter; };
-struct signal_struct { struct atomic_live live; int group_exit_code; };
+struct signal_struct { struct atomic_live live; };
 struct task_struct {
 	int pid, tgid, exit_code;
 	__u64 start_boottime, self_exec_id;

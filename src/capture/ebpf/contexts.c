@@ -1,10 +1,11 @@
 /* contexts.c - the CUDA contexts of a process, as far as its calls tell. */
 #include "capture/ebpf/contexts.h"
 
-uint64_t gt_contexts_owner(const struct gt_contexts *c)
+uint64_t gt_contexts_owner(struct gt_contexts *c)
 {
+	c->has_unseen |= !c->count;
 	/* which of several is current is not to be seen from outside */
-	return c->count == 1 ? c->list[0].handle : 0;
+	return c->count == 1 && !c->has_unseen ? c->list[0].handle : 0;
 }
 
 static size_t find(const struct gt_contexts *c, uint64_t handle)
@@ -20,8 +21,10 @@ static void add(struct gt_contexts *c, uint64_t handle, uint32_t device, bool is
 {
 	size_t at = find(c, handle);
 
-	if (at == GT_CONTEXTS_MAX)
+	if (at == GT_CONTEXTS_MAX) {
+		c->has_unseen = true;
 		return;
+	}
 	if (at == c->count) {
 		c->list[c->count].handle = handle;
 		c->list[c->count].refs = 0;

@@ -22,10 +22,18 @@ struct gt_contexts {
 		bool is_primary;
 	} list[GT_CONTEXTS_MAX];
 	size_t count;
+	/*
+	 * There is, or may be, one that nobody saw being made. For good: how often it was retained
+	 * is not known either, so that its end would not be.
+	 */
+	bool has_unseen;
 };
 
-/* The context that a new resource belongs to; 0 where that cannot be told. */
-uint64_t gt_contexts_owner(const struct gt_contexts *c);
+/*
+ * The context that a new resource belongs to; 0 where that cannot be told. What is created shows
+ * that there is a context, seen or not.
+ */
+uint64_t gt_contexts_owner(struct gt_contexts *c);
 /*
  * Takes an event in. Where a primary context was named by its device, the event gets its handle;
  * false when nobody has seen that context. `device` is what a retained primary context is of.

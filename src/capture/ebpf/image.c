@@ -100,6 +100,7 @@ static void image_free(struct gt_image *image)
 	gt_unwind_table_free(image->unwind);
 	if (image->fd >= 0)
 		close(image->fd);
+	free(image->name);
 	free(image->path);
 	free(image);
 }
@@ -112,16 +113,26 @@ void gt_images_fini(struct gt_images *images)
 	*images = (struct gt_images){ 0 };
 }
 
-/* The path as the process has it where it leads to the same file from here too. */
-static char *path_from_here(const struct gt_mapping *m, uint32_t pid, const struct stat *st)
+static bool leads_to(const char *path, const struct gt_image *image)
 {
-	char path[PATH_MAX];
 	struct stat found;
 
-	if (!stat(m->path, &found) && found.st_dev == st->st_dev && found.st_ino == st->st_ino)
-		return gt_strdup(m->path);
-	snprintf(path, sizeof path, "/proc/%u/root%.4000s", pid, m->path);
-	return gt_strdup(path);
+	return !stat(path, &found) && found.st_dev == image->dev && found.st_ino == image->ino;
+}
+
+const char *gt_image_path(struct gt_image *image, uint32_t pid)
+{
+	char path[PATH_MAX];
+
+	/* the same for all processes as long as it can be: one stack is one in all of them */
+	if (image->path && leads_to(image->path, image))
+		return image->path;
+	snprintf(path, sizeof path, "/proc/%u/root%.4000s", pid, image->name);
+	if (leads_to(path, image)) {
+		free(image->path);
+		image->path = gt_strdup(path);
+	}
+	return image->path ? image->path : image->name;
 }
 
 static void find_cfi(struct gt_image *image, Elf *elf)
@@ -139,8 +150,9 @@ static void find_cfi(struct gt_image *image, Elf *elf)
 			continue;
 		name = elf_strptr(elf, names, head.sh_name);
 		if (name && !strcmp(name, ".eh_frame"))
-			image->cfi = (struct gt_segment){ head.sh_offset, head.sh_addr,
-							  head.sh_size };
+			image->cfi = (struct gt_segment){ .offset = head.sh_offset,
+							  .address = head.sh_addr,
+							  .size = head.sh_size };
 	}
 }
 
@@ -162,8 +174,9 @@ static bool read_elf(struct gt_image *image, int fd)
 		if (!gelf_getphdr(elf, (int)i, &head))
 			continue;
 		if (head.p_type == PT_GNU_EH_FRAME)
-			image->cfi_index = (struct gt_segment){ head.p_offset, head.p_vaddr,
-								head.p_filesz };
+			image->cfi_index = (struct gt_segment){ .offset = head.p_offset,
+								.address = head.p_vaddr,
+								.size = head.p_filesz };
 		if (head.p_type != PT_LOAD)
 			continue;
 		if (head.p_vaddr < image->low)
@@ -172,7 +185,8 @@ static bool read_elf(struct gt_image *image, int fd)
 			image->high = head.p_vaddr + head.p_memsz;
 		if (image->segment_count < sizeof image->segments / sizeof *image->segments)
 			image->segments[image->segment_count++] = (struct gt_segment){
-				head.p_offset, head.p_vaddr, head.p_filesz };
+				.offset = head.p_offset, .address = head.p_vaddr,
+				.size = head.p_filesz, .is_code = head.p_flags & PF_X };
 	}
 	find_cfi(image, elf);
 	size = dwelf_elf_gnu_build_id(elf, &id);
@@ -184,6 +198,11 @@ static bool read_elf(struct gt_image *image, int fd)
 	return image->low < image->high;
 }
 
+static int64_t mtime_of(const struct stat *st)
+{
+	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
 static struct gt_image *image_new(const struct gt_mapping *m, uint32_t pid, int fd,
 				  const struct stat *st)
 {
@@ -193,13 +212,23 @@ static struct gt_image *image_new(const struct gt_mapping *m, uint32_t pid, int 
 	image->dev = st->st_dev;
 	image->ino = st->st_ino;
 	image->file_size = (uint64_t)st->st_size;
-	image->mtime_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+	image->mtime_ns = mtime_of(st);
 	if (!read_elf(image, fd)) {
 		free(image);
 		return NULL;
 	}
-	image->path = path_from_here(m, pid, st);
+	image->name = gt_strdup(m->path);
+	/* as the process has it where that leads to the same file from here too */
+	if (leads_to(m->path, image))
+		image->path = gt_strdup(m->path);
+	gt_image_path(image, pid);
 	return image;
+}
+
+static bool is_of(const struct gt_image *image, const struct stat *st)
+{
+	return image->dev == st->st_dev && image->ino == st->st_ino &&
+	       image->file_size == (uint64_t)st->st_size && image->mtime_ns == mtime_of(st);
 }
 
 struct gt_image *gt_images_get(struct gt_images *images, const struct gt_mapping *m, uint32_t pid)
@@ -212,7 +241,7 @@ struct gt_image *gt_images_get(struct gt_images *images, const struct gt_mapping
 		return NULL;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode)) {
 		for (size_t i = 0; i < images->count && !image; i++)
-			if (images->list[i]->dev == st.st_dev && images->list[i]->ino == st.st_ino)
+			if (is_of(images->list[i], &st))
 				image = images->list[i];
 		if (!image) {
 			elf_version(EV_CURRENT);
@@ -231,14 +260,22 @@ struct gt_image *gt_images_get(struct gt_images *images, const struct gt_mapping
 	return image;
 }
 
+static bool overlap(const struct gt_mapping *m, const struct gt_segment *s)
+{
+	/* a mapping begins at the page in which its segment begins */
+	return m->offset + (m->end - m->start) > s->offset && m->offset < s->offset + s->size;
+}
+
 uint64_t gt_image_bias(const struct gt_image *image, const struct gt_mapping *m)
 {
+	const struct gt_segment *found = NULL;
+
+	/* segments may share a page of the file and none in memory: lld's do */
 	for (size_t i = 0; i < image->segment_count; i++) {
 		const struct gt_segment *s = &image->segments[i];
 
-		/* a mapping begins at the page in which its segment begins */
-		if (m->offset + (m->end - m->start) > s->offset && m->offset < s->offset + s->size)
-			return m->start - m->offset + s->offset - s->address;
+		if (overlap(m, s) && (!found || (s->is_code && !found->is_code)))
+			found = s;
 	}
-	return m->start - m->offset;
+	return m->start - m->offset + (found ? found->offset - found->address : 0);
 }

@@ -2,7 +2,8 @@
  * image.h - executables and libraries as processes map them, whatever they are called where.
  *
  * A file is known by device and inode, so one that several processes map is read once, and the
- * copies of a library that containers bring are several. For the tool.
+ * copies of a library that containers bring are several; by size and time as well, for a number is
+ * used again and a file written anew. For the tool.
  */
 #pragma once
 
@@ -37,6 +38,7 @@ int gt_mapping_open(const struct gt_mapping *m, uint32_t pid);
 
 struct gt_segment {
 	uint64_t offset, address, size;
+	bool is_code;
 };
 
 struct gt_unwind_table;
@@ -44,7 +46,8 @@ struct gt_unwind_table;
 struct gt_image {
 	dev_t dev;
 	ino_t ino;
-	char *path;                  /* that leads to it from here, while its process lives */
+	char *name;                  /* its path as the process had it that mapped it first */
+	char *path;                  /* gt_image_path's */
 	uint8_t build_id[64];
 	size_t build_id_size;
 	uint64_t file_size;
@@ -71,5 +74,10 @@ struct gt_images {
 void gt_images_fini(struct gt_images *images);
 /* The image of a mapping; NULL when it cannot be read or is none. */
 struct gt_image *gt_images_get(struct gt_images *images, const struct gt_mapping *m, uint32_t pid);
-/* Address minus ELF address, for the mapping of a part of the image's file. */
+/*
+ * A path that leads to the image from here, as long as there is one: where only its processes see
+ * it, through one of them, which is this one if an earlier one has ended.
+ */
+const char *gt_image_path(struct gt_image *image, uint32_t pid);
+/* Address minus ELF address, for the mapping of code in the image's file. */
 uint64_t gt_image_bias(const struct gt_image *image, const struct gt_mapping *m);

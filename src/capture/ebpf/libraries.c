@@ -49,7 +49,24 @@ void gt_libraries_fini(struct gt_libraries *l)
 	for (size_t i = 0; i < l->count; i++)
 		free(l->list[i].path);
 	free(l->list);
+	free(l->early);
 	*l = (struct gt_libraries){ 0 };
+}
+
+bool gt_libraries_was_early(const struct gt_libraries *l, uint32_t pid)
+{
+	for (size_t i = 0; i < l->early_count; i++)
+		if (l->early[i] == pid)
+			return true;
+	return false;
+}
+
+static void note_early(struct gt_libraries *l, uint32_t pid)
+{
+	if (gt_libraries_was_early(l, pid))
+		return;
+	GT_GROW(l->early, l->early_count, l->early_room);
+	l->early[l->early_count++] = pid;
 }
 
 /* The row of a function of this API; GT_FN_NONE when it is not to be probed. */
@@ -64,7 +81,8 @@ static uint16_t row_of(enum gt_api api, const char *name)
 	return GT_FN_NONE;
 }
 
-static bool offset_of(Elf *elf, uint64_t address, uint64_t *offset)
+/* Where an address is in the file, of which there may be less than it says. */
+static bool offset_of(Elf *elf, uint64_t size, uint64_t address, uint64_t *offset)
 {
 	size_t count = 0;
 
@@ -75,7 +93,7 @@ static bool offset_of(Elf *elf, uint64_t address, uint64_t *offset)
 		if (gelf_getphdr(elf, (int)i, &head) && head.p_type == PT_LOAD &&
 		    address - head.p_vaddr < head.p_filesz) {
 			*offset = address - head.p_vaddr + head.p_offset;
-			return true;
+			return *offset < size;
 		}
 	}
 	return false;
@@ -90,8 +108,8 @@ static void add_point(struct gt_probe_point *points, size_t *count, uint64_t off
 	points[(*count)++] = (struct gt_probe_point){ .offset = offset, .row = row };
 }
 
-/* What the library exports of ours; `points` has room for every row. */
-static size_t find_points(int fd, enum gt_api api, struct gt_probe_point *points)
+/* What the library of `size` bytes exports of ours; `points` has room for every row. */
+static size_t find_points(int fd, uint64_t size, enum gt_api api, struct gt_probe_point *points)
 {
 	Elf *elf = elf_version(EV_CURRENT) == EV_NONE || !gt_elf_is_bounded(fd) ? NULL :
 		   elf_begin(fd, ELF_C_READ_MMAP, NULL);
@@ -116,7 +134,7 @@ static size_t find_points(int fd, enum gt_api api, struct gt_probe_point *points
 				continue;
 			name = elf_strptr(elf, head.sh_link, symbol.st_name);
 			row = name ? row_of(api, name) : GT_FN_NONE;
-			if (row != GT_FN_NONE && offset_of(elf, symbol.st_value, &offset))
+			if (row != GT_FN_NONE && offset_of(elf, size, symbol.st_value, &offset))
 				add_point(points, &count, offset, row);
 		}
 	}
@@ -124,7 +142,7 @@ static size_t find_points(int fd, enum gt_api api, struct gt_probe_point *points
 	return count;
 }
 
-/* Probes one file, once. */
+/* Probes one file, once: whatever comes of it. */
 static int add(struct gt_libraries *l, int fd, const char *path, struct gt_error *error)
 {
 	int api = gt_library_api(path), e = 0;
@@ -138,21 +156,24 @@ static int add(struct gt_libraries *l, int fd, const char *path, struct gt_error
 		if (l->list[i].dev == st.st_dev && l->list[i].ino == st.st_ino)
 			return 0;
 	points = gt_alloc(GT_FN_COUNT * sizeof *points);
-	count = find_points(fd, (enum gt_api)api, points);
+	count = find_points(fd, (uint64_t)st.st_size, (enum gt_api)api, points);
 	if (count && l->probes)
 		e = gt_probes_attach(l->probes, fd, path, points, count, error);
 	free(points);
-	if (e)
-		return e;
+	if (e && !*l->refusal.text)
+		l->refusal = *error;
 	GT_GROW(l->list, l->count, l->room);
 	l->list[l->count++] = (struct gt_library){ .dev = st.st_dev, .ino = st.st_ino,
-		.api = (enum gt_api)api, .path = gt_strdup(path), .functions = count };
-	return 0;
+		.api = (enum gt_api)api, .path = gt_strdup(path), .functions = e ? 0 : count,
+		.is_refused = e };
+	return e;
 }
 
 int gt_libraries_scan(struct gt_libraries *l, uint32_t pid, struct gt_error *error)
 {
 	struct gt_mappings maps;
+	struct gt_error unused;
+	size_t known = l->count;
 	int found = 0, e = gt_mappings_read(&maps, pid);
 
 	if (e)
@@ -160,8 +181,8 @@ int gt_libraries_scan(struct gt_libraries *l, uint32_t pid, struct gt_error *err
 				    e == -EACCES || e == -EPERM ?
 				    "; this root may not: attach from where the process was "
 				    "started, outside its sandbox or container" : "");
-	for (size_t i = 0; i < maps.count && e >= 0; i++) {
-		int fd;
+	for (size_t i = 0; i < maps.count; i++) {
+		int fd, refused;
 
 		if (!maps.list[i].is_code || gt_library_api(maps.list[i].path) < 0)
 			continue;
@@ -169,18 +190,21 @@ int gt_libraries_scan(struct gt_libraries *l, uint32_t pid, struct gt_error *err
 		fd = gt_mapping_open(&maps.list[i], pid);
 		if (fd < 0)
 			continue;
-		e = add(l, fd, maps.list[i].path, error);
+		refused = add(l, fd, maps.list[i].path, e ? &unused : error);
+		e = e ? e : refused;
 		close(fd);
 	}
 	gt_mappings_fini(&maps);
+	if (l->is_settled ? l->count > known : found > 0)
+		note_early(l, pid);
 	return e < 0 ? e : found;
 }
 
-static int try_folder(struct gt_libraries *l, const char *folder, struct gt_error *error)
+static void try_folder(struct gt_libraries *l, const char *folder)
 {
-	int e = 0;
+	struct gt_error kept;
 
-	for (int api = 0; api < GT_API_COUNT && !e; api++) {
+	for (int api = 0; api < GT_API_COUNT; api++) {
 		char path[PATH_MAX];
 		int fd;
 
@@ -190,40 +214,32 @@ static int try_folder(struct gt_libraries *l, const char *folder, struct gt_erro
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (fd < 0)
 			continue;
-		e = add(l, fd, path, error);
+		add(l, fd, path, &kept);
 		close(fd);
 	}
-	return e;
 }
 
-int gt_libraries_installed(struct gt_libraries *l, const char *path, struct gt_error *error)
+void gt_libraries_installed(struct gt_libraries *l, const char *path)
 {
 	char *list = gt_strdup(path ? path : ""), *rest = list, *folder;
-	int e = 0;
 
-	while (*list && !e && (folder = strsep(&rest, ":")))
-		e = try_folder(l, folder, error);
+	while (*list && (folder = strsep(&rest, ":")))
+		try_folder(l, folder);
 	free(list);
-	for (size_t i = 0; i < sizeof folders / sizeof *folders && !e; i++)
-		e = try_folder(l, folders[i], error);
-	return e;
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+		try_folder(l, folders[i]);
 }
 
-int gt_libraries_everywhere(struct gt_libraries *l, struct gt_error *error)
+void gt_libraries_everywhere(struct gt_libraries *l)
 {
 	DIR *proc = opendir("/proc");
+	struct gt_error unused;
 	struct dirent *entry;
-	int e = 0;
 
-	while (proc && e >= 0 && (entry = readdir(proc))) {
-		if (!isdigit((unsigned char)entry->d_name[0]))
-			continue;
-		e = gt_libraries_scan(l, (uint32_t)atoi(entry->d_name), error);
-		/* it may be gone, or a kernel thread */
-		if (e == -ESRCH || e == -ENOENT || e == -EACCES || e == -EPERM)
-			e = 0;
-	}
+	/* a process may be gone, a kernel thread, or nobody's business */
+	while (proc && (entry = readdir(proc)))
+		if (isdigit((unsigned char)entry->d_name[0]))
+			gt_libraries_scan(l, (uint32_t)atoi(entry->d_name), &unused);
 	if (proc)
 		closedir(proc);
-	return e < 0 ? e : 0;
 }

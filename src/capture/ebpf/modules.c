@@ -140,9 +140,8 @@ const struct gt_mapped *gt_modules_find(const struct gt_modules *m, uint64_t add
 	return NULL;
 }
 
-void gt_modules_tell(struct gt_writer *w, void *modules)
+void gt_modules_tell(struct gt_modules *m, struct gt_writer *w, uint32_t pid)
 {
-	struct gt_modules *m = modules;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < m->count; i++)
@@ -161,7 +160,7 @@ void gt_modules_tell(struct gt_writer *w, void *modules)
 		at->told = true;
 		gt_writer_module(w, at->number, &(struct gt_module){
 			.start = at->start, .size = at->size, .bias = at->bias,
-			.path = at->image->path, .build_id = at->image->build_id,
+			.path = gt_image_path(at->image, pid), .build_id = at->image->build_id,
 			.build_id_size = at->image->build_id_size,
 			.file_size = at->image->file_size, .mtime_ns = at->image->mtime_ns });
 	}

@@ -36,5 +36,5 @@ void gt_modules_inherit(struct gt_modules *m, const struct gt_modules *parent);
 const struct gt_mapped *gt_modules_find(const struct gt_modules *m, uint64_t address);
 /* What lies at an address. Unknown where nothing was mapped when we looked, but could be. */
 enum gt_ground gt_modules_ground(const struct gt_modules *m, uint64_t address);
-/* For gt_writer_options.modules: what the trace has not been told yet. */
-void gt_modules_tell(struct gt_writer *w, void *modules);
+/* For gt_writer_options.modules: what the process's trace has not been told yet. */
+void gt_modules_tell(struct gt_modules *m, struct gt_writer *w, uint32_t pid);

@@ -147,6 +147,9 @@ int gt_obstacle_before(const struct gt_surroundings *s, struct gt_error *error)
 	return 0;
 }
 
+/* The kernel's own number for what it cannot do, which it should not let out. */
+enum { NOT_SUPPORTED = 524 };
+
 int gt_obstacle_after(const struct gt_surroundings *s, int code, const char *what,
 		      const char *detail, struct gt_error *error)
 {
@@ -165,7 +168,8 @@ int gt_obstacle_after(const struct gt_surroundings *s, int code, const char *wha
 		return gt_error_set(error, code,
 				    "cannot %s: out of memory: try a smaller --ring-size", what);
 	return gt_error_set(error, code, "cannot %s: %s%s%s; `gputrack run` needs no kernel's help",
-			    what, strerror(-code), *detail ? ": " : "", detail);
+			    what, code == -NOT_SUPPORTED ? "there is code that cannot be probed" :
+			    strerror(-code), *detail ? ": " : "", detail);
 }
 
 int gt_privileges_drop(void)

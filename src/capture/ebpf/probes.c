@@ -32,6 +32,10 @@ const char *const gt_probe_way_names[] = {
 	[GT_PROBES_PERF] = "perf", NULL,
 };
 
+const char *const gt_unwinding_names[] = {
+	[GT_UNWIND_FP] = "fp", [GT_UNWIND_DWARF] = "dwarf", NULL,
+};
+
 struct gt_probes {
 	struct calls_bpf *skeleton;
 	struct gt_surroundings surroundings;
@@ -289,11 +293,6 @@ void gt_probes_free(struct gt_probes *p)
 	free(p);
 }
 
-enum gt_probe_way gt_probes_way(const struct gt_probes *p)
-{
-	return p->way;
-}
-
 const struct gt_plan *gt_probes_plan(const struct gt_probes *p, unsigned row)
 {
 	return row < GT_FN_COUNT && p->plans[row].row.effects ? &p->plans[row] : NULL;
@@ -305,11 +304,6 @@ int gt_probes_target(struct gt_probes *p, uint32_t pid)
 	int fd = bpf_map__fd(p->skeleton->maps.targets);
 
 	return bpf_map_update_elem(fd, &pid, &none, BPF_NOEXIST) && errno != EEXIST ? -errno : 0;
-}
-
-void gt_probes_untarget(struct gt_probes *p, uint32_t pid)
-{
-	bpf_map_delete_elem(bpf_map__fd(p->skeleton->maps.targets), &pid);
 }
 
 uint64_t gt_probes_lost(const struct gt_probes *p, uint32_t pid)
@@ -379,8 +373,10 @@ static int link_perf(const struct gt_probes *p, int type, bool at_return, const 
 		return -errno;
 	fd = bpf_link_create(bpf_program__fd(program), event, BPF_PERF_EVENT, &opts);
 	if (fd >= 0 && ioctl(event, PERF_EVENT_IOC_ENABLE, 0)) {
+		int e = -errno;
+
 		close(fd);
-		fd = -errno;
+		fd = e;
 	}
 	/* the link keeps the event */
 	close(event);
@@ -390,6 +386,7 @@ static int link_perf(const struct gt_probes *p, int type, bool at_return, const 
 static int attach_perf(struct gt_probes *p, const char *path, const struct gt_probe_point *points,
 		       size_t count)
 {
+	size_t before = p->link_count;
 	int type = uprobe_type();
 
 	if (type < 0)
@@ -398,8 +395,11 @@ static int attach_perf(struct gt_probes *p, const char *path, const struct gt_pr
 	for (size_t i = 0; i < 2 * count; i++) {
 		int fd = link_perf(p, type, i < count, path, &points[i % count]);
 
-		if (fd < 0)
+		if (fd < 0) {
+			while (p->link_count > before)
+				close(p->links[--p->link_count]);
 			return fd;
+		}
 		GT_GROW(p->links, p->link_count, p->link_room);
 		p->links[p->link_count++] = fd;
 	}

@@ -19,6 +19,18 @@ enum gt_probe_way {
 
 extern const char *const gt_probe_way_names[]; /* in their order, ends in NULL */
 
+/* How stacks are found: with stack_bytes 0, or with a copy. */
+enum gt_unwinding { GT_UNWIND_FP, GT_UNWIND_DWARF };
+
+extern const char *const gt_unwinding_names[]; /* likewise */
+
+/* What is good for most. */
+enum {
+	GT_PROBES_DEPTH = 64,
+	GT_PROBES_STACK = 8192,
+	GT_PROBES_RING = 16 << 20,
+};
+
 struct gt_probes_options {
 	bool everyone;          /* all processes; otherwise those of gt_probes_target */
 	uint32_t frames;        /* of each stack; 0: no stacks */
@@ -36,11 +48,9 @@ void gt_probes_stop(struct gt_probes *p);
 /* Detaches; where the kernel is slow at that, a child of ours waits for it and not we. */
 void gt_probes_free(struct gt_probes *p);
 
-enum gt_probe_way gt_probes_way(const struct gt_probes *p);
 const struct gt_plan *gt_probes_plan(const struct gt_probes *p, unsigned row);
 
 int gt_probes_target(struct gt_probes *p, uint32_t pid);
-void gt_probes_untarget(struct gt_probes *p, uint32_t pid);
 /* Calls of a process that were not handed over so far. */
 uint64_t gt_probes_lost(const struct gt_probes *p, uint32_t pid);
 /* … of all processes, and pieces of news. */

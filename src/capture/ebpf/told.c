@@ -1,6 +1,8 @@
 /* told.c - what doors ask the driver for, worked out from what the call itself tells. */
 #include "capture/ebpf/told.h"
 
+#include "api/cuda_array.h"
+
 #define VALUE(fn, arg)      { fn##__##arg, GT_PIECE_VALUE }
 #define BEHIND(fn, arg, at) { fn##__##arg, at }
 
@@ -8,6 +10,11 @@
 #define CL_IMAGE(fn)                                                                            \
 	BEHIND(fn, image_format, 0), BEHIND(fn, image_desc, 0), BEHIND(fn, image_desc, 8),      \
 	BEHIND(fn, image_desc, 16), BEHIND(fn, image_desc, 24), BEHIND(fn, image_desc, 32)
+
+/* CUDA_ARRAY3D_DESCRIPTOR: width, height, depth, format and channels, flags. */
+#define CUDA_ARRAY(fn, arg)                                                                     \
+	BEHIND(fn, arg, 0), BEHIND(fn, arg, 8), BEHIND(fn, arg, 16), BEHIND(fn, arg, 24),       \
+	BEHIND(fn, arg, 32)
 
 static const struct {
 	enum gt_function_id function;
@@ -34,18 +41,12 @@ static const struct {
 	     BEHIND(zeImageCreate, desc, 64)),
 	TOLD(cuMemAllocPitch_v2, 2, BEHIND(cuMemAllocPitch_v2, pPitch, 0),
 	     VALUE(cuMemAllocPitch_v2, Height)),
-	/* CUDA_ARRAY_DESCRIPTOR: width, height, format and channels; with depth for 3D */
+	/* CUDA_ARRAY_DESCRIPTOR: width, height, format and channels */
 	TOLD(cuArrayCreate_v2, 3, BEHIND(cuArrayCreate_v2, pAllocateArray, 0),
 	     BEHIND(cuArrayCreate_v2, pAllocateArray, 8),
 	     BEHIND(cuArrayCreate_v2, pAllocateArray, 16)),
-	TOLD(cuArray3DCreate_v2, 4, BEHIND(cuArray3DCreate_v2, pAllocateArray, 0),
-	     BEHIND(cuArray3DCreate_v2, pAllocateArray, 8),
-	     BEHIND(cuArray3DCreate_v2, pAllocateArray, 16),
-	     BEHIND(cuArray3DCreate_v2, pAllocateArray, 24)),
-	TOLD(cuMipmappedArrayCreate, 5, BEHIND(cuMipmappedArrayCreate, pMipmappedArrayDesc, 0),
-	     BEHIND(cuMipmappedArrayCreate, pMipmappedArrayDesc, 8),
-	     BEHIND(cuMipmappedArrayCreate, pMipmappedArrayDesc, 16),
-	     BEHIND(cuMipmappedArrayCreate, pMipmappedArrayDesc, 24),
+	TOLD(cuArray3DCreate_v2, 5, CUDA_ARRAY(cuArray3DCreate_v2, pAllocateArray)),
+	TOLD(cuMipmappedArrayCreate, 6, CUDA_ARRAY(cuMipmappedArrayCreate, pMipmappedArrayDesc),
 	     VALUE(cuMipmappedArrayCreate, numMipmapLevels)),
 	/* a primary context is released by its device */
 	TOLD(cuDevicePrimaryCtxRetain, 1, VALUE(cuDevicePrimaryCtxRetain, dev)),
@@ -118,32 +119,11 @@ static uint64_t ze_image(const uint64_t *p)
 	return type == ARRAY1D || type == ARRAY2D ? size * low(p[4]) : size;
 }
 
-/* Bytes of an element: CU_AD_FORMAT and the number of channels. */
-static uint64_t cu_element(uint64_t format)
+static uint64_t cu_array(const uint64_t *p, uint32_t levels)
 {
-	static const uint8_t bytes[] = { [1] = 1, [2] = 2, [3] = 4, [8] = 1, [9] = 2, [10] = 4,
-					 [16] = 2, [32] = 4 };
-
-	return low(format) < sizeof bytes ? (uint64_t)bytes[low(format)] * high(format) : 0;
-}
-
-static uint64_t at_least_one(uint64_t n)
-{
-	return n ? n : 1;
-}
-
-static uint64_t cu_array(uint64_t width, uint64_t height, uint64_t depth, uint64_t format)
-{
-	return width * at_least_one(height) * at_least_one(depth) * cu_element(format);
-}
-
-static uint64_t cu_mipmapped(const uint64_t *p)
-{
-	uint64_t size = 0;
-
-	for (uint64_t level = 0; level < p[4] && level < 32; level++)
-		size += cu_array(at_least_one(p[0] >> level), p[1] >> level, p[2] >> level, p[3]);
-	return size;
+	return gt_cuda_array_bytes(&(struct gt_cuda_array){
+		.width = p[0], .height = p[1], .depth = p[2], .format = low(p[3]),
+		.channels = high(p[3]), .flags = low(p[4]) }, levels);
 }
 
 uint64_t gt_told_size(enum gt_function_id function, const uint64_t p[GT_TOLD_PIECES])
@@ -157,9 +137,10 @@ uint64_t gt_told_size(enum gt_function_id function, const uint64_t p[GT_TOLD_PIE
 	case GT_FN_clCreatePipe:                return (uint64_t)low(p[0]) * low(p[1]);
 	case GT_FN_zeImageCreate:               return ze_image(p);
 	case GT_FN_cuMemAllocPitch_v2:          return p[0] * p[1];
-	case GT_FN_cuArrayCreate_v2:            return cu_array(p[0], p[1], 0, p[2]);
-	case GT_FN_cuArray3DCreate_v2:          return cu_array(p[0], p[1], p[2], p[3]);
-	case GT_FN_cuMipmappedArrayCreate:      return cu_mipmapped(p);
+	case GT_FN_cuArrayCreate_v2:            return cu_array((uint64_t[]){ p[0], p[1], 0, p[2],
+								     0 }, 1);
+	case GT_FN_cuArray3DCreate_v2:          return cu_array(p, 1);
+	case GT_FN_cuMipmappedArrayCreate:      return cu_array(p, low(p[5]));
 	default:                                return 0;
 	}
 }

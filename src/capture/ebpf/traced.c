@@ -107,7 +107,7 @@ static void tell_modules(struct gt_writer *w, void *context)
 	struct gt_traced *p = context;
 
 	look_for_new(p);
-	gt_modules_tell(w, &p->modules);
+	gt_modules_tell(&p->modules, w, p->pid);
 }
 
 int gt_traced_open(struct gt_traced *p, struct gt_traced_place *place)

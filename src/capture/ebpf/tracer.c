@@ -10,12 +10,11 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "capture/ebpf/followed.h"
 #include "capture/ebpf/heard.h"
 #include "capture/ebpf/mapwatch.h"
 #include "capture/ebpf/traced.h"
 #include "capture/ebpf/unwind.h"
-
-enum { BUCKETS = 1024 };
 
 struct gt_tracer {
 	struct gt_tracer_options options;
@@ -26,79 +25,33 @@ struct gt_tracer {
 	struct gt_images images;
 	struct gt_mapwatch mapwatch;
 	struct gt_heard heard;
-	struct gt_traced *buckets[BUCKETS]; /* by pid */
+	struct gt_followed followed;
 	struct gt_traced *last;             /* whose call was the last one */
-	size_t running;
-	size_t over;                        /* processes that have ended and are not yet let go */
-	uint64_t calls, cut_stacks;
+	uint64_t cut_stacks;
 	uint64_t looked_ns;                 /* for libraries, where we do not hear of them */
 	int epoll;
 	bool stopped;
 };
 
-static struct gt_traced **bucket(struct gt_tracer *t, uint32_t pid)
-{
-	return &t->buckets[pid % BUCKETS];
-}
-
-static struct gt_traced *find(struct gt_tracer *t, uint32_t pid, uint64_t start, uint32_t exec)
-{
-	struct gt_traced *p = *bucket(t, pid);
-
-	while (p && (p->pid != pid || p->start != start || p->exec != exec))
-		p = p->next;
-	return p;
-}
-
-/* Any process under that number that has not ended. */
-static struct gt_traced *find_pid(struct gt_tracer *t, uint32_t pid)
-{
-	struct gt_traced *p = *bucket(t, pid);
-
-	while (p && p->pid != pid)
-		p = p->next;
-	return p;
-}
-
 static struct gt_traced *add(struct gt_tracer *t, uint32_t pid, uint64_t start, uint32_t exec,
 			     uint32_t parent)
 {
-	struct gt_traced *p = gt_alloc(sizeof *p), **at = bucket(t, pid);
+	struct gt_traced *p = gt_followed_add(&t->followed, pid, start, exec);
 
-	p->pid = pid;
-	p->start = start;
-	p->exec = exec;
 	p->parent = parent;
-	p->next = *at;
-	*at = p;
-	t->running++;
+	p->contexts.has_unseen = gt_libraries_was_early(&t->libraries, pid);
 	/* followed, as is known now: what it has mapped before */
 	for (size_t k = 0; k < t->libraries.count; k++)
 		t->libraries.list[k].is_late |= t->libraries.list[k].late_pid == pid;
 	return p;
 }
 
-/* The process is gone, but calls that it made may still be on their way. */
-static void mark_over(struct gt_tracer *t, struct gt_traced *p, uint64_t lost)
-{
-	if (p->is_over)
-		return;
-	p->is_over = true;
-	p->lost_at_end = lost;
-	t->over++;
-}
-
 /* Ends the process's trace and forgets the process. */
 static void end(struct gt_tracer *t, struct gt_traced *p)
 {
-	struct gt_traced **link = bucket(t, p->pid);
-
-	while (*link != p)
-		link = &(*link)->next;
-	*link = p->next;
+	gt_followed_remove(&t->followed, p);
 	if (t->last == p)
 		t->last = NULL;
-	t->running--;
 	if (p->lost_at_end)
 		gt_traced_lose(p, p->lost_at_end);
 	if (p->has_exited)
@@ -110,9 +63,9 @@ static void end(struct gt_tracer *t, struct gt_traced *p)
 
 static void on_fork(struct gt_tracer *t, const struct gt_probe_event *e)
 {
-	struct gt_traced *parent = find_pid(t, e->parent), *p;
+	struct gt_traced *parent = gt_followed_by_pid(&t->followed, e->parent), *p;
 
-	if (find(t, e->pid, e->start, e->exec))
+	if (gt_followed_find(&t->followed, e->pid, e->start, e->exec))
 		return;
 	/* of a process that has made no call yet nothing is known, nor of its children */
 	if (t->options.probes.everyone && (!parent || !parent->is_seen))
@@ -126,20 +79,18 @@ static void on_fork(struct gt_tracer *t, const struct gt_probe_event *e)
 
 static void on_exec(struct gt_tracer *t, const struct gt_probe_event *e)
 {
-	struct gt_traced *p = *bucket(t, e->pid), *next;
+	struct gt_followed *f = &t->followed;
 
-	for (; p; p = next) {
-		next = p->next;
+	for (struct gt_traced *p = gt_followed_by_pid(f, e->pid); p; p = p->next)
 		if (p->pid == e->pid && p->start == e->start && p->exec != e->exec)
-			mark_over(t, p, 0);
-	}
-	if (!find(t, e->pid, e->start, e->exec))
+			gt_followed_over(f, p, 0);
+	if (!gt_followed_find(f, e->pid, e->start, e->exec))
 		add(t, e->pid, e->start, e->exec, e->parent);
 }
 
 static void on_thread(struct gt_tracer *t, const struct gt_probe_event *e)
 {
-	struct gt_traced *p = find(t, e->pid, e->start, e->exec);
+	struct gt_traced *p = gt_followed_find(&t->followed, e->pid, e->start, e->exec);
 
 	if (!p)
 		p = add(t, e->pid, e->start, e->exec, e->parent);
@@ -154,15 +105,14 @@ static void on_thread(struct gt_tracer *t, const struct gt_probe_event *e)
 
 static void on_end(struct gt_tracer *t, const struct gt_probe_event *e)
 {
-	struct gt_traced *p = *bucket(t, e->pid), *next;
+	struct gt_traced *p = gt_followed_by_pid(&t->followed, e->pid);
 
-	for (; p; p = next) {
-		next = p->next;
+	for (; p; p = p->next) {
 		if (p->pid != e->pid || p->start != e->start || p->is_over)
 			continue;
 		p->has_exited = true;
 		p->exit_code = e->exit_code;
-		mark_over(t, p, e->lost);
+		gt_followed_over(&t->followed, p, e->lost);
 	}
 }
 
@@ -170,9 +120,12 @@ static void on_end(struct gt_tracer *t, const struct gt_probe_event *e)
 static void scan_libraries(struct gt_tracer *t, uint32_t pid, bool is_followed)
 {
 	size_t known = t->libraries.count;
+	struct gt_traced *p = gt_followed_by_pid(&t->followed, pid);
 	struct gt_error unused;
 
 	gt_libraries_scan(&t->libraries, pid, &unused);
+	if (p)
+		p->contexts.has_unseen |= gt_libraries_was_early(&t->libraries, pid);
 	for (size_t i = known; i < t->libraries.count; i++) {
 		t->libraries.list[i].late_pid = pid;
 		t->libraries.list[i].is_late = is_followed;
@@ -182,7 +135,7 @@ static void scan_libraries(struct gt_tracer *t, uint32_t pid, bool is_followed)
 static void on_mapped(void *context, uint32_t pid, const struct gt_mapping *mapping)
 {
 	struct gt_tracer *t = context;
-	struct gt_traced *p = find_pid(t, pid);
+	struct gt_traced *p = gt_followed_by_pid(&t->followed, pid);
 
 	if (p)
 		p->modules.is_stale = true;
@@ -206,7 +159,7 @@ static void take_news(void *context, const void *record, size_t size)
 	case GT_NEWS_EXEC:   on_exec(t, e); break;
 	case GT_NEWS_END:    on_end(t, e); break;
 	case GT_NEWS_THREAD_END:
-		p = find(t, e->pid, e->start, e->exec);
+		p = gt_followed_find(&t->followed, e->pid, e->start, e->exec);
 		if (p)
 			gt_traced_thread_end(p, e->tid);
 		break;
@@ -220,7 +173,7 @@ static struct gt_traced *caller_of(struct gt_tracer *t, const struct gt_probe_ca
 
 	if (p && p->pid == c->pid && p->start == c->start && p->exec == c->exec)
 		return p;
-	return find(t, c->pid, c->start, c->exec);
+	return gt_followed_find(&t->followed, c->pid, c->start, c->exec);
 }
 
 struct emission {
@@ -307,7 +260,6 @@ static void take_call(void *context, const void *record, size_t size)
 	if (!e.process)
 		e.process = add(t, c->pid, c->start, c->exec, 0);
 	t->last = e.process;
-	t->calls++;
 	if (!e.process->is_seen) {
 		e.process->is_seen = true;
 		e.process->first_ns = c->begun_ns;
@@ -333,15 +285,12 @@ static void take_call(void *context, const void *record, size_t size)
 
 static void look_everywhere(struct gt_tracer *t)
 {
-	struct gt_error unused;
-
 	if (t->options.probes.everyone)
-		gt_libraries_everywhere(&t->libraries, &unused);
-	for (size_t i = 0; i < BUCKETS; i++)
-		for (struct gt_traced *p = t->buckets[i]; p; p = p->next) {
-			scan_libraries(t, p->pid, true);
-			p->modules.is_stale = true;
-		}
+		gt_libraries_everywhere(&t->libraries);
+	for (struct gt_traced *p = NULL; (p = gt_followed_next(&t->followed, p));) {
+		scan_libraries(t, p->pid, true);
+		p->modules.is_stale = true;
+	}
 }
 
 /* What was mapped since. Where the kernel does not tell, it is looked for once a second. */
@@ -360,14 +309,13 @@ static void look_for_libraries(struct gt_tracer *t)
 
 static void end_those_over(struct gt_tracer *t)
 {
-	for (size_t i = 0; i < BUCKETS && t->over; i++)
-		for (struct gt_traced *p = t->buckets[i], *next; p; p = next) {
-			next = p->next;
-			if (p->is_over) {
-				t->over--;
-				end(t, p);
-			}
-		}
+	struct gt_traced *p = gt_followed_next(&t->followed, NULL), *next;
+
+	for (; p && t->followed.over; p = next) {
+		next = gt_followed_next(&t->followed, p);
+		if (p->is_over)
+			end(t, p);
+	}
 }
 
 void gt_tracer_drain(struct gt_tracer *t)
@@ -378,7 +326,7 @@ void gt_tracer_drain(struct gt_tracer *t)
 	gt_ring_drain(gt_probes_calls(t->probes), take_call, t);
 	gt_ring_drain(gt_probes_news(t->probes), take_news, t);
 	/* whoever is known to be gone has made its last call before: it is there by now */
-	if (t->over) {
+	if (t->followed.over) {
 		gt_ring_drain(gt_probes_calls(t->probes), take_call, t);
 		end_those_over(t);
 	}
@@ -437,13 +385,10 @@ void gt_tracer_stop(struct gt_tracer *t)
 
 void gt_tracer_free(struct gt_tracer *t)
 {
-	for (size_t i = 0; i < BUCKETS; i++)
-		while (t->buckets[i]) {
-			struct gt_traced *p = t->buckets[i];
-
-			p->lost_at_end = gt_probes_lost(t->probes, p->pid);
-			end(t, p);
-		}
+	for (struct gt_traced *p; (p = gt_followed_next(&t->followed, NULL));) {
+		p->lost_at_end = gt_probes_lost(t->probes, p->pid);
+		end(t, p);
+	}
 	if (t->epoll >= 0)
 		close(t->epoll);
 	gt_mapwatch_close(&t->mapwatch);
@@ -470,11 +415,6 @@ struct gt_libraries *gt_tracer_libraries(struct gt_tracer *t)
 	return &t->libraries;
 }
 
-struct gt_probes *gt_tracer_probes(struct gt_tracer *t)
-{
-	return t->probes;
-}
-
 int gt_tracer_follow(struct gt_tracer *t, uint32_t pid, struct gt_error *error)
 {
 	int e;
@@ -490,7 +430,7 @@ int gt_tracer_follow(struct gt_tracer *t, uint32_t pid, struct gt_error *error)
 
 size_t gt_tracer_running(const struct gt_tracer *t)
 {
-	return t->running;
+	return t->followed.count;
 }
 
 uint64_t gt_tracer_lost(const struct gt_tracer *t)
@@ -503,9 +443,4 @@ uint64_t gt_tracer_lost(const struct gt_tracer *t)
 uint64_t gt_tracer_cut_stacks(const struct gt_tracer *t)
 {
 	return t->cut_stacks;
-}
-
-uint64_t gt_tracer_calls(const struct gt_tracer *t)
-{
-	return t->calls;
 }

@@ -66,7 +66,6 @@ int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *option
 void gt_tracer_free(struct gt_tracer *t);
 
 struct gt_libraries *gt_tracer_libraries(struct gt_tracer *t);
-struct gt_probes *gt_tracer_probes(struct gt_tracer *t);
 
 /* Records into this folder from here on; without it nothing is recorded. Borrowed. */
 void gt_tracer_record(struct gt_tracer *t, const char *folder);
@@ -87,7 +86,6 @@ size_t gt_tracer_running(const struct gt_tracer *t);
 uint64_t gt_tracer_lost(const struct gt_tracer *t);
 /* Calls of whose stack only a part is known: see gt_traced_stack_trim. */
 uint64_t gt_tracer_cut_stacks(const struct gt_tracer *t);
-uint64_t gt_tracer_calls(const struct gt_tracer *t);
 
 /* The frames of a stack of a process that has not ended; borrowed until the next event. */
 size_t gt_traced_stack(const struct gt_traced *p, uint32_t stack, const uint64_t **frames);

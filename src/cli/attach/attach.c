@@ -38,6 +38,7 @@ struct attach {
 	int release;            /* the child goes on when a byte comes through this */
 	int refusal;            /* why the child could not become the command; exec closes it */
 	int status;             /* the child's, once it has ended */
+	bool has_warned;        /* of a library that could not be probed */
 	FILE *out;
 };
 
@@ -147,6 +148,16 @@ static void say_ready(const struct attach *a)
 		libraries == 1 ? "library" : "libraries");
 }
 
+/* Once: others may be in the same way. */
+static void warn_of_refusal(struct attach *a)
+{
+	const struct gt_error *refusal = &gt_tracer_libraries(a->tracer)->refusal;
+
+	if (!a->has_warned && *refusal->text)
+		gt_tell("%s; without it the rest is followed", refusal->text);
+	a->has_warned |= *refusal->text;
+}
+
 static bool all_ended(struct attach *a)
 {
 	if (a->child)
@@ -165,6 +176,7 @@ static void follow(struct attach *a)
 
 		gt_tracer_wait(a->tracer, DRAIN_MS);
 		gt_tracer_drain(a->tracer);
+		warn_of_refusal(a);
 		now = gt_now_ns();
 		if (all_ended(a)) {
 			a->child = 0;
@@ -181,8 +193,18 @@ static void follow(struct attach *a)
 	gt_tracer_stop(a->tracer);
 }
 
-/* Libraries that were in use before they were probed: their first calls were not seen. */
-static void note_late_libraries(struct attach *a)
+/* In use before it was probed: its first calls were not seen. */
+static bool is_late(const struct gt_library *l)
+{
+	return l->is_late && l->functions;
+}
+
+static bool is_refused(const struct gt_library *l)
+{
+	return l->is_refused;
+}
+
+static void note_libraries(struct attach *a, const char *key, bool (*is)(const struct gt_library *))
 {
 	const struct gt_libraries *l = gt_tracer_libraries(a->tracer);
 	char *text = NULL;
@@ -190,11 +212,11 @@ static void note_late_libraries(struct attach *a)
 	FILE *out = open_memstream(&text, &size);
 
 	for (size_t i = 0; i < l->count; i++)
-		if (l->list[i].is_late && l->list[i].functions)
+		if (is(&l->list[i]))
 			fprintf(out, "%s%s", ftell(out) ? ", " : "", l->list[i].path);
 	fclose(out);
 	if (*text)
-		gt_info_set(a->info, "late_libraries", text);
+		gt_info_set(a->info, key, text);
 	free(text);
 }
 
@@ -277,12 +299,14 @@ static int run(struct attach *a)
 		return gt_fail("%s", error.text);
 	}
 	gt_folder_settle(a->folder);
+	warn_of_refusal(a);
 	say_ready(a);
 	follow(a);
 	lost = gt_tracer_lost(a->tracer);
 	e = gt_tracer_error(a->tracer);
 	running = gt_tracer_running(a->tracer);
-	note_late_libraries(a);
+	note_libraries(a, "late_libraries", is_late);
+	note_libraries(a, "refused_libraries", is_refused);
 	note_cut_stacks(a);
 	gt_tracer_free(a->tracer);
 	gt_attach_live_fini(&a->live);

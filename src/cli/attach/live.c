@@ -2,21 +2,15 @@
 #include "cli/attach/live.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "cli/attach/names.h"
 #include "cli/terminal.h"
-#include "symbol/symbol.h"
 #include "view/board.h"
 
-/* A stack that has been shown: "make_vector < main  src/leaky.c:81". */
-struct gt_site_name {
-	uint16_t process;
-	uint32_t stack;
-	char *functions, *place;
-};
+enum { FUNCTIONS_SHOWN = 3 };
 
 static void began(void *context, struct gt_traced *process)
 {
@@ -52,6 +46,7 @@ static void ended(void *context, struct gt_traced *process)
 void gt_attach_live_init(struct gt_attach_live *l)
 {
 	*l = (struct gt_attach_live){ .board = gt_board_new(), .since_ns = gt_now_ns() };
+	l->names = gt_attach_names_new(l);
 	l->listener = (struct gt_listener){ .began = began, .event = event, .ended = ended,
 					    .context = l };
 	gt_board_tick(l->board, l->since_ns);
@@ -59,87 +54,35 @@ void gt_attach_live_init(struct gt_attach_live *l)
 
 void gt_attach_live_fini(struct gt_attach_live *l)
 {
-	for (size_t i = 0; i < l->name_count; i++) {
-		free(l->names[i].functions);
-		free(l->names[i].place);
-	}
-	free(l->names);
+	gt_attach_names_free(l->names);
 	free(l->processes);
-	if (l->symbolizer)
-		gt_symbolizer_free(l->symbolizer);
 	gt_board_free(l->board);
 }
 
-/* The first functions of a stack, and where the innermost one is. */
-static void resolve(struct gt_attach_live *l, struct gt_site_name *name)
-{
-	const struct gt_traced *process = l->processes[name->process];
-	char functions[256] = "", place[512] = "";
-	const uint64_t *frames;
-	size_t count = gt_traced_stack(process, name->stack, &frames), used = 0, shown = 0;
-
-	for (size_t i = 0; i < count && shown < 3; i++) {
-		const struct gt_mapped *at = gt_modules_find(&process->modules, frames[i]);
-		const struct gt_frame *found;
-		size_t inlined;
-		int module;
-
-		if (!at)
-			continue;
-		module = gt_symbolizer_module(l->symbolizer, &(struct gt_symbol_module){
-			.path = at->image->path, .build_id = at->image->build_id,
-			.build_id_size = at->image->build_id_size,
-			.size_bytes = at->image->file_size, .mtime_ns = at->image->mtime_ns });
-		inlined = module < 0 ? 0 : gt_symbolizer_resolve(l->symbolizer, module,
-								 frames[i] - 1 - at->bias, &found);
-		for (size_t j = 0; j < inlined && shown < 3 && used < sizeof functions;
-		     j++, shown++) {
-			used += (size_t)snprintf(functions + used, sizeof functions - used, "%s%s",
-						 shown ? " < " : "",
-						 found[j].function ? found[j].function :
-						 gt_path_name(at->image->path));
-			if (!shown && found[j].file)
-				snprintf(place, sizeof place, "%s:%u", found[j].file,
-					 found[j].line);
-		}
-	}
-	name->functions = gt_strdup(functions);
-	name->place = gt_strdup(place);
-}
-
-static const struct gt_site_name *name_of(struct gt_attach_live *l, uint16_t process,
-					   uint32_t stack)
-{
-	struct gt_site_name *name;
-
-	for (size_t i = 0; i < l->name_count; i++)
-		if (l->names[i].process == process && l->names[i].stack == stack)
-			return &l->names[i];
-	if (!l->symbolizer && gt_symbolizer_new(&l->symbolizer, NULL))
-		return NULL;
-	if (process >= l->process_count || !l->processes[process])
-		return NULL;
-	GT_GROW(l->names, l->name_count, l->name_room);
-	name = &l->names[l->name_count++];
-	*name = (struct gt_site_name){ .process = process, .stack = stack };
-	resolve(l, name);
-	return name;
-}
-
+/* The first functions of a stack, and where the innermost one is: "pack < main  src/pack.c:81". */
 static void where(void *context, struct gt_page *p, uint16_t process, uint32_t stack,
 		  unsigned columns)
 {
-	const struct gt_site_name *name = name_of(context, process, stack);
+	const struct gt_attach_live *l = context;
+	const struct gt_frame *frames;
+	size_t count = gt_attach_names_get(l->names, process, stack, FUNCTIONS_SHOWN, &frames);
+	char functions[256] = "", place[512] = "";
 	unsigned before = p->column;
+	size_t used = 0;
 
-	if (!name)
+	if (!count)
 		return;
-	gt_page_name(p, GT_PLAIN, name->functions, columns);
+	for (size_t i = 0; i < count && i < FUNCTIONS_SHOWN && used < sizeof functions; i++)
+		used += (size_t)snprintf(functions + used, sizeof functions - used, "%s%s",
+					 i ? " < " : "", frames[i].function ? frames[i].function :
+					 gt_path_name(frames[i].module));
+	if (frames->file)
+		snprintf(place, sizeof place, "%s:%u", frames->file, frames->line);
+	gt_page_name(p, GT_PLAIN, functions, columns);
 	before = p->column - before;
-	if (*name->place && columns > before + 12) {
+	if (*place && columns > before + 12) {
 		gt_page_put(p, GT_PLAIN, "  ");
-		gt_page_path(p, GT_DIM, gt_style_relative(&p->style, name->place),
-			     columns - before - 2);
+		gt_page_path(p, GT_DIM, gt_style_relative(&p->style, place), columns - before - 2);
 	}
 }
 

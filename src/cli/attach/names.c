@@ -9,7 +9,8 @@
 struct named {
 	uint64_t key;           /* process and stack; 0: free */
 	struct gt_frame *frames;
-	size_t count;
+	size_t count, room;
+	size_t addresses;       /* of the stack that have been looked up */
 };
 
 struct gt_attach_names {
@@ -66,7 +67,7 @@ static void grow(struct gt_attach_names *n)
 }
 
 /* One address: the function there and those it was inlined into. */
-static void add_frames(struct gt_attach_names *n, struct named *named, size_t *room,
+static void add_frames(struct gt_attach_names *n, struct named *named,
 		       const struct gt_traced *process, uint64_t address)
 {
 	const struct gt_mapped *at = gt_modules_find(&process->modules, address);
@@ -77,40 +78,49 @@ static void add_frames(struct gt_attach_names *n, struct named *named, size_t *r
 	if (!at)
 		return;
 	module = gt_symbolizer_module(n->symbolizer, &(struct gt_symbol_module){
-		.path = at->image->path, .build_id = at->image->build_id,
+		.path = gt_image_path(at->image, process->pid), .build_id = at->image->build_id,
 		.build_id_size = at->image->build_id_size, .size_bytes = at->image->file_size,
 		.mtime_ns = at->image->mtime_ns });
 	/* a return address is behind the call */
 	count = module < 0 ? 0 : gt_symbolizer_resolve(n->symbolizer, module,
 						       address - 1 - at->bias, &found);
 	for (size_t i = 0; i < count; i++) {
-		GT_GROW(named->frames, named->count, *room);
+		GT_GROW(named->frames, named->count, named->room);
 		named->frames[named->count++] = found[i];
 	}
 }
 
-size_t gt_attach_names_get(struct gt_attach_names *n, uint16_t process, uint32_t stack,
+static struct named *make_slot(struct gt_attach_names *n, uint64_t key)
+{
+	struct named *named;
+
+	if (n->used * 2 > n->mask)
+		grow(n);
+	n->used++;
+	named = slot_of(n, key);
+	named->key = key;
+	return named;
+}
+
+size_t gt_attach_names_get(struct gt_attach_names *n, uint16_t process, uint32_t stack, size_t most,
 			   const struct gt_frame **frames)
 {
+	uint64_t key = (uint64_t)process << 32 | stack;
 	const struct gt_traced *traced;
 	const uint64_t *addresses;
 	struct named *named;
-	size_t count, room = 0;
+	size_t count;
 
 	if (!stack || process >= n->live->process_count || !n->symbolizer)
 		return 0;
-	named = slot_of(n, (uint64_t)process << 32 | stack);
+	named = slot_of(n, key);
 	traced = n->live->processes[process];
-	if (!named->key && traced) {
-		if (n->used * 2 > n->mask) {
-			grow(n);
-			named = slot_of(n, (uint64_t)process << 32 | stack);
-		}
-		n->used++;
-		named->key = (uint64_t)process << 32 | stack;
+	if (traced && (!named->key || named->count < most)) {
+		if (!named->key)
+			named = make_slot(n, key);
 		count = gt_traced_stack(traced, stack, &addresses);
-		for (size_t i = 0; i < count; i++)
-			add_frames(n, named, &room, traced, addresses[i]);
+		while (named->addresses < count && named->count < most)
+			add_frames(n, named, traced, addresses[named->addresses++]);
 	}
 	*frames = named->frames;
 	return named->count;

@@ -4,19 +4,11 @@
 #include <stdlib.h>
 
 #include "cli/cli.h"
-
-enum unwinding { UNWIND_FP, UNWIND_DWARF };
+#include "view/board.h"
 
 enum {
-	RING_BYTES = 16 << 20,
-	STACK_BYTES = 8192,
-	DEPTH = 64,
 	INTERVAL = 5,
 	SECONDS_MAX = 1000000000, /* so that its nanoseconds are a number */
-};
-
-static const char *const unwind_names[] = {
-	[UNWIND_FP] = "fp", [UNWIND_DWARF] = "dwarf", NULL,
 };
 
 #define AT(field) .at = offsetof(struct gt_attach_typed, field)
@@ -26,7 +18,8 @@ static const struct gt_option options[] = {
 	  .help = "this process and the children it will have; may be given several times, or as "
 		  "a list with commas" },
 	{ .name = "command", .letter = 'c', .type = GT_OPTION_FLAG, AT(command),
-	  .help = "run COMMAND and follow it, and its children, from the first call on" },
+	  .help = "run COMMAND and follow it, and its children; of a library that they load from "
+		  "an unusual folder the first calls may be missed, and the report says so" },
 	{ .name = "all", .letter = 'a', .type = GT_OPTION_FLAG, AT(all),
 	  .help = "every process that has one of the libraries, in containers too, and those that "
 		  "start later" },
@@ -46,12 +39,14 @@ static const struct gt_option options[] = {
 	  .help = "stop recording when the recording is this large (500M, 2GiB); the summaries go "
 		  "on, and the report says so" },
 	{ .name = "top", .letter = 'T', .type = GT_OPTION_COUNT, .argument = "N", AT(top),
-	  .help = "call sites and resources to show of each process in a summary (default: 3)" },
+	  .help = "call sites and resources to show of each process in a summary, at most 1000 "
+		  "(default: 3)" },
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
 	  .help = "do not record where calls come from: cheaper, and says less" },
-	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW", .choices = unwind_names,
-	  AT(unwind), .help = "how stacks are found: fp (frame pointers, cheap; the default) or "
-			      "dwarf (a copy of the stack's top, for programs without them)" },
+	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW",
+	  .choices = gt_unwinding_names, AT(unwind),
+	  .help = "how stacks are found: fp (frame pointers, cheap; the default) or "
+		  "dwarf (a copy of the stack's top, for programs without them)" },
 	{ .name = "stack-bytes", .type = GT_OPTION_SIZE, .argument = "SIZE", AT(stack_bytes),
 	  .help = "how much of the stack --unwind dwarf copies (default: 8K, at most 32K)" },
 	{ .name = "stack-depth", .type = GT_OPTION_COUNT, .argument = "N", AT(stack_depth),
@@ -115,10 +110,13 @@ static int parse(struct gt_attach_settings *s, int argc, char **argv, int first)
 	if (t->stack_depth > GT_PROBE_FRAMES)
 		return gt_usage_wrong(&gt_attach_usage, "--stack-depth is at most %d",
 				      GT_PROBE_FRAMES);
+	if (t->top > GT_BOARD_TOP_MAX)
+		return gt_usage_wrong(&gt_attach_usage, "--top is at most %d", GT_BOARD_TOP_MAX);
 	s->argv = t->command ? argv + first : NULL;
 	s->probes = (struct gt_probes_options){
 		.everyone = t->all, .frames = t->no_stacks ? 0 : (uint32_t)t->stack_depth,
-		.stack_bytes = t->unwind == UNWIND_DWARF ? (uint32_t)t->stack_bytes & ~255u : 0,
+		.stack_bytes = t->unwind == GT_UNWIND_DWARF ? (uint32_t)t->stack_bytes & ~255u
+							    : 0,
 		.ring_bytes = ring_bytes(t->ring_size), .way = (enum gt_probe_way)t->way };
 	return 0;
 }
@@ -128,8 +126,8 @@ bool gt_attach_settings_parse(struct gt_attach_settings *s, int argc, char **arg
 	int first;
 
 	*s = (struct gt_attach_settings){ .typed = {
-		.stack_depth = DEPTH, .top = 3, .interval = INTERVAL, .ring_size = RING_BYTES,
-		.stack_bytes = STACK_BYTES } };
+		.stack_depth = GT_PROBES_DEPTH, .top = 3, .interval = INTERVAL,
+		.ring_size = GT_PROBES_RING, .stack_bytes = GT_PROBES_STACK } };
 	first = gt_options_parse(&gt_attach_usage, &s->typed, argc, argv, status);
 	if (first < 0)
 		return false;

@@ -104,14 +104,16 @@ int gt_targets_probe(const struct gt_targets *t, struct gt_tracer *tracer, struc
 			e = gt_libraries_scan(l, t->pids[i], error);
 		mapped += e > 0 ? e : 0;
 	}
-	if (e >= 0 && t->everyone)
-		e = gt_libraries_everywhere(l, error);
-	if (e >= 0)
-		e = gt_libraries_installed(l, getenv("LD_LIBRARY_PATH"), error);
 	if (e < 0)
 		return e;
+	if (t->everyone)
+		gt_libraries_everywhere(l);
+	gt_libraries_installed(l, getenv("LD_LIBRARY_PATH"));
+	l->is_settled = true;
 	for (size_t i = 0; i < l->count; i++)
 		functions += l->list[i].functions;
+	if (!functions && *l->refusal.text)
+		return gt_error_set(error, -ENOEXEC, "%s", l->refusal.text);
 	if (!functions)
 		return gt_error_set(error, -ENOENT, "none of libcuda.so.1, libze_loader.so.1 and "
 				    "libOpenCL.so.1 is here or in %s: install a driver, or check "

@@ -19,13 +19,7 @@
 #include "cli/attach/terminal_screen.h"
 #include "view/screen.h"
 
-enum { DRAIN_MS = 50, RING_BYTES = 16 << 20, DEPTH = 64, STACK_BYTES = 8192 };
-
-enum unwinding { UNWIND_FP, UNWIND_DWARF };
-
-static const char *const unwind_names[] = {
-	[UNWIND_FP] = "fp", [UNWIND_DWARF] = "dwarf", NULL,
-};
+enum { DRAIN_MS = 50 };
 
 struct settings {
 	struct gt_texts pids, apis;
@@ -46,9 +40,10 @@ static const struct gt_option options[] = {
 	  AT(interval_s), .help = "look every so many seconds (default: 1)" },
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
 	  .help = "do not ask where calls come from: cheaper, and there are no call sites" },
-	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW", .choices = unwind_names,
-	  AT(unwind), .help = "how stacks are found: fp (frame pointers, cheap; the default) or "
-			      "dwarf (for programs without them)" },
+	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW",
+	  .choices = gt_unwinding_names, AT(unwind),
+	  .help = "how stacks are found: fp (frame pointers, cheap; the default) or "
+		  "dwarf (for programs without them)" },
 	{ 0 },
 };
 
@@ -66,7 +61,6 @@ struct top {
 	const struct settings *settings;
 	struct gt_tracer *tracer;
 	struct gt_attach_live live;
-	struct gt_attach_names *names;
 	struct gt_screen screen;
 	struct gt_grid grid;
 	struct gt_style style;
@@ -84,7 +78,7 @@ static void stop(int number)
 static size_t frames_of(void *context, uint16_t process, uint32_t stack,
 			const struct gt_frame **frames)
 {
-	return gt_attach_names_get(context, process, stack, frames);
+	return gt_attach_names_get(context, process, stack, SIZE_MAX, frames);
 }
 
 static void name_target(struct top *t)
@@ -105,9 +99,10 @@ static int attach(struct top *t, struct gt_error *error)
 	const struct settings *s = t->settings;
 	struct gt_tracer_options how = {
 		.listener = t->live.listener,
-		.probes = { .everyone = t->targets.everyone, .frames = s->no_stacks ? 0 : DEPTH,
-			    .stack_bytes = s->unwind == UNWIND_DWARF ? STACK_BYTES : 0,
-			    .ring_bytes = RING_BYTES },
+		.probes = { .everyone = t->targets.everyone,
+			    .frames = s->no_stacks ? 0 : GT_PROBES_DEPTH,
+			    .stack_bytes = s->unwind == GT_UNWIND_DWARF ? GT_PROBES_STACK : 0,
+			    .ring_bytes = GT_PROBES_RING },
 	};
 	int e = gt_targets_check(&t->targets, error);
 
@@ -175,6 +170,7 @@ static int run(struct top *t)
 {
 	struct sigaction on = { .sa_handler = stop };
 	struct gt_error error = { "" };
+	const struct gt_error *refusal;
 	int status = GT_EXIT_DONE;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
@@ -182,8 +178,7 @@ static int run(struct top *t)
 			       "prints a summary every second", gt_tool_name(),
 			       t->targets.everyone ? "--all" : "-p PID");
 	gt_attach_live_init(&t->live);
-	t->names = gt_attach_names_new(&t->live);
-	gt_screen_init(&t->screen, &(struct gt_screen_names){ frames_of, t->names });
+	gt_screen_init(&t->screen, &(struct gt_screen_names){ frames_of, t->live.names });
 	t->screen.interval_s = t->settings->interval_s;
 	name_target(t);
 	t->screen.target = t->target;
@@ -200,12 +195,14 @@ static int run(struct top *t)
 	} else {
 		follow(t);
 		gt_terminal_screen_close();
+		refusal = &gt_tracer_libraries(t->tracer)->refusal;
+		if (*refusal->text)
+			gt_tell("%s; it was not looked at", refusal->text);
 	}
 	if (t->tracer)
 		gt_tracer_free(t->tracer);
 	gt_screen_fini(&t->screen);
 	gt_grid_fini(&t->grid);
-	gt_attach_names_free(t->names);
 	gt_attach_live_fini(&t->live);
 	return status;
 }

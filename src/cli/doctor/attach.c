@@ -186,7 +186,6 @@ bool gt_doctor_attach(struct gt_doctor *d)
 {
 	struct gt_surroundings s;
 	struct gt_libraries libraries = { 0 };
-	struct gt_error unused;
 	bool works;
 
 	gt_surroundings_look(&s);
@@ -199,7 +198,7 @@ bool gt_doctor_attach(struct gt_doctor *d)
 	check_others(d, &s);
 	for (size_t i = 0; i < sizeof guards / sizeof *guards; i++)
 		check_guard(d, &s, &guards[i]);
-	gt_libraries_installed(&libraries, getenv("LD_LIBRARY_PATH"), &unused);
+	gt_libraries_installed(&libraries, getenv("LD_LIBRARY_PATH"));
 	for (int api = 0; api < GT_API_COUNT; api++)
 		if (gt_library_name((enum gt_api)api))
 			check_library(d, &libraries, (enum gt_api)api);

@@ -9,6 +9,8 @@
  *	e           becomes itself again, by exec
  *	b N         N pairs of allocate and free
  *	l N         N allocations that are kept
+ *	c SIZE      allocate in a second context, which then is not current any more
+ *	d           destroy that context
  *	p           who am I
  *	q           end
  */
@@ -23,10 +25,11 @@
 
 static int (*init)(unsigned);
 static int (*create)(void **, unsigned, int);
+static int (*destroy)(void *);
 static int (*set_current)(void *);
 static int (*allocate)(uint64_t *, size_t);
 static int (*release)(uint64_t);
-static void *context;
+static void *context, *second;
 
 __attribute__((noinline)) static uint64_t allocate_here(size_t size)
 {
@@ -73,6 +76,14 @@ static void in_child(size_t size)
 	printf("%d\n", (int)pid);
 }
 
+static void in_second(size_t size)
+{
+	if (create(&second, 0, 0))
+		exit(1);
+	printf("%#llx\n", (unsigned long long)outer(size));
+	set_current(context);
+}
+
 static int obey(char *line, char **argv)
 {
 	uint64_t number = strtoull(line + 1, NULL, 0), handle;
@@ -101,6 +112,8 @@ static int obey(char *line, char **argv)
 			outer(256);
 		puts("0");
 		break;
+	case 'c': in_second(number); break;
+	case 'd': printf("%d\n", destroy(second)); break;
 	case 'p': printf("%d\n", (int)getpid()); break;
 	case 'q': return 1;
 	default: puts("?");
@@ -120,6 +133,7 @@ int main(int argc, char **argv)
 	}
 	init = (int (*)(unsigned))dlsym(library, "cuInit");
 	create = (int (*)(void **, unsigned, int))dlsym(library, "cuCtxCreate_v2");
+	destroy = (int (*)(void *))dlsym(library, "cuCtxDestroy_v2");
 	set_current = (int (*)(void *))dlsym(library, "cuCtxSetCurrent");
 	allocate = (int (*)(uint64_t *, size_t))dlsym(library, "cuMemAlloc_v2");
 	release = (int (*)(uint64_t))dlsym(library, "cuMemFree_v2");

@@ -98,6 +98,14 @@ static void arrays(void)
 	CREATE(cuMipmappedArrayCreate, mipmap, 8 * (16 * 8 * 4 + 8 * 4 * 2 + 4 * 2 * 1), &mipmap,
 	       &deep, 3);
 	END(cuMipmappedArrayDestroy, mipmap, mipmap);
+	/* blocks of 4 x 4, and layers that do not get fewer */
+	deep.Format = CU_AD_FORMAT_BC1_UNORM;
+	deep.Flags = CUDA_ARRAY3D_LAYERED;
+	CREATE(cuMipmappedArrayCreate, mipmap, 8 * (4 * 2 * 4 + 2 * 1 * 4), &mipmap, &deep, 2);
+	END(cuMipmappedArrayDestroy, mipmap, mipmap);
+	deep.Flags = CUDA_ARRAY3D_SPARSE;
+	CREATE(cuArray3DCreate_v2, array, 0, &array, &deep);
+	END(cuArrayDestroy, array, array);
 	need(cuMemAlloc_v2(&q, 4096), "cuMemAlloc_v2");
 	printf("cuMemAlloc_v2 0x%" PRIx64 " 4096\n", (uint64_t)q);
 	need(cuIpcGetMemHandle(&ipc, q), "cuIpcGetMemHandle");

@@ -1,0 +1,139 @@
+/* test_image.c - what a process has mapped where: which file, from which address, by which path. */
+#include "capture/ebpf/image.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { BASE = 0x7f0000, PAGE = 0x1000, TEXT_AT = 0x6d0 };
+
+struct file {
+	Elf64_Ehdr head;
+	Elf64_Phdr loads[2];
+};
+
+/* As lld lays it out: headers and code share a page of the file, and none in memory. */
+static struct file shared_page(void)
+{
+	struct file f = {
+		.head = { .e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
+			  .e_phoff = sizeof(Elf64_Ehdr), .e_ehsize = sizeof(Elf64_Ehdr),
+			  .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 2 },
+		.loads = {
+			{ .p_type = PT_LOAD, .p_flags = PF_R, .p_filesz = TEXT_AT,
+			  .p_memsz = TEXT_AT, .p_align = PAGE },
+			{ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_offset = TEXT_AT,
+			  .p_vaddr = PAGE + TEXT_AT, .p_filesz = 0x200, .p_memsz = 0x200,
+			  .p_align = PAGE },
+		},
+	};
+
+	memcpy(f.head.e_ident, ELFMAG, SELFMAG);
+	f.head.e_ident[EI_CLASS] = ELFCLASS64;
+	f.head.e_ident[EI_DATA] = ELFDATA2LSB;
+	f.head.e_ident[EI_VERSION] = EV_CURRENT;
+	return f;
+}
+
+static void save(const char *path, const struct file *f)
+{
+	FILE *out = fopen(path, "w");
+
+	assert_non_null(out);
+	assert_int_equal(fwrite(f, sizeof *f, 1, out), 1);
+	assert_int_equal(fclose(out), 0);
+}
+
+/* A mapping of the file's code, and the file; `path` is filled in. */
+static struct gt_mapping code_of(char *path, const struct file *f)
+{
+	struct stat st;
+
+	close(mkstemp(path));
+	save(path, f);
+	assert_int_equal(stat(path, &st), 0);
+	return (struct gt_mapping){ .start = BASE + PAGE, .end = BASE + 2 * PAGE, .is_code = true,
+				    .inode = st.st_ino, .path = path };
+}
+
+static void code_that_shares_a_page_with_what_is_before_it_is_where_it_is(void **state)
+{
+	char path[] = "/tmp/gputrack-image.XXXXXX";
+	const struct file f = shared_page();
+	struct gt_mapping m = code_of(path, &f);
+	struct gt_images images = { 0 };
+	struct gt_image *image = gt_images_get(&images, &m, 1);
+
+	(void)state;
+	assert_non_null(image);
+	assert_int_equal(gt_image_bias(image, &m), BASE);
+	/* where all that can be read may be executed, and that is mapped alone */
+	assert_int_equal(gt_image_bias(&(struct gt_image){ .segment_count = 1, .segments = {
+		{ .offset = PAGE, .address = 3 * PAGE, .size = 8 } } },
+		&(struct gt_mapping){ .start = BASE + 3 * PAGE, .end = BASE + 4 * PAGE,
+				      .offset = PAGE }), BASE);
+	gt_images_fini(&images);
+	unlink(path);
+}
+
+static void a_file_that_was_written_anew_is_another_image(void **state)
+{
+	char path[] = "/tmp/gputrack-image.XXXXXX";
+	struct file f = shared_page();
+	struct gt_mapping m = code_of(path, &f);
+	struct gt_images images = { 0 };
+	struct gt_image *image = gt_images_get(&images, &m, 1);
+
+	(void)state;
+	assert_ptr_equal(gt_images_get(&images, &m, 1), image);
+	f.loads[1].p_vaddr += PAGE;
+	save(path, &f);
+	/* both lie in one tick of a coarse clock */
+	assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[]){ { 5, 6 }, { 7, 8 } }, 0), 0);
+	assert_ptr_not_equal(gt_images_get(&images, &m, 1), image);
+	assert_int_equal(gt_image_bias(gt_images_get(&images, &m, 1), &m), BASE - PAGE);
+	/* who mapped it before still has it */
+	assert_int_equal(gt_image_bias(image, &m), BASE);
+	gt_images_fini(&images);
+	unlink(path);
+}
+
+static void a_file_that_only_its_processes_see_is_reached_through_one_that_lives(void **state)
+{
+	char path[] = "/tmp/gputrack-image.XXXXXX", expected[64];
+	const struct file f = shared_page();
+	struct gt_mapping m = code_of(path, &f);
+	struct gt_images images = { 0 };
+	struct gt_image *image = gt_images_get(&images, &m, 1);
+	const uint32_t nobody = 1u << 30; /* no kernel has so many */
+
+	(void)state;
+	assert_string_equal(gt_image_path(image, nobody), path);
+	free(image->path);
+	image->path = strdup("/proc/1073741824/root/gone");
+	snprintf(expected, sizeof expected, "/proc/%d/root%s", (int)getpid(), path);
+	assert_string_equal(gt_image_path(image, (uint32_t)getpid()), expected);
+	assert_string_equal(gt_image_path(image, nobody), expected);
+	/* nowhere any more: what is known of it stays */
+	unlink(path);
+	assert_string_equal(gt_image_path(image, nobody), expected);
+	gt_images_fini(&images);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(code_that_shares_a_page_with_what_is_before_it_is_where_it_is),
+		cmocka_unit_test(a_file_that_was_written_anew_is_another_image),
+		cmocka_unit_test(a_file_that_only_its_processes_see_is_reached_through_one_that_lives),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
