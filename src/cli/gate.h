@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/options.h"
+#include "cli/source.h"
 #include "view/verdict.h"
 
 struct gt_gate {
@@ -35,8 +36,12 @@ struct gt_gate {
 	  GT_GATE_AT(settings, baseline),                                                       \
 	  .help = "count only what this older recording did not leak already, by call site" }
 
-/* Reads what the options name. 0, or the exit status after the user has been told. */
-int gt_gate_open(struct gt_gate *gate, const struct gt_usage *usage);
+/*
+ * Reads what the options name. The baseline's frames are read as `source` says, for a site is known
+ * again by its frames; NULL is as `run` reads. 0, or the exit status after the user has been told.
+ */
+int gt_gate_open(struct gt_gate *gate, const struct gt_usage *usage,
+		 const struct gt_source *source);
 /* True when any of the options was given. */
 bool gt_gate_is_set(const struct gt_gate *gate);
 /* Judges, into gate->verdict, which lives until gt_gate_fini. */

@@ -229,7 +229,7 @@ static int check(struct settings *s)
 	if (gt_gate_is_set(&s->gate) && !of_leaks)
 		return gt_usage_wrong(&gt_report_usage, "--fail-on-leak, --suppressions and "
 				      "--baseline go with -a leakage or summary");
-	return gt_gate_open(&s->gate, &gt_report_usage);
+	return gt_gate_open(&s->gate, &gt_report_usage, &s->source);
 }
 
 static int report(struct settings *s, struct gt_recording *recording, struct gt_error *error)

@@ -424,7 +424,7 @@ int gt_cmd_run(int argc, char **argv)
 	if (first >= 0 && !status)
 		status = check_outputs(&settings);
 	if (first >= 0 && !status)
-		status = gt_gate_open(&settings.gate, &gt_run_usage);
+		status = gt_gate_open(&settings.gate, &gt_run_usage, NULL);
 	if (first < 0 || status)
 		goto free_gate;
 	run.argv = argv + first;

@@ -124,6 +124,26 @@ def test_a_baseline_lets_only_new_leaks_fail(case):
     assert record(case, "x.gt", "--baseline", "none.gt").status == 1
 
 
+def test_a_baseline_is_read_as_the_new_recording_is(case):
+    """The same program twice leaks nothing new, however its frames are told."""
+    build(case, 0, "third", 5)
+    assert record(case, "a.gt").status == 0 and record(case, "b.gt").status == 0
+    case.path("files").mkdir()
+    for more in ([], ["--all-frames"], ["--no-symbols"], ["--symbols", "files"]):
+        done = case.gputrack("report", "b.gt", "--baseline", "a.gt", "--fail-on-leak", *more)
+        assert done.status == 0, (more, done.err)
+    # names of the older program are where --symbols says, for it has gone from its place
+    case.path("app").rename(case.path("files/app"))
+    shutil.rmtree(case.path("b.gt"))
+    build(case, 7, "third", 5)
+    assert record(case, "b.gt").status == 0
+    for name in ("a.gt/legend", "b.gt/legend"):
+        case.path(name).unlink()
+    done = case.gputrack("report", "b.gt", "--baseline", "a.gt", "--fail-on-leak", "--symbols",
+                         "files")
+    assert done.status == 0, done.err
+
+
 def test_limits_by_kind_bytes_and_count(case):
     build(case, 0, "third", 5)
     for spec, status in (("any", 23), ("memory>1MiB", 23), ("memory>2MiB", 0), ("event>4", 23),
