@@ -11,6 +11,7 @@ import urllib.request
 
 from browser import Browser
 from pages import data_of, opened, page_of, recordings
+from test_plot import TITLES
 
 
 def varints(text):
@@ -383,6 +384,7 @@ def test_a_trackers_csv_becomes_twelve_charts(case):
         opened(page, tracker_page(case))
         panels = page.texts(".panel")
         assert len(panels) == 12
+        assert page.texts(".panel h3") == TITLES
         assert "0.19 MB leaked in 1 event" in panels[0]
         assert "zeEventPoolDestroy" in panels[2] and "0.19 MB" in panels[2]
         assert "zeMemAllocDevice" in panels[8] and "+4.00 MB" in panels[8]
