@@ -27,7 +27,8 @@ struct gt_gate {
 	  GT_GATE_AT(settings, fail_on_leak),                                                   \
 	  .help = "exit with status 23 when something leaked, and with 24 when nothing could "  \
 		  "be tracked at all. SPEC limits it: memory>1MiB, event>10, opencl.event, "    \
-		  "cl_mem>=5; several with commas between them (doc/ci.md)" },                  \
+		  "cl_mem>=5, residue>100KiB (what the driver kept, with --csv or --log); "     \
+		  "several with commas between them (doc/ci.md)" },                             \
 	{ .name = "suppressions", .type = GT_OPTION_TEXTS, .argument = "FILE", .is_path = true, \
 	  GT_GATE_AT(settings, suppressions),                                                   \
 	  .help = "do not count leaks that this file lists, in LeakSanitizer's form; may be "   \

@@ -324,7 +324,10 @@ static int conclude(const struct run *run, struct gt_gate *gate)
 	if (!run->settings->quiet)
 		gt_replay_summary(replay, stderr);
 	verdict = gt_gate_status(gate);
-	if (verdict == GT_EXIT_FAILED && run->settings->quiet)
+	if (verdict == GT_EXIT_FAILED && run->settings->quiet && gate->verdict.residue_unknown)
+		gt_fail("nobody measured what the driver kept: --fail-on-leak=residue goes with "
+			"--csv or --log, and a normal end of the program");
+	else if (verdict == GT_EXIT_FAILED && run->settings->quiet)
 		gt_fail("the recording has gaps, so nobody can tell whether something leaked; see "
 			"`%s report`", gt_tool_name());
 	gt_replay_free(replay);
