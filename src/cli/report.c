@@ -229,7 +229,7 @@ static int check(struct settings *s)
 	if (gt_gate_is_set(&s->gate) && !of_leaks)
 		return gt_usage_wrong(&gt_report_usage, "--fail-on-leak, --suppressions and "
 				      "--baseline go with -a leakage or summary");
-	return gt_gate_open(&s->gate, &gt_report_usage, &s->source);
+	return 0;
 }
 
 static int report(struct settings *s, struct gt_recording *recording, struct gt_error *error)
@@ -268,10 +268,17 @@ int gt_cmd_report(int argc, char **argv)
 		status = gt_source_open(&gt_report_usage, &s.source, argc, argv, first, &recording);
 	if (first < 0 || status)
 		goto free_settings;
+	/* rows are those of Nsight's scripts, which have all frames of what Nsight recorded */
+	if (s.format == FORMAT_TSV && *gt_recording_info(recording, "imported"))
+		s.source.all_frames = true;
+	status = gt_gate_open(&s.gate, &gt_report_usage, &s.source);
+	if (status)
+		goto close_recording;
 	if (report(&s, recording, &error))
 		status = gt_fail("%s", error.text);
 	else
 		status = gt_gate_status(&s.gate);
+close_recording:
 	gt_recording_close(recording);
 free_settings:
 	gt_gate_fini(&s.gate);

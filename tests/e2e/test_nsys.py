@@ -423,6 +423,56 @@ def test_an_existing_recording_is_kept_and_a_failure_leaves_it(case):
     assert done.status == 1 and case.path("x.gt/info").exists()
 
 
+# Frames.
+
+RUNTIME_FRAMES = [("0x7f0588", "/nsys/libcupti.so.11.7"), ("0x7f26b6", "/usr/lib/libcuda.so.525.105")]
+CUDART = "/cuda/lib64/libcudart.so.11.7.60"
+
+
+def stacked():
+    """Two calls of one function of a program, through the runtime and its template."""
+    e = Export()
+    malloc = RUNTIME_FRAMES + [("cudaMalloc", CUDART),
+                               ("cudaError cudaMalloc<double>(double**, unsigned long)", "/app/saxpy"),
+                               ("main", "/app/saxpy"), ("__libc_start_main", "/lib/libc.so.6")]
+    copy = RUNTIME_FRAMES + [("cudaMemcpy", CUDART)] + malloc[-2:]
+    e.call(90, 110, 1, "cudaMalloc", BACKTRACE, stack=malloc)
+    e.alloc(100, 0x1000, 4 * MIB, correlation=1)
+    e.call(190, 210, 2, "cudaMemcpy", BACKTRACE, stack=copy)
+    e.alloc(200, 0x2000, MIB, correlation=2)
+    e.alloc(300, 0x3000, 8 * MIB, kind=PINNED)
+    return e, malloc, copy
+
+
+def test_the_call_of_cuda_stays_in_a_folded_stack(case):
+    export, malloc, copy = stacked()
+    take(case, export, "s")
+    frames = [[f["function"] for f in group["stack"]]
+              for group in case.report("s.gt", "leakage")["groups"] if group["kind"] != "host memory"]
+    assert frames == [["cudaMalloc", "main"], ["cudaMemcpy", "main"]], frames
+    text = case.gputrack("report", "s.gt", "-a", "leakage").out
+    assert "cudaMalloc" in text and "cudaMemcpy" in text and "libcupti" not in text, text
+    assert "libcupti" in case.gputrack("report", "s.gt", "-a", "leakage", "--all-frames").out
+    # the table has what the scripts have
+    written = " -> ".join(f"[{function}] ({module})" for function, module in malloc)
+    for analysis in ("leakage", "watermark"):
+        rows = tsv(case, "s.gt", analysis)[1]
+        assert written in [row["stack"] for row in rows], rows
+    done = case.gputrack("report", "s.gt", "-f", "tsv", "-a", "leakage", "--baseline", "s.gt",
+                         "--fail-on-leak")
+    assert done.status == 0, done.err
+
+
+def test_host_memory_can_be_told_apart(case):
+    take(case, stacked()[0], "s")
+    leakage = case.report("s.gt", "leakage")
+    assert (leakage["device_bytes"], leakage["host_bytes"]) == (5 * MIB, 8 * MIB)
+    rows = tsv(case, "s.gt", "leakage")[1]
+    assert sum(int(r["bytes"]) for r in rows if r["memory"] != "host") == 5 * MIB
+    text = case.gputrack("report", "s.gt", "-a", "leakage").out
+    assert "5.00 MiB of device memory, 8.00 MiB of host memory" in text, text
+
+
 # The three files.
 
 def test_export_writes_the_three_files_of_the_scripts(case):
