@@ -29,7 +29,7 @@
 struct settings {
 	const char *output;
 	const char *csv, *log;
-	bool quiet, no_stacks, csv_more;
+	bool quiet, no_stacks, csv_more, keep_nsys;
 	uint64_t stack_depth, max_bytes;
 	double duration; /* seconds; 0: to the end */
 	struct gt_gate gate;
@@ -80,6 +80,9 @@ static const struct gt_option options[] = {
 	  .at = offsetof(struct settings, with),
 	  .help = "who records: doors (gputrack's own libraries; the default) or nsys (Nsight "
 		  "Systems, for CUDA: it must be installed; its export is imported)" },
+	{ .name = "keep-nsys", .type = GT_OPTION_FLAG, .at = offsetof(struct settings, keep_nsys),
+	  .help = "with nsys: keep its profile and export beside the recording, as NAME.nsys-rep "
+		  "and NAME.sqlite" },
 	{ 0 },
 };
 
@@ -348,6 +351,7 @@ static int record(struct run *run, pid_t *pid, struct gt_error *error)
 	struct gt_launch launch = { .argv = run->argv, .prepare = prepare, .undo = undo,
 				    .prepared = prepared, .started = started, .context = run };
 	struct gt_with_nsys with = { .argv = run->argv, .no_stacks = run->settings->no_stacks,
+				     .keep = run->settings->keep_nsys,
 				     .folder = nsys_folder, .context = run, .info = run->info };
 	int status;
 

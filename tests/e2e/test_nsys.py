@@ -578,6 +578,29 @@ def test_nsys_runs_the_program_exports_and_is_imported(case):
     assert case.report("n.gt", "usage")["recording"]["exit_status"] == 7
 
 
+def test_what_nsys_wrote_is_kept_when_asked_for(case):
+    export = mixed().save(case.path("e.sqlite"))
+    env = stand_in(case, NSYS_EXPORT=str(export))
+    assert with_nsys(case, env, "-q", "-o", "n.gt", "true").status == 0
+    assert not case.path("n.sqlite").exists() and not case.path("n.nsys-rep").exists()
+    for old in (False, True):
+        assert with_nsys(case, env, "-q", "--keep-nsys", "-o", "n.gt", "true").status == 0
+        assert case.path("n.nsys-rep").read_text() == "report\n"
+        assert case.path("n.sqlite").read_bytes() == export.read_bytes()
+        assert case.path("n.sqlite.old").exists() == old
+    assert case.gputrack("import", "n.sqlite", "-o", "again.gt").status == 0
+    # from another file system, and where there was nothing to import
+    empty = Export()
+    empty.call(1, 2, 1, "cudaFree")
+    env = stand_in(case, NSYS_EXPORT=str(empty.save(case.path("none.sqlite"))))
+    if os.access("/dev/shm", os.W_OK) and os.stat("/dev/shm").st_dev != case.folder.stat().st_dev:
+        env["TMPDIR"] = "/dev/shm"
+    done = case.gputrack("run", "--with", "nsys", "--keep-nsys", "-o", "m.gt", "true", env=env)
+    assert done.status == 1 and len(done.err.splitlines()) == 1, done.err
+    assert case.path("m.nsys-rep").exists() and case.path("m.sqlite").exists()
+    assert not case.path("m.gt").exists()
+
+
 def test_nsys_with_a_real_export(case):
     path = [p for p in shared(case) if p.name.startswith("DERIVED")][0]
     done = with_nsys(case, stand_in(case, NSYS_EXPORT=str(path)), "-o", "n.gt", "true")
