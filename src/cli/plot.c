@@ -376,11 +376,24 @@ static int check(const struct settings *s, int inputs, double *width, double *he
 		return gt_usage_wrong(&gt_plot_usage, "--size is like 1800x1200, from %dx%d to "
 				      "%dx%d, not '%s'", WIDTH_LEAST, HEIGHT_LEAST, SIDE_MOST,
 				      SIDE_MOST, s->size);
+	if (gt_option_needs(&gt_plot_usage, "gpu", s->smi, "-s FILE"))
+		return GT_EXIT_USAGE;
 	if (s->gpu != UINT64_MAX && s->gpu >= GT_SMI_GPUS)
 		return gt_usage_wrong(&gt_plot_usage, "--gpu is less than %d", GT_SMI_GPUS);
 	if (s->source.pid > UINT32_MAX)
 		return gt_usage_wrong(&gt_plot_usage, "--pid is too big");
 	return 0;
+}
+
+/* The threshold is a tracker's. */
+static int check_threshold(const struct settings *s, int inputs, char **names)
+{
+	bool has_table = s->usage != NULL;
+	struct stat st;
+
+	for (int i = 0; i < inputs; i++)
+		has_table |= stat(names[i], &st) || !S_ISDIR(st.st_mode);
+	return gt_option_needs(&gt_plot_usage, "threshold", has_table, "a tracker's CSV");
 }
 
 int gt_cmd_plot(int argc, char **argv)
@@ -391,6 +404,8 @@ int gt_cmd_plot(int argc, char **argv)
 
 	if (first >= 0)
 		status = check(&s, argc - first + !!s.usage, &width, &height);
+	if (first >= 0 && !status)
+		status = check_threshold(&s, argc - first, argv + first);
 	if (first >= 0 && !status && s.usage)
 		status = plot_one(&s, s.usage, width, height);
 	for (int i = first; first >= 0 && status != GT_EXIT_USAGE && i < argc; i++) {

@@ -375,10 +375,22 @@ static int check_with(const struct settings *s)
 {
 	const char *option = s->csv ? "--csv" : s->log ? "--log" :
 			     s->csv_more ? "--csv-more" : s->max_bytes ? "--max-size" :
-			     s->duration > 0 ? "--duration" : NULL;
+			     s->duration > 0 ? "--duration" :
+			     gt_option_was_typed("stack-depth") ? "--stack-depth" : NULL;
 
 	return s->with == WITH_NSYS && option ?
 	       gt_usage_wrong(&gt_run_usage, "%s is not to be had --with nsys", option) : 0;
+}
+
+/* A CSV may be asked for by variables, too. */
+static int check_idle(const struct settings *s)
+{
+	bool has_csv = s->csv || getenv("GPUTRACK_CSV") ||
+		       getenv("ZEL_SYSTEM_RESOURCE_TRACKER_CSV");
+	int status = gt_option_needs(&gt_run_usage, "csv-more", has_csv, "--csv FILE");
+
+	return status ? status : gt_option_needs(&gt_run_usage, "keep-nsys",
+						 s->with == WITH_NSYS, "--with nsys");
 }
 
 /* What the traced program is to write to, which cannot say what is wrong with it. */
@@ -428,6 +440,8 @@ int gt_cmd_run(int argc, char **argv)
 					DURATION_MAX);
 	else if (first >= 0)
 		status = check_with(&settings);
+	if (first >= 0 && !status)
+		status = check_idle(&settings);
 	if (first >= 0 && !status)
 		status = check_outputs(&settings);
 	if (first >= 0 && !status)

@@ -405,3 +405,43 @@ def test_the_doctor_tells_which_config_is_used(case):
         " ".join(done.out.split()), done.out
     done = case.gputrack("report", "x.gt", env={"GPUTRACK_CONFIG": "rc"})
     assert done.status == 2 and len(done.err.splitlines()) == 1, done.err
+
+
+# The command line.
+
+def test_an_option_that_would_do_nothing_is_refused(case):
+    """When it is typed; a settings file serves many command lines."""
+    build(case, 0, "third", 2)
+    assert record(case, "a.gt").status == 0
+    case.path("t.csv").write_text("TimeMs,APICall,VmRSS_KB\n1,zeContextCreate,10\n")
+    for command, goes in ((("report", "a.gt", "--sort", "total"), "-a sites"),
+                          (("export", "a.gt", "--value", "peak"), "--format collapsed"),
+                          (("plot", "a.gt", "--gpu", "0"), "-s FILE"),
+                          (("plot", "a.gt", "--threshold", "50"), "a tracker's CSV"),
+                          (("run", "--csv-more", "true"), "--csv FILE"),
+                          (("run", "--keep-nsys", "true"), "--with nsys"),
+                          (("run", "--with", "nsys", "--stack-depth", "8", "true"), "--stack-depth"),
+                          (("attach", "-p", "1", "--stack-bytes", "4K"), "--unwind dwarf")):
+        done = case.gputrack(*command)
+        if "built without" in done.err:
+            continue
+        assert done.status == 2 and goes in done.err and done.out == "", (command, done.err)
+        assert len(done.err.splitlines()) == 1, done.err
+    assert case.gputrack("report", "a.gt", "-a", "sites", "--sort", "total").status == 0
+    assert case.gputrack("plot", "a.gt", "t.csv", "--threshold", "50", "-o", "x.txt").status == 2
+    assert case.gputrack("plot", "t.csv", "--threshold", "50", "-o", "x.txt").status == 0
+    done = case.gputrack("report", "a.gt", env={"GPUTRACK_OPTIONS": "report.sort=total"})
+    assert done.status == 0, done.err
+
+
+def test_several_analyses_follow_each_other(case):
+    build(case, 0, "third", 2)
+    assert record(case, "a.gt").status == 0
+    one = [case.gputrack("report", "a.gt", "-a", name).out for name in ("watermark", "usage", "leakage")]
+    assert case.gputrack("report", "a.gt", "-a", "watermark,usage,leakage").out == "\n".join(one)
+    done = case.gputrack("report", "a.gt", "-a", "watermark,usage", "-f", "json")
+    assert done.status == 2 and "takes one analysis" in done.err, done.err
+    done = case.gputrack("report", "a.gt", "-a", "leakage,usage", "--fail-on-leak")
+    assert done.status == 2, done.err
+    done = case.gputrack("report", "a.gt", "-a", "leakage,usge")
+    assert done.status == 2 and "did you mean 'usage'" in done.err, done.err

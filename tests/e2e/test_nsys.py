@@ -5,6 +5,8 @@ Figures are recomputed here straight from the database, by code that shares noth
 import hashlib
 import os
 import random
+import resource
+import signal
 import sqlite3
 import stat
 
@@ -515,6 +517,38 @@ def test_a_name_with_tsv_is_the_table_of_all_events(case):
     done = case.gputrack("export", "m.gt", "-o", "bad")
     assert done.status == 1 and len(done.err.splitlines()) == 1, done.err
     assert not case.path("bad_valid.tsv").exists() and not case.path("bad_invalid.tsv").exists()
+
+
+def test_a_folder_gets_the_scripts_names(case):
+    take(case, mixed(), "m")
+    case.path("tsv").mkdir()
+    assert case.gputrack("export", "m.gt", "-f", "tsv", "-o", "tsv/").status == 0
+    assert sorted(os.listdir(case.path("tsv"))) == ["driver.tsv", "invalid.tsv", "valid.tsv"]
+
+
+def test_none_of_the_three_is_there_when_one_has_no_room(case):
+    def little_room():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048))
+
+    e = mixed()
+    for i in range(12):  # too much for the limit, and less than a stream holds back
+        e.call(1000 + i, 1001 + i, 10 + i, "cudaMalloc", BACKTRACE, stack=MAIN)
+        e.alloc(1000 + i, 0x100000 + i * 4096, 4096, correlation=10 + i)
+    take(case, e, "m")
+    done = case.gputrack("export", "m.gt", "-f", "tsv", "-o", "p", preexec=little_room)
+    assert done.status == 1 and "p_valid.tsv" in done.err, (done.status, done.err)
+    assert not list(case.folder.glob("p*")), list(case.folder.glob("p*"))
+
+
+def test_a_name_that_promises_compression_is_refused(case):
+    take(case, mixed(), "m")
+    for command in (("export", "m.gt", "-f", "csv", "-o", "x.csv.zst"),
+                    ("export", "m.gt", "-o", "x.tsv.gz"), ("report", "m.gt", "-o", "x.txt.xz")):
+        done = case.gputrack(*command)
+        assert done.status == 2 and "compressed" in done.err, done.err
+    assert case.gputrack("export", "m.gt", "-f", "pprof", "-o", "x.pb.gz").status == 0
+    assert sorted(p.name for p in case.folder.glob("x.*")) == ["x.pb.gz"]
 
 
 # nsys in one command, with a stand-in that hands over an export.
