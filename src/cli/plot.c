@@ -13,6 +13,7 @@
 #include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/pid_file.h"
 #include "cli/source.h"
 #include "cli/terminal.h"
 #include "plot/picture.h"
@@ -321,6 +322,21 @@ static int read_smi(struct job *j, struct gt_error *error)
 	return e;
 }
 
+static int missing(const char *input, const char *why)
+{
+	char *hint = gt_pid_file_hint(input);
+	int status;
+
+	if (*hint)
+		status = gt_fail("cannot plot %s: %s%s", input, why, hint);
+	else
+		status = gt_fail("cannot plot %s: %s; `%s run` makes recordings, its --csv and `%s "
+				 "monitor` make tables", input, why, gt_tool_name(),
+				 gt_tool_name());
+	free(hint);
+	return status;
+}
+
 static int plot_one(const struct settings *s, const char *input, double width, double height)
 {
 	struct job j = { .settings = s, .input = input, .width = width, .height = height,
@@ -340,9 +356,7 @@ static int plot_one(const struct settings *s, const char *input, double width, d
 	if (e && is_recording)
 		status = gt_fail("%s", error.text);
 	else if (e == -ENOENT)
-		status = gt_fail("cannot plot %s: %s; `%s run` makes recordings, its --csv and "
-				 "`%s monitor` make tables", input, error.text, gt_tool_name(),
-				 gt_tool_name());
+		status = missing(input, error.text);
 	else if (e)
 		status = gt_fail("cannot plot %s: %s", input, error.text);
 	else if (strcmp(j.path, "-")) {
