@@ -1,6 +1,6 @@
 """test_plot.py - gputrack plot, from files and real recordings to pictures."""
-import os
 import datetime
+import os
 import pathlib
 import re
 import struct
