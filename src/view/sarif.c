@@ -17,12 +17,12 @@ static char *uri_of(const char *path)
 {
 	char *text = NULL;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = gt_memstream(&text, &size);
 
 	if (*path == '/')
 		fputs("file://", out);
 	gt_uri_put(out, path);
-	fclose(out);
+	gt_memstream_close(out);
 	return text;
 }
 
