@@ -178,6 +178,18 @@ def test_suppressions_hide_what_is_known(case):
     assert not case.path("u.gt").exists()
 
 
+def test_a_list_for_functions_with_endless_names_is_taken(case):
+    name = "long_" + "x" * 3000 + "_middle_" + "y" * 3000 + "_end"
+    build(case, 0, name, 5)
+    assert record(case, "a.gt").status == 0
+    assert case.gputrack("suppress", "a.gt", "-o", "s.supp").status == 0
+    done = case.gputrack("report", "a.gt", "--suppressions", "s.supp", "--fail-on-leak")
+    assert done.status == 0 and "suppresses nothing" not in done.err, done.err
+    line, = [line for line in case.path("s.supp").read_text().splitlines()
+             if line.startswith("leak[") and "long_" in line]
+    assert "_middle_" not in line and line.endswith("y_end$") and "x*" in line, line
+
+
 def test_nothing_tracked_is_no_pass(case):
     for how in ("junit", "sarif", "github", "text", "json"):
         case.gputrack("run", "-q", "-o", "n.gt", "/bin/true")
