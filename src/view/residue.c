@@ -7,6 +7,8 @@
 
 #include "base/format.h"
 
+static const uint64_t KB_MOST = UINT64_MAX >> 11;
+
 /* What a newer tracker may have another word for is an object all the same. */
 static enum gt_label label_of(const char *name, size_t size)
 {
@@ -29,7 +31,8 @@ static const char *take_one(struct gt_residue *residue, const char *at)
 	if (!space || space[1] < '0' || space[1] > '9')
 		return NULL;
 	kb = strtoull(space + 1, &end, 10);
-	if (kb > UINT64_MAX / 2 - residue->kb)
+	/* so that it is a number of bytes, too, of all processes together */
+	if (kb > KB_MOST - residue->kb)
 		return NULL;
 	residue->of[label_of(name, (size_t)(space - name))] += kb;
 	residue->kb += kb;
