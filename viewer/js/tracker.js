@@ -34,7 +34,9 @@ class TrackerCharts {
   /* Seconds since the first row, and the values in the chart's unit. */
   curve(points, by, width = 1) {
     const [times, ...values] = unpackTrail(points, width);
-    return [times.map((ms) => (ms - this.t.first_ms) / 1000),
+    let last = -Infinity;
+    /* a chart has one value for each time: rows of one millisecond are a nanosecond apart */
+    return [times.map((ms) => (last = Math.max((ms - this.t.first_ms) / 1000, last + 1e-9))),
       ...values.map((list) => list.map((value) => value * by))];
   }
 
