@@ -55,7 +55,7 @@ __attribute__((constructor)) static void bring_the_layer(void)
 {
 	char path[PATH_MAX];
 
-	was_set = getauxval(AT_SECURE) || getenv("OPENCL_LAYERS");
+	was_set = getauxval(AT_SECURE) || secure_getenv("OPENCL_LAYERS");
 	if (!was_set && find_layer(path, sizeof path))
 		setenv("OPENCL_LAYERS", path, 0);
 }
