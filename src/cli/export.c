@@ -75,8 +75,8 @@ const struct gt_usage gt_export_usage = {
 		 "With CUDA memory in the recording, --format tsv -o PREFIX, where PREFIX does not "
 		 "end in .tsv, writes the allocations and frees instead, in three files as Nsight "
 		 "users know them: PREFIX_valid.tsv (with a call stack), PREFIX_driver.tsv (with "
-		 "the function's name alone) and PREFIX_invalid.tsv (with neither); valid.tsv and so "
-		 "on in it where PREFIX ends in a slash.",
+		 "the function's name alone) and PREFIX_invalid.tsv (with neither); valid.tsv and "
+		 "so on in it where PREFIX ends in a slash.",
 	.options = options,
 };
 

@@ -127,7 +127,7 @@ static const char *choice_name(const void *option, size_t index)
 	return ((const struct gt_option *)option)->choices[index];
 }
 
-/* Options of the last command line, by name; a line with more of them is none that is asked about. */
+/* Options of the last command line, by name. Nobody asks about one that has more of them. */
 static struct {
 	const char *names[64];
 	size_t count;

@@ -62,8 +62,8 @@ static char *part_of(const char *name, size_t size, bool last)
 }
 
 /*
- * A name as a pattern that fits it: what cannot stand in a line is anything, and so is the middle of
- * a name that is longer than readers take.
+ * A name as a pattern that fits it: what cannot stand in a line is anything, and so is the middle
+ * of a name that is longer than readers take.
  */
 static void put_pattern(FILE *out, const char *name)
 {

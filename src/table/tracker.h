@@ -60,8 +60,8 @@ enum { GT_TRACKER_THRESHOLD_KB = 100 };
 
 /*
  * A leak is a call that destroys, and whose memory rose by more than `threshold_kb` all the same.
- * What destroys and raises it by less each time, and by more than that in all its calls together, is
- * no leak by that rule: the one of them that rose most creeps.
+ * What destroys and raises it by less each time, and by more than that in all its calls together,
+ * is no leak by that rule: the one of them that rose most creeps.
  * Fails when there is no row to show; the caller frees what it gets.
  */
 int gt_tracker_read(struct gt_tracker_table **out, struct gt_rows *rows, double threshold_kb,

@@ -1,8 +1,8 @@
 /*
  * residue.h - what drivers kept after destroys, as the resource tracker measured it.
  *
- * The tracker writes it at the end of each process ("6464 KB, CommandList 6400, EventPool 64" in the
- * trace). It is an estimate and no resource: it is told apart from leaks.
+ * The tracker writes it at the end of each process, as a text of its trace: "6464 KB, CommandList
+ * 6400, EventPool 64". It is an estimate and no resource: it is told apart from leaks.
  */
 #pragma once
 

@@ -146,7 +146,8 @@ char *gt_verdict_apart(const struct gt_verdict *verdict)
 		return gt_strdup("nothing was tracked at all; `gputrack doctor` tells what can be");
 	if (verdict->outcome == GT_OUTCOME_UNSURE)
 		return gt_strdup(verdict->residue_unknown ?
-				 "nobody measured what the driver kept: record with --csv or --log" :
+				 "nobody measured what the driver kept: record with --csv or "
+				 "--log" :
 				 "the recording has gaps, so nobody can tell whether something "
 				 "leaked");
 	if (!kept || asprintf(&text, "%s kept by the driver after destroys (resource tracker)",
