@@ -1,9 +1,10 @@
 /*
  * live_objects.h - the OpenCL extension cl_altera_live_object_tracking, for any platform.
  *
- * The functions work while gputrack's OpenCL layer is loaded (`gputrack run ./app`, or
- * OPENCL_LAYERS naming libgputrack_opencl.so); otherwise they do nothing. Link with
- * -lgputrack_live, or ask clGetExtensionFunctionAddressForPlatform for them by name.
+ * The functions work while gputrack's OpenCL layer is loaded; otherwise they do nothing. Link with
+ * -lgputrack_live, which brings the layer along where OPENCL_LAYERS is not set, or ask
+ * clGetExtensionFunctionAddressForPlatform for them by name: then the layer is there under
+ * `gputrack run ./app`, or with OPENCL_LAYERS naming libgputrack_opencl.so. doc/live-objects.md
  */
 #ifndef GPUTRACK_LIVE_OBJECTS_H
 #define GPUTRACK_LIVE_OBJECTS_H

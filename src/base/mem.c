@@ -1,6 +1,7 @@
 /* mem.c - memory of the tool; out of memory ends it with one line. */
 #include "base/mem.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,19 @@ void *gt_memory_check(void *memory)
 		exit(1);
 	}
 	return memory;
+}
+
+FILE *gt_memstream(char **text, size_t *size)
+{
+	return gt_memory_check(open_memstream(text, size));
+}
+
+void gt_memstream_close(FILE *stream)
+{
+	bool failed = ferror(stream);
+
+	if (fclose(stream) || failed)
+		gt_memory_check(NULL);
 }
 
 void *gt_alloc(size_t size)

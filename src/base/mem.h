@@ -2,12 +2,17 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdio.h>
 
 void *gt_alloc(size_t size);                      /* zeroed */
 void *gt_realloc(void *old, size_t size);
 char *gt_strdup(const char *text);
 char *gt_strndup(const char *text, size_t size);
 void *gt_memory_check(void *memory);              /* what somebody else has asked for */
+
+/* open_memstream, and its end, after which *text is all that was written; the caller frees it. */
+FILE *gt_memstream(char **text, size_t *size);
+void gt_memstream_close(FILE *stream);
 
 /*
  * Growing arrays. GT_GROW makes room for one more element of an array described

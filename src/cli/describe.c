@@ -20,6 +20,7 @@ static const char *value_of(const struct gt_option *o)
 	case GT_OPTION_DECIMAL:
 	case GT_OPTION_SIZE:
 	case GT_OPTION_CHOICE:
+	case GT_OPTION_CHOICES:
 		return "needed";
 	case GT_OPTION_MAYBE:
 		return "optional";

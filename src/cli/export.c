@@ -75,7 +75,8 @@ const struct gt_usage gt_export_usage = {
 		 "With CUDA memory in the recording, --format tsv -o PREFIX, where PREFIX does not "
 		 "end in .tsv, writes the allocations and frees instead, in three files as Nsight "
 		 "users know them: PREFIX_valid.tsv (with a call stack), PREFIX_driver.tsv (with "
-		 "the function's name alone) and PREFIX_invalid.tsv (with neither).",
+		 "the function's name alone) and PREFIX_invalid.tsv (with neither); valid.tsv and "
+		 "so on in it where PREFIX ends in a slash.",
 	.options = options,
 };
 
@@ -118,6 +119,11 @@ static void write_rows(struct gt_nsight_rows *rows, struct gt_recording *recordi
 	gt_progress_end();
 }
 
+static bool is_folder(const char *prefix)
+{
+	return prefix[strlen(prefix) - 1] == '/';
+}
+
 /* All three or none: what is written appears when all of it is there. */
 static int export_three(const struct settings *s, struct gt_recording *recording,
 			struct gt_error *error)
@@ -130,7 +136,8 @@ static int export_three(const struct settings *s, struct gt_recording *recording
 
 	source.all_frames = true; /* the scripts fold nothing */
 	for (; !e && count < GT_ORIGIN_COUNT; count += !e) {
-		snprintf(path, sizeof path, "%s_%s.tsv", s->source.output, gt_origin_names[count]);
+		snprintf(path, sizeof path, "%s%s%s.tsv", s->source.output,
+			 is_folder(s->source.output) ? "" : "_", gt_origin_names[count]);
 		e = gt_output_open(&outputs[count], path, error);
 		rows.out[count] = outputs[count].file;
 	}
@@ -141,6 +148,8 @@ static int export_three(const struct settings *s, struct gt_recording *recording
 		gt_frames_free(rows.frames);
 		gt_nsight_rows_fini(&rows);
 	}
+	for (int i = 0; !e && i < count; i++)
+		e = gt_output_settle(&outputs[i], error);
 	while (count--) {
 		if (e)
 			gt_output_abandon(&outputs[count]);
@@ -174,16 +183,23 @@ static int export(const struct settings *s, struct gt_recording *recording, stru
 	return gt_output_close(&output, error);
 }
 
-/* Nobody wants to read those bytes. */
+/* Nobody wants to read those bytes, nor to find text where he was promised others. */
 static int check(const struct settings *s)
 {
 	bool to_stdout = !s->source.output || !strcmp(s->source.output, "-");
+	const char *promise = gt_output_promises(s->source.output);
+	gt_export_fn *write = formats[s->format].write;
 
+	if (promise && !formats[s->format].is_binary)
+		return gt_usage_wrong(&gt_export_usage, "%s is written as it is, not compressed: "
+				      "leave out %s, or have another program compress what -o - "
+				      "gives", format_names[s->format], promise);
 	if (formats[s->format].is_binary && to_stdout && isatty(STDOUT_FILENO))
 		return gt_usage_wrong(&gt_export_usage, "%s is no text for a terminal: write it to "
 				      "a file with -o NAME%s", format_names[s->format],
 				      formats[s->format].suffix);
-	return 0;
+	return gt_option_needs(&gt_export_usage, "value", write == gt_export_collapsed ||
+			       write == gt_export_speedscope, "--format collapsed or speedscope");
 }
 
 /* A damaged trace ends early; the rows cannot say so, and the exit status stays 0. */

@@ -6,9 +6,9 @@
 #include "view/pass.h"
 
 /* The older recording, down to its leaks. */
-static int read_baseline(struct gt_gate *gate, struct gt_error *error)
+static int read_baseline(struct gt_gate *gate, const struct gt_source *source,
+			 struct gt_error *error)
 {
-	static const struct gt_frames_options named;
 	struct gt_view v = { 0 };
 	int e = gt_recording_open(&gate->old, gate->baseline, NULL, error);
 
@@ -16,10 +16,9 @@ static int read_baseline(struct gt_gate *gate, struct gt_error *error)
 		return e;
 	gate->old_ledger = gt_pass_run(gate->old, &(struct gt_pass){ .tick = gt_progress_tick });
 	gt_progress_end();
-	e = gt_frames_new(&gate->old_frames, gate->old, &named);
+	e = gt_source_frames(source, gate->old, &gate->old_frames, error);
 	if (e)
-		return gt_error_set(error, e, "cannot look up symbols for %s; try --no-symbols",
-				    gate->baseline);
+		return e;
 	v.recording = gate->old;
 	v.ledger = gate->old_ledger;
 	v.frames = gate->old_frames;
@@ -27,8 +26,10 @@ static int read_baseline(struct gt_gate *gate, struct gt_error *error)
 	return 0;
 }
 
-int gt_gate_open(struct gt_gate *gate, const struct gt_usage *usage)
+int gt_gate_open(struct gt_gate *gate, const struct gt_usage *usage,
+		 const struct gt_source *source)
 {
+	static const struct gt_source as_run_reads;
 	struct gt_error error;
 
 	if (gt_limits_parse(&gate->limits, gate->fail_on_leak ? gate->fail_on_leak : "any",
@@ -37,7 +38,7 @@ int gt_gate_open(struct gt_gate *gate, const struct gt_usage *usage)
 	for (size_t i = 0; i < gate->suppressions.count; i++)
 		if (gt_suppressions_read(&gate->known, gate->suppressions.items[i], &error))
 			return gt_fail("%s", error.text);
-	if (gate->baseline && read_baseline(gate, &error))
+	if (gate->baseline && read_baseline(gate, source ? source : &as_run_reads, &error))
 		return gt_fail("%s", error.text);
 	return 0;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/options.h"
+#include "cli/source.h"
 #include "view/verdict.h"
 
 struct gt_gate {
@@ -26,7 +27,8 @@ struct gt_gate {
 	  GT_GATE_AT(settings, fail_on_leak),                                                   \
 	  .help = "exit with status 23 when something leaked, and with 24 when nothing could "  \
 		  "be tracked at all. SPEC limits it: memory>1MiB, event>10, opencl.event, "    \
-		  "cl_mem>=5; several with commas between them (doc/ci.md)" },                  \
+		  "cl_mem>=5, residue>100KiB (what the driver kept, with --csv or --log); "     \
+		  "several with commas between them (doc/ci.md)" },                             \
 	{ .name = "suppressions", .type = GT_OPTION_TEXTS, .argument = "FILE", .is_path = true, \
 	  GT_GATE_AT(settings, suppressions),                                                   \
 	  .help = "do not count leaks that this file lists, in LeakSanitizer's form; may be "   \
@@ -35,8 +37,12 @@ struct gt_gate {
 	  GT_GATE_AT(settings, baseline),                                                       \
 	  .help = "count only what this older recording did not leak already, by call site" }
 
-/* Reads what the options name. 0, or the exit status after the user has been told. */
-int gt_gate_open(struct gt_gate *gate, const struct gt_usage *usage);
+/*
+ * Reads what the options name. The baseline's frames are read as `source` says, for a site is known
+ * again by its frames; NULL is as `run` reads. 0, or the exit status after the user has been told.
+ */
+int gt_gate_open(struct gt_gate *gate, const struct gt_usage *usage,
+		 const struct gt_source *source);
 /* True when any of the options was given. */
 bool gt_gate_is_set(const struct gt_gate *gate);
 /* Judges, into gate->verdict, which lives until gt_gate_fini. */

@@ -9,6 +9,7 @@
 #include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/pid_file.h"
 #include "cli/serve.h"
 #include "cli/source.h"
 #include "cli/terminal.h"
@@ -225,8 +226,12 @@ int gt_cmd_html(int argc, char **argv)
 		goto free_settings;
 	status = check(&s, argc - first);
 	if (!status && (s.serve ? serve_page(&s, argv[first], &error) :
-				  write_page(&s, argv[first], &error)))
-		status = gt_fail("%s", error.text);
+				  write_page(&s, argv[first], &error))) {
+		char *hint = gt_pid_file_hint(argv[first]);
+
+		status = gt_fail("%s%s", error.text, hint);
+		free(hint);
+	}
 free_settings:
 	gt_source_fini(&s.source);
 	return status;

@@ -62,6 +62,18 @@ static void add_runner(struct gt_info *info, const char *rank)
 	free(list);
 }
 
+/* Events are timed by the host's own clock. */
+static void warn_of_hosts(const struct gt_info *theirs, const struct gt_info *ours,
+			  const char *rank)
+{
+	const char *here = gt_info_get(ours, "host"), *there = gt_info_get(theirs, "host");
+
+	if (*here && *there && strcmp(here, there))
+		fprintf(stderr, "gputrack: rank %s runs on %s and joins a recording begun on %s, "
+			"whose clock is another: their times do not compare; give each host its "
+			"own with -o job.$(hostname).gt\n", rank, here, there);
+}
+
 static int enter(const struct gt_job *job, struct gt_folder *made, const char *folder,
 		 struct gt_info *info, struct gt_error *error)
 {
@@ -74,6 +86,7 @@ static int enter(const struct gt_job *job, struct gt_folder *made, const char *f
 	    !is_among(job->rank, ranks)) {
 		char *all;
 
+		warn_of_hosts(theirs, info, job->rank);
 		*made = (struct gt_folder){ 0 };
 		snprintf(made->path, sizeof made->path, "%s", folder);
 		if (asprintf(&all, "%s,%s", ranks, job->rank) >= 0) {

@@ -20,7 +20,10 @@
 #define HEADER "timestamp,description,pid,name,cpu_percent,memory_mb,memory_percent,disk_read_kb," \
 	       "disk_write_kb\n"
 
-enum { INTERVAL_MIN_NS = 1000000 };
+enum {
+	INTERVAL_MIN_NS = 1000000,
+	DURATION_MAX = 1000000000, /* seconds: so that its nanoseconds are a number */
+};
 
 struct settings {
 	struct gt_texts pids;
@@ -303,6 +306,9 @@ static int monitor(struct watch *w, const struct settings *s, char **program)
 
 	if (s->interval_s * 1e9 < INTERVAL_MIN_NS || s->interval_s > 86400)
 		return gt_usage_wrong(&gt_monitor_usage, "--interval is from 0.001 to 86400 s");
+	if (s->duration_s > DURATION_MAX)
+		return gt_usage_wrong(&gt_monitor_usage, "--duration is at most %d seconds",
+				      DURATION_MAX);
 	if (!s->pids.count && !*program)
 		return gt_usage_wrong(&gt_monitor_usage, "give --pids PID[,PID…] or a PROGRAM");
 	status = add_pids(w, &s->pids);

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/format.h"
+#include "base/mem.h"
 
 static void add_time(struct gt_info *info, const char *key)
 {
@@ -24,7 +25,7 @@ static void add_command(struct gt_info *info, char *const *argv)
 	char *text = NULL;
 	const char *at;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = gt_memstream(&text, &size);
 
 	for (; *argv; argv++) {
 		if (!**argv || strpbrk(*argv, " \t\n\"'\\$`;&|<>()*?[]#~")) {
@@ -38,7 +39,7 @@ static void add_command(struct gt_info *info, char *const *argv)
 		if (argv[1])
 			putc(' ', out);
 	}
-	fclose(out);
+	gt_memstream_close(out);
 	gt_info_set(info, "command", text);
 	free(text);
 }

@@ -127,6 +127,33 @@ static const char *choice_name(const void *option, size_t index)
 	return ((const struct gt_option *)option)->choices[index];
 }
 
+/* Options of the last command line, by name. Nobody asks about one that has more of them. */
+static struct {
+	const char *names[64];
+	size_t count;
+} typed;
+
+bool gt_option_was_typed(const char *name)
+{
+	for (size_t i = 0; i < typed.count; i++)
+		if (!strcmp(typed.names[i], name))
+			return true;
+	return false;
+}
+
+int gt_option_needs(const struct gt_usage *usage, const char *name, bool met, const char *goes)
+{
+	return met || !gt_option_was_typed(name) ? 0 :
+	       gt_usage_wrong(usage, "--%s does nothing here: it goes with %s", name, goes);
+}
+
+static void note_typed(const struct gt_option *o)
+{
+	if (!gt_option_was_typed(o->name) &&
+	    typed.count < sizeof typed.names / sizeof *typed.names)
+		typed.names[typed.count++] = o->name;
+}
+
 /* One parse: where it is, and what the current word is called in messages. */
 struct parse {
 	const struct gt_usage *usage;
@@ -156,6 +183,28 @@ static int set_choice(struct parse *p, const struct gt_option *o, const char *gi
 		return gt_usage_wrong(p->usage, "%s knows no '%s': did you mean '%s'?", given,
 				      value, near);
 	return gt_usage_wrong(p->usage, "%s is one of %s, not '%s'", given, list, value);
+}
+
+static int set_choices(struct parse *p, const struct gt_option *o, const char *given,
+		       const char *value, struct gt_choices *target)
+{
+	enum { MOST = sizeof target->list / sizeof *target->list };
+	char word[WORD_MAX];
+	size_t size;
+	int e = 0;
+
+	target->count = 0;
+	do {
+		size = strcspn(value, ",");
+		snprintf(word, sizeof word, "%.*s", (int)(size < WORD_MAX ? size : WORD_MAX - 1),
+			 value);
+		if (target->count == MOST)
+			return gt_usage_wrong(p->usage, "%s takes at most %d of its words", given,
+					      MOST);
+		e = set_choice(p, o, given, word, &target->list[target->count++]);
+		value += size;
+	} while (!e && *value++ == ',');
+	return e;
 }
 
 static int set_option(struct parse *p, const struct gt_option *o, const char *given,
@@ -200,6 +249,8 @@ static int set_option(struct parse *p, const struct gt_option *o, const char *gi
 				      given, value);
 	case GT_OPTION_CHOICE:
 		return set_choice(p, o, given, value, target);
+	case GT_OPTION_CHOICES:
+		return set_choices(p, o, given, value, target);
 	}
 	return 0;
 }
@@ -231,6 +282,7 @@ static int parse_long(struct parse *p, const char *word, const struct gt_option 
 		if (strcmp(o->name, name))
 			continue;
 		*found = o;
+		note_typed(o);
 		if (o->type == GT_OPTION_MAYBE)
 			return set_option(p, o, given, equals ? equals + 1 : o->bare);
 		if (o->type != GT_OPTION_FLAG)
@@ -259,6 +311,7 @@ static int parse_short(struct parse *p, const char *letters, const struct gt_opt
 		if (!o)
 			return gt_usage_wrong(p->usage, "unknown option %s", given);
 		*found = o;
+		note_typed(o);
 		if (o == &help_option)
 			return 0;
 		if (o->type != GT_OPTION_FLAG)
@@ -327,6 +380,7 @@ int gt_options_parse(const struct gt_usage *usage, void *settings, int argc, cha
 	bool *is_operand = gt_alloc((size_t)argc + 1);
 	int first = -1;
 
+	typed.count = 0;
 	*status = defaults && usage->options ? defaults(usage, settings) : 0;
 	if (*status)
 		goto free_marks;

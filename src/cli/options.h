@@ -38,6 +38,7 @@ enum gt_option_type {
 	GT_OPTION_DECIMAL, /* double, not negative: 0.2 */
 	GT_OPTION_SIZE,   /* uint64_t, in bytes and not 0: 500M, 2GiB, 4096 */
 	GT_OPTION_CHOICE, /* int: index into `choices` */
+	GT_OPTION_CHOICES, /* struct gt_choices: one or more of them, with commas between them */
 	GT_OPTION_MAYBE,  /* const char *: --name=VALUE, or `bare` for --name alone */
 };
 
@@ -45,6 +46,12 @@ enum gt_option_type {
 struct gt_texts {
 	const char **items;
 	size_t count, room;
+};
+
+/* Indexes into an option's `choices`, as they were given; the last list given counts. */
+struct gt_choices {
+	int list[8];
+	size_t count;
 };
 
 struct gt_option {
@@ -79,6 +86,17 @@ struct gt_usage {
  */
 int gt_options_parse(const struct gt_usage *usage, void *settings, int argc, char **argv,
 		     int *status);
+
+/*
+ * True when the option was on the command line that was parsed last; defaults of a settings file do
+ * not count.
+ */
+bool gt_option_was_typed(const char *name);
+/*
+ * For an option that does nothing without another: 0, or 2 after the user, who typed it while `met`
+ * is false, has been told what it `goes` with.
+ */
+int gt_option_needs(const struct gt_usage *usage, const char *name, bool met, const char *goes);
 
 /* The subcommand's options in the order of --help, with --help itself at the end. */
 size_t gt_usage_option_count(const struct gt_usage *usage);

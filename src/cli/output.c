@@ -75,6 +75,20 @@ static int stream_behind(const char *path, const struct stat *st)
 	return -1;
 }
 
+const char *gt_output_promises(const char *path)
+{
+	static const char *const endings[] = { ".gz", ".zst", ".xz", ".bz2", ".lz4", ".zip" };
+	size_t length = path ? strlen(path) : 0;
+
+	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+		size_t size = strlen(endings[i]);
+
+		if (length > size && !strcmp(path + length - size, endings[i]))
+			return endings[i];
+	}
+	return NULL;
+}
+
 int gt_output_check(const char *path, struct gt_error *error)
 {
 	return gt_folder_has_own(path) ?
@@ -192,6 +206,13 @@ int gt_output_flush(struct gt_error *error)
 	int e = flush(stdout);
 
 	return e ? set_error(error, e, NULL) : 0;
+}
+
+int gt_output_settle(struct gt_output *o, struct gt_error *error)
+{
+	int e = flush(o->file);
+
+	return e ? set_error(error, e, o->path) : 0;
 }
 
 int gt_output_close(struct gt_output *o, struct gt_error *error)

@@ -13,6 +13,7 @@
 #include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/output.h"
+#include "cli/pid_file.h"
 #include "cli/source.h"
 #include "cli/terminal.h"
 #include "plot/picture.h"
@@ -321,6 +322,21 @@ static int read_smi(struct job *j, struct gt_error *error)
 	return e;
 }
 
+static int missing(const char *input, const char *why)
+{
+	char *hint = gt_pid_file_hint(input);
+	int status;
+
+	if (*hint)
+		status = gt_fail("cannot plot %s: %s%s", input, why, hint);
+	else
+		status = gt_fail("cannot plot %s: %s; `%s run` makes recordings, its --csv and `%s "
+				 "monitor` make tables", input, why, gt_tool_name(),
+				 gt_tool_name());
+	free(hint);
+	return status;
+}
+
 static int plot_one(const struct settings *s, const char *input, double width, double height)
 {
 	struct job j = { .settings = s, .input = input, .width = width, .height = height,
@@ -340,9 +356,7 @@ static int plot_one(const struct settings *s, const char *input, double width, d
 	if (e && is_recording)
 		status = gt_fail("%s", error.text);
 	else if (e == -ENOENT)
-		status = gt_fail("cannot plot %s: %s; `%s run` makes recordings, its --csv and "
-				 "`%s monitor` make tables", input, error.text, gt_tool_name(),
-				 gt_tool_name());
+		status = missing(input, error.text);
 	else if (e)
 		status = gt_fail("cannot plot %s: %s", input, error.text);
 	else if (strcmp(j.path, "-")) {
@@ -376,11 +390,24 @@ static int check(const struct settings *s, int inputs, double *width, double *he
 		return gt_usage_wrong(&gt_plot_usage, "--size is like 1800x1200, from %dx%d to "
 				      "%dx%d, not '%s'", WIDTH_LEAST, HEIGHT_LEAST, SIDE_MOST,
 				      SIDE_MOST, s->size);
+	if (gt_option_needs(&gt_plot_usage, "gpu", s->smi, "-s FILE"))
+		return GT_EXIT_USAGE;
 	if (s->gpu != UINT64_MAX && s->gpu >= GT_SMI_GPUS)
 		return gt_usage_wrong(&gt_plot_usage, "--gpu is less than %d", GT_SMI_GPUS);
 	if (s->source.pid > UINT32_MAX)
 		return gt_usage_wrong(&gt_plot_usage, "--pid is too big");
 	return 0;
+}
+
+/* The threshold is a tracker's. */
+static int check_threshold(const struct settings *s, int inputs, char **names)
+{
+	bool has_table = s->usage != NULL;
+	struct stat st;
+
+	for (int i = 0; i < inputs; i++)
+		has_table |= stat(names[i], &st) || !S_ISDIR(st.st_mode);
+	return gt_option_needs(&gt_plot_usage, "threshold", has_table, "a tracker's CSV");
 }
 
 int gt_cmd_plot(int argc, char **argv)
@@ -391,6 +418,8 @@ int gt_cmd_plot(int argc, char **argv)
 
 	if (first >= 0)
 		status = check(&s, argc - first + !!s.usage, &width, &height);
+	if (first >= 0 && !status)
+		status = check_threshold(&s, argc - first, argv + first);
 	if (first >= 0 && !status && s.usage)
 		status = plot_one(&s, s.usage, width, height);
 	for (int i = first; first >= 0 && status != GT_EXIT_USAGE && i < argc; i++) {

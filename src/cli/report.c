@@ -48,7 +48,8 @@ static gt_view_fn *const writers[][FORMAT_COUNT] = {
 };
 
 struct settings {
-	int analysis, format, sort, color;
+	struct gt_choices analyses;
+	int format, sort, color;
 	uint64_t top;
 	struct gt_source source;
 	struct gt_gate gate;
@@ -57,13 +58,14 @@ struct settings {
 #define AT(field) .at = offsetof(struct settings, field)
 
 static const struct gt_option options[] = {
-	{ .name = "analysis", .letter = 'a', .argument = "WHAT", .type = GT_OPTION_CHOICE,
-	  AT(analysis), .choices = analysis_names,
+	{ .name = "analysis", .letter = 'a', .argument = "WHAT[,WHAT…]", .type = GT_OPTION_CHOICES,
+	  AT(analyses), .choices = analysis_names,
 	  .help = "summary (a screen of everything; the default), leakage (all that was never "
 		  "given back), watermark (what was alive when device memory peaked), usage "
 		  "(device memory over time), sites (call sites by what they hold and create), "
 		  "growth (call sites that hold more and more) or "
-		  "processes (what each process left alive)" },
+		  "processes (what each process left alive); as text several, with commas "
+		  "between them" },
 	{ .name = "format", .letter = 'f', .argument = "FORM", .type = GT_OPTION_CHOICE, AT(format),
 	  .choices = format_names,
 	  .help = "text (the default), json or tsv; of leakage also junit, sarif and github "
@@ -175,23 +177,23 @@ static bool wants_verdict(const struct settings *s)
 	return s->format >= FORMAT_JUNIT || gt_gate_is_set(&s->gate);
 }
 
-static void write_view(struct gt_view *v, struct settings *s, FILE *out)
+static void write_view(struct gt_view *v, struct settings *s, int analysis, FILE *out)
 {
 	struct gt_pass how = { .tick = gt_progress_tick, .samples = true,
-			       .growth = s->analysis == SUMMARY && s->format == FORMAT_TEXT };
+			       .growth = analysis == SUMMARY && s->format == FORMAT_TEXT };
 	struct gt_ledger *ledger, *at_peak = NULL;
 
-	if (s->analysis == USAGE) {
+	if (analysis == USAGE) {
 		write_usage(v, s, out);
 		return;
 	}
-	if (s->analysis == GROWTH) {
+	if (analysis == GROWTH) {
 		write_growth(v, s, out);
 		return;
 	}
 	ledger = gt_pass_run(v->recording, &how);
 	v->ledger = ledger;
-	if (s->analysis == WATERMARK) {
+	if (analysis == WATERMARK) {
 		how.until = ledger->peak_events;
 		/* no peak is no events at all, not all of them */
 		at_peak = how.until ? gt_pass_run(v->recording, &how) : gt_ledger_new();
@@ -202,7 +204,7 @@ static void write_view(struct gt_view *v, struct settings *s, FILE *out)
 		gt_gate_judge(&s->gate, v);
 		v->verdict = &s->gate.verdict;
 	}
-	writers[s->analysis][s->format](v, out);
+	writers[analysis][s->format](v, out);
 	gt_ledger_free(at_peak);
 	gt_ledger_free(ledger);
 }
@@ -218,18 +220,33 @@ static void say_verdict(const struct settings *s)
 	gt_verdict_text(&s->gate.verdict, &p);
 }
 
+static bool has(const struct gt_choices *analyses, int wanted)
+{
+	for (size_t i = 0; i < analyses->count; i++)
+		if (analyses->list[i] == wanted)
+			return true;
+	return false;
+}
+
 /* What the options cannot have together. 0, or the exit status after the user has been told. */
 static int check(struct settings *s)
 {
-	bool of_leaks = s->analysis == SUMMARY || s->analysis == LEAKAGE;
+	int first = s->analyses.list[0];
+	bool one = s->analyses.count == 1, of_leaks = one && (first == SUMMARY || first == LEAKAGE);
 
+	if (gt_output_promises(s->source.output))
+		return gt_usage_wrong(&gt_report_usage, "a report is not compressed: leave out %s",
+				      gt_output_promises(s->source.output));
+	if (!one && s->format != FORMAT_TEXT)
+		return gt_usage_wrong(&gt_report_usage, "--format %s takes one analysis: write a "
+				      "file for each", format_names[s->format]);
 	if (s->format >= FORMAT_JUNIT && !of_leaks)
 		return gt_usage_wrong(&gt_report_usage, "--format %s is for leaks: leave out "
 				      "--analysis", format_names[s->format]);
 	if (gt_gate_is_set(&s->gate) && !of_leaks)
 		return gt_usage_wrong(&gt_report_usage, "--fail-on-leak, --suppressions and "
 				      "--baseline go with -a leakage or summary");
-	return gt_gate_open(&s->gate, &gt_report_usage);
+	return gt_option_needs(&gt_report_usage, "sort", has(&s->analyses, SITES), "-a sites");
 }
 
 static int report(struct settings *s, struct gt_recording *recording, struct gt_error *error)
@@ -247,7 +264,11 @@ static int report(struct settings *s, struct gt_recording *recording, struct gt_
 		gt_output_abandon(&output);
 		return e;
 	}
-	write_view(&v, s, output.file);
+	for (size_t i = 0; i < s->analyses.count; i++) {
+		if (i)
+			putc('\n', output.file);
+		write_view(&v, s, s->analyses.list[i], output.file);
+	}
 	gt_frames_free(v.frames);
 	e = gt_output_close(&output, error);
 	if (!e && gt_gate_is_set(&s->gate))
@@ -257,7 +278,7 @@ static int report(struct settings *s, struct gt_recording *recording, struct gt_
 
 int gt_cmd_report(int argc, char **argv)
 {
-	struct settings s = { 0 };
+	struct settings s = { .analyses = { .list = { SUMMARY }, .count = 1 } };
 	struct gt_recording *recording;
 	struct gt_error error;
 	int status, first = gt_options_parse(&gt_report_usage, &s, argc, argv, &status);
@@ -268,10 +289,17 @@ int gt_cmd_report(int argc, char **argv)
 		status = gt_source_open(&gt_report_usage, &s.source, argc, argv, first, &recording);
 	if (first < 0 || status)
 		goto free_settings;
+	/* rows are those of Nsight's scripts, which have all frames of what Nsight recorded */
+	if (s.format == FORMAT_TSV && *gt_recording_info(recording, "imported"))
+		s.source.all_frames = true;
+	status = gt_gate_open(&s.gate, &gt_report_usage, &s.source);
+	if (status)
+		goto close_recording;
 	if (report(&s, recording, &error))
 		status = gt_fail("%s", error.text);
 	else
 		status = gt_gate_status(&s.gate);
+close_recording:
 	gt_recording_close(recording);
 free_settings:
 	gt_gate_fini(&s.gate);

@@ -29,7 +29,7 @@
 struct settings {
 	const char *output;
 	const char *csv, *log;
-	bool quiet, no_stacks, csv_more;
+	bool quiet, no_stacks, csv_more, keep_nsys;
 	uint64_t stack_depth, max_bytes;
 	double duration; /* seconds; 0: to the end */
 	struct gt_gate gate;
@@ -80,6 +80,9 @@ static const struct gt_option options[] = {
 	  .at = offsetof(struct settings, with),
 	  .help = "who records: doors (gputrack's own libraries; the default) or nsys (Nsight "
 		  "Systems, for CUDA: it must be installed; its export is imported)" },
+	{ .name = "keep-nsys", .type = GT_OPTION_FLAG, .at = offsetof(struct settings, keep_nsys),
+	  .help = "with nsys: keep its profile and export beside the recording, as NAME.nsys-rep "
+		  "and NAME.sqlite" },
 	{ 0 },
 };
 
@@ -324,7 +327,10 @@ static int conclude(const struct run *run, struct gt_gate *gate)
 	if (!run->settings->quiet)
 		gt_replay_summary(replay, stderr);
 	verdict = gt_gate_status(gate);
-	if (verdict == GT_EXIT_FAILED && run->settings->quiet)
+	if (verdict == GT_EXIT_FAILED && run->settings->quiet && gate->verdict.residue_unknown)
+		gt_fail("nobody measured what the driver kept: --fail-on-leak=residue goes with "
+			"--csv or --log, and a normal end of the program");
+	else if (verdict == GT_EXIT_FAILED && run->settings->quiet)
 		gt_fail("the recording has gaps, so nobody can tell whether something leaked; see "
 			"`%s report`", gt_tool_name());
 	gt_replay_free(replay);
@@ -345,6 +351,7 @@ static int record(struct run *run, pid_t *pid, struct gt_error *error)
 	struct gt_launch launch = { .argv = run->argv, .prepare = prepare, .undo = undo,
 				    .prepared = prepared, .started = started, .context = run };
 	struct gt_with_nsys with = { .argv = run->argv, .no_stacks = run->settings->no_stacks,
+				     .keep = run->settings->keep_nsys,
 				     .folder = nsys_folder, .context = run, .info = run->info };
 	int status;
 
@@ -368,10 +375,22 @@ static int check_with(const struct settings *s)
 {
 	const char *option = s->csv ? "--csv" : s->log ? "--log" :
 			     s->csv_more ? "--csv-more" : s->max_bytes ? "--max-size" :
-			     s->duration > 0 ? "--duration" : NULL;
+			     s->duration > 0 ? "--duration" :
+			     gt_option_was_typed("stack-depth") ? "--stack-depth" : NULL;
 
 	return s->with == WITH_NSYS && option ?
 	       gt_usage_wrong(&gt_run_usage, "%s is not to be had --with nsys", option) : 0;
+}
+
+/* A CSV may be asked for by variables, too. */
+static int check_idle(const struct settings *s)
+{
+	bool has_csv = s->csv || getenv("GPUTRACK_CSV") ||
+		       getenv("ZEL_SYSTEM_RESOURCE_TRACKER_CSV");
+	int status = gt_option_needs(&gt_run_usage, "csv-more", has_csv, "--csv FILE");
+
+	return status ? status : gt_option_needs(&gt_run_usage, "keep-nsys",
+						 s->with == WITH_NSYS, "--with nsys");
 }
 
 /* What the traced program is to write to, which cannot say what is wrong with it. */
@@ -422,9 +441,11 @@ int gt_cmd_run(int argc, char **argv)
 	else if (first >= 0)
 		status = check_with(&settings);
 	if (first >= 0 && !status)
+		status = check_idle(&settings);
+	if (first >= 0 && !status)
 		status = check_outputs(&settings);
 	if (first >= 0 && !status)
-		status = gt_gate_open(&settings.gate, &gt_run_usage);
+		status = gt_gate_open(&settings.gate, &gt_run_usage, NULL);
 	if (first < 0 || status)
 		goto free_gate;
 	run.argv = argv + first;

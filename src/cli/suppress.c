@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/intern.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -10,6 +11,9 @@
 #include "cli/terminal.h"
 #include "view/leak_text.h"
 #include "view/pass.h"
+
+/* A line of the list has room for 4096 bytes, with what stands before the pattern. */
+enum { NAME_MAX_BYTES = 2048 };
 
 struct settings {
 	struct gt_source source;
@@ -42,12 +46,39 @@ static void put_tame(FILE *out, const char *text, char instead)
 	}
 }
 
-/* A name as a pattern that fits it: what cannot stand in a line is anything. */
+/* The first or last `size` bytes of a name, and of these only whole characters. */
+static char *part_of(const char *name, size_t size, bool last)
+{
+	size_t length = strlen(name);
+
+	if (!last) {
+		while (size && ((unsigned char)name[size] & 0xc0) == 0x80)
+			size--;
+		return gt_strndup(name, size);
+	}
+	while (size && ((unsigned char)name[length - size] & 0xc0) == 0x80)
+		size--;
+	return gt_strdup(name + length - size);
+}
+
+/*
+ * A name as a pattern that fits it: what cannot stand in a line is anything, and so is the middle
+ * of a name that is longer than readers take.
+ */
 static void put_pattern(FILE *out, const char *name)
 {
+	bool is_long = strlen(name) > NAME_MAX_BYTES;
+	char *first = is_long ? part_of(name, NAME_MAX_BYTES / 2, false) : gt_strdup(name);
+	char *last = is_long ? part_of(name, NAME_MAX_BYTES / 2, true) : gt_strdup("");
+
 	putc('^', out);
-	put_tame(out, name, '*');
+	put_tame(out, first, '*');
+	if (is_long)
+		putc('*', out);
+	put_tame(out, last, '*');
 	putc('$', out);
+	free(first);
+	free(last);
 }
 
 /* Comments keep to their lines. */
@@ -69,38 +100,34 @@ static char *line_of(const struct gt_view *v, const struct gt_leak *leak)
 {
 	char word[96], *text = NULL;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = gt_memstream(&text, &size);
 
 	gt_select_word(word, sizeof word, (enum gt_api)leak->api, (enum gt_kind)leak->kind);
 	fprintf(out, "leak[%s]:", word);
 	put_pattern(out, gt_leak_name(v, leak));
-	fclose(out);
+	gt_memstream_close(out);
 	return text;
 }
 
 static void write_list(const struct gt_view *v, FILE *out)
 {
+	struct gt_intern *lines = gt_intern_new();
 	struct gt_leaks leaks;
-	char **lines;
 
 	gt_leaks_init(&leaks, v);
-	lines = gt_alloc(leaks.count * sizeof *lines);
 	fputs("# Suppressions for gputrack: --suppressions FILE\n", out);
 	for (size_t i = 0; i < leaks.count; i++) {
-		char *text = gt_leak_text(v, &leaks.list[i]);
-		bool again = false;
+		char *text = gt_leak_text(v, &leaks.list[i]), *line = line_of(v, &leaks.list[i]);
+		size_t known = gt_intern_count(lines);
+		bool again = gt_intern(lines, line, strlen(line)) < known;
 
-		lines[i] = line_of(v, &leaks.list[i]);
-		for (size_t k = 0; k < i && !again; k++)
-			again = !strcmp(lines[k], lines[i]);
 		fputs("\n", out);
 		put_comment(out, text);
-		fprintf(out, again ? "# covered above: %s\n" : "%s\n", lines[i]);
+		fprintf(out, again ? "# covered above: %s\n" : "%s\n", line);
+		free(line);
 		free(text);
 	}
-	for (size_t i = 0; i < leaks.count; i++)
-		free(lines[i]);
-	free(lines);
+	gt_intern_free(lines);
 	gt_leaks_fini(&leaks);
 }
 

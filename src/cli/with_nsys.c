@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "cli/cli.h"
 #include "cli/folder.h"
 #include "cli/import.h"
 #include "cli/launch.h"
@@ -281,6 +282,64 @@ static int import(struct job *job, const struct gt_with_nsys *with, pid_t pid,
 	return -1;
 }
 
+static int copy(const char *from, const char *to)
+{
+	char buffer[1 << 16];
+	int in = open(from, O_RDONLY | O_CLOEXEC), out, e;
+	ssize_t n = 0;
+
+	if (in < 0)
+		return errno;
+	out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	e = out < 0 ? errno : 0;
+	while (!e && (n = read(in, buffer, sizeof buffer)) > 0)
+		for (ssize_t done = 0, w; !e && done < n; done += w) {
+			w = write(out, buffer + done, (size_t)(n - done));
+			e = w < 0 ? errno : 0;
+		}
+	if (n < 0 && !e)
+		e = errno;
+	if (out >= 0 && close(out) && !e)
+		e = errno;
+	if (e && out >= 0)
+		unlink(to);
+	close(in);
+	return e;
+}
+
+/* Beside the recording, under its name; what has that name becomes NAME.old, as recordings do. */
+static bool keep_one(const struct job *job, const char *folder, const char *file)
+{
+	char to[PATH_MAX + 16], old[PATH_MAX + 32];
+	size_t stem = strlen(folder);
+	int e = 0;
+
+	if (stem > 3 && !strcmp(folder + stem - 3, ".gt"))
+		stem -= 3;
+	snprintf(to, sizeof to, "%.*s%s", (int)stem, folder, strrchr(file, '.'));
+	snprintf(old, sizeof old, "%s.old", to);
+	if (rename(to, old) && errno != ENOENT)
+		e = errno;
+	if (!e && rename(file, to))
+		e = errno == EXDEV ? copy(file, to) : errno;
+	if (e)
+		gt_fail("cannot keep %s: %s; it stays in %s", to, strerror(e), job->folder);
+	return !e;
+}
+
+/* False when something could not be moved away, and is to stay where it is. */
+static bool keep(const struct job *job, const struct gt_with_nsys *with, pid_t pid)
+{
+	const char *folder = with->folder(with->context, pid);
+	bool kept = true;
+
+	if (exists(job->report))
+		kept = keep_one(job, folder, job->report);
+	if (kept && exists(job->export))
+		kept = keep_one(job, folder, job->export);
+	return kept;
+}
+
 static void remove_job(struct job *job)
 {
 	char path[PATH_MAX + 32];
@@ -313,7 +372,8 @@ int gt_with_nsys(struct gt_with_nsys *with, pid_t *pid, struct gt_error *error)
 			status = -1;
 		if (status >= 0 && import(job, with, *pid, error))
 			status = -1;
-		remove_job(job);
+		if (!with->keep || keep(job, with, *pid))
+			remove_job(job);
 	}
 	free(job);
 	return status;

@@ -10,6 +10,7 @@
 struct gt_with_nsys {
 	char *const *argv;     /* the program */
 	bool no_stacks;
+	bool keep;             /* what nsys wrote: NAME.nsys-rep, NAME.sqlite beside NAME.gt */
 	/* In our process, when there is an export: names the recording's folder, which is made. */
 	const char *(*folder)(void *context, pid_t pid);
 	void *context;

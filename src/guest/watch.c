@@ -20,6 +20,7 @@ enum {
 };
 
 static bool on;
+static _Atomic bool warned; /* of residue */
 static _Atomic uint64_t calls_begun, calls_ended;
 
 /* This thread's last call: the how manyth it was, when the program was back, what it knew. */
@@ -66,6 +67,7 @@ void gt_watch_restart(void)
 	}
 	atomic_store(&calls_ended, atomic_load(&calls_begun));
 	atomic_store(&threads_read_ns, 0);
+	atomic_store(&warned, false);
 	gt_meter_restart();
 	gt_csv_restart();
 }
@@ -230,6 +232,7 @@ static void settle(const struct gt_ending *ending, const struct gt_cost *last)
 	total = left_behind(anon_before + anon, size_before + size);
 	if (anon <= gt_settings_get()->warn_kb || total <= left_behind(anon_before, size_before))
 		return;
+	atomic_store(&warned, true);
 	gt_log(GT_LOG_WARNING,
 	       "MEMORY LEAK DETECTED: %s handle=0x%" PRIx64 " - After destroy: VmRSS=%+" PRId64
 	       "KB, VmSize=%+" PRId64 "KB (Total %s leaks: %" PRId64 "KB)",
@@ -364,32 +367,62 @@ void gt_watch_finish(struct gt_watch_call *w, const struct gt_call *call,
 			settle(&endings[i], &cost);
 }
 
-static void log_residue(void)
+/* What is left of each label, each in `format`; gives the sum. */
+static int64_t put_residue(char *text, size_t size, const char *format)
 {
-	char text[2048];
 	size_t used = 0;
 	int64_t total = 0;
 
-	for (int i = 0; i < GT_LABEL_COUNT && used < sizeof text; i++) {
+	*text = '\0';
+	for (int i = 0; i < GT_LABEL_COUNT; i++) {
 		int64_t kb = label_residue(i);
 
 		total += kb;
-		if (kb)
-			used += (size_t)snprintf(text + used, sizeof text - used,
-						 "  %s leaks: %" PRId64 " KB\n", gt_labels[i], kb);
+		if (kb && used < size)
+			used += (size_t)snprintf(text + used, size - used, format, gt_labels[i],
+						 kb);
 	}
-	if (total > gt_settings_get()->verdict_kb)
-		gt_log(GT_LOG_ERROR,
-		       "\n=== MEMORY LEAK SUMMARY ===\n%s  TOTAL LEAKS: %" PRId64
-		       " KB\n===========================", text, total);
-	else
-		gt_log(GT_LOG_INFO,
-		       "no memory leaks: %" PRId64 " KB left behind by the driver in all", total);
+	return total;
+}
+
+/* The sums are told however small; whether they are a leak, the threshold says, and apart. */
+static void log_residue(void)
+{
+	int64_t least = gt_settings_get()->verdict_kb;
+	char text[2048];
+	int64_t total = put_residue(text, sizeof text, "  %s leaks: %" PRId64 " KB\n");
+	bool is_leak = total > least;
+	enum gt_log_level level = is_leak ? GT_LOG_ERROR :
+				  atomic_load(&warned) ? GT_LOG_WARNING : GT_LOG_INFO;
+
+	if (!total) {
+		gt_log(level, "no memory leaks: 0 KB left behind by the driver in all%s",
+		       level == GT_LOG_WARNING ? ", what was warned of has been given back" : "");
+		return;
+	}
+	gt_log(level, "\n=== MEMORY LEAK SUMMARY ===\n%s  TOTAL LEAKS: %" PRId64
+	       " KB\n===========================", text, total);
+	if (!is_leak)
+		gt_log(level, "TOTAL LEAKS of %" PRId64 " KB are not above %" PRId64
+		       " KB (GPUTRACK_VERDICT_KB): they may be the driver's caches", total, least);
+}
+
+/* "6464 KB, CommandList 6400, EventPool 64" */
+static void record_residue(void)
+{
+	char text[2048], whole[sizeof text + 32];
+	int64_t total = put_residue(text, sizeof text, ", %s %" PRId64);
+
+	snprintf(whole, sizeof whole, "%" PRId64 " KB%s", total, text);
+	gt_recorder_info("residue", whole);
 }
 
 void gt_watch_end(void)
 {
-	if (!on || !gt_log_wants(GT_LOG_CRITICAL))
+	if (!on)
+		return;
+	record_residue();
+	if (!gt_log_wants(GT_LOG_CRITICAL))
 		return;
 	log_residue();
 	gt_leftovers_log();

@@ -95,12 +95,10 @@ static char *cut(const char *text, unsigned columns)
 {
 	char *out = NULL;
 	size_t size;
-	FILE *file = open_memstream(&out, &size);
+	FILE *file = gt_memstream(&out, &size);
 
-	if (!file)
-		return gt_strdup("");
 	gt_text_put(file, text, columns, GT_CUT_MIDDLE, true);
-	fclose(file);
+	gt_memstream_close(file);
 	return out;
 }
 

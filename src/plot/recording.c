@@ -179,15 +179,13 @@ static char *site_name(const struct gt_view *v, const struct gt_site *site, uint
 	char kind[GT_KIND_TEXT], *text = NULL;
 	struct gt_page page;
 	size_t size;
-	FILE *file = open_memstream(&text, &size);
+	FILE *file = gt_memstream(&text, &size);
 
-	if (!file)
-		return gt_strdup("?");
 	gt_page_init(&page, file, &style);
 	gt_page_put(&page, GT_PLAIN, "%s: ", gt_kind_count(kind, (enum gt_kind)site->kind, count));
 	gt_stack_where(&page, v, site->stack, columns > page.column + WHERE_LEAST ?
 					      columns - page.column : WHERE_LEAST);
-	fclose(file);
+	gt_memstream_close(file);
 	return text;
 }
 

@@ -21,7 +21,7 @@ struct charts {
 	const char *time_label;
 	double time_by;                   /* from ms to the axis' unit */
 	struct gt_bar bars[TOP_BARS];
-	char text[128];
+	char text[128], creep[160];
 };
 
 typedef double rank_fn(const struct gt_tracker_call *call);
@@ -102,6 +102,31 @@ static struct gt_curve *add_curve(struct charts *ch, struct gt_panel *p, const c
 	return curve;
 }
 
+/* "zeFenceDestroy: 6.25 MB in 100 calls" */
+static void put_creep(char *out, size_t size, const struct gt_tracker_call *call)
+{
+	char megabytes[GT_REAL_MAX], calls[GT_FORMAT_MAX];
+
+	snprintf(out, size, "%.100s: %s MB in %s %s", call->name,
+		 gt_real_format(megabytes, gt_tracker_creep(call) * mb_per_kb, 2),
+		 gt_format_count(calls, call->count - call->leaks),
+		 gt_plural(call->count - call->leaks, "call", "calls"));
+}
+
+/* No leak by the rule: which is all well only where many small rises are not one big. */
+static void put_no_leak(struct charts *ch, struct gt_panel *p)
+{
+	if (!ch->table->creeps) {
+		p->message = "No memory leaks detected";
+		p->tone = GT_TONE_GOOD;
+		return;
+	}
+	snprintf(ch->text, sizeof ch->text, "No single rise above %g KB", ch->table->threshold_kb);
+	p->message = ch->text;
+	put_creep(ch->creep, sizeof ch->creep, ch->table->creeps);
+	p->subtitle = ch->creep;
+}
+
 static void draw_leaked(struct charts *ch, struct gt_panel *p)
 {
 	char megabytes[GT_REAL_MAX], events[GT_FORMAT_MAX];
@@ -110,8 +135,7 @@ static void draw_leaked(struct charts *ch, struct gt_panel *p)
 	p->title = "Memory Leak Detection Over Time";
 	p->y_label = "Leaked in all (MB)";
 	if (!ch->table->leak_events) {
-		p->message = "No memory leaks detected";
-		p->tone = GT_TONE_GOOD;
+		put_no_leak(ch, p);
 		return;
 	}
 	p->tone = GT_TONE_ALARM;
@@ -141,9 +165,10 @@ static void draw_leaks_by_call(struct charts *ch, struct gt_panel *p)
 	p->title = "Memory Leaks by API Call";
 	p->x_label = "Leaked in all (MB)";
 	put_bars(ch, p, by_leak, ch->canvas->theme->red, ch->canvas->theme->red);
-	p->tone = p->bar_count ? GT_TONE_ALARM : GT_TONE_GOOD;
-	if (!p->bar_count)
-		p->message = "No memory leaks detected";
+	if (p->bar_count)
+		p->tone = GT_TONE_ALARM;
+	else
+		put_no_leak(ch, p);
 }
 
 static void draw_deltas(struct charts *ch, struct gt_panel *p)
@@ -233,21 +258,23 @@ static void draw_cumulative(struct charts *ch, struct gt_panel *p)
 static void draw_leak_events(struct charts *ch, struct gt_panel *p)
 {
 	struct gt_tracker_table *t = ch->table;
-	char megabytes[GT_REAL_MAX];
+	char megabytes[GT_REAL_MAX], events[GT_FORMAT_MAX];
 
 	p->title = "Individual Leak Events Timeline";
 	p->y_label = "Leak (MB)";
 	if (!t->leak_events) {
 		p->message = "No leak events";
-		p->tone = GT_TONE_GOOD;
+		p->tone = t->creeps ? p->tone : GT_TONE_GOOD;
 		return;
 	}
 	p->tone = GT_TONE_ALARM;
 	p->x_high = (t->last_ms - t->first_ms) * ch->time_by;
-	add_curve(ch, p, "leak event", GT_MARK_STEMS, &t->leaks, mb_per_kb)->color =
+	add_curve(ch, p, "leaked in a millisecond", GT_MARK_STEMS, &t->moments, mb_per_kb)->color =
 		ch->canvas->theme->red;
-	snprintf(ch->text, sizeof ch->text, "Total: %s MB",
-		 gt_real_format(megabytes, t->leak_kb * mb_per_kb, 2));
+	snprintf(ch->text, sizeof ch->text, "Total: %s MB in %s %s",
+		 gt_real_format(megabytes, t->leak_kb * mb_per_kb, 2),
+		 gt_format_count(events, t->leak_events),
+		 gt_plural(t->leak_events, "event", "events"));
 	p->subtitle = ch->text;
 }
 
@@ -333,13 +360,18 @@ void gt_tracker_text(const struct gt_tracker_table *t, FILE *out, bool utf8)
 {
 	size_t count;
 	struct gt_tracker_call **list = ranked(t, by_leak, &count);
-	char text[GT_REAL_MAX], more[GT_REAL_MAX];
+	char text[GT_REAL_MAX], more[GT_REAL_MAX], creep[160];
 
 	put_statistics(t, out, utf8);
 	fputs("\n=== MEMORY LEAK DETECTION ===\n", out);
-	if (!t->leak_events)
-		fprintf(out, "%sNo memory leaks detected\n", utf8 ? "✓ " : "");
-	else {
+	if (!t->leak_events && !t->creeps) {
+		fprintf(out, "%sNo memory leaks detected: no call that destroys raised VmRSS by "
+			"more than %g KB,\nnor did all calls of one function together\n",
+			utf8 ? "✓ " : "", t->threshold_kb);
+	} else if (!t->leak_events) {
+		fprintf(out, "No leak event: no single call that destroys raised VmRSS by more "
+			"than %g KB (--threshold)\n", t->threshold_kb);
+	} else {
 		fprintf(out, "%sLEAKS DETECTED!\n", utf8 ? "⚠️  " : "");
 		fprintf(out, "Total leaked memory: %s MB (%s KB)\n",
 			gt_real_format(text, t->leak_kb * mb_per_kb, 2),
@@ -356,4 +388,10 @@ void gt_tracker_text(const struct gt_tracker_table *t, FILE *out, bool utf8)
 			gt_real_format(text, by_leak(list[i]) / (double)list[i]->leaks, 2));
 	}
 	free(list);
+	if (t->creeps) {
+		put_creep(creep, sizeof creep, t->creeps);
+		fputs("Small rises that add up: ", out);
+		gt_text_put(out, creep, UINT32_MAX, GT_CUT_MIDDLE, utf8);
+		putc('\n', out);
+	}
 }

@@ -8,6 +8,7 @@
 
 #include <dwarf.h>
 
+#include "base/mem.h"
 #include "symbol/demangle.h"
 #include "symbol/pool.h"
 
@@ -84,9 +85,7 @@ static const char *scoped_name(struct gt_symbol_pool *pool, Dwarf_Die *function,
 		if (!follow(&declaration, DW_AT_specification))
 			break;
 	count = dwarf_getscopes_die(&declaration, &scopes);
-	out = open_memstream(&text, &size);
-	if (!out)
-		abort();
+	out = gt_memstream(&text, &size);
 	for (int i = count - 1; i > 0; i--) {
 		const char *scope = scope_name(&scopes[i]);
 
@@ -94,8 +93,7 @@ static const char *scoped_name(struct gt_symbol_pool *pool, Dwarf_Die *function,
 			fprintf(out, "%s::", scope);
 	}
 	fputs(name, out);
-	if (fclose(out) != 0)
-		abort();
+	gt_memstream_close(out);
 	name = gt_symbol_pool_string(pool, text);
 	free(text);
 	if (count > 0)

@@ -119,6 +119,15 @@ static double signed_delta(struct gt_tracker_table *t, const struct row *row,
 	return row->delta_kb;
 }
 
+/* One value for each ms. */
+static void add_moment(struct gt_trail *t, double time_ms, double kb)
+{
+	if (t->count && time_ms <= gt_trail_x(t, t->count - 1))
+		t->points[(t->count - 1) * (t->width + 1) + 1] += kb;
+	else
+		gt_trail_add(t, time_ms, &kb);
+}
+
 static void add_leak(struct gt_tracker_table *t, struct gt_tracker_call *call, double time_ms,
 		     double delta_kb)
 {
@@ -128,6 +137,7 @@ static void add_leak(struct gt_tracker_table *t, struct gt_tracker_call *call, d
 	call->leak_kb += delta_kb;
 	gt_trail_add(&t->leaks, time_ms, (double[]){ delta_kb, t->leak_kb });
 	gt_trail_add(&t->leaked, time_ms, &t->leak_kb);
+	add_moment(&t->moments, time_ms, delta_kb);
 }
 
 static void add_row(struct gt_tracker_table *t, const struct row *row, const struct columns *c)
@@ -170,6 +180,7 @@ static struct gt_tracker_table *table_new(double threshold_kb)
 	gt_trail_init(&t->deltas, 1, GT_TRAIL_MOST);
 	gt_trail_init(&t->leaks, 2, GT_TRAIL_MOST);
 	gt_trail_init(&t->leaked, 1, GT_TRAIL_MOST);
+	gt_trail_init(&t->moments, 1, GT_TRAIL_MOST);
 	return t;
 }
 
@@ -178,6 +189,17 @@ static void hold(struct gt_trail *t, double end, double value)
 {
 	if (gt_trail_x(t, t->count - 1) < end)
 		gt_trail_add(t, end, &value);
+}
+
+static void find_creeping(struct gt_tracker_table *t)
+{
+	for (size_t i = 0; i < t->call_count; i++) {
+		const struct gt_tracker_call *call = &t->calls[i];
+
+		if (call->ends && gt_tracker_creep(call) >
+		    (t->creeps ? gt_tracker_creep(t->creeps) : t->threshold_kb))
+			t->creeps = call;
+	}
 }
 
 int gt_tracker_read(struct gt_tracker_table **out, struct gt_rows *rows, double threshold_kb,
@@ -203,6 +225,7 @@ int gt_tracker_read(struct gt_tracker_table **out, struct gt_rows *rows, double 
 		gt_tracker_free(t);
 		return e;
 	}
+	find_creeping(t);
 	hold(&t->leaked, t->last_ms, t->leak_kb);
 	for (size_t i = 0; i < t->call_count; i++)
 		hold(&t->calls[i].impact, t->last_ms, t->calls[i].delta_kb);
@@ -217,6 +240,7 @@ void gt_tracker_free(struct gt_tracker_table *t)
 	gt_trail_fini(&t->deltas);
 	gt_trail_fini(&t->leaks);
 	gt_trail_fini(&t->leaked);
+	gt_trail_fini(&t->moments);
 	for (size_t i = 0; i < t->call_count; i++) {
 		gt_trail_fini(&t->calls[i].impact);
 		free(t->calls[i].name);

@@ -40,6 +40,7 @@ struct gt_tracker_table {
 	struct gt_trail deltas;  /* KB, over the number of the call */
 	struct gt_trail leaks;   /* KB of each leaking call and their sum so far, over ms */
 	struct gt_trail leaked;  /* that sum over the whole time */
+	struct gt_trail moments; /* KB of all that leaked in one ms: times are whole ms */
 	struct gt_tracker_call *calls; /* by name, in order of first use */
 	size_t call_count, call_room;
 	struct gt_intern *names;
@@ -50,6 +51,7 @@ struct gt_tracker_table {
 	uint64_t unsigned_falls; /* deltas whose sign the original tracker had lost */
 	uint64_t leak_events;
 	double leak_kb;
+	const struct gt_tracker_call *creeps; /* see below; NULL: none does */
 	double first_ms, last_ms, first_rss, last_rss;
 	double peak[GT_CURVE_COUNT];
 };
@@ -58,8 +60,16 @@ enum { GT_TRACKER_THRESHOLD_KB = 100 };
 
 /*
  * A leak is a call that destroys, and whose memory rose by more than `threshold_kb` all the same.
+ * What destroys and raises it by less each time, and by more than that in all its calls together,
+ * is no leak by that rule: the one of them that rose most creeps.
  * Fails when there is no row to show; the caller frees what it gets.
  */
 int gt_tracker_read(struct gt_tracker_table **out, struct gt_rows *rows, double threshold_kb,
 		    struct gt_error *error);
+/* What its calls that are no leak have raised memory by, KB. */
+static inline double gt_tracker_creep(const struct gt_tracker_call *call)
+{
+	return call->delta_kb - call->leak_kb;
+}
+
 void gt_tracker_free(struct gt_tracker_table *t);

@@ -81,6 +81,7 @@ static void take_texts(struct source *s)
 	take_text(s, &s->process.host, "host");
 	take_text(s, &s->process.rank, "rank");
 	take_text(s, &s->process.csv, "csv");
+	take_text(s, &s->process.residue, "residue");
 	free(s->process.command);
 	s->process.command = command_line(gt_reader_text(s->reader, "command"));
 }
@@ -264,6 +265,7 @@ static void add_source(struct gt_recording *r, const char *folder, const char *f
 	s.process.host = gt_strdup("");
 	s.process.rank = gt_strdup("");
 	s.process.csv = gt_strdup("");
+	s.process.residue = gt_strdup("");
 	GT_GROW(r->sources, r->source_count, r->source_room);
 	r->sources[r->source_count++] = s;
 }
@@ -419,6 +421,7 @@ void gt_recording_close(struct gt_recording *r)
 		free(s->process.host);
 		free(s->process.rank);
 		free(s->process.csv);
+		free(s->process.residue);
 		free(s->process.damage);
 		free(s->path);
 	}

@@ -29,6 +29,7 @@ struct gt_process {
 	char *host;                /* where it ran, "" when unknown */
 	char *rank;                /* within an MPI or similar job, "" for none */
 	char *csv;                 /* where its resource tracker wrote, "" for nowhere */
+	char *residue;             /* what its driver kept, by the tracker: view/residue.h; "" */
 	char *damage;              /* NULL: none; known when its events have been read */
 	bool unread;               /* nothing of its trace can be read; `damage` says why */
 };

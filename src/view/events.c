@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "view/export.h"
 #include "view/stack.h"
@@ -104,12 +105,12 @@ static const char *csv_stack(struct gt_events *e, uint32_t stack)
 
 	if (e->texts[slot].stack == stack + 1)
 		return e->texts[slot].text;
-	out = open_memstream(&words, &size);
+	out = gt_memstream(&words, &size);
 	gt_stack_tsv(out, e->frames, stack);
-	fclose(out);
-	out = open_memstream(&field, &size);
+	gt_memstream_close(out);
+	out = gt_memstream(&field, &size);
 	gt_csv_put_safe(out, words);
-	fclose(out);
+	gt_memstream_close(out);
 	free(words);
 	free(e->texts[slot].text);
 	e->texts[slot].text = field;

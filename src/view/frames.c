@@ -269,13 +269,30 @@ static bool is_outer_plumbing(const struct gt_frame *frame)
 	return false;
 }
 
-/* A stack of nothing but plumbing is shown as it is. */
-static void fold(struct stack *s)
+/* "cudaMalloc", "cuMemAlloc_v2": the API's own function, and no template that calls it. */
+static bool is_cuda_call(const struct gt_frame *frame)
 {
-	size_t first = 0, end = s->count;
+	const char *name = frame->function ? frame->function : "";
+	size_t head = gt_text_begins(name, "cuda") ? 4 : gt_text_begins(name, "cu") ? 2 : 0;
+
+	return head && name[head] >= 'A' && name[head] <= 'Z' && !strpbrk(name, " <(:");
+}
+
+/*
+ * A stack of nothing but plumbing is shown as it is. `keep_call`: the call of the API stays, for
+ * nothing else tells which it was.
+ */
+static void fold(struct stack *s, bool keep_call)
+{
+	size_t first = 0, call, end = s->count;
 
 	while (first < end && is_inner_plumbing(&s->frames[first]))
 		first++;
+	for (call = keep_call ? first : 0; call > 0; call--)
+		if (is_cuda_call(&s->frames[call - 1]))
+			break;
+	if (call)
+		s->frames[--first] = s->frames[call - 1];
 	/* the nameless caller of the C library's start is _start of a stripped program */
 	if (end - first > 2 && !s->frames[end - 1].function && is_libc(&s->frames[end - 2]) &&
 	    is_outer_plumbing(&s->frames[end - 2]))
@@ -311,7 +328,7 @@ size_t gt_frames_get(struct gt_frames *f, uint32_t stack, const struct gt_frame 
 		for (size_t i = 0; i < count; i++)
 			resolve(f, s, &room, &recorded[i]);
 		if (!f->options.all_frames)
-			fold(s);
+			fold(s, *gt_recording_info(f->recording, "imported"));
 		s->known = true;
 	}
 	*frames = s->frames;

@@ -51,14 +51,15 @@ static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *l
 void gt_leaks_github(const struct gt_view *v, FILE *out)
 {
 	const struct gt_leaks *leaks = &v->verdict->leaks;
+	char *apart = gt_verdict_apart(v->verdict);
 	size_t shown = 0, more = 0;
 
-	if (v->verdict->outcome == GT_OUTCOME_UNTRACKED)
-		fputs("::error title=gputrack::nothing was tracked at all; `gputrack doctor` tells "
-		      "what can be\n", out);
-	else if (v->verdict->outcome == GT_OUTCOME_UNSURE)
-		fputs("::error title=gputrack::the recording has gaps, so nobody can tell whether "
-		      "something leaked\n", out);
+	if (apart) {
+		fputs("::error title=gputrack::", out);
+		put(out, apart, false);
+		putc('\n', out);
+	}
+	free(apart);
 	/* those that fail first: they must not be the ones left out */
 	for (int round = 0; round < 2; round++)
 		for (size_t i = 0; i < leaks->count; i++) {

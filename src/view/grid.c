@@ -31,12 +31,10 @@ static char *prepare(const struct gt_grid *c, const char *text, unsigned width, 
 {
 	char *clean = NULL;
 	size_t size;
-	FILE *file = open_memstream(&clean, &size);
+	FILE *file = gt_memstream(&clean, &size);
 
-	if (!file)
-		return gt_strdup("");
 	gt_text_put(file, text, width, cut, c->utf8);
-	fclose(file);
+	gt_memstream_close(file);
 	return clean;
 }
 

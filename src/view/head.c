@@ -232,8 +232,20 @@ static const char *why_stopped(int error)
 	       error == EFBIG ? "the recording was as large as it may get" : strerror(error);
 }
 
-/* One line about a process that has a gap; false when it has none. */
-static bool put_gap(struct gt_page *p, const struct gt_view *v, const struct gt_process *process)
+/* It neither ended nor went on as something else. */
+static bool has_no_end(const struct gt_view *v, const struct gt_process *process)
+{
+	return process->state == GT_TRACE_RUNNING &&
+	       !*gt_recording_info(v->recording, "signal") && !became_another(v, process);
+}
+
+static bool has_gap(const struct gt_view *v, const struct gt_process *process)
+{
+	return process->damage || process->state == GT_TRACE_STOPPED || has_no_end(v, process);
+}
+
+/* One line about a process that has a gap. */
+static void put_gap(struct gt_page *p, const struct gt_process *process)
 {
 	if (process->unread)
 		gt_page_wrap(p, GT_RED, 2, "pid %" PRIu32 " is left out: %s; the rest is shown",
@@ -244,16 +256,29 @@ static bool put_gap(struct gt_page *p, const struct gt_view *v, const struct gt_
 	else if (process->state == GT_TRACE_STOPPED)
 		gt_page_wrap(p, GT_RED, 2, "pid %" PRIu32 ": recording STOPPED before the end: %s",
 			     process->pid, why_stopped(process->error));
-	else if (process->state == GT_TRACE_RUNNING &&
-		 !*gt_recording_info(v->recording, "signal") &&
-		 !became_another(v, process))
+	else
 		gt_page_wrap(p, GT_YELLOW, 2, gt_process_runs(process) ?
 			     "pid %" PRIu32 " still runs: this is how far it has come" :
 			     "pid %" PRIu32 " was killed or still runs: nothing is known of its "
 			     "end", process->pid);
-	else
-		return false;
-	return true;
+}
+
+/* The clock that events are timed by begins when its host does. */
+static void put_hosts(struct gt_page *p, const struct gt_view *v)
+{
+	const char *first = "";
+
+	for (size_t i = 0; i < gt_recording_process_count(v->recording); i++) {
+		const char *host = process_at(v, i)->host;
+
+		if (*first && *host && strcmp(first, host)) {
+			gt_page_wrap(p, GT_YELLOW, 2, "processes ran on several hosts, each with a "
+				     "clock of its own: their times do not compare, nor does a "
+				     "peak over all of them; -p PID takes one");
+			return;
+		}
+		first = *first ? first : host;
+	}
 }
 
 bool gt_head_has_gaps(const struct gt_recording *recording)
@@ -275,15 +300,18 @@ void gt_head_no_leaks_but_gaps(struct gt_page *p)
 
 void gt_head_gaps(struct gt_page *p, const struct gt_view *v)
 {
-	size_t count = gt_recording_process_count(v->recording), shown = 0, i;
+	size_t gaps = 0;
 
 	put_killed(p, v);
 	put_lost(p, v);
-	for (i = 0; i < count && shown < GAPS_SHOWN; i++)
-		shown += put_gap(p, v, process_at(v, i));
-	if (i < count)
-		gt_page_wrap(p, GT_YELLOW, 2, "further gaps are left out: --format json lists all "
-			     "processes");
+	put_hosts(p, v);
+	for (size_t i = 0; i < gt_recording_process_count(v->recording); i++)
+		if (has_gap(v, process_at(v, i)) && gaps++ < GAPS_SHOWN)
+			put_gap(p, process_at(v, i));
+	if (gaps > GAPS_SHOWN)
+		gt_page_wrap(p, GT_YELLOW, 2, "%zu further %s not shown: --format json lists all "
+			     "processes", gaps - GAPS_SHOWN,
+			     gt_plural(gaps - GAPS_SHOWN, "gap is", "gaps are"));
 }
 
 static const char *const remedies[] = {
@@ -332,7 +360,7 @@ static void process_json(struct gt_json *j, const struct gt_view *v,
 	gt_json_text(j, "rank", *process->rank ? process->rank : NULL);
 	gt_json_text(j, "program", process->program);
 	gt_json_text(j, "command", process->command);
-	gt_json_int(j, "start_ns", process->unread ? 0 : gt_view_time(v, process->start_ns));
+	gt_json_int(j, "start_ns", gt_view_start(v, process));
 	if (process->end_ns)
 		gt_json_int(j, "end_ns", gt_view_time(v, process->end_ns));
 	else
@@ -340,7 +368,7 @@ static void process_json(struct gt_json *j, const struct gt_view *v,
 	gt_json_text(j, "state",
 		     process->unread ? "unread" :
 		     gt_process_runs(process) ? "running" : state_names[process->state]);
-	gt_json_text(j, "error", process->error ? strerror(process->error) : NULL);
+	gt_json_text(j, "error", process->error ? why_stopped(process->error) : NULL);
 	gt_json_uint(j, "lost", process->lost);
 	gt_json_uint(j, "lost_stacks", process->lost_stacks);
 	gt_json_uint(j, "unknown", process->unknown);

@@ -70,6 +70,9 @@ static void sums_json(struct gt_json *j, const struct gt_tracker_table *t)
 	gt_json_real(j, "threshold_kb", t->threshold_kb);
 	gt_json_uint(j, "leak_events", t->leak_events);
 	gt_json_real(j, "leak_kb", t->leak_kb);
+	gt_json_text(j, "creeps", t->creeps ? t->creeps->name : NULL);
+	gt_json_real(j, "creep_kb", t->creeps ? gt_tracker_creep(t->creeps) : 0);
+	gt_json_uint(j, "creep_calls", t->creeps ? t->creeps->count - t->creeps->leaks : 0);
 	gt_json_real(j, "first_ms", t->first_ms);
 	gt_json_real(j, "last_ms", t->last_ms);
 	gt_json_real(j, "first_rss", t->first_rss);
@@ -91,6 +94,7 @@ static void table_json(struct gt_json *j, struct gt_tracker_table *t, const char
 	gt_json_uint(j, "leak_width", t->leaks.width);
 	put_trail(j, "leaks", &t->leaks, columns);
 	put_trail(j, "leaked", &t->leaked, columns);
+	put_trail(j, "moments", &t->moments, columns);
 	calls_json(j, t, columns);
 	gt_json_end(j);
 }

@@ -77,18 +77,20 @@ static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *l
 /* What is no leak's case: that all is well, or that nobody can tell. */
 static void put_whole(FILE *out, const struct gt_view *v)
 {
-	enum gt_outcome outcome = v->verdict->outcome;
+	char *text = gt_verdict_apart(v->verdict);
 
 	open_case(out, "gputrack", "leaks");
-	if (outcome != GT_OUTCOME_UNTRACKED && outcome != GT_OUTCOME_UNSURE) {
+	if (!text) {
 		fputs("/>\n", out);
 		return;
 	}
 	fputs(">\n", out);
-	put_result(out, "error", "untracked", outcome == GT_OUTCOME_UNTRACKED ?
-		   "nothing was tracked at all; `gputrack doctor` tells what can be" :
-		   "the recording has gaps, so nobody can tell whether something leaked");
+	if (v->verdict->outcome == GT_OUTCOME_LEAKED)
+		put_result(out, "failure", "residue", text);
+	else
+		put_result(out, "error", "untracked", text);
 	fputs("    </testcase>\n", out);
+	free(text);
 }
 
 struct counts {
@@ -99,7 +101,10 @@ static struct counts count_cases(const struct gt_view *v)
 {
 	const struct gt_leaks *leaks = &v->verdict->leaks;
 	struct counts c = { 0 };
+	char *apart = gt_verdict_apart(v->verdict);
 
+	c.failures = apart && v->verdict->outcome == GT_OUTCOME_LEAKED;
+	free(apart);
 	for (size_t i = 0; i < leaks->count; i++) {
 		bool fails = gt_verdict_fails(v->verdict, &leaks->list[i]);
 		char *excuse = gt_leak_excuse(v, &leaks->list[i]);

@@ -54,7 +54,7 @@ char *gt_leak_text(const struct gt_view *v, const struct gt_leak *leak)
 	const struct gt_frame *frames;
 	size_t size, count = gt_frames_get(v->frames, leak->stack, &frames);
 	char *text = NULL, *title = gt_leak_title(leak);
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = gt_memstream(&text, &size);
 
 	fprintf(out, "%s\n", title);
 	if (leak->old_count)
@@ -64,7 +64,7 @@ char *gt_leak_text(const struct gt_view *v, const struct gt_leak *leak)
 		put_frame(out, v, &frames[i]);
 	if (!count)
 		fputs("  (no stack was recorded)\n", out);
-	fclose(out);
+	gt_memstream_close(out);
 	free(title);
 	return text;
 }

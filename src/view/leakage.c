@@ -2,6 +2,7 @@
 #include "base/format.h"
 #include "view/group.h"
 #include "view/head.h"
+#include "view/residue.h"
 #include "view/running.h"
 #include "view/share.h"
 #include "view/verdict.h"
@@ -93,11 +94,12 @@ void gt_leakage_text(const struct gt_view *v, FILE *out)
 	} else {
 		gt_page_put(&p, GT_GREEN, v->verdict && v->verdict->leaks.count ?
 			    "No leaks but those that are known." :
-			    "No leaks: nothing was left behind.");
+			    "No leaks: no resource was left behind.");
 		gt_page_end(&p);
 	}
 	put_lasting(&p, v);
 	put_owned(&p, l);
+	gt_residue_text(&p, v->recording);
 	if (groups.count)
 		gt_head_modules(&p, v, 10);
 	gt_groups_fini(&groups);
@@ -129,6 +131,7 @@ void gt_leakage_json(const struct gt_view *v, FILE *out)
 	gt_json_uint(&j, "host_bytes", freed->host_bytes);
 	gt_json_end(&j);
 	gt_json_uint(&j, "died_with_owner", v->ledger->died_with_owner);
+	gt_residue_json(&j, v->recording);
 	if (v->verdict)
 		gt_verdict_json(v->verdict, &j);
 	gt_foot_json(&j, v);

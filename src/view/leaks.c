@@ -14,7 +14,7 @@ static char *key_of(const struct gt_view *v, const struct gt_site *site, uint16_
 	const struct gt_frame *frames;
 	size_t size, count = gt_frames_get(v->frames, site->stack, &frames);
 	char *key = NULL;
-	FILE *out = open_memstream(&key, &size);
+	FILE *out = gt_memstream(&key, &size);
 
 	fprintf(out, "%s\1%s\1%s\2", gt_api_keys[site->api], gt_kinds[site->kind].name,
 		gt_function_names[function]);
@@ -27,7 +27,7 @@ static char *key_of(const struct gt_view *v, const struct gt_site *site, uint16_
 			fprintf(out, "%s\1%" PRIx64 "\2", f->module ? gt_path_name(f->module) : "",
 				f->offset);
 	}
-	fclose(out);
+	gt_memstream_close(out);
 	return key;
 }
 

@@ -40,6 +40,11 @@ static int parse_amount(struct gt_limit *limit, const char *spec, const char *at
 	return 0;
 }
 
+static bool is_word(const char *at, size_t size, const char *word)
+{
+	return size == strlen(word) && !strncasecmp(at, word, size);
+}
+
 static int parse_one(struct gt_limits *limits, const char *spec, const char *at, size_t size,
 		     struct gt_error *error)
 {
@@ -50,13 +55,14 @@ static int parse_one(struct gt_limits *limits, const char *spec, const char *at,
 	GT_GROW(limits->list, limits->count, limits->room);
 	limit = &limits->list[limits->count++];
 	*limit = (struct gt_limit){ .text = gt_strndup(at, size) };
-	if (!gt_select_add(&limit->what, at, word))
+	limit->of_residue = is_word(at, word, "residue");
+	if (!limit->of_residue && !gt_select_add(&limit->what, at, word))
 		return wrong(error, spec, at, word, word ?
 			     "names no kind of resource; any, memory, object, event, buffer, "
-			     "opencl.event, cl_mem are words it knows" :
+			     "opencl.event, cl_mem, residue are words it knows" :
 			     "a kind of resource is missing here");
 	return parse_amount(limit, spec, at + word, size - word,
-			    word == strlen("memory") && !strncasecmp(at, "memory", word), error);
+			    limit->of_residue || is_word(at, word, "memory"), error);
 }
 
 int gt_limits_parse(struct gt_limits *limits, const char *spec, struct gt_error *error)

@@ -3,7 +3,8 @@
  *
  * SPEC is one or more limits with commas between them. A limit is a word of api/select.h, alone
  * (nothing of it may leak) or with what is too much: "event>10" counts resources, "memory>1MiB"
- * adds up bytes, ">=" is there too. A number with a unit is bytes, a bare one resources.
+ * adds up bytes, ">=" is there too. A number with a unit is bytes, a bare one resources. The word
+ * "residue" is what drivers kept after destroys (view/residue.h), in bytes.
  */
 #pragma once
 
@@ -15,6 +16,7 @@ struct gt_limit {
 	struct gt_select what;
 	uint64_t most;           /* more than this fails */
 	bool in_bytes;
+	bool of_residue;         /* `what` is nothing then */
 };
 
 struct gt_limits {

@@ -117,7 +117,7 @@ void gt_processes_json(const struct gt_view *v, FILE *out)
 		gt_json_uint(&j, "pid", process->pid);
 		gt_json_text(&j, "rank", *process->rank ? process->rank : NULL);
 		gt_json_text(&j, "name", name);
-		gt_json_int(&j, "start_ns", gt_view_time(v, process->start_ns));
+		gt_json_int(&j, "start_ns", gt_view_start(v, process));
 		gt_json_uint(&j, "duration_ns", ran_ns(process));
 		gt_json_uint(&j, "count", left[i].count);
 		gt_json_uint(&j, "bytes", left[i].bytes);
@@ -145,7 +145,7 @@ void gt_processes_tsv(const struct gt_view *v, FILE *out)
 		fprintf(out, "\t%" PRIu64 "\t%" PRIu64 "\t", left[i].count, left[i].bytes);
 		gt_tsv_put(out, process->command);
 		fprintf(out, "\t%" PRId64 "\t%" PRIu64 "\n",
-			gt_view_time(v, process->start_ns), ran_ns(process));
+			gt_view_start(v, process), ran_ns(process));
 		free(name);
 	}
 	free(left);

@@ -17,12 +17,12 @@ static char *uri_of(const char *path)
 {
 	char *text = NULL;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = gt_memstream(&text, &size);
 
 	if (*path == '/')
 		fputs("file://", out);
 	gt_uri_put(out, path);
-	fclose(out);
+	gt_memstream_close(out);
 	return text;
 }
 
@@ -176,23 +176,23 @@ static void put_invocation(struct gt_json *j, const struct gt_view *v)
 {
 	enum gt_outcome outcome = v->verdict->outcome;
 	bool sure = outcome == GT_OUTCOME_PASSED || outcome == GT_OUTCOME_LEAKED;
+	char *apart = gt_verdict_apart(v->verdict);
 
 	gt_json_array(j, "invocations");
 	gt_json_object(j, NULL);
 	gt_json_bool(j, "executionSuccessful", sure);
 	gt_json_text(j, "commandLine", gt_recording_info(v->recording, "command"));
-	if (!sure) {
+	if (apart) {
 		gt_json_array(j, "toolExecutionNotifications");
 		gt_json_object(j, NULL);
 		gt_json_text(j, "level", "error");
-		message(j, "message", outcome == GT_OUTCOME_UNTRACKED ?
-			"nothing was tracked at all" :
-			"the recording has gaps, so nobody can tell whether something leaked");
+		message(j, "message", apart);
 		gt_json_end(j);
 		gt_json_end(j);
 	}
 	gt_json_end(j);
 	gt_json_end(j);
+	free(apart);
 }
 
 void gt_leaks_sarif(const struct gt_view *v, FILE *out)

@@ -10,6 +10,7 @@
 #include "view/group.h"
 #include "view/head.h"
 #include "view/mistakes.h"
+#include "view/residue.h"
 #include "view/running.h"
 #include "view/stack.h"
 #include "view/verdict.h"
@@ -258,13 +259,14 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 	} else {
 		gt_page_put(&p, GT_GREEN, "No leaks: ");
 		gt_page_put(&p, GT_PLAIN,
-			    l->freed.count || l->lasting.count ? "nothing was left behind."
+			    l->freed.count || l->lasting.count ? "no resource was left behind."
 			    : total.created == 1 ? "the one resource created was given back."
 						 : "all %s resources created were given back.",
 			    gt_format_count(text, total.created));
 		gt_page_end(&p);
 	}
 	put_freed(&p, &l->freed);
+	gt_residue_text(&p, v->recording);
 	gt_page_end(&p);
 	if (l->peak_bytes) {
 		put_peak(&p, v);
@@ -335,6 +337,7 @@ void gt_summary_json(const struct gt_view *v, FILE *out)
 	gt_json_uint(&j, "objects", l->peak_live);
 	gt_json_end(&j);
 	gt_devices_json(&j, v);
+	gt_residue_json(&j, v->recording);
 	kinds_json(&j, l);
 	gt_groups_json(&j, "groups", v, l, &groups);
 	gt_mistakes_json(&j, v);

@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/mem.h"
 #include "view/head.h"
+#include "view/residue.h"
 
 static const char *const outcome_names[] = {
 	[GT_OUTCOME_PASSED] = "passed", [GT_OUTCOME_LEAKED] = "leaked",
@@ -53,6 +54,21 @@ static void add_up(struct gt_verdict *verdict)
 	}
 }
 
+/* What drivers kept is no leak of the program's: it counts for the limits that name it. */
+static void add_residue(struct gt_verdict *verdict, const struct gt_recording *recording)
+{
+	const struct gt_limits *limits = verdict->options.limits;
+	struct gt_residue residue;
+
+	gt_residue_find(&residue, recording);
+	for (size_t k = 0; k < limits->count; k++) {
+		if (!limits->list[k].of_residue)
+			continue;
+		verdict->sums[k].bytes = residue.kb * 1024;
+		verdict->residue_unknown |= !residue.measured;
+	}
+}
+
 void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
 		     const struct gt_verdict_options *options)
 {
@@ -63,13 +79,15 @@ void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
 		gt_leaks_suppress(&verdict->leaks, v, options->suppressions);
 	if (options->baseline)
 		gt_leaks_subtract(&verdict->leaks, options->baseline);
+	add_residue(verdict, v->recording);
 	add_up(verdict);
 	for (size_t i = 0; i < options->limits->count; i++)
 		if (verdict->sums[i].exceeded)
 			verdict->outcome = GT_OUTCOME_LEAKED;
 	if (!v->ledger->events)
 		verdict->outcome = GT_OUTCOME_UNTRACKED;
-	else if (verdict->outcome == GT_OUTCOME_PASSED && gt_head_has_gaps(v->recording))
+	else if (verdict->outcome == GT_OUTCOME_PASSED &&
+		 (verdict->residue_unknown || gt_head_has_gaps(v->recording)))
 		verdict->outcome = GT_OUTCOME_UNSURE;
 }
 
@@ -110,15 +128,49 @@ static char *put_sum(char out[2 * GT_FORMAT_MAX], const struct gt_sum *sum)
 	return out;
 }
 
+/* The limit of residue that was exceeded; NULL: none. */
+static const struct gt_sum *too_much_kept(const struct gt_verdict *verdict)
+{
+	for (size_t i = 0; i < verdict->options.limits->count; i++)
+		if (verdict->options.limits->list[i].of_residue && verdict->sums[i].exceeded)
+			return &verdict->sums[i];
+	return NULL;
+}
+
+char *gt_verdict_apart(const struct gt_verdict *verdict)
+{
+	const struct gt_sum *kept = too_much_kept(verdict);
+	char bytes[GT_FORMAT_MAX], *text;
+
+	if (verdict->outcome == GT_OUTCOME_UNTRACKED)
+		return gt_strdup("nothing was tracked at all; `gputrack doctor` tells what can be");
+	if (verdict->outcome == GT_OUTCOME_UNSURE)
+		return gt_strdup(verdict->residue_unknown ?
+				 "nobody measured what the driver kept: record with --csv or "
+				 "--log" :
+				 "the recording has gaps, so nobody can tell whether something "
+				 "leaked");
+	if (!kept || asprintf(&text, "%s kept by the driver after destroys (resource tracker)",
+			      gt_format_bytes(bytes, kept->bytes)) < 0)
+		return NULL;
+	return text;
+}
+
 static void put_limits(const struct gt_verdict *verdict, struct gt_page *p)
 {
 	const struct gt_limits *limits = verdict->options.limits;
 	char text[2 * GT_FORMAT_MAX];
 
-	for (size_t i = 0; i < limits->count; i++)
-		if (verdict->sums[i].exceeded)
-			gt_page_wrap(p, GT_RED, 0, "FAILED  --fail-on-leak=%s: %s",
-				     limits->list[i].text, put_sum(text, &verdict->sums[i]));
+	for (size_t i = 0; i < limits->count; i++) {
+		const struct gt_sum *sum = &verdict->sums[i];
+
+		if (sum->exceeded)
+			gt_page_wrap(p, GT_RED, 0, limits->list[i].of_residue ?
+				     "FAILED  --fail-on-leak=%s: %s kept by the driver" :
+				     "FAILED  --fail-on-leak=%s: %s", limits->list[i].text,
+				     limits->list[i].of_residue ?
+				     gt_format_bytes(text, sum->bytes) : put_sum(text, sum));
+	}
 }
 
 static void put_suppressions(const struct gt_suppressions *list, struct gt_page *p)
@@ -156,8 +208,11 @@ void gt_verdict_text(const struct gt_verdict *verdict, struct gt_page *p)
 			     "whether something leaked");
 		break;
 	case GT_OUTCOME_UNSURE:
-		gt_page_wrap(p, GT_RED, 0, "FAILED  the recording has gaps, so nobody can tell "
-			     "whether something leaked");
+		gt_page_wrap(p, GT_RED, 0, verdict->residue_unknown ?
+			     "FAILED  nobody measured what the driver kept: record with --csv or "
+			     "--log, to a normal end" :
+			     "FAILED  the recording has gaps, so nobody can tell whether something "
+			     "leaked");
 		break;
 	}
 	if (verdict->options.baseline)

@@ -30,6 +30,7 @@ struct gt_verdict {
 	enum gt_outcome outcome;
 	struct gt_sum *sums;                      /* by limit */
 	struct gt_sum fresh, known, suppressed;   /* what counts, is in the baseline, is hidden */
+	bool residue_unknown;                     /* a limit of it, and nobody measured it */
 };
 
 /* Of a whole recording; `options` must stay. */
@@ -39,6 +40,12 @@ void gt_verdict_fini(struct gt_verdict *verdict);
 
 /* What leaked, without what the user knows of where v->verdict says so. */
 void gt_verdict_groups(struct gt_groups *groups, const struct gt_view *v);
+
+/*
+ * What is wrong and no leak's: nothing was tracked, nobody can tell, the driver kept too much. NULL
+ * for nothing of that; the caller frees it.
+ */
+char *gt_verdict_apart(const struct gt_verdict *verdict);
 
 /* True when the leak is of a kind whose limit was exceeded. */
 bool gt_verdict_fails(const struct gt_verdict *verdict, const struct gt_leak *leak);

@@ -78,3 +78,10 @@ static inline int64_t gt_view_time(const struct gt_view *v, uint64_t time_ns)
 {
 	return (int64_t)(time_ns - gt_recording_start_ns(v->recording));
 }
+
+/* When a process began, likewise; 0 for one of which nothing can be read. */
+static inline int64_t gt_view_start(const struct gt_view *v, const struct gt_process *process)
+{
+	return process->unread ? 0 :
+	       (int64_t)(process->start_ns - gt_recording_start_ns(v->recording));
+}

@@ -124,6 +124,26 @@ def test_a_baseline_lets_only_new_leaks_fail(case):
     assert record(case, "x.gt", "--baseline", "none.gt").status == 1
 
 
+def test_a_baseline_is_read_as_the_new_recording_is(case):
+    """The same program twice leaks nothing new, however its frames are told."""
+    build(case, 0, "third", 5)
+    assert record(case, "a.gt").status == 0 and record(case, "b.gt").status == 0
+    case.path("files").mkdir()
+    for more in ([], ["--all-frames"], ["--no-symbols"], ["--symbols", "files"]):
+        done = case.gputrack("report", "b.gt", "--baseline", "a.gt", "--fail-on-leak", *more)
+        assert done.status == 0, (more, done.err)
+    # names of the older program are where --symbols says, for it has gone from its place
+    case.path("app").rename(case.path("files/app"))
+    shutil.rmtree(case.path("b.gt"))
+    build(case, 7, "third", 5)
+    assert record(case, "b.gt").status == 0
+    for name in ("a.gt/legend", "b.gt/legend"):
+        case.path(name).unlink()
+    done = case.gputrack("report", "b.gt", "--baseline", "a.gt", "--fail-on-leak", "--symbols",
+                         "files")
+    assert done.status == 0, done.err
+
+
 def test_limits_by_kind_bytes_and_count(case):
     build(case, 0, "third", 5)
     for spec, status in (("any", 23), ("memory>1MiB", 23), ("memory>2MiB", 0), ("event>4", 23),
@@ -156,6 +176,18 @@ def test_suppressions_hide_what_is_known(case):
     done = record(case, "u.gt", "--suppressions", "none.supp")
     assert done.status == 1 and "none.supp" in done.err and len(done.err.splitlines()) == 1
     assert not case.path("u.gt").exists()
+
+
+def test_a_list_for_functions_with_endless_names_is_taken(case):
+    name = "long_" + "x" * 3000 + "_middle_" + "y" * 3000 + "_end"
+    build(case, 0, name, 5)
+    assert record(case, "a.gt").status == 0
+    assert case.gputrack("suppress", "a.gt", "-o", "s.supp").status == 0
+    done = case.gputrack("report", "a.gt", "--suppressions", "s.supp", "--fail-on-leak")
+    assert done.status == 0 and "suppresses nothing" not in done.err, done.err
+    line, = [line for line in case.path("s.supp").read_text().splitlines()
+             if line.startswith("leak[") and "long_" in line]
+    assert "_middle_" not in line and line.endswith("y_end$") and "x*" in line, line
 
 
 def test_nothing_tracked_is_no_pass(case):
@@ -385,3 +417,43 @@ def test_the_doctor_tells_which_config_is_used(case):
         " ".join(done.out.split()), done.out
     done = case.gputrack("report", "x.gt", env={"GPUTRACK_CONFIG": "rc"})
     assert done.status == 2 and len(done.err.splitlines()) == 1, done.err
+
+
+# The command line.
+
+def test_an_option_that_would_do_nothing_is_refused(case):
+    """When it is typed; a settings file serves many command lines."""
+    build(case, 0, "third", 2)
+    assert record(case, "a.gt").status == 0
+    case.path("t.csv").write_text("TimeMs,APICall,VmRSS_KB\n1,zeContextCreate,10\n")
+    for command, goes in ((("report", "a.gt", "--sort", "total"), "-a sites"),
+                          (("export", "a.gt", "--value", "peak"), "--format collapsed"),
+                          (("plot", "a.gt", "--gpu", "0"), "-s FILE"),
+                          (("plot", "a.gt", "--threshold", "50"), "a tracker's CSV"),
+                          (("run", "--csv-more", "true"), "--csv FILE"),
+                          (("run", "--keep-nsys", "true"), "--with nsys"),
+                          (("run", "--with", "nsys", "--stack-depth", "8", "true"), "--stack-depth"),
+                          (("attach", "-p", "1", "--stack-bytes", "4K"), "--unwind dwarf")):
+        done = case.gputrack(*command)
+        if "built without" in done.err:
+            continue
+        assert done.status == 2 and goes in done.err and done.out == "", (command, done.err)
+        assert len(done.err.splitlines()) == 1, done.err
+    assert case.gputrack("report", "a.gt", "-a", "sites", "--sort", "total").status == 0
+    assert case.gputrack("plot", "a.gt", "t.csv", "--threshold", "50", "-o", "x.txt").status == 2
+    assert case.gputrack("plot", "t.csv", "--threshold", "50", "-o", "x.txt").status == 0
+    done = case.gputrack("report", "a.gt", env={"GPUTRACK_OPTIONS": "report.sort=total"})
+    assert done.status == 0, done.err
+
+
+def test_several_analyses_follow_each_other(case):
+    build(case, 0, "third", 2)
+    assert record(case, "a.gt").status == 0
+    one = [case.gputrack("report", "a.gt", "-a", name).out for name in ("watermark", "usage", "leakage")]
+    assert case.gputrack("report", "a.gt", "-a", "watermark,usage,leakage").out == "\n".join(one)
+    done = case.gputrack("report", "a.gt", "-a", "watermark,usage", "-f", "json")
+    assert done.status == 2 and "takes one analysis" in done.err, done.err
+    done = case.gputrack("report", "a.gt", "-a", "leakage,usage", "--fail-on-leak")
+    assert done.status == 2, done.err
+    done = case.gputrack("report", "a.gt", "-a", "leakage,usge")
+    assert done.status == 2 and "did you mean 'usage'" in done.err, done.err

@@ -10,7 +10,9 @@ import urllib.error
 import urllib.request
 
 from browser import Browser
+from nsys_export import BACKTRACE, Export
 from pages import data_of, opened, page_of, recordings
+from test_plot import TITLES
 
 
 def varints(text):
@@ -378,11 +380,29 @@ def tracker_page(case, leak=192):
     return page_of(case, "tracker_pid7.csv")
 
 
+def test_the_peak_has_what_call_sites_left_out_of_the_page_held(case):
+    """A page has 4,000 call sites; what the others held at the peak is in its sums all the same."""
+    if "built without" in case.gputrack("import", "/dev/null/none").err:
+        case.skip("built without SQLite")
+    export = Export()
+    for i in range(4100):
+        export.call(10 * i, 10 * i + 5, i + 1, "cudaMalloc", BACKTRACE,
+                    stack=[(f"site{i}", "/app/program"), ("main", "/app/program")])
+        export.alloc(10 * i + 1, 0x1000000 + i * (1 << 21), 1 << 20, correlation=i + 1)
+    assert case.gputrack("import", export.save(case.path("m.sqlite")), "-o", "m.gt").status == 0
+    with Browser(case) as page:
+        opened(page, page_of(case, "m.gt"))
+        text = page.text(".moment")
+        assert "4.00 GiB of device memory" in text and "4,100 resources" in text, text
+        assert "host memory" not in text and "4,088 more resources" in text, text
+
+
 def test_a_trackers_csv_becomes_twelve_charts(case):
     with Browser(case) as page:
         opened(page, tracker_page(case))
         panels = page.texts(".panel")
         assert len(panels) == 12
+        assert page.texts(".panel h3") == TITLES
         assert "0.19 MB leaked in 1 event" in panels[0]
         assert "zeEventPoolDestroy" in panels[2] and "0.19 MB" in panels[2]
         assert "zeMemAllocDevice" in panels[8] and "+4.00 MB" in panels[8]

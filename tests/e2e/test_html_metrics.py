@@ -114,7 +114,7 @@ def test_the_page_of_a_recording_has_twelve_charts(case):
         opened(page, path)
         assert page.texts("nav a")[-1] == "Process metrics"
         panels = page.texts("#metrics .panel")
-        assert len(panels) == 12 and "Resource counts" in panels[4] and "L0" not in panels[4]
+        assert len(panels) == 12 and "Resource Counts" in panels[4] and "L0" not in panels[4]
         assert "clCreateContext" in panels[8]
         assert f"{len(csv.read_text().splitlines()) - 1} tracked calls" in page.text("#metrics .facts")
         assert page.js("return document.querySelectorAll('#metrics .panel canvas').length") >= 6

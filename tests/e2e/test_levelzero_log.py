@@ -1,6 +1,7 @@
 """The resource tracker's log: its lines, its levels, what the driver left, what is still alive."""
 import re
 
+import schema
 from tracker_csv import (ALLOCATES, CREATES, DESTROYS, FREES, UNLOGGED, Count, ENTRY, log_of,
                          own_log, read_csv, read_log, the_csv)
 
@@ -232,12 +233,26 @@ def test_lost_in_no_crash(case):
 
 # What the driver left behind.
 
+WITHIN = re.compile(r"TOTAL LEAKS of (\d+) KB are not above (\d+) KB \(GPUTRACK_VERDICT_KB\): "
+                    r"they may be the driver's caches")
+
+
+def sums(entries):
+    """(level of the summary, its text, (total, limit) where the total is no verdict)"""
+    found = [(level, text) for level, text in entries if "SUMMARY" in text]
+    within = [WITHIN.fullmatch(text) for _, text in entries if "GPUTRACK_VERDICT_KB" in text]
+    assert len(found) == 1 and len(within) <= 1, entries
+    return (*found[0], tuple(int(n) for n in within[0].groups()) if within else None)
+
+
 def leaks(entries):
     """([(label, RSS, size, total)] of the warnings, the summary's text or None)"""
     pattern = re.compile(r"MEMORY LEAK DETECTED: (\w+) handle=0x[0-9a-f]+ - After destroy: "
                          r"VmRSS=\+(\d+)KB, VmSize=\+(\d+)KB \(Total (\w+) leaks: (\d+)KB\)")
     warnings, summary = [], None
     for level, text in entries:
+        if level == "warning" and ("SUMMARY" in text or WITHIN.fullmatch(text)):
+            continue
         if level == "warning":
             m = pattern.fullmatch(text)
             assert m and m.group(1) == m.group(4), text
@@ -359,6 +374,60 @@ def test_thresholds(case):
                                             GT_FAKE_ZE_RESIDUE=f"zeContextDestroy:{kb}@1"))
         check_warnings(warnings, [("Context", kb, kb)])
         assert (summary is not None) == summed
+
+
+def test_summary_below_the_verdict(case):
+    """The sums are told as soon as there was a warning; that they are no verdict is said apart."""
+    entries = level_run(case, "warn", GT_FAKE_ZE_RESIDUE="zeEventPoolDestroy:64")
+    assert sums(entries) == ("warning", summary_of(("EventPool", 64)), (64, 100)), entries
+    assert not any("no memory leaks" in text for _, text in entries)
+    entries = level_run(case, "info", GT_FAKE_ZE_RESIDUE="zeEventPoolDestroy:64",
+                        GPUTRACK_WARN_KB="64")
+    assert sums(entries) == ("info", summary_of(("EventPool", 64)), (64, 100)), entries
+    entries = level_run(case, "warn", GT_FAKE_ZE_RESIDUE="zeEventPoolDestroy:64",
+                        GPUTRACK_VERDICT_KB="63")
+    assert sums(entries) == ("error", summary_of(("EventPool", 64)), None), entries
+
+
+def test_residue_in_the_recording(case):
+    """Log, report, JSON, exit status and the CSV's figures say the same of one run."""
+    env = case.levelzero(GT_FAKE_ZE_RESIDUE="zeCommandListDestroy:64")
+    lists = case.build / "samples/guide/before/lists"
+    run = case.gputrack("run", "-q", "--fail-on-leak", "-o", "r.gt", "--csv", "r.csv", "--log",
+                        "r.log", lists, env=env)
+    assert run.status == 0, run.err  # no resource leaked, and only those count
+    assert "TOTAL LEAKS: 6400 KB" in case.path("r.log").read_text()
+    for analysis in ("summary", "leakage"):
+        report = case.report("r.gt", analysis)
+        schema.check(report, schema.load(case, "report"))
+        assert report["residue"] == {"kb": 6400, "processes": 1, "labels": [
+            {"label": "CommandList", "kb": 6400}]}
+        text = case.gputrack("report", "r.gt", "-a", analysis).out
+        assert "nothing was left behind" not in text and "No leaks: " in text
+        assert "6.25 MiB that the driver kept" in text and "CommandList 6400 KB" in text, text
+    for spec, status in (("residue", 23), ("residue>6399KiB", 23), ("residue>6400KiB", 0),
+                         ("any", 0), ("any,residue", 23)):
+        done = case.gputrack("report", "r.gt", f"--fail-on-leak={spec}")
+        assert done.status == status, (spec, done.err)
+    assert "6.25 MiB kept by the driver" in done.err, done.err
+    for form, mark in (("junit", 'failures="1"'), ("github", "::error"), ("sarif", '"error"')):
+        done = case.gputrack("report", "r.gt", "--fail-on-leak=residue", "--format", form)
+        assert done.status == 23 and mark in done.out and "6.25 MiB kept" in done.out, done.out
+    done = case.gputrack("plot", next(case.folder.glob("r_pid*.csv")), "-o", "r.txt")
+    assert "No memory leaks detected" not in done.out + case.path("r.txt").read_text(), done.out
+    assert re.search(r"zeCommandListDestroy: 6\.\d\d MB in 100 calls", done.out), done.out
+
+
+def test_residue_that_nobody_measured(case):
+    env = case.levelzero(GT_FAKE_ZE_RESIDUE="zeCommandListDestroy:64")
+    lists = case.build / "samples/guide/before/lists"
+    for quiet in ([], ["-q"]):
+        run = case.gputrack("run", *quiet, "--fail-on-leak=residue", "-o", "r.gt", lists, env=env)
+        assert run.status == 1 and "nobody measured what the driver kept" in run.err, run.err
+    assert case.report("r.gt", "leakage")["residue"] is None
+    run = case.gputrack("run", "-q", "--fail-on-leak=residue", "-o", "r.gt", "--csv", "r.csv",
+                        case.build / "samples/guide/after/lists", env=env)
+    assert run.status == 23, run.err  # the one list that is left
 
 
 def test_program_that_grows(case):

@@ -21,6 +21,7 @@ def test_a_recording_is_no_larger_than_max_size(case):
         assert "as large as it may get" in run.err, run.err
         assert "recording STOPPED before the end" in run.err, run.err
         summary = case.report("r.gt", "summary")
+        assert "as large as it may get" in summary["recording"]["processes"][0]["error"]
         # all that is not there was counted
         assert summary["lost"] > 0
         assert summary["recording"]["events"] + summary["lost"] == 400001, summary["lost"]
@@ -55,6 +56,7 @@ def test_recording_stops_after_the_duration(case):
     assert calls == 2001
     assert summary["recording"]["events"] + summary["lost"] == calls and summary["lost"] > 0
     assert "as long as --duration said" in " ".join(run.err.split()), run.err
+    assert "as long as --duration said" in summary["recording"]["processes"][0]["error"]
     assert "NOTHING WAS TRACKED" not in run.err, run.err
 
 

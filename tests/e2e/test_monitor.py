@@ -184,5 +184,6 @@ def test_wrong_pids_are_told_in_a_line(case):
     gone.wait()
     assert str(gone.pid) in one_line(case.gputrack("monitor", "--pids", gone.pid), 1)
     for words in (["--pids", "x"], ["--pids", "1,,2"], ["--pids", "-1"], ["--pids", "0"],
-                  ["--interval", "0", "--pids", os.getpid()], []):
+                  ["--interval", "0", "--pids", os.getpid()],
+                  ["-d", "18446744073", "--pids", os.getpid()], []):
         assert "monitor --help" in one_line(case.gputrack("monitor", *words), 2)

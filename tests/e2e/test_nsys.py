@@ -5,6 +5,8 @@ Figures are recomputed here straight from the database, by code that shares noth
 import hashlib
 import os
 import random
+import resource
+import signal
 import sqlite3
 import stat
 
@@ -423,6 +425,56 @@ def test_an_existing_recording_is_kept_and_a_failure_leaves_it(case):
     assert done.status == 1 and case.path("x.gt/info").exists()
 
 
+# Frames.
+
+RUNTIME_FRAMES = [("0x7f0588", "/nsys/libcupti.so.11.7"), ("0x7f26b6", "/usr/lib/libcuda.so.525.105")]
+CUDART = "/cuda/lib64/libcudart.so.11.7.60"
+
+
+def stacked():
+    """Two calls of one function of a program, through the runtime and its template."""
+    e = Export()
+    malloc = RUNTIME_FRAMES + [("cudaMalloc", CUDART),
+                               ("cudaError cudaMalloc<double>(double**, unsigned long)", "/app/saxpy"),
+                               ("main", "/app/saxpy"), ("__libc_start_main", "/lib/libc.so.6")]
+    copy = RUNTIME_FRAMES + [("cudaMemcpy", CUDART)] + malloc[-2:]
+    e.call(90, 110, 1, "cudaMalloc", BACKTRACE, stack=malloc)
+    e.alloc(100, 0x1000, 4 * MIB, correlation=1)
+    e.call(190, 210, 2, "cudaMemcpy", BACKTRACE, stack=copy)
+    e.alloc(200, 0x2000, MIB, correlation=2)
+    e.alloc(300, 0x3000, 8 * MIB, kind=PINNED)
+    return e, malloc, copy
+
+
+def test_the_call_of_cuda_stays_in_a_folded_stack(case):
+    export, malloc, copy = stacked()
+    take(case, export, "s")
+    frames = [[f["function"] for f in group["stack"]]
+              for group in case.report("s.gt", "leakage")["groups"] if group["kind"] != "host memory"]
+    assert frames == [["cudaMalloc", "main"], ["cudaMemcpy", "main"]], frames
+    text = case.gputrack("report", "s.gt", "-a", "leakage").out
+    assert "cudaMalloc" in text and "cudaMemcpy" in text and "libcupti" not in text, text
+    assert "libcupti" in case.gputrack("report", "s.gt", "-a", "leakage", "--all-frames").out
+    # the table has what the scripts have
+    written = " -> ".join(f"[{function}] ({module})" for function, module in malloc)
+    for analysis in ("leakage", "watermark"):
+        rows = tsv(case, "s.gt", analysis)[1]
+        assert written in [row["stack"] for row in rows], rows
+    done = case.gputrack("report", "s.gt", "-f", "tsv", "-a", "leakage", "--baseline", "s.gt",
+                         "--fail-on-leak")
+    assert done.status == 0, done.err
+
+
+def test_host_memory_can_be_told_apart(case):
+    take(case, stacked()[0], "s")
+    leakage = case.report("s.gt", "leakage")
+    assert (leakage["device_bytes"], leakage["host_bytes"]) == (5 * MIB, 8 * MIB)
+    rows = tsv(case, "s.gt", "leakage")[1]
+    assert sum(int(r["bytes"]) for r in rows if r["memory"] != "host") == 5 * MIB
+    text = case.gputrack("report", "s.gt", "-a", "leakage").out
+    assert "5.00 MiB of device memory, 8.00 MiB of host memory" in text, text
+
+
 # The three files.
 
 def test_export_writes_the_three_files_of_the_scripts(case):
@@ -465,6 +517,38 @@ def test_a_name_with_tsv_is_the_table_of_all_events(case):
     done = case.gputrack("export", "m.gt", "-o", "bad")
     assert done.status == 1 and len(done.err.splitlines()) == 1, done.err
     assert not case.path("bad_valid.tsv").exists() and not case.path("bad_invalid.tsv").exists()
+
+
+def test_a_folder_gets_the_scripts_names(case):
+    take(case, mixed(), "m")
+    case.path("tsv").mkdir()
+    assert case.gputrack("export", "m.gt", "-f", "tsv", "-o", "tsv/").status == 0
+    assert sorted(os.listdir(case.path("tsv"))) == ["driver.tsv", "invalid.tsv", "valid.tsv"]
+
+
+def test_none_of_the_three_is_there_when_one_has_no_room(case):
+    def little_room():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048))
+
+    e = mixed()
+    for i in range(12):  # too much for the limit, and less than a stream holds back
+        e.call(1000 + i, 1001 + i, 10 + i, "cudaMalloc", BACKTRACE, stack=MAIN)
+        e.alloc(1000 + i, 0x100000 + i * 4096, 4096, correlation=10 + i)
+    take(case, e, "m")
+    done = case.gputrack("export", "m.gt", "-f", "tsv", "-o", "p", preexec=little_room)
+    assert done.status == 1 and "p_valid.tsv" in done.err, (done.status, done.err)
+    assert not list(case.folder.glob("p*")), list(case.folder.glob("p*"))
+
+
+def test_a_name_that_promises_compression_is_refused(case):
+    take(case, mixed(), "m")
+    for command in (("export", "m.gt", "-f", "csv", "-o", "x.csv.zst"),
+                    ("export", "m.gt", "-o", "x.tsv.gz"), ("report", "m.gt", "-o", "x.txt.xz")):
+        done = case.gputrack(*command)
+        assert done.status == 2 and "compressed" in done.err, done.err
+    assert case.gputrack("export", "m.gt", "-f", "pprof", "-o", "x.pb.gz").status == 0
+    assert sorted(p.name for p in case.folder.glob("x.*")) == ["x.pb.gz"]
 
 
 # nsys in one command, with a stand-in that hands over an export.
@@ -526,6 +610,29 @@ def test_nsys_runs_the_program_exports_and_is_imported(case):
     assert exported.startswith("export --type=sqlite ")
     assert case.report("n.gt", "usage")["peak"]["device_bytes"] == 11 * MIB + 192
     assert case.report("n.gt", "usage")["recording"]["exit_status"] == 7
+
+
+def test_what_nsys_wrote_is_kept_when_asked_for(case):
+    export = mixed().save(case.path("e.sqlite"))
+    env = stand_in(case, NSYS_EXPORT=str(export))
+    assert with_nsys(case, env, "-q", "-o", "n.gt", "true").status == 0
+    assert not case.path("n.sqlite").exists() and not case.path("n.nsys-rep").exists()
+    for old in (False, True):
+        assert with_nsys(case, env, "-q", "--keep-nsys", "-o", "n.gt", "true").status == 0
+        assert case.path("n.nsys-rep").read_text() == "report\n"
+        assert case.path("n.sqlite").read_bytes() == export.read_bytes()
+        assert case.path("n.sqlite.old").exists() == old
+    assert case.gputrack("import", "n.sqlite", "-o", "again.gt").status == 0
+    # from another file system, and where there was nothing to import
+    empty = Export()
+    empty.call(1, 2, 1, "cudaFree")
+    env = stand_in(case, NSYS_EXPORT=str(empty.save(case.path("none.sqlite"))))
+    if os.access("/dev/shm", os.W_OK) and os.stat("/dev/shm").st_dev != case.folder.stat().st_dev:
+        env["TMPDIR"] = "/dev/shm"
+    done = case.gputrack("run", "--with", "nsys", "--keep-nsys", "-o", "m.gt", "true", env=env)
+    assert done.status == 1 and len(done.err.splitlines()) == 1, done.err
+    assert case.path("m.nsys-rep").exists() and case.path("m.sqlite").exists()
+    assert not case.path("m.gt").exists()
 
 
 def test_nsys_with_a_real_export(case):

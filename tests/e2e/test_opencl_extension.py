@@ -1,6 +1,7 @@
 """test_opencl_extension.py - the live-object extension, and the layer as a loader sees it."""
 import pathlib
 import re
+import shutil
 
 
 # The extension.
@@ -34,10 +35,34 @@ def test_live_objects_sample_lists_twenty_events_newest_first(case):
     assert done.status == 0 and done.err == "", done.err
     check_live_sample(done.out)
     assert [p.name for p in case.folder.iterdir()] == ["live.gt"]
+    # without gputrack: the library that is linked brings the layer
+    done = case.run(program, env=case.pocl())
+    assert done.status == 0 and done.err == "", done.err
+    check_live_sample(done.out)
+    assert [p.name for p in case.folder.iterdir()] == ["live.gt"]
     # without any layer it runs and lists nothing; nor without tracking
-    for env, option in ((case.pocl(), []), (layer(case, case.pocl()), ["--no-debug"])):
+    for env, option in ((case.pocl(OPENCL_LAYERS=""), []), (case.pocl(), ["--no-debug"]),
+                        (layer(case, case.pocl()), ["--no-debug"])):
         done = case.run(program, *option, env=env)
         assert done.status == 0 and done.out == "counted to 10\n" and done.err == ""
+
+
+def test_the_companion_finds_the_layer_and_overrides_nobody(case):
+    """As it is installed, and alone; what somebody else has set stays."""
+    program, libraries = case.program("live_objects"), case.path("lib")
+    (libraries / "gputrack").mkdir(parents=True)
+    shutil.copy(case.build / "libgputrack_live.so.1.0.0", libraries / "libgputrack_live.so.1")
+    alone = case.pocl(LD_LIBRARY_PATH=str(libraries))
+    done = case.run(program, env=alone)
+    assert done.status == 0 and done.out == "counted to 10\n", done.out
+    assert done.err.count("\n") == 1 and "live objects are not tracked" in done.err, done.err
+    for name in ("libgputrack_opencl.so", "libgputrack.so"):
+        shutil.copy(case.build / name, libraries / "gputrack" / name)
+    done = case.run(program, env=alone)
+    assert done.status == 0 and done.err == "", done.err
+    check_live_sample(done.out)
+    done = case.run(program, env=dict(alone, OPENCL_LAYERS="/nowhere/layer.so"))
+    assert done.out == "counted to 10\n" and "not tracked" not in done.err, done.err
 
 
 def test_live_objects_sample_works_on_intel(case):

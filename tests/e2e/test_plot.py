@@ -1,5 +1,6 @@
 """test_plot.py - gputrack plot, from files and real recordings to pictures."""
 import datetime
+import os
 import pathlib
 import re
 import struct
@@ -170,6 +171,24 @@ def test_a_million_rows_keep_their_one_spike(case):
     assert abs(curves["VmRSS"][1] - 20) < 0.001
     points = [int(n) for n in re.findall(r"points (\d+)", case.path("big.txt").read_text())]
     assert max(points) < 10000
+
+
+def test_the_name_that_the_tracker_was_given_leads_to_its_file(case):
+    rows = (inputs(case) / "tracker" / "clean.csv").read_text()
+    case.path("out_pid15534.csv").write_text(rows)
+    for other in ("out_pid.csv", "out_pid12.txt", "out_pid12x.csv", "other_pid12.csv"):
+        case.path(other).write_text(rows)
+    for command in ("plot", "html"):
+        done = case.gputrack(command, case.path("out.csv"))
+        if "built without" in done.err:
+            continue
+        assert done.status == 1 and len(done.err.splitlines()) == 1, done.err
+        assert "out_pid15534.csv" in done.err and "more" not in done.err, done.err
+    os.utime(case.path("out_pid15534.csv"), (1, 1))
+    case.path("out_pid9-2.csv").write_text(rows)
+    done = case.gputrack("plot", "out.csv")
+    assert "wrote out_pid9-2.csv and 1 more" in done.err, done.err
+    assert "pid" not in case.gputrack("plot", "none.csv").err
 
 
 def test_standard_input_and_output(case):

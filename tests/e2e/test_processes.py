@@ -203,6 +203,27 @@ def test_a_rank_that_fails_has_failed_the_job(case):
     assert not case.path("none.gt").exists(), told
 
 
+def test_ranks_of_several_hosts_are_told_that_their_clocks_differ(case):
+    unshare = shutil.which("unshare")
+    if os.geteuid() or not unshare:
+        case.skip("only root can give a process another host name")
+    app = [case.build / "gputrack", "run", "-q", "-o", "job.gt", case.program("killed"), "--how",
+           "return", "--calls", "3", "--log", "log"]
+    env = case.pocl(PMIX_NAMESPACE="job7", PMIX_RANK="0")
+    done = case.run(*app, env=env)
+    assert done.status == 0 and done.err == "", done.err
+    assert "clock" not in case.gputrack("report", "job.gt").out
+    done = case.run(unshare, "-u", "sh", "-c", 'hostname elsewhere && exec "$@"', "sh", *app,
+                    env=dict(env, PMIX_RANK="1"))
+    if "unshare" in done.err:
+        case.skip(done.err.strip())
+    assert done.status == 0 and "rank 1 runs on elsewhere" in done.err, done.err
+    assert len(done.err.splitlines()) == 1 and "clock" in done.err, done.err
+    assert len(by_process(case, "job.gt")) == 2
+    text = " ".join(case.gputrack("report", "job.gt").out.split())
+    assert "processes ran on several hosts" in text, text
+
+
 def waiting(case, rank, recording):
     """A rank that has made its calls and then waits; its run."""
     run = case.start(case.build / "gputrack", "run", "-o", recording, "sh", "-c",

@@ -577,6 +577,15 @@ def test_damaged_traces_end_at_the_last_whole_record(case):
     assert len(json.loads(exported.out)["events"]) == count
     garbage.unlink()
 
+    # gaps that are shown are all there are, unless it says so
+    for i in range(5):
+        case.path(f"q.gt/{i + 1}.trace").write_bytes(b"garbage" * 1000)
+        text = case.gputrack("report", "q.gt").out
+        assert text.count("is left out") == min(i + 1, 4), text
+        assert ("1 further gap is not shown" in text) == (i == 4), text
+    for i in range(5):
+        case.path(f"q.gt/{i + 1}.trace").unlink()
+
     # … or of a format that is not known yet
     newer = bytearray(whole)
     newer[8:12] = (99).to_bytes(4, "little")
@@ -589,6 +598,10 @@ def test_damaged_traces_end_at_the_last_whole_record(case):
     assert report["events"] == count
     unread, = [p for p in report["processes"] if p["state"] == "unread"]
     assert unread["pid"] == 123 and unread["start_ns"] == 0 and "newer gputrack" in unread["damage"]
+    groups = case.report("q.gt", "processes")["groups"]
+    assert [g["start_ns"] for g in groups if g["pid"] == 123] == [0], groups
+    rows = case.gputrack("report", "q.gt", "-a", "processes", "-f", "tsv").out.splitlines()
+    assert [r.split("\t")[-2] for r in rows if r.startswith("123\t")] == ["0"], rows
     exported = case.gputrack("export", "q.gt", "--format", "json")
     assert exported.status == 0 and "newer gputrack" in exported.err and "damaged" not in exported.err
     garbage.unlink()

@@ -123,6 +123,11 @@ static void limits_are_read(void **state)
 	assert_int_equal(l.list[3].most, 0);
 	assert_string_equal(l.list[2].text, "cl_mem>=5");
 	gt_limits_fini(&l);
+	assert_int_equal(gt_limits_parse(&l, "residue>100KiB,Residue", &error), 0);
+	assert_true(l.list[0].of_residue && l.list[1].of_residue);
+	assert_int_equal(l.list[0].most, 100 << 10);
+	assert_memory_equal(&l.list[0].what, &(struct gt_select){ 0 }, sizeof l.list[0].what);
+	gt_limits_fini(&l);
 }
 
 static void mistakes_are_pointed_at(void **state)
@@ -135,6 +140,7 @@ static void mistakes_are_pointed_at(void **state)
 		{ "event>", "character 6, '>'" },
 		{ "event>1,", "character 9," },
 		{ "memory>10", "character 7, '>10'" },
+		{ "residue>10", "character 8, '>10'" },
 		{ "event>=0", "character 6, '>=0'" },
 		{ "event<1", "character 1, 'event<1'" },
 		{ "event>1MB", "character 6, '>1MB'" },

@@ -16,6 +16,7 @@ struct settings {
 	struct gt_texts folders;
 	uint64_t top;
 	int color;
+	struct gt_choices paints;
 	const char *limit;
 	double interval;
 };
@@ -37,6 +38,8 @@ static const struct gt_option options[] = {
 	  .help = "too much" },
 	{ .name = "color", .type = GT_OPTION_CHOICE, AT(color), .argument = "WHEN",
 	  .choices = colors, .help = "paint" },
+	{ .name = "paints", .type = GT_OPTION_CHOICES, AT(paints), .argument = "HOW[,HOW…]",
+	  .choices = colors, .help = "paint more" },
 	{ .name = "interval", .type = GT_OPTION_DECIMAL, AT(interval), .argument = "S",
 	  .help = "how often" },
 	{ .name = "every", .type = GT_OPTION_DECIMAL, AT(interval), .argument = "S" },
@@ -146,6 +149,35 @@ static void a_program_keeps_its_own_options(void **state)
 	assert_int_equal(r.argc - r.first, 2);
 }
 
+static void several_choices_come_in_their_order(void **state)
+{
+	struct result r;
+
+	(void)state;
+	parse(&r, &report, "--paints never,auto,never");
+	assert_int_equal(r.settings.paints.count, 3);
+	assert_int_equal(r.settings.paints.list[0], 2);
+	assert_int_equal(r.settings.paints.list[1], 0);
+	assert_int_equal(r.settings.paints.list[2], 2);
+	parse(&r, &report, "--paints auto,always --paints=never");
+	assert_int_equal(r.settings.paints.count, 1);
+	assert_int_equal(r.settings.paints.list[0], 2);
+}
+
+static void what_was_typed_is_known(void **state)
+{
+	struct result r;
+
+	(void)state;
+	parse(&r, &report, "-n 3 --color=never x");
+	assert_true(gt_option_was_typed("top") && gt_option_was_typed("color"));
+	assert_false(gt_option_was_typed("limit"));
+	assert_int_equal(gt_option_needs(&report, "limit", false, "-q"), 0);
+	assert_int_equal(gt_option_needs(&report, "top", true, "-q"), 0);
+	parse(&r, &report, "x");
+	assert_false(gt_option_was_typed("top"));
+}
+
 static void mistakes_are_told_in_one_line(void **state)
 {
 	static const struct {
@@ -165,6 +197,9 @@ static void mistakes_are_told_in_one_line(void **state)
 		{ &report, "--quiet=yes", "takes no value" },
 		{ &report, "--color neverr", "did you mean 'never'?" },
 		{ &report, "--color blue", "is one of auto, always, never" },
+		{ &report, "--paints auto,blue", "is one of auto, always, never, not 'blue'" },
+		{ &report, "--paints auto,", "is one of auto, always, never, not ''" },
+		{ &report, "--paints auto,auto,auto,auto,auto,auto,auto,auto,auto", "at most 8" },
 		{ &doctor, "thing", "takes no operand, got 'thing'" },
 	};
 
@@ -261,6 +296,8 @@ int main(void)
 		cmocka_unit_test(every_form_of_an_option_is_understood),
 		cmocka_unit_test(options_may_follow_operands),
 		cmocka_unit_test(a_program_keeps_its_own_options),
+		cmocka_unit_test(several_choices_come_in_their_order),
+		cmocka_unit_test(what_was_typed_is_known),
 		cmocka_unit_test(mistakes_are_told_in_one_line),
 		cmocka_unit_test(help_lists_every_option_and_ends_well),
 		cmocka_unit_test(a_value_that_may_be_left_out_is_stuck_to_its_option),

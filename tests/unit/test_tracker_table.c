@@ -52,6 +52,42 @@ static void leaks_are_destroys_that_raise_memory(void **state)
 	gt_tracker_free(t);
 }
 
+/* Times are whole ms: what one of them has is one bar. */
+static void leaks_of_one_millisecond_are_added_up(void **state)
+{
+	struct gt_tracker_table *t;
+
+	assert_int_equal(read_text(&t, HEAD
+				   "1,zeEventDestroy,1192,192\n" "2,zeEventDestroy,1584,392\n"
+				   "2,zeEventDestroy,1976,392\n" "2,zeEventDestroy,2368,392\n",
+				   100), 0);
+	assert_int_equal(t->moments.count, 2);
+	assert_true(gt_trail_value(&t->moments, 0, 0) == 192);
+	assert_true(gt_trail_value(&t->moments, 1, 0) == 3 * 392);
+	assert_int_equal(t->leaks.count, 4);
+	assert_null(t->creeps);
+	gt_tracker_free(t);
+}
+
+static void small_rises_add_up(void **state)
+{
+	static const char text[] = HEAD
+		"1,zeContextCreate,1000,500\n"  "2,zeEventDestroy,1060,60\n"
+		"3,zeEventDestroy,1120,60\n"    "4,zeFenceDestroy,1180,60\n"
+		"5,zeFenceDestroy,1120,-60\n"   "6,zeEventDestroy,1320,200\n";
+	struct gt_tracker_table *t;
+
+	assert_int_equal(read_text(&t, text, 100), 0);
+	assert_int_equal(t->leak_events, 1);
+	assert_non_null(t->creeps);
+	assert_string_equal(t->creeps->name, "zeEventDestroy");
+	assert_true(gt_tracker_creep(t->creeps) == 120);
+	gt_tracker_free(t);
+	assert_int_equal(read_text(&t, text, 120), 0);
+	assert_null(t->creeps);
+	gt_tracker_free(t);
+}
+
 static void a_leak_in_the_first_call_counts(void **state)
 {
 	struct gt_tracker_table *t;
@@ -150,6 +186,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(leaks_are_destroys_that_raise_memory),
+		cmocka_unit_test(leaks_of_one_millisecond_are_added_up),
+		cmocka_unit_test(small_rises_add_up),
 		cmocka_unit_test(a_leak_in_the_first_call_counts),
 		cmocka_unit_test(a_calls_sum_is_known_over_the_whole_time),
 		cmocka_unit_test(lost_signs_are_restored),

@@ -151,7 +151,7 @@ class RecordingSet {
     return { time: row < 0 ? 0 : this.rowTimes[row], kinds, sites, exact: this.exact };
   }
 
-  /* At the peak every site's share is known exactly. */
+  /* At the peak every site's share is known exactly; sites that are not in the page are `rest`. */
   atPeak() {
     const kinds = this.kinds.map((kind) => ({ kind, bytes: 0, count: 0 })), sites = [];
     for (const site of this.sites) {
@@ -161,7 +161,8 @@ class RecordingSet {
       kinds[site.kind.index].bytes += site.peakBytes;
       kinds[site.kind.index].count += site.peak;
     }
-    return { time: this.raw.peak.time_ns / 1e9, kinds, sites, exact: true, peak: true };
+    return { time: this.raw.peak.time_ns / 1e9, kinds, sites, exact: true, peak: true,
+      rest: { bytes: this.raw.rest.peak_bytes, count: this.raw.rest.peak } };
   }
 }
 

@@ -4,7 +4,7 @@ import { kindColor } from "./charts.js";
 import { formatBytes, formatCount, formatKind, formatTime } from "./format.js";
 import { placeLine, stackList } from "./stack.js";
 
-const SHOWN = 12;
+const SHOWN = 12, NOTHING = { bytes: 0, count: 0 };
 
 export class Moment {
   constructor(set) {
@@ -14,10 +14,11 @@ export class Moment {
 
   show(time, peak) {
     const state = peak ? this.set.atPeak() : this.set.at(time);
-    const device = state.kinds.filter((k) => k.kind.onDevice).reduce((a, k) => a + k.bytes, 0);
+    const shown = state.kinds.filter((k) => k.kind.onDevice).reduce((a, k) => a + k.bytes, 0);
+    const device = peak ? this.set.raw.peak.bytes : shown, rest = state.rest || NOTHING;
     const host = state.kinds.filter((k) => k.kind.memory === "host")
-      .reduce((a, k) => a + k.bytes, 0);
-    const count = state.kinds.reduce((a, k) => a + k.count, 0);
+      .reduce((a, k) => a + k.bytes, 0) + rest.bytes - (device - shown);
+    const count = state.kinds.reduce((a, k) => a + k.count, 0) + rest.count;
     const kinds = state.kinds.filter((k) => k.count).sort((a, b) => b.bytes - a.bytes ||
       b.count - a.count);
     state.sites.sort((a, b) => b.bytes - a.bytes || b.count - a.count);
@@ -62,7 +63,7 @@ export class Moment {
         el("span", { class: "at" }, placeLine(s.site.frames))), stackList(s.site.frames)));
     });
     const named = (what) => state.sites.slice(0, SHOWN).reduce((a, s) => a + s[what], 0);
-    const all = (what) => kinds.reduce((a, k) => a + k[what], 0);
+    const all = (what) => kinds.reduce((a, k) => a + k[what], 0) + (state.rest || NOTHING)[what];
     const left = { bytes: all("bytes") - named("bytes"), count: all("count") - named("count") };
     if (left.count > 0)
       rows.push(el("li", { class: "dim rest", text: `${formatCount(left.count)} more resources` +

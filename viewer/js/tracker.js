@@ -8,13 +8,19 @@ import { legendOf, unpackTrail } from "./samples.js";
 const MB_PER_KB = 1 / 1024;
 const TOP_BARS = 10, TOP_CURVES = 5, CHART_HEIGHT = 210;
 
-const megabytes = (kb) => `${formatCount(kb * MB_PER_KB, 2)} MB`;
+const megabytes = (kb) =>
+  `${formatCount(kb * MB_PER_KB, kb && Math.abs(kb) < 100 ? 4 : 2)} MB`;
 const stems = (rise, fall) => {
   const hues = { unit: 3,
     values: (chart, index) => chart.data[index].map((v) => v < 0 ? fall : rise) };
   return { width: 0, points: { show: false },
     paths: uPlot.paths.bars({ size: [0.6, 6, 1], align: 0, disp: { fill: hues, stroke: hues } }) };
 };
+
+/* By the rule: which is all well only where many small rises are not one big. */
+const noLeak = (t) => t.creeps ? `No single rise above ${formatCount(t.threshold_kb)} KB, but ` +
+  `${t.creeps}: ${megabytes(t.creep_kb)} in ${plural(t.creep_calls, "call", "calls")}` :
+  "No memory leaks detected";
 
 class TrackerCharts {
   constructor(tracker) {
@@ -28,7 +34,9 @@ class TrackerCharts {
   /* Seconds since the first row, and the values in the chart's unit. */
   curve(points, by, width = 1) {
     const [times, ...values] = unpackTrail(points, width);
-    return [times.map((ms) => (ms - this.t.first_ms) / 1000),
+    let last = -Infinity;
+    /* a chart has one value for each time: rows of one millisecond are a nanosecond apart */
+    return [times.map((ms) => (last = Math.max((ms - this.t.first_ms) / 1000, last + 1e-9))),
       ...values.map((list) => list.map((value) => value * by))];
   }
 
@@ -69,13 +77,12 @@ class TrackerCharts {
     return panel;
   }
 
-  bars(title, calls, value, text, tone, empty) {
+  bars(title, calls, value, text, tone, empty, how) {
     const rows = calls.map((call) => [call, value(call)]).filter(([, v]) => v !== 0)
       .sort(([a, p], [b, q]) => Math.abs(q) - Math.abs(p) || a.name.localeCompare(b.name))
       .slice(0, TOP_BARS);
     if (!rows.length)
-      return this.message(title, empty || "No call changed the process's memory.",
-        empty ? "good" : "");
+      return this.message(title, empty || "No call changed the process's memory.", how || "");
     const most = Math.max(...rows.map(([, v]) => Math.abs(v)));
     const panel = this.panel(title, tone);
     panel.append(el("ol", { class: "bars" }, rows.map(([call, v]) => {
@@ -93,52 +100,52 @@ class TrackerCharts {
     const callAxis = { ...timeAxis(), space: 48, values: (chart, at) => at.map((v) => formatCount(v)) };
     const [numbers, deltas] = unpackTrail(t.deltas);
     const leaks = this.curve(t.leaks, MB_PER_KB, t.leak_width);
-    const signed = (v) => (v > 0 ? "+" : "−") + (Math.abs(v) < 1024 ?
-      `${formatCount(Math.abs(v), Math.abs(v) < 10 ? 1 : 0)} KB` : megabytes(Math.abs(v)));
-    const found = t.leak_events > 0, none = "No memory leaks detected";
+    const signed = (v) => (v > 0 ? "+" : "−") + megabytes(Math.abs(v));
+    const found = t.leak_events > 0, none = noLeak(t), well = t.creeps ? "" : "good";
     const top = calls.filter((call) => call.impact)
       .sort((a, b) => Math.abs(b.delta_kb) - Math.abs(a.delta_kb)).slice(0, TOP_CURVES);
     return [
-      found ? this.lines("Memory leak detection over time", "MB", [
+      found ? this.lines("Memory Leak Detection Over Time", "MB", [
         ["cumulative leak", this.curve(t.leaked, MB_PER_KB), { stroke: red }],
         ["leak event", t.leak_width > 1 ? [leaks[0], leaks[2]] :
           this.curve(t.leaked, MB_PER_KB),
           { stroke: red, paths: () => null, points: { show: true, size: 7, fill: red } }]],
       { tone: "alarm", subtitle: `${megabytes(t.leak_kb)} leaked in ` +
         plural(t.leak_events, "event", "events") }) :
-        this.message("Memory leak detection over time", none, "good"),
-      this.lines("System memory usage over time", "MB", [["VmRSS", mb(c.rss)],
+        this.message("Memory Leak Detection Over Time", none, well),
+      this.lines("System Memory Usage Over Time", "MB", [["VmRSS", mb(c.rss)],
         ["VmSize", mb(c.size)], ["VmData", mb(c.data)]]),
-      this.bars("Memory leaks by API call", calls, (call) => call.leak_kb, megabytes,
-        found ? "alarm" : "", none),
-      this.lines("Memory deltas per API call", "MB",
+      this.bars("Memory Leaks by API Call", calls, (call) => call.leak_kb, megabytes,
+        found ? "alarm" : "", none, well),
+      this.lines("Memory Deltas Per API Call", "MB",
         [["change of VmRSS", [numbers, deltas.map((kb) => kb * MB_PER_KB)],
           { ...stems(color("k1"), color("k0")) }]], { xAxis: callAxis,
         xRange: (chart, low, high) => [low - 0.5, high + 0.5], subtitle: "by number of the call",
         keys: [{ label: "rise of VmRSS", stroke: color("k1") },
           { label: "fall", stroke: color("k0") }] }),
-      this.lines(t.levelzero ? "L0 resource counts" : "Resource counts", "", [
+      this.lines(t.levelzero ? "L0 Resource Counts" : "Resource Counts", "", [
         ["Contexts", alive(c.contexts)], ["Command queues", alive(c.queues)],
         ["Modules", alive(c.modules)],
         ["Kernels", alive(c.kernels)]]),
-      this.lines("Command lists and events", "", [["Command lists", alive(c.lists)],
+      this.lines("Command Lists and Events", "", [["Command lists", alive(c.lists)],
         ["Event pools", alive(c.pools)], ["Events", alive(c.events)]]),
-      this.lines("Total memory allocations", "MB", [["allocated through the API",
+      this.lines("Total Memory Allocations", "MB", [["allocated through the API",
         this.curve(c.memory, 1 / (1 << 20)), areaSeries("", color("k0"))]]
         .map(([label, table, more]) => [label, table, { fill: more.fill }])),
-      this.bars("Top 10 most frequent API calls", calls, (call) => call.count,
+      this.bars("Top 10 Most Frequent API Calls", calls, (call) => call.count,
         (v) => formatCount(v)),
-      this.bars("Top 10 API calls by memory impact", calls, (call) => call.delta_kb, signed),
-      this.bars("Top 10 API calls by average memory per call", calls,
+      this.bars("Top 10 API Calls by Memory Impact", calls, (call) => call.delta_kb, signed),
+      this.bars("Top 10 API Calls by Avg Memory per Call", calls,
         (call) => call.delta_kb / call.count, signed),
-      top.length ? this.lines("Cumulative memory impact by top 5 APIs", "MB",
+      top.length ? this.lines("Cumulative Memory Impact by Top 5 APIs", "MB",
         top.map((call) => [call.name, mb(call.impact)])) :
-        this.message("Cumulative memory impact by top 5 APIs",
+        this.message("Cumulative Memory Impact by Top 5 APIs",
           "No call changed the process's memory."),
-      found ? this.lines("Individual leak events", "MB", [["leak", this.wholeTime(leaks),
-        { ...stems(red, red), stroke: red }]], { tone: "alarm",
-        subtitle: `Total: ${megabytes(t.leak_kb)}` }) :
-        this.message("Individual leak events", "No leak events", "good"),
+      found ? this.lines("Individual Leak Events Timeline", "MB", [["leaked in a millisecond",
+        this.wholeTime(this.curve(t.moments, MB_PER_KB)), { ...stems(red, red), stroke: red }]],
+      { tone: "alarm", subtitle: `Total: ${megabytes(t.leak_kb)} in ` +
+        plural(t.leak_events, "event", "events") }) :
+        this.message("Individual Leak Events Timeline", "No leak events", well),
     ];
   }
 }
@@ -177,7 +184,8 @@ export function trackerVerdicts(t) {
   return el("div", { class: "verdicts" },
     t.leak_events ? card("bad", megabytes(t.leak_kb),
       `left behind in ${plural(t.leak_events, "leak event", "leak events")}`) :
-      card("good", "No memory leaks", "by the tracker's rule"),
+      t.creeps ? card("", megabytes(t.creep_kb), `in small rises by ${t.creeps}`) :
+        card("good", "No memory leaks", "by the tracker's rule"),
     card("", megabytes(t.peak_rss), "highest VmRSS"),
     card("", megabytes(t.last_rss - t.first_rss), "VmRSS, first row to last"),
     card("", formatCount(t.calls.length), "different API calls"));

@@ -209,12 +209,12 @@ static void note_libraries(struct attach *a, const char *key, bool (*is)(const s
 	const struct gt_libraries *l = gt_tracer_libraries(a->tracer);
 	char *text = NULL;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = gt_memstream(&text, &size);
 
 	for (size_t i = 0; i < l->count; i++)
 		if (is(&l->list[i]))
 			fprintf(out, "%s%s", ftell(out) ? ", " : "", l->list[i].path);
-	fclose(out);
+	gt_memstream_close(out);
 	if (*text)
 		gt_info_set(a->info, key, text);
 	free(text);

@@ -112,6 +112,10 @@ static int parse(struct gt_attach_settings *s, int argc, char **argv, int first)
 				      GT_PROBE_FRAMES);
 	if (t->top > GT_BOARD_TOP_MAX)
 		return gt_usage_wrong(&gt_attach_usage, "--top is at most %d", GT_BOARD_TOP_MAX);
+	status = gt_option_needs(&gt_attach_usage, "stack-bytes", t->unwind == GT_UNWIND_DWARF,
+				 "--unwind dwarf");
+	if (status)
+		return status;
 	s->argv = t->command ? argv + first : NULL;
 	s->probes = (struct gt_probes_options){
 		.everyone = t->all, .frames = t->no_stacks ? 0 : (uint32_t)t->stack_depth,

@@ -232,7 +232,7 @@ static bool check_layer(struct gt_doctor *d, char *text, size_t size)
 		return false;
 	}
 	gt_doctor_say(d, GT_FINDING_GOOD, "self-test", "the layer is loaded and answers on %u %s",
-		      yes, gt_plural(yes, "platform", "platform"));
+		      yes, gt_plural(yes, "platform", "platforms"));
 	return true;
 }
 

@@ -213,7 +213,7 @@ void gt_system_look(struct gt_system *s)
 	const char *at = found;
 	static char *others; /* kept until the program ends */
 	size_t size;
-	FILE *lines = open_memstream(&others, &size);
+	FILE *lines = gt_memstream(&others, &size);
 	int status;
 
 	gt_child_explore(explore_disks, NULL, found, sizeof found);
@@ -229,6 +229,6 @@ void gt_system_look(struct gt_system *s)
 	add_devices(lines, "[Level Zero devices]\n", found, status);
 	status = gt_child_explore(explore_opencl, NULL, found, sizeof found);
 	add_devices(lines, "[OpenCL devices]\n", found, status);
-	fclose(lines);
+	gt_memstream_close(lines);
 	s->others = others;
 }
