@@ -69,6 +69,7 @@ void gt_watch_restart(void)
 	atomic_store(&threads_read_ns, 0);
 	atomic_store(&warned, false);
 	gt_meter_restart();
+	gt_log_restart();
 	gt_csv_restart();
 }
 
