@@ -139,14 +139,19 @@ void gt_guest_name(const struct gt_guest_call *g, uint64_t handle, const char *n
 	step_out(&visit);
 }
 
+/* A handler that came while its own thread was in here: what that holds must stay. */
+static void settle(const struct visit *v)
+{
+	if (!v->inside && home && atomic_load_explicit(home, memory_order_relaxed) != AT_HOME)
+		move_in();
+}
+
 void gt_guest_settle(void)
 {
 	struct visit visit;
 
 	step_in(&visit);
-	/* a handler that came while its own thread was in here: what that holds must stay */
-	if (!visit.inside && home && atomic_load_explicit(home, memory_order_relaxed) != AT_HOME)
-		move_in();
+	settle(&visit);
 	step_out(&visit);
 }
 
@@ -161,6 +166,7 @@ uint16_t gt_guest_place(enum gt_api api, const char *name)
 	struct visit visit;
 
 	step_in(&visit);
+	settle(&visit);
 	pthread_mutex_lock(&placing);
 	for (uint16_t i = 0; i < place_count && !found; i++)
 		if (places[i].api == api &&

@@ -174,6 +174,42 @@ static void a_child_forked_inside_a_call_writes_nothing_of_it(void **state)
 	assert_int_equal(replay((uint32_t)getpid()).live, before.live);
 }
 
+/* True when the process's trace has that text in it. */
+static bool trace_has(pid_t pid, const char *text)
+{
+	char path[128], *bytes = malloc(1 << 24);
+	size_t size;
+	FILE *file;
+	bool found;
+
+	snprintf(path, sizeof path, "%s/%d.trace", recording, (int)pid);
+	file = fopen(path, "r");
+	size = file ? fread(bytes, 1, 1 << 24, file) : 0;
+	if (file)
+		fclose(file);
+	found = memmem(bytes, size, text, strlen(text));
+	free(bytes);
+	return found;
+}
+
+/* As the live-object extension does it: a child's first act need not be a call. */
+static void a_place_that_a_child_finds_is_in_its_own_trace(void **state)
+{
+	static const char name[] = "a platform that the child alone has asked for";
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	if (!child) {
+		gt_guest_place(GT_OPENCL, name);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_false(trace_has(getpid(), name));
+	assert_true(trace_has(child, name));
+}
+
 static _Atomic bool is_over;
 
 static void *work_on(void *arg)
@@ -311,6 +347,7 @@ int main(void)
 		cmocka_unit_test(a_failed_release_is_taken_back),
 		cmocka_unit_test(a_child_has_a_trace_of_its_own),
 		cmocka_unit_test(a_child_forked_inside_a_call_writes_nothing_of_it),
+		cmocka_unit_test(a_place_that_a_child_finds_is_in_its_own_trace),
 		cmocka_unit_test(children_forked_while_threads_record_have_their_own_events),
 		cmocka_unit_test(calls_from_a_signal_handler_do_no_harm),
 	};
