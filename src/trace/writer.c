@@ -45,17 +45,30 @@ static int write_zeroes(int fd, off_t from, size_t size)
 	return 0;
 }
 
-/* Counts room against the limit; false, and not counted, when it is beyond. */
+static _Atomic uint64_t *taken_room(struct gt_writer *w)
+{
+	return w->options.taken ? w->options.taken : &w->taken;
+}
+
+/* Counts room against the limit; false, and at no moment counted, when it is beyond. */
 static bool take_room(struct gt_writer *w, uint64_t size)
 {
-	_Atomic uint64_t *taken = w->options.taken ? w->options.taken : &w->taken;
+	_Atomic uint64_t *taken = taken_room(w);
+	uint64_t before = atomic_load(taken);
 
 	if (!w->options.max_bytes)
 		return true;
-	if (atomic_fetch_add(taken, size) + size <= w->options.max_bytes)
-		return true;
-	atomic_fetch_sub(taken, size);
-	return false;
+	do
+		if (before > w->options.max_bytes || size > w->options.max_bytes - before)
+			return false;
+	while (!atomic_compare_exchange_weak(taken, &before, before + size));
+	return true;
+}
+
+static void give_room(struct gt_writer *w, uint64_t size)
+{
+	if (w->options.max_bytes)
+		atomic_fetch_sub(taken_room(w), size);
 }
 
 static int reserve_to(struct gt_writer *w, uint64_t end)
@@ -74,8 +87,10 @@ static int reserve_to(struct gt_writer *w, uint64_t end)
 	if (e == EOPNOTSUPP || e == ENOSYS)
 		e = -write_zeroes(fd, (off_t)w->reserved, end - w->reserved);
 	gt_quiet_end(&quiet);
-	if (e)
+	if (e) {
+		give_room(w, end - w->reserved);
 		return -e;
+	}
 	w->reserved = end;
 	return 0;
 }
@@ -208,6 +223,7 @@ static int create_file(struct gt_writer *w)
 		return 0;
 	e = -errno;
 remove_file:
+	give_room(w, w->reserved);
 	unlink(w->path);
 	close(fd);
 	return e;
@@ -269,8 +285,10 @@ void gt_writer_end_at(struct gt_writer *w, uint64_t end_ns)
 	pthread_mutex_lock(&w->room);
 	fd = descriptor(w);
 	/* a failure leaves zeroes at the end, which readers know */
-	if (fd >= 0 && !ftruncate(fd, (off_t)w->end))
+	if (fd >= 0 && !ftruncate(fd, (off_t)w->end)) {
+		give_room(w, w->reserved - w->end);
 		w->reserved = w->end;
+	}
 	pthread_mutex_unlock(&w->room);
 }
 
