@@ -276,15 +276,16 @@ void gt_recorder_place(uint16_t number, enum gt_api api, const char *name)
 void gt_recorder_tick(uint64_t now_ns)
 {
 	uint64_t last = atomic_load_explicit(&last_tick_ns, memory_order_relaxed);
-	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
+	struct gt_writer *w;
 
-	if (now_ns - last < TICK_NS || !w ||
-	    !atomic_compare_exchange_strong(&last_tick_ns, &last, now_ns))
+	if (now_ns - last < TICK_NS ||
+	    !atomic_compare_exchange_strong(&last_tick_ns, &last, now_ns) ||
+	    !gt_modules_unloaded())
 		return;
-	if (gt_modules_unloaded()) {
-		gt_unwind_forget();
+	gt_unwind_forget();
+	w = atomic_load_explicit(&writer, memory_order_acquire);
+	if (w)
 		gt_writer_forget_stacks(w);
-	}
 }
 
 void gt_recorder_event(const struct gt_event *event)
