@@ -225,7 +225,9 @@ static void take_away(void *context, const struct gt_event *event)
 
 static void note_entry(void *context, const struct gt_event *event)
 {
-	gt_recorder_enter(event, context);
+	const struct gt_guest_call *g = context;
+
+	gt_recorder_enter(event, g->frame);
 }
 
 /* One stack, with a number wherever it will be asked for. */
@@ -283,6 +285,7 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 	g->caller = caller;
 	g->call.function = function;
 	g->call.argv = argv;
+	g->frame = __builtin_frame_address(0);
 	g->more_handles = NULL;
 	if (fn->handle.from == GT_INS)
 		copy_array(g, fn, argv);
@@ -312,6 +315,7 @@ static void take_event(void *context, const struct gt_event *event)
 	bool ends = gt_function_ends(&gt_functions[event->function]);
 	const struct gt_ending *ending = NULL;
 	enum gt_change change = GT_CHANGE_NONE;
+	struct gt_ending replaced;
 
 	if (gt_functions[event->function].effect != GT_APPEND)
 		gt_recorder_event(event);
@@ -323,7 +327,9 @@ static void take_event(void *context, const struct gt_event *event)
 		struct gt_event tracked = *event;
 
 		tracked.stack = g->tracker_stack;
-		change = gt_tracker_apply(&tracked);
+		change = gt_tracker_apply(&tracked, &replaced);
+		if (g->watched && replaced.change == GT_CHANGE_ENDED)
+			gt_watch_replaced(&g->watch, &replaced);
 	}
 	if (g->watched && (ending || !ends))
 		gt_watch_event(&g->watch, event, change, ending);
@@ -363,7 +369,7 @@ void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_do
 	if (g->watched)
 		gt_watch_finish(&g->watch, &g->call, g->endings, g->ends ? g->ending_count : 0);
 	if (g->ends)
-		gt_recorder_leave(g);
+		gt_recorder_leave(g->frame);
 	drop(g);
 	step_out(&visit);
 	if (g->watched)

@@ -19,10 +19,11 @@
 
 enum { GT_GUEST_HANDLES = 8 };
 
-/* One call in flight; lives in the door's wrapper. */
+/* One call in flight; lives in the door's wrapper, or where the door has room for it. */
 struct gt_guest_call {
 	struct gt_call call;
 	const void *caller;
+	const void *frame;                      /* on the stack: of two, the lower is the inner */
 	bool active, ends, watched;
 	uint32_t tracker_stack;                 /* the stack's number in the depot */
 	uint64_t argv[GT_ARGS_MAX];             /* … a copy where the row hands in an array */

@@ -18,9 +18,6 @@ GT_EXPORT bool gt_tracker_is_on(void);
 /* In a child after fork: what the parent had alive is the parent's. */
 void gt_tracker_restart(bool can_free);
 
-/* A creation or retain that has happened. */
-enum gt_change gt_tracker_apply(const struct gt_event *event);
-
 /* What the calls on a living resource have cost the process. */
 struct gt_cost {
 	int32_t rss_kb, size_kb, data_kb, anon_kb;
@@ -33,6 +30,12 @@ struct gt_ending {
 	struct gt_cost cost;
 	enum gt_change change;
 };
+
+/*
+ * A creation or retain that has happened. `replaced` is what lived under the handle until now and
+ * whose end was not seen; its change is GT_CHANGE_NONE where there was nothing.
+ */
+enum gt_change gt_tracker_apply(const struct gt_event *event, struct gt_ending *replaced);
 
 /* Charges a call to a living resource; needs gt_tracker_keep_costs. */
 void gt_tracker_charge(enum gt_kind kind, uint64_t handle, const struct gt_cost *cost);

@@ -157,6 +157,19 @@ static void count(struct gt_watch_call *w, enum gt_kind kind, int64_t by, uint64
 		w->change.bytes[gt_kinds[kind].memory] += by * (int64_t)bytes;
 }
 
+static bool is_nothing(const struct gt_cost *cost)
+{
+	return !cost->rss_kb && !cost->size_kb && !cost->data_kb && !cost->anon_kb &&
+	       !cost->uncertain;
+}
+
+static void add_cost(enum gt_label label, const struct gt_cost *cost, int sign)
+{
+	atomic_fetch_add(&labels[label].rss_kb, sign * cost->rss_kb);
+	atomic_fetch_add(&labels[label].size_kb, sign * cost->size_kb);
+	atomic_fetch_add(&labels[label].data_kb, sign * cost->data_kb);
+}
+
 void gt_watch_event(struct gt_watch_call *w, const struct gt_event *event, enum gt_change change,
 		    const struct gt_ending *ending)
 {
@@ -170,21 +183,17 @@ void gt_watch_event(struct gt_watch_call *w, const struct gt_event *event, enum 
 	}
 	if (ending && ending->change == GT_CHANGE_ENDED)
 		count(w, gt_entry_kind(&ending->gone), -1, ending->gone.size);
-	else if (change == GT_CHANGE_BORN)
+	else if (change == GT_CHANGE_BORN || change == GT_CHANGE_REPLACED)
 		count(w, (enum gt_kind)fn->kind, 1, event->size);
 }
 
-static bool is_nothing(const struct gt_cost *cost)
+void gt_watch_replaced(struct gt_watch_call *w, const struct gt_ending *replaced)
 {
-	return !cost->rss_kb && !cost->size_kb && !cost->data_kb && !cost->anon_kb &&
-	       !cost->uncertain;
-}
+	enum gt_kind kind = gt_entry_kind(&replaced->gone);
 
-static void add_cost(enum gt_label label, const struct gt_cost *cost, int sign)
-{
-	atomic_fetch_add(&labels[label].rss_kb, sign * cost->rss_kb);
-	atomic_fetch_add(&labels[label].size_kb, sign * cost->size_kb);
-	atomic_fetch_add(&labels[label].data_kb, sign * cost->data_kb);
+	count(w, kind, -1, replaced->gone.size);
+	if (!is_nothing(&replaced->cost))
+		add_cost(label_of(kind), &replaced->cost, -1);
 }
 
 /*
