@@ -203,6 +203,32 @@ static void copy_array(struct gt_guest_call *g, const struct gt_function *fn, co
 	g->argv[fn->handle.arg] = from ? (uint64_t)(uintptr_t)to : 0;
 }
 
+/* An address of ours, which no driver hands out, is put where the driver may fill something in. */
+static uint64_t mark_of(const struct gt_guest_call *g)
+{
+	return (uint64_t)(uintptr_t)&g->mark;
+}
+
+static void mark(struct gt_guest_call *g)
+{
+	g->call.filled = GT_FILLED_UNKNOWN;
+	g->mark = gt_call_fills(g->call.function, g->call.argv);
+	if (!g->mark)
+		return;
+	g->unmarked = *g->mark;
+	*g->mark = mark_of(g);
+}
+
+/* What the driver has left alone looks to the program as it did before. */
+static void unmark(struct gt_guest_call *g)
+{
+	if (!g->mark)
+		return;
+	g->call.filled = *g->mark == mark_of(g) ? GT_FILLED_NOT : GT_FILLED_IN;
+	if (g->call.filled == GT_FILLED_NOT)
+		*g->mark = g->unmarked;
+}
+
 static void take_away(void *context, const struct gt_event *event)
 {
 	struct gt_guest_call *g = context;
@@ -303,6 +329,7 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 		if (gt_tracker_is_on())
 			gt_call_endings(&g->call, take_away, g);
 	}
+	mark(g);
 	/* last, so that what we took for ourselves is not the driver's */
 	if (g->watched)
 		gt_watch_before(&g->watch, came_ns);
@@ -349,6 +376,7 @@ void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_do
 
 	if (!g->active)
 		return;
+	unmark(g);
 	/* forked inside the driver's call: the call is the parent's, and so is its trace */
 	if (__builtin_expect(atomic_load_explicit(home, memory_order_relaxed) != AT_HOME, 0)) {
 		drop(g);

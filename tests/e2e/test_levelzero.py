@@ -391,12 +391,18 @@ def test_sizes_never_seen(case):
 
 
 def test_module_that_does_not_build(case):
-    """It fails, and hands out a build log all the same: that is counted, and counted down."""
+    """It fails, as does a link, and hands out a log all the same: counted, and counted down."""
     run = case.run(case.program("ze_foreign"), "--mode", "broken", "--log", "own", env=csv_to(
         case, ZEL_ENABLE_LOADER_LOGGING="1", ZEL_LOADER_LOGGING_LEVEL="debug",
         ZEL_LOADER_LOG_CONSOLE="1"))
-    assert run.out == "succeeded=3 failed=1\n"
+    assert run.out == "succeeded=6 failed=2\n"
     check_against(read_csv(the_csv(case, run.pid)), own_log(case.path("own")))
-    line = next(l for l in run.err.splitlines() if "zeModuleBuildLogDestroy" in l)
-    assert "BuildLog Count=0, " in line, line
+    lines = [l for l in run.err.splitlines() if "zeModuleBuildLogDestroy" in l]
+    assert len(lines) == 2 and all("BuildLog Count=0, " in line for line in lines), lines
     assert "STILL ALIVE" not in run.err
+    case.gputrack("run", "-q", "-o", "a.gt", case.program("ze_foreign"), "--mode", "broken",
+                  "--log", "own", env=case.levelzero())
+    made = [event["function"] for event in case.events("a.gt")
+            if event["kind"] == "build log" and event["effect"] == "create"
+            and event["outcome"] == "done"]
+    assert made == ["zeModuleCreate", "zeModuleDynamicLink"], made

@@ -134,6 +134,55 @@ static void memory_under_a_known_address_is_counted_once(void **state)
 	assert_int_equal(bytes - before, 64);
 }
 
+static bool is_log(void *context, const struct gt_entry *entry)
+{
+	(void)context;
+	return gt_entry_kind(entry) == GT_BUILD_LOG;
+}
+
+static size_t count_logs(void)
+{
+	size_t count;
+
+	free(gt_tracker_snapshot(&count, is_log, NULL));
+	return count;
+}
+
+/* A build that fails with a code that says nothing of logs; `filled` is what the driver writes. */
+static void fail_to_build(uint64_t *log, const uint64_t *filled)
+{
+	uint64_t module = 0, argv[GT_ARGS_MAX] = { 0 };
+	struct gt_guest_call g;
+
+	argv[zeModuleCreate__phModule] = (uint64_t)(uintptr_t)&module;
+	argv[zeModuleCreate__phBuildLog] = (uint64_t)(uintptr_t)log;
+	gt_guest_begin(&g, GT_FN_zeModuleCreate, argv, __builtin_return_address(0));
+	if (filled)
+		*log = *filled;
+	gt_guest_end(&g, 0x70000001, NULL);
+}
+
+static void a_log_is_taken_where_the_driver_handed_one_out(void **state)
+{
+	const uint64_t handle = HANDLE, none = 0;
+	uint64_t log = 0x5a5a;
+
+	(void)state;
+	fail_to_build(&log, NULL);
+	assert_int_equal(log, 0x5a5a);
+	assert_int_equal(count_logs(), 0);
+	fail_to_build(&log, &none);
+	assert_int_equal(log, 0);
+	assert_int_equal(count_logs(), 0);
+	/* the one that was there before, again: it was destroyed meanwhile */
+	log = HANDLE;
+	fail_to_build(&log, &handle);
+	assert_int_equal(log, HANDLE);
+	assert_int_equal(count_logs(), 1);
+	end(GT_FN_zeModuleBuildLogDestroy, HANDLE);
+	assert_int_equal(count_logs(), 0);
+}
+
 static int start(void **state)
 {
 	(void)state;
@@ -161,6 +210,7 @@ int main(void)
 		cmocka_unit_test(what_dies_with_its_owner_does_so_after_a_failed_end),
 		cmocka_unit_test(what_is_replaced_is_told),
 		cmocka_unit_test(memory_under_a_known_address_is_counted_once),
+		cmocka_unit_test(a_log_is_taken_where_the_driver_handed_one_out),
 	};
 
 	return cmocka_run_group_tests(tests, start, finish);
