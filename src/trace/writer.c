@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +19,7 @@
 enum {
 	ROOM_MIN = 64 << 10, /* reserved ahead: a quarter of what is there, within these */
 	ROOM_MAX = 16 << 20,
+	SAME_PID_MAX = 10000,
 };
 
 /* Our descriptor, or a fresh one where the program has closed it or put its own in its place. */
@@ -266,6 +269,26 @@ int gt_writer_open(struct gt_writer **out, const char *path,
 free_writer:
 	free(w->path);
 	free(w);
+	return e;
+}
+
+int gt_writer_open_in(struct gt_writer **out, const char *folder,
+		      const struct gt_writer_options *options)
+{
+	char path[PATH_MAX];
+	int e = -EEXIST;
+
+	for (int i = 1; e == -EEXIST && i < SAME_PID_MAX; i++) {
+		char number[16] = "";
+		int n;
+
+		if (i > 1)
+			snprintf(number, sizeof number, "-%d", i);
+		n = snprintf(path, sizeof path, "%s/%u%s.trace", folder, options->pid, number);
+		if (n < 0 || (size_t)n >= sizeof path)
+			return -ENAMETOOLONG;
+		e = gt_writer_open(out, path, options);
+	}
 	return e;
 }
 
