@@ -5,10 +5,11 @@
  *
  *   FN(name, result, (arguments), effect, kind, handle, size, owner)
  *   ALSO(name, on, effect, kind, handle, size, owner)   a second effect of the function above it;
- *                                                       on: SUCCESS, FAILURE, or ANY of both; but
- *                                                       with SUCCESS only where it is filled in
+ *                                                       on: SUCCESS, or ANY result with which
+ *                                                       its handle was filled in
  *
- *   result   STATUS(type): an error code, 0 is success; HANDLE(type): NULL is failure; NOTHING
+ *   result   STATUS(type): an error code, 0 is success; STATUS_ANY(type): the same, and the handle
+ *            may be filled in whatever it is; HANDLE(type): NULL is failure; NOTHING
  *   effect   CREATE, DESTROY, RETAIN, RELEASE (one reference), APPEND (changes no life)
  *   handle   IN(arg), OUT(arg): *arg after the call, RET: the result itself,
  *            INS(arg, count): an array handed in, INS_UNLESS(arg, count, other): nothing happens to
@@ -51,8 +52,8 @@ enum gt_label {
 	GT_LABEL_COUNTERS = GT_LABEL_SAMPLER + 1, /* those with a column in the tracker's CSV */
 };
 
-/* When a call has a further effect: a build that fails hands out its log. */
-enum gt_on { GT_ON_SUCCESS, GT_ON_FAILURE, GT_ON_ANY };
+/* When a row has its effect: a build that fails hands out its log all the same. */
+enum gt_on { GT_ON_SUCCESS, GT_ON_ANY };
 
 enum gt_kind {
 #define KIND(id, ...) GT_##id,
@@ -73,7 +74,7 @@ struct gt_function {
 	uint8_t api, effect, kind, argc;
 	uint8_t result;
 	bool also;             /* one more effect of the call that the row before describes */
-	uint8_t also_on;       /* … enum gt_on */
+	uint8_t on;            /* enum gt_on */
 	struct gt_ref handle, size, owner;
 };
 

@@ -141,32 +141,25 @@ static void emit_failure(const struct gt_call *call, const struct gt_function *f
 
 uint64_t *gt_call_fills(enum gt_function_id function, const uint64_t *argv)
 {
-	const struct gt_function *also = &gt_functions[function] + 1;
+	const struct gt_function *fn = &gt_functions[function];
 
-	if (also == gt_functions + GT_FN_COUNT || !also->also || also->also_on == GT_ON_SUCCESS)
-		return NULL;
-	return (uint64_t *)(uintptr_t)argv[also->handle.arg];
-}
-
-/* True when a row that does not ask for success has something to tell. */
-static bool is_filled(const struct gt_call *call, bool succeeded)
-{
-	enum { ZE_MODULE_BUILD_FAILURE = 0x70000004, ZE_MODULE_LINK_FAILURE = 0x70000005 };
-
-	if (call->filled != GT_FILLED_UNKNOWN)
-		return call->filled == GT_FILLED_IN;
-	return succeeded || (int32_t)call->ret == ZE_MODULE_BUILD_FAILURE ||
-	       (int32_t)call->ret == ZE_MODULE_LINK_FAILURE;
+	do
+		if (fn->on == GT_ON_ANY)
+			return (uint64_t *)(uintptr_t)argv[fn->handle.arg];
+	while (++fn < gt_functions + GT_FN_COUNT && fn->also);
+	return NULL;
 }
 
 static bool has_effect(const struct gt_call *call, const struct gt_function *fn, bool succeeded)
 {
-	switch ((enum gt_on)fn->also_on) {
-	case GT_ON_SUCCESS: return succeeded;
-	case GT_ON_FAILURE: return !succeeded && is_filled(call, succeeded);
-	case GT_ON_ANY:     return is_filled(call, succeeded);
-	}
-	return false;
+	enum { ZE_MODULE_BUILD_FAILURE = 0x70000004, ZE_MODULE_LINK_FAILURE = 0x70000005 };
+
+	if (fn->on == GT_ON_SUCCESS)
+		return succeeded;
+	if (call->filled != GT_FILLED_UNKNOWN)
+		return call->filled == GT_FILLED_IN;
+	return succeeded || (int32_t)call->ret == ZE_MODULE_BUILD_FAILURE ||
+	       (int32_t)call->ret == ZE_MODULE_LINK_FAILURE;
 }
 
 void gt_call_events(const struct gt_call *call, const struct gt_call_door *door, gt_event_fn *emit,
