@@ -162,9 +162,12 @@ void gt_csv_start(void)
 		return;
 	}
 	gt_recorder_info("csv", opened);
-	gt_meter_read(&before);
+	for (int i = 0; i < 2; i++)
+		memset(batches[i].text, 0, sizeof batches[i].text);
 	write_all(line, (size_t)snprintf(line, sizeof line, "%s%s\n", header,
 					 s->csv_more ? more_header : ""), start_ns);
+	/* last, when all is there that we need */
+	gt_meter_read(&before);
 }
 
 void gt_csv_restart(void)

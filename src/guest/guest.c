@@ -114,7 +114,7 @@ static void move_in(void)
 	gt_depot_restart();
 	gt_python_restart();
 	gt_recorder_restart(can_free);
-	gt_watch_restart();
+	gt_watch_restart(can_free);
 	for (uint16_t i = 0; i < place_count; i++)
 		gt_recorder_place((uint16_t)(i + 1), places[i].api, places[i].name);
 	atomic_store(home, AT_HOME);

@@ -40,6 +40,8 @@ enum gt_change gt_tracker_apply(const struct gt_event *event, struct gt_ending *
 /* Charges a call to a living resource; needs gt_tracker_keep_costs. */
 void gt_tracker_charge(enum gt_kind kind, uint64_t handle, const struct gt_cost *cost);
 void gt_tracker_keep_costs(void);
+/* Takes the memory that the first entries will need. */
+void gt_tracker_warm(void);
 
 void gt_tracker_end(const struct gt_event *event, struct gt_ending *ending);
 void gt_tracker_restore(const struct gt_ending *ending);

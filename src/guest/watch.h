@@ -25,7 +25,8 @@ struct gt_watch_call {
 
 void gt_watch_start(void);
 bool gt_watch_is_on(void);
-void gt_watch_restart(void);
+/* In a child after fork. `can_take`: no lock of malloc's can be held by a thread that is gone. */
+void gt_watch_restart(bool can_take);
 /* At the end of the process: what was left behind, and what is still alive. */
 void gt_watch_end(void);
 

@@ -46,6 +46,20 @@ def test_sample_session_covers_the_documented_functions(case):
         assert max(row[name] for row in rows) > 0, name
 
 
+def test_no_row_shows_what_gputrack_took(case):
+    """Our tables are there before the first row. The stand-in driver takes memory for memory alone."""
+    for log in ({}, {"ZEL_ENABLE_LOADER_LOGGING": "1", "ZEL_LOADER_LOGGING_LEVEL": "debug",
+                     "ZEL_LOADER_LOG_CONSOLE": "1"}):
+        run = case.run(case.program("ze_app"), env=csv_to(case, **log))
+        assert run.status == 0, run.err
+        rows = [row for row in read_csv(the_csv(case, run.pid))
+                if row["CallNumber"] > 1 and "Mem" not in row["APICall"]]
+        assert len(rows) > 50
+        for row in rows:
+            # the heap may grow by a step, and the kernel may tell of pages late
+            assert row["Delta_VmSize_KB"] < 200 and row["Delta_VmRSS_KB"] < 300, row
+
+
 def test_csv_names(case):
     """The pid goes before the extension of the file's name, wherever the path has its dots."""
     for folder in ("out.d", "a.b", "sub"):
