@@ -12,8 +12,8 @@ static bool is_allowed(int fd, enum gt_kept_what what)
 
 	if (fstat(fd, &st))
 		return false;
-	return S_ISREG(st.st_mode) ||
-	       (what == GT_KEPT_STREAM && (S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode)));
+	return S_ISREG(st.st_mode) || S_ISCHR(st.st_mode) ||
+	       (what == GT_KEPT_STREAM && S_ISFIFO(st.st_mode));
 }
 
 int gt_kept_open(struct gt_kept *k, const char *path, int flags, enum gt_kept_what what)
@@ -39,7 +39,7 @@ const char *gt_kept_error(int error)
 {
 	switch (error) {
 	case -ENXIO:  return "nobody reads from it";
-	case -ENODEV: return "it is no plain file";
+	case -ENODEV: return "it is no file";
 	default:      return strerror(-error);
 	}
 }

@@ -20,8 +20,8 @@ struct gt_kept {
 
 #define GT_KEPT_NONE { .fd = -1 }
 
-/* What may lie under the name: a plain file alone, or a terminal or pipe as well. */
-enum gt_kept_what { GT_KEPT_PLAIN, GT_KEPT_STREAM };
+/* What may lie under the name: a file or a device, or a pipe as well. */
+enum gt_kept_what { GT_KEPT_FILE, GT_KEPT_STREAM };
 
 /*
  * Opens the file to append to it; `path` must stay where it is. Never waits: a pipe that nobody

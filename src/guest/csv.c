@@ -155,7 +155,7 @@ void gt_csv_start(void)
 	for (int image = 2; is_own_past(path) && name_file(path, s->csv, image); image++)
 		;
 	strcpy(opened, path);
-	e = gt_kept_open(&file, opened, O_CREAT | O_TRUNC | O_NOFOLLOW, GT_KEPT_PLAIN);
+	e = gt_kept_open(&file, opened, O_CREAT | O_TRUNC | O_NOFOLLOW, GT_KEPT_FILE);
 	if (e) {
 		gt_say("cannot write the tracker's CSV %s: %s; the program runs on without it",
 		       path, gt_kept_error(e));

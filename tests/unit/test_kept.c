@@ -66,10 +66,10 @@ static void what_waits_for_a_reader_is_not_waited_for(void **state)
 
 	(void)state;
 	assert_int_equal(mkfifo(path, 0600), 0);
-	assert_int_equal(gt_kept_open(&k, path, O_CREAT | O_TRUNC, GT_KEPT_PLAIN), -ENXIO);
+	assert_int_equal(gt_kept_open(&k, path, O_CREAT | O_TRUNC, GT_KEPT_FILE), -ENXIO);
 	assert_int_equal(gt_kept_open(&k, path, O_CREAT, GT_KEPT_STREAM), -ENXIO);
 	reader = open(path, O_RDONLY | O_NONBLOCK);
-	assert_int_equal(gt_kept_open(&k, path, O_CREAT | O_TRUNC, GT_KEPT_PLAIN), -ENODEV);
+	assert_int_equal(gt_kept_open(&k, path, O_CREAT | O_TRUNC, GT_KEPT_FILE), -ENODEV);
 	assert_int_equal(gt_kept_open(&k, path, O_CREAT, GT_KEPT_STREAM), 0);
 	assert_false(fcntl(k.fd, F_GETFL) & O_NONBLOCK);
 	assert_int_equal(gt_kept_write(&k, "line\n", 5, 0), 5);
@@ -83,7 +83,7 @@ static void a_pipe_in_the_place_of_the_file_is_not_waited_for(void **state)
 	const char *path = path_of("replaced");
 
 	(void)state;
-	assert_int_equal(gt_kept_open(&k, path, O_CREAT, GT_KEPT_PLAIN), 0);
+	assert_int_equal(gt_kept_open(&k, path, O_CREAT, GT_KEPT_FILE), 0);
 	close(k.fd);
 	unlink(path);
 	assert_int_equal(mkfifo(path, 0600), 0);
@@ -98,7 +98,7 @@ static void nothing_goes_into_a_file_of_the_program(void **state)
 	int fd, number;
 
 	(void)state;
-	assert_int_equal(gt_kept_open(&k, path, O_CREAT, GT_KEPT_PLAIN), 0);
+	assert_int_equal(gt_kept_open(&k, path, O_CREAT, GT_KEPT_FILE), 0);
 	unlink(path);
 	fd = open(foreign, O_WRONLY | O_CREAT, 0600);
 	number = k.fd;
@@ -130,7 +130,7 @@ static void threads_that_find_it_closed_keep_one_descriptor(void **state)
 	void *failed;
 
 	(void)state;
-	assert_int_equal(gt_kept_open(&k, path, O_CREAT, GT_KEPT_PLAIN), 0);
+	assert_int_equal(gt_kept_open(&k, path, O_CREAT, GT_KEPT_FILE), 0);
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, write_lines, &k);
 	for (int i = 0; i < CLOSINGS; i++) {
