@@ -135,6 +135,16 @@ def test_csv_on_a_full_disk(case):
     assert "No space left" in run.err
 
 
+def test_a_pipe_under_the_csvs_name_is_not_waited_for(case):
+    def make_pipe():
+        path = case.path(f"tracker_pid{os.getpid()}.csv")
+        os.mkfifo(path)
+        os.utime(path, (0, 0))
+    run = case.run(case.program("ze_app"), env=csv_to(case), preexec=make_pipe, timeout=60)
+    assert (run.status, run.out) == (0, "rounds=1 live=0\n")
+    assert len(run.err.splitlines()) == 1 and "nobody reads from it" in run.err, run.err
+
+
 def test_csv_that_ends_while_many_write_is_said_once(case):
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))

@@ -1,6 +1,7 @@
 /* test_tracker.c - the live ledger in the traced process: what it counts, and what it keeps. */
 #include "guest/guest.h"
 
+#include <dlfcn.h>
 #include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +13,9 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "guest/modules.h"
+#include "guest/recorder.h"
 
 enum { ROUNDS = 50000, HANDLE = 0x7000, OWNER = 0x9000 };
 
@@ -183,6 +187,25 @@ static void a_log_is_taken_where_the_driver_handed_one_out(void **state)
 	assert_int_equal(count_logs(), 0);
 }
 
+/* There is no recording here: stacks are kept all the same, and must not be of code that is gone. */
+static void unloaded_code_is_noticed_without_a_recording(void **state)
+{
+	void *library;
+
+	(void)state;
+	gt_modules_unloaded();
+	assert_false(gt_modules_unloaded());
+	library = dlopen("libresolv.so.2", RTLD_NOW);
+	if (!library)
+		skip();
+	dlclose(library);
+	gt_recorder_tick(UINT64_MAX / 2);
+	assert_false(gt_modules_unloaded());
+	/* nor is that because nothing was unloaded */
+	dlclose(dlopen("libresolv.so.2", RTLD_NOW));
+	assert_true(gt_modules_unloaded());
+}
+
 static int start(void **state)
 {
 	(void)state;
@@ -210,6 +233,7 @@ int main(void)
 		cmocka_unit_test(what_dies_with_its_owner_does_so_after_a_failed_end),
 		cmocka_unit_test(what_is_replaced_is_told),
 		cmocka_unit_test(memory_under_a_known_address_is_counted_once),
+		cmocka_unit_test(unloaded_code_is_noticed_without_a_recording),
 		cmocka_unit_test(a_log_is_taken_where_the_driver_handed_one_out),
 	};
 
