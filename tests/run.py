@@ -61,7 +61,7 @@ def run_meson(build, wanted, count, group="unit", tests=()):
 
 # What runs in the traced process, with threads: the thread sanitizer looks at it.
 THREADED = ("writer", "writer_descriptor", "writer_limits", "live",
-            "guest", "foreign", "python_frames", "kept")
+            "guest", "foreign", "python_frames")
 
 
 def programs_of(folder, tests):
