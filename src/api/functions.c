@@ -17,18 +17,19 @@
 #define REF__(fn, how, n, c, u, o)                                                           \
 	{ .from = how, .arg = fn##__##n, .count = fn##__##c, .unless = fn##__##u, .offset = o }
 
-#define RESULT_STATUS(type) GT_RESULT_STATUS
-#define RESULT_HANDLE(type) GT_RESULT_HANDLE
-#define RESULT_NOTHING      GT_RESULT_NOTHING
+#define RESULT_STATUS(type)     .result = GT_RESULT_STATUS
+#define RESULT_STATUS_ANY(type) .result = GT_RESULT_STATUS, .on = GT_ON_ANY
+#define RESULT_HANDLE(type)     .result = GT_RESULT_HANDLE
+#define RESULT_NOTHING          .result = GT_RESULT_NOTHING
 
 #define COLUMNS(fn, effect_, kind_, handle_, size_, owner_)                                  \
 	.api = ROW_API, .effect = GT_##effect_, .kind = GT_##kind_, .argc = fn##__argc,      \
 	.handle = REF(fn, handle_), .size = REF(fn, size_), .owner = REF(fn, owner_)
 
 const struct gt_function gt_functions[GT_FN_COUNT] = {
-#define FN(fn, ret, args, ...) [GT_FN_##fn] = { .result = RESULT_##ret, COLUMNS(fn, __VA_ARGS__) },
-#define ALSO(fn, on, ...)                                                                     \
-	[GT_FN_##fn##__also] = { .also = true, .also_on = GT_ON_##on, COLUMNS(fn, __VA_ARGS__) },
+#define FN(fn, ret, args, ...) [GT_FN_##fn] = { RESULT_##ret, COLUMNS(fn, __VA_ARGS__) },
+#define ALSO(fn, on_, ...)                                                                    \
+	[GT_FN_##fn##__also] = { .also = true, .on = GT_ON_##on_, COLUMNS(fn, __VA_ARGS__) },
 #include "api/apis.def"
 #undef FN
 #undef ALSO

@@ -5,9 +5,11 @@
  *
  *   FN(name, result, (arguments), effect, kind, handle, size, owner)
  *   ALSO(name, on, effect, kind, handle, size, owner)   a second effect of the function above it;
- *                                                       on: SUCCESS, or an error that has it too
+ *                                                       on: SUCCESS, or ANY result with which
+ *                                                       its handle was filled in
  *
- *   result   STATUS(type): an error code, 0 is success; HANDLE(type): NULL is failure; NOTHING
+ *   result   STATUS(type): an error code, 0 is success; STATUS_ANY(type): the same, and the handle
+ *            may be filled in whatever it is; HANDLE(type): NULL is failure; NOTHING
  *   effect   CREATE, DESTROY, RETAIN, RELEASE (one reference), APPEND (changes no life)
  *   handle   IN(arg), OUT(arg): *arg after the call, RET: the result itself,
  *            INS(arg, count): an array handed in, INS_UNLESS(arg, count, other): nothing happens to
@@ -50,8 +52,8 @@ enum gt_label {
 	GT_LABEL_COUNTERS = GT_LABEL_SAMPLER + 1, /* those with a column in the tracker's CSV */
 };
 
-/* Error codes that have an effect all the same: a build that fails hands out its log. */
-enum { GT_ON_SUCCESS = 0, GT_ON_ZE_BUILD_FAILURE = 0x70000004 };
+/* When a row has its effect: a build that fails hands out its log all the same. */
+enum gt_on { GT_ON_SUCCESS, GT_ON_ANY };
 
 enum gt_kind {
 #define KIND(id, ...) GT_##id,
@@ -72,7 +74,7 @@ struct gt_function {
 	uint8_t api, effect, kind, argc;
 	uint8_t result;
 	bool also;             /* one more effect of the call that the row before describes */
-	int32_t also_on;       /* … which a call failing with this code has too */
+	uint8_t on;            /* enum gt_on */
 	struct gt_ref handle, size, owner;
 };
 

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -55,18 +56,33 @@ static inline bool gt_fd_is(int fd, const struct gt_file_id *id)
 	return gt_file_id_of(&now, fd) && now.dev == id->dev && now.ino == id->ino;
 }
 
-/* Opened again when the number stands for something else by now; -1 when it is not to be had. */
+/* Takes O_NONBLOCK off, with which it was opened. */
+static inline void gt_fd_wait(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags >= 0)
+		fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+}
+
+/*
+ * Opened again when the number stands for something else by now; -1 when it is not to be had. Does
+ * not wait for whoever may read what lies under the name by now.
+ */
 static inline int gt_fd_again(int fd, const struct gt_file_id *id, const char *path, int flags)
 {
 	if (gt_fd_is(fd, id))
 		return fd;
-	fd = open(path, flags | O_CLOEXEC);
+	fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return -1;
 	fd = gt_fd_aside(fd);
-	if (gt_fd_is(fd, id))
+	if (gt_fd_is(fd, id)) {
+		gt_fd_wait(fd);
 		return fd;
+	}
 	close(fd);
+	errno = ENOENT;
 	return -1;
 }
 

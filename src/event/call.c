@@ -139,6 +139,29 @@ static void emit_failure(const struct gt_call *call, const struct gt_function *f
 		emit(context, &event);
 }
 
+uint64_t *gt_call_fills(enum gt_function_id function, const uint64_t *argv)
+{
+	const struct gt_function *fn = &gt_functions[function];
+
+	do
+		if (fn->on == GT_ON_ANY)
+			return (uint64_t *)(uintptr_t)argv[fn->handle.arg];
+	while (++fn < gt_functions + GT_FN_COUNT && fn->also);
+	return NULL;
+}
+
+static bool has_effect(const struct gt_call *call, const struct gt_function *fn, bool succeeded)
+{
+	enum { ZE_MODULE_BUILD_FAILURE = 0x70000004, ZE_MODULE_LINK_FAILURE = 0x70000005 };
+
+	if (fn->on == GT_ON_SUCCESS)
+		return succeeded;
+	if (call->filled != GT_FILLED_UNKNOWN)
+		return call->filled == GT_FILLED_IN;
+	return succeeded || (int32_t)call->ret == ZE_MODULE_BUILD_FAILURE ||
+	       (int32_t)call->ret == ZE_MODULE_LINK_FAILURE;
+}
+
 void gt_call_events(const struct gt_call *call, const struct gt_call_door *door, gt_event_fn *emit,
 		    void *context)
 {
@@ -151,7 +174,7 @@ void gt_call_events(const struct gt_call *call, const struct gt_call_door *door,
 	do {
 		struct gt_event event = draft(call, fn);
 
-		if (succeeded || (fn->also && fn->also_on && fn->also_on == (int32_t)call->ret))
+		if (has_effect(call, fn, succeeded))
 			each_handle(call, fn, door, &event, emit, context);
 		fn++;
 	} while (fn < gt_functions + GT_FN_COUNT && fn->also);

@@ -8,12 +8,16 @@
 /* An array argument that claims more than this is taken for garbage. */
 enum { GT_CALL_HANDLES_MAX = 1 << 20 };
 
+/* Whether the driver filled in what a failed call may have filled in. */
+enum gt_filled { GT_FILLED_UNKNOWN, GT_FILLED_NOT, GT_FILLED_IN };
+
 struct gt_call {
 	enum gt_function_id function;
 	const uint64_t *argv;          /* gt_functions[function].argc words */
 	uint64_t ret;                  /* the result as a word; valid after the call */
 	uint64_t begun_ns, ended_ns;
 	uint32_t stack, tid;
+	enum gt_filled filled;
 };
 
 /* What only the driver can tell. Any member may be NULL. */
@@ -44,6 +48,12 @@ static inline uint64_t gt_word_of(const void *arg, size_t size)
  * no event, the destruction of NULL. Doors then leave stack and clock alone.
  */
 bool gt_call_is_idle(enum gt_function_id function, const uint64_t *argv);
+
+/*
+ * The word that a call may fill in even if it fails; NULL: none. Who can marks it before the call
+ * and tells by `filled` whether the mark is gone. Who cannot goes by the error codes for it.
+ */
+uint64_t *gt_call_fills(enum gt_function_id function, const uint64_t *argv);
 
 bool gt_call_succeeded(const struct gt_call *call);
 

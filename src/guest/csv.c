@@ -12,9 +12,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/fd.h"
+#include "base/kept.h"
 #include "base/process.h"
-#include "base/quiet.h"
 #include "guest/recorder.h"
 #include "guest/say.h"
 #include "guest/settings.h"
@@ -45,11 +44,9 @@ static struct batch {
 	size_t size;
 } batches[2], *next_batch = &batches[0];
 
-/* Guarded by `writing`, but for whether there is a file. */
-static _Atomic int file = -1;
-static struct gt_file_id id;
+/* Written under `writing`. */
+static struct gt_kept file = GT_KEPT_NONE;
 static char opened[PATH_MAX]; /* its path */
-static bool quietly;
 static _Atomic uint64_t calls_written;
 
 /* A column's text in the last row: most have the same number in the next. */
@@ -132,32 +129,20 @@ static char *put_field(char *at, struct column *c, int64_t value)
 /* The caller holds `writing`. */
 static void write_all(const char *text, size_t size, uint64_t now_ns)
 {
-	static _Atomic uint64_t checked_ns;
-	ssize_t n = -1;
-
-	if (gt_fd_is_due(&checked_ns, now_ns))
-		file = gt_fd_again(file, &id, opened, O_WRONLY | O_APPEND);
-	for (int attempt = 0; n < 0 && file >= 0 && attempt < 2; attempt++) {
-		n = gt_write_quiet(file, text, size, quietly);
-		/* closed by the program: opened again */
-		if (n < 0 && errno == EBADF)
-			file = gt_fd_again(-1, &id, opened, O_WRONLY | O_APPEND);
-		else
-			break;
-	}
+	ssize_t n = gt_kept_write(&file, text, size, now_ns);
 
 	if (n == (ssize_t)size)
 		return;
 	gt_say("the tracker's CSV ends here: %s; the program runs on",
 	       n < 0 ? strerror(errno) : "disk full");
-	gt_fd_let_go(file, &id);
-	file = -1;
+	gt_kept_close(&file);
 }
 
 void gt_csv_start(void)
 {
 	const struct gt_settings *s = gt_settings_get();
 	char path[PATH_MAX], line[512];
+	int e;
 
 	start_ns = gt_now_ns();
 	if (!s->csv)
@@ -169,28 +154,27 @@ void gt_csv_start(void)
 	}
 	for (int image = 2; is_own_past(path) && name_file(path, s->csv, image); image++)
 		;
-	file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (file < 0) {
+	strcpy(opened, path);
+	e = gt_kept_open(&file, opened, O_CREAT | O_TRUNC | O_NOFOLLOW, GT_KEPT_FILE);
+	if (e) {
 		gt_say("cannot write the tracker's CSV %s: %s; the program runs on without it",
-		       path, strerror(errno));
+		       path, gt_kept_error(e));
 		return;
 	}
-	file = gt_fd_aside(file);
-	gt_file_id_of(&id, file);
-	strcpy(opened, path);
-	quietly = gt_quiet_is_needed(file);
 	gt_recorder_info("csv", opened);
-	gt_meter_read(&before);
+	for (int i = 0; i < 2; i++)
+		memset(batches[i].text, 0, sizeof batches[i].text);
 	write_all(line, (size_t)snprintf(line, sizeof line, "%s%s\n", header,
 					 s->csv_more ? more_header : ""), start_ns);
+	/* last, when all is there that we need */
+	gt_meter_read(&before);
 }
 
 void gt_csv_restart(void)
 {
 	pthread_mutex_init(&making, NULL);
 	pthread_mutex_init(&writing, NULL);
-	gt_fd_let_go(file, &id);
-	file = -1;
+	gt_kept_close(&file);
 	calls = 0;
 	calls_written = 0;
 	batches[0].size = batches[1].size = 0;
@@ -252,7 +236,7 @@ static void write_batch(uint64_t now_ns)
 	next_batch = batch == &batches[0] ? &batches[1] : &batches[0];
 	pthread_mutex_unlock(&making);
 	/* none: it ended with the batch before, and that was said */
-	if (batch->size && file >= 0)
+	if (batch->size && atomic_load(&file.fd) >= 0)
 		write_all(batch->text, batch->size, now_ns);
 	batch->size = 0;
 	atomic_store(&calls_written, last);
@@ -316,7 +300,7 @@ void gt_csv_row(const char *function, const struct gt_meter *now, int64_t thread
 	if (time_ns < last_ns)
 		time_ns = last_ns;
 	last_ns = time_ns;
-	wanted = atomic_load_explicit(&file, memory_order_relaxed) >= 0;
+	wanted = atomic_load_explicit(&file.fd, memory_order_relaxed) >= 0;
 	if (wanted)
 		make_row(function, now, threads, time_ns);
 	before = *now;

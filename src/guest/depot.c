@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/layout.h"
 #include "trace/stacks.h"
 
 enum { PAGE = 4096, PAGES = 1024 }; /* numbers up to PAGE * PAGES */
@@ -67,6 +68,13 @@ uint32_t gt_depot_put(const uint64_t *frames, size_t count)
 		number = add(key, frames, count);
 	pthread_mutex_unlock(&lock);
 	return number;
+}
+
+void gt_depot_warm(void)
+{
+	uint64_t no_stack[GT_STACK_FRAMES_MAX] = { 0 };
+
+	gt_depot_put(no_stack, GT_STACK_FRAMES_MAX);
 }
 
 size_t gt_depot_get(uint32_t number, const uint64_t **frames)

@@ -114,7 +114,7 @@ static void move_in(void)
 	gt_depot_restart();
 	gt_python_restart();
 	gt_recorder_restart(can_free);
-	gt_watch_restart();
+	gt_watch_restart(can_free);
 	for (uint16_t i = 0; i < place_count; i++)
 		gt_recorder_place((uint16_t)(i + 1), places[i].api, places[i].name);
 	atomic_store(home, AT_HOME);
@@ -139,14 +139,19 @@ void gt_guest_name(const struct gt_guest_call *g, uint64_t handle, const char *n
 	step_out(&visit);
 }
 
+/* A handler that came while its own thread was in here: what that holds must stay. */
+static void settle(const struct visit *v)
+{
+	if (!v->inside && home && atomic_load_explicit(home, memory_order_relaxed) != AT_HOME)
+		move_in();
+}
+
 void gt_guest_settle(void)
 {
 	struct visit visit;
 
 	step_in(&visit);
-	/* a handler that came while its own thread was in here: what that holds must stay */
-	if (!visit.inside && home && atomic_load_explicit(home, memory_order_relaxed) != AT_HOME)
-		move_in();
+	settle(&visit);
 	step_out(&visit);
 }
 
@@ -161,6 +166,7 @@ uint16_t gt_guest_place(enum gt_api api, const char *name)
 	struct visit visit;
 
 	step_in(&visit);
+	settle(&visit);
 	pthread_mutex_lock(&placing);
 	for (uint16_t i = 0; i < place_count && !found; i++)
 		if (places[i].api == api &&
@@ -197,6 +203,32 @@ static void copy_array(struct gt_guest_call *g, const struct gt_function *fn, co
 	g->argv[fn->handle.arg] = from ? (uint64_t)(uintptr_t)to : 0;
 }
 
+/* An address of ours, which no driver hands out, is put where the driver may fill something in. */
+static uint64_t mark_of(const struct gt_guest_call *g)
+{
+	return (uint64_t)(uintptr_t)&g->mark;
+}
+
+static void mark(struct gt_guest_call *g)
+{
+	g->call.filled = GT_FILLED_UNKNOWN;
+	g->mark = gt_call_fills(g->call.function, g->call.argv);
+	if (!g->mark)
+		return;
+	g->unmarked = *g->mark;
+	*g->mark = mark_of(g);
+}
+
+/* What the driver has left alone looks to the program as it did before. */
+static void unmark(struct gt_guest_call *g)
+{
+	if (!g->mark)
+		return;
+	g->call.filled = *g->mark == mark_of(g) ? GT_FILLED_NOT : GT_FILLED_IN;
+	if (g->call.filled == GT_FILLED_NOT)
+		*g->mark = g->unmarked;
+}
+
 static void take_away(void *context, const struct gt_event *event)
 {
 	struct gt_guest_call *g = context;
@@ -219,7 +251,9 @@ static void take_away(void *context, const struct gt_event *event)
 
 static void note_entry(void *context, const struct gt_event *event)
 {
-	gt_recorder_enter(event, context);
+	const struct gt_guest_call *g = context;
+
+	gt_recorder_enter(event, g->frame);
 }
 
 /* One stack, with a number wherever it will be asked for. */
@@ -277,6 +311,7 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 	g->caller = caller;
 	g->call.function = function;
 	g->call.argv = argv;
+	g->frame = __builtin_frame_address(0);
 	g->more_handles = NULL;
 	if (fn->handle.from == GT_INS)
 		copy_array(g, fn, argv);
@@ -294,6 +329,7 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 		if (gt_tracker_is_on())
 			gt_call_endings(&g->call, take_away, g);
 	}
+	mark(g);
 	/* last, so that what we took for ourselves is not the driver's */
 	if (g->watched)
 		gt_watch_before(&g->watch, came_ns);
@@ -306,6 +342,7 @@ static void take_event(void *context, const struct gt_event *event)
 	bool ends = gt_function_ends(&gt_functions[event->function]);
 	const struct gt_ending *ending = NULL;
 	enum gt_change change = GT_CHANGE_NONE;
+	struct gt_ending replaced;
 
 	if (gt_functions[event->function].effect != GT_APPEND)
 		gt_recorder_event(event);
@@ -317,7 +354,9 @@ static void take_event(void *context, const struct gt_event *event)
 		struct gt_event tracked = *event;
 
 		tracked.stack = g->tracker_stack;
-		change = gt_tracker_apply(&tracked);
+		change = gt_tracker_apply(&tracked, &replaced);
+		if (g->watched && replaced.change == GT_CHANGE_ENDED)
+			gt_watch_replaced(&g->watch, &replaced);
 	}
 	if (g->watched && (ending || !ends))
 		gt_watch_event(&g->watch, event, change, ending);
@@ -337,6 +376,7 @@ void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_do
 
 	if (!g->active)
 		return;
+	unmark(g);
 	/* forked inside the driver's call: the call is the parent's, and so is its trace */
 	if (__builtin_expect(atomic_load_explicit(home, memory_order_relaxed) != AT_HOME, 0)) {
 		drop(g);
@@ -357,7 +397,7 @@ void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_do
 	if (g->watched)
 		gt_watch_finish(&g->watch, &g->call, g->endings, g->ends ? g->ending_count : 0);
 	if (g->ends)
-		gt_recorder_leave(g);
+		gt_recorder_leave(g->frame);
 	drop(g);
 	step_out(&visit);
 	if (g->watched)

@@ -19,15 +19,17 @@
 
 enum { GT_GUEST_HANDLES = 8 };
 
-/* One call in flight; lives in the door's wrapper. */
+/* One call in flight; lives in the door's wrapper, or where the door has room for it. */
 struct gt_guest_call {
 	struct gt_call call;
 	const void *caller;
+	const void *frame;                      /* on the stack: of two, the lower is the inner */
 	bool active, ends, watched;
 	uint32_t tracker_stack;                 /* the stack's number in the depot */
 	uint64_t argv[GT_ARGS_MAX];             /* … a copy where the row hands in an array */
 	uint64_t handles[GT_GUEST_HANDLES];     /* … with the handles it held before the call */
 	uint64_t *more_handles;
+	uint64_t *mark, unmarked;               /* what the driver may fill in, and what was there */
 	struct gt_ending *endings;
 	struct gt_ending ending;                /* room for the usual one */
 	size_t ending_count, ending_room, ending_next;

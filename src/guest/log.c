@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,27 +14,79 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/fd.h"
+#include "base/kept.h"
 #include "base/quiet.h"
+#include "guest/foreign.h"
 #include "guest/recorder.h"
 #include "guest/say.h"
 
 enum { LINE_MAX_BYTES = 8192 };
 
-static int file = -1;
-static struct gt_file_id id;
-static bool quietly = true;
+/* No zone changes its clocks but at a quarter of an hour. */
+enum { QUARTER_S = 900, DAY_S = 24 * 60 * 60 };
+
+static struct gt_kept file = GT_KEPT_NONE;
 static enum gt_log_level least = GT_LOG_OFF;
+
+/* Local time's seconds ahead of UTC, and the quarter in which the C library was asked for it. */
+static _Atomic int64_t zone_s, zone_quarter = -1;
+static _Atomic bool is_child;
+
+/*
+ * The C library keeps its zone under a lock. A child may find that held for ever by a thread that it
+ * does not have: it goes by what its parent knew.
+ */
+static int64_t zone_at(time_t now)
+{
+	_Atomic uint32_t *place;
+	struct tm local;
+
+	if (now / QUARTER_S == atomic_load(&zone_quarter) || atomic_load(&is_child))
+		return atomic_load(&zone_s);
+	place = gt_foreign_enter();
+	if (!place)
+		return atomic_load(&zone_s);
+	if (localtime_r(&now, &local))
+		atomic_store(&zone_s, local.tm_gmtoff);
+	atomic_store(&zone_quarter, now / QUARTER_S);
+	gt_foreign_leave(place);
+	return atomic_load(&zone_s);
+}
+
+static int days_of_year(int year)
+{
+	return year % 4 || (year % 100 == 0 && year % 400) ? 365 : 366;
+}
+
+/* The date of a day since 1970, counted out: gmtime_r takes the same lock. */
+static size_t put_date(char *out, size_t size, int64_t day)
+{
+	static const uint8_t months[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+	int year = 1970, month = 0;
+
+	for (; day >= days_of_year(year); year++)
+		day -= days_of_year(year);
+	for (;; month++) {
+		int days = months[month] + (month == 1 && days_of_year(year) == 366);
+
+		if (day < days)
+			break;
+		day -= days;
+	}
+	return (size_t)snprintf(out, size, "[%d-%02d-%02d ", year, month + 1, (int)day + 1);
+}
 
 void gt_log_start(void)
 {
 	const struct gt_settings *s = gt_settings_get();
 	char folder[PATH_MAX];
+	int e;
 
 	if (s->log_level == GT_LOG_OFF)
 		return;
+	/* known before there can be a child that must not ask */
+	zone_at(time(NULL));
 	if (s->log_to_console) {
-		file = STDERR_FILENO;
 		least = s->log_level;
 		return;
 	}
@@ -43,16 +97,18 @@ void gt_log_start(void)
 		return;
 	strcpy(folder, s->log);
 	mkdir(dirname(folder), 0755); /* if that fails, open says what is wrong */
-	file = open(s->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-	if (file < 0) {
+	e = gt_kept_open(&file, s->log, O_CREAT, GT_KEPT_STREAM);
+	if (e) {
 		gt_say("cannot write the log %s: %s; the program runs on without it", s->log,
-		       strerror(errno));
+		       gt_kept_error(e));
 		return;
 	}
-	file = gt_fd_aside(file);
-	gt_file_id_of(&id, file);
-	quietly = gt_quiet_is_needed(file);
 	least = s->log_level;
+}
+
+void gt_log_restart(void)
+{
+	atomic_store(&is_child, true);
 }
 
 bool gt_log_wants(enum gt_log_level level)
@@ -65,34 +121,35 @@ static size_t put_head(char *line, size_t size, enum gt_log_level level)
 	static const char *const names[] = { "trace", "debug", "info",
 					     "warning", "error", "critical" };
 	struct timespec now;
-	struct tm local;
+	int64_t local;
+	int second;
 	size_t used;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	localtime_r(&now.tv_sec, &local);
-	used = strftime(line, size, "[%Y-%m-%d %H:%M:%S", &local);
-	used += (size_t)snprintf(line + used, size - used, ".%03ld] [thread-id: %u] [%s] ",
-				 now.tv_nsec / 1000000, gt_thread_id(), names[level]);
+	local = now.tv_sec + zone_at(now.tv_sec);
+	second = (int)(local % DAY_S);
+	used = put_date(line, size, local / DAY_S);
+	used += (size_t)snprintf(line + used, size - used,
+				 "%02d:%02d:%02d.%03ld] [thread-id: %u] [%s] ", second / 3600,
+				 second / 60 % 60, second % 60, now.tv_nsec / 1000000,
+				 gt_thread_id(), names[level]);
 	return used;
 }
 
 /* The console is whatever the program has there; a file is only written to while it is ours. */
 static void put(const char *line, size_t size)
 {
-	const struct gt_settings *s = gt_settings_get();
-	static _Atomic uint64_t checked_ns;
-	bool check = !s->log_to_console && gt_fd_is_due(&checked_ns, gt_now_ns());
-	int fd = check ? gt_fd_again(file, &id, s->log, O_WRONLY | O_APPEND) : file;
+	static _Atomic bool has_failed;
+	ssize_t n;
 
-	if (fd >= 0 && gt_write_quiet(fd, line, size, quietly) < 0 && errno == EBADF &&
-	    !s->log_to_console) {
-		/* closed by the program: opened again */
-		fd = gt_fd_again(-1, &id, s->log, O_WRONLY | O_APPEND);
-		if (fd >= 0)
-			gt_write_quiet(fd, line, size, quietly);
+	if (gt_settings_get()->log_to_console) {
+		gt_write_quiet(STDERR_FILENO, line, size, true);
+		return;
 	}
-	if (fd >= 0)
-		file = fd;
+	n = gt_kept_write(&file, line, size, gt_now_ns());
+	if (n != (ssize_t)size && !atomic_exchange(&has_failed, true))
+		gt_say("the tracker's log lacks lines from here on: %s; the program runs on",
+		       n < 0 ? strerror(errno) : "disk full");
 }
 
 void gt_log(enum gt_log_level level, const char *format, ...)

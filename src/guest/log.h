@@ -8,6 +8,8 @@
 
 /* Opens what the settings ask for; says one line when that fails. */
 void gt_log_start(void);
+/* In a child after fork. */
+void gt_log_restart(void);
 bool gt_log_wants(enum gt_log_level level);
 /* "[date] [thread-id: N] [level] text" */
 void gt_log(enum gt_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -22,6 +22,7 @@ static struct known *known;
 static size_t known_count, known_room;
 static uint32_t next_number;
 static _Atomic uint64_t adds_seen, subs_seen;
+static _Atomic uint64_t subs_told; /* by gt_modules_unloaded */
 
 struct counters {
 	uint64_t adds, subs;
@@ -54,7 +55,7 @@ bool gt_modules_unloaded(void)
 	struct counters now = { 0 };
 
 	return ask_loader(read_counters, &now) &&
-	       now.subs != atomic_load_explicit(&subs_seen, memory_order_relaxed);
+	       atomic_exchange(&subs_told, now.subs) != now.subs;
 }
 
 void gt_modules_restart(void)

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -258,16 +259,27 @@ static int find_span(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-/* The interpreter as a library that its program keeps to itself. */
+/* The name of the interpreter as a library; a longer one than there is room for is none. */
 static int find_library(struct dl_phdr_info *info, size_t size, void *context)
 {
 	const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
 
 	(void)size;
-	if (!name || strncmp(name, "/libpython3", 11))
+	if (!name || strncmp(name, "/libpython3", 11) || strlen(info->dlpi_name) >= PATH_MAX)
 		return 0;
-	*(void **)context = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+	strcpy(context, info->dlpi_name);
 	return 1;
+}
+
+/*
+ * The interpreter as a library that its program keeps to itself. Opened when the loader's list is
+ * free again: a thread in dlopen takes the locks of both in the other order.
+ */
+static void *open_library(void)
+{
+	char path[PATH_MAX];
+
+	return dl_iterate_phdr(find_library, path) ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 }
 
 static bool look(void)
@@ -278,8 +290,7 @@ static bool look(void)
 	struct span span;
 
 	if (!dlsym(library, "PyGILState_GetThisThreadState")) {
-		library = NULL;
-		dl_iterate_phdr(find_library, &library);
+		library = open_library();
 		if (!library)
 			return false;
 	}

@@ -24,10 +24,7 @@
 #include "trace/layout.h"
 #include "trace/writer.h"
 
-enum {
-	SAME_PID_MAX = 10000,        /* exec keeps the pid: 123.trace, 123-2.trace, … */
-	TICK_NS = 10 * 1000 * 1000,  /* how often unloaded code is looked for */
-};
+enum { TICK_NS = 10 * 1000 * 1000 }; /* how often unloaded code is looked for */
 
 static _Atomic(struct gt_writer *) writer;
 static _Atomic uint64_t last_tick_ns;
@@ -155,23 +152,12 @@ static int open_trace(struct gt_writer **w, const char *folder)
 					     .until_ns = gt_settings_get()->until_ns,
 					     .max_bytes = gt_settings_get()->max_bytes,
 					     .modules = gt_modules_define, .stopped = stopped };
-	char path[PATH_MAX];
-	int e = -EEXIST;
 
 	if (mkdir(folder, 0700) && errno != EEXIST)
 		return -errno;
 	if (options.max_bytes)
 		options.taken = shared_room(folder);
-	for (int i = 1; e == -EEXIST && i < SAME_PID_MAX; i++) {
-		int n = i == 1 ? snprintf(path, sizeof path, "%s/%u.trace", folder, options.pid) :
-				 snprintf(path, sizeof path, "%s/%u-%d.trace", folder,
-					  options.pid, i);
-
-		if (n < 0 || (size_t)n >= sizeof path)
-			return -ENAMETOOLONG;
-		e = gt_writer_open(w, path, &options);
-	}
-	return e;
+	return gt_writer_open_in(w, folder, &options);
 }
 
 static void open_writer(void)
@@ -276,15 +262,16 @@ void gt_recorder_place(uint16_t number, enum gt_api api, const char *name)
 void gt_recorder_tick(uint64_t now_ns)
 {
 	uint64_t last = atomic_load_explicit(&last_tick_ns, memory_order_relaxed);
-	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
+	struct gt_writer *w;
 
-	if (now_ns - last < TICK_NS || !w ||
-	    !atomic_compare_exchange_strong(&last_tick_ns, &last, now_ns))
+	if (now_ns - last < TICK_NS ||
+	    !atomic_compare_exchange_strong(&last_tick_ns, &last, now_ns) ||
+	    !gt_modules_unloaded())
 		return;
-	if (gt_modules_unloaded()) {
-		gt_unwind_forget();
+	gt_unwind_forget();
+	w = atomic_load_explicit(&writer, memory_order_acquire);
+	if (w)
 		gt_writer_forget_stacks(w);
-	}
 }
 
 void gt_recorder_event(const struct gt_event *event)

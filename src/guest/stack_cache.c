@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 
-enum { SETS = 16, WAYS = 8, CANDIDATES = 8, LEARN_FREELY = 64 };
+enum { SETS = 16, WAYS = 8, CANDIDATES = 8, LEARN_FREELY = 64, TOUCHED = 4096 };
 
 struct known {
 	const void *frame;         /* NULL: none */
@@ -124,6 +124,14 @@ void gt_stack_cache_learn(const void *frame, const void *caller, void *const *ra
 void gt_stack_cache_forget(void)
 {
 	atomic_fetch_add(&generation, 1);
+}
+
+void gt_stack_cache_touch(void)
+{
+	volatile char *pages = (volatile char *)sets;
+
+	for (size_t i = 0; pages && i < SETS * sizeof *sets; i += TOUCHED)
+		pages[i] = pages[i];
 }
 
 static void thread_ended(void *pages)

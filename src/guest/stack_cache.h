@@ -39,3 +39,5 @@ void gt_stack_cache_learn(const void *frame, const void *caller, void *const *ra
 			  const struct gt_stack_word *words, size_t word_count);
 /* Addresses mean other code now: nothing is known any more, in any thread. */
 void gt_stack_cache_forget(void);
+/* The thread's own is in memory from now on, if it has one. */
+void gt_stack_cache_touch(void);

@@ -77,6 +77,37 @@ static bool find_tool(char path[PATH_MAX])
 	return false;
 }
 
+/* The same under a number beyond those of the standard streams, which the program may have closed. */
+static int aside(int fd)
+{
+	int high;
+
+	if (fd < 0 || fd > STDERR_FILENO)
+		return fd;
+	high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	close(fd);
+	return high;
+}
+
+static void close_pipe(const int ends[2])
+{
+	for (int i = 0; i < 2; i++)
+		if (ends[i] >= 0)
+			close(ends[i]);
+}
+
+static bool open_pipe(int ends[2])
+{
+	if (pipe2(ends, O_CLOEXEC))
+		return false;
+	for (int i = 0; i < 2; i++)
+		ends[i] = aside(ends[i]);
+	if (ends[0] >= 0 && ends[1] >= 0)
+		return true;
+	close_pipe(ends);
+	return false;
+}
+
 /* `gputrack symbolize` between two pipes. No SIGCHLD: the program may be waiting for its own. */
 static pid_t start_tool(FILE **to, FILE **from)
 {
@@ -88,17 +119,16 @@ static pid_t start_tool(FILE **to, FILE **from)
 	int in[2], out[2];
 	pid_t child;
 
-	if (!find_tool(path) || pipe2(in, O_CLOEXEC))
+	if (!find_tool(path) || !open_pipe(in))
 		return -1;
-	if (pipe2(out, O_CLOEXEC)) {
-		close(in[0]);
-		close(in[1]);
+	if (!open_pipe(out)) {
+		close_pipe(in);
 		return -1;
 	}
 	snprintf(libraries, sizeof libraries, "LD_LIBRARY_PATH=%s", told ? told : "");
 	child = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
 	if (!child) {
-		int nowhere = open("/dev/null", O_WRONLY);
+		int nowhere = aside(open("/dev/null", O_WRONLY | O_CLOEXEC));
 
 		dup2(in[0], STDIN_FILENO);
 		dup2(out[1], STDOUT_FILENO);

@@ -43,6 +43,18 @@ static void init_shards(void)
 	owned.count = 0;
 }
 
+static bool is_owned(const struct gt_entry *entry)
+{
+	return gt_kinds[gt_entry_kind(entry)].habits & GT_OWNED;
+}
+
+/* Not another that got its number meanwhile. */
+static bool is_same(const struct gt_entry *a, const struct gt_entry *b)
+{
+	return a->handle == b->handle && a->owner == b->owner && a->time_ns == b->time_ns &&
+	       a->function == b->function;
+}
+
 static void remember_owned(const struct gt_entry *entry)
 {
 	gt_meter_spoil();
@@ -60,6 +72,18 @@ static void remember_owned(const struct gt_entry *entry)
 		owned.entries[owned.count++] = *entry;
 	pthread_mutex_unlock(&owned.lock);
 	atomic_store(&owned.any, true);
+}
+
+/* Takes one off the list that has ended by a call of its own. The youngest die first. */
+static void forget_owned(const struct gt_entry *entry)
+{
+	pthread_mutex_lock(&owned.lock);
+	for (size_t i = owned.count; i-- > 0;)
+		if (is_same(&owned.entries[i], entry)) {
+			owned.entries[i] = owned.entries[--owned.count];
+			break;
+		}
+	pthread_mutex_unlock(&owned.lock);
 }
 
 /* Takes one that belongs to `owner` off the list. */
@@ -157,6 +181,35 @@ static void set_cost(struct shard *s, const struct gt_entry *entry, struct gt_co
 		*kept = cost;
 }
 
+static struct gt_cost get_cost(struct shard *s, const struct gt_entry *entry)
+{
+	const struct gt_cost *kept = atomic_load(&with_costs) && entry ? cost_of(s, entry) : NULL;
+
+	return kept ? *kept : (struct gt_cost){ 0 };
+}
+
+/* Something that comes and goes makes room for the first ones of its shard. */
+static void warm(struct shard *s)
+{
+	struct gt_event event = { .function = GT_FN_clCreateUserEvent, .handle = 1 };
+	struct gt_entry *entry, copy;
+
+	pthread_mutex_lock(&s->lock);
+	if (!s->live.slots_used &&
+	    gt_live_apply(&s->live, &event, 0, &entry, NULL) == GT_CHANGE_BORN) {
+		set_cost(s, entry, (struct gt_cost){ 0 });
+		copy = *entry;
+		gt_live_remove(&s->live, &copy);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+void gt_tracker_warm(void)
+{
+	for (size_t i = 0; i < SHARDS; i++)
+		warm(&shards[i]);
+}
+
 void gt_tracker_charge(enum gt_kind kind, uint64_t handle, const struct gt_cost *cost)
 {
 	struct shard *s = enter(handle);
@@ -177,21 +230,25 @@ void gt_tracker_charge(enum gt_kind kind, uint64_t handle, const struct gt_cost 
 	leave(s);
 }
 
-enum gt_change gt_tracker_apply(const struct gt_event *event)
+enum gt_change gt_tracker_apply(const struct gt_event *event, struct gt_ending *replaced)
 {
 	struct shard *s = gt_tracker_is_on() && !event->failed ? enter(event->handle) : NULL;
-
 	struct gt_entry *entry;
 	enum gt_change change;
 	uint32_t slots;
 
+	replaced->change = GT_CHANGE_NONE;
 	if (!s)
 		return GT_CHANGE_NONE;
 	slots = s->live.slots_used;
-	change = gt_live_apply(&s->live, event, 0, &entry, NULL);
+	change = gt_live_apply(&s->live, event, 0, &entry, &replaced->gone);
+	if (change == GT_CHANGE_REPLACED) {
+		replaced->change = GT_CHANGE_ENDED;
+		replaced->cost = get_cost(s, entry);
+	}
 	if (change == GT_CHANGE_BORN || change == GT_CHANGE_REPLACED)
 		set_cost(s, entry, (struct gt_cost){ 0 });
-	if (change == GT_CHANGE_BORN && gt_kinds[gt_entry_kind(entry)].habits & GT_OWNED)
+	if (change == GT_CHANGE_BORN && is_owned(entry))
 		remember_owned(entry);
 	if (s->live.slots_used != slots)
 		gt_meter_spoil();
@@ -211,16 +268,18 @@ void gt_tracker_end(const struct gt_event *event, struct gt_ending *ending)
 	entry = atomic_load(&with_costs) ?
 			gt_live_find(&s->live, 0, (enum gt_kind)gt_functions[event->function].kind,
 				     event->handle) : NULL;
-	if (entry && cost_of(s, entry))
-		ending->cost = *cost_of(s, entry);
+	ending->cost = get_cost(s, entry);
 	ending->change = gt_live_apply(&s->live, event, 0, &entry, &ending->gone);
 	if (ending->change == GT_CHANGE_RELEASED)
 		ending->gone = *entry;
+	if (ending->change == GT_CHANGE_ENDED && is_owned(&ending->gone))
+		forget_owned(&ending->gone);
 	leave(s);
 }
 
 void gt_tracker_restore(const struct gt_ending *ending)
 {
+	struct gt_entry *entry;
 	struct shard *s;
 
 	if (ending->change != GT_CHANGE_ENDED && ending->change != GT_CHANGE_RELEASED)
@@ -228,11 +287,14 @@ void gt_tracker_restore(const struct gt_ending *ending)
 	s = enter(ending->gone.handle);
 	if (!s)
 		return;
-	if (!gt_live_restore(&s->live, &ending->gone, ending->change))
-		set_cost(s,
-			 gt_live_find(&s->live, 0, gt_entry_kind(&ending->gone),
-				      ending->gone.handle),
-			 ending->cost);
+	if (!gt_live_restore(&s->live, &ending->gone, ending->change)) {
+		entry = gt_live_find(&s->live, 0, gt_entry_kind(&ending->gone),
+				     ending->gone.handle);
+		set_cost(s, entry, ending->cost);
+		if (ending->change == GT_CHANGE_ENDED && is_owned(&ending->gone) &&
+		    entry && is_same(entry, &ending->gone))
+			remember_owned(entry);
+	}
 	leave(s);
 }
 
@@ -319,17 +381,31 @@ static bool goes_along(void *owner, const struct gt_entry *entry)
 	return gt_live_goes_with(entry, owner);
 }
 
+/* Ends what is still as it was copied: another call may have been faster. */
+static bool take(const struct gt_entry *copy)
+{
+	struct shard *s = enter(copy->handle);
+	struct gt_entry *alive;
+	bool is_there;
+
+	if (!s)
+		return false;
+	alive = gt_live_find(&s->live, 0, gt_entry_kind(copy), copy->handle);
+	is_there = alive && is_same(alive, copy);
+	if (is_there)
+		gt_live_remove(&s->live, copy);
+	leave(s);
+	return is_there;
+}
+
 struct gt_entry *gt_tracker_take_along(const struct gt_entry *owner, size_t *count)
 {
 	struct gt_entry key = *owner, *list = gt_tracker_snapshot(count, goes_along, &key);
+	size_t taken = 0;
 
-	for (size_t i = 0; i < *count; i++) {
-		struct shard *s = enter(list[i].handle);
-
-		if (!s)
-			continue;
-		gt_live_remove(&s->live, &list[i]);
-		leave(s);
-	}
+	for (size_t i = 0; i < *count; i++)
+		if (take(&list[i]))
+			list[taken++] = list[i];
+	*count = taken;
 	return list;
 }

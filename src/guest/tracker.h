@@ -18,9 +18,6 @@ GT_EXPORT bool gt_tracker_is_on(void);
 /* In a child after fork: what the parent had alive is the parent's. */
 void gt_tracker_restart(bool can_free);
 
-/* A creation or retain that has happened. */
-enum gt_change gt_tracker_apply(const struct gt_event *event);
-
 /* What the calls on a living resource have cost the process. */
 struct gt_cost {
 	int32_t rss_kb, size_kb, data_kb, anon_kb;
@@ -34,9 +31,17 @@ struct gt_ending {
 	enum gt_change change;
 };
 
+/*
+ * A creation or retain that has happened. `replaced` is what lived under the handle until now and
+ * whose end was not seen; its change is GT_CHANGE_NONE where there was nothing.
+ */
+enum gt_change gt_tracker_apply(const struct gt_event *event, struct gt_ending *replaced);
+
 /* Charges a call to a living resource; needs gt_tracker_keep_costs. */
 void gt_tracker_charge(enum gt_kind kind, uint64_t handle, const struct gt_cost *cost);
 void gt_tracker_keep_costs(void);
+/* Takes the memory that the first entries will need. */
+void gt_tracker_warm(void);
 
 void gt_tracker_end(const struct gt_event *event, struct gt_ending *ending);
 void gt_tracker_restore(const struct gt_ending *ending);

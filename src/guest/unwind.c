@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "guest/foreign.h"
 #include "guest/meter.h"
@@ -238,4 +239,14 @@ void gt_unwind_forget(void)
 		return;
 	unw_flush_cache(unw_local_addr_space, 0, 0);
 	gt_foreign_leave(place);
+}
+
+void gt_unwind_warm(void)
+{
+	uint64_t frames[GT_STACK_FRAMES_MAX];
+
+	/* new, the same once more and learnt, known: whatever each of them takes */
+	for (int i = 0; i < 3; i++)
+		gt_unwind(frames, GT_STACK_FRAMES_MAX, __builtin_return_address(0), gt_now_ns());
+	gt_stack_cache_touch();
 }

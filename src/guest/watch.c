@@ -6,17 +6,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "guest/depot.h"
 #include "guest/leftovers.h"
 #include "guest/log.h"
 #include "guest/recorder.h"
 #include "guest/settings.h"
+#include "guest/unwind.h"
 
 enum {
 	THREADS_EVERY_NS = 1000 * 1000,
 	/* shorter than what it takes to map memory and to touch it, or to unmap some */
 	MOMENT_NS = 300,
+	HEAP_AHEAD = 96 << 10,
+	STACK_AHEAD = 64 << 10,
 };
 
 static bool on;
@@ -44,17 +49,46 @@ bool gt_watch_is_on(void)
 	return on;
 }
 
+/* What the first calls need beside the tables: of the heap, and of the program's own stack. */
+static __attribute__((noinline)) void touch_heap_and_stack(void)
+{
+	char *volatile heap = malloc(HEAP_AHEAD);
+	volatile char stack[STACK_AHEAD];
+
+	if (heap)
+		memset(heap, 0, HEAP_AHEAD);
+	free(heap);
+	/* another thread's stack may be small */
+	for (size_t i = 0; gt_thread_id() == (uint32_t)getpid() && i < sizeof stack; i += 4096)
+		stack[sizeof stack - 1 - i] = 0;
+}
+
+/*
+ * Whatever we take between two rows looks like the program's doing in the second one: the tables
+ * are there before the first.
+ */
+static void warm(void)
+{
+	gt_tracker_warm();
+	if (gt_settings_get()->stack_depth) {
+		gt_unwind_warm();
+		gt_depot_warm();
+	}
+	touch_heap_and_stack();
+}
+
 void gt_watch_start(void)
 {
 	if (!gt_settings_get()->watch)
 		return;
 	gt_tracker_keep_costs();
 	gt_log_start();
+	warm();
 	gt_csv_start();
 	on = true;
 }
 
-void gt_watch_restart(void)
+void gt_watch_restart(bool can_take)
 {
 	if (!on)
 		return;
@@ -68,7 +102,11 @@ void gt_watch_restart(void)
 	atomic_store(&calls_ended, atomic_load(&calls_begun));
 	atomic_store(&threads_read_ns, 0);
 	atomic_store(&warned, false);
+	/* the tracker has begun anew; the rest is as the parent had it */
+	if (can_take)
+		gt_tracker_warm();
 	gt_meter_restart();
+	gt_log_restart();
 	gt_csv_restart();
 }
 
@@ -156,6 +194,19 @@ static void count(struct gt_watch_call *w, enum gt_kind kind, int64_t by, uint64
 		w->change.bytes[gt_kinds[kind].memory] += by * (int64_t)bytes;
 }
 
+static bool is_nothing(const struct gt_cost *cost)
+{
+	return !cost->rss_kb && !cost->size_kb && !cost->data_kb && !cost->anon_kb &&
+	       !cost->uncertain;
+}
+
+static void add_cost(enum gt_label label, const struct gt_cost *cost, int sign)
+{
+	atomic_fetch_add(&labels[label].rss_kb, sign * cost->rss_kb);
+	atomic_fetch_add(&labels[label].size_kb, sign * cost->size_kb);
+	atomic_fetch_add(&labels[label].data_kb, sign * cost->data_kb);
+}
+
 void gt_watch_event(struct gt_watch_call *w, const struct gt_event *event, enum gt_change change,
 		    const struct gt_ending *ending)
 {
@@ -169,21 +220,17 @@ void gt_watch_event(struct gt_watch_call *w, const struct gt_event *event, enum 
 	}
 	if (ending && ending->change == GT_CHANGE_ENDED)
 		count(w, gt_entry_kind(&ending->gone), -1, ending->gone.size);
-	else if (change == GT_CHANGE_BORN)
+	else if (change == GT_CHANGE_BORN || change == GT_CHANGE_REPLACED)
 		count(w, (enum gt_kind)fn->kind, 1, event->size);
 }
 
-static bool is_nothing(const struct gt_cost *cost)
+void gt_watch_replaced(struct gt_watch_call *w, const struct gt_ending *replaced)
 {
-	return !cost->rss_kb && !cost->size_kb && !cost->data_kb && !cost->anon_kb &&
-	       !cost->uncertain;
-}
+	enum gt_kind kind = gt_entry_kind(&replaced->gone);
 
-static void add_cost(enum gt_label label, const struct gt_cost *cost, int sign)
-{
-	atomic_fetch_add(&labels[label].rss_kb, sign * cost->rss_kb);
-	atomic_fetch_add(&labels[label].size_kb, sign * cost->size_kb);
-	atomic_fetch_add(&labels[label].data_kb, sign * cost->data_kb);
+	count(w, kind, -1, replaced->gone.size);
+	if (!is_nothing(&replaced->cost))
+		add_cost(label_of(kind), &replaced->cost, -1);
 }
 
 /*

@@ -25,7 +25,8 @@ struct gt_watch_call {
 
 void gt_watch_start(void);
 bool gt_watch_is_on(void);
-void gt_watch_restart(void);
+/* In a child after fork. `can_take`: no lock of malloc's can be held by a thread that is gone. */
+void gt_watch_restart(bool can_take);
 /* At the end of the process: what was left behind, and what is still alive. */
 void gt_watch_end(void);
 
@@ -36,6 +37,8 @@ void gt_watch_after(struct gt_watch_call *w);
 /* An event of the call: what it changed, or with `ending` what it ended. */
 void gt_watch_event(struct gt_watch_call *w, const struct gt_event *event, enum gt_change change,
 		    const struct gt_ending *ending);
+/* Something else was created under the handle of what had not been seen to end. */
+void gt_watch_replaced(struct gt_watch_call *w, const struct gt_ending *replaced);
 /* All events are in: the row, the lines, the verdicts. */
 void gt_watch_finish(struct gt_watch_call *w, const struct gt_call *call,
 		     const struct gt_ending *endings, size_t ending_count);

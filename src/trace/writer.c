@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +19,7 @@
 enum {
 	ROOM_MIN = 64 << 10, /* reserved ahead: a quarter of what is there, within these */
 	ROOM_MAX = 16 << 20,
+	SAME_PID_MAX = 10000,
 };
 
 /* Our descriptor, or a fresh one where the program has closed it or put its own in its place. */
@@ -45,17 +48,30 @@ static int write_zeroes(int fd, off_t from, size_t size)
 	return 0;
 }
 
-/* Counts room against the limit; false, and not counted, when it is beyond. */
+static _Atomic uint64_t *taken_room(struct gt_writer *w)
+{
+	return w->options.taken ? w->options.taken : &w->taken;
+}
+
+/* Counts room against the limit; false, and at no moment counted, when it is beyond. */
 static bool take_room(struct gt_writer *w, uint64_t size)
 {
-	_Atomic uint64_t *taken = w->options.taken ? w->options.taken : &w->taken;
+	_Atomic uint64_t *taken = taken_room(w);
+	uint64_t before = atomic_load(taken);
 
 	if (!w->options.max_bytes)
 		return true;
-	if (atomic_fetch_add(taken, size) + size <= w->options.max_bytes)
-		return true;
-	atomic_fetch_sub(taken, size);
-	return false;
+	do
+		if (before > w->options.max_bytes || size > w->options.max_bytes - before)
+			return false;
+	while (!atomic_compare_exchange_weak(taken, &before, before + size));
+	return true;
+}
+
+static void give_room(struct gt_writer *w, uint64_t size)
+{
+	if (w->options.max_bytes)
+		atomic_fetch_sub(taken_room(w), size);
 }
 
 static int reserve_to(struct gt_writer *w, uint64_t end)
@@ -74,8 +90,10 @@ static int reserve_to(struct gt_writer *w, uint64_t end)
 	if (e == EOPNOTSUPP || e == ENOSYS)
 		e = -write_zeroes(fd, (off_t)w->reserved, end - w->reserved);
 	gt_quiet_end(&quiet);
-	if (e)
+	if (e) {
+		give_room(w, end - w->reserved);
 		return -e;
+	}
 	w->reserved = end;
 	return 0;
 }
@@ -208,6 +226,7 @@ static int create_file(struct gt_writer *w)
 		return 0;
 	e = -errno;
 remove_file:
+	give_room(w, w->reserved);
 	unlink(w->path);
 	close(fd);
 	return e;
@@ -253,6 +272,26 @@ free_writer:
 	return e;
 }
 
+int gt_writer_open_in(struct gt_writer **out, const char *folder,
+		      const struct gt_writer_options *options)
+{
+	char path[PATH_MAX];
+	int e = -EEXIST;
+
+	for (int i = 1; e == -EEXIST && i < SAME_PID_MAX; i++) {
+		char number[16] = "";
+		int n;
+
+		if (i > 1)
+			snprintf(number, sizeof number, "-%d", i);
+		n = snprintf(path, sizeof path, "%s/%u%s.trace", folder, options->pid, number);
+		if (n < 0 || (size_t)n >= sizeof path)
+			return -ENAMETOOLONG;
+		e = gt_writer_open(out, path, options);
+	}
+	return e;
+}
+
 void gt_writer_end(struct gt_writer *w)
 {
 	gt_writer_end_at(w, gt_now_ns());
@@ -269,8 +308,10 @@ void gt_writer_end_at(struct gt_writer *w, uint64_t end_ns)
 	pthread_mutex_lock(&w->room);
 	fd = descriptor(w);
 	/* a failure leaves zeroes at the end, which readers know */
-	if (fd >= 0 && !ftruncate(fd, (off_t)w->end))
+	if (fd >= 0 && !ftruncate(fd, (off_t)w->end)) {
+		give_room(w, w->reserved - w->end);
 		w->reserved = w->end;
+	}
 	pthread_mutex_unlock(&w->room);
 }
 

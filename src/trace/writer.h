@@ -45,6 +45,12 @@ struct gt_module {
 /* Creates the file `path` (which must not exist). */
 int gt_writer_open(struct gt_writer **out, const char *path,
 		   const struct gt_writer_options *options);
+/*
+ * Creates the trace of `options->pid` in the folder of a recording: <pid>.trace, or <pid>-2.trace and
+ * so on where there is one already: exec keeps the pid, and numbers come round again.
+ */
+int gt_writer_open_in(struct gt_writer **out, const char *folder,
+		      const struct gt_writer_options *options);
 /* Marks the trace as ended and trims it. Lanes may go on writing until the process is gone. */
 void gt_writer_end(struct gt_writer *w);
 /* The same for what was recorded elsewhere, and ended at that time. */

@@ -166,6 +166,20 @@ def test_no_cupti_is_one_line(case):
     one_line(run, "no libcupti was found")
 
 
+def test_half_a_cupti_is_none(case):
+    run = case.gputrack("run", "-q", "-o", "a.gt", case.program("cuda_lives"), "leak",
+                        env=cuda(case, GPUTRACK_CUPTI=case.program("libcupti_half.so")))
+    assert run.status == 0 and run.out == "leak done\n"
+    one_line(run, "no libcupti was found")
+
+
+def test_a_cupti_that_tells_of_nothing_is_one_line(case):
+    run = case.gputrack("run", "-q", "-o", "a.gt", case.program("cuda_lives"), "leak",
+                        env=cuda(case, FAKE_CUPTI_ENABLE="1"))
+    assert run.status == 0 and run.out == "leak done\n"
+    one_line(run, "tells of no function")
+
+
 def test_no_gpu_is_the_program_s_own_business(case):
     run = case.gputrack("run", "-o", "a.gt", case.program("cuda_lives"), "leak",
                         env=cuda(case, FAKE_CUDA_DEVICES="0"))

@@ -46,6 +46,20 @@ def test_sample_session_covers_the_documented_functions(case):
         assert max(row[name] for row in rows) > 0, name
 
 
+def test_no_row_shows_what_gputrack_took(case):
+    """Our tables are there before the first row. The stand-in driver takes memory for memory alone."""
+    for log in ({}, {"ZEL_ENABLE_LOADER_LOGGING": "1", "ZEL_LOADER_LOGGING_LEVEL": "debug",
+                     "ZEL_LOADER_LOG_CONSOLE": "1"}):
+        run = case.run(case.program("ze_app"), env=csv_to(case, **log))
+        assert run.status == 0, run.err
+        rows = [row for row in read_csv(the_csv(case, run.pid))
+                if row["CallNumber"] > 1 and "Mem" not in row["APICall"]]
+        assert len(rows) > 50
+        for row in rows:
+            # the heap may grow by a step, and the kernel may tell of pages late
+            assert row["Delta_VmSize_KB"] < 200 and row["Delta_VmRSS_KB"] < 300, row
+
+
 def test_csv_names(case):
     """The pid goes before the extension of the file's name, wherever the path has its dots."""
     for folder in ("out.d", "a.b", "sub"):
@@ -119,6 +133,16 @@ def test_csv_on_a_full_disk(case):
     assert (run.status, run.out) == (0, "rounds=1 live=0\n")
     assert len(run.err.splitlines()) == 1 and run.err.startswith("gputrack: "), run.err
     assert "No space left" in run.err
+
+
+def test_a_pipe_under_the_csvs_name_is_not_waited_for(case):
+    def make_pipe():
+        path = case.path(f"tracker_pid{os.getpid()}.csv")
+        os.mkfifo(path)
+        os.utime(path, (0, 0))
+    run = case.run(case.program("ze_app"), env=csv_to(case), preexec=make_pipe, timeout=60)
+    assert (run.status, run.out) == (0, "rounds=1 live=0\n")
+    assert len(run.err.splitlines()) == 1 and "nobody reads from it" in run.err, run.err
 
 
 def test_csv_that_ends_while_many_write_is_said_once(case):
@@ -391,12 +415,18 @@ def test_sizes_never_seen(case):
 
 
 def test_module_that_does_not_build(case):
-    """It fails, and hands out a build log all the same: that is counted, and counted down."""
+    """It fails, as does a link, and hands out a log all the same: counted, and counted down."""
     run = case.run(case.program("ze_foreign"), "--mode", "broken", "--log", "own", env=csv_to(
         case, ZEL_ENABLE_LOADER_LOGGING="1", ZEL_LOADER_LOGGING_LEVEL="debug",
         ZEL_LOADER_LOG_CONSOLE="1"))
-    assert run.out == "succeeded=3 failed=1\n"
+    assert run.out == "succeeded=6 failed=2\n"
     check_against(read_csv(the_csv(case, run.pid)), own_log(case.path("own")))
-    line = next(l for l in run.err.splitlines() if "zeModuleBuildLogDestroy" in l)
-    assert "BuildLog Count=0, " in line, line
+    lines = [l for l in run.err.splitlines() if "zeModuleBuildLogDestroy" in l]
+    assert len(lines) == 2 and all("BuildLog Count=0, " in line for line in lines), lines
     assert "STILL ALIVE" not in run.err
+    case.gputrack("run", "-q", "-o", "a.gt", case.program("ze_foreign"), "--mode", "broken",
+                  "--log", "own", env=case.levelzero())
+    made = [event["function"] for event in case.events("a.gt")
+            if event["kind"] == "build log" and event["effect"] == "create"
+            and event["outcome"] == "done"]
+    assert made == ["zeModuleCreate", "zeModuleDynamicLink"], made

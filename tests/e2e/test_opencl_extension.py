@@ -214,3 +214,32 @@ def test_layer_exports_what_loaders_ask_for_and_no_more(case):
     assert exported(case, case.build / "libgputrack_opencl.so") == {
         "clGetLayerInfo", "clInitLayer", "clInitLayerWithProperties", "clDeinitLayer"}
     assert exported(case, case.build / "libgputrack_live.so") == set(NAMES)
+
+
+def test_calls_reach_the_platform_of_their_object(case):
+    """A driver with two platforms: what a call is made on is asked where it belongs to."""
+    done = case.run(case.program("two_platforms"), "--layer", case.build / "libgputrack_opencl.so",
+                    env={"GPUTRACK_RECORDING": str(case.path("p.gt"))})
+    assert done.status == 0 and done.err == "", done.err
+    calls = ["create commands", "enqueue commands", "remap", "create semaphore",
+             "release semaphore", "svm", "svm free", "surface", "acquire"]
+    assert done.out.splitlines() == [f"{call} {n}" for n in (1, 0) for call in calls], done.out
+    events = case.events("p.gt")
+    made = [(e["function"], e["kind"], e["place"], e["bytes"]) for e in events
+            if e["effect"] == "create"]
+    assert made == [
+        (function, kind, place, size) for place in ("second", "first")
+        for function, kind, size in (
+            ("clCreateCommandBufferKHR", "command buffer", 0),
+            ("clEnqueueCommandBufferKHR", "event", 0),
+            ("clRemapCommandBufferKHR", "command buffer", 0),
+            ("clCreateSemaphoreWithPropertiesKHR", "semaphore", 0),
+            ("clSVMAllocARM", "SVM block", 256),
+            ("clCreateFromVA_APIMediaSurfaceINTEL", "foreign object", 4096),
+            ("clEnqueueAcquireVA_APIMediaSurfacesINTEL", "event", 0),
+            ("clCreateEventFromGLsyncKHR", "event", 0),
+            ("clCreateEventFromEGLSyncKHR", "event", 0),
+            ("clCreateImage", "image", 400),
+            ("clCreateBuffer", "buffer", 400),
+            # a view of the buffer: its bytes are counted there
+            ("clCreateImage", "image", 0))], made

@@ -249,14 +249,25 @@ static void a_failed_free_of_two_pointers_tells_of_both_and_of_no_event(void **s
 	}
 }
 
+static struct taken filled_events_of(enum gt_function_id function, const uint64_t *argv,
+				     uint64_t ret, enum gt_filled filled)
+{
+	struct gt_call call = { .function = function, .argv = argv, .ret = ret, .filled = filled };
+	struct taken t = { .count = 0 };
+
+	gt_call_events(&call, NULL, take, &t);
+	return t;
+}
+
 /* A second effect that an error has too: the log of a build that failed. */
 static void a_failed_build_fails_and_hands_out_its_log(void **state)
 {
+	enum { BUILD_FAILURE = 0x70000004, OTHER_FAILURE = 0x78000004 };
 	uint64_t module = 0, log = 0x109;
 	uint64_t argv[GT_ARGS_MAX] = { [zeModuleCreate__hContext] = 0xc0,
 				       [zeModuleCreate__phModule] = word(&module),
 				       [zeModuleCreate__phBuildLog] = word(&log) };
-	struct taken t = events_of(GT_FN_zeModuleCreate, argv, GT_ON_ZE_BUILD_FAILURE, NULL);
+	struct taken t = events_of(GT_FN_zeModuleCreate, argv, BUILD_FAILURE, NULL);
 
 	assert_int_equal(t.count, 2);
 	assert_int_equal(t.events[0].function, GT_FN_zeModuleCreate);
@@ -265,14 +276,38 @@ static void a_failed_build_fails_and_hands_out_its_log(void **state)
 	assert_false(t.events[1].failed);
 	assert_int_equal(t.events[1].handle, 0x109);
 	assert_int_equal(t.events[1].result, 0);
-	/* any other error has one story */
-	t = events_of(GT_FN_zeModuleCreate, argv, 0x78000004, NULL);
+	/* any other error has one story, unless the log is known to have been handed out */
+	t = events_of(GT_FN_zeModuleCreate, argv, OTHER_FAILURE, NULL);
 	assert_int_equal(t.count, 1);
 	assert_true(t.events[0].failed);
+	t = filled_events_of(GT_FN_zeModuleCreate, argv, OTHER_FAILURE, GT_FILLED_IN);
+	assert_int_equal(t.count, 2);
+	assert_int_equal(t.events[1].handle, 0x109);
+	assert_int_equal(filled_events_of(GT_FN_zeModuleCreate, argv, BUILD_FAILURE,
+					  GT_FILLED_NOT).count, 1);
 	module = 0x30d;
 	assert_int_equal(events_of(GT_FN_zeModuleCreate, argv, 0, NULL).count, 2);
+	assert_int_equal(filled_events_of(GT_FN_zeModuleCreate, argv, 0, GT_FILLED_NOT).count, 1);
 	argv[zeModuleCreate__phBuildLog] = 0;
 	assert_int_equal(events_of(GT_FN_zeModuleCreate, argv, 0, NULL).count, 1);
+}
+
+static void a_failed_link_hands_out_its_log_too(void **state)
+{
+	enum { LINK_FAILURE = 0x70000005, OTHER_FAILURE = 0x78000004 };
+	uint64_t modules[] = { 0x30d }, log = 0x109;
+	uint64_t argv[GT_ARGS_MAX] = { [zeModuleDynamicLink__numModules] = 1,
+				       [zeModuleDynamicLink__phModules] = word(modules),
+				       [zeModuleDynamicLink__phLinkLog] = word(&log) };
+	struct taken t = events_of(GT_FN_zeModuleDynamicLink, argv, LINK_FAILURE, NULL);
+
+	assert_int_equal(t.count, 2);
+	assert_true(t.events[0].failed);
+	assert_false(t.events[1].failed);
+	assert_int_equal(t.events[1].handle, 0x109);
+	assert_int_equal(t.events[1].owner, 0x30d);
+	assert_int_equal(events_of(GT_FN_zeModuleDynamicLink, argv, 0, NULL).count, 1);
+	assert_int_equal(events_of(GT_FN_zeModuleDynamicLink, argv, OTHER_FAILURE, NULL).count, 1);
 }
 
 static void a_size_in_a_struct_is_read_where_it_lies(void **state)
@@ -487,6 +522,7 @@ int main(void)
 		cmocka_unit_test(with_a_callback_nothing_is_freed_but_the_event_is_made),
 		cmocka_unit_test(a_failed_free_of_two_pointers_tells_of_both_and_of_no_event),
 		cmocka_unit_test(a_failed_build_fails_and_hands_out_its_log),
+		cmocka_unit_test(a_failed_link_hands_out_its_log_too),
 		cmocka_unit_test(a_size_in_a_struct_is_read_where_it_lies),
 		cmocka_unit_test(null_handles_give_no_event),
 		cmocka_unit_test(calls_that_can_give_no_event_are_idle),

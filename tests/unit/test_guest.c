@@ -174,6 +174,95 @@ static void a_child_forked_inside_a_call_writes_nothing_of_it(void **state)
 	assert_int_equal(replay((uint32_t)getpid()).live, before.live);
 }
 
+/* True when the process's trace has that text in it. */
+static bool trace_has(pid_t pid, const char *text)
+{
+	char path[128], *bytes = malloc(1 << 24);
+	size_t size;
+	FILE *file;
+	bool found;
+
+	snprintf(path, sizeof path, "%s/%d.trace", recording, (int)pid);
+	file = fopen(path, "r");
+	size = file ? fread(bytes, 1, 1 << 24, file) : 0;
+	if (file)
+		fclose(file);
+	found = memmem(bytes, size, text, strlen(text));
+	free(bytes);
+	return found;
+}
+
+/* As the live-object extension does it: a child's first act need not be a call. */
+static void a_place_that_a_child_finds_is_in_its_own_trace(void **state)
+{
+	static const char name[] = "a platform that the child alone has asked for";
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	if (!child) {
+		gt_guest_place(GT_OPENCL, name);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_false(trace_has(getpid(), name));
+	assert_true(trace_has(child, name));
+}
+
+/* Where CUDA's door has its calls: anywhere but on the stack. */
+static struct gt_guest_call calls_of_door[2];
+
+static __attribute__((noinline)) void release_within(uint64_t handle)
+{
+	uint64_t argv[GT_ARGS_MAX] = { handle };
+
+	gt_guest_begin(&calls_of_door[1], GT_FN_clReleaseEvent, argv, __builtin_return_address(0));
+	gt_guest_end(&calls_of_door[1], 0, NULL);
+}
+
+/* How many calls a process was in when it died, and on which handle the last. */
+static int unfinished_of(pid_t pid, uint64_t *handle)
+{
+	struct gt_recording_options options = { .pid = (uint32_t)pid };
+	struct gt_recording *r;
+	struct gt_error error;
+	struct gt_event event;
+	uint32_t process;
+	int count = 0;
+
+	if (gt_recording_open(&r, recording, &options, &error))
+		fail_msg("%s", error.text);
+	while (gt_recording_next(r, &event, &process) > 0)
+		if (event.unfinished) {
+			*handle = event.handle;
+			count++;
+		}
+	gt_recording_close(r);
+	return count;
+}
+
+static void a_call_within_a_call_leaves_the_outer_one_noted(void **state)
+{
+	uint64_t argv[GT_ARGS_MAX] = { 8 }, handle = 0;
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	if (!child) {
+		create(8);
+		create(9);
+		gt_guest_begin(&calls_of_door[0], GT_FN_clReleaseEvent, argv,
+			       __builtin_return_address(0));
+		release_within(9);
+		kill(getpid(), SIGKILL);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(unfinished_of(child, &handle), 1);
+	assert_int_equal(handle, 8);
+}
+
 static _Atomic bool is_over;
 
 static void *work_on(void *arg)
@@ -311,6 +400,8 @@ int main(void)
 		cmocka_unit_test(a_failed_release_is_taken_back),
 		cmocka_unit_test(a_child_has_a_trace_of_its_own),
 		cmocka_unit_test(a_child_forked_inside_a_call_writes_nothing_of_it),
+		cmocka_unit_test(a_place_that_a_child_finds_is_in_its_own_trace),
+		cmocka_unit_test(a_call_within_a_call_leaves_the_outer_one_noted),
 		cmocka_unit_test(children_forked_while_threads_record_have_their_own_events),
 		cmocka_unit_test(calls_from_a_signal_handler_do_no_harm),
 	};

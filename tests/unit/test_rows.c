@@ -140,6 +140,9 @@ static void sizes_are_what_dimensions_come_to(void **state)
 	/* CL_RGBA, CL_FLOAT; a 2D array of 10 x 4, 3 layers */
 	assert_int_equal(gt_told_size(GT_FN_clCreateImage, (uint64_t[GT_TOLD_PIECES]){
 		0x10deull << 32 | 0x10b5, 0x10f3, 10, 4, 0, 3 }), 16 * 10 * 4 * 3);
+	/* a view of a buffer's bytes */
+	assert_int_equal(gt_told_size(GT_FN_clCreateImage, (uint64_t[GT_TOLD_PIECES]){
+		0x10deull << 32 | 0x10b5, 0x10f6, 10, 0, 0, 0, 0xb0 }), 0);
 	assert_int_equal(gt_told_size(GT_FN_cuArrayCreate_v2, (uint64_t[GT_TOLD_PIECES]){
 		64, 0, 4ull << 32 | 0x20 }), 64 * 16);
 	/* a word has 64 bits and the number of levels 32: what is above is anything */

@@ -230,6 +230,37 @@ static void no_more_room_is_taken_than_allowed(void **state)
 	assert_true(taken <= 300000);
 }
 
+/* Short processes reserve more than they need: that is for those who come later. */
+static void room_that_was_not_needed_is_given_back(void **state)
+{
+	_Atomic uint64_t taken = 0;
+	struct gt_writer_options options = { .pid = 1, .max_bytes = 1 << 20, .taken = &taken };
+	struct rlimit before, small;
+	uint64_t sizes = 0;
+	struct gt_writer *w;
+
+	for (int i = 0; i < 20; i++) {
+		const char *path = fresh_path("short");
+		struct stat st;
+
+		assert_int_equal(gt_writer_open(&w, path, &options), 0);
+		assert_non_null(gt_lane_acquire(w, 1, "main"));
+		end_writer(w);
+		assert_int_equal(stat(path, &st), 0);
+		sizes += (uint64_t)st.st_size;
+		assert_int_equal(taken, sizes);
+	}
+	/* nor does a trace count that could not be begun */
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = (struct rlimit){ .rlim_cur = 4096, .rlim_max = before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	assert_int_equal(gt_writer_open(&w, fresh_path("short"), &options), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	signal(SIGXFSZ, SIG_DFL);
+	assert_int_equal(taken, sizes);
+}
+
 static void nothing_is_written_after_the_last_moment(void **state)
 {
 	struct gt_writer_options options = { .pid = 1, .start_ns = 1, .until_ns = 1000 + 499 * 1000 };
@@ -247,6 +278,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_more_room_is_taken_than_allowed),
+		cmocka_unit_test(room_that_was_not_needed_is_given_back),
 		cmocka_unit_test(nothing_is_written_after_the_last_moment),
 		cmocka_unit_test(a_file_size_limit_stops_recording_once),
 		cmocka_unit_test(no_room_for_the_first_page_is_an_error_and_leaves_no_file),

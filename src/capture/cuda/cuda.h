@@ -10,7 +10,6 @@
 struct gt_cupti {
 	CUptiResult (*subscribe)(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
 				 void *userdata);
-	CUptiResult (*unsubscribe)(CUpti_SubscriberHandle subscriber);
 	CUptiResult (*enable)(uint32_t enable, CUpti_SubscriberHandle subscriber,
 			      CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
 	CUptiResult (*device_of)(CUcontext context, uint32_t *device);

@@ -15,7 +15,6 @@ static bool take_functions(struct gt_cupti *cupti, void *library)
 		size_t at;
 	} functions[] = {
 		{ "cuptiSubscribe", offsetof(struct gt_cupti, subscribe) },
-		{ "cuptiUnsubscribe", offsetof(struct gt_cupti, unsubscribe) },
 		{ "cuptiEnableCallback", offsetof(struct gt_cupti, enable) },
 		{ "cuptiGetDeviceId", offsetof(struct gt_cupti, device_of) },
 		{ "cuptiGetResultString", offsetof(struct gt_cupti, text_of) },

@@ -18,11 +18,13 @@ static _Atomic bool exiting;
 /* Primary contexts by device, as cuDevicePrimaryCtxRetain told them. */
 static _Atomic uint64_t primary[DEVICES_MAX];
 
-/* Devices of contexts seen so far; CUPTI is asked about others. */
-static struct {
-	_Atomic uint64_t context;
-	_Atomic uint16_t place;
-} known[CONTEXTS_MAX];
+/*
+ * Devices of contexts seen so far; CUPTI is asked about others. Context and place are one word, so
+ * that no thread finds the one without the other: an address has no more than 48 bits.
+ */
+enum { PLACE_BITS = 16 };
+
+static _Atomic uint64_t known[CONTEXTS_MAX];
 
 _Static_assert(offsetof(CUDA_EXTERNAL_MEMORY_BUFFER_DESC, size) == 8,
 	       "cuda.def: cuExternalMemoryGetMappedBuffer");
@@ -82,7 +84,7 @@ void gt_cuda_after(enum gt_function_id function, const uint64_t *argv)
 	/* its handle may be the next one's, on another device */
 	if (gt_function_ends(fn) && gt_kinds[fn->kind].family == GT_CUDA_CONTEXT)
 		for (size_t i = 0; i < CONTEXTS_MAX; i++)
-			atomic_store(&known[i].context, 0);
+			atomic_store(&known[i], 0);
 }
 
 static const struct gt_cuda_call *cuda_call(const struct gt_call *call)
@@ -112,24 +114,31 @@ static uint16_t place_of_device(uint32_t device)
 	return place;
 }
 
+/* In the first free place; without one CUPTI is asked again. */
+static void remember(uint64_t entry)
+{
+	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
+		uint64_t none = 0;
+
+		if (atomic_compare_exchange_strong(&known[i], &none, entry) || none == entry)
+			return;
+	}
+}
+
 /* With `quiet` only what is known already. */
 static uint16_t place_of_context(CUcontext context, bool quiet)
 {
-	uint64_t key = (uint64_t)(uintptr_t)context;
+	uint64_t key = (uint64_t)(uintptr_t)context << PLACE_BITS, entry;
 	uint32_t device;
 	uint16_t place;
-	size_t i;
 
-	for (i = 0; i < CONTEXTS_MAX && atomic_load(&known[i].context); i++)
-		if (atomic_load(&known[i].context) == key)
-			return atomic_load(&known[i].place);
+	for (size_t i = 0; i < CONTEXTS_MAX && (entry = atomic_load(&known[i])); i++)
+		if (entry >> PLACE_BITS == key >> PLACE_BITS)
+			return (uint16_t)entry;
 	if (quiet || !context || !device_of || device_of(context, &device))
 		return 0;
 	place = place_of_device(device);
-	if (i < CONTEXTS_MAX) {
-		atomic_store(&known[i].place, place);
-		atomic_store(&known[i].context, key);
-	}
+	remember(key | place);
 	return place;
 }
 

@@ -35,11 +35,13 @@ static void subscribe(void)
 	static struct gt_cupti cupti, refused;
 	CUpti_SubscriberHandle subscriber;
 	CUptiResult result = CUPTI_SUCCESS;
+	bool subscribed = false;
 	unsigned next = 0;
 
-	while (gt_cupti_load(&cupti, &next)) {
+	while (!subscribed && gt_cupti_load(&cupti, &next)) {
 		result = cupti.subscribe(&subscriber, (CUpti_CallbackFunc)gt_cuda_called, NULL);
-		if (!result)
+		subscribed = !result;
+		if (subscribed)
 			break;
 		refused = cupti;
 		/* a CUPTI too new for the driver is not the last word: there may be another */
@@ -50,14 +52,17 @@ static void subscribe(void)
 		say_refused(&refused, result);
 		return;
 	}
-	if (!cupti.subscribe) {
+	if (!subscribed) {
 		gt_say("CUDA is not tracked in process %d: no libcupti was found; the program runs "
 		       "on; install CUDA's CUPTI, or name it with GPUTRACK_CUPTI=/…/libcupti.so",
 		       (int)getpid());
 		return;
 	}
 	gt_cuda_driver_start(&cupti);
-	gt_cuda_enable_rows(&cupti, subscriber);
+	if (!gt_cuda_enable_rows(&cupti, subscriber))
+		gt_say("CUDA is not tracked in process %d: %s tells of no function; the program "
+		       "runs on; `gputrack doctor` tells what is missing", (int)getpid(),
+		       cupti.path);
 	/* registered later than the runtime's own handlers, so called before them */
 	atexit(gt_cuda_driver_exiting);
 }

@@ -6,10 +6,11 @@
 #define VALUE(fn, arg)      { fn##__##arg, GT_PIECE_VALUE }
 #define BEHIND(fn, arg, at) { fn##__##arg, at }
 
-/* cl_image_format; cl_image_desc: type, width, height, depth, array size. */
+/* cl_image_format; cl_image_desc: type, width, height, depth, array size, whose bytes it shows. */
 #define CL_IMAGE(fn)                                                                            \
 	BEHIND(fn, image_format, 0), BEHIND(fn, image_desc, 0), BEHIND(fn, image_desc, 8),      \
-	BEHIND(fn, image_desc, 16), BEHIND(fn, image_desc, 24), BEHIND(fn, image_desc, 32)
+	BEHIND(fn, image_desc, 16), BEHIND(fn, image_desc, 24), BEHIND(fn, image_desc, 32),     \
+	BEHIND(fn, image_desc, 64)
 
 /* CUDA_ARRAY3D_DESCRIPTOR: width, height, depth, format and channels, flags. */
 #define CUDA_ARRAY(fn, arg)                                                                     \
@@ -23,8 +24,8 @@ static const struct {
 } table[] = {
 #define TOLD(fn, n, ...) { .function = GT_FN_##fn, .pieces = { __VA_ARGS__ }, .count = n }
 	TOLD(clCreateSubBuffer, 1, BEHIND(clCreateSubBuffer, buffer_create_info, 8)),
-	TOLD(clCreateImage, 6, CL_IMAGE(clCreateImage)),
-	TOLD(clCreateImageWithProperties, 6, CL_IMAGE(clCreateImageWithProperties)),
+	TOLD(clCreateImage, 7, CL_IMAGE(clCreateImage)),
+	TOLD(clCreateImageWithProperties, 7, CL_IMAGE(clCreateImageWithProperties)),
 	TOLD(clCreateImage2D, 3, BEHIND(clCreateImage2D, image_format, 0),
 	     VALUE(clCreateImage2D, image_width), VALUE(clCreateImage2D, image_height)),
 	TOLD(clCreateImage3D, 4, BEHIND(clCreateImage3D, image_format, 0),
@@ -95,6 +96,9 @@ static uint64_t cl_image(const uint64_t *p)
 	uint32_t type = low(p[1]) - 0x10f0;
 	uint64_t size = cl_element(p[0]) * p[2];
 
+	/* another object's bytes are counted there */
+	if (p[6])
+		return 0;
 	if (type == IMAGE2D || type == IMAGE3D || type == ARRAY2D)
 		size *= p[3];
 	if (type == IMAGE3D)

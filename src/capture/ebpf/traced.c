@@ -13,10 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-enum {
-	SAME_PID_MAX = 10000,      /* exec keeps the pid, and numbers come round again */
-	LOOK_NS = 100 * 1000 * 1000, /* code that is in no file is not looked for all the time */
-};
+enum { LOOK_NS = 100 * 1000 * 1000 }; /* code that is in no file is not looked for all the time */
 
 struct gt_traced_lane {
 	uint32_t tid;
@@ -119,19 +116,8 @@ int gt_traced_open(struct gt_traced *p, struct gt_traced_place *place)
 		.max_bytes = place->max_bytes, .taken = &place->taken,
 		.modules = tell_modules, .context = p,
 	};
-	char path[PATH_MAX];
-	int e = -EEXIST;
+	int e = gt_writer_open_in(&p->writer, place->folder, &options);
 
-	for (int i = 1; e == -EEXIST && i < SAME_PID_MAX; i++) {
-		int n = i == 1 ? snprintf(path, sizeof path, "%s/%u.trace", place->folder,
-					  p->pid) :
-				 snprintf(path, sizeof path, "%s/%u-%d.trace", place->folder,
-					  p->pid, i);
-
-		if (n < 0 || (size_t)n >= sizeof path)
-			return -ENAMETOOLONG;
-		e = gt_writer_open(&p->writer, path, &options);
-	}
 	if (!e)
 		write_info(p);
 	return e;

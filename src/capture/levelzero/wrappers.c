@@ -4,6 +4,7 @@
 #include "capture/levelzero/levelzero.h"
 
 #define TYPE_STATUS(type) type
+#define TYPE_STATUS_ANY(type) type
 #define FN(fn, ret, args, ...) FN_(fn, ret, UNWRAP args)
 #define FN_(...) FN__(__VA_ARGS__)
 #define FN__(fn, ret, ...)                                            \

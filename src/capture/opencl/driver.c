@@ -67,6 +67,49 @@ uint16_t gt_cl_platform_place(int index)
 	return index < 0 ? 0 : platforms[index].place;
 }
 
+/*
+ * A function that has no place in the table, from any platform of the object's driver: which one it
+ * is of is what is going to be asked.
+ */
+static void *extension_of(const void *object, const char *name)
+{
+	void *function = NULL;
+
+	for (cl_uint i = 0; i < platform_count && !function; i++)
+		if (platforms[i].driver == driver_of((uintptr_t)object))
+			function = gt_cl_next->clGetExtensionFunctionAddressForPlatform(
+				platforms[i].id, name);
+	return function;
+}
+
+typedef cl_int(CL_API_CALL *info_fn)(void *object, cl_uint name, size_t size, void *value,
+				     size_t *size_ret);
+
+static cl_context ask_context(enum gt_kind kind, void *object);
+
+/* Not every version can tell the context; all can tell the queues. */
+static cl_context ask_command_buffer(void *object)
+{
+	info_fn ask = (info_fn)extension_of(object, "clGetCommandBufferInfoKHR");
+	cl_command_queue queues[64];
+	size_t size = 0;
+
+	if (!ask || ask(object, CL_COMMAND_BUFFER_QUEUES_KHR, sizeof queues, queues, &size) ||
+	    size < sizeof *queues)
+		return NULL;
+	return ask_context(GT_QUEUE, queues[0]);
+}
+
+static cl_context ask_semaphore(void *object)
+{
+	info_fn ask = (info_fn)extension_of(object, "clGetSemaphoreInfoKHR");
+	cl_context context = NULL;
+
+	if (ask)
+		ask(object, CL_SEMAPHORE_CONTEXT_KHR, sizeof context, &context, NULL);
+	return context;
+}
+
 /* The context of an object, by the query of its type. */
 static cl_context ask_context(enum gt_kind kind, void *object)
 {
@@ -93,6 +136,8 @@ static cl_context ask_context(enum gt_kind kind, void *object)
 	case GT_EVENT:
 		gt_cl_next->clGetEventInfo(object, CL_EVENT_CONTEXT, size, &context, NULL);
 		break;
+	case GT_COMMAND_BUFFER: return ask_command_buffer(object);
+	case GT_SEMAPHORE:      return ask_semaphore(object);
 	default: break;
 	}
 	return context;
@@ -150,12 +195,18 @@ static uint16_t place_of(const struct gt_call *call, enum gt_function_id row, ui
 
 static uint64_t size_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
 {
+	cl_mem object = (cl_mem)(uintptr_t)handle, whole = NULL;
 	size_t size = 0;
 
 	(void)call;
-	if (gt_kinds[gt_functions[row].kind].family == GT_BUFFER)
-		gt_cl_next->clGetMemObjectInfo((cl_mem)(uintptr_t)handle, CL_MEM_SIZE, sizeof size,
-					       &size, NULL);
+	if (gt_kinds[gt_functions[row].kind].family != GT_BUFFER)
+		return 0;
+	/* an image of another object's bytes has none of its own; other views are known by kind */
+	if (gt_functions[row].kind == GT_IMAGE &&
+	    !gt_cl_next->clGetMemObjectInfo(object, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof whole,
+					    &whole, NULL) && whole)
+		return 0;
+	gt_cl_next->clGetMemObjectInfo(object, CL_MEM_SIZE, sizeof size, &size, NULL);
 	return size;
 }
 

@@ -16,19 +16,12 @@ enum extension {
 /* The drivers' own functions, by platform; the last row is for those asked for without one. */
 static _Atomic(void *) drivers[GT_CL_PLATFORMS_MAX + 1][EXT_COUNT];
 
-/* What the call is made on decides whose function it is: the row's owner says which argument. */
-static enum gt_kind owner_kind(const struct gt_function *fn)
-{
-	if (fn->handle.from == GT_IN && fn->handle.arg == fn->owner.arg)
-		return (enum gt_kind)fn->kind;
-	return fn->kind == GT_EVENT || fn->owner.from == GT_INS ? GT_QUEUE : GT_CONTEXT;
-}
-
 /* The function below us, by the platform of the object that the call is made on. */
-static void *below(enum extension extension, enum gt_function_id row, const uint64_t *argv)
+static void *below(enum extension extension, enum gt_function_id row, enum gt_kind owner,
+		   const uint64_t *argv)
 {
 	const struct gt_call call = { .function = row, .argv = argv };
-	int platform = gt_cl_platform_of(owner_kind(&gt_functions[row]), gt_call_owner(&call, row));
+	int platform = gt_cl_platform_of(owner, gt_call_owner(&call, row));
 	void *function = NULL;
 
 	if (platform >= 0)
@@ -36,13 +29,23 @@ static void *below(enum extension extension, enum gt_function_id row, const uint
 	return function ? function : atomic_load(&drivers[GT_CL_PLATFORMS_MAX][extension]);
 }
 
+/* The row's owner is what the call is made on: an argument, whose type tells the kind. */
+#define KIND_OF(object)                                                                       \
+	_Generic((object), cl_context: GT_CONTEXT, cl_command_queue: GT_QUEUE,                 \
+		 cl_command_buffer_khr: GT_COMMAND_BUFFER, cl_semaphore_khr: GT_SEMAPHORE)
+#define OWNER_IN(argument)        KIND_OF(argument)
+#define OWNER_INS(argument, count) KIND_OF(*(argument))
+
 #define TYPE_STATUS(type) type
 #define TYPE_HANDLE(type) type
-#define FN(fn, ret, args, ...) FN_(fn, ret, UNWRAP args)
+#define TYPE_NOTHING      void
+#define FN(fn, ret, args, effect, kind, handle, size, owner)                                  \
+	FN_(fn, ret, OWNER_##owner, UNWRAP args)
 #define FN_(...) FN__(__VA_ARGS__)
-#define FN__(fn, ret, ...)                                                                    \
+#define FN__(fn, ret, owner, ...)                                                             \
 	typedef TYPE_##ret(CL_API_CALL *fn##_type)(PARAMS(__VA_ARGS__));                      \
-	GT_WRAP(&gt_cl_door, ret, fn, ((fn##_type)below(EXT_##fn, GT_FN_##fn, argv)), __VA_ARGS__)
+	GT_WRAP(&gt_cl_door, ret, fn, ((fn##_type)below(EXT_##fn, GT_FN_##fn, owner, argv)),  \
+		__VA_ARGS__)
 #define ALSO(...)
 #include "api/opencl_ext.def"
 #undef FN

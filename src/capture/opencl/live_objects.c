@@ -23,10 +23,11 @@ void gt_cl_live_start(void)
 
 static void CL_API_CALL track(cl_platform_id platform)
 {
-	int index = gt_cl_platform_index(platform);
 	uint64_t never = 0;
+	int index;
 
 	gt_guest_settle();
+	index = gt_cl_platform_index(platform);
 	if (index < 0)
 		return;
 	gt_tracker_start();
@@ -56,11 +57,12 @@ static bool wanted(void *context, const struct gt_entry *entry)
 /* What is alive on a platform; NULL when there is no such platform or it was not asked for. */
 static struct gt_entry *snapshot(cl_platform_id platform, bool with_memory, size_t *count)
 {
-	int index = gt_cl_platform_index(platform);
 	struct wish wish = { .with_memory = with_memory };
+	int index;
 
 	*count = 0;
 	gt_guest_settle();
+	index = gt_cl_platform_index(platform);
 	if (index < 0)
 		return NULL;
 	wish.place = gt_cl_platform_place(index);

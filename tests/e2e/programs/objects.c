@@ -38,12 +38,18 @@ void unsupported(const char *call, cl_int err)
 void made_at(enum cl_kind kind, void *handle, cl_int err, size_t size_bytes, const char *call,
 	     const char *file, int line)
 {
+	cl_mem whole = NULL;
+
 	if (err != CL_SUCCESS || !handle) { /* allocations have no error but NULL */
 		unsupported(call, err);
 		return;
 	}
 	/* the caller cannot know how the driver pads rows, nor what it keeps beside the packets */
-	if (kind == KIND_IMAGE || kind == KIND_PIPE)
+	if (kind == KIND_IMAGE)
+		MUST(clGetMemObjectInfo(handle, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(whole), &whole,
+					NULL));
+	/* a view has no bytes of its own */
+	if ((kind == KIND_IMAGE && !whole) || kind == KIND_PIPE)
 		MUST(clGetMemObjectInfo(handle, CL_MEM_SIZE, sizeof(size_bytes), &size_bytes,
 					NULL));
 	log_create(kind, handle, size_bytes, line, file);

@@ -7,7 +7,7 @@
  *		child  a child destroys all that its parent made, then makes and destroys its own,
  *		       with its log in FILE.child; then the parent destroys everything
  *		chain  a child has a child has a child: each makes a context and destroys it
- *		broken a module does not build, and its build log is destroyed
+ *		broken a module does not build, another does not link: their logs are destroyed
  *		drivers one object of every kind in each driver there is, then all are destroyed
  *
  * Prints how many calls succeeded and failed.
@@ -259,7 +259,7 @@ static void by_chain(struct objects *o, int generation)
 
 static void by_broken(struct objects *o)
 {
-	static const char source[] = "!";
+	static const char source[] = "!", unlinked[] = "?";
 	ze_context_desc_t context = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
 	ze_module_desc_t module = { .stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
 				    .format = ZE_MODULE_FORMAT_NATIVE,
@@ -271,6 +271,11 @@ static void by_broken(struct objects *o)
 	ATTEMPT(zeModuleCreate, o->module, 0, o->context, o->ze.device, &module, &o->module,
 		&o->build_log);
 	ATTEMPT(zeModuleBuildLogDestroy, o->build_log, 0, o->build_log);
+	module.pInputModule = (const uint8_t *)unlinked;
+	ATTEMPT(zeModuleCreate, o->module, 0, o->context, o->ze.device, &module, &o->module, NULL);
+	ATTEMPT(zeModuleDynamicLink, o->build_log, 0, 1, &o->module, &o->build_log);
+	ATTEMPT(zeModuleBuildLogDestroy, o->build_log, 0, o->build_log);
+	ATTEMPT(zeModuleDestroy, o->module, 0, o->module);
 	ATTEMPT(zeContextDestroy, o->context, 0, o->context);
 }
 

@@ -2,6 +2,7 @@
  * cupti.c - a CUPTI over the stand-in driver: callbacks with the real structs, and nothing else.
  *
  * FAKE_CUPTI_SUBSCRIBE=CODE   cuptiSubscribe fails with it (39: somebody else has subscribed)
+ * FAKE_CUPTI_ENABLE=CODE      cuptiEnableCallback fails with it for each function
  */
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -83,6 +84,10 @@ FAKE_EXPORT CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable,
 						     CUpti_CallbackDomain domain,
 						     CUpti_CallbackId cbid)
 {
+	const char *refuse = getenv("FAKE_CUPTI_ENABLE");
+
+	if (refuse)
+		return (CUptiResult)atoi(refuse);
 	if (domain == CUPTI_CB_DOMAIN_RESOURCE && cbid < CUPTI_CBID_RESOURCE_SIZE) {
 		atomic_store(&told[cbid], enable ? 1 : 0);
 		return CUPTI_SUCCESS;
@@ -90,14 +95,6 @@ FAKE_EXPORT CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable,
 	if (domain != CUPTI_CB_DOMAIN_DRIVER_API || cbid >= CBIDS)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	atomic_store(&enabled[cbid], enable ? 1 : 0);
-	return CUPTI_SUCCESS;
-}
-
-FAKE_EXPORT CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
-{
-	for (int i = 0; i < CBIDS; i++)
-		atomic_store(&enabled[i], 0);
-	atomic_store(&subscribed, 0);
 	return CUPTI_SUCCESS;
 }
 

@@ -3,7 +3,8 @@
  *
  * A module's input is text: the names of its kernels, separated by blanks or newlines. Input that
  * starts with '!' does not build: the create fails and hands out a build log all the same, as real
- * drivers do. Real SPIR-V is taken too; it has one kernel, "main".
+ * drivers do. A module whose first name starts with '?' does not link, and hands out a log too. Real
+ * SPIR-V is taken too; it has one kernel, "main".
  */
 #include "fake.h"
 
@@ -115,6 +116,11 @@ ze_result_t ZE_APICALL fake_zeModuleDynamicLink(uint32_t count, ze_module_handle
 {
 	ENTER(zeModuleDynamicLink);
 	NEED(modules_check(count, modules));
+	for (uint32_t i = 0; i < count; i++)
+		if (((struct module *)modules[i])->names[0][0] == '?') {
+			NEED(log_new("error: a symbol is not there", log));
+			return ZE_RESULT_ERROR_MODULE_LINK_FAILURE;
+		}
 	return log_new("linked", log);
 }
 
