@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cut_files.h"
+#include "base/survive.h"
 #include "base/text.h"
 #include "base/tool.h"
 #include "cli/cli.h"
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
 	int status;
 
 	fill_streams();
-	gt_cut_files_survive();
+	gt_survive_files();
 	gt_tool_called(argv[0]);
 	setlocale(LC_ALL, "");
 	setlocale(LC_NUMERIC, "C"); /* machine forms have a point in any locale */

@@ -1,6 +1,7 @@
-/* test_cut_files.c - what a mapped file no longer holds is zeroes; any other SIGBUS ends us. */
-#include "base/cut_files.h"
+/* test_survive.c - files that are cut, or may not grow, do not end us; other signals do. */
+#include "base/survive.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,11 +14,12 @@
 
 #include <cmocka.h>
 
-/* Without the handlers of cmocka, of which this signal is one. */
+/* Without the handlers of cmocka, of which SIGBUS is one. */
 static void survive(void)
 {
 	signal(SIGBUS, SIG_DFL);
-	gt_cut_files_survive();
+	signal(SIGXFSZ, SIG_DFL);
+	gt_survive_files();
 }
 
 static void what_was_cut_off_reads_as_zeroes(void **state)
@@ -69,8 +71,24 @@ static void be_sent_one(void)
 static void be_sent_one_that_is_ignored(void)
 {
 	signal(SIGBUS, SIG_IGN);
-	gt_cut_files_survive();
+	gt_survive_files();
 	kill(getpid(), SIGBUS);
+}
+
+static void write_too_much(void)
+{
+	struct rlimit one = { 1, 1 };
+	FILE *file = tmpfile();
+
+	survive();
+	if (!file || setrlimit(RLIMIT_FSIZE, &one) || write(fileno(file), "xy", 2) != 1 ||
+	    write(fileno(file), "y", 1) != -1 || errno != EFBIG)
+		raise(SIGUSR1);
+}
+
+static void a_file_that_may_not_grow_is_an_error(void **state)
+{
+	assert_int_equal(ending(write_too_much), 0);
 }
 
 static void one_that_is_sent_does_what_it_would(void **state)
@@ -82,6 +100,7 @@ static void one_that_is_sent_does_what_it_would(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_that_may_not_grow_is_an_error),
 		cmocka_unit_test(one_that_is_sent_does_what_it_would),
 		cmocka_unit_test(what_was_cut_off_reads_as_zeroes),
 	};
