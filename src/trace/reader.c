@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,15 +18,21 @@
 
 enum { LANES_MAX = 1 << 24, LANES_MORE = 4096 };
 
+/* Where a block lies, and how much of it is read: what it held when it was found. */
+struct block {
+	uint64_t offset;
+	uint32_t used;
+};
+
 /* One thread's blocks, read one after the other; `next` is the event it would give next. */
 struct lane {
-	uint64_t *blocks;      /* offsets in the file */
+	struct block *blocks;
 	size_t block_count, block_room, block_next;
 	bool broken;           /* a block is missing: what follows it is not read */
 	uint8_t *buffer;
 	size_t buffer_size;
 	struct gt_bytes bytes;
-	struct gt_trace_inflight inflight; /* of the block being read */
+	struct gt_trace_inflight inflight; /* of the last block, when it was found */
 	uint64_t time_ns, handle, owner;
 	uint32_t tid;
 	uint64_t end_size;     /* told before the next event, for it alone */
@@ -116,7 +123,8 @@ static void take_block(struct gt_reader *r, const struct gt_block_header *h, uin
 		return;
 	}
 	GT_GROW(lane->blocks, lane->block_count, lane->block_room);
-	lane->blocks[lane->block_count++] = offset;
+	lane->blocks[lane->block_count++] = (struct block){ offset, h->used };
+	lane->inflight = h->inflight;
 }
 
 /* Where there is something again, from an offset on: a hole of any size is passed at once. */
@@ -131,9 +139,10 @@ static uint64_t next_data(const struct gt_reader *r, uint64_t offset)
 
 /*
  * First pass: where each lane's blocks lie. Blocks begin at multiples of GT_BLOCK_MIN, so that
- * after a damaged one the next can be found again; the lane that lost it ends there.
+ * after a damaged one the next can be found again; the lane that lost it ends there. Gives where
+ * the last one ended.
  */
-static void find_blocks(struct gt_reader *r)
+static uint64_t find_blocks(struct gt_reader *r)
 {
 	uint64_t offset = r->header.header_size, end = r->header.blocks_end;
 	struct gt_block_header h;
@@ -153,45 +162,88 @@ static void find_blocks(struct gt_reader *r)
 	}
 	if (r->header.blocks_end > r->file_size)
 		damaged(r, "the file was cut", r->file_size);
+	return offset;
+}
+
+/*
+ * Second pass, over a trace that is being written: definitions come before the events that use
+ * them, so whatever the events found so far may name is defined by now, some of it in more of a
+ * block than was there when it was found, or in blocks that were not there. Events since then may
+ * name what will not be read: they are left for the next who opens the trace.
+ */
+static void find_definitions(struct gt_reader *r, uint64_t offset)
+{
+	struct lane *lane = &r->lanes[0];
+	struct gt_block_header h;
+	struct stat st;
+
+	if (r->damage[0])
+		return;
+	atomic_thread_fence(memory_order_acquire);
+	if (!fstat(r->fd, &st) && (uint64_t)st.st_size > r->file_size)
+		r->file_size = (uint64_t)st.st_size;
+	for (size_t i = 0; i < lane->block_count; i++)
+		if (read_block_header(r, &h, lane->blocks[i].offset))
+			lane->blocks[i].used = h.used;
+	for (; read_block_header(r, &h, offset); offset += h.size)
+		if (!h.lane)
+			take_block(r, &h, offset);
 }
 
 enum step { STEP_ON, STEP_END, STEP_DAMAGE };
 
+/* All there is of a block into the lane's buffer. */
+static enum step read_block(struct gt_reader *r, struct lane *lane, struct gt_block_header *h,
+			    uint64_t offset, size_t *whole)
+{
+	if (!read_block_header(r, h, offset))
+		return STEP_DAMAGE;
+	if (!lane->buffer || lane->buffer_size < h->used) {
+		lane->buffer = gt_realloc(lane->buffer, h->size);
+		lane->buffer_size = h->size;
+	}
+	offset += sizeof *h;
+	*whole = r->file_size - offset < h->used ? r->file_size - offset : h->used;
+	if (*whole < h->used)
+		damaged(r, "the file was cut", r->file_size);
+	if (!read_at(r, lane->buffer, *whole, offset)) {
+		damaged(r, "unreadable bytes", offset);
+		return STEP_DAMAGE;
+	}
+	return STEP_ON;
+}
+
+static bool has_changed(const struct lane *lane, const struct gt_block_header *h, size_t whole)
+{
+	return h->hash && whole == h->used && h->hash != gt_block_hash(h, lane->buffer, whole);
+}
+
 /* The next block's records into the lane's buffer. */
 static enum step load_block(struct gt_reader *r, struct lane *lane)
 {
+	const struct block *block;
 	struct gt_block_header h;
-	uint64_t offset;
 	size_t whole;
 
 	if (lane->block_next == lane->block_count)
 		return STEP_END;
-	offset = lane->blocks[lane->block_next++];
-	if (!read_block_header(r, &h, offset))
+	block = &lane->blocks[lane->block_next++];
+	if (read_block(r, lane, &h, block->offset, &whole) != STEP_ON)
 		return STEP_DAMAGE;
-	if (!lane->buffer || lane->buffer_size < h.used) {
-		lane->buffer = gt_realloc(lane->buffer, h.size);
-		lane->buffer_size = h.size;
-	}
-	offset += sizeof h;
-	whole = r->file_size - offset < h.used ? r->file_size - offset : h.used;
-	if (whole < h.used)
-		damaged(r, "the file was cut", r->file_size);
-	if (!read_at(r, lane->buffer, whole, offset)) {
-		damaged(r, "unreadable bytes", offset);
+	/* once more: it may have been filled and sealed between two words of its header */
+	if (has_changed(lane, &h, whole) &&
+	    (read_block(r, lane, &h, block->offset, &whole) != STEP_ON ||
+	     has_changed(lane, &h, whole))) {
+		damaged(r, "changed bytes in a block", block->offset + sizeof h);
 		return STEP_DAMAGE;
 	}
-	if (h.hash && whole == h.used && h.hash != gt_block_hash(&h, lane->buffer, whole)) {
-		damaged(r, "changed bytes in a block", offset);
-		return STEP_DAMAGE;
-	}
+	whole = whole < block->used ? whole : block->used;
 	lane->bytes = (struct gt_bytes){ .at = lane->buffer, .end = lane->buffer + whole };
 	lane->time_ns = h.time_ns;
 	lane->handle = h.handle;
 	lane->owner = h.owner;
 	lane->tid = h.tid;
 	lane->end_size = lane->end_place = 0;
-	lane->inflight = h.inflight;
 	return STEP_ON;
 }
 
@@ -203,7 +255,7 @@ static void read_definitions(struct gt_reader *r)
 		if (!gt_definitions_add(&r->definitions, lane->bytes.at,
 					gt_bytes_left(&lane->bytes))) {
 			damaged(r, "a damaged definition in the block",
-				lane->blocks[lane->block_next - 1]);
+				lane->blocks[lane->block_next - 1].offset);
 			return;
 		}
 }
@@ -295,7 +347,7 @@ static enum step advance(struct gt_reader *r, struct lane *lane)
 		tag = gt_get_varint(&lane->bytes);
 		if (tag >= GT_TAG_EVENT ? !decode_event(r, lane, tag, &lane->next)
 					: lane->bytes.bad || !decode_other(r, lane, tag)) {
-			damaged(r, "a damaged record", lane->blocks[lane->block_next - 1] +
+			damaged(r, "a damaged record", lane->blocks[lane->block_next - 1].offset +
 				sizeof(struct gt_block_header) + (uint64_t)(from - lane->buffer));
 			return STEP_DAMAGE;
 		}
@@ -410,6 +462,9 @@ static int open_trace(struct gt_reader *r, const char *path, struct gt_error *er
 		e = check_header(&r->header, path, error);
 	else
 		e = gt_error_set(error, -EINVAL, "%s is too short to be a gputrack trace", path);
+	/* after the header: a file that is being written grows before its header says so */
+	if (!fstat(r->fd, &st))
+		r->file_size = (uint64_t)st.st_size;
 	if (!e)
 		return 0;
 	if (has_not_begun(r))
@@ -442,7 +497,7 @@ int gt_reader_open(struct gt_reader **out, const char *path, struct gt_error *er
 		return e;
 	}
 	lane_at(r, 0);
-	find_blocks(r);
+	find_definitions(r, find_blocks(r));
 	read_definitions(r);
 	start_lanes(r);
 	*out = r;
