@@ -259,8 +259,8 @@ static int check(struct settings *s)
 		return gt_usage_wrong(&gt_report_usage, "--format %s is for leaks: leave out "
 				      "--analysis", format_names[s->format]);
 	if (gt_gate_is_set(&s->gate) && !of_leaks)
-		return gt_usage_wrong(&gt_report_usage, "--fail-on-leak, --suppressions and "
-				      "--baseline go with -a leakage or summary");
+		return gt_usage_wrong(&gt_report_usage, "--fail-on-leak, --suppressions, "
+				      "--baseline and --max-peak go with -a leakage or summary");
 	return gt_option_needs(&gt_report_usage, "sort", has(&s->analyses, SITES), "-a sites");
 }
 
