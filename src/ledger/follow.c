@@ -59,6 +59,26 @@ static void let_go(struct gt_live *l, const struct gt_follower *f, const struct 
 	end(l, f, &copy, GT_ENDED_BY_HOLDER);
 }
 
+/* Ends what lies behind `first` in the range that a call gave back. */
+static void end_behind(struct gt_live *l, const struct gt_follower *f, const struct gt_event *event,
+		       const struct gt_entry *first)
+{
+	uint64_t covered = first->size;
+
+	while (covered < event->size) {
+		const struct gt_entry *next = gt_live_find(l, first->process, gt_entry_kind(first),
+							   first->handle + covered);
+		struct gt_entry gone;
+
+		if (!next || !next->size)
+			return;
+		gone = *next;
+		covered += gone.size;
+		end(l, f, &gone, GT_ENDED_BY_CALL);
+		let_go(l, f, &gone);
+	}
+}
+
 enum gt_change gt_live_follow(struct gt_live *l, const struct gt_event *event, uint16_t process,
 			      const struct gt_follower *f, struct gt_entry **entry)
 {
@@ -87,6 +107,8 @@ enum gt_change gt_live_follow(struct gt_live *l, const struct gt_event *event, u
 		let_go(l, f, &gone);
 		if (gt_kinds[gt_entry_kind(&gone)].habits & GT_TAKES)
 			take_along(l, f, &gone);
+		if (gt_kinds[gt_entry_kind(&gone)].habits & GT_RANGED && gone.size)
+			end_behind(l, f, event, &gone);
 		break;
 	case GT_CHANGE_NO_MEMORY:
 		gt_alloc(SIZE_MAX / 2); /* ends the tool as any other want of memory does */

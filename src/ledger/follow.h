@@ -1,16 +1,16 @@
 /*
  * follow.h - an event with all that follows from it: whatever is born, whatever ends.
  *
- * live.h applies an event to the one entry that it names. A context takes what it owns along, and
- * memory that is mapped lives as long as its last mapping: here each of these is told, too. For
- * the tool.
+ * live.h applies an event to the one entry that it names. A context takes what it owns along,
+ * memory that is mapped lives as long as its last mapping, and one call unmaps several: here each
+ * of these is told, too. For the tool.
  */
 #pragma once
 
 #include "ledger/live.h"
 
 enum gt_ended_by {
-	GT_ENDED_BY_CALL,      /* that named it */
+	GT_ENDED_BY_CALL,      /* that named it, or the range it lay in */
 	GT_ENDED_BY_CREATION,  /* of another under its handle: its end was not seen */
 	GT_ENDED_BY_OWNER,     /* which took it along */
 	GT_ENDED_BY_HOLDER,    /* the last of those that kept it alive let go */

@@ -267,6 +267,7 @@ static void note_redundant(struct gt_ledger *l, const struct gt_event *e, uint32
 static void note_failure(struct gt_ledger *l, const struct gt_event *e)
 {
 	const struct gt_function *fn = &gt_functions[e->function];
+	uint64_t asked_for = fn->effect == GT_CREATE ? e->size : 0;
 
 	l->tally[fn->api][fn->kind].failed++;
 	for (size_t i = 0; i < l->failure_count; i++) {
@@ -274,8 +275,8 @@ static void note_failure(struct gt_ledger *l, const struct gt_event *e)
 
 		if (f->function == e->function && f->stack == e->stack && f->result == e->result) {
 			f->count++;
-			if (e->size > f->bytes_most)
-				f->bytes_most = e->size;
+			if (asked_for > f->bytes_most)
+				f->bytes_most = asked_for;
 			return;
 		}
 	}
@@ -284,7 +285,7 @@ static void note_failure(struct gt_ledger *l, const struct gt_event *e)
 	GT_GROW(l->failures, l->failure_count, l->failure_room);
 	l->failures[l->failure_count++] = (struct gt_failure){
 		.function = e->function, .stack = e->stack, .result = e->result, .count = 1,
-		.bytes_most = e->size, .time_ns = e->time_ns,
+		.bytes_most = asked_for, .time_ns = e->time_ns,
 	};
 }
 
@@ -369,7 +370,9 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 	count_end(l, e);
 	switch (by) {
 	case GT_ENDED_BY_CALL:
-		l->size_mismatches += a->event->size && a->event->size != e->size;
+		/* of a range, what the call named is the sum */
+		if (!(gt_kinds[gt_entry_kind(e)].habits & GT_RANGED))
+			l->size_mismatches += a->event->size && a->event->size != e->size;
 		gt_graves_add(&l->private->graves, e, a->event->stack);
 		break;
 	case GT_ENDED_BY_HOLDER:

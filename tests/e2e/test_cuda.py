@@ -90,6 +90,17 @@ def test_a_context_frees_what_it_owns(case):
     assert "3 resources freed by the end of their context" in run.err, run.err
 
 
+def test_one_call_unmaps_what_lies_side_by_side(case):
+    run, report = live(case, "a.gt", "stripes")
+    assert run.status == 0, run.err
+    assert report["totals"] == {"count": 0, "bytes": 0}, report["groups"]
+    usage = case.report("a.gt", "usage")
+    assert usage["peak"]["device_bytes"] == 4 * 65536
+    assert usage["points"][-1]["device_bytes"] == 0
+    summary = case.report("a.gt", "summary")
+    assert not summary["size_mismatches"] and not summary["redundant"]
+
+
 NSIGHT_KINDS = {"CUDA_MEMOPR_MEMORY_KIND_" + word for word in (
     "PAGEABLE", "PINNED", "DEVICE", "ARRAY", "MANAGED", "DEVICE_STATIC", "MANAGED_STATIC", "UNKNOWN")}
 
@@ -109,6 +120,7 @@ def nsight_rows(case, recording):
 def test_every_row_of_a_free_has_its_allocation(case):
     for recording, program, words in (("objects.gt", "cuda_objects", ()),
                                       ("context.gt", "cuda_lives", ("context",)),
+                                      ("stripes.gt", "cuda_lives", ("stripes",)),
                                       ("primary.gt", "cuda_lives", ("primary",))):
         case.gputrack("run", "-o", recording, case.program(program), *words, env=cuda(case))
         held = {}

@@ -129,6 +129,36 @@ static void a_board_knows_what_mappings_hold(void **state)
 	gt_board_free(b);
 }
 
+/* NVIDIA's own sample stripes memory over devices: a mapping each, unmapped by one call. */
+static void one_call_unmaps_all_in_its_range(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+	struct gt_event e;
+
+	for (uint64_t i = 0; i < 5; i++) {
+		own(l, GT_FN_cuMemCreate, 0x10 + i, 0, 1, 4096);
+		own(l, GT_FN_cuMemMap, 0x10000 + i * 4096, 0x10 + i, 2, 4096);
+		apply(l, GT_FN_cuMemRelease, 0x10 + i, 3, 0);
+	}
+	assert_int_equal(l->device_bytes, 5 * 4096);
+	e = event_of(GT_FN_cuMemUnmap, 0x11000, 3, 3 * 4096);
+	gt_ledger_apply(l, &e, 0);
+	assert_int_equal(l->device_bytes, 2 * 4096);
+	assert_null(gt_live_find(&l->live, 0, GT_HELD_MAPPING, 0x13000));
+	assert_non_null(gt_live_find(&l->live, 0, GT_HELD_MAPPING, 0x10000));
+	assert_non_null(gt_live_find(&l->live, 0, GT_HELD_MAPPING, 0x14000));
+	/* the range goes on where nothing is mapped any more */
+	e = event_of(GT_FN_cuMemUnmap, 0x10000, 3, 5 * 4096);
+	gt_ledger_apply(l, &e, 0);
+	assert_non_null(gt_live_find(&l->live, 0, GT_HELD_MAPPING, 0x14000));
+	/* who does not know the size ends the one that is named */
+	apply(l, GT_FN_cuMemUnmap, 0x14000, 3, 0);
+	assert_int_equal(l->live.count, 0);
+	assert_int_equal(l->size_mismatches, 0);
+	assert_int_equal(l->redundant_count, 0);
+	gt_ledger_free(l);
+}
+
 /* Who was told of what. */
 struct told {
 	uint64_t born, ended[GT_ENDED_BY_PROCESS + 1];
@@ -209,6 +239,7 @@ int main(void)
 		cmocka_unit_test(an_orphan_of_an_ended_process_is_not_counted_twice),
 		cmocka_unit_test(a_mapping_that_is_replaced_lets_go_and_takes_hold),
 		cmocka_unit_test(a_board_knows_what_mappings_hold),
+		cmocka_unit_test(one_call_unmaps_all_in_its_range),
 		cmocka_unit_test(every_end_is_told_with_what_ended_it),
 		cmocka_unit_test(growth_hears_of_all_that_a_context_takes_along),
 	};
