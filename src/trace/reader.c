@@ -2,7 +2,6 @@
 #include "trace/reader.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include "base/heap.h"
 #include "base/mem.h"
 #include "trace/definitions.h"
+#include "trace/open.h"
 
 enum { LANES_MAX = 1 << 24, LANES_MORE = 4096 };
 
@@ -42,9 +42,7 @@ struct lane {
 };
 
 struct gt_reader {
-	int fd;
-	uint64_t file_size;
-	struct gt_trace_header header;
+	struct gt_trace_file file;
 	struct gt_definitions definitions;
 	struct lane *lanes;
 	size_t lane_count, lane_room;
@@ -56,24 +54,6 @@ struct gt_reader {
 	char damage[160];
 };
 
-static bool read_at(const struct gt_reader *r, void *to, size_t size, uint64_t from)
-{
-	uint8_t *at = to;
-
-	while (size) {
-		ssize_t n = pread(r->fd, at, size, (off_t)from);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		at += n;
-		from += (uint64_t)n;
-		size -= (size_t)n;
-	}
-	return true;
-}
-
 static void damaged(struct gt_reader *r, const char *what, uint64_t offset)
 {
 	if (!r->damage[0])
@@ -83,7 +63,7 @@ static void damaged(struct gt_reader *r, const char *what, uint64_t offset)
 /* A block as it lies in the file; false when it is not there, or not whole enough to walk on. */
 static bool read_block_header(struct gt_reader *r, struct gt_block_header *h, uint64_t offset)
 {
-	if (offset + sizeof *h > r->file_size || !read_at(r, h, sizeof *h, offset))
+	if (offset + sizeof *h > r->file.size || !gt_trace_read(&r->file, h, sizeof *h, offset))
 		return false;
 	if (!h->magic)
 		return false; /* room that was reserved and not needed */
@@ -130,11 +110,11 @@ static void take_block(struct gt_reader *r, const struct gt_block_header *h, uin
 /* Where there is something again, from an offset on: a hole of any size is passed at once. */
 static uint64_t next_data(const struct gt_reader *r, uint64_t offset)
 {
-	off_t data = lseek(r->fd, (off_t)offset, SEEK_DATA);
+	off_t data = lseek(r->file.fd, (off_t)offset, SEEK_DATA);
 
 	if (data < 0)
-		return errno == ENXIO ? r->file_size : offset;
-	return (uint64_t)data - ((uint64_t)data - r->header.header_size) % GT_BLOCK_MIN;
+		return errno == ENXIO ? r->file.size : offset;
+	return (uint64_t)data - ((uint64_t)data - r->file.header.header_size) % GT_BLOCK_MIN;
 }
 
 /*
@@ -144,11 +124,11 @@ static uint64_t next_data(const struct gt_reader *r, uint64_t offset)
  */
 static uint64_t find_blocks(struct gt_reader *r)
 {
-	uint64_t offset = r->header.header_size, end = r->header.blocks_end;
+	uint64_t offset = r->file.header.header_size, end = r->file.header.blocks_end;
 	struct gt_block_header h;
 
-	end = end < r->file_size ? end : r->file_size;
-	while (offset < r->file_size) {
+	end = end < r->file.size ? end : r->file.size;
+	while (offset < r->file.size) {
 		r->headers_read++;
 		if (read_block_header(r, &h, offset)) {
 			take_block(r, &h, offset);
@@ -160,8 +140,8 @@ static uint64_t find_blocks(struct gt_reader *r)
 			break;
 		}
 	}
-	if (r->header.blocks_end > r->file_size)
-		damaged(r, "the file was cut", r->file_size);
+	if (r->file.header.blocks_end > r->file.size)
+		damaged(r, "the file was cut", r->file.size);
 	return offset;
 }
 
@@ -180,8 +160,8 @@ static void find_definitions(struct gt_reader *r, uint64_t offset)
 	if (r->damage[0])
 		return;
 	atomic_thread_fence(memory_order_acquire);
-	if (!fstat(r->fd, &st) && (uint64_t)st.st_size > r->file_size)
-		r->file_size = (uint64_t)st.st_size;
+	if (!fstat(r->file.fd, &st) && (uint64_t)st.st_size > r->file.size)
+		r->file.size = (uint64_t)st.st_size;
 	for (size_t i = 0; i < lane->block_count; i++)
 		if (read_block_header(r, &h, lane->blocks[i].offset))
 			lane->blocks[i].used = h.used;
@@ -203,10 +183,10 @@ static enum step read_block(struct gt_reader *r, struct lane *lane, struct gt_bl
 		lane->buffer_size = h->size;
 	}
 	offset += sizeof *h;
-	*whole = r->file_size - offset < h->used ? r->file_size - offset : h->used;
+	*whole = r->file.size - offset < h->used ? r->file.size - offset : h->used;
 	if (*whole < h->used)
-		damaged(r, "the file was cut", r->file_size);
-	if (!read_at(r, lane->buffer, *whole, offset)) {
+		damaged(r, "the file was cut", r->file.size);
+	if (!gt_trace_read(&r->file, lane->buffer, *whole, offset)) {
 		damaged(r, "unreadable bytes", offset);
 		return STEP_DAMAGE;
 	}
@@ -375,7 +355,7 @@ static int next_unfinished(struct gt_reader *r, struct gt_event *e)
 {
 	const struct gt_definitions *d = &r->definitions;
 
-	if (r->damage[0] || r->header.state != GT_TRACE_RUNNING)
+	if (r->damage[0] || r->file.header.state != GT_TRACE_RUNNING)
 		return 0;
 	while (r->unfinished_next < r->lane_count) {
 		const struct lane *lane = &r->lanes[r->unfinished_next++];
@@ -414,83 +394,10 @@ int gt_reader_next(struct gt_reader *r, struct gt_event *event)
 	return 1;
 }
 
-static int check_header(const struct gt_trace_header *h, const char *path, struct gt_error *error)
-{
-	if (memcmp(h->magic, GT_TRACE_MAGIC, sizeof h->magic))
-		return gt_error_set(error, -EINVAL, "%s is not a gputrack trace", path);
-	if (h->version > GT_TRACE_VERSION)
-		return gt_error_set(error, -EPROTO,
-				    "%s was made by a newer gputrack (trace version %" PRIu32
-				    ", this one reads %d): update gputrack to read it",
-				    path, h->version, GT_TRACE_VERSION);
-	if (h->version < GT_TRACE_VERSION)
-		return gt_error_set(error, -EPROTO,
-				    "%s was made by an older gputrack (trace version %" PRIu32
-				    ", this one reads %d): read it with the one that recorded it",
-				    path, h->version, GT_TRACE_VERSION);
-	if (h->header_size < sizeof *h || h->header_size > GT_BLOCK_LIMIT)
-		return gt_error_set(error, -EINVAL, "%s has a damaged header", path);
-	return 0;
-}
-
-/* Its writer made the file and has not said a word: a file of no bytes, or of room alone. */
-static bool has_not_begun(const struct gt_reader *r)
-{
-	static const struct gt_trace_header none;
-	struct gt_block_header first;
-
-	return !r->file_size ||
-	       (!memcmp(&r->header, &none, sizeof none) &&
-		(!read_at(r, &first, sizeof first, GT_TRACE_HEADER) || !first.magic));
-}
-
-/* Opens the file and takes its header in. Gives the descriptor, or -errno. */
-static int open_trace(struct gt_reader *r, const char *path, struct gt_error *error)
-{
-	struct stat st;
-	int e;
-
-	r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (r->fd < 0)
-		return gt_error_set(error, -errno, "cannot read %s: %s", path, strerror(errno));
-	if (fstat(r->fd, &st) || !S_ISREG(st.st_mode)) {
-		e = gt_error_set(error, -EINVAL, "%s is not a regular file", path);
-		goto close_file;
-	}
-	r->file_size = (uint64_t)st.st_size;
-	if (read_at(r, &r->header, sizeof r->header, 0))
-		e = check_header(&r->header, path, error);
-	else
-		e = gt_error_set(error, -EINVAL, "%s is too short to be a gputrack trace", path);
-	/* after the header: a file that is being written grows before its header says so */
-	if (!fstat(r->fd, &st))
-		r->file_size = (uint64_t)st.st_size;
-	if (!e)
-		return 0;
-	if (has_not_begun(r))
-		e = gt_error_set(error, -ENODATA, "%s is empty: nothing has been recorded in it",
-				 path);
-close_file:
-	close(r->fd);
-	return e;
-}
-
-int gt_trace_header_read(struct gt_trace_header *out, const char *path, struct gt_error *error)
-{
-	struct gt_reader r = { 0 };
-	int e = open_trace(&r, path, error);
-
-	if (e)
-		return e;
-	close(r.fd);
-	*out = r.header;
-	return 0;
-}
-
 int gt_reader_open(struct gt_reader **out, const char *path, struct gt_error *error)
 {
 	struct gt_reader *r = gt_alloc(sizeof *r);
-	int e = open_trace(r, path, error);
+	int e = gt_trace_open(&r->file, path, error);
 
 	if (e) {
 		free(r);
@@ -513,13 +420,13 @@ void gt_reader_close(struct gt_reader *r)
 	gt_definitions_free(&r->definitions);
 	free(r->lanes);
 	gt_heap_fini(&r->heap);
-	close(r->fd);
+	close(r->file.fd);
 	free(r);
 }
 
 const struct gt_trace_header *gt_reader_header(const struct gt_reader *r)
 {
-	return &r->header;
+	return &r->file.header;
 }
 
 const struct gt_definitions *gt_reader_definitions(const struct gt_reader *r)
