@@ -7,7 +7,10 @@
 
 #include "base/bytes.h"
 
-enum { CHUNK = 64, FIRST_INDEX = 64 };
+enum {
+	CHUNK = 64, FIRST_INDEX = 64,
+	BATCH = 16, /* chunks that are taken at once, but for the first of them */
+};
 
 static struct gt_entry *at_slot(const struct gt_live *l, uint32_t slot)
 {
@@ -105,7 +108,7 @@ static struct gt_live_home *home_of(struct gt_live *l, uint16_t process)
 
 static int grow_chunks(struct gt_live *l)
 {
-	size_t room = l->chunk_room ? 2 * l->chunk_room : 16;
+	size_t room = l->chunk_room ? 2 * l->chunk_room : BATCH;
 	struct gt_entry **chunks = realloc(l->chunks, room * sizeof *chunks);
 	uint32_t *next;
 
@@ -120,23 +123,36 @@ static int grow_chunks(struct gt_live *l)
 	return 0;
 }
 
+/* The traced process's heap is measured: few big pieces of it are better than many small ones. */
+static int add_chunks(struct gt_live *l)
+{
+	size_t count = l->chunk_count < BATCH ? 1 : BATCH;
+	struct gt_entry *entries;
+
+	/* room is doubled from BATCH on: a batch always fits */
+	if (l->chunk_count == l->chunk_room && grow_chunks(l))
+		return -ENOMEM;
+	entries = calloc(count * CHUNK, sizeof *entries);
+	if (!entries)
+		return -ENOMEM;
+	for (size_t i = count; i-- > 0;) {
+		l->chunks[l->chunk_count + i] = entries + i * CHUNK;
+		l->next_chunk[l->chunk_count + i] = l->free_chunk;
+		l->free_chunk = (uint32_t)(l->chunk_count + i) + 1;
+	}
+	l->chunk_count += count;
+	return 0;
+}
+
 /* A chunk of free entries; each is marked by having no function. */
 static int take_chunk(struct gt_live *l, struct gt_live_home *home)
 {
 	uint32_t chunk;
 
-	if (l->free_chunk) {
-		chunk = l->free_chunk - 1;
-		l->free_chunk = l->next_chunk[chunk];
-	} else {
-		if (l->chunk_count == l->chunk_room && grow_chunks(l))
-			return -ENOMEM;
-		chunk = (uint32_t)l->chunk_count;
-		l->chunks[chunk] = calloc(CHUNK, sizeof **l->chunks);
-		if (!l->chunks[chunk])
-			return -ENOMEM;
-		l->chunk_count++;
-	}
+	if (!l->free_chunk && add_chunks(l))
+		return -ENOMEM;
+	chunk = l->free_chunk - 1;
+	l->free_chunk = l->next_chunk[chunk];
 	l->next_chunk[chunk] = home->chunk;
 	home->chunk = chunk + 1;
 	home->fresh = chunk * CHUNK;
@@ -417,7 +433,7 @@ size_t gt_live_bytes(const struct gt_live *l)
 
 void gt_live_fini(struct gt_live *l)
 {
-	for (size_t i = 0; i < l->chunk_count; i++)
+	for (size_t i = 0; i < l->chunk_count; i += i < BATCH ? 1 : BATCH)
 		free(l->chunks[i]);
 	free(l->chunks);
 	free(l->next_chunk);
