@@ -16,7 +16,7 @@
  *            it when argument `other` is given, OUTS(arg, count): an array filled in, with the
  *            pointer through which the call gives the number
  *   size     BYTES(arg), AT(arg, offset): in a struct that the argument points to, ASK: the driver
- *            knows it, NONE
+ *            knows it, NONE; of an end: of the range that it gives back
  *   owner    IN(arg): the object that this one belongs to or the call is made on; INS(arg, count):
  *            the first of an array; ASK: the door knows it (CUDA's current context); NONE
  *
@@ -41,7 +41,7 @@ enum gt_effect { GT_CREATE, GT_DESTROY, GT_RETAIN, GT_RELEASE, GT_APPEND, GT_EFF
 enum gt_result { GT_RESULT_STATUS, GT_RESULT_HANDLE, GT_RESULT_NOTHING };
 enum gt_memory { GT_MEMORY_NO, GT_MEMORY_VIEW, GT_MEMORY_DEVICE, GT_MEMORY_SHARED, GT_MEMORY_HOST };
 enum gt_habit { GT_BORROWED = 1, GT_OWNED = 2, GT_TAKES = 4, GT_LASTING = 8,
-		GT_HOLDS = 16 };
+		GT_HOLDS = 16, GT_RANGED = 32 };
 enum gt_from { GT_NONE, GT_IN, GT_OUT, GT_RET, GT_INS, GT_OUTS, GT_ASK, GT_AT };
 
 enum gt_label {

@@ -1,4 +1,4 @@
-/* diff.c - gputrack diff: what leaks in one recording and not in another. */
+/* diff.c - gputrack diff: what leaks in one recording and not in another, and what they used. */
 #include "view/diff.h"
 
 #include "base/tool.h"
@@ -34,10 +34,12 @@ static const struct gt_option options[] = {
 
 const struct gt_usage gt_diff_usage = {
 	.name = "diff",
-	.summary = "compare two recordings: new leaks, fixed ones, growth",
+	.summary = "compare two recordings: leaks, the peak, growth",
 	.operands = "OLD.gt NEW.gt",
 	.about = "Compares what two recordings leaked, by call site: the API, the kind and the "
-		 "functions and files of the stack. A line that has moved makes no new site.\n"
+		 "functions and files of the stack. A line that has moved makes no new site. Then "
+		 "what they used: the peak of device memory, the call sites that held more or less "
+		 "of it, and those that grow and did not before.\n"
 		 "Exit status 0 when nothing leaks that did not before, 23 when something is new "
 		 "or grew, 24 when one of the two tracked nothing at all, 1 when nothing is new "
 		 "but events are missing, so that nobody can tell.",
@@ -60,7 +62,7 @@ static int open_side(struct side *side, const struct settings *s, const char *pa
 	if (e)
 		return e;
 	side->ledger = gt_pass_run(side->recording,
-				   &(struct gt_pass){ .tick = gt_progress_tick });
+				   &(struct gt_pass){ .growth = true, .tick = gt_progress_tick });
 	gt_progress_end();
 	side->view = (struct gt_view){ .recording = side->recording, .ledger = side->ledger,
 				       .top = s->top };

@@ -1,4 +1,4 @@
-/* gate.c - the options by which a command fails when too much leaked, and what they do. */
+/* gate.c - the options by which a command fails when too much leaked or was used. */
 #include "cli/gate.h"
 
 #include "cli/cli.h"
@@ -43,9 +43,19 @@ int gt_gate_open(struct gt_gate *gate, const struct gt_usage *usage,
 	return 0;
 }
 
-bool gt_gate_is_set(const struct gt_gate *gate)
+static bool is_about_leaks(const struct gt_gate *gate)
 {
 	return gate->fail_on_leak || gate->baseline || gate->suppressions.count;
+}
+
+bool gt_gate_is_set(const struct gt_gate *gate)
+{
+	return is_about_leaks(gate) || gate->max_peak;
+}
+
+bool gt_gate_fails(const struct gt_gate *gate)
+{
+	return gate->fail_on_leak || gate->max_peak;
 }
 
 void gt_gate_judge(struct gt_gate *gate, const struct gt_view *v)
@@ -54,6 +64,8 @@ void gt_gate_judge(struct gt_gate *gate, const struct gt_view *v)
 		.limits = &gate->limits, .suppressions = &gate->known,
 		.baseline = gate->baseline ? &gate->old_leaks : NULL,
 		.baseline_path = gate->baseline,
+		.max_peak = gate->max_peak,
+		.peak_alone = gate->max_peak && !is_about_leaks(gate),
 	};
 
 	gt_verdict_init(&gate->verdict, v, &options);
@@ -64,9 +76,14 @@ int gt_gate_status(const struct gt_gate *gate)
 	static const int statuses[] = {
 		[GT_OUTCOME_PASSED] = GT_EXIT_DONE, [GT_OUTCOME_LEAKED] = GT_EXIT_LEAKED,
 		[GT_OUTCOME_UNTRACKED] = GT_EXIT_UNTRACKED, [GT_OUTCOME_UNSURE] = GT_EXIT_FAILED,
+		[GT_OUTCOME_PEAK] = GT_EXIT_LEAKED,
 	};
+	enum gt_outcome outcome = gate->verdict.outcome;
 
-	return gate->fail_on_leak ? statuses[gate->verdict.outcome] : GT_EXIT_DONE;
+	/* leaks that were only to be shown fail nobody; a peak does */
+	if (outcome == GT_OUTCOME_LEAKED && !gate->fail_on_leak)
+		outcome = gate->verdict.over_peak ? GT_OUTCOME_PEAK : GT_OUTCOME_PASSED;
+	return gt_gate_fails(gate) ? statuses[outcome] : GT_EXIT_DONE;
 }
 
 void gt_gate_fini(struct gt_gate *gate)

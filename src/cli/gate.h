@@ -1,4 +1,4 @@
-/* gate.h - the options by which a command fails when too much leaked, and what they do. */
+/* gate.h - the options by which a command fails when too much leaked or was used. */
 #pragma once
 
 #include "cli/options.h"
@@ -8,6 +8,7 @@
 struct gt_gate {
 	const char *fail_on_leak;     /* NULL: was not asked */
 	const char *baseline;
+	uint64_t max_peak;            /* bytes; 0: was not asked */
 	struct gt_texts suppressions;
 	/* made of these by gt_gate_open */
 	struct gt_limits limits;
@@ -35,7 +36,12 @@ struct gt_gate {
 		  "given several times. `gputrack suppress` writes one" },                      \
 	{ .name = "baseline", .type = GT_OPTION_TEXT, .argument = "OLD.gt", .is_path = true,    \
 	  GT_GATE_AT(settings, baseline),                                                       \
-	  .help = "count only what this older recording did not leak already, by call site" }
+	  .help = "count only what this older recording did not leak already, by call site" },  \
+	{ .name = "max-peak", .type = GT_OPTION_SIZE, .argument = "SIZE",                       \
+	  GT_GATE_AT(settings, max_peak),                                                       \
+	  .help = "exit with status 23 when the peak of device memory was higher than SIZE "    \
+		  "(K, M, G or T for powers of 1024), and with 24 when nothing could be "       \
+		  "tracked at all" }
 
 /*
  * Reads what the options name. The baseline's frames are read as `source` says, for a site is known
@@ -45,8 +51,10 @@ int gt_gate_open(struct gt_gate *gate, const struct gt_usage *usage,
 		 const struct gt_source *source);
 /* True when any of the options was given. */
 bool gt_gate_is_set(const struct gt_gate *gate);
+/* True when one of them asks for an exit status. */
+bool gt_gate_fails(const struct gt_gate *gate);
 /* Judges, into gate->verdict, which lives until gt_gate_fini. */
 void gt_gate_judge(struct gt_gate *gate, const struct gt_view *v);
-/* The exit status for the verdict, when --fail-on-leak asked for one. */
+/* The exit status for the verdict, when --fail-on-leak or --max-peak asked for one. */
 int gt_gate_status(const struct gt_gate *gate);
 void gt_gate_fini(struct gt_gate *gate);

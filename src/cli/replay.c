@@ -9,6 +9,8 @@
 #include "view/pass.h"
 #include "view/verdict.h"
 
+enum { PEAK_PART = 1000 };
+
 int gt_replay_new(struct gt_replay **out, const struct gt_replay_options *options,
 		  struct gt_error *error)
 {
@@ -47,21 +49,34 @@ void gt_replay_free(struct gt_replay *replay)
 	free(replay);
 }
 
+/* What diff and baseline tell again: leaks, and whoever held a part of the peak to speak of. */
+static bool is_worth_a_name(const struct gt_ledger *l, const struct gt_site *s)
+{
+	return s->live || (s->bytes_at_peak && s->bytes_at_peak >= l->peak_bytes / PEAK_PART &&
+			   gt_kind_on_device((enum gt_kind)s->kind));
+}
+
 int gt_replay_keep_names(const struct gt_replay *replay, struct gt_error *error)
 {
 	const struct gt_ledger *l = replay->ledger;
 	struct gt_legend *legend;
+	struct gt_rise *rises;
+	size_t count;
 	char *path;
 	int e;
 
-	if (!l->live.count)
+	if (!l->live.count && !l->peak_bytes)
 		return 0;
 	if (asprintf(&path, "%s/legend", gt_recording_path(replay->recording)) < 0)
 		return gt_error_set(error, -ENOMEM, "out of memory");
 	legend = gt_legend_new();
 	for (size_t i = 0; i < l->site_count; i++)
-		if (l->sites[i].live)
+		if (is_worth_a_name(l, &l->sites[i]))
 			gt_frames_remember(replay->frames, l->sites[i].stack, legend);
+	rises = gt_view_rises(l, &count);
+	for (size_t i = 0; i < count; i++)
+		gt_frames_remember(replay->frames, l->sites[rises[i].site].stack, legend);
+	free(rises);
 	e = gt_legend_write(legend, path, error);
 	gt_legend_free(legend);
 	free(path);

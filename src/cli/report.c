@@ -103,17 +103,31 @@ struct feed {
 	uint64_t start_ns;
 };
 
-static void feed_event(void *context, const struct gt_ledger *l, const struct gt_event *event)
+static void feed_moment(const struct feed *f, const struct gt_ledger *l, uint64_t time_ns)
 {
-	struct feed *f = context;
-	uint64_t time_ns = event->time_ns > f->start_ns ? event->time_ns - f->start_ns : 0;
-
 	if (f->timeline)
 		gt_timeline_add(f->timeline, &(struct gt_moment){
-			.time_ns = time_ns, .device_bytes = l->device_bytes,
-			.host_bytes = l->host_bytes, .objects = l->live.count - l->gone });
+			.time_ns = time_ns > f->start_ns ? time_ns - f->start_ns : 0,
+			.device_bytes = l->device_bytes, .host_bytes = l->host_bytes,
+			.objects = l->live.count - l->gone });
+}
+
+static void feed_event(void *context, const struct gt_ledger *l, const struct gt_event *event)
+{
+	const struct feed *f = context;
+
+	feed_moment(f, l, event->time_ns);
 	if (f->rows)
 		gt_usage_rows_add(f->rows, l, event);
+}
+
+static void feed_end(void *context, const struct gt_ledger *l, uint64_t time_ns)
+{
+	const struct feed *f = context;
+
+	feed_moment(f, l, time_ns);
+	if (f->rows)
+		gt_usage_rows_ended(f->rows, l, time_ns);
 }
 
 /* When the last process ended, relative to the start; 0 when no end is known. */
@@ -133,7 +147,8 @@ static void write_usage(struct gt_view *v, struct settings *s, FILE *out)
 	struct gt_timeline *timeline = gt_alloc(sizeof *timeline);
 	struct gt_usage_rows rows;
 	struct feed feed = { .start_ns = gt_recording_start_ns(r) };
-	struct gt_pass how = { .each = feed_event, .context = &feed, .tick = gt_progress_tick };
+	struct gt_pass how = { .each = feed_event, .ended = feed_end, .context = &feed,
+			       .tick = gt_progress_tick };
 	struct gt_ledger *ledger;
 
 	gt_timeline_init(timeline);
@@ -244,8 +259,8 @@ static int check(struct settings *s)
 		return gt_usage_wrong(&gt_report_usage, "--format %s is for leaks: leave out "
 				      "--analysis", format_names[s->format]);
 	if (gt_gate_is_set(&s->gate) && !of_leaks)
-		return gt_usage_wrong(&gt_report_usage, "--fail-on-leak, --suppressions and "
-				      "--baseline go with -a leakage or summary");
+		return gt_usage_wrong(&gt_report_usage, "--fail-on-leak, --suppressions, "
+				      "--baseline and --max-peak go with -a leakage or summary");
 	return gt_option_needs(&gt_report_usage, "sort", has(&s->analyses, SITES), "-a sites");
 }
 

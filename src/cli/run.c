@@ -306,7 +306,7 @@ static bool finish_info(struct run *run, pid_t pid, int status, uint64_t duratio
 	return is_last;
 }
 
-/* Shows the report, and gives the exit status that --fail-on-leak asks for. */
+/* Shows the report, and gives the exit status that --fail-on-leak or --max-peak asks for. */
 static int conclude(const struct run *run, struct gt_gate *gate)
 {
 	struct gt_replay_options what = { .path = run->folder };
@@ -331,8 +331,8 @@ static int conclude(const struct run *run, struct gt_gate *gate)
 		gt_fail("nobody measured what the driver kept: --fail-on-leak=residue goes with "
 			"--csv or --log, and a normal end of the program");
 	else if (verdict == GT_EXIT_FAILED && run->settings->quiet)
-		gt_fail("the recording has gaps, so nobody can tell whether something leaked; see "
-			"`%s report`", gt_tool_name());
+		gt_fail("the recording has gaps, so nobody can tell %s; see `%s report`",
+			gt_verdict_doubt(&gate->verdict), gt_tool_name());
 	gt_replay_free(replay);
 	return verdict;
 }
@@ -416,7 +416,7 @@ static int unrecorded(const struct run *run)
 		gt_launch_die_by(WTERMSIG(status));
 	if (WIFEXITED(status) && WEXITSTATUS(status))
 		return WEXITSTATUS(status);
-	return run->settings->gate.fail_on_leak ? GT_EXIT_UNTRACKED : GT_EXIT_FAILED;
+	return gt_gate_fails(&run->settings->gate) ? GT_EXIT_UNTRACKED : GT_EXIT_FAILED;
 }
 
 int gt_cmd_run(int argc, char **argv)

@@ -116,12 +116,11 @@ static struct gt_event draft(const struct gt_call *call, const struct gt_functio
 		.stack = call->stack,
 		.tid = call->tid,
 		.function = (uint16_t)(fn - gt_functions),
+		.size = call_size(call, fn),
 	};
 
-	if (fn->effect == GT_CREATE) {
-		event.size = call_size(call, fn);
+	if (fn->effect == GT_CREATE)
 		event.owner = gt_call_owner(call, (enum gt_function_id)(fn - gt_functions));
-	}
 	return event;
 }
 

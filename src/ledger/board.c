@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "ledger/follow.h"
 
 enum {
 	CLASSES = 1 + 64 * 8,   /* 0: nothing that has bytes of its own */
@@ -88,11 +89,6 @@ static struct link *link_at(struct gt_board *b, uint32_t slot)
 	return &b->links[slot / LINKS][slot % LINKS];
 }
 
-static uint64_t bytes_of(const struct gt_entry *e)
-{
-	return gt_kind_has_bytes(gt_entry_kind(e)) ? e->size : 0;
-}
-
 /* The exponent and the three bits after the first. */
 static unsigned class_of(uint64_t bytes)
 {
@@ -108,7 +104,7 @@ static unsigned class_of(uint64_t bytes)
 static void enlist(struct gt_board *b, const struct gt_entry *e, uint32_t slot)
 {
 	struct gt_board_lists *l = b->processes[e->process].lists;
-	unsigned class = class_of(bytes_of(e));
+	unsigned class = class_of(gt_entry_bytes(e));
 	struct link *link = link_at(b, slot);
 
 	*link = (struct link){ .before = l->last[class] };
@@ -123,7 +119,7 @@ static void enlist(struct gt_board *b, const struct gt_entry *e, uint32_t slot)
 static void delist(struct gt_board *b, const struct gt_entry *e, uint32_t slot)
 {
 	struct gt_board_lists *l = b->processes[e->process].lists;
-	unsigned class = class_of(bytes_of(e));
+	unsigned class = class_of(gt_entry_bytes(e));
 	struct link link = *link_at(b, slot);
 
 	if (link.before)
@@ -184,11 +180,12 @@ static struct gt_board_site *site_of(struct gt_board *b, const struct gt_entry *
 	return s;
 }
 
-static void born(struct gt_board *b, const struct gt_entry *e, uint32_t slot)
+static void born(void *board, const struct gt_entry *e, uint32_t slot)
 {
+	struct gt_board *b = board;
 	struct gt_board_process *p = &b->processes[e->process];
 	struct gt_board_site *s = site_of(b, e);
-	uint64_t bytes = bytes_of(e);
+	uint64_t bytes = gt_entry_bytes(e);
 
 	enlist(b, e, slot);
 	p->created++;
@@ -204,12 +201,14 @@ static void born(struct gt_board *b, const struct gt_entry *e, uint32_t slot)
 	s->bytes_created += bytes;
 }
 
-static void ended(struct gt_board *b, const struct gt_entry *e, uint32_t slot)
+static void ended(void *board, const struct gt_entry *e, uint32_t slot, enum gt_ended_by by)
 {
+	struct gt_board *b = board;
 	struct gt_board_process *p = &b->processes[e->process];
 	struct gt_board_site *s = site_of(b, e);
-	uint64_t bytes = bytes_of(e);
+	uint64_t bytes = gt_entry_bytes(e);
 
+	(void)by;
 	delist(b, e, slot);
 	p->ended++;
 	p->live--;
@@ -220,57 +219,16 @@ static void ended(struct gt_board *b, const struct gt_entry *e, uint32_t slot)
 	s->bytes -= bytes;
 }
 
-/* Ends what goes with a context that has ended. */
-static void take_along(struct gt_board *b, const struct gt_entry *owner)
-{
-	const struct gt_board_lists *l = b->processes[owner->process].lists;
-
-	for (unsigned class = 0; class < CLASSES; class++)
-		for (uint32_t slot = l->first[class], next; slot; slot = next) {
-			struct gt_entry e = *gt_live_at(&b->live, slot - 1);
-
-			next = link_at(b, slot - 1)->next;
-			if (!gt_live_goes_with(&e, owner))
-				continue;
-			gt_live_remove(&b->live, &e);
-			ended(b, &e, slot - 1);
-		}
-}
-
 void gt_board_apply(struct gt_board *b, const struct gt_event *event, uint16_t process)
 {
+	const struct gt_follower follower = { .born = born, .ended = ended, .context = b };
 	struct gt_board_process *p = &b->processes[process];
-	uint32_t next = gt_live_next_slot(&b->live), slot;
-	struct gt_entry *entry, gone;
 
 	if (p->end_ns)
 		return;
 	p->failed += event->failed;
-	switch (gt_live_apply(&b->live, event, process, &entry, &gone)) {
-	case GT_CHANGE_BORN:
-		born(b, entry, next);
-		break;
-	case GT_CHANGE_REPLACED:
-		slot = gt_live_slot(&b->live, entry);
-		ended(b, &gone, slot);
-		born(b, entry, slot);
-		break;
-	case GT_CHANGE_ENDED:
-		ended(b, &gone, gt_live_freed_slot(&b->live));
-		if (gt_kinds[gt_entry_kind(&gone)].habits & GT_TAKES)
-			take_along(b, &gone);
-		break;
-	case GT_CHANGE_UNKNOWN:
+	if (gt_live_follow(&b->live, event, process, &follower, NULL) == GT_CHANGE_UNKNOWN)
 		p->before += gt_function_ends(&gt_functions[event->function]);
-		break;
-	case GT_CHANGE_NO_MEMORY:
-		gt_alloc(SIZE_MAX / 2); /* ends the tool as any other want of memory does */
-		break;
-	case GT_CHANGE_NONE:
-	case GT_CHANGE_RETAINED:
-	case GT_CHANGE_RELEASED:
-		break;
-	}
 }
 
 void gt_board_end(struct gt_board *b, uint16_t process, uint64_t end_ns)
@@ -413,11 +371,11 @@ static size_t keep(const struct gt_entry **out, size_t count, size_t most, const
 {
 	size_t at;
 
-	if (count == most && bytes_of(out[count - 1]) >= bytes_of(e))
+	if (count == most && gt_entry_bytes(out[count - 1]) >= gt_entry_bytes(e))
 		return count;
 	if (count < most)
 		count++;
-	for (at = count - 1; at && bytes_of(out[at - 1]) < bytes_of(e); at--)
+	for (at = count - 1; at && gt_entry_bytes(out[at - 1]) < gt_entry_bytes(e); at--)
 		out[at] = out[at - 1];
 	out[at] = e;
 	return count;

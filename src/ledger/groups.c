@@ -5,11 +5,6 @@
 
 #include "base/mem.h"
 
-uint64_t gt_entry_bytes(const struct gt_entry *entry)
-{
-	return gt_kind_has_bytes(gt_entry_kind(entry)) ? entry->size : 0;
-}
-
 /* -1, 0 or 1, as qsort wants it. */
 static int order(uint64_t a, uint64_t b)
 {

@@ -29,6 +29,3 @@ void gt_groups_init(struct gt_groups *g, const struct gt_ledger *l, enum gt_grou
 void gt_groups_fini(struct gt_groups *g);
 /* Puts a group's objects in order, the oldest first. */
 void gt_group_sort(const struct gt_group *g);
-
-/* Bytes of its own that an entry holds: none for views and plain objects. */
-uint64_t gt_entry_bytes(const struct gt_entry *entry);

@@ -138,9 +138,8 @@ void gt_growth_note(struct gt_growth *g, const struct gt_ledger *l, uint64_t tim
 	}
 	if (time / g->stretch_ns >= GT_GROWTH_STRETCHES)
 		return;
-	for (int i = 0; i < 2; i++)
-		if (l->touched[i])
-			note(g, l, l->touched[i] - 1, time / g->stretch_ns);
+	for (size_t i = 0; i < l->touched_count; i++)
+		note(g, l, l->touched[i], time / g->stretch_ns);
 }
 
 /* How much a floor rose and fell between two stretches. */

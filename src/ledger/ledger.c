@@ -47,6 +47,7 @@ void gt_ledger_free(struct gt_ledger *l)
 	gt_samples_fini(&l->samples);
 	gt_shares_fini(&l->shares);
 	free(l->sites);
+	free(l->touched);
 	free(l->redundant);
 	free(l->failures);
 	free(l->last_calls);
@@ -102,11 +103,6 @@ static void save_peak(struct gt_ledger *l, struct gt_site *site)
 	site->epoch = l->epoch;
 }
 
-static uint64_t counted_bytes(const struct gt_entry *e)
-{
-	return gt_kind_has_bytes(gt_entry_kind(e)) ? e->size : 0;
-}
-
 static struct held *held_by(struct gt_ledger *l, uint32_t process)
 {
 	struct gt_ledger_private *p = l->private;
@@ -137,40 +133,50 @@ static void add_bytes(struct gt_ledger *l, const struct gt_entry *e, uint64_t by
 	}
 }
 
-struct ending {
-	struct gt_ledger *ledger;
-	uint16_t process;
-};
-
-static bool leave_behind(void *context, const struct gt_entry *e)
+static void touch(struct gt_ledger *l, const struct gt_site *site)
 {
-	const struct ending *ending = context;
-	const struct gt_function *fn = &gt_functions[e->function];
-	struct gt_tally *tally = &ending->ledger->tally[fn->api][fn->kind];
-	struct gt_site *site;
+	uint32_t index = (uint32_t)(site - l->sites);
 
-	if (e->process != ending->process)
-		return true;
+	/* what a context takes along mostly comes from few places, one after the other */
+	if (l->touched_count && l->touched[l->touched_count - 1] == index)
+		return;
+	GT_GROW(l->touched, l->touched_count, l->touched_room);
+	l->touched[l->touched_count++] = index;
+}
+
+static bool leave_behind(void *ledger, const struct gt_entry *e)
+{
+	struct gt_ledger *l = ledger;
+	const struct gt_function *fn = &gt_functions[e->function];
+	struct gt_tally *tally = &l->tally[fn->api][fn->kind];
+	struct gt_site *site = site_at(l, e->stack, fn->api, fn->kind);
+	uint64_t bytes = gt_entry_bytes(e);
+
+	save_peak(l, site);
+	touch(l, site);
+	l->gone++;
 	tally->gone++;
-	tally->bytes_gone += counted_bytes(e);
-	site = site_at(ending->ledger, e->stack, fn->api, fn->kind);
-	save_peak(ending->ledger, site);
-	ending->ledger->gone++;
+	tally->bytes_gone += bytes;
 	site->gone++;
-	site->bytes_gone += counted_bytes(e);
+	site->bytes_gone += bytes;
 	if (gt_kind_on_device(gt_entry_kind(e)))
-		gt_shares_ended(&ending->ledger->shares, e, counted_bytes(e));
+		gt_shares_ended(&l->shares, e, bytes);
+	if (l->follower)
+		l->follower->ended(l->follower->context, e, 0, GT_ENDED_BY_PROCESS);
 	return true;
 }
 
 void gt_ledger_process_end(struct gt_ledger *l, uint32_t process)
 {
-	struct held *held = held_by(l, (uint16_t)process);
+	struct held *held = held_by(l, process);
 
+	if (held->ended)
+		return;
+	l->touched_count = 0;
 	l->device_bytes -= held->device;
 	l->host_bytes -= held->host;
 	*held = (struct held){ .ended = true };
-	gt_live_each(&l->live, leave_behind, &(struct ending){ l, (uint16_t)process });
+	gt_live_each_of(&l->live, (uint16_t)process, leave_behind, l);
 }
 
 bool gt_ledger_is_gone(const struct gt_ledger *l, const struct gt_entry *entry)
@@ -178,17 +184,12 @@ bool gt_ledger_is_gone(const struct gt_ledger *l, const struct gt_entry *entry)
 	return entry->process < l->private->held_size && l->private->held[entry->process].ended;
 }
 
-static void touch(struct gt_ledger *l, const struct gt_site *site)
-{
-	l->touched[l->touched[0] ? 1 : 0] = (uint32_t)(site - l->sites) + 1;
-}
-
-static void born(struct gt_ledger *l, const struct gt_entry *e)
+static void count_birth(struct gt_ledger *l, const struct gt_entry *e)
 {
 	const struct gt_function *fn = &gt_functions[e->function];
 	struct gt_tally *tally = &l->tally[fn->api][fn->kind];
 	struct gt_site *site = site_at(l, e->stack, fn->api, fn->kind);
-	uint64_t bytes = counted_bytes(e);
+	uint64_t bytes = gt_entry_bytes(e);
 
 	save_peak(l, site);
 	touch(l, site);
@@ -196,16 +197,16 @@ static void born(struct gt_ledger *l, const struct gt_entry *e)
 	tally->live++;
 	tally->bytes_total += bytes;
 	tally->bytes_live += bytes;
-	if (tally->bytes_live > tally->bytes_peak)
-		tally->bytes_peak = tally->bytes_live;
+	if (tally->bytes_live - tally->bytes_gone > tally->bytes_peak)
+		tally->bytes_peak = tally->bytes_live - tally->bytes_gone;
 	if (!site->created++)
 		site->first_ns = e->time_ns;
 	site->last_ns = e->time_ns;
 	site->live++;
 	site->bytes_total += bytes;
 	site->bytes_live += bytes;
-	if (site->bytes_live > site->bytes_peak)
-		site->bytes_peak = site->bytes_live;
+	if (site->bytes_live - site->bytes_gone > site->bytes_peak)
+		site->bytes_peak = site->bytes_live - site->bytes_gone;
 	add_bytes(l, e, bytes);
 	if (gt_kind_on_device((enum gt_kind)fn->kind))
 		gt_shares_born(&l->shares, e, bytes);
@@ -219,12 +220,12 @@ static void born(struct gt_ledger *l, const struct gt_entry *e)
 	}
 }
 
-static void ended(struct gt_ledger *l, const struct gt_entry *e)
+static void count_end(struct gt_ledger *l, const struct gt_entry *e)
 {
 	const struct gt_function *fn = &gt_functions[e->function];
 	struct gt_tally *tally = &l->tally[fn->api][fn->kind];
 	struct gt_site *site = site_at(l, e->stack, fn->api, fn->kind);
-	uint64_t bytes = counted_bytes(e);
+	uint64_t bytes = gt_entry_bytes(e);
 
 	save_peak(l, site);
 	touch(l, site);
@@ -241,6 +242,7 @@ static void ended(struct gt_ledger *l, const struct gt_entry *e)
 static void note_redundant(struct gt_ledger *l, const struct gt_event *e, uint32_t process,
 			   const struct gt_grave *d)
 {
+	l->redundant_calls++;
 	for (size_t i = 0; i < l->redundant_count; i++) {
 		struct gt_redundant *r = &l->redundant[i];
 
@@ -265,6 +267,7 @@ static void note_redundant(struct gt_ledger *l, const struct gt_event *e, uint32
 static void note_failure(struct gt_ledger *l, const struct gt_event *e)
 {
 	const struct gt_function *fn = &gt_functions[e->function];
+	uint64_t asked_for = fn->effect == GT_CREATE ? e->size : 0;
 
 	l->tally[fn->api][fn->kind].failed++;
 	for (size_t i = 0; i < l->failure_count; i++) {
@@ -272,8 +275,8 @@ static void note_failure(struct gt_ledger *l, const struct gt_event *e)
 
 		if (f->function == e->function && f->stack == e->stack && f->result == e->result) {
 			f->count++;
-			if (e->size > f->bytes_most)
-				f->bytes_most = e->size;
+			if (asked_for > f->bytes_most)
+				f->bytes_most = asked_for;
 			return;
 		}
 	}
@@ -282,7 +285,7 @@ static void note_failure(struct gt_ledger *l, const struct gt_event *e)
 	GT_GROW(l->failures, l->failure_count, l->failure_room);
 	l->failures[l->failure_count++] = (struct gt_failure){
 		.function = e->function, .stack = e->stack, .result = e->result, .count = 1,
-		.bytes_most = e->size, .time_ns = e->time_ns,
+		.bytes_most = asked_for, .time_ns = e->time_ns,
 	};
 }
 
@@ -334,110 +337,88 @@ uint32_t gt_ledger_retain_stack(const struct gt_ledger *l, const struct gt_entry
 	       l->private->retain_stacks[slot] : 0;
 }
 
-struct leaving {
-	const struct gt_entry *owner;
-	struct gt_entry *entries;
-	size_t count, room;
-};
-
-static bool collect_leaving(void *context, const struct gt_entry *entry)
-{
-	struct leaving *list = context;
-
-	if (gt_live_goes_with(entry, list->owner)) {
-		GT_GROW(list->entries, list->count, list->room);
-		list->entries[list->count++] = *entry;
-	}
-	return true;
-}
-
 static void count_freed(struct gt_freed *freed, const struct gt_entry *e)
 {
 	freed->count++;
 	if (gt_kind_on_device(gt_entry_kind(e)))
-		freed->device_bytes += counted_bytes(e);
+		freed->device_bytes += gt_entry_bytes(e);
 	else
-		freed->host_bytes += counted_bytes(e);
+		freed->host_bytes += gt_entry_bytes(e);
 }
 
-/* Ends what goes with `owner`, and counts it apart. */
-static void take_along(struct gt_ledger *l, const struct gt_entry *owner)
+/* What an event is applied with. */
+struct applied {
+	struct gt_ledger *ledger;
+	const struct gt_event *event;
+};
+
+static void born(void *context, const struct gt_entry *e, uint32_t slot)
 {
-	struct leaving list = { .owner = owner };
+	const struct applied *a = context;
+	const struct gt_follower *f = a->ledger->follower;
 
-	gt_live_each(&l->live, collect_leaving, &list);
-	for (size_t i = 0; i < list.count; i++) {
-		const struct gt_entry *e = &list.entries[i];
+	count_birth(a->ledger, e);
+	if (f)
+		f->born(f->context, e, slot);
+}
 
+static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum gt_ended_by by)
+{
+	const struct applied *a = context;
+	struct gt_ledger *l = a->ledger;
+
+	count_end(l, e);
+	switch (by) {
+	case GT_ENDED_BY_CALL:
+		/* of a range, what the call named is the sum */
+		if (!(gt_kinds[gt_entry_kind(e)].habits & GT_RANGED))
+			l->size_mismatches += a->event->size && a->event->size != e->size;
+		gt_graves_add(&l->private->graves, e, a->event->stack);
+		break;
+	case GT_ENDED_BY_HOLDER:
+		gt_graves_add(&l->private->graves, e, a->event->stack);
+		break;
+	case GT_ENDED_BY_CREATION:
+		l->replaced++;
+		break;
+	case GT_ENDED_BY_OWNER:
 		count_freed(&l->freed, e);
-		gt_live_remove(&l->live, e);
-		ended(l, e);
+		break;
+	case GT_ENDED_BY_PROCESS:
+		break;
 	}
-	free(list.entries);
-}
-
-/* A mapping is a reference of the memory that it shows. */
-static void take_hold(struct gt_ledger *l, const struct gt_entry *entry)
-{
-	struct gt_entry *held = gt_live_held_by(&l->live, entry);
-
-	if (held)
-		held->refs++;
-}
-
-static void let_go(struct gt_ledger *l, const struct gt_entry *gone, const struct gt_event *event)
-{
-	struct gt_entry *held = gt_live_held_by(&l->live, gone), copy;
-
-	if (!held || --held->refs)
-		return;
-	copy = *held;
-	gt_live_remove(&l->live, &copy);
-	ended(l, &copy);
-	gt_graves_add(&l->private->graves, &copy, event->stack);
+	if (l->follower)
+		l->follower->ended(l->follower->context, e, slot, by);
 }
 
 void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process)
 {
-	struct gt_entry *entry, gone;
+	struct applied applied = { l, event };
+	const struct gt_follower follower = { .born = born, .ended = ended, .context = &applied };
+	struct gt_entry *entry;
 
-	l->touched[0] = l->touched[1] = 0;
+	l->touched_count = 0;
 	if (!l->events++)
 		l->first_ns = event->time_ns;
 	if (event->time_ns > l->last_ns)
 		l->last_ns = event->time_ns;
-	switch (gt_live_apply(&l->live, event, (uint16_t)process, &entry, &gone)) {
+	switch (gt_live_follow(&l->live, event, (uint16_t)process, &follower, &entry)) {
 	case GT_CHANGE_NONE:
 		if (event->failed || event->unfinished)
 			note_trouble(l, event, process);
 		break;
-	case GT_CHANGE_REPLACED:
-		l->replaced++;
-		ended(l, &gone);
-		born(l, entry);
-		break;
-	case GT_CHANGE_BORN:
-		born(l, entry);
-		take_hold(l, entry);
-		break;
 	case GT_CHANGE_RETAINED:
 		retained(l, event, entry);
-		break;
-	case GT_CHANGE_RELEASED:
-		break;
-	case GT_CHANGE_ENDED:
-		l->size_mismatches += event->size && event->size != gone.size;
-		ended(l, &gone);
-		gt_graves_add(&l->private->graves, &gone, event->stack);
-		let_go(l, &gone, event);
-		if (gt_kinds[gt_entry_kind(&gone)].habits & GT_TAKES)
-			take_along(l, &gone);
 		break;
 	case GT_CHANGE_UNKNOWN:
 		unknown(l, event, process);
 		break;
+	case GT_CHANGE_REPLACED:
+	case GT_CHANGE_BORN:
+	case GT_CHANGE_RELEASED:
+	case GT_CHANGE_ENDED:
 	case GT_CHANGE_NO_MEMORY:
-		gt_alloc(SIZE_MAX / 2); /* ends the tool as any other want of memory does */
+		break;
 	}
 }
 
@@ -458,15 +439,31 @@ static bool collect_orphan(void *context, const struct gt_entry *entry)
 	return true;
 }
 
-/* What died with its owner is no leak. */
+/* It is not among those any more that an ended process left. */
+static void forget_gone(struct gt_ledger *l, const struct gt_entry *e)
+{
+	const struct gt_function *fn = &gt_functions[e->function];
+	struct gt_site *site = site_at(l, e->stack, fn->api, fn->kind);
+
+	save_peak(l, site);
+	l->gone--;
+	l->tally[fn->api][fn->kind].gone--;
+	site->gone--;
+}
+
+/* What died with its owner is no leak; none of it has bytes. */
 static void bury_orphans(struct gt_ledger *l)
 {
 	struct orphans o = { .live = &l->live };
 
 	gt_live_each(&l->live, collect_orphan, &o);
 	for (size_t i = 0; i < o.count; i++) {
-		gt_live_remove(&l->live, &o.entries[i]);
-		ended(l, &o.entries[i]);
+		const struct gt_entry *e = &o.entries[i];
+
+		if (gt_ledger_is_gone(l, e))
+			forget_gone(l, e);
+		gt_live_remove(&l->live, e);
+		count_end(l, e);
 		l->died_with_owner++;
 	}
 	free(o.entries);

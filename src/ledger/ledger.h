@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "ledger/live.h"
+#include "ledger/follow.h"
 #include "ledger/samples.h"
 #include "ledger/shares.h"
 
@@ -77,9 +77,11 @@ struct gt_ledger {
 
 	struct gt_site *sites;
 	size_t site_count, site_room;
-	uint32_t touched[2];                  /* sites that the last event changed: index + 1 */
+	uint32_t *touched;                    /* sites that the last event changed, by index */
+	size_t touched_count, touched_room;
 	struct gt_redundant *redundant;
 	size_t redundant_count, redundant_room;
+	uint64_t redundant_calls;             /* all of them, also those that are not kept */
 	struct gt_failure *failures;
 	size_t failure_count, failure_room;
 	struct gt_last_call *last_calls;
@@ -94,6 +96,7 @@ struct gt_ledger {
 	struct gt_freed lasting;              /* alive at the end, as the API means them to be */
 
 	struct gt_growth *growth;             /* NULL: not followed; freed with the ledger */
+	const struct gt_follower *follower;   /* told of births and ends, too; NULL: nobody */
 
 	struct gt_ledger_private *private;
 };

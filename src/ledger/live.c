@@ -7,7 +7,10 @@
 
 #include "base/bytes.h"
 
-enum { CHUNK = 1024, FIRST_INDEX = 64 };
+enum {
+	CHUNK = 64, FIRST_INDEX = 64,
+	BATCH = 16, /* chunks that are taken at once, but for the first of them */
+};
 
 static struct gt_entry *at_slot(const struct gt_live *l, uint32_t slot)
 {
@@ -88,27 +91,116 @@ static int grow_index(struct gt_live *l)
 	return 0;
 }
 
-static int take_slot(struct gt_live *l, uint32_t *slot)
+static struct gt_live_home *home_of(struct gt_live *l, uint16_t process)
 {
-	if (l->free_slot) {
-		*slot = l->free_slot - 1;
-		l->free_slot = at_slot(l, *slot)->refs;
-		return 0;
-	}
-	if (l->slots_used == l->chunk_count * CHUNK) {
-		struct gt_entry **chunks = realloc(l->chunks,
-						   (l->chunk_count + 1) * sizeof *chunks);
+	if (process >= l->home_count) {
+		size_t count = process < 2 * l->home_count ? 2 * l->home_count : process + 1u;
+		struct gt_live_home *homes = realloc(l->homes, count * sizeof *homes);
 
-		if (!chunks)
-			return -ENOMEM;
-		l->chunks = chunks;
-		chunks[l->chunk_count] = malloc(CHUNK * sizeof **chunks);
-		if (!chunks[l->chunk_count])
-			return -ENOMEM;
-		l->chunk_count++;
+		if (!homes)
+			return NULL;
+		memset(homes + l->home_count, 0, (count - l->home_count) * sizeof *homes);
+		l->homes = homes;
+		l->home_count = count;
 	}
-	*slot = l->slots_used++;
+	return &l->homes[process];
+}
+
+static int grow_chunks(struct gt_live *l)
+{
+	size_t room = l->chunk_room ? 2 * l->chunk_room : BATCH;
+	struct gt_entry **chunks = realloc(l->chunks, room * sizeof *chunks);
+	uint32_t *next;
+
+	if (!chunks)
+		return -ENOMEM;
+	l->chunks = chunks;
+	next = realloc(l->next_chunk, room * sizeof *next);
+	if (!next)
+		return -ENOMEM;
+	l->next_chunk = next;
+	l->chunk_room = room;
 	return 0;
+}
+
+/* The traced process's heap is measured: few big pieces of it are better than many small ones. */
+static int add_chunks(struct gt_live *l)
+{
+	size_t count = l->chunk_count < BATCH ? 1 : BATCH;
+	struct gt_entry *entries;
+
+	/* room is doubled from BATCH on: a batch always fits */
+	if (l->chunk_count == l->chunk_room && grow_chunks(l))
+		return -ENOMEM;
+	entries = calloc(count * CHUNK, sizeof *entries);
+	if (!entries)
+		return -ENOMEM;
+	for (size_t i = count; i-- > 0;) {
+		l->chunks[l->chunk_count + i] = entries + i * CHUNK;
+		l->next_chunk[l->chunk_count + i] = l->free_chunk;
+		l->free_chunk = (uint32_t)(l->chunk_count + i) + 1;
+	}
+	l->chunk_count += count;
+	return 0;
+}
+
+/* A chunk of free entries; each is marked by having no function. */
+static int take_chunk(struct gt_live *l, struct gt_live_home *home)
+{
+	uint32_t chunk;
+
+	if (!l->free_chunk && add_chunks(l))
+		return -ENOMEM;
+	chunk = l->free_chunk - 1;
+	l->free_chunk = l->next_chunk[chunk];
+	l->next_chunk[chunk] = home->chunk;
+	home->chunk = chunk + 1;
+	home->fresh = chunk * CHUNK;
+	home->left = CHUNK;
+	return 0;
+}
+
+static int take_slot(struct gt_live *l, uint16_t process, uint32_t *slot)
+{
+	struct gt_live_home *home = home_of(l, process);
+
+	if (!home || (!home->free_slot && !home->left && take_chunk(l, home)))
+		return -ENOMEM;
+	if (home->free_slot) {
+		*slot = home->free_slot - 1;
+		home->free_slot = at_slot(l, *slot)->refs;
+	} else {
+		*slot = home->fresh++;
+		home->left--;
+		l->slots_used++;
+	}
+	home->count++;
+	return 0;
+}
+
+/* Nobody lives here any more: others may have its chunks, as processes come and go. */
+static void empty_home(struct gt_live *l, struct gt_live_home *home)
+{
+	while (home->chunk) {
+		uint32_t chunk = home->chunk - 1;
+
+		home->chunk = l->next_chunk[chunk];
+		l->next_chunk[chunk] = l->free_chunk;
+		l->free_chunk = chunk + 1;
+	}
+	*home = (struct gt_live_home){ 0 };
+}
+
+static void give_slot(struct gt_live *l, uint32_t slot)
+{
+	struct gt_entry *entry = at_slot(l, slot);
+	struct gt_live_home *home = &l->homes[entry->process];
+
+	entry->refs = home->free_slot;
+	entry->function = GT_FN_NONE;
+	home->free_slot = slot + 1;
+	if (!--home->count)
+		empty_home(l, home);
 }
 
 static struct gt_entry *insert(struct gt_live *l, const struct gt_entry *entry)
@@ -118,13 +210,14 @@ static struct gt_entry *insert(struct gt_live *l, const struct gt_entry *entry)
 
 	if ((!l->index || (l->count + 1) * 8 > (l->mask + 1) * 7) && grow_index(l))
 		return NULL;
-	if (take_slot(l, &slot))
+	if (take_slot(l, entry->process, &slot))
 		return NULL;
 	*at_slot(l, slot) = *entry;
 	i = probe(l, entry->process, gt_entry_kind(entry), entry->handle, entry->place);
 	l->index[i] = slot + 1;
 	l->tags[i] = tag_of(entry_hash(entry));
 	l->count++;
+	l->changed_slot = slot;
 	return at_slot(l, slot);
 }
 
@@ -148,9 +241,9 @@ static void remove_at(struct gt_live *l, size_t i)
 	uint32_t slot = l->index[i] - 1;
 
 	unlink_index(l, i);
-	at_slot(l, slot)->refs = l->free_slot;
-	l->free_slot = slot + 1;
+	give_slot(l, slot);
 	l->count--;
+	l->changed_slot = slot;
 }
 
 static struct gt_entry *find_at(const struct gt_live *l, uint16_t process, enum gt_kind kind,
@@ -319,17 +412,32 @@ void gt_live_each(const struct gt_live *l,
 			return;
 }
 
+void gt_live_each_of(const struct gt_live *l, uint16_t process,
+		     bool (*each)(void *context, const struct gt_entry *entry), void *context)
+{
+	uint32_t chunk = process < l->home_count ? l->homes[process].chunk : 0;
+
+	for (; chunk; chunk = l->next_chunk[chunk - 1])
+		for (const struct gt_entry *e = l->chunks[chunk - 1], *end = e + CHUNK; e < end; e++)
+			if (e->function != GT_FN_NONE && !each(context, e))
+				return;
+}
+
 size_t gt_live_bytes(const struct gt_live *l)
 {
-	return l->chunk_count * (CHUNK * sizeof(struct gt_entry) + sizeof *l->chunks) +
+	return l->chunk_count * CHUNK * sizeof(struct gt_entry) +
+	       l->chunk_room * (sizeof *l->chunks + sizeof *l->next_chunk) +
+	       l->home_count * sizeof *l->homes +
 	       (l->index ? (l->mask + 1) * (sizeof *l->index + sizeof *l->tags) : 0);
 }
 
 void gt_live_fini(struct gt_live *l)
 {
-	for (size_t i = 0; i < l->chunk_count; i++)
+	for (size_t i = 0; i < l->chunk_count; i += i < BATCH ? 1 : BATCH)
 		free(l->chunks[i]);
 	free(l->chunks);
+	free(l->next_chunk);
+	free(l->homes);
 	free(l->index);
 	free(l->tags);
 	*l = (struct gt_live){ 0 };

@@ -22,14 +22,26 @@ struct gt_entry {
 _Static_assert(sizeof(struct gt_entry) == 48, "the price of a live handle");
 _Static_assert(GT_FN_COUNT <= 1 << 10, "rows must fit gt_entry.function");
 
+/* A process's entries lie in chunks of its own, so that they are found without all others. */
+struct gt_live_home {
+	uint32_t chunk;        /* chunk + 1 of the newest, chained */
+	uint32_t fresh, left;  /* the newest chunk's next slot that was never used; how many more */
+	uint32_t free_slot;    /* slot + 1 of the first free entry, chained through `refs` */
+	uint32_t count;
+};
+
 struct gt_live {
 	struct gt_entry **chunks;
-	size_t chunk_count;
+	uint32_t *next_chunk;  /* by chunk: chunk + 1 of the one before it in its home */
+	size_t chunk_count, chunk_room;
+	uint32_t free_chunk;   /* chunk + 1 of the first that nobody lives in */
+	struct gt_live_home *homes; /* by process */
+	size_t home_count;
 	uint32_t *index;       /* slot + 1 by hash; 0: free */
 	uint8_t *tags;         /* a byte of the hash for each: few entries are looked at in vain */
 	size_t mask, count;
-	uint32_t free_slot;    /* slot + 1 of the first free entry, chained through `refs` */
 	uint32_t slots_used;
+	uint32_t changed_slot; /* of the last entry that was born or ended */
 };
 
 enum gt_change {
@@ -73,28 +85,25 @@ struct gt_entry *gt_live_find(const struct gt_live *l, uint16_t process, enum gt
 /* Number of an entry's place, for side tables: small, and reused when the entry is gone. */
 uint32_t gt_live_slot(const struct gt_live *l, const struct gt_entry *entry);
 
-/* The slot that the next entry to be born will have. */
-static inline uint32_t gt_live_next_slot(const struct gt_live *l)
-{
-	return l->free_slot ? l->free_slot - 1 : l->slots_used;
-}
-
-/* The slot that an entry had which has just ended: the first to be taken again. */
-static inline uint32_t gt_live_freed_slot(const struct gt_live *l)
-{
-	return l->free_slot - 1;
-}
-
 /* The entry of a slot that is in use. */
 struct gt_entry *gt_live_at(const struct gt_live *l, uint32_t slot);
 
 /* Calls `each` on every entry, in no order, until it returns false. */
 void gt_live_each(const struct gt_live *l,
 		  bool (*each)(void *context, const struct gt_entry *entry), void *context);
+/* The same of the entries of one process; costs no more when others have more. */
+void gt_live_each_of(const struct gt_live *l, uint16_t process,
+		     bool (*each)(void *context, const struct gt_entry *entry), void *context);
 /* Bytes taken for `count` entries, index and all. */
 size_t gt_live_bytes(const struct gt_live *l);
 
 static inline enum gt_kind gt_entry_kind(const struct gt_entry *entry)
 {
 	return (enum gt_kind)gt_functions[entry->function].kind;
+}
+
+/* Bytes that it counts for: a view of other memory, or what is no memory, has none. */
+static inline uint64_t gt_entry_bytes(const struct gt_entry *entry)
+{
+	return gt_kind_has_bytes(gt_entry_kind(entry)) ? entry->size : 0;
 }

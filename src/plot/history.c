@@ -73,7 +73,6 @@ static void take_gone(struct gt_history *h, const struct gt_ledger *l)
 		h->gone[l->sites[i].kind] += l->sites[i].gone;
 		h->gone_bytes[l->sites[i].kind] += l->sites[i].bytes_gone;
 	}
-	h->gone_count = l->gone;
 }
 
 static void take_kind(struct gt_history *h, const struct gt_ledger *l, int kind, double time_s)
@@ -113,6 +112,25 @@ static void add_bytes(struct gt_history *h, const struct gt_ledger *l, double ti
 		h->first_change_s = time_s;
 }
 
+static void take_kinds(struct gt_history *h, const struct gt_ledger *l, double time_s)
+{
+	for (int k = 0; k < GT_KIND_COUNT; k++)
+		take_kind(h, l, k, time_s);
+}
+
+void gt_history_ended(void *history, const struct gt_ledger *l, uint64_t time_ns)
+{
+	struct gt_history *h = history;
+	double time_s = since_start(h, time_ns);
+
+	if (time_s < h->end_s)
+		time_s = h->end_s;
+	take_gone(h, l);
+	take_kinds(h, l, time_s);
+	add_bytes(h, l, time_s);
+	h->end_s = time_s;
+}
+
 void gt_history_event(void *history, const struct gt_ledger *l, const struct gt_event *event)
 {
 	struct gt_history *h = history;
@@ -122,14 +140,9 @@ void gt_history_event(void *history, const struct gt_ledger *l, const struct gt_
 	/* some calls end more than the one resource they name */
 	bool all = l->live.count > h->live_count + 1 || l->live.count + 1 < h->live_count;
 
-	if (l->gone != h->gone_count) {
-		take_gone(h, l);
-		all = true;
-	}
 	h->live_count = l->live.count;
 	if (all) {
-		for (k = 0; k < GT_KIND_COUNT; k++)
-			take_kind(h, l, k, time_s);
+		take_kinds(h, l, time_s);
 	} else {
 		/* one release function serves a whole family */
 		k = fn->kind;

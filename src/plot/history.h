@@ -20,7 +20,7 @@ struct gt_history {
 	double first_change_s;                    /* first device memory; < 0: none */
 	double end_s;
 
-	uint64_t start_ns, live_count, gone_count; /* its own */
+	uint64_t start_ns, live_count;             /* its own */
 	uint8_t relatives[GT_KIND_COUNT];          /* the next of the family, round and round */
 	uint64_t gone[GT_KIND_COUNT], gone_bytes[GT_KIND_COUNT];
 };
@@ -30,5 +30,7 @@ struct gt_history *gt_history_new(struct gt_recording *r);
 void gt_history_free(struct gt_history *h);
 /* For gt_pass_run: after each event, in order. */
 void gt_history_event(void *history, const struct gt_ledger *l, const struct gt_event *event);
+/* Likewise: after the end of a process. */
+void gt_history_ended(void *history, const struct gt_ledger *l, uint64_t time_ns);
 /* After the last one. */
 void gt_history_finish(struct gt_history *h, const struct gt_ledger *l);

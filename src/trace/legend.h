@@ -1,5 +1,5 @@
 /*
- * legend.h - a recording's `legend`: what the addresses of its leaks were called when it was made.
+ * legend.h - a recording's `legend`: what its leaks, its peak and what grows were called then.
  *
  * Programs are rebuilt and recordings travel; without this an older recording would be offsets
  * into files that no longer are what they were. doc/FORMAT.md has the bytes.

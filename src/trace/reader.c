@@ -2,8 +2,8 @@
 #include "trace/reader.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,18 +14,25 @@
 #include "base/heap.h"
 #include "base/mem.h"
 #include "trace/definitions.h"
+#include "trace/open.h"
 
 enum { LANES_MAX = 1 << 24, LANES_MORE = 4096 };
 
+/* Where a block lies, and how much of it is read: what it held when it was found. */
+struct block {
+	uint64_t offset;
+	uint32_t used;
+};
+
 /* One thread's blocks, read one after the other; `next` is the event it would give next. */
 struct lane {
-	uint64_t *blocks;      /* offsets in the file */
+	struct block *blocks;
 	size_t block_count, block_room, block_next;
 	bool broken;           /* a block is missing: what follows it is not read */
 	uint8_t *buffer;
 	size_t buffer_size;
 	struct gt_bytes bytes;
-	struct gt_trace_inflight inflight; /* of the block being read */
+	struct gt_trace_inflight inflight; /* of the last block, when it was found */
 	uint64_t time_ns, handle, owner;
 	uint32_t tid;
 	uint64_t end_size;     /* told before the next event, for it alone */
@@ -35,9 +42,7 @@ struct lane {
 };
 
 struct gt_reader {
-	int fd;
-	uint64_t file_size;
-	struct gt_trace_header header;
+	struct gt_trace_file file;
 	struct gt_definitions definitions;
 	struct lane *lanes;
 	size_t lane_count, lane_room;
@@ -49,24 +54,6 @@ struct gt_reader {
 	char damage[160];
 };
 
-static bool read_at(const struct gt_reader *r, void *to, size_t size, uint64_t from)
-{
-	uint8_t *at = to;
-
-	while (size) {
-		ssize_t n = pread(r->fd, at, size, (off_t)from);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		at += n;
-		from += (uint64_t)n;
-		size -= (size_t)n;
-	}
-	return true;
-}
-
 static void damaged(struct gt_reader *r, const char *what, uint64_t offset)
 {
 	if (!r->damage[0])
@@ -76,7 +63,7 @@ static void damaged(struct gt_reader *r, const char *what, uint64_t offset)
 /* A block as it lies in the file; false when it is not there, or not whole enough to walk on. */
 static bool read_block_header(struct gt_reader *r, struct gt_block_header *h, uint64_t offset)
 {
-	if (offset + sizeof *h > r->file_size || !read_at(r, h, sizeof *h, offset))
+	if (offset + sizeof *h > r->file.size || !gt_trace_read(&r->file, h, sizeof *h, offset))
 		return false;
 	if (!h->magic)
 		return false; /* room that was reserved and not needed */
@@ -116,30 +103,32 @@ static void take_block(struct gt_reader *r, const struct gt_block_header *h, uin
 		return;
 	}
 	GT_GROW(lane->blocks, lane->block_count, lane->block_room);
-	lane->blocks[lane->block_count++] = offset;
+	lane->blocks[lane->block_count++] = (struct block){ offset, h->used };
+	lane->inflight = h->inflight;
 }
 
 /* Where there is something again, from an offset on: a hole of any size is passed at once. */
 static uint64_t next_data(const struct gt_reader *r, uint64_t offset)
 {
-	off_t data = lseek(r->fd, (off_t)offset, SEEK_DATA);
+	off_t data = lseek(r->file.fd, (off_t)offset, SEEK_DATA);
 
 	if (data < 0)
-		return errno == ENXIO ? r->file_size : offset;
-	return (uint64_t)data - ((uint64_t)data - r->header.header_size) % GT_BLOCK_MIN;
+		return errno == ENXIO ? r->file.size : offset;
+	return (uint64_t)data - ((uint64_t)data - r->file.header.header_size) % GT_BLOCK_MIN;
 }
 
 /*
  * First pass: where each lane's blocks lie. Blocks begin at multiples of GT_BLOCK_MIN, so that
- * after a damaged one the next can be found again; the lane that lost it ends there.
+ * after a damaged one the next can be found again; the lane that lost it ends there. Gives where
+ * the last one ended.
  */
-static void find_blocks(struct gt_reader *r)
+static uint64_t find_blocks(struct gt_reader *r)
 {
-	uint64_t offset = r->header.header_size, end = r->header.blocks_end;
+	uint64_t offset = r->file.header.header_size, end = r->file.header.blocks_end;
 	struct gt_block_header h;
 
-	end = end < r->file_size ? end : r->file_size;
-	while (offset < r->file_size) {
+	end = end < r->file.size ? end : r->file.size;
+	while (offset < r->file.size) {
 		r->headers_read++;
 		if (read_block_header(r, &h, offset)) {
 			take_block(r, &h, offset);
@@ -151,47 +140,90 @@ static void find_blocks(struct gt_reader *r)
 			break;
 		}
 	}
-	if (r->header.blocks_end > r->file_size)
-		damaged(r, "the file was cut", r->file_size);
+	if (r->file.header.blocks_end > r->file.size)
+		damaged(r, "the file was cut", r->file.size);
+	return offset;
+}
+
+/*
+ * Second pass, over a trace that is being written: definitions come before the events that use
+ * them, so whatever the events found so far may name is defined by now, some of it in more of a
+ * block than was there when it was found, or in blocks that were not there. Events since then may
+ * name what will not be read: they are left for the next who opens the trace.
+ */
+static void find_definitions(struct gt_reader *r, uint64_t offset)
+{
+	struct lane *lane = &r->lanes[0];
+	struct gt_block_header h;
+	struct stat st;
+
+	if (r->damage[0])
+		return;
+	atomic_thread_fence(memory_order_acquire);
+	if (!fstat(r->file.fd, &st) && (uint64_t)st.st_size > r->file.size)
+		r->file.size = (uint64_t)st.st_size;
+	for (size_t i = 0; i < lane->block_count; i++)
+		if (read_block_header(r, &h, lane->blocks[i].offset))
+			lane->blocks[i].used = h.used;
+	for (; read_block_header(r, &h, offset); offset += h.size)
+		if (!h.lane)
+			take_block(r, &h, offset);
 }
 
 enum step { STEP_ON, STEP_END, STEP_DAMAGE };
 
+/* All there is of a block into the lane's buffer. */
+static enum step read_block(struct gt_reader *r, struct lane *lane, struct gt_block_header *h,
+			    uint64_t offset, size_t *whole)
+{
+	if (!read_block_header(r, h, offset))
+		return STEP_DAMAGE;
+	if (!lane->buffer || lane->buffer_size < h->used) {
+		lane->buffer = gt_realloc(lane->buffer, h->size);
+		lane->buffer_size = h->size;
+	}
+	offset += sizeof *h;
+	*whole = r->file.size - offset < h->used ? r->file.size - offset : h->used;
+	if (*whole < h->used)
+		damaged(r, "the file was cut", r->file.size);
+	if (!gt_trace_read(&r->file, lane->buffer, *whole, offset)) {
+		damaged(r, "unreadable bytes", offset);
+		return STEP_DAMAGE;
+	}
+	return STEP_ON;
+}
+
+static bool has_changed(const struct lane *lane, const struct gt_block_header *h, size_t whole)
+{
+	return h->hash && whole == h->used && h->hash != gt_block_hash(h, lane->buffer, whole);
+}
+
 /* The next block's records into the lane's buffer. */
 static enum step load_block(struct gt_reader *r, struct lane *lane)
 {
+	const struct block *block;
 	struct gt_block_header h;
-	uint64_t offset;
 	size_t whole;
 
 	if (lane->block_next == lane->block_count)
 		return STEP_END;
-	offset = lane->blocks[lane->block_next++];
-	if (!read_block_header(r, &h, offset))
+	block = &lane->blocks[lane->block_next++];
+	if (read_block(r, lane, &h, block->offset, &whole) != STEP_ON)
 		return STEP_DAMAGE;
-	if (!lane->buffer || lane->buffer_size < h.used) {
-		lane->buffer = gt_realloc(lane->buffer, h.size);
-		lane->buffer_size = h.size;
-	}
-	offset += sizeof h;
-	whole = r->file_size - offset < h.used ? r->file_size - offset : h.used;
-	if (whole < h.used)
-		damaged(r, "the file was cut", r->file_size);
-	if (!read_at(r, lane->buffer, whole, offset)) {
-		damaged(r, "unreadable bytes", offset);
+	/* once more: it may have been filled and sealed between two words of its header */
+	if (has_changed(lane, &h, whole) &&
+	    (read_block(r, lane, &h, block->offset, &whole) != STEP_ON ||
+	     has_changed(lane, &h, whole))) {
+		damaged(r, "changed bytes in a block", block->offset + sizeof h);
 		return STEP_DAMAGE;
 	}
-	if (h.hash && whole == h.used && h.hash != gt_block_hash(&h, lane->buffer, whole)) {
-		damaged(r, "changed bytes in a block", offset);
-		return STEP_DAMAGE;
-	}
+	whole = whole < block->used ? whole : block->used;
 	lane->bytes = (struct gt_bytes){ .at = lane->buffer, .end = lane->buffer + whole };
 	lane->time_ns = h.time_ns;
 	lane->handle = h.handle;
 	lane->owner = h.owner;
 	lane->tid = h.tid;
 	lane->end_size = lane->end_place = 0;
-	lane->inflight = h.inflight;
 	return STEP_ON;
 }
 
@@ -203,7 +235,7 @@ static void read_definitions(struct gt_reader *r)
 		if (!gt_definitions_add(&r->definitions, lane->bytes.at,
 					gt_bytes_left(&lane->bytes))) {
 			damaged(r, "a damaged definition in the block",
-				lane->blocks[lane->block_next - 1]);
+				lane->blocks[lane->block_next - 1].offset);
 			return;
 		}
 }
@@ -295,7 +327,7 @@ static enum step advance(struct gt_reader *r, struct lane *lane)
 		tag = gt_get_varint(&lane->bytes);
 		if (tag >= GT_TAG_EVENT ? !decode_event(r, lane, tag, &lane->next)
 					: lane->bytes.bad || !decode_other(r, lane, tag)) {
-			damaged(r, "a damaged record", lane->blocks[lane->block_next - 1] +
+			damaged(r, "a damaged record", lane->blocks[lane->block_next - 1].offset +
 				sizeof(struct gt_block_header) + (uint64_t)(from - lane->buffer));
 			return STEP_DAMAGE;
 		}
@@ -323,7 +355,7 @@ static int next_unfinished(struct gt_reader *r, struct gt_event *e)
 {
 	const struct gt_definitions *d = &r->definitions;
 
-	if (r->damage[0] || r->header.state != GT_TRACE_RUNNING)
+	if (r->damage[0] || r->file.header.state != GT_TRACE_RUNNING)
 		return 0;
 	while (r->unfinished_next < r->lane_count) {
 		const struct lane *lane = &r->lanes[r->unfinished_next++];
@@ -362,87 +394,17 @@ int gt_reader_next(struct gt_reader *r, struct gt_event *event)
 	return 1;
 }
 
-static int check_header(const struct gt_trace_header *h, const char *path, struct gt_error *error)
-{
-	if (memcmp(h->magic, GT_TRACE_MAGIC, sizeof h->magic))
-		return gt_error_set(error, -EINVAL, "%s is not a gputrack trace", path);
-	if (h->version > GT_TRACE_VERSION)
-		return gt_error_set(error, -EPROTO,
-				    "%s was made by a newer gputrack (trace version %" PRIu32
-				    ", this one reads %d): update gputrack to read it",
-				    path, h->version, GT_TRACE_VERSION);
-	if (h->version < GT_TRACE_VERSION)
-		return gt_error_set(error, -EPROTO,
-				    "%s was made by an older gputrack (trace version %" PRIu32
-				    ", this one reads %d): read it with the one that recorded it",
-				    path, h->version, GT_TRACE_VERSION);
-	if (h->header_size < sizeof *h || h->header_size > GT_BLOCK_LIMIT)
-		return gt_error_set(error, -EINVAL, "%s has a damaged header", path);
-	return 0;
-}
-
-/* Its writer made the file and has not said a word: a file of no bytes, or of room alone. */
-static bool has_not_begun(const struct gt_reader *r)
-{
-	static const struct gt_trace_header none;
-	struct gt_block_header first;
-
-	return !r->file_size ||
-	       (!memcmp(&r->header, &none, sizeof none) &&
-		(!read_at(r, &first, sizeof first, GT_TRACE_HEADER) || !first.magic));
-}
-
-/* Opens the file and takes its header in. Gives the descriptor, or -errno. */
-static int open_trace(struct gt_reader *r, const char *path, struct gt_error *error)
-{
-	struct stat st;
-	int e;
-
-	r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (r->fd < 0)
-		return gt_error_set(error, -errno, "cannot read %s: %s", path, strerror(errno));
-	if (fstat(r->fd, &st) || !S_ISREG(st.st_mode)) {
-		e = gt_error_set(error, -EINVAL, "%s is not a regular file", path);
-		goto close_file;
-	}
-	r->file_size = (uint64_t)st.st_size;
-	if (read_at(r, &r->header, sizeof r->header, 0))
-		e = check_header(&r->header, path, error);
-	else
-		e = gt_error_set(error, -EINVAL, "%s is too short to be a gputrack trace", path);
-	if (!e)
-		return 0;
-	if (has_not_begun(r))
-		e = gt_error_set(error, -ENODATA, "%s is empty: nothing has been recorded in it",
-				 path);
-close_file:
-	close(r->fd);
-	return e;
-}
-
-int gt_trace_header_read(struct gt_trace_header *out, const char *path, struct gt_error *error)
-{
-	struct gt_reader r = { 0 };
-	int e = open_trace(&r, path, error);
-
-	if (e)
-		return e;
-	close(r.fd);
-	*out = r.header;
-	return 0;
-}
-
 int gt_reader_open(struct gt_reader **out, const char *path, struct gt_error *error)
 {
 	struct gt_reader *r = gt_alloc(sizeof *r);
-	int e = open_trace(r, path, error);
+	int e = gt_trace_open(&r->file, path, error);
 
 	if (e) {
 		free(r);
 		return e;
 	}
 	lane_at(r, 0);
-	find_blocks(r);
+	find_definitions(r, find_blocks(r));
 	read_definitions(r);
 	start_lanes(r);
 	*out = r;
@@ -458,13 +420,13 @@ void gt_reader_close(struct gt_reader *r)
 	gt_definitions_free(&r->definitions);
 	free(r->lanes);
 	gt_heap_fini(&r->heap);
-	close(r->fd);
+	close(r->file.fd);
 	free(r);
 }
 
 const struct gt_trace_header *gt_reader_header(const struct gt_reader *r)
 {
-	return &r->header;
+	return &r->file.header;
 }
 
 const struct gt_definitions *gt_reader_definitions(const struct gt_reader *r)

@@ -23,6 +23,8 @@ struct source {
 	struct gt_process process;
 	bool beside;           /* no process: what was measured beside them all */
 	bool empty;            /* a process that starts just now, or was killed when it did */
+	bool beyond;           /* more processes than are read */
+	bool runs;             /* it went on when its trace was opened */
 	char *path;
 	struct gt_reader *reader;
 	struct gt_numbers_map map;
@@ -106,7 +108,8 @@ static bool is_sample(const struct gt_event *e)
 /* Fetches the next event; false, and closed, when there is none. */
 static bool source_advance(struct source *s)
 {
-	if (gt_reader_next(s->reader, &s->next) <= 0) {
+	/* a call that a process is in comes last; it died in it only if it is dead */
+	if (gt_reader_next(s->reader, &s->next) <= 0 || (s->next.unfinished && s->runs)) {
 		source_close(s);
 		return false;
 	}
@@ -124,6 +127,8 @@ static bool source_open(struct gt_recording *r, struct source *s)
 {
 	struct gt_error error;
 
+	if (s->beyond)
+		return false;
 	if (gt_reader_open(&s->reader, s->path, &error)) {
 		free(s->process.damage);
 		s->process.damage = gt_strdup(error.text);
@@ -131,17 +136,22 @@ static bool source_open(struct gt_recording *r, struct source *s)
 		return false;
 	}
 	take_texts(s);
+	/* after the trace was looked at: who lives now was alive then */
+	s->runs = gt_process_runs(&s->process);
 	gt_numbers_take(r->numbers, &s->map, gt_reader_definitions(s->reader));
 	gt_names_take(r->names, (uint32_t)(s - r->sources), gt_reader_definitions(s->reader));
 	return source_advance(s);
 }
 
-/* The heap's first source has no event left: its process ends when it ended, or killed, now. */
+/*
+ * The heap's first source has no event left: its process ends when it ended, or killed, now, a
+ * moment after its last event.
+ */
 static void source_ended(struct gt_recording *r, const struct source *s)
 {
-	uint64_t end = s->process.end_ns > s->key ? s->process.end_ns : s->key;
+	uint64_t end = s->process.end_ns > s->key ? s->process.end_ns : s->key + 1;
 
-	if (r->heap.items[0].item < r->process_count)
+	if (r->heap.items[0].item < r->process_count && !s->runs)
 		gt_heap_push(&r->ended, end, r->heap.items[0].item);
 	gt_heap_pop(&r->heap);
 }
@@ -195,7 +205,9 @@ int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *
 		}
 		*event = s->next;
 		*process = first;
-		tell_ends(r, s->key);
+		/* the GPU is looked at for a while after the last process has ended: nobody went on */
+		if (!is_sample(event))
+			tell_ends(r, s->key);
 		if (source_advance(s))
 			gt_heap_rekey(&r->heap, s->key);
 		else
@@ -353,6 +365,20 @@ static const struct gt_process *first_process(const struct gt_recording *r)
 	return NULL;
 }
 
+/* Ledgers number processes in 16 bits: those who started last are left out, and say so. */
+static void leave_out(struct gt_recording *r, size_t most)
+{
+	for (size_t i = most; i < r->process_count; i++) {
+		struct gt_process *process = &r->sources[i].process;
+
+		r->sources[i].beyond = process->unread = true;
+		free(process->damage);
+		if (asprintf(&process->damage, "%s was left out: gputrack reads the first %zu "
+			     "processes of a recording", process->file, most) < 0)
+			process->damage = gt_strdup("left out: too many processes");
+	}
+}
+
 /* Processes by their start, then what only has samples. */
 static void sort_sources(struct gt_recording *r)
 {
@@ -388,6 +414,7 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 	count = S_ISDIR(st.st_mode) ? find_traces(r, options, error) :
 				      take_trace(r, options, error);
 	sort_sources(r);
+	leave_out(r, options && options->most ? options->most : GT_PROCESSES_MAX);
 	e = count < 0 ? count : 0;
 	if (!count && !*gt_recording_info(r, "gputrack"))
 		e = gt_error_set(error, -EINVAL, "%s is not a recording: it has no traces; name a "

@@ -11,8 +11,11 @@
 
 struct gt_recording;
 
+enum { GT_PROCESSES_MAX = 1 << 16 };
+
 struct gt_recording_options {
 	uint32_t pid; /* only this process; 0: all */
+	size_t most;  /* processes; 0: GT_PROCESSES_MAX. Further ones count as unread */
 };
 
 struct gt_process {
@@ -33,6 +36,12 @@ struct gt_process {
 	char *damage;              /* NULL: none; known when its events have been read */
 	bool unread;               /* nothing of its trace can be read; `damage` says why */
 };
+
+/*
+ * True when the process has not ended and is there now, on the machine that recorded it, under its
+ * number and since before the trace began.
+ */
+bool gt_process_runs(const struct gt_process *process);
 
 struct gt_recorded_module {
 	const char *path;
@@ -57,14 +66,15 @@ uint64_t gt_recording_lost(const struct gt_recording *r);
 
 /*
  * 1 and an event with the process it belongs to, 0 at the end. Stack and place are the recording's
- * numbers. In order of time over all processes.
+ * numbers. In order of time over all processes. A call that a process is in is given out when the
+ * process has died in it.
  */
 int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *process);
 typedef void gt_process_end_fn(void *context, uint32_t process, uint64_t time_ns);
 
 /*
  * Has `on_end` called when a process has ended and another goes on: before the first event after
- * that end is given out. Nobody hears of the ends at the very end.
+ * that end is given out. Nobody hears of the ends at the very end, whatever is measured after it.
  */
 void gt_recording_on_end(struct gt_recording *r, gt_process_end_fn *on_end, void *context);
 /* Something that was measured while the program ran: memory of a GPU, of the process. */

@@ -172,7 +172,7 @@ int gt_block_open(struct gt_lane *lane)
 		/* the magic last: readers walk from block to block by what is whole */
 		__atomic_store_n(&block->magic, GT_BLOCK_MAGIC, __ATOMIC_RELEASE);
 		w->end += size;
-		w->header->blocks_end = w->end;
+		__atomic_store_n(&w->header->blocks_end, w->end, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&w->room);
 	if (!block)

@@ -15,6 +15,7 @@ struct chrome {
 	struct gt_ledger *ledger;
 	struct gt_json json;
 	uint64_t start_ns, last_ns;
+	uint64_t now_ns;                            /* of what is being applied */
 	uint64_t device_bytes, host_bytes, objects; /* as last told */
 };
 
@@ -117,10 +118,31 @@ static void put_counters(struct chrome *c, uint64_t time_ns)
 	c->objects = objects;
 }
 
+static bool is_leak(const struct chrome *c, const struct gt_entry *entry)
+{
+	return !gt_live_is_orphan(&c->ledger->live, entry) &&
+	       !(gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING);
+}
+
+static void born(void *context, const struct gt_entry *entry, uint32_t slot)
+{
+	(void)slot;
+	put_birth(context, entry);
+}
+
+static void ended(void *context, const struct gt_entry *entry, uint32_t slot, enum gt_ended_by by)
+{
+	struct chrome *c = context;
+
+	(void)slot;
+	put_end(c, entry, c->now_ns, by == GT_ENDED_BY_PROCESS && is_leak(c, entry));
+}
+
 static void process_ended(void *context, uint32_t process, uint64_t time_ns)
 {
 	struct chrome *c = context;
 
+	c->now_ns = time_ns;
 	gt_ledger_process_end(c->ledger, process);
 	put_counters(c, time_ns);
 }
@@ -143,24 +165,10 @@ static void take_sample(void *context, uint32_t process, const struct gt_sample 
 
 static void take_event(struct chrome *c, const struct gt_event *event, uint32_t process)
 {
-	enum gt_kind kind = (enum gt_kind)gt_functions[event->function].kind;
-	const struct gt_entry *entry =
-		gt_live_find(&c->ledger->live, (uint16_t)process, kind, event->handle);
-	struct gt_entry before = { 0 };
-	bool was = entry != NULL, replaced;
-
-	if (was)
-		before = *entry;
+	c->now_ns = event->time_ns;
 	gt_ledger_apply(c->ledger, event, process);
 	if (event->time_ns > c->last_ns)
 		c->last_ns = event->time_ns;
-	entry = gt_live_find(&c->ledger->live, (uint16_t)process, kind, event->handle);
-	replaced = was && entry &&
-		   (entry->time_ns != before.time_ns || entry->function != before.function);
-	if (was && (!entry || replaced))
-		put_end(c, &before, event->time_ns, false);
-	if (entry && (!was || replaced))
-		put_birth(c, entry);
 	put_counters(c, event->time_ns);
 }
 
@@ -168,8 +176,8 @@ static bool end_of_all(void *context, const struct gt_entry *entry)
 {
 	struct chrome *c = context;
 
-	put_end(c, entry, c->last_ns, !gt_live_is_orphan(&c->ledger->live, entry) &&
-		!(gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING));
+	if (!gt_ledger_is_gone(c->ledger, entry))
+		put_end(c, entry, c->last_ns, is_leak(c, entry));
 	return true;
 }
 
@@ -177,9 +185,11 @@ void gt_export_chrome(const struct gt_export *e)
 {
 	struct gt_recording *r = e->recording;
 	struct chrome c = { .export = e, .ledger = gt_ledger_new() };
+	struct gt_follower follower = { .born = born, .ended = ended, .context = &c };
 	struct gt_event event;
 	uint32_t process;
 
+	c.ledger->follower = &follower;
 	c.start_ns = c.last_ns = gt_recording_start_ns(r);
 	gt_json_begin(&c.json, e->out);
 	gt_json_text(&c.json, "displayTimeUnit", "ms");

@@ -1,4 +1,4 @@
-/* diff.c - what leaks now and did not, what no longer does, what grew: of two recordings. */
+/* diff.c - two recordings: what leaks now and did not, what no longer does, what they used. */
 #include "view/diff.h"
 
 #include <inttypes.h>
@@ -49,23 +49,18 @@ static enum gt_change_sort sort_of(const struct gt_leak *before, const struct gt
 	return GT_DIFF_SAME;
 }
 
-static uint64_t distance(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : b - a;
-}
-
 static int biggest_change_first(const void *a, const void *b)
 {
 	const struct gt_diff_row *x = a, *y = b;
-	uint64_t p = distance(bytes_of(x->before), bytes_of(x->now));
-	uint64_t q = distance(bytes_of(y->before), bytes_of(y->now));
+	uint64_t p = gt_distance(bytes_of(x->before), bytes_of(x->now));
+	uint64_t q = gt_distance(bytes_of(y->before), bytes_of(y->now));
 
 	if (x->sort != y->sort)
 		return (int)x->sort - (int)y->sort;
 	if (p != q)
 		return p > q ? -1 : 1;
-	p = distance(count_of(x->before), count_of(x->now));
-	q = distance(count_of(y->before), count_of(y->now));
+	p = gt_distance(count_of(x->before), count_of(x->now));
+	q = gt_distance(count_of(y->before), count_of(y->now));
 	if (p != q)
 		return p > q ? -1 : 1;
 	return strcmp((x->now ? x->now : x->before)->key, (y->now ? y->now : y->before)->key);
@@ -85,6 +80,7 @@ void gt_diff_init(struct gt_diff *d, const struct gt_view *old_view,
 	*d = (struct gt_diff){ .old_view = old_view, .new_view = new_view };
 	gt_leaks_init(&d->before, old_view);
 	gt_leaks_init(&d->now, new_view);
+	gt_compare_init(&d->use, old_view, new_view);
 	d->rows = gt_alloc((d->before.count + d->now.count) * sizeof *d->rows);
 	for (size_t i = 0; i < d->now.count; i++)
 		add_row(d, gt_leaks_find(&d->before, d->now.list[i].key), &d->now.list[i]);
@@ -98,22 +94,8 @@ void gt_diff_fini(struct gt_diff *d)
 {
 	gt_leaks_fini(&d->before);
 	gt_leaks_fini(&d->now);
+	gt_compare_fini(&d->use);
 	free(d->rows);
-}
-
-/* "+1.00 MiB", "-3", with the unit's own form. */
-static void put_change(struct gt_page *p, uint64_t before, uint64_t now, bool bytes,
-		       unsigned column)
-{
-	char text[GT_FORMAT_MAX], with_sign[GT_FORMAT_MAX + 2];
-	uint64_t by = distance(before, now);
-
-	if (bytes)
-		gt_format_bytes(text, by);
-	else
-		gt_format_count(text, by);
-	snprintf(with_sign, sizeof with_sign, "%s%s", !by ? "" : now > before ? "+" : "-", text);
-	gt_page_right(p, GT_BOLD, by ? with_sign : "", column);
 }
 
 static void put_row(struct gt_page *p, const struct gt_diff *d, const struct gt_diff_row *row)
@@ -123,8 +105,8 @@ static void put_row(struct gt_page *p, const struct gt_diff *d, const struct gt_
 	char a[GT_KIND_TEXT], b[GT_FORMAT_MAX], c[GT_FORMAT_MAX];
 	bool both = row->now && row->before;
 
-	put_change(p, bytes_of(row->before), bytes_of(row->now), true, 12);
-	put_change(p, count_of(row->before), count_of(row->now), false, 20);
+	gt_put_change(p, bytes_of(row->before), bytes_of(row->now), true, 12);
+	gt_put_change(p, count_of(row->before), count_of(row->now), false, 20);
 	gt_page_tab(p, 22);
 	gt_page_put(p, GT_PLAIN, "%s", gt_kind_count(a, (enum gt_kind)leak->kind, leak->count));
 	if (both && row->sort != GT_DIFF_SAME)
@@ -154,6 +136,7 @@ static void put_recording(struct gt_page *p, const char *word, const struct gt_v
 	if (bytes)
 		gt_page_put(p, GT_PLAIN, ", %s", gt_format_bytes(b, bytes));
 	gt_page_end(p);
+	gt_compare_totals(p, v);
 	gt_head_gaps(p, v);
 }
 
@@ -192,6 +175,7 @@ void gt_diff_text(const struct gt_diff *d, FILE *out)
 			gt_page_wrap(&p, GT_DIM, 22, "and %zu more: --top N shows them",
 				     d->counts[sort] - shown);
 	}
+	gt_compare_text(&p, &d->use, (size_t)d->new_view->top);
 	if (!d->counts[GT_DIFF_NEW] && !d->counts[GT_DIFF_GREW] && !has_gaps(d)) {
 		gt_page_end(&p);
 		gt_page_wrap(&p, GT_GREEN, 0, "Nothing leaks that did not before.");
@@ -236,6 +220,7 @@ void gt_diff_json(const struct gt_diff *d, FILE *out)
 	for (int sort = 0; sort < GT_DIFF_COUNT; sort++)
 		gt_json_uint(&j, sorts[sort].name, d->counts[sort]);
 	gt_json_end(&j);
+	gt_compare_json(&j, &d->use);
 	gt_json_array(&j, "sites");
 	for (size_t i = 0; i < d->count; i++)
 		row_json(&j, d, &d->rows[i]);

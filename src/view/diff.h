@@ -1,6 +1,7 @@
-/* diff.h - what leaks now and did not, what no longer does, what grew: of two recordings. */
+/* diff.h - two recordings: what leaks now and did not, what no longer does, what they used. */
 #pragma once
 
+#include "view/compare.h"
 #include "view/leaks.h"
 
 enum gt_change_sort { GT_DIFF_NEW, GT_DIFF_GREW, GT_DIFF_SHRANK, GT_DIFF_FIXED, GT_DIFF_SAME,
@@ -14,6 +15,7 @@ struct gt_diff_row {
 struct gt_diff {
 	const struct gt_view *old_view, *new_view;
 	struct gt_leaks before, now;
+	struct gt_compare use;
 	struct gt_diff_row *rows;           /* by sort, then as big as the change is */
 	size_t count;
 	size_t counts[GT_DIFF_COUNT];

@@ -53,6 +53,7 @@ void gt_leaks_github(const struct gt_view *v, FILE *out)
 	const struct gt_leaks *leaks = &v->verdict->leaks;
 	char *apart = gt_verdict_apart(v->verdict);
 	size_t shown = 0, more = 0;
+	char text[128];
 
 	if (apart) {
 		fputs("::error title=gputrack::", out);
@@ -60,6 +61,8 @@ void gt_leaks_github(const struct gt_view *v, FILE *out)
 		putc('\n', out);
 	}
 	free(apart);
+	if (v->verdict->over_peak)
+		fprintf(out, "::error title=gputrack::%s\n", gt_verdict_peak(text, v->verdict));
 	/* those that fail first: they must not be the ones left out */
 	for (int round = 0; round < 2; round++)
 		for (size_t i = 0; i < leaks->count; i++) {

@@ -366,3 +366,16 @@ void gt_groups_tsv(FILE *out, const struct gt_view *v, const struct gt_ledger *l
 			object_tsv(out, v, l, groups->list[i].objects[k]);
 	}
 }
+
+void gt_put_change(struct gt_page *p, uint64_t before, uint64_t now, bool bytes, unsigned column)
+{
+	char text[GT_FORMAT_MAX], with_sign[GT_FORMAT_MAX + 2];
+	uint64_t by = gt_distance(before, now);
+
+	if (bytes)
+		gt_format_bytes(text, by);
+	else
+		gt_format_count(text, by);
+	snprintf(with_sign, sizeof with_sign, "%s%s", !by ? "" : now > before ? "+" : "-", text);
+	gt_page_right(p, GT_BOLD, by ? with_sign : "", column);
+}

@@ -35,3 +35,10 @@ void gt_groups_json(struct gt_json *j, const char *key, const struct gt_view *v,
 /* A heading and a row for each resource: Nsight's columns, then ours. */
 void gt_groups_tsv(FILE *out, const struct gt_view *v, const struct gt_ledger *l,
 		   const struct gt_groups *groups);
+
+static inline uint64_t gt_distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+/* "+1.00 MiB" or "-3", ending at a column; nothing for no change. */
+void gt_put_change(struct gt_page *p, uint64_t before, uint64_t now, bool bytes, unsigned column);

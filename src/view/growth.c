@@ -11,6 +11,8 @@
 /* with less room than WHERE_COLUMNS the stack below says it better */
 enum { STACK_FRAMES = 6, SPARK_COLUMNS = 32, WHERE_COLUMNS = 32 };
 
+static const uint64_t GROWTH_LEAST_NS = 2000000000; /* a shorter program has no past to speak of */
+
 static const struct gt_site *site_of(const struct gt_view *v, const struct gt_rise *r)
 {
 	return &v->ledger->sites[r->site];
@@ -65,13 +67,26 @@ static uint64_t since_start(const struct gt_view *v, uint64_t time_ns)
 	return time_ns > start ? time_ns - start : 0;
 }
 
-bool gt_growth_verdict(struct gt_page *p, const struct gt_view *v, const struct gt_rise *r)
+struct gt_rise *gt_view_rises(const struct gt_ledger *l, size_t *count)
+{
+	*count = 0;
+	if (!l->growth || l->last_ns - l->first_ns < GROWTH_LEAST_NS)
+		return NULL;
+	return gt_growth_find(l->growth, l, count);
+}
+
+void gt_growth_rate(struct gt_page *p, const struct gt_view *v, const struct gt_rise *r)
 {
 	char speed[2 * GT_FORMAT_MAX], when[GT_FORMAT_MAX], share[GT_FORMAT_MAX];
 
 	gt_page_put(p, GT_RED, "%s", rate(speed, r));
 	gt_page_put(p, GT_PLAIN, " since %s, %s",
 		    gt_format_span(when, since_start(v, r->since_ns)), freed(share, v, r));
+}
+
+bool gt_growth_verdict(struct gt_page *p, const struct gt_view *v, const struct gt_rise *r)
+{
+	gt_growth_rate(p, v, r);
 	if (gt_page_left(p) < WHERE_COLUMNS)
 		return false;
 	gt_page_put(p, GT_PLAIN, ", ");

@@ -87,7 +87,7 @@ static void choose_kinds(struct gt_html *h, const struct gt_ledger *l)
 	for (int kind = 0; kind < GT_KIND_COUNT; kind++)
 		for (int other = 0; other < GT_KIND_COUNT; other++)
 			if (gt_kinds[other].family == gt_kinds[kind].family)
-				h->takes[kind] |= gt_kinds[other].habits & GT_TAKES;
+				h->takes[kind] |= gt_kinds[other].habits & (GT_TAKES | GT_HOLDS);
 	for (int api = 0; api < GT_API_COUNT; api++)
 		for (int kind = 0; kind < GT_KIND_COUNT; kind++)
 			if (l->tally[api][kind].created) {

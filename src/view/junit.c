@@ -93,6 +93,20 @@ static void put_whole(FILE *out, const struct gt_view *v)
 	free(text);
 }
 
+static void put_peak(FILE *out, const struct gt_verdict *verdict)
+{
+	char text[128];
+
+	open_case(out, "gputrack", "peak");
+	if (!verdict->over_peak) {
+		fputs("/>\n", out);
+		return;
+	}
+	fputs(">\n", out);
+	put_result(out, "failure", "peak", gt_verdict_peak(text, verdict));
+	fputs("    </testcase>\n", out);
+}
+
 struct counts {
 	size_t failures, skipped;
 };
@@ -103,7 +117,7 @@ static struct counts count_cases(const struct gt_view *v)
 	struct counts c = { 0 };
 	char *apart = gt_verdict_apart(v->verdict);
 
-	c.failures = apart && v->verdict->outcome == GT_OUTCOME_LEAKED;
+	c.failures = (apart && v->verdict->outcome == GT_OUTCOME_LEAKED) + v->verdict->over_peak;
 	free(apart);
 	for (size_t i = 0; i < leaks->count; i++) {
 		bool fails = gt_verdict_fails(v->verdict, &leaks->list[i]);
@@ -127,7 +141,7 @@ void gt_leaks_junit(const struct gt_view *v, FILE *out)
 
 	gt_count_parse(gt_recording_info(v->recording, "duration_ns"), &ns);
 	snprintf(counts, sizeof counts, " tests=\"%zu\" failures=\"%zu\" errors=\"%u\"",
-		 leaks->count + 1, c.failures, errors);
+		 leaks->count + 1 + !!v->verdict->options.max_peak, c.failures, errors);
 	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites%s>\n"
 		"  <testsuite name=\"gputrack\"%s skipped=\"%zu\" time=\"%" PRIu64 ".%03" PRIu64
 		"\"", counts, counts, c.skipped, ns / 1000000000, ns / 1000000 % 1000);
@@ -142,6 +156,8 @@ void gt_leaks_junit(const struct gt_view *v, FILE *out)
 	attribute(out, "value", gt_recording_path(v->recording));
 	fputs("/>\n    </properties>\n", out);
 	put_whole(out, v);
+	if (v->verdict->options.max_peak)
+		put_peak(out, v->verdict);
 	for (size_t i = 0; i < leaks->count; i++)
 		put_leak(out, v, &leaks->list[i]);
 	fputs("  </testsuite>\n</testsuites>\n", out);

@@ -9,7 +9,7 @@
 #include "base/path.h"
 
 /* Fields end in bytes that no name has: 1 within a frame, 2 after it. */
-static char *key_of(const struct gt_view *v, const struct gt_site *site, uint16_t function)
+char *gt_site_key(const struct gt_view *v, const struct gt_site *site, uint16_t function)
 {
 	const struct gt_frame *frames;
 	size_t size, count = gt_frames_get(v->frames, site->stack, &frames);
@@ -72,7 +72,7 @@ static struct part *parts_of(const struct gt_view *v, const struct gt_groups *gr
 
 		parts[i] = (struct part){ .site = g->site, .order = i };
 		parts[i].leak = (struct gt_leak){
-			.key = key_of(v, g->site, function), .api = g->site->api,
+			.key = gt_site_key(v, g->site, function), .api = g->site->api,
 			.kind = g->site->kind, .function = function, .stack = g->site->stack,
 			.pid = gt_recording_process(v->recording, g->objects[0]->process)->pid,
 			.count = g->count, .bytes = g->bytes,

@@ -31,6 +31,9 @@ struct gt_leaks {
 	uint32_t *of_site;             /* by the ledger's site: its leak + 1 */
 };
 
+/* A site's words; GT_FN_NONE: whatever function of the API it calls. The caller frees them. */
+char *gt_site_key(const struct gt_view *v, const struct gt_site *site, uint16_t function);
+
 /* All that is alive at the end of v->ledger. Needs v->frames. */
 void gt_leaks_init(struct gt_leaks *leaks, const struct gt_view *v);
 void gt_leaks_fini(struct gt_leaks *leaks);

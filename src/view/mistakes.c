@@ -69,10 +69,8 @@ static void put_redundant(struct gt_page *p, const struct gt_view *v)
 	const struct gt_ledger *l = v->ledger;
 	char text[GT_FORMAT_MAX], handle[GT_FORMAT_MAX], words[GT_KIND_TEXT];
 	size_t frames = gt_mistakes_count(l) > 1 ? 1 : 2;
-	uint64_t calls = 0;
+	uint64_t calls = l->redundant_calls;
 
-	for (size_t i = 0; i < l->redundant_count; i++)
-		calls += l->redundant[i].count;
 	gt_page_put(p, GT_RED, "REDUNDANT RELEASES");
 	gt_page_put(p, GT_BOLD, "  %s %s on what was dead already", gt_format_count(text, calls),
 		    gt_plural(calls, "call", "calls"));

@@ -37,7 +37,9 @@ const char *gt_nsight_kind(enum gt_api api, enum gt_kind kind)
 {
 	const char *name = kinds[kind] ? kinds[kind] : by_memory(kind);
 
-	return api == GT_CUDA && name ? name : gt_kinds[kind].name;
+	if (api != GT_CUDA)
+		return gt_kinds[kind].name;
+	return name ? name : KIND("UNKNOWN");
 }
 
 const char *gt_nsight_operation(bool allocates)

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "ledger/live.h"
+#include "ledger/follow.h"
 #include "trace/recording.h"
 #include "view/frames.h"
 
@@ -11,10 +11,10 @@ struct gt_nsight_rows {
 	const struct gt_recording *recording;
 	struct gt_frames *frames;
 	FILE *out[GT_ORIGIN_COUNT]; /* where rows of each origin go */
-	struct gt_live live;        /* what a free frees, where the event does not say */
+	struct gt_live live;        /* what a free frees, and what goes with it */
 };
 
-/* True for an event that has a row: memory of CUDA comes or goes. */
+/* True for an event that by its function has a row: memory of CUDA comes or goes. */
 bool gt_nsight_has_row(const struct gt_event *event);
 
 /* The headings. */

@@ -5,10 +5,18 @@
 
 enum { TICK_EVENTS = 1 << 16 };
 
+struct pass {
+	struct gt_ledger *ledger;
+	const struct gt_pass *how;
+};
+
 static void process_ended(void *context, uint32_t process, uint64_t time_ns)
 {
-	(void)time_ns;
-	gt_ledger_process_end(context, process);
+	const struct pass *pass = context;
+
+	gt_ledger_process_end(pass->ledger, process);
+	if (pass->how->ended)
+		pass->how->ended(pass->how->context, pass->ledger, time_ns);
 }
 
 static enum gt_origin origin_of(const void *context, uint16_t function, uint32_t stack)
@@ -27,6 +35,7 @@ static void sampled(void *context, uint32_t process, const struct gt_sample *sam
 struct gt_ledger *gt_pass_run(struct gt_recording *r, const struct gt_pass *how)
 {
 	struct gt_ledger *l = gt_ledger_new();
+	struct pass pass = { l, how };
 	struct gt_event event;
 	uint32_t process;
 
@@ -35,7 +44,7 @@ struct gt_ledger *gt_pass_run(struct gt_recording *r, const struct gt_pass *how)
 	if (how->growth)
 		l->growth = gt_growth_new();
 	gt_recording_rewind(r);
-	gt_recording_on_end(r, process_ended, l);
+	gt_recording_on_end(r, process_ended, &pass);
 	if (how->samples)
 		gt_recording_on_sample(r, sampled, l);
 	while ((!how->until || l->events < how->until) &&

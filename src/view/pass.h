@@ -8,6 +8,8 @@ struct gt_pass {
 	uint64_t until;     /* how many events; 0: all */
 	/* After each event has been applied. May be NULL. */
 	void (*each)(void *context, const struct gt_ledger *l, const struct gt_event *event);
+	/* After a process has ended while others went on, and its memory with it. May be NULL. */
+	void (*ended)(void *context, const struct gt_ledger *l, uint64_t time_ns);
 	void *context;
 	bool samples;       /* the ledger keeps them too; nobody else may be listening to them */
 	bool growth;        /* the ledger follows who holds more and more */

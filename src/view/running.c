@@ -2,28 +2,9 @@
 #include "view/running.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 #include "base/format.h"
 #include "base/mem.h"
-#include "base/process.h"
-
-enum { SECOND = 1000000000 };
-
-bool gt_process_runs(const struct gt_process *process)
-{
-	struct utsname system;
-	uint64_t began;
-
-	if (process->state != GT_TRACE_RUNNING || !*process->host || uname(&system) ||
-	    strcmp(process->host, system.nodename))
-		return false;
-	began = gt_process_began_ns(process->pid);
-	/* a number that is used again belongs to somebody who came later */
-	return began && began <= process->start_real_ns + SECOND;
-}
 
 /* How many of these resources are held by processes that run. */
 static uint64_t held(const struct gt_view *v, const struct gt_groups *groups)

@@ -5,12 +5,6 @@
 #include "view/page.h"
 #include "view/view.h"
 
-/*
- * True when the process has not ended and is there now, on the machine that recorded it, under its
- * number and since before the trace began.
- */
-bool gt_process_runs(const struct gt_process *process);
-
 /* True when all of it is held by programs that go on: this may be in use, and is no leak yet. */
 bool gt_running_holds(const struct gt_view *v, const struct gt_groups *groups);
 /* "LEAKED", or "ALIVE" when all of it is held by programs that go on. */

@@ -175,7 +175,7 @@ static void put_rules(struct gt_json *j, const struct gt_leaks *leaks)
 static void put_invocation(struct gt_json *j, const struct gt_view *v)
 {
 	enum gt_outcome outcome = v->verdict->outcome;
-	bool sure = outcome == GT_OUTCOME_PASSED || outcome == GT_OUTCOME_LEAKED;
+	bool sure = outcome != GT_OUTCOME_UNTRACKED && outcome != GT_OUTCOME_UNSURE;
 	char *apart = gt_verdict_apart(v->verdict);
 
 	gt_json_array(j, "invocations");

@@ -63,7 +63,8 @@ void gt_split_now(struct gt_split *s, const struct gt_view *v, const struct gt_l
 	for (int api = 0; api < GT_API_COUNT; api++)
 		for (int kind = 0; kind < GT_KIND_COUNT; kind++)
 			if (gt_kinds[kind].memory == GT_MEMORY_SHARED)
-				s->shared_bytes += l->tally[api][kind].bytes_live;
+				s->shared_bytes += l->tally[api][kind].bytes_live -
+						   l->tally[api][kind].bytes_gone;
 }
 
 /* What a process or place ever held; NULL for one that never held device memory. */

@@ -17,7 +17,6 @@
 
 enum { LEAKS_SHOWN = 4, MODULES_SHOWN = 2, HOLDER_COLUMN = 28, GROWTH_SHOWN = 2 };
 
-static const uint64_t GROWTH_LEAST_NS = 2000000000; /* a shorter program has no past to speak of */
 
 static void put_leak(struct gt_page *p, const struct gt_view *v, const struct gt_group *g,
 		     size_t frames)
@@ -208,11 +207,9 @@ static bool is_all_known(const struct gt_view *v)
 static bool put_growth(struct gt_page *p, const struct gt_view *v)
 {
 	const struct gt_ledger *l = v->ledger;
-	struct gt_rise *rises = NULL;
-	size_t count = 0;
+	size_t count;
+	struct gt_rise *rises = gt_view_rises(l, &count);
 
-	if (l->growth && l->last_ns - l->first_ns >= GROWTH_LEAST_NS)
-		rises = gt_growth_find(l->growth, l, &count);
 	for (size_t i = 0; i < count && i < GROWTH_SHOWN; i++) {
 		gt_page_put(p, GT_RED, i ? "         " : "GROWING  ");
 		if (!gt_growth_verdict(p, v, &rises[i])) {

@@ -2,6 +2,7 @@
 #include "view/usage.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/format.h"
 #include "view/chart.h"
@@ -56,15 +57,15 @@ static void point_json(struct gt_json *j, const char *key, const struct gt_momen
 /* The state at the very end is a point too, unless the last stretch's highest moment is it. */
 static void points_json(struct gt_json *j, const struct gt_timeline *t)
 {
-	uint64_t last_ns = UINT64_MAX;
+	const struct gt_moment *last = NULL;
 
 	gt_json_array(j, "points");
 	for (size_t i = 0; i < t->count; i++)
 		if (t->stretches[i].changes) {
 			point_json(j, NULL, &t->stretches[i].high);
-			last_ns = t->stretches[i].high.time_ns;
+			last = &t->stretches[i].high;
 		}
-	if (last_ns != UINT64_MAX && last_ns != t->now.time_ns)
+	if (last && memcmp(last, &t->now, sizeof t->now))
 		point_json(j, NULL, &t->now);
 	gt_json_end(j);
 }
@@ -124,17 +125,14 @@ static bool concerns_device(const struct gt_usage_rows *rows, const struct gt_le
 	       gt_kind_on_device((enum gt_kind)fn->kind);
 }
 
-void gt_usage_rows_add(struct gt_usage_rows *rows, const struct gt_ledger *l,
-		       const struct gt_event *event)
+static void add_moment(struct gt_usage_rows *rows, const struct gt_ledger *l, uint64_t time_ns)
 {
 	uint64_t time;
 
-	if (!concerns_device(rows, l, event))
-		return;
 	if (!rows->begun)
-		rows->start_ns = event->time_ns;
+		rows->start_ns = time_ns;
 	rows->begun = true;
-	time = event->time_ns > rows->start_ns ? event->time_ns - rows->start_ns : 0;
+	time = time_ns > rows->start_ns ? time_ns - rows->start_ns : 0;
 	/* streams are merged by key, so a stray earlier time belongs to the moment before it */
 	if (time < rows->time_ns)
 		time = rows->time_ns;
@@ -147,6 +145,19 @@ void gt_usage_rows_add(struct gt_usage_rows *rows, const struct gt_ledger *l,
 	for (int i = 0; i < GT_ORIGIN_COUNT; i++)
 		rows->origins[i] = l->shares.origins[i].bytes;
 	rows->open = true;
+}
+
+void gt_usage_rows_add(struct gt_usage_rows *rows, const struct gt_ledger *l,
+		       const struct gt_event *event)
+{
+	if (concerns_device(rows, l, event))
+		add_moment(rows, l, event->time_ns);
+}
+
+void gt_usage_rows_ended(struct gt_usage_rows *rows, const struct gt_ledger *l, uint64_t time_ns)
+{
+	if (l->device_bytes != rows->device_bytes)
+		add_moment(rows, l, time_ns);
 }
 
 void gt_usage_rows_end(struct gt_usage_rows *rows)

@@ -22,5 +22,7 @@ void gt_usage_rows_begin(struct gt_usage_rows *rows, FILE *out);
 /* After each event has been applied. */
 void gt_usage_rows_add(struct gt_usage_rows *rows, const struct gt_ledger *l,
 		       const struct gt_event *event);
+/* After a process has ended: what it held is gone at that moment. */
+void gt_usage_rows_ended(struct gt_usage_rows *rows, const struct gt_ledger *l, uint64_t time_ns);
 /* The last row; without it the last moment is missing. */
 void gt_usage_rows_end(struct gt_usage_rows *rows);

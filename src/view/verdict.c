@@ -1,4 +1,4 @@
-/* verdict.c - whether too much leaked, by limits, suppressions and a baseline. */
+/* verdict.c - whether too much leaked or was used, by limits, suppressions and a baseline. */
 #include "view/verdict.h"
 
 #include <inttypes.h>
@@ -12,6 +12,7 @@
 static const char *const outcome_names[] = {
 	[GT_OUTCOME_PASSED] = "passed", [GT_OUTCOME_LEAKED] = "leaked",
 	[GT_OUTCOME_UNTRACKED] = "untracked", [GT_OUTCOME_UNSURE] = "unsure",
+	[GT_OUTCOME_PEAK] = "peak",
 };
 
 static void add(struct gt_sum *sum, uint64_t count, uint64_t bytes)
@@ -81,7 +82,11 @@ void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
 		gt_leaks_subtract(&verdict->leaks, options->baseline);
 	add_residue(verdict, v->recording);
 	add_up(verdict);
-	for (size_t i = 0; i < options->limits->count; i++)
+	verdict->peak_bytes = v->ledger->peak_bytes;
+	verdict->over_peak = options->max_peak && verdict->peak_bytes > options->max_peak;
+	if (verdict->over_peak)
+		verdict->outcome = GT_OUTCOME_PEAK;
+	for (size_t i = 0; !options->peak_alone && i < options->limits->count; i++)
 		if (verdict->sums[i].exceeded)
 			verdict->outcome = GT_OUTCOME_LEAKED;
 	if (!v->ledger->events)
@@ -173,6 +178,25 @@ static void put_limits(const struct gt_verdict *verdict, struct gt_page *p)
 	}
 }
 
+const char *gt_verdict_doubt(const struct gt_verdict *verdict)
+{
+	if (verdict->options.peak_alone)
+		return "how high the peak was";
+	return verdict->options.max_peak ? "whether something leaked, nor how high the peak was" :
+					   "whether something leaked";
+}
+
+char *gt_verdict_peak(char out[128], const struct gt_verdict *verdict)
+{
+	char peak[GT_FORMAT_MAX], most[GT_FORMAT_MAX];
+
+	snprintf(out, 128, "the peak of device memory, %s, is %s --max-peak=%s",
+		 gt_format_bytes(peak, verdict->peak_bytes),
+		 verdict->over_peak ? "over" : "within",
+		 gt_format_bytes(most, verdict->options.max_peak));
+	return out;
+}
+
 static void put_suppressions(const struct gt_suppressions *list, struct gt_page *p)
 {
 	char text[2 * GT_FORMAT_MAX];
@@ -190,31 +214,46 @@ static void put_suppressions(const struct gt_suppressions *list, struct gt_page 
 	}
 }
 
-void gt_verdict_text(const struct gt_verdict *verdict, struct gt_page *p)
+static void put_outcome(const struct gt_verdict *verdict, struct gt_page *p)
 {
-	char text[2 * GT_FORMAT_MAX];
+	char text[128];
 
 	switch (verdict->outcome) {
 	case GT_OUTCOME_LEAKED:
 		put_limits(verdict, p);
 		break;
 	case GT_OUTCOME_PASSED:
-		gt_page_wrap(p, GT_GREEN, 0, verdict->fresh.count ?
-			     "PASSED  %s leaked, within the limits" : "PASSED  nothing leaked",
-			     put_sum(text, &verdict->fresh));
+		if (!verdict->options.peak_alone)
+			gt_page_wrap(p, GT_GREEN, 0, verdict->fresh.count ?
+				     "PASSED  %s leaked, within the limits" :
+				     "PASSED  nothing leaked", put_sum(text, &verdict->fresh));
+		if (verdict->options.max_peak)
+			gt_page_wrap(p, GT_GREEN, 0, "PASSED  %s", gt_verdict_peak(text, verdict));
 		break;
 	case GT_OUTCOME_UNTRACKED:
 		gt_page_wrap(p, GT_RED, 0, "FAILED  nothing was tracked at all, so nobody can tell "
-			     "whether something leaked");
+			     "%s", gt_verdict_doubt(verdict));
 		break;
 	case GT_OUTCOME_UNSURE:
-		gt_page_wrap(p, GT_RED, 0, verdict->residue_unknown ?
-			     "FAILED  nobody measured what the driver kept: record with --csv or "
-			     "--log, to a normal end" :
-			     "FAILED  the recording has gaps, so nobody can tell whether something "
-			     "leaked");
+		if (verdict->residue_unknown)
+			gt_page_wrap(p, GT_RED, 0, "FAILED  nobody measured what the driver kept: "
+				     "record with --csv or --log, to a normal end");
+		else
+			gt_page_wrap(p, GT_RED, 0, "FAILED  the recording has gaps, so nobody can "
+				     "tell %s", gt_verdict_doubt(verdict));
+		break;
+	case GT_OUTCOME_PEAK:
 		break;
 	}
+	if (verdict->over_peak)
+		gt_page_wrap(p, GT_RED, 0, "FAILED  %s", gt_verdict_peak(text, verdict));
+}
+
+void gt_verdict_text(const struct gt_verdict *verdict, struct gt_page *p)
+{
+	char text[2 * GT_FORMAT_MAX];
+
+	put_outcome(verdict, p);
 	if (verdict->options.baseline)
 		gt_page_wrap(p, GT_PLAIN, 2, "not counted, as in %s already: %s",
 			     verdict->options.baseline_path, put_sum(text, &verdict->known));
@@ -250,6 +289,13 @@ void gt_verdict_json(const struct gt_verdict *verdict, struct gt_json *j)
 		gt_json_end(j);
 	}
 	gt_json_end(j);
+	if (verdict->options.max_peak) {
+		gt_json_line(j, "peak");
+		gt_json_uint(j, "bytes", verdict->peak_bytes);
+		gt_json_uint(j, "most", verdict->options.max_peak);
+		gt_json_bool(j, "exceeded", verdict->over_peak);
+		gt_json_end(j);
+	}
 	gt_json_array(j, "suppressions");
 	for (size_t i = 0; list && i < list->count; i++) {
 		gt_json_line(j, NULL);

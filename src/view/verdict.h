@@ -1,4 +1,4 @@
-/* verdict.h - whether too much leaked, by limits, suppressions and a baseline. */
+/* verdict.h - whether too much leaked or was used, by limits, suppressions and a baseline. */
 #pragma once
 
 #include "base/json.h"
@@ -10,6 +10,7 @@ enum gt_outcome {
 	GT_OUTCOME_LEAKED,    /* a limit was exceeded */
 	GT_OUTCOME_UNTRACKED, /* nothing was seen at all: no pass */
 	GT_OUTCOME_UNSURE,    /* events are missing, so nobody can tell */
+	GT_OUTCOME_PEAK,      /* no leak is too much, but the peak was too high */
 };
 
 struct gt_sum {
@@ -22,12 +23,16 @@ struct gt_verdict_options {
 	struct gt_suppressions *suppressions;     /* NULL: none; gets counts */
 	const struct gt_leaks *baseline;          /* NULL: none */
 	const char *baseline_path;
+	uint64_t max_peak;                        /* of device memory; 0: no limit */
+	bool peak_alone;                          /* nobody asked about leaks */
 };
 
 struct gt_verdict {
 	struct gt_verdict_options options;
 	struct gt_leaks leaks;
 	enum gt_outcome outcome;
+	uint64_t peak_bytes;
+	bool over_peak;                           /* higher than options.max_peak */
 	struct gt_sum *sums;                      /* by limit */
 	struct gt_sum fresh, known, suppressed;   /* what counts, is in the baseline, is hidden */
 	bool residue_unknown;                     /* a limit of it, and nobody measured it */
@@ -49,6 +54,11 @@ char *gt_verdict_apart(const struct gt_verdict *verdict);
 
 /* True when the leak is of a kind whose limit was exceeded. */
 bool gt_verdict_fails(const struct gt_verdict *verdict, const struct gt_leak *leak);
+
+/* "whether something leaked", or what else nobody can tell. */
+const char *gt_verdict_doubt(const struct gt_verdict *verdict);
+/* "the peak of device memory, 2.50 GiB, is over --max-peak=1.00 GiB". */
+char *gt_verdict_peak(char out[128], const struct gt_verdict *verdict);
 
 /* A few lines: the outcome with what exceeded which limit, what was left out and why. */
 void gt_verdict_text(const struct gt_verdict *verdict, struct gt_page *p);

@@ -46,6 +46,10 @@ gt_view_fn gt_leaks_junit, gt_leaks_sarif, gt_leaks_github;
 gt_view_fn gt_watermark_text, gt_watermark_json, gt_watermark_tsv;
 /* Device bytes over time; needs `timeline`. TSV is written while replaying: usage.h. */
 gt_view_fn gt_usage_text, gt_usage_json;
+/* What rises in a program that ran long enough to have a past; freed by the caller. */
+struct gt_rise *gt_view_rises(const struct gt_ledger *l, size_t *count);
+/* "+1.2 MiB/s since 42.0 s, never freed". */
+void gt_growth_rate(struct gt_page *p, const struct gt_view *v, const struct gt_rise *r);
 /*
  * "+1.2 MiB/s since 42.0 s, never freed, train  train.py:88", on the rest of the line; false when
  * it had no room for where.

@@ -67,7 +67,7 @@ void gt_watermark_json(const struct gt_view *v, FILE *out)
 	gt_json_uint(&j, "time_ns", peak_time(v));
 	gt_json_uint(&j, "device_bytes", v->at_peak->device_bytes);
 	gt_json_uint(&j, "host_bytes", v->at_peak->host_bytes);
-	gt_json_uint(&j, "objects", v->at_peak->live.count);
+	gt_json_uint(&j, "objects", v->at_peak->live.count - v->at_peak->gone);
 	gt_json_end(&j);
 	gt_split_groups(&split, v, v->at_peak, &groups);
 	gt_split_json(&j, v, &split);

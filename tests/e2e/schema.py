@@ -5,7 +5,8 @@
 import json
 import re
 
-TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None),
+         "number": (int, float)}
 KNOWN = {"$schema", "$ref", "title", "description", "definitions", "oneOf", "type", "minimum",
          "pattern", "required", "properties", "additionalProperties", "items", "enum", "const"}
 

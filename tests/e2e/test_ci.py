@@ -96,6 +96,56 @@ def test_diff_of_two_builds_goes_by_function_and_file(case):
     assert case.gputrack("diff", "old.gt", "none.gt").status == 1
 
 
+def test_diff_tells_what_was_used_though_nothing_leaks(case):
+    """The guide's service, before and after: all is given back in the end."""
+    for name in ("before", "after"):
+        done = case.gputrack("run", "-q", "-o", f"{name}.gt",
+                             case.build / f"samples/guide/{name}/service")
+        assert done.status == 0, done.err
+    done = case.gputrack("diff", "after.gt", "before.gt", "--format", "json")
+    assert done.status == 0, done.err
+    diff = json.loads(done.out)
+    schema.check(diff, schema.load(case, "report"))
+    peak = case.report("before.gt", "watermark")["peak"]["device_bytes"]
+    assert diff["peak"]["new"]["device_bytes"] == peak > diff["peak"]["old"]["device_bytes"]
+    for side in ("old", "new"):
+        held = sum(site[side]["bytes"] for site in diff["at_peak"])
+        assert held == diff["peak"][side]["device_bytes"]
+    first = diff["at_peak"][0]
+    assert first["stack"][1]["function"] == "make_answer"
+    assert first["new"] == {"count": 400, "bytes": 400 << 18}
+    assert first["old"] == {"count": 10, "bytes": 10 << 18}
+    assert diff["totals"]["new"]["created"] > diff["totals"]["old"]["created"]
+    assert [(site["change"], site["stack"][1]["function"]) for site in diff["growing"]] == \
+        [("new", "make_answer")]
+    text = case.gputrack("diff", "after.gt", "before.gt").out
+    assert "PEAK  3.50 MiB → 101 MiB of device memory, +97.5 MiB" in text, text
+    assert "GROWING  1 call site that did not before" in text, text
+    back = case.gputrack("diff", "before.gt", "after.gt").out
+    assert "NO LONGER GROWING  1 call site" in back, back
+
+
+def test_a_peak_that_is_too_high_fails_and_says_which_limit(case):
+    program = case.build / "samples/guide/before/frames"
+    over = case.gputrack("run", "-o", "a.gt", "--max-peak", "60K", program)
+    assert over.status == 23
+    assert "FAILED the peak of device memory, 64.0 KiB, is over --max-peak=60.0 KiB" in \
+        " ".join(over.err.split()), over.err
+    assert "fail-on-leak" not in over.err, "nobody asked about leaks"
+    assert case.gputrack("run", "-q", "-o", "a.gt", "--max-peak=64K", program).status == 0
+    both = case.gputrack("report", "a.gt", "--max-peak=1K", "--fail-on-leak")
+    assert both.status == 23 and both.err.count("FAILED") == 2, both.err
+    verdict = json.loads(case.gputrack("report", "a.gt", "-a", "leakage", "--max-peak=1K",
+                                       "--format", "json").out)
+    schema.check(verdict, schema.load(case, "report"))
+    assert verdict["verdict"]["outcome"] == "peak"
+    assert verdict["verdict"]["peak"] == {"bytes": 65536, "most": 1024, "exceeded": True}
+    nothing = case.gputrack("run", "-q", "-o", "n.gt", "--max-peak=1G", "true")
+    assert nothing.status == 24, nothing.err
+    assert case.gputrack("report", "a.gt", "-a", "usage", "--max-peak=1K").status == 2
+    assert case.gputrack("report", "a.gt", "--max-peak=none").status == 2
+
+
 def test_a_recording_elsewhere_has_its_names(case):
     """Copied to where neither the program nor its source is."""
     build(case, 0, "third", 2)

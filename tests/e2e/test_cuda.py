@@ -1,4 +1,5 @@
 """CUDA through its door: the driver and CUPTI are stand-ins, tests/fake/cuda/README.md."""
+import json
 import re
 import struct
 
@@ -87,6 +88,68 @@ def test_a_context_frees_what_it_owns(case):
     assert report["totals"] == {"count": 0, "bytes": 0}
     assert report["freed_with_context"] == {"count": 3, "device_bytes": 10000, "host_bytes": 500}
     assert "3 resources freed by the end of their context" in run.err, run.err
+
+
+def test_one_call_unmaps_what_lies_side_by_side(case):
+    run, report = live(case, "a.gt", "stripes")
+    assert run.status == 0, run.err
+    assert report["totals"] == {"count": 0, "bytes": 0}, report["groups"]
+    usage = case.report("a.gt", "usage")
+    assert usage["peak"]["device_bytes"] == 4 * 65536
+    assert usage["points"][-1]["device_bytes"] == 0
+    summary = case.report("a.gt", "summary")
+    assert not summary["size_mismatches"] and not summary["redundant"]
+
+
+NSIGHT_KINDS = {"CUDA_MEMOPR_MEMORY_KIND_" + word for word in (
+    "PAGEABLE", "PINNED", "DEVICE", "ARRAY", "MANAGED", "DEVICE_STATIC", "MANAGED_STATIC", "UNKNOWN")}
+
+
+def nsight_rows(case, recording):
+    """The rows of the three files, by time."""
+    run = case.gputrack("export", recording, "--format", "tsv", "-o", "rows")
+    assert run.status == 0, run.err
+    rows = []
+    for word in ("valid", "driver", "invalid"):
+        lines = (case.folder / f"rows_{word}.tsv").read_text().splitlines()
+        names = lines[0].split("\t")
+        rows += [dict(zip(names, line.split("\t"))) for line in lines[1:]]
+    return sorted(rows, key=lambda row: int(row["start_time"]))
+
+
+def test_every_row_of_a_free_has_its_allocation(case):
+    for recording, program, words in (("objects.gt", "cuda_objects", ()),
+                                      ("context.gt", "cuda_lives", ("context",)),
+                                      ("stripes.gt", "cuda_lives", ("stripes",)),
+                                      ("primary.gt", "cuda_lives", ("primary",))):
+        case.gputrack("run", "-o", recording, case.program(program), *words, env=cuda(case))
+        held = {}
+        for row in nsight_rows(case, recording):
+            assert row["memkind"] in NSIGHT_KINDS, row
+            if row["mem_op_type"].endswith("_ALLOCATION"):
+                held[row["address"]] = (row["bytes"], row["memkind"])
+            else:
+                assert held.pop(row["address"], None) == (row["bytes"], row["memkind"]), row
+        assert not held, "what a context takes along is freed with it"
+
+
+def test_every_lifetime_in_chrome_s_form_has_one_end(case):
+    for recording, program, words in (("objects.gt", "cuda_objects", ()),
+                                      ("context.gt", "cuda_lives", ("context",)),
+                                      ("leak.gt", "cuda_lives", ("leak",))):
+        case.gputrack("run", "-o", recording, case.program(program), *words, env=cuda(case))
+        run = case.gputrack("export", recording, "--format", "chrome")
+        alive, leaked = set(), 0
+        for event in json.loads(run.out)["traceEvents"]:
+            key = (event["pid"], event.get("cat"), event.get("id2", {}).get("local"))
+            if event["ph"] == "b":
+                assert key not in alive, event
+                alive.add(key)
+            elif event["ph"] == "e":
+                alive.remove(key)
+                leaked += event.get("args", {}).get("leaked", False)
+        assert not alive
+        assert leaked == case.report(recording, "leakage")["totals"]["count"]
 
 
 def test_a_primary_context_is_counted_and_reset(case):

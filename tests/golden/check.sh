@@ -148,6 +148,14 @@ golden diff/same.txt "$gputrack" diff after.gt after.gt
 golden diff/untracked.txt "$gputrack" diff untracked.gt after.gt
 golden diff/damaged.txt "$gputrack" diff damaged.gt damaged.gt
 golden diff/one.txt "$gputrack" diff after.gt
+golden diff/growing.txt "$gputrack" diff after.gt growing.gt
+golden diff/grows-on.txt env LC_ALL=C "$gputrack" diff growing.gt growing.gt
+golden diff/grew.json "$gputrack" diff growing.gt after.gt -f json
+golden ci/peak.txt "$gputrack" report after.gt --max-peak 9M
+golden ci/peak-within.txt "$gputrack" report after.gt --max-peak 10M --fail-on-leak='memory>10MiB'
+golden ci/peak.xml "$gputrack" report after.gt --max-peak 9M --format junit
+golden ci/peak.json "$gputrack" report after.gt -a leakage --max-peak 9M --format json --top 1
+golden ci/peak-github.txt "$gputrack" report after.gt --max-peak 9M --format github
 golden diff/wide.txt env COLUMNS=200 "$gputrack" diff before.gt after.gt
 
 for recording in leaks many family; do

@@ -1,4 +1,7 @@
 /* test_reader.c - what was written comes back, in order; calls that never returned are told. */
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "test_writer.h"
 
 static void random_events_come_back_equal(void **state)
@@ -189,6 +192,92 @@ static void a_trace_being_written_reads_up_to_now(void **state)
 	free(all.list);
 }
 
+/* An event whose stack nobody had before. */
+static struct gt_event fresh_event(struct gt_writer *w, uint64_t number)
+{
+	uint64_t frames[] = { 0x1000 + number, 0x500 };
+
+	return (struct gt_event){ .time_ns = 1000 + number, .handle = 8 * number, .tid = 5,
+				  .function = GT_FN_clCreateBuffer,
+				  .stack = gt_writer_stack(w, frames, 2) };
+}
+
+static void what_is_written_after_opening_is_left_for_the_next(void **state)
+{
+	const char *path = fresh_path("trace");
+	struct gt_writer *w = open_writer(path);
+	struct gt_lane *lane = gt_lane_acquire(w, 5, "main");
+	enum { BEFORE = 2000, AFTER = 9000 }; /* several blocks before; after, more of the last */
+	struct gt_error error;
+	struct gt_reader *r;
+	struct gt_event e;
+	uint64_t count = 0;
+
+	for (uint64_t i = 0; i < BEFORE; i++) {
+		e = fresh_event(w, i);
+		gt_lane_event(lane, &e);
+	}
+	assert_int_equal(gt_reader_open(&r, path, &error), 0);
+	while (gt_reader_next(r, &e) > 0) {
+		struct gt_event more = fresh_event(w, BEFORE + count * (AFTER / BEFORE));
+
+		assert_int_equal(e.handle, 8 * count);
+		gt_lane_event(lane, &more);
+		count++;
+	}
+	assert_null(gt_reader_damage(r));
+	assert_int_equal(count, BEFORE);
+	gt_reader_close(r);
+	gt_writer_free(w);
+}
+
+struct busy {
+	struct gt_writer *writer;
+	_Atomic uint64_t written;
+};
+
+enum { BUSY_EVENTS = 100000 };
+
+static void *keep_writing(void *context)
+{
+	struct busy *busy = context;
+	struct gt_lane *lane = gt_lane_acquire(busy->writer, 5, "main");
+
+	for (uint64_t i = 0; i < BUSY_EVENTS; i++) {
+		struct gt_event e = fresh_event(busy->writer, i);
+
+		gt_lane_event(lane, &e);
+		busy->written = i + 1;
+	}
+	return NULL;
+}
+
+static void a_trace_that_grows_is_never_damaged(void **state)
+{
+	const char *path = fresh_path("trace");
+	struct busy busy = { .writer = open_writer(path) };
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, keep_writing, &busy), 0);
+	for (uint64_t written = 0; written < BUSY_EVENTS;) {
+		uint64_t count = 0;
+		struct gt_error error;
+		struct gt_reader *r;
+		struct gt_event e;
+
+		written = busy.written;
+		assert_int_equal(gt_reader_open(&r, path, &error), 0);
+		while (gt_reader_next(r, &e) > 0)
+			assert_int_equal(e.handle, 8 * count++);
+		if (gt_reader_damage(r))
+			fail_msg("%s", gt_reader_damage(r));
+		assert_true(count >= written);
+		gt_reader_close(r);
+	}
+	pthread_join(thread, NULL);
+	gt_writer_free(busy.writer);
+}
+
 /* Writes a creation, then enters a release; `leave`, `end`: what happens before the file is let go.
  */
 static struct events write_inflight(bool leave, bool end, struct gt_event *inside)
@@ -332,6 +421,8 @@ int main(void)
 		cmocka_unit_test(nested_calls_stay_in_the_order_they_returned),
 		cmocka_unit_test(a_lane_that_changes_hands_tells_whose_calls_follow),
 		cmocka_unit_test(a_trace_being_written_reads_up_to_now),
+		cmocka_unit_test(what_is_written_after_opening_is_left_for_the_next),
+		cmocka_unit_test(a_trace_that_grows_is_never_damaged),
 		cmocka_unit_test(a_call_that_a_killed_process_was_in_comes_last),
 		cmocka_unit_test(a_call_that_returned_is_not_unfinished),
 		cmocka_unit_test(no_call_is_unfinished_in_a_trace_that_ended),

@@ -9,6 +9,7 @@
  *   fork       a child that makes no call of CUDA, and frees nothing
  *   fails      allocations that the environment makes fail
  *   devices    a context on each device, with memory
+ *   stripes    four blocks of memory mapped side by side, and unmapped by one call
  *   statics    loads the modules a.cubin and b.cubin, unloads the second
  *   seen       200 MiB that stay until somebody has asked libnvidia-ml's stand-in about them twice
  */
@@ -189,6 +190,25 @@ static void statics(void)
 	need(cuLibraryLoadData(&library, "code", NULL, NULL, 0, NULL, NULL, 0), "other code");
 }
 
+static void stripes(void)
+{
+	enum { STRIPES = 4, SIZE = 65536 };
+	CUmemAllocationProp where = { .location.type = CU_MEM_LOCATION_TYPE_DEVICE };
+	CUmemGenericAllocationHandle one;
+	CUdeviceptr p;
+
+	open_context();
+	need(cuMemAddressReserve(&p, STRIPES * SIZE, 0, 0, 0), "cuMemAddressReserve");
+	for (int i = 0; i < STRIPES; i++) {
+		need(cuMemCreate(&one, SIZE, &where, 0), "cuMemCreate");
+		need(cuMemMap(p + (CUdeviceptr)i * SIZE, SIZE, 0, one, 0), "cuMemMap");
+		need(cuMemRelease(one), "cuMemRelease");
+	}
+	need(cuMemUnmap(p, STRIPES * SIZE), "cuMemUnmap");
+	need(cuMemAddressFree(p, STRIPES * SIZE), "cuMemAddressFree");
+	need(cuCtxDestroy_v2(context), "cuCtxDestroy");
+}
+
 static void seen(void)
 {
 	struct fake_share *share = fake_share_open();
@@ -211,7 +231,7 @@ static const struct {
 	{ "leak", leak },	{ "context", in_context }, { "primary", in_primary },
 	{ "kept", kept },	{ "threads", threads },	   { "fork", in_child },
 	{ "fails", fails },	{ "devices", devices },
-	{ "seen", seen },	{ "statics", statics },
+	{ "seen", seen },	{ "statics", statics },	   { "stripes", stripes },
 };
 
 int main(int argc, char **argv)

@@ -144,19 +144,28 @@ static CUresult map(CUdeviceptr ptr, size_t size, CUmemGenericAllocationHandle h
 	return result;
 }
 
-static CUresult unmap(CUdeviceptr ptr)
+/* All mappings of the range, one after the other. */
+static CUresult unmap(CUdeviceptr ptr, size_t size)
 {
-	uint64_t physical = fake_key(FAKE_MAPPING, ptr);
-	CUresult result = fake_end(FAKE_MAPPING, ptr);
+	CUresult result = CUDA_SUCCESS;
 
-	return result ? result : fake_end(FAKE_PHYSICAL, physical);
+	for (size_t done = 0; !result && done < size;) {
+		uint64_t physical = fake_key(FAKE_MAPPING, ptr + done);
+		size_t one = fake_size(FAKE_MAPPING, ptr + done);
+
+		result = fake_end(FAKE_MAPPING, ptr + done);
+		if (!result)
+			result = fake_end(FAKE_PHYSICAL, physical);
+		done += one;
+	}
+	return result;
 }
 
 TRACED(cuMemMap,
        (CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
 	unsigned long long flags),
        (ptr, size, offset, handle, flags), map(ptr, size, handle))
-TRACED(cuMemUnmap, (CUdeviceptr ptr, size_t size), (ptr, size), unmap(ptr))
+TRACED(cuMemUnmap, (CUdeviceptr ptr, size_t size), (ptr, size), unmap(ptr, size))
 
 TRACED(cuArrayCreate_v2, (CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray),
        (pHandle, pAllocateArray),

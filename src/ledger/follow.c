@@ -1,0 +1,123 @@
+/* follow.c - an event with all that follows from it: whatever is born, whatever ends. */
+#include "ledger/follow.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+struct leaving {
+	const struct gt_entry *owner;
+	struct gt_entry *entries;
+	size_t count, room;
+};
+
+static bool collect_leaving(void *context, const struct gt_entry *entry)
+{
+	struct leaving *list = context;
+
+	if (gt_live_goes_with(entry, list->owner)) {
+		GT_GROW(list->entries, list->count, list->room);
+		list->entries[list->count++] = *entry;
+	}
+	return true;
+}
+
+static void end(struct gt_live *l, const struct gt_follower *f, const struct gt_entry *entry,
+		enum gt_ended_by by)
+{
+	gt_live_remove(l, entry);
+	f->ended(f->context, entry, l->changed_slot, by);
+}
+
+/* Ends what goes with `owner`. */
+static void take_along(struct gt_live *l, const struct gt_follower *f, const struct gt_entry *owner)
+{
+	struct leaving list = { .owner = owner };
+
+	gt_live_each_of(l, owner->process, collect_leaving, &list);
+	for (size_t i = 0; i < list.count; i++)
+		end(l, f, &list.entries[i], GT_ENDED_BY_OWNER);
+	free(list.entries);
+}
+
+/* A mapping is a reference of the memory that it shows. */
+static void take_hold(struct gt_live *l, const struct gt_entry *entry)
+{
+	struct gt_entry *held = gt_live_held_by(l, entry);
+
+	if (held)
+		held->refs++;
+}
+
+static void let_go(struct gt_live *l, const struct gt_follower *f, const struct gt_entry *gone)
+{
+	struct gt_entry *held = gt_live_held_by(l, gone), copy;
+
+	if (!held || --held->refs)
+		return;
+	copy = *held;
+	end(l, f, &copy, GT_ENDED_BY_HOLDER);
+}
+
+/* Ends what lies behind `first` in the range that a call gave back. */
+static void end_behind(struct gt_live *l, const struct gt_follower *f, const struct gt_event *event,
+		       const struct gt_entry *first)
+{
+	uint64_t covered = first->size;
+
+	while (covered < event->size) {
+		const struct gt_entry *next = gt_live_find(l, first->process, gt_entry_kind(first),
+							   first->handle + covered);
+		struct gt_entry gone;
+
+		if (!next || !next->size)
+			return;
+		gone = *next;
+		covered += gone.size;
+		end(l, f, &gone, GT_ENDED_BY_CALL);
+		let_go(l, f, &gone);
+	}
+}
+
+enum gt_change gt_live_follow(struct gt_live *l, const struct gt_event *event, uint16_t process,
+			      const struct gt_follower *f, struct gt_entry **entry)
+{
+	struct gt_entry *unwanted, gone;
+	enum gt_change change;
+	uint32_t slot;
+
+	if (!entry)
+		entry = &unwanted;
+	change = gt_live_apply(l, event, process, entry, &gone);
+	switch (change) {
+	case GT_CHANGE_BORN:
+		take_hold(l, *entry);
+		f->born(f->context, *entry, l->changed_slot);
+		break;
+	case GT_CHANGE_REPLACED:
+		slot = gt_live_slot(l, *entry);
+		/* held first: both may show the same memory */
+		take_hold(l, *entry);
+		f->ended(f->context, &gone, slot, GT_ENDED_BY_CREATION);
+		f->born(f->context, *entry, slot);
+		let_go(l, f, &gone);
+		break;
+	case GT_CHANGE_ENDED:
+		f->ended(f->context, &gone, l->changed_slot, GT_ENDED_BY_CALL);
+		let_go(l, f, &gone);
+		if (gt_kinds[gt_entry_kind(&gone)].habits & GT_TAKES)
+			take_along(l, f, &gone);
+		if (gt_kinds[gt_entry_kind(&gone)].habits & GT_RANGED && gone.size)
+			end_behind(l, f, event, &gone);
+		break;
+	case GT_CHANGE_NO_MEMORY:
+		gt_alloc(SIZE_MAX / 2); /* ends the tool as any other want of memory does */
+		break;
+	case GT_CHANGE_NONE:
+	case GT_CHANGE_RETAINED:
+	case GT_CHANGE_RELEASED:
+	case GT_CHANGE_UNKNOWN:
+		break;
+	}
+	return change;
+}

@@ -1,0 +1,248 @@
+/* test_ledger_ends.c - what ends without a call of its own: with its process, owner or holder. */
+#include "test_ledger.h"
+
+#include "ledger/board.h"
+#include "ledger/growth.h"
+
+static void apply_in(struct gt_ledger *l, uint32_t process, uint16_t function, uint64_t handle,
+		     uint32_t stack, uint64_t size)
+{
+	struct gt_event e = event_of(function, handle, stack, size);
+
+	gt_ledger_apply(l, &e, process);
+}
+
+static struct gt_event owned_event(uint16_t function, uint64_t handle, uint64_t owner,
+				   uint32_t stack, uint64_t size)
+{
+	struct gt_event e = event_of(function, handle, stack, size);
+
+	e.owner = owner;
+	return e;
+}
+
+static void own(struct gt_ledger *l, uint16_t function, uint64_t handle, uint64_t owner,
+		uint32_t stack, uint64_t size)
+{
+	struct gt_event e = owned_event(function, handle, owner, stack, size);
+
+	gt_ledger_apply(l, &e, 0);
+}
+
+static void peaks_are_of_processes_that_had_not_ended(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+
+	for (uint32_t process = 0; process < 3; process++) {
+		apply_in(l, process, GT_FN_clCreateBuffer, 1, 10, 100);
+		apply_in(l, process, GT_FN_clCreateBuffer, 2, 10, 10);
+		apply_in(l, process, GT_FN_clReleaseMemObject, 2, 11, 0);
+		gt_ledger_process_end(l, process);
+	}
+	gt_ledger_finish(l);
+	assert_int_equal(l->peak_bytes, 110);
+	assert_int_equal(site_of(l, 10, GT_BUFFER)->bytes_peak, 110);
+	assert_int_equal(l->tally[GT_OPENCL][GT_BUFFER].bytes_peak, 110);
+	assert_int_equal(site_of(l, 10, GT_BUFFER)->bytes_live, 300);
+	gt_ledger_free(l);
+}
+
+static void a_process_leaves_what_is_its_own(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+
+	/* more than one chunk of each, taken in turns, with holes */
+	for (uint64_t i = 0; i < 900; i++)
+		apply_in(l, (uint32_t)(i % 3), GT_FN_clCreateBuffer, i, (uint32_t)(i % 3), 1);
+	for (uint64_t i = 0; i < 900; i += 5)
+		apply_in(l, (uint32_t)(i % 3), GT_FN_clReleaseMemObject, i, 9, 0);
+	gt_ledger_process_end(l, 1);
+	assert_int_equal(l->gone, 240);
+	assert_int_equal(site_of(l, 1, GT_BUFFER)->gone, 240);
+	assert_int_equal(site_of(l, 0, GT_BUFFER)->gone, 0);
+	gt_ledger_process_end(l, 1);
+	assert_int_equal(l->gone, 240);
+	gt_ledger_process_end(l, 2);
+	assert_int_equal(l->gone, 480);
+	assert_int_equal(l->device_bytes, 240);
+	gt_ledger_process_end(l, 7);
+	assert_int_equal(l->gone, 480);
+	gt_ledger_free(l);
+}
+
+static void an_orphan_of_an_ended_process_is_not_counted_twice(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+
+	own(l, GT_FN_zeMemGetIpcHandle, 1, 0x100, 20, 0);
+	gt_ledger_process_end(l, 0);
+	assert_int_equal(l->gone, 1);
+	gt_ledger_finish(l);
+	assert_int_equal(l->live.count, 0);
+	assert_int_equal(l->gone, 0);
+	assert_int_equal(site_of(l, 20, GT_IPC_HANDLE)->gone, 0);
+	assert_int_equal(l->tally[GT_LEVELZERO][GT_IPC_HANDLE].gone, 0);
+	gt_ledger_free(l);
+}
+
+static void a_mapping_that_is_replaced_lets_go_and_takes_hold(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+
+	own(l, GT_FN_cuMemCreate, 0x10, 0, 1, 4096);
+	own(l, GT_FN_cuMemCreate, 0x20, 0, 1, 512);
+	own(l, GT_FN_cuMemMap, 0x1000, 0x10, 2, 4096);
+	apply(l, GT_FN_cuMemRelease, 0x10, 3, 0);
+	apply(l, GT_FN_cuMemRelease, 0x20, 3, 0);
+	assert_int_equal(l->device_bytes, 4096);
+	own(l, GT_FN_cuMemCreate, 0x20, 0, 1, 512);
+	own(l, GT_FN_cuMemMap, 0x1000, 0x20, 2, 512); /* the unmapping before it was not seen */
+	assert_int_equal(l->device_bytes, 512);
+	apply(l, GT_FN_cuMemRelease, 0x20, 3, 0);
+	assert_int_equal(l->device_bytes, 512);
+	/* mapped anew over itself, it stays held */
+	own(l, GT_FN_cuMemMap, 0x1000, 0x20, 2, 512);
+	assert_int_equal(l->device_bytes, 512);
+	apply(l, GT_FN_cuMemUnmap, 0x1000, 3, 0);
+	assert_int_equal(l->device_bytes, 0);
+	assert_int_equal(l->live.count, 0);
+	gt_ledger_free(l);
+}
+
+static void a_board_knows_what_mappings_hold(void **state)
+{
+	struct gt_board *b = gt_board_new();
+	uint16_t process = gt_board_add(b, 10, "one", 1);
+	struct gt_event events[] = {
+		owned_event(GT_FN_cuMemCreate, 0x10, 0, 1, 4096),
+		owned_event(GT_FN_cuMemMap, 0x1000, 0x10, 2, 4096),
+		owned_event(GT_FN_cuMemRelease, 0x10, 0, 3, 0),
+		owned_event(GT_FN_cuMemUnmap, 0x1000, 0, 3, 0),
+	};
+	const uint64_t bytes[] = { 4096, 4096, 4096, 0 }, live[] = { 1, 2, 2, 0 };
+
+	for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+		gt_board_apply(b, &events[i], process);
+		assert_int_equal(gt_board_process(b, process)->device_bytes, bytes[i]);
+		assert_int_equal(gt_board_process(b, process)->live, live[i]);
+	}
+	gt_board_free(b);
+}
+
+/* NVIDIA's own sample stripes memory over devices: a mapping each, unmapped by one call. */
+static void one_call_unmaps_all_in_its_range(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+	struct gt_event e;
+
+	for (uint64_t i = 0; i < 5; i++) {
+		own(l, GT_FN_cuMemCreate, 0x10 + i, 0, 1, 4096);
+		own(l, GT_FN_cuMemMap, 0x10000 + i * 4096, 0x10 + i, 2, 4096);
+		apply(l, GT_FN_cuMemRelease, 0x10 + i, 3, 0);
+	}
+	assert_int_equal(l->device_bytes, 5 * 4096);
+	e = event_of(GT_FN_cuMemUnmap, 0x11000, 3, 3 * 4096);
+	gt_ledger_apply(l, &e, 0);
+	assert_int_equal(l->device_bytes, 2 * 4096);
+	assert_null(gt_live_find(&l->live, 0, GT_HELD_MAPPING, 0x13000));
+	assert_non_null(gt_live_find(&l->live, 0, GT_HELD_MAPPING, 0x10000));
+	assert_non_null(gt_live_find(&l->live, 0, GT_HELD_MAPPING, 0x14000));
+	/* the range goes on where nothing is mapped any more */
+	e = event_of(GT_FN_cuMemUnmap, 0x10000, 3, 5 * 4096);
+	gt_ledger_apply(l, &e, 0);
+	assert_non_null(gt_live_find(&l->live, 0, GT_HELD_MAPPING, 0x14000));
+	/* who does not know the size ends the one that is named */
+	apply(l, GT_FN_cuMemUnmap, 0x14000, 3, 0);
+	assert_int_equal(l->live.count, 0);
+	assert_int_equal(l->size_mismatches, 0);
+	assert_int_equal(l->redundant_count, 0);
+	gt_ledger_free(l);
+}
+
+/* Who was told of what. */
+struct told {
+	uint64_t born, ended[GT_ENDED_BY_PROCESS + 1];
+};
+
+static void tell_birth(void *context, const struct gt_entry *entry, uint32_t slot)
+{
+	((struct told *)context)->born++;
+}
+
+static void tell_end(void *context, const struct gt_entry *entry, uint32_t slot,
+		     enum gt_ended_by by)
+{
+	((struct told *)context)->ended[by]++;
+}
+
+static void every_end_is_told_with_what_ended_it(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+	struct told told = { 0 };
+	struct gt_follower follower = { tell_birth, tell_end, &told };
+
+	l->follower = &follower;
+	own(l, GT_FN_cuCtxCreate_v2, 0x10, 0, 1, 0);
+	own(l, GT_FN_cuMemAlloc_v2, 0x100, 0x10, 2, 4096);
+	own(l, GT_FN_cuMemAlloc_v2, 0x200, 0x10, 2, 4096);
+	own(l, GT_FN_cuMemAlloc_v2, 0x200, 0x10, 2, 4096);
+	own(l, GT_FN_cuMemCreate, 0x20, 0, 1, 512);
+	own(l, GT_FN_cuMemMap, 0x1000, 0x20, 2, 512);
+	apply(l, GT_FN_cuMemRelease, 0x20, 3, 0);
+	apply(l, GT_FN_cuMemUnmap, 0x1000, 3, 0);
+	apply(l, GT_FN_cuCtxDestroy_v2, 0x10, 3, 0);
+	own(l, GT_FN_cuMemAlloc_v2, 0x300, 0, 2, 4096);
+	gt_ledger_process_end(l, 0);
+	assert_int_equal(told.born, 7);
+	assert_int_equal(told.ended[GT_ENDED_BY_CALL], 2);
+	assert_int_equal(told.ended[GT_ENDED_BY_CREATION], 1);
+	assert_int_equal(told.ended[GT_ENDED_BY_OWNER], 2);
+	assert_int_equal(told.ended[GT_ENDED_BY_HOLDER], 1);
+	assert_int_equal(told.ended[GT_ENDED_BY_PROCESS], 1);
+	gt_ledger_free(l);
+}
+
+/* Every site that it frees falls to nothing: none of them is a site that kept growing. */
+static void growth_hears_of_all_that_a_context_takes_along(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+	struct gt_growth *g = gt_growth_new();
+	struct gt_rise *rises;
+	size_t count;
+	struct gt_event e = owned_event(GT_FN_cuCtxCreate_v2, 0x10, 0, 1, 0);
+
+	gt_ledger_apply(l, &e, 0);
+	for (uint64_t i = 0; i < 400; i++) {
+		e = owned_event(GT_FN_cuMemAlloc_v2, 0x1000 + i, 0x10, (uint32_t)(2 + i % 4), 64);
+		e.time_ns = 1000000 * i;
+		gt_ledger_apply(l, &e, 0);
+		gt_growth_note(g, l, e.time_ns);
+	}
+	e = event_of(GT_FN_cuCtxDestroy_v2, 0x10, 3, 0);
+	e.time_ns = 1000000 * 401;
+	gt_ledger_apply(l, &e, 0);
+	gt_growth_note(g, l, e.time_ns);
+	rises = gt_growth_find(g, l, &count);
+	assert_int_equal(count, 4);
+	for (size_t i = 0; i < count; i++)
+		assert_true(rises[i].given_back);
+	free(rises);
+	gt_growth_free(g);
+	gt_ledger_free(l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(peaks_are_of_processes_that_had_not_ended),
+		cmocka_unit_test(a_process_leaves_what_is_its_own),
+		cmocka_unit_test(an_orphan_of_an_ended_process_is_not_counted_twice),
+		cmocka_unit_test(a_mapping_that_is_replaced_lets_go_and_takes_hold),
+		cmocka_unit_test(a_board_knows_what_mappings_hold),
+		cmocka_unit_test(one_call_unmaps_all_in_its_range),
+		cmocka_unit_test(every_end_is_told_with_what_ended_it),
+		cmocka_unit_test(growth_hears_of_all_that_a_context_takes_along),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
