@@ -48,7 +48,7 @@ for runtime in static shared; do
 		"$top/tests/gpu/cuda_kinds.cu" -L. -lcuda || exit 1
 done
 
-kinds="device pitch managed pinned registered async pool virtual array mipmap streams graphs
+kinds="device pitch managed pinned registered async pool virtual striped array mipmap streams graphs
 textures kernel contexts"
 # compute-sanitizer has all code loaded at once: so do we, to see the same variables
 CUDA_MODULE_LOADING=EAGER
@@ -87,7 +87,7 @@ for runtime in static shared; do
 			check "$kind: leaked bytes as compute-sanitizer's" \
 				test "$((device + variables))" = "$theirs"
 			check "$kind: and as asked for" test "$device" = "$asked" ;;
-		async | pool | virtual | array | mipmap | textures | pinned | registered)
+		async | pool | virtual | striped | array | mipmap | textures | pinned | registered)
 			check "$kind: bytes as asked for" test "$all" = "$asked"
 			[ -z "$theirs" ] || [ "$theirs" = "$all" ] ||
 				echo "note $kind: compute-sanitizer says $theirs" ;;

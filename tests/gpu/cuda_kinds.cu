@@ -136,6 +136,29 @@ static size_t virtuals(void)
 	return size;
 }
 
+/* Two blocks side by side, given up while they are mapped, and unmapped by one call. */
+static size_t striped(void)
+{
+	CUmemAllocationProp prop = {};
+	CUmemGenericAllocationHandle handles[2];
+	CUdeviceptr p;
+	size_t size;
+
+	NEED(cudaFree(0));
+	prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+	prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+	NEED(cuMemGetAllocationGranularity(&size, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+	NEED(cuMemAddressReserve(&p, 2 * size, 0, 0, 0));
+	for (int i = 0; i < 2; i++) {
+		NEED(cuMemCreate(&handles[i], size, &prop, 0));
+		NEED(cuMemMap(p + i * size, size, 0, handles[i], 0));
+		NEED(cuMemRelease(handles[i]));
+	}
+	GIVE_BACK(cuMemUnmap(p, 2 * size));
+	GIVE_BACK(cuMemAddressFree(p, 2 * size));
+	return 2 * size;
+}
+
 static size_t array(void)
 {
 	cudaChannelFormatDesc format = cudaCreateChannelDesc<float4>();
@@ -253,7 +276,8 @@ static const struct {
 } kinds[] = {
 	{ "device", device }, { "pitch", pitch }, { "managed", managed }, { "pinned", pinned },
 	{ "registered", registered }, { "async", async }, { "pool", pool },
-	{ "virtual", virtuals }, { "array", array }, { "mipmap", mipmap }, { "streams", streams },
+	{ "virtual", virtuals }, { "striped", striped }, { "array", array }, { "mipmap", mipmap },
+	{ "streams", streams },
 	{ "graphs", graphs }, { "textures", textures }, { "kernel", kernel },
 	{ "contexts", contexts },
 };
