@@ -1,5 +1,5 @@
-/* recording.c - a folder NAME.gt: the traces of all its processes as one stream of events. */
-#include "trace/recording.h"
+/* recording.c - a folder NAME.gt: which traces it has, and what they say of processes. */
+#include "trace/stream.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,237 +11,13 @@
 #include <sys/stat.h>
 
 #include "base/format.h"
-#include "base/heap.h"
 #include "base/mem.h"
 #include "base/tool.h"
-#include "trace/info.h"
-#include "trace/names.h"
-#include "trace/numbers.h"
-
-/* One process's trace: opened when the stream reaches its start, closed when it has ended. */
-struct source {
-	struct gt_process process;
-	bool beside;           /* no process: what was measured beside them all */
-	bool empty;            /* a process that starts just now, or was killed when it did */
-	bool beyond;           /* more processes than are read */
-	bool runs;             /* it went on when its trace was opened */
-	char *path;
-	struct gt_reader *reader;
-	struct gt_numbers_map map;
-	struct gt_event next;
-	uint64_t key;          /* time of `next`; the process's start while it is not open */
-};
-
-struct gt_recording {
-	char *path;
-	struct gt_info *info;
-	struct source *sources;
-	size_t source_count, source_room;
-	size_t process_count;  /* of the sources; those after them hold samples alone */
-	uint64_t lost_elsewhere; /* by processes that are left out */
-	struct gt_heap heap;   /* sources by key */
-	struct gt_heap ended;  /* sources without further events, by the end of their process */
-	gt_process_end_fn *on_end;
-	void *on_end_context;
-	gt_sample_fn *on_sample;
-	void *on_sample_context;
-	struct gt_numbers *numbers;
-	struct gt_names *names;
-};
-
-static uint16_t place_number(const struct source *s, uint16_t place)
-{
-	return place < s->map.place_count ? s->map.places[place] : 0;
-}
-
-/* Arguments as one would type them: NUL bytes between them become spaces. */
-static char *command_line(const struct gt_trace_text *text)
-{
-	char *line;
-
-	if (!text)
-		return gt_strdup("");
-	line = gt_alloc(text->size + 1);
-	memcpy(line, text->value, text->size);
-	for (size_t i = 0; i + 1 < text->size; i++)
-		if (!line[i])
-			line[i] = ' ';
-	return line;
-}
-
-static void take_text(const struct source *s, char **text, const char *key)
-{
-	const struct gt_trace_text *found = gt_reader_text(s->reader, key);
-
-	free(*text);
-	*text = gt_strdup(found ? found->value : "");
-}
-
-static void take_texts(struct source *s)
-{
-	take_text(s, &s->process.program, "program");
-	take_text(s, &s->process.host, "host");
-	take_text(s, &s->process.rank, "rank");
-	take_text(s, &s->process.csv, "csv");
-	take_text(s, &s->process.residue, "residue");
-	free(s->process.command);
-	s->process.command = command_line(gt_reader_text(s->reader, "command"));
-}
-
-static void source_close(struct source *s)
-{
-	if (s->reader) {
-		s->process.unknown = gt_reader_unknown(s->reader);
-		if (gt_reader_damage(s->reader) && !s->process.damage)
-			s->process.damage = gt_strdup(gt_reader_damage(s->reader));
-		gt_reader_close(s->reader);
-	}
-	gt_numbers_map_fini(&s->map);
-	s->reader = NULL;
-}
-
-static bool is_sample(const struct gt_event *e)
-{
-	return e->function == GT_FN_NONE;
-}
-
-/* Fetches the next event; false, and closed, when there is none. */
-static bool source_advance(struct source *s)
-{
-	/* a call that a process is in comes last; it died in it only if it is dead */
-	if (gt_reader_next(s->reader, &s->next) <= 0 || (s->next.unfinished && s->runs)) {
-		source_close(s);
-		return false;
-	}
-	if (is_sample(&s->next))
-		s->next.handle = s->map.series[s->next.handle];
-	s->next.stack = s->next.stack ? s->map.stacks[s->next.stack] : 0;
-	s->next.place = place_number(s, s->next.place);
-	if (s->next.time_ns > s->key)
-		s->key = s->next.time_ns;
-	s->process.last_ns = s->key;
-	return true;
-}
-
-static bool source_open(struct gt_recording *r, struct source *s)
-{
-	struct gt_error error;
-
-	if (s->beyond)
-		return false;
-	if (gt_reader_open(&s->reader, s->path, &error)) {
-		free(s->process.damage);
-		s->process.damage = gt_strdup(error.text);
-		s->process.unread = true;
-		return false;
-	}
-	take_texts(s);
-	/* after the trace was looked at: who lives now was alive then */
-	s->runs = gt_process_runs(&s->process);
-	gt_numbers_take(r->numbers, &s->map, gt_reader_definitions(s->reader));
-	gt_names_take(r->names, (uint32_t)(s - r->sources), gt_reader_definitions(s->reader));
-	return source_advance(s);
-}
-
-/*
- * The heap's first source has no event left: its process ends when it ended, or killed, now, a
- * moment after its last event.
- */
-static void source_ended(struct gt_recording *r, const struct source *s)
-{
-	uint64_t end = s->process.end_ns > s->key ? s->process.end_ns : s->key + 1;
-
-	if (r->heap.items[0].item < r->process_count && !s->runs)
-		gt_heap_push(&r->ended, end, r->heap.items[0].item);
-	gt_heap_pop(&r->heap);
-}
-
-/* Processes that ended before others went on. */
-static void tell_ends(struct gt_recording *r, uint64_t now_ns)
-{
-	while (r->ended.count && r->ended.items[0].key < now_ns) {
-		if (r->on_end)
-			r->on_end(r->on_end_context, r->ended.items[0].item, r->ended.items[0].key);
-		gt_heap_pop(&r->ended);
-	}
-}
-
-void gt_recording_on_end(struct gt_recording *r, gt_process_end_fn *on_end, void *context)
-{
-	r->on_end = on_end;
-	r->on_end_context = context;
-}
-
-void gt_recording_on_sample(struct gt_recording *r, gt_sample_fn *on_sample, void *context)
-{
-	r->on_sample = on_sample;
-	r->on_sample_context = context;
-}
-
-/* Samples go to whoever asked for them. */
-static void tell_sample(struct gt_recording *r, uint32_t source, const struct gt_event *e)
-{
-	uint32_t process = source < r->process_count ? source : GT_NO_PROCESS;
-
-	if (r->on_sample)
-		r->on_sample(r->on_sample_context, process,
-			     &(struct gt_sample){ .time_ns = e->time_ns, .value = (int64_t)e->size,
-						  .series = (uint16_t)e->handle });
-}
-
-int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *process)
-{
-	while (r->heap.count) {
-		uint32_t first = r->heap.items[0].item;
-		struct source *s = &r->sources[first];
-
-		/* a trace is opened at its start, and may begin later than another goes on */
-		if (!s->reader) {
-			if (source_open(r, s))
-				gt_heap_rekey(&r->heap, s->key);
-			else
-				source_ended(r, s);
-			continue;
-		}
-		*event = s->next;
-		*process = first;
-		/* the GPU is looked at for a while after the last process has ended: nobody went on */
-		if (!is_sample(event))
-			tell_ends(r, s->key);
-		if (source_advance(s))
-			gt_heap_rekey(&r->heap, s->key);
-		else
-			source_ended(r, s);
-		if (is_sample(event))
-			tell_sample(r, first, event);
-		else if (first < r->process_count)
-			return 1;
-	}
-	return 0;
-}
-
-static void start(struct gt_recording *r)
-{
-	r->heap.count = 0;
-	r->ended.count = 0;
-	for (size_t i = 0; i < r->source_count; i++) {
-		struct source *s = &r->sources[i];
-
-		source_close(s);
-		s->key = s->process.start_ns;
-		gt_heap_push(&r->heap, s->key, (uint32_t)i);
-	}
-}
-
-void gt_recording_rewind(struct gt_recording *r)
-{
-	start(r);
-}
 
 static void add_source(struct gt_recording *r, const char *folder, const char *file,
 		       const struct gt_recording_options *options)
 {
-	struct source s = { 0 };
+	struct gt_source_trace s = { 0 };
 	struct gt_trace_header h;
 	struct gt_error error;
 	int e;
@@ -291,7 +67,7 @@ static int is_trace(const struct dirent *entry)
 
 static int by_start(const void *a, const void *b)
 {
-	const struct source *x = a, *y = b;
+	const struct gt_source_trace *x = a, *y = b;
 
 	if (x->beside != y->beside)
 		return y->beside ? -1 : 1;
@@ -431,7 +207,7 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 		return e;
 	}
 	allow_many_files();
-	start(r);
+	gt_recording_rewind(r);
 	*out = r;
 	return 0;
 }
@@ -439,9 +215,9 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 void gt_recording_close(struct gt_recording *r)
 {
 	for (size_t i = 0; i < r->source_count; i++) {
-		struct source *s = &r->sources[i];
+		struct gt_source_trace *s = &r->sources[i];
 
-		source_close(s);
+		gt_source_trace_close(s);
 		free(s->process.file);
 		free(s->process.program);
 		free(s->process.command);
