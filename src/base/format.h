@@ -25,3 +25,9 @@ bool gt_decimal_parse(const char *text, double *out);
  * `text` of `size` bytes. *in_bytes tells whether there was a unit.
  */
 bool gt_size_parse(const char *text, size_t size, uint64_t *out, bool *in_bytes);
+
+/* A number out of a file, whole: 0 for less and for what is none, the biggest for what is more. */
+static inline uint64_t gt_whole(double number)
+{
+	return number >= 0x1p64 ? UINT64_MAX : number > 0 ? (uint64_t)number : 0;
+}

@@ -75,7 +75,7 @@ void gt_overlay_text(const struct gt_overlay *o, FILE *out, bool utf8)
 	name_gpus(log, name);
 	gt_text_put(out, name, UINT32_MAX, GT_CUT_MIDDLE, utf8);
 	fprintf(out, ": %s samples, at most %s\n", gt_format_count(count, log->samples),
-		gt_format_bytes(peak, (uint64_t)log->peak_bytes));
+		gt_format_bytes(peak, gt_whole(log->peak_bytes)));
 	if (log->memory_column)
 		fprintf(out, "no heading: column %d is taken as memory used\n", log->memory_column);
 	if (log->other_lines)

@@ -130,7 +130,7 @@ static void draw_bytes(const struct drawing *d, struct gt_box box)
 		p.message = "no memory was allocated";
 	if (l->peak_bytes) {
 		snprintf(flag, sizeof flag, "peak %s at %s", gt_format_bytes(peak, l->peak_bytes),
-			 gt_format_span(when, (uint64_t)(peak_time(d) * 1e9)));
+			 gt_format_span(when, gt_whole(peak_time(d) * 1e9)));
 		p.flag.text = flag;
 		p.flag.x = peak_time(d);
 		p.flag.y = (double)l->peak_bytes / unit;
@@ -352,7 +352,7 @@ void gt_recording_draw(struct gt_canvas *c, const struct gt_view *v, struct gt_h
 
 	snprintf(head, sizeof head, "%.200s%s%s events in %s, from %s%s%.60s", command,
 		 *command ? ": " : "", gt_format_count(events, v->ledger->events),
-		 gt_format_span(span, h->end_s > 0 ? (uint64_t)(h->end_s * 1e9) : 0),
+		 gt_format_span(span, gt_whole(h->end_s * 1e9)),
 		 gt_format_moment(moment, gt_recording_start_real_ns(v->recording)),
 		 *host ? " on " : "", host);
 	box = gt_picture_head(c, name, head);

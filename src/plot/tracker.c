@@ -306,7 +306,7 @@ void gt_tracker_draw(struct gt_canvas *c, struct gt_tracker_table *t, const char
 	snprintf(head, sizeof head, "%s tracked %s in %s; a leak is a call that destroys and "
 		 "raises VmRSS by more than %g KB", gt_format_count(rows, t->rows),
 		 gt_plural(t->rows, "call", "calls"),
-		 gt_format_span(span, (uint64_t)(fmax(0, t->last_ms - t->first_ms) * 1e6)),
+		 gt_format_span(span, gt_whole((t->last_ms - t->first_ms) * 1e6)),
 		 t->threshold_kb);
 	box = gt_picture_head(c, name, head);
 	for (unsigned i = 0; i < ROWS * COLUMNS; i++) {

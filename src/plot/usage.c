@@ -35,7 +35,7 @@ void gt_usage_draw(struct gt_canvas *c, struct gt_usage_table *t, struct gt_over
 	snprintf(head, sizeof head, "peak %s of %s at %s",
 		 gt_format_bytes(peak, t->peak_bytes > 0 ? (uint64_t)t->peak_bytes : 0),
 		 t->names[0],
-		 gt_format_span(when, t->peak_s > 0 ? (uint64_t)(t->peak_s * 1e9) : 0));
+		 gt_format_span(when, gt_whole(t->peak_s * 1e9)));
 	gt_panel_draw(c, &panel, gt_picture_cell(gt_picture_head(c, name, head), 1, 1, 0));
 }
 

@@ -104,6 +104,16 @@ static void numbers_may_have_a_point_and_nothing_else(void **state)
 		assert_false(gt_decimal_parse(none[i], &value));
 }
 
+static void numbers_of_files_are_whole_within_bounds(void **state)
+{
+	assert_int_equal(gt_whole(3.9), 3);
+	assert_int_equal(gt_whole(-3.9), 0);
+	assert_int_equal(gt_whole(0.0 / 0.0), 0);
+	assert_int_equal(gt_whole(0x1p63), UINT64_C(1) << 63);
+	assert_int_equal(gt_whole(0x1p64), UINT64_MAX);
+	assert_int_equal(gt_whole(1e300), UINT64_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -113,6 +123,7 @@ int main(void)
 		cmocka_unit_test(moments_are_local_and_iso),
 		cmocka_unit_test(only_whole_numbers_are_counts),
 		cmocka_unit_test(numbers_may_have_a_point_and_nothing_else),
+		cmocka_unit_test(numbers_of_files_are_whole_within_bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
