@@ -130,8 +130,12 @@ void gt_stack_cache_touch(void)
 {
 	volatile char *pages = (volatile char *)sets;
 
-	for (size_t i = 0; pages && i < SETS * sizeof *sets; i += TOUCHED)
-		pages[i] = pages[i];
+	/* read and written back: a page that is only read is still the kernel's page of zeroes */
+	for (size_t i = 0; pages && i < SETS * sizeof *sets; i += TOUCHED) {
+		char kept = pages[i];
+
+		pages[i] = kept;
+	}
 }
 
 static void thread_ended(void *pages)

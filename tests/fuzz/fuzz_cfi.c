@@ -65,9 +65,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	begin = data[1] * UINT64_C(4);
 	end = data[2] * UINT64_C(4);
 	image = (struct gt_image){ .fd = open(fuzz_file(data, size), O_RDONLY | O_CLOEXEC),
-				   .segments = { { 0, 0, size } }, .segment_count = 1,
-				   .cfi = { begin, begin, end - begin },
-				   .cfi_index = { index, index, size - index } };
+				   .segments = { { .size = size } }, .segment_count = 1,
+				   .cfi = { .offset = begin, .address = begin,
+					    .size = end - begin },
+				   .cfi_index = { .offset = index, .address = index,
+						  .size = size - index } };
 	FUZZ_CHECK(image.fd >= 0);
 	ask(&image);
 	image.cfi_index.size = 0;

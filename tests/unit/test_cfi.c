@@ -327,9 +327,10 @@ static void make_file(struct file *f)
 					 DW_EH_PE_datarel | DW_EH_PE_sdata4 };
 
 	*f = (struct file){ .image = {
-		.fd = memfd_create("cfi", MFD_CLOEXEC), .segments = { { 0, 0, FILE_SIZE } },
-		.segment_count = 1, .cfi = { SHARED, SHARED, SECTION_END - SHARED },
-		.cfi_index = { INDEX, INDEX, INDEX_SIZE } } };
+		.fd = memfd_create("cfi", MFD_CLOEXEC), .segments = { { .size = FILE_SIZE } },
+		.segment_count = 1,
+		.cfi = { .offset = SHARED, .address = SHARED, .size = SECTION_END - SHARED },
+		.cfi_index = { .offset = INDEX, .address = INDEX, .size = INDEX_SIZE } } };
 	put_word(f, SHARED, 0x1c);
 	memcpy(f->bytes + SHARED + 8, shared, sizeof shared);
 	put_function(f, FIRST, START, 0x40);
