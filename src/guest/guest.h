@@ -29,7 +29,7 @@ struct gt_guest_call {
 	uint64_t argv[GT_ARGS_MAX];             /* … a copy where the row hands in an array */
 	uint64_t handles[GT_GUEST_HANDLES];     /* … with the handles it held before the call */
 	uint64_t *more_handles;
-	uint64_t *mark, unmarked;               /* what the driver may fill in, and what was there */
+	uint64_t *mark, unmarked;               /* what may be filled in, and what was there */
 	struct gt_ending *endings;
 	struct gt_ending ending;                /* room for the usual one */
 	size_t ending_count, ending_room, ending_next;

@@ -33,8 +33,8 @@ static _Atomic int64_t zone_s, zone_quarter = -1;
 static _Atomic bool is_child;
 
 /*
- * The C library keeps its zone under a lock. A child may find that held for ever by a thread that it
- * does not have: it goes by what its parent knew.
+ * The C library keeps its zone under a lock. A child may find that held for ever by a thread that
+ * it does not have: it goes by what its parent knew.
  */
 static int64_t zone_at(time_t now)
 {

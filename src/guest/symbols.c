@@ -77,7 +77,7 @@ static bool find_tool(char path[PATH_MAX])
 	return false;
 }
 
-/* The same under a number beyond those of the standard streams, which the program may have closed. */
+/* The same beyond the standard streams, which the program may have closed. */
 static int aside(int fd)
 {
 	int high;

@@ -418,9 +418,12 @@ void gt_live_each_of(const struct gt_live *l, uint16_t process,
 	uint32_t chunk = process < l->home_count ? l->homes[process].chunk : 0;
 
 	for (; chunk; chunk = l->next_chunk[chunk - 1])
-		for (const struct gt_entry *e = l->chunks[chunk - 1], *end = e + CHUNK; e < end; e++)
+		for (size_t i = 0; i < CHUNK; i++) {
+			const struct gt_entry *e = &l->chunks[chunk - 1][i];
+
 			if (e->function != GT_FN_NONE && !each(context, e))
 				return;
+		}
 }
 
 size_t gt_live_bytes(const struct gt_live *l)

@@ -162,7 +162,7 @@ int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *
 		}
 		*event = s->next;
 		*process = first;
-		/* the GPU is looked at for a while after the last process has ended: nobody went on */
+		/* the GPU is looked at after the last process has ended: nobody went on */
 		if (!is_sample(event))
 			tell_ends(r, s->key);
 		if (source_advance(s))

@@ -46,8 +46,8 @@ struct gt_module {
 int gt_writer_open(struct gt_writer **out, const char *path,
 		   const struct gt_writer_options *options);
 /*
- * Creates the trace of `options->pid` in the folder of a recording: <pid>.trace, or <pid>-2.trace and
- * so on where there is one already: exec keeps the pid, and numbers come round again.
+ * Creates the trace of `options->pid` in the folder of a recording: <pid>.trace, or <pid>-2.trace
+ * and so on where there is one already: exec keeps the pid, and numbers come round again.
  */
 int gt_writer_open_in(struct gt_writer **out, const char *folder,
 		      const struct gt_writer_options *options);

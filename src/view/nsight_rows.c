@@ -96,6 +96,7 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 void gt_nsight_rows_add(struct gt_nsight_rows *rows, const struct gt_event *event,
 			uint32_t process)
 {
+	const enum gt_kind kind = (enum gt_kind)gt_functions[event->function].kind;
 	struct adding a = { rows, event, process };
 	const struct gt_follower follower = { .born = born, .ended = ended, .context = &a };
 	enum gt_change change =
@@ -104,7 +105,7 @@ void gt_nsight_rows_add(struct gt_nsight_rows *rows, const struct gt_event *even
 	/* freed without an allocation that anybody saw: what it was, the call alone tells */
 	if (change == GT_CHANGE_UNKNOWN && gt_nsight_has_row(event))
 		put_row(&a, &(struct row){ .address = event->handle, .bytes = event->size,
-					   .kind = (enum gt_kind)gt_functions[event->function].kind });
+					   .kind = kind });
 }
 
 void gt_nsight_rows_fini(struct gt_nsight_rows *rows)
