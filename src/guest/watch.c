@@ -49,18 +49,22 @@ bool gt_watch_is_on(void)
 	return on;
 }
 
-/* What the first calls need beside the tables: of the heap, and of the program's own stack. */
-static __attribute__((noinline)) void touch_heap_and_stack(void)
+/* What first calls need of the program's own stack: a frame that is not for any thread. */
+static __attribute__((noinline)) void touch_stack(void)
+{
+	volatile char stack[STACK_AHEAD];
+
+	for (size_t i = 0; i < sizeof stack; i += 4096)
+		stack[sizeof stack - 1 - i] = 0;
+}
+
+static void touch_heap(void)
 {
 	char *volatile heap = malloc(HEAP_AHEAD);
-	volatile char stack[STACK_AHEAD];
 
 	if (heap)
 		memset(heap, 0, HEAP_AHEAD);
 	free(heap);
-	/* another thread's stack may be small */
-	for (size_t i = 0; gt_thread_id() == (uint32_t)getpid() && i < sizeof stack; i += 4096)
-		stack[sizeof stack - 1 - i] = 0;
 }
 
 /*
@@ -74,7 +78,10 @@ static void warm(void)
 		gt_unwind_warm();
 		gt_depot_warm();
 	}
-	touch_heap_and_stack();
+	touch_heap();
+	/* another thread's may be smaller */
+	if (gt_thread_id() == (uint32_t)getpid())
+		touch_stack();
 }
 
 void gt_watch_start(void)
