@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "base/rank.h"
+#include "cli/cli.h"
 #include "cli/note.h"
 
 /* Launchers have patience for a second (Open MPI) to half a minute (Slurm). */
@@ -69,9 +70,9 @@ static void warn_of_hosts(const struct gt_info *theirs, const struct gt_info *ou
 	const char *here = gt_info_get(ours, "host"), *there = gt_info_get(theirs, "host");
 
 	if (*here && *there && strcmp(here, there))
-		fprintf(stderr, "gputrack: rank %s runs on %s and joins a recording begun on %s, "
-			"whose clock is another: their times do not compare; give each host its "
-			"own with -o job.$(hostname).gt\n", rank, here, there);
+		gt_tell("rank %s runs on %s and joins a recording begun on %s, whose clock is "
+			"another: their times do not compare; give each host its own with "
+			"-o job.$(hostname).gt", rank, here, there);
 }
 
 static int enter(const struct gt_job *job, struct gt_folder *made, const char *folder,
