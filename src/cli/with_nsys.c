@@ -19,6 +19,7 @@
 #include "cli/folder.h"
 #include "cli/import.h"
 #include "cli/launch.h"
+#include "cli/output.h"
 
 #define NS_PER_MS 1000000ull
 
@@ -282,28 +283,30 @@ static int import(struct job *job, const struct gt_with_nsys *with, pid_t pid,
 	return -1;
 }
 
-static int copy(const char *from, const char *to)
+/* To another file system: it appears whole or not at all, as every output does. */
+static int copy(const char *from, const char *to, struct gt_error *error)
 {
+	FILE *in = fopen(from, "re");
+	struct gt_output output;
 	char buffer[1 << 16];
-	int in = open(from, O_RDONLY | O_CLOEXEC), out, e;
-	ssize_t n = 0;
+	size_t n;
+	int e;
 
-	if (in < 0)
-		return errno;
-	out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	e = out < 0 ? errno : 0;
-	while (!e && (n = read(in, buffer, sizeof buffer)) > 0)
-		for (ssize_t done = 0, w; !e && done < n; done += w) {
-			w = write(out, buffer + done, (size_t)(n - done));
-			e = w < 0 ? errno : 0;
+	if (!in)
+		return gt_error_set(error, -errno, "cannot read %s: %s", from, strerror(errno));
+	e = gt_output_open(&output, to, error);
+	if (!e) {
+		fchmod(fileno(output.file), 0600); /* a recording's, private as it is */
+		while ((n = fread(buffer, 1, sizeof buffer, in)) > 0)
+			fwrite(buffer, 1, n, output.file);
+		if (ferror(in)) {
+			e = gt_error_set(error, -EIO, "cannot read %s", from);
+			gt_output_abandon(&output);
+		} else {
+			e = gt_output_close(&output, error);
 		}
-	if (n < 0 && !e)
-		e = errno;
-	if (out >= 0 && close(out) && !e)
-		e = errno;
-	if (e && out >= 0)
-		unlink(to);
-	close(in);
+	}
+	fclose(in);
 	return e;
 }
 
@@ -311,6 +314,7 @@ static int copy(const char *from, const char *to)
 static bool keep_one(const struct job *job, const char *folder, const char *file)
 {
 	char to[PATH_MAX + 16], old[PATH_MAX + 32];
+	struct gt_error error;
 	size_t stem = strlen(folder);
 	int e = 0;
 
@@ -318,12 +322,12 @@ static bool keep_one(const struct job *job, const char *folder, const char *file
 		stem -= 3;
 	snprintf(to, sizeof to, "%.*s%s", (int)stem, folder, strrchr(file, '.'));
 	snprintf(old, sizeof old, "%s.old", to);
-	if (rename(to, old) && errno != ENOENT)
-		e = errno;
-	if (!e && rename(file, to))
-		e = errno == EXDEV ? copy(file, to) : errno;
+	if ((rename(to, old) && errno != ENOENT) || (rename(file, to) && errno != EXDEV))
+		e = gt_error_set(&error, -errno, "cannot write %s: %s", to, strerror(errno));
+	else if (exists(file))
+		e = copy(file, to, &error);
 	if (e)
-		gt_fail("cannot keep %s: %s; it stays in %s", to, strerror(e), job->folder);
+		gt_fail("%s; it stays in %s", error.text, job->folder);
 	return !e;
 }
 
