@@ -371,9 +371,10 @@ void gt_recording_text(const struct gt_view *v, FILE *out)
 	struct gt_leaked leaked = gt_ledger_leaked(v->ledger);
 	char events[GT_FORMAT_MAX], peak[GT_FORMAT_MAX], left[GT_FORMAT_MAX], bytes[GT_FORMAT_MAX];
 
-	fprintf(out, "%s events, peak %s of device memory, %s resources (%s) alive at the end\n",
+	fprintf(out, "%s events, peak %s of device memory, %s %s (%s) alive at the end\n",
 		gt_format_count(events, v->ledger->events),
 		gt_format_bytes(peak, v->ledger->peak_bytes),
 		gt_format_count(left, leaked.count),
+		gt_plural(leaked.count, "resource", "resources"),
 		gt_format_bytes(bytes, leaked.device_bytes + leaked.host_bytes));
 }

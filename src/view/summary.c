@@ -17,7 +17,6 @@
 
 enum { LEAKS_SHOWN = 4, MODULES_SHOWN = 2, HOLDER_COLUMN = 28, GROWTH_SHOWN = 2 };
 
-
 static void put_leak(struct gt_page *p, const struct gt_view *v, const struct gt_group *g,
 		     size_t frames)
 {
