@@ -81,8 +81,10 @@ static void close_side(struct side *side)
 static int write_diff(const struct settings *s, struct side *old, struct side *new,
 		      struct gt_error *error)
 {
+	const struct side *nothing;
 	struct gt_output output;
 	struct gt_diff d;
+	bool has_gaps;
 	int e = gt_output_open(&output, s->source.output, error), status;
 
 	if (e)
@@ -95,14 +97,16 @@ static int write_diff(const struct settings *s, struct side *old, struct side *n
 	gt_diff_fini(&d);
 	if (gt_output_close(&output, error))
 		return gt_fail("%s", error->text);
-	if (!old->ledger->events || !new->ledger->events) {
+	nothing = !old->ledger->events ? old : !new->ledger->events ? new : NULL;
+	has_gaps = gt_head_has_gaps(old->recording) || gt_head_has_gaps(new->recording);
+	/* one that is damaged from its first event on may have tracked all the same */
+	if (nothing && !has_gaps) {
 		gt_fail("nothing was tracked in %s, so there is nothing to compare with; "
 			"`%s doctor` tells what can be tracked",
-			gt_recording_path((old->ledger->events ? new : old)->recording),
-			gt_tool_name());
+			gt_recording_path(nothing->recording), gt_tool_name());
 		return GT_EXIT_UNTRACKED;
 	}
-	if (!status && (gt_head_has_gaps(old->recording) || gt_head_has_gaps(new->recording)))
+	if (has_gaps && (!status || nothing))
 		return gt_fail("a recording has gaps, so nobody can tell whether something is new; "
 			       "`%s report` tells which", gt_tool_name());
 	return status;

@@ -327,12 +327,12 @@ static int conclude(const struct run *run, struct gt_gate *gate)
 	if (!run->settings->quiet)
 		gt_replay_summary(replay, stderr);
 	verdict = gt_gate_status(gate);
-	if (verdict == GT_EXIT_FAILED && run->settings->quiet && gate->verdict.residue_unknown)
-		gt_fail("nobody measured what the driver kept: --fail-on-leak=residue goes with "
-			"--csv or --log, and a normal end of the program");
-	else if (verdict == GT_EXIT_FAILED && run->settings->quiet)
-		gt_fail("the recording has gaps, so nobody can tell %s; see `%s report`",
-			gt_verdict_doubt(&gate->verdict), gt_tool_name());
+	if (verdict == GT_EXIT_FAILED && run->settings->quiet) {
+		char *apart = gt_verdict_apart(&gate->verdict);
+
+		gt_fail("%s; see `%s report`", apart ? apart : "", gt_tool_name());
+		free(apart);
+	}
 	gt_replay_free(replay);
 	return verdict;
 }

@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/mem.h"
+#include "base/tool.h"
 #include "view/head.h"
 #include "view/residue.h"
 
@@ -89,7 +90,8 @@ void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
 	for (size_t i = 0; !options->peak_alone && i < options->limits->count; i++)
 		if (verdict->sums[i].exceeded)
 			verdict->outcome = GT_OUTCOME_LEAKED;
-	if (!v->ledger->events)
+	/* one that is damaged from its first event on may have tracked all the same */
+	if (!v->ledger->events && !gt_head_has_gaps(v->recording))
 		verdict->outcome = GT_OUTCOME_UNTRACKED;
 	else if (verdict->outcome == GT_OUTCOME_PASSED &&
 		 (verdict->residue_unknown || gt_head_has_gaps(v->recording)))
@@ -142,23 +144,35 @@ static const struct gt_sum *too_much_kept(const struct gt_verdict *verdict)
 	return NULL;
 }
 
+/* What nobody can tell. */
+static const char *doubt(const struct gt_verdict *verdict)
+{
+	if (verdict->options.peak_alone)
+		return "how high the peak was";
+	return verdict->options.max_peak ? "whether something leaked, nor how high the peak was" :
+					   "whether something leaked";
+}
+
 char *gt_verdict_apart(const struct gt_verdict *verdict)
 {
 	const struct gt_sum *kept = too_much_kept(verdict);
-	char bytes[GT_FORMAT_MAX], *text;
+	char bytes[GT_FORMAT_MAX], *text = NULL;
+	int e = 0;
 
 	if (verdict->outcome == GT_OUTCOME_UNTRACKED)
-		return gt_strdup("nothing was tracked at all; `gputrack doctor` tells what can be");
-	if (verdict->outcome == GT_OUTCOME_UNSURE)
-		return gt_strdup(verdict->residue_unknown ?
-				 "nobody measured what the driver kept: record with --csv or "
-				 "--log" :
-				 "the recording has gaps, so nobody can tell whether something "
-				 "leaked");
-	if (!kept || asprintf(&text, "%s kept by the driver after destroys (resource tracker)",
-			      gt_format_bytes(bytes, kept->bytes)) < 0)
-		return NULL;
-	return text;
+		e = asprintf(&text, "nothing was tracked at all, so nobody can tell %s; `%s doctor` "
+			     "tells what can be tracked", doubt(verdict),
+			     gt_tool_name());
+	else if (verdict->outcome == GT_OUTCOME_UNSURE && verdict->residue_unknown)
+		e = asprintf(&text, "nobody measured what the driver kept: record with --csv or "
+			     "--log, to a normal end");
+	else if (verdict->outcome == GT_OUTCOME_UNSURE)
+		e = asprintf(&text, "the recording has gaps, so nobody can tell %s",
+			     doubt(verdict));
+	else if (kept)
+		e = asprintf(&text, "%s kept by the driver after destroys (resource tracker)",
+			     gt_format_bytes(bytes, kept->bytes));
+	return e < 0 ? NULL : text;
 }
 
 static void put_limits(const struct gt_verdict *verdict, struct gt_page *p)
@@ -176,14 +190,6 @@ static void put_limits(const struct gt_verdict *verdict, struct gt_page *p)
 				     limits->list[i].of_residue ?
 				     gt_format_bytes(text, sum->bytes) : put_sum(text, sum));
 	}
-}
-
-const char *gt_verdict_doubt(const struct gt_verdict *verdict)
-{
-	if (verdict->options.peak_alone)
-		return "how high the peak was";
-	return verdict->options.max_peak ? "whether something leaked, nor how high the peak was" :
-					   "whether something leaked";
 }
 
 char *gt_verdict_peak(char out[128], const struct gt_verdict *verdict)
@@ -216,7 +222,7 @@ static void put_suppressions(const struct gt_suppressions *list, struct gt_page 
 
 static void put_outcome(const struct gt_verdict *verdict, struct gt_page *p)
 {
-	char text[128];
+	char text[128], *apart;
 
 	switch (verdict->outcome) {
 	case GT_OUTCOME_LEAKED:
@@ -231,16 +237,10 @@ static void put_outcome(const struct gt_verdict *verdict, struct gt_page *p)
 			gt_page_wrap(p, GT_GREEN, 0, "PASSED  %s", gt_verdict_peak(text, verdict));
 		break;
 	case GT_OUTCOME_UNTRACKED:
-		gt_page_wrap(p, GT_RED, 0, "FAILED  nothing was tracked at all, so nobody can tell "
-			     "%s", gt_verdict_doubt(verdict));
-		break;
 	case GT_OUTCOME_UNSURE:
-		if (verdict->residue_unknown)
-			gt_page_wrap(p, GT_RED, 0, "FAILED  nobody measured what the driver kept: "
-				     "record with --csv or --log, to a normal end");
-		else
-			gt_page_wrap(p, GT_RED, 0, "FAILED  the recording has gaps, so nobody can "
-				     "tell %s", gt_verdict_doubt(verdict));
+		apart = gt_verdict_apart(verdict);
+		gt_page_wrap(p, GT_RED, 0, "FAILED  %s", apart ? apart : "");
+		free(apart);
 		break;
 	case GT_OUTCOME_PEAK:
 		break;

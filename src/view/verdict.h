@@ -55,8 +55,6 @@ char *gt_verdict_apart(const struct gt_verdict *verdict);
 /* True when the leak is of a kind whose limit was exceeded. */
 bool gt_verdict_fails(const struct gt_verdict *verdict, const struct gt_leak *leak);
 
-/* "whether something leaked", or what else nobody can tell. */
-const char *gt_verdict_doubt(const struct gt_verdict *verdict);
 /* "the peak of device memory, 2.50 GiB, is over --max-peak=1.00 GiB". */
 char *gt_verdict_peak(char out[128], const struct gt_verdict *verdict);
 

@@ -627,6 +627,12 @@ def test_damaged_traces_end_at_the_last_whole_record(case):
                 " ".join(text.split()), text
     assert seen == sorted(seen) and seen[0] == 0 and 0 < seen[-3] < count, seen
 
+    # … nor is it taken for a program that tracked nothing
+    trace.write_bytes(whole[:4096])
+    for command in (["report", "q.gt", "--fail-on-leak"], ["diff", "q.gt", "q.gt"]):
+        done = case.gputrack(*command)
+        assert done.status == 1 and "has gaps" in " ".join(done.err.split()), (done.status, done.err)
+
 
 def test_a_process_that_is_not_there_is_said(case):
     quiet_run(case, case.program("signals"), "--cl", env=case.pocl())
