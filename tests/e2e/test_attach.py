@@ -523,23 +523,44 @@ def test_a_file_that_cannot_be_probed_does_not_stop_the_rest(case):
         assert (f"calls are missing, of {bad}" in text) == is_told, text
 
 
+class Container:
+    """Files that only its processes see."""
+
+    def __init__(self, case):
+        need_root(case)
+        library = case.build / "tests/fake/cuda/libcuda.so.1"
+        if not library.exists():
+            case.skip("the stand-in CUDA driver is not built")
+        self.case, self.folder = case, case.path("image")
+        self.folder.mkdir()
+        self.program = f"exec {self.folder}/attach_target {self.folder}/libcuda.so.1"
+        self.fill = f"mount -t tmpfs none {self.folder} && " \
+                    f"cp {library} {case.program('attach_target')} {self.folder}/"
+
+    def start(self, *command):
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        if read_line(process.stdout) != "ready\n":
+            self.case.skip("no mount namespace to be had")
+        return process
+
+    def first(self):
+        return self.start("unshare", "--mount", "sh", "-c", f"{self.fill} && {self.program}")
+
+    def another(self, first):
+        return self.start("nsenter", "--mount", "--target", str(first.pid), "sh", "-c", self.program)
+
+
+def tell(process, line):
+    process.stdin.write(line + b"\n")
+    return read_line(process.stdout)
+
+
 def test_a_copy_of_the_library_in_another_root(case):
     """As in a container: another file under the same name, seen only through the process."""
-    need_root(case)
-    library = case.build / "tests/fake/cuda/libcuda.so.1"
-    if not library.exists():
-        case.skip("the stand-in CUDA driver is not built")
-    hidden = case.path("image")
-    hidden.mkdir()
-    inside = f"mount -t tmpfs none {hidden} && cp {library} {case.program('attach_target')} " \
-             f"{hidden}/ && exec {hidden}/attach_target {hidden}/libcuda.so.1"
-    target = subprocess.Popen(["unshare", "--mount", "sh", "-c", inside], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, bufsize=0)
-    if read_line(target.stdout) != "ready\n":
-        case.skip("no mount namespace to be had")
+    container = Container(case)
+    hidden, target = container.folder, container.first()
     attached = Attached(case, "-p", target.pid)
-    target.stdin.write(b"a 77\n")
-    read_line(target.stdout)
+    tell(target, b"a 77")
     attached.stop()
     assert not list(hidden.iterdir()), "out here nothing is to be seen of it"
     (event,) = attached.events()
@@ -551,27 +572,9 @@ def test_a_copy_of_the_library_in_another_root(case):
 
 def test_files_of_a_container_outlive_the_process_that_showed_them_first(case):
     """Two processes see the same files, nobody else does, and the first one ends."""
-    need_root(case)
-    library = case.build / "tests/fake/cuda/libcuda.so.1"
-    if not library.exists():
-        case.skip("the stand-in CUDA driver is not built")
-    hidden = case.path("image")
-    hidden.mkdir()
-    program = f"exec {hidden}/attach_target {hidden}/libcuda.so.1"
-    inside = f"mount -t tmpfs none {hidden} && " \
-             f"cp {library} {case.program('attach_target')} {hidden}/ && {program}"
-
-    def start(*command):
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-        if read_line(process.stdout) != "ready\n":
-            case.skip("no mount namespace to be had")
-        return process
-
-    def tell(process, line):
-        process.stdin.write(line + b"\n")
-        return read_line(process.stdout)
-    first = start("unshare", "--mount", "sh", "-c", inside)
-    second = start("nsenter", "--mount", "--target", str(first.pid), "sh", "-c", program)
+    container = Container(case)
+    first = container.first()
+    second = container.another(first)
     attached = Attached(case, "-p", f"{first.pid},{second.pid}")
     tell(first, b"a 77")
     while not case.path(f"a.gt/{first.pid}.trace").exists():

@@ -112,18 +112,26 @@ static size_t pool(void)
 	return 60000;
 }
 
+/* Memory of the device, and the least of it that can be had. */
+static size_t physical(CUmemAllocationProp *prop)
+{
+	size_t size;
+
+	NEED(cudaFree(0));
+	prop->type = CU_MEM_ALLOCATION_TYPE_PINNED;
+	prop->location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+	NEED(cuMemGetAllocationGranularity(&size, prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+	return size;
+}
+
 static size_t virtuals(void)
 {
 	CUmemAllocationProp prop = {};
 	CUmemGenericAllocationHandle handle;
 	CUmemAccessDesc access = {};
 	CUdeviceptr p;
-	size_t size;
+	size_t size = physical(&prop);
 
-	NEED(cudaFree(0));
-	prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-	prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-	NEED(cuMemGetAllocationGranularity(&size, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
 	NEED(cuMemCreate(&handle, size, &prop, 0));
 	NEED(cuMemAddressReserve(&p, size, 0, 0, 0));
 	NEED(cuMemMap(p, size, 0, handle, 0));
@@ -142,12 +150,8 @@ static size_t striped(void)
 	CUmemAllocationProp prop = {};
 	CUmemGenericAllocationHandle handles[2];
 	CUdeviceptr p;
-	size_t size;
+	size_t size = physical(&prop);
 
-	NEED(cudaFree(0));
-	prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-	prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-	NEED(cuMemGetAllocationGranularity(&size, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
 	NEED(cuMemAddressReserve(&p, 2 * size, 0, 0, 0));
 	for (int i = 0; i < 2; i++) {
 		NEED(cuMemCreate(&handles[i], size, &prop, 0));

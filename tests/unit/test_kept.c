@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-enum { THREADS = 4, LINES = 20000, CLOSINGS = 200 };
+#include "test_scratch.h"
 
-static char folder[] = "/tmp/gputrack-kept-XXXXXX";
+enum { THREADS = 4, LINES = 20000, CLOSINGS = 200 };
 
 static const char *path_of(const char *name)
 {
@@ -24,7 +24,7 @@ static const char *path_of(const char *name)
 	static int next;
 
 	next = !next;
-	snprintf(paths[next], sizeof paths[next], "%s/%s", folder, name);
+	snprintf(paths[next], sizeof paths[next], "%s/%s", scratch, name);
 	return paths[next];
 }
 
@@ -148,21 +148,6 @@ static void threads_that_find_it_closed_keep_one_descriptor(void **state)
 	assert_int_equal(count_descriptors(path, &last), 0);
 }
 
-static int start(void **state)
-{
-	(void)state;
-	return mkdtemp(folder) ? 0 : -1;
-}
-
-static int finish(void **state)
-{
-	char command[128];
-
-	(void)state;
-	snprintf(command, sizeof command, "rm -rf %s", folder);
-	return system(command) ? -1 : 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -172,5 +157,5 @@ int main(void)
 		cmocka_unit_test(threads_that_find_it_closed_keep_one_descriptor),
 	};
 
-	return cmocka_run_group_tests(tests, start, finish);
+	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
 }

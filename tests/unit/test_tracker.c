@@ -17,9 +17,11 @@
 #include "guest/modules.h"
 #include "guest/recorder.h"
 
+#include "test_scratch.h"
+
 enum { ROUNDS = 50000, HANDLE = 0x7000, OWNER = 0x9000 };
 
-static char folder[] = "/tmp/gputrack-tracker-XXXXXX", csv[64];
+static char csv[64];
 
 static uint64_t clock_ns;
 
@@ -100,7 +102,7 @@ static void last_row(long *call, long *bytes)
 	char path[128], line[1024], *last;
 	FILE *file;
 
-	snprintf(path, sizeof path, "%s/a_pid%d.csv", folder, (int)getpid());
+	snprintf(path, sizeof path, "%s/a_pid%d.csv", scratch, (int)getpid());
 	file = fopen(path, "r");
 	while (fgets(line, sizeof line, file))
 		;
@@ -208,22 +210,12 @@ static void unloaded_code_is_noticed_without_a_recording(void **state)
 
 static int start(void **state)
 {
-	(void)state;
-	if (!mkdtemp(folder))
+	if (make_scratch(state))
 		return -1;
-	snprintf(csv, sizeof csv, "%s/a.csv", folder);
+	snprintf(csv, sizeof csv, "%s/a.csv", scratch);
 	setenv("GPUTRACK_CSV", csv, 1);
 	gt_guest_start();
 	return 0;
-}
-
-static int finish(void **state)
-{
-	char command[128];
-
-	(void)state;
-	snprintf(command, sizeof command, "rm -rf %s", folder);
-	return system(command) ? -1 : 0;
 }
 
 int main(void)
@@ -237,5 +229,5 @@ int main(void)
 		cmocka_unit_test(a_log_is_taken_where_the_driver_handed_one_out),
 	};
 
-	return cmocka_run_group_tests(tests, start, finish);
+	return cmocka_run_group_tests(tests, start, remove_scratch);
 }

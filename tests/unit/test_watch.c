@@ -10,7 +10,7 @@
 #include "guest/guest.h"
 #include "guest/watch.h"
 
-static char csv[] = "/tmp/gputrack-watch-XXXXXX";
+#include "test_scratch.h"
 
 enum { SMALL_STACK = 48 << 10 };
 
@@ -25,8 +25,10 @@ static void a_small_stack_is_enough_to_start(void **state)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
+	char csv[64];
 
 	(void)state;
+	snprintf(csv, sizeof csv, "%s/a.csv", scratch);
 	setenv("GPUTRACK_CSV", csv, 1);
 	assert_int_equal(pthread_attr_init(&attributes), 0);
 	assert_int_equal(pthread_attr_setstacksize(&attributes, SMALL_STACK), 0);
@@ -36,26 +38,11 @@ static void a_small_stack_is_enough_to_start(void **state)
 	pthread_attr_destroy(&attributes);
 }
 
-static int make_name(void **state)
-{
-	(void)state;
-	return mkdtemp(csv) ? 0 : -1;
-}
-
-static int remove_name(void **state)
-{
-	char command[64];
-
-	(void)state;
-	snprintf(command, sizeof command, "rm -rf %s*", csv);
-	return system(command) ? -1 : 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_small_stack_is_enough_to_start),
 	};
 
-	return cmocka_run_group_tests(tests, make_name, remove_name);
+	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
 }

@@ -1,4 +1,4 @@
-/* test_writer.h - for tests of src/trace: a scratch folder, random events, traces as bytes. */
+/* test_writer.h - for tests of src/trace: random events, traces as bytes. */
 #pragma once
 
 #include <dirent.h>
@@ -19,22 +19,7 @@
 #include "trace/writer.h"
 
 #include "test_random.h"
-
-/* One folder per test program, removed at its end. */
-static char scratch[] = "/tmp/gputrack-test.XXXXXX";
-
-static inline int make_scratch(void **state)
-{
-	return mkdtemp(scratch) ? 0 : -1;
-}
-
-static inline int remove_scratch(void **state)
-{
-	char command[64];
-
-	snprintf(command, sizeof command, "rm -rf %s", scratch);
-	return system(command);
-}
+#include "test_scratch.h"
 
 /* A path that no file has; good until the fourth call after it. */
 static inline const char *fresh_path(const char *name)
