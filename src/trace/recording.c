@@ -181,6 +181,7 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 				    e == EACCES ? "; read it as the user whose it is" : "");
 	r = gt_alloc(sizeof *r);
 	r->path = gt_strdup(path);
+	r->pid = options ? options->pid : 0;
 	r->numbers = gt_numbers_new();
 	r->names = gt_names_new();
 	if (asprintf(&info, "%s/info", path) < 0)
@@ -258,6 +259,11 @@ uint64_t gt_recording_lost(const struct gt_recording *r)
 	if (gt_count_parse(gt_recording_info(r, "lost"), &all) && all > lost + r->lost_elsewhere)
 		lost = all - r->lost_elsewhere;
 	return lost;
+}
+
+uint32_t gt_recording_pid(const struct gt_recording *r)
+{
+	return r->pid;
 }
 
 size_t gt_recording_process_count(const struct gt_recording *r)

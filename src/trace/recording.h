@@ -34,6 +34,7 @@ struct gt_process {
 	char *csv;                 /* where its resource tracker wrote, "" for nowhere */
 	char *residue;             /* what its driver kept, by the tracker: view/residue.h; "" */
 	char *damage;              /* NULL: none; known when its events have been read */
+	bool went_on;              /* `gputrack attach` let go of it; known as `damage` is */
 	bool unread;               /* nothing of its trace can be read; `damage` says why */
 };
 
@@ -59,6 +60,8 @@ void gt_recording_close(struct gt_recording *r);
 const char *gt_recording_info(const struct gt_recording *r, const char *key);
 const char *gt_recording_path(const struct gt_recording *r);
 
+/* The only process that was asked for; 0: all. */
+uint32_t gt_recording_pid(const struct gt_recording *r);
 size_t gt_recording_process_count(const struct gt_recording *r);
 const struct gt_process *gt_recording_process(const struct gt_recording *r, size_t index);
 /* Events that are missing: of these processes, and of those whose processes nobody knows. */

@@ -41,6 +41,7 @@ static void take_texts(struct gt_source_trace *s)
 	take_text(s, &s->process.rank, "rank");
 	take_text(s, &s->process.csv, "csv");
 	take_text(s, &s->process.residue, "residue");
+	s->process.went_on = gt_reader_text(s->reader, "went_on");
 	free(s->process.command);
 	s->process.command = command_line(gt_reader_text(s->reader, "command"));
 }

@@ -29,6 +29,7 @@ struct gt_recording {
 	struct gt_info *info;
 	struct gt_source_trace *sources;
 	size_t source_count, source_room;
+	uint32_t pid;          /* of the only process that was asked for; 0: all */
 	size_t process_count;  /* of the sources; those after them hold samples alone */
 	uint64_t lost_elsewhere; /* by processes that are left out */
 	struct gt_heap heap;   /* sources by key */

@@ -367,7 +367,8 @@ static void process_json(struct gt_json *j, const struct gt_view *v,
 		gt_json_null(j, "end_ns");
 	gt_json_text(j, "state",
 		     process->unread ? "unread" :
-		     gt_process_runs(process) ? "running" : state_names[process->state]);
+		     gt_process_runs(process) ? "running" :
+		     process->went_on ? "went_on" : state_names[process->state]);
 	gt_json_text(j, "error", process->error ? why_stopped(process->error) : NULL);
 	gt_json_uint(j, "lost", process->lost);
 	gt_json_uint(j, "lost_stacks", process->lost_stacks);

@@ -166,14 +166,18 @@ static void put_path(struct gt_page *p, const char *path)
 static void put_next(struct gt_page *p, const struct gt_view *v, const char *analysis,
 		     const char *why)
 {
-	char option[32], *command;
+	char option[48], *command;
+	uint32_t pid = gt_recording_pid(v->recording);
 
 	if (asprintf(&command, "  %s report ", gt_tool_name()) < 0)
 		return;
 	gt_page_name(p, GT_BOLD, command, UINT32_MAX);
 	free(command);
 	put_path(p, gt_style_relative(&v->style, gt_recording_path(v->recording)));
-	snprintf(option, sizeof option, " -a %s", analysis);
+	if (pid)
+		snprintf(option, sizeof option, " --pid %" PRIu32 " -a %s", pid, analysis);
+	else
+		snprintf(option, sizeof option, " -a %s", analysis);
 	gt_page_name(p, GT_BOLD, option, UINT32_MAX);
 	gt_page_tab(p, p->column + 2 + (unsigned)(sizeof "watermark" - 1 - strlen(analysis)));
 	gt_page_need(p, (unsigned)strlen(why) + 2);

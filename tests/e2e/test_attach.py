@@ -271,6 +271,23 @@ def test_attached_in_mid_run(case):
         "cuMemAlloc_v2"] * 2 + ["cuMemFree_v2"] * 4
 
 
+def test_what_ended_has_leaked_where_others_go_on(case):
+    need_root(case)
+    ending, lasting = Target(case), Target(case)
+    attached = Attached(case, "-p", ending.pid, "-p", lasting.pid)
+    for target in ending, lasting:
+        target.tell("a 2000")
+    ending.end()
+    assert attached.stop() == 0, attached.err
+    lasting.end()
+    assert "1 of them in programs that went on when gputrack let go" in attached.out, attached.out
+    for target, word, state in (ending, "LEAKED", "ended"), (lasting, "ALIVE", "went_on"):
+        assert re.search(f"^{word}  1 resource",
+                         case.gputrack("report", "a.gt", "--pid", target.pid).out, re.M), word
+        processes = case.report("a.gt", "leakage")["recording"]["processes"]
+        assert [p["state"] for p in processes if p["pid"] == target.pid] == [state], processes
+
+
 def test_a_context_from_before_keeps_its_memory_when_another_ends(case):
     """Whose memory is whose cannot be told then: nothing is taken for given back."""
     need_root(case)

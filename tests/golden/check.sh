@@ -81,6 +81,9 @@ for recording in attached lossy foreign; do
 	golden attach/$recording.json "$gputrack" report $recording.gt -a leakage --format json
 	golden attach/$recording-gate.txt "$gputrack" report $recording.gt -f tsv --fail-on-leak
 done
+golden attach/outlived.txt "$gputrack" report outlived.gt
+golden attach/outlived-ended.txt "$gputrack" report outlived.gt --pid 901
+golden attach/outlived-running.txt "$gputrack" report outlived.gt --pid 900
 golden attach/lossy-pid.txt "$gputrack" report lossy.gt --pid 900
 golden attach/lossy.prom "$gputrack" export lossy.gt -f prometheus
 

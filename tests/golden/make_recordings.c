@@ -464,17 +464,21 @@ static void make_sampled(void)
 }
 
 /*
- * What attach leaves: a process that went on when it was let go, one whose trace has not all that
- * was lost, and one with calls of which this gputrack knows nothing.
+ * What attach leaves: a process that went on when it was let go, the same after another one had
+ * ended, one whose trace has not all that was lost, and one with calls of which this gputrack knows
+ * nothing.
  */
 static void make_attached(void)
 {
 	static const struct {
 		const char *name, *running, *lost;
-		bool is_kept, is_foreign;
+		bool is_kept, is_foreign, has_another;
 	} made[] = {
 		{ .name = "attached.gt", .running = "1", .lost = "0", .is_kept = true },
-		{ .name = "lossy.gt", .running = "0", .lost = "1009" },
+		{ .name = "outlived.gt", .running = "1", .lost = "0", .is_kept = true,
+		  .has_another = true },
+		{ .name = "lossy.gt", .running = "0", .lost = "1009",
+		  .has_another = true },
 		{ .name = "foreign.gt", .running = "0", .lost = "0", .is_foreign = true },
 	};
 
@@ -500,14 +504,17 @@ static void make_attached(void)
 			CALL(&t, NONE, 750, .handle = 0x3000, .stack = at);
 		if (!made[i].is_kept)
 			CALL(&t, cuMemFree_v2, 800, .handle = 0x2000, .stack = at);
+		else
+			gt_writer_info(t.writer, "went_on", "1", 1);
 		end(&t);
-		if (!t.lost)
+		if (!made[i].has_another)
 			continue;
-		/* another one, whose losses are its own */
-		t.lost = 500;
+		/* its losses are its own */
+		t.lost = t.lost ? 500 : 0;
 		begin(&t, made[i].name, 901, 1, "/app/bin/service", "./bin/service", 13);
 		CALL(&t, cuMemAlloc_v2, 10, .handle = 0x1000, .size = 1 << 20);
-		CALL(&t, cuMemFree_v2, 20, .handle = 0x1000);
+		if (!made[i].is_kept)
+			CALL(&t, cuMemFree_v2, 20, .handle = 0x1000);
 		end(&t);
 	}
 }

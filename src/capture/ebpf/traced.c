@@ -135,6 +135,12 @@ void gt_traced_exit(struct gt_traced *p, int status)
 		       strlen(text));
 }
 
+void gt_traced_let_go(struct gt_traced *p)
+{
+	if (p->writer)
+		gt_writer_info(p->writer, "went_on", "1", 1);
+}
+
 void gt_traced_lose(struct gt_traced *p, uint64_t events)
 {
 	p->lost += events;

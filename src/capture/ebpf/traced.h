@@ -17,6 +17,8 @@ struct gt_traced_place {
 int gt_traced_open(struct gt_traced *p, struct gt_traced_place *place);
 /* How it ended, as waitpid has it. */
 void gt_traced_exit(struct gt_traced *p, int status);
+/* It goes on without us. */
+void gt_traced_let_go(struct gt_traced *p);
 void gt_traced_lose(struct gt_traced *p, uint64_t events);
 
 void gt_traced_thread(struct gt_traced *p, uint32_t tid, const char *name);

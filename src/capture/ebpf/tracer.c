@@ -56,6 +56,8 @@ static void end(struct gt_tracer *t, struct gt_traced *p)
 		gt_traced_lose(p, p->lost_at_end);
 	if (p->has_exited)
 		gt_traced_exit(p, p->exit_code);
+	else if (!p->is_over)
+		gt_traced_let_go(p);
 	if (p->is_seen && t->options.listener.ended)
 		t->options.listener.ended(t->options.listener.context, p);
 	gt_traced_free(p);
