@@ -328,10 +328,10 @@ static int conclude(const struct run *run, struct gt_gate *gate)
 		gt_replay_summary(replay, stderr);
 	verdict = gt_gate_status(gate);
 	if (verdict == GT_EXIT_FAILED && run->settings->quiet) {
-		char *apart = gt_verdict_apart(&gate->verdict);
+		char *doubt = gt_verdict_doubt(&gate->verdict);
 
-		gt_fail("%s; see `%s report`", apart ? apart : "", gt_tool_name());
-		free(apart);
+		gt_fail("%s; see `%s report`", doubt ? doubt : "", gt_tool_name());
+		free(doubt);
 	}
 	gt_replay_free(replay);
 	return verdict;

@@ -24,14 +24,14 @@ static void put(FILE *out, const char *text, bool property)
 	free(clean);
 }
 
-static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *leak)
+/* `frame` NULL: nowhere in the source. */
+static void put_mark(FILE *out, const struct gt_view *v, const char *sort,
+		     const struct gt_frame *frame, const char *title, const char *text)
 {
-	const struct gt_frame *frame = gt_leak_frame(v, leak);
-	char *title = gt_leak_title(leak), *text = gt_leak_text(v, leak), *file;
-
-	fprintf(out, "::%s ", gt_verdict_fails(v->verdict, leak) ? "error" : "warning");
+	fprintf(out, "::%s ", sort);
 	if (frame) {
-		file = gt_frame_file(v, frame);
+		char *file = gt_frame_file(v, frame);
+
 		fputs("file=", out);
 		put(out, file, true);
 		fprintf(out, ",line=%" PRIu32 ",", frame->line);
@@ -40,10 +40,18 @@ static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *l
 	fputs("title=", out);
 	put(out, title, true);
 	fputs("::", out);
-	/* the last line end would be an empty line in the mark */
-	text[strlen(text) - 1] = '\0';
 	put(out, text, false);
 	putc('\n', out);
+}
+
+static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *leak)
+{
+	char *title = gt_leak_title(leak), *text = gt_leak_text(v, leak);
+
+	/* the last line end would be an empty line in the mark */
+	text[strlen(text) - 1] = '\0';
+	put_mark(out, v, gt_verdict_fails(v->verdict, leak) ? "error" : "warning",
+		 gt_leak_frame(v, leak), title, text);
 	free(title);
 	free(text);
 }
@@ -51,18 +59,19 @@ static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *l
 void gt_leaks_github(const struct gt_view *v, FILE *out)
 {
 	const struct gt_leaks *leaks = &v->verdict->leaks;
-	char *apart = gt_verdict_apart(v->verdict);
+	char *doubt = gt_verdict_doubt(v->verdict), *kept = gt_verdict_residue(v->verdict);
 	size_t shown = 0, more = 0;
 	char text[128];
 
-	if (apart) {
-		fputs("::error title=gputrack::", out);
-		put(out, apart, false);
-		putc('\n', out);
-	}
-	free(apart);
+	if (doubt)
+		put_mark(out, v, "error", NULL, "gputrack", doubt);
+	if (kept)
+		put_mark(out, v, "error", NULL, "gputrack", kept);
+	free(doubt);
+	free(kept);
 	if (v->verdict->over_peak)
-		fprintf(out, "::error title=gputrack::%s\n", gt_verdict_peak(text, v->verdict));
+		put_mark(out, v, "error", gt_peak_frame(v), "most of the peak is held here",
+			 gt_verdict_peak(text, v->verdict));
 	/* those that fail first: they must not be the ones left out */
 	for (int round = 0; round < 2; round++)
 		for (size_t i = 0; i < leaks->count; i++) {

@@ -74,51 +74,51 @@ static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *l
 	free(excuse);
 }
 
-/* What is no leak's case: that all is well, or that nobody can tell. */
-static void put_whole(FILE *out, const struct gt_view *v)
+/* A case that is no call site's; `text` NULL: all is well. */
+static void put_whole(FILE *out, const char *name, const char *element, const char *type,
+		      const char *text)
 {
-	char *text = gt_verdict_apart(v->verdict);
-
-	open_case(out, "gputrack", "leaks");
+	open_case(out, "gputrack", name);
 	if (!text) {
 		fputs("/>\n", out);
 		return;
 	}
 	fputs(">\n", out);
-	if (v->verdict->outcome == GT_OUTCOME_LEAKED)
-		put_result(out, "failure", "residue", text);
-	else
-		put_result(out, "error", "untracked", text);
+	put_result(out, element, type, text);
 	fputs("    </testcase>\n", out);
-	free(text);
 }
 
-static void put_peak(FILE *out, const struct gt_verdict *verdict)
+static void put_wholes(FILE *out, const struct gt_verdict *verdict)
 {
-	char text[128];
+	char peak[128], *doubt = gt_verdict_doubt(verdict), *kept = gt_verdict_residue(verdict);
 
-	open_case(out, "gputrack", "peak");
-	if (!verdict->over_peak) {
-		fputs("/>\n", out);
-		return;
-	}
-	fputs(">\n", out);
-	put_result(out, "failure", "peak", gt_verdict_peak(text, verdict));
-	fputs("    </testcase>\n", out);
+	put_whole(out, "leaks", "error", "untracked", doubt);
+	if (verdict->options.max_peak)
+		put_whole(out, "peak", "failure", "peak",
+			  verdict->over_peak ? gt_verdict_peak(peak, verdict) : NULL);
+	if (gt_limits_of_residue(verdict->options.limits))
+		put_whole(out, "residue", "failure", "residue", kept);
+	free(doubt);
+	free(kept);
 }
 
 struct counts {
-	size_t failures, skipped;
+	size_t tests, failures, errors, skipped;
 };
 
 static struct counts count_cases(const struct gt_view *v)
 {
 	const struct gt_leaks *leaks = &v->verdict->leaks;
-	struct counts c = { 0 };
-	char *apart = gt_verdict_apart(v->verdict);
+	const struct gt_verdict_options *asked = &v->verdict->options;
+	char *doubt = gt_verdict_doubt(v->verdict), *kept = gt_verdict_residue(v->verdict);
+	struct counts c = {
+		.tests = leaks->count + 1 + !!asked->max_peak + gt_limits_of_residue(asked->limits),
+		.failures = !!kept + v->verdict->over_peak,
+		.errors = !!doubt,
+	};
 
-	c.failures = (apart && v->verdict->outcome == GT_OUTCOME_LEAKED) + v->verdict->over_peak;
-	free(apart);
+	free(doubt);
+	free(kept);
 	for (size_t i = 0; i < leaks->count; i++) {
 		bool fails = gt_verdict_fails(v->verdict, &leaks->list[i]);
 		char *excuse = gt_leak_excuse(v, &leaks->list[i]);
@@ -134,14 +134,12 @@ void gt_leaks_junit(const struct gt_view *v, FILE *out)
 {
 	const struct gt_leaks *leaks = &v->verdict->leaks;
 	struct counts c = count_cases(v);
-	enum gt_outcome outcome = v->verdict->outcome;
-	unsigned errors = outcome == GT_OUTCOME_UNTRACKED || outcome == GT_OUTCOME_UNSURE;
 	uint64_t ns = 0;
 	char counts[128], moment[GT_FORMAT_MAX];
 
 	gt_count_parse(gt_recording_info(v->recording, "duration_ns"), &ns);
-	snprintf(counts, sizeof counts, " tests=\"%zu\" failures=\"%zu\" errors=\"%u\"",
-		 leaks->count + 1 + !!v->verdict->options.max_peak, c.failures, errors);
+	snprintf(counts, sizeof counts, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\"",
+		 c.tests, c.failures, c.errors);
 	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites%s>\n"
 		"  <testsuite name=\"gputrack\"%s skipped=\"%zu\" time=\"%" PRIu64 ".%03" PRIu64
 		"\"", counts, counts, c.skipped, ns / 1000000000, ns / 1000000 % 1000);
@@ -155,9 +153,7 @@ void gt_leaks_junit(const struct gt_view *v, FILE *out)
 	fputs("/>\n      <property name=\"recording\"", out);
 	attribute(out, "value", gt_recording_path(v->recording));
 	fputs("/>\n    </properties>\n", out);
-	put_whole(out, v);
-	if (v->verdict->options.max_peak)
-		put_peak(out, v->verdict);
+	put_wholes(out, v->verdict);
 	for (size_t i = 0; i < leaks->count; i++)
 		put_leak(out, v, &leaks->list[i]);
 	fputs("  </testsuite>\n</testsuites>\n", out);

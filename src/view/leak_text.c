@@ -69,10 +69,10 @@ char *gt_leak_text(const struct gt_view *v, const struct gt_leak *leak)
 	return text;
 }
 
-const struct gt_frame *gt_leak_frame(const struct gt_view *v, const struct gt_leak *leak)
+static const struct gt_frame *frame_of(const struct gt_view *v, uint32_t stack)
 {
 	const struct gt_frame *frames, *first = NULL;
-	size_t count = gt_frames_get(v->frames, leak->stack, &frames);
+	size_t count = gt_frames_get(v->frames, stack, &frames);
 
 	for (size_t i = 0; i < count; i++) {
 		char *file;
@@ -89,6 +89,25 @@ const struct gt_frame *gt_leak_frame(const struct gt_view *v, const struct gt_le
 			first = &frames[i];
 	}
 	return first;
+}
+
+const struct gt_frame *gt_leak_frame(const struct gt_view *v, const struct gt_leak *leak)
+{
+	return frame_of(v, leak->stack);
+}
+
+const struct gt_frame *gt_peak_frame(const struct gt_view *v)
+{
+	const struct gt_site *most = NULL;
+
+	for (size_t i = 0; i < v->ledger->site_count; i++) {
+		const struct gt_site *site = &v->ledger->sites[i];
+
+		if (gt_kind_on_device((enum gt_kind)site->kind) &&
+		    (!most || site->bytes_at_peak > most->bytes_at_peak))
+			most = site;
+	}
+	return most ? frame_of(v, most->stack) : NULL;
 }
 
 char *gt_frame_file(const struct gt_view *v, const struct gt_frame *frame)

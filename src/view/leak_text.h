@@ -12,6 +12,8 @@ char *gt_leak_excuse(const struct gt_view *v, const struct gt_leak *leak);
 
 /* The frame to point at: the innermost below the current folder, or with a file; NULL: none. */
 const struct gt_frame *gt_leak_frame(const struct gt_view *v, const struct gt_leak *leak);
+/* The same of whoever held most at the peak. */
+const struct gt_frame *gt_peak_frame(const struct gt_view *v);
 /* Its file, tidy, and relative to the current folder where it lies below; the caller frees. */
 char *gt_frame_file(const struct gt_view *v, const struct gt_frame *frame);
 /* What to call the site: its innermost function, or module, or else the API's function. */

@@ -82,6 +82,14 @@ int gt_limits_parse(struct gt_limits *limits, const char *spec, struct gt_error 
 	return e;
 }
 
+bool gt_limits_of_residue(const struct gt_limits *limits)
+{
+	for (size_t i = 0; i < limits->count; i++)
+		if (limits->list[i].of_residue)
+			return true;
+	return false;
+}
+
 void gt_limits_fini(struct gt_limits *limits)
 {
 	for (size_t i = 0; i < limits->count; i++)

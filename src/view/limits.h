@@ -26,4 +26,6 @@ struct gt_limits {
 
 /* 0, or -EINVAL and a sentence that tells where in `spec` the mistake is. */
 int gt_limits_parse(struct gt_limits *limits, const char *spec, struct gt_error *error);
+/* True when one of them is about what drivers kept. */
+bool gt_limits_of_residue(const struct gt_limits *limits);
 void gt_limits_fini(struct gt_limits *limits);

@@ -1,4 +1,7 @@
-/* sarif.c - leaks as SARIF 2.1.0: one result for each call site that leaked. */
+/*
+ * sarif.c - leaks as SARIF 2.1.0: one result for each call site that leaked, one for a peak that is
+ * too high, and one for what the driver kept.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,10 +119,20 @@ static void put_excuse(struct gt_json *j, const struct gt_view *v, const struct 
 	free(excuse);
 }
 
+static void put_fingerprint(struct gt_json *j, const char *key)
+{
+	char hash[32];
+
+	snprintf(hash, sizeof hash, "%016" PRIx64, gt_hash_bytes(key, strlen(key)));
+	gt_json_line(j, "partialFingerprints");
+	gt_json_text(j, "gputrackSite/v1", hash);
+	gt_json_end(j);
+}
+
 static void put_result(struct gt_json *j, const struct gt_view *v, const struct gt_leak *leak)
 {
 	const struct gt_frame *frame = gt_leak_frame(v, leak);
-	char word[WORD_SIZE], hash[32], *title = gt_leak_title(leak);
+	char word[WORD_SIZE], *title = gt_leak_title(leak);
 
 	gt_select_word(word, sizeof word, (enum gt_api)leak->api, (enum gt_kind)leak->kind);
 	gt_json_object(j, NULL);
@@ -132,10 +145,7 @@ static void put_result(struct gt_json *j, const struct gt_view *v, const struct 
 	if (frame)
 		location(j, NULL, v, frame);
 	gt_json_end(j);
-	gt_json_line(j, "partialFingerprints");
-	snprintf(hash, sizeof hash, "%016" PRIx64, gt_hash_bytes(leak->key, strlen(leak->key)));
-	gt_json_text(j, "gputrackSite/v1", hash);
-	gt_json_end(j);
+	put_fingerprint(j, leak->key);
 	put_stack(j, v, leak);
 	put_excuse(j, v, leak);
 	gt_json_line(j, "properties");
@@ -147,12 +157,61 @@ static void put_result(struct gt_json *j, const struct gt_view *v, const struct 
 	free(title);
 }
 
-/* One rule for each API and kind that leaked. */
-static void put_rules(struct gt_json *j, const struct gt_leaks *leaks)
+/* What is wrong with the whole, not with a call site. */
+static void put_whole(struct gt_json *j, const struct gt_view *v, const char *rule,
+		      const struct gt_frame *frame, const char *text)
 {
+	gt_json_object(j, NULL);
+	gt_json_text(j, "ruleId", rule);
+	gt_json_text(j, "level", "error");
+	if (v->verdict->options.baseline)
+		gt_json_text(j, "baselineState", "new"); /* of limits it knows nothing */
+	message(j, "message", text);
+	gt_json_array(j, "locations");
+	if (frame)
+		location(j, NULL, v, frame);
+	gt_json_end(j);
+	put_fingerprint(j, rule);
+	gt_json_array(j, "suppressions");
+	gt_json_end(j);
+	gt_json_end(j);
+}
+
+static void put_results(struct gt_json *j, const struct gt_view *v)
+{
+	const struct gt_verdict *verdict = v->verdict;
+	char peak[128], *kept = gt_verdict_residue(verdict);
+
+	gt_json_array(j, "results");
+	for (size_t i = 0; i < verdict->leaks.count; i++)
+		put_result(j, v, &verdict->leaks.list[i]);
+	if (verdict->over_peak)
+		put_whole(j, v, "peak", gt_peak_frame(v), gt_verdict_peak(peak, verdict));
+	if (kept)
+		put_whole(j, v, "residue", NULL, kept);
+	free(kept);
+	gt_json_end(j);
+}
+
+static void put_rule(struct gt_json *j, const char *id, const char *text)
+{
+	gt_json_object(j, NULL);
+	gt_json_text(j, "id", id);
+	message(j, "shortDescription", text);
+	gt_json_end(j);
+}
+
+/* One rule for each API and kind that leaked, and those that were asked for. */
+static void put_rules(struct gt_json *j, const struct gt_verdict *verdict)
+{
+	const struct gt_leaks *leaks = &verdict->leaks;
 	struct gt_select told = { 0 };
 
 	gt_json_array(j, "rules");
+	if (verdict->options.max_peak)
+		put_rule(j, "peak", "more device memory alive at once than --max-peak allows");
+	if (gt_limits_of_residue(verdict->options.limits))
+		put_rule(j, "residue", "memory that the driver kept after destroys");
 	for (size_t i = 0; i < leaks->count; i++) {
 		const struct gt_leak *leak = &leaks->list[i];
 		char word[WORD_SIZE], text[256];
@@ -161,12 +220,9 @@ static void put_rules(struct gt_json *j, const struct gt_leaks *leaks)
 			continue;
 		told.has[leak->api][leak->kind] = true;
 		gt_select_word(word, sizeof word, (enum gt_api)leak->api, (enum gt_kind)leak->kind);
-		gt_json_object(j, NULL);
-		gt_json_text(j, "id", word);
 		snprintf(text, sizeof text, "%s %s alive when the process ended",
 			 gt_api_names[leak->api], gt_kinds[leak->kind].plural);
-		message(j, "shortDescription", text);
-		gt_json_end(j);
+		put_rule(j, word, text);
 	}
 	gt_json_end(j);
 }
@@ -174,30 +230,27 @@ static void put_rules(struct gt_json *j, const struct gt_leaks *leaks)
 /* How the tool went, not the program: what could not be told is a mark of its own. */
 static void put_invocation(struct gt_json *j, const struct gt_view *v)
 {
-	enum gt_outcome outcome = v->verdict->outcome;
-	bool sure = outcome != GT_OUTCOME_UNTRACKED && outcome != GT_OUTCOME_UNSURE;
-	char *apart = gt_verdict_apart(v->verdict);
+	char *doubt = gt_verdict_doubt(v->verdict);
 
 	gt_json_array(j, "invocations");
 	gt_json_object(j, NULL);
-	gt_json_bool(j, "executionSuccessful", sure);
+	gt_json_bool(j, "executionSuccessful", !doubt);
 	gt_json_text(j, "commandLine", gt_recording_info(v->recording, "command"));
-	if (apart) {
+	if (doubt) {
 		gt_json_array(j, "toolExecutionNotifications");
 		gt_json_object(j, NULL);
 		gt_json_text(j, "level", "error");
-		message(j, "message", apart);
+		message(j, "message", doubt);
 		gt_json_end(j);
 		gt_json_end(j);
 	}
 	gt_json_end(j);
 	gt_json_end(j);
-	free(apart);
+	free(doubt);
 }
 
 void gt_leaks_sarif(const struct gt_view *v, FILE *out)
 {
-	const struct gt_leaks *leaks = &v->verdict->leaks;
 	struct gt_json j;
 
 	gt_json_begin(&j, out);
@@ -209,15 +262,12 @@ void gt_leaks_sarif(const struct gt_view *v, FILE *out)
 	gt_json_object(&j, "driver");
 	gt_json_text(&j, "name", "gputrack");
 	gt_json_text(&j, "version", GT_VERSION);
-	put_rules(&j, leaks);
+	put_rules(&j, v->verdict);
 	gt_json_end(&j);
 	gt_json_end(&j);
 	put_invocation(&j, v);
 	gt_json_text(&j, "columnKind", "unicodeCodePoints");
-	gt_json_array(&j, "results");
-	for (size_t i = 0; i < leaks->count; i++)
-		put_result(&j, v, &leaks->list[i]);
-	gt_json_end(&j);
+	put_results(&j, v);
 	gt_json_end(&j);
 	gt_json_end(&j);
 	gt_json_finish(&j);

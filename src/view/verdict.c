@@ -145,7 +145,7 @@ static const struct gt_sum *too_much_kept(const struct gt_verdict *verdict)
 }
 
 /* What nobody can tell. */
-static const char *doubt(const struct gt_verdict *verdict)
+static const char *question(const struct gt_verdict *verdict)
 {
 	if (verdict->options.peak_alone)
 		return "how high the peak was";
@@ -153,26 +153,33 @@ static const char *doubt(const struct gt_verdict *verdict)
 					   "whether something leaked";
 }
 
-char *gt_verdict_apart(const struct gt_verdict *verdict)
+char *gt_verdict_doubt(const struct gt_verdict *verdict)
 {
-	const struct gt_sum *kept = too_much_kept(verdict);
-	char bytes[GT_FORMAT_MAX], *text = NULL;
+	char *text = NULL;
 	int e = 0;
 
 	if (verdict->outcome == GT_OUTCOME_UNTRACKED)
 		e = asprintf(&text, "nothing was tracked at all, so nobody can tell %s; `%s doctor` "
-			     "tells what can be tracked", doubt(verdict),
+			     "tells what can be tracked", question(verdict),
 			     gt_tool_name());
 	else if (verdict->outcome == GT_OUTCOME_UNSURE && verdict->residue_unknown)
 		e = asprintf(&text, "nobody measured what the driver kept: record with --csv or "
 			     "--log, to a normal end");
 	else if (verdict->outcome == GT_OUTCOME_UNSURE)
 		e = asprintf(&text, "the recording has gaps, so nobody can tell %s",
-			     doubt(verdict));
-	else if (kept)
-		e = asprintf(&text, "%s kept by the driver after destroys (resource tracker)",
-			     gt_format_bytes(bytes, kept->bytes));
+			     question(verdict));
 	return e < 0 ? NULL : text;
+}
+
+char *gt_verdict_residue(const struct gt_verdict *verdict)
+{
+	const struct gt_sum *kept = too_much_kept(verdict);
+	char bytes[GT_FORMAT_MAX], *text;
+
+	if (!kept || asprintf(&text, "%s kept by the driver after destroys (resource tracker)",
+			      gt_format_bytes(bytes, kept->bytes)) < 0)
+		return NULL;
+	return text;
 }
 
 static void put_limits(const struct gt_verdict *verdict, struct gt_page *p)
@@ -222,7 +229,7 @@ static void put_suppressions(const struct gt_suppressions *list, struct gt_page 
 
 static void put_outcome(const struct gt_verdict *verdict, struct gt_page *p)
 {
-	char text[128], *apart;
+	char text[128], *doubt;
 
 	switch (verdict->outcome) {
 	case GT_OUTCOME_LEAKED:
@@ -238,9 +245,9 @@ static void put_outcome(const struct gt_verdict *verdict, struct gt_page *p)
 		break;
 	case GT_OUTCOME_UNTRACKED:
 	case GT_OUTCOME_UNSURE:
-		apart = gt_verdict_apart(verdict);
-		gt_page_wrap(p, GT_RED, 0, "FAILED  %s", apart ? apart : "");
-		free(apart);
+		doubt = gt_verdict_doubt(verdict);
+		gt_page_wrap(p, GT_RED, 0, "FAILED  %s", doubt ? doubt : "");
+		free(doubt);
 		break;
 	case GT_OUTCOME_PEAK:
 		break;

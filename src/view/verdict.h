@@ -46,11 +46,10 @@ void gt_verdict_fini(struct gt_verdict *verdict);
 /* What leaked, without what the user knows of where v->verdict says so. */
 void gt_verdict_groups(struct gt_groups *groups, const struct gt_view *v);
 
-/*
- * What is wrong and no leak's: nothing was tracked, nobody can tell, the driver kept too much. NULL
- * for nothing of that; the caller frees it.
- */
-char *gt_verdict_apart(const struct gt_verdict *verdict);
+/* Why nobody can tell, NULL where somebody can; the caller frees it, and those below. */
+char *gt_verdict_doubt(const struct gt_verdict *verdict);
+/* "6.25 MiB kept by the driver after destroys (resource tracker)", where that is too much. */
+char *gt_verdict_residue(const struct gt_verdict *verdict);
 
 /* True when the leak is of a kind whose limit was exceeded. */
 bool gt_verdict_fails(const struct gt_verdict *verdict, const struct gt_leak *leak);

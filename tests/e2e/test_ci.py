@@ -355,10 +355,14 @@ def test_sarif_fits_its_own_schema(case):
     builds(case)
     case.path("s.supp").write_text("leak:new_way\n")
     for number, more in enumerate(([], ["--baseline", "old.gt"], ["--suppressions", "s.supp"],
+                                   ["--max-peak", "1", "--baseline", "old.gt"],
                                    ["--fail-on-leak=memory", "--baseline", "old.gt"])):
         path = case.path(f"{number}.sarif")
         done = case.gputrack("report", "new.gt", "--format", "sarif", "-o", path, *more)
         assert done.status in (0, 23), done.err
+        peaks = [r for r in check_sarif(json.loads(path.read_text())) if r["ruleId"] == "peak"]
+        assert len(peaks) == ("--max-peak" in more), peaks
+        assert all(r["locations"][0]["physicalLocation"]["region"] for r in peaks), peaks
         readers.check(case, "sarif", path)
     wrong = json.loads(path.read_text())
     wrong["runs"][0]["results"][0]["level"] = "dreadful"

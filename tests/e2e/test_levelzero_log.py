@@ -1,4 +1,5 @@
 """The resource tracker's log: its lines, its levels, what the driver left, what is still alive."""
+import json
 import re
 
 import schema
@@ -413,6 +414,8 @@ def test_residue_in_the_recording(case):
     for form, mark in (("junit", 'failures="1"'), ("github", "::error"), ("sarif", '"error"')):
         done = case.gputrack("report", "r.gt", "--fail-on-leak=residue", "--format", form)
         assert done.status == 23 and mark in done.out and "6.25 MiB kept" in done.out, done.out
+    (result,) = json.loads(done.out)["runs"][0]["results"]
+    assert result["ruleId"] == "residue", result
     done = case.gputrack("plot", next(case.folder.glob("r_pid*.csv")), "-o", "r.txt")
     assert "No memory leaks detected" not in done.out + case.path("r.txt").read_text(), done.out
     assert re.search(r"zeCommandListDestroy: 6\.\d\d MB in 100 calls", done.out), done.out

@@ -118,6 +118,7 @@ for form in junit sarif github; do
 	golden ci/known-$form.$suffix "$gputrack" report after.gt -f $form --suppressions known.supp
 	golden ci/silent-$form.$suffix "$gputrack" report silent.gt -f $form
 done
+golden ci/peak-sarif.json "$gputrack" report after.gt -f sarif --max-peak 9M
 golden ci/suppressed.txt "$gputrack" report after.gt -a leakage --suppressions known.supp --fail-on-leak
 golden ci/verdict-json.json "$gputrack" report after.gt -a leakage -f json --suppressions known.supp --baseline before.gt
 golden ci/baseline.txt "$gputrack" report after.gt --baseline before.gt --fail-on-leak
