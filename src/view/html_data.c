@@ -7,7 +7,9 @@
 #include "view/html.h"
 #include "view/html_names.h"
 #include "view/html_rows.h"
+#include "view/residue.h"
 #include "view/results.h"
+#include "view/running.h"
 
 enum { SITES_MAX = 4000, SET_SITES_MAX = 600, HANDLES_MAX = 8, MISTAKES_MAX = 200 };
 
@@ -91,6 +93,18 @@ static void totals_json(struct writing *w)
 	gt_json_end(j);
 }
 
+/* How much of what is alive at the end may still be in use. */
+static uint64_t in_use(const struct writing *w)
+{
+	struct gt_groups groups;
+	uint64_t count;
+
+	gt_groups_init(&groups, w->set->ledger, GT_GROUPS_LEAKS);
+	count = gt_running_count(w->html->recording, &groups);
+	gt_groups_fini(&groups);
+	return count;
+}
+
 static void sums_json(struct writing *w)
 {
 	const struct gt_ledger *l = w->set->ledger;
@@ -102,6 +116,7 @@ static void sums_json(struct writing *w)
 	gt_json_uint(j, "created", total.created);
 	gt_json_uint(j, "created_bytes", total.bytes_total);
 	gt_json_uint(j, "leaked", leaked.count);
+	gt_json_uint(j, "in_use", in_use(w));
 	gt_json_uint(j, "leaked_device", leaked.device_bytes);
 	gt_json_uint(j, "leaked_host", leaked.host_bytes);
 	gt_json_uint(j, "lasting", l->lasting.count);
@@ -447,6 +462,7 @@ void gt_html_data(const struct gt_html *h, struct gt_frames *frames, double thre
 	gt_json_text(&j, "made_by", GT_VERSION);
 	gt_json_text(&j, "directory", gt_recording_info(h->recording, "directory"));
 	gt_recording_json(&j, &v);
+	gt_residue_json(&j, h->recording);
 	gt_json_int(&j, "end_ns", since_start(h, h->end_ns));
 	gt_json_uint(&j, "processes_left_out", h->process_left_out);
 	gt_json_array(&j, "sets");

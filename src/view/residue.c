@@ -53,7 +53,7 @@ void gt_residue_find(struct gt_residue *residue, const struct gt_recording *reco
 	}
 }
 
-void gt_residue_text(struct gt_page *p, const struct gt_recording *recording)
+bool gt_residue_text(struct gt_page *p, const struct gt_recording *recording)
 {
 	char total[GT_FORMAT_MAX], line[1024] = "";
 	struct gt_residue residue;
@@ -61,7 +61,7 @@ void gt_residue_text(struct gt_page *p, const struct gt_recording *recording)
 
 	gt_residue_find(&residue, recording);
 	if (!residue.kb)
-		return;
+		return false;
 	for (int i = 0; i < GT_LABEL_COUNT && used < sizeof line; i++)
 		if (residue.of[i])
 			used += (size_t)snprintf(line + used, sizeof line - used,
@@ -72,6 +72,7 @@ void gt_residue_text(struct gt_page *p, const struct gt_recording *recording)
 		     gt_format_bytes(total, residue.kb * 1024), line);
 	gt_page_wrap(p, GT_DIM, 2, "an estimate of the resource tracker and no leaked resource; "
 		     "--fail-on-leak=residue counts it (doc/resource-tracker.md)");
+	return true;
 }
 
 void gt_residue_json(struct gt_json *j, const struct gt_recording *recording)

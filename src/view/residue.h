@@ -18,7 +18,7 @@ struct gt_residue {
 
 /* The sum of all processes. Known when the recording has been read. */
 void gt_residue_find(struct gt_residue *residue, const struct gt_recording *recording);
-/* A few lines; none where nothing was kept, or measured. */
-void gt_residue_text(struct gt_page *p, const struct gt_recording *recording);
+/* A few lines; none, and false, where nothing was kept, or measured. */
+bool gt_residue_text(struct gt_page *p, const struct gt_recording *recording);
 /* "residue": null where it was not measured. */
 void gt_residue_json(struct gt_json *j, const struct gt_recording *recording);

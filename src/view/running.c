@@ -6,15 +6,14 @@
 #include "base/format.h"
 #include "base/mem.h"
 
-/* How many of these resources are held by processes that run, or did when attach let go. */
-static uint64_t held(const struct gt_view *v, const struct gt_groups *groups)
+uint64_t gt_running_count(const struct gt_recording *recording, const struct gt_groups *groups)
 {
-	size_t processes = gt_recording_process_count(v->recording);
+	size_t processes = gt_recording_process_count(recording);
 	bool *holds = gt_alloc(processes + 1), any = false;
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < processes; i++) {
-		const struct gt_process *process = gt_recording_process(v->recording, i);
+		const struct gt_process *process = gt_recording_process(recording, i);
 
 		any |= holds[i] = process->went_on || gt_process_runs(process);
 	}
@@ -27,7 +26,8 @@ static uint64_t held(const struct gt_view *v, const struct gt_groups *groups)
 
 bool gt_running_holds(const struct gt_view *v, const struct gt_groups *groups)
 {
-	return groups->object_count && held(v, groups) == groups->object_count;
+	return groups->object_count &&
+	       gt_running_count(v->recording, groups) == groups->object_count;
 }
 
 void gt_running_word(struct gt_page *p, const struct gt_view *v, const struct gt_groups *groups)
@@ -40,7 +40,7 @@ void gt_running_word(struct gt_page *p, const struct gt_view *v, const struct gt
 void gt_running_line(struct gt_page *p, const struct gt_view *v, const struct gt_groups *groups)
 {
 	const char *which = gt_view_goes_on(v) ? "went on when gputrack let go" : "still run";
-	uint64_t count = held(v, groups);
+	uint64_t count = gt_running_count(v->recording, groups);
 	char text[GT_FORMAT_MAX];
 
 	if (count && count == groups->object_count)

@@ -5,6 +5,8 @@
 #include "view/page.h"
 #include "view/view.h"
 
+/* How many of these resources are held by processes that run, or did when attach let go. */
+uint64_t gt_running_count(const struct gt_recording *recording, const struct gt_groups *groups);
 /* True when all of it is held by programs that go on: this may be in use, and is no leak yet. */
 bool gt_running_holds(const struct gt_view *v, const struct gt_groups *groups);
 /* "LEAKED", or "ALIVE" when all of it is held by programs that go on. */

@@ -266,8 +266,9 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 		gt_page_end(&p);
 	}
 	put_freed(&p, &l->freed);
-	gt_residue_text(&p, v->recording);
 	gt_page_end(&p);
+	if (gt_residue_text(&p, v->recording))
+		gt_page_end(&p);
 	if (l->peak_bytes) {
 		put_peak(&p, v);
 		gt_page_end(&p);

@@ -9,11 +9,11 @@ def recordings(case):
     assert made.status == 0, made.err
 
 
-def page_of(case, name):
+def page_of(case, name, *options):
     """The page of one of them; skipped where the page was left out of the build."""
     if not (case.folder / "leaks.gt").exists():
         recordings(case)
-    done = case.gputrack("html", name)
+    done = case.gputrack("html", name, *options)
     if "built without the page" in done.err:
         case.skip("gputrack was built without the page")
     assert done.status == 0, done.err

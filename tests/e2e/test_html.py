@@ -310,6 +310,13 @@ def test_what_is_in_use_or_missing_is_not_called_leaked_or_given_back(case):
         leaks = page.text("#leaks")
         assert leaks.startswith("Alive") and "may be in use" in leaks, leaks
         assert "let go after" in page.text("header") and "eaked" not in page.text("main")
+        opened(page, page_of(case, "outlived.gt"))
+        assert "2 leaks" in page.text(".verdict.bad")
+        assert "1 of them in programs that went on" in page.text("#leaks")
+        assert "6.25 MiB that the driver kept" in page.text("#residue")
+        for pid, word in (900, "1 alive"), (901, "1 leak"):
+            opened(page, page_of(case, "outlived.gt", "--pid", pid))
+            assert word in page.text(".verdict"), word
         for name in ("lossy.gt", "foreign.gt"):
             opened(page, page_of(case, name))
             assert "No leaks seen" in page.text(".verdict.warn")

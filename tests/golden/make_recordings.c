@@ -515,6 +515,8 @@ static void make_attached(void)
 		CALL(&t, cuMemAlloc_v2, 10, .handle = 0x1000, .size = 1 << 20);
 		if (!made[i].is_kept)
 			CALL(&t, cuMemFree_v2, 20, .handle = 0x1000);
+		else
+			gt_writer_info(t.writer, "residue", "6400 KB, CommandList 6400", 25);
 		end(&t);
 	}
 }

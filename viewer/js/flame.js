@@ -46,7 +46,8 @@ export class Flame {
     this.reset = el("button", { type: "button", class: "tool", text: "Show all",
       on: { click: () => this.zoomTo(this.root) } });
     this.node.querySelector(".section-head").append(el("div", { class: "controls" },
-      segmented("Which memory", modes(goesOn(set.data.raw.recording)), state.mode, (mode) => this.change("mode", mode)),
+      segmented("Which memory", modes(goesOn(set.raw)), state.mode,
+        (mode) => this.change("mode", mode)),
       segmented("Measured in", [["bytes", "Bytes"], ["objects", "Resources"]], state.unit,
         (unit) => this.change("unit", unit))));
     this.node.append(el("div", { class: "controls" }, this.search, this.matched, this.reset),

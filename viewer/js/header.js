@@ -94,12 +94,12 @@ function processPicker(data, chosen, pick) {
 }
 
 /* What is alive in programs that run, or went on when they were let go, is no leak yet. */
-export function goesOn({ running, processes }) {
-  return running > 0 || (processes.length > 0 && processes.every((p) => p.state === "running"));
+export function goesOn({ leaked, in_use: inUse }) {
+  return leaked > 0 && inUse === leaked;
 }
 
 function leakVerdict(card, raw, recording) {
-  const alive = goesOn(recording);
+  const alive = goesOn(raw);
   const leaked = [raw.leaked_device && `${formatBytes(raw.leaked_device)} of device memory`,
     raw.leaked_host && `${formatBytes(raw.leaked_host)} of host memory`].filter(Boolean);
   if (raw.leaked)

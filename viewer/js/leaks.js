@@ -44,21 +44,32 @@ function noLeaks({ created, lasting }, recording) {
 }
 
 /* Whether it leaked is not known of what programs hold that go on. */
-function leaksTitle(recording) {
-  return !goesOn(recording) ? ["Leaks", "Created and never given back, by call site."] :
-    ["Alive", recording.running > 0 ?
+function leaksTitle(raw, { running }) {
+  const which = running > 0 ? "went on when gputrack let go" : "still run";
+  if (goesOn(raw))
+    return ["Alive", running > 0 ?
       "Created and not given back when gputrack let go, by call site: this may be in use." :
       "Created and not given back so far, by call site: this may be in use."];
+  return ["Leaks", "Created and never given back, by call site." + (raw.in_use ?
+    ` ${formatCount(raw.in_use)} of them in programs that ${which}: ` +
+      `${raw.in_use === 1 ? "it" : "they"} may be in use.` : "")];
+}
+
+/* What the driver kept, of all processes together; null for nothing, or not measured. */
+function residueNote({ residue }) {
+  return residue?.kb ? el("p", { class: "card warn", id: "residue", text: "The process grew by " +
+    `${formatBytes(residue.kb * 1024)} that the driver kept when these were destroyed: ` +
+    residue.labels.map(({ label, kb }) => `${label} ${formatCount(kb)} KB`).join(", ") +
+    ". This is an estimate of the resource tracker and no leaked resource." }) : null;
 }
 
 export function leaksSection(set, state) {
   const { recording } = set.data.raw;
-  const node = section("leaks", ...leaksTitle(recording));
-  const notLeaked = notLeakedNote(set.raw);
+  const node = section("leaks", ...leaksTitle(set.raw, recording));
+  const notes = [notLeakedNote(set.raw), set.raw.pid ? null : residueNote(set.data.raw)]
+    .filter(Boolean);
   if (!set.leaks.length) {
-    node.append(noLeaks(set.raw, recording));
-    if (notLeaked)
-      node.append(notLeaked);
+    node.append(noLeaks(set.raw, recording), ...notes);
     return node;
   }
   const words = new Map();
@@ -86,9 +97,7 @@ export function leaksSection(set, state) {
           stackWords(leak.site.frames));
       return words.get(leak);
     } });
-  node.append(table.node);
-  if (notLeaked)
-    node.append(notLeaked);
+  node.append(table.node, ...notes);
   if (set.raw.rest.live)
     node.append(el("p", { class: "dim", text: `Besides ${plural(set.raw.rest.live, "resource",
       "resources")} from call sites that are not in the page: gputrack report -a leakage ` +
