@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/source.h"
 #include "cli/terminal.h"
+#include "trace/walk.h"
 #include "view/export.h"
 #include "view/nsight.h"
 #include "view/nsight_rows.h"
@@ -81,15 +82,20 @@ const struct gt_usage gt_export_usage = {
 };
 
 /* The first event of CUDA memory says that there is some. */
+static bool is_no_row(void *context, const struct gt_event *event, uint32_t process)
+{
+	bool *has = context;
+
+	(void)process;
+	*has = gt_nsight_has_row(event);
+	return !*has;
+}
+
 static bool has_cuda_memory(struct gt_recording *recording)
 {
-	struct gt_event event;
-	uint32_t process;
 	bool has = false;
 
-	while (!has && gt_recording_next(recording, &event, &process) > 0)
-		has = gt_nsight_has_row(&event);
-	gt_recording_rewind(recording);
+	gt_walk(recording, &(struct gt_walk){ .event = is_no_row, .context = &has });
 	return has;
 }
 
@@ -104,18 +110,17 @@ static bool wants_three_files(const struct settings *s, struct gt_recording *rec
 	return has_cuda_memory(recording);
 }
 
+static bool write_row(void *context, const struct gt_event *event, uint32_t process)
+{
+	gt_nsight_rows_add(context, event, process);
+	return true;
+}
+
 static void write_rows(struct gt_nsight_rows *rows, struct gt_recording *recording)
 {
-	struct gt_event event;
-	uint32_t process;
-	uint64_t count = 0;
-
 	gt_nsight_rows_begin(rows);
-	while (gt_recording_next(recording, &event, &process) > 0) {
-		gt_nsight_rows_add(rows, &event, process);
-		if (++count % 4096 == 0)
-			gt_progress_tick(count);
-	}
+	gt_walk(recording, &(struct gt_walk){ .event = write_row, .context = rows,
+					      .tick = gt_progress_tick });
 	gt_progress_end();
 }
 

@@ -263,8 +263,8 @@ static int plot_opened(struct job *j, struct gt_view *v, struct gt_error *error)
 {
 	struct gt_history *history = gt_history_new(v->recording);
 	struct gt_ledger *ledger = gt_pass_run(v->recording, &(struct gt_pass){
-		.each = gt_history_event, .ended = gt_history_ended, .context = history,
-		.tick = gt_progress_tick });
+		.each = gt_history_event, .ended = gt_history_ended,
+		.sampled = gt_history_sample, .context = history, .tick = gt_progress_tick });
 	int e;
 
 	gt_progress_end();

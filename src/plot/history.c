@@ -13,9 +13,9 @@ static double since_start(const struct gt_history *h, uint64_t time_ns)
 	return ((double)time_ns - (double)h->start_ns) / 1e9;
 }
 
-static void take_sample(void *context, uint32_t process, const struct gt_sample *sample)
+void gt_history_sample(void *history, uint32_t process, const struct gt_sample *sample)
 {
-	struct gt_history *h = context;
+	struct gt_history *h = history;
 	double value = (double)sample->value;
 
 	(void)process;
@@ -49,13 +49,11 @@ struct gt_history *gt_history_new(struct gt_recording *r)
 	gt_trail_init(&h->bytes, 1 + h->layer_count, GT_TRAIL_MOST);
 	for (int k = 0; k < GT_KIND_COUNT; k++)
 		gt_trail_init(&h->objects[k], 1, OBJECT_POINTS);
-	gt_recording_on_sample(r, take_sample, h);
 	return h;
 }
 
 void gt_history_free(struct gt_history *h)
 {
-	gt_recording_on_sample(h->recording, NULL, NULL);
 	gt_trail_fini(&h->bytes);
 	for (int k = 0; k < GT_KIND_COUNT; k++)
 		gt_trail_fini(&h->objects[k]);
@@ -156,7 +154,6 @@ void gt_history_event(void *history, const struct gt_ledger *l, const struct gt_
 
 void gt_history_finish(struct gt_history *h, const struct gt_ledger *l)
 {
-	gt_recording_on_sample(h->recording, NULL, NULL);
 	for (size_t i = 0; i < gt_recording_process_count(h->recording); i++) {
 		const struct gt_process *process = gt_recording_process(h->recording, i);
 

@@ -32,5 +32,7 @@ void gt_history_free(struct gt_history *h);
 void gt_history_event(void *history, const struct gt_ledger *l, const struct gt_event *event);
 /* Likewise: after the end of a process. */
 void gt_history_ended(void *history, const struct gt_ledger *l, uint64_t time_ns);
+/* Likewise: something was measured. */
+gt_sample_fn gt_history_sample;
 /* After the last one. */
 void gt_history_finish(struct gt_history *h, const struct gt_ledger *l);

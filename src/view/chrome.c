@@ -4,11 +4,9 @@
 
 #include "base/json.h"
 #include "ledger/groups.h"
+#include "trace/walk.h"
 #include "view/export.h"
-#include "view/pass.h"
 #include "view/process.h"
-
-enum { TICK_EVENTS = 1 << 16 };
 
 struct chrome {
 	const struct gt_export *export;
@@ -163,13 +161,16 @@ static void take_sample(void *context, uint32_t process, const struct gt_sample 
 	gt_json_end(&c->json);
 }
 
-static void take_event(struct chrome *c, const struct gt_event *event, uint32_t process)
+static bool take_event(void *context, const struct gt_event *event, uint32_t process)
 {
+	struct chrome *c = context;
+
 	c->now_ns = event->time_ns;
 	gt_ledger_apply(c->ledger, event, process);
 	if (event->time_ns > c->last_ns)
 		c->last_ns = event->time_ns;
 	put_counters(c, event->time_ns);
+	return !ferror(c->export->out);
 }
 
 static bool end_of_all(void *context, const struct gt_entry *entry)
@@ -186,8 +187,6 @@ void gt_export_chrome(const struct gt_export *e)
 	struct gt_recording *r = e->recording;
 	struct chrome c = { .export = e, .ledger = gt_ledger_new() };
 	struct gt_follower follower = { .born = born, .ended = ended, .context = &c };
-	struct gt_event event;
-	uint32_t process;
 
 	c.ledger->follower = &follower;
 	c.start_ns = c.last_ns = gt_recording_start_ns(r);
@@ -195,16 +194,8 @@ void gt_export_chrome(const struct gt_export *e)
 	gt_json_text(&c.json, "displayTimeUnit", "ms");
 	gt_json_array(&c.json, "traceEvents");
 	put_name(&c, 0, "all processes");
-	gt_recording_rewind(r);
-	gt_recording_on_end(r, process_ended, &c);
-	gt_recording_on_sample(r, take_sample, &c);
-	while (gt_recording_next(r, &event, &process) > 0 && !ferror(e->out)) {
-		take_event(&c, &event, process);
-		if (e->tick && c.ledger->events % TICK_EVENTS == 0)
-			e->tick(c.ledger->events);
-	}
-	gt_recording_on_end(r, NULL, NULL);
-	gt_recording_on_sample(r, NULL, NULL);
+	gt_walk(r, &(struct gt_walk){ .event = take_event, .ended = process_ended,
+				      .sampled = take_sample, .context = &c, .tick = e->tick });
 	gt_live_each(&c.ledger->live, end_of_all, &c);
 	/* what a process is called is known once its trace has been read */
 	for (size_t i = 0; i < gt_recording_process_count(r); i++) {

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "trace/walk.h"
 #include "view/export.h"
 #include "view/stack.h"
 
@@ -23,8 +24,6 @@ static int64_t relative_ns(const struct gt_events *e, const struct gt_event *eve
 {
 	return (int64_t)(event->time_ns - gt_recording_start_ns(e->recording));
 }
-
-enum { TICK_EVENTS = 1 << 12 };
 
 void gt_events_tsv_begin(struct gt_events *e)
 {
@@ -152,21 +151,29 @@ struct form {
 	void (*end)(struct gt_events *e);
 };
 
+struct writing {
+	struct gt_events events;
+	const struct form *form;
+};
+
+static bool write_row(void *context, const struct gt_event *event, uint32_t process)
+{
+	struct writing *w = context;
+
+	w->form->row(&w->events, event, process);
+	return !ferror(w->events.out);
+}
+
 static void write_all(const struct gt_export *e, const struct form *form)
 {
-	struct gt_events events = { .recording = e->recording, .frames = e->frames, .out = e->out };
-	struct gt_event event;
-	uint32_t process;
-	uint64_t count = 0;
+	struct writing w = { .events = { .recording = e->recording, .frames = e->frames,
+					 .out = e->out }, .form = form };
 
-	form->begin(&events);
-	while (gt_recording_next(e->recording, &event, &process) > 0 && !ferror(e->out)) {
-		form->row(&events, &event, process);
-		if (e->tick && ++count % TICK_EVENTS == 0)
-			e->tick(count);
-	}
+	form->begin(&w.events);
+	gt_walk(e->recording, &(struct gt_walk){ .event = write_row, .context = &w,
+						 .tick = e->tick });
 	if (form->end)
-		form->end(&events);
+		form->end(&w.events);
 }
 
 void gt_export_tsv(const struct gt_export *e)

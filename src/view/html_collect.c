@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "trace/walk.h"
 #include "view/html.h"
 
 enum {
-	TICK_EVENTS = 1 << 16,
 	TOTAL_ROWS = 16384,     /* of all processes together */
 	KIND_ROWS = 4096,
 	SET_TOTAL_ROWS = 2048,  /* of one process */
@@ -49,8 +49,11 @@ static void survey_sample(void *context, uint32_t process, const struct gt_sampl
 		s->sampled_ns = sample->time_ns;
 }
 
-static void count_event(struct survey *s, uint32_t process)
+static bool survey_event(void *context, const struct gt_event *event, uint32_t process)
 {
+	struct survey *s = context;
+
+	gt_ledger_apply(s->ledger, event, process);
 	if (process >= s->event_room) {
 		size_t room = process + 16;
 
@@ -59,25 +62,7 @@ static void count_event(struct survey *s, uint32_t process)
 		s->event_room = room;
 	}
 	s->events[process]++;
-}
-
-static void read_first(struct survey *s, struct gt_recording *r, void (*tick)(uint64_t))
-{
-	struct gt_event event;
-	uint32_t process;
-
-	gt_recording_rewind(r);
-	gt_recording_on_end(r, survey_end, s);
-	gt_recording_on_sample(r, survey_sample, s);
-	while (gt_recording_next(r, &event, &process) > 0) {
-		gt_ledger_apply(s->ledger, &event, process);
-		count_event(s, process);
-		if (tick && s->ledger->events % TICK_EVENTS == 0)
-			tick(s->ledger->events);
-	}
-	gt_recording_on_end(r, NULL, NULL);
-	gt_recording_on_sample(r, NULL, NULL);
-	gt_ledger_finish(s->ledger);
+	return true;
 }
 
 static void choose_kinds(struct gt_html *h, const struct gt_ledger *l)
@@ -300,33 +285,19 @@ static void take_sample(void *context, uint32_t process, const struct gt_sample 
 			     (double)(int64_t)(sample->time_ns - h->start_ns) / 1e9, &value);
 }
 
-static void read_again(struct gt_html *h, void (*tick)(uint64_t))
+static bool take_event(void *context, const struct gt_event *event, uint32_t process)
 {
-	struct gt_event event;
-	uint64_t events = 0;
-	uint32_t process;
+	struct gt_html *h = context;
 
-	gt_recording_rewind(h->recording);
-	gt_recording_on_end(h->recording, process_ended, h);
-	gt_recording_on_sample(h->recording, take_sample, h);
-	while (gt_recording_next(h->recording, &event, &process) > 0) {
-		for (size_t i = 0; i < h->set_count; i++) {
-			if (!is_about(h, &h->sets[i], process))
-				continue;
-			begin_moment(h, &h->sets[i], event.time_ns);
-			gt_ledger_apply(h->sets[i].ledger, &event, process);
-			gt_growth_note(h->sets[i].growth, h->sets[i].ledger, event.time_ns);
-			note_moment(h, &h->sets[i], event.function);
-		}
-		if (tick && ++events % TICK_EVENTS == 0)
-			tick(events);
-	}
-	gt_recording_on_end(h->recording, NULL, NULL);
-	gt_recording_on_sample(h->recording, NULL, NULL);
 	for (size_t i = 0; i < h->set_count; i++) {
-		note_tracks(h, &h->sets[i]);
-		gt_ledger_finish(h->sets[i].ledger);
+		if (!is_about(h, &h->sets[i], process))
+			continue;
+		begin_moment(h, &h->sets[i], event->time_ns);
+		gt_ledger_apply(h->sets[i].ledger, event, process);
+		gt_growth_note(h->sets[i].growth, h->sets[i].ledger, event->time_ns);
+		note_moment(h, &h->sets[i], event->function);
 	}
+	return true;
 }
 
 struct gt_html *gt_html_new(struct gt_recording *r, void (*tick)(uint64_t events))
@@ -335,14 +306,21 @@ struct gt_html *gt_html_new(struct gt_recording *r, void (*tick)(uint64_t events
 	struct survey s = { .html = h, .ledger = gt_ledger_new() };
 
 	h->recording = r;
-	read_first(&s, r, tick);
+	gt_walk(r, &(struct gt_walk){ .event = survey_event, .ended = survey_end,
+				      .sampled = survey_sample, .context = &s, .tick = tick });
+	gt_ledger_finish(s.ledger);
 	choose_range(&s);
 	choose_kinds(h, s.ledger);
 	choose_tracks(h, s.ledger);
 	choose_sets(&s);
 	gt_ledger_free(s.ledger);
 	free(s.events);
-	read_again(h, tick);
+	gt_walk(r, &(struct gt_walk){ .event = take_event, .ended = process_ended,
+				      .sampled = take_sample, .context = h, .tick = tick });
+	for (size_t i = 0; i < h->set_count; i++) {
+		note_tracks(h, &h->sets[i]);
+		gt_ledger_finish(h->sets[i].ledger);
+	}
 	return h;
 }
 
