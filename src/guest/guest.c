@@ -229,16 +229,15 @@ static void unmark(struct gt_guest_call *g)
 		*g->mark = g->unmarked;
 }
 
-static void take_away(void *context, const struct gt_event *event)
+/* Good until the next one; NULL when there is no memory. */
+static const struct gt_ending *end_one(struct gt_guest_call *g, const struct gt_event *event)
 {
-	struct gt_guest_call *g = context;
-
 	if (g->ending_count == g->ending_room) {
 		size_t room = g->ending_room * 2;
 		struct gt_ending *more = malloc(room * sizeof *more);
 
 		if (!more)
-			return;
+			return NULL;
 		memcpy(more, g->endings, g->ending_count * sizeof *more);
 		if (g->endings != &g->ending)
 			free(g->endings);
@@ -246,7 +245,23 @@ static void take_away(void *context, const struct gt_event *event)
 		g->ending_room = room;
 		gt_meter_spoil();
 	}
-	gt_tracker_end(event, &g->endings[g->ending_count++]);
+	gt_tracker_end(event, &g->endings[g->ending_count]);
+	return &g->endings[g->ending_count++];
+}
+
+static void take_away(void *context, const struct gt_event *event)
+{
+	struct gt_guest_call *g = context;
+	struct gt_event behind = *event;
+	const struct gt_ending *ending = end_one(g, event);
+
+	/* a range ends with all that lies in it, one behind the other: ledger/follow.h */
+	while (ending && ending->change == GT_CHANGE_ENDED && ending->gone.size < behind.size &&
+	       gt_kinds[gt_entry_kind(&ending->gone)].habits & GT_RANGED) {
+		behind.handle += ending->gone.size;
+		behind.size -= ending->gone.size;
+		ending = ending->gone.size ? end_one(g, &behind) : NULL;
+	}
 }
 
 static void note_entry(void *context, const struct gt_event *event)
@@ -394,6 +409,9 @@ void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_do
 		for (size_t i = 0; i < g->ending_count; i++)
 			gt_tracker_restore(&g->endings[i]);
 	gt_call_events(&g->call, door, take_event, g);
+	if (g->watched && g->ends && gt_call_succeeded(&g->call))
+		while (g->ending_next < g->ending_count)
+			gt_watch_ended(&g->watch, &g->endings[g->ending_next++]);
 	if (g->watched)
 		gt_watch_finish(&g->watch, &g->call, g->endings, g->ends ? g->ending_count : 0);
 	if (g->ends)

@@ -214,6 +214,12 @@ static void add_cost(enum gt_label label, const struct gt_cost *cost, int sign)
 	atomic_fetch_add(&labels[label].data_kb, sign * cost->data_kb);
 }
 
+void gt_watch_ended(struct gt_watch_call *w, const struct gt_ending *ending)
+{
+	if (ending->change == GT_CHANGE_ENDED)
+		count(w, gt_entry_kind(&ending->gone), -1, ending->gone.size);
+}
+
 void gt_watch_event(struct gt_watch_call *w, const struct gt_event *event, enum gt_change change,
 		    const struct gt_ending *ending)
 {
@@ -225,8 +231,8 @@ void gt_watch_event(struct gt_watch_call *w, const struct gt_event *event, enum 
 		w->size = !ending ? event->size :
 			  ending->change == GT_CHANGE_ENDED ? ending->gone.size : 0;
 	}
-	if (ending && ending->change == GT_CHANGE_ENDED)
-		count(w, gt_entry_kind(&ending->gone), -1, ending->gone.size);
+	if (ending)
+		gt_watch_ended(w, ending);
 	else if (change == GT_CHANGE_BORN || change == GT_CHANGE_REPLACED)
 		count(w, (enum gt_kind)fn->kind, 1, event->size);
 }

@@ -37,6 +37,8 @@ void gt_watch_after(struct gt_watch_call *w);
 /* An event of the call: what it changed, or with `ending` what it ended. */
 void gt_watch_event(struct gt_watch_call *w, const struct gt_event *event, enum gt_change change,
 		    const struct gt_ending *ending);
+/* What ended beside what the call named. */
+void gt_watch_ended(struct gt_watch_call *w, const struct gt_ending *ending);
 /* Something else was created under the handle of what had not been seen to end. */
 void gt_watch_replaced(struct gt_watch_call *w, const struct gt_ending *replaced);
 /* All events are in: the row, the lines, the verdicts. */

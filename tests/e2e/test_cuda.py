@@ -274,6 +274,16 @@ def test_the_tracker_s_log_counts_what_contexts_take_along(case):
     assert "STILL ALIVE" not in text, text
 
 
+def test_the_tracker_s_log_counts_what_one_call_unmaps(case):
+    run = case.gputrack("run", "-q", "-o", "a.gt", "--log", "a.log", case.program("cuda_lives"),
+                        "stripes", env=cuda(case, GPUTRACK_LOG_LEVEL="debug"))
+    assert run.status == 0
+    text = "".join(path.read_text() for path in case.folder.glob("a*.log"))
+    counts = re.findall(r"(cuMem(?:Map|Unmap)): \w+ Count=(\d+)", text)
+    assert [int(count) for _, count in counts] == [1, 2, 3, 4, 0], counts
+    assert "STILL ALIVE" not in text, text
+
+
 def nvml(case, **more):
     environment = cuda(case)
     environment["LD_LIBRARY_PATH"] += ":" + str(case.build / "tests/fake/gpu_memory")

@@ -26,9 +26,9 @@ enum { THREADS = 8, ROUNDS = 2000 };
 static char folder[] = "/tmp/gputrack-guest-XXXXXX", recording[64], csv[64];
 
 /* One call through begin and end, as a door's wrapper makes it; errno must come through. */
-static void call(enum gt_function_id function, uint64_t handle, uint64_t result)
+static void call_with(enum gt_function_id function, const uint64_t argv[GT_ARGS_MAX],
+		      uint64_t result)
 {
-	uint64_t argv[GT_ARGS_MAX] = { handle };
 	struct gt_guest_call g;
 
 	errno = 4711;
@@ -36,6 +36,11 @@ static void call(enum gt_function_id function, uint64_t handle, uint64_t result)
 	assert_int_equal(errno, 4711);
 	gt_guest_end(&g, result, NULL);
 	assert_int_equal(errno, 4711);
+}
+
+static void call(enum gt_function_id function, uint64_t handle, uint64_t result)
+{
+	call_with(function, (uint64_t[GT_ARGS_MAX]){ handle }, result);
 }
 
 static void create(uint64_t handle)
@@ -125,6 +130,37 @@ static void a_failed_release_is_taken_back(void **state)
 	entries = gt_tracker_snapshot(&count, any, NULL);
 	assert_int_equal(count, 0);
 	free(entries);
+}
+
+static bool is_mapping(void *context, const struct gt_entry *entry)
+{
+	(void)context;
+	return entry->function == GT_FN_cuMemMap;
+}
+
+static size_t mappings(void)
+{
+	size_t count;
+
+	free(gt_tracker_snapshot(&count, is_mapping, NULL));
+	return count;
+}
+
+static void one_call_ends_all_in_its_range_or_fails(void **state)
+{
+	uint64_t range[GT_ARGS_MAX] = { 0x10000, 3 * 4096 };
+
+	(void)state;
+	for (uint64_t i = 0; i < 4; i++)
+		call_with(GT_FN_cuMemMap, (uint64_t[GT_ARGS_MAX]){ 0x10000 + i * 4096, 4096 }, 0);
+	call_with(GT_FN_cuMemUnmap, range, 1);
+	assert_int_equal(mappings(), 4);
+	call_with(GT_FN_cuMemUnmap, range, 0);
+	assert_int_equal(mappings(), 1);
+	/* more than there is */
+	range[0] += 3 * 4096;
+	call_with(GT_FN_cuMemUnmap, range, 0);
+	assert_int_equal(mappings(), 0);
 }
 
 static void a_child_has_a_trace_of_its_own(void **state)
@@ -398,6 +434,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_lose_nothing),
 		cmocka_unit_test(a_failed_release_is_taken_back),
+		cmocka_unit_test(one_call_ends_all_in_its_range_or_fails),
 		cmocka_unit_test(a_child_has_a_trace_of_its_own),
 		cmocka_unit_test(a_child_forked_inside_a_call_writes_nothing_of_it),
 		cmocka_unit_test(a_place_that_a_child_finds_is_in_its_own_trace),
