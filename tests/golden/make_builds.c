@@ -1,0 +1,49 @@
+/* make_builds.c - recordings for continuous integration: two builds of a program, many leaks. */
+#include "make_recordings.h"
+
+#include <stdio.h>
+
+#include "recording_maker.h"
+
+/* Two builds of one program: sites that stay with their lines moved, grow, shrink, come and go. */
+void make_builds(void)
+{
+	for (int after = 0; after < 2; after++) {
+		const char *name = after ? "after.gt" : "before.gt";
+		const char *root = after ? "/ci/42/src" : "/ci/41/src";
+		struct trace t = { .start_ns = START, .end_ns = START + 600 * MS };
+		char file[64];
+
+		folder(name);
+		write_info(name, "./bin/game", "exit_status", "0");
+		begin(&t, name, 800, 1, "/app/bin/game", "./bin/game", 10);
+		snprintf(file, sizeof file, "%s/texture.c", root);
+		leak(&t, named(&t, "load_texture", file, after ? 52 : 40), 2, 4 << 20);
+		snprintf(file, sizeof file, "%s/loop.c", root);
+		leak(&t, named(&t, "tick", file, 10), after ? 50 : 5, 0);
+		snprintf(file, sizeof file, "%s/cache.c", root);
+		leak(&t, named(&t, "cache::fill<int*>", file, 7), after ? 1 : 3, 65536);
+		snprintf(file, sizeof file, "%s/%s.c", root, after ? "upload" : "scratch");
+		leak(&t, named(&t, after ? "upload" : "make_scratch", file, 99), 1, 1 << 20);
+		end(&t);
+	}
+}
+
+/* More call sites than GitHub shows, with names that try to be something else. */
+void make_many(void)
+{
+	static const char *const names[] = {
+		"=cmd|' /C calc'!A0", "a;b", "x\" onload=\"y", "<script>&amp;", "::error::no%0A",
+		"line\nbreak", "tab\there", "\033[31mred", "bad\xff\xfeutf8", ("\xe2\x80\xae" "rtl"),
+		"operator*", "^anchors$", "nul\001one",
+	};
+	struct trace t = { .start_ns = START, .end_ns = START + 600 * MS };
+
+	folder("many.gt");
+	write_info("many.gt", "./bin/many \"quoted\" \\ \n", "exit_status", "0");
+	begin(&t, "many.gt", 900, 1, "/app/bin/many", "./bin/many", 10);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		leak(&t, named(&t, names[i], i % 2 ? "/app/src/a, b:c%d.c" : "/app/src/plain.c",
+			       (uint32_t)i + 1), 1, (i + 1) * 1000);
+	end(&t);
+}

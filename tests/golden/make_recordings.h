@@ -1,0 +1,8 @@
+/* make_recordings.h - recordings that are made in files of their own. */
+#pragma once
+
+void make_hostile(void);
+void make_markup(void);
+void make_damaged(void);
+void make_builds(void);
+void make_many(void);
