@@ -19,3 +19,8 @@ bool gt_process_runs(const struct gt_process *process)
 	/* a number that is used again belongs to somebody who came later */
 	return began && began <= process->start_real_ns + SECOND;
 }
+
+bool gt_process_goes_on(const struct gt_process *process)
+{
+	return process->went_on || gt_process_runs(process);
+}

@@ -44,6 +44,9 @@ struct gt_process {
  */
 bool gt_process_runs(const struct gt_process *process);
 
+/* True when it runs, or did when `gputrack attach` let go of it: what it holds may be in use. */
+bool gt_process_goes_on(const struct gt_process *process);
+
 struct gt_recorded_module {
 	const char *path;
 	uint8_t build_id[64];

@@ -54,15 +54,19 @@ static uint64_t ran_ns(const struct gt_process *process)
 static void put_row(struct gt_page *p, const struct gt_process *process, const struct left *left,
 		    uint64_t start_ns)
 {
-	char text[GT_FORMAT_MAX], *name = gt_process_name(process);
+	char text[GT_FORMAT_MAX], ran[GT_FORMAT_MAX + 1], *name = gt_process_name(process);
+	bool goes_on = gt_process_goes_on(process);
 
 	snprintf(text, sizeof text, "%" PRIu32, process->pid);
 	gt_page_right(p, GT_PLAIN, text, 9);
 	gt_page_right(p, GT_PLAIN, *process->rank ? process->rank : "-", 15);
 	gt_page_right(p, GT_PLAIN, gt_format_span(text, process->start_ns > start_ns ?
 						  process->start_ns - start_ns : 0), 26);
-	gt_page_right(p, GT_PLAIN, gt_format_span(text, ran_ns(process)), 37);
-	gt_page_right(p, left->count ? GT_RED : GT_PLAIN, gt_format_count(text, left->count), 46);
+	snprintf(ran, sizeof ran, "%s%s", gt_format_span(text, ran_ns(process)),
+		 goes_on ? "+" : "");
+	gt_page_right(p, GT_PLAIN, ran, 37);
+	gt_page_right(p, !left->count ? GT_PLAIN : goes_on ? GT_YELLOW : GT_RED,
+		      gt_format_count(text, left->count), 46);
 	gt_page_right(p, GT_PLAIN, left->bytes ? gt_format_bytes(text, left->bytes) : "-", 57);
 	gt_page_tab(p, 59);
 	gt_page_need(p, NAME_LEAST);

@@ -12,11 +12,8 @@ uint64_t gt_running_count(const struct gt_recording *recording, const struct gt_
 	bool *holds = gt_alloc(processes + 1), any = false;
 	uint64_t count = 0;
 
-	for (size_t i = 0; i < processes; i++) {
-		const struct gt_process *process = gt_recording_process(recording, i);
-
-		any |= holds[i] = process->went_on || gt_process_runs(process);
-	}
+	for (size_t i = 0; i < processes; i++)
+		any |= holds[i] = gt_process_goes_on(gt_recording_process(recording, i));
 	for (size_t i = 0; any && i < groups->count; i++)
 		for (size_t k = 0; k < groups->list[i].count; k++)
 			count += holds[groups->list[i].objects[k]->process];

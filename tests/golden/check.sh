@@ -82,6 +82,7 @@ for recording in attached lossy foreign; do
 	golden attach/$recording-gate.txt "$gputrack" report $recording.gt -f tsv --fail-on-leak
 done
 golden attach/outlived.txt "$gputrack" report outlived.gt
+golden attach/outlived-processes.txt "$gputrack" report outlived.gt -a processes
 golden attach/outlived-ended.txt "$gputrack" report outlived.gt --pid 901
 golden attach/outlived-running.txt "$gputrack" report outlived.gt --pid 900
 golden attach/lossy-pid.txt "$gputrack" report lossy.gt --pid 900
