@@ -3,13 +3,13 @@
 
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "cli/nvml.h"
 #include "trace/layout.h"
 #include "trace/writer.h"
@@ -134,8 +134,6 @@ struct gt_device_sampler *gt_device_sampler_start(const char *folder, pid_t pid)
 {
 	struct gt_device_sampler *s = gt_alloc(sizeof *s);
 	pthread_condattr_t clock;
-	sigset_t all, before;
-	int e;
 
 	s->pid = pid;
 	snprintf(s->path, sizeof s->path, "%.4000s/" GT_SYSTEM_TRACE, folder);
@@ -143,12 +141,7 @@ struct gt_device_sampler *gt_device_sampler_start(const char *folder, pid_t pid)
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
 	pthread_cond_init(&s->stop, &clock);
-	/* signals are the main thread's, which passes them on */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	e = pthread_create(&s->thread, NULL, sample, s);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (e) {
+	if (gt_thread_start(&s->thread, sample, s)) {
 		free(s);
 		return NULL;
 	}

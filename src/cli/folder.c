@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "trace/ends.h"
 #include "trace/layout.h"
 
 enum { PATH_ROOM = sizeof((struct gt_folder *)0)->path + 8 };
@@ -50,6 +51,8 @@ static bool is_ours(int folder, const char *name)
 		return begins_with(folder, name, "gputrack: ");
 	if (!strcmp(name, "legend") || !strcmp(name, "legend.new"))
 		return begins_with(folder, name, "GTLEGND");
+	if (!strcmp(name, GT_ENDS_FILE))
+		return begins_with(folder, name, GT_ENDS_MAGIC);
 	if (!strcmp(name, GT_ROOM_FILE))
 		return is_counter(folder, name);
 	return is_trace_name(name) && begins_with(folder, name, GT_TRACE_MAGIC);

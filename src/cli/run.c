@@ -15,6 +15,7 @@
 #include "cli/cli.h"
 #include "cli/device_sampler.h"
 #include "cli/doors.h"
+#include "cli/end_watcher.h"
 #include "cli/folder.h"
 #include "cli/gate.h"
 #include "cli/job.h"
@@ -107,6 +108,7 @@ struct run {
 	int hold;              /* the parent's alone: of the folder, see gt_folder_hold */
 	struct gt_info *info;
 	struct gt_device_sampler *sampler; /* the parent's alone; NULL: none */
+	struct gt_end_watcher *watcher;    /* likewise */
 	int program_status; /* where nothing could be recorded: of waitpid, or -1 */
 };
 
@@ -275,6 +277,7 @@ static void prepared(void *context, pid_t pid)
 
 	name_folder(run, pid);
 	run->hold = gt_folder_hold(run->folder);
+	run->watcher = gt_end_watcher_start(run->folder);
 }
 
 static void started(void *context, pid_t pid)
@@ -362,6 +365,7 @@ static int record(struct run *run, pid_t *pid, struct gt_error *error)
 	}
 	status = gt_launch(&launch, pid, error);
 	gt_device_sampler_stop(run->sampler);
+	gt_end_watcher_stop(run->watcher);
 	name_folder(run, *pid);
 	if (status < 0 || !gt_folder_follow(run->hold, run->folder, sizeof run->folder))
 		return status;

@@ -22,5 +22,5 @@ bool gt_process_runs(const struct gt_process *process)
 
 bool gt_process_goes_on(const struct gt_process *process)
 {
-	return process->went_on || gt_process_runs(process);
+	return process->went_on || process->state == GT_TRACE_STOPPED || gt_process_runs(process);
 }

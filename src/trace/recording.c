@@ -42,7 +42,7 @@ static void add_source(struct gt_recording *r, const char *folder, const char *f
 	s.process.ppid = h.ppid;
 	s.process.start_ns = h.start_ns;
 	s.process.start_real_ns = h.start_real_ns;
-	s.process.end_ns = h.end_ns;
+	s.process.end_ns = h.end_ns ? h.end_ns : gt_ends_find(r->ends, file);
 	s.process.state = h.state <= GT_TRACE_STOPPED ? h.state : GT_TRACE_RUNNING;
 	s.process.error = (int)h.error;
 	s.process.lost = h.lost;
@@ -168,7 +168,7 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 		      const struct gt_recording_options *options, struct gt_error *error)
 {
 	struct gt_recording *r;
-	char *info;
+	char *info, *ends;
 	struct stat st;
 	int count, e;
 
@@ -188,6 +188,10 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 		info = gt_strdup("");
 	r->info = gt_info_read(info);
 	free(info);
+	if (asprintf(&ends, "%s/" GT_ENDS_FILE, path) < 0)
+		ends = gt_strdup("");
+	r->ends = gt_ends_read(ends);
+	free(ends);
 	count = S_ISDIR(st.st_mode) ? find_traces(r, options, error) :
 				      take_trace(r, options, error);
 	sort_sources(r);
@@ -235,6 +239,7 @@ void gt_recording_close(struct gt_recording *r)
 	gt_numbers_free(r->numbers);
 	gt_names_free(r->names);
 	gt_info_free(r->info);
+	gt_ends_free(r->ends);
 	free(r->path);
 	free(r);
 }

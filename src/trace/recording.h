@@ -21,7 +21,7 @@ struct gt_recording_options {
 struct gt_process {
 	uint32_t pid, ppid;
 	uint64_t start_ns, start_real_ns;
-	uint64_t end_ns;           /* 0 while it runs, or when it was killed */
+	uint64_t end_ns;           /* 0 while it runs, or when nobody has seen its end */
 	uint64_t last_ns;          /* of its last event; grows while reading */
 	enum gt_trace_state state;
 	int error;                 /* why recording stopped */
@@ -44,7 +44,7 @@ struct gt_process {
  */
 bool gt_process_runs(const struct gt_process *process);
 
-/* True when it runs, or did when `gputrack attach` let go of it: what it holds may be in use. */
+/* True when it runs, or did when nothing more was recorded of it: what it holds may be in use. */
 bool gt_process_goes_on(const struct gt_process *process);
 
 struct gt_recorded_module {

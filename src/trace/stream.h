@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/heap.h"
+#include "trace/ends.h"
 #include "trace/info.h"
 #include "trace/names.h"
 #include "trace/numbers.h"
@@ -27,6 +28,7 @@ struct gt_source_trace {
 struct gt_recording {
 	char *path;
 	struct gt_info *info;
+	struct gt_ends *ends;
 	struct gt_source_trace *sources;
 	size_t source_count, source_room;
 	uint32_t pid;          /* of the only process that was asked for; 0: all */

@@ -235,7 +235,7 @@ static const char *why_stopped(int error)
 /* It neither ended nor went on as something else. */
 static bool has_no_end(const struct gt_view *v, const struct gt_process *process)
 {
-	return process->state == GT_TRACE_RUNNING &&
+	return process->state == GT_TRACE_RUNNING && !process->end_ns &&
 	       !*gt_recording_info(v->recording, "signal") && !became_another(v, process);
 }
 

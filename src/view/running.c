@@ -34,9 +34,19 @@ void gt_running_word(struct gt_page *p, const struct gt_view *v, const struct gt
 	gt_page_put(p, alive ? GT_YELLOW : GT_RED, alive ? "ALIVE" : "LEAKED");
 }
 
+/* True when recording stopped before a process had ended. */
+static bool has_stopped(const struct gt_view *v)
+{
+	for (size_t i = 0; i < gt_recording_process_count(v->recording); i++)
+		if (gt_recording_process(v->recording, i)->state == GT_TRACE_STOPPED)
+			return true;
+	return false;
+}
+
 void gt_running_line(struct gt_page *p, const struct gt_view *v, const struct gt_groups *groups)
 {
-	const char *which = gt_view_goes_on(v) ? "went on when gputrack let go" : "still run";
+	const char *which = gt_view_goes_on(v) ? "went on when gputrack let go" :
+			    has_stopped(v) ? "went on when recording stopped" : "still run";
 	uint64_t count = gt_running_count(v->recording, groups);
 	char text[GT_FORMAT_MAX];
 

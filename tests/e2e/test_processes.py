@@ -34,6 +34,27 @@ if __name__ == "__main__":
     sys.exit(any(worker.exitcode for worker in workers))
 """
 
+# Two workers hold memory at the same time, and end as they are told, without exit handlers.
+WORKERS = SCRIPT.split("if __name__")[0].replace(
+    "    assert cl.clReleaseContext(ctypes.c_void_p(context)) == 0\n", "") + r"""
+ready, go = os.pipe(), os.pipe()
+for i in range(2):
+    if os.fork() == 0:
+        leak(1)
+        os.write(ready[1], b"x")
+        os.read(go[0], 1)
+        if sys.argv[1] == "kill":
+            os.kill(os.getpid(), 9)
+        if sys.argv[1] == "exec":
+            os.execlp("true", "true")
+        os._exit(0)
+for i in range(2):
+    os.read(ready[0], 1)
+os.write(go[1], b"xx")
+for i in range(2):
+    os.wait()
+"""
+
 
 def by_process(case, recording):
     return case.report(recording, "processes")["groups"]
@@ -304,3 +325,18 @@ def test_what_goes_on_in_the_background_is_recorded_still(case):
     case.path("begin").write_text("now\n")
     case.path("end").read_text()
     assert case.report("r.gt", "leakage")["totals"]["count"] == 21
+
+
+def test_processes_that_cannot_say_so_are_alive_until_they_end(case):
+    case.path("workers.py").write_text(WORKERS)
+    for how in ("exit", "kill", "exec"):
+        done = case.gputrack("run", "--max-peak", "5000", "-o", f"{how}.gt", sys.executable,
+                             "workers.py", how, env=case.pocl())
+        assert done.status == 23 and "PEAK  8.00 KiB" in done.err, (how, done.err)
+        assert "nothing is known" not in done.err, done.err
+        for process in case.report(f"{how}.gt", "summary")["recording"]["processes"]:
+            assert process["state"] == "unended" and process["end_ns"] > process["start_ns"]
+    # what nobody has seen is not known
+    case.path("exit.gt/ends").unlink()
+    text = case.gputrack("report", "exit.gt").out
+    assert "PEAK  4.00 KiB" in text and "nothing is known of its end" in text, text

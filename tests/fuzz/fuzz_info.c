@@ -1,4 +1,6 @@
-/* fuzz_info.c - reads any bytes as a recording's `info`, and writes and reads them the same again.
+/*
+ * fuzz_info.c - reads any bytes as a recording's `info`, and writes and reads them the same again;
+ * and as its `ends`.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,6 +8,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "trace/ends.h"
 #include "trace/info.h"
 
 static char folder[] = "/tmp/fuzz_info.XXXXXX", file[64];
@@ -37,8 +40,18 @@ static char *rewrite(const char *from, size_t *size)
 	return text;
 }
 
+static void read_ends(const char *from)
+{
+	struct gt_ends *ends = gt_ends_read(from);
+
+	FUZZ_CHECK(!gt_ends_find(ends, ""));
+	gt_ends_find(ends, "1.trace");
+	gt_ends_free(ends);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	const char *path;
 	char *once, *twice;
 	size_t once_size, twice_size;
 
@@ -47,7 +60,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		snprintf(file, sizeof file, "%s/info", folder);
 		atexit(remove_folder);
 	}
-	once = rewrite(fuzz_file(data, size), &once_size);
+	path = fuzz_file(data, size);
+	read_ends(path);
+	once = rewrite(path, &once_size);
 	twice = rewrite(file, &twice_size);
 	FUZZ_CHECK(once_size == twice_size &&
 		   !memcmp(once ? once : "", twice ? twice : "", once_size));

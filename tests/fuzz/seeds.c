@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "trace/ends.h"
 #include "trace/info.h"
 #include "trace/legend.h"
 #include "trace/reader.h"
@@ -212,6 +213,19 @@ static void write_infos(const char *into)
 	gt_info_free(info);
 }
 
+static void write_ends(const char *into)
+{
+	char path[4096];
+	FILE *out;
+
+	snprintf(path, sizeof path, "%s/ends", into);
+	out = fopen(path, "we");
+	if (!out)
+		die(path, errno);
+	fputs(GT_ENDS_MAGIC "1.trace 5000000000\n2-2.trace 7\n1.trace 6000000000\n", out);
+	fclose(out);
+}
+
 static void write_legend(const char *into)
 {
 	static const uint8_t id[20] = { 0xde, 0xad };
@@ -249,6 +263,7 @@ int main(int argc, char **argv)
 	write_texts();
 	write_many();
 	write_infos(argv[2]);
+	write_ends(argv[2]);
 	write_legend(argv[3]);
 	return 0;
 }
