@@ -58,6 +58,23 @@ static void hold_signals(sigset_t *mask)
 	sigprocmask(SIG_BLOCK, &held, mask);
 }
 
+void gt_launch_explain(struct gt_error *error, const char *program, int why)
+{
+	/* a name without a slash is looked for in PATH; many forget that this folder is not there */
+	bool is_here = why == ENOENT && !strchr(program, '/') && !access(program, F_OK);
+
+	if (is_here && !access(program, X_OK))
+		gt_error_set(error, 0, "cannot run %s: it is not in PATH; the one in this folder "
+			     "is ./%s", program, program);
+	else if (is_here)
+		gt_error_set(error, 0, "cannot run %s: it is not in PATH, and the one in this "
+			     "folder is no program; if it is a script, name what runs it first, "
+			     "as in `python3 %s`", program, program);
+	else
+		gt_error_set(error, 0, "cannot run %s: %s; check its name and permissions",
+			     program, strerror(why));
+}
+
 /*
  * Why the child never became the program, told through a pipe that exec closes; before that, an
  * empty text when it is prepared. It goes on when `wait` is closed.
@@ -71,8 +88,7 @@ static void child_main(const struct gt_launch *launch, int tell, int wait)
 		(void)!write(tell, "", 1);
 		(void)!read(wait, &nothing, 1);
 		execvp(launch->argv[0], launch->argv);
-		gt_error_set(&error, 0, "cannot run %s: %s; check its name and permissions",
-			     launch->argv[0], strerror(errno));
+		gt_launch_explain(&error, launch->argv[0], errno);
 		launch->undo(launch->context);
 	}
 	(void)!write(tell, error.text, strlen(error.text));

@@ -26,6 +26,9 @@ struct gt_launch {
  */
 int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error);
 
+/* Why exec gave `why` for a program, and what to do about it. */
+void gt_launch_explain(struct gt_error *error, const char *program, int why);
+
 /* Somebody wanted it to end while it ran: SIGTERM, SIGINT or SIGHUP. */
 bool gt_launch_was_told(void);
 

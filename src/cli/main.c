@@ -86,7 +86,10 @@ static int unknown(const char *word)
 {
 	const char *near = gt_nearest(word, COMMAND_COUNT, command_name, NULL);
 
-	if (near)
+	if (!access(word, X_OK) && strchr(word, '/'))
+		gt_tell("unknown command '%.200s': `%s run %.200s` runs a program", word,
+			gt_tool_name(), word);
+	else if (near)
 		gt_tell("unknown command '%.200s': did you mean '%s'? (see `%s --help`)", word,
 			near, gt_tool_name());
 	else

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/launch.h"
 #include "cli/output.h"
 #include "cli/process_meter.h"
 
@@ -275,8 +276,8 @@ static int start_program(struct watch *w, char **argv)
 
 	if (e) {
 		w->child = 0;
-		return gt_fail("cannot run %s: %s; check its name and permissions", argv[0],
-			       strerror(e));
+		gt_launch_explain(&error, argv[0], e);
+		return gt_fail("%s", error.text);
 	}
 	GT_GROW(w->meters, w->count, w->room);
 	e = gt_process_meter_open(&w->meters[w->count], w->child, &error);

@@ -1,6 +1,7 @@
 /* run.c - `gputrack run`: runs a program with the doors open, then says what it left behind. */
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -458,6 +459,8 @@ int gt_cmd_run(int argc, char **argv)
 		gt_job_find(&run.job);
 	begun = gt_now_ns();
 	status = record(&run, &pid, &error);
+	/* the program's status is ours though nobody reads the report */
+	signal(SIGPIPE, SIG_IGN);
 	if (status < 0) {
 		gt_info_free(run.info);
 		gt_fail("%s", error.text);

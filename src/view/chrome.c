@@ -173,12 +173,14 @@ static bool take_event(void *context, const struct gt_event *event, uint32_t pro
 	return !ferror(c->export->out);
 }
 
+/* What nobody ended was there until its process ended, as far as that is known. */
 static bool end_of_all(void *context, const struct gt_entry *entry)
 {
 	struct chrome *c = context;
+	uint64_t end_ns = gt_recording_process(c->export->recording, entry->process)->end_ns;
 
 	if (!gt_ledger_is_gone(c->ledger, entry))
-		put_end(c, entry, c->last_ns, is_leak(c, entry));
+		put_end(c, entry, end_ns > c->last_ns ? end_ns : c->last_ns, is_leak(c, entry));
 	return true;
 }
 

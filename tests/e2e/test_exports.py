@@ -222,6 +222,8 @@ def test_chrome_trace(case):
     assert check_chrome(trace) == sum(kind["created"] for kind in summary["kinds"])
     leaked = [event for event in trace["traceEvents"] if event.get("args", {}).get("leaked")]
     assert len(leaked) == 21
+    (process,) = summary["recording"]["processes"]
+    assert {round(event["ts"] * 1000) for event in leaked} == {process["end_ns"]}
     memory = [event["args"]["bytes"] for event in trace["traceEvents"]
               if event["name"] == "device memory"]
     assert max(memory) == summary["peak"]["device_bytes"] and memory[-1] == 1 << 20

@@ -439,7 +439,8 @@ def test_a_script_with_several_programs_is_one_recording(case):
         one = case.report("s.gt", "summary", "--pid", process["pid"])
         each.append(one["recording"]["events"])
     assert each == [11, 21, 2, 31] and report["recording"]["events"] == 65
-    assert len(entries(case.path("s.gt"))) == 6  # four traces, `info` and `legend`
+    # four traces, `info`, `legend`, and `ends` of the one that ended by _exit
+    assert len(entries(case.path("s.gt"))) == 7
 
 
 def test_an_outer_recording_is_not_written_into_by_an_inner_one(case):
@@ -709,6 +710,27 @@ def test_doctor_tells_what_can_be_tracked(case):
     assert done.status == 0 and done.err == "", done.err
     assert "OpenCL" in done.out and "Portable Computing Language" in done.out, done.out
     assert entries(case.folder) == []
+
+
+def test_a_program_that_is_not_found_gets_a_hint(case):
+    case.path("here").symlink_to("/bin/true")
+    case.path("here.py").write_text("pass\n")
+    for command in (["run"], ["monitor", "-o", "m.csv", "--"]):
+        for program, hint in (("here", "./here"), ("here.py", "`python3 here.py`"),
+                              ("nowhere", "check its name")):
+            done = case.gputrack(*command, program)
+            assert done.status == 1 and hint in done.err and done.err.count("\n") == 1, done.err
+    done = case.gputrack("./here")
+    assert done.status == 2 and "run ./here` runs a program" in done.err, done.err
+
+
+def test_the_status_is_the_programs_though_nobody_reads_the_report(case):
+    reader, writer = os.pipe()
+    os.close(reader)
+    program = subprocess.Popen([case.build / "gputrack", "run", "-o", "p.gt", "sh", "-c", "exit 7"],
+                               stderr=writer, cwd=case.folder)
+    os.close(writer)
+    assert program.wait(60) == 7
 
 
 def test_a_failed_start_touches_nothing(case):

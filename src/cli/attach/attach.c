@@ -81,8 +81,7 @@ static int start_child(struct attach *a, struct gt_error *error)
 		signal(SIGINT, SIG_DFL);
 		signal(SIGTERM, SIG_DFL);
 		execvp(a->argv[0], a->argv);
-		gt_error_set(error, 0, "cannot run %s: %s; check its name and permissions",
-			     a->argv[0], strerror(errno));
+		gt_launch_explain(error, a->argv[0], errno);
 		(void)!write(tell[1], error->text, strlen(error->text));
 		_exit(127);
 	}
