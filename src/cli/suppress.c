@@ -13,7 +13,7 @@
 #include "view/pass.h"
 
 /* A line of the list has room for 4096 bytes, with what stands before the pattern. */
-enum { NAME_MAX_BYTES = 2048 };
+enum { NAME_MAX_BYTES = 1024, NAMES_MAX = 3 };
 
 struct settings {
 	struct gt_source source;
@@ -26,7 +26,7 @@ const struct gt_usage gt_suppress_usage = {
 	.summary = "write suppressions for what a recording leaked",
 	.operands = "NAME.gt",
 	.about = "Writes a list of suppressions that hides all that a recording leaked: for each "
-		 "kind and function one line, with what it hides as a comment. Take out what "
+		 "kind, function and its callers one line, with what it hides as a comment. Take out what "
 		 "should be repaired, and give the rest to --suppressions.",
 	.options = options,
 };
@@ -61,6 +61,13 @@ static char *part_of(const char *name, size_t size, bool last)
 	return gt_strdup(name + length - size);
 }
 
+/* What would be read as a caller is a name's own. */
+static void part_callers(char *name)
+{
+	while ((name = strstr(name, " < ")))
+		*name = '*';
+}
+
 /*
  * A name as a pattern that fits it: what cannot stand in a line is anything, and so is the middle
  * of a name that is longer than readers take.
@@ -71,6 +78,8 @@ static void put_pattern(FILE *out, const char *name)
 	char *first = is_long ? part_of(name, NAME_MAX_BYTES / 2, false) : gt_strdup(name);
 	char *last = is_long ? part_of(name, NAME_MAX_BYTES / 2, true) : gt_strdup("");
 
+	part_callers(first);
+	part_callers(last);
 	putc('^', out);
 	put_tame(out, first, '*');
 	if (is_long)
@@ -96,6 +105,22 @@ static void put_comment(FILE *out, const char *text)
 	free(copy);
 }
 
+/* The function and who called it: one that serves many would hide the leaks of all of them. */
+static void put_patterns(FILE *out, const struct gt_view *v, const struct gt_leak *leak)
+{
+	const struct gt_frame *frames;
+	size_t names = 0, count = gt_frames_get(v->frames, leak->stack, &frames);
+
+	for (size_t i = 0; i < count && names < NAMES_MAX; i++) {
+		if (!frames[i].function)
+			continue;
+		fputs(names++ ? " < " : "", out);
+		put_pattern(out, frames[i].function);
+	}
+	if (!names)
+		put_pattern(out, gt_leak_name(v, leak));
+}
+
 static char *line_of(const struct gt_view *v, const struct gt_leak *leak)
 {
 	char word[96], *text = NULL;
@@ -104,7 +129,7 @@ static char *line_of(const struct gt_view *v, const struct gt_leak *leak)
 
 	gt_select_word(word, sizeof word, (enum gt_api)leak->api, (enum gt_kind)leak->kind);
 	fprintf(out, "leak[%s]:", word);
-	put_pattern(out, gt_leak_name(v, leak));
+	put_patterns(out, v, leak);
 	gt_memstream_close(out);
 	return text;
 }

@@ -24,13 +24,16 @@ static const char *find_part(const char *name, const char *part, size_t size, bo
 	return memmem(name, length, part, size);
 }
 
-bool gt_pattern_fits(const char *pattern, const char *name)
+/* Who calls stands behind it. */
+static const char CALLER[] = " < ";
+enum { CALLER_SIZE = sizeof CALLER - 1 };
+
+static bool fits(const char *pattern, size_t size, const char *name)
 {
-	bool at_start = *pattern == '^', at_end;
-	size_t size;
+	bool at_start = size && *pattern == '^', at_end;
 
 	pattern += at_start;
-	size = strlen(pattern);
+	size -= at_start;
 	at_end = size && pattern[size - 1] == '$';
 	size -= at_end;
 	for (;;) {
@@ -50,6 +53,28 @@ bool gt_pattern_fits(const char *pattern, const char *name)
 		size -= part + 1;
 		at_start = false;
 	}
+}
+
+bool gt_pattern_fits(const char *pattern, const char *name)
+{
+	return fits(pattern, strlen(pattern), name);
+}
+
+/* Of a pattern's first part; `*next` is the one behind it, or NULL. */
+static size_t part_size(const char *pattern, const char **next)
+{
+	const char *end = strstr(pattern, CALLER);
+
+	*next = end ? end + CALLER_SIZE : NULL;
+	return end ? (size_t)(end - pattern) : strlen(pattern);
+}
+
+static bool is_whole(const char *pattern)
+{
+	while (pattern)
+		if (!part_size(pattern, &pattern))
+			return false;
+	return true;
 }
 
 /* The words between the brackets; NULL in *end when they are none. */
@@ -101,9 +126,9 @@ static int parse_line(struct gt_suppressions *list, const char *file, unsigned n
 		e = gt_error_set(error, -EINVAL, "%s:%u: a suppression begins with \"leak:\" or "
 				 "\"leak[KIND]:\"", file, number);
 	}
-	if (!e && !*s.pattern)
-		e = gt_error_set(error, -EINVAL, "%s:%u: the pattern is missing: leak:PATTERN",
-				 file, number);
+	if (!e && !is_whole(s.pattern))
+		e = gt_error_set(error, -EINVAL, "%s:%u: the pattern is missing: leak:PATTERN, or "
+				 "leak:PATTERN < CALLER", file, number);
 	if (e) {
 		free(s.file);
 		free(s.text);
@@ -169,11 +194,33 @@ void gt_suppressions_fini(struct gt_suppressions *s)
 	*s = (struct gt_suppressions){ 0 };
 }
 
-static bool fits_frame(const char *pattern, const struct gt_frame *frame)
+static bool fits_frame(const char *pattern, size_t size, const struct gt_frame *frame)
 {
-	return (frame->function && gt_pattern_fits(pattern, frame->function)) ||
-	       (frame->file && gt_pattern_fits(pattern, frame->file)) ||
-	       (frame->module && gt_pattern_fits(pattern, frame->module));
+	return (frame->function && fits(pattern, size, frame->function)) ||
+	       (frame->file && fits(pattern, size, frame->file)) ||
+	       (frame->module && fits(pattern, size, frame->module));
+}
+
+/* Each part of the pattern further out than the one before; `function` is the innermost of all. */
+static bool fits_stack(const char *pattern, const char *function, const struct gt_frame *frames,
+		       size_t count)
+{
+	const char *next;
+	size_t at = 0, size = part_size(pattern, &next);
+
+	if (fits(pattern, size, function)) {
+		if (!next)
+			return true;
+		pattern = next;
+	}
+	for (; pattern; pattern = next) {
+		size = part_size(pattern, &next);
+		while (at < count && !fits_frame(pattern, size, &frames[at]))
+			at++;
+		if (at++ >= count)
+			return false;
+	}
+	return true;
 }
 
 struct gt_suppression *gt_suppressions_find(const struct gt_suppressions *s, enum gt_api api,
@@ -182,13 +229,8 @@ struct gt_suppression *gt_suppressions_find(const struct gt_suppressions *s, enu
 {
 	for (size_t i = 0; i < s->count; i++) {
 		struct gt_suppression *one = &s->list[i];
-		bool fits = gt_pattern_fits(one->pattern, function);
 
-		if (!one->what.has[api][kind])
-			continue;
-		for (size_t k = 0; !fits && k < count; k++)
-			fits = fits_frame(one->pattern, &frames[k]);
-		if (fits)
+		if (one->what.has[api][kind] && fits_stack(one->pattern, function, frames, count))
 			return one;
 	}
 	return NULL;

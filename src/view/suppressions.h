@@ -4,6 +4,7 @@
  *   # a comment
  *   leak:pattern                  every leak with a frame that the pattern fits
  *   leak[memory,cl_event]:pattern of these kinds alone (words of api/select.h)
+ *   leak:pattern < caller         with frames that both fit, the second further out; and so on
  *
  * A pattern is looked for within the function, file and module of each frame, and in the name of
  * the API's function. `*` stands for anything, a `^` at its start for the start of the name and a

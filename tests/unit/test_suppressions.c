@@ -78,6 +78,8 @@ static void mistakes_name_their_line(void **state)
 	} cases[] = {
 		{ "leak:a\nrace:b\n", "f:2: a suppression begins" },
 		{ "leak:\n", "f:1: the pattern is missing" },
+		{ "leak: < a\n", "f:1: the pattern is missing" },
+		{ "leak:a <  < b\n", "f:1: the pattern is missing" },
 		{ "leak[event]b\n", "f:1: '[' wants" },
 		{ "leak[event\n", "f:1: '[' wants" },
 		{ "\n\nleak[evnt]:b\n", "f:3: 'evnt' names no kind" },
@@ -119,6 +121,40 @@ static void any_frame_and_the_apis_function_count(void **state)
 	gt_suppressions_fini(&s);
 }
 
+static void callers_are_further_out(void **state)
+{
+	static const struct gt_frame frames[] = {
+		{ .function = "Buffer::Buffer", .file = "/src/buffer.h" }, { .function = "grow" },
+		{ .function = "grow" }, { .function = "main", .module = "/bin/demo" },
+	};
+	static const struct {
+		const char *line;
+		bool fits;
+	} cases[] = {
+		{ "leak:^Buffer::Buffer$ < ^grow$", true },
+		{ "leak:Buffer < grow < grow < demo", true },
+		{ "leak:buffer.h < main", true },
+		{ "leak:^clCreateBuffer$ < Buffer < main", true },
+		{ "leak:Buffer < grow < grow < grow", false },
+		{ "leak:grow < Buffer", false },
+		{ "leak:Buffer < shrink", false },
+		{ "leak:main < clCreateBuffer", false },
+		{ "leak:Buffer<grow", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct gt_suppressions s;
+		struct gt_error error;
+
+		assert_int_equal(parse(&s, cases[i].line, &error), 0);
+		if (!gt_suppressions_find(&s, GT_OPENCL, GT_BUFFER, "clCreateBuffer", frames, 4) ==
+		    cases[i].fits)
+			fail_msg("%s", cases[i].line);
+		gt_suppressions_fini(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -126,6 +162,7 @@ int main(void)
 		cmocka_unit_test(files_are_read),
 		cmocka_unit_test(mistakes_name_their_line),
 		cmocka_unit_test(any_frame_and_the_apis_function_count),
+		cmocka_unit_test(callers_are_further_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
