@@ -320,14 +320,11 @@ static void tracks_json(struct writing *w)
 	gt_json_end(w->json);
 }
 
-static void call_json(struct writing *w, uint16_t function, int32_t result)
+static void call_json(struct writing *w, uint16_t function, bool has_result, int32_t result)
 {
-	enum gt_api api = (enum gt_api)gt_functions[function].api;
-
 	gt_json_text(w->json, "function", gt_function_names[function]);
 	gt_json_text(w->json, "kind", gt_kinds[gt_functions[function].kind].name);
-	gt_json_int(w->json, "result", result);
-	gt_json_text(w->json, "result_name", gt_result_name(api, result));
+	gt_result_json(w->json, function, has_result, result);
 }
 
 static void redundant_json(struct writing *w, const struct gt_redundant *r)
@@ -335,7 +332,7 @@ static void redundant_json(struct writing *w, const struct gt_redundant *r)
 	struct gt_json *j = w->json;
 
 	gt_json_object(j, NULL);
-	call_json(w, r->function, r->result);
+	call_json(w, r->function, !r->fatal, r->result);
 	gt_json_hex(j, "handle", r->handle);
 	gt_json_uint(j, "pid", gt_recording_process(w->html->recording, r->process)->pid);
 	gt_json_int(j, "time_ns", since_start(w->html, r->time_ns));
@@ -352,7 +349,7 @@ static void failure_json(struct writing *w, const struct gt_failure *f)
 	struct gt_json *j = w->json;
 
 	gt_json_object(j, NULL);
-	call_json(w, f->function, f->result);
+	call_json(w, f->function, f->result != 0, f->result);
 	gt_json_uint(j, "count", f->count);
 	gt_json_uint(j, "bytes", f->bytes_most);
 	gt_json_int(j, "time_ns", since_start(w->html, f->time_ns));
@@ -365,7 +362,7 @@ static void last_call_json(struct writing *w, const struct gt_last_call *call)
 	struct gt_json *j = w->json;
 
 	gt_json_object(j, NULL);
-	call_json(w, call->event.function, 0);
+	call_json(w, call->event.function, false, 0);
 	gt_json_hex(j, "handle", call->event.handle);
 	gt_json_uint(j, "pid", gt_recording_process(w->html->recording, call->process)->pid);
 	gt_json_uint(j, "tid", call->event.tid);
