@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "view/group.h"
 #include "view/head.h"
 #include "view/html.h"
 #include "view/html_names.h"
@@ -19,6 +20,8 @@ struct leak {
 	bool several_places;
 	uint32_t pid;                       /* 0: several */
 	const struct gt_entry *held;        /* the one with the most references, over 1 */
+	uint32_t references;                /* … how many */
+	uint64_t kept, holders;             /* released ones that others keep, and these */
 	const struct gt_entry *oldest[HANDLES_MAX];
 	size_t oldest_count;
 };
@@ -145,6 +148,20 @@ static void keep_oldest(struct leak *leak, const struct gt_entry *e)
 	leak->oldest[i] = e;
 }
 
+static void note_references(struct leak *leak, const struct gt_entry *e, const struct gt_ledger *l)
+{
+	uint32_t references = gt_ledger_references(l, e);
+
+	if (references > 1 && references > leak->references) {
+		leak->held = e;
+		leak->references = references;
+	}
+	if (!references) {
+		leak->kept++;
+		leak->holders += gt_ledger_holders(l, e);
+	}
+}
+
 static bool look_at(void *context, const struct gt_entry *e)
 {
 	struct writing *w = context;
@@ -164,8 +181,7 @@ static bool look_at(void *context, const struct gt_entry *e)
 	leak->several_places |= leak->place != e->place;
 	if (leak->pid != pid)
 		leak->pid = 0;
-	if (e->refs > 1 && (!leak->held || e->refs > leak->held->refs))
-		leak->held = e;
+	note_references(leak, e, l);
 	keep_oldest(leak, e);
 	return true;
 }
@@ -251,6 +267,7 @@ static void leak_json(struct writing *w, size_t site)
 	const struct leak *leak = &w->leaks[site];
 	const struct gt_ledger *l = w->set->ledger;
 	struct gt_json *j = w->json;
+	char text[GT_KIND_TEXT];
 
 	gt_json_object(j, NULL);
 	gt_json_uint(j, "site", w->numbers[site]);
@@ -259,9 +276,14 @@ static void leak_json(struct writing *w, size_t site)
 		     gt_recording_place(w->html->recording, leak->place));
 	gt_json_uint(j, "pid", leak->pid);
 	if (leak->held) {
-		gt_json_uint(j, "references", leak->held->refs);
+		gt_json_uint(j, "references", leak->references);
 		gt_json_uint(j, "retained", gt_html_stack(w->names,
 							  gt_ledger_retain_stack(l, leak->held)));
+	}
+	if (leak->kept) {
+		gt_json_uint(j, "kept", leak->kept);
+		gt_json_text(j, "kept_by", gt_kind_count(text, gt_live_holder_kind(leak->oldest[0]),
+							 leak->holders));
 	}
 	gt_json_array(j, "handles");
 	for (size_t i = 0; i < leak->oldest_count; i++)

@@ -28,6 +28,7 @@ static void put_leak(struct gt_page *p, const struct gt_view *v, const struct gt
 	gt_page_put(p, GT_PLAIN, " by %s (%s)", gt_function_words(words, g->objects[0]->function),
 		    gt_api_names[g->site->api]);
 	gt_page_end(p);
+	gt_put_kept(p, v->ledger, g, 16);
 	gt_stack_text(p, v, g->site->stack, frames, 16);
 }
 
