@@ -50,6 +50,7 @@ static void put_leaks(struct gt_page *p, const struct gt_view *v)
 	gt_put_group_memory(p, GT_BOLD, &groups);
 	gt_page_end(p);
 	gt_running_line(p, v, &groups);
+	gt_verdict_known(p, v, &groups);
 	gt_put_kinds(p, &groups);
 	for (size_t i = 0; i < groups.count && i < most; i++)
 		put_leak(p, v, &groups.list[i], others ? 2 : 3);
