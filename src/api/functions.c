@@ -17,17 +17,22 @@
 #define REF__(fn, how, n, c, u, o)                                                           \
 	{ .from = how, .arg = fn##__##n, .count = fn##__##c, .unless = fn##__##u, .offset = o }
 
-#define RESULT_STATUS(type)     .result = GT_RESULT_STATUS
-#define RESULT_STATUS_ANY(type) .result = GT_RESULT_STATUS, .on = GT_ON_ANY
-#define RESULT_HANDLE(type)     .result = GT_RESULT_HANDLE
-#define RESULT_NOTHING          .result = GT_RESULT_NOTHING
+#define RESULT_STATUS(type)       STATUS, SUCCESS, argc
+#define RESULT_STATUS_ANY(type)   STATUS, ANY, argc
+#define RESULT_HANDLE(type)       HANDLE, SUCCESS, argc
+#define RESULT_HANDLE_OR(type, n) HANDLE, SUCCESS, n
+#define RESULT_NOTHING            NOTHING, SUCCESS, argc
+#define RESULT(fn, column)        RESULT_(fn, RESULT_##column)
+#define RESULT_(fn, ...)          RESULT__(fn, __VA_ARGS__)
+#define RESULT__(fn, result_, on_, n)                                                        \
+	.result = GT_RESULT_##result_, .on = GT_ON_##on_, .code = fn##__##n
 
 #define COLUMNS(fn, effect_, kind_, handle_, size_, owner_)                                  \
 	.api = ROW_API, .effect = GT_##effect_, .kind = GT_##kind_, .argc = fn##__argc,      \
 	.handle = REF(fn, handle_), .size = REF(fn, size_), .owner = REF(fn, owner_)
 
 const struct gt_function gt_functions[GT_FN_COUNT] = {
-#define FN(fn, ret, args, ...) [GT_FN_##fn] = { RESULT_##ret, COLUMNS(fn, __VA_ARGS__) },
+#define FN(fn, ret, args, ...) [GT_FN_##fn] = { RESULT(fn, ret), COLUMNS(fn, __VA_ARGS__) },
 #define ALSO(fn, on_, ...)                                                                    \
 	[GT_FN_##fn##__also] = { .also = true, .on = GT_ON_##on_, COLUMNS(fn, __VA_ARGS__) },
 #include "api/apis.def"

@@ -9,7 +9,8 @@
  *                                                       its handle was filled in
  *
  *   result   STATUS(type): an error code, 0 is success; STATUS_ANY(type): the same, and the handle
- *            may be filled in whatever it is; HANDLE(type): NULL is failure; NOTHING
+ *            may be filled in whatever it is; HANDLE(type): NULL is failure; HANDLE_OR(type, arg):
+ *            the same, and *arg is the error code then; NOTHING
  *   effect   CREATE, DESTROY, RETAIN, RELEASE (one reference), APPEND (changes no life)
  *   handle   IN(arg), OUT(arg): *arg after the call, RET: the result itself,
  *            INS(arg, count): an array handed in, INS_UNLESS(arg, count, other): nothing happens to
@@ -73,6 +74,7 @@ struct gt_ref {
 struct gt_function {
 	uint8_t api, effect, kind, argc;
 	uint8_t result;
+	uint8_t code;          /* of HANDLE_OR: the argument; argc: there is none */
 	bool also;             /* one more effect of the call that the row before describes */
 	uint8_t on;            /* enum gt_on */
 	struct gt_ref handle, size, owner;

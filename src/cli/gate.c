@@ -65,6 +65,7 @@ void gt_gate_judge(struct gt_gate *gate, const struct gt_view *v)
 		.baseline = gate->baseline ? &gate->old_leaks : NULL,
 		.baseline_path = gate->baseline,
 		.max_peak = gate->max_peak,
+		.fails_on_leak = gate->fail_on_leak,
 		.peak_alone = gate->max_peak && !is_about_leaks(gate),
 	};
 

@@ -34,6 +34,16 @@ bool gt_call_succeeded(const struct gt_call *call)
 	return false;
 }
 
+int32_t gt_call_code(const struct gt_call *call)
+{
+	const struct gt_function *fn = &gt_functions[call->function];
+	uint64_t at = fn->code < fn->argc ? call->argv[fn->code] : 0;
+
+	if (fn->result == GT_RESULT_STATUS)
+		return (int32_t)call->ret;
+	return at ? *(const int32_t *)(uintptr_t)at : 0;
+}
+
 static uint32_t handle_count(const struct gt_call *call, const struct gt_function *fn,
 			     const struct gt_call_door *door)
 {
@@ -130,7 +140,7 @@ static void emit_failure(const struct gt_call *call, const struct gt_function *f
 	struct gt_event event = draft(call, fn);
 
 	event.failed = 1;
-	event.result = fn->result == GT_RESULT_STATUS ? (int32_t)call->ret : 0;
+	event.result = gt_call_code(call);
 	/* what a failed call has not filled in is not read */
 	if (fn->effect != GT_CREATE && fn->handle.from != GT_OUT)
 		each_handle(call, fn, NULL, &event, emit, context);

@@ -57,6 +57,9 @@ uint64_t *gt_call_fills(enum gt_function_id function, const uint64_t *argv);
 
 bool gt_call_succeeded(const struct gt_call *call);
 
+/* The error code of a call that failed; 0 when its caller did not want to know it. */
+int32_t gt_call_code(const struct gt_call *call);
+
 /* The object that a row's call is made on, or 0: an argument, or the first of an array. */
 uint64_t gt_call_owner(const struct gt_call *call, enum gt_function_id row);
 

@@ -55,7 +55,13 @@ struct gt_event {
 	uint32_t tid;
 	uint16_t function; /* enum gt_function_id */
 	uint16_t place;    /* 0 for unknown, as it is for most ends */
-	int32_t result;    /* the API's error code; 0 when the call succeeded or gave no code */
+	int32_t result;    /* the API's error code; 0 when the call succeeded or told none */
 	uint8_t failed;    /* the call changed nothing */
 	uint8_t unfinished;/* the process ended inside this call */
 };
+
+/* Whether `result` is what the API said: a creation that fails tells only who asks. */
+static inline bool gt_event_has_result(const struct gt_event *event)
+{
+	return !event->unfinished && (!event->failed || event->result);
+}

@@ -355,9 +355,11 @@ static void log_call(const struct gt_watch_call *w, const struct gt_call *call,
 
 static void log_failure(const struct gt_call *call)
 {
-	if (gt_functions[call->function].result == GT_RESULT_STATUS)
+	int32_t code = gt_call_code(call);
+
+	if (code)
 		gt_log(GT_LOG_DEBUG, "%s: failed with 0x%x, nothing changed",
-		       gt_function_names[call->function], (unsigned)call->ret);
+		       gt_function_names[call->function], (unsigned)code);
 	else
 		gt_log(GT_LOG_DEBUG, "%s: failed, nothing changed",
 		       gt_function_names[call->function]);

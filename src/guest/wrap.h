@@ -35,10 +35,11 @@
 	}
 
 /* STATUS(cl_int) -> GT_WRAP_STATUS, cl_int */
-#define GT_WRAP_RESULT_STATUS(type) GT_WRAP_STATUS, type
-#define GT_WRAP_RESULT_STATUS_ANY   GT_WRAP_RESULT_STATUS
-#define GT_WRAP_RESULT_HANDLE(type) GT_WRAP_HANDLE, type
-#define GT_WRAP_RESULT_NOTHING      GT_WRAP_NOTHING, void
+#define GT_WRAP_RESULT_STATUS(type)          GT_WRAP_STATUS, type
+#define GT_WRAP_RESULT_STATUS_ANY            GT_WRAP_RESULT_STATUS
+#define GT_WRAP_RESULT_HANDLE(type)          GT_WRAP_HANDLE, type
+#define GT_WRAP_RESULT_HANDLE_OR(type, code) GT_WRAP_HANDLE, type
+#define GT_WRAP_RESULT_NOTHING               GT_WRAP_NOTHING, void
 #define GT_WRAP(door, result, ...)  GT_WRAP_(GT_WRAP_RESULT_##result, door, __VA_ARGS__)
 #define GT_WRAP_(...)               GT_WRAP__(__VA_ARGS__)
 #define GT_WRAP__(wrap, ...)        wrap(__VA_ARGS__)

@@ -38,6 +38,7 @@ struct gt_board {
 	uint32_t *site_index;   /* by hash: site + 1 */
 	size_t site_mask;
 	uint64_t tick_ns;
+	uint64_t bytes, peak_bytes; /* of all that run, now and at most */
 };
 
 struct gt_board *gt_board_new(void)
@@ -195,6 +196,9 @@ static void born(void *board, const struct gt_entry *e, uint32_t slot)
 		p->device_bytes += bytes;
 	if (p->bytes > p->peak_bytes)
 		p->peak_bytes = p->bytes;
+	b->bytes += bytes;
+	if (b->bytes > b->peak_bytes)
+		b->peak_bytes = b->bytes;
 	s->created++;
 	s->live++;
 	s->bytes += bytes;
@@ -213,6 +217,7 @@ static void ended(void *board, const struct gt_entry *e, uint32_t slot, enum gt_
 	p->ended++;
 	p->live--;
 	p->bytes -= bytes;
+	b->bytes -= bytes;
 	if (gt_kind_on_device(gt_entry_kind(e)))
 		p->device_bytes -= bytes;
 	s->live--;
@@ -238,6 +243,7 @@ void gt_board_end(struct gt_board *b, uint16_t process, uint64_t end_ns)
 	if (p->end_ns)
 		return;
 	p->end_ns = end_ns ? end_ns : 1;
+	b->bytes -= p->bytes;
 	for (unsigned class = 0; class < CLASSES; class++)
 		for (uint32_t slot = p->lists->first[class], next; slot; slot = next) {
 			struct gt_entry e = *gt_live_at(&b->live, slot - 1);
@@ -300,14 +306,13 @@ const struct gt_board_process *gt_board_process(const struct gt_board *b, uint16
 
 struct gt_board_process gt_board_total(const struct gt_board *b)
 {
-	struct gt_board_process sum = { .pid = 0 };
+	struct gt_board_process sum = { .bytes = b->bytes, .peak_bytes = b->peak_bytes };
 
 	for (size_t i = 0; i < b->process_count; i++) {
 		const struct gt_board_process *p = &b->processes[i];
 
 		if (!p->end_ns) {
 			sum.live += p->live;
-			sum.bytes += p->bytes;
 			sum.device_bytes += p->device_bytes;
 		}
 		sum.created += p->created;

@@ -74,7 +74,7 @@ void gt_board_tick(struct gt_board *b, uint64_t now_ns);
 size_t gt_board_process_count(const struct gt_board *b);
 /* Good until the next gt_board_add. */
 const struct gt_board_process *gt_board_process(const struct gt_board *b, uint16_t process);
-/* Over all processes; pid, name and lists are empty. */
+/* Over all processes, with the peak of their sum; pid, name and lists are empty. */
 struct gt_board_process gt_board_total(const struct gt_board *b);
 
 enum gt_board_order { GT_BOARD_BY_BYTES, GT_BOARD_BY_LIVE, GT_BOARD_BY_RATE, GT_BOARD_BY_GROWTH };

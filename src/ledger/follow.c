@@ -40,7 +40,7 @@ static void take_along(struct gt_live *l, const struct gt_follower *f, const str
 	free(list.entries);
 }
 
-/* A mapping is a reference of the memory that it shows. */
+/* A holder is a reference of what it holds. */
 static void take_hold(struct gt_live *l, const struct gt_entry *entry)
 {
 	struct gt_entry *held = gt_live_held_by(l, entry);

@@ -2,8 +2,8 @@
  * follow.h - an event with all that follows from it: whatever is born, whatever ends.
  *
  * live.h applies an event to the one entry that it names. A context takes what it owns along,
- * memory that is mapped lives as long as its last mapping, and one call unmaps several: here each
- * of these is told, too. For the tool.
+ * memory lives as long as its last mapping, a buffer as long as its last sub-buffer, and one call
+ * unmaps several: here each of these is told, too. For the tool.
  */
 #pragma once
 

@@ -25,6 +25,8 @@ struct gt_ledger_private {
 	size_t site_of_size;
 	uint32_t *retain_stacks;    /* by the live entry's slot */
 	size_t retain_size;
+	uint32_t *holders;          /* by the live entry's slot: how many hold it */
+	size_t holder_size;
 	struct gt_graves graves;
 	struct held *held;          /* by process */
 	size_t held_size;
@@ -53,6 +55,7 @@ void gt_ledger_free(struct gt_ledger *l)
 	free(l->last_calls);
 	free(l->private->site_of);
 	free(l->private->retain_stacks);
+	free(l->private->holders);
 	gt_graves_fini(&l->private->graves);
 	free(l->private->held);
 	free(l->private);
@@ -239,6 +242,46 @@ static void count_end(struct gt_ledger *l, const struct gt_entry *e)
 		gt_shares_ended(&l->shares, e, bytes);
 }
 
+uint32_t gt_ledger_holders(const struct gt_ledger *l, const struct gt_entry *entry)
+{
+	uint32_t slot;
+
+	if (!l->private->holder_size) /* as in most recordings: nothing is looked up */
+		return 0;
+	slot = gt_live_slot(&l->live, entry);
+	return slot < l->private->holder_size ? l->private->holders[slot] : 0;
+}
+
+uint32_t gt_ledger_references(const struct gt_ledger *l, const struct gt_entry *entry)
+{
+	return entry->refs - gt_ledger_holders(l, entry);
+}
+
+/* One holder more or fewer of what `entry` holds, if it does. */
+static void count_holder(struct gt_ledger *l, const struct gt_entry *entry, bool is_born)
+{
+	const struct gt_entry *held = gt_live_held_by(&l->live, entry);
+	struct gt_ledger_private *p = l->private;
+	uint32_t slot;
+
+	if (!held)
+		return;
+	slot = gt_live_slot(&l->live, held);
+	reach(&p->holders, &p->holder_size, slot);
+	if (is_born)
+		p->holders[slot]++;
+	else if (p->holders[slot]) /* none in a damaged recording: times may lie */
+		p->holders[slot]--;
+}
+
+/* The living entry that an event is about; NULL for none. */
+static const struct gt_entry *entry_of(const struct gt_ledger *l, const struct gt_event *e,
+				       uint32_t process)
+{
+	return gt_live_find(&l->live, (uint16_t)process,
+			    (enum gt_kind)gt_functions[e->function].kind, e->handle);
+}
+
 static void note_redundant(struct gt_ledger *l, const struct gt_event *e, uint32_t process,
 			   const struct gt_grave *d)
 {
@@ -293,10 +336,10 @@ static void note_failure(struct gt_ledger *l, const struct gt_event *e)
 static void note_trouble(struct gt_ledger *l, const struct gt_event *e, uint32_t process)
 {
 	const struct gt_function *fn = &gt_functions[e->function];
+	const struct gt_entry *entry = entry_of(l, e, process);
 	const struct gt_grave *d = NULL;
 
-	if (fn->effect != GT_CREATE && e->handle &&
-	    !gt_live_find(&l->live, (uint16_t)process, (enum gt_kind)fn->kind, e->handle))
+	if (fn->effect != GT_CREATE && e->handle && (!entry || !gt_ledger_references(l, entry)))
 		d = gt_graves_find(&l->private->graves, process, (enum gt_kind)fn->kind, e->handle);
 	if (d)
 		note_redundant(l, e, process, d);
@@ -333,7 +376,7 @@ uint32_t gt_ledger_retain_stack(const struct gt_ledger *l, const struct gt_entry
 {
 	uint32_t slot = gt_live_slot(&l->live, entry);
 
-	return entry->refs > 1 && slot < l->private->retain_size ?
+	return gt_ledger_references(l, entry) > 1 && slot < l->private->retain_size ?
 	       l->private->retain_stacks[slot] : 0;
 }
 
@@ -357,6 +400,9 @@ static void born(void *context, const struct gt_entry *e, uint32_t slot)
 	const struct applied *a = context;
 	const struct gt_follower *f = a->ledger->follower;
 
+	if (slot < a->ledger->private->holder_size)
+		a->ledger->private->holders[slot] = 0;
+	count_holder(a->ledger, e, true);
 	count_birth(a->ledger, e);
 	if (f)
 		f->born(f->context, e, slot);
@@ -367,6 +413,7 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 	const struct applied *a = context;
 	struct gt_ledger *l = a->ledger;
 
+	count_holder(l, e, false);
 	count_end(l, e);
 	switch (by) {
 	case GT_ENDED_BY_CALL:
@@ -391,18 +438,34 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 		l->follower->ended(l->follower->context, e, slot, by);
 }
 
+/* A release of what the program has released already: what is left are its holders' references. */
+static bool takes_from_holders(const struct gt_ledger *l, const struct gt_event *event,
+			       uint32_t process)
+{
+	const struct gt_entry *entry;
+
+	if (!l->private->holder_size || event->failed || event->unfinished ||
+	    !gt_function_ends(&gt_functions[event->function]))
+		return false;
+	entry = entry_of(l, event, process);
+	return entry && !gt_ledger_references(l, entry);
+}
+
 void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process)
 {
 	struct applied applied = { l, event };
 	const struct gt_follower follower = { .born = born, .ended = ended, .context = &applied };
 	struct gt_entry *entry;
+	enum gt_change change;
 
 	l->touched_count = 0;
 	if (!l->events++)
 		l->first_ns = event->time_ns;
 	if (event->time_ns > l->last_ns)
 		l->last_ns = event->time_ns;
-	switch (gt_live_follow(&l->live, event, (uint16_t)process, &follower, &entry)) {
+	change = takes_from_holders(l, event, process) ? GT_CHANGE_UNKNOWN :
+		 gt_live_follow(&l->live, event, (uint16_t)process, &follower, &entry);
+	switch (change) {
 	case GT_CHANGE_NONE:
 		if (event->failed || event->unfinished)
 			note_trouble(l, event, process);
@@ -413,9 +476,12 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 	case GT_CHANGE_UNKNOWN:
 		unknown(l, event, process);
 		break;
+	case GT_CHANGE_RELEASED:
+		if (!gt_ledger_references(l, entry))
+			gt_graves_add(&l->private->graves, entry, event->stack);
+		break;
 	case GT_CHANGE_REPLACED:
 	case GT_CHANGE_BORN:
-	case GT_CHANGE_RELEASED:
 	case GT_CHANGE_ENDED:
 	case GT_CHANGE_NO_MEMORY:
 		break;

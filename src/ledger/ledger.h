@@ -118,7 +118,11 @@ struct gt_leaked {
 };
 struct gt_leaked gt_ledger_leaked(const struct gt_ledger *l);
 
-/* Stack of the latest retain of a living entry that is still held more than once; 0 for none. */
+/* References of a living entry that are the program's: 0 when only its holders keep it. */
+uint32_t gt_ledger_references(const struct gt_ledger *l, const struct gt_entry *entry);
+/* How many keep a living entry that the program may have released (GT_HOLDS). */
+uint32_t gt_ledger_holders(const struct gt_ledger *l, const struct gt_entry *entry);
+/* Stack of the latest retain of a living entry that is retained still; 0 for none. */
 uint32_t gt_ledger_retain_stack(const struct gt_ledger *l, const struct gt_entry *entry);
 
 /* The site of a stack, or NULL when nothing was created there; good until the next event. */

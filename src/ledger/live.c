@@ -389,11 +389,35 @@ bool gt_live_goes_with(const struct gt_entry *entry, const struct gt_entry *gone
 	       gt_functions[entry->function].api == gt_functions[gone->function].api;
 }
 
+/* A mapping holds the memory that it shows, a sub-buffer the buffer that it is a part of. */
+static enum gt_kind held_family(enum gt_kind holder)
+{
+	if (holder == GT_HELD_MAPPING)
+		return GT_PHYSICAL_MEMORY;
+	return (enum gt_kind)gt_kinds[holder].family;
+}
+
 struct gt_entry *gt_live_held_by(const struct gt_live *l, const struct gt_entry *entry)
 {
-	if (!(gt_kinds[gt_entry_kind(entry)].habits & GT_HOLDS) || !entry->owner)
+	enum gt_kind kind = gt_entry_kind(entry);
+	struct gt_entry *held;
+
+	if (!(gt_kinds[kind].habits & GT_HOLDS) || !entry->owner)
 		return NULL;
-	return gt_live_find(l, entry->process, GT_PHYSICAL_MEMORY, entry->owner);
+	held = gt_live_find(l, entry->process, held_family(kind), entry->owner);
+	/* a younger one has the handle of what was held */
+	return held && held->time_ns <= entry->time_ns ? held : NULL;
+}
+
+enum gt_kind gt_live_holder_kind(const struct gt_entry *held)
+{
+	int kind = 0;
+
+	while (kind < GT_KIND_COUNT && (!(gt_kinds[kind].habits & GT_HOLDS) ||
+					held_family((enum gt_kind)kind) !=
+						(enum gt_kind)gt_kinds[gt_entry_kind(held)].family))
+		kind++;
+	return (enum gt_kind)kind;
 }
 
 void gt_live_remove(struct gt_live *l, const struct gt_entry *entry)

@@ -356,6 +356,44 @@ static void put_statistics(const struct gt_tracker_table *t, FILE *out, bool utf
 			gt_format_count(text, t->unsigned_falls));
 }
 
+/* "alive at the end: 4 kernels, 12 events, 200 KiB", where something is; no leak by the rule. */
+static void put_alive(const struct gt_tracker_table *t, FILE *out)
+{
+	static const struct {
+		const char *one, *many;
+	} words[GT_CURVE_COUNT] = {
+		[GT_CURVE_CONTEXTS] = { "context", "contexts" },
+		[GT_CURVE_QUEUES] = { "command queue", "command queues" },
+		[GT_CURVE_MODULES] = { "module", "modules" },
+		[GT_CURVE_KERNELS] = { "kernel", "kernels" },
+		[GT_CURVE_POOLS] = { "event pool", "event pools" },
+		[GT_CURVE_LISTS] = { "command list", "command lists" },
+		[GT_CURVE_EVENTS] = { "event", "events" },
+		[GT_CURVE_FENCES] = { "fence", "fences" },
+		[GT_CURVE_IMAGES] = { "image", "images" },
+		[GT_CURVE_SAMPLERS] = { "sampler", "samplers" },
+	};
+	const char *before = "alive at the end: ";
+	char text[GT_FORMAT_MAX];
+
+	for (int i = 0; i < GT_CURVE_COUNT; i++) {
+		uint64_t count = words[i].one ? gt_whole(t->last[i]) : 0;
+
+		if (!count)
+			continue;
+		fprintf(out, "%s%s %s", before, gt_format_count(text, count),
+			gt_plural(count, words[i].one, words[i].many));
+		before = ", ";
+	}
+	if (t->last[GT_CURVE_MEMORY] >= 1) {
+		fprintf(out, "%s%s", before,
+			gt_format_bytes(text, gt_whole(t->last[GT_CURVE_MEMORY])));
+		before = ", ";
+	}
+	if (*before == ',')
+		putc('\n', out);
+}
+
 void gt_tracker_text(const struct gt_tracker_table *t, FILE *out, bool utf8)
 {
 	size_t count;
@@ -394,4 +432,5 @@ void gt_tracker_text(const struct gt_tracker_table *t, FILE *out, bool utf8)
 		gt_text_put(out, creep, UINT32_MAX, GT_CUT_MIDDLE, utf8);
 		putc('\n', out);
 	}
+	put_alive(t, out);
 }

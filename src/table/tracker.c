@@ -20,7 +20,8 @@ static const char *const curve_headings[GT_CURVE_COUNT] = {
 	[GT_CURVE_QUEUES] = "CommandQueues",  [GT_CURVE_MODULES] = "Modules",
 	[GT_CURVE_KERNELS] = "Kernels",       [GT_CURVE_POOLS] = "EventPools",
 	[GT_CURVE_LISTS] = "CommandLists",    [GT_CURVE_EVENTS] = "Events",
-	[GT_CURVE_MEMORY] = "TotalMemory_Bytes",
+	[GT_CURVE_FENCES] = "Fences",         [GT_CURVE_IMAGES] = "Images",
+	[GT_CURVE_SAMPLERS] = "Samplers",     [GT_CURVE_MEMORY] = "TotalMemory_Bytes",
 };
 
 /* Where the columns are; -1: there is none. */
@@ -159,6 +160,7 @@ static void add_row(struct gt_tracker_table *t, const struct row *row, const str
 		gt_trail_add(&t->curves[i], row->time_ms, &row->curves[i]);
 		if (!t->rows || row->curves[i] > t->peak[i])
 			t->peak[i] = row->curves[i];
+		t->last[i] = row->curves[i];
 	}
 	t->rows++;
 	gt_trail_add(&t->deltas, (double)t->rows, &delta_kb);

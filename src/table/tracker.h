@@ -22,6 +22,9 @@ enum gt_tracker_curve {
 	GT_CURVE_POOLS,
 	GT_CURVE_LISTS,
 	GT_CURVE_EVENTS,
+	GT_CURVE_FENCES,
+	GT_CURVE_IMAGES,
+	GT_CURVE_SAMPLERS,
 	GT_CURVE_MEMORY,
 	GT_CURVE_COUNT,
 };
@@ -53,7 +56,7 @@ struct gt_tracker_table {
 	double leak_kb;
 	const struct gt_tracker_call *creeps; /* see below; NULL: none does */
 	double first_ms, last_ms, first_rss, last_rss;
-	double peak[GT_CURVE_COUNT];
+	double peak[GT_CURVE_COUNT], last[GT_CURVE_COUNT]; /* 0: the file has no such column */
 };
 
 enum { GT_TRACKER_THRESHOLD_KB = 100 };

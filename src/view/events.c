@@ -25,6 +25,13 @@ static int64_t relative_ns(const struct gt_events *e, const struct gt_event *eve
 	return (int64_t)(event->time_ns - gt_recording_start_ns(e->recording));
 }
 
+/* Empty where nobody knows it. */
+static void put_result(FILE *out, const struct gt_event *event)
+{
+	if (gt_event_has_result(event))
+		fprintf(out, "%" PRId32, event->result);
+}
+
 void gt_events_tsv_begin(struct gt_events *e)
 {
 	fputs("time_ns\tpid\ttid\tfunction\teffect\tapi\tkind\thandle\tbytes\towner\tplace\toutcome"
@@ -46,7 +53,9 @@ void gt_events_tsv(struct gt_events *e, const struct gt_event *event, uint32_t p
 		fprintf(e->out, "0x%" PRIx64, event->owner);
 	putc('\t', e->out);
 	gt_tsv_put(e->out, gt_recording_place(e->recording, event->place));
-	fprintf(e->out, "\t%s\t%" PRId32 "\t", outcome(event), event->result);
+	fprintf(e->out, "\t%s\t", outcome(event));
+	put_result(e->out, event);
+	putc('\t', e->out);
 	gt_stack_tsv(e->out, e->frames, event->stack);
 	putc('\n', e->out);
 }
@@ -79,7 +88,10 @@ void gt_events_json(struct gt_events *e, const struct gt_event *event, uint32_t 
 		gt_json_text(j, "place", gt_recording_place(e->recording, event->place));
 	}
 	gt_json_text(j, "outcome", outcome(event));
-	gt_json_int(j, "result", event->result);
+	if (gt_event_has_result(event))
+		gt_json_int(j, "result", event->result);
+	else
+		gt_json_null(j, "result");
 	gt_stack_json(j, "stack", e->frames, event->stack);
 	gt_json_end(j);
 }
@@ -139,7 +151,9 @@ static void csv_row(struct gt_events *e, const struct gt_event *event, uint32_t 
 		fprintf(e->out, "0x%" PRIx64, event->owner);
 	putc(',', e->out);
 	gt_csv_put_safe(e->out, gt_recording_place(e->recording, event->place));
-	fprintf(e->out, ",%s,%" PRId32 ",", outcome(event), event->result);
+	fprintf(e->out, ",%s,", outcome(event));
+	put_result(e->out, event);
+	putc(',', e->out);
 	fputs(csv_stack(e, event->stack), e->out);
 	fputs("\r\n", e->out);
 }

@@ -177,22 +177,45 @@ static void put_holders(struct gt_page *p, const struct gt_view *v, const struct
 			const struct gt_group *g)
 {
 	const struct gt_entry *held = NULL;
-	uint32_t stack;
+	uint32_t stack, most = 1;
 
 	for (size_t i = 0; i < g->count; i++)
-		if (g->objects[i]->refs > 1 && (!held || g->objects[i]->refs > held->refs))
+		if (gt_ledger_references(l, g->objects[i]) > most) {
 			held = g->objects[i];
+			most = gt_ledger_references(l, held);
+		}
 	if (!held)
 		return;
 	gt_page_tab(p, 4);
 	gt_page_put(p, GT_YELLOW, "held by %s%" PRIu32 " references", g->count > 1 ? "up to " : "",
-		    held->refs);
+		    most);
 	stack = gt_ledger_retain_stack(l, held);
 	if (stack) {
 		gt_page_put(p, GT_PLAIN, ", last retained at ");
 		gt_page_need(p, GT_WHERE_LEAST);
 		gt_stack_where(p, v, stack, gt_page_left(p));
 	}
+	gt_page_end(p);
+}
+
+void gt_put_kept(struct gt_page *p, const struct gt_ledger *l, const struct gt_group *g,
+		 unsigned column)
+{
+	char text[GT_FORMAT_MAX], holders[GT_KIND_TEXT];
+	uint64_t kept = 0, by = 0;
+
+	for (size_t i = 0; i < g->count; i++)
+		if (!gt_ledger_references(l, g->objects[i])) {
+			kept++;
+			by += gt_ledger_holders(l, g->objects[i]);
+		}
+	if (!kept)
+		return;
+	gt_page_tab(p, column);
+	if (kept < g->count)
+		gt_page_put(p, GT_YELLOW, "%s of them ", gt_format_count(text, kept));
+	gt_page_put(p, GT_YELLOW, "released, but kept by %s",
+		    gt_kind_count(holders, gt_live_holder_kind(g->objects[0]), by));
 	gt_page_end(p);
 }
 
@@ -262,6 +285,7 @@ void gt_group_text(struct gt_page *p, const struct gt_view *v, const struct gt_l
 	}
 	gt_page_end(p);
 	put_holders(p, v, l, g);
+	gt_put_kept(p, l, g, 4);
 	gt_stack_text(p, v, g->site->stack, 0, 6);
 	if (*name_of(v, g->objects[0]))
 		put_names(p, v, g);
@@ -274,7 +298,7 @@ static void object_json(struct gt_json *j, const struct gt_view *v, const struct
 			const struct gt_entry *e)
 {
 	const char *name = name_of(v, e);
-	uint32_t retained = gt_ledger_retain_stack(l, e);
+	uint32_t retained = gt_ledger_retain_stack(l, e), holders = gt_ledger_holders(l, e);
 
 	gt_json_line(j, NULL);
 	gt_json_hex(j, "handle", e->handle);
@@ -292,7 +316,9 @@ static void object_json(struct gt_json *j, const struct gt_view *v, const struct
 		gt_json_hex(j, "owner", e->owner);
 	else
 		gt_json_null(j, "owner");
-	gt_json_uint(j, "references", e->refs);
+	gt_json_uint(j, "references", gt_ledger_references(l, e));
+	if (holders)
+		gt_json_uint(j, "kept_by", holders);
 	if (retained)
 		gt_stack_json(j, "retained", v->frames, retained);
 	gt_json_end(j);

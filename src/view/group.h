@@ -26,6 +26,10 @@ void gt_put_group_memory(struct gt_page *p, enum gt_paint paint, const struct gt
 /* "20 events, 1 buffer (1.00 MiB)": what is alive, most bytes first, then most objects. */
 void gt_put_kinds(struct gt_page *p, const struct gt_groups *groups);
 
+/* "released, but kept by 1 sub-buffer", a line from a column on, where that is so of any. */
+void gt_put_kept(struct gt_page *p, const struct gt_ledger *l, const struct gt_group *g,
+		 unsigned column);
+
 /* One group in full: what, where, when, who holds it, its stack, its first handles. */
 void gt_group_text(struct gt_page *p, const struct gt_view *v, const struct gt_ledger *l,
 		   const struct gt_group *g, size_t number);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "view/group.h"
 #include "view/head.h"
 #include "view/html.h"
 #include "view/html_names.h"
@@ -19,6 +20,8 @@ struct leak {
 	bool several_places;
 	uint32_t pid;                       /* 0: several */
 	const struct gt_entry *held;        /* the one with the most references, over 1 */
+	uint32_t references;                /* … how many */
+	uint64_t kept, holders;             /* released ones that others keep, and these */
 	const struct gt_entry *oldest[HANDLES_MAX];
 	size_t oldest_count;
 };
@@ -145,6 +148,20 @@ static void keep_oldest(struct leak *leak, const struct gt_entry *e)
 	leak->oldest[i] = e;
 }
 
+static void note_references(struct leak *leak, const struct gt_entry *e, const struct gt_ledger *l)
+{
+	uint32_t references = gt_ledger_references(l, e);
+
+	if (references > 1 && references > leak->references) {
+		leak->held = e;
+		leak->references = references;
+	}
+	if (!references) {
+		leak->kept++;
+		leak->holders += gt_ledger_holders(l, e);
+	}
+}
+
 static bool look_at(void *context, const struct gt_entry *e)
 {
 	struct writing *w = context;
@@ -164,8 +181,7 @@ static bool look_at(void *context, const struct gt_entry *e)
 	leak->several_places |= leak->place != e->place;
 	if (leak->pid != pid)
 		leak->pid = 0;
-	if (e->refs > 1 && (!leak->held || e->refs > leak->held->refs))
-		leak->held = e;
+	note_references(leak, e, l);
 	keep_oldest(leak, e);
 	return true;
 }
@@ -251,6 +267,7 @@ static void leak_json(struct writing *w, size_t site)
 	const struct leak *leak = &w->leaks[site];
 	const struct gt_ledger *l = w->set->ledger;
 	struct gt_json *j = w->json;
+	char text[GT_KIND_TEXT];
 
 	gt_json_object(j, NULL);
 	gt_json_uint(j, "site", w->numbers[site]);
@@ -259,9 +276,14 @@ static void leak_json(struct writing *w, size_t site)
 		     gt_recording_place(w->html->recording, leak->place));
 	gt_json_uint(j, "pid", leak->pid);
 	if (leak->held) {
-		gt_json_uint(j, "references", leak->held->refs);
+		gt_json_uint(j, "references", leak->references);
 		gt_json_uint(j, "retained", gt_html_stack(w->names,
 							  gt_ledger_retain_stack(l, leak->held)));
+	}
+	if (leak->kept) {
+		gt_json_uint(j, "kept", leak->kept);
+		gt_json_text(j, "kept_by", gt_kind_count(text, gt_live_holder_kind(leak->oldest[0]),
+							 leak->holders));
 	}
 	gt_json_array(j, "handles");
 	for (size_t i = 0; i < leak->oldest_count; i++)
@@ -320,14 +342,11 @@ static void tracks_json(struct writing *w)
 	gt_json_end(w->json);
 }
 
-static void call_json(struct writing *w, uint16_t function, int32_t result)
+static void call_json(struct writing *w, uint16_t function, bool has_result, int32_t result)
 {
-	enum gt_api api = (enum gt_api)gt_functions[function].api;
-
 	gt_json_text(w->json, "function", gt_function_names[function]);
 	gt_json_text(w->json, "kind", gt_kinds[gt_functions[function].kind].name);
-	gt_json_int(w->json, "result", result);
-	gt_json_text(w->json, "result_name", gt_result_name(api, result));
+	gt_result_json(w->json, function, has_result, result);
 }
 
 static void redundant_json(struct writing *w, const struct gt_redundant *r)
@@ -335,7 +354,7 @@ static void redundant_json(struct writing *w, const struct gt_redundant *r)
 	struct gt_json *j = w->json;
 
 	gt_json_object(j, NULL);
-	call_json(w, r->function, r->result);
+	call_json(w, r->function, !r->fatal, r->result);
 	gt_json_hex(j, "handle", r->handle);
 	gt_json_uint(j, "pid", gt_recording_process(w->html->recording, r->process)->pid);
 	gt_json_int(j, "time_ns", since_start(w->html, r->time_ns));
@@ -352,7 +371,7 @@ static void failure_json(struct writing *w, const struct gt_failure *f)
 	struct gt_json *j = w->json;
 
 	gt_json_object(j, NULL);
-	call_json(w, f->function, f->result);
+	call_json(w, f->function, f->result != 0, f->result);
 	gt_json_uint(j, "count", f->count);
 	gt_json_uint(j, "bytes", f->bytes_most);
 	gt_json_int(j, "time_ns", since_start(w->html, f->time_ns));
@@ -365,7 +384,7 @@ static void last_call_json(struct writing *w, const struct gt_last_call *call)
 	struct gt_json *j = w->json;
 
 	gt_json_object(j, NULL);
-	call_json(w, call->event.function, 0);
+	call_json(w, call->event.function, false, 0);
 	gt_json_hex(j, "handle", call->event.handle);
 	gt_json_uint(j, "pid", gt_recording_process(w->html->recording, call->process)->pid);
 	gt_json_uint(j, "tid", call->event.tid);

@@ -14,6 +14,7 @@ enum {
 	PROCESSES_MAX = GT_HTML_SETS_MAX - 1,
 };
 
+/* Those that have a chart. */
 static const char *const curve_keys[GT_CURVE_COUNT] = {
 	[GT_CURVE_RSS] = "rss",           [GT_CURVE_SIZE] = "size",
 	[GT_CURVE_DATA] = "data",         [GT_CURVE_CONTEXTS] = "contexts",
@@ -88,7 +89,8 @@ static void table_json(struct gt_json *j, struct gt_tracker_table *t, const char
 	sums_json(j, t);
 	gt_json_object(j, "curves");
 	for (int i = 0; i < GT_CURVE_COUNT; i++)
-		put_trail(j, curve_keys[i], &t->curves[i], columns);
+		if (curve_keys[i])
+			put_trail(j, curve_keys[i], &t->curves[i], columns);
 	gt_json_end(j);
 	put_trail(j, "deltas", &t->deltas, columns);
 	gt_json_uint(j, "leak_width", t->leaks.width);

@@ -59,6 +59,7 @@ static void put_leaks(struct gt_page *p, const struct gt_view *v, const struct g
 		    gt_plural(groups->count, "call site", "call sites"));
 	gt_page_end(p);
 	gt_running_line(p, v, groups);
+	gt_verdict_known(p, v, groups);
 	if (groups->bytes) {
 		gt_page_put(p, GT_PLAIN, "  ");
 		gt_put_group_memory(p, GT_PLAIN, groups);

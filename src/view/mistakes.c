@@ -198,13 +198,6 @@ bool gt_mistakes_text(struct gt_page *p, const struct gt_view *v)
 	return some;
 }
 
-static void result_json(struct gt_json *j, uint16_t function, int32_t result)
-{
-	gt_json_int(j, "result", result);
-	gt_json_text(j, "result_name",
-		     gt_result_name((enum gt_api)gt_functions[function].api, result));
-}
-
 static void redundant_json(struct gt_json *j, const struct gt_view *v, const struct gt_redundant *r)
 {
 	gt_json_object(j, NULL);
@@ -214,7 +207,7 @@ static void redundant_json(struct gt_json *j, const struct gt_view *v, const str
 	gt_json_uint(j, "pid", gt_recording_process(v->recording, r->process)->pid);
 	gt_json_int(j, "time_ns", gt_view_time(v, r->time_ns));
 	gt_json_uint(j, "count", r->count);
-	result_json(j, r->function, r->result);
+	gt_result_json(j, r->function, !r->fatal, r->result);
 	gt_json_bool(j, "fatal", r->fatal);
 	gt_stack_json(j, "stack", v->frames, r->stack);
 	gt_stack_json(j, "ended", v->frames, r->ended_stack);
@@ -230,7 +223,7 @@ static void failure_json(struct gt_json *j, const struct gt_view *v, const struc
 	gt_json_uint(j, "count", f->count);
 	gt_json_uint(j, "bytes_most", f->bytes_most);
 	gt_json_int(j, "time_ns", gt_view_time(v, f->time_ns));
-	result_json(j, f->function, f->result);
+	gt_result_json(j, f->function, f->result != 0, f->result);
 	gt_stack_json(j, "stack", v->frames, f->stack);
 	gt_json_end(j);
 }

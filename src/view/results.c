@@ -123,3 +123,14 @@ const char *gt_result_name(enum gt_api api, int32_t result)
 			return r->name;
 	return NULL;
 }
+
+void gt_result_json(struct gt_json *j, uint16_t function, bool is_known, int32_t result)
+{
+	enum gt_api api = (enum gt_api)gt_functions[function].api;
+
+	if (is_known)
+		gt_json_int(j, "result", result);
+	else
+		gt_json_null(j, "result");
+	gt_json_text(j, "result_name", is_known ? gt_result_name(api, result) : NULL);
+}

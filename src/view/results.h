@@ -4,6 +4,10 @@
 #include <stdint.h>
 
 #include "api/functions.h"
+#include "base/json.h"
 
 /* "CL_OUT_OF_RESOURCES"; NULL for a code without a name. */
 const char *gt_result_name(enum gt_api api, int32_t result);
+
+/* "result" and "result_name" of a call of `function`; null where the code is not known. */
+void gt_result_json(struct gt_json *j, uint16_t function, bool is_known, int32_t result);

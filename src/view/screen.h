@@ -88,7 +88,7 @@ struct gt_screen {
 
 	struct gt_board_process total;
 	size_t running;                         /* processes */
-	uint64_t now_ns, peak_bytes;
+	uint64_t now_ns;
 	uint64_t trail[GT_SCREEN_TRAIL];        /* total bytes at the last ticks */
 	uint64_t ticks, shown_ticks;            /* that there were, that are shown */
 };

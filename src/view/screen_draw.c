@@ -99,7 +99,7 @@ static void draw_totals(struct drawing *d)
 		      "allocs/s");
 	at = put_pair(d, at, GT_INK_BOLD, gt_format_count(text, (uint64_t)(t->ended_rate + 0.5)),
 		      "frees/s");
-	put_pair(d, at, GT_INK_BOLD, gt_format_bytes(text, d->s->peak_bytes), "peak");
+	put_pair(d, at, GT_INK_BOLD, gt_format_bytes(text, t->peak_bytes), "peak");
 	d->row++;
 }
 

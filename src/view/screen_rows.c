@@ -235,8 +235,6 @@ void gt_screen_tick(struct gt_screen *s, const struct gt_board *board, uint64_t 
 	struct gt_board_process total = gt_board_total(board);
 
 	s->trail[s->ticks++ % GT_SCREEN_TRAIL] = total.bytes;
-	if (total.bytes > s->peak_bytes)
-		s->peak_bytes = total.bytes;
 	if (s->paused)
 		return;
 	s->total = total;

@@ -15,6 +15,7 @@ static const struct column {
 	const char *title;
 	unsigned width, from;
 	bool left, up; /* up: the smallest first */
+	bool stays;    /* however narrow the screen is: without it rows say nothing */
 } columns[GT_COLUMN_COUNT] = {
 	[GT_COLUMN_PID] = { .title = "PID", .width = 7, .up = true },
 	[GT_COLUMN_PROGRAM] = { .title = "PROGRAM", .width = 10, .left = true, .up = true },
@@ -23,7 +24,7 @@ static const struct column {
 	[GT_COLUMN_RESOURCES] = { .title = "RESOURCES", .width = 10 },
 	[GT_COLUMN_CREATED_RATE] = { .title = "ALLOC/S", .width = 8 },
 	[GT_COLUMN_ENDED_RATE] = { .title = "FREE/S", .width = 8, .from = 60 },
-	[GT_COLUMN_GROWTH] = { .title = "GROWTH/S", .width = 10, .from = 60 },
+	[GT_COLUMN_GROWTH] = { .title = "GROWTH/S", .width = 10, .from = 62 },
 	[GT_COLUMN_BEFORE] = { .title = "BEFORE", .width = 8, .from = 130 },
 	[GT_COLUMN_FAILED] = { .title = "FAILED", .width = 8, .from = 120 },
 	[GT_COLUMN_HISTORY] = { .title = "HISTORY", .width = 8, .from = 78, .left = true },
@@ -31,7 +32,8 @@ static const struct column {
 	[GT_COLUMN_AGE] = { .title = "AGE", .width = 11 },
 	[GT_COLUMN_HANDLE] = { .title = "HANDLE", .width = 16, .from = 60, .left = true,
 			       .up = true },
-	[GT_COLUMN_WHERE] = { .title = "WHERE", .width = 12, .left = true, .up = true },
+	[GT_COLUMN_WHERE] = { .title = "WHERE", .width = 12, .left = true, .up = true,
+			      .stays = true },
 };
 
 /* Where each column of the view is; width 0: there is no room for it. */
@@ -79,7 +81,13 @@ static struct layout lay_out(const struct gt_screen *s, unsigned width)
 	unsigned used = 2 * MARGIN, at = MARGIN;
 
 	for (const enum gt_screen_column *c = l.order; *c != GT_COLUMN_COUNT; c++)
-		if (width >= needed_width(s, *c) && used + columns[*c].width + GAP <= width) {
+		if (columns[*c].stays) {
+			l.width[*c] = columns[*c].width;
+			used += columns[*c].width + GAP;
+		}
+	for (const enum gt_screen_column *c = l.order; *c != GT_COLUMN_COUNT; c++)
+		if (!columns[*c].stays && width >= needed_width(s, *c) &&
+		    used + columns[*c].width + GAP <= width) {
 			l.width[*c] = columns[*c].width;
 			used += columns[*c].width + GAP;
 		}

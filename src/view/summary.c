@@ -28,6 +28,7 @@ static void put_leak(struct gt_page *p, const struct gt_view *v, const struct gt
 	gt_page_put(p, GT_PLAIN, " by %s (%s)", gt_function_words(words, g->objects[0]->function),
 		    gt_api_names[g->site->api]);
 	gt_page_end(p);
+	gt_put_kept(p, v->ledger, g, 16);
 	gt_stack_text(p, v, g->site->stack, frames, 16);
 }
 
@@ -49,6 +50,7 @@ static void put_leaks(struct gt_page *p, const struct gt_view *v)
 	gt_put_group_memory(p, GT_BOLD, &groups);
 	gt_page_end(p);
 	gt_running_line(p, v, &groups);
+	gt_verdict_known(p, v, &groups);
 	gt_put_kinds(p, &groups);
 	for (size_t i = 0; i < groups.count && i < most; i++)
 		put_leak(p, v, &groups.list[i], others ? 2 : 3);

@@ -112,6 +112,19 @@ void gt_verdict_groups(struct gt_groups *groups, const struct gt_view *v)
 		gt_leaks_filter(&v->verdict->leaks, v->ledger, groups);
 }
 
+void gt_verdict_known(struct gt_page *p, const struct gt_view *v, const struct gt_groups *groups)
+{
+	const struct gt_verdict *verdict = v->verdict;
+	char fresh[GT_FORMAT_MAX], known[GT_FORMAT_MAX];
+
+	if (!verdict || groups->object_count <= verdict->fresh.count)
+		return;
+	gt_page_wrap(p, GT_PLAIN, 2, "%s of them new, %s in %s already",
+		     gt_format_count(fresh, verdict->fresh.count),
+		     gt_format_count(known, groups->object_count - verdict->fresh.count),
+		     verdict->options.baseline_path);
+}
+
 bool gt_verdict_fails(const struct gt_verdict *verdict, const struct gt_leak *leak)
 {
 	const struct gt_limits *limits = verdict->options.limits;
@@ -227,33 +240,56 @@ static void put_suppressions(const struct gt_suppressions *list, struct gt_page 
 	}
 }
 
-static void put_outcome(const struct gt_verdict *verdict, struct gt_page *p)
+/* What nobody asked to fail by is only told. */
+static void put_counted(const struct gt_verdict *verdict, struct gt_page *p)
 {
-	char text[128], *doubt;
+	bool any = verdict->fresh.count || verdict->fresh.bytes;
+	char text[2 * GT_FORMAT_MAX];
 
-	switch (verdict->outcome) {
-	case GT_OUTCOME_LEAKED:
+	gt_page_wrap(p, GT_PLAIN, 0, "COUNTED  %s",
+		     any ? put_sum(text, &verdict->fresh) : "no leak");
+}
+
+static void put_leaks(const struct gt_verdict *verdict, struct gt_page *p)
+{
+	char text[2 * GT_FORMAT_MAX];
+
+	if (verdict->options.peak_alone)
+		return;
+	if (!verdict->options.fails_on_leak)
+		put_counted(verdict, p);
+	else if (verdict->outcome == GT_OUTCOME_LEAKED)
 		put_limits(verdict, p);
-		break;
-	case GT_OUTCOME_PASSED:
-		if (!verdict->options.peak_alone)
-			gt_page_wrap(p, GT_GREEN, 0, verdict->fresh.count ?
-				     "PASSED  %s leaked, within the limits" :
-				     "PASSED  nothing leaked", put_sum(text, &verdict->fresh));
-		if (verdict->options.max_peak)
-			gt_page_wrap(p, GT_GREEN, 0, "PASSED  %s", gt_verdict_peak(text, verdict));
-		break;
-	case GT_OUTCOME_UNTRACKED:
-	case GT_OUTCOME_UNSURE:
-		doubt = gt_verdict_doubt(verdict);
-		gt_page_wrap(p, GT_RED, 0, "FAILED  %s", doubt ? doubt : "");
-		free(doubt);
-		break;
-	case GT_OUTCOME_PEAK:
-		break;
-	}
+	else if (verdict->outcome == GT_OUTCOME_PASSED)
+		gt_page_wrap(p, GT_GREEN, 0, verdict->fresh.count ?
+			     "PASSED  %s leaked, within the limits" : "PASSED  nothing leaked",
+			     put_sum(text, &verdict->fresh));
+}
+
+static void put_peak(const struct gt_verdict *verdict, struct gt_page *p)
+{
+	bool fails = verdict->outcome == GT_OUTCOME_LEAKED && verdict->options.fails_on_leak;
+	char text[128];
+
 	if (verdict->over_peak)
 		gt_page_wrap(p, GT_RED, 0, "FAILED  %s", gt_verdict_peak(text, verdict));
+	else if (verdict->options.max_peak && !fails)
+		gt_page_wrap(p, GT_GREEN, 0, "PASSED  %s", gt_verdict_peak(text, verdict));
+}
+
+static void put_outcome(const struct gt_verdict *verdict, struct gt_page *p)
+{
+	bool is_asked = verdict->options.fails_on_leak || verdict->options.max_peak;
+	char *doubt = gt_verdict_doubt(verdict);
+
+	if (doubt) {
+		gt_page_wrap(p, is_asked ? GT_RED : GT_YELLOW, 0, is_asked ? "FAILED  %s" : "%s",
+			     doubt);
+	} else {
+		put_leaks(verdict, p);
+		put_peak(verdict, p);
+	}
+	free(doubt);
 }
 
 void gt_verdict_text(const struct gt_verdict *verdict, struct gt_page *p)

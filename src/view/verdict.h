@@ -24,6 +24,7 @@ struct gt_verdict_options {
 	const struct gt_leaks *baseline;          /* NULL: none */
 	const char *baseline_path;
 	uint64_t max_peak;                        /* of device memory; 0: no limit */
+	bool fails_on_leak;                       /* by the limits; otherwise they fail nobody */
 	bool peak_alone;                          /* nobody asked about leaks */
 };
 
@@ -45,6 +46,9 @@ void gt_verdict_fini(struct gt_verdict *verdict);
 
 /* What leaked, without what the user knows of where v->verdict says so. */
 void gt_verdict_groups(struct gt_groups *groups, const struct gt_view *v);
+
+/* "46 of them new, 5 in OLD.gt already": a line, where not all of the groups' resources count. */
+void gt_verdict_known(struct gt_page *p, const struct gt_view *v, const struct gt_groups *groups);
 
 /* Why nobody can tell, NULL where somebody can; the caller frees it, and those below. */
 char *gt_verdict_doubt(const struct gt_verdict *verdict);

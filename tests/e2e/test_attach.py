@@ -112,6 +112,8 @@ def test_opencl_events_are_those_of_the_door(case):
     need_root(case)
     door, kernel = through_both(case, case.program("objects"), case.pocl())
     assert len(door) > 200 and door == kernel, [p for p in zip(door, kernel) if p[0] != p[1]][:5]
+    # error codes too, where the program asked for them
+    assert [e[4] for e in kernel if e[0] == "clCreateBuffer" and e[3] == "failed"] == [-61, None]
 
 
 def test_levelzero_events_are_those_of_the_door(case):

@@ -166,6 +166,10 @@ def test_a_baseline_lets_only_new_leaks_fail(case):
     assert done.status == 23, done.err
     assert "FAILED --fail-on-leak=any: 4 resources, 4.00 KiB" in done.err, done.err
     assert "not counted, as in old.gt already: 6 resources, 1.00 MiB" in done.err, done.err
+    # who does not ask for a verdict gets none
+    done = case.gputrack("run", "-o", "shown.gt", "--baseline", "old.gt", "./app", env=case.pocl())
+    assert done.status == 0 and "COUNTED 4 resources, 4.00 KiB" in done.err, done.err
+    assert "FAILED" not in done.err and "PASSED" not in done.err, done.err
     assert "keep_buffer" not in done.err.split("PEAK")[0] and "new_way" in done.err
     # limits count what is new as well
     for spec, status in (("event>3", 0), ("event>2", 23), ("memory>4KiB", 0), ("memory>=4KiB", 23)):

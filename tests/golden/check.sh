@@ -123,6 +123,10 @@ golden ci/peak-sarif.json "$gputrack" report after.gt -f sarif --max-peak 9M
 golden ci/suppressed.txt "$gputrack" report after.gt -a leakage --suppressions known.supp --fail-on-leak
 golden ci/verdict-json.json "$gputrack" report after.gt -a leakage -f json --suppressions known.supp --baseline before.gt
 golden ci/baseline.txt "$gputrack" report after.gt --baseline before.gt --fail-on-leak
+golden ci/baseline-shown.txt "$gputrack" report after.gt -a leakage --baseline before.gt
+golden ci/known-shown.txt "$gputrack" report after.gt -a leakage --suppressions known.supp --baseline after.gt
+golden ci/shown-peak.txt "$gputrack" report after.gt -a leakage --baseline before.gt --max-peak 1G
+golden ci/silent-shown.txt "$gputrack" report silent.gt --suppressions known.supp
 golden ci/baseline-same.txt "$gputrack" report after.gt --baseline after.gt --fail-on-leak
 golden ci/within.txt "$gputrack" report clean.gt --fail-on-leak
 golden ci/limits.txt "$gputrack" report after.gt --fail-on-leak='memory>8MiB,event>10,cl_mem>=4,levelzero'

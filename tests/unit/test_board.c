@@ -43,6 +43,12 @@ static void totals_follow_the_events(void **state)
 	assert_int_equal(gt_board_process(b, two)->bytes, 7);
 	sum = gt_board_total(b);
 	assert_int_equal(sum.bytes, 57);
+	assert_int_equal(sum.peak_bytes, 157);
+	/* what goes with a process is not in later peaks */
+	gt_board_end(b, one, 5);
+	create(b, two, 0x30, 140, 1, 6);
+	assert_int_equal(gt_board_total(b).bytes, 147);
+	assert_int_equal(gt_board_total(b).peak_bytes, 157);
 	assert_int_equal(sum.created, 3);
 	assert_int_equal(sum.ended, 1);
 	gt_board_free(b);

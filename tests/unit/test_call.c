@@ -412,6 +412,41 @@ static void a_failed_creation_tells_what_was_asked_for(void **state)
 	assert_int_equal(t.events[0].result, -5);
 }
 
+static void a_creation_that_fails_has_the_code_that_its_caller_got(void **state)
+{
+	int32_t codes[] = { -61, 0x7ead };
+	uint64_t event = 0xbad;
+	uint64_t argv[GT_ARGS_MAX] = { [clCreateBuffer__errcode_ret] = word(codes) };
+	struct taken t = events_of(GT_FN_clCreateBuffer, argv, 0, &driver);
+
+	assert_int_equal(t.events[0].result, -61);
+	assert_true(gt_event_has_result(&t.events[0]));
+	/* a code is told of failures alone */
+	assert_int_equal(events_of(GT_FN_clCreateBuffer, argv, 0xb0, &driver).events[0].result, 0);
+	/* where the result is another pointer, too */
+	memset(argv, 0, sizeof argv);
+	argv[clEnqueueMapBuffer__event] = word(&event);
+	argv[clEnqueueMapBuffer__errcode_ret] = word(codes);
+	assert_int_equal(events_of(GT_FN_clEnqueueMapBuffer, argv, 0, NULL).events[0].result, -61);
+}
+
+static void a_code_that_nobody_asked_for_is_not_known(void **state)
+{
+	uint64_t argv[GT_ARGS_MAX] = { 0 };
+	struct taken t = events_of(GT_FN_clCreateBuffer, argv, 0, &driver);
+
+	assert_true(t.events[0].failed);
+	assert_false(gt_event_has_result(&t.events[0]));
+	/* and a function that has none to give */
+	t = events_of(GT_FN_clSVMAlloc, argv, 0, &driver);
+	assert_true(t.events[0].failed);
+	assert_false(gt_event_has_result(&t.events[0]));
+	t = events_of(GT_FN_clSVMAlloc, argv, 0x5e, &driver);
+	assert_true(gt_event_has_result(&t.events[0]));
+	t.events[0].unfinished = 1;
+	assert_false(gt_event_has_result(&t.events[0]));
+}
+
 static void a_failed_release_or_retain_names_its_handle(void **state)
 {
 	uint64_t argv[GT_ARGS_MAX] = { [clReleaseMemObject__memobj] = 0xb0 };
@@ -529,6 +564,8 @@ int main(void)
 		cmocka_unit_test(a_second_effect_keeps_a_call_from_being_idle),
 		cmocka_unit_test(a_result_is_judged_by_its_rule),
 		cmocka_unit_test(a_failed_creation_tells_what_was_asked_for),
+		cmocka_unit_test(a_creation_that_fails_has_the_code_that_its_caller_got),
+		cmocka_unit_test(a_code_that_nobody_asked_for_is_not_known),
 		cmocka_unit_test(a_failed_release_or_retain_names_its_handle),
 		cmocka_unit_test(ends_are_stamped_at_their_start_all_else_at_its_end),
 		cmocka_unit_test(a_destroy_sorts_before_the_create_that_reuses_its_handle),

@@ -244,6 +244,34 @@ static void every_column_names_arguments_that_exist(void **state)
 	}
 }
 
+/* Whether each function's arguments end in a place for its error code. */
+static const bool has_code[GT_FN_COUNT] = {
+#define FN(fn, ret, args, ...)                                                                \
+	[GT_FN_##fn] = sizeof #args > sizeof CODE &&                                          \
+		       !__builtin_strcmp(#args + sizeof #args - sizeof CODE, CODE),
+#define ALSO(...)
+#define CODE ", errcode_ret))"
+#include "api/apis.def"
+#undef CODE
+#undef FN
+#undef ALSO
+};
+
+static void an_error_code_that_is_handed_out_is_read(void **state)
+{
+	unsigned count = 0;
+
+	for (int i = 0; i < GT_FN_COUNT; i++) {
+		const struct gt_function *fn = &gt_functions[i];
+
+		if (fn->also)
+			continue;
+		assert_int_equal(fn->code, has_code[i] ? fn->argc - 1 : fn->argc);
+		count += has_code[i];
+	}
+	assert_true(count > 40);
+}
+
 static void what_changes_a_life_says_whose(void **state)
 {
 	for (int row = 1; row < GT_FN_COUNT; row++) {
@@ -326,6 +354,7 @@ int main(void)
 		cmocka_unit_test(every_kind_has_a_name_of_its_own_in_its_apis),
 		cmocka_unit_test(every_name_is_one_function_but_for_its_further_effects),
 		cmocka_unit_test(every_column_names_arguments_that_exist),
+		cmocka_unit_test(an_error_code_that_is_handed_out_is_read),
 		cmocka_unit_test(what_changes_a_life_says_whose),
 		cmocka_unit_test(only_creations_and_ends_of_ranges_have_a_size),
 		cmocka_unit_test(what_takes_memory_says_how_much),

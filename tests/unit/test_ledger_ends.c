@@ -129,6 +129,113 @@ static void a_board_knows_what_mappings_hold(void **state)
 	gt_board_free(b);
 }
 
+static const struct gt_entry *buffer(const struct gt_ledger *l, uint64_t handle)
+{
+	return gt_live_find(&l->live, 0, GT_BUFFER, handle);
+}
+
+/* A buffer of 4096 bytes, created at 1, with two sub-buffers 0x11 and 0x12. */
+static struct gt_ledger *buffer_with_two_parts(void)
+{
+	struct gt_ledger *l = gt_ledger_new();
+
+	own(l, GT_FN_clCreateBuffer, 0x10, 0xc0, 1, 4096);
+	own(l, GT_FN_clCreateSubBuffer, 0x11, 0x10, 2, 128);
+	own(l, GT_FN_clCreateSubBuffer, 0x12, 0x10, 2, 128);
+	return l;
+}
+
+static void a_released_buffer_lives_as_long_as_its_last_sub_buffer(void **state)
+{
+	struct gt_ledger *l = buffer_with_two_parts();
+
+	assert_int_equal(gt_ledger_references(l, buffer(l, 0x10)), 1);
+	apply(l, GT_FN_clReleaseMemObject, 0x10, 3, 0);
+	assert_int_equal(l->device_bytes, 4096);
+	assert_int_equal(gt_ledger_references(l, buffer(l, 0x10)), 0);
+	assert_int_equal(gt_ledger_holders(l, buffer(l, 0x10)), 2);
+	assert_int_equal(gt_live_holder_kind(buffer(l, 0x10)), GT_SUBBUFFER);
+	/* a sub-buffer that is retained holds it once, and until its end */
+	apply(l, GT_FN_clRetainMemObject, 0x11, 4, 0);
+	apply(l, GT_FN_clReleaseMemObject, 0x11, 5, 0);
+	assert_int_equal(gt_ledger_holders(l, buffer(l, 0x10)), 2);
+	apply(l, GT_FN_clReleaseMemObject, 0x11, 5, 0);
+	assert_int_equal(gt_ledger_holders(l, buffer(l, 0x10)), 1);
+	assert_int_equal(l->device_bytes, 4096);
+	apply(l, GT_FN_clReleaseMemObject, 0x12, 5, 0);
+	assert_int_equal(l->device_bytes, 0);
+	assert_int_equal(l->live.count, 0);
+	assert_int_equal(l->redundant_count + l->unknown_ends, 0);
+	gt_ledger_free(l);
+}
+
+static void a_buffer_outlives_its_sub_buffers_until_it_is_released(void **state)
+{
+	struct gt_ledger *l = buffer_with_two_parts();
+
+	apply(l, GT_FN_clRetainMemObject, 0x10, 4, 0);
+	assert_int_equal(gt_ledger_retain_stack(l, buffer(l, 0x10)), 4);
+	apply(l, GT_FN_clReleaseMemObject, 0x10, 3, 0);
+	/* what is left are its creation and its parts: nobody has it retained */
+	assert_int_equal(gt_ledger_retain_stack(l, buffer(l, 0x10)), 0);
+	apply(l, GT_FN_clReleaseMemObject, 0x11, 5, 0);
+	apply(l, GT_FN_clReleaseMemObject, 0x12, 5, 0);
+	assert_int_equal(gt_ledger_references(l, buffer(l, 0x10)), 1);
+	assert_int_equal(l->device_bytes, 4096);
+	apply(l, GT_FN_clReleaseMemObject, 0x10, 3, 0);
+	assert_int_equal(l->live.count, 0);
+	gt_ledger_free(l);
+}
+
+static void a_context_that_is_released_takes_no_buffer_along(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+
+	own(l, GT_FN_clCreateContext, 0xc0, 0, 1, 0);
+	own(l, GT_FN_clCreateBuffer, 0x10, 0xc0, 1, 4096);
+	own(l, GT_FN_clCreateSubBuffer, 0x11, 0x10, 2, 128);
+	apply(l, GT_FN_clReleaseMemObject, 0x10, 3, 0);
+	apply(l, GT_FN_clReleaseContext, 0xc0, 3, 0);
+	assert_int_equal(l->device_bytes, 4096);
+	assert_int_equal(l->live.count, 2);
+	gt_ledger_free(l);
+}
+
+static void a_release_of_what_only_sub_buffers_keep_is_redundant(void **state)
+{
+	struct gt_ledger *l = buffer_with_two_parts();
+	struct gt_event failed = event_of(GT_FN_clReleaseMemObject, 0x10, 8, 0);
+
+	apply(l, GT_FN_clReleaseMemObject, 0x10, 3, 0);
+	apply(l, GT_FN_clReleaseMemObject, 0x10, 7, 0);
+	failed.failed = 1;
+	failed.result = -38;
+	gt_ledger_apply(l, &failed, 0);
+	assert_int_equal(l->redundant_count, 2);
+	assert_int_equal(l->redundant[0].created_stack, 1);
+	assert_int_equal(l->redundant[0].ended_stack, 3);
+	assert_int_equal(l->redundant[0].stack, 7);
+	assert_int_equal(l->redundant[1].stack, 8);
+	assert_int_equal(l->failure_count, 0);
+	/* and takes nothing from them */
+	assert_int_equal(gt_ledger_holders(l, buffer(l, 0x10)), 2);
+	assert_int_equal(l->device_bytes, 4096);
+	gt_ledger_free(l);
+}
+
+static void a_sub_buffer_does_not_hold_a_younger_buffer_of_that_handle(void **state)
+{
+	struct gt_ledger *l = buffer_with_two_parts();
+
+	own(l, GT_FN_clCreateBuffer, 0x10, 0xc0, 1, 512); /* the release before it was not seen */
+	assert_int_equal(gt_ledger_holders(l, buffer(l, 0x10)), 0);
+	apply(l, GT_FN_clReleaseMemObject, 0x11, 5, 0);
+	apply(l, GT_FN_clReleaseMemObject, 0x12, 5, 0);
+	assert_int_equal(l->device_bytes, 512);
+	assert_int_equal(gt_ledger_references(l, buffer(l, 0x10)), 1);
+	gt_ledger_free(l);
+}
+
 /* NVIDIA's own sample stripes memory over devices: a mapping each, unmapped by one call. */
 static void one_call_unmaps_all_in_its_range(void **state)
 {
@@ -239,6 +346,11 @@ int main(void)
 		cmocka_unit_test(an_orphan_of_an_ended_process_is_not_counted_twice),
 		cmocka_unit_test(a_mapping_that_is_replaced_lets_go_and_takes_hold),
 		cmocka_unit_test(a_board_knows_what_mappings_hold),
+		cmocka_unit_test(a_released_buffer_lives_as_long_as_its_last_sub_buffer),
+		cmocka_unit_test(a_buffer_outlives_its_sub_buffers_until_it_is_released),
+		cmocka_unit_test(a_context_that_is_released_takes_no_buffer_along),
+		cmocka_unit_test(a_release_of_what_only_sub_buffers_keep_is_redundant),
+		cmocka_unit_test(a_sub_buffer_does_not_hold_a_younger_buffer_of_that_handle),
 		cmocka_unit_test(one_call_unmaps_all_in_its_range),
 		cmocka_unit_test(every_end_is_told_with_what_ended_it),
 		cmocka_unit_test(growth_hears_of_all_that_a_context_takes_along),

@@ -17,6 +17,7 @@ static void every_row_fits(void **state)
 
 	(void)state;
 	for (unsigned i = 1; i < GT_FN_COUNT; i++) {
+		struct gt_piece pieces[GT_TOLD_PIECES];
 		struct gt_plan plan;
 		unsigned effects = 1;
 
@@ -33,6 +34,9 @@ static void every_row_fits(void **state)
 		for (unsigned j = 0; j < plan.row.words; j++)
 			assert_true(plan.row.where[j] < 64);
 		/* what the interpreter reads must be there: none may have been left out */
+		if (gt_functions[i].code < gt_functions[i].argc)
+			assert_int_equal(plan.arguments[gt_functions[i].code].how, GT_PLAN_COPY);
+		assert_int_equal(plan.piece_count, gt_told_pieces((enum gt_function_id)i, pieces));
 		for (unsigned j = i; j < i + effects; j++) {
 			const struct gt_function *fn = &gt_functions[j];
 
@@ -108,6 +112,35 @@ static void an_out_parameter_and_a_struct_are_read_from_copies(void **state)
 	gt_replica_make(&replica, &plan, &record, NULL);
 	assert_int_equal(replica.lost, 1);
 	record.ret = 1;
+	gt_replica_make(&replica, &plan, &record, NULL);
+	assert_int_equal(replica.lost, 0);
+}
+
+static void an_error_code_is_read_from_a_copy_and_is_no_loss(void **state)
+{
+	struct gt_probe_call record = { .row = GT_FN_clCreateBuffer };
+	struct gt_replica replica;
+	struct gt_plan plan;
+	struct seen seen = { .count = 0 };
+	unsigned copy;
+
+	(void)state;
+	assert_true(gt_plan_make(&plan, GT_FN_clCreateBuffer));
+	copy = plan.arguments[clCreateBuffer__errcode_ret].copy;
+	assert_int_equal(plan.row.copy[copy].size, 4);
+	record.words[word(&plan, clCreateBuffer__errcode_ret)] = 0x7f00;
+	record.copies[copy] = (uint32_t)-61;
+	gt_replica_make(&replica, &plan, &record, NULL);
+	gt_call_events(&replica.call, NULL, take, &seen);
+	assert_int_equal(seen.events[0].result, -61);
+	record.words[word(&plan, clCreateBuffer__errcode_ret)] = 0;
+	gt_replica_make(&replica, &plan, &record, NULL);
+	gt_call_events(&replica.call, NULL, take, &seen);
+	assert_false(gt_event_has_result(&seen.events[1]));
+	/* a buffer is no less known for a code that could not be read */
+	record.words[word(&plan, clCreateBuffer__errcode_ret)] = 0x7f00;
+	record.ret = 0xb0;
+	record.unread = (uint16_t)(1 << copy);
 	gt_replica_make(&replica, &plan, &record, NULL);
 	assert_int_equal(replica.lost, 0);
 }
@@ -314,6 +347,7 @@ int main(void)
 		cmocka_unit_test(every_row_fits),
 		cmocka_unit_test(arguments_lie_where_the_calling_convention_puts_them),
 		cmocka_unit_test(an_out_parameter_and_a_struct_are_read_from_copies),
+		cmocka_unit_test(an_error_code_is_read_from_a_copy_and_is_no_loss),
 		cmocka_unit_test(arrays_come_from_the_record_and_what_is_missing_is_lost),
 		cmocka_unit_test(sizes_are_what_dimensions_come_to),
 		cmocka_unit_test(cuda_arrays_are_as_large_as_their_format_makes_them),

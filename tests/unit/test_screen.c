@@ -310,6 +310,34 @@ static void totals_and_losses_are_at_the_top(void **state)
 	assert_shows(f, 40, "12,345 events lost");
 }
 
+static void the_peak_is_told_though_no_tick_saw_it(void **state)
+{
+	struct fixture *f = *state;
+
+	create(f, f->grower, UINT64_C(3) << 30, 1);
+	gt_board_apply(f->board, &(struct gt_event){ .handle = f->handle,
+						     .function = GT_FN_clReleaseMemObject },
+		       f->grower);
+	tick(f);
+	assert_shows(f, 120, "1.00 GiB live");
+	assert_shows(f, 120, "4.00 GiB peak");
+}
+
+static void places_are_shown_on_narrow_screens_too(void **state)
+{
+	struct fixture *f = *state;
+
+	for (const char *view = "23"; *view; view++) {
+		press(f, (char[]){ *view, '\0' });
+		for (unsigned columns = 30; columns < 100; columns++) {
+			assert_shows(f, columns, "LIVE");
+			assert_shows(f, columns, "WHERE");
+		}
+	}
+	press(f, "2");
+	assert_shows(f, 60, "ALLOC/S");
+}
+
 static void histories_are_drawn_with_the_present_at_the_right(void **state)
 {
 	struct fixture *f = *state;
@@ -416,6 +444,8 @@ int main(void)
 		WITH_A_BOARD(paused_rows_stay_and_counting_goes_on),
 		WITH_A_BOARD(keys_end_it_explain_it_and_set_its_pace),
 		WITH_A_BOARD(totals_and_losses_are_at_the_top),
+		WITH_A_BOARD(the_peak_is_told_though_no_tick_saw_it),
+		WITH_A_BOARD(places_are_shown_on_narrow_screens_too),
 		WITH_A_BOARD(histories_are_drawn_with_the_present_at_the_right),
 		WITH_A_BOARD(a_chart_of_nothing_has_no_top),
 		WITH_A_BOARD(every_size_can_be_drawn),

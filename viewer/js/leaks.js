@@ -20,6 +20,9 @@ function openedLeak(set, leak) {
     leak.references ? el("p", { class: "facts warn", text: "held by " +
       `${site.live > 1 ? "up to " : ""}${leak.references} references, last retained at` }) : null,
     leak.references ? stackList(set.data.stack(leak.retained)) : null,
+    leak.kept ? el("p", { class: "facts warn", text:
+      (leak.kept < site.live ? `${formatCount(leak.kept)} of them ` : "") +
+      `released, but kept by ${leak.kept_by}` }) : null,
     el("p", { class: "facts" }, leak.handles.length === 1 ? "handle " : "handles ",
       el("code", { text: leak.handles.join(" ") + more })));
 }

@@ -80,9 +80,9 @@ static uint8_t keep_word(struct gt_plan *plan, enum gt_function_id function, uin
 	return a->word;
 }
 
-/* Of what the argument points to, the word at an offset. */
+/* Of what the argument points to, `size` bytes at an offset. */
 static uint8_t keep_copy(struct gt_plan *plan, enum gt_function_id function, uint8_t argument,
-			 uint8_t offset)
+			 uint8_t offset, uint8_t size)
 {
 	uint8_t word = keep_word(plan, function, argument);
 
@@ -92,7 +92,7 @@ static uint8_t keep_copy(struct gt_plan *plan, enum gt_function_id function, uin
 	plan->arguments[argument].copy = plan->row.copies;
 	plan->arguments[argument].offset = offset;
 	plan->row.copy[plan->row.copies++] =
-		(struct gt_probe_copy){ .word = word, .offset = offset, .size = 8 };
+		(struct gt_probe_copy){ .word = word, .offset = offset, .size = size };
 	return word;
 }
 
@@ -116,7 +116,7 @@ static void plan_effect(struct gt_plan *plan, enum gt_function_id function,
 
 	switch ((enum gt_from)fn->handle.from) {
 	case GT_IN:   handle = keep_word(plan, function, fn->handle.arg); break;
-	case GT_OUT:  handle = keep_copy(plan, function, fn->handle.arg, 0); break;
+	case GT_OUT:  handle = keep_copy(plan, function, fn->handle.arg, 0, 8); break;
 	case GT_INS:
 	case GT_OUTS: handle = keep_array(plan, function, &fn->handle); break;
 	default:      break;
@@ -130,12 +130,12 @@ static void plan_effect(struct gt_plan *plan, enum gt_function_id function,
 		if (fn->size.from == GT_IN)
 			keep_word(plan, function, fn->size.arg);
 		else if (fn->size.from == GT_AT)
-			keep_copy(plan, function, fn->size.arg, fn->size.offset);
+			keep_copy(plan, function, fn->size.arg, fn->size.offset, 8);
 		if (fn->owner.from == GT_IN)
 			keep_word(plan, function, fn->owner.arg);
 		else if (fn->owner.from == GT_INS) {
 			keep_word(plan, function, fn->owner.count);
-			keep_copy(plan, function, fn->owner.arg, 0);
+			keep_copy(plan, function, fn->owner.arg, 0, 8);
 		}
 	}
 	if (plan->row.effects < GT_PROBE_EFFECTS) {
@@ -175,6 +175,8 @@ bool gt_plan_make(struct gt_plan *plan, enum gt_function_id function)
 					   .array_room = GT_PROBE_NONE } };
 	if (function == GT_FN_NONE || fn->also || fn->effect == GT_APPEND)
 		return false;
+	if (fn->code < fn->argc)
+		keep_copy(plan, function, fn->code, 0, 4);
 	do
 		plan_effect(plan, function, fn++);
 	while (fn < gt_functions + GT_FN_COUNT && fn->also);
@@ -218,8 +220,9 @@ void gt_replica_make(struct gt_replica *r, const struct gt_plan *plan,
 		case GT_PLAN_COUNT_AT: r->argv[i] = address_of(&r->count); break;
 		case GT_PLAN_COPY:
 			r->argv[i] = word ? address_of(&record->copies[a->copy]) - a->offset : 0;
-			/* what could not be read is a handle or a size that nobody knows */
-			if (record->unread >> a->copy & 1)
+			/* what could not be read is a handle or a size that nobody knows; an
+			 * error code is 0 then: not known either */
+			if (record->unread >> a->copy & 1 && i != fn->code)
 				r->lost++;
 			break;
 		}

@@ -36,9 +36,10 @@ static void *below(enum extension extension, enum gt_function_id row, enum gt_ki
 #define OWNER_IN(argument)        KIND_OF(argument)
 #define OWNER_INS(argument, count) KIND_OF(*(argument))
 
-#define TYPE_STATUS(type) type
-#define TYPE_HANDLE(type) type
-#define TYPE_NOTHING      void
+#define TYPE_STATUS(type)          type
+#define TYPE_HANDLE(type)          type
+#define TYPE_HANDLE_OR(type, code) type
+#define TYPE_NOTHING               void
 #define FN(fn, ret, args, effect, kind, handle, size, owner)                                  \
 	FN_(fn, ret, OWNER_##owner, UNWRAP args)
 #define FN_(...) FN__(__VA_ARGS__)

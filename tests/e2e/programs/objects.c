@@ -173,6 +173,16 @@ static void exercise_buffers(struct bench *b)
 	cycle(KIND_BUFFER, buffer);
 }
 
+/* Creations that must fail: with a place for the code, and without. */
+static void exercise_failed_creations(struct bench *b)
+{
+	cl_int err = CL_SUCCESS;
+
+	if (clCreateBuffer(b->context, 0, 0, NULL, &err) || err != CL_INVALID_BUFFER_SIZE ||
+	    clCreateBuffer(b->context, 0, 0, NULL, NULL))
+		quit(STATUS_FAILED, "a buffer of no bytes was not refused, but %d", err);
+}
+
 static void exercise_images(struct bench *b)
 {
 	const cl_image_desc shapes[] = {
@@ -436,6 +446,7 @@ int main(int argc, char **argv)
 	exercise_devices(&bench);
 	exercise_queues(&bench);
 	exercise_buffers(&bench);
+	exercise_failed_creations(&bench);
 	exercise_images(&bench);
 	exercise_pipes(&bench);
 	exercise_samplers(&bench);
