@@ -48,3 +48,16 @@ char *gt_strndup(const char *text, size_t size)
 {
 	return gt_memory_check(strndup(text, size));
 }
+
+void gt_reach(uint32_t **array, size_t *size, size_t index)
+{
+	size_t wanted = *size ? *size : 256;
+
+	if (index < *size)
+		return;
+	while (wanted <= index)
+		wanted *= 2;
+	*array = gt_realloc(*array, wanted * sizeof **array);
+	memset(*array + *size, 0, (wanted - *size) * sizeof **array);
+	*size = wanted;
+}

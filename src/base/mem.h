@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 void *gt_alloc(size_t size);                      /* zeroed */
@@ -13,6 +14,9 @@ void *gt_memory_check(void *memory);              /* what somebody else has aske
 /* open_memstream, and its end, after which *text is all that was written; the caller frees it. */
 FILE *gt_memstream(char **text, size_t *size);
 void gt_memstream_close(FILE *stream);
+
+/* Makes a zeroed array of 32-bit numbers reach `index`. */
+void gt_reach(uint32_t **array, size_t *size, size_t index);
 
 /*
  * Growing arrays. GT_GROW makes room for one more element of an array described

@@ -3,5 +3,5 @@
 
 #include <pthread.h>
 
-/* A thread that takes no signals: they are the main thread's, which passes them on. 0 or an errno. */
+/* A thread that takes no signals: they are the main one's, which passes them on. 0 or an errno. */
 int gt_thread_start(pthread_t *thread, void *(*run)(void *), void *context);

@@ -60,7 +60,7 @@ static void hold_signals(sigset_t *mask)
 
 void gt_launch_explain(struct gt_error *error, const char *program, int why)
 {
-	/* a name without a slash is looked for in PATH; many forget that this folder is not there */
+	/* a name without a slash is looked for in PATH, where this folder is not */
 	bool is_here = why == ENOENT && !strchr(program, '/') && !access(program, F_OK);
 
 	if (is_here && !access(program, X_OK))

@@ -26,8 +26,8 @@ const struct gt_usage gt_suppress_usage = {
 	.summary = "write suppressions for what a recording leaked",
 	.operands = "NAME.gt",
 	.about = "Writes a list of suppressions that hides all that a recording leaked: for each "
-		 "kind, function and its callers one line, with what it hides as a comment. Take out what "
-		 "should be repaired, and give the rest to --suppressions.",
+		 "kind, function and its callers one line, with what it hides as a comment. Take "
+		 "out what should be repaired, and give the rest to --suppressions.",
 	.options = options,
 };
 

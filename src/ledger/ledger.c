@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "ledger/growth.h"
 #include "ledger/graves.h"
+#include "ledger/references.h"
 
 enum {
 	MISTAKES_MAX = 1000,   /* distinct redundant releases and failures kept; all are counted */
@@ -23,10 +24,7 @@ struct held {
 struct gt_ledger_private {
 	uint32_t *site_of;          /* by stack: first site + 1 */
 	size_t site_of_size;
-	uint32_t *retain_stacks;    /* by the live entry's slot */
-	size_t retain_size;
-	uint32_t *holders;          /* by the live entry's slot: how many hold it */
-	size_t holder_size;
+	struct gt_references references;
 	struct gt_graves graves;
 	struct held *held;          /* by process */
 	size_t held_size;
@@ -54,26 +52,11 @@ void gt_ledger_free(struct gt_ledger *l)
 	free(l->failures);
 	free(l->last_calls);
 	free(l->private->site_of);
-	free(l->private->retain_stacks);
-	free(l->private->holders);
+	gt_references_fini(&l->private->references);
 	gt_graves_fini(&l->private->graves);
 	free(l->private->held);
 	free(l->private);
 	free(l);
-}
-
-/* Makes a zeroed array of 32-bit numbers reach `index`. */
-static void reach(uint32_t **array, size_t *size, size_t index)
-{
-	size_t wanted = *size ? *size : 256;
-
-	if (index < *size)
-		return;
-	while (wanted <= index)
-		wanted *= 2;
-	*array = gt_realloc(*array, wanted * sizeof **array);
-	memset(*array + *size, 0, (wanted - *size) * sizeof **array);
-	*size = wanted;
 }
 
 static struct gt_site *site_at(struct gt_ledger *l, uint32_t stack, uint8_t api, uint8_t kind)
@@ -81,7 +64,7 @@ static struct gt_site *site_at(struct gt_ledger *l, uint32_t stack, uint8_t api,
 	struct gt_ledger_private *p = l->private;
 	struct gt_site *site;
 
-	reach(&p->site_of, &p->site_of_size, stack);
+	gt_reach(&p->site_of, &p->site_of_size, stack);
 	for (uint32_t i = p->site_of[stack]; i; i = l->sites[i - 1].next)
 		if (l->sites[i - 1].api == api && l->sites[i - 1].kind == kind)
 			return &l->sites[i - 1];
@@ -244,34 +227,17 @@ static void count_end(struct gt_ledger *l, const struct gt_entry *e)
 
 uint32_t gt_ledger_holders(const struct gt_ledger *l, const struct gt_entry *entry)
 {
-	uint32_t slot;
-
-	if (!l->private->holder_size) /* as in most recordings: nothing is looked up */
-		return 0;
-	slot = gt_live_slot(&l->live, entry);
-	return slot < l->private->holder_size ? l->private->holders[slot] : 0;
+	return gt_references_holders(&l->private->references, &l->live, entry);
 }
 
 uint32_t gt_ledger_references(const struct gt_ledger *l, const struct gt_entry *entry)
 {
-	return entry->refs - gt_ledger_holders(l, entry);
+	return gt_references_own(&l->private->references, &l->live, entry);
 }
 
-/* One holder more or fewer of what `entry` holds, if it does. */
-static void count_holder(struct gt_ledger *l, const struct gt_entry *entry, bool is_born)
+uint32_t gt_ledger_retain_stack(const struct gt_ledger *l, const struct gt_entry *entry)
 {
-	const struct gt_entry *held = gt_live_held_by(&l->live, entry);
-	struct gt_ledger_private *p = l->private;
-	uint32_t slot;
-
-	if (!held)
-		return;
-	slot = gt_live_slot(&l->live, held);
-	reach(&p->holders, &p->holder_size, slot);
-	if (is_born)
-		p->holders[slot]++;
-	else if (p->holders[slot]) /* none in a damaged recording: times may lie */
-		p->holders[slot]--;
+	return gt_references_retain_stack(&l->private->references, &l->live, entry);
 }
 
 /* The living entry that an event is about; NULL for none. */
@@ -363,23 +329,6 @@ static void unknown(struct gt_ledger *l, const struct gt_event *e, uint32_t proc
 		l->unknown_ends++;
 }
 
-static void retained(struct gt_ledger *l, const struct gt_event *e, const struct gt_entry *entry)
-{
-	struct gt_ledger_private *p = l->private;
-	uint32_t slot = gt_live_slot(&l->live, entry);
-
-	reach(&p->retain_stacks, &p->retain_size, slot);
-	p->retain_stacks[slot] = e->stack;
-}
-
-uint32_t gt_ledger_retain_stack(const struct gt_ledger *l, const struct gt_entry *entry)
-{
-	uint32_t slot = gt_live_slot(&l->live, entry);
-
-	return gt_ledger_references(l, entry) > 1 && slot < l->private->retain_size ?
-	       l->private->retain_stacks[slot] : 0;
-}
-
 static void count_freed(struct gt_freed *freed, const struct gt_entry *e)
 {
 	freed->count++;
@@ -400,9 +349,7 @@ static void born(void *context, const struct gt_entry *e, uint32_t slot)
 	const struct applied *a = context;
 	const struct gt_follower *f = a->ledger->follower;
 
-	if (slot < a->ledger->private->holder_size)
-		a->ledger->private->holders[slot] = 0;
-	count_holder(a->ledger, e, true);
+	gt_references_born(&a->ledger->private->references, &a->ledger->live, e, slot);
 	count_birth(a->ledger, e);
 	if (f)
 		f->born(f->context, e, slot);
@@ -413,7 +360,7 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 	const struct applied *a = context;
 	struct gt_ledger *l = a->ledger;
 
-	count_holder(l, e, false);
+	gt_references_ended(&l->private->references, &l->live, e);
 	count_end(l, e);
 	switch (by) {
 	case GT_ENDED_BY_CALL:
@@ -444,7 +391,7 @@ static bool takes_from_holders(const struct gt_ledger *l, const struct gt_event 
 {
 	const struct gt_entry *entry;
 
-	if (!l->private->holder_size || event->failed || event->unfinished ||
+	if (!l->private->references.holder_size || event->failed || event->unfinished ||
 	    !gt_function_ends(&gt_functions[event->function]))
 		return false;
 	entry = entry_of(l, event, process);
@@ -471,7 +418,8 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 			note_trouble(l, event, process);
 		break;
 	case GT_CHANGE_RETAINED:
-		retained(l, event, entry);
+		gt_references_retained(&l->private->references, &l->live, entry,
+				       event->stack);
 		break;
 	case GT_CHANGE_UNKNOWN:
 		unknown(l, event, process);

@@ -172,8 +172,8 @@ char *gt_verdict_doubt(const struct gt_verdict *verdict)
 	int e = 0;
 
 	if (verdict->outcome == GT_OUTCOME_UNTRACKED)
-		e = asprintf(&text, "nothing was tracked at all, so nobody can tell %s; `%s doctor` "
-			     "tells what can be tracked", question(verdict),
+		e = asprintf(&text, "nothing was tracked at all, so nobody can tell %s; `%s "
+			     "doctor` tells what can be tracked", question(verdict),
 			     gt_tool_name());
 	else if (verdict->outcome == GT_OUTCOME_UNSURE && verdict->residue_unknown)
 		e = asprintf(&text, "nobody measured what the driver kept: record with --csv or "
