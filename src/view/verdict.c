@@ -9,6 +9,7 @@
 #include "base/tool.h"
 #include "view/head.h"
 #include "view/residue.h"
+#include "view/running.h"
 
 static const char *const outcome_names[] = {
 	[GT_OUTCOME_PASSED] = "passed", [GT_OUTCOME_LEAKED] = "leaked",
@@ -71,9 +72,24 @@ static void add_residue(struct gt_verdict *verdict, const struct gt_recording *r
 	}
 }
 
+/* Nothing that counts was left by a process that has ended. */
+static bool is_all_in_use(const struct gt_verdict *verdict, const struct gt_view *v)
+{
+	struct gt_groups groups;
+	bool in_use;
+
+	gt_groups_init(&groups, v->ledger, GT_GROUPS_LEAKS);
+	gt_leaks_filter(&verdict->leaks, v->ledger, &groups);
+	in_use = gt_running_holds(v, &groups);
+	gt_groups_fini(&groups);
+	return in_use;
+}
+
 void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
 		     const struct gt_verdict_options *options)
 {
+	bool in_use;
+
 	*verdict = (struct gt_verdict){ .options = *options };
 	verdict->sums = gt_alloc(options->limits->count * sizeof *verdict->sums);
 	gt_leaks_init(&verdict->leaks, v);
@@ -87,14 +103,20 @@ void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
 	verdict->over_peak = options->max_peak && verdict->peak_bytes > options->max_peak;
 	if (verdict->over_peak)
 		verdict->outcome = GT_OUTCOME_PEAK;
-	for (size_t i = 0; !options->peak_alone && i < options->limits->count; i++)
-		if (verdict->sums[i].exceeded)
+	in_use = is_all_in_use(verdict, v);
+	for (size_t i = 0; !options->peak_alone && i < options->limits->count; i++) {
+		if (!verdict->sums[i].exceeded)
+			continue;
+		if (in_use && !options->limits->list[i].of_residue)
+			verdict->goes_on = true;
+		else
 			verdict->outcome = GT_OUTCOME_LEAKED;
+	}
 	/* one that is damaged from its first event on may have tracked all the same */
 	if (!v->ledger->events && !gt_head_has_gaps(v->recording))
 		verdict->outcome = GT_OUTCOME_UNTRACKED;
 	else if (verdict->outcome == GT_OUTCOME_PASSED &&
-		 (verdict->residue_unknown || gt_head_has_gaps(v->recording)))
+		 (verdict->residue_unknown || verdict->goes_on || gt_head_has_gaps(v->recording)))
 		verdict->outcome = GT_OUTCOME_UNSURE;
 }
 
@@ -129,7 +151,7 @@ bool gt_verdict_fails(const struct gt_verdict *verdict, const struct gt_leak *le
 {
 	const struct gt_limits *limits = verdict->options.limits;
 
-	for (size_t i = 0; i < limits->count; i++)
+	for (size_t i = 0; !verdict->goes_on && i < limits->count; i++)
 		if (verdict->sums[i].exceeded && is_of(&limits->list[i], leak) &&
 		    (leak->new_count || leak->new_bytes))
 			return true;
@@ -178,6 +200,9 @@ char *gt_verdict_doubt(const struct gt_verdict *verdict)
 	else if (verdict->outcome == GT_OUTCOME_UNSURE && verdict->residue_unknown)
 		e = asprintf(&text, "nobody measured what the driver kept: record with --csv or "
 			     "--log, to a normal end");
+	else if (verdict->outcome == GT_OUTCOME_UNSURE && verdict->goes_on)
+		e = asprintf(&text, "all that is alive is held by programs that went on, so nobody "
+			     "can tell whether it leaks");
 	else if (verdict->outcome == GT_OUTCOME_UNSURE)
 		e = asprintf(&text, "the recording has gaps, so nobody can tell %s",
 			     question(verdict));

@@ -36,6 +36,7 @@ struct gt_verdict {
 	bool over_peak;                           /* higher than options.max_peak */
 	struct gt_sum *sums;                      /* by limit */
 	struct gt_sum fresh, known, suppressed;   /* what counts, is in the baseline, is hidden */
+	bool goes_on;                             /* too much, which may all be in use still */
 	bool residue_unknown;                     /* a limit of it, and nobody measured it */
 };
 

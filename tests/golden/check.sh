@@ -81,6 +81,9 @@ for recording in attached lossy foreign; do
 	golden attach/$recording.json "$gputrack" report $recording.gt -a leakage --format json
 	golden attach/$recording-gate.txt "$gputrack" report $recording.gt -f tsv --fail-on-leak
 done
+golden attach/attached-limit.txt "$gputrack" report attached.gt -f tsv --fail-on-leak='memory>1GiB'
+golden attach/outlived-gate.txt "$gputrack" report outlived.gt -f junit --fail-on-leak
+golden attach/attached-gate.xml "$gputrack" report attached.gt -f junit --fail-on-leak
 golden attach/outlived.txt "$gputrack" report outlived.gt
 golden attach/outlived-processes.txt "$gputrack" report outlived.gt -a processes
 golden attach/outlived-ended.txt "$gputrack" report outlived.gt --pid 901
