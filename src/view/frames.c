@@ -335,6 +335,33 @@ size_t gt_frames_get(struct gt_frames *f, uint32_t stack, const struct gt_frame 
 	return s->count;
 }
 
+bool gt_frame_is_library(const struct gt_frame *frame)
+{
+	const char *module = frame->module ? gt_path_name(frame->module) : "";
+
+	if (frame->function && (gt_text_begins(frame->function, "std::") ||
+				gt_text_begins(frame->function, "__gnu_cxx::")))
+		return true;
+	if (frame->file && (gt_text_begins(frame->file, "/usr/include/") ||
+			    strstr(frame->file, "/include/c++/")))
+		return true;
+	return gt_text_begins(module, "libstdc++.so") || gt_text_begins(module, "libc++.so");
+}
+
+size_t gt_frames_brief(struct gt_frames *f, uint32_t stack, const struct gt_frame ***list)
+{
+	const struct gt_frame *frames;
+	size_t count = gt_frames_get(f, stack, &frames), own = 0;
+
+	*list = gt_alloc(count * sizeof **list);
+	for (size_t i = 0; i < count; i++)
+		if (f->options.all_frames || !gt_frame_is_library(&frames[i]))
+			(*list)[own++] = &frames[i];
+	for (size_t i = 0; !own && i < count; i++)
+		(*list)[i] = &frames[i];
+	return own ? own : count;
+}
+
 void gt_frames_remember(struct gt_frames *f, uint32_t stack, struct gt_legend *names)
 {
 	const struct gt_trace_frame *recorded;

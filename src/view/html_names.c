@@ -18,8 +18,11 @@ struct gt_html_names {
 struct frame_key {
 	uint64_t offset;
 	uint32_t function, file, module, line;
-	uint64_t inlined;
+	uint64_t flags;
 };
+
+/* As the page's script reads them. */
+enum { FRAME_INLINED = 1, FRAME_LIBRARY = 2 };
 
 struct gt_html_names *gt_html_names_new(struct gt_frames *frames)
 {
@@ -73,7 +76,8 @@ uint32_t gt_html_stack(struct gt_html_names *n, uint32_t stack)
 		key.file = gt_html_name(n, frames[i].file);
 		key.module = gt_html_name(n, frames[i].module);
 		key.line = frames[i].line;
-		key.inlined = frames[i].inlined;
+		key.flags = (frames[i].inlined ? FRAME_INLINED : 0) |
+			    (gt_frame_is_library(&frames[i]) ? FRAME_LIBRARY : 0);
 		numbers[i] = gt_intern(n->frames, &key, sizeof key);
 	}
 	number = gt_intern(n->stacks, numbers, count * sizeof *numbers);
@@ -94,7 +98,7 @@ static void frames_json(struct gt_html_names *n, struct gt_json *j)
 		gt_json_uint(j, NULL, key->line);
 		gt_json_uint(j, NULL, key->module);
 		gt_json_hex(j, NULL, key->offset);
-		gt_json_uint(j, NULL, key->inlined);
+		gt_json_uint(j, NULL, key->flags);
 		gt_json_end(j);
 	}
 	gt_json_end(j);

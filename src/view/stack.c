@@ -96,53 +96,68 @@ static unsigned left_width(const struct line *lines, size_t count, unsigned room
  * Where a reader with little room should begin: at the line of Python that called, where the
  * extension below it would take all the room.
  */
-static size_t first_told(const struct gt_frame *frames, size_t count, size_t most)
+static size_t first_told(const struct gt_frame **frames, size_t count, size_t most)
 {
 	for (size_t i = 0; most && i < count; i++)
-		if (frames[i].module && !strcmp(frames[i].module, GT_PYTHON))
+		if (frames[i]->module && !strcmp(frames[i]->module, GT_PYTHON))
 			return i + 1 < most ? 0 : i;
 	return 0;
 }
 
-void gt_stack_text(struct gt_page *p, const struct gt_view *v, uint32_t stack, size_t most,
-		   unsigned indent)
+/* Every frame of a stack; the caller frees the list. */
+static size_t whole_stack(struct gt_frames *f, uint32_t stack, const struct gt_frame ***list)
 {
 	const struct gt_frame *frames;
-	size_t count = gt_frames_get(v->frames, stack, &frames);
-	struct line *lines;
+	size_t count = gt_frames_get(f, stack, &frames);
+
+	*list = gt_alloc(count * sizeof **list);
+	for (size_t i = 0; i < count; i++)
+		(*list)[i] = &frames[i];
+	return count;
+}
+
+static void put_frames(struct gt_page *p, const struct gt_view *v, const struct gt_frame **frames,
+		       size_t count, unsigned indent)
+{
+	struct line *lines = gt_alloc(count * sizeof *lines);
 	unsigned left;
 
-	if (!count) {
-		gt_page_tab(p, indent);
-		gt_page_put(p, GT_DIM, "(no stack was recorded)");
-		gt_page_end(p);
-		return;
-	}
-	if (most && count > most) {
-		size_t first = first_told(frames, count, most);
-
-		frames += first;
-		count = count - first < most ? count - first : most;
-	}
-	lines = gt_alloc(count * sizeof *lines);
 	for (size_t i = 0; i < count; i++)
-		lines[i] = line_of(&frames[i], &v->style);
+		lines[i] = line_of(frames[i], &v->style);
 	left = left_width(lines, count, p->style.width - indent - 10, p->style.utf8);
 	for (size_t i = 0; i < count; i++) {
-		gt_frames_shown(v->frames, &frames[i]);
+		gt_frames_shown(v->frames, frames[i]);
 		gt_page_tab(p, indent);
 		gt_page_name(p, GT_PLAIN, lines[i].what, left);
 		if (*lines[i].where) {
 			gt_page_tab(p, indent + left + 2);
 			gt_page_path(p, GT_DIM, lines[i].where,
-				     gt_page_left(p) - (frames[i].inlined ? 10 : 0));
+				     gt_page_left(p) - (frames[i]->inlined ? 10 : 0));
 		}
-		if (frames[i].inlined)
+		if (frames[i]->inlined)
 			gt_page_put(p, GT_DIM, " (inlined)");
 		gt_page_end(p);
 		line_free(&lines[i]);
 	}
 	free(lines);
+}
+
+void gt_stack_text(struct gt_page *p, const struct gt_view *v, uint32_t stack, size_t most,
+		   unsigned indent)
+{
+	const struct gt_frame **frames;
+	size_t count = most ? gt_frames_brief(v->frames, stack, &frames) :
+			      whole_stack(v->frames, stack, &frames);
+	size_t first = most && count > most ? first_told(frames, count, most) : 0;
+
+	if (!count) {
+		gt_page_tab(p, indent);
+		gt_page_put(p, GT_DIM, "(no stack was recorded)");
+		gt_page_end(p);
+	}
+	count -= first;
+	put_frames(p, v, frames + first, most && count > most ? most : count, indent);
+	free(frames);
 }
 
 /* The least that may be left of a location: its file's name, with a mark for the folders. */
@@ -159,13 +174,13 @@ static unsigned least_where(const char *where, bool utf8)
  * "f < g < h": f and its callers, as many as `columns` hold with what stands behind them. A caller
  * says more than a folder: of programs that allocate in one function it is what tells lines apart.
  */
-static void add_callers(struct line *line, const struct gt_frame *frames, size_t count,
+static void add_callers(struct line *line, const struct gt_frame **frames, size_t count,
 			unsigned columns, bool utf8)
 {
 	unsigned where = least_where(line->where, utf8);
 
-	for (size_t i = 1; i < count && i < CALLERS_SHOWN && frames[i].function; i++) {
-		char *longer = concat("%s < %s", line->what, frames[i].function);
+	for (size_t i = 1; i < count && i < CALLERS_SHOWN && frames[i]->function; i++) {
+		char *longer = concat("%s < %s", line->what, frames[i]->function);
 
 		if (gt_text_columns(longer, utf8) + 2 + where > columns) {
 			free(longer);
@@ -176,23 +191,14 @@ static void add_callers(struct line *line, const struct gt_frame *frames, size_t
 	}
 }
 
-void gt_stack_where(struct gt_page *p, const struct gt_view *v, uint32_t stack, unsigned columns)
+/* `frames`, innermost first, on the rest of the line. */
+static void put_where(struct gt_page *p, const struct gt_frame **frames, size_t count,
+		      unsigned columns)
 {
-	const struct gt_frame *frames;
-	size_t count = gt_frames_get(v->frames, stack, &frames), first;
-	struct line line;
+	struct line line = line_of(frames[0], &p->style);
 	unsigned left;
 
-	if (!count) {
-		gt_page_name(p, GT_DIM, "(no stack)", columns);
-		return;
-	}
-	first = first_told(frames, count, 1);
-	frames += first;
-	count -= first;
-	gt_frames_shown(v->frames, &frames[0]);
-	line = line_of(&frames[0], &v->style);
-	if (frames[0].function)
+	if (frames[0]->function)
 		add_callers(&line, frames, count, columns, p->style.utf8);
 	left = gt_text_columns(line.what, p->style.utf8);
 	if (left + 2 + least_where(line.where, p->style.utf8) > columns)
@@ -203,6 +209,21 @@ void gt_stack_where(struct gt_page *p, const struct gt_view *v, uint32_t stack, 
 		gt_page_path(p, GT_DIM, line.where, columns - left - 2);
 	}
 	line_free(&line);
+}
+
+void gt_stack_where(struct gt_page *p, const struct gt_view *v, uint32_t stack, unsigned columns)
+{
+	const struct gt_frame **frames;
+	size_t count = gt_frames_brief(v->frames, stack, &frames);
+	size_t first = first_told(frames, count, 1);
+
+	if (count) {
+		gt_frames_shown(v->frames, frames[first]);
+		put_where(p, frames + first, count - first, columns);
+	} else {
+		gt_page_name(p, GT_DIM, "(no stack)", columns);
+	}
+	free(frames);
 }
 
 static void frame_json(struct gt_json *j, const struct gt_frame *frame)

@@ -88,6 +88,14 @@ golden attach/outlived-running.txt "$gputrack" report outlived.gt --pid 900
 golden attach/lossy-pid.txt "$gputrack" report lossy.gt --pid 900
 golden attach/lossy.prom "$gputrack" export lossy.gt -f prometheus
 
+for analysis in summary sites leakage; do
+	golden names/$analysis.txt "$gputrack" report names.gt -a $analysis
+done
+golden names/wide.txt env COLUMNS=200 "$gputrack" report names.gt
+golden names/narrow.txt env COLUMNS=50 "$gputrack" report names.gt
+golden names/ascii.txt env LC_ALL=C "$gputrack" report names.gt
+golden names/all-frames.txt "$gputrack" report names.gt --all-frames
+
 golden leaks/wide.txt env COLUMNS=200 "$gputrack" report leaks.gt -a sites
 golden leaks/narrow.txt env COLUMNS=40 "$gputrack" report leaks.gt
 golden leaks/narrow-sites.txt env COLUMNS=40 "$gputrack" report leaks.gt -a sites
