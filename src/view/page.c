@@ -63,6 +63,11 @@ void gt_page_name(struct gt_page *p, enum gt_paint paint, const char *text, unsi
 	put_cut(p, paint, text, columns, GT_CUT_MIDDLE);
 }
 
+void gt_page_function(struct gt_page *p, enum gt_paint paint, const char *text, unsigned columns)
+{
+	put_cut(p, paint, text, columns, GT_CUT_FUNCTION);
+}
+
 void gt_page_path(struct gt_page *p, enum gt_paint paint, const char *text, unsigned columns)
 {
 	put_cut(p, paint, text, columns, GT_CUT_START);

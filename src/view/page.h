@@ -37,6 +37,8 @@ void gt_page_put(struct gt_page *p, enum gt_paint paint, const char *format, ...
 	__attribute__((format(printf, 3, 4)));
 /* Somebody else's words, cleaned, and cut in the middle to at most `columns`. */
 void gt_page_name(struct gt_page *p, enum gt_paint paint, const char *text, unsigned columns);
+/* A function or variable, which loses its template arguments first. */
+void gt_page_function(struct gt_page *p, enum gt_paint paint, const char *text, unsigned columns);
 /* A path likewise, which loses its start: its end tells more. */
 void gt_page_path(struct gt_page *p, enum gt_paint paint, const char *text, unsigned columns);
 /* Blanks up to a column, at least one unless the line is empty; two where it is off the page. */

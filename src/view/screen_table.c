@@ -206,8 +206,8 @@ static void draw_where(struct gt_grid *c, const struct gt_style *style, unsigned
 	if (r->frame->function) {
 		unsigned most = wanted + GAP + function <= width ? width - wanted - GAP : width;
 
-		used = gt_grid_put(c, row, at, most, ink == GT_INK_PLAIN ? GT_INK_BOLD : ink,
-				     r->frame->function) + GAP;
+		used = gt_grid_function(c, row, at, most, ink == GT_INK_PLAIN ? GT_INK_BOLD : ink,
+					r->frame->function) + GAP;
 	}
 	if (used + wanted <= width || !r->frame->function)
 		used += gt_grid_path(c, row, at + used, width - used, ink, where) + GAP;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/brief.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -75,6 +76,24 @@ static void line_free(struct line *l)
 	free(l->where);
 }
 
+/* Takes template arguments from functions wider than `columns`; false where all fit. */
+static bool shorten(struct line *lines, size_t count, unsigned columns, bool utf8)
+{
+	bool some = false;
+
+	for (size_t i = 0; i < count; i++) {
+		char *brief;
+
+		if (gt_text_columns(lines[i].what, utf8) <= columns)
+			continue;
+		brief = gt_function_brief(lines[i].what, utf8);
+		free(lines[i].what);
+		lines[i].what = brief;
+		some = true;
+	}
+	return some;
+}
+
 /* How wide the left column is: as the widest name, but leaving the right one its share. */
 static unsigned left_width(const struct line *lines, size_t count, unsigned room, bool utf8)
 {
@@ -120,11 +139,13 @@ static void put_frames(struct gt_page *p, const struct gt_view *v, const struct 
 		       size_t count, unsigned indent)
 {
 	struct line *lines = gt_alloc(count * sizeof *lines);
-	unsigned left;
+	unsigned room = p->style.width - indent - 10, left;
 
 	for (size_t i = 0; i < count; i++)
 		lines[i] = line_of(frames[i], &v->style);
-	left = left_width(lines, count, p->style.width - indent - 10, p->style.utf8);
+	left = left_width(lines, count, room, p->style.utf8);
+	if (shorten(lines, count, left, p->style.utf8))
+		left = left_width(lines, count, room, p->style.utf8);
 	for (size_t i = 0; i < count; i++) {
 		gt_frames_shown(v->frames, frames[i]);
 		gt_page_tab(p, indent);
@@ -196,12 +217,13 @@ static void put_where(struct gt_page *p, const struct gt_frame **frames, size_t 
 		      unsigned columns)
 {
 	struct line line = line_of(frames[0], &p->style);
-	unsigned left;
+	unsigned where = least_where(line.where, p->style.utf8), left;
 
+	shorten(&line, 1, columns > where + 2 ? columns - where - 2 : 0, p->style.utf8);
 	if (frames[0]->function)
 		add_callers(&line, frames, count, columns, p->style.utf8);
 	left = gt_text_columns(line.what, p->style.utf8);
-	if (left + 2 + least_where(line.where, p->style.utf8) > columns)
+	if (left + 2 + where > columns)
 		left = left_width(&line, 1, columns, p->style.utf8);
 	gt_page_name(p, GT_PLAIN, line.what, left);
 	if (*line.where && left + 6 < columns) {
