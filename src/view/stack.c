@@ -10,7 +10,7 @@
 #include "base/path.h"
 #include "base/text.h"
 
-enum { CALLERS_SHOWN = 3 };
+enum { CALLER_LEAST = 10 }; /* columns in which a caller that is cut still tells something */
 
 /* A frame's two columns; each is allocated. */
 struct line {
@@ -191,35 +191,65 @@ static unsigned least_where(const char *where, bool utf8)
 	return name < whole ? name : whole;
 }
 
+char *gt_frame_caller(const struct gt_frame *frame, unsigned columns, bool utf8)
+{
+	char digits[16] = "", *text = NULL;
+	struct line name;
+	unsigned room;
+	size_t size;
+	FILE *out;
+
+	if (!frame->function)
+		return NULL;
+	if (frame->line)
+		snprintf(digits, sizeof digits, ":%" PRIu32, frame->line);
+	room = columns > strlen(digits) ? columns - (unsigned)strlen(digits) : 0;
+	name = (struct line){ .what = gt_strdup(frame->function) };
+	shorten(&name, 1, room, utf8);
+	if (gt_text_columns(name.what, utf8) <= room || columns >= CALLER_LEAST) {
+		out = gt_memstream(&text, &size);
+		/* the end of a qualified name is the function's own */
+		gt_text_put(out, name.what, room, GT_CUT_START, utf8);
+		fputs(digits, out);
+		gt_memstream_close(out);
+	}
+	line_free(&name);
+	return text;
+}
+
 /*
- * "f < g < h": f and its callers, as many as `columns` hold with what stands behind them. A caller
- * says more than a folder: of programs that allocate in one function it is what tells lines apart.
+ * "f < g:12 < h:34": f and its callers, as many as `columns` hold with what stands behind them. A
+ * caller says more than a folder: of programs that allocate in one function it is what tells lines
+ * apart.
  */
 static void add_callers(struct line *line, const struct gt_frame **frames, size_t count,
 			unsigned columns, bool utf8)
 {
 	unsigned where = least_where(line->where, utf8);
 
-	for (size_t i = 1; i < count && i < CALLERS_SHOWN && frames[i]->function; i++) {
-		char *longer = concat("%s < %s", line->what, frames[i]->function);
+	for (size_t i = 1; i < count && i < GT_WHERE_FRAMES; i++) {
+		unsigned used = gt_text_columns(line->what, utf8) + 3 + 2 + where;
+		unsigned room = columns > used ? columns - used : 0;
+		char *caller = gt_frame_caller(frames[i], room, utf8), *longer;
 
-		if (gt_text_columns(longer, utf8) + 2 + where > columns) {
-			free(longer);
+		if (!caller)
 			return;
-		}
+		longer = concat("%s < %s", line->what, caller);
+		free(caller);
 		free(line->what);
 		line->what = longer;
 	}
 }
 
-/* `frames`, innermost first, on the rest of the line. */
-static void put_where(struct gt_page *p, const struct gt_frame **frames, size_t count,
-		      unsigned columns)
+void gt_frames_where(struct gt_page *p, const struct gt_frame **frames, size_t count,
+		     unsigned columns)
 {
 	struct line line = line_of(frames[0], &p->style);
 	unsigned where = least_where(line.where, p->style.utf8), left;
+	unsigned behind = where + 2 + (count > 1 ? CALLER_LEAST + 3 : 0);
 
-	shorten(&line, 1, columns > where + 2 ? columns - where - 2 : 0, p->style.utf8);
+	/* a caller says more than template arguments, too */
+	shorten(&line, 1, columns > behind ? columns - behind : 0, p->style.utf8);
 	if (frames[0]->function)
 		add_callers(&line, frames, count, columns, p->style.utf8);
 	left = gt_text_columns(line.what, p->style.utf8);
@@ -241,7 +271,7 @@ void gt_stack_where(struct gt_page *p, const struct gt_view *v, uint32_t stack, 
 
 	if (count) {
 		gt_frames_shown(v->frames, frames[first]);
-		put_where(p, frames + first, count - first, columns);
+		gt_frames_where(p, frames + first, count - first, columns);
 	} else {
 		gt_page_name(p, GT_DIM, "(no stack)", columns);
 	}

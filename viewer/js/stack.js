@@ -14,11 +14,12 @@ export function briefly(frames) {
   return (own.length ? own : frames).slice(0, 3);
 }
 
-/* The innermost frame and its callers, on one line. */
+/* The innermost frame and its callers, each with the line it called from, on one line. */
 export function placeLine(frames) {
   if (!frames.length)
     return el("span", { class: "dim", text: "(no stack)" });
-  const told = briefly(frames), names = told.map((frame) => frame.name).join(" < ");
+  const told = briefly(frames), names = told.map((frame, i) =>
+    i && frame.known && frame.line ? `${frame.name}:${frame.line}` : frame.name).join(" < ");
   return el("span", { class: "place" },
     el("code", { class: "fn", text: names, title: names }), " ", whereOf(told[0]));
 }
