@@ -94,6 +94,7 @@ done
 golden names/wide.txt env COLUMNS=200 "$gputrack" report names.gt
 golden names/narrow.txt env COLUMNS=50 "$gputrack" report names.gt
 golden names/ascii.txt env LC_ALL=C "$gputrack" report names.gt
+golden names/junit.xml "$gputrack" report names.gt -f junit
 golden names/all-frames.txt "$gputrack" report names.gt --all-frames
 
 golden leaks/wide.txt env COLUMNS=200 "$gputrack" report leaks.gt -a sites
