@@ -15,6 +15,7 @@ enum { NAMES_MOST = 64 };
 struct stack {
 	struct gt_frame *frames;
 	size_t count;
+	size_t cut;   /* after so many recorded ones; 0: it is whole */
 	bool known;
 };
 
@@ -327,12 +328,21 @@ size_t gt_frames_get(struct gt_frames *f, uint32_t stack, const struct gt_frame 
 		count = gt_recording_stack(f->recording, stack, &recorded);
 		for (size_t i = 0; i < count; i++)
 			resolve(f, s, &room, &recorded[i]);
+		if (count && !is_outer_plumbing(&s->frames[s->count - 1]))
+			s->cut = gt_recording_stack_cut(f->recording, stack);
 		if (!f->options.all_frames)
 			fold(s, *gt_recording_info(f->recording, "imported"));
 		s->known = true;
 	}
 	*frames = s->frames;
 	return s->count;
+}
+
+size_t gt_frames_cut(struct gt_frames *f, uint32_t stack)
+{
+	const struct gt_frame *frames;
+
+	return gt_frames_get(f, stack, &frames) ? f->stacks[stack].cut : 0;
 }
 
 bool gt_frame_is_library(const struct gt_frame *frame)

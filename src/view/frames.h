@@ -29,6 +29,9 @@ void gt_frames_free(struct gt_frames *f);
 /* The frames of a stack, innermost first, none for stack 0; they live as long as `f`. */
 size_t gt_frames_get(struct gt_frames *f, uint32_t stack, const struct gt_frame **frames);
 
+/* After how many recorded frames the stack was cut: its outermost are missing. 0: it was not. */
+size_t gt_frames_cut(struct gt_frames *f, uint32_t stack);
+
 /* True for the C++ library's own code: templates and what is inlined of it among them. */
 bool gt_frame_is_library(const struct gt_frame *frame);
 /*

@@ -60,6 +60,18 @@ uint32_t gt_html_name(struct gt_html_names *n, const char *name)
 	return gt_intern(n->names, cut, strlen(cut) + 1);
 }
 
+/* A frame in place of all that the recorder did not keep. */
+static uint32_t cut_frame(struct gt_html_names *n, size_t frames)
+{
+	struct frame_key key;
+	char text[64];
+
+	snprintf(text, sizeof text, "[cut after --stack-depth %zu]", frames);
+	memset(&key, 0, sizeof key);
+	key.function = gt_html_name(n, text);
+	return gt_intern(n->frames, &key, sizeof key);
+}
+
 uint32_t gt_html_stack(struct gt_html_names *n, uint32_t stack)
 {
 	const struct gt_frame *frames;
@@ -80,6 +92,8 @@ uint32_t gt_html_stack(struct gt_html_names *n, uint32_t stack)
 			    (gt_frame_is_library(&frames[i]) ? FRAME_LIBRARY : 0);
 		numbers[i] = gt_intern(n->frames, &key, sizeof key);
 	}
+	if (gt_frames_cut(n->source, stack))
+		numbers[count++] = cut_frame(n, gt_frames_cut(n->source, stack));
 	number = gt_intern(n->stacks, numbers, count * sizeof *numbers);
 	free(numbers);
 	return number;

@@ -163,6 +163,16 @@ static void put_frames(struct gt_page *p, const struct gt_view *v, const struct 
 	free(lines);
 }
 
+/* Where the stack ends because the recorder did not go on. */
+static void put_cut(struct gt_page *p, size_t frames, unsigned indent)
+{
+	if (frames)
+		gt_page_wrap(p, GT_DIM, indent, "%s cut after %zu %s%s",
+			     p->style.utf8 ? "…" : "...", frames,
+			     gt_plural(frames, "frame", "frames"), frames < GT_STACK_FRAMES_MAX ?
+			     ": --stack-depth N records more" : "");
+}
+
 void gt_stack_text(struct gt_page *p, const struct gt_view *v, uint32_t stack, size_t most,
 		   unsigned indent)
 {
@@ -178,6 +188,8 @@ void gt_stack_text(struct gt_page *p, const struct gt_view *v, uint32_t stack, s
 	}
 	count -= first;
 	put_frames(p, v, frames + first, most && count > most ? most : count, indent);
+	if (!most || count <= most)
+		put_cut(p, gt_frames_cut(v->frames, stack), indent);
 	free(frames);
 }
 

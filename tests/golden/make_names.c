@@ -63,5 +63,8 @@ void make_names(void)
 		LEAK(&t, 6000 - i * 1000, filled, from_main(40 + i));
 	LEAK(&t, 3000, filled, { "start", "/app/src/start.c", 5 }, from_main(43));
 	LEAK(&t, 2000, constructed, added);
+	/* of two stacks as deep as was recorded, one has its beginning */
+	gt_writer_info(t.writer, "stack_depth", "6", 1);
+	LEAK(&t, 1000, filled, grown, grown, grown, from_main(50), { "_start", NULL, 0 });
 	end(&t);
 }
