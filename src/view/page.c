@@ -54,6 +54,8 @@ static void put_cut(struct gt_page *p, enum gt_paint paint, const char *text, un
 	paint_on(p, paint);
 	if (!p->hang)
 		p->hang = p->column + (unsigned)strspn(text, " ") + 2;
+	if (p->style.whole)
+		columns = UINT32_MAX;
 	p->column += gt_text_put(p->out, text, columns, where, p->style.utf8);
 	paint_off(p, paint);
 }

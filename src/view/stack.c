@@ -111,6 +111,32 @@ static unsigned left_width(const struct line *lines, size_t count, unsigned room
 	return where < half ? room - 2 - where : half;
 }
 
+/* The widest name of those that fit. */
+static unsigned widest_within(const struct line *lines, size_t count, unsigned columns, bool utf8)
+{
+	unsigned widest = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		unsigned wide = gt_text_columns(lines[i].what, utf8);
+
+		widest = wide > widest && wide <= columns ? wide : widest;
+	}
+	return widest;
+}
+
+/* Takes template arguments away where they have no room, and gives the left column's width. */
+static unsigned arrange(struct line *lines, size_t count, unsigned room,
+			const struct gt_style *style)
+{
+	unsigned left = left_width(lines, count, room, style->utf8);
+
+	/* where nothing is cut, names that do not fit reach over */
+	if (style->whole)
+		return widest_within(lines, count, left, style->utf8);
+	return shorten(lines, count, left, style->utf8) ?
+	       left_width(lines, count, room, style->utf8) : left;
+}
+
 /*
  * Where a reader with little room should begin: at the line of Python that called, where the
  * extension below it would take all the room.
@@ -143,20 +169,20 @@ static void put_frames(struct gt_page *p, const struct gt_view *v, const struct 
 
 	for (size_t i = 0; i < count; i++)
 		lines[i] = line_of(frames[i], &v->style);
-	left = left_width(lines, count, room, p->style.utf8);
-	if (shorten(lines, count, left, p->style.utf8))
-		left = left_width(lines, count, room, p->style.utf8);
+	left = arrange(lines, count, room, &p->style);
 	for (size_t i = 0; i < count; i++) {
 		gt_frames_shown(v->frames, frames[i]);
 		gt_page_tab(p, indent);
 		gt_page_name(p, GT_PLAIN, lines[i].what, left);
 		if (*lines[i].where) {
-			gt_page_tab(p, indent + left + 2);
+			/* a name that is not cut may reach further */
+			gt_page_tab(p, p->column > indent + left ? p->column + 2 :
+								   indent + left + 2);
 			gt_page_path(p, GT_DIM, lines[i].where,
 				     gt_page_left(p) - (frames[i]->inlined ? 10 : 0));
 		}
 		if (frames[i]->inlined)
-			gt_page_put(p, GT_DIM, " (inlined)");
+			gt_page_name(p, GT_DIM, " (inlined)", UINT32_MAX);
 		gt_page_end(p);
 		line_free(&lines[i]);
 	}
@@ -260,6 +286,8 @@ void gt_frames_where(struct gt_page *p, const struct gt_frame **frames, size_t c
 	unsigned where = least_where(line.where, p->style.utf8), left;
 	unsigned behind = where + 2 + (count > 1 ? CALLER_LEAST + 3 : 0);
 
+	if (p->style.whole)
+		columns = UINT32_MAX;
 	/* a caller says more than template arguments, too */
 	shorten(&line, 1, columns > behind ? columns - behind : 0, p->style.utf8);
 	if (frames[0]->function)
@@ -269,7 +297,7 @@ void gt_frames_where(struct gt_page *p, const struct gt_frame **frames, size_t c
 		left = left_width(&line, 1, columns, p->style.utf8);
 	gt_page_name(p, GT_PLAIN, line.what, left);
 	if (*line.where && left + 6 < columns) {
-		gt_page_put(p, GT_PLAIN, "  ");
+		gt_page_tab(p, p->column + 2);
 		gt_page_path(p, GT_DIM, line.where, columns - left - 2);
 	}
 	line_free(&line);
