@@ -66,8 +66,9 @@ def run(command, prelude):
     for recording in re.findall(r"-o (\S+\.gt)\b", command):
         shutil.rmtree(ROOT / recording, ignore_errors=True)
     environment = {name: value for name, value in os.environ.items()
-                   if not re.match(r"GPUTRACK_|ZE|OCL_|OPENCL_|POCL_|GT_|COLUMNS|NO_COLOR", name)}
-    environment.update(GPUTRACK_CONFIG="", LC_ALL="C.UTF-8", TZ="UTC", PYTHONDONTWRITEBYTECODE="1")
+                   if not re.match(r"GPUTRACK_|ZE|OCL_|OPENCL_|POCL_|GT_|NO_COLOR", name)}
+    environment.update(GPUTRACK_CONFIG="", LC_ALL="C.UTF-8", TZ="UTC", COLUMNS="80",
+                       PYTHONDONTWRITEBYTECODE="1")
     done = subprocess.run(["sh", "-c", "\n".join([*prelude, command])], cwd=ROOT, env=environment,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace", timeout=120)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "base/brief.h"
 #include "base/mem.h"
 
 static size_t sequence_length(uint8_t lead)
@@ -93,7 +94,7 @@ unsigned gt_text_columns(const char *text, bool utf8)
 	return columns;
 }
 
-unsigned gt_text_put(FILE *out, const char *text, unsigned columns, enum gt_cut where, bool utf8)
+static unsigned put_cut(FILE *out, const char *text, unsigned columns, bool at_start, bool utf8)
 {
 	unsigned whole = gt_text_columns(text, utf8), mark = utf8 ? 1 : 3, head = whole, tail = 0;
 	unsigned at = 0, used = 0;
@@ -104,7 +105,7 @@ unsigned gt_text_put(FILE *out, const char *text, unsigned columns, enum gt_cut 
 		head = columns;
 		marked = true; /* no room to say that something is missing */
 	} else if (cut) {
-		head = where == GT_CUT_START ? 0 : (columns - mark) / 2;
+		head = at_start ? 0 : (columns - mark) / 2;
 		tail = columns - mark - head;
 	}
 	while (size) {
@@ -125,6 +126,18 @@ unsigned gt_text_put(FILE *out, const char *text, unsigned columns, enum gt_cut 
 		text += g.length;
 		size -= g.length;
 	}
+	return used;
+}
+
+unsigned gt_text_put(FILE *out, const char *text, unsigned columns, enum gt_cut where, bool utf8)
+{
+	char *brief = NULL;
+	unsigned used;
+
+	if (where == GT_CUT_FUNCTION && gt_text_columns(text, utf8) > columns)
+		brief = gt_function_brief(text, utf8);
+	used = put_cut(out, brief ? brief : text, columns, where == GT_CUT_START, utf8);
+	free(brief);
 	return used;
 }
 

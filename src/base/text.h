@@ -31,8 +31,11 @@ bool gt_utf8_is_treacherous(uint32_t code);
 /* Columns that `text` takes up when gt_text_put writes it whole. */
 unsigned gt_text_columns(const char *text, bool utf8);
 
-/* Where a text that is too long loses a piece: names in the middle, paths at their start. */
-enum gt_cut { GT_CUT_MIDDLE, GT_CUT_START };
+/*
+ * Where a text that is too long loses a piece: names in the middle, paths at their start, functions
+ * their template arguments before their middle.
+ */
+enum gt_cut { GT_CUT_MIDDLE, GT_CUT_START, GT_CUT_FUNCTION };
 
 /*
  * Writes `text` in at most `columns` columns, cut where it is longer, and gives the columns used.

@@ -27,7 +27,8 @@ struct gt_source {
 	  .help = "only this process; otherwise all processes of the recording are taken "      \
 		  "together" },                                                                 \
 	{ .name = "all-frames", .type = GT_OPTION_FLAG, GT_SOURCE_AT(settings, all_frames),     \
-	  .help = "show the API loader's frames and the C library's start-up frames too" },     \
+	  .help = "show the API loader's frames and the C library's start-up frames too, and "  \
+		  "the C++ library's where a few frames are shown" },                           \
 	{ .name = "symbols", .argument = "DIR", .type = GT_OPTION_TEXTS,                        \
 	  GT_SOURCE_AT(settings, symbols),                                                      \
 	  .help = "look for programs, libraries and debug files in DIR first; may be given "    \

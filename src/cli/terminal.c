@@ -26,13 +26,21 @@ static bool wants_color(FILE *out, enum gt_color color)
 	return isatty(fileno(out)) && !(no_color && *no_color) && term && strcmp(term, "dumb");
 }
 
-static unsigned width_of(FILE *out)
+/* What the environment says; 0: nothing. */
+static uint64_t width_given(void)
 {
 	const char *columns = getenv("COLUMNS");
-	struct winsize size;
-	uint64_t given = 0;
+	uint64_t given;
 
-	if (columns && gt_count_parse(columns, &given) && given)
+	return columns && gt_count_parse(columns, &given) ? given : 0;
+}
+
+static unsigned width_of(FILE *out)
+{
+	uint64_t given = width_given();
+	struct winsize size;
+
+	if (given)
 		;
 	else if (isatty(fileno(out)) && !ioctl(fileno(out), TIOCGWINSZ, &size) && size.ws_col)
 		given = size.ws_col;
@@ -51,6 +59,7 @@ struct gt_style gt_terminal_style(FILE *out, enum gt_color color)
 		.color = wants_color(out, color),
 		.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8"),
 		.width = width_of(out),
+		.whole = !width_given() && !isatty(fileno(out)),
 		.directory = directory,
 	};
 }

@@ -8,7 +8,10 @@ enum gt_color { GT_COLOR_AUTO, GT_COLOR_ALWAYS, GT_COLOR_NEVER };
 /* For the option --color. */
 extern const char *const gt_color_names[];
 
-/* The style for text on `out`. `directory` of the result is the current one, kept until exit. */
+/*
+ * The style for text on `out`: as wide as the terminal or COLUMNS, and whole where it has neither.
+ * `directory` of the result is the current one, kept until exit.
+ */
 struct gt_style gt_terminal_style(FILE *out, enum gt_color color);
 
 /* "read 12,345,678 events" on stderr, after a second, when that is a terminal. */

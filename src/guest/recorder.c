@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -86,7 +87,7 @@ static void write_info(struct gt_writer *w)
 {
 	struct utsname system;
 	const char *rank = gt_rank_get();
-	char path[PATH_MAX];
+	char path[PATH_MAX], depth[16];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof path);
 
 	if (n > 0)
@@ -100,6 +101,8 @@ static void write_info(struct gt_writer *w)
 	}
 	if (rank)
 		gt_writer_info(w, "rank", rank, strlen(rank));
+	snprintf(depth, sizeof depth, "%" PRIu32, gt_settings_get()->stack_depth);
+	gt_writer_info(w, "stack_depth", depth, strlen(depth));
 	gt_writer_info(w, "gputrack", GT_VERSION, strlen(GT_VERSION));
 }
 

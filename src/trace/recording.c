@@ -287,6 +287,17 @@ size_t gt_recording_stack(const struct gt_recording *r, uint32_t stack,
 	return gt_numbers_stack(r->numbers, stack, frames);
 }
 
+size_t gt_recording_stack_cut(const struct gt_recording *r, uint32_t stack)
+{
+	const struct gt_trace_frame *frames;
+	size_t count = gt_recording_stack(r, stack, &frames);
+
+	for (size_t i = 0; count && i < r->process_count; i++)
+		if (r->sources[i].process.stack_depth == count)
+			return count;
+	return 0;
+}
+
 size_t gt_recording_stack_count(const struct gt_recording *r)
 {
 	return gt_numbers_stack_count(r->numbers);

@@ -34,6 +34,7 @@ struct gt_process {
 	char *csv;                 /* where its resource tracker wrote, "" for nowhere */
 	char *residue;             /* what its driver kept, by the tracker: view/residue.h; "" */
 	char *damage;              /* NULL: none; known when its events have been read */
+	uint64_t stack_depth;      /* frames that it kept of a stack; 0: unknown */
 	bool went_on;              /* `gputrack attach` let go of it; known as `damage` is */
 	bool unread;               /* nothing of its trace can be read; `damage` says why */
 };
@@ -103,6 +104,8 @@ void gt_recording_rewind(struct gt_recording *r);
 /* Frames of a stack, innermost first; modules are numbered by the recording. */
 size_t gt_recording_stack(const struct gt_recording *r, uint32_t stack,
 			  const struct gt_trace_frame **frames);
+/* The frames at which the recorder stopped, though there may have been more; 0: it has all. */
+size_t gt_recording_stack_cut(const struct gt_recording *r, uint32_t stack);
 size_t gt_recording_stack_count(const struct gt_recording *r);
 const struct gt_recorded_module *gt_recording_module(const struct gt_recording *r, uint32_t module);
 size_t gt_recording_module_count(const struct gt_recording *r);

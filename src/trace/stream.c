@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "base/mem.h"
 
 static uint16_t place_number(const struct gt_source_trace *s, uint16_t place)
@@ -36,11 +37,15 @@ static void take_text(const struct gt_source_trace *s, char **text, const char *
 
 static void take_texts(struct gt_source_trace *s)
 {
+	const struct gt_trace_text *depth = gt_reader_text(s->reader, "stack_depth");
+
 	take_text(s, &s->process.program, "program");
 	take_text(s, &s->process.host, "host");
 	take_text(s, &s->process.rank, "rank");
 	take_text(s, &s->process.csv, "csv");
 	take_text(s, &s->process.residue, "residue");
+	if (!depth || !gt_count_parse(depth->value, &s->process.stack_depth))
+		s->process.stack_depth = 0;
 	s->process.went_on = gt_reader_text(s->reader, "went_on");
 	free(s->process.command);
 	s->process.command = command_line(gt_reader_text(s->reader, "command"));

@@ -15,6 +15,7 @@ enum { NAMES_MOST = 64 };
 struct stack {
 	struct gt_frame *frames;
 	size_t count;
+	size_t cut;   /* after so many recorded ones; 0: it is whole */
 	bool known;
 };
 
@@ -327,12 +328,48 @@ size_t gt_frames_get(struct gt_frames *f, uint32_t stack, const struct gt_frame 
 		count = gt_recording_stack(f->recording, stack, &recorded);
 		for (size_t i = 0; i < count; i++)
 			resolve(f, s, &room, &recorded[i]);
+		if (count && !is_outer_plumbing(&s->frames[s->count - 1]))
+			s->cut = gt_recording_stack_cut(f->recording, stack);
 		if (!f->options.all_frames)
 			fold(s, *gt_recording_info(f->recording, "imported"));
 		s->known = true;
 	}
 	*frames = s->frames;
 	return s->count;
+}
+
+size_t gt_frames_cut(struct gt_frames *f, uint32_t stack)
+{
+	const struct gt_frame *frames;
+
+	return gt_frames_get(f, stack, &frames) ? f->stacks[stack].cut : 0;
+}
+
+bool gt_frame_is_library(const struct gt_frame *frame)
+{
+	const char *module = frame->module ? gt_path_name(frame->module) : "";
+
+	if (frame->function && (gt_text_begins(frame->function, "std::") ||
+				gt_text_begins(frame->function, "__gnu_cxx::")))
+		return true;
+	if (frame->file && (gt_text_begins(frame->file, "/usr/include/") ||
+			    strstr(frame->file, "/include/c++/")))
+		return true;
+	return gt_text_begins(module, "libstdc++.so") || gt_text_begins(module, "libc++.so");
+}
+
+size_t gt_frames_brief(struct gt_frames *f, uint32_t stack, const struct gt_frame ***list)
+{
+	const struct gt_frame *frames;
+	size_t count = gt_frames_get(f, stack, &frames), own = 0;
+
+	*list = gt_alloc(count * sizeof **list);
+	for (size_t i = 0; i < count; i++)
+		if (f->options.all_frames || !gt_frame_is_library(&frames[i]))
+			(*list)[own++] = &frames[i];
+	for (size_t i = 0; !own && i < count; i++)
+		(*list)[i] = &frames[i];
+	return own ? own : count;
 }
 
 void gt_frames_remember(struct gt_frames *f, uint32_t stack, struct gt_legend *names)

@@ -2,8 +2,9 @@
  * frames.h - the recording's stacks as functions and lines, without the plumbing around them.
  *
  * Plumbing is what every stack has in common and no reader wants: the loader's and our own frames
- * on the inside, the C library's start of a program or thread on the outside. Where a program or
- * library is no longer what was recorded, the names that the recording itself has kept are used.
+ * on the inside, the C library's start of a program or thread on the outside. Who has room for a
+ * few frames only does without the C++ library's in between as well. Where a program or library is
+ * no longer what was recorded, the names that the recording itself has kept are used.
  */
 #pragma once
 
@@ -27,6 +28,17 @@ void gt_frames_free(struct gt_frames *f);
 
 /* The frames of a stack, innermost first, none for stack 0; they live as long as `f`. */
 size_t gt_frames_get(struct gt_frames *f, uint32_t stack, const struct gt_frame **frames);
+
+/* After how many recorded frames the stack was cut: its outermost are missing. 0: it was not. */
+size_t gt_frames_cut(struct gt_frames *f, uint32_t stack);
+
+/* True for the C++ library's own code: templates and what is inlined of it among them. */
+bool gt_frame_is_library(const struct gt_frame *frame);
+/*
+ * Those of the frames that are told where there is room for a few only: without the C++ library,
+ * unless nothing else is there. The caller frees the list.
+ */
+size_t gt_frames_brief(struct gt_frames *f, uint32_t stack, const struct gt_frame ***list);
 
 /* Adds what the stack's addresses are called now, for a recording to keep. */
 void gt_frames_remember(struct gt_frames *f, uint32_t stack, struct gt_legend *names);

@@ -89,6 +89,12 @@ unsigned gt_grid_put(struct gt_grid *c, unsigned row, unsigned column, unsigned 
 	return put(c, row, column, width, ink, text, GT_CUT_MIDDLE);
 }
 
+unsigned gt_grid_function(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
+			    enum gt_ink ink, const char *text)
+{
+	return put(c, row, column, width, ink, text, GT_CUT_FUNCTION);
+}
+
 unsigned gt_grid_path(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
 			enum gt_ink ink, const char *text)
 {

@@ -46,6 +46,9 @@ void gt_grid_fini(struct gt_grid *c);
 /* Writes at most `width` columns, and gives those used. */
 unsigned gt_grid_put(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
 		       enum gt_ink ink, const char *text);
+/* The same for a function, which loses its template arguments first. */
+unsigned gt_grid_function(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
+			    enum gt_ink ink, const char *text);
 /* The same for a path, which loses its start. */
 unsigned gt_grid_path(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
 			enum gt_ink ink, const char *text);

@@ -250,7 +250,7 @@ static void put_names(struct gt_page *p, const struct gt_view *v, const struct g
 		gt_page_put(p, GT_DIM, "%s", gt_format_hex(text, e->handle));
 		gt_page_right(p, GT_PLAIN, gt_format_bytes(text, e->size), 32);
 		gt_page_tab(p, 34);
-		gt_page_name(p, GT_PLAIN, plain, gt_page_left(p));
+		gt_page_function(p, GT_PLAIN, plain, gt_page_left(p));
 		gt_page_end(p);
 		free(plain);
 	}

@@ -18,8 +18,11 @@ struct gt_html_names {
 struct frame_key {
 	uint64_t offset;
 	uint32_t function, file, module, line;
-	uint64_t inlined;
+	uint64_t flags;
 };
+
+/* As the page's script reads them. */
+enum { FRAME_INLINED = 1, FRAME_LIBRARY = 2 };
 
 struct gt_html_names *gt_html_names_new(struct gt_frames *frames)
 {
@@ -57,6 +60,18 @@ uint32_t gt_html_name(struct gt_html_names *n, const char *name)
 	return gt_intern(n->names, cut, strlen(cut) + 1);
 }
 
+/* A frame in place of all that the recorder did not keep. */
+static uint32_t cut_frame(struct gt_html_names *n, size_t frames)
+{
+	struct frame_key key;
+	char text[64];
+
+	snprintf(text, sizeof text, "[cut after --stack-depth %zu]", frames);
+	memset(&key, 0, sizeof key);
+	key.function = gt_html_name(n, text);
+	return gt_intern(n->frames, &key, sizeof key);
+}
+
 uint32_t gt_html_stack(struct gt_html_names *n, uint32_t stack)
 {
 	const struct gt_frame *frames;
@@ -73,9 +88,12 @@ uint32_t gt_html_stack(struct gt_html_names *n, uint32_t stack)
 		key.file = gt_html_name(n, frames[i].file);
 		key.module = gt_html_name(n, frames[i].module);
 		key.line = frames[i].line;
-		key.inlined = frames[i].inlined;
+		key.flags = (frames[i].inlined ? FRAME_INLINED : 0) |
+			    (gt_frame_is_library(&frames[i]) ? FRAME_LIBRARY : 0);
 		numbers[i] = gt_intern(n->frames, &key, sizeof key);
 	}
+	if (gt_frames_cut(n->source, stack))
+		numbers[count++] = cut_frame(n, gt_frames_cut(n->source, stack));
 	number = gt_intern(n->stacks, numbers, count * sizeof *numbers);
 	free(numbers);
 	return number;
@@ -94,7 +112,7 @@ static void frames_json(struct gt_html_names *n, struct gt_json *j)
 		gt_json_uint(j, NULL, key->line);
 		gt_json_uint(j, NULL, key->module);
 		gt_json_hex(j, NULL, key->offset);
-		gt_json_uint(j, NULL, key->inlined);
+		gt_json_uint(j, NULL, key->flags);
 		gt_json_end(j);
 	}
 	gt_json_end(j);

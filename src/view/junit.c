@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "base/text.h"
+#include "view/leak_names.h"
 #include "view/leak_text.h"
 
 static void attribute(FILE *out, const char *name, const char *value)
@@ -46,14 +47,15 @@ static void put_result(FILE *out, const char *element, const char *type, const c
 	free(title);
 }
 
-static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *leak)
+static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *leak,
+		     const char *name)
 {
 	const struct gt_frame *frame = gt_leak_frame(v, leak);
 	char class[96] = "gputrack.", *excuse = gt_leak_excuse(v, leak), *text;
 
 	gt_select_word(class + strlen(class), sizeof class - strlen(class),
 		       (enum gt_api)leak->api, (enum gt_kind)leak->kind);
-	open_case(out, class, gt_leak_name(v, leak));
+	open_case(out, class, name);
 	if (frame) {
 		char *file = gt_frame_file(v, frame);
 
@@ -133,6 +135,7 @@ static struct counts count_cases(const struct gt_view *v)
 void gt_leaks_junit(const struct gt_view *v, FILE *out)
 {
 	const struct gt_leaks *leaks = &v->verdict->leaks;
+	char **names = gt_leak_names(v, leaks);
 	struct counts c = count_cases(v);
 	uint64_t ns = 0;
 	char counts[128], moment[GT_FORMAT_MAX];
@@ -154,7 +157,10 @@ void gt_leaks_junit(const struct gt_view *v, FILE *out)
 	attribute(out, "value", gt_recording_path(v->recording));
 	fputs("/>\n    </properties>\n", out);
 	put_wholes(out, v->verdict);
-	for (size_t i = 0; i < leaks->count; i++)
-		put_leak(out, v, &leaks->list[i]);
+	for (size_t i = 0; i < leaks->count; i++) {
+		put_leak(out, v, &leaks->list[i], names[i]);
+		free(names[i]);
+	}
+	free(names);
 	fputs("  </testsuite>\n</testsuites>\n", out);
 }

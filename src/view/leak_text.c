@@ -117,11 +117,14 @@ char *gt_frame_file(const struct gt_view *v, const struct gt_frame *frame)
 
 const char *gt_leak_name(const struct gt_view *v, const struct gt_leak *leak)
 {
-	const struct gt_frame *frames;
-	size_t count = gt_frames_get(v->frames, leak->stack, &frames);
+	const struct gt_frame **frames;
+	size_t count = gt_frames_brief(v->frames, leak->stack, &frames);
+	const char *name = NULL;
 
-	for (size_t i = 0; i < count; i++)
-		if (frames[i].function)
-			return frames[i].function;
-	return count && frames[0].module ? frames[0].module : gt_function_names[leak->function];
+	for (size_t i = 0; i < count && !name; i++)
+		name = frames[i]->function;
+	if (!name && count)
+		name = frames[0]->module;
+	free(frames);
+	return name ? name : gt_function_names[leak->function];
 }

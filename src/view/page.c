@@ -54,6 +54,8 @@ static void put_cut(struct gt_page *p, enum gt_paint paint, const char *text, un
 	paint_on(p, paint);
 	if (!p->hang)
 		p->hang = p->column + (unsigned)strspn(text, " ") + 2;
+	if (p->style.whole)
+		columns = UINT32_MAX;
 	p->column += gt_text_put(p->out, text, columns, where, p->style.utf8);
 	paint_off(p, paint);
 }
@@ -61,6 +63,11 @@ static void put_cut(struct gt_page *p, enum gt_paint paint, const char *text, un
 void gt_page_name(struct gt_page *p, enum gt_paint paint, const char *text, unsigned columns)
 {
 	put_cut(p, paint, text, columns, GT_CUT_MIDDLE);
+}
+
+void gt_page_function(struct gt_page *p, enum gt_paint paint, const char *text, unsigned columns)
+{
+	put_cut(p, paint, text, columns, GT_CUT_FUNCTION);
 }
 
 void gt_page_path(struct gt_page *p, enum gt_paint paint, const char *text, unsigned columns)

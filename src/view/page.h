@@ -8,6 +8,7 @@
 struct gt_style {
 	bool color, utf8;
 	unsigned width;        /* columns, at least GT_PAGE_MIN */
+	bool whole;            /* names and paths are never cut: their lines may be wider */
 	const char *directory; /* files below it are shown relative to it; NULL: none */
 };
 
@@ -35,8 +36,10 @@ void gt_page_init(struct gt_page *p, FILE *out, const struct gt_style *style);
  */
 void gt_page_put(struct gt_page *p, enum gt_paint paint, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Somebody else's words, cleaned, and cut in the middle to at most `columns`. */
+/* Somebody else's words, cleaned, and cut in the middle to `columns`, unless style.whole. */
 void gt_page_name(struct gt_page *p, enum gt_paint paint, const char *text, unsigned columns);
+/* A function or variable, which loses its template arguments first. */
+void gt_page_function(struct gt_page *p, enum gt_paint paint, const char *text, unsigned columns);
 /* A path likewise, which loses its start: its end tells more. */
 void gt_page_path(struct gt_page *p, enum gt_paint paint, const char *text, unsigned columns);
 /* Blanks up to a column, at least one unless the line is empty; two where it is off the page. */

@@ -231,8 +231,8 @@ static void draw_stack(struct drawing *d)
 	for (unsigned i = 0; i < count && i + 1 < STACK_ROWS; i++) {
 		char *where = gt_stack_location(&frames[i], d->style);
 
-		gt_grid_put(d->c, top + 1 + i, MARGIN, half - MARGIN - 2, GT_INK_BOLD,
-			      frames[i].function ? frames[i].function : "?");
+		gt_grid_function(d->c, top + 1 + i, MARGIN, half - MARGIN - 2, GT_INK_BOLD,
+				 frames[i].function ? frames[i].function : "?");
 		gt_grid_path(d->c, top + 1 + i, half, d->c->columns - half - MARGIN, GT_INK_PLAIN,
 			       where);
 		free(where);

@@ -178,15 +178,17 @@ static void draw_callers(struct gt_grid *c, unsigned row, unsigned at, unsigned 
 {
 	if (ink == GT_INK_PLAIN)
 		ink = GT_INK_DIM;
-	for (size_t i = 1; i < r->frame_count && r->frame[i].function; i++) {
-		unsigned wide = gt_text_columns(r->frame[i].function, c->utf8) + 3;
+	for (size_t i = 1; i < r->frame_count; i++) {
+		char *caller = gt_frame_caller(&r->frame[i], width > 3 ? width - 3 : 0, c->utf8);
+		unsigned wide;
 
-		if (wide > width)
+		if (!caller)
 			return;
-		gt_grid_put(c, row, at, 2, ink, "<");
-		gt_grid_put(c, row, at + 2, wide, ink, r->frame[i].function);
+		wide = gt_grid_put(c, row, at, 2, ink, "<") + 1;
+		wide += gt_grid_put(c, row, at + wide, width, ink, caller) + 1;
+		free(caller);
 		at += wide;
-		width -= wide;
+		width -= wide < width ? wide : width;
 	}
 }
 
@@ -214,8 +216,8 @@ static void draw_where(struct gt_grid *c, const struct gt_style *style, unsigned
 	if (r->frame->function) {
 		unsigned most = wanted + GAP + function <= width ? width - wanted - GAP : width;
 
-		used = gt_grid_put(c, row, at, most, ink == GT_INK_PLAIN ? GT_INK_BOLD : ink,
-				     r->frame->function) + GAP;
+		used = gt_grid_function(c, row, at, most, ink == GT_INK_PLAIN ? GT_INK_BOLD : ink,
+					r->frame->function) + GAP;
 	}
 	if (used + wanted <= width || !r->frame->function)
 		used += gt_grid_path(c, row, at + used, width - used, ink, where) + GAP;

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/brief.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/text.h"
 
-enum { CALLERS_SHOWN = 3 };
+enum { CALLER_LEAST = 10 }; /* columns in which a caller that is cut still tells something */
 
 /* A frame's two columns; each is allocated. */
 struct line {
@@ -75,6 +76,24 @@ static void line_free(struct line *l)
 	free(l->where);
 }
 
+/* Takes template arguments from functions wider than `columns`; false where all fit. */
+static bool shorten(struct line *lines, size_t count, unsigned columns, bool utf8)
+{
+	bool some = false;
+
+	for (size_t i = 0; i < count; i++) {
+		char *brief;
+
+		if (gt_text_columns(lines[i].what, utf8) <= columns)
+			continue;
+		brief = gt_function_brief(lines[i].what, utf8);
+		free(lines[i].what);
+		lines[i].what = brief;
+		some = true;
+	}
+	return some;
+}
+
 /* How wide the left column is: as the widest name, but leaving the right one its share. */
 static unsigned left_width(const struct line *lines, size_t count, unsigned room, bool utf8)
 {
@@ -92,57 +111,112 @@ static unsigned left_width(const struct line *lines, size_t count, unsigned room
 	return where < half ? room - 2 - where : half;
 }
 
+/* The widest name of those that fit. */
+static unsigned widest_within(const struct line *lines, size_t count, unsigned columns, bool utf8)
+{
+	unsigned widest = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		unsigned wide = gt_text_columns(lines[i].what, utf8);
+
+		widest = wide > widest && wide <= columns ? wide : widest;
+	}
+	return widest;
+}
+
+/* Takes template arguments away where they have no room, and gives the left column's width. */
+static unsigned arrange(struct line *lines, size_t count, unsigned room,
+			const struct gt_style *style)
+{
+	unsigned left = left_width(lines, count, room, style->utf8);
+
+	/* where nothing is cut, names that do not fit reach over */
+	if (style->whole)
+		return widest_within(lines, count, left, style->utf8);
+	return shorten(lines, count, left, style->utf8) ?
+	       left_width(lines, count, room, style->utf8) : left;
+}
+
 /*
  * Where a reader with little room should begin: at the line of Python that called, where the
  * extension below it would take all the room.
  */
-static size_t first_told(const struct gt_frame *frames, size_t count, size_t most)
+static size_t first_told(const struct gt_frame **frames, size_t count, size_t most)
 {
 	for (size_t i = 0; most && i < count; i++)
-		if (frames[i].module && !strcmp(frames[i].module, GT_PYTHON))
+		if (frames[i]->module && !strcmp(frames[i]->module, GT_PYTHON))
 			return i + 1 < most ? 0 : i;
 	return 0;
+}
+
+/* Every frame of a stack; the caller frees the list. */
+static size_t whole_stack(struct gt_frames *f, uint32_t stack, const struct gt_frame ***list)
+{
+	const struct gt_frame *frames;
+	size_t count = gt_frames_get(f, stack, &frames);
+
+	*list = gt_alloc(count * sizeof **list);
+	for (size_t i = 0; i < count; i++)
+		(*list)[i] = &frames[i];
+	return count;
+}
+
+static void put_frames(struct gt_page *p, const struct gt_view *v, const struct gt_frame **frames,
+		       size_t count, unsigned indent)
+{
+	struct line *lines = gt_alloc(count * sizeof *lines);
+	unsigned room = p->style.width - indent - 10, left;
+
+	for (size_t i = 0; i < count; i++)
+		lines[i] = line_of(frames[i], &v->style);
+	left = arrange(lines, count, room, &p->style);
+	for (size_t i = 0; i < count; i++) {
+		gt_frames_shown(v->frames, frames[i]);
+		gt_page_tab(p, indent);
+		gt_page_name(p, GT_PLAIN, lines[i].what, left);
+		if (*lines[i].where) {
+			/* a name that is not cut may reach further */
+			gt_page_tab(p, p->column > indent + left ? p->column + 2 :
+								   indent + left + 2);
+			gt_page_path(p, GT_DIM, lines[i].where,
+				     gt_page_left(p) - (frames[i]->inlined ? 10 : 0));
+		}
+		if (frames[i]->inlined)
+			gt_page_name(p, GT_DIM, " (inlined)", UINT32_MAX);
+		gt_page_end(p);
+		line_free(&lines[i]);
+	}
+	free(lines);
+}
+
+/* Where the stack ends because the recorder did not go on. */
+static void put_cut(struct gt_page *p, size_t frames, unsigned indent)
+{
+	if (frames)
+		gt_page_wrap(p, GT_DIM, indent, "%s cut after %zu %s%s",
+			     p->style.utf8 ? "…" : "...", frames,
+			     gt_plural(frames, "frame", "frames"), frames < GT_STACK_FRAMES_MAX ?
+			     ": --stack-depth N records more" : "");
 }
 
 void gt_stack_text(struct gt_page *p, const struct gt_view *v, uint32_t stack, size_t most,
 		   unsigned indent)
 {
-	const struct gt_frame *frames;
-	size_t count = gt_frames_get(v->frames, stack, &frames);
-	struct line *lines;
-	unsigned left;
+	const struct gt_frame **frames;
+	size_t count = most ? gt_frames_brief(v->frames, stack, &frames) :
+			      whole_stack(v->frames, stack, &frames);
+	size_t first = most && count > most ? first_told(frames, count, most) : 0;
 
 	if (!count) {
 		gt_page_tab(p, indent);
 		gt_page_put(p, GT_DIM, "(no stack was recorded)");
 		gt_page_end(p);
-		return;
 	}
-	if (most && count > most) {
-		size_t first = first_told(frames, count, most);
-
-		frames += first;
-		count = count - first < most ? count - first : most;
-	}
-	lines = gt_alloc(count * sizeof *lines);
-	for (size_t i = 0; i < count; i++)
-		lines[i] = line_of(&frames[i], &v->style);
-	left = left_width(lines, count, p->style.width - indent - 10, p->style.utf8);
-	for (size_t i = 0; i < count; i++) {
-		gt_frames_shown(v->frames, &frames[i]);
-		gt_page_tab(p, indent);
-		gt_page_name(p, GT_PLAIN, lines[i].what, left);
-		if (*lines[i].where) {
-			gt_page_tab(p, indent + left + 2);
-			gt_page_path(p, GT_DIM, lines[i].where,
-				     gt_page_left(p) - (frames[i].inlined ? 10 : 0));
-		}
-		if (frames[i].inlined)
-			gt_page_put(p, GT_DIM, " (inlined)");
-		gt_page_end(p);
-		line_free(&lines[i]);
-	}
-	free(lines);
+	count -= first;
+	put_frames(p, v, frames + first, most && count > most ? most : count, indent);
+	if (!most || count <= most)
+		put_cut(p, gt_frames_cut(v->frames, stack), indent);
+	free(frames);
 }
 
 /* The least that may be left of a location: its file's name, with a mark for the folders. */
@@ -155,54 +229,93 @@ static unsigned least_where(const char *where, bool utf8)
 	return name < whole ? name : whole;
 }
 
+char *gt_frame_caller(const struct gt_frame *frame, unsigned columns, bool utf8)
+{
+	char digits[16] = "", *text = NULL;
+	struct line name;
+	unsigned room;
+	size_t size;
+	FILE *out;
+
+	if (!frame->function)
+		return NULL;
+	if (frame->line)
+		snprintf(digits, sizeof digits, ":%" PRIu32, frame->line);
+	room = columns > strlen(digits) ? columns - (unsigned)strlen(digits) : 0;
+	name = (struct line){ .what = gt_strdup(frame->function) };
+	shorten(&name, 1, room, utf8);
+	if (gt_text_columns(name.what, utf8) <= room || columns >= CALLER_LEAST) {
+		out = gt_memstream(&text, &size);
+		/* the end of a qualified name is the function's own */
+		gt_text_put(out, name.what, room, GT_CUT_START, utf8);
+		fputs(digits, out);
+		gt_memstream_close(out);
+	}
+	line_free(&name);
+	return text;
+}
+
 /*
- * "f < g < h": f and its callers, as many as `columns` hold with what stands behind them. A caller
- * says more than a folder: of programs that allocate in one function it is what tells lines apart.
+ * "f < g:12 < h:34": f and its callers, as many as `columns` hold with what stands behind them. A
+ * caller says more than a folder: of programs that allocate in one function it is what tells lines
+ * apart.
  */
-static void add_callers(struct line *line, const struct gt_frame *frames, size_t count,
+static void add_callers(struct line *line, const struct gt_frame **frames, size_t count,
 			unsigned columns, bool utf8)
 {
 	unsigned where = least_where(line->where, utf8);
 
-	for (size_t i = 1; i < count && i < CALLERS_SHOWN && frames[i].function; i++) {
-		char *longer = concat("%s < %s", line->what, frames[i].function);
+	for (size_t i = 1; i < count && i < GT_WHERE_FRAMES; i++) {
+		unsigned used = gt_text_columns(line->what, utf8) + 3 + 2 + where;
+		unsigned room = columns > used ? columns - used : 0;
+		char *caller = gt_frame_caller(frames[i], room, utf8), *longer;
 
-		if (gt_text_columns(longer, utf8) + 2 + where > columns) {
-			free(longer);
+		if (!caller)
 			return;
-		}
+		longer = concat("%s < %s", line->what, caller);
+		free(caller);
 		free(line->what);
 		line->what = longer;
 	}
 }
 
-void gt_stack_where(struct gt_page *p, const struct gt_view *v, uint32_t stack, unsigned columns)
+void gt_frames_where(struct gt_page *p, const struct gt_frame **frames, size_t count,
+		     unsigned columns)
 {
-	const struct gt_frame *frames;
-	size_t count = gt_frames_get(v->frames, stack, &frames), first;
-	struct line line;
-	unsigned left;
+	struct line line = line_of(frames[0], &p->style);
+	unsigned where = least_where(line.where, p->style.utf8), left;
+	unsigned behind = where + 2 + (count > 1 ? CALLER_LEAST + 3 : 0);
 
-	if (!count) {
-		gt_page_name(p, GT_DIM, "(no stack)", columns);
-		return;
-	}
-	first = first_told(frames, count, 1);
-	frames += first;
-	count -= first;
-	gt_frames_shown(v->frames, &frames[0]);
-	line = line_of(&frames[0], &v->style);
-	if (frames[0].function)
+	if (p->style.whole)
+		columns = UINT32_MAX;
+	/* a caller says more than template arguments, too */
+	shorten(&line, 1, columns > behind ? columns - behind : 0, p->style.utf8);
+	if (frames[0]->function)
 		add_callers(&line, frames, count, columns, p->style.utf8);
 	left = gt_text_columns(line.what, p->style.utf8);
-	if (left + 2 + least_where(line.where, p->style.utf8) > columns)
+	if (left + 2 + where > columns)
 		left = left_width(&line, 1, columns, p->style.utf8);
 	gt_page_name(p, GT_PLAIN, line.what, left);
 	if (*line.where && left + 6 < columns) {
-		gt_page_put(p, GT_PLAIN, "  ");
+		gt_page_tab(p, p->column + 2);
 		gt_page_path(p, GT_DIM, line.where, columns - left - 2);
 	}
 	line_free(&line);
+}
+
+void gt_stack_where(struct gt_page *p, const struct gt_view *v, uint32_t stack, unsigned columns)
+{
+	const struct gt_frame **frames;
+	size_t count = gt_frames_brief(v->frames, stack, &frames);
+	size_t first = first_told(frames, count, 1);
+
+	if (count) {
+		gt_frames_shown(v->frames, frames[first]);
+		gt_frames_where(p, frames + first, count - first, columns);
+	} else {
+		gt_page_name(p, GT_DIM, "(no stack)", columns);
+	}
+	free(frames);
 }
 
 static void frame_json(struct gt_json *j, const struct gt_frame *frame)

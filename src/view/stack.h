@@ -4,13 +4,27 @@
 #include "base/json.h"
 #include "view/view.h"
 
-enum { GT_WHERE_LEAST = 20 }; /* columns in which gt_stack_where still tells something */
+enum {
+	GT_WHERE_LEAST = 20,  /* columns in which gt_stack_where still tells something */
+	GT_WHERE_FRAMES = 3,  /* that it tells at most */
+};
 
 /* Lines of function and file:line from column `indent` on; at most `most` frames, 0 for all. */
 void gt_stack_text(struct gt_page *p, const struct gt_view *v, uint32_t stack, size_t most,
 		   unsigned indent);
-/* The innermost frame on the rest of the line, in at most `columns`; callers where they fit. */
+/*
+ * The innermost frame on the rest of the line, in at most `columns`; callers where they fit:
+ * "pack < fill:30 < main:81  src/pack.c:12".
+ */
 void gt_stack_where(struct gt_page *p, const struct gt_view *v, uint32_t stack, unsigned columns);
+/* The same of frames that are no recording's; `count` > 0. */
+void gt_frames_where(struct gt_page *p, const struct gt_frame **frames, size_t count,
+		     unsigned columns);
+/*
+ * "main:81", the function and the line that it called from, in at most `columns`; NULL where that
+ * is not to be had. The caller frees it.
+ */
+char *gt_frame_caller(const struct gt_frame *frame, unsigned columns, bool utf8);
 
 /*
  * "src/demo.c:41" where the line is known, "demo+0x11a3" where only the function is; the caller

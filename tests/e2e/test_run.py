@@ -421,6 +421,14 @@ def test_no_stacks_records_the_same_without_stacks(case):
     assert {len(event["stack"]) for event in frames} == {1}
 
 
+def test_a_stack_that_was_cut_says_so(case):
+    for depth, said in (("1", "… cut after 1 frame: --stack-depth N records more"), ("64", None)):
+        case.gputrack("run", "-q", "--stack-depth", depth, "-o", "d.gt", case.program("leaky"),
+                      env=case.pocl())
+        text = case.gputrack("report", "d.gt", "-a", "leakage").out
+        assert said in text if said else "cut after" not in text, text
+
+
 def test_a_script_with_several_programs_is_one_recording(case):
     killed, signals = case.program("killed"), case.program("signals")
     case.path("script").write_text(

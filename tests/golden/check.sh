@@ -13,8 +13,8 @@ maker=$build/make_recordings
 [ -x "$maker" ] || maker=$build/tests/golden/make_recordings
 gputrack=$build/gputrack
 PATH=$build:$PATH # hints say `gputrack`, as for a user who has it there
-unset NO_COLOR COLUMNS DEBUGINFOD_URLS GPUTRACK_OPTIONS
-export GPUTRACK_CONFIG= TZ=UTC LC_ALL=C.UTF-8 TERM=xterm
+unset NO_COLOR DEBUGINFOD_URLS GPUTRACK_OPTIONS
+export GPUTRACK_CONFIG= TZ=UTC LC_ALL=C.UTF-8 TERM=xterm COLUMNS=80
 
 "$maker" "$work" || exit 2
 cd "$work" || exit 2
@@ -90,6 +90,19 @@ golden attach/outlived-ended.txt "$gputrack" report outlived.gt --pid 901
 golden attach/outlived-running.txt "$gputrack" report outlived.gt --pid 900
 golden attach/lossy-pid.txt "$gputrack" report lossy.gt --pid 900
 golden attach/lossy.prom "$gputrack" export lossy.gt -f prometheus
+
+for analysis in summary sites leakage; do
+	golden names/$analysis.txt "$gputrack" report names.gt -a $analysis
+done
+golden names/wide.txt env COLUMNS=200 "$gputrack" report names.gt
+golden names/narrow.txt env COLUMNS=50 "$gputrack" report names.gt
+golden names/ascii.txt env LC_ALL=C "$gputrack" report names.gt
+# as in a file or a pipe, where nothing says how wide a line may be
+for analysis in summary sites leakage; do
+	golden names/whole-$analysis.txt env -u COLUMNS "$gputrack" report names.gt -a $analysis
+done
+golden names/junit.xml "$gputrack" report names.gt -f junit
+golden names/all-frames.txt "$gputrack" report names.gt --all-frames
 
 golden leaks/wide.txt env COLUMNS=200 "$gputrack" report leaks.gt -a sites
 golden leaks/narrow.txt env COLUMNS=40 "$gputrack" report leaks.gt

@@ -331,5 +331,6 @@ int main(int argc, char **argv)
 	make_builds();
 	make_many();
 	make_ranks();
+	make_names();
 	return 0;
 }

@@ -6,3 +6,4 @@ void make_markup(void);
 void make_damaged(void);
 void make_builds(void);
 void make_many(void);
+void make_names(void);

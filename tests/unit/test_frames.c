@@ -57,11 +57,37 @@ static void addresses_of_nothing_have_no_name(void **state)
 	}
 }
 
+static void the_cxx_library_is_told_from_the_program(void **state)
+{
+	static const struct {
+		struct gt_frame frame;
+		bool library;
+	} cases[] = {
+		{ { .function = "std::vector<int>::push_back", .file = "stl_vector.h" }, true },
+		{ { .function = "__gnu_cxx::new_allocator<int>::construct" }, true },
+		{ { .function = "operator new", .file = "/usr/include/c++/12/new" }, true },
+		{ { .function = "cl::Buffer::Buffer", .file = "/usr/include/CL/opencl.hpp" }, true },
+		{ { .file = "/opt/llvm/include/c++/v1/memory" }, true },
+		{ { .module = "/usr/lib/x86_64-linux-gnu/libstdc++.so.6" }, true },
+		{ { .function = "main", .file = "/src/main.cpp", .module = "/bin/p" }, false },
+		{ { .function = "mine::std::f" }, false },
+		{ { .function = "stdx::f", .file = "/home/me/include/c++.h" }, false },
+		{ { .function = "f", .file = "/usr/includes/f.h" }, false },
+		{ { .module = "/opt/libstdcx.so" }, false },
+		{ { .offset = 0x42 }, false },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		if (gt_frame_is_library(&cases[i].frame) != cases[i].library)
+			fail_msg("case %zu", i);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(return_probes_of_tracers_are_called_so),
 		cmocka_unit_test(addresses_of_nothing_have_no_name),
+		cmocka_unit_test(the_cxx_library_is_told_from_the_program),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

@@ -221,6 +221,7 @@ static void a_process_is_entered_and_left(void **state)
 	assert_true(f->screen.rows[0].growth == 1 << 20);
 	assert_shows(f, 80, "of 100 grower");
 	assert_shows(f, 80, "5.00 MiB           5   +1.00 MiB       1.0  make_small  src/small.c:7");
+	assert_shows(f, 120, "make_small  src/small.c:7  < main:1");
 	assert_shows(f, 80, "libx.so.1+0x1234");
 	/* the stack of the chosen one, below */
 	assert_shows(f, 80, "OpenCL buffers of 100 grower");

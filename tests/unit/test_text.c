@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/brief.h"
 #include "base/path.h"
 #include "base/text.h"
 
@@ -119,6 +120,86 @@ static void long_names_lose_their_middle(void **state)
 	assert_put("日本語日本語", 7, true, "日…語");
 }
 
+static void assert_brief(const char *name, const char *expected)
+{
+	char *brief = gt_function_brief(name, false);
+
+	assert_string_equal(brief, expected);
+	free(brief);
+}
+
+static void template_arguments_are_what_a_function_can_spare(void **state)
+{
+	(void)state;
+	assert_brief("std::vector<gpu::Buffer<float>, std::allocator<x> >::emplace_back<int*&, int>",
+		     "std::vector<...>::emplace_back<...>");
+	assert_brief("f<(anonymous namespace)::T, (E)3>", "f<...>");
+	assert_brief("f<void (*)(std::map<int, int>)>::g", "f<...>::g");
+	assert_brief("f<decltype (a->b), ((c)>(d))>::g", "f<...>::g");
+	assert_brief("f<(1<2), int>::g", "f<...>::g");
+	assert_brief("f<((1)>(2)), int>::g", "f<...>::g");
+	assert_brief("f<char [4], {1, 2}>::g", "f<...>::g");
+	assert_brief("f<&(A::operator<), B>::g", "f<...>::g");
+	assert_brief("f<&A::operator->, B>::g", "f<...>::g");
+	assert_brief("f[abi:cxx11]<char, int>", "f[abi:cxx11]<...>");
+	assert_brief("main()::{lambda(auto:1)#1}::operator()<long, int>",
+		     "main()::{lambda(auto:1)#1}::operator()<...>");
+	assert_brief("A::operator std::vector<long, int>", "A::operator std::vector<...>");
+	assert_brief("core::ptr::drop_in_place::<alloc::vec::Vec<u8>>",
+		     "core::ptr::drop_in_place::<...>");
+	assert_brief("größe<日本語, int>::größe", "größe<...>::größe");
+}
+
+static void operators_and_what_has_brackets_by_itself_stay(void **state)
+{
+	static const char *const whole[] = {
+		"", "main", "f<int>", "f<A>::g<B>", "operator<", "A::operator<<",
+		"A::operator<=", "A::operator<=>", "operator<<=", "A::operator>", "A::operator>>",
+		"operator>=", "operator>>=", "A::operator->", "A::operator->*", "operator-",
+		"A::operator()", "main()::<lambda(int, long)>::operator()", "<lambda>", "<module>",
+		"a::<unnamed struct>::b", "f<int, long", "f<(int, long>", "f>", "->", "operator",
+		"f<<<<<<<<", "int, long>", "<<<<<<<<<",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+		assert_brief(whole[i], whole[i]);
+	assert_brief("operator< <A, B, C>", "operator< <...>");
+	assert_brief("operator<< <std::char_traits<char> >", "operator<< <...>");
+	assert_brief("A<B, C, D>::operator-><long, int>", "A<...>::operator-><...>");
+	assert_brief("A<B, C, D>::operator<=><long, int>", "A<...>::operator<=><...>");
+	assert_brief("my_operator<long, int>", "my_operator<...>");
+	assert_brief("operators<long, int>", "operators<...>");
+	assert_brief("<alloc::Vec<T, A> as core::Drop>::drop", "<alloc::Vec<...> as core::Drop>::drop");
+	assert_brief("main()::<lambda(std::vector<int, long>)>", "main()::<lambda(std::vector<...>)>");
+}
+
+static void functions_are_cut_when_no_arguments_are_left(void **state)
+{
+	static const struct {
+		unsigned columns;
+		bool utf8;
+		const char *expected;
+	} cases[] = {
+		{ 25, true, "Pool<float, int>::acquire" },
+		{ 24, true, "Pool<…>::acquire" },
+		{ 16, true, "Pool<…>::acquire" },
+		{ 15, true, "Pool<…>…acquire" },
+		{ 24, false, "Pool<...>::acquire" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		unsigned used;
+		char *out = put("Pool<float, int>::acquire", cases[i].columns, GT_CUT_FUNCTION,
+				cases[i].utf8, &used);
+
+		assert_string_equal(out, cases[i].expected);
+		assert_true(used <= cases[i].columns);
+		free(out);
+	}
+}
+
 static void long_paths_lose_their_start(void **state)
 {
 	unsigned used;
@@ -146,8 +227,7 @@ static void no_width_and_no_bytes_break_the_rule(void **state)
 			text[i] = (char)(random >> 24 ? random >> 24 : 1);
 		}
 		text[length] = '\0';
-		out = put(text, columns, round % 2 ? GT_CUT_MIDDLE : GT_CUT_START, round % 3,
-			  &used);
+		out = put(text, columns, (enum gt_cut)(round % 3), round % 2, &used);
 		assert_true(used <= columns);
 		assert_int_equal(used, gt_text_columns(out, true));
 		for (const char *c = out; *c; c++)
@@ -277,6 +357,9 @@ int main(void)
 		cmocka_unit_test(what_a_terminal_obeys_is_escaped),
 		cmocka_unit_test(plain_names_pass_as_they_are),
 		cmocka_unit_test(long_names_lose_their_middle),
+		cmocka_unit_test(template_arguments_are_what_a_function_can_spare),
+		cmocka_unit_test(operators_and_what_has_brackets_by_itself_stay),
+		cmocka_unit_test(functions_are_cut_when_no_arguments_are_left),
 		cmocka_unit_test(long_paths_lose_their_start),
 		cmocka_unit_test(no_width_and_no_bytes_break_the_rule),
 		cmocka_unit_test(a_tsv_field_stays_a_field),

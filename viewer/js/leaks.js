@@ -2,7 +2,7 @@
 import { el, section } from "./dom.js";
 import { formatBytes, formatCount, formatTime, plural } from "./format.js";
 import { goesOn } from "./header.js";
-import { placeLine, stackList, stackWords } from "./stack.js";
+import { briefly, placeLine, stackList, stackWords } from "./stack.js";
 import { Table } from "./table.js";
 
 function openedLeak(set, leak) {
@@ -87,7 +87,7 @@ export function leaksSection(set, state) {
       cell: (l) => el("code", { text: l.function }) },
     { name: "first", title: "First", num: true, minor: true, value: (l) => l.site.first,
       cell: (l) => formatTime(l.site.first) },
-    { name: "site", title: "Where", value: (l) => l.site.frames[0]?.where || "",
+    { name: "site", title: "Where", value: (l) => briefly(l.site.frames)[0]?.where || "",
       cell: (l) => placeLine(l.site.frames) },
   ];
   const table = new Table("Leaks", columns, set.leaks, state, {

@@ -1,7 +1,7 @@
 // sites.js - call sites: what each holds, held and created, how it went and whether it grows.
 import { el, section, svg } from "./dom.js";
 import { formatBytes, formatCount, formatTime, formatValue } from "./format.js";
-import { placeLine, stackList, stackWords } from "./stack.js";
+import { briefly, placeLine, stackList, stackWords } from "./stack.js";
 import { Table } from "./table.js";
 
 const WIDE = 120, TALL = 22;
@@ -72,7 +72,7 @@ export function sitesSection(set, state) {
       cell: (s) => growth.has(s) ?
         el("span", { class: "warn", text: rateOf(growth.get(s)) }) : "" },
     { name: "kind", title: "Kind", value: (s) => s.kind.name, cell: (s) => s.kind.name },
-    { name: "site", title: "Where", value: (s) => s.frames[0]?.where || "",
+    { name: "site", title: "Where", value: (s) => briefly(s.frames)[0]?.where || "",
       cell: (s) => placeLine(s.frames) },
   ];
   const table = new Table("Call sites", columns, set.sites, state, {

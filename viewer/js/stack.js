@@ -8,13 +8,20 @@ export function whereOf(frame) {
     frame.where.length > 64 ? "…" + frame.where.slice(-63) : frame.where);
 }
 
-/* The innermost frame and its callers, on one line. */
+/* Those told on one line: without the C++ library's, unless nothing else is there. */
+export function briefly(frames) {
+  const own = frames.filter((frame) => !frame.library);
+  return (own.length ? own : frames).slice(0, 3);
+}
+
+/* The innermost frame and its callers, each with the line it called from, on one line. */
 export function placeLine(frames) {
   if (!frames.length)
     return el("span", { class: "dim", text: "(no stack)" });
-  const names = frames.slice(0, 3).map((frame) => frame.name).join(" < ");
+  const told = briefly(frames), names = told.map((frame, i) =>
+    i && frame.known && frame.line ? `${frame.name}:${frame.line}` : frame.name).join(" < ");
   return el("span", { class: "place" },
-    el("code", { class: "fn", text: names, title: names }), " ", whereOf(frames[0]));
+    el("code", { class: "fn", text: names, title: names }), " ", whereOf(told[0]));
 }
 
 export function stackList(frames) {

@@ -59,7 +59,7 @@ static void write_link(const struct gt_traced *p, const char *key, const char *f
 		gt_writer_info(p->writer, key, path, (size_t)n);
 }
 
-static void write_info(const struct gt_traced *p)
+static void write_info(const struct gt_traced *p, const struct gt_traced_place *place)
 {
 	static const char how[] = "attach";
 	char path[64], text[1024];
@@ -78,6 +78,8 @@ static void write_info(const struct gt_traced *p)
 		gt_writer_info(p->writer, "command", p->name, strlen(p->name));
 	write_link(p, "directory", "cwd");
 	gt_writer_info(p->writer, "capture", how, sizeof how - 1);
+	snprintf(text, sizeof text, "%u", place->stack_depth);
+	gt_writer_info(p->writer, "stack_depth", text, strlen(text));
 	gt_writer_info(p->writer, "gputrack", GT_VERSION, strlen(GT_VERSION));
 }
 
@@ -119,7 +121,7 @@ int gt_traced_open(struct gt_traced *p, struct gt_traced_place *place)
 	int e = gt_writer_open_in(&p->writer, place->folder, &options);
 
 	if (!e)
-		write_info(p);
+		write_info(p, place);
 	return e;
 }
 

@@ -405,6 +405,7 @@ void gt_tracer_record(struct gt_tracer *t, const char *folder)
 {
 	t->place.folder = folder;
 	t->place.max_bytes = t->options.max_bytes;
+	t->place.stack_depth = t->options.probes.frames;
 }
 
 int gt_tracer_error(const struct gt_tracer *t)

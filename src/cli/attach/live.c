@@ -5,12 +5,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/path.h"
 #include "cli/attach/names.h"
 #include "cli/terminal.h"
 #include "view/board.h"
-
-enum { FUNCTIONS_SHOWN = 3 };
+#include "view/stack.h"
 
 static void began(void *context, struct gt_traced *process)
 {
@@ -59,31 +57,19 @@ void gt_attach_live_fini(struct gt_attach_live *l)
 	gt_board_free(l->board);
 }
 
-/* The first functions of a stack, and where the innermost one is: "pack < main  src/pack.c:81". */
 static void where(void *context, struct gt_page *p, uint16_t process, uint32_t stack,
 		  unsigned columns)
 {
 	const struct gt_attach_live *l = context;
-	const struct gt_frame *frames;
-	size_t count = gt_attach_names_get(l->names, process, stack, FUNCTIONS_SHOWN, &frames);
-	char functions[256] = "", place[512] = "";
-	unsigned before = p->column;
-	size_t used = 0;
+	const struct gt_frame *frames, *told[GT_WHERE_FRAMES];
+	size_t count = gt_attach_names_get(l->names, process, stack, GT_WHERE_FRAMES, &frames);
 
-	if (!count)
-		return;
-	for (size_t i = 0; i < count && i < FUNCTIONS_SHOWN && used < sizeof functions; i++)
-		used += (size_t)snprintf(functions + used, sizeof functions - used, "%s%s",
-					 i ? " < " : "", frames[i].function ? frames[i].function :
-					 gt_path_name(frames[i].module));
-	if (frames->file)
-		snprintf(place, sizeof place, "%s:%u", frames->file, frames->line);
-	gt_page_name(p, GT_PLAIN, functions, columns);
-	before = p->column - before;
-	if (*place && columns > before + 12) {
-		gt_page_put(p, GT_PLAIN, "  ");
-		gt_page_path(p, GT_DIM, gt_style_relative(&p->style, place), columns - before - 2);
-	}
+	if (count > GT_WHERE_FRAMES)
+		count = GT_WHERE_FRAMES;
+	for (size_t i = 0; i < count; i++)
+		told[i] = &frames[i];
+	if (count)
+		gt_frames_where(p, told, count, columns);
 }
 
 void gt_attach_live_tick(struct gt_attach_live *l)

@@ -5,12 +5,14 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "view/frames.h"
 
 struct named {
 	uint64_t key;           /* process and stack; 0: free */
 	struct gt_frame *frames;
 	size_t count, room;
 	size_t addresses;       /* of the stack that have been looked up */
+	bool own;               /* none of the frames is the C++ library's; otherwise all are */
 };
 
 struct gt_attach_names {
@@ -66,6 +68,20 @@ static void grow(struct gt_attach_names *n)
 	free(old);
 }
 
+/* The library's frames stand for the stack only until one of the program's own is found. */
+static void add_frame(struct named *named, const struct gt_frame *frame)
+{
+	bool own = !gt_frame_is_library(frame);
+
+	if (named->own && !own)
+		return;
+	if (own && !named->own)
+		named->count = 0;
+	named->own = own;
+	GT_GROW(named->frames, named->count, named->room);
+	named->frames[named->count++] = *frame;
+}
+
 /* One address: the function there and those it was inlined into. */
 static void add_frames(struct gt_attach_names *n, struct named *named,
 		       const struct gt_traced *process, uint64_t address)
@@ -84,10 +100,8 @@ static void add_frames(struct gt_attach_names *n, struct named *named,
 	/* a return address is behind the call */
 	count = module < 0 ? 0 : gt_symbolizer_resolve(n->symbolizer, module,
 						       address - 1 - at->bias, &found);
-	for (size_t i = 0; i < count; i++) {
-		GT_GROW(named->frames, named->count, named->room);
-		named->frames[named->count++] = found[i];
-	}
+	for (size_t i = 0; i < count; i++)
+		add_frame(named, &found[i]);
 }
 
 static struct named *make_slot(struct gt_attach_names *n, uint64_t key)
@@ -115,11 +129,11 @@ size_t gt_attach_names_get(struct gt_attach_names *n, uint16_t process, uint32_t
 		return 0;
 	named = slot_of(n, key);
 	traced = n->live->processes[process];
-	if (traced && (!named->key || named->count < most)) {
+	if (traced && (!named->own || named->count < most)) {
 		if (!named->key)
 			named = make_slot(n, key);
 		count = gt_traced_stack(traced, stack, &addresses);
-		while (named->addresses < count && named->count < most)
+		while (named->addresses < count && (!named->own || named->count < most))
 			add_frames(n, named, traced, addresses[named->addresses++]);
 	}
 	*frames = named->frames;
