@@ -108,17 +108,18 @@ static void put_comment(FILE *out, const char *text)
 /* The function and who called it: one that serves many would hide the leaks of all of them. */
 static void put_patterns(FILE *out, const struct gt_view *v, const struct gt_leak *leak)
 {
-	const struct gt_frame *frames;
-	size_t names = 0, count = gt_frames_get(v->frames, leak->stack, &frames);
+	const struct gt_frame **frames;
+	size_t names = 0, count = gt_frames_brief(v->frames, leak->stack, &frames);
 
 	for (size_t i = 0; i < count && names < NAMES_MAX; i++) {
-		if (!frames[i].function)
+		if (!frames[i]->function)
 			continue;
 		fputs(names++ ? " < " : "", out);
-		put_pattern(out, frames[i].function);
+		put_pattern(out, frames[i]->function);
 	}
 	if (!names)
 		put_pattern(out, gt_leak_name(v, leak));
+	free(frames);
 }
 
 static char *line_of(const struct gt_view *v, const struct gt_leak *leak)
