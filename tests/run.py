@@ -162,8 +162,9 @@ def main():
         sys.exit(__doc__)
     build, wanted, count = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:], Count()
     os.environ.pop("OPENCL_LAYERS", None)
-    # a shell that starts us in the background has us ignore it, and so everything that we start
+    # a shell that starts us in the background, and nohup, have us and all that we start ignore them
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     run_meson(build, wanted, count)
     run_golden(build, wanted, count)
     run_end_to_end(build, wanted, count)
