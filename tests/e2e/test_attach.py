@@ -320,6 +320,16 @@ def test_memory_goes_with_the_only_context(case):
     assert memory["owner"] == context["handle"], memory
 
 
+def test_one_call_unmaps_all_in_its_range(case):
+    need_root(case)
+    folder = case.build / "tests/fake/cuda"
+    if not (folder / "libcuda.so.1").exists():
+        case.skip("the stand-in CUDA driver is not built")
+    run = case.gputrack("attach", "-o", "a.gt", "-c", case.program("cuda_lives"), "stripes",
+                        env={"LD_LIBRARY_PATH": str(folder)})
+    assert run.status == 0 and "No leaks: all" in run.err, run.err
+
+
 def test_detaches_soon(case):
     """What the kernel takes seconds for (perf probes) nobody waits for."""
     need_root(case)

@@ -248,7 +248,7 @@ static void every_column_names_arguments_that_exist(void **state)
 static const bool has_code[GT_FN_COUNT] = {
 #define FN(fn, ret, args, ...)                                                                \
 	[GT_FN_##fn] = sizeof #args > sizeof CODE &&                                          \
-		       !__builtin_strcmp(#args + sizeof #args - sizeof CODE, CODE),
+		       !__builtin_strcmp(&(#args)[sizeof #args - sizeof CODE], CODE),
 #define ALSO(...)
 #define CODE ", errcode_ret))"
 #include "api/apis.def"

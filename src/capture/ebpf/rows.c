@@ -126,11 +126,11 @@ static void plan_effect(struct gt_plan *plan, enum gt_function_id function,
 		handle = GT_PROBE_NONE;
 	if (fn->handle.unless < fn->argc)
 		unless = keep_word(plan, function, fn->handle.unless);
+	if (fn->size.from == GT_IN)
+		keep_word(plan, function, fn->size.arg);
+	else if (fn->size.from == GT_AT)
+		keep_copy(plan, function, fn->size.arg, fn->size.offset, 8);
 	if (fn->effect == GT_CREATE) {
-		if (fn->size.from == GT_IN)
-			keep_word(plan, function, fn->size.arg);
-		else if (fn->size.from == GT_AT)
-			keep_copy(plan, function, fn->size.arg, fn->size.offset, 8);
 		if (fn->owner.from == GT_IN)
 			keep_word(plan, function, fn->owner.arg);
 		else if (fn->owner.from == GT_INS) {
