@@ -172,14 +172,23 @@ static void keep_latest(_Atomic int64_t *kept, int64_t value)
 		atomic_store_explicit(kept, value, memory_order_relaxed);
 }
 
+static _Atomic int64_t own_kb;
+
+void gt_meter_own(int64_t kb)
+{
+	atomic_fetch_add(&own_kb, kb);
+}
+
 static void tell(struct gt_meter *m)
 {
 	const int64_t *pages = reading.pages;
+	int64_t own = atomic_load_explicit(&own_kb, memory_order_relaxed);
 
-	m->size_kb = pages[0] * page_kb();
-	m->rss_kb = pages[1] * page_kb();
-	m->anon_kb = (pages[1] - pages[2]) * page_kb();
-	m->data_kb = pages[5] * page_kb() - atomic_load_explicit(&stack_kb, memory_order_relaxed);
+	m->size_kb = pages[0] * page_kb() - own;
+	m->rss_kb = pages[1] * page_kb() - own;
+	m->anon_kb = (pages[1] - pages[2]) * page_kb() - own;
+	m->data_kb = pages[5] * page_kb() - own -
+		     atomic_load_explicit(&stack_kb, memory_order_relaxed);
 }
 
 void gt_meter_spoil(void)

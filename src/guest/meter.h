@@ -20,6 +20,8 @@ struct gt_meter {
 void gt_meter_read(struct gt_meter *m);
 /* What was read last, by any thread: each number by itself. */
 void gt_meter_last(struct gt_meter *m);
+/* Memory that we have mapped and touched, not to be told as the program's; negative: it is gone. */
+void gt_meter_own(int64_t kb);
 /* We have taken memory for ourselves: what this thread read last no longer tells of the program. */
 void gt_meter_spoil(void);
 /* Gives what this thread read last, unless it was spoilt since, or never read. */

@@ -2,6 +2,7 @@
 #include "guest/watch.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,36 @@ static void touch_heap(void)
 	free(heap);
 }
 
+/* What this thread has for its stacks, ours and libunwind's; given back when it ends. */
+static __thread struct {
+	bool is_there;
+	int64_t kb;
+} own __attribute__((tls_model("initial-exec")));
+static pthread_key_t thread_end;
+static bool has_thread_end;
+
+static void thread_ended(void *unused)
+{
+	(void)unused;
+	gt_meter_own(-own.kb);
+}
+
+/* A thread's first stack takes memory, before the first row that could tell of it. */
+static void warm_thread(void)
+{
+	int64_t before;
+
+	own.is_there = true;
+	if (!gt_settings_get()->stack_depth || !has_thread_end)
+		return;
+	/* all that it maps it touches, and what others touch meanwhile is not counted here */
+	before = gt_meter_touched_kb();
+	gt_unwind_warm();
+	own.kb = gt_meter_touched_kb() - before;
+	gt_meter_own(own.kb);
+	pthread_setspecific(thread_end, &own);
+}
+
 /*
  * Whatever we take between two rows looks like the program's doing in the second one: the tables
  * are there before the first.
@@ -74,10 +105,9 @@ static void touch_heap(void)
 static void warm(void)
 {
 	gt_tracker_warm();
-	if (gt_settings_get()->stack_depth) {
-		gt_unwind_warm();
+	if (gt_settings_get()->stack_depth)
 		gt_depot_warm();
-	}
+	warm_thread();
 	touch_heap();
 	/* another thread's may be smaller */
 	if (gt_thread_id() == (uint32_t)getpid())
@@ -88,6 +118,7 @@ void gt_watch_start(void)
 {
 	if (!gt_settings_get()->watch)
 		return;
+	has_thread_end = !pthread_key_create(&thread_end, thread_ended);
 	gt_tracker_keep_costs();
 	gt_log_start();
 	warm();
@@ -146,6 +177,8 @@ static bool is_the_next_moment(const struct gt_watch_call *w, uint64_t came_ns)
 
 void gt_watch_before(struct gt_watch_call *w, uint64_t came_ns)
 {
+	if (__builtin_expect(!own.is_there, 0))
+		warm_thread();
 	w->change = (struct gt_counts){ 0 };
 	w->handle = 0;
 	w->size = 0;

@@ -158,6 +158,16 @@ def test_csv_that_ends_while_many_write_is_said_once(case):
     assert numbers == list(range(1, len(numbers) + 1)) and len(numbers) > 400
 
 
+def test_what_new_threads_cost_us_is_not_the_programs(case):
+    """By the tracker's own rule a free that raises VmRSS by more than 100 KB is a leak."""
+    run = case.gputrack("run", "-q", "-o", "t.gt", "--csv", "t.csv", case.program("ze_turns"),
+                        env=case.levelzero())
+    assert run.status == 0, run.err
+    rows = read_csv(next(case.folder.glob("t_pid*.csv")))
+    frees = [row["Delta_VmRSS_KB"] for row in rows if row["APICall"] == "zeMemFree"]
+    assert len(frees) == 24 and max(frees) <= 100, frees
+
+
 def test_csv_that_cannot_be_opened(case):
     bare = case.run(case.program("ze_app"), env=case.levelzero())
     case.path("file").write_text("")
