@@ -130,7 +130,7 @@ void gt_stack_cache_touch(void)
 {
 	char *pages = (char *)sets;
 
-	/* written as it is: a page that is read first is the kernel's page of zeroes, and touched twice */
+	/* written as it is: a page that is read first is the kernel's, and touched twice */
 	for (size_t i = 0; pages && i < SETS * sizeof *sets; i += TOUCHED)
 		__atomic_fetch_or(&pages[i], 0, __ATOMIC_RELAXED);
 }

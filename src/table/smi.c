@@ -14,6 +14,7 @@ struct reading {
 	struct gt_smi_log *log;
 	int moment, memory, key;         /* columns; key: which GPU, -1 for none */
 	bool known;                      /* the columns are */
+	bool has_other_heading;          /* one without memory.used: nothing is to be guessed */
 	char keys[GT_SMI_GPUS][64];
 	double values[GT_SMI_GPUS];      /* the latest, bytes */
 	bool has_value[GT_SMI_GPUS], seen[GT_SMI_GPUS]; /* seen: in this tick */
@@ -68,8 +69,11 @@ static bool take_heading(struct reading *g, const struct gt_rows *r)
 					    "gpu_bus_id", "serial", "gpu_serial" };
 	int moment = find(r, "timestamp"), memory = find(r, "memory.used");
 
+	if (moment >= 0 && memory < 0)
+		g->has_other_heading = true;
 	if (moment < 0 || memory < 0)
 		return false;
+	g->has_other_heading = false;
 	g->moment = moment;
 	g->memory = memory;
 	for (size_t i = 0; i < sizeof keys / sizeof *keys && g->key < 0; i++)
@@ -87,7 +91,7 @@ static bool guess_columns(struct reading *g, const struct gt_rows *r)
 {
 	double moment, first, next;
 
-	if (r->count < 2 || !gt_moment_parse(r->fields[0], &moment))
+	if (g->has_other_heading || r->count < 2 || !gt_moment_parse(r->fields[0], &moment))
 		return false;
 	g->moment = 0;
 	g->memory = 1;
@@ -192,8 +196,11 @@ static bool take_sample(struct reading *g, const struct gt_rows *r)
 	return true;
 }
 
-static int verdict(const struct gt_smi_log *log, struct gt_error *error)
+static int verdict(const struct gt_smi_log *log, bool has_other_heading, struct gt_error *error)
 {
+	if (has_other_heading)
+		return gt_error_set(error, -ENODATA, "its heading has no memory.used; query "
+				    "timestamp,memory.used as csv");
 	if (!log->gpu_count)
 		return gt_error_set(error, -ENODATA, "it has no sample with a time; query "
 				    "timestamp,memory.used as csv");
@@ -209,6 +216,7 @@ int gt_smi_read(struct gt_smi_log **out, struct gt_rows *rows, int gpu, struct g
 {
 	struct gt_smi_log *log = gt_alloc(sizeof *log);
 	struct reading *g = gt_alloc(sizeof *g);
+	bool has_other_heading;
 	int e;
 
 	gt_trail_init(&log->used, 1, POINTS_MOST);
@@ -225,10 +233,11 @@ int gt_smi_read(struct gt_smi_log **out, struct gt_rows *rows, int gpu, struct g
 	close_tick(g);
 	if (gpu >= 0 && gpu < (int)log->gpu_count)
 		snprintf(log->gpu_name, sizeof log->gpu_name, "%s", g->keys[gpu]);
+	has_other_heading = g->has_other_heading;
 	free(g);
 	e = gt_rows_verdict(rows, 1, 0, NULL, error);
 	if (!e)
-		e = verdict(log, error);
+		e = verdict(log, has_other_heading, error);
 	if (e)
 		gt_smi_free(log);
 	else

@@ -122,6 +122,10 @@ void gt_growth_text(const struct gt_view *v, FILE *out)
 	struct gt_page p;
 
 	gt_head_open(&p, out, v);
+	if (!v->ledger->events) {
+		gt_head_nothing(&p, v);
+		return;
+	}
 	if (!v->rise_count) {
 		gt_page_wrap(&p, GT_PLAIN, 0,
 			     "No call site keeps rising: what each holds at least, over time, "

@@ -292,6 +292,32 @@ bool gt_head_has_gaps(const struct gt_recording *recording)
 	return gt_recording_lost(recording) > 0;
 }
 
+void gt_head_nothing(struct gt_page *p, const struct gt_view *v)
+{
+	bool has_gaps = gt_head_has_gaps(v->recording);
+
+	gt_page_put(p, GT_RED, has_gaps ? "NOTHING WAS RECORDED" : "NOTHING WAS TRACKED");
+	gt_page_end(p);
+	if (has_gaps)
+		gt_page_wrap(p, GT_PLAIN, 2, "The program made calls, but none of them could be "
+			     "recorded: see above.");
+	else if (gt_recording_process_count(v->recording))
+		gt_page_wrap(p, GT_PLAIN, 2,
+			     "The program loaded a GPU API, but no call was seen that created or "
+			     "released anything. It may have ended too early, or found no device.");
+	else if (!strcmp(gt_recording_info(v->recording, "capture"), "attach"))
+		gt_page_wrap(p, GT_PLAIN, 2, "No program that was followed made a call of a GPU "
+			     "API that creates or releases something.");
+	else
+		gt_page_wrap(p, GT_PLAIN, 2, "The program never loaded a GPU API that gputrack can "
+			     "follow, or found no GPU. A static or setuid program cannot be "
+			     "followed, nor one that clears its environment. What goes on in the "
+			     "background is recorded still: see `%s report` when it has "
+			     "ended.", gt_tool_name());
+	gt_page_wrap(p, GT_PLAIN, 2,
+		     "`%s doctor` tells what can be tracked on this machine.", gt_tool_name());
+}
+
 void gt_head_no_leaks_but_gaps(struct gt_page *p)
 {
 	gt_page_put(p, GT_YELLOW, "No leaks in what was recorded, which is not all.");

@@ -8,6 +8,8 @@
 void gt_head_text(struct gt_page *p, const struct gt_view *v);
 /* Events are missing: what looks given back may not have been, and the other way round. */
 bool gt_head_has_gaps(const struct gt_recording *recording);
+/* In the place of anything else where there is no event: why that may be. */
+void gt_head_nothing(struct gt_page *p, const struct gt_view *v);
 /* In the place of "No leaks" where there are gaps. */
 void gt_head_no_leaks_but_gaps(struct gt_page *p);
 /* What is missing from the recording, loudly; nothing when it is whole. */

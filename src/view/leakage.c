@@ -88,7 +88,9 @@ void gt_leakage_text(const struct gt_view *v, FILE *out)
 
 	gt_verdict_groups(&groups, v);
 	gt_head_open(&p, out, v);
-	if (groups.count) {
+	if (!l->events) {
+		gt_head_nothing(&p, v);
+	} else if (groups.count) {
 		put_leaks(&p, v, &groups);
 	} else if (gt_head_has_gaps(v->recording)) {
 		gt_head_no_leaks_but_gaps(&p);

@@ -9,7 +9,7 @@
 #include "view/results.h"
 #include "view/stack.h"
 
-enum { REDUNDANT_SHOWN = 1, FAILURES_SHOWN = 2, LAST_SHOWN = 2, LABEL = 20 };
+enum { REDUNDANT_SHOWN = 1, FAILURES_SHOWN = 2, LAST_SHOWN = 2, LABEL = 20, CODE_SMALL = 10000 };
 
 static const char *kind_name(uint16_t function)
 {
@@ -39,7 +39,8 @@ static void put_result(struct gt_page *p, uint16_t function, int32_t result)
 	if (name)
 		gt_page_put(p, GT_PLAIN, " with %s", name);
 	else if (result)
-		gt_page_put(p, GT_PLAIN, " with error %" PRId32, result);
+		gt_page_put(p, GT_PLAIN, result < CODE_SMALL ? " with error %" PRId32 :
+			    " with error 0x%08" PRIx32, result);
 }
 
 static void put_labelled(struct gt_page *p, const struct gt_view *v, const char *label,

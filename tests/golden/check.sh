@@ -72,6 +72,7 @@ for recording in clean damaged untracked silent; do
 	golden $recording/summary.txt "$gputrack" report $recording.gt
 	golden $recording/sites.json "$gputrack" report $recording.gt -a sites --format json
 	golden $recording/usage.txt "$gputrack" report $recording.gt -a usage
+	golden $recording/leakage.txt "$gputrack" report $recording.gt -a leakage
 	golden $recording/watermark.txt "$gputrack" report $recording.gt -a watermark --top 1
 done
 

@@ -1,6 +1,7 @@
 /* test_smi.c - nvidia-smi's log in all its forms gives the same memory. */
 #include "table/smi.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -105,10 +106,28 @@ static void a_log_without_samples_says_what_is_missing(void **state)
 	}
 }
 
+static void another_column_is_not_taken_for_memory(void **state)
+{
+	static const char *const texts[] = {
+		"timestamp, memory.total [MiB]\n2025/06/22 23:15:07.000, 143771 MiB\n",
+		"timestamp, memory.free\n2025/06/22 23:15:07.000, 100\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		struct gt_smi_log *log;
+		struct gt_error error;
+
+		assert_int_equal(read_text(&log, texts[i], 0, &error), -ENODATA);
+		assert_non_null(strstr(error.text, "has no memory.used"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_form_says_the_same),
+		cmocka_unit_test(another_column_is_not_taken_for_memory),
 		cmocka_unit_test(gpus_of_a_tick_are_summed_or_chosen),
 		cmocka_unit_test(a_log_without_samples_says_what_is_missing),
 	};

@@ -90,8 +90,21 @@ void gt_targets_fini(struct gt_targets *t)
 	t->count = 0;
 }
 
+/* "libcuda.so.1, libOpenCL.so.1": those that were asked for. */
+static void name_libraries(const struct gt_targets *t, char *names, size_t size)
+{
+	size_t used = 0;
+
+	for (int api = 0; api < GT_API_COUNT && used < size; api++)
+		if (!t->some_apis || t->wanted[api])
+			used += (size_t)snprintf(names + used, size - used, "%s%s",
+						 used ? ", " : "",
+						 gt_library_name((enum gt_api)api));
+}
+
 int gt_targets_probe(const struct gt_targets *t, struct gt_tracer *tracer, struct gt_error *error)
 {
+	char names[128];
 	struct gt_libraries *l = gt_tracer_libraries(tracer);
 	size_t functions = 0;
 	int e = 0, mapped = 0;
@@ -114,10 +127,12 @@ int gt_targets_probe(const struct gt_targets *t, struct gt_tracer *tracer, struc
 		functions += l->list[i].functions;
 	if (!functions && *l->refusal.text)
 		return gt_error_set(error, -ENOEXEC, "%s", l->refusal.text);
-	if (!functions)
-		return gt_error_set(error, -ENOENT, "none of libcuda.so.1, libze_loader.so.1 and "
-				    "libOpenCL.so.1 is here or in %s: install a driver, or check "
-				    "LD_LIBRARY_PATH", t->everyone ? "a process" : "the process");
+	if (!functions) {
+		name_libraries(t, names, sizeof names);
+		return gt_error_set(error, -ENOENT, "nothing to probe: no %s is here or in %s; "
+				    "install a driver, or check LD_LIBRARY_PATH", names,
+				    t->everyone ? "a process" : "the process");
+	}
 	return mapped;
 }
 
