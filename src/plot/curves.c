@@ -216,6 +216,7 @@ static void draw_line(struct gt_canvas *c, const struct axes *a, const struct gt
 static void draw_area(struct gt_canvas *c, const struct axes *a, const struct gt_curve *curve,
 		      const struct gt_type *type)
 {
+	const struct gt_stroke edge = { .width = fmax(1, type->text / 12), .color = curve->color };
 	size_t count;
 	double *xy = to_pixels(a, curve, &count), ground = to_y(a, 0);
 
@@ -228,6 +229,8 @@ static void draw_area(struct gt_canvas *c, const struct axes *a, const struct gt
 		xy[2 * count + 2] = xy[0];
 		xy[2 * count + 3] = ground;
 		c->ops->area(c, xy, count + 2, &curve->color);
+		/* what is narrower than a pixel is seen all the same */
+		c->ops->path(c, xy, count, &edge);
 	}
 	free(xy);
 }

@@ -148,6 +148,7 @@ static void draw_objects(const struct drawing *d, struct gt_box box)
 
 	/* those of which most were alive at once */
 	for (size_t n = 0; n < KINDS_SHOWN; n++) {
+		struct gt_curve *curve;
 		int best = -1;
 
 		for (int k = 0; k < GT_KIND_COUNT; k++)
@@ -157,8 +158,10 @@ static void draw_objects(const struct drawing *d, struct gt_box box)
 		if (best < 0)
 			break;
 		used[best] = true;
-		gt_panel_curve(&p, gt_kinds[best].plural, GT_MARK_STEPS,
-			       &d->history->objects[best], color_of(d, best));
+		curve = gt_panel_curve(&p, gt_kinds[best].plural, GT_MARK_STEPS,
+				       &d->history->objects[best], color_of(d, best));
+		/* the palette's colours once more, told apart */
+		curve->dashed = d->colors[best] > GT_PALETTE;
 	}
 	if (!p.curve_count)
 		p.message = "nothing was created";
