@@ -64,7 +64,7 @@ static char *part_of(const char *name, size_t size, bool last)
 /* What would be read as a caller is a name's own. */
 static void part_callers(char *name)
 {
-	while ((name = strstr(name, " < ")))
+	while ((name = strstr(name, GT_CALLED_BY)))
 		*name = '*';
 }
 
@@ -114,7 +114,7 @@ static void put_patterns(FILE *out, const struct gt_view *v, const struct gt_lea
 	for (size_t i = 0; i < count && names < NAMES_MAX; i++) {
 		if (!frames[i]->function)
 			continue;
-		fputs(names++ ? " < " : "", out);
+		fputs(names++ ? GT_CALLED_BY : "", out);
 		put_pattern(out, frames[i]->function);
 	}
 	if (!names)

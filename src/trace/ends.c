@@ -2,15 +2,12 @@
 #include "trace/ends.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/mem.h"
+#include "base/regular.h"
 
 enum { SIZE_LIMIT = 16 << 20 };
 
@@ -33,42 +30,28 @@ static int by_trace(const void *a, const void *b)
 	return order ? order : x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* "1234.trace 5000000000": false for what is no such line. */
-static bool take_line(struct gt_ends *ends, char *text)
+/* "1234.trace 5000000000"; what is no such line is passed over. */
+static void take_line(struct gt_ends *ends, char *text)
 {
 	char *blank = strrchr(text, ' '), *end;
 	unsigned long long time_ns;
 
 	if (!blank || blank == text || blank[1] < '0' || blank[1] > '9')
-		return false;
+		return;
 	errno = 0;
 	time_ns = strtoull(blank + 1, &end, 10);
 	if (errno || strcmp(end, "\n"))
-		return false;
+		return;
 	*blank = '\0';
 	GT_GROW(ends->lines, ends->count, ends->room);
 	ends->lines[ends->count] = (struct line){ gt_strdup(text), time_ns, ends->count };
 	ends->count++;
-	return true;
-}
-
-static FILE *open_ends(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	FILE *file = NULL;
-	struct stat st;
-
-	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= SIZE_LIMIT)
-		file = fdopen(fd, "r");
-	if (!file && fd >= 0)
-		close(fd);
-	return file;
 }
 
 struct gt_ends *gt_ends_read(const char *path)
 {
 	struct gt_ends *ends = gt_alloc(sizeof *ends);
-	FILE *file = open_ends(path);
+	FILE *file = gt_regular_open(path, SIZE_LIMIT);
 	size_t room = 0;
 	char *text = NULL;
 

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/regular.h"
 
 enum { LINES_MAX = 1000, SIZE_LIMIT = 1 << 20 };
 
@@ -79,19 +79,11 @@ const char *gt_info_get(const struct gt_info *info, const char *key)
 	return line ? line->value : "";
 }
 
-/* What `run` writes is a page or two; anything else is not ours. */
-static bool is_small_file(int fd)
-{
-	struct stat st;
-
-	return !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= SIZE_LIMIT;
-}
-
 struct gt_info *gt_info_read(const char *path)
 {
 	struct gt_info *info = gt_info_new();
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	FILE *file = fd < 0 || !is_small_file(fd) ? NULL : fdopen(fd, "r");
+	/* what `run` writes is a page or two; anything else is not ours */
+	FILE *file = gt_regular_open(path, SIZE_LIMIT);
 	char *text = NULL, *colon;
 	size_t room = 0;
 
@@ -106,8 +98,6 @@ struct gt_info *gt_info_read(const char *path)
 	free(text);
 	if (file)
 		fclose(file);
-	else if (fd >= 0)
-		close(fd);
 	return info;
 }
 

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/regular.h"
 
 enum { FILE_MAX = 64 << 20, NAMES_MAX = 1024, MAGIC_SIZE = 8 };
 
@@ -164,22 +164,10 @@ static bool read_entry(struct gt_legend *legend, struct gt_bytes *b)
 	return !b->bad;
 }
 
-/* A pipe in its place, which others may have put there, is not waited for. */
-static FILE *open_regular(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-	FILE *in = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) ? fdopen(fd, "r") : NULL;
-
-	if (fd >= 0 && !in)
-		close(fd);
-	return in;
-}
-
 struct gt_legend *gt_legend_read(const char *path)
 {
 	struct gt_legend *legend = gt_legend_new();
-	FILE *in = open_regular(path);
+	FILE *in = gt_regular_open(path, INT64_MAX);
 	uint8_t *data = NULL;
 	size_t size = 0, room = 0;
 	struct gt_bytes b;

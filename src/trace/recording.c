@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,11 +165,21 @@ static void sort_sources(struct gt_recording *r)
 		r->process_count++;
 }
 
+/* What is in the folder beside the traces. */
+static void read_files(struct gt_recording *r)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%s/info", r->path);
+	r->info = gt_info_read(path);
+	snprintf(path, sizeof path, "%s/" GT_ENDS_FILE, r->path);
+	r->ends = gt_ends_read(path);
+}
+
 int gt_recording_open(struct gt_recording **out, const char *path,
 		      const struct gt_recording_options *options, struct gt_error *error)
 {
 	struct gt_recording *r;
-	char *info, *ends;
 	struct stat st;
 	int count, e;
 
@@ -184,14 +195,7 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 	r->pid = options ? options->pid : 0;
 	r->numbers = gt_numbers_new();
 	r->names = gt_names_new();
-	if (asprintf(&info, "%s/info", path) < 0)
-		info = gt_strdup("");
-	r->info = gt_info_read(info);
-	free(info);
-	if (asprintf(&ends, "%s/" GT_ENDS_FILE, path) < 0)
-		ends = gt_strdup("");
-	r->ends = gt_ends_read(ends);
-	free(ends);
+	read_files(r);
 	count = S_ISDIR(st.st_mode) ? find_traces(r, options, error) :
 				      take_trace(r, options, error);
 	sort_sources(r);

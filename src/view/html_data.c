@@ -119,7 +119,7 @@ static void sums_json(struct writing *w)
 	gt_json_uint(j, "created", total.created);
 	gt_json_uint(j, "created_bytes", total.bytes_total);
 	gt_json_uint(j, "leaked", leaked.count);
-	gt_json_uint(j, "in_use", in_use(w));
+	gt_json_uint(j, "in_use", leaked.count ? in_use(w) : 0);
 	gt_json_uint(j, "leaked_device", leaked.device_bytes);
 	gt_json_uint(j, "leaked_host", leaked.host_bytes);
 	gt_json_uint(j, "lasting", l->lasting.count);

@@ -6,18 +6,26 @@
 #include "base/format.h"
 #include "base/mem.h"
 
+enum { UNKNOWN, ENDED, GOES_ON };
+
+/* Whether a process goes on, found out once: it takes a look at /proc. */
+static bool goes_on(uint8_t *known, const struct gt_recording *recording, uint32_t process)
+{
+	if (known[process] == UNKNOWN)
+		known[process] = gt_process_goes_on(gt_recording_process(recording, process)) ?
+				 GOES_ON : ENDED;
+	return known[process] == GOES_ON;
+}
+
 uint64_t gt_running_count(const struct gt_recording *recording, const struct gt_groups *groups)
 {
-	size_t processes = gt_recording_process_count(recording);
-	bool *holds = gt_alloc(processes + 1), any = false;
+	uint8_t *known = gt_alloc(gt_recording_process_count(recording));
 	uint64_t count = 0;
 
-	for (size_t i = 0; i < processes; i++)
-		any |= holds[i] = gt_process_goes_on(gt_recording_process(recording, i));
-	for (size_t i = 0; any && i < groups->count; i++)
+	for (size_t i = 0; i < groups->count; i++)
 		for (size_t k = 0; k < groups->list[i].count; k++)
-			count += holds[groups->list[i].objects[k]->process];
-	free(holds);
+			count += goes_on(known, recording, groups->list[i].objects[k]->process);
+	free(known);
 	return count;
 }
 
@@ -34,19 +42,22 @@ void gt_running_word(struct gt_page *p, const struct gt_view *v, const struct gt
 	gt_page_put(p, alive ? GT_YELLOW : GT_RED, alive ? "ALIVE" : "LEAKED");
 }
 
-/* True when recording stopped before a process had ended. */
-static bool has_stopped(const struct gt_view *v)
+/* How those that go on got away. */
+static const char *how(const struct gt_recording *recording)
 {
-	for (size_t i = 0; i < gt_recording_process_count(v->recording); i++)
-		if (gt_recording_process(v->recording, i)->state == GT_TRACE_STOPPED)
-			return true;
-	return false;
+	bool has_stopped = false;
+
+	for (size_t i = 0; i < gt_recording_process_count(recording); i++) {
+		if (gt_recording_process(recording, i)->went_on)
+			return "went on when gputrack let go";
+		has_stopped |= gt_recording_process(recording, i)->state == GT_TRACE_STOPPED;
+	}
+	return has_stopped ? "went on when recording stopped" : "still run";
 }
 
 void gt_running_line(struct gt_page *p, const struct gt_view *v, const struct gt_groups *groups)
 {
-	const char *which = gt_view_goes_on(v) ? "went on when gputrack let go" :
-			    has_stopped(v) ? "went on when recording stopped" : "still run";
+	const char *which = how(v->recording);
 	uint64_t count = gt_running_count(v->recording, groups);
 	char text[GT_FORMAT_MAX];
 

@@ -76,22 +76,17 @@ static void line_free(struct line *l)
 	free(l->where);
 }
 
-/* Takes template arguments from functions wider than `columns`; false where all fit. */
-static bool shorten(struct line *lines, size_t count, unsigned columns, bool utf8)
+/* Takes template arguments from a function wider than `columns`; false where it fits. */
+static bool shorten(char **name, unsigned columns, bool utf8)
 {
-	bool some = false;
+	char *brief;
 
-	for (size_t i = 0; i < count; i++) {
-		char *brief;
-
-		if (gt_text_columns(lines[i].what, utf8) <= columns)
-			continue;
-		brief = gt_function_brief(lines[i].what, utf8);
-		free(lines[i].what);
-		lines[i].what = brief;
-		some = true;
-	}
-	return some;
+	if (gt_text_columns(*name, utf8) <= columns)
+		return false;
+	brief = gt_function_brief(*name, utf8);
+	free(*name);
+	*name = brief;
+	return true;
 }
 
 /* How wide the left column is: as the widest name, but leaving the right one its share. */
@@ -129,12 +124,14 @@ static unsigned arrange(struct line *lines, size_t count, unsigned room,
 			const struct gt_style *style)
 {
 	unsigned left = left_width(lines, count, room, style->utf8);
+	bool some = false;
 
 	/* where nothing is cut, names that do not fit reach over */
 	if (style->whole)
 		return widest_within(lines, count, left, style->utf8);
-	return shorten(lines, count, left, style->utf8) ?
-	       left_width(lines, count, room, style->utf8) : left;
+	for (size_t i = 0; i < count; i++)
+		some |= shorten(&lines[i].what, left, style->utf8);
+	return some ? left_width(lines, count, room, style->utf8) : left;
 }
 
 /*
@@ -231,8 +228,7 @@ static unsigned least_where(const char *where, bool utf8)
 
 char *gt_frame_caller(const struct gt_frame *frame, unsigned columns, bool utf8)
 {
-	char digits[16] = "", *text = NULL;
-	struct line name;
+	char digits[16] = "", *text = NULL, *name;
 	unsigned room;
 	size_t size;
 	FILE *out;
@@ -242,16 +238,16 @@ char *gt_frame_caller(const struct gt_frame *frame, unsigned columns, bool utf8)
 	if (frame->line)
 		snprintf(digits, sizeof digits, ":%" PRIu32, frame->line);
 	room = columns > strlen(digits) ? columns - (unsigned)strlen(digits) : 0;
-	name = (struct line){ .what = gt_strdup(frame->function) };
-	shorten(&name, 1, room, utf8);
-	if (gt_text_columns(name.what, utf8) <= room || columns >= CALLER_LEAST) {
+	name = gt_strdup(frame->function);
+	shorten(&name, room, utf8);
+	if (gt_text_columns(name, utf8) <= room || columns >= CALLER_LEAST) {
 		out = gt_memstream(&text, &size);
 		/* the end of a qualified name is the function's own */
-		gt_text_put(out, name.what, room, GT_CUT_START, utf8);
+		gt_text_put(out, name, room, GT_CUT_START, utf8);
 		fputs(digits, out);
 		gt_memstream_close(out);
 	}
-	line_free(&name);
+	free(name);
 	return text;
 }
 
@@ -289,7 +285,7 @@ void gt_frames_where(struct gt_page *p, const struct gt_frame **frames, size_t c
 	if (p->style.whole)
 		columns = UINT32_MAX;
 	/* a caller says more than template arguments, too */
-	shorten(&line, 1, columns > behind ? columns - behind : 0, p->style.utf8);
+	shorten(&line.what, columns > behind ? columns - behind : 0, p->style.utf8);
 	if (frames[0]->function)
 		add_callers(&line, frames, count, columns, p->style.utf8);
 	left = gt_text_columns(line.what, p->style.utf8);

@@ -24,10 +24,6 @@ static const char *find_part(const char *name, const char *part, size_t size, bo
 	return memmem(name, length, part, size);
 }
 
-/* Who calls stands behind it. */
-static const char CALLER[] = " < ";
-enum { CALLER_SIZE = sizeof CALLER - 1 };
-
 static bool fits(const char *pattern, size_t size, const char *name)
 {
 	bool at_start = size && *pattern == '^', at_end;
@@ -63,9 +59,9 @@ bool gt_pattern_fits(const char *pattern, const char *name)
 /* Of a pattern's first part; `*next` is the one behind it, or NULL. */
 static size_t part_size(const char *pattern, const char **next)
 {
-	const char *end = strstr(pattern, CALLER);
+	const char *end = strstr(pattern, GT_CALLED_BY);
 
-	*next = end ? end + CALLER_SIZE : NULL;
+	*next = end ? end + strlen(GT_CALLED_BY) : NULL;
 	return end ? (size_t)(end - pattern) : strlen(pattern);
 }
 

@@ -16,6 +16,9 @@
 #include "base/err.h"
 #include "symbol/symbol.h"
 
+/* Between a pattern and that of a caller. */
+#define GT_CALLED_BY " < "
+
 struct gt_suppression {
 	char *file, *text;       /* where it is from, and the line without blanks around it */
 	unsigned line;

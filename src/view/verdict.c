@@ -72,14 +72,22 @@ static void add_residue(struct gt_verdict *verdict, const struct gt_recording *r
 	}
 }
 
+/* `verdict` NULL: everything counts. */
+static void counted_groups(struct gt_groups *groups, const struct gt_ledger *l,
+			   const struct gt_verdict *verdict)
+{
+	gt_groups_init(groups, l, GT_GROUPS_LEAKS);
+	if (verdict)
+		gt_leaks_filter(&verdict->leaks, l, groups);
+}
+
 /* Nothing that counts was left by a process that has ended. */
 static bool is_all_in_use(const struct gt_verdict *verdict, const struct gt_view *v)
 {
 	struct gt_groups groups;
 	bool in_use;
 
-	gt_groups_init(&groups, v->ledger, GT_GROUPS_LEAKS);
-	gt_leaks_filter(&verdict->leaks, v->ledger, &groups);
+	counted_groups(&groups, v->ledger, verdict);
 	in_use = gt_running_holds(v, &groups);
 	gt_groups_fini(&groups);
 	return in_use;
@@ -129,9 +137,7 @@ void gt_verdict_fini(struct gt_verdict *verdict)
 
 void gt_verdict_groups(struct gt_groups *groups, const struct gt_view *v)
 {
-	gt_groups_init(groups, v->ledger, GT_GROUPS_LEAKS);
-	if (v->verdict)
-		gt_leaks_filter(&v->verdict->leaks, v->ledger, groups);
+	counted_groups(groups, v->ledger, v->verdict);
 }
 
 void gt_verdict_known(struct gt_page *p, const struct gt_view *v, const struct gt_groups *groups)

@@ -69,14 +69,6 @@ static inline bool gt_view_is_attached(const struct gt_view *v)
 	return !strcmp(gt_recording_info(v->recording, "capture"), "attach");
 }
 
-/* True when some of them went on when they were let go: what they hold may well be in use. */
-static inline bool gt_view_goes_on(const struct gt_view *v)
-{
-	const char *running = gt_recording_info(v->recording, "running");
-
-	return *running && strcmp(running, "0") != 0;
-}
-
 /* Relative to the recording's start; negative only in a damaged trace. */
 static inline int64_t gt_view_time(const struct gt_view *v, uint64_t time_ns)
 {

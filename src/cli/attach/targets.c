@@ -90,7 +90,7 @@ void gt_targets_fini(struct gt_targets *t)
 	t->count = 0;
 }
 
-/* "libcuda.so.1, libOpenCL.so.1": those that were asked for. */
+/* "libcuda.so, libOpenCL.so": those that were asked for. */
 static void name_libraries(const struct gt_targets *t, char *names, size_t size)
 {
 	size_t used = 0;
