@@ -43,7 +43,8 @@ function gapsOf(data) {
         "is shown"]);
     else if (p.state === "stopped")
       gaps.push(["bad", `pid ${p.pid}: recording stopped before the end: ${p.error}`]);
-    else if (p.state === "unended" && p.end_ns === null && data.raw.recording.signal === null && !went_on)
+    else if (p.state === "unended" && p.end_ns === null && !went_on &&
+      data.raw.recording.signal === null)
       gaps.push(["warn", `pid ${p.pid} was killed or still runs: nothing is known of its end`]);
     else if (p.state === "running" && !went_on)
       gaps.push(["warn", `pid ${p.pid} still runs: this is how far it has come`]);

@@ -47,14 +47,16 @@ function noLeaks({ created, lasting }, recording) {
 }
 
 /* Whether it leaked is not known of what programs hold that go on. */
-function leaksTitle(raw, { running }) {
-  const which = running > 0 ? "went on when gputrack let go" : "still run";
+function leaksTitle(raw, { processes }) {
+  const some = (state) => processes.some((p) => p.state === state);
+  const when = some("went_on") ? "when gputrack let go" :
+    some("stopped") ? "when recording stopped" : "";
   if (goesOn(raw))
-    return ["Alive", running > 0 ?
-      "Created and not given back when gputrack let go, by call site: this may be in use." :
-      "Created and not given back so far, by call site: this may be in use."];
+    return ["Alive", `Created and not given back ${when || "so far"}, by call site: ` +
+      "this may be in use."];
   return ["Leaks", "Created and never given back, by call site." + (raw.in_use ?
-    ` ${formatCount(raw.in_use)} of them in programs that ${which}: ` +
+    ` ${formatCount(raw.in_use)} of them in programs that ${when ? "went on " + when :
+      "still run"}: ` +
       `${raw.in_use === 1 ? "it" : "they"} may be in use.` : "")];
 }
 
