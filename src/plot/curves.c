@@ -17,7 +17,8 @@ enum {
 struct axes {
 	struct gt_box plot;
 	struct gt_scale x, y;
-	bool has_labels;     /* there is room to say what they are of */
+	struct gt_time_unit time; /* of x, where that is time; or no name, and 1 */
+	bool has_labels;          /* there is room to say what they are of */
 };
 
 static double x_of(const struct gt_curve *curve, size_t point)
@@ -32,7 +33,7 @@ static double y_of(const struct gt_curve *curve, size_t point)
 
 static double to_x(const struct axes *a, double x)
 {
-	return a->plot.x + gt_scale_share(&a->x, x) * a->plot.w;
+	return a->plot.x + gt_scale_share(&a->x, x / a->time.seconds) * a->plot.w;
 }
 
 static double to_y(const struct axes *a, double y)
@@ -122,6 +123,11 @@ static void settle(struct axes *a, struct gt_canvas *c, const struct gt_panel *p
 	       (a->has_labels && p->y_label ? type->text * 1.8 : 0);
 	a->plot = (struct gt_box){ box.x + side, box.y + type->text * 0.5, box.w - side - edge,
 				   box.h - type->text * 0.5 };
+	a->time = (struct gt_time_unit){ NULL, 1 };
+	if (p->x_is_time)
+		a->time = gt_time_unit_for(fmax(fabs(r.x_low), fabs(r.x_high)));
+	r.x_low /= a->time.seconds;
+	r.x_high /= a->time.seconds;
 	a->x = x_scale(c, &r, a->plot.w, how);
 }
 
@@ -146,8 +152,8 @@ static void draw_grid(struct gt_canvas *c, const struct axes *a, const struct gt
 	how.anchor = GT_ANCHOR_MIDDLE;
 	for (double at = gt_scale_first(&a->x); at <= a->x.high + a->x.step * 1e-6;
 	     at += a->x.step) {
-		double x = floor(to_x(a, at)) + 0.5, line[] = { x, b->y, x, b->y + b->h };
-		double half;
+		double x = floor(to_x(a, at * a->time.seconds)) + 0.5, half;
+		double line[] = { x, b->y, x, b->y + b->h };
 
 		gt_real_format(text, at, a->x.decimals);
 		half = gt_canvas_measure(c, text, &how) / 2;
@@ -161,12 +167,17 @@ static void draw_grid(struct gt_canvas *c, const struct axes *a, const struct gt
 static void draw_labels(struct gt_canvas *c, const struct gt_panel *p, const struct axes *a,
 			struct gt_box box, const struct gt_type *type, struct gt_lettering how)
 {
+	char x_label[80];
+
 	if (!a->has_labels)
 		return;
 	how.anchor = GT_ANCHOR_MIDDLE;
-	if (p->x_label)
-		gt_canvas_text(c, a->plot.x + a->plot.w / 2, box.y + box.h, a->plot.w, p->x_label,
+	if (p->x_label) {
+		snprintf(x_label, sizeof x_label, a->time.name ? "%s (%s)" : "%s", p->x_label,
+			 a->time.name);
+		gt_canvas_text(c, a->plot.x + a->plot.w / 2, box.y + box.h, a->plot.w, x_label,
 			       &how);
+	}
 	if (!p->y_label)
 		return;
 	how.upwards = true;
@@ -200,8 +211,8 @@ static double *to_pixels(const struct axes *a, const struct gt_curve *curve, siz
 static void draw_line(struct gt_canvas *c, const struct axes *a, const struct gt_curve *curve,
 		      const struct gt_type *type)
 {
-	struct gt_stroke stroke = { .width = fmax(1, type->text / 7), .color = curve->color,
-				    .dashed = curve->dashed };
+	struct gt_stroke stroke = { .width = fmax(1, type->text / 7) * (curve->wide ? 3 : 1),
+				    .color = curve->color, .dashed = curve->dashed };
 	size_t count;
 	double *xy = to_pixels(a, curve, &count);
 

@@ -19,10 +19,10 @@ static void add_runs(struct gt_panel *p, const struct gt_canvas *c, struct gt_mo
 void gt_monitor_draw(struct gt_canvas *c, struct gt_monitor_table *t, const char *name)
 {
 	struct gt_panel cpu = { .title = "CPU Usage Over Time", .y_label = "CPU (%)",
-				.x_label = "Time since the run's start (s)", .one_a_line = true,
-				.always_named = true };
+				.x_label = "Time since the run's start", .x_is_time = true,
+				.one_a_line = true, .always_named = true };
 	struct gt_panel memory = { .title = "Memory Usage Over Time", .y_label = "Memory (MB)",
-				   .x_label = cpu.x_label, .one_a_line = true,
+				   .x_label = cpu.x_label, .x_is_time = true, .one_a_line = true,
 				   .always_named = true };
 	char rows[GT_FORMAT_MAX], runs[GT_FORMAT_MAX], head[160];
 	struct gt_box box;

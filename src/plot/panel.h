@@ -32,6 +32,7 @@ struct gt_curve {
 	double x_from;           /* added to x before */
 	struct gt_hue color, falls;
 	bool dashed;
+	bool wide;               /* seen on both sides of a line that lies over it */
 };
 
 /* A horizontal bar with its name on the left and its number at its end. */
@@ -48,6 +49,7 @@ struct gt_panel {
 	const char *title, *subtitle, *message; /* message: instead of a chart */
 	enum gt_tone tone;                      /* of subtitle and message; ALARM: of the ground */
 	const char *x_label, *y_label;
+	bool x_is_time;                         /* in seconds: the axis picks and names its unit */
 	struct gt_curve curves[GT_CURVES_MOST];
 	size_t curve_count;
 	const struct gt_bar *bars;

@@ -113,7 +113,8 @@ static void draw_bytes(const struct drawing *d, struct gt_box box)
 {
 	const struct gt_ledger *l = d->view->ledger;
 	struct gt_panel p = { .title = "Live Bytes Over Time, by Kind", .always_named = true,
-			      .x_label = "Time since start (s)", .x_high = d->history->end_s };
+			      .x_label = "Time since start", .x_is_time = true,
+			      .x_high = d->history->end_s };
 	char peak[GT_FORMAT_MAX], when[GT_FORMAT_MAX], flag[128], label[32], gpu[96], names[4][96];
 	double unit;
 
@@ -141,7 +142,7 @@ static void draw_bytes(const struct drawing *d, struct gt_box box)
 static void draw_objects(const struct drawing *d, struct gt_box box)
 {
 	struct gt_panel p = { .title = "Live Resources Over Time, by Kind", .always_named = true,
-			      .x_label = "Time since start (s)", .y_label = "Alive",
+			      .x_label = "Time since start", .x_is_time = true, .y_label = "Alive",
 			      .whole_numbers = true,
 			      .x_high = d->history->end_s };
 	bool used[GT_KIND_COUNT] = { false };

@@ -59,6 +59,25 @@ struct gt_scale gt_scale_span(double low, double high, unsigned ticks)
 	return s;
 }
 
+struct gt_time_unit gt_time_unit_for(double span_s)
+{
+	static const struct {
+		struct gt_time_unit unit;
+		double up_to_s;
+	} units[] = {
+		{ { "ms", 0.001 }, 2 },
+		{ { "s", 1 }, 20.0 * 60 },
+		{ { "min", 60 }, 5.0 * 3600 },
+		{ { "h", 3600 }, 4.0 * 86400 },
+		{ { "days", 86400 }, INFINITY },
+	};
+	size_t i = 0;
+
+	while (span_s >= units[i].up_to_s && i + 1 < sizeof units / sizeof *units)
+		i++;
+	return units[i].unit;
+}
+
 double gt_scale_first(const struct gt_scale *s)
 {
 	return ceil(s->low / s->step - 1e-6) * s->step;

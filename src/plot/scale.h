@@ -14,6 +14,14 @@ struct gt_scale gt_scale_values(double low, double high, unsigned ticks, double 
 /* Ends where the data do. For time and the like. */
 struct gt_scale gt_scale_span(double low, double high, unsigned ticks);
 
+/* A unit in which times up to so many seconds are read. */
+struct gt_time_unit {
+	const char *name;
+	double seconds;
+};
+
+struct gt_time_unit gt_time_unit_for(double span_s);
+
 /* The first tick, and the share of the scale at which a value lies. */
 double gt_scale_first(const struct gt_scale *s);
 double gt_scale_share(const struct gt_scale *s, double value);

@@ -12,14 +12,12 @@
 
 enum { ROWS = 4, COLUMNS = 3, TOP_BARS = 10, TOP_CURVES = 5 };
 
-static const double mb_per_kb = 1.0 / 1024;
+static const double mb_per_kb = 1.0 / 1024, s_per_ms = 0.001;
 
 /* What the charts are made of. */
 struct charts {
 	struct gt_canvas *canvas;
 	struct gt_tracker_table *table;
-	const char *time_label;
-	double time_by;                   /* from ms to the axis' unit */
 	struct gt_bar bars[TOP_BARS];
 	char text[128], creep[160];
 };
@@ -90,13 +88,17 @@ static void put_bars(struct charts *ch, struct gt_panel *p, rank_fn *rank, struc
 	free(list);
 }
 
+/* A curve over the whole time that the table tells of, which all such charts share. */
 static struct gt_curve *add_curve(struct charts *ch, struct gt_panel *p, const char *name,
 				  enum gt_mark mark, struct gt_trail *trail, double y_by)
 {
 	struct gt_curve *curve = gt_panel_curve(p, name, mark, trail,
 						gt_panel_color(ch->canvas, p->curve_count));
 
-	curve->x_by = ch->time_by;
+	p->x_label = "Time";
+	p->x_is_time = true;
+	p->x_high = (ch->table->last_ms - ch->table->first_ms) * s_per_ms;
+	curve->x_by = s_per_ms;
 	curve->x_from = -ch->table->first_ms;
 	curve->y_by = y_by;
 	return curve;
@@ -247,7 +249,6 @@ static void draw_cumulative(struct charts *ch, struct gt_panel *p)
 
 	p->title = "Cumulative Memory Impact by Top 5 APIs";
 	p->y_label = "Sum of deltas (MB)";
-	p->x_high = (ch->table->last_ms - ch->table->first_ms) * ch->time_by;
 	for (size_t i = 0; i < count && i < TOP_CURVES; i++)
 		add_curve(ch, p, list[i]->name, GT_MARK_STEPS, &list[i]->impact, mb_per_kb);
 	if (!count)
@@ -268,7 +269,6 @@ static void draw_leak_events(struct charts *ch, struct gt_panel *p)
 		return;
 	}
 	p->tone = GT_TONE_ALARM;
-	p->x_high = (t->last_ms - t->first_ms) * ch->time_by;
 	add_curve(ch, p, "leaked in a millisecond", GT_MARK_STEMS, &t->moments, mb_per_kb)->color =
 		ch->canvas->theme->red;
 	snprintf(ch->text, sizeof ch->text, "Total: %s MB in %s %s",
@@ -297,9 +297,7 @@ static bool has_points(const struct gt_panel *p)
 
 void gt_tracker_draw(struct gt_canvas *c, struct gt_tracker_table *t, const char *name)
 {
-	bool is_long = t->last_ms - t->first_ms >= 2000;
-	struct charts ch = { .canvas = c, .table = t, .time_by = is_long ? 0.001 : 1,
-			     .time_label = is_long ? "Time (s)" : "Time (ms)" };
+	struct charts ch = { .canvas = c, .table = t };
 	char rows[GT_FORMAT_MAX], span[GT_FORMAT_MAX], head[160];
 	struct gt_box box;
 
@@ -310,7 +308,7 @@ void gt_tracker_draw(struct gt_canvas *c, struct gt_tracker_table *t, const char
 		 t->threshold_kb);
 	box = gt_picture_head(c, name, head);
 	for (unsigned i = 0; i < ROWS * COLUMNS; i++) {
-		struct gt_panel panel = { .x_label = ch.time_label };
+		struct gt_panel panel = { 0 };
 
 		charts[i](&ch, &panel);
 		if (!has_points(&panel))

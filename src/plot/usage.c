@@ -8,8 +8,8 @@
 void gt_usage_draw(struct gt_canvas *c, struct gt_usage_table *t, struct gt_overlay *overlay,
 		   const char *name)
 {
-	struct gt_panel panel = { .title = "Memory Usage", .x_label = "Time since start (s)",
-				  .always_named = true };
+	struct gt_panel panel = { .title = "Memory Usage", .x_label = "Time since start",
+				  .x_is_time = true, .always_named = true };
 	char peak[GT_FORMAT_MAX], when[GT_FORMAT_MAX], label[32], gpu[96], head[256];
 	double most = t->peak_bytes, unit;
 
@@ -18,6 +18,8 @@ void gt_usage_draw(struct gt_canvas *c, struct gt_usage_table *t, struct gt_over
 							&t->columns[i], gt_panel_color(c, i));
 
 		curve->dashed = i >= GT_PALETTE;
+		/* the total is often one of its parts and nothing else */
+		curve->wide = i == 0 && t->column_count > 1;
 		for (size_t k = 0; k < t->columns[i].count; k++)
 			if (gt_trail_value(&t->columns[i], k, 0) > most)
 				most = gt_trail_value(&t->columns[i], k, 0);

@@ -61,6 +61,21 @@ static void numbers_have_thousands_and_no_minus_zero(void **state)
 	assert_string_equal(gt_real_format(text, 999.999, 2), "1,000.00");
 }
 
+static void long_times_are_in_long_units(void **state)
+{
+	static const struct {
+		double span_s;
+		const char *name;
+	} cases[] = {
+		{ 0, "ms" }, { 1.9, "ms" }, { 2, "s" }, { 1199, "s" }, { 1200, "min" },
+		{ 5 * 3600, "h" }, { 4 * 86400, "days" }, { 1e15, "days" }, { INFINITY, "days" },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		assert_string_equal(gt_time_unit_for(cases[i].span_s).name, cases[i].name);
+	assert_true(gt_time_unit_for(7200).seconds == 60);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -68,6 +83,7 @@ int main(void)
 		cmocka_unit_test(no_scale_has_too_many_ticks),
 		cmocka_unit_test(one_point_is_in_the_middle),
 		cmocka_unit_test(numbers_have_thousands_and_no_minus_zero),
+		cmocka_unit_test(long_times_are_in_long_units),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
