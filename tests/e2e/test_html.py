@@ -226,6 +226,22 @@ def test_flame_graph_search_zoom_and_keys(case):
         assert page.complaints() == []
 
 
+def test_a_function_is_one_box_whichever_of_its_lines_call(case):
+    done = case.gputrack("run", "-q", "-o", "leaky.gt", case.program("leaky"),
+                         env=case.pocl())
+    assert done.status == 0, done.err
+    path = page_of(case, "leaky.gt")
+    box = "[...document.querySelectorAll('.flame .box')].filter(b => b.textContent === 'main')"
+    with Browser(case) as page:
+        opened(page, path)
+        page.js("[...document.querySelectorAll('#flame button')]"
+                ".find(b => b.textContent === 'Resources').click()")
+        assert page.js(f"return {box}.length") == 1
+        said = page.js(f"return {box}[0].title")
+        assert re.search(r"leaky\.c:\d+, \d+\n21 resources, 100\.0 %", said), said
+        assert page.complaints() == []
+
+
 def test_tables_sort_and_filter(case):
     path = page_of(case, "leaks.gt")
     with Browser(case) as page:

@@ -184,11 +184,11 @@ export class PageData {
   frame(number) {
     const [fn, file, line, module, offset, flags] = this.raw.frames[number];
     const names = this.raw.names, moduleName = names[module];
-    const place = file ? names[file] : "";
-    return { key: number, name: fn ? names[fn] : `${lastPart(moduleName) || "?"}+${offset}`,
+    const place = file ? names[file] : "", path = place ? this.relative(place) : moduleName;
+    return { name: fn ? names[fn] : `${lastPart(moduleName) || "?"}+${offset}`,
       known: fn > 0, file: place, line, module: moduleName, inlined: !!(flags & 1),
       library: !!(flags & 2),
-      where: place ? `${this.relative(place)}${line ? ":" + line : ""}` : moduleName };
+      path, where: place && line ? `${path}:${line}` : path };
   }
 
   /* Without the detours of a compiler's paths, from where the program was started. */

@@ -6,6 +6,7 @@ import { goesOn } from "./header.js";
 
 const ROW = 22;
 const SMALLEST = 0.0012;   // of the width: what is narrower is not drawn
+const LINES = 6;           // of a function that calls from many
 const modes = (alive) => [["live", alive ? "Alive" : "Leaked"], ["peak", "At the peak"],
   ["total", "All created"]];
 const FIELDS = { live: { bytes: "liveBytes", objects: "live" },
@@ -13,15 +14,23 @@ const FIELDS = { live: { bytes: "liveBytes", objects: "live" },
   total: { bytes: "totalBytes", objects: "created" } };
 
 class FlameNode {
-  constructor(name, where, parent) {
-    Object.assign(this, { name, where, parent, value: 0, self: 0, children: new Map(),
+  constructor(name, place, parent) {
+    Object.assign(this, { name, place, parent, value: 0, children: new Map(), lines: new Set(),
       depth: parent ? parent.depth + 1 : 0, kind: null });
   }
 
-  child(key, name, where) {
+  /* The same name at the same place is the same box, whatever its lines. */
+  child(name, place) {
+    const key = `${name}\n${place}`;
     if (!this.children.has(key))
-      this.children.set(key, new FlameNode(name, where, this));
+      this.children.set(key, new FlameNode(name, place, this));
     return this.children.get(key);
+  }
+
+  get where() {
+    const lines = [...this.lines].sort((a, b) => a - b);
+    return lines.length ? `${this.place}:${lines.slice(0, LINES).join(", ")}` +
+      `${lines.length > LINES ? ", …" : ""}` : this.place;
   }
 }
 
@@ -75,12 +84,15 @@ export class Flame {
         continue;
       let at = this.root;
       at.value += value;
+      /* callers are functions, whichever of their lines call; what was called is a line */
       for (let i = site.frames.length - 1; i >= 0; i--) {
         const frame = site.frames[i];
-        at = at.child(frame.key, frame.name, frame.where);
+        at = at.child(frame.name, i ? frame.path : frame.where);
         at.value += value;
+        if (i && frame.file && frame.line)
+          at.lines.add(frame.line);
       }
-      at = at.child(`kind ${site.kind.index}`, site.kind.name, "");
+      at = at.child(site.kind.name, "");
       at.kind = site.kind;
       at.value += value;
     }
@@ -92,7 +104,7 @@ export class Flame {
   find(path) {
     let at = this.root;
     for (const name of path) {
-      const next = [...at.children.values()].find((child) => child.name + child.where === name);
+      const next = [...at.children.values()].find((child) => child.name + child.place === name);
       if (!next)
         break;
       at = next;
@@ -106,7 +118,7 @@ export class Flame {
     const rest = this.set.raw.rest, value = rest[names[this.state.unit === "bytes" ? 0 : 1]];
     if (!value)
       return;
-    const node = this.root.child("rest", `${formatCount(rest.sites)} other call sites`, "");
+    const node = this.root.child(`${formatCount(rest.sites)} other call sites`, "");
     node.value += value;
     this.root.value += value;
   }
@@ -211,7 +223,7 @@ export class Flame {
     this.focus = node;
     this.state.path = [];
     for (let at = node; at.parent; at = at.parent)
-      this.state.path.unshift(at.name + at.where);
+      this.state.path.unshift(at.name + at.place);
     this.draw();
     this.shown.find((one) => one.node === node)?.box.focus({ preventScroll: true });
   }
