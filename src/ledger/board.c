@@ -284,12 +284,13 @@ void gt_board_tick(struct gt_board *b, uint64_t now_ns)
 	}
 	for (size_t i = 0; i < b->site_count; i++) {
 		struct gt_board_site *s = &b->sites[i];
+		uint64_t now = gt_kind_has_bytes((enum gt_kind)s->kind) ? s->bytes : s->live;
 
 		s->created_rate = seconds ? (double)(s->created - s->created_then) / seconds : 0;
-		s->bytes_rate = seconds ? ((double)s->bytes - (double)s->bytes_then) / seconds : 0;
+		s->growth = seconds ? ((double)now - (double)s->measure_then) / seconds : 0;
 		s->created_then = s->created;
-		s->bytes_then = s->bytes;
-		remember(&s->history, s->bytes);
+		s->measure_then = now;
+		remember(&s->history, now);
 	}
 	b->tick_ns = now_ns;
 }
@@ -332,7 +333,7 @@ static double weight(const struct gt_board_site *s, enum gt_board_order order)
 	case GT_BOARD_BY_BYTES:  return (double)s->bytes;
 	case GT_BOARD_BY_LIVE:   return (double)s->live;
 	case GT_BOARD_BY_RATE:   return s->created_rate;
-	case GT_BOARD_BY_GROWTH: return s->bytes_rate;
+	case GT_BOARD_BY_GROWTH: return s->growth;
 	}
 	return 0;
 }

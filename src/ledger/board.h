@@ -22,7 +22,7 @@ enum {
 	GT_BOARD_PROCESSES_MAX = UINT16_MAX,
 };
 
-/* Bytes alive at the last ticks. */
+/* Bytes alive at the last ticks, or what else is measured. */
 struct gt_history {
 	uint64_t values[GT_BOARD_HISTORY];
 	uint32_t count;             /* how many there have been; the latest is (count - 1) % MAX */
@@ -44,6 +44,7 @@ struct gt_board_process {
 	struct gt_board_lists *lists;
 };
 
+/* Its measure is its bytes; its resources, where their kind has no bytes of its own. */
 struct gt_board_site {
 	uint32_t stack;             /* the process's own number */
 	uint16_t process;
@@ -51,10 +52,10 @@ struct gt_board_site {
 	uint16_t function;          /* of the first creation */
 	uint64_t live, bytes, created, bytes_created;
 	double created_rate;        /* creations a second, over the last tick */
-	double bytes_rate;          /* growth of `bytes` a second, over the last tick */
-	struct gt_history history;
+	double growth;              /* of its measure a second, over the last tick */
+	struct gt_history history;  /* of its measure */
 
-	uint64_t created_then, bytes_then;
+	uint64_t created_then, measure_then;
 };
 
 struct gt_board;

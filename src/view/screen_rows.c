@@ -75,7 +75,7 @@ static void add_sites(struct gt_screen *s, const struct gt_board *b)
 		row->bytes = site->bytes;
 		row->objects = site->live;
 		row->created_rate = site->created_rate;
-		row->growth = site->bytes_rate;
+		row->growth = site->growth;
 		row->history = site->history;
 		name_row(s, row);
 	}

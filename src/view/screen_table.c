@@ -131,15 +131,20 @@ static const char *format_rate(char out[GT_FORMAT_MAX], double rate)
 	return out;
 }
 
-static const char *format_growth(char out[GT_FORMAT_MAX], double growth)
+/* In bytes, or in resources where the row's kind has none. */
+static const char *format_growth(char out[GT_FORMAT_MAX], const struct gt_screen_row *row)
 {
-	char bytes[GT_FORMAT_MAX];
-	double size = growth < 0 ? -growth : growth;
+	bool in_bytes = gt_kind_has_bytes((enum gt_kind)row->kind);
+	double size = row->growth < 0 ? -row->growth : row->growth;
+	char text[GT_FORMAT_MAX];
 
-	if (size < 0.5)
+	if (size < (in_bytes ? 0.5 : 0.05))
 		return strcpy(out, "0");
-	snprintf(out, GT_FORMAT_MAX, "%c%.40s", growth < 0 ? '-' : '+',
-		 gt_format_bytes(bytes, (uint64_t)(size + 0.5)));
+	if (in_bytes)
+		gt_format_bytes(text, (uint64_t)(size + 0.5));
+	else
+		format_rate(text, size);
+	snprintf(out, GT_FORMAT_MAX, "%c%.40s", row->growth < 0 ? '-' : '+', text);
 	return out;
 }
 
@@ -157,7 +162,7 @@ static const char *format_cell(char out[GT_FORMAT_MAX], const struct gt_screen *
 			return strcpy(out, "ended");
 		return format_rate(out, row->created_rate);
 	case GT_COLUMN_ENDED_RATE: return row->ended ? "" : format_rate(out, row->ended_rate);
-	case GT_COLUMN_GROWTH: return format_growth(out, row->growth);
+	case GT_COLUMN_GROWTH: return format_growth(out, row);
 	case GT_COLUMN_BEFORE: return gt_format_count(out, row->before);
 	case GT_COLUMN_FAILED: return gt_format_count(out, row->failed);
 	case GT_COLUMN_KIND: return gt_kinds[row->kind].name;

@@ -210,7 +210,7 @@ static void ticks_give_rates_and_histories(void **state)
 	assert_true(gt_board_process(b, p)->created_rate == 15.0);
 	assert_true(gt_board_process(b, p)->ended_rate == 0.5);
 	assert_int_equal(gt_board_sites(b, p, GT_BOARD_BY_RATE, &site, 1), 1);
-	assert_true(site->bytes_rate == 1450.0);
+	assert_true(site->growth == 1450.0);
 	h = &gt_board_process(b, p)->history;
 	assert_int_equal(h->count, 2);
 	assert_int_equal(h->values[0], 0);

@@ -209,6 +209,31 @@ static void the_chosen_row_stays_chosen_while_the_order_changes(void **state)
 	assert_int_equal(f->screen.chosen, 0);
 }
 
+static void what_has_no_bytes_grows_in_number(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 12; i++)
+		gt_board_apply(f->board, &(struct gt_event){ .time_ns = f->now_ns, .stack = 2,
+							     .handle = ++f->handle,
+							     .function = GT_FN_clCreateUserEvent },
+			       f->grower);
+	tick(f);
+	press(f, "2");
+	assert_shows(f, 80, "0 B          12         +12        12  make_big");
+	f->now_ns += SECOND * 39;
+	gt_board_apply(f->board, &(struct gt_event){ .handle = f->handle,
+						     .function = GT_FN_clReleaseEvent }, f->grower);
+	tick(f);
+	assert_shows(f, 80, "0 B          11           0         0  make_big");
+	for (int i = 1; i < 3; i++)
+		gt_board_apply(f->board, &(struct gt_event){ .handle = f->handle - (uint64_t)i,
+							     .function = GT_FN_clReleaseEvent },
+			       f->grower);
+	tick(f);
+	assert_shows(f, 80, "0 B           9        -2.0         0  make_big");
+}
+
 static void a_process_is_entered_and_left(void **state)
 {
 	struct fixture *f = *state;
@@ -440,6 +465,7 @@ int main(void)
 		WITH_A_BOARD(processes_come_by_their_bytes_and_those_that_ended_last),
 		WITH_A_BOARD(every_column_sorts_and_the_heading_says_which),
 		WITH_A_BOARD(the_chosen_row_stays_chosen_while_the_order_changes),
+		WITH_A_BOARD(what_has_no_bytes_grows_in_number),
 		WITH_A_BOARD(a_process_is_entered_and_left),
 		WITH_A_BOARD(a_filter_narrows_what_is_shown),
 		WITH_A_BOARD(paused_rows_stay_and_counting_goes_on),
