@@ -43,6 +43,22 @@ int gt_gate_open(struct gt_gate *gate, const struct gt_usage *usage,
 	return 0;
 }
 
+int gt_gate_needs(struct gt_gate *gate, const struct gt_usage *usage, bool judges,
+		  const char *goes)
+{
+	static const char *const names[] = { "fail-on-leak", "suppressions", "baseline",
+					     "max-peak" };
+	int status = 0;
+
+	for (size_t i = 0; !status && i < sizeof names / sizeof *names; i++)
+		status = gt_option_needs(usage, names[i], judges, goes);
+	if (judges || status)
+		return status;
+	gt_texts_fini(&gate->suppressions);
+	*gate = (struct gt_gate){ 0 };
+	return 0;
+}
+
 static bool is_about_leaks(const struct gt_gate *gate)
 {
 	return gate->fail_on_leak || gate->baseline || gate->suppressions.count;

@@ -49,6 +49,13 @@ struct gt_gate {
  */
 int gt_gate_open(struct gt_gate *gate, const struct gt_usage *usage,
 		 const struct gt_source *source);
+/*
+ * For a command that judges nothing when `judges` is false: options that a settings file gave are
+ * forgotten then. 0, or the exit status after the user, who typed one, has been told what it `goes`
+ * with.
+ */
+int gt_gate_needs(struct gt_gate *gate, const struct gt_usage *usage, bool judges,
+		  const char *goes);
 /* True when any of the options was given. */
 bool gt_gate_is_set(const struct gt_gate *gate);
 /* True when one of them asks for an exit status. */

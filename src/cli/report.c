@@ -252,15 +252,17 @@ static int check(struct settings *s)
 	if (gt_output_promises(s->source.output))
 		return gt_usage_wrong(&gt_report_usage, "a report is not compressed: leave out %s",
 				      gt_output_promises(s->source.output));
+	/* the form that a settings file asks for, where it can be had */
+	if (!gt_option_was_typed("format") && (!one || (s->format >= FORMAT_JUNIT && !of_leaks)))
+		s->format = FORMAT_TEXT;
 	if (!one && s->format != FORMAT_TEXT)
 		return gt_usage_wrong(&gt_report_usage, "--format %s takes one analysis: write a "
 				      "file for each", format_names[s->format]);
 	if (s->format >= FORMAT_JUNIT && !of_leaks)
 		return gt_usage_wrong(&gt_report_usage, "--format %s is for leaks: leave out "
 				      "--analysis", format_names[s->format]);
-	if (gt_gate_is_set(&s->gate) && !of_leaks)
-		return gt_usage_wrong(&gt_report_usage, "--fail-on-leak, --suppressions, "
-				      "--baseline and --max-peak go with -a leakage or summary");
+	if (gt_gate_needs(&s->gate, &gt_report_usage, of_leaks, "-a leakage or summary"))
+		return GT_EXIT_USAGE;
 	return gt_option_needs(&gt_report_usage, "sort", has(&s->analyses, SITES), "-a sites");
 }
 

@@ -436,6 +436,14 @@ def test_a_config_file_gives_defaults(case):
     most = case.run("env", "-u", "GPUTRACK_CONFIG", case.build / "gputrack", "report", "c.gt",
                     "--format", "json", "--fail-on-leak=image", env=here)
     assert most.status == 0 and json.loads(most.out)["verdict"]["outcome"] == "passed"
+    # what judges nothing has no use for limits, unless somebody types them
+    peak = case.run("env", "-u", "GPUTRACK_CONFIG", case.build / "gputrack", "report", "c.gt",
+                    "-a", "watermark", env=here)
+    assert peak.status == 0 and "PEAK" in peak.out and not peak.err, (peak.out, peak.err)
+    typed = case.run("env", "-u", "GPUTRACK_CONFIG", case.build / "gputrack", "report", "c.gt",
+                     "-a", "watermark", "--fail-on-leak", env=here)
+    assert typed.status == 2 and "--fail-on-leak does nothing here: it goes with -a leakage or " \
+        "summary" in typed.err, typed.err
     # paths are from the file's folder, whoever reads it from where
     os.mkdir(case.path("below"))
     below = case.run("sh", "-c", f"cd below && GPUTRACK_CONFIG=../.gputrackrc "
