@@ -92,7 +92,7 @@ steady() { # RATE GOAL
 		printf "| %d | %.1f | %.1f | 16.0 | %s |\n", rate, used * 100 / tick / 5, rss / 1024, goal }'
 }
 steady 1000 ""
-steady 4000 "≤ 0.5 %, ≤ 24 MiB"
+steady 4000 "≤ 0.5 %, ≤ 24 MB (22.9 MiB)"
 steady 100000 ""
 
 echo

@@ -17,7 +17,7 @@
 /* The forms: name, usual ending, what it is, and whether it is no text. */
 #define FORMATS(F)                                                                            \
 	F(tsv, ".tsv", false, "every event, one a line (the default)")                        \
-	F(json, ".json", false, "every event as JSON, one a line")                            \
+	F(json, ".json", false, "one object with every event")                                \
 	F(csv, ".csv", false, "every event, safe for spreadsheets")                           \
 	F(pprof, ".pb.gz", true, "call sites for `go tool pprof`: objects and bytes, "        \
 	  "allocated and in use")                                                             \

@@ -58,8 +58,8 @@ const struct gt_usage gt_plot_usage = {
 	.operands = "INPUT…",
 	.about = "Draws a picture of each INPUT: a recording NAME.gt, the resource tracker's CSV "
 		 "(ours or the original's), memory over time (`gputrack report -a usage --format "
-		 "tsv`, or an Nsight analysis'), or a CSV of `gputrack monitor`. What INPUT is "
-		 "told by what is in it. Prints the main figures.",
+		 "tsv`, or an Nsight analysis'), or a CSV of `gputrack monitor`. What sort "
+		 "of INPUT it is, its first line tells, not its name. Prints the main figures.",
 	.options = options,
 };
 

@@ -255,7 +255,7 @@ static void draw_help(struct drawing *d)
 		{ "q", "quit" },
 		{ "", "" },
 		{ "LIVE PEAK", "bytes held now, and at most" },
-		{ "GROWTH/S", "bytes more held than a second ago" },
+		{ "GROWTH/S", "held more, a second: bytes, or resources of kinds without" },
 		{ "BEFORE", "freed, but allocated before we looked" },
 	};
 
