@@ -11,16 +11,6 @@ static int order(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-static int by_site(uint32_t stack_a, uint8_t api_a, uint8_t kind_a, uint32_t stack_b, uint8_t api_b,
-		   uint8_t kind_b)
-{
-	int o = order(stack_a, stack_b);
-
-	if (!o)
-		o = order(api_a, api_b);
-	return o ? o : order(kind_a, kind_b);
-}
-
 static int oldest_first(const void *a, const void *b)
 {
 	const struct gt_entry *x = *(const struct gt_entry *const *)a;
@@ -42,7 +32,13 @@ static int groups_by_site(const void *a, const void *b)
 	const struct gt_site *x = ((const struct gt_group *)a)->site;
 	const struct gt_site *y = ((const struct gt_group *)b)->site;
 
-	return by_site(x->stack, x->api, x->kind, y->stack, y->api, y->kind);
+	int o = order(x->stack, y->stack);
+
+	if (!o)
+		o = order(x->api, y->api);
+	if (!o)
+		o = order(x->kind, y->kind);
+	return o ? o : order(x->function, y->function);
 }
 
 static int biggest_first(const void *a, const void *b)

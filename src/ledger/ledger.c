@@ -59,20 +59,22 @@ void gt_ledger_free(struct gt_ledger *l)
 	free(l);
 }
 
-static struct gt_site *site_at(struct gt_ledger *l, uint32_t stack, uint8_t api, uint8_t kind)
+static struct gt_site *site_at(struct gt_ledger *l, const struct gt_entry *e)
 {
 	struct gt_ledger_private *p = l->private;
 	struct gt_site *site;
 
-	gt_reach(&p->site_of, &p->site_of_size, stack);
-	for (uint32_t i = p->site_of[stack]; i; i = l->sites[i - 1].next)
-		if (l->sites[i - 1].api == api && l->sites[i - 1].kind == kind)
+	gt_reach(&p->site_of, &p->site_of_size, e->stack);
+	for (uint32_t i = p->site_of[e->stack]; i; i = l->sites[i - 1].next)
+		if (gt_site_is(&l->sites[i - 1], e->stack, e->function))
 			return &l->sites[i - 1];
 	GT_GROW(l->sites, l->site_count, l->site_room);
 	site = &l->sites[l->site_count++];
-	*site = (struct gt_site){ .stack = stack, .api = api, .kind = kind, .epoch = l->epoch,
-				  .next = p->site_of[stack] };
-	p->site_of[stack] = (uint32_t)l->site_count;
+	*site = (struct gt_site){ .stack = e->stack, .api = gt_functions[e->function].api,
+				  .kind = gt_functions[e->function].kind,
+				  .function = e->function, .epoch = l->epoch,
+				  .next = p->site_of[e->stack] };
+	p->site_of[e->stack] = (uint32_t)l->site_count;
 	return site;
 }
 
@@ -135,7 +137,7 @@ static bool leave_behind(void *ledger, const struct gt_entry *e)
 	struct gt_ledger *l = ledger;
 	const struct gt_function *fn = &gt_functions[e->function];
 	struct gt_tally *tally = &l->tally[fn->api][fn->kind];
-	struct gt_site *site = site_at(l, e->stack, fn->api, fn->kind);
+	struct gt_site *site = site_at(l, e);
 	uint64_t bytes = gt_entry_bytes(e);
 
 	save_peak(l, site);
@@ -174,7 +176,7 @@ static void count_birth(struct gt_ledger *l, const struct gt_entry *e)
 {
 	const struct gt_function *fn = &gt_functions[e->function];
 	struct gt_tally *tally = &l->tally[fn->api][fn->kind];
-	struct gt_site *site = site_at(l, e->stack, fn->api, fn->kind);
+	struct gt_site *site = site_at(l, e);
 	uint64_t bytes = gt_entry_bytes(e);
 
 	save_peak(l, site);
@@ -210,7 +212,7 @@ static void count_end(struct gt_ledger *l, const struct gt_entry *e)
 {
 	const struct gt_function *fn = &gt_functions[e->function];
 	struct gt_tally *tally = &l->tally[fn->api][fn->kind];
-	struct gt_site *site = site_at(l, e->stack, fn->api, fn->kind);
+	struct gt_site *site = site_at(l, e);
 	uint64_t bytes = gt_entry_bytes(e);
 
 	save_peak(l, site);
@@ -305,7 +307,7 @@ static void note_trouble(struct gt_ledger *l, const struct gt_event *e, uint32_t
 	const struct gt_entry *entry = entry_of(l, e, process);
 	const struct gt_grave *d = NULL;
 
-	if (fn->effect != GT_CREATE && e->handle && (!entry || !gt_ledger_references(l, entry)))
+	if (gt_function_ends(fn) && e->handle && (!entry || !gt_ledger_references(l, entry)))
 		d = gt_graves_find(&l->private->graves, process, (enum gt_kind)fn->kind, e->handle);
 	if (d)
 		note_redundant(l, e, process, d);
@@ -320,12 +322,14 @@ static void note_trouble(struct gt_ledger *l, const struct gt_event *e, uint32_t
 static void unknown(struct gt_ledger *l, const struct gt_event *e, uint32_t process)
 {
 	const struct gt_function *fn = &gt_functions[e->function];
-	const struct gt_grave *d = gt_graves_find(&l->private->graves, process,
-						  (enum gt_kind)fn->kind, e->handle);
+	const struct gt_grave *d;
 
+	if (!gt_function_ends(fn))
+		return;
+	d = gt_graves_find(&l->private->graves, process, (enum gt_kind)fn->kind, e->handle);
 	if (d)
 		note_redundant(l, e, process, d);
-	else if (gt_function_ends(fn))
+	else
 		l->unknown_ends++;
 }
 
@@ -369,8 +373,7 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 			l->size_mismatches += a->event->size && a->event->size != e->size;
 		gt_graves_add(&l->private->graves, e, a->event->stack);
 		break;
-	case GT_ENDED_BY_HOLDER:
-		gt_graves_add(&l->private->graves, e, a->event->stack);
+	case GT_ENDED_BY_HOLDER: /* it is buried since the program's own release */
 		break;
 	case GT_ENDED_BY_CREATION:
 		l->replaced++;
@@ -457,7 +460,7 @@ static bool collect_orphan(void *context, const struct gt_entry *entry)
 static void forget_gone(struct gt_ledger *l, const struct gt_entry *e)
 {
 	const struct gt_function *fn = &gt_functions[e->function];
-	struct gt_site *site = site_at(l, e->stack, fn->api, fn->kind);
+	struct gt_site *site = site_at(l, e);
 
 	save_peak(l, site);
 	l->gone--;
@@ -499,12 +502,12 @@ void gt_ledger_finish(struct gt_ledger *l)
 		save_peak(l, &l->sites[i]);
 }
 
-const struct gt_site *gt_ledger_find_site(const struct gt_ledger *l, uint32_t stack, uint8_t api,
-					  uint8_t kind)
+const struct gt_site *gt_ledger_find_site(const struct gt_ledger *l, uint32_t stack,
+					  uint16_t function)
 {
 	uint32_t i = stack < l->private->site_of_size ? l->private->site_of[stack] : 0;
 
-	while (i && (l->sites[i - 1].api != api || l->sites[i - 1].kind != kind))
+	while (i && !gt_site_is(&l->sites[i - 1], stack, function))
 		i = l->sites[i - 1].next;
 	return i ? &l->sites[i - 1] : NULL;
 }

@@ -15,10 +15,11 @@ struct gt_tally {
 	uint64_t gone, bytes_gone;            /* of `live` those whose process has ended */
 };
 
-/* Everything created through one stack, of one kind and API. */
+/* Everything created through one stack, of one kind and API; without a stack, by one function. */
 struct gt_site {
 	uint32_t stack;
 	uint8_t api, kind;
+	uint16_t function;                    /* of the first creation */
 	uint64_t created, live;
 	uint64_t bytes_total, bytes_live, bytes_peak;
 	uint64_t gone, bytes_gone;            /* of `live` those whose process has ended */
@@ -125,16 +126,20 @@ uint32_t gt_ledger_holders(const struct gt_ledger *l, const struct gt_entry *ent
 /* Stack of the latest retain of a living entry that is retained still; 0 for none. */
 uint32_t gt_ledger_retain_stack(const struct gt_ledger *l, const struct gt_entry *entry);
 
-/* The site of a stack, or NULL when nothing was created there; good until the next event. */
-const struct gt_site *gt_ledger_find_site(const struct gt_ledger *l, uint32_t stack, uint8_t api,
-					  uint8_t kind);
+/* True of the site that resources have which `function` created through `stack`. */
+static inline bool gt_site_is(const struct gt_site *site, uint32_t stack, uint16_t function)
+{
+	return site->stack == stack && site->api == gt_functions[function].api &&
+	       site->kind == gt_functions[function].kind && (stack || site->function == function);
+}
+/* That site, or NULL when nothing was created there; good until the next event. */
+const struct gt_site *gt_ledger_find_site(const struct gt_ledger *l, uint32_t stack,
+					  uint16_t function);
 /* The site that a living entry was created at. */
 static inline const struct gt_site *gt_ledger_site(const struct gt_ledger *l,
 						   const struct gt_entry *entry)
 {
-	const struct gt_function *fn = &gt_functions[entry->function];
-
-	return gt_ledger_find_site(l, entry->stack, fn->api, fn->kind);
+	return gt_ledger_find_site(l, entry->stack, entry->function);
 }
 /* Sums over all APIs and kinds. */
 struct gt_tally gt_ledger_total(const struct gt_ledger *l);

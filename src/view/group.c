@@ -273,7 +273,7 @@ void gt_group_text(struct gt_page *p, const struct gt_view *v, const struct gt_l
 	if (g->bytes)
 		gt_page_put(p, GT_BOLD, "%s in ", gt_format_bytes(text, g->bytes));
 	gt_group_count(p, GT_BOLD, g);
-	gt_page_put(p, GT_PLAIN, " by %s", gt_function_words(words, g->objects[0]->function));
+	gt_page_put(p, GT_PLAIN, " by %s", gt_function_words(words, g->site->function));
 	gt_page_end(p);
 	gt_page_tab(p, 4);
 	put_when(p, v, g);

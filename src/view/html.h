@@ -26,7 +26,7 @@ struct gt_html_kind {
 /* A call site that has rows over time. */
 struct gt_html_track {
 	uint32_t stack;
-	uint8_t api, kind;
+	uint16_t function;
 };
 
 struct gt_html_state {

@@ -92,8 +92,8 @@ static void choose_tracks(struct gt_html *h, const struct gt_ledger *l)
 		if (marks[i]) {
 			GT_GROW(h->tracks, h->track_count, room);
 			h->tracks[h->track_count++] = (struct gt_html_track){
-				.stack = l->sites[i].stack, .api = l->sites[i].api,
-				.kind = l->sites[i].kind };
+				.stack = l->sites[i].stack,
+				.function = l->sites[i].function };
 		}
 	free(marks);
 }
@@ -202,7 +202,7 @@ static void note_tracks(const struct gt_html *h, struct gt_html_set *set)
 	for (size_t i = 0; i < h->track_count; i++) {
 		const struct gt_html_track *t = &h->tracks[i];
 		const struct gt_site *site =
-			gt_ledger_find_site(set->ledger, t->stack, t->api, t->kind);
+			gt_ledger_find_site(set->ledger, t->stack, t->function);
 
 		if (site)
 			row[i] = (struct gt_html_state){ site->bytes_live - site->bytes_gone,
@@ -254,6 +254,7 @@ static void process_ended(void *context, uint32_t process, uint64_t time_ns)
 			continue;
 		begin_moment(h, &h->sets[i], time_ns);
 		gt_ledger_process_end(h->sets[i].ledger, process);
+		gt_growth_note(h->sets[i].growth, h->sets[i].ledger, time_ns);
 		note_moment(h, &h->sets[i], GT_FN_NONE);
 	}
 }

@@ -190,8 +190,7 @@ static bool look_at(void *context, const struct gt_entry *e)
 static int64_t track_of(const struct gt_html *h, const struct gt_site *s)
 {
 	for (size_t i = 0; i < h->track_count; i++)
-		if (h->tracks[i].stack == s->stack && h->tracks[i].api == s->api &&
-		    h->tracks[i].kind == s->kind)
+		if (gt_site_is(s, h->tracks[i].stack, h->tracks[i].function))
 			return (int64_t)i;
 	return -1;
 }

@@ -26,6 +26,8 @@ static void process_ended(void *context, uint32_t process, uint64_t time_ns)
 	const struct pass *pass = context;
 
 	gt_ledger_process_end(pass->ledger, process);
+	if (pass->ledger->growth)
+		gt_growth_note(pass->ledger->growth, pass->ledger, time_ns);
 	if (pass->how->ended)
 		pass->how->ended(pass->how->context, pass->ledger, time_ns);
 }

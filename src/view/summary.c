@@ -25,7 +25,7 @@ static void put_leak(struct gt_page *p, const struct gt_view *v, const struct gt
 	gt_page_right(p, GT_BOLD, g->bytes ? gt_format_bytes(text, g->bytes) : "", 12);
 	gt_page_tab(p, 14);
 	gt_group_count(p, GT_BOLD, g);
-	gt_page_put(p, GT_PLAIN, " by %s (%s)", gt_function_words(words, g->objects[0]->function),
+	gt_page_put(p, GT_PLAIN, " by %s (%s)", gt_function_words(words, g->site->function),
 		    gt_api_names[g->site->api]);
 	gt_page_end(p);
 	gt_put_kept(p, v->ledger, g, 16);

@@ -368,9 +368,30 @@ static void what_lasts_as_long_as_the_process_is_no_leak(void **state)
 	gt_ledger_free(l);
 }
 
+static void without_stacks_the_function_is_the_site(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+
+	apply(l, GT_FN_clCreateBuffer, 1, 0, 100);
+	apply(l, GT_FN_clCreateBufferWithProperties, 2, 0, 10);
+	apply(l, GT_FN_clCreateBuffer, 3, 0, 100);
+	/* with one they are the same: a frame that is cut off may have had both */
+	apply(l, GT_FN_clCreateBuffer, 4, 7, 1);
+	apply(l, GT_FN_clCreateBufferWithProperties, 5, 7, 1);
+	assert_int_equal(l->site_count, 3);
+	assert_int_equal(gt_ledger_find_site(l, 0, GT_FN_clCreateBuffer)->bytes_live, 200);
+	assert_int_equal(gt_ledger_find_site(l, 0, GT_FN_clCreateBufferWithProperties)->live, 1);
+	assert_int_equal(gt_ledger_find_site(l, 7, GT_FN_clCreateBufferWithProperties)->function,
+			 GT_FN_clCreateBuffer);
+	apply(l, GT_FN_clReleaseMemObject, 2, 0, 0);
+	assert_int_equal(gt_ledger_find_site(l, 0, GT_FN_clCreateBufferWithProperties)->live, 0);
+	gt_ledger_free(l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_stacks_the_function_is_the_site),
 		cmocka_unit_test(a_context_takes_what_it_owns_along),
 		cmocka_unit_test(a_primary_context_goes_with_its_last_reference),
 		cmocka_unit_test(a_mapping_keeps_released_memory_alive),

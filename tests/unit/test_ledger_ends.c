@@ -220,6 +220,13 @@ static void a_release_of_what_only_sub_buffers_keep_is_redundant(void **state)
 	/* and takes nothing from them */
 	assert_int_equal(gt_ledger_holders(l, buffer(l, 0x10)), 2);
 	assert_int_equal(l->device_bytes, 4096);
+	/* after the last of them it is the same release that made it so */
+	apply(l, GT_FN_clReleaseMemObject, 0x11, 5, 0);
+	apply(l, GT_FN_clReleaseMemObject, 0x12, 5, 0);
+	assert_int_equal(l->live.count, 0);
+	apply(l, GT_FN_clReleaseMemObject, 0x10, 9, 0);
+	assert_int_equal(l->redundant_count, 3);
+	assert_int_equal(l->redundant[2].ended_stack, 3);
 	gt_ledger_free(l);
 }
 

@@ -88,6 +88,24 @@ static void a_failed_release_of_the_dead_is_redundant_too(void **state)
 	gt_ledger_free(l);
 }
 
+static void only_releases_can_be_redundant(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+	struct gt_event e;
+
+	apply(l, GT_FN_clCreateBuffer, 1, 10, 1000);
+	apply(l, GT_FN_clReleaseMemObject, 1, 11, 0);
+	e = event_of(GT_FN_clRetainMemObject, 1, 12, 0);
+	gt_ledger_apply(l, &e, 0);
+	e.failed = 1;
+	e.result = -38;
+	gt_ledger_apply(l, &e, 0);
+	assert_int_equal(l->redundant_count, 0);
+	assert_int_equal(l->failure_count, 1);
+	assert_int_equal(l->tally[GT_OPENCL][GT_BUFFER].failed, 1);
+	gt_ledger_free(l);
+}
+
 static void processes_do_not_see_each_others_handles(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
@@ -286,6 +304,7 @@ int main(void)
 		cmocka_unit_test(a_redundant_release_names_all_three_stacks),
 		cmocka_unit_test(a_reused_handle_that_died_again_blames_its_second_life),
 		cmocka_unit_test(a_failed_release_of_the_dead_is_redundant_too),
+		cmocka_unit_test(only_releases_can_be_redundant),
 		cmocka_unit_test(processes_do_not_see_each_others_handles),
 		cmocka_unit_test(ends_of_what_was_never_seen_are_counted_apart),
 		cmocka_unit_test(a_replaced_handle_ends_the_first_life),

@@ -3,6 +3,7 @@
 
 #include "test_recording.h"
 
+#include "ledger/growth.h"
 #include "view/pass.h"
 
 static void put(struct process *p, uint16_t function, uint64_t time_ns, uint64_t handle,
@@ -68,6 +69,33 @@ static void a_process_s_end_is_a_moment_of_its_own(void **state)
 	assert_int_equal(m.bytes[2], 7);
 	assert_int_equal(m.times[2], now + 20);
 	assert_int_equal(m.bytes[3], 0);
+	gt_ledger_free(l);
+	gt_recording_close(r);
+}
+
+/* Workers one after the other, each with more than the last: nobody holds more and more. */
+static void what_ended_processes_held_does_not_grow(void **state)
+{
+	enum { WORKERS = 40 };
+	const char *folder = fresh_folder();
+	struct gt_recording *r;
+	struct gt_rise *rises;
+	struct gt_ledger *l;
+	struct process p;
+	uint64_t now = gt_now_ns();
+	size_t count;
+
+	for (uint32_t i = 0; i < WORKERS; i++) {
+		start_process(&p, folder, 100 + i);
+		put(&p, GT_FN_clCreateBuffer, now + i * 1000000, 1, (i + 1) << 20);
+		end_at(&p, now + i * 1000000 + 500000);
+	}
+	r = open_recording(folder, 0);
+	l = gt_pass_run(r, &(struct gt_pass){ .growth = true });
+	assert_int_equal(l->site_count, 1);
+	rises = gt_growth_find(l->growth, l, &count);
+	assert_int_equal(count, 0);
+	free(rises);
 	gt_ledger_free(l);
 	gt_recording_close(r);
 }
@@ -175,6 +203,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_s_end_is_a_moment_of_its_own),
+		cmocka_unit_test(what_ended_processes_held_does_not_grow),
 		cmocka_unit_test(samples_after_the_end_end_nobody),
 		cmocka_unit_test(who_still_runs_has_not_died_in_a_call),
 		cmocka_unit_test(processes_beyond_the_most_are_left_out_loudly),
