@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/terminal.h"
+#include "view/head.h"
 #include "view/pass.h"
 
 /* The older recording, down to its leaks. */
@@ -80,6 +81,7 @@ void gt_gate_judge(struct gt_gate *gate, const struct gt_view *v)
 		.limits = &gate->limits, .suppressions = &gate->known,
 		.baseline = gate->baseline ? &gate->old_leaks : NULL,
 		.baseline_path = gate->baseline,
+		.baseline_has_gaps = gate->old && gt_head_has_gaps(gate->old),
 		.max_peak = gate->max_peak,
 		.fails_on_leak = gate->fail_on_leak,
 		.peak_alone = gate->max_peak && !is_about_leaks(gate),
@@ -95,12 +97,8 @@ int gt_gate_status(const struct gt_gate *gate)
 		[GT_OUTCOME_UNTRACKED] = GT_EXIT_UNTRACKED, [GT_OUTCOME_UNSURE] = GT_EXIT_FAILED,
 		[GT_OUTCOME_PEAK] = GT_EXIT_LEAKED,
 	};
-	enum gt_outcome outcome = gate->verdict.outcome;
 
-	/* leaks that were only to be shown fail nobody; a peak does */
-	if (outcome == GT_OUTCOME_LEAKED && !gate->fail_on_leak)
-		outcome = gate->verdict.over_peak ? GT_OUTCOME_PEAK : GT_OUTCOME_PASSED;
-	return gt_gate_fails(gate) ? statuses[outcome] : GT_EXIT_DONE;
+	return gt_gate_fails(gate) ? statuses[gate->verdict.outcome] : GT_EXIT_DONE;
 }
 
 void gt_gate_fini(struct gt_gate *gate)

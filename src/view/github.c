@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "view/leak_text.h"
 
-/* GitHub shows ten of a sort for each step; the tenth tells how many more there are. */
+/* GitHub shows ten of a sort for each step; the last tells how many more there are. */
 enum { SHOWN = 9 };
 
 /* A command's data; a property has two more characters that end it. */
@@ -60,13 +60,14 @@ void gt_leaks_github(const struct gt_view *v, FILE *out)
 {
 	const struct gt_leaks *leaks = &v->verdict->leaks;
 	char *doubt = gt_verdict_doubt(v->verdict), *kept = gt_verdict_residue(v->verdict);
-	size_t shown = 0, more = 0;
+	size_t room = SHOWN, shown = 0;
 	char text[128];
 
 	if (doubt)
 		put_mark(out, v, "error", NULL, "gputrack", doubt);
 	if (kept)
 		put_mark(out, v, "error", NULL, "gputrack", kept);
+	room -= (doubt != NULL) + (kept != NULL) + v->verdict->over_peak;
 	free(doubt);
 	free(kept);
 	if (v->verdict->over_peak)
@@ -80,15 +81,13 @@ void gt_leaks_github(const struct gt_view *v, FILE *out)
 			if (gt_verdict_fails(v->verdict, leak) != !round ||
 			    (!leak->new_count && !leak->new_bytes))
 				continue;
-			if (shown < SHOWN)
+			if (shown++ < room)
 				put_leak(out, v, leak);
-			shown++;
 		}
-	more = shown > SHOWN ? shown - SHOWN : 0;
-	if (more) {
+	if (shown > room) {
 		fputs("::warning title=gputrack::", out);
-		fprintf(out, "%zu more %s; see `gputrack report ", more,
-			gt_plural(more, "call site leaks", "call sites leak"));
+		fprintf(out, "%zu more %s; see `gputrack report ", shown - room,
+			gt_plural(shown - room, "call site leaks", "call sites leak"));
 		put(out, gt_recording_path(v->recording), false);
 		fputs(" -a leakage`\n", out);
 	}

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "view/running.h"
 
 /* Fields end in bytes that no name has: 1 within a frame, 2 after it. */
 char *gt_site_key(const struct gt_view *v, const struct gt_site *site, uint16_t function)
@@ -62,22 +63,33 @@ static int by_key_and_order(const void *a, const void *b)
 	return o ? o : (x->order > y->order) - (x->order < y->order);
 }
 
+static void add_held(struct gt_leak *leak, const struct gt_group *g, struct gt_running *running)
+{
+	for (size_t i = 0; i < g->count; i++) {
+		if (!gt_running_has(running, g->objects[i]))
+			continue;
+		leak->held_count++;
+		leak->held_bytes += gt_entry_bytes(g->objects[i]);
+	}
+}
+
 static struct part *parts_of(const struct gt_view *v, const struct gt_groups *groups)
 {
 	struct part *parts = gt_alloc(groups->count * sizeof *parts);
+	struct gt_running running;
 
+	gt_running_init(&running, v->recording);
 	for (size_t i = 0; i < groups->count; i++) {
 		const struct gt_group *g = &groups->list[i];
-		uint16_t function = g->objects[0]->function;
 
 		parts[i] = (struct part){ .site = g->site, .order = i };
 		parts[i].leak = (struct gt_leak){
-			.key = gt_site_key(v, g->site, function), .api = g->site->api,
-			.kind = g->site->kind, .function = function, .stack = g->site->stack,
-			.pid = gt_recording_process(v->recording, g->objects[0]->process)->pid,
-			.count = g->count, .bytes = g->bytes,
-			.new_count = g->count, .new_bytes = g->bytes };
+			.key = gt_site_key(v, g->site, g->site->function), .api = g->site->api,
+			.kind = g->site->kind, .function = g->site->function,
+			.stack = g->site->stack, .count = g->count, .bytes = g->bytes };
+		add_held(&parts[i].leak, g, &running);
 	}
+	gt_running_fini(&running);
 	qsort(parts, groups->count, sizeof *parts, by_key_and_order);
 	return parts;
 }
@@ -98,6 +110,22 @@ static void index_sites(struct gt_leaks *leaks, const struct gt_ledger *l,
 	}
 }
 
+static uint64_t beyond(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+/* What counts of it, by what the baseline had and whether it is suppressed. */
+static void weigh(struct gt_leak *leak)
+{
+	bool none = leak->suppressed;
+
+	leak->new_count = none ? 0 : beyond(leak->count, leak->old_count);
+	leak->new_bytes = none ? 0 : beyond(leak->bytes, leak->old_bytes);
+	leak->left_count = none ? 0 : beyond(leak->count, leak->old_count + leak->held_count);
+	leak->left_bytes = none ? 0 : beyond(leak->bytes, leak->old_bytes + leak->held_bytes);
+}
+
 void gt_leaks_init(struct gt_leaks *leaks, const struct gt_view *v)
 {
 	struct gt_groups groups;
@@ -113,8 +141,10 @@ void gt_leaks_init(struct gt_leaks *leaks, const struct gt_view *v)
 		struct gt_leak *last = leaks->count ? &leaks->list[leaks->count - 1] : NULL;
 
 		if (last && !strcmp(last->key, parts[i].leak.key)) {
-			last->new_count = last->count += parts[i].leak.count;
-			last->new_bytes = last->bytes += parts[i].leak.bytes;
+			last->count += parts[i].leak.count;
+			last->bytes += parts[i].leak.bytes;
+			last->held_count += parts[i].leak.held_count;
+			last->held_bytes += parts[i].leak.held_bytes;
 			free(parts[i].leak.key);
 			keys[i] = last->key;
 		} else {
@@ -122,6 +152,8 @@ void gt_leaks_init(struct gt_leaks *leaks, const struct gt_view *v)
 			keys[i] = parts[i].leak.key;
 		}
 	}
+	for (size_t i = 0; i < leaks->count; i++)
+		weigh(&leaks->list[i]);
 	qsort(leaks->list, leaks->count, sizeof *leaks->list, biggest_first);
 	index_sites(leaks, v->ledger, parts, groups.count, keys);
 	free(keys);
@@ -165,13 +197,8 @@ void gt_leaks_suppress(struct gt_leaks *leaks, const struct gt_view *v,
 		leak->suppressed = s;
 		s->count += leak->count;
 		s->bytes += leak->bytes;
-		leak->new_count = leak->new_bytes = 0;
+		weigh(leak);
 	}
-}
-
-static uint64_t beyond(uint64_t now, uint64_t before)
-{
-	return now > before ? now - before : 0;
 }
 
 void gt_leaks_subtract(struct gt_leaks *leaks, const struct gt_leaks *old)
@@ -184,10 +211,7 @@ void gt_leaks_subtract(struct gt_leaks *leaks, const struct gt_leaks *old)
 			continue;
 		leak->old_count = before->count;
 		leak->old_bytes = before->bytes;
-		if (leak->suppressed)
-			continue;
-		leak->new_count = beyond(leak->count, before->count);
-		leak->new_bytes = beyond(leak->bytes, before->bytes);
+		weigh(leak);
 	}
 }
 

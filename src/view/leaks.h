@@ -17,10 +17,11 @@ struct gt_leak {
 	uint8_t api, kind;
 	uint16_t function;
 	uint32_t stack;                /* of the biggest of the ledger's sites in it */
-	uint32_t pid;                  /* of the first of its resources */
 	uint64_t count, bytes;
+	uint64_t held_count, held_bytes; /* of these what programs hold that go on */
 	uint64_t old_count, old_bytes; /* what the baseline had of it */
 	uint64_t new_count, new_bytes; /* what counts: beyond the baseline, not suppressed */
+	uint64_t left_count, left_bytes; /* … of what programs left that have ended */
 	const struct gt_suppression *suppressed; /* NULL: by none */
 };
 

@@ -8,24 +8,37 @@
 
 enum { UNKNOWN, ENDED, GOES_ON };
 
-/* Whether a process goes on, found out once: it takes a look at /proc. */
-static bool goes_on(uint8_t *known, const struct gt_recording *recording, uint32_t process)
+void gt_running_init(struct gt_running *r, const struct gt_recording *recording)
 {
-	if (known[process] == UNKNOWN)
-		known[process] = gt_process_goes_on(gt_recording_process(recording, process)) ?
-				 GOES_ON : ENDED;
-	return known[process] == GOES_ON;
+	r->recording = recording;
+	r->known = gt_alloc(gt_recording_process_count(recording));
+}
+
+void gt_running_fini(struct gt_running *r)
+{
+	free(r->known);
+}
+
+bool gt_running_has(struct gt_running *r, const struct gt_entry *entry)
+{
+	uint8_t *known = &r->known[entry->process];
+
+	if (*known == UNKNOWN)
+		*known = gt_process_goes_on(gt_recording_process(r->recording, entry->process)) ?
+			 GOES_ON : ENDED;
+	return *known == GOES_ON;
 }
 
 uint64_t gt_running_count(const struct gt_recording *recording, const struct gt_groups *groups)
 {
-	uint8_t *known = gt_alloc(gt_recording_process_count(recording));
+	struct gt_running running;
 	uint64_t count = 0;
 
+	gt_running_init(&running, recording);
 	for (size_t i = 0; i < groups->count; i++)
 		for (size_t k = 0; k < groups->list[i].count; k++)
-			count += goes_on(known, recording, groups->list[i].objects[k]->process);
-	free(known);
+			count += gt_running_has(&running, groups->list[i].objects[k]);
+	gt_running_fini(&running);
 	return count;
 }
 

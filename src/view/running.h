@@ -5,6 +5,17 @@
 #include "view/page.h"
 #include "view/view.h"
 
+/* Which of a recording's processes go on, each found out once: it takes a look at /proc. */
+struct gt_running {
+	const struct gt_recording *recording;
+	uint8_t *known;
+};
+
+void gt_running_init(struct gt_running *r, const struct gt_recording *recording);
+void gt_running_fini(struct gt_running *r);
+/* True when the process that holds it runs, or did when attach let go. */
+bool gt_running_has(struct gt_running *r, const struct gt_entry *entry);
+
 /* How many of these resources are held by processes that run, or did when attach let go. */
 uint64_t gt_running_count(const struct gt_recording *recording, const struct gt_groups *groups);
 /* True when all of it is held by programs that go on: this may be in use, and is no leak yet. */

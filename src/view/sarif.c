@@ -84,7 +84,7 @@ static void put_stack(struct gt_json *j, const struct gt_view *v, const struct g
 		return;
 	gt_json_array(j, "stacks");
 	gt_json_object(j, NULL);
-	message(j, "message", "where the first of them was created");
+	message(j, "message", "where most of them were created");
 	gt_json_array(j, "frames");
 	for (size_t i = 0; i < count; i++) {
 		gt_json_object(j, NULL);

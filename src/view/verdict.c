@@ -9,7 +9,6 @@
 #include "base/tool.h"
 #include "view/head.h"
 #include "view/residue.h"
-#include "view/running.h"
 
 static const char *const outcome_names[] = {
 	[GT_OUTCOME_PASSED] = "passed", [GT_OUTCOME_LEAKED] = "leaked",
@@ -28,6 +27,16 @@ static bool is_of(const struct gt_limit *limit, const struct gt_leak *leak)
 	return limit->what.has[leak->api][leak->kind];
 }
 
+/* Holds a sum against its limit. */
+static void hold(const struct gt_limit *limit, struct gt_sum *sum)
+{
+	/* as many as before, but bigger: that is growth too */
+	if (!limit->in_bytes && !limit->most)
+		sum->exceeded = sum->count || sum->bytes;
+	else
+		sum->exceeded = (limit->in_bytes ? sum->bytes : sum->count) > limit->most;
+}
+
 static void add_up(struct gt_verdict *verdict)
 {
 	const struct gt_limits *limits = verdict->options.limits;
@@ -41,19 +50,17 @@ static void add_up(struct gt_verdict *verdict)
 		else
 			add(&verdict->known, leak->count - leak->new_count,
 			    leak->bytes - leak->new_bytes);
+		verdict->all_goes_on &= !leak->left_count && !leak->left_bytes;
 		for (size_t k = 0; k < limits->count; k++)
-			if (is_of(&limits->list[k], leak))
+			if (is_of(&limits->list[k], leak)) {
 				add(&verdict->sums[k], leak->new_count, leak->new_bytes);
+				add(&verdict->left[k], leak->left_count, leak->left_bytes);
+			}
 	}
 	for (size_t k = 0; k < limits->count; k++) {
-		const struct gt_limit *limit = &limits->list[k];
-		struct gt_sum *sum = &verdict->sums[k];
-
-		/* as many as before, but bigger: that is growth too */
-		if (!limit->in_bytes && !limit->most)
-			sum->exceeded = sum->count || sum->bytes;
-		else
-			sum->exceeded = (limit->in_bytes ? sum->bytes : sum->count) > limit->most;
+		hold(&limits->list[k], &verdict->sums[k]);
+		hold(&limits->list[k], &verdict->left[k]);
+		verdict->goes_on |= verdict->sums[k].exceeded && !verdict->left[k].exceeded;
 	}
 }
 
@@ -67,39 +74,44 @@ static void add_residue(struct gt_verdict *verdict, const struct gt_recording *r
 	for (size_t k = 0; k < limits->count; k++) {
 		if (!limits->list[k].of_residue)
 			continue;
-		verdict->sums[k].bytes = residue.kb * 1024;
+		verdict->sums[k].bytes = verdict->left[k].bytes = residue.kb * 1024;
 		verdict->residue_unknown |= !residue.measured;
 	}
 }
 
-/* `verdict` NULL: everything counts. */
-static void counted_groups(struct gt_groups *groups, const struct gt_ledger *l,
-			   const struct gt_verdict *verdict)
+/* Whether leaks decide anything: a limit of the peak that stands alone leaves them aside. */
+static bool judges_leaks(const struct gt_verdict *verdict)
 {
-	gt_groups_init(groups, l, GT_GROUPS_LEAKS);
-	if (verdict)
-		gt_leaks_filter(&verdict->leaks, l, groups);
+	return verdict->options.fails_on_leak || !verdict->options.max_peak;
 }
 
-/* Nothing that counts was left by a process that has ended. */
-static bool is_all_in_use(const struct gt_verdict *verdict, const struct gt_view *v)
+/* What the limits say; PASSED where nobody can tell, too. */
+static enum gt_outcome judge(const struct gt_verdict *verdict)
 {
-	struct gt_groups groups;
-	bool in_use;
+	for (size_t i = 0; judges_leaks(verdict) && i < verdict->options.limits->count; i++)
+		if (verdict->left[i].exceeded)
+			return GT_OUTCOME_LEAKED;
+	return verdict->over_peak ? GT_OUTCOME_PEAK : GT_OUTCOME_PASSED;
+}
 
-	counted_groups(&groups, v->ledger, verdict);
-	in_use = gt_running_holds(v, &groups);
-	gt_groups_fini(&groups);
-	return in_use;
+static bool relies_on_gaps(const struct gt_verdict *verdict)
+{
+	return verdict->options.baseline_has_gaps && (verdict->known.count || verdict->known.bytes);
+}
+
+static bool is_unsure(const struct gt_verdict *verdict, const struct gt_recording *recording)
+{
+	return gt_head_has_gaps(recording) ||
+	       (judges_leaks(verdict) &&
+		(verdict->residue_unknown || verdict->goes_on || relies_on_gaps(verdict)));
 }
 
 void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
 		     const struct gt_verdict_options *options)
 {
-	bool in_use;
-
-	*verdict = (struct gt_verdict){ .options = *options };
+	*verdict = (struct gt_verdict){ .options = *options, .all_goes_on = true };
 	verdict->sums = gt_alloc(options->limits->count * sizeof *verdict->sums);
+	verdict->left = gt_alloc(options->limits->count * sizeof *verdict->left);
 	gt_leaks_init(&verdict->leaks, v);
 	if (options->suppressions)
 		gt_leaks_suppress(&verdict->leaks, v, options->suppressions);
@@ -109,22 +121,11 @@ void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
 	add_up(verdict);
 	verdict->peak_bytes = v->ledger->peak_bytes;
 	verdict->over_peak = options->max_peak && verdict->peak_bytes > options->max_peak;
-	if (verdict->over_peak)
-		verdict->outcome = GT_OUTCOME_PEAK;
-	in_use = is_all_in_use(verdict, v);
-	for (size_t i = 0; !options->peak_alone && i < options->limits->count; i++) {
-		if (!verdict->sums[i].exceeded)
-			continue;
-		if (in_use && !options->limits->list[i].of_residue)
-			verdict->goes_on = true;
-		else
-			verdict->outcome = GT_OUTCOME_LEAKED;
-	}
+	verdict->outcome = judge(verdict);
 	/* one that is damaged from its first event on may have tracked all the same */
 	if (!v->ledger->events && !gt_head_has_gaps(v->recording))
 		verdict->outcome = GT_OUTCOME_UNTRACKED;
-	else if (verdict->outcome == GT_OUTCOME_PASSED &&
-		 (verdict->residue_unknown || verdict->goes_on || gt_head_has_gaps(v->recording)))
+	else if (verdict->outcome == GT_OUTCOME_PASSED && is_unsure(verdict, v->recording))
 		verdict->outcome = GT_OUTCOME_UNSURE;
 }
 
@@ -132,12 +133,15 @@ void gt_verdict_fini(struct gt_verdict *verdict)
 {
 	gt_leaks_fini(&verdict->leaks);
 	free(verdict->sums);
+	free(verdict->left);
 	*verdict = (struct gt_verdict){ 0 };
 }
 
 void gt_verdict_groups(struct gt_groups *groups, const struct gt_view *v)
 {
-	counted_groups(groups, v->ledger, v->verdict);
+	gt_groups_init(groups, v->ledger, GT_GROUPS_LEAKS);
+	if (v->verdict)
+		gt_leaks_filter(&v->verdict->leaks, v->ledger, groups);
 }
 
 void gt_verdict_known(struct gt_page *p, const struct gt_view *v, const struct gt_groups *groups)
@@ -157,9 +161,9 @@ bool gt_verdict_fails(const struct gt_verdict *verdict, const struct gt_leak *le
 {
 	const struct gt_limits *limits = verdict->options.limits;
 
-	for (size_t i = 0; !verdict->goes_on && i < limits->count; i++)
-		if (verdict->sums[i].exceeded && is_of(&limits->list[i], leak) &&
-		    (leak->new_count || leak->new_bytes))
+	for (size_t i = 0; i < limits->count; i++)
+		if (verdict->left[i].exceeded && is_of(&limits->list[i], leak) &&
+		    (leak->left_count || leak->left_bytes))
 			return true;
 	return false;
 }
@@ -188,7 +192,7 @@ static const struct gt_sum *too_much_kept(const struct gt_verdict *verdict)
 /* What nobody can tell. */
 static const char *question(const struct gt_verdict *verdict)
 {
-	if (verdict->options.peak_alone)
+	if (!judges_leaks(verdict))
 		return "how high the peak was";
 	return verdict->options.max_peak ? "whether something leaked, nor how high the peak was" :
 					   "whether something leaked";
@@ -203,13 +207,19 @@ char *gt_verdict_doubt(const struct gt_verdict *verdict)
 		e = asprintf(&text, "nothing was tracked at all, so nobody can tell %s; `%s "
 			     "doctor` tells what can be tracked", question(verdict),
 			     gt_tool_name());
-	else if (verdict->outcome == GT_OUTCOME_UNSURE && verdict->residue_unknown)
+	else if (verdict->outcome != GT_OUTCOME_UNSURE)
+		return NULL;
+	else if (judges_leaks(verdict) && verdict->residue_unknown)
 		e = asprintf(&text, "nobody measured what the driver kept: record with --csv or "
 			     "--log, to a normal end");
-	else if (verdict->outcome == GT_OUTCOME_UNSURE && verdict->goes_on)
-		e = asprintf(&text, "all that is alive is held by programs that went on, so nobody "
-			     "can tell whether it leaks");
-	else if (verdict->outcome == GT_OUTCOME_UNSURE)
+	else if (judges_leaks(verdict) && verdict->goes_on)
+		e = asprintf(&text, "%s held by programs that went on, so nobody can tell whether "
+			     "it leaks", verdict->all_goes_on ? "all that is alive is" :
+					 "what is over the limit is");
+	else if (judges_leaks(verdict) && relies_on_gaps(verdict))
+		e = asprintf(&text, "the baseline %s has gaps, so nobody can tell what it leaked",
+			     verdict->options.baseline_path);
+	else
 		e = asprintf(&text, "the recording has gaps, so nobody can tell %s",
 			     question(verdict));
 	return e < 0 ? NULL : text;
@@ -232,7 +242,7 @@ static void put_limits(const struct gt_verdict *verdict, struct gt_page *p)
 	char text[2 * GT_FORMAT_MAX];
 
 	for (size_t i = 0; i < limits->count; i++) {
-		const struct gt_sum *sum = &verdict->sums[i];
+		const struct gt_sum *sum = &verdict->left[i];
 
 		if (sum->exceeded)
 			gt_page_wrap(p, GT_RED, 0, limits->list[i].of_residue ?
@@ -292,19 +302,19 @@ static void put_leaks(const struct gt_verdict *verdict, struct gt_page *p)
 	else if (verdict->outcome == GT_OUTCOME_LEAKED)
 		put_limits(verdict, p);
 	else if (verdict->outcome == GT_OUTCOME_PASSED)
-		gt_page_wrap(p, GT_GREEN, 0, verdict->fresh.count ?
-			     "PASSED  %s leaked, within the limits" : "PASSED  nothing leaked",
-			     put_sum(text, &verdict->fresh));
+		gt_page_wrap(p, GT_GREEN, 0, !verdict->fresh.count && !verdict->fresh.bytes ?
+			     "PASSED  nothing leaked" : "PASSED  %s %s, within the limits",
+			     put_sum(text, &verdict->fresh),
+			     verdict->all_goes_on ? "alive" : "leaked");
 }
 
 static void put_peak(const struct gt_verdict *verdict, struct gt_page *p)
 {
-	bool fails = verdict->outcome == GT_OUTCOME_LEAKED && verdict->options.fails_on_leak;
 	char text[128];
 
 	if (verdict->over_peak)
 		gt_page_wrap(p, GT_RED, 0, "FAILED  %s", gt_verdict_peak(text, verdict));
-	else if (verdict->options.max_peak && !fails)
+	else if (verdict->options.max_peak && verdict->outcome != GT_OUTCOME_LEAKED)
 		gt_page_wrap(p, GT_GREEN, 0, "PASSED  %s", gt_verdict_peak(text, verdict));
 }
 

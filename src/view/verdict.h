@@ -24,6 +24,7 @@ struct gt_verdict_options {
 	const struct gt_leaks *baseline;          /* NULL: none */
 	const char *baseline_path;
 	uint64_t max_peak;                        /* of device memory; 0: no limit */
+	bool baseline_has_gaps;                   /* it may have called leaks what were none */
 	bool fails_on_leak;                       /* by the limits; otherwise they fail nobody */
 	bool peak_alone;                          /* nobody asked about leaks */
 };
@@ -34,9 +35,11 @@ struct gt_verdict {
 	enum gt_outcome outcome;
 	uint64_t peak_bytes;
 	bool over_peak;                           /* higher than options.max_peak */
-	struct gt_sum *sums;                      /* by limit */
+	struct gt_sum *sums;                      /* by limit: what counts */
+	struct gt_sum *left;                      /* by limit: what ended programs left of it */
 	struct gt_sum fresh, known, suppressed;   /* what counts, is in the baseline, is hidden */
-	bool goes_on;                             /* too much, which may all be in use still */
+	bool goes_on;                             /* a limit is exceeded by what may be in use */
+	bool all_goes_on;                         /* … and nothing else counts */
 	bool residue_unknown;                     /* a limit of it, and nobody measured it */
 };
 
@@ -56,7 +59,7 @@ char *gt_verdict_doubt(const struct gt_verdict *verdict);
 /* "6.25 MiB kept by the driver after destroys (resource tracker)", where that is too much. */
 char *gt_verdict_residue(const struct gt_verdict *verdict);
 
-/* True when the leak is of a kind whose limit was exceeded. */
+/* True when the leak is of a kind whose limit was exceeded, and not by what may be in use. */
 bool gt_verdict_fails(const struct gt_verdict *verdict, const struct gt_leak *leak);
 
 /* "the peak of device memory, 2.50 GiB, is over --max-peak=1.00 GiB". */

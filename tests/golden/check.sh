@@ -84,6 +84,8 @@ for recording in attached lossy foreign; do
 done
 golden attach/attached-limit.txt "$gputrack" report attached.gt -f tsv --fail-on-leak='memory>1GiB'
 golden attach/outlived-gate.txt "$gputrack" report outlived.gt -f junit --fail-on-leak
+golden attach/outlived-limit.txt "$gputrack" report outlived.gt -f tsv --fail-on-leak='memory>1536KiB'
+golden attach/outlived-over.txt "$gputrack" report outlived.gt -f tsv --fail-on-leak='memory>512KiB'
 golden attach/attached-gate.xml "$gputrack" report attached.gt -f junit --fail-on-leak
 golden attach/outlived.txt "$gputrack" report outlived.gt
 golden attach/outlived-processes.txt "$gputrack" report outlived.gt -a processes
@@ -151,6 +153,13 @@ golden ci/limits-passed.txt "$gputrack" report after.gt -f tsv --fail-on-leak='m
 golden ci/untracked.txt "$gputrack" report untracked.gt --fail-on-leak
 golden ci/silent.txt "$gputrack" report silent.gt --fail-on-leak
 golden ci/damaged.txt "$gputrack" report damaged.gt --fail-on-leak='any>1GiB' -f tsv
+: >none.supp
+golden ci/baseline-gaps.txt "$gputrack" report after.gt --baseline gappy.gt --fail-on-leak='memory>2MiB' -f tsv
+golden ci/baseline-bigger.txt "$gputrack" report after.gt --baseline smaller.gt --fail-on-leak='memory>1MiB' -f tsv
+# a limit of the peak that stands alone leaves leaks aside, whatever is left out of them
+golden ci/peak-unsure.txt "$gputrack" report damaged.gt --max-peak 1T --suppressions none.supp -f tsv
+golden ci/peak-goes-on.txt "$gputrack" report attached.gt --max-peak 1T --suppressions none.supp -f tsv
+golden ci/peak-goes-on.xml "$gputrack" report attached.gt --max-peak 1T -f junit
 golden ci/suppress.txt "$gputrack" suppress after.gt
 golden ci/suppress-many.txt "$gputrack" suppress many.gt
 for wrong in evnt 'memory>5' 'event>x' 'event>1,,' 'memory>=0B' 'event>99999999999999999999' 'opencl.' '>5'; do

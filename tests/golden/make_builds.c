@@ -5,20 +5,37 @@
 
 #include "recording_maker.h"
 
-/* Two builds of one program: sites that stay with their lines moved, grow, shrink, come and go. */
+/*
+ * Two builds of one program: sites that stay with their lines moved, grow, shrink, come and go; the
+ * first with calls missing; the second with textures that are a little smaller.
+ */
 void make_builds(void)
 {
-	for (int after = 0; after < 2; after++) {
-		const char *name = after ? "after.gt" : "before.gt";
+	static const struct {
+		const char *name;
+		bool after;
+		uint64_t texture, lost;
+	} builds[] = {
+		{ "before.gt", false, 4 << 20, 0 },
+		{ "after.gt", true, 4 << 20, 0 },
+		{ "gappy.gt", false, 4 << 20, 7 },
+		{ "smaller.gt", true, (4 << 20) - 1000, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof builds / sizeof *builds; i++) {
+		const char *name = builds[i].name;
+		bool after = builds[i].after;
 		const char *root = after ? "/ci/42/src" : "/ci/41/src";
-		struct trace t = { .start_ns = START, .end_ns = START + 600 * MS };
+		struct trace t = { .start_ns = START, .end_ns = START + 600 * MS,
+				   .lost = builds[i].lost };
 		char file[64];
 
 		folder(name);
 		write_info(name, "./bin/game", "exit_status", "0");
 		begin(&t, name, 800, 1, "/app/bin/game", "./bin/game", 10);
 		snprintf(file, sizeof file, "%s/texture.c", root);
-		leak(&t, named(&t, "load_texture", file, after ? 52 : 40), 2, 4 << 20);
+		leak(&t, named(&t, "load_texture", file, after ? 52 : 40), 2,
+		     builds[i].texture);
 		snprintf(file, sizeof file, "%s/loop.c", root);
 		leak(&t, named(&t, "tick", file, 10), after ? 50 : 5, 0);
 		snprintf(file, sizeof file, "%s/cache.c", root);
