@@ -63,29 +63,21 @@ void gt_history_free(struct gt_history *h)
 }
 
 /* What ended processes left behind is no longer alive, though the ledger keeps it as leaks. */
-static void take_gone(struct gt_history *h, const struct gt_ledger *l)
-{
-	memset(h->gone, 0, sizeof h->gone);
-	memset(h->gone_bytes, 0, sizeof h->gone_bytes);
-	for (size_t i = 0; i < l->site_count; i++) {
-		h->gone[l->sites[i].kind] += l->sites[i].gone;
-		h->gone_bytes[l->sites[i].kind] += l->sites[i].bytes_gone;
-	}
-}
-
 static void take_kind(struct gt_history *h, const struct gt_ledger *l, int kind, double time_s)
 {
 	uint64_t live = 0, bytes = 0;
 	double count;
 
 	for (int api = 0; api < GT_API_COUNT; api++) {
-		live += l->tally[api][kind].live;
-		bytes += l->tally[api][kind].bytes_live;
+		const struct gt_tally *tally = &l->tally[api][kind];
+
+		live += tally->live - tally->gone;
+		bytes += tally->bytes_live - tally->bytes_gone;
 	}
-	h->kind_bytes[kind] = bytes - h->gone_bytes[kind];
-	if (live - h->gone[kind] == h->live[kind])
+	h->kind_bytes[kind] = bytes;
+	if (live == h->live[kind])
 		return;
-	h->live[kind] = live - h->gone[kind];
+	h->live[kind] = live;
 	if (h->live[kind] > h->most[kind])
 		h->most[kind] = h->live[kind];
 	count = 0;
@@ -123,7 +115,6 @@ void gt_history_ended(void *history, const struct gt_ledger *l, uint64_t time_ns
 
 	if (time_s < h->end_s)
 		time_s = h->end_s;
-	take_gone(h, l);
 	take_kinds(h, l, time_s);
 	add_bytes(h, l, time_s);
 	h->end_s = time_s;

@@ -22,7 +22,6 @@ struct gt_history {
 
 	uint64_t start_ns, live_count;             /* its own */
 	uint8_t relatives[GT_KIND_COUNT];          /* the next of the family, round and round */
-	uint64_t gone[GT_KIND_COUNT], gone_bytes[GT_KIND_COUNT];
 };
 
 /* Hears the recording's samples from now on. */

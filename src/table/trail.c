@@ -28,30 +28,37 @@ static void keep(struct gt_trail *t, size_t *kept, size_t point)
 	++*kept;
 }
 
+/* Of [from, to): where a value is lowest and where it is highest first. */
+static void extremes(const struct gt_trail *t, size_t from, size_t to, size_t value, size_t out[2])
+{
+	out[0] = out[1] = from;
+	for (size_t i = from; i < to; i++) {
+		if (gt_trail_value(t, i, value) < gt_trail_value(t, out[0], value))
+			out[0] = i;
+		if (gt_trail_value(t, i, value) > gt_trail_value(t, out[1], value))
+			out[1] = i;
+	}
+}
+
+static int in_order(const void *a, const void *b)
+{
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+	return (x > y) - (x < y);
+}
+
 /* Of [from, to): the first, the last and the extremes between them, in their order. */
 static void keep_some(struct gt_trail *t, size_t *kept, size_t from, size_t to)
 {
-	size_t low = from, high = from, last = to - 1;
+	size_t points[] = { from, to - 1, from, from, from, from };
 
-	for (size_t i = from; i < to; i++) {
-		if (gt_trail_value(t, i, 0) < gt_trail_value(t, low, 0))
-			low = i;
-		if (gt_trail_value(t, i, 0) > gt_trail_value(t, high, 0))
-			high = i;
-	}
-	keep(t, kept, from);
-	if (low > high) {
-		size_t swap = low;
-
-		low = high;
-		high = swap;
-	}
-	if (low != from && low != last)
-		keep(t, kept, low);
-	if (high != low && high != from && high != last)
-		keep(t, kept, high);
-	if (last != from)
-		keep(t, kept, last);
+	extremes(t, from, to, 0, points + 2);
+	if (t->width > 1)
+		extremes(t, from, to, t->width - 1, points + 4);
+	qsort(points, sizeof points / sizeof *points, sizeof *points, in_order);
+	for (size_t i = 0; i < sizeof points / sizeof *points; i++)
+		if (!i || points[i] != points[i - 1])
+			keep(t, kept, points[i]);
 }
 
 void gt_trail_window(struct gt_trail *t, double from, double to)
@@ -74,6 +81,12 @@ void gt_trail_window(struct gt_trail *t, double from, double to)
 		t->points[0] = from;
 }
 
+/* Points that a column keeps at most. */
+static size_t points_each(const struct gt_trail *t)
+{
+	return t->width > 1 ? 6 : 4;
+}
+
 static size_t column_of(const struct gt_trail *t, size_t point, double first, double per_column)
 {
 	return per_column > 0 ? (size_t)((gt_trail_x(t, point) - first) / per_column) : 0;
@@ -84,7 +97,7 @@ void gt_trail_fit(struct gt_trail *t, size_t columns)
 	double first, per_column;
 	size_t kept = 0;
 
-	if (!columns || t->count <= 4 * columns)
+	if (!columns || t->count <= points_each(t) * columns)
 		return;
 	first = gt_trail_x(t, 0);
 	per_column = (gt_trail_x(t, t->count - 1) - first) / (double)columns;
@@ -106,7 +119,7 @@ void gt_trail_add(struct gt_trail *t, double x, const double *values)
 	if (t->count && x < gt_trail_x(t, t->count - 1))
 		x = gt_trail_x(t, t->count - 1);
 	if (t->count == t->most)
-		gt_trail_fit(t, t->most / 8 - 1);
+		gt_trail_fit(t, t->most / (2 * points_each(t)) - 1);
 	if (t->count == t->room) {
 		t->room = t->room ? t->room * 2 : 16;
 		if (t->room > t->most)

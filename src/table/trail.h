@@ -2,8 +2,9 @@
  * trail.h - values over x in bounded memory, whatever the number of points.
  *
  * A point is x and `width` values. When there are too many, x is divided into columns of equal
- * width and each keeps its first, its last, its lowest and its highest point by the first value:
- * nothing that a picture of that many columns shows is lost. For the tool.
+ * width and each keeps its first and its last point, and the lowest and the highest by its first
+ * and by its last value (a whole, and the sum of its layers): nothing that a picture of that many
+ * columns shows of these is lost. For the tool.
  */
 #pragma once
 
@@ -24,7 +25,7 @@ void gt_trail_fini(struct gt_trail *t);
 void gt_trail_add(struct gt_trail *t, double x, const double *values);
 /* What holds in [from, to], as steps: a value that goes on beyond an edge has a point there. */
 void gt_trail_window(struct gt_trail *t, double from, double to);
-/* At most four points for each of `columns`. */
+/* At most six points for each of `columns`; four where a point has one value. */
 void gt_trail_fit(struct gt_trail *t, size_t columns);
 
 static inline double gt_trail_x(const struct gt_trail *t, size_t point)

@@ -40,7 +40,7 @@ static void put_name(struct chrome *c, uint32_t pid, const char *name)
 	gt_json_end(&c->json);
 }
 
-/* What makes an end belong to its begin: API, process, family and handle. */
+/* What makes an end belong to its begin: API, process, family, place and handle. */
 static void put_identity(struct chrome *c, const struct gt_entry *entry)
 {
 	enum gt_kind kind = gt_entry_kind(entry);
@@ -49,7 +49,8 @@ static void put_identity(struct chrome *c, const struct gt_entry *entry)
 	gt_json_uint(&c->json, "tid", entry->tid);
 	gt_json_text(&c->json, "cat", gt_api_keys[gt_functions[entry->function].api]);
 	gt_json_object(&c->json, "id2");
-	snprintf(id, sizeof id, "%u-0x%" PRIx64, gt_kinds[kind].family, entry->handle);
+	snprintf(id, sizeof id, "%u-%u-0x%" PRIx64, gt_kinds[kind].family, entry->place,
+		 entry->handle);
 	gt_json_text(&c->json, "local", id);
 	gt_json_end(&c->json);
 }

@@ -1,5 +1,4 @@
 /* pprof.c - call sites as a gzipped pprof profile with the four sample types of heap profiles. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "base/text.h"
 #include "view/export.h"
 #include "view/pass.h"
+#include "view/stack.h"
 
 /* Field numbers of profile.proto, message by message. */
 enum {
@@ -159,14 +159,13 @@ static uint64_t mapping_of(struct profile *p, const char *path)
 static void put_line(struct profile *p, struct bytes *location, const struct gt_frame *frame)
 {
 	struct bytes inner = { 0 };
-	char name[64];
+	char *name = gt_frame_name(frame);
 
-	snprintf(name, sizeof name, "0x%" PRIx64, frame->offset);
-	put_number(&inner, LINE_FUNCTION,
-		   function_of(p, frame->function ? frame->function : name, frame->file));
+	put_number(&inner, LINE_FUNCTION, function_of(p, name, frame->file));
 	put_number(&inner, LINE_LINE, frame->line);
 	put_message(location, LOCATION_LINE, &inner);
 	free(inner.data);
+	free(name);
 }
 
 /* One address: a frame and those that were inlined into it, innermost first. */

@@ -43,6 +43,11 @@ static char *module_offset(const struct gt_frame *frame)
 	return concat("%s+0x%" PRIx64, name, frame->offset);
 }
 
+char *gt_frame_name(const struct gt_frame *frame)
+{
+	return frame->function ? gt_strdup(frame->function) : module_offset(frame);
+}
+
 char *gt_stack_location(const struct gt_frame *frame, const struct gt_style *style)
 {
 	const char *shown;
@@ -57,16 +62,11 @@ static struct line line_of(const struct gt_frame *frame, const struct gt_style *
 {
 	struct line l;
 
-	if (frame->function) {
-		l.what = gt_strdup(frame->function);
+	l.what = gt_frame_name(frame);
+	if (frame->function || frame->file)
 		l.where = gt_stack_location(frame, style);
-	} else if (frame->file) {
-		l.what = module_offset(frame);
-		l.where = gt_stack_location(frame, style);
-	} else {
-		l.what = module_offset(frame);
+	else
 		l.where = gt_strdup(frame->module ? frame->module : "");
-	}
 	return l;
 }
 

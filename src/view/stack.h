@@ -26,6 +26,8 @@ void gt_frames_where(struct gt_page *p, const struct gt_frame **frames, size_t c
  */
 char *gt_frame_caller(const struct gt_frame *frame, unsigned columns, bool utf8);
 
+/* The function, or "demo+0x11a3" where it has no name; the caller frees it. */
+char *gt_frame_name(const struct gt_frame *frame);
 /*
  * "src/demo.c:41" where the line is known, "demo+0x11a3" where only the function is; the caller
  * frees it. Without a style the path is as the compiler wrote it.

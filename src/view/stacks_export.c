@@ -7,10 +7,10 @@
 #include "base/intern.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "view/export.h"
 #include "view/pass.h"
+#include "view/stack.h"
 
 const char *const gt_weight_names[] = {
 	[GT_WEIGHT_LEAKED] = "leaked", [GT_WEIGHT_PEAK] = "peak",
@@ -34,18 +34,12 @@ uint64_t gt_weight_of(const struct gt_site *site, enum gt_weight weight)
 	return *(const uint64_t *)((const char *)site + weights[weight]);
 }
 
-/* What a frame is called where there is room for a name alone; the caller frees it. */
+/* As JSON wants it; the caller frees it. */
 static char *name_of(const struct gt_frame *frame)
 {
-	char *text, *clean;
+	char *name = gt_frame_name(frame), *clean = gt_utf8_repair(name);
 
-	if (frame->function)
-		return gt_utf8_repair(frame->function);
-	if (asprintf(&text, "%s+0x%" PRIx64,
-		     frame->module ? gt_path_name(frame->module) : "", frame->offset) < 0)
-		return gt_strdup("?");
-	clean = gt_utf8_repair(text);
-	free(text);
+	free(name);
 	return clean;
 }
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 import readers
+from pages import recordings
 
 
 def leaky(case):
@@ -111,6 +112,14 @@ def test_pprof_has_every_site(case):
     files = [mapping[2] for mapping in mappings.values()]
     assert case.program("leaky") in files
     assert all(re.fullmatch("([0-9a-f]{2})*", mapping[3]) for mapping in mappings.values())
+
+
+def test_pprof_tells_nameless_frames_of_two_modules_apart(case):
+    recordings(case)
+    case.path("leaks.gt").rename(case.path("a.gt"))
+    samples, _ = read_profile(export(case, "pprof"))
+    names = {name for _, stack, _ in samples for name in stack}
+    assert "demo+0x1300" in names and not any(name.startswith("0x") for name in names), names
 
 
 def test_protoc_decodes_pprof(case):

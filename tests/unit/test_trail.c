@@ -1,6 +1,7 @@
 /* test_trail.c - however many points come, what a picture shows of them is kept. */
 #include "table/trail.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -57,6 +58,27 @@ static void extremes_survive(void **state)
 	gt_trail_fini(&t);
 }
 
+/* A whole that stays, and layers of which one rises for a moment. */
+static void the_last_value_keeps_its_extremes_too(void **state)
+{
+	struct gt_trail t;
+	double most = 0;
+
+	gt_trail_init(&t, 3, 1024);
+	for (int i = 0; i < 40000; i++) {
+		double values[] = { 1, 1, i == 23456 ? 8000 : 1 };
+
+		gt_trail_add(&t, i, values);
+	}
+	assert_in_range(t.count, 64, 1024);
+	gt_trail_fit(&t, 10);
+	assert_in_range(t.count, 10, 60);
+	for (size_t i = 0; i < t.count; i++)
+		most = fmax(most, gt_trail_value(&t, i, 2));
+	assert_true(most == 8000);
+	gt_trail_fini(&t);
+}
+
 static void points_at_one_x_are_four_at_most(void **state)
 {
 	struct gt_trail t;
@@ -103,6 +125,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_few_points_are_kept_as_they_are),
 		cmocka_unit_test(extremes_survive),
+		cmocka_unit_test(the_last_value_keeps_its_extremes_too),
 		cmocka_unit_test(points_at_one_x_are_four_at_most),
 		cmocka_unit_test(time_never_goes_back),
 		cmocka_unit_test(a_window_has_points_at_its_edges),
