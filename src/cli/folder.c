@@ -37,6 +37,22 @@ static bool is_counter(int folder, const char *name)
 	       st.st_size == sizeof(uint64_t);
 }
 
+/* As it is when it was made and nothing could be written: empty, or nothing but room. */
+static bool is_blank(int folder, const char *name)
+{
+	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char start[8] = "";
+	struct stat st;
+	bool blank = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+		     read(fd, start, sizeof start) >= 0;
+
+	for (size_t i = 0; i < sizeof start; i++)
+		blank &= !start[i];
+	if (fd >= 0)
+		close(fd);
+	return blank;
+}
+
 static bool is_trace_name(const char *name)
 {
 	size_t size = strlen(name);
@@ -52,10 +68,11 @@ static bool is_ours(int folder, const char *name)
 	if (!strcmp(name, "legend") || !strcmp(name, "legend.new"))
 		return begins_with(folder, name, "GTLEGND");
 	if (!strcmp(name, GT_ENDS_FILE))
-		return begins_with(folder, name, GT_ENDS_MAGIC);
+		return begins_with(folder, name, GT_ENDS_MAGIC) || is_blank(folder, name);
 	if (!strcmp(name, GT_ROOM_FILE))
 		return is_counter(folder, name);
-	return is_trace_name(name) && begins_with(folder, name, GT_TRACE_MAGIC);
+	return is_trace_name(name) &&
+	       (begins_with(folder, name, GT_TRACE_MAGIC) || is_blank(folder, name));
 }
 
 bool gt_folder_has_own(const char *path)

@@ -7,9 +7,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "cli/inherited.h"
 
 static volatile sig_atomic_t child, was_told;
 
@@ -87,6 +90,7 @@ static void child_main(const struct gt_launch *launch, int tell, int wait)
 	if (!launch->prepare(launch->context, &error)) {
 		(void)!write(tell, "", 1);
 		(void)!read(wait, &nothing, 1);
+		gt_inherited_give();
 		execvp(launch->argv[0], launch->argv);
 		gt_launch_explain(&error, launch->argv[0], errno);
 		launch->undo(launch->context);
@@ -141,7 +145,7 @@ static bool see_it_begin(const struct gt_launch *launch, pid_t pid, int tell, in
 int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error)
 {
 	struct sigaction before[PASSED];
-	int tell[2], wait[2], status;
+	int tell[2], wait[2], status = -1;
 	sigset_t mask;
 	bool runs;
 
@@ -178,6 +182,9 @@ int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error
 	/* the report can be interrupted again */
 	for (int i = 0; i < PASSED; i++)
 		sigaction(passed[i], &before[i], NULL);
+	if (runs && status < 0)
+		gt_error_set(error, -1, "cannot wait for %s: %s", launch->argv[0],
+			     strerror(errno));
 	return runs ? status : -1;
 }
 
@@ -192,6 +199,8 @@ void gt_launch_die_by(int number)
 	sigset_t one;
 
 	setrlimit(RLIMIT_CORE, &none);
+	/* where cores go into a pipe, no limit holds */
+	prctl(PR_SET_DUMPABLE, 0);
 	signal(number, SIG_DFL);
 	sigemptyset(&one);
 	sigaddset(&one, number);

@@ -21,8 +21,9 @@ struct gt_launch {
 
 /*
  * Runs the program in our process group with our standard streams. Signals that a terminal sends
- * to the group reach it by themselves; those sent to us alone are passed on. Gives the status of
- * waitpid, or -1 and the error when it could not be started.
+ * to the group reach it by themselves; all others that we get are passed on, for nobody can tell
+ * those that were sent to us alone: what a program sends to the whole group (timeout does) may
+ * reach it twice. Gives the status of waitpid, or -1 and the error when it could not be started.
  */
 int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error);
 

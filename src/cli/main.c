@@ -12,6 +12,7 @@
 #include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/config.h"
+#include "cli/inherited.h"
 #include "cli/output.h"
 
 static const struct gt_command commands[] = {
@@ -179,6 +180,7 @@ int main(int argc, char **argv)
 	int status;
 
 	fill_streams();
+	gt_inherited_take();
 	gt_survive_files();
 	gt_tool_called(argv[0]);
 	setlocale(LC_ALL, "");

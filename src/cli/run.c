@@ -217,6 +217,9 @@ static int set_environment(const struct run *run, struct gt_error *error)
 		e = set("GPUTRACK_RECORDING", run->folder, error);
 	if (!e)
 		e = set_number("GPUTRACK_STACKS", s->no_stacks ? 0 : s->stack_depth, error);
+	/* another run's limits, in which this one is, are not ours */
+	unsetenv("GPUTRACK_MAX_SIZE");
+	unsetenv("GPUTRACK_UNTIL");
 	if (!e && s->max_bytes)
 		e = set_number("GPUTRACK_MAX_SIZE", s->max_bytes, error);
 	if (!e && s->duration > 0)

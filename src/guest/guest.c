@@ -122,11 +122,18 @@ static void move_in(void)
 
 __attribute__((destructor)) static void process_ends(void)
 {
-	/* after the program's own destructors: it linked or loaded us, so ours run later */
-	if (!home || atomic_load(home) != AT_HOME)
-		return;
-	gt_watch_end();
-	gt_recorder_end();
+	struct visit visit;
+
+	step_in(&visit);
+	/*
+	 * After the program's own destructors: it linked or loaded us, so ours run later. A handler
+	 * that ends the process while its own thread is in here would wait for what that holds.
+	 */
+	if (!visit.inside && home && atomic_load(home) == AT_HOME) {
+		gt_watch_end();
+		gt_recorder_end();
+	}
+	step_out(&visit);
 }
 
 void gt_guest_name(const struct gt_guest_call *g, uint64_t handle, const char *name)

@@ -31,7 +31,7 @@ static struct kept statms[STATMS] = { [0 ... STATMS - 1] = { .fd = -1 } };
 static struct kept tasks = { .fd = -1 }, files = { .fd = -1 };
 static _Atomic unsigned threads_seen;
 static __thread unsigned own_statm __attribute__((tls_model("initial-exec"))); /* + 1 */
-static _Atomic int64_t peak_kb, stack_kb;
+static _Atomic int64_t peak_kb, stack_kb, own_kb;
 static _Atomic uint64_t status_read_ns;
 
 /* The thread's last reading: in most calls nothing has changed since. */
@@ -137,7 +137,7 @@ static void read_status(void)
 	if (n <= 0)
 		return;
 	text[n] = '\0';
-	atomic_store(&peak_kb, field(text, "VmPeak:"));
+	atomic_store(&peak_kb, field(text, "VmPeak:") - atomic_load(&own_kb));
 	atomic_store(&stack_kb, field(text, "VmStk:"));
 }
 
@@ -171,8 +171,6 @@ static void keep_latest(_Atomic int64_t *kept, int64_t value)
 	if (atomic_load_explicit(kept, memory_order_relaxed) != value)
 		atomic_store_explicit(kept, value, memory_order_relaxed);
 }
-
-static _Atomic int64_t own_kb;
 
 void gt_meter_own(int64_t kb)
 {

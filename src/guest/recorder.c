@@ -17,6 +17,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/quiet.h"
 #include "base/rank.h"
 #include "guest/modules.h"
 #include "guest/say.h"
@@ -121,6 +122,22 @@ static void stopped(struct gt_writer *w, void *context, int error)
 	       strerror(-error), gt_settings_get()->recording);
 }
 
+/* Room for the counter that is really there: a hole could kill who writes into it. */
+static bool make_counter(int fd)
+{
+	static const uint64_t none;
+	struct stat st;
+
+	/* a file of another name, linked here by somebody, is not touched */
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_nlink != 1)
+		return false;
+	if (!fallocate(fd, 0, 0, sizeof none))
+		return true;
+	return (errno == EOPNOTSUPP || errno == ENOSYS) &&
+	       (st.st_size >= (off_t)sizeof none ||
+		pwrite(fd, &none, sizeof none, 0) == sizeof none);
+}
+
 /*
  * How much all processes of the recording have taken, counted in a file of it; NULL: unknown. A
  * child has it from its parent.
@@ -128,8 +145,8 @@ static void stopped(struct gt_writer *w, void *context, int error)
 static _Atomic uint64_t *shared_room(const char *folder)
 {
 	static _Atomic uint64_t *taken;
+	struct gt_quiet quiet;
 	char path[PATH_MAX];
-	struct stat st;
 	int fd;
 
 	if (taken)
@@ -139,10 +156,10 @@ static _Atomic uint64_t *shared_room(const char *folder)
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return NULL;
-	/* a file of another name, linked here by somebody, is not cut */
-	taken = fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
-		ftruncate(fd, sizeof *taken) ? MAP_FAILED :
-		mmap(NULL, sizeof *taken, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	gt_quiet_begin(&quiet);
+	taken = make_counter(fd) ? mmap(NULL, sizeof *taken, PROT_READ | PROT_WRITE, MAP_SHARED,
+					fd, 0) : MAP_FAILED;
+	gt_quiet_end(&quiet);
 	close(fd);
 	if (taken == MAP_FAILED)
 		taken = NULL;

@@ -82,7 +82,7 @@ static void thread_ended(void *unused)
 	gt_meter_own(-own.kb);
 }
 
-/* A thread's first stack takes memory, before the first row that could tell of it. */
+/* A later thread's first stack takes memory that must not look like the program's. */
 static void warm_thread(void)
 {
 	int64_t before;
@@ -107,7 +107,10 @@ static void warm(void)
 	gt_tracker_warm();
 	if (gt_settings_get()->stack_depth)
 		gt_depot_warm();
-	warm_thread();
+	/* the first thread's stacks are there before the first row, too */
+	if (gt_settings_get()->stack_depth)
+		gt_unwind_warm();
+	own.is_there = true;
 	touch_heap();
 	/* another thread's may be smaller */
 	if (gt_thread_id() == (uint32_t)getpid())

@@ -12,7 +12,8 @@ bool gt_process_runs(const struct gt_process *process)
 	struct utsname system;
 	uint64_t began;
 
-	if (process->state != GT_TRACE_RUNNING || !*process->host || uname(&system) ||
+	/* of one that became another program, the number lives on: trace/ends.h knows */
+	if (process->state != GT_TRACE_RUNNING || process->end_ns || !*process->host || uname(&system) ||
 	    strcmp(process->host, system.nodename))
 		return false;
 	began = gt_process_began_ns(process->pid);

@@ -350,6 +350,15 @@ static void start_lanes(struct gt_reader *r)
 			gt_heap_push(&r->heap, r->lanes[i].key, (uint32_t)i);
 }
 
+/* A call is recorded before it is taken back as open: who is killed in between leaves both. */
+static bool is_recorded(const struct lane *lane, const struct gt_event *open)
+{
+	const struct gt_event *last = &lane->next;
+
+	return last->function == open->function && last->handle == open->handle &&
+	       last->time_ns == open->time_ns;
+}
+
 /* Calls that had not returned when the process ended: last, each once. */
 static int next_unfinished(struct gt_reader *r, struct gt_event *e)
 {
@@ -367,7 +376,8 @@ static int next_unfinished(struct gt_reader *r, struct gt_event *e)
 		*e = (struct gt_event){ .function = d->functions[in->function - 1],
 					.handle = in->handle, .time_ns = in->time_ns,
 					.stack = in->stack, .tid = lane->tid, .unfinished = 1 };
-		return 1;
+		if (!is_recorded(lane, e))
+			return 1;
 	}
 	return 0;
 }

@@ -114,7 +114,9 @@ static void source_ended(struct gt_recording *r, const struct gt_source_trace *s
 {
 	uint64_t end = s->process.end_ns > s->key ? s->process.end_ns : s->key + 1;
 
-	if (r->heap.items[0].item < r->process_count && !s->runs)
+	/* one whose recording stopped went on */
+	if (r->heap.items[0].item < r->process_count && !s->runs &&
+	    s->process.state != GT_TRACE_STOPPED)
 		gt_heap_push(&r->ended, end, r->heap.items[0].item);
 	gt_heap_pop(&r->heap);
 }

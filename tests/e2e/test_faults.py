@@ -174,6 +174,28 @@ def test_killed_in_any_call_of_ours_nothing_is_lost(case):
     assert kills > 30, kills
 
 
+def test_an_exit_in_any_call_of_ours_ends_the_program(case):
+    """A handler may end the process while its own thread holds a lock of ours."""
+    exits = 0
+    for function in ("open", "write", "mmap", "fallocate", "malloc"):
+        for number in numbers():
+            shutil.rmtree(case.path("r.gt"), ignore_errors=True)
+            done = steps(case, "--calls", "3000", env=recorded(
+                case, "r.gt", GPUTRACK_CSV="c.csv", GPUTRACK_LOG="c.log",
+                **preload(case, function, number, "exit", GUEST)))
+            if not struck(case):
+                break
+            # 7: it struck while the process was ending
+            assert done.status in (7, 9), (function, number, done.status, done.err)
+            report = case.gputrack("report", "r.gt")
+            if report.status == 0:
+                check_recording(case, "r.gt", 1)
+            else:
+                assert len(log_of(case)) == 0 and len(report.err.splitlines()) == 1, report.err
+            exits += 1
+    assert exits > 20, exits
+
+
 def test_killed_at_any_moment_nothing_is_lost(case):
     """kill -9 from outside while three threads work."""
     generator = random.Random(7)

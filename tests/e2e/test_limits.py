@@ -1,6 +1,7 @@
 """test_limits.py - --max-size and --duration: recording stops, the program does not."""
 import pathlib
 
+from harness import SmallDisk
 from test_attach import Attached, Target, need_root
 
 
@@ -58,6 +59,26 @@ def test_recording_stops_after_the_duration(case):
     assert "as long as --duration said" in " ".join(run.err.split()), run.err
     assert "as long as --duration said" in summary["recording"]["processes"][0]["error"]
     assert "NOTHING WAS TRACKED" not in run.err, run.err
+
+
+def test_a_full_disk_is_no_signal_with_a_limit_either(case):
+    with SmallDisk(case, "600k") as disk:
+        run = case.gputrack("run", "-o", disk / "r.gt", "--max-size", "10M", "sh", "-c",
+                            f"dd if=/dev/zero of={disk}/fill bs=4k 2>dd; "
+                            f"exec {case.program('ze_steps')}", env=case.levelzero())
+        assert run.status == 7 and run.out == "done\n", (run.status, run.err)
+    run = case.gputrack("run", "-o", "r.gt", "--max-size", "10M", "sh", "-c",
+                        f"ulimit -f 0; exec {case.program('ze_steps')}", env=case.levelzero())
+    assert run.status == 7 and run.out == "done\n", (run.status, run.err)
+
+
+def test_limits_are_not_those_of_the_run_around(case):
+    inner = [case.build / "gputrack", "run", "-q", "-o", "inner.gt", case.program("ze_steps")]
+    run = case.gputrack("run", "-q", "-o", "outer.gt", "--duration", "0.000001", "--max-size",
+                        "100K", *inner, env=case.levelzero())
+    assert run.status == 7, run.err
+    summary = case.report("inner.gt", "summary")
+    assert summary["recording"]["events"] == 201 and summary["lost"] == 0
 
 
 def test_what_is_no_limit_is_wrong_usage(case):

@@ -10,6 +10,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 import termios
 
 from harness import no_cores
@@ -458,6 +459,29 @@ def test_an_outer_recording_is_not_written_into_by_an_inner_one(case):
     assert done.status == 0, done.err
     assert case.report("inner.gt", "summary")["recording"]["events"] == 11
     assert case.report("outer.gt", "summary")["recording"]["events"] == 0
+
+
+def test_a_program_finds_what_we_found(case):
+    """Children that are ignored, and the number of files that may be open."""
+    program = "import resource, signal; " \
+        "print(resource.getrlimit(resource.RLIMIT_NOFILE)[0], " \
+        "signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN); exit(3)"
+    case.path("program.py").write_text(program)
+    assert quiet_run(case, "true").status == 0
+    for how in ("", "--baseline q.gt"):
+        done = case.run("bash", "-c", f"ulimit -Sn 321; trap '' CHLD; exec {case.build}/gputrack "
+                        f"run -q -o i.gt {how} {sys.executable} program.py")
+        assert (done.status, done.out, done.err) == (3, "321 True\n", ""), (how, done.out, done.err)
+
+
+def test_a_recording_in_which_nothing_could_be_written_is_one(case):
+    assert quiet_run(case, "true").status == 0
+    case.path("q.gt/ends").write_bytes(b"")
+    case.path("q.gt/77.trace").write_bytes(b"")
+    case.path("q.gt/78.trace").write_bytes(bytes(4096))
+    assert quiet_run(case, "true").status == 0
+    case.path("q.gt/79.trace").write_bytes(b"somebody's own")
+    assert "no recording" in one_line(quiet_run(case, "true"), 1)
 
 
 def test_recordings_are_private(case):

@@ -2,7 +2,8 @@
  * fault.c - a preloaded library that fails the n-th call which gputrack's code makes of a function.
  *
  * GT_FAULT=FUNCTION:N:ERRNO  the N-th call of FUNCTION (from 1) fails with that error number, and
- *                            all after it too when ERRNO ends in `+`; `kill`: SIGKILL in its place
+ *                            all after it too when ERRNO ends in `+`; `kill`: SIGKILL in its place;
+ *                            `exit`: exit(9) there, as a handler of a signal might
  * GT_FAULT_IN=NAME,NAME      calls made by modules whose file name begins so
  * GT_FAULT_HIT=FILE          created when the fault has struck
  */
@@ -31,7 +32,7 @@ static struct {
 	char function[32];
 	long at;
 	int error;           /* 0: SIGKILL */
-	bool ever_after, on;
+	bool ever_after, exits, on;
 } plan;
 
 static _Atomic long calls;
@@ -45,7 +46,8 @@ __attribute__((constructor)) static void read_plan(void)
 		return;
 	memcpy(plan.function, text, (size_t)(colon - text));
 	plan.at = strtol(colon + 1, &end, 10);
-	if (*end == ':' && strcmp(end + 1, "kill"))
+	plan.exits = *end == ':' && !strcmp(end + 1, "exit");
+	if (*end == ':' && !plan.exits && strcmp(end + 1, "kill"))
 		plan.error = (int)strtol(end + 1, &end, 10);
 	plan.ever_after = *end == '+';
 	plan.on = true;
@@ -87,6 +89,8 @@ static bool strikes(const char *function, const void *caller)
 	hit = getenv("GT_FAULT_HIT");
 	if (hit)
 		syscall(SYS_close, syscall(SYS_openat, AT_FDCWD, hit, O_CREAT | O_WRONLY, 0600));
+	if (plan.exits)
+		exit(9);
 	if (!plan.error)
 		syscall(SYS_kill, getpid(), SIGKILL);
 	errno = plan.error;

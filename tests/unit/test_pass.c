@@ -4,6 +4,8 @@
 #include "test_recording.h"
 
 #include "ledger/growth.h"
+#include "trace/ends.h"
+#include "trace/file.h"
 #include "view/pass.h"
 
 static void put(struct process *p, uint16_t function, uint64_t time_ns, uint64_t handle,
@@ -100,6 +102,32 @@ static void what_ended_processes_held_does_not_grow(void **state)
 	gt_recording_close(r);
 }
 
+/* A process whose recording stopped lives on, with all it has. */
+static void a_stopped_recording_is_no_end(void **state)
+{
+	const char *folder = fresh_folder();
+	struct process p[2];
+	struct gt_recording *r;
+	struct gt_ledger *l;
+	uint64_t now;
+
+	start_process(&p[0], folder, 11);
+	start_process(&p[1], folder, 12);
+	now = gt_now_ns();
+	put(&p[0], GT_FN_clCreateBuffer, now, 1, 100);
+	p[0].writer->header->state = GT_TRACE_STOPPED;
+	p[0].writer->header->end_ns = now + 10;
+	gt_writer_free(p[0].writer);
+	put(&p[1], GT_FN_clCreateBuffer, now + 1000, 1, 7);
+	end_at(&p[1], now + 2000);
+	r = open_recording(folder, 0);
+	l = gt_pass_run(r, &(struct gt_pass){ 0 });
+	assert_int_equal(l->peak_bytes, 107);
+	assert_int_equal(l->gone, 0);
+	gt_ledger_free(l);
+	gt_recording_close(r);
+}
+
 /* What is measured after the last process has ended is no sign that somebody went on. */
 static void samples_after_the_end_end_nobody(void **state)
 {
@@ -173,6 +201,38 @@ static void who_still_runs_has_not_died_in_a_call(void **state)
 	gt_ledger_free(l);
 }
 
+/* Its number lives on, as that of the program that it became. */
+static void who_became_another_program_does_not_run(void **state)
+{
+	for (int is_told = 0; is_told < 2; is_told++) {
+		const char *folder = fresh_folder();
+		struct gt_recording *r;
+		struct utsname system;
+		struct gt_event e;
+		struct process p;
+		uint32_t process;
+		char path[256];
+		FILE *ends;
+
+		assert_int_equal(uname(&system), 0);
+		start_process(&p, folder, (uint32_t)getpid());
+		gt_writer_info(p.writer, "host", system.nodename, strlen(system.nodename));
+		put(&p, GT_FN_clCreateBuffer, gt_now_ns(), 1, 100);
+		gt_writer_free(p.writer);
+		snprintf(path, sizeof path, "%s/" GT_ENDS_FILE, folder);
+		ends = is_told ? fopen(path, "we") : NULL;
+		if (ends) {
+			fprintf(ends, GT_ENDS_MAGIC "%d.trace %" PRIu64 "\n", (int)getpid(),
+				gt_now_ns());
+			fclose(ends);
+		}
+		r = open_recording(folder, 0);
+		assert_int_equal(gt_recording_next(r, &e, &process), 1);
+		assert_int_equal(gt_process_goes_on(gt_recording_process(r, 0)), !is_told);
+		gt_recording_close(r);
+	}
+}
+
 static void processes_beyond_the_most_are_left_out_loudly(void **state)
 {
 	struct gt_recording_options options = { .most = 2 };
@@ -204,8 +264,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_s_end_is_a_moment_of_its_own),
 		cmocka_unit_test(what_ended_processes_held_does_not_grow),
+		cmocka_unit_test(a_stopped_recording_is_no_end),
 		cmocka_unit_test(samples_after_the_end_end_nobody),
 		cmocka_unit_test(who_still_runs_has_not_died_in_a_call),
+		cmocka_unit_test(who_became_another_program_does_not_run),
 		cmocka_unit_test(processes_beyond_the_most_are_left_out_loudly),
 	};
 

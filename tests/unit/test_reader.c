@@ -147,6 +147,36 @@ static void nested_calls_stay_in_the_order_they_returned(void **state)
 	free(got.list);
 }
 
+/* Killed in a call, or between its record and the note that it is over. */
+static void a_call_is_done_or_open_and_never_both(void **state)
+{
+	const struct gt_event release = { .time_ns = 5, .handle = 7, .tid = 1,
+					  .function = GT_FN_clReleaseMemObject };
+
+	for (int is_recorded = 0; is_recorded < 2; is_recorded++) {
+		const char *path = fresh_path("open.trace");
+		struct gt_writer *w = open_writer(path);
+		struct gt_lane *lane = gt_lane_acquire(w, 1, "");
+		struct gt_error error;
+		struct gt_reader *r;
+		struct gt_event e;
+
+		gt_lane_event(lane, &(struct gt_event){ .time_ns = 4, .handle = 7,
+							.function = GT_FN_clCreateBuffer });
+		gt_lane_enter(lane, &release, &release);
+		if (is_recorded)
+			gt_lane_event(lane, &release);
+		assert_int_equal(gt_reader_open(&r, path, &error), 0);
+		assert_int_equal(gt_reader_next(r, &e), 1);
+		assert_int_equal(gt_reader_next(r, &e), 1);
+		assert_int_equal(e.function, GT_FN_clReleaseMemObject);
+		assert_int_equal(e.unfinished, !is_recorded);
+		assert_int_equal(gt_reader_next(r, &e), 0);
+		gt_reader_close(r);
+		gt_writer_free(w);
+	}
+}
+
 static void a_lane_that_changes_hands_tells_whose_calls_follow(void **state)
 {
 	const char *path = fresh_path("trace");
@@ -419,6 +449,7 @@ int main(void)
 		cmocka_unit_test(lanes_are_merged_by_time),
 		cmocka_unit_test(a_destroy_sorts_before_the_create_that_reuses_its_handle),
 		cmocka_unit_test(nested_calls_stay_in_the_order_they_returned),
+		cmocka_unit_test(a_call_is_done_or_open_and_never_both),
 		cmocka_unit_test(a_lane_that_changes_hands_tells_whose_calls_follow),
 		cmocka_unit_test(a_trace_being_written_reads_up_to_now),
 		cmocka_unit_test(what_is_written_after_opening_is_left_for_the_next),

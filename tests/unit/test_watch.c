@@ -4,10 +4,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "guest/guest.h"
+#include "guest/meter.h"
 #include "guest/watch.h"
 
 #include "test_scratch.h"
@@ -38,10 +40,28 @@ static void a_small_stack_is_enough_to_start(void **state)
 	pthread_attr_destroy(&attributes);
 }
 
+/* Only what later threads take for their stacks is left out of the figures. */
+static void the_first_threads_figures_are_the_kernels(void **state)
+{
+	struct gt_meter m;
+	unsigned long pages;
+	FILE *statm;
+
+	gt_guest_start();
+	statm = fopen("/proc/self/statm", "re");
+	assert_non_null(statm);
+	assert_int_equal(setvbuf(statm, NULL, _IONBF, 0), 0);
+	gt_meter_read(&m);
+	assert_int_equal(fscanf(statm, "%lu", &pages), 1);
+	assert_int_equal(m.size_kb, pages * (unsigned long)sysconf(_SC_PAGESIZE) / 1024);
+	fclose(statm);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_small_stack_is_enough_to_start),
+		cmocka_unit_test(the_first_threads_figures_are_the_kernels),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

@@ -17,6 +17,7 @@
 #include "cli/attach/settings.h"
 #include "cli/cli.h"
 #include "cli/folder.h"
+#include "cli/inherited.h"
 #include "cli/launch.h"
 #include "cli/note.h"
 #include "cli/replay.h"
@@ -80,6 +81,7 @@ static int start_child(struct attach *a, struct gt_error *error)
 			_exit(127);
 		signal(SIGINT, SIG_DFL);
 		signal(SIGTERM, SIG_DFL);
+		gt_inherited_give();
 		execvp(a->argv[0], a->argv);
 		gt_launch_explain(error, a->argv[0], errno);
 		(void)!write(tell[1], error->text, strlen(error->text));
