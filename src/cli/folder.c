@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "trace/ends.h"
 #include "trace/layout.h"
+#include "trace/recording.h"
 
 enum { PATH_ROOM = sizeof((struct gt_folder *)0)->path + 8 };
 
@@ -53,13 +54,6 @@ static bool is_blank(int folder, const char *name)
 	return blank;
 }
 
-static bool is_trace_name(const char *name)
-{
-	size_t size = strlen(name);
-
-	return size > 6 && !strcmp(name + size - 6, ".trace");
-}
-
 /* By its name and by what is in it: somebody's own `info` is not ours. */
 static bool is_ours(int folder, const char *name)
 {
@@ -71,7 +65,7 @@ static bool is_ours(int folder, const char *name)
 		return begins_with(folder, name, GT_ENDS_MAGIC) || is_blank(folder, name);
 	if (!strcmp(name, GT_ROOM_FILE))
 		return is_counter(folder, name);
-	return is_trace_name(name) &&
+	return gt_recording_is_trace(name) &&
 	       (begins_with(folder, name, GT_TRACE_MAGIC) || is_blank(folder, name));
 }
 
@@ -87,7 +81,7 @@ bool gt_folder_has_own(const char *path)
 	if (fd < 0)
 		return false;
 	/* a trace that is not there yet would be taken for one of its processes */
-	own = is_ours(fd, name) || (is_trace_name(name) && is_ours(fd, "info"));
+	own = is_ours(fd, name) || (gt_recording_is_trace(name) && is_ours(fd, "info"));
 	close(fd);
 	return own;
 }

@@ -13,8 +13,9 @@ bool gt_process_runs(const struct gt_process *process)
 	uint64_t began;
 
 	/* of one that became another program, the number lives on: trace/ends.h knows */
-	if (process->state != GT_TRACE_RUNNING || process->end_ns || !*process->host || uname(&system) ||
-	    strcmp(process->host, system.nodename))
+	if (process->state != GT_TRACE_RUNNING || process->end_ns)
+		return false;
+	if (!*process->host || uname(&system) || strcmp(process->host, system.nodename))
 		return false;
 	began = gt_process_began_ns(process->pid);
 	/* a number that is used again belongs to somebody who came later */

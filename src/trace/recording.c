@@ -59,11 +59,16 @@ static void add_source(struct gt_recording *r, const char *folder, const char *f
 	r->sources[r->source_count++] = s;
 }
 
+bool gt_recording_is_trace(const char *name)
+{
+	size_t size = strlen(name);
+
+	return size > 6 && !strcmp(name + size - 6, ".trace");
+}
+
 static int is_trace(const struct dirent *entry)
 {
-	size_t size = strlen(entry->d_name);
-
-	return size > 6 && !strcmp(entry->d_name + size - 6, ".trace");
+	return gt_recording_is_trace(entry->d_name);
 }
 
 static int by_start(const void *a, const void *b)

@@ -56,6 +56,9 @@ struct gt_recorded_module {
 	int64_t mtime_ns;
 };
 
+/* True of what a trace in a recording is called. */
+bool gt_recording_is_trace(const char *name);
+
 int gt_recording_open(struct gt_recording **out, const char *path,
 		      const struct gt_recording_options *options, struct gt_error *error);
 void gt_recording_close(struct gt_recording *r);
