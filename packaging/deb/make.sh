@@ -40,8 +40,10 @@ gzip -9n "$documents/CHANGELOG.md"
 printf 'Source: gputrack\n\nPackage: gputrack\nArchitecture: any\n' >"$build/deb/debian/control"
 binaries=$(find "$root/usr/bin" "$root/usr/lib" -type f \( -name 'gputrack' -o -name '*.so*' \))
 # shellcheck disable=SC2086
-depends=$(cd "$build/deb" && dpkg-shlibdeps -O -xgputrack -l"$root/usr/lib/$machine/gputrack" \
-	$binaries 2>shlibdeps.log | sed -n 's/^shlibs:Depends=//p') || { cat "$build/deb/shlibdeps.log" >&2; exit 1; }
+(cd "$build/deb" && dpkg-shlibdeps -O -xgputrack -l"$root/usr/lib/$machine/gputrack" \
+	$binaries >shlibdeps.txt 2>shlibdeps.log) || { cat "$build/deb/shlibdeps.log" >&2; exit 1; }
+depends=$(sed -n 's/^shlibs:Depends=//p' "$build/deb/shlibdeps.txt")
+[ -n "$depends" ] || { echo "make.sh: dpkg-shlibdeps found no library that gputrack needs" >&2; exit 1; }
 
 version=$(meson introspect --projectinfo "$build" | sed -n 's/.*"version": "\([^"]*\)".*/\1/p')
 sed -e "s/@VERSION@/$version/" -e "s/@ARCHITECTURE@/$architecture/" -e "s/@DEPENDS@/$depends/" \

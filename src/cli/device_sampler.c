@@ -42,7 +42,6 @@ static void take(struct gt_device_sampler *s, struct series *series, uint64_t va
 	series->seen_ns = gt_now_ns();
 	if (series->any && series->written == series->seen)
 		return;
-	/* where it stood still until now, so that the step is a step */
 	gt_lane_sample(s->lane, series->number, series->seen_ns, series->seen);
 	series->written = series->seen;
 	series->any = true;

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "base/tool.h"
@@ -73,7 +72,8 @@ static char *default_output(const char *path)
 			break;
 		}
 	}
-	if (asprintf(&output, "%.*s.html", (int)size, stem) < 0)
+	/* no name that begins with a dash: every tool would take it for an option */
+	if (!strcmp(path, "-") || asprintf(&output, "%.*s.html", (int)size, stem) < 0)
 		output = gt_strdup("gputrack.html");
 	free(stem);
 	return output;
@@ -127,42 +127,35 @@ static int tracker_data(const struct settings *s, const char *input, FILE *out,
 	return 0;
 }
 
-/* A plain file that is no trace. */
-static bool is_table(const char *path)
-{
-	struct gt_trace_header header;
-	struct gt_error error;
-	struct stat st;
-
-	return !strcmp(path, "-") || (!stat(path, &st) && !S_ISDIR(st.st_mode) &&
-				      gt_trace_header_read(&header, path, &error));
-}
-
 static int write_data(const struct settings *s, const char *input, FILE *out,
 		      struct gt_error *error)
 {
-	return is_table(input) ? tracker_data(s, input, out, error) :
+	return gt_source_is_table(input) ? tracker_data(s, input, out, error) :
 				 recording_data(s, input, out, error);
 }
 
 static int write_page(const struct settings *s, const char *input, struct gt_error *error)
 {
 	char *path = s->source.output ? gt_strdup(s->source.output) : default_output(input);
+	char *data = NULL;
+	size_t size;
+	FILE *made = gt_memstream(&data, &size);
 	struct gt_output output;
-	int e = gt_output_open(&output, path, error);
+	/* all of it first: what goes to a pipe cannot be taken back */
+	int e = write_data(s, input, made, error);
 
-	if (e)
-		goto free_path;
-	gt_html_begin(output.file, &(struct gt_html_page){ 0 });
-	e = write_data(s, input, output.file, error);
-	gt_html_end(output.file);
-	if (e)
-		gt_output_abandon(&output);
-	else
+	gt_memstream_close(made);
+	if (!e)
+		e = gt_output_open(&output, path, error);
+	if (!e) {
+		gt_html_begin(output.file, &(struct gt_html_page){ 0 });
+		fwrite(data, 1, size, output.file);
+		gt_html_end(output.file);
 		e = gt_output_close(&output, error);
-	if (!e && strcmp(path, "-"))
-		gt_tell("wrote %s", path);
-free_path:
+		if (!e && strcmp(path, "-"))
+			gt_tell("wrote %s", path);
+	}
+	free(data);
 	free(path);
 	return e;
 }

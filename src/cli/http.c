@@ -2,6 +2,7 @@
 #include "cli/http.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,9 @@ static bool parse_header(struct gt_http_request *r, const char *line, size_t siz
 		return false;
 	if (name == 14 && !strncasecmp(line, "content-length", 14))
 		return left == 1 && *value == '0';
+	for (size_t i = 0; i < left; i++)
+		if (iscntrl((unsigned char)value[i]) && value[i] != '\t')
+			return false;
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		const struct field *f = &fields[i];
 
@@ -112,16 +116,20 @@ enum gt_http_state gt_http_parse(struct gt_http_request *r, const char *bytes, s
 	return GT_HTTP_WHOLE;
 }
 
+enum { USUAL_PORT = 80 }; /* which nobody writes down */
+
 /* "NUMBER:PORT", "[NUMBER]:PORT" or "localhost:PORT". */
 static bool is_authority(const char *text, uint16_t port)
 {
-	const char *colon = strrchr(text, ':');
+	const char *bracket = strrchr(text, ']'), *colon = strrchr(bracket ? bracket : text, ':');
 	unsigned char address[16];
 	char host[64], number[8];
-	size_t size = colon ? (size_t)(colon - text) : 0;
+	size_t size = colon ? (size_t)(colon - text) : strlen(text);
 
 	snprintf(number, sizeof number, "%u", port);
-	if (!colon || strcmp(colon + 1, number) || !size || size >= sizeof host)
+	if (colon ? strcmp(colon + 1, number) != 0 : port != USUAL_PORT)
+		return false;
+	if (!size || size >= sizeof host)
 		return false;
 	memcpy(host, text, size);
 	host[size] = '\0';

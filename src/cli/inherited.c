@@ -5,19 +5,23 @@
 #include <stdbool.h>
 #include <sys/resource.h>
 
+static const int signals[] = { SIGCHLD, SIGINT, SIGTERM, SIGHUP };
+enum { SIGNALS = sizeof signals / sizeof *signals };
+
 static struct rlimit files;
-static bool has_files, ignores_children;
+static bool has_files, is_ignored[SIGNALS];
 
 void gt_inherited_take(void)
 {
-	struct sigaction children;
+	struct sigaction before;
 
 	/* readers of recordings raise it: trace/recording.c */
 	has_files = !getrlimit(RLIMIT_NOFILE, &files);
-	ignores_children = !sigaction(SIGCHLD, NULL, &children) && children.sa_handler == SIG_IGN;
+	for (int i = 0; i < SIGNALS; i++)
+		is_ignored[i] = !sigaction(signals[i], NULL, &before) &&
+				before.sa_handler == SIG_IGN;
 	/* whoever ignores it is never told how a child ended */
-	if (ignores_children)
-		signal(SIGCHLD, SIG_DFL);
+	signal(SIGCHLD, SIG_DFL);
 }
 
 void gt_inherited_give(void)
@@ -28,6 +32,6 @@ void gt_inherited_give(void)
 		now.rlim_cur = files.rlim_cur;
 		setrlimit(RLIMIT_NOFILE, &now);
 	}
-	if (ignores_children)
-		signal(SIGCHLD, SIG_IGN);
+	for (int i = 0; i < SIGNALS; i++)
+		signal(signals[i], is_ignored[i] ? SIG_IGN : SIG_DFL);
 }

@@ -292,17 +292,28 @@ static int program_status(pid_t child)
 {
 	int status;
 
-	if (stopped)
-		kill(child, stopped);
-	while (waitpid(child, &status, 0) < 0)
+	for (;;) {
+		if (stopped)
+			kill(child, stopped);
+		if (waitpid(child, &status, 0) == child)
+			break;
 		if (errno != EINTR)
 			return GT_EXIT_FAILED;
+	}
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* What was ignored when we began is ignored, by us and by the program. */
+static void heed(int number)
+{
+	struct sigaction on = { .sa_handler = stop }, before;
+
+	if (!sigaction(number, NULL, &before) && before.sa_handler != SIG_IGN)
+		sigaction(number, &on, NULL);
 }
 
 static int monitor(struct watch *w, const struct settings *s, char **program)
 {
-	struct sigaction on = { .sa_handler = stop };
 	int status;
 
 	if (s->interval_s * 1e9 < INTERVAL_MIN_NS || s->interval_s > 86400)
@@ -315,8 +326,8 @@ static int monitor(struct watch *w, const struct settings *s, char **program)
 	status = add_pids(w, &s->pids);
 	if (!status)
 		status = open_output(w, s->output);
-	sigaction(SIGINT, &on, NULL);
-	sigaction(SIGTERM, &on, NULL);
+	heed(SIGINT);
+	heed(SIGTERM);
 	if (!status && *program)
 		status = start_program(w, program);
 	if (status) {

@@ -3,7 +3,6 @@
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/format.h"
@@ -343,20 +342,19 @@ static int plot_one(const struct settings *s, const char *input, double width, d
 	struct job j = { .settings = s, .input = input, .width = width, .height = height,
 			 .utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8") };
 	struct gt_error error;
-	struct stat st;
-	bool is_recording;
+	bool is_there = !access(input, F_OK) || !strcmp(input, "-");
+	bool is_recording = is_there && !gt_source_is_table(input);
 	int e, status = GT_EXIT_DONE;
 
 	if (s->smi && read_smi(&j, &error))
 		return gt_fail("cannot use the nvidia-smi log %s: %s", s->smi, error.text);
 	j.path = s->source.output ? gt_strdup(s->source.output) : default_path(input);
 	j.words = strcmp(j.path, "-") ? stdout : stderr;
-	is_recording = !stat(input, &st) && S_ISDIR(st.st_mode);
 	e = is_recording ? plot_recording(&j, &error) : plot_table(&j, &error);
 	/* recordings' errors say whose they are */
 	if (e && is_recording)
 		status = gt_fail("%s", error.text);
-	else if (e == -ENOENT)
+	else if (!is_there)
 		status = missing(input, error.text);
 	else if (e)
 		status = gt_fail("cannot plot %s: %s", input, error.text);
@@ -404,11 +402,29 @@ static int check(const struct settings *s, int inputs, double *width, double *he
 static int check_threshold(const struct settings *s, int inputs, char **names)
 {
 	bool has_table = s->usage != NULL;
-	struct stat st;
 
 	for (int i = 0; i < inputs; i++)
-		has_table |= stat(names[i], &st) || !S_ISDIR(st.st_mode);
+		has_table |= access(names[i], F_OK) || gt_source_is_table(names[i]);
 	return gt_option_needs(&gt_plot_usage, "threshold", has_table, "a tracker's CSV");
+}
+
+/* Two inputs whose pictures would have one name. */
+static int check_names(int inputs, char **names)
+{
+	int status = 0;
+
+	for (int i = 1; i < inputs && !status; i++)
+		for (int k = 0; k < i && !status; k++) {
+			char *one = default_path(names[k]), *other = default_path(names[i]);
+
+			if (!strcmp(one, other))
+				status = gt_usage_wrong(&gt_plot_usage, "%s and %s would both be "
+							"drawn as %s: draw one at a time, with -o",
+							names[k], names[i], one);
+			free(one);
+			free(other);
+		}
+	return status;
 }
 
 int gt_cmd_plot(int argc, char **argv)
@@ -421,6 +437,8 @@ int gt_cmd_plot(int argc, char **argv)
 		status = check(&s, argc - first + !!s.usage, &width, &height);
 	if (first >= 0 && !status)
 		status = check_threshold(&s, argc - first, argv + first);
+	if (first >= 0 && !status)
+		status = check_names(argc - first, argv + first);
 	if (first >= 0 && !status && s.usage)
 		status = plot_one(&s, s.usage, width, height);
 	for (int i = first; first >= 0 && status != GT_EXIT_USAGE && i < argc; i++) {

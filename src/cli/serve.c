@@ -272,18 +272,32 @@ static void tell(struct connection *c)
 		hang_up(c);
 }
 
+/* A free place, or that of who has been here longest without asking for anything. */
+static struct connection *place_for(struct server *s)
+{
+	struct connection *oldest = NULL;
+
+	for (size_t i = 0; i < CONNECTIONS; i++) {
+		struct connection *c = &s->connections[i];
+
+		if (c->fd < 0)
+			return c;
+		if (!c->out && (!oldest || c->since_ns < oldest->since_ns))
+			oldest = c;
+	}
+	if (oldest)
+		hang_up(oldest);
+	return oldest;
+}
+
 static void welcome(struct server *s)
 {
 	int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct connection *c = NULL;
+	struct connection *c = fd < 0 ? NULL : place_for(s);
 
-	for (size_t i = 0; i < CONNECTIONS && !c; i++)
-		if (s->connections[i].fd < 0)
-			c = &s->connections[i];
-	if (fd < 0)
-		return;
 	if (!c) {
-		close(fd);
+		if (fd >= 0)
+			close(fd);
 		return;
 	}
 	*c = (struct connection){ .fd = fd, .since_ns = gt_now_ns() };

@@ -60,3 +60,13 @@ void gt_source_fini(struct gt_source *source)
 {
 	gt_texts_fini(&source->symbols);
 }
+
+bool gt_source_is_table(const char *path)
+{
+	struct gt_trace_header header;
+	struct gt_error error;
+	struct stat st;
+
+	return !strcmp(path, "-") || (!stat(path, &st) && !S_ISDIR(st.st_mode) &&
+				      gt_trace_header_read(&header, path, &error));
+}

@@ -47,3 +47,5 @@ int gt_source_open(const struct gt_usage *usage, const struct gt_source *source,
 int gt_source_frames(const struct gt_source *source, const struct gt_recording *recording,
 		     struct gt_frames **frames, struct gt_error *error);
 void gt_source_fini(struct gt_source *source);
+/* True of stdin, and of a plain file that is no trace. */
+bool gt_source_is_table(const char *path);

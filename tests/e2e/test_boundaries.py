@@ -158,6 +158,23 @@ def test_what_root_follows_is_roots_own(case):
         assert not stat.S_IMODE(path.lstat().st_mode) & 0o077, path
 
 
+def test_attach_leaves_a_users_folder_as_it_was(case):
+    """What is put aside or cleared away there takes a right that attach gives up."""
+    need_root(case)
+    need_users(case)
+    os.chown(case.folder, NOBODY, NOBODY)
+    for number in range(4):
+        done = case.gputrack("attach", "-q", "-o", "x.gt", "-c", "true")
+        assert done.status == 0, done.err
+    names = sorted(path.name for path in case.folder.iterdir())
+    assert names == ["x.gt", "x.gt.old"], names
+    made = case.path("x.gt").stat().st_ino
+    done = case.gputrack("attach", "-q", "-o", "x.gt", "-c", "./nothing")
+    assert done.status == 1 and "cannot run" in done.err, done.err
+    assert case.path("x.gt").stat().st_ino == made
+    assert sorted(path.name for path in case.folder.iterdir()) == names
+
+
 def test_a_recording_of_root_is_read_by_a_user_only_when_allowed(case):
     need_users(case)
     tool = case.build / "gputrack"

@@ -4,7 +4,9 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import signal
+import socket
 import time
 import urllib.error
 import urllib.request
@@ -486,6 +488,48 @@ def test_only_who_knows_the_token_is_served(case):
         assert ask(served.address, "../etc/passwd")[0] == 404
         assert ask(served.address, Host="evil.example")[0] == 403
         assert ask(served.address, Origin="http://evil.example")[0] == 403
+
+
+def test_who_asks_for_nothing_shuts_nobody_out(case):
+    page_of(case, "leaks.gt")
+    with Served(case, "leaks.gt") as served:
+        port = int(served.address.split(":")[2].split("/")[0])
+        silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(40)]
+        assert ask(served.address)[0] == 200
+        for one in silent:
+            one.close()
+
+
+def test_a_page_that_cannot_be_made_is_no_half(case):
+    page_of(case, "leaks.gt")
+    done = case.gputrack("html", "nothing.gt", "-o", "-")
+    assert done.status == 1 and not done.out and len(done.err.splitlines()) == 1, done.err
+    done = case.run("sh", "-c", f"{case.build}/gputrack html - <"
+                    f"{case.source}/tests/golden/inputs/tracker/leaky.csv")
+    assert done.status == 0 and case.path("gputrack.html").exists(), done.err
+
+
+def test_the_chosen_process_stays_chosen(case):
+    page_of(case, "leaks.gt")
+    os.rename(case.path("family.gt"), case.path("now.gt"))
+    with Served(case, "now.gt") as served, Browser(case) as page:
+        page.open(served.address)
+        page.wait("document.body.dataset.drawn === 'all'")
+        page.js("const p = document.querySelector('#process'); p.value = '403'; "
+                "p.dispatchEvent(new Event('change'))")
+        before = page.text(".verdicts")
+        assert page.js("return document.querySelector('#process').value") == "403"
+        # another process comes that does more: the busiest is first
+        shutil.copy(case.path("leaks.gt/200.trace"), case.path("now.gt/200.trace"))
+        page.wait("document.querySelector('#process').options[1].value === '200'")
+        assert page.js("return document.querySelector('#process').value") == "403"
+        assert page.text(".verdicts") == before
+        # and it goes, with all but one: what is left is shown
+        for trace in case.path("now.gt").glob("*.trace"):
+            if trace.name != "200.trace":
+                trace.unlink()
+        page.wait("document.querySelector('.verdicts')?.innerText.includes('130 leaks')")
+        assert page.complaints() == []
 
 
 def test_a_running_recording_is_followed(case):

@@ -179,6 +179,17 @@ def test_a_program_of_its_own(case):
     assert process.returncode == 128 + signal.SIGINT, process.returncode
 
 
+def test_a_signal_reaches_the_program_when_the_rows_are_over(case):
+    process = case.start(case.build / "gputrack", "monitor", "-d", "0.05", "-i", "0.01", "-o",
+                         "m.csv", "--", "sleep", "60")
+    while not case.path("m.csv").exists() or case.path("m.csv").read_text().count("\n") < 3:
+        time.sleep(0.02)
+    time.sleep(0.2)  # the rows are over, or soon will be: either way it is to end
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=30)
+    assert process.returncode == 128 + signal.SIGTERM
+
+
 def test_wrong_pids_are_told_in_a_line(case):
     gone = subprocess.Popen(["true"])
     gone.wait()

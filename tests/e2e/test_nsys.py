@@ -423,6 +423,9 @@ def test_an_existing_recording_is_kept_and_a_failure_leaves_it(case):
     assert case.path("x.gt.old").is_dir()
     done = case.gputrack("import", case.path("none.sqlite"), "-o", "x.gt")
     assert done.status == 1 and case.path("x.gt/info").exists()
+    # with the slash that shells put behind folders
+    done = case.gputrack("import", case.path("x.sqlite"), "-o", "x.gt/")
+    assert done.status == 0 and "imported into x.gt\n" in done.out, done.err
 
 
 # Frames.

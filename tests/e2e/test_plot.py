@@ -3,9 +3,12 @@ import datetime
 import os
 import pathlib
 import re
+import shutil
 import struct
 import xml.dom.minidom
 import zlib
+
+from pages import recordings
 
 HEADER = ("CallNumber,TimeMs,APICall,VmSize_KB,VmRSS_KB,VmData_KB,VmPeak_KB,Threads,"
           "Delta_VmSize_KB,Delta_VmRSS_KB,Delta_VmData_KB,Contexts,CommandQueues,Modules,Kernels,"
@@ -200,6 +203,18 @@ def test_standard_input_and_output(case):
     done = case.gputrack("plot", "-", stdin=text)
     assert done.status == 0 and "saved to: plot.png" in done.out, done.err
     assert case.path("plot.png").exists()
+
+
+def test_a_trace_is_drawn_and_two_pictures_never_have_one_name(case):
+    recordings(case)
+    (trace,) = case.path("leaks.gt").glob("*.trace")
+    done = case.gputrack("plot", trace, "-o", "one.txt")
+    assert done.status == 0 and case.path("one.txt").exists(), done.err
+    shutil.copy(case.source / "tests/golden/inputs/tracker/leaky.csv", case.path("leaks.csv"))
+    done = case.gputrack("plot", "leaks.gt", "leaks.csv")
+    assert done.status == 2 and "would both be drawn as leaks_plot.png" in done.err, done.err
+    done = case.gputrack("plot", "leaks.csv", "-o", "nowhere/x.png")
+    assert done.status == 1 and "makes recordings" not in done.err, done.err
 
 
 def test_what_was_there_stays_when_the_picture_cannot_be_made(case):

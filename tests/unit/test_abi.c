@@ -22,6 +22,7 @@ static void opencl_is_as_its_headers_say(void **state)
 #ifdef HAVE_OPENCL
 	assert_int_equal(GT_CL_PLATFORM_NAME, CL_PLATFORM_NAME);
 	assert_int_equal(GT_CL_PLATFORM_VERSION, CL_PLATFORM_VERSION);
+	assert_int_equal(GT_CL_PLATFORM_EXTENSIONS, CL_PLATFORM_EXTENSIONS);
 	assert_int_equal(GT_CL_DEVICE_NAME, CL_DEVICE_NAME);
 	assert_int_equal(GT_CL_DEVICE_GLOBAL_MEM_SIZE, CL_DEVICE_GLOBAL_MEM_SIZE);
 	assert_int_equal(GT_CL_DRIVER_VERSION, CL_DRIVER_VERSION);

@@ -103,6 +103,21 @@ static void names_that_lead_here_are_not_ours(void **state)
 	assert_false(is_ours("127.0.0.1:8080", "https://127.0.0.1:8080"));
 	assert_false(is_ours("127.0.0.1:8080", "null"));
 	assert_false(is_ours(":8080", ""));
+	/* the port that nobody writes down */
+	memset(&request, 0, sizeof request);
+	strcpy(request.host, "127.0.0.1");
+	assert_true(gt_http_is_ours(&request, 80));
+	strcpy(request.origin, "http://127.0.0.1");
+	assert_true(gt_http_is_ours(&request, 80));
+	strcpy(request.origin, "http://evil.example");
+	assert_false(gt_http_is_ours(&request, 80));
+	strcpy(request.host, "evil.example");
+	assert_false(gt_http_is_ours(&request, 80));
+	request.origin[0] = '\0';
+	strcpy(request.host, "[::1]");
+	assert_true(gt_http_is_ours(&request, 80));
+	strcpy(request.host, "[::1]:80");
+	assert_true(gt_http_is_ours(&request, 80));
 	assert_false(is_ours("[]:8080", ""));
 }
 

@@ -117,7 +117,7 @@ class RecordingSet {
     this.rowTimes = unpackTimes(raw.kind_rows.times);
     this.rowStep = raw.kind_rows.step_ns / 1e9;
     this.exact = raw.kind_rows.step_ns === 1;
-    this.kinds = raw.kinds.map((kind, index) => ({ ...kind, index,
+    this.kinds = raw.kinds.map((kind, index) => ({ ...kind, index, key: `${kind.api} ${kind.name}`,
       onDevice: kind.memory === "device" || kind.memory === "shared",
       bytes: unpackChannel(kind.bytes, this.rowTimes.length),
       objects: unpackChannel(kind.objects, this.rowTimes.length) }));
@@ -203,7 +203,9 @@ export class PageData {
       path.slice(folder.length + 1) : path;
   }
 
-  set(index) {
+  /* Of the process with this number; of all together where there is none. */
+  set(pid) {
+    const index = Math.max(0, this.raw.sets.findIndex((set) => set.pid === pid));
     return this.sets[index] ||= new RecordingSet(this.raw.sets[index], this);
   }
 }

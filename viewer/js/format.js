@@ -4,7 +4,7 @@ const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
 export function formatBytes(bytes) {
   let unit = 0, value = Math.abs(bytes);
-  while (value >= 1024 && unit < UNITS.length - 1) {
+  while (value >= (unit ? 1023.5 : 1024) && unit < UNITS.length - 1) {
     value /= 1024;
     unit++;
   }

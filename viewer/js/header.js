@@ -52,7 +52,7 @@ function gapsOf(data) {
   return gaps;
 }
 
-export function headerContent(data, { set, pick, theme, live }) {
+export function headerContent(data, { pid, pick, theme, live }) {
   const { recording } = data.raw;
   const apis = [...new Set(data.raw.sets[0].kinds.map((kind) => kind.api))];
   const facts = [endText(recording), recording.started && `started ${recording.started}`,
@@ -61,7 +61,7 @@ export function headerContent(data, { set, pick, theme, live }) {
     recording.processes.length === 1 ? `pid ${recording.processes[0].pid}` :
       plural(recording.processes.length, "process", "processes")].filter(Boolean);
   const tools = el("div", { class: "controls" }, live ? el("span", { class: "follows", id: "live",
-    text: "live" }) : null, processPicker(data, set, pick), theme);
+    text: "live" }) : null, processPicker(data, pid, pick), theme);
   return [el("div", { class: "title" },
     el("h1", {}, el("span", { class: "brand", text: "gputrack" }), " ",
       el("span", { class: "command", text: recording.command || recording.path,
@@ -86,7 +86,7 @@ function processPicker(data, chosen, pick) {
   };
   const picker = el("select", { id: "process", aria: { label: "Process" },
     on: { change: () => pick(Number(picker.value)) } },
-  data.raw.sets.map((set, i) => el("option", { value: String(i), selected: i === chosen,
+  data.raw.sets.map((set) => el("option", { value: String(set.pid), selected: set.pid === chosen,
     text: set.pid ? name(set.pid) : "All processes together" })));
   if (data.raw.processes_left_out)
     picker.append(el("option", { disabled: true,

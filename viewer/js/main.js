@@ -18,7 +18,7 @@ import { isDark, themeButton } from "./theme.js";
 
 /* What the reader has chosen, kept when data changes. */
 const state = {
-  set: 0,
+  pid: 0,
   timeline: { unit: "bytes", window: null, hidden: new Set(), moment: null, atPeak: true },
   flame: { mode: null, unit: null, search: "", path: [] },
   leaks: tableState("bytes"),
@@ -53,7 +53,7 @@ function drawRecording(main) {
     main.append(nothingTracked());
     return () => {};
   }
-  const set = data.set(state.set), t = state.timeline;
+  const set = data.set(state.pid), t = state.timeline;
   if (!set.raw.peak.bytes && t.moment === null)
     t.unit = "objects";
   const moment = new Moment(set);
@@ -80,9 +80,9 @@ function drawRecording(main) {
 }
 
 function recordingHeader() {
-  return headerContent(data, { set: state.set, theme: themeButton(draw), live: data.live,
-    pick: (set) => {
-      state.set = set;
+  return headerContent(data, { pid: state.pid, theme: themeButton(draw), live: data.live,
+    pick: (pid) => {
+      state.pid = pid;
       Object.assign(state.timeline, { window: null, moment: null, atPeak: true });
       draw();
     } }).filter(Boolean);
@@ -136,14 +136,15 @@ function start() {
   data = new PageData(raw);
   document.title = visible(raw.tracker ? raw.tracker.path :
     raw.recording.command || raw.recording.path) + " – gputrack";
-  document.getElementById("footer").append(el("p", { class: "dim", text: "Made by gputrack " +
-    `${raw.made_by}. This page is whole: it asks nothing of the network.` }));
   data.live = follow((fresh) => {
     const next = new PageData(fresh);
     next.live = next.drawn = true;
     data = next;
     draw();
   });
+  document.getElementById("footer").append(el("p", { class: "dim", text: "Made by gputrack " +
+    `${raw.made_by}. ` + (data.live ? "It asks the gputrack that serves it for newer data." :
+      "This page is whole: it asks nothing of the network.") }));
   draw();
 }
 

@@ -122,7 +122,7 @@ export class Timeline {
     }
     const lookup = times.map((time) => indexUpTo(this.set.rowTimes, time));
     const share = this.shares(lookup, rows.map((row) => row < 0 ? 0 : totals.last[row]));
-    const kinds = this.kinds.filter((kind) => !this.state.hidden.has(kind.index));
+    const kinds = this.kinds.filter((kind) => !this.state.hidden.has(kind.key));
     let below = new Float64Array(times.length);
     const stacked = kinds.map((kind) => {
       const values = kind[unit].last;
@@ -159,7 +159,7 @@ export class Timeline {
     this.drawLegend();
     this.host.replaceChildren();
     const unit = this.state.unit === "bytes" ? "bytes" : "";
-    const shown = this.kinds.filter((kind) => !this.state.hidden.has(kind.index)).reverse();
+    const shown = this.kinds.filter((kind) => !this.state.hidden.has(kind.key)).reverse();
     const series = [{}, ...shown.map((kind) => ({ label: kind.name, paths: steps, width: 0,
       points: { show: false }, stroke: kindColor(kind.index),
       fill: mixed(kindColor(kind.index)) }))];
@@ -274,10 +274,10 @@ export class Timeline {
       const swatch = el("span", { class: "swatch" });
       swatch.style.background = kindColor(kind.index);
       return el("button", { type: "button", class: "key",
-        aria: { pressed: String(!this.state.hidden.has(kind.index)) },
+        aria: { pressed: String(!this.state.hidden.has(kind.key)) },
         on: { click: () => {
-          if (!this.state.hidden.delete(kind.index))
-            this.state.hidden.add(kind.index);
+          if (!this.state.hidden.delete(kind.key))
+            this.state.hidden.add(kind.key);
           this.draw();
         } } }, swatch, this.kinds.some((other) => other !== kind &&
           other.name === kind.name) ? `${kind.name} (${kind.api})` : kind.name);

@@ -75,13 +75,11 @@ static int start_child(struct attach *a, struct gt_error *error)
 	if (a->child < 0)
 		return gt_error_set(error, -errno, "cannot fork: %s", strerror(errno));
 	if (!a->child) {
+		gt_inherited_give();
 		close(gate[1]);
 		/* closed without a word: the tool has given up */
 		if (read(gate[0], &wait, 1) != 1)
 			_exit(127);
-		signal(SIGINT, SIG_DFL);
-		signal(SIGTERM, SIG_DFL);
-		gt_inherited_give();
 		execvp(a->argv[0], a->argv);
 		gt_launch_explain(error, a->argv[0], errno);
 		(void)!write(tell[1], error->text, strlen(error->text));
@@ -98,10 +96,15 @@ static int start_child(struct attach *a, struct gt_error *error)
 /* Lets the child become the command. */
 static int release_child(struct attach *a, struct gt_error *error)
 {
-	ssize_t n;
+	void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+	ssize_t n = interrupted ? 0 : write(a->release, "", 1);
 
-	(void)!write(a->release, "", 1);
+	signal(SIGPIPE, before);
 	close(a->release);
+	if (n != 1) {
+		close(a->refusal);
+		return gt_error_set(error, -EINTR, "stopped before %s began", a->argv[0]);
+	}
 	do
 		n = read(a->refusal, error->text, sizeof error->text - 1);
 	while (n < 0 && errno == EINTR && !interrupted);
@@ -271,9 +274,16 @@ static int prepare(struct attach *a, struct gt_error *error)
 		e = name_folder(a, error);
 	if (!e)
 		e = gt_note_write(a->info, a->folder, error);
-	if (!e && (e = gt_privileges_drop()))
-		gt_error_set(error, e, "cannot give up privileges: %s", strerror(-e));
-	return e;
+	if (!e && a->child)
+		e = release_child(a, error);
+	if (e) {
+		gt_folder_undo(&a->made);
+		return e;
+	}
+	/* not before: in a folder of somebody else's, nothing could be put back or cleared away */
+	gt_folder_settle(a->folder);
+	e = gt_privileges_drop();
+	return e ? gt_error_set(error, e, "cannot give up privileges: %s", strerror(-e)) : 0;
 }
 
 static int run(struct attach *a)
@@ -292,14 +302,12 @@ static int run(struct attach *a)
 		sigaction(SIGHUP, &action, NULL);
 	gt_attach_live_init(&a->live);
 	a->how.listener = a->live.listener;
-	if (prepare(a, &error) || (a->child && release_child(a, &error))) {
-		gt_folder_undo(&a->made);
+	if (prepare(a, &error)) {
 		if (a->tracer)
 			gt_tracer_free(a->tracer);
 		gt_attach_live_fini(&a->live);
 		return gt_fail("%s", error.text);
 	}
-	gt_folder_settle(a->folder);
 	warn_of_refusal(a);
 	say_ready(a);
 	follow(a);

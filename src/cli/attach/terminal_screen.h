@@ -1,7 +1,7 @@
 /*
  * terminal_screen.h - a grid on a terminal, and its keys.
  *
- * However the program ends, but for kill -9, the terminal is as it was before.
+ * However the program ends, but for a crash and kill -9, the terminal is as it was before.
  */
 #pragma once
 

@@ -187,6 +187,7 @@ static int run(struct top *t)
 	sigaction(SIGINT, &on, NULL);
 	sigaction(SIGTERM, &on, NULL);
 	sigaction(SIGHUP, &on, NULL);
+	sigaction(SIGQUIT, &on, NULL);
 	if (attach(t, &error)) {
 		status = gt_fail("%s", error.text);
 	} else if (gt_terminal_screen_open(t->style.color, &error)) {

@@ -7,26 +7,23 @@
 
 #include "cli/doctor/child.h"
 #include "cli/doors.h"
+#include "cli/levelzero_abi.h"
 
-#define LOADER "libze_loader.so.1"
 #define DOOR "levelzero/libze_validation_layer.so.1"
-
-typedef uint32_t init_fn(uint32_t flags);
-typedef uint32_t get_drivers_fn(uint32_t *count, void **drivers);
 
 /* In the child: loads Level Zero as a program would, and tells what it meets. */
 static void explore(FILE *out, const void *unused)
 {
 	void *loader;
-	init_fn *init;
-	get_drivers_fn *get_drivers;
+	gt_ze_init_fn *init;
+	gt_ze_get_drivers_fn *get_drivers;
 	uint32_t count = 0;
 	struct link_map *map;
 	char text[32];
 
 	(void)unused;
 	unsetenv("ZE_ENABLE_VALIDATION_LAYER");
-	loader = dlopen(LOADER, RTLD_NOW | RTLD_LOCAL);
+	loader = dlopen(GT_ZE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	if (!loader) {
 		gt_child_tell(out, "missing", dlerror());
 		return;
@@ -34,8 +31,8 @@ static void explore(FILE *out, const void *unused)
 	if (!dlinfo(loader, RTLD_DI_LINKMAP, &map))
 		gt_child_tell(out, "path", map->l_name);
 	fflush(out); /* a driver that crashes from here on has not wiped this out */
-	init = (init_fn *)dlsym(loader, "zeInit");
-	get_drivers = (get_drivers_fn *)dlsym(loader, "zeDriverGet");
+	init = (gt_ze_init_fn *)dlsym(loader, "zeInit");
+	get_drivers = (gt_ze_get_drivers_fn *)dlsym(loader, "zeDriverGet");
 	if (init && get_drivers && !init(0))
 		get_drivers(&count, NULL);
 	snprintf(text, sizeof text, "%u", count);

@@ -13,24 +13,18 @@
 #include "base/text.h"
 #include "cli/doctor/child.h"
 #include "cli/doors.h"
+#include "cli/opencl_abi.h"
 
-#define LOADER "libOpenCL.so.1"
 #define DOOR "libgputrack_opencl.so"
 #define EXTENSION "cl_altera_live_object_tracking"
 #define VENDORS "/etc/OpenCL/vendors"
 
-/* As CL/cl.h numbers them. */
+/* As ocl-icd's loader numbers them. */
 enum {
-	PLATFORM_NAME = 0x0902, PLATFORM_EXTENSIONS = 0x0904,
-	DEVICE_NAME = 0x102b, DEVICE_TYPE_ALL = -1, LOADER_VERSION = 2, LOADER_NAME = 3,
-	LOADER_VENDOR = 4,
+	LOADER_VERSION = 2, LOADER_NAME = 3, LOADER_VENDOR = 4,
 	HANDLES_MAX = 64, TEXT_MAX = 16384,
 };
 
-typedef int32_t get_platforms_fn(uint32_t room, void **platforms, uint32_t *count);
-typedef int32_t get_devices_fn(void *platform, uint64_t type, uint32_t room, void **devices,
-			       uint32_t *count);
-typedef int32_t get_info_fn(void *object, uint32_t what, size_t room, void *value, size_t *size);
 typedef int32_t loader_info_fn(int what, size_t room, void *value, size_t *size);
 typedef void *get_address_fn(const char *name);
 
@@ -59,19 +53,19 @@ static void tell_loader(FILE *out, void *loader)
 
 static void tell_devices(FILE *out, void *loader, void *platform)
 {
-	get_devices_fn *get_devices = (get_devices_fn *)dlsym(loader, "clGetDeviceIDs");
-	get_info_fn *get_info = (get_info_fn *)dlsym(loader, "clGetDeviceInfo");
+	gt_cl_get_devices_fn *get_devices = (gt_cl_get_devices_fn *)dlsym(loader, "clGetDeviceIDs");
+	gt_cl_get_info_fn *get_info = (gt_cl_get_info_fn *)dlsym(loader, "clGetDeviceInfo");
 	void *devices[HANDLES_MAX];
 	uint32_t count = 0;
 
 	if (!get_devices || !get_info ||
-	    get_devices(platform, (uint64_t)DEVICE_TYPE_ALL & UINT32_MAX, HANDLES_MAX, devices,
+	    get_devices(platform, GT_CL_DEVICE_TYPE_ALL, HANDLES_MAX, devices,
 			&count))
 		return;
 	for (uint32_t i = 0; i < count && i < HANDLES_MAX; i++) {
 		char name[1024] = "?";
 
-		get_info(devices[i], DEVICE_NAME, sizeof name, name, NULL);
+		get_info(devices[i], GT_CL_DEVICE_NAME, sizeof name, name, NULL);
 		gt_child_tell(out, "device", name);
 	}
 }
@@ -80,8 +74,8 @@ static void tell_devices(FILE *out, void *loader, void *platform)
 static void explore(FILE *out, const void *layer)
 {
 	void *loader, *platforms[HANDLES_MAX];
-	get_platforms_fn *get_platforms;
-	get_info_fn *get_info;
+	gt_cl_get_platforms_fn *get_platforms;
+	gt_cl_get_info_fn *get_info;
 	uint32_t count = 0;
 	char *text;
 
@@ -89,22 +83,22 @@ static void explore(FILE *out, const void *layer)
 		setenv("OPENCL_LAYERS", layer, 1);
 	else
 		unsetenv("OPENCL_LAYERS");
-	loader = dlopen(LOADER, RTLD_NOW | RTLD_LOCAL);
+	loader = dlopen(GT_CL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	if (!loader) {
 		gt_child_tell(out, "missing", dlerror());
 		return;
 	}
 	tell_loader(out, loader);
 	fflush(out);
-	get_platforms = (get_platforms_fn *)dlsym(loader, "clGetPlatformIDs");
-	get_info = (get_info_fn *)dlsym(loader, "clGetPlatformInfo");
+	get_platforms = (gt_cl_get_platforms_fn *)dlsym(loader, "clGetPlatformIDs");
+	get_info = (gt_cl_get_info_fn *)dlsym(loader, "clGetPlatformInfo");
 	if (!get_platforms || !get_info || get_platforms(HANDLES_MAX, platforms, &count))
 		return;
 	text = calloc(1, TEXT_MAX);
 	for (uint32_t i = 0; text && i < count && i < HANDLES_MAX; i++) {
-		get_info(platforms[i], PLATFORM_NAME, TEXT_MAX - 1, text, NULL);
+		get_info(platforms[i], GT_CL_PLATFORM_NAME, TEXT_MAX - 1, text, NULL);
 		gt_child_tell(out, "platform", text);
-		get_info(platforms[i], PLATFORM_EXTENSIONS, TEXT_MAX - 1, text, NULL);
+		get_info(platforms[i], GT_CL_PLATFORM_EXTENSIONS, TEXT_MAX - 1, text, NULL);
 		gt_child_tell(out, "extension", strstr(text, EXTENSION) ? "yes" : "no");
 		tell_devices(out, loader, platforms[i]);
 		fflush(out);
