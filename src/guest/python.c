@@ -1,9 +1,7 @@
 /* python.c - the calling thread's Python frames, read without the GIL. */
 #include "guest/python.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,6 +12,7 @@
 #include <unistd.h>
 
 #include "guest/foreign.h"
+#include "guest/loaded.h"
 #include "guest/python_layout.h"
 
 enum {
@@ -107,7 +106,7 @@ static bool read_text(char out[TEXT_MAX], uint64_t object)
 	uint8_t raw[TEXT_MAX];
 	unsigned form, width;
 	bool ascii, compact;
-	uint64_t from, count;
+	uint64_t from, count, most;
 	size_t used = 0;
 
 	if (!is_pointer(object) || !read_safely(&head, object + 16, sizeof head))
@@ -118,13 +117,13 @@ static bool read_text(char out[TEXT_MAX], uint64_t object)
 	ascii = form >> 4 & 1;
 	if (!compact || (width != 1 && width != 2 && width != 4) || head.length > 1 << 20)
 		return false;
-	count = head.length < (TEXT_MAX - 1) / 4 || (width == 1 && head.length < TEXT_MAX - 1) ?
-		head.length : width == 1 && ascii ? TEXT_MAX - 1 : (TEXT_MAX - 1) / 4;
+	most = (TEXT_MAX - 5) / (ascii ? 1 : width == 1 ? 2 : 4);
+	count = head.length < most ? head.length : most;
 	from = object + (ascii ? python.layout.ascii : python.layout.text) +
 	       (head.length - count) * width;
 	if (count * width > sizeof raw || (count && !read_safely(raw, from, count * width)))
 		return false;
-	for (uint64_t i = 0; i < count && used < TEXT_MAX - 5; i++)
+	for (uint64_t i = 0; i < count; i++)
 		used += put_utf8(out + used,
 				 width == 1 ? raw[i] :
 				 width == 2 ? (uint32_t)(raw[2 * i] | raw[2 * i + 1] << 8) :
@@ -259,47 +258,25 @@ static int find_span(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-/* The name of the interpreter as a library; a longer one than there is room for is none. */
-static int find_library(struct dl_phdr_info *info, size_t size, void *context)
-{
-	const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-
-	(void)size;
-	if (!name || strncmp(name, "/libpython3", 11) || strlen(info->dlpi_name) >= PATH_MAX)
-		return 0;
-	strcpy(context, info->dlpi_name);
-	return 1;
-}
-
-/*
- * The interpreter as a library that its program keeps to itself. Opened when the loader's list is
- * free again: a thread in dlopen takes the locks of both in the other order.
- */
-static void *open_library(void)
-{
-	char path[PATH_MAX];
-
-	return dl_iterate_phdr(find_library, path) ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-}
-
 static bool look(void)
 {
-	void *library = RTLD_DEFAULT;
+	enum { THREAD_STATE, CODE_TYPE, VERSION, RUNTIME, NAMES };
+	static const char *const names[NAMES] = {
+		"PyGILState_GetThisThreadState", "PyCode_Type", "Py_GetVersion", "_PyRuntime",
+	};
+	static unsigned long long adds;
+	void *at[NAMES];
 	const char *(*version)(void);
 	unsigned major = 0, minor = 0;
 	struct span span;
 
-	if (!dlsym(library, "PyGILState_GetThisThreadState")) {
-		library = open_library();
-		if (!library)
-			return false;
-	}
-	python.thread_state = (void *(*)(void))dlsym(library, "PyGILState_GetThisThreadState");
-	python.code_type = dlsym(library, "PyCode_Type");
-	version = (const char *(*)(void))dlsym(library, "Py_GetVersion");
-	if (!python.thread_state || !python.code_type || !version ||
-	    sscanf(version(), "%u.%u", &major, &minor) != 2 || major != 3 ||
-	    !gt_python_layout_of(&python.layout, minor, dlsym(library, "_PyRuntime"))) {
+	if (!gt_loaded_find(names, at, NAMES, &adds) || !at[THREAD_STATE])
+		return false;
+	python.thread_state = (void *(*)(void))at[THREAD_STATE];
+	python.code_type = at[CODE_TYPE];
+	version = (const char *(*)(void))at[VERSION];
+	if (!python.code_type || !version || sscanf(version(), "%u.%u", &major, &minor) != 2 ||
+	    major != 3 || !gt_python_layout_of(&python.layout, minor, at[RUNTIME])) {
 		atomic_store(&given_up, true);
 		return false;
 	}

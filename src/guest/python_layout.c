@@ -20,7 +20,7 @@ static const struct gt_python_layout layout_3_11 = {
 };
 static const struct gt_python_layout layout_3_12 = {
 	.frame = 56, .frame_in = 0, .code = 0, .previous = 8, .instruction = 56, .owner = 70,
-	.file = 112, .name = 128, .lines = 136, .first_line = 68, .bytecode = 200, .ascii = 40,
+	.file = 112, .name = 128, .lines = 136, .first_line = 68, .bytecode = 192, .ascii = 40,
 	.text = 56,
 };
 

@@ -1,5 +1,56 @@
 """test_crowds.py - threads, forks and ends that make it hard for a recorder."""
+import shutil
 import signal
+
+LOADER = r"""
+#define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl.h>
+#include <dlfcn.h>
+#include <stdio.h>
+
+cl_context the_context;
+
+int main(void)
+{
+	cl_platform_id platform;
+	cl_device_id device;
+	const char *error;
+
+	clGetPlatformIDs(1, &platform, NULL);
+	clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL);
+	the_context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
+	dlopen("./nothing.so", RTLD_NOW);
+	clCreateUserEvent(the_context, NULL);
+	error = dlerror();
+	printf("%s\n", error ? error : "none");
+	return !dlopen("./plugin.so", RTLD_NOW);
+}
+"""
+# The thread that loads it holds the loader's lock and waits for one that calls.
+PLUGIN = r"""
+#define CL_TARGET_OPENCL_VERSION 300
+#include <CL/cl.h>
+#include <pthread.h>
+#include <stddef.h>
+
+extern cl_context the_context;
+
+static void *work(void *unused)
+{
+	clCreateUserEvent(the_context, NULL);
+	return unused;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	struct timespec second = { .tv_sec = 1, .tv_nsec = 100000000 };
+	pthread_t thread;
+
+	nanosleep(&second, NULL); /* whatever we look for once a second is due */
+	pthread_create(&thread, NULL, work, NULL);
+	pthread_join(thread, NULL);
+}
+"""
 
 
 def crowd(case, *options, env=None):
@@ -22,6 +73,19 @@ def test_children_forked_while_threads_record_have_their_own_events(case):
     leaks = case.report("c.gt", "leakage")
     assert sum(len(g["objects"]) for g in leaks["groups"]) == 180
     assert len({o["pid"] for g in leaks["groups"] for o in g["objects"]}) == 60
+
+
+def test_a_library_that_calls_while_it_is_loaded_does_not_hang(case):
+    compiler = shutil.which("cc") or case.skip("there is no compiler")
+    for name, text, how in (("loader", LOADER, ["-rdynamic"]), ("plugin.so", PLUGIN, ["-shared", "-fPIC"])):
+        case.path(name + ".c").write_text(text.replace("<stddef.h>", "<stddef.h>\n#include <time.h>"))
+        made = case.run(compiler, *how, "-pthread", "-o", case.path(name), case.path(name + ".c"), "-lOpenCL")
+        if made.status:
+            case.skip("OpenCL programs cannot be compiled here")
+    done = case.gputrack("run", "-q", "-o", "l.gt", "./loader", env=case.pocl(), timeout=60)
+    assert done.status == 0, (done.status, done.err)
+    assert "./nothing.so" in done.out, done.out  # the program's own error
+    assert case.report("l.gt", "summary")["totals"]["count"] == 3
 
 
 def test_a_thousand_threads_at_once(case):

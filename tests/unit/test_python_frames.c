@@ -90,7 +90,7 @@ static void enter_functions(unsigned first)
 
 		self.frames[i].words[0] = address(code);
 		self.frames[i].words[1] = i + 1 < DEPTH ? address(&self.frames[i + 1]) : 0;
-		self.frames[i].words[56 / 8] = address(&code->words[200 / 8]);
+		self.frames[i].words[56 / 8] = address(&code->words[192 / 8]);
 	}
 }
 
