@@ -38,7 +38,7 @@ void gt_json_end(struct gt_json *j);
 void gt_json_text(struct gt_json *j, const char *key, const char *text); /* NULL gives null */
 void gt_json_uint(struct gt_json *j, const char *key, uint64_t value);
 void gt_json_int(struct gt_json *j, const char *key, int64_t value);
-/* With six significant digits; what is no number gives null. */
+/* With nine significant digits; what is no number gives null. */
 void gt_json_real(struct gt_json *j, const char *key, double value);
 void gt_json_bool(struct gt_json *j, const char *key, bool value);
 void gt_json_hex(struct gt_json *j, const char *key, uint64_t value);    /* "0x1f" */

@@ -14,7 +14,7 @@ void gt_path_tidy(char *path)
 			last--;
 		if (n == 2 && !strncmp(path, "..", 2) && used > 1 && strncmp(out + last, "../", 3))
 			used = last;
-		else if (!(n == 1 && *path == '.' && end == 2)) {
+		else if (!(n == 1 && *path == '.' && end == 2) && (n || !used)) {
 			memmove(out + used, path, end);
 			used += end;
 		}

@@ -341,6 +341,7 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 		g->call.begun_ns = came_ns;
 		/* where something ends is only asked of recordings */
 		g->call.stack = 0;
+		g->tracker_stack = 0;
 		if (gt_recorder_is_on())
 			take_stack(g, g->call.begun_ns);
 		gt_call_endings(&g->call, note_entry, g);

@@ -126,6 +126,16 @@ static int64_t field(const char *status, const char *name)
 	return at ? strtoll(at + strlen(name), NULL, 10) : 0;
 }
 
+/* To at least this; what it is then. */
+static int64_t raise_peak(int64_t kb)
+{
+	int64_t peak = atomic_load_explicit(&peak_kb, memory_order_relaxed);
+
+	while (kb > peak && !atomic_compare_exchange_weak(&peak_kb, &peak, kb))
+		;
+	return kb > peak ? kb : peak;
+}
+
 static void read_status(void)
 {
 	char text[4096];
@@ -137,7 +147,7 @@ static void read_status(void)
 	if (n <= 0)
 		return;
 	text[n] = '\0';
-	atomic_store(&peak_kb, field(text, "VmPeak:") - atomic_load(&own_kb));
+	raise_peak(field(text, "VmPeak:") - atomic_load(&own_kb));
 	atomic_store(&stack_kb, field(text, "VmStk:"));
 }
 
@@ -220,15 +230,11 @@ void gt_meter_read(struct gt_meter *m)
 int64_t gt_meter_peak_kb(const struct gt_meter *m, uint64_t now_ns)
 {
 	uint64_t last = atomic_load_explicit(&status_read_ns, memory_order_relaxed);
-	int64_t peak;
 
 	if (now_ns - last > STATUS_EVERY_NS &&
 	    atomic_compare_exchange_strong(&status_read_ns, &last, now_ns))
 		read_status();
-	peak = atomic_load_explicit(&peak_kb, memory_order_relaxed);
-	while (m->size_kb > peak && !atomic_compare_exchange_weak(&peak_kb, &peak, m->size_kb))
-		;
-	return m->size_kb > peak ? m->size_kb : peak;
+	return raise_peak(m->size_kb);
 }
 
 static bool stat_kept(struct kept *kept, const char *path, struct stat *st)

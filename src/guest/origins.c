@@ -8,20 +8,41 @@
 
 struct gt_origins {
 	struct gt_symbol_set *set;
-	size_t *first;           /* by entry: its first address; one more at the end */
+	uint32_t *stacks;        /* each once, in order */
+	size_t stack_count;
+	size_t *first;           /* by stack: its first address; one more at the end */
+	const struct gt_entry *entries;
 };
 
-/* All addresses of all stacks, one after another, in the order of the entries. */
-static uint64_t *gather(struct gt_origins *o, const struct gt_entry *entries, size_t count)
+static int in_order(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Many resources come from few places. */
+static void choose_stacks(struct gt_origins *o, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		o->stacks[i] = o->entries[i].stack;
+	qsort(o->stacks, count, sizeof *o->stacks, in_order);
+	for (size_t i = 0; i < count; i++)
+		if (!i || o->stacks[i] != o->stacks[o->stack_count - 1])
+			o->stacks[o->stack_count++] = o->stacks[i];
+}
+
+/* All addresses of all stacks, one after another. */
+static uint64_t *gather(struct gt_origins *o)
 {
 	const uint64_t *frames;
 	uint64_t *all;
 
-	for (size_t i = 0; i < count; i++)
-		o->first[i + 1] = o->first[i] + gt_depot_get(entries[i].stack, &frames);
-	all = malloc((o->first[count] ? o->first[count] : 1) * sizeof *all);
-	for (size_t i = 0; all && i < count; i++)
-		if (gt_depot_get(entries[i].stack, &frames))
+	for (size_t i = 0; i < o->stack_count; i++)
+		o->first[i + 1] = o->first[i] + gt_depot_get(o->stacks[i], &frames);
+	all = malloc((o->first[o->stack_count] + 1) * sizeof *all);
+	for (size_t i = 0; all && i < o->stack_count; i++)
+		if (gt_depot_get(o->stacks[i], &frames))
 			memcpy(all + o->first[i], frames,
 			       (o->first[i + 1] - o->first[i]) * sizeof *all);
 	return all;
@@ -34,11 +55,15 @@ struct gt_origins *gt_origins_new(const struct gt_entry *entries, size_t count)
 
 	if (!o)
 		return NULL;
+	o->entries = entries;
+	o->stacks = calloc(count + 1, sizeof *o->stacks);
 	o->first = calloc(count + 1, sizeof *o->first);
-	if (o->first)
-		all = gather(o, entries, count);
+	if (o->stacks && o->first) {
+		choose_stacks(o, count);
+		all = gather(o);
+	}
 	if (all)
-		o->set = gt_symbols_resolve(all, o->first[count]);
+		o->set = gt_symbols_resolve(all, o->first[o->stack_count]);
 	free(all);
 	if (o->set)
 		return o;
@@ -48,8 +73,10 @@ struct gt_origins *gt_origins_new(const struct gt_entry *entries, size_t count)
 
 size_t gt_origins_get(const struct gt_origins *o, size_t index, const struct gt_symbol **symbols)
 {
+	const uint32_t *stack = bsearch(&o->entries[index].stack, o->stacks, o->stack_count,
+					sizeof *stack, in_order);
+	size_t from = o->first[stack - o->stacks], to = o->first[stack - o->stacks + 1];
 	const struct gt_symbol *last;
-	size_t from = o->first[index], to = o->first[index + 1];
 
 	if (from == to)
 		return 0;
@@ -65,5 +92,6 @@ void gt_origins_free(struct gt_origins *o)
 		return;
 	gt_symbols_free(o->set);
 	free(o->first);
+	free(o->stacks);
 	free(o);
 }

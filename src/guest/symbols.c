@@ -212,6 +212,9 @@ static bool read_answer(struct gt_symbol_set *set, FILE *from, const struct gt_s
 		}
 	}
 	free(line);
+	/* the file may be gone, and the process know more */
+	if (set->symbol_count == before + 1 && !set->symbols[before].function && plain->function)
+		set->symbols[before].function = strdup(plain->function);
 	return set->symbol_count > before;
 }
 
@@ -236,6 +239,8 @@ static void end_tool(pid_t tool, FILE *to, FILE *from)
 	fclose(to);
 	fclose(from);
 	gt_quiet_end(&quiet);
+	/* all answers are in; a child of the program's may have the pipe, and keep it open */
+	kill(tool, SIGKILL);
 	while (waitpid(tool, NULL, __WALL) < 0 && errno == EINTR)
 		;
 }

@@ -22,8 +22,9 @@ bool gt_unit_has_scopes(Dwarf_Die *unit)
 	case DW_LANG_C_plus_plus_03:
 	case DW_LANG_C_plus_plus_11:
 	case DW_LANG_C_plus_plus_14:
-	case 0x2b: /* C++17, not yet in every dwarf.h */
-	case 0x3a: /* C++20 */
+	case 0x2a: /* C++17, not yet in every dwarf.h */
+	case 0x2b: /* C++20 */
+	case 0x3a: /* C++23 */
 	case DW_LANG_Rust:
 		return true;
 	default:

@@ -26,16 +26,23 @@ static int compare(const void *left, const void *right)
 	return a->index > b->index ? -1 : a->index < b->index;
 }
 
+/* How many spans up to the n-th (from 1) it stands for: in a tree of powers of two. */
+static size_t stands_for(size_t n)
+{
+	return n & (0 - n);
+}
+
 void gt_spans_sort(struct gt_spans *spans)
 {
-	uint64_t reach = 0;
-
 	if (spans->count)
 		qsort(spans->list, spans->count, sizeof(*spans->list), compare);
-	for (size_t i = 0; i < spans->count; i++) {
-		if (reach < spans->list[i].end)
-			reach = spans->list[i].end;
-		spans->list[i].reach = reach;
+	for (size_t i = 0; i < spans->count; i++)
+		spans->list[i].reach = spans->list[i].end;
+	for (size_t n = 1; n <= spans->count; n++) {
+		size_t above = n + stands_for(n);
+
+		if (above <= spans->count && spans->list[above - 1].reach < spans->list[n - 1].reach)
+			spans->list[above - 1].reach = spans->list[n - 1].reach;
 	}
 }
 
@@ -59,9 +66,14 @@ const struct gt_span *gt_spans_find(const struct gt_spans *spans, uint64_t addre
 {
 	size_t i = count_below(spans, address);
 
-	while (i > 0 && spans->list[i - 1].reach > address)
-		if (spans->list[--i].end > address)
-			return &spans->list[i];
+	while (i > 0) {
+		const struct gt_span *span = &spans->list[i - 1];
+
+		if (span->reach > address && span->end > address)
+			return span;
+		/* none of those that it stands for, or only not itself */
+		i -= span->reach > address ? 1 : stands_for(i);
+	}
 	return NULL;
 }
 

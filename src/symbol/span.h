@@ -6,7 +6,7 @@
 
 struct gt_span {
 	uint64_t start, end; /* [start, end) */
-	uint64_t reach;      /* the furthest end up to here; set by the sort */
+	uint64_t reach;      /* the furthest end of those it stands for; set by the sort */
 	uint32_t rank;       /* among spans with the same start the highest is found */
 	uint32_t index;      /* the owner's */
 };

@@ -51,6 +51,9 @@ static void add_unit(struct gt_units *units, Dwarf_Die *die)
 	unit = &units->list[units->count];
 	*unit = (struct gt_unit){ .die = *die, .code = *die };
 	unit->folder = get_string(die, DW_AT_comp_dir);
+	/* builds that are the same everywhere have taken it out */
+	if (unit->folder && !*unit->folder)
+		unit->folder = NULL;
 	add_ranges(units, &units->spans, die, units->count);
 	if (dwarf_hasattr(die, DW_AT_stmt_list))
 		units->has_lines = true;

@@ -37,6 +37,29 @@ static void the_tool_answers(void **state)
 	assert_true(is_answered());
 }
 
+/* A child that another thread forks has the pipes too, and may live on. */
+static void a_child_that_has_the_pipe_is_not_waited_for(void **state)
+{
+	static const char forgetful[] = "#!/bin/sh\n"
+					"while read question; do\n"
+					"	printf '\\t\\t0\\t0\\n\\n'\n"
+					"done\n"
+					"sleep 600\n";
+	uint64_t address = (uint64_t)(uintptr_t)strtol + 1;
+	const struct gt_symbol *symbols;
+	struct gt_symbol_set *set;
+	FILE *out = fopen(tool, "w");
+
+	(void)state;
+	fputs(forgetful, out);
+	fclose(out);
+	set = gt_symbols_resolve(&address, 1);
+	/* what the tool does not know, the process may */
+	assert_int_equal(gt_symbols_get(set, 0, &symbols), 1);
+	assert_non_null(symbols[0].function);
+	gt_symbols_free(set);
+}
+
 /* All sets of the three: a pipe's ends may get any of these numbers. */
 static void it_answers_without_standard_streams(void **state)
 {
@@ -84,6 +107,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_tool_answers),
 		cmocka_unit_test(it_answers_without_standard_streams),
+		cmocka_unit_test(a_child_that_has_the_pipe_is_not_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, start, finish);

@@ -334,6 +334,8 @@ static void a_path_is_tidied_in_place(void **state)
 		{ "../src/demo.c", "../src/demo.c" },
 		{ "a/../../b.c", "../b.c" },
 		{ "./x.c", "x.c" },
+		{ "/w/build//../src/x.c", "/w/src/x.c" },
+		{ "//w//x.c", "/w/x.c" },
 		{ "/plain.c", "/plain.c" },
 		{ "..", ".." },
 		{ "", "" },

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/cuda_array.h"
+#include "api/cuda_code.h"
 
 enum { DEVICES_MAX = 64, CONTEXTS_MAX = 64 };
 
@@ -49,7 +50,7 @@ void gt_cuda_driver_exiting(void)
  */
 enum gt_function_id gt_cuda_row(enum gt_function_id function, const uint64_t *argv)
 {
-	const uint32_t wrapper = 0x466243b1;
+	const uint32_t wrapper = GT_CUDA_CODE_WRAPPER;
 	const void *code;
 
 	if (function != GT_FN_cuLibraryLoadData)

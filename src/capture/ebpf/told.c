@@ -2,6 +2,7 @@
 #include "capture/ebpf/told.h"
 
 #include "api/cuda_array.h"
+#include "api/cuda_code.h"
 
 #define VALUE(fn, arg)      { fn##__##arg, GT_PIECE_VALUE }
 #define BEHIND(fn, arg, at) { fn##__##arg, at }
@@ -49,6 +50,8 @@ static const struct {
 	TOLD(cuArray3DCreate_v2, 5, CUDA_ARRAY(cuArray3DCreate_v2, pAllocateArray)),
 	TOLD(cuMipmappedArrayCreate, 6, CUDA_ARRAY(cuMipmappedArrayCreate, pMipmappedArrayDesc),
 	     VALUE(cuMipmappedArrayCreate, numMipmapLevels)),
+	/* what the code begins with */
+	TOLD(cuLibraryLoadData, 1, BEHIND(cuLibraryLoadData, code, 0)),
 	/* a primary context is released by its device */
 	TOLD(cuDevicePrimaryCtxRetain, 1, VALUE(cuDevicePrimaryCtxRetain, dev)),
 #undef TOLD
@@ -147,4 +150,10 @@ uint64_t gt_told_size(enum gt_function_id function, const uint64_t p[GT_TOLD_PIE
 	case GT_FN_cuMipmappedArrayCreate:      return cu_array(p, low(p[5]));
 	default:                                return 0;
 	}
+}
+
+enum gt_function_id gt_told_row(enum gt_function_id function, const uint64_t p[GT_TOLD_PIECES])
+{
+	return function == GT_FN_cuLibraryLoadData && low(p[0]) == GT_CUDA_CODE_WRAPPER ?
+	       GT_FN_cudaOwnCode : function;
 }

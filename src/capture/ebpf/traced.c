@@ -19,6 +19,7 @@ struct gt_traced_lane {
 	uint32_t tid;
 	struct gt_lane *lane;      /* NULL until its first event */
 	char name[17];
+	bool is_over;           /* its thread has ended; calls of it may still come in */
 };
 
 void gt_traced_free(struct gt_traced *p)
@@ -173,18 +174,29 @@ void gt_traced_thread(struct gt_traced *p, uint32_t tid, const char *name)
 		lane = &p->lanes[p->lane_count++];
 		*lane = (struct gt_traced_lane){ .tid = tid };
 	}
+	/* its number may be used again by now */
+	lane->is_over = false;
 	snprintf(lane->name, sizeof lane->name, "%.16s", name);
 }
 
-void gt_traced_thread_end(struct gt_traced *p, uint32_t tid)
+bool gt_traced_thread_end(struct gt_traced *p, uint32_t tid)
 {
 	struct gt_traced_lane *lane = lane_at(p, tid);
 
-	if (!lane)
-		return;
-	if (lane->lane)
-		gt_lane_release(lane->lane);
-	*lane = p->lanes[--p->lane_count];
+	if (lane)
+		lane->is_over = true;
+	return lane;
+}
+
+void gt_traced_end_threads(struct gt_traced *p)
+{
+	for (size_t i = p->lane_count; i-- > 0;) {
+		if (!p->lanes[i].is_over)
+			continue;
+		if (p->lanes[i].lane)
+			gt_lane_release(p->lanes[i].lane);
+		p->lanes[i] = p->lanes[--p->lane_count];
+	}
 }
 
 struct gt_lane *gt_traced_lane(struct gt_traced *p, uint32_t tid)

@@ -23,7 +23,10 @@ void gt_traced_let_go(struct gt_traced *p);
 void gt_traced_lose(struct gt_traced *p, uint64_t events);
 
 void gt_traced_thread(struct gt_traced *p, uint32_t tid, const char *name);
-void gt_traced_thread_end(struct gt_traced *p, uint32_t tid);
+/* True when it is one that is known; what it made of calls may still come in. */
+bool gt_traced_thread_end(struct gt_traced *p, uint32_t tid);
+/* When all calls are in: gives back what threads had that have ended. */
+void gt_traced_end_threads(struct gt_traced *p);
 bool gt_traced_has_thread(const struct gt_traced *p, uint32_t tid);
 /* The lane of a thread; NULL when there is none to be had. */
 struct gt_lane *gt_traced_lane(struct gt_traced *p, uint32_t tid);

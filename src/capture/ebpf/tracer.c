@@ -31,6 +31,7 @@ struct gt_tracer {
 	uint64_t looked_ns;                 /* for libraries, where we do not hear of them */
 	int epoll;
 	bool stopped;
+	bool threads_over;                  /* some have ended since the last drain */
 };
 
 static struct gt_traced *add(struct gt_tracer *t, uint32_t pid, uint64_t start, uint32_t exec,
@@ -163,7 +164,7 @@ static void take_news(void *context, const void *record, size_t size)
 	case GT_NEWS_THREAD_END:
 		p = gt_followed_find(&t->followed, e->pid, e->start, e->exec);
 		if (p)
-			gt_traced_thread_end(p, e->tid);
+			t->threads_over |= gt_traced_thread_end(p, e->tid);
 		break;
 	}
 }
@@ -203,12 +204,25 @@ static uint64_t told_owner(const struct gt_call *call, enum gt_function_id row, 
 
 static const struct gt_call_door door = { .size = told_size, .owner = told_owner };
 
+/* The runtime gives back what it has after the driver has ended in its own exit handler. */
+static bool is_after_the_driver(const struct gt_event *event)
+{
+	enum { CUDA_DEINITIALIZED = 4 };
+	const struct gt_function *fn = &gt_functions[event->function];
+
+	return event->failed && event->result == CUDA_DEINITIALIZED && fn->api == GT_CUDA &&
+	       gt_function_ends(fn);
+}
+
 static void emit(void *context, const struct gt_event *event)
 {
 	struct emission *e = context;
 	const struct gt_listener *l = &e->tracer->options.listener;
 	struct gt_event changed = *event;
 
+	if (is_after_the_driver(event))
+		return;
+	changed.function = gt_told_row((enum gt_function_id)event->function, e->replica->pieces);
 	/* the end of a context that was there before us */
 	if (!gt_contexts_apply(&e->process->contexts, &changed, (uint32_t)e->replica->pieces[0]))
 		return;
@@ -320,6 +334,14 @@ static void end_those_over(struct gt_tracer *t)
 	}
 }
 
+static void end_threads(struct gt_tracer *t)
+{
+	for (struct gt_traced *p = NULL;
+	     t->threads_over && (p = gt_followed_next(&t->followed, p));)
+		gt_traced_end_threads(p);
+	t->threads_over = false;
+}
+
 void gt_tracer_drain(struct gt_tracer *t)
 {
 	/* first: a call may come from what was mapped a moment ago */
@@ -328,8 +350,9 @@ void gt_tracer_drain(struct gt_tracer *t)
 	gt_ring_drain(gt_probes_calls(t->probes), take_call, t);
 	gt_ring_drain(gt_probes_news(t->probes), take_news, t);
 	/* whoever is known to be gone has made its last call before: it is there by now */
-	if (t->followed.over) {
+	if (t->followed.over || t->threads_over) {
 		gt_ring_drain(gt_probes_calls(t->probes), take_call, t);
+		end_threads(t);
 		end_those_over(t);
 	}
 }

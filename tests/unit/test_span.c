@@ -1,0 +1,69 @@
+/* test_span.c - ranges that overlap in every way are found as a look at each of them finds them. */
+#include "symbol/span.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "test_random.h"
+
+static const struct gt_span *look_at_each(const struct gt_spans *spans, uint64_t address)
+{
+	for (size_t i = spans->count; i-- > 0;)
+		if (spans->list[i].start <= address && spans->list[i].end > address)
+			return &spans->list[i];
+	return NULL;
+}
+
+static void every_address_is_found_as_by_looking_at_each(void **state)
+{
+	uint64_t seed = 7;
+
+	for (int round = 0; round < 200; round++) {
+		struct gt_spans spans = { 0 };
+		size_t count = random_word(&seed) % 40;
+
+		for (uint32_t i = 0; i < count; i++) {
+			uint64_t start = random_word(&seed) % 64;
+
+			gt_spans_add(&spans, &(struct gt_span){
+				.start = start, .end = start + random_word(&seed) % 64,
+				.rank = (uint32_t)(random_word(&seed) % 3), .index = i });
+		}
+		gt_spans_sort(&spans);
+		for (uint64_t address = 0; address < 130; address++)
+			assert_ptr_equal(gt_spans_find(&spans, address),
+					 look_at_each(&spans, address));
+		gt_spans_fini(&spans);
+	}
+}
+
+/* One over all, and each of the others within the one before: no walk through all of them. */
+static void many_in_each_other_are_found_soon(void **state)
+{
+	enum { COUNT = 200000 };
+	struct gt_spans spans = { 0 };
+
+	gt_spans_add(&spans, &(struct gt_span){ .start = 0, .end = UINT64_MAX });
+	for (uint32_t i = 1; i < COUNT; i++)
+		gt_spans_add(&spans, &(struct gt_span){ .start = i, .end = 2 * COUNT - i,
+							.index = i });
+	gt_spans_sort(&spans);
+	/* a hundred thousand times all of them would not end while anybody waits */
+	for (uint64_t i = 0; i < COUNT; i++)
+		assert_int_equal(gt_spans_find(&spans, 3 * COUNT + i)->index, 0);
+	gt_spans_fini(&spans);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_address_is_found_as_by_looking_at_each),
+		cmocka_unit_test(many_in_each_other_are_found_soon),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
