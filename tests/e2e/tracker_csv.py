@@ -17,7 +17,8 @@ CREATES = {
     "zeKernelCreate": "Kernels", "zeEventPoolCreate": "EventPools",
     "zeCommandListCreate": "CommandLists", "zeCommandListCreateImmediate": "CommandLists",
     "zeCommandListCreateCloneExp": "CommandLists",
-    "zeEventCreate": "Events", "zeEventCounterBasedCreate": "Events", "zeFenceCreate": "Fences",
+    "zeEventCreate": "Events", "zeEventCounterBasedCreate": "Events",
+    "zexCounterBasedEventCreate2": "Events", "zeFenceCreate": "Fences",
     "zeImageCreate": "Images", "zeImageViewCreateExp": "Images", "zeImageViewCreateExt": "Images",
     "zeSamplerCreate": "Samplers"}
 DESTROYS = {

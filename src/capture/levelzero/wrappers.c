@@ -1,4 +1,5 @@
 /* wrappers.c - one wrapper per row of levelzero.def, and the slots they go into. */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "capture/levelzero/levelzero.h"
@@ -14,6 +15,30 @@
 #include "api/levelzero.def"
 #undef FN
 #undef ALSO
+
+static ze_result_t (*next_zeDriverGetExtensionFunctionAddress)(ze_driver_handle_t driver,
+							       const char *name, void **address);
+
+/*
+ * Programs that reach a tracked function by its address get ours. Which driver a call is then for,
+ * nobody can tell: the first one that has the function is followed, another's is left alone.
+ */
+static ze_result_t wrap_zeDriverGetExtensionFunctionAddress(ze_driver_handle_t driver,
+							    const char *name, void **address)
+{
+	static _Atomic(void *) first;
+	ze_result_t e = next_zeDriverGetExtensionFunctionAddress(driver, name, address);
+	void *none = NULL, *own = e || !address ? NULL : *address;
+
+	if (!own || !name || strcmp(name, "zexCounterBasedEventCreate2"))
+		return e;
+	if (!atomic_compare_exchange_strong(&first, &none, own) && none != own)
+		return e;
+	__atomic_store(&next_zexCounterBasedEventCreate2,
+		       &(__typeof__(next_zexCounterBasedEventCreate2)){ own }, __ATOMIC_RELAXED);
+	*address = (void *)wrap_zexCounterBasedEventCreate2;
+	return e;
+}
 
 _Static_assert(offsetof(ze_physical_mem_desc_t, size) == 24, "levelzero.def: zePhysicalMemCreate");
 

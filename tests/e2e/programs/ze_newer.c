@@ -88,6 +88,7 @@ static void use_events(struct place *p)
 	NEW(zeEventCounterBasedOpenIpcHandle, "Event", 13);
 	NEW(zeEventCounterBasedCloseIpcHandle, "Event", 14);
 	NEW(zeEventPoolPutIpcHandle, "EventPool", 5);
+	OLD(zeDriverGetExtensionFunctionAddress, "Driver", 5);
 	OLD(zeEventDestroy, "Event", 1);
 	OLD(zeEventPoolCreate, "EventPool", 0);
 	OLD(zeEventPoolDestroy, "EventPool", 1);
@@ -97,7 +98,13 @@ static void use_events(struct place *p)
 	ze_ipc_event_pool_handle_t pool_ipc;
 	ze_event_pool_handle_t pool;
 	struct fake_ipc_event ipc;
+	__typeof__(fake_zeEventCounterBasedCreate) *p_zexCounterBasedEventCreate2 = NULL;
 
+	ze_check(p_zeDriverGetExtensionFunctionAddress(p->driver, "zexCounterBasedEventCreate2",
+						       (void **)&p_zexCounterBasedEventCreate2),
+		 "zeDriverGetExtensionFunctionAddress", __FILE__, __LINE__);
+	CALL(zexCounterBasedEventCreate2, event, 0, "event", p->context, p->device, &desc, &event);
+	CALL(zeEventDestroy, event, 0, "event", event);
 	CALL(zeEventCounterBasedCreate, event, 0, "event", p->context, p->device, &desc, &event);
 	CALL(zeEventCounterBasedGetIpcHandle, *(void **)ipc.data, 0, "ipc_handle", event, &ipc);
 	CALL(zeEventCounterBasedOpenIpcHandle, opened, 0, "ipc_event", p->context, ipc, &opened);

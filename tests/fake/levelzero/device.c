@@ -144,8 +144,9 @@ ze_result_t ZE_APICALL fake_zeDriverGetExtensionFunctionAddress(ze_driver_handle
 	NEED(driver_check(driver));
 	NEED_POINTER(name);
 	NEED_POINTER(address);
-	*address = NULL;
-	return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+	*address = strcmp(name, "zexCounterBasedEventCreate2") ? NULL :
+		   (void *)fake_zeEventCounterBasedCreate;
+	return *address ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
 }
 
 ze_result_t ZE_APICALL fake_zeDeviceGet(ze_driver_handle_t driver, uint32_t *count,
