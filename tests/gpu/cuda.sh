@@ -95,6 +95,11 @@ for runtime in static shared; do
 		graphs) check "$kind: two graphs and one executable" test "$count" = 3 ;;
 		contexts) check "$kind: nothing" test "$count" = 0 ;;
 		esac
+		# the device's pool outlives contexts, and what was taken from it does too
+		case $kind in
+		device) check "$kind: freed by a reset" test "$reset" = "$asked" ;;
+		async) check "$kind: not freed by a reset" test "$reset" = 0 ;;
+		esac
 		case $kind in contexts) ;; *)
 			check "$kind: file and line on top" \
 				sh -c "echo \"$top_frame\" | grep -q 'cuda_kinds.cu:[0-9]'" ;;
