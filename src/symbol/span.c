@@ -40,9 +40,10 @@ void gt_spans_sort(struct gt_spans *spans)
 		spans->list[i].reach = spans->list[i].end;
 	for (size_t n = 1; n <= spans->count; n++) {
 		size_t above = n + stands_for(n);
+		uint64_t reach = spans->list[n - 1].reach;
 
-		if (above <= spans->count && spans->list[above - 1].reach < spans->list[n - 1].reach)
-			spans->list[above - 1].reach = spans->list[n - 1].reach;
+		if (above <= spans->count && spans->list[above - 1].reach < reach)
+			spans->list[above - 1].reach = reach;
 	}
 }
 

@@ -22,4 +22,5 @@ size_t gt_told_pieces(enum gt_function_id function, struct gt_piece out[GT_TOLD_
 /* Bytes of what the call has created, from those words. */
 uint64_t gt_told_size(enum gt_function_id function, const uint64_t pieces[GT_TOLD_PIECES]);
 /* The row that a call is recorded as: code that nvcc put into the program is the runtime's. */
-enum gt_function_id gt_told_row(enum gt_function_id function, const uint64_t pieces[GT_TOLD_PIECES]);
+enum gt_function_id gt_told_row(enum gt_function_id function,
+				const uint64_t pieces[GT_TOLD_PIECES]);
