@@ -22,3 +22,9 @@ void gt_path_tidy(char *path)
 	}
 	out[used] = '\0';
 }
+
+void gt_path_end(char *path)
+{
+	for (size_t size = strlen(path); size > 1 && path[size - 1] == '/'; size--)
+		path[size - 1] = '\0';
+}

@@ -24,3 +24,5 @@ static inline const char *gt_path_name(const char *path)
  * files. Where `build` is a link, the two are not the same file.
  */
 void gt_path_tidy(char *path);
+/* "NAME.gt/" -> "NAME.gt", in place: without the slashes that shells put behind folders. */
+void gt_path_end(char *path);

@@ -265,8 +265,7 @@ int gt_folder_name(char *out, size_t size, const char *given, const char *otherw
 		return -errno;
 	else
 		snprintf(out, size, "%.2000s/%.2000s", here, given ? given : otherwise);
-	for (size_t n = strlen(out); n > 1 && out[n - 1] == '/'; n--)
-		out[n - 1] = '\0';
+	gt_path_end(out);
 	return 0;
 }
 

@@ -131,7 +131,7 @@ static int write_data(const struct settings *s, const char *input, FILE *out,
 		      struct gt_error *error)
 {
 	return gt_source_is_table(input) ? tracker_data(s, input, out, error) :
-				 recording_data(s, input, out, error);
+					   recording_data(s, input, out, error);
 }
 
 static int write_page(const struct settings *s, const char *input, struct gt_error *error)

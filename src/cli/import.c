@@ -171,9 +171,7 @@ int gt_cmd_import(int argc, char **argv)
 		snprintf(folder, sizeof folder, "%s", s.output);
 	else
 		name_recording(folder, sizeof folder, argv[first]);
-	/* the slash that shells put behind folders */
-	for (size_t size = strlen(folder); size > 1 && folder[size - 1] == '/'; size--)
-		folder[size - 1] = '\0';
+	gt_path_end(folder);
 	if (import(argv[first], folder, &result, &error))
 		return gt_fail("%s", error.text);
 	if (s.quiet)

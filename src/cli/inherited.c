@@ -24,6 +24,14 @@ void gt_inherited_take(void)
 	signal(SIGCHLD, SIG_DFL);
 }
 
+void gt_inherited_heed(int number, void (*handler)(int))
+{
+	struct sigaction on = { .sa_handler = handler }, before;
+
+	if (!sigaction(number, NULL, &before) && before.sa_handler != SIG_IGN)
+		sigaction(number, &on, NULL);
+}
+
 void gt_inherited_give(void)
 {
 	struct rlimit now;

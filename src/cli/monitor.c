@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/inherited.h"
 #include "cli/launch.h"
 #include "cli/output.h"
 #include "cli/process_meter.h"
@@ -303,15 +304,6 @@ static int program_status(pid_t child)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* What was ignored when we began is ignored, by us and by the program. */
-static void heed(int number)
-{
-	struct sigaction on = { .sa_handler = stop }, before;
-
-	if (!sigaction(number, NULL, &before) && before.sa_handler != SIG_IGN)
-		sigaction(number, &on, NULL);
-}
-
 static int monitor(struct watch *w, const struct settings *s, char **program)
 {
 	int status;
@@ -326,8 +318,8 @@ static int monitor(struct watch *w, const struct settings *s, char **program)
 	status = add_pids(w, &s->pids);
 	if (!status)
 		status = open_output(w, s->output);
-	heed(SIGINT);
-	heed(SIGTERM);
+	gt_inherited_heed(SIGINT, stop);
+	gt_inherited_heed(SIGTERM, stop);
 	if (!status && *program)
 		status = start_program(w, program);
 	if (status) {

@@ -236,10 +236,8 @@ int gt_output_close(struct gt_output *o, struct gt_error *error)
 char *gt_output_stem(const char *input)
 {
 	char *stem = gt_strdup(input), *whole;
-	size_t size = strlen(stem);
 
-	while (size > 1 && stem[size - 1] == '/')
-		stem[--size] = '\0';
+	gt_path_end(stem);
 	if (strcmp(gt_path_name(stem), ".") && strcmp(gt_path_name(stem), ".."))
 		return stem;
 	whole = realpath(stem, NULL);

@@ -293,11 +293,13 @@ static struct connection *place_for(struct server *s)
 static void welcome(struct server *s)
 {
 	int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct connection *c = fd < 0 ? NULL : place_for(s);
+	struct connection *c;
 
+	if (fd < 0)
+		return;
+	c = place_for(s);
 	if (!c) {
-		if (fd >= 0)
-			close(fd);
+		close(fd);
 		return;
 	}
 	*c = (struct connection){ .fd = fd, .since_ns = gt_now_ns() };

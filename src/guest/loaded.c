@@ -113,7 +113,9 @@ static int search_object(struct dl_phdr_info *info, size_t size, void *context)
 	s->adds = info->dlpi_adds;
 	if (s->adds == s->before)
 		return 1;
-	for (size_t i = 0; read_tables(&t, info) && i < s->count; i++)
+	if (!read_tables(&t, info))
+		return 0;
+	for (size_t i = 0; i < s->count; i++)
 		if (!s->found[i])
 			s->found[i] = find_in(&t, s->names[i]);
 	return 0;

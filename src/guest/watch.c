@@ -105,11 +105,11 @@ static void warm_thread(void)
 static void warm(void)
 {
 	gt_tracker_warm();
-	if (gt_settings_get()->stack_depth)
-		gt_depot_warm();
-	/* the first thread's stacks are there before the first row, too */
-	if (gt_settings_get()->stack_depth)
+	if (gt_settings_get()->stack_depth) {
 		gt_unwind_warm();
+		gt_depot_warm();
+	}
+	/* the first thread has its stacks before the first row */
 	own.is_there = true;
 	touch_heap();
 	/* another thread's may be smaller */

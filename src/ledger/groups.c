@@ -31,7 +31,6 @@ static int groups_by_site(const void *a, const void *b)
 {
 	const struct gt_site *x = ((const struct gt_group *)a)->site;
 	const struct gt_site *y = ((const struct gt_group *)b)->site;
-
 	int o = order(x->stack, y->stack);
 
 	if (!o)

@@ -70,7 +70,7 @@ const struct gt_span *gt_spans_find(const struct gt_spans *spans, uint64_t addre
 	while (i > 0) {
 		const struct gt_span *span = &spans->list[i - 1];
 
-		if (span->reach > address && span->end > address)
+		if (span->end > address)
 			return span;
 		/* none of those that it stands for, or only not itself */
 		i -= span->reach > address ? 1 : stands_for(i);

@@ -22,6 +22,18 @@ static void end_at(struct process *p, uint64_t end_ns)
 	gt_writer_free(p->writer);
 }
 
+/* Two processes, the first with 100 bytes since the moment that is given back. */
+static uint64_t start_two(struct process p[2], const char *folder)
+{
+	uint64_t now;
+
+	start_process(&p[0], folder, 11);
+	start_process(&p[1], folder, 12);
+	now = gt_now_ns();
+	put(&p[0], GT_FN_clCreateBuffer, now, 1, 100);
+	return now;
+}
+
 struct moments {
 	uint64_t bytes[8], times[8], ended;
 	size_t count;
@@ -54,10 +66,7 @@ static void a_process_s_end_is_a_moment_of_its_own(void **state)
 	struct gt_ledger *l;
 	uint64_t now;
 
-	start_process(&p[0], folder, 11);
-	start_process(&p[1], folder, 12);
-	now = gt_now_ns();
-	put(&p[0], GT_FN_clCreateBuffer, now, 1, 100);
+	now = start_two(p, folder);
 	put(&p[1], GT_FN_clCreateBuffer, now + 10, 1, 7);
 	end_at(&p[0], now + 20);
 	put(&p[1], GT_FN_clReleaseMemObject, now + 1000, 1, 0);
@@ -111,10 +120,7 @@ static void a_stopped_recording_is_no_end(void **state)
 	struct gt_ledger *l;
 	uint64_t now;
 
-	start_process(&p[0], folder, 11);
-	start_process(&p[1], folder, 12);
-	now = gt_now_ns();
-	put(&p[0], GT_FN_clCreateBuffer, now, 1, 100);
+	now = start_two(p, folder);
 	p[0].writer->header->state = GT_TRACE_STOPPED;
 	p[0].writer->header->end_ns = now + 10;
 	gt_writer_free(p[0].writer);

@@ -324,6 +324,23 @@ static void a_path_has_a_folder_and_a_name(void **state)
 	assert_false(gt_text_begins("libcuda", "libcuda.so"));
 }
 
+static void a_path_ends_without_slashes(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "a.gt/", "a.gt" }, { "/a/b.gt///", "/a/b.gt" }, { "a", "a" }, { "/", "/" },
+		{ "//", "/" }, { "", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char path[64];
+
+		strcpy(path, rows[i][0]);
+		gt_path_end(path);
+		assert_string_equal(path, rows[i][1]);
+	}
+}
+
 static void a_path_is_tidied_in_place(void **state)
 {
 	static const struct {
@@ -354,6 +371,7 @@ static void a_path_is_tidied_in_place(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_path_ends_without_slashes),
 		cmocka_unit_test(a_path_is_tidied_in_place),
 		cmocka_unit_test(only_valid_utf8_is_a_character),
 		cmocka_unit_test(what_a_terminal_obeys_is_escaped),

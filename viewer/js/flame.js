@@ -92,7 +92,7 @@ export class Flame {
         if (i && frame.file && frame.line)
           at.lines.add(frame.line);
       }
-      at = at.child(site.kind.name, "");
+      at = at.child(site.kind.name, site.kind.api);
       at.kind = site.kind;
       at.value += value;
     }

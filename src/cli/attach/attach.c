@@ -288,7 +288,7 @@ static int prepare(struct attach *a, struct gt_error *error)
 
 static int run(struct attach *a)
 {
-	struct sigaction action = { .sa_handler = on_signal }, before;
+	struct sigaction action = { .sa_handler = on_signal };
 	struct gt_error error = { "" };
 	uint64_t begun = gt_now_ns(), lost;
 	size_t running;
@@ -297,9 +297,7 @@ static int run(struct attach *a)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	/* the terminal is gone, and the recording is to have its end; nohup goes on */
-	sigaction(SIGHUP, NULL, &before);
-	if (before.sa_handler != SIG_IGN)
-		sigaction(SIGHUP, &action, NULL);
+	gt_inherited_heed(SIGHUP, on_signal);
 	gt_attach_live_init(&a->live);
 	a->how.listener = a->live.listener;
 	if (prepare(a, &error)) {
