@@ -17,7 +17,7 @@ enum gt_exit {
 
 /* A subcommand: its table of options and what it does. argv[0] is its name. */
 struct gt_command {
-	const struct gt_usage *usage;
+	const struct gt_syntax *usage;
 	int (*run)(int argc, char **argv);
 	bool hidden; /* not for people: left out of --help */
 };
@@ -26,7 +26,7 @@ struct gt_command {
 const struct gt_command *gt_commands(size_t *count);
 
 #define COMMAND(name) \
-	extern const struct gt_usage gt_##name##_usage; \
+	extern const struct gt_syntax gt_##name##_syntax; \
 	int gt_cmd_##name(int argc, char **argv);
 #define HIDDEN COMMAND
 #include "cli/commands.def"

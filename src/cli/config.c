@@ -164,11 +164,11 @@ static int read_files(struct gt_error *error)
 
 static const char *option_name(const void *usage, size_t index)
 {
-	return ((const struct gt_usage *)usage)->options[index].name;
+	return ((const struct gt_syntax *)usage)->options[index].name;
 }
 
 /* The subcommand that a key names before its dot, if any; *option is what follows. */
-static bool is_for(const struct gt_usage *usage, const char *key, const char **option)
+static bool is_for(const struct gt_syntax *usage, const char *key, const char **option)
 {
 	const char *dot = strchr(key, '.');
 
@@ -177,7 +177,7 @@ static bool is_for(const struct gt_usage *usage, const char *key, const char **o
 			!strncmp(usage->name, key, (size_t)(dot - key)));
 }
 
-static int check_line(const struct gt_config_line *line, const struct gt_usage *const *usages,
+static int check_line(const struct gt_config_line *line, const struct gt_syntax *const *usages,
 		      size_t count, struct gt_error *error)
 {
 	const char *option, *near = NULL;
@@ -220,7 +220,7 @@ static const char *value_of(const struct gt_config_line *line, const struct gt_o
 	return path;
 }
 
-static int apply(const struct gt_usage *usage, void *settings)
+static int apply(const struct gt_syntax *usage, void *settings)
 {
 	for (size_t i = 0; i < state.config.count; i++) {
 		const struct gt_config_line *line = &state.config.lines[i];
@@ -239,7 +239,7 @@ static int apply(const struct gt_usage *usage, void *settings)
 	return 0;
 }
 
-static int load(const struct gt_usage *const *usages, size_t count, struct gt_error *error)
+static int load(const struct gt_syntax *const *usages, size_t count, struct gt_error *error)
 {
 	const char *more = getenv(variable);
 	int e = read_files(error);
@@ -253,7 +253,7 @@ static int load(const struct gt_usage *const *usages, size_t count, struct gt_er
 	return e < 0 ? e : 0;
 }
 
-int gt_config_load(const struct gt_usage *const *usages, size_t count, struct gt_error *error)
+int gt_config_load(const struct gt_syntax *const *usages, size_t count, struct gt_error *error)
 {
 	int e = load(usages, count, error);
 

@@ -33,7 +33,7 @@ int gt_config_parse(struct gt_config *c, const char *from, const char *text, siz
 void gt_config_fini(struct gt_config *c);
 
 /* Reads all there is, checks the names against these subcommands, and makes them defaults. */
-int gt_config_load(const struct gt_usage *const *usages, size_t count, struct gt_error *error);
+int gt_config_load(const struct gt_syntax *const *usages, size_t count, struct gt_error *error);
 void gt_config_free(void);
 
 /* For the doctor: the file that is used (NULL: none), how many lines there are in all … */

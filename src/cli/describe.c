@@ -4,7 +4,7 @@
 
 enum { SCHEMA = 1 };
 
-const struct gt_usage gt_describe_usage = {
+const struct gt_syntax gt_describe_syntax = {
 	.name = "describe",
 	.summary = "write all commands and options as JSON, for what is made of them",
 };
@@ -44,7 +44,7 @@ static void describe_option(struct gt_json *j, const struct gt_option *o)
 	gt_json_end(j);
 }
 
-static void describe_command(struct gt_json *j, const struct gt_usage *usage)
+static void describe_command(struct gt_json *j, const struct gt_syntax *usage)
 {
 	gt_json_object(j, NULL);
 	gt_json_text(j, "name", usage->name);
@@ -53,9 +53,9 @@ static void describe_command(struct gt_json *j, const struct gt_usage *usage)
 	gt_json_bool(j, "first_operand_ends", usage->first_operand_ends);
 	gt_json_text(j, "about", usage->about);
 	gt_json_array(j, "options");
-	for (size_t i = 0; i < gt_usage_option_count(usage); i++)
-		if (gt_usage_option(usage, i)->help) /* as --help does */
-			describe_option(j, gt_usage_option(usage, i));
+	for (size_t i = 0; i < gt_syntax_option_count(usage); i++)
+		if (gt_syntax_option(usage, i)->help) /* as --help does */
+			describe_option(j, gt_syntax_option(usage, i));
 	gt_json_end(j);
 	gt_json_end(j);
 }
@@ -67,7 +67,7 @@ int gt_cmd_describe(int argc, char **argv)
 	size_t count;
 	int status;
 
-	if (gt_options_parse(&gt_describe_usage, NULL, argc, argv, &status) < 0)
+	if (gt_options_parse(&gt_describe_syntax, NULL, argc, argv, &status) < 0)
 		return status;
 	commands = gt_commands(&count);
 	gt_json_begin(&json, stdout);

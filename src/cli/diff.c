@@ -1,13 +1,13 @@
 /* diff.c - gputrack diff: what leaks in one recording and not in another, and what they used. */
-#include "view/diff.h"
+#include "judge/difference.h"
 
 #include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/source.h"
 #include "cli/terminal.h"
-#include "view/head.h"
-#include "view/pass.h"
+#include "replay/head.h"
+#include "replay/replay.h"
 
 static const char *const format_names[] = { "text", "json", NULL };
 static void (*const writers[])(const struct gt_diff *d, FILE *out) = { gt_diff_text, gt_diff_json };
@@ -32,7 +32,7 @@ static const struct gt_option options[] = {
 	{ 0 },
 };
 
-const struct gt_usage gt_diff_usage = {
+const struct gt_syntax gt_diff_syntax = {
 	.name = "diff",
 	.summary = "compare two recordings: leaks, the peak, growth",
 	.operands = "OLD.gt NEW.gt",
@@ -61,8 +61,8 @@ static int open_side(struct side *side, const struct settings *s, const char *pa
 
 	if (e)
 		return e;
-	side->ledger = gt_pass_run(side->recording,
-				   &(struct gt_pass){ .growth = true, .tick = gt_progress_tick });
+	side->ledger = gt_replay_run(side->recording,
+				   &(struct gt_replay){ .growth = true, .tick = gt_progress_tick });
 	gt_progress_end();
 	side->view = (struct gt_view){ .recording = side->recording, .ledger = side->ledger,
 				       .top = s->top };
@@ -117,12 +117,12 @@ int gt_cmd_diff(int argc, char **argv)
 	struct settings s = { 0 };
 	struct side old = { 0 }, new = { 0 };
 	struct gt_error error;
-	int status, first = gt_options_parse(&gt_diff_usage, &s, argc, argv, &status);
+	int status, first = gt_options_parse(&gt_diff_syntax, &s, argc, argv, &status);
 
 	if (first >= 0 && argc - first != 2)
-		status = gt_usage_wrong(&gt_diff_usage, "needs two recordings, OLD.gt and NEW.gt");
+		status = gt_syntax_wrong(&gt_diff_syntax, "needs two recordings, OLD.gt and NEW.gt");
 	else if (first >= 0 && s.source.pid > UINT32_MAX)
-		status = gt_usage_wrong(&gt_diff_usage, "--pid is too big");
+		status = gt_syntax_wrong(&gt_diff_syntax, "--pid is too big");
 	else if (first >= 0 && (open_side(&old, &s, argv[first], &error) ||
 				open_side(&new, &s, argv[first + 1], &error)))
 		status = gt_fail("%s", error.text);

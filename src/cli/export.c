@@ -10,9 +10,9 @@
 #include "cli/source.h"
 #include "cli/terminal.h"
 #include "trace/walk.h"
-#include "view/export.h"
-#include "view/nsight.h"
-#include "view/nsight_rows.h"
+#include "export/export.h"
+#include "replay/nsight_words.h"
+#include "export/nsight_rows.h"
 
 /* The forms: name, usual ending, what it is, and whether it is no text. */
 #define FORMATS(F)                                                                            \
@@ -65,7 +65,7 @@ static const struct gt_option options[] = {
 	{ 0 },
 };
 
-const struct gt_usage gt_export_usage = {
+const struct gt_syntax gt_export_syntax = {
 	.name = "export",
 	.summary = "write a recording for other tools: events, pprof, Perfetto, …",
 	.operands = "NAME.gt",
@@ -197,14 +197,14 @@ static int check(const struct settings *s)
 	gt_export_fn *write = formats[s->format].write;
 
 	if (promise && !formats[s->format].is_binary)
-		return gt_usage_wrong(&gt_export_usage, "%s is written as it is, not compressed: "
+		return gt_syntax_wrong(&gt_export_syntax, "%s is written as it is, not compressed: "
 				      "leave out %s, or have another program compress what -o - "
 				      "gives", format_names[s->format], promise);
 	if (formats[s->format].is_binary && to_stdout && isatty(STDOUT_FILENO))
-		return gt_usage_wrong(&gt_export_usage, "%s is no text for a terminal: write it to "
+		return gt_syntax_wrong(&gt_export_syntax, "%s is no text for a terminal: write it to "
 				      "a file with -o NAME%s", format_names[s->format],
 				      formats[s->format].suffix);
-	return gt_option_needs(&gt_export_usage, "value", write == gt_export_collapsed ||
+	return gt_option_needs(&gt_export_syntax, "value", write == gt_export_collapsed ||
 			       write == gt_export_speedscope, "--format collapsed or speedscope");
 }
 
@@ -227,12 +227,12 @@ int gt_cmd_export(int argc, char **argv)
 	struct settings s = { 0 };
 	struct gt_recording *recording;
 	struct gt_error error;
-	int status, first = gt_options_parse(&gt_export_usage, &s, argc, argv, &status);
+	int status, first = gt_options_parse(&gt_export_syntax, &s, argc, argv, &status);
 
 	if (first >= 0)
 		status = check(&s);
 	if (first >= 0 && !status)
-		status = gt_source_open(&gt_export_usage, &s.source, argc, argv, first, &recording);
+		status = gt_source_open(&gt_export_syntax, &s.source, argc, argv, first, &recording);
 	if (first < 0 || status)
 		goto free_settings;
 	if (export(&s, recording, &error))

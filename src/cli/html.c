@@ -9,11 +9,11 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/pid_file.h"
-#include "cli/serve.h"
+#include "page/server.h"
 #include "cli/source.h"
 #include "cli/terminal.h"
-#include "table/kind.h"
-#include "view/html.h"
+#include "plot/read_kind.h"
+#include "page/page.h"
 
 struct settings {
 	struct gt_source source;
@@ -44,7 +44,7 @@ static const struct gt_option options[] = {
 	{ 0 },
 };
 
-const struct gt_usage gt_html_usage = {
+const struct gt_syntax gt_html_syntax = {
 	.name = "html",
 	.summary = "make an interactive page of a recording",
 	.operands = "NAME.gt|TRACKER.csv",
@@ -193,16 +193,16 @@ static int serve_page(const struct settings *s, const char *input, struct gt_err
 static int check(const struct settings *s, int operands)
 {
 	if (operands != 1)
-		return gt_usage_wrong(&gt_html_usage, operands ? "takes one recording or CSV" :
+		return gt_syntax_wrong(&gt_html_syntax, operands ? "takes one recording or CSV" :
 				      "needs a recording, NAME.gt, or a tracker's CSV");
 	if (s->source.pid > UINT32_MAX)
-		return gt_usage_wrong(&gt_html_usage, "--pid is too big");
+		return gt_syntax_wrong(&gt_html_syntax, "--pid is too big");
 	if (s->port > UINT16_MAX)
-		return gt_usage_wrong(&gt_html_usage, "--port is at most 65535");
+		return gt_syntax_wrong(&gt_html_syntax, "--port is at most 65535");
 	if (!s->serve && (s->listen || s->port))
-		return gt_usage_wrong(&gt_html_usage, "--port and --listen need --serve");
+		return gt_syntax_wrong(&gt_html_syntax, "--port and --listen need --serve");
 	if (s->serve && s->source.output)
-		return gt_usage_wrong(&gt_html_usage, "--serve writes no file: leave out -o");
+		return gt_syntax_wrong(&gt_html_syntax, "--serve writes no file: leave out -o");
 	if (!gt_html_is_built())
 		return gt_fail("this gputrack was built without the page: `npm ci` in viewer/ "
 			       "fetches uPlot, which it needs; then build it again");
@@ -213,7 +213,7 @@ int gt_cmd_html(int argc, char **argv)
 {
 	struct settings s = { .threshold_kb = GT_TRACKER_THRESHOLD_KB };
 	struct gt_error error;
-	int status, first = gt_options_parse(&gt_html_usage, &s, argc, argv, &status);
+	int status, first = gt_options_parse(&gt_html_syntax, &s, argc, argv, &status);
 
 	if (first < 0)
 		goto free_settings;

@@ -34,7 +34,7 @@ static const struct gt_option options[] = {
 	{ 0 },
 };
 
-const struct gt_usage gt_import_usage = {
+const struct gt_syntax gt_import_syntax = {
 	.name = "import",
 	.summary = "make a recording of an Nsight Systems export",
 	.operands = "FILE.sqlite",
@@ -160,12 +160,12 @@ int gt_cmd_import(int argc, char **argv)
 	struct gt_import_result result = { "" };
 	struct gt_error error;
 	char folder[PATH_MAX], *line, *rest;
-	int status, first = gt_options_parse(&gt_import_usage, &s, argc, argv, &status);
+	int status, first = gt_options_parse(&gt_import_syntax, &s, argc, argv, &status);
 
 	if (first < 0)
 		return status;
 	if (argc - first != 1)
-		return gt_usage_wrong(&gt_import_usage, argc == first ?
+		return gt_syntax_wrong(&gt_import_syntax, argc == first ?
 				      "needs an export, FILE.sqlite" : "takes one export");
 	if (s.output)
 		snprintf(folder, sizeof folder, "%s", s.output);

@@ -16,8 +16,8 @@
 #include "cli/output.h"
 
 static const struct gt_command commands[] = {
-#define COMMAND(name) { .usage = &gt_##name##_usage, .run = gt_cmd_##name },
-#define HIDDEN(name) { .usage = &gt_##name##_usage, .run = gt_cmd_##name, .hidden = true },
+#define COMMAND(name) { .usage = &gt_##name##_syntax, .run = gt_cmd_##name },
+#define HIDDEN(name) { .usage = &gt_##name##_syntax, .run = gt_cmd_##name, .hidden = true },
 #include "cli/commands.def"
 };
 
@@ -107,7 +107,7 @@ static int help(int argc, char **argv)
 	}
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		if (!strcmp(argv[2], commands[i].usage->name)) {
-			gt_usage_print(commands[i].usage);
+			gt_syntax_print(commands[i].usage);
 			return GT_EXIT_DONE;
 		}
 	return unknown(argv[2]);
@@ -116,7 +116,7 @@ static int help(int argc, char **argv)
 /* What is wrong with the configuration is the doctor's to explain; all others stop at it. */
 static int configure(const struct gt_command *command)
 {
-	const struct gt_usage *usages[COMMAND_COUNT];
+	const struct gt_syntax *usages[COMMAND_COUNT];
 	struct gt_error error;
 	size_t count = 0;
 
@@ -125,7 +125,7 @@ static int configure(const struct gt_command *command)
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		if (!commands[i].hidden)
 			usages[count++] = commands[i].usage;
-	if (!gt_config_load(usages, count, &error) || command->usage == &gt_doctor_usage)
+	if (!gt_config_load(usages, count, &error) || command->usage == &gt_doctor_syntax)
 		return 0;
 	gt_fail("%s", error.text);
 	return GT_EXIT_USAGE;

@@ -86,7 +86,7 @@ const char *gt_nearest(const char *word, size_t count,
 	return nearest;
 }
 
-int gt_usage_wrong(const struct gt_usage *usage, const char *format, ...)
+int gt_syntax_wrong(const struct gt_syntax *usage, const char *format, ...)
 {
 	char text[1024];
 	va_list args;
@@ -102,7 +102,7 @@ int gt_usage_wrong(const struct gt_usage *usage, const char *format, ...)
 	return GT_EXIT_USAGE;
 }
 
-static size_t option_count(const struct gt_usage *usage)
+static size_t option_count(const struct gt_syntax *usage)
 {
 	size_t count = 0;
 
@@ -112,7 +112,7 @@ static size_t option_count(const struct gt_usage *usage)
 }
 
 /* The table's options, and after them --help, which is everywhere. */
-static const struct gt_option *option_at(const struct gt_usage *usage, size_t index)
+static const struct gt_option *option_at(const struct gt_syntax *usage, size_t index)
 {
 	return index < option_count(usage) ? &usage->options[index] : &help_option;
 }
@@ -141,10 +141,10 @@ bool gt_option_was_typed(const char *name)
 	return false;
 }
 
-int gt_option_needs(const struct gt_usage *usage, const char *name, bool met, const char *goes)
+int gt_option_needs(const struct gt_syntax *usage, const char *name, bool met, const char *goes)
 {
 	return met || !gt_option_was_typed(name) ? 0 :
-	       gt_usage_wrong(usage, "--%s does nothing here: it goes with %s", name, goes);
+	       gt_syntax_wrong(usage, "--%s does nothing here: it goes with %s", name, goes);
 }
 
 static void note_typed(const struct gt_option *o)
@@ -156,7 +156,7 @@ static void note_typed(const struct gt_option *o)
 
 /* One parse: where it is, and what the current word is called in messages. */
 struct parse {
-	const struct gt_usage *usage;
+	const struct gt_syntax *usage;
 	void *settings;
 	int argc;
 	char **argv;
@@ -180,9 +180,9 @@ static int set_choice(struct parse *p, const struct gt_option *o, const char *gi
 	}
 	near = gt_nearest(value, count, choice_name, o);
 	if (near)
-		return gt_usage_wrong(p->usage, "%s knows no '%s': did you mean '%s'?", given,
+		return gt_syntax_wrong(p->usage, "%s knows no '%s': did you mean '%s'?", given,
 				      value, near);
-	return gt_usage_wrong(p->usage, "%s is one of %s, not '%s'", given, list, value);
+	return gt_syntax_wrong(p->usage, "%s is one of %s, not '%s'", given, list, value);
 }
 
 static int set_choices(struct parse *p, const struct gt_option *o, const char *given,
@@ -199,7 +199,7 @@ static int set_choices(struct parse *p, const struct gt_option *o, const char *g
 		snprintf(word, sizeof word, "%.*s", (int)(size < WORD_MAX ? size : WORD_MAX - 1),
 			 value);
 		if (target->count == MOST)
-			return gt_usage_wrong(p->usage, "%s takes at most %d of its words", given,
+			return gt_syntax_wrong(p->usage, "%s takes at most %d of its words", given,
 					      MOST);
 		e = set_choice(p, o, given, word, &target->list[target->count++]);
 		value += size;
@@ -220,7 +220,7 @@ static int set_option(struct parse *p, const struct gt_option *o, const char *gi
 	case GT_OPTION_TEXTS:
 		/* "$OUT" of a script that has not set it */
 		if (!*value && !o->may_be_empty)
-			return gt_usage_wrong(p->usage, "%s needs %s, and was given an empty text",
+			return gt_syntax_wrong(p->usage, "%s needs %s, and was given an empty text",
 					      given, o->argument);
 		if (o->type == GT_OPTION_TEXTS)
 			texts_add(target, value);
@@ -234,18 +234,18 @@ static int set_option(struct parse *p, const struct gt_option *o, const char *gi
 		if (gt_count_parse(value, target))
 			return 0;
 		if (*value && !value[strspn(value, "0123456789")])
-			return gt_usage_wrong(p->usage, "%s is at most %llu, not '%s'", given,
+			return gt_syntax_wrong(p->usage, "%s is at most %llu, not '%s'", given,
 					      ULLONG_MAX, value);
-		return gt_usage_wrong(p->usage, "%s takes a whole number, not '%s'", given, value);
+		return gt_syntax_wrong(p->usage, "%s takes a whole number, not '%s'", given, value);
 	case GT_OPTION_DECIMAL:
 		if (gt_decimal_parse(value, target))
 			return 0;
-		return gt_usage_wrong(p->usage, "%s takes a number, not '%s'", given, value);
+		return gt_syntax_wrong(p->usage, "%s takes a number, not '%s'", given, value);
 	case GT_OPTION_SIZE:
 		if (gt_size_parse(value, strlen(value), target, &(bool){ false }) &&
 		    *(uint64_t *)target)
 			return 0;
-		return gt_usage_wrong(p->usage, "%s takes a size such as 500M or 2GiB, not '%s'",
+		return gt_syntax_wrong(p->usage, "%s takes a size such as 500M or 2GiB, not '%s'",
 				      given, value);
 	case GT_OPTION_CHOICE:
 		return set_choice(p, o, given, value, target);
@@ -262,7 +262,7 @@ static int take_value(struct parse *p, const struct gt_option *o, const char *gi
 	if (!stuck && p->at + 1 < p->argc)
 		stuck = p->argv[++p->at];
 	if (!stuck)
-		return gt_usage_wrong(p->usage, "%s needs %s", given, o->argument);
+		return gt_syntax_wrong(p->usage, "%s needs %s", given, o->argument);
 	return set_option(p, o, given, stuck);
 }
 
@@ -288,14 +288,14 @@ static int parse_long(struct parse *p, const char *word, const struct gt_option 
 		if (o->type != GT_OPTION_FLAG)
 			return take_value(p, o, given, equals ? equals + 1 : NULL);
 		if (equals)
-			return gt_usage_wrong(p->usage, "%s takes no value", given);
+			return gt_syntax_wrong(p->usage, "%s takes no value", given);
 		return o == &help_option ? 0 : set_option(p, o, given, NULL);
 	}
 	near = gt_nearest(name, count + 1, option_name, p->usage);
 	if (near)
-		return gt_usage_wrong(p->usage, "unknown option %s: did you mean --%s?", given,
+		return gt_syntax_wrong(p->usage, "unknown option %s: did you mean --%s?", given,
 				      near);
-	return gt_usage_wrong(p->usage, "unknown option %s", given);
+	return gt_syntax_wrong(p->usage, "unknown option %s", given);
 }
 
 static int parse_short(struct parse *p, const char *letters, const struct gt_option **found)
@@ -309,7 +309,7 @@ static int parse_short(struct parse *p, const char *letters, const struct gt_opt
 			if (option_at(p->usage, i)->letter == *letters)
 				o = option_at(p->usage, i);
 		if (!o)
-			return gt_usage_wrong(p->usage, "unknown option %s", given);
+			return gt_syntax_wrong(p->usage, "unknown option %s", given);
 		*found = o;
 		note_typed(o);
 		if (o == &help_option)
@@ -328,7 +328,7 @@ void gt_options_defaults(gt_defaults_fn *fn)
 	defaults = fn;
 }
 
-const struct gt_option *gt_option_find(const struct gt_usage *usage, const char *name)
+const struct gt_option *gt_option_find(const struct gt_syntax *usage, const char *name)
 {
 	for (size_t i = 0; i < option_count(usage); i++)
 		if (!strcmp(usage->options[i].name, name))
@@ -336,7 +336,7 @@ const struct gt_option *gt_option_find(const struct gt_usage *usage, const char 
 	return NULL;
 }
 
-int gt_option_set(const struct gt_usage *usage, void *settings, const struct gt_option *option,
+int gt_option_set(const struct gt_syntax *usage, void *settings, const struct gt_option *option,
 		  const char *value, const char *called)
 {
 	static const char *const words[] = { "yes", "true", "on", "1", "no", "false", "off", "0" };
@@ -349,7 +349,7 @@ int gt_option_set(const struct gt_usage *usage, void *settings, const struct gt_
 	while (i < WORDS && strcmp(words[i], value))
 		i++;
 	if (i == WORDS)
-		return gt_usage_wrong(usage, "%s is yes or no, not '%s'", called, value);
+		return gt_syntax_wrong(usage, "%s is yes or no, not '%s'", called, value);
 	*(bool *)((char *)settings + option->at) = i < WORDS / 2;
 	return 0;
 }
@@ -373,7 +373,7 @@ static int gather_operands(char **argv, int argc, const bool *is_operand)
 	return first;
 }
 
-int gt_options_parse(const struct gt_usage *usage, void *settings, int argc, char **argv,
+int gt_options_parse(const struct gt_syntax *usage, void *settings, int argc, char **argv,
 		     int *status)
 {
 	struct parse p = { usage, settings, argc, argv, 1 };
@@ -400,13 +400,13 @@ int gt_options_parse(const struct gt_usage *usage, void *settings, int argc, cha
 		*status = word[1] == '-' ? parse_long(&p, word + 2, &found) :
 					   parse_short(&p, word + 1, &found);
 		if (!*status && found == &help_option)
-			gt_usage_print(usage);
+			gt_syntax_print(usage);
 		if (*status || found == &help_option)
 			goto free_marks;
 	}
 	first = gather_operands(argv, argc, is_operand);
 	if (!usage->operands && first < argc) {
-		*status = gt_usage_wrong(usage, "takes no operand, got '%s'", argv[first]);
+		*status = gt_syntax_wrong(usage, "takes no operand, got '%s'", argv[first]);
 		first = -1;
 	}
 free_marks:
@@ -462,7 +462,7 @@ static void print_option(const struct gt_option *o)
 	print_wrapped(o->help, HELP_COLUMN, HELP_COLUMN);
 }
 
-void gt_usage_print(const struct gt_usage *usage)
+void gt_syntax_print(const struct gt_syntax *usage)
 {
 	printf("usage: gputrack %s [OPTION…]%s%s\n\n", usage->name, usage->operands ? " " : "",
 	       usage->operands ? usage->operands : "");
@@ -473,12 +473,12 @@ void gt_usage_print(const struct gt_usage *usage)
 			print_option(option_at(usage, i));
 }
 
-size_t gt_usage_option_count(const struct gt_usage *usage)
+size_t gt_syntax_option_count(const struct gt_syntax *usage)
 {
 	return option_count(usage) + 1;
 }
 
-const struct gt_option *gt_usage_option(const struct gt_usage *usage, size_t index)
+const struct gt_option *gt_syntax_option(const struct gt_syntax *usage, size_t index)
 {
 	return option_at(usage, index);
 }

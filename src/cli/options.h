@@ -10,7 +10,7 @@
  *   	  .at = offsetof(struct run_settings, quiet), .help = "print no report at the end" },
  *   	{ 0 },
  *   };
- *   const struct gt_usage gt_run_usage = {
+ *   const struct gt_syntax gt_run_syntax = {
  *   	.name = "run", .summary = "run a program and track it", .operands = "[--] PROGRAM [ARG…]",
  *   	.options = run_options, .first_operand_ends = true,
  *   };
@@ -18,7 +18,7 @@
  *   int gt_cmd_run(int argc, char **argv)
  *   {
  *   	struct run_settings s = { .output = "default.gt" };
- *   	int status, first = gt_options_parse(&gt_run_usage, &s, argc, argv, &status);
+ *   	int status, first = gt_options_parse(&gt_run_syntax, &s, argc, argv, &status);
  *
  *   	if (first < 0)
  *   		return status;
@@ -68,7 +68,7 @@ struct gt_option {
 	size_t at;                  /* offset of the value in the subcommand's settings */
 };
 
-struct gt_usage {
+struct gt_syntax {
 	const char *name;              /* subcommand */
 	const char *summary;           /* half a line for `gputrack --help` */
 	const char *operands;          /* for the usage line; NULL: takes none */
@@ -84,7 +84,7 @@ struct gt_usage {
  * their order. -1 when the subcommand is to return *status at once: 0 after --help, 2 after a
  * mistake, of which the user has been told on stderr.
  */
-int gt_options_parse(const struct gt_usage *usage, void *settings, int argc, char **argv,
+int gt_options_parse(const struct gt_syntax *usage, void *settings, int argc, char **argv,
 		     int *status);
 
 /*
@@ -96,33 +96,33 @@ bool gt_option_was_typed(const char *name);
  * For an option that does nothing without another: 0, or 2 after the user, who typed it while `met`
  * is false, has been told what it `goes` with.
  */
-int gt_option_needs(const struct gt_usage *usage, const char *name, bool met, const char *goes);
+int gt_option_needs(const struct gt_syntax *usage, const char *name, bool met, const char *goes);
 
 /* The subcommand's options in the order of --help, with --help itself at the end. */
-size_t gt_usage_option_count(const struct gt_usage *usage);
-const struct gt_option *gt_usage_option(const struct gt_usage *usage, size_t index);
+size_t gt_syntax_option_count(const struct gt_syntax *usage);
+const struct gt_option *gt_syntax_option(const struct gt_syntax *usage, size_t index);
 
 /*
  * Has `defaults` fill the settings of every subcommand before its arguments are looked at. It gives
  * 0, or the exit status after the user has been told what is wrong.
  */
-typedef int gt_defaults_fn(const struct gt_usage *usage, void *settings);
+typedef int gt_defaults_fn(const struct gt_syntax *usage, void *settings);
 void gt_options_defaults(gt_defaults_fn *defaults);
 
 /* The option of this long name; NULL when the subcommand has none. */
-const struct gt_option *gt_option_find(const struct gt_usage *usage, const char *name);
+const struct gt_option *gt_option_find(const struct gt_syntax *usage, const char *name);
 /*
  * Sets an option from a text that is not of the command line: a flag takes yes or no. `called` is
  * what messages call it. 0, or 2 after the user has been told. `value` must stay.
  */
-int gt_option_set(const struct gt_usage *usage, void *settings, const struct gt_option *option,
+int gt_option_set(const struct gt_syntax *usage, void *settings, const struct gt_option *option,
 		  const char *value, const char *called);
 
 /* The `gputrack SUB --help` text, on stdout. */
-void gt_usage_print(const struct gt_usage *usage);
+void gt_syntax_print(const struct gt_syntax *usage);
 
 /* A mistake in usage: `gputrack: SUB: TEXT` and where help is, on stderr. Gives 2. */
-int gt_usage_wrong(const struct gt_usage *usage, const char *format, ...)
+int gt_syntax_wrong(const struct gt_syntax *usage, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 void gt_texts_fini(struct gt_texts *texts);

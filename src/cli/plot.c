@@ -16,8 +16,8 @@
 #include "cli/source.h"
 #include "cli/terminal.h"
 #include "plot/picture.h"
-#include "table/kind.h"
-#include "view/pass.h"
+#include "plot/read_kind.h"
+#include "replay/replay.h"
 
 enum { WIDTH_LEAST = 300, HEIGHT_LEAST = 200, SIDE_MOST = 20000 };
 
@@ -51,7 +51,7 @@ static const struct gt_option options[] = {
 	{ 0 },
 };
 
-const struct gt_usage gt_plot_usage = {
+const struct gt_syntax gt_plot_syntax = {
 	.name = "plot",
 	.summary = "draw a recording, a tracker's CSV, a usage table or a monitor's CSV",
 	.operands = "INPUT…",
@@ -231,7 +231,7 @@ static int plot_table(struct job *j, struct gt_error *error)
 	return e;
 }
 
-static void draw_recording(struct job *j, struct gt_view *v, struct gt_history *history)
+static void draw_recording(struct job *j, struct gt_view *v, struct gt_alive_over_time *history)
 {
 	gt_recording_draw(&j->canvas, v, history, j->overlay.log ? &j->overlay : NULL,
 			  gt_path_name(gt_recording_path(v->recording)));
@@ -260,14 +260,14 @@ static void tell_metrics(const struct job *j, const struct gt_recording *r)
 
 static int plot_opened(struct job *j, struct gt_view *v, struct gt_error *error)
 {
-	struct gt_history *history = gt_history_new(v->recording);
-	struct gt_ledger *ledger = gt_pass_run(v->recording, &(struct gt_pass){
-		.each = gt_history_event, .ended = gt_history_ended,
-		.sampled = gt_history_sample, .context = history, .tick = gt_progress_tick });
+	struct gt_alive_over_time *history = gt_alive_over_time_new(v->recording);
+	struct gt_ledger *ledger = gt_replay_run(v->recording, &(struct gt_replay){
+		.each = gt_alive_over_time_event, .ended = gt_alive_over_time_ended,
+		.sampled = gt_alive_over_time_sample, .context = history, .tick = gt_progress_tick });
 	int e;
 
 	gt_progress_end();
-	gt_history_finish(history, ledger);
+	gt_alive_over_time_finish(history, ledger);
 	v->ledger = ledger;
 	if (j->overlay.log)
 		gt_overlay_align(&j->overlay,
@@ -284,7 +284,7 @@ static int plot_opened(struct job *j, struct gt_view *v, struct gt_error *error)
 		if (j->overlay.log)
 			gt_overlay_text(&j->overlay, j->words, j->utf8);
 	}
-	gt_history_free(history);
+	gt_alive_over_time_free(history);
 	gt_ledger_free(ledger);
 	return e;
 }
@@ -375,26 +375,26 @@ static int check(const struct settings *s, int inputs, double *width, double *he
 	const char *output = s->source.output;
 
 	if (!inputs)
-		return gt_usage_wrong(&gt_plot_usage, "needs something to draw, INPUT");
+		return gt_syntax_wrong(&gt_plot_syntax, "needs something to draw, INPUT");
 	if (output && inputs > 1)
-		return gt_usage_wrong(&gt_plot_usage, "-o takes one INPUT");
+		return gt_syntax_wrong(&gt_plot_syntax, "-o takes one INPUT");
 	if (output && strcmp(output, "-") && gt_format_of(output) == GT_FORMAT_NONE)
-		return gt_usage_wrong(&gt_plot_usage,
+		return gt_syntax_wrong(&gt_plot_syntax,
 				      "-o FILE ends in .png, .svg, .pdf or .txt, unlike '%s'",
 				      output);
 	if (output && !strcmp(output, "-") && isatty(STDOUT_FILENO))
-		return gt_usage_wrong(&gt_plot_usage, "a picture is no text for a terminal: write "
+		return gt_syntax_wrong(&gt_plot_syntax, "a picture is no text for a terminal: write "
 				      "it to a file with -o NAME.png");
 	if (s->size && !parse_size(s->size, width, height))
-		return gt_usage_wrong(&gt_plot_usage, "--size is like 1800x1200, from %dx%d to "
+		return gt_syntax_wrong(&gt_plot_syntax, "--size is like 1800x1200, from %dx%d to "
 				      "%dx%d, not '%s'", WIDTH_LEAST, HEIGHT_LEAST, SIDE_MOST,
 				      SIDE_MOST, s->size);
-	if (gt_option_needs(&gt_plot_usage, "gpu", s->smi, "-s FILE"))
+	if (gt_option_needs(&gt_plot_syntax, "gpu", s->smi, "-s FILE"))
 		return GT_EXIT_USAGE;
 	if (s->gpu != UINT64_MAX && s->gpu >= GT_SMI_GPUS)
-		return gt_usage_wrong(&gt_plot_usage, "--gpu is less than %d", GT_SMI_GPUS);
+		return gt_syntax_wrong(&gt_plot_syntax, "--gpu is less than %d", GT_SMI_GPUS);
 	if (s->source.pid > UINT32_MAX)
-		return gt_usage_wrong(&gt_plot_usage, "--pid is too big");
+		return gt_syntax_wrong(&gt_plot_syntax, "--pid is too big");
 	return 0;
 }
 
@@ -405,7 +405,7 @@ static int check_threshold(const struct settings *s, int inputs, char **names)
 
 	for (int i = 0; i < inputs; i++)
 		has_table |= access(names[i], F_OK) || gt_source_is_table(names[i]);
-	return gt_option_needs(&gt_plot_usage, "threshold", has_table, "a tracker's CSV");
+	return gt_option_needs(&gt_plot_syntax, "threshold", has_table, "a tracker's CSV");
 }
 
 /* Two inputs whose pictures would have one name. */
@@ -418,7 +418,7 @@ static int check_names(int inputs, char **names)
 			char *one = default_path(names[k]), *other = default_path(names[i]);
 
 			if (!strcmp(one, other))
-				status = gt_usage_wrong(&gt_plot_usage, "%s and %s would both be "
+				status = gt_syntax_wrong(&gt_plot_syntax, "%s and %s would both be "
 							"drawn as %s: draw one at a time, with -o",
 							names[k], names[i], one);
 			free(one);
@@ -431,7 +431,7 @@ int gt_cmd_plot(int argc, char **argv)
 {
 	struct settings s = { .threshold_kb = GT_TRACKER_THRESHOLD_KB, .gpu = UINT64_MAX };
 	double width = 0, height = 0;
-	int status, first = gt_options_parse(&gt_plot_usage, &s, argc, argv, &status);
+	int status, first = gt_options_parse(&gt_plot_syntax, &s, argc, argv, &status);
 
 	if (first >= 0)
 		status = check(&s, argc - first + !!s.usage, &width, &height);

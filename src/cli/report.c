@@ -5,13 +5,13 @@
 
 #include "base/mem.h"
 #include "cli/cli.h"
-#include "cli/gate.h"
+#include "cli/fail_options.h"
 #include "cli/output.h"
 #include "cli/source.h"
 #include "cli/terminal.h"
-#include "view/pass.h"
-#include "view/usage.h"
-#include "view/view.h"
+#include "replay/replay.h"
+#include "report/usage.h"
+#include "replay/view.h"
 
 enum format {
 	FORMAT_TEXT, FORMAT_JSON, FORMAT_TSV, FORMAT_JUNIT, FORMAT_SARIF, FORMAT_GITHUB,
@@ -52,7 +52,7 @@ struct settings {
 	int format, sort, color;
 	uint64_t top;
 	struct gt_source source;
-	struct gt_gate gate;
+	struct gt_fail_options gate;
 };
 
 #define AT(field) .at = offsetof(struct settings, field)
@@ -80,7 +80,7 @@ static const struct gt_option options[] = {
 	  .choices = sort_names,
 	  .help = "order of sites: live (bytes alive at the end; the default), total (bytes "
 		  "created) or count (resources created)" },
-	GT_GATE_OPTIONS(struct settings),
+	GT_FAIL_OPTIONS(struct settings),
 	GT_SOURCE_OPTIONS(struct settings),
 	{ .name = "color", .argument = "WHEN", .type = GT_OPTION_CHOICE, AT(color),
 	  .choices = gt_color_names,
@@ -88,7 +88,7 @@ static const struct gt_option options[] = {
 	{ 0 },
 };
 
-const struct gt_usage gt_report_usage = {
+const struct gt_syntax gt_report_syntax = {
 	.name = "report",
 	.summary = "show what a recording says: leaks, the peak, call sites",
 	.operands = "NAME.gt",
@@ -147,7 +147,7 @@ static void write_usage(struct gt_view *v, struct settings *s, FILE *out)
 	struct gt_timeline *timeline = gt_alloc(sizeof *timeline);
 	struct gt_usage_rows rows;
 	struct feed feed = { .start_ns = gt_recording_start_ns(r) };
-	struct gt_pass how = { .each = feed_event, .ended = feed_end, .context = &feed,
+	struct gt_replay how = { .each = feed_event, .ended = feed_end, .context = &feed,
 			       .tick = gt_progress_tick };
 	struct gt_ledger *ledger;
 
@@ -158,7 +158,7 @@ static void write_usage(struct gt_view *v, struct settings *s, FILE *out)
 	} else {
 		feed.timeline = timeline;
 	}
-	ledger = gt_pass_run(r, &how);
+	ledger = gt_replay_run(r, &how);
 	gt_progress_end();
 	v->ledger = ledger;
 	if (s->format == FORMAT_TSV) {
@@ -174,7 +174,7 @@ static void write_usage(struct gt_view *v, struct settings *s, FILE *out)
 
 static void write_growth(struct gt_view *v, const struct settings *s, FILE *out)
 {
-	struct gt_ledger *ledger = gt_pass_run(v->recording, &(struct gt_pass){
+	struct gt_ledger *ledger = gt_replay_run(v->recording, &(struct gt_replay){
 		.growth = true, .tick = gt_progress_tick });
 	struct gt_rise *rises = gt_growth_find(ledger->growth, ledger, &v->rise_count);
 
@@ -189,12 +189,12 @@ static void write_growth(struct gt_view *v, const struct settings *s, FILE *out)
 /* Those forms are made of a verdict; the others show it where one was asked for. */
 static bool wants_verdict(const struct settings *s)
 {
-	return s->format >= FORMAT_JUNIT || gt_gate_is_set(&s->gate);
+	return s->format >= FORMAT_JUNIT || gt_fail_options_is_set(&s->gate);
 }
 
 static void write_view(struct gt_view *v, struct settings *s, int analysis, FILE *out)
 {
-	struct gt_pass how = { .tick = gt_progress_tick, .samples = true,
+	struct gt_replay how = { .tick = gt_progress_tick, .samples = true,
 			       .growth = analysis == SUMMARY && s->format == FORMAT_TEXT };
 	struct gt_ledger *ledger, *at_peak = NULL;
 
@@ -206,17 +206,17 @@ static void write_view(struct gt_view *v, struct settings *s, int analysis, FILE
 		write_growth(v, s, out);
 		return;
 	}
-	ledger = gt_pass_run(v->recording, &how);
+	ledger = gt_replay_run(v->recording, &how);
 	v->ledger = ledger;
 	if (analysis == WATERMARK) {
 		how.until = ledger->peak_events;
 		/* no peak is no events at all, not all of them */
-		at_peak = how.until ? gt_pass_run(v->recording, &how) : gt_ledger_new();
+		at_peak = how.until ? gt_replay_run(v->recording, &how) : gt_ledger_new();
 		v->at_peak = at_peak;
 	}
 	gt_progress_end();
 	if (wants_verdict(s)) {
-		gt_gate_judge(&s->gate, v);
+		gt_fail_options_judge(&s->gate, v);
 		v->verdict = &s->gate.verdict;
 	}
 	writers[analysis][s->format](v, out);
@@ -228,10 +228,10 @@ static void write_view(struct gt_view *v, struct settings *s, int analysis, FILE
 static void say_verdict(const struct settings *s)
 {
 	struct gt_style style = gt_terminal_style(stderr, (enum gt_color)s->color);
-	struct gt_page p;
+	struct gt_printer p;
 
 	fflush(stdout);
-	gt_page_init(&p, stderr, &style);
+	gt_print_init(&p, stderr, &style);
 	gt_verdict_text(&s->gate.verdict, &p);
 }
 
@@ -250,20 +250,20 @@ static int check(struct settings *s)
 	bool one = s->analyses.count == 1, of_leaks = one && (first == SUMMARY || first == LEAKAGE);
 
 	if (gt_output_promises(s->source.output))
-		return gt_usage_wrong(&gt_report_usage, "a report is not compressed: leave out %s",
+		return gt_syntax_wrong(&gt_report_syntax, "a report is not compressed: leave out %s",
 				      gt_output_promises(s->source.output));
 	/* the form that a settings file asks for, where it can be had */
 	if (!gt_option_was_typed("format") && (!one || (s->format >= FORMAT_JUNIT && !of_leaks)))
 		s->format = FORMAT_TEXT;
 	if (!one && s->format != FORMAT_TEXT)
-		return gt_usage_wrong(&gt_report_usage, "--format %s takes one analysis: write a "
+		return gt_syntax_wrong(&gt_report_syntax, "--format %s takes one analysis: write a "
 				      "file for each", format_names[s->format]);
 	if (s->format >= FORMAT_JUNIT && !of_leaks)
-		return gt_usage_wrong(&gt_report_usage, "--format %s is for leaks: leave out "
+		return gt_syntax_wrong(&gt_report_syntax, "--format %s is for leaks: leave out "
 				      "--analysis", format_names[s->format]);
-	if (gt_gate_needs(&s->gate, &gt_report_usage, of_leaks, "-a leakage or summary"))
+	if (gt_fail_options_needs(&s->gate, &gt_report_syntax, of_leaks, "-a leakage or summary"))
 		return GT_EXIT_USAGE;
-	return gt_option_needs(&gt_report_usage, "sort", has(&s->analyses, SITES), "-a sites");
+	return gt_option_needs(&gt_report_syntax, "sort", has(&s->analyses, SITES), "-a sites");
 }
 
 static int report(struct settings *s, struct gt_recording *recording, struct gt_error *error)
@@ -288,7 +288,7 @@ static int report(struct settings *s, struct gt_recording *recording, struct gt_
 	}
 	gt_frames_free(v.frames);
 	e = gt_output_close(&output, error);
-	if (!e && gt_gate_is_set(&s->gate))
+	if (!e && gt_fail_options_is_set(&s->gate))
 		say_verdict(s);
 	return e;
 }
@@ -298,28 +298,28 @@ int gt_cmd_report(int argc, char **argv)
 	struct settings s = { .analyses = { .list = { SUMMARY }, .count = 1 } };
 	struct gt_recording *recording;
 	struct gt_error error;
-	int status, first = gt_options_parse(&gt_report_usage, &s, argc, argv, &status);
+	int status, first = gt_options_parse(&gt_report_syntax, &s, argc, argv, &status);
 
 	if (first >= 0)
 		status = check(&s);
 	if (first >= 0 && !status)
-		status = gt_source_open(&gt_report_usage, &s.source, argc, argv, first, &recording);
+		status = gt_source_open(&gt_report_syntax, &s.source, argc, argv, first, &recording);
 	if (first < 0 || status)
 		goto free_settings;
 	/* rows are those of Nsight's scripts, which have all frames of what Nsight recorded */
 	if (s.format == FORMAT_TSV && *gt_recording_info(recording, "imported"))
 		s.source.all_frames = true;
-	status = gt_gate_open(&s.gate, &gt_report_usage, &s.source);
+	status = gt_fail_options_open(&s.gate, &gt_report_syntax, &s.source);
 	if (status)
 		goto close_recording;
 	if (report(&s, recording, &error))
 		status = gt_fail("%s", error.text);
 	else
-		status = gt_gate_status(&s.gate);
+		status = gt_fail_options_status(&s.gate);
 close_recording:
 	gt_recording_close(recording);
 free_settings:
-	gt_gate_fini(&s.gate);
+	gt_fail_options_fini(&s.gate);
 	gt_source_fini(&s.source);
 	return status;
 }

@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 
-int gt_source_open(const struct gt_usage *usage, const struct gt_source *source, int argc,
+int gt_source_open(const struct gt_syntax *usage, const struct gt_source *source, int argc,
 		   char **argv, int first, struct gt_recording **recording)
 {
 	struct gt_recording_options options = { .pid = (uint32_t)source->pid };
@@ -15,9 +15,9 @@ int gt_source_open(const struct gt_usage *usage, const struct gt_source *source,
 	int e;
 
 	if (source->pid > UINT32_MAX)
-		return gt_usage_wrong(usage, "--pid is too big");
+		return gt_syntax_wrong(usage, "--pid is too big");
 	if (argc - first != 1)
-		return gt_usage_wrong(usage, argc == first ? "needs a recording, NAME.gt" :
+		return gt_syntax_wrong(usage, argc == first ? "needs a recording, NAME.gt" :
 							     "takes one recording");
 	e = gt_recording_open(recording, argv[first], &options, &error);
 	return e ? gt_fail("%s", error.text) : 0;

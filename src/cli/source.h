@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "cli/options.h"
 #include "trace/recording.h"
-#include "view/frames.h"
+#include "replay/frames.h"
 
 struct gt_source {
 	const char *output;
@@ -42,7 +42,7 @@ struct gt_source {
  * Opens the one recording that is left in argv after the options. Gives 0, or the exit status after
  * the user has been told what is wrong.
  */
-int gt_source_open(const struct gt_usage *usage, const struct gt_source *source, int argc,
+int gt_source_open(const struct gt_syntax *usage, const struct gt_source *source, int argc,
 		   char **argv, int first, struct gt_recording **recording);
 int gt_source_frames(const struct gt_source *source, const struct gt_recording *recording,
 		     struct gt_frames **frames, struct gt_error *error);

@@ -9,8 +9,8 @@
 #include "cli/output.h"
 #include "cli/source.h"
 #include "cli/terminal.h"
-#include "view/leak_text.h"
-#include "view/pass.h"
+#include "judge/leak_text.h"
+#include "replay/replay.h"
 
 /* A line of the list has room for 4096 bytes, with what stands before the pattern. */
 enum { NAME_MAX_BYTES = 1024, NAMES_MAX = 3 };
@@ -21,7 +21,7 @@ struct settings {
 
 static const struct gt_option options[] = { GT_SOURCE_OPTIONS(struct settings), { 0 } };
 
-const struct gt_usage gt_suppress_usage = {
+const struct gt_syntax gt_suppress_syntax = {
 	.name = "suppress",
 	.summary = "write suppressions for what a recording leaked",
 	.operands = "NAME.gt",
@@ -173,7 +173,7 @@ static int suppress(const struct settings *s, struct gt_recording *recording,
 		return e;
 	}
 	v.style = gt_terminal_style(output.file, GT_COLOR_NEVER);
-	v.ledger = ledger = gt_pass_run(recording, &(struct gt_pass){ .tick = gt_progress_tick });
+	v.ledger = ledger = gt_replay_run(recording, &(struct gt_replay){ .tick = gt_progress_tick });
 	gt_progress_end();
 	write_list(&v, output.file);
 	gt_frames_free(v.frames);
@@ -186,10 +186,10 @@ int gt_cmd_suppress(int argc, char **argv)
 	struct settings s = { 0 };
 	struct gt_recording *recording;
 	struct gt_error error;
-	int status, first = gt_options_parse(&gt_suppress_usage, &s, argc, argv, &status);
+	int status, first = gt_options_parse(&gt_suppress_syntax, &s, argc, argv, &status);
 
 	if (first >= 0)
-		status = gt_source_open(&gt_suppress_usage, &s.source, argc, argv, first,
+		status = gt_source_open(&gt_suppress_syntax, &s.source, argc, argv, first,
 					&recording);
 	if (first < 0 || status)
 		goto free_settings;

@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 #include "symbol/symbol.h"
 
-const struct gt_usage gt_symbolize_usage = {
+const struct gt_syntax gt_symbolize_syntax = {
 	.name = "symbolize",
 	.summary = "answer gputrack's own library (lines ADDRESS TAB MODULE on stdin)",
 };
@@ -42,7 +42,7 @@ int gt_cmd_symbolize(int argc, char **argv)
 	size_t room = 0;
 	int status, e;
 
-	if (gt_options_parse(&gt_symbolize_usage, NULL, argc, argv, &status) < 0)
+	if (gt_options_parse(&gt_symbolize_syntax, NULL, argc, argv, &status) < 0)
 		return status;
 	e = gt_symbolizer_new(&symbols, &(struct gt_symbol_options){ 0 });
 	if (e)

@@ -1,7 +1,7 @@
 /* terminal.h - what can be shown where the output goes: colours, width, characters, progress. */
 #pragma once
 
-#include "view/page.h"
+#include "base/print.h"
 
 enum gt_color { GT_COLOR_AUTO, GT_COLOR_ALWAYS, GT_COLOR_NEVER };
 

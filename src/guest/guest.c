@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "guest/depot.h"
+#include "tracker/depot.h"
 #include "guest/foreign.h"
 #include "guest/python.h"
 #include "guest/recorder.h"
 #include "guest/settings.h"
-#include "guest/unwind.h"
+#include "guest/own_stack.h"
 #include "trace/layout.h"
 
 enum { PLACES_MAX = 64 };
@@ -80,7 +80,7 @@ static void start_once(void)
 	}
 	gt_foreign_start();
 	gt_recorder_start();
-	gt_watch_start();
+	gt_tracker_start();
 }
 
 void gt_guest_start(void)
@@ -110,11 +110,11 @@ static void move_in(void)
 	}
 	can_free = gt_foreign_restart();
 	pthread_mutex_init(&placing, NULL);
-	gt_tracker_restart(can_free);
+	gt_live_table_restart(can_free);
 	gt_depot_restart();
 	gt_python_restart();
 	gt_recorder_restart(can_free);
-	gt_watch_restart(can_free);
+	gt_tracker_restart(can_free);
 	for (uint16_t i = 0; i < place_count; i++)
 		gt_recorder_place((uint16_t)(i + 1), places[i].api, places[i].name);
 	atomic_store(home, AT_HOME);
@@ -130,7 +130,7 @@ __attribute__((destructor)) static void process_ends(void)
 	 * that ends the process while its own thread is in here would wait for what that holds.
 	 */
 	if (!visit.inside && home && atomic_load(home) == AT_HOME) {
-		gt_watch_end();
+		gt_tracker_end();
 		gt_recorder_end();
 	}
 	step_out(&visit);
@@ -252,7 +252,7 @@ static const struct gt_ending *end_one(struct gt_guest_call *g, const struct gt_
 		g->ending_room = room;
 		gt_meter_spoil();
 	}
-	gt_tracker_end(event, &g->endings[g->ending_count]);
+	gt_live_table_end(event, &g->endings[g->ending_count]);
 	return &g->endings[g->ending_count++];
 }
 
@@ -292,7 +292,7 @@ static void take_stack(struct gt_guest_call *g, uint64_t now_ns)
 	g->tracker_stack = 0;
 	if (!count)
 		return;
-	if (gt_tracker_is_on())
+	if (gt_live_table_is_on())
 		g->tracker_stack = gt_depot_put(frames, count);
 	if (!gt_recorder_is_on())
 		return;
@@ -304,8 +304,8 @@ static void take_stack(struct gt_guest_call *g, uint64_t now_ns)
 static bool is_wanted(const struct gt_function *fn)
 {
 	if (fn->effect == GT_APPEND)
-		return gt_watch_is_on();
-	return gt_recorder_is_on() || gt_tracker_is_on();
+		return gt_tracker_is_on();
+	return gt_recorder_is_on() || gt_live_table_is_on();
 }
 
 void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const uint64_t *argv,
@@ -323,7 +323,7 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 		return;
 	}
 	step_in(&visit);
-	g->watched = gt_watch_is_on();
+	g->watched = gt_tracker_is_on();
 	g->ends = gt_function_ends(fn);
 	if (g->ends || g->watched)
 		came_ns = gt_now_ns();
@@ -349,13 +349,13 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 		g->ending_room = 1;
 		g->ending_count = 0;
 		g->ending_next = 0;
-		if (gt_tracker_is_on())
+		if (gt_live_table_is_on())
 			gt_call_endings(&g->call, take_away, g);
 	}
 	mark(g);
 	/* last, so that what we took for ourselves is not the driver's */
 	if (g->watched)
-		gt_watch_before(&g->watch, came_ns);
+		gt_tracker_before(&g->watch, came_ns);
 	step_out(&visit);
 }
 
@@ -373,16 +373,16 @@ static void take_event(void *context, const struct gt_event *event)
 		return;
 	if (ends && g->ending_next < g->ending_count)
 		ending = &g->endings[g->ending_next++];
-	if (gt_tracker_is_on() && !ends) {
+	if (gt_live_table_is_on() && !ends) {
 		struct gt_event tracked = *event;
 
 		tracked.stack = g->tracker_stack;
-		change = gt_tracker_apply(&tracked, &replaced);
+		change = gt_live_table_apply(&tracked, &replaced);
 		if (g->watched && replaced.change == GT_CHANGE_ENDED)
-			gt_watch_replaced(&g->watch, &replaced);
+			gt_tracker_replaced(&g->watch, &replaced);
 	}
 	if (g->watched && (ending || !ends))
-		gt_watch_event(&g->watch, event, change, ending);
+		gt_tracker_event(&g->watch, event, change, ending);
 }
 
 /* What a call has taken for itself. */
@@ -407,7 +407,7 @@ void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_do
 	}
 	step_in(&visit);
 	if (g->watched)
-		gt_watch_after(&g->watch);
+		gt_tracker_after(&g->watch);
 	g->call.ret = ret;
 	g->call.ended_ns = gt_now_ns();
 	g->call.tid = gt_thread_id();
@@ -415,17 +415,17 @@ void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_do
 		take_stack(g, g->call.ended_ns);
 	if (g->ends && !gt_call_succeeded(&g->call))
 		for (size_t i = 0; i < g->ending_count; i++)
-			gt_tracker_restore(&g->endings[i]);
+			gt_live_table_restore(&g->endings[i]);
 	gt_call_events(&g->call, door, take_event, g);
 	if (g->watched && g->ends && gt_call_succeeded(&g->call))
 		while (g->ending_next < g->ending_count)
-			gt_watch_ended(&g->watch, &g->endings[g->ending_next++]);
+			gt_tracker_ended(&g->watch, &g->endings[g->ending_next++]);
 	if (g->watched)
-		gt_watch_finish(&g->watch, &g->call, g->endings, g->ends ? g->ending_count : 0);
+		gt_tracker_finish(&g->watch, &g->call, g->endings, g->ends ? g->ending_count : 0);
 	if (g->ends)
 		gt_recorder_leave(g->frame);
 	drop(g);
 	step_out(&visit);
 	if (g->watched)
-		gt_watch_leave(&g->watch);
+		gt_tracker_leave(&g->watch);
 }

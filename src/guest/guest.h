@@ -14,8 +14,8 @@
 
 #include "event/call.h"
 #include "guest/export.h"
-#include "guest/tracker.h"
-#include "guest/watch.h"
+#include "tracker/live_table.h"
+#include "tracker/tracker.h"
 
 enum { GT_GUEST_HANDLES = 8 };
 
@@ -33,7 +33,7 @@ struct gt_guest_call {
 	struct gt_ending *endings;
 	struct gt_ending ending;                /* room for the usual one */
 	size_t ending_count, ending_room, ending_next;
-	struct gt_watch_call watch;
+	struct gt_tracker_call watch;
 };
 
 /* Called by a door when its loader has taken it in. Starts recording if that was asked for. */

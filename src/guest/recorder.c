@@ -17,12 +17,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/quiet.h"
+#include "base/held_signals.h"
 #include "base/rank.h"
-#include "guest/modules.h"
+#include "guest/own_modules.h"
 #include "guest/say.h"
 #include "guest/settings.h"
-#include "guest/unwind.h"
+#include "guest/own_stack.h"
 #include "trace/layout.h"
 #include "trace/writer.h"
 
@@ -145,7 +145,7 @@ static bool make_counter(int fd)
 static _Atomic uint64_t *shared_room(const char *folder)
 {
 	static _Atomic uint64_t *taken;
-	struct gt_quiet quiet;
+	struct gt_held_signals quiet;
 	char path[PATH_MAX];
 	int fd;
 
@@ -156,10 +156,10 @@ static _Atomic uint64_t *shared_room(const char *folder)
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return NULL;
-	gt_quiet_begin(&quiet);
+	gt_signals_hold(&quiet);
 	taken = make_counter(fd) ? mmap(NULL, sizeof *taken, PROT_READ | PROT_WRITE, MAP_SHARED,
 					fd, 0) : MAP_FAILED;
-	gt_quiet_end(&quiet);
+	gt_signals_release(&quiet);
 	close(fd);
 	if (taken == MAP_FAILED)
 		taken = NULL;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/quiet.h"
+#include "base/held_signals.h"
 
 /* The controls beyond ASCII, in UTF-8: U+0080 to U+009F. */
 static bool is_c1(const char *at)
@@ -37,6 +37,6 @@ void gt_say(const char *format, ...)
 			line[i] = '?';
 	line[used++] = '\n';
 	/* one write, so that it does not mix with the program's lines; without stderr, unheard */
-	gt_write_quiet(STDERR_FILENO, line, used, true);
+	gt_write_without_signals(STDERR_FILENO, line, used, true);
 	errno = saved;
 }

@@ -261,7 +261,7 @@ void gt_board_lose(struct gt_board *b, uint16_t process, uint64_t events)
 	b->processes[process].lost += events;
 }
 
-static void remember(struct gt_history *h, uint64_t value)
+static void remember(struct gt_recent *h, uint64_t value)
 {
 	h->values[h->count++ % GT_BOARD_HISTORY] = value;
 }

@@ -23,7 +23,7 @@ enum {
 };
 
 /* Bytes alive at the last ticks, or what else is measured. */
-struct gt_history {
+struct gt_recent {
 	uint64_t values[GT_BOARD_HISTORY];
 	uint32_t count;             /* how many there have been; the latest is (count - 1) % MAX */
 };
@@ -38,7 +38,7 @@ struct gt_board_process {
 	uint64_t before;            /* ends of what was created before anybody looked */
 	uint64_t lost;              /* events that are missing; set by who knows */
 	double created_rate, ended_rate; /* a second, over the last tick */
-	struct gt_history history;
+	struct gt_recent history;
 
 	uint64_t created_then, ended_then; /* board's own, as the next one */
 	struct gt_board_lists *lists;
@@ -53,7 +53,7 @@ struct gt_board_site {
 	uint64_t live, bytes, created, bytes_created;
 	double created_rate;        /* creations a second, over the last tick */
 	double growth;              /* of its measure a second, over the last tick */
-	struct gt_history history;  /* of its measure */
+	struct gt_recent history;  /* of its measure */
 
 	uint64_t created_then, measure_then;
 };

@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "ledger/growth.h"
+#include "ledger/rises.h"
 #include "ledger/graves.h"
 #include "ledger/references.h"
 

@@ -7,7 +7,7 @@
 
 #include "ledger/follow.h"
 #include "ledger/samples.h"
-#include "ledger/shares.h"
+#include "ledger/breakdown.h"
 
 struct gt_tally {
 	uint64_t created, ended, live, failed;

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "plot/canvas.h"
-#include "table/trail.h"
+#include "plot/trail.h"
 
 enum { GT_CURVES_MOST = 32 };
 

@@ -6,13 +6,13 @@
  */
 #pragma once
 
-#include "plot/history.h"
+#include "plot/alive_over_time.h"
 #include "plot/panel.h"
-#include "table/monitor.h"
-#include "table/smi.h"
-#include "table/tracker.h"
-#include "table/usage.h"
-#include "view/view.h"
+#include "plot/read_monitor.h"
+#include "plot/read_smi.h"
+#include "plot/read_tracker.h"
+#include "plot/read_usage.h"
+#include "replay/view.h"
 
 /* What each is drawn at unless somebody asks for another size. */
 enum {
@@ -73,6 +73,6 @@ void gt_monitor_draw(struct gt_canvas *c, struct gt_monitor_table *t, const char
 void gt_monitor_text(const struct gt_monitor_table *t, FILE *out, bool utf8);
 
 /* Live bytes and objects by kind, the peak, leaks, call sites. `overlay` may be NULL. */
-void gt_recording_draw(struct gt_canvas *c, const struct gt_view *v, struct gt_history *h,
+void gt_recording_draw(struct gt_canvas *c, const struct gt_view *v, struct gt_alive_over_time *h,
 		       struct gt_overlay *overlay, const char *name);
 void gt_recording_text(const struct gt_view *v, FILE *out);

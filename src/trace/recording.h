@@ -32,7 +32,7 @@ struct gt_process {
 	char *host;                /* where it ran, "" when unknown */
 	char *rank;                /* within an MPI or similar job, "" for none */
 	char *csv;                 /* where its resource tracker wrote, "" for nowhere */
-	char *residue;             /* what its driver kept, by the tracker: view/residue.h; "" */
+	char *residue;             /* what its driver kept, by the tracker: judge/residue.h; "" */
 	char *damage;              /* NULL: none; known when its events have been read */
 	uint64_t stack_depth;      /* frames that it kept of a stack; 0: unknown */
 	bool went_on;              /* `gputrack attach` let go of it; known as `damage` is */

@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/quiet.h"
+#include "base/held_signals.h"
 #include "trace/file.h"
 
 enum {
@@ -77,19 +77,19 @@ static void give_room(struct gt_writer *w, uint64_t size)
 static int reserve_to(struct gt_writer *w, uint64_t end)
 {
 	int fd = descriptor(w), e;
-	struct gt_quiet quiet;
+	struct gt_held_signals quiet;
 
 	if (fd < 0)
 		return fd;
 	if (!take_room(w, end - w->reserved))
 		return -EFBIG;
-	gt_quiet_begin(&quiet);
+	gt_signals_hold(&quiet);
 	do
 		e = fallocate(fd, 0, (off_t)w->reserved, (off_t)(end - w->reserved)) ? errno : 0;
 	while (e == EINTR);
 	if (e == EOPNOTSUPP || e == ENOSYS)
 		e = -write_zeroes(fd, (off_t)w->reserved, end - w->reserved);
-	gt_quiet_end(&quiet);
+	gt_signals_release(&quiet);
 	if (e) {
 		give_room(w, end - w->reserved);
 		return -e;

@@ -41,8 +41,8 @@ static const struct gt_option options[] = {
 	{ 0 },
 };
 
-static const struct gt_usage run = { .name = "run", .options = options };
-static const struct gt_usage report = { .name = "report", .options = options + 1 };
+static const struct gt_syntax run = { .name = "run", .options = options };
+static const struct gt_syntax report = { .name = "report", .options = options + 1 };
 
 /* main.c's, which is not linked here. */
 int gt_fail(const char *format, ...)
@@ -75,7 +75,7 @@ static void check_settings(const struct settings *s)
 /* As the tool does it. */
 static void configure(void)
 {
-	const struct gt_usage *const usages[] = { &run, &report };
+	const struct gt_syntax *const usages[] = { &run, &report };
 	struct gt_error error = { "" };
 
 	if (gt_config_load(usages, 2, &error)) {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/http.h"
+#include "page/http.h"
 #include "fuzz.h"
 
 static void check_text(const char *text, size_t room)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/ebpf/rows.h"
+#include "capture/ebpf/probe_rows.h"
 #include "fuzz.h"
 
 static uint64_t size_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)

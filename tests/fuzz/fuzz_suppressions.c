@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "view/limits.h"
-#include "view/suppressions.h"
+#include "judge/limits.h"
+#include "judge/suppressions.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

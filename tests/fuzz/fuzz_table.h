@@ -6,7 +6,7 @@
 
 #include "fuzz.h"
 #include "plot/picture.h"
-#include "table/kind.h"
+#include "plot/read_kind.h"
 
 /* Opens the input as rows. */
 void fuzz_rows(struct gt_rows *rows, const uint8_t *data, size_t size);

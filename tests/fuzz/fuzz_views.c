@@ -4,13 +4,13 @@
 
 #include "fuzz.h"
 #include "ledger/timeline.h"
-#include "view/diff.h"
-#include "view/export.h"
-#include "view/html.h"
-#include "view/pass.h"
-#include "view/usage.h"
-#include "view/verdict.h"
-#include "view/view.h"
+#include "judge/difference.h"
+#include "export/export.h"
+#include "page/page.h"
+#include "replay/replay.h"
+#include "report/usage.h"
+#include "judge/verdict.h"
+#include "replay/view.h"
 
 static FILE *nowhere;
 
@@ -75,12 +75,12 @@ static void draw_reports(struct gt_recording *r, struct gt_frames *frames)
 	FUZZ_CHECK(feed);
 	gt_timeline_init(&feed->timeline);
 	gt_usage_rows_begin(&feed->rows, nowhere);
-	ledger = gt_pass_run(r, &(struct gt_pass){ .each = feed_event, .context = feed,
+	ledger = gt_replay_run(r, &(struct gt_replay){ .each = feed_event, .context = feed,
 						   .samples = true, .growth = true });
 	gt_usage_rows_end(&feed->rows);
 	gt_timeline_finish(&feed->timeline, 0);
 	at_peak = ledger->peak_events ?
-		  gt_pass_run(r, &(struct gt_pass){ .until = ledger->peak_events }) :
+		  gt_replay_run(r, &(struct gt_replay){ .until = ledger->peak_events }) :
 		  gt_ledger_new();
 	rises = gt_growth_find(ledger->growth, ledger, &v.rise_count);
 	v.ledger = ledger;

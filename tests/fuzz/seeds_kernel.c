@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "capture/ebpf/rows.h"
+#include "capture/ebpf/probe_rows.h"
 
 static void write_file(const char *folder, const char *name, const void *data, size_t size)
 {

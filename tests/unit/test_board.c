@@ -199,7 +199,7 @@ static void ticks_give_rates_and_histories(void **state)
 	struct gt_board *b = gt_board_new();
 	uint16_t p = gt_board_add(b, 10, "one", 1);
 	const struct gt_board_site *site;
-	const struct gt_history *h;
+	const struct gt_recent *h;
 
 	(void)state;
 	gt_board_tick(b, 1000000000);

@@ -1,7 +1,7 @@
 /* test_frames.c - what a reader sees of recorded addresses. */
 #include "test_recording.h"
 
-#include "view/frames.h"
+#include "replay/frames.h"
 
 /* The frames of the only event of a process with this stack. */
 static size_t frames_of(const uint64_t *addresses, size_t count, struct gt_frame *frames, size_t room)

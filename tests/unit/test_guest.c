@@ -122,12 +122,12 @@ static void a_failed_release_is_taken_back(void **state)
 	(void)state;
 	create(77);
 	call(GT_FN_clReleaseEvent, 77, 1);
-	entries = gt_tracker_snapshot(&count, any, NULL);
+	entries = gt_live_table_snapshot(&count, any, NULL);
 	assert_int_equal(count, 1);
 	assert_int_equal(entries[0].refs, 1);
 	free(entries);
 	call(GT_FN_clReleaseEvent, 77, 0);
-	entries = gt_tracker_snapshot(&count, any, NULL);
+	entries = gt_live_table_snapshot(&count, any, NULL);
 	assert_int_equal(count, 0);
 	free(entries);
 }
@@ -142,7 +142,7 @@ static size_t mappings(void)
 {
 	size_t count;
 
-	free(gt_tracker_snapshot(&count, is_mapping, NULL));
+	free(gt_live_table_snapshot(&count, is_mapping, NULL));
 	return count;
 }
 

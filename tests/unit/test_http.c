@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cli/http.h"
+#include "page/http.h"
 
 static struct gt_http_request request;
 

@@ -1,9 +1,10 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # test_includes.sh - every #include goes in an allowed direction, every file says what it is: SRC
 #
-# The directions are those of the design: base <- api <- event <- trace and ledger; guest on these;
-# doors on guest; symbol on base alone; view on everything but guest and doors; table on api; plot on
-# view and table; cli on all.
+# The directions are those of doc/ARCHITECTURE.md: base <- api <- event <- trace and ledger; guest and
+# tracker, the two halves of the recorder library, on these; doors on guest; symbol on base alone;
+# replay on trace, ledger and symbol; the rooms that show something on replay; cli on all.
 set -eu
 
 cd "${1:?usage: test_includes.sh SRC}"
@@ -34,19 +35,25 @@ BEGIN {
 	allow("event", "api base")
 	allow("trace", "event api base")
 	allow("ledger", "event api base")
-	allow("guest", "trace ledger event api base")
-	doors = "guest event api base gputrack"
+	allow("guest", "tracker trace ledger event api base")
+	allow("tracker", "guest trace ledger event api base")
+	doors = "guest tracker event api base gputrack"
 	allow("capture/opencl", doors)
 	allow("capture/levelzero", doors)
 	allow("capture/cuda", doors)
 	allow("capture/ebpf", "trace event api base")
 	allow("capture/nsys", "trace event api base")
 	allow("symbol", "base")
-	allow("table", "api base")
-	allow("plot", "table view symbol ledger trace event api base")
-	allow("view", "table ledger symbol trace event api base")
+	shared = "trace ledger symbol event api base"
+	allow("replay", shared)
+	allow("judge", "replay " shared)
+	allow("report", "judge replay " shared)
+	allow("export", "replay " shared)
+	allow("plot", "replay " shared)
+	allow("page", "judge plot replay " shared)
+	allow("screen", "replay " shared)
 	captures = "capture/opencl capture/levelzero capture/cuda capture/ebpf capture/nsys"
-	allow("cli", "plot table view symbol ledger trace event api base guest gputrack " captures)
+	allow("cli", "plot page screen judge report export replay symbol ledger trace event api base guest tracker gputrack " captures)
 }
 
 FNR == 1 {

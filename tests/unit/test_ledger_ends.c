@@ -2,7 +2,7 @@
 #include "test_ledger.h"
 
 #include "ledger/board.h"
-#include "ledger/growth.h"
+#include "ledger/rises.h"
 
 static void apply_in(struct gt_ledger *l, uint32_t process, uint16_t function, uint64_t handle,
 		     uint32_t stack, uint64_t size)

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/format.h"
-#include "view/limits.h"
+#include "judge/limits.h"
 
 static bool names(const char *word, enum gt_api api, enum gt_kind kind)
 {

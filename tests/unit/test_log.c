@@ -1,5 +1,5 @@
 /* test_log.c - the log's times, told without a lock that a child may find held for ever. */
-#include "guest/log.h"
+#include "tracker/log.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

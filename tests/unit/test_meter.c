@@ -4,7 +4,7 @@
  * Reading status itself may touch a page or two for the first time, so whatever has a size in
  * memory is compared with room for a few pages; address space is compared exactly.
  */
-#include "guest/meter.h"
+#include "tracker/meter.h"
 
 #include <dirent.h>
 #include <fcntl.h>

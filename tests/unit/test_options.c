@@ -46,11 +46,11 @@ static const struct gt_option options[] = {
 	{ 0 },
 };
 
-static const struct gt_usage report = { .name = "report", .summary = "show", .operands = "NAME.gt",
+static const struct gt_syntax report = { .name = "report", .summary = "show", .operands = "NAME.gt",
 					.options = options };
-static const struct gt_usage run = { .name = "run", .summary = "run", .operands = "PROGRAM",
+static const struct gt_syntax run = { .name = "run", .summary = "run", .operands = "PROGRAM",
 				     .options = options, .first_operand_ends = true };
-static const struct gt_usage doctor = { .name = "doctor", .summary = "look" };
+static const struct gt_syntax doctor = { .name = "doctor", .summary = "look" };
 
 /* The result of a parse, and what was said on stdout and stderr. */
 struct result {
@@ -60,7 +60,7 @@ struct result {
 	char said[4096];
 };
 
-static void parse(struct result *r, const struct gt_usage *usage, const char *words)
+static void parse(struct result *r, const struct gt_syntax *usage, const char *words)
 {
 	static char copy[512];
 	FILE *sink = tmpfile();
@@ -181,7 +181,7 @@ static void what_was_typed_is_known(void **state)
 static void mistakes_are_told_in_one_line(void **state)
 {
 	static const struct {
-		const struct gt_usage *usage;
+		const struct gt_syntax *usage;
 		const char *words, *said;
 	} cases[] = {
 		{ &report, "--ouptut x", "did you mean --output?" },
@@ -249,7 +249,7 @@ static void a_value_that_may_be_left_out_is_stuck_to_its_option(void **state)
 	assert_non_null(strstr(r.said, "--limit[=SPEC]"));
 }
 
-static int fill(const struct gt_usage *usage, void *settings)
+static int fill(const struct gt_syntax *usage, void *settings)
 {
 	static const char *const lines[][2] = {
 		{ "quiet", "yes" }, { "top", "7" }, { "color", "never" }, { "limit", "memory" },
@@ -263,7 +263,7 @@ static int fill(const struct gt_usage *usage, void *settings)
 	return status;
 }
 
-static int fill_badly(const struct gt_usage *usage, void *settings)
+static int fill_badly(const struct gt_syntax *usage, void *settings)
 {
 	return gt_option_set(usage, settings, gt_option_find(usage, "quiet"), "perhaps", "f:3");
 }

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "cli/process_meter.h"
+#include "cli/monitor/process_meter.h"
 
 /* The processor time of this process, as the kernel tells it directly. */
 static uint64_t own_cpu_ns(void)

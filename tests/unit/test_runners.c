@@ -1,5 +1,5 @@
 /* test_runners.c - who of a job's ranks still runs, by a list that the killed are still on. */
-#include "cli/runners.h"
+#include "cli/run/runners.h"
 
 #include <signal.h>
 #include <sys/wait.h>

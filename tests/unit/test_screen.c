@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "view/screen.h"
+#include "screen/screen.h"
 
 #define SECOND UINT64_C(1000000000)
 

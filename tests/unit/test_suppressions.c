@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "view/suppressions.h"
+#include "judge/suppressions.h"
 
 static void patterns_fit_as_leaksanitizers_do(void **state)
 {

@@ -1,5 +1,5 @@
 /* test_trail.c - however many points come, what a picture shows of them is kept. */
-#include "table/trail.h"
+#include "plot/trail.h"
 
 #include <math.h>
 #include <setjmp.h>

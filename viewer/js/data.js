@@ -1,7 +1,7 @@
 // data.js - what the page carries, unpacked: rows over time, call sites, stacks.
 import { lastPart } from "./format.js";
 
-/* The order of a site's numbers, as src/view/html_data.c writes them. */
+/* The order of a site's numbers, as src/page/data.c writes them. */
 const SITE = ["stack", "kind", "live", "liveBytes", "peak", "peakBytes", "created", "totalBytes",
   "mostBytes", "first", "last", "track"];
 

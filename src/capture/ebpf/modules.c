@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "capture/ebpf/heard.h"
+#include "capture/ebpf/mapped_libraries.h"
 
 /* Nothing of a process lies below and above: the kernel keeps them free of mappings. */
 #define LOWEST 0x10000ull

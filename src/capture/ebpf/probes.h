@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "capture/ebpf/ring.h"
-#include "capture/ebpf/rows.h"
+#include "capture/ebpf/probe_rows.h"
 
 enum gt_probe_way {
 	GT_PROBES_BEST,     /* the first of these that the kernel has */

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "capture/ebpf/followed.h"
-#include "capture/ebpf/heard.h"
+#include "capture/ebpf/mapped_libraries.h"
 #include "capture/ebpf/mapwatch.h"
 #include "capture/ebpf/traced.h"
 #include "capture/ebpf/unwind.h"

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/nsys/kinds.h"
+#include "capture/nsys/nsys_kinds.h"
 #include "capture/nsys/order.h"
-#include "capture/nsys/stacks.h"
+#include "capture/nsys/nsys_stacks.h"
 #include "capture/nsys/traces.h"
 
 #define MEMORY "CUDA_GPU_MEMORY_USAGE_EVENTS"

@@ -19,7 +19,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "base/quiet.h"
+#include "base/held_signals.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define LAYER "libgputrack_opencl.so"
@@ -69,7 +69,7 @@ static void tell_there_is_no_layer(void)
 	static atomic_flag told = ATOMIC_FLAG_INIT;
 
 	if (!was_set && !atomic_flag_test_and_set(&told))
-		gt_write_quiet(STDERR_FILENO, line, sizeof line - 1, true);
+		gt_write_without_signals(STDERR_FILENO, line, sizeof line - 1, true);
 }
 
 EXPORT void CL_API_CALL clTrackLiveObjectsIntelFPGA(cl_platform_id platform)

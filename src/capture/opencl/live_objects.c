@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "gputrack/live_objects.h"
-#include "guest/origins.h"
+#include "tracker/origins.h"
 
 /* Since when each platform's objects are wanted; 0: not at all. */
 static _Atomic uint64_t since[GT_CL_PLATFORMS_MAX];
@@ -17,7 +17,7 @@ void gt_cl_live_start(void)
 {
 	if (secure_getenv("ACL_TRACK_LEAKS")) {
 		atomic_store(&from_start, true);
-		gt_tracker_start();
+		gt_live_table_start();
 	}
 }
 
@@ -30,7 +30,7 @@ static void CL_API_CALL track(cl_platform_id platform)
 	index = gt_cl_platform_index(platform);
 	if (index < 0)
 		return;
-	gt_tracker_start();
+	gt_live_table_start();
 	atomic_compare_exchange_strong(&since[index], &never, gt_now_ns());
 }
 
@@ -71,7 +71,7 @@ static struct gt_entry *snapshot(cl_platform_id platform, bool with_memory, size
 		return NULL;
 	if (atomic_load(&from_start))
 		wish.since_ns = 0;
-	return gt_tracker_snapshot(count, wanted, &wish);
+	return gt_live_table_snapshot(count, wanted, &wish);
 }
 
 static void CL_API_CALL report(cl_platform_id platform, gputrack_report_fn report_fn,

@@ -13,14 +13,14 @@
 #include "base/mem.h"
 #include "capture/ebpf/obstacle.h"
 #include "capture/ebpf/tracer.h"
-#include "cli/attach/live.h"
-#include "cli/attach/settings.h"
+#include "cli/attach/live_view.h"
+#include "cli/attach/attach_options.h"
 #include "cli/cli.h"
 #include "cli/folder.h"
 #include "cli/inherited.h"
 #include "cli/launch.h"
-#include "cli/note.h"
-#include "cli/replay.h"
+#include "cli/run_info.h"
+#include "cli/recorded.h"
 #include "trace/info.h"
 
 enum { DRAIN_MS = 50 }; /* how often the ring is emptied */
@@ -236,27 +236,27 @@ static void finish_info(struct attach *a, uint64_t duration_ns, uint64_t lost, s
 {
 	struct gt_error error;
 
-	gt_note_end(a->info, duration_ns);
+	gt_run_info_end(a->info, duration_ns);
 	gt_info_setf(a->info, "running", "%zu", running);
 	gt_info_setf(a->info, "lost", "%llu", (unsigned long long)lost);
 	if (a->argv && !a->child)
-		gt_note_status(a->info, a->status);
-	if (gt_note_write(a->info, a->folder, &error))
+		gt_run_info_status(a->info, a->status);
+	if (gt_run_info_write(a->info, a->folder, &error))
 		gt_fail("%s; what was recorded can be read all the same", error.text);
 }
 
 static int report(const struct attach *a)
 {
-	struct gt_replay_options what = { .path = a->folder };
-	struct gt_replay *replay;
+	struct gt_recorded_options what = { .path = a->folder };
+	struct gt_recorded *replay;
 	struct gt_error error;
 
 	if (a->settings.typed.quiet)
 		return GT_EXIT_DONE;
-	if (gt_replay_new(&replay, &what, &error))
+	if (gt_recorded_new(&replay, &what, &error))
 		return gt_fail("%s", error.text);
-	gt_replay_summary(replay, a->out);
-	gt_replay_free(replay);
+	gt_recorded_summary(replay, a->out);
+	gt_recorded_free(replay);
 	return GT_EXIT_DONE;
 }
 
@@ -273,7 +273,7 @@ static int prepare(struct attach *a, struct gt_error *error)
 	if (!e)
 		e = name_folder(a, error);
 	if (!e)
-		e = gt_note_write(a->info, a->folder, error);
+		e = gt_run_info_write(a->info, a->folder, error);
 	if (!e && a->child)
 		e = release_child(a, error);
 	if (e) {
@@ -341,7 +341,7 @@ int gt_cmd_attach(int argc, char **argv)
 		a->how.max_bytes = a->settings.typed.max_bytes;
 		a->argv = a->settings.argv;
 		a->out = a->argv ? stderr : stdout;
-		a->info = gt_note_begin(argv);
+		a->info = gt_run_info_begin(argv);
 		gt_info_set(a->info, "capture", "attach");
 		status = run(a);
 		gt_info_free(a->info);

@@ -20,7 +20,7 @@ void gt_targets_add(struct gt_targets *t, uint32_t pid)
 	t->pids[t->count++] = pid;
 }
 
-static int parse_pids(struct gt_targets *t, const struct gt_usage *usage, const char *text)
+static int parse_pids(struct gt_targets *t, const struct gt_syntax *usage, const char *text)
 {
 	char *list = gt_strdup(text), *rest = list, *word;
 	int status = 0;
@@ -29,9 +29,9 @@ static int parse_pids(struct gt_targets *t, const struct gt_usage *usage, const 
 		uint64_t pid;
 
 		if (!gt_count_parse(word, &pid) || !pid || pid > INT_MAX) {
-			status = gt_usage_wrong(usage, "'%s' is no process's number", word);
+			status = gt_syntax_wrong(usage, "'%s' is no process's number", word);
 		} else if (t->count == GT_TARGETS_MAX) {
-			status = gt_usage_wrong(usage, "-p takes at most %d processes",
+			status = gt_syntax_wrong(usage, "-p takes at most %d processes",
 						GT_TARGETS_MAX);
 		} else {
 			gt_targets_add(t, (uint32_t)pid);
@@ -41,17 +41,17 @@ static int parse_pids(struct gt_targets *t, const struct gt_usage *usage, const 
 	return status;
 }
 
-static int parse_api(struct gt_targets *t, const struct gt_usage *usage, const char *text)
+static int parse_api(struct gt_targets *t, const struct gt_syntax *usage, const char *text)
 {
 	for (int api = 0; api < GT_API_COUNT; api++)
 		if (!strcmp(text, gt_api_keys[api])) {
 			t->wanted[api] = t->some_apis = true;
 			return 0;
 		}
-	return gt_usage_wrong(usage, "--api is cuda, levelzero or opencl, not '%s'", text);
+	return gt_syntax_wrong(usage, "--api is cuda, levelzero or opencl, not '%s'", text);
 }
 
-int gt_targets_parse(struct gt_targets *t, const struct gt_usage *usage,
+int gt_targets_parse(struct gt_targets *t, const struct gt_syntax *usage,
 		     const struct gt_texts *pids, const struct gt_texts *apis)
 {
 	int status = 0;

@@ -15,7 +15,7 @@ struct gt_targets {
 };
 
 /* Lists of numbers, names of APIs, as typed. 0, or the exit status after the user was told. */
-int gt_targets_parse(struct gt_targets *t, const struct gt_usage *usage,
+int gt_targets_parse(struct gt_targets *t, const struct gt_syntax *usage,
 		     const struct gt_texts *pids, const struct gt_texts *apis);
 /* One more, whom the caller knows to be there. */
 void gt_targets_add(struct gt_targets *t, uint32_t pid);

@@ -11,13 +11,13 @@
 #include "base/tool.h"
 #include "capture/ebpf/obstacle.h"
 #include "capture/ebpf/tracer.h"
-#include "cli/attach/live.h"
-#include "cli/attach/names.h"
+#include "cli/attach/live_view.h"
+#include "cli/attach/site_names.h"
 #include "cli/cli.h"
 #include "cli/attach/targets.h"
 #include "cli/terminal.h"
-#include "cli/attach/terminal_screen.h"
-#include "view/screen.h"
+#include "screen/terminal_screen.h"
+#include "screen/screen.h"
 
 enum { DRAIN_MS = 50 };
 
@@ -47,7 +47,7 @@ static const struct gt_option options[] = {
 	{ 0 },
 };
 
-const struct gt_usage gt_top_usage = {
+const struct gt_syntax gt_top_syntax = {
 	.name = "top",
 	.summary = "a live screen of what processes hold on the GPU",
 	.about = "Shows what running processes hold on the GPU, on a screen that keeps up with "
@@ -212,13 +212,13 @@ int gt_cmd_top(int argc, char **argv)
 {
 	struct settings s = { .interval_s = 1 };
 	struct top *t = gt_alloc(sizeof *t);
-	int status, first = gt_options_parse(&gt_top_usage, &s, argc, argv, &status);
+	int status, first = gt_options_parse(&gt_top_syntax, &s, argc, argv, &status);
 
 	t->settings = &s;
 	if (first >= 0 && (s.interval_s < 0.05 || s.interval_s > 3600)) {
-		status = gt_usage_wrong(&gt_top_usage, "--interval is from 0.05 to 3600 s");
+		status = gt_syntax_wrong(&gt_top_syntax, "--interval is from 0.05 to 3600 s");
 	} else if (first >= 0) {
-		status = gt_targets_parse(&t->targets, &gt_top_usage, &s.pids, &s.apis);
+		status = gt_targets_parse(&t->targets, &gt_top_syntax, &s.pids, &s.apis);
 		if (!status)
 			status = run(t);
 	}

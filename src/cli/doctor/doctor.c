@@ -61,7 +61,7 @@ static const struct gt_option options[] = {
 	{ 0 },
 };
 
-const struct gt_usage gt_doctor_usage = {
+const struct gt_syntax gt_doctor_syntax = {
 	.name = "doctor",
 	.summary = "tell what can be tracked here, and what is missing",
 	.about = "Looks at what is installed, tries it, and tells what can be tracked on this "
@@ -81,27 +81,27 @@ static const struct {
 
 static void write_text(struct gt_doctor *d)
 {
-	struct gt_page *p = &d->page;
+	struct gt_printer *p = &d->page;
 	bool utf8 = p->style.utf8;
 	enum gt_finding finding = d->pending.finding;
 	unsigned what_column, found_column;
 
 	what_column = MARK_COLUMN + (utf8 ? 2 : 3);
 	found_column = what_column + WHAT_COLUMNS;
-	gt_page_tab(p, MARK_COLUMN);
-	gt_page_put(p, marks[finding].paint, "%s",
+	gt_print_tab(p, MARK_COLUMN);
+	gt_print_put(p, marks[finding].paint, "%s",
 		    utf8 ? marks[finding].utf8 : marks[finding].ascii);
-	gt_page_tab(p, what_column);
-	gt_page_put(p, GT_PLAIN, "%s", d->pending.what);
-	gt_page_tab(p, found_column);
-	gt_page_wrap(p, finding == GT_FINDING_NOTE ? GT_DIM : GT_PLAIN, found_column, "%s",
+	gt_print_tab(p, what_column);
+	gt_print_put(p, GT_PLAIN, "%s", d->pending.what);
+	gt_print_tab(p, found_column);
+	gt_print_wrap(p, finding == GT_FINDING_NOTE ? GT_DIM : GT_PLAIN, found_column, "%s",
 		     d->pending.text);
 	if (!*d->pending.remedy)
 		return;
-	gt_page_tab(p, found_column);
-	gt_page_put(p, GT_YELLOW, utf8 ? "→" : "->");
-	gt_page_tab(p, p->column + 1);
-	gt_page_wrap(p, GT_YELLOW, p->column, "%s", d->pending.remedy);
+	gt_print_tab(p, found_column);
+	gt_print_put(p, GT_YELLOW, utf8 ? "→" : "->");
+	gt_print_tab(p, p->column + 1);
+	gt_print_wrap(p, GT_YELLOW, p->column, "%s", d->pending.remedy);
 }
 
 static void write_json(struct gt_doctor *d)
@@ -157,9 +157,9 @@ static bool look(struct gt_doctor *d, const struct gt_check *check)
 		gt_json_text(d->json, "section", check->name);
 		gt_json_array(d->json, "findings");
 	} else {
-		gt_page_end(&d->page);
-		gt_page_put(&d->page, GT_BOLD, "%s", check->name);
-		gt_page_end(&d->page);
+		gt_print_end(&d->page);
+		gt_print_put(&d->page, GT_BOLD, "%s", check->name);
+		gt_print_end(&d->page);
 	}
 	works = check->look(d);
 	settle(d);
@@ -177,9 +177,9 @@ static void begin(struct gt_doctor *d)
 
 	uname(&u);
 	if (!d->json) {
-		gt_page_put(&d->page, GT_PLAIN, "gputrack " GT_VERSION " on %s %s, %s", u.sysname,
+		gt_print_put(&d->page, GT_PLAIN, "gputrack " GT_VERSION " on %s %s, %s", u.sysname,
 			    u.release, u.machine);
-		gt_page_end(&d->page);
+		gt_print_end(&d->page);
 		return;
 	}
 	gt_json_begin(d->json, d->page.out);
@@ -226,13 +226,13 @@ static bool conclude(struct gt_doctor *d, const bool *works)
 		gt_json_finish(d->json);
 		return *list;
 	}
-	gt_page_end(&d->page);
+	gt_print_end(&d->page);
 	if (*list)
-		gt_page_wrap(&d->page, GT_GREEN, 0,
+		gt_print_wrap(&d->page, GT_GREEN, 0,
 			     "%s programs can be tracked: %s run ./program", list,
 			     gt_tool_name());
 	else
-		gt_page_wrap(&d->page, GT_RED, 0,
+		gt_print_wrap(&d->page, GT_RED, 0,
 			     "Nothing can be tracked here yet: see the remedies above");
 	return *list;
 }
@@ -256,12 +256,12 @@ int gt_cmd_doctor(int argc, char **argv)
 	struct gt_json json;
 	struct gt_doctor *d;
 	bool works[CHECK_COUNT] = { false }, good = true;
-	int status, first = gt_options_parse(&gt_doctor_usage, &s, argc, argv, &status);
+	int status, first = gt_options_parse(&gt_doctor_syntax, &s, argc, argv, &status);
 
 	if (first < 0)
 		return status;
 	if (s.system && (s.json || s.program))
-		return gt_usage_wrong(&gt_doctor_usage, "--system goes with neither --json nor "
+		return gt_syntax_wrong(&gt_doctor_syntax, "--system goes with neither --json nor "
 				      "--program");
 	style = gt_terminal_style(stdout, s.color);
 	if (s.system)
@@ -269,7 +269,7 @@ int gt_cmd_doctor(int argc, char **argv)
 	d = gt_alloc(sizeof *d);
 	d->program = s.program;
 	d->json = s.json ? &json : NULL;
-	gt_page_init(&d->page, stdout, &style);
+	gt_print_init(&d->page, stdout, &style);
 	begin(d);
 	for (size_t i = 0; i < CHECK_COUNT; i++) {
 		if (checks[i].applies && !checks[i].applies(d))

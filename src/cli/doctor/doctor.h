@@ -23,7 +23,7 @@
 #include <limits.h>
 
 #include "base/json.h"
-#include "view/page.h"
+#include "base/print.h"
 
 enum gt_finding {
 	GT_FINDING_GOOD, /* works */
@@ -36,7 +36,7 @@ enum { GT_FINDING_TEXT = PATH_MAX + 256 };
 /* What a finding is written with; the sections see only the functions below. */
 struct gt_doctor {
 	const char *program;    /* the one that was asked about; NULL: none */
-	struct gt_page page;
+	struct gt_printer page;
 	struct gt_json *json;   /* NULL: text on the page */
 	struct {
 		bool is_there;

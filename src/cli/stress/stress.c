@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/tool.h"
 #include "cli/cli.h"
-#include "view/page.h"
+#include "base/print.h"
 
 enum { THREADS_MAX = 1024 };
 
@@ -57,7 +57,7 @@ static const struct gt_option options[] = {
 	{ 0 },
 };
 
-const struct gt_usage gt_stress_usage = {
+const struct gt_syntax gt_stress_syntax = {
 	.name = "stress",
 	.summary = "allocate and free GPU memory at a given rate, to try tracers on",
 	.about = "Allocates and frees GPU memory at a given rate, to try tracers on. An event is a "
@@ -186,19 +186,19 @@ static int check(const struct settings *s, struct gt_stress_plan *plan)
 	bool is_number = *rate && !rate[strspn(rate, "0123456789")];
 
 	if (strcmp(rate, "max") && !is_number)
-		return gt_usage_wrong(&gt_stress_usage, "--throughput takes a whole number or max, "
+		return gt_syntax_wrong(&gt_stress_syntax, "--throughput takes a whole number or max, "
 				      "not '%s'", rate);
 	if (is_number && (!gt_count_parse(rate, &plan->rate) || plan->rate > 1000000000u))
-		return gt_usage_wrong(&gt_stress_usage, "--throughput is at most 1000000000; max "
+		return gt_syntax_wrong(&gt_stress_syntax, "--throughput is at most 1000000000; max "
 				      "is as fast as it goes");
 	if (!s->size_bytes)
-		return gt_usage_wrong(&gt_stress_usage, "--allocate-size is at least 1");
+		return gt_syntax_wrong(&gt_stress_syntax, "--allocate-size is at least 1");
 	if (s->free_ratio > 1)
-		return gt_usage_wrong(&gt_stress_usage, "--free-ratio is from 0 to 1");
+		return gt_syntax_wrong(&gt_stress_syntax, "--free-ratio is from 0 to 1");
 	if (!s->threads || s->threads > THREADS_MAX)
-		return gt_usage_wrong(&gt_stress_usage, "--threads is from 1 to %d", THREADS_MAX);
+		return gt_syntax_wrong(&gt_stress_syntax, "--threads is from 1 to %d", THREADS_MAX);
 	if (s->duration_s > 1e9)
-		return gt_usage_wrong(&gt_stress_usage, "--duration is at most 1000000000 s");
+		return gt_syntax_wrong(&gt_stress_syntax, "--duration is at most 1000000000 s");
 	return 0;
 }
 
@@ -212,7 +212,7 @@ int gt_cmd_stress(int argc, char **argv)
 	struct gt_stress_totals totals;
 	struct gt_error error;
 	struct sigaction on = { .sa_handler = stop };
-	int status, first = gt_options_parse(&gt_stress_usage, &s, argc, argv, &status);
+	int status, first = gt_options_parse(&gt_stress_syntax, &s, argc, argv, &status);
 
 	if (first < 0)
 		return status;

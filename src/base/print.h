@@ -1,0 +1,60 @@
+/* print.h - text for people: colours, columns, and names that cannot harm the terminal. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct gt_style {
+	bool color, utf8;
+	unsigned width;        /* columns, at least GT_PAGE_MIN */
+	bool whole;            /* names and paths are never cut: their lines may be wider */
+	const char *directory; /* files below it are shown relative to it; NULL: none */
+};
+
+/* `path` from style->directory on where it lies below it. */
+const char *gt_style_relative(const struct gt_style *style, const char *path);
+
+enum { GT_PAGE_MIN = 40 };
+
+enum gt_paint { GT_PLAIN, GT_BOLD, GT_DIM, GT_RED, GT_YELLOW, GT_GREEN, GT_PAINT_COUNT };
+
+struct gt_printer {
+	FILE *out;
+	struct gt_style style;
+	unsigned column;       /* of the line being written */
+	unsigned blanks;       /* before it that are not written yet */
+	unsigned hang;         /* where it goes on when it is full; 0: nothing is on it yet */
+	unsigned shift;        /* of a table's columns that go on below */
+};
+
+void gt_print_init(struct gt_printer *p, FILE *out, const struct gt_style *style);
+
+/*
+ * Words as printf has them, cleaned like all text. What does not fit the line goes on below,
+ * indented; no word is cut.
+ */
+void gt_print_put(struct gt_printer *p, enum gt_paint paint, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Somebody else's words, cleaned, and cut in the middle to `columns`, unless style.whole. */
+void gt_print_name(struct gt_printer *p, enum gt_paint paint, const char *text, unsigned columns);
+/* A function or variable, which loses its template arguments first. */
+void gt_print_function(struct gt_printer *p, enum gt_paint paint, const char *text, unsigned columns);
+/* A path likewise, which loses its start: its end tells more. */
+void gt_print_path(struct gt_printer *p, enum gt_paint paint, const char *text, unsigned columns);
+/* Blanks up to a column, at least one unless the line is empty; two where it is off the page. */
+void gt_print_tab(struct gt_printer *p, unsigned column);
+/* `text`, whole, ending at a column; columns that are off the page go on below, as a table. */
+void gt_print_right(struct gt_printer *p, enum gt_paint paint, const char *text, unsigned column);
+void gt_print_end(struct gt_printer *p);
+/* A paragraph of words, of both sorts, broken at the page's width and indented. */
+void gt_print_wrap(struct gt_printer *p, enum gt_paint paint, unsigned indent, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Goes on below unless so many columns are left. */
+void gt_print_need(struct gt_printer *p, unsigned columns);
+/* Columns left on the line. */
+unsigned gt_print_left(const struct gt_printer *p);
+
+/* "1 event", "2 events". */
+const char *gt_plural(uint64_t count, const char *one, const char *many);

@@ -1,0 +1,236 @@
+/* cuda_driver.c - what only the driver knows of new resources: sizes, owners, devices. */
+#include "capture/cuda/cuda.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/cuda_array.h"
+#include "api/cuda_code.h"
+
+enum { DEVICES_MAX = 64, CONTEXTS_MAX = 64 };
+
+static CUptiResult (*device_of)(CUcontext context, uint32_t *device);
+static CUresult (*device_name)(char *name, int size, CUdevice device);
+static _Atomic bool exiting;
+
+/* Primary contexts by device, as cuDevicePrimaryCtxRetain told them. */
+static _Atomic uint64_t primary[DEVICES_MAX];
+
+/*
+ * Devices of contexts seen so far; CUPTI is asked about others. Context and place are one word, so
+ * that no thread finds the one without the other: an address has no more than 48 bits.
+ */
+enum { PLACE_BITS = 16 };
+
+static _Atomic uint64_t known[CONTEXTS_MAX];
+
+_Static_assert(offsetof(CUDA_EXTERNAL_MEMORY_BUFFER_DESC, size) == 8,
+	       "cuda.def: cuExternalMemoryGetMappedBuffer");
+
+void gt_cuda_driver_start(const struct gt_cupti *cupti)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+
+	device_of = cupti->device_of;
+	if (driver)
+		device_name = (CUresult(*)(char *, int, CUdevice))dlsym(driver, "cuDeviceGetName");
+}
+
+void gt_cuda_driver_exiting(void)
+{
+	atomic_store(&exiting, true);
+}
+
+/*
+ * nvcc wraps the code that it puts into a program; the runtime loads it from there when it is first
+ * needed and keeps it. Programs that load code of their own have it without that wrapper.
+ */
+enum gt_function_id gt_cuda_row(enum gt_function_id function, const uint64_t *argv)
+{
+	const uint32_t wrapper = GT_CUDA_CODE_WRAPPER;
+	const void *code;
+
+	if (function != GT_FN_cuLibraryLoadData)
+		return function;
+	code = (const void *)(uintptr_t)argv[cuLibraryLoadData__code];
+	return code && !memcmp(code, &wrapper, sizeof wrapper) ? GT_FN_cudaOwnCode : function;
+}
+
+static bool ends_primary(enum gt_function_id function)
+{
+	return gt_functions[function].kind == GT_PRIMARY_CONTEXT &&
+	       gt_function_ends(&gt_functions[function]);
+}
+
+void gt_cuda_before(enum gt_function_id function, uint64_t *argv)
+{
+	if (!ends_primary(function))
+		return;
+	/* what the program leaves to the end of the process must not look given back */
+	argv[0] = argv[0] < DEVICES_MAX && !atomic_load(&exiting) ?
+		  atomic_load(&primary[argv[0]]) : 0;
+}
+
+void gt_cuda_after(enum gt_function_id function, const uint64_t *argv)
+{
+	const struct gt_function *fn = &gt_functions[function];
+
+	if (function == GT_FN_cuDevicePrimaryCtxRetain &&
+	    argv[cuDevicePrimaryCtxRetain__dev] < DEVICES_MAX)
+		atomic_store(&primary[argv[cuDevicePrimaryCtxRetain__dev]],
+			     *(const uint64_t *)(uintptr_t)argv[cuDevicePrimaryCtxRetain__pctx]);
+	/* its handle may be the next one's, on another device */
+	if (gt_function_ends(fn) && gt_kinds[fn->kind].family == GT_CUDA_CONTEXT)
+		for (size_t i = 0; i < CONTEXTS_MAX; i++)
+			atomic_store(&known[i], 0);
+}
+
+static const struct gt_cuda_call *cuda_call(const struct gt_call *call)
+{
+	return (const struct gt_cuda_call *)((const char *)call -
+					     offsetof(struct gt_cuda_call, guest.call));
+}
+
+static uint64_t owner_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+{
+	return (uint64_t)(uintptr_t)cuda_call(call)->context;
+}
+
+static uint16_t place_of_device(uint32_t device)
+{
+	static _Atomic uint16_t places[DEVICES_MAX];
+	uint16_t place = device < DEVICES_MAX ? atomic_load(&places[device]) : 0;
+	char name[40] = "", text[64];
+
+	if (place || device >= DEVICES_MAX)
+		return place;
+	if (!device_name || device_name(name, sizeof name, (CUdevice)device))
+		snprintf(name, sizeof name, "CUDA device");
+	snprintf(text, sizeof text, "GPU %u: %s", device, name);
+	place = gt_guest_place(GT_CUDA, text);
+	atomic_store(&places[device], place);
+	return place;
+}
+
+/* In the first free place; without one CUPTI is asked again. */
+static void remember(uint64_t entry)
+{
+	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
+		uint64_t none = 0;
+
+		if (atomic_compare_exchange_strong(&known[i], &none, entry) || none == entry)
+			return;
+	}
+}
+
+/* With `quiet` only what is known already. */
+static uint16_t place_of_context(CUcontext context, bool quiet)
+{
+	uint64_t key = (uint64_t)(uintptr_t)context << PLACE_BITS, entry;
+	uint32_t device;
+	uint16_t place;
+
+	for (size_t i = 0; i < CONTEXTS_MAX && (entry = atomic_load(&known[i])); i++)
+		if (entry >> PLACE_BITS == key >> PLACE_BITS)
+			return (uint16_t)entry;
+	if (quiet || !context || !device_of || device_of(context, &device))
+		return 0;
+	place = place_of_device(device);
+	remember(key | place);
+	return place;
+}
+
+static uint16_t place_of_location(const CUmemLocation *location)
+{
+	return location->type == CU_MEM_LOCATION_TYPE_DEVICE ?
+	       place_of_device((uint32_t)location->id) : 0;
+}
+
+#define ARG(call, fn, name) ((call)->argv[fn##__##name])
+#define POINTER(call, fn, name) ((const void *)(uintptr_t)ARG(call, fn, name))
+
+static uint16_t place_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+{
+	switch (row) {
+	case GT_FN_cuCtxCreate:
+	case GT_FN_cuCtxCreate_v2:
+	case GT_FN_cuCtxCreate_v3:
+	case GT_FN_cuCtxCreate_v4:
+	case GT_FN_cuDevicePrimaryCtxRetain: /* the device is the last argument */
+		return place_of_device((uint32_t)call->argv[gt_functions[row].argc - 1]);
+	case GT_FN_cuGreenCtxCreate:
+		return place_of_device((uint32_t)ARG(call, cuGreenCtxCreate, dev));
+	case GT_FN_cuMemCreate: {
+		const CUmemAllocationProp *prop = POINTER(call, cuMemCreate, prop);
+
+		return prop ? place_of_location(&prop->location) : 0;
+	}
+	case GT_FN_cuMemPoolCreate: {
+		const CUmemPoolProps *props = POINTER(call, cuMemPoolCreate, poolProps);
+
+		return props ? place_of_location(&props->location) : 0;
+	}
+	default:
+		return place_of_context(cuda_call(call)->context, cuda_call(call)->quiet);
+	}
+}
+
+#define IS(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), "api/cuda_array.h: " #theirs)
+
+IS(GT_CUDA_ARRAY_LAYERED, CUDA_ARRAY3D_LAYERED);
+IS(GT_CUDA_ARRAY_CUBEMAP, CUDA_ARRAY3D_CUBEMAP);
+IS(GT_CUDA_ARRAY_SPARSE, CUDA_ARRAY3D_SPARSE);
+IS(GT_CUDA_ARRAY_DEFERRED, CUDA_ARRAY3D_DEFERRED_MAPPING);
+IS(GT_CUDA_UINT32, CU_AD_FORMAT_UNSIGNED_INT32);
+IS(GT_CUDA_INT32, CU_AD_FORMAT_SIGNED_INT32);
+IS(GT_CUDA_HALF, CU_AD_FORMAT_HALF);
+IS(GT_CUDA_FLOAT, CU_AD_FORMAT_FLOAT);
+IS(GT_CUDA_BC1_SRGB, CU_AD_FORMAT_BC1_UNORM_SRGB);
+IS(GT_CUDA_BC4_SNORM, CU_AD_FORMAT_BC4_SNORM);
+IS(GT_CUDA_BC7_SRGB, CU_AD_FORMAT_BC7_UNORM_SRGB);
+IS(GT_CUDA_UNORM16X4, CU_AD_FORMAT_UNORM_INT16X4);
+IS(GT_CUDA_SNORM16X4, CU_AD_FORMAT_SNORM_INT16X4);
+
+static uint64_t array_bytes(const CUDA_ARRAY3D_DESCRIPTOR *d, uint32_t levels)
+{
+	return gt_cuda_array_bytes(&(struct gt_cuda_array){
+		.width = d->Width, .height = d->Height, .depth = d->Depth, .format = d->Format,
+		.channels = d->NumChannels, .flags = d->Flags }, levels);
+}
+
+static uint64_t plain_array_bytes(const CUDA_ARRAY_DESCRIPTOR *d)
+{
+	return gt_cuda_array_bytes(&(struct gt_cuda_array){
+		.width = d->Width, .height = d->Height, .format = d->Format,
+		.channels = d->NumChannels }, 1);
+}
+
+static uint64_t size_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+{
+	const void *descriptor;
+
+	switch (row) {
+	case GT_FN_cuMemAllocPitch_v2: {
+		const size_t *pitch = POINTER(call, cuMemAllocPitch_v2, pPitch);
+
+		return pitch ? *pitch * ARG(call, cuMemAllocPitch_v2, Height) : 0;
+	}
+	case GT_FN_cuArrayCreate_v2:
+		descriptor = POINTER(call, cuArrayCreate_v2, pAllocateArray);
+		return descriptor ? plain_array_bytes(descriptor) : 0;
+	case GT_FN_cuArray3DCreate_v2:
+		descriptor = POINTER(call, cuArray3DCreate_v2, pAllocateArray);
+		return descriptor ? array_bytes(descriptor, 1) : 0;
+	case GT_FN_cuMipmappedArrayCreate:
+		descriptor = POINTER(call, cuMipmappedArrayCreate, pMipmappedArrayDesc);
+		return descriptor ? array_bytes(descriptor, (uint32_t)ARG(call,
+				    cuMipmappedArrayCreate, numMipmapLevels)) : 0;
+	default:
+		return 0;
+	}
+}
+
+const struct gt_call_door gt_cuda_door = { .size = size_of, .owner = owner_of, .place = place_of };

@@ -1,0 +1,243 @@
+/* probe_rows.c - what the BPF programs keep of a call, and how that becomes a call again. */
+#include "capture/ebpf/probe_rows.h"
+
+#include "capture/ebpf/contexts.h"
+
+/* Signatures as written: "((ze_context_handle_t, hContext), (ze_ipc_mem_handle_t, handle))". */
+static const char *const signatures[GT_FN_COUNT] = {
+#define FN(fn, ret, args, ...) [GT_FN_##fn] = #args,
+#define ALSO(...)
+#include "api/apis.def"
+#undef FN
+#undef ALSO
+};
+
+/* Structures that are passed by value. Those over two words lie on the stack. */
+static const struct {
+	const char *type;
+	unsigned words;
+} by_value[] = {
+	{ "ze_ipc_mem_handle_t", 8 },   { "ze_ipc_event_pool_handle_t", 8 },
+	{ "gt_ze_ipc_handle", 8 },      { "CUipcMemHandle", 8 },
+	{ "CUipcEventHandle", 8 },      { "ze_group_count_t", 2 },
+	{ "gt_ze_group_size", 2 },
+};
+
+static const char *skip(const char *text, const char *word)
+{
+	size_t size = strlen(word);
+
+	return strncmp(text, word, size) ? text : text + size;
+}
+
+/* Words that an argument takes; `text` is at its type. */
+static unsigned words_of(const char *text)
+{
+	size_t size;
+
+	text = skip(text, "const ");
+	size = strcspn(text, ",");
+	for (size_t i = 0; i < sizeof by_value / sizeof *by_value; i++)
+		if (strlen(by_value[i].type) == size && !strncmp(by_value[i].type, text, size))
+			return by_value[i].words;
+	return 1;
+}
+
+uint8_t gt_plan_where(enum gt_function_id function, unsigned argument)
+{
+	enum { REGISTERS = 6 };
+	const char *at = signatures[function];
+	unsigned registers = 0, stack = 0, words, where = 0;
+
+	for (unsigned i = 0; i <= argument; i++) {
+		at = strchr(at + 1, '(');
+		if (!at)
+			return GT_PROBE_NONE;
+		words = words_of(at + 1);
+		if (words <= 2 && registers + words <= REGISTERS) {
+			where = registers;
+			registers += words;
+		} else {
+			where = REGISTERS + stack;
+			stack += words;
+		}
+	}
+	return (uint8_t)where;
+}
+
+/* The index of an argument among the words kept. */
+static uint8_t keep_word(struct gt_plan *plan, enum gt_function_id function, uint8_t argument)
+{
+	struct gt_plan_argument *a = &plan->arguments[argument];
+
+	if (a->how == GT_PLAN_UNUSED) {
+		if (plan->row.words == GT_PROBE_WORDS)
+			return GT_PROBE_NONE;
+		a->how = GT_PLAN_WORD;
+		a->word = plan->row.words++;
+		plan->row.where[a->word] = gt_plan_where(function, argument);
+	}
+	return a->word;
+}
+
+/* Of what the argument points to, `size` bytes at an offset. */
+static uint8_t keep_copy(struct gt_plan *plan, enum gt_function_id function, uint8_t argument,
+			 uint8_t offset, uint8_t size)
+{
+	uint8_t word = keep_word(plan, function, argument);
+
+	if (word == GT_PROBE_NONE || plan->row.copies == GT_PROBE_COPIES)
+		return GT_PROBE_NONE;
+	plan->arguments[argument].how = GT_PLAN_COPY;
+	plan->arguments[argument].copy = plan->row.copies;
+	plan->arguments[argument].offset = offset;
+	plan->row.copy[plan->row.copies++] =
+		(struct gt_probe_copy){ .word = word, .offset = offset, .size = size };
+	return word;
+}
+
+static uint8_t keep_array(struct gt_plan *plan, enum gt_function_id function,
+			  const struct gt_ref *ref)
+{
+	bool after = ref->from == GT_OUTS;
+
+	plan->row.array = keep_word(plan, function, ref->arg);
+	plan->row.array_count = keep_word(plan, function, ref->count);
+	plan->row.array_after = after;
+	plan->arguments[ref->arg].how = GT_PLAN_ARRAY;
+	plan->arguments[ref->count].how = after ? GT_PLAN_COUNT_AT : GT_PLAN_COUNT;
+	return plan->row.array;
+}
+
+static void plan_effect(struct gt_plan *plan, enum gt_function_id function,
+			const struct gt_function *fn)
+{
+	uint8_t handle = GT_PROBE_NONE, unless = GT_PROBE_NONE;
+
+	switch ((enum gt_from)fn->handle.from) {
+	case GT_IN:   handle = keep_word(plan, function, fn->handle.arg); break;
+	case GT_OUT:  handle = keep_copy(plan, function, fn->handle.arg, 0, 8); break;
+	case GT_INS:
+	case GT_OUTS: handle = keep_array(plan, function, &fn->handle); break;
+	default:      break;
+	}
+	/* device 0 is a device */
+	if (gt_contexts_by_device(fn))
+		handle = GT_PROBE_NONE;
+	if (fn->handle.unless < fn->argc)
+		unless = keep_word(plan, function, fn->handle.unless);
+	if (fn->size.from == GT_IN)
+		keep_word(plan, function, fn->size.arg);
+	else if (fn->size.from == GT_AT)
+		keep_copy(plan, function, fn->size.arg, fn->size.offset, 8);
+	if (fn->effect == GT_CREATE) {
+		if (fn->owner.from == GT_IN)
+			keep_word(plan, function, fn->owner.arg);
+		else if (fn->owner.from == GT_INS) {
+			keep_word(plan, function, fn->owner.count);
+			keep_copy(plan, function, fn->owner.arg, 0, 8);
+		}
+	}
+	if (plan->row.effects < GT_PROBE_EFFECTS) {
+		plan->row.handle[plan->row.effects] = handle;
+		plan->row.unless[plan->row.effects++] = unless;
+	}
+}
+
+static void keep_pieces(struct gt_plan *plan, enum gt_function_id function)
+{
+	struct gt_piece pieces[GT_TOLD_PIECES];
+	size_t count = gt_told_pieces(function, pieces);
+	struct gt_probe_row *row = &plan->row;
+
+	for (size_t i = 0; i < count; i++) {
+		uint8_t word = keep_word(plan, function, pieces[i].argument);
+		bool is_copy = pieces[i].offset != GT_PIECE_VALUE;
+
+		if (word == GT_PROBE_NONE || (is_copy && row->copies == GT_PROBE_COPIES))
+			return;
+		plan->pieces[i].is_copy = is_copy;
+		plan->pieces[i].index = is_copy ? row->copies : word;
+		if (is_copy)
+			row->copy[row->copies++] = (struct gt_probe_copy){
+				.word = word, .offset = pieces[i].offset, .size = 8 };
+		plan->piece_count++;
+	}
+	if (row->array_after && count)
+		row->array_room = plan->pieces[0].index;
+}
+
+bool gt_plan_make(struct gt_plan *plan, enum gt_function_id function)
+{
+	const struct gt_function *fn = &gt_functions[function];
+
+	*plan = (struct gt_plan){ .row = { .array = GT_PROBE_NONE, .array_count = GT_PROBE_NONE,
+					   .array_room = GT_PROBE_NONE } };
+	if (function == GT_FN_NONE || fn->also || fn->effect == GT_APPEND)
+		return false;
+	if (fn->code < fn->argc)
+		keep_copy(plan, function, fn->code, 0, 4);
+	do
+		plan_effect(plan, function, fn++);
+	while (fn < gt_functions + GT_FN_COUNT && fn->also);
+	keep_pieces(plan, function);
+	return true;
+}
+
+static uint64_t address_of(const void *at)
+{
+	return (uint64_t)(uintptr_t)at;
+}
+
+bool gt_probe_call_is_whole(const struct gt_probe_call *c, size_t size, bool copies)
+{
+	size_t tail = size - sizeof *c;
+
+	if (size < sizeof *c || c->array > GT_PROBE_ARRAY || c->frames > GT_PROBE_FRAMES)
+		return false;
+	if (copies)
+		return tail >= sizeof(struct gt_probe_stack) + GT_PROBE_ARRAY * sizeof(uint64_t) +
+				       c->stack_bytes;
+	return tail >= (c->array + (size_t)c->frames) * sizeof(uint64_t);
+}
+
+void gt_replica_make(struct gt_replica *r, const struct gt_plan *plan,
+		     const struct gt_probe_call *record, const uint64_t *array)
+{
+	const struct gt_function *fn = &gt_functions[record->row];
+
+	r->count = record->array;
+	r->lost = record->array_count > record->array ? record->array_count - record->array : 0;
+	for (unsigned i = 0; i < fn->argc; i++) {
+		const struct gt_plan_argument *a = &plan->arguments[i];
+		uint64_t word = record->words[a->word];
+
+		switch ((enum gt_plan_how)a->how) {
+		case GT_PLAN_UNUSED:   r->argv[i] = 0; break;
+		case GT_PLAN_WORD:     r->argv[i] = word; break;
+		case GT_PLAN_ARRAY:    r->argv[i] = word ? address_of(array) : 0; break;
+		case GT_PLAN_COUNT:    r->argv[i] = r->count; break;
+		case GT_PLAN_COUNT_AT: r->argv[i] = address_of(&r->count); break;
+		case GT_PLAN_COPY:
+			r->argv[i] = word ? address_of(&record->copies[a->copy]) - a->offset : 0;
+			/* what could not be read is a handle or a size that nobody knows; an
+			 * error code is 0 then: not known either */
+			if (record->unread >> a->copy & 1 && i != fn->code)
+				r->lost++;
+			break;
+		}
+	}
+	if (gt_contexts_by_device(fn))
+		r->argv[fn->handle.arg] = GT_CONTEXTS_DEVICE | (uint32_t)r->argv[fn->handle.arg];
+	memset(r->pieces, 0, sizeof r->pieces);
+	for (unsigned i = 0; i < plan->piece_count; i++)
+		r->pieces[i] = plan->pieces[i].is_copy ? record->copies[plan->pieces[i].index] :
+							 record->words[plan->pieces[i].index];
+	r->call = (struct gt_call){ .function = (enum gt_function_id)record->row,
+				    .argv = r->argv, .ret = record->ret,
+				    .begun_ns = record->begun_ns, .ended_ns = record->ended_ns,
+				    .tid = record->tid };
+	/* a call that failed has lost nothing */
+	if (!gt_call_succeeded(&r->call))
+		r->lost = 0;
+}

@@ -1,0 +1,53 @@
+/* probe_rows.h - what the BPF programs keep of a call, and how that becomes a call again. */
+#pragma once
+
+#include "capture/ebpf/calls.h"
+#include "capture/ebpf/arg_layout.h"
+#include "event/call.h"
+
+/* What an argument becomes in the tool. */
+enum gt_plan_how {
+	GT_PLAN_UNUSED,
+	GT_PLAN_WORD,        /* the word itself */
+	GT_PLAN_COPY,        /* a pointer to the copy of what it pointed to */
+	GT_PLAN_ARRAY,       /* a pointer to the handles */
+	GT_PLAN_COUNT,       /* their number */
+	GT_PLAN_COUNT_AT,    /* a pointer to their number */
+};
+
+struct gt_plan_argument {
+	uint8_t how, word, copy, offset;
+};
+
+/* A row's plan: the BPF programs' part and ours. */
+struct gt_plan {
+	struct gt_probe_row row;
+	struct gt_plan_argument arguments[GT_ARGS_MAX];
+	uint8_t piece_count;
+	struct {
+		bool is_copy;
+		uint8_t index;
+	} pieces[GT_TOLD_PIECES]; /* what gt_told_size wants to know */
+};
+
+/* False when the row is none to be probed: it changes no life, or is another row's effect. */
+bool gt_plan_make(struct gt_plan *plan, enum gt_function_id function);
+
+/* Where an argument is passed, as gt_probe_row.where has it; by its place in the signature. */
+uint8_t gt_plan_where(enum gt_function_id function, unsigned argument);
+
+/* A record as a call. Points into itself and into the record. */
+struct gt_replica {
+	struct gt_call call;        /* first: a call's door finds the rest from it */
+	void *context;              /* the user's */
+	uint64_t argv[GT_ARGS_MAX];
+	uint64_t pieces[GT_TOLD_PIECES];
+	uint32_t count;
+	uint64_t lost;       /* handles that are missing */
+};
+
+/* Room of the record's tail for what it says follows it; `copies`: the stack's top does. */
+bool gt_probe_call_is_whole(const struct gt_probe_call *record, size_t size, bool copies);
+/* `array` has record->array handles. */
+void gt_replica_make(struct gt_replica *r, const struct gt_plan *plan,
+		     const struct gt_probe_call *record, const uint64_t *array);

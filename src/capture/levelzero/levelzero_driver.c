@@ -1,0 +1,123 @@
+/* levelzero_driver.c - what only the Level Zero driver knows of a resource. */
+#include <string.h>
+
+#include <level_zero/zes_ddi.h>
+
+#include "capture/levelzero/levelzero.h"
+
+static ze_result_t (*address_range)(ze_context_handle_t context, const void *ptr, void **base,
+				    size_t *size);
+
+static ze_result_t (*image_memory)(ze_image_handle_t image,
+				   ze_image_memory_properties_exp_t *memory);
+
+
+/* Sysman: which the program must have asked for, with ZES_ENABLE_SYSMAN=1. */
+static ze_result_t (*get_drivers)(uint32_t *count, ze_driver_handle_t *drivers);
+static ze_result_t (*get_devices)(ze_driver_handle_t driver, uint32_t *count,
+				  ze_device_handle_t *devices);
+static ze_result_t (*get_modules)(zes_device_handle_t device, uint32_t *count,
+				  zes_mem_handle_t *modules);
+static ze_result_t (*get_state)(zes_mem_handle_t module, zes_mem_state_t *state);
+
+enum { DRIVERS_MAX = 4, DEVICES_MAX = 16, MODULES_MAX = 16 };
+
+/* Adds what is used on one device; false when the driver does not tell. */
+static bool add_used(ze_device_handle_t device, int64_t *used)
+{
+	zes_mem_handle_t modules[MODULES_MAX];
+	uint32_t count = MODULES_MAX;
+	bool told = false;
+
+	if (get_modules((zes_device_handle_t)device, &count, modules))
+		return false;
+	for (uint32_t i = 0; i < count && i < MODULES_MAX; i++) {
+		zes_mem_state_t state = { .stype = ZES_STRUCTURE_TYPE_MEM_STATE };
+
+		if (!get_state(modules[i], &state)) {
+			*used += (int64_t)(state.size - state.free);
+			told = true;
+		}
+	}
+	return told;
+}
+
+static int64_t device_memory_used(void)
+{
+	ze_driver_handle_t drivers[DRIVERS_MAX];
+	ze_device_handle_t devices[DEVICES_MAX];
+	uint32_t driver_count = DRIVERS_MAX;
+	int64_t used = 0;
+	bool told = false;
+
+	if (!get_drivers || !get_devices || !get_modules || !get_state ||
+	    get_drivers(&driver_count, drivers))
+		return -1;
+	for (uint32_t d = 0; d < driver_count && d < DRIVERS_MAX; d++) {
+		uint32_t count = DEVICES_MAX;
+
+		if (get_devices(drivers[d], &count, devices))
+			continue;
+		for (uint32_t i = 0; i < count && i < DEVICES_MAX; i++)
+			told |= add_used(devices[i], &used);
+	}
+	return told ? used : -1;
+}
+
+/* The functions by which the driver is asked: which slot of which table each stands in. */
+static const struct question {
+	const char *getter;
+	uint32_t index, minor;
+	void *to;
+} questions[] = {
+	{ "zeGetMemProcAddrTable", 5, 0, &address_range },
+	{ "zeGetImageExpProcAddrTable", 0, 2, &image_memory },
+	{ "zeGetDriverProcAddrTable", 0, 0, &get_drivers },
+	{ "zeGetDeviceProcAddrTable", 0, 0, &get_devices },
+	{ "zesGetDeviceProcAddrTable", 16, 0, &get_modules },
+	{ "zesGetMemoryProcAddrTable", 1, 0, &get_state },
+};
+
+_Static_assert(offsetof(zes_device_dditable_t, pfnEnumMemoryModules) == 16 * sizeof(void *),
+	       "slot");
+_Static_assert(offsetof(zes_memory_dditable_t, pfnGetState) == sizeof(void *), "slot");
+
+void gt_ze_take_questions(const char *getter, ze_api_version_t version, void *const *functions)
+{
+	for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+		const struct question *q = &questions[i];
+
+		if (!strcmp(q->getter, getter) && (uint32_t)version >= ZE_MAKE_VERSION(1, q->minor))
+			memcpy(q->to, &functions[q->index], sizeof *functions);
+	}
+	gt_guest_device_teller(device_memory_used);
+}
+
+/* Memory opened from another process: the call does not say how much it is. */
+static uint64_t memory_size(ze_context_handle_t context, void *ptr)
+{
+	size_t size = 0;
+	void *base;
+
+	return address_range && !address_range(context, ptr, &base, &size) ? size : 0;
+}
+
+/* Where the driver has the extension; an image without it counts no bytes. */
+static uint64_t image_size(ze_image_handle_t image)
+{
+	ze_image_memory_properties_exp_t memory = {
+		.stype = ZE_STRUCTURE_TYPE_IMAGE_MEMORY_EXP_PROPERTIES,
+	};
+
+	return image_memory && !image_memory(image, &memory) ? memory.size : 0;
+}
+
+static uint64_t size_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+{
+	if (row == GT_FN_zeMemOpenIpcHandle)
+		return memory_size((ze_context_handle_t)(uintptr_t)call->argv[0],
+				   (void *)(uintptr_t)handle);
+	return row == GT_FN_zeImageCreate ? image_size((ze_image_handle_t)(uintptr_t)handle) : 0;
+}
+
+const struct gt_call_door gt_ze_door = { .size = size_of };

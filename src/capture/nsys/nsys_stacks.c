@@ -1,0 +1,220 @@
+/* nsys_stacks.c - an export's call chains as stacks of a trace. */
+#include "capture/nsys/nsys_stacks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "base/intern.h"
+#include "base/mem.h"
+#include "trace/layout.h"
+
+enum { KNOWN_CHAINS = 1 << 14 };
+
+/* A chain that has been put into a trace; many exports have one for each call, some share them. */
+struct known_chain {
+	int64_t chain;
+	uint32_t trace, stack;
+	bool known;
+};
+
+/* A frame as the export numbers it. Without padding: it is hashed as bytes. */
+struct frame_key {
+	int64_t symbol, module, address;
+	uint64_t trace;
+};
+
+struct gt_nsys_stacks {
+	const struct gt_database *database;
+	sqlite3_stmt *frames_of, *string_of; /* NULL: the export has none */
+	struct gt_intern *frames;            /* frame_key -> number … */
+	uint64_t *addresses;                 /* … -> what the trace calls the frame */
+	size_t address_count, address_room;
+	struct known_chain *chains;          /* by hash */
+};
+
+/* Rows of a table are found one by one: without an index a copy gets one, in a temporary file. */
+static int indexed(const struct gt_database *d, const char *table, const char *copy,
+		   const char *columns, const char **name, struct gt_error *error)
+{
+	char sql[512];
+
+	*name = table;
+	if (gt_database_has_index(d, table, "id"))
+		return 0;
+	*name = copy;
+	snprintf(sql, sizeof sql, "CREATE TEMP TABLE %s AS SELECT %s FROM %s;"
+		 "CREATE INDEX temp.%s_by_id ON %s (id)", copy, columns, table, copy, copy);
+	return gt_database_run(d, sql, error);
+}
+
+static int prepare_chains(struct gt_nsys_stacks *s, struct gt_error *error)
+{
+	const char *name;
+	int e;
+
+	if (!gt_database_has_table(s->database, "CUDA_CALLCHAINS"))
+		return 0;
+	e = indexed(s->database, "CUDA_CALLCHAINS", "gt_chains",
+		    "id, symbol, module, originalIP, stackDepth", &name, error);
+	if (e)
+		return e;
+	s->frames_of = gt_database_prepare(s->database, "SELECT symbol, module, originalIP FROM %s "
+					   "WHERE id = ? ORDER BY stackDepth", name);
+	return s->frames_of ? 0 : gt_database_failed(s->database, error);
+}
+
+static int prepare_strings(struct gt_nsys_stacks *s, struct gt_error *error)
+{
+	const char *name;
+	int e;
+
+	if (!gt_database_has_table(s->database, "StringIds"))
+		return 0;
+	e = indexed(s->database, "StringIds", "gt_strings", "id, value", &name, error);
+	if (e)
+		return e;
+	s->string_of = gt_database_prepare(s->database, "SELECT value FROM %s WHERE id = ?", name);
+	return s->string_of ? 0 : gt_database_failed(s->database, error);
+}
+
+int gt_nsys_stacks_new(struct gt_nsys_stacks **out, const struct gt_database *d,
+		       struct gt_error *error)
+{
+	struct gt_nsys_stacks *s = gt_alloc(sizeof *s);
+	int e;
+
+	s->database = d;
+	s->frames = gt_intern_new();
+	s->chains = gt_alloc(KNOWN_CHAINS * sizeof *s->chains);
+	e = prepare_chains(s, error);
+	if (!e)
+		e = prepare_strings(s, error);
+	if (e) {
+		gt_nsys_stacks_free(s);
+		return e;
+	}
+	*out = s;
+	return 0;
+}
+
+void gt_nsys_stacks_free(struct gt_nsys_stacks *s)
+{
+	sqlite3_finalize(s->frames_of);
+	sqlite3_finalize(s->string_of);
+	gt_intern_free(s->frames);
+	free(s->addresses);
+	free(s->chains);
+	free(s);
+}
+
+const char *gt_nsys_string(struct gt_nsys_stacks *s, int64_t id)
+{
+	const char *text = NULL;
+
+	if (!s->string_of)
+		return "";
+	sqlite3_reset(s->string_of);
+	sqlite3_bind_int64(s->string_of, 1, id);
+	if (sqlite3_step(s->string_of) == SQLITE_ROW)
+		text = (const char *)sqlite3_column_text(s->string_of, 0);
+	return text ? text : "";
+}
+
+static uint64_t new_frame(struct gt_nsys_stacks *s, struct gt_writer *w,
+			  const struct frame_key *key)
+{
+	char *function = gt_strdup(gt_nsys_string(s, key->symbol)), address[32];
+	const char *module = gt_nsys_string(s, key->module);
+	uint64_t frame;
+
+	snprintf(address, sizeof address, "0x%" PRIx64, (uint64_t)key->address);
+	/* a frame of a stack has a module: a lone name is what a call without a stack has */
+	frame = gt_writer_text_frame(w, &(struct gt_text_frame){
+		.function = *function ? function : address,
+		.module = *module ? module : "[unknown]" });
+	free(function);
+	return frame;
+}
+
+static uint64_t frame_of(struct gt_nsys_stacks *s, struct gt_writer *w, const struct frame_key *key)
+{
+	uint32_t number = gt_intern(s->frames, key, sizeof *key);
+
+	if (number == s->address_count) {
+		GT_GROW(s->addresses, s->address_count, s->address_room);
+		s->addresses[s->address_count++] = new_frame(s, w, key);
+	}
+	return s->addresses[number];
+}
+
+/* A chain's stack, 0 when it has no frames. */
+static int read_chain(struct gt_nsys_stacks *s, struct gt_writer *w, uint32_t trace, int64_t chain,
+		      uint32_t *stack, struct gt_error *error)
+{
+	uint64_t frames[GT_STACK_FRAMES_MAX];
+	size_t count = 0;
+	int step;
+
+	sqlite3_reset(s->frames_of);
+	sqlite3_bind_int64(s->frames_of, 1, chain);
+	while ((step = sqlite3_step(s->frames_of)) == SQLITE_ROW && count < GT_STACK_FRAMES_MAX) {
+		struct frame_key key = { .symbol = sqlite3_column_int64(s->frames_of, 0),
+					 .module = sqlite3_column_int64(s->frames_of, 1),
+					 .trace = trace };
+
+		if (sqlite3_column_type(s->frames_of, 0) == SQLITE_NULL)
+			key.address = sqlite3_column_int64(s->frames_of, 2);
+		frames[count] = frame_of(s, w, &key);
+		count += frames[count] != 0;
+	}
+	if (step != SQLITE_DONE && step != SQLITE_ROW)
+		return gt_database_failed(s->database, error);
+	*stack = gt_writer_stack(w, frames, count);
+	return 0;
+}
+
+static int chain_stack(struct gt_nsys_stacks *s, struct gt_writer *w, uint32_t trace, int64_t chain,
+		       uint32_t *stack, struct gt_error *error)
+{
+	struct known_chain *known =
+		&s->chains[gt_mix64((uint64_t)chain ^ (uint64_t)trace << 48) % KNOWN_CHAINS];
+	int e;
+
+	if (known->known && known->chain == chain && known->trace == trace) {
+		*stack = known->stack;
+		return 0;
+	}
+	e = read_chain(s, w, trace, chain, stack, error);
+	if (!e)
+		*known = (struct known_chain){ chain, trace, *stack, true };
+	return e;
+}
+
+int gt_nsys_stack(struct gt_nsys_stacks *s, struct gt_writer *w, uint32_t trace,
+		  const struct gt_nsys_origin *origin, uint32_t *stack, enum gt_nsys_class *class,
+		  struct gt_error *error)
+{
+	uint64_t frame;
+	int e;
+
+	*stack = 0;
+	*class = GT_NSYS_VALID;
+	if (origin->backtrace && s->frames_of) {
+		e = chain_stack(s, w, trace, origin->backtrace->chain, stack, error);
+		if (e || *stack)
+			return e;
+	}
+	*class = GT_NSYS_INVALID;
+	if (origin->driver) {
+		const char *name = gt_nsys_string(s, origin->driver->name);
+
+		frame = gt_writer_text_frame(w, &(struct gt_text_frame){
+			.function = *name ? name : "(driver)" });
+		*stack = frame ? gt_writer_stack(w, &frame, 1) : 0;
+		*class = *stack ? GT_NSYS_DRIVER : GT_NSYS_INVALID;
+	}
+	return 0;
+}

@@ -1,0 +1,230 @@
+/* opencl_driver.c - what only the OpenCL driver knows of an object: its size, its number, its platform. */
+#include "capture/opencl/opencl.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/*
+ * Every object begins with a pointer to its driver's dispatch table (cl_khr_icd demands it), so one
+ * load tells whose it is. Drivers with several platforms, and objects that another layer has
+ * wrapped, are asked.
+ */
+static struct platform {
+	cl_platform_id id;
+	const void *driver;
+	bool shares_driver;
+	uint16_t place;
+} platforms[GT_CL_PLATFORMS_MAX];
+static cl_uint platform_count;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static const void *driver_of(uint64_t object)
+{
+	return *(const void *const *)(uintptr_t)object;
+}
+
+static void find_platforms(void)
+{
+	cl_platform_id ids[GT_CL_PLATFORMS_MAX];
+	char name[256], numbered[300];
+
+	if (gt_cl_next->clGetPlatformIDs(GT_CL_PLATFORMS_MAX, ids, &platform_count))
+		platform_count = 0;
+	if (platform_count > GT_CL_PLATFORMS_MAX)
+		platform_count = GT_CL_PLATFORMS_MAX;
+	for (cl_uint i = 0; i < platform_count; i++) {
+		struct platform *p = &platforms[i];
+
+		*p = (struct platform){ .id = ids[i], .driver = driver_of((uintptr_t)ids[i]) };
+		for (cl_uint j = 0; j < i; j++)
+			if (platforms[j].driver == p->driver)
+				platforms[j].shares_driver = p->shares_driver = true;
+		if (gt_cl_next->clGetPlatformInfo(ids[i], CL_PLATFORM_NAME, sizeof name, name,
+						  NULL))
+			strcpy(name, "unnamed platform");
+		name[sizeof name - 1] = '\0';
+		/* two platforms of one name are two places */
+		snprintf(numbered, sizeof numbered, "%s", name);
+		for (cl_uint j = 0, n = 1; j < i; j++)
+			if (platforms[j].place == gt_guest_place(GT_OPENCL, numbered))
+				snprintf(numbered, sizeof numbered, "%.40s #%u", name, ++n);
+		p->place = gt_guest_place(GT_OPENCL, numbered);
+	}
+}
+
+int gt_cl_platform_index(cl_platform_id platform)
+{
+	pthread_once(&once, find_platforms);
+	for (cl_uint i = 0; platform && i < platform_count; i++)
+		if (platforms[i].id == platform)
+			return (int)i;
+	return -1;
+}
+
+uint16_t gt_cl_platform_place(int index)
+{
+	return index < 0 ? 0 : platforms[index].place;
+}
+
+/*
+ * A function that has no place in the table, from any platform of the object's driver: which one it
+ * is of is what is going to be asked.
+ */
+static void *extension_of(const void *object, const char *name)
+{
+	void *function = NULL;
+
+	for (cl_uint i = 0; i < platform_count && !function; i++)
+		if (platforms[i].driver == driver_of((uintptr_t)object))
+			function = gt_cl_next->clGetExtensionFunctionAddressForPlatform(
+				platforms[i].id, name);
+	return function;
+}
+
+typedef cl_int(CL_API_CALL *info_fn)(void *object, cl_uint name, size_t size, void *value,
+				     size_t *size_ret);
+
+static cl_context ask_context(enum gt_kind kind, void *object);
+
+/* Not every version can tell the context; all can tell the queues. */
+static cl_context ask_command_buffer(void *object)
+{
+	info_fn ask = (info_fn)extension_of(object, "clGetCommandBufferInfoKHR");
+	cl_command_queue queues[64];
+	size_t size = 0;
+
+	if (!ask || ask(object, CL_COMMAND_BUFFER_QUEUES_KHR, sizeof queues, queues, &size) ||
+	    size < sizeof *queues)
+		return NULL;
+	return ask_context(GT_QUEUE, queues[0]);
+}
+
+static cl_context ask_semaphore(void *object)
+{
+	info_fn ask = (info_fn)extension_of(object, "clGetSemaphoreInfoKHR");
+	cl_context context = NULL;
+
+	if (ask)
+		ask(object, CL_SEMAPHORE_CONTEXT_KHR, sizeof context, &context, NULL);
+	return context;
+}
+
+/* The context of an object, by the query of its type. */
+static cl_context ask_context(enum gt_kind kind, void *object)
+{
+	cl_context context = NULL;
+	size_t size = sizeof context;
+
+	switch ((enum gt_kind)gt_kinds[kind].family) {
+	case GT_CONTEXT: return object;
+	case GT_QUEUE:
+		gt_cl_next->clGetCommandQueueInfo(object, CL_QUEUE_CONTEXT, size, &context, NULL);
+		break;
+	case GT_BUFFER:
+		gt_cl_next->clGetMemObjectInfo(object, CL_MEM_CONTEXT, size, &context, NULL);
+		break;
+	case GT_SAMPLER:
+		gt_cl_next->clGetSamplerInfo(object, CL_SAMPLER_CONTEXT, size, &context, NULL);
+		break;
+	case GT_PROGRAM:
+		gt_cl_next->clGetProgramInfo(object, CL_PROGRAM_CONTEXT, size, &context, NULL);
+		break;
+	case GT_KERNEL:
+		gt_cl_next->clGetKernelInfo(object, CL_KERNEL_CONTEXT, size, &context, NULL);
+		break;
+	case GT_EVENT:
+		gt_cl_next->clGetEventInfo(object, CL_EVENT_CONTEXT, size, &context, NULL);
+		break;
+	case GT_COMMAND_BUFFER: return ask_command_buffer(object);
+	case GT_SEMAPHORE:      return ask_semaphore(object);
+	default: break;
+	}
+	return context;
+}
+
+static cl_platform_id ask_platform(enum gt_kind kind, void *object)
+{
+	cl_device_id devices[64], device = NULL;
+	cl_platform_id platform = NULL;
+	cl_context context;
+
+	if (kind == GT_SUBDEVICE) {
+		device = object;
+	} else {
+		context = ask_context(kind, object);
+		if (context && !gt_cl_next->clGetContextInfo(context, CL_CONTEXT_DEVICES,
+							     sizeof devices, devices, NULL))
+			device = devices[0];
+	}
+	if (device)
+		gt_cl_next->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform,
+					    NULL);
+	return platform;
+}
+
+int gt_cl_platform_of(enum gt_kind kind, uint64_t object)
+{
+	const void *driver;
+
+	pthread_once(&once, find_platforms);
+	if (!object)
+		return -1;
+	driver = driver_of(object);
+	for (cl_uint i = 0; i < platform_count; i++)
+		if (platforms[i].driver == driver && !platforms[i].shares_driver)
+			return (int)i;
+	return gt_cl_platform_index(ask_platform(kind, (void *)(uintptr_t)object));
+}
+
+/* Memory is a bare address: its context speaks for it. */
+static bool is_bare_address(enum gt_kind kind)
+{
+	return kind == GT_SVM || gt_kinds[kind].family == GT_DEVICE_MEMORY;
+}
+
+static uint16_t place_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+{
+	enum gt_kind kind = (enum gt_kind)gt_functions[row].kind;
+
+	if (is_bare_address(kind))
+		return gt_cl_platform_place(gt_cl_platform_of(GT_CONTEXT,
+							      gt_call_owner(call, row)));
+	return gt_cl_platform_place(gt_cl_platform_of(kind, handle));
+}
+
+static uint64_t size_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+{
+	cl_mem object = (cl_mem)(uintptr_t)handle, whole = NULL;
+	size_t size = 0;
+
+	(void)call;
+	if (gt_kinds[gt_functions[row].kind].family != GT_BUFFER)
+		return 0;
+	/* an image of another object's bytes has none of its own; other views are known by kind */
+	if (gt_functions[row].kind == GT_IMAGE &&
+	    !gt_cl_next->clGetMemObjectInfo(object, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof whole,
+					    &whole, NULL) && whole)
+		return 0;
+	gt_cl_next->clGetMemObjectInfo(object, CL_MEM_SIZE, sizeof size, &size, NULL);
+	return size;
+}
+
+/* The caller gave no pointer for the number, so it must know it already: so does the driver. */
+static uint32_t count_of(const struct gt_call *call, enum gt_function_id row)
+{
+	const uint64_t *argv = call->argv;
+	cl_uint count = 0;
+	size_t kernels = 0;
+
+	if (row == GT_FN_clCreateKernelsInProgram &&
+	    !gt_cl_next->clGetProgramInfo((cl_program)(uintptr_t)argv[0], CL_PROGRAM_NUM_KERNELS,
+					  sizeof kernels, &kernels, NULL))
+		count = (cl_uint)kernels;
+	if (row == GT_FN_clCreateSubDevices)
+		gt_cl_next->clCreateSubDevices((cl_device_id)(uintptr_t)argv[0],
+					       (const void *)(uintptr_t)argv[1], 0, NULL, &count);
+	return count;
+}
+
+const struct gt_call_door gt_cl_door = { .size = size_of, .count = count_of, .place = place_of };

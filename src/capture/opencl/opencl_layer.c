@@ -1,0 +1,126 @@
+/* opencl_layer.c - OpenCL loader layer: one wrapper per opencl.def row, and what the loader asks for. */
+#include "capture/opencl/opencl.h"
+
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+const cl_icd_dispatch *gt_cl_next;
+static cl_icd_dispatch dispatch;
+
+#define FN(fn, ret, args, ...) GT_WRAP(&gt_cl_door, ret, fn, gt_cl_next->fn, UNWRAP args)
+#define ALSO(...)
+#include "api/opencl.def"
+#undef FN
+#undef ALSO
+
+/* Our own functions are for every platform: nobody below need be asked, or follow the pointer. */
+static void *CL_API_CALL get_function(const char *name)
+{
+	void *live = gt_cl_live_function(name);
+
+	if (live)
+		return live;
+	return gt_cl_extension_function(NULL, name,
+					gt_cl_next->clGetExtensionFunctionAddress(name));
+}
+
+static void *CL_API_CALL get_function_for_platform(cl_platform_id platform, const char *name)
+{
+	void *live = gt_cl_live_function(name);
+
+	if (live)
+		return live;
+	return gt_cl_extension_function(
+		platform, name,
+		gt_cl_next->clGetExtensionFunctionAddressForPlatform(platform, name));
+}
+
+/* The functions we put ourselves in front of. */
+static const struct slot {
+	size_t offset;
+	void *function;
+} slots[] = {
+#define SLOT(fn, ours) { offsetof(cl_icd_dispatch, fn), (void *)(ours) },
+#define FN(fn, ...) SLOT(fn, wrap_##fn)
+#define ALSO(...)
+#include "api/opencl.def"
+#undef FN
+#undef ALSO
+	SLOT(clGetPlatformInfo, gt_cl_get_platform_info)
+	SLOT(clGetExtensionFunctionAddress, get_function)
+	SLOT(clGetExtensionFunctionAddressForPlatform, get_function_for_platform)
+#undef SLOT
+};
+
+EXPORT CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void *value,
+						      size_t *size_ret)
+{
+	static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+	static const char layer[] = "gputrack";
+	const void *answer = name == CL_LAYER_API_VERSION ? (const void *)&version : layer;
+	size_t answer_size = name == CL_LAYER_API_VERSION ? sizeof version : sizeof layer;
+
+	if (name != CL_LAYER_API_VERSION && name != CL_LAYER_NAME)
+		return CL_INVALID_VALUE;
+	if (value && size < answer_size)
+		return CL_INVALID_VALUE;
+	if (value)
+		memcpy(value, answer, answer_size);
+	if (size_ret)
+		*size_ret = answer_size;
+	return CL_SUCCESS;
+}
+
+/* Newer tables have more entries than we know, older ones fewer: both are served. */
+EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *target,
+						   cl_uint *entries_ret,
+						   const cl_icd_dispatch **ret)
+{
+	size_t bytes = entries * sizeof(void *);
+
+	if (!target || !entries_ret || !ret)
+		return CL_INVALID_VALUE;
+	if (bytes > sizeof dispatch)
+		bytes = sizeof dispatch;
+	gt_cl_next = target;
+	memcpy(&dispatch, target, bytes);
+	for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) {
+		void *below;
+
+		if (slots[i].offset + sizeof below > bytes)
+			continue;
+		memcpy(&below, (const char *)target + slots[i].offset, sizeof below);
+		if (below)
+			memcpy((char *)&dispatch + slots[i].offset, &slots[i].function,
+			       sizeof below);
+	}
+	gt_guest_start();
+	gt_cl_live_start();
+	*entries_ret = (cl_uint)(bytes / sizeof(void *));
+	*ret = &dispatch;
+	return CL_SUCCESS;
+}
+
+/* Not in every cl_layer.h yet. No property is known that would change what we do. */
+EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayerWithProperties(cl_uint entries,
+								 const cl_icd_dispatch *target,
+								 cl_uint *entries_ret,
+								 const cl_icd_dispatch **ret,
+								 const cl_properties *properties);
+CL_API_ENTRY cl_int CL_API_CALL clInitLayerWithProperties(cl_uint entries,
+							  const cl_icd_dispatch *target,
+							  cl_uint *entries_ret,
+							  const cl_icd_dispatch **ret,
+							  const cl_properties *properties)
+{
+	(void)properties;
+	return clInitLayer(entries, target, entries_ret, ret);
+}
+
+/* Nothing to undo: the trace is complete after every call, and ends when our library unloads. */
+EXPORT CL_API_ENTRY cl_int CL_API_CALL clDeinitLayer(void);
+CL_API_ENTRY cl_int CL_API_CALL clDeinitLayer(void)
+{
+	return CL_SUCCESS;
+}

@@ -1,0 +1,212 @@
+/* check_cuda.c - the doctor's look at CUDA: driver, GPUs, our door, CUPTI. */
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/format.h"
+#include "capture/cuda/find.h"
+#include "cli/doctor/child.h"
+#include "cli/doors.h"
+#include "cli/nvml.h"
+
+#define DOOR "libgputrack_cuda.so"
+
+enum { MULTIPLE_SUBSCRIBERS = 39 };
+
+typedef int init_fn(unsigned flags);
+typedef int number_fn(int *number);
+typedef int subscribe_fn(void **subscriber, void (*callback)(void), void *userdata);
+
+static void tell_number(FILE *out, const char *key, int number)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%d", number);
+	gt_child_tell(out, key, text);
+}
+
+static void ignore(void)
+{
+}
+
+/* In the child: what the door would do. */
+static void explore_cupti(FILE *out)
+{
+	unsigned next = 0;
+	void *library, *subscriber;
+	subscribe_fn *subscribe;
+	struct link_map *map;
+	int result = -1;
+
+	while (result && (library = gt_cupti_find(&next))) {
+		if (!dlinfo(library, RTLD_DI_LINKMAP, &map))
+			gt_child_tell(out, "cupti", map->l_name);
+		fflush(out);
+		subscribe = (subscribe_fn *)dlsym(library, "cuptiSubscribe");
+		result = subscribe ? subscribe(&subscriber, ignore, NULL) : -1;
+		tell_number(out, "subscribe", result);
+		if (result == MULTIPLE_SUBSCRIBERS)
+			return;
+	}
+}
+
+/* In the child: loads the driver as a program would, and tells what it meets. */
+static void explore(FILE *out, const void *unused)
+{
+	void *driver;
+	init_fn *init;
+	number_fn *version, *count;
+	struct link_map *map;
+	int number = 0, result;
+
+	(void)unused;
+	unsetenv("CUDA_INJECTION64_PATH");
+	driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (!driver) {
+		gt_child_tell(out, "missing", dlerror());
+		return;
+	}
+	if (!dlinfo(driver, RTLD_DI_LINKMAP, &map))
+		gt_child_tell(out, "path", map->l_name);
+	fflush(out);
+	init = (init_fn *)dlsym(driver, "cuInit");
+	version = (number_fn *)dlsym(driver, "cuDriverGetVersion");
+	count = (number_fn *)dlsym(driver, "cuDeviceGetCount");
+	if (version && !version(&number))
+		tell_number(out, "version", number);
+	result = init ? init(0) : -1;
+	tell_number(out, "init", result);
+	if (result)
+		return;
+	number = 0;
+	if (count && !count(&number))
+		tell_number(out, "gpus", number);
+	explore_cupti(out);
+}
+
+/* A finding of the child, from the start of its words; "" when it did not say. */
+static const char *found(const char *text, const char *key, char *out, size_t size)
+{
+	out[0] = '\0';
+	gt_child_next(&text, key, out, size);
+	return out;
+}
+
+static int number_of(const char *text, const char *key, int otherwise)
+{
+	char number[32];
+
+	return *found(text, key, number, sizeof number) ? atoi(number) : otherwise;
+}
+
+static void check_gpus(struct gt_doctor *d)
+{
+	char why[256], version[GT_NVML_NAME], name[GT_NVML_NAME], size[GT_FORMAT_MAX];
+	struct gt_nvml *nvml = gt_nvml_open(why, sizeof why);
+	uint64_t used, total;
+
+	if (!nvml) {
+		gt_doctor_say(d, GT_FINDING_NOTE, "GPU memory", "%s", why);
+		gt_doctor_remedy(d, "comes with NVIDIA's driver; without it reports do not compare "
+				    "with what the GPU itself says");
+		return;
+	}
+	gt_nvml_driver(nvml, version);
+	gt_doctor_say(d, GT_FINDING_GOOD, "GPU memory", "NVML answers, driver %s",
+		      *version ? version : "unknown");
+	for (unsigned i = 0; i < gt_nvml_count(nvml); i++) {
+		char label[24], free_text[GT_FORMAT_MAX] = "?";
+
+		snprintf(label, sizeof label, "GPU %u", i);
+		gt_nvml_name(nvml, i, name);
+		if (gt_nvml_used(nvml, i, &used, &total)) {
+			gt_format_bytes(size, total);
+			gt_format_bytes(free_text, total - used);
+			gt_doctor_say(d, GT_FINDING_GOOD, label, "%s, %s, %s free", name, size,
+				      free_text);
+		} else {
+			gt_doctor_say(d, GT_FINDING_NOTE, label, "%s", name);
+		}
+	}
+	gt_nvml_close(nvml);
+}
+
+static bool check_driver(struct gt_doctor *d, const char *text, int status)
+{
+	char path[PATH_MAX];
+	int version = number_of(text, "version", 0), result = number_of(text, "init", -1);
+	int gpus = number_of(text, "gpus", 0);
+
+	if (status) {
+		gt_child_say_end(d, "driver", status);
+		return false;
+	}
+	if (!result) {
+		gt_doctor_say(d, GT_FINDING_GOOD, "driver", "%s, CUDA %d.%d, %d %s",
+			      found(text, "path", path, sizeof path), version / 1000,
+			      version % 1000 / 10, gpus, gpus == 1 ? "GPU" : "GPUs");
+		return true;
+	}
+	gt_doctor_say(d, GT_FINDING_BAD, "driver", "%s, but cuInit fails with %d%s",
+		      found(text, "path", path, sizeof path), result,
+		      result == 100 ? " (no GPU)" : "");
+	gt_doctor_remedy(d, access("/dev/nvidiactl", R_OK | W_OK) ?
+				    "is there a GPU, and may this user open /dev/nvidia*? In a "
+				    "container: docker run --gpus all" :
+				    "compare the driver's version with the kernel module's: "
+				    "nvidia-smi");
+	return false;
+}
+
+static bool check_cupti(struct gt_doctor *d, const char *text)
+{
+	char path[PATH_MAX], number[32];
+	int result = -1;
+
+	if (!*found(text, "cupti", path, sizeof path)) {
+		gt_doctor_say(d, GT_FINDING_BAD, "CUPTI", "libcupti.so is not found");
+		gt_doctor_remedy(d, "install CUDA's cuda-cupti package or pip install "
+				    "nvidia-cuda-cupti, or set GPUTRACK_CUPTI=/…/libcupti.so");
+		return false;
+	}
+	/* the last one that was tried counts */
+	for (const char *at = text; gt_child_next(&at, "cupti", path, sizeof path);)
+		if (gt_child_next(&at, "subscribe", number, sizeof number))
+			result = atoi(number);
+	if (!result) {
+		gt_doctor_say(d, GT_FINDING_GOOD, "CUPTI", "%s", path);
+		return true;
+	}
+	gt_doctor_say(d, GT_FINDING_BAD, "CUPTI", "%s does not have us: error %d", path, result);
+	gt_doctor_remedy(d, result == MULTIPLE_SUBSCRIBERS ?
+				    "another profiler uses it: stop that one, or gputrack attach" :
+				    "it must fit the driver: install the CUPTI of its CUDA "
+				    "version, or set GPUTRACK_CUPTI");
+	return false;
+}
+
+bool gt_doctor_cuda(struct gt_doctor *d)
+{
+	static char text[1 << 14];
+	char path[PATH_MAX];
+	int status = gt_child_explore(explore, NULL, text, sizeof text);
+
+	if (*found(text, "missing", path, sizeof path)) {
+		gt_doctor_say(d, GT_FINDING_NOTE, "driver", "%s", path);
+		gt_doctor_remedy(d, "only for CUDA programs: install NVIDIA's driver");
+		return false;
+	}
+	if (!check_driver(d, text, status))
+		return false;
+	check_gpus(d);
+	if (!gt_doors_find(path, sizeof path, DOOR)) {
+		gt_doctor_say(d, GT_FINDING_NOTE, "door", "left out of this build");
+		gt_doctor_remedy(d, "build with a CUDA toolkit 12.5 or later (CUDA_HOME)");
+		return false;
+	}
+	gt_doctor_say(d, GT_FINDING_GOOD, "door", "%s", path);
+	return check_cupti(d, text);
+}

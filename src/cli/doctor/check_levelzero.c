@@ -1,0 +1,82 @@
+/* check_levelzero.c - the doctor's look at Level Zero: loader, drivers, our layer. */
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "cli/doctor/child.h"
+#include "cli/doors.h"
+#include "cli/levelzero_abi.h"
+
+#define DOOR "levelzero/libze_validation_layer.so.1"
+
+/* In the child: loads Level Zero as a program would, and tells what it meets. */
+static void explore(FILE *out, const void *unused)
+{
+	void *loader;
+	gt_ze_init_fn *init;
+	gt_ze_get_drivers_fn *get_drivers;
+	uint32_t count = 0;
+	struct link_map *map;
+	char text[32];
+
+	(void)unused;
+	unsetenv("ZE_ENABLE_VALIDATION_LAYER");
+	loader = dlopen(GT_ZE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (!loader) {
+		gt_child_tell(out, "missing", dlerror());
+		return;
+	}
+	if (!dlinfo(loader, RTLD_DI_LINKMAP, &map))
+		gt_child_tell(out, "path", map->l_name);
+	fflush(out); /* a driver that crashes from here on has not wiped this out */
+	init = (gt_ze_init_fn *)dlsym(loader, "zeInit");
+	get_drivers = (gt_ze_get_drivers_fn *)dlsym(loader, "zeDriverGet");
+	if (init && get_drivers && !init(0))
+		get_drivers(&count, NULL);
+	snprintf(text, sizeof text, "%u", count);
+	gt_child_tell(out, "drivers", text);
+}
+
+static bool check_drivers(struct gt_doctor *d, const char *found, int status)
+{
+	const char *at = found;
+	char count[32] = "0";
+
+	if (status) {
+		gt_child_say_end(d, "driver", status);
+		return false;
+	}
+	gt_child_next(&at, "drivers", count, sizeof count);
+	if (atoi(count) > 0) {
+		gt_doctor_say(d, GT_FINDING_GOOD, "drivers", "%s", count);
+		return true;
+	}
+	gt_doctor_say(d, GT_FINDING_NOTE, "drivers", "none answers");
+	gt_doctor_remedy(d, "install your GPU vendor's, for instance intel-level-zero-gpu");
+	return false;
+}
+
+bool gt_doctor_levelzero(struct gt_doctor *d)
+{
+	static char text[1 << 12];
+	char path[PATH_MAX];
+	const char *at = text;
+	int status = gt_child_explore(explore, NULL, text, sizeof text);
+
+	if (gt_child_next(&at, "missing", path, sizeof path)) {
+		gt_doctor_say(d, GT_FINDING_NOTE, "loader", "%s", path);
+		gt_doctor_remedy(d, "only for Level Zero programs: apt install libze1");
+		return false;
+	}
+	at = text;
+	if (gt_child_next(&at, "path", path, sizeof path))
+		gt_doctor_say(d, GT_FINDING_GOOD, "loader", "%s", path);
+	if (!gt_doors_find(path, sizeof path, DOOR)) {
+		gt_doctor_say(d, GT_FINDING_NOTE, "layer", "left out of this build");
+		return false;
+	}
+	gt_doctor_say(d, GT_FINDING_GOOD, "layer", "%s", path);
+	return check_drivers(d, text, status);
+}

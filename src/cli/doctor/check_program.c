@@ -1,0 +1,174 @@
+/* check_program.c - the doctor's look at one program: can it be tracked, what is known of it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <gelf.h>
+#include <libelf.h>
+
+#include "base/text.h"
+#include "base/tool.h"
+#include "cli/doctor/doctor.h"
+#include "symbol/elf_file.h"
+#include "symbol/symbol.h"
+
+/* Libraries by which a program is seen to use a GPU, as its dynamic section names them. */
+static const char *const gpu_libraries[] = {
+	"libOpenCL.so", "libze_loader.so", "libcuda.so", "libcudart.so", "libtorch_cuda.so",
+	"libsycl.so", "libnvrtc.so",
+};
+
+/* As the shell would find it; false when there is no such file. */
+static bool search_program(const char *given, char *out, size_t size)
+{
+	struct stat status;
+
+	if (!strchr(given, '/') && gt_tool_search(given, out, size))
+		return true;
+	snprintf(out, size, "%s", given);
+	return !stat(out, &status);
+}
+
+/* The loader takes nothing from the environment of a program with more rights than its caller. */
+static bool check_rights(struct gt_doctor *d, const char *path, const struct stat *status)
+{
+	bool more = status->st_mode & S_ISUID || status->st_mode & S_ISGID;
+
+	if (!more && getxattr(path, "security.capability", NULL, 0) <= 0)
+		return true;
+	gt_doctor_say(d, GT_FINDING_BAD, "rights", "%s, so that nothing can be put into it",
+		      more ? "set-user-ID or set-group-ID" : "has file capabilities");
+	gt_doctor_remedy(d, "track a copy of it without them, as the user who may do what it does");
+	return false;
+}
+
+static void check_symbols(struct gt_doctor *d, const char *path)
+{
+	struct gt_symbolizer *symbolizer;
+	int module;
+
+	if (gt_symbolizer_new(&symbolizer, NULL))
+		return;
+	module = gt_symbolizer_module(symbolizer, &(struct gt_symbol_module){ .path = path });
+	switch (module < 0 ? GT_SYMBOL_MISSING : gt_symbolizer_state(symbolizer, module)) {
+	case GT_SYMBOL_FULL:
+		gt_doctor_say(d, GT_FINDING_GOOD, "debug info", "functions, files and lines");
+		break;
+	case GT_SYMBOL_NAMES:
+		gt_doctor_say(d, GT_FINDING_NOTE, "debug info",
+			      "functions only, no files and lines");
+		gt_doctor_remedy(d, "build it with -g, or install its debug package");
+		break;
+	default:
+		gt_doctor_say(d, GT_FINDING_BAD, "debug info",
+			      "stripped: stacks will show offsets");
+		gt_doctor_remedy(d, "build it with -g and do not strip it, install its debug "
+				 "package, or ask a server: report --debuginfod");
+	}
+	gt_symbolizer_free(symbolizer);
+}
+
+/* Adds what the dynamic section names of our list. */
+static void list_needed(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, char *list,
+			size_t size)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	GElf_Dyn entry;
+
+	for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++) {
+		const char *name = entry.d_tag == DT_NEEDED ?
+				   elf_strptr(elf, header->sh_link, entry.d_un.d_val) : NULL;
+
+		for (size_t k = 0; name && k < sizeof gpu_libraries / sizeof *gpu_libraries; k++)
+			if (gt_text_begins(name, gpu_libraries[k]))
+				snprintf(list + strlen(list), size - strlen(list), "%s%s",
+					 *list ? ", " : "", name);
+	}
+}
+
+static void check_libraries(struct gt_doctor *d, Elf *elf)
+{
+	char list[512] = "";
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNAMIC)
+			list_needed(elf, section, &header, list, sizeof list);
+	if (*list)
+		gt_doctor_say(d, GT_FINDING_GOOD, "GPU libraries", "%s", list);
+	else
+		gt_doctor_say(d, GT_FINDING_NOTE, "GPU libraries",
+			      "none is linked; it may load one when it runs");
+}
+
+/* Whether a dynamic loader runs it: nobody else takes our libraries in. */
+static bool check_linking(struct gt_doctor *d, Elf *elf)
+{
+	GElf_Ehdr header;
+	GElf_Phdr segment;
+	size_t count = 0;
+
+	if (gelf_getclass(elf) != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) ||
+	    !gelf_getehdr(elf, &header)) {
+		gt_doctor_say(d, GT_FINDING_BAD, "machine", "built for another one than gputrack");
+		return false;
+	}
+	elf_getphdrnum(elf, &count);
+	for (size_t i = 0; i < count; i++)
+		if (gelf_getphdr(elf, (int)i, &segment) && segment.p_type == PT_INTERP)
+			return true;
+	gt_doctor_say(d, GT_FINDING_BAD, "linking", "static: no library can be put into it");
+	gt_doctor_remedy(d, "link it dynamically; what it starts is tracked all the same");
+	return false;
+}
+
+static bool check_elf(struct gt_doctor *d, const char *path, int fd, const struct stat *status)
+{
+	bool can;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (!elf)
+		return false;
+	/* all three are told, whatever the first says */
+	can = check_rights(d, path, status);
+	can = check_linking(d, elf) && can;
+	check_libraries(d, elf);
+	elf_end(elf);
+	check_symbols(d, path);
+	return can;
+}
+
+bool gt_doctor_program(struct gt_doctor *d)
+{
+	char given[PATH_MAX], path[PATH_MAX];
+	struct stat status;
+	bool can = true;
+	int fd;
+
+	if (!search_program(d->program, given, sizeof given) || !realpath(given, path)) {
+		gt_doctor_say(d, GT_FINDING_BAD, "file", "%s: %s", given, strerror(errno));
+		return false;
+	}
+	fd = gt_elf_open(path, &status);
+	if (fd < 0) {
+		gt_doctor_say(d, GT_FINDING_BAD, "file", "%s: %s", path,
+			      fd == -EINVAL ? "is no file that could be run" : strerror(-fd));
+		return false;
+	}
+	gt_doctor_say(d, GT_FINDING_GOOD, "file", "%s", path);
+	if (gt_elf_check(fd, &status))
+		gt_doctor_say(d, GT_FINDING_NOTE, "kind",
+			      "no program of its own, a script perhaps: what it starts is tracked");
+	else
+		can = check_elf(d, path, fd, &status);
+	close(fd);
+	return can;
+}

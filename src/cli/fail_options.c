@@ -1,0 +1,116 @@
+/* fail_options.c - the options by which a command fails when too much leaked or was used. */
+#include "cli/fail_options.h"
+
+#include "cli/cli.h"
+#include "cli/terminal.h"
+#include "replay/head.h"
+#include "replay/replay.h"
+
+/* The older recording, down to its leaks. */
+static int read_baseline(struct gt_fail_options *gate, const struct gt_source *source,
+			 struct gt_error *error)
+{
+	struct gt_view v = { 0 };
+	int e = gt_recording_open(&gate->old, gate->baseline, NULL, error);
+
+	if (e)
+		return e;
+	gate->old_ledger = gt_replay_run(gate->old, &(struct gt_replay){ .tick = gt_progress_tick });
+	gt_progress_end();
+	e = gt_source_frames(source, gate->old, &gate->old_frames, error);
+	if (e)
+		return e;
+	v.recording = gate->old;
+	v.ledger = gate->old_ledger;
+	v.frames = gate->old_frames;
+	gt_leaks_init(&gate->old_leaks, &v);
+	return 0;
+}
+
+int gt_fail_options_open(struct gt_fail_options *gate, const struct gt_syntax *usage,
+		 const struct gt_source *source)
+{
+	static const struct gt_source as_run_reads;
+	struct gt_error error;
+
+	if (gt_limits_parse(&gate->limits, gate->fail_on_leak ? gate->fail_on_leak : "any",
+			    &error))
+		return gt_syntax_wrong(usage, "--fail-on-leak: %s", error.text);
+	for (size_t i = 0; i < gate->suppressions.count; i++)
+		if (gt_suppressions_read(&gate->known, gate->suppressions.items[i], &error))
+			return gt_fail("%s", error.text);
+	if (gate->baseline && read_baseline(gate, source ? source : &as_run_reads, &error))
+		return gt_fail("%s", error.text);
+	return 0;
+}
+
+int gt_fail_options_needs(struct gt_fail_options *gate, const struct gt_syntax *usage, bool judges,
+		  const char *goes)
+{
+	static const char *const names[] = { "fail-on-leak", "suppressions", "baseline",
+					     "max-peak" };
+	int status = 0;
+
+	for (size_t i = 0; !status && i < sizeof names / sizeof *names; i++)
+		status = gt_option_needs(usage, names[i], judges, goes);
+	if (judges || status)
+		return status;
+	gt_texts_fini(&gate->suppressions);
+	*gate = (struct gt_fail_options){ 0 };
+	return 0;
+}
+
+static bool is_about_leaks(const struct gt_fail_options *gate)
+{
+	return gate->fail_on_leak || gate->baseline || gate->suppressions.count;
+}
+
+bool gt_fail_options_is_set(const struct gt_fail_options *gate)
+{
+	return is_about_leaks(gate) || gate->max_peak;
+}
+
+bool gt_fail_options_fails(const struct gt_fail_options *gate)
+{
+	return gate->fail_on_leak || gate->max_peak;
+}
+
+void gt_fail_options_judge(struct gt_fail_options *gate, const struct gt_view *v)
+{
+	struct gt_verdict_options options = {
+		.limits = &gate->limits, .suppressions = &gate->known,
+		.baseline = gate->baseline ? &gate->old_leaks : NULL,
+		.baseline_path = gate->baseline,
+		.baseline_has_gaps = gate->old && gt_head_has_gaps(gate->old),
+		.max_peak = gate->max_peak,
+		.fails_on_leak = gate->fail_on_leak,
+		.peak_alone = gate->max_peak && !is_about_leaks(gate),
+	};
+
+	gt_verdict_init(&gate->verdict, v, &options);
+}
+
+int gt_fail_options_status(const struct gt_fail_options *gate)
+{
+	static const int statuses[] = {
+		[GT_OUTCOME_PASSED] = GT_EXIT_DONE, [GT_OUTCOME_LEAKED] = GT_EXIT_LEAKED,
+		[GT_OUTCOME_UNTRACKED] = GT_EXIT_UNTRACKED, [GT_OUTCOME_UNSURE] = GT_EXIT_FAILED,
+		[GT_OUTCOME_PEAK] = GT_EXIT_LEAKED,
+	};
+
+	return gt_fail_options_fails(gate) ? statuses[gate->verdict.outcome] : GT_EXIT_DONE;
+}
+
+void gt_fail_options_fini(struct gt_fail_options *gate)
+{
+	gt_verdict_fini(&gate->verdict);
+	gt_limits_fini(&gate->limits);
+	gt_suppressions_fini(&gate->known);
+	gt_texts_fini(&gate->suppressions);
+	if (!gate->old)
+		return;
+	gt_leaks_fini(&gate->old_leaks);
+	gt_frames_free(gate->old_frames);
+	gt_ledger_free(gate->old_ledger);
+	gt_recording_close(gate->old);
+}

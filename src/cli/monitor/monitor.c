@@ -1,0 +1,358 @@
+/* monitor.c - gputrack monitor: what processes cost, row by row, as CSV. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/format.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/inherited.h"
+#include "cli/launch.h"
+#include "cli/output.h"
+#include "cli/monitor/process_meter.h"
+
+#define HEADER "timestamp,description,pid,name,cpu_percent,memory_mb,memory_percent,disk_read_kb," \
+	       "disk_write_kb\n"
+
+enum {
+	INTERVAL_MIN_NS = 1000000,
+	DURATION_MAX = 1000000000, /* seconds: so that its nanoseconds are a number */
+};
+
+struct settings {
+	struct gt_texts pids;
+	double interval_s, duration_s;
+	const char *description, *output;
+};
+
+static const struct gt_option options[] = {
+	{ .name = "pids", .letter = 'p', .argument = "PID[,PID…]", .type = GT_OPTION_TEXTS,
+	  .at = offsetof(struct settings, pids), .help = "the processes to watch" },
+	{ .name = "interval", .letter = 'i', .argument = "S", .type = GT_OPTION_DECIMAL,
+	  .at = offsetof(struct settings, interval_s),
+	  .help = "a row for each process every so many seconds (default: 0.2)" },
+	{ .name = "duration", .letter = 'd', .argument = "S", .type = GT_OPTION_DECIMAL,
+	  .at = offsetof(struct settings, duration_s),
+	  .help = "stop after so many seconds (default: when the processes end)" },
+	{ .name = "description", .argument = "TEXT", .type = GT_OPTION_TEXT, .may_be_empty = true,
+	  .at = offsetof(struct settings, description),
+	  .help = "what this is a measurement of; put into each row" },
+	{ .name = "output", .letter = 'o', .argument = "FILE.csv", .type = GT_OPTION_TEXT,
+	  .at = offsetof(struct settings, output),
+	  .help = "write there instead of stdout; added to what an earlier run wrote" },
+	{ 0 },
+};
+
+const struct gt_syntax gt_monitor_syntax = {
+	.name = "monitor",
+	.summary = "write what processes cost (CPU, memory, disk) as CSV",
+	.operands = "[--] [PROGRAM [ARG…]]",
+	.about = "Writes a CSV row for each of the processes at each interval, until they end: "
+		 "timestamp, description, pid, name, cpu_percent (of one core, in this interval), "
+		 "memory_mb (resident, 1,048,576 bytes each), memory_percent (of this machine), "
+		 "disk_read_kb and disk_write_kb (1,024 bytes each, since the process began; empty "
+		 "where the kernel does not tell). With PROGRAM, that is started and watched, and "
+		 "its exit status is passed on.",
+	.options = options, .first_operand_ends = true,
+};
+
+/* Those that are watched, and how. */
+struct watch {
+	struct gt_process_meter *meters;
+	size_t count, room;
+	uint64_t memory_bytes; /* of the machine */
+	const char *description;
+	FILE *out;
+	bool has_header;       /* … which an earlier run has given */
+	bool is_new;           /* nothing was there before */
+	pid_t child;           /* PROGRAM; 0: none */
+	bool hidden_said;
+};
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal)
+{
+	stopped = signal;
+}
+
+static int add_pid(struct watch *w, const char *text, const char *list)
+{
+	struct gt_error error;
+	uint64_t pid;
+
+	if (!gt_count_parse(text, &pid) || !pid || pid > INT32_MAX)
+		return gt_syntax_wrong(&gt_monitor_syntax, "--pids takes numbers, not '%s'", list);
+	for (size_t i = 0; i < w->count; i++)
+		if (w->meters[i].pid == (pid_t)pid)
+			return 0;
+	GT_GROW(w->meters, w->count, w->room);
+	if (gt_process_meter_open(&w->meters[w->count], (pid_t)pid, &error))
+		return gt_fail("%s", error.text);
+	w->count++;
+	return 0;
+}
+
+static int add_pids(struct watch *w, const struct gt_texts *lists)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < lists->count && !status; i++) {
+		char *copy = gt_strdup(lists->items[i]), *rest = copy, *word;
+
+		/* strsep, which strtok is not, sees that there is nothing between two commas */
+		while (!status && (word = strsep(&rest, ",")))
+			status = add_pid(w, word, lists->items[i]);
+		free(copy);
+	}
+	return status;
+}
+
+/* The rows go behind those of an earlier run, if that is what the file holds. */
+static int open_output(struct watch *w, const char *path)
+{
+	char begin[sizeof HEADER] = "", last = '\n';
+	struct gt_error error;
+	FILE *file;
+	long size;
+
+	if (!path || !strcmp(path, "-"))
+		return 0;
+	if (gt_output_check(path, &error))
+		return gt_fail("%s", error.text);
+	w->is_new = access(path, F_OK) != 0;
+	file = fopen(path, "a+e");
+	if (!file)
+		return gt_fail("cannot write %s: %s; choose another place with --output", path,
+			       strerror(errno));
+	w->out = file;
+	/* what cannot be sought in, a pipe or a terminal, has nothing in it yet */
+	if (fseek(file, 0, SEEK_END) || (size = ftell(file)) <= 0)
+		return 0;
+	rewind(file);
+	if (fread(begin, 1, sizeof HEADER - 1, file) != sizeof HEADER - 1 ||
+	    strcmp(begin, HEADER)) {
+		fclose(file);
+		w->out = stdout;
+		return gt_fail("%s holds something else than monitor's rows; choose another "
+			       "--output, or move it away", path);
+	}
+	fseek(file, -1, SEEK_END);
+	last = (char)getc(file);
+	fseek(file, 0, SEEK_END);
+	if (last != '\n') /* its writer was killed in a row */
+		putc('\n', file);
+	w->has_header = true;
+	return 0;
+}
+
+static void put_timestamp(FILE *out)
+{
+	struct timespec now;
+	struct tm local;
+	char text[32] = "";
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (localtime_r(&now.tv_sec, &local))
+		strftime(text, sizeof text, "%F %T", &local);
+	fprintf(out, "%s.%06ld", text, now.tv_nsec / 1000);
+}
+
+static void put_row(struct watch *w, const struct gt_process_meter *m,
+		    const struct gt_process_reading *r)
+{
+	put_timestamp(w->out);
+	putc(',', w->out);
+	/* the user's own words come back as they were typed; a process's name is anybody's */
+	gt_csv_put(w->out, w->description);
+	fprintf(w->out, ",%d,", (int)m->pid);
+	gt_csv_put_safe(w->out, m->name);
+	fprintf(w->out, ",%.1f,%.1f,%.1f,", r->cpu_percent, (double)r->rss_bytes / 1048576,
+		w->memory_bytes ? 100 * (double)r->rss_bytes / (double)w->memory_bytes : 0);
+	if (r->has_disk)
+		fprintf(w->out, "%.1f,%.1f\n", (double)r->read_bytes / 1024,
+			(double)r->write_bytes / 1024);
+	else
+		fputs(",\n", w->out);
+	if (!r->has_disk && !w->hidden_said) {
+		gt_fail("the disk use of process %d is not ours to see, its fields stay empty: run "
+			"as its user or as root", (int)m->pid);
+		w->hidden_said = true;
+	}
+}
+
+/* A row for each process that is still there; false when nothing can be written any more. */
+static bool put_rows(struct watch *w)
+{
+	struct gt_process_reading reading;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < w->count; i++) {
+		if (!gt_process_meter_read(&w->meters[i], &reading)) {
+			gt_process_meter_close(&w->meters[i]);
+			continue;
+		}
+		put_row(w, &w->meters[i], &reading);
+		w->meters[kept++] = w->meters[i];
+	}
+	w->count = kept;
+	return !fflush(w->out);
+}
+
+/* Until the moment, or until one of the processes ends. */
+static void sleep_until(const struct watch *w, uint64_t until_ns)
+{
+	struct pollfd *ends = gt_alloc((w->count + 1) * sizeof *ends);
+	uint64_t now;
+
+	for (size_t i = 0; i < w->count; i++)
+		ends[i] = (struct pollfd){ .fd = w->meters[i].fd, .events = POLLIN };
+	while (!stopped && (now = gt_now_ns()) < until_ns) {
+		uint64_t left = until_ns - now;
+		struct timespec nap = { (time_t)(left / 1000000000u), (long)(left % 1000000000u) };
+
+		if (ppoll(ends, w->count, &nap, NULL) > 0)
+			break;
+	}
+	free(ends);
+}
+
+/* Processes that end in an interval have no row for it; the others keep their rhythm. */
+static void drop_ended(struct watch *w)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < w->count; i++) {
+		struct pollfd end = { .fd = w->meters[i].fd, .events = POLLIN };
+
+		if (end.fd >= 0 && poll(&end, 1, 0) > 0)
+			gt_process_meter_close(&w->meters[i]);
+		else
+			w->meters[kept++] = w->meters[i];
+	}
+	w->count = kept;
+}
+
+static bool watch_processes(struct watch *w, const struct settings *s)
+{
+	uint64_t begin = gt_now_ns(), interval = (uint64_t)(s->interval_s * 1e9), next = begin,
+		 duration = (uint64_t)(s->duration_s * 1e9), end = UINT64_MAX;
+
+	if (duration && interval > duration)
+		interval = duration;
+	if (duration) /* 0.1 is a little more than a tenth */
+		end = begin + duration + interval / 1000;
+	if (!w->has_header)
+		fputs(HEADER, w->out);
+	if (fflush(w->out))
+		return false;
+	while (w->count && !stopped && next + interval <= end) {
+		next += interval;
+		while (w->count && !stopped && gt_now_ns() < next) {
+			sleep_until(w, next);
+			drop_ended(w);
+		}
+		if (!stopped && !put_rows(w))
+			return false;
+		/* after a standstill the rhythm begins anew: rows of no length tell nothing */
+		if (gt_now_ns() > next + interval)
+			next = gt_now_ns();
+	}
+	return true;
+}
+
+static int start_program(struct watch *w, char **argv)
+{
+	extern char **environ;
+	struct gt_error error;
+	int e = posix_spawnp(&w->child, argv[0], NULL, NULL, argv, environ);
+
+	if (e) {
+		w->child = 0;
+		gt_launch_explain(&error, argv[0], e);
+		return gt_fail("%s", error.text);
+	}
+	GT_GROW(w->meters, w->count, w->room);
+	e = gt_process_meter_open(&w->meters[w->count], w->child, &error);
+	if (e && e != -ESRCH) /* that it has ended already is no failure */
+		return gt_fail("%s", error.text);
+	w->count += !e;
+	return 0;
+}
+
+/* The program's end is ours, as a shell tells it. */
+static int program_status(pid_t child)
+{
+	int status;
+
+	for (;;) {
+		if (stopped)
+			kill(child, stopped);
+		if (waitpid(child, &status, 0) == child)
+			break;
+		if (errno != EINTR)
+			return GT_EXIT_FAILED;
+	}
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int monitor(struct watch *w, const struct settings *s, char **program)
+{
+	int status;
+
+	if (s->interval_s * 1e9 < INTERVAL_MIN_NS || s->interval_s > 86400)
+		return gt_syntax_wrong(&gt_monitor_syntax, "--interval is from 0.001 to 86400 s");
+	if (s->duration_s > DURATION_MAX)
+		return gt_syntax_wrong(&gt_monitor_syntax, "--duration is at most %d seconds",
+				      DURATION_MAX);
+	if (!s->pids.count && !*program)
+		return gt_syntax_wrong(&gt_monitor_syntax, "give --pids PID[,PID…] or a PROGRAM");
+	status = add_pids(w, &s->pids);
+	if (!status)
+		status = open_output(w, s->output);
+	gt_inherited_heed(SIGINT, stop);
+	gt_inherited_heed(SIGTERM, stop);
+	if (!status && *program)
+		status = start_program(w, program);
+	if (status) {
+		if (w->is_new)
+			unlink(s->output);
+		return status;
+	}
+	if (!watch_processes(w, s))
+		status = gt_fail("cannot write %s: %s; make room or choose another place with -o",
+				 s->output ? s->output : "the output", strerror(errno));
+	/* the program goes on to its end, whatever becomes of the rows */
+	if (w->child) {
+		int ended = program_status(w->child);
+
+		status = status ? status : ended;
+	}
+	return status;
+}
+
+int gt_cmd_monitor(int argc, char **argv)
+{
+	struct settings s = { .interval_s = 0.2, .description = "" };
+	struct watch w = { .out = stdout, .memory_bytes = gt_machine_memory_bytes() };
+	int status, first = gt_options_parse(&gt_monitor_syntax, &s, argc, argv, &status);
+
+	w.description = s.description;
+	if (first >= 0)
+		status = monitor(&w, &s, argv + first);
+	if (w.out != stdout)
+		fclose(w.out);
+	for (size_t i = 0; i < w.count; i++)
+		gt_process_meter_close(&w.meters[i]);
+	free(w.meters);
+	gt_texts_fini(&s.pids);
+	return status;
+}

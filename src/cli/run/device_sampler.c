@@ -1,0 +1,169 @@
+/* device_sampler.c - the GPUs' own word on their memory, taken beside the program while it runs. */
+#include "cli/run/device_sampler.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "cli/nvml.h"
+#include "trace/layout.h"
+#include "trace/writer.h"
+
+enum { EVERY_NS = 100 * 1000 * 1000 };
+
+struct series {
+	uint16_t number;
+	bool any;              /* a value has been written */
+	int64_t written, seen;
+	uint64_t seen_ns;
+};
+
+struct gt_device_sampler {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t stop;
+	bool stopping;
+	char path[PATH_MAX];
+	pid_t pid;
+	struct gt_nvml *nvml;
+	struct gt_writer *writer;
+	struct gt_lane *lane;
+	struct series *used, *by_program; /* by GPU */
+};
+
+static void take(struct gt_device_sampler *s, struct series *series, uint64_t value)
+{
+	series->seen = (int64_t)value;
+	series->seen_ns = gt_now_ns();
+	if (series->any && series->written == series->seen)
+		return;
+	gt_lane_sample(s->lane, series->number, series->seen_ns, series->seen);
+	series->written = series->seen;
+	series->any = true;
+}
+
+static void take_all(struct gt_device_sampler *s)
+{
+	for (unsigned i = 0; i < gt_nvml_count(s->nvml); i++) {
+		uint64_t used, total;
+
+		if (gt_nvml_used(s->nvml, i, &used, &total))
+			take(s, &s->used[i], used);
+		if (gt_nvml_used_by(s->nvml, i, s->pid, &used))
+			take(s, &s->by_program[i], used);
+		else if (s->by_program[i].any) /* it is gone from the GPU */
+			take(s, &s->by_program[i], 0);
+	}
+}
+
+/* The last value once more, at the time when it was last seen. */
+static void take_last(struct gt_device_sampler *s, const struct series *series)
+{
+	if (series->any)
+		gt_lane_sample(s->lane, series->number, series->seen_ns, series->seen);
+}
+
+static bool open_trace(struct gt_device_sampler *s)
+{
+	unsigned count = gt_nvml_count(s->nvml);
+
+	if (!count || gt_writer_open(&s->writer, s->path, &(struct gt_writer_options){ .pid = 0 }))
+		return false;
+	s->lane = gt_lane_acquire(s->writer, 0, "devices");
+	s->used = gt_alloc(count * sizeof *s->used);
+	s->by_program = gt_alloc(count * sizeof *s->by_program);
+	for (unsigned i = 0; i < count; i++) {
+		char name[GT_NVML_NAME], subject[GT_NVML_NAME + 16];
+		struct gt_series series = { GT_SERIES_DEVICE_USED, "bytes", subject };
+
+		gt_nvml_name(s->nvml, i, name);
+		snprintf(subject, sizeof subject, "GPU %u: %s", i, *name ? name : "(no name)");
+		s->used[i].number = gt_writer_series(s->writer, &series);
+		series.name = GT_SERIES_PROGRAM_USED;
+		s->by_program[i].number = gt_writer_series(s->writer, &series);
+	}
+	return s->lane;
+}
+
+/* Waits for the next turn; true when it is the last. */
+static bool wait_turn(struct gt_device_sampler *s)
+{
+	struct timespec until;
+	bool last;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += EVERY_NS;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&s->lock);
+	if (!s->stopping)
+		pthread_cond_timedwait(&s->stop, &s->lock, &until);
+	last = s->stopping;
+	pthread_mutex_unlock(&s->lock);
+	return last;
+}
+
+static void *sample(void *context)
+{
+	struct gt_device_sampler *s = context;
+	char why[256];
+	bool last = false;
+
+	s->nvml = gt_nvml_open(why, sizeof why);
+	if (!s->nvml || !open_trace(s))
+		return NULL;
+	do {
+		take_all(s);
+		last = wait_turn(s);
+	} while (!last);
+	take_all(s);
+	for (unsigned i = 0; i < gt_nvml_count(s->nvml); i++) {
+		take_last(s, &s->used[i]);
+		take_last(s, &s->by_program[i]);
+	}
+	return NULL;
+}
+
+struct gt_device_sampler *gt_device_sampler_start(const char *folder, pid_t pid)
+{
+	struct gt_device_sampler *s = gt_alloc(sizeof *s);
+	pthread_condattr_t clock;
+
+	s->pid = pid;
+	snprintf(s->path, sizeof s->path, "%.4000s/" GT_SYSTEM_TRACE, folder);
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->stop, &clock);
+	if (gt_thread_start(&s->thread, sample, s)) {
+		free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void gt_device_sampler_stop(struct gt_device_sampler *s)
+{
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->lock);
+	s->stopping = true;
+	pthread_cond_signal(&s->stop);
+	pthread_mutex_unlock(&s->lock);
+	pthread_join(s->thread, NULL);
+	if (s->lane)
+		gt_lane_release(s->lane);
+	if (s->writer) {
+		gt_writer_end(s->writer);
+		gt_writer_free(s->writer);
+	}
+	gt_nvml_close(s->nvml);
+	free(s->used);
+	free(s->by_program);
+	free(s);
+}

@@ -1,0 +1,486 @@
+/* run.c - `gputrack run`: runs a program with the doors open, then says what it left behind. */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/tool.h"
+#include "cli/cli.h"
+#include "cli/run/device_sampler.h"
+#include "cli/doors.h"
+#include "cli/run/end_watcher.h"
+#include "cli/folder.h"
+#include "cli/fail_options.h"
+#include "cli/run/job.h"
+#include "cli/launch.h"
+#include "cli/run_info.h"
+#include "cli/output.h"
+#include "cli/recorded.h"
+#include "cli/run/with_nsys.h"
+#include "trace/info.h"
+#include "trace/layout.h"
+
+struct settings {
+	const char *output;
+	const char *csv, *log;
+	bool quiet, no_stacks, csv_more, keep_nsys;
+	uint64_t stack_depth, max_bytes;
+	double duration; /* seconds; 0: to the end */
+	struct gt_fail_options gate;
+	int with;
+};
+
+enum { DURATION_MAX = 1000000000 }; /* seconds: so that its nanoseconds are a number */
+
+enum with { WITH_DOORS, WITH_NSYS };
+
+static const char *const with_names[] = { [WITH_DOORS] = "doors", [WITH_NSYS] = "nsys", NULL };
+
+static const struct gt_option options[] = {
+	{ .name = "output", .letter = 'o', .type = GT_OPTION_TEXT, .argument = "NAME.gt",
+	  .at = offsetof(struct settings, output),
+	  .help = "record into this folder (default: PROGRAM.PID.gt); a recording that is there "
+		  "already is kept as NAME.gt.old" },
+	{ .name = "csv", .type = GT_OPTION_TEXT, .argument = "FILE",
+	  .at = offsetof(struct settings, csv),
+	  .help = "also write the resource tracker's CSV: a row per call with the size of the "
+		  "process and the number of live resources; each process's pid goes into the "
+		  "file's name" },
+	{ .name = "csv-more", .type = GT_OPTION_FLAG, .at = offsetof(struct settings, csv_more),
+	  .help = "further columns at the end of the CSV: open files, live bytes by where they "
+		  "lie, device memory as the driver tells it" },
+	{ .name = "log", .type = GT_OPTION_TEXT, .argument = "FILE",
+	  .at = offsetof(struct settings, log),
+	  .help = "also write the resource tracker's log: what each call cost, what the driver "
+		  "left behind, what is alive at exit; - is stderr" },
+	{ .name = "quiet", .letter = 'q', .type = GT_OPTION_FLAG,
+	  .at = offsetof(struct settings, quiet),
+	  .help = "print no report at the end" },
+	{ .name = "no-stacks", .type = GT_OPTION_FLAG, .at = offsetof(struct settings, no_stacks),
+	  .help = "do not record where calls come from: cheaper, and says less" },
+	{ .name = "stack-depth", .type = GT_OPTION_COUNT, .argument = "N",
+	  .at = offsetof(struct settings, stack_depth),
+	  .help = "frames to record of each stack, at most 256 (default: 64)" },
+	{ .name = "max-size", .type = GT_OPTION_SIZE, .argument = "SIZE",
+	  .at = offsetof(struct settings, max_bytes),
+	  .help = "stop recording when the recording is this large (500M, 2GiB); the program runs "
+		  "on, and the report says so" },
+	{ .name = "duration", .letter = 'd', .type = GT_OPTION_DECIMAL, .argument = "SECONDS",
+	  .at = offsetof(struct settings, duration),
+	  .help = "stop recording after this time; the program runs on, and the report says so "
+		  "(default: 0, to the end)" },
+	GT_FAIL_OPTIONS(struct settings),
+	{ .name = "with", .type = GT_OPTION_CHOICE, .argument = "WHAT", .choices = with_names,
+	  .at = offsetof(struct settings, with),
+	  .help = "who records: doors (gputrack's own libraries; the default) or nsys (Nsight "
+		  "Systems, for CUDA: it must be installed; its export is imported)" },
+	{ .name = "keep-nsys", .type = GT_OPTION_FLAG, .at = offsetof(struct settings, keep_nsys),
+	  .help = "with nsys: keep its profile and export beside the recording, as NAME.nsys-rep "
+		  "and NAME.sqlite" },
+	{ 0 },
+};
+
+const struct gt_syntax gt_run_syntax = {
+	.name = "run",
+	.summary = "run a program and track it",
+	.operands = "[--] PROGRAM [ARG…]",
+	.about = "Runs PROGRAM, and whatever it starts in turn, with gputrack's libraries in its "
+		 "GPU APIs, and records what it creates and destroys. Its input, output, signals "
+		 "and exit status are passed through. A report follows on stderr.",
+	.options = options,
+	.first_operand_ends = true,
+};
+
+/* What a run leaves in the child's environment, and in `info`. */
+struct run {
+	const struct settings *settings;
+	char **argv;
+	char folder[PATH_MAX];
+	struct gt_job job;     /* without a rank: of none */
+	struct gt_folder made; /* the child's alone */
+	int hold;              /* the parent's alone: of the folder, see gt_folder_hold */
+	struct gt_info *info;
+	struct gt_device_sampler *sampler; /* the parent's alone; NULL: none */
+	struct gt_end_watcher *watcher;    /* likewise */
+	int program_status; /* where nothing could be recorded: of waitpid, or -1 */
+};
+
+static int set(const char *name, const char *value, struct gt_error *error)
+{
+	return setenv(name, value, 1) ?
+		       gt_error_set(error, -errno, "cannot set %s: %s", name, strerror(errno)) : 0;
+}
+
+/* Absolute: the program, or a script around it, may go elsewhere before it makes a call. */
+static int set_path(const char *name, const char *path, struct gt_error *error)
+{
+	char here[PATH_MAX], whole[2 * PATH_MAX];
+
+	if (*path == '/' || !getcwd(here, sizeof here))
+		return set(name, path, error);
+	snprintf(whole, sizeof whole, "%s/%s", here, path);
+	return set(name, whole, error);
+}
+
+/* Ours comes first in the list: some loaders let their children see only the first. */
+static int set_first(const char *name, const char *ours, struct gt_error *error)
+{
+	const char *old = getenv(name);
+	char *list;
+	int e;
+
+	if (!old || !*old)
+		return set(name, ours, error);
+	if (asprintf(&list, "%s:%s", ours, old) < 0)
+		return gt_error_set(error, -ENOMEM, "out of memory");
+	e = set(name, list, error);
+	free(list);
+	return e;
+}
+
+/* The driver takes one library in: somebody else's keeps its place. */
+static int open_cuda(const char *path, struct gt_error *error)
+{
+	const char *other = getenv("CUDA_INJECTION64_PATH");
+
+	if (!other || !*other || !strcmp(other, path))
+		return set("CUDA_INJECTION64_PATH", path, error);
+	fprintf(stderr, "gputrack: CUDA_INJECTION64_PATH is set already, so CUDA is not tracked: "
+		"unset it to track CUDA\n");
+	return 0;
+}
+
+/* What else tracks a program, for those who have no door. */
+#ifdef GT_HAVE_EBPF
+#define WITHOUT_DOORS "as root `%s attach -c PROGRAM` tracks it without them; or use"
+#else
+#define WITHOUT_DOORS "use another than %s:"
+#endif
+
+/* Doors that were left out of this build are not there to be found; one must be there. */
+static int open_doors(struct gt_error *error)
+{
+	char path[PATH_MAX];
+	bool any = false;
+	int e = 0;
+
+	if (gt_doors_find(path, sizeof path, "libgputrack_opencl.so")) {
+		any = true;
+		e = set_first("OPENCL_LAYERS", path, error);
+	}
+	if (!e && gt_doors_find(path, sizeof path, "levelzero/libze_validation_layer.so.1")) {
+		any = true;
+		*strrchr(path, '/') = '\0';
+		e = set("ZE_ENABLE_VALIDATION_LAYER", "1", error);
+		if (!e)
+			e = set_first("LD_LIBRARY_PATH", path, error);
+	}
+	if (!e && gt_doors_find(path, sizeof path, "libgputrack_cuda.so")) {
+		any = true;
+		e = open_cuda(path, error);
+	}
+	return e || any ? e :
+	       gt_error_set(error, -ENOENT, "cannot track a program from its start: the libraries "
+			    "that go into it are not beside this gputrack; " WITHOUT_DOORS " a "
+			    "gputrack that is installed whole (this one reads recordings)",
+			    gt_tool_name());
+}
+
+static int set_number(const char *name, uint64_t number, struct gt_error *error)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+	return set(name, text, error);
+}
+
+static int set_environment(const struct run *run, struct gt_error *error)
+{
+	const struct settings *s = run->settings;
+	char tool[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", tool, sizeof tool - 1);
+	int e = 0;
+
+	if (n > 0) {
+		tool[n] = '\0';
+		e = set("GPUTRACK_TOOL", tool, error);
+	}
+	if (!e)
+		e = set("GPUTRACK_RECORDING", run->folder, error);
+	if (!e)
+		e = set_number("GPUTRACK_STACKS", s->no_stacks ? 0 : s->stack_depth, error);
+	/* another run's limits, in which this one is, are not ours */
+	unsetenv("GPUTRACK_MAX_SIZE");
+	unsetenv("GPUTRACK_UNTIL");
+	if (!e && s->max_bytes)
+		e = set_number("GPUTRACK_MAX_SIZE", s->max_bytes, error);
+	if (!e && s->duration > 0)
+		e = set_number("GPUTRACK_UNTIL", gt_now_ns() + (uint64_t)(s->duration * 1e9),
+			       error);
+	if (!e && s->csv)
+		e = set_path("GPUTRACK_CSV", s->csv, error);
+	if (!e && s->csv_more)
+		e = set("GPUTRACK_CSV_MORE", "1", error);
+	if (!e && s->log)
+		e = strcmp(s->log, "-") ? set_path("GPUTRACK_LOG", s->log, error) :
+					  set("GPUTRACK_LOG", s->log, error);
+	return e ? e : open_doors(error);
+}
+
+/* Ranks of a job have one recording, so that it bears the number of who launched them. */
+static void name_folder(struct run *run, pid_t pid)
+{
+	char otherwise[NAME_MAX];
+
+	snprintf(otherwise, sizeof otherwise, "%.200s.%d.gt",
+		 run->argv[0] + gt_path_folder(run->argv[0]),
+		 (int)(run->job.rank ? run->job.launcher : pid));
+	gt_folder_name(run->folder, sizeof run->folder, run->settings->output, otherwise);
+}
+
+/* In the child, when the program cannot be run after all. */
+static void undo(void *context)
+{
+	struct run *run = context;
+
+	if (run->job.rank)
+		gt_job_undo(&run->job, &run->made);
+	else
+		gt_folder_undo(&run->made);
+}
+
+/* In the child: its pid may be in the folder's name, so the folder is made here. */
+static int prepare(void *context, struct gt_error *error)
+{
+	struct run *run = context;
+	int e;
+
+	name_folder(run, getpid());
+	e = run->job.rank ? gt_job_enter(&run->job, &run->made, run->folder, run->info, error) :
+			    gt_run_info_make(run->info, &run->made, run->folder, error);
+	if (e)
+		return e;
+	e = set_environment(run, error);
+	if (e)
+		undo(run);
+	return e;
+}
+
+/* In the parent: the folder is there, and is held by the child until it becomes the program. */
+static void prepared(void *context, pid_t pid)
+{
+	struct run *run = context;
+
+	name_folder(run, pid);
+	run->hold = gt_folder_hold(run->folder);
+	run->watcher = gt_end_watcher_start(run->folder);
+}
+
+static void started(void *context, pid_t pid)
+{
+	struct run *run = context;
+
+	/* one is enough for a job */
+	if (!run->job.rank || !strcmp(run->job.rank, "0"))
+		run->sampler = gt_device_sampler_start(run->folder, pid);
+}
+
+/* False when other ranks of the job are still being run: the last one reports. */
+static bool finish_info(struct run *run, pid_t pid, int status, uint64_t duration_ns)
+{
+	struct gt_error error;
+	bool is_last = true;
+	int e;
+
+	gt_run_info_end(run->info, duration_ns);
+	gt_run_info_status(run->info, status);
+	if (run->job.rank) {
+		e = gt_job_leave(&run->job, run->folder, run->info, &is_last, &error);
+	} else {
+		gt_info_setf(run->info, "pid", "%d", (int)pid);
+		e = gt_run_info_write(run->info, run->folder, &error);
+	}
+	if (e)
+		gt_fail("%s; what was recorded can be read all the same", error.text);
+	return is_last;
+}
+
+/* Shows the report, and gives the exit status that --fail-on-leak or --max-peak asks for. */
+static int conclude(const struct run *run, struct gt_fail_options *gate)
+{
+	struct gt_recorded_options what = { .path = run->folder };
+	struct gt_recorded *replay;
+	struct gt_error error;
+	int verdict;
+
+	if (gt_recorded_new(&replay, &what, &error))
+		return gt_fail("%s", error.text);
+	if (gt_recorded_keep_names(replay, &error))
+		gt_fail("%s; what was recorded can be read all the same", error.text);
+	if (gt_fail_options_is_set(gate)) {
+		struct gt_view v = gt_recorded_view(replay, stderr);
+
+		gt_fail_options_judge(gate, &v);
+		replay->verdict = &gate->verdict;
+	}
+	if (!run->settings->quiet)
+		gt_recorded_summary(replay, stderr);
+	verdict = gt_fail_options_status(gate);
+	if (verdict == GT_EXIT_FAILED && run->settings->quiet) {
+		char *doubt = gt_verdict_doubt(&gate->verdict);
+
+		gt_fail("%s; see `%s report`", doubt ? doubt : "", gt_tool_name());
+		free(doubt);
+	}
+	gt_recorded_free(replay);
+	return verdict;
+}
+
+static const char *nsys_folder(void *context, pid_t pid)
+{
+	struct run *run = context;
+
+	name_folder(run, pid);
+	return run->folder;
+}
+
+/* The status of waitpid and the pid, or -1 and the error; the recording is made by then. */
+static int record(struct run *run, pid_t *pid, struct gt_error *error)
+{
+	struct gt_launch launch = { .argv = run->argv, .prepare = prepare, .undo = undo,
+				    .prepared = prepared, .started = started, .context = run };
+	struct gt_with_nsys with = { .argv = run->argv, .no_stacks = run->settings->no_stacks,
+				     .keep = run->settings->keep_nsys,
+				     .folder = nsys_folder, .context = run, .info = run->info };
+	int status;
+
+	if (run->settings->with == WITH_NSYS) {
+		status = gt_with_nsys(&with, pid, error);
+		run->program_status = with.program_status;
+		return status;
+	}
+	status = gt_launch(&launch, pid, error);
+	gt_device_sampler_stop(run->sampler);
+	gt_end_watcher_stop(run->watcher);
+	name_folder(run, *pid);
+	if (status < 0 || !gt_folder_follow(run->hold, run->folder, sizeof run->folder))
+		return status;
+	run->program_status = status;
+	return gt_error_set(error, -1, "the recording %s was removed while the program ran: run it "
+			    "again", run->folder);
+}
+
+/* What nsys cannot do for us. */
+static int check_with(const struct settings *s)
+{
+	const char *option = s->csv ? "--csv" : s->log ? "--log" :
+			     s->csv_more ? "--csv-more" : s->max_bytes ? "--max-size" :
+			     s->duration > 0 ? "--duration" :
+			     gt_option_was_typed("stack-depth") ? "--stack-depth" : NULL;
+
+	return s->with == WITH_NSYS && option ?
+	       gt_syntax_wrong(&gt_run_syntax, "%s is not to be had --with nsys", option) : 0;
+}
+
+/* A CSV may be asked for by variables, too. */
+static int check_idle(const struct settings *s)
+{
+	bool has_csv = s->csv || getenv("GPUTRACK_CSV") ||
+		       getenv("ZEL_SYSTEM_RESOURCE_TRACKER_CSV");
+	int status = gt_option_needs(&gt_run_syntax, "csv-more", has_csv, "--csv FILE");
+
+	return status ? status : gt_option_needs(&gt_run_syntax, "keep-nsys",
+						 s->with == WITH_NSYS, "--with nsys");
+}
+
+/* What the traced program is to write to, which cannot say what is wrong with it. */
+static int check_outputs(const struct settings *s)
+{
+	const char *outputs[] = { s->csv, s->log };
+	struct gt_error error;
+
+	for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
+		if (outputs[i] && gt_output_check(outputs[i], &error))
+			return gt_fail("%s", error.text);
+	return 0;
+}
+
+/* The exit status when there is no recording: the program's own failure counts first. */
+static int unrecorded(const struct run *run)
+{
+	int status = run->program_status;
+
+	if (status < 0)
+		return GT_EXIT_FAILED;
+	if (WIFSIGNALED(status))
+		gt_launch_die_by(WTERMSIG(status));
+	if (WIFEXITED(status) && WEXITSTATUS(status))
+		return WEXITSTATUS(status);
+	return gt_fail_options_fails(&run->settings->gate) ? GT_EXIT_UNTRACKED : GT_EXIT_FAILED;
+}
+
+int gt_cmd_run(int argc, char **argv)
+{
+	struct settings settings = { .stack_depth = 64 };
+	struct run run = { .settings = &settings, .program_status = -1 };
+	struct gt_error error = { "" };
+	uint64_t begun;
+	int status, verdict;
+	bool is_last;
+	int first = gt_options_parse(&gt_run_syntax, &settings, argc, argv, &status);
+	pid_t pid;
+
+	if (first >= 0 && first == argc)
+		status = gt_syntax_wrong(&gt_run_syntax, "there is no PROGRAM to run");
+	else if (first >= 0 && settings.stack_depth > GT_STACK_FRAMES_MAX)
+		status = gt_syntax_wrong(&gt_run_syntax, "--stack-depth is at most %d",
+					GT_STACK_FRAMES_MAX);
+	else if (first >= 0 && settings.duration > DURATION_MAX)
+		status = gt_syntax_wrong(&gt_run_syntax, "--duration is at most %d seconds",
+					DURATION_MAX);
+	else if (first >= 0)
+		status = check_with(&settings);
+	if (first >= 0 && !status)
+		status = check_idle(&settings);
+	if (first >= 0 && !status)
+		status = check_outputs(&settings);
+	if (first >= 0 && !status)
+		status = gt_fail_options_open(&settings.gate, &gt_run_syntax, NULL);
+	if (first < 0 || status)
+		goto free_gate;
+	run.argv = argv + first;
+	run.info = gt_run_info_begin(run.argv);
+	if (settings.with == WITH_DOORS)
+		gt_job_find(&run.job);
+	begun = gt_now_ns();
+	status = record(&run, &pid, &error);
+	/* the program's status is ours though nobody reads the report */
+	signal(SIGPIPE, SIG_IGN);
+	if (status < 0) {
+		gt_info_free(run.info);
+		gt_fail("%s", error.text);
+		status = unrecorded(&run);
+		goto free_gate;
+	}
+	gt_folder_settle(run.folder);
+	is_last = finish_info(&run, pid, status, gt_now_ns() - begun);
+	gt_info_free(run.info);
+	verdict = is_last ? conclude(&run, &settings.gate) : GT_EXIT_DONE;
+	if (!is_last && gt_launch_was_told())
+		gt_job_linger(&run.job);
+	gt_job_fini(&run.job);
+	if (WIFSIGNALED(status))
+		gt_launch_die_by(WTERMSIG(status));
+	status = WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : verdict;
+free_gate:
+	gt_fail_options_fini(&settings.gate);
+	return status;
+}

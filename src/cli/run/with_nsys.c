@@ -1,0 +1,384 @@
+/* with_nsys.c - `gputrack run --with nsys`: Nsight Systems records, its export is imported. */
+#include "cli/run/with_nsys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/folder.h"
+#include "cli/import.h"
+#include "cli/launch.h"
+#include "cli/output.h"
+
+#define NS_PER_MS 1000000ull
+
+enum {
+	HOLD_MS = 3000, /* what nsys says when it cannot even begin is told in our line alone */
+	KEPT = 4096,
+};
+
+/* What goes to stderr on its way there: passed on, and the last of it kept. */
+struct stderr_tap {
+	int from, stop[2];
+	char kept[KEPT];
+	size_t size;
+	bool passing;      /* no longer held back */
+	uint64_t began_ns;
+	pthread_t thread;
+};
+
+static void pass(const char *text, size_t size)
+{
+	while (size) {
+		ssize_t n = write(STDERR_FILENO, text, size);
+
+		if (n < 0 && errno != EINTR)
+			return;
+		text += n > 0 ? n : 0;
+		size -= n > 0 ? (size_t)n : 0;
+	}
+}
+
+static void take(struct stderr_tap *t, const char *text, size_t size)
+{
+	if (t->passing)
+		pass(text, size);
+	if (!t->passing && t->size + size > sizeof t->kept) {
+		pass(t->kept, t->size);
+		pass(text, size);
+		t->passing = true;
+	}
+	if (size > sizeof t->kept) {
+		text += size - sizeof t->kept;
+		size = sizeof t->kept;
+	}
+	if (t->size + size > sizeof t->kept) {
+		size_t drop = t->size + size - sizeof t->kept;
+
+		memmove(t->kept, t->kept + drop, t->size - drop);
+		t->size -= drop;
+	}
+	memcpy(t->kept + t->size, text, size);
+	t->size += size;
+}
+
+static void stop_holding(struct stderr_tap *t)
+{
+	if (!t->passing)
+		pass(t->kept, t->size);
+	t->passing = true;
+}
+
+/* Reads until the other side is closed, or, when told that nsys has ended, all that is there. */
+static void *tap_main(void *context)
+{
+	struct stderr_tap *t = context;
+	struct pollfd fds[2] = { { .fd = t->from, .events = POLLIN },
+				 { .fd = t->stop[0], .events = POLLIN } };
+	char buffer[KEPT];
+	bool ended = false;
+
+	for (;;) {
+		uint64_t held_ms = (gt_now_ns() - t->began_ns) / NS_PER_MS;
+		int left = t->passing ? -1 : held_ms >= HOLD_MS ? 0 : (int)(HOLD_MS - held_ms);
+		int ready = poll(fds, ended ? 1 : 2, ended ? 0 : left);
+		ssize_t n;
+
+		if (ready < 0 && errno == EINTR)
+			continue;
+		if (ready <= 0 && ended)
+			return NULL;
+		if (!ready)
+			stop_holding(t);
+		if (fds[0].revents) {
+			n = read(t->from, buffer, sizeof buffer);
+			if (n > 0)
+				take(t, buffer, (size_t)n);
+			else if (!n || errno != EINTR)
+				return NULL;
+		}
+		ended |= fds[1].revents != 0;
+	}
+}
+
+/* The last line that was said, without what would end ours. */
+static const char *last_line(struct stderr_tap *t)
+{
+	char *line;
+
+	while (t->size && (unsigned char)t->kept[t->size - 1] <= ' ')
+		t->size--;
+	t->kept[t->size < sizeof t->kept ? t->size : sizeof t->kept - 1] = '\0';
+	line = strrchr(t->kept, '\n');
+	return line ? line + 1 : t->kept;
+}
+
+/* nsys's profile, and how to start it. */
+struct job {
+	struct stderr_tap tap;
+	int tap_in;
+	bool is_ours;      /* the program has ended: what nsys says now is not for its output */
+	char folder[PATH_MAX], report[PATH_MAX + 32], export[PATH_MAX + 32];
+};
+
+static int prepare(void *context, struct gt_error *error)
+{
+	struct job *job = context;
+
+	(void)error;
+	dup2(job->tap_in, STDERR_FILENO);
+	if (job->is_ours)
+		dup2(job->tap_in, STDOUT_FILENO);
+	return 0;
+}
+
+static void undo(void *context)
+{
+	(void)context;
+}
+
+static int tap_open(struct job *job, struct gt_error *error)
+{
+	struct stderr_tap *t = &job->tap;
+	int both[2];
+
+	t->size = 0;
+	t->passing = false;
+	t->began_ns = gt_now_ns();
+	if (pipe2(both, O_CLOEXEC) || pipe2(t->stop, O_CLOEXEC))
+		return gt_error_set(error, -1, "cannot make a pipe: %s", strerror(errno));
+	t->from = both[0];
+	job->tap_in = both[1];
+	if (pthread_create(&t->thread, NULL, tap_main, t))
+		return gt_error_set(error, -1, "cannot start a thread");
+	return 0;
+}
+
+static void tap_close(struct job *job)
+{
+	struct stderr_tap *t = &job->tap;
+
+	close(job->tap_in);
+	(void)!write(t->stop[1], "", 1);
+	pthread_join(t->thread, NULL);
+	close(t->from);
+	close(t->stop[0]);
+	close(t->stop[1]);
+}
+
+/* Runs nsys; the status of waitpid, or -1 when it cannot be run at all. */
+static int run_nsys(struct job *job, char *const *argv, pid_t *pid, struct gt_error *error)
+{
+	struct gt_launch launch = { .argv = argv, .prepare = prepare, .undo = undo,
+				    .context = job };
+	struct gt_error why = { "" };
+	int status = tap_open(job, error);
+
+	if (status)
+		return -1;
+	status = gt_launch(&launch, pid, &why);
+	tap_close(job);
+	if (status < 0)
+		gt_error_set(error, -1, "%.*s; install Nsight Systems and put nsys on PATH, or run "
+			     "without --with nsys", (int)strcspn(why.text, ";"), why.text);
+	return status;
+}
+
+/* Whatever nsys's exit status: it is the program's where there is a report. */
+static bool exists(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && st.st_size > 0;
+}
+
+static int failed(struct job *job, const char *what, int status, struct gt_error *error)
+{
+	const char *said = last_line(&job->tap);
+	char how[64];
+
+	if (WIFSIGNALED(status))
+		snprintf(how, sizeof how, "signal %d", WTERMSIG(status));
+	else
+		snprintf(how, sizeof how, "exit status %d", WEXITSTATUS(status));
+	return gt_error_set(error, -1, "nsys %s failed (%s)%s%s", what, how, *said ? ": " : "",
+			    said);
+}
+
+static int profile(struct job *job, const struct gt_with_nsys *with, pid_t *pid,
+		   struct gt_error *error)
+{
+	char output[PATH_MAX + 32];
+	const char *fixed[] = { "nsys", "profile", "--trace=cuda", "--sample=none",
+				"--cuda-memory-usage=true",
+				with->no_stacks ? "--cudabacktrace=none" :
+						  "--cudabacktrace=memory:0",
+				"--force-overwrite=true", output };
+	size_t count = 0, head = sizeof fixed / sizeof *fixed;
+	char **argv;
+	int status;
+
+	snprintf(output, sizeof output, "--output=%s/profile", job->folder);
+	while (with->argv[count])
+		count++;
+	argv = gt_alloc((head + count + 1) * sizeof *argv);
+	memcpy(argv, fixed, sizeof fixed);
+	memcpy(argv + head, with->argv, count * sizeof *argv);
+	status = run_nsys(job, argv, pid, error);
+	free(argv);
+	if (status < 0)
+		return -1;
+	/* older ones call it .qdrep */
+	snprintf(job->report, sizeof job->report, "%s/profile.nsys-rep", job->folder);
+	if (!exists(job->report))
+		snprintf(job->report, sizeof job->report, "%s/profile.qdrep", job->folder);
+	if (!exists(job->report))
+		return failed(job, "profile", status, error);
+	/* what was held back was no failure's message */
+	stop_holding(&job->tap);
+	return status;
+}
+
+static int export(struct job *job, struct gt_error *error)
+{
+	char output[PATH_MAX + 64];
+	char *argv[] = { "nsys", "export", "--type=sqlite", "--force-overwrite=true", output,
+			 job->report, NULL };
+	pid_t pid;
+	int status;
+
+	job->is_ours = true;
+	snprintf(job->export, sizeof job->export, "%s/profile.sqlite", job->folder);
+	snprintf(output, sizeof output, "--output=%s", job->export);
+	status = run_nsys(job, argv, &pid, error);
+	if (status < 0)
+		return -1;
+	return exists(job->export) ? 0 : failed(job, "export", status, error);
+}
+
+static int import(struct job *job, const struct gt_with_nsys *with, pid_t pid,
+		  struct gt_error *error)
+{
+	struct gt_import what = { .file = job->export, .info = with->info, .source = "nsys profile",
+				  .folder = with->folder(with->context, pid) };
+	struct gt_import_result result = { 0 };
+	struct gt_folder made;
+
+	if (gt_folder_make(&made, what.folder, error))
+		return -1;
+	if (!gt_import_run(&what, &result, error))
+		return 0;
+	gt_folder_undo(&made);
+	return -1;
+}
+
+/* To another file system: it appears whole or not at all, as every output does. */
+static int copy(const char *from, const char *to, struct gt_error *error)
+{
+	FILE *in = fopen(from, "re");
+	struct gt_output output;
+	char buffer[1 << 16];
+	size_t n;
+	int e;
+
+	if (!in)
+		return gt_error_set(error, -errno, "cannot read %s: %s", from, strerror(errno));
+	e = gt_output_open(&output, to, error);
+	if (!e) {
+		fchmod(fileno(output.file), 0600); /* a recording's, private as it is */
+		while ((n = fread(buffer, 1, sizeof buffer, in)) > 0)
+			fwrite(buffer, 1, n, output.file);
+		if (ferror(in)) {
+			e = gt_error_set(error, -EIO, "cannot read %s", from);
+			gt_output_abandon(&output);
+		} else {
+			e = gt_output_close(&output, error);
+		}
+	}
+	fclose(in);
+	return e;
+}
+
+/* Beside the recording, under its name; what has that name becomes NAME.old, as recordings do. */
+static bool keep_one(const struct job *job, const char *folder, const char *file)
+{
+	char to[PATH_MAX + 16], old[PATH_MAX + 32];
+	struct gt_error error;
+	size_t stem = strlen(folder);
+	int e = 0;
+
+	if (stem > 3 && !strcmp(folder + stem - 3, ".gt"))
+		stem -= 3;
+	snprintf(to, sizeof to, "%.*s%s", (int)stem, folder, strrchr(file, '.'));
+	snprintf(old, sizeof old, "%s.old", to);
+	if ((rename(to, old) && errno != ENOENT) || (rename(file, to) && errno != EXDEV))
+		e = gt_error_set(&error, -errno, "cannot write %s: %s", to, strerror(errno));
+	else if (exists(file))
+		e = copy(file, to, &error);
+	if (e)
+		gt_fail("%s; it stays in %s", error.text, job->folder);
+	return !e;
+}
+
+/* False when something could not be moved away, and is to stay where it is. */
+static bool keep(const struct job *job, const struct gt_with_nsys *with, pid_t pid)
+{
+	const char *folder = with->folder(with->context, pid);
+	bool kept = true;
+
+	if (exists(job->report))
+		kept = keep_one(job, folder, job->report);
+	if (kept && exists(job->export))
+		kept = keep_one(job, folder, job->export);
+	return kept;
+}
+
+static void remove_job(struct job *job)
+{
+	char path[PATH_MAX + 32];
+	static const char *const files[] = { "profile.nsys-rep", "profile.qdrep", "profile.sqlite",
+					     "profile.qdstrm" };
+
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		snprintf(path, sizeof path, "%s/%s", job->folder, files[i]);
+		unlink(path);
+	}
+	rmdir(job->folder);
+}
+
+int gt_with_nsys(struct gt_with_nsys *with, pid_t *pid, struct gt_error *error)
+{
+	const char *temporary = getenv("TMPDIR");
+	struct job *job = gt_alloc(sizeof *job);
+	int status = -1;
+
+	with->program_status = -1;
+	snprintf(job->folder, sizeof job->folder, "%s/gputrack-nsys.XXXXXX",
+		 temporary && *temporary ? temporary : "/tmp");
+	if (!mkdtemp(job->folder)) {
+		gt_error_set(error, -1, "cannot make %s: %s; set TMPDIR to where there is room",
+			     job->folder, strerror(errno));
+	} else {
+		status = profile(job, with, pid, error);
+		with->program_status = status;
+		if (status >= 0 && export(job, error))
+			status = -1;
+		if (status >= 0 && import(job, with, *pid, error))
+			status = -1;
+		if (!with->keep || keep(job, with, *pid))
+			remove_job(job);
+	}
+	free(job);
+	return status;
+}

@@ -1,0 +1,213 @@
+/* chrome.c - lifetimes and counters in Chrome's trace format, for Perfetto; written as it reads. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "ledger/groups.h"
+#include "trace/walk.h"
+#include "export/export.h"
+#include "replay/process_name.h"
+
+struct chrome {
+	const struct gt_export *export;
+	struct gt_ledger *ledger;
+	struct gt_json json;
+	uint64_t start_ns, last_ns;
+	uint64_t now_ns;                            /* of what is being applied */
+	uint64_t device_bytes, host_bytes, objects; /* as last told */
+};
+
+/* A time before the recording's start is there only in damaged traces. */
+static void begin(struct chrome *c, const char *phase, const char *name, uint32_t pid,
+		  uint64_t time_ns)
+{
+	gt_json_line(&c->json, NULL);
+	gt_json_text(&c->json, "ph", phase);
+	gt_json_text(&c->json, "name", name);
+	gt_json_uint(&c->json, "pid", pid);
+	gt_json_us(&c->json, "ts", time_ns > c->start_ns ? time_ns - c->start_ns : 0);
+}
+
+static void put_name(struct chrome *c, uint32_t pid, const char *name)
+{
+	gt_json_line(&c->json, NULL);
+	gt_json_text(&c->json, "ph", "M");
+	gt_json_text(&c->json, "name", "process_name");
+	gt_json_uint(&c->json, "pid", pid);
+	gt_json_object(&c->json, "args");
+	gt_json_text(&c->json, "name", name);
+	gt_json_end(&c->json);
+	gt_json_end(&c->json);
+}
+
+/* What makes an end belong to its begin: API, process, family, place and handle. */
+static void put_identity(struct chrome *c, const struct gt_entry *entry)
+{
+	enum gt_kind kind = gt_entry_kind(entry);
+	char id[64];
+
+	gt_json_uint(&c->json, "tid", entry->tid);
+	gt_json_text(&c->json, "cat", gt_api_keys[gt_functions[entry->function].api]);
+	gt_json_object(&c->json, "id2");
+	snprintf(id, sizeof id, "%u-%u-0x%" PRIx64, gt_kinds[kind].family, entry->place,
+		 entry->handle);
+	gt_json_text(&c->json, "local", id);
+	gt_json_end(&c->json);
+}
+
+static uint32_t pid_of(const struct chrome *c, const struct gt_entry *entry)
+{
+	return gt_recording_process(c->export->recording, entry->process)->pid;
+}
+
+static void put_birth(struct chrome *c, const struct gt_entry *entry)
+{
+	const struct gt_frame *frames;
+	size_t count = gt_frames_get(c->export->frames, entry->stack, &frames);
+
+	begin(c, "b", gt_kinds[gt_entry_kind(entry)].name, pid_of(c, entry), entry->time_ns);
+	put_identity(c, entry);
+	gt_json_object(&c->json, "args");
+	gt_json_text(&c->json, "function", gt_function_names[entry->function]);
+	gt_json_uint(&c->json, "bytes", gt_entry_bytes(entry));
+	gt_json_hex(&c->json, "handle", entry->handle);
+	if (count)
+		gt_json_text(&c->json, "by", frames[0].function ? frames[0].function :
+								   frames[0].module);
+	gt_json_end(&c->json);
+	gt_json_end(&c->json);
+}
+
+static void put_end(struct chrome *c, const struct gt_entry *entry, uint64_t time_ns, bool leaked)
+{
+	begin(c, "e", gt_kinds[gt_entry_kind(entry)].name, pid_of(c, entry), time_ns);
+	put_identity(c, entry);
+	if (leaked) {
+		gt_json_object(&c->json, "args");
+		gt_json_bool(&c->json, "leaked", true);
+		gt_json_end(&c->json);
+	}
+	gt_json_end(&c->json);
+}
+
+static void put_counter(struct chrome *c, const char *name, const char *unit, uint64_t time_ns,
+			int64_t value)
+{
+	begin(c, "C", name, 0, time_ns);
+	gt_json_object(&c->json, "args");
+	gt_json_int(&c->json, unit, value);
+	gt_json_end(&c->json);
+	gt_json_end(&c->json);
+}
+
+/* Of all processes together; only what has changed. */
+static void put_counters(struct chrome *c, uint64_t time_ns)
+{
+	const struct gt_ledger *l = c->ledger;
+	uint64_t objects = l->live.count - l->gone;
+
+	if (l->device_bytes != c->device_bytes)
+		put_counter(c, "device memory", "bytes", time_ns, (int64_t)l->device_bytes);
+	if (l->host_bytes != c->host_bytes)
+		put_counter(c, "host memory", "bytes", time_ns, (int64_t)l->host_bytes);
+	if (objects != c->objects)
+		put_counter(c, "resources alive", "count", time_ns, (int64_t)objects);
+	c->device_bytes = l->device_bytes;
+	c->host_bytes = l->host_bytes;
+	c->objects = objects;
+}
+
+static bool is_leak(const struct chrome *c, const struct gt_entry *entry)
+{
+	return !gt_live_is_orphan(&c->ledger->live, entry) &&
+	       !(gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING);
+}
+
+static void born(void *context, const struct gt_entry *entry, uint32_t slot)
+{
+	(void)slot;
+	put_birth(context, entry);
+}
+
+static void ended(void *context, const struct gt_entry *entry, uint32_t slot, enum gt_ended_by by)
+{
+	struct chrome *c = context;
+
+	(void)slot;
+	put_end(c, entry, c->now_ns, by == GT_ENDED_BY_PROCESS && is_leak(c, entry));
+}
+
+static void process_ended(void *context, uint32_t process, uint64_t time_ns)
+{
+	struct chrome *c = context;
+
+	c->now_ns = time_ns;
+	gt_ledger_process_end(c->ledger, process);
+	put_counters(c, time_ns);
+}
+
+static void take_sample(void *context, uint32_t process, const struct gt_sample *sample)
+{
+	struct chrome *c = context;
+	const struct gt_series *series = gt_recording_series(c->export->recording, sample->series);
+	char name[256];
+
+	snprintf(name, sizeof name, *series->subject ? "%s, %s" : "%s", series->name,
+		 series->subject);
+	begin(c, "C", name, process == GT_NO_PROCESS ? 0 :
+	      gt_recording_process(c->export->recording, process)->pid, sample->time_ns);
+	gt_json_object(&c->json, "args");
+	gt_json_int(&c->json, *series->unit ? series->unit : "value", sample->value);
+	gt_json_end(&c->json);
+	gt_json_end(&c->json);
+}
+
+static bool take_event(void *context, const struct gt_event *event, uint32_t process)
+{
+	struct chrome *c = context;
+
+	c->now_ns = event->time_ns;
+	gt_ledger_apply(c->ledger, event, process);
+	if (event->time_ns > c->last_ns)
+		c->last_ns = event->time_ns;
+	put_counters(c, event->time_ns);
+	return !ferror(c->export->out);
+}
+
+/* What nobody ended was there until its process ended, as far as that is known. */
+static bool end_of_all(void *context, const struct gt_entry *entry)
+{
+	struct chrome *c = context;
+	uint64_t end_ns = gt_recording_process(c->export->recording, entry->process)->end_ns;
+
+	if (!gt_ledger_is_gone(c->ledger, entry))
+		put_end(c, entry, end_ns > c->last_ns ? end_ns : c->last_ns, is_leak(c, entry));
+	return true;
+}
+
+void gt_export_chrome(const struct gt_export *e)
+{
+	struct gt_recording *r = e->recording;
+	struct chrome c = { .export = e, .ledger = gt_ledger_new() };
+	struct gt_follower follower = { .born = born, .ended = ended, .context = &c };
+
+	c.ledger->follower = &follower;
+	c.start_ns = c.last_ns = gt_recording_start_ns(r);
+	gt_json_begin(&c.json, e->out);
+	gt_json_text(&c.json, "displayTimeUnit", "ms");
+	gt_json_array(&c.json, "traceEvents");
+	put_name(&c, 0, "all processes");
+	gt_walk(r, &(struct gt_walk){ .event = take_event, .ended = process_ended,
+				      .sampled = take_sample, .context = &c, .tick = e->tick });
+	gt_live_each(&c.ledger->live, end_of_all, &c);
+	/* what a process is called is known once its trace has been read */
+	for (size_t i = 0; i < gt_recording_process_count(r); i++) {
+		char *name = gt_process_name(gt_recording_process(r, i));
+
+		put_name(&c, gt_recording_process(r, i)->pid, name);
+		free(name);
+	}
+	gt_json_end(&c.json);
+	gt_json_finish(&c.json);
+	gt_ledger_free(c.ledger);
+}

@@ -1,0 +1,202 @@
+/* collapsed.c - call sites as collapsed stacks and for speedscope. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/intern.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "export/export.h"
+#include "replay/replay.h"
+#include "replay/stack.h"
+
+const char *const gt_weight_names[] = {
+	[GT_WEIGHT_LEAKED] = "leaked", [GT_WEIGHT_PEAK] = "peak",
+	[GT_WEIGHT_ALLOCATED] = "allocated", [GT_WEIGHT_OBJECTS] = "objects", NULL,
+};
+
+static const size_t weights[] = {
+	[GT_WEIGHT_LEAKED] = offsetof(struct gt_site, bytes_live),
+	[GT_WEIGHT_PEAK] = offsetof(struct gt_site, bytes_at_peak),
+	[GT_WEIGHT_ALLOCATED] = offsetof(struct gt_site, bytes_total),
+	[GT_WEIGHT_OBJECTS] = offsetof(struct gt_site, live),
+};
+
+uint64_t gt_weight_of(const struct gt_site *site, enum gt_weight weight)
+{
+	bool leaks = weight == GT_WEIGHT_LEAKED || weight == GT_WEIGHT_OBJECTS;
+
+	/* alive at the end, and no leak */
+	if (leaks && gt_kinds[site->kind].habits & GT_LASTING)
+		return 0;
+	return *(const uint64_t *)((const char *)site + weights[weight]);
+}
+
+/* As JSON wants it; the caller frees it. */
+static char *name_of(const struct gt_frame *frame)
+{
+	char *name = gt_frame_name(frame), *clean = gt_utf8_repair(name);
+
+	free(name);
+	return clean;
+}
+
+/* A semicolon would end the frame and a line end the stack. */
+static void put_name(FILE *out, const struct gt_frame *frame)
+{
+	char *name = name_of(frame), *tame = gt_text_tame(name);
+
+	for (char *c = tame; *c; c++)
+		putc(*c == ';' ? ':' : *c == '\n' ? '?' : *c, out);
+	putc(';', out);
+	free(tame);
+	free(name);
+}
+
+void gt_export_collapsed(const struct gt_export *e)
+{
+	struct gt_ledger *l = gt_replay_run(e->recording, &(struct gt_replay){ .tick = e->tick });
+
+	for (size_t i = 0; i < l->site_count; i++) {
+		const struct gt_site *site = &l->sites[i];
+		uint64_t weight = gt_weight_of(site, e->weight);
+		const struct gt_frame *frames;
+		size_t count = gt_frames_get(e->frames, site->stack, &frames);
+
+		if (!weight)
+			continue;
+		while (count--)
+			put_name(e->out, &frames[count]);
+		fprintf(e->out, "[%s %s] %" PRIu64 "\n", gt_api_names[site->api],
+			gt_kinds[site->kind].name, weight);
+	}
+	gt_ledger_free(l);
+}
+
+/* Frames numbered as they are met, and the stacks made of those numbers. */
+struct speedscope {
+	const struct gt_ledger *ledger;
+	struct gt_frames *frames;
+	struct gt_intern *seen;
+	struct gt_json json;
+};
+
+static uint32_t number_of(struct speedscope *s, const char *name, const char *file, uint32_t line,
+			  bool *is_new)
+{
+	char *key;
+	int size = asprintf(&key, "%s%c%s%c%" PRIu32, name, 0, file ? file : "", 0, line);
+	size_t before = gt_intern_count(s->seen);
+	uint32_t number;
+
+	if (size < 0)
+		return 0;
+	number = gt_intern(s->seen, key, (size_t)size);
+	*is_new = number == before;
+	free(key);
+	return number;
+}
+
+/* The frame's number; writes it into the shared list when it is met for the first time. */
+static uint32_t frame_number(struct speedscope *s, const char *name, const char *file,
+			     uint32_t line)
+{
+	bool is_new = false;
+	uint32_t number = number_of(s, name, file, line, &is_new);
+
+	if (!is_new)
+		return number;
+	gt_json_line(&s->json, NULL);
+	gt_json_text(&s->json, "name", name);
+	if (file)
+		gt_json_text(&s->json, "file", file);
+	if (line)
+		gt_json_uint(&s->json, "line", line);
+	gt_json_end(&s->json);
+	return number;
+}
+
+/* The numbers of a site's frames, outermost first, with what was created as the last. */
+static size_t site_numbers(struct speedscope *s, const struct gt_site *site, uint32_t **numbers)
+{
+	const struct gt_frame *frames;
+	size_t count = gt_frames_get(s->frames, site->stack, &frames), used = 0;
+	char what[128];
+
+	*numbers = gt_alloc((count + 1) * sizeof **numbers);
+	for (size_t i = count; i--;) {
+		char *name = name_of(&frames[i]);
+
+		(*numbers)[used++] = frame_number(s, name, frames[i].file, frames[i].line);
+		free(name);
+	}
+	snprintf(what, sizeof what, "[%s %s]", gt_api_names[site->api], gt_kinds[site->kind].name);
+	(*numbers)[used++] = frame_number(s, what, NULL, 0);
+	return used;
+}
+
+static void put_profile(struct speedscope *s, enum gt_weight weight)
+{
+	struct gt_json *j = &s->json;
+	uint64_t total = 0;
+
+	gt_json_object(j, NULL);
+	gt_json_text(j, "type", "sampled");
+	gt_json_text(j, "name", gt_weight_names[weight]);
+	gt_json_text(j, "unit", weight == GT_WEIGHT_OBJECTS ? "none" : "bytes");
+	gt_json_array(j, "samples");
+	for (size_t i = 0; i < s->ledger->site_count; i++) {
+		uint32_t *numbers;
+		size_t count;
+
+		if (!gt_weight_of(&s->ledger->sites[i], weight))
+			continue;
+		total += gt_weight_of(&s->ledger->sites[i], weight);
+		count = site_numbers(s, &s->ledger->sites[i], &numbers);
+		gt_json_array(j, NULL);
+		for (size_t k = 0; k < count; k++)
+			gt_json_uint(j, NULL, numbers[k]);
+		gt_json_end(j);
+		free(numbers);
+	}
+	gt_json_end(j);
+	gt_json_array(j, "weights");
+	for (size_t i = 0; i < s->ledger->site_count; i++)
+		if (gt_weight_of(&s->ledger->sites[i], weight))
+			gt_json_uint(j, NULL, gt_weight_of(&s->ledger->sites[i], weight));
+	gt_json_end(j);
+	gt_json_uint(j, "startValue", 0);
+	gt_json_uint(j, "endValue", total);
+	gt_json_end(j);
+}
+
+void gt_export_speedscope(const struct gt_export *e)
+{
+	struct gt_ledger *l = gt_replay_run(e->recording, &(struct gt_replay){ .tick = e->tick });
+	struct speedscope s = { .ledger = l, .frames = e->frames, .seen = gt_intern_new() };
+
+	gt_json_begin(&s.json, e->out);
+	gt_json_text(&s.json, "$schema", "https://www.speedscope.app/file-format-schema.json");
+	gt_json_text(&s.json, "exporter", "gputrack " GT_VERSION);
+	gt_json_text(&s.json, "name", gt_recording_info(e->recording, "command"));
+	gt_json_uint(&s.json, "activeProfileIndex", e->weight);
+	gt_json_object(&s.json, "shared");
+	gt_json_array(&s.json, "frames");
+	for (size_t i = 0; i < l->site_count; i++) {
+		uint32_t *numbers;
+
+		site_numbers(&s, &l->sites[i], &numbers);
+		free(numbers);
+	}
+	gt_json_end(&s.json);
+	gt_json_end(&s.json);
+	gt_json_array(&s.json, "profiles");
+	for (int weight = 0; weight < GT_WEIGHT_COUNT; weight++)
+		put_profile(&s, (enum gt_weight)weight);
+	gt_json_end(&s.json);
+	gt_json_finish(&s.json);
+	gt_intern_free(s.seen);
+	gt_ledger_free(l);
+}

@@ -1,0 +1,206 @@
+/* events.c - all events of a recording as rows or as JSON, one after the other. */
+#include "export/events.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "trace/walk.h"
+#include "export/export.h"
+#include "replay/stack.h"
+
+static const char *outcome(const struct gt_event *event)
+{
+	return event->unfinished ? "unfinished" : event->failed ? "failed" : "done";
+}
+
+static bool creates(const struct gt_event *event)
+{
+	return gt_functions[event->function].effect == GT_CREATE;
+}
+
+static int64_t relative_ns(const struct gt_events *e, const struct gt_event *event)
+{
+	return (int64_t)(event->time_ns - gt_recording_start_ns(e->recording));
+}
+
+/* Empty where nobody knows it. */
+static void put_result(FILE *out, const struct gt_event *event)
+{
+	if (gt_event_has_result(event))
+		fprintf(out, "%" PRId32, event->result);
+}
+
+void gt_events_tsv_begin(struct gt_events *e)
+{
+	fputs("time_ns\tpid\ttid\tfunction\teffect\tapi\tkind\thandle\tbytes\towner\tplace\toutcome"
+	      "\tresult\tstack\n", e->out);
+}
+
+void gt_events_tsv(struct gt_events *e, const struct gt_event *event, uint32_t process)
+{
+	const struct gt_function *fn = &gt_functions[event->function];
+
+	fprintf(e->out, "%" PRId64 "\t%" PRIu32 "\t%" PRIu32 "\t%s\t%s\t%s\t%s\t0x%" PRIx64 "\t",
+		relative_ns(e, event), gt_recording_process(e->recording, process)->pid, event->tid,
+		gt_function_names[event->function], gt_effect_names[fn->effect],
+		gt_api_keys[fn->api], gt_kinds[fn->kind].name, event->handle);
+	if (creates(event))
+		fprintf(e->out, "%" PRIu64, event->size);
+	putc('\t', e->out);
+	if (event->owner && creates(event))
+		fprintf(e->out, "0x%" PRIx64, event->owner);
+	putc('\t', e->out);
+	gt_tsv_put(e->out, gt_recording_place(e->recording, event->place));
+	fprintf(e->out, "\t%s\t", outcome(event));
+	put_result(e->out, event);
+	putc('\t', e->out);
+	gt_stack_tsv(e->out, e->frames, event->stack);
+	putc('\n', e->out);
+}
+
+void gt_events_json_begin(struct gt_events *e)
+{
+	gt_json_begin(&e->json, e->out);
+	gt_json_uint(&e->json, "schema", 1);
+	gt_json_array(&e->json, "events");
+}
+
+void gt_events_json(struct gt_events *e, const struct gt_event *event, uint32_t process)
+{
+	const struct gt_function *fn = &gt_functions[event->function];
+	struct gt_json *j = &e->json;
+
+	gt_json_line(j, NULL);
+	gt_json_int(j, "time_ns", relative_ns(e, event));
+	gt_json_uint(j, "pid", gt_recording_process(e->recording, process)->pid);
+	gt_json_uint(j, "tid", event->tid);
+	gt_json_text(j, "function", gt_function_names[event->function]);
+	gt_json_text(j, "effect", gt_effect_names[fn->effect]);
+	gt_json_text(j, "api", gt_api_keys[fn->api]);
+	gt_json_text(j, "kind", gt_kinds[fn->kind].name);
+	gt_json_hex(j, "handle", event->handle);
+	if (creates(event)) {
+		gt_json_uint(j, "bytes", event->size);
+		if (event->owner)
+			gt_json_hex(j, "owner", event->owner);
+		gt_json_text(j, "place", gt_recording_place(e->recording, event->place));
+	}
+	gt_json_text(j, "outcome", outcome(event));
+	if (gt_event_has_result(event))
+		gt_json_int(j, "result", event->result);
+	else
+		gt_json_null(j, "result");
+	gt_stack_json(j, "stack", e->frames, event->stack);
+	gt_json_end(j);
+}
+
+void gt_events_json_end(struct gt_events *e)
+{
+	gt_json_finish(&e->json);
+}
+
+static void csv_begin(struct gt_events *e)
+{
+	fputs("time_ns,pid,tid,function,effect,api,kind,handle,bytes,owner,place,outcome,result,"
+	      "stack\r\n", e->out);
+}
+
+/* The stack as a field, from where it was made last. */
+static const char *csv_stack(struct gt_events *e, uint32_t stack)
+{
+	char *words = NULL, *field = NULL;
+	size_t size, slot = stack % GT_EVENTS_TEXTS;
+	FILE *out;
+
+	if (e->texts[slot].stack == stack + 1)
+		return e->texts[slot].text;
+	out = gt_memstream(&words, &size);
+	gt_stack_tsv(out, e->frames, stack);
+	gt_memstream_close(out);
+	out = gt_memstream(&field, &size);
+	gt_csv_put_safe(out, words);
+	gt_memstream_close(out);
+	free(words);
+	free(e->texts[slot].text);
+	e->texts[slot].text = field;
+	e->texts[slot].stack = stack + 1;
+	return field;
+}
+
+static void csv_end(struct gt_events *e)
+{
+	for (size_t i = 0; i < GT_EVENTS_TEXTS; i++)
+		free(e->texts[i].text);
+}
+
+/* Numbers and our own words are plain; only what is somebody else's is quoted. */
+static void csv_row(struct gt_events *e, const struct gt_event *event, uint32_t process)
+{
+	const struct gt_function *fn = &gt_functions[event->function];
+
+	fprintf(e->out, "%" PRId64 ",%" PRIu32 ",%" PRIu32 ",%s,%s,%s,%s,0x%" PRIx64 ",",
+		relative_ns(e, event), gt_recording_process(e->recording, process)->pid, event->tid,
+		gt_function_names[event->function], gt_effect_names[fn->effect],
+		gt_api_keys[fn->api], gt_kinds[fn->kind].name, event->handle);
+	if (creates(event))
+		fprintf(e->out, "%" PRIu64, event->size);
+	putc(',', e->out);
+	if (event->owner && creates(event))
+		fprintf(e->out, "0x%" PRIx64, event->owner);
+	putc(',', e->out);
+	gt_csv_put_safe(e->out, gt_recording_place(e->recording, event->place));
+	fprintf(e->out, ",%s,", outcome(event));
+	put_result(e->out, event);
+	putc(',', e->out);
+	fputs(csv_stack(e, event->stack), e->out);
+	fputs("\r\n", e->out);
+}
+
+/* How each form begins, goes on and ends. */
+struct form {
+	void (*begin)(struct gt_events *e);
+	void (*row)(struct gt_events *e, const struct gt_event *event, uint32_t process);
+	void (*end)(struct gt_events *e);
+};
+
+struct writing {
+	struct gt_events events;
+	const struct form *form;
+};
+
+static bool write_row(void *context, const struct gt_event *event, uint32_t process)
+{
+	struct writing *w = context;
+
+	w->form->row(&w->events, event, process);
+	return !ferror(w->events.out);
+}
+
+static void write_all(const struct gt_export *e, const struct form *form)
+{
+	struct writing w = { .events = { .recording = e->recording, .frames = e->frames,
+					 .out = e->out }, .form = form };
+
+	form->begin(&w.events);
+	gt_walk(e->recording, &(struct gt_walk){ .event = write_row, .context = &w,
+						 .tick = e->tick });
+	if (form->end)
+		form->end(&w.events);
+}
+
+void gt_export_tsv(const struct gt_export *e)
+{
+	write_all(e, &(struct form){ gt_events_tsv_begin, gt_events_tsv, NULL });
+}
+
+void gt_export_json(const struct gt_export *e)
+{
+	write_all(e, &(struct form){ gt_events_json_begin, gt_events_json, gt_events_json_end });
+}
+
+void gt_export_csv(const struct gt_export *e)
+{
+	write_all(e, &(struct form){ csv_begin, csv_row, csv_end });
+}

@@ -1,0 +1,46 @@
+/*
+ * export.h - a recording in the forms that other tools open.
+ *
+ * Those of events are written while the recording is read, whatever its size; those of call sites
+ * hold as much as there are sites.
+ */
+#pragma once
+
+#include <stdio.h>
+
+#include "trace/recording.h"
+#include "replay/frames.h"
+
+/* What a stack weighs in the forms that give it one number. */
+enum gt_weight {
+	GT_WEIGHT_LEAKED,    /* bytes alive at the end */
+	GT_WEIGHT_PEAK,      /* bytes alive when device memory peaked */
+	GT_WEIGHT_ALLOCATED, /* bytes created in all */
+	GT_WEIGHT_OBJECTS,   /* resources alive at the end */
+	GT_WEIGHT_COUNT,
+};
+
+extern const char *const gt_weight_names[]; /* ends in NULL */
+
+struct gt_site;
+
+uint64_t gt_weight_of(const struct gt_site *site, enum gt_weight weight);
+
+struct gt_export {
+	struct gt_recording *recording;
+	struct gt_frames *frames;
+	FILE *out;
+	enum gt_weight weight;
+	void (*tick)(uint64_t events); /* now and then; may be NULL */
+};
+
+typedef void gt_export_fn(const struct gt_export *e);
+
+/* Every event. */
+gt_export_fn gt_export_tsv, gt_export_json, gt_export_csv;
+/* Counters and lifetimes over time, for Perfetto and chrome://tracing. */
+gt_export_fn gt_export_chrome;
+/* Call sites: gzipped protobuf with the four sample types of heaps; stacks with one weight. */
+gt_export_fn gt_export_pprof, gt_export_collapsed, gt_export_speedscope;
+/* What was alive at the end, by API and kind. */
+gt_export_fn gt_export_prometheus;

@@ -1,0 +1,94 @@
+/* annotations.c - leaks as GitHub annotations: lines that a workflow's log turns into marks. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "judge/leak_text.h"
+
+/* GitHub shows ten of a sort for each step; the last tells how many more there are. */
+enum { SHOWN = 9 };
+
+/* A command's data; a property has two more characters that end it. */
+static void put(FILE *out, const char *text, bool property)
+{
+	char *clean = gt_text_tame(text);
+
+	for (const char *c = clean; *c; c++) {
+		if (*c == '%' || *c == '\n' ||
+		    (property && (*c == ':' || *c == ',')))
+			fprintf(out, "%%%02X", (uint8_t)*c);
+		else
+			putc(*c, out);
+	}
+	free(clean);
+}
+
+/* `frame` NULL: nowhere in the source. */
+static void put_mark(FILE *out, const struct gt_view *v, const char *sort,
+		     const struct gt_frame *frame, const char *title, const char *text)
+{
+	fprintf(out, "::%s ", sort);
+	if (frame) {
+		char *file = gt_frame_file(v, frame);
+
+		fputs("file=", out);
+		put(out, file, true);
+		fprintf(out, ",line=%" PRIu32 ",", frame->line);
+		free(file);
+	}
+	fputs("title=", out);
+	put(out, title, true);
+	fputs("::", out);
+	put(out, text, false);
+	putc('\n', out);
+}
+
+static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *leak)
+{
+	char *title = gt_leak_title(leak), *text = gt_leak_text(v, leak);
+
+	/* the last line end would be an empty line in the mark */
+	text[strlen(text) - 1] = '\0';
+	put_mark(out, v, gt_verdict_fails(v->verdict, leak) ? "error" : "warning",
+		 gt_leak_frame(v, leak), title, text);
+	free(title);
+	free(text);
+}
+
+void gt_leaks_github(const struct gt_view *v, FILE *out)
+{
+	const struct gt_leaks *leaks = &v->verdict->leaks;
+	char *doubt = gt_verdict_doubt(v->verdict), *kept = gt_verdict_residue(v->verdict);
+	size_t room = SHOWN, shown = 0;
+	char text[128];
+
+	if (doubt)
+		put_mark(out, v, "error", NULL, "gputrack", doubt);
+	if (kept)
+		put_mark(out, v, "error", NULL, "gputrack", kept);
+	room -= (doubt != NULL) + (kept != NULL) + v->verdict->over_peak;
+	free(doubt);
+	free(kept);
+	if (v->verdict->over_peak)
+		put_mark(out, v, "error", gt_peak_frame(v), "most of the peak is held here",
+			 gt_verdict_peak(text, v->verdict));
+	/* those that fail first: they must not be the ones left out */
+	for (int round = 0; round < 2; round++)
+		for (size_t i = 0; i < leaks->count; i++) {
+			const struct gt_leak *leak = &leaks->list[i];
+
+			if (gt_verdict_fails(v->verdict, leak) != !round ||
+			    (!leak->new_count && !leak->new_bytes))
+				continue;
+			if (shown++ < room)
+				put_leak(out, v, leak);
+		}
+	if (shown > room) {
+		fputs("::warning title=gputrack::", out);
+		fprintf(out, "%zu more %s; see `gputrack report ", shown - room,
+			gt_plural(shown - room, "call site leaks", "call sites leak"));
+		put(out, gt_recording_path(v->recording), false);
+		fputs(" -a leakage`\n", out);
+	}
+}

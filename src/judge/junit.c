@@ -1,0 +1,166 @@
+/* junit.c - leaks as JUnit XML: one test case for each call site that leaked. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/text.h"
+#include "judge/leak_names.h"
+#include "judge/leak_text.h"
+
+static void attribute(FILE *out, const char *name, const char *value)
+{
+	fprintf(out, " %s=\"", name);
+	gt_xml_put(out, value);
+	putc('"', out);
+}
+
+static void open_case(FILE *out, const char *class, const char *name)
+{
+	fputs("    <testcase", out);
+	attribute(out, "classname", class);
+	attribute(out, "name", name);
+	fputs(" time=\"0\"", out);
+}
+
+/* An element whose message is the text's first line, and whose body is all of it. */
+static void put_result(FILE *out, const char *element, const char *type, const char *text)
+{
+	char *title = strndup(text, strcspn(text, "\n"));
+
+	fprintf(out, "      <%s", element);
+	if (strcmp(element, "system-out"))
+		attribute(out, "message", title ? title : "");
+	if (type)
+		attribute(out, "type", type);
+	putc('>', out);
+	for (const char *line = text; *line;) {
+		size_t size = strcspn(line, "\n");
+		char *one = strndup(line, size);
+
+		gt_xml_put(out, one ? one : "");
+		putc('\n', out);
+		free(one);
+		line += size + (line[size] == '\n');
+	}
+	fprintf(out, "</%s>\n", element);
+	free(title);
+}
+
+static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *leak,
+		     const char *name)
+{
+	const struct gt_frame *frame = gt_leak_frame(v, leak);
+	char class[96] = "gputrack.", *excuse = gt_leak_excuse(v, leak), *text;
+
+	gt_select_word(class + strlen(class), sizeof class - strlen(class),
+		       (enum gt_api)leak->api, (enum gt_kind)leak->kind);
+	open_case(out, class, name);
+	if (frame) {
+		char *file = gt_frame_file(v, frame);
+
+		attribute(out, "file", file);
+		fprintf(out, " line=\"%" PRIu32 "\"", frame->line);
+		free(file);
+	}
+	fputs(">\n", out);
+	text = gt_leak_text(v, leak);
+	if (gt_verdict_fails(v->verdict, leak))
+		put_result(out, "failure", "leak", text);
+	else if (excuse)
+		put_result(out, "skipped", NULL, excuse);
+	else
+		put_result(out, "system-out", NULL, text);
+	fputs("    </testcase>\n", out);
+	free(text);
+	free(excuse);
+}
+
+/* A case that is no call site's; `text` NULL: all is well. */
+static void put_whole(FILE *out, const char *name, const char *element, const char *type,
+		      const char *text)
+{
+	open_case(out, "gputrack", name);
+	if (!text) {
+		fputs("/>\n", out);
+		return;
+	}
+	fputs(">\n", out);
+	put_result(out, element, type, text);
+	fputs("    </testcase>\n", out);
+}
+
+static void put_wholes(FILE *out, const struct gt_verdict *verdict)
+{
+	char peak[128], *doubt = gt_verdict_doubt(verdict), *kept = gt_verdict_residue(verdict);
+
+	put_whole(out, "leaks", "error", "untracked", doubt);
+	if (verdict->options.max_peak)
+		put_whole(out, "peak", "failure", "peak",
+			  verdict->over_peak ? gt_verdict_peak(peak, verdict) : NULL);
+	if (gt_limits_of_residue(verdict->options.limits))
+		put_whole(out, "residue", "failure", "residue", kept);
+	free(doubt);
+	free(kept);
+}
+
+struct counts {
+	size_t tests, failures, errors, skipped;
+};
+
+static struct counts count_cases(const struct gt_view *v)
+{
+	const struct gt_leaks *leaks = &v->verdict->leaks;
+	const struct gt_verdict_options *asked = &v->verdict->options;
+	char *doubt = gt_verdict_doubt(v->verdict), *kept = gt_verdict_residue(v->verdict);
+	struct counts c = {
+		.tests = leaks->count + 1 + !!asked->max_peak + gt_limits_of_residue(asked->limits),
+		.failures = !!kept + v->verdict->over_peak,
+		.errors = !!doubt,
+	};
+
+	free(doubt);
+	free(kept);
+	for (size_t i = 0; i < leaks->count; i++) {
+		bool fails = gt_verdict_fails(v->verdict, &leaks->list[i]);
+		char *excuse = gt_leak_excuse(v, &leaks->list[i]);
+
+		c.failures += fails;
+		c.skipped += !fails && excuse;
+		free(excuse);
+	}
+	return c;
+}
+
+void gt_leaks_junit(const struct gt_view *v, FILE *out)
+{
+	const struct gt_leaks *leaks = &v->verdict->leaks;
+	char **names = gt_leak_names(v, leaks);
+	struct counts c = count_cases(v);
+	uint64_t ns = 0;
+	char counts[128], moment[GT_FORMAT_MAX];
+
+	gt_count_parse(gt_recording_info(v->recording, "duration_ns"), &ns);
+	snprintf(counts, sizeof counts, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\"",
+		 c.tests, c.failures, c.errors);
+	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites%s>\n"
+		"  <testsuite name=\"gputrack\"%s skipped=\"%zu\" time=\"%" PRIu64 ".%03" PRIu64
+		"\"", counts, counts, c.skipped, ns / 1000000000, ns / 1000000 % 1000);
+	/* JUnit's own form has no zone: cut it off */
+	gt_format_moment(moment, gt_recording_start_real_ns(v->recording));
+	moment[sizeof "2026-03-01T12:00:00" - 1] = '\0';
+	attribute(out, "timestamp", moment);
+	attribute(out, "hostname", gt_recording_info(v->recording, "host"));
+	fputs(">\n    <properties>\n      <property name=\"command\"", out);
+	attribute(out, "value", gt_recording_info(v->recording, "command"));
+	fputs("/>\n      <property name=\"recording\"", out);
+	attribute(out, "value", gt_recording_path(v->recording));
+	fputs("/>\n    </properties>\n", out);
+	put_wholes(out, v->verdict);
+	for (size_t i = 0; i < leaks->count; i++) {
+		put_leak(out, v, &leaks->list[i], names[i]);
+		free(names[i]);
+	}
+	free(names);
+	fputs("  </testsuite>\n</testsuites>\n", out);
+}

@@ -1,0 +1,31 @@
+/*
+ * limits.h - how much may leak: what --fail-on-leak=SPEC says.
+ *
+ * SPEC is one or more limits with commas between them. A limit is a word of api/select.h, alone
+ * (nothing of it may leak) or with what is too much: "event>10" counts resources, "memory>1MiB"
+ * adds up bytes, ">=" is there too. A number with a unit is bytes, a bare one resources. The word
+ * "residue" is what drivers kept after destroys (judge/residue.h), in bytes.
+ */
+#pragma once
+
+#include "api/select.h"
+#include "base/err.h"
+
+struct gt_limit {
+	char *text;              /* as it was given */
+	struct gt_select what;
+	uint64_t most;           /* more than this fails */
+	bool in_bytes;
+	bool of_residue;         /* `what` is nothing then */
+};
+
+struct gt_limits {
+	struct gt_limit *list;
+	size_t count, room;
+};
+
+/* 0, or -EINVAL and a sentence that tells where in `spec` the mistake is. */
+int gt_limits_parse(struct gt_limits *limits, const char *spec, struct gt_error *error);
+/* True when one of them is about what drivers kept. */
+bool gt_limits_of_residue(const struct gt_limits *limits);
+void gt_limits_fini(struct gt_limits *limits);

@@ -1,0 +1,101 @@
+/* residue.c - what drivers kept after destroys, as the resource tracker measured it. */
+#include "judge/residue.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+
+static const uint64_t KB_MOST = UINT64_MAX >> 11;
+
+/* What a newer tracker may have another word for is an object all the same. */
+static enum gt_label label_of(const char *name, size_t size)
+{
+	for (int i = 0; i < GT_LABEL_COUNT; i++)
+		if (strlen(gt_labels[i]) == size && !strncmp(gt_labels[i], name, size))
+			return (enum gt_label)i;
+	return GT_LABEL_OTHER;
+}
+
+/* ", CommandList 6400": adds it, and gives what follows; NULL when that is no such thing. */
+static const char *take_one(struct gt_residue *residue, const char *at)
+{
+	const char *name = at + 2, *space;
+	unsigned long long kb;
+	char *end;
+
+	if (strncmp(at, ", ", 2))
+		return NULL;
+	space = strchr(name, ' ');
+	if (!space || space[1] < '0' || space[1] > '9')
+		return NULL;
+	kb = strtoull(space + 1, &end, 10);
+	/* so that it is a number of bytes, too, of all processes together */
+	if (kb > KB_MOST - residue->kb)
+		return NULL;
+	residue->of[label_of(name, (size_t)(space - name))] += kb;
+	residue->kb += kb;
+	return end;
+}
+
+void gt_residue_find(struct gt_residue *residue, const struct gt_recording *recording)
+{
+	*residue = (struct gt_residue){ 0 };
+	for (size_t i = 0; i < gt_recording_process_count(recording); i++) {
+		const char *text = gt_recording_process(recording, i)->residue;
+
+		residue->measured += *text != '\0';
+		/* the sum is in front of the parts, and is theirs */
+		text = strchr(text, ',');
+		while (text && *text)
+			text = take_one(residue, text);
+	}
+}
+
+bool gt_residue_text(struct gt_printer *p, const struct gt_recording *recording)
+{
+	char total[GT_FORMAT_MAX], line[1024] = "";
+	struct gt_residue residue;
+	size_t used = 0;
+
+	gt_residue_find(&residue, recording);
+	if (!residue.kb)
+		return false;
+	for (int i = 0; i < GT_LABEL_COUNT && used < sizeof line; i++)
+		if (residue.of[i])
+			used += (size_t)snprintf(line + used, sizeof line - used,
+						 "%s%s %" PRIu64 " KB", used ? ", " : "",
+						 gt_labels[i], residue.of[i]);
+	gt_print_wrap(p, GT_YELLOW, 0, "RESIDUE  the process grew by %s that the driver kept when "
+		     "these were destroyed: %s",
+		     gt_format_bytes(total, residue.kb * 1024), line);
+	gt_print_wrap(p, GT_DIM, 2, "an estimate of the resource tracker and no leaked resource; "
+		     "--fail-on-leak=residue counts it (doc/resource-tracker.md)");
+	return true;
+}
+
+void gt_residue_json(struct gt_json *j, const struct gt_recording *recording)
+{
+	struct gt_residue residue;
+
+	gt_residue_find(&residue, recording);
+	if (!residue.measured) {
+		gt_json_null(j, "residue");
+		return;
+	}
+	gt_json_line(j, "residue");
+	gt_json_uint(j, "kb", residue.kb);
+	gt_json_uint(j, "processes", residue.measured);
+	gt_json_array(j, "labels");
+	for (int i = 0; i < GT_LABEL_COUNT; i++) {
+		if (!residue.of[i])
+			continue;
+		gt_json_object(j, NULL);
+		gt_json_text(j, "label", gt_labels[i]);
+		gt_json_uint(j, "kb", residue.of[i]);
+		gt_json_end(j);
+	}
+	gt_json_end(j);
+	gt_json_end(j);
+}

@@ -1,0 +1,274 @@
+/*
+ * sarif.c - leaks as SARIF 2.1.0: one result for each call site that leaked, one for a peak that is
+ * too high, and one for what the driver kept.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/format.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "judge/leak_text.h"
+
+enum { WORD_SIZE = 96 };
+
+/* A path as a URI: relative where it is below the folder we are in. */
+static char *uri_of(const char *path)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = gt_memstream(&text, &size);
+
+	if (*path == '/')
+		fputs("file://", out);
+	gt_uri_put(out, path);
+	gt_memstream_close(out);
+	return text;
+}
+
+static void message(struct gt_json *j, const char *key, const char *text)
+{
+	gt_json_object(j, key);
+	gt_json_text(j, "text", text);
+	gt_json_end(j);
+}
+
+static void location(struct gt_json *j, const char *key, const struct gt_view *v,
+		     const struct gt_frame *frame)
+{
+	char module[512];
+
+	gt_json_object(j, key);
+	if (frame->file) {
+		char *file = gt_frame_file(v, frame), *uri = uri_of(file);
+
+		gt_json_object(j, "physicalLocation");
+		gt_json_line(j, "artifactLocation");
+		gt_json_text(j, "uri", uri);
+		if (*file != '/')
+			gt_json_text(j, "uriBaseId", "%SRCROOT%");
+		gt_json_end(j);
+		if (frame->line) {
+			gt_json_line(j, "region");
+			gt_json_uint(j, "startLine", frame->line);
+			gt_json_end(j);
+		}
+		gt_json_end(j);
+		free(uri);
+		free(file);
+	}
+	if (frame->function) {
+		gt_json_array(j, "logicalLocations");
+		gt_json_line(j, NULL);
+		gt_json_text(j, "fullyQualifiedName", frame->function);
+		gt_json_text(j, "kind", "function");
+		gt_json_end(j);
+		gt_json_end(j);
+	} else if (!frame->file) {
+		snprintf(module, sizeof module, "%s+0x%" PRIx64,
+			 frame->module ? frame->module : "", frame->offset);
+		message(j, "message", module);
+	}
+	gt_json_end(j);
+}
+
+static void put_stack(struct gt_json *j, const struct gt_view *v, const struct gt_leak *leak)
+{
+	const struct gt_frame *frames;
+	size_t count = gt_frames_get(v->frames, leak->stack, &frames);
+
+	if (!count)
+		return;
+	gt_json_array(j, "stacks");
+	gt_json_object(j, NULL);
+	message(j, "message", "where most of them were created");
+	gt_json_array(j, "frames");
+	for (size_t i = 0; i < count; i++) {
+		gt_json_object(j, NULL);
+		location(j, "location", v, &frames[i]);
+		gt_json_end(j);
+	}
+	gt_json_end(j);
+	gt_json_end(j);
+	gt_json_end(j);
+}
+
+static const char *state_of(const struct gt_leak *leak)
+{
+	if (!leak->old_count)
+		return "new";
+	return leak->count == leak->old_count && leak->bytes == leak->old_bytes ? "unchanged" :
+										  "updated";
+}
+
+static void put_excuse(struct gt_json *j, const struct gt_view *v, const struct gt_leak *leak)
+{
+	char *excuse = gt_leak_excuse(v, leak);
+
+	gt_json_array(j, "suppressions");
+	if (leak->suppressed) {
+		gt_json_line(j, NULL);
+		gt_json_text(j, "kind", "external");
+		gt_json_text(j, "justification", excuse);
+		gt_json_end(j);
+	}
+	gt_json_end(j);
+	free(excuse);
+}
+
+static void put_fingerprint(struct gt_json *j, const char *key)
+{
+	char hash[32];
+
+	snprintf(hash, sizeof hash, "%016" PRIx64, gt_hash_bytes(key, strlen(key)));
+	gt_json_line(j, "partialFingerprints");
+	gt_json_text(j, "gputrackSite/v1", hash);
+	gt_json_end(j);
+}
+
+static void put_result(struct gt_json *j, const struct gt_view *v, const struct gt_leak *leak)
+{
+	const struct gt_frame *frame = gt_leak_frame(v, leak);
+	char word[WORD_SIZE], *title = gt_leak_title(leak);
+
+	gt_select_word(word, sizeof word, (enum gt_api)leak->api, (enum gt_kind)leak->kind);
+	gt_json_object(j, NULL);
+	gt_json_text(j, "ruleId", word);
+	gt_json_text(j, "level", gt_verdict_fails(v->verdict, leak) ? "error" : "note");
+	if (v->verdict->options.baseline)
+		gt_json_text(j, "baselineState", state_of(leak));
+	message(j, "message", title);
+	gt_json_array(j, "locations");
+	if (frame)
+		location(j, NULL, v, frame);
+	gt_json_end(j);
+	put_fingerprint(j, leak->key);
+	put_stack(j, v, leak);
+	put_excuse(j, v, leak);
+	gt_json_line(j, "properties");
+	gt_json_uint(j, "count", leak->count);
+	gt_json_uint(j, "bytes", leak->bytes);
+	gt_json_text(j, "function", gt_function_names[leak->function]);
+	gt_json_end(j);
+	gt_json_end(j);
+	free(title);
+}
+
+/* What is wrong with the whole, not with a call site. */
+static void put_whole(struct gt_json *j, const struct gt_view *v, const char *rule,
+		      const struct gt_frame *frame, const char *text)
+{
+	gt_json_object(j, NULL);
+	gt_json_text(j, "ruleId", rule);
+	gt_json_text(j, "level", "error");
+	if (v->verdict->options.baseline)
+		gt_json_text(j, "baselineState", "new"); /* of limits it knows nothing */
+	message(j, "message", text);
+	gt_json_array(j, "locations");
+	if (frame)
+		location(j, NULL, v, frame);
+	gt_json_end(j);
+	put_fingerprint(j, rule);
+	gt_json_array(j, "suppressions");
+	gt_json_end(j);
+	gt_json_end(j);
+}
+
+static void put_results(struct gt_json *j, const struct gt_view *v)
+{
+	const struct gt_verdict *verdict = v->verdict;
+	char peak[128], *kept = gt_verdict_residue(verdict);
+
+	gt_json_array(j, "results");
+	for (size_t i = 0; i < verdict->leaks.count; i++)
+		put_result(j, v, &verdict->leaks.list[i]);
+	if (verdict->over_peak)
+		put_whole(j, v, "peak", gt_peak_frame(v), gt_verdict_peak(peak, verdict));
+	if (kept)
+		put_whole(j, v, "residue", NULL, kept);
+	free(kept);
+	gt_json_end(j);
+}
+
+static void put_rule(struct gt_json *j, const char *id, const char *text)
+{
+	gt_json_object(j, NULL);
+	gt_json_text(j, "id", id);
+	message(j, "shortDescription", text);
+	gt_json_end(j);
+}
+
+/* One rule for each API and kind that leaked, and those that were asked for. */
+static void put_rules(struct gt_json *j, const struct gt_verdict *verdict)
+{
+	const struct gt_leaks *leaks = &verdict->leaks;
+	struct gt_select told = { 0 };
+
+	gt_json_array(j, "rules");
+	if (verdict->options.max_peak)
+		put_rule(j, "peak", "more device memory alive at once than --max-peak allows");
+	if (gt_limits_of_residue(verdict->options.limits))
+		put_rule(j, "residue", "memory that the driver kept after destroys");
+	for (size_t i = 0; i < leaks->count; i++) {
+		const struct gt_leak *leak = &leaks->list[i];
+		char word[WORD_SIZE], text[256];
+
+		if (told.has[leak->api][leak->kind])
+			continue;
+		told.has[leak->api][leak->kind] = true;
+		gt_select_word(word, sizeof word, (enum gt_api)leak->api, (enum gt_kind)leak->kind);
+		snprintf(text, sizeof text, "%s %s alive when the process ended",
+			 gt_api_names[leak->api], gt_kinds[leak->kind].plural);
+		put_rule(j, word, text);
+	}
+	gt_json_end(j);
+}
+
+/* How the tool went, not the program: what could not be told is a mark of its own. */
+static void put_invocation(struct gt_json *j, const struct gt_view *v)
+{
+	char *doubt = gt_verdict_doubt(v->verdict);
+
+	gt_json_array(j, "invocations");
+	gt_json_object(j, NULL);
+	gt_json_bool(j, "executionSuccessful", !doubt);
+	gt_json_text(j, "commandLine", gt_recording_info(v->recording, "command"));
+	if (doubt) {
+		gt_json_array(j, "toolExecutionNotifications");
+		gt_json_object(j, NULL);
+		gt_json_text(j, "level", "error");
+		message(j, "message", doubt);
+		gt_json_end(j);
+		gt_json_end(j);
+	}
+	gt_json_end(j);
+	gt_json_end(j);
+	free(doubt);
+}
+
+void gt_leaks_sarif(const struct gt_view *v, FILE *out)
+{
+	struct gt_json j;
+
+	gt_json_begin(&j, out);
+	gt_json_text(&j, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+	gt_json_text(&j, "version", "2.1.0");
+	gt_json_array(&j, "runs");
+	gt_json_object(&j, NULL);
+	gt_json_object(&j, "tool");
+	gt_json_object(&j, "driver");
+	gt_json_text(&j, "name", "gputrack");
+	gt_json_text(&j, "version", GT_VERSION);
+	put_rules(&j, v->verdict);
+	gt_json_end(&j);
+	gt_json_end(&j);
+	put_invocation(&j, v);
+	gt_json_text(&j, "columnKind", "unicodeCodePoints");
+	put_results(&j, v);
+	gt_json_end(&j);
+	gt_json_end(&j);
+	gt_json_finish(&j);
+}

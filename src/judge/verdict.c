@@ -1,0 +1,395 @@
+/* verdict.c - whether too much leaked or was used, by limits, suppressions and a baseline. */
+#include "judge/verdict.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/format.h"
+#include "base/mem.h"
+#include "base/tool.h"
+#include "replay/head.h"
+#include "judge/residue.h"
+
+static const char *const outcome_names[] = {
+	[GT_OUTCOME_PASSED] = "passed", [GT_OUTCOME_LEAKED] = "leaked",
+	[GT_OUTCOME_UNTRACKED] = "untracked", [GT_OUTCOME_UNSURE] = "unsure",
+	[GT_OUTCOME_PEAK] = "peak",
+};
+
+static void add(struct gt_sum *sum, uint64_t count, uint64_t bytes)
+{
+	sum->count += count;
+	sum->bytes += bytes;
+}
+
+static bool is_of(const struct gt_limit *limit, const struct gt_leak *leak)
+{
+	return limit->what.has[leak->api][leak->kind];
+}
+
+/* Holds a sum against its limit. */
+static void hold(const struct gt_limit *limit, struct gt_sum *sum)
+{
+	/* as many as before, but bigger: that is growth too */
+	if (!limit->in_bytes && !limit->most)
+		sum->exceeded = sum->count || sum->bytes;
+	else
+		sum->exceeded = (limit->in_bytes ? sum->bytes : sum->count) > limit->most;
+}
+
+static void add_up(struct gt_verdict *verdict)
+{
+	const struct gt_limits *limits = verdict->options.limits;
+
+	for (size_t i = 0; i < verdict->leaks.count; i++) {
+		const struct gt_leak *leak = &verdict->leaks.list[i];
+
+		add(&verdict->fresh, leak->new_count, leak->new_bytes);
+		if (leak->suppressed)
+			add(&verdict->suppressed, leak->count, leak->bytes);
+		else
+			add(&verdict->known, leak->count - leak->new_count,
+			    leak->bytes - leak->new_bytes);
+		verdict->all_goes_on &= !leak->left_count && !leak->left_bytes;
+		for (size_t k = 0; k < limits->count; k++)
+			if (is_of(&limits->list[k], leak)) {
+				add(&verdict->sums[k], leak->new_count, leak->new_bytes);
+				add(&verdict->left[k], leak->left_count, leak->left_bytes);
+			}
+	}
+	for (size_t k = 0; k < limits->count; k++) {
+		hold(&limits->list[k], &verdict->sums[k]);
+		hold(&limits->list[k], &verdict->left[k]);
+		verdict->goes_on |= verdict->sums[k].exceeded && !verdict->left[k].exceeded;
+	}
+}
+
+/* What drivers kept is no leak of the program's: it counts for the limits that name it. */
+static void add_residue(struct gt_verdict *verdict, const struct gt_recording *recording)
+{
+	const struct gt_limits *limits = verdict->options.limits;
+	struct gt_residue residue;
+
+	gt_residue_find(&residue, recording);
+	for (size_t k = 0; k < limits->count; k++) {
+		if (!limits->list[k].of_residue)
+			continue;
+		verdict->sums[k].bytes = verdict->left[k].bytes = residue.kb * 1024;
+		verdict->residue_unknown |= !residue.measured;
+	}
+}
+
+/* Whether leaks decide anything: a limit of the peak that stands alone leaves them aside. */
+static bool judges_leaks(const struct gt_verdict *verdict)
+{
+	return verdict->options.fails_on_leak || !verdict->options.max_peak;
+}
+
+/* What the limits say; PASSED where nobody can tell, too. */
+static enum gt_outcome judge(const struct gt_verdict *verdict)
+{
+	for (size_t i = 0; judges_leaks(verdict) && i < verdict->options.limits->count; i++)
+		if (verdict->left[i].exceeded)
+			return GT_OUTCOME_LEAKED;
+	return verdict->over_peak ? GT_OUTCOME_PEAK : GT_OUTCOME_PASSED;
+}
+
+static bool relies_on_gaps(const struct gt_verdict *verdict)
+{
+	return verdict->options.baseline_has_gaps && (verdict->known.count || verdict->known.bytes);
+}
+
+static bool is_unsure(const struct gt_verdict *verdict, const struct gt_recording *recording)
+{
+	return gt_head_has_gaps(recording) ||
+	       (judges_leaks(verdict) &&
+		(verdict->residue_unknown || verdict->goes_on || relies_on_gaps(verdict)));
+}
+
+void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
+		     const struct gt_verdict_options *options)
+{
+	*verdict = (struct gt_verdict){ .options = *options, .all_goes_on = true };
+	verdict->sums = gt_alloc(options->limits->count * sizeof *verdict->sums);
+	verdict->left = gt_alloc(options->limits->count * sizeof *verdict->left);
+	gt_leaks_init(&verdict->leaks, v);
+	if (options->suppressions)
+		gt_leaks_suppress(&verdict->leaks, v, options->suppressions);
+	if (options->baseline)
+		gt_leaks_subtract(&verdict->leaks, options->baseline);
+	add_residue(verdict, v->recording);
+	add_up(verdict);
+	verdict->peak_bytes = v->ledger->peak_bytes;
+	verdict->over_peak = options->max_peak && verdict->peak_bytes > options->max_peak;
+	verdict->outcome = judge(verdict);
+	/* one that is damaged from its first event on may have tracked all the same */
+	if (!v->ledger->events && !gt_head_has_gaps(v->recording))
+		verdict->outcome = GT_OUTCOME_UNTRACKED;
+	else if (verdict->outcome == GT_OUTCOME_PASSED && is_unsure(verdict, v->recording))
+		verdict->outcome = GT_OUTCOME_UNSURE;
+}
+
+void gt_verdict_fini(struct gt_verdict *verdict)
+{
+	gt_leaks_fini(&verdict->leaks);
+	free(verdict->sums);
+	free(verdict->left);
+	*verdict = (struct gt_verdict){ 0 };
+}
+
+void gt_verdict_groups(struct gt_groups *groups, const struct gt_view *v)
+{
+	gt_groups_init(groups, v->ledger, GT_GROUPS_LEAKS);
+	if (v->verdict)
+		gt_leaks_filter(&v->verdict->leaks, v->ledger, groups);
+}
+
+void gt_verdict_known(struct gt_printer *p, const struct gt_view *v, const struct gt_groups *groups)
+{
+	const struct gt_verdict *verdict = v->verdict;
+	char fresh[GT_FORMAT_MAX], known[GT_FORMAT_MAX];
+
+	if (!verdict || groups->object_count <= verdict->fresh.count)
+		return;
+	gt_print_wrap(p, GT_PLAIN, 2, "%s of them new, %s in %s already",
+		     gt_format_count(fresh, verdict->fresh.count),
+		     gt_format_count(known, groups->object_count - verdict->fresh.count),
+		     verdict->options.baseline_path);
+}
+
+bool gt_verdict_fails(const struct gt_verdict *verdict, const struct gt_leak *leak)
+{
+	const struct gt_limits *limits = verdict->options.limits;
+
+	for (size_t i = 0; i < limits->count; i++)
+		if (verdict->left[i].exceeded && is_of(&limits->list[i], leak) &&
+		    (leak->left_count || leak->left_bytes))
+			return true;
+	return false;
+}
+
+/* "3 resources, 1.00 MiB" */
+static char *put_sum(char out[2 * GT_FORMAT_MAX], const struct gt_sum *sum)
+{
+	char count[GT_FORMAT_MAX], bytes[GT_FORMAT_MAX];
+
+	snprintf(out, 2 * GT_FORMAT_MAX, sum->bytes ? "%s %s, %s" : "%s %s",
+		 gt_format_count(count, sum->count),
+		 gt_plural(sum->count, "resource", "resources"),
+		 gt_format_bytes(bytes, sum->bytes));
+	return out;
+}
+
+/* The limit of residue that was exceeded; NULL: none. */
+static const struct gt_sum *too_much_kept(const struct gt_verdict *verdict)
+{
+	for (size_t i = 0; i < verdict->options.limits->count; i++)
+		if (verdict->options.limits->list[i].of_residue && verdict->sums[i].exceeded)
+			return &verdict->sums[i];
+	return NULL;
+}
+
+/* What nobody can tell. */
+static const char *question(const struct gt_verdict *verdict)
+{
+	if (!judges_leaks(verdict))
+		return "how high the peak was";
+	return verdict->options.max_peak ? "whether something leaked, nor how high the peak was" :
+					   "whether something leaked";
+}
+
+char *gt_verdict_doubt(const struct gt_verdict *verdict)
+{
+	char *text = NULL;
+	int e = 0;
+
+	if (verdict->outcome == GT_OUTCOME_UNTRACKED)
+		e = asprintf(&text, "nothing was tracked at all, so nobody can tell %s; `%s "
+			     "doctor` tells what can be tracked", question(verdict),
+			     gt_tool_name());
+	else if (verdict->outcome != GT_OUTCOME_UNSURE)
+		return NULL;
+	else if (judges_leaks(verdict) && verdict->residue_unknown)
+		e = asprintf(&text, "nobody measured what the driver kept: record with --csv or "
+			     "--log, to a normal end");
+	else if (judges_leaks(verdict) && verdict->goes_on)
+		e = asprintf(&text, "%s held by programs that went on, so nobody can tell whether "
+			     "it leaks", verdict->all_goes_on ? "all that is alive is" :
+					 "what is over the limit is");
+	else if (judges_leaks(verdict) && relies_on_gaps(verdict))
+		e = asprintf(&text, "the baseline %s has gaps, so nobody can tell what it leaked",
+			     verdict->options.baseline_path);
+	else
+		e = asprintf(&text, "the recording has gaps, so nobody can tell %s",
+			     question(verdict));
+	return e < 0 ? NULL : text;
+}
+
+char *gt_verdict_residue(const struct gt_verdict *verdict)
+{
+	const struct gt_sum *kept = too_much_kept(verdict);
+	char bytes[GT_FORMAT_MAX], *text;
+
+	if (!kept || asprintf(&text, "%s kept by the driver after destroys (resource tracker)",
+			      gt_format_bytes(bytes, kept->bytes)) < 0)
+		return NULL;
+	return text;
+}
+
+static void put_limits(const struct gt_verdict *verdict, struct gt_printer *p)
+{
+	const struct gt_limits *limits = verdict->options.limits;
+	char text[2 * GT_FORMAT_MAX];
+
+	for (size_t i = 0; i < limits->count; i++) {
+		const struct gt_sum *sum = &verdict->left[i];
+
+		if (sum->exceeded)
+			gt_print_wrap(p, GT_RED, 0, limits->list[i].of_residue ?
+				     "FAILED  --fail-on-leak=%s: %s kept by the driver" :
+				     "FAILED  --fail-on-leak=%s: %s", limits->list[i].text,
+				     limits->list[i].of_residue ?
+				     gt_format_bytes(text, sum->bytes) : put_sum(text, sum));
+	}
+}
+
+char *gt_verdict_peak(char out[128], const struct gt_verdict *verdict)
+{
+	char peak[GT_FORMAT_MAX], most[GT_FORMAT_MAX];
+
+	snprintf(out, 128, "the peak of device memory, %s, is %s --max-peak=%s",
+		 gt_format_bytes(peak, verdict->peak_bytes),
+		 verdict->over_peak ? "over" : "within",
+		 gt_format_bytes(most, verdict->options.max_peak));
+	return out;
+}
+
+static void put_suppressions(const struct gt_suppressions *list, struct gt_printer *p)
+{
+	char text[2 * GT_FORMAT_MAX];
+
+	for (size_t i = 0; list && i < list->count; i++) {
+		const struct gt_suppression *s = &list->list[i];
+
+		if (s->count)
+			gt_print_wrap(p, GT_PLAIN, 2, "suppressed %s: %s:%u %s",
+				     put_sum(text, &(struct gt_sum){ s->count, s->bytes, false }),
+				     s->file, s->line, s->text);
+		else
+			gt_print_wrap(p, GT_YELLOW, 2, "suppresses nothing: %s:%u %s", s->file,
+				     s->line, s->text);
+	}
+}
+
+/* What nobody asked to fail by is only told. */
+static void put_counted(const struct gt_verdict *verdict, struct gt_printer *p)
+{
+	bool any = verdict->fresh.count || verdict->fresh.bytes;
+	char text[2 * GT_FORMAT_MAX];
+
+	gt_print_wrap(p, GT_PLAIN, 0, "COUNTED  %s",
+		     any ? put_sum(text, &verdict->fresh) : "no leak");
+}
+
+static void put_leaks(const struct gt_verdict *verdict, struct gt_printer *p)
+{
+	char text[2 * GT_FORMAT_MAX];
+
+	if (verdict->options.peak_alone)
+		return;
+	if (!verdict->options.fails_on_leak)
+		put_counted(verdict, p);
+	else if (verdict->outcome == GT_OUTCOME_LEAKED)
+		put_limits(verdict, p);
+	else if (verdict->outcome == GT_OUTCOME_PASSED)
+		gt_print_wrap(p, GT_GREEN, 0, !verdict->fresh.count && !verdict->fresh.bytes ?
+			     "PASSED  nothing leaked" : "PASSED  %s %s, within the limits",
+			     put_sum(text, &verdict->fresh),
+			     verdict->all_goes_on ? "alive" : "leaked");
+}
+
+static void put_peak(const struct gt_verdict *verdict, struct gt_printer *p)
+{
+	char text[128];
+
+	if (verdict->over_peak)
+		gt_print_wrap(p, GT_RED, 0, "FAILED  %s", gt_verdict_peak(text, verdict));
+	else if (verdict->options.max_peak && verdict->outcome != GT_OUTCOME_LEAKED)
+		gt_print_wrap(p, GT_GREEN, 0, "PASSED  %s", gt_verdict_peak(text, verdict));
+}
+
+static void put_outcome(const struct gt_verdict *verdict, struct gt_printer *p)
+{
+	bool is_asked = verdict->options.fails_on_leak || verdict->options.max_peak;
+	char *doubt = gt_verdict_doubt(verdict);
+
+	if (doubt) {
+		gt_print_wrap(p, is_asked ? GT_RED : GT_YELLOW, 0, is_asked ? "FAILED  %s" : "%s",
+			     doubt);
+	} else {
+		put_leaks(verdict, p);
+		put_peak(verdict, p);
+	}
+	free(doubt);
+}
+
+void gt_verdict_text(const struct gt_verdict *verdict, struct gt_printer *p)
+{
+	char text[2 * GT_FORMAT_MAX];
+
+	put_outcome(verdict, p);
+	if (verdict->options.baseline)
+		gt_print_wrap(p, GT_PLAIN, 2, "not counted, as in %s already: %s",
+			     verdict->options.baseline_path, put_sum(text, &verdict->known));
+	put_suppressions(verdict->options.suppressions, p);
+}
+
+static void sum_json(struct gt_json *j, const char *key, const struct gt_sum *sum)
+{
+	gt_json_line(j, key);
+	gt_json_uint(j, "count", sum->count);
+	gt_json_uint(j, "bytes", sum->bytes);
+	gt_json_end(j);
+}
+
+void gt_verdict_json(const struct gt_verdict *verdict, struct gt_json *j)
+{
+	const struct gt_suppressions *list = verdict->options.suppressions;
+	const struct gt_limits *limits = verdict->options.limits;
+
+	gt_json_object(j, "verdict");
+	gt_json_text(j, "outcome", outcome_names[verdict->outcome]);
+	sum_json(j, "counted", &verdict->fresh);
+	sum_json(j, "suppressed", &verdict->suppressed);
+	sum_json(j, "known", &verdict->known);
+	gt_json_text(j, "baseline", verdict->options.baseline_path);
+	gt_json_array(j, "limits");
+	for (size_t i = 0; i < limits->count; i++) {
+		gt_json_line(j, NULL);
+		gt_json_text(j, "limit", limits->list[i].text);
+		gt_json_uint(j, "count", verdict->sums[i].count);
+		gt_json_uint(j, "bytes", verdict->sums[i].bytes);
+		gt_json_bool(j, "exceeded", verdict->sums[i].exceeded);
+		gt_json_end(j);
+	}
+	gt_json_end(j);
+	if (verdict->options.max_peak) {
+		gt_json_line(j, "peak");
+		gt_json_uint(j, "bytes", verdict->peak_bytes);
+		gt_json_uint(j, "most", verdict->options.max_peak);
+		gt_json_bool(j, "exceeded", verdict->over_peak);
+		gt_json_end(j);
+	}
+	gt_json_array(j, "suppressions");
+	for (size_t i = 0; list && i < list->count; i++) {
+		gt_json_line(j, NULL);
+		gt_json_text(j, "file", list->list[i].file);
+		gt_json_uint(j, "line", list->list[i].line);
+		gt_json_text(j, "text", list->list[i].text);
+		gt_json_uint(j, "count", list->list[i].count);
+		gt_json_uint(j, "bytes", list->list[i].bytes);
+		gt_json_end(j);
+	}
+	gt_json_end(j);
+	gt_json_end(j);
+}

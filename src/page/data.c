@@ -1,0 +1,497 @@
+/* data.c - what a page is drawn from, as a JSON document. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "replay/group_text.h"
+#include "replay/head.h"
+#include "page/page.h"
+#include "page/interned.h"
+#include "page/series.h"
+#include "judge/residue.h"
+#include "api/results.h"
+#include "replay/running.h"
+
+enum { SITES_MAX = 4000, SET_SITES_MAX = 600, HANDLES_MAX = 8, MISTAKES_MAX = 200 };
+
+/* What a leak's site itself does not know. */
+struct leak {
+	uint16_t function, place;
+	bool several_places;
+	uint32_t pid;                       /* 0: several */
+	const struct gt_entry *held;        /* the one with the most references, over 1 */
+	uint32_t references;                /* … how many */
+	uint64_t kept, holders;             /* released ones that others keep, and these */
+	const struct gt_entry *oldest[HANDLES_MAX];
+	size_t oldest_count;
+};
+
+/* One set being written. */
+struct writing {
+	const struct gt_html *html;
+	const struct gt_html_set *set;
+	struct gt_html_names *names;
+	struct gt_json *json;
+	bool *marks;                        /* by site: it is in the page */
+	struct leak *leaks;                 /* by site */
+	uint32_t *numbers;                  /* by site: the page's number */
+};
+
+static int64_t since_start(const struct gt_html *h, uint64_t time_ns)
+{
+	return (int64_t)(time_ns - h->start_ns);
+}
+
+/* Lives as long as its process, and is no leak at the end. */
+static bool lasts(uint8_t kind)
+{
+	return gt_kinds[kind].habits & GT_LASTING;
+}
+
+static void kinds_json(struct writing *w)
+{
+	static const char *const memories[] = {
+		[GT_MEMORY_NO] = "none", [GT_MEMORY_VIEW] = "view", [GT_MEMORY_DEVICE] = "device",
+		[GT_MEMORY_SHARED] = "shared", [GT_MEMORY_HOST] = "host",
+	};
+	struct gt_json *j = w->json;
+
+	gt_json_array(j, "kinds");
+	for (size_t i = 0; i < w->html->kind_count; i++) {
+		const struct gt_html_kind *k = &w->html->kinds[i];
+		const struct gt_tally *t = &w->set->ledger->tally[k->api][k->kind];
+
+		gt_json_object(j, NULL);
+		gt_json_text(j, "api", gt_api_names[k->api]);
+		gt_json_text(j, "name", gt_kinds[k->kind].name);
+		gt_json_text(j, "plural", gt_kinds[k->kind].plural);
+		gt_json_text(j, "memory", memories[gt_kinds[k->kind].memory]);
+		gt_json_bool(j, "lasting", lasts(k->kind));
+		gt_json_uint(j, "created", t->created);
+		gt_json_uint(j, "live", t->live);
+		gt_json_uint(j, "live_bytes", t->bytes_live);
+		gt_json_uint(j, "total_bytes", t->bytes_total);
+		gt_html_channel_json(j, "bytes", &w->set->kinds, 2 * i);
+		gt_html_channel_json(j, "objects", &w->set->kinds, 2 * i + 1);
+		gt_json_end(j);
+	}
+	gt_json_end(j);
+}
+
+static void totals_json(struct writing *w)
+{
+	static const char *const channels[] = { "device", "host", "objects" };
+	const struct gt_pyramid *p = &w->set->totals;
+	struct gt_json *j = w->json;
+
+	gt_json_object(j, "rows");
+	gt_json_uint(j, "step_ns", p->step_ns);
+	gt_html_times_json(j, "times", p);
+	for (size_t i = 0; i < sizeof channels / sizeof *channels; i++)
+		gt_html_channel_json(j, channels[i], p, i);
+	gt_json_end(j);
+	gt_json_object(j, "kind_rows");
+	gt_json_uint(j, "step_ns", w->set->kinds.step_ns);
+	gt_html_times_json(j, "times", &w->set->kinds);
+	gt_json_end(j);
+}
+
+/* How much of what is alive at the end may still be in use. */
+static uint64_t in_use(const struct writing *w)
+{
+	struct gt_groups groups;
+	uint64_t count;
+
+	gt_groups_init(&groups, w->set->ledger, GT_GROUPS_LEAKS);
+	count = gt_running_count(w->html->recording, &groups);
+	gt_groups_fini(&groups);
+	return count;
+}
+
+static void sums_json(struct writing *w)
+{
+	const struct gt_ledger *l = w->set->ledger;
+	struct gt_tally total = gt_ledger_total(l);
+	struct gt_leaked leaked = gt_ledger_leaked(l);
+	struct gt_json *j = w->json;
+
+	gt_json_uint(j, "events", l->events);
+	gt_json_uint(j, "created", total.created);
+	gt_json_uint(j, "created_bytes", total.bytes_total);
+	gt_json_uint(j, "leaked", leaked.count);
+	gt_json_uint(j, "in_use", leaked.count ? in_use(w) : 0);
+	gt_json_uint(j, "leaked_device", leaked.device_bytes);
+	gt_json_uint(j, "leaked_host", leaked.host_bytes);
+	gt_json_uint(j, "lasting", l->lasting.count);
+	gt_json_uint(j, "freed_with_owner", l->freed.count);
+	gt_json_object(j, "peak");
+	gt_json_uint(j, "bytes", l->peak_bytes);
+	gt_json_int(j, "time_ns", l->peak_bytes ? since_start(w->html, l->peak_ns) : 0);
+	gt_json_uint(j, "objects", l->peak_live);
+	gt_json_end(j);
+}
+
+/* The oldest few, the oldest first. */
+static void keep_oldest(struct leak *leak, const struct gt_entry *e)
+{
+	size_t i = leak->oldest_count;
+
+	if (i == HANDLES_MAX) {
+		if (leak->oldest[i - 1]->time_ns <= e->time_ns)
+			return;
+		i--;
+	} else {
+		leak->oldest_count++;
+	}
+	for (; i && leak->oldest[i - 1]->time_ns > e->time_ns; i--)
+		leak->oldest[i] = leak->oldest[i - 1];
+	leak->oldest[i] = e;
+}
+
+static void note_references(struct leak *leak, const struct gt_entry *e, const struct gt_ledger *l)
+{
+	uint32_t references = gt_ledger_references(l, e);
+
+	if (references > 1 && references > leak->references) {
+		leak->held = e;
+		leak->references = references;
+	}
+	if (!references) {
+		leak->kept++;
+		leak->holders += gt_ledger_holders(l, e);
+	}
+}
+
+static bool look_at(void *context, const struct gt_entry *e)
+{
+	struct writing *w = context;
+	const struct gt_ledger *l = w->set->ledger;
+	const struct gt_site *site = gt_ledger_site(l, e);
+	uint32_t pid = gt_recording_process(w->html->recording, e->process)->pid;
+	struct leak *leak;
+
+	if (!site || !w->marks[site - l->sites])
+		return true;
+	leak = &w->leaks[site - l->sites];
+	if (!leak->oldest_count) {
+		leak->function = e->function;
+		leak->place = e->place;
+		leak->pid = pid;
+	}
+	leak->several_places |= leak->place != e->place;
+	if (leak->pid != pid)
+		leak->pid = 0;
+	note_references(leak, e, l);
+	keep_oldest(leak, e);
+	return true;
+}
+
+/* The track of a site, or -1. */
+static int64_t track_of(const struct gt_html *h, const struct gt_site *s)
+{
+	for (size_t i = 0; i < h->track_count; i++)
+		if (gt_site_is(s, h->tracks[i].stack, h->tracks[i].function))
+			return (int64_t)i;
+	return -1;
+}
+
+static size_t kind_of(const struct gt_html *h, const struct gt_site *s)
+{
+	size_t i = 0;
+
+	while (i < h->kind_count && (h->kinds[i].api != s->api || h->kinds[i].kind != s->kind))
+		i++;
+	return i;
+}
+
+/* In the order of viewer/data.js's SITE. */
+static void site_json(struct writing *w, const struct gt_site *s)
+{
+	struct gt_json *j = w->json;
+
+	gt_json_array(j, NULL);
+	gt_json_uint(j, NULL, gt_html_stack(w->names, s->stack));
+	gt_json_uint(j, NULL, kind_of(w->html, s));
+	gt_json_uint(j, NULL, s->live);
+	gt_json_uint(j, NULL, s->bytes_live);
+	gt_json_uint(j, NULL, s->live_at_peak);
+	gt_json_uint(j, NULL, s->bytes_at_peak);
+	gt_json_uint(j, NULL, s->created);
+	gt_json_uint(j, NULL, s->bytes_total);
+	gt_json_uint(j, NULL, s->bytes_peak);
+	gt_json_int(j, NULL, since_start(w->html, s->first_ns));
+	gt_json_int(j, NULL, since_start(w->html, s->last_ns));
+	gt_json_int(j, NULL, track_of(w->html, s));
+	gt_json_end(j);
+}
+
+static void sites_json(struct writing *w)
+{
+	const struct gt_ledger *l = w->set->ledger;
+	struct gt_site rest = { 0 };
+	uint32_t number = 0;
+	struct gt_json *j = w->json;
+
+	gt_json_array(j, "sites");
+	for (size_t i = 0; i < l->site_count; i++) {
+		const struct gt_site *s = &l->sites[i];
+
+		if (w->marks[i] && kind_of(w->html, s) < w->html->kind_count) {
+			w->numbers[i] = number++;
+			site_json(w, s);
+			continue;
+		}
+		w->marks[i] = false;
+		rest.live += lasts(s->kind) ? 0 : s->live;
+		rest.bytes_live += lasts(s->kind) ? 0 : s->bytes_live;
+		rest.live_at_peak += s->live_at_peak;
+		rest.bytes_at_peak += s->bytes_at_peak;
+		rest.created += s->created;
+		rest.bytes_total += s->bytes_total;
+	}
+	gt_json_end(j);
+	gt_json_object(j, "rest");
+	gt_json_uint(j, "sites", l->site_count - number);
+	gt_json_uint(j, "live", rest.live);
+	gt_json_uint(j, "live_bytes", rest.bytes_live);
+	gt_json_uint(j, "peak", rest.live_at_peak);
+	gt_json_uint(j, "peak_bytes", rest.bytes_at_peak);
+	gt_json_uint(j, "created", rest.created);
+	gt_json_uint(j, "total_bytes", rest.bytes_total);
+	gt_json_end(j);
+}
+
+static void leak_json(struct writing *w, size_t site)
+{
+	const struct leak *leak = &w->leaks[site];
+	const struct gt_ledger *l = w->set->ledger;
+	struct gt_json *j = w->json;
+	char text[GT_KIND_TEXT];
+
+	gt_json_object(j, NULL);
+	gt_json_uint(j, "site", w->numbers[site]);
+	gt_json_text(j, "function", gt_function_names[leak->function]);
+	gt_json_text(j, "place", leak->several_places ? "several places" :
+		     gt_recording_place(w->html->recording, leak->place));
+	gt_json_uint(j, "pid", leak->pid);
+	if (leak->held) {
+		gt_json_uint(j, "references", leak->references);
+		gt_json_uint(j, "retained", gt_html_stack(w->names,
+							  gt_ledger_retain_stack(l, leak->held)));
+	}
+	if (leak->kept) {
+		gt_json_uint(j, "kept", leak->kept);
+		gt_json_text(j, "kept_by", gt_kind_count(text, gt_live_holder_kind(leak->oldest[0]),
+							 leak->holders));
+	}
+	gt_json_array(j, "handles");
+	for (size_t i = 0; i < leak->oldest_count; i++)
+		gt_json_hex(j, NULL, leak->oldest[i]->handle);
+	gt_json_end(j);
+	gt_json_end(j);
+}
+
+static void leaks_json(struct writing *w)
+{
+	const struct gt_ledger *l = w->set->ledger;
+
+	w->leaks = gt_alloc(l->site_count * sizeof *w->leaks);
+	gt_live_each(&l->live, look_at, w);
+	gt_json_array(w->json, "leaks");
+	for (size_t i = 0; i < l->site_count; i++)
+		if (w->marks[i] && !lasts(l->sites[i].kind) && w->leaks[i].oldest_count)
+			leak_json(w, i);
+	gt_json_end(w->json);
+	free(w->leaks);
+}
+
+static void growth_json(struct writing *w)
+{
+	struct gt_json *j = w->json;
+	size_t count;
+	struct gt_rise *rises = gt_growth_find(w->set->growth, w->set->ledger, &count);
+
+	gt_json_array(j, "growth");
+	for (size_t i = 0; i < count; i++) {
+		const struct gt_rise *r = &rises[i];
+
+		if (!w->marks[r->site])
+			continue;
+		gt_json_object(j, NULL);
+		gt_json_uint(j, "site", w->numbers[r->site]);
+		gt_json_text(j, "unit", r->bytes ? "bytes" : "objects");
+		gt_json_real(j, "per_second", r->per_second);
+		gt_json_real(j, "steadiness", r->steadiness);
+		gt_json_bool(j, "given_back", r->given_back);
+		gt_json_uint(j, "from", r->from);
+		gt_json_uint(j, "to", r->to);
+		gt_json_int(j, "since_ns", since_start(w->html, r->since_ns));
+		gt_json_int(j, "until_ns", since_start(w->html, r->until_ns));
+		gt_json_end(j);
+	}
+	gt_json_end(j);
+	free(rises);
+}
+
+static void tracks_json(struct writing *w)
+{
+	gt_json_array(w->json, "tracks");
+	for (size_t i = 0; i < w->html->track_count; i++)
+		gt_html_track_json(w->json, w->html, w->set, i);
+	gt_json_end(w->json);
+}
+
+static void call_json(struct writing *w, uint16_t function, bool has_result, int32_t result)
+{
+	gt_json_text(w->json, "function", gt_function_names[function]);
+	gt_json_text(w->json, "kind", gt_kinds[gt_functions[function].kind].name);
+	gt_result_json(w->json, function, has_result, result);
+}
+
+static void redundant_json(struct writing *w, const struct gt_redundant *r)
+{
+	struct gt_json *j = w->json;
+
+	gt_json_object(j, NULL);
+	call_json(w, r->function, !r->fatal, r->result);
+	gt_json_hex(j, "handle", r->handle);
+	gt_json_uint(j, "pid", gt_recording_process(w->html->recording, r->process)->pid);
+	gt_json_int(j, "time_ns", since_start(w->html, r->time_ns));
+	gt_json_uint(j, "count", r->count);
+	gt_json_bool(j, "fatal", r->fatal);
+	gt_json_uint(j, "stack", gt_html_stack(w->names, r->stack));
+	gt_json_uint(j, "ended", gt_html_stack(w->names, r->ended_stack));
+	gt_json_uint(j, "created", gt_html_stack(w->names, r->created_stack));
+	gt_json_end(j);
+}
+
+static void failure_json(struct writing *w, const struct gt_failure *f)
+{
+	struct gt_json *j = w->json;
+
+	gt_json_object(j, NULL);
+	call_json(w, f->function, f->result != 0, f->result);
+	gt_json_uint(j, "count", f->count);
+	gt_json_uint(j, "bytes", f->bytes_most);
+	gt_json_int(j, "time_ns", since_start(w->html, f->time_ns));
+	gt_json_uint(j, "stack", gt_html_stack(w->names, f->stack));
+	gt_json_end(j);
+}
+
+static void last_call_json(struct writing *w, const struct gt_last_call *call)
+{
+	struct gt_json *j = w->json;
+
+	gt_json_object(j, NULL);
+	call_json(w, call->event.function, false, 0);
+	gt_json_hex(j, "handle", call->event.handle);
+	gt_json_uint(j, "pid", gt_recording_process(w->html->recording, call->process)->pid);
+	gt_json_uint(j, "tid", call->event.tid);
+	gt_json_int(j, "time_ns", since_start(w->html, call->event.time_ns));
+	gt_json_uint(j, "stack", gt_html_stack(w->names, call->event.stack));
+	gt_json_end(j);
+}
+
+static size_t at_most(size_t count)
+{
+	return count < MISTAKES_MAX ? count : MISTAKES_MAX;
+}
+
+static void mistakes_json(struct writing *w)
+{
+	const struct gt_ledger *l = w->set->ledger;
+	struct gt_json *j = w->json;
+
+	gt_json_object(j, "mistakes");
+	gt_json_array(j, "redundant");
+	for (size_t i = 0; i < at_most(l->redundant_count); i++)
+		redundant_json(w, &l->redundant[i]);
+	gt_json_end(j);
+	gt_json_array(j, "failures");
+	for (size_t i = 0; i < at_most(l->failure_count); i++)
+		failure_json(w, &l->failures[i]);
+	gt_json_end(j);
+	gt_json_array(j, "last_calls");
+	for (size_t i = 0; i < at_most(l->last_call_count); i++)
+		last_call_json(w, &l->last_calls[i]);
+	gt_json_end(j);
+	gt_json_uint(j, "left_out", l->redundant_count - at_most(l->redundant_count) +
+		     l->failure_count - at_most(l->failure_count) +
+		     l->last_call_count - at_most(l->last_call_count));
+	gt_json_uint(j, "failed", gt_ledger_total(l).failed);
+	gt_json_uint(j, "unknown_ends", l->unknown_ends);
+	gt_json_uint(j, "replaced", l->replaced);
+	gt_json_uint(j, "size_mismatches", l->size_mismatches);
+	gt_json_end(j);
+}
+
+static void set_json(struct writing *w)
+{
+	const struct gt_ledger *l = w->set->ledger;
+
+	w->marks = gt_alloc(l->site_count * sizeof *w->marks);
+	w->numbers = gt_alloc(l->site_count * sizeof *w->numbers);
+	gt_html_pick(l, w->set->pid ? SET_SITES_MAX : SITES_MAX, w->marks);
+	gt_json_object(w->json, NULL);
+	gt_json_uint(w->json, "pid", w->set->pid);
+	sums_json(w);
+	totals_json(w);
+	kinds_json(w);
+	sites_json(w);
+	tracks_json(w);
+	leaks_json(w);
+	growth_json(w);
+	mistakes_json(w);
+	gt_json_end(w->json);
+	free(w->marks);
+	free(w->numbers);
+}
+
+static void samples_json(const struct gt_html *h, struct gt_json *j)
+{
+	gt_json_array(j, "samples");
+	for (size_t i = 0; i < h->sample_count; i++) {
+		const struct gt_html_samples *s = &h->samples[i];
+		const struct gt_series *series = gt_recording_series(h->recording, s->series);
+
+		gt_json_object(j, NULL);
+		gt_json_text(j, "name", series->name);
+		gt_json_text(j, "unit", series->unit);
+		gt_json_text(j, "subject", series->subject);
+		gt_json_uint(j, "pid", s->process == GT_NO_PROCESS ? 0 :
+			     gt_recording_process(h->recording, s->process)->pid);
+		gt_html_trail_json(j, "points", &s->trail);
+		gt_json_end(j);
+	}
+	gt_json_end(j);
+}
+
+void gt_html_data(const struct gt_html *h, struct gt_frames *frames, double threshold_kb,
+		  FILE *out)
+{
+	struct gt_json j;
+	struct writing w = { .html = h, .json = &j, .names = gt_html_names_new(frames) };
+	struct gt_view v = { .recording = h->recording, .ledger = h->sets[0].ledger };
+
+	gt_json_begin(&j, out);
+	j.in_html = true;
+	j.flat = 1;
+	gt_json_uint(&j, "schema", 1);
+	gt_json_text(&j, "made_by", GT_VERSION);
+	gt_json_text(&j, "directory", gt_recording_info(h->recording, "directory"));
+	gt_recording_json(&j, &v);
+	gt_residue_json(&j, h->recording);
+	gt_json_int(&j, "end_ns", since_start(h, h->end_ns));
+	gt_json_uint(&j, "processes_left_out", h->process_left_out);
+	gt_json_array(&j, "sets");
+	for (size_t i = 0; i < h->set_count; i++) {
+		w.set = &h->sets[i];
+		set_json(&w);
+	}
+	gt_json_end(&j);
+	samples_json(h, &j);
+	gt_html_metrics_json(&j, h, threshold_kb);
+	gt_html_names_json(w.names, &j);
+	gt_json_finish(&j);
+	gt_html_names_free(w.names);
+}

@@ -1,0 +1,172 @@
+/* tracker_data.c - the resource tracker's CSV as what its page draws twelve charts from. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "page/page.h"
+#include "page/series.h"
+#include "page/tracker_csv.h"
+
+enum {
+	COLUMNS = 1000,      /* of all processes' charts together … */
+	COLUMNS_LEAST = 200, /* … but each has so many */
+	TOP_IMPACTS = 5,
+	PROCESSES_MAX = GT_HTML_SETS_MAX - 1,
+};
+
+/* Those that have a chart. */
+static const char *const curve_keys[GT_CURVE_COUNT] = {
+	[GT_CURVE_RSS] = "rss",           [GT_CURVE_SIZE] = "size",
+	[GT_CURVE_DATA] = "data",         [GT_CURVE_CONTEXTS] = "contexts",
+	[GT_CURVE_QUEUES] = "queues",     [GT_CURVE_MODULES] = "modules",
+	[GT_CURVE_KERNELS] = "kernels",   [GT_CURVE_POOLS] = "pools",
+	[GT_CURVE_LISTS] = "lists",       [GT_CURVE_EVENTS] = "events",
+	[GT_CURVE_MEMORY] = "memory",
+};
+
+static void put_trail(struct gt_json *j, const char *key, struct gt_trail *t, size_t columns)
+{
+	gt_trail_fit(t, columns);
+	gt_html_trail_json(j, key, t);
+}
+
+/* True when fewer than TOP_IMPACTS others have changed memory more. */
+static bool leads(const struct gt_tracker_table *t, const struct gt_live_table_call *call)
+{
+	size_t before = 0;
+
+	for (size_t i = 0; i < t->call_count; i++)
+		before += fabs(t->calls[i].delta_kb) > fabs(call->delta_kb);
+	return call->delta_kb != 0 && before < TOP_IMPACTS;
+}
+
+static void calls_json(struct gt_json *j, struct gt_tracker_table *t, size_t columns)
+{
+	gt_json_array(j, "calls");
+	for (size_t i = 0; i < t->call_count; i++) {
+		struct gt_live_table_call *call = &t->calls[i];
+
+		gt_json_object(j, NULL);
+		gt_json_text(j, "name", call->name);
+		gt_json_uint(j, "count", call->count);
+		gt_json_uint(j, "leaks", call->leaks);
+		gt_json_real(j, "delta_kb", call->delta_kb);
+		gt_json_real(j, "leak_kb", call->leak_kb);
+		if (leads(t, call))
+			put_trail(j, "impact", &call->impact, columns);
+		else
+			gt_json_null(j, "impact");
+		gt_json_end(j);
+	}
+	gt_json_end(j);
+}
+
+static void sums_json(struct gt_json *j, const struct gt_tracker_table *t)
+{
+	gt_json_uint(j, "rows", t->rows);
+	gt_json_uint(j, "bad_rows", t->bad_rows);
+	gt_json_uint(j, "bad_line", t->bad_line);
+	gt_json_uint(j, "unsigned_falls", t->unsigned_falls);
+	gt_json_bool(j, "levelzero", t->is_levelzero);
+	gt_json_real(j, "threshold_kb", t->threshold_kb);
+	gt_json_uint(j, "leak_events", t->leak_events);
+	gt_json_real(j, "leak_kb", t->leak_kb);
+	gt_json_text(j, "creeps", t->creeps ? t->creeps->name : NULL);
+	gt_json_real(j, "creep_kb", t->creeps ? gt_live_table_creep(t->creeps) : 0);
+	gt_json_uint(j, "creep_calls", t->creeps ? t->creeps->count - t->creeps->leaks : 0);
+	gt_json_real(j, "first_ms", t->first_ms);
+	gt_json_real(j, "last_ms", t->last_ms);
+	gt_json_real(j, "first_rss", t->first_rss);
+	gt_json_real(j, "last_rss", t->last_rss);
+	gt_json_real(j, "peak_rss", t->peak[GT_CURVE_RSS]);
+}
+
+static void table_json(struct gt_json *j, struct gt_tracker_table *t, const char *path,
+		       size_t columns)
+{
+	gt_json_object(j, "tracker");
+	gt_json_text(j, "path", path);
+	sums_json(j, t);
+	gt_json_object(j, "curves");
+	for (int i = 0; i < GT_CURVE_COUNT; i++)
+		if (curve_keys[i])
+			put_trail(j, curve_keys[i], &t->curves[i], columns);
+	gt_json_end(j);
+	put_trail(j, "deltas", &t->deltas, columns);
+	gt_json_uint(j, "leak_width", t->leaks.width);
+	put_trail(j, "leaks", &t->leaks, columns);
+	put_trail(j, "leaked", &t->leaked, columns);
+	put_trail(j, "moments", &t->moments, columns);
+	calls_json(j, t, columns);
+	gt_json_end(j);
+}
+
+void gt_html_tracker_data(struct gt_tracker_table *t, const char *path, FILE *out)
+{
+	struct gt_json j;
+
+	gt_json_begin(&j, out);
+	j.in_html = true;
+	j.flat = 1;
+	gt_json_uint(&j, "schema", 1);
+	gt_json_text(&j, "made_by", GT_VERSION);
+	table_json(&j, t, path, COLUMNS);
+	gt_json_finish(&j);
+}
+
+/* Of the processes that can be looked at by themselves. */
+static bool is_shown(const struct gt_html *h, const struct gt_process *p)
+{
+	bool shown = h->set_count == 1;
+
+	for (size_t i = 1; i < h->set_count; i++)
+		shown |= h->sets[i].pid == p->pid;
+	return shown;
+}
+
+static size_t list_measured(const struct gt_html *h, const struct gt_process **list, size_t *rest)
+{
+	size_t count = 0;
+
+	*rest = 0;
+	for (size_t i = 0; i < gt_recording_process_count(h->recording); i++) {
+		const struct gt_process *p = gt_recording_process(h->recording, i);
+
+		if (!*p->csv)
+			continue;
+		if (count < PROCESSES_MAX && is_shown(h, p))
+			list[count++] = p;
+		else
+			++*rest;
+	}
+	return count;
+}
+
+void gt_html_metrics_json(struct gt_json *j, const struct gt_html *h, double threshold_kb)
+{
+	const struct gt_process *list[PROCESSES_MAX];
+	size_t rest, count = list_measured(h, list, &rest);
+	size_t columns = count * COLUMNS_LEAST < COLUMNS ? COLUMNS / (count ? count : 1) :
+			 COLUMNS_LEAST;
+
+	gt_json_array(j, "metrics");
+	for (size_t i = 0; i < count; i++) {
+		struct gt_tracker_table *table;
+		struct gt_error why;
+
+		gt_json_object(j, NULL);
+		gt_json_uint(j, "pid", list[i]->pid);
+		gt_json_text(j, "trace", list[i]->file);
+		gt_json_text(j, "program", list[i]->program);
+		gt_json_text(j, "csv", list[i]->csv);
+		if (gt_metrics_read(&table, h->recording, list[i], threshold_kb, &why)) {
+			gt_json_text(j, "missing", why.text);
+		} else {
+			table_json(j, table, list[i]->csv, columns);
+			gt_tracker_free(table);
+		}
+		gt_json_end(j);
+	}
+	gt_json_end(j);
+	gt_json_uint(j, "metrics_left_out", rest);
+}

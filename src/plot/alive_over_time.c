@@ -1,0 +1,160 @@
+/* alive_over_time.c - what was alive by kind over time, gathered while a recording is replayed. */
+#include "plot/alive_over_time.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { OBJECT_POINTS = 4096 };
+
+static double since_start(const struct gt_alive_over_time *h, uint64_t time_ns)
+{
+	return ((double)time_ns - (double)h->start_ns) / 1e9;
+}
+
+void gt_alive_over_time_sample(void *history, uint32_t process, const struct gt_sample *sample)
+{
+	struct gt_alive_over_time *h = history;
+	double value = (double)sample->value;
+
+	(void)process;
+	if (sample->series >= GT_HISTORY_SERIES)
+		return;
+	if (!h->series[sample->series].most)
+		gt_trail_init(&h->series[sample->series], 1, GT_TRAIL_MOST);
+	gt_trail_add(&h->series[sample->series], since_start(h, sample->time_ns), &value);
+}
+
+struct gt_alive_over_time *gt_alive_over_time_new(struct gt_recording *r)
+{
+	struct gt_alive_over_time *h = gt_alloc(sizeof *h);
+
+	h->recording = r;
+	h->start_ns = gt_recording_start_ns(r);
+	h->first_change_s = -1;
+	/* device memory at the bottom, so that its sum is a line of the picture */
+	for (int pass = 0; pass < 2; pass++)
+		for (int k = 0; k < GT_KIND_COUNT; k++)
+			if (gt_kind_has_bytes((enum gt_kind)k) &&
+			    gt_kind_on_device((enum gt_kind)k) == !pass)
+				h->layers[h->layer_count++] = (uint8_t)k;
+	for (int k = 0; k < GT_KIND_COUNT; k++) {
+		int next = (k + 1) % GT_KIND_COUNT;
+
+		while (gt_kinds[next].family != gt_kinds[k].family)
+			next = (next + 1) % GT_KIND_COUNT;
+		h->relatives[k] = (uint8_t)next;
+	}
+	gt_trail_init(&h->bytes, 1 + h->layer_count, GT_TRAIL_MOST);
+	for (int k = 0; k < GT_KIND_COUNT; k++)
+		gt_trail_init(&h->objects[k], 1, OBJECT_POINTS);
+	return h;
+}
+
+void gt_alive_over_time_free(struct gt_alive_over_time *h)
+{
+	gt_trail_fini(&h->bytes);
+	for (int k = 0; k < GT_KIND_COUNT; k++)
+		gt_trail_fini(&h->objects[k]);
+	for (int i = 0; i < GT_HISTORY_SERIES; i++)
+		gt_trail_fini(&h->series[i]);
+	free(h);
+}
+
+/* What ended processes left behind is no longer alive, though the ledger keeps it as leaks. */
+static void take_kind(struct gt_alive_over_time *h, const struct gt_ledger *l, int kind, double time_s)
+{
+	uint64_t live = 0, bytes = 0;
+	double count;
+
+	for (int api = 0; api < GT_API_COUNT; api++) {
+		const struct gt_tally *tally = &l->tally[api][kind];
+
+		live += tally->live - tally->gone;
+		bytes += tally->bytes_live - tally->bytes_gone;
+	}
+	h->kind_bytes[kind] = bytes;
+	if (live == h->live[kind])
+		return;
+	h->live[kind] = live;
+	if (h->live[kind] > h->most[kind])
+		h->most[kind] = h->live[kind];
+	count = 0;
+	if (!h->objects[kind].count)
+		gt_trail_add(&h->objects[kind], 0, &count);
+	count = (double)h->live[kind];
+	gt_trail_add(&h->objects[kind], time_s, &count);
+}
+
+static void add_bytes(struct gt_alive_over_time *h, const struct gt_ledger *l, double time_s)
+{
+	double values[1 + GT_KIND_COUNT], sum = 0;
+
+	/* thinning goes by this one, so that the peak is never lost */
+	values[0] = (double)l->device_bytes;
+	for (size_t i = 0; i < h->layer_count; i++)
+		values[1 + i] = sum += (double)h->kind_bytes[h->layers[i]];
+	gt_trail_add(&h->bytes, time_s, values);
+	if (sum > h->most_bytes)
+		h->most_bytes = sum;
+	if (h->first_change_s < 0 && l->device_bytes)
+		h->first_change_s = time_s;
+}
+
+static void take_kinds(struct gt_alive_over_time *h, const struct gt_ledger *l, double time_s)
+{
+	for (int k = 0; k < GT_KIND_COUNT; k++)
+		take_kind(h, l, k, time_s);
+}
+
+void gt_alive_over_time_ended(void *history, const struct gt_ledger *l, uint64_t time_ns)
+{
+	struct gt_alive_over_time *h = history;
+	double time_s = since_start(h, time_ns);
+
+	if (time_s < h->end_s)
+		time_s = h->end_s;
+	take_kinds(h, l, time_s);
+	add_bytes(h, l, time_s);
+	h->end_s = time_s;
+}
+
+void gt_alive_over_time_event(void *history, const struct gt_ledger *l, const struct gt_event *event)
+{
+	struct gt_alive_over_time *h = history;
+	const struct gt_function *fn = &gt_functions[event->function];
+	double time_s = since_start(h, event->time_ns);
+	int k;
+	/* some calls end more than the one resource they name */
+	bool all = l->live.count > h->live_count + 1 || l->live.count + 1 < h->live_count;
+
+	h->live_count = l->live.count;
+	if (all) {
+		take_kinds(h, l, time_s);
+	} else {
+		/* one release function serves a whole family */
+		k = fn->kind;
+		do
+			take_kind(h, l, k, time_s);
+		while ((k = h->relatives[k]) != fn->kind);
+	}
+	add_bytes(h, l, time_s);
+	h->end_s = time_s;
+}
+
+void gt_alive_over_time_finish(struct gt_alive_over_time *h, const struct gt_ledger *l)
+{
+	for (size_t i = 0; i < gt_recording_process_count(h->recording); i++) {
+		const struct gt_process *process = gt_recording_process(h->recording, i);
+
+		if (process->end_ns && since_start(h, process->end_ns) > h->end_s)
+			h->end_s = since_start(h, process->end_ns);
+	}
+	/* what is alive stays so until the end */
+	if (h->bytes.count)
+		add_bytes(h, l, h->end_s);
+	for (int k = 0; k < GT_KIND_COUNT; k++)
+		if (h->objects[k].count)
+			gt_trail_add(&h->objects[k], h->end_s, &(double){ (double)h->live[k] });
+}

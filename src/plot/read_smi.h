@@ -1,0 +1,29 @@
+/*
+ * read_smi.h - a log of `nvidia-smi --query-gpu=timestamp,memory.used --format=csv --loop-ms=N`.
+ *
+ * With or without a heading and units, with further columns, [N/A], several GPUs for each tick,
+ * and lines that are something else, which are counted and passed over.
+ */
+#pragma once
+
+#include "plot/read_rows.h"
+#include "plot/trail.h"
+
+enum { GT_SMI_GPUS = 64, GT_SMI_ALL = -1 };
+
+struct gt_smi_log {
+	struct gt_trail used;    /* bytes over seconds since the first sample */
+	double start_s;          /* real time of the first sample */
+	double first_change_s;   /* since the start; -1: it never changed */
+	double last_s, peak_bytes;
+	unsigned gpu_count;      /* in the log */
+	int gpu;                 /* shown; GT_SMI_ALL: the sum of all */
+	char gpu_name[64];       /* what the log calls it: "0", a UUID; "" when it does not */
+	uint64_t samples;        /* ticks with a number */
+	uint64_t other_lines;    /* neither a sample nor a heading */
+	int memory_column;       /* from 1, where it had to be guessed; 0: the heading says it */
+};
+
+/* `gpu`: the n-th of the log, from 0, or GT_SMI_ALL. */
+int gt_smi_read(struct gt_smi_log **out, struct gt_rows *rows, int gpu, struct gt_error *error);
+void gt_smi_free(struct gt_smi_log *log);

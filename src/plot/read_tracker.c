@@ -1,0 +1,253 @@
+/* read_tracker.c - the resource tracker's CSV, ours or the original's, as what its charts need. */
+#include "plot/read_tracker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/functions.h"
+#include "base/intern.h"
+#include "base/mem.h"
+
+enum {
+	CALLS_MOST = 1024,       /* distinct names; a real API has fewer */
+	IMPACT_POINTS = 2048,    /* there is a trail for each name, though five are drawn */
+};
+
+static const char *const curve_headings[GT_CURVE_COUNT] = {
+	[GT_CURVE_RSS] = "VmRSS_KB",          [GT_CURVE_SIZE] = "VmSize_KB",
+	[GT_CURVE_DATA] = "VmData_KB",        [GT_CURVE_CONTEXTS] = "Contexts",
+	[GT_CURVE_QUEUES] = "CommandQueues",  [GT_CURVE_MODULES] = "Modules",
+	[GT_CURVE_KERNELS] = "Kernels",       [GT_CURVE_POOLS] = "EventPools",
+	[GT_CURVE_LISTS] = "CommandLists",    [GT_CURVE_EVENTS] = "Events",
+	[GT_CURVE_FENCES] = "Fences",         [GT_CURVE_IMAGES] = "Images",
+	[GT_CURVE_SAMPLERS] = "Samplers",     [GT_CURVE_MEMORY] = "TotalMemory_Bytes",
+};
+
+/* Where the columns are; -1: there is none. */
+struct columns {
+	int time, call, delta, curves[GT_CURVE_COUNT];
+	size_t count;
+};
+
+static int find_columns(struct columns *c, struct gt_rows *r, struct gt_error *error)
+{
+	gt_rows_next(r);
+	c->count = r->count;
+	c->time = gt_rows_find(r, "TimeMs");
+	c->call = gt_rows_find(r, "APICall");
+	c->delta = gt_rows_find(r, "Delta_VmRSS_KB");
+	for (int i = 0; i < GT_CURVE_COUNT; i++)
+		c->curves[i] = gt_rows_find(r, curve_headings[i]);
+	if (c->time < 0 || c->call < 0 || c->curves[GT_CURVE_RSS] < 0)
+		return gt_error_set(error, -EINVAL,
+				    "it has no column %s, which every tracker's CSV has",
+				    c->time < 0 ? "TimeMs" : c->call < 0 ? "APICall" : "VmRSS_KB");
+	return 0;
+}
+
+/* The function table knows; names it does not have tell by themselves. */
+static bool is_end(const char *name)
+{
+	for (int i = 1; i < GT_FN_COUNT; i++)
+		if (!strcmp(gt_function_names[i], name))
+			return gt_function_ends(&gt_functions[i]);
+	return strstr(name, "Destroy") || strstr(name, "Free") || strstr(name, "Release");
+}
+
+static struct gt_live_table_call *call_of(struct gt_tracker_table *t, const char *name)
+{
+	uint32_t number;
+
+	/* beyond the limit all names are one; known ones keep theirs */
+	if (gt_intern_count(t->names) >= CALLS_MOST) {
+		for (size_t i = 0; i < t->call_count; i++)
+			if (!strcmp(t->calls[i].name, name))
+				return &t->calls[i];
+		name = "(other calls)";
+	}
+	number = gt_intern(t->names, name, strlen(name));
+	if (number == t->call_count) {
+		GT_GROW(t->calls, t->call_count, t->call_room);
+		t->calls[t->call_count] = (struct gt_live_table_call){ .name = gt_strdup(name),
+								    .ends = is_end(name) };
+		gt_trail_init(&t->calls[t->call_count].impact, 1, IMPACT_POINTS);
+		if (t->rows)
+			gt_trail_add(&t->calls[t->call_count].impact, t->first_ms, &(double){ 0 });
+		t->call_count++;
+		t->is_levelzero |= !strncmp(name, "ze", 2);
+	}
+	return &t->calls[number];
+}
+
+struct row {
+	double time_ms, delta_kb, curves[GT_CURVE_COUNT];
+	const char *call;
+};
+
+static bool parse_row(struct row *row, const struct gt_rows *r, const struct columns *c)
+{
+	/* a cut row's last number may be cut too */
+	if (r->count != c->count || r->cut)
+		return false;
+	row->call = r->fields[c->call];
+	if (!*row->call || !gt_number_parse(r->fields[c->time], &row->time_ms))
+		return false;
+	if (c->delta >= 0 && !gt_number_parse(r->fields[c->delta], &row->delta_kb))
+		return false;
+	for (int i = 0; i < GT_CURVE_COUNT; i++)
+		if (c->curves[i] >= 0 &&
+		    !gt_number_parse(r->fields[c->curves[i]], &row->curves[i]))
+			return false;
+	return true;
+}
+
+/*
+ * The original tracker writes a fall as if it were a rise. What the process as a whole did since
+ * the row before tells them apart; in our own files the two always agree.
+ */
+static double signed_delta(struct gt_tracker_table *t, const struct row *row,
+			   const struct columns *c)
+{
+	double since = row->curves[GT_CURVE_RSS] - t->last_rss;
+
+	if (c->delta < 0)
+		return t->rows ? since : 0;
+	if (t->rows && row->delta_kb > 0 && since < 0) {
+		t->unsigned_falls++;
+		return -row->delta_kb;
+	}
+	return row->delta_kb;
+}
+
+/* One value for each ms. */
+static void add_moment(struct gt_trail *t, double time_ms, double kb)
+{
+	if (t->count && time_ms <= gt_trail_x(t, t->count - 1))
+		t->points[(t->count - 1) * (t->width + 1) + 1] += kb;
+	else
+		gt_trail_add(t, time_ms, &kb);
+}
+
+static void add_leak(struct gt_tracker_table *t, struct gt_live_table_call *call, double time_ms,
+		     double delta_kb)
+{
+	t->leak_events++;
+	t->leak_kb += delta_kb;
+	call->leaks++;
+	call->leak_kb += delta_kb;
+	gt_trail_add(&t->leaks, time_ms, (double[]){ delta_kb, t->leak_kb });
+	gt_trail_add(&t->leaked, time_ms, &t->leak_kb);
+	add_moment(&t->moments, time_ms, delta_kb);
+}
+
+static void add_row(struct gt_tracker_table *t, const struct row *row, const struct columns *c)
+{
+	double delta_kb = signed_delta(t, row, c);
+	struct gt_live_table_call *call = call_of(t, row->call);
+
+	if (!t->rows) {
+		t->first_ms = row->time_ms;
+		t->first_rss = row->curves[GT_CURVE_RSS];
+		gt_trail_add(&t->leaked, row->time_ms, &t->leak_kb);
+	}
+	if (!t->rows || row->time_ms > t->last_ms)
+		t->last_ms = row->time_ms;
+	t->last_rss = row->curves[GT_CURVE_RSS];
+	for (int i = 0; i < GT_CURVE_COUNT; i++) {
+		if (c->curves[i] < 0)
+			continue;
+		gt_trail_add(&t->curves[i], row->time_ms, &row->curves[i]);
+		if (!t->rows || row->curves[i] > t->peak[i])
+			t->peak[i] = row->curves[i];
+		t->last[i] = row->curves[i];
+	}
+	t->rows++;
+	gt_trail_add(&t->deltas, (double)t->rows, &delta_kb);
+	call->count++;
+	call->delta_kb += delta_kb;
+	gt_trail_add(&call->impact, row->time_ms, &call->delta_kb);
+	if (call->ends && delta_kb > t->threshold_kb)
+		add_leak(t, call, row->time_ms, delta_kb);
+}
+
+static struct gt_tracker_table *table_new(double threshold_kb)
+{
+	struct gt_tracker_table *t = gt_alloc(sizeof *t);
+
+	t->threshold_kb = threshold_kb;
+	t->names = gt_intern_new();
+	for (int i = 0; i < GT_CURVE_COUNT; i++)
+		gt_trail_init(&t->curves[i], 1, GT_TRAIL_MOST);
+	gt_trail_init(&t->deltas, 1, GT_TRAIL_MOST);
+	gt_trail_init(&t->leaks, 2, GT_TRAIL_MOST);
+	gt_trail_init(&t->leaked, 1, GT_TRAIL_MOST);
+	gt_trail_init(&t->moments, 1, GT_TRAIL_MOST);
+	return t;
+}
+
+/* A value that holds to the end has a point there, unless it has one already. */
+static void hold(struct gt_trail *t, double end, double value)
+{
+	if (gt_trail_x(t, t->count - 1) < end)
+		gt_trail_add(t, end, &value);
+}
+
+static void find_creeping(struct gt_tracker_table *t)
+{
+	for (size_t i = 0; i < t->call_count; i++) {
+		const struct gt_live_table_call *call = &t->calls[i];
+
+		if (call->ends && gt_live_table_creep(call) >
+		    (t->creeps ? gt_live_table_creep(t->creeps) : t->threshold_kb))
+			t->creeps = call;
+	}
+}
+
+int gt_tracker_read(struct gt_tracker_table **out, struct gt_rows *rows, double threshold_kb,
+		    struct gt_error *error)
+{
+	struct gt_tracker_table *t;
+	struct columns columns;
+	struct row row = { 0 };
+	int e = find_columns(&columns, rows, error);
+
+	if (e)
+		return e;
+	t = table_new(threshold_kb);
+	while (gt_rows_next(rows)) {
+		if (parse_row(&row, rows, &columns))
+			add_row(t, &row, &columns);
+		else if (!t->bad_rows++)
+			t->bad_line = rows->number;
+	}
+	e = gt_rows_verdict(rows, t->rows, t->bad_rows,
+			    "it has a heading and no row: no tracked call was made", error);
+	if (e) {
+		gt_tracker_free(t);
+		return e;
+	}
+	find_creeping(t);
+	hold(&t->leaked, t->last_ms, t->leak_kb);
+	for (size_t i = 0; i < t->call_count; i++)
+		hold(&t->calls[i].impact, t->last_ms, t->calls[i].delta_kb);
+	*out = t;
+	return 0;
+}
+
+void gt_tracker_free(struct gt_tracker_table *t)
+{
+	for (int i = 0; i < GT_CURVE_COUNT; i++)
+		gt_trail_fini(&t->curves[i]);
+	gt_trail_fini(&t->deltas);
+	gt_trail_fini(&t->leaks);
+	gt_trail_fini(&t->leaked);
+	gt_trail_fini(&t->moments);
+	for (size_t i = 0; i < t->call_count; i++) {
+		gt_trail_fini(&t->calls[i].impact);
+		free(t->calls[i].name);
+	}
+	free(t->calls);
+	gt_intern_free(t->names);
+	free(t);
+}

@@ -1,0 +1,384 @@
+/* recording_picture.c - a recording's picture: what was alive over time, the peak, leaks, call sites. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/mem.h"
+#include "ledger/groups.h"
+#include "plot/picture.h"
+#include "plot/scale.h"
+#include "replay/group_text.h"
+#include "replay/head.h"
+#include "replay/running.h"
+#include "replay/stack.h"
+
+enum { TOP_SITES = 10, KINDS_SHOWN = 8, WHERE_LEAST = 16 };
+
+struct drawing {
+	struct gt_canvas *canvas;
+	const struct gt_view *view;
+	struct gt_alive_over_time *history;
+	struct gt_overlay *overlay;
+	size_t *colors;        /* by kind: the palette's number + 1; 0: none yet */
+};
+
+/* A kind has one colour in all panels. */
+static struct gt_hue color_of(const struct drawing *d, int kind)
+{
+	size_t next = 0;
+
+	for (int k = 0; k < GT_KIND_COUNT; k++)
+		next = d->colors[k] > next ? d->colors[k] : next;
+	if (!d->colors[kind])
+		d->colors[kind] = next + 1;
+	return gt_panel_color(d->canvas, d->colors[kind] - 1);
+}
+
+static double peak_time(const struct drawing *d)
+{
+	int64_t time_ns = gt_view_time(d->view, d->view->ledger->peak_ns);
+
+	return time_ns > 0 ? (double)time_ns / 1e9 : 0;
+}
+
+/* Curves of memory that was measured beside the program. */
+static void add_samples(const struct drawing *d, struct gt_panel *p, char names[][96], double by)
+{
+	size_t count = gt_recording_series_count(d->view->recording), shown = 0;
+
+	for (size_t i = 0; i < count && i < GT_HISTORY_SERIES && shown < 4; i++) {
+		const struct gt_series *s = gt_recording_series(d->view->recording, (uint16_t)i);
+		struct gt_trail *trail = &d->history->series[i];
+		struct gt_curve *curve;
+
+		if (!trail->count || strcmp(s->unit, "bytes"))
+			continue;
+		snprintf(names[shown], 96, "%.40s%s%.50s", s->name, *s->subject ? ", " : "",
+			 s->subject);
+		curve = gt_panel_curve(p, names[shown], GT_MARK_STEPS, trail,
+				       shown ? gt_panel_color(d->canvas, 7 - shown) :
+					       d->canvas->theme->ink);
+		curve->y_by = by;
+		curve->dashed = true;
+		shown++;
+	}
+}
+
+static double most_sampled(const struct drawing *d)
+{
+	double most = d->overlay ? d->overlay->log->peak_bytes : 0;
+
+	for (size_t i = 0; i < GT_HISTORY_SERIES; i++)
+		for (size_t k = 0; k < d->history->series[i].count; k++)
+			if (i < gt_recording_series_count(d->view->recording) &&
+			    !strcmp(gt_recording_series(d->view->recording, (uint16_t)i)->unit,
+				    "bytes"))
+				most = fmax(most, gt_trail_value(&d->history->series[i], k, 0));
+	return most;
+}
+
+/* True when the layer ever added to those below it. */
+static bool has_bytes(const struct gt_alive_over_time *h, size_t layer)
+{
+	for (size_t i = 0; i < h->bytes.count; i++)
+		if (gt_trail_value(&h->bytes, i, 1 + layer) !=
+		    (layer ? gt_trail_value(&h->bytes, i, layer) : 0))
+			return true;
+	return false;
+}
+
+/* Layers from the top down, each over the whole of what is below: what is seen is its own part. */
+static void add_layers(const struct drawing *d, struct gt_panel *p, double by)
+{
+	struct gt_alive_over_time *h = d->history;
+
+	/* the lowest layer has the first colour */
+	for (size_t i = 0; i < h->layer_count; i++)
+		if (has_bytes(h, i))
+			color_of(d, h->layers[i]);
+	for (size_t i = h->layer_count; i-- > 0;) {
+		struct gt_curve *curve;
+
+		if (!has_bytes(h, i))
+			continue;
+		curve = gt_panel_curve(p, gt_kinds[h->layers[i]].name, GT_MARK_AREA, &h->bytes,
+				       color_of(d, h->layers[i]));
+		curve->value = 1 + i;
+		curve->y_by = by;
+	}
+}
+
+static void draw_bytes(const struct drawing *d, struct gt_box box)
+{
+	const struct gt_ledger *l = d->view->ledger;
+	struct gt_panel p = { .title = "Live Bytes Over Time, by Kind", .always_named = true,
+			      .x_label = "Time since start", .x_is_time = true,
+			      .x_high = d->history->end_s };
+	char peak[GT_FORMAT_MAX], when[GT_FORMAT_MAX], flag[128], label[32], gpu[96], names[4][96];
+	double unit;
+
+	snprintf(label, sizeof label, "Alive (%s)",
+		 gt_picture_unit(fmax(d->history->most_bytes, most_sampled(d)), &unit));
+	p.y_label = label;
+	add_layers(d, &p, 1 / unit);
+	add_samples(d, &p, names, 1 / unit);
+	if (d->overlay) {
+		gt_overlay_add(d->overlay, &p, d->canvas, 1 / unit, gpu);
+		p.subtitle = d->overlay->text;
+	}
+	if (!p.curve_count)
+		p.message = "no memory was allocated";
+	if (l->peak_bytes) {
+		snprintf(flag, sizeof flag, "peak %s at %s", gt_format_bytes(peak, l->peak_bytes),
+			 gt_format_span(when, gt_whole(peak_time(d) * 1e9)));
+		p.flag.text = flag;
+		p.flag.x = peak_time(d);
+		p.flag.y = (double)l->peak_bytes / unit;
+	}
+	gt_panel_draw(d->canvas, &p, box);
+}
+
+static void draw_objects(const struct drawing *d, struct gt_box box)
+{
+	struct gt_panel p = { .title = "Live Resources Over Time, by Kind", .always_named = true,
+			      .x_label = "Time since start", .x_is_time = true, .y_label = "Alive",
+			      .whole_numbers = true,
+			      .x_high = d->history->end_s };
+	bool used[GT_KIND_COUNT] = { false };
+
+	/* those of which most were alive at once */
+	for (size_t n = 0; n < KINDS_SHOWN; n++) {
+		struct gt_curve *curve;
+		int best = -1;
+
+		for (int k = 0; k < GT_KIND_COUNT; k++)
+			if (!used[k] && d->history->most[k] &&
+			    (best < 0 || d->history->most[k] > d->history->most[best]))
+				best = k;
+		if (best < 0)
+			break;
+		used[best] = true;
+		curve = gt_panel_curve(&p, gt_kinds[best].plural, GT_MARK_STEPS,
+				       &d->history->objects[best], color_of(d, best));
+		/* the palette's colours once more, told apart */
+		curve->dashed = d->colors[best] > GT_PALETTE;
+	}
+	if (!p.curve_count)
+		p.message = "nothing was created";
+	gt_panel_draw(d->canvas, &p, box);
+}
+
+/* About as many letters as a bar's name may have: more would be cut once again. */
+static unsigned name_columns(struct gt_box box)
+{
+	return (unsigned)(box.w * 0.5 / (gt_type_for(box).text * 0.58));
+}
+
+/* "2 buffers: make_vector < main  demo.c:41"; the caller frees it. */
+static char *site_name(const struct gt_view *v, const struct gt_site *site, uint64_t count,
+		       unsigned columns)
+{
+	struct gt_style style = { .utf8 = true, .width = 400, .directory = v->style.directory };
+	char kind[GT_KIND_TEXT], *text = NULL;
+	struct gt_printer page;
+	size_t size;
+	FILE *file = gt_memstream(&text, &size);
+
+	gt_print_init(&page, file, &style);
+	gt_print_put(&page, GT_PLAIN, "%s: ", gt_kind_count(kind, (enum gt_kind)site->kind, count));
+	gt_stack_where(&page, v, site->stack, columns > page.column + WHERE_LEAST ?
+					      columns - page.column : WHERE_LEAST);
+	gt_memstream_close(file);
+	return text;
+}
+
+struct ranked {
+	const struct gt_site *site;
+	double value;
+	uint64_t count;
+};
+
+static int biggest_first(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->value != y->value)
+		return x->value > y->value ? -1 : 1;
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return x->site < y->site ? -1 : x->site > y->site;
+}
+
+static void draw_ranked(const struct drawing *d, struct gt_panel *p, struct ranked *list,
+			size_t count, struct gt_hue color, struct gt_box box)
+{
+	char words[TOP_SITES][GT_FORMAT_MAX];
+	struct gt_bar bars[TOP_SITES];
+
+	qsort(list, count, sizeof *list, biggest_first);
+	for (size_t i = 0; i < count && i < TOP_SITES; i++) {
+		bars[i] = (struct gt_bar){
+			.name = site_name(d->view, list[i].site, list[i].count,
+					  name_columns(box)),
+			.words = p->whole_numbers ? NULL : list[i].value > 0 ?
+				 gt_format_bytes(words[i], (uint64_t)list[i].value) : "no bytes",
+			.value = list[i].value, .color = color };
+		p->bar_count = i + 1;
+	}
+	p->bars = bars;
+	gt_panel_draw(d->canvas, p, box);
+	for (size_t i = 0; i < p->bar_count; i++)
+		free((char *)bars[i].name);
+}
+
+/* By bytes where the sites hold any, by numbers of resources otherwise. */
+static void choose_unit(struct gt_panel *p, struct ranked *list, size_t count,
+			const uint64_t *bytes)
+{
+	p->whole_numbers = true;
+	for (size_t i = 0; i < count; i++)
+		if (bytes[i])
+			p->whole_numbers = false;
+	for (size_t i = 0; i < count; i++)
+		list[i].value = (double)(p->whole_numbers ? list[i].count : bytes[i]);
+}
+
+/* "130 resources leaked, 7.92 MiB: 120 events, 5 buffers": also of those that hold no bytes. */
+static void describe_leaks(const struct gt_groups *groups, bool is_alive, char *text, size_t size)
+{
+	uint64_t counts[GT_KIND_COUNT] = { 0 };
+	char count[GT_FORMAT_MAX], bytes[GT_FORMAT_MAX], kind[GT_KIND_TEXT];
+	int used = snprintf(text, size, "%s %s %s, %s",
+			    gt_format_count(count, groups->object_count),
+			    gt_plural(groups->object_count, "resource", "resources"),
+			    is_alive ? "alive in programs that went on" : "leaked",
+			    gt_format_bytes(bytes, groups->bytes));
+
+	for (size_t i = 0; i < groups->count; i++)
+		counts[groups->list[i].site->kind] += groups->list[i].count;
+	for (const char *between = ": ";; between = ", ") {
+		int most = 0;
+
+		for (int k = 1; k < GT_KIND_COUNT; k++)
+			if (counts[k] > counts[most])
+				most = k;
+		if (!counts[most] || (size_t)used >= size)
+			break;
+		used += snprintf(text + used, size - (size_t)used, "%s%s", between,
+				 gt_kind_count(kind, (enum gt_kind)most, counts[most]));
+		counts[most] = 0;
+	}
+}
+
+/* In place of a picture of nothing. */
+static void say_no_leaks(const struct drawing *d, struct gt_panel *p)
+{
+	bool has_gaps = gt_head_has_gaps(d->view->recording);
+
+	p->tone = has_gaps ? GT_TONE_PLAIN : GT_TONE_GOOD;
+	p->subtitle = NULL;
+	p->message = has_gaps ? "No leaks in what was recorded, which is not all" :
+				"Nothing was leaked";
+}
+
+static void draw_leaks(const struct drawing *d, struct gt_box box)
+{
+	struct gt_panel p = { .title = "Alive at the End, by Call Site", .tone = GT_TONE_ALARM };
+	struct gt_hue color = d->canvas->theme->red;
+	char text[512];
+	struct gt_groups groups;
+	struct ranked *list;
+	uint64_t *bytes;
+	bool is_alive;
+
+	gt_groups_init(&groups, d->view->ledger, GT_GROUPS_LEAKS);
+	list = gt_alloc((groups.count + 1) * sizeof *list);
+	bytes = gt_alloc((groups.count + 1) * sizeof *bytes);
+	for (size_t i = 0; i < groups.count; i++) {
+		list[i] = (struct ranked){ .site = groups.list[i].site,
+					   .count = groups.list[i].count };
+		bytes[i] = groups.list[i].bytes;
+	}
+	choose_unit(&p, list, groups.count, bytes);
+	if (p.whole_numbers)
+		p.x_label = "Resources";
+	is_alive = gt_running_holds(d->view, &groups);
+	describe_leaks(&groups, is_alive, text, sizeof text);
+	p.subtitle = text;
+	if (is_alive) {
+		p.tone = GT_TONE_PLAIN;
+		color = gt_panel_color(d->canvas, 0);
+	}
+	if (!groups.count)
+		say_no_leaks(d, &p);
+	draw_ranked(d, &p, list, groups.count, color, box);
+	free(list);
+	free(bytes);
+	gt_groups_fini(&groups);
+}
+
+static void draw_sites(const struct drawing *d, struct gt_box box)
+{
+	const struct gt_ledger *l = d->view->ledger;
+	struct gt_panel p = { .title = "Top Call Sites, by What They Held at Most" };
+	struct ranked *list = gt_alloc((l->site_count + 1) * sizeof *list);
+	uint64_t *bytes = gt_alloc((l->site_count + 1) * sizeof *bytes);
+
+	for (size_t i = 0; i < l->site_count; i++) {
+		list[i] = (struct ranked){ .site = &l->sites[i], .count = l->sites[i].created };
+		bytes[i] = l->sites[i].bytes_peak;
+	}
+	p.subtitle = "with the number created in all";
+	choose_unit(&p, list, l->site_count, bytes);
+	if (p.whole_numbers) {
+		p.title = "Top Call Sites, by Resources Created";
+		p.subtitle = NULL;
+		p.x_label = "Created";
+	}
+	if (!l->site_count)
+		p.message = "nothing was created";
+	draw_ranked(d, &p, list, l->site_count, gt_panel_color(d->canvas, 0), box);
+	free(list);
+	free(bytes);
+}
+
+void gt_recording_draw(struct gt_canvas *c, const struct gt_view *v, struct gt_alive_over_time *h,
+		       struct gt_overlay *overlay, const char *name)
+{
+	size_t colors[GT_KIND_COUNT] = { 0 };
+	struct drawing d = { .canvas = c, .view = v, .history = h, .overlay = overlay,
+			     .colors = colors };
+	char events[GT_FORMAT_MAX], span[GT_FORMAT_MAX], moment[GT_FORMAT_MAX], head[512];
+	const char *command = gt_recording_info(v->recording, "command");
+	const char *host = gt_recording_info(v->recording, "host");
+	struct gt_box box, upper, lower;
+
+	snprintf(head, sizeof head, "%.200s%s%s events in %s, from %s%s%.60s", command,
+		 *command ? ": " : "", gt_format_count(events, v->ledger->events),
+		 gt_format_span(span, gt_whole(h->end_s * 1e9)),
+		 gt_format_moment(moment, gt_recording_start_real_ns(v->recording)),
+		 *host ? " on " : "", host);
+	box = gt_picture_head(c, name, head);
+	upper = lower = box;
+	upper.h = box.h * 0.42;
+	lower.y += upper.h;
+	lower.h -= upper.h;
+	draw_bytes(&d, gt_picture_cell(upper, 1, 1, 0));
+	draw_objects(&d, gt_picture_cell(lower, 2, 1, 0));
+	draw_leaks(&d, gt_picture_cell(lower, 2, 2, 2));
+	draw_sites(&d, gt_picture_cell(lower, 2, 2, 3));
+}
+
+void gt_recording_text(const struct gt_view *v, FILE *out)
+{
+	struct gt_leaked leaked = gt_ledger_leaked(v->ledger);
+	char events[GT_FORMAT_MAX], peak[GT_FORMAT_MAX], left[GT_FORMAT_MAX], bytes[GT_FORMAT_MAX];
+
+	fprintf(out, "%s events, peak %s of device memory, %s %s (%s) alive at the end\n",
+		gt_format_count(events, v->ledger->events),
+		gt_format_bytes(peak, v->ledger->peak_bytes),
+		gt_format_count(left, leaked.count),
+		gt_plural(leaked.count, "resource", "resources"),
+		gt_format_bytes(bytes, leaked.device_bytes + leaked.host_bytes));
+}

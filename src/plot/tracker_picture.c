@@ -1,0 +1,434 @@
+/* tracker_picture.c - the resource tracker's twelve charts, and its statistics in words. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "plot/picture.h"
+#include "plot/scale.h"
+
+enum { ROWS = 4, COLUMNS = 3, TOP_BARS = 10, TOP_CURVES = 5 };
+
+static const double mb_per_kb = 1.0 / 1024, s_per_ms = 0.001;
+
+/* What the charts are made of. */
+struct charts {
+	struct gt_canvas *canvas;
+	struct gt_tracker_table *table;
+	struct gt_bar bars[TOP_BARS];
+	char text[128], creep[160];
+};
+
+typedef double rank_fn(const struct gt_live_table_call *call);
+
+static double by_count(const struct gt_live_table_call *call)
+{
+	return (double)call->count;
+}
+
+static double by_impact(const struct gt_live_table_call *call)
+{
+	return call->delta_kb * mb_per_kb;
+}
+
+static double by_average(const struct gt_live_table_call *call)
+{
+	return call->delta_kb * mb_per_kb / (double)call->count;
+}
+
+static double by_leak(const struct gt_live_table_call *call)
+{
+	return call->leak_kb * mb_per_kb;
+}
+
+static int biggest_first(const void *a, const void *b, void *rank)
+{
+	const struct gt_live_table_call *x = *(struct gt_live_table_call *const *)a;
+	const struct gt_live_table_call *y = *(struct gt_live_table_call *const *)b;
+	double p = fabs((*(rank_fn *const *)rank)(x)), q = fabs((*(rank_fn *const *)rank)(y));
+
+	if (p != q)
+		return p > q ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* The calls by magnitude, those that are 0 left out; the caller frees the list. */
+static struct gt_live_table_call **ranked(const struct gt_tracker_table *t, rank_fn *rank,
+				       size_t *count)
+{
+	struct gt_live_table_call **list = gt_alloc(t->call_count * sizeof(struct gt_live_table_call *));
+
+	*count = 0;
+	for (size_t i = 0; i < t->call_count; i++)
+		if (rank(&t->calls[i]) != 0)
+			list[(*count)++] = &t->calls[i];
+	qsort_r(list, *count, sizeof(struct gt_live_table_call *), biggest_first, &rank);
+	return list;
+}
+
+static void put_bars(struct charts *ch, struct gt_panel *p, rank_fn *rank, struct gt_hue rise,
+		     struct gt_hue fall)
+{
+	size_t count;
+	struct gt_live_table_call **list = ranked(ch->table, rank, &count);
+
+	for (size_t i = 0; i < count && i < TOP_BARS; i++) {
+		double value = rank(list[i]);
+
+		ch->bars[i] = (struct gt_bar){ .name = list[i]->name, .value = value,
+					       .color = value < 0 ? fall : rise };
+		p->bar_count = i + 1;
+	}
+	p->bars = ch->bars;
+	if (!p->bar_count)
+		p->message = "no call changed the process's memory";
+	free(list);
+}
+
+/* A curve over the whole time that the table tells of, which all such charts share. */
+static struct gt_curve *add_curve(struct charts *ch, struct gt_panel *p, const char *name,
+				  enum gt_mark mark, struct gt_trail *trail, double y_by)
+{
+	struct gt_curve *curve = gt_panel_curve(p, name, mark, trail,
+						gt_panel_color(ch->canvas, p->curve_count));
+
+	p->x_label = "Time";
+	p->x_is_time = true;
+	p->x_high = (ch->table->last_ms - ch->table->first_ms) * s_per_ms;
+	curve->x_by = s_per_ms;
+	curve->x_from = -ch->table->first_ms;
+	curve->y_by = y_by;
+	return curve;
+}
+
+/* "zeFenceDestroy: 6.25 MB in 100 calls" */
+static void put_creep(char *out, size_t size, const struct gt_live_table_call *call)
+{
+	char megabytes[GT_REAL_MAX], calls[GT_FORMAT_MAX];
+
+	snprintf(out, size, "%.100s: %s MB in %s %s", call->name,
+		 gt_real_format(megabytes, gt_live_table_creep(call) * mb_per_kb, 2),
+		 gt_format_count(calls, call->count - call->leaks),
+		 gt_plural(call->count - call->leaks, "call", "calls"));
+}
+
+/* No leak by the rule: which is all well only where many small rises are not one big. */
+static void put_no_leak(struct charts *ch, struct gt_panel *p)
+{
+	if (!ch->table->creeps) {
+		p->message = "No memory leaks detected";
+		p->tone = GT_TONE_GOOD;
+		return;
+	}
+	snprintf(ch->text, sizeof ch->text, "No single rise above %g KB", ch->table->threshold_kb);
+	p->message = ch->text;
+	put_creep(ch->creep, sizeof ch->creep, ch->table->creeps);
+	p->subtitle = ch->creep;
+}
+
+static void draw_leaked(struct charts *ch, struct gt_panel *p)
+{
+	char megabytes[GT_REAL_MAX], events[GT_FORMAT_MAX];
+	struct gt_curve *curve;
+
+	p->title = "Memory Leak Detection Over Time";
+	p->y_label = "Leaked in all (MB)";
+	if (!ch->table->leak_events) {
+		put_no_leak(ch, p);
+		return;
+	}
+	p->tone = GT_TONE_ALARM;
+	add_curve(ch, p, "cumulative leak", GT_MARK_STEPS, &ch->table->leaked, mb_per_kb)->color =
+		ch->canvas->theme->red;
+	curve = add_curve(ch, p, "leak event", GT_MARK_DOTS, &ch->table->leaks, mb_per_kb);
+	curve->color = ch->canvas->theme->red;
+	curve->value = 1;
+	gt_real_format(megabytes, ch->table->leak_kb * mb_per_kb, 2);
+	snprintf(ch->text, sizeof ch->text, "%s MB leaked in %s %s", megabytes,
+		 gt_format_count(events, ch->table->leak_events),
+		 gt_plural(ch->table->leak_events, "event", "events"));
+	p->subtitle = ch->text;
+}
+
+static void draw_system(struct charts *ch, struct gt_panel *p)
+{
+	p->title = "System Memory Usage Over Time";
+	p->y_label = "Memory (MB)";
+	add_curve(ch, p, "VmRSS", GT_MARK_STEPS, &ch->table->curves[GT_CURVE_RSS], mb_per_kb);
+	add_curve(ch, p, "VmSize", GT_MARK_STEPS, &ch->table->curves[GT_CURVE_SIZE], mb_per_kb);
+	add_curve(ch, p, "VmData", GT_MARK_STEPS, &ch->table->curves[GT_CURVE_DATA], mb_per_kb);
+}
+
+static void draw_leaks_by_call(struct charts *ch, struct gt_panel *p)
+{
+	p->title = "Memory Leaks by API Call";
+	p->x_label = "Leaked in all (MB)";
+	put_bars(ch, p, by_leak, ch->canvas->theme->red, ch->canvas->theme->red);
+	if (p->bar_count)
+		p->tone = GT_TONE_ALARM;
+	else
+		put_no_leak(ch, p);
+}
+
+static void draw_deltas(struct charts *ch, struct gt_panel *p)
+{
+	struct gt_curve *curve;
+
+	p->title = "Memory Deltas Per API Call";
+	p->subtitle = "change of VmRSS; falls point down";
+	p->x_label = "Call number";
+	p->y_label = "Delta (MB)";
+	curve = gt_panel_curve(p, "delta", GT_MARK_STEMS, &ch->table->deltas,
+			       gt_panel_color(ch->canvas, 5));
+	curve->falls = gt_panel_color(ch->canvas, 0);
+	curve->y_by = mb_per_kb;
+}
+
+static void draw_counts(struct charts *ch, struct gt_panel *p)
+{
+	struct gt_trail *curves = ch->table->curves;
+
+	p->title = ch->table->is_levelzero ? "L0 Resource Counts" : "Resource Counts";
+	p->y_label = "Alive";
+	p->whole_numbers = true;
+	add_curve(ch, p, "Contexts", GT_MARK_STEPS, &curves[GT_CURVE_CONTEXTS], 1);
+	add_curve(ch, p, "Command queues", GT_MARK_STEPS, &curves[GT_CURVE_QUEUES], 1);
+	add_curve(ch, p, "Modules", GT_MARK_STEPS, &curves[GT_CURVE_MODULES], 1);
+	add_curve(ch, p, "Kernels", GT_MARK_STEPS, &curves[GT_CURVE_KERNELS], 1);
+}
+
+static void draw_lists(struct charts *ch, struct gt_panel *p)
+{
+	struct gt_trail *curves = ch->table->curves;
+
+	p->title = "Command Lists and Events";
+	p->y_label = "Alive";
+	p->whole_numbers = true;
+	add_curve(ch, p, "Command lists", GT_MARK_STEPS, &curves[GT_CURVE_LISTS], 1);
+	add_curve(ch, p, "Event pools", GT_MARK_STEPS, &curves[GT_CURVE_POOLS], 1);
+	add_curve(ch, p, "Events", GT_MARK_STEPS, &curves[GT_CURVE_EVENTS], 1);
+}
+
+static void draw_memory(struct charts *ch, struct gt_panel *p)
+{
+	p->title = "Total Memory Allocations";
+	p->y_label = "Allocated through the API (MB)";
+	add_curve(ch, p, "allocated", GT_MARK_AREA, &ch->table->curves[GT_CURVE_MEMORY],
+		  1.0 / (1 << 20));
+}
+
+static void draw_frequent(struct charts *ch, struct gt_panel *p)
+{
+	p->title = "Top 10 Most Frequent API Calls";
+	p->x_label = "Calls";
+	p->whole_numbers = true;
+	put_bars(ch, p, by_count, gt_panel_color(ch->canvas, 0), gt_panel_color(ch->canvas, 0));
+}
+
+static void draw_impact(struct charts *ch, struct gt_panel *p)
+{
+	p->title = "Top 10 API Calls by Memory Impact";
+	p->x_label = "Sum of deltas (MB)";
+	put_bars(ch, p, by_impact, gt_panel_color(ch->canvas, 5), gt_panel_color(ch->canvas, 0));
+}
+
+static void draw_average(struct charts *ch, struct gt_panel *p)
+{
+	p->title = "Top 10 API Calls by Avg Memory per Call";
+	p->x_label = "Average delta (MB)";
+	put_bars(ch, p, by_average, gt_panel_color(ch->canvas, 5), gt_panel_color(ch->canvas, 0));
+}
+
+static void draw_cumulative(struct charts *ch, struct gt_panel *p)
+{
+	size_t count;
+	struct gt_live_table_call **list = ranked(ch->table, by_impact, &count);
+
+	p->title = "Cumulative Memory Impact by Top 5 APIs";
+	p->y_label = "Sum of deltas (MB)";
+	for (size_t i = 0; i < count && i < TOP_CURVES; i++)
+		add_curve(ch, p, list[i]->name, GT_MARK_STEPS, &list[i]->impact, mb_per_kb);
+	if (!count)
+		p->message = "no call changed the process's memory";
+	free(list);
+}
+
+static void draw_leak_events(struct charts *ch, struct gt_panel *p)
+{
+	struct gt_tracker_table *t = ch->table;
+	char megabytes[GT_REAL_MAX], events[GT_FORMAT_MAX];
+
+	p->title = "Individual Leak Events Timeline";
+	p->y_label = "Leak (MB)";
+	if (!t->leak_events) {
+		p->message = "No leak events";
+		p->tone = t->creeps ? p->tone : GT_TONE_GOOD;
+		return;
+	}
+	p->tone = GT_TONE_ALARM;
+	add_curve(ch, p, "leaked in a millisecond", GT_MARK_STEMS, &t->moments, mb_per_kb)->color =
+		ch->canvas->theme->red;
+	snprintf(ch->text, sizeof ch->text, "Total: %s MB in %s %s",
+		 gt_real_format(megabytes, t->leak_kb * mb_per_kb, 2),
+		 gt_format_count(events, t->leak_events),
+		 gt_plural(t->leak_events, "event", "events"));
+	p->subtitle = ch->text;
+}
+
+/* In the order of the original's grid, row by row. */
+static void (*const charts[ROWS * COLUMNS])(struct charts *, struct gt_panel *) = {
+	draw_leaked, draw_system, draw_leaks_by_call,
+	draw_deltas, draw_counts, draw_lists,
+	draw_memory, draw_frequent, draw_impact,
+	draw_average, draw_cumulative, draw_leak_events,
+};
+
+/* A chart whose columns the file does not have says so. */
+static bool has_points(const struct gt_panel *p)
+{
+	for (size_t i = 0; i < p->curve_count; i++)
+		if (p->curves[i].trail->count)
+			return true;
+	return p->bar_count || p->message;
+}
+
+void gt_tracker_draw(struct gt_canvas *c, struct gt_tracker_table *t, const char *name)
+{
+	struct charts ch = { .canvas = c, .table = t };
+	char rows[GT_FORMAT_MAX], span[GT_FORMAT_MAX], head[160];
+	struct gt_box box;
+
+	snprintf(head, sizeof head, "%s tracked %s in %s; a leak is a call that destroys and "
+		 "raises VmRSS by more than %g KB", gt_format_count(rows, t->rows),
+		 gt_plural(t->rows, "call", "calls"),
+		 gt_format_span(span, gt_whole((t->last_ms - t->first_ms) * 1e6)),
+		 t->threshold_kb);
+	box = gt_picture_head(c, name, head);
+	for (unsigned i = 0; i < ROWS * COLUMNS; i++) {
+		struct gt_panel panel = { 0 };
+
+		charts[i](&ch, &panel);
+		if (!has_points(&panel))
+			panel.message = "the file has no such column";
+		gt_panel_draw(c, &panel, gt_picture_cell(box, ROWS, COLUMNS, i));
+	}
+}
+
+static void put_statistics(const struct gt_tracker_table *t, FILE *out, bool utf8)
+{
+	static const struct {
+		const char *name;
+		enum gt_tracker_curve curve;
+		double by;
+	} peaks[] = {
+		{ "Peak VmRSS", GT_CURVE_RSS, 1.0 / 1024 },
+		{ "Peak VmSize", GT_CURVE_SIZE, 1.0 / 1024 },
+		{ "Peak VmData", GT_CURVE_DATA, 1.0 / 1024 },
+		{ "Peak memory allocated", GT_CURVE_MEMORY, 1.0 / (1 << 20) },
+	};
+	char text[GT_REAL_MAX];
+	size_t count;
+	struct gt_live_table_call **list = ranked(t, by_count, &count);
+
+	fputs("=== SUMMARY STATISTICS ===\n", out);
+	fprintf(out, "Total API calls: %s\n", gt_format_count(text, t->rows));
+	fprintf(out, "Different APIs: %s\n", gt_format_count(text, t->call_count));
+	fprintf(out, "Duration: %s ms\n", gt_real_format(text, t->last_ms - t->first_ms, 0));
+	for (size_t i = 0; i < sizeof peaks / sizeof *peaks; i++)
+		if (t->curves[peaks[i].curve].count)
+			fprintf(out, "%s: %s MB\n", peaks[i].name,
+				gt_real_format(text, t->peak[peaks[i].curve] * peaks[i].by, 2));
+	fprintf(out, "VmRSS, first row to last: %s%s MB\n", t->last_rss > t->first_rss ? "+" : "",
+		gt_real_format(text, (t->last_rss - t->first_rss) / 1024, 2));
+	fputs("Most frequent: ", out);
+	gt_text_put(out, list[0]->name, UINT32_MAX, GT_CUT_MIDDLE, utf8);
+	fprintf(out, ", %s %s\n", gt_format_count(text, list[0]->count),
+		gt_plural(list[0]->count, "call", "calls"));
+	free(list);
+	gt_picture_damage(out, t->bad_rows, t->bad_line);
+	if (t->unsigned_falls)
+		fprintf(out, "Signs restored: %s falls of VmRSS were written as rises\n",
+			gt_format_count(text, t->unsigned_falls));
+}
+
+/* "alive at the end: 4 kernels, 12 events, 200 KiB", where something is; no leak by the rule. */
+static void put_alive(const struct gt_tracker_table *t, FILE *out)
+{
+	static const struct {
+		const char *one, *many;
+	} words[GT_CURVE_COUNT] = {
+		[GT_CURVE_CONTEXTS] = { "context", "contexts" },
+		[GT_CURVE_QUEUES] = { "command queue", "command queues" },
+		[GT_CURVE_MODULES] = { "module", "modules" },
+		[GT_CURVE_KERNELS] = { "kernel", "kernels" },
+		[GT_CURVE_POOLS] = { "event pool", "event pools" },
+		[GT_CURVE_LISTS] = { "command list", "command lists" },
+		[GT_CURVE_EVENTS] = { "event", "events" },
+		[GT_CURVE_FENCES] = { "fence", "fences" },
+		[GT_CURVE_IMAGES] = { "image", "images" },
+		[GT_CURVE_SAMPLERS] = { "sampler", "samplers" },
+	};
+	const char *before = "alive at the end: ";
+	char text[GT_FORMAT_MAX];
+
+	for (int i = 0; i < GT_CURVE_COUNT; i++) {
+		uint64_t count = words[i].one ? gt_whole(t->last[i]) : 0;
+
+		if (!count)
+			continue;
+		fprintf(out, "%s%s %s", before, gt_format_count(text, count),
+			gt_plural(count, words[i].one, words[i].many));
+		before = ", ";
+	}
+	if (t->last[GT_CURVE_MEMORY] >= 1) {
+		fprintf(out, "%s%s", before,
+			gt_format_bytes(text, gt_whole(t->last[GT_CURVE_MEMORY])));
+		before = ", ";
+	}
+	if (*before == ',')
+		putc('\n', out);
+}
+
+void gt_tracker_text(const struct gt_tracker_table *t, FILE *out, bool utf8)
+{
+	size_t count;
+	struct gt_live_table_call **list = ranked(t, by_leak, &count);
+	char text[GT_REAL_MAX], more[GT_REAL_MAX], creep[160];
+
+	put_statistics(t, out, utf8);
+	fputs("\n=== MEMORY LEAK DETECTION ===\n", out);
+	if (!t->leak_events && !t->creeps) {
+		fprintf(out, "%sNo memory leaks detected: no call that destroys raised VmRSS by "
+			"more than %g KB,\nnor did all calls of one function together\n",
+			utf8 ? "✓ " : "", t->threshold_kb);
+	} else if (!t->leak_events) {
+		fprintf(out, "No leak event: no single call that destroys raised VmRSS by more "
+			"than %g KB (--threshold)\n", t->threshold_kb);
+	} else {
+		fprintf(out, "%sLEAKS DETECTED!\n", utf8 ? "⚠️  " : "");
+		fprintf(out, "Total leaked memory: %s MB (%s KB)\n",
+			gt_real_format(text, t->leak_kb * mb_per_kb, 2),
+			gt_real_format(more, t->leak_kb, 2));
+		fprintf(out, "Number of leak events: %s\n\nLeak events by API:\n",
+			gt_format_count(text, t->leak_events));
+	}
+	for (size_t i = 0; i < count; i++) {
+		fputs("  ", out);
+		gt_text_put(out, list[i]->name, UINT32_MAX, GT_CUT_MIDDLE, utf8);
+		fprintf(out, ": %s events, ", gt_format_count(text, list[i]->leaks));
+		fprintf(out, "%s MB total, ", gt_real_format(text, by_leak(list[i]), 2));
+		fprintf(out, "%s MB avg\n",
+			gt_real_format(text, by_leak(list[i]) / (double)list[i]->leaks, 2));
+	}
+	free(list);
+	if (t->creeps) {
+		put_creep(creep, sizeof creep, t->creeps);
+		fputs("Small rises that add up: ", out);
+		gt_text_put(out, creep, UINT32_MAX, GT_CUT_MIDDLE, utf8);
+		putc('\n', out);
+	}
+	put_alive(t, out);
+}

@@ -1,0 +1,439 @@
+/* frames.c - the recording's stacks as functions and lines, without the plumbing around them. */
+#include "replay/frames.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/text.h"
+
+/* Inlined frames at one address that are worth remembering. */
+enum { NAMES_MOST = 64 };
+
+struct stack {
+	struct gt_frame *frames;
+	size_t count;
+	size_t cut;   /* after so many recorded ones; 0: it is whole */
+	bool known;
+};
+
+struct module {
+	int number;    /* the symbolizer's; < 0: none */
+	bool asked;    /* `number` has been looked for */
+	bool shown;    /* a reader sees a frame of it */
+	bool named;    /* the recording's own names were used */
+	bool unnamed;  /* … and did not have all that was asked for */
+};
+
+struct gt_frames {
+	const struct gt_recording *recording;
+	struct gt_frames_options options;
+	struct gt_symbolizer *symbolizer;
+	struct gt_legend *names;   /* the recording's own; NULL: not to be used */
+	struct stack *stacks;     /* by the recording's number */
+	size_t stack_count;
+	struct module *modules;   /* likewise */
+	size_t module_count;
+};
+
+static struct gt_legend *read_names(const struct gt_recording *r)
+{
+	struct gt_legend *names;
+	char *path;
+
+	if (asprintf(&path, "%s/legend", gt_recording_path(r)) < 0)
+		return NULL;
+	names = gt_legend_read(path);
+	free(path);
+	return names;
+}
+
+int gt_frames_new(struct gt_frames **out, const struct gt_recording *r,
+		  const struct gt_frames_options *options)
+{
+	struct gt_frames *f = gt_alloc(sizeof *f);
+	int e = 0;
+
+	f->recording = r;
+	f->options = *options;
+	if (!options->no_symbols)
+		e = gt_symbolizer_new(&f->symbolizer, &options->symbol);
+	if (e) {
+		free(f);
+		return e;
+	}
+	if (!options->no_symbols)
+		f->names = read_names(r);
+	*out = f;
+	return 0;
+}
+
+void gt_frames_free(struct gt_frames *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->stack_count; i++)
+		free(f->stacks[i].frames);
+	if (f->symbolizer)
+		gt_symbolizer_free(f->symbolizer);
+	gt_legend_free(f->names);
+	free(f->stacks);
+	free(f->modules);
+	free(f);
+}
+
+/* Stacks and modules are added to a recording while it is read. */
+static void reach(struct gt_frames *f)
+{
+	size_t stacks = gt_recording_stack_count(f->recording);
+	size_t modules = gt_recording_module_count(f->recording);
+
+	if (stacks > f->stack_count) {
+		f->stacks = gt_realloc(f->stacks, stacks * sizeof *f->stacks);
+		memset(f->stacks + f->stack_count, 0,
+		       (stacks - f->stack_count) * sizeof *f->stacks);
+		f->stack_count = stacks;
+	}
+	if (modules > f->module_count) {
+		f->modules = gt_realloc(f->modules, modules * sizeof *f->modules);
+		memset(f->modules + f->module_count, 0,
+		       (modules - f->module_count) * sizeof *f->modules);
+		f->module_count = modules;
+	}
+}
+
+static int symbolizer_module(struct gt_frames *f, uint32_t number)
+{
+	const struct gt_recorded_module *m = gt_recording_module(f->recording, number);
+	struct module *module = &f->modules[number];
+
+	if (!module->asked && f->symbolizer)
+		module->number = gt_symbolizer_module(f->symbolizer, &(struct gt_symbol_module){
+			.path = m->path, .build_id = m->build_id, .build_id_size = m->build_id_size,
+			.size_bytes = m->file_size, .mtime_ns = m->mtime_ns });
+	module->asked = true;
+	return f->symbolizer ? module->number : -1;
+}
+
+static void add_frame(struct stack *s, size_t *room, const struct gt_frame *frame)
+{
+	GT_GROW(s->frames, s->count, *room);
+	s->frames[s->count++] = *frame;
+}
+
+static const char *known(const char *text)
+{
+	return *text ? text : NULL;
+}
+
+/* True when the module's file can name its addresses itself. */
+static bool has_own_names(struct gt_frames *f, int module)
+{
+	enum gt_symbol_state state =
+		module < 0 ? GT_SYMBOL_MISSING : gt_symbolizer_state(f->symbolizer, module);
+
+	return state == GT_SYMBOL_FULL || state == GT_SYMBOL_NAMES;
+}
+
+/* As it was called when the recording was made; false when that is not known. */
+static bool resolve_by_names(struct gt_frames *f, struct stack *s, size_t *room, uint32_t number,
+			     const struct gt_frame *plain)
+{
+	const struct gt_recorded_module *m = gt_recording_module(f->recording, number);
+	const struct gt_legend_name *list;
+	size_t count = gt_legend_get(f->names, m->path, m->build_id, m->build_id_size,
+				    plain->offset, &list);
+
+	for (size_t i = 0; i < count; i++) {
+		struct gt_frame frame = *plain;
+
+		frame.function = list[i].function;
+		frame.file = list[i].file;
+		frame.line = list[i].line;
+		frame.inlined = list[i].inlined;
+		add_frame(s, room, &frame);
+	}
+	f->modules[number].named |= count > 0;
+	f->modules[number].unnamed |= count == 0;
+	return count > 0;
+}
+
+/*
+ * Where the kernel lets a function return to while somebody follows it with a return probe: the
+ * page that it keeps for this in every process on x86-64. Where it goes on, only the kernel knows.
+ */
+static bool is_return_probe(uint64_t address)
+{
+	return address >> 12 == 0x7fffffffe;
+}
+
+/* A recorded address is where a call returns to, maybe another line: the call is before it. */
+static void resolve(struct gt_frames *f, struct stack *s, size_t *room,
+		    const struct gt_trace_frame *frame)
+{
+	struct gt_frame plain = { .offset = frame->address - 1 };
+	const struct gt_frame *found;
+	size_t count;
+	int module;
+
+	if (frame->module == GT_NO_MODULE) {
+		if (is_return_probe(frame->address))
+			plain.function = "[a tracer's return probe]";
+		add_frame(s, room, &plain);
+		return;
+	}
+	if (frame->module == GT_TEXT_MODULE) {
+		const struct gt_text_frame *text =
+			gt_recording_text_frame(f->recording, frame->address);
+
+		plain = (struct gt_frame){ .function = known(text->function), .line = text->line,
+					   .file = known(text->file),
+					   .module = known(text->module) };
+		add_frame(s, room, &plain);
+		return;
+	}
+	plain.module = gt_recording_module(f->recording, frame->module)->path;
+	module = symbolizer_module(f, frame->module);
+	if (f->names && !has_own_names(f, module) &&
+	    resolve_by_names(f, s, room, frame->module, &plain))
+		return;
+	count = module < 0 ? 0 : gt_symbolizer_resolve(f->symbolizer, module, plain.offset, &found);
+	if (!count)
+		add_frame(s, room, &plain);
+	for (size_t i = 0; i < count; i++) {
+		struct gt_frame copy = found[i];
+
+		/* the recording's path, which outlives us and is the same for equal modules */
+		copy.module = plain.module;
+		add_frame(s, room, &copy);
+	}
+}
+
+/* CUDA's runtime inside a program that was linked with it: it has names, but no lines. */
+static bool is_cuda_runtime(const struct gt_frame *frame)
+{
+	static const char *const names[] = { "libcudart_static_", "__cudart", "cudart::",
+					     "__cuda", "_cuda" };
+
+	if (!frame->function || frame->file)
+		return false;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (gt_text_begins(frame->function, names[i]))
+			return true;
+	return gt_text_begins(frame->function, "cuda") && frame->function[4] >= 'A' &&
+	       frame->function[4] <= 'Z';
+}
+
+/* Between the program's call and us: loaders, drivers' front ends, our own library. */
+static bool is_inner_plumbing(const struct gt_frame *frame)
+{
+	static const char *const libraries[] = {
+		"libOpenCL.so", "libze_loader.so", "libze_validation_layer.so", "libcuda.so",
+		"libcupti", "libcudart", "libgputrack", "libffi.so", "_ctypes.",
+	};
+
+	/* the C++ face of CUDA's runtime: templates that call the function of the same name */
+	if (frame->file && gt_text_begins(gt_path_name(frame->file), "cuda_runtime"))
+		return true;
+	if (!frame->module)
+		return false;
+	for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+		if (gt_text_begins(gt_path_name(frame->module), libraries[i]))
+			return true;
+	return is_cuda_runtime(frame);
+}
+
+static bool is_libc(const struct gt_frame *frame)
+{
+	return frame->module && (gt_text_begins(gt_path_name(frame->module), "libc.so") ||
+				 gt_text_begins(gt_path_name(frame->module), "libpthread.so") ||
+				 gt_text_begins(gt_path_name(frame->module), "ld-linux"));
+}
+
+/* What starts a program or a thread. The C library's own frames have names only with symbols. */
+static bool is_outer_plumbing(const struct gt_frame *frame)
+{
+	static const char *const functions[] = {
+		"_start", "__libc_start_main", "__libc_start_call_main", "start_thread", "clone",
+		"clone3", "__clone", "__clone3", "_dl_start_user",
+	};
+
+	if (!frame->function)
+		return is_libc(frame);
+	if (gt_text_begins(frame->function, "__libc_start_main"))
+		return true;
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+		if (!strcmp(frame->function, functions[i]))
+			return true;
+	return false;
+}
+
+/* "cudaMalloc", "cuMemAlloc_v2": the API's own function, and no template that calls it. */
+static bool is_cuda_call(const struct gt_frame *frame)
+{
+	const char *name = frame->function ? frame->function : "";
+	size_t head = gt_text_begins(name, "cuda") ? 4 : gt_text_begins(name, "cu") ? 2 : 0;
+
+	return head && name[head] >= 'A' && name[head] <= 'Z' && !strpbrk(name, " <(:");
+}
+
+/*
+ * A stack of nothing but plumbing is shown as it is. `keep_call`: the call of the API stays, for
+ * nothing else tells which it was.
+ */
+static void fold(struct stack *s, bool keep_call)
+{
+	size_t first = 0, call, end = s->count;
+
+	while (first < end && is_inner_plumbing(&s->frames[first]))
+		first++;
+	for (call = keep_call ? first : 0; call > 0; call--)
+		if (is_cuda_call(&s->frames[call - 1]))
+			break;
+	if (call)
+		s->frames[--first] = s->frames[call - 1];
+	/* the nameless caller of the C library's start is _start of a stripped program */
+	if (end - first > 2 && !s->frames[end - 1].function && is_libc(&s->frames[end - 2]) &&
+	    is_outer_plumbing(&s->frames[end - 2]))
+		end--;
+	while (end > first && is_outer_plumbing(&s->frames[end - 1]))
+		end--;
+	if (first == end)
+		return;
+	memmove(s->frames, s->frames + first, (end - first) * sizeof *s->frames);
+	s->count = end - first;
+}
+
+void gt_frames_shown(struct gt_frames *f, const struct gt_frame *frame)
+{
+	for (size_t i = 0; frame->module && i < f->module_count; i++)
+		if (gt_recording_module(f->recording, (uint32_t)i)->path == frame->module)
+			f->modules[i].shown = true;
+}
+
+size_t gt_frames_get(struct gt_frames *f, uint32_t stack, const struct gt_frame **frames)
+{
+	const struct gt_trace_frame *recorded;
+	size_t count, room = 0;
+	struct stack *s;
+
+	*frames = NULL;
+	reach(f);
+	if (!stack || stack >= f->stack_count)
+		return 0;
+	s = &f->stacks[stack];
+	if (!s->known) {
+		count = gt_recording_stack(f->recording, stack, &recorded);
+		for (size_t i = 0; i < count; i++)
+			resolve(f, s, &room, &recorded[i]);
+		if (count && !is_outer_plumbing(&s->frames[s->count - 1]))
+			s->cut = gt_recording_stack_cut(f->recording, stack);
+		if (!f->options.all_frames)
+			fold(s, *gt_recording_info(f->recording, "imported"));
+		s->known = true;
+	}
+	*frames = s->frames;
+	return s->count;
+}
+
+size_t gt_frames_cut(struct gt_frames *f, uint32_t stack)
+{
+	const struct gt_frame *frames;
+
+	return gt_frames_get(f, stack, &frames) ? f->stacks[stack].cut : 0;
+}
+
+bool gt_frame_is_library(const struct gt_frame *frame)
+{
+	const char *module = frame->module ? gt_path_name(frame->module) : "";
+
+	if (frame->function && (gt_text_begins(frame->function, "std::") ||
+				gt_text_begins(frame->function, "__gnu_cxx::")))
+		return true;
+	if (frame->file && (gt_text_begins(frame->file, "/usr/include/") ||
+			    strstr(frame->file, "/include/c++/")))
+		return true;
+	return gt_text_begins(module, "libstdc++.so") || gt_text_begins(module, "libc++.so");
+}
+
+size_t gt_frames_brief(struct gt_frames *f, uint32_t stack, const struct gt_frame ***list)
+{
+	const struct gt_frame *frames;
+	size_t count = gt_frames_get(f, stack, &frames), own = 0;
+
+	*list = gt_alloc(count * sizeof **list);
+	for (size_t i = 0; i < count; i++)
+		if (f->options.all_frames || !gt_frame_is_library(&frames[i]))
+			(*list)[own++] = &frames[i];
+	for (size_t i = 0; !own && i < count; i++)
+		(*list)[i] = &frames[i];
+	return own ? own : count;
+}
+
+void gt_frames_remember(struct gt_frames *f, uint32_t stack, struct gt_legend *names)
+{
+	const struct gt_trace_frame *recorded;
+	size_t count = gt_recording_stack(f->recording, stack, &recorded);
+
+	reach(f);
+	for (size_t i = 0; f->symbolizer && i < count; i++) {
+		const struct gt_recorded_module *m;
+		const struct gt_frame *found;
+		struct gt_legend_name list[NAMES_MOST];
+		size_t names_count, k = 0;
+		int module;
+
+		if (recorded[i].module == GT_NO_MODULE || recorded[i].module == GT_TEXT_MODULE)
+			continue;
+		module = symbolizer_module(f, recorded[i].module);
+		if (!has_own_names(f, module))
+			continue;
+		m = gt_recording_module(f->recording, recorded[i].module);
+		names_count = gt_symbolizer_resolve(f->symbolizer, module, recorded[i].address - 1,
+						    &found);
+		for (; k < names_count && k < NAMES_MOST; k++)
+			list[k] = (struct gt_legend_name){ found[k].function, found[k].file,
+						    found[k].line, found[k].inlined };
+		if (k && list[0].function)
+			gt_legend_add(names, m->path, m->build_id, m->build_id_size,
+				     recorded[i].address - 1, list, k);
+	}
+}
+
+static bool is_system(const char *path)
+{
+	return gt_text_begins(path, "/usr/lib") || gt_text_begins(path, "/lib") ||
+	       gt_text_begins(path, "[");
+}
+
+static int programs_first(const void *a, const void *b)
+{
+	const struct gt_frames_trouble *x = a, *y = b;
+
+	if (is_system(x->path) != is_system(y->path))
+		return is_system(x->path) ? 1 : -1;
+	return strcmp(x->path, y->path);
+}
+
+size_t gt_frames_troubles(struct gt_frames *f, struct gt_frames_trouble **list)
+{
+	size_t count = 0;
+
+	*list = gt_alloc(f->module_count * sizeof **list);
+	for (size_t i = 0; f->symbolizer && i < f->module_count; i++) {
+		enum gt_symbol_state state;
+
+		if (!f->modules[i].shown || !f->modules[i].asked || f->modules[i].number < 0 ||
+		    (f->modules[i].named && !f->modules[i].unnamed))
+			continue;
+		state = gt_symbolizer_state(f->symbolizer, f->modules[i].number);
+		if (state != GT_SYMBOL_FULL)
+			(*list)[count++] = (struct gt_frames_trouble){
+				.path = gt_recording_module(f->recording, (uint32_t)i)->path,
+				.state = state };
+	}
+	qsort(*list, count, sizeof **list, programs_first);
+	return count;
+}

@@ -1,0 +1,48 @@
+/* group_text.h - groups of living resources as text, JSON and TSV, for the views made of them. */
+#pragma once
+
+#include "base/json.h"
+#include "ledger/groups.h"
+#include "replay/view.h"
+
+/* Room for a number and a kind's words. */
+enum { GT_KIND_TEXT = 96 };
+
+/* "1 buffer", "12 buffers", "1 block of host memory", into `out` of GT_KIND_TEXT bytes. */
+char *gt_kind_count(char *out, enum gt_kind kind, uint64_t count);
+/*
+ * What made it, for people: "clCreateBuffer"; "device allocation in Nsight" where an export tells
+ * of what was done and not by which call. Into `out` of GT_KIND_TEXT bytes, or as it is.
+ */
+const char *gt_function_words(char *out, unsigned function);
+/* "12 buffers". */
+void gt_group_count(struct gt_printer *p, enum gt_paint paint, const struct gt_group *g);
+/* "1.00 MiB of device memory, 64.0 KiB of host memory", what there is of it. */
+void gt_put_memory(struct gt_printer *p, enum gt_paint paint, uint64_t device, uint64_t host);
+/* What the groups hold of either. */
+void gt_groups_memory(const struct gt_groups *groups, uint64_t *device, uint64_t *host);
+/* The same of what the groups hold. */
+void gt_put_group_memory(struct gt_printer *p, enum gt_paint paint, const struct gt_groups *groups);
+/* "20 events, 1 buffer (1.00 MiB)": what is alive, most bytes first, then most objects. */
+void gt_put_kinds(struct gt_printer *p, const struct gt_groups *groups);
+
+/* "released, but kept by 1 sub-buffer", a line from a column on, where that is so of any. */
+void gt_put_kept(struct gt_printer *p, const struct gt_ledger *l, const struct gt_group *g,
+		 unsigned column);
+
+/* One group in full: what, where, when, who holds it, its stack, its first handles. */
+void gt_group_text(struct gt_printer *p, const struct gt_view *v, const struct gt_ledger *l,
+		   const struct gt_group *g, size_t number);
+/* The groups, at most `top` (0: all), as an array. */
+void gt_groups_json(struct gt_json *j, const char *key, const struct gt_view *v,
+		    const struct gt_ledger *l, const struct gt_groups *groups);
+/* A heading and a row for each resource: Nsight's columns, then ours. */
+void gt_groups_tsv(FILE *out, const struct gt_view *v, const struct gt_ledger *l,
+		   const struct gt_groups *groups);
+
+static inline uint64_t gt_distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+/* "+1.00 MiB" or "-3", ending at a column; nothing for no change. */
+void gt_put_change(struct gt_printer *p, uint64_t before, uint64_t now, bool bytes, unsigned column);

@@ -1,0 +1,13 @@
+/* process_name.h - what to call a process. */
+#pragma once
+
+#include "trace/recording.h"
+
+/* For those whose name is not known. */
+#define GT_PROGRAM_UNKNOWN "(unknown program)"
+
+/*
+ * "demo"; "python3 train.py" where the program is an interpreter; "python3 (multiprocessing)" for
+ * a worker that multiprocessing has spawned. "" where it is not known. The caller frees it.
+ */
+char *gt_process_name(const struct gt_process *process);

@@ -1,0 +1,26 @@
+/* running.h - what of a recording still goes on: what its programs hold may well be in use. */
+#pragma once
+
+#include "ledger/groups.h"
+#include "base/print.h"
+#include "replay/view.h"
+
+/* Which of a recording's processes go on, each found out once: it takes a look at /proc. */
+struct gt_running {
+	const struct gt_recording *recording;
+	uint8_t *known;
+};
+
+void gt_running_init(struct gt_running *r, const struct gt_recording *recording);
+void gt_running_fini(struct gt_running *r);
+/* True when the process that holds it runs, or did when attach let go. */
+bool gt_running_has(struct gt_running *r, const struct gt_entry *entry);
+
+/* How many of these resources are held by processes that run, or did when attach let go. */
+uint64_t gt_running_count(const struct gt_recording *recording, const struct gt_groups *groups);
+/* True when all of it is held by programs that go on: this may be in use, and is no leak yet. */
+bool gt_running_holds(const struct gt_view *v, const struct gt_groups *groups);
+/* "LEAKED", or "ALIVE" when all of it is held by programs that go on. */
+void gt_running_word(struct gt_printer *p, const struct gt_view *v, const struct gt_groups *groups);
+/* How much of it that is, on a line of its own; none when it is nothing. */
+void gt_running_line(struct gt_printer *p, const struct gt_view *v, const struct gt_groups *groups);

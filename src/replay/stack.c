@@ -1,0 +1,362 @@
+/* stack.c - writes a stack as text, JSON and TSV. */
+#include "replay/stack.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/brief.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/text.h"
+
+enum { CALLER_LEAST = 10 }; /* columns in which a caller that is cut still tells something */
+
+/* A frame's two columns; each is allocated. */
+struct line {
+	char *what, *where;
+};
+
+static char *concat(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static char *concat(const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int length;
+
+	va_start(args, format);
+	length = vasprintf(&text, format, args);
+	va_end(args);
+	return length < 0 ? gt_strdup("") : text;
+}
+
+static char *module_offset(const struct gt_frame *frame)
+{
+	const char *name = frame->module ? gt_path_name(frame->module) : "";
+
+	/* a frame known by its text has no offset: no call lies at a module's very start */
+	if (!frame->offset)
+		return gt_strdup(name);
+	if (!frame->module)
+		return concat("0x%" PRIx64, frame->offset);
+	return concat("%s+0x%" PRIx64, name, frame->offset);
+}
+
+char *gt_frame_name(const struct gt_frame *frame)
+{
+	return frame->function ? gt_strdup(frame->function) : module_offset(frame);
+}
+
+char *gt_stack_location(const struct gt_frame *frame, const struct gt_style *style)
+{
+	const char *shown;
+
+	if (!frame->file)
+		return module_offset(frame);
+	shown = style ? gt_style_relative(style, frame->file) : frame->file;
+	return frame->line ? concat("%s:%" PRIu32, shown, frame->line) : gt_strdup(shown);
+}
+
+static struct line line_of(const struct gt_frame *frame, const struct gt_style *style)
+{
+	struct line l;
+
+	l.what = gt_frame_name(frame);
+	if (frame->function || frame->file)
+		l.where = gt_stack_location(frame, style);
+	else
+		l.where = gt_strdup(frame->module ? frame->module : "");
+	return l;
+}
+
+static void line_free(struct line *l)
+{
+	free(l->what);
+	free(l->where);
+}
+
+/* Takes template arguments from a function wider than `columns`; false where it fits. */
+static bool shorten(char **name, unsigned columns, bool utf8)
+{
+	char *brief;
+
+	if (gt_text_columns(*name, utf8) <= columns)
+		return false;
+	brief = gt_function_brief(*name, utf8);
+	free(*name);
+	*name = brief;
+	return true;
+}
+
+/* How wide the left column is: as the widest name, but leaving the right one its share. */
+static unsigned left_width(const struct line *lines, size_t count, unsigned room, bool utf8)
+{
+	unsigned what = 0, where = 0, half = room / 2;
+
+	for (size_t i = 0; i < count; i++) {
+		unsigned a = gt_text_columns(lines[i].what, utf8);
+		unsigned b = gt_text_columns(lines[i].where, utf8);
+
+		what = a > what ? a : what;
+		where = b > where ? b : where;
+	}
+	if (what + 2 + where <= room || what <= half)
+		return what;
+	return where < half ? room - 2 - where : half;
+}
+
+/* The widest name of those that fit. */
+static unsigned widest_within(const struct line *lines, size_t count, unsigned columns, bool utf8)
+{
+	unsigned widest = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		unsigned wide = gt_text_columns(lines[i].what, utf8);
+
+		widest = wide > widest && wide <= columns ? wide : widest;
+	}
+	return widest;
+}
+
+/* Takes template arguments away where they have no room, and gives the left column's width. */
+static unsigned arrange(struct line *lines, size_t count, unsigned room,
+			const struct gt_style *style)
+{
+	unsigned left = left_width(lines, count, room, style->utf8);
+	bool some = false;
+
+	/* where nothing is cut, names that do not fit reach over */
+	if (style->whole)
+		return widest_within(lines, count, left, style->utf8);
+	for (size_t i = 0; i < count; i++)
+		some |= shorten(&lines[i].what, left, style->utf8);
+	return some ? left_width(lines, count, room, style->utf8) : left;
+}
+
+/*
+ * Where a reader with little room should begin: at the line of Python that called, where the
+ * extension below it would take all the room.
+ */
+static size_t first_told(const struct gt_frame **frames, size_t count, size_t most)
+{
+	for (size_t i = 0; most && i < count; i++)
+		if (frames[i]->module && !strcmp(frames[i]->module, GT_PYTHON))
+			return i + 1 < most ? 0 : i;
+	return 0;
+}
+
+/* Every frame of a stack; the caller frees the list. */
+static size_t whole_stack(struct gt_frames *f, uint32_t stack, const struct gt_frame ***list)
+{
+	const struct gt_frame *frames;
+	size_t count = gt_frames_get(f, stack, &frames);
+
+	*list = gt_alloc(count * sizeof **list);
+	for (size_t i = 0; i < count; i++)
+		(*list)[i] = &frames[i];
+	return count;
+}
+
+static void put_frames(struct gt_printer *p, const struct gt_view *v, const struct gt_frame **frames,
+		       size_t count, unsigned indent)
+{
+	struct line *lines = gt_alloc(count * sizeof *lines);
+	unsigned room = p->style.width - indent - 10, left;
+
+	for (size_t i = 0; i < count; i++)
+		lines[i] = line_of(frames[i], &v->style);
+	left = arrange(lines, count, room, &p->style);
+	for (size_t i = 0; i < count; i++) {
+		gt_frames_shown(v->frames, frames[i]);
+		gt_print_tab(p, indent);
+		gt_print_name(p, GT_PLAIN, lines[i].what, left);
+		if (*lines[i].where) {
+			/* a name that is not cut may reach further */
+			gt_print_tab(p, p->column > indent + left ? p->column + 2 :
+								   indent + left + 2);
+			gt_print_path(p, GT_DIM, lines[i].where,
+				     gt_print_left(p) - (frames[i]->inlined ? 10 : 0));
+		}
+		if (frames[i]->inlined)
+			gt_print_name(p, GT_DIM, " (inlined)", UINT32_MAX);
+		gt_print_end(p);
+		line_free(&lines[i]);
+	}
+	free(lines);
+}
+
+/* Where the stack ends because the recorder did not go on. */
+static void put_cut(struct gt_printer *p, size_t frames, unsigned indent)
+{
+	if (frames)
+		gt_print_wrap(p, GT_DIM, indent, "%s cut after %zu %s%s",
+			     p->style.utf8 ? "…" : "...", frames,
+			     gt_plural(frames, "frame", "frames"), frames < GT_STACK_FRAMES_MAX ?
+			     ": --stack-depth N records more" : "");
+}
+
+void gt_stack_text(struct gt_printer *p, const struct gt_view *v, uint32_t stack, size_t most,
+		   unsigned indent)
+{
+	const struct gt_frame **frames;
+	size_t count = most ? gt_frames_brief(v->frames, stack, &frames) :
+			      whole_stack(v->frames, stack, &frames);
+	size_t first = most && count > most ? first_told(frames, count, most) : 0;
+
+	if (!count) {
+		gt_print_tab(p, indent);
+		gt_print_put(p, GT_DIM, "(no stack was recorded)");
+		gt_print_end(p);
+	}
+	count -= first;
+	put_frames(p, v, frames + first, most && count > most ? most : count, indent);
+	if (!most || count <= most)
+		put_cut(p, gt_frames_cut(v->frames, stack), indent);
+	free(frames);
+}
+
+/* The least that may be left of a location: its file's name, with a mark for the folders. */
+static unsigned least_where(const char *where, bool utf8)
+{
+	const char *slash = strrchr(where, '/');
+	unsigned whole = gt_text_columns(where, utf8);
+	unsigned name = slash ? gt_text_columns(slash, utf8) + (utf8 ? 1 : 3) : whole;
+
+	return name < whole ? name : whole;
+}
+
+char *gt_frame_caller(const struct gt_frame *frame, unsigned columns, bool utf8)
+{
+	char digits[16] = "", *text = NULL, *name;
+	unsigned room;
+	size_t size;
+	FILE *out;
+
+	if (!frame->function)
+		return NULL;
+	if (frame->line)
+		snprintf(digits, sizeof digits, ":%" PRIu32, frame->line);
+	room = columns > strlen(digits) ? columns - (unsigned)strlen(digits) : 0;
+	name = gt_strdup(frame->function);
+	shorten(&name, room, utf8);
+	if (gt_text_columns(name, utf8) <= room || columns >= CALLER_LEAST) {
+		out = gt_memstream(&text, &size);
+		/* the end of a qualified name is the function's own */
+		gt_text_put(out, name, room, GT_CUT_START, utf8);
+		fputs(digits, out);
+		gt_memstream_close(out);
+	}
+	free(name);
+	return text;
+}
+
+/*
+ * "f < g:12 < h:34": f and its callers, as many as `columns` hold with what stands behind them. A
+ * caller says more than a folder: of programs that allocate in one function it is what tells lines
+ * apart.
+ */
+static void add_callers(struct line *line, const struct gt_frame **frames, size_t count,
+			unsigned columns, bool utf8)
+{
+	unsigned where = least_where(line->where, utf8);
+
+	for (size_t i = 1; i < count && i < GT_WHERE_FRAMES; i++) {
+		unsigned used = gt_text_columns(line->what, utf8) + 3 + 2 + where;
+		unsigned room = columns > used ? columns - used : 0;
+		char *caller = gt_frame_caller(frames[i], room, utf8), *longer;
+
+		if (!caller)
+			return;
+		longer = concat("%s < %s", line->what, caller);
+		free(caller);
+		free(line->what);
+		line->what = longer;
+	}
+}
+
+void gt_frames_where(struct gt_printer *p, const struct gt_frame **frames, size_t count,
+		     unsigned columns)
+{
+	struct line line = line_of(frames[0], &p->style);
+	unsigned where = least_where(line.where, p->style.utf8), left;
+	unsigned behind = where + 2 + (count > 1 ? CALLER_LEAST + 3 : 0);
+
+	if (p->style.whole)
+		columns = UINT32_MAX;
+	/* a caller says more than template arguments, too */
+	shorten(&line.what, columns > behind ? columns - behind : 0, p->style.utf8);
+	if (frames[0]->function)
+		add_callers(&line, frames, count, columns, p->style.utf8);
+	left = gt_text_columns(line.what, p->style.utf8);
+	if (left + 2 + where > columns)
+		left = left_width(&line, 1, columns, p->style.utf8);
+	gt_print_name(p, GT_PLAIN, line.what, left);
+	if (*line.where && left + 6 < columns) {
+		gt_print_tab(p, p->column + 2);
+		gt_print_path(p, GT_DIM, line.where, columns - left - 2);
+	}
+	line_free(&line);
+}
+
+void gt_stack_where(struct gt_printer *p, const struct gt_view *v, uint32_t stack, unsigned columns)
+{
+	const struct gt_frame **frames;
+	size_t count = gt_frames_brief(v->frames, stack, &frames);
+	size_t first = first_told(frames, count, 1);
+
+	if (count) {
+		gt_frames_shown(v->frames, frames[first]);
+		gt_frames_where(p, frames + first, count - first, columns);
+	} else {
+		gt_print_name(p, GT_DIM, "(no stack)", columns);
+	}
+	free(frames);
+}
+
+static void frame_json(struct gt_json *j, const struct gt_frame *frame)
+{
+	gt_json_line(j, NULL);
+	gt_json_text(j, "function", frame->function);
+	gt_json_text(j, "file", frame->file);
+	if (frame->line)
+		gt_json_uint(j, "line", frame->line);
+	else
+		gt_json_null(j, "line");
+	gt_json_text(j, "module", frame->module);
+	gt_json_hex(j, "offset", frame->offset);
+	gt_json_bool(j, "inlined", frame->inlined);
+	gt_json_end(j);
+}
+
+void gt_stack_json(struct gt_json *j, const char *key, struct gt_frames *frames, uint32_t stack)
+{
+	const struct gt_frame *list;
+	size_t count = gt_frames_get(frames, stack, &list);
+
+	gt_json_array(j, key);
+	for (size_t i = 0; i < count; i++)
+		frame_json(j, &list[i]);
+	gt_json_end(j);
+}
+
+void gt_stack_tsv(FILE *out, struct gt_frames *frames, uint32_t stack)
+{
+	const struct gt_frame *list;
+	size_t count = gt_frames_get(frames, stack, &list);
+
+	for (size_t i = 0; i < count; i++) {
+		char *where = gt_stack_location(&list[i], NULL);
+
+		if (i)
+			fputs(" < ", out);
+		if (list[i].function) {
+			gt_tsv_put(out, list[i].function);
+			fputs(" (", out);
+		}
+		gt_tsv_put(out, where);
+		if (list[i].function)
+			putc(')', out);
+		free(where);
+	}
+}

@@ -1,0 +1,152 @@
+/* leakage.c - every call site with something alive at the end. */
+#include "base/format.h"
+#include "replay/group_text.h"
+#include "replay/head.h"
+#include "judge/residue.h"
+#include "replay/running.h"
+#include "report/breakdown_text.h"
+#include "judge/verdict.h"
+
+/* Static variables, primary contexts: no leaks, but memory all the same. */
+static void put_lasting(struct gt_printer *p, const struct gt_view *v)
+{
+	struct gt_groups groups;
+
+	gt_groups_init(&groups, v->ledger, GT_GROUPS_LASTING);
+	if (groups.count) {
+		if (!gt_ledger_leaked(v->ledger).count)
+			gt_print_end(p);
+		gt_print_put(p, GT_BOLD, "NOT LEAKED  lives as long as the process");
+		gt_print_end(p);
+		gt_put_kinds(p, &groups);
+		gt_print_end(p);
+		for (size_t i = 0; i < groups.count; i++)
+			gt_group_text(p, v, v->ledger, &groups.list[i], i + 1);
+	}
+	gt_groups_fini(&groups);
+}
+
+/* What its owner took along, or died with it. */
+static void put_owned(struct gt_printer *p, const struct gt_ledger *l)
+{
+	char text[GT_FORMAT_MAX];
+
+	if (l->freed.count) {
+		gt_print_put(p, GT_BOLD, "NOT LEAKED  %s %s freed by the end of their context",
+			    gt_format_count(text, l->freed.count),
+			    gt_plural(l->freed.count, "resource", "resources"));
+		if (l->freed.device_bytes || l->freed.host_bytes)
+			gt_print_put(p, GT_BOLD, ": ");
+		gt_put_memory(p, GT_PLAIN, l->freed.device_bytes, l->freed.host_bytes);
+		gt_print_end(p);
+	}
+	if (l->died_with_owner) {
+		gt_print_put(p, GT_DIM, "  not counted: %s that died with their owners",
+			    gt_format_count(text, l->died_with_owner));
+		gt_print_end(p);
+	}
+}
+
+static void put_leaks(struct gt_printer *p, const struct gt_view *v, const struct gt_groups *groups)
+{
+	size_t shown = v->top && v->top < groups->count ? v->top : groups->count;
+	char text[GT_FORMAT_MAX];
+	struct gt_split split;
+
+	gt_running_word(p, v, groups);
+	gt_print_put(p, GT_BOLD, "  %s %s from %zu %s", gt_format_count(text, groups->object_count),
+		    gt_plural(groups->object_count, "resource", "resources"), groups->count,
+		    gt_plural(groups->count, "call site", "call sites"));
+	gt_print_end(p);
+	gt_running_line(p, v, groups);
+	gt_verdict_known(p, v, groups);
+	if (groups->bytes) {
+		gt_print_put(p, GT_PLAIN, "  ");
+		gt_put_group_memory(p, GT_PLAIN, groups);
+		gt_print_end(p);
+	}
+	gt_put_kinds(p, groups);
+	gt_split_groups(&split, v, v->ledger, groups);
+	gt_split_text(p, v, &split, "leaked");
+	gt_split_fini(&split);
+	gt_print_end(p);
+	for (size_t i = 0; i < shown; i++)
+		gt_group_text(p, v, v->ledger, &groups->list[i], i + 1);
+	if (shown < groups->count) {
+		gt_print_put(p, GT_DIM, "    and %zu more %s", groups->count - shown,
+			    gt_plural(groups->count - shown, "call site", "call sites"));
+		gt_print_end(p);
+		gt_print_end(p);
+	}
+}
+
+void gt_leakage_text(const struct gt_view *v, FILE *out)
+{
+	const struct gt_ledger *l = v->ledger;
+	struct gt_groups groups;
+	struct gt_printer p;
+
+	gt_verdict_groups(&groups, v);
+	gt_head_open(&p, out, v);
+	if (!l->events) {
+		gt_head_nothing(&p, v);
+	} else if (groups.count) {
+		put_leaks(&p, v, &groups);
+	} else if (gt_head_has_gaps(v->recording)) {
+		gt_head_no_leaks_but_gaps(&p);
+	} else {
+		gt_print_put(&p, GT_GREEN, v->verdict && v->verdict->leaks.count ?
+			    "No leaks but those that are known." :
+			    "No leaks: no resource was left behind.");
+		gt_print_end(&p);
+	}
+	put_lasting(&p, v);
+	put_owned(&p, l);
+	gt_residue_text(&p, v->recording);
+	if (groups.count)
+		gt_head_modules(&p, v, 10);
+	gt_groups_fini(&groups);
+}
+
+void gt_leakage_json(const struct gt_view *v, FILE *out)
+{
+	const struct gt_freed *freed = &v->ledger->freed;
+	struct gt_groups groups, lasting;
+	uint64_t device, host;
+	struct gt_split split;
+	struct gt_json j;
+
+	gt_verdict_groups(&groups, v);
+	gt_groups_init(&lasting, v->ledger, GT_GROUPS_LASTING);
+	gt_head_json(&j, out, v, "leakage");
+	gt_totals_json(&j, groups.object_count, groups.bytes);
+	gt_groups_memory(&groups, &device, &host);
+	gt_json_uint(&j, "device_bytes", device);
+	gt_json_uint(&j, "host_bytes", host);
+	gt_split_groups(&split, v, v->ledger, &groups);
+	gt_split_json(&j, v, &split);
+	gt_split_fini(&split);
+	gt_groups_json(&j, "groups", v, v->ledger, &groups);
+	gt_groups_json(&j, "lasting", v, v->ledger, &lasting);
+	gt_json_line(&j, "freed_with_context");
+	gt_json_uint(&j, "count", freed->count);
+	gt_json_uint(&j, "device_bytes", freed->device_bytes);
+	gt_json_uint(&j, "host_bytes", freed->host_bytes);
+	gt_json_end(&j);
+	gt_json_uint(&j, "died_with_owner", v->ledger->died_with_owner);
+	gt_residue_json(&j, v->recording);
+	if (v->verdict)
+		gt_verdict_json(v->verdict, &j);
+	gt_foot_json(&j, v);
+	gt_groups_fini(&groups);
+	gt_groups_fini(&lasting);
+}
+
+void gt_leakage_tsv(const struct gt_view *v, FILE *out)
+{
+	struct gt_groups groups;
+
+	gt_verdict_groups(&groups, v);
+	gt_groups_tsv(out, v, v->ledger, &groups);
+	gt_groups_fini(&groups);
+}

@@ -1,0 +1,265 @@
+/* mistakes.c - what the program did wrong besides leaking: redundant releases, failed calls. */
+#include "report/mistakes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/format.h"
+#include "replay/group_text.h"
+#include "api/results.h"
+#include "replay/stack.h"
+
+enum { REDUNDANT_SHOWN = 1, FAILURES_SHOWN = 2, LAST_SHOWN = 2, LABEL = 20, CODE_SMALL = 10000 };
+
+static const char *kind_name(uint16_t function)
+{
+	return gt_kinds[gt_functions[function].kind].name;
+}
+
+/* A redundant release that was fatal has told of the call already. */
+static bool has_untold_end(const struct gt_ledger *l)
+{
+	size_t told = 0;
+
+	for (size_t i = 0; i < l->redundant_count; i++)
+		told += l->redundant[i].fatal;
+	return l->last_call_count > told;
+}
+
+unsigned gt_mistakes_count(const struct gt_ledger *l)
+{
+	return !!l->redundant_count + !!l->failure_count + has_untold_end(l);
+}
+
+/* "CL_OUT_OF_RESOURCES", or the number where it has no name. */
+static void put_result(struct gt_printer *p, uint16_t function, int32_t result)
+{
+	const char *name = gt_result_name((enum gt_api)gt_functions[function].api, result);
+
+	if (name)
+		gt_print_put(p, GT_PLAIN, " with %s", name);
+	else if (result)
+		gt_print_put(p, GT_PLAIN, result < CODE_SMALL ? " with error %" PRId32 :
+			    " with error 0x%08" PRIx32, result);
+}
+
+static void put_labelled(struct gt_printer *p, const struct gt_view *v, const char *label,
+			 uint32_t stack, size_t frames)
+{
+	gt_print_tab(p, 6);
+	gt_print_put(p, GT_DIM, "%s", label);
+	gt_stack_text(p, v, stack, frames, 6 + LABEL);
+}
+
+/* Between two sections. */
+static bool put_gap(struct gt_printer *p, bool some)
+{
+	if (some)
+		gt_print_end(p);
+	return true;
+}
+
+static void put_more(struct gt_printer *p, size_t sites)
+{
+	gt_print_wrap(p, GT_DIM, 4, "and from %zu more %s: --format json lists them", sites,
+		     gt_plural(sites, "call site", "call sites"));
+}
+
+static void put_redundant(struct gt_printer *p, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+	char text[GT_FORMAT_MAX], handle[GT_FORMAT_MAX], words[GT_KIND_TEXT];
+	size_t frames = gt_mistakes_count(l) > 1 ? 1 : 2;
+	uint64_t calls = l->redundant_calls;
+
+	gt_print_put(p, GT_RED, "REDUNDANT RELEASES");
+	gt_print_put(p, GT_BOLD, "  %s %s on what was dead already", gt_format_count(text, calls),
+		    gt_plural(calls, "call", "calls"));
+	gt_print_end(p);
+	for (size_t i = 0; i < l->redundant_count && i < REDUNDANT_SHOWN; i++) {
+		const struct gt_redundant *r = &l->redundant[i];
+
+		gt_print_tab(p, 4);
+		gt_print_put(p, GT_PLAIN, "%s x %s of the %s %s", gt_format_count(text, r->count),
+			    gt_function_words(words, r->function), kind_name(r->function),
+			    gt_format_hex(handle, r->handle));
+		gt_print_put(p, GT_RED, "%s", r->fatal ? ", in which the process died" : "");
+		gt_print_end(p);
+		put_labelled(p, v, "released again at", r->stack, frames);
+		put_labelled(p, v, "already released at", r->ended_stack, frames);
+		put_labelled(p, v, "created at", r->created_stack, frames);
+	}
+	if (l->redundant_count > REDUNDANT_SHOWN)
+		put_more(p, l->redundant_count - REDUNDANT_SHOWN);
+}
+
+static void put_failures(struct gt_printer *p, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+	char text[GT_FORMAT_MAX];
+
+	gt_print_put(p, GT_BOLD, "FAILED CALLS  %s",
+		    gt_format_count(text, gt_ledger_total(l).failed));
+	gt_print_end(p);
+	for (size_t i = 0; i < l->failure_count && i < FAILURES_SHOWN; i++) {
+		const struct gt_failure *f = &l->failures[i];
+
+		gt_print_tab(p, 4);
+		gt_print_put(p, GT_PLAIN, "%s x %s", gt_format_count(text, f->count),
+			    gt_function_names[f->function]);
+		put_result(p, f->function, f->result);
+		if (f->bytes_most)
+			gt_print_put(p, GT_PLAIN, ", %s asked for",
+				    gt_format_bytes(text, f->bytes_most));
+		gt_print_end(p);
+		put_labelled(p, v, "at", f->stack, 1);
+	}
+	if (l->failure_count > FAILURES_SHOWN)
+		put_more(p, l->failure_count - FAILURES_SHOWN);
+}
+
+static void put_last_calls(struct gt_printer *p, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+
+	gt_print_put(p, GT_BOLD, "DIED IN A CALL");
+	gt_print_end(p);
+	for (size_t i = 0; i < l->last_call_count && i < LAST_SHOWN; i++) {
+		const struct gt_last_call *call = &l->last_calls[i];
+
+		gt_print_tab(p, 4);
+		gt_print_put(p, GT_PLAIN, "pid %" PRIu32 ", thread %" PRIu32 ": %s",
+			    gt_recording_process(v->recording, call->process)->pid, call->event.tid,
+			    gt_function_names[call->event.function]);
+		gt_print_end(p);
+		put_labelled(p, v, "at", call->event.stack, 1);
+	}
+	if (l->last_call_count > LAST_SHOWN)
+		gt_print_wrap(p, GT_DIM, 4, "and in %zu more: --format json lists them",
+			     l->last_call_count - LAST_SHOWN);
+}
+
+/* What the import found: it is told as what it is, the rows' order and not the program's. */
+static uint64_t out_of_order(const struct gt_view *v)
+{
+	uint64_t rows = 0;
+
+	gt_count_parse(gt_recording_info(v->recording, "out_of_order"), &rows);
+	return rows;
+}
+
+static void put_unmatched(struct gt_printer *p, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+	uint64_t unsorted = out_of_order(v);
+	char text[GT_FORMAT_MAX];
+
+	if (l->unknown_ends)
+		gt_print_wrap(p, GT_PLAIN, 0, "%s %s of what was created before tracking began",
+			     gt_format_count(text, l->unknown_ends),
+			     gt_plural(l->unknown_ends, "release", "releases"));
+	if (l->replaced)
+		gt_print_wrap(p, GT_YELLOW, 0,
+			     "%s %s created under a handle that was still alive: the "
+			     "release before it was not seen",
+			     gt_format_count(text, l->replaced),
+			     gt_plural(l->replaced, "resource was", "resources were"));
+	if (l->size_mismatches)
+		gt_print_wrap(p, GT_YELLOW, 0, "%s %s of another size than was allocated",
+			     gt_format_count(text, l->size_mismatches),
+			     gt_plural(l->size_mismatches, "block was freed as one",
+				       "blocks were freed as ones"));
+	if (unsorted)
+		gt_print_wrap(p, GT_PLAIN, 0, "%s %s out of order in the export, and put in order",
+			     gt_format_count(text, unsorted),
+			     gt_plural(unsorted, "row was", "rows were"));
+}
+
+bool gt_mistakes_text(struct gt_printer *p, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+	bool some = false;
+
+	if (l->redundant_count) {
+		some = put_gap(p, some);
+		put_redundant(p, v);
+	}
+	if (l->failure_count) {
+		some = put_gap(p, some);
+		put_failures(p, v);
+	}
+	if (has_untold_end(l)) {
+		some = put_gap(p, some);
+		put_last_calls(p, v);
+	}
+	if (l->unknown_ends || l->replaced || l->size_mismatches || out_of_order(v)) {
+		some = put_gap(p, some);
+		put_unmatched(p, v);
+	}
+	return some;
+}
+
+static void redundant_json(struct gt_json *j, const struct gt_view *v, const struct gt_redundant *r)
+{
+	gt_json_object(j, NULL);
+	gt_json_text(j, "function", gt_function_names[r->function]);
+	gt_json_text(j, "kind", kind_name(r->function));
+	gt_json_hex(j, "handle", r->handle);
+	gt_json_uint(j, "pid", gt_recording_process(v->recording, r->process)->pid);
+	gt_json_int(j, "time_ns", gt_view_time(v, r->time_ns));
+	gt_json_uint(j, "count", r->count);
+	gt_result_json(j, r->function, !r->fatal, r->result);
+	gt_json_bool(j, "fatal", r->fatal);
+	gt_stack_json(j, "stack", v->frames, r->stack);
+	gt_stack_json(j, "ended", v->frames, r->ended_stack);
+	gt_stack_json(j, "created", v->frames, r->created_stack);
+	gt_json_end(j);
+}
+
+static void failure_json(struct gt_json *j, const struct gt_view *v, const struct gt_failure *f)
+{
+	gt_json_object(j, NULL);
+	gt_json_text(j, "function", gt_function_names[f->function]);
+	gt_json_text(j, "kind", kind_name(f->function));
+	gt_json_uint(j, "count", f->count);
+	gt_json_uint(j, "bytes_most", f->bytes_most);
+	gt_json_int(j, "time_ns", gt_view_time(v, f->time_ns));
+	gt_result_json(j, f->function, f->result != 0, f->result);
+	gt_stack_json(j, "stack", v->frames, f->stack);
+	gt_json_end(j);
+}
+
+static void last_call_json(struct gt_json *j, const struct gt_view *v,
+			   const struct gt_last_call *call)
+{
+	gt_json_object(j, NULL);
+	gt_json_text(j, "function", gt_function_names[call->event.function]);
+	gt_json_uint(j, "pid", gt_recording_process(v->recording, call->process)->pid);
+	gt_json_uint(j, "tid", call->event.tid);
+	gt_json_hex(j, "handle", call->event.handle);
+	gt_json_int(j, "time_ns", gt_view_time(v, call->event.time_ns));
+	gt_stack_json(j, "stack", v->frames, call->event.stack);
+	gt_json_end(j);
+}
+
+void gt_mistakes_json(struct gt_json *j, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+
+	gt_json_array(j, "redundant");
+	for (size_t i = 0; i < l->redundant_count; i++)
+		redundant_json(j, v, &l->redundant[i]);
+	gt_json_end(j);
+	gt_json_array(j, "failures");
+	for (size_t i = 0; i < l->failure_count; i++)
+		failure_json(j, v, &l->failures[i]);
+	gt_json_end(j);
+	gt_json_array(j, "last_calls");
+	for (size_t i = 0; i < l->last_call_count; i++)
+		last_call_json(j, v, &l->last_calls[i]);
+	gt_json_end(j);
+	gt_json_uint(j, "unknown_ends", l->unknown_ends);
+	gt_json_uint(j, "replaced", l->replaced);
+	gt_json_uint(j, "size_mismatches", l->size_mismatches);
+	gt_json_uint(j, "out_of_order", out_of_order(v));
+}

@@ -1,0 +1,346 @@
+/* summary.c - at most a screen: what leaked, the peak, mistakes, and what to type next. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/mem.h"
+#include "base/tool.h"
+#include "report/devices.h"
+#include "replay/group_text.h"
+#include "replay/head.h"
+#include "report/mistakes.h"
+#include "judge/residue.h"
+#include "replay/running.h"
+#include "replay/stack.h"
+#include "judge/verdict.h"
+
+enum { LEAKS_SHOWN = 4, MODULES_SHOWN = 2, HOLDER_COLUMN = 28, GROWTH_SHOWN = 2 };
+
+static void put_leak(struct gt_printer *p, const struct gt_view *v, const struct gt_group *g,
+		     size_t frames)
+{
+	char text[GT_FORMAT_MAX], words[GT_KIND_TEXT];
+
+	gt_print_right(p, GT_BOLD, g->bytes ? gt_format_bytes(text, g->bytes) : "", 12);
+	gt_print_tab(p, 14);
+	gt_group_count(p, GT_BOLD, g);
+	gt_print_put(p, GT_PLAIN, " by %s (%s)", gt_function_words(words, g->site->function),
+		    gt_api_names[g->site->api]);
+	gt_print_end(p);
+	gt_put_kept(p, v->ledger, g, 16);
+	gt_stack_text(p, v, g->site->stack, frames, 16);
+}
+
+static void put_leaks(struct gt_printer *p, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+	/* what else there is to say takes room: the whole is to be a screen */
+	unsigned others = gt_mistakes_count(l);
+	size_t most = v->top ? (size_t)v->top : others > 1 ? LEAKS_SHOWN / 2 : LEAKS_SHOWN;
+	char text[GT_FORMAT_MAX];
+	struct gt_groups groups;
+
+	gt_verdict_groups(&groups, v);
+	gt_running_word(p, v, &groups);
+	gt_print_put(p, GT_BOLD, "  %s %s", gt_format_count(text, groups.object_count),
+		    gt_plural(groups.object_count, "resource", "resources"));
+	if (groups.bytes)
+		gt_print_put(p, GT_BOLD, ", ");
+	gt_put_group_memory(p, GT_BOLD, &groups);
+	gt_print_end(p);
+	gt_running_line(p, v, &groups);
+	gt_verdict_known(p, v, &groups);
+	gt_put_kinds(p, &groups);
+	for (size_t i = 0; i < groups.count && i < most; i++)
+		put_leak(p, v, &groups.list[i], others ? 2 : 3);
+	if (groups.count > most) {
+		gt_print_tab(p, 14);
+		gt_print_put(p, GT_DIM, "and %zu more %s", groups.count - most,
+			    gt_plural(groups.count - most, "call site", "call sites"));
+		gt_print_end(p);
+	}
+	gt_groups_fini(&groups);
+}
+
+static int most_at_peak(const void *a, const void *b)
+{
+	const struct gt_site *x = *(const struct gt_site *const *)a;
+	const struct gt_site *y = *(const struct gt_site *const *)b;
+
+	if (x->bytes_at_peak != y->bytes_at_peak)
+		return x->bytes_at_peak > y->bytes_at_peak ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static void put_peak(struct gt_printer *p, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+	const struct gt_site **holders = gt_alloc(l->site_count * sizeof(const struct gt_site *));
+	uint64_t start = gt_recording_start_ns(v->recording);
+	char text[GT_FORMAT_MAX], when[GT_FORMAT_MAX], count_text[GT_KIND_TEXT];
+	size_t count = 0, most = gt_mistakes_count(l) > 1 ? 1 : 3;
+	unsigned column = HOLDER_COLUMN; /* of where they are */
+
+	for (size_t i = 0; i < l->site_count; i++)
+		if (l->sites[i].bytes_at_peak && gt_kind_on_device((enum gt_kind)l->sites[i].kind))
+			holders[count++] = &l->sites[i];
+	qsort(holders, count, sizeof *holders, most_at_peak);
+	gt_print_put(p, GT_BOLD, "PEAK  %s of device memory at %s, held by",
+		    gt_format_bytes(text, l->peak_bytes),
+		    gt_format_span(when, l->peak_ns > start ? l->peak_ns - start : 0));
+	gt_print_end(p);
+	for (size_t i = 0; i < count && i < most; i++) {
+		unsigned end = 16 + (unsigned)strlen(gt_kind_count(count_text,
+								   (enum gt_kind)holders[i]->kind,
+								   holders[i]->live_at_peak));
+
+		column = end > column ? end : column;
+	}
+	for (size_t i = 0; i < count && i < most; i++) {
+		gt_print_right(p, GT_PLAIN, gt_format_bytes(text, holders[i]->bytes_at_peak), 12);
+		gt_print_tab(p, 14);
+		gt_print_put(p, GT_PLAIN, "%s",
+			    gt_kind_count(count_text, (enum gt_kind)holders[i]->kind,
+					  holders[i]->live_at_peak));
+		gt_print_tab(p, column);
+		gt_print_need(p, GT_WHERE_LEAST);
+		gt_stack_where(p, v, holders[i]->stack, gt_print_left(p));
+		gt_print_end(p);
+	}
+	if (count > most) {
+		gt_print_tab(p, 14);
+		gt_print_put(p, GT_DIM, "and %zu more %s", count - most,
+			    gt_plural(count - most, "call site", "call sites"));
+		gt_print_end(p);
+	}
+	free(holders);
+}
+
+/* A path as a shell takes it: plain where it can be, quoted otherwise. */
+static void put_path(struct gt_printer *p, const char *path)
+{
+	bool plain = *path != '-';
+
+	for (const char *c = path; *c; c++)
+		plain &= (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+			 (*c >= '+' && *c <= '9') || *c == '_' || *c == '@' ||
+			 (unsigned char)*c >= 0x80;
+	/* never broken, however long: it is to be copied */
+	gt_print_name(p, GT_BOLD, plain ? "" : "'", UINT32_MAX);
+	for (const char *quote; !plain && (quote = strchr(path, '\'')); path = quote + 1) {
+		char *before = gt_strndup(path, (size_t)(quote - path));
+
+		gt_print_name(p, GT_BOLD, before, UINT32_MAX);
+		gt_print_name(p, GT_BOLD, "'\\''", UINT32_MAX);
+		free(before);
+	}
+	gt_print_name(p, GT_BOLD, path, UINT32_MAX);
+	gt_print_name(p, GT_BOLD, plain ? "" : "'", UINT32_MAX);
+}
+
+static void put_next(struct gt_printer *p, const struct gt_view *v, const char *analysis,
+		     const char *why)
+{
+	char option[48], *command;
+	uint32_t pid = gt_recording_pid(v->recording);
+
+	if (asprintf(&command, "  %s report ", gt_tool_name()) < 0)
+		return;
+	gt_print_name(p, GT_BOLD, command, UINT32_MAX);
+	free(command);
+	put_path(p, gt_style_relative(&v->style, gt_recording_path(v->recording)));
+	if (pid)
+		snprintf(option, sizeof option, " --pid %" PRIu32 " -a %s", pid, analysis);
+	else
+		snprintf(option, sizeof option, " -a %s", analysis);
+	gt_print_name(p, GT_BOLD, option, UINT32_MAX);
+	gt_print_tab(p, p->column + 2 + (unsigned)(sizeof "watermark" - 1 - strlen(analysis)));
+	gt_print_need(p, (unsigned)strlen(why) + 2);
+	gt_print_put(p, GT_DIM, "# %s", why);
+	gt_print_end(p);
+}
+
+/* What a context took along when it ended: no leak, but worth a line. */
+static void put_freed(struct gt_printer *p, const struct gt_freed *freed)
+{
+	char text[GT_FORMAT_MAX];
+
+	if (!freed->count)
+		return;
+	gt_print_put(p, GT_PLAIN, "  not leaked: %s %s freed by the end of their context",
+		    gt_format_count(text, freed->count),
+		    gt_plural(freed->count, "resource", "resources"));
+	if (freed->device_bytes || freed->host_bytes)
+		gt_print_put(p, GT_PLAIN, ", ");
+	gt_put_memory(p, GT_PLAIN, freed->device_bytes, freed->host_bytes);
+	gt_print_end(p);
+}
+
+static bool is_all_known(const struct gt_view *v)
+{
+	return v->verdict && !v->verdict->fresh.count && !v->verdict->fresh.bytes;
+}
+
+/* Those that hold more and more: a few lines, and only of what has run long enough to tell. */
+static bool put_growth(struct gt_printer *p, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+	size_t count;
+	struct gt_rise *rises = gt_view_rises(l, &count);
+
+	for (size_t i = 0; i < count && i < GROWTH_SHOWN; i++) {
+		gt_print_put(p, GT_RED, i ? "         " : "GROWING  ");
+		if (!gt_growth_verdict(p, v, &rises[i])) {
+			gt_print_end(p);
+			gt_print_tab(p, 11);
+			gt_stack_where(p, v, l->sites[rises[i].site].stack, gt_print_left(p));
+		}
+		gt_print_end(p);
+	}
+	if (count > GROWTH_SHOWN) {
+		gt_print_tab(p, 9);
+		gt_print_put(p, GT_DIM, "and %zu more %s", count - GROWTH_SHOWN,
+			    gt_plural(count - GROWTH_SHOWN, "call site", "call sites"));
+		gt_print_end(p);
+	}
+	if (count)
+		gt_print_end(p);
+	free(rises);
+	return count;
+}
+
+void gt_summary_text(const struct gt_view *v, FILE *out)
+{
+	const struct gt_ledger *l = v->ledger;
+	struct gt_tally total = gt_ledger_total(l);
+	uint64_t leaked = gt_ledger_leaked(l).count;
+	char text[GT_FORMAT_MAX];
+	struct gt_printer p;
+	bool growing;
+
+	gt_head_open(&p, out, v);
+	if (!l->events) {
+		gt_head_nothing(&p, v);
+		return;
+	}
+	total.created -= l->lasting.count; /* nobody's to give back */
+	if (leaked && is_all_known(v)) {
+		gt_print_put(&p, GT_GREEN, "No leaks but those that are known.");
+		gt_print_end(&p);
+	} else if (leaked) {
+		put_leaks(&p, v);
+	} else if (gt_head_has_gaps(v->recording)) {
+		gt_head_no_leaks_but_gaps(&p);
+	} else {
+		gt_print_put(&p, GT_GREEN, "No leaks: ");
+		gt_print_put(&p, GT_PLAIN,
+			    l->freed.count || l->lasting.count ? "no resource was left behind."
+			    : total.created == 1 ? "the one resource created was given back."
+						 : "all %s resources created were given back.",
+			    gt_format_count(text, total.created));
+		gt_print_end(&p);
+	}
+	put_freed(&p, &l->freed);
+	gt_print_end(&p);
+	if (gt_residue_text(&p, v->recording))
+		gt_print_end(&p);
+	if (l->peak_bytes) {
+		put_peak(&p, v);
+		gt_print_end(&p);
+	}
+	growing = put_growth(&p, v);
+	gt_devices_text(&p, v);
+	if (gt_mistakes_text(&p, v))
+		gt_print_end(&p);
+	gt_head_modules(&p, v, MODULES_SHOWN);
+	gt_print_put(&p, GT_PLAIN, "recorded in ");
+	gt_print_put(&p, GT_BOLD, "%s",
+		    gt_style_relative(&v->style, gt_recording_path(v->recording)));
+	gt_print_put(&p, GT_PLAIN, "; next:");
+	gt_print_end(&p);
+	if (leaked)
+		put_next(&p, v, "leakage", "every leak, with its whole stack");
+	if (l->peak_bytes)
+		put_next(&p, v, "watermark", "all that was alive at the peak");
+	if (growing)
+		put_next(&p, v, "growth", "who holds more and more, over time");
+	if (!leaked || !l->peak_bytes)
+		put_next(&p, v, "sites", "who created how much");
+}
+
+static void kind_json(struct gt_json *j, int api, int kind, const struct gt_tally *t)
+{
+	gt_json_line(j, NULL);
+	gt_json_text(j, "api", gt_api_keys[api]);
+	gt_json_text(j, "kind", gt_kinds[kind].name);
+	gt_json_text(j, "type", gt_kinds[kind].type[api]);
+	gt_json_uint(j, "created", t->created);
+	gt_json_uint(j, "ended", t->ended);
+	gt_json_uint(j, "live", t->live);
+	gt_json_uint(j, "live_bytes", t->bytes_live);
+	gt_json_uint(j, "peak_bytes", t->bytes_peak);
+	gt_json_uint(j, "total_bytes", t->bytes_total);
+	gt_json_uint(j, "failed", t->failed);
+	gt_json_end(j);
+}
+
+static void kinds_json(struct gt_json *j, const struct gt_ledger *l)
+{
+	gt_json_array(j, "kinds");
+	for (int api = 0; api < GT_API_COUNT; api++)
+		for (int kind = 0; kind < GT_KIND_COUNT; kind++)
+			if (l->tally[api][kind].created || l->tally[api][kind].failed)
+				kind_json(j, api, kind, &l->tally[api][kind]);
+	gt_json_end(j);
+}
+
+void gt_summary_json(const struct gt_view *v, FILE *out)
+{
+	const struct gt_ledger *l = v->ledger;
+	uint64_t device, host;
+	struct gt_groups groups;
+	struct gt_json j;
+
+	gt_verdict_groups(&groups, v);
+	gt_head_json(&j, out, v, "summary");
+	gt_totals_json(&j, groups.object_count, groups.bytes);
+	gt_groups_memory(&groups, &device, &host);
+	gt_json_uint(&j, "device_bytes", device);
+	gt_json_uint(&j, "host_bytes", host);
+	gt_json_line(&j, "peak");
+	gt_json_int(&j, "time_ns", l->peak_bytes ? gt_view_time(v, l->peak_ns) : 0);
+	gt_json_uint(&j, "device_bytes", l->peak_bytes);
+	gt_json_uint(&j, "objects", l->peak_live);
+	gt_json_end(&j);
+	gt_devices_json(&j, v);
+	gt_residue_json(&j, v->recording);
+	kinds_json(&j, l);
+	gt_groups_json(&j, "groups", v, l, &groups);
+	gt_mistakes_json(&j, v);
+	if (v->verdict)
+		gt_verdict_json(v->verdict, &j);
+	gt_foot_json(&j, v);
+	gt_groups_fini(&groups);
+}
+
+/* The table behind the summary: one row for each kind that was used. */
+void gt_summary_tsv(const struct gt_view *v, FILE *out)
+{
+	fputs("api\tkind\ttype\tcreated\tended\tlive\tlive_bytes\tpeak_bytes\ttotal_bytes"
+	      "\tfailed\n", out);
+	for (int api = 0; api < GT_API_COUNT; api++)
+		for (int kind = 0; kind < GT_KIND_COUNT; kind++) {
+			const struct gt_tally *t = &v->ledger->tally[api][kind];
+			const char *type = gt_kinds[kind].type[api];
+
+			if (!t->created && !t->failed)
+				continue;
+			fprintf(out,
+				"%s\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
+				"\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
+				gt_api_keys[api], gt_kinds[kind].name, type ? type : "", t->created,
+				t->ended, t->live, t->bytes_live, t->bytes_peak, t->bytes_total,
+				t->failed);
+		}
+}

@@ -1,0 +1,87 @@
+/* watermark.c - what was alive when device memory peaked, by call site. */
+#include "base/format.h"
+#include "replay/group_text.h"
+#include "replay/head.h"
+#include "report/breakdown_text.h"
+
+static uint64_t peak_time(const struct gt_view *v)
+{
+	uint64_t start = gt_recording_start_ns(v->recording);
+
+	return v->ledger->peak_ns > start ? v->ledger->peak_ns - start : 0;
+}
+
+void gt_watermark_text(const struct gt_view *v, FILE *out)
+{
+	char text[GT_FORMAT_MAX], when[GT_FORMAT_MAX];
+	struct gt_groups groups;
+	struct gt_split split;
+	struct gt_printer p;
+	size_t shown;
+
+	gt_groups_init(&groups, v->at_peak, GT_GROUPS_DEVICE);
+	shown = v->top && v->top < groups.count ? v->top : groups.count;
+	gt_head_open(&p, out, v);
+	if (!groups.count) {
+		gt_print_put(&p, GT_PLAIN, "No device memory was allocated.");
+		gt_print_end(&p);
+		goto free_groups;
+	}
+	gt_print_put(&p, GT_BOLD, "PEAK  %s of device memory at %s, in %llu %s from %zu %s",
+		    gt_format_bytes(text, groups.bytes), gt_format_span(when, peak_time(v)),
+		    (unsigned long long)groups.object_count,
+		    gt_plural(groups.object_count, "resource", "resources"), groups.count,
+		    gt_plural(groups.count, "call site", "call sites"));
+	gt_print_end(&p);
+	gt_put_kinds(&p, &groups);
+	if (v->at_peak->host_bytes)
+		gt_print_wrap(&p, GT_PLAIN, 2, "besides %s of host memory",
+			     gt_format_bytes(text, v->at_peak->host_bytes));
+	gt_split_groups(&split, v, v->at_peak, &groups);
+	gt_split_text(&p, v, &split, "at the peak");
+	gt_split_fini(&split);
+	gt_print_end(&p);
+	for (size_t i = 0; i < shown; i++)
+		gt_group_text(&p, v, v->at_peak, &groups.list[i], i + 1);
+	if (shown < groups.count) {
+		gt_print_put(&p, GT_DIM, "    and %zu more %s", groups.count - shown,
+			    gt_plural(groups.count - shown, "call site", "call sites"));
+		gt_print_end(&p);
+		gt_print_end(&p);
+	}
+	gt_head_modules(&p, v, 10);
+free_groups:
+	gt_groups_fini(&groups);
+}
+
+void gt_watermark_json(const struct gt_view *v, FILE *out)
+{
+	struct gt_groups groups;
+	struct gt_split split;
+	struct gt_json j;
+
+	gt_groups_init(&groups, v->at_peak, GT_GROUPS_DEVICE);
+	gt_head_json(&j, out, v, "watermark");
+	gt_totals_json(&j, groups.object_count, groups.bytes);
+	gt_json_line(&j, "peak");
+	gt_json_uint(&j, "time_ns", peak_time(v));
+	gt_json_uint(&j, "device_bytes", v->at_peak->device_bytes);
+	gt_json_uint(&j, "host_bytes", v->at_peak->host_bytes);
+	gt_json_uint(&j, "objects", v->at_peak->live.count - v->at_peak->gone);
+	gt_json_end(&j);
+	gt_split_groups(&split, v, v->at_peak, &groups);
+	gt_split_json(&j, v, &split);
+	gt_split_fini(&split);
+	gt_groups_json(&j, "groups", v, v->at_peak, &groups);
+	gt_foot_json(&j, v);
+	gt_groups_fini(&groups);
+}
+
+void gt_watermark_tsv(const struct gt_view *v, FILE *out)
+{
+	struct gt_groups groups;
+
+	gt_groups_init(&groups, v->at_peak, GT_GROUPS_DEVICE);
+	gt_groups_tsv(out, v, v->at_peak, &groups);
+	gt_groups_fini(&groups);
+}

@@ -1,0 +1,170 @@
+/* board_text.c - the board as text: what processes hold now, their busiest call sites, the oldest. */
+#include "screen/board_text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/format.h"
+#include "base/mem.h"
+
+enum { WHERE_COLUMN = 36, ENDED_SHOWN = 4 };
+
+static void put_totals(struct gt_printer *p, const struct gt_board_process *t)
+{
+	char bytes[GT_FORMAT_MAX], live[GT_FORMAT_MAX];
+
+	gt_print_put(p, GT_BOLD, "%s", gt_format_bytes(bytes, t->bytes));
+	gt_print_put(p, GT_PLAIN, " in %s %s, +%.0f -%.0f a second", gt_format_count(live, t->live),
+		    gt_plural(t->live, "resource", "resources"), t->created_rate, t->ended_rate);
+}
+
+static void put_process(struct gt_printer *p, const struct gt_board_process *process)
+{
+	char text[GT_FORMAT_MAX];
+
+	gt_print_put(p, GT_PLAIN, "  pid %" PRIu32 " ", process->pid);
+	gt_print_name(p, GT_BOLD, process->name, 24);
+	gt_print_put(p, GT_PLAIN, ": ");
+	put_totals(p, process);
+	gt_print_end(p);
+	if (process->failed)
+		gt_print_wrap(p, GT_YELLOW, 4, "%s %s", gt_format_count(text, process->failed),
+			     gt_plural(process->failed, "call failed", "calls failed"));
+	if (process->before)
+		gt_print_wrap(p, GT_DIM, 4, "%s %s of what was allocated before the attach",
+			     gt_format_count(text, process->before),
+			     gt_plural(process->before, "release", "releases"));
+	if (process->lost)
+		gt_print_wrap(p, GT_RED, 4, "%s %s LOST: the figures are not whole",
+			     gt_format_count(text, process->lost),
+			     gt_plural(process->lost, "event was", "events were"));
+}
+
+static void put_where(struct gt_printer *p, const struct gt_board_view *v, uint16_t process,
+		      uint32_t stack)
+{
+	gt_print_tab(p, p->column + 2 > WHERE_COLUMN ? p->column + 2 : WHERE_COLUMN);
+	if (v->where && stack)
+		v->where(v->context, p, process, stack, gt_print_left(p));
+	gt_print_end(p);
+}
+
+/* It decides over memory. */
+static size_t top_of(const struct gt_board_view *v)
+{
+	return v->top < GT_BOARD_TOP_MAX ? v->top : GT_BOARD_TOP_MAX;
+}
+
+static void put_sites(struct gt_printer *p, const struct gt_board *b, const struct gt_board_view *v,
+		      uint16_t process)
+{
+	size_t top = top_of(v);
+	const struct gt_board_site **sites = gt_alloc(top * sizeof(const struct gt_board_site *));
+	size_t count = gt_board_sites(b, process, GT_BOARD_BY_BYTES, sites, top);
+	char bytes[GT_FORMAT_MAX], live[GT_FORMAT_MAX];
+
+	for (size_t i = 0; i < count; i++) {
+		const struct gt_kind_info *kind = &gt_kinds[sites[i]->kind];
+
+		gt_print_right(p, GT_PLAIN, gt_format_bytes(bytes, sites[i]->bytes), 12);
+		gt_print_tab(p, 14);
+		gt_print_put(p, GT_PLAIN, "%s %s", gt_format_count(live, sites[i]->live),
+			    gt_plural(sites[i]->live, kind->name, kind->plural));
+		put_where(p, v, process, sites[i]->stack);
+	}
+	free(sites);
+}
+
+static void put_entry(struct gt_printer *p, const struct gt_board_view *v, const char *what,
+		      const struct gt_entry *e)
+{
+	uint64_t age = v->now_ns > e->time_ns ? v->now_ns - e->time_ns : 0;
+	char text[GT_FORMAT_MAX], hex[GT_FORMAT_MAX];
+	bool has_bytes = gt_kind_has_bytes(gt_entry_kind(e));
+
+	gt_print_right(p, GT_PLAIN, has_bytes ? gt_format_bytes(text, e->size) : "", 12);
+	gt_print_tab(p, 14);
+	gt_print_put(p, GT_PLAIN, "%s %s, %s old", what, gt_format_hex(hex, e->handle),
+		    gt_format_span(text, age));
+	put_where(p, v, e->process, e->stack);
+}
+
+static void put_entries(struct gt_printer *p, const struct gt_board *b, const struct gt_board_view *v,
+			uint16_t process)
+{
+	size_t top = top_of(v);
+	const struct gt_entry **biggest = gt_alloc(top * sizeof(const struct gt_entry *));
+	size_t count = gt_board_biggest(b, process, biggest, top);
+	const struct gt_entry *oldest = gt_board_oldest(b, process);
+
+	for (size_t i = 0; i < count; i++)
+		put_entry(p, v, "at", biggest[i]);
+	if (oldest)
+		put_entry(p, v, "oldest", oldest);
+	free(biggest);
+}
+
+static void put_ended(struct gt_printer *p, const struct gt_board *b)
+{
+	char bytes[GT_FORMAT_MAX], live[GT_FORMAT_MAX];
+	size_t shown = 0, more = 0;
+
+	for (size_t i = gt_board_process_count(b); i-- > 0;) {
+		const struct gt_board_process *process = gt_board_process(b, (uint16_t)i);
+
+		if (!process->end_ns || !process->live)
+			continue;
+		if (shown == ENDED_SHOWN) {
+			more++;
+			continue;
+		}
+		shown++;
+		gt_print_put(p, GT_PLAIN, "  pid %" PRIu32 " ", process->pid);
+		gt_print_name(p, GT_PLAIN, process->name, 24);
+		gt_print_put(p, GT_PLAIN, " has ended: %s in %s %s alive when it did",
+			    gt_format_bytes(bytes, process->bytes),
+			    gt_format_count(live, process->live),
+			    gt_plural(process->live, "resource", "resources"));
+		gt_print_end(p);
+	}
+	if (more)
+		gt_print_wrap(p, GT_DIM, 2, "and %zu more that have ended with something alive",
+			     more);
+}
+
+void gt_board_text(struct gt_printer *p, const struct gt_board *b, const struct gt_board_view *v)
+{
+	struct gt_board_process total = gt_board_total(b);
+	size_t running = 0;
+	char text[GT_FORMAT_MAX];
+
+	for (size_t i = 0; i < gt_board_process_count(b); i++)
+		running += !gt_board_process(b, (uint16_t)i)->end_ns;
+
+	gt_print_put(p, GT_BOLD, "%s",
+		    gt_format_span(text, v->now_ns > v->since_ns ? v->now_ns - v->since_ns : 0));
+	/* one process's totals are not told twice */
+	if (running != 1) {
+		gt_print_put(p, GT_PLAIN, "  %zu %s, ", running,
+			    gt_plural(running, "process", "processes"));
+		put_totals(p, &total);
+	}
+	gt_print_end(p);
+	if (v->lost)
+		gt_print_wrap(p, GT_RED, 2, "%s %s LOST: try a bigger --ring-size",
+			     gt_format_count(text, v->lost), gt_plural(v->lost, "call was",
+								       "calls were"));
+	for (size_t i = 0; i < gt_board_process_count(b); i++) {
+		const struct gt_board_process *process = gt_board_process(b, (uint16_t)i);
+
+		if (process->end_ns)
+			continue;
+		put_process(p, process);
+		if (v->top) {
+			put_sites(p, b, v, (uint16_t)i);
+			put_entries(p, b, v, (uint16_t)i);
+		}
+	}
+	put_ended(p, b);
+	gt_print_end(p);
+}

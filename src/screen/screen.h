@@ -1,0 +1,108 @@
+/*
+ * screen.h - the live screen as data: what is looked at, how it is sorted, what is chosen.
+ *
+ * The screen knows no terminal. Keys change its state, a board fills its rows, and gt_screen_draw
+ * puts it on a grid:
+ *
+ *	gt_screen_key     a key was pressed
+ *	gt_screen_tick    a stretch of time is over: takes the board's rows, unless it is paused
+ *	gt_screen_draw    as large as the grid is
+ */
+#pragma once
+
+#include "ledger/board.h"
+#include "symbol/symbol.h"
+#include "screen/grid.h"
+#include "base/print.h"
+
+enum gt_screen_view { GT_SCREEN_PROCESSES, GT_SCREEN_SITES, GT_SCREEN_BIGGEST, GT_SCREEN_VIEWS };
+
+/* Columns of all views; each view has some of them. */
+enum gt_screen_column {
+	GT_COLUMN_PID,
+	GT_COLUMN_PROGRAM,
+	GT_COLUMN_BYTES,
+	GT_COLUMN_PEAK,
+	GT_COLUMN_RESOURCES,
+	GT_COLUMN_CREATED_RATE,
+	GT_COLUMN_ENDED_RATE,
+	GT_COLUMN_GROWTH,
+	GT_COLUMN_BEFORE,
+	GT_COLUMN_FAILED,
+	GT_COLUMN_HISTORY,
+	GT_COLUMN_KIND,
+	GT_COLUMN_AGE,
+	GT_COLUMN_HANDLE,
+	GT_COLUMN_WHERE,
+	GT_COLUMN_COUNT
+};
+
+/* Keys that are no character. */
+enum gt_key {
+	GT_KEY_UP = 0x200000, GT_KEY_DOWN, GT_KEY_LEFT, GT_KEY_RIGHT, GT_KEY_PAGE_UP,
+	GT_KEY_PAGE_DOWN, GT_KEY_HOME, GT_KEY_END, GT_KEY_ENTER, GT_KEY_ESCAPE, GT_KEY_BACKSPACE,
+	GT_KEY_TAB, GT_KEY_BACK_TAB,
+};
+
+/* A row: copies, so that a screen that is paused stays as it is. */
+struct gt_screen_row {
+	uint16_t process;
+	uint8_t api, kind;
+	bool ended;
+	uint32_t stack, pid;
+	uint64_t handle;
+	char program[64];
+	uint64_t bytes, peak, objects, before, failed, time_ns;
+	double created_rate, ended_rate, growth;
+	struct gt_recent history;
+	const struct gt_frame *frame; /* the innermost, with its callers behind it; NULL: unknown */
+	size_t frame_count;
+};
+
+/* Who knows what a stack of a process means. */
+struct gt_screen_names {
+	/* Innermost first; they live as long as the screen. 0: nothing is known. */
+	size_t (*frames)(void *context, uint16_t process, uint32_t stack,
+			 const struct gt_frame **frames);
+	void *context;
+};
+
+enum { GT_SCREEN_TRAIL = 512, GT_SCREEN_FILTER_MAX = 64 };
+
+struct gt_screen {
+	enum gt_screen_view view;
+	uint16_t process;                       /* of sites and biggest; GT_BOARD_ALL */
+	enum gt_screen_column sort[GT_SCREEN_VIEWS];
+	bool reversed[GT_SCREEN_VIEWS];
+	char filter[GT_SCREEN_FILTER_MAX];
+	bool typing, paused, help, quit, hide_ended;
+	double interval_s;                      /* which + and - change */
+	const char *target;                     /* whom we follow, for the bar */
+	char clock[16];                         /* the time of day, likewise */
+
+	struct gt_screen_names names;
+	struct gt_screen_row *rows;
+	size_t count, room;
+	size_t chosen, first;                   /* of rows: the chosen one, the first shown */
+	size_t page;                            /* rows that the last drawing had room for */
+
+	struct gt_board_process total;
+	size_t running;                         /* processes */
+	uint64_t now_ns;
+	uint64_t trail[GT_SCREEN_TRAIL];        /* total bytes at the last ticks */
+	uint64_t ticks, shown_ticks;            /* that there were, that are shown */
+};
+
+void gt_screen_init(struct gt_screen *s, const struct gt_screen_names *names);
+void gt_screen_fini(struct gt_screen *s);
+
+/* True when the rows must be taken from the board again. */
+bool gt_screen_key(struct gt_screen *s, uint32_t key);
+/* After gt_board_tick: remembers the total, and fills the rows. */
+void gt_screen_tick(struct gt_screen *s, const struct gt_board *board, uint64_t now_ns);
+/* Rows of the present view, filtered and sorted; the chosen one stays chosen. */
+void gt_screen_fill(struct gt_screen *s, const struct gt_board *board);
+void gt_screen_draw(struct gt_screen *s, struct gt_grid *grid, const struct gt_style *style);
+
+/* Columns of a view, in their order, ended by GT_COLUMN_COUNT. */
+const enum gt_screen_column *gt_screen_columns(enum gt_screen_view view);

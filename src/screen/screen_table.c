@@ -1,0 +1,286 @@
+/* screen_table.c - the live screen's table: columns that fit, headings, rows. */
+#include "screen/screen_table.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "replay/stack.h"
+
+enum { MARGIN = 1, GAP = 2, FUNCTION_MIN = 20 };
+
+/* A column: how wide, from which width of the screen on, and whether it takes what is left. */
+static const struct column {
+	const char *title;
+	unsigned width, from;
+	bool left, up; /* up: the smallest first */
+	bool stays;    /* however narrow the screen is: without it rows say nothing */
+} columns[GT_COLUMN_COUNT] = {
+	[GT_COLUMN_PID] = { .title = "PID", .width = 7, .up = true },
+	[GT_COLUMN_PROGRAM] = { .title = "PROGRAM", .width = 10, .left = true, .up = true },
+	[GT_COLUMN_BYTES] = { .title = "LIVE", .width = 9 },
+	[GT_COLUMN_PEAK] = { .title = "PEAK", .width = 9, .from = 92 },
+	[GT_COLUMN_RESOURCES] = { .title = "RESOURCES", .width = 10 },
+	[GT_COLUMN_CREATED_RATE] = { .title = "ALLOC/S", .width = 8 },
+	[GT_COLUMN_ENDED_RATE] = { .title = "FREE/S", .width = 8, .from = 60 },
+	[GT_COLUMN_GROWTH] = { .title = "GROWTH/S", .width = 10, .from = 62 },
+	[GT_COLUMN_BEFORE] = { .title = "BEFORE", .width = 8, .from = 130 },
+	[GT_COLUMN_FAILED] = { .title = "FAILED", .width = 8, .from = 120 },
+	[GT_COLUMN_HISTORY] = { .title = "HISTORY", .width = 8, .from = 78, .left = true },
+	[GT_COLUMN_KIND] = { .title = "KIND", .width = 16, .from = 120, .left = true, .up = true },
+	[GT_COLUMN_AGE] = { .title = "AGE", .width = 11 },
+	[GT_COLUMN_HANDLE] = { .title = "HANDLE", .width = 16, .from = 60, .left = true,
+			       .up = true },
+	[GT_COLUMN_WHERE] = { .title = "WHERE", .width = 12, .left = true, .up = true,
+			      .stays = true },
+};
+
+/* Where each column of the view is; width 0: there is no room for it. */
+struct layout {
+	const enum gt_screen_column *order;
+	unsigned at[GT_COLUMN_COUNT], width[GT_COLUMN_COUNT];
+};
+
+/* In a view with places the chart comes only when there is much room, and the pid of many. */
+static unsigned needed_width(const struct gt_screen *s, enum gt_screen_column c)
+{
+	if (s->view != GT_SCREEN_PROCESSES && c == GT_COLUMN_HISTORY)
+		return 100;
+	if (s->view != GT_SCREEN_PROCESSES && c == GT_COLUMN_PID)
+		return s->process == GT_BOARD_ALL ? 90 : 10000;
+	return columns[c].from;
+}
+
+/* What is left is shared: charts get as much as they have past, places and names the rest. */
+static void share(struct layout *l, unsigned left)
+{
+	unsigned *chart = &l->width[GT_COLUMN_HISTORY], *name = &l->width[GT_COLUMN_PROGRAM],
+		 *where = &l->width[GT_COLUMN_WHERE];
+	unsigned more = 0;
+
+	if (*name) {
+		more = left / 3 < 22 ? left / 3 : 22;
+		*name += more;
+		left -= more;
+	}
+	if (*chart) {
+		more = *where ? left / 4 : left;
+		if (more > GT_BOARD_HISTORY - *chart)
+			more = GT_BOARD_HISTORY - *chart;
+		*chart += more;
+		left -= more;
+	}
+	if (*where)
+		*where += left;
+}
+
+static struct layout lay_out(const struct gt_screen *s, unsigned width)
+{
+	struct layout l = { .order = gt_screen_columns(s->view) };
+	unsigned used = 2 * MARGIN, at = MARGIN;
+
+	for (const enum gt_screen_column *c = l.order; *c != GT_COLUMN_COUNT; c++)
+		if (columns[*c].stays) {
+			l.width[*c] = columns[*c].width;
+			used += columns[*c].width + GAP;
+		}
+	for (const enum gt_screen_column *c = l.order; *c != GT_COLUMN_COUNT; c++)
+		if (!columns[*c].stays && width >= needed_width(s, *c) &&
+		    used + columns[*c].width + GAP <= width) {
+			l.width[*c] = columns[*c].width;
+			used += columns[*c].width + GAP;
+		}
+	share(&l, width - used + GAP);
+	for (const enum gt_screen_column *c = l.order; *c != GT_COLUMN_COUNT; c++)
+		if (l.width[*c]) {
+			l.at[*c] = at;
+			at += l.width[*c] + GAP;
+		}
+	return l;
+}
+
+static void draw_headings(const struct gt_screen *s, struct gt_grid *c, const struct layout *l,
+			  unsigned row)
+{
+	gt_grid_tint(c, row, GT_INK_HEAD);
+	for (const enum gt_screen_column *id = l->order; *id != GT_COLUMN_COUNT; id++) {
+		bool sorted = s->sort[s->view] == *id, up = columns[*id].up;
+		enum gt_ink ink = sorted ? GT_INK_SORTED : GT_INK_HEAD;
+		char text[32];
+
+		if (!l->width[*id])
+			continue;
+		if (s->reversed[s->view])
+			up = !up;
+		snprintf(text, sizeof text, "%s%s", columns[*id].title,
+			 !sorted ? "" : c->utf8 ? up ? "▲" : "▼" : up ? "^" : "v");
+		if (columns[*id].left)
+			gt_grid_put(c, row, l->at[*id], l->width[*id], ink, text);
+		else
+			gt_grid_right(c, row, l->at[*id], l->width[*id], ink, text);
+	}
+}
+
+static const char *format_rate(char out[GT_FORMAT_MAX], double rate)
+{
+	if (rate > 0 && rate < 9.95)
+		snprintf(out, GT_FORMAT_MAX, "%.1f", rate);
+	else
+		gt_format_count(out, (uint64_t)(rate + 0.5));
+	return out;
+}
+
+/* In bytes, or in resources where the row's kind has none. */
+static const char *format_growth(char out[GT_FORMAT_MAX], const struct gt_screen_row *row)
+{
+	bool in_bytes = gt_kind_has_bytes((enum gt_kind)row->kind);
+	double size = row->growth < 0 ? -row->growth : row->growth;
+	char text[GT_FORMAT_MAX];
+
+	if (size < (in_bytes ? 0.5 : 0.05))
+		return strcpy(out, "0");
+	if (in_bytes)
+		gt_format_bytes(text, (uint64_t)(size + 0.5));
+	else
+		format_rate(text, size);
+	snprintf(out, GT_FORMAT_MAX, "%c%.40s", row->growth < 0 ? '-' : '+', text);
+	return out;
+}
+
+static const char *format_cell(char out[GT_FORMAT_MAX], const struct gt_screen *s,
+			       const struct gt_screen_row *row, enum gt_screen_column column)
+{
+	switch (column) {
+	case GT_COLUMN_PID: snprintf(out, GT_FORMAT_MAX, "%" PRIu32, row->pid); return out;
+	case GT_COLUMN_PROGRAM: return row->program;
+	case GT_COLUMN_BYTES: return gt_format_bytes(out, row->bytes);
+	case GT_COLUMN_PEAK: return gt_format_bytes(out, row->peak);
+	case GT_COLUMN_RESOURCES: return gt_format_count(out, row->objects);
+	case GT_COLUMN_CREATED_RATE:
+		if (row->ended)
+			return strcpy(out, "ended");
+		return format_rate(out, row->created_rate);
+	case GT_COLUMN_ENDED_RATE: return row->ended ? "" : format_rate(out, row->ended_rate);
+	case GT_COLUMN_GROWTH: return format_growth(out, row);
+	case GT_COLUMN_BEFORE: return gt_format_count(out, row->before);
+	case GT_COLUMN_FAILED: return gt_format_count(out, row->failed);
+	case GT_COLUMN_KIND: return gt_kinds[row->kind].name;
+	case GT_COLUMN_AGE:
+		return gt_format_span(out, s->now_ns > row->time_ns ? s->now_ns - row->time_ns : 0);
+	case GT_COLUMN_HANDLE: return gt_format_hex(out, row->handle);
+	case GT_COLUMN_HISTORY:
+	case GT_COLUMN_WHERE:
+	case GT_COLUMN_COUNT:
+		break;
+	}
+	return "";
+}
+
+/* Those that called it, as far as there is room. */
+static void draw_callers(struct gt_grid *c, unsigned row, unsigned at, unsigned width,
+			 enum gt_ink ink, const struct gt_screen_row *r)
+{
+	if (ink == GT_INK_PLAIN)
+		ink = GT_INK_DIM;
+	for (size_t i = 1; i < r->frame_count; i++) {
+		char *caller = gt_frame_caller(&r->frame[i], width > 3 ? width - 3 : 0, c->utf8);
+		unsigned wide;
+
+		if (!caller)
+			return;
+		wide = gt_grid_put(c, row, at, 2, ink, "<") + 1;
+		wide += gt_grid_put(c, row, at + wide, width, ink, caller) + 1;
+		free(caller);
+		at += wide;
+		width -= wide < width ? wide : width;
+	}
+}
+
+/* The function, and its line behind it where there is room for both. */
+static void draw_where(struct gt_grid *c, const struct gt_style *style, unsigned row, unsigned at,
+		       unsigned width, enum gt_ink ink, const struct gt_screen_row *r)
+{
+	char *whole, *where, *slash;
+	unsigned used = 0, wanted, function;
+
+	if (!r->frame) {
+		gt_grid_put(c, row, at, width, ink == GT_INK_PLAIN ? GT_INK_DIM : ink, "?");
+		return;
+	}
+	whole = where = gt_stack_location(r->frame, style);
+	wanted = gt_text_columns(where, c->utf8);
+	slash = strrchr(where, '/');
+	function = r->frame->function ? gt_text_columns(r->frame->function, c->utf8) : 0;
+	if (function > FUNCTION_MIN)
+		function = FUNCTION_MIN; /* what is longer may be cut */
+	if (slash && wanted + GAP + function > width) { /* its folder is in the stack below */
+		where = slash + 1;
+		wanted = gt_text_columns(where, c->utf8);
+	}
+	if (r->frame->function) {
+		unsigned most = wanted + GAP + function <= width ? width - wanted - GAP : width;
+
+		used = gt_grid_function(c, row, at, most, ink == GT_INK_PLAIN ? GT_INK_BOLD : ink,
+					r->frame->function) + GAP;
+	}
+	if (used + wanted <= width || !r->frame->function)
+		used += gt_grid_path(c, row, at + used, width - used, ink, where) + GAP;
+	free(whole);
+	draw_callers(c, row, at + used, width > used ? width - used : 0, ink, r);
+}
+
+static void draw_row(const struct gt_screen *s, struct gt_grid *c, const struct gt_style *style,
+		     const struct layout *l, unsigned row, size_t index)
+{
+	const struct gt_screen_row *r = &s->rows[index];
+	bool chosen = index == s->chosen;
+	enum gt_ink ink = chosen ? GT_INK_CHOSEN : r->ended ? GT_INK_DIM : GT_INK_PLAIN;
+	char text[GT_FORMAT_MAX];
+
+	gt_grid_tint(c, row, ink);
+	for (const enum gt_screen_column *id = l->order; *id != GT_COLUMN_COUNT; id++) {
+		unsigned at = l->at[*id], width = l->width[*id];
+
+		if (!width)
+			continue;
+		if (*id == GT_COLUMN_HISTORY)
+			gt_screen_spark(c, row, at, width, ink == GT_INK_PLAIN ? GT_INK_SPARK : ink,
+					&r->history);
+		else if (*id == GT_COLUMN_WHERE)
+			draw_where(c, style, row, at, width, ink, r);
+		else if (columns[*id].left)
+			gt_grid_put(c, row, at, width, ink, format_cell(text, s, r, *id));
+		else
+			gt_grid_right(c, row, at, width, ink, format_cell(text, s, r, *id));
+	}
+}
+
+static const char *why_empty(const struct gt_screen *s)
+{
+	if (s->filter[0])
+		return "nothing has that in its name";
+	return s->view == GT_SCREEN_PROCESSES ? "no process has made a call yet" :
+						"nothing is alive here";
+}
+
+void gt_screen_table(struct gt_screen *s, struct gt_grid *c, const struct gt_style *style,
+		     unsigned top, unsigned end)
+{
+	struct layout l = lay_out(s, c->columns);
+
+	if (top + 1 >= end)
+		return;
+	draw_headings(s, c, &l, top);
+	s->page = end - top - 1;
+	if (s->chosen < s->first)
+		s->first = s->chosen;
+	if (s->chosen >= s->first + s->page)
+		s->first = s->chosen - s->page + 1;
+	if (s->first + s->page > s->count)
+		s->first = s->count > s->page ? s->count - s->page : 0;
+	for (size_t i = 0; i < s->page && s->first + i < s->count; i++)
+		draw_row(s, c, style, &l, top + 1 + (unsigned)i, s->first + i);
+	if (!s->count)
+		gt_grid_put(c, top + 1, MARGIN, UINT32_MAX, GT_INK_DIM, why_empty(s));
+}

@@ -1,0 +1,311 @@
+/* csv.c - the resource tracker's CSV: one whole row per call, in order, written when it returns. */
+#include "tracker/csv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/append_file.h"
+#include "base/process.h"
+#include "guest/recorder.h"
+#include "guest/say.h"
+#include "guest/settings.h"
+
+enum { ROW_MAX = 1024, COLUMNS_MAX = 32, BATCH_MAX = 32 * ROW_MAX, SPINS_MAX = 200 };
+
+static const char header[] =
+	"CallNumber,TimeMs,APICall,VmSize_KB,VmRSS_KB,VmData_KB,VmPeak_KB,Threads,"
+	"Delta_VmSize_KB,Delta_VmRSS_KB,Delta_VmData_KB,"
+	"Contexts,CommandQueues,Modules,Kernels,EventPools,CommandLists,"
+	"Events,Fences,Images,Samplers,TotalMemory_Bytes";
+static const char more_header[] =
+	",OpenFiles,DeviceMemory_Bytes,SharedMemory_Bytes,HostMemory_Bytes,DeviceUsed_Bytes";
+
+/*
+ * Rows are made one after another under `making`, and written under `writing`: while one thread
+ * writes, others add theirs to the batch that is written next, by one of them for all.
+ */
+static pthread_mutex_t making = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t writing = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+
+/* Guarded by `making`. */
+static uint64_t calls, start_ns, last_ns;
+static struct gt_meter before;
+static struct gt_counts counters;
+static struct batch {
+	char text[BATCH_MAX];
+	size_t size;
+} batches[2], *next_batch = &batches[0];
+
+/* Written under `writing`. */
+static struct gt_append_file file = GT_APPEND_NONE;
+static char opened[PATH_MAX]; /* its path */
+static _Atomic uint64_t calls_written;
+
+/* A column's text in the last row: most have the same number in the next. */
+struct column {
+	int64_t value;
+	uint8_t length;            /* 0: none yet */
+	char text[23];             /* with the comma before it */
+};
+
+static struct column columns[COLUMNS_MAX];
+
+/*
+ * `_pid<PID>` goes before the extension of the file's name, not of a folder's. A program that was
+ * replaced by exec keeps its pid and its file: the new one's is `_pid<PID>-2`.
+ */
+static bool name_file(char path[PATH_MAX], const char *asked, int image)
+{
+	const char *name = strrchr(asked, '/'), *dot;
+	char number[32] = "";
+	size_t stem;
+	int n;
+
+	name = name ? name + 1 : asked;
+	dot = strrchr(name, '.');
+	/* a name that begins with its only dot has no extension */
+	stem = dot && dot != name ? (size_t)(dot - asked) : strlen(asked);
+	if (image > 1)
+		snprintf(number, sizeof number, "-%d", image);
+	n = snprintf(path, PATH_MAX, "%.*s_pid%d%s%s", (int)stem, asked, (int)getpid(), number,
+		     asked + stem);
+	return n > 0 && n < PATH_MAX;
+}
+
+/* A file that was written since this process began is of the program that it was before exec. */
+static bool is_own_past(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) &&
+	       (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec >=
+		       gt_process_began_ns((uint32_t)getpid());
+}
+
+/* Digits of a number without printf, two at a time: rows are written at every call. */
+static char *put_number(char *at, int64_t value)
+{
+	static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930"
+				    "31323334353637383940414243444546474849505152535455565758596061"
+				    "62636465666768697071727374757677787980818283848586878889909192"
+				    "93949596979899";
+	uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+	char digits[24], *first = digits + sizeof digits;
+	size_t size;
+
+	if (value < 0)
+		*at++ = '-';
+	for (; left >= 100; left /= 100)
+		memcpy(first -= 2, pairs + left % 100 * 2, 2);
+	if (left >= 10)
+		memcpy(first -= 2, pairs + left * 2, 2);
+	else
+		*--first = (char)('0' + left);
+	size = (size_t)(digits + sizeof digits - first);
+	memcpy(at, first, size);
+	return at + size;
+}
+
+static char *put_field(char *at, struct column *c, int64_t value)
+{
+	if (c->value != value || !c->length) {
+		c->text[0] = ',';
+		c->length = (uint8_t)(put_number(c->text + 1, value) - c->text);
+		c->value = value;
+	}
+	/* all of it, at once: what is behind the text is written over */
+	memcpy(at, c->text, sizeof c->text);
+	return at + c->length;
+}
+
+/* The caller holds `writing`. */
+static void write_all(const char *text, size_t size, uint64_t now_ns)
+{
+	ssize_t n = gt_append_file_write(&file, text, size, now_ns);
+
+	if (n == (ssize_t)size)
+		return;
+	gt_say("the tracker's CSV ends here: %s; the program runs on",
+	       n < 0 ? strerror(errno) : "disk full");
+	gt_append_file_close(&file);
+}
+
+void gt_csv_start(void)
+{
+	const struct gt_settings *s = gt_settings_get();
+	char path[PATH_MAX], line[512];
+	int e;
+
+	start_ns = gt_now_ns();
+	if (!s->csv)
+		return;
+	if (!name_file(path, s->csv, 1)) {
+		gt_say("cannot write the tracker's CSV: its name is too long; the program runs on "
+		       "without it");
+		return;
+	}
+	for (int image = 2; is_own_past(path) && name_file(path, s->csv, image); image++)
+		;
+	strcpy(opened, path);
+	e = gt_append_file_open(&file, opened, O_CREAT | O_TRUNC | O_NOFOLLOW, GT_APPEND_FILE);
+	if (e) {
+		gt_say("cannot write the tracker's CSV %s: %s; the program runs on without it",
+		       path, gt_append_file_error(e));
+		return;
+	}
+	gt_recorder_info("csv", opened);
+	for (int i = 0; i < 2; i++)
+		memset(batches[i].text, 0, sizeof batches[i].text);
+	write_all(line, (size_t)snprintf(line, sizeof line, "%s%s\n", header,
+					 s->csv_more ? more_header : ""), start_ns);
+	/* last, when all is there that we need */
+	gt_meter_read(&before);
+}
+
+void gt_csv_restart(void)
+{
+	pthread_mutex_init(&making, NULL);
+	pthread_mutex_init(&writing, NULL);
+	gt_append_file_close(&file);
+	calls = 0;
+	calls_written = 0;
+	batches[0].size = batches[1].size = 0;
+	memset(columns, 0, sizeof columns);
+	counters = (struct gt_counts){ 0 };
+	gt_csv_start();
+}
+
+static char *put_more(char *at, struct column *c)
+{
+	at = put_field(at, c++, gt_meter_open_files());
+	at = put_field(at, c++, counters.bytes[GT_MEMORY_DEVICE]);
+	at = put_field(at, c++, counters.bytes[GT_MEMORY_SHARED]);
+	at = put_field(at, c++, counters.bytes[GT_MEMORY_HOST]);
+	return put_field(at, c, gt_meter_device_used());
+}
+
+/* Into the next batch, under `making`. */
+static void make_row(const char *function, const struct gt_meter *now, int64_t threads,
+		     uint64_t time_ns)
+{
+	char *at = next_batch->text + next_batch->size;
+	struct column *c = columns;
+	size_t length = strlen(function);
+
+	at = put_number(at, (int64_t)calls);
+	at = put_field(at, c++, (int64_t)((time_ns - start_ns) / 1000000));
+	*at++ = ',';
+	memcpy(at, function, length);
+	at += length;
+	at = put_field(at, c++, now->size_kb);
+	at = put_field(at, c++, now->rss_kb);
+	at = put_field(at, c++, now->data_kb);
+	at = put_field(at, c++, gt_meter_peak_kb(now, time_ns));
+	at = put_field(at, c++, threads);
+	at = put_field(at, c++, now->size_kb - before.size_kb);
+	at = put_field(at, c++, now->rss_kb - before.rss_kb);
+	at = put_field(at, c++, now->data_kb - before.data_kb);
+	for (int i = 0; i < GT_LABEL_COUNTERS; i++)
+		at = put_field(at, c++, counters.count[i]);
+	at = put_field(at, c++, counters.bytes[GT_MEMORY_DEVICE] +
+					counters.bytes[GT_MEMORY_SHARED] +
+					counters.bytes[GT_MEMORY_HOST]);
+	if (gt_settings_get()->csv_more)
+		at = put_more(at, c);
+	*at++ = '\n';
+	next_batch->size = (size_t)(at - next_batch->text);
+}
+
+/* What has been made so far, under `writing`. */
+static void write_batch(uint64_t now_ns)
+{
+	struct batch *batch;
+	uint64_t last;
+
+	pthread_mutex_lock(&making);
+	batch = next_batch;
+	last = calls;
+	next_batch = batch == &batches[0] ? &batches[1] : &batches[0];
+	pthread_mutex_unlock(&making);
+	/* none: it ended with the batch before, and that was said */
+	if (batch->size && atomic_load(&file.fd) >= 0)
+		write_all(batch->text, batch->size, now_ns);
+	batch->size = 0;
+	atomic_store(&calls_written, last);
+}
+
+/* Locks `making`. Each thread has one row in a batch at most, but there may be many threads. */
+static void lock_with_room(uint64_t now_ns)
+{
+	pthread_mutex_lock(&making);
+	while (next_batch->size > BATCH_MAX - ROW_MAX) {
+		pthread_mutex_unlock(&making);
+		pthread_mutex_lock(&writing);
+		write_batch(now_ns);
+		pthread_mutex_unlock(&writing);
+		pthread_mutex_lock(&making);
+	}
+}
+
+/* Returns when the row of this call is written, by whomever. */
+static void see_written(uint64_t call, uint64_t now_ns)
+{
+	for (int spins = 0; atomic_load(&calls_written) < call; spins++) {
+		if (spins < SPINS_MAX && pthread_mutex_trylock(&writing)) {
+			__builtin_ia32_pause();
+			continue;
+		}
+		if (spins >= SPINS_MAX)
+			pthread_mutex_lock(&writing);
+		if (atomic_load(&calls_written) < call)
+			write_batch(now_ns);
+		pthread_mutex_unlock(&writing);
+	}
+}
+
+/* The caller holds `making`. */
+static void add(const struct gt_counts *change)
+{
+	for (int i = 0; i < GT_LABEL_COUNT; i++)
+		counters.count[i] += change->count[i];
+	for (int i = 0; i <= GT_MEMORY_HOST; i++)
+		counters.bytes[i] += change->bytes[i];
+}
+
+void gt_csv_count(const struct gt_counts *change)
+{
+	pthread_mutex_lock(&making);
+	add(change);
+	pthread_mutex_unlock(&making);
+}
+
+void gt_csv_row(const char *function, const struct gt_meter *now, int64_t threads,
+		const struct gt_counts *change, struct gt_counts *after, uint64_t time_ns)
+{
+	bool wanted;
+	uint64_t call;
+
+	lock_with_room(time_ns);
+	add(change);
+	call = ++calls;
+	/* a call that ended before the one in the row before: its row comes later */
+	if (time_ns < last_ns)
+		time_ns = last_ns;
+	last_ns = time_ns;
+	wanted = atomic_load_explicit(&file.fd, memory_order_relaxed) >= 0;
+	if (wanted)
+		make_row(function, now, threads, time_ns);
+	before = *now;
+	*after = counters;
+	pthread_mutex_unlock(&making);
+	if (wanted)
+		see_written(call, time_ns);
+}

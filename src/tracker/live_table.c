@@ -1,0 +1,411 @@
+/* live_table.c - the live ledger inside the traced process, split by handle. */
+#include "tracker/live_table.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "tracker/meter.h"
+
+enum { SHARDS = 64 };
+
+static struct shard {
+	pthread_mutex_t lock;
+	struct gt_live live;
+	struct gt_cost *costs; /* by slot; only when they are kept */
+	size_t cost_room;
+} __attribute__((aligned(64))) shards[SHARDS];
+
+static _Atomic bool on, with_costs;
+
+/* Those that die with their owners: few, so that a list will do. */
+static struct {
+	pthread_mutex_t lock;
+	struct gt_entry *entries;
+	size_t count, room;
+	_Atomic bool any;      /* there has ever been one */
+} owned = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* A signal handler that makes a call while its thread is in here must not wait for itself. */
+static __thread bool inside __attribute__((tls_model("initial-exec")));
+
+static void init_shards(void)
+{
+	for (size_t i = 0; i < SHARDS; i++) {
+		pthread_mutex_init(&shards[i].lock, NULL);
+		shards[i].live = (struct gt_live){ 0 };
+		shards[i].costs = NULL;
+		shards[i].cost_room = 0;
+	}
+	pthread_mutex_init(&owned.lock, NULL);
+	owned.count = 0;
+}
+
+static bool is_owned(const struct gt_entry *entry)
+{
+	return gt_kinds[gt_entry_kind(entry)].habits & GT_OWNED;
+}
+
+/* Not another that got its number meanwhile. */
+static bool is_same(const struct gt_entry *a, const struct gt_entry *b)
+{
+	return a->handle == b->handle && a->owner == b->owner && a->time_ns == b->time_ns &&
+	       a->function == b->function;
+}
+
+static void remember_owned(const struct gt_entry *entry)
+{
+	gt_meter_spoil();
+	pthread_mutex_lock(&owned.lock);
+	if (owned.count == owned.room) {
+		size_t room = owned.room ? owned.room * 2 : 16;
+		struct gt_entry *more = realloc(owned.entries, room * sizeof *more);
+
+		if (more) {
+			owned.entries = more;
+			owned.room = room;
+		}
+	}
+	if (owned.count < owned.room)
+		owned.entries[owned.count++] = *entry;
+	pthread_mutex_unlock(&owned.lock);
+	atomic_store(&owned.any, true);
+}
+
+/* Takes one off the list that has ended by a call of its own. The youngest die first. */
+static void forget_owned(const struct gt_entry *entry)
+{
+	pthread_mutex_lock(&owned.lock);
+	for (size_t i = owned.count; i-- > 0;)
+		if (is_same(&owned.entries[i], entry)) {
+			owned.entries[i] = owned.entries[--owned.count];
+			break;
+		}
+	pthread_mutex_unlock(&owned.lock);
+}
+
+/* Takes one that belongs to `owner` off the list. */
+static bool take_owned(uint64_t owner, struct gt_entry *entry)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&owned.lock);
+	for (size_t i = 0; i < owned.count && !found; i++)
+		if (owned.entries[i].owner == owner) {
+			*entry = owned.entries[i];
+			owned.entries[i] = owned.entries[--owned.count];
+			found = true;
+		}
+	pthread_mutex_unlock(&owned.lock);
+	return found;
+}
+
+void gt_live_table_start(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, init_shards);
+	atomic_store(&on, true);
+}
+
+bool gt_live_table_is_on(void)
+{
+	return atomic_load_explicit(&on, memory_order_relaxed);
+}
+
+void gt_live_table_restart(bool can_free)
+{
+	if (!gt_live_table_is_on())
+		return;
+	/* an index whose lock was held at the moment of the fork may be half changed: it stays */
+	for (size_t i = 0; can_free && i < SHARDS; i++)
+		if (!pthread_mutex_trylock(&shards[i].lock)) {
+			gt_live_fini(&shards[i].live);
+			free(shards[i].costs);
+			pthread_mutex_unlock(&shards[i].lock);
+		}
+	init_shards();
+}
+
+static struct shard *enter(uint64_t handle)
+{
+	struct shard *s = &shards[gt_mix64(handle) % SHARDS];
+
+	if (inside)
+		return NULL;
+	inside = true;
+	pthread_mutex_lock(&s->lock);
+	return s;
+}
+
+static void leave(struct shard *s)
+{
+	pthread_mutex_unlock(&s->lock);
+	inside = false;
+}
+
+void gt_live_table_keep_costs(void)
+{
+	gt_live_table_start();
+	atomic_store(&with_costs, true);
+}
+
+/* The cost of an entry, in a table that grows with the slots; NULL when there is no memory. */
+static struct gt_cost *cost_of(struct shard *s, const struct gt_entry *entry)
+{
+	uint32_t slot = gt_live_slot(&s->live, entry);
+
+	if (slot >= s->cost_room) {
+		size_t room = s->cost_room ? s->cost_room : 64;
+		struct gt_cost *more;
+
+		while (room <= slot)
+			room *= 2;
+		more = realloc(s->costs, room * sizeof *more);
+		if (!more)
+			return NULL;
+		memset(more + s->cost_room, 0, (room - s->cost_room) * sizeof *more);
+		s->costs = more;
+		s->cost_room = room;
+	}
+	return &s->costs[slot];
+}
+
+static void set_cost(struct shard *s, const struct gt_entry *entry, struct gt_cost cost)
+{
+	struct gt_cost *kept = atomic_load(&with_costs) && entry ? cost_of(s, entry) : NULL;
+
+	if (kept)
+		*kept = cost;
+}
+
+static struct gt_cost get_cost(struct shard *s, const struct gt_entry *entry)
+{
+	const struct gt_cost *kept = atomic_load(&with_costs) && entry ? cost_of(s, entry) : NULL;
+
+	return kept ? *kept : (struct gt_cost){ 0 };
+}
+
+/* Something that comes and goes makes room for the first ones of its shard. */
+static void warm(struct shard *s)
+{
+	struct gt_event event = { .function = GT_FN_clCreateUserEvent, .handle = 1 };
+	struct gt_entry *entry, copy;
+
+	pthread_mutex_lock(&s->lock);
+	if (!s->live.slots_used &&
+	    gt_live_apply(&s->live, &event, 0, &entry, NULL) == GT_CHANGE_BORN) {
+		set_cost(s, entry, (struct gt_cost){ 0 });
+		copy = *entry;
+		gt_live_remove(&s->live, &copy);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+void gt_live_table_warm(void)
+{
+	for (size_t i = 0; i < SHARDS; i++)
+		warm(&shards[i]);
+}
+
+void gt_live_table_charge(enum gt_kind kind, uint64_t handle, const struct gt_cost *cost)
+{
+	struct shard *s = enter(handle);
+	struct gt_entry *entry;
+	struct gt_cost *kept;
+
+	if (!s)
+		return;
+	entry = gt_live_find(&s->live, 0, kind, handle);
+	kept = entry ? cost_of(s, entry) : NULL;
+	if (kept) {
+		kept->rss_kb += cost->rss_kb;
+		kept->size_kb += cost->size_kb;
+		kept->data_kb += cost->data_kb;
+		kept->anon_kb += cost->anon_kb;
+		kept->uncertain |= cost->uncertain;
+	}
+	leave(s);
+}
+
+enum gt_change gt_live_table_apply(const struct gt_event *event, struct gt_ending *replaced)
+{
+	struct shard *s = gt_live_table_is_on() && !event->failed ? enter(event->handle) : NULL;
+	struct gt_entry *entry;
+	enum gt_change change;
+	uint32_t slots;
+
+	replaced->change = GT_CHANGE_NONE;
+	if (!s)
+		return GT_CHANGE_NONE;
+	slots = s->live.slots_used;
+	change = gt_live_apply(&s->live, event, 0, &entry, &replaced->gone);
+	if (change == GT_CHANGE_REPLACED) {
+		replaced->change = GT_CHANGE_ENDED;
+		replaced->cost = get_cost(s, entry);
+	}
+	if (change == GT_CHANGE_BORN || change == GT_CHANGE_REPLACED)
+		set_cost(s, entry, (struct gt_cost){ 0 });
+	if (change == GT_CHANGE_BORN && is_owned(entry))
+		remember_owned(entry);
+	if (s->live.slots_used != slots)
+		gt_meter_spoil();
+	leave(s);
+	return change;
+}
+
+void gt_live_table_end(const struct gt_event *event, struct gt_ending *ending)
+{
+	struct shard *s = gt_live_table_is_on() ? enter(event->handle) : NULL;
+	struct gt_entry *entry;
+
+	ending->change = GT_CHANGE_NONE;
+	ending->cost = (struct gt_cost){ 0 };
+	if (!s)
+		return;
+	entry = atomic_load(&with_costs) ?
+			gt_live_find(&s->live, 0, (enum gt_kind)gt_functions[event->function].kind,
+				     event->handle) : NULL;
+	ending->cost = get_cost(s, entry);
+	ending->change = gt_live_apply(&s->live, event, 0, &entry, &ending->gone);
+	if (ending->change == GT_CHANGE_RELEASED)
+		ending->gone = *entry;
+	if (ending->change == GT_CHANGE_ENDED && is_owned(&ending->gone))
+		forget_owned(&ending->gone);
+	leave(s);
+}
+
+void gt_live_table_restore(const struct gt_ending *ending)
+{
+	struct gt_entry *entry;
+	struct shard *s;
+
+	if (ending->change != GT_CHANGE_ENDED && ending->change != GT_CHANGE_RELEASED)
+		return;
+	s = enter(ending->gone.handle);
+	if (!s)
+		return;
+	if (!gt_live_restore(&s->live, &ending->gone, ending->change)) {
+		entry = gt_live_find(&s->live, 0, gt_entry_kind(&ending->gone),
+				     ending->gone.handle);
+		set_cost(s, entry, ending->cost);
+		if (ending->change == GT_CHANGE_ENDED && is_owned(&ending->gone) &&
+		    entry && is_same(entry, &ending->gone))
+			remember_owned(entry);
+	}
+	leave(s);
+}
+
+size_t gt_live_table_bury(uint64_t owner)
+{
+	struct gt_entry entry, *alive;
+	size_t count = 0;
+
+	while (atomic_load_explicit(&owned.any, memory_order_relaxed) &&
+	       take_owned(owner, &entry)) {
+		struct shard *s = enter(entry.handle);
+
+		if (!s)
+			break;
+		alive = gt_live_find(&s->live, 0, gt_entry_kind(&entry), entry.handle);
+		/* it may have been ended by a call of its own, and its number be another's */
+		if (alive && alive->owner == owner) {
+			gt_live_remove(&s->live, &entry);
+			count++;
+		}
+		leave(s);
+	}
+	return count;
+}
+
+struct copy {
+	struct gt_entry *entries;
+	size_t count, room;
+	bool (*wanted)(void *context, const struct gt_entry *entry);
+	void *context;
+};
+
+static bool copy_entry(void *context, const struct gt_entry *entry)
+{
+	struct copy *c = context;
+
+	if (!c->wanted(c->context, entry))
+		return true;
+	if (c->count == c->room) {
+		size_t room = c->room ? c->room * 2 : 64;
+		struct gt_entry *more = realloc(c->entries, room * sizeof *more);
+
+		if (!more)
+			return false;
+		c->entries = more;
+		c->room = room;
+	}
+	c->entries[c->count++] = *entry;
+	return true;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct gt_entry *x = a, *y = b;
+
+	return x->time_ns < y->time_ns ? 1 : x->time_ns > y->time_ns ? -1 : 0;
+}
+
+struct gt_entry *gt_live_table_snapshot(size_t *count,
+				     bool (*wanted)(void *context, const struct gt_entry *entry),
+				     void *context)
+{
+	struct copy c = { .wanted = wanted, .context = context };
+
+	*count = 0;
+	if (!gt_live_table_is_on() || inside)
+		return NULL;
+	gt_meter_spoil();
+	inside = true;
+	for (size_t i = 0; i < SHARDS; i++) {
+		pthread_mutex_lock(&shards[i].lock);
+		gt_live_each(&shards[i].live, copy_entry, &c);
+		pthread_mutex_unlock(&shards[i].lock);
+	}
+	inside = false;
+	if (c.count)
+		qsort(c.entries, c.count, sizeof *c.entries, newest_first);
+	*count = c.count;
+	return c.entries;
+}
+
+static bool goes_along(void *owner, const struct gt_entry *entry)
+{
+	return gt_live_goes_with(entry, owner);
+}
+
+/* Ends what is still as it was copied: another call may have been faster. */
+static bool take(const struct gt_entry *copy)
+{
+	struct shard *s = enter(copy->handle);
+	struct gt_entry *alive;
+	bool is_there;
+
+	if (!s)
+		return false;
+	alive = gt_live_find(&s->live, 0, gt_entry_kind(copy), copy->handle);
+	is_there = alive && is_same(alive, copy);
+	if (is_there)
+		gt_live_remove(&s->live, copy);
+	leave(s);
+	return is_there;
+}
+
+struct gt_entry *gt_live_table_take_along(const struct gt_entry *owner, size_t *count)
+{
+	struct gt_entry key = *owner, *list = gt_live_table_snapshot(count, goes_along, &key);
+	size_t taken = 0;
+
+	for (size_t i = 0; i < *count; i++)
+		if (take(&list[i]))
+			list[taken++] = list[i];
+	*count = taken;
+	return list;
+}

@@ -1,0 +1,172 @@
+/* log.c - the resource tracker's log: whole lines, each on its way to disk when it is written. */
+#include "tracker/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/append_file.h"
+#include "base/held_signals.h"
+#include "guest/foreign.h"
+#include "guest/recorder.h"
+#include "guest/say.h"
+
+enum { LINE_MAX_BYTES = 8192 };
+
+/* No zone changes its clocks but at a quarter of an hour. */
+enum { QUARTER_S = 900, DAY_S = 24 * 60 * 60 };
+
+static struct gt_append_file file = GT_APPEND_NONE;
+static enum gt_log_level least = GT_LOG_OFF;
+
+/* Local time's seconds ahead of UTC, and the quarter in which the C library was asked for it. */
+static _Atomic int64_t zone_s, zone_quarter = -1;
+static _Atomic bool is_child;
+
+/*
+ * The C library keeps its zone under a lock. A child may find that held for ever by a thread that
+ * it does not have: it goes by what its parent knew.
+ */
+static int64_t zone_at(time_t now)
+{
+	_Atomic uint32_t *place;
+	struct tm local;
+
+	if (now / QUARTER_S == atomic_load(&zone_quarter) || atomic_load(&is_child))
+		return atomic_load(&zone_s);
+	place = gt_foreign_enter();
+	if (!place)
+		return atomic_load(&zone_s);
+	if (localtime_r(&now, &local))
+		atomic_store(&zone_s, local.tm_gmtoff);
+	atomic_store(&zone_quarter, now / QUARTER_S);
+	gt_foreign_leave(place);
+	return atomic_load(&zone_s);
+}
+
+static int days_of_year(int year)
+{
+	return year % 4 || (year % 100 == 0 && year % 400) ? 365 : 366;
+}
+
+/* The date of a day since 1970, counted out: gmtime_r takes the same lock. */
+static size_t put_date(char *out, size_t size, int64_t day)
+{
+	static const uint8_t months[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+	int year = 1970, month = 0;
+
+	for (; day >= days_of_year(year); year++)
+		day -= days_of_year(year);
+	for (;; month++) {
+		int days = months[month] + (month == 1 && days_of_year(year) == 366);
+
+		if (day < days)
+			break;
+		day -= days;
+	}
+	return (size_t)snprintf(out, size, "[%d-%02d-%02d ", year, month + 1, (int)day + 1);
+}
+
+void gt_log_start(void)
+{
+	const struct gt_settings *s = gt_settings_get();
+	char folder[PATH_MAX];
+	int e;
+
+	if (s->log_level == GT_LOG_OFF)
+		return;
+	/* known before there can be a child that must not ask */
+	zone_at(time(NULL));
+	if (s->log_to_console) {
+		least = s->log_level;
+		return;
+	}
+	if (s->log_name_too_long)
+		gt_say("cannot write the log: its name is too long; the program runs on "
+		       "without it");
+	if (!s->log)
+		return;
+	strcpy(folder, s->log);
+	mkdir(dirname(folder), 0755); /* if that fails, open says what is wrong */
+	e = gt_append_file_open(&file, s->log, O_CREAT, GT_APPEND_STREAM);
+	if (e) {
+		gt_say("cannot write the log %s: %s; the program runs on without it", s->log,
+		       gt_append_file_error(e));
+		return;
+	}
+	least = s->log_level;
+}
+
+void gt_log_restart(void)
+{
+	atomic_store(&is_child, true);
+}
+
+bool gt_log_wants(enum gt_log_level level)
+{
+	return level >= least && least != GT_LOG_OFF;
+}
+
+static size_t put_head(char *line, size_t size, enum gt_log_level level)
+{
+	static const char *const names[] = { "trace", "debug", "info",
+					     "warning", "error", "critical" };
+	struct timespec now;
+	int64_t local;
+	int second;
+	size_t used;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	local = now.tv_sec + zone_at(now.tv_sec);
+	second = (int)(local % DAY_S);
+	used = put_date(line, size, local / DAY_S);
+	used += (size_t)snprintf(line + used, size - used,
+				 "%02d:%02d:%02d.%03ld] [thread-id: %u] [%s] ", second / 3600,
+				 second / 60 % 60, second % 60, now.tv_nsec / 1000000,
+				 gt_thread_id(), names[level]);
+	return used;
+}
+
+/* The console is whatever the program has there; a file is only written to while it is ours. */
+static void put(const char *line, size_t size)
+{
+	static _Atomic bool has_failed;
+	ssize_t n;
+
+	if (gt_settings_get()->log_to_console) {
+		gt_write_without_signals(STDERR_FILENO, line, size, true);
+		return;
+	}
+	n = gt_append_file_write(&file, line, size, gt_now_ns());
+	if (n != (ssize_t)size && !atomic_exchange(&has_failed, true))
+		gt_say("the tracker's log lacks lines from here on: %s; the program runs on",
+		       n < 0 ? strerror(errno) : "disk full");
+}
+
+void gt_log(enum gt_log_level level, const char *format, ...)
+{
+	char line[LINE_MAX_BYTES];
+	size_t used;
+	va_list args;
+	int n;
+
+	if (!gt_log_wants(level))
+		return;
+	used = put_head(line, sizeof line, level);
+	va_start(args, format);
+	n = vsnprintf(line + used, sizeof line - used - 1, format, args);
+	va_end(args);
+	if (n > 0)
+		used += (size_t)n < sizeof line - used - 1 ? (size_t)n : sizeof line - used - 2;
+	line[used++] = '\n';
+	put(line, used);
+}

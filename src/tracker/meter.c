@@ -1,0 +1,301 @@
+/* meter.c - how big this process is, read as cheaply as the kernel allows. */
+#include "tracker/meter.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+enum {
+	DEVICE_EVERY_NS = 10 * 1000 * 1000,    /* how often the driver is asked */
+	STATUS_EVERY_NS = 1000 * 1000 * 1000, /* how often the dear source corrects the cheap one */
+};
+
+/* A descriptor that is kept, and what it was when it was opened. */
+struct kept {
+	_Atomic int fd;
+	struct gt_file_id id;
+};
+
+/* An open file is read by one thread at a time, so that threads have several to choose from. */
+enum { STATMS = 8 };
+
+static struct kept statms[STATMS] = { [0 ... STATMS - 1] = { .fd = -1 } };
+static struct kept tasks = { .fd = -1 }, files = { .fd = -1 };
+static _Atomic unsigned threads_seen;
+static __thread unsigned own_statm __attribute__((tls_model("initial-exec"))); /* + 1 */
+static _Atomic int64_t peak_kb, stack_kb, own_kb;
+static _Atomic uint64_t status_read_ns;
+
+/* The thread's last reading: in most calls nothing has changed since. */
+static __thread struct {
+	char text[100];
+	ssize_t size;
+	int64_t pages[7];
+	bool holds;
+} reading __attribute__((tls_model("initial-exec")));
+
+/* Closed, unless the program has put something else in its place. */
+static void let_go(struct kept *kept)
+{
+	gt_fd_let_go(atomic_exchange(&kept->fd, -1), &kept->id);
+}
+
+void gt_meter_restart(void)
+{
+	for (int i = 0; i < STATMS; i++)
+		let_go(&statms[i]);
+	let_go(&tasks);
+	let_go(&files);
+	atomic_store(&peak_kb, 0);
+	atomic_store(&status_read_ns, 0);
+	reading.holds = false;
+}
+
+/* A descriptor with a high number; two threads that both open one keep one of them. */
+static int keep(struct kept *kept, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), none = -1;
+
+	if (fd < 0)
+		return -1;
+	fd = gt_fd_aside(fd);
+	gt_file_id_of(&kept->id, fd);
+	if (atomic_compare_exchange_strong(&kept->fd, &none, fd))
+		return fd;
+	close(fd);
+	return none;
+}
+
+/* Seven numbers and a newline: whatever else comes is not statm, but a file of the program's. */
+static bool parse_statm(const char *text, ssize_t size)
+{
+	const char *at = text, *end = text + size;
+	int64_t pages[7];
+
+	if (size == reading.size && !memcmp(text, reading.text, (size_t)size))
+		return true;
+	for (int i = 0; i < 7; i++) {
+		const char *first = at;
+
+		for (pages[i] = 0; at < end && *at >= '0' && *at <= '9'; at++)
+			pages[i] = pages[i] * 10 + (*at - '0');
+		if (at == first || at == end || *at++ != (i < 6 ? ' ' : '\n'))
+			return false;
+	}
+	memcpy(reading.text, text, (size_t)size);
+	memcpy(reading.pages, pages, sizeof pages);
+	reading.size = size;
+	return true;
+}
+
+/* Into `reading`. */
+static bool read_statm(void)
+{
+	char text[sizeof reading.text];
+	struct kept *statm;
+
+	if (!own_statm)
+		own_statm = 1 + atomic_fetch_add(&threads_seen, 1) % STATMS;
+	statm = &statms[own_statm - 1];
+	for (int attempt = 0; attempt < 2; attempt++) {
+		int fd = atomic_load_explicit(&statm->fd, memory_order_relaxed);
+		ssize_t n;
+
+		if (fd < 0)
+			fd = keep(statm, "/proc/self/statm");
+		n = fd < 0 ? -1 : pread(fd, text, sizeof text, 0);
+		if (n > 0 && parse_statm(text, n))
+			return true;
+		let_go(statm);
+	}
+	return false;
+}
+
+static int64_t field(const char *status, const char *name)
+{
+	const char *at = strstr(status, name);
+
+	return at ? strtoll(at + strlen(name), NULL, 10) : 0;
+}
+
+/* To at least this; what it is then. */
+static int64_t raise_peak(int64_t kb)
+{
+	int64_t peak = atomic_load_explicit(&peak_kb, memory_order_relaxed);
+
+	while (kb > peak && !atomic_compare_exchange_weak(&peak_kb, &peak, kb))
+		;
+	return kb > peak ? kb : peak;
+}
+
+static void read_status(void)
+{
+	char text[4096];
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	raise_peak(field(text, "VmPeak:") - atomic_load(&own_kb));
+	atomic_store(&stack_kb, field(text, "VmStk:"));
+}
+
+static int64_t page_kb(void)
+{
+	static _Atomic int64_t kb;
+	int64_t known = atomic_load_explicit(&kb, memory_order_relaxed);
+
+	if (!known)
+		atomic_store(&kb, known = sysconf(_SC_PAGESIZE) / 1024);
+	return known;
+}
+
+static struct {
+	_Atomic int64_t size_kb, rss_kb, data_kb, anon_kb;
+} latest;
+
+void gt_meter_last(struct gt_meter *m)
+{
+	*m = (struct gt_meter){
+		.size_kb = atomic_load_explicit(&latest.size_kb, memory_order_relaxed),
+		.rss_kb = atomic_load_explicit(&latest.rss_kb, memory_order_relaxed),
+		.data_kb = atomic_load_explicit(&latest.data_kb, memory_order_relaxed),
+		.anon_kb = atomic_load_explicit(&latest.anon_kb, memory_order_relaxed),
+	};
+}
+
+/* Only what has changed: threads that read at once need not have the line to themselves. */
+static void keep_latest(_Atomic int64_t *kept, int64_t value)
+{
+	if (atomic_load_explicit(kept, memory_order_relaxed) != value)
+		atomic_store_explicit(kept, value, memory_order_relaxed);
+}
+
+void gt_meter_own(int64_t kb)
+{
+	atomic_fetch_add(&own_kb, kb);
+}
+
+static void tell(struct gt_meter *m)
+{
+	const int64_t *pages = reading.pages;
+	int64_t own = atomic_load_explicit(&own_kb, memory_order_relaxed);
+
+	m->size_kb = pages[0] * page_kb() - own;
+	m->rss_kb = pages[1] * page_kb() - own;
+	m->anon_kb = (pages[1] - pages[2]) * page_kb() - own;
+	m->data_kb = pages[5] * page_kb() - own -
+		     atomic_load_explicit(&stack_kb, memory_order_relaxed);
+}
+
+void gt_meter_spoil(void)
+{
+	reading.holds = false;
+}
+
+bool gt_meter_again(struct gt_meter *m)
+{
+	if (!reading.holds)
+		return false;
+	tell(m);
+	return true;
+}
+
+void gt_meter_read(struct gt_meter *m)
+{
+	*m = (struct gt_meter){ 0 };
+	reading.holds = read_statm();
+	if (!reading.holds)
+		return;
+	if (!atomic_load_explicit(&stack_kb, memory_order_relaxed))
+		read_status();
+	tell(m);
+	keep_latest(&latest.size_kb, m->size_kb);
+	keep_latest(&latest.rss_kb, m->rss_kb);
+	keep_latest(&latest.data_kb, m->data_kb);
+	keep_latest(&latest.anon_kb, m->anon_kb);
+}
+
+int64_t gt_meter_peak_kb(const struct gt_meter *m, uint64_t now_ns)
+{
+	uint64_t last = atomic_load_explicit(&status_read_ns, memory_order_relaxed);
+
+	if (now_ns - last > STATUS_EVERY_NS &&
+	    atomic_compare_exchange_strong(&status_read_ns, &last, now_ns))
+		read_status();
+	return raise_peak(m->size_kb);
+}
+
+static bool stat_kept(struct kept *kept, const char *path, struct stat *st)
+{
+	for (int attempt = 0; attempt < 2; attempt++) {
+		int fd = atomic_load_explicit(&kept->fd, memory_order_relaxed);
+
+		if (fd < 0)
+			fd = keep(kept, path);
+		if (fd >= 0 && !fstat(fd, st) && S_ISDIR(st->st_mode))
+			return true;
+		let_go(kept);
+	}
+	return false;
+}
+
+int64_t gt_meter_threads(void)
+{
+	struct stat st;
+
+	/* one link for each thread, besides the two that every folder has */
+	return stat_kept(&tasks, "/proc/self/task", &st) && st.st_nlink > 2 ?
+	       (int64_t)st.st_nlink - 2 : 1;
+}
+
+int64_t gt_meter_touched_kb(void)
+{
+	struct rusage usage;
+
+	if (getrusage(RUSAGE_THREAD, &usage))
+		return -1;
+	return (usage.ru_minflt + usage.ru_majflt) * page_kb();
+}
+
+int64_t gt_meter_open_files(void)
+{
+	struct stat st;
+
+	return stat_kept(&files, "/proc/self/fd", &st) && st.st_size > 0 ? (int64_t)st.st_size : -1;
+}
+
+static int64_t (*_Atomic device_teller)(void);
+static _Atomic int64_t device_used = -1;
+static _Atomic uint64_t device_asked_ns;
+
+void gt_meter_device_teller(int64_t (*teller)(void))
+{
+	atomic_store(&device_teller, teller);
+}
+
+void gt_meter_ask_device(uint64_t now_ns)
+{
+	int64_t (*teller)(void) = atomic_load(&device_teller);
+	uint64_t last = atomic_load_explicit(&device_asked_ns, memory_order_relaxed);
+
+	if (teller && now_ns - last > DEVICE_EVERY_NS &&
+	    atomic_compare_exchange_strong(&device_asked_ns, &last, now_ns))
+		atomic_store(&device_used, teller());
+}
+
+int64_t gt_meter_device_used(void)
+{
+	return atomic_load_explicit(&device_used, memory_order_relaxed);
+}

@@ -1,0 +1,28 @@
+/*
+ * symbolizer.h - function, file and line of addresses in this process, on the program's request.
+ *
+ * The gputrack program is asked, in a child that raises no SIGCHLD: nothing that reads debug
+ * information runs in here. Where it cannot be had, the dynamic symbol table has to do.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gt_symbol {
+	char *function, *file; /* NULL when unknown */
+	unsigned line;
+	bool inlined;
+	char *module;
+	uint64_t offset;
+};
+
+struct gt_symbol_set;
+
+/* Resolves return addresses, each of which may give several symbols. NULL: no memory. */
+struct gt_symbol_set *gt_symbols_resolve(const uint64_t *addresses, size_t count);
+/* Symbols of addresses[index], innermost first. */
+size_t gt_symbols_get(const struct gt_symbol_set *set, size_t index,
+		      const struct gt_symbol **symbols);
+void gt_symbols_free(struct gt_symbol_set *set);

@@ -1,0 +1,161 @@
+/* test_append_file.c - a file that is appended to, in a process that closes what it does not know. */
+#include "base/append_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "test_scratch.h"
+
+enum { THREADS = 4, LINES = 20000, CLOSINGS = 200 };
+
+static const char *path_of(const char *name)
+{
+	static char paths[2][128];
+	static int next;
+
+	next = !next;
+	snprintf(paths[next], sizeof paths[next], "%s/%s", scratch, name);
+	return paths[next];
+}
+
+/* How many numbers stand for the file; `*last` is one of them. */
+static int count_descriptors(const char *path, int *last)
+{
+	DIR *fds = opendir("/proc/self/fd");
+	char link[PATH_MAX], target[PATH_MAX];
+	const struct dirent *entry;
+	int count = 0;
+
+	while ((entry = readdir(fds))) {
+		ssize_t n;
+
+		snprintf(link, sizeof link, "/proc/self/fd/%s", entry->d_name);
+		n = readlink(link, target, sizeof target - 1);
+		target[n > 0 ? n : 0] = '\0';
+		if (strcmp(target, path))
+			continue;
+		*last = atoi(entry->d_name);
+		count++;
+	}
+	closedir(fds);
+	return count;
+}
+
+static off_t size_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? -1 : st.st_size;
+}
+
+static void what_waits_for_a_reader_is_not_waited_for(void **state)
+{
+	struct gt_append_file k = GT_APPEND_NONE;
+	const char *path = path_of("pipe");
+	int reader;
+
+	(void)state;
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(gt_append_file_open(&k, path, O_CREAT | O_TRUNC, GT_APPEND_FILE), -ENXIO);
+	assert_int_equal(gt_append_file_open(&k, path, O_CREAT, GT_APPEND_STREAM), -ENXIO);
+	reader = open(path, O_RDONLY | O_NONBLOCK);
+	assert_int_equal(gt_append_file_open(&k, path, O_CREAT | O_TRUNC, GT_APPEND_FILE), -ENODEV);
+	assert_int_equal(gt_append_file_open(&k, path, O_CREAT, GT_APPEND_STREAM), 0);
+	assert_false(fcntl(k.fd, F_GETFL) & O_NONBLOCK);
+	assert_int_equal(gt_append_file_write(&k, "line\n", 5, 0), 5);
+	gt_append_file_close(&k);
+	close(reader);
+}
+
+static void a_pipe_in_the_place_of_the_file_is_not_waited_for(void **state)
+{
+	struct gt_append_file k = GT_APPEND_NONE;
+	const char *path = path_of("replaced");
+
+	(void)state;
+	assert_int_equal(gt_append_file_open(&k, path, O_CREAT, GT_APPEND_FILE), 0);
+	close(k.fd);
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(gt_append_file_write(&k, "line\n", 5, GT_FD_CHECK_NS + 1), -1);
+}
+
+/* The program closed our number, and another file of its got it; ours is not to be had again. */
+static void nothing_goes_into_a_file_of_the_program(void **state)
+{
+	const char *path = path_of("gone"), *foreign = path_of("foreign");
+	struct gt_append_file k = GT_APPEND_NONE;
+	int fd, number;
+
+	(void)state;
+	assert_int_equal(gt_append_file_open(&k, path, O_CREAT, GT_APPEND_FILE), 0);
+	unlink(path);
+	fd = open(foreign, O_WRONLY | O_CREAT, 0600);
+	number = k.fd;
+	assert_int_equal(dup2(fd, number), number);
+	for (uint64_t i = 1; i < 10; i++)
+		assert_int_equal(gt_append_file_write(&k, "line\n", 5, GT_FD_CHECK_NS + i), -1);
+	assert_int_equal(size_of(foreign), 0);
+	gt_append_file_close(&k);
+	/* it is theirs, and stays */
+	assert_int_equal(fcntl(number, F_GETFD), 0);
+	close(number);
+	close(fd);
+}
+
+static void *write_lines(void *kept)
+{
+	for (uint64_t i = 0; i < LINES; i++)
+		if (gt_append_file_write(kept, "line\n", 5, i * 1000) != 5)
+			return kept;
+	return NULL;
+}
+
+static void threads_that_find_it_closed_keep_one_descriptor(void **state)
+{
+	struct gt_append_file k = GT_APPEND_NONE;
+	const char *path = path_of("shared");
+	pthread_t threads[THREADS];
+	int last = -1;
+	void *failed;
+
+	(void)state;
+	assert_int_equal(gt_append_file_open(&k, path, O_CREAT, GT_APPEND_FILE), 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, write_lines, &k);
+	for (int i = 0; i < CLOSINGS; i++) {
+		close(atomic_load(&k.fd));
+		sched_yield();
+	}
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(threads[i], &failed);
+		(void)failed; /* closed between two attempts: that line is lost */
+	}
+	assert_int_equal(gt_append_file_write(&k, "line\n", 5, UINT64_MAX / 2), 5);
+	assert_int_equal(count_descriptors(path, &last), 1);
+	assert_int_equal(last, k.fd);
+	gt_append_file_close(&k);
+	assert_int_equal(count_descriptors(path, &last), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_waits_for_a_reader_is_not_waited_for),
+		cmocka_unit_test(a_pipe_in_the_place_of_the_file_is_not_waited_for),
+		cmocka_unit_test(nothing_goes_into_a_file_of_the_program),
+		cmocka_unit_test(threads_that_find_it_closed_keep_one_descriptor),
+	};
+
+	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
+}

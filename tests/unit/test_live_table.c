@@ -1,0 +1,233 @@
+/* test_live_table.c - the live ledger in the traced process: what it counts, and what it keeps. */
+#include "guest/guest.h"
+
+#include <dlfcn.h>
+#include <malloc.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "guest/own_modules.h"
+#include "guest/recorder.h"
+
+#include "test_scratch.h"
+
+enum { ROUNDS = 50000, HANDLE = 0x7000, OWNER = 0x9000 };
+
+static char csv[64];
+
+static uint64_t clock_ns;
+
+/* Something that was created under the handle, a nanosecond after the last. */
+static struct gt_event created(enum gt_function_id function, uint64_t handle, uint64_t owner)
+{
+	return (struct gt_event){ .function = (uint16_t)function, .handle = handle, .owner = owner,
+				  .time_ns = ++clock_ns, .tid = 1 };
+}
+
+static enum gt_change apply(struct gt_event event)
+{
+	struct gt_ending replaced;
+
+	return gt_live_table_apply(&event, &replaced);
+}
+
+static struct gt_ending end(enum gt_function_id function, uint64_t handle)
+{
+	struct gt_event event = created(function, handle, 0);
+	struct gt_ending ending;
+
+	gt_live_table_end(&event, &ending);
+	return ending;
+}
+
+static void handles_that_come_and_go_take_no_memory(void **state)
+{
+	size_t before;
+
+	(void)state;
+	apply(created(GT_FN_zeMemGetIpcHandle, HANDLE, OWNER));
+	end(GT_FN_zeMemPutIpcHandle, HANDLE);
+	before = mallinfo2().uordblks + mallinfo2().hblkhd;
+	for (int i = 0; i < ROUNDS; i++) {
+		assert_int_equal(apply(created(GT_FN_zeMemGetIpcHandle, HANDLE, OWNER)),
+				 GT_CHANGE_BORN);
+		assert_int_equal(end(GT_FN_zeMemPutIpcHandle, HANDLE).change, GT_CHANGE_ENDED);
+	}
+	assert_in_range(mallinfo2().uordblks + mallinfo2().hblkhd, 0, before + (64 << 10));
+}
+
+static void what_dies_with_its_owner_does_so_after_a_failed_end(void **state)
+{
+	struct gt_ending ending;
+
+	(void)state;
+	apply(created(GT_FN_zeMemGetIpcHandle, HANDLE, OWNER));
+	apply(created(GT_FN_zeMemGetIpcHandle, HANDLE + 1, OWNER));
+	apply(created(GT_FN_zeMemGetIpcHandle, HANDLE + 2, OWNER));
+	ending = end(GT_FN_zeMemPutIpcHandle, HANDLE);
+	gt_live_table_restore(&ending);
+	end(GT_FN_zeMemPutIpcHandle, HANDLE + 1);
+	assert_int_equal(gt_live_table_bury(OWNER), 2);
+	assert_int_equal(gt_live_table_bury(OWNER), 0);
+	assert_int_equal(end(GT_FN_zeMemPutIpcHandle, HANDLE).change, GT_CHANGE_NONE);
+}
+
+static void what_is_replaced_is_told(void **state)
+{
+	struct gt_event first = created(GT_FN_zeMemAllocDevice, HANDLE, OWNER), second;
+	struct gt_ending replaced;
+
+	(void)state;
+	first.size = 100;
+	assert_int_equal(gt_live_table_apply(&first, &replaced), GT_CHANGE_BORN);
+	assert_int_equal(replaced.change, GT_CHANGE_NONE);
+	second = created(GT_FN_zeMemAllocDevice, HANDLE, OWNER);
+	assert_int_equal(gt_live_table_apply(&second, &replaced), GT_CHANGE_REPLACED);
+	assert_int_equal(replaced.change, GT_CHANGE_ENDED);
+	assert_int_equal(replaced.gone.size, 100);
+	end(GT_FN_zeMemFree, HANDLE);
+}
+
+/* The last row's column of memory, and its column of calls. */
+static void last_row(long *call, long *bytes)
+{
+	char path[128], line[1024], *last;
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s/a_pid%d.csv", scratch, (int)getpid());
+	file = fopen(path, "r");
+	while (fgets(line, sizeof line, file))
+		;
+	fclose(file);
+	last = strrchr(line, ',');
+	*call = strtol(line, NULL, 10);
+	*bytes = strtol(last + 1, NULL, 10);
+}
+
+static void allocate(uint64_t address, uint64_t size)
+{
+	uint64_t out = address, argv[GT_ARGS_MAX] = { 0 };
+	struct gt_guest_call g;
+
+	argv[zeMemAllocDevice__size] = size;
+	argv[zeMemAllocDevice__pptr] = (uint64_t)(uintptr_t)&out;
+	gt_guest_begin(&g, GT_FN_zeMemAllocDevice, argv, __builtin_return_address(0));
+	gt_guest_end(&g, 0, NULL);
+}
+
+/* Its end was not seen: the bytes of the second are counted, those of the first no longer. */
+static void memory_under_a_known_address_is_counted_once(void **state)
+{
+	long calls, before, bytes;
+
+	(void)state;
+	allocate(0x1000, 0);
+	last_row(&calls, &before);
+	allocate(HANDLE, 1000);
+	last_row(&calls, &bytes);
+	assert_int_equal(bytes - before, 1000);
+	allocate(HANDLE, 64);
+	last_row(&calls, &bytes);
+	assert_int_equal(calls, 3);
+	assert_int_equal(bytes - before, 64);
+}
+
+static bool is_log(void *context, const struct gt_entry *entry)
+{
+	(void)context;
+	return gt_entry_kind(entry) == GT_BUILD_LOG;
+}
+
+static size_t count_logs(void)
+{
+	size_t count;
+
+	free(gt_live_table_snapshot(&count, is_log, NULL));
+	return count;
+}
+
+/* A build that fails with a code that says nothing of logs; `filled` is what the driver writes. */
+static void fail_to_build(uint64_t *log, const uint64_t *filled)
+{
+	uint64_t module = 0, argv[GT_ARGS_MAX] = { 0 };
+	struct gt_guest_call g;
+
+	argv[zeModuleCreate__phModule] = (uint64_t)(uintptr_t)&module;
+	argv[zeModuleCreate__phBuildLog] = (uint64_t)(uintptr_t)log;
+	gt_guest_begin(&g, GT_FN_zeModuleCreate, argv, __builtin_return_address(0));
+	if (filled)
+		*log = *filled;
+	gt_guest_end(&g, 0x70000001, NULL);
+}
+
+static void a_log_is_taken_where_the_driver_handed_one_out(void **state)
+{
+	const uint64_t handle = HANDLE, none = 0;
+	uint64_t log = 0x5a5a;
+
+	(void)state;
+	fail_to_build(&log, NULL);
+	assert_int_equal(log, 0x5a5a);
+	assert_int_equal(count_logs(), 0);
+	fail_to_build(&log, &none);
+	assert_int_equal(log, 0);
+	assert_int_equal(count_logs(), 0);
+	/* the one that was there before, again: it was destroyed meanwhile */
+	log = HANDLE;
+	fail_to_build(&log, &handle);
+	assert_int_equal(log, HANDLE);
+	assert_int_equal(count_logs(), 1);
+	end(GT_FN_zeModuleBuildLogDestroy, HANDLE);
+	assert_int_equal(count_logs(), 0);
+}
+
+/* There is no recording here: stacks are kept all the same, and must not be of code that is gone. */
+static void unloaded_code_is_noticed_without_a_recording(void **state)
+{
+	void *library;
+
+	(void)state;
+	gt_modules_unloaded();
+	assert_false(gt_modules_unloaded());
+	library = dlopen("libresolv.so.2", RTLD_NOW);
+	if (!library)
+		skip();
+	dlclose(library);
+	gt_recorder_tick(UINT64_MAX / 2);
+	assert_false(gt_modules_unloaded());
+	/* nor is that because nothing was unloaded */
+	dlclose(dlopen("libresolv.so.2", RTLD_NOW));
+	assert_true(gt_modules_unloaded());
+}
+
+static int start(void **state)
+{
+	if (make_scratch(state))
+		return -1;
+	snprintf(csv, sizeof csv, "%s/a.csv", scratch);
+	setenv("GPUTRACK_CSV", csv, 1);
+	gt_guest_start();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(handles_that_come_and_go_take_no_memory),
+		cmocka_unit_test(what_dies_with_its_owner_does_so_after_a_failed_end),
+		cmocka_unit_test(what_is_replaced_is_told),
+		cmocka_unit_test(memory_under_a_known_address_is_counted_once),
+		cmocka_unit_test(unloaded_code_is_noticed_without_a_recording),
+		cmocka_unit_test(a_log_is_taken_where_the_driver_handed_one_out),
+	};
+
+	return cmocka_run_group_tests(tests, start, remove_scratch);
+}

@@ -1,0 +1,362 @@
+/* test_probe_rows.c - what BPF programs keep of a call, and that the interpreter gets it back. */
+#include "capture/ebpf/probe_rows.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "api/cuda_array.h"
+#include "capture/ebpf/contexts.h"
+#include "capture/ebpf/obstacle.h"
+
+static void every_row_fits(void **state)
+{
+	unsigned probed = 0;
+
+	(void)state;
+	for (unsigned i = 1; i < GT_FN_COUNT; i++) {
+		struct gt_piece pieces[GT_TOLD_PIECES];
+		struct gt_plan plan;
+		unsigned effects = 1;
+
+		if (!gt_plan_make(&plan, (enum gt_function_id)i)) {
+			assert_true(gt_functions[i].also || gt_functions[i].effect == GT_APPEND);
+			continue;
+		}
+		probed++;
+		while (i + effects < GT_FN_COUNT && gt_functions[i + effects].also)
+			effects++;
+		assert_int_equal(plan.row.effects, effects);
+		assert_true(plan.row.words <= GT_PROBE_WORDS);
+		assert_true(plan.row.copies <= GT_PROBE_COPIES);
+		for (unsigned j = 0; j < plan.row.words; j++)
+			assert_true(plan.row.where[j] < 64);
+		/* what the interpreter reads must be there: none may have been left out */
+		if (gt_functions[i].code < gt_functions[i].argc)
+			assert_int_equal(plan.arguments[gt_functions[i].code].how, GT_PLAN_COPY);
+		assert_int_equal(plan.piece_count, gt_told_pieces((enum gt_function_id)i, pieces));
+		for (unsigned j = i; j < i + effects; j++) {
+			const struct gt_function *fn = &gt_functions[j];
+
+			if (fn->handle.from != GT_RET && fn->handle.from != GT_NONE)
+				assert_int_not_equal(plan.arguments[fn->handle.arg].how,
+						     GT_PLAN_UNUSED);
+			if (fn->effect == GT_CREATE && (fn->size.from == GT_IN ||
+							fn->size.from == GT_AT))
+				assert_int_not_equal(plan.arguments[fn->size.arg].how,
+						     GT_PLAN_UNUSED);
+		}
+	}
+	assert_true(probed > 100);
+}
+
+static void arguments_lie_where_the_calling_convention_puts_them(void **state)
+{
+	(void)state;
+	assert_int_equal(gt_plan_where(GT_FN_clCreateBuffer, clCreateBuffer__size), 2);
+	/* the ninth of nine: third on the stack */
+	assert_int_equal(gt_plan_where(GT_FN_clEnqueueReadBuffer, clEnqueueReadBuffer__event), 8);
+	/* a struct of 64 bytes lies on the stack, and those after it move up in the registers */
+	assert_int_equal(gt_plan_where(GT_FN_zeMemPutIpcHandle, zeMemPutIpcHandle__handle), 6);
+	assert_int_equal(gt_plan_where(GT_FN_zeMemOpenIpcHandle, zeMemOpenIpcHandle__hDevice), 1);
+	assert_int_equal(gt_plan_where(GT_FN_zeMemOpenIpcHandle, zeMemOpenIpcHandle__pptr), 3);
+	assert_int_equal(gt_plan_where(GT_FN_cuIpcOpenMemHandle_v2, cuIpcOpenMemHandle_v2__pdptr), 0);
+}
+
+struct seen {
+	struct gt_event events[8];
+	unsigned count;
+};
+
+static void take(void *context, const struct gt_event *event)
+{
+	struct seen *seen = context;
+
+	assert_true(seen->count < 8);
+	seen->events[seen->count++] = *event;
+}
+
+/* The index among the words kept of an argument. */
+static unsigned word(const struct gt_plan *plan, unsigned argument)
+{
+	return plan->arguments[argument].word;
+}
+
+static void an_out_parameter_and_a_struct_are_read_from_copies(void **state)
+{
+	struct gt_probe_call record = { .row = GT_FN_zePhysicalMemCreate, .begun_ns = 5,
+					.ended_ns = 9, .tid = 3 };
+	struct gt_replica replica;
+	struct gt_plan plan;
+	struct seen seen = { .count = 0 };
+
+	(void)state;
+	assert_true(gt_plan_make(&plan, GT_FN_zePhysicalMemCreate));
+	record.words[word(&plan, zePhysicalMemCreate__hContext)] = 0xc0;
+	record.words[word(&plan, zePhysicalMemCreate__desc)] = 0x7f00;
+	record.words[word(&plan, zePhysicalMemCreate__phPhysicalMemory)] = 0x7f08;
+	record.copies[plan.arguments[zePhysicalMemCreate__desc].copy] = 65536;
+	record.copies[plan.arguments[zePhysicalMemCreate__phPhysicalMemory].copy] = 0xabc;
+	gt_replica_make(&replica, &plan, &record, NULL);
+	gt_call_events(&replica.call, NULL, take, &seen);
+	assert_int_equal(seen.count, 1);
+	assert_int_equal(seen.events[0].handle, 0xabc);
+	assert_int_equal(seen.events[0].size, 65536);
+	assert_int_equal(seen.events[0].owner, 0xc0);
+	assert_int_equal(seen.events[0].time_ns, 9);
+	assert_int_equal(replica.lost, 0);
+	/* what could not be read is lost, unless the call had failed anyway */
+	record.unread = 1;
+	gt_replica_make(&replica, &plan, &record, NULL);
+	assert_int_equal(replica.lost, 1);
+	record.ret = 1;
+	gt_replica_make(&replica, &plan, &record, NULL);
+	assert_int_equal(replica.lost, 0);
+}
+
+static void an_error_code_is_read_from_a_copy_and_is_no_loss(void **state)
+{
+	struct gt_probe_call record = { .row = GT_FN_clCreateBuffer };
+	struct gt_replica replica;
+	struct gt_plan plan;
+	struct seen seen = { .count = 0 };
+	unsigned copy;
+
+	(void)state;
+	assert_true(gt_plan_make(&plan, GT_FN_clCreateBuffer));
+	copy = plan.arguments[clCreateBuffer__errcode_ret].copy;
+	assert_int_equal(plan.row.copy[copy].size, 4);
+	record.words[word(&plan, clCreateBuffer__errcode_ret)] = 0x7f00;
+	record.copies[copy] = (uint32_t)-61;
+	gt_replica_make(&replica, &plan, &record, NULL);
+	gt_call_events(&replica.call, NULL, take, &seen);
+	assert_int_equal(seen.events[0].result, -61);
+	record.words[word(&plan, clCreateBuffer__errcode_ret)] = 0;
+	gt_replica_make(&replica, &plan, &record, NULL);
+	gt_call_events(&replica.call, NULL, take, &seen);
+	assert_false(gt_event_has_result(&seen.events[1]));
+	/* a buffer is no less known for a code that could not be read */
+	record.words[word(&plan, clCreateBuffer__errcode_ret)] = 0x7f00;
+	record.ret = 0xb0;
+	record.unread = (uint16_t)(1 << copy);
+	gt_replica_make(&replica, &plan, &record, NULL);
+	assert_int_equal(replica.lost, 0);
+}
+
+static void arrays_come_from_the_record_and_what_is_missing_is_lost(void **state)
+{
+	const uint64_t handles[] = { 0x10, 0x20, 0x30 };
+	struct gt_probe_call record = { .row = GT_FN_clEnqueueSVMFree, .begun_ns = 5, .ended_ns = 9,
+					.array = 3, .array_count = 5 };
+	struct gt_replica replica;
+	struct gt_plan plan;
+	struct seen seen = { .count = 0 };
+
+	(void)state;
+	assert_true(gt_plan_make(&plan, GT_FN_clEnqueueSVMFree));
+	assert_int_equal(plan.row.effects, 2);
+	record.words[word(&plan, clEnqueueSVMFree__svm_pointers)] = 0x7f00;
+	record.words[word(&plan, clEnqueueSVMFree__num_svm_pointers)] = 5;
+	gt_replica_make(&replica, &plan, &record, handles);
+	gt_call_events(&replica.call, NULL, take, &seen);
+	assert_int_equal(seen.count, 3);
+	assert_int_equal(seen.events[2].handle, 0x30);
+	assert_int_equal(seen.events[2].time_ns, 5);
+	assert_int_equal(replica.lost, 2);
+}
+
+static void sizes_are_what_dimensions_come_to(void **state)
+{
+	(void)state;
+	/* CL_RGBA, CL_FLOAT; a 2D array of 10 x 4, 3 layers */
+	assert_int_equal(gt_told_size(GT_FN_clCreateImage, (uint64_t[GT_TOLD_PIECES]){
+		0x10deull << 32 | 0x10b5, 0x10f3, 10, 4, 0, 3 }), 16 * 10 * 4 * 3);
+	/* a view of a buffer's bytes */
+	assert_int_equal(gt_told_size(GT_FN_clCreateImage, (uint64_t[GT_TOLD_PIECES]){
+		0x10deull << 32 | 0x10b5, 0x10f6, 10, 0, 0, 0, 0xb0 }), 0);
+	assert_int_equal(gt_told_size(GT_FN_cuArrayCreate_v2, (uint64_t[GT_TOLD_PIECES]){
+		64, 0, 4ull << 32 | 0x20 }), 64 * 16);
+	/* a word has 64 bits and the number of levels 32: what is above is anything */
+	assert_int_equal(gt_told_size(GT_FN_cuMipmappedArrayCreate, (uint64_t[GT_TOLD_PIECES]){
+		16, 8, 4, 1ull << 32 | 1, 0, 0xdeadull << 32 | 2 }), 16 * 8 * 4 + 8 * 4 * 2);
+	assert_int_equal(gt_told_size(GT_FN_cuArray3DCreate_v2, (uint64_t[GT_TOLD_PIECES]){
+		16, 8, 4, 1ull << 32 | 1, 0xdeadull << 32 | GT_CUDA_ARRAY_SPARSE }), 0);
+	assert_int_equal(gt_told_size(GT_FN_cuMemAllocPitch_v2, (uint64_t[GT_TOLD_PIECES]){
+		512, 10 }), 5120);
+	assert_int_equal(gt_told_size(GT_FN_zeMemOpenIpcHandle, (uint64_t[GT_TOLD_PIECES]){ 0 }), 0);
+}
+
+static uint64_t array(uint32_t format, uint32_t channels, uint32_t flags, uint32_t levels)
+{
+	return gt_cuda_array_bytes(&(struct gt_cuda_array){ .width = 16, .height = 8, .depth = 6,
+		.format = format, .channels = channels, .flags = flags }, levels);
+}
+
+static void cuda_arrays_are_as_large_as_their_format_makes_them(void **state)
+{
+	(void)state;
+	assert_int_equal(array(GT_CUDA_FLOAT, 4, 0, 1), 16 * 16 * 8 * 6);
+	assert_int_equal(array(GT_CUDA_HALF, 2, 0, 1), 4 * 16 * 8 * 6);
+	/* the format says how many channels */
+	assert_int_equal(array(GT_CUDA_SNORM16X4, 1, 0, 1), 8 * 16 * 8 * 6);
+	/* blocks of 4 x 4, of 8 and of 16 bytes */
+	assert_int_equal(array(GT_CUDA_BC1, 4, 0, 1), 8 * 4 * 2 * 6);
+	assert_int_equal(array(GT_CUDA_BC7_SRGB, 4, 0, 1), 16 * 4 * 2 * 6);
+	assert_int_equal(array(GT_CUDA_BC1, 4, 0, 3), 8 * (4 * 2 * 6 + 2 * 1 * 3 + 1 * 1 * 1));
+	/* each level has half of each side, and all the layers */
+	assert_int_equal(array(GT_CUDA_UINT8, 1, 0, 2), 16 * 8 * 6 + 8 * 4 * 3);
+	assert_int_equal(array(GT_CUDA_UINT8, 1, GT_CUDA_ARRAY_LAYERED, 2), 16 * 8 * 6 + 8 * 4 * 6);
+	assert_int_equal(array(GT_CUDA_UINT8, 1, GT_CUDA_ARRAY_CUBEMAP, 2), 16 * 8 * 6 + 8 * 4 * 6);
+	/* what gets its memory later has none */
+	assert_int_equal(array(GT_CUDA_UINT8, 1, GT_CUDA_ARRAY_SPARSE, 1), 0);
+	assert_int_equal(array(GT_CUDA_UINT8, 1, GT_CUDA_ARRAY_DEFERRED, 1), 0);
+	/* no more levels than a number has bits */
+	assert_int_equal(gt_cuda_array_bytes(&(struct gt_cuda_array){ .width = 1,
+		.format = GT_CUDA_UINT8, .channels = 1 }, UINT32_MAX), 32);
+}
+
+static void a_primary_context_is_found_by_its_device(void **state)
+{
+	struct gt_event e = { .function = GT_FN_cuDevicePrimaryCtxRetain, .handle = 0xc0 };
+	struct gt_contexts c = { .count = 0 };
+
+	(void)state;
+	assert_true(gt_contexts_apply(&c, &e, 1));
+	assert_true(gt_contexts_apply(&c, &e, 1));
+	assert_int_equal(gt_contexts_owner(&c), 0xc0);
+	e = (struct gt_event){ .function = GT_FN_cuDevicePrimaryCtxRelease_v2, .handle = 7ull << 32 | 1 };
+	assert_true(gt_contexts_apply(&c, &e, 0));
+	assert_int_equal(e.handle, 0xc0);
+	assert_int_equal(c.count, 1);
+	e.handle = 1;
+	assert_true(gt_contexts_apply(&c, &e, 0));
+	assert_int_equal(c.count, 0);
+	e.handle = 1;
+	assert_false(gt_contexts_apply(&c, &e, 0));
+	/* of two nobody knows which is current */
+	gt_contexts_apply(&c, &(struct gt_event){ .function = GT_FN_cuCtxCreate_v2, .handle = 1 }, 0);
+	gt_contexts_apply(&c, &(struct gt_event){ .function = GT_FN_cuCtxCreate_v2, .handle = 2 }, 0);
+	assert_int_equal(gt_contexts_owner(&c), 0);
+}
+
+static void made(struct gt_contexts *c, uint64_t handle)
+{
+	gt_contexts_apply(c, &(struct gt_event){ .function = GT_FN_cuCtxCreate_v2, .handle = handle }, 0);
+}
+
+static void a_context_that_nobody_saw_is_not_taken_for_another(void **state)
+{
+	struct gt_contexts c = { .count = 0 };
+	struct gt_event retain = { .function = GT_FN_cuDevicePrimaryCtxRetain, .handle = 0xc0 };
+
+	(void)state;
+	/* something is made in a context that was there before */
+	assert_int_equal(gt_contexts_owner(&c), 0);
+	made(&c, 1);
+	assert_int_equal(gt_contexts_owner(&c), 0);
+	gt_contexts_apply(&c, &(struct gt_event){ .function = GT_FN_cuCtxDestroy_v2, .handle = 1 }, 0);
+	/* nobody knows how often it was retained before: a release may not be its end */
+	gt_contexts_apply(&c, &retain, 0);
+	assert_int_equal(gt_contexts_owner(&c), 0);
+	/* and nothing was asked for before the first one was seen */
+	c = (struct gt_contexts){ .count = 0 };
+	made(&c, 1);
+	assert_int_equal(gt_contexts_owner(&c), 1);
+	/* one too many to be remembered is one that was not seen */
+	for (uint64_t i = 2; i <= GT_CONTEXTS_MAX + 1; i++)
+		made(&c, i);
+	for (uint64_t i = 2; i <= GT_CONTEXTS_MAX; i++)
+		gt_contexts_apply(&c, &(struct gt_event){ .function = GT_FN_cuCtxDestroy_v2,
+							   .handle = i }, 0);
+	assert_int_equal(c.count, 1);
+	assert_int_equal(gt_contexts_owner(&c), 0);
+}
+
+static void device_0_is_a_device(void **state)
+{
+	struct gt_probe_call record = { .row = GT_FN_cuDevicePrimaryCtxReset_v2 };
+	struct gt_replica replica;
+	struct gt_plan plan;
+	struct seen seen = { .count = 0 };
+
+	(void)state;
+	assert_true(gt_plan_make(&plan, GT_FN_cuDevicePrimaryCtxReset_v2));
+	assert_int_equal(plan.row.handle[0], GT_PROBE_NONE);
+	gt_replica_make(&replica, &plan, &record, NULL);
+	gt_call_events(&replica.call, NULL, take, &seen);
+	assert_int_equal(seen.count, 1);
+	assert_int_equal(seen.events[0].handle, GT_CONTEXTS_DEVICE);
+}
+
+static void every_obstacle_has_its_own_line(void **state)
+{
+	const struct gt_surroundings fine = { .kernel_major = 6, .kernel_minor = 1, .has_types = true,
+					      .capabilities = UINT64_MAX };
+	struct gt_surroundings s = fine;
+	struct gt_error error;
+
+	(void)state;
+	assert_int_equal(gt_obstacle_before(&s, &error), 0);
+	s.kernel_major = 5;
+	s.kernel_minor = 10;
+	assert_true(gt_obstacle_before(&s, &error) && strstr(error.text, "5.15"));
+	s = fine;
+	s.capabilities = 0;
+	assert_true(gt_obstacle_before(&s, &error) && strstr(error.text, "root"));
+	s = fine;
+	s.locked_down = true;
+	assert_true(gt_obstacle_before(&s, &error) && strstr(error.text, "lockdown"));
+	s = fine;
+	s.has_types = false;
+	assert_true(gt_obstacle_before(&s, &error) && strstr(error.text, "BTF"));
+	s = fine;
+	s.seccomp = true;
+	assert_int_equal(gt_obstacle_after(&s, -1, "load", "", &error), -1);
+	assert_non_null(strstr(error.text, "seccomp"));
+	s.seccomp = false;
+	gt_obstacle_after(&s, -1, "load", "", &error);
+	assert_non_null(strstr(error.text, "--privileged"));
+	gt_obstacle_after(&s, -524, "attach to x", "", &error);
+	assert_non_null(strstr(error.text, "cannot be probed"));
+}
+
+static void each_need_is_told_met_or_not(void **state)
+{
+	const struct gt_surroundings fine = { .kernel_major = 6, .has_types = true,
+					      .capabilities = UINT64_MAX };
+	const struct gt_surroundings nothing = { .kernel_major = 5, .locked_down = true };
+	struct gt_need needs[GT_NEED_COUNT];
+
+	(void)state;
+	gt_needs_look(&fine, needs);
+	for (int i = 0; i < GT_NEED_COUNT; i++)
+		assert_true(needs[i].is_met && *needs[i].text && !needs[i].code);
+	gt_needs_look(&nothing, needs);
+	for (int i = 0; i < GT_NEED_COUNT; i++)
+		assert_true(!needs[i].is_met && *needs[i].text && needs[i].code < 0 &&
+			    *needs[i].remedy);
+	assert_true(gt_may_look_at_others(&fine));
+	assert_false(gt_may_look_at_others(&nothing));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_row_fits),
+		cmocka_unit_test(arguments_lie_where_the_calling_convention_puts_them),
+		cmocka_unit_test(an_out_parameter_and_a_struct_are_read_from_copies),
+		cmocka_unit_test(an_error_code_is_read_from_a_copy_and_is_no_loss),
+		cmocka_unit_test(arrays_come_from_the_record_and_what_is_missing_is_lost),
+		cmocka_unit_test(sizes_are_what_dimensions_come_to),
+		cmocka_unit_test(cuda_arrays_are_as_large_as_their_format_makes_them),
+		cmocka_unit_test(a_primary_context_is_found_by_its_device),
+		cmocka_unit_test(a_context_that_nobody_saw_is_not_taken_for_another),
+		cmocka_unit_test(device_0_is_a_device),
+		cmocka_unit_test(every_obstacle_has_its_own_line),
+		cmocka_unit_test(each_need_is_told_met_or_not),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

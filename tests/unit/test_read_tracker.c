@@ -1,0 +1,200 @@
+/* test_read_tracker.c - what a tracker's CSV says about leaks, calls and time. */
+#include "plot/read_tracker.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define HEAD "TimeMs,APICall,VmRSS_KB,Delta_VmRSS_KB\n"
+
+static int read_text(struct gt_tracker_table **t, const char *text, double threshold_kb)
+{
+	char path[] = "/tmp/test_tracker.XXXXXX";
+	struct gt_error error;
+	struct gt_rows rows;
+	int fd = mkstemp(path), e;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	assert_int_equal(gt_rows_open(&rows, path, &error), 0);
+	unlink(path);
+	e = gt_tracker_read(t, &rows, threshold_kb, &error);
+	gt_rows_close(&rows);
+	return e;
+}
+
+/* The rule: a call that destroys, and memory rose by more than the threshold. */
+static void leaks_are_destroys_that_raise_memory(void **state)
+{
+	static const char text[] = HEAD
+		"1,zeContextCreate,1000,500\n"       /* creates: no leak however big */
+		"2,zeContextDestroy,1100,100\n"      /* not more than 100 */
+		"3,zeEventPoolDestroy,1201,101\n"
+		"4,clReleaseMemObject,1401,200\n"    /* known by the function table */
+		"5,zeSomethingNewDestroy,1601,200\n" /* known by its name */
+		"6,zeMemFree,1501,-100\n";
+	struct gt_tracker_table *t;
+
+	assert_int_equal(read_text(&t, text, 100), 0);
+	assert_int_equal(t->leak_events, 3);
+	assert_true(t->leak_kb == 501);
+	assert_int_equal(t->leaks.count, 3);
+	assert_true(gt_trail_value(&t->leaks, 2, 1) == 501);
+	gt_tracker_free(t);
+	assert_int_equal(read_text(&t, text, 150), 0);
+	assert_int_equal(t->leak_events, 2);
+	gt_tracker_free(t);
+}
+
+/* Times are whole ms: what one of them has is one bar. */
+static void leaks_of_one_millisecond_are_added_up(void **state)
+{
+	struct gt_tracker_table *t;
+
+	assert_int_equal(read_text(&t, HEAD
+				   "1,zeEventDestroy,1192,192\n" "2,zeEventDestroy,1584,392\n"
+				   "2,zeEventDestroy,1976,392\n" "2,zeEventDestroy,2368,392\n",
+				   100), 0);
+	assert_int_equal(t->moments.count, 2);
+	assert_true(gt_trail_value(&t->moments, 0, 0) == 192);
+	assert_true(gt_trail_value(&t->moments, 1, 0) == 3 * 392);
+	assert_int_equal(t->leaks.count, 4);
+	assert_null(t->creeps);
+	gt_tracker_free(t);
+}
+
+static void small_rises_add_up(void **state)
+{
+	static const char text[] = HEAD
+		"1,zeContextCreate,1000,500\n"  "2,zeEventDestroy,1060,60\n"
+		"3,zeEventDestroy,1120,60\n"    "4,zeFenceDestroy,1180,60\n"
+		"5,zeFenceDestroy,1120,-60\n"   "6,zeEventDestroy,1320,200\n";
+	struct gt_tracker_table *t;
+
+	assert_int_equal(read_text(&t, text, 100), 0);
+	assert_int_equal(t->leak_events, 1);
+	assert_non_null(t->creeps);
+	assert_string_equal(t->creeps->name, "zeEventDestroy");
+	assert_true(gt_live_table_creep(t->creeps) == 120);
+	gt_tracker_free(t);
+	assert_int_equal(read_text(&t, text, 120), 0);
+	assert_null(t->creeps);
+	gt_tracker_free(t);
+}
+
+static void a_leak_in_the_first_call_counts(void **state)
+{
+	struct gt_tracker_table *t;
+
+	assert_int_equal(read_text(&t, HEAD "1,zeContextDestroy,1000,192\n", 100), 0);
+	assert_int_equal(t->leak_events, 1);
+	assert_true(t->leak_kb == 192);
+	gt_tracker_free(t);
+}
+
+static void assert_point(const struct gt_trail *t, size_t point, double x, double value)
+{
+	assert_true(gt_trail_x(t, point) == x && gt_trail_value(t, point, 0) == value);
+}
+
+/* From nothing at the first row to what it is at the last. */
+static void a_calls_sum_is_known_over_the_whole_time(void **state)
+{
+	struct gt_tracker_table *t;
+
+	assert_int_equal(read_text(&t, HEAD "1,clCreateBuffer,1000,500\n2,clCreateKernel,1100,100\n"
+				   "3,clFinish,1100,0\n", 100), 0);
+	assert_int_equal(t->calls[0].impact.count, 2);
+	assert_point(&t->calls[0].impact, 0, 1, 500);
+	assert_point(&t->calls[0].impact, 1, 3, 500);
+	assert_int_equal(t->calls[1].impact.count, 3);
+	assert_point(&t->calls[1].impact, 0, 1, 0);
+	assert_point(&t->calls[1].impact, 1, 2, 100);
+	assert_point(&t->calls[1].impact, 2, 3, 100);
+	assert_int_equal(t->calls[2].impact.count, 2);
+	assert_false(t->is_levelzero);
+	gt_tracker_free(t);
+	assert_int_equal(read_text(&t, HEAD "1,zeMemFree,1000,500\n", 100), 0);
+	assert_int_equal(t->calls[0].impact.count, 1);
+	assert_true(t->is_levelzero);
+	gt_tracker_free(t);
+}
+
+/* The original tracker writes falls without their sign; what VmRSS did tells them. */
+static void lost_signs_are_restored(void **state)
+{
+	struct gt_tracker_table *t;
+
+	assert_int_equal(read_text(&t, HEAD "1,zeContextCreate,5000,192\n"
+					    "2,zeMemFree,4000,1000\n3,zeMemFree,4300,300\n", 100), 0);
+	assert_int_equal(t->unsigned_falls, 1);
+	assert_int_equal(t->leak_events, 1);
+	assert_true(gt_trail_value(&t->deltas, 1, 0) == -1000);
+	gt_tracker_free(t);
+}
+
+static void damaged_rows_are_left_out_and_counted(void **state)
+{
+	struct gt_tracker_table *t;
+
+	assert_int_equal(read_text(&t, HEAD "1,zeContextCreate,5000,192\n"
+					    "2,zeContextCreate,many,1\n"
+					    "3,zeContextCreate,5000\n"
+					    "4,zeContextCreate,5000,1,9\n"
+					    "5,,5000,1\n"
+					    "6,zeContextDestroy,5001,1\n"
+					    "7,zeContextDestroy,6000,99", 100), 0);
+	assert_int_equal(t->rows, 2);
+	assert_int_equal(t->bad_rows, 5);
+	assert_int_equal(t->bad_line, 3);
+	assert_int_equal(t->call_count, 2);
+	gt_tracker_free(t);
+}
+
+static void names_without_end_share_one(void **state)
+{
+	char *text = malloc(64 * 3000 + 128), *at = text;
+	struct gt_tracker_table *t;
+
+	at += sprintf(at, "%s", HEAD);
+	for (int i = 0; i < 3000; i++)
+		at += sprintf(at, "%d,zeCall%d,1000,0\n", i, i);
+	assert_int_equal(read_text(&t, text, 100), 0);
+	assert_int_equal(t->rows, 3000);
+	assert_true(t->call_count < 1100);
+	assert_true(t->calls[t->call_count - 1].count > 1900);
+	gt_tracker_free(t);
+	free(text);
+}
+
+static void nothing_to_draw_is_an_error(void **state)
+{
+	struct gt_tracker_table *t;
+
+	assert_int_not_equal(read_text(&t, HEAD, 100), 0);
+	assert_int_not_equal(read_text(&t, HEAD "x\n", 100), 0);
+	assert_int_not_equal(read_text(&t, "APICall,VmRSS_KB\nzeInit,4\n", 100), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(leaks_are_destroys_that_raise_memory),
+		cmocka_unit_test(leaks_of_one_millisecond_are_added_up),
+		cmocka_unit_test(small_rises_add_up),
+		cmocka_unit_test(a_leak_in_the_first_call_counts),
+		cmocka_unit_test(a_calls_sum_is_known_over_the_whole_time),
+		cmocka_unit_test(lost_signs_are_restored),
+		cmocka_unit_test(damaged_rows_are_left_out_and_counted),
+		cmocka_unit_test(names_without_end_share_one),
+		cmocka_unit_test(nothing_to_draw_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,225 @@
+/* test_rises.c - what keeps rising is found, and what only rises for a while is not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ledger/rises.h"
+
+#define SECOND 1000000000ull
+#define START (1000 * SECOND)
+
+/* A ledger being fed; handles count up. */
+struct feed {
+	struct gt_ledger *ledger;
+	struct gt_growth *growth;
+	uint64_t next;
+};
+
+static struct feed feed_new(void)
+{
+	return (struct feed){ gt_ledger_new(), gt_growth_new(), 1 };
+}
+
+static void apply(struct feed *f, const struct gt_event *e)
+{
+	gt_ledger_apply(f->ledger, e, 0);
+	gt_growth_note(f->growth, f->ledger, e->time_ns);
+}
+
+static uint64_t create(struct feed *f, uint32_t stack, double seconds, uint64_t size)
+{
+	struct gt_event e = { .function = GT_FN_clCreateBuffer, .stack = stack, .size = size,
+			      .handle = f->next++,
+			      .time_ns = START + (uint64_t)(seconds * 1e9) };
+
+	apply(f, &e);
+	return e.handle;
+}
+
+static void release(struct feed *f, uint64_t handle, double seconds)
+{
+	apply(f, &(struct gt_event){ .function = GT_FN_clReleaseMemObject, .handle = handle,
+				     .time_ns = START + (uint64_t)(seconds * 1e9) });
+}
+
+/* The rises found, at most one of which is expected, in *r; frees the feed. */
+static size_t found(struct feed *f, struct gt_rise *r)
+{
+	size_t count;
+	struct gt_rise *rises;
+
+	gt_ledger_finish(f->ledger);
+	rises = gt_growth_find(f->growth, f->ledger, &count);
+	if (count && r)
+		*r = rises[0];
+	free(rises);
+	gt_growth_free(f->growth);
+	gt_ledger_free(f->ledger);
+	return count;
+}
+
+static void what_is_never_freed_rises(void **state)
+{
+	struct feed f = feed_new();
+	struct gt_rise r;
+
+	for (int i = 0; i < 1000; i++)
+		create(&f, 1, i * 0.1, 1 << 20);
+	assert_int_equal(found(&f, &r), 1);
+	assert_true(r.bytes && !r.given_back);
+	assert_true(r.per_second > 10.3e6 && r.per_second < 10.7e6);
+	assert_true(r.steadiness == 1);
+	assert_in_range(r.since_ns, START, START + 3 * SECOND);
+	assert_in_range(r.until_ns, START + 97 * SECOND, START + 100 * SECOND);
+}
+
+static void a_rise_that_begins_late_is_dated(void **state)
+{
+	struct feed f = feed_new();
+	struct gt_rise r;
+
+	create(&f, 2, 0, 1);
+	for (int i = 0; i < 600; i++)
+		create(&f, 1, 40 + i * 0.1, 4096);
+	assert_int_equal(found(&f, &r), 1);
+	assert_in_range(r.since_ns, START + 37 * SECOND, START + 43 * SECOND);
+}
+
+static void a_first_piece_long_before_is_not_the_beginning(void **state)
+{
+	struct feed f = feed_new();
+	struct gt_rise r;
+
+	create(&f, 1, 0, 1 << 20);
+	for (int i = 0; i < 150; i++)
+		create(&f, 1, 45 + i * 0.1, 1 << 20);
+	assert_int_equal(found(&f, &r), 1);
+	assert_in_range(r.since_ns, START + 43 * SECOND, START + 47 * SECOND);
+	assert_true(r.per_second > 10e6 && r.per_second < 11e6);
+}
+
+/* Each round takes a hundred and gives all but `kept` back. */
+static size_t found_after_rounds(int rounds, int kept, struct gt_rise *r)
+{
+	struct feed f = feed_new();
+	uint64_t held[100];
+
+	for (int round = 0; round < rounds; round++) {
+		double begin = round * 2.0;
+
+		for (int i = 0; i < 100; i++)
+			held[i] = create(&f, 1, begin + i * 0.01, 1 << 20);
+		for (int i = kept; i < 100; i++)
+			release(&f, held[i], begin + 1.95);
+	}
+	return found(&f, r);
+}
+
+static void rounds_longer_than_a_stretch_hide_nothing(void **state)
+{
+	struct gt_rise r;
+
+	assert_int_equal(found_after_rounds(30, 2, &r), 1);
+	assert_true(r.per_second > 1e6 && r.per_second < 1.1e6);
+	assert_int_equal(found_after_rounds(30, 0, &r), 0);
+}
+
+static void a_cache_that_fills_and_empties_does_not(void **state)
+{
+	struct feed f = feed_new();
+	uint64_t held[50];
+
+	for (int i = 0; i < 1000; i++) {
+		held[i % 50] = create(&f, 1, i * 0.1, 1 << 20);
+		for (int k = 0; i % 50 == 49 && k < 50; k++)
+			release(&f, held[k], i * 0.1 + 0.01);
+	}
+	assert_int_equal(found(&f, NULL), 0);
+}
+
+static void a_start_that_allocates_and_stays_does_not(void **state)
+{
+	struct feed f = feed_new();
+
+	for (int i = 0; i < 100; i++)
+		create(&f, 1, i * 0.05, 1 << 20);
+	for (int i = 0; i < 500; i++)
+		release(&f, create(&f, 2, 5 + i * 0.2, 1), 5.1 + i * 0.2);
+	assert_int_equal(found(&f, NULL), 0);
+}
+
+static void a_few_steps_are_no_habit(void **state)
+{
+	struct feed f = feed_new();
+
+	for (int i = 0; i < 3; i++)
+		create(&f, 1, i * 30, 1 << 20);
+	for (int i = 0; i < 500; i++)
+		release(&f, create(&f, 2, i * 0.2, 1), 0.1 + i * 0.2);
+	assert_int_equal(found(&f, NULL), 0);
+}
+
+static void one_that_grows_under_a_cache_rises(void **state)
+{
+	struct feed f = feed_new();
+	uint64_t held[20];
+	struct gt_rise r;
+
+	/* nineteen of twenty are freed */
+	for (int i = 0; i < 2000; i++) {
+		held[i % 20] = create(&f, 1, i * 0.05, 1000);
+		for (int k = 0; i % 20 == 19 && k < 19; k++)
+			release(&f, held[k], i * 0.05 + 0.01);
+	}
+	assert_int_equal(found(&f, &r), 1);
+	assert_true(r.per_second > 950 && r.per_second < 1050);
+}
+
+static void what_is_given_back_at_the_end_rose_all_the_same(void **state)
+{
+	struct feed f = feed_new();
+	uint64_t held[500];
+	struct gt_rise r;
+
+	for (int i = 0; i < 500; i++)
+		held[i] = create(&f, 1, i * 0.2, 4096);
+	for (int i = 0; i < 500; i++)
+		release(&f, held[i], 100.5);
+	assert_int_equal(found(&f, &r), 1);
+	assert_true(r.given_back);
+}
+
+static void times_of_any_length_are_taken(void **state)
+{
+	struct feed f = feed_new();
+
+	create(&f, 1, 0, 1);
+	apply(&f, &(struct gt_event){ .function = GT_FN_clCreateBuffer, .handle = 99, .size = 1,
+				      .time_ns = UINT64_MAX });
+	apply(&f, &(struct gt_event){ .function = GT_FN_clCreateBuffer, .handle = 98, .size = 1,
+				      .time_ns = 0 });
+	assert_int_equal(found(&f, NULL), 0);
+	f = feed_new();
+	assert_int_equal(found(&f, NULL), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_never_freed_rises),
+		cmocka_unit_test(a_rise_that_begins_late_is_dated),
+		cmocka_unit_test(a_first_piece_long_before_is_not_the_beginning),
+		cmocka_unit_test(rounds_longer_than_a_stretch_hide_nothing),
+		cmocka_unit_test(a_cache_that_fills_and_empties_does_not),
+		cmocka_unit_test(a_start_that_allocates_and_stays_does_not),
+		cmocka_unit_test(a_few_steps_are_no_habit),
+		cmocka_unit_test(one_that_grows_under_a_cache_rises),
+		cmocka_unit_test(what_is_given_back_at_the_end_rose_all_the_same),
+		cmocka_unit_test(times_of_any_length_are_taken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
