@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * attach_calls.c - what a pair of cuMemAlloc and cuMemFree costs, on the library it is given:
  * prints nanoseconds of processor time per call, the lowest and the median of its rounds.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* board.c - ten million live pointers on the board: bytes for each, and what a look costs. */
 #include <stdio.h>
 #include <stdlib.h>

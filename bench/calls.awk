@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # calls.awk - samples of timed calls as Markdown tables, one for each number of threads.
 #
 # Input, tab-separated: VARIANT CASE CALLS THREADS NS, or "goal" VARIANT NS. The first variant is

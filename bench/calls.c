@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* calls.c - times calls of an API as a program makes them. */
 #include "calls.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * calls.h - times calls of an API as a program makes them: from a deep stack, in one thread and in
  * several, in small rounds that take turns. Shared by the programs that drive one door each.

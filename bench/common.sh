@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # common.sh - what the benchmark scripts share; sourced with the build folder in $1.
 
 bench=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """compare.py - what several tools say of the guide's programs, run here, as Markdown.
 
 usage: bench/compare.py BUILD_DIR

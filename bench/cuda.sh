@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # cuda.sh BUILD_DIR - what the CUDA door adds to a call, beside compute-sanitizer where there is a GPU.
 #
 # Without a GPU the driver and CUPTI are stand-ins (tests/fake/cuda): the door's own cost can be read

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cuda_calls.c - times calls of the CUDA driver; bench/cuda.sh runs it bare and with the door.
  *

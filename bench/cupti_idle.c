@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cupti_idle.c - subscribes to the calls that bench/cuda_calls makes, and does nothing in them.
  *

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # ebpf.sh BUILD_DIR - gputrack attach: cost of a call, loss, processor and memory of the tracer, board.
 set -eu
 . "$(dirname -- "$0")/common.sh"

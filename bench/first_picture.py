@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """first_picture.py PAGE ROUNDS - how long a page takes in a browser: `first | all`, min and median."""
 import pathlib
 import statistics

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # html.sh BUILD_DIR - how long the page of a recording takes to make and to show, and how big it is.
 set -eu
 . "$(dirname -- "$0")/common.sh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ledger.c - what a live handle costs: bytes, and time to enter and leave the ledger, with few and
  * with many alive; and that a summary takes no longer when more is alive. Prints Markdown.

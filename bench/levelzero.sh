@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # levelzero.sh BUILD_DIR - what the Level Zero layer adds to a call, on the driver made for tests.
 set -eu
 . "$(dirname -- "$0")/common.sh"

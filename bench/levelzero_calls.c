@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * levelzero_calls.c - times Level Zero calls; bench/levelzero.sh runs it bare and under the layer.
  *

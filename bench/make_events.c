@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * make_events.c - writes a recording of any number of events through the real writer.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * make_nsys.c - writes an export as Nsight Systems would, of any size: FILE ROWS ordered|shuffled
  *

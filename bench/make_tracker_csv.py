@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """make_tracker_csv.py ROWS - a resource tracker's CSV of so many calls, the same at every run."""
 import random
 import sys

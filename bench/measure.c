@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * measure.c - runs a command and adds a line to a file: elapsed seconds, processor seconds, peak
  * KiB of resident memory. Gives the command's exit status.

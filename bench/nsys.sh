@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # nsys.sh BUILD_DIR [ROWS…] - how fast Nsight exports are imported and analysed, and with how much memory.
 #
 # ROWS: sizes of the exports (default: 1000000 10000000); each once in order of time, once shuffled.

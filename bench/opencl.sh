@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # opencl.sh BUILD_DIR - what the OpenCL layer adds to a call, and how many bytes an event takes.
 set -eu
 . "$(dirname -- "$0")/common.sh"

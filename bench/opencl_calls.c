@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * opencl_calls.c - times OpenCL calls; bench/opencl.sh runs it bare and under the layer.
  *

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # plot.sh BUILD_DIR - how long a picture takes, and how much memory.
 set -eu
 . "$(dirname -- "$0")/common.sh"

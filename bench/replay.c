@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * replay.c - reads a recording, alone or through the ledger, and prints what came of it: what a
  * report costs at least, and a check on what a benchmark has recorded.

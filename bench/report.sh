@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # report.sh BUILD_DIR - how fast recordings are read, and with how much memory.
 set -eu
 . "$(dirname -- "$0")/common.sh"

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # run.sh BUILD_DIR [WHAT…] - runs the benchmarks named, or all, and prints Markdown.
 #
 # Every figure that a document states comes from here. A benchmark is a line below and NAME.sh.

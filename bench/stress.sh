@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # stress.sh BUILD_DIR - what `gputrack attach` costs beside a program that does nothing but allocate.
 #
 # The experiment of the tracer that gputrack is measured against, with its rates: `gputrack stress`

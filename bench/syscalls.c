@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* syscalls.c - what the system calls of the resource tracker cost, and the original's way. */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """completion.py bash|zsh|fish TABLES.json - a shell's completion of gputrack, made from its tables."""
 import re
 

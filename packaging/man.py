@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """man.py TABLES.json PROSE.scd - a man page's scdoc source: our prose, with what the tables know put in.
 
 NAME, SYNOPSIS, OPTIONS and the start of DESCRIPTION come from the tables; so does the list of commands

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """tables.py - gputrack's commands and options, as `gputrack describe` prints them."""
 import json
 import pathlib

@@ -178,3 +178,4 @@ int main(int argc, char **argv)
 	printf("every sum is %.1f\n", expected);
 	return 0;
 }
+/* SPDX-License-Identifier: MIT */

@@ -104,3 +104,4 @@ int main(int argc, char **argv) {
    printf("counted to %d\n", counter);
    return 0;
 }
+/* SPDX-License-Identifier: MIT */

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """glossary.py - the glossary of src/event/event.h as doc/glossary.md, and a look at the words in use.
 
 usage: tests/glossary.py [--rewrite]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """guide.py - runs every command of doc/guide.md and compares what it prints with what the guide says.
 
 usage: tests/guide.py [--rewrite] [DOCUMENT]     in the root of a checkout that is built in build/

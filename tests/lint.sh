@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # lint.sh BUILD_DIR - formatting, warnings of two compilers, static analysis; scripts can be read.
 set -u
 cd "$(dirname "$0")/.." || exit 1

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # package.sh PACKAGE.deb SAMPLE WORK - the package in a fresh Debian: installs, runs, leaves nothing behind.
 #
 # SAMPLE is an OpenCL program that leaks. WORK is a folder that keeps the fresh Debian for the next time.

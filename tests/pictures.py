@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """pictures.py - draws the README's pictures anew: the page by Chromium, the report from its ANSI output.
 
 usage: tests/pictures.py     in a checkout that is built in build/, after ./dev demo

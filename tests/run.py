@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """run.py - runs every test there is and counts: unit, golden, end-to-end, fuzz, sanitizers.
 
 usage: tests/run.py BUILD_DIR [NAME_PART...]

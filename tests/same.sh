@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # same.sh - real programs with and without gputrack: same output, same status.
 #
 # usage: tests/same.sh BUILD_DIR [PROGRAM…]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """bundle.py - puts the page together and writes it as a C header.
 
 usage: bundle.py OUTPUT.h PAGE.html STYLE.css... SCRIPT.js... -- MODULE.js...

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # make.sh BUILD_DIR - builds gputrack for /usr and makes BUILD_DIR/gputrack_VERSION_ARCH.deb; prints its path.
 set -eu
 cd "$(dirname "$0")/../.."

@@ -57,3 +57,4 @@ static inline cl_mem gpu_buffer(struct gpu *gpu, size_t size_bytes)
 }
 
 #endif
+/* SPDX-License-Identifier: MIT */

@@ -31,3 +31,4 @@ class Tensor:
     def item(self):
         """Its first number, as one of Python's."""
         return 0.5
+# SPDX-License-Identifier: MIT

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda_array.c - bytes of a CUDA array, from its descriptor. */
 #include "api/cuda_array.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cuda_array.h - bytes of a CUDA array, from its descriptor.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda_code.h - how code is known that nvcc has put into a program. */
 #pragma once
 

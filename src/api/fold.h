@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fold.h - apply a macro to each (type, name) pair of an argument list. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* functions.c - the rows of the .def files as tables. */
 #include "api/functions.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * functions.h - every tracked API function, described once.
  *

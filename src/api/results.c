@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* results.c - names of the APIs' error codes. */
 #include "api/results.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* results.h - names of the APIs' error codes. */
 #pragma once
 

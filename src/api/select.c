@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* select.c - sets of kinds by the words people use for them. */
 #include "api/select.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * select.h - sets of kinds by the words people use for them.
  *

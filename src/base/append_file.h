@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * append_file.h - a file that is appended to in somebody else's process, whatever that closes.
  *

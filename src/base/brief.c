@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* brief.c - names of functions for places where they do not fit. */
 #include "base/brief.h"
 

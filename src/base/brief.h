@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* brief.h - names of functions for places where they do not fit. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bytes.h - exact bytes: variable-length integers, bounded reading, hashes. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* clock.h - the two clocks of a recording: monotonic for order, real time for people. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* elf.c - looks at an ELF header before anybody believes it. */
 #include "base/elf.h"
 

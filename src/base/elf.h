@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* elf.h - whether an ELF file is of a size that a library for them may be asked about. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* err.c - one sentence about what went wrong. */
 #include "base/err.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* err.h - a sentence on what went wrong, carried from where it is known to where it is printed. */
 #pragma once
 

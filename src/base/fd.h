@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fd.h - descriptors of ours in somebody else's process.
  *

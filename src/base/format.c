@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* format.c - numbers for people: sizes in binary units, counts, spans and moments of time. */
 #include "base/format.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* format.h - numbers for people: sizes in binary units, counts, spans and moments of time. */
 #pragma once
 

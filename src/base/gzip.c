@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gzip.c - bytes as a gzip file, stored and not compressed. */
 #include "base/gzip.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* gzip.h - bytes as a gzip file, stored and not compressed: for readers that want gzip. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* heap.c - merges streams: items by key, the smallest first. */
 #include "base/heap.h"
 

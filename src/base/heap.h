@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* heap.h - merges streams: items by key, the smallest first, equal keys by item. For the tool. */
 #pragma once
 

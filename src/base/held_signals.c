@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* held_signals.c - writing without being killed for it. */
 #include "base/held_signals.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * held_signals.h - writing without being killed for it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* intern.c - gives equal byte strings the same number, counting from 0. */
 #include "base/intern.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* intern.h - gives equal byte strings the same number, counting from 0. For the tool. */
 #pragma once
 

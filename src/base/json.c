@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* json.c - writes JSON as it comes: always valid, always UTF-8, nothing held in memory. */
 #include "base/json.h"
 

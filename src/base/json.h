@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * json.h - writes JSON as it comes: always valid, always UTF-8, nothing held in memory.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mem.c - memory of the tool; out of memory ends it with one line. */
 #include "base/mem.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mem.h - memory of the tool. Out of memory ends it; never used in the traced process. */
 #pragma once
 

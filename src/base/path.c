@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* path.c - paths as texts: nothing here looks at a file. */
 #include "base/path.h"
 

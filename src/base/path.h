@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* path.h - paths as texts: nothing here looks at a file. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* print.c - text for people: colours, columns, and names that cannot harm the terminal. */
 #include "base/print.h"
 

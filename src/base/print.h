@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* print.h - text for people: colours, columns, and names that cannot harm the terminal. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* process.c - what the kernel tells of a process by its number. */
 #include "base/process.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* process.h - what the kernel tells of a process by its number. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ranges.c - which of many ranges of addresses was the last to be laid over an address. */
 #include "base/ranges.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ranges.h - which of many ranges of addresses was laid last over an address. For the tool.
  *

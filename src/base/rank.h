@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rank.h - this process's rank in a parallel job, by the variables of whatever launched it. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* regular.c - files of a recording's folder, where others may have put something else. */
 #include "base/regular.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* regular.h - files of a recording's folder, where others may have put something else. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* survive.c - survives files that are cut short while they are mapped, or may not grow. */
 #include "base/survive.h"
 

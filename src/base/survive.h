@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* survive.h - signals of the kernel about files, that would end the tool. */
 #pragma once
 

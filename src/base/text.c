@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* text.c - bytes from elsewhere made fit for a terminal, a column or a TSV field. */
 #include "base/text.h"
 

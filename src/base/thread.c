@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* thread.c - threads of the tool. */
 #include "base/thread.h"
 

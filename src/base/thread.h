@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* thread.h - threads of the tool. */
 #pragma once
 

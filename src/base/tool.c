@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tool.c - programs by what is typed: this one in the hints that users copy, others on PATH. */
 #include "base/tool.h"
 

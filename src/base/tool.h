@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tool.h - programs by what is typed: this one in the hints that users copy, others on PATH. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cli.h - the subcommands: what main.c dispatches to. Only src/cli prints on its own. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* config.c - defaults for options, from a file and from the environment. */
 #include "cli/config.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* describe.c - `gputrack describe`: the commands and options as JSON, for man pages and shells. */
 #include "base/json.h"
 #include "cli/cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* diff.c - gputrack diff: what leaks in one recording and not in another, and what they used. */
 #include "judge/difference.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* doors.c - where the libraries are that go into the traced program. */
 #include "cli/doors.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* doors.h - where the libraries are that go into the traced program. */
 #pragma once
 

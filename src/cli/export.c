@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* export.c - gputrack export: a recording in the forms that other tools open. */
 #include <errno.h>
 #include <stdlib.h>

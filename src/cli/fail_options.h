@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fail_options.h - the options by which a command fails when too much leaked or was used. */
 #pragma once
 

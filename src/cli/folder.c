@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* folder.c - makes and removes recordings' folders, and nothing but recordings'. */
 #include "cli/folder.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* folder.h - makes and removes recordings' folders, and nothing but recordings'. */
 #pragma once
 

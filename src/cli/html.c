@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* html.c - gputrack html: a recording as one page, written, or served while it grows. */
 #include <errno.h>
 #include <stdio.h>

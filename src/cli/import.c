@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* import.c - `gputrack import`: an Nsight Systems export becomes a recording. */
 #include "cli/import.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* import.h - an Nsight Systems export becomes a recording; for `import` and `run --with nsys`. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* inherited.c - what a program that we start must find as we found it. */
 #include "cli/inherited.h"
 

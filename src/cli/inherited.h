@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* inherited.h - what a program that we start must find as we found it. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* launch.c - starts the traced program and waits for it as if we were not there. */
 #include "cli/launch.h"
 

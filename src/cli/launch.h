@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* launch.h - starts the traced program and waits for it as if we were not there. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * levelzero_abi.h - the little of Level Zero that the tool itself calls, so that it is built the
  * same where its headers are not. tests/unit/test_abi compares it with them.

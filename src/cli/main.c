@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* main.c - gputrack: finds the subcommand and hands over. */
 #include <fcntl.h>
 #include <langinfo.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nvml.h - NVIDIA's management library, loaded at run time: what the GPUs say of their memory. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * opencl_abi.h - the little of OpenCL that the tool itself calls, so that it is built the same
  * where its headers are not. tests/unit/test_abi compares it with them.

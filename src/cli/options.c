@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* options.c - parses a subcommand's arguments by its table, and writes its --help from it. */
 #include "cli/options.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * options.h - one table per subcommand, from which both parsing and --help come.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* output.h - where a report goes: stdout, or a file that appears whole or not at all. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pid_file.h - the files that a tracker wrote, by the name that it was given. */
 #pragma once
 

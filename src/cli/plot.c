@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* plot.c - gputrack plot: a picture of a recording, or of a table that somebody wrote. */
 #include <errno.h>
 #include <langinfo.h>

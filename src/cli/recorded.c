@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* recorded.c - a whole recording read into a ledger, for those who want its summary. */
 #include "cli/recorded.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* recorded.h - a whole recording read into a ledger, for those who want its summary. */
 #pragma once
 

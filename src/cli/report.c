@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* report.c - gputrack report: replays a recording and writes one view of it. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* run_info.c - what a recording's `info` says of who was recorded, where, when and how it ended. */
 #include "cli/run_info.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* source.c - what every subcommand on a recording shares. */
 #include "cli/source.h"
 

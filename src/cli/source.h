@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* source.h - what subcommands on a recording share: which one, how to read it, where to write. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* suppress.c - gputrack suppress: writes suppressions for what a recording leaked. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* symbolize.c - `gputrack symbolize`: answers our library in a traced program; not for people. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* terminal.c - what can be shown where the output goes: colours, width, characters, progress. */
 #include "cli/terminal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* terminal.h - what can be shown where the output goes: colours, width, characters, progress. */
 #pragma once
 

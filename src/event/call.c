@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* call.c - the one interpreter: turns a call (row, argument words, result) into events. */
 #include "event/call.h"
 

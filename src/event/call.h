@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* call.h - the one interpreter: turns a call (row, argument words, result) into events. */
 #pragma once
 

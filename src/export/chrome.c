@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* chrome.c - lifetimes and counters in Chrome's trace format, for Perfetto; written as it reads. */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* collapsed.c - call sites as collapsed stacks and for speedscope. */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* events.c - all events of a recording as rows or as JSON, one after the other. */
 #include "export/events.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* events.h - all events of a recording as rows or as JSON, one after the other. */
 #pragma once
 

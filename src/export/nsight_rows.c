@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nsight_rows.c - allocations and frees of memory in the columns of Nsight's scripts. */
 #include "export/nsight_rows.h"
 

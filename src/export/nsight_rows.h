@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nsight_rows.h - allocations and frees of memory in the columns of Nsight's scripts. */
 #pragma once
 

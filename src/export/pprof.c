@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pprof.c - call sites as a gzipped pprof profile with the four sample types of heap profiles. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* prometheus.c - what was alive at a recording's end as Prometheus' text, by API and kind. */
 #include <inttypes.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* export.h - what doors may call in the recorder library; everything else in it is hidden. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* foreign.c - locks that are not ours, and forks. */
 #include "guest/foreign.h"
 

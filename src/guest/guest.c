@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* guest.c - one begin and one end around each call of the driver. */
 #include "guest/guest.h"
 

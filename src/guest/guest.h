@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * guest.h - what doors use: one begin and one end around each call of the driver.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* loaded.c - what the objects of this process export, found without the loader's help. */
 #include "guest/loaded.h"
 

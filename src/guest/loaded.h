@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * loaded.h - what the objects of this process export, found without the loader's help.
  *

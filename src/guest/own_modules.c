@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* own_modules.c - tells the trace which executables and libraries are mapped where. */
 #include "guest/own_modules.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* own_modules.h - tells the trace which executables and libraries are mapped where. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* own_stack.c - the calling thread's stack as return addresses, through libunwind. */
 #define UNW_LOCAL_ONLY
 #include "guest/own_stack.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* own_stack.h - the calling thread's stack as return addresses. */
 #pragma once
 

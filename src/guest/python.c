@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* python.c - the calling thread's Python frames, read without the GIL. */
 #include "guest/python.h"
 

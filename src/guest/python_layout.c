@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* python_layout.c - where CPython keeps what we read, and how its line tables are read. */
 #include "guest/python_layout.h"
 

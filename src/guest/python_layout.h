@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * python_layout.h - where CPython keeps what we read: offsets of one version.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* recorder.c - this process's trace: opened on request, one lane per thread. */
 #include "guest/recorder.h"
 

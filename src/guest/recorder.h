@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* recorder.h - this process's trace: opened on request, a lane per thread, a new one after fork. */
 #pragma once
 

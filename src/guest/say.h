@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* say.h - the one line that the traced process's stderr may get from us when something failed. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* settings.c - what the traced process was asked to do, from its environment. */
 #include "guest/settings.h"
 

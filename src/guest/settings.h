@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* settings.h - what the traced process was asked to do, from its environment. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stack_cache.c - stacks that this thread has had before, known again by their return addresses. */
 #include "guest/stack_cache.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * wrap.h - one wrapper around a driver's function, made from its row.
  *

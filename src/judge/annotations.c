@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* annotations.c - leaks as GitHub annotations: lines that a workflow's log turns into marks. */
 #include <inttypes.h>
 #include <stdlib.h>

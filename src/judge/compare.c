@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* compare.c - what two recordings used: their peaks and who held them, their totals, what grows. */
 #include "judge/compare.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * compare.h - what two recordings used: their peaks and who held them, their totals, what grows.
  *

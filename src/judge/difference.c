@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* difference.c - two recordings: what leaks now and did not, what no longer does, what they used. */
 #include "judge/difference.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* difference.h - two recordings: what leaks now and did not, what no longer does, what they used. */
 #pragma once
 

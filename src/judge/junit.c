@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* junit.c - leaks as JUnit XML: one test case for each call site that leaked. */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* leak_names.h - names of leaks for readers that know each by its name alone. */
 #pragma once
 

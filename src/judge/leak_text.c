@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* leak_text.c - a leak in words, for the forms that continuous integration reads. */
 #include "judge/leak_text.h"
 

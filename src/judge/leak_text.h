@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* leak_text.h - a leak in words, for the forms that continuous integration reads. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* leaks.c - what leaked, by call sites that can be told again in another recording. */
 #include "judge/leaks.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * leaks.h - what leaked, by call sites that can be told again in another recording.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* limits.c - how much may leak: what --fail-on-leak=SPEC says. */
 #include "judge/limits.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * limits.h - how much may leak: what --fail-on-leak=SPEC says.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* residue.c - what drivers kept after destroys, as the resource tracker measured it. */
 #include "judge/residue.h"
 

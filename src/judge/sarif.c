@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * sarif.c - leaks as SARIF 2.1.0: one result for each call site that leaked, one for a peak that is
  * too high, and one for what the driver kept.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* suppressions.c - leaks that are known and not to be counted. */
 #include "judge/suppressions.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * suppressions.h - leaks that are known and not to be counted, from files in LeakSanitizer's form.
  *

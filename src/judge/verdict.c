@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* verdict.c - whether too much leaked or was used, by limits, suppressions and a baseline. */
 #include "judge/verdict.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* verdict.h - whether too much leaked or was used, by limits, suppressions and a baseline. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* board.c - what processes hold right now, for those who look again and again while it changes. */
 #include "ledger/board.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * board.h - what processes hold right now, for those who look again and again while it changes.
  *

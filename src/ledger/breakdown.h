@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * breakdown.h - device memory by how much is known of where it was allocated, by process, by place.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * follow.h - an event with all that follows from it: whatever is born, whatever ends.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* graves.c - a ring of ended handles, found by their hash. */
 #include "ledger/graves.h"
 

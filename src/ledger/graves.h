@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* graves.h - handles that have ended, for a while: whoever ends one again is told of both ends. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* groups.c - what is alive in a ledger, gathered by call site, the biggest first. */
 #include "ledger/groups.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* groups.h - what is alive in a ledger, gathered by call site, the biggest first. For the tool. */
 #pragma once
 

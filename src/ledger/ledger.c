@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ledger.c - replays a recording: totals by kind, call sites, the peak, leaks, mistakes. */
 #include "ledger/ledger.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ledger.h - replays a recording: totals by kind, call sites, the peak, leaks, mistakes.
  *

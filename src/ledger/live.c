@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* live.c - what is alive: one entry per resource, and the one rule by which events change it. */
 #include "ledger/live.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * live.h - what is alive: one entry per resource, and the one rule by which events change it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pyramid.c - several values over time in a bounded number of rows. */
 #include "ledger/pyramid.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * pyramid.h - several values over time in a bounded number of rows, whatever the number of changes.
  *

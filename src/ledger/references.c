@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* references.c - who keeps living entries: the program's own references, and their holders. */
 #include "ledger/references.h"
 

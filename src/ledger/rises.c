@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* rises.c - call sites that hold more and more: how fast, how steadily, since when. */
 #include "ledger/rises.h"
 

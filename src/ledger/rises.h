@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * rises.h - call sites that hold more and more: how fast, how steadily, since when.
  *

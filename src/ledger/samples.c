@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* samples.c - what was measured beside the events: first, highest and last value of each series. */
 #include "ledger/samples.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* samples.h - what was measured beside the events: first, highest and last value of each series. */
 #pragma once
 

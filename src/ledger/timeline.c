@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* timeline.c - a value over time in a fixed number of stretches. */
 #include "ledger/timeline.h"
 

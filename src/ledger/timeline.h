@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * timeline.h - a value over time in a fixed number of stretches, whatever the number of changes.
  *

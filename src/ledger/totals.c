@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* totals.c - a ledger's tallies summed up over all kinds. */
 #include "ledger/ledger.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* collect.c - reads a recording twice and keeps what its page shows. */
 #include <stdlib.h>
 #include <string.h>

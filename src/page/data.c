@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* data.c - what a page is drawn from, as a JSON document. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* http.c - one HTTP request, from a stranger's bytes. */
 #include "page/http.h"
 

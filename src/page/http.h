@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * http.h - one HTTP request, from a stranger's bytes: GET or HEAD, no body, nothing unusual.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* interned.c - stacks, frames and names of a page, each written once and known by its number. */
 #include "page/interned.h"
 

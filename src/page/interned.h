@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* interned.h - stacks, frames and names of a page, each written once and known by its number. */
 #pragma once
 

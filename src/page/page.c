@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* page.c - the page around the data, as viewer/ has it. */
 #include "page/page.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * page.h - a recording as one page that opens from disk: what is collected for it, and its writing.
  *

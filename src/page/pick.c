@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pick.c - which call sites a page has room for: those that lead in one way or another. */
 #include <stdlib.h>
 

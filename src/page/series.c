@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* series.c - rows over time as a page gets them: base64 of variable-length integers. */
 #include "page/series.h"
 

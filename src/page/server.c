@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* server.c - hands a page and its data to a browser on this machine. */
 #include "page/server.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * server.h - hands a page and its data to a browser on this machine, as long as it is wanted.
  *

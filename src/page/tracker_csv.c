@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tracker_csv.c - what the resource tracker measured of a recording's process: its CSV, found again. */
 #include "page/tracker_csv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tracker_data.c - the resource tracker's CSV as what its page draws twelve charts from. */
 #include <math.h>
 #include <stdlib.h>

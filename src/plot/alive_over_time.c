@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* alive_over_time.c - what was alive by kind over time, gathered while a recording is replayed. */
 #include "plot/alive_over_time.h"
 

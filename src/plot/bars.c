@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* bars.c - horizontal bars: names on the left, numbers at the bars' ends. */
 #include <math.h>
 #include <stdlib.h>

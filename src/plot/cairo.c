@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cairo.c - PNG, SVG and PDF: the one file that knows Cairo. */
 #include <cairo-pdf.h>
 #include <cairo-svg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* canvas.c - what pictures are drawn on, whichever the format. */
 #include "plot/canvas.h"
 

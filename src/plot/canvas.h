@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * canvas.h - what pictures are drawn on: PNG, SVG and PDF by Cairo, or a description in words.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* curves.c - curves over two axes. */
 #include <float.h>
 #include <math.h>

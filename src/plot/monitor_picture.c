@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* monitor_picture.c - processor and memory use over time, a line for each run. */
 #include "base/format.h"
 #include "base/text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* no_cairo.c - stands in for cairo.c where Cairo is not to be had. */
 #include <errno.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* overlay.c - nvidia-smi's line laid over another clock. */
 #include <math.h>
 

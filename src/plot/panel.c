@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* panel.c - the frame of one chart: ground, title, legend, message. */
 #include "plot/panel.h"
 

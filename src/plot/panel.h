@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * panel.h - one chart: a title, what its colours mean, axes, and curves or bars.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* picture.c - what all pictures share. */
 #include "plot/picture.h"
 

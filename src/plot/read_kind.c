@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* read_kind.c - which table a file holds, told by its first line and not by its name. */
 #include "plot/read_kind.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* read_kind.h - which table a file holds, told by its first line and not by its name. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* read_monitor.c - processor and memory use of processes over time. */
 #include "plot/read_monitor.h"
 

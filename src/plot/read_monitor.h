@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * read_monitor.h - processor and memory use of processes over time, as `gputrack monitor` writes it:
  * timestamp, description, pid, name, cpu_percent, memory_mb, … The older form has no description,

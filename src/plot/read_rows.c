@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* read_rows.c - the lines of a table that somebody else wrote, field by field, as a stream. */
 #include "plot/read_rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * read_rows.h - the lines of a table that somebody else wrote, field by field, as a stream.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* read_smi.c - nvidia-smi's log of used memory. */
 #include "plot/read_smi.h"
 

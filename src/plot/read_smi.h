@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * read_smi.h - a log of `nvidia-smi --query-gpu=timestamp,memory.used --format=csv --loop-ms=N`.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* read_tracker.c - the resource tracker's CSV, ours or the original's, as what its charts need. */
 #include "plot/read_tracker.h"
 

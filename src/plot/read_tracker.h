@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * read_tracker.h - the resource tracker's CSV, ours or the original's, as what its charts need.
  *

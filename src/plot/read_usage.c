@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* read_usage.c - a table of bytes over time. */
 #include "plot/read_usage.h"
 

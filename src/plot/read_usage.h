@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * read_usage.h - a table of bytes over time: `gputrack report -a usage --format tsv`, or what scripts
  * around Nsight Systems write (time, total, and the total's classes).

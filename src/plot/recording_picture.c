@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* recording_picture.c - a recording's picture: what was alive over time, the peak, leaks, call sites. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* scale.c - round numbers along an axis, and how they are written. */
 #include "plot/scale.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* scale.h - round numbers along an axis, and how they are written. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tracker_picture.c - the resource tracker's twelve charts, and its statistics in words. */
 #include <inttypes.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * trail.h - values over x in bounded memory, whatever the number of points.
  *

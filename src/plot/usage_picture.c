@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* usage_picture.c - memory over time from a table, with nvidia-smi's line over it. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* words.c - a picture in words: its texts with their boxes, and how many marks are drawn. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* frames.c - the recording's stacks as functions and lines, without the plumbing around them. */
 #include "replay/frames.h"
 

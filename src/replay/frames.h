@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * frames.h - the recording's stacks as functions and lines, without the plumbing around them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* group_text.c - groups of living resources as text, JSON and TSV, for the views made of them. */
 #include "replay/group_text.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* group_text.h - groups of living resources as text, JSON and TSV, for the views made of them. */
 #pragma once
 

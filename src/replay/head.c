@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* head.c - what stands before and after every report: whose recording it is, and how whole. */
 #include "replay/head.h"
 

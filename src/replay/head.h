@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* head.h - what stands before and after every report: whose recording it is, and how whole. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nsight_words.c - the words of Nsight's analyses: what they call kinds, operations and stacks. */
 #include "replay/nsight_words.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nsight_words.h - the words of Nsight's analyses: what they call kinds, operations and stacks. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* process_name.c - what to call a process. */
 #include "replay/process_name.h"
 

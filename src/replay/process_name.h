@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* process_name.h - what to call a process. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* replay.c - a recording's events, one after the other, into a ledger. */
 #include "replay/replay.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* replay.h - a recording's events, one after the other, into a ledger. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* running.h - what of a recording still goes on: what its programs hold may well be in use. */
 #pragma once
 

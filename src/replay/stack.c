@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stack.c - writes a stack as text, JSON and TSV. */
 #include "replay/stack.h"
 

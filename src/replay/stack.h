@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stack.h - writes a stack as text, JSON and TSV. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* breakdown_text.c - bytes by how much is known of their origin, by process and by device, for the views. */
 #include "report/breakdown_text.h"
 

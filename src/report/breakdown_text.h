@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* breakdown_text.h - bytes by how much is known of their origin, by process and by device, for the views. */
 #pragma once
 

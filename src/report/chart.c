@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* chart.c - a timeline as a chart of characters. */
 #include "report/chart.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* chart.h - a timeline as a chart of characters. */
 #pragma once
 

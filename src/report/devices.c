@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* devices.c - device memory as the GPUs report it, beside what was traced. */
 #include "report/devices.h"
 

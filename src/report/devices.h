@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* devices.h - device memory as the GPUs report it, beside what was traced. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* growth.c - call sites that hold more and more, with a verdict a person can read. */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* leakage.c - every call site with something alive at the end. */
 #include "base/format.h"
 #include "replay/group_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mistakes.c - what the program did wrong besides leaking: redundant releases, failed calls. */
 #include "report/mistakes.h"
 

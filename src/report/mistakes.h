@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mistakes.h - what the program did wrong besides leaking: redundant releases, failed calls. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* processes.c - the processes of a recording: what each is called, and what each left alive. */
 #include <inttypes.h>
 #include <stdlib.h>

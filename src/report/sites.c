@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sites.c - call sites as a table: what each holds, held and created. */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* summary.c - at most a screen: what leaked, the peak, mistakes, and what to type next. */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* usage.c - device memory over time: a chart, points, rows. */
 #include "report/usage.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* usage.h - device memory over time, as rows while a recording is replayed. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* watermark.c - what was alive when device memory peaked, by call site. */
 #include "base/format.h"
 #include "replay/group_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* board_text.c - the board as text: what processes hold now, their busiest call sites, the oldest. */
 #include "screen/board_text.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* board_text.h - the board as text: what processes hold now, their busiest call sites, the oldest. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* draw.c - the live screen on a grid: bar, totals, chart, table, stack, keys. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* grid.c - a screen of characters in memory. */
 #include "screen/grid.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * grid.h - a screen of characters in memory: views draw on it, whoever has a terminal shows it.
  *

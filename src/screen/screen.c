@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* screen.c - the live screen's state, and what keys do to it. */
 #include "screen/screen.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * screen.h - the live screen as data: what is looked at, how it is sorted, what is chosen.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* screen_rows.c - a board's processes, sites and biggest resources as rows, filtered and sorted. */
 #include <ctype.h>
 #include <stdlib.h>

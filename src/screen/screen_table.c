@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* screen_table.c - the live screen's table: columns that fit, headings, rows. */
 #include "screen/screen_table.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* screen_table.h - the live screen's table: columns that fit, headings, rows. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* terminal_screen.c - a grid on a terminal, and its keys, by ncurses. */
 #include "screen/terminal_screen.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * terminal_screen.h - a grid on a terminal, and its keys.
  *

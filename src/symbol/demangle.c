@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* demangle.c - C++ (Itanium) and Rust (legacy and v0) names by way of libiberty. */
 #include "symbol/demangle.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* demangle.h - readable names for C++ and Rust functions. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dwarf_frames.c - frames at an address of one ELF module, read with libdwfl. */
 #include "symbol/dwarf_frames.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dwarf_frames.h - one ELF module with its debug information: from an address to frames. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dwarf_name.c - names of functions, mangled ones first, else pieced together from scopes. */
 #include "symbol/dwarf_name.h"
 

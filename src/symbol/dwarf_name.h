@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* dwarf_name.h - what a function in DWARF is called. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* elf_file.c - regular files only, whole ELF files only, and the two ways to tell them apart. */
 #include "symbol/elf_file.h"
 

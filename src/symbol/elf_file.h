@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* elf_file.h - open files named by a recording without trusting them. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* elf_symbols.c - a symbol table sorted by address: libdwfl's own look-up walks all of it. */
 #include "symbol/elf_symbols.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* elf_symbols.h - function names from an ELF symbol table. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* locate.c - the places where binaries and their debug files may be, in order of trust. */
 #include "symbol/locate.h"
 

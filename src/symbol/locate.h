@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* locate.h - find the file of a module and the files with its debug information. */
 #pragma once
 

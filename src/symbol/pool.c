@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pool.c - an arena with interned strings, and a map from numbers to pointers. */
 #include "symbol/pool.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pool.h - memory for names and frames that lives as long as the symbolizer. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* span.c - a sorted array of address ranges, which may overlap. */
 #include "symbol/span.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* span.h - address ranges that carry an index, found by an address inside. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* symbol.c - the symbolizer: modules opened when first needed, every address resolved once. */
 #include "symbol/symbol.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* symbol.h - turn module-relative addresses into functions, files and lines. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* unit.c - indexes of DWARF units and functions, because .debug_aranges may not be there. */
 #include "symbol/unit.h"
 

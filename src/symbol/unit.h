@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* unit.h - the compilation units of a module, their functions, and what was inlined where. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* define.c - what a trace says before it uses it: texts, modules, functions, stacks, series. */
 #include "trace/writer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* definitions.c - takes lane 0 of a trace apart: modules, stacks, names. */
 #include "trace/definitions.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* definitions.h - takes lane 0 of a trace apart. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ends.c - a recording's `ends`: when processes were gone that did not say so themselves. */
 #include "trace/ends.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ends.h - a recording's `ends`: when processes were gone that did not say so themselves.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* file.h - what writer.c, define.c and lane.c share: the open trace and its lanes. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* info.c - a recording's `info`: lines "key: value". */
 #include "trace/info.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* info.h - a recording's `info`: lines "key: value" that a person can read too. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* lane.c - one thread's events, written without a lock. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * layout.h - the bytes of a trace, for its writer and its reader; doc/FORMAT.md is the prose.
  *

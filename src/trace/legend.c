@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* legend.c - a recording's `legend`: what the addresses of its leaks were called. */
 #include "trace/legend.h"
 

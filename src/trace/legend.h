@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * legend.h - a recording's `legend`: what its leaks, its peak and what grows were called then.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* names.c - what programs call their resources, over all processes of a recording. */
 #include "trace/names.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* names.h - what programs call their resources, over all processes of a recording. For the tool. */
 #pragma once
 

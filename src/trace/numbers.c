@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* numbers.c - a recording's own numbers for modules, stacks, places, text frames and series. */
 #include "trace/numbers.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * numbers.h - a recording's own numbers for what its traces define, each in numbers of its own.
  *

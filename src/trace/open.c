@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* open.c - the file of a trace and its header, as its reader finds them. */
 #include "trace/open.h"
 

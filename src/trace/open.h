@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* open.h - the file of a trace and its header, as its reader finds them. */
 #pragma once
 

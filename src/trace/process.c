@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* process.c - whether a process that was recorded is still there. */
 #include <string.h>
 #include <sys/utsname.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* reader.c - reads one trace: its lanes merged into one stream of events in order of time. */
 #include "trace/reader.h"
 

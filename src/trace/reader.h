@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * reader.h - reads one trace: definitions at once, events as a stream in order of time.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* recording.c - a folder NAME.gt: which traces it has, and what they say of processes. */
 #include "trace/stream.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * recording.h - a folder NAME.gt: the traces of all its processes as one stream of events.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stacks.c - which stacks have a number already: lock-free look-up, locked insertion. */
 #include "trace/stacks.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stacks.h - which stacks have a number already: lock-free look-up, locked insertion. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stream.c - the events of all traces of a recording, merged by time. */
 #include "trace/stream.h"
 

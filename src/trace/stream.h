@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * stream.h - a recording on the inside: recording.c finds its traces and answers questions about
  * them, stream.c merges their events.

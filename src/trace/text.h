@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* text.h - what a trace says in words: frames without an address, and series of samples. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* walk.c - a recording from its first event to its last, told to whoever listens. */
 #include "trace/walk.h"
 

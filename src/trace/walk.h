@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* walk.h - a recording from its first event to its last, told to whoever listens. */
 #pragma once
 

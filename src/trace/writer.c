@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* writer.c - the file of a trace: room and blocks. Definitions: define.c; events: lane.c. */
 #include "trace/writer.h"
 

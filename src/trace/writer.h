@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * writer.h - writes a trace so that kill -9 at any moment loses nothing that was written.
  *

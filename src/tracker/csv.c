@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* csv.c - the resource tracker's CSV: one whole row per call, in order, written when it returns. */
 #include "tracker/csv.h"
 

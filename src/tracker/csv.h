@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* csv.h - the resource tracker's CSV: one whole row per call, in order, written when it returns. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* depot.c - stacks kept in the traced process. */
 #include "tracker/depot.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* depot.h - stacks kept in the traced process, for those who ask where something was created. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* leftovers.c - tells the log, at the end of the process, which handles are still alive. */
 #include "tracker/leftovers.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* live_table.c - the live ledger inside the traced process, split by handle. */
 #include "tracker/live_table.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * live_table.h - the live ledger inside the traced process, for whoever asks what is alive right now.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* log.c - the resource tracker's log: whole lines, each on its way to disk when it is written. */
 #include "tracker/log.h"
 

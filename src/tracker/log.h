@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* log.h - the resource tracker's log: whole lines, each on its way to disk when it is written. */
 #pragma once
 

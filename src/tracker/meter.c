@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* meter.c - how big this process is, read as cheaply as the kernel allows. */
 #include "tracker/meter.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * meter.h - how big this process is, read as cheaply as the kernel allows.
  *

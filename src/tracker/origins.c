@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* origins.c - where living resources were created, with function, file and line. */
 #include "tracker/origins.h"
 

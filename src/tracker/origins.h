@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* origins.h - where living resources were created, with function, file and line. */
 #pragma once
 

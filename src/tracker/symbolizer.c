@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* symbolizer.c - function, file and line of addresses in this process, asked of the gputrack tool. */
 #include "tracker/symbolizer.h"
 

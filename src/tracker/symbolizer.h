@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * symbolizer.h - function, file and line of addresses in this process, on the program's request.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* tracker.c - the resource tracker: what each call cost the process, and what it left behind. */
 #include "tracker/tracker.h"
 

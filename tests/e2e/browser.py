@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """browser.py - a page in headless Chromium, looked at and used as a person would.
 
     with Browser(case) as page:

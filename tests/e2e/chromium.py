@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """chromium.py - one headless Chromium for all tests, over WebDriver, by the standard library.
 
 It is started when a test first asks for it, and once more when it has gone; what it wrote is

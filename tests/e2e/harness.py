@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """harness.py - what end-to-end tests use: a folder of their own, gputrack, and the programs.
 
     def test_a_leaked_buffer_is_named(case):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """nsys_export.py - makes small SQLite exports as Nsight Systems does, of any schema, for tests."""
 import sqlite3
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """opencl_lives.py - what befell OpenCL objects: by a program's own log, and by gputrack."""
 import collections
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """pages.py - the page of a recording: made, opened in a browser, and as the data it carries."""
 import json
 import re

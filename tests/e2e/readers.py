@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: MIT
 """readers.py - other people's readers of what gputrack writes: their schemas, their parsers.
 
     readers.check(case, "sarif", path)      # skips where the reader is not installed

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """sanitized.py - the tool as the address, leak and undefined-behaviour sanitizers see it.
 
 Run by tests/run.py on a build of their own: whatever they find is on stderr, and fails.

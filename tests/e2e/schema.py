@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """schema.py - as much of JSON Schema (draft 7) as our own schemas use; what it does not know fails.
 
     schema.check(json.loads(text), schema.load(case, "report"))

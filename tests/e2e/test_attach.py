@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """gputrack attach: the same events as through the doors, and everything that processes do meanwhile."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_boundaries.py - other users: links, folders, races, umask, set-user-ID, what leaks to whom."""
 import os
 import re

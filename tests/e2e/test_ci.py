@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_ci.py - leaks in continuous integration: limits, suppressions, diff, forms, config."""
 import json
 import os

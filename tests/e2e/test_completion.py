@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_completion.py - what bash, zsh and fish offer after gputrack, asked of the shells themselves."""
 import json
 import os

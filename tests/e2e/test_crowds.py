@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_crowds.py - threads, forks and ends that make it hard for a recorder."""
 import shutil
 import signal

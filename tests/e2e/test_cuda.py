@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """CUDA through its door: the driver and CUPTI are stand-ins, tests/fake/cuda/README.md."""
 import json
 import re

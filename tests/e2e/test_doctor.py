@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_doctor.py - gputrack doctor --system: the machine as its own tools tell it."""
 import os
 import platform

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_doctor_checks.py - gputrack doctor: every finding a line, every failure with its remedy."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_exports.py - recordings in the forms of other tools, read by those where they are here."""
 import csv
 import gzip

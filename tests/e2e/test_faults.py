@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_faults.py - every call of ours fails once, or is the process's last: the program must not
 notice, and what it had done must be in the recording.
 

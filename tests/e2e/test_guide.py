@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """doc/guide.md: every command prints what the guide says it prints."""
 import importlib.util
 import pathlib

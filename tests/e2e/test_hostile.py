@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_hostile.py - names that would be more than names: through every command and every form.
 
 One table of inputs, one of outputs with the rules of their form; every pair is tried.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_html.py - the page of a recording: in a real browser, and as a file."""
 import base64
 import hashlib

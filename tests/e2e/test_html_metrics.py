@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_html_metrics.py - the resource tracker's twelve charts in the page of a recording."""
 import os
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_install.py - what meson install puts down is whole, can be moved, and knows nothing of the build."""
 import json
 import os

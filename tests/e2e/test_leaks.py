@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_leaks.py - what we hold of a process does not grow with what it does: memory, descriptors."""
 import os
 import pathlib

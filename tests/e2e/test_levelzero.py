@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The resource tracker as its documentation has it: the sample session and the CSV."""
 import os
 import resource

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The Level Zero door as loaders see it, newer functions, other layers, and `gputrack run`."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The resource tracker's log: its lines, its levels, what the driver left, what is still alive."""
 import json
 import re

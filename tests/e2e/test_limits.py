@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_limits.py - --max-size and --duration: recording stops, the program does not."""
 import pathlib
 

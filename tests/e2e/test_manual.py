@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_manual.py - every command has a man page, and no page names what is not there."""
 import json
 import re

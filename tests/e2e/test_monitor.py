@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_monitor.py - gputrack monitor: the rows, against what /proc tells us ourselves."""
 import csv
 import datetime

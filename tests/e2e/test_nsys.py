@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_nsys.py - Nsight Systems exports: imported, analysed, written out again.
 
 Figures are recomputed here straight from the database, by code that shares nothing with gputrack.

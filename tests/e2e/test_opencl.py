@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_opencl.py - the OpenCL door: every kind of object, and the sample that the demo runs."""
 import collections
 import json

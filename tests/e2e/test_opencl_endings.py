@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_opencl_endings.py - the OpenCL door in threads, at bad ends, on a disk that fills."""
 import concurrent.futures
 import os

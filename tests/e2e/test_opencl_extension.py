@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_opencl_extension.py - the live-object extension, and the layer as a loader sees it."""
 import pathlib
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_opencl_programs.py - the OpenCL door in odd programs: mistakes, C++, plugins, children."""
 import os
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_package.py - the Debian package: what is in it, and its life in a fresh Debian (minutes)."""
 import os
 import shutil

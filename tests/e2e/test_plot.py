@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_plot.py - gputrack plot, from files and real recordings to pictures."""
 import datetime
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_processes.py - several processes in one recording: scripts, MPI ranks, Python's workers."""
 import os
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Calls that come from Python: file, line and function of each frame, in every version at hand."""
 import os
 import pathlib

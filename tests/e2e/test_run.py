@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_run.py - gputrack run as a wrapper nobody notices, and what is said of odd recordings."""
 import fcntl
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_same.py - real programs print the same and end the same with gputrack as without."""
 import shutil
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_static.py - gputrack in one file: `./dev static`, for machines that have none of our libraries."""
 import os
 import pathlib

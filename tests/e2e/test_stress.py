@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_stress.py - gputrack stress: what it says it did is what a recording of it holds."""
 import collections
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_top.py - gputrack top on a terminal of its own: what it shows, its keys, and what it leaves."""
 import os
 import re

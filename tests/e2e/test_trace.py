@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """test_trace.py - the recorder in programs that make it hard: descriptors, threads, exec."""
 import pathlib
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """One glossary: the header's words are the document's, and words that are not used are not used."""
 import importlib.util
 import pathlib

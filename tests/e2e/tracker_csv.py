@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """tracker_csv.py - what the Level Zero tests share: reading the tracker's CSV and log, and a count of
 what is alive that is made from the programs' own logs alone.
 """

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fault.c - a preloaded library that fails the n-th call which gputrack's code makes of a function.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * driver.c - runs a fuzz target without libFuzzer: given inputs, then random changes of them.
  *

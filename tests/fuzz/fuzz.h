@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz.h - what fuzz targets offer, to libFuzzer or to driver.c, and what both offer to them. */
 #pragma once
 

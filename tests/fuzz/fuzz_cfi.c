@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fuzz_cfi.c - any bytes as call frame information, found by an index in them and without one, and
  * stacks unwound by it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_config.c - reads any bytes as a configuration, and sets options of every type from it. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_cubin.c - looks for static variables in any bytes, as in the cubin of a loaded module. */
 #include <stdio.h>
 #include <stdlib.h>

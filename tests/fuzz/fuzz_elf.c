@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_elf.c - any bytes as a program: names and lines, segments, unwinding by its tables. */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_file.c - an input as a file in memory. */
 #include <stdio.h>
 #include <stdlib.h>

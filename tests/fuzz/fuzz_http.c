@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_http.c - reads any bytes as an HTTP request: never past their end, the same in pieces. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fuzz_info.c - reads any bytes as a recording's `info`, and writes and reads them the same again;
  * and as its `ends`.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_legend.c - reads any bytes as a recording's legend, writes and reads them again. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_maps.c - reads any bytes as /proc/PID/maps. */
 #include <stdio.h>
 #include <stdlib.h>

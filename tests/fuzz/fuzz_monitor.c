@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_monitor.c - reads any bytes as a monitor's CSV, and draws what came. */
 #include "fuzz_table.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_nsys.c - reads any bytes as an Nsight export; what comes of it is a recording that reads. */
 #include <dirent.h>
 #include <fcntl.h>

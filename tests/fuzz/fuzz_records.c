@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_records.c - any bytes as the record of a call from the kernel, made a call and events. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_smi.c - reads any bytes as nvidia-smi's log, and lays what came over something. */
 #include "fuzz_table.h"
 

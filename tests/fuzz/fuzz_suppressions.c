@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_suppressions.c - reads any bytes as suppressions, and tries what was read on names. */
 #include <stdio.h>
 #include <stdlib.h>

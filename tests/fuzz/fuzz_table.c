@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_table.c - what fuzz targets of tables share. */
 #include "fuzz_table.h"
 

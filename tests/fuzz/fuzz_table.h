@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_table.h - what fuzz targets of tables share: any bytes as rows, and a picture of what came. */
 #pragma once
 

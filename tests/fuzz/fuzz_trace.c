@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_trace.c - reads any bytes as a trace, alone and as a recording, and replays them. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_tracker.c - reads any bytes as a tracker's CSV, and draws what came. */
 #include "fuzz_table.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_usage.c - reads any bytes as a usage table, and draws what came. */
 #include "fuzz_table.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fuzz_views.c - draws every view and writes every export of any bytes taken for a trace. */
 #include <stdio.h>
 #include <stdlib.h>

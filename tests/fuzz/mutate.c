@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mutate.c - changes of a trace where something is in it, for libFuzzer and driver.c. */
 #include <string.h>
 

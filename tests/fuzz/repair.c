@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* repair.c - puts magic words, sizes, sequence numbers and hashes of a changed trace right. */
 #include "repair.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* repair.h - puts magic words, sizes, sequence numbers and hashes of a changed trace right. */
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # run.sh - fuzz readers of foreign bytes with libFuzzer: [SECONDS [TARGET…]], 60 each and all of them
 #
 # JOBS=N runs N at once. What a target learns stays in the build folder, so the next run goes on from

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* seeds.c - writes small valid inputs for fuzzers to start from: TRACES INFOS LEGENDS */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * seeds_kernel.c - records of calls as the kernel hands them over, a cubin and call frame
  * information, to start from.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* seeds_nsys.c - writes small Nsight exports for the fuzzer to start from into a folder: FOLDER */
 #include <errno.h>
 #include <sqlite3.h>

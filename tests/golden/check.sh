@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # Compares every view of the synthetic recordings with what it was when somebody last looked.
 # Usage: check.sh BUILD_DIR [--rewrite]
 set -u

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* make_builds.c - recordings for continuous integration: two builds of a program, many leaks. */
 #include "make_recordings.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* make_hostile.c - recordings whose names do harm to those who trust them, and damaged ones. */
 #include "make_recordings.h"
 

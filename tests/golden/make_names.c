@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* make_names.c - a recording whose functions have long names, and callers that look alike. */
 #include "make_recordings.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * make_recordings.c - writes small recordings with the real writer, the same at every run.
  *

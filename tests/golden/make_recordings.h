@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* make_recordings.h - recordings that are made in files of their own. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* recording_maker.h - what it takes to write a small recording, the same at every run. */
 #pragma once
 

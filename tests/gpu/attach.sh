@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # attach.sh - gputrack attach on an NVIDIA GPU, as root: prints what happened, fails if it is wrong.
 #
 # usage: tests/gpu/attach.sh BUILD_DIR   (the folder of a gputrack that runs here: `./dev static` makes

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: MIT
 # cuda.sh - gputrack on NVIDIA's CUDA driver: needs a GPU; prints what happened, fails if it is wrong.
 # usage: tests/gpu/cuda.sh BUILD_DIR   (a build that runs here; LIBS=DIR holds libraries it may lack)
 #

@@ -33,3 +33,4 @@ def train(steps, pause):
 
 pause = float(sys.argv[2]) if len(sys.argv) > 2 else 0
 print(f"loss {train(int(sys.argv[1]), pause):.4f}, {len(kept)} tensors kept")
+# SPDX-License-Identifier: MIT

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """torch_ops.py - PyTorch's own sample inputs through its operators on a GPU: a line each.
 
 usage: torch_ops.py [COUNT]    the first COUNT operators of PyTorch's table (all)

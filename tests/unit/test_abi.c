@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_abi.c - what the tool declares of OpenCL and Level Zero by itself is what their headers say. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_board.c - what processes hold right now: totals, sites, the biggest, the oldest. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_breakdown.c - device memory by origin, process and place; what ends say of themselves. */
 #include "ledger/groups.h"
 

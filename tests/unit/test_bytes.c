@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_bytes.c - exact bytes out, the same values back in, and never a byte too far. */
 #include "base/bytes.h"
 

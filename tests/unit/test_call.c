@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_call.c - calls become the right events, and only those. */
 #include "event/call.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_cfi.c - what call frame information says of an address, and that hostile one says nothing. */
 #include "capture/ebpf/cfi_table.h"
 

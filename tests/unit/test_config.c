@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_config.c - lines of a configuration. */
 #include <setjmp.h>
 #include <stdarg.h>

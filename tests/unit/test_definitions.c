@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_definitions.c - where frames lie, among more modules than any program has. */
 #include "trace/definitions.h"
 

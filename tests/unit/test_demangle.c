@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_demangle.c - names of C++ and Rust as they stand in the source. */
 #include "symbol/demangle.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_elf.c - files that claim more sections than any has are known before they are opened. */
 #include "base/elf.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_ends.c - when processes were gone that did not say so: lines, the last that counts, others. */
 #include <setjmp.h>
 #include <stdarg.h>

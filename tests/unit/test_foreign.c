@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_foreign.c - a child never waits for a lock that was held when it was forked. */
 #include <setjmp.h>
 #include <stdarg.h>

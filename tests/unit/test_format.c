@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_format.c - numbers for people. */
 #include <setjmp.h>
 #include <stdarg.h>

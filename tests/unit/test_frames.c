@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_frames.c - what a reader sees of recorded addresses. */
 #include "test_recording.h"
 

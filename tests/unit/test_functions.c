@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_functions.c - the table of functions is whole and makes sense. */
 #include "api/functions.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_guest.c - the recorder library with a driver of two lines: threads, forks, failures, signals. */
 #include <errno.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_heap.c - streams come out merged, the smallest key first. */
 #include "base/heap.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_http.c - requests that a browser sends, and those that nobody should be answered for. */
 #include <setjmp.h>
 #include <stdarg.h>

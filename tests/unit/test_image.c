@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_image.c - what a process has mapped where: which file, from which address, by which path. */
 #include "capture/ebpf/image.h"
 

@@ -65,15 +65,19 @@ FNR == 1 {
 		complain("the design knows no folder " here)
 }
 
-# The first line names the file: in the comment itself, or after a line that only opens it.
-FNR <= 2 && title == "" {
+FNR == 1 && !/^\/\* SPDX-License-Identifier: .* \*\/$/ {
+	complain("does not open with its licence: /* SPDX-License-Identifier: MIT */")
+}
+
+# Then the file is named: in the comment itself, or after a line that only opens it.
+FNR > 1 && FNR <= 3 && title == "" {
 	line = $0
-	opens = sub(/^\/\* ?/, "", line) || (FNR == 2 && sub(/^ \* /, "", line))
+	opens = sub(/^\/\* ?/, "", line) || (FNR == 3 && sub(/^ \* /, "", line))
 	if (opens && line != "") {
 		title = line
 		if (index(line, name " - ") != 1)
 			complain("opens with \"" line "\", not with \"" name " - ...\"")
-	} else if (FNR == 2 || !opens) {
+	} else if (FNR == 3 || !opens) {
 		title = "none"
 		complain("does not open with a comment \"" name " - ...\"")
 	}

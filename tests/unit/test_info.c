@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_info.c - lines of "key: value" that survive being written, read and spoilt. */
 #include "trace/info.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_intern.c - equal bytes have one number, different bytes different ones. */
 #include "base/intern.h"
 

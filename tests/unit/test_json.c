@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_json.c - the JSON writer: valid, UTF-8, streaming. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_ledger.c - totals, sites and the peak, against a model that recomputes them. */
 #include "test_ledger.h"
 

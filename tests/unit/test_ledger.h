@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_ledger.h - for tests of the ledger: events, each a moment after the one before. */
 #pragma once
 

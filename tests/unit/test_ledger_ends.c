@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_ledger_ends.c - what ends without a call of its own: with its process, owner or holder. */
 #include "test_ledger.h"
 

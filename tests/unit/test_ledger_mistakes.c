@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_ledger_mistakes.c - redundant releases, failures, the call a process died in. */
 #include "test_ledger.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_legend.c - names that a recording keeps survive writing and reading, and damage. */
 #include <setjmp.h>
 #include <stdarg.h>

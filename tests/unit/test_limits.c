@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_limits.c - words for kinds, sizes with units, and limits made of them. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_live.c - what is alive, against a model that is too simple to be wrong. */
 #include "ledger/live.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_live_table.c - the live ledger in the traced process: what it counts, and what it keeps. */
 #include "guest/guest.h"
 

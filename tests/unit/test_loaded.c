@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_loaded.c - what objects export is found as dlsym finds it, and without its lock. */
 #include <dlfcn.h>
 #include <setjmp.h>

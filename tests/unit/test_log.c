@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_log.c - the log's times, told without a lock that a child may find held for ever. */
 #include "tracker/log.h"
 

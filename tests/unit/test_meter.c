@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * test_meter.c - what the meter reads, against what /proc/self/status and /proc/self/fd say.
  *

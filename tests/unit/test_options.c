@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_options.c - the option parser. */
 #include <setjmp.h>
 #include <stdarg.h>

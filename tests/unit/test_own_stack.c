@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_own_stack.c - a stack that is known again is the stack that libunwind would have found. */
 #define UNW_LOCAL_ONLY
 #include <alloca.h>

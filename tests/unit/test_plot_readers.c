@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_plot_readers.c - lines become fields, numbers and moments; the first line tells the kind. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_probe_rows.c - what BPF programs keep of a call, and that the interpreter gets it back. */
 #include "capture/ebpf/probe_rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_process_meter.c - what a process costs, against what it knows of itself. */
 #include <errno.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_pyramid.c - rows keep their extremes, and are few however many changes there are. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_python.c - lines of Python code are right in every version, and odd tables do no harm. */
 #include "guest/python_layout.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_python_frames.c - frames of a Python that is made of bytes here, read by threads and children. */
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_random.h - numbers that are the same in every run, on every machine. */
 #pragma once
 

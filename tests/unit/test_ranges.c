@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_ranges.c - over each address lies what was put there last. */
 #include "base/ranges.h"
 

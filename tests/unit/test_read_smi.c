@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_read_smi.c - nvidia-smi's log in all its forms gives the same memory. */
 #include "plot/read_smi.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_read_tracker.c - what a tracker's CSV says about leaks, calls and time. */
 #include "plot/read_tracker.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_reader.c - what was written comes back, in order; calls that never returned are told. */
 #include <pthread.h>
 #include <stdatomic.h>

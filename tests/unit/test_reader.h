@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_reader.h - for tests of the reader: traces with modules, a small one of everything. */
 #pragma once
 

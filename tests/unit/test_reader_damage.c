@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_reader_damage.c - what was cut, changed or is no trace at all is noticed and survived. */
 #include <malloc.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_reader_definitions.c - modules, stacks, names come back; the unknown is passed over. */
 #include "test_reader.h"
 

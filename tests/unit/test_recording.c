@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_recording.c - the traces of a folder become one stream, whatever state they are in. */
 #include "test_recording.h"
 

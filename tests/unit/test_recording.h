@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_recording.h - for tests of recordings: folders of processes that write traces. */
 #pragma once
 

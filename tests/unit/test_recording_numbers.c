@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_recording_numbers.c - stacks, places, frames and series have numbers of the recording. */
 #include "test_recording.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_replay.c - a recording replayed: ends of processes, of which there are many or none yet. */
 #include <sys/utsname.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_rises.c - what keeps rising is found, and what only rises for a while is not. */
 #include <setjmp.h>
 #include <stdarg.h>

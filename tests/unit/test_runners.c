@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_runners.c - who of a job's ranks still runs, by a list that the killed are still on. */
 #include "cli/run/runners.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_scale.c - ticks are round, few, and written as people read them. */
 #include "plot/scale.h"
 

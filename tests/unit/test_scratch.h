@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_scratch.h - for tests that write files: one folder per test program, removed at its end. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_screen.c - the live screen without a terminal: rows, keys, and what is drawn. */
 #include <locale.h>
 #include <setjmp.h>

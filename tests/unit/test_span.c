@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_span.c - ranges that overlap in every way are found as a look at each of them finds them. */
 #include "symbol/span.h"
 

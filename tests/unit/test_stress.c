@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_stress.c - the stressor's plan and workers, on a device that is none. */
 #include <errno.h>
 #include <pthread.h>

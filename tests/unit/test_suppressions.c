@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_suppressions.c - patterns in LeakSanitizer's form, and files of them. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_survive.c - files that are cut, or may not grow, do not end us; other signals do. */
 #include "base/survive.h"
 

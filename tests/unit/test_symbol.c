@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_symbol.c - addresses become functions, files and lines, and only the right ones. */
 #include "test_symbol.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_symbol.h - for tests of symbols: the fixtures, and a symbolizer with one module of them. */
 #pragma once
 

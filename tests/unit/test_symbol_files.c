@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_symbol_files.c - names come from the very file that was recorded, or not at all. */
 #include "test_symbol.h"
 

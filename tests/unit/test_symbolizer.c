@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_symbolizer.c - the tool is asked for symbols, whatever the program has closed. */
 #include "tracker/symbolizer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_system.c - the machine in a block of text, from files that describe one. */
 #include <errno.h>
 #include <ftw.h>

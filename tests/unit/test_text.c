@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_text.c - names from elsewhere cannot harm a terminal or a table. */
 #include <locale.h>
 #include <setjmp.h>

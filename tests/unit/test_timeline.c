@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_timeline.c - a timeline keeps its peaks however long it grows. */
 #include <setjmp.h>
 #include <stdarg.h>

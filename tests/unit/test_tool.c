@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_tool.c - the name in hints is one that runs this program when it is typed. */
 #include "base/tool.h"
 

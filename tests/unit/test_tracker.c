@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_tracker.c - the resource tracker starts in whatever thread makes the first call. */
 #include <pthread.h>
 #include <setjmp.h>

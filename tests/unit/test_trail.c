@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_trail.c - however many points come, what a picture shows of them is kept. */
 #include "plot/trail.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_writer.c - nothing that was written is lost: by threads, children, those who are killed. */
 #include "test_writer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_writer.h - for tests of src/trace: random events, traces as bytes. */
 #pragma once
 

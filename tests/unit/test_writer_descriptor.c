@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_writer_descriptor.c - the file stays out of the way of a program that closes anything. */
 #include "test_writer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* test_writer_limits.c - without room or time recording stops and the program goes on. */
 #include "test_writer.h"
 

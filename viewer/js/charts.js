@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // charts.js - what all charts by uPlot share: axes, colours, sizes.
 import { color, withAlpha } from "./dom.js";
 import { formatBytes, formatCount, formatTime } from "./format.js";

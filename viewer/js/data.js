@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // data.js - what the page carries, unpacked: rows over time, call sites, stacks.
 import { lastPart } from "./format.js";
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // dom.js - elements made without markup: whatever a recording says is text.
 
 const TREACHEROUS =

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // flame.js - flame graph of bytes or resources by stack: click to zoom, search, keyboard.
 import { el, section, segmented, visible } from "./dom.js";
 import { kindColor } from "./charts.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // format.js - numbers for people: sizes in binary units, counts, spans of time.
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // header.js - whose recording this is, how whole it is, and what it comes to.
 import { el } from "./dom.js";
 import { formatBytes, formatCount, formatTime, plural } from "./format.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // leaks.js - the table of what was never given back.
 import { el, section } from "./dom.js";
 import { formatBytes, formatCount, formatTime, plural } from "./format.js";

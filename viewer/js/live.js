@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // live.js - a page that is served asks once a second for newer data.
 
 const EVERY_MS = 1000;

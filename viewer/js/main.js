@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // main.js - puts the page together, and again when its data changes.
 import { el, visible } from "./dom.js";
 import { Flame } from "./flame.js";

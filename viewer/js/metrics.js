@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // metrics.js - the resource tracker's charts in the page of a recording, one process at a time.
 import { el, section } from "./dom.js";
 import { lastPart, plural } from "./format.js";

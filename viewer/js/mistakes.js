@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // mistakes.js - what the program did wrong besides leaking.
 import { el, section } from "./dom.js";
 import { formatBytes, formatCount, formatTime, plural } from "./format.js";

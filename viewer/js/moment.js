@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // moment.js - what was alive at a chosen moment.
 import { el } from "./dom.js";
 import { kindColor } from "./charts.js";

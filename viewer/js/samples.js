@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // samples.js - what was measured while the program ran, beside what was traced.
 import { color, el, section } from "./dom.js";
 import { fromZero, kindColor, lineSeries, makeChart, steps, timeAxis, valueAxis }

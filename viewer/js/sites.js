@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // sites.js - call sites: what each holds, held and created, how it went and whether it grows.
 import { el, section, svg } from "./dom.js";
 import { formatBytes, formatCount, formatTime, formatValue } from "./format.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // stack.js - stacks and places as text on the page.
 import { el } from "./dom.js";
 import { lastPart } from "./format.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // table.js - tables that can be sorted and filtered, whose rows open.
 import { el } from "./dom.js";
 import { formatCount } from "./format.js";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // theme.js - dark or light: as the system has it, or as the reader wants it.
 import { el } from "./dom.js";
 

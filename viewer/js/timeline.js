@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // timeline.js - live bytes and resources over time by kind: zoom, pan, the peak, a chosen moment.
 import { color, el, section, segmented, withAlpha } from "./dom.js";
 import { fromZero, kindColor, makeChart, steps, stepsBack, timeAxis, valueAxis } from "./charts.js";

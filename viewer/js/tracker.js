@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // tracker.js - the resource tracker's twelve charts, as its CSV has them.
 import { areaSeries, fromZero, kindColor, lineSeries, makeChart, steps, timeAxis, valueAxis }
   from "./charts.js";

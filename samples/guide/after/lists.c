@@ -68,3 +68,4 @@ int main(void)
 	printf("drew %d frames\n", FRAMES);
 	return 0;
 }
+/* SPDX-License-Identifier: MIT */

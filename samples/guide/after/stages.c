@@ -48,3 +48,4 @@ int main(void)
 	gpu_close(&gpu);
 	return stage < STAGES;
 }
+/* SPDX-License-Identifier: MIT */

@@ -34,3 +34,4 @@ int main(void)
 	printf("drew %d frames\n", FRAMES);
 	return 0;
 }
+/* SPDX-License-Identifier: MIT */

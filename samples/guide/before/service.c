@@ -66,3 +66,4 @@ int main(void)
 	printf("answered %d requests\n", REQUESTS);
 	return 0;
 }
+/* SPDX-License-Identifier: MIT */

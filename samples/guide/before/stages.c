@@ -47,3 +47,4 @@ int main(void)
 	gpu_close(&gpu);
 	return stage < STAGES;
 }
+/* SPDX-License-Identifier: MIT */

@@ -32,3 +32,4 @@ def train(model, steps):
 
 losses = train(Model(), steps=300)
 print(f"{len(losses)} steps, last loss {losses[-1].item()}")
+# SPDX-License-Identifier: MIT

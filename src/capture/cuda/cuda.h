@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda.h - what the files of the CUDA door share. */
 #pragma once
 

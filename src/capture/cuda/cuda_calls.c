@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda_calls.c - one CUPTI callback for all rows of cuda.def. */
 #include "capture/cuda/cuda.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda_driver.c - what only the driver knows of new resources: sizes, owners, devices. */
 #include "capture/cuda/cuda.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cupti.c - CUPTI's functions, from the first library that has them. */
 #include "capture/cuda/cuda.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* find.c - finds CUPTI: in the process, on the loader's path, where toolkits and Python put it. */
 #include "capture/cuda/find.h"
 

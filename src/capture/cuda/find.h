@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* find.h - finds CUPTI: in the process, on the loader's path, where toolkits and Python put it. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * injection.c - the CUDA door's entrance: the driver loads us at cuInit, we subscribe to CUPTI.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* old_names.h - functions whose name the header gives to their newest version, as themselves. */
 #pragma once
 

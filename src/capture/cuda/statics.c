@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * statics.c - static variables of device code, read from a module's cubin when it is loaded.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* arg_layout.c - what doors ask the driver for, worked out from what the call itself tells. */
 #include "capture/ebpf/arg_layout.h"
 

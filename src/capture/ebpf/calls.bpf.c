@@ -1,5 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* calls.bpf.c - two programs for every tracked function, one per side; the cookie is the row. */
-/* SPDX-License-Identifier: GPL-2.0 OR MIT */
 #include <linux/bpf.h>
 #include <linux/ptrace.h>
 #include <stdbool.h>

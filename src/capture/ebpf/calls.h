@@ -1,5 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* calls.h - what the BPF programs and the tool say to each other. Plain words only. */
-/* SPDX-License-Identifier: GPL-2.0 OR MIT */
 #pragma once
 
 #ifdef __BPF__

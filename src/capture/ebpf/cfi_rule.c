@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cfi_rule.c - carries out call frame instructions up to an address. */
 #include "capture/ebpf/cfi_rule.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cfi_rule.h - how a place in the code says its caller's registers are found, from DWARF's call
  * frame instructions.

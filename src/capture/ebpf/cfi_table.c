@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cfi_table.c - finds the entries of .eh_frame for an address, by the file's index or our own. */
 #include "capture/ebpf/cfi_table.h"
 

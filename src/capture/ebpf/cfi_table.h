@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cfi_table.h - the entries of an image's call frame information (.eh_frame) that speak of an
  * address.

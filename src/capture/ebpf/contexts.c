@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* contexts.c - the CUDA contexts of a process, as far as its calls tell. */
 #include "capture/ebpf/contexts.h"
 

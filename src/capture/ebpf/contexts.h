@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* contexts.h - the CUDA contexts of a process, as far as its calls tell. */
 #pragma once
 

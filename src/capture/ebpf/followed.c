@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* followed.c - the processes that are followed, found by their numbers. */
 #include "capture/ebpf/followed.h"
 

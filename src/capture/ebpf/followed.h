@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* followed.h - the processes that are followed, found by their numbers. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* image.c - executables and libraries as processes map them, whatever they are called where. */
 #include "capture/ebpf/image.h"
 

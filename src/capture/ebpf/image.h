@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * image.h - executables and libraries as processes map them, whatever they are called where.
  *

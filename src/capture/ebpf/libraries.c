@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* libraries.c - the API libraries that are on this machine and in its processes. */
 #include "capture/ebpf/libraries.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* libraries.h - the API libraries of this machine and of its processes, each probed once. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * mapped_libraries.h - mappings that were heard of, for processes that are gone before anybody looks.
  *

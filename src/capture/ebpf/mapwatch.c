@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mapwatch.c - hears of code that is mapped, by any process: perf's own records of it. */
 #include "capture/ebpf/mapwatch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mapwatch.h - hears of code that is mapped, by any process: perf's own records of it. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* modules.c - what a traced process has mapped where, told to its trace as it becomes known. */
 #include "capture/ebpf/modules.h"
 

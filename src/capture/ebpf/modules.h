@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* modules.h - what a traced process has mapped where, told to its trace as it becomes known. */
 #pragma once
 

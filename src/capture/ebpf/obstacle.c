@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* obstacle.c - why BPF programs cannot be used here, and how little is needed once they are. */
 #include "capture/ebpf/obstacle.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* obstacle.h - why BPF programs cannot be used here, in one line that says what to do. */
 #pragma once
 

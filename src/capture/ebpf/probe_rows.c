@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* probe_rows.c - what the BPF programs keep of a call, and how that becomes a call again. */
 #include "capture/ebpf/probe_rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* probe_rows.h - what the BPF programs keep of a call, and how that becomes a call again. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * probes.h - the BPF programs in the kernel: loaded once, attached to any number of libraries.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ring.c - reads a BPF ring buffer. */
 #include "capture/ebpf/ring.h"
 

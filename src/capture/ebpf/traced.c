@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* traced.c - one process that is followed: its trace, its threads' lanes, its stacks. */
 #include "capture/ebpf/traced.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* traced.h - one process that is followed: its trace, its threads' lanes, its stacks. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * tracer.h - from the BPF programs' records to traces: one writer for each process followed.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* unwind.c - a stack from a copy of its top, by the call frame information of the code. */
 #include "capture/ebpf/unwind.h"
 

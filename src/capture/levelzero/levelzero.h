@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* levelzero.h - what the files of the Level Zero door share. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* levelzero_driver.c - what only the Level Zero driver knows of a resource. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* levelzero_layer.c - the Level Zero layer: what the loader asks a validation layer for. */
 #include <level_zero/loader/ze_loader.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* system_layer.c - the system's own validation layer below ours, so that its checkers go on working. */
 #include <dlfcn.h>
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* wrappers.c - one wrapper per row of levelzero.def, and the slots they go into. */
 #include <stdatomic.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* database.c - an SQLite file of somebody else's, opened so that nothing is written to it. */
 #include "capture/nsys/database.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* database.h - an SQLite file of somebody else's, opened so that nothing is written to it. */
 #pragma once
 

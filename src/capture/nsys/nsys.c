@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nsys.c - reads the SQLite export of an Nsight Systems profile into traces. */
 #include "capture/nsys/nsys.h"
 

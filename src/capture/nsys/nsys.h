@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * nsys.h - reads the SQLite export of an Nsight Systems profile into traces.
  *

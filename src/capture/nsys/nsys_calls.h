@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * nsys_calls.h - the call of the CUDA API that an event on memory was made in.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nsys_kinds.c - Nsight's numbers for kinds of memory and operations, as rows of our table. */
 #include "capture/nsys/nsys_kinds.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nsys_kinds.h - Nsight's numbers for kinds of memory and operations, as rows of our table. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nsys_stacks.c - an export's call chains as stacks of a trace. */
 #include "capture/nsys/nsys_stacks.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* nsys_stacks.h - an export's call chains as stacks of a trace. */
 #pragma once
 

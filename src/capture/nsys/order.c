@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* order.c - whether rows come in order of time; from 2025.6 on nobody promises it. */
 #include "capture/nsys/order.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* order.h - whether rows come in order of time; from 2025.6 on nobody promises it. */
 #pragma once
 

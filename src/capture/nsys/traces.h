@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* traces.h - the traces that an import writes, one for each process of the export. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * companion.c - libgputrack_live.so: the live-object functions for programs that link them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* extensions.c - functions reached by extension pointer: one wrapper per opencl_ext.def row. */
 #include "capture/opencl/opencl.h"
 

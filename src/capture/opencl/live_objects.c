@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* live_objects.c - the extension cl_altera_live_object_tracking, for any platform. */
 #include "capture/opencl/opencl.h"
 

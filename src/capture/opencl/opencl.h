@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* opencl.h - what the files of the OpenCL door share. */
 #pragma once
 

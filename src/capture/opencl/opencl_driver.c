@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* opencl_driver.c - what only the OpenCL driver knows of an object: its size, its number, its platform. */
 #include "capture/opencl/opencl.h"
 

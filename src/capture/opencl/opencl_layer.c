@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* opencl_layer.c - OpenCL loader layer: one wrapper per opencl.def row, and what the loader asks for. */
 #include "capture/opencl/opencl.h"
 

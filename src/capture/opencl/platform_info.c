@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* platform_info.c - adds the live-object extension to what a platform says about itself. */
 #include "capture/opencl/opencl.h"
 

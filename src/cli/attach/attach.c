@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* attach.c - `gputrack attach`: tracks processes that already run, through the kernel. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* attach_options.c - what `gputrack attach` is asked to do, from its command line. */
 #include "cli/attach/attach_options.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* attach_options.h - what `gputrack attach` is asked to do, from its command line. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* live_view.h - what attached processes hold, kept while they run and shown now and then. */
 #pragma once
 

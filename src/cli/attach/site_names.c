@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* site_names.c - what the stacks of attached processes mean, looked up once and kept. */
 #include "cli/attach/site_names.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* site_names.h - what the stacks of attached processes mean, looked up once and kept. */
 #pragma once
 

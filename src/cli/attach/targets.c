@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* targets.c - whom attach and top follow: processes by number, all of them, some APIs only. */
 #include "cli/attach/targets.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* targets.h - whom attach and top follow: processes by number, all of them, some APIs only. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* top.c - gputrack top: what processes hold right now, on a screen that keeps up with them. */
 #include <signal.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* check_attach.c - the doctor's look at what attaching needs: kernel, rights, probes, libraries. */
 #include <fcntl.h>
 #include <linux/capability.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* check_cuda.c - the doctor's look at CUDA: driver, GPUs, our door, CUPTI. */
 #include <dlfcn.h>
 #include <limits.h>

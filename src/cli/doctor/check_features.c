@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* check_features.c - what this gputrack was built with; Meson hands the rows over. */
 #include "cli/doctor/doctor.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* check_levelzero.c - the doctor's look at Level Zero: loader, drivers, our layer. */
 #include <dlfcn.h>
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * check_opencl.c - the doctor's look at OpenCL: loader, drivers, our layer.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* check_permissions.c - the doctor's look at what this user may do: devices, locked memory. */
 #include <errno.h>
 #include <glob.h>

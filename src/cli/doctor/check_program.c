@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* check_program.c - the doctor's look at one program: can it be tracked, what is known of it. */
 #include <errno.h>
 #include <fcntl.h>

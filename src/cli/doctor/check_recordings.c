@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* check_recordings.c - the doctor's look at this folder: can a recording be written here. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* check_symbols.c - the doctor's look at symbols: can functions, files and lines be found. */
 #include <dlfcn.h>
 #include <limits.h>

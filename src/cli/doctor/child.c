@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* child.c - looks at loaders and drivers in a child. */
 #include "cli/doctor/child.h"
 

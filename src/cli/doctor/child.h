@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * child.h - looks at loaders and drivers in a child: one that crashes or hangs takes only
  * that child with it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* doctor.c - gputrack doctor: what can be tracked here, what is missing and how to get it. */
 #include "cli/doctor/doctor.h"
 

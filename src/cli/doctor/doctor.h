@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * doctor.h - the doctor's checks: sections of findings, one line each, with a remedy where
  * something is missing.

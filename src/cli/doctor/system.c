@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* system.c - the machine in a block of text: headings, and what the sections share. */
 #include "cli/doctor/system.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * system.h - the machine in a block of text, as reports carry it at their head: kernel,
  * distribution, processor, memory, disks, GPUs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* system_gpu.c - the machine's GPUs: NVIDIA's, other APIs' devices, and what the kernel knows. */
 #include <inttypes.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* system_hardware.c - the machine's processors, memory and disks. */
 #include <ctype.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* system_host.c - the machine's kernel, board, firmware and distribution. */
 #include <stdlib.h>
 #include <string.h>

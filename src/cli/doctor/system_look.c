@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* system_look.c - asks drivers for GPUs and file systems for their room, in a child. */
 #include <dlfcn.h>
 #include <inttypes.h>

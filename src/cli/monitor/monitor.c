@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* monitor.c - gputrack monitor: what processes cost, row by row, as CSV. */
 #include <errno.h>
 #include <fcntl.h>

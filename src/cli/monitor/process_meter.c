@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* process_meter.c - what another process costs: processor time, memory, disk, from /proc. */
 #include "cli/monitor/process_meter.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * process_meter.h - what another process costs: processor time, memory, disk, from /proc.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* device_sampler.c - the GPUs' own word on their memory, taken beside the program while it runs. */
 #include "cli/run/device_sampler.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * device_sampler.h - the GPUs' own word on their memory, taken beside the program while it runs.
  *

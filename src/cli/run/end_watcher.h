@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * end_watcher.h - sees when the traced processes are gone, for those that cannot say so.
  *

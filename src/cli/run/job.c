@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* job.c - runs that are the ranks of one job share a recording; the last of them reports. */
 #include "cli/run/job.h"
 

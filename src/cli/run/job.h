@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * job.h - runs that are the ranks of one job (`mpirun -n 3 gputrack run`) share a recording, and
  * the last of them to end reports on all.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* run.c - `gputrack run`: runs a program with the doors open, then says what it left behind. */
 #include <errno.h>
 #include <limits.h>

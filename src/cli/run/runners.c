@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* runners.c - which `gputrack run`s of a job's ranks still run, as a line of `info`. */
 #include "cli/run/runners.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * runners.h - which `gputrack run`s of a job's ranks still run, as a line of `info`.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* with_nsys.c - `gputrack run --with nsys`: Nsight Systems records, its export is imported. */
 #include "cli/run/with_nsys.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* with_nsys.h - `gputrack run --with nsys`: Nsight Systems records, its export is imported. */
 #pragma once
 

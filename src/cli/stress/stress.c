@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stress.c - gputrack stress: allocates and frees GPU memory at a given pace. */
 #include "cli/stress/stress.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * stress.h - GPU memory made and given back at a given pace: the plan, the APIs, the workers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stress_cuda.c - memory by CUDA's driver API, without its headers and without linking it. */
 #include <dlfcn.h>
 #include <errno.h>

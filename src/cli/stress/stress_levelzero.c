@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stress_levelzero.c - memory by Level Zero, without its headers and without linking it. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* stress_opencl.c - memory by OpenCL, without its headers and without linking it. */
 #include <errno.h>
 #include <stdio.h>

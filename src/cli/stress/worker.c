@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* worker.c - threads that allocate and free at the moments of the plan. */
 #include <errno.h>
 #include <pthread.h>

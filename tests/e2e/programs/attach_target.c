@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * attach_target.c - does with CUDA memory what it is told, a line at a time, and says when done:
  *

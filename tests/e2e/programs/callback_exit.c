@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * callback_exit: ends the program from a callback of the driver, by exit, _exit or SIGKILL.
  *

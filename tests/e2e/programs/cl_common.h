@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What every OpenCL test program shares: arguments, picking a platform, ending with a message. */
 #ifndef CL_COMMON_H
 #define CL_COMMON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The kinds of tracked objects, and a log of their lives that owes nothing to the tracker. */
 #ifndef CL_KINDS_H
 #define CL_KINDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * crowd: many threads and forks at once, over the driver of fake_table.h, which holds no locks.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cuda_common.h - what the CUDA test programs share: all versions of all functions, one check. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cuda_lives.c - lives and deaths of CUDA memory, by name: WHAT…
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cuda_objects.c - creates and ends something through every CUDA function that gputrack follows.
  *

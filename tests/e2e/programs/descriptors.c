@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * descriptors: closes every file descriptor that it did not open, and uses their numbers itself.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * exec_loop: leaks a buffer and executes itself again, --times N (default 5) times in all.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A driver for user events alone, behind a dispatch table as a loader hands it to a layer.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * forks: a process and its children each leak their own number of buffers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * killed: makes and releases objects in a fixed pattern, and ends with some of them alive.
  *

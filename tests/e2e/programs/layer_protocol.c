@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * layer_protocol: loads a layer and talks to it as the Khronos loader does.
  *

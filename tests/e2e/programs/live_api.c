@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * live_api: the live-object extension as programs reach it, by asking for its functions.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * objects: makes, retains and releases every kind of OpenCL object that the platform supports.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the parts of the objects program share: the bench they work on, and the bookkeeping. */
 #ifndef OBJECTS_H
 #define OBJECTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every enqueue call, with an event to be released, and some that fail and make none. */
 #include "objects.h"
 

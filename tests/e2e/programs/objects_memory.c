@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Memory from allocation calls: shared virtual memory and Intel's unified shared memory. */
 #include "objects.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * plugin: leaks in libraries that are unloaded again, and whose addresses are used twice.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What plugin.c calls in the libraries that it loads. */
 #ifndef PLUGIN_H
 #define PLUGIN_H

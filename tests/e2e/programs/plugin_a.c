@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Plugin a: leaks in leak_in_alpha(). */
 #include "plugin.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Plugin b: leaks in leak_in_beta(). */
 #include "plugin.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * redundant: releases an object once more than it may, and prints what the driver answered.
  *

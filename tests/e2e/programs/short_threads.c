@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * short_threads: --threads N (default 1000) threads that each make a buffer and end, eight at once.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * signal_calls: makes OpenCL calls in a signal handler while the thread it stops makes them too.
  *

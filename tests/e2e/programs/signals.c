@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * signals: what a wrapper must pass through: streams, exit status, signals, arguments, environment.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * steady: does the same again and again, and tells whether the process got bigger by it.
  *

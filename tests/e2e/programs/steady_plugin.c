@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* steady_plugin: a library that is loaded and unloaded by `steady`, with a stack of its own. */
 __attribute__((visibility("default"))) void call(void (*function)(void));
 

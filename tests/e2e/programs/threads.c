@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * threads: many threads make objects on one context and release each other's references.
  *

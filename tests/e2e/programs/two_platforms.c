@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * two_platforms: a driver with two platforms behind one table, and extensions that no driver at hand
  * has. Each function prints whose it is; a call must reach the platform that its object is of.

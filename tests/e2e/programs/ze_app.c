@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ze_app.c - uses every kind of Level Zero object and every append function, and gives all back.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ze_beside.c - a program whose second thread grows while the first makes and destroys events.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ze_common.h - what the Level Zero test programs share: opening a device, checked calls, and a log
  * of their own to hold a tracker's recording against.

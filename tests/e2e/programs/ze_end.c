@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ze_end.c - makes a few calls, leaves some objects alive, and ends in the way asked for.
  *

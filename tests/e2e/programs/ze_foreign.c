@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ze_foreign.c - makes one object of every kind and gives all back, whatever single calls answer.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ze_grow.c - a program that grows by itself between each create and its destroy.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ze_many.c - a program that does nothing but call: many events at once, one call after another.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ze_newer.c - calls functions newer than the installed loader, through tables of version 1.18 that
  * the test driver fills in and a layer wraps, as a current loader would have it done.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ze_reload.c - loads the Level Zero loader, works, and unloads it again, so many times.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ze_steps.c - creates and destroys in a fixed pattern, on so many threads, and logs what returned.
  *

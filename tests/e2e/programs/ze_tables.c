@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ze_tables.c - asks a layer for its tables as loaders of versions 1.0 to 1.18 would, and prints
  * which slots it replaced.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ze_threads.c - many threads that create, destroy, allocate and free, half of it crosswise.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ze_turns.c - threads one after the other, each with memory that comes and goes. */
 #include <pthread.h>
 

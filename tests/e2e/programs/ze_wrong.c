@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ze_wrong.c - makes calls that a validation layer refuses and our test driver mostly takes, and
  * prints what each answered: `function 0x…` per line. Then makes and destroys an event properly.

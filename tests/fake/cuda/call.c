@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * call.c - what surrounds every call of the stand-in driver: failures on request, and CUPTI.
  *

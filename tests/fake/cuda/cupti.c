@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * cupti.c - a CUPTI over the stand-in driver: callbacks with the real structs, and nothing else.
  *

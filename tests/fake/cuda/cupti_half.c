@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* cupti_half.c - a library by CUPTI's name that has one of its functions, which must not be called. */
 #include <stdlib.h>
 

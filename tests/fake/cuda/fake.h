@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fake.h - a CUDA driver on host memory and a CUPTI over it, for tests without a GPU.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* memory.c - memory of every kind, from the host's. */
 #include "fake.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* objects.c - what is alive in the stand-in driver: one table, one lock. */
 #include "fake.h"
 #include "../gpu_memory/share.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* things.c - objects without bytes: streams, events, modules, libraries, graphs, textures. */
 #include "fake.h"
 

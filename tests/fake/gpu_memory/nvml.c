@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * nvml.c - a stand-in for libnvidia-ml.so.1: GPU 0 uses 512 MiB and what the stand-in driver says.
  *

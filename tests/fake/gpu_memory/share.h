@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* share.h - what the stand-in driver and libnvidia-ml share: the file FAKE_NVML_SHARE. */
 #pragma once
 

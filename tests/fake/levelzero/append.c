@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * append.c - every zeCommandListAppend function: copies copy, fills fill, kernels do nothing.
  */

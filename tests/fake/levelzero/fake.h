@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fake.h - a Level Zero driver on host memory, for tests under the real loader.
  *

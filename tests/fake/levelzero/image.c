@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * image.c - images with real pixels, views of them, and samplers.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * list.c - command lists, queues and fences: recording and running.
  *

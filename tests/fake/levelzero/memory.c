@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * memory.c - device, host and shared memory, all of it host memory, and its IPC handles.
  *

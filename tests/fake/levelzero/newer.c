@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * newer.c - objects and calls of specifications after 1.4, for new loaders.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * newer.h - functions that came after the 1.4 specification, under our own plain types.
  *

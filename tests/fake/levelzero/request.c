@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * request.c - what the environment asks of the driver, read once when it is loaded.
  *

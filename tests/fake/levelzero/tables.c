@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * tables.c - the dispatch tables that a loader asks a driver for.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * tables.h - which function stands in which slot of which dispatch table, since which version.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * test_tables.c - asks a driver for its tables as loaders of every version would.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * virtual.c - reserved addresses, physical memory, and the mapping of one to the other.
  *
