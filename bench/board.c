@@ -10,10 +10,13 @@ enum { SITES = 200, LOOKS = 100 };
 
 static void create(struct gt_board *b, uint16_t process, uint64_t i)
 {
-	gt_board_apply(b, &(struct gt_event){ .time_ns = i, .handle = 0x7f0000000000 + i * 512,
-					      .size = 256 + i % 4096,
-					      .stack = (uint32_t)(i % SITES) + 1,
-					      .function = GT_FN_cuMemAlloc_v2 }, process);
+	gt_board_apply(b,
+		       &(struct gt_event){ .time_ns = i,
+					   .handle = 0x7f0000000000 + i * 512,
+					   .size = 256 + i % 4096,
+					   .stack = (uint32_t)(i % SITES) + 1,
+					   .function = GT_FN_cuMemAlloc_v2 },
+		       process);
 }
 
 /* What a summary asks for. */

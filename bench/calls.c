@@ -27,15 +27,15 @@ struct descent {
  * Functions of different sizes and return addresses, as a real program's stack has them: the same
  * one over and over would flatter an unwinder that remembers what it has seen.
  */
-#define LEVEL(n, below, bytes)                                             \
-	static __attribute__((noinline)) void level_##n(struct descent *d) \
-	{                                                                  \
-		char room[bytes];                                          \
-									   \
-		__asm__ volatile("" : : "r"(room) : "memory");             \
-		below(d);                                                  \
-		/* no tail call: the frame must stay */                    \
-		__asm__ volatile("" : : "r"(room) : "memory");             \
+#define LEVEL(n, below, bytes)                                                                     \
+	static __attribute__((noinline)) void level_##n(struct descent *d)                         \
+	{                                                                                          \
+		char room[bytes];                                                                  \
+                                                                                                   \
+		__asm__ volatile("" : : "r"(room) : "memory");                                     \
+		below(d);                                                                          \
+		/* no tail call: the frame must stay */                                            \
+		__asm__ volatile("" : : "r"(room) : "memory");                                     \
 	}
 
 static __attribute__((noinline)) void level_0(struct descent *d)
@@ -60,7 +60,7 @@ LEVEL(13, level_12, 112)
 LEVEL(14, level_13, 40)
 
 static void (*const levels[])(struct descent *d) = {
-	level_0, level_1, level_2,  level_3,  level_4,	level_5,  level_6,  level_7,
+	level_0, level_1, level_2,  level_3,  level_4,  level_5,  level_6,  level_7,
 	level_8, level_9, level_10, level_11, level_12, level_13, level_14,
 };
 
@@ -170,7 +170,7 @@ static void one_cpu(cpu_set_t *one, int *usable)
 /* Work that is done once by each thread, at the same time. */
 struct round {
 	const struct bench_case *what;
-	long repeats;       /* of each thread */
+	long repeats; /* of each thread */
 	int threads;
 };
 
@@ -188,7 +188,8 @@ static double run_round(const struct round *r, const struct bench_plan *plan,
 	if (cores > r->threads)
 		cores = r->threads;
 	for (int i = 0; i < r->threads; i++) {
-		workers[i].descent = (struct descent){ .run = r->what->run, .self = plan->selves[i],
+		workers[i].descent = (struct descent){ .run = r->what->run,
+						       .self = plan->selves[i],
 						       .repeats = r->repeats };
 		workers[i].from = from;
 		workers[i].cpus = r->threads == 1 ? &one : NULL;
@@ -220,7 +221,7 @@ static long find_repeats(const struct bench_case *what, const struct bench_plan 
 
 struct bench_total bench_calls(const struct bench_plan *plan)
 {
-	void (*from)(struct descent *d) = find_level();
+	void (*from)(struct descent * d) = find_level();
 	struct bench_total total = { 0 };
 	long repeats[BENCH_CASES_MAX];
 
@@ -229,7 +230,8 @@ struct bench_total bench_calls(const struct bench_plan *plan)
 	for (int n = 0; n < plan->rounds; n++)
 		for (size_t i = 0; i < plan->case_count; i++)
 			for (size_t t = 0; t < sizeof thread_counts / sizeof *thread_counts; t++) {
-				struct round r = { .what = &plan->cases[i], .repeats = repeats[i],
+				struct round r = { .what = &plan->cases[i],
+						   .repeats = repeats[i],
 						   .threads = thread_counts[t] };
 
 				printf("sample\t%s\t%u\t%d\t%.2f\n", r.what->name, r.what->calls,

@@ -124,7 +124,8 @@ static const struct bench_case cases[] = {
 int main(int argc, char **argv)
 {
 	bool probe = argc == 2 && !strcmp(argv[1], "--probe");
-	struct bench_plan plan = { .cases = cases, .case_count = sizeof cases / sizeof *cases,
+	struct bench_plan plan = { .cases = cases,
+				   .case_count = sizeof cases / sizeof *cases,
 				   .rounds = probe ? 1 : bench_rounds(argc, argv, 3) };
 	struct bench_total total;
 	char name[128] = "";

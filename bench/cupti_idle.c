@@ -23,9 +23,9 @@ static void called(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId
 __attribute__((visibility("default"))) int InitializeInjection(void)
 {
 	static const CUpti_CallbackId calls[] = {
-		CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2, CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2,
+		CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2,   CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2,
 		CUPTI_DRIVER_TRACE_CBID_cuMemAllocAsync, CUPTI_DRIVER_TRACE_CBID_cuMemFreeAsync,
-		CUPTI_DRIVER_TRACE_CBID_cuEventCreate, CUPTI_DRIVER_TRACE_CBID_cuEventDestroy_v2,
+		CUPTI_DRIVER_TRACE_CBID_cuEventCreate,   CUPTI_DRIVER_TRACE_CBID_cuEventDestroy_v2,
 	};
 	static struct gt_cupti cupti;
 	CUpti_SubscriberHandle subscriber;

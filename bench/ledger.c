@@ -21,11 +21,11 @@ enum {
 	SITES = 1000,
 	TOP = 10,
 	ROUNDS = 5,
-	PAIRS = 200000,        /* create + destroy pairs of a round */
-	SUMMARIES = 200,       /* of a round */
-	SETTLED = 10000,       /* below this many handles one chunk, taken whole, weighs too much */
+	PAIRS = 200000,  /* create + destroy pairs of a round */
+	SUMMARIES = 200, /* of a round */
+	SETTLED = 10000, /* below this many handles one chunk, taken whole, weighs too much */
 	HANDLE_STEP = 0x140,
-	BYTES_NEEDED = 150,    /* of memory for each handle, with room to spare */
+	BYTES_NEEDED = 150, /* of memory for each handle, with room to spare */
 };
 
 static const uint64_t handles_from = UINT64_C(0x7f0000000000);
@@ -40,22 +40,29 @@ struct samples {
 
 struct result {
 	uint64_t handles;
-	double live_bytes, live_bytes_most;   /* per handle: when all are in, and at worst */
-	double fill_ns;                       /* per creation, from none to all */
+	double live_bytes, live_bytes_most; /* per handle: when all are in, and at worst */
+	double fill_ns;                     /* per creation, from none to all */
 	struct samples live_pair, ledger_pair, summary;
 };
 
 static struct gt_event creation(uint64_t i)
 {
-	return (struct gt_event){ .function = GT_FN_clCreateBuffer, .time_ns = i, .tid = 1,
-				  .handle = handles_from + i * HANDLE_STEP, .size = 4096,
-				  .place = 1, .stack = 1 + (uint32_t)(gt_mix64(i) % SITES) };
+	return (struct gt_event){ .function = GT_FN_clCreateBuffer,
+				  .time_ns = i,
+				  .tid = 1,
+				  .handle = handles_from + i * HANDLE_STEP,
+				  .size = 4096,
+				  .place = 1,
+				  .stack = 1 + (uint32_t)(gt_mix64(i) % SITES) };
 }
 
 static struct gt_event destruction(uint64_t i)
 {
-	return (struct gt_event){ .function = GT_FN_clReleaseMemObject, .time_ns = i, .tid = 1,
-				  .handle = handles_from + i * HANDLE_STEP, .stack = 1 };
+	return (struct gt_event){ .function = GT_FN_clReleaseMemObject,
+				  .time_ns = i,
+				  .tid = 1,
+				  .handle = handles_from + i * HANDLE_STEP,
+				  .stack = 1 };
 }
 
 static int by_value(const void *a, const void *b)
@@ -214,9 +221,9 @@ static void print_rows(struct result *results, size_t count)
 		struct result *r = &results[i];
 
 		printf("| %" PRIu64 " | %.1f | %.1f | 64 | %.0f | %.0f | %.0f | %.0f | %.0f "
-		       "| %.2f | %.1f | %.1f | %.2f | 1 |\n", r->handles, r->live_bytes,
-		       r->live_bytes_most, r->fill_ns, min_of(&r->live_pair),
-		       median_of(&r->live_pair), min_of(&r->ledger_pair),
+		       "| %.2f | %.1f | %.1f | %.2f | 1 |\n",
+		       r->handles, r->live_bytes, r->live_bytes_most, r->fill_ns,
+		       min_of(&r->live_pair), median_of(&r->live_pair), min_of(&r->ledger_pair),
 		       median_of(&r->ledger_pair), min_of(&r->ledger_pair) / pair,
 		       min_of(&r->summary) / 1e3, median_of(&r->summary) / 1e3,
 		       min_of(&r->summary) / summary);
@@ -239,7 +246,8 @@ int main(void)
 	print_rows(results, count);
 	printf("\nBuffers of %d call sites; each pair ends one of those alive, picked at random, "
 	       "and creates it anew; a summary is the totals and the %d biggest call sites; the "
-	       "least and the median of %d rounds.\n", SITES, TOP, ROUNDS);
+	       "least and the median of %d rounds.\n",
+	       SITES, TOP, ROUNDS);
 	if (count < SIZE_COUNT)
 		printf("%" PRIu64 " handles would not fit the memory of this machine.\n",
 		       sizes[count]);

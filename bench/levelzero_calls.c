@@ -16,7 +16,7 @@
 enum {
 	MEMORY_BYTES = 4096,
 	CYCLE_CALLS = 9,
-	CYCLE_EVENTS = 8,      /* a recording has lives alone: no append */
+	CYCLE_EVENTS = 8, /* a recording has lives alone: no append */
 	EVENTS_OF_SELF = 4,
 	WORK_NS = 1000,
 };
@@ -38,7 +38,8 @@ static void must(ze_result_t result, const char *what)
 
 #define MUST(function, ...) must(function(__VA_ARGS__), #function)
 
-/* What a program does between two calls: it takes longer than the moment that the tracker trusts. */
+/* What a program does between two calls: it takes longer than the moment that the tracker trusts.
+ */
 static void work(void)
 {
 	struct timespec begun, now;
@@ -101,12 +102,14 @@ static void cycles_with_work(void *self, long repeats)
 	cycles(self, repeats, work);
 }
 
+/* clang-format off */
 static const struct bench_case cases[] = {
 	{ .name = "9 calls, one after another", .calls = CYCLE_CALLS, .events = CYCLE_EVENTS,
 	  .run = cycles_at_once },
 	{ .name = "9 calls, 1 µs of work after each", .calls = CYCLE_CALLS, .events = CYCLE_EVENTS,
 	  .run = cycles_with_work },
 };
+/* clang-format on */
 
 static void open_self(struct self *self)
 {
@@ -122,7 +125,8 @@ static void open_self(struct self *self)
 
 int main(int argc, char **argv)
 {
-	struct bench_plan plan = { .cases = cases, .case_count = sizeof cases / sizeof *cases,
+	struct bench_plan plan = { .cases = cases,
+				   .case_count = sizeof cases / sizeof *cases,
 				   .rounds = bench_rounds(argc, argv, 3) };
 	static struct self selves[BENCH_THREADS_MAX];
 	struct bench_total total;

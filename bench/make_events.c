@@ -29,8 +29,8 @@ enum {
 	THREADS = 4,
 	STACKS = 1000,
 	FRAMES = 16,
-	STEP_NS = 1000,           /* between two events of a thread, on average */
-	HANDLE_STEP = 0x140,      /* as malloc would lay out a driver's objects */
+	STEP_NS = 1000,      /* between two events of a thread, on average */
+	HANDLE_STEP = 0x140, /* as malloc would lay out a driver's objects */
 };
 
 /* The linker's: where this program begins, and where its code ends. */
@@ -38,7 +38,7 @@ extern const char __executable_start[], etext[];
 
 static const struct shape {
 	const char *name;
-	uint32_t alive;           /* of a thread at a time; 0: all that it creates */
+	uint32_t alive; /* of a thread at a time; 0: all that it creates */
 } shapes[] = {
 	{ .name = "balanced", .alive = 10000 / THREADS },
 	{ .name = "alive" },
@@ -46,7 +46,7 @@ static const struct shape {
 };
 
 struct resource {
-	uint64_t handle;          /* 0: not alive */
+	uint64_t handle; /* 0: not alive */
 	bool is_event;
 };
 
@@ -155,12 +155,14 @@ static void define_module(struct gt_writer *w, void *defined)
 	n = readlink("/proc/self/exe", path, sizeof path - 1);
 	if (n < 0 || stat(path, &st))
 		fail("/proc/self/exe", errno);
-	gt_writer_module(w, 0, &(struct gt_module){
-		.start = (uintptr_t)__executable_start,
-		.size = (uintptr_t)etext - (uintptr_t)__executable_start,
-		.bias = (uintptr_t)__executable_start, .path = path,
-		.file_size = (uint64_t)st.st_size,
-		.mtime_ns = st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec });
+	gt_writer_module(w, 0,
+			 &(struct gt_module){
+				 .start = (uintptr_t)__executable_start,
+				 .size = (uintptr_t)etext - (uintptr_t)__executable_start,
+				 .bias = (uintptr_t)__executable_start,
+				 .path = path,
+				 .file_size = (uint64_t)st.st_size,
+				 .mtime_ns = st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec });
 }
 
 static void define_stacks(struct gt_writer *w, uint32_t *stacks)
@@ -193,8 +195,12 @@ static void write_threads(struct gt_writer *w, uint64_t events, const struct sha
 		struct thread *t = &threads[i];
 		char name[16];
 
-		*t = (struct thread){ .writer = w, .stacks = stacks, .tid = 1000 + i,
-				      .events = events / THREADS, .time_ns = now, .random = i,
+		*t = (struct thread){ .writer = w,
+				      .stacks = stacks,
+				      .tid = 1000 + i,
+				      .events = events / THREADS,
+				      .time_ns = now,
+				      .random = i,
 				      .next_handle = (0x7f00u + i) * (UINT64_C(1) << 32),
 				      .owner = 0x55aa00001000 + i * HANDLE_STEP,
 				      .slot_count = shape->alive };
@@ -228,8 +234,10 @@ int main(int argc, char **argv)
 {
 	const struct shape *shape = argc == 4 ? find_shape(argv[3]) : NULL;
 	bool defined = false;
-	struct gt_writer_options options = { .pid = (uint32_t)getpid(), .ppid = (uint32_t)getppid(),
-					     .modules = define_module, .context = &defined };
+	struct gt_writer_options options = { .pid = (uint32_t)getpid(),
+					     .ppid = (uint32_t)getppid(),
+					     .modules = define_module,
+					     .context = &defined };
 	uint64_t events = argc == 4 ? strtoull(argv[2], NULL, 10) : 0;
 	struct gt_writer *w;
 	char path[PATH_MAX];

@@ -73,7 +73,8 @@ static void queries(void *arg, long repeats)
 		cl_uint devices;
 
 		must(clGetContextInfo(self->context, CL_CONTEXT_NUM_DEVICES, sizeof devices,
-				      &devices, NULL), "clGetContextInfo");
+				      &devices, NULL),
+		     "clGetContextInfo");
 	}
 }
 
@@ -108,7 +109,8 @@ static cl_device_id find_device(void)
 
 int main(int argc, char **argv)
 {
-	struct bench_plan plan = { .cases = cases, .case_count = sizeof cases / sizeof *cases,
+	struct bench_plan plan = { .cases = cases,
+				   .case_count = sizeof cases / sizeof *cases,
 				   .rounds = bench_rounds(argc, argv, 3) };
 	static struct self selves[BENCH_THREADS_MAX];
 	cl_device_id device = find_device();

@@ -50,7 +50,8 @@ static void write_row(void)
 		abort();
 }
 
-/* One sample as the original tracker takes it: a text file opened, read line by line, and a folder. */
+/* One sample as the original tracker takes it: a text file opened, read line by line, and a folder.
+ */
 static void sample_by_status(void)
 {
 	FILE *status = fopen("/proc/self/status", "r");
@@ -148,11 +149,14 @@ int main(void)
 	printf("| pread of a kept /proc/self/statm (the tracker: one or two per call) | %.0f |\n",
 	       cost(read_statm));
 	printf("| write of a row of 86 bytes (with CSV: one per call) | %.0f |\n", cost(write_row));
-	printf("| getrusage of the thread (in a program with threads, after work of its own) | %.0f |\n",
+	printf("| getrusage of the thread (in a program with threads, after work of its own) | "
+	       "%.0f |\n",
 	       cost(read_faults));
-	printf("| fstat of a kept /proc/self/task (once a millisecond) | %.0f |\n", cost(stat_tasks));
+	printf("| fstat of a kept /proc/self/task (once a millisecond) | %.0f |\n",
+	       cost(stat_tasks));
 	printf("| one reading and one row in its turn, 1 thread | %.0f |\n", crowd_cost(1));
-	printf("| one reading and one row in its turn, %d threads | %.0f |\n", CROWD, crowd_cost(CROWD));
+	printf("| one reading and one row in its turn, %d threads | %.0f |\n", CROWD,
+	       crowd_cost(CROWD));
 	printf("| a sample the original's way (two per call) | %.0f |\n", cost(sample_by_status));
 	return 0;
 }

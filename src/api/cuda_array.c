@@ -8,7 +8,7 @@ enum { LEVELS_MAX = 32 };
 
 static const uint8_t channel_bytes[] = {
 	[GT_CUDA_UINT8] = 1, [GT_CUDA_UINT16] = 2, [GT_CUDA_UINT32] = 4, [GT_CUDA_INT8] = 1,
-	[GT_CUDA_INT16] = 2, [GT_CUDA_INT32] = 4, [GT_CUDA_HALF] = 2, [GT_CUDA_FLOAT] = 4,
+	[GT_CUDA_INT16] = 2, [GT_CUDA_INT32] = 4,  [GT_CUDA_HALF] = 2,   [GT_CUDA_FLOAT] = 4,
 };
 
 /* All channels together, whatever their number is said to be. */
@@ -31,7 +31,9 @@ static uint64_t element_bytes(const struct gt_cuda_array *a)
 		return whole_bytes[format - GT_CUDA_UNORM8X1];
 	if (is_compressed(format))
 		return format == GT_CUDA_BC1 || format == GT_CUDA_BC1_SRGB ||
-		       format == GT_CUDA_BC4 || format == GT_CUDA_BC4_SNORM ? 8 : 16;
+				       format == GT_CUDA_BC4 || format == GT_CUDA_BC4_SNORM ?
+			       8 :
+			       16;
 	/* those of video, and what comes in the future: not less than this */
 	return a->channels;
 }

@@ -17,6 +17,7 @@ enum gt_cuda_array_flag {
 };
 
 /* CUarray_format, as far as bytes depend on it; of those in between each is like its neighbours. */
+/* clang-format off */
 enum gt_cuda_format {
 	GT_CUDA_UINT8 = 0x01, GT_CUDA_UINT16, GT_CUDA_UINT32,
 	GT_CUDA_INT8 = 0x08, GT_CUDA_INT16, GT_CUDA_INT32,
@@ -29,6 +30,7 @@ enum gt_cuda_format {
 	GT_CUDA_SNORM8X1, GT_CUDA_SNORM8X2, GT_CUDA_SNORM8X4,
 	GT_CUDA_SNORM16X1, GT_CUDA_SNORM16X2, GT_CUDA_SNORM16X4,
 };
+/* clang-format on */
 
 /* CUDA_ARRAY3D_DESCRIPTOR; dimensions that it does not have are 0. */
 struct gt_cuda_array {

@@ -3,20 +3,23 @@
 #include "api/functions.h"
 
 /* A row's handle, size or owner column as a struct gt_ref; `argc` fills what one leaves open. */
-#define REF_IN(n)                GT_IN, n, argc, argc, 0
-#define REF_OUT(n)               GT_OUT, n, argc, argc, 0
-#define REF_BYTES(n)             GT_IN, n, argc, argc, 0
-#define REF_INS(n, c)            GT_INS, n, c, argc, 0
-#define REF_INS_UNLESS(n, c, u)  GT_INS, n, c, u, 0
-#define REF_OUTS(n, c)           GT_OUTS, n, c, argc, 0
-#define REF_AT(n, o)             GT_AT, n, argc, argc, o
-#define REF_RET                  GT_RET, argc, argc, argc, 0
-#define REF_ASK                  GT_ASK, argc, argc, argc, 0
-#define REF_NONE                 GT_NONE, argc, argc, argc, 0
-#define REF(fn, column)          REF_(fn, REF_##column)
-#define REF_(fn, ...)            REF__(fn, __VA_ARGS__)
-#define REF__(fn, how, n, c, u, o)                                                           \
-	{ .from = how, .arg = fn##__##n, .count = fn##__##c, .unless = fn##__##u, .offset = o }
+#define REF_IN(n)               GT_IN, n, argc, argc, 0
+#define REF_OUT(n)              GT_OUT, n, argc, argc, 0
+#define REF_BYTES(n)            GT_IN, n, argc, argc, 0
+#define REF_INS(n, c)           GT_INS, n, c, argc, 0
+#define REF_INS_UNLESS(n, c, u) GT_INS, n, c, u, 0
+#define REF_OUTS(n, c)          GT_OUTS, n, c, argc, 0
+#define REF_AT(n, o)            GT_AT, n, argc, argc, o
+#define REF_RET                 GT_RET, argc, argc, argc, 0
+#define REF_ASK                 GT_ASK, argc, argc, argc, 0
+#define REF_NONE                GT_NONE, argc, argc, argc, 0
+#define REF(fn, column)         REF_(fn, REF_##column)
+#define REF_(fn, ...)           REF__(fn, __VA_ARGS__)
+#define REF__(fn, how, n, c, u, o)                                                                 \
+	{                                                                                          \
+		.from = how, .arg = fn##__##n, .count = fn##__##c, .unless = fn##__##u,            \
+		.offset = o                                                                        \
+	}
 
 #define RESULT_STATUS(type)       STATUS, SUCCESS, argc
 #define RESULT_STATUS_ANY(type)   STATUS, ANY, argc
@@ -25,16 +28,16 @@
 #define RESULT_NOTHING            NOTHING, SUCCESS, argc
 #define RESULT(fn, column)        RESULT_(fn, RESULT_##column)
 #define RESULT_(fn, ...)          RESULT__(fn, __VA_ARGS__)
-#define RESULT__(fn, result_, on_, n)                                                        \
+#define RESULT__(fn, result_, on_, n)                                                              \
 	.result = GT_RESULT_##result_, .on = GT_ON_##on_, .code = fn##__##n
 
-#define COLUMNS(fn, effect_, kind_, handle_, size_, owner_)                                  \
-	.api = ROW_API, .effect = GT_##effect_, .kind = GT_##kind_, .argc = fn##__argc,      \
+#define COLUMNS(fn, effect_, kind_, handle_, size_, owner_)                                        \
+	.api = ROW_API, .effect = GT_##effect_, .kind = GT_##kind_, .argc = fn##__argc,            \
 	.handle = REF(fn, handle_), .size = REF(fn, size_), .owner = REF(fn, owner_)
 
 const struct gt_function gt_functions[GT_FN_COUNT] = {
 #define FN(fn, ret, args, ...) [GT_FN_##fn] = { RESULT(fn, ret), COLUMNS(fn, __VA_ARGS__) },
-#define ALSO(fn, on_, ...)                                                                    \
+#define ALSO(fn, on_, ...)                                                                         \
 	[GT_FN_##fn##__also] = { .also = true, .on = GT_ON_##on_, COLUMNS(fn, __VA_ARGS__) },
 #include "api/apis.def"
 #undef FN
@@ -43,13 +46,14 @@ const struct gt_function gt_functions[GT_FN_COUNT] = {
 
 const char *const gt_function_names[GT_FN_COUNT] = {
 	[GT_FN_NONE] = "(unknown)",
-#define FN(fn, ...) [GT_FN_##fn] = #fn,
+#define FN(fn, ...)   [GT_FN_##fn] = #fn,
 #define ALSO(fn, ...) [GT_FN_##fn##__also] = #fn,
 #include "api/apis.def"
 #undef FN
 #undef ALSO
 };
 
+/* clang-format off */
 const struct gt_kind_info gt_kinds[GT_KIND_COUNT] = {
 #define KIND(id, name_, plural_, family_, memory_, habits_, label_, cl, ze, cu)               \
 	[GT_##id] = { .name = name_, .plural = plural_, .family = GT_##family_,               \
@@ -59,6 +63,7 @@ const struct gt_kind_info gt_kinds[GT_KIND_COUNT] = {
 #include "api/kinds.def"
 #undef KIND
 };
+/* clang-format on */
 
 const char *const gt_api_keys[GT_API_COUNT] = {
 #define API(id, key, name) [GT_##id] = key,

@@ -42,8 +42,14 @@ enum gt_api {
 enum gt_effect { GT_CREATE, GT_DESTROY, GT_RETAIN, GT_RELEASE, GT_APPEND, GT_EFFECT_COUNT };
 enum gt_result { GT_RESULT_STATUS, GT_RESULT_HANDLE, GT_RESULT_NOTHING };
 enum gt_memory { GT_MEMORY_NO, GT_MEMORY_VIEW, GT_MEMORY_DEVICE, GT_MEMORY_SHARED, GT_MEMORY_HOST };
-enum gt_habit { GT_BORROWED = 1, GT_OWNED = 2, GT_TAKES = 4, GT_LASTING = 8,
-		GT_HOLDS = 16, GT_RANGED = 32 };
+enum gt_habit {
+	GT_BORROWED = 1,
+	GT_OWNED = 2,
+	GT_TAKES = 4,
+	GT_LASTING = 8,
+	GT_HOLDS = 16,
+	GT_RANGED = 32
+};
 enum gt_from { GT_NONE, GT_IN, GT_OUT, GT_RET, GT_INS, GT_OUTS, GT_ASK, GT_AT };
 
 enum gt_label {
@@ -67,17 +73,17 @@ enum gt_kind {
 /* Where one value of a call is found. */
 struct gt_ref {
 	uint8_t from, arg;
-	uint8_t count;         /* the argument that counts an array */
-	uint8_t unless;        /* the argument that makes this void; argc: there is none */
-	uint8_t offset;        /* of AT */
+	uint8_t count;  /* the argument that counts an array */
+	uint8_t unless; /* the argument that makes this void; argc: there is none */
+	uint8_t offset; /* of AT */
 };
 
 struct gt_function {
 	uint8_t api, effect, kind, argc;
 	uint8_t result;
-	uint8_t code;          /* of HANDLE_OR: the argument; argc: there is none */
-	bool also;             /* one more effect of the call that the row before describes */
-	uint8_t on;            /* enum gt_on */
+	uint8_t code; /* of HANDLE_OR: the argument; argc: there is none */
+	bool also;    /* one more effect of the call that the row before describes */
+	uint8_t on;   /* enum gt_on */
 	struct gt_ref handle, size, owner;
 };
 
@@ -97,7 +103,7 @@ struct gt_kind_info {
 /* Row 0 is no function, so that 0 can mean "none" wherever a row is named. */
 enum gt_function_id {
 	GT_FN_NONE,
-#define FN(fn, ...) GT_FN_##fn,
+#define FN(fn, ...)   GT_FN_##fn,
 #define ALSO(fn, ...) GT_FN_##fn##__also,
 #include "api/apis.def"
 #undef FN

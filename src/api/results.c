@@ -162,7 +162,9 @@ static const struct result levelzero[] = {
 };
 
 static const struct result *const results[GT_API_COUNT] = {
-	[GT_OPENCL] = opencl, [GT_LEVELZERO] = levelzero, [GT_CUDA] = cuda,
+	[GT_OPENCL] = opencl,
+	[GT_LEVELZERO] = levelzero,
+	[GT_CUDA] = cuda,
 };
 
 const char *gt_result_name(enum gt_api api, int32_t result)

@@ -41,8 +41,8 @@ bool gt_select_add(struct gt_select *s, const char *word, size_t size)
 		if (dot && !is_word(gt_api_keys[api], word, api_size))
 			continue;
 		for (int kind = 0; kind < GT_KIND_COUNT; kind++)
-			if (names_kind((enum gt_api)api, (enum gt_kind)kind,
-				       dot ? dot + 1 : word, dot ? size - api_size - 1 : size))
+			if (names_kind((enum gt_api)api, (enum gt_kind)kind, dot ? dot + 1 : word,
+				       dot ? size - api_size - 1 : size))
 				found = s->has[api][kind] = true;
 	}
 	return found;

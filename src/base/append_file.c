@@ -17,7 +17,8 @@ static bool is_allowed(int fd, enum gt_append_to what)
 	       (what == GT_APPEND_STREAM && S_ISFIFO(st.st_mode));
 }
 
-int gt_append_file_open(struct gt_append_file *k, const char *path, int flags, enum gt_append_to what)
+int gt_append_file_open(struct gt_append_file *k, const char *path, int flags,
+			enum gt_append_to what)
 {
 	int fd = open(path, flags | O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644);
 
@@ -39,9 +40,9 @@ int gt_append_file_open(struct gt_append_file *k, const char *path, int flags, e
 const char *gt_append_file_error(int error)
 {
 	switch (error) {
-	case -ENXIO:  return "nobody reads from it";
+	case -ENXIO: return "nobody reads from it";
 	case -ENODEV: return "it is no file";
-	default:      return strerror(-error);
+	default: return strerror(-error);
 	}
 }
 
@@ -66,7 +67,8 @@ static int look_again(struct gt_append_file *k)
 	return known;
 }
 
-ssize_t gt_append_file_write(struct gt_append_file *k, const void *data, size_t size, uint64_t now_ns)
+ssize_t gt_append_file_write(struct gt_append_file *k, const void *data, size_t size,
+			     uint64_t now_ns)
 {
 	int fd = gt_fd_is_due(&k->checked_ns, now_ns) ? look_again(k) : atomic_load(&k->fd);
 	ssize_t n;

@@ -11,11 +11,11 @@ enum { GT_FORMAT_MAX = 48 };
 
 /* Each writes into `out`, of GT_FORMAT_MAX bytes, and gives it back. */
 
-char *gt_format_bytes(char *out, uint64_t bytes);      /* "812 B", "1.00 MiB", "1,023 KiB" */
-char *gt_format_count(char *out, uint64_t count);      /* "1,234,567" */
-char *gt_format_span(char *out, uint64_t time_ns);     /* "0.012 s", "75.3 s", "3 h 12 min" */
-char *gt_format_moment(char *out, uint64_t real_ns);   /* "2026-03-01T12:00:00+01:00", local */
-char *gt_format_hex(char *out, uint64_t value);        /* "0x1f" */
+char *gt_format_bytes(char *out, uint64_t bytes);    /* "812 B", "1.00 MiB", "1,023 KiB" */
+char *gt_format_count(char *out, uint64_t count);    /* "1,234,567" */
+char *gt_format_span(char *out, uint64_t time_ns);   /* "0.012 s", "75.3 s", "3 h 12 min" */
+char *gt_format_moment(char *out, uint64_t real_ns); /* "2026-03-01T12:00:00+01:00", local */
+char *gt_format_hex(char *out, uint64_t value);      /* "0x1f" */
 
 /* A size as a person types it: digits only. False when it is none, or too big. */
 bool gt_count_parse(const char *text, uint64_t *out);

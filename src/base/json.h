@@ -17,8 +17,8 @@ enum { GT_JSON_DEPTH = 16 };
 struct gt_json {
 	FILE *out;
 	unsigned depth;
-	unsigned flat;   /* depth from which all is on one line; 0: none */
-	bool in_html;    /* set after _begin: strings have no <, > or &, so no tag can end it */
+	unsigned flat; /* depth from which all is on one line; 0: none */
+	bool in_html;  /* set after _begin: strings have no <, > or &, so no tag can end it */
 	struct {
 		char close;
 		bool used;
@@ -42,8 +42,8 @@ void gt_json_int(struct gt_json *j, const char *key, int64_t value);
 /* With nine significant digits; what is no number gives null. */
 void gt_json_real(struct gt_json *j, const char *key, double value);
 void gt_json_bool(struct gt_json *j, const char *key, bool value);
-void gt_json_hex(struct gt_json *j, const char *key, uint64_t value);    /* "0x1f" */
+void gt_json_hex(struct gt_json *j, const char *key, uint64_t value); /* "0x1f" */
 /* Any bytes, as base64. */
 void gt_json_base64(struct gt_json *j, const char *key, const void *bytes, size_t size);
-void gt_json_us(struct gt_json *j, const char *key, uint64_t time_ns);   /* 1234567 as 1234.567 */
+void gt_json_us(struct gt_json *j, const char *key, uint64_t time_ns); /* 1234567 as 1234.567 */
 void gt_json_null(struct gt_json *j, const char *key);

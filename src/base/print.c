@@ -13,8 +13,8 @@
 enum { TABLE_HANG = 4, UNIT_MAX = 3 };
 
 static const char *const paints[GT_PAINT_COUNT] = {
-	[GT_PLAIN] = "",          [GT_BOLD] = "\033[1m",    [GT_DIM] = "\033[2m",
-	[GT_RED] = "\033[1;31m",  [GT_YELLOW] = "\033[33m", [GT_GREEN] = "\033[32m",
+	[GT_PLAIN] = "",         [GT_BOLD] = "\033[1m",    [GT_DIM] = "\033[2m",
+	[GT_RED] = "\033[1;31m", [GT_YELLOW] = "\033[33m", [GT_GREEN] = "\033[32m",
 };
 
 void gt_print_init(struct gt_printer *p, FILE *out, const struct gt_style *style)
@@ -66,7 +66,8 @@ void gt_print_name(struct gt_printer *p, enum gt_paint paint, const char *text, 
 	put_cut(p, paint, text, columns, GT_CUT_MIDDLE);
 }
 
-void gt_print_function(struct gt_printer *p, enum gt_paint paint, const char *text, unsigned columns)
+void gt_print_function(struct gt_printer *p, enum gt_paint paint, const char *text,
+		       unsigned columns)
 {
 	put_cut(p, paint, text, columns, GT_CUT_FUNCTION);
 }
@@ -191,7 +192,8 @@ void gt_print_end(struct gt_printer *p)
 	p->column = p->blanks = p->hang = p->shift = 0;
 }
 
-void gt_print_wrap(struct gt_printer *p, enum gt_paint paint, unsigned indent, const char *format, ...)
+void gt_print_wrap(struct gt_printer *p, enum gt_paint paint, unsigned indent, const char *format,
+		   ...)
 {
 	va_list args;
 	char *text, *word, *rest;

@@ -23,10 +23,10 @@ enum gt_paint { GT_PLAIN, GT_BOLD, GT_DIM, GT_RED, GT_YELLOW, GT_GREEN, GT_PAINT
 struct gt_printer {
 	FILE *out;
 	struct gt_style style;
-	unsigned column;       /* of the line being written */
-	unsigned blanks;       /* before it that are not written yet */
-	unsigned hang;         /* where it goes on when it is full; 0: nothing is on it yet */
-	unsigned shift;        /* of a table's columns that go on below */
+	unsigned column; /* of the line being written */
+	unsigned blanks; /* before it that are not written yet */
+	unsigned hang;   /* where it goes on when it is full; 0: nothing is on it yet */
+	unsigned shift;  /* of a table's columns that go on below */
 };
 
 void gt_print_init(struct gt_printer *p, FILE *out, const struct gt_style *style);
@@ -40,7 +40,8 @@ void gt_print_put(struct gt_printer *p, enum gt_paint paint, const char *format,
 /* Somebody else's words, cleaned, and cut in the middle to `columns`, unless style.whole. */
 void gt_print_name(struct gt_printer *p, enum gt_paint paint, const char *text, unsigned columns);
 /* A function or variable, which loses its template arguments first. */
-void gt_print_function(struct gt_printer *p, enum gt_paint paint, const char *text, unsigned columns);
+void gt_print_function(struct gt_printer *p, enum gt_paint paint, const char *text,
+		       unsigned columns);
 /* A path likewise, which loses its start: its end tells more. */
 void gt_print_path(struct gt_printer *p, enum gt_paint paint, const char *text, unsigned columns);
 /* Blanks up to a column, at least one unless the line is empty; two where it is off the page. */
@@ -49,8 +50,8 @@ void gt_print_tab(struct gt_printer *p, unsigned column);
 void gt_print_right(struct gt_printer *p, enum gt_paint paint, const char *text, unsigned column);
 void gt_print_end(struct gt_printer *p);
 /* A paragraph of words, of both sorts, broken at the page's width and indented. */
-void gt_print_wrap(struct gt_printer *p, enum gt_paint paint, unsigned indent, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+void gt_print_wrap(struct gt_printer *p, enum gt_paint paint, unsigned indent, const char *format,
+		   ...) __attribute__((format(printf, 4, 5)));
 
 /* Goes on below unless so many columns are left. */
 void gt_print_need(struct gt_printer *p, unsigned columns);

@@ -34,5 +34,6 @@ uint64_t gt_process_began_ns(uint32_t pid)
 	for (int i = 0; at && i < START_WORD; i++)
 		at = strchr(at + 1, ' ');
 	return at ? booted + strtoull(at, NULL, 10) *
-			     (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK)) : 0;
+				       (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK)) :
+		    0;
 }

@@ -10,6 +10,7 @@ enum { DIGITS_MAX = 10 };
 const char *gt_rank_get(void)
 {
 	/* names that mean other things too need company */
+	/* clang-format off */
 	static const struct {
 		const char *rank, *with;
 	} launchers[] = {
@@ -19,6 +20,7 @@ const char *gt_rank_get(void)
 		{ "ALPS_APP_PE", NULL },          { "SLURM_PROCID", "SLURM_STEP_ID" },
 		{ "RANK", "WORLD_SIZE" },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
 		const char *rank = secure_getenv(launchers[i].rank);

@@ -12,8 +12,12 @@
 
 static size_t sequence_length(uint8_t lead)
 {
-	return lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 :
-	       lead < 0xf5 ? 4 : 0;
+	return lead < 0x80 ? 1 :
+	       lead < 0xc2 ? 0 :
+	       lead < 0xe0 ? 2 :
+	       lead < 0xf0 ? 3 :
+	       lead < 0xf5 ? 4 :
+			     0;
 }
 
 size_t gt_utf8_next(const char *text, size_t size, uint32_t *code)

@@ -12,7 +12,7 @@ enum gt_exit {
 	GT_EXIT_DONE = 0,
 	GT_EXIT_FAILED = 1,
 	GT_EXIT_USAGE = 2,
-	GT_EXIT_LEAKED = 23,    /* --fail-on-leak; diff: something is new */
+	GT_EXIT_LEAKED = 23, /* --fail-on-leak; diff: something is new */
 	GT_EXIT_UNTRACKED = 24,
 };
 
@@ -26,8 +26,8 @@ struct gt_command {
 /* All of them, in the order of --help. */
 const struct gt_command *gt_commands(size_t *count);
 
-#define COMMAND(name) \
-	extern const struct gt_syntax gt_##name##_syntax; \
+#define COMMAND(name)                                                                              \
+	extern const struct gt_syntax gt_##name##_syntax;                                          \
 	int gt_cmd_##name(int argc, char **argv);
 #define HIDDEN COMMAND
 #include "cli/commands.def"

@@ -23,8 +23,8 @@ static const char local_name[] = ".gputrackrc", variable[] = "GPUTRACK_OPTIONS";
 static struct {
 	struct gt_config config;
 	char *path;
-	char *folder;            /* of the file, with a slash at its end; "" for none */
-	struct gt_texts joined;  /* paths made of values, which settings point to */
+	char *folder;           /* of the file, with a slash at its end; "" for none */
+	struct gt_texts joined; /* paths made of values, which settings point to */
 	struct gt_error ignored, mistake;
 } state;
 
@@ -48,8 +48,10 @@ static int parse_line(struct gt_config *c, const char *from, unsigned number, co
 		return 0;
 	equals = memchr(text, '=', size);
 	if (!equals || memchr(text, '\0', size))
-		return gt_error_set(error, -EINVAL, "%s:%u: a line is OPTION = VALUE or "
-				    "COMMAND.OPTION = VALUE", from, number);
+		return gt_error_set(error, -EINVAL,
+				    "%s:%u: a line is OPTION = VALUE or "
+				    "COMMAND.OPTION = VALUE",
+				    from, number);
 	if (c->count == LINES_MAX)
 		return gt_error_set(error, -EINVAL, "%s:%u: there are too many lines; %d are read",
 				    from, number, LINES_MAX);
@@ -58,9 +60,10 @@ static int parse_line(struct gt_config *c, const char *from, unsigned number, co
 	key = trim(text, &key_size);
 	value = trim(equals + 1, &value_size);
 	GT_GROW(c->lines, c->count, c->room);
-	c->lines[c->count++] = (struct gt_config_line){
-		.key = gt_strndup(key, key_size), .value = gt_strndup(value, value_size),
-		.line = number, .from = from };
+	c->lines[c->count++] = (struct gt_config_line){ .key = gt_strndup(key, key_size),
+							.value = gt_strndup(value, value_size),
+							.line = number,
+							.from = from };
 	return 0;
 }
 
@@ -97,11 +100,15 @@ void gt_config_fini(struct gt_config *c)
 static bool is_trusted(const struct stat *st, const char *path)
 {
 	if (st->st_uid != geteuid() && st->st_uid != 0)
-		gt_error_set(&state.ignored, 0, "%s belongs to another user and is ignored; "
-			     "GPUTRACK_CONFIG=%s would use it", path, path);
+		gt_error_set(&state.ignored, 0,
+			     "%s belongs to another user and is ignored; "
+			     "GPUTRACK_CONFIG=%s would use it",
+			     path, path);
 	else if (st->st_mode & S_IWOTH)
-		gt_error_set(&state.ignored, 0, "%s can be written by everybody and is ignored; "
-			     "try chmod o-w %s", path, path);
+		gt_error_set(&state.ignored, 0,
+			     "%s can be written by everybody and is ignored; "
+			     "try chmod o-w %s",
+			     path, path);
 	else
 		return true;
 	return false;
@@ -118,12 +125,17 @@ static int read_file(const char *path, bool must_be, bool check, struct gt_error
 	if (fd < 0 && !must_be)
 		return 0;
 	if (fd < 0)
-		return gt_error_set(error, -errno, "cannot read the configuration %s: %s; "
-				    "check GPUTRACK_CONFIG", path, strerror(errno));
+		return gt_error_set(error, -errno,
+				    "cannot read the configuration %s: %s; "
+				    "check GPUTRACK_CONFIG",
+				    path, strerror(errno));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
 		close(fd);
-		return must_be ? gt_error_set(error, -EINVAL, "the configuration %s is no file; "
-					      "check GPUTRACK_CONFIG", path) : 0;
+		return must_be ? gt_error_set(error, -EINVAL,
+					      "the configuration %s is no file; "
+					      "check GPUTRACK_CONFIG",
+					      path) :
+				 0;
 	}
 	if (check && !is_trusted(&st, path)) {
 		close(fd);
@@ -134,8 +146,10 @@ static int read_file(const char *path, bool must_be, bool check, struct gt_error
 	text = gt_alloc(FILE_MAX + 1);
 	size = read(fd, text, FILE_MAX + 1);
 	if (size < 0 || size > FILE_MAX)
-		e = gt_error_set(error, -EINVAL, "the configuration %s cannot be read or is too "
-				 "big; %d bytes are read", path, FILE_MAX);
+		e = gt_error_set(error, -EINVAL,
+				 "the configuration %s cannot be read or is too "
+				 "big; %d bytes are read",
+				 path, FILE_MAX);
 	else
 		e = gt_config_parse(&state.config, state.path, text, (size_t)size, "\n", error);
 	close(fd);
@@ -198,14 +212,18 @@ static int check_line(const struct gt_config_line *line, const struct gt_syntax 
 			near = gt_nearest(option, options, option_name, usages[i]);
 	}
 	if (!command)
-		return gt_error_set(error, -EINVAL, "%s:%u: '%s' names no command with options; "
-				    "see `%s --help`", line->from, line->line, line->key,
-				    gt_tool_name());
-	return near ? gt_error_set(error, -EINVAL, "%s:%u: there is no option '%s': did you mean "
-				   "'%s'?", line->from, line->line, line->key, near) :
-		      gt_error_set(error, -EINVAL, "%s:%u: there is no option '%s'; "
-				   "`%s COMMAND --help` lists them", line->from, line->line,
-				   line->key, gt_tool_name());
+		return gt_error_set(error, -EINVAL,
+				    "%s:%u: '%s' names no command with options; "
+				    "see `%s --help`",
+				    line->from, line->line, line->key, gt_tool_name());
+	return near ? gt_error_set(error, -EINVAL,
+				   "%s:%u: there is no option '%s': did you mean "
+				   "'%s'?",
+				   line->from, line->line, line->key, near) :
+		      gt_error_set(error, -EINVAL,
+				   "%s:%u: there is no option '%s'; "
+				   "`%s COMMAND --help` lists them",
+				   line->from, line->line, line->key, gt_tool_name());
 }
 
 /* A path of the file is meant from the file's folder. The result stays until gt_config_free. */

@@ -20,7 +20,7 @@
 struct gt_config_line {
 	char *key, *value;
 	unsigned line;
-	const char *from;        /* the file's name, or the variable's */
+	const char *from; /* the file's name, or the variable's */
 };
 
 struct gt_config {

@@ -13,18 +13,15 @@ const struct gt_syntax gt_describe_syntax = {
 static const char *value_of(const struct gt_option *o)
 {
 	switch (o->type) {
-	case GT_OPTION_FLAG:
-		return "none";
+	case GT_OPTION_FLAG: return "none";
 	case GT_OPTION_TEXT:
 	case GT_OPTION_TEXTS:
 	case GT_OPTION_COUNT:
 	case GT_OPTION_DECIMAL:
 	case GT_OPTION_SIZE:
 	case GT_OPTION_CHOICE:
-	case GT_OPTION_CHOICES:
-		return "needed";
-	case GT_OPTION_MAYBE:
-		return "optional";
+	case GT_OPTION_CHOICES: return "needed";
+	case GT_OPTION_MAYBE: return "optional";
 	}
 	return "needed";
 }

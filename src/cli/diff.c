@@ -21,6 +21,7 @@ struct settings {
 
 #define AT(field) .at = offsetof(struct settings, field)
 
+/* clang-format off */
 static const struct gt_option options[] = {
 	{ .name = "format", .letter = 'f', .argument = "FORM", .type = GT_OPTION_CHOICE, AT(format),
 	  .choices = format_names, .help = "text (the default) or json" },
@@ -32,6 +33,7 @@ static const struct gt_option options[] = {
 	GT_SOURCE_OPTIONS(struct settings),
 	{ 0 },
 };
+/* clang-format on */
 
 const struct gt_syntax gt_diff_syntax = {
 	.name = "diff",
@@ -62,10 +64,11 @@ static int open_side(struct side *side, const struct settings *s, const char *pa
 
 	if (e)
 		return e;
-	side->ledger = gt_replay_run(side->recording,
-				   &(struct gt_replay){ .growth = true, .tick = gt_progress_tick });
+	side->ledger = gt_replay_run(
+		side->recording, &(struct gt_replay){ .growth = true, .tick = gt_progress_tick });
 	gt_progress_end();
-	side->view = (struct gt_view){ .recording = side->recording, .ledger = side->ledger,
+	side->view = (struct gt_view){ .recording = side->recording,
+				       .ledger = side->ledger,
 				       .top = s->top };
 	return gt_source_frames(&s->source, side->recording, &side->view.frames, error);
 }
@@ -90,8 +93,7 @@ static int write_diff(const struct settings *s, struct side *old, struct side *n
 
 	if (e)
 		return gt_fail("%s", error->text);
-	old->view.style = new->view.style =
-		gt_terminal_style(output.file, (enum gt_color)s->color);
+	old->view.style = new->view.style = gt_terminal_style(output.file, (enum gt_color)s->color);
 	gt_diff_init(&d, &old->view, &new->view);
 	writers[s->format](&d, output.file);
 	status = d.counts[GT_DIFF_NEW] || d.counts[GT_DIFF_GREW] ? GT_EXIT_LEAKED : GT_EXIT_DONE;
@@ -109,7 +111,8 @@ static int write_diff(const struct settings *s, struct side *old, struct side *n
 	}
 	if (has_gaps && (!status || nothing))
 		return gt_fail("a recording has gaps, so nobody can tell whether something is new; "
-			       "`%s report` tells which", gt_tool_name());
+			       "`%s report` tells which",
+			       gt_tool_name());
 	return status;
 }
 
@@ -121,7 +124,8 @@ int gt_cmd_diff(int argc, char **argv)
 	int status, first = gt_options_parse(&gt_diff_syntax, &s, argc, argv, &status);
 
 	if (first >= 0 && argc - first != 2)
-		status = gt_syntax_wrong(&gt_diff_syntax, "needs two recordings, OLD.gt and NEW.gt");
+		status =
+			gt_syntax_wrong(&gt_diff_syntax, "needs two recordings, OLD.gt and NEW.gt");
 	else if (first >= 0 && s.source.pid > UINT32_MAX)
 		status = gt_syntax_wrong(&gt_diff_syntax, "--pid is too big");
 	else if (first >= 0 && (open_side(&old, &s, argv[first], &error) ||

@@ -16,16 +16,18 @@
 #include "export/nsight_rows.h"
 
 /* The forms: name, usual ending, what it is, and whether it is no text. */
-#define FORMATS(F)                                                                            \
-	F(tsv, ".tsv", false, "every event, one a line (the default)")                        \
-	F(json, ".json", false, "one object with every event")                                \
-	F(csv, ".csv", false, "every event, safe for spreadsheets")                           \
-	F(pprof, ".pb.gz", true, "call sites for `go tool pprof`: objects and bytes, "        \
-	  "allocated and in use")                                                             \
-	F(collapsed, ".folded", false, "stacks for flame graphs")                             \
-	F(speedscope, ".speedscope.json", false, "call sites for speedscope.app")             \
-	F(chrome, ".trace.json", false, "lifetimes and counters over time, for Perfetto and " \
-	  "chrome://tracing")                                                                 \
+#define FORMATS(F)                                                                                 \
+	F(tsv, ".tsv", false, "every event, one a line (the default)")                             \
+	F(json, ".json", false, "one object with every event")                                     \
+	F(csv, ".csv", false, "every event, safe for spreadsheets")                                \
+	F(pprof, ".pb.gz", true,                                                                   \
+	  "call sites for `go tool pprof`: objects and bytes, "                                    \
+	  "allocated and in use")                                                                  \
+	F(collapsed, ".folded", false, "stacks for flame graphs")                                  \
+	F(speedscope, ".speedscope.json", false, "call sites for speedscope.app")                  \
+	F(chrome, ".trace.json", false,                                                            \
+	  "lifetimes and counters over time, for Perfetto and "                                    \
+	  "chrome://tracing")                                                                      \
 	F(prometheus, ".prom", false, "totals at the end, for Prometheus' textfile collector")
 
 static const struct {
@@ -42,7 +44,7 @@ static const char *const format_names[] = {
 #define F(name, suffix, binary, help) #name,
 	FORMATS(F)
 #undef F
-	NULL,
+		NULL,
 };
 
 struct settings {
@@ -50,6 +52,7 @@ struct settings {
 	struct gt_source source;
 };
 
+/* clang-format off */
 static const struct gt_option options[] = {
 	{ .name = "format", .letter = 'f', .argument = "FORM", .type = GT_OPTION_CHOICE,
 	  .at = offsetof(struct settings, format), .choices = format_names,
@@ -65,6 +68,7 @@ static const struct gt_option options[] = {
 	GT_SOURCE_OPTIONS(struct settings),
 	{ 0 },
 };
+/* clang-format on */
 
 const struct gt_syntax gt_export_syntax = {
 	.name = "export",
@@ -121,8 +125,8 @@ static bool write_row(void *context, const struct gt_event *event, uint32_t proc
 static void write_rows(struct gt_nsight_rows *rows, struct gt_recording *recording)
 {
 	gt_nsight_rows_begin(rows);
-	gt_walk(recording, &(struct gt_walk){ .event = write_row, .context = rows,
-					      .tick = gt_progress_tick });
+	gt_walk(recording,
+		&(struct gt_walk){ .event = write_row, .context = rows, .tick = gt_progress_tick });
 	gt_progress_end();
 }
 
@@ -168,7 +172,8 @@ static int export_three(const struct settings *s, struct gt_recording *recording
 
 static int export(const struct settings *s, struct gt_recording *recording, struct gt_error *error)
 {
-	struct gt_export export = { .recording = recording, .tick = gt_progress_tick,
+	struct gt_export export = { .recording = recording,
+				    .tick = gt_progress_tick,
 				    .weight = (enum gt_weight)s->weight };
 	struct gt_output output;
 	int e;
@@ -198,15 +203,19 @@ static int check(const struct settings *s)
 	gt_export_fn *write = formats[s->format].write;
 
 	if (promise && !formats[s->format].is_binary)
-		return gt_syntax_wrong(&gt_export_syntax, "%s is written as it is, not compressed: "
-				      "leave out %s, or have another program compress what -o - "
-				      "gives", format_names[s->format], promise);
+		return gt_syntax_wrong(&gt_export_syntax,
+				       "%s is written as it is, not compressed: "
+				       "leave out %s, or have another program compress what -o - "
+				       "gives",
+				       format_names[s->format], promise);
 	if (formats[s->format].is_binary && to_stdout && isatty(STDOUT_FILENO))
-		return gt_syntax_wrong(&gt_export_syntax, "%s is no text for a terminal: write it to "
-				      "a file with -o NAME%s", format_names[s->format],
-				      formats[s->format].suffix);
-	return gt_option_needs(&gt_export_syntax, "value", write == gt_export_collapsed ||
-			       write == gt_export_speedscope, "--format collapsed or speedscope");
+		return gt_syntax_wrong(&gt_export_syntax,
+				       "%s is no text for a terminal: write it to "
+				       "a file with -o NAME%s",
+				       format_names[s->format], formats[s->format].suffix);
+	return gt_option_needs(&gt_export_syntax, "value",
+			       write == gt_export_collapsed || write == gt_export_speedscope,
+			       "--format collapsed or speedscope");
 }
 
 /* A damaged trace ends early; the rows cannot say so, and the exit status stays 0. */
@@ -233,7 +242,8 @@ int gt_cmd_export(int argc, char **argv)
 	if (first >= 0)
 		status = check(&s);
 	if (first >= 0 && !status)
-		status = gt_source_open(&gt_export_syntax, &s.source, argc, argv, first, &recording);
+		status =
+			gt_source_open(&gt_export_syntax, &s.source, argc, argv, first, &recording);
 	if (first < 0 || status)
 		goto free_settings;
 	if (export(&s, recording, &error))

@@ -16,7 +16,8 @@ static int read_baseline(struct gt_fail_options *gate, const struct gt_source *s
 
 	if (e)
 		return e;
-	gate->old_ledger = gt_replay_run(gate->old, &(struct gt_replay){ .tick = gt_progress_tick });
+	gate->old_ledger =
+		gt_replay_run(gate->old, &(struct gt_replay){ .tick = gt_progress_tick });
 	gt_progress_end();
 	e = gt_source_frames(source, gate->old, &gate->old_frames, error);
 	if (e)
@@ -29,13 +30,12 @@ static int read_baseline(struct gt_fail_options *gate, const struct gt_source *s
 }
 
 int gt_fail_options_open(struct gt_fail_options *gate, const struct gt_syntax *usage,
-		 const struct gt_source *source)
+			 const struct gt_source *source)
 {
 	static const struct gt_source as_run_reads;
 	struct gt_error error;
 
-	if (gt_limits_parse(&gate->limits, gate->fail_on_leak ? gate->fail_on_leak : "any",
-			    &error))
+	if (gt_limits_parse(&gate->limits, gate->fail_on_leak ? gate->fail_on_leak : "any", &error))
 		return gt_syntax_wrong(usage, "--fail-on-leak: %s", error.text);
 	for (size_t i = 0; i < gate->suppressions.count; i++)
 		if (gt_suppressions_read(&gate->known, gate->suppressions.items[i], &error))
@@ -46,7 +46,7 @@ int gt_fail_options_open(struct gt_fail_options *gate, const struct gt_syntax *u
 }
 
 int gt_fail_options_needs(struct gt_fail_options *gate, const struct gt_syntax *usage, bool judges,
-		  const char *goes)
+			  const char *goes)
 {
 	static const char *const names[] = { "fail-on-leak", "suppressions", "baseline",
 					     "max-peak" };
@@ -79,7 +79,8 @@ bool gt_fail_options_fails(const struct gt_fail_options *gate)
 void gt_fail_options_judge(struct gt_fail_options *gate, const struct gt_view *v)
 {
 	struct gt_verdict_options options = {
-		.limits = &gate->limits, .suppressions = &gate->known,
+		.limits = &gate->limits,
+		.suppressions = &gate->known,
 		.baseline = gate->baseline ? &gate->old_leaks : NULL,
 		.baseline_path = gate->baseline,
 		.baseline_has_gaps = gate->old && gt_head_has_gaps(gate->old),
@@ -94,7 +95,7 @@ void gt_fail_options_judge(struct gt_fail_options *gate, const struct gt_view *v
 int gt_fail_options_status(const struct gt_fail_options *gate)
 {
 	static const int statuses[] = {
-		[GT_OUTCOME_PASSED] = GT_EXIT_DONE, [GT_OUTCOME_LEAKED] = GT_EXIT_LEAKED,
+		[GT_OUTCOME_PASSED] = GT_EXIT_DONE,         [GT_OUTCOME_LEAKED] = GT_EXIT_LEAKED,
 		[GT_OUTCOME_UNTRACKED] = GT_EXIT_UNTRACKED, [GT_OUTCOME_UNSURE] = GT_EXIT_FAILED,
 		[GT_OUTCOME_PEAK] = GT_EXIT_LEAKED,
 	};

@@ -7,9 +7,9 @@
 #include "judge/verdict.h"
 
 struct gt_fail_options {
-	const char *fail_on_leak;     /* NULL: was not asked */
+	const char *fail_on_leak; /* NULL: was not asked */
 	const char *baseline;
-	uint64_t max_peak;            /* bytes; 0: was not asked */
+	uint64_t max_peak; /* bytes; 0: was not asked */
 	struct gt_texts suppressions;
 	/* made of these by gt_fail_options_open */
 	struct gt_limits limits;
@@ -22,8 +22,10 @@ struct gt_fail_options {
 };
 
 /* Rows for a table of options whose settings have a `struct gt_fail_options gate`. */
-#define GT_GATE_AT(settings, field) \
+#define GT_GATE_AT(settings, field)                                                                \
 	.at = offsetof(settings, gate) + offsetof(struct gt_fail_options, field)
+/* clang-format off */
+/* clang-format off */
 #define GT_FAIL_OPTIONS(settings)                                                               \
 	{ .name = "fail-on-leak", .type = GT_OPTION_MAYBE, .argument = "SPEC", .bare = "any",   \
 	  GT_GATE_AT(settings, fail_on_leak),                                                   \
@@ -43,20 +45,22 @@ struct gt_fail_options {
 	  .help = "exit with status 23 when the peak of device memory was higher than SIZE "    \
 		  "(K, M, G or T for powers of 1024), and with 24 when nothing could be "       \
 		  "tracked at all" }
+/* clang-format on */
+/* clang-format on */
 
 /*
  * Reads what the options name. The baseline's frames are read as `source` says, for a site is known
  * again by its frames; NULL is as `run` reads. 0, or the exit status after the user has been told.
  */
 int gt_fail_options_open(struct gt_fail_options *gate, const struct gt_syntax *usage,
-		 const struct gt_source *source);
+			 const struct gt_source *source);
 /*
  * For a command that judges nothing when `judges` is false: options that a settings file gave are
  * forgotten then. 0, or the exit status after the user, who typed one, has been told what it `goes`
  * with.
  */
 int gt_fail_options_needs(struct gt_fail_options *gate, const struct gt_syntax *usage, bool judges,
-		  const char *goes);
+			  const char *goes);
 /* True when any of the options was given. */
 bool gt_fail_options_is_set(const struct gt_fail_options *gate);
 /* True when one of them asks for an exit status. */

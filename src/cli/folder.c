@@ -175,8 +175,10 @@ static int hold_alone(const char *path)
 
 static int held(const char *path, struct gt_error *error)
 {
-	return gt_error_set(error, -EBUSY, "%s is being recorded into by another gputrack: wait "
-			    "for its end, or name another with -o", path);
+	return gt_error_set(error, -EBUSY,
+			    "%s is being recorded into by another gputrack: wait "
+			    "for its end, or name another with -o",
+			    path);
 }
 
 /* The folder is new, or empty; of two who find it so, the first to hold it has it. */
@@ -248,8 +250,10 @@ static int put_aside(struct gt_folder *f, struct gt_error *error)
 		int why = errno;
 
 		gt_folder_undo(f);
-		return gt_error_set(error, -why, "cannot keep the old recording as %s: %s; name "
-				    "another with -o", old, strerror(why));
+		return gt_error_set(error, -why,
+				    "cannot keep the old recording as %s: %s; name "
+				    "another with -o",
+				    old, strerror(why));
 	}
 	f->put_aside = true;
 	return 0;
@@ -297,7 +301,8 @@ int gt_folder_make(struct gt_folder *f, const char *path, struct gt_error *error
 	if (strlen(path) >= sizeof f->path)
 		return gt_error_set(error, -ENAMETOOLONG,
 				    "the recording's name is too long: %.80s…; name another "
-				    "with -o", path);
+				    "with -o",
+				    path);
 	strcpy(f->path, path);
 	f->made = !mkdir(path, 0700);
 	if (f->made)
@@ -306,8 +311,10 @@ int gt_folder_make(struct gt_folder *f, const char *path, struct gt_error *error
 	if (why == EEXIST && look(path) == EMPTY) {
 		if (gt_folder_is_own(path))
 			return take(f, error);
-		return gt_error_set(error, -EPERM, "others can write into %s: name another folder "
-				    "with -o", path);
+		return gt_error_set(error, -EPERM,
+				    "others can write into %s: name another folder "
+				    "with -o",
+				    path);
 	}
 	if (why == EEXIST) {
 		e = put_aside(f, error);

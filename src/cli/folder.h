@@ -10,10 +10,10 @@
 /* What making a recording's folder has changed, to be taken back or settled. */
 struct gt_folder {
 	char path[4096];
-	bool made;          /* the folder is ours */
-	bool put_aside;     /* a recording that was there is now NAME.old … */
-	bool put_further;   /* … and the NAME.old that was there NAME.older */
-	int hold;           /* see gt_folder_hold; goes with the process */
+	bool made;        /* the folder is ours */
+	bool put_aside;   /* a recording that was there is now NAME.old … */
+	bool put_further; /* … and the NAME.old that was there NAME.older */
+	int hold;         /* see gt_folder_hold; goes with the process */
 };
 
 /*

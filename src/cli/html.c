@@ -23,6 +23,7 @@ struct settings {
 	bool serve;
 };
 
+/* clang-format off */
 static const struct gt_option options[] = {
 	{ .name = "threshold", .argument = "KB", .type = GT_OPTION_COUNT,
 	  .at = offsetof(struct settings, threshold_kb),
@@ -44,6 +45,7 @@ static const struct gt_option options[] = {
 	GT_SOURCE_READING(struct settings),
 	{ 0 },
 };
+/* clang-format on */
 
 const struct gt_syntax gt_html_syntax = {
 	.name = "html",
@@ -115,9 +117,10 @@ static int tracker_data(const struct settings *s, const char *input, FILE *out,
 	if (e)
 		return e;
 	if (gt_table_kind(&rows) != GT_TABLE_TRACKER)
-		e = gt_error_set(error, -EINVAL, "%s is neither a recording nor a resource "
-				 "tracker's CSV; `%s plot` draws other tables", input,
-				 gt_tool_name());
+		e = gt_error_set(error, -EINVAL,
+				 "%s is neither a recording nor a resource "
+				 "tracker's CSV; `%s plot` draws other tables",
+				 input, gt_tool_name());
 	else if (gt_tracker_read(&table, &rows, (double)s->threshold_kb, &why))
 		e = gt_error_set(error, -EINVAL, "cannot draw %s: %s", input, why.text);
 	gt_rows_close(&rows);
@@ -185,17 +188,21 @@ static int serve_page(const struct settings *s, const char *input, struct gt_err
 {
 	struct served served = { s, input };
 
-	return gt_serve_run(&(struct gt_serve){
-		.address = s->listen ? s->listen : "127.0.0.1", .port = (uint16_t)s->port,
-		.write_data = served_data, .ready = served_at, .context = &served }, error);
+	return gt_serve_run(&(struct gt_serve){ .address = s->listen ? s->listen : "127.0.0.1",
+						.port = (uint16_t)s->port,
+						.write_data = served_data,
+						.ready = served_at,
+						.context = &served },
+			    error);
 }
 
 /* Gives 0, or the exit status after the user has been told what is wrong. */
 static int check(const struct settings *s, int operands)
 {
 	if (operands != 1)
-		return gt_syntax_wrong(&gt_html_syntax, operands ? "takes one recording or CSV" :
-				      "needs a recording, NAME.gt, or a tracker's CSV");
+		return gt_syntax_wrong(&gt_html_syntax,
+				       operands ? "takes one recording or CSV" :
+						  "needs a recording, NAME.gt, or a tracker's CSV");
 	if (s->source.pid > UINT32_MAX)
 		return gt_syntax_wrong(&gt_html_syntax, "--pid is too big");
 	if (s->port > UINT16_MAX)
@@ -219,8 +226,8 @@ int gt_cmd_html(int argc, char **argv)
 	if (first < 0)
 		goto free_settings;
 	status = check(&s, argc - first);
-	if (!status && (s.serve ? serve_page(&s, argv[first], &error) :
-				  write_page(&s, argv[first], &error))) {
+	if (!status &&
+	    (s.serve ? serve_page(&s, argv[first], &error) : write_page(&s, argv[first], &error))) {
 		char *hint = gt_pid_file_hint(argv[first]);
 
 		status = gt_fail("%s%s", error.text, hint);

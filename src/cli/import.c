@@ -25,6 +25,7 @@ struct settings {
 	bool quiet;
 };
 
+/* clang-format off */
 static const struct gt_option options[] = {
 	{ .name = "output", .letter = 'o', .type = GT_OPTION_TEXT, .argument = "NAME.gt",
 	  .at = offsetof(struct settings, output),
@@ -34,6 +35,7 @@ static const struct gt_option options[] = {
 	  .at = offsetof(struct settings, quiet), .help = "do not say what was found" },
 	{ 0 },
 };
+/* clang-format on */
 
 const struct gt_syntax gt_import_syntax = {
 	.name = "import",
@@ -60,24 +62,26 @@ static void describe(const struct gt_nsys_import *n, struct gt_info *info,
 	gt_info_setf(info, "out_of_order", "%llu", (unsigned long long)n->out_of_order);
 	gt_info_setf(info, "skipped_rows", "%llu", (unsigned long long)n->skipped);
 	gt_info_setf(info, "duration_ns", "%llu", (unsigned long long)n->duration_ns);
-	used = (size_t)snprintf(result->text, sizeof result->text,
+	used = (size_t)snprintf(
+		result->text, sizeof result->text,
 		"%s %s and %s %s of %u %s\n"
 		"%s with a call stack, %s with the driver function's name, %s with neither\n",
 		gt_format_count(allocations, n->allocations),
 		gt_plural(n->allocations, "allocation", "allocations"),
 		gt_format_count(frees, n->frees), gt_plural(n->frees, "free", "frees"),
-		n->processes,
-		gt_plural(n->processes, "process", "processes"), gt_format_count(text[0], n->valid),
-		gt_format_count(text[1], n->driver), gt_format_count(text[2], n->invalid));
+		n->processes, gt_plural(n->processes, "process", "processes"),
+		gt_format_count(text[0], n->valid), gt_format_count(text[1], n->driver),
+		gt_format_count(text[2], n->invalid));
 	if (n->out_of_order)
 		used += (size_t)snprintf(result->text + used, sizeof result->text - used,
-			"%s %s out of order, and put in order\n",
-			gt_format_count(text[0], n->out_of_order),
-			gt_plural(n->out_of_order, "row was", "rows were"));
+					 "%s %s out of order, and put in order\n",
+					 gt_format_count(text[0], n->out_of_order),
+					 gt_plural(n->out_of_order, "row was", "rows were"));
 	if (n->skipped)
 		used += (size_t)snprintf(result->text + used, sizeof result->text - used,
-			"%s %s no sense and were left out\n", gt_format_count(text[0], n->skipped),
-			gt_plural(n->skipped, "row makes", "rows make"));
+					 "%s %s no sense and were left out\n",
+					 gt_format_count(text[0], n->skipped),
+					 gt_plural(n->skipped, "row makes", "rows make"));
 	if (!n->valid)
 		snprintf(result->text + used, sizeof result->text - used,
 			 "no call stacks: profile with --cudabacktrace=memory:0 to have them\n");
@@ -86,7 +90,8 @@ static void describe(const struct gt_nsys_import *n, struct gt_info *info,
 int gt_import_run(const struct gt_import *import, struct gt_import_result *result,
 		  struct gt_error *error)
 {
-	struct gt_nsys_import n = { .file = import->file, .folder = import->folder,
+	struct gt_nsys_import n = { .file = import->file,
+				    .folder = import->folder,
 				    .tick = gt_progress_tick };
 	char whole[PATH_MAX], started[GT_FORMAT_MAX];
 	int e = gt_nsys_run(&n, error);
@@ -95,8 +100,9 @@ int gt_import_run(const struct gt_import *import, struct gt_import_result *resul
 	if (e)
 		return e;
 	gt_info_set(import->info, "imported",
-		    import->source ? import->source :
-		    realpath(import->file, whole) ? whole : import->file);
+		    import->source                ? import->source :
+		    realpath(import->file, whole) ? whole :
+						    import->file);
 	if (!*gt_info_get(import->info, "command") && *n.command)
 		gt_info_set(import->info, "command", n.command);
 	if (!*gt_info_get(import->info, "started") && n.start_real_ns)
@@ -109,8 +115,10 @@ int gt_import_run(const struct gt_import *import, struct gt_import_result *resul
 		  struct gt_error *error)
 {
 	(void)result;
-	return gt_error_set(error, -ENOTSUP, "cannot import %s: this gputrack was built without "
-			    "SQLite; build it with -Dnsys=enabled", import->file);
+	return gt_error_set(error, -ENOTSUP,
+			    "cannot import %s: this gputrack was built without "
+			    "SQLite; build it with -Dnsys=enabled",
+			    import->file);
 }
 #endif
 
@@ -151,8 +159,7 @@ free_info:
 
 static void put_name(const char *name)
 {
-	gt_text_put(stdout, name, UINT32_MAX, GT_CUT_START,
-		    !strcmp(nl_langinfo(CODESET), "UTF-8"));
+	gt_text_put(stdout, name, UINT32_MAX, GT_CUT_START, !strcmp(nl_langinfo(CODESET), "UTF-8"));
 }
 
 int gt_cmd_import(int argc, char **argv)
@@ -167,7 +174,8 @@ int gt_cmd_import(int argc, char **argv)
 		return status;
 	if (argc - first != 1)
 		return gt_syntax_wrong(&gt_import_syntax, argc == first ?
-				      "needs an export, FILE.sqlite" : "takes one export");
+								  "needs an export, FILE.sqlite" :
+								  "takes one export");
 	if (s.output)
 		snprintf(folder, sizeof folder, "%s", s.output);
 	else

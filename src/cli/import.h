@@ -6,10 +6,10 @@
 #include "trace/info.h"
 
 struct gt_import {
-	const char *file;      /* the export */
-	const char *folder;    /* the recording to make */
-	const char *source;    /* what the recording says it comes from; NULL: the file */
-	struct gt_info *info;  /* gets what the export says of itself; not written here */
+	const char *file;     /* the export */
+	const char *folder;   /* the recording to make */
+	const char *source;   /* what the recording says it comes from; NULL: the file */
+	struct gt_info *info; /* gets what the export says of itself; not written here */
 };
 
 /* What the import found, as one or more lines for people. */

@@ -19,8 +19,8 @@ void gt_inherited_take(void)
 	/* readers of recordings raise it: trace/recording.c */
 	has_files = !getrlimit(RLIMIT_NOFILE, &files);
 	for (int i = 0; i < SIGNALS; i++)
-		is_ignored[i] = !sigaction(signals[i], NULL, &before) &&
-				before.sa_handler == SIG_IGN;
+		is_ignored[i] =
+			!sigaction(signals[i], NULL, &before) && before.sa_handler == SIG_IGN;
 	/* whoever ignores it is never told how a child ended */
 	signal(SIGCHLD, SIG_DFL);
 }

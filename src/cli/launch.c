@@ -35,8 +35,8 @@ static void pass_on(int signal, siginfo_t *info, void *context)
  * What a keyboard sends goes to the whole group, so the program has it already: we only have to
  * outlive it. The rest is passed on.
  */
-static const int passed[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2,
-			      SIGALRM, SIGWINCH, SIGCONT };
+static const int passed[] = { SIGINT,  SIGQUIT, SIGTERM,  SIGHUP, SIGUSR1,
+			      SIGUSR2, SIGALRM, SIGWINCH, SIGCONT };
 enum { PASSED = sizeof passed / sizeof *passed };
 
 static void take_signals(struct sigaction before[PASSED])
@@ -68,15 +68,19 @@ void gt_launch_explain(struct gt_error *error, const char *program, int why)
 	bool is_here = why == ENOENT && !strchr(program, '/') && !access(program, F_OK);
 
 	if (is_here && !access(program, X_OK))
-		gt_error_set(error, 0, "cannot run %s: it is not in PATH; the one in this folder "
-			     "is ./%s", program, program);
+		gt_error_set(error, 0,
+			     "cannot run %s: it is not in PATH; the one in this folder "
+			     "is ./%s",
+			     program, program);
 	else if (is_here)
-		gt_error_set(error, 0, "cannot run %s: it is not in PATH, and the one in this "
+		gt_error_set(error, 0,
+			     "cannot run %s: it is not in PATH, and the one in this "
 			     "folder is no program; if it is a script, name what runs it first, "
-			     "as in `python3 %s`", program, program);
+			     "as in `python3 %s`",
+			     program, program);
 	else
-		gt_error_set(error, 0, "cannot run %s: %s; check its name and permissions",
-			     program, strerror(why));
+		gt_error_set(error, 0, "cannot run %s: %s; check its name and permissions", program,
+			     strerror(why));
 }
 
 /*
@@ -184,8 +188,7 @@ int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error
 	for (int i = 0; i < PASSED; i++)
 		sigaction(passed[i], &before[i], NULL);
 	if (runs && status < 0)
-		gt_error_set(error, -1, "cannot wait for %s: %s", launch->argv[0],
-			     strerror(errno));
+		gt_error_set(error, -1, "cannot wait for %s: %s", launch->argv[0], strerror(errno));
 	return runs ? status : -1;
 }
 

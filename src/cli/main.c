@@ -18,7 +18,7 @@
 
 static const struct gt_command commands[] = {
 #define COMMAND(name) { .usage = &gt_##name##_syntax, .run = gt_cmd_##name },
-#define HIDDEN(name) { .usage = &gt_##name##_syntax, .run = gt_cmd_##name, .hidden = true },
+#define HIDDEN(name)  { .usage = &gt_##name##_syntax, .run = gt_cmd_##name, .hidden = true },
 #include "cli/commands.def"
 };
 
@@ -72,7 +72,8 @@ static void print_help(FILE *out)
 	fputs("usage: gputrack COMMAND [OPTION…]\n\n"
 	      "Records every GPU resource a program creates and destroys, and tells which were\n"
 	      "never given back, where in the source they were made, and when memory peaked.\n\n"
-	      "commands:\n", out);
+	      "commands:\n",
+	      out);
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		if (!commands[i].hidden)
 			fprintf(out, "  %-10s%s\n", commands[i].usage->name,
@@ -81,7 +82,8 @@ static void print_help(FILE *out)
 	      "gputrack this is.\n\n"
 	      "to begin:\n"
 	      "  gputrack run ./program            run it, then see what it leaked\n"
-	      "  gputrack report program.PID.gt    look again, and closer\n", out);
+	      "  gputrack report program.PID.gt    look again, and closer\n",
+	      out);
 }
 
 static int unknown(const char *word)

@@ -165,7 +165,8 @@ bool gt_nvml_memory(const struct gt_nvml *n, unsigned gpu, uint64_t *total, uint
 	if (!n->memory_v2 || n->memory_v2(n->devices[gpu], &memory)) {
 		if (n->memory(n->devices[gpu], &old))
 			return false;
-		memory = (struct memory_v2){ .total = old.total, .used = old.used,
+		memory = (struct memory_v2){ .total = old.total,
+					     .used = old.used,
 					     .free = old.free };
 	}
 	*total = memory.total;

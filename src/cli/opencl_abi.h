@@ -10,12 +10,14 @@
 
 #define GT_CL_LIBRARY "libOpenCL.so.1"
 
+/* clang-format off */
 enum {
 	GT_CL_PLATFORM_NAME = 0x0902, GT_CL_PLATFORM_VERSION = 0x0901,
 	GT_CL_PLATFORM_EXTENSIONS = 0x0904,
 	GT_CL_DEVICE_NAME = 0x102b, GT_CL_DEVICE_GLOBAL_MEM_SIZE = 0x101f,
 	GT_CL_DRIVER_VERSION = 0x102d, GT_CL_MEM_READ_WRITE = 1,
 };
+/* clang-format on */
 #define GT_CL_DEVICE_TYPE_ALL 0xffffffffu
 
 typedef int32_t gt_cl_get_platforms_fn(uint32_t room, void **platforms, uint32_t *count);

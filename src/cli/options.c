@@ -20,7 +20,9 @@ enum { HELP_COLUMN = 28, HELP_WIDTH = 80, WORD_MAX = 32, WORDS_COLUMNS = 400 };
 static gt_defaults_fn *defaults;
 
 static const struct gt_option help_option = {
-	.name = "help", .letter = 'h', .help = "show this text",
+	.name = "help",
+	.letter = 'h',
+	.help = "show this text",
 };
 
 void gt_texts_fini(struct gt_texts *texts)
@@ -144,14 +146,15 @@ bool gt_option_was_typed(const char *name)
 
 int gt_option_needs(const struct gt_syntax *usage, const char *name, bool met, const char *goes)
 {
-	return met || !gt_option_was_typed(name) ? 0 :
-	       gt_syntax_wrong(usage, "--%s does nothing here: it goes with %s", name, goes);
+	return met || !gt_option_was_typed(name) ?
+		       0 :
+		       gt_syntax_wrong(usage, "--%s does nothing here: it goes with %s", name,
+				       goes);
 }
 
 static void note_typed(const struct gt_option *o)
 {
-	if (!gt_option_was_typed(o->name) &&
-	    typed.count < sizeof typed.names / sizeof *typed.names)
+	if (!gt_option_was_typed(o->name) && typed.count < sizeof typed.names / sizeof *typed.names)
 		typed.names[typed.count++] = o->name;
 }
 
@@ -182,7 +185,7 @@ static int set_choice(struct parse *p, const struct gt_option *o, const char *gi
 	near = gt_nearest(value, count, choice_name, o);
 	if (near)
 		return gt_syntax_wrong(p->usage, "%s knows no '%s': did you mean '%s'?", given,
-				      value, near);
+				       value, near);
 	return gt_syntax_wrong(p->usage, "%s is one of %s, not '%s'", given, list, value);
 }
 
@@ -201,7 +204,7 @@ static int set_choices(struct parse *p, const struct gt_option *o, const char *g
 			 value);
 		if (target->count == MOST)
 			return gt_syntax_wrong(p->usage, "%s takes at most %d of its words", given,
-					      MOST);
+					       MOST);
 		e = set_choice(p, o, given, word, &target->list[target->count++]);
 		value += size;
 	} while (!e && *value++ == ',');
@@ -214,29 +217,25 @@ static int set_option(struct parse *p, const struct gt_option *o, const char *gi
 	void *target = (char *)p->settings + o->at;
 
 	switch (o->type) {
-	case GT_OPTION_FLAG:
-		*(bool *)target = true;
-		return 0;
+	case GT_OPTION_FLAG: *(bool *)target = true; return 0;
 	case GT_OPTION_TEXT:
 	case GT_OPTION_TEXTS:
 		/* "$OUT" of a script that has not set it */
 		if (!*value && !o->may_be_empty)
 			return gt_syntax_wrong(p->usage, "%s needs %s, and was given an empty text",
-					      given, o->argument);
+					       given, o->argument);
 		if (o->type == GT_OPTION_TEXTS)
 			texts_add(target, value);
 		else
 			*(const char **)target = value;
 		return 0;
-	case GT_OPTION_MAYBE:
-		*(const char **)target = value;
-		return 0;
+	case GT_OPTION_MAYBE: *(const char **)target = value; return 0;
 	case GT_OPTION_COUNT:
 		if (gt_count_parse(value, target))
 			return 0;
 		if (*value && !value[strspn(value, "0123456789")])
 			return gt_syntax_wrong(p->usage, "%s is at most %llu, not '%s'", given,
-					      ULLONG_MAX, value);
+					       ULLONG_MAX, value);
 		return gt_syntax_wrong(p->usage, "%s takes a whole number, not '%s'", given, value);
 	case GT_OPTION_DECIMAL:
 		if (gt_decimal_parse(value, target))
@@ -247,11 +246,9 @@ static int set_option(struct parse *p, const struct gt_option *o, const char *gi
 		    *(uint64_t *)target)
 			return 0;
 		return gt_syntax_wrong(p->usage, "%s takes a size such as 500M or 2GiB, not '%s'",
-				      given, value);
-	case GT_OPTION_CHOICE:
-		return set_choice(p, o, given, value, target);
-	case GT_OPTION_CHOICES:
-		return set_choices(p, o, given, value, target);
+				       given, value);
+	case GT_OPTION_CHOICE: return set_choice(p, o, given, value, target);
+	case GT_OPTION_CHOICES: return set_choices(p, o, given, value, target);
 	}
 	return 0;
 }
@@ -295,7 +292,7 @@ static int parse_long(struct parse *p, const char *word, const struct gt_option 
 	near = gt_nearest(name, count + 1, option_name, p->usage);
 	if (near)
 		return gt_syntax_wrong(p->usage, "unknown option %s: did you mean --%s?", given,
-				      near);
+				       near);
 	return gt_syntax_wrong(p->usage, "unknown option %s", given);
 }
 
@@ -450,9 +447,10 @@ static void print_option(const struct gt_option *o)
 
 	length = snprintf(left, sizeof left, "  %s%.1s%s--%s%s%s%s", o->letter ? "-" : "  ",
 			  o->letter ? &o->letter : "", o->letter ? ", " : "  ", o->name,
-			  !o->argument ? "" : o->type == GT_OPTION_MAYBE ? "[=" : " ",
-			  o->argument ? o->argument : "",
-			  o->type == GT_OPTION_MAYBE ? "]" : "");
+			  !o->argument               ? "" :
+			  o->type == GT_OPTION_MAYBE ? "[=" :
+						       " ",
+			  o->argument ? o->argument : "", o->type == GT_OPTION_MAYBE ? "]" : "");
 	fputs(left, stdout);
 	for (int i = 0, bytes = length; i < bytes; i++)
 		length -= ((unsigned char)left[i] & 0xc0) == 0x80;

@@ -32,15 +32,15 @@
 #include <stdint.h>
 
 enum gt_option_type {
-	GT_OPTION_FLAG,   /* bool, set to true */
-	GT_OPTION_TEXT,   /* const char *, borrowed from argv; the last one given counts */
-	GT_OPTION_TEXTS,  /* struct gt_texts: may be given several times */
-	GT_OPTION_COUNT,  /* uint64_t, decimal */
+	GT_OPTION_FLAG,    /* bool, set to true */
+	GT_OPTION_TEXT,    /* const char *, borrowed from argv; the last one given counts */
+	GT_OPTION_TEXTS,   /* struct gt_texts: may be given several times */
+	GT_OPTION_COUNT,   /* uint64_t, decimal */
 	GT_OPTION_DECIMAL, /* double, not negative: 0.2 */
-	GT_OPTION_SIZE,   /* uint64_t, in bytes and not 0: 500M, 2GiB, 4096 */
-	GT_OPTION_CHOICE, /* int: index into `choices` */
+	GT_OPTION_SIZE,    /* uint64_t, in bytes and not 0: 500M, 2GiB, 4096 */
+	GT_OPTION_CHOICE,  /* int: index into `choices` */
 	GT_OPTION_CHOICES, /* struct gt_choices: one or more of them, with commas between them */
-	GT_OPTION_MAYBE,  /* const char *: --name=VALUE, or `bare` for --name alone */
+	GT_OPTION_MAYBE,   /* const char *: --name=VALUE, or `bare` for --name alone */
 };
 
 /* The operands of a repeatable option; `items` ends in NULL once there is one. */
@@ -56,8 +56,8 @@ struct gt_choices {
 };
 
 struct gt_option {
-	const char *name;           /* long form, without the dashes; NULL ends the table */
-	char letter;                /* short form; 0: none */
+	const char *name; /* long form, without the dashes; NULL ends the table */
+	char letter;      /* short form; 0: none */
 	enum gt_option_type type;
 	const char *argument;       /* what --help calls the value; none for a flag */
 	const char *const *choices; /* of a CHOICE, NULL-terminated */
@@ -70,12 +70,12 @@ struct gt_option {
 };
 
 struct gt_syntax {
-	const char *name;              /* subcommand */
-	const char *summary;           /* half a line for `gputrack --help` */
-	const char *operands;          /* for the usage line; NULL: takes none */
-	const char *about;             /* paragraphs for `gputrack SUB --help`; may be NULL */
+	const char *name;                /* subcommand */
+	const char *summary;             /* half a line for `gputrack --help` */
+	const char *operands;            /* for the usage line; NULL: takes none */
+	const char *about;               /* paragraphs for `gputrack SUB --help`; may be NULL */
 	const struct gt_option *options; /* may be NULL */
-	bool first_operand_ends;       /* what follows the first operand belongs to it */
+	bool first_operand_ends;         /* what follows the first operand belongs to it */
 };
 
 /*

@@ -93,8 +93,11 @@ const char *gt_output_promises(const char *path)
 int gt_output_check(const char *path, struct gt_error *error)
 {
 	return gt_folder_has_own(path) ?
-	       gt_error_set(error, -EEXIST, "%s is a part of that recording, and stays as it is; "
-			    "choose another place to write to", path) : 0;
+		       gt_error_set(error, -EEXIST,
+				    "%s is a part of that recording, and stays as it is; "
+				    "choose another place to write to",
+				    path) :
+		       0;
 }
 
 int gt_output_open(struct gt_output *o, const char *path, struct gt_error *error)

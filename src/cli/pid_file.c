@@ -67,8 +67,10 @@ char *gt_pid_file_hint(const char *path)
 	newest = gt_pid_file_find(path, &count);
 	if (count > 1)
 		snprintf(more, sizeof more, " and %zu more", count - 1);
-	if (!newest || asprintf(&hint, "; a tracker puts the process's number into the name: it "
-				"wrote %s%s", newest, more) < 0)
+	if (!newest || asprintf(&hint,
+				"; a tracker puts the process's number into the name: it "
+				"wrote %s%s",
+				newest, more) < 0)
 		hint = gt_strdup("");
 	free(newest);
 	return hint;

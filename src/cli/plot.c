@@ -31,6 +31,7 @@ struct settings {
 
 #define AT(field) .at = offsetof(struct settings, field)
 
+/* clang-format off */
 static const struct gt_option options[] = {
 	{ .name = "output", .letter = 'o', .argument = "FILE", .type = GT_OPTION_TEXT,
 	  GT_SOURCE_AT(struct settings, output),
@@ -51,6 +52,7 @@ static const struct gt_option options[] = {
 	GT_SOURCE_READING(struct settings),
 	{ 0 },
 };
+/* clang-format on */
 
 const struct gt_syntax gt_plot_syntax = {
 	.name = "plot",
@@ -67,12 +69,12 @@ const struct gt_syntax gt_plot_syntax = {
 struct job {
 	const struct settings *settings;
 	const char *input;
-	char *path;                 /* of the picture; "-" is stdout */
-	double width, height;       /* 0: what suits the picture */
-	struct gt_overlay overlay;  /* .log NULL: none */
+	char *path;                /* of the picture; "-" is stdout */
+	double width, height;      /* 0: what suits the picture */
+	struct gt_overlay overlay; /* .log NULL: none */
 	struct gt_output output;
 	struct gt_canvas canvas;
-	FILE *words;                /* where figures go */
+	FILE *words; /* where figures go */
 	bool utf8;
 };
 
@@ -108,6 +110,7 @@ static bool parse_size(const char *text, double *width, double *height)
 
 static int begin(struct job *j, double width, double height, struct gt_error *error)
 {
+	/* clang-format off */
 	struct gt_canvas_options how = {
 		.width = j->width > 0 ? j->width : width,
 		.height = j->height > 0 ? j->height : height,
@@ -450,3 +453,5 @@ int gt_cmd_plot(int argc, char **argv)
 	gt_source_fini(&s.source);
 	return status;
 }
+
+/* clang-format on */

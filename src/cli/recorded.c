@@ -13,7 +13,7 @@
 enum { PEAK_PART = 1000 };
 
 int gt_recorded_new(struct gt_recorded **out, const struct gt_recorded_options *options,
-		  struct gt_error *error)
+		    struct gt_error *error)
 {
 	static const struct gt_frames_options named, nameless = { .no_symbols = true };
 	struct gt_recording *recording;
@@ -26,9 +26,9 @@ int gt_recorded_new(struct gt_recorded **out, const struct gt_recorded_options *
 		return e;
 	replay = gt_alloc(sizeof *replay);
 	replay->recording = recording;
-	replay->ledger = gt_replay_run(recording, &(struct gt_replay){ .tick = gt_progress_tick,
-								 .samples = true,
-								 .growth = true });
+	replay->ledger = gt_replay_run(
+		recording,
+		&(struct gt_replay){ .tick = gt_progress_tick, .samples = true, .growth = true });
 	gt_progress_end();
 	/* without symbols there is still a report */
 	e = gt_frames_new(&replay->frames, recording, &named);
@@ -86,8 +86,10 @@ int gt_recorded_keep_names(const struct gt_recorded *replay, struct gt_error *er
 
 struct gt_view gt_recorded_view(const struct gt_recorded *replay, FILE *out)
 {
-	return (struct gt_view){ .recording = replay->recording, .ledger = replay->ledger,
-				 .frames = replay->frames, .verdict = replay->verdict,
+	return (struct gt_view){ .recording = replay->recording,
+				 .ledger = replay->ledger,
+				 .frames = replay->frames,
+				 .verdict = replay->verdict,
 				 .style = gt_terminal_style(out, GT_COLOR_AUTO) };
 }
 

@@ -18,12 +18,12 @@ struct gt_recorded {
 
 struct gt_recorded_options {
 	const char *path;
-	uint32_t pid;             /* only this process; 0: all */
+	uint32_t pid; /* only this process; 0: all */
 };
 
 /* Reads all events; shows progress on stderr where that takes long. */
 int gt_recorded_new(struct gt_recorded **out, const struct gt_recorded_options *options,
-		  struct gt_error *error);
+		    struct gt_error *error);
 void gt_recorded_free(struct gt_recorded *replay);
 
 /* Has the recording keep what its leaks are called: programs change, recordings travel. */

@@ -14,11 +14,13 @@
 #include "report/usage.h"
 #include "replay/view.h"
 
+/* clang-format off */
 enum format {
 	FORMAT_TEXT, FORMAT_JSON, FORMAT_TSV, FORMAT_JUNIT, FORMAT_SARIF, FORMAT_GITHUB,
 	FORMAT_COUNT
 };
 
+/* clang-format off */
 static const char *const format_names[] = {
 	[FORMAT_TEXT] = "text", [FORMAT_JSON] = "json", [FORMAT_TSV] = "tsv",
 	[FORMAT_JUNIT] = "junit", [FORMAT_SARIF] = "sarif", [FORMAT_GITHUB] = "github", NULL,
@@ -27,12 +29,14 @@ static const char *const format_names[] = {
 static const char *const sort_names[] = {
 	[GT_SORT_LIVE] = "live", [GT_SORT_TOTAL] = "total", [GT_SORT_COUNT] = "count", NULL,
 };
+/* clang-format on */
+/* clang-format on */
 
 enum analysis { SUMMARY, LEAKAGE, WATERMARK, USAGE, SITES, GROWTH, PROCESSES };
 
 static const char *const analysis_names[] = {
 	[SUMMARY] = "summary", [LEAKAGE] = "leakage", [WATERMARK] = "watermark", [USAGE] = "usage",
-	[SITES] = "sites", [GROWTH] = "growth", [PROCESSES] = "processes", NULL,
+	[SITES] = "sites",     [GROWTH] = "growth",   [PROCESSES] = "processes", NULL,
 };
 
 /* usage's TSV is written while replaying: it has as many rows as there were changes. */
@@ -58,6 +62,7 @@ struct settings {
 
 #define AT(field) .at = offsetof(struct settings, field)
 
+/* clang-format off */
 static const struct gt_option options[] = {
 	{ .name = "analysis", .letter = 'a', .argument = "WHAT[,WHAT…]", .type = GT_OPTION_CHOICES,
 	  AT(analyses), .choices = analysis_names,
@@ -88,6 +93,7 @@ static const struct gt_option options[] = {
 	  .help = "auto (on a terminal, unless NO_COLOR is set; the default), always or never" },
 	{ 0 },
 };
+/* clang-format on */
 
 const struct gt_syntax gt_report_syntax = {
 	.name = "report",
@@ -107,10 +113,13 @@ struct feed {
 static void feed_moment(const struct feed *f, const struct gt_ledger *l, uint64_t time_ns)
 {
 	if (f->timeline)
-		gt_timeline_add(f->timeline, &(struct gt_moment){
-			.time_ns = time_ns > f->start_ns ? time_ns - f->start_ns : 0,
-			.device_bytes = l->device_bytes, .host_bytes = l->host_bytes,
-			.objects = l->live.count - l->gone });
+		gt_timeline_add(f->timeline,
+				&(struct gt_moment){ .time_ns = time_ns > f->start_ns ?
+									time_ns - f->start_ns :
+									0,
+						     .device_bytes = l->device_bytes,
+						     .host_bytes = l->host_bytes,
+						     .objects = l->live.count - l->gone });
 }
 
 static void feed_event(void *context, const struct gt_ledger *l, const struct gt_event *event)
@@ -148,8 +157,9 @@ static void write_usage(struct gt_view *v, struct settings *s, FILE *out)
 	struct gt_timeline *timeline = gt_alloc(sizeof *timeline);
 	struct gt_usage_rows rows;
 	struct feed feed = { .start_ns = gt_recording_start_ns(r) };
-	struct gt_replay how = { .each = feed_event, .ended = feed_end, .context = &feed,
-			       .tick = gt_progress_tick };
+	struct gt_replay how = {
+		.each = feed_event, .ended = feed_end, .context = &feed, .tick = gt_progress_tick
+	};
 	struct gt_ledger *ledger;
 
 	gt_timeline_init(timeline);
@@ -175,8 +185,8 @@ static void write_usage(struct gt_view *v, struct settings *s, FILE *out)
 
 static void write_growth(struct gt_view *v, const struct settings *s, FILE *out)
 {
-	struct gt_ledger *ledger = gt_replay_run(v->recording, &(struct gt_replay){
-		.growth = true, .tick = gt_progress_tick });
+	struct gt_ledger *ledger = gt_replay_run(
+		v->recording, &(struct gt_replay){ .growth = true, .tick = gt_progress_tick });
 	struct gt_rise *rises = gt_growth_find(ledger->growth, ledger, &v->rise_count);
 
 	gt_progress_end();
@@ -195,8 +205,9 @@ static bool wants_verdict(const struct settings *s)
 
 static void write_view(struct gt_view *v, struct settings *s, int analysis, FILE *out)
 {
-	struct gt_replay how = { .tick = gt_progress_tick, .samples = true,
-			       .growth = analysis == SUMMARY && s->format == FORMAT_TEXT };
+	struct gt_replay how = { .tick = gt_progress_tick,
+				 .samples = true,
+				 .growth = analysis == SUMMARY && s->format == FORMAT_TEXT };
 	struct gt_ledger *ledger, *at_peak = NULL;
 
 	if (analysis == USAGE) {
@@ -251,17 +262,22 @@ static int check(struct settings *s)
 	bool one = s->analyses.count == 1, of_leaks = one && (first == SUMMARY || first == LEAKAGE);
 
 	if (gt_output_promises(s->source.output))
-		return gt_syntax_wrong(&gt_report_syntax, "a report is not compressed: leave out %s",
-				      gt_output_promises(s->source.output));
+		return gt_syntax_wrong(&gt_report_syntax,
+				       "a report is not compressed: leave out %s",
+				       gt_output_promises(s->source.output));
 	/* the form that a settings file asks for, where it can be had */
 	if (!gt_option_was_typed("format") && (!one || (s->format >= FORMAT_JUNIT && !of_leaks)))
 		s->format = FORMAT_TEXT;
 	if (!one && s->format != FORMAT_TEXT)
-		return gt_syntax_wrong(&gt_report_syntax, "--format %s takes one analysis: write a "
-				      "file for each", format_names[s->format]);
+		return gt_syntax_wrong(&gt_report_syntax,
+				       "--format %s takes one analysis: write a "
+				       "file for each",
+				       format_names[s->format]);
 	if (s->format >= FORMAT_JUNIT && !of_leaks)
-		return gt_syntax_wrong(&gt_report_syntax, "--format %s is for leaks: leave out "
-				      "--analysis", format_names[s->format]);
+		return gt_syntax_wrong(&gt_report_syntax,
+				       "--format %s is for leaks: leave out "
+				       "--analysis",
+				       format_names[s->format]);
 	if (gt_fail_options_needs(&s->gate, &gt_report_syntax, of_leaks, "-a leakage or summary"))
 		return GT_EXIT_USAGE;
 	return gt_option_needs(&gt_report_syntax, "sort", has(&s->analyses, SITES), "-a sites");
@@ -304,7 +320,8 @@ int gt_cmd_report(int argc, char **argv)
 	if (first >= 0)
 		status = check(&s);
 	if (first >= 0 && !status)
-		status = gt_source_open(&gt_report_syntax, &s.source, argc, argv, first, &recording);
+		status =
+			gt_source_open(&gt_report_syntax, &s.source, argc, argv, first, &recording);
 	if (first < 0 || status)
 		goto free_settings;
 	/* rows are those of Nsight's scripts, which have all frames of what Nsight recorded */

@@ -94,7 +94,7 @@ int gt_run_info_write(const struct gt_info *info, const char *folder, struct gt_
 }
 
 int gt_run_info_make(const struct gt_info *info, struct gt_folder *made, const char *folder,
-		 struct gt_error *error)
+		     struct gt_error *error)
 {
 	int e = gt_folder_make(made, folder, error);
 

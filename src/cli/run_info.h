@@ -19,4 +19,4 @@ struct gt_info *gt_run_info_read(const char *folder);
 int gt_run_info_write(const struct gt_info *info, const char *folder, struct gt_error *error);
 /* Makes the folder, with `info` in it; when that fails, everything is as it was before. */
 int gt_run_info_make(const struct gt_info *info, struct gt_folder *made, const char *folder,
-		 struct gt_error *error);
+		     struct gt_error *error);

@@ -19,7 +19,7 @@ int gt_source_open(const struct gt_syntax *usage, const struct gt_source *source
 		return gt_syntax_wrong(usage, "--pid is too big");
 	if (argc - first != 1)
 		return gt_syntax_wrong(usage, argc == first ? "needs a recording, NAME.gt" :
-							     "takes one recording");
+							      "takes one recording");
 	e = gt_recording_open(recording, argv[first], &options, &error);
 	return e ? gt_fail("%s", error.text) : 0;
 }
@@ -33,9 +33,10 @@ static int check_folders(const struct gt_texts *folders, struct gt_error *error)
 		int e = stat(folders->items[i], &st) ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
 
 		if (e)
-			return gt_error_set(error, -e, "cannot look for symbols in %s: %s; name "
-					    "another folder with --symbols", folders->items[i],
-					    strerror(e));
+			return gt_error_set(error, -e,
+					    "cannot look for symbols in %s: %s; name "
+					    "another folder with --symbols",
+					    folders->items[i], strerror(e));
 	}
 	return 0;
 }
@@ -54,7 +55,8 @@ int gt_source_frames(const struct gt_source *source, const struct gt_recording *
 		return e;
 	e = gt_frames_new(frames, recording, &options);
 	return e ? gt_error_set(error, e, "cannot look up symbols: %s; try --no-symbols",
-				strerror(-e)) : 0;
+				strerror(-e)) :
+		   0;
 }
 
 void gt_source_fini(struct gt_source *source)

@@ -15,13 +15,19 @@ struct gt_source {
 };
 
 /* Rows for a table of options whose settings have a `struct gt_source source`. */
-#define GT_SOURCE_AT(settings, field) \
+#define GT_SOURCE_AT(settings, field)                                                              \
 	.at = offsetof(settings, source) + offsetof(struct gt_source, field)
+/* clang-format off */
+/* clang-format off */
 #define GT_SOURCE_OPTIONS(settings)                                                             \
 	{ .name = "output", .letter = 'o', .argument = "FILE", .type = GT_OPTION_TEXT,          \
 	  GT_SOURCE_AT(settings, output), .help = "write to FILE instead of the terminal" },    \
 	GT_SOURCE_READING(settings)
+/* clang-format on */
+/* clang-format on */
 /* Those of them that tell how to read it. */
+/* clang-format off */
+/* clang-format off */
 #define GT_SOURCE_READING(settings)                                                             \
 	{ .name = "pid", .letter = 'p', .argument = "PID", .type = GT_OPTION_COUNT,             \
 	  GT_SOURCE_AT(settings, pid),                                                          \
@@ -38,6 +44,8 @@ struct gt_source {
 	  .help = "fetch missing debug files from the servers in DEBUGINFOD_URLS" },            \
 	{ .name = "no-symbols", .type = GT_OPTION_FLAG, GT_SOURCE_AT(settings, no_symbols),     \
 	  .help = "show modules and offsets only; opens none of the recorded programs" }
+/* clang-format on */
+/* clang-format on */
 
 /*
  * Opens the one recording that is left in argv after the options. Gives 0, or the exit status after

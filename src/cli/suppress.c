@@ -174,7 +174,8 @@ static int suppress(const struct settings *s, struct gt_recording *recording,
 		return e;
 	}
 	v.style = gt_terminal_style(output.file, GT_COLOR_NEVER);
-	v.ledger = ledger = gt_replay_run(recording, &(struct gt_replay){ .tick = gt_progress_tick });
+	v.ledger = ledger =
+		gt_replay_run(recording, &(struct gt_replay){ .tick = gt_progress_tick });
 	gt_progress_end();
 	write_list(&v, output.file);
 	gt_frames_free(v.frames);

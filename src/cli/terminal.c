@@ -14,9 +14,11 @@
 
 enum { WIDTH_DEFAULT = 80, WIDTH_MAX = 300 };
 
+/* clang-format off */
 const char *const gt_color_names[] = {
 	[GT_COLOR_AUTO] = "auto", [GT_COLOR_ALWAYS] = "always", [GT_COLOR_NEVER] = "never", NULL,
 };
+/* clang-format on */
 
 static bool wants_color(FILE *out, enum gt_color color)
 {

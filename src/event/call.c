@@ -28,8 +28,8 @@ bool gt_call_is_idle(enum gt_function_id function, const uint64_t *argv)
 bool gt_call_succeeded(const struct gt_call *call)
 {
 	switch ((enum gt_result)gt_functions[call->function].result) {
-	case GT_RESULT_STATUS:  return (int32_t)call->ret == 0;
-	case GT_RESULT_HANDLE:  return call->ret != 0;
+	case GT_RESULT_STATUS: return (int32_t)call->ret == 0;
+	case GT_RESULT_HANDLE: return call->ret != 0;
 	case GT_RESULT_NOTHING: return true;
 	}
 	return false;
@@ -62,12 +62,13 @@ static uint32_t handle_count(const struct gt_call *call, const struct gt_functio
 
 /* Runs `emit` on `event` once for each handle of the row, with the handle filled in. */
 static void each_handle(const struct gt_call *call, const struct gt_function *fn,
-			const struct gt_call_door *door, struct gt_event *event,
-			gt_event_fn *emit, void *context)
+			const struct gt_call_door *door, struct gt_event *event, gt_event_fn *emit,
+			void *context)
 {
 	enum gt_function_id row = (enum gt_function_id)(fn - gt_functions);
 	uint64_t at = fn->handle.from == GT_RET || fn->handle.from == GT_NONE ?
-			      0 : call->argv[fn->handle.arg];
+			      0 :
+			      call->argv[fn->handle.arg];
 	const uint64_t *array = (const uint64_t *)(uintptr_t)at;
 	uint32_t count = 1;
 	uint64_t one = 0;
@@ -75,9 +76,9 @@ static void each_handle(const struct gt_call *call, const struct gt_function *fn
 	if (is_void(fn, call->argv))
 		return;
 	switch ((enum gt_from)fn->handle.from) {
-	case GT_IN:   one = at; break;
-	case GT_OUT:  one = load_word(at); break;
-	case GT_RET:  one = call->ret; break;
+	case GT_IN: one = at; break;
+	case GT_OUT: one = load_word(at); break;
+	case GT_RET: one = call->ret; break;
 	case GT_INS:
 	case GT_OUTS: count = at ? handle_count(call, fn, door) : 0; break;
 	case GT_ASK:
@@ -86,7 +87,8 @@ static void each_handle(const struct gt_call *call, const struct gt_function *fn
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		event->handle = at && (fn->handle.from == GT_INS || fn->handle.from == GT_OUTS) ?
-					array[i] : one;
+					array[i] :
+					one;
 		if (!event->handle)
 			continue;
 		if (fn->effect == GT_CREATE) {
@@ -106,16 +108,16 @@ uint64_t gt_call_owner(const struct gt_call *call, enum gt_function_id row)
 	const struct gt_ref *owner = &gt_functions[row].owner;
 
 	switch ((enum gt_from)owner->from) {
-	case GT_IN:  return call->argv[owner->arg];
+	case GT_IN: return call->argv[owner->arg];
 	case GT_INS: return call->argv[owner->count] ? load_word(call->argv[owner->arg]) : 0;
-	default:     return 0;
+	default: return 0;
 	}
 }
 
 static uint64_t call_size(const struct gt_call *call, const struct gt_function *fn)
 {
-	uint64_t word = fn->size.from == GT_IN || fn->size.from == GT_AT ?
-			call->argv[fn->size.arg] : 0;
+	uint64_t word =
+		fn->size.from == GT_IN || fn->size.from == GT_AT ? call->argv[fn->size.arg] : 0;
 
 	return fn->size.from == GT_AT && word ? load_word(word + fn->size.offset) : word;
 }

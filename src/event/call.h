@@ -14,8 +14,8 @@ enum gt_filled { GT_FILLED_UNKNOWN, GT_FILLED_NOT, GT_FILLED_IN };
 
 struct gt_call {
 	enum gt_function_id function;
-	const uint64_t *argv;          /* gt_functions[function].argc words */
-	uint64_t ret;                  /* the result as a word; valid after the call */
+	const uint64_t *argv; /* gt_functions[function].argc words */
+	uint64_t ret;         /* the result as a word; valid after the call */
 	uint64_t begun_ns, ended_ns;
 	uint32_t stack, tid;
 	enum gt_filled filled;

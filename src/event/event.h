@@ -48,17 +48,17 @@
 enum gt_origin { GT_ORIGIN_VALID, GT_ORIGIN_INVALID, GT_ORIGIN_DRIVER, GT_ORIGIN_COUNT };
 
 struct gt_event {
-	uint64_t time_ns;  /* CLOCK_MONOTONIC; of a destroy its start, of everything else its end */
-	uint64_t handle;   /* 0 when a creation failed */
-	uint64_t size;     /* bytes asked for, or as the driver says; of an end as told, or 0 */
-	uint64_t owner;    /* 0 for none; creations only */
-	uint32_t stack;    /* number of an interned stack, 0 for none */
+	uint64_t time_ns; /* CLOCK_MONOTONIC; of a destroy its start, of everything else its end */
+	uint64_t handle;  /* 0 when a creation failed */
+	uint64_t size;    /* bytes asked for, or as the driver says; of an end as told, or 0 */
+	uint64_t owner;   /* 0 for none; creations only */
+	uint32_t stack;   /* number of an interned stack, 0 for none */
 	uint32_t tid;
-	uint16_t function; /* enum gt_function_id */
-	uint16_t place;    /* 0 for unknown, as it is for most ends */
-	int32_t result;    /* the API's error code; 0 when the call succeeded or told none */
-	uint8_t failed;    /* the call changed nothing */
-	uint8_t unfinished;/* the process ended inside this call */
+	uint16_t function;  /* enum gt_function_id */
+	uint16_t place;     /* 0 for unknown, as it is for most ends */
+	int32_t result;     /* the API's error code; 0 when the call succeeded or told none */
+	uint8_t failed;     /* the call changed nothing */
+	uint8_t unfinished; /* the process ended inside this call */
 };
 
 /* Whether `result` is what the API said: a creation that fails tells only who asks. */

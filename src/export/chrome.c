@@ -73,8 +73,8 @@ static void put_birth(struct chrome *c, const struct gt_entry *entry)
 	gt_json_uint(&c->json, "bytes", gt_entry_bytes(entry));
 	gt_json_hex(&c->json, "handle", entry->handle);
 	if (count)
-		gt_json_text(&c->json, "by", frames[0].function ? frames[0].function :
-								   frames[0].module);
+		gt_json_text(&c->json, "by",
+			     frames[0].function ? frames[0].function : frames[0].module);
 	gt_json_end(&c->json);
 	gt_json_end(&c->json);
 }
@@ -155,8 +155,10 @@ static void take_sample(void *context, uint32_t process, const struct gt_sample 
 
 	snprintf(name, sizeof name, *series->subject ? "%s, %s" : "%s", series->name,
 		 series->subject);
-	begin(c, "C", name, process == GT_NO_PROCESS ? 0 :
-	      gt_recording_process(c->export->recording, process)->pid, sample->time_ns);
+	begin(c, "C", name,
+	      process == GT_NO_PROCESS ? 0 :
+					 gt_recording_process(c->export->recording, process)->pid,
+	      sample->time_ns);
 	gt_json_object(&c->json, "args");
 	gt_json_int(&c->json, *series->unit ? series->unit : "value", sample->value);
 	gt_json_end(&c->json);
@@ -198,8 +200,11 @@ void gt_export_chrome(const struct gt_export *e)
 	gt_json_text(&c.json, "displayTimeUnit", "ms");
 	gt_json_array(&c.json, "traceEvents");
 	put_name(&c, 0, "all processes");
-	gt_walk(r, &(struct gt_walk){ .event = take_event, .ended = process_ended,
-				      .sampled = take_sample, .context = &c, .tick = e->tick });
+	gt_walk(r, &(struct gt_walk){ .event = take_event,
+				      .ended = process_ended,
+				      .sampled = take_sample,
+				      .context = &c,
+				      .tick = e->tick });
 	gt_live_each(&c.ledger->live, end_of_all, &c);
 	/* what a process is called is known once its trace has been read */
 	for (size_t i = 0; i < gt_recording_process_count(r); i++) {

@@ -13,10 +13,12 @@
 #include "replay/replay.h"
 #include "replay/stack.h"
 
+/* clang-format off */
 const char *const gt_weight_names[] = {
 	[GT_WEIGHT_LEAKED] = "leaked", [GT_WEIGHT_PEAK] = "peak",
 	[GT_WEIGHT_ALLOCATED] = "allocated", [GT_WEIGHT_OBJECTS] = "objects", NULL,
 };
+/* clang-format on */
 
 static const size_t weights[] = {
 	[GT_WEIGHT_LEAKED] = offsetof(struct gt_site, bytes_live),

@@ -36,7 +36,8 @@ static void put_result(FILE *out, const struct gt_event *event)
 void gt_events_tsv_begin(struct gt_events *e)
 {
 	fputs("time_ns\tpid\ttid\tfunction\teffect\tapi\tkind\thandle\tbytes\towner\tplace\toutcome"
-	      "\tresult\tstack\n", e->out);
+	      "\tresult\tstack\n",
+	      e->out);
 }
 
 void gt_events_tsv(struct gt_events *e, const struct gt_event *event, uint32_t process)
@@ -105,7 +106,8 @@ void gt_events_json_end(struct gt_events *e)
 static void csv_begin(struct gt_events *e)
 {
 	fputs("time_ns,pid,tid,function,effect,api,kind,handle,bytes,owner,place,outcome,result,"
-	      "stack\r\n", e->out);
+	      "stack\r\n",
+	      e->out);
 }
 
 /* The stack as a field, from where it was made last. */
@@ -181,12 +183,14 @@ static bool write_row(void *context, const struct gt_event *event, uint32_t proc
 
 static void write_all(const struct gt_export *e, const struct form *form)
 {
-	struct writing w = { .events = { .recording = e->recording, .frames = e->frames,
-					 .out = e->out }, .form = form };
+	struct writing w = {
+		.events = { .recording = e->recording, .frames = e->frames, .out = e->out },
+		.form = form
+	};
 
 	form->begin(&w.events);
-	gt_walk(e->recording, &(struct gt_walk){ .event = write_row, .context = &w,
-						 .tick = e->tick });
+	gt_walk(e->recording,
+		&(struct gt_walk){ .event = write_row, .context = &w, .tick = e->tick });
 	if (form->end)
 		form->end(&w.events);
 }

@@ -14,7 +14,7 @@ struct gt_events {
 	FILE *out;
 	struct gt_json json;
 	struct {
-		uint32_t stack;  /* + 1; 0: free */
+		uint32_t stack; /* + 1; 0: free */
 		char *text;
 	} texts[GT_EVENTS_TEXTS]; /* stacks as CSV fields: the same come again and again */
 };

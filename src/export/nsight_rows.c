@@ -20,7 +20,8 @@ void gt_nsight_rows_begin(struct gt_nsight_rows *rows)
 {
 	for (int i = 0; i < GT_ORIGIN_COUNT; i++)
 		fputs("PID\taddress\tstart_time\tbytes\tmemkind\tmem_op_type\tvar_name"
-		      "\tcall_stack\n", rows->out[i]);
+		      "\tcall_stack\n",
+		      rows->out[i]);
 }
 
 /* What an allocation is called stays with its free. */
@@ -71,15 +72,19 @@ static void born(void *context, const struct gt_entry *e, uint32_t slot)
 {
 	(void)slot;
 	if (is_cuda_memory(e))
-		put_row(context, &(struct row){ .address = e->handle, .bytes = e->size,
-						.born_ns = e->time_ns, .kind = gt_entry_kind(e),
+		put_row(context, &(struct row){ .address = e->handle,
+						.bytes = e->size,
+						.born_ns = e->time_ns,
+						.kind = gt_entry_kind(e),
 						.allocates = true });
 }
 
 static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum gt_ended_by by)
 {
 	const struct adding *a = context;
-	struct row row = { .address = e->handle, .bytes = e->size, .born_ns = e->time_ns,
+	struct row row = { .address = e->handle,
+			   .bytes = e->size,
+			   .born_ns = e->time_ns,
 			   .kind = gt_entry_kind(e) };
 
 	(void)slot;
@@ -94,8 +99,7 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 	put_row(a, &row);
 }
 
-void gt_nsight_rows_add(struct gt_nsight_rows *rows, const struct gt_event *event,
-			uint32_t process)
+void gt_nsight_rows_add(struct gt_nsight_rows *rows, const struct gt_event *event, uint32_t process)
 {
 	const enum gt_kind kind = (enum gt_kind)gt_functions[event->function].kind;
 	struct adding a = { rows, event, process };
@@ -105,8 +109,8 @@ void gt_nsight_rows_add(struct gt_nsight_rows *rows, const struct gt_event *even
 
 	/* freed without an allocation that anybody saw: what it was, the call alone tells */
 	if (change == GT_CHANGE_UNKNOWN && gt_nsight_has_row(event))
-		put_row(&a, &(struct row){ .address = event->handle, .bytes = event->size,
-					   .kind = kind });
+		put_row(&a, &(struct row){
+				    .address = event->handle, .bytes = event->size, .kind = kind });
 }
 
 void gt_nsight_rows_fini(struct gt_nsight_rows *rows)

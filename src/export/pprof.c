@@ -14,6 +14,7 @@
 #include "replay/stack.h"
 
 /* Field numbers of profile.proto, message by message. */
+/* clang-format off */
 enum {
 	PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION,
 	PROFILE_FUNCTION, PROFILE_STRING, PROFILE_TIME = 9, PROFILE_DURATION, PROFILE_PERIOD_TYPE,
@@ -27,6 +28,7 @@ enum {
 	LINE_FUNCTION = 1, LINE_LINE,
 	FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE,
 };
+/* clang-format on */
 
 enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
 
@@ -80,7 +82,7 @@ struct profile {
 	const struct gt_export *export;
 	struct bytes all;
 	struct gt_intern *strings, *functions, *locations;
-	bool *mapped;           /* by the recording's module */
+	bool *mapped; /* by the recording's module */
 	size_t mapped_count;
 };
 
@@ -265,8 +267,10 @@ static void put_head(struct profile *p)
 void gt_export_pprof(const struct gt_export *e)
 {
 	struct gt_ledger *l = gt_replay_run(e->recording, &(struct gt_replay){ .tick = e->tick });
-	struct profile p = { .export = e, .strings = gt_intern_new(),
-			     .functions = gt_intern_new(), .locations = gt_intern_new() };
+	struct profile p = { .export = e,
+			     .strings = gt_intern_new(),
+			     .functions = gt_intern_new(),
+			     .locations = gt_intern_new() };
 
 	p.mapped_count = gt_recording_module_count(e->recording);
 	p.mapped = gt_alloc(p.mapped_count * sizeof *p.mapped);

@@ -10,8 +10,8 @@
 
 static const struct {
 	const char *name, *type, *help;
-	size_t at;               /* in struct gt_tally */
-	bool leaks;              /* not of what lasts as long as the process */
+	size_t at;  /* in struct gt_tally */
+	bool leaks; /* not of what lasts as long as the process */
 } metrics[] = {
 	{ "gputrack_leaked_resources", "gauge", "Resources never given back.",
 	  offsetof(struct gt_tally, live), true },
@@ -32,8 +32,7 @@ static void put_head(FILE *out, const char *name, const char *type, const char *
 	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static void put_one(FILE *out, const char *name, const char *type, const char *help,
-		    uint64_t value)
+static void put_one(FILE *out, const char *name, const char *type, const char *help, uint64_t value)
 {
 	put_head(out, name, type, help);
 	fprintf(out, "%s %" PRIu64 "\n", name, value);

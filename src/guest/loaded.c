@@ -16,7 +16,7 @@ struct search {
 /* The tables of an object that names are found by. */
 struct tables {
 	uintptr_t base;
-	const ElfW(Sym) *symbols;
+	const ElfW(Sym) * symbols;
 	const char *texts;
 	const uint32_t *gnu_hash, *hash; /* one of the two is enough */
 };
@@ -55,7 +55,9 @@ static void *address_of(const struct tables *t, uint32_t number, const char *nam
 	unsigned type = ELF64_ST_TYPE(s->st_info);
 
 	return s->st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_OBJECT) &&
-	       !strcmp(t->texts + s->st_name, name) ? (void *)(t->base + s->st_value) : NULL;
+			       !strcmp(t->texts + s->st_name, name) ?
+		       (void *)(t->base + s->st_value) :
+		       NULL;
 }
 
 static uint32_t gnu_hash_of(const char *name)
@@ -122,8 +124,7 @@ static int search_object(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-bool gt_loaded_find(const char *const *names, void **found, size_t count,
-		    unsigned long long *adds)
+bool gt_loaded_find(const char *const *names, void **found, size_t count, unsigned long long *adds)
 {
 	struct search s = { .names = names, .found = found, .count = count, .before = *adds };
 

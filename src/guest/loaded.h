@@ -15,5 +15,4 @@
  * they were loaded; NULL for what nobody has. False, and nothing done, when no library has come
  * since *adds was set; 0 is before all. Without thread-local and indirect symbols.
  */
-bool gt_loaded_find(const char *const *names, void **found, size_t count,
-		    unsigned long long *adds);
+bool gt_loaded_find(const char *const *names, void **found, size_t count, unsigned long long *adds);

@@ -55,8 +55,7 @@ bool gt_modules_unloaded(void)
 {
 	struct counters now = { 0 };
 
-	return ask_loader(read_counters, &now) &&
-	       atomic_exchange(&subs_told, now.subs) != now.subs;
+	return ask_loader(read_counters, &now) && atomic_exchange(&subs_told, now.subs) != now.subs;
 }
 
 void gt_modules_restart(void)
@@ -66,7 +65,7 @@ void gt_modules_restart(void)
 	atomic_store(&adds_seen, 0);
 }
 
-static void read_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) *note,
+static void read_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) * note,
 			  struct gt_module *m)
 {
 	const char *at = (const char *)(info->dlpi_addr + note->p_vaddr), *end = at + note->p_memsz;

@@ -21,7 +21,7 @@
 #include "trace/layout.h"
 
 enum {
-	OWN_MAX = 9,               /* frames between the program and here: wrapper and recorder */
+	OWN_MAX = 9, /* frames between the program and here: wrapper and recorder */
 	PIPE_GAP_MAX = 64,
 	FRAME_BYTES_MAX = 1 << 20, /* of one whose size is known without a frame pointer */
 };
@@ -103,7 +103,7 @@ static bool can_use_libunwind(uint64_t now_ns)
 /* Where a frame is, as libunwind tells: its stack pointer, its frame pointer, where that lies. */
 struct place {
 	uint64_t sp, bp;
-	const uint64_t *bp_at;     /* NULL: in a register, or not known */
+	const uint64_t *bp_at; /* NULL: in a register, or not known */
 };
 
 static bool find_place(unw_cursor_t *cursor, struct place *p)

@@ -17,11 +17,11 @@
 #include "guest/python_layout.h"
 
 enum {
-	KNOWN = 1024,            /* places in code that are remembered */
-	CAREFUL = 64,            /* stacks of which every word is asked of the kernel */
+	KNOWN = 1024, /* places in code that are remembered */
+	CAREFUL = 64, /* stacks of which every word is asked of the kernel */
 	TEXT_MAX = 512,
-	LINES_MAX = 1 << 20,     /* bytes of a line table that are believed */
-	OWNER_OF_NO_CODE = 3,    /* from here on frames are the interpreter's own */
+	LINES_MAX = 1 << 20,  /* bytes of a line table that are believed */
+	OWNER_OF_NO_CODE = 3, /* from here on frames are the interpreter's own */
 };
 
 #define LOOK_EVERY_NS UINT64_C(1000000000)
@@ -30,7 +30,7 @@ static struct {
 	void *(*thread_state)(void);
 	const void *code_type;
 	struct gt_python_layout layout;
-	uint64_t begin, end;     /* the interpreter's code */
+	uint64_t begin, end; /* the interpreter's code */
 } python;
 static _Atomic bool found, given_up;
 static _Atomic uint64_t looked_ns;
@@ -128,9 +128,8 @@ static bool read_text(char out[TEXT_MAX], uint64_t object)
 		used += put_utf8(out + used,
 				 width == 1 ? raw[i] :
 				 width == 2 ? (uint32_t)(raw[2 * i] | raw[2 * i + 1] << 8) :
-					      (uint32_t)raw[4 * i] |
-					      (uint32_t)raw[4 * i + 1] << 8 |
-					      (uint32_t)raw[4 * i + 2] << 16);
+					      (uint32_t)raw[4 * i] | (uint32_t)raw[4 * i + 1] << 8 |
+						      (uint32_t)raw[4 * i + 2] << 16);
 	out[used] = '\0';
 	return true;
 }
@@ -262,9 +261,11 @@ static int find_span(struct dl_phdr_info *info, size_t size, void *context)
 static bool look(void)
 {
 	enum { THREAD_STATE, CODE_TYPE, VERSION, RUNTIME, NAMES };
+	/* clang-format off */
 	static const char *const names[NAMES] = {
 		"PyGILState_GetThisThreadState", "PyCode_Type", "Py_GetVersion", "_PyRuntime",
 	};
+	/* clang-format on */
 	static unsigned long long adds;
 	void *at[NAMES];
 	const char *(*version)(void);

@@ -6,10 +6,12 @@
 #include <string.h>
 
 /* A frame is an object of its own, kept in the thread state. */
+/* clang-format off */
 static const struct gt_python_layout layout_3_8 = {
 	.frame = 24, .frame_in = -1, .code = 32, .previous = 24, .instruction = 104,
 	.file = 104, .name = 112, .lines = 120, .first_line = 40, .ascii = 48, .text = 72,
 };
+/* clang-format off */
 static const struct gt_python_layout layout_3_10 = {
 	.frame = 24, .frame_in = -1, .code = 32, .previous = 24, .instruction = 96,
 	.file = 104, .name = 112, .lines = 120, .first_line = 40, .ascii = 48, .text = 72,
@@ -24,6 +26,8 @@ static const struct gt_python_layout layout_3_12 = {
 	.file = 112, .name = 128, .lines = 136, .first_line = 68, .bytecode = 192, .ascii = 40,
 	.text = 56,
 };
+/* clang-format on */
+/* clang-format on */
 
 /* The published offsets are 64-bit numbers in a fixed order; which, depends on the version. */
 struct published {
@@ -34,18 +38,18 @@ struct published {
 enum { COOKIE = 0, VERSION = 1, FREE_THREADED = 2 };
 
 /* Counted in numbers from the start: the runtime has 3; interpreter, thread, frame, code follow. */
-#define PUBLISHED(interpreter, frame)                                                             \
-	{                                                                                         \
-		.thread_frame = 6 + (interpreter) + 4,                                            \
-		.frame_previous = 6 + (interpreter) + 9 + 1,                                      \
-		.frame_code = 6 + (interpreter) + 9 + 2,                                          \
-		.frame_instruction = 6 + (interpreter) + 9 + 3,                                   \
-		.frame_owner = 6 + (interpreter) + 9 + 5,                                         \
-		.code_file = 6 + (interpreter) + 9 + (frame) + 1,                                 \
-		.code_name = 6 + (interpreter) + 9 + (frame) + 3,                                 \
-		.code_lines = 6 + (interpreter) + 9 + (frame) + 4,                                \
-		.code_first_line = 6 + (interpreter) + 9 + (frame) + 5,                           \
-		.code_bytecode = 6 + (interpreter) + 9 + (frame) + 9,                             \
+#define PUBLISHED(interpreter, frame)                                                              \
+	{                                                                                          \
+		.thread_frame = 6 + (interpreter) + 4,                                             \
+		.frame_previous = 6 + (interpreter) + 9 + 1,                                       \
+		.frame_code = 6 + (interpreter) + 9 + 2,                                           \
+		.frame_instruction = 6 + (interpreter) + 9 + 3,                                    \
+		.frame_owner = 6 + (interpreter) + 9 + 5,                                          \
+		.code_file = 6 + (interpreter) + 9 + (frame) + 1,                                  \
+		.code_name = 6 + (interpreter) + 9 + (frame) + 3,                                  \
+		.code_lines = 6 + (interpreter) + 9 + (frame) + 4,                                 \
+		.code_first_line = 6 + (interpreter) + 9 + (frame) + 5,                            \
+		.code_bytecode = 6 + (interpreter) + 9 + (frame) + 9,                              \
 	}
 static const struct published published_3_13 = PUBLISHED(13, 6);
 static const struct published published_3_14 = PUBLISHED(16, 8);
@@ -65,15 +69,19 @@ static bool take_published(struct gt_python_layout *l, const struct published *p
 	    number_at(runtime, FREE_THREADED))
 		return false;
 	*l = (struct gt_python_layout){
-		.frame = number_at(runtime, p->thread_frame), .frame_in = -1,
+		.frame = number_at(runtime, p->thread_frame),
+		.frame_in = -1,
 		.code = number_at(runtime, p->frame_code),
 		.previous = number_at(runtime, p->frame_previous),
 		.instruction = number_at(runtime, p->frame_instruction),
 		.owner = number_at(runtime, p->frame_owner),
-		.file = number_at(runtime, p->code_file), .name = number_at(runtime, p->code_name),
+		.file = number_at(runtime, p->code_file),
+		.name = number_at(runtime, p->code_name),
 		.lines = number_at(runtime, p->code_lines),
 		.first_line = number_at(runtime, p->code_first_line),
-		.bytecode = number_at(runtime, p->code_bytecode), .ascii = 40, .text = 56,
+		.bytecode = number_at(runtime, p->code_bytecode),
+		.ascii = 40,
+		.text = 56,
 	};
 	return l->frame < 4096 && l->code < 256 && l->previous < 256 && l->instruction < 256 &&
 	       l->owner < 256 && l->file < 512 && l->name < 512 && l->lines < 512 &&
@@ -84,14 +92,14 @@ bool gt_python_layout_of(struct gt_python_layout *l, unsigned minor, const void 
 {
 	switch (minor) {
 	case 8:
-	case 9:  *l = layout_3_8; break;
+	case 9: *l = layout_3_8; break;
 	case 10: *l = layout_3_10; break;
 	case 11: *l = layout_3_11; break;
 	case 12: *l = layout_3_12; break;
 	case 13:
 	case 14:
-		if (!runtime || !take_published(l, minor == 13 ? &published_3_13 : &published_3_14,
-						runtime))
+		if (!runtime ||
+		    !take_published(l, minor == 13 ? &published_3_13 : &published_3_14, runtime))
 			return false;
 		break;
 	default: return false;

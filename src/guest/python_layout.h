@@ -12,15 +12,15 @@
 #include <stdint.h>
 
 struct gt_python_layout {
-	uint16_t frame;            /* in the thread state: the current frame, or a pointer to it */
-	int16_t frame_in;          /* in that: the current frame; -1: it is the frame itself */
-	uint16_t code, previous;   /* in a frame */
-	uint16_t instruction;      /* in a frame: a pointer into the code, or a number (to 3.10) */
-	uint16_t owner;            /* in a frame: who it belongs to; 0: not told */
+	uint16_t frame;          /* in the thread state: the current frame, or a pointer to it */
+	int16_t frame_in;        /* in that: the current frame; -1: it is the frame itself */
+	uint16_t code, previous; /* in a frame */
+	uint16_t instruction;    /* in a frame: a pointer into the code, or a number (to 3.10) */
+	uint16_t owner;          /* in a frame: who it belongs to; 0: not told */
 	/* in a code object; bytecode 0: no pointer */
 	uint16_t file, name, lines, first_line, bytecode;
-	uint16_t ascii, text;      /* where the characters of a str begin: ASCII, others */
-	uint8_t state_shift;       /* of the bits that tell a str's form */
+	uint16_t ascii, text; /* where the characters of a str begin: ASCII, others */
+	uint8_t state_shift;  /* of the bits that tell a str's form */
 	uint8_t minor;
 };
 

@@ -116,7 +116,8 @@ static void stopped(struct gt_writer *w, void *context, int error)
 		return; /* as asked */
 	if (error == -EFBIG && gt_settings_get()->max_bytes) {
 		gt_say("recording stopped: %s is as large as it may get; the program runs on, what "
-		       "was recorded can be read", gt_settings_get()->recording);
+		       "was recorded can be read",
+		       gt_settings_get()->recording);
 		return;
 	}
 	gt_say("recording stopped: %s, in %s; the program runs on, what was recorded can be read",
@@ -158,8 +159,9 @@ static _Atomic uint64_t *shared_room(const char *folder)
 	if (fd < 0)
 		return NULL;
 	gt_signals_hold(&quiet);
-	taken = make_counter(fd) ? mmap(NULL, sizeof *taken, PROT_READ | PROT_WRITE, MAP_SHARED,
-					fd, 0) : MAP_FAILED;
+	taken = make_counter(fd) ?
+			mmap(NULL, sizeof *taken, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) :
+			MAP_FAILED;
 	gt_signals_release(&quiet);
 	close(fd);
 	if (taken == MAP_FAILED)
@@ -169,10 +171,12 @@ static _Atomic uint64_t *shared_room(const char *folder)
 
 static int open_trace(struct gt_writer **w, const char *folder)
 {
-	struct gt_writer_options options = { .pid = (uint32_t)getpid(), .ppid = (uint32_t)getppid(),
+	struct gt_writer_options options = { .pid = (uint32_t)getpid(),
+					     .ppid = (uint32_t)getppid(),
 					     .until_ns = gt_settings_get()->until_ns,
 					     .max_bytes = gt_settings_get()->max_bytes,
-					     .modules = gt_modules_define, .stopped = stopped };
+					     .modules = gt_modules_define,
+					     .stopped = stopped };
 
 	if (mkdir(folder, 0700) && errno != EEXIST)
 		return -errno;
@@ -286,8 +290,7 @@ void gt_recorder_tick(uint64_t now_ns)
 	struct gt_writer *w;
 
 	if (now_ns - last < TICK_NS ||
-	    !atomic_compare_exchange_strong(&last_tick_ns, &last, now_ns) ||
-	    !gt_modules_unloaded())
+	    !atomic_compare_exchange_strong(&last_tick_ns, &last, now_ns) || !gt_modules_unloaded())
 		return;
 	gt_unwind_forget();
 	w = atomic_load_explicit(&writer, memory_order_acquire);

@@ -60,7 +60,7 @@ static const char *keep_path(char buffer[PATH_MAX], const char *path)
 
 static enum gt_log_level read_level(const char *name, enum gt_log_level otherwise)
 {
-	static const char *const names[] = { "trace", "debug", "info", "warn",
+	static const char *const names[] = { "trace", "debug",    "info", "warn",
 					     "error", "critical", "off" };
 	const char *value = text_of(name);
 
@@ -127,8 +127,8 @@ static void read_all(void)
 {
 	int64_t frames = number_of("GPUTRACK_STACKS", DEPTH_DEFAULT);
 
-	settings.stack_depth = frames > GT_STACK_FRAMES_MAX ? GT_STACK_FRAMES_MAX :
-			       (uint32_t)frames;
+	settings.stack_depth =
+		frames > GT_STACK_FRAMES_MAX ? GT_STACK_FRAMES_MAX : (uint32_t)frames;
 	settings.max_bytes = (uint64_t)number_of("GPUTRACK_MAX_SIZE", 0);
 	settings.until_ns = (uint64_t)number_of("GPUTRACK_UNTIL", 0);
 	settings.recording = keep_path(recording, text_of("GPUTRACK_RECORDING"));

@@ -13,7 +13,7 @@
 enum { SETS = 16, WAYS = 8, CANDIDATES = 8, LEARN_FREELY = 64, TOUCHED = 4096 };
 
 struct known {
-	const void *frame;         /* NULL: none */
+	const void *frame; /* NULL: none */
 	uint32_t generation, count, word_count;
 	void *raw[GT_STACK_CACHE_FRAMES];
 	struct gt_stack_word words[GT_STACK_CACHE_WORDS];
@@ -21,9 +21,9 @@ struct known {
 
 struct set {
 	struct known ways[WAYS];
-	unsigned next;             /* way to be replaced */
+	unsigned next; /* way to be replaced */
 	unsigned next_candidate;
-	uint32_t learnt, found;    /* how often; what is not found again is not worth learning */
+	uint32_t learnt, found; /* how often; what is not found again is not worth learning */
 	uint64_t candidates[CANDIDATES]; /* hashes of the last stacks that were not known */
 };
 
@@ -99,8 +99,8 @@ _Bool gt_stack_cache_wants(const void *frame, const void *caller, void *const *r
 		sets = pages;
 		pthread_setspecific(thread_end, pages);
 	}
-	return is_candidate(set_of(frame, caller), gt_hash_bytes(raw, count * sizeof *raw) ^
-							   (uint64_t)(uintptr_t)frame);
+	return is_candidate(set_of(frame, caller),
+			    gt_hash_bytes(raw, count * sizeof *raw) ^ (uint64_t)(uintptr_t)frame);
 }
 
 void gt_stack_cache_learn(const void *frame, const void *caller, void *const *raw, size_t count,

@@ -16,8 +16,7 @@ static void put(FILE *out, const char *text, bool property)
 	char *clean = gt_text_tame(text);
 
 	for (const char *c = clean; *c; c++) {
-		if (*c == '%' || *c == '\n' ||
-		    (property && (*c == ':' || *c == ',')))
+		if (*c == '%' || *c == '\n' || (property && (*c == ':' || *c == ',')))
 			fprintf(out, "%%%02X", (uint8_t)*c);
 		else
 			putc(*c, out);

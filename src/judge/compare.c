@@ -55,10 +55,13 @@ static void holds_init(struct gt_holds *h, const struct gt_view *v)
 		if (!s->bytes_at_peak || !gt_kind_on_device((enum gt_kind)s->kind))
 			continue;
 		GT_GROW(h->list, h->count, room);
-		h->list[h->count++] = (struct gt_hold){
-			.key = gt_site_key(v, s, GT_FN_NONE), .api = s->api, .kind = s->kind,
-			.stack = s->stack, .count = s->live_at_peak, .bytes = s->bytes_at_peak,
-			.bytes_most = s->bytes_at_peak };
+		h->list[h->count++] = (struct gt_hold){ .key = gt_site_key(v, s, GT_FN_NONE),
+							.api = s->api,
+							.kind = s->kind,
+							.stack = s->stack,
+							.count = s->live_at_peak,
+							.bytes = s->bytes_at_peak,
+							.bytes_most = s->bytes_at_peak };
 	}
 	if (h->count)
 		qsort(h->list, h->count, sizeof *h->list, by_key);
@@ -208,14 +211,15 @@ void gt_compare_totals(struct gt_printer *p, const struct gt_view *v)
 	char peak[GT_FORMAT_MAX], created[GT_FORMAT_MAX], events[GT_FORMAT_MAX];
 
 	gt_print_wrap(p, GT_DIM, 6, "peak %s, %s %s created, %s %s",
-		     gt_format_bytes(peak, v->ledger->peak_bytes),
-		     gt_format_count(created, total.created),
-		     gt_plural(total.created, "resource", "resources"),
-		     gt_format_count(events, v->ledger->events),
-		     gt_plural(v->ledger->events, "event", "events"));
+		      gt_format_bytes(peak, v->ledger->peak_bytes),
+		      gt_format_count(created, total.created),
+		      gt_plural(total.created, "resource", "resources"),
+		      gt_format_count(events, v->ledger->events),
+		      gt_plural(v->ledger->events, "event", "events"));
 }
 
-static void put_hold(struct gt_printer *p, const struct gt_compare *c, const struct gt_hold_row *row)
+static void put_hold(struct gt_printer *p, const struct gt_compare *c,
+		     const struct gt_hold_row *row)
 {
 	const struct gt_hold *hold = row->now ? row->now : row->before;
 	char a[GT_KIND_TEXT], b[GT_FORMAT_MAX], d[GT_FORMAT_MAX];
@@ -231,7 +235,7 @@ static void put_hold(struct gt_printer *p, const struct gt_compare *c, const str
 		gt_print_put(p, GT_PLAIN, "none any more (were %s, %s)", a, b);
 	if (row->now && row->before)
 		gt_print_put(p, GT_DIM, " (were %s, %s)", gt_format_count(b, row->before->count),
-			    gt_format_bytes(d, row->before->bytes));
+			     gt_format_bytes(d, row->before->bytes));
 	gt_print_end(p);
 	gt_stack_text(p, row->now ? c->new_view : c->old_view, hold->stack, FRAMES_SHOWN, 24);
 }
@@ -248,18 +252,18 @@ static void put_peak(struct gt_printer *p, const struct gt_compare *c, size_t mo
 	gt_print_put(p, now > before ? GT_RED : now < before ? GT_GREEN : GT_BOLD, "PEAK");
 	if (now == before)
 		gt_print_put(p, GT_BOLD, "  %s of device memory, as before",
-			    gt_format_bytes(a, now));
+			     gt_format_bytes(a, now));
 	else
 		gt_print_put(p, GT_BOLD, "  %s %s %s of device memory, %s%s",
-			    gt_format_bytes(a, before), p->style.utf8 ? "→" : "->",
-			    gt_format_bytes(b, now), now > before ? "+" : "-",
-			    gt_format_bytes(d, gt_distance(before, now)));
+			     gt_format_bytes(a, before), p->style.utf8 ? "→" : "->",
+			     gt_format_bytes(b, now), now > before ? "+" : "-",
+			     gt_format_bytes(d, gt_distance(before, now)));
 	gt_print_end(p);
 	for (size_t i = 0; i < shown; i++)
 		put_hold(p, c, &c->holds[i]);
 	if (shown < c->changed)
 		gt_print_wrap(p, GT_DIM, 22, "and %zu more: --top N shows them",
-			     c->changed - shown);
+			      c->changed - shown);
 }
 
 static const struct {
@@ -287,7 +291,7 @@ static void put_rises(struct gt_printer *p, const struct gt_compare *c, enum gt_
 	gt_print_end(p);
 	gt_print_put(p, rise_sorts[sort].paint, "%s", rise_sorts[sort].title);
 	gt_print_put(p, GT_BOLD, "  %zu %s%s", count, gt_plural(count, "call site", "call sites"),
-		    sort == GT_RISE_NEW ? " that did not before" : "");
+		     sort == GT_RISE_NEW ? " that did not before" : "");
 	gt_print_end(p);
 	for (size_t i = 0; i < shown; i++) {
 		gt_print_tab(p, 4);

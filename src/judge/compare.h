@@ -13,12 +13,12 @@
 struct gt_hold {
 	char *key;
 	uint8_t api, kind;
-	uint32_t stack;                     /* of the biggest of the ledger's sites in it */
+	uint32_t stack; /* of the biggest of the ledger's sites in it */
 	uint64_t count, bytes, bytes_most;
 };
 
 struct gt_holds {
-	struct gt_hold *list;               /* by key */
+	struct gt_hold *list; /* by key */
 	size_t count;
 };
 
@@ -30,16 +30,16 @@ enum gt_rise_sort { GT_RISE_NEW, GT_RISE_SAME, GT_RISE_FIXED, GT_RISE_SORTS };
 
 struct gt_rise_row {
 	enum gt_rise_sort sort;
-	const struct gt_rise *rise;         /* the new recording's, but for what is fixed */
+	const struct gt_rise *rise; /* the new recording's, but for what is fixed */
 };
 
 struct gt_compare {
 	const struct gt_view *old_view, *new_view;
 	struct gt_holds before, now;
-	struct gt_hold_row *holds;          /* all sites, the biggest change first */
-	size_t hold_count, changed;         /* how many of them hold more or less than before */
+	struct gt_hold_row *holds;  /* all sites, the biggest change first */
+	size_t hold_count, changed; /* how many of them hold more or less than before */
 	struct gt_rise *old_rises, *new_rises;
-	struct gt_rise_row *rises;          /* by sort, then the steepest first */
+	struct gt_rise_row *rises; /* by sort, then the steepest first */
 	size_t rise_count;
 	size_t counts[GT_RISE_SORTS];
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* difference.c - two recordings: what leaks now and did not, what no longer does, what they used. */
+/* difference.c - two recordings: what leaks now and did not, what no longer does, what they used.
+ */
 #include "judge/difference.h"
 
 #include <inttypes.h>
@@ -75,8 +76,7 @@ static void add_row(struct gt_diff *d, const struct gt_leak *before, const struc
 	d->counts[row->sort]++;
 }
 
-void gt_diff_init(struct gt_diff *d, const struct gt_view *old_view,
-		  const struct gt_view *new_view)
+void gt_diff_init(struct gt_diff *d, const struct gt_view *old_view, const struct gt_view *new_view)
 {
 	*d = (struct gt_diff){ .old_view = old_view, .new_view = new_view };
 	gt_leaks_init(&d->before, old_view);
@@ -112,9 +112,9 @@ static void put_row(struct gt_printer *p, const struct gt_diff *d, const struct 
 	gt_print_put(p, GT_PLAIN, "%s", gt_kind_count(a, (enum gt_kind)leak->kind, leak->count));
 	if (both && row->sort != GT_DIFF_SAME)
 		gt_print_put(p, GT_DIM, " (were %s, %s)", gt_format_count(b, row->before->count),
-			    gt_format_bytes(c, row->before->bytes));
+			     gt_format_bytes(c, row->before->bytes));
 	gt_print_put(p, GT_PLAIN, " by %s (%s)", gt_function_words(a, leak->function),
-		    gt_api_names[leak->api]);
+		     gt_api_names[leak->api]);
 	gt_print_end(p);
 	gt_stack_text(p, v, leak->stack, FRAMES_SHOWN, 24);
 }
@@ -131,9 +131,9 @@ static void put_recording(struct gt_printer *p, const char *word, const struct g
 	}
 	gt_print_put(p, GT_PLAIN, "  %s ", word);
 	gt_print_path(p, GT_PLAIN, gt_style_relative(&v->style, gt_recording_path(v->recording)),
-		     gt_print_left(p) / 2);
+		      gt_print_left(p) / 2);
 	gt_print_put(p, GT_PLAIN, ": %s %s leaked", gt_format_count(a, count),
-		    gt_plural(count, "resource", "resources"));
+		     gt_plural(count, "resource", "resources"));
 	if (bytes)
 		gt_print_put(p, GT_PLAIN, ", %s", gt_format_bytes(b, bytes));
 	gt_print_end(p);
@@ -143,8 +143,7 @@ static void put_recording(struct gt_printer *p, const char *word, const struct g
 
 static bool has_gaps(const struct gt_diff *d)
 {
-	return gt_head_has_gaps(d->old_view->recording) ||
-	       gt_head_has_gaps(d->new_view->recording);
+	return gt_head_has_gaps(d->old_view->recording) || gt_head_has_gaps(d->new_view->recording);
 }
 
 void gt_diff_text(const struct gt_diff *d, FILE *out)
@@ -166,7 +165,7 @@ void gt_diff_text(const struct gt_diff *d, FILE *out)
 		gt_print_end(&p);
 		gt_print_put(&p, sorts[sort].paint, "%s", sorts[sort].title);
 		gt_print_put(&p, GT_BOLD, "  %zu %s", d->counts[sort],
-			    gt_plural(d->counts[sort], "call site", "call sites"));
+			     gt_plural(d->counts[sort], "call site", "call sites"));
 		gt_print_end(&p);
 		if (sort == GT_DIFF_SAME)
 			continue;
@@ -174,7 +173,7 @@ void gt_diff_text(const struct gt_diff *d, FILE *out)
 			put_row(&p, d, &d->rows[at + i]);
 		if (shown < d->counts[sort])
 			gt_print_wrap(&p, GT_DIM, 22, "and %zu more: --top N shows them",
-				     d->counts[sort] - shown);
+				      d->counts[sort] - shown);
 	}
 	gt_compare_text(&p, &d->use, (size_t)d->new_view->top);
 	if (!d->counts[GT_DIFF_NEW] && !d->counts[GT_DIFF_GREW] && !has_gaps(d)) {

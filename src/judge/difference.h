@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* difference.h - two recordings: what leaks now and did not, what no longer does, what they used. */
+/* difference.h - two recordings: what leaks now and did not, what no longer does, what they used.
+ */
 #pragma once
 
 #include "judge/compare.h"
 #include "judge/leaks.h"
 
-enum gt_change_sort { GT_DIFF_NEW, GT_DIFF_GREW, GT_DIFF_SHRANK, GT_DIFF_FIXED, GT_DIFF_SAME,
-		      GT_DIFF_COUNT };
+enum gt_change_sort {
+	GT_DIFF_NEW,
+	GT_DIFF_GREW,
+	GT_DIFF_SHRANK,
+	GT_DIFF_FIXED,
+	GT_DIFF_SAME,
+	GT_DIFF_COUNT
+};
 
 struct gt_diff_row {
 	enum gt_change_sort sort;
@@ -17,7 +24,7 @@ struct gt_diff {
 	const struct gt_view *old_view, *new_view;
 	struct gt_leaks before, now;
 	struct gt_compare use;
-	struct gt_diff_row *rows;           /* by sort, then as big as the change is */
+	struct gt_diff_row *rows; /* by sort, then as big as the change is */
 	size_t count;
 	size_t counts[GT_DIFF_COUNT];
 };

@@ -54,8 +54,8 @@ static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *l
 	const struct gt_frame *frame = gt_leak_frame(v, leak);
 	char class[96] = "gputrack.", *excuse = gt_leak_excuse(v, leak), *text;
 
-	gt_select_word(class + strlen(class), sizeof class - strlen(class),
-		       (enum gt_api)leak->api, (enum gt_kind)leak->kind);
+	gt_select_word(class + strlen(class), sizeof class - strlen(class), (enum gt_api)leak->api,
+		       (enum gt_kind)leak->kind);
 	open_case(out, class, name);
 	if (frame) {
 		char *file = gt_frame_file(v, frame);
@@ -142,11 +142,13 @@ void gt_leaks_junit(const struct gt_view *v, FILE *out)
 	char counts[128], moment[GT_FORMAT_MAX];
 
 	gt_count_parse(gt_recording_info(v->recording, "duration_ns"), &ns);
-	snprintf(counts, sizeof counts, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\"",
-		 c.tests, c.failures, c.errors);
-	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites%s>\n"
+	snprintf(counts, sizeof counts, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\"", c.tests,
+		 c.failures, c.errors);
+	fprintf(out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites%s>\n"
 		"  <testsuite name=\"gputrack\"%s skipped=\"%zu\" time=\"%" PRIu64 ".%03" PRIu64
-		"\"", counts, counts, c.skipped, ns / 1000000000, ns / 1000000 % 1000);
+		"\"",
+		counts, counts, c.skipped, ns / 1000000000, ns / 1000000 % 1000);
 	/* JUnit's own form has no zone: cut it off */
 	gt_format_moment(moment, gt_recording_start_real_ns(v->recording));
 	moment[sizeof "2026-03-01T12:00:00" - 1] = '\0';

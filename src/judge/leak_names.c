@@ -13,7 +13,7 @@ struct named {
 	const struct gt_leak *leak;
 	char *name;
 	const struct gt_frame **frames;
-	size_t count, told;    /* frames in all, and those that the name has dealt with */
+	size_t count, told; /* frames in all, and those that the name has dealt with */
 };
 
 static const char *next_function(struct named *n)
@@ -72,8 +72,9 @@ static int by_name_and_key(const void *a, const void *b)
 {
 	int order = by_name(a, b);
 
-	return order ? order : strcmp(((const struct named *)a)->leak->key,
-				      ((const struct named *)b)->leak->key);
+	return order ? order :
+		       strcmp(((const struct named *)a)->leak->key,
+			      ((const struct named *)b)->leak->key);
 }
 
 /* How many from the first on have its name. */

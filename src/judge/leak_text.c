@@ -17,8 +17,9 @@ char *gt_leak_title(const struct gt_leak *leak)
 
 	gt_kind_count(kind, (enum gt_kind)leak->kind, leak->count);
 	gt_format_bytes(bytes, leak->bytes);
-	if (asprintf(&text, "%s %s %s (%s)%s%s", kind, leak->held_count < leak->count ?
-		     "leaked by" : "alive in programs that went on, made by",
+	if (asprintf(&text, "%s %s %s (%s)%s%s", kind,
+		     leak->held_count < leak->count ? "leaked by" :
+						      "alive in programs that went on, made by",
 		     gt_function_words(words, leak->function), gt_api_names[leak->api],
 		     leak->bytes ? ": " : "", leak->bytes ? bytes : "") < 0)
 		return gt_strdup(kind);

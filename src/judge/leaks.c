@@ -84,10 +84,13 @@ static struct part *parts_of(const struct gt_view *v, const struct gt_groups *gr
 		const struct gt_group *g = &groups->list[i];
 
 		parts[i] = (struct part){ .site = g->site, .order = i };
-		parts[i].leak = (struct gt_leak){
-			.key = gt_site_key(v, g->site, g->site->function), .api = g->site->api,
-			.kind = g->site->kind, .function = g->site->function,
-			.stack = g->site->stack, .count = g->count, .bytes = g->bytes };
+		parts[i].leak = (struct gt_leak){ .key = gt_site_key(v, g->site, g->site->function),
+						  .api = g->site->api,
+						  .kind = g->site->kind,
+						  .function = g->site->function,
+						  .stack = g->site->stack,
+						  .count = g->count,
+						  .bytes = g->bytes };
 		add_held(&parts[i].leak, g, &running);
 	}
 	gt_running_fini(&running);
@@ -96,8 +99,8 @@ static struct part *parts_of(const struct gt_view *v, const struct gt_groups *gr
 }
 
 /* Where the ledger's sites went, after the list has its final order. */
-static void index_sites(struct gt_leaks *leaks, const struct gt_ledger *l,
-			const struct part *parts, size_t count, char **keys)
+static void index_sites(struct gt_leaks *leaks, const struct gt_ledger *l, const struct part *parts,
+			size_t count, char **keys)
 {
 	leaks->by_key = gt_alloc(leaks->count * sizeof *leaks->by_key);
 	for (size_t i = 0; i < leaks->count; i++)

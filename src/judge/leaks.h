@@ -14,23 +14,23 @@
 #include "replay/view.h"
 
 struct gt_leak {
-	char *key;                     /* the words; equal for the same site */
+	char *key; /* the words; equal for the same site */
 	uint8_t api, kind;
 	uint16_t function;
-	uint32_t stack;                /* of the biggest of the ledger's sites in it */
+	uint32_t stack; /* of the biggest of the ledger's sites in it */
 	uint64_t count, bytes;
 	uint64_t held_count, held_bytes; /* of these what programs hold that go on */
-	uint64_t old_count, old_bytes; /* what the baseline had of it */
-	uint64_t new_count, new_bytes; /* what counts: beyond the baseline, not suppressed */
+	uint64_t old_count, old_bytes;   /* what the baseline had of it */
+	uint64_t new_count, new_bytes;   /* what counts: beyond the baseline, not suppressed */
 	uint64_t left_count, left_bytes; /* … of what programs left that have ended */
 	const struct gt_suppression *suppressed; /* NULL: by none */
 };
 
 struct gt_leaks {
-	struct gt_leak *list;          /* most bytes first, then most resources */
+	struct gt_leak *list; /* most bytes first, then most resources */
 	size_t count;
 	struct gt_leak **by_key;
-	uint32_t *of_site;             /* by the ledger's site: its leak + 1 */
+	uint32_t *of_site; /* by the ledger's site: its leak + 1 */
 };
 
 /* A site's words; GT_FN_NONE: whatever function of the API it calls. The caller frees them. */

@@ -13,11 +13,11 @@
 #include "base/err.h"
 
 struct gt_limit {
-	char *text;              /* as it was given */
+	char *text; /* as it was given */
 	struct gt_select what;
-	uint64_t most;           /* more than this fails */
+	uint64_t most; /* more than this fails */
 	bool in_bytes;
-	bool of_residue;         /* `what` is nothing then */
+	bool of_residue; /* `what` is nothing then */
 };
 
 struct gt_limits {

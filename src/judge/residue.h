@@ -13,7 +13,7 @@
 #include "base/print.h"
 
 struct gt_residue {
-	size_t measured;                /* processes that tell of it, if only of none */
+	size_t measured;                 /* processes that tell of it, if only of none */
 	uint64_t kb, of[GT_LABEL_COUNT]; /* in all, by the tracker's labels */
 };
 

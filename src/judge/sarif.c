@@ -69,8 +69,8 @@ static void location(struct gt_json *j, const char *key, const struct gt_view *v
 		gt_json_end(j);
 		gt_json_end(j);
 	} else if (!frame->file) {
-		snprintf(module, sizeof module, "%s+0x%" PRIx64,
-			 frame->module ? frame->module : "", frame->offset);
+		snprintf(module, sizeof module, "%s+0x%" PRIx64, frame->module ? frame->module : "",
+			 frame->offset);
 		message(j, "message", module);
 	}
 	gt_json_end(j);

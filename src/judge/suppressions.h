@@ -21,11 +21,11 @@
 #define GT_CALLED_BY " < "
 
 struct gt_suppression {
-	char *file, *text;       /* where it is from, and the line without blanks around it */
+	char *file, *text; /* where it is from, and the line without blanks around it */
 	unsigned line;
-	const char *pattern;     /* within `text` */
+	const char *pattern; /* within `text` */
 	struct gt_select what;
-	uint64_t count, bytes;   /* what it has hidden so far */
+	uint64_t count, bytes; /* what it has hidden so far */
 };
 
 struct gt_suppressions {

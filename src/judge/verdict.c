@@ -12,7 +12,7 @@
 #include "judge/residue.h"
 
 static const char *const outcome_names[] = {
-	[GT_OUTCOME_PASSED] = "passed", [GT_OUTCOME_LEAKED] = "leaked",
+	[GT_OUTCOME_PASSED] = "passed",       [GT_OUTCOME_LEAKED] = "leaked",
 	[GT_OUTCOME_UNTRACKED] = "untracked", [GT_OUTCOME_UNSURE] = "unsure",
 	[GT_OUTCOME_PEAK] = "peak",
 };
@@ -153,9 +153,9 @@ void gt_verdict_known(struct gt_printer *p, const struct gt_view *v, const struc
 	if (!verdict || groups->object_count <= verdict->fresh.count)
 		return;
 	gt_print_wrap(p, GT_PLAIN, 2, "%s of them new, %s in %s already",
-		     gt_format_count(fresh, verdict->fresh.count),
-		     gt_format_count(known, groups->object_count - verdict->fresh.count),
-		     verdict->options.baseline_path);
+		      gt_format_count(fresh, verdict->fresh.count),
+		      gt_format_count(known, groups->object_count - verdict->fresh.count),
+		      verdict->options.baseline_path);
 }
 
 bool gt_verdict_fails(const struct gt_verdict *verdict, const struct gt_leak *leak)
@@ -175,8 +175,7 @@ static char *put_sum(char out[2 * GT_FORMAT_MAX], const struct gt_sum *sum)
 	char count[GT_FORMAT_MAX], bytes[GT_FORMAT_MAX];
 
 	snprintf(out, 2 * GT_FORMAT_MAX, sum->bytes ? "%s %s, %s" : "%s %s",
-		 gt_format_count(count, sum->count),
-		 gt_plural(sum->count, "resource", "resources"),
+		 gt_format_count(count, sum->count), gt_plural(sum->count, "resource", "resources"),
 		 gt_format_bytes(bytes, sum->bytes));
 	return out;
 }
@@ -205,18 +204,21 @@ char *gt_verdict_doubt(const struct gt_verdict *verdict)
 	int e = 0;
 
 	if (verdict->outcome == GT_OUTCOME_UNTRACKED)
-		e = asprintf(&text, "nothing was tracked at all, so nobody can tell %s; `%s "
-			     "doctor` tells what can be tracked", question(verdict),
-			     gt_tool_name());
+		e = asprintf(&text,
+			     "nothing was tracked at all, so nobody can tell %s; `%s "
+			     "doctor` tells what can be tracked",
+			     question(verdict), gt_tool_name());
 	else if (verdict->outcome != GT_OUTCOME_UNSURE)
 		return NULL;
 	else if (judges_leaks(verdict) && verdict->residue_unknown)
 		e = asprintf(&text, "nobody measured what the driver kept: record with --csv or "
-			     "--log, to a normal end");
+				    "--log, to a normal end");
 	else if (judges_leaks(verdict) && verdict->goes_on)
-		e = asprintf(&text, "%s held by programs that went on, so nobody can tell whether "
-			     "it leaks", verdict->all_goes_on ? "all that is alive is" :
-					 "what is over the limit is");
+		e = asprintf(&text,
+			     "%s held by programs that went on, so nobody can tell whether "
+			     "it leaks",
+			     verdict->all_goes_on ? "all that is alive is" :
+						    "what is over the limit is");
 	else if (judges_leaks(verdict) && relies_on_gaps(verdict))
 		e = asprintf(&text, "the baseline %s has gaps, so nobody can tell what it leaked",
 			     verdict->options.baseline_path);
@@ -246,11 +248,14 @@ static void put_limits(const struct gt_verdict *verdict, struct gt_printer *p)
 		const struct gt_sum *sum = &verdict->left[i];
 
 		if (sum->exceeded)
-			gt_print_wrap(p, GT_RED, 0, limits->list[i].of_residue ?
-				     "FAILED  --fail-on-leak=%s: %s kept by the driver" :
-				     "FAILED  --fail-on-leak=%s: %s", limits->list[i].text,
-				     limits->list[i].of_residue ?
-				     gt_format_bytes(text, sum->bytes) : put_sum(text, sum));
+			gt_print_wrap(p, GT_RED, 0,
+				      limits->list[i].of_residue ?
+					      "FAILED  --fail-on-leak=%s: %s kept by the driver" :
+					      "FAILED  --fail-on-leak=%s: %s",
+				      limits->list[i].text,
+				      limits->list[i].of_residue ?
+					      gt_format_bytes(text, sum->bytes) :
+					      put_sum(text, sum));
 	}
 }
 
@@ -259,8 +264,7 @@ char *gt_verdict_peak(char out[128], const struct gt_verdict *verdict)
 	char peak[GT_FORMAT_MAX], most[GT_FORMAT_MAX];
 
 	snprintf(out, 128, "the peak of device memory, %s, is %s --max-peak=%s",
-		 gt_format_bytes(peak, verdict->peak_bytes),
-		 verdict->over_peak ? "over" : "within",
+		 gt_format_bytes(peak, verdict->peak_bytes), verdict->over_peak ? "over" : "within",
 		 gt_format_bytes(most, verdict->options.max_peak));
 	return out;
 }
@@ -274,11 +278,11 @@ static void put_suppressions(const struct gt_suppressions *list, struct gt_print
 
 		if (s->count)
 			gt_print_wrap(p, GT_PLAIN, 2, "suppressed %s: %s:%u %s",
-				     put_sum(text, &(struct gt_sum){ s->count, s->bytes, false }),
-				     s->file, s->line, s->text);
+				      put_sum(text, &(struct gt_sum){ s->count, s->bytes, false }),
+				      s->file, s->line, s->text);
 		else
 			gt_print_wrap(p, GT_YELLOW, 2, "suppresses nothing: %s:%u %s", s->file,
-				     s->line, s->text);
+				      s->line, s->text);
 	}
 }
 
@@ -289,7 +293,7 @@ static void put_counted(const struct gt_verdict *verdict, struct gt_printer *p)
 	char text[2 * GT_FORMAT_MAX];
 
 	gt_print_wrap(p, GT_PLAIN, 0, "COUNTED  %s",
-		     any ? put_sum(text, &verdict->fresh) : "no leak");
+		      any ? put_sum(text, &verdict->fresh) : "no leak");
 }
 
 static void put_leaks(const struct gt_verdict *verdict, struct gt_printer *p)
@@ -303,10 +307,12 @@ static void put_leaks(const struct gt_verdict *verdict, struct gt_printer *p)
 	else if (verdict->outcome == GT_OUTCOME_LEAKED)
 		put_limits(verdict, p);
 	else if (verdict->outcome == GT_OUTCOME_PASSED)
-		gt_print_wrap(p, GT_GREEN, 0, !verdict->fresh.count && !verdict->fresh.bytes ?
-			     "PASSED  nothing leaked" : "PASSED  %s %s, within the limits",
-			     put_sum(text, &verdict->fresh),
-			     verdict->all_goes_on ? "alive" : "leaked");
+		gt_print_wrap(p, GT_GREEN, 0,
+			      !verdict->fresh.count && !verdict->fresh.bytes ?
+				      "PASSED  nothing leaked" :
+				      "PASSED  %s %s, within the limits",
+			      put_sum(text, &verdict->fresh),
+			      verdict->all_goes_on ? "alive" : "leaked");
 }
 
 static void put_peak(const struct gt_verdict *verdict, struct gt_printer *p)
@@ -326,7 +332,7 @@ static void put_outcome(const struct gt_verdict *verdict, struct gt_printer *p)
 
 	if (doubt) {
 		gt_print_wrap(p, is_asked ? GT_RED : GT_YELLOW, 0, is_asked ? "FAILED  %s" : "%s",
-			     doubt);
+			      doubt);
 	} else {
 		put_leaks(verdict, p);
 		put_peak(verdict, p);
@@ -341,7 +347,7 @@ void gt_verdict_text(const struct gt_verdict *verdict, struct gt_printer *p)
 	put_outcome(verdict, p);
 	if (verdict->options.baseline)
 		gt_print_wrap(p, GT_PLAIN, 2, "not counted, as in %s already: %s",
-			     verdict->options.baseline_path, put_sum(text, &verdict->known));
+			      verdict->options.baseline_path, put_sum(text, &verdict->known));
 	put_suppressions(verdict->options.suppressions, p);
 }
 

@@ -20,14 +20,14 @@ struct gt_sum {
 };
 
 struct gt_verdict_options {
-	const struct gt_limits *limits;           /* at least one */
-	struct gt_suppressions *suppressions;     /* NULL: none; gets counts */
-	const struct gt_leaks *baseline;          /* NULL: none */
+	const struct gt_limits *limits;       /* at least one */
+	struct gt_suppressions *suppressions; /* NULL: none; gets counts */
+	const struct gt_leaks *baseline;      /* NULL: none */
 	const char *baseline_path;
-	uint64_t max_peak;                        /* of device memory; 0: no limit */
-	bool baseline_has_gaps;                   /* it may have called leaks what were none */
-	bool fails_on_leak;                       /* by the limits; otherwise they fail nobody */
-	bool peak_alone;                          /* nobody asked about leaks */
+	uint64_t max_peak;      /* of device memory; 0: no limit */
+	bool baseline_has_gaps; /* it may have called leaks what were none */
+	bool fails_on_leak;     /* by the limits; otherwise they fail nobody */
+	bool peak_alone;        /* nobody asked about leaks */
 };
 
 struct gt_verdict {
@@ -35,13 +35,13 @@ struct gt_verdict {
 	struct gt_leaks leaks;
 	enum gt_outcome outcome;
 	uint64_t peak_bytes;
-	bool over_peak;                           /* higher than options.max_peak */
-	struct gt_sum *sums;                      /* by limit: what counts */
-	struct gt_sum *left;                      /* by limit: what ended programs left of it */
-	struct gt_sum fresh, known, suppressed;   /* what counts, is in the baseline, is hidden */
-	bool goes_on;                             /* a limit is exceeded by what may be in use */
-	bool all_goes_on;                         /* … and nothing else counts */
-	bool residue_unknown;                     /* a limit of it, and nobody measured it */
+	bool over_peak;                         /* higher than options.max_peak */
+	struct gt_sum *sums;                    /* by limit: what counts */
+	struct gt_sum *left;                    /* by limit: what ended programs left of it */
+	struct gt_sum fresh, known, suppressed; /* what counts, is in the baseline, is hidden */
+	bool goes_on;                           /* a limit is exceeded by what may be in use */
+	bool all_goes_on;                       /* … and nothing else counts */
+	bool residue_unknown;                   /* a limit of it, and nobody measured it */
 };
 
 /* Of a whole recording; `options` must stay. */
@@ -53,7 +53,8 @@ void gt_verdict_fini(struct gt_verdict *verdict);
 void gt_verdict_groups(struct gt_groups *groups, const struct gt_view *v);
 
 /* "46 of them new, 5 in OLD.gt already": a line, where not all of the groups' resources count. */
-void gt_verdict_known(struct gt_printer *p, const struct gt_view *v, const struct gt_groups *groups);
+void gt_verdict_known(struct gt_printer *p, const struct gt_view *v,
+		      const struct gt_groups *groups);
 
 /* Why nobody can tell, NULL where somebody can; the caller frees it, and those below. */
 char *gt_verdict_doubt(const struct gt_verdict *verdict);

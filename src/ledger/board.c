@@ -11,10 +11,10 @@
 #include "ledger/follow.h"
 
 enum {
-	CLASSES = 1 + 64 * 8,   /* 0: nothing that has bytes of its own */
+	CLASSES = 1 + 64 * 8, /* 0: nothing that has bytes of its own */
 	CLASS_WORDS = CLASSES / 64 + 1,
-	LINKS = 4096,           /* slots to a page of links */
-	LOOKED_AT = 64,         /* entries of a class that are looked at for the biggest */
+	LINKS = 4096,   /* slots to a page of links */
+	LOOKED_AT = 64, /* entries of a class that are looked at for the biggest */
 };
 
 /* Neighbours of a slot in its list: slot + 1, 0 for none. */
@@ -36,7 +36,7 @@ struct gt_board {
 	size_t process_count, process_room;
 	struct gt_board_site *sites;
 	size_t site_count, site_room;
-	uint32_t *site_index;   /* by hash: site + 1 */
+	uint32_t *site_index; /* by hash: site + 1 */
 	size_t site_mask;
 	uint64_t tick_ns;
 	uint64_t bytes, peak_bytes; /* of all that run, now and at most */
@@ -99,8 +99,8 @@ static unsigned class_of(uint64_t bytes)
 	if (!bytes)
 		return 0;
 	exponent = 63u - (unsigned)__builtin_clzll(bytes);
-	return 1 + exponent * 8 + (unsigned)((exponent >= 3 ? bytes >> (exponent - 3)
-							    : bytes << (3 - exponent)) & 7);
+	return 1 + exponent * 8 +
+	       (unsigned)((exponent >= 3 ? bytes >> (exponent - 3) : bytes << (3 - exponent)) & 7);
 }
 
 static void enlist(struct gt_board *b, const struct gt_entry *e, uint32_t slot)
@@ -176,8 +176,11 @@ static struct gt_board_site *site_of(struct gt_board *b, const struct gt_entry *
 	}
 	GT_GROW(b->sites, b->site_count, b->site_room);
 	s = &b->sites[b->site_count++];
-	*s = (struct gt_board_site){ .stack = e->stack, .process = e->process, .api = fn->api,
-				     .kind = fn->kind, .function = e->function };
+	*s = (struct gt_board_site){ .stack = e->stack,
+				     .process = e->process,
+				     .api = fn->api,
+				     .kind = fn->kind,
+				     .function = e->function };
 	b->site_index[at] = (uint32_t)b->site_count;
 	return s;
 }
@@ -245,7 +248,7 @@ void gt_board_end(struct gt_board *b, uint16_t process, uint64_t end_ns)
 		return;
 	p->end_ns = end_ns ? end_ns : 1;
 	b->bytes -= p->bytes;
-	for (unsigned class = 0; class < CLASSES; class++)
+	for (unsigned class = 0; class < CLASSES; class ++)
 		for (uint32_t slot = p->lists->first[class], next; slot; slot = next) {
 			struct gt_entry e = *gt_live_at(&b->live, slot - 1);
 
@@ -269,8 +272,8 @@ static void remember(struct gt_recent *h, uint64_t value)
 
 void gt_board_tick(struct gt_board *b, uint64_t now_ns)
 {
-	double seconds = b->tick_ns && now_ns > b->tick_ns ?
-				 (double)(now_ns - b->tick_ns) / 1e9 : 0;
+	double seconds =
+		b->tick_ns && now_ns > b->tick_ns ? (double)(now_ns - b->tick_ns) / 1e9 : 0;
 
 	for (size_t i = 0; i < b->process_count; i++) {
 		struct gt_board_process *p = &b->processes[i];
@@ -331,9 +334,9 @@ struct gt_board_process gt_board_total(const struct gt_board *b)
 static double weight(const struct gt_board_site *s, enum gt_board_order order)
 {
 	switch (order) {
-	case GT_BOARD_BY_BYTES:  return (double)s->bytes;
-	case GT_BOARD_BY_LIVE:   return (double)s->live;
-	case GT_BOARD_BY_RATE:   return s->created_rate;
+	case GT_BOARD_BY_BYTES: return (double)s->bytes;
+	case GT_BOARD_BY_LIVE: return (double)s->live;
+	case GT_BOARD_BY_RATE: return s->created_rate;
 	case GT_BOARD_BY_GROWTH: return s->growth;
 	}
 	return 0;
@@ -394,7 +397,7 @@ size_t gt_board_biggest(const struct gt_board *b, uint16_t process, const struct
 	const struct gt_board_lists *l = b->processes[process].lists;
 	size_t count = 0;
 
-	for (unsigned class = CLASSES - 1; l && most && class && count < most; class--) {
+	for (unsigned class = CLASSES - 1; l && most && class && count < most; class --) {
 		uint32_t slot = l->first[class];
 
 		for (size_t i = 0; slot && i < LOOKED_AT + most; i++) {
@@ -410,7 +413,7 @@ const struct gt_entry *gt_board_oldest(const struct gt_board *b, uint16_t proces
 	const struct gt_board_lists *l = b->processes[process].lists;
 	const struct gt_entry *oldest = NULL;
 
-	for (unsigned class = 1; l && class < CLASSES; class++) {
+	for (unsigned class = 1; l && class < CLASSES; class ++) {
 		const struct gt_entry *e;
 
 		if (!(l->used[class / 64] >> class % 64 & 1))

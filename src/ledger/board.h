@@ -18,26 +18,26 @@
 #include "ledger/live.h"
 
 enum {
-	GT_BOARD_HISTORY = 60,      /* ticks that histories go back */
-	GT_BOARD_ALL = UINT16_MAX,  /* in place of a process: all of them */
+	GT_BOARD_HISTORY = 60,     /* ticks that histories go back */
+	GT_BOARD_ALL = UINT16_MAX, /* in place of a process: all of them */
 	GT_BOARD_PROCESSES_MAX = UINT16_MAX,
 };
 
 /* Bytes alive at the last ticks, or what else is measured. */
 struct gt_recent {
 	uint64_t values[GT_BOARD_HISTORY];
-	uint32_t count;             /* how many there have been; the latest is (count - 1) % MAX */
+	uint32_t count; /* how many there have been; the latest is (count - 1) % MAX */
 };
 
 struct gt_board_process {
 	uint32_t pid;
 	char name[64];
-	uint64_t start_ns, end_ns;  /* end: 0 while it runs */
-	uint64_t live, bytes;       /* alive now; of one that has ended: as it left them */
+	uint64_t start_ns, end_ns; /* end: 0 while it runs */
+	uint64_t live, bytes;      /* alive now; of one that has ended: as it left them */
 	uint64_t device_bytes, peak_bytes;
 	uint64_t created, ended, failed;
-	uint64_t before;            /* ends of what was created before anybody looked */
-	uint64_t lost;              /* events that are missing; set by who knows */
+	uint64_t before;                 /* ends of what was created before anybody looked */
+	uint64_t lost;                   /* events that are missing; set by who knows */
 	double created_rate, ended_rate; /* a second, over the last tick */
 	struct gt_recent history;
 
@@ -47,14 +47,14 @@ struct gt_board_process {
 
 /* Its measure is its bytes; its resources, where their kind has no bytes of its own. */
 struct gt_board_site {
-	uint32_t stack;             /* the process's own number */
+	uint32_t stack; /* the process's own number */
 	uint16_t process;
 	uint8_t api, kind;
-	uint16_t function;          /* of the first creation */
+	uint16_t function; /* of the first creation */
 	uint64_t live, bytes, created, bytes_created;
-	double created_rate;        /* creations a second, over the last tick */
-	double growth;              /* of its measure a second, over the last tick */
-	struct gt_recent history;  /* of its measure */
+	double created_rate;      /* creations a second, over the last tick */
+	double growth;            /* of its measure a second, over the last tick */
+	struct gt_recent history; /* of its measure */
 
 	uint64_t created_then, measure_then;
 };

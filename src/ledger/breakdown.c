@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* breakdown.c - device memory by how much is known of where it was allocated, by process, by place. */
+/* breakdown.c - device memory by how much is known of where it was allocated, by process, by place.
+ */
 #include "ledger/breakdown.h"
 
 #include <stdlib.h>

@@ -117,8 +117,7 @@ enum gt_change gt_live_follow(struct gt_live *l, const struct gt_event *event, u
 	case GT_CHANGE_NONE:
 	case GT_CHANGE_RETAINED:
 	case GT_CHANGE_RELEASED:
-	case GT_CHANGE_UNKNOWN:
-		break;
+	case GT_CHANGE_UNKNOWN: break;
 	}
 	return change;
 }

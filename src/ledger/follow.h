@@ -11,11 +11,11 @@
 #include "ledger/live.h"
 
 enum gt_ended_by {
-	GT_ENDED_BY_CALL,      /* that named it, or the range it lay in */
-	GT_ENDED_BY_CREATION,  /* of another under its handle: its end was not seen */
-	GT_ENDED_BY_OWNER,     /* which took it along */
-	GT_ENDED_BY_HOLDER,    /* the last of those that kept it alive let go */
-	GT_ENDED_BY_PROCESS,   /* it was alive when its process ended; told by ledgers alone */
+	GT_ENDED_BY_CALL,     /* that named it, or the range it lay in */
+	GT_ENDED_BY_CREATION, /* of another under its handle: its end was not seen */
+	GT_ENDED_BY_OWNER,    /* which took it along */
+	GT_ENDED_BY_HOLDER,   /* the last of those that kept it alive let go */
+	GT_ENDED_BY_PROCESS,  /* it was alive when its process ended; told by ledgers alone */
 };
 
 struct gt_follower {

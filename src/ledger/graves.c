@@ -79,8 +79,10 @@ void gt_graves_add(struct gt_graves *g, const struct gt_entry *e, uint32_t ended
 	d = &g->list[index];
 	if (g->count > GRAVES_MAX)
 		forget(g, index);
-	*d = (struct gt_grave){ .handle = e->handle, .created_stack = e->stack,
-				.ended_stack = ended_stack, .process = e->process,
+	*d = (struct gt_grave){ .handle = e->handle,
+				.created_stack = e->stack,
+				.ended_stack = ended_stack,
+				.process = e->process,
 				.function = e->function };
 	at = bucket_of(d);
 	d->next = g->heads[at];

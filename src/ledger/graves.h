@@ -16,9 +16,9 @@ struct gt_grave {
 
 /* Zeroed is empty. The last 65,536 are kept. */
 struct gt_graves {
-	struct gt_grave *list;      /* a ring */
-	uint32_t *heads;            /* by hash: index + 1 */
-	size_t count;               /* ever */
+	struct gt_grave *list; /* a ring */
+	uint32_t *heads;       /* by hash: index + 1 */
+	size_t count;          /* ever */
 };
 
 void gt_graves_fini(struct gt_graves *g);

@@ -58,9 +58,9 @@ static bool is_wanted(enum gt_groups_of which, enum gt_kind kind)
 	bool lasts = gt_kinds[kind].habits & GT_LASTING;
 
 	switch (which) {
-	case GT_GROUPS_LEAKS:   return !lasts;
+	case GT_GROUPS_LEAKS: return !lasts;
 	case GT_GROUPS_LASTING: return lasts;
-	case GT_GROUPS_DEVICE:  break;
+	case GT_GROUPS_DEVICE: break;
 	}
 	return gt_kind_on_device(kind);
 }
@@ -69,8 +69,8 @@ struct gathering {
 	struct gt_groups *groups;
 	const struct gt_ledger *ledger;
 	enum gt_groups_of which;
-	uint32_t *group_of;   /* by site: its group + 1 */
-	size_t *filled;       /* by group: objects so far */
+	uint32_t *group_of; /* by site: its group + 1 */
+	size_t *filled;     /* by group: objects so far */
 };
 
 static bool add_entry(void *context, const struct gt_entry *entry)
@@ -100,9 +100,12 @@ static void add_groups(struct gathering *g)
 
 		if (!live || !is_wanted(g->which, (enum gt_kind)site->kind))
 			continue;
-		groups->list[groups->count] = (struct gt_group){
-			.site = site, .objects = groups->objects + groups->object_count,
-			.count = live, .bytes = site->bytes_live - (all ? 0 : site->bytes_gone) };
+		groups->list[groups->count] =
+			(struct gt_group){ .site = site,
+					   .objects = groups->objects + groups->object_count,
+					   .count = live,
+					   .bytes = site->bytes_live -
+						    (all ? 0 : site->bytes_gone) };
 		groups->object_count += live;
 		g->group_of[i] = (uint32_t)++groups->count;
 	}

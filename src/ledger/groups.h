@@ -13,7 +13,7 @@ struct gt_group {
 };
 
 struct gt_groups {
-	struct gt_group *list;           /* most bytes first, then most objects */
+	struct gt_group *list; /* most bytes first, then most objects */
 	size_t count;
 	const struct gt_entry **objects; /* all of them, group by group */
 	uint64_t object_count, bytes;

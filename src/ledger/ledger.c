@@ -12,7 +12,7 @@
 #include "ledger/references.h"
 
 enum {
-	MISTAKES_MAX = 1000,   /* distinct redundant releases and failures kept; all are counted */
+	MISTAKES_MAX = 1000, /* distinct redundant releases and failures kept; all are counted */
 	LAST_CALLS_MAX = 1000,
 };
 
@@ -23,11 +23,11 @@ struct held {
 };
 
 struct gt_ledger_private {
-	uint32_t *site_of;          /* by stack: first site + 1 */
+	uint32_t *site_of; /* by stack: first site + 1 */
 	size_t site_of_size;
 	struct gt_references references;
 	struct gt_graves graves;
-	struct held *held;          /* by process */
+	struct held *held; /* by process */
 	size_t held_size;
 };
 
@@ -71,9 +71,11 @@ static struct gt_site *site_at(struct gt_ledger *l, const struct gt_entry *e)
 			return &l->sites[i - 1];
 	GT_GROW(l->sites, l->site_count, l->site_room);
 	site = &l->sites[l->site_count++];
-	*site = (struct gt_site){ .stack = e->stack, .api = gt_functions[e->function].api,
+	*site = (struct gt_site){ .stack = e->stack,
+				  .api = gt_functions[e->function].api,
 				  .kind = gt_functions[e->function].kind,
-				  .function = e->function, .epoch = l->epoch,
+				  .function = e->function,
+				  .epoch = l->epoch,
 				  .next = p->site_of[e->stack] };
 	p->site_of[e->stack] = (uint32_t)l->site_count;
 	return site;
@@ -269,10 +271,16 @@ static void note_redundant(struct gt_ledger *l, const struct gt_event *e, uint32
 		return;
 	GT_GROW(l->redundant, l->redundant_count, l->redundant_room);
 	l->redundant[l->redundant_count++] = (struct gt_redundant){
-		.function = e->function, .process = (uint16_t)process, .stack = e->stack,
-		.ended_stack = d->ended_stack, .created_stack = d->created_stack,
-		.handle = e->handle, .time_ns = e->time_ns, .result = e->result,
-		.fatal = e->unfinished, .count = 1,
+		.function = e->function,
+		.process = (uint16_t)process,
+		.stack = e->stack,
+		.ended_stack = d->ended_stack,
+		.created_stack = d->created_stack,
+		.handle = e->handle,
+		.time_ns = e->time_ns,
+		.result = e->result,
+		.fatal = e->unfinished,
+		.count = 1,
 	};
 }
 
@@ -296,8 +304,12 @@ static void note_failure(struct gt_ledger *l, const struct gt_event *e)
 		return;
 	GT_GROW(l->failures, l->failure_count, l->failure_room);
 	l->failures[l->failure_count++] = (struct gt_failure){
-		.function = e->function, .stack = e->stack, .result = e->result, .count = 1,
-		.bytes_most = asked_for, .time_ns = e->time_ns,
+		.function = e->function,
+		.stack = e->stack,
+		.result = e->result,
+		.count = 1,
+		.bytes_most = asked_for,
+		.time_ns = e->time_ns,
 	};
 }
 
@@ -374,16 +386,10 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 			l->size_mismatches += a->event->size && a->event->size != e->size;
 		gt_graves_add(&l->private->graves, e, a->event->stack);
 		break;
-	case GT_ENDED_BY_HOLDER: /* it is buried since the program's own release */
-		break;
-	case GT_ENDED_BY_CREATION:
-		l->replaced++;
-		break;
-	case GT_ENDED_BY_OWNER:
-		count_freed(&l->freed, e);
-		break;
-	case GT_ENDED_BY_PROCESS:
-		break;
+	case GT_ENDED_BY_HOLDER: /* it is buried since the program's own release */ break;
+	case GT_ENDED_BY_CREATION: l->replaced++; break;
+	case GT_ENDED_BY_OWNER: count_freed(&l->freed, e); break;
+	case GT_ENDED_BY_PROCESS: break;
 	}
 	if (l->follower)
 		l->follower->ended(l->follower->context, e, slot, by);
@@ -414,20 +420,18 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 		l->first_ns = event->time_ns;
 	if (event->time_ns > l->last_ns)
 		l->last_ns = event->time_ns;
-	change = takes_from_holders(l, event, process) ? GT_CHANGE_UNKNOWN :
-		 gt_live_follow(&l->live, event, (uint16_t)process, &follower, &entry);
+	change = takes_from_holders(l, event, process) ?
+			 GT_CHANGE_UNKNOWN :
+			 gt_live_follow(&l->live, event, (uint16_t)process, &follower, &entry);
 	switch (change) {
 	case GT_CHANGE_NONE:
 		if (event->failed || event->unfinished)
 			note_trouble(l, event, process);
 		break;
 	case GT_CHANGE_RETAINED:
-		gt_references_retained(&l->private->references, &l->live, entry,
-				       event->stack);
+		gt_references_retained(&l->private->references, &l->live, entry, event->stack);
 		break;
-	case GT_CHANGE_UNKNOWN:
-		unknown(l, event, process);
-		break;
+	case GT_CHANGE_UNKNOWN: unknown(l, event, process); break;
 	case GT_CHANGE_RELEASED:
 		if (!gt_ledger_references(l, entry))
 			gt_graves_add(&l->private->graves, entry, event->stack);
@@ -435,8 +439,7 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 	case GT_CHANGE_REPLACED:
 	case GT_CHANGE_BORN:
 	case GT_CHANGE_ENDED:
-	case GT_CHANGE_NO_MEMORY:
-		break;
+	case GT_CHANGE_NO_MEMORY: break;
 	}
 }
 

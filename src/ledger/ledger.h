@@ -13,14 +13,14 @@
 struct gt_tally {
 	uint64_t created, ended, live, failed;
 	uint64_t bytes_total, bytes_live, bytes_peak;
-	uint64_t gone, bytes_gone;            /* of `live` those whose process has ended */
+	uint64_t gone, bytes_gone; /* of `live` those whose process has ended */
 };
 
 /* Everything created through one stack, of one kind and API; without a stack, by one function. */
 struct gt_site {
 	uint32_t stack;
 	uint8_t api, kind;
-	uint16_t function;                    /* of the first creation */
+	uint16_t function; /* of the first creation */
 	uint64_t created, live;
 	uint64_t bytes_total, bytes_live, bytes_peak;
 	uint64_t gone, bytes_gone;            /* of `live` those whose process has ended */
@@ -33,12 +33,12 @@ struct gt_site {
 /* A release or destruction of what was dead already; equal ones are one, counted. */
 struct gt_redundant {
 	uint16_t function, process;
-	uint32_t stack;         /* of the redundant call */
-	uint32_t ended_stack;   /* of the call that had ended it */
+	uint32_t stack;       /* of the redundant call */
+	uint32_t ended_stack; /* of the call that had ended it */
 	uint32_t created_stack;
 	uint64_t handle, time_ns; /* of the first of them */
 	int32_t result;
-	bool fatal;             /* the process ended inside this call */
+	bool fatal; /* the process ended inside this call */
 	uint64_t count;
 };
 
@@ -69,36 +69,36 @@ struct gt_ledger {
 	uint64_t events;
 	uint64_t first_ns, last_ns;
 
-	uint64_t device_bytes, host_bytes;    /* now, of processes that have not ended */
-	uint64_t device_left, host_left;      /* … and with what ended processes left alive */
-	uint64_t gone;                        /* how many entries these have left */
-	uint64_t peak_bytes, peak_ns, peak_live;  /* of device bytes; objects alive at the time */
-	uint64_t peak_events;                 /* events applied up to the peak */
+	uint64_t device_bytes, host_bytes;       /* now, of processes that have not ended */
+	uint64_t device_left, host_left;         /* … and with what ended processes left alive */
+	uint64_t gone;                           /* how many entries these have left */
+	uint64_t peak_bytes, peak_ns, peak_live; /* of device bytes; objects alive at the time */
+	uint64_t peak_events;                    /* events applied up to the peak */
 	uint32_t epoch;
-	struct gt_shares shares;              /* of device bytes of processes not ended */
+	struct gt_shares shares; /* of device bytes of processes not ended */
 
 	struct gt_site *sites;
 	size_t site_count, site_room;
-	uint32_t *touched;                    /* sites that the last event changed, by index */
+	uint32_t *touched; /* sites that the last event changed, by index */
 	size_t touched_count, touched_room;
 	struct gt_redundant *redundant;
 	size_t redundant_count, redundant_room;
-	uint64_t redundant_calls;             /* all of them, also those that are not kept */
+	uint64_t redundant_calls; /* all of them, also those that are not kept */
 	struct gt_failure *failures;
 	size_t failure_count, failure_room;
 	struct gt_last_call *last_calls;
 	size_t last_call_count, last_call_room;
 
-	uint64_t unknown_ends;                /* of resources whose creation was not seen */
-	uint64_t replaced;                    /* whose end was not seen */
-	uint64_t size_mismatches;             /* ends that named another size than was created */
-	uint64_t died_with_owner;             /* ended by no call, but by their owner's end */
-	struct gt_samples samples;            /* what was measured beside the events */
-	struct gt_freed freed;                /* … because it takes what it owns along */
-	struct gt_freed lasting;              /* alive at the end, as the API means them to be */
+	uint64_t unknown_ends;     /* of resources whose creation was not seen */
+	uint64_t replaced;         /* whose end was not seen */
+	uint64_t size_mismatches;  /* ends that named another size than was created */
+	uint64_t died_with_owner;  /* ended by no call, but by their owner's end */
+	struct gt_samples samples; /* what was measured beside the events */
+	struct gt_freed freed;     /* … because it takes what it owns along */
+	struct gt_freed lasting;   /* alive at the end, as the API means them to be */
 
-	struct gt_growth *growth;             /* NULL: not followed; freed with the ledger */
-	const struct gt_follower *follower;   /* told of births and ends, too; NULL: nobody */
+	struct gt_growth *growth;           /* NULL: not followed; freed with the ledger */
+	const struct gt_follower *follower; /* told of births and ends, too; NULL: nobody */
 
 	struct gt_ledger_private *private;
 };

@@ -9,7 +9,8 @@
 #include "base/bytes.h"
 
 enum {
-	CHUNK = 64, FIRST_INDEX = 64,
+	CHUNK = 64,
+	FIRST_INDEX = 64,
 	BATCH = 16, /* chunks that are taken at once, but for the first of them */
 };
 
@@ -267,7 +268,8 @@ struct gt_entry *gt_live_find(const struct gt_live *l, uint16_t process, enum gt
 uint32_t gt_live_slot(const struct gt_live *l, const struct gt_entry *entry)
 {
 	return l->index[probe(l, entry->process, gt_entry_kind(entry), entry->handle,
-			      entry->place)] - 1;
+			      entry->place)] -
+	       1;
 }
 
 struct gt_entry *gt_live_at(const struct gt_live *l, uint32_t slot)
@@ -279,10 +281,16 @@ static enum gt_change create(struct gt_live *l, const struct gt_event *e, uint16
 			     struct gt_entry **entry, struct gt_entry *gone)
 {
 	enum gt_kind kind = (enum gt_kind)gt_functions[e->function].kind;
-	struct gt_entry fresh = { .handle = e->handle, .size = e->size, .owner = e->owner,
-				  .time_ns = e->time_ns, .stack = e->stack, .tid = e->tid,
-				  .refs = 1, .function = e->function,
-				  .place = e->place < 64 ? e->place : 0, .process = process };
+	struct gt_entry fresh = { .handle = e->handle,
+				  .size = e->size,
+				  .owner = e->owner,
+				  .time_ns = e->time_ns,
+				  .stack = e->stack,
+				  .tid = e->tid,
+				  .refs = 1,
+				  .function = e->function,
+				  .place = e->place < 64 ? e->place : 0,
+				  .process = process };
 	struct gt_entry *old = find_at(l, process, kind, e->handle, fresh.place);
 
 	if (old && gt_kinds[kind].habits & GT_BORROWED) {
@@ -345,8 +353,8 @@ enum gt_change gt_live_apply(struct gt_live *l, const struct gt_event *event, ui
 	if (event->failed || event->unfinished)
 		return GT_CHANGE_NONE;
 	switch ((enum gt_effect)gt_functions[event->function].effect) {
-	case GT_CREATE:  return create(l, event, process, entry, gone);
-	case GT_RETAIN:  return retain(l, event, process, entry);
+	case GT_CREATE: return create(l, event, process, entry, gone);
+	case GT_RETAIN: return retain(l, event, process, entry);
 	case GT_RELEASE: return end(l, event, process, false, entry, gone);
 	case GT_DESTROY: return end(l, event, process, true, entry, gone);
 	case GT_APPEND:

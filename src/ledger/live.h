@@ -25,34 +25,34 @@ _Static_assert(GT_FN_COUNT <= 1 << 10, "rows must fit gt_entry.function");
 
 /* A process's entries lie in chunks of its own, so that they are found without all others. */
 struct gt_live_home {
-	uint32_t chunk;        /* chunk + 1 of the newest, chained */
-	uint32_t fresh, left;  /* the newest chunk's next slot that was never used; how many more */
-	uint32_t free_slot;    /* slot + 1 of the first free entry, chained through `refs` */
+	uint32_t chunk;       /* chunk + 1 of the newest, chained */
+	uint32_t fresh, left; /* the newest chunk's next slot that was never used; how many more */
+	uint32_t free_slot;   /* slot + 1 of the first free entry, chained through `refs` */
 	uint32_t count;
 };
 
 struct gt_live {
 	struct gt_entry **chunks;
-	uint32_t *next_chunk;  /* by chunk: chunk + 1 of the one before it in its home */
+	uint32_t *next_chunk; /* by chunk: chunk + 1 of the one before it in its home */
 	size_t chunk_count, chunk_room;
-	uint32_t free_chunk;   /* chunk + 1 of the first that nobody lives in */
+	uint32_t free_chunk;        /* chunk + 1 of the first that nobody lives in */
 	struct gt_live_home *homes; /* by process */
 	size_t home_count;
-	uint32_t *index;       /* slot + 1 by hash; 0: free */
-	uint8_t *tags;         /* a byte of the hash for each: few entries are looked at in vain */
+	uint32_t *index; /* slot + 1 by hash; 0: free */
+	uint8_t *tags;   /* a byte of the hash for each: few entries are looked at in vain */
 	size_t mask, count;
 	uint32_t slots_used;
 	uint32_t changed_slot; /* of the last entry that was born or ended */
 };
 
 enum gt_change {
-	GT_CHANGE_NONE,        /* a failed call, an append, a borrowed handle */
+	GT_CHANGE_NONE, /* a failed call, an append, a borrowed handle */
 	GT_CHANGE_BORN,
-	GT_CHANGE_REPLACED,    /* born under a handle that was still alive: its end was not seen */
+	GT_CHANGE_REPLACED, /* born under a handle that was still alive: its end was not seen */
 	GT_CHANGE_RETAINED,
-	GT_CHANGE_RELEASED,    /* one reference less, still alive */
+	GT_CHANGE_RELEASED, /* one reference less, still alive */
 	GT_CHANGE_ENDED,
-	GT_CHANGE_UNKNOWN,     /* retained or ended something that is not alive here */
+	GT_CHANGE_UNKNOWN, /* retained or ended something that is not alive here */
 	GT_CHANGE_NO_MEMORY,
 };
 

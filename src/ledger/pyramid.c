@@ -10,8 +10,10 @@ void gt_pyramid_init(struct gt_pyramid *p, const struct gt_pyramid_shape *shape)
 {
 	uint64_t range = shape->end_ns > shape->start_ns ? shape->end_ns - shape->start_ns : 0;
 
-	*p = (struct gt_pyramid){ .channels = shape->channels, .start_ns = shape->start_ns,
-				  .room = shape->rows, .step_ns = 1 };
+	*p = (struct gt_pyramid){ .channels = shape->channels,
+				  .start_ns = shape->start_ns,
+				  .room = shape->rows,
+				  .step_ns = 1 };
 	if (shape->changes > shape->rows)
 		p->step_ns = range / shape->rows + 1;
 	else

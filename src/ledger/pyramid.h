@@ -18,16 +18,16 @@ struct gt_extent {
 
 struct gt_pyramid {
 	size_t channels, count, room;
-	uint64_t start_ns, step_ns;  /* a row is step_ns long; 1: a moment */
-	uint64_t *times;             /* of each row's last change, relative to start_ns */
-	struct gt_extent *values;    /* row by row, a channel after the other */
-	uint64_t *now;               /* by channel */
+	uint64_t start_ns, step_ns; /* a row is step_ns long; 1: a moment */
+	uint64_t *times;            /* of each row's last change, relative to start_ns */
+	struct gt_extent *values;   /* row by row, a channel after the other */
+	uint64_t *now;              /* by channel */
 };
 
 struct gt_pyramid_shape {
-	size_t channels, rows;       /* at most so many */
-	uint64_t start_ns, end_ns;   /* what is outside counts as the first or last moment */
-	uint64_t changes;            /* how many will come: with no more than `rows` all are kept */
+	size_t channels, rows;     /* at most so many */
+	uint64_t start_ns, end_ns; /* what is outside counts as the first or last moment */
+	uint64_t changes;          /* how many will come: with no more than `rows` all are kept */
 };
 
 void gt_pyramid_init(struct gt_pyramid *p, const struct gt_pyramid_shape *shape);

@@ -69,5 +69,6 @@ uint32_t gt_references_retain_stack(const struct gt_references *r, const struct 
 	uint32_t slot = gt_live_slot(l, entry);
 
 	return gt_references_own(r, l, entry) > 1 && slot < r->retain_size ?
-	       r->retain_stacks[slot] : 0;
+		       r->retain_stacks[slot] :
+		       0;
 }

@@ -9,9 +9,9 @@
 
 enum {
 	FIRST_STRETCH_NS = 1000,
-	LEAST_STRETCHES = 8,  /* fewer are no history */
-	LEAST_RISES = 4,      /* fewer steps are a start, not a habit */
-	WARM_UP_PART = 8,     /* this part of a site's life does not count */
+	LEAST_STRETCHES = 8, /* fewer are no history */
+	LEAST_RISES = 4,     /* fewer steps are a start, not a habit */
+	WARM_UP_PART = 8,    /* this part of a site's life does not count */
 };
 
 /* A program that grows keeps on growing: by how much of its rise it must have risen lately. */
@@ -22,13 +22,13 @@ static const double STEADY_IN_LONGER = 0.95;
 struct track {
 	uint64_t floor[GT_GROWTH_STRETCHES]; /* where nothing happened: what was held on entering */
 	uint64_t now;
-	uint32_t level;                      /* how often its stretches have been doubled */
-	uint16_t first, last;                /* stretches with changes */
+	uint32_t level;       /* how often its stretches have been doubled */
+	uint16_t first, last; /* stretches with changes */
 	bool known;
 };
 
 struct gt_growth {
-	struct track **tracks;               /* by site */
+	struct track **tracks; /* by site */
 	size_t track_count;
 	uint64_t start_ns, now_ns, stretch_ns;
 	uint32_t level;
@@ -88,8 +88,7 @@ static struct track *track_of(struct gt_growth *g, uint32_t site)
 		size_t count = site + 1 > 2 * g->track_count ? site + 1 : 2 * g->track_count;
 
 		g->tracks = gt_realloc(g->tracks, count * sizeof *g->tracks);
-		memset(g->tracks + g->track_count, 0,
-		       (count - g->track_count) * sizeof *g->tracks);
+		memset(g->tracks + g->track_count, 0, (count - g->track_count) * sizeof *g->tracks);
 		g->track_count = count;
 	}
 	if (!g->tracks[site])
@@ -110,7 +109,9 @@ static void note(struct gt_growth *g, const struct gt_ledger *l, uint32_t site, 
 
 	if (!t->known) {
 		/* it held nothing before */
-		*t = (struct track){ .known = true, .level = g->level, .first = (uint16_t)stretch,
+		*t = (struct track){ .known = true,
+				     .level = g->level,
+				     .first = (uint16_t)stretch,
 				     .last = (uint16_t)stretch };
 	}
 	catch_up(g, t);
@@ -216,7 +217,7 @@ enum verdict { STAYS, WAVERS, RISES };
 
 /* By a track whose stretches are that long. */
 static enum verdict judge(const struct gt_growth *g, const struct track *t, uint64_t stretch_ns,
-		  struct gt_rise *r)
+			  struct gt_rise *r)
 {
 	size_t top = highest(t), from, middle;
 	struct climb all, late;

@@ -23,15 +23,15 @@ void gt_growth_note(struct gt_growth *g, const struct gt_ledger *l, uint64_t tim
 
 /* A site that keeps rising. Values are bytes, or resources where the kind has no bytes. */
 struct gt_rise {
-	uint32_t site;                  /* index in the ledger */
-	bool bytes;                     /* what the values are */
-	bool given_back;                /* in the end, all at once: what ends a service */
+	uint32_t site;   /* index in the ledger */
+	bool bytes;      /* what the values are */
+	bool given_back; /* in the end, all at once: what ends a service */
 	double per_second;
-	double steadiness;              /* 1: the floor never fell; 0: it fell as much as it rose */
-	uint64_t from, to;              /* the floor when the rise began, and when it was highest */
-	uint64_t since_ns, until_ns;    /* of the rise */
+	double steadiness;           /* 1: the floor never fell; 0: it fell as much as it rose */
+	uint64_t from, to;           /* the floor when the rise began, and when it was highest */
+	uint64_t since_ns, until_ns; /* of the rise */
 	uint64_t floor[GT_GROWTH_STRETCHES];
-	size_t floor_count;             /* up to the recording's end */
+	size_t floor_count; /* up to the recording's end */
 };
 
 /*

@@ -24,11 +24,11 @@ struct gt_stretch {
 
 struct gt_timeline {
 	struct gt_stretch stretches[GT_TIMELINE_MAX];
-	size_t count;                /* up to the last one in which something happened */
+	size_t count; /* up to the last one in which something happened */
 	uint64_t stretch_ns;
-	uint64_t end_ns;             /* settled by gt_timeline_finish */
+	uint64_t end_ns; /* settled by gt_timeline_finish */
 	struct gt_moment now;
-	double byte_ns;              /* device bytes times the time they were held */
+	double byte_ns; /* device bytes times the time they were held */
 };
 
 void gt_timeline_init(struct gt_timeline *t);

@@ -8,13 +8,13 @@
 #include "page/page.h"
 
 enum {
-	TOTAL_ROWS = 16384,     /* of all processes together */
+	TOTAL_ROWS = 16384, /* of all processes together */
 	KIND_ROWS = 4096,
-	SET_TOTAL_ROWS = 2048,  /* of one process */
+	SET_TOTAL_ROWS = 2048, /* of one process */
 	SET_KIND_ROWS = 512,
 	TRACKS = 64,
 	SERIES_MAX = 64,
-	SAMPLES_MOST = 4096,    /* points of one series */
+	SAMPLES_MOST = 4096, /* points of one series */
 };
 
 enum total { DEVICE, HOST, OBJECTS, TOTALS };
@@ -23,9 +23,9 @@ enum total { DEVICE, HOST, OBJECTS, TOTALS };
 struct survey {
 	struct gt_html *html;
 	struct gt_ledger *ledger;
-	uint64_t *events;       /* by process */
+	uint64_t *events; /* by process */
 	size_t event_room;
-	uint64_t sampled_ns;    /* the last sample's time */
+	uint64_t sampled_ns; /* the last sample's time */
 };
 
 struct ranked {
@@ -78,8 +78,8 @@ static void choose_kinds(struct gt_html *h, const struct gt_ledger *l)
 		for (int kind = 0; kind < GT_KIND_COUNT; kind++)
 			if (l->tally[api][kind].created) {
 				GT_GROW(h->kinds, h->kind_count, room);
-				h->kinds[h->kind_count++] = (struct gt_html_kind){ (uint8_t)api,
-										   (uint8_t)kind };
+				h->kinds[h->kind_count++] =
+					(struct gt_html_kind){ (uint8_t)api, (uint8_t)kind };
 			}
 }
 
@@ -92,9 +92,9 @@ static void choose_tracks(struct gt_html *h, const struct gt_ledger *l)
 	for (size_t i = 0; i < l->site_count; i++)
 		if (marks[i]) {
 			GT_GROW(h->tracks, h->track_count, room);
-			h->tracks[h->track_count++] = (struct gt_html_track){
-				.stack = l->sites[i].stack,
-				.function = l->sites[i].function };
+			h->tracks[h->track_count++] =
+				(struct gt_html_track){ .stack = l->sites[i].stack,
+							.function = l->sites[i].function };
 		}
 	free(marks);
 }
@@ -140,8 +140,8 @@ static size_t rank_processes(const struct survey *s, struct ranked **out)
 
 	for (size_t i = 0; i < count && i < s->event_room; i++)
 		if (s->events[i])
-			list[used++] = (struct ranked){ gt_recording_process(r, i)->pid,
-							s->events[i] };
+			list[used++] =
+				(struct ranked){ gt_recording_process(r, i)->pid, s->events[i] };
 	count = used;
 	qsort(list, count, sizeof *list, by_pid);
 	used = 0;
@@ -160,8 +160,10 @@ static void set_init(struct gt_html *h, uint32_t pid, uint64_t events)
 {
 	struct gt_html_set *set = &h->sets[h->set_count++];
 	struct gt_pyramid_shape shape = {
-		.channels = TOTALS, .rows = pid ? SET_TOTAL_ROWS : TOTAL_ROWS,
-		.start_ns = h->start_ns, .end_ns = h->end_ns,
+		.channels = TOTALS,
+		.rows = pid ? SET_TOTAL_ROWS : TOTAL_ROWS,
+		.start_ns = h->start_ns,
+		.end_ns = h->end_ns,
 		/* the ends of processes are changes too */
 		.changes = events + gt_recording_process_count(h->recording),
 	};
@@ -233,8 +235,8 @@ static void note_moment(const struct gt_html *h, struct gt_html_set *set, uint16
 		const struct gt_html_kind *k = &h->kinds[i];
 		const struct gt_tally *t = &l->tally[k->api][k->kind];
 
-		if (!anything && (k->api != fn->api ||
-				  gt_kinds[k->kind].family != gt_kinds[fn->kind].family))
+		if (!anything &&
+		    (k->api != fn->api || gt_kinds[k->kind].family != gt_kinds[fn->kind].family))
 			continue;
 		gt_pyramid_set(&set->kinds, 2 * i, t->bytes_live - t->bytes_gone);
 		gt_pyramid_set(&set->kinds, 2 * i + 1, t->live - t->gone);
@@ -308,8 +310,11 @@ struct gt_html *gt_html_new(struct gt_recording *r, void (*tick)(uint64_t events
 	struct survey s = { .html = h, .ledger = gt_ledger_new() };
 
 	h->recording = r;
-	gt_walk(r, &(struct gt_walk){ .event = survey_event, .ended = survey_end,
-				      .sampled = survey_sample, .context = &s, .tick = tick });
+	gt_walk(r, &(struct gt_walk){ .event = survey_event,
+				      .ended = survey_end,
+				      .sampled = survey_sample,
+				      .context = &s,
+				      .tick = tick });
 	gt_ledger_finish(s.ledger);
 	choose_range(&s);
 	choose_kinds(h, s.ledger);
@@ -317,8 +322,11 @@ struct gt_html *gt_html_new(struct gt_recording *r, void (*tick)(uint64_t events
 	choose_sets(&s);
 	gt_ledger_free(s.ledger);
 	free(s.events);
-	gt_walk(r, &(struct gt_walk){ .event = take_event, .ended = process_ended,
-				      .sampled = take_sample, .context = h, .tick = tick });
+	gt_walk(r, &(struct gt_walk){ .event = take_event,
+				      .ended = process_ended,
+				      .sampled = take_sample,
+				      .context = h,
+				      .tick = tick });
 	for (size_t i = 0; i < h->set_count; i++) {
 		note_tracks(h, &h->sets[i]);
 		gt_ledger_finish(h->sets[i].ledger);

@@ -19,10 +19,10 @@ enum { SITES_MAX = 4000, SET_SITES_MAX = 600, HANDLES_MAX = 8, MISTAKES_MAX = 20
 struct leak {
 	uint16_t function, place;
 	bool several_places;
-	uint32_t pid;                       /* 0: several */
-	const struct gt_entry *held;        /* the one with the most references, over 1 */
-	uint32_t references;                /* … how many */
-	uint64_t kept, holders;             /* released ones that others keep, and these */
+	uint32_t pid;                /* 0: several */
+	const struct gt_entry *held; /* the one with the most references, over 1 */
+	uint32_t references;         /* … how many */
+	uint64_t kept, holders;      /* released ones that others keep, and these */
 	const struct gt_entry *oldest[HANDLES_MAX];
 	size_t oldest_count;
 };
@@ -33,9 +33,9 @@ struct writing {
 	const struct gt_html_set *set;
 	struct gt_html_names *names;
 	struct gt_json *json;
-	bool *marks;                        /* by site: it is in the page */
-	struct leak *leaks;                 /* by site */
-	uint32_t *numbers;                  /* by site: the page's number */
+	bool *marks;        /* by site: it is in the page */
+	struct leak *leaks; /* by site */
+	uint32_t *numbers;  /* by site: the page's number */
 };
 
 static int64_t since_start(const struct gt_html *h, uint64_t time_ns)
@@ -52,8 +52,9 @@ static bool lasts(uint8_t kind)
 static void kinds_json(struct writing *w)
 {
 	static const char *const memories[] = {
-		[GT_MEMORY_NO] = "none", [GT_MEMORY_VIEW] = "view", [GT_MEMORY_DEVICE] = "device",
-		[GT_MEMORY_SHARED] = "shared", [GT_MEMORY_HOST] = "host",
+		[GT_MEMORY_NO] = "none",       [GT_MEMORY_VIEW] = "view",
+		[GT_MEMORY_DEVICE] = "device", [GT_MEMORY_SHARED] = "shared",
+		[GT_MEMORY_HOST] = "host",
 	};
 	struct gt_json *j = w->json;
 
@@ -272,18 +273,20 @@ static void leak_json(struct writing *w, size_t site)
 	gt_json_object(j, NULL);
 	gt_json_uint(j, "site", w->numbers[site]);
 	gt_json_text(j, "function", gt_function_names[leak->function]);
-	gt_json_text(j, "place", leak->several_places ? "several places" :
-		     gt_recording_place(w->html->recording, leak->place));
+	gt_json_text(j, "place",
+		     leak->several_places ? "several places" :
+					    gt_recording_place(w->html->recording, leak->place));
 	gt_json_uint(j, "pid", leak->pid);
 	if (leak->held) {
 		gt_json_uint(j, "references", leak->references);
-		gt_json_uint(j, "retained", gt_html_stack(w->names,
-							  gt_ledger_retain_stack(l, leak->held)));
+		gt_json_uint(j, "retained",
+			     gt_html_stack(w->names, gt_ledger_retain_stack(l, leak->held)));
 	}
 	if (leak->kept) {
 		gt_json_uint(j, "kept", leak->kept);
-		gt_json_text(j, "kept_by", gt_kind_count(text, gt_live_holder_kind(leak->oldest[0]),
-							 leak->holders));
+		gt_json_text(
+			j, "kept_by",
+			gt_kind_count(text, gt_live_holder_kind(leak->oldest[0]), leak->holders));
 	}
 	gt_json_array(j, "handles");
 	for (size_t i = 0; i < leak->oldest_count; i++)
@@ -416,9 +419,10 @@ static void mistakes_json(struct writing *w)
 	for (size_t i = 0; i < at_most(l->last_call_count); i++)
 		last_call_json(w, &l->last_calls[i]);
 	gt_json_end(j);
-	gt_json_uint(j, "left_out", l->redundant_count - at_most(l->redundant_count) +
-		     l->failure_count - at_most(l->failure_count) +
-		     l->last_call_count - at_most(l->last_call_count));
+	gt_json_uint(j, "left_out",
+		     l->redundant_count - at_most(l->redundant_count) + l->failure_count -
+			     at_most(l->failure_count) + l->last_call_count -
+			     at_most(l->last_call_count));
 	gt_json_uint(j, "failed", gt_ledger_total(l).failed);
 	gt_json_uint(j, "unknown_ends", l->unknown_ends);
 	gt_json_uint(j, "replaced", l->replaced);
@@ -459,16 +463,17 @@ static void samples_json(const struct gt_html *h, struct gt_json *j)
 		gt_json_text(j, "name", series->name);
 		gt_json_text(j, "unit", series->unit);
 		gt_json_text(j, "subject", series->subject);
-		gt_json_uint(j, "pid", s->process == GT_NO_PROCESS ? 0 :
-			     gt_recording_process(h->recording, s->process)->pid);
+		gt_json_uint(j, "pid",
+			     s->process == GT_NO_PROCESS ?
+				     0 :
+				     gt_recording_process(h->recording, s->process)->pid);
 		gt_html_trail_json(j, "points", &s->trail);
 		gt_json_end(j);
 	}
 	gt_json_end(j);
 }
 
-void gt_html_data(const struct gt_html *h, struct gt_frames *frames, double threshold_kb,
-		  FILE *out)
+void gt_html_data(const struct gt_html *h, struct gt_frames *frames, double threshold_kb, FILE *out)
 {
 	struct gt_json j;
 	struct writing w = { .html = h, .json = &j, .names = gt_html_names_new(frames) };

@@ -32,8 +32,8 @@ static bool take(char *to, size_t room, const char *from, size_t size)
 static bool parse_first(struct gt_http_request *r, const char *line, size_t size)
 {
 	const char *target = memchr(line, ' ', size);
-	const char *version = target ? memchr(target + 1, ' ', size - (size_t)(target + 1 - line)) :
-				       NULL;
+	const char *version =
+		target ? memchr(target + 1, ' ', size - (size_t)(target + 1 - line)) : NULL;
 	size_t left = version ? size - (size_t)(version + 1 - line) : 0;
 
 	return version && left == 8 &&

@@ -14,16 +14,16 @@
 enum { GT_HTTP_MAX = 8192 }; /* of a request; longer ones are refused */
 
 enum gt_http_state {
-	GT_HTTP_MORE,     /* not all there yet */
+	GT_HTTP_MORE, /* not all there yet */
 	GT_HTTP_WHOLE,
-	GT_HTTP_BAD,      /* status 400 */
-	GT_HTTP_LONG,     /* status 431 */
+	GT_HTTP_BAD,  /* status 400 */
+	GT_HTTP_LONG, /* status 431 */
 };
 
 struct gt_http_request {
 	char method[8], target[256];
-	char host[128];     /* "" when there was none */
-	char origin[160];   /* likewise */
+	char host[128];   /* "" when there was none */
+	char origin[160]; /* likewise */
 	char if_none_match[80];
 };
 

@@ -36,18 +36,18 @@ struct gt_html_state {
 
 /* One view of the recording: all its processes, or one. */
 struct gt_html_set {
-	uint32_t pid;                  /* 0: all */
-	struct gt_ledger *ledger;      /* finished */
+	uint32_t pid;             /* 0: all */
+	struct gt_ledger *ledger; /* finished */
 	struct gt_growth *growth;
-	struct gt_pyramid totals;      /* device bytes, host bytes, objects */
-	struct gt_pyramid kinds;       /* bytes, objects of each kind */
-	struct gt_html_state *tracks;  /* by row of `kinds`, then by track: how the row ends */
+	struct gt_pyramid totals;     /* device bytes, host bytes, objects */
+	struct gt_pyramid kinds;      /* bytes, objects of each kind */
+	struct gt_html_state *tracks; /* by row of `kinds`, then by track: how the row ends */
 };
 
 /* Something that was measured: values over seconds since the start. */
 struct gt_html_samples {
 	uint16_t series;
-	uint32_t process;              /* GT_NO_PROCESS: beside all of them */
+	uint32_t process; /* GT_NO_PROCESS: beside all of them */
 	struct gt_trail trail;
 };
 
@@ -58,7 +58,7 @@ struct gt_html {
 	size_t set_count, process_left_out; /* processes without a set of their own */
 	struct gt_html_kind *kinds;
 	size_t kind_count;
-	bool takes[GT_KIND_COUNT];     /* the end of one may end resources of any other kind */
+	bool takes[GT_KIND_COUNT]; /* the end of one may end resources of any other kind */
 	struct gt_html_track *tracks;
 	size_t track_count;
 	struct gt_html_samples *samples;
@@ -80,7 +80,7 @@ void gt_html_data(const struct gt_html *h, struct gt_frames *frames, double thre
 void gt_html_tracker_data(struct gt_tracker_table *t, const char *path, FILE *out);
 
 struct gt_html_page {
-	bool served;   /* asks where it came from for newer data */
+	bool served; /* asks where it came from for newer data */
 };
 
 /* False when the page was left out of this build. */

@@ -6,9 +6,9 @@
 #include "page/page.h"
 
 static const size_t keys[] = {
-	offsetof(struct gt_site, bytes_live), offsetof(struct gt_site, live),
+	offsetof(struct gt_site, bytes_live),    offsetof(struct gt_site, live),
 	offsetof(struct gt_site, bytes_at_peak), offsetof(struct gt_site, bytes_peak),
-	offsetof(struct gt_site, bytes_total), offsetof(struct gt_site, created),
+	offsetof(struct gt_site, bytes_total),   offsetof(struct gt_site, created),
 };
 
 enum { KEY_COUNT = sizeof keys / sizeof *keys };

@@ -22,18 +22,18 @@
 
 enum {
 	CONNECTIONS = 16,
-	PATIENCE_MS = 10000,      /* with a connection that does nothing */
-	FRESH_MS = 900,           /* data this old is made anew; the page asks every second */
-	SHARE = 4,                /* … but making it takes no more than a fourth of the time */
+	PATIENCE_MS = 10000, /* with a connection that does nothing */
+	FRESH_MS = 900,      /* data this old is made anew; the page asks every second */
+	SHARE = 4,           /* … but making it takes no more than a fourth of the time */
 	TOKEN_BYTES = 16,
 };
 
 struct connection {
-	int fd;                   /* -1: free */
+	int fd; /* -1: free */
 	uint64_t since_ns;
 	char in[GT_HTTP_MAX];
 	size_t in_size;
-	char *out;                /* NULL: still asking */
+	char *out; /* NULL: still asking */
 	size_t out_size, out_sent;
 };
 
@@ -43,7 +43,7 @@ struct server {
 	uint16_t port;
 	char token[2 * TOKEN_BYTES + 1];
 	struct connection connections[CONNECTIONS];
-	char *data;               /* the latest, with its size and hash */
+	char *data; /* the latest, with its size and hash */
 	size_t data_size;
 	uint64_t data_hash, made_ns, cost_ns;
 };
@@ -78,17 +78,21 @@ static int listen_on(struct server *s, struct gt_error *error)
 	int yes = 1;
 
 	if (!is_v4 && inet_pton(AF_INET6, address, &v6.sin6_addr) != 1)
-		return gt_error_set(error, -EINVAL, "%s is no numeric address; --listen takes one, "
-				    "such as 127.0.0.1", address);
-	s->listener = socket(is_v4 ? AF_INET : AF_INET6,
-			     SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		return gt_error_set(error, -EINVAL,
+				    "%s is no numeric address; --listen takes one, "
+				    "such as 127.0.0.1",
+				    address);
+	s->listener =
+		socket(is_v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s->listener < 0)
 		return gt_error_set(error, -errno, "cannot make a socket: %s", strerror(errno));
 	setsockopt(s->listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
 	if (bind(s->listener, to, size) || listen(s->listener, CONNECTIONS) ||
 	    getsockname(s->listener, to, &size))
-		return gt_error_set(error, -errno, "cannot listen on %s, port %u: %s; choose "
-				    "another port", address, s->how->port, strerror(errno));
+		return gt_error_set(error, -errno,
+				    "cannot listen on %s, port %u: %s; choose "
+				    "another port",
+				    address, s->how->port, strerror(errno));
 	s->port = ntohs(is_v4 ? v4.sin_port : v6.sin6_port);
 	return 0;
 }
@@ -107,8 +111,8 @@ static bool refresh(struct server *s, struct gt_error *error)
 	FILE *out;
 	int e;
 
-	if (s->data && (ms_since(s->made_ns) < FRESH_MS ||
-			gt_now_ns() - s->made_ns < SHARE * s->cost_ns))
+	if (s->data &&
+	    (ms_since(s->made_ns) < FRESH_MS || gt_now_ns() - s->made_ns < SHARE * s->cost_ns))
 		return true;
 	out = open_memstream(&data, &size);
 	e = out ? s->how->write_data(s->how->context, out, error) : -ENOMEM;
@@ -129,7 +133,7 @@ static bool refresh(struct server *s, struct gt_error *error)
 
 struct answer {
 	const char *status, *type;
-	const char *body;         /* may be NULL */
+	const char *body; /* may be NULL */
 	size_t size;
 	bool head_only;
 	bool tagged;
@@ -147,7 +151,8 @@ static void answer(struct server *s, struct connection *c, const struct answer *
 		fprintf(out, "ETag: \"%016" PRIx64 "\"\r\n", s->data_hash);
 	fputs("Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
 	      "X-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\n"
-	      "Cross-Origin-Resource-Policy: same-origin\r\nConnection: close\r\n\r\n", out);
+	      "Cross-Origin-Resource-Policy: same-origin\r\nConnection: close\r\n\r\n",
+	      out);
 	if (a->body && !a->head_only)
 		fwrite(a->body, 1, a->size, out);
 	fclose(out);
@@ -170,8 +175,12 @@ static void answer_page(struct server *s, struct connection *c, bool head_only)
 	fwrite(s->data, 1, s->data_size, out);
 	gt_html_end(out);
 	fclose(out);
-	answer(s, c, &(struct answer){ .status = "200 OK", .type = "text/html; charset=utf-8",
-				       .body = page, .size = size, .head_only = head_only });
+	answer(s, c,
+	       &(struct answer){ .status = "200 OK",
+				 .type = "text/html; charset=utf-8",
+				 .body = page,
+				 .size = size,
+				 .head_only = head_only });
 	free(page);
 }
 
@@ -182,12 +191,18 @@ static void answer_data(struct server *s, struct connection *c, const struct gt_
 
 	snprintf(tag, sizeof tag, "\"%016" PRIx64 "\"", s->data_hash);
 	if (!strcmp(r->if_none_match, tag))
-		answer(s, c, &(struct answer){ .status = "304 Not Modified", .tagged = true,
-					       .type = "application/json" });
+		answer(s, c,
+		       &(struct answer){ .status = "304 Not Modified",
+					 .tagged = true,
+					 .type = "application/json" });
 	else
-		answer(s, c, &(struct answer){ .status = "200 OK", .type = "application/json",
-					       .body = s->data, .size = s->data_size,
-					       .head_only = head_only, .tagged = true });
+		answer(s, c,
+		       &(struct answer){ .status = "200 OK",
+					 .type = "application/json",
+					 .body = s->data,
+					 .size = s->data_size,
+					 .head_only = head_only,
+					 .tagged = true });
 }
 
 /* What follows the token in "/TOKEN…"; NULL for another. Takes as long for every wrong one. */
@@ -244,17 +259,10 @@ static void hear(struct server *s, struct connection *c)
 	}
 	c->in_size += (size_t)n;
 	switch (gt_http_parse(&request, c->in, c->in_size)) {
-	case GT_HTTP_MORE:
-		return;
-	case GT_HTTP_BAD:
-		refuse(s, c, "400 Bad Request");
-		break;
-	case GT_HTTP_LONG:
-		refuse(s, c, "431 Request Header Fields Too Large");
-		break;
-	case GT_HTTP_WHOLE:
-		respond(s, c, &request);
-		break;
+	case GT_HTTP_MORE: return;
+	case GT_HTTP_BAD: refuse(s, c, "400 Bad Request"); break;
+	case GT_HTTP_LONG: refuse(s, c, "431 Request Header Fields Too Large"); break;
+	case GT_HTTP_WHOLE: respond(s, c, &request); break;
 	}
 	c->since_ns = gt_now_ns();
 	if (!c->out)
@@ -314,9 +322,9 @@ static void serve(struct server *s, const sigset_t *while_waiting)
 	while (!stopped) {
 		polled[CONNECTIONS] = (struct pollfd){ .fd = s->listener, .events = POLLIN };
 		for (size_t i = 0; i < CONNECTIONS; i++)
-			polled[i] = (struct pollfd){
-				.fd = s->connections[i].fd,
-				.events = s->connections[i].out ? POLLOUT : POLLIN };
+			polled[i] = (struct pollfd){ .fd = s->connections[i].fd,
+						     .events = s->connections[i].out ? POLLOUT :
+										       POLLIN };
 		if (ppoll(polled, CONNECTIONS + 1, &tick, while_waiting) < 0)
 			continue;
 		for (size_t i = 0; i < CONNECTIONS; i++) {

@@ -13,8 +13,8 @@
 #include "base/err.h"
 
 struct gt_serve {
-	const char *address;  /* a numeric address */
-	uint16_t port;        /* 0: any that is free */
+	const char *address; /* a numeric address */
+	uint16_t port;       /* 0: any that is free */
 	/* Writes the data as JSON; the data before is kept when it fails. */
 	int (*write_data)(void *context, FILE *out, struct gt_error *error);
 	void *context;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tracker_csv.c - what the resource tracker measured of a recording's process: its CSV, found again. */
+/* tracker_csv.c - what the resource tracker measured of a recording's process: its CSV, found
+ * again. */
 #include "page/tracker_csv.h"
 
 #include <errno.h>
@@ -80,11 +81,13 @@ int gt_metrics_read(struct gt_tracker_table **out, const struct gt_recording *r,
 	int e;
 
 	if (!path)
-		return gt_error_set(error, -ENOENT, "it is gone: neither where it was written nor "
+		return gt_error_set(error, -ENOENT,
+				    "it is gone: neither where it was written nor "
 				    "beside the recording");
 	e = read_table(out, path, threshold_kb, error);
 	if (!e && !is_of(*out, process)) {
-		e = gt_error_set(error, -ESTALE, "it goes on after the process had ended: it is "
+		e = gt_error_set(error, -ESTALE,
+				 "it goes on after the process had ended: it is "
 				 "of another one");
 		gt_tracker_free(*out);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracker_csv.h - what the resource tracker measured of a recording's process: its CSV, found again.
+ * tracker_csv.h - what the resource tracker measured of a recording's process: its CSV, found
+ * again.
  *
  * The recording keeps where the CSV was written, not what is in it. It is looked for there, then by
  * its name beside the recording and in it, for both may have been moved.

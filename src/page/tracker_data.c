@@ -17,11 +17,11 @@ enum {
 
 /* Those that have a chart. */
 static const char *const curve_keys[GT_CURVE_COUNT] = {
-	[GT_CURVE_RSS] = "rss",           [GT_CURVE_SIZE] = "size",
-	[GT_CURVE_DATA] = "data",         [GT_CURVE_CONTEXTS] = "contexts",
-	[GT_CURVE_QUEUES] = "queues",     [GT_CURVE_MODULES] = "modules",
-	[GT_CURVE_KERNELS] = "kernels",   [GT_CURVE_POOLS] = "pools",
-	[GT_CURVE_LISTS] = "lists",       [GT_CURVE_EVENTS] = "events",
+	[GT_CURVE_RSS] = "rss",         [GT_CURVE_SIZE] = "size",
+	[GT_CURVE_DATA] = "data",       [GT_CURVE_CONTEXTS] = "contexts",
+	[GT_CURVE_QUEUES] = "queues",   [GT_CURVE_MODULES] = "modules",
+	[GT_CURVE_KERNELS] = "kernels", [GT_CURVE_POOLS] = "pools",
+	[GT_CURVE_LISTS] = "lists",     [GT_CURVE_EVENTS] = "events",
 	[GT_CURVE_MEMORY] = "memory",
 };
 
@@ -147,8 +147,8 @@ void gt_html_metrics_json(struct gt_json *j, const struct gt_html *h, double thr
 {
 	const struct gt_process *list[PROCESSES_MAX];
 	size_t rest, count = list_measured(h, list, &rest);
-	size_t columns = count * COLUMNS_LEAST < COLUMNS ? COLUMNS / (count ? count : 1) :
-			 COLUMNS_LEAST;
+	size_t columns =
+		count * COLUMNS_LEAST < COLUMNS ? COLUMNS / (count ? count : 1) : COLUMNS_LEAST;
 
 	gt_json_array(j, "metrics");
 	for (size_t i = 0; i < count; i++) {

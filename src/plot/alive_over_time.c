@@ -64,7 +64,8 @@ void gt_alive_over_time_free(struct gt_alive_over_time *h)
 }
 
 /* What ended processes left behind is no longer alive, though the ledger keeps it as leaks. */
-static void take_kind(struct gt_alive_over_time *h, const struct gt_ledger *l, int kind, double time_s)
+static void take_kind(struct gt_alive_over_time *h, const struct gt_ledger *l, int kind,
+		      double time_s)
 {
 	uint64_t live = 0, bytes = 0;
 	double count;
@@ -121,7 +122,8 @@ void gt_alive_over_time_ended(void *history, const struct gt_ledger *l, uint64_t
 	h->end_s = time_s;
 }
 
-void gt_alive_over_time_event(void *history, const struct gt_ledger *l, const struct gt_event *event)
+void gt_alive_over_time_event(void *history, const struct gt_ledger *l,
+			      const struct gt_event *event)
 {
 	struct gt_alive_over_time *h = history;
 	const struct gt_function *fn = &gt_functions[event->function];

@@ -10,26 +10,27 @@ enum { GT_HISTORY_SERIES = 32 }; /* of samples; further ones are left out */
 
 struct gt_alive_over_time {
 	struct gt_recording *recording;
-	struct gt_trail bytes;                    /* of the device, then layers, each on the last */
-	uint8_t layers[GT_KIND_COUNT];            /* kinds with bytes, device memory first */
+	struct gt_trail bytes;         /* of the device, then layers, each on the last */
+	uint8_t layers[GT_KIND_COUNT]; /* kinds with bytes, device memory first */
 	size_t layer_count;
 	struct gt_trail objects[GT_KIND_COUNT];
 	struct gt_trail series[GT_HISTORY_SERIES]; /* by the recording's number */
 	uint64_t live[GT_KIND_COUNT], most[GT_KIND_COUNT];
 	uint64_t kind_bytes[GT_KIND_COUNT];
 	double most_bytes;
-	double first_change_s;                    /* first device memory; < 0: none */
+	double first_change_s; /* first device memory; < 0: none */
 	double end_s;
 
-	uint64_t start_ns, live_count;             /* its own */
-	uint8_t relatives[GT_KIND_COUNT];          /* the next of the family, round and round */
+	uint64_t start_ns, live_count;    /* its own */
+	uint8_t relatives[GT_KIND_COUNT]; /* the next of the family, round and round */
 };
 
 /* Hears the recording's samples from now on. */
 struct gt_alive_over_time *gt_alive_over_time_new(struct gt_recording *r);
 void gt_alive_over_time_free(struct gt_alive_over_time *h);
 /* For gt_replay_run: after each event, in order. */
-void gt_alive_over_time_event(void *history, const struct gt_ledger *l, const struct gt_event *event);
+void gt_alive_over_time_event(void *history, const struct gt_ledger *l,
+			      const struct gt_event *event);
 /* Likewise: after the end of a process. */
 void gt_alive_over_time_ended(void *history, const struct gt_ledger *l, uint64_t time_ns);
 /* Likewise: something was measured. */

@@ -98,8 +98,9 @@ static double measure(struct gt_canvas *c, const char *text, const struct gt_let
 static void put_text(struct gt_canvas *c, double x, double y, const char *text,
 		     const struct gt_lettering *how)
 {
-	static const double shares[] = { [GT_ANCHOR_LEFT] = 0, [GT_ANCHOR_MIDDLE] = 0.5,
-					 [GT_ANCHOR_RIGHT] = 1 };
+	static const double shares[] = {
+		[GT_ANCHOR_LEFT] = 0, [GT_ANCHOR_MIDDLE] = 0.5, [GT_ANCHOR_RIGHT] = 1
+	};
 	cairo_t *cr = c->state;
 	double back = measure(c, text, how) * shares[how->anchor];
 
@@ -149,10 +150,12 @@ static int finish(struct gt_canvas *c)
 	return errno_of(status);
 }
 
+/* clang-format off */
 static const struct gt_canvas_ops ops = {
 	.rect = put_rect, .path = put_path, .area = put_area, .dot = put_dot, .text = put_text,
 	.measure = measure, .clip = clip, .unclip = unclip, .finish = finish,
 };
+/* clang-format on */
 
 int gt_cairo_open(struct gt_canvas *c, enum gt_format format)
 {

@@ -12,9 +12,13 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-#define RGB(hex) { ((hex) >> 16) / 255.0, ((hex) >> 8 & 255) / 255.0, ((hex) & 255) / 255.0, 1 }
+#define RGB(hex)                                                                                   \
+	{                                                                                          \
+		((hex) >> 16) / 255.0, ((hex) >> 8 & 255) / 255.0, ((hex)&255) / 255.0, 1          \
+	}
 
 /* Yellow cannot be seen on white: its place is the last, and darker. */
+/* clang-format off */
 static const struct gt_theme light = {
 	.ground = RGB(0xf3f5f7), .panel = RGB(0xffffff), .alarm_panel = RGB(0xfdecea),
 	.ink = RGB(0x1f2328), .faint = RGB(0x57606a), .grid = RGB(0xe1e4e8),
@@ -23,6 +27,7 @@ static const struct gt_theme light = {
 		     RGB(0xd55e00), RGB(0x6e7781), RGB(0xb5a800) },
 };
 
+/* clang-format off */
 static const struct gt_theme dark = {
 	.ground = RGB(0x16191d), .panel = RGB(0x1d2126), .alarm_panel = RGB(0x3a1d20),
 	.ink = RGB(0xe6e9ed), .faint = RGB(0xa3abb5), .grid = RGB(0x343a42),
@@ -30,9 +35,12 @@ static const struct gt_theme dark = {
 	.palette = { RGB(0x56b4e9), RGB(0xe69f00), RGB(0x2fc79a), RGB(0xe08fbd), RGB(0xf0e442),
 		     RGB(0xff7f3f), RGB(0xb0b8c1), RGB(0x4c9be8) },
 };
+/* clang-format on */
+/* clang-format on */
 
 enum gt_format gt_format_of(const char *path)
 {
+	/* clang-format off */
 	static const struct {
 		const char *end;
 		enum gt_format format;
@@ -137,3 +145,5 @@ void gt_canvas_text(struct gt_canvas *c, double x, double y, double most, const 
 	c->ops->text(c, x, y, fit, how);
 	free(fit);
 }
+
+/* clang-format on */

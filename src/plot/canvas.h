@@ -31,10 +31,10 @@ enum gt_format { GT_FORMAT_PNG, GT_FORMAT_SVG, GT_FORMAT_PDF, GT_FORMAT_WORDS, G
 enum gt_anchor { GT_ANCHOR_LEFT, GT_ANCHOR_MIDDLE, GT_ANCHOR_RIGHT };
 
 struct gt_lettering {
-	double size;             /* pixels */
+	double size; /* pixels */
 	struct gt_hue color;
 	enum gt_anchor anchor;
-	bool bold, upwards;      /* upwards: turned to be read from below */
+	bool bold, upwards; /* upwards: turned to be read from below */
 };
 
 struct gt_stroke {

@@ -10,9 +10,9 @@
 
 enum {
 	TICKS_MOST = 12,
-	POINTS_MARKED = 24,  /* a line of so few points shows them */
-	DOTS_BIG = 100,      /* so many may be big */
-	STEM_SHARE = 60,     /* percent of a stem's room that it fills */
+	POINTS_MARKED = 24, /* a line of so few points shows them */
+	DOTS_BIG = 100,     /* so many may be big */
+	STEM_SHARE = 60,    /* percent of a stem's room that it fills */
 };
 
 struct axes {
@@ -90,8 +90,8 @@ static double tick_width(struct gt_canvas *c, const struct gt_scale *s,
 	double widest = 0;
 
 	for (double at = gt_scale_first(s); at <= s->high + s->step * 1e-6; at += s->step)
-		widest = fmax(widest, gt_canvas_measure(c, gt_real_format(text, at, s->decimals),
-							how));
+		widest = fmax(widest,
+			      gt_canvas_measure(c, gt_real_format(text, at, s->decimals), how));
 	return widest;
 }
 
@@ -109,8 +109,8 @@ static struct gt_scale x_scale(struct gt_canvas *c, const struct range *r, doubl
 	return s;
 }
 
-static void settle(struct axes *a, struct gt_canvas *c, const struct gt_panel *p,
-		   struct gt_box box, const struct gt_type *type, const struct gt_lettering *how)
+static void settle(struct axes *a, struct gt_canvas *c, const struct gt_panel *p, struct gt_box box,
+		   const struct gt_type *type, const struct gt_lettering *how)
 {
 	struct range r = range_of(p);
 	double side, edge = type->text;
@@ -213,7 +213,8 @@ static void draw_line(struct gt_canvas *c, const struct axes *a, const struct gt
 		      const struct gt_type *type)
 {
 	struct gt_stroke stroke = { .width = fmax(1, type->text / 7) * (curve->wide ? 3 : 1),
-				    .color = curve->color, .dashed = curve->dashed };
+				    .color = curve->color,
+				    .dashed = curve->dashed };
 	size_t count;
 	double *xy = to_pixels(a, curve, &count);
 
@@ -303,8 +304,9 @@ static void draw_curve(struct gt_canvas *c, const struct axes *a, const struct g
 static void draw_flag(struct gt_canvas *c, const struct gt_panel *p, const struct axes *a,
 		      const struct gt_type *type)
 {
-	struct gt_lettering how = { .size = type->text, .bold = true, .color = c->theme->ink,
-				    .anchor = GT_ANCHOR_MIDDLE };
+	struct gt_lettering how = {
+		.size = type->text, .bold = true, .color = c->theme->ink, .anchor = GT_ANCHOR_MIDDLE
+	};
 	double x = to_x(a, p->flag.x), y = to_y(a, p->flag.y), half;
 
 	gt_canvas_note(c, "flag");

@@ -13,17 +13,23 @@ static void add_runs(struct gt_panel *p, const struct gt_canvas *c, struct gt_mo
 {
 	for (size_t i = 0; i < t->run_count && i < RUNS_DRAWN; i++)
 		gt_panel_curve(p, t->runs[i].name, GT_MARK_LINE,
-			       cpu ? &t->runs[i].cpu : &t->runs[i].memory,
-			       gt_panel_color(c, i))->dashed = i >= GT_PALETTE;
+			       cpu ? &t->runs[i].cpu : &t->runs[i].memory, gt_panel_color(c, i))
+			->dashed = i >= GT_PALETTE;
 }
 
 void gt_monitor_draw(struct gt_canvas *c, struct gt_monitor_table *t, const char *name)
 {
-	struct gt_panel cpu = { .title = "CPU Usage Over Time", .y_label = "CPU (%)",
-				.x_label = "Time since the run's start", .x_is_time = true,
-				.one_a_line = true, .always_named = true };
-	struct gt_panel memory = { .title = "Memory Usage Over Time", .y_label = "Memory (MB)",
-				   .x_label = cpu.x_label, .x_is_time = true, .one_a_line = true,
+	struct gt_panel cpu = { .title = "CPU Usage Over Time",
+				.y_label = "CPU (%)",
+				.x_label = "Time since the run's start",
+				.x_is_time = true,
+				.one_a_line = true,
+				.always_named = true };
+	struct gt_panel memory = { .title = "Memory Usage Over Time",
+				   .y_label = "Memory (MB)",
+				   .x_label = cpu.x_label,
+				   .x_is_time = true,
+				   .one_a_line = true,
 				   .always_named = true };
 	char rows[GT_FORMAT_MAX], runs[GT_FORMAT_MAX], head[160];
 	struct gt_box box;

@@ -23,8 +23,10 @@ void gt_overlay_align(struct gt_overlay *o, double start_s, double end_s, double
 	if (start_s > 0 && shift <= end_s && shift + log->last_s >= 0) {
 		o->how = GT_ALIGN_CLOCKS;
 		o->shift_s = shift;
-		snprintf(o->text, sizeof o->text, "clocks aligned: the nvidia-smi log begins %s s "
-			 "%s the recording", size_of(shift, text), shift < 0 ? "before" : "after");
+		snprintf(o->text, sizeof o->text,
+			 "clocks aligned: the nvidia-smi log begins %s s "
+			 "%s the recording",
+			 size_of(shift, text), shift < 0 ? "before" : "after");
 		return;
 	}
 	if (change_s >= 0 && log->first_change_s >= 0) {

@@ -25,18 +25,24 @@ struct gt_hue gt_panel_color(const struct gt_canvas *c, size_t number)
 struct gt_curve *gt_panel_curve(struct gt_panel *p, const char *name, enum gt_mark mark,
 				struct gt_trail *trail, struct gt_hue color)
 {
-	struct gt_curve *curve = &p->curves[p->curve_count < GT_CURVES_MOST ?
-					    p->curve_count++ : GT_CURVES_MOST - 1];
+	struct gt_curve *curve =
+		&p->curves[p->curve_count < GT_CURVES_MOST ? p->curve_count++ : GT_CURVES_MOST - 1];
 
-	*curve = (struct gt_curve){ .name = name, .mark = mark, .trail = trail, .color = color,
-				    .falls = color, .x_by = 1, .y_by = 1 };
+	*curve = (struct gt_curve){ .name = name,
+				    .mark = mark,
+				    .trail = trail,
+				    .color = color,
+				    .falls = color,
+				    .x_by = 1,
+				    .y_by = 1 };
 	return curve;
 }
 
 static struct gt_hue tone_color(const struct gt_canvas *c, enum gt_tone tone)
 {
-	return tone == GT_TONE_ALARM ? c->theme->red : tone == GT_TONE_GOOD ? c->theme->green :
-	       c->theme->faint;
+	return tone == GT_TONE_ALARM ? c->theme->red :
+	       tone == GT_TONE_GOOD  ? c->theme->green :
+				       c->theme->faint;
 }
 
 static void draw_swatch(struct gt_canvas *c, const struct gt_curve *curve, double x, double y,
@@ -47,14 +53,13 @@ static void draw_swatch(struct gt_canvas *c, const struct gt_curve *curve, doubl
 	switch (curve->mark) {
 	case GT_MARK_LINE:
 	case GT_MARK_STEPS:
-		c->ops->path(c, line, 2, &(struct gt_stroke){ .width = size / 6,
-			     .color = curve->color, .dashed = curve->dashed });
+		c->ops->path(c, line, 2,
+			     &(struct gt_stroke){ .width = size / 6,
+						  .color = curve->color,
+						  .dashed = curve->dashed });
 		break;
-	case GT_MARK_DOTS:
-		c->ops->dot(c, x + w / 2, line[1], size / 3, &curve->color);
-		break;
-	default:
-		c->ops->rect(c, x + w / 4, y - size * 0.75, w / 2, size * 0.75, &curve->color);
+	case GT_MARK_DOTS: c->ops->dot(c, x + w / 2, line[1], size / 3, &curve->color); break;
+	default: c->ops->rect(c, x + w / 4, y - size * 0.75, w / 2, size * 0.75, &curve->color);
 	}
 }
 
@@ -115,7 +120,8 @@ static void draw_message(struct gt_canvas *c, const struct gt_panel *p, struct g
 {
 	gt_canvas_note(c, "message");
 	gt_canvas_text(c, box.x + box.w / 2, box.y + box.h / 2, box.w, p->message,
-		       &(struct gt_lettering){ .size = type->title, .anchor = GT_ANCHOR_MIDDLE,
+		       &(struct gt_lettering){ .size = type->title,
+					       .anchor = GT_ANCHOR_MIDDLE,
 					       .color = tone_color(c, p->tone) });
 }
 
@@ -126,13 +132,14 @@ void gt_panel_draw(struct gt_canvas *c, const struct gt_panel *p, struct gt_box 
 	struct gt_box inside;
 
 	gt_canvas_note(c, "panel %s%s", p->title,
-		       p->tone == GT_TONE_ALARM ? " (alarm)" : p->tone == GT_TONE_GOOD ? " (good)" :
-		       "");
+		       p->tone == GT_TONE_ALARM ? " (alarm)" :
+		       p->tone == GT_TONE_GOOD  ? " (good)" :
+						  "");
 	c->ops->rect(c, box.x, box.y, box.w, box.h,
 		     p->tone == GT_TONE_ALARM ? &c->theme->alarm_panel : &c->theme->panel);
-	gt_canvas_text(c, box.x + pad, y, box.w - 2 * pad, p->title,
-		       &(struct gt_lettering){ .size = type.title, .bold = true,
-					       .color = c->theme->ink });
+	gt_canvas_text(
+		c, box.x + pad, y, box.w - 2 * pad, p->title,
+		&(struct gt_lettering){ .size = type.title, .bold = true, .color = c->theme->ink });
 	y += type.gap;
 	if (p->subtitle && y + (p->tone == GT_TONE_ALARM ? 2 : 9) * type.text < box.y + box.h) {
 		y += type.text;

@@ -18,28 +18,28 @@ struct gt_box {
 
 enum gt_mark {
 	GT_MARK_LINE,
-	GT_MARK_STEPS,  /* a value holds until the next */
-	GT_MARK_AREA,   /* steps, filled down to zero */
-	GT_MARK_STEMS,  /* a bar from zero for each point; falls in another colour */
+	GT_MARK_STEPS, /* a value holds until the next */
+	GT_MARK_AREA,  /* steps, filled down to zero */
+	GT_MARK_STEMS, /* a bar from zero for each point; falls in another colour */
 	GT_MARK_DOTS,
 };
 
 struct gt_curve {
 	const char *name;
 	enum gt_mark mark;
-	struct gt_trail *trail;  /* thinned out to what the panel's width can show */
-	size_t value;            /* which of the trail's */
-	double x_by, y_by;       /* the trail's units times this are the axes'; 0: 1 */
-	double x_from;           /* added to x before */
+	struct gt_trail *trail; /* thinned out to what the panel's width can show */
+	size_t value;           /* which of the trail's */
+	double x_by, y_by;      /* the trail's units times this are the axes'; 0: 1 */
+	double x_from;          /* added to x before */
 	struct gt_hue color, falls;
 	bool dashed;
-	bool wide;               /* seen on both sides of a line that lies over it */
+	bool wide; /* seen on both sides of a line that lies over it */
 };
 
 /* A horizontal bar with its name on the left and its number at its end. */
 struct gt_bar {
 	const char *name;
-	const char *words;  /* instead of the number; may be NULL */
+	const char *words; /* instead of the number; may be NULL */
 	double value;
 	struct gt_hue color;
 };
@@ -50,17 +50,17 @@ struct gt_panel {
 	const char *title, *subtitle, *message; /* message: instead of a chart */
 	enum gt_tone tone;                      /* of subtitle and message; ALARM: of the ground */
 	const char *x_label, *y_label;
-	bool x_is_time;                         /* in seconds: the axis picks and names its unit */
+	bool x_is_time; /* in seconds: the axis picks and names its unit */
 	struct gt_curve curves[GT_CURVES_MOST];
 	size_t curve_count;
 	const struct gt_bar *bars;
 	size_t bar_count;
-	bool whole_numbers;                     /* bars or curves are counts */
-	bool always_named;                      /* a legend even for one curve */
-	bool one_a_line;                        /* in the legend: names are long */
-	double x_low, x_high;                   /* the axis has at least these; both 0: either */
-	struct {                                /* a point with words above it */
-		const char *text;               /* NULL: none */
+	bool whole_numbers;       /* bars or curves are counts */
+	bool always_named;        /* a legend even for one curve */
+	bool one_a_line;          /* in the legend: names are long */
+	double x_low, x_high;     /* the axis has at least these; both 0: either */
+	struct {                  /* a point with words above it */
+		const char *text; /* NULL: none */
 		double x, y;
 	} flag;
 };
@@ -75,8 +75,8 @@ struct gt_hue gt_panel_color(const struct gt_canvas *c, size_t number);
 
 /* How a panel's letters are set, by its box. For the files that draw panels. */
 struct gt_type {
-	double title, text;   /* sizes */
-	double gap;           /* between things that belong together */
+	double title, text; /* sizes */
+	double gap;         /* between things that belong together */
 };
 
 struct gt_type gt_type_for(struct gt_box box);

@@ -14,8 +14,8 @@ struct gt_box gt_picture_head(struct gt_canvas *c, const char *title, const char
 
 	gt_canvas_note(c, "head");
 	gt_canvas_text(c, pad, y, c->width - 2 * pad, title,
-		       &(struct gt_lettering){ .size = type.title * 1.15, .bold = true,
-					       .color = c->theme->ink });
+		       &(struct gt_lettering){
+			       .size = type.title * 1.15, .bold = true, .color = c->theme->ink });
 	y += type.text * 1.6;
 	gt_canvas_text(c, pad, y, c->width - 2 * pad, subtitle,
 		       &(struct gt_lettering){ .size = type.text, .color = c->theme->faint });

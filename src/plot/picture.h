@@ -16,12 +16,14 @@
 #include "replay/view.h"
 
 /* What each is drawn at unless somebody asks for another size. */
+/* clang-format off */
 enum {
 	GT_TRACKER_WIDTH = 1800, GT_TRACKER_HEIGHT = 1840,
 	GT_USAGE_WIDTH = 1400, GT_USAGE_HEIGHT = 700,
 	GT_MONITOR_WIDTH = 1400, GT_MONITOR_HEIGHT = 1100,
 	GT_RECORDING_WIDTH = 1600, GT_RECORDING_HEIGHT = 1280,
 };
+/* clang-format on */
 
 /* The head of every picture; gives the box that is left. */
 struct gt_box gt_picture_head(struct gt_canvas *c, const char *title, const char *subtitle);
@@ -41,17 +43,17 @@ void gt_tracker_text(const struct gt_tracker_table *t, FILE *out, bool utf8);
 
 /* How nvidia-smi's clock was laid on the other's. */
 enum gt_alignment {
-	GT_ALIGN_CLOCKS,  /* both tell real time */
-	GT_ALIGN_CHANGE,  /* the first change of both is one moment */
-	GT_ALIGN_START,   /* neither helps: both begin at 0 */
+	GT_ALIGN_CLOCKS, /* both tell real time */
+	GT_ALIGN_CHANGE, /* the first change of both is one moment */
+	GT_ALIGN_START,  /* neither helps: both begin at 0 */
 };
 
 struct gt_overlay {
 	struct gt_smi_log *log;
 	enum gt_alignment how;
-	double shift_s;   /* add this to the log's seconds */
-	double end_s;     /* of the other: the log is shown a little beyond */
-	char text[160];   /* says so */
+	double shift_s; /* add this to the log's seconds */
+	double end_s;   /* of the other: the log is shown a little beyond */
+	char text[160]; /* says so */
 };
 
 /*

@@ -15,8 +15,8 @@ enum { RUNS_MOST = 256, RUN_POINTS = 4096 };
 enum column { MOMENT, DESCRIPTION, PID, NAME, CPU, MEMORY, COLUMN_COUNT };
 
 static const char *const headings[COLUMN_COUNT] = {
-	[MOMENT] = "timestamp", [DESCRIPTION] = "description", [PID] = "pid", [NAME] = "name",
-	[CPU] = "cpu_percent", [MEMORY] = "memory_mb",
+	[MOMENT] = "timestamp", [DESCRIPTION] = "description", [PID] = "pid",
+	[NAME] = "name",        [CPU] = "cpu_percent",         [MEMORY] = "memory_mb",
 };
 
 struct layout {
@@ -63,9 +63,9 @@ static struct gt_monitor_run *run_of(struct gt_monitor_table *t, const struct gt
 	const char *description = field(r, l->at[DESCRIPTION]), *name = field(r, l->at[NAME]);
 	char *text = NULL;
 	uint32_t number;
-	int length = asprintf(&text, "%s%s%s%spid %s%s", description,
-			      *description ? " (" : "", name, *name ? ", " : "",
-			      field(r, l->at[PID]), *description ? ")" : "");
+	int length =
+		asprintf(&text, "%s%s%s%spid %s%s", description, *description ? " (" : "", name,
+			 *name ? ", " : "", field(r, l->at[PID]), *description ? ")" : "");
 
 	if (length < 0)
 		return NULL;

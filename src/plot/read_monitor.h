@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * read_monitor.h - processor and memory use of processes over time, as `gputrack monitor` writes it:
- * timestamp, description, pid, name, cpu_percent, memory_mb, … The older form has no description,
- * and the heading may be missing. Where moments are whole seconds, rows of the same second are
- * spread evenly over it.
+ * read_monitor.h - processor and memory use of processes over time, as `gputrack monitor` writes
+ * it: timestamp, description, pid, name, cpu_percent, memory_mb, … The older form has no
+ * description, and the heading may be missing. Where moments are whole seconds, rows of the same
+ * second are spread evenly over it.
  */
 #pragma once
 
@@ -29,7 +29,7 @@ struct gt_monitor_table {
 	size_t run_count, run_room;
 	struct gt_intern *names;
 	uint64_t rows, bad_rows, bad_line;
-	uint64_t left_out;      /* rows of further runs: there are too many */
+	uint64_t left_out; /* rows of further runs: there are too many */
 };
 
 int gt_monitor_read(struct gt_monitor_table **out, struct gt_rows *rows, struct gt_error *error);

@@ -19,13 +19,13 @@ enum { GT_ROW_MAX = 1 << 16, GT_ROW_FIELDS = 256 };
 
 struct gt_rows {
 	FILE *in;
-	char separator;      /* 0 until the first line has been read */
-	char *line;          /* GT_ROW_MAX bytes */
+	char separator; /* 0 until the first line has been read */
+	char *line;     /* GT_ROW_MAX bytes */
 	char *fields[GT_ROW_FIELDS];
-	size_t count;        /* of fields; those beyond GT_ROW_FIELDS are left out */
-	uint64_t number;     /* of the line, from 1 */
-	bool cut;            /* the file ended before this line did */
-	bool again;          /* the next line is this one once more */
+	size_t count;    /* of fields; those beyond GT_ROW_FIELDS are left out */
+	uint64_t number; /* of the line, from 1 */
+	bool cut;        /* the file ended before this line did */
+	bool again;      /* the next line is this one once more */
 };
 
 /* `path` "-" is stdin. */

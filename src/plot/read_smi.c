@@ -13,13 +13,13 @@ enum { INDEX_MOST = 16, POINTS_MOST = 1 << 18 };
 
 struct reading {
 	struct gt_smi_log *log;
-	int moment, memory, key;         /* columns; key: which GPU, -1 for none */
-	bool known;                      /* the columns are */
-	bool has_other_heading;          /* one without memory.used: nothing is to be guessed */
+	int moment, memory, key; /* columns; key: which GPU, -1 for none */
+	bool known;              /* the columns are */
+	bool has_other_heading;  /* one without memory.used: nothing is to be guessed */
 	char keys[GT_SMI_GPUS][64];
-	double values[GT_SMI_GPUS];      /* the latest, bytes */
+	double values[GT_SMI_GPUS];                     /* the latest, bytes */
 	bool has_value[GT_SMI_GPUS], seen[GT_SMI_GPUS]; /* seen: in this tick */
-	double tick_s, last_moment;      /* of the tick, of the line before */
+	double tick_s, last_moment;                     /* of the tick, of the line before */
 	unsigned row_of_tick;
 	bool open, changed;
 	double before;
@@ -31,8 +31,8 @@ static bool parse_memory(const char *text, double *out)
 	static const struct {
 		const char *unit;
 		double bytes;
-	} units[] = { { "", 1048576 }, { "MiB", 1048576 }, { "KiB", 1024 },
-		      { "GiB", 1073741824 }, { "B", 1 }, { "MB", 1e6 } };
+	} units[] = { { "", 1048576 },       { "MiB", 1048576 }, { "KiB", 1024 },
+		      { "GiB", 1073741824 }, { "B", 1 },         { "MB", 1e6 } };
 	size_t digits = strspn(text, "0123456789.");
 	char number[32];
 
@@ -66,7 +66,7 @@ static int find(const struct gt_rows *r, const char *heading)
 
 static bool take_heading(struct reading *g, const struct gt_rows *r)
 {
-	static const char *const keys[] = { "index", "uuid", "gpu_uuid", "pci.bus_id",
+	static const char *const keys[] = { "index",      "uuid",   "gpu_uuid",  "pci.bus_id",
 					    "gpu_bus_id", "serial", "gpu_serial" };
 	int moment = find(r, "timestamp"), memory = find(r, "memory.used");
 
@@ -200,14 +200,18 @@ static bool take_sample(struct reading *g, const struct gt_rows *r)
 static int verdict(const struct gt_smi_log *log, bool has_other_heading, struct gt_error *error)
 {
 	if (has_other_heading)
-		return gt_error_set(error, -ENODATA, "its heading has no memory.used; query "
+		return gt_error_set(error, -ENODATA,
+				    "its heading has no memory.used; query "
 				    "timestamp,memory.used as csv");
 	if (!log->gpu_count)
-		return gt_error_set(error, -ENODATA, "it has no sample with a time; query "
+		return gt_error_set(error, -ENODATA,
+				    "it has no sample with a time; query "
 				    "timestamp,memory.used as csv");
 	if (log->gpu >= (int)log->gpu_count)
-		return gt_error_set(error, -EINVAL, "it has %u GPU%s, counted from 0, and no GPU "
-				    "%d", log->gpu_count, log->gpu_count == 1 ? "" : "s", log->gpu);
+		return gt_error_set(error, -EINVAL,
+				    "it has %u GPU%s, counted from 0, and no GPU "
+				    "%d",
+				    log->gpu_count, log->gpu_count == 1 ? "" : "s", log->gpu);
 	if (!log->samples)
 		return gt_error_set(error, -ENODATA, "none of its samples has a number");
 	return 0;

@@ -13,16 +13,16 @@
 enum { GT_SMI_GPUS = 64, GT_SMI_ALL = -1 };
 
 struct gt_smi_log {
-	struct gt_trail used;    /* bytes over seconds since the first sample */
-	double start_s;          /* real time of the first sample */
-	double first_change_s;   /* since the start; -1: it never changed */
+	struct gt_trail used;  /* bytes over seconds since the first sample */
+	double start_s;        /* real time of the first sample */
+	double first_change_s; /* since the start; -1: it never changed */
 	double last_s, peak_bytes;
-	unsigned gpu_count;      /* in the log */
-	int gpu;                 /* shown; GT_SMI_ALL: the sum of all */
-	char gpu_name[64];       /* what the log calls it: "0", a UUID; "" when it does not */
-	uint64_t samples;        /* ticks with a number */
-	uint64_t other_lines;    /* neither a sample nor a heading */
-	int memory_column;       /* from 1, where it had to be guessed; 0: the heading says it */
+	unsigned gpu_count;   /* in the log */
+	int gpu;              /* shown; GT_SMI_ALL: the sum of all */
+	char gpu_name[64];    /* what the log calls it: "0", a UUID; "" when it does not */
+	uint64_t samples;     /* ticks with a number */
+	uint64_t other_lines; /* neither a sample nor a heading */
+	int memory_column;    /* from 1, where it had to be guessed; 0: the heading says it */
 };
 
 /* `gpu`: the n-th of the log, from 0, or GT_SMI_ALL. */

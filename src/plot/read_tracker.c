@@ -11,18 +11,18 @@
 #include "base/mem.h"
 
 enum {
-	CALLS_MOST = 1024,       /* distinct names; a real API has fewer */
-	IMPACT_POINTS = 2048,    /* there is a trail for each name, though five are drawn */
+	CALLS_MOST = 1024,    /* distinct names; a real API has fewer */
+	IMPACT_POINTS = 2048, /* there is a trail for each name, though five are drawn */
 };
 
 static const char *const curve_headings[GT_CURVE_COUNT] = {
-	[GT_CURVE_RSS] = "VmRSS_KB",          [GT_CURVE_SIZE] = "VmSize_KB",
-	[GT_CURVE_DATA] = "VmData_KB",        [GT_CURVE_CONTEXTS] = "Contexts",
-	[GT_CURVE_QUEUES] = "CommandQueues",  [GT_CURVE_MODULES] = "Modules",
-	[GT_CURVE_KERNELS] = "Kernels",       [GT_CURVE_POOLS] = "EventPools",
-	[GT_CURVE_LISTS] = "CommandLists",    [GT_CURVE_EVENTS] = "Events",
-	[GT_CURVE_FENCES] = "Fences",         [GT_CURVE_IMAGES] = "Images",
-	[GT_CURVE_SAMPLERS] = "Samplers",     [GT_CURVE_MEMORY] = "TotalMemory_Bytes",
+	[GT_CURVE_RSS] = "VmRSS_KB",         [GT_CURVE_SIZE] = "VmSize_KB",
+	[GT_CURVE_DATA] = "VmData_KB",       [GT_CURVE_CONTEXTS] = "Contexts",
+	[GT_CURVE_QUEUES] = "CommandQueues", [GT_CURVE_MODULES] = "Modules",
+	[GT_CURVE_KERNELS] = "Kernels",      [GT_CURVE_POOLS] = "EventPools",
+	[GT_CURVE_LISTS] = "CommandLists",   [GT_CURVE_EVENTS] = "Events",
+	[GT_CURVE_FENCES] = "Fences",        [GT_CURVE_IMAGES] = "Images",
+	[GT_CURVE_SAMPLERS] = "Samplers",    [GT_CURVE_MEMORY] = "TotalMemory_Bytes",
 };
 
 /* Where the columns are; -1: there is none. */
@@ -43,7 +43,9 @@ static int find_columns(struct columns *c, struct gt_rows *r, struct gt_error *e
 	if (c->time < 0 || c->call < 0 || c->curves[GT_CURVE_RSS] < 0)
 		return gt_error_set(error, -EINVAL,
 				    "it has no column %s, which every tracker's CSV has",
-				    c->time < 0 ? "TimeMs" : c->call < 0 ? "APICall" : "VmRSS_KB");
+				    c->time < 0 ? "TimeMs" :
+				    c->call < 0 ? "APICall" :
+						  "VmRSS_KB");
 	return 0;
 }
 
@@ -71,7 +73,7 @@ static struct gt_live_table_call *call_of(struct gt_tracker_table *t, const char
 	if (number == t->call_count) {
 		GT_GROW(t->calls, t->call_count, t->call_room);
 		t->calls[t->call_count] = (struct gt_live_table_call){ .name = gt_strdup(name),
-								    .ends = is_end(name) };
+								       .ends = is_end(name) };
 		gt_trail_init(&t->calls[t->call_count].impact, 1, IMPACT_POINTS);
 		if (t->rows)
 			gt_trail_add(&t->calls[t->call_count].impact, t->first_ms, &(double){ 0 });
@@ -97,8 +99,7 @@ static bool parse_row(struct row *row, const struct gt_rows *r, const struct col
 	if (c->delta >= 0 && !gt_number_parse(r->fields[c->delta], &row->delta_kb))
 		return false;
 	for (int i = 0; i < GT_CURVE_COUNT; i++)
-		if (c->curves[i] >= 0 &&
-		    !gt_number_parse(r->fields[c->curves[i]], &row->curves[i]))
+		if (c->curves[i] >= 0 && !gt_number_parse(r->fields[c->curves[i]], &row->curves[i]))
 			return false;
 	return true;
 }
@@ -199,8 +200,9 @@ static void find_creeping(struct gt_tracker_table *t)
 	for (size_t i = 0; i < t->call_count; i++) {
 		const struct gt_live_table_call *call = &t->calls[i];
 
-		if (call->ends && gt_live_table_creep(call) >
-		    (t->creeps ? gt_live_table_creep(t->creeps) : t->threshold_kb))
+		if (call->ends &&
+		    gt_live_table_creep(call) >
+			    (t->creeps ? gt_live_table_creep(t->creeps) : t->threshold_kb))
 			t->creeps = call;
 	}
 }

@@ -32,16 +32,16 @@ enum gt_tracker_curve {
 
 struct gt_live_table_call {
 	char *name;
-	bool ends;               /* the second of a pair: it destroys what another creates */
+	bool ends; /* the second of a pair: it destroys what another creates */
 	uint64_t count, leaks;
-	double delta_kb;         /* sum over its calls */
+	double delta_kb; /* sum over its calls */
 	double leak_kb;
-	struct gt_trail impact;  /* that sum over the whole time, ms */
+	struct gt_trail impact; /* that sum over the whole time, ms */
 };
 
 struct gt_tracker_table {
 	struct gt_trail curves[GT_CURVE_COUNT]; /* over ms; no point: the file has no such column */
-	struct gt_trail deltas;  /* KB, over the number of the call */
+	struct gt_trail deltas;                 /* KB, over the number of the call */
 	struct gt_trail leaks;   /* KB of each leaking call and their sum so far, over ms */
 	struct gt_trail leaked;  /* that sum over the whole time */
 	struct gt_trail moments; /* KB of all that leaked in one ms: times are whole ms */
@@ -49,10 +49,10 @@ struct gt_tracker_table {
 	size_t call_count, call_room;
 	struct gt_intern *names;
 
-	bool is_levelzero;       /* there is a call of it: resources are called as it calls them */
+	bool is_levelzero; /* there is a call of it: resources are called as it calls them */
 	double threshold_kb;
 	uint64_t rows, bad_rows, bad_line; /* line of the first bad one */
-	uint64_t unsigned_falls; /* deltas whose sign the original tracker had lost */
+	uint64_t unsigned_falls;           /* deltas whose sign the original tracker had lost */
 	uint64_t leak_events;
 	double leak_kb;
 	const struct gt_live_table_call *creeps; /* see below; NULL: none does */

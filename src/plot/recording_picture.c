@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recording_picture.c - a recording's picture: what was alive over time, the peak, leaks, call sites. */
+/* recording_picture.c - a recording's picture: what was alive over time, the peak, leaks, call
+ * sites. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ struct drawing {
 	const struct gt_view *view;
 	struct gt_alive_over_time *history;
 	struct gt_overlay *overlay;
-	size_t *colors;        /* by kind: the palette's number + 1; 0: none yet */
+	size_t *colors; /* by kind: the palette's number + 1; 0: none yet */
 };
 
 /* A kind has one colour in all panels. */
@@ -113,8 +114,10 @@ static void add_layers(const struct drawing *d, struct gt_panel *p, double by)
 static void draw_bytes(const struct drawing *d, struct gt_box box)
 {
 	const struct gt_ledger *l = d->view->ledger;
-	struct gt_panel p = { .title = "Live Bytes Over Time, by Kind", .always_named = true,
-			      .x_label = "Time since start", .x_is_time = true,
+	struct gt_panel p = { .title = "Live Bytes Over Time, by Kind",
+			      .always_named = true,
+			      .x_label = "Time since start",
+			      .x_is_time = true,
 			      .x_high = d->history->end_s };
 	char peak[GT_FORMAT_MAX], when[GT_FORMAT_MAX], flag[128], label[32], gpu[96], names[4][96];
 	double unit;
@@ -142,8 +145,11 @@ static void draw_bytes(const struct drawing *d, struct gt_box box)
 
 static void draw_objects(const struct drawing *d, struct gt_box box)
 {
-	struct gt_panel p = { .title = "Live Resources Over Time, by Kind", .always_named = true,
-			      .x_label = "Time since start", .x_is_time = true, .y_label = "Alive",
+	struct gt_panel p = { .title = "Live Resources Over Time, by Kind",
+			      .always_named = true,
+			      .x_label = "Time since start",
+			      .x_is_time = true,
+			      .y_label = "Alive",
 			      .whole_numbers = true,
 			      .x_high = d->history->end_s };
 	bool used[GT_KIND_COUNT] = { false };
@@ -188,8 +194,8 @@ static char *site_name(const struct gt_view *v, const struct gt_site *site, uint
 
 	gt_print_init(&page, file, &style);
 	gt_print_put(&page, GT_PLAIN, "%s: ", gt_kind_count(kind, (enum gt_kind)site->kind, count));
-	gt_stack_where(&page, v, site->stack, columns > page.column + WHERE_LEAST ?
-					      columns - page.column : WHERE_LEAST);
+	gt_stack_where(&page, v, site->stack,
+		       columns > page.column + WHERE_LEAST ? columns - page.column : WHERE_LEAST);
 	gt_memstream_close(file);
 	return text;
 }
@@ -220,11 +226,14 @@ static void draw_ranked(const struct drawing *d, struct gt_panel *p, struct rank
 	qsort(list, count, sizeof *list, biggest_first);
 	for (size_t i = 0; i < count && i < TOP_SITES; i++) {
 		bars[i] = (struct gt_bar){
-			.name = site_name(d->view, list[i].site, list[i].count,
-					  name_columns(box)),
-			.words = p->whole_numbers ? NULL : list[i].value > 0 ?
-				 gt_format_bytes(words[i], (uint64_t)list[i].value) : "no bytes",
-			.value = list[i].value, .color = color };
+			.name = site_name(d->view, list[i].site, list[i].count, name_columns(box)),
+			.words = p->whole_numbers  ? NULL :
+				 list[i].value > 0 ? gt_format_bytes(words[i],
+								     (uint64_t)list[i].value) :
+						     "no bytes",
+			.value = list[i].value,
+			.color = color
+		};
 		p->bar_count = i + 1;
 	}
 	p->bars = bars;
@@ -250,11 +259,11 @@ static void describe_leaks(const struct gt_groups *groups, bool is_alive, char *
 {
 	uint64_t counts[GT_KIND_COUNT] = { 0 };
 	char count[GT_FORMAT_MAX], bytes[GT_FORMAT_MAX], kind[GT_KIND_TEXT];
-	int used = snprintf(text, size, "%s %s %s, %s",
-			    gt_format_count(count, groups->object_count),
-			    gt_plural(groups->object_count, "resource", "resources"),
-			    is_alive ? "alive in programs that went on" : "leaked",
-			    gt_format_bytes(bytes, groups->bytes));
+	int used =
+		snprintf(text, size, "%s %s %s, %s", gt_format_count(count, groups->object_count),
+			 gt_plural(groups->object_count, "resource", "resources"),
+			 is_alive ? "alive in programs that went on" : "leaked",
+			 gt_format_bytes(bytes, groups->bytes));
 
 	for (size_t i = 0; i < groups->count; i++)
 		counts[groups->list[i].site->kind] += groups->list[i].count;
@@ -279,8 +288,8 @@ static void say_no_leaks(const struct drawing *d, struct gt_panel *p)
 
 	p->tone = has_gaps ? GT_TONE_PLAIN : GT_TONE_GOOD;
 	p->subtitle = NULL;
-	p->message = has_gaps ? "No leaks in what was recorded, which is not all" :
-				"Nothing was leaked";
+	p->message =
+		has_gaps ? "No leaks in what was recorded, which is not all" : "Nothing was leaked";
 }
 
 static void draw_leaks(const struct drawing *d, struct gt_box box)
@@ -348,8 +357,9 @@ void gt_recording_draw(struct gt_canvas *c, const struct gt_view *v, struct gt_a
 		       struct gt_overlay *overlay, const char *name)
 {
 	size_t colors[GT_KIND_COUNT] = { 0 };
-	struct drawing d = { .canvas = c, .view = v, .history = h, .overlay = overlay,
-			     .colors = colors };
+	struct drawing d = {
+		.canvas = c, .view = v, .history = h, .overlay = overlay, .colors = colors
+	};
 	char events[GT_FORMAT_MAX], span[GT_FORMAT_MAX], moment[GT_FORMAT_MAX], head[512];
 	const char *command = gt_recording_info(v->recording, "command");
 	const char *host = gt_recording_info(v->recording, "host");
@@ -378,8 +388,7 @@ void gt_recording_text(const struct gt_view *v, FILE *out)
 
 	fprintf(out, "%s events, peak %s of device memory, %s %s (%s) alive at the end\n",
 		gt_format_count(events, v->ledger->events),
-		gt_format_bytes(peak, v->ledger->peak_bytes),
-		gt_format_count(left, leaked.count),
+		gt_format_bytes(peak, v->ledger->peak_bytes), gt_format_count(left, leaked.count),
 		gt_plural(leaked.count, "resource", "resources"),
 		gt_format_bytes(bytes, leaked.device_bytes + leaked.host_bytes));
 }

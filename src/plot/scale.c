@@ -66,10 +66,8 @@ struct gt_time_unit gt_time_unit_for(double span_s)
 		struct gt_time_unit unit;
 		double up_to_s;
 	} units[] = {
-		{ { "ms", 0.001 }, 2 },
-		{ { "s", 1 }, 20.0 * 60 },
-		{ { "min", 60 }, 5.0 * 3600 },
-		{ { "h", 3600 }, 4.0 * 86400 },
+		{ { "ms", 0.001 }, 2 },          { { "s", 1 }, 20.0 * 60 },
+		{ { "min", 60 }, 5.0 * 3600 },   { { "h", 3600 }, 4.0 * 86400 },
 		{ { "days", 86400 }, INFINITY },
 	};
 	size_t i = 0;
@@ -93,8 +91,11 @@ int gt_real_decimals(double value)
 {
 	double size = fabs(value);
 
-	return size >= 100 || size == 0 ? 0 : size >= 10 ? 1 : size >= 0.1 ? 2 :
-	       size >= 0.001 ? 4 : 6;
+	return size >= 100 || size == 0 ? 0 :
+	       size >= 10               ? 1 :
+	       size >= 0.1              ? 2 :
+	       size >= 0.001            ? 4 :
+					  6;
 }
 
 char *gt_real_format(char *out, double value, int decimals)

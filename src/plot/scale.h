@@ -5,9 +5,9 @@
 enum { GT_REAL_MAX = 64 };
 
 struct gt_scale {
-	double low, high;  /* low < high */
-	double step;       /* between ticks, which are multiples of it */
-	int decimals;      /* that a tick needs */
+	double low, high; /* low < high */
+	double step;      /* between ticks, which are multiples of it */
+	int decimals;     /* that a tick needs */
 };
 
 /* Ends at ticks; at most `ticks` steps, none less than `least`. Zero is always on it. */

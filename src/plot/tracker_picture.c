@@ -58,9 +58,10 @@ static int biggest_first(const void *a, const void *b, void *rank)
 
 /* The calls by magnitude, those that are 0 left out; the caller frees the list. */
 static struct gt_live_table_call **ranked(const struct gt_tracker_table *t, rank_fn *rank,
-				       size_t *count)
+					  size_t *count)
 {
-	struct gt_live_table_call **list = gt_alloc(t->call_count * sizeof(struct gt_live_table_call *));
+	struct gt_live_table_call **list =
+		gt_alloc(t->call_count * sizeof(struct gt_live_table_call *));
 
 	*count = 0;
 	for (size_t i = 0; i < t->call_count; i++)
@@ -79,7 +80,8 @@ static void put_bars(struct charts *ch, struct gt_panel *p, rank_fn *rank, struc
 	for (size_t i = 0; i < count && i < TOP_BARS; i++) {
 		double value = rank(list[i]);
 
-		ch->bars[i] = (struct gt_bar){ .name = list[i]->name, .value = value,
+		ch->bars[i] = (struct gt_bar){ .name = list[i]->name,
+					       .value = value,
 					       .color = value < 0 ? fall : rise };
 		p->bar_count = i + 1;
 	}
@@ -93,8 +95,8 @@ static void put_bars(struct charts *ch, struct gt_panel *p, rank_fn *rank, struc
 static struct gt_curve *add_curve(struct charts *ch, struct gt_panel *p, const char *name,
 				  enum gt_mark mark, struct gt_trail *trail, double y_by)
 {
-	struct gt_curve *curve = gt_panel_curve(p, name, mark, trail,
-						gt_panel_color(ch->canvas, p->curve_count));
+	struct gt_curve *curve =
+		gt_panel_curve(p, name, mark, trail, gt_panel_color(ch->canvas, p->curve_count));
 
 	p->x_label = "Time";
 	p->x_is_time = true;
@@ -281,10 +283,9 @@ static void draw_leak_events(struct charts *ch, struct gt_panel *p)
 
 /* In the order of the original's grid, row by row. */
 static void (*const charts[ROWS * COLUMNS])(struct charts *, struct gt_panel *) = {
-	draw_leaked, draw_system, draw_leaks_by_call,
-	draw_deltas, draw_counts, draw_lists,
-	draw_memory, draw_frequent, draw_impact,
-	draw_average, draw_cumulative, draw_leak_events,
+	draw_leaked, draw_system,  draw_leaks_by_call, draw_deltas,
+	draw_counts, draw_lists,   draw_memory,        draw_frequent,
+	draw_impact, draw_average, draw_cumulative,    draw_leak_events,
 };
 
 /* A chart whose columns the file does not have says so. */
@@ -302,11 +303,11 @@ void gt_tracker_draw(struct gt_canvas *c, struct gt_tracker_table *t, const char
 	char rows[GT_FORMAT_MAX], span[GT_FORMAT_MAX], head[160];
 	struct gt_box box;
 
-	snprintf(head, sizeof head, "%s tracked %s in %s; a leak is a call that destroys and "
-		 "raises VmRSS by more than %g KB", gt_format_count(rows, t->rows),
-		 gt_plural(t->rows, "call", "calls"),
-		 gt_format_span(span, gt_whole((t->last_ms - t->first_ms) * 1e6)),
-		 t->threshold_kb);
+	snprintf(head, sizeof head,
+		 "%s tracked %s in %s; a leak is a call that destroys and "
+		 "raises VmRSS by more than %g KB",
+		 gt_format_count(rows, t->rows), gt_plural(t->rows, "call", "calls"),
+		 gt_format_span(span, gt_whole((t->last_ms - t->first_ms) * 1e6)), t->threshold_kb);
 	box = gt_picture_head(c, name, head);
 	for (unsigned i = 0; i < ROWS * COLUMNS; i++) {
 		struct gt_panel panel = { 0 };
@@ -402,12 +403,15 @@ void gt_tracker_text(const struct gt_tracker_table *t, FILE *out, bool utf8)
 	put_statistics(t, out, utf8);
 	fputs("\n=== MEMORY LEAK DETECTION ===\n", out);
 	if (!t->leak_events && !t->creeps) {
-		fprintf(out, "%sNo memory leaks detected: no call that destroys raised VmRSS by "
+		fprintf(out,
+			"%sNo memory leaks detected: no call that destroys raised VmRSS by "
 			"more than %g KB,\nnor did all calls of one function together\n",
 			utf8 ? "✓ " : "", t->threshold_kb);
 	} else if (!t->leak_events) {
-		fprintf(out, "No leak event: no single call that destroys raised VmRSS by more "
-			"than %g KB (--threshold)\n", t->threshold_kb);
+		fprintf(out,
+			"No leak event: no single call that destroys raised VmRSS by more "
+			"than %g KB (--threshold)\n",
+			t->threshold_kb);
 	} else {
 		fprintf(out, "%sLEAKS DETECTED!\n", utf8 ? "⚠️  " : "");
 		fprintf(out, "Total leaked memory: %s MB (%s KB)\n",

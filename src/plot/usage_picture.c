@@ -9,8 +9,10 @@
 void gt_usage_draw(struct gt_canvas *c, struct gt_usage_table *t, struct gt_overlay *overlay,
 		   const char *name)
 {
-	struct gt_panel panel = { .title = "Memory Usage", .x_label = "Time since start",
-				  .x_is_time = true, .always_named = true };
+	struct gt_panel panel = { .title = "Memory Usage",
+				  .x_label = "Time since start",
+				  .x_is_time = true,
+				  .always_named = true };
 	char peak[GT_FORMAT_MAX], when[GT_FORMAT_MAX], label[32], gpu[96], head[256];
 	double most = t->peak_bytes, unit;
 
@@ -37,8 +39,7 @@ void gt_usage_draw(struct gt_canvas *c, struct gt_usage_table *t, struct gt_over
 	}
 	snprintf(head, sizeof head, "peak %s of %s at %s",
 		 gt_format_bytes(peak, t->peak_bytes > 0 ? (uint64_t)t->peak_bytes : 0),
-		 t->names[0],
-		 gt_format_span(when, gt_whole(t->peak_s * 1e9)));
+		 t->names[0], gt_format_span(when, gt_whole(t->peak_s * 1e9)));
 	gt_panel_draw(c, &panel, gt_picture_cell(gt_picture_head(c, name, head), 1, 1, 0));
 }
 

@@ -17,8 +17,9 @@ struct words {
 
 static void flush_marks(struct gt_canvas *c)
 {
-	static const char *const names[] = { [RECTS] = "rectangles", [PATHS] = "paths",
-					     [AREAS] = "areas", [DOTS] = "dots" };
+	static const char *const names[] = {
+		[RECTS] = "rectangles", [PATHS] = "paths", [AREAS] = "areas", [DOTS] = "dots"
+	};
 	struct words *w = c->state;
 
 	if (w->mark == PATHS || w->mark == AREAS)
@@ -72,8 +73,9 @@ static double measure(struct gt_canvas *c, const char *text, const struct gt_let
 static void put_text(struct gt_canvas *c, double x, double y, const char *text,
 		     const struct gt_lettering *how)
 {
-	static const double shares[] = { [GT_ANCHOR_LEFT] = 0, [GT_ANCHOR_MIDDLE] = 0.5,
-					 [GT_ANCHOR_RIGHT] = 1 };
+	static const double shares[] = {
+		[GT_ANCHOR_LEFT] = 0, [GT_ANCHOR_MIDDLE] = 0.5, [GT_ANCHOR_RIGHT] = 1
+	};
 	double width = measure(c, text, how), back = width * shares[how->anchor];
 
 	flush_marks(c);
@@ -108,10 +110,12 @@ static int finish(struct gt_canvas *c)
 	return 0;
 }
 
+/* clang-format off */
 static const struct gt_canvas_ops ops = {
 	.rect = put_rect, .path = put_path, .area = put_area, .dot = put_dot, .text = put_text,
 	.measure = measure, .clip = clip, .unclip = unclip, .note = note, .finish = finish,
 };
+/* clang-format on */
 
 int gt_words_open(struct gt_canvas *c)
 {

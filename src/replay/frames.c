@@ -16,26 +16,26 @@ enum { NAMES_MOST = 64 };
 struct stack {
 	struct gt_frame *frames;
 	size_t count;
-	size_t cut;   /* after so many recorded ones; 0: it is whole */
+	size_t cut; /* after so many recorded ones; 0: it is whole */
 	bool known;
 };
 
 struct module {
-	int number;    /* the symbolizer's; < 0: none */
-	bool asked;    /* `number` has been looked for */
-	bool shown;    /* a reader sees a frame of it */
-	bool named;    /* the recording's own names were used */
-	bool unnamed;  /* … and did not have all that was asked for */
+	int number;   /* the symbolizer's; < 0: none */
+	bool asked;   /* `number` has been looked for */
+	bool shown;   /* a reader sees a frame of it */
+	bool named;   /* the recording's own names were used */
+	bool unnamed; /* … and did not have all that was asked for */
 };
 
 struct gt_frames {
 	const struct gt_recording *recording;
 	struct gt_frames_options options;
 	struct gt_symbolizer *symbolizer;
-	struct gt_legend *names;   /* the recording's own; NULL: not to be used */
-	struct stack *stacks;     /* by the recording's number */
+	struct gt_legend *names; /* the recording's own; NULL: not to be used */
+	struct stack *stacks;    /* by the recording's number */
 	size_t stack_count;
-	struct module *modules;   /* likewise */
+	struct module *modules; /* likewise */
 	size_t module_count;
 };
 
@@ -111,9 +111,13 @@ static int symbolizer_module(struct gt_frames *f, uint32_t number)
 	struct module *module = &f->modules[number];
 
 	if (!module->asked && f->symbolizer)
-		module->number = gt_symbolizer_module(f->symbolizer, &(struct gt_symbol_module){
-			.path = m->path, .build_id = m->build_id, .build_id_size = m->build_id_size,
-			.size_bytes = m->file_size, .mtime_ns = m->mtime_ns });
+		module->number = gt_symbolizer_module(
+			f->symbolizer,
+			&(struct gt_symbol_module){ .path = m->path,
+						    .build_id = m->build_id,
+						    .build_id_size = m->build_id_size,
+						    .size_bytes = m->file_size,
+						    .mtime_ns = m->mtime_ns });
 	module->asked = true;
 	return f->symbolizer ? module->number : -1;
 }
@@ -145,7 +149,7 @@ static bool resolve_by_names(struct gt_frames *f, struct stack *s, size_t *room,
 	const struct gt_recorded_module *m = gt_recording_module(f->recording, number);
 	const struct gt_legend_name *list;
 	size_t count = gt_legend_get(f->names, m->path, m->build_id, m->build_id_size,
-				    plain->offset, &list);
+				     plain->offset, &list);
 
 	for (size_t i = 0; i < count; i++) {
 		struct gt_frame frame = *plain;
@@ -189,7 +193,8 @@ static void resolve(struct gt_frames *f, struct stack *s, size_t *room,
 		const struct gt_text_frame *text =
 			gt_recording_text_frame(f->recording, frame->address);
 
-		plain = (struct gt_frame){ .function = known(text->function), .line = text->line,
+		plain = (struct gt_frame){ .function = known(text->function),
+					   .line = text->line,
 					   .file = known(text->file),
 					   .module = known(text->module) };
 		add_frame(s, room, &plain);
@@ -215,8 +220,8 @@ static void resolve(struct gt_frames *f, struct stack *s, size_t *room,
 /* CUDA's runtime inside a program that was linked with it: it has names, but no lines. */
 static bool is_cuda_runtime(const struct gt_frame *frame)
 {
-	static const char *const names[] = { "libcudart_static_", "__cudart", "cudart::",
-					     "__cuda", "_cuda" };
+	static const char *const names[] = { "libcudart_static_", "__cudart", "cudart::", "__cuda",
+					     "_cuda" };
 
 	if (!frame->function || frame->file)
 		return false;
@@ -231,8 +236,9 @@ static bool is_cuda_runtime(const struct gt_frame *frame)
 static bool is_inner_plumbing(const struct gt_frame *frame)
 {
 	static const char *const libraries[] = {
-		"libOpenCL.so", "libze_loader.so", "libze_validation_layer.so", "libcuda.so",
-		"libcupti", "libcudart", "libgputrack", "libffi.so", "_ctypes.",
+		"libOpenCL.so", "libze_loader.so", "libze_validation_layer.so",
+		"libcuda.so",   "libcupti",        "libcudart",
+		"libgputrack",  "libffi.so",       "_ctypes.",
 	};
 
 	/* the C++ face of CUDA's runtime: templates that call the function of the same name */
@@ -256,10 +262,12 @@ static bool is_libc(const struct gt_frame *frame)
 /* What starts a program or a thread. The C library's own frames have names only with symbols. */
 static bool is_outer_plumbing(const struct gt_frame *frame)
 {
+	/* clang-format off */
 	static const char *const functions[] = {
 		"_start", "__libc_start_main", "__libc_start_call_main", "start_thread", "clone",
 		"clone3", "__clone", "__clone3", "_dl_start_user",
 	};
+	/* clang-format on */
 
 	if (!frame->function)
 		return is_libc(frame);
@@ -353,8 +361,8 @@ bool gt_frame_is_library(const struct gt_frame *frame)
 	if (frame->function && (gt_text_begins(frame->function, "std::") ||
 				gt_text_begins(frame->function, "__gnu_cxx::")))
 		return true;
-	if (frame->file && (gt_text_begins(frame->file, "/usr/include/") ||
-			    strstr(frame->file, "/include/c++/")))
+	if (frame->file &&
+	    (gt_text_begins(frame->file, "/usr/include/") || strstr(frame->file, "/include/c++/")))
 		return true;
 	return gt_text_begins(module, "libstdc++.so") || gt_text_begins(module, "libc++.so");
 }
@@ -396,10 +404,10 @@ void gt_frames_remember(struct gt_frames *f, uint32_t stack, struct gt_legend *n
 						    &found);
 		for (; k < names_count && k < NAMES_MOST; k++)
 			list[k] = (struct gt_legend_name){ found[k].function, found[k].file,
-						    found[k].line, found[k].inlined };
+							   found[k].line, found[k].inlined };
 		if (k && list[0].function)
 			gt_legend_add(names, m->path, m->build_id, m->build_id_size,
-				     recorded[i].address - 1, list, k);
+				      recorded[i].address - 1, list, k);
 	}
 }
 
@@ -433,7 +441,8 @@ size_t gt_frames_troubles(struct gt_frames *f, struct gt_frames_trouble **list)
 		if (state != GT_SYMBOL_FULL)
 			(*list)[count++] = (struct gt_frames_trouble){
 				.path = gt_recording_module(f->recording, (uint32_t)i)->path,
-				.state = state };
+				.state = state
+			};
 	}
 	qsort(*list, count, sizeof **list, programs_first);
 	return count;

@@ -60,7 +60,7 @@ void gt_put_memory(struct gt_printer *p, enum gt_paint paint, uint64_t device, u
 		gt_print_put(p, paint, "%s of device memory", gt_format_bytes(text, device));
 	if (host)
 		gt_print_put(p, paint, "%s%s of host memory", device ? ", " : "",
-			    gt_format_bytes(text, host));
+			     gt_format_bytes(text, host));
 }
 
 void gt_groups_memory(const struct gt_groups *groups, uint64_t *device, uint64_t *host)
@@ -189,7 +189,7 @@ static void put_holders(struct gt_printer *p, const struct gt_view *v, const str
 		return;
 	gt_print_tab(p, 4);
 	gt_print_put(p, GT_YELLOW, "held by %s%" PRIu32 " references", g->count > 1 ? "up to " : "",
-		    most);
+		     most);
 	stack = gt_ledger_retain_stack(l, held);
 	if (stack) {
 		gt_print_put(p, GT_PLAIN, ", last retained at ");
@@ -216,7 +216,7 @@ void gt_put_kept(struct gt_printer *p, const struct gt_ledger *l, const struct g
 	if (kept < g->count)
 		gt_print_put(p, GT_YELLOW, "%s of them ", gt_format_count(text, kept));
 	gt_print_put(p, GT_YELLOW, "released, but kept by %s",
-		    gt_kind_count(holders, gt_live_holder_kind(g->objects[0]), by));
+		     gt_kind_count(holders, gt_live_holder_kind(g->objects[0]), by));
 	gt_print_end(p);
 }
 
@@ -231,8 +231,9 @@ static void put_handles(struct gt_printer *p, const struct gt_group *g)
 
 	gt_print_tab(p, 4);
 	for (size_t i = 0; i < g->count && i < HANDLES_SHOWN; i++)
-		gt_print_put(p, GT_DIM, "%s%s", i ? " " : gt_plural(g->count, "handle ", "handles "),
-			    gt_format_hex(text, g->objects[i]->handle));
+		gt_print_put(p, GT_DIM, "%s%s",
+			     i ? " " : gt_plural(g->count, "handle ", "handles "),
+			     gt_format_hex(text, g->objects[i]->handle));
 	if (g->count > HANDLES_SHOWN)
 		gt_print_put(p, GT_DIM, " ...");
 	gt_print_end(p);
@@ -386,7 +387,8 @@ void gt_groups_tsv(FILE *out, const struct gt_view *v, const struct gt_ledger *l
 		   const struct gt_groups *groups)
 {
 	fputs("address\tstart_time\tbytes\tmemkind\tmem_op_type\tvar_name\ttrace_type\tstack"
-	      "\tpid\ttid\tapi\tkind\ttype\tfunction\tmemory\tplace\n", out);
+	      "\tpid\ttid\tapi\tkind\ttype\tfunction\tmemory\tplace\n",
+	      out);
 	for (size_t i = 0; i < groups->count && (!v->top || i < v->top); i++) {
 		gt_group_sort(&groups->list[i]);
 		for (size_t k = 0; k < groups->list[i].count; k++)

@@ -46,4 +46,5 @@ static inline uint64_t gt_distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 /* "+1.00 MiB" or "-3", ending at a column; nothing for no change. */
-void gt_put_change(struct gt_printer *p, uint64_t before, uint64_t now, bool bytes, unsigned column);
+void gt_put_change(struct gt_printer *p, uint64_t before, uint64_t now, bool bytes,
+		   unsigned column);

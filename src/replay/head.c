@@ -16,7 +16,9 @@
 enum { PIDS_SHOWN = 6, GAPS_SHOWN = 4, NAME_SHOWN = 24, MORE_ROOM = 16 };
 
 static const char *const state_names[] = {
-	[GT_TRACE_RUNNING] = "unended", [GT_TRACE_ENDED] = "ended", [GT_TRACE_STOPPED] = "stopped",
+	[GT_TRACE_RUNNING] = "unended",
+	[GT_TRACE_ENDED] = "ended",
+	[GT_TRACE_STOPPED] = "stopped",
 };
 
 static const struct gt_process *process_at(const struct gt_view *v, size_t i)
@@ -59,9 +61,11 @@ static void process_text(char *out, size_t size, const struct gt_process *proces
 	char *name = gt_process_name(process);
 
 	snprintf(out, size, "%s%s%" PRIu32 "%s%.10s%s",
-		 !with_name ? "" : *name ? name : GT_PROGRAM_UNKNOWN,
-		 with_name ? " " : "", process->pid, *process->rank ? " (rank " : "",
-		 process->rank, *process->rank ? ")" : "");
+		 !with_name ? "" :
+		 *name      ? name :
+			      GT_PROGRAM_UNKNOWN,
+		 with_name ? " " : "", process->pid, *process->rank ? " (rank " : "", process->rank,
+		 *process->rank ? ")" : "");
 	free(name);
 }
 
@@ -159,10 +163,10 @@ void gt_head_text(struct gt_printer *p, const struct gt_view *v)
 	put_pids(p, v);
 	gt_print_end(p);
 	gt_print_put(p, GT_PLAIN, "  %s %s recorded", gt_format_count(count, v->ledger->events),
-		    gt_plural(v->ledger->events, "event", "events"));
+		     gt_plural(v->ledger->events, "event", "events"));
 	if (gt_recording_start_real_ns(v->recording))
 		gt_print_put(p, GT_PLAIN, ", from %s",
-			    gt_format_moment(started, gt_recording_start_real_ns(v->recording)));
+			     gt_format_moment(started, gt_recording_start_real_ns(v->recording)));
 	if (*host) {
 		gt_print_put(p, GT_PLAIN, " on ");
 		gt_print_name(p, GT_PLAIN, host, gt_print_left(p));
@@ -177,9 +181,11 @@ static void put_killed(struct gt_printer *p, const struct gt_view *v)
 	bool several = strchr(ranks, ',');
 
 	if (*ranks)
-		gt_print_wrap(p, GT_RED, 2, "%s %s %s killed, and gputrack with %s: what had been "
-			     "recorded until then is here", several ? "ranks" : "rank", ranks,
-			     several ? "were" : "was", several ? "them" : "it");
+		gt_print_wrap(p, GT_RED, 2,
+			      "%s %s %s killed, and gputrack with %s: what had been "
+			      "recorded until then is here",
+			      several ? "ranks" : "rank", ranks, several ? "were" : "was",
+			      several ? "them" : "it");
 }
 
 static void put_lost(struct gt_printer *p, const struct gt_view *v)
@@ -195,24 +201,26 @@ static void put_lost(struct gt_printer *p, const struct gt_view *v)
 	}
 	if (lost)
 		gt_print_wrap(p, GT_RED, 2, "%s %s LOST: creations and releases are missing below",
-			     gt_format_count(text, lost),
-			     gt_plural(lost, "event was", "events were"));
+			      gt_format_count(text, lost),
+			      gt_plural(lost, "event was", "events were"));
 	if (*late)
-		gt_print_wrap(p, GT_YELLOW, 2, "first calls may be missing, of %s: loaded before it "
-			     "was known", late);
+		gt_print_wrap(p, GT_YELLOW, 2,
+			      "first calls may be missing, of %s: loaded before it "
+			      "was known",
+			      late);
 	if (*refused)
 		gt_print_wrap(p, GT_YELLOW, 2, "calls are missing, of %s: it could not be probed",
-			     refused);
+			      refused);
 	if (stacks)
 		gt_print_wrap(p, GT_YELLOW, 2, "%s %s recorded without a stack",
-			     gt_format_count(text, stacks),
-			     gt_plural(stacks, "event was", "events were"));
+			      gt_format_count(text, stacks),
+			      gt_plural(stacks, "event was", "events were"));
 	if (unknown)
 		gt_print_wrap(p, GT_YELLOW, 2,
-			     "%s %s of functions that this gputrack does not know: "
-			     "read the recording with the gputrack that made it",
-			     gt_format_count(text, unknown),
-			     gt_plural(unknown, "event is", "events are"));
+			      "%s %s of functions that this gputrack does not know: "
+			      "read the recording with the gputrack that made it",
+			      gt_format_count(text, unknown),
+			      gt_plural(unknown, "event is", "events are"));
 }
 
 /* True when the process went on as another program: exec keeps the pid. */
@@ -230,7 +238,8 @@ static bool became_another(const struct gt_view *v, const struct gt_process *pro
 static const char *why_stopped(int error)
 {
 	return error == ETIME ? "it had been recorded for as long as --duration said" :
-	       error == EFBIG ? "the recording was as large as it may get" : strerror(error);
+	       error == EFBIG ? "the recording was as large as it may get" :
+				strerror(error);
 }
 
 /* It neither ended nor went on as something else. */
@@ -250,18 +259,23 @@ static void put_gap(struct gt_printer *p, const struct gt_process *process)
 {
 	if (process->unread)
 		gt_print_wrap(p, GT_RED, 2, "pid %" PRIu32 " is left out: %s; the rest is shown",
-			     process->pid, process->damage);
+			      process->pid, process->damage);
 	else if (process->damage)
-		gt_print_wrap(p, GT_RED, 2, "pid %" PRIu32 ": the trace is damaged (%s); what came "
-			     "before is shown", process->pid, process->damage);
+		gt_print_wrap(p, GT_RED, 2,
+			      "pid %" PRIu32 ": the trace is damaged (%s); what came "
+			      "before is shown",
+			      process->pid, process->damage);
 	else if (process->state == GT_TRACE_STOPPED)
 		gt_print_wrap(p, GT_RED, 2, "pid %" PRIu32 ": recording STOPPED before the end: %s",
-			     process->pid, why_stopped(process->error));
+			      process->pid, why_stopped(process->error));
 	else
-		gt_print_wrap(p, GT_YELLOW, 2, gt_process_runs(process) ?
-			     "pid %" PRIu32 " still runs: this is how far it has come" :
-			     "pid %" PRIu32 " was killed or still runs: nothing is known of its "
-			     "end", process->pid);
+		gt_print_wrap(p, GT_YELLOW, 2,
+			      gt_process_runs(process) ?
+				      "pid %" PRIu32 " still runs: this is how far it has come" :
+				      "pid %" PRIu32
+				      " was killed or still runs: nothing is known of its "
+				      "end",
+			      process->pid);
 }
 
 /* The clock that events are timed by begins when its host does. */
@@ -273,9 +287,10 @@ static void put_hosts(struct gt_printer *p, const struct gt_view *v)
 		const char *host = process_at(v, i)->host;
 
 		if (*first && *host && strcmp(first, host)) {
-			gt_print_wrap(p, GT_YELLOW, 2, "processes ran on several hosts, each with a "
-				     "clock of its own: their times do not compare, nor does a "
-				     "peak over all of them; -p PID takes one");
+			gt_print_wrap(p, GT_YELLOW, 2,
+				      "processes ran on several hosts, each with a "
+				      "clock of its own: their times do not compare, nor does a "
+				      "peak over all of them; -p PID takes one");
 			return;
 		}
 		first = *first ? first : host;
@@ -300,23 +315,28 @@ void gt_head_nothing(struct gt_printer *p, const struct gt_view *v)
 	gt_print_put(p, GT_RED, has_gaps ? "NOTHING WAS RECORDED" : "NOTHING WAS TRACKED");
 	gt_print_end(p);
 	if (has_gaps)
-		gt_print_wrap(p, GT_PLAIN, 2, "The program made calls, but none of them could be "
-			     "recorded: see above.");
-	else if (gt_recording_process_count(v->recording))
 		gt_print_wrap(p, GT_PLAIN, 2,
-			     "The program loaded a GPU API, but no call was seen that created or "
-			     "released anything. It may have ended too early, or found no device.");
+			      "The program made calls, but none of them could be "
+			      "recorded: see above.");
+	else if (gt_recording_process_count(v->recording))
+		gt_print_wrap(
+			p, GT_PLAIN, 2,
+			"The program loaded a GPU API, but no call was seen that created or "
+			"released anything. It may have ended too early, or found no device.");
 	else if (!strcmp(gt_recording_info(v->recording, "capture"), "attach"))
-		gt_print_wrap(p, GT_PLAIN, 2, "No program that was followed made a call of a GPU "
-			     "API that creates or releases something.");
+		gt_print_wrap(p, GT_PLAIN, 2,
+			      "No program that was followed made a call of a GPU "
+			      "API that creates or releases something.");
 	else
-		gt_print_wrap(p, GT_PLAIN, 2, "The program never loaded a GPU API that gputrack can "
-			     "follow, or found no GPU. A static or setuid program cannot be "
-			     "followed, nor one that clears its environment. What goes on in the "
-			     "background is recorded still: see `%s report` when it has "
-			     "ended.", gt_tool_name());
-	gt_print_wrap(p, GT_PLAIN, 2,
-		     "`%s doctor` tells what can be tracked on this machine.", gt_tool_name());
+		gt_print_wrap(p, GT_PLAIN, 2,
+			      "The program never loaded a GPU API that gputrack can "
+			      "follow, or found no GPU. A static or setuid program cannot be "
+			      "followed, nor one that clears its environment. What goes on in the "
+			      "background is recorded still: see `%s report` when it has "
+			      "ended.",
+			      gt_tool_name());
+	gt_print_wrap(p, GT_PLAIN, 2, "`%s doctor` tells what can be tracked on this machine.",
+		      gt_tool_name());
 }
 
 void gt_head_no_leaks_but_gaps(struct gt_printer *p)
@@ -336,9 +356,11 @@ void gt_head_gaps(struct gt_printer *p, const struct gt_view *v)
 		if (has_gap(v, process_at(v, i)) && gaps++ < GAPS_SHOWN)
 			put_gap(p, process_at(v, i));
 	if (gaps > GAPS_SHOWN)
-		gt_print_wrap(p, GT_YELLOW, 2, "%zu further %s not shown: --format json lists all "
-			     "processes", gaps - GAPS_SHOWN,
-			     gt_plural(gaps - GAPS_SHOWN, "gap is", "gaps are"));
+		gt_print_wrap(p, GT_YELLOW, 2,
+			      "%zu further %s not shown: --format json lists all "
+			      "processes",
+			      gaps - GAPS_SHOWN,
+			      gt_plural(gaps - GAPS_SHOWN, "gap is", "gaps are"));
 }
 
 static const char *const remedies[] = {
@@ -359,12 +381,14 @@ void gt_head_modules(struct gt_printer *p, const struct gt_view *v, size_t most)
 	for (size_t i = 0; i < count && i < most; i++)
 		gt_print_wrap(p, GT_YELLOW, 2, "%s %s", list[i].path, remedies[list[i].state]);
 	if (count > most)
-		gt_print_wrap(p, GT_YELLOW, 2, "%zu more %s without debug information", count - most,
-			     gt_plural(count - most, "file is", "files are"));
+		gt_print_wrap(p, GT_YELLOW, 2, "%zu more %s without debug information",
+			      count - most, gt_plural(count - most, "file is", "files are"));
 	free(list);
 	if (*gt_recording_info(v->recording, "cut_stacks"))
-		gt_print_wrap(p, GT_YELLOW, 2, "stacks end where code has no frame pointers: "
-			     "`%s attach --unwind dwarf` finds more", gt_tool_name());
+		gt_print_wrap(p, GT_YELLOW, 2,
+			      "stacks end where code has no frame pointers: "
+			      "`%s attach --unwind dwarf` finds more",
+			      gt_tool_name());
 }
 
 void gt_head_open(struct gt_printer *p, FILE *out, const struct gt_view *v)
@@ -393,9 +417,10 @@ static void process_json(struct gt_json *j, const struct gt_view *v,
 	else
 		gt_json_null(j, "end_ns");
 	gt_json_text(j, "state",
-		     process->unread ? "unread" :
+		     process->unread          ? "unread" :
 		     gt_process_runs(process) ? "running" :
-		     process->went_on ? "went_on" : state_names[process->state]);
+		     process->went_on         ? "went_on" :
+						state_names[process->state]);
 	gt_json_text(j, "error", process->error ? why_stopped(process->error) : NULL);
 	gt_json_uint(j, "lost", process->lost);
 	gt_json_uint(j, "lost_stacks", process->lost_stacks);
@@ -425,8 +450,9 @@ void gt_recording_json(struct gt_json *j, const struct gt_view *v)
 	gt_json_text(j, "path", gt_recording_path(v->recording));
 	gt_json_text(j, "command", command_of(v));
 	gt_json_text(j, "host", gt_recording_info(v->recording, "host"));
-	gt_json_text(j, "started", *started ? started :
-		     gt_format_moment(moment, gt_recording_start_real_ns(v->recording)));
+	gt_json_text(j, "started",
+		     *started ? started :
+				gt_format_moment(moment, gt_recording_start_real_ns(v->recording)));
 	info_number(j, v, "duration_ns");
 	info_number(j, v, "exit_status");
 	info_number(j, v, "signal");

@@ -9,16 +9,15 @@
 #define KIND(name) "CUDA_MEMOPR_MEMORY_KIND_" name
 
 static const char *const kinds[GT_KIND_COUNT] = {
-	[GT_PAGEABLE_MEMORY] = KIND("PAGEABLE"),
-	[GT_ARRAY] = KIND("ARRAY"),
-	[GT_MIPMAPPED_ARRAY] = KIND("ARRAY"),
-	[GT_STATIC_MEMORY] = KIND("DEVICE_STATIC"),
-	[GT_STATIC_MANAGED] = KIND("MANAGED_STATIC"),
-	[GT_UNKNOWN_MEMORY] = KIND("UNKNOWN"),
+	[GT_PAGEABLE_MEMORY] = KIND("PAGEABLE"),      [GT_ARRAY] = KIND("ARRAY"),
+	[GT_MIPMAPPED_ARRAY] = KIND("ARRAY"),         [GT_STATIC_MEMORY] = KIND("DEVICE_STATIC"),
+	[GT_STATIC_MANAGED] = KIND("MANAGED_STATIC"), [GT_UNKNOWN_MEMORY] = KIND("UNKNOWN"),
 };
 
 const char *const gt_origin_names[GT_ORIGIN_COUNT] = {
-	[GT_ORIGIN_VALID] = "valid", [GT_ORIGIN_INVALID] = "invalid", [GT_ORIGIN_DRIVER] = "driver",
+	[GT_ORIGIN_VALID] = "valid",
+	[GT_ORIGIN_INVALID] = "invalid",
+	[GT_ORIGIN_DRIVER] = "driver",
 };
 
 /* The others go by where they lie: Nsight tells no more of them apart. */
@@ -27,9 +26,9 @@ static const char *by_memory(enum gt_kind kind)
 	switch ((enum gt_memory)gt_kinds[kind].memory) {
 	case GT_MEMORY_DEVICE: return KIND("DEVICE");
 	case GT_MEMORY_SHARED: return KIND("MANAGED");
-	case GT_MEMORY_HOST:   return KIND("PINNED");
+	case GT_MEMORY_HOST: return KIND("PINNED");
 	case GT_MEMORY_NO:
-	case GT_MEMORY_VIEW:   break;
+	case GT_MEMORY_VIEW: break;
 	}
 	return NULL;
 }
@@ -78,8 +77,8 @@ void gt_nsight_stack(FILE *out, struct gt_frames *frames, enum gt_origin origin,
 		return;
 	}
 	if (origin == GT_ORIGIN_DRIVER) {
-		gt_tsv_put(out, count && list->function ? list->function :
-							  gt_function_names[function]);
+		gt_tsv_put(out,
+			   count && list->function ? list->function : gt_function_names[function]);
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {

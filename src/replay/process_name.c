@@ -20,8 +20,8 @@ static char *base_name(const char *path, size_t size)
 /* By the name's letters alone: python3.11 is a python. */
 static bool is_interpreter(const char *name)
 {
-	static const char *const names[] = { "python", "sh", "bash", "dash", "zsh", "perl", "ruby",
-					     "node", "java", "julia", "lua" };
+	static const char *const names[] = { "python", "sh",   "bash", "dash",  "zsh", "perl",
+					     "ruby",   "node", "java", "julia", "lua" };
 	size_t size = 0;
 
 	while (isalpha((unsigned char)name[size]))

@@ -57,8 +57,10 @@ struct gt_ledger *gt_replay_run(struct gt_recording *r, const struct gt_replay *
 	l->shares.context = r;
 	if (how->growth)
 		l->growth = gt_growth_new();
-	gt_walk(r, &(struct gt_walk){ .event = take_event, .ended = process_ended,
-				      .sampled = take_sample, .tick = how->tick,
+	gt_walk(r, &(struct gt_walk){ .event = take_event,
+				      .ended = process_ended,
+				      .sampled = take_sample,
+				      .tick = how->tick,
 				      .context = &(struct pass){ l, how } });
 	gt_ledger_finish(l);
 	return l;

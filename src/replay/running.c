@@ -26,7 +26,8 @@ bool gt_running_has(struct gt_running *r, const struct gt_entry *entry)
 
 	if (*known == UNKNOWN)
 		*known = gt_process_goes_on(gt_recording_process(r->recording, entry->process)) ?
-			 GOES_ON : ENDED;
+				 GOES_ON :
+				 ENDED;
 	return *known == GOES_ON;
 }
 
@@ -79,6 +80,5 @@ void gt_running_line(struct gt_printer *p, const struct gt_view *v, const struct
 		gt_print_wrap(p, GT_DIM, 2, "in programs that %s: this may be in use", which);
 	else if (count)
 		gt_print_wrap(p, GT_YELLOW, 2, "%s of them in programs that %s: %s may be in use",
-			     gt_format_count(text, count), which,
-			     gt_plural(count, "it", "they"));
+			      gt_format_count(text, count), which, gt_plural(count, "it", "they"));
 }

@@ -159,8 +159,8 @@ static size_t whole_stack(struct gt_frames *f, uint32_t stack, const struct gt_f
 	return count;
 }
 
-static void put_frames(struct gt_printer *p, const struct gt_view *v, const struct gt_frame **frames,
-		       size_t count, unsigned indent)
+static void put_frames(struct gt_printer *p, const struct gt_view *v,
+		       const struct gt_frame **frames, size_t count, unsigned indent)
 {
 	struct line *lines = gt_alloc(count * sizeof *lines);
 	unsigned room = p->style.width - indent - 10, left;
@@ -174,10 +174,10 @@ static void put_frames(struct gt_printer *p, const struct gt_view *v, const stru
 		gt_print_name(p, GT_PLAIN, lines[i].what, left);
 		if (*lines[i].where) {
 			/* a name that is not cut may reach further */
-			gt_print_tab(p, p->column > indent + left ? p->column + 2 :
-								   indent + left + 2);
+			gt_print_tab(p,
+				     p->column > indent + left ? p->column + 2 : indent + left + 2);
 			gt_print_path(p, GT_DIM, lines[i].where,
-				     gt_print_left(p) - (frames[i]->inlined ? 10 : 0));
+				      gt_print_left(p) - (frames[i]->inlined ? 10 : 0));
 		}
 		if (frames[i]->inlined)
 			gt_print_name(p, GT_DIM, " (inlined)", UINT32_MAX);
@@ -192,9 +192,9 @@ static void put_cut(struct gt_printer *p, size_t frames, unsigned indent)
 {
 	if (frames)
 		gt_print_wrap(p, GT_DIM, indent, "%s cut after %zu %s%s",
-			     p->style.utf8 ? "…" : "...", frames,
-			     gt_plural(frames, "frame", "frames"), frames < GT_STACK_FRAMES_MAX ?
-			     ": --stack-depth N records more" : "");
+			      p->style.utf8 ? "…" : "...", frames,
+			      gt_plural(frames, "frame", "frames"),
+			      frames < GT_STACK_FRAMES_MAX ? ": --stack-depth N records more" : "");
 }
 
 void gt_stack_text(struct gt_printer *p, const struct gt_view *v, uint32_t stack, size_t most,

@@ -6,8 +6,8 @@
 #include "replay/view.h"
 
 enum {
-	GT_WHERE_LEAST = 20,  /* columns in which gt_stack_where still tells something */
-	GT_WHERE_FRAMES = 3,  /* that it tells at most */
+	GT_WHERE_LEAST = 20, /* columns in which gt_stack_where still tells something */
+	GT_WHERE_FRAMES = 3, /* that it tells at most */
 };
 
 /* Lines of function and file:line from column `indent` on; at most `most` frames, 0 for all. */
@@ -17,7 +17,8 @@ void gt_stack_text(struct gt_printer *p, const struct gt_view *v, uint32_t stack
  * The innermost frame on the rest of the line, in at most `columns`; callers where they fit:
  * "pack < fill:30 < main:81  src/pack.c:12".
  */
-void gt_stack_where(struct gt_printer *p, const struct gt_view *v, uint32_t stack, unsigned columns);
+void gt_stack_where(struct gt_printer *p, const struct gt_view *v, uint32_t stack,
+		    unsigned columns);
 /* The same of frames that are no recording's; `count` > 0. */
 void gt_frames_where(struct gt_printer *p, const struct gt_frame **frames, size_t count,
 		     unsigned columns);

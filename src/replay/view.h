@@ -30,9 +30,9 @@ struct gt_view {
 	size_t rise_count;
 	struct gt_frames *frames;
 	struct gt_style style;
-	uint64_t top;                       /* groups or rows to show; 0: what suits the view */
-	enum gt_sort sort;                  /* sites */
-	const struct gt_verdict *verdict;   /* NULL: nobody asked whether too much leaked */
+	uint64_t top;                     /* groups or rows to show; 0: what suits the view */
+	enum gt_sort sort;                /* sites */
+	const struct gt_verdict *verdict; /* NULL: nobody asked whether too much leaked */
 };
 
 typedef void gt_view_fn(const struct gt_view *v, FILE *out);
@@ -80,5 +80,5 @@ static inline int64_t gt_view_time(const struct gt_view *v, uint64_t time_ns)
 static inline int64_t gt_view_start(const struct gt_view *v, const struct gt_process *process)
 {
 	return process->unread ? 0 :
-	       (int64_t)(process->start_ns - gt_recording_start_ns(v->recording));
+				 (int64_t)(process->start_ns - gt_recording_start_ns(v->recording));
 }

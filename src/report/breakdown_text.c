@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* breakdown_text.c - bytes by how much is known of their origin, by process and by device, for the views. */
+/* breakdown_text.c - bytes by how much is known of their origin, by process and by device, for the
+ * views. */
 #include "report/breakdown_text.h"
 
 #include <inttypes.h>
@@ -95,7 +96,7 @@ static void put_amount(struct gt_printer *p, const char *label, const struct gt_
 	gt_print_right(p, GT_PLAIN, gt_format_bytes(bytes, amount->device_bytes), 38);
 	gt_print_put(p, GT_DIM, " %s,", when);
 	gt_print_put(p, GT_PLAIN, " own peak %s at %s", gt_format_bytes(peak, share->peak_bytes),
-		    gt_format_span(at, share->peak_ns > start ? share->peak_ns - start : 0));
+		     gt_format_span(at, share->peak_ns > start ? share->peak_ns - start : 0));
 	gt_print_end(p);
 }
 
@@ -159,9 +160,9 @@ void gt_origins_text(struct gt_printer *p, const struct gt_view *v,
 	    !bytes[GT_ORIGIN_INVALID])
 		return;
 	gt_print_wrap(p, GT_PLAIN, 2, "%s: %s valid, %s driver, %s invalid", when,
-		     gt_format_bytes(valid, bytes[GT_ORIGIN_VALID]),
-		     gt_format_bytes(driver, bytes[GT_ORIGIN_DRIVER]),
-		     gt_format_bytes(invalid, bytes[GT_ORIGIN_INVALID]));
+		      gt_format_bytes(valid, bytes[GT_ORIGIN_VALID]),
+		      gt_format_bytes(driver, bytes[GT_ORIGIN_DRIVER]),
+		      gt_format_bytes(invalid, bytes[GT_ORIGIN_INVALID]));
 }
 
 void gt_split_text(struct gt_printer *p, const struct gt_view *v, const struct gt_split *s,
@@ -174,8 +175,10 @@ void gt_split_text(struct gt_printer *p, const struct gt_view *v, const struct g
 		origins[i] = s->origins[i].device_bytes;
 	gt_origins_text(p, v, origins, when);
 	if (s->shared_bytes)
-		gt_print_wrap(p, GT_PLAIN, 2, "%s of it is managed or shared memory, which may lie "
-			     "on the host", gt_format_bytes(text, s->shared_bytes));
+		gt_print_wrap(p, GT_PLAIN, 2,
+			      "%s of it is managed or shared memory, which may lie "
+			      "on the host",
+			      gt_format_bytes(text, s->shared_bytes));
 	put_processes(p, v, s, when);
 	put_places(p, v, s, when);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* breakdown_text.h - bytes by how much is known of their origin, by process and by device, for the views. */
+/* breakdown_text.h - bytes by how much is known of their origin, by process and by device, for the
+ * views. */
 #pragma once
 
 #include "base/json.h"
@@ -15,7 +16,7 @@ struct gt_split {
 	struct gt_amount origins[GT_ORIGIN_COUNT]; /* device memory alone */
 	struct gt_amount *processes, *places;      /* by number */
 	size_t process_count, place_count;
-	uint64_t shared_bytes;                     /* of the device bytes: may lie on the host */
+	uint64_t shared_bytes; /* of the device bytes: may lie on the host */
 };
 
 /* Of the groups' resources. */

@@ -86,8 +86,8 @@ void gt_chart_put(struct gt_printer *p, const struct gt_timeline *t, unsigned ro
 	for (unsigned row = rows; row-- > 0;) {
 		if (row + 1 == rows || row + 1 == rows / 2)
 			gt_print_right(p, GT_DIM,
-				      gt_format_bytes(text, row + 1 == rows ? top : top / 2),
-				      LABEL - 1);
+				       gt_format_bytes(text, row + 1 == rows ? top : top / 2),
+				       LABEL - 1);
 		gt_print_tab(p, LABEL);
 		gt_print_name(p, GT_DIM, p->style.utf8 ? "│" : "|", 1);
 		put_row(p, high, columns, row);

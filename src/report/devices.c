@@ -7,7 +7,7 @@
 #include "base/format.h"
 
 /* The names under which the tool's sampler writes (cli/run/device_sampler.h). */
-#define DEVICE_USED "device memory used"
+#define DEVICE_USED  "device memory used"
 #define PROGRAM_USED "device memory used by the program"
 
 static const struct gt_sampled *sampled(const struct gt_view *v, size_t series, const char *name)
@@ -76,10 +76,10 @@ static void put_device(struct gt_printer *p, const struct gt_view *v, size_t ser
 	gt_print_tab(p, 14);
 	gt_print_name(p, GT_PLAIN, subject(v, series), 40);
 	gt_print_put(p, GT_DIM, ", %s when it started",
-		    gt_format_bytes(text, size_of(device->first)));
+		     gt_format_bytes(text, size_of(device->first)));
 	if (share)
 		gt_print_put(p, GT_DIM, ", at most %s the program's",
-			    gt_format_bytes(text, size_of(share->peak)));
+			     gt_format_bytes(text, size_of(share->peak)));
 	gt_print_end(p);
 }
 

@@ -56,8 +56,7 @@ static const char *freed(char out[GT_FORMAT_MAX], const struct gt_view *v, const
 		return "freed at the end only";
 	if (!ended)
 		return "never freed";
-	snprintf(out, GT_FORMAT_MAX, "%.0f %% freed",
-		 100.0 * (double)ended / (double)s->created);
+	snprintf(out, GT_FORMAT_MAX, "%.0f %% freed", 100.0 * (double)ended / (double)s->created);
 	return out;
 }
 
@@ -82,7 +81,7 @@ void gt_growth_rate(struct gt_printer *p, const struct gt_view *v, const struct 
 
 	gt_print_put(p, GT_RED, "%s", rate(speed, r));
 	gt_print_put(p, GT_PLAIN, " since %s, %s",
-		    gt_format_span(when, since_start(v, r->since_ns)), freed(share, v, r));
+		     gt_format_span(when, since_start(v, r->since_ns)), freed(share, v, r));
 }
 
 bool gt_growth_verdict(struct gt_printer *p, const struct gt_view *v, const struct gt_rise *r)
@@ -107,12 +106,12 @@ static void put_rise(struct gt_printer *p, const struct gt_view *v, const struct
 	gt_print_tab(p, 5);
 	gt_chart_spark(p, r->floor, r->floor_count, SPARK_COLUMNS);
 	gt_print_put(p, GT_PLAIN, "  %s to %s",
-		    r->bytes ? gt_format_bytes(from, r->from) : gt_format_count(from, r->from),
-		    r->bytes ? gt_format_bytes(to, r->to) : gt_format_count(to, r->to));
+		     r->bytes ? gt_format_bytes(from, r->from) : gt_format_count(from, r->from),
+		     r->bytes ? gt_format_bytes(to, r->to) : gt_format_count(to, r->to));
 	gt_print_end(p);
 	gt_print_wrap(p, GT_DIM, 5, "%s created, %.0f %% steady, over %s",
-		     gt_kind_count(count, (enum gt_kind)s->kind, s->created), 100 * r->steadiness,
-		     gt_format_span(when, r->until_ns - r->since_ns));
+		      gt_kind_count(count, (enum gt_kind)s->kind, s->created), 100 * r->steadiness,
+		      gt_format_span(when, r->until_ns - r->since_ns));
 	gt_stack_text(p, v, s->stack, STACK_FRAMES, 7);
 	gt_print_end(p);
 }
@@ -129,21 +128,21 @@ void gt_growth_text(const struct gt_view *v, FILE *out)
 	}
 	if (!v->rise_count) {
 		gt_print_wrap(&p, GT_PLAIN, 0,
-			     "No call site keeps rising: what each holds at least, over time, "
-			     "stays or falls back.");
+			      "No call site keeps rising: what each holds at least, over time, "
+			      "stays or falls back.");
 		return;
 	}
-	gt_print_put(&p, GT_BOLD, "GROWTH  %zu of %zu call sites %s",
-		    v->rise_count, v->ledger->site_count,
-		    v->rise_count == 1 ? "holds more and more" :
-					 "hold more and more, steepest first");
+	gt_print_put(&p, GT_BOLD, "GROWTH  %zu of %zu call sites %s", v->rise_count,
+		     v->ledger->site_count,
+		     v->rise_count == 1 ? "holds more and more" :
+					  "hold more and more, steepest first");
 	gt_print_end(&p);
 	gt_print_end(&p);
 	for (size_t i = 0; i < shown; i++)
 		put_rise(&p, v, &v->rises[i], i + 1);
 	if (shown < v->rise_count)
 		gt_print_wrap(&p, GT_DIM, 2, "and %zu more: --top N shows them",
-			     v->rise_count - shown);
+			      v->rise_count - shown);
 	gt_head_modules(&p, v, 3);
 }
 
@@ -188,12 +187,14 @@ void gt_growth_json(const struct gt_view *v, FILE *out)
 void gt_growth_tsv(const struct gt_view *v, FILE *out)
 {
 	fputs("per_second\tunit\tsteadiness\tfrom\tto\tsince_ns\tuntil_ns\tcreated\tended\tapi"
-	      "\tkind\tstack\n", out);
+	      "\tkind\tstack\n",
+	      out);
 	for (size_t i = 0; i < shown_of(v); i++) {
 		const struct gt_rise *r = &v->rises[i];
 		const struct gt_site *s = site_of(v, r);
 
-		fprintf(out, "%.3f\t%s\t%.3f\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
+		fprintf(out,
+			"%.3f\t%s\t%.3f\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
 			"\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s\t",
 			r->per_second, r->bytes ? "bytes" : "resources", r->steadiness, r->from,
 			r->to, since_start(v, r->since_ns), since_start(v, r->until_ns), s->created,

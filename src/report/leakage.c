@@ -34,8 +34,8 @@ static void put_owned(struct gt_printer *p, const struct gt_ledger *l)
 
 	if (l->freed.count) {
 		gt_print_put(p, GT_BOLD, "NOT LEAKED  %s %s freed by the end of their context",
-			    gt_format_count(text, l->freed.count),
-			    gt_plural(l->freed.count, "resource", "resources"));
+			     gt_format_count(text, l->freed.count),
+			     gt_plural(l->freed.count, "resource", "resources"));
 		if (l->freed.device_bytes || l->freed.host_bytes)
 			gt_print_put(p, GT_BOLD, ": ");
 		gt_put_memory(p, GT_PLAIN, l->freed.device_bytes, l->freed.host_bytes);
@@ -43,7 +43,7 @@ static void put_owned(struct gt_printer *p, const struct gt_ledger *l)
 	}
 	if (l->died_with_owner) {
 		gt_print_put(p, GT_DIM, "  not counted: %s that died with their owners",
-			    gt_format_count(text, l->died_with_owner));
+			     gt_format_count(text, l->died_with_owner));
 		gt_print_end(p);
 	}
 }
@@ -56,8 +56,8 @@ static void put_leaks(struct gt_printer *p, const struct gt_view *v, const struc
 
 	gt_running_word(p, v, groups);
 	gt_print_put(p, GT_BOLD, "  %s %s from %zu %s", gt_format_count(text, groups->object_count),
-		    gt_plural(groups->object_count, "resource", "resources"), groups->count,
-		    gt_plural(groups->count, "call site", "call sites"));
+		     gt_plural(groups->object_count, "resource", "resources"), groups->count,
+		     gt_plural(groups->count, "call site", "call sites"));
 	gt_print_end(p);
 	gt_running_line(p, v, groups);
 	gt_verdict_known(p, v, groups);
@@ -75,7 +75,7 @@ static void put_leaks(struct gt_printer *p, const struct gt_view *v, const struc
 		gt_group_text(p, v, v->ledger, &groups->list[i], i + 1);
 	if (shown < groups->count) {
 		gt_print_put(p, GT_DIM, "    and %zu more %s", groups->count - shown,
-			    gt_plural(groups->count - shown, "call site", "call sites"));
+			     gt_plural(groups->count - shown, "call site", "call sites"));
 		gt_print_end(p);
 		gt_print_end(p);
 	}
@@ -96,9 +96,10 @@ void gt_leakage_text(const struct gt_view *v, FILE *out)
 	} else if (gt_head_has_gaps(v->recording)) {
 		gt_head_no_leaks_but_gaps(&p);
 	} else {
-		gt_print_put(&p, GT_GREEN, v->verdict && v->verdict->leaks.count ?
-			    "No leaks but those that are known." :
-			    "No leaks: no resource was left behind.");
+		gt_print_put(&p, GT_GREEN,
+			     v->verdict && v->verdict->leaks.count ?
+				     "No leaks but those that are known." :
+				     "No leaks: no resource was left behind.");
 		gt_print_end(&p);
 	}
 	put_lasting(&p, v);

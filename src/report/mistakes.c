@@ -40,8 +40,10 @@ static void put_result(struct gt_printer *p, uint16_t function, int32_t result)
 	if (name)
 		gt_print_put(p, GT_PLAIN, " with %s", name);
 	else if (result)
-		gt_print_put(p, GT_PLAIN, result < CODE_SMALL ? " with error %" PRId32 :
-			    " with error 0x%08" PRIx32, result);
+		gt_print_put(p, GT_PLAIN,
+			     result < CODE_SMALL ? " with error %" PRId32 :
+						   " with error 0x%08" PRIx32,
+			     result);
 }
 
 static void put_labelled(struct gt_printer *p, const struct gt_view *v, const char *label,
@@ -63,7 +65,7 @@ static bool put_gap(struct gt_printer *p, bool some)
 static void put_more(struct gt_printer *p, size_t sites)
 {
 	gt_print_wrap(p, GT_DIM, 4, "and from %zu more %s: --format json lists them", sites,
-		     gt_plural(sites, "call site", "call sites"));
+		      gt_plural(sites, "call site", "call sites"));
 }
 
 static void put_redundant(struct gt_printer *p, const struct gt_view *v)
@@ -75,15 +77,15 @@ static void put_redundant(struct gt_printer *p, const struct gt_view *v)
 
 	gt_print_put(p, GT_RED, "REDUNDANT RELEASES");
 	gt_print_put(p, GT_BOLD, "  %s %s on what was dead already", gt_format_count(text, calls),
-		    gt_plural(calls, "call", "calls"));
+		     gt_plural(calls, "call", "calls"));
 	gt_print_end(p);
 	for (size_t i = 0; i < l->redundant_count && i < REDUNDANT_SHOWN; i++) {
 		const struct gt_redundant *r = &l->redundant[i];
 
 		gt_print_tab(p, 4);
 		gt_print_put(p, GT_PLAIN, "%s x %s of the %s %s", gt_format_count(text, r->count),
-			    gt_function_words(words, r->function), kind_name(r->function),
-			    gt_format_hex(handle, r->handle));
+			     gt_function_words(words, r->function), kind_name(r->function),
+			     gt_format_hex(handle, r->handle));
 		gt_print_put(p, GT_RED, "%s", r->fatal ? ", in which the process died" : "");
 		gt_print_end(p);
 		put_labelled(p, v, "released again at", r->stack, frames);
@@ -100,18 +102,18 @@ static void put_failures(struct gt_printer *p, const struct gt_view *v)
 	char text[GT_FORMAT_MAX];
 
 	gt_print_put(p, GT_BOLD, "FAILED CALLS  %s",
-		    gt_format_count(text, gt_ledger_total(l).failed));
+		     gt_format_count(text, gt_ledger_total(l).failed));
 	gt_print_end(p);
 	for (size_t i = 0; i < l->failure_count && i < FAILURES_SHOWN; i++) {
 		const struct gt_failure *f = &l->failures[i];
 
 		gt_print_tab(p, 4);
 		gt_print_put(p, GT_PLAIN, "%s x %s", gt_format_count(text, f->count),
-			    gt_function_names[f->function]);
+			     gt_function_names[f->function]);
 		put_result(p, f->function, f->result);
 		if (f->bytes_most)
 			gt_print_put(p, GT_PLAIN, ", %s asked for",
-				    gt_format_bytes(text, f->bytes_most));
+				     gt_format_bytes(text, f->bytes_most));
 		gt_print_end(p);
 		put_labelled(p, v, "at", f->stack, 1);
 	}
@@ -130,14 +132,14 @@ static void put_last_calls(struct gt_printer *p, const struct gt_view *v)
 
 		gt_print_tab(p, 4);
 		gt_print_put(p, GT_PLAIN, "pid %" PRIu32 ", thread %" PRIu32 ": %s",
-			    gt_recording_process(v->recording, call->process)->pid, call->event.tid,
-			    gt_function_names[call->event.function]);
+			     gt_recording_process(v->recording, call->process)->pid,
+			     call->event.tid, gt_function_names[call->event.function]);
 		gt_print_end(p);
 		put_labelled(p, v, "at", call->event.stack, 1);
 	}
 	if (l->last_call_count > LAST_SHOWN)
 		gt_print_wrap(p, GT_DIM, 4, "and in %zu more: --format json lists them",
-			     l->last_call_count - LAST_SHOWN);
+			      l->last_call_count - LAST_SHOWN);
 }
 
 /* What the import found: it is told as what it is, the rows' order and not the program's. */
@@ -157,23 +159,23 @@ static void put_unmatched(struct gt_printer *p, const struct gt_view *v)
 
 	if (l->unknown_ends)
 		gt_print_wrap(p, GT_PLAIN, 0, "%s %s of what was created before tracking began",
-			     gt_format_count(text, l->unknown_ends),
-			     gt_plural(l->unknown_ends, "release", "releases"));
+			      gt_format_count(text, l->unknown_ends),
+			      gt_plural(l->unknown_ends, "release", "releases"));
 	if (l->replaced)
 		gt_print_wrap(p, GT_YELLOW, 0,
-			     "%s %s created under a handle that was still alive: the "
-			     "release before it was not seen",
-			     gt_format_count(text, l->replaced),
-			     gt_plural(l->replaced, "resource was", "resources were"));
+			      "%s %s created under a handle that was still alive: the "
+			      "release before it was not seen",
+			      gt_format_count(text, l->replaced),
+			      gt_plural(l->replaced, "resource was", "resources were"));
 	if (l->size_mismatches)
 		gt_print_wrap(p, GT_YELLOW, 0, "%s %s of another size than was allocated",
-			     gt_format_count(text, l->size_mismatches),
-			     gt_plural(l->size_mismatches, "block was freed as one",
-				       "blocks were freed as ones"));
+			      gt_format_count(text, l->size_mismatches),
+			      gt_plural(l->size_mismatches, "block was freed as one",
+					"blocks were freed as ones"));
 	if (unsorted)
 		gt_print_wrap(p, GT_PLAIN, 0, "%s %s out of order in the export, and put in order",
-			     gt_format_count(text, unsorted),
-			     gt_plural(unsorted, "row was", "rows were"));
+			      gt_format_count(text, unsorted),
+			      gt_plural(unsorted, "row was", "rows were"));
 }
 
 bool gt_mistakes_text(struct gt_printer *p, const struct gt_view *v)

@@ -61,13 +61,19 @@ static void put_row(struct gt_printer *p, const struct gt_process *process, cons
 	snprintf(text, sizeof text, "%" PRIu32, process->pid);
 	gt_print_right(p, GT_PLAIN, text, 9);
 	gt_print_right(p, GT_PLAIN, *process->rank ? process->rank : "-", 15);
-	gt_print_right(p, GT_PLAIN, gt_format_span(text, process->start_ns > start_ns ?
-						  process->start_ns - start_ns : 0), 26);
+	gt_print_right(p, GT_PLAIN,
+		       gt_format_span(text, process->start_ns > start_ns ?
+						    process->start_ns - start_ns :
+						    0),
+		       26);
 	snprintf(ran, sizeof ran, "%s%s", gt_format_span(text, ran_ns(process)),
 		 goes_on ? "+" : "");
 	gt_print_right(p, GT_PLAIN, ran, 37);
-	gt_print_right(p, !left->count ? GT_PLAIN : goes_on ? GT_YELLOW : GT_RED,
-		      gt_format_count(text, left->count), 46);
+	gt_print_right(p,
+		       !left->count ? GT_PLAIN :
+		       goes_on      ? GT_YELLOW :
+				      GT_RED,
+		       gt_format_count(text, left->count), 46);
 	gt_print_right(p, GT_PLAIN, left->bytes ? gt_format_bytes(text, left->bytes) : "-", 57);
 	gt_print_tab(p, 59);
 	gt_print_need(p, NAME_LEAST);
@@ -81,8 +87,8 @@ void gt_processes_text(const struct gt_view *v, FILE *out)
 	static const struct {
 		const char *title;
 		unsigned column;
-	} titles[] = { { "pid", 9 }, { "rank", 15 }, { "start", 26 }, { "ran", 37 },
-		       { "leaked", 46 }, { "bytes", 57 } };
+	} titles[] = { { "pid", 9 },  { "rank", 15 },   { "start", 26 },
+		       { "ran", 37 }, { "leaked", 46 }, { "bytes", 57 } };
 	size_t count = gt_recording_process_count(v->recording), shown = shown_of(v);
 	struct left *left = left_by_process(v);
 	struct gt_printer p;
@@ -149,8 +155,8 @@ void gt_processes_tsv(const struct gt_view *v, FILE *out)
 		gt_tsv_put(out, name);
 		fprintf(out, "\t%" PRIu64 "\t%" PRIu64 "\t", left[i].count, left[i].bytes);
 		gt_tsv_put(out, process->command);
-		fprintf(out, "\t%" PRId64 "\t%" PRIu64 "\n",
-			gt_view_start(v, process), ran_ns(process));
+		fprintf(out, "\t%" PRId64 "\t%" PRIu64 "\n", gt_view_start(v, process),
+			ran_ns(process));
 		free(name);
 	}
 	free(left);

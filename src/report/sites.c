@@ -13,11 +13,11 @@ enum { TOP_DEFAULT = 20, WIDE_PAGE = 110 };
 enum unit { UNIT_COUNT, UNIT_BYTES };
 
 struct column {
-	const char *title;  /* text */
-	const char *name;   /* machine forms */
+	const char *title; /* text */
+	const char *name;  /* machine forms */
 	unsigned width;
 	enum unit unit;
-	size_t at;          /* in struct gt_site */
+	size_t at; /* in struct gt_site */
 };
 
 static const struct column columns[] = {
@@ -92,7 +92,8 @@ static void put_row(struct gt_printer *p, const struct gt_view *v, const struct 
 
 		end += columns[i].width;
 		if (columns[i].unit == UNIT_BYTES)
-			gt_print_right(p, GT_PLAIN, value ? gt_format_bytes(text, value) : "-", end);
+			gt_print_right(p, GT_PLAIN, value ? gt_format_bytes(text, value) : "-",
+				       end);
 		else
 			gt_print_right(p, GT_PLAIN, gt_format_count(text, value), end);
 	}
@@ -138,7 +139,7 @@ void gt_sites_text(const struct gt_view *v, FILE *out)
 		put_row(&p, v, list[i]);
 	if (shown < v->ledger->site_count)
 		gt_print_wrap(&p, GT_DIM, 2, "and %zu more: --top N shows them",
-			     v->ledger->site_count - shown);
+			      v->ledger->site_count - shown);
 	gt_head_modules(&p, v, 3);
 	free(list);
 }

@@ -27,7 +27,7 @@ static void put_leak(struct gt_printer *p, const struct gt_view *v, const struct
 	gt_print_tab(p, 14);
 	gt_group_count(p, GT_BOLD, g);
 	gt_print_put(p, GT_PLAIN, " by %s (%s)", gt_function_words(words, g->site->function),
-		    gt_api_names[g->site->api]);
+		     gt_api_names[g->site->api]);
 	gt_print_end(p);
 	gt_put_kept(p, v->ledger, g, 16);
 	gt_stack_text(p, v, g->site->stack, frames, 16);
@@ -45,7 +45,7 @@ static void put_leaks(struct gt_printer *p, const struct gt_view *v)
 	gt_verdict_groups(&groups, v);
 	gt_running_word(p, v, &groups);
 	gt_print_put(p, GT_BOLD, "  %s %s", gt_format_count(text, groups.object_count),
-		    gt_plural(groups.object_count, "resource", "resources"));
+		     gt_plural(groups.object_count, "resource", "resources"));
 	if (groups.bytes)
 		gt_print_put(p, GT_BOLD, ", ");
 	gt_put_group_memory(p, GT_BOLD, &groups);
@@ -58,7 +58,7 @@ static void put_leaks(struct gt_printer *p, const struct gt_view *v)
 	if (groups.count > most) {
 		gt_print_tab(p, 14);
 		gt_print_put(p, GT_DIM, "and %zu more %s", groups.count - most,
-			    gt_plural(groups.count - most, "call site", "call sites"));
+			     gt_plural(groups.count - most, "call site", "call sites"));
 		gt_print_end(p);
 	}
 	gt_groups_fini(&groups);
@@ -88,8 +88,8 @@ static void put_peak(struct gt_printer *p, const struct gt_view *v)
 			holders[count++] = &l->sites[i];
 	qsort(holders, count, sizeof *holders, most_at_peak);
 	gt_print_put(p, GT_BOLD, "PEAK  %s of device memory at %s, held by",
-		    gt_format_bytes(text, l->peak_bytes),
-		    gt_format_span(when, l->peak_ns > start ? l->peak_ns - start : 0));
+		     gt_format_bytes(text, l->peak_bytes),
+		     gt_format_span(when, l->peak_ns > start ? l->peak_ns - start : 0));
 	gt_print_end(p);
 	for (size_t i = 0; i < count && i < most; i++) {
 		unsigned end = 16 + (unsigned)strlen(gt_kind_count(count_text,
@@ -102,8 +102,8 @@ static void put_peak(struct gt_printer *p, const struct gt_view *v)
 		gt_print_right(p, GT_PLAIN, gt_format_bytes(text, holders[i]->bytes_at_peak), 12);
 		gt_print_tab(p, 14);
 		gt_print_put(p, GT_PLAIN, "%s",
-			    gt_kind_count(count_text, (enum gt_kind)holders[i]->kind,
-					  holders[i]->live_at_peak));
+			     gt_kind_count(count_text, (enum gt_kind)holders[i]->kind,
+					   holders[i]->live_at_peak));
 		gt_print_tab(p, column);
 		gt_print_need(p, GT_WHERE_LEAST);
 		gt_stack_where(p, v, holders[i]->stack, gt_print_left(p));
@@ -112,7 +112,7 @@ static void put_peak(struct gt_printer *p, const struct gt_view *v)
 	if (count > most) {
 		gt_print_tab(p, 14);
 		gt_print_put(p, GT_DIM, "and %zu more %s", count - most,
-			    gt_plural(count - most, "call site", "call sites"));
+			     gt_plural(count - most, "call site", "call sites"));
 		gt_print_end(p);
 	}
 	free(holders);
@@ -170,8 +170,8 @@ static void put_freed(struct gt_printer *p, const struct gt_freed *freed)
 	if (!freed->count)
 		return;
 	gt_print_put(p, GT_PLAIN, "  not leaked: %s %s freed by the end of their context",
-		    gt_format_count(text, freed->count),
-		    gt_plural(freed->count, "resource", "resources"));
+		     gt_format_count(text, freed->count),
+		     gt_plural(freed->count, "resource", "resources"));
 	if (freed->device_bytes || freed->host_bytes)
 		gt_print_put(p, GT_PLAIN, ", ");
 	gt_put_memory(p, GT_PLAIN, freed->device_bytes, freed->host_bytes);
@@ -202,7 +202,7 @@ static bool put_growth(struct gt_printer *p, const struct gt_view *v)
 	if (count > GROWTH_SHOWN) {
 		gt_print_tab(p, 9);
 		gt_print_put(p, GT_DIM, "and %zu more %s", count - GROWTH_SHOWN,
-			    gt_plural(count - GROWTH_SHOWN, "call site", "call sites"));
+			     gt_plural(count - GROWTH_SHOWN, "call site", "call sites"));
 		gt_print_end(p);
 	}
 	if (count)
@@ -236,10 +236,10 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 	} else {
 		gt_print_put(&p, GT_GREEN, "No leaks: ");
 		gt_print_put(&p, GT_PLAIN,
-			    l->freed.count || l->lasting.count ? "no resource was left behind."
-			    : total.created == 1 ? "the one resource created was given back."
-						 : "all %s resources created were given back.",
-			    gt_format_count(text, total.created));
+			     l->freed.count || l->lasting.count ? "no resource was left behind." :
+			     total.created == 1 ? "the one resource created was given back." :
+						  "all %s resources created were given back.",
+			     gt_format_count(text, total.created));
 		gt_print_end(&p);
 	}
 	put_freed(&p, &l->freed);
@@ -257,7 +257,7 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 	gt_head_modules(&p, v, MODULES_SHOWN);
 	gt_print_put(&p, GT_PLAIN, "recorded in ");
 	gt_print_put(&p, GT_BOLD, "%s",
-		    gt_style_relative(&v->style, gt_recording_path(v->recording)));
+		     gt_style_relative(&v->style, gt_recording_path(v->recording)));
 	gt_print_put(&p, GT_PLAIN, "; next:");
 	gt_print_end(&p);
 	if (leaked)
@@ -329,7 +329,8 @@ void gt_summary_json(const struct gt_view *v, FILE *out)
 void gt_summary_tsv(const struct gt_view *v, FILE *out)
 {
 	fputs("api\tkind\ttype\tcreated\tended\tlive\tlive_bytes\tpeak_bytes\ttotal_bytes"
-	      "\tfailed\n", out);
+	      "\tfailed\n",
+	      out);
 	for (int api = 0; api < GT_API_COUNT; api++)
 		for (int kind = 0; kind < GT_KIND_COUNT; kind++) {
 			const struct gt_tally *t = &v->ledger->tally[api][kind];

@@ -32,17 +32,17 @@ void gt_usage_text(const struct gt_view *v, FILE *out)
 	gt_chart_put(&p, t, CHART_ROWS);
 	gt_print_end(&p);
 	gt_print_wrap(&p, GT_PLAIN, 2, "peak %s at %s, average %s, at the end %s",
-		     gt_format_bytes(text, l->peak_bytes),
-		     gt_format_span(when, l->peak_ns > start ? l->peak_ns - start : 0),
-		     gt_format_bytes(mean, gt_timeline_mean(t)),
-		     gt_format_bytes(end, l->device_bytes));
+		      gt_format_bytes(text, l->peak_bytes),
+		      gt_format_span(when, l->peak_ns > start ? l->peak_ns - start : 0),
+		      gt_format_bytes(mean, gt_timeline_mean(t)),
+		      gt_format_bytes(end, l->device_bytes));
 	gt_origins_text(&p, v, l->shares.origins_at_peak, "at the peak");
 	gt_split_now(&split, v, l);
 	gt_split_text(&p, v, &split, "at the end");
 	gt_split_fini(&split);
 	if (l->host_bytes)
 		gt_print_wrap(&p, GT_PLAIN, 2, "host memory at the end %s",
-			     gt_format_bytes(text, l->host_bytes));
+			      gt_format_bytes(text, l->host_bytes));
 }
 
 static void point_json(struct gt_json *j, const char *key, const struct gt_moment *m)

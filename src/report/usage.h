@@ -12,8 +12,8 @@
  */
 struct gt_usage_rows {
 	FILE *out;
-	uint64_t start_ns;      /* of the first row */
-	uint64_t time_ns;       /* of the row that is still open, relative to it */
+	uint64_t start_ns; /* of the first row */
+	uint64_t time_ns;  /* of the row that is still open, relative to it */
 	uint64_t device_bytes, host_bytes, objects;
 	uint64_t origins[GT_ORIGIN_COUNT];
 	bool begun, open;

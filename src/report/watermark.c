@@ -29,15 +29,15 @@ void gt_watermark_text(const struct gt_view *v, FILE *out)
 		goto free_groups;
 	}
 	gt_print_put(&p, GT_BOLD, "PEAK  %s of device memory at %s, in %llu %s from %zu %s",
-		    gt_format_bytes(text, groups.bytes), gt_format_span(when, peak_time(v)),
-		    (unsigned long long)groups.object_count,
-		    gt_plural(groups.object_count, "resource", "resources"), groups.count,
-		    gt_plural(groups.count, "call site", "call sites"));
+		     gt_format_bytes(text, groups.bytes), gt_format_span(when, peak_time(v)),
+		     (unsigned long long)groups.object_count,
+		     gt_plural(groups.object_count, "resource", "resources"), groups.count,
+		     gt_plural(groups.count, "call site", "call sites"));
 	gt_print_end(&p);
 	gt_put_kinds(&p, &groups);
 	if (v->at_peak->host_bytes)
 		gt_print_wrap(&p, GT_PLAIN, 2, "besides %s of host memory",
-			     gt_format_bytes(text, v->at_peak->host_bytes));
+			      gt_format_bytes(text, v->at_peak->host_bytes));
 	gt_split_groups(&split, v, v->at_peak, &groups);
 	gt_split_text(&p, v, &split, "at the peak");
 	gt_split_fini(&split);
@@ -46,7 +46,7 @@ void gt_watermark_text(const struct gt_view *v, FILE *out)
 		gt_group_text(&p, v, v->at_peak, &groups.list[i], i + 1);
 	if (shown < groups.count) {
 		gt_print_put(&p, GT_DIM, "    and %zu more %s", groups.count - shown,
-			    gt_plural(groups.count - shown, "call site", "call sites"));
+			     gt_plural(groups.count - shown, "call site", "call sites"));
 		gt_print_end(&p);
 		gt_print_end(&p);
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* board_text.c - the board as text: what processes hold now, their busiest call sites, the oldest. */
+/* board_text.c - the board as text: what processes hold now, their busiest call sites, the oldest.
+ */
 #include "screen/board_text.h"
 
 #include <inttypes.h>
@@ -16,7 +17,7 @@ static void put_totals(struct gt_printer *p, const struct gt_board_process *t)
 
 	gt_print_put(p, GT_BOLD, "%s", gt_format_bytes(bytes, t->bytes));
 	gt_print_put(p, GT_PLAIN, " in %s %s, +%.0f -%.0f a second", gt_format_count(live, t->live),
-		    gt_plural(t->live, "resource", "resources"), t->created_rate, t->ended_rate);
+		     gt_plural(t->live, "resource", "resources"), t->created_rate, t->ended_rate);
 }
 
 static void put_process(struct gt_printer *p, const struct gt_board_process *process)
@@ -30,15 +31,15 @@ static void put_process(struct gt_printer *p, const struct gt_board_process *pro
 	gt_print_end(p);
 	if (process->failed)
 		gt_print_wrap(p, GT_YELLOW, 4, "%s %s", gt_format_count(text, process->failed),
-			     gt_plural(process->failed, "call failed", "calls failed"));
+			      gt_plural(process->failed, "call failed", "calls failed"));
 	if (process->before)
 		gt_print_wrap(p, GT_DIM, 4, "%s %s of what was allocated before the attach",
-			     gt_format_count(text, process->before),
-			     gt_plural(process->before, "release", "releases"));
+			      gt_format_count(text, process->before),
+			      gt_plural(process->before, "release", "releases"));
 	if (process->lost)
 		gt_print_wrap(p, GT_RED, 4, "%s %s LOST: the figures are not whole",
-			     gt_format_count(text, process->lost),
-			     gt_plural(process->lost, "event was", "events were"));
+			      gt_format_count(text, process->lost),
+			      gt_plural(process->lost, "event was", "events were"));
 }
 
 static void put_where(struct gt_printer *p, const struct gt_board_view *v, uint16_t process,
@@ -70,7 +71,7 @@ static void put_sites(struct gt_printer *p, const struct gt_board *b, const stru
 		gt_print_right(p, GT_PLAIN, gt_format_bytes(bytes, sites[i]->bytes), 12);
 		gt_print_tab(p, 14);
 		gt_print_put(p, GT_PLAIN, "%s %s", gt_format_count(live, sites[i]->live),
-			    gt_plural(sites[i]->live, kind->name, kind->plural));
+			     gt_plural(sites[i]->live, kind->name, kind->plural));
 		put_where(p, v, process, sites[i]->stack);
 	}
 	free(sites);
@@ -86,12 +87,12 @@ static void put_entry(struct gt_printer *p, const struct gt_board_view *v, const
 	gt_print_right(p, GT_PLAIN, has_bytes ? gt_format_bytes(text, e->size) : "", 12);
 	gt_print_tab(p, 14);
 	gt_print_put(p, GT_PLAIN, "%s %s, %s old", what, gt_format_hex(hex, e->handle),
-		    gt_format_span(text, age));
+		     gt_format_span(text, age));
 	put_where(p, v, e->process, e->stack);
 }
 
-static void put_entries(struct gt_printer *p, const struct gt_board *b, const struct gt_board_view *v,
-			uint16_t process)
+static void put_entries(struct gt_printer *p, const struct gt_board *b,
+			const struct gt_board_view *v, uint16_t process)
 {
 	size_t top = top_of(v);
 	const struct gt_entry **biggest = gt_alloc(top * sizeof(const struct gt_entry *));
@@ -123,14 +124,14 @@ static void put_ended(struct gt_printer *p, const struct gt_board *b)
 		gt_print_put(p, GT_PLAIN, "  pid %" PRIu32 " ", process->pid);
 		gt_print_name(p, GT_PLAIN, process->name, 24);
 		gt_print_put(p, GT_PLAIN, " has ended: %s in %s %s alive when it did",
-			    gt_format_bytes(bytes, process->bytes),
-			    gt_format_count(live, process->live),
-			    gt_plural(process->live, "resource", "resources"));
+			     gt_format_bytes(bytes, process->bytes),
+			     gt_format_count(live, process->live),
+			     gt_plural(process->live, "resource", "resources"));
 		gt_print_end(p);
 	}
 	if (more)
 		gt_print_wrap(p, GT_DIM, 2, "and %zu more that have ended with something alive",
-			     more);
+			      more);
 }
 
 void gt_board_text(struct gt_printer *p, const struct gt_board *b, const struct gt_board_view *v)
@@ -143,18 +144,18 @@ void gt_board_text(struct gt_printer *p, const struct gt_board *b, const struct 
 		running += !gt_board_process(b, (uint16_t)i)->end_ns;
 
 	gt_print_put(p, GT_BOLD, "%s",
-		    gt_format_span(text, v->now_ns > v->since_ns ? v->now_ns - v->since_ns : 0));
+		     gt_format_span(text, v->now_ns > v->since_ns ? v->now_ns - v->since_ns : 0));
 	/* one process's totals are not told twice */
 	if (running != 1) {
 		gt_print_put(p, GT_PLAIN, "  %zu %s, ", running,
-			    gt_plural(running, "process", "processes"));
+			     gt_plural(running, "process", "processes"));
 		put_totals(p, &total);
 	}
 	gt_print_end(p);
 	if (v->lost)
 		gt_print_wrap(p, GT_RED, 2, "%s %s LOST: try a bigger --ring-size",
-			     gt_format_count(text, v->lost), gt_plural(v->lost, "call was",
-								       "calls were"));
+			      gt_format_count(text, v->lost),
+			      gt_plural(v->lost, "call was", "calls were"));
 	for (size_t i = 0; i < gt_board_process_count(b); i++) {
 		const struct gt_board_process *process = gt_board_process(b, (uint16_t)i);
 

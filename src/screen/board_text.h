@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* board_text.h - the board as text: what processes hold now, their busiest call sites, the oldest. */
+/* board_text.h - the board as text: what processes hold now, their busiest call sites, the oldest.
+ */
 #pragma once
 
 #include "ledger/board.h"
@@ -8,11 +9,11 @@
 enum { GT_BOARD_TOP_MAX = 1000 };
 
 struct gt_board_view {
-	size_t top;              /* call sites and resources of each process, at most
-				  * GT_BOARD_TOP_MAX; 0: none of them */
-	uint64_t now_ns;         /* CLOCK_MONOTONIC: ages are counted from here */
-	uint64_t since_ns;       /* when looking began */
-	uint64_t lost;           /* calls that are missing */
+	size_t top;        /* call sites and resources of each process, at most
+			    * GT_BOARD_TOP_MAX; 0: none of them */
+	uint64_t now_ns;   /* CLOCK_MONOTONIC: ages are counted from here */
+	uint64_t since_ns; /* when looking began */
+	uint64_t lost;     /* calls that are missing */
 	/* Writes where a stack is, in at most `columns`. */
 	void (*where)(void *context, struct gt_printer *p, uint16_t process, uint32_t stack,
 		      unsigned columns);

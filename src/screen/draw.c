@@ -10,12 +10,14 @@
 #include "screen/screen_table.h"
 #include "replay/stack.h"
 
+/* clang-format off */
 enum {
 	MARGIN = 1, ROWS_MIN = 6, COLUMNS_MIN = 30,
 	CHART_FROM = 16,        /* rows that a screen needs to have the chart at all */
 	STACK_FROM = 24,        /* … and the chosen row's stack */
 	STACK_ROWS = 7, EIGHTHS = 8, LABEL = 10,
 };
+/* clang-format on */
 
 static const char *const blocks[EIGHTHS + 1] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 static const char *const plain[EIGHTHS + 1] = { " ", ".", ".", "-", "-", "=", "=", "#", "#" };
@@ -25,8 +27,8 @@ struct drawing {
 	struct gt_screen *s;
 	struct gt_grid *c;
 	const struct gt_style *style;
-	unsigned row;   /* the next that is free */
-	unsigned end;   /* the first of those taken at the bottom */
+	unsigned row; /* the next that is free */
+	unsigned end; /* the first of those taken at the bottom */
 };
 
 void gt_screen_spark(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
@@ -48,7 +50,7 @@ void gt_screen_spark(struct gt_grid *c, unsigned row, unsigned column, unsigned 
 		unsigned high = (unsigned)((double)value / (double)top * EIGHTHS + 0.5);
 
 		gt_grid_put(c, row, column + width - count + i, 1, ink,
-			      glyphs[value && !high ? 1 : high]);
+			    glyphs[value && !high ? 1 : high]);
 	}
 }
 
@@ -60,7 +62,7 @@ static void draw_bar(struct drawing *d)
 	gt_grid_tint(d->c, 0, GT_INK_BAR);
 	snprintf(text, sizeof text, "gputrack top  %s", s->target);
 	gt_grid_put(d->c, 0, MARGIN, d->c->columns > 40 ? d->c->columns - 32 : 12, GT_INK_BAR,
-		      text);
+		    text);
 	if (s->paused)
 		snprintf(text, sizeof text, "PAUSED  %s ", s->clock);
 	else
@@ -78,8 +80,10 @@ static unsigned put_pair(struct drawing *d, unsigned column, enum gt_ink ink, co
 	    d->c->columns)
 		return d->c->columns;
 	column += gt_grid_put(d->c, d->row, column, UINT32_MAX, ink, number) + 1;
-	return column + gt_grid_put(d->c, d->row, column, UINT32_MAX,
-				      ink == GT_INK_BAD ? ink : GT_INK_PLAIN, words) + 3;
+	return column +
+	       gt_grid_put(d->c, d->row, column, UINT32_MAX, ink == GT_INK_BAD ? ink : GT_INK_PLAIN,
+			   words) +
+	       3;
 }
 
 static void draw_totals(struct drawing *d)
@@ -127,8 +131,8 @@ static void draw_chart(struct drawing *d, unsigned rows)
 		top = trail_at(s, i) > top ? trail_at(s, i) : top;
 	for (uint64_t i = 0; i < shown; i++) {
 		uint64_t value = trail_at(s, s->shown_ticks - shown + i);
-		unsigned high = (unsigned)((double)value / (double)(top ? top : 1) * rows *
-					   EIGHTHS + 0.5);
+		unsigned high =
+			(unsigned)((double)value / (double)(top ? top : 1) * rows * EIGHTHS + 0.5);
 
 		if (value && !high)
 			high = 1;
@@ -137,7 +141,7 @@ static void draw_chart(struct drawing *d, unsigned rows)
 				 part = high > below ? high - below : 0;
 
 			gt_grid_put(d->c, d->row + r, MARGIN + width - (unsigned)(shown - i), 1,
-				      GT_INK_SPARK, glyphs[part > EIGHTHS ? EIGHTHS : part]);
+				    GT_INK_SPARK, glyphs[part > EIGHTHS ? EIGHTHS : part]);
 		}
 	}
 	if (top)
@@ -160,7 +164,8 @@ static void draw_tabs(struct drawing *d)
 		bool here = (int)s->view == i;
 
 		at += gt_grid_put(d->c, d->row, at, UINT32_MAX, here ? GT_INK_BOLD : GT_INK_DIM,
-				    titles[i]) + 3;
+				  titles[i]) +
+		      3;
 	}
 	if (s->process != GT_BOARD_ALL && s->count && s->view != GT_SCREEN_PROCESSES) {
 		snprintf(text, sizeof text, "of %u %s", s->rows[0].pid, s->rows[0].program);
@@ -171,7 +176,7 @@ static void draw_tabs(struct drawing *d)
 			 s->typing ? d->c->utf8 ? "▏" : "_" : "");
 		if (at < d->c->columns)
 			gt_grid_right(d->c, d->row, at, d->c->columns - at - MARGIN, GT_INK_KEY,
-					text);
+				      text);
 	}
 	d->row++;
 }
@@ -179,13 +184,13 @@ static void draw_tabs(struct drawing *d)
 static void draw_keys(struct drawing *d)
 {
 	static const char *const keys[][2] = {
-		{ "q", "quit" }, { "?", "help" }, { "Enter", "its sites" }, { "Tab", "view" },
-		{ "s", "sort" }, { "r", "reverse" }, { "/", "filter" }, { "p", "pause" },
-		{ "e", "ended" },
+		{ "q", "quit" },       { "?", "help" },  { "Enter", "its sites" },
+		{ "Tab", "view" },     { "s", "sort" },  { "r", "reverse" },
+		{ "/", "filter" },     { "p", "pause" }, { "e", "ended" },
 		{ "+ -", "interval" },
 	};
 	static const char *const typing[][2] = { { "Enter", "keep" }, { "Esc", "no filter" } };
-	const char *const (*shown)[2] = d->s->typing ? typing : keys;
+	const char *const(*shown)[2] = d->s->typing ? typing : keys;
 	size_t count = d->s->typing ? sizeof typing / sizeof *typing : sizeof keys / sizeof *keys;
 	unsigned row = --d->end, at = MARGIN;
 
@@ -220,10 +225,11 @@ static void draw_stack(struct drawing *d)
 	}
 	if (!count)
 		gt_grid_put(d->c, top + 1, MARGIN, UINT32_MAX, GT_INK_DIM,
-			      row ? "no stack is known" : "nothing is alive here");
+			    row ? "no stack is known" : "nothing is alive here");
 	for (unsigned i = 0; i < count && i + 1 < STACK_ROWS; i++) {
-		unsigned wide = gt_text_columns(frames[i].function ? frames[i].function : "?",
-						d->c->utf8) + MARGIN + 2;
+		unsigned wide =
+			gt_text_columns(frames[i].function ? frames[i].function : "?", d->c->utf8) +
+			MARGIN + 2;
 
 		half = wide > half ? wide : half;
 	}
@@ -235,7 +241,7 @@ static void draw_stack(struct drawing *d)
 		gt_grid_function(d->c, top + 1 + i, MARGIN, half - MARGIN - 2, GT_INK_BOLD,
 				 frames[i].function ? frames[i].function : "?");
 		gt_grid_path(d->c, top + 1 + i, half, d->c->columns - half - MARGIN, GT_INK_PLAIN,
-			       where);
+			     where);
 		free(where);
 	}
 }

@@ -85,25 +85,25 @@ static unsigned put(struct gt_grid *c, unsigned row, unsigned column, unsigned w
 }
 
 unsigned gt_grid_put(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
-		       enum gt_ink ink, const char *text)
+		     enum gt_ink ink, const char *text)
 {
 	return put(c, row, column, width, ink, text, GT_CUT_MIDDLE);
 }
 
 unsigned gt_grid_function(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
-			    enum gt_ink ink, const char *text)
+			  enum gt_ink ink, const char *text)
 {
 	return put(c, row, column, width, ink, text, GT_CUT_FUNCTION);
 }
 
 unsigned gt_grid_path(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
-			enum gt_ink ink, const char *text)
+		      enum gt_ink ink, const char *text)
 {
 	return put(c, row, column, width, ink, text, GT_CUT_START);
 }
 
 void gt_grid_right(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
-		     enum gt_ink ink, const char *text)
+		   enum gt_ink ink, const char *text)
 {
 	unsigned wide = gt_text_columns(text, c->utf8);
 

@@ -20,7 +20,8 @@ static const enum gt_screen_column process_columns[] = {
 const enum gt_screen_column *gt_screen_columns(enum gt_screen_view view)
 {
 	static const enum gt_screen_column *const views[] = {
-		[GT_SCREEN_PROCESSES] = process_columns, [GT_SCREEN_SITES] = site_columns,
+		[GT_SCREEN_PROCESSES] = process_columns,
+		[GT_SCREEN_SITES] = site_columns,
 		[GT_SCREEN_BIGGEST] = biggest_columns,
 	};
 
@@ -89,8 +90,7 @@ static bool type_filter(struct gt_screen *s, uint32_t key)
 			length--;
 		while (length && ((uint8_t)s->filter[length] & 0xc0) == 0x80);
 		s->filter[length] = '\0';
-	} else if (key >= ' ' && key < 0x100 && key != 0x7f &&
-		   length + 1 < GT_SCREEN_FILTER_MAX) {
+	} else if (key >= ' ' && key < 0x100 && key != 0x7f && length + 1 < GT_SCREEN_FILTER_MAX) {
 		s->filter[length] = (char)key; /* bytes of UTF-8 come one by one */
 		s->filter[length + 1] = '\0';
 	}
@@ -102,10 +102,13 @@ static bool move_key(struct gt_screen *s, uint32_t key)
 	long page = s->page > 1 ? (long)s->page - 1 : 1;
 
 	switch (key) {
-	case GT_KEY_UP: case 'k': move(s, -1); return true;
-	case GT_KEY_DOWN: case 'j': move(s, 1); return true;
+	case GT_KEY_UP:
+	case 'k': move(s, -1); return true;
+	case GT_KEY_DOWN:
+	case 'j': move(s, 1); return true;
 	case GT_KEY_PAGE_UP: move(s, -page); return true;
-	case GT_KEY_PAGE_DOWN: case ' ': move(s, page); return true;
+	case GT_KEY_PAGE_DOWN:
+	case ' ': move(s, page); return true;
 	case GT_KEY_HOME: move(s, -(long)s->count); return true;
 	case GT_KEY_END: move(s, (long)s->count); return true;
 	default: return false;
@@ -155,23 +158,29 @@ bool gt_screen_key(struct gt_screen *s, uint32_t key)
 	if (move_key(s, key))
 		return false;
 	switch (key) {
-	case 'q': case 'Q': case 3: s->quit = true; return false;
-	case '?': case 'h': s->help = true; return false;
+	case 'q':
+	case 'Q':
+	case 3: s->quit = true; return false;
+	case '?':
+	case 'h': s->help = true; return false;
 	case 'p': s->paused = !s->paused; return true;
 	case '/': s->typing = true; return true;
-	case '1': case '2': case '3':
-		go_to(s, (enum gt_screen_view)(key - '1'), GT_BOARD_ALL);
-		return true;
-	case GT_KEY_TAB:
-		go_to(s, (s->view + 1) % GT_SCREEN_VIEWS, s->process);
-		return true;
+	case '1':
+	case '2':
+	case '3': go_to(s, (enum gt_screen_view)(key - '1'), GT_BOARD_ALL); return true;
+	case GT_KEY_TAB: go_to(s, (s->view + 1) % GT_SCREEN_VIEWS, s->process); return true;
 	case GT_KEY_BACK_TAB:
 		go_to(s, (s->view + GT_SCREEN_VIEWS - 1) % GT_SCREEN_VIEWS, s->process);
 		return true;
 	case GT_KEY_ENTER: enter(s); return true;
-	case GT_KEY_ESCAPE: case GT_KEY_BACKSPACE: leave(s); return true;
-	case 's': case '>': case GT_KEY_RIGHT: sort_by_next(s, 1); return true;
-	case 'S': case '<': case GT_KEY_LEFT: sort_by_next(s, -1); return true;
+	case GT_KEY_ESCAPE:
+	case GT_KEY_BACKSPACE: leave(s); return true;
+	case 's':
+	case '>':
+	case GT_KEY_RIGHT: sort_by_next(s, 1); return true;
+	case 'S':
+	case '<':
+	case GT_KEY_LEFT: sort_by_next(s, -1); return true;
 	case 'r': s->reversed[s->view] = !s->reversed[s->view]; return true;
 	case 'e': s->hide_ended = !s->hide_ended; return true;
 	case '+': change_interval(s, true); return false;

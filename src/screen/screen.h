@@ -39,11 +39,13 @@ enum gt_screen_column {
 };
 
 /* Keys that are no character. */
+/* clang-format off */
 enum gt_key {
 	GT_KEY_UP = 0x200000, GT_KEY_DOWN, GT_KEY_LEFT, GT_KEY_RIGHT, GT_KEY_PAGE_UP,
 	GT_KEY_PAGE_DOWN, GT_KEY_HOME, GT_KEY_END, GT_KEY_ENTER, GT_KEY_ESCAPE, GT_KEY_BACKSPACE,
 	GT_KEY_TAB, GT_KEY_BACK_TAB,
 };
+/* clang-format on */
 
 /* A row: copies, so that a screen that is paused stays as it is. */
 struct gt_screen_row {
@@ -72,26 +74,26 @@ enum { GT_SCREEN_TRAIL = 512, GT_SCREEN_FILTER_MAX = 64 };
 
 struct gt_screen {
 	enum gt_screen_view view;
-	uint16_t process;                       /* of sites and biggest; GT_BOARD_ALL */
+	uint16_t process; /* of sites and biggest; GT_BOARD_ALL */
 	enum gt_screen_column sort[GT_SCREEN_VIEWS];
 	bool reversed[GT_SCREEN_VIEWS];
 	char filter[GT_SCREEN_FILTER_MAX];
 	bool typing, paused, help, quit, hide_ended;
-	double interval_s;                      /* which + and - change */
-	const char *target;                     /* whom we follow, for the bar */
-	char clock[16];                         /* the time of day, likewise */
+	double interval_s;  /* which + and - change */
+	const char *target; /* whom we follow, for the bar */
+	char clock[16];     /* the time of day, likewise */
 
 	struct gt_screen_names names;
 	struct gt_screen_row *rows;
 	size_t count, room;
-	size_t chosen, first;                   /* of rows: the chosen one, the first shown */
-	size_t page;                            /* rows that the last drawing had room for */
+	size_t chosen, first; /* of rows: the chosen one, the first shown */
+	size_t page;          /* rows that the last drawing had room for */
 
 	struct gt_board_process total;
-	size_t running;                         /* processes */
+	size_t running; /* processes */
 	uint64_t now_ns;
-	uint64_t trail[GT_SCREEN_TRAIL];        /* total bytes at the last ticks */
-	uint64_t ticks, shown_ticks;            /* that there were, that are shown */
+	uint64_t trail[GT_SCREEN_TRAIL]; /* total bytes at the last ticks */
+	uint64_t ticks, shown_ticks;     /* that there were, that are shown */
 };
 
 void gt_screen_init(struct gt_screen *s, const struct gt_screen_names *names);

@@ -25,8 +25,8 @@ static struct gt_screen_row *add_row(struct gt_screen *s, const struct gt_board 
 static void name_row(const struct gt_screen *s, struct gt_screen_row *row)
 {
 	if (s->names.frames)
-		row->frame_count = s->names.frames(s->names.context, row->process, row->stack,
-						   &row->frame);
+		row->frame_count =
+			s->names.frames(s->names.context, row->process, row->stack, &row->frame);
 	if (!row->frame_count)
 		row->frame = NULL;
 }
@@ -155,16 +155,14 @@ static int compare(const struct gt_screen_row *a, const struct gt_screen_row *b,
 	case GT_COLUMN_GROWTH: return DOWN(growth);
 	case GT_COLUMN_BEFORE: return DOWN(before);
 	case GT_COLUMN_FAILED: return DOWN(failed);
-	case GT_COLUMN_KIND:
-		return compare_text(gt_kinds[a->kind].name, gt_kinds[b->kind].name);
+	case GT_COLUMN_KIND: return compare_text(gt_kinds[a->kind].name, gt_kinds[b->kind].name);
 	case GT_COLUMN_AGE: return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 	case GT_COLUMN_HANDLE: return (a->handle > b->handle) - (a->handle < b->handle);
 	case GT_COLUMN_WHERE:
 		return compare_text(a->frame ? a->frame->function : NULL,
 				    b->frame ? b->frame->function : NULL);
 	case GT_COLUMN_HISTORY:
-	case GT_COLUMN_COUNT:
-		break;
+	case GT_COLUMN_COUNT: break;
 	}
 #undef DOWN
 	return 0;

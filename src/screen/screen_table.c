@@ -12,6 +12,7 @@
 enum { MARGIN = 1, GAP = 2, FUNCTION_MIN = 20 };
 
 /* A column: how wide, from which width of the screen on, and whether it takes what is left. */
+/* clang-format off */
 static const struct column {
 	const char *title;
 	unsigned width, from;
@@ -36,6 +37,7 @@ static const struct column {
 	[GT_COLUMN_WHERE] = { .title = "WHERE", .width = 12, .left = true, .up = true,
 			      .stays = true },
 };
+/* clang-format on */
 
 /* Where each column of the view is; width 0: there is no room for it. */
 struct layout {
@@ -115,7 +117,10 @@ static void draw_headings(const struct gt_screen *s, struct gt_grid *c, const st
 		if (s->reversed[s->view])
 			up = !up;
 		snprintf(text, sizeof text, "%s%s", columns[*id].title,
-			 !sorted ? "" : c->utf8 ? up ? "▲" : "▼" : up ? "^" : "v");
+			 !sorted ? "" :
+			 c->utf8 ? up ? "▲" : "▼" :
+			 up      ? "^" :
+				   "v");
 		if (columns[*id].left)
 			gt_grid_put(c, row, l->at[*id], l->width[*id], ink, text);
 		else
@@ -172,8 +177,7 @@ static const char *format_cell(char out[GT_FORMAT_MAX], const struct gt_screen *
 	case GT_COLUMN_HANDLE: return gt_format_hex(out, row->handle);
 	case GT_COLUMN_HISTORY:
 	case GT_COLUMN_WHERE:
-	case GT_COLUMN_COUNT:
-		break;
+	case GT_COLUMN_COUNT: break;
 	}
 	return "";
 }
@@ -214,7 +218,7 @@ static void draw_where(struct gt_grid *c, const struct gt_style *style, unsigned
 	slash = strrchr(where, '/');
 	function = r->frame->function ? gt_text_columns(r->frame->function, c->utf8) : 0;
 	if (function > FUNCTION_MIN)
-		function = FUNCTION_MIN; /* what is longer may be cut */
+		function = FUNCTION_MIN;                /* what is longer may be cut */
 	if (slash && wanted + GAP + function > width) { /* its folder is in the stack below */
 		where = slash + 1;
 		wanted = gt_text_columns(where, c->utf8);
@@ -223,7 +227,8 @@ static void draw_where(struct gt_grid *c, const struct gt_style *style, unsigned
 		unsigned most = wanted + GAP + function <= width ? width - wanted - GAP : width;
 
 		used = gt_grid_function(c, row, at, most, ink == GT_INK_PLAIN ? GT_INK_BOLD : ink,
-					r->frame->function) + GAP;
+					r->frame->function) +
+		       GAP;
 	}
 	if (used + wanted <= width || !r->frame->function)
 		used += gt_grid_path(c, row, at + used, width - used, ink, where) + GAP;

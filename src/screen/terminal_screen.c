@@ -17,17 +17,21 @@ static attr_t inks[GT_INK_COUNT];
 
 static void choose_inks(bool color)
 {
-	static const struct { int ink, color; } pairs[] = {
-		{ GT_INK_BAR, COLOR_CYAN }, { GT_INK_HEAD, COLOR_CYAN },
+	static const struct {
+		int ink, color;
+	} pairs[] = {
+		{ GT_INK_BAR, COLOR_CYAN },    { GT_INK_HEAD, COLOR_CYAN },
 		{ GT_INK_SORTED, COLOR_CYAN }, { GT_INK_KEY, COLOR_CYAN },
 		{ GT_INK_SPARK, COLOR_GREEN }, { GT_INK_GOOD, COLOR_GREEN },
 		{ GT_INK_BAD, COLOR_RED },
 	};
+	/* clang-format off */
 	static const attr_t plain[GT_INK_COUNT] = {
 		[GT_INK_BOLD] = A_BOLD, [GT_INK_DIM] = A_DIM, [GT_INK_BAR] = A_REVERSE | A_BOLD,
 		[GT_INK_HEAD] = A_UNDERLINE, [GT_INK_SORTED] = A_UNDERLINE | A_BOLD,
 		[GT_INK_CHOSEN] = A_REVERSE, [GT_INK_KEY] = A_BOLD, [GT_INK_BAD] = A_BOLD,
 	};
+	/* clang-format on */
 
 	memcpy(inks, plain, sizeof inks);
 	if (!color || !has_colors())
@@ -58,13 +62,16 @@ int gt_terminal_screen_open(bool color, struct gt_error *error)
 		return gt_error_set(error, -ENOTTY, "this is no terminal");
 	terminal = newterm(NULL, stdout, stdin);
 	if (!terminal)
-		return gt_error_set(error, -ENOTTY, "the terminal '%s' is not known here; set "
-				    "TERM, for instance to xterm", name ? name : "");
+		return gt_error_set(error, -ENOTTY,
+				    "the terminal '%s' is not known here; set "
+				    "TERM, for instance to xterm",
+				    name ? name : "");
 	/* as of `dumb`: curses would write it all into one line */
 	move_to = tigetstr("cup");
 	if (!move_to || move_to == (char *)-1) {
 		gt_terminal_screen_close();
-		return gt_error_set(error, -ENOTTY, "the terminal '%s' can only write line after "
+		return gt_error_set(error, -ENOTTY,
+				    "the terminal '%s' can only write line after "
 				    "line; set TERM to what it is, for instance to xterm",
 				    name ? name : "");
 	}
@@ -91,8 +98,7 @@ void gt_terminal_screen_show(const struct gt_grid *grid)
 	erase();
 	for (unsigned row = 0; row < grid->rows; row++)
 		for (unsigned i = 0; i < grid->columns; i++) {
-			const struct gt_cell *cell =
-				&grid->cells[(size_t)row * grid->columns + i];
+			const struct gt_cell *cell = &grid->cells[(size_t)row * grid->columns + i];
 
 			if (!*cell->text)
 				continue;
@@ -117,9 +123,13 @@ uint32_t gt_terminal_screen_key(void)
 	case KEY_NPAGE: return GT_KEY_PAGE_DOWN;
 	case KEY_HOME: return GT_KEY_HOME;
 	case KEY_END: return GT_KEY_END;
-	case KEY_ENTER: case '\r': case '\n': return GT_KEY_ENTER;
+	case KEY_ENTER:
+	case '\r':
+	case '\n': return GT_KEY_ENTER;
 	case 27: return GT_KEY_ESCAPE;
-	case KEY_BACKSPACE: case 127: case 8: return GT_KEY_BACKSPACE;
+	case KEY_BACKSPACE:
+	case 127:
+	case 8: return GT_KEY_BACKSPACE;
 	case '\t': return GT_KEY_TAB;
 	case KEY_BTAB: return GT_KEY_BACK_TAB;
 	default: return key < 0x100 ? (uint32_t)key : GT_TERMINAL_RESIZED;

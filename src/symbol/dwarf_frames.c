@@ -270,8 +270,8 @@ size_t gt_dwarf_frames(struct gt_dwarf *d, uint64_t address, struct gt_frame *fr
 		return frames[0].function || frames[0].file;
 	}
 	for (size_t i = 0; i < count; i++) {
-		frames[i].function = gt_function_name(d->pool, &d->entry_names, &chain[i],
-						      unit->scoped);
+		frames[i].function =
+			gt_function_name(d->pool, &d->entry_names, &chain[i], unit->scoped);
 		frames[i].inlined = i + 1 < count;
 		if (!frames[i].inlined)
 			break;

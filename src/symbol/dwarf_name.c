@@ -26,10 +26,8 @@ bool gt_unit_has_scopes(Dwarf_Die *unit)
 	case 0x2a: /* C++17, not yet in every dwarf.h */
 	case 0x2b: /* C++20 */
 	case 0x3a: /* C++23 */
-	case DW_LANG_Rust:
-		return true;
-	default:
-		return false;
+	case DW_LANG_Rust: return true;
+	default: return false;
 	}
 }
 
@@ -60,17 +58,13 @@ static const char *scope_name(Dwarf_Die *scope)
 
 	switch (dwarf_tag(scope)) {
 	case DW_TAG_namespace:
-	case DW_TAG_module:
-		return name ? name : "(anonymous namespace)";
+	case DW_TAG_module: return name ? name : "(anonymous namespace)";
 	case DW_TAG_class_type:
 	case DW_TAG_structure_type:
 	case DW_TAG_union_type:
-	case DW_TAG_enumeration_type:
-		return name ? name : "(anonymous class)";
-	case DW_TAG_subprogram:
-		return name;
-	default:
-		return NULL;
+	case DW_TAG_enumeration_type: return name ? name : "(anonymous class)";
+	case DW_TAG_subprogram: return name;
+	default: return NULL;
 	}
 }
 

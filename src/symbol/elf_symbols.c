@@ -22,8 +22,8 @@ struct entry {
 
 static bool get_entry(struct entry *e, Dwfl_Module *module, int i)
 {
-	e->name = dwfl_module_getsym_info(module, i, &e->symbol, &e->address, &e->section,
-					  &e->elf, &e->bias);
+	e->name = dwfl_module_getsym_info(module, i, &e->symbol, &e->address, &e->section, &e->elf,
+					  &e->bias);
 	return e->name && e->name[0] && e->elf;
 }
 
@@ -42,14 +42,12 @@ static bool is_function(const struct entry *e)
 		return false;
 	switch (GELF_ST_TYPE(e->symbol.st_info)) {
 	case STT_FUNC:
-	case STT_GNU_IFUNC:
-		return true;
+	case STT_GNU_IFUNC: return true;
 	case STT_NOTYPE:
 		/* written in assembly; "$x" marks where Arm code begins */
 		return e->name[0] != '$' && e->name[0] != '.' && get_section(&section, e) &&
 		       (section.sh_flags & SHF_EXECINSTR);
-	default:
-		return false;
+	default: return false;
 	}
 }
 
@@ -59,12 +57,9 @@ static uint32_t rank_of(const struct entry *e)
 	uint32_t rank = e->name[0] != '_';
 
 	switch (GELF_ST_BIND(e->symbol.st_info)) {
-	case STB_GLOBAL:
-		return rank + 4;
-	case STB_WEAK:
-		return rank + 2;
-	default:
-		return rank;
+	case STB_GLOBAL: return rank + 4;
+	case STB_WEAK: return rank + 2;
+	default: return rank;
 	}
 }
 

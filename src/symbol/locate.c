@@ -15,7 +15,7 @@
 #include "symbol/elf_file.h"
 #include "symbol/symbol.h"
 
-#define DEBUG_ROOT "/usr/lib/debug"
+#define DEBUG_ROOT   "/usr/lib/debug"
 #define MAX_BUILD_ID 64
 
 /* One search: what a file must be to be taken, and the file once there is one. */
@@ -199,8 +199,7 @@ static bool consider_link(struct hunt *h, const char *path, const char *link,
 	int length = (int)gt_path_folder(path);
 
 	for (const char *const *dir = search_of(options); *dir; dir++)
-		if (consider(h, "%s/%s", *dir, link) ||
-		    consider(h, "%s/.debug/%s", *dir, link) ||
+		if (consider(h, "%s/%s", *dir, link) || consider(h, "%s/.debug/%s", *dir, link) ||
 		    consider(h, "%s/%.*s%s", *dir, length, path, link) ||
 		    consider(h, "%s" DEBUG_ROOT "/%.*s%s", *dir, length, path, link))
 			return true;
@@ -228,9 +227,9 @@ int gt_debug_locate(struct gt_symbol_file *file, const struct gt_debug_wanted *w
 	/* nothing would show that the file is the right one */
 	if (!h.build_id_size && !wanted->link)
 		return -ENOENT;
-	length = wanted->link ? snprintf(link, sizeof(link), "%s", wanted->link)
-			      : snprintf(link, sizeof(link), "%s.debug",
-					 gt_path_name(wanted->main_path));
+	length = wanted->link ?
+			 snprintf(link, sizeof(link), "%s", wanted->link) :
+			 snprintf(link, sizeof(link), "%s.debug", gt_path_name(wanted->main_path));
 	if (length <= 0 || (size_t)length >= sizeof(link) || strchr(link, '/'))
 		return -ENOENT;
 	if (consider_link(&h, wanted->main_path, link, options) ||

@@ -179,8 +179,7 @@ static void index_functions(struct gt_units *units, struct gt_unit *unit, Dwarf_
 		case DW_TAG_structure_type:
 		case DW_TAG_union_type:
 		case DW_TAG_enumeration_type:
-		case DW_TAG_lexical_block:
-			index_functions(units, unit, &die, depth + 1, last);
+		case DW_TAG_lexical_block: index_functions(units, unit, &die, depth + 1, last);
 		}
 	} while (step(&die));
 }

@@ -110,8 +110,8 @@ uint32_t gt_function_define(struct gt_writer *w, uint16_t function)
 		*at++ = fn->effect;
 		at = put_blob(at, api, strlen(api), 64);
 		at = put_blob(at, kind, strlen(kind), 64);
-		at = put_blob(at, gt_function_names[function],
-			      strlen(gt_function_names[function]), 256);
+		at = put_blob(at, gt_function_names[function], strlen(gt_function_names[function]),
+			      256);
 		if (define(w, GT_DEF_FUNCTION, buffer, (size_t)(at - buffer))) {
 			number = ++w->functions_defined;
 			atomic_store(&w->functions[function], number);

@@ -247,12 +247,14 @@ static bool add_name(struct gt_definitions *d, struct gt_bytes *b)
 
 typedef bool add_fn(struct gt_definitions *d, struct gt_bytes *record);
 
+/* clang-format off */
 static add_fn *const adders[] = {
 	[GT_DEF_INFO] = add_info,         [GT_DEF_MODULE] = add_module, [GT_DEF_UNLOAD] = unload,
 	[GT_DEF_FUNCTION] = add_function, [GT_DEF_PLACE] = add_place,   [GT_DEF_STACK] = add_stack,
 	[GT_DEF_TEXT_FRAME] = add_text_frame, [GT_DEF_SERIES] = add_series,
 	[GT_DEF_NAME] = add_name,
 };
+/* clang-format on */
 
 bool gt_definitions_add(struct gt_definitions *d, const uint8_t *records, size_t size)
 {

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#define GT_ENDS_FILE "ends"
+#define GT_ENDS_FILE  "ends"
 #define GT_ENDS_MAGIC "GTENDS\n" /* its first line */
 
 struct gt_ends;

@@ -16,16 +16,16 @@ enum { GT_CALLS_MAX = 4 };
 
 struct gt_lane {
 	struct gt_writer *writer;
-	struct gt_block_header *block;   /* NULL until the first record, and when writing stopped */
+	struct gt_block_header *block; /* NULL until the first record, and when writing stopped */
 	uint8_t *at, *limit;
 	uint64_t time_ns, handle, owner; /* of the record before */
 	uint32_t tid, number, sequence;
-	uint32_t call_count;             /* that have been entered and not left, outermost first */
+	uint32_t call_count; /* that have been entered and not left, outermost first */
 	struct {
 		const void *call;
 		struct gt_trace_inflight what;
 	} calls[GT_CALLS_MAX];
-	struct gt_lane *next;            /* all lanes of the writer */
+	struct gt_lane *next; /* all lanes of the writer */
 	struct gt_lane *next_free;
 };
 
@@ -35,18 +35,18 @@ struct gt_writer {
 	int fd;
 	struct gt_file_id id;
 	struct gt_trace_header *header;
-	_Atomic int error;               /* why writing stopped */
-	_Atomic uint64_t taken;          /* room, when there is a limit of our own */
+	_Atomic int error;      /* why writing stopped */
+	_Atomic uint64_t taken; /* room, when there is a limit of our own */
 
-	pthread_mutex_t room;            /* guards the next four */
-	uint64_t end, reserved;          /* bytes in blocks; bytes the file system has promised */
+	pthread_mutex_t room;   /* guards the next four */
+	uint64_t end, reserved; /* bytes in blocks; bytes the file system has promised */
 	struct gt_lane *lanes, *free_lanes;
 	uint32_t lane_count;
 
-	pthread_mutex_t defining;        /* guards the rest; taken before `room` */
+	pthread_mutex_t defining; /* guards the rest; taken before `room` */
 	struct gt_lane definitions;
 	struct gt_stacks stacks;
-	struct gt_stacks texts;          /* text frames and series, by their texts */
+	struct gt_stacks texts; /* text frames and series, by their texts */
 	uint32_t stacks_defined, functions_defined, text_frames_defined, series_defined;
 	_Atomic uint32_t functions[GT_FN_COUNT]; /* row -> number in this trace */
 };

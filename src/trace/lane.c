@@ -189,7 +189,8 @@ void gt_lane_enter(struct gt_lane *lane, const struct gt_event *e, const void *c
 	}
 	lane->calls[lane->call_count].call = call;
 	lane->calls[lane->call_count++].what = (struct gt_trace_inflight){
-		.function = number, .stack = e->stack, .handle = e->handle, .time_ns = e->time_ns };
+		.function = number, .stack = e->stack, .handle = e->handle, .time_ns = e->time_ns
+	};
 	gt_lane_note(lane);
 }
 

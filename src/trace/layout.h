@@ -34,17 +34,17 @@ enum {
 	GT_BLOCK_LIMIT = 1 << 20,
 
 	GT_STACK_FRAMES_MAX = 256,
-	GT_RECORD_MAX = 2048,        /* of definitions: a stack's or a path's worth of bytes */
-	GT_EVENT_MAX = 64,           /* no event is longer */
+	GT_RECORD_MAX = 2048, /* of definitions: a stack's or a path's worth of bytes */
+	GT_EVENT_MAX = 64,    /* no event is longer */
 };
 
 /* In a stack, this plus a number is a frame known by its text: no address is so high. */
 #define GT_TEXT_FRAMES (UINT64_C(0xfffe) << 48)
 
 enum gt_trace_state {
-	GT_TRACE_RUNNING,            /* or killed: nobody was left to write another word */
-	GT_TRACE_ENDED,              /* exit handlers and destructors have run */
-	GT_TRACE_STOPPED,            /* could not go on writing; `error` says why */
+	GT_TRACE_RUNNING, /* or killed: nobody was left to write another word */
+	GT_TRACE_ENDED,   /* exit handlers and destructors have run */
+	GT_TRACE_STOPPED, /* could not go on writing; `error` says why */
 };
 
 struct gt_trace_header {
@@ -54,25 +54,25 @@ struct gt_trace_header {
 	uint64_t start_ns, start_real_ns; /* CLOCK_MONOTONIC and CLOCK_REALTIME at one moment */
 	uint64_t end_ns;                  /* when `state` was set */
 	uint32_t state, error;
-	uint64_t lost;                    /* events that could not be written */
-	uint64_t lost_stacks;             /* events written without their stack */
-	uint64_t blocks_end;              /* where the last block ends: a shorter file was cut */
+	uint64_t lost;        /* events that could not be written */
+	uint64_t lost_stacks; /* events written without their stack */
+	uint64_t blocks_end;  /* where the last block ends: a shorter file was cut */
 };
 
 /* A call that had begun and not returned: what a process died in. */
 struct gt_trace_inflight {
-	uint32_t function;                /* number in this trace; 0: no call */
+	uint32_t function; /* number in this trace; 0: no call */
 	uint32_t stack;
 	uint64_t handle, time_ns;
 };
 
 struct gt_block_header {
-	uint32_t magic, size;             /* size: header and all, a multiple of GT_BLOCK_MIN */
-	uint32_t lane, sequence;          /* the lane's how-manyth block */
-	uint64_t time_ns, handle, owner;  /* what the first record's differences refer to */
+	uint32_t magic, size;            /* size: header and all, a multiple of GT_BLOCK_MIN */
+	uint32_t lane, sequence;         /* the lane's how-manyth block */
+	uint64_t time_ns, handle, owner; /* what the first record's differences refer to */
 	uint32_t tid;
-	uint32_t used;                    /* bytes of whole records after this header */
-	uint64_t hash;                    /* of those bytes, once the block is full; 0 until then */
+	uint32_t used; /* bytes of whole records after this header */
+	uint64_t hash; /* of those bytes, once the block is full; 0 until then */
 	struct gt_trace_inflight inflight;
 };
 
@@ -95,23 +95,23 @@ static inline uint64_t gt_block_hash(const struct gt_block_header *h, const void
 
 /* Records of lane 0: tag, length, fields. Readers skip tags they do not know. */
 enum gt_definition {
-	GT_DEF_END,      /* never written: zeroes are unused room */
-	GT_DEF_INFO,     /* key, value */
-	GT_DEF_MODULE,   /* number, start, mapped size, bias, path, build id, file size, mtime */
-	GT_DEF_UNLOAD,   /* number of a module that is gone */
-	GT_DEF_FUNCTION, /* number, effect, api key, kind name, function name */
-	GT_DEF_PLACE,    /* number, api key, name */
-	GT_DEF_STACK,    /* frames, innermost first: address, then differences */
+	GT_DEF_END,        /* never written: zeroes are unused room */
+	GT_DEF_INFO,       /* key, value */
+	GT_DEF_MODULE,     /* number, start, mapped size, bias, path, build id, file size, mtime */
+	GT_DEF_UNLOAD,     /* number of a module that is gone */
+	GT_DEF_FUNCTION,   /* number, effect, api key, kind name, function name */
+	GT_DEF_PLACE,      /* number, api key, name */
+	GT_DEF_STACK,      /* frames, innermost first: address, then differences */
 	GT_DEF_TEXT_FRAME, /* number, function, file, line, module: a frame without an address */
-	GT_DEF_SERIES,   /* number, name, unit, subject: what a sample is of */
-	GT_DEF_NAME,     /* time of its creation, handle, name */
+	GT_DEF_SERIES,     /* number, name, unit, subject: what a sample is of */
+	GT_DEF_NAME,       /* time of its creation, handle, name */
 };
 
 /* Records of other lanes: a tag below GT_TAG_EVENT has a length, an event has none. */
 enum gt_tag {
 	GT_TAG_END,
-	GT_TAG_THREAD,   /* tid, name: whose calls follow */
-	GT_TAG_SAMPLE,   /* time, series, value: something that was measured */
+	GT_TAG_THREAD,     /* tid, name: whose calls follow */
+	GT_TAG_SAMPLE,     /* time, series, value: something that was measured */
 	GT_TAG_END_DETAIL, /* size, place: of the event after it, which is no creation */
 	GT_TAG_EVENT = 16, /* GT_TAG_EVENT + 2 * function number + failed */
 };

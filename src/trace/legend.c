@@ -24,11 +24,11 @@ struct entry {
 };
 
 struct gt_legend {
-	struct gt_intern *keys;   /* path NUL build id, address */
-	struct entry *entries;    /* by the key's number */
+	struct gt_intern *keys; /* path NUL build id, address */
+	struct entry *entries;  /* by the key's number */
 	size_t count, room;
-	struct gt_intern *texts;  /* only for not having a text twice */
-	char **kept;              /* by the text's number */
+	struct gt_intern *texts; /* only for not having a text twice */
+	char **kept;             /* by the text's number */
 	size_t kept_count, kept_room;
 };
 
@@ -102,14 +102,15 @@ void gt_legend_add(struct gt_legend *legend, const char *module, const uint8_t *
 	entry->list = gt_alloc(count * sizeof *list);
 	entry->count = count;
 	for (size_t i = 0; i < count; i++)
-		entry->list[i] = (struct gt_legend_name){
-			.function = keep(legend, list[i].function),
-			.file = keep(legend, list[i].file), .line = list[i].line,
-			.inlined = list[i].inlined };
+		entry->list[i] =
+			(struct gt_legend_name){ .function = keep(legend, list[i].function),
+						 .file = keep(legend, list[i].file),
+						 .line = list[i].line,
+						 .inlined = list[i].inlined };
 }
 
 size_t gt_legend_get(const struct gt_legend *legend, const char *module, const uint8_t *build_id,
-		    size_t size, uint64_t address, const struct gt_legend_name **list)
+		     size_t size, uint64_t address, const struct gt_legend_name **list)
 {
 	/* interning a key that is not there makes an entry without names: no harm */
 	uint32_t key = key_of(legend->keys, module, build_id, size, address);

@@ -32,7 +32,7 @@ void gt_legend_add(struct gt_legend *legend, const char *module, const uint8_t *
 		   size_t size, uint64_t address, const struct gt_legend_name *list, size_t count);
 /* How many names the address has, innermost first; 0 when it has none here. */
 size_t gt_legend_get(const struct gt_legend *legend, const char *module, const uint8_t *build_id,
-		    size_t size, uint64_t address, const struct gt_legend_name **list);
+		     size_t size, uint64_t address, const struct gt_legend_name **list);
 
 /* An absent file gives none; of a damaged one what comes before the damage. */
 struct gt_legend *gt_legend_read(const char *path);

@@ -9,14 +9,14 @@
 struct name {
 	uint64_t handle, time_ns;
 	uint32_t process;
-	uint32_t next;          /* in its hash chain: index + 1 */
+	uint32_t next; /* in its hash chain: index + 1 */
 	char *text;
 };
 
 struct gt_names {
 	struct name *list;
 	size_t count, room;
-	uint32_t *heads;        /* by hash: index + 1 */
+	uint32_t *heads; /* by hash: index + 1 */
 	size_t mask;
 };
 
@@ -62,8 +62,8 @@ static void grow_heads(struct gt_names *names)
 static const struct name *find(const struct gt_names *names, uint32_t process, uint64_t handle,
 			       uint64_t time_ns)
 {
-	uint32_t i = names->heads ? names->heads[hash_of(process, handle, time_ns) & names->mask]
-				  : 0;
+	uint32_t i =
+		names->heads ? names->heads[hash_of(process, handle, time_ns) & names->mask] : 0;
 
 	for (; i; i = names->list[i - 1].next) {
 		const struct name *n = &names->list[i - 1];

@@ -28,8 +28,8 @@ struct gt_numbers *gt_numbers_new(void)
 	n->series_ids = gt_intern_new();
 	n->stacks = gt_intern_new();
 	n->places = gt_intern_new();
-	gt_intern(n->stacks, "", 0);  /* number 0: no stack */
-	gt_intern(n->places, "", 1);  /* number 0: no place */
+	gt_intern(n->stacks, "", 0); /* number 0: no stack */
+	gt_intern(n->places, "", 1); /* number 0: no place */
 	return n;
 }
 
@@ -107,16 +107,19 @@ static uint32_t module_number(struct gt_numbers *n, const struct gt_trace_module
 
 static uint32_t text_frame_number(struct gt_numbers *n, const struct gt_text_frame *frame)
 {
-	const struct part parts[] = { text_part(frame->function), text_part(frame->file),
+	const struct part parts[] = { text_part(frame->function),
+				      text_part(frame->file),
 				      text_part(frame->module),
 				      { &frame->line, sizeof frame->line } };
 	uint32_t number = intern_parts(n->text_frame_ids, parts, 4);
 
 	if (number == n->text_frame_count) {
 		GT_GROW(n->text_frames, n->text_frame_count, n->text_frame_room);
-		n->text_frames[n->text_frame_count++] = (struct gt_text_frame){
-			.function = gt_strdup(frame->function), .file = gt_strdup(frame->file),
-			.module = gt_strdup(frame->module), .line = frame->line };
+		n->text_frames[n->text_frame_count++] =
+			(struct gt_text_frame){ .function = gt_strdup(frame->function),
+						.file = gt_strdup(frame->file),
+						.module = gt_strdup(frame->module),
+						.line = frame->line };
 	}
 	return number;
 }
@@ -129,9 +132,10 @@ static uint16_t series_number(struct gt_numbers *n, const struct gt_series *s)
 
 	if (number == n->series_count) {
 		GT_GROW(n->series, n->series_count, n->series_room);
-		n->series[n->series_count++] = (struct gt_series){
-			.name = gt_strdup(s->name), .unit = gt_strdup(s->unit),
-			.subject = gt_strdup(s->subject) };
+		n->series[n->series_count++] =
+			(struct gt_series){ .name = gt_strdup(s->name),
+					    .unit = gt_strdup(s->unit),
+					    .subject = gt_strdup(s->subject) };
 	}
 	return (uint16_t)number;
 }
@@ -183,8 +187,8 @@ static void take_places(struct gt_numbers *n, struct gt_numbers_map *map,
 	map->places = gt_alloc(map->place_count * sizeof *map->places);
 	for (size_t i = 0; i < d->place_count; i++) {
 		const char *name = d->places[i].name;
-		uint32_t number = d->places[i].number ?
-				  gt_intern(n->places, name, strlen(name) + 1) : 0;
+		uint32_t number =
+			d->places[i].number ? gt_intern(n->places, name, strlen(name) + 1) : 0;
 
 		map->places[d->places[i].number] = number <= UINT16_MAX ? (uint16_t)number : 0;
 	}

@@ -16,10 +16,10 @@ void gt_numbers_free(struct gt_numbers *n);
 
 /* One trace's numbers -> the recording's. */
 struct gt_numbers_map {
-	uint32_t *stacks;  /* by stack number */
-	uint16_t *places;  /* by the place's number */
+	uint32_t *stacks; /* by stack number */
+	uint16_t *places; /* by the place's number */
 	size_t place_count;
-	uint16_t *series;  /* by series number */
+	uint16_t *series; /* by series number */
 };
 
 void gt_numbers_take(struct gt_numbers *n, struct gt_numbers_map *map,

@@ -29,17 +29,17 @@ struct block {
 struct lane {
 	struct block *blocks;
 	size_t block_count, block_room, block_next;
-	bool broken;           /* a block is missing: what follows it is not read */
+	bool broken; /* a block is missing: what follows it is not read */
 	uint8_t *buffer;
 	size_t buffer_size;
 	struct gt_bytes bytes;
 	struct gt_trace_inflight inflight; /* of the last block, when it was found */
 	uint64_t time_ns, handle, owner;
 	uint32_t tid;
-	uint64_t end_size;     /* told before the next event, for it alone */
+	uint64_t end_size; /* told before the next event, for it alone */
 	uint16_t end_place;
 	struct gt_event next;
-	uint64_t key;          /* the next event's time, never less than the one's before */
+	uint64_t key; /* the next event's time, never less than the one's before */
 };
 
 struct gt_reader {
@@ -47,9 +47,9 @@ struct gt_reader {
 	struct gt_definitions definitions;
 	struct lane *lanes;
 	size_t lane_count, lane_room;
-	uint64_t headers_read; /* of blocks, while they are looked for */
-	struct gt_heap heap;   /* lanes by the time of their next event */
-	size_t unfinished_next;/* after the events: the lane whose open call comes next */
+	uint64_t headers_read;  /* of blocks, while they are looked for */
+	struct gt_heap heap;    /* lanes by the time of their next event */
+	size_t unfinished_next; /* after the events: the lane whose open call comes next */
 	bool ended;
 	uint64_t unknown;
 	char damage[160];
@@ -286,8 +286,9 @@ static bool decode_sample(struct gt_reader *r, struct lane *lane, struct gt_byte
 	if (record->bad || !series || series > r->definitions.series_count)
 		return false;
 	lane->time_ns = time;
-	lane->next = (struct gt_event){ .time_ns = time, .tid = lane->tid, .handle = series,
-					.size = (uint64_t)value };
+	lane->next = (struct gt_event){
+		.time_ns = time, .tid = lane->tid, .handle = series, .size = (uint64_t)value
+	};
 	return true;
 }
 
@@ -326,10 +327,12 @@ static enum step advance(struct gt_reader *r, struct lane *lane)
 		}
 		from = lane->bytes.at;
 		tag = gt_get_varint(&lane->bytes);
-		if (tag >= GT_TAG_EVENT ? !decode_event(r, lane, tag, &lane->next)
-					: lane->bytes.bad || !decode_other(r, lane, tag)) {
-			damaged(r, "a damaged record", lane->blocks[lane->block_next - 1].offset +
-				sizeof(struct gt_block_header) + (uint64_t)(from - lane->buffer));
+		if (tag >= GT_TAG_EVENT ? !decode_event(r, lane, tag, &lane->next) :
+					  lane->bytes.bad || !decode_other(r, lane, tag)) {
+			damaged(r, "a damaged record",
+				lane->blocks[lane->block_next - 1].offset +
+					sizeof(struct gt_block_header) +
+					(uint64_t)(from - lane->buffer));
 			return STEP_DAMAGE;
 		}
 		if (tag < GT_TAG_EVENT && tag != GT_TAG_SAMPLE)
@@ -375,8 +378,11 @@ static int next_unfinished(struct gt_reader *r, struct gt_event *e)
 		    in->stack > d->stack_count || d->functions[in->function - 1] == GT_FN_NONE)
 			continue;
 		*e = (struct gt_event){ .function = d->functions[in->function - 1],
-					.handle = in->handle, .time_ns = in->time_ns,
-					.stack = in->stack, .tid = lane->tid, .unfinished = 1 };
+					.handle = in->handle,
+					.time_ns = in->time_ns,
+					.stack = in->stack,
+					.tid = lane->tid,
+					.unfinished = 1 };
 		if (!is_recorded(lane, e))
 			return 1;
 	}
@@ -394,13 +400,9 @@ int gt_reader_next(struct gt_reader *r, struct gt_event *event)
 	lane = &r->lanes[r->heap.items[0].item];
 	*event = lane->next;
 	switch (advance(r, lane)) {
-	case STEP_ON:
-		gt_heap_rekey(&r->heap, lane->key);
-		break;
+	case STEP_ON: gt_heap_rekey(&r->heap, lane->key); break;
 	case STEP_END:
-	case STEP_DAMAGE:
-		gt_heap_pop(&r->heap);
-		break;
+	case STEP_DAMAGE: gt_heap_pop(&r->heap); break;
 	}
 	return 1;
 }

@@ -38,7 +38,7 @@ struct gt_trace_frame {
 	uint64_t address;
 };
 
-#define GT_NO_MODULE UINT32_MAX
+#define GT_NO_MODULE   UINT32_MAX
 #define GT_TEXT_MODULE (UINT32_MAX - 1)
 
 struct gt_trace_stack {
@@ -60,14 +60,14 @@ struct gt_trace_name {
 
 struct gt_trace_text {
 	char *key, *value;
-	size_t size;      /* of the value, which may hold NUL bytes */
+	size_t size; /* of the value, which may hold NUL bytes */
 };
 
 /* All that a trace says besides its events. Stack number n is stacks[n - 1]. */
 struct gt_definitions {
 	struct gt_trace_module *modules;
 	size_t module_count, module_room;
-	struct gt_ranges mapped;           /* their numbers, by address */
+	struct gt_ranges mapped; /* their numbers, by address */
 	struct gt_trace_stack *stacks;
 	size_t stack_count, stack_room;
 	struct gt_trace_frame *frames;
@@ -80,7 +80,7 @@ struct gt_definitions {
 	size_t text_count, text_room;
 	struct gt_text_frame *text_frames; /* number n is text_frames[n - 1] */
 	size_t text_frame_count, text_frame_room;
-	struct gt_series *series;                /* likewise */
+	struct gt_series *series; /* likewise */
 	size_t series_count, series_room;
 	uint16_t *functions; /* number in the trace -> row, GT_FN_NONE where we do not know it */
 	uint8_t *effects;    /* … and its effect, which decides what fields its events have */

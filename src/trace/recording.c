@@ -92,8 +92,9 @@ static int find_traces(struct gt_recording *r, const struct gt_recording_options
 
 	if (count < 0)
 		return gt_error_set(error, -errno, "cannot read the recording %s: %s%s", r->path,
-				    strerror(errno), errno == EACCES ?
-				    "; it is private to the user who made it" : "");
+				    strerror(errno),
+				    errno == EACCES ? "; it is private to the user who made it" :
+						      "");
 	for (int i = 0; i < count; i++) {
 		add_source(r, r->path, entries[i]->d_name, options);
 		free(entries[i]);
@@ -112,9 +113,10 @@ static int take_trace(struct gt_recording *r, const struct gt_recording_options 
 
 	if (e)
 		return e == -EINVAL || e == -ENODATA ?
-		       gt_error_set(error, e, "%s; name a recording, NAME.gt as `%s run` makes it",
-				    why.text, gt_tool_name()) :
-		       gt_error_set(error, e, "%s", why.text);
+			       gt_error_set(error, e,
+					    "%s; name a recording, NAME.gt as `%s run` makes it",
+					    why.text, gt_tool_name()) :
+			       gt_error_set(error, e, "%s", why.text);
 	add_source(r, "", r->path, options);
 	return 1;
 }
@@ -156,8 +158,10 @@ static void leave_out(struct gt_recording *r, size_t most)
 
 		r->sources[i].beyond = process->unread = true;
 		free(process->damage);
-		if (asprintf(&process->damage, "%s was left out: gputrack reads the first %zu "
-			     "processes of a recording", process->file, most) < 0)
+		if (asprintf(&process->damage,
+			     "%s was left out: gputrack reads the first %zu "
+			     "processes of a recording",
+			     process->file, most) < 0)
 			process->damage = gt_strdup("left out: too many processes");
 	}
 }
@@ -208,10 +212,13 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 	leave_out(r, options && options->most ? options->most : GT_PROCESSES_MAX);
 	e = count < 0 ? count : 0;
 	if (!count && !*gt_recording_info(r, "gputrack"))
-		e = gt_error_set(error, -EINVAL, "%s is not a recording: it has no traces; name a "
-				 "folder NAME.gt as `%s run` makes it", path, gt_tool_name());
+		e = gt_error_set(error, -EINVAL,
+				 "%s is not a recording: it has no traces; name a "
+				 "folder NAME.gt as `%s run` makes it",
+				 path, gt_tool_name());
 	if (count > 0 && options && options->pid && !r->process_count)
-		e = gt_error_set(error, -ESRCH, "%s has no process %" PRIu32
+		e = gt_error_set(error, -ESRCH,
+				 "%s has no process %" PRIu32
 				 "; `%s report %s -a processes` lists those it has",
 				 path, options->pid, gt_tool_name(), path);
 	if (!e && r->process_count && none_is_readable(r))

@@ -22,22 +22,22 @@ struct gt_recording_options {
 struct gt_process {
 	uint32_t pid, ppid;
 	uint64_t start_ns, start_real_ns;
-	uint64_t end_ns;           /* 0 while it runs, or when nobody has seen its end */
-	uint64_t last_ns;          /* of its last event; grows while reading */
+	uint64_t end_ns;  /* 0 while it runs, or when nobody has seen its end */
+	uint64_t last_ns; /* of its last event; grows while reading */
 	enum gt_trace_state state;
-	int error;                 /* why recording stopped */
+	int error; /* why recording stopped */
 	uint64_t lost, lost_stacks, unknown;
-	char *file;                /* within the folder */
-	char *program;             /* path of the executable, "" when unknown */
-	char *command;             /* arguments, as one would type them, "" when unknown */
-	char *host;                /* where it ran, "" when unknown */
-	char *rank;                /* within an MPI or similar job, "" for none */
-	char *csv;                 /* where its resource tracker wrote, "" for nowhere */
-	char *residue;             /* what its driver kept, by the tracker: judge/residue.h; "" */
-	char *damage;              /* NULL: none; known when its events have been read */
-	uint64_t stack_depth;      /* frames that it kept of a stack; 0: unknown */
-	bool went_on;              /* `gputrack attach` let go of it; known as `damage` is */
-	bool unread;               /* nothing of its trace can be read; `damage` says why */
+	char *file;           /* within the folder */
+	char *program;        /* path of the executable, "" when unknown */
+	char *command;        /* arguments, as one would type them, "" when unknown */
+	char *host;           /* where it ran, "" when unknown */
+	char *rank;           /* within an MPI or similar job, "" for none */
+	char *csv;            /* where its resource tracker wrote, "" for nowhere */
+	char *residue;        /* what its driver kept, by the tracker: judge/residue.h; "" */
+	char *damage;         /* NULL: none; known when its events have been read */
+	uint64_t stack_depth; /* frames that it kept of a stack; 0: unknown */
+	bool went_on;         /* `gputrack attach` let go of it; known as `damage` is */
+	bool unread;          /* nothing of its trace can be read; `damage` says why */
 };
 
 /*

@@ -76,8 +76,9 @@ int gt_stacks_add(struct gt_stacks *s, uint64_t key, uint32_t number)
 			uint64_t k = atomic_load_explicit(&old->slots[i].key, memory_order_relaxed);
 
 			if (k)
-				insert(t, k, atomic_load_explicit(&old->slots[i].number,
-								  memory_order_relaxed));
+				insert(t, k,
+				       atomic_load_explicit(&old->slots[i].number,
+							    memory_order_relaxed));
 		}
 		atomic_store_explicit(&s->table, t, memory_order_release);
 	}

@@ -151,7 +151,8 @@ static void tell_sample(struct gt_recording *r, uint32_t source, const struct gt
 
 	if (r->on_sample)
 		r->on_sample(r->on_sample_context, process,
-			     &(struct gt_sample){ .time_ns = e->time_ns, .value = (int64_t)e->size,
+			     &(struct gt_sample){ .time_ns = e->time_ns,
+						  .value = (int64_t)e->size,
 						  .series = (uint16_t)e->handle });
 }
 

@@ -15,15 +15,15 @@
 /* One process's trace: opened when the stream reaches its start, closed when it has ended. */
 struct gt_source_trace {
 	struct gt_process process;
-	bool beside;           /* no process: what was measured beside them all */
-	bool empty;            /* a process that starts just now, or was killed when it did */
-	bool beyond;           /* more processes than are read */
-	bool runs;             /* it went on when its trace was opened */
+	bool beside; /* no process: what was measured beside them all */
+	bool empty;  /* a process that starts just now, or was killed when it did */
+	bool beyond; /* more processes than are read */
+	bool runs;   /* it went on when its trace was opened */
 	char *path;
 	struct gt_reader *reader;
 	struct gt_numbers_map map;
 	struct gt_event next;
-	uint64_t key;          /* time of `next`; the process's start while it is not open */
+	uint64_t key; /* time of `next`; the process's start while it is not open */
 };
 
 struct gt_recording {
@@ -32,11 +32,11 @@ struct gt_recording {
 	struct gt_ends *ends;
 	struct gt_source_trace *sources;
 	size_t source_count, source_room;
-	uint32_t pid;          /* of the only process that was asked for; 0: all */
-	size_t process_count;  /* of the sources; those after them hold samples alone */
+	uint32_t pid;            /* of the only process that was asked for; 0: all */
+	size_t process_count;    /* of the sources; those after them hold samples alone */
 	uint64_t lost_elsewhere; /* by processes that are left out */
-	struct gt_heap heap;   /* sources by key */
-	struct gt_heap ended;  /* sources without further events, by the end of their process */
+	struct gt_heap heap;     /* sources by key */
+	struct gt_heap ended;    /* sources without further events, by the end of their process */
 	gt_process_end_fn *on_end;
 	void *on_end_context;
 	gt_sample_fn *on_sample;

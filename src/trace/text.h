@@ -15,5 +15,5 @@ struct gt_text_frame {
 
 /* What is measured over and over: "device memory used", in "bytes", of "GPU 0: NVIDIA H200". */
 struct gt_series {
-	const char *name, *unit, *subject;    /* NULL or "": none */
+	const char *name, *unit, *subject; /* NULL or "": none */
 };

@@ -53,8 +53,8 @@ static _Atomic uint64_t calls_written;
 /* A column's text in the last row: most have the same number in the next. */
 struct column {
 	int64_t value;
-	uint8_t length;            /* 0: none yet */
-	char text[23];             /* with the comma before it */
+	uint8_t length; /* 0: none yet */
+	char text[23];  /* with the comma before it */
 };
 
 static struct column columns[COLUMNS_MAX];
@@ -165,8 +165,10 @@ void gt_csv_start(void)
 	gt_recorder_info("csv", opened);
 	for (int i = 0; i < 2; i++)
 		memset(batches[i].text, 0, sizeof batches[i].text);
-	write_all(line, (size_t)snprintf(line, sizeof line, "%s%s\n", header,
-					 s->csv_more ? more_header : ""), start_ns);
+	write_all(line,
+		  (size_t)snprintf(line, sizeof line, "%s%s\n", header,
+				   s->csv_more ? more_header : ""),
+		  start_ns);
 	/* last, when all is there that we need */
 	gt_meter_read(&before);
 }
@@ -216,9 +218,9 @@ static void make_row(const char *function, const struct gt_meter *now, int64_t t
 	at = put_field(at, c++, now->data_kb - before.data_kb);
 	for (int i = 0; i < GT_LABEL_COUNTERS; i++)
 		at = put_field(at, c++, counters.count[i]);
-	at = put_field(at, c++, counters.bytes[GT_MEMORY_DEVICE] +
-					counters.bytes[GT_MEMORY_SHARED] +
-					counters.bytes[GT_MEMORY_HOST]);
+	at = put_field(at, c++,
+		       counters.bytes[GT_MEMORY_DEVICE] + counters.bytes[GT_MEMORY_SHARED] +
+			       counters.bytes[GT_MEMORY_HOST]);
 	if (gt_settings_get()->csv_more)
 		at = put_more(at, c);
 	*at++ = '\n';

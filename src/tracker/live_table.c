@@ -26,7 +26,7 @@ static struct {
 	pthread_mutex_t lock;
 	struct gt_entry *entries;
 	size_t count, room;
-	_Atomic bool any;      /* there has ever been one */
+	_Atomic bool any; /* there has ever been one */
 } owned = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* A signal handler that makes a call while its thread is in here must not wait for itself. */
@@ -268,7 +268,8 @@ void gt_live_table_end(const struct gt_event *event, struct gt_ending *ending)
 		return;
 	entry = atomic_load(&with_costs) ?
 			gt_live_find(&s->live, 0, (enum gt_kind)gt_functions[event->function].kind,
-				     event->handle) : NULL;
+				     event->handle) :
+			NULL;
 	ending->cost = get_cost(s, entry);
 	ending->change = gt_live_apply(&s->live, event, 0, &entry, &ending->gone);
 	if (ending->change == GT_CHANGE_RELEASED)
@@ -292,8 +293,8 @@ void gt_live_table_restore(const struct gt_ending *ending)
 		entry = gt_live_find(&s->live, 0, gt_entry_kind(&ending->gone),
 				     ending->gone.handle);
 		set_cost(s, entry, ending->cost);
-		if (ending->change == GT_CHANGE_ENDED && is_owned(&ending->gone) &&
-		    entry && is_same(entry, &ending->gone))
+		if (ending->change == GT_CHANGE_ENDED && is_owned(&ending->gone) && entry &&
+		    is_same(entry, &ending->gone))
 			remember_owned(entry);
 	}
 	leave(s);
@@ -355,8 +356,8 @@ static int newest_first(const void *a, const void *b)
 }
 
 struct gt_entry *gt_live_table_snapshot(size_t *count,
-				     bool (*wanted)(void *context, const struct gt_entry *entry),
-				     void *context)
+					bool (*wanted)(void *context, const struct gt_entry *entry),
+					void *context)
 {
 	struct copy c = { .wanted = wanted, .context = context };
 

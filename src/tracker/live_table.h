@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_table.h - the live ledger inside the traced process, for whoever asks what is alive right now.
+ * live_table.h - the live ledger inside the traced process, for whoever asks what is alive right
+ * now.
  *
  * Off until started: a recording does not need it. Split by handle, so that threads rarely meet.
  * An ending is applied before the driver is called, and taken back when the call fails.
@@ -22,7 +23,7 @@ void gt_live_table_restart(bool can_free);
 /* What the calls on a living resource have cost the process. */
 struct gt_cost {
 	int32_t rss_kb, size_kb, data_kb, anon_kb;
-	bool uncertain;  /* other calls were in flight: the cost may be theirs */
+	bool uncertain; /* other calls were in flight: the cost may be theirs */
 };
 
 /* What an ending took away, to be put back when its call fails. */
@@ -55,6 +56,5 @@ struct gt_entry *gt_live_table_take_along(const struct gt_entry *owner, size_t *
  * A copy of all entries that `wanted` agrees to, newest first; the caller frees it. NULL and 0
  * when there are none, or no memory. No lock is held when it returns.
  */
-GT_EXPORT struct gt_entry *gt_live_table_snapshot(size_t *count,
-				     bool (*wanted)(void *context, const struct gt_entry *entry),
-				     void *context);
+GT_EXPORT struct gt_entry *gt_live_table_snapshot(
+	size_t *count, bool (*wanted)(void *context, const struct gt_entry *entry), void *context);

@@ -119,7 +119,7 @@ bool gt_log_wants(enum gt_log_level level)
 
 static size_t put_head(char *line, size_t size, enum gt_log_level level)
 {
-	static const char *const names[] = { "trace", "debug", "info",
+	static const char *const names[] = { "trace",   "debug", "info",
 					     "warning", "error", "critical" };
 	struct timespec now;
 	int64_t local;

@@ -15,7 +15,7 @@
 #include "base/fd.h"
 
 enum {
-	DEVICE_EVERY_NS = 10 * 1000 * 1000,    /* how often the driver is asked */
+	DEVICE_EVERY_NS = 10 * 1000 * 1000,   /* how often the driver is asked */
 	STATUS_EVERY_NS = 1000 * 1000 * 1000, /* how often the dear source corrects the cheap one */
 };
 
@@ -196,8 +196,8 @@ static void tell(struct gt_meter *m)
 	m->size_kb = pages[0] * page_kb() - own;
 	m->rss_kb = pages[1] * page_kb() - own;
 	m->anon_kb = (pages[1] - pages[2]) * page_kb() - own;
-	m->data_kb = pages[5] * page_kb() - own -
-		     atomic_load_explicit(&stack_kb, memory_order_relaxed);
+	m->data_kb =
+		pages[5] * page_kb() - own - atomic_load_explicit(&stack_kb, memory_order_relaxed);
 }
 
 void gt_meter_spoil(void)
@@ -258,7 +258,8 @@ int64_t gt_meter_threads(void)
 
 	/* one link for each thread, besides the two that every folder has */
 	return stat_kept(&tasks, "/proc/self/task", &st) && st.st_nlink > 2 ?
-	       (int64_t)st.st_nlink - 2 : 1;
+		       (int64_t)st.st_nlink - 2 :
+		       1;
 }
 
 int64_t gt_meter_touched_kb(void)

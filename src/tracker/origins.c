@@ -9,9 +9,9 @@
 
 struct gt_origins {
 	struct gt_symbol_set *set;
-	uint32_t *stacks;        /* each once, in order */
+	uint32_t *stacks; /* each once, in order */
 	size_t stack_count;
-	size_t *first;           /* by stack: its first address; one more at the end */
+	size_t *first; /* by stack: its first address; one more at the end */
 	const struct gt_entry *entries;
 };
 

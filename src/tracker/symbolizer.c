@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* symbolizer.c - function, file and line of addresses in this process, asked of the gputrack tool. */
+/* symbolizer.c - function, file and line of addresses in this process, asked of the gputrack tool.
+ */
 #include "tracker/symbolizer.h"
 
 #include <dlfcn.h>
@@ -18,7 +19,7 @@
 #include "base/held_signals.h"
 
 struct address {
-	size_t first, count;   /* symbols */
+	size_t first, count; /* symbols */
 };
 
 struct gt_symbol_set {
@@ -226,8 +227,9 @@ static bool ask(FILE *to, const struct gt_symbol *plain)
 	bool asked;
 
 	gt_signals_hold(&quiet);
-	asked = fprintf(to, "%llx\t%s\n", (unsigned long long)plain->offset - 1,
-			plain->module) > 0 && !fflush(to);
+	asked = fprintf(to, "%llx\t%s\n", (unsigned long long)plain->offset - 1, plain->module) >
+			0 &&
+		!fflush(to);
 	gt_signals_release(&quiet);
 	return asked;
 }

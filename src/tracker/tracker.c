@@ -155,15 +155,15 @@ void gt_tracker_restart(bool can_take)
 /* By this thread; -1: there is no other. */
 static int64_t touched_so_far(void)
 {
-	return atomic_load_explicit(&threads, memory_order_relaxed) > 1 ?
-	       gt_meter_touched_kb() : -1;
+	return atomic_load_explicit(&threads, memory_order_relaxed) > 1 ? gt_meter_touched_kb() :
+									  -1;
 }
 
 void gt_tracker_leave(const struct gt_tracker_call *w)
 {
 	/* pages that were touched for the first time show as a change */
-	last_call.touched_kb = memcmp(&w->before, &w->after, sizeof w->after) ? touched_so_far() :
-									       w->touched_kb;
+	last_call.touched_kb =
+		memcmp(&w->before, &w->after, sizeof w->after) ? touched_so_far() : w->touched_kb;
 	last_call.begun = w->begun;
 	last_call.left_ns = gt_now_ns();
 }
@@ -218,8 +218,9 @@ void gt_tracker_after(struct gt_tracker_call *w)
 	w->alone = w->alone && atomic_load(&calls_begun) == w->begun;
 	/* pages beyond those that this thread touched are another's */
 	if (w->after.anon_kb > w->before.anon_kb &&
-	    (w->touched_kb < 0 ? has_company() :
-	     w->after.anon_kb - w->before.anon_kb > gt_meter_touched_kb() - w->touched_kb))
+	    (w->touched_kb < 0 ?
+		     has_company() :
+		     w->after.anon_kb - w->before.anon_kb > gt_meter_touched_kb() - w->touched_kb))
 		w->alone = false;
 	atomic_fetch_add(&calls_ended, 1);
 }
@@ -257,16 +258,17 @@ void gt_tracker_ended(struct gt_tracker_call *w, const struct gt_ending *ending)
 		count(w, gt_entry_kind(&ending->gone), -1, ending->gone.size);
 }
 
-void gt_tracker_event(struct gt_tracker_call *w, const struct gt_event *event, enum gt_change change,
-		    const struct gt_ending *ending)
+void gt_tracker_event(struct gt_tracker_call *w, const struct gt_event *event,
+		      enum gt_change change, const struct gt_ending *ending)
 {
 	const struct gt_function *fn = &gt_functions[event->function];
 
 	if (!w->handle) {
 		w->handle = event->handle;
 		w->function = event->function;
-		w->size = !ending ? event->size :
-			  ending->change == GT_CHANGE_ENDED ? ending->gone.size : 0;
+		w->size = !ending                           ? event->size :
+			  ending->change == GT_CHANGE_ENDED ? ending->gone.size :
+							      0;
 	}
 	if (ending)
 		gt_tracker_ended(w, ending);
@@ -318,8 +320,8 @@ static void settle(const struct gt_ending *ending, const struct gt_cost *last)
 {
 	enum gt_label label = label_of(gt_entry_kind(&ending->gone));
 	int64_t size = ending->cost.size_kb + last->size_kb;
-	int64_t anon = without_touched(ending->cost.anon_kb + last->anon_kb, size,
-				       ending->gone.size);
+	int64_t anon =
+		without_touched(ending->cost.anon_kb + last->anon_kb, size, ending->gone.size);
 	int64_t anon_before, size_before, total;
 
 	if (ending->cost.uncertain || last->uncertain)
@@ -353,13 +355,12 @@ static size_t put_labels(char *text, size_t size, const struct gt_counts *now, c
 				 bytes, bytes / 1024);
 		else
 			snprintf(number, sizeof number, "%" PRId64, now->count[i]);
-		used += (size_t)snprintf(text + used, size - used,
-					 "\n    %s %s (%s): VmRSS=%" PRId64 "KB, VmSize=%" PRId64
-					 "KB, VmData=%" PRId64 "KB",
-					 api, gt_label_plurals[i], number,
-					 atomic_load(&labels[i].rss_kb),
-					 atomic_load(&labels[i].size_kb),
-					 atomic_load(&labels[i].data_kb));
+		used += (size_t)snprintf(
+			text + used, size - used,
+			"\n    %s %s (%s): VmRSS=%" PRId64 "KB, VmSize=%" PRId64
+			"KB, VmData=%" PRId64 "KB",
+			api, gt_label_plurals[i], number, atomic_load(&labels[i].rss_kb),
+			atomic_load(&labels[i].size_kb), atomic_load(&labels[i].data_kb));
 	}
 	return used < size ? used : size - 1;
 }
@@ -431,12 +432,14 @@ static void count_threads(uint64_t now_ns)
 }
 
 void gt_tracker_finish(struct gt_tracker_call *w, const struct gt_call *call,
-		     const struct gt_ending *endings, size_t ending_count)
+		       const struct gt_ending *endings, size_t ending_count)
 {
 	struct gt_meter delta = gt_meter_difference(&w->after, &w->before);
-	struct gt_cost cost = { .rss_kb = (int32_t)delta.rss_kb, .size_kb = (int32_t)delta.size_kb,
+	struct gt_cost cost = { .rss_kb = (int32_t)delta.rss_kb,
+				.size_kb = (int32_t)delta.size_kb,
 				.data_kb = (int32_t)delta.data_kb,
-				.anon_kb = (int32_t)delta.anon_kb, .uncertain = !w->alone };
+				.anon_kb = (int32_t)delta.anon_kb,
+				.uncertain = !w->alone };
 	const struct gt_function *fn = &gt_functions[call->function];
 	struct gt_counts now;
 
@@ -491,19 +494,24 @@ static void log_residue(void)
 	char text[2048];
 	int64_t total = put_residue(text, sizeof text, "  %s leaks: %" PRId64 " KB\n");
 	bool is_leak = total > least;
-	enum gt_log_level level = is_leak ? GT_LOG_ERROR :
-				  atomic_load(&warned) ? GT_LOG_WARNING : GT_LOG_INFO;
+	enum gt_log_level level = is_leak              ? GT_LOG_ERROR :
+				  atomic_load(&warned) ? GT_LOG_WARNING :
+							 GT_LOG_INFO;
 
 	if (!total) {
 		gt_log(level, "no memory leaks: 0 KB left behind by the driver in all%s",
 		       level == GT_LOG_WARNING ? ", what was warned of has been given back" : "");
 		return;
 	}
-	gt_log(level, "\n=== MEMORY LEAK SUMMARY ===\n%s  TOTAL LEAKS: %" PRId64
-	       " KB\n===========================", text, total);
+	gt_log(level,
+	       "\n=== MEMORY LEAK SUMMARY ===\n%s  TOTAL LEAKS: %" PRId64
+	       " KB\n===========================",
+	       text, total);
 	if (!is_leak)
-		gt_log(level, "TOTAL LEAKS of %" PRId64 " KB are not above %" PRId64
-		       " KB (GPUTRACK_VERDICT_KB): they may be the driver's caches", total, least);
+		gt_log(level,
+		       "TOTAL LEAKS of %" PRId64 " KB are not above %" PRId64
+		       " KB (GPUTRACK_VERDICT_KB): they may be the driver's caches",
+		       total, least);
 }
 
 /* "6464 KB, CommandList 6400, EventPool 64" */

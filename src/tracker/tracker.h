@@ -15,12 +15,12 @@
 
 struct gt_tracker_call {
 	struct gt_meter before, after;
-	uint64_t begun;              /* how many calls had begun, this one included */
-	bool alone;                  /* no other call was in flight, so far */
-	int64_t touched_kb;          /* by this thread so far; -1: there is no other thread */
+	uint64_t begun;     /* how many calls had begun, this one included */
+	bool alone;         /* no other call was in flight, so far */
+	int64_t touched_kb; /* by this thread so far; -1: there is no other thread */
 	struct gt_counts change;
-	uint64_t handle;             /* of the first event */
-	uint16_t function;           /* its row */
+	uint64_t handle;   /* of the first event */
+	uint16_t function; /* its row */
 	uint64_t size;
 };
 
@@ -36,14 +36,14 @@ void gt_tracker_before(struct gt_tracker_call *w, uint64_t came_ns);
 void gt_tracker_after(struct gt_tracker_call *w);
 
 /* An event of the call: what it changed, or with `ending` what it ended. */
-void gt_tracker_event(struct gt_tracker_call *w, const struct gt_event *event, enum gt_change change,
-		    const struct gt_ending *ending);
+void gt_tracker_event(struct gt_tracker_call *w, const struct gt_event *event,
+		      enum gt_change change, const struct gt_ending *ending);
 /* What ended beside what the call named. */
 void gt_tracker_ended(struct gt_tracker_call *w, const struct gt_ending *ending);
 /* Something else was created under the handle of what had not been seen to end. */
 void gt_tracker_replaced(struct gt_tracker_call *w, const struct gt_ending *replaced);
 /* All events are in: the row, the lines, the verdicts. */
 void gt_tracker_finish(struct gt_tracker_call *w, const struct gt_call *call,
-		     const struct gt_ending *endings, size_t ending_count);
+		       const struct gt_ending *endings, size_t ending_count);
 /* Right before the program goes on. */
 void gt_tracker_leave(const struct gt_tracker_call *w);

@@ -32,7 +32,7 @@ void *__libc_realloc(void *old, size_t size);
 static struct {
 	char function[32];
 	long at;
-	int error;           /* 0: SIGKILL */
+	int error; /* 0: SIGKILL */
 	bool ever_after, exits, on;
 } plan;
 
@@ -110,13 +110,13 @@ static int open_file(int folder, const char *path, int flags, mode_t mode)
 	return (int)through(SYS_openat, folder, (long)path, flags, mode, 0, 0);
 }
 
-#define MODE(flags) \
-	mode_t mode = 0; \
-	if ((flags) & (O_CREAT | O_TMPFILE)) { \
-		va_list args; \
-		va_start(args, flags); \
-		mode = va_arg(args, mode_t); \
-		va_end(args); \
+#define MODE(flags)                                                                                \
+	mode_t mode = 0;                                                                           \
+	if ((flags) & (O_CREAT | O_TMPFILE)) {                                                     \
+		va_list args;                                                                      \
+		va_start(args, flags);                                                             \
+		mode = va_arg(args, mode_t);                                                       \
+		va_end(args);                                                                      \
 	}
 
 EXPORT int open(const char *path, int flags, ...)
@@ -138,8 +138,7 @@ EXPORT ssize_t write(int fd, const void *bytes, size_t size)
 
 EXPORT ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at)
 {
-	return STRIKES("write") ? -1
-				: through(SYS_pwrite64, fd, (long)bytes, (long)size, at, 0, 0);
+	return STRIKES("write") ? -1 : through(SYS_pwrite64, fd, (long)bytes, (long)size, at, 0, 0);
 }
 
 EXPORT ssize_t pread(int fd, void *bytes, size_t size, off_t at)
@@ -154,8 +153,8 @@ EXPORT ssize_t read(int fd, void *bytes, size_t size)
 
 EXPORT void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
 {
-	return STRIKES("mmap") ? MAP_FAILED
-			       : (void *)through(SYS_mmap, (long)at, (long)size, protection, flags,
+	return STRIKES("mmap") ? MAP_FAILED :
+				 (void *)through(SYS_mmap, (long)at, (long)size, protection, flags,
 						 fd, offset);
 }
 

@@ -75,11 +75,11 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size)
 	if (!size)
 		return insert_some(data, size, max_size);
 	switch (random_below(6)) {
-	case 0:  data[random_below((uint32_t)size)] ^= (uint8_t)(1u << random_below(8)); break;
-	case 1:  data[random_below((uint32_t)size)] = (uint8_t)random_below(256); break;
-	case 2:  put_interesting(data, size); break;
-	case 3:  return remove_some(data, size);
-	case 4:  return insert_some(data, size, max_size);
+	case 0: data[random_below((uint32_t)size)] ^= (uint8_t)(1u << random_below(8)); break;
+	case 1: data[random_below((uint32_t)size)] = (uint8_t)random_below(256); break;
+	case 2: put_interesting(data, size); break;
+	case 3: return remove_some(data, size);
+	case 4: return insert_some(data, size, max_size);
 	default: {
 		size_t from = random_below((uint32_t)size), to = random_below((uint32_t)size);
 		size_t most = size - (from > to ? from : to);
@@ -147,8 +147,8 @@ static void run_changed(void)
 	memcpy(data, from->data, size);
 	for (uint32_t i = 1 + random_below(4); i; i--)
 		size = LLVMFuzzerCustomMutator ? LLVMFuzzerCustomMutator(data, size, INPUT_MAX,
-									 random_below(UINT32_MAX))
-					       : LLVMFuzzerMutate(data, size, INPUT_MAX);
+									 random_below(UINT32_MAX)) :
+						 LLVMFuzzerMutate(data, size, INPUT_MAX);
 	/* exactly as much as there is, so that a byte too far is seen */
 	exact = malloc(size ? size : 1);
 	FUZZ_CHECK(exact);

@@ -18,11 +18,11 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 const char *fuzz_file(const uint8_t *data, size_t size);
 
 /* Ends the process when something that readers promise does not hold. */
-#define FUZZ_CHECK(condition)                                                              \
-	do {                                                                               \
-		if (!(condition)) {                                                        \
-			fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__,   \
-				#condition);                                               \
-			abort();                                                           \
-		}                                                                          \
+#define FUZZ_CHECK(condition)                                                                      \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__,           \
+				#condition);                                                       \
+			abort();                                                                   \
+		}                                                                                  \
 	} while (0)

@@ -44,7 +44,8 @@ static void ask(struct gt_image *image)
 		for (unsigned k = 0; k < GT_PROBE_REGISTERS; k++)
 			registers[k] = 0x7fff0000 + k * 8;
 		registers[GT_CFI_RETURN] = START + i * 8 + 1;
-		FUZZ_CHECK(gt_unwind_copy(&modules, registers, stack, sizeof stack, frames, 8) <= 8);
+		FUZZ_CHECK(gt_unwind_copy(&modules, registers, stack, sizeof stack, frames, 8) <=
+			   8);
 		if (!t || !gt_cfi_table_find(t, &rule, START + i * 8))
 			continue;
 		check(&rule);
@@ -65,12 +66,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	index = data[0] * UINT64_C(4);
 	begin = data[1] * UINT64_C(4);
 	end = data[2] * UINT64_C(4);
-	image = (struct gt_image){ .fd = open(fuzz_file(data, size), O_RDONLY | O_CLOEXEC),
-				   .segments = { { .size = size } }, .segment_count = 1,
-				   .cfi = { .offset = begin, .address = begin,
-					    .size = end - begin },
-				   .cfi_index = { .offset = index, .address = index,
-						  .size = size - index } };
+	image = (struct gt_image){
+		.fd = open(fuzz_file(data, size), O_RDONLY | O_CLOEXEC),
+		.segments = { { .size = size } },
+		.segment_count = 1,
+		.cfi = { .offset = begin, .address = begin, .size = end - begin },
+		.cfi_index = { .offset = index, .address = index, .size = size - index }
+	};
 	FUZZ_CHECK(image.fd >= 0);
 	ask(&image);
 	image.cfi_index.size = 0;

@@ -19,6 +19,7 @@ struct settings {
 
 static const char *const choices[] = { "auto", "always", "never", NULL };
 
+/* clang-format off */
 static const struct gt_option options[] = {
 	{ .name = "quiet", .type = GT_OPTION_FLAG, .at = offsetof(struct settings, flag) },
 	{ .name = "output", .type = GT_OPTION_TEXT, .at = offsetof(struct settings, text),
@@ -41,6 +42,7 @@ static const struct gt_option options[] = {
 	  .at = offsetof(struct settings, maybe) },
 	{ 0 },
 };
+/* clang-format on */
 
 static const struct gt_syntax run = { .name = "run", .options = options };
 static const struct gt_syntax report = { .name = "report", .options = options + 1 };

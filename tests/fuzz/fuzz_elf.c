@@ -41,8 +41,9 @@ static void name_all(const char *path)
 static void unwind_all(const char *path)
 {
 	struct gt_images images = { .keep_open = true };
-	struct gt_mapping map = { .start = 0x1000, .end = 0x100000, .is_code = true,
-				  .path = (char *)(uintptr_t)path };
+	struct gt_mapping map = {
+		.start = 0x1000, .end = 0x100000, .is_code = true, .path = (char *)(uintptr_t)path
+	};
 	struct gt_image *image = gt_images_get(&images, &map, (uint32_t)getpid());
 	uint64_t registers[GT_PROBE_REGISTERS], frames[32];
 	uint8_t stack[2048];
@@ -56,7 +57,8 @@ static void unwind_all(const char *path)
 		for (unsigned k = 0; k < GT_PROBE_REGISTERS; k++)
 			registers[k] = 0x7fff0000 + k * 8;
 		registers[16] = address(i);
-		FUZZ_CHECK(gt_unwind_copy(&modules, registers, stack, sizeof stack, frames, 32) <= 32);
+		FUZZ_CHECK(gt_unwind_copy(&modules, registers, stack, sizeof stack, frames, 32) <=
+			   32);
 	}
 	gt_images_fini(&images);
 }

@@ -10,9 +10,11 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	FILE *file = size ? fmemopen((void *)(uintptr_t)data, size, "r") : NULL;
-	const struct gt_image image = { .segments = {
-		{ .offset = 4096, .address = 8192, .size = size, .is_code = size & 1 } },
-		.segment_count = 1 };
+	const struct gt_image image = { .segments = { { .offset = 4096,
+							.address = 8192,
+							.size = size,
+							.is_code = size & 1 } },
+					.segment_count = 1 };
 	struct gt_mappings maps;
 
 	if (!file)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_table.h - what fuzz targets of tables share: any bytes as rows, and a picture of what came. */
+/* fuzz_table.h - what fuzz targets of tables share: any bytes as rows, and a picture of what came.
+ */
 #pragma once
 
 #include <stdio.h>

@@ -39,8 +39,9 @@ static void feed_event(void *context, const struct gt_ledger *l, const struct gt
 
 static void draw_judged(struct gt_view *v)
 {
-	static gt_view_fn *const views[] = { gt_summary_text, gt_summary_json, gt_leakage_text,
-					     gt_leakage_json, gt_leaks_junit, gt_leaks_sarif,
+	static gt_view_fn *const views[] = { gt_summary_text, gt_summary_json,
+					     gt_leakage_text, gt_leakage_json,
+					     gt_leaks_junit,  gt_leaks_sarif,
 					     gt_leaks_github, NULL };
 	struct gt_limits limits = { 0 };
 	struct gt_error error;
@@ -63,11 +64,14 @@ static void draw_judged(struct gt_view *v)
 static void draw_reports(struct gt_recording *r, struct gt_frames *frames)
 {
 	static gt_view_fn *const views[] = {
-		gt_summary_text, gt_summary_json, gt_summary_tsv, gt_leakage_text, gt_leakage_json,
-		gt_leakage_tsv, gt_watermark_text, gt_watermark_json, gt_watermark_tsv,
-		gt_usage_text, gt_usage_json, gt_growth_text, gt_growth_json, gt_growth_tsv,
-		gt_sites_text, gt_sites_json, gt_sites_tsv, gt_processes_text, gt_processes_json,
-		gt_processes_tsv, NULL };
+		gt_summary_text,   gt_summary_json,   gt_summary_tsv,
+		gt_leakage_text,   gt_leakage_json,   gt_leakage_tsv,
+		gt_watermark_text, gt_watermark_json, gt_watermark_tsv,
+		gt_usage_text,     gt_usage_json,     gt_growth_text,
+		gt_growth_json,    gt_growth_tsv,     gt_sites_text,
+		gt_sites_json,     gt_sites_tsv,      gt_processes_text,
+		gt_processes_json, gt_processes_tsv,  NULL
+	};
 	struct gt_view v = { .recording = r, .frames = frames, .style = { .width = 80 } };
 	struct feed *feed = calloc(1, sizeof *feed);
 	struct gt_ledger *ledger, *at_peak;
@@ -76,13 +80,14 @@ static void draw_reports(struct gt_recording *r, struct gt_frames *frames)
 	FUZZ_CHECK(feed);
 	gt_timeline_init(&feed->timeline);
 	gt_usage_rows_begin(&feed->rows, nowhere);
-	ledger = gt_replay_run(r, &(struct gt_replay){ .each = feed_event, .context = feed,
-						   .samples = true, .growth = true });
+	ledger = gt_replay_run(
+		r, &(struct gt_replay){
+			   .each = feed_event, .context = feed, .samples = true, .growth = true });
 	gt_usage_rows_end(&feed->rows);
 	gt_timeline_finish(&feed->timeline, 0);
 	at_peak = ledger->peak_events ?
-		  gt_replay_run(r, &(struct gt_replay){ .until = ledger->peak_events }) :
-		  gt_ledger_new();
+			  gt_replay_run(r, &(struct gt_replay){ .until = ledger->peak_events }) :
+			  gt_ledger_new();
 	rises = gt_growth_find(ledger->growth, ledger, &v.rise_count);
 	v.ledger = ledger;
 	v.at_peak = at_peak;
@@ -98,10 +103,10 @@ static void draw_reports(struct gt_recording *r, struct gt_frames *frames)
 
 static void write_exports(struct gt_recording *r, struct gt_frames *frames)
 {
-	static gt_export_fn *const exports[] = { gt_export_tsv, gt_export_json, gt_export_csv,
-						 gt_export_chrome, gt_export_pprof,
-						 gt_export_collapsed, gt_export_speedscope,
-						 gt_export_prometheus };
+	static gt_export_fn *const exports[] = { gt_export_tsv,        gt_export_json,
+						 gt_export_csv,        gt_export_chrome,
+						 gt_export_pprof,      gt_export_collapsed,
+						 gt_export_speedscope, gt_export_prometheus };
 	struct gt_html *html;
 
 	for (size_t i = 0; i < sizeof exports / sizeof *exports; i++) {

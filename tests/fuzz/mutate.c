@@ -55,10 +55,10 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 	unsigned n = seed / 16;
 
 	switch (seed % 16) {
-	case 0:  size = LLVMFuzzerMutate(data, size, max_size); break;
-	case 1:  mutate_header(data, size, n); break;
-	case 2:  size = append_block(data, size, max_size, n); break;
-	case 3:  size -= size ? n % size : 0; break;
+	case 0: size = LLVMFuzzerMutate(data, size, max_size); break;
+	case 1: mutate_header(data, size, n); break;
+	case 2: size = append_block(data, size, max_size, n); break;
+	case 3: size -= size ? n % size : 0; break;
 	default: mutate_records(data, size, n); break;
 	}
 	if (n % 32)

@@ -15,15 +15,15 @@ static size_t header_size(const uint8_t *data, size_t size)
 	if (size < sizeof h)
 		return 0;
 	memcpy(&h, data, sizeof h);
-	return h.header_size >= sizeof h && h.header_size <= GT_BLOCK_LIMIT ? h.header_size
-									    : GT_TRACE_HEADER;
+	return h.header_size >= sizeof h && h.header_size <= GT_BLOCK_LIMIT ? h.header_size :
+									      GT_TRACE_HEADER;
 }
 
 /* A block's own size where a reader would take it, else the smallest. */
 static uint32_t block_size(const struct gt_block_header *b)
 {
-	return b->size && b->size % GT_BLOCK_MIN == 0 && b->size <= GT_BLOCK_LIMIT ? b->size
-										   : GT_BLOCK_MIN;
+	return b->size && b->size % GT_BLOCK_MIN == 0 && b->size <= GT_BLOCK_LIMIT ? b->size :
+										     GT_BLOCK_MIN;
 }
 
 bool trace_block_at(const uint8_t *data, size_t size, size_t n, size_t *offset, size_t *room)

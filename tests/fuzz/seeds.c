@@ -26,8 +26,11 @@ static void modules(struct gt_writer *w, void *context)
 {
 	static const uint8_t id[20] = { 0xde, 0xad, 0xbe, 0xef };
 	unsigned *round = context;
-	struct gt_module m = { .size = 0x10000, .build_id = id, .build_id_size = sizeof id,
-			       .file_size = 12345, .mtime_ns = -1 };
+	struct gt_module m = { .size = 0x10000,
+			       .build_id = id,
+			       .build_id_size = sizeof id,
+			       .file_size = 12345,
+			       .mtime_ns = -1 };
 
 	if (!round)
 		return;
@@ -89,8 +92,9 @@ static uint32_t stack_at(struct gt_writer *w, uint64_t address)
 static void event(struct gt_lane *lane, uint16_t function, uint64_t handle, uint32_t stack)
 {
 	static uint64_t time_ns = 1000000000;
-	struct gt_event e = { .time_ns = time_ns += 1000, .handle = handle, .stack = stack,
-			      .function = function };
+	struct gt_event e = {
+		.time_ns = time_ns += 1000, .handle = handle, .stack = stack, .function = function
+	};
 
 	if (gt_functions[function].effect == GT_CREATE) {
 		e.size = handle * 64;
@@ -166,8 +170,9 @@ static void write_killed(void)
 
 static void write_texts(void)
 {
-	const struct gt_text_frame python = { .function = "train", .file = "/src/train.py",
-					      .line = 88, .module = "python3" };
+	const struct gt_text_frame python = {
+		.function = "train", .file = "/src/train.py", .line = 88, .module = "python3"
+	};
 	const struct gt_series used = { "device memory used", "bytes", "GPU 0" };
 	struct gt_writer *w = start("texts.trace", NULL);
 	struct gt_lane *lane = gt_lane_acquire(w, 4242, "main");

@@ -40,8 +40,14 @@ static void write_records(const char *folder)
 		if (!gt_plan_make(&plan, (enum gt_function_id)row))
 			continue;
 		memset(&record, 0, sizeof record);
-		record.call = (struct gt_probe_call){ .begun_ns = 1000, .ended_ns = 2000, .pid = 7,
-			.tid = 7, .row = (uint16_t)row, .array = 4, .array_count = 4, .frames = 8 };
+		record.call = (struct gt_probe_call){ .begun_ns = 1000,
+						      .ended_ns = 2000,
+						      .pid = 7,
+						      .tid = 7,
+						      .row = (uint16_t)row,
+						      .array = 4,
+						      .array_count = 4,
+						      .frames = 8 };
 		for (size_t i = 0; i < GT_PROBE_WORDS; i++)
 			record.call.words[i] = record.call.copies[i] = 0x1000 + i;
 		for (size_t i = 0; i < 12; i++)
@@ -86,9 +92,21 @@ static void write_cubin(const char *folder)
 static void write_cfi(const char *folder)
 {
 	enum { SHARED = 4, OWN = SHARED + 24, INDEX = OWN + 104, SIZE = INDEX + 20 };
-	static const uint8_t shared[] = { 1, 'z', 'R', 0, 1, 0x78, 16, 1,
+	static const uint8_t shared[] = { 1,
+					  'z',
+					  'R',
+					  0,
+					  1,
+					  0x78,
+					  16,
+					  1,
 					  DW_EH_PE_pcrel | DW_EH_PE_sdata4,
-					  DW_CFA_def_cfa, 7, 8, DW_CFA_offset | 16, 1 };
+					  DW_CFA_def_cfa,
+					  7,
+					  8,
+					  DW_CFA_offset | 16,
+					  1 };
+	/* clang-format off */
 	static const uint8_t own[] = {
 		0, DW_CFA_advance_loc | 8, DW_CFA_def_cfa_offset, 16, DW_CFA_offset | 6, 2,
 		DW_CFA_advance_loc1, 8, DW_CFA_def_cfa_register, 6, DW_CFA_remember_state,
@@ -138,3 +156,5 @@ int main(int argc, char **argv)
 	write_cfi(argv[3]);
 	return 0;
 }
+
+/* clang-format on */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 /* Small pages: a fuzzer should meet the rows soon. */
+/* clang-format off */
 static const char *const plain[] = {
 	"PRAGMA page_size = 512",
 	"CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL)",
@@ -28,10 +29,12 @@ static const char *const plain[] = {
 	"(190, 210, 1, 1677721601, 2, 3, 0, NULL), (290, 310, 0, 1677721601, 3, 4, 0, NULL)",
 	NULL,
 };
+/* clang-format on */
 
 /* With what later ones have on top. */
 static const char *const more[] = {
-	"CREATE TABLE CUDA_CALLCHAINS (id INTEGER, symbol INTEGER, module INTEGER, unresolved INTEGER, "
+	"CREATE TABLE CUDA_CALLCHAINS (id INTEGER, symbol INTEGER, module INTEGER, unresolved "
+	"INTEGER, "
 	"originalIP INTEGER, stackDepth INTEGER, PRIMARY KEY (id, stackDepth))",
 	"INSERT INTO CUDA_CALLCHAINS VALUES (7, 1, 2, NULL, 4096, 1), (7, 4, 2, 1, 99, 0)",
 	"CREATE TABLE ENUM_CUDA_MEM_KIND (id INTEGER, name TEXT, label TEXT)",
@@ -40,7 +43,8 @@ static const char *const more[] = {
 	"INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', '3.16.1')",
 	"CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER)",
 	"INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000)",
-	"CREATE TABLE CUDA_GPU_MEMORY_POOL_EVENTS (start INTEGER, globalPid INTEGER, deviceId INTEGER, "
+	"CREATE TABLE CUDA_GPU_MEMORY_POOL_EVENTS (start INTEGER, globalPid INTEGER, deviceId "
+	"INTEGER, "
 	"address INTEGER, operationType INTEGER, poolType INTEGER, correlationId INTEGER)",
 	"INSERT INTO CUDA_GPU_MEMORY_POOL_EVENTS VALUES (10, 1677721600, 0, 77, 1, 1, 0)",
 	"CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT)",

@@ -27,7 +27,8 @@ void make_builds(void)
 		const char *name = builds[i].name;
 		bool after = builds[i].after;
 		const char *root = after ? "/ci/42/src" : "/ci/41/src";
-		struct trace t = { .start_ns = START, .end_ns = START + 600 * MS,
+		struct trace t = { .start_ns = START,
+				   .end_ns = START + 600 * MS,
 				   .lost = builds[i].lost };
 		char file[64];
 
@@ -35,8 +36,7 @@ void make_builds(void)
 		write_info(name, "./bin/game", "exit_status", "0");
 		begin(&t, name, 800, 1, "/app/bin/game", "./bin/game", 10);
 		snprintf(file, sizeof file, "%s/texture.c", root);
-		leak(&t, named(&t, "load_texture", file, after ? 52 : 40), 2,
-		     builds[i].texture);
+		leak(&t, named(&t, "load_texture", file, after ? 52 : 40), 2, builds[i].texture);
 		snprintf(file, sizeof file, "%s/loop.c", root);
 		leak(&t, named(&t, "tick", file, 10), after ? 50 : 5, 0);
 		snprintf(file, sizeof file, "%s/cache.c", root);
@@ -50,18 +50,22 @@ void make_builds(void)
 /* More call sites than GitHub shows, with names that try to be something else. */
 void make_many(void)
 {
+	/* clang-format off */
 	static const char *const names[] = {
 		"=cmd|' /C calc'!A0", "a;b", "x\" onload=\"y", "<script>&amp;", "::error::no%0A",
 		"line\nbreak", "tab\there", "\033[31mred", "bad\xff\xfeutf8", ("\xe2\x80\xae" "rtl"),
 		"operator*", "^anchors$", "nul\001one",
 	};
+	/* clang-format on */
 	struct trace t = { .start_ns = START, .end_ns = START + 600 * MS };
 
 	folder("many.gt");
 	write_info("many.gt", "./bin/many \"quoted\" \\ \n", "exit_status", "0");
 	begin(&t, "many.gt", 900, 1, "/app/bin/many", "./bin/many", 10);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		leak(&t, named(&t, names[i], i % 2 ? "/app/src/a, b:c%d.c" : "/app/src/plain.c",
-			       (uint32_t)i + 1), 1, (i + 1) * 1000);
+		leak(&t,
+		     named(&t, names[i], i % 2 ? "/app/src/a, b:c%d.c" : "/app/src/plain.c",
+			   (uint32_t)i + 1),
+		     1, (i + 1) * 1000);
 	end(&t);
 }

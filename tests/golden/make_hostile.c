@@ -16,10 +16,14 @@ void make_hostile(void)
 {
 	static const char command[] = "sh\0-c\0echo \"\xf0\x9f\x92\xa9\" \xed\xa0\x80\n";
 	static char endless[1800];
-	struct trace t = { .base = 0x10000000, .start_ns = START, .end_ns = START + 100 * MS,
+	struct trace t = { .base = 0x10000000,
+			   .start_ns = START,
+			   .end_ns = START + 100 * MS,
 			   .modules = { "/app/\033[31mred\033[0m/\"quoted\"\tname",
 					"/app/bad\xff\xfe\xc3utf8\nline\\slash", endless,
-					"/app/\xe2\x80\xae" "gnp.exe\xc2\x9b" "2J",
+					"/app/\xe2\x80\xae"
+					"gnp.exe\xc2\x9b"
+					"2J",
 					"/app/日本語/プログラム" },
 			   .module_count = 5 };
 	uint32_t a, b, c;
@@ -29,8 +33,7 @@ void make_hostile(void)
 	folder("hostile.gt");
 	write_info("hostile.gt", "./bin/\033]0;owned\007 \"a\tb\" \xff\xfe <script>", "exit_status",
 		   "0\033[2J");
-	begin(&t, "hostile.gt", 500, 1,
-	      "/app/\033[5mblink", command, sizeof command - 1);
+	begin(&t, "hostile.gt", 500, 1, "/app/\033[5mblink", command, sizeof command - 1);
 	gt_writer_place(t.writer, 1, GT_OPENCL, "Evil \033[41m Platform \r\n\t\x7f \xc0\xaf");
 	a = STACK(&t, { 0, 0x1100 }, { 1, 0x1200 });
 	b = STACK(&t, { 2, 0x1100 }, { 3, 0x1200 }, { 4, 0x1300 });
@@ -47,12 +50,15 @@ void make_markup(void)
 {
 	static const char script[] = "</script><script>window.owned=1</script>";
 	static const char image[] = "<img src=x onerror=\"window.owned=1\">";
-	struct trace t = { .base = 0x10000000, .start_ns = START, .end_ns = START + 100 * MS,
+	struct trace t = { .base = 0x10000000,
+			   .start_ns = START,
+			   .end_ns = START + 100 * MS,
 			   .modules = { "/app/<b>bold</b>/&amp;'\"`${window.owned=1}",
 					"/app/--><svg/onload=window.owned=1>\xff\xfe\xe2\x80\xa8" },
 			   .module_count = 2 };
-	struct gt_text_frame frame = { .function = script, .file = image, .module = "<!--",
-				       .line = 7 };
+	struct gt_text_frame frame = {
+		.function = script, .file = image, .module = "<!--", .line = 7
+	};
 	struct gt_series used = { .name = script, .unit = "bytes", .subject = image };
 	uint64_t frames[2];
 	uint32_t a, b;
@@ -84,8 +90,10 @@ void make_damaged(void)
 	folder("damaged.gt");
 	write_info("damaged.gt", "./bin/damaged", "exit_status", "0");
 	for (uint32_t pid = 600; pid < 603; pid++) {
-		struct trace t = { .base = 0x10000000, .modules = { "/app/bin/damaged" },
-				   .module_count = 1, .start_ns = START + (pid - 600) * MS,
+		struct trace t = { .base = 0x10000000,
+				   .modules = { "/app/bin/damaged" },
+				   .module_count = 1,
+				   .start_ns = START + (pid - 600) * MS,
 				   .end_ns = START + 3000 * MS };
 		uint32_t at;
 
@@ -93,13 +101,11 @@ void make_damaged(void)
 			t.state = GT_TRACE_STOPPED;
 			t.error = ENOSPC;
 		}
-		begin(&t, "damaged.gt", pid, 1,
-		      "/app/bin/damaged", "./bin/damaged", 13);
+		begin(&t, "damaged.gt", pid, 1, "/app/bin/damaged", "./bin/damaged", 13);
 		at = STACK(&t, { 0, 0x1100 }, { 0, 0x1200 });
 		for (uint32_t i = 0; i < 1200; i++)
 			CALL(&t, clCreateBuffer, i + pid - 600,
-			     .handle = 0x100000 * (pid - 599) + i * 64,
-			     .size = 1024, .stack = at);
+			     .handle = 0x100000 * (pid - 599) + i * 64, .size = 1024, .stack = at);
 		end(&t);
 	}
 	if (truncate("damaged.gt/600.trace", 16384))

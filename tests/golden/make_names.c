@@ -5,8 +5,8 @@
 #include "recording_maker.h"
 
 #define HEADERS "/usr/include/c++/12/bits/"
-#define BUFFER "gpu::Buffer<float, gpu::Place<gpu::device, 256> >"
-#define VECTOR "std::vector<" BUFFER ", std::allocator<" BUFFER " > >"
+#define BUFFER  "gpu::Buffer<float, gpu::Place<gpu::device, 256> >"
+#define VECTOR  "std::vector<" BUFFER ", std::allocator<" BUFFER " > >"
 
 /* Innermost first; ended by one without a function. */
 struct call {
@@ -15,13 +15,11 @@ struct call {
 };
 
 static const struct call made = { BUFFER "::Buffer", "/app/src/buffer.hpp", 12 };
-static const struct call constructed = {
-	"std::allocator_traits<std::allocator<" BUFFER " > >::construct<" BUFFER ", int>",
-	HEADERS "alloc_traits.h", 516
-};
-static const struct call inserted = {
-	VECTOR "::_M_realloc_insert<int>", HEADERS "vector.tcc", 462
-};
+static const struct call constructed = { "std::allocator_traits<std::allocator<" BUFFER
+					 " > >::construct<" BUFFER ", int>",
+					 HEADERS "alloc_traits.h", 516 };
+static const struct call inserted = { VECTOR "::_M_realloc_insert<int>", HEADERS "vector.tcc",
+				      462 };
 static const struct call added = { VECTOR "::emplace_back<int>", HEADERS "vector.tcc", 123 };
 static const struct call grown = { "gpu::Pool::grow", "/app/src/pool.cpp", 21 };
 static const struct call filled = { "make", "/app/src/make.c", 2 };
@@ -36,9 +34,11 @@ static uint32_t stack_of(struct trace *t, const struct call *calls)
 	size_t count = 0;
 
 	for (; calls[count].function; count++)
-		frames[count] = gt_writer_text_frame(t->writer, &(struct gt_text_frame){
-			.function = calls[count].function, .file = calls[count].file,
-			.line = calls[count].line, .module = "/app/bin/names" });
+		frames[count] = gt_writer_text_frame(
+			t->writer, &(struct gt_text_frame){ .function = calls[count].function,
+							    .file = calls[count].file,
+							    .line = calls[count].line,
+							    .module = "/app/bin/names" });
 	return gt_writer_stack(t->writer, frames, count);
 }
 
@@ -47,7 +47,7 @@ static struct call from_main(uint32_t line)
 	return (struct call){ "main", "/app/src/main.cpp", line };
 }
 
-#define LEAK(t, size, ...)                                                                \
+#define LEAK(t, size, ...)                                                                         \
 	leak(t, stack_of(t, (const struct call[]){ __VA_ARGS__, { 0 } }), 1, size)
 
 void make_names(void)

@@ -20,8 +20,11 @@
  */
 static void make_growing(void)
 {
-	struct trace t = { .base = 0x10000000, .modules = { "/app/bin/service" }, .module_count = 1,
-			   .start_ns = START, .end_ns = START + 61000 * MS };
+	struct trace t = { .base = 0x10000000,
+			   .modules = { "/app/bin/service" },
+			   .module_count = 1,
+			   .start_ns = START,
+			   .end_ns = START + 61000 * MS };
 	uint32_t cache, list, tick, start, session;
 	uint64_t frames[2];
 
@@ -33,8 +36,9 @@ static void make_growing(void)
 	start = STACK(&t, { 0, 0x1400 }, { 0, 0x1000 });
 	session = STACK(&t, { 0, 0x1500 }, { 0, 0x1000 });
 	frames[0] = t.base + 0x1201;
-	frames[1] = gt_writer_text_frame(t.writer, &(struct gt_text_frame){
-		.function = "train", .file = "/app/train.py", .line = 88 });
+	frames[1] = gt_writer_text_frame(t.writer, &(struct gt_text_frame){ .function = "train",
+									    .file = "/app/train.py",
+									    .line = 88 });
 	list = gt_writer_stack(t.writer, frames, 2);
 	for (unsigned i = 0; i < 8; i++)
 		CALL(&t, clCreateBuffer, 10 + i, .handle = 0x1000 + i, .size = 8 << 20,
@@ -64,14 +68,16 @@ static void make_growing(void)
 /* Everything is given back. */
 static void make_clean(void)
 {
-	struct trace t = { .base = 0x10000000, .modules = { "/app/bin/clean" }, .module_count = 1,
-			   .start_ns = START, .end_ns = START + 900 * MS };
+	struct trace t = { .base = 0x10000000,
+			   .modules = { "/app/bin/clean" },
+			   .module_count = 1,
+			   .start_ns = START,
+			   .end_ns = START + 900 * MS };
 	uint32_t at;
 
 	folder("clean.gt");
 	write_info("clean.gt", "./bin/clean", "exit_status", "0");
-	begin(&t, "clean.gt", 100, 1,
-	      "/app/bin/clean", "./bin/clean", 11);
+	begin(&t, "clean.gt", 100, 1, "/app/bin/clean", "./bin/clean", 11);
 	at = STACK(&t, { 0, 0x1100 }, { 0, 0x1200 });
 	for (unsigned i = 0; i < 20; i++) {
 		CALL(&t, clCreateBuffer, 10 + i * 40, .handle = 0x1000, .size = (i % 7 + 1) << 20,
@@ -84,7 +90,9 @@ static void make_clean(void)
 /* Leaks of every sort: with and without bytes, retained, views, host memory, two platforms. */
 static void make_leaks(void)
 {
-	struct trace t = { .base = 0x10000000, .start_ns = START, .end_ns = START + 2400 * MS,
+	struct trace t = { .base = 0x10000000,
+			   .start_ns = START,
+			   .end_ns = START + 2400 * MS,
 			   .modules = { "/app/bin/demo", "/usr/lib/libOpenCL.so.1",
 					"/usr/lib/libc.so.6" },
 			   .module_count = 3 };
@@ -92,8 +100,7 @@ static void make_leaks(void)
 
 	folder("leaks.gt");
 	write_info("leaks.gt", "./bin/demo --size 4", "exit_status", "3");
-	begin(&t, "leaks.gt", 200, 1,
-	      "/app/bin/demo", "./bin/demo\0--size\0004", 19);
+	begin(&t, "leaks.gt", 200, 1, "/app/bin/demo", "./bin/demo\0--size\0004", 19);
 	gt_writer_place(t.writer, 1, GT_OPENCL, "Portable Computing Language");
 	gt_writer_place(t.writer, 2, GT_OPENCL, "Intel(R) OpenCL Graphics");
 	context = STACK(&t, { 1, 0x500 }, { 0, 0x1000 }, { 2, 0x300 }, { 0, 0x100 });
@@ -122,8 +129,7 @@ static void make_leaks(void)
 	CALL(&t, clReleaseMemObject, 800, .handle = 0x5000, .stack = tick);
 	for (unsigned i = 0; i < 120; i++)
 		CALL(&t, clEnqueueNDRangeKernel, 900 + i * 10, .handle = 0x9000 + i * 16,
-		     .owner = 0xc0,
-		     .stack = tick);
+		     .owner = 0xc0, .stack = tick);
 	CALL(&t, clCreateUserEvent, 2399, .handle = 0x8000, .owner = 0xc0); /* no stack */
 	end(&t);
 }
@@ -131,14 +137,17 @@ static void make_leaks(void)
 /* Redundant releases, failures, an end within a call, what was lost. */
 static void make_mistakes(void)
 {
-	struct trace t = { .base = 0x10000000, .modules = { "/app/bin/wrong" }, .module_count = 1,
-			   .start_ns = START, .lost = 12, .lost_stacks = 3 };
+	struct trace t = { .base = 0x10000000,
+			   .modules = { "/app/bin/wrong" },
+			   .module_count = 1,
+			   .start_ns = START,
+			   .lost = 12,
+			   .lost_stacks = 3 };
 	uint32_t made, ended, again, other;
 
 	folder("mistakes.gt");
 	write_info("mistakes.gt", "./bin/wrong", "signal", "11");
-	begin(&t, "mistakes.gt", 300, 1,
-	      "/app/bin/wrong", "./bin/wrong", 11);
+	begin(&t, "mistakes.gt", 300, 1, "/app/bin/wrong", "./bin/wrong", 11);
 	made = STACK(&t, { 0, 0x1100 }, { 0, 0x1200 });
 	ended = STACK(&t, { 0, 0x2100 }, { 0, 0x1200 });
 	again = STACK(&t, { 0, 0x3100 }, { 0, 0x1200 });
@@ -159,9 +168,12 @@ static void make_mistakes(void)
 	CALL(&t, clCreateSampler, 61, .stack = other, .failed = 1, .result = -9999);
 	CALL(&t, clCreateBuffer, 70, .handle = 0x1000, .size = 4096, .stack = made);
 	CALL(&t, clCreateBuffer, 71, .handle = 0x1000, .size = 8192, .stack = other);
-	gt_lane_enter(t.lane, &(struct gt_event){ .function = GT_FN_clReleaseMemObject,
-						  .handle = 0x1000, .time_ns = START + 80 * MS,
-						  .stack = ended }, NULL);
+	gt_lane_enter(t.lane,
+		      &(struct gt_event){ .function = GT_FN_clReleaseMemObject,
+					  .handle = 0x1000,
+					  .time_ns = START + 80 * MS,
+					  .stack = ended },
+		      NULL);
 	end(&t);
 }
 
@@ -171,13 +183,14 @@ static void make_family(void)
 	folder("family.gt");
 	write_info("family.gt", "./bin/family", "exit_status", "0");
 	for (uint32_t i = 0; i < 9; i++) {
-		struct trace t = { .base = 0x10000000 * (i + 1), .modules = { "/app/bin/family" },
-				   .module_count = 1, .start_ns = START + i * 100 * MS,
+		struct trace t = { .base = 0x10000000 * (i + 1),
+				   .modules = { "/app/bin/family" },
+				   .module_count = 1,
+				   .start_ns = START + i * 100 * MS,
 				   .end_ns = i == 4 ? 0 : START + (i * 100 + 950) * MS };
 		uint32_t at;
 
-		begin(&t, "family.gt", 400 + i, i ? 400 : 1,
-		      "/app/bin/family", "./bin/family", 12);
+		begin(&t, "family.gt", 400 + i, i ? 400 : 1, "/app/bin/family", "./bin/family", 12);
 		at = STACK(&t, { 0, 0x1100 }, { 0, 0x1200 });
 		CALL(&t, clCreateBuffer, i * 100 + 1, .handle = 0x1000, .size = 1 << 20,
 		     .stack = at);
@@ -192,18 +205,23 @@ static void make_family(void)
 /* Device memory measured while the program ran; a series of another unit belongs to no picture. */
 static void make_sampled(void)
 {
-	struct trace t = { .base = 0x10000000, .modules = { "/app/bin/sampled" }, .module_count = 1,
-			   .start_ns = START, .end_ns = START + 900 * MS };
+	struct trace t = { .base = 0x10000000,
+			   .modules = { "/app/bin/sampled" },
+			   .module_count = 1,
+			   .start_ns = START,
+			   .end_ns = START + 900 * MS };
 	uint16_t used, files;
 	uint32_t at;
 
 	folder("sampled.gt");
 	write_info("sampled.gt", "./bin/sampled", "exit_status", "0");
 	begin(&t, "sampled.gt", 800, 1, "/app/bin/sampled", "./bin/sampled", 13);
-	used = gt_writer_series(t.writer, &(struct gt_series){
-		.name = "device memory used", .unit = "bytes", .subject = "GPU 0: NVIDIA H200" });
-	files = gt_writer_series(t.writer, &(struct gt_series){
-		.name = "open files", .unit = "files", .subject = "" });
+	used = gt_writer_series(t.writer, &(struct gt_series){ .name = "device memory used",
+							       .unit = "bytes",
+							       .subject = "GPU 0: NVIDIA H200" });
+	files = gt_writer_series(
+		t.writer,
+		&(struct gt_series){ .name = "open files", .unit = "files", .subject = "" });
 	at = STACK(&t, { 0, 0x1100 }, { 0, 0x1200 });
 	for (unsigned i = 0; i < 8; i++) {
 		CALL(&t, clCreateBuffer, 10 + i * 100, .handle = 0x1000 + i, .size = 32 << 20,
@@ -226,16 +244,20 @@ static void make_attached(void)
 		bool is_kept, is_foreign, has_another;
 	} made[] = {
 		{ .name = "attached.gt", .running = "1", .lost = "0", .is_kept = true },
-		{ .name = "outlived.gt", .running = "1", .lost = "0", .is_kept = true,
+		{ .name = "outlived.gt",
+		  .running = "1",
+		  .lost = "0",
+		  .is_kept = true,
 		  .has_another = true },
-		{ .name = "lossy.gt", .running = "0", .lost = "1009",
-		  .has_another = true },
+		{ .name = "lossy.gt", .running = "0", .lost = "1009", .has_another = true },
 		{ .name = "foreign.gt", .running = "0", .lost = "0", .is_foreign = true },
 	};
 
 	for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
-		struct trace t = { .base = 0x10000000, .modules = { "/app/bin/service" },
-				   .module_count = 1, .start_ns = START,
+		struct trace t = { .base = 0x10000000,
+				   .modules = { "/app/bin/service" },
+				   .module_count = 1,
+				   .start_ns = START,
 				   .end_ns = START + 900 * MS };
 		struct gt_info *info = begin_info("gputrack attach -p 900");
 		uint32_t at;
@@ -281,8 +303,7 @@ static void make_nothing(void)
 	write_info("untracked.gt", "/bin/true", "exit_status", "0");
 	folder("silent.gt");
 	write_info("silent.gt", "./bin/silent", "exit_status", "0");
-	begin(&t, "silent.gt", 700, 1,
-	      "/app/bin/silent", "./bin/silent", 12);
+	begin(&t, "silent.gt", 700, 1, "/app/bin/silent", "./bin/silent", 12);
 	end(&t);
 }
 

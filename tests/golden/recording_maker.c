@@ -27,10 +27,13 @@ static void define_modules(struct gt_writer *w, void *context)
 	struct trace *t = context;
 
 	for (int i = 0; !t->modules_written && i < t->module_count; i++)
-		gt_writer_module(w, (uint32_t)i, &(struct gt_module){
-			.start = t->base + ((uint64_t)i << 20), .size = 1 << 20,
-			.bias = t->base + ((uint64_t)i << 20), .path = t->modules[i],
-			.build_id = build_id, .build_id_size = sizeof build_id });
+		gt_writer_module(w, (uint32_t)i,
+				 &(struct gt_module){ .start = t->base + ((uint64_t)i << 20),
+						      .size = 1 << 20,
+						      .bias = t->base + ((uint64_t)i << 20),
+						      .path = t->modules[i],
+						      .build_id = build_id,
+						      .build_id_size = sizeof build_id });
 	t->modules_written = true;
 }
 
@@ -40,11 +43,14 @@ void folder(const char *name)
 		die(name);
 }
 
-void begin(struct trace *t, const char *recording, uint32_t pid, uint32_t ppid,
-		  const char *program, const char *command, size_t size)
+void begin(struct trace *t, const char *recording, uint32_t pid, uint32_t ppid, const char *program,
+	   const char *command, size_t size)
 {
-	struct gt_writer_options options = { .pid = pid, .ppid = ppid, .modules = define_modules,
-					     .context = t, .start_ns = t->start_ns,
+	struct gt_writer_options options = { .pid = pid,
+					     .ppid = ppid,
+					     .modules = define_modules,
+					     .context = t,
+					     .start_ns = t->start_ns,
 					     .start_real_ns = START_REAL + (t->start_ns - START) };
 	int e;
 
@@ -94,12 +100,14 @@ uint32_t stack(struct trace *t, size_t count, const uint32_t pairs[][2])
 uint32_t named(struct trace *t, const char *function, const char *file, uint32_t line)
 {
 	uint64_t frames[] = {
-		gt_writer_text_frame(t->writer, &(struct gt_text_frame){
-			.function = function, .file = file, .module = "/app/bin/game",
-			.line = line }),
-		gt_writer_text_frame(t->writer, &(struct gt_text_frame){
-			.function = "main", .file = "/app/src/main.c", .module = "/app/bin/game",
-			.line = 20 }),
+		gt_writer_text_frame(t->writer, &(struct gt_text_frame){ .function = function,
+									 .file = file,
+									 .module = "/app/bin/game",
+									 .line = line }),
+		gt_writer_text_frame(t->writer, &(struct gt_text_frame){ .function = "main",
+									 .file = "/app/src/main.c",
+									 .module = "/app/bin/game",
+									 .line = 20 }),
 	};
 
 	return gt_writer_stack(t->writer, frames, 2);
@@ -146,7 +154,7 @@ void end_info(struct gt_info *info, const char *recording)
 }
 
 void write_info(const char *recording, const char *command, const char *end_key,
-		       const char *end_value)
+		const char *end_value)
 {
 	struct gt_info *info = begin_info(command);
 

@@ -5,8 +5,8 @@
 #include "trace/info.h"
 #include "trace/writer.h"
 
-#define MS 1000000ull
-#define START 5000000000000ull           /* of the first process, on the monotonic clock */
+#define MS    1000000ull
+#define START 5000000000000ull /* of the first process, on the monotonic clock */
 
 enum { MODULES_MAX = 8 };
 
@@ -15,11 +15,11 @@ struct trace {
 	char path[4096];
 	struct gt_writer *writer;
 	struct gt_lane *lane;
-	uint64_t base;                    /* where its modules begin */
+	uint64_t base; /* where its modules begin */
 	const char *modules[MODULES_MAX];
 	int module_count;
 	bool modules_written;
-	uint64_t start_ns, end_ns;        /* end 0: it never ended */
+	uint64_t start_ns, end_ns; /* end 0: it never ended */
 	uint32_t state, error;
 	uint64_t lost, lost_stacks;
 };
@@ -28,22 +28,23 @@ void die(const char *what);
 void folder(const char *name);
 
 /* `command` is `size` bytes: arguments with NUL bytes between them. */
-void begin(struct trace *t, const char *recording, uint32_t pid, uint32_t ppid,
-	   const char *program, const char *command, size_t size);
+void begin(struct trace *t, const char *recording, uint32_t pid, uint32_t ppid, const char *program,
+	   const char *command, size_t size);
 /* What only a real end could have stamped into the header is invented. */
 void end(struct trace *t);
 
 /* A stack from (module, offset) pairs, innermost first; offsets are those of the calls. */
 uint32_t stack(struct trace *t, size_t count, const uint32_t pairs[][2]);
 
-#define STACK(t, ...)                                                                     \
-	stack(t, sizeof((const uint32_t[][2]){ __VA_ARGS__ }) / sizeof(uint32_t[2]),      \
+#define STACK(t, ...)                                                                              \
+	stack(t, sizeof((const uint32_t[][2]){ __VA_ARGS__ }) / sizeof(uint32_t[2]),               \
 	      (const uint32_t[][2]){ __VA_ARGS__ })
 
 /* An event at so many milliseconds after START. */
-#define CALL(t, fn, ms, ...)                                                              \
-	gt_lane_event((t)->lane, &(struct gt_event){ .function = GT_FN_##fn,              \
-						     .time_ns = START + (ms) * MS, __VA_ARGS__ })
+#define CALL(t, fn, ms, ...)                                                                       \
+	gt_lane_event((t)->lane, &(struct gt_event){ .function = GT_FN_##fn,                       \
+						     .time_ns = START + (ms)*MS,                   \
+						     __VA_ARGS__ })
 
 /* A stack of two functions that are known by their words: what, and who called it. */
 uint32_t named(struct trace *t, const char *function, const char *file, uint32_t line);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_abi.c - what the tool declares of OpenCL and Level Zero by itself is what their headers say. */
+/* test_abi.c - what the tool declares of OpenCL and Level Zero by itself is what their headers say.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +41,8 @@ static void levelzero_is_as_its_headers_say(void **state)
 	(void)state;
 #ifdef HAVE_LEVELZERO
 	assert_int_equal(GT_ZE_DEVICE_PROPERTIES, ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES);
-	assert_int_equal(GT_ZE_DEVICE_MEMORY_PROPERTIES, ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES);
+	assert_int_equal(GT_ZE_DEVICE_MEMORY_PROPERTIES,
+			 ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES);
 	assert_int_equal(GT_ZE_CONTEXT_DESC, ZE_STRUCTURE_TYPE_CONTEXT_DESC);
 	assert_int_equal(GT_ZE_DEVICE_MEM_ALLOC_DESC, ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC);
 	assert_int_equal(sizeof(struct gt_ze_device_properties), sizeof(ze_device_properties_t));

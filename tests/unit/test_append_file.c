@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_append_file.c - a file that is appended to, in a process that closes what it does not know. */
+/* test_append_file.c - a file that is appended to, in a process that closes what it does not know.
+ */
 #include "base/append_file.h"
 
 #include <dirent.h>

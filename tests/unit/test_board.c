@@ -12,15 +12,22 @@
 static void create(struct gt_board *b, uint16_t process, uint64_t handle, uint64_t size,
 		   uint32_t stack, uint64_t time_ns)
 {
-	gt_board_apply(b, &(struct gt_event){ .time_ns = time_ns, .handle = handle, .size = size,
-					      .stack = stack, .function = GT_FN_clCreateBuffer },
+	gt_board_apply(b,
+		       &(struct gt_event){ .time_ns = time_ns,
+					   .handle = handle,
+					   .size = size,
+					   .stack = stack,
+					   .function = GT_FN_clCreateBuffer },
 		       process);
 }
 
 static void release(struct gt_board *b, uint16_t process, uint64_t handle)
 {
-	gt_board_apply(b, &(struct gt_event){ .time_ns = 99, .handle = handle,
-					      .function = GT_FN_clReleaseMemObject }, process);
+	gt_board_apply(b,
+		       &(struct gt_event){ .time_ns = 99,
+					   .handle = handle,
+					   .function = GT_FN_clReleaseMemObject },
+		       process);
 }
 
 static void totals_follow_the_events(void **state)

@@ -13,8 +13,12 @@ static uint64_t now = 1;
 static void event(struct gt_ledger *l, uint16_t function, uint64_t handle, uint64_t size,
 		  uint32_t stack, uint32_t process, uint16_t place)
 {
-	struct gt_event e = { .function = function, .handle = handle, .size = size, .stack = stack,
-			      .place = place, .time_ns = now++ };
+	struct gt_event e = { .function = function,
+			      .handle = handle,
+			      .size = size,
+			      .stack = stack,
+			      .place = place,
+			      .time_ns = now++ };
 
 	gt_ledger_apply(l, &e, process);
 }

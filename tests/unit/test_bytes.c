@@ -87,6 +87,7 @@ static void a_varint_of_more_than_64_bits_is_bad(void **state)
 
 static void signed_numbers_are_those_of_dwarf(void **state)
 {
+	/* clang-format off */
 	static const struct { const char *bytes; size_t size; int64_t value; } all[] = {
 		{ "\x00", 1, 0 }, { "\x02", 1, 2 }, { "\x7e", 1, -2 }, { "\x3f", 1, 63 },
 		{ "\x40", 1, -64 }, { "\xff\x00", 2, 127 }, { "\x81\x7f", 2, -127 },
@@ -94,6 +95,7 @@ static void signed_numbers_are_those_of_dwarf(void **state)
 		{ "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x00", 10, INT64_MAX },
 		{ "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x7f", 10, INT64_MIN },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
 		struct gt_bytes b = bytes_of(all[i].bytes, all[i].size);
@@ -138,8 +140,17 @@ static void zigzag_makes_values_near_zero_small(void **state)
 static void every_difference_leads_back_even_around_the_end(void **state)
 {
 	static const uint64_t half = (uint64_t)1 << 63;
-	const uint64_t ends[] = { 0, 1, 0x7fff, half - 2, half - 1, half, half + 1, UINT64_MAX - 1,
-				  UINT64_MAX, 0x7f0000000000, 0xdeadbeefcafebabe };
+	const uint64_t ends[] = { 0,
+				  1,
+				  0x7fff,
+				  half - 2,
+				  half - 1,
+				  half,
+				  half + 1,
+				  UINT64_MAX - 1,
+				  UINT64_MAX,
+				  0x7f0000000000,
+				  0xdeadbeefcafebabe };
 	size_t count = sizeof ends / sizeof *ends;
 
 	for (size_t i = 0; i < count; i++)
@@ -152,7 +163,11 @@ static void every_difference_leads_back_even_around_the_end(void **state)
 
 static void a_blob_is_borrowed_with_its_length(void **state)
 {
-	static const char data[] = "\x03" "abc" "\x00" "\x01" "d";
+	static const char data[] = "\x03"
+				   "abc"
+				   "\x00"
+				   "\x01"
+				   "d";
 	struct gt_bytes b = bytes_of(data, sizeof data - 1);
 	size_t size;
 
@@ -187,7 +202,9 @@ static void a_blob_longer_than_what_is_left_is_bad(void **state)
 
 static void once_bad_every_read_gives_nothing_and_nothing_moves(void **state)
 {
-	static const char data[] = "\x09" "\x05" "\x01";
+	static const char data[] = "\x09"
+				   "\x05"
+				   "\x01";
 	struct gt_bytes b = bytes_of(data, 3);
 	const uint8_t *at;
 	size_t size;

@@ -30,8 +30,13 @@ static uint64_t word(const void *pointer)
 
 static struct gt_call call_of(enum gt_function_id function, const uint64_t *argv, uint64_t ret)
 {
-	return (struct gt_call){ .function = function, .argv = argv, .ret = ret, .begun_ns = BEGUN,
-				 .ended_ns = ENDED, .stack = STACK, .tid = TID };
+	return (struct gt_call){ .function = function,
+				 .argv = argv,
+				 .ret = ret,
+				 .begun_ns = BEGUN,
+				 .ended_ns = ENDED,
+				 .stack = STACK,
+				 .tid = TID };
 }
 
 static struct taken events_of(enum gt_function_id function, const uint64_t *argv, uint64_t ret,
@@ -74,7 +79,8 @@ static uint16_t driver_place(const struct gt_call *call, enum gt_function_id row
 	return 3;
 }
 
-static const struct gt_call_door driver = { .size = driver_size, .count = driver_count,
+static const struct gt_call_door driver = { .size = driver_size,
+					    .count = driver_count,
 					    .place = driver_place };
 
 static void a_handle_that_is_the_result_is_created(void **state)
@@ -112,8 +118,9 @@ static void a_handle_that_is_an_argument_is_retained_or_ended(void **state)
 static void a_handle_behind_a_pointer_is_read_after_the_call(void **state)
 {
 	uint64_t event = 0xe0;
-	uint64_t argv[GT_ARGS_MAX] = { [clEnqueueMarker__command_queue] = 0x90,
-				       [clEnqueueMarker__event] = word(&event) };
+	uint64_t argv[GT_ARGS_MAX] = {
+		[clEnqueueMarker__command_queue] = 0x90, [clEnqueueMarker__event] = word(&event)
+	};
 	struct taken t = events_of(GT_FN_clEnqueueMarker, argv, 0, NULL);
 
 	assert_int_equal(t.count, 1);
@@ -284,8 +291,9 @@ static void a_failed_build_fails_and_hands_out_its_log(void **state)
 	t = filled_events_of(GT_FN_zeModuleCreate, argv, OTHER_FAILURE, GT_FILLED_IN);
 	assert_int_equal(t.count, 2);
 	assert_int_equal(t.events[1].handle, 0x109);
-	assert_int_equal(filled_events_of(GT_FN_zeModuleCreate, argv, BUILD_FAILURE,
-					  GT_FILLED_NOT).count, 1);
+	assert_int_equal(
+		filled_events_of(GT_FN_zeModuleCreate, argv, BUILD_FAILURE, GT_FILLED_NOT).count,
+		1);
 	module = 0x30d;
 	assert_int_equal(events_of(GT_FN_zeModuleCreate, argv, 0, NULL).count, 2);
 	assert_int_equal(filled_events_of(GT_FN_zeModuleCreate, argv, 0, GT_FILLED_NOT).count, 1);

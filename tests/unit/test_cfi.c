@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_cfi.c - what call frame information says of an address, and that hostile one says nothing. */
+/* test_cfi.c - what call frame information says of an address, and that hostile one says nothing.
+ */
 #include "capture/ebpf/cfi_table.h"
 
 #include <dwarf.h>
@@ -65,10 +66,14 @@ static bool learn_of(struct gt_cfi_rule *rule, const struct text *initial, const
 
 	memcpy(a, initial->bytes, initial->size);
 	memcpy(b, own->bytes, own->size);
-	known = gt_cfi_rule_init(rule, &(struct gt_cfi_code){
-		.initial = { .at = a, .end = a + initial->size },
-		.own = { .at = b, .end = b + own->size },
-		.code_factor = 1, .data_factor = -8, .start = START }, address);
+	known = gt_cfi_rule_init(
+		rule,
+		&(struct gt_cfi_code){ .initial = { .at = a, .end = a + initial->size },
+				       .own = { .at = b, .end = b + own->size },
+				       .code_factor = 1,
+				       .data_factor = -8,
+				       .start = START },
+		address);
 	free(a);
 	free(b);
 	return known;
@@ -89,17 +94,17 @@ static void a_rule_is_that_of_its_place(void **state)
 	struct text initial = usual(), own = { .size = 0 };
 	struct gt_cfi_rule rule;
 
-	say(&own, DW_CFA_advance_loc | 1, -1l);           /* push %rbp */
+	say(&own, DW_CFA_advance_loc | 1, -1l); /* push %rbp */
 	say(&own, DW_CFA_def_cfa_offset, 16l, -1l);
 	say(&own, DW_CFA_offset | RBP, 2l, -1l);
-	say(&own, DW_CFA_advance_loc | 3, -1l);           /* mov %rsp, %rbp */
+	say(&own, DW_CFA_advance_loc | 3, -1l); /* mov %rsp, %rbp */
 	say(&own, DW_CFA_def_cfa_register, 6l, -1l);
 	say(&own, DW_CFA_remember_state, -1l);
 	put(&own, DW_CFA_advance_loc1);
-	put(&own, 40);                                    /* pop %rbp */
+	put(&own, 40); /* pop %rbp */
 	say(&own, DW_CFA_def_cfa, 7l, 8l, -1l);
 	say(&own, DW_CFA_restore | RBP, -1l);
-	say(&own, DW_CFA_advance_loc | 1, -1l);           /* ret */
+	say(&own, DW_CFA_advance_loc | 1, -1l); /* ret */
 	say(&own, DW_CFA_restore_state, -1l);
 
 	assert_true(learn_of(&rule, &initial, &own, START));
@@ -133,8 +138,7 @@ static void a_register_of_whatever_number_is_read_over(void **state)
 	static const int with_offset[] = { DW_CFA_offset_extended, DW_CFA_offset_extended_sf,
 					   DW_CFA_val_offset, DW_CFA_val_offset_sf,
 					   DW_CFA_GNU_negative_offset_extended };
-	static const int alone[] = { DW_CFA_restore_extended, DW_CFA_undefined,
-				     DW_CFA_same_value };
+	static const int alone[] = { DW_CFA_restore_extended, DW_CFA_undefined, DW_CFA_same_value };
 	static const long numbers[] = { FAR, 255, 134000000, INT32_MAX, INT64_MAX };
 
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
@@ -192,7 +196,8 @@ static void what_is_not_understood_is_not_guessed(void **state)
 		struct text own = { .size = 0 };
 
 		say(&own, byte, 1l, 1l, 1l, 1l, 1l, 1l, 1l, 1l, 1l, -1l);
-		/* set_loc, vendors' and what nobody defined; restore_state has nothing to restore */
+		/* set_loc, vendors' and what nobody defined; restore_state has nothing to restore
+		 */
 		if (byte == DW_CFA_set_loc || byte == DW_CFA_restore_state ||
 		    (byte > DW_CFA_val_expression && byte != DW_CFA_GNU_args_size &&
 		     byte != DW_CFA_GNU_negative_offset_extended))
@@ -233,14 +238,24 @@ static void places_past_the_last_address_are_refused(void **state)
 	struct gt_cfi_rule rule;
 
 	say(&own, DW_CFA_advance_loc | 63, -1l);
-	assert_false(gt_cfi_rule_init(&rule, &(struct gt_cfi_code){
-		.initial = { .at = initial.bytes, .end = initial.bytes + initial.size },
-		.own = { .at = own.bytes, .end = own.bytes + own.size },
-		.code_factor = UINT64_MAX / 2, .data_factor = -8, .start = START }, START));
-	assert_false(gt_cfi_rule_init(&rule, &(struct gt_cfi_code){
-		.initial = { .at = initial.bytes, .end = initial.bytes + initial.size },
-		.own = { .at = own.bytes, .end = own.bytes + own.size },
-		.code_factor = 1, .data_factor = -8, .start = UINT64_MAX }, UINT64_MAX));
+	assert_false(gt_cfi_rule_init(
+		&rule,
+		&(struct gt_cfi_code){
+			.initial = { .at = initial.bytes, .end = initial.bytes + initial.size },
+			.own = { .at = own.bytes, .end = own.bytes + own.size },
+			.code_factor = UINT64_MAX / 2,
+			.data_factor = -8,
+			.start = START },
+		START));
+	assert_false(gt_cfi_rule_init(
+		&rule,
+		&(struct gt_cfi_code){
+			.initial = { .at = initial.bytes, .end = initial.bytes + initial.size },
+			.own = { .at = own.bytes, .end = own.bytes + own.size },
+			.code_factor = 1,
+			.data_factor = -8,
+			.start = UINT64_MAX },
+		UINT64_MAX));
 }
 
 static void expressions_are_kept_up_to_a_size(void **state)
@@ -293,16 +308,23 @@ static void instructions_cut_anywhere_are_not_read_past(void **state)
 }
 
 /*
- * A file that is but an .eh_frame and an .eh_frame_hdr, at the same addresses as offsets. One shared
- * entry and two functions, of 0x40 bytes at START and START + 0x80.
+ * A file that is but an .eh_frame and an .eh_frame_hdr, at the same addresses as offsets. One
+ * shared entry and two functions, of 0x40 bytes at START and START + 0x80.
  */
 struct file {
 	uint8_t bytes[4096];
 	struct gt_image image;
 };
 
-enum { SHARED = 0x100, FIRST = 0x120, SECOND = 0x140, SECTION_END = 0x164, INDEX = 0x200,
-       INDEX_SIZE = 12 + 16, FILE_SIZE = 0x400 };
+enum {
+	SHARED = 0x100,
+	FIRST = 0x120,
+	SECOND = 0x140,
+	SECTION_END = 0x164,
+	INDEX = 0x200,
+	INDEX_SIZE = 12 + 16,
+	FILE_SIZE = 0x400
+};
 
 static void put_word(struct file *f, size_t at, uint32_t word)
 {
@@ -315,23 +337,39 @@ static void put_function(struct file *f, size_t at, uint32_t start, uint32_t siz
 	put_word(f, at + 4, (uint32_t)(at + 4 - SHARED));
 	put_word(f, at + 8, start - (uint32_t)(at + 8)); /* from here */
 	put_word(f, at + 12, size);
-	f->bytes[at + 16] = 0;                           /* no augmentation */
-	memcpy(f->bytes + at + 17, (uint8_t[]){ DW_CFA_advance_loc | 4, DW_CFA_def_cfa_offset, 16 }, 3);
+	f->bytes[at + 16] = 0; /* no augmentation */
+	memcpy(f->bytes + at + 17, (uint8_t[]){ DW_CFA_advance_loc | 4, DW_CFA_def_cfa_offset, 16 },
+	       3);
 }
 
 static void make_file(struct file *f)
 {
-	static const uint8_t shared[] = { 1, 'z', 'R', 0, 1, 0x78, 16, 1,
+	static const uint8_t shared[] = { 1,
+					  'z',
+					  'R',
+					  0,
+					  1,
+					  0x78,
+					  16,
+					  1,
 					  DW_EH_PE_pcrel | DW_EH_PE_sdata4,
-					  DW_CFA_def_cfa, 7, 8, DW_CFA_offset | 16, 1 };
+					  DW_CFA_def_cfa,
+					  7,
+					  8,
+					  DW_CFA_offset | 16,
+					  1 };
 	static const uint8_t index[] = { 1, DW_EH_PE_pcrel | DW_EH_PE_sdata4, DW_EH_PE_udata4,
 					 DW_EH_PE_datarel | DW_EH_PE_sdata4 };
 
-	*f = (struct file){ .image = {
-		.fd = memfd_create("cfi", MFD_CLOEXEC), .segments = { { .size = FILE_SIZE } },
-		.segment_count = 1,
-		.cfi = { .offset = SHARED, .address = SHARED, .size = SECTION_END - SHARED },
-		.cfi_index = { .offset = INDEX, .address = INDEX, .size = INDEX_SIZE } } };
+	*f = (struct file){
+		.image = { .fd = memfd_create("cfi", MFD_CLOEXEC),
+			   .segments = { { .size = FILE_SIZE } },
+			   .segment_count = 1,
+			   .cfi = { .offset = SHARED,
+				    .address = SHARED,
+				    .size = SECTION_END - SHARED },
+			   .cfi_index = { .offset = INDEX, .address = INDEX, .size = INDEX_SIZE } }
+	};
 	put_word(f, SHARED, 0x1c);
 	memcpy(f->bytes + SHARED + 8, shared, sizeof shared);
 	put_function(f, FIRST, START, 0x40);
@@ -370,6 +408,7 @@ static int offset_at(struct file *f, uint64_t address)
 
 static void check_good(struct file *f)
 {
+	/* clang-format off */
 	static const struct { uint64_t address; int offset; } places[] = {
 		{ 0, 0 }, { START - 1, 0 }, { START, 8 }, { START + 3, 8 }, { START + 4, 16 },
 		{ START + 0x3f, 16 }, { START + 0x40, 0 }, { START + 0x7f, 0 }, { START + 0x80, 8 },
@@ -442,6 +481,7 @@ static void an_index_longer_than_its_file_ends_with_it(void **state)
 
 static void shared_entries_of_other_sorts_are_refused(void **state)
 {
+	/* clang-format off */
 	static const struct { size_t at; uint8_t byte; } changes[] = {
 		{ 8, 2 }, { 8, 4 }, { 9, 'e' }, { 10, 'X' }, { 14, 17 }, { 15, 0xff }, { 16, 0xff },
 		{ 16, DW_EH_PE_indirect | 0x1b }, { 16, DW_EH_PE_funcrel | DW_EH_PE_sdata4 },
@@ -533,9 +573,12 @@ static void expressions_are_worked_out(void **state)
 		{ "\x0e\x01", 2, 0 },
 		{ "\x77\x20\x2f\xfd\xff", 5, 0 },              /* goes back: never followed */
 	};
+	/* clang-format on */
+	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		assert_int_equal(caller_by((const uint8_t *)all[i].code, all[i].size), all[i].caller);
+		assert_int_equal(caller_by((const uint8_t *)all[i].code, all[i].size),
+				 all[i].caller);
 }
 
 int main(void)

@@ -17,8 +17,14 @@ static void add_record(struct gt_definitions *d, uint64_t tag, const uint8_t *pa
 
 static void add_module(struct gt_definitions *d, uint64_t start, uint64_t size)
 {
-	const uint64_t values[] = { d->module_count, start, size, start /* its bias */,
-				    0 /* no path, build id, … */, 0, 0, 0 };
+	const uint64_t values[] = { d->module_count,
+				    start,
+				    size,
+				    start /* its bias */,
+				    0 /* no path, build id, … */,
+				    0,
+				    0,
+				    0 };
 	uint8_t payload[sizeof values / sizeof *values * GT_VARINT_MAX], *at = payload;
 
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
@@ -81,8 +87,7 @@ static void modules_that_come_and_go_between_stacks_take_no_time(void **state)
 		assert_int_equal(module_at(&d, i % LIVE * SIZE), i);
 		if (i % 3 == 0)
 			unload(&d, i);
-		assert_int_equal(module_at(&d, i % LIVE * SIZE),
-				 i % 3 ? i : GT_NO_MODULE);
+		assert_int_equal(module_at(&d, i % LIVE * SIZE), i % 3 ? i : GT_NO_MODULE);
 		add_stack(&d, UINT64_MAX / 2, 1, 16);
 	}
 	gt_definitions_free(&d);

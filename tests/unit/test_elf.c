@@ -63,6 +63,7 @@ static void as_many_sections_as_the_header_can_name_are_fine(void **state)
 
 static void more_are_fine_up_to_a_number(void **state)
 {
+	/* clang-format off */
 	static const struct { uint64_t more; bool bounded; } all[] = {
 		{ 0, true }, { 70000, true }, { 1 << 17, true }, { (1 << 17) + 1, false },
 		{ 4000000, false }, { UINT64_MAX, false } };
@@ -105,6 +106,7 @@ int main(void)
 		cmocka_unit_test(more_are_fine_up_to_a_number),
 		cmocka_unit_test(what_is_cut_or_something_else_is_left_to_others),
 	};
+	/* clang-format on */
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_ends.c - when processes were gone that did not say so: lines, the last that counts, others. */
+/* test_ends.c - when processes were gone that did not say so: lines, the last that counts, others.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +30,7 @@ static struct gt_ends *read_text(const char *text)
 static void each_trace_has_its_last_line(void **state)
 {
 	struct gt_ends *ends = read_text(GT_ENDS_MAGIC "9.trace 70\n10.trace 20\n9.trace 40\n"
-					 "1.trace 18446744073709551615\n");
+						       "1.trace 18446744073709551615\n");
 
 	(void)state;
 	assert_int_equal(gt_ends_find(ends, "9.trace"), 40);
@@ -43,7 +44,7 @@ static void each_trace_has_its_last_line(void **state)
 static void what_is_no_line_is_passed_over(void **state)
 {
 	struct gt_ends *ends = read_text(GT_ENDS_MAGIC "a\n 1\nb -1\nc 1x\nd 99999999999999999999\n"
-					 "\n" GT_ENDS_MAGIC "e  2\nf 3\ng 4");
+						       "\n" GT_ENDS_MAGIC "e  2\nf 3\ng 4");
 	static const char *const none[] = { "a", "", "b", "c", "d", "e", "g" };
 
 	(void)state;

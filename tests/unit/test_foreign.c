@@ -34,7 +34,8 @@ static void *let_go(void *unused)
 	return unused;
 }
 
-/* What the child says: can it go in, had the other left when it was made, may it give memory back? */
+/* What the child says: can it go in, had the other left when it was made, may it give memory back?
+ */
 enum { CAN_ENTER = 1, OTHER_HAD_LEFT = 2, CAN_FREE = 4 };
 
 static void say_as_child(void)

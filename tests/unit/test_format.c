@@ -12,6 +12,7 @@
 
 static void sizes_have_three_digits_and_a_binary_unit(void **state)
 {
+	/* clang-format off */
 	static const struct {
 		uint64_t bytes;
 		const char *text;
@@ -22,6 +23,7 @@ static void sizes_have_three_digits_and_a_binary_unit(void **state)
 		{ 1024 * 1000, "1,000 KiB" },
 		{ 3000000, "2.86 MiB" }, { 64ull << 30, "64.0 GiB" }, { UINT64_MAX, "16.0 EiB" },
 	};
+	/* clang-format on */
 	char out[GT_FORMAT_MAX];
 
 	(void)state;
@@ -42,6 +44,7 @@ static void counts_are_grouped_by_thousands(void **state)
 
 static void spans_choose_their_unit(void **state)
 {
+	/* clang-format off */
 	static const struct {
 		uint64_t ns;
 		const char *text;
@@ -52,6 +55,7 @@ static void spans_choose_their_unit(void **state)
 		{ 3599000000000, "1 h 00 min" }, { 3600000000000 * 3 + 720000000000, "3 h 12 min" },
 		{ 86400000000000 * 3, "3 d 00 h" },
 	};
+	/* clang-format on */
 	char out[GT_FORMAT_MAX];
 
 	(void)state;
@@ -92,8 +96,10 @@ static void only_whole_numbers_are_counts(void **state)
 
 static void numbers_may_have_a_point_and_nothing_else(void **state)
 {
-	static const char *const none[] = { "", ".", "-1", "+1", "1e3", "inf", "nan", "1.2.3", " 1",
-					    "0x10", "1,5", "1234567890123456789012345678901" };
+	static const char *const none[] = {
+		"",    ".",     "-1", "+1",   "1e3", "inf",
+		"nan", "1.2.3", " 1", "0x10", "1,5", "1234567890123456789012345678901"
+	};
 	double value = -1;
 
 	(void)state;

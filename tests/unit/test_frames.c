@@ -5,7 +5,8 @@
 #include "replay/frames.h"
 
 /* The frames of the only event of a process with this stack. */
-static size_t frames_of(const uint64_t *addresses, size_t count, struct gt_frame *frames, size_t room)
+static size_t frames_of(const uint64_t *addresses, size_t count, struct gt_frame *frames,
+			size_t room)
 {
 	static const struct gt_frames_options nameless = { .no_symbols = true };
 	const char *folder = fresh_folder();
@@ -17,9 +18,12 @@ static size_t frames_of(const uint64_t *addresses, size_t count, struct gt_frame
 	uint32_t process;
 
 	start_process(&p, folder, 11);
-	gt_lane_event(p.lane, &(struct gt_event){ .time_ns = gt_now_ns(), .handle = 1, .tid = 11,
-						  .stack = gt_writer_stack(p.writer, addresses, count),
-						  .function = GT_FN_clCreateUserEvent });
+	gt_lane_event(p.lane,
+		      &(struct gt_event){ .time_ns = gt_now_ns(),
+					  .handle = 1,
+					  .tid = 11,
+					  .stack = gt_writer_stack(p.writer, addresses, count),
+					  .function = GT_FN_clCreateUserEvent });
 	end_writer(p.writer);
 	r = open_recording(folder, 0);
 	assert_int_equal(gt_frames_new(&f, r, &nameless), 0);
@@ -67,7 +71,8 @@ static void the_cxx_library_is_told_from_the_program(void **state)
 		{ { .function = "std::vector<int>::push_back", .file = "stl_vector.h" }, true },
 		{ { .function = "__gnu_cxx::new_allocator<int>::construct" }, true },
 		{ { .function = "operator new", .file = "/usr/include/c++/12/new" }, true },
-		{ { .function = "cl::Buffer::Buffer", .file = "/usr/include/CL/opencl.hpp" }, true },
+		{ { .function = "cl::Buffer::Buffer", .file = "/usr/include/CL/opencl.hpp" },
+		  true },
 		{ { .file = "/opt/llvm/include/c++/v1/memory" }, true },
 		{ { .module = "/usr/lib/x86_64-linux-gnu/libstdc++.so.6" }, true },
 		{ { .function = "main", .file = "/src/main.cpp", .module = "/bin/p" }, false },

@@ -76,9 +76,11 @@ static const char *const opencl_counted[] = {
 	"Device", "Context", "CommandQueue", "MemObject", "Sampler", "Program", "Kernel", "Event",
 };
 
+/* clang-format off */
 static const char *const opencl_frees[] = {
 	"clSVMFree", "clEnqueueSVMFree", "clMemFreeINTEL", "clMemBlockingFreeINTEL",
 };
+/* clang-format on */
 
 /* Row of a function that has this effect, its second one included; NULL when there is none. */
 static const struct gt_function *find(enum gt_api api, const char *prefix, const char *name,
@@ -94,10 +96,10 @@ static const struct gt_function *find(enum gt_api api, const char *prefix, const
 	return NULL;
 }
 
-#define assert_each(names, prefix, effect_)                                               \
-	for (size_t i_ = 0; i_ < sizeof(names) / sizeof *(names); i_++)                   \
-		if (!find(GT_OPENCL, prefix, (names)[i_], effect_))                       \
-			fail_msg("%s%s is not in the table", prefix, (names)[i_])
+#define assert_each(names, prefix, effect_)                                                        \
+	for (size_t i_ = 0; i_ < sizeof(names) / sizeof *(names); i_++)                            \
+		if (!find(GT_OPENCL, prefix, (names)[i_], effect_))                                \
+	fail_msg("%s%s is not in the table", prefix, (names)[i_])
 
 static void every_opencl_function_that_creates_is_listed(void **state)
 {
@@ -304,8 +306,11 @@ static void only_creations_and_ends_of_ranges_have_a_size(void **state)
 		const struct gt_function *fn = &gt_functions[row];
 
 		if (fn->effect != GT_CREATE)
-			assert_int_equal(fn->size.from, gt_function_ends(fn) &&
-					 gt_kinds[fn->kind].habits & GT_RANGED ? GT_IN : GT_NONE);
+			assert_int_equal(fn->size.from,
+					 gt_function_ends(fn) &&
+							 gt_kinds[fn->kind].habits & GT_RANGED ?
+						 GT_IN :
+						 GT_NONE);
 	}
 }
 

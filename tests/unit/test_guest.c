@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_guest.c - the recorder library with a driver of two lines: threads, forks, failures, signals. */
+/* test_guest.c - the recorder library with a driver of two lines: threads, forks, failures,
+ * signals. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -383,7 +384,8 @@ static void calls_from_a_signal_handler_do_no_harm(void **state)
 	signal(SIGALRM, SIG_DFL);
 	after = replay((uint32_t)getpid());
 	/* none is forgotten: recorded, or counted as lost */
-	assert_int_equal(after.events - before.events + after.lost - before.lost, calls + 2 * ticks);
+	assert_int_equal(after.events - before.events + after.lost - before.lost,
+			 calls + 2 * ticks);
 }
 
 static int start(void **state)

@@ -21,7 +21,8 @@ static void a_browser_is_understood(void **state)
 {
 	(void)state;
 	assert_int_equal(parse("GET /token/data.json HTTP/1.1\r\nhOsT:  127.0.0.1:8080 \r\n"
-			       "Accept: */*\r\nIf-None-Match: \"12\"\r\n\r\n"), GT_HTTP_WHOLE);
+			       "Accept: */*\r\nIf-None-Match: \"12\"\r\n\r\n"),
+			 GT_HTTP_WHOLE);
 	assert_string_equal(request.method, "GET");
 	assert_string_equal(request.target, "/token/data.json");
 	assert_string_equal(request.host, "127.0.0.1:8080");

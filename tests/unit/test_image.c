@@ -60,8 +60,11 @@ static struct gt_mapping code_of(char *path, const struct file *f)
 	close(mkstemp(path));
 	save(path, f);
 	assert_int_equal(stat(path, &st), 0);
-	return (struct gt_mapping){ .start = BASE + PAGE, .end = BASE + 2 * PAGE, .is_code = true,
-				    .inode = st.st_ino, .path = path };
+	return (struct gt_mapping){ .start = BASE + PAGE,
+				    .end = BASE + 2 * PAGE,
+				    .is_code = true,
+				    .inode = st.st_ino,
+				    .path = path };
 }
 
 static void code_that_shares_a_page_with_what_is_before_it_is_where_it_is(void **state)
@@ -76,10 +79,14 @@ static void code_that_shares_a_page_with_what_is_before_it_is_where_it_is(void *
 	assert_non_null(image);
 	assert_int_equal(gt_image_bias(image, &m), BASE);
 	/* where all that can be read may be executed, and that is mapped alone */
-	assert_int_equal(gt_image_bias(&(struct gt_image){ .segment_count = 1, .segments = {
-		{ .offset = PAGE, .address = 3 * PAGE, .size = 8 } } },
-		&(struct gt_mapping){ .start = BASE + 3 * PAGE, .end = BASE + 4 * PAGE,
-				      .offset = PAGE }), BASE);
+	assert_int_equal(gt_image_bias(&(struct gt_image){ .segment_count = 1,
+							   .segments = { { .offset = PAGE,
+									   .address = 3 * PAGE,
+									   .size = 8 } } },
+				       &(struct gt_mapping){ .start = BASE + 3 * PAGE,
+							     .end = BASE + 4 * PAGE,
+							     .offset = PAGE }),
+			 BASE);
 	gt_images_fini(&images);
 	unlink(path);
 }
@@ -97,7 +104,8 @@ static void a_file_that_was_written_anew_is_another_image(void **state)
 	f.loads[1].p_vaddr += PAGE;
 	save(path, &f);
 	/* both lie in one tick of a coarse clock */
-	assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[]){ { 5, 6 }, { 7, 8 } }, 0), 0);
+	assert_int_equal(utimensat(AT_FDCWD, path, (struct timespec[]){ { 5, 6 }, { 7, 8 } }, 0),
+			 0);
 	assert_ptr_not_equal(gt_images_get(&images, &m, 1), image);
 	assert_int_equal(gt_image_bias(gt_images_get(&images, &m, 1), &m), BASE - PAGE);
 	/* who mapped it before still has it */
@@ -133,7 +141,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_that_shares_a_page_with_what_is_before_it_is_where_it_is),
 		cmocka_unit_test(a_file_that_was_written_anew_is_another_image),
-		cmocka_unit_test(a_file_that_only_its_processes_see_is_reached_through_one_that_lives),
+		cmocka_unit_test(
+			a_file_that_only_its_processes_see_is_reached_through_one_that_lives),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,9 +57,9 @@ static void values_are_separated_and_indented(void **state)
 	gt_json_array(j, "empty");
 	gt_json_end(j);
 	assert_document(&d, "{\n\t\"most\": 18446744073709551615,\n"
-			"\t\"least\": -9223372036854775808,\n"
-			"\t\"yes\": true,\n\t\"none\": null,\n\t\"handle\": \"0x1f\",\n"
-			"\t\"list\": [\n\t\t1,\n\t\t2\n\t],\n\t\"empty\": []\n}\n");
+			    "\t\"least\": -9223372036854775808,\n"
+			    "\t\"yes\": true,\n\t\"none\": null,\n\t\"handle\": \"0x1f\",\n"
+			    "\t\"list\": [\n\t\t1,\n\t\t2\n\t],\n\t\"empty\": []\n}\n");
 }
 
 static void a_line_holds_all_that_is_in_it(void **state)
@@ -81,8 +81,8 @@ static void a_line_holds_all_that_is_in_it(void **state)
 	gt_json_end(j);
 	gt_json_int(j, "after", 1);
 	assert_document(&d, "{\n\t\"rows\": [\n\t\t{\"inner\": [{\"a\": 0}]},\n"
-			"\t\t{\"inner\": [{\"a\": 1}]}\n"
-			"\t],\n\t\"after\": 1\n}\n");
+			    "\t\t{\"inner\": [{\"a\": 1}]}\n"
+			    "\t],\n\t\"after\": 1\n}\n");
 }
 
 static void any_bytes_become_valid_strings(void **state)
@@ -94,15 +94,19 @@ static void any_bytes_become_valid_strings(void **state)
 	gt_json_text(j, "quote", "a\"b\\c/d");
 	gt_json_text(j, "control", "\033[0m\n\t\r\x01\x7f");
 	gt_json_text(j, "utf8", "é日💩");
-	gt_json_text(j, "bad", "\xff" "a\xc0\xaf" "b\xed\xa0\x80" "c\xe2\x82");
+	gt_json_text(j, "bad",
+		     "\xff"
+		     "a\xc0\xaf"
+		     "b\xed\xa0\x80"
+		     "c\xe2\x82");
 	gt_json_text(j, "tricky", "\xc2\x9b\xe2\x80\xae");
 	gt_json_text(j, "key \"x\"", NULL);
 	assert_document(&d, "{\n\t\"quote\": \"a\\\"b\\\\c/d\",\n"
-			"\t\"control\": \"\\u001b[0m\\n\\t\\u000d\\u0001\\u007f\",\n"
-			"\t\"utf8\": \"é日💩\",\n"
-			"\t\"bad\": \"\uFFFDa\uFFFD\uFFFDb\uFFFD\uFFFD\uFFFDc\uFFFD\uFFFD\",\n"
-			"\t\"tricky\": \"\\u009b\\u202e\",\n"
-			"\t\"key \\\"x\\\"\": null\n}\n");
+			    "\t\"control\": \"\\u001b[0m\\n\\t\\u000d\\u0001\\u007f\",\n"
+			    "\t\"utf8\": \"é日💩\",\n"
+			    "\t\"bad\": \"\uFFFDa\uFFFD\uFFFDb\uFFFD\uFFFD\uFFFDc\uFFFD\uFFFD\",\n"
+			    "\t\"tricky\": \"\\u009b\\u202e\",\n"
+			    "\t\"key \\\"x\\\"\": null\n}\n");
 }
 
 static void nothing_in_html_can_end_its_element(void **state)
@@ -115,7 +119,7 @@ static void nothing_in_html_can_end_its_element(void **state)
 	gt_json_text(j, "a", "</script><!--&\xe2\x80\xa8");
 	gt_json_text(j, "<b>", "");
 	assert_document(&d, "{\n\t\"a\": \"\\u003c/script\\u003e\\u003c!--\\u0026\\u2028\",\n"
-			"\t\"\\u003cb\\u003e\": \"\"\n}\n");
+			    "\t\"\\u003cb\\u003e\": \"\"\n}\n");
 }
 
 static void bytes_become_base64(void **state)
@@ -130,7 +134,7 @@ static void bytes_become_base64(void **state)
 	gt_json_base64(j, "3", "Man", 3);
 	gt_json_base64(j, "4", "Many", 4);
 	assert_document(&d, "{\n\t\"0\": \"\",\n\t\"1\": \"/w==\",\n\t\"2\": \"ABA=\",\n"
-			"\t\"3\": \"TWFu\",\n\t\"4\": \"TWFueQ==\"\n}\n");
+			    "\t\"3\": \"TWFu\",\n\t\"4\": \"TWFueQ==\"\n}\n");
 }
 
 int main(void)

@@ -26,7 +26,7 @@ static inline struct gt_event event_of(uint16_t function, uint64_t handle, uint3
 }
 
 static inline void apply(struct gt_ledger *l, uint16_t function, uint64_t handle, uint32_t stack,
-		  uint64_t size)
+			 uint64_t size)
 {
 	struct gt_event e = event_of(function, handle, stack, size);
 

@@ -99,8 +99,9 @@ static void sizes_have_units(void **state)
 		uint64_t value = 0;
 		bool in_bytes = false;
 
-		assert_int_equal(gt_size_parse(cases[i].text, strlen(cases[i].text), &value,
-					       &in_bytes), cases[i].good);
+		assert_int_equal(
+			gt_size_parse(cases[i].text, strlen(cases[i].text), &value, &in_bytes),
+			cases[i].good);
 		if (cases[i].good) {
 			assert_int_equal(value, cases[i].value);
 			assert_int_equal(in_bytes, cases[i].in_bytes);
@@ -161,10 +162,8 @@ static void mistakes_are_pointed_at(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words_name_kinds),
-		cmocka_unit_test(every_kind_has_a_word),
-		cmocka_unit_test(sizes_have_units),
-		cmocka_unit_test(limits_are_read),
+		cmocka_unit_test(words_name_kinds),        cmocka_unit_test(every_kind_has_a_word),
+		cmocka_unit_test(sizes_have_units),        cmocka_unit_test(limits_are_read),
 		cmocka_unit_test(mistakes_are_pointed_at),
 	};
 

@@ -64,8 +64,7 @@ static enum gt_change model_apply(struct model *m, size_t process, size_t family
 		*refs = effect == GT_DESTROY ? 0 : *refs - 1;
 		m->count -= !*refs;
 		return *refs ? GT_CHANGE_RELEASED : GT_CHANGE_ENDED;
-	default:
-		return GT_CHANGE_NONE;
+	default: return GT_CHANGE_NONE;
 	}
 }
 
@@ -115,8 +114,10 @@ static void random_lives_agree_with_the_model(void **state)
 		size_t h = random_word(&seed) % HANDLES;
 		uint64_t dice = random_word(&seed) % 8;
 		const struct family *family = &families[f];
-		uint16_t function = dice < 3 ? family->create : dice < 5 ? family->retain :
-				    family->release ? family->release : family->destroy;
+		uint16_t function = dice < 3        ? family->create :
+				    dice < 5        ? family->retain :
+				    family->release ? family->release :
+						      family->destroy;
 		struct gt_event e = event_of(function, handle_value(h));
 		struct gt_entry *entry, gone = { 0 };
 		enum gt_change wanted, change;

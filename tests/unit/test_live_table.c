@@ -29,8 +29,11 @@ static uint64_t clock_ns;
 /* Something that was created under the handle, a nanosecond after the last. */
 static struct gt_event created(enum gt_function_id function, uint64_t handle, uint64_t owner)
 {
-	return (struct gt_event){ .function = (uint16_t)function, .handle = handle, .owner = owner,
-				  .time_ns = ++clock_ns, .tid = 1 };
+	return (struct gt_event){ .function = (uint16_t)function,
+				  .handle = handle,
+				  .owner = owner,
+				  .time_ns = ++clock_ns,
+				  .tid = 1 };
 }
 
 static enum gt_change apply(struct gt_event event)
@@ -190,7 +193,8 @@ static void a_log_is_taken_where_the_driver_handed_one_out(void **state)
 	assert_int_equal(count_logs(), 0);
 }
 
-/* There is no recording here: stacks are kept all the same, and must not be of code that is gone. */
+/* There is no recording here: stacks are kept all the same, and must not be of code that is gone.
+ */
 static void unloaded_code_is_noticed_without_a_recording(void **state)
 {
 	void *library;

@@ -15,8 +15,10 @@ __attribute__((visibility("default"))) int exported_here = 4711;
 
 static void names_are_found_where_dlsym_finds_them(void **state)
 {
-	static const char *const names[] = { "qsort", "exported_here", "no_such_name_anywhere",
-					     "environ", "pthread_create", "_cmocka_run_group_tests" };
+	static const char *const names[] = {
+		"qsort",   "exported_here",  "no_such_name_anywhere",
+		"environ", "pthread_create", "_cmocka_run_group_tests"
+	};
 	enum { COUNT = sizeof names / sizeof *names };
 	unsigned long long adds = 0;
 	void *found[COUNT];

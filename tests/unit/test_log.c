@@ -60,8 +60,8 @@ static void a_line_has_the_local_time(void **state)
 	read_log(text, sizeof text);
 	assert_true(strncmp(text, before, strlen(before)) >= 0);
 	assert_true(strncmp(text, after, strlen(after)) <= 0);
-	assert_int_equal(sscanf(text + strlen(before) + 3, "] [thread-id: %u] [info] hello",
-				&thread), 1);
+	assert_int_equal(
+		sscanf(text + strlen(before) + 3, "] [thread-id: %u] [info] hello", &thread), 1);
 }
 
 static void a_child_does_not_wait_for_the_zone(void **state)

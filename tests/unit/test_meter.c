@@ -364,12 +364,12 @@ static void in_child(void (*check)(void))
 }
 
 /* Whatever differs ends the child with the number of its line: cmocka's jumps are the parent's. */
-#define MUST(condition)                                                        \
-	do {                                                                   \
-		if (!(condition)) {                                            \
-			dprintf(2, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
-			_exit(1);                                              \
-		}                                                              \
+#define MUST(condition)                                                                            \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			dprintf(2, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                 \
+			_exit(1);                                                                  \
+		}                                                                                  \
 	} while (0)
 
 static void child_measures_itself(void)
@@ -383,7 +383,8 @@ static void child_measures_itself(void)
 	gt_meter_read(&m);
 	MUST(m.size_kb == status_kb("VmSize:"));
 	MUST(m.data_kb == status_kb("VmData:"));
-	MUST(m.rss_kb - status_kb("VmRSS:") <= ROOM_KB && status_kb("VmRSS:") - m.rss_kb <= ROOM_KB);
+	MUST(m.rss_kb - status_kb("VmRSS:") <= ROOM_KB &&
+	     status_kb("VmRSS:") - m.rss_kb <= ROOM_KB);
 	MUST(gt_meter_peak_kb(&m, later()) == status_kb("VmPeak:"));
 	MUST(gt_meter_threads() == 1);
 	MUST(gt_meter_open_files() == count_files());

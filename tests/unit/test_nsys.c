@@ -15,8 +15,8 @@
 static void every_kind_has_a_row_that_begins_and_one_that_ends(void **state)
 {
 	static const enum gt_kind wanted[GT_NSYS_KINDS] = {
-		GT_PAGEABLE_MEMORY, GT_HOST_MEMORY, GT_DEVICE_MEMORY, GT_ARRAY,
-		GT_SHARED_MEMORY, GT_STATIC_MEMORY, GT_STATIC_MANAGED, GT_UNKNOWN_MEMORY,
+		GT_PAGEABLE_MEMORY, GT_HOST_MEMORY,   GT_DEVICE_MEMORY,  GT_ARRAY,
+		GT_SHARED_MEMORY,   GT_STATIC_MEMORY, GT_STATIC_MANAGED, GT_UNKNOWN_MEMORY,
 	};
 	struct gt_nsys_enums enums;
 
@@ -40,7 +40,8 @@ static void numbers_nobody_knows_are_unknown_kinds_and_no_operations(void **stat
 
 	gt_nsys_enums_init(&enums);
 	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
-		assert_int_equal(gt_nsys_memory_row(&enums, odd[i], 0), GT_FN_nsysUnknownAllocation);
+		assert_int_equal(gt_nsys_memory_row(&enums, odd[i], 0),
+				 GT_FN_nsysUnknownAllocation);
 		assert_int_equal(gt_nsys_memory_row(&enums, 2, odd[i]), GT_FN_NONE);
 		assert_int_equal(gt_nsys_pool_row(&enums, odd[i]), GT_FN_NONE);
 	}
@@ -89,10 +90,12 @@ static void make_calls(const char *rows)
 
 	unlink(path);
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	snprintf(sql, sizeof sql, "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, eventClass, "
+	snprintf(sql, sizeof sql,
+		 "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, eventClass, "
 		 "globalTid, correlationId, nameId, returnValue, callchainId);"
 		 "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT column1, column2, column3, "
-		 "(column4 << 24) + 9, column5, 0, 0, column6 FROM (VALUES %s)", rows);
+		 "(column4 << 24) + 9, column5, 0, 0, column6 FROM (VALUES %s)",
+		 rows);
 	sqlite3_exec(db, sql, NULL, NULL, &message);
 	assert_null(message);
 	sqlite3_close(db);
@@ -118,12 +121,13 @@ static void an_event_is_made_in_the_call_that_runs_at_its_time(void **state)
 	struct gt_error error;
 
 	/* out of order, as some exports are; a long call around short ones */
-	make_calls("(200,210,67,1,2,20),(100,110,1,1,1,NULL),(100,110,67,1,1,10),(0,1000,1,2,1,NULL),"
-		   "(300,310,67,1,3,NULL),(300,310,0,1,3,NULL),(100,100,1,7,1,NULL)");
+	make_calls(
+		"(200,210,67,1,2,20),(100,110,1,1,1,NULL),(100,110,67,1,1,10),(0,1000,1,2,1,NULL),"
+		"(300,310,67,1,3,NULL),(300,310,0,1,3,NULL),(100,100,1,7,1,NULL)");
 	assert_int_equal(gt_database_open(&d, path, &error), 0);
 	assert_int_equal(gt_nsys_calls_new(&calls, &d, &error), 0);
 	assert_int_equal(gt_nsys_calls_end(calls), 1000);
-#define FIND(process, correlation, time) \
+#define FIND(process, correlation, time)                                                           \
 	assert_int_equal(gt_nsys_calls_find(calls, process, correlation, time, &o, &error), 0)
 	FIND(1, 1, 99);
 	assert_true(!o.backtrace && !o.driver);
@@ -162,10 +166,13 @@ static void calls_that_are_over_are_let_go(void **state)
 
 	make_calls("(0,1000000,1,1,0,NULL)");
 	assert_int_equal(sqlite3_open(path, &d.db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(d.db, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 "
-				      "FROM n WHERE i < 20000) INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME "
-				      "SELECT i * 10, i * 10 + 15, 1, 1 << 24, i, 0, 0, NULL FROM n",
-				      NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(
+		sqlite3_exec(d.db,
+			     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 "
+			     "FROM n WHERE i < 20000) INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME "
+			     "SELECT i * 10, i * 10 + 15, 1, 1 << 24, i, 0, 0, NULL FROM n",
+			     NULL, NULL, NULL),
+		SQLITE_OK);
 	sqlite3_close(d.db);
 	assert_int_equal(gt_database_open(&d, path, &error), 0);
 	assert_int_equal(gt_nsys_calls_new(&calls, &d, &error), 0);

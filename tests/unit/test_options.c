@@ -26,6 +26,7 @@ static const char *const colors[] = { "auto", "always", "never", NULL };
 
 #define AT(field) .at = offsetof(struct settings, field)
 
+/* clang-format off */
 static const struct gt_option options[] = {
 	{ .name = "quiet", .letter = 'q', .type = GT_OPTION_FLAG, AT(quiet), .help = "hush" },
 	{ .name = "verbose", .letter = 'v', .type = GT_OPTION_FLAG, AT(verbose), .help = "talk" },
@@ -46,11 +47,16 @@ static const struct gt_option options[] = {
 	{ .name = "every", .type = GT_OPTION_DECIMAL, AT(interval), .argument = "S" },
 	{ 0 },
 };
+/* clang-format on */
 
-static const struct gt_syntax report = { .name = "report", .summary = "show", .operands = "NAME.gt",
-					.options = options };
-static const struct gt_syntax run = { .name = "run", .summary = "run", .operands = "PROGRAM",
-				     .options = options, .first_operand_ends = true };
+static const struct gt_syntax report = {
+	.name = "report", .summary = "show", .operands = "NAME.gt", .options = options
+};
+static const struct gt_syntax run = { .name = "run",
+				      .summary = "run",
+				      .operands = "PROGRAM",
+				      .options = options,
+				      .first_operand_ends = true };
 static const struct gt_syntax doctor = { .name = "doctor", .summary = "look" };
 
 /* The result of a parse, and what was said on stdout and stderr. */
@@ -253,8 +259,8 @@ static void a_value_that_may_be_left_out_is_stuck_to_its_option(void **state)
 static int fill(const struct gt_syntax *usage, void *settings)
 {
 	static const char *const lines[][2] = {
-		{ "quiet", "yes" }, { "top", "7" }, { "color", "never" }, { "limit", "memory" },
-		{ "output", "there" },
+		{ "quiet", "yes" },    { "top", "7" },        { "color", "never" },
+		{ "limit", "memory" }, { "output", "there" },
 	};
 	int status = 0;
 

@@ -72,7 +72,7 @@ __attribute__((noinline)) static void with_alloca(int depth)
 	/* multiples of one another, so that places on the stack meet again */
 	volatile char *room = alloca(16u * (next_random() % 4));
 
-	__asm__ volatile("" :: "r"(room) : "memory");
+	__asm__ volatile("" ::"r"(room) : "memory");
 	go_on(depth);
 	__asm__ volatile("" ::: "memory");
 }
@@ -91,7 +91,7 @@ __attribute__((noinline)) static void wide(int depth)
 {
 	volatile char room[200];
 
-	__asm__ volatile("" :: "r"(room) : "memory");
+	__asm__ volatile("" ::"r"(room) : "memory");
 	go_on(depth);
 	__asm__ volatile("" ::: "memory");
 }
@@ -175,10 +175,12 @@ __attribute__((noinline)) static void go_up(void)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* Frames on the upper stack are the same each time; where the lower one is, or was, they do not tell. */
+/* Frames on the upper stack are the same each time; where the lower one is, or was, they do not
+ * tell. */
 static void a_stack_that_goes_on_elsewhere_is_not_looked_for_where_it_was(void **unused)
 {
-	char *area = mmap(NULL, 3 * AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *area =
+		mmap(NULL, 3 * AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	assert_ptr_not_equal(area, MAP_FAILED);
 	upper_end = area + 3 * AREA;

@@ -32,7 +32,8 @@ static void fields_lose_blanks_and_quotes(void **state)
 {
 	struct gt_rows r;
 
-	open_text(&r, "\xef\xbb\xbf" "a, b ,\"c, \"\"d\"\"\",\r\n\n  \nlast\n");
+	open_text(&r, "\xef\xbb\xbf"
+		      "a, b ,\"c, \"\"d\"\"\",\r\n\n  \nlast\n");
 	assert_true(gt_rows_next(&r));
 	assert_int_equal(r.count, 4);
 	assert_string_equal(r.fields[0], "a");
@@ -82,8 +83,17 @@ static void long_lines_and_many_fields_are_bounded(void **state)
 static void numbers_are_whole_words(void **state)
 {
 	static const char *const good[] = { "0", "-5", "1.5", "1e3", "+2", "123456789012345678" };
-	static const char *const bad[] = { "", "-", "abc", "1x", "nan", "inf", "0x10", "1e99",
-					   "1 2", "--1", "99999999999999999999999" };
+	static const char *const bad[] = { "",
+					   "-",
+					   "abc",
+					   "1x",
+					   "nan",
+					   "inf",
+					   "0x10",
+					   "1e99",
+					   "1 2",
+					   "--1",
+					   "99999999999999999999999" };
 	double value;
 
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
@@ -96,9 +106,14 @@ static void numbers_are_whole_words(void **state)
 
 static void moments_are_local(void **state)
 {
-	static const char *const bad[] = { "", "2025", "2025/06/22", "2025/13/01 00:00:00",
-					   "2025/06/22 23:15:07.", "2025/06/22 23:15:07x",
-					   "2025/06/22 23:61:07", "timestamp" };
+	static const char *const bad[] = { "",
+					   "2025",
+					   "2025/06/22",
+					   "2025/13/01 00:00:00",
+					   "2025/06/22 23:15:07.",
+					   "2025/06/22 23:15:07x",
+					   "2025/06/22 23:61:07",
+					   "timestamp" };
 	double utc, there;
 
 	setenv("TZ", "UTC", 1);

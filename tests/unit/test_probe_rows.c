@@ -44,8 +44,8 @@ static void every_row_fits(void **state)
 			if (fn->handle.from != GT_RET && fn->handle.from != GT_NONE)
 				assert_int_not_equal(plan.arguments[fn->handle.arg].how,
 						     GT_PLAN_UNUSED);
-			if (fn->effect == GT_CREATE && (fn->size.from == GT_IN ||
-							fn->size.from == GT_AT))
+			if (fn->effect == GT_CREATE &&
+			    (fn->size.from == GT_IN || fn->size.from == GT_AT))
 				assert_int_not_equal(plan.arguments[fn->size.arg].how,
 						     GT_PLAN_UNUSED);
 		}
@@ -63,7 +63,8 @@ static void arguments_lie_where_the_calling_convention_puts_them(void **state)
 	assert_int_equal(gt_plan_where(GT_FN_zeMemPutIpcHandle, zeMemPutIpcHandle__handle), 6);
 	assert_int_equal(gt_plan_where(GT_FN_zeMemOpenIpcHandle, zeMemOpenIpcHandle__hDevice), 1);
 	assert_int_equal(gt_plan_where(GT_FN_zeMemOpenIpcHandle, zeMemOpenIpcHandle__pptr), 3);
-	assert_int_equal(gt_plan_where(GT_FN_cuIpcOpenMemHandle_v2, cuIpcOpenMemHandle_v2__pdptr), 0);
+	assert_int_equal(gt_plan_where(GT_FN_cuIpcOpenMemHandle_v2, cuIpcOpenMemHandle_v2__pdptr),
+			 0);
 }
 
 struct seen {
@@ -87,8 +88,9 @@ static unsigned word(const struct gt_plan *plan, unsigned argument)
 
 static void an_out_parameter_and_a_struct_are_read_from_copies(void **state)
 {
-	struct gt_probe_call record = { .row = GT_FN_zePhysicalMemCreate, .begun_ns = 5,
-					.ended_ns = 9, .tid = 3 };
+	struct gt_probe_call record = {
+		.row = GT_FN_zePhysicalMemCreate, .begun_ns = 5, .ended_ns = 9, .tid = 3
+	};
 	struct gt_replica replica;
 	struct gt_plan plan;
 	struct seen seen = { .count = 0 };
@@ -149,8 +151,11 @@ static void an_error_code_is_read_from_a_copy_and_is_no_loss(void **state)
 static void arrays_come_from_the_record_and_what_is_missing_is_lost(void **state)
 {
 	const uint64_t handles[] = { 0x10, 0x20, 0x30 };
-	struct gt_probe_call record = { .row = GT_FN_clEnqueueSVMFree, .begun_ns = 5, .ended_ns = 9,
-					.array = 3, .array_count = 5 };
+	struct gt_probe_call record = { .row = GT_FN_clEnqueueSVMFree,
+					.begun_ns = 5,
+					.ended_ns = 9,
+					.array = 3,
+					.array_count = 5 };
 	struct gt_replica replica;
 	struct gt_plan plan;
 	struct seen seen = { .count = 0 };
@@ -172,27 +177,44 @@ static void sizes_are_what_dimensions_come_to(void **state)
 {
 	(void)state;
 	/* CL_RGBA, CL_FLOAT; a 2D array of 10 x 4, 3 layers */
-	assert_int_equal(gt_told_size(GT_FN_clCreateImage, (uint64_t[GT_TOLD_PIECES]){
-		0x10deull << 32 | 0x10b5, 0x10f3, 10, 4, 0, 3 }), 16 * 10 * 4 * 3);
+	assert_int_equal(gt_told_size(GT_FN_clCreateImage,
+				      (uint64_t[GT_TOLD_PIECES]){ 0x10deull << 32 | 0x10b5, 0x10f3,
+								  10, 4, 0, 3 }),
+			 16 * 10 * 4 * 3);
 	/* a view of a buffer's bytes */
-	assert_int_equal(gt_told_size(GT_FN_clCreateImage, (uint64_t[GT_TOLD_PIECES]){
-		0x10deull << 32 | 0x10b5, 0x10f6, 10, 0, 0, 0, 0xb0 }), 0);
-	assert_int_equal(gt_told_size(GT_FN_cuArrayCreate_v2, (uint64_t[GT_TOLD_PIECES]){
-		64, 0, 4ull << 32 | 0x20 }), 64 * 16);
+	assert_int_equal(gt_told_size(GT_FN_clCreateImage,
+				      (uint64_t[GT_TOLD_PIECES]){ 0x10deull << 32 | 0x10b5, 0x10f6,
+								  10, 0, 0, 0, 0xb0 }),
+			 0);
+	assert_int_equal(gt_told_size(GT_FN_cuArrayCreate_v2,
+				      (uint64_t[GT_TOLD_PIECES]){ 64, 0, 4ull << 32 | 0x20 }),
+			 64 * 16);
 	/* a word has 64 bits and the number of levels 32: what is above is anything */
-	assert_int_equal(gt_told_size(GT_FN_cuMipmappedArrayCreate, (uint64_t[GT_TOLD_PIECES]){
-		16, 8, 4, 1ull << 32 | 1, 0, 0xdeadull << 32 | 2 }), 16 * 8 * 4 + 8 * 4 * 2);
-	assert_int_equal(gt_told_size(GT_FN_cuArray3DCreate_v2, (uint64_t[GT_TOLD_PIECES]){
-		16, 8, 4, 1ull << 32 | 1, 0xdeadull << 32 | GT_CUDA_ARRAY_SPARSE }), 0);
-	assert_int_equal(gt_told_size(GT_FN_cuMemAllocPitch_v2, (uint64_t[GT_TOLD_PIECES]){
-		512, 10 }), 5120);
-	assert_int_equal(gt_told_size(GT_FN_zeMemOpenIpcHandle, (uint64_t[GT_TOLD_PIECES]){ 0 }), 0);
+	assert_int_equal(gt_told_size(GT_FN_cuMipmappedArrayCreate,
+				      (uint64_t[GT_TOLD_PIECES]){ 16, 8, 4, 1ull << 32 | 1, 0,
+								  0xdeadull << 32 | 2 }),
+			 16 * 8 * 4 + 8 * 4 * 2);
+	assert_int_equal(
+		gt_told_size(GT_FN_cuArray3DCreate_v2,
+			     (uint64_t[GT_TOLD_PIECES]){ 16, 8, 4, 1ull << 32 | 1,
+							 0xdeadull << 32 | GT_CUDA_ARRAY_SPARSE }),
+		0);
+	assert_int_equal(
+		gt_told_size(GT_FN_cuMemAllocPitch_v2, (uint64_t[GT_TOLD_PIECES]){ 512, 10 }),
+		5120);
+	assert_int_equal(gt_told_size(GT_FN_zeMemOpenIpcHandle, (uint64_t[GT_TOLD_PIECES]){ 0 }),
+			 0);
 }
 
 static uint64_t array(uint32_t format, uint32_t channels, uint32_t flags, uint32_t levels)
 {
-	return gt_cuda_array_bytes(&(struct gt_cuda_array){ .width = 16, .height = 8, .depth = 6,
-		.format = format, .channels = channels, .flags = flags }, levels);
+	return gt_cuda_array_bytes(&(struct gt_cuda_array){ .width = 16,
+							    .height = 8,
+							    .depth = 6,
+							    .format = format,
+							    .channels = channels,
+							    .flags = flags },
+				   levels);
 }
 
 static void cuda_arrays_are_as_large_as_their_format_makes_them(void **state)
@@ -215,7 +237,10 @@ static void cuda_arrays_are_as_large_as_their_format_makes_them(void **state)
 	assert_int_equal(array(GT_CUDA_UINT8, 1, GT_CUDA_ARRAY_DEFERRED, 1), 0);
 	/* no more levels than a number has bits */
 	assert_int_equal(gt_cuda_array_bytes(&(struct gt_cuda_array){ .width = 1,
-		.format = GT_CUDA_UINT8, .channels = 1 }, UINT32_MAX), 32);
+								      .format = GT_CUDA_UINT8,
+								      .channels = 1 },
+					     UINT32_MAX),
+			 32);
 }
 
 static void a_primary_context_is_found_by_its_device(void **state)
@@ -227,7 +252,8 @@ static void a_primary_context_is_found_by_its_device(void **state)
 	assert_true(gt_contexts_apply(&c, &e, 1));
 	assert_true(gt_contexts_apply(&c, &e, 1));
 	assert_int_equal(gt_contexts_owner(&c), 0xc0);
-	e = (struct gt_event){ .function = GT_FN_cuDevicePrimaryCtxRelease_v2, .handle = 7ull << 32 | 1 };
+	e = (struct gt_event){ .function = GT_FN_cuDevicePrimaryCtxRelease_v2,
+			       .handle = 7ull << 32 | 1 };
 	assert_true(gt_contexts_apply(&c, &e, 0));
 	assert_int_equal(e.handle, 0xc0);
 	assert_int_equal(c.count, 1);
@@ -237,14 +263,17 @@ static void a_primary_context_is_found_by_its_device(void **state)
 	e.handle = 1;
 	assert_false(gt_contexts_apply(&c, &e, 0));
 	/* of two nobody knows which is current */
-	gt_contexts_apply(&c, &(struct gt_event){ .function = GT_FN_cuCtxCreate_v2, .handle = 1 }, 0);
-	gt_contexts_apply(&c, &(struct gt_event){ .function = GT_FN_cuCtxCreate_v2, .handle = 2 }, 0);
+	gt_contexts_apply(&c, &(struct gt_event){ .function = GT_FN_cuCtxCreate_v2, .handle = 1 },
+			  0);
+	gt_contexts_apply(&c, &(struct gt_event){ .function = GT_FN_cuCtxCreate_v2, .handle = 2 },
+			  0);
 	assert_int_equal(gt_contexts_owner(&c), 0);
 }
 
 static void made(struct gt_contexts *c, uint64_t handle)
 {
-	gt_contexts_apply(c, &(struct gt_event){ .function = GT_FN_cuCtxCreate_v2, .handle = handle }, 0);
+	gt_contexts_apply(
+		c, &(struct gt_event){ .function = GT_FN_cuCtxCreate_v2, .handle = handle }, 0);
 }
 
 static void a_context_that_nobody_saw_is_not_taken_for_another(void **state)
@@ -257,7 +286,8 @@ static void a_context_that_nobody_saw_is_not_taken_for_another(void **state)
 	assert_int_equal(gt_contexts_owner(&c), 0);
 	made(&c, 1);
 	assert_int_equal(gt_contexts_owner(&c), 0);
-	gt_contexts_apply(&c, &(struct gt_event){ .function = GT_FN_cuCtxDestroy_v2, .handle = 1 }, 0);
+	gt_contexts_apply(&c, &(struct gt_event){ .function = GT_FN_cuCtxDestroy_v2, .handle = 1 },
+			  0);
 	/* nobody knows how often it was retained before: a release may not be its end */
 	gt_contexts_apply(&c, &retain, 0);
 	assert_int_equal(gt_contexts_owner(&c), 0);
@@ -269,8 +299,9 @@ static void a_context_that_nobody_saw_is_not_taken_for_another(void **state)
 	for (uint64_t i = 2; i <= GT_CONTEXTS_MAX + 1; i++)
 		made(&c, i);
 	for (uint64_t i = 2; i <= GT_CONTEXTS_MAX; i++)
-		gt_contexts_apply(&c, &(struct gt_event){ .function = GT_FN_cuCtxDestroy_v2,
-							   .handle = i }, 0);
+		gt_contexts_apply(
+			&c, &(struct gt_event){ .function = GT_FN_cuCtxDestroy_v2, .handle = i },
+			0);
 	assert_int_equal(c.count, 1);
 	assert_int_equal(gt_contexts_owner(&c), 0);
 }
@@ -293,8 +324,9 @@ static void device_0_is_a_device(void **state)
 
 static void every_obstacle_has_its_own_line(void **state)
 {
-	const struct gt_surroundings fine = { .kernel_major = 6, .kernel_minor = 1, .has_types = true,
-					      .capabilities = UINT64_MAX };
+	const struct gt_surroundings fine = {
+		.kernel_major = 6, .kernel_minor = 1, .has_types = true, .capabilities = UINT64_MAX
+	};
 	struct gt_surroundings s = fine;
 	struct gt_error error;
 
@@ -325,7 +357,8 @@ static void every_obstacle_has_its_own_line(void **state)
 
 static void each_need_is_told_met_or_not(void **state)
 {
-	const struct gt_surroundings fine = { .kernel_major = 6, .has_types = true,
+	const struct gt_surroundings fine = { .kernel_major = 6,
+					      .has_types = true,
 					      .capabilities = UINT64_MAX };
 	const struct gt_surroundings nothing = { .kernel_major = 5, .locked_down = true };
 	struct gt_need needs[GT_NEED_COUNT];

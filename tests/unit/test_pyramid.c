@@ -19,8 +19,11 @@ static void few_changes_are_all_kept(void **state)
 	struct gt_pyramid p;
 
 	(void)state;
-	gt_pyramid_init(&p, &(struct gt_pyramid_shape){ .channels = 1, .rows = 8, .start_ns = 100,
-							.end_ns = 1000000, .changes = 3 });
+	gt_pyramid_init(&p, &(struct gt_pyramid_shape){ .channels = 1,
+							.rows = 8,
+							.start_ns = 100,
+							.end_ns = 1000000,
+							.changes = 3 });
 	add(&p, 100, 5);
 	add(&p, 101, 7);
 	add(&p, 101, 6); /* the same moment */
@@ -40,8 +43,9 @@ static void many_changes_keep_their_extremes(void **state)
 	uint64_t most = 0;
 
 	(void)state;
-	gt_pyramid_init(&p, &(struct gt_pyramid_shape){ .channels = 2, .rows = 16,
-							.end_ns = 100000, .changes = 100001 });
+	gt_pyramid_init(&p,
+			&(struct gt_pyramid_shape){
+				.channels = 2, .rows = 16, .end_ns = 100000, .changes = 100001 });
 	for (uint64_t i = 0; i <= 100000; i++) {
 		gt_pyramid_moment(&p, i);
 		gt_pyramid_set(&p, 1, i == 54321 ? 1000 : i % 10);
@@ -64,8 +68,9 @@ static void idle_time_takes_no_rows(void **state)
 	struct gt_pyramid p;
 
 	(void)state;
-	gt_pyramid_init(&p, &(struct gt_pyramid_shape){ .channels = 1, .rows = 1000,
-							.end_ns = 1000000000, .changes = 5000 });
+	gt_pyramid_init(
+		&p, &(struct gt_pyramid_shape){
+			    .channels = 1, .rows = 1000, .end_ns = 1000000000, .changes = 5000 });
 	for (uint64_t i = 0; i < 5000; i++)
 		add(&p, i < 2500 ? i : 999990000 + i, i);
 	assert_int_equal(p.count, 2);
@@ -80,8 +85,9 @@ static void times_outside_do_no_harm(void **state)
 	struct gt_pyramid p;
 
 	(void)state;
-	gt_pyramid_init(&p, &(struct gt_pyramid_shape){ .channels = 1, .rows = 2, .start_ns = 50,
-							.end_ns = 10, .changes = 9 });
+	gt_pyramid_init(
+		&p, &(struct gt_pyramid_shape){
+			    .channels = 1, .rows = 2, .start_ns = 50, .end_ns = 10, .changes = 9 });
 	for (uint64_t i = 0; i < 100; i++)
 		add(&p, i % 3 ? UINT64_MAX - i : i, i);
 	assert_true(p.count <= 2);

@@ -53,8 +53,9 @@ static void before_the_first_instruction_it_is_the_first_line(void **state)
 	for (int v = 0; v < VERSIONS; v++) {
 		struct gt_python_layout layout = layout_of(python_lines[v].minor);
 
-		assert_int_equal(gt_python_line(&layout, python_lines[v].table, python_lines[v].size,
-						7, -1), 7);
+		assert_int_equal(
+			gt_python_line(&layout, python_lines[v].table, python_lines[v].size, 7, -1),
+			7);
 	}
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_python_frames.c - frames of a Python that is made of bytes here, read by threads and children. */
+/* test_python_frames.c - frames of a Python that is made of bytes here, read by threads and
+ * children. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +43,8 @@ struct frame {
 	uint64_t words[12];
 };
 
-static struct text file = { .length = 7, .state = (1u | 1u << 3 | 1u << 4) << 2,
+static struct text file = { .length = 7,
+			    .state = (1u | 1u << 3 | 1u << 4) << 2,
 			    .characters = "file.py" };
 static struct text names[CODES];
 static uint64_t no_lines[5];

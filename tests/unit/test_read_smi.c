@@ -39,12 +39,14 @@ static void every_form_says_the_same(void **state)
 		"2025/06/22 23:15:07.000, 100\n2025/06/22 23:15:08.000, 300\n",
 		"timestamp, memory.used [MiB]\n"
 		"2025/06/22 23:15:07.000, 100 MiB\n2025/06/22 23:15:08.000, 300 MiB\n",
-		"timestamp, memory.used\n2025/06/22 23:15:07.000, 100\n2025/06/22 23:15:08.000, 300\n",
+		"timestamp, memory.used\n2025/06/22 23:15:07.000, 100\n2025/06/22 23:15:08.000, "
+		"300\n",
 		"name, memory.total [MiB], timestamp, memory.used [MiB]\n"
 		"H200, 143771 MiB, 2025/06/22 23:15:07.000, 100 MiB\n"
 		"H200, 143771 MiB, 2025/06/22 23:15:08.000, 300 MiB\n",
 		"Unable to reach GPU: Unknown Error\n2025/06/22 23:15:07.000, 100\nerror\n"
-		"2025/06/22 23:15:07.500, [N/A]\n2025/06/22 23:15:08.000, 300\n2025/06/22 23:15:09.000, 4",
+		"2025/06/22 23:15:07.500, [N/A]\n2025/06/22 23:15:08.000, 300\n2025/06/22 "
+		"23:15:09.000, 4",
 	};
 
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
@@ -95,7 +97,8 @@ static void gpus_of_a_tick_are_summed_or_chosen(void **state)
 
 static void a_log_without_samples_says_what_is_missing(void **state)
 {
-	static const char *const logs[] = { "", "NVIDIA-SMI has failed\n", "timestamp, memory.used\n",
+	static const char *const logs[] = { "", "NVIDIA-SMI has failed\n",
+					    "timestamp, memory.used\n",
 					    "2025/06/22 23:15:07.001, [N/A]\n" };
 	struct gt_smi_log *log;
 	struct gt_error error;

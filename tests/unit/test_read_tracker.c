@@ -33,13 +33,13 @@ static int read_text(struct gt_tracker_table **t, const char *text, double thres
 /* The rule: a call that destroys, and memory rose by more than the threshold. */
 static void leaks_are_destroys_that_raise_memory(void **state)
 {
-	static const char text[] = HEAD
-		"1,zeContextCreate,1000,500\n"       /* creates: no leak however big */
-		"2,zeContextDestroy,1100,100\n"      /* not more than 100 */
-		"3,zeEventPoolDestroy,1201,101\n"
-		"4,clReleaseMemObject,1401,200\n"    /* known by the function table */
-		"5,zeSomethingNewDestroy,1601,200\n" /* known by its name */
-		"6,zeMemFree,1501,-100\n";
+	static const char text[] =
+		HEAD "1,zeContextCreate,1000,500\n"  /* creates: no leak however big */
+		     "2,zeContextDestroy,1100,100\n" /* not more than 100 */
+		     "3,zeEventPoolDestroy,1201,101\n"
+		     "4,clReleaseMemObject,1401,200\n"    /* known by the function table */
+		     "5,zeSomethingNewDestroy,1601,200\n" /* known by its name */
+		     "6,zeMemFree,1501,-100\n";
 	struct gt_tracker_table *t;
 
 	assert_int_equal(read_text(&t, text, 100), 0);
@@ -58,10 +58,13 @@ static void leaks_of_one_millisecond_are_added_up(void **state)
 {
 	struct gt_tracker_table *t;
 
-	assert_int_equal(read_text(&t, HEAD
-				   "1,zeEventDestroy,1192,192\n" "2,zeEventDestroy,1584,392\n"
-				   "2,zeEventDestroy,1976,392\n" "2,zeEventDestroy,2368,392\n",
-				   100), 0);
+	assert_int_equal(read_text(&t,
+				   HEAD "1,zeEventDestroy,1192,192\n"
+					"2,zeEventDestroy,1584,392\n"
+					"2,zeEventDestroy,1976,392\n"
+					"2,zeEventDestroy,2368,392\n",
+				   100),
+			 0);
 	assert_int_equal(t->moments.count, 2);
 	assert_true(gt_trail_value(&t->moments, 0, 0) == 192);
 	assert_true(gt_trail_value(&t->moments, 1, 0) == 3 * 392);
@@ -72,10 +75,12 @@ static void leaks_of_one_millisecond_are_added_up(void **state)
 
 static void small_rises_add_up(void **state)
 {
-	static const char text[] = HEAD
-		"1,zeContextCreate,1000,500\n"  "2,zeEventDestroy,1060,60\n"
-		"3,zeEventDestroy,1120,60\n"    "4,zeFenceDestroy,1180,60\n"
-		"5,zeFenceDestroy,1120,-60\n"   "6,zeEventDestroy,1320,200\n";
+	static const char text[] = HEAD "1,zeContextCreate,1000,500\n"
+					"2,zeEventDestroy,1060,60\n"
+					"3,zeEventDestroy,1120,60\n"
+					"4,zeFenceDestroy,1180,60\n"
+					"5,zeFenceDestroy,1120,-60\n"
+					"6,zeEventDestroy,1320,200\n";
 	struct gt_tracker_table *t;
 
 	assert_int_equal(read_text(&t, text, 100), 0);
@@ -109,8 +114,11 @@ static void a_calls_sum_is_known_over_the_whole_time(void **state)
 {
 	struct gt_tracker_table *t;
 
-	assert_int_equal(read_text(&t, HEAD "1,clCreateBuffer,1000,500\n2,clCreateKernel,1100,100\n"
-				   "3,clFinish,1100,0\n", 100), 0);
+	assert_int_equal(read_text(&t,
+				   HEAD "1,clCreateBuffer,1000,500\n2,clCreateKernel,1100,100\n"
+					"3,clFinish,1100,0\n",
+				   100),
+			 0);
 	assert_int_equal(t->calls[0].impact.count, 2);
 	assert_point(&t->calls[0].impact, 0, 1, 500);
 	assert_point(&t->calls[0].impact, 1, 3, 500);
@@ -132,8 +140,11 @@ static void lost_signs_are_restored(void **state)
 {
 	struct gt_tracker_table *t;
 
-	assert_int_equal(read_text(&t, HEAD "1,zeContextCreate,5000,192\n"
-					    "2,zeMemFree,4000,1000\n3,zeMemFree,4300,300\n", 100), 0);
+	assert_int_equal(read_text(&t,
+				   HEAD "1,zeContextCreate,5000,192\n"
+					"2,zeMemFree,4000,1000\n3,zeMemFree,4300,300\n",
+				   100),
+			 0);
 	assert_int_equal(t->unsigned_falls, 1);
 	assert_int_equal(t->leak_events, 1);
 	assert_true(gt_trail_value(&t->deltas, 1, 0) == -1000);
@@ -144,13 +155,16 @@ static void damaged_rows_are_left_out_and_counted(void **state)
 {
 	struct gt_tracker_table *t;
 
-	assert_int_equal(read_text(&t, HEAD "1,zeContextCreate,5000,192\n"
-					    "2,zeContextCreate,many,1\n"
-					    "3,zeContextCreate,5000\n"
-					    "4,zeContextCreate,5000,1,9\n"
-					    "5,,5000,1\n"
-					    "6,zeContextDestroy,5001,1\n"
-					    "7,zeContextDestroy,6000,99", 100), 0);
+	assert_int_equal(read_text(&t,
+				   HEAD "1,zeContextCreate,5000,192\n"
+					"2,zeContextCreate,many,1\n"
+					"3,zeContextCreate,5000\n"
+					"4,zeContextCreate,5000,1,9\n"
+					"5,,5000,1\n"
+					"6,zeContextDestroy,5001,1\n"
+					"7,zeContextDestroy,6000,99",
+				   100),
+			 0);
 	assert_int_equal(t->rows, 2);
 	assert_int_equal(t->bad_rows, 5);
 	assert_int_equal(t->bad_line, 3);

@@ -58,11 +58,16 @@ static void the_widest_events_cross_block_boundaries_whole(void **state)
 	uint64_t frames[] = { UINT64_MAX };
 
 	for (uint64_t i = 0; i < 6000; i++) {
-		struct gt_event e = { .time_ns = 1000 + i, .handle = i % 2 ? UINT64_MAX / 2 : 0,
-				      .size = UINT64_MAX, .owner = i % 2 ? UINT64_MAX / 2 : 0,
-				      .stack = gt_writer_stack(w, frames, 1), .tid = UINT32_MAX,
-				      .function = GT_FN_clCreateBuffer, .place = UINT16_MAX,
-				      .result = INT32_MIN, .failed = 1 };
+		struct gt_event e = { .time_ns = 1000 + i,
+				      .handle = i % 2 ? UINT64_MAX / 2 : 0,
+				      .size = UINT64_MAX,
+				      .owner = i % 2 ? UINT64_MAX / 2 : 0,
+				      .stack = gt_writer_stack(w, frames, 1),
+				      .tid = UINT32_MAX,
+				      .function = GT_FN_clCreateBuffer,
+				      .place = UINT16_MAX,
+				      .result = INT32_MIN,
+				      .failed = 1 };
 
 		gt_lane_event(lane, &e);
 		add_event(&all, &e);
@@ -104,8 +109,9 @@ static void a_destroy_sorts_before_the_create_that_reuses_its_handle(void **stat
 	struct gt_event create = {
 		.time_ns = 200, .handle = 7, .tid = 2, .function = GT_FN_clCreateBuffer
 	};
-	struct gt_event destroy = { .time_ns = 100, .handle = 7, .tid = 1,
-				    .function = GT_FN_clReleaseMemObject };
+	struct gt_event destroy = {
+		.time_ns = 100, .handle = 7, .tid = 1, .function = GT_FN_clReleaseMemObject
+	};
 	struct events got;
 
 	gt_lane_event(b, &create);
@@ -151,8 +157,9 @@ static void nested_calls_stay_in_the_order_they_returned(void **state)
 /* Killed in a call, or between its record and the note that it is over. */
 static void a_call_is_done_or_open_and_never_both(void **state)
 {
-	const struct gt_event release = { .time_ns = 5, .handle = 7, .tid = 1,
-					  .function = GT_FN_clReleaseMemObject };
+	const struct gt_event release = {
+		.time_ns = 5, .handle = 7, .tid = 1, .function = GT_FN_clReleaseMemObject
+	};
 
 	for (int is_recorded = 0; is_recorded < 2; is_recorded++) {
 		const char *path = fresh_path("open.trace");
@@ -162,7 +169,8 @@ static void a_call_is_done_or_open_and_never_both(void **state)
 		struct gt_reader *r;
 		struct gt_event e;
 
-		gt_lane_event(lane, &(struct gt_event){ .time_ns = 4, .handle = 7,
+		gt_lane_event(lane, &(struct gt_event){ .time_ns = 4,
+							.handle = 7,
 							.function = GT_FN_clCreateBuffer });
 		gt_lane_enter(lane, &release, &release);
 		if (is_recorded)
@@ -228,7 +236,9 @@ static struct gt_event fresh_event(struct gt_writer *w, uint64_t number)
 {
 	uint64_t frames[] = { 0x1000 + number, 0x500 };
 
-	return (struct gt_event){ .time_ns = 1000 + number, .handle = 8 * number, .tid = 5,
+	return (struct gt_event){ .time_ns = 1000 + number,
+				  .handle = 8 * number,
+				  .tid = 5,
 				  .function = GT_FN_clCreateBuffer,
 				  .stack = gt_writer_stack(w, frames, 2) };
 }
@@ -322,7 +332,10 @@ static struct events write_inflight(bool leave, bool end, struct gt_event *insid
 	};
 	uint64_t frames[] = { 1, 2, 3 };
 
-	*inside = (struct gt_event){ .time_ns = 400, .handle = 9, .tid = 3, .unfinished = 1,
+	*inside = (struct gt_event){ .time_ns = 400,
+				     .handle = 9,
+				     .tid = 3,
+				     .unfinished = 1,
 				     .function = GT_FN_clReleaseContext,
 				     .stack = gt_writer_stack(w, frames, 3) };
 	gt_lane_event(lane, &e);
@@ -371,7 +384,10 @@ static void an_open_call_outlives_the_block_it_began_in(void **state)
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
 	struct gt_lane *lane = gt_lane_acquire(w, 3, "main");
-	struct gt_event inside = { .time_ns = 5000, .handle = 9, .tid = 3, .unfinished = 1,
+	struct gt_event inside = { .time_ns = 5000,
+				   .handle = 9,
+				   .tid = 3,
+				   .unfinished = 1,
 				   .function = GT_FN_clReleaseContext };
 	struct events got;
 	uint64_t seed = 9;
@@ -396,10 +412,14 @@ static void a_call_stays_open_while_others_are_made_in_it(void **state)
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
 	struct gt_lane *lane = gt_lane_acquire(w, 3, "main");
-	struct gt_event outer = { .time_ns = 10, .handle = 9, .tid = 3, .unfinished = 1,
+	struct gt_event outer = { .time_ns = 10,
+				  .handle = 9,
+				  .tid = 3,
+				  .unfinished = 1,
 				  .function = GT_FN_clReleaseContext };
-	struct gt_event inner = { .time_ns = 20, .handle = 8, .tid = 3,
-				  .function = GT_FN_clReleaseEvent };
+	struct gt_event inner = {
+		.time_ns = 20, .handle = 8, .tid = 3, .function = GT_FN_clReleaseEvent
+	};
 	char stack[8]; /* of the program: it grows down */
 	struct events got;
 
@@ -425,8 +445,9 @@ static void a_call_that_was_jumped_out_of_is_over(void **state)
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
 	struct gt_lane *lane = gt_lane_acquire(w, 3, "main");
-	struct gt_event e = { .time_ns = 10, .handle = 9, .tid = 3,
-			      .function = GT_FN_clReleaseContext };
+	struct gt_event e = {
+		.time_ns = 10, .handle = 9, .tid = 3, .function = GT_FN_clReleaseContext
+	};
 	char stack[8];
 	struct events got;
 

@@ -38,9 +38,14 @@ static inline void map_module(uint64_t start, uint64_t bias, const char *module_
 	static const uint8_t id[] = { 1, 2, 3, 4 };
 
 	script.map = true;
-	script.module = (struct gt_module){ .start = start, .size = 0x1000, .bias = bias,
-					    .path = module_path, .build_id = id, .build_id_size = 4,
-					    .file_size = 77, .mtime_ns = -5 };
+	script.module = (struct gt_module){ .start = start,
+					    .size = 0x1000,
+					    .bias = bias,
+					    .path = module_path,
+					    .build_id = id,
+					    .build_id_size = 4,
+					    .file_size = 77,
+					    .mtime_ns = -5 };
 }
 
 static inline struct gt_reader *open_reader(const char *path)

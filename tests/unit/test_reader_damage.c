@@ -27,7 +27,8 @@ static void a_hole_costs_neither_time_nor_memory(void **state)
 	struct gt_writer *w = open_writer(path);
 	struct gt_lane *lane = gt_lane_acquire(w, 1, "main");
 	struct gt_event e = { .time_ns = 100, .handle = 7, .function = GT_FN_clCreateBuffer };
-	struct gt_block_header far = { .magic = GT_BLOCK_MAGIC, .size = GT_BLOCK_MIN,
+	struct gt_block_header far = { .magic = GT_BLOCK_MAGIC,
+				       .size = GT_BLOCK_MIN,
 				       .lane = (1 << 24) - 1 };
 	off_t end = (off_t)1 << 42;
 	struct gt_trace_header h;

@@ -230,8 +230,11 @@ static void events_of_unknown_functions_are_counted_and_passed_over(void **state
 						      GT_FN_clRetainMemObject,
 						      GT_FN_clReleaseMemObject };
 
-		e = (struct gt_event){ .time_ns = i * 1000, .handle = i * i, .tid = 1,
-				       .function = functions[i % 4], .failed = i % 8 < 4 };
+		e = (struct gt_event){ .time_ns = i * 1000,
+				       .handle = i * i,
+				       .tid = 1,
+				       .function = functions[i % 4],
+				       .failed = i % 8 < 4 };
 		if (i % 4 < 2) {
 			e.size = i;
 			e.owner = i * 3;

@@ -11,8 +11,8 @@
 
 /* A process of a recording: where its libraries lie, and its open trace. */
 struct process {
-	uint64_t base;       /* address randomisation */
-	uint8_t build_id;    /* of the library */
+	uint64_t base;    /* address randomisation */
+	uint8_t build_id; /* of the library */
 	bool told;
 	struct gt_writer *writer;
 	struct gt_lane *lane;

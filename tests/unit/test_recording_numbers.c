@@ -115,7 +115,8 @@ static void every_place_is_below_their_count(void **state)
 
 static void a_frame_known_by_its_text_is_the_same_in_all_processes(void **state)
 {
-	const struct gt_text_frame python = { .function = "train", .file = "/src/train.py",
+	const struct gt_text_frame python = { .function = "train",
+					      .file = "/src/train.py",
 					      .line = 88 };
 	const char *folder = fresh_folder();
 	const struct gt_trace_frame *frames;
@@ -136,9 +137,10 @@ static void a_frame_known_by_its_text_is_the_same_in_all_processes(void **state)
 		stack[2] = gt_writer_text_frame(p.writer, &(struct gt_text_frame){ .line = 89 });
 		assert_int_equal(stack[0], gt_writer_text_frame(p.writer, &python));
 		assert_int_not_equal(stack[0], stack[2]);
-		gt_lane_event(p.lane, &(struct gt_event){
-			.function = GT_FN_clCreateUserEvent, .time_ns = gt_now_ns(),
-			.stack = gt_writer_stack(p.writer, stack, 3) });
+		gt_lane_event(p.lane,
+			      &(struct gt_event){ .function = GT_FN_clCreateUserEvent,
+						  .time_ns = gt_now_ns(),
+						  .stack = gt_writer_stack(p.writer, stack, 3) });
 		end_writer(p.writer);
 	}
 	r = open_recording(folder, 0);
@@ -219,8 +221,8 @@ static void samples_come_in_their_turn_and_are_no_process(void **state)
 	add(&p, NULL, now + 4, 1);
 	end_writer(p.writer);
 	snprintf(path, sizeof path, "%s/" GT_SYSTEM_TRACE, folder);
-	assert_int_equal(gt_writer_open(&beside, path,
-					&(struct gt_writer_options){ .start_ns = now }), 0);
+	assert_int_equal(
+		gt_writer_open(&beside, path, &(struct gt_writer_options){ .start_ns = now }), 0);
 	lane = gt_lane_acquire(beside, 0, "");
 	series = gt_writer_series(beside, &used);
 	assert_int_equal(series, gt_writer_series(beside, &used));

@@ -12,8 +12,10 @@
 static void put(struct process *p, uint16_t function, uint64_t time_ns, uint64_t handle,
 		uint64_t size)
 {
-	gt_lane_event(p->lane, &(struct gt_event){ .time_ns = time_ns, .handle = handle,
-						   .size = size, .function = function,
+	gt_lane_event(p->lane, &(struct gt_event){ .time_ns = time_ns,
+						   .handle = handle,
+						   .size = size,
+						   .function = function,
 						   .stack = stack_of(p, 1) });
 }
 
@@ -73,8 +75,8 @@ static void a_process_s_end_is_a_moment_of_its_own(void **state)
 	put(&p[1], GT_FN_clReleaseMemObject, now + 1000, 1, 0);
 	end_at(&p[1], now + 2000);
 	r = open_recording(folder, 0);
-	l = gt_replay_run(r, &(struct gt_replay){ .each = note_event, .ended = note_end,
-					      .context = &m });
+	l = gt_replay_run(
+		r, &(struct gt_replay){ .each = note_event, .ended = note_end, .context = &m });
 	assert_int_equal(m.count, 4);
 	assert_int_equal(m.ended, 1);
 	assert_int_equal(m.bytes[1], 107);
@@ -152,8 +154,8 @@ static void samples_after_the_end_end_nobody(void **state)
 	put(&p, GT_FN_clCreateBuffer, now, 1, 100);
 	end_at(&p, now + 10);
 	snprintf(path, sizeof path, "%s/" GT_SYSTEM_TRACE, folder);
-	assert_int_equal(gt_writer_open(&beside, path,
-					&(struct gt_writer_options){ .start_ns = now }), 0);
+	assert_int_equal(
+		gt_writer_open(&beside, path, &(struct gt_writer_options){ .start_ns = now }), 0);
 	lane = gt_lane_acquire(beside, 0, "");
 	gt_lane_sample(lane, gt_writer_series(beside, &(struct gt_series){ .name = "used" }),
 		       now + 500, 1);
@@ -184,7 +186,8 @@ static struct gt_ledger *replay_release(uint32_t pid)
 	now = gt_now_ns();
 	put(&p, GT_FN_clCreateBuffer, now, 1, 100);
 	put(&p, GT_FN_clReleaseMemObject, now + 1, 1, 0);
-	again = (struct gt_event){ .time_ns = now + 2, .handle = 1,
+	again = (struct gt_event){ .time_ns = now + 2,
+				   .handle = 1,
 				   .function = GT_FN_clReleaseMemObject };
 	gt_lane_enter(p.lane, &again, NULL);
 	gt_writer_free(p.writer);

@@ -10,7 +10,7 @@
 #include "ledger/rises.h"
 
 #define SECOND 1000000000ull
-#define START (1000 * SECOND)
+#define START  (1000 * SECOND)
 
 /* A ledger being fed; handles count up. */
 struct feed {
@@ -32,7 +32,9 @@ static void apply(struct feed *f, const struct gt_event *e)
 
 static uint64_t create(struct feed *f, uint32_t stack, double seconds, uint64_t size)
 {
-	struct gt_event e = { .function = GT_FN_clCreateBuffer, .stack = stack, .size = size,
+	struct gt_event e = { .function = GT_FN_clCreateBuffer,
+			      .stack = stack,
+			      .size = size,
 			      .handle = f->next++,
 			      .time_ns = START + (uint64_t)(seconds * 1e9) };
 
@@ -42,7 +44,8 @@ static uint64_t create(struct feed *f, uint32_t stack, double seconds, uint64_t 
 
 static void release(struct feed *f, uint64_t handle, double seconds)
 {
-	apply(f, &(struct gt_event){ .function = GT_FN_clReleaseMemObject, .handle = handle,
+	apply(f, &(struct gt_event){ .function = GT_FN_clReleaseMemObject,
+				     .handle = handle,
 				     .time_ns = START + (uint64_t)(seconds * 1e9) });
 }
 
@@ -198,10 +201,13 @@ static void times_of_any_length_are_taken(void **state)
 	struct feed f = feed_new();
 
 	create(&f, 1, 0, 1);
-	apply(&f, &(struct gt_event){ .function = GT_FN_clCreateBuffer, .handle = 99, .size = 1,
+	apply(&f, &(struct gt_event){ .function = GT_FN_clCreateBuffer,
+				      .handle = 99,
+				      .size = 1,
 				      .time_ns = UINT64_MAX });
-	apply(&f, &(struct gt_event){ .function = GT_FN_clCreateBuffer, .handle = 98, .size = 1,
-				      .time_ns = 0 });
+	apply(&f,
+	      &(struct gt_event){
+		      .function = GT_FN_clCreateBuffer, .handle = 98, .size = 1, .time_ns = 0 });
 	assert_int_equal(found(&f, NULL), 0);
 	f = feed_new();
 	assert_int_equal(found(&f, NULL), 0);

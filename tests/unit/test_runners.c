@@ -93,8 +93,8 @@ static void who_runs_elsewhere_is_believed(void **state)
 
 static void what_is_no_runner_is_passed_over(void **state)
 {
-	static const char *const lists[] = { "", ",", ",,,", "x", "1", "1 2", "1 x y", "1 -2 y",
-					     "1 0 y", "a 1 y,", " " };
+	static const char *const lists[] = { "",      ",",      ",,,",   "x",      "1", "1 2",
+					     "1 x y", "1 -2 y", "1 0 y", "a 1 y,", " " };
 	struct gt_runners r;
 
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {

@@ -68,8 +68,9 @@ static void long_times_are_in_long_units(void **state)
 		double span_s;
 		const char *name;
 	} cases[] = {
-		{ 0, "ms" }, { 1.9, "ms" }, { 2, "s" }, { 1199, "s" }, { 1200, "min" },
-		{ 5 * 3600, "h" }, { 4 * 86400, "days" }, { 1e15, "days" }, { INFINITY, "days" },
+		{ 0, "ms" },           { 1.9, "ms" },    { 2, "s" },
+		{ 1199, "s" },         { 1200, "min" },  { 5 * 3600, "h" },
+		{ 4 * 86400, "days" }, { 1e15, "days" }, { INFINITY, "days" },
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

@@ -41,9 +41,13 @@ struct fixture {
 
 static void create(struct fixture *f, uint16_t process, uint64_t size, uint32_t stack)
 {
-	gt_board_apply(f->board, &(struct gt_event){ .time_ns = f->now_ns, .handle = ++f->handle,
-						     .size = size, .stack = stack,
-						     .function = GT_FN_clCreateBuffer }, process);
+	gt_board_apply(f->board,
+		       &(struct gt_event){ .time_ns = f->now_ns,
+					   .handle = ++f->handle,
+					   .size = size,
+					   .stack = stack,
+					   .function = GT_FN_clCreateBuffer },
+		       process);
 }
 
 static void tick(struct fixture *f)
@@ -92,11 +96,13 @@ static int tear_down(void **state)
 /* Keys as a person types them; what is no character by its name in brackets. */
 static void press(struct fixture *f, const char *keys)
 {
+	/* clang-format off */
 	static const struct { const char *name; uint32_t key; } named[] = {
 		{ "[up]", GT_KEY_UP }, { "[down]", GT_KEY_DOWN }, { "[enter]", GT_KEY_ENTER },
 		{ "[esc]", GT_KEY_ESCAPE }, { "[back]", GT_KEY_BACKSPACE }, { "[tab]", GT_KEY_TAB },
 		{ "[end]", GT_KEY_END }, { "[home]", GT_KEY_HOME },
 	};
+	/* clang-format on */
 
 	while (*keys) {
 		uint32_t key = (uint8_t)*keys;
@@ -215,21 +221,25 @@ static void what_has_no_bytes_grows_in_number(void **state)
 	struct fixture *f = *state;
 
 	for (int i = 0; i < 12; i++)
-		gt_board_apply(f->board, &(struct gt_event){ .time_ns = f->now_ns, .stack = 2,
-							     .handle = ++f->handle,
-							     .function = GT_FN_clCreateUserEvent },
+		gt_board_apply(f->board,
+			       &(struct gt_event){ .time_ns = f->now_ns,
+						   .stack = 2,
+						   .handle = ++f->handle,
+						   .function = GT_FN_clCreateUserEvent },
 			       f->grower);
 	tick(f);
 	press(f, "2");
 	assert_shows(f, 80, "0 B          12         +12        12  make_big");
 	f->now_ns += SECOND * 39;
-	gt_board_apply(f->board, &(struct gt_event){ .handle = f->handle,
-						     .function = GT_FN_clReleaseEvent }, f->grower);
+	gt_board_apply(f->board,
+		       &(struct gt_event){ .handle = f->handle, .function = GT_FN_clReleaseEvent },
+		       f->grower);
 	tick(f);
 	assert_shows(f, 80, "0 B          11           0         0  make_big");
 	for (int i = 1; i < 3; i++)
-		gt_board_apply(f->board, &(struct gt_event){ .handle = f->handle - (uint64_t)i,
-							     .function = GT_FN_clReleaseEvent },
+		gt_board_apply(f->board,
+			       &(struct gt_event){ .handle = f->handle - (uint64_t)i,
+						   .function = GT_FN_clReleaseEvent },
 			       f->grower);
 	tick(f);
 	assert_shows(f, 80, "0 B           9        -2.0         0  make_big");
@@ -246,7 +256,8 @@ static void a_process_is_entered_and_left(void **state)
 	assert_ptr_equal(f->screen.rows[0].frame, small);
 	assert_true(f->screen.rows[0].growth == 1 << 20);
 	assert_shows(f, 80, "of 100 grower");
-	assert_shows(f, 80, "5.00 MiB           5   +1.00 MiB       1.0  make_small  src/small.c:7");
+	assert_shows(f, 80,
+		     "5.00 MiB           5   +1.00 MiB       1.0  make_small  src/small.c:7");
 	assert_shows(f, 120, "make_small  src/small.c:7  < main:1");
 	assert_shows(f, 80, "libx.so.1+0x1234");
 	/* the stack of the chosen one, below */
@@ -342,9 +353,10 @@ static void the_peak_is_told_though_no_tick_saw_it(void **state)
 	struct fixture *f = *state;
 
 	create(f, f->grower, UINT64_C(3) << 30, 1);
-	gt_board_apply(f->board, &(struct gt_event){ .handle = f->handle,
-						     .function = GT_FN_clReleaseMemObject },
-		       f->grower);
+	gt_board_apply(
+		f->board,
+		&(struct gt_event){ .handle = f->handle, .function = GT_FN_clReleaseMemObject },
+		f->grower);
 	tick(f);
 	assert_shows(f, 120, "1.00 GiB live");
 	assert_shows(f, 120, "4.00 GiB peak");

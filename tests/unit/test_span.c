@@ -30,9 +30,11 @@ static void every_address_is_found_as_by_looking_at_each(void **state)
 		for (uint32_t i = 0; i < count; i++) {
 			uint64_t start = random_word(&seed) % 64;
 
-			gt_spans_add(&spans, &(struct gt_span){
-				.start = start, .end = start + random_word(&seed) % 64,
-				.rank = (uint32_t)(random_word(&seed) % 3), .index = i });
+			gt_spans_add(&spans,
+				     &(struct gt_span){ .start = start,
+							.end = start + random_word(&seed) % 64,
+							.rank = (uint32_t)(random_word(&seed) % 3),
+							.index = i });
 		}
 		gt_spans_sort(&spans);
 		for (uint64_t address = 0; address < 130; address++)
@@ -50,8 +52,8 @@ static void many_in_each_other_are_found_soon(void **state)
 
 	gt_spans_add(&spans, &(struct gt_span){ .start = 0, .end = UINT64_MAX });
 	for (uint32_t i = 1; i < COUNT; i++)
-		gt_spans_add(&spans, &(struct gt_span){ .start = i, .end = 2 * COUNT - i,
-							.index = i });
+		gt_spans_add(&spans,
+			     &(struct gt_span){ .start = i, .end = 2 * COUNT - i, .index = i });
 	gt_spans_sort(&spans);
 	/* a million times all of them would not end before the test's limit */
 	for (uint64_t i = 0; i < COUNT; i++)

@@ -55,10 +55,12 @@ static int enter(struct gt_stress_device *d)
 	return 0;
 }
 
+/* clang-format off */
 static struct gt_stress_device device = {
 	.name = "none", .make_name = "make", .give_back_name = "give_back", .make = make,
 	.give_back = give_back, .enter = enter,
 };
+/* clang-format on */
 
 static struct gt_stress_totals run(const struct gt_stress_plan *plan, uint64_t blocks_max,
 				   int expected)
@@ -101,7 +103,8 @@ static void all_threads_together_make_what_was_asked_for(void **state)
 {
 	(void)state;
 	for (uint32_t threads = 1; threads <= 5; threads++) {
-		struct gt_stress_plan plan = { .rate = 4001, .duration_ns = 2500000000u,
+		struct gt_stress_plan plan = { .rate = 4001,
+					       .duration_ns = 2500000000u,
 					       .threads = threads };
 		uint64_t timed = 0, counted = 0;
 
@@ -123,14 +126,16 @@ static void the_ratio_is_the_share_that_is_freed(void **state)
 		double ratio;
 		uint64_t events, allocations, frees;
 	} cases[] = {
-		{ 1, 2000, 1000, 1000 }, { 0, 2000, 2000, 0 }, { 0.5, 3000, 2000, 1000 },
-		{ 0.1, 11000, 10000, 1000 }, { 0.25, 5, 4, 1 }, { 1, 7, 4, 3 },
+		{ 1, 2000, 1000, 1000 },     { 0, 2000, 2000, 0 }, { 0.5, 3000, 2000, 1000 },
+		{ 0.1, 11000, 10000, 1000 }, { 0.25, 5, 4, 1 },    { 1, 7, 4, 3 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct gt_stress_plan plan = { .size_bytes = 16, .free_ratio = cases[i].ratio,
-					       .events = cases[i].events, .threads = 1 };
+		struct gt_stress_plan plan = { .size_bytes = 16,
+					       .free_ratio = cases[i].ratio,
+					       .events = cases[i].events,
+					       .threads = 1 };
 		struct gt_stress_totals totals = run(&plan, UINT64_MAX, 0);
 
 		assert_int_equal(totals.allocations, cases[i].allocations);
@@ -143,8 +148,9 @@ static void the_ratio_is_the_share_that_is_freed(void **state)
 
 static void a_paced_run_makes_every_event(void **state)
 {
-	struct gt_stress_plan plan = { .size_bytes = 16, .free_ratio = 1, .rate = 100000,
-				       .events = 5000, .threads = 3 };
+	struct gt_stress_plan plan = {
+		.size_bytes = 16, .free_ratio = 1, .rate = 100000, .events = 5000, .threads = 3
+	};
 	struct gt_stress_totals totals = run(&plan, UINT64_MAX, 0);
 
 	(void)state;

@@ -59,8 +59,11 @@ static void files_are_read(void **state)
 	struct gt_error error;
 
 	(void)state;
-	assert_int_equal(parse(&s, "# comment\n\n  leak:one \r\nleak[event,opencl.buffer]:two\n"
-			       "leak:last", &error), 0);
+	assert_int_equal(parse(&s,
+			       "# comment\n\n  leak:one \r\nleak[event,opencl.buffer]:two\n"
+			       "leak:last",
+			       &error),
+			 0);
 	assert_int_equal(s.count, 3);
 	assert_string_equal(s.list[0].pattern, "one");
 	assert_int_equal(s.list[0].line, 3);
@@ -125,8 +128,10 @@ static void any_frame_and_the_apis_function_count(void **state)
 static void callers_are_further_out(void **state)
 {
 	static const struct gt_frame frames[] = {
-		{ .function = "Buffer::Buffer", .file = "/src/buffer.h" }, { .function = "grow" },
-		{ .function = "grow" }, { .function = "main", .module = "/bin/demo" },
+		{ .function = "Buffer::Buffer", .file = "/src/buffer.h" },
+		{ .function = "grow" },
+		{ .function = "grow" },
+		{ .function = "main", .module = "/bin/demo" },
 	};
 	static const struct {
 		const char *line;

@@ -6,9 +6,11 @@
 
 static void inlined_frames_come_innermost_first(void **state)
 {
+	/* clang-format off */
 	static const char *const libraries[] = {
 		"libinline.so", "libinline4.so", "libcompressed.so", "libdwo.so",
 	};
+	/* clang-format on */
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {

@@ -119,7 +119,7 @@ struct subject {
 };
 
 static inline struct subject subject_with(const struct gt_symbol_module *module,
-				   const struct gt_symbol_options *options)
+					  const struct gt_symbol_options *options)
 {
 	struct subject s;
 
@@ -160,8 +160,7 @@ static inline void assert_nothing_known(struct subject *s, uint64_t address)
 	assert_null(s->frames[0].file);
 	assert_int_equal(s->frames[0].line, 0);
 	assert_int_equal(s->frames[0].offset, address);
-	assert_string_equal(s->frames[0].module,
-			    gt_symbolizer_path(s->symbolizer, s->module));
+	assert_string_equal(s->frames[0].module, gt_symbolizer_path(s->symbolizer, s->module));
 }
 
 /* The frames of "outer" as inline.c has them; `library` is the one that can be loaded. */

@@ -150,10 +150,12 @@ static void without_build_id_size_and_time_tell_files_apart(void **state)
 static void paths_that_are_no_files_are_missing(void **state)
 {
 	const char *fifo = in_folder(scratch, "fifo");
+	/* clang-format off */
 	const char *paths[] = {
 		"", "[vdso]", "[heap]", "//anon", "libinline.so", "./x", "/", "/dev/zero",
 		"/dev/tty", "/nowhere/at/all", "/tmp", "/proc/self/fd/0/x", fifo,
 	};
+	/* clang-format on */
 
 	(void)state;
 	assert_int_equal(mkfifo(fifo, 0600), 0);

@@ -168,6 +168,7 @@ static void the_first_stress_tests_machine_is_told_as_it_was_then(void **state)
 {
 	/* record 4 of the firmware: version is string 1, part number string 2, 3,400 MHz */
 	char dmi[0x30 + 64] = { 4, 0x30 };
+	/* clang-format off */
 	struct gt_system s = {
 		.utf8 = true, .today = 1757608952, /* 2025-09-11 16:42:32 */
 		.disks = { 185ull << 39, 1587ull << 30, 183ull << 39 }, .gpu_count = 1,
@@ -176,6 +177,7 @@ static void the_first_stress_tests_machine_is_told_as_it_was_then(void **state)
 			    .total_bytes = 32607ull << 20, .used_bytes = 4492ull << 20,
 			    .free_bytes = 27620ull << 20 } },
 	};
+	/* clang-format on */
 	char *text;
 
 	(void)state;

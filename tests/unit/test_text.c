@@ -96,8 +96,12 @@ static void what_a_terminal_obeys_is_escaped(void **state)
 	(void)state;
 	assert_put("\033[31mred\007", 99, true, "\\x1b[31mred\\x07");
 	assert_put("a\tb\nc\r\x7f", 99, true, "a\\x09b\\x0ac\\x0d\\x7f");
-	assert_put("\xc2\x9b" "2J", 99, true, "\\xc2\\x9b2J");         /* CSI in one character */
-	assert_put("\xe2\x80\xae" "exe", 99, true, "\\xe2\\x80\\xaeexe"); /* right to left */
+	assert_put("\xc2\x9b"
+		   "2J",
+		   99, true, "\\xc2\\x9b2J"); /* CSI in one character */
+	assert_put("\xe2\x80\xae"
+		   "exe",
+		   99, true, "\\xe2\\x80\\xaeexe"); /* right to left */
 	assert_put("\xff\xfe", 99, true, "\\xff\\xfe");
 }
 
@@ -132,8 +136,9 @@ static void assert_brief(const char *name, const char *expected)
 static void template_arguments_are_what_a_function_can_spare(void **state)
 {
 	(void)state;
-	assert_brief("std::vector<gpu::Buffer<float>, std::allocator<x> >::emplace_back<int*&, int>",
-		     "std::vector<...>::emplace_back<...>");
+	assert_brief(
+		"std::vector<gpu::Buffer<float>, std::allocator<x> >::emplace_back<int*&, int>",
+		"std::vector<...>::emplace_back<...>");
 	assert_brief("f<(anonymous namespace)::T, (E)3>", "f<...>");
 	assert_brief("f<void (*)(std::map<int, int>)>::g", "f<...>::g");
 	assert_brief("f<decltype (a->b), ((c)>(d))>::g", "f<...>::g");
@@ -153,6 +158,7 @@ static void template_arguments_are_what_a_function_can_spare(void **state)
 
 static void operators_and_what_has_brackets_by_itself_stay(void **state)
 {
+	/* clang-format off */
 	static const char *const whole[] = {
 		"", "main", "f<int>", "f<A>::g<B>", "operator<", "A::operator<<",
 		"A::operator<=", "A::operator<=>", "operator<<=", "A::operator>", "A::operator>>",
@@ -161,6 +167,7 @@ static void operators_and_what_has_brackets_by_itself_stay(void **state)
 		"a::<unnamed struct>::b", "f<int, long", "f<(int, long>", "f>", "->", "operator",
 		"f<<<<<<<<", "int, long>", "<<<<<<<<<",
 	};
+	/* clang-format on */
 
 	(void)state;
 	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
@@ -171,8 +178,10 @@ static void operators_and_what_has_brackets_by_itself_stay(void **state)
 	assert_brief("A<B, C, D>::operator<=><long, int>", "A<...>::operator<=><...>");
 	assert_brief("my_operator<long, int>", "my_operator<...>");
 	assert_brief("operators<long, int>", "operators<...>");
-	assert_brief("<alloc::Vec<T, A> as core::Drop>::drop", "<alloc::Vec<...> as core::Drop>::drop");
-	assert_brief("main()::<lambda(std::vector<int, long>)>", "main()::<lambda(std::vector<...>)>");
+	assert_brief("<alloc::Vec<T, A> as core::Drop>::drop",
+		     "<alloc::Vec<...> as core::Drop>::drop");
+	assert_brief("main()::<lambda(std::vector<int, long>)>",
+		     "main()::<lambda(std::vector<...>)>");
 }
 
 static void functions_are_cut_when_no_arguments_are_left(void **state)
@@ -182,10 +191,8 @@ static void functions_are_cut_when_no_arguments_are_left(void **state)
 		bool utf8;
 		const char *expected;
 	} cases[] = {
-		{ 25, true, "Pool<float, int>::acquire" },
-		{ 24, true, "Pool<…>::acquire" },
-		{ 16, true, "Pool<…>::acquire" },
-		{ 15, true, "Pool<…>…acquire" },
+		{ 25, true, "Pool<float, int>::acquire" }, { 24, true, "Pool<…>::acquire" },
+		{ 16, true, "Pool<…>::acquire" },          { 15, true, "Pool<…>…acquire" },
 		{ 24, false, "Pool<...>::acquire" },
 	};
 
@@ -305,7 +312,8 @@ static void copies_are_utf8_and_tame(void **state)
 
 	(void)state;
 	assert_string_equal(repaired, "a\xef\xbf\xbd\033\xe2\x80\xae");
-	tame = gt_text_tame("a\xff\033\n\xe2\x80\xae" "é");
+	tame = gt_text_tame("a\xff\033\n\xe2\x80\xae"
+			    "é");
 	assert_string_equal(tame, "a\xef\xbf\xbd?\n?é");
 	free(repaired);
 	free(tame);
@@ -328,8 +336,9 @@ static void a_path_has_a_folder_and_a_name(void **state)
 static void a_path_ends_without_slashes(void **state)
 {
 	static const char *const rows[][2] = {
-		{ "a.gt/", "a.gt" }, { "/a/b.gt///", "/a/b.gt" }, { "a", "a" }, { "/", "/" },
-		{ "//", "/" }, { "", "" },
+		{ "a.gt/", "a.gt" }, { "/a/b.gt///", "/a/b.gt" },
+		{ "a", "a" },        { "/", "/" },
+		{ "//", "/" },       { "", "" },
 	};
 
 	(void)state;

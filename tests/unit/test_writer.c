@@ -174,7 +174,9 @@ static void run_threads(struct gt_writer *w, struct job *jobs)
 
 	pthread_barrier_init(&start, NULL, THREADS);
 	for (uint32_t i = 0; i < THREADS; i++) {
-		jobs[i] = (struct job){ .writer = w, .start = &start, .tid = 100 + i,
+		jobs[i] = (struct job){ .writer = w,
+					.start = &start,
+					.tid = 100 + i,
 					.events = calloc(EACH, sizeof(struct gt_event)) };
 		assert_int_equal(pthread_create(&threads[i], NULL, work, &jobs[i]), 0);
 	}
@@ -341,8 +343,8 @@ static void events_take_few_bytes(void **state)
 				      .tid = 9,
 				      .handle = 0x555500000000 + i / 2 % 64 * 192,
 				      .stack = gt_writer_stack(w, frames, 4),
-				      .function = i % 2 ? GT_FN_clReleaseMemObject
-							: GT_FN_clCreateBuffer };
+				      .function = i % 2 ? GT_FN_clReleaseMemObject :
+							  GT_FN_clCreateBuffer };
 
 		if (i % 2 == 0) {
 			e.size = 1 << 20;

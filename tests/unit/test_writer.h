@@ -39,7 +39,8 @@ static inline struct gt_event random_event(uint64_t *state, uint64_t time_ns, ui
 {
 	static const uint64_t ends[] = { 0, 1, 127, 128, UINT32_MAX, INT64_MAX, UINT64_MAX };
 	uint64_t dice = random_word(state);
-	struct gt_event e = { .time_ns = time_ns, .tid = tid,
+	struct gt_event e = { .time_ns = time_ns,
+			      .tid = tid,
 			      .function = (uint16_t)(1 + random_word(state) % (GT_FN_COUNT - 1)) };
 
 	e.handle = dice % 4 ? 0x7f0000000000 + dice % 65536 * 16 : ends[dice / 4 % 7];

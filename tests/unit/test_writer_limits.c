@@ -198,7 +198,8 @@ static uint64_t write_up_to_limit(const struct gt_writer_options *options, const
 	lane = gt_lane_acquire(w, 1, "main");
 	for (uint64_t i = 0; lane && i < 100000; i++)
 		gt_lane_event(lane, &(struct gt_event){ .function = GT_FN_clCreateUserEvent,
-							.handle = i * 4096, .tid = 1,
+							.handle = i * 4096,
+							.tid = 1,
 							.time_ns = 1000 + i * 1000 });
 	end_writer(w);
 	got = read_events(path, NULL);
@@ -210,8 +211,9 @@ static uint64_t write_up_to_limit(const struct gt_writer_options *options, const
 static void no_more_room_is_taken_than_allowed(void **state)
 {
 	_Atomic uint64_t taken = 0;
-	struct gt_writer_options options = { .pid = 1, .start_ns = 1, .max_bytes = 200000,
-					     .taken = &taken };
+	struct gt_writer_options options = {
+		.pid = 1, .start_ns = 1, .max_bytes = 200000, .taken = &taken
+	};
 	const char *path = fresh_path("limited"), *second = fresh_path("limited");
 	uint64_t first_events = write_up_to_limit(&options, path);
 	struct gt_trace_header h;
@@ -264,7 +266,9 @@ static void room_that_was_not_needed_is_given_back(void **state)
 
 static void nothing_is_written_after_the_last_moment(void **state)
 {
-	struct gt_writer_options options = { .pid = 1, .start_ns = 1, .until_ns = 1000 + 499 * 1000 };
+	struct gt_writer_options options = { .pid = 1,
+					     .start_ns = 1,
+					     .until_ns = 1000 + 499 * 1000 };
 	const char *path = fresh_path("until");
 	struct gt_trace_header h;
 	struct gt_error error;

@@ -25,11 +25,11 @@ bool gt_cupti_load(struct gt_cupti *cupti, unsigned *next);
 struct gt_cuda_call {
 	struct gt_guest_call guest;
 	uint64_t argv[GT_ARGS_MAX];
-	CUcontext context;              /* the thread's current one */
+	CUcontext context; /* the thread's current one */
 	uint32_t correlation;
-	bool free;                      /* nobody's */
-	bool quiet;                     /* made inside the driver: it must not be asked anything */
-	struct gt_cuda_call *below;     /* the call that this one was made in */
+	bool free;                  /* nobody's */
+	bool quiet;                 /* made inside the driver: it must not be asked anything */
+	struct gt_cuda_call *below; /* the call that this one was made in */
 };
 
 /* CUPTI's callback for all rows of cuda.def; `userdata` is none. */
@@ -42,7 +42,7 @@ size_t gt_cuda_enable_rows(const struct gt_cupti *cupti, CUpti_SubscriberHandle 
 struct gt_cuda_variable {
 	const char *name; /* as the compiler mangled it */
 	uint64_t bytes;
-	uint32_t index;   /* of its symbol */
+	uint32_t index; /* of its symbol */
 	bool managed;
 };
 

@@ -18,14 +18,17 @@ struct row {
 	struct argument arguments[GT_ARGS_MAX];
 };
 
-#define ARGUMENT(fn, pair)    ARGUMENT_(fn, FOLD_NAME__ pair)
-#define ARGUMENT_(fn, name)   ARGUMENT__(fn, name)
-#define ARGUMENT__(fn, name)  { offsetof(fn##_params, name), sizeof(((fn##_params *)0)->name) }
+#define ARGUMENT(fn, pair)  ARGUMENT_(fn, FOLD_NAME__ pair)
+#define ARGUMENT_(fn, name) ARGUMENT__(fn, name)
+#define ARGUMENT__(fn, name)                                                                       \
+	{                                                                                          \
+		offsetof(fn##_params, name), sizeof(((fn##_params *)0)->name)                      \
+	}
 
 static const struct row rows[] = {
 #define FN(fn, ret, args, ...) FN_(fn, UNWRAP args)
-#define FN_(...) FN__(__VA_ARGS__)
-#define FN__(fn, ...)                                                                             \
+#define FN_(...)               FN__(__VA_ARGS__)
+#define FN__(fn, ...)                                                                              \
 	{ CUPTI_DRIVER_TRACE_CBID_##fn, GT_FN_##fn, { FOLD(ARGUMENT, fn, __VA_ARGS__) } },
 #define ALSO(...)
 #include "api/cuda.def"
@@ -35,14 +38,15 @@ static const struct row rows[] = {
 };
 
 /* The types of the rows are those of CUPTI's structs, which are those of the functions. */
-#define SAME(fn, pair)        SAME_(fn, UNWRAP pair)
-#define SAME_(...)            SAME__(__VA_ARGS__)
-#define SAME__(fn, type, name)                                                                    \
-	sizeof(char[__builtin_types_compatible_p(__typeof__(((fn##_params *)0)->name), type) ?    \
-			    1 : -1])
+#define SAME(fn, pair) SAME_(fn, UNWRAP pair)
+#define SAME_(...)     SAME__(__VA_ARGS__)
+#define SAME__(fn, type, name)                                                                     \
+	sizeof(char[__builtin_types_compatible_p(__typeof__(((fn##_params *)0)->name), type) ?     \
+			    1 :                                                                    \
+			    -1])
 #define FN(fn, ret, args, ...) FN_(fn, UNWRAP args)
-#define FN__(fn, ...) static const size_t same_##fn[] __attribute__((unused)) =                  \
-	{ FOLD(SAME, fn, __VA_ARGS__) };
+#define FN__(fn, ...)                                                                              \
+	static const size_t same_##fn[] __attribute__((unused)) = { FOLD(SAME, fn, __VA_ARGS__) };
 #define ALSO(...)
 #include "api/cuda.def"
 #undef FN
@@ -117,9 +121,9 @@ static __attribute__((noinline)) void enter(const struct row *row, const CUpti_C
 	call->correlation = data->correlationId;
 	call->context = data->context;
 	for (size_t i = 0; i < gt_functions[row->function].argc; i++)
-		call->argv[i] = gt_word_of((const char *)data->functionParams +
-						   row->arguments[i].offset,
-					   row->arguments[i].size);
+		call->argv[i] =
+			gt_word_of((const char *)data->functionParams + row->arguments[i].offset,
+				   row->arguments[i].size);
 	gt_cuda_before(row->function, call->argv);
 	gt_guest_begin(&call->guest, gt_cuda_row(row->function, call->argv), call->argv, caller);
 }
@@ -147,8 +151,8 @@ static __attribute__((noinline)) void leave(const struct row *row, const CUpti_C
 void gt_cuda_called(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
 		    const void *data)
 {
-	const struct row *row = domain == CUPTI_CB_DOMAIN_DRIVER_API && cbid < CBIDS ?
-				row_of[cbid] : NULL;
+	const struct row *row =
+		domain == CUPTI_CB_DOMAIN_DRIVER_API && cbid < CBIDS ? row_of[cbid] : NULL;
 	const CUpti_CallbackData *call = data;
 	int saved = errno;
 

@@ -71,8 +71,8 @@ void gt_cuda_before(enum gt_function_id function, uint64_t *argv)
 	if (!ends_primary(function))
 		return;
 	/* what the program leaves to the end of the process must not look given back */
-	argv[0] = argv[0] < DEVICES_MAX && !atomic_load(&exiting) ?
-		  atomic_load(&primary[argv[0]]) : 0;
+	argv[0] = argv[0] < DEVICES_MAX && !atomic_load(&exiting) ? atomic_load(&primary[argv[0]]) :
+								    0;
 }
 
 void gt_cuda_after(enum gt_function_id function, const uint64_t *argv)
@@ -147,10 +147,11 @@ static uint16_t place_of_context(CUcontext context, bool quiet)
 static uint16_t place_of_location(const CUmemLocation *location)
 {
 	return location->type == CU_MEM_LOCATION_TYPE_DEVICE ?
-	       place_of_device((uint32_t)location->id) : 0;
+		       place_of_device((uint32_t)location->id) :
+		       0;
 }
 
-#define ARG(call, fn, name) ((call)->argv[fn##__##name])
+#define ARG(call, fn, name)     ((call)->argv[fn##__##name])
 #define POINTER(call, fn, name) ((const void *)(uintptr_t)ARG(call, fn, name))
 
 static uint16_t place_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
@@ -174,8 +175,7 @@ static uint16_t place_of(const struct gt_call *call, enum gt_function_id row, ui
 
 		return props ? place_of_location(&props->location) : 0;
 	}
-	default:
-		return place_of_context(cuda_call(call)->context, cuda_call(call)->quiet);
+	default: return place_of_context(cuda_call(call)->context, cuda_call(call)->quiet);
 	}
 }
 
@@ -197,16 +197,22 @@ IS(GT_CUDA_SNORM16X4, CU_AD_FORMAT_SNORM_INT16X4);
 
 static uint64_t array_bytes(const CUDA_ARRAY3D_DESCRIPTOR *d, uint32_t levels)
 {
-	return gt_cuda_array_bytes(&(struct gt_cuda_array){
-		.width = d->Width, .height = d->Height, .depth = d->Depth, .format = d->Format,
-		.channels = d->NumChannels, .flags = d->Flags }, levels);
+	return gt_cuda_array_bytes(&(struct gt_cuda_array){ .width = d->Width,
+							    .height = d->Height,
+							    .depth = d->Depth,
+							    .format = d->Format,
+							    .channels = d->NumChannels,
+							    .flags = d->Flags },
+				   levels);
 }
 
 static uint64_t plain_array_bytes(const CUDA_ARRAY_DESCRIPTOR *d)
 {
-	return gt_cuda_array_bytes(&(struct gt_cuda_array){
-		.width = d->Width, .height = d->Height, .format = d->Format,
-		.channels = d->NumChannels }, 1);
+	return gt_cuda_array_bytes(&(struct gt_cuda_array){ .width = d->Width,
+							    .height = d->Height,
+							    .format = d->Format,
+							    .channels = d->NumChannels },
+				   1);
 }
 
 static uint64_t size_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
@@ -227,10 +233,11 @@ static uint64_t size_of(const struct gt_call *call, enum gt_function_id row, uin
 		return descriptor ? array_bytes(descriptor, 1) : 0;
 	case GT_FN_cuMipmappedArrayCreate:
 		descriptor = POINTER(call, cuMipmappedArrayCreate, pMipmappedArrayDesc);
-		return descriptor ? array_bytes(descriptor, (uint32_t)ARG(call,
-				    cuMipmappedArrayCreate, numMipmapLevels)) : 0;
-	default:
-		return 0;
+		return descriptor ?
+			       array_bytes(descriptor, (uint32_t)ARG(call, cuMipmappedArrayCreate,
+								     numMipmapLevels)) :
+			       0;
+	default: return 0;
 	}
 }
 

@@ -68,8 +68,10 @@ static int look_beside(struct dl_phdr_info *info, size_t size, void *context)
 static void *load_beside(const char *name)
 {
 	static const char *const tails[] = {
-		"/libcupti.so*", "/../../cuda_cupti/lib/libcupti.so*",
-		"/../extras/CUPTI/lib64/libcupti.so*", NULL,
+		"/libcupti.so*",
+		"/../../cuda_cupti/lib/libcupti.so*",
+		"/../extras/CUPTI/lib64/libcupti.so*",
+		NULL,
 	};
 	struct beside b = { .name = name };
 
@@ -80,7 +82,9 @@ static void *load_beside(const char *name)
 static void *load_home(const char *folder)
 {
 	static const char *const tails[] = {
-		"/lib64/libcupti.so*", "/lib/libcupti.so*", "/extras/CUPTI/lib64/libcupti.so*",
+		"/lib64/libcupti.so*",
+		"/lib/libcupti.so*",
+		"/extras/CUPTI/lib64/libcupti.so*",
 		NULL,
 	};
 
@@ -95,16 +99,16 @@ static void *load_python(const char *folder)
 static void *load_place(unsigned place)
 {
 	switch (place) {
-	case 0:  return load("libcupti.so.13", RTLD_NOLOAD);
-	case 1:  return load("libcupti.so.12", RTLD_NOLOAD);
-	case 2:  return load("libcupti.so", 0);
-	case 3:  return load("libcupti.so.13", 0);
-	case 4:  return load("libcupti.so.12", 0);
-	case 5:  return load_beside("libcudart.so");
-	case 6:  return load_home(secure_getenv("CUDA_HOME"));
-	case 7:  return load_home(secure_getenv("CUDA_PATH"));
-	case 8:  return load_home("/usr/local/cuda");
-	case 9:  return load_home("/usr/local/cuda-*");
+	case 0: return load("libcupti.so.13", RTLD_NOLOAD);
+	case 1: return load("libcupti.so.12", RTLD_NOLOAD);
+	case 2: return load("libcupti.so", 0);
+	case 3: return load("libcupti.so.13", 0);
+	case 4: return load("libcupti.so.12", 0);
+	case 5: return load_beside("libcudart.so");
+	case 6: return load_home(secure_getenv("CUDA_HOME"));
+	case 7: return load_home(secure_getenv("CUDA_PATH"));
+	case 8: return load_home("/usr/local/cuda");
+	case 9: return load_home("/usr/local/cuda-*");
 	case 10: return load_python(secure_getenv("VIRTUAL_ENV"));
 	case 11: return load_python(secure_getenv("CONDA_PREFIX"));
 	case 12: return load_python("/usr/local");

@@ -22,13 +22,14 @@ static void say_refused(const struct gt_cupti *cupti, CUptiResult result)
 	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
 		gt_say("CUDA is not tracked in process %d: another profiler (Nsight, "
 		       "compute-sanitizer, PyTorch's) has it; the program runs on; stop that one, "
-		       "or use `gputrack attach -p %d`", (int)getpid(), (int)getpid());
+		       "or use `gputrack attach -p %d`",
+		       (int)getpid(), (int)getpid());
 		return;
 	}
 	cupti->text_of(result, &text);
 	gt_say("CUDA is not tracked in process %d: %s says %s (%d); the program runs on; "
-	       "`gputrack doctor` tells what is missing", (int)getpid(), cupti->path,
-	       text ? text : "error", (int)result);
+	       "`gputrack doctor` tells what is missing",
+	       (int)getpid(), cupti->path, text ? text : "error", (int)result);
 }
 
 static void subscribe(void)
@@ -62,8 +63,8 @@ static void subscribe(void)
 	gt_cuda_driver_start(&cupti);
 	if (!gt_cuda_enable_rows(&cupti, subscriber))
 		gt_say("CUDA is not tracked in process %d: %s tells of no function; the program "
-		       "runs on; `gputrack doctor` tells what is missing", (int)getpid(),
-		       cupti.path);
+		       "runs on; `gputrack doctor` tells what is missing",
+		       (int)getpid(), cupti.path);
 	/* registered later than the runtime's own handlers, so called before them */
 	atexit(gt_cuda_driver_exiting);
 }

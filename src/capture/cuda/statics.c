@@ -27,8 +27,8 @@ static const void *part(const struct cubin *c, uint64_t offset, uint64_t size)
 /* A string of a string table; "" when it has none there. A table ends in a zero. */
 static const char *text_at(const struct cubin *c, const Elf64_Shdr *table, uint32_t offset)
 {
-	const char *text = offset < table->sh_size ?
-			   part(c, table->sh_offset, table->sh_size) : NULL;
+	const char *text =
+		offset < table->sh_size ? part(c, table->sh_offset, table->sh_size) : NULL;
 
 	return text && !text[table->sh_size - 1] ? text + offset : "";
 }
@@ -37,8 +37,9 @@ static bool section_at(const struct cubin *c, const Elf64_Ehdr *head, unsigned i
 		       Elf64_Shdr *section)
 {
 	const void *at = index < head->e_shnum && head->e_shentsize >= sizeof *section ?
-			 part(c, head->e_shoff + (uint64_t)index * head->e_shentsize,
-			      sizeof *section) : NULL;
+				 part(c, head->e_shoff + (uint64_t)index * head->e_shentsize,
+				      sizeof *section) :
+				 NULL;
 
 	if (at)
 		memcpy(section, at, sizeof *section);
@@ -70,8 +71,8 @@ static void each_symbol(const struct cubin *c, const Elf64_Ehdr *head, const Elf
 	if (!section_at(c, head, symbols->sh_link, &names))
 		return;
 	for (uint64_t i = 0; i < count && *left; i++, --*left) {
-		const void *at = part(c, symbols->sh_offset + i * sizeof(Elf64_Sym),
-				      sizeof(Elf64_Sym));
+		const void *at =
+			part(c, symbols->sh_offset + i * sizeof(Elf64_Sym), sizeof(Elf64_Sym));
 		Elf64_Sym symbol;
 
 		if (!at)
@@ -79,10 +80,11 @@ static void each_symbol(const struct cubin *c, const Elf64_Ehdr *head, const Elf
 		memcpy(&symbol, at, sizeof symbol);
 		if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_size &&
 		    holds_variables(c, head, symbol.st_shndx))
-			each(context, &(struct gt_cuda_variable){
-				.name = text_at(c, &names, symbol.st_name), .index = (uint32_t)i,
-				.bytes = symbol.st_size,
-				.managed = symbol.st_other & MANAGED });
+			each(context,
+			     &(struct gt_cuda_variable){ .name = text_at(c, &names, symbol.st_name),
+							 .index = (uint32_t)i,
+							 .bytes = symbol.st_size,
+							 .managed = symbol.st_other & MANAGED });
 	}
 }
 
@@ -123,8 +125,8 @@ static void loaded(void *context, const struct gt_cuda_variable *v)
 	struct gt_cuda_call call = { .context = m->context, .quiet = true };
 
 	gt_guest_begin(&call.guest,
-		       v->managed ? GT_FN_cudaManagedVariable : GT_FN_cudaDeviceVariable,
-		       argv, m->caller);
+		       v->managed ? GT_FN_cudaManagedVariable : GT_FN_cudaDeviceVariable, argv,
+		       m->caller);
 	gt_guest_end(&call.guest, 0, &gt_cuda_door);
 	gt_guest_name(&call.guest, argv[0], v->name);
 }

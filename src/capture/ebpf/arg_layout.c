@@ -5,20 +5,27 @@
 #include "api/cuda_array.h"
 #include "api/cuda_code.h"
 
-#define VALUE(fn, arg)      { fn##__##arg, GT_PIECE_VALUE }
-#define BEHIND(fn, arg, at) { fn##__##arg, at }
+#define VALUE(fn, arg)                                                                             \
+	{                                                                                          \
+		fn##__##arg, GT_PIECE_VALUE                                                        \
+	}
+#define BEHIND(fn, arg, at)                                                                        \
+	{                                                                                          \
+		fn##__##arg, at                                                                    \
+	}
 
 /* cl_image_format; cl_image_desc: type, width, height, depth, array size, whose bytes it shows. */
-#define CL_IMAGE(fn)                                                                            \
-	BEHIND(fn, image_format, 0), BEHIND(fn, image_desc, 0), BEHIND(fn, image_desc, 8),      \
-	BEHIND(fn, image_desc, 16), BEHIND(fn, image_desc, 24), BEHIND(fn, image_desc, 32),     \
-	BEHIND(fn, image_desc, 64)
+#define CL_IMAGE(fn)                                                                               \
+	BEHIND(fn, image_format, 0), BEHIND(fn, image_desc, 0), BEHIND(fn, image_desc, 8),         \
+		BEHIND(fn, image_desc, 16), BEHIND(fn, image_desc, 24),                            \
+		BEHIND(fn, image_desc, 32), BEHIND(fn, image_desc, 64)
 
 /* CUDA_ARRAY3D_DESCRIPTOR: width, height, depth, format and channels, flags. */
-#define CUDA_ARRAY(fn, arg)                                                                     \
-	BEHIND(fn, arg, 0), BEHIND(fn, arg, 8), BEHIND(fn, arg, 16), BEHIND(fn, arg, 24),       \
-	BEHIND(fn, arg, 32)
+#define CUDA_ARRAY(fn, arg)                                                                        \
+	BEHIND(fn, arg, 0), BEHIND(fn, arg, 8), BEHIND(fn, arg, 16), BEHIND(fn, arg, 24),          \
+		BEHIND(fn, arg, 32)
 
+/* clang-format off */
 static const struct {
 	enum gt_function_id function;
 	struct gt_piece pieces[GT_TOLD_PIECES];
@@ -57,6 +64,7 @@ static const struct {
 	TOLD(cuDevicePrimaryCtxRetain, 1, VALUE(cuDevicePrimaryCtxRetain, dev)),
 #undef TOLD
 };
+/* clang-format on */
 
 size_t gt_told_pieces(enum gt_function_id function, struct gt_piece out[GT_TOLD_PIECES])
 {
@@ -81,8 +89,8 @@ static uint32_t high(uint64_t word)
 /* Bytes of a cl_image_format: channel order and type. */
 static uint64_t cl_element(uint64_t format)
 {
-	static const uint8_t channels[] = { 1, 1, 2, 2, 3, 4, 4, 4, 1, 1, 2, 3, 4, 1, 1, 3, 4, 4, 4,
-					    4 };                       /* CL_R … CL_ABGR */
+	static const uint8_t channels[] = { 1, 1, 2, 2, 3, 4, 4, 4, 1, 1,
+					    2, 3, 4, 1, 1, 3, 4, 4, 4, 4 }; /* CL_R … CL_ABGR */
 	static const uint8_t bytes[] = { 1, 2, 1, 2, 0, 0, 0, 1, 2, 4, 1, 2, 4, 2, 4, 4, 0 };
 	uint32_t order = low(format) - 0x10b0, type = high(format) - 0x10d0;
 
@@ -129,32 +137,36 @@ static uint64_t ze_image(const uint64_t *p)
 
 static uint64_t cu_array(const uint64_t *p, uint32_t levels)
 {
-	return gt_cuda_array_bytes(&(struct gt_cuda_array){
-		.width = p[0], .height = p[1], .depth = p[2], .format = low(p[3]),
-		.channels = high(p[3]), .flags = low(p[4]) }, levels);
+	return gt_cuda_array_bytes(&(struct gt_cuda_array){ .width = p[0],
+							    .height = p[1],
+							    .depth = p[2],
+							    .format = low(p[3]),
+							    .channels = high(p[3]),
+							    .flags = low(p[4]) },
+				   levels);
 }
 
 uint64_t gt_told_size(enum gt_function_id function, const uint64_t p[GT_TOLD_PIECES])
 {
 	switch (function) {
-	case GT_FN_clCreateSubBuffer:           return p[0];
+	case GT_FN_clCreateSubBuffer: return p[0];
 	case GT_FN_clCreateImage:
 	case GT_FN_clCreateImageWithProperties: return cl_image(p);
-	case GT_FN_clCreateImage2D:             return cl_element(p[0]) * p[1] * p[2];
-	case GT_FN_clCreateImage3D:             return cl_element(p[0]) * p[1] * p[2] * p[3];
-	case GT_FN_clCreatePipe:                return (uint64_t)low(p[0]) * low(p[1]);
-	case GT_FN_zeImageCreate:               return ze_image(p);
-	case GT_FN_cuMemAllocPitch_v2:          return p[0] * p[1];
-	case GT_FN_cuArrayCreate_v2:            return cu_array((uint64_t[]){ p[0], p[1], 0, p[2],
-								     0 }, 1);
-	case GT_FN_cuArray3DCreate_v2:          return cu_array(p, 1);
-	case GT_FN_cuMipmappedArrayCreate:      return cu_array(p, low(p[5]));
-	default:                                return 0;
+	case GT_FN_clCreateImage2D: return cl_element(p[0]) * p[1] * p[2];
+	case GT_FN_clCreateImage3D: return cl_element(p[0]) * p[1] * p[2] * p[3];
+	case GT_FN_clCreatePipe: return (uint64_t)low(p[0]) * low(p[1]);
+	case GT_FN_zeImageCreate: return ze_image(p);
+	case GT_FN_cuMemAllocPitch_v2: return p[0] * p[1];
+	case GT_FN_cuArrayCreate_v2: return cu_array((uint64_t[]){ p[0], p[1], 0, p[2], 0 }, 1);
+	case GT_FN_cuArray3DCreate_v2: return cu_array(p, 1);
+	case GT_FN_cuMipmappedArrayCreate: return cu_array(p, low(p[5]));
+	default: return 0;
 	}
 }
 
 enum gt_function_id gt_told_row(enum gt_function_id function, const uint64_t p[GT_TOLD_PIECES])
 {
 	return function == GT_FN_cuLibraryLoadData && low(p[0]) == GT_CUDA_CODE_WRAPPER ?
-	       GT_FN_cudaOwnCode : function;
+		       GT_FN_cudaOwnCode :
+		       function;
 }

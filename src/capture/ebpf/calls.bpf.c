@@ -12,12 +12,26 @@
 
 /* The kernel's structures, as far as they are read; places are settled when loading. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct ns_common { unsigned int inum; };
-struct pid_namespace { struct ns_common ns; };
-struct upid { int nr; struct pid_namespace *ns; };
-struct pid { unsigned int level; struct upid numbers[1]; };
-struct atomic_live { int counter; };
-struct signal_struct { struct atomic_live live; };
+struct ns_common {
+	unsigned int inum;
+};
+struct pid_namespace {
+	struct ns_common ns;
+};
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+struct atomic_live {
+	int counter;
+};
+struct signal_struct {
+	struct atomic_live live;
+};
 struct task_struct {
 	int pid, tgid, exit_code;
 	__u64 start_boottime, self_exec_id;
@@ -38,7 +52,7 @@ struct pending {
 /* A thread's own: what it is in, and where its records are put together. */
 struct thread {
 	uint32_t known, depth;
-	uint32_t array_at;       /* depth of the call whose handles `array` holds, + 1 */
+	uint32_t array_at; /* depth of the call whose handles `array` holds, + 1 */
 	uint32_t array;
 	struct pending calls[GT_PROBE_DEPTH];
 	uint64_t handles[GT_PROBE_ARRAY];
@@ -47,16 +61,16 @@ struct thread {
 };
 
 /* Settings, fixed when loading. */
-const volatile bool everyone;       /* all processes, not only those in `targets` */
-const volatile uint32_t namespace;  /* of process numbers; 0: the first one */
-const volatile uint32_t frames_max; /* 0: no stacks */
+const volatile bool everyone;        /* all processes, not only those in `targets` */
+const volatile uint32_t namespace;   /* of process numbers; 0: the first one */
+const volatile uint32_t frames_max;  /* 0: no stacks */
 const volatile uint32_t stack_bytes; /* 0: frame pointers, otherwise a copy of the stack's top */
-const volatile uint64_t ring_wake;  /* bytes waiting from which the tool is woken early */
-const volatile uint32_t own_pid;    /* the tool itself: not looked at */
+const volatile uint64_t ring_wake;   /* bytes waiting from which the tool is woken early */
+const volatile uint32_t own_pid;     /* the tool itself: not looked at */
 
-uint64_t lost;                      /* calls that were not handed over, of all processes */
+uint64_t lost; /* calls that were not handed over, of all processes */
 uint64_t news_lost;
-uint32_t off;                       /* set when detaching: nothing more is taken */
+uint32_t off; /* set when detaching: nothing more is taken */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -95,11 +109,11 @@ struct {
  * An index that the verifier can see to be small. The compiler knows that it is, and would leave
  * the mask out.
  */
-#define WITHIN(index, size)                                                                    \
-	({                                                                                     \
-		uint64_t index_ = (index);                                                     \
-		asm volatile("%0 &= %1" : "+r"(index_) : "i"((size) - 1));                     \
-		index_;                                                                        \
+#define WITHIN(index, size)                                                                        \
+	({                                                                                         \
+		uint64_t index_ = (index);                                                         \
+		asm volatile("%0 &= %1" : "+r"(index_) : "i"((size)-1));                           \
+		index_;                                                                            \
 	})
 
 /* A task's number where the tool lives, 0 when it has none there. */
@@ -140,7 +154,7 @@ static __always_inline void lose(uint32_t pid)
 
 /* Room for one piece of news about a task, filled in as far as all pieces are alike. */
 static __always_inline struct gt_probe_event *news_of(struct task_struct *task, uint32_t what,
-						       uint32_t pid)
+						      uint32_t pid)
 {
 	struct gt_probe_event *e = bpf_ringbuf_reserve(&news, sizeof *e, 0);
 
@@ -336,13 +350,15 @@ static __always_inline uint32_t read_array(struct thread *t, const struct gt_pro
 	if (some >= GT_PROBE_ARRAY)
 		some = GT_PROBE_ARRAY - 1;
 	return bpf_probe_read_user(t->tail, WITHIN(some, GT_PROBE_ARRAY) * sizeof(uint64_t),
-				   (void *)at) ? 0 : some;
+				   (void *)at) ?
+		       0 :
+		       some;
 }
 
 static __always_inline uint64_t wake_flag(void)
 {
 	return bpf_ringbuf_query(&calls, BPF_RB_AVAIL_DATA) > ring_wake ? BPF_RB_FORCE_WAKEUP :
-								     BPF_RB_NO_WAKEUP;
+									  BPF_RB_NO_WAKEUP;
 }
 
 /* The call with the top of its caller's stack and the registers to begin with. */
@@ -353,7 +369,7 @@ static __always_inline bool hand_over_stack(struct pt_regs *ctx, struct thread *
 		struct gt_probe_stack stack;
 		uint64_t handles[GT_PROBE_ARRAY];
 		uint8_t bytes[];
-	} *w;
+	} * w;
 	uint32_t copied = 0;
 	uint64_t *r;
 

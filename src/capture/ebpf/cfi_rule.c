@@ -9,7 +9,7 @@
 #include "base/mem.h"
 
 enum {
-	REMEMBERED_MAX = 16,   /* compilers nest one or two */
+	REMEMBERED_MAX = 16, /* compilers nest one or two */
 	EXPRESSION_MAX = 255,
 };
 
@@ -20,7 +20,7 @@ struct place {
 };
 
 struct state {
-	struct place cfa;      /* `value` is the register */
+	struct place cfa; /* `value` is the register */
 	int64_t cfa_offset;
 	struct place registers[GT_CFI_REGISTERS];
 };
@@ -29,7 +29,7 @@ struct run {
 	const struct gt_cfi_code *code;
 	struct state now, initial, remembered[REMEMBERED_MAX];
 	unsigned depth;
-	bool is_initial;       /* still in what all functions share */
+	bool is_initial; /* still in what all functions share */
 	uint64_t location, address;
 };
 
@@ -136,9 +136,7 @@ static bool define_cfa(struct run *r, struct gt_bytes *b, uint8_t code)
 	uint64_t number;
 
 	switch (code) {
-	case DW_CFA_def_cfa:
-		number = gt_get_varint(b);
-		return set_cfa(r, number, get_offset(b));
+	case DW_CFA_def_cfa: number = gt_get_varint(b); return set_cfa(r, number, get_offset(b));
 	case DW_CFA_def_cfa_sf:
 		number = gt_get_varint(b);
 		return !__builtin_mul_overflow(gt_get_signed(b), r->code->data_factor, &offset) &&
@@ -200,9 +198,12 @@ static bool execute(struct run *r, struct gt_bytes *b)
 	case DW_CFA_restore_state: return recall(r);
 	case DW_CFA_expression: return set_expression(r, b, GT_CFI_AT_EXPRESSION);
 	case DW_CFA_val_expression: return set_expression(r, b, GT_CFI_EXPRESSION);
-	case DW_CFA_def_cfa: case DW_CFA_def_cfa_sf: case DW_CFA_def_cfa_register:
-	case DW_CFA_def_cfa_offset: case DW_CFA_def_cfa_offset_sf: case DW_CFA_def_cfa_expression:
-		return define_cfa(r, b, byte);
+	case DW_CFA_def_cfa:
+	case DW_CFA_def_cfa_sf:
+	case DW_CFA_def_cfa_register:
+	case DW_CFA_def_cfa_offset:
+	case DW_CFA_def_cfa_offset_sf:
+	case DW_CFA_def_cfa_expression: return define_cfa(r, b, byte);
 	default: return define_register(r, b, byte);
 	}
 }
@@ -269,8 +270,9 @@ static bool keep_all(struct gt_cfi_rule *rule, const struct state *s)
 
 bool gt_cfi_rule_init(struct gt_cfi_rule *rule, const struct gt_cfi_code *code, uint64_t address)
 {
-	struct run r = { .code = code, .is_initial = true, .location = code->start,
-			 .address = address };
+	struct run r = {
+		.code = code, .is_initial = true, .location = code->start, .address = address
+	};
 
 	*rule = (struct gt_cfi_rule){ 0 };
 	begin(&r.now);

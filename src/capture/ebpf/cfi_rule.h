@@ -29,7 +29,7 @@ enum gt_cfi_how {
 
 struct gt_cfi_rule {
 	uint8_t how[GT_CFI_REGISTERS];
-	uint8_t cfa_how;      /* GT_CFI_REGISTER or GT_CFI_EXPRESSION */
+	uint8_t cfa_how;                 /* GT_CFI_REGISTER or GT_CFI_EXPRESSION */
 	int32_t value[GT_CFI_REGISTERS]; /* of expressions: where they are among `expressions` */
 	int32_t cfa, cfa_offset;
 	uint8_t *expressions; /* owned, each after its length in a byte; NULL: none */
@@ -37,10 +37,10 @@ struct gt_cfi_rule {
 
 /* What the entries of a place hold, borrowed. */
 struct gt_cfi_code {
-	struct gt_bytes initial, own;  /* the instructions: of all its functions, of this one */
+	struct gt_bytes initial, own; /* the instructions: of all its functions, of this one */
 	uint64_t code_factor;
 	int64_t data_factor;
-	uint64_t start;                /* of the function */
+	uint64_t start; /* of the function */
 };
 
 /* False, with nothing to free, when an instruction is not understood or makes no sense. */

@@ -22,12 +22,12 @@ enum {
 };
 
 struct function {
-	uint64_t start, entry;     /* ELF addresses */
+	uint64_t start, entry; /* ELF addresses */
 };
 
 struct gt_cfi_table {
 	const struct gt_image *image;
-	uint64_t index, count;     /* in the file; 0 entries: it has none */
+	uint64_t index, count;      /* in the file; 0 entries: it has none */
 	struct function *functions; /* ours, by start */
 	size_t function_count, function_room;
 };
@@ -44,8 +44,8 @@ struct shared {
 	struct gt_bytes instructions;
 	uint64_t code_factor;
 	int64_t data_factor;
-	uint8_t encoding;          /* of addresses */
-	bool has_sizes;            /* augmentations say how long they are */
+	uint8_t encoding; /* of addresses */
+	bool has_sizes;   /* augmentations say how long they are */
 };
 
 static bool read_at(const struct gt_image *image, uint64_t offset, void *bytes, size_t size)
@@ -77,15 +77,15 @@ static bool get_address(struct entry *e, uint8_t encoding, uint64_t index, uint6
 	uint64_t base = 0;
 
 	switch (encoding & 0xf0) {
-	case DW_EH_PE_absptr:  break;
-	case DW_EH_PE_pcrel:   base = address_of(e); break;
+	case DW_EH_PE_absptr: break;
+	case DW_EH_PE_pcrel: base = address_of(e); break;
 	case DW_EH_PE_datarel: base = index; break;
 	default: return false;
 	}
 	switch (encoding & 0x0f) {
-	case DW_EH_PE_absptr: case DW_EH_PE_udata8: case DW_EH_PE_sdata8:
-		*out = gt_get_fixed(&e->bytes, 8);
-		break;
+	case DW_EH_PE_absptr:
+	case DW_EH_PE_udata8:
+	case DW_EH_PE_sdata8: *out = gt_get_fixed(&e->bytes, 8); break;
 	case DW_EH_PE_udata4: *out = gt_get_fixed(&e->bytes, 4); break;
 	case DW_EH_PE_sdata4: *out = (uint64_t)(int32_t)gt_get_fixed(&e->bytes, 4); break;
 	case DW_EH_PE_udata2: *out = gt_get_fixed(&e->bytes, 2); break;
@@ -175,7 +175,8 @@ static bool read_entry(const struct gt_image *image, uint64_t address, struct en
 	if (!read_loaded(image, address + 4, *memory, length))
 		return false;
 	*e = (struct entry){ .bytes = { .at = *memory, .end = *memory + length },
-			     .first = *memory, .address = address + 4 };
+			     .first = *memory,
+			     .address = address + 4 };
 	return true;
 }
 
@@ -280,7 +281,7 @@ static int by_start(const void *a, const void *b)
 	const struct function *x = a, *y = b;
 
 	return x->start != y->start ? (x->start > y->start) - (x->start < y->start) :
-	       (x->entry > y->entry) - (x->entry < y->entry);
+				      (x->entry > y->entry) - (x->entry < y->entry);
 }
 
 /* Notes one entry of the section in memory. */
@@ -325,9 +326,10 @@ static void walk(struct gt_cfi_table *t)
 
 		if (length < 4 || length > gt_bytes_left(&b))
 			break;
-		note(t, section, (struct entry){
-			.bytes = { .at = b.at, .end = b.at + length }, .first = b.at,
-			.address = s->address + (uint64_t)(b.at - section) });
+		note(t, section,
+		     (struct entry){ .bytes = { .at = b.at, .end = b.at + length },
+				     .first = b.at,
+				     .address = s->address + (uint64_t)(b.at - section) });
 		b.at += length;
 	}
 	free(section);

@@ -59,8 +59,7 @@ bool gt_contexts_apply(struct gt_contexts *c, struct gt_event *event, uint32_t d
 	if (is_primary) {
 		uint32_t wanted = (uint32_t)event->handle;
 
-		while (at < c->count &&
-		       (!c->list[at].is_primary || c->list[at].device != wanted))
+		while (at < c->count && (!c->list[at].is_primary || c->list[at].device != wanted))
 			at++;
 		if (at == c->count)
 			return false;

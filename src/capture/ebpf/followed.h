@@ -10,7 +10,7 @@ enum { GT_FOLLOWED_BUCKETS = 1024 };
 struct gt_followed {
 	struct gt_traced *buckets[GT_FOLLOWED_BUCKETS]; /* by pid */
 	size_t count;
-	size_t over;            /* of them: have ended, and are not yet let go */
+	size_t over; /* of them: have ended, and are not yet let go */
 };
 
 /* NULL: there is none. */

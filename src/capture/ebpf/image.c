@@ -29,13 +29,16 @@ void gt_mappings_parse(struct gt_mappings *m, FILE *file)
 		int at = 0;
 
 		if (sscanf(line, "%llx-%llx %7s %llx %*s %*s %n", &start, &end, rights, &offset,
-			   &at) < 4 || !at)
+			   &at) < 4 ||
+		    !at)
 			continue;
 		line[strcspn(line, "\n")] = '\0';
 		GT_GROW(m->list, m->count, m->room);
-		m->list[m->count++] = (struct gt_mapping){
-			.start = start, .end = end, .offset = offset,
-			.is_code = rights[2] == 'x', .path = gt_strdup(line + at) };
+		m->list[m->count++] = (struct gt_mapping){ .start = start,
+							   .end = end,
+							   .offset = offset,
+							   .is_code = rights[2] == 'x',
+							   .path = gt_strdup(line + at) };
 	}
 	free(line);
 }
@@ -185,9 +188,11 @@ static bool read_elf(struct gt_image *image, int fd)
 		if (head.p_vaddr + head.p_memsz > image->high)
 			image->high = head.p_vaddr + head.p_memsz;
 		if (image->segment_count < sizeof image->segments / sizeof *image->segments)
-			image->segments[image->segment_count++] = (struct gt_segment){
-				.offset = head.p_offset, .address = head.p_vaddr,
-				.size = head.p_filesz, .is_code = head.p_flags & PF_X };
+			image->segments[image->segment_count++] =
+				(struct gt_segment){ .offset = head.p_offset,
+						     .address = head.p_vaddr,
+						     .size = head.p_filesz,
+						     .is_code = head.p_flags & PF_X };
 	}
 	find_cfi(image, elf);
 	size = dwelf_elf_gnu_build_id(elf, &id);

@@ -20,8 +20,8 @@
 struct gt_mapping {
 	uint64_t start, end, offset;
 	bool is_code;
-	uint64_t inode;  /* 0: ask the process */
-	char *path;      /* as the process sees it; "[vdso]" and the like have none of a file */
+	uint64_t inode; /* 0: ask the process */
+	char *path;     /* as the process sees it; "[vdso]" and the like have none of a file */
 };
 
 struct gt_mappings {
@@ -47,18 +47,18 @@ struct gt_unwind_table;
 struct gt_image {
 	dev_t dev;
 	ino_t ino;
-	char *name;                  /* its path as the process had it that mapped it first */
-	char *path;                  /* gt_image_path's */
+	char *name; /* its path as the process had it that mapped it first */
+	char *path; /* gt_image_path's */
 	uint8_t build_id[64];
 	size_t build_id_size;
 	uint64_t file_size;
 	int64_t mtime_ns;
-	uint64_t low, high;          /* ELF addresses of all that is loaded */
+	uint64_t low, high; /* ELF addresses of all that is loaded */
 	struct gt_segment segments[16];
 	size_t segment_count;
-	struct gt_segment cfi;       /* .eh_frame, by the section table; size 0: none is named */
-	struct gt_segment cfi_index; /* .eh_frame_hdr, by the program headers; likewise */
-	int fd;                      /* kept for the unwinder; -1: none */
+	struct gt_segment cfi;          /* .eh_frame, by the section table; size 0: none is named */
+	struct gt_segment cfi_index;    /* .eh_frame_hdr, by the program headers; likewise */
+	int fd;                         /* kept for the unwinder; -1: none */
 	struct gt_unwind_table *unwind; /* unwind.c's, made when first needed */
 };
 
@@ -68,8 +68,8 @@ struct gt_heard;
 struct gt_images {
 	struct gt_image **list;
 	size_t count, room;
-	bool keep_open;              /* for the unwinder */
-	struct gt_heard *heard;      /* for processes that are gone; NULL: nothing was heard */
+	bool keep_open;         /* for the unwinder */
+	struct gt_heard *heard; /* for processes that are gone; NULL: nothing was heard */
 };
 
 void gt_images_fini(struct gt_images *images);

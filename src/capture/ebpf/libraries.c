@@ -20,15 +20,19 @@
 #include "base/text.h"
 
 static const char *const names[GT_API_COUNT] = {
-	[GT_OPENCL] = "libOpenCL.so", [GT_LEVELZERO] = "libze_loader.so", [GT_CUDA] = "libcuda.so",
+	[GT_OPENCL] = "libOpenCL.so",
+	[GT_LEVELZERO] = "libze_loader.so",
+	[GT_CUDA] = "libcuda.so",
 };
 
 /* Where distributions keep libraries; the linker's own list is a cache in no stated format. */
+/* clang-format off */
 static const char *const folders[] = {
 	"/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib",
 	"/usr/local/lib", "/usr/local/lib/x86_64-linux-gnu", "/usr/local/cuda/lib64",
 	"/usr/lib/wsl/lib", "/usr/local/nvidia/lib64", "/run/opengl-driver/lib",
 };
+/* clang-format on */
 
 int gt_library_api(const char *path)
 {
@@ -112,8 +116,9 @@ static void add_point(struct gt_probe_point *points, size_t *count, uint64_t off
 /* What the library of `size` bytes exports of ours; `points` has room for every row. */
 static size_t find_points(int fd, uint64_t size, enum gt_api api, struct gt_probe_point *points)
 {
-	Elf *elf = elf_version(EV_CURRENT) == EV_NONE || !gt_elf_is_bounded(fd) ? NULL :
-		   elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	Elf *elf = elf_version(EV_CURRENT) == EV_NONE || !gt_elf_is_bounded(fd) ?
+			   NULL :
+			   elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	Elf_Scn *section = NULL;
 	size_t count = 0;
 
@@ -164,9 +169,12 @@ static int add(struct gt_libraries *l, int fd, const char *path, struct gt_error
 	if (e && !*l->refusal.text)
 		l->refusal = *error;
 	GT_GROW(l->list, l->count, l->room);
-	l->list[l->count++] = (struct gt_library){ .dev = st.st_dev, .ino = st.st_ino,
-		.api = (enum gt_api)api, .path = gt_strdup(path), .functions = e ? 0 : count,
-		.is_refused = e };
+	l->list[l->count++] = (struct gt_library){ .dev = st.st_dev,
+						   .ino = st.st_ino,
+						   .api = (enum gt_api)api,
+						   .path = gt_strdup(path),
+						   .functions = e ? 0 : count,
+						   .is_refused = e };
 	return e;
 }
 
@@ -178,10 +186,12 @@ int gt_libraries_scan(struct gt_libraries *l, uint32_t pid, struct gt_error *err
 	int found = 0, e = gt_mappings_read(&maps, pid);
 
 	if (e)
-		return gt_error_set(error, e, "cannot look at process %u: %s%s", pid, strerror(-e),
-				    e == -EACCES || e == -EPERM ?
-				    "; this root may not: attach from where the process was "
-				    "started, outside its sandbox or container" : "");
+		return gt_error_set(
+			error, e, "cannot look at process %u: %s%s", pid, strerror(-e),
+			e == -EACCES || e == -EPERM ?
+				"; this root may not: attach from where the process was "
+				"started, outside its sandbox or container" :
+				"");
 	for (size_t i = 0; i < maps.count; i++) {
 		int fd, refused;
 

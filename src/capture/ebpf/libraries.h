@@ -9,11 +9,11 @@ struct gt_library {
 	dev_t dev;
 	ino_t ino;
 	enum gt_api api;
-	char *path;          /* as first seen */
-	size_t functions;    /* to be probed; 0: it has none of ours, or could not be */
-	bool is_refused;     /* it could not be probed, and is not tried again */
-	uint32_t late_pid;   /* who had it before it was probed; 0: nobody */
-	bool is_late;        /* … and is followed */
+	char *path;        /* as first seen */
+	size_t functions;  /* to be probed; 0: it has none of ours, or could not be */
+	bool is_refused;   /* it could not be probed, and is not tried again */
+	uint32_t late_pid; /* who had it before it was probed; 0: nobody */
+	bool is_late;      /* … and is followed */
 };
 
 struct gt_libraries {
@@ -21,10 +21,10 @@ struct gt_libraries {
 	bool unwanted[GT_API_COUNT]; /* APIs that are left alone */
 	struct gt_library *list;
 	size_t count, room;
-	bool is_settled;             /* libraries that are mapped from now on are known before */
-	uint32_t *early;             /* processes that had a library before it was probed */
+	bool is_settled; /* libraries that are mapped from now on are known before */
+	uint32_t *early; /* processes that had a library before it was probed */
 	size_t early_count, early_room;
-	struct gt_error refusal;     /* why the first that could not be probed could not; or "" */
+	struct gt_error refusal; /* why the first that could not be probed could not; or "" */
 };
 
 /* The API of a library by its file's name; -1 for none of ours. */

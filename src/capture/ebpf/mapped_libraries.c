@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* mapped_libraries.c - mappings that were heard of, for processes that are gone before anybody looks. */
+/* mapped_libraries.c - mappings that were heard of, for processes that are gone before anybody
+ * looks. */
 #include "capture/ebpf/mapped_libraries.h"
 
 #include <stdlib.h>

@@ -37,11 +37,13 @@ static size_t page_size(void)
 
 static int open_cpu(struct gt_mapwatch_cpu *c, int cpu)
 {
+	/* clang-format off */
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_DUMMY,
 		.sample_period = 1, .mmap = 1, .mmap2 = 1, .watermark = 1,
 		.wakeup_watermark = PAGES / 2 * 4096, .exclude_kernel = 1,
 	};
+	/* clang-format on */
 	void *at;
 
 	c->fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -118,10 +120,13 @@ static bool drain_cpu(struct gt_mapwatch_cpu *c, gt_mapwatch_fn *each, void *con
 		    head.size <= RECORD_MAX) {
 			copy_out(c, at, record, head.size);
 			((char *)record)[head.size] = '\0';
-			each(context, m->pid, &(struct gt_mapping){
-				.start = m->address, .end = m->address + m->size,
-				.offset = m->offset, .is_code = true, .inode = m->inode,
-				.path = m->path });
+			each(context, m->pid,
+			     &(struct gt_mapping){ .start = m->address,
+						   .end = m->address + m->size,
+						   .offset = m->offset,
+						   .is_code = true,
+						   .inode = m->inode,
+						   .path = m->path });
 		}
 		at += head.size;
 	}

@@ -8,7 +8,7 @@
 #include "capture/ebpf/mapped_libraries.h"
 
 /* Nothing of a process lies below and above: the kernel keeps them free of mappings. */
-#define LOWEST 0x10000ull
+#define LOWEST  0x10000ull
 #define HIGHEST 0x00ffffffffffffffull
 
 void gt_modules_fini(struct gt_modules *m)
@@ -49,7 +49,8 @@ static void take_areas(struct gt_modules *m, const struct gt_mappings *maps)
 			continue;
 		}
 		GT_GROW(m->areas, m->area_count, m->area_room);
-		m->areas[m->area_count++] = (struct gt_area){ .start = at->start, .end = at->end,
+		m->areas[m->area_count++] = (struct gt_area){ .start = at->start,
+							      .end = at->end,
 							      .is_code = at->is_code };
 	}
 }
@@ -108,7 +109,9 @@ bool gt_modules_look(struct gt_modules *m, struct gt_images *images, uint32_t pi
 		}
 		GT_GROW(m->list, m->count, m->room);
 		m->list[m->count++] = (struct gt_mapped){ .start = bias + image->low,
-			.size = image->high - image->low, .bias = bias, .image = image };
+							  .size = image->high - image->low,
+							  .bias = bias,
+							  .image = image };
 	}
 	for (size_t i = 0; i < before; i++)
 		moved |= m->list[i].gone;
@@ -159,10 +162,14 @@ void gt_modules_tell(struct gt_modules *m, struct gt_writer *w, uint32_t pid)
 			continue;
 		at->number = m->next_number++;
 		at->told = true;
-		gt_writer_module(w, at->number, &(struct gt_module){
-			.start = at->start, .size = at->size, .bias = at->bias,
-			.path = gt_image_path(at->image, pid), .build_id = at->image->build_id,
-			.build_id_size = at->image->build_id_size,
-			.file_size = at->image->file_size, .mtime_ns = at->image->mtime_ns });
+		gt_writer_module(w, at->number,
+				 &(struct gt_module){ .start = at->start,
+						      .size = at->size,
+						      .bias = at->bias,
+						      .path = gt_image_path(at->image, pid),
+						      .build_id = at->image->build_id,
+						      .build_id_size = at->image->build_id_size,
+						      .file_size = at->image->file_size,
+						      .mtime_ns = at->image->mtime_ns });
 	}
 }

@@ -7,7 +7,7 @@
 struct gt_mapped {
 	uint64_t start, size, bias;
 	struct gt_image *image;
-	uint32_t number;       /* in the trace */
+	uint32_t number; /* in the trace */
 	bool told, gone;
 };
 
@@ -26,7 +26,7 @@ struct gt_modules {
 	bool is_stale;         /* something was mapped since we looked */
 	struct gt_area *areas; /* by address; code that is in no file is there, too */
 	size_t area_count, area_room;
-	bool is_gone;          /* there was nothing to look at any more */
+	bool is_gone; /* there was nothing to look at any more */
 };
 
 void gt_modules_fini(struct gt_modules *m);

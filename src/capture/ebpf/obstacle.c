@@ -83,9 +83,10 @@ static void look_at_kernel(const struct gt_surroundings *s, struct gt_need *n)
 		      (s->kernel_major == KERNEL_MAJOR && s->kernel_minor >= KERNEL_MINOR);
 	char text[100];
 
-	snprintf(text, sizeof text, is_met ? "Linux %3$u.%4$u; %1$d.%2$d or later is needed" :
-		 "attaching needs Linux %1$d.%2$d or later, this is %3$u.%4$u", KERNEL_MAJOR,
-		 KERNEL_MINOR, s->kernel_major, s->kernel_minor);
+	snprintf(text, sizeof text,
+		 is_met ? "Linux %3$u.%4$u; %1$d.%2$d or later is needed" :
+			  "attaching needs Linux %1$d.%2$d or later, this is %3$u.%4$u",
+		 KERNEL_MAJOR, KERNEL_MINOR, s->kernel_major, s->kernel_minor);
 	say(n, is_met, -ENOSYS, text,
 	    "update the kernel, or start the program with `gputrack run`");
 }
@@ -97,24 +98,25 @@ static void look_at_privileges(const struct gt_surroundings *s, struct gt_need *
 	say(n, is_met, -EPERM,
 	    !is_met ? "attaching needs privileges (CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE)" :
 	    s->capabilities & BIT(CAP_SYS_ADMIN) ?
-	    "CAP_SYS_ADMIN: programs may be loaded" :
-	    "CAP_BPF and CAP_PERFMON: programs may be loaded",
+		      "CAP_SYS_ADMIN: programs may be loaded" :
+		      "CAP_BPF and CAP_PERFMON: programs may be loaded",
 	    "run it as root, with sudo; `gputrack run` needs none");
 }
 
 static void look_at_lockdown(const struct gt_surroundings *s, struct gt_need *n)
 {
-	say(n, !s->locked_down, -EPERM, s->locked_down ?
-	    "the kernel is locked down (confidentiality), so nobody may read a program's memory" :
-	    "none that keeps programs from reading memory",
+	say(n, !s->locked_down, -EPERM,
+	    s->locked_down ? "the kernel is locked down (confidentiality), so nobody may read a "
+			     "program's memory" :
+			     "none that keeps programs from reading memory",
 	    "boot without lockdown=confidentiality, or start the program with `gputrack run`");
 }
 
 static void look_at_types(const struct gt_surroundings *s, struct gt_need *n)
 {
-	say(n, s->has_types, -ENOENT, s->has_types ?
-	    "/sys/kernel/btf/vmlinux (BTF)" :
-	    "this kernel does not describe its types (no /sys/kernel/btf/vmlinux)",
+	say(n, s->has_types, -ENOENT,
+	    s->has_types ? "/sys/kernel/btf/vmlinux (BTF)" :
+			   "this kernel does not describe its types (no /sys/kernel/btf/vmlinux)",
 	    "use one built with CONFIG_DEBUG_INFO_BTF, or start the program with `gputrack run`");
 }
 
@@ -163,14 +165,15 @@ int gt_obstacle_after(const struct gt_surroundings *s, int code, const char *wha
 	if (code == -EPERM)
 		return gt_error_set(error, code,
 				    "cannot %s: %s; run gputrack on the host as root, or its "
-				    "container with --privileged%s%s", what, strerror(-code),
-				    *detail ? ": " : "", detail);
+				    "container with --privileged%s%s",
+				    what, strerror(-code), *detail ? ": " : "", detail);
 	if (code == -ENOMEM)
 		return gt_error_set(error, code,
 				    "cannot %s: out of memory: try a smaller --ring-size", what);
-	return gt_error_set(error, code, "cannot %s: %s%s%s; `gputrack run` needs no kernel's help",
-			    what, code == -NOT_SUPPORTED ? "there is code that cannot be probed" :
-			    strerror(-code), *detail ? ": " : "", detail);
+	return gt_error_set(
+		error, code, "cannot %s: %s%s%s; `gputrack run` needs no kernel's help", what,
+		code == -NOT_SUPPORTED ? "there is code that cannot be probed" : strerror(-code),
+		*detail ? ": " : "", detail);
 }
 
 int gt_privileges_drop(void)

@@ -10,21 +10,21 @@
 /* What the machine and the process are like, as far as attaching depends on it. */
 struct gt_surroundings {
 	unsigned kernel_major, kernel_minor;
-	bool has_types;          /* /sys/kernel/btf/vmlinux */
-	bool locked_down;        /* confidentiality: programs may not read memory */
-	bool seccomp;            /* a filter stands before system calls */
-	uint64_t capabilities;   /* effective */
+	bool has_types;        /* /sys/kernel/btf/vmlinux */
+	bool locked_down;      /* confidentiality: programs may not read memory */
+	bool seccomp;          /* a filter stands before system calls */
+	uint64_t capabilities; /* effective */
 };
 
 void gt_surroundings_look(struct gt_surroundings *s);
 
 /* Something that attaching cannot do without, as it is here. */
 struct gt_need {
-	const char *name;    /* "kernel" */
+	const char *name; /* "kernel" */
 	bool is_met;
-	int code;            /* -errno when it is not */
-	char text[160];      /* what there is, or what is missing: "attaching needs Linux 5.15 …" */
-	const char *remedy;  /* when it is not met */
+	int code;       /* -errno when it is not */
+	char text[160]; /* what there is, or what is missing: "attaching needs Linux 5.15 …" */
+	const char *remedy; /* when it is not met */
 };
 
 enum { GT_NEED_COUNT = 4 };

@@ -18,9 +18,9 @@ static const struct {
 	const char *type;
 	unsigned words;
 } by_value[] = {
-	{ "ze_ipc_mem_handle_t", 8 },   { "ze_ipc_event_pool_handle_t", 8 },
-	{ "gt_ze_ipc_handle", 8 },      { "CUipcMemHandle", 8 },
-	{ "CUipcEventHandle", 8 },      { "ze_group_count_t", 2 },
+	{ "ze_ipc_mem_handle_t", 8 }, { "ze_ipc_event_pool_handle_t", 8 },
+	{ "gt_ze_ipc_handle", 8 },    { "CUipcMemHandle", 8 },
+	{ "CUipcEventHandle", 8 },    { "ze_group_count_t", 2 },
 	{ "gt_ze_group_size", 2 },
 };
 
@@ -116,11 +116,11 @@ static void plan_effect(struct gt_plan *plan, enum gt_function_id function,
 	uint8_t handle = GT_PROBE_NONE, unless = GT_PROBE_NONE;
 
 	switch ((enum gt_from)fn->handle.from) {
-	case GT_IN:   handle = keep_word(plan, function, fn->handle.arg); break;
-	case GT_OUT:  handle = keep_copy(plan, function, fn->handle.arg, 0, 8); break;
+	case GT_IN: handle = keep_word(plan, function, fn->handle.arg); break;
+	case GT_OUT: handle = keep_copy(plan, function, fn->handle.arg, 0, 8); break;
 	case GT_INS:
 	case GT_OUTS: handle = keep_array(plan, function, &fn->handle); break;
-	default:      break;
+	default: break;
 	}
 	/* device 0 is a device */
 	if (gt_contexts_by_device(fn))
@@ -161,7 +161,8 @@ static void keep_pieces(struct gt_plan *plan, enum gt_function_id function)
 		plan->pieces[i].index = is_copy ? row->copies : word;
 		if (is_copy)
 			row->copy[row->copies++] = (struct gt_probe_copy){
-				.word = word, .offset = pieces[i].offset, .size = 8 };
+				.word = word, .offset = pieces[i].offset, .size = 8
+			};
 		plan->piece_count++;
 	}
 	if (row->array_after && count)
@@ -172,7 +173,8 @@ bool gt_plan_make(struct gt_plan *plan, enum gt_function_id function)
 {
 	const struct gt_function *fn = &gt_functions[function];
 
-	*plan = (struct gt_plan){ .row = { .array = GT_PROBE_NONE, .array_count = GT_PROBE_NONE,
+	*plan = (struct gt_plan){ .row = { .array = GT_PROBE_NONE,
+					   .array_count = GT_PROBE_NONE,
 					   .array_room = GT_PROBE_NONE } };
 	if (function == GT_FN_NONE || fn->also || fn->effect == GT_APPEND)
 		return false;
@@ -214,10 +216,10 @@ void gt_replica_make(struct gt_replica *r, const struct gt_plan *plan,
 		uint64_t word = record->words[a->word];
 
 		switch ((enum gt_plan_how)a->how) {
-		case GT_PLAN_UNUSED:   r->argv[i] = 0; break;
-		case GT_PLAN_WORD:     r->argv[i] = word; break;
-		case GT_PLAN_ARRAY:    r->argv[i] = word ? address_of(array) : 0; break;
-		case GT_PLAN_COUNT:    r->argv[i] = r->count; break;
+		case GT_PLAN_UNUSED: r->argv[i] = 0; break;
+		case GT_PLAN_WORD: r->argv[i] = word; break;
+		case GT_PLAN_ARRAY: r->argv[i] = word ? address_of(array) : 0; break;
+		case GT_PLAN_COUNT: r->argv[i] = r->count; break;
 		case GT_PLAN_COUNT_AT: r->argv[i] = address_of(&r->count); break;
 		case GT_PLAN_COPY:
 			r->argv[i] = word ? address_of(&record->copies[a->copy]) - a->offset : 0;
@@ -235,8 +237,10 @@ void gt_replica_make(struct gt_replica *r, const struct gt_plan *plan,
 		r->pieces[i] = plan->pieces[i].is_copy ? record->copies[plan->pieces[i].index] :
 							 record->words[plan->pieces[i].index];
 	r->call = (struct gt_call){ .function = (enum gt_function_id)record->row,
-				    .argv = r->argv, .ret = record->ret,
-				    .begun_ns = record->begun_ns, .ended_ns = record->ended_ns,
+				    .argv = r->argv,
+				    .ret = record->ret,
+				    .begun_ns = record->begun_ns,
+				    .ended_ns = record->ended_ns,
 				    .tid = record->tid };
 	/* a call that failed has lost nothing */
 	if (!gt_call_succeeded(&r->call))

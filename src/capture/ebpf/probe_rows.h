@@ -9,11 +9,11 @@
 /* What an argument becomes in the tool. */
 enum gt_plan_how {
 	GT_PLAN_UNUSED,
-	GT_PLAN_WORD,        /* the word itself */
-	GT_PLAN_COPY,        /* a pointer to the copy of what it pointed to */
-	GT_PLAN_ARRAY,       /* a pointer to the handles */
-	GT_PLAN_COUNT,       /* their number */
-	GT_PLAN_COUNT_AT,    /* a pointer to their number */
+	GT_PLAN_WORD,     /* the word itself */
+	GT_PLAN_COPY,     /* a pointer to the copy of what it pointed to */
+	GT_PLAN_ARRAY,    /* a pointer to the handles */
+	GT_PLAN_COUNT,    /* their number */
+	GT_PLAN_COUNT_AT, /* a pointer to their number */
 };
 
 struct gt_plan_argument {
@@ -39,12 +39,12 @@ uint8_t gt_plan_where(enum gt_function_id function, unsigned argument);
 
 /* A record as a call. Points into itself and into the record. */
 struct gt_replica {
-	struct gt_call call;        /* first: a call's door finds the rest from it */
-	void *context;              /* the user's */
+	struct gt_call call; /* first: a call's door finds the rest from it */
+	void *context;       /* the user's */
 	uint64_t argv[GT_ARGS_MAX];
 	uint64_t pieces[GT_TOLD_PIECES];
 	uint32_t count;
-	uint64_t lost;       /* handles that are missing */
+	uint64_t lost; /* handles that are missing */
 };
 
 /* Room of the record's tail for what it says follows it; `copies`: the stack's top does. */

@@ -21,29 +21,33 @@
 #include "capture/ebpf/obstacle.h"
 
 enum {
-	ATTACH_MULTI = 48,       /* BPF_TRACE_UPROBE_MULTI, which older headers lack … */
-	ATTACH_SESSION = 57,     /* … and BPF_TRACE_UPROBE_SESSION */
-	FLAG_RETURN = 1,         /* BPF_F_UPROBE_MULTI_RETURN */
+	ATTACH_MULTI = 48,   /* BPF_TRACE_UPROBE_MULTI, which older headers lack … */
+	ATTACH_SESSION = 57, /* … and BPF_TRACE_UPROBE_SESSION */
+	FLAG_RETURN = 1,     /* BPF_F_UPROBE_MULTI_RETURN */
 	NEWS_BYTES = 256 << 10,
 	FIRST_NAMESPACE = (int)0xeffffffc, /* PROC_PID_INIT_INO */
 };
 
+/* clang-format off */
 const char *const gt_probe_way_names[] = {
 	[GT_PROBES_BEST] = "auto", [GT_PROBES_SESSION] = "session", [GT_PROBES_MULTI] = "multi",
 	[GT_PROBES_PERF] = "perf", NULL,
 };
+/* clang-format on */
 
 const char *const gt_unwinding_names[] = {
-	[GT_UNWIND_FP] = "fp", [GT_UNWIND_DWARF] = "dwarf", NULL,
+	[GT_UNWIND_FP] = "fp",
+	[GT_UNWIND_DWARF] = "dwarf",
+	NULL,
 };
 
 struct gt_probes {
 	struct calls_bpf *skeleton;
 	struct gt_surroundings surroundings;
 	enum gt_probe_way way;
-	struct gt_plan *plans;   /* GT_FN_COUNT */
+	struct gt_plan *plans; /* GT_FN_COUNT */
 	struct gt_ring calls, news;
-	int *links;              /* descriptors */
+	int *links; /* descriptors */
 	size_t link_count, link_room;
 };
 
@@ -67,7 +71,8 @@ static uint32_t own_namespace(void)
 	struct stat st;
 
 	return stat("/proc/self/ns/pid", &st) || st.st_ino == (ino_t)(uint32_t)FIRST_NAMESPACE ?
-		       0 : (uint32_t)st.st_ino;
+		       0 :
+		       (uint32_t)st.st_ino;
 }
 
 static void configure(struct gt_probes *p, const struct gt_probes_options *options)
@@ -77,8 +82,8 @@ static void configure(struct gt_probes *p, const struct gt_probes_options *optio
 	s->rodata->everyone = options->everyone;
 	s->rodata->namespace = own_namespace();
 	s->rodata->own_pid = (uint32_t)getpid();
-	s->rodata->frames_max = options->frames < GT_PROBE_FRAMES ? options->frames
-								  : GT_PROBE_FRAMES;
+	s->rodata->frames_max =
+		options->frames < GT_PROBE_FRAMES ? options->frames : GT_PROBE_FRAMES;
 	s->rodata->stack_bytes = options->frames ? options->stack_bytes : 0;
 	s->rodata->ring_wake = options->ring_bytes / 4;
 	bpf_map__set_max_entries(s->maps.calls, (uint32_t)options->ring_bytes);
@@ -158,7 +163,8 @@ static bool can_attach(const struct gt_probes *p)
 {
 	const uint64_t zero = 0;
 	const struct bpf_program *program = p->way == GT_PROBES_SESSION ?
-		p->skeleton->progs.call_session : p->skeleton->progs.call_entered;
+						    p->skeleton->progs.call_session :
+						    p->skeleton->progs.call_entered;
 	int e;
 
 	if (p->way == GT_PROBES_PERF)
@@ -336,7 +342,8 @@ static int attach_multi(struct gt_probes *p, const char *path, const struct gt_p
 	}
 	for (int i = 0; i < (session ? 1 : 2) && !e; i++) {
 		const struct bpf_program *program = session ? p->skeleton->progs.call_session :
-			i ? p->skeleton->progs.call_entered : p->skeleton->progs.call_left;
+						    i       ? p->skeleton->progs.call_entered :
+							      p->skeleton->progs.call_left;
 
 		/* the returns first: a call must not be seen to begin and never to end */
 		fds[i] = link_multi(p, program, !session && !i, path, offsets, cookies, count);
@@ -361,13 +368,14 @@ static int attach_multi(struct gt_probes *p, const char *path, const struct gt_p
 static int link_perf(const struct gt_probes *p, int type, bool at_return, const char *path,
 		     const struct gt_probe_point *at)
 {
-	struct perf_event_attr attr = { .type = (uint32_t)type, .size = sizeof attr,
+	struct perf_event_attr attr = { .type = (uint32_t)type,
+					.size = sizeof attr,
 					.config = at_return, /* bit 0, in every kernel so far */
 					.config1 = (uint64_t)(uintptr_t)path,
 					.config2 = at->offset };
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = at->row);
-	const struct bpf_program *program = at_return ? p->skeleton->progs.call_left :
-							p->skeleton->progs.call_entered;
+	const struct bpf_program *program =
+		at_return ? p->skeleton->progs.call_left : p->skeleton->progs.call_entered;
 	int event = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC), fd;
 
 	if (event < 0)

@@ -12,10 +12,10 @@
 #include "capture/ebpf/probe_rows.h"
 
 enum gt_probe_way {
-	GT_PROBES_BEST,     /* the first of these that the kernel has */
-	GT_PROBES_SESSION,  /* one link for both sides of all functions; Linux 6.13 */
-	GT_PROBES_MULTI,    /* one link for each side; Linux 6.6 */
-	GT_PROBES_PERF,     /* one perf event for each function and side */
+	GT_PROBES_BEST,    /* the first of these that the kernel has */
+	GT_PROBES_SESSION, /* one link for both sides of all functions; Linux 6.13 */
+	GT_PROBES_MULTI,   /* one link for each side; Linux 6.6 */
+	GT_PROBES_PERF,    /* one perf event for each function and side */
 };
 
 extern const char *const gt_probe_way_names[]; /* in their order, ends in NULL */
@@ -33,10 +33,10 @@ enum {
 };
 
 struct gt_probes_options {
-	bool everyone;          /* all processes; otherwise those of gt_probes_target */
-	uint32_t frames;        /* of each stack; 0: no stacks */
-	uint32_t stack_bytes;   /* copied and unwound with .eh_frame; 0: frame pointers */
-	size_t ring_bytes;      /* a power of two, whole pages */
+	bool everyone;        /* all processes; otherwise those of gt_probes_target */
+	uint32_t frames;      /* of each stack; 0: no stacks */
+	uint32_t stack_bytes; /* copied and unwound with .eh_frame; 0: frame pointers */
+	size_t ring_bytes;    /* a power of two, whole pages */
 	enum gt_probe_way way;
 };
 

@@ -67,8 +67,8 @@ size_t gt_ring_drain(struct gt_ring *r, gt_ring_fn *each, void *context)
 
 	for (; at < end; count++) {
 		size_t offset = at & (r->size - 1);
-		uint32_t head = __atomic_load_n((const uint32_t *)(r->data + offset),
-						__ATOMIC_ACQUIRE);
+		uint32_t head =
+			__atomic_load_n((const uint32_t *)(r->data + offset), __ATOMIC_ACQUIRE);
 		size_t size = head & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
 
 		/* still being written */

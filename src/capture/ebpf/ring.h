@@ -11,11 +11,11 @@
 #include <stdint.h>
 
 struct gt_ring {
-	uint64_t *consumer;         /* how far we are: a page of our own */
-	const uint64_t *producer;   /* how far the kernel is: a page, then the data */
+	uint64_t *consumer;       /* how far we are: a page of our own */
+	const uint64_t *producer; /* how far the kernel is: a page, then the data */
 	const uint8_t *data;
 	size_t size, page;
-	uint8_t *pieces;            /* a record that goes round the end */
+	uint8_t *pieces; /* a record that goes round the end */
 	size_t pieces_room;
 };
 

@@ -18,9 +18,9 @@ enum { LOOK_NS = 100 * 1000 * 1000 }; /* code that is in no file is not looked f
 
 struct gt_traced_lane {
 	uint32_t tid;
-	struct gt_lane *lane;      /* NULL until its first event */
+	struct gt_lane *lane; /* NULL until its first event */
 	char name[17];
-	bool is_over;           /* its thread has ended; calls of it may still come in */
+	bool is_over; /* its thread has ended; calls of it may still come in */
 };
 
 void gt_traced_free(struct gt_traced *p)
@@ -114,12 +114,14 @@ static void tell_modules(struct gt_writer *w, void *context)
 int gt_traced_open(struct gt_traced *p, struct gt_traced_place *place)
 {
 	uint64_t now = gt_now_ns(), real = gt_clock_ns(CLOCK_REALTIME);
+	/* clang-format off */
 	struct gt_writer_options options = {
 		.pid = p->pid, .ppid = p->parent, .start_ns = p->first_ns,
 		.start_real_ns = real - (now - p->first_ns),
 		.max_bytes = place->max_bytes, .taken = &place->taken,
 		.modules = tell_modules, .context = p,
 	};
+	/* clang-format on */
 	int e = gt_writer_open_in(&p->writer, place->folder, &options);
 
 	if (!e)
@@ -133,8 +135,8 @@ void gt_traced_exit(struct gt_traced *p, int status)
 
 	if (!p->writer)
 		return;
-	snprintf(text, sizeof text, "%d", WIFSIGNALED(status) ? WTERMSIG(status)
-							      : WEXITSTATUS(status));
+	snprintf(text, sizeof text, "%d",
+		 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	gt_writer_info(p->writer, WIFSIGNALED(status) ? "signal" : "exit_status", text,
 		       strlen(text));
 }

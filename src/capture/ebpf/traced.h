@@ -11,8 +11,8 @@ void gt_traced_name(struct gt_traced *p, const char *thread);
 /* Where traces go, and how much room they may take together. */
 struct gt_traced_place {
 	const char *folder;
-	uint64_t max_bytes;         /* 0: any */
-	uint32_t stack_depth;       /* frames that are kept of a stack, for traces to say */
+	uint64_t max_bytes;   /* 0: any */
+	uint32_t stack_depth; /* frames that are kept of a stack, for traces to say */
 	_Atomic uint64_t taken;
 };
 /* Opens its trace in the folder, and says whose it is. 0 or -errno. The place must outlive it. */

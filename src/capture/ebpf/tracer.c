@@ -20,19 +20,19 @@
 struct gt_tracer {
 	struct gt_tracer_options options;
 	struct gt_traced_place place;
-	int error;                          /* of the first trace that could not be made */
+	int error; /* of the first trace that could not be made */
 	struct gt_probes *probes;
 	struct gt_libraries libraries;
 	struct gt_images images;
 	struct gt_mapwatch mapwatch;
 	struct gt_heard heard;
 	struct gt_followed followed;
-	struct gt_traced *last;             /* whose call was the last one */
+	struct gt_traced *last; /* whose call was the last one */
 	uint64_t cut_stacks;
-	uint64_t looked_ns;                 /* for libraries, where we do not hear of them */
+	uint64_t looked_ns; /* for libraries, where we do not hear of them */
 	int epoll;
 	bool stopped;
-	bool threads_over;                  /* some have ended since the last drain */
+	bool threads_over; /* some have ended since the last drain */
 };
 
 static struct gt_traced *add(struct gt_tracer *t, uint32_t pid, uint64_t start, uint32_t exec,
@@ -159,9 +159,9 @@ static void take_news(void *context, const void *record, size_t size)
 		return;
 	switch ((enum gt_probe_news)e->news) {
 	case GT_NEWS_THREAD: on_thread(t, e); break;
-	case GT_NEWS_FORK:   on_fork(t, e); break;
-	case GT_NEWS_EXEC:   on_exec(t, e); break;
-	case GT_NEWS_END:    on_end(t, e); break;
+	case GT_NEWS_FORK: on_fork(t, e); break;
+	case GT_NEWS_EXEC: on_exec(t, e); break;
+	case GT_NEWS_END: on_end(t, e); break;
 	case GT_NEWS_THREAD_END:
 		p = gt_followed_find(&t->followed, e->pid, e->start, e->exec);
 		if (p)
@@ -247,7 +247,8 @@ static uint32_t stack_of(struct gt_tracer *t, struct gt_traced *p, const struct 
 		gt_traced_refresh(p, &t->images);
 		count = gt_unwind_copy(&p->modules, s->registers, bytes, c->stack_bytes, frames,
 				       t->options.probes.frames < GT_PROBE_FRAMES ?
-					       t->options.probes.frames : GT_PROBE_FRAMES);
+					       t->options.probes.frames :
+					       GT_PROBE_FRAMES);
 	} else {
 		memcpy(frames, tail + c->array * sizeof *frames, c->frames * sizeof *frames);
 		count = gt_traced_stack_trim(p, &t->images, frames, c->frames);

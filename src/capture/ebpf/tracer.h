@@ -17,33 +17,33 @@ struct gt_tracer;
 /* A process that is followed. */
 struct gt_traced {
 	uint32_t pid, parent, exec;
-	uint64_t start;             /* ns since boot */
-	uint64_t first_ns;          /* of what was recorded of it */
-	char name[64];              /* of the program, without its folder */
+	uint64_t start;    /* ns since boot */
+	uint64_t first_ns; /* of what was recorded of it */
+	char name[64];     /* of the program, without its folder */
 	struct gt_modules modules;
 	struct gt_contexts contexts;
-	struct gt_writer *writer;   /* NULL: it has made no call yet, or nothing is recorded */
-	uint64_t lost;              /* calls that were not handed over or not understood */
-	bool is_known;              /* its name and its modules have been looked at */
-	bool is_seen;               /* it has made a call */
-	bool is_over;               /* it has ended, or become another program */
-	bool has_exited;            /* it has ended, with `exit_code` as waitpid has it */
+	struct gt_writer *writer; /* NULL: it has made no call yet, or nothing is recorded */
+	uint64_t lost;            /* calls that were not handed over or not understood */
+	bool is_known;            /* its name and its modules have been looked at */
+	bool is_seen;             /* it has made a call */
+	bool is_over;             /* it has ended, or become another program */
+	bool has_exited;          /* it has ended, with `exit_code` as waitpid has it */
 	int exit_code;
-	uint16_t number;            /* the listener's own */
+	uint16_t number; /* the listener's own */
 
 	struct gt_traced_lane *lanes; /* tracer's own, like the rest */
 	size_t lane_count, lane_room;
-	uint64_t *frames;           /* of the stacks that have a number, one after another */
+	uint64_t *frames; /* of the stacks that have a number, one after another */
 	size_t frame_count, frame_room;
-	size_t *stacks;             /* by number - 1: where its frames begin */
+	size_t *stacks; /* by number - 1: where its frames begin */
 	size_t stack_count, stack_room;
-	struct gt_stacks numbers;   /* where there is no writer that gives them */
-	uint64_t lost_at_end;       /* calls that the kernel counted as lost */
-	const uint64_t *defining;   /* frames of the stack that is being given a number */
+	struct gt_stacks numbers; /* where there is no writer that gives them */
+	uint64_t lost_at_end;     /* calls that the kernel counted as lost */
+	const uint64_t *defining; /* frames of the stack that is being given a number */
 	size_t defining_count;
 	struct gt_images *images;
-	uint64_t looked_ns;         /* when modules were looked at */
-	bool has_moved;             /* … and one was no longer where it was */
+	uint64_t looked_ns; /* when modules were looked at */
+	bool has_moved;     /* … and one was no longer where it was */
 	struct gt_traced *next;
 };
 
@@ -58,7 +58,7 @@ struct gt_listener {
 struct gt_tracer_options {
 	struct gt_probes_options probes;
 	struct gt_listener listener;
-	uint64_t max_bytes;         /* that all traces may take together; 0: any */
+	uint64_t max_bytes; /* that all traces may take together; 0: any */
 };
 
 int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *options,

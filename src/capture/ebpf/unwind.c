@@ -17,14 +17,14 @@ enum { RSP = GT_CFI_RSP, RETURN = GT_CFI_RETURN, REGISTERS = GT_CFI_REGISTERS };
 
 /* One place's rule, or that it has none. */
 struct known {
-	uint64_t address;          /* in the file */
+	uint64_t address; /* in the file */
 	struct gt_cfi_rule rule;
 	bool is_known;
 };
 
 struct gt_unwind_table {
 	struct gt_cfi_table *cfi;
-	struct known **places;     /* by hash */
+	struct known **places; /* by hash */
 	size_t mask, count;
 };
 
@@ -97,17 +97,17 @@ static void push_register(struct operands *o, const struct machine *m, uint64_t 
 static bool combine(uint8_t atom, uint64_t a, uint64_t b, uint64_t *out)
 {
 	switch (atom) {
-	case DW_OP_plus:  *out = a + b; return true;
+	case DW_OP_plus: *out = a + b; return true;
 	case DW_OP_minus: *out = a - b; return true;
-	case DW_OP_mul:   *out = a * b; return true;
-	case DW_OP_and:   *out = a & b; return true;
-	case DW_OP_or:    *out = a | b; return true;
-	case DW_OP_shl:   *out = b < 64 ? a << b : 0; return true;
-	case DW_OP_shr:   *out = b < 64 ? a >> b : 0; return true;
-	case DW_OP_ge:    *out = (int64_t)a >= (int64_t)b; return true;
-	case DW_OP_le:    *out = (int64_t)a <= (int64_t)b; return true;
-	case DW_OP_gt:    *out = (int64_t)a > (int64_t)b; return true;
-	case DW_OP_lt:    *out = (int64_t)a < (int64_t)b; return true;
+	case DW_OP_mul: *out = a * b; return true;
+	case DW_OP_and: *out = a & b; return true;
+	case DW_OP_or: *out = a | b; return true;
+	case DW_OP_shl: *out = b < 64 ? a << b : 0; return true;
+	case DW_OP_shr: *out = b < 64 ? a >> b : 0; return true;
+	case DW_OP_ge: *out = (int64_t)a >= (int64_t)b; return true;
+	case DW_OP_le: *out = (int64_t)a <= (int64_t)b; return true;
+	case DW_OP_gt: *out = (int64_t)a > (int64_t)b; return true;
+	case DW_OP_lt: *out = (int64_t)a < (int64_t)b; return true;
 	default: return false;
 	}
 }
@@ -139,7 +139,8 @@ static void operate(struct operands *o, const struct machine *m, struct gt_bytes
 	case DW_OP_const2s: push(o, (uint64_t)(int16_t)gt_get_fixed(b, 2)); return;
 	case DW_OP_const4u: push(o, gt_get_fixed(b, 4)); return;
 	case DW_OP_const4s: push(o, (uint64_t)(int32_t)gt_get_fixed(b, 4)); return;
-	case DW_OP_const8u: case DW_OP_const8s: push(o, gt_get_fixed(b, 8)); return;
+	case DW_OP_const8u:
+	case DW_OP_const8s: push(o, gt_get_fixed(b, 8)); return;
 	case DW_OP_constu: push(o, gt_get_varint(b)); return;
 	case DW_OP_consts: push(o, (uint64_t)gt_get_signed(b)); return;
 	case DW_OP_plus_uconst:
@@ -209,7 +210,7 @@ static struct known *place_at(struct gt_unwind_table *t, uint64_t address)
 			return t->places[at];
 	new = gt_alloc(sizeof *new);
 	new->address = address;
-	new->is_known = t->cfi && gt_cfi_table_find(t->cfi, &new->rule, address);
+	new->is_known = t->cfi &&gt_cfi_table_find(t->cfi, &new->rule, address);
 	t->places[at] = new;
 	t->count++;
 	return new;
@@ -241,10 +242,10 @@ static bool find_register(const struct machine *m, const struct gt_cfi_rule *r, 
 
 	switch ((enum gt_cfi_how)r->how[number]) {
 	case GT_CFI_UNDEFINED: *out = 0; return true;
-	case GT_CFI_SAME:      *out = m->registers[number]; return true;
-	case GT_CFI_REGISTER:  *out = m->registers[r->value[number]]; return true;
-	case GT_CFI_CFA_PLUS:  *out = near_cfa; return true;
-	case GT_CFI_AT_CFA:    return load(m, near_cfa, out);
+	case GT_CFI_SAME: *out = m->registers[number]; return true;
+	case GT_CFI_REGISTER: *out = m->registers[r->value[number]]; return true;
+	case GT_CFI_CFA_PLUS: *out = near_cfa; return true;
+	case GT_CFI_AT_CFA: return load(m, near_cfa, out);
 	case GT_CFI_AT_EXPRESSION:
 		return evaluate(m, gt_cfi_rule_expression(r, r->value[number]), cfa, out) &&
 		       load(m, *out, out);

@@ -12,7 +12,6 @@ static ze_result_t (*address_range)(ze_context_handle_t context, const void *ptr
 static ze_result_t (*image_memory)(ze_image_handle_t image,
 				   ze_image_memory_properties_exp_t *memory);
 
-
 /* Sysman: which the program must have asked for, with ZES_ENABLE_SYSMAN=1. */
 static ze_result_t (*get_drivers)(uint32_t *count, ze_driver_handle_t *drivers);
 static ze_result_t (*get_devices)(ze_driver_handle_t driver, uint32_t *count,

@@ -44,13 +44,14 @@ static ze_result_t take_table(const char *getter, const char *table, bool is_cor
 #define CORE_zer false
 
 /* Under another C name than the exported one, which headers declare with types of their own. */
-#define TABLE(prefix, name)                                                                      \
-	EXPORT ze_result_t table_##prefix##name(ze_api_version_t version, void *functions)       \
-		__asm__(#prefix "Get" #name "ProcAddrTable");                                    \
-	ze_result_t table_##prefix##name(ze_api_version_t version, void *functions)              \
-	{                                                                                        \
-		return take_table(#prefix "Get" #name "ProcAddrTable", #name, CORE_##prefix,     \
-				  version, functions);                                           \
+#define TABLE(prefix, name)                                                                        \
+	EXPORT ze_result_t table_##prefix##name(ze_api_version_t version,                          \
+						void *functions) __asm__(#prefix "Get" #name       \
+										 "ProcAddrTable"); \
+	ze_result_t table_##prefix##name(ze_api_version_t version, void *functions)                \
+	{                                                                                          \
+		return take_table(#prefix "Get" #name "ProcAddrTable", #name, CORE_##prefix,       \
+				  version, functions);                                             \
 	}
 #include "capture/levelzero/tables.def"
 #undef TABLE

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* system_layer.c - the system's own validation layer below ours, so that its checkers go on working. */
+/* system_layer.c - the system's own validation layer below ours, so that its checkers go on
+ * working. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
@@ -18,10 +19,10 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* ZEL_ENABLE_…_CHECKER=1 or ZE_ENABLE_…: anything of the system layer's that is not our tracker. */
 static bool asks_for_system_checker(const char *variable)
 {
-	static const char *const validation[] = { "ZE_ENABLE_PARAMETER_VALIDATION=",
-						  "ZE_ENABLE_HANDLE_LIFETIME=",
-						  "ZE_ENABLE_THREADING_VALIDATION=",
-						  "ZE_ENABLE_MEMORY_TRACKER=" };
+	static const char *const validation[] = {
+		"ZE_ENABLE_PARAMETER_VALIDATION=", "ZE_ENABLE_HANDLE_LIFETIME=",
+		"ZE_ENABLE_THREADING_VALIDATION=", "ZE_ENABLE_MEMORY_TRACKER="
+	};
 	const char *value = strchr(variable, '=');
 	size_t name = value ? (size_t)(value - variable) : 0;
 	static const char checker[] = "_CHECKER";

@@ -5,12 +5,12 @@
 
 #include "capture/levelzero/levelzero.h"
 
-#define TYPE_STATUS(type) type
-#define TYPE_STATUS_ANY(type) type
+#define TYPE_STATUS(type)      type
+#define TYPE_STATUS_ANY(type)  type
 #define FN(fn, ret, args, ...) FN_(fn, ret, UNWRAP args)
-#define FN_(...) FN__(__VA_ARGS__)
-#define FN__(fn, ret, ...)                                            \
-	static TYPE_##ret (*next_##fn)(PARAMS(__VA_ARGS__));          \
+#define FN_(...)               FN__(__VA_ARGS__)
+#define FN__(fn, ret, ...)                                                                         \
+	static TYPE_##ret (*next_##fn)(PARAMS(__VA_ARGS__));                                       \
 	GT_WRAP(&gt_ze_door, ret, fn, next_##fn, __VA_ARGS__)
 #define ALSO(...)
 #include "api/levelzero.def"
@@ -48,7 +48,7 @@ static const struct slot {
 	uint32_t index, minor;
 	void *wrapper, *next; /* next: a pointer to the function pointer below */
 } slots[] = {
-#define SLOT(table, index, minor, fn) \
+#define SLOT(table, index, minor, fn)                                                              \
 	{ #table, index, minor, (void *)wrap_##fn, (void *)&next_##fn },
 #include "capture/levelzero/slots.def"
 #undef SLOT

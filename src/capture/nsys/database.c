@@ -45,24 +45,32 @@ static int check_file(const char *path, uint64_t *size, struct gt_error *error)
 
 	if (fd < 0)
 		return gt_error_set(error, -errno, "cannot read %s: %s%s", path, strerror(errno),
-				    errno == ENOENT ?
-				    "; `nsys export --type sqlite` makes one" : "");
+				    errno == ENOENT ? "; `nsys export --type sqlite` makes one" :
+						      "");
 	n = fstat(fd, &st) || !S_ISREG(st.st_mode) ? -1 : pread(fd, head, sizeof head, 0);
 	if (n < 0)
-		e = gt_error_set(error, -EINVAL, "%s is not a file: name the .sqlite file that "
-				 "`nsys export --type sqlite` makes", path);
+		e = gt_error_set(error, -EINVAL,
+				 "%s is not a file: name the .sqlite file that "
+				 "`nsys export --type sqlite` makes",
+				 path);
 	else if (!n)
-		e = gt_error_set(error, -EINVAL, "%s is empty: export the profile again with "
-				 "`nsys export --type sqlite`", path);
+		e = gt_error_set(error, -EINVAL,
+				 "%s is empty: export the profile again with "
+				 "`nsys export --type sqlite`",
+				 path);
 	else if (n < (ssize_t)sizeof magic || memcmp(head, magic, sizeof magic))
-		e = gt_error_set(error, -EINVAL, "%s is not an SQLite database: %s `nsys export "
-				 "--type sqlite %s`", path,
+		e = gt_error_set(error, -EINVAL,
+				 "%s is not an SQLite database: %s `nsys export "
+				 "--type sqlite %s`",
+				 path,
 				 is_report(path) ? "make one of this profile with" :
 						   "import takes what is made by",
 				 is_report(path) ? path : "PROFILE.nsys-rep");
 	else if (n < (ssize_t)sizeof head || (uint64_t)st.st_size < claimed_size(head))
-		e = gt_error_set(error, -EINVAL, "%s is cut: it has %llu of %llu bytes; copy it or "
-				 "export the profile again", path, (unsigned long long)st.st_size,
+		e = gt_error_set(error, -EINVAL,
+				 "%s is cut: it has %llu of %llu bytes; copy it or "
+				 "export the profile again",
+				 path, (unsigned long long)st.st_size,
 				 (unsigned long long)claimed_size(head));
 	*size = e ? 0 : (uint64_t)st.st_size;
 	close(fd);
@@ -95,12 +103,15 @@ int gt_database_open(struct gt_database *d, const char *path, struct gt_error *e
 	free(uri);
 	/* a column may be an expression that gives a gigabyte: what lies in the file is shorter */
 	sqlite3_limit(d->db, SQLITE_LIMIT_LENGTH,
-		      size < LENGTH_MIN ? LENGTH_MIN : size < INT_MAX ? (int)size : INT_MAX);
+		      size < LENGTH_MIN ? LENGTH_MIN :
+		      size < INT_MAX    ? (int)size :
+					  INT_MAX);
 	if (e)
 		e = gt_database_failed(d, error);
 	/* sorting goes to files: memory stays what it is, however many rows there are */
 	if (!e)
-		e = gt_database_run(d, "PRAGMA temp_store = FILE; PRAGMA cache_size = -8000;"
+		e = gt_database_run(d,
+				    "PRAGMA temp_store = FILE; PRAGMA cache_size = -8000;"
 				    "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON",
 				    error);
 	if (e)
@@ -122,9 +133,10 @@ int gt_database_failed(const struct gt_database *d, struct gt_error *error)
 		return gt_error_set(error, -EIO, "%s is damaged (%s): export the profile again",
 				    d->path, sqlite3_errmsg(d->db));
 	if (code == SQLITE_FULL || code == SQLITE_CANTOPEN)
-		return gt_error_set(error, -ENOSPC, "cannot sort the rows of %s (%s): make room, "
-				    "or set SQLITE_TMPDIR to where there is some", d->path,
-				    sqlite3_errmsg(d->db));
+		return gt_error_set(error, -ENOSPC,
+				    "cannot sort the rows of %s (%s): make room, "
+				    "or set SQLITE_TMPDIR to where there is some",
+				    d->path, sqlite3_errmsg(d->db));
 	return gt_error_set(error, -EIO, "cannot read %s: %s", d->path, sqlite3_errmsg(d->db));
 }
 
@@ -159,8 +171,10 @@ static bool has_row(sqlite3_stmt *statement)
 
 bool gt_database_has_table(const struct gt_database *d, const char *table)
 {
-	return has_row(gt_database_prepare(d, "SELECT 1 FROM sqlite_master WHERE type = 'table' "
-					   "AND name = %Q", table));
+	return has_row(gt_database_prepare(d,
+					   "SELECT 1 FROM sqlite_master WHERE type = 'table' "
+					   "AND name = %Q",
+					   table));
 }
 
 bool gt_database_has_column(const struct gt_database *d, const char *table, const char *column)
@@ -171,11 +185,14 @@ bool gt_database_has_column(const struct gt_database *d, const char *table, cons
 
 bool gt_database_has_index(const struct gt_database *d, const char *table, const char *column)
 {
-	return has_row(gt_database_prepare(d, "SELECT 1 FROM pragma_table_info(%Q) WHERE name = %Q "
+	return has_row(gt_database_prepare(d,
+					   "SELECT 1 FROM pragma_table_info(%Q) WHERE name = %Q "
 					   "AND pk = 1 AND type = 'INTEGER' AND NOT EXISTS "
 					   "(SELECT 1 FROM pragma_table_info(%Q) WHERE pk = 2)",
 					   table, column, table)) ||
-	       has_row(gt_database_prepare(d, "SELECT 1 FROM pragma_index_list(%Q) AS i, "
+	       has_row(gt_database_prepare(d,
+					   "SELECT 1 FROM pragma_index_list(%Q) AS i, "
 					   "pragma_index_info(i.name) AS c WHERE c.seqno = 0 AND "
-					   "c.name = %Q", table, column));
+					   "c.name = %Q",
+					   table, column));
 }

@@ -38,7 +38,7 @@ struct reading {
 	struct gt_nsys_stacks *stacks;
 	struct gt_nsys_traces *traces;
 	uint64_t base_ns;
-	int64_t last;            /* the latest start */
+	int64_t last; /* the latest start */
 	uint64_t row_count;
 };
 
@@ -91,7 +91,7 @@ static int next_row(const struct reading *r, struct rows *rows, struct gt_error 
 	if (rows->has_row)
 		rows->start = sqlite3_column_int64(rows->statement, START);
 	return step == SQLITE_ROW || step == SQLITE_DONE ? 0 :
-	       gt_database_failed(&r->database, error);
+							   gt_database_failed(&r->database, error);
 }
 
 static void read_enum(struct reading *r, enum gt_nsys_enum which, const char *table)
@@ -134,11 +134,15 @@ static void read_about(struct reading *r)
 	char sql[128];
 
 	for (size_t i = 0; i < 2; i++) {
-		snprintf(sql, sizeof sql, "SELECT value FROM %s WHERE name = "
-			 "'EXPORT_PRODUCT_VERSION'", tables[i]);
+		snprintf(sql, sizeof sql,
+			 "SELECT value FROM %s WHERE name = "
+			 "'EXPORT_PRODUCT_VERSION'",
+			 tables[i]);
 		read_text(r, import->product, sizeof import->product, sql);
-		snprintf(sql, sizeof sql, "SELECT value FROM %s WHERE name = "
-			 "'EXPORT_SCHEMA_VERSION'", tables[i]);
+		snprintf(sql, sizeof sql,
+			 "SELECT value FROM %s WHERE name = "
+			 "'EXPORT_SCHEMA_VERSION'",
+			 tables[i]);
 		read_text(r, import->schema, sizeof import->schema, sql);
 	}
 	import->start_real_ns = utc > 0 && utc < INT64_MAX / 2 ? (uint64_t)utc : 0;
@@ -149,9 +153,10 @@ static void read_about(struct reading *r)
 }
 
 /* Names of functions that allocate, by what they begin with. */
-#define ALLOCATES "(value LIKE 'cudaMalloc%' OR value LIKE 'cudaHostAlloc%' OR " \
-		  "value LIKE 'cuMemAlloc%' OR value LIKE 'cuMemHostAlloc%' OR " \
-		  "value LIKE 'cuMemCreate%' OR value LIKE 'cuArray%Create%')"
+#define ALLOCATES                                                                                  \
+	"(value LIKE 'cudaMalloc%' OR value LIKE 'cudaHostAlloc%' OR "                             \
+	"value LIKE 'cuMemAlloc%' OR value LIKE 'cuMemHostAlloc%' OR "                             \
+	"value LIKE 'cuMemCreate%' OR value LIKE 'cuArray%Create%')"
 
 /* An export without a row about memory: why, and what to do. */
 static int nothing_there(const struct reading *r, struct gt_error *error)
@@ -161,17 +166,23 @@ static int nothing_there(const struct reading *r, struct gt_error *error)
 
 	if (!gt_database_has_table(d, "StringIds") && !gt_database_has_table(d, CALLS) &&
 	    !gt_database_has_table(d, MEMORY))
-		return gt_error_set(error, -EINVAL, "%s is no export of Nsight Systems: it has no "
+		return gt_error_set(error, -EINVAL,
+				    "%s is no export of Nsight Systems: it has no "
 				    "table StringIds; import takes what `nsys export --type "
-				    "sqlite` makes", d->path);
+				    "sqlite` makes",
+				    d->path);
 	calls = read_number(r, "SELECT count(*) FROM " CALLS " WHERE eventClass <> 67 AND nameId "
-			    "IN (SELECT id FROM StringIds WHERE " ALLOCATES ")");
+			       "IN (SELECT id FROM StringIds WHERE " ALLOCATES ")");
 	if (calls)
-		return gt_error_set(error, -ENODATA, "%s was made without memory tracking (%lld "
+		return gt_error_set(error, -ENODATA,
+				    "%s was made without memory tracking (%lld "
 				    "allocating calls, no memory events): profile again with nsys "
-				    "profile " FLAGS, d->path, (long long)calls);
-	return gt_error_set(error, -ENODATA, "%s: no device allocation recorded; if the program "
-			    "does allocate, profile again with nsys profile " FLAGS, d->path);
+				    "profile " FLAGS,
+				    d->path, (long long)calls);
+	return gt_error_set(error, -ENODATA,
+			    "%s: no device allocation recorded; if the program "
+			    "does allocate, profile again with nsys profile " FLAGS,
+			    d->path);
 }
 
 static void name_process(struct reading *r, struct gt_nsys_trace *trace, int64_t global)
@@ -190,7 +201,7 @@ static void name_process(struct reading *r, struct gt_nsys_trace *trace, int64_t
 /* The export's time on the clock of the traces; one before its zero by hours is garbage. */
 static uint64_t time_of(const struct reading *r, int64_t time)
 {
-	return time < 0 && (uint64_t)-(time + 1) >= r->base_ns ? 0 : r->base_ns + (uint64_t)time;
+	return time < 0 && (uint64_t) - (time + 1) >= r->base_ns ? 0 : r->base_ns + (uint64_t)time;
 }
 
 static void count_event(struct gt_nsys_import *import, const struct gt_event *e, bool is_pool,
@@ -204,8 +215,9 @@ static void count_event(struct gt_nsys_import *import, const struct gt_event *e,
 		import->allocations++;
 	else
 		import->frees++;
-	*(class == GT_NSYS_VALID ? &import->valid : class == GT_NSYS_DRIVER ? &import->driver :
-							       &import->invalid) += 1;
+	*(class == GT_NSYS_VALID  ? &import->valid :
+	  class == GT_NSYS_DRIVER ? &import->driver :
+				    &import->invalid) += 1;
 }
 
 /* What a row says, but for its stack; false for one that makes no sense. */
@@ -219,9 +231,11 @@ static bool read_event(const struct reading *r, const struct rows *rows, struct 
 		.time_ns = time_of(r, rows->start),
 		.handle = (uint64_t)sqlite3_column_int64(s, ADDRESS),
 		.size = (uint64_t)bytes,
-		.function = (uint16_t)(rows->is_pool ?
-			gt_nsys_pool_row(&r->enums, operation) :
-			gt_nsys_memory_row(&r->enums, sqlite3_column_int64(s, KIND), operation)),
+		.function =
+			(uint16_t)(rows->is_pool ? gt_nsys_pool_row(&r->enums, operation) :
+						   gt_nsys_memory_row(&r->enums,
+								      sqlite3_column_int64(s, KIND),
+								      operation)),
 	};
 	/* no process has the number 0, which a trace keeps for what is nobody's */
 	return e->function && bytes >= 0 && e->handle &&
@@ -275,8 +289,11 @@ static int take_row(struct reading *r, const struct rows *rows, struct gt_error 
 		if (name && *name)
 			gt_writer_name(trace->writer, event.time_ns, event.handle, name);
 	}
-	gt_nsys_trace_event(trace, origin.backtrace ? origin.backtrace->tid :
-				   origin.driver ? origin.driver->tid : 0, &event);
+	gt_nsys_trace_event(trace,
+			    origin.backtrace ? origin.backtrace->tid :
+			    origin.driver    ? origin.driver->tid :
+					       0,
+			    &event);
 	count_event(r->import, &event, rows->is_pool, class);
 	return 0;
 }
@@ -289,9 +306,10 @@ static int take_rows(struct reading *r, struct rows *memory, struct rows *pools,
 	if (!e)
 		e = next_row(r, pools, error);
 	while (!e && (memory->has_row || pools->has_row)) {
-		struct rows *first = !memory->has_row ||
-				     (pools->has_row && pools->start < memory->start) ?
-					     pools : memory;
+		struct rows *first =
+			!memory->has_row || (pools->has_row && pools->start < memory->start) ?
+				pools :
+				memory;
 
 		e = take_row(r, first, error);
 		if (!e)

@@ -20,13 +20,13 @@ struct gt_nsys_import {
 	/* What was found; filled by gt_nsys_run. */
 	uint64_t allocations, frees, pools;
 	uint64_t valid, driver, invalid; /* of these two: with a stack, a name, neither */
-	uint64_t out_of_order;       /* rows that came after a later one */
-	uint64_t skipped;            /* rows that make no sense */
+	uint64_t out_of_order;           /* rows that came after a later one */
+	uint64_t skipped;                /* rows that make no sense */
 	uint32_t processes;
 	uint64_t duration_ns;
-	uint64_t start_real_ns;      /* 0: the export does not say */
-	char product[64], schema[64];/* versions, "" when unknown */
-	char command[512];           /* the first process's name, "" when unknown */
+	uint64_t start_real_ns;       /* 0: the export does not say */
+	char product[64], schema[64]; /* versions, "" when unknown */
+	char command[512];            /* the first process's name, "" when unknown */
 };
 
 /* 0, or -errno and a sentence that says what is wrong with the export and what to do. */

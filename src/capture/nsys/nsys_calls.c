@@ -15,17 +15,17 @@ enum { EVENT_CLASS_BACKTRACE = 67, FIRST_SWEEP = 256 };
 
 struct running {
 	struct gt_nsys_call call;
-	uint32_t next;              /* in its hash chain: index + 1 */
+	uint32_t next; /* in its hash chain: index + 1 */
 };
 
 struct gt_nsys_calls {
 	const struct gt_database *database;
-	sqlite3_stmt *rows;         /* NULL: none, or no more */
-	struct gt_nsys_call ahead;  /* read, but not begun yet */
+	sqlite3_stmt *rows;        /* NULL: none, or no more */
+	struct gt_nsys_call ahead; /* read, but not begun yet */
 	bool has_ahead;
 	struct running *running;
 	size_t count, room, sweep_at;
-	uint32_t *heads;            /* by hash: index + 1 */
+	uint32_t *heads; /* by hash: index + 1 */
 	size_t mask;
 	int64_t end;
 };
@@ -54,8 +54,9 @@ static int read_ahead(struct gt_nsys_calls *c, struct gt_error *error)
 }
 
 /* Only calls that can tell something: those with a chain, and those of the driver API. */
-#define WANTED "(eventClass = 1 OR (eventClass = 67 AND callchainId IS NOT NULL)) AND " \
-	       "globalTid IS NOT NULL AND correlationId IS NOT NULL"
+#define WANTED                                                                                     \
+	"(eventClass = 1 OR (eventClass = 67 AND callchainId IS NOT NULL)) AND "                   \
+	"globalTid IS NOT NULL AND correlationId IS NOT NULL"
 
 int gt_nsys_calls_new(struct gt_nsys_calls **out, const struct gt_database *d,
 		      struct gt_error *error)
@@ -75,7 +76,8 @@ int gt_nsys_calls_new(struct gt_nsys_calls **out, const struct gt_database *d,
 		if (!e) {
 			c->end = order.last_end;
 			c->rows = gt_database_prepare(
-				d, "SELECT start, \"end\", eventClass, globalTid, correlationId, "
+				d,
+				"SELECT start, \"end\", eventClass, globalTid, correlationId, "
 				"nameId, callchainId FROM " TABLE " WHERE " WANTED " %s",
 				order.out_of_order ? "ORDER BY start" : "");
 			e = c->rows ? read_ahead(c, error) : gt_database_failed(d, error);

@@ -18,7 +18,7 @@ struct gt_nsys_call {
 	int64_t correlation;
 	int64_t chain, name; /* ids of a call chain and of the function's name */
 	uint32_t tid;
-	bool is_backtrace;   /* `chain` is there; otherwise a call of the driver API */
+	bool is_backtrace; /* `chain` is there; otherwise a call of the driver API */
 };
 
 /* What an event was made in; either may be NULL. */

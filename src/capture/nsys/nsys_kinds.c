@@ -11,9 +11,9 @@ struct word {
 
 /* By number, as all schemas have them so far; the tables are absent before 2022. */
 static const struct word kinds[] = {
-	{ "_KIND_PAGEABLE", 0 },      { "_KIND_PINNED", 1 },         { "_KIND_DEVICE", 2 },
-	{ "_KIND_ARRAY", 3 },         { "_KIND_MANAGED", 4 },        { "_KIND_DEVICE_STATIC", 5 },
-	{ "_KIND_MANAGED_STATIC", 6 }, { "_KIND_UNKNOWN", 7 },       { NULL, 0 },
+	{ "_KIND_PAGEABLE", 0 },       { "_KIND_PINNED", 1 },  { "_KIND_DEVICE", 2 },
+	{ "_KIND_ARRAY", 3 },          { "_KIND_MANAGED", 4 }, { "_KIND_DEVICE_STATIC", 5 },
+	{ "_KIND_MANAGED_STATIC", 6 }, { "_KIND_UNKNOWN", 7 }, { NULL, 0 },
 };
 
 static const struct word operations[] = {
@@ -23,8 +23,10 @@ static const struct word operations[] = {
 };
 
 static const struct word pools[] = {
-	{ "_INVALID", GT_NSYS_POOL_OTHER },     { "_CREATED", GT_NSYS_POOL_CREATED },
-	{ "_DESTROYED", GT_NSYS_POOL_DESTROYED }, { "_TRIMMED", GT_NSYS_POOL_OTHER },
+	{ "_INVALID", GT_NSYS_POOL_OTHER },
+	{ "_CREATED", GT_NSYS_POOL_CREATED },
+	{ "_DESTROYED", GT_NSYS_POOL_DESTROYED },
+	{ "_TRIMMED", GT_NSYS_POOL_OTHER },
 	{ NULL, 0 },
 };
 
@@ -65,10 +67,12 @@ static bool ends_in(const char *name, const char *ending)
 void gt_nsys_enums_set(struct gt_nsys_enums *enums, enum gt_nsys_enum which, int64_t number,
 		       const char *name)
 {
-	const struct word *words = which == GT_NSYS_ENUM_KIND ? kinds :
-				   which == GT_NSYS_ENUM_OPERATION ? operations : pools;
-	uint8_t *map = which == GT_NSYS_ENUM_KIND ? enums->kinds :
-		       which == GT_NSYS_ENUM_OPERATION ? enums->operations : enums->pools;
+	const struct word *words = which == GT_NSYS_ENUM_KIND      ? kinds :
+				   which == GT_NSYS_ENUM_OPERATION ? operations :
+								     pools;
+	uint8_t *map = which == GT_NSYS_ENUM_KIND      ? enums->kinds :
+		       which == GT_NSYS_ENUM_OPERATION ? enums->operations :
+							 enums->pools;
 
 	if (number < 0 || number >= GT_NSYS_ENUM_MAX || !name)
 		return;
@@ -94,9 +98,9 @@ enum gt_function_id gt_nsys_memory_row(const struct gt_nsys_enums *enums, int64_
 enum gt_function_id gt_nsys_pool_row(const struct gt_nsys_enums *enums, int64_t operation)
 {
 	switch ((enum gt_nsys_pool)look_up(enums->pools, GT_NSYS_POOL_OTHER, operation)) {
-	case GT_NSYS_POOL_CREATED:   return GT_FN_nsysPoolCreated;
+	case GT_NSYS_POOL_CREATED: return GT_FN_nsysPoolCreated;
 	case GT_NSYS_POOL_DESTROYED: return GT_FN_nsysPoolDestroyed;
-	case GT_NSYS_POOL_OTHER:     break;
+	case GT_NSYS_POOL_OTHER: break;
 	}
 	return GT_FN_NONE;
 }

@@ -33,7 +33,7 @@ struct gt_nsys_stacks {
 	struct gt_intern *frames;            /* frame_key -> number … */
 	uint64_t *addresses;                 /* … -> what the trace calls the frame */
 	size_t address_count, address_room;
-	struct known_chain *chains;          /* by hash */
+	struct known_chain *chains; /* by hash */
 };
 
 /* Rows of a table are found one by one: without an index a copy gets one, in a temporary file. */
@@ -46,8 +46,10 @@ static int indexed(const struct gt_database *d, const char *table, const char *c
 	if (gt_database_has_index(d, table, "id"))
 		return 0;
 	*name = copy;
-	snprintf(sql, sizeof sql, "CREATE TEMP TABLE %s AS SELECT %s FROM %s;"
-		 "CREATE INDEX temp.%s_by_id ON %s (id)", copy, columns, table, copy, copy);
+	snprintf(sql, sizeof sql,
+		 "CREATE TEMP TABLE %s AS SELECT %s FROM %s;"
+		 "CREATE INDEX temp.%s_by_id ON %s (id)",
+		 copy, columns, table, copy, copy);
 	return gt_database_run(d, sql, error);
 }
 
@@ -62,8 +64,10 @@ static int prepare_chains(struct gt_nsys_stacks *s, struct gt_error *error)
 		    "id, symbol, module, originalIP, stackDepth", &name, error);
 	if (e)
 		return e;
-	s->frames_of = gt_database_prepare(s->database, "SELECT symbol, module, originalIP FROM %s "
-					   "WHERE id = ? ORDER BY stackDepth", name);
+	s->frames_of = gt_database_prepare(s->database,
+					   "SELECT symbol, module, originalIP FROM %s "
+					   "WHERE id = ? ORDER BY stackDepth",
+					   name);
 	return s->frames_of ? 0 : gt_database_failed(s->database, error);
 }
 
@@ -133,9 +137,9 @@ static uint64_t new_frame(struct gt_nsys_stacks *s, struct gt_writer *w,
 
 	snprintf(address, sizeof address, "0x%" PRIx64, (uint64_t)key->address);
 	/* a frame of a stack has a module: a lone name is what a call without a stack has */
-	frame = gt_writer_text_frame(w, &(struct gt_text_frame){
-		.function = *function ? function : address,
-		.module = *module ? module : "[unknown]" });
+	frame = gt_writer_text_frame(
+		w, &(struct gt_text_frame){ .function = *function ? function : address,
+					    .module = *module ? module : "[unknown]" });
 	free(function);
 	return frame;
 }
@@ -212,8 +216,8 @@ int gt_nsys_stack(struct gt_nsys_stacks *s, struct gt_writer *w, uint32_t trace,
 	if (origin->driver) {
 		const char *name = gt_nsys_string(s, origin->driver->name);
 
-		frame = gt_writer_text_frame(w, &(struct gt_text_frame){
-			.function = *name ? name : "(driver)" });
+		frame = gt_writer_text_frame(
+			w, &(struct gt_text_frame){ .function = *name ? name : "(driver)" });
 		*stack = frame ? gt_writer_stack(w, &frame, 1) : 0;
 		*class = *stack ? GT_NSYS_DRIVER : GT_NSYS_INVALID;
 	}

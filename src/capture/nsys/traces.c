@@ -17,7 +17,7 @@ struct gt_nsys_traces {
 	uint64_t base_ns, start_real_ns;
 	struct gt_nsys_trace **list; /* each by itself: others keep its address */
 	size_t count, room;
-	int error;                   /* why a writer had to stop */
+	int error; /* why a writer had to stop */
 };
 
 struct gt_nsys_traces *gt_nsys_traces_new(const char *folder, uint64_t base_ns,
@@ -35,8 +35,11 @@ int gt_nsys_traces_end(struct gt_nsys_traces *t, uint64_t end_ns, struct gt_erro
 {
 	for (size_t i = 0; i < t->count; i++)
 		gt_writer_end_at(t->list[i]->writer, end_ns);
-	return t->error ? gt_error_set(error, t->error, "cannot write %s: %s; choose another place "
-				       "with -o", t->folder, strerror(-t->error)) : 0;
+	return t->error ? gt_error_set(error, t->error,
+				       "cannot write %s: %s; choose another place "
+				       "with -o",
+				       t->folder, strerror(-t->error)) :
+			  0;
 }
 
 void gt_nsys_traces_free(struct gt_nsys_traces *t)
@@ -61,8 +64,10 @@ static void stopped(struct gt_writer *w, void *context, int error)
 static int open_writer(struct gt_nsys_traces *t, struct gt_nsys_trace *trace,
 		       struct gt_error *error)
 {
-	struct gt_writer_options options = { .pid = trace->pid, .start_ns = t->base_ns,
-					     .start_real_ns = t->start_real_ns, .stopped = stopped,
+	struct gt_writer_options options = { .pid = trace->pid,
+					     .start_ns = t->base_ns,
+					     .start_real_ns = t->start_real_ns,
+					     .stopped = stopped,
 					     .context = t };
 	int e = -EEXIST;
 
@@ -75,7 +80,8 @@ static int open_writer(struct gt_nsys_traces *t, struct gt_nsys_trace *trace,
 		e = gt_writer_open(&trace->writer, path, &options);
 	}
 	return e ? gt_error_set(error, e, "cannot write into %s: %s; choose another place with -o",
-				t->folder, strerror(-e)) : 0;
+				t->folder, strerror(-e)) :
+		   0;
 }
 
 int gt_nsys_traces_get(struct gt_nsys_traces *t, uint64_t process, uint32_t pid,
@@ -95,15 +101,18 @@ int gt_nsys_traces_get(struct gt_nsys_traces *t, uint64_t process, uint32_t pid,
 		return gt_error_set(error, -E2BIG, "the export has more than %d processes",
 				    TRACES_MAX);
 	new = gt_alloc(sizeof *new);
-	*new = (struct gt_nsys_trace){ .process = process, .pid = pid, .tid = pid,
-				       .number = (uint32_t)t->count };
+	*new = (struct gt_nsys_trace){
+		.process = process, .pid = pid, .tid = pid, .number = (uint32_t)t->count
+	};
 	e = open_writer(t, new, error);
 	if (!e) {
 		new->lane = gt_lane_acquire(new->writer, pid, "");
 		if (!new->lane) {
 			gt_writer_free(new->writer);
-			e = gt_error_set(error, -EIO, "cannot write into %s; choose another place "
-					 "with -o", t->folder);
+			e = gt_error_set(error, -EIO,
+					 "cannot write into %s; choose another place "
+					 "with -o",
+					 t->folder);
 		}
 	}
 	if (e) {

@@ -8,12 +8,12 @@
 struct gt_nsys_traces;
 
 struct gt_nsys_trace {
-	uint64_t process;         /* as the export tells processes apart */
-	uint32_t pid, number;     /* its number counts from 0 */
+	uint64_t process;     /* as the export tells processes apart */
+	uint32_t pid, number; /* its number counts from 0 */
 	struct gt_writer *writer;
 	struct gt_lane *lane;
-	uint32_t tid;             /* whose calls the lane is being told */
-	uint64_t places;          /* devices that have been named: a bit each */
+	uint32_t tid;    /* whose calls the lane is being told */
+	uint64_t places; /* devices that have been named: a bit each */
 };
 
 /* Everything lies `base_ns` after the export's zero, which is `start_real_ns` by the wall clock. */

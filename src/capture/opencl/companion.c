@@ -23,7 +23,7 @@
 #include "base/held_signals.h"
 
 #define EXPORT __attribute__((visibility("default")))
-#define LAYER "libgputrack_opencl.so"
+#define LAYER  "libgputrack_opencl.so"
 
 static bool was_set; /* by somebody else: layers are as he wants them */
 
@@ -75,8 +75,9 @@ static void tell_there_is_no_layer(void)
 
 EXPORT void CL_API_CALL clTrackLiveObjectsIntelFPGA(cl_platform_id platform)
 {
-	clTrackLiveObjectsIntelFPGA_fn track = (clTrackLiveObjectsIntelFPGA_fn)
-		clGetExtensionFunctionAddress("clTrackLiveObjectsIntelFPGA");
+	clTrackLiveObjectsIntelFPGA_fn track =
+		(clTrackLiveObjectsIntelFPGA_fn)clGetExtensionFunctionAddress(
+			"clTrackLiveObjectsIntelFPGA");
 
 	if (track)
 		track(platform);
@@ -92,8 +93,9 @@ EXPORT void CL_API_CALL clTrackLiveObjectsAltera(cl_platform_id platform)
 EXPORT void CL_API_CALL clReportLiveObjectsIntelFPGA(cl_platform_id platform,
 						     gputrack_report_fn report_fn, void *user_data)
 {
-	clReportLiveObjectsIntelFPGA_fn report = (clReportLiveObjectsIntelFPGA_fn)
-		clGetExtensionFunctionAddress("clReportLiveObjectsIntelFPGA");
+	clReportLiveObjectsIntelFPGA_fn report =
+		(clReportLiveObjectsIntelFPGA_fn)clGetExtensionFunctionAddress(
+			"clReportLiveObjectsIntelFPGA");
 
 	if (report)
 		report(platform, report_fn, user_data);
@@ -109,8 +111,9 @@ EXPORT void CL_API_CALL clReportLiveObjectsWithStacksGPUTRACK(cl_platform_id pla
 							      gputrack_report_stacks_fn report_fn,
 							      void *user_data)
 {
-	clReportLiveObjectsWithStacksGPUTRACK_fn report = (clReportLiveObjectsWithStacksGPUTRACK_fn)
-		clGetExtensionFunctionAddress("clReportLiveObjectsWithStacksGPUTRACK");
+	clReportLiveObjectsWithStacksGPUTRACK_fn report =
+		(clReportLiveObjectsWithStacksGPUTRACK_fn)clGetExtensionFunctionAddress(
+			"clReportLiveObjectsWithStacksGPUTRACK");
 
 	if (report)
 		report(platform, report_fn, user_data);

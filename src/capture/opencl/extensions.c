@@ -31,22 +31,25 @@ static void *below(enum extension extension, enum gt_function_id row, enum gt_ki
 }
 
 /* The row's owner is what the call is made on: an argument, whose type tells the kind. */
-#define KIND_OF(object)                                                                       \
-	_Generic((object), cl_context: GT_CONTEXT, cl_command_queue: GT_QUEUE,                 \
-		 cl_command_buffer_khr: GT_COMMAND_BUFFER, cl_semaphore_khr: GT_SEMAPHORE)
-#define OWNER_IN(argument)        KIND_OF(argument)
+#define KIND_OF(object)                                                                            \
+	_Generic((object), cl_context                                                              \
+		 : GT_CONTEXT, cl_command_queue                                                    \
+		 : GT_QUEUE, cl_command_buffer_khr                                                 \
+		 : GT_COMMAND_BUFFER, cl_semaphore_khr                                             \
+		 : GT_SEMAPHORE)
+#define OWNER_IN(argument)         KIND_OF(argument)
 #define OWNER_INS(argument, count) KIND_OF(*(argument))
 
 #define TYPE_STATUS(type)          type
 #define TYPE_HANDLE(type)          type
 #define TYPE_HANDLE_OR(type, code) type
 #define TYPE_NOTHING               void
-#define FN(fn, ret, args, effect, kind, handle, size, owner)                                  \
+#define FN(fn, ret, args, effect, kind, handle, size, owner)                                       \
 	FN_(fn, ret, OWNER_##owner, UNWRAP args)
 #define FN_(...) FN__(__VA_ARGS__)
-#define FN__(fn, ret, owner, ...)                                                             \
-	typedef TYPE_##ret(CL_API_CALL *fn##_type)(PARAMS(__VA_ARGS__));                      \
-	GT_WRAP(&gt_cl_door, ret, fn, ((fn##_type)below(EXT_##fn, GT_FN_##fn, owner, argv)),  \
+#define FN__(fn, ret, owner, ...)                                                                  \
+	typedef TYPE_##ret(CL_API_CALL *fn##_type)(PARAMS(__VA_ARGS__));                           \
+	GT_WRAP(&gt_cl_door, ret, fn, ((fn##_type)below(EXT_##fn, GT_FN_##fn, owner, argv)),       \
 		__VA_ARGS__)
 #define ALSO(...)
 #include "api/opencl_ext.def"

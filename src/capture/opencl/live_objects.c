@@ -97,9 +97,12 @@ static gputrack_frame *make_frames(const struct gt_symbol *symbols, size_t count
 
 	for (size_t i = 0; frames && i < count; i++)
 		frames[i] = (gputrack_frame){
-			.function = symbols[i].function, .file = symbols[i].file,
-			.line = symbols[i].line, .inlined = symbols[i].inlined,
-			.module = symbols[i].module, .offset = (size_t)symbols[i].offset,
+			.function = symbols[i].function,
+			.file = symbols[i].file,
+			.line = symbols[i].line,
+			.inlined = symbols[i].inlined,
+			.module = symbols[i].module,
+			.offset = (size_t)symbols[i].offset,
 		};
 	return frames;
 }
@@ -121,11 +124,17 @@ static void CL_API_CALL report_stacks(cl_platform_id platform, gputrack_report_s
 		size_t frame_count = origins ? gt_origins_get(origins, i, &symbols) : 0;
 		gputrack_frame *frames = make_frames(symbols, frame_count);
 		gputrack_live_object object = {
-			.struct_size = sizeof object, .object = (void *)(uintptr_t)e->handle,
-			.type_name = type_of(e), .kind = gt_kinds[gt_entry_kind(e)].name,
-			.created_by = gt_function_names[e->function], .refcount = e->refs,
-			.size = (size_t)e->size, .thread = e->tid, .time_ns = e->time_ns,
-			.frame_count = frames ? frame_count : 0, .frames = frames,
+			.struct_size = sizeof object,
+			.object = (void *)(uintptr_t)e->handle,
+			.type_name = type_of(e),
+			.kind = gt_kinds[gt_entry_kind(e)].name,
+			.created_by = gt_function_names[e->function],
+			.refcount = e->refs,
+			.size = (size_t)e->size,
+			.thread = e->tid,
+			.time_ns = e->time_ns,
+			.frame_count = frames ? frame_count : 0,
+			.frames = frames,
 		};
 
 		report_fn(user_data, &object);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* opencl_driver.c - what only the OpenCL driver knows of an object: its size, its number, its platform. */
+/* opencl_driver.c - what only the OpenCL driver knows of an object: its size, its number, its
+ * platform. */
 #include "capture/opencl/opencl.h"
 
 #include <pthread.h>
@@ -138,7 +139,7 @@ static cl_context ask_context(enum gt_kind kind, void *object)
 		gt_cl_next->clGetEventInfo(object, CL_EVENT_CONTEXT, size, &context, NULL);
 		break;
 	case GT_COMMAND_BUFFER: return ask_command_buffer(object);
-	case GT_SEMAPHORE:      return ask_semaphore(object);
+	case GT_SEMAPHORE: return ask_semaphore(object);
 	default: break;
 	}
 	return context;
@@ -189,8 +190,8 @@ static uint16_t place_of(const struct gt_call *call, enum gt_function_id row, ui
 	enum gt_kind kind = (enum gt_kind)gt_functions[row].kind;
 
 	if (is_bare_address(kind))
-		return gt_cl_platform_place(gt_cl_platform_of(GT_CONTEXT,
-							      gt_call_owner(call, row)));
+		return gt_cl_platform_place(
+			gt_cl_platform_of(GT_CONTEXT, gt_call_owner(call, row)));
 	return gt_cl_platform_place(gt_cl_platform_of(kind, handle));
 }
 
@@ -205,7 +206,8 @@ static uint64_t size_of(const struct gt_call *call, enum gt_function_id row, uin
 	/* an image of another object's bytes has none of its own; other views are known by kind */
 	if (gt_functions[row].kind == GT_IMAGE &&
 	    !gt_cl_next->clGetMemObjectInfo(object, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof whole,
-					    &whole, NULL) && whole)
+					    &whole, NULL) &&
+	    whole)
 		return 0;
 	gt_cl_next->clGetMemObjectInfo(object, CL_MEM_SIZE, sizeof size, &size, NULL);
 	return size;

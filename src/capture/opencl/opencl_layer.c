@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* opencl_layer.c - OpenCL loader layer: one wrapper per opencl.def row, and what the loader asks for. */
+/* opencl_layer.c - OpenCL loader layer: one wrapper per opencl.def row, and what the loader asks
+ * for. */
 #include "capture/opencl/opencl.h"
 
 #include <string.h>
@@ -43,14 +44,14 @@ static const struct slot {
 	void *function;
 } slots[] = {
 #define SLOT(fn, ours) { offsetof(cl_icd_dispatch, fn), (void *)(ours) },
-#define FN(fn, ...) SLOT(fn, wrap_##fn)
+#define FN(fn, ...)    SLOT(fn, wrap_##fn)
 #define ALSO(...)
 #include "api/opencl.def"
 #undef FN
 #undef ALSO
 	SLOT(clGetPlatformInfo, gt_cl_get_platform_info)
-	SLOT(clGetExtensionFunctionAddress, get_function)
-	SLOT(clGetExtensionFunctionAddressForPlatform, get_function_for_platform)
+		SLOT(clGetExtensionFunctionAddress, get_function)
+			SLOT(clGetExtensionFunctionAddressForPlatform, get_function_for_platform)
 #undef SLOT
 };
 

@@ -76,11 +76,9 @@ cl_int CL_API_CALL gt_cl_get_platform_info(cl_platform_id platform, cl_platform_
 					   size_t size, void *value, size_t *size_ret)
 {
 	switch (name) {
-	case CL_PLATFORM_EXTENSIONS:
-		return names(platform, size, value, size_ret);
+	case CL_PLATFORM_EXTENSIONS: return names(platform, size, value, size_ret);
 	case CL_PLATFORM_EXTENSIONS_WITH_VERSION:
 		return names_with_version(platform, size, value, size_ret);
-	default:
-		return gt_cl_next->clGetPlatformInfo(platform, name, size, value, size_ret);
+	default: return gt_cl_next->clGetPlatformInfo(platform, name, size, value, size_ret);
 	}
 }

@@ -35,12 +35,12 @@ struct attach {
 	struct gt_folder made;
 	char folder[PATH_MAX];
 	struct gt_targets *targets; /* settings' */
-	char **argv;            /* of the command; NULL: none */
-	pid_t child;            /* 0: none */
-	int release;            /* the child goes on when a byte comes through this */
-	int refusal;            /* why the child could not become the command; exec closes it */
-	int status;             /* the child's, once it has ended */
-	bool has_warned;        /* of a library that could not be probed */
+	char **argv;                /* of the command; NULL: none */
+	pid_t child;                /* 0: none */
+	int release;                /* the child goes on when a byte comes through this */
+	int refusal;                /* why the child could not become the command; exec closes it */
+	int status;                 /* the child's, once it has ended */
+	bool has_warned;            /* of a library that could not be probed */
 	FILE *out;
 };
 
@@ -122,7 +122,8 @@ static int attach_libraries(struct attach *a, struct gt_error *error)
 	int mapped = gt_targets_probe(a->targets, a->tracer, error);
 
 	if (!mapped && a->targets->count && !a->child)
-		fprintf(stderr, "gputrack: process %u has loaded none of libcuda.so.1, "
+		fprintf(stderr,
+			"gputrack: process %u has loaded none of libcuda.so.1, "
 			"libze_loader.so.1 and libOpenCL.so.1 yet: waiting for it\n",
 			a->targets->pids[0]);
 	return mapped < 0 ? mapped : 0;
@@ -322,7 +323,8 @@ static int run(struct attach *a)
 	verdict = report(a);
 	if (e)
 		verdict = gt_fail("cannot record all processes into %s: %s; make room or choose "
-				  "another place with -o", a->folder, strerror(-e));
+				  "another place with -o",
+				  a->folder, strerror(-e));
 	if (a->argv && !a->child && !verdict) {
 		if (WIFSIGNALED(a->status))
 			gt_launch_die_by(WTERMSIG(a->status));

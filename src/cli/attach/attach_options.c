@@ -14,6 +14,7 @@ enum {
 
 #define AT(field) .at = offsetof(struct gt_attach_typed, field)
 
+/* clang-format off */
 static const struct gt_option options[] = {
 	{ .name = "pid", .letter = 'p', .type = GT_OPTION_TEXTS, .argument = "PID", AT(pids),
 	  .help = "this process and the children it will have; may be given several times, or as "
@@ -63,6 +64,7 @@ static const struct gt_option options[] = {
 	  .help = "print no report at the end" },
 	{ 0 },
 };
+/* clang-format on */
 
 const struct gt_syntax gt_attach_syntax = {
 	.name = "attach",
@@ -95,22 +97,27 @@ static int parse(struct gt_attach_settings *s, int argc, char **argv, int first)
 	if (status)
 		return status;
 	if (modes != 1)
-		return gt_syntax_wrong(&gt_attach_syntax, modes ?
-				      "-p, -c and --all exclude each other" :
-				      "whom to follow? Give -p PID, -c COMMAND or --all");
+		return gt_syntax_wrong(&gt_attach_syntax,
+				       modes ? "-p, -c and --all exclude each other" :
+					       "whom to follow? Give -p PID, -c COMMAND or --all");
 	if (t->command && first == argc)
 		return gt_syntax_wrong(&gt_attach_syntax, "there is no COMMAND to run");
 	if (!t->command && first < argc)
-		return gt_syntax_wrong(&gt_attach_syntax, "'%s' is too much: a command to run comes "
-				      "after -c", argv[first]);
+		return gt_syntax_wrong(&gt_attach_syntax,
+				       "'%s' is too much: a command to run comes "
+				       "after -c",
+				       argv[first]);
 	if (t->interval > SECONDS_MAX || t->duration > SECONDS_MAX)
-		return gt_syntax_wrong(&gt_attach_syntax, "--interval and --duration are at most %d "
-				      "seconds", SECONDS_MAX);
+		return gt_syntax_wrong(&gt_attach_syntax,
+				       "--interval and --duration are at most %d "
+				       "seconds",
+				       SECONDS_MAX);
 	if (t->stack_bytes < 512 || t->stack_bytes > 32768)
-		return gt_syntax_wrong(&gt_attach_syntax, "--stack-bytes is a size from 512 to 32K");
+		return gt_syntax_wrong(&gt_attach_syntax,
+				       "--stack-bytes is a size from 512 to 32K");
 	if (t->stack_depth > GT_PROBE_FRAMES)
 		return gt_syntax_wrong(&gt_attach_syntax, "--stack-depth is at most %d",
-				      GT_PROBE_FRAMES);
+				       GT_PROBE_FRAMES);
 	if (t->top > GT_BOARD_TOP_MAX)
 		return gt_syntax_wrong(&gt_attach_syntax, "--top is at most %d", GT_BOARD_TOP_MAX);
 	status = gt_option_needs(&gt_attach_syntax, "stack-bytes", t->unwind == GT_UNWIND_DWARF,
@@ -119,10 +126,12 @@ static int parse(struct gt_attach_settings *s, int argc, char **argv, int first)
 		return status;
 	s->argv = t->command ? argv + first : NULL;
 	s->probes = (struct gt_probes_options){
-		.everyone = t->all, .frames = t->no_stacks ? 0 : (uint32_t)t->stack_depth,
-		.stack_bytes = t->unwind == GT_UNWIND_DWARF ? (uint32_t)t->stack_bytes & ~255u
-							    : 0,
-		.ring_bytes = ring_bytes(t->ring_size), .way = (enum gt_probe_way)t->way };
+		.everyone = t->all,
+		.frames = t->no_stacks ? 0 : (uint32_t)t->stack_depth,
+		.stack_bytes = t->unwind == GT_UNWIND_DWARF ? (uint32_t)t->stack_bytes & ~255u : 0,
+		.ring_bytes = ring_bytes(t->ring_size),
+		.way = (enum gt_probe_way)t->way
+	};
 	return 0;
 }
 
@@ -130,9 +139,11 @@ bool gt_attach_settings_parse(struct gt_attach_settings *s, int argc, char **arg
 {
 	int first;
 
-	*s = (struct gt_attach_settings){ .typed = {
-		.stack_depth = GT_PROBES_DEPTH, .top = 3, .interval = INTERVAL,
-		.ring_size = GT_PROBES_RING, .stack_bytes = GT_PROBES_STACK } };
+	*s = (struct gt_attach_settings){ .typed = { .stack_depth = GT_PROBES_DEPTH,
+						     .top = 3,
+						     .interval = INTERVAL,
+						     .ring_size = GT_PROBES_RING,
+						     .stack_bytes = GT_PROBES_STACK } };
 	first = gt_options_parse(&gt_attach_syntax, &s->typed, argc, argv, status);
 	if (first < 0)
 		return false;

@@ -19,7 +19,7 @@ struct gt_attach_typed {
 struct gt_attach_settings {
 	struct gt_attach_typed typed;
 	struct gt_targets targets;
-	char **argv;                       /* of the command; NULL: none */
+	char **argv; /* of the command; NULL: none */
 	struct gt_probes_options probes;
 };
 

@@ -46,8 +46,9 @@ void gt_attach_live_init(struct gt_attach_live *l)
 {
 	*l = (struct gt_attach_live){ .board = gt_board_new(), .since_ns = gt_now_ns() };
 	l->names = gt_attach_names_new(l);
-	l->listener = (struct gt_listener){ .began = began, .event = event, .ended = ended,
-					    .context = l };
+	l->listener = (struct gt_listener){
+		.began = began, .event = event, .ended = ended, .context = l
+	};
 	gt_board_tick(l->board, l->since_ns);
 }
 
@@ -77,8 +78,9 @@ void gt_attach_live_tick(struct gt_attach_live *l)
 {
 	for (size_t i = 0; i < l->process_count; i++)
 		if (l->processes[i])
-			gt_board_lose(l->board, (uint16_t)i, l->processes[i]->lost -
-				      gt_board_process(l->board, (uint16_t)i)->lost);
+			gt_board_lose(l->board, (uint16_t)i,
+				      l->processes[i]->lost -
+					      gt_board_process(l->board, (uint16_t)i)->lost);
 	gt_board_tick(l->board, gt_now_ns());
 }
 
@@ -89,8 +91,12 @@ void gt_attach_live_show(struct gt_attach_live *l, FILE *out, size_t top, uint64
 
 	gt_attach_live_tick(l);
 	gt_print_init(&page, out, &style);
-	gt_board_text(&page, l->board, &(struct gt_board_view){
-		.top = top, .now_ns = gt_now_ns(), .since_ns = l->since_ns, .lost = lost,
-		.where = where, .context = l });
+	gt_board_text(&page, l->board,
+		      &(struct gt_board_view){ .top = top,
+					       .now_ns = gt_now_ns(),
+					       .since_ns = l->since_ns,
+					       .lost = lost,
+					       .where = where,
+					       .context = l });
 	fflush(out);
 }

@@ -11,11 +11,11 @@ struct gt_attach_names;
 
 struct gt_attach_live {
 	struct gt_board *board;
-	struct gt_listener listener;      /* for gt_tracer_options */
+	struct gt_listener listener; /* for gt_tracer_options */
 	uint64_t since_ns;
-	struct gt_traced **processes;     /* by the board's number; NULL: ended */
+	struct gt_traced **processes; /* by the board's number; NULL: ended */
 	size_t process_count, process_room;
-	struct gt_attach_names *names;    /* of stacks that have been shown */
+	struct gt_attach_names *names; /* of stacks that have been shown */
 };
 
 void gt_attach_live_init(struct gt_attach_live *l);

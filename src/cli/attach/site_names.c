@@ -9,11 +9,11 @@
 #include "replay/frames.h"
 
 struct named {
-	uint64_t key;           /* process and stack; 0: free */
+	uint64_t key; /* process and stack; 0: free */
 	struct gt_frame *frames;
 	size_t count, room;
-	size_t addresses;       /* of the stack that have been looked up */
-	bool own;               /* none of the frames is the C++ library's; otherwise all are */
+	size_t addresses; /* of the stack that have been looked up */
+	bool own;         /* none of the frames is the C++ library's; otherwise all are */
 };
 
 struct gt_attach_names {
@@ -94,13 +94,17 @@ static void add_frames(struct gt_attach_names *n, struct named *named,
 
 	if (!at)
 		return;
-	module = gt_symbolizer_module(n->symbolizer, &(struct gt_symbol_module){
-		.path = gt_image_path(at->image, process->pid), .build_id = at->image->build_id,
-		.build_id_size = at->image->build_id_size, .size_bytes = at->image->file_size,
-		.mtime_ns = at->image->mtime_ns });
+	module = gt_symbolizer_module(
+		n->symbolizer,
+		&(struct gt_symbol_module){ .path = gt_image_path(at->image, process->pid),
+					    .build_id = at->image->build_id,
+					    .build_id_size = at->image->build_id_size,
+					    .size_bytes = at->image->file_size,
+					    .mtime_ns = at->image->mtime_ns });
 	/* a return address is behind the call */
-	count = module < 0 ? 0 : gt_symbolizer_resolve(n->symbolizer, module,
-						       address - 1 - at->bias, &found);
+	count = module < 0 ? 0 :
+			     gt_symbolizer_resolve(n->symbolizer, module, address - 1 - at->bias,
+						   &found);
 	for (size_t i = 0; i < count; i++)
 		add_frame(named, &found[i]);
 }

@@ -33,7 +33,7 @@ static int parse_pids(struct gt_targets *t, const struct gt_syntax *usage, const
 			status = gt_syntax_wrong(usage, "'%s' is no process's number", word);
 		} else if (t->count == GT_TARGETS_MAX) {
 			status = gt_syntax_wrong(usage, "-p takes at most %d processes",
-						GT_TARGETS_MAX);
+						 GT_TARGETS_MAX);
 		} else {
 			gt_targets_add(t, (uint32_t)pid);
 		}
@@ -70,12 +70,16 @@ int gt_targets_check(struct gt_targets *t, struct gt_error *error)
 	for (size_t i = 0; i < t->count; i++) {
 		t->fds[i] = (int)syscall(SYS_pidfd_open, (pid_t)t->pids[i], 0);
 		if (t->fds[i] < 0 && errno == ESRCH)
-			return gt_error_set(error, -ESRCH, "there is no process %u: `ps` lists "
-					    "those there are", t->pids[i]);
+			return gt_error_set(error, -ESRCH,
+					    "there is no process %u: `ps` lists "
+					    "those there are",
+					    t->pids[i]);
 		/* kernels differ in what they call it */
 		if (t->fds[i] < 0 && (errno == EINVAL || errno == ENOENT))
-			return gt_error_set(error, -EINVAL, "%u is a thread, not a process: see "
-					    "Tgid in /proc/%u/status", t->pids[i], t->pids[i]);
+			return gt_error_set(error, -EINVAL,
+					    "%u is a thread, not a process: see "
+					    "Tgid in /proc/%u/status",
+					    t->pids[i], t->pids[i]);
 		if (t->fds[i] < 0)
 			return gt_error_set(error, -errno, "%u is no process to follow: %s",
 					    t->pids[i], strerror(errno));
@@ -130,9 +134,10 @@ int gt_targets_probe(const struct gt_targets *t, struct gt_tracer *tracer, struc
 		return gt_error_set(error, -ENOEXEC, "%s", l->refusal.text);
 	if (!functions) {
 		name_libraries(t, names, sizeof names);
-		return gt_error_set(error, -ENOENT, "nothing to probe: no %s is here or in %s; "
-				    "install a driver, or check LD_LIBRARY_PATH", names,
-				    t->everyone ? "a process" : "the process");
+		return gt_error_set(error, -ENOENT,
+				    "nothing to probe: no %s is here or in %s; "
+				    "install a driver, or check LD_LIBRARY_PATH",
+				    names, t->everyone ? "a process" : "the process");
 	}
 	return mapped;
 }

@@ -8,9 +8,9 @@
 enum { GT_TARGETS_MAX = 1000 };
 
 struct gt_targets {
-	bool everyone;                 /* no process was named */
+	bool everyone; /* no process was named */
 	uint32_t pids[GT_TARGETS_MAX];
-	int fds[GT_TARGETS_MAX];       /* readable when the process has ended */
+	int fds[GT_TARGETS_MAX]; /* readable when the process has ended */
 	size_t count;
 	bool wanted[GT_API_COUNT], some_apis;
 };

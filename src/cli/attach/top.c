@@ -31,6 +31,7 @@ struct settings {
 
 #define AT(field) .at = offsetof(struct settings, field)
 
+/* clang-format off */
 static const struct gt_option options[] = {
 	{ .name = "pid", .letter = 'p', .argument = "PID", .type = GT_OPTION_TEXTS, AT(pids),
 	  .help = "this process and the children it will have; may be given several times, or as "
@@ -47,6 +48,7 @@ static const struct gt_option options[] = {
 		  "dwarf (for programs without them)" },
 	{ 0 },
 };
+/* clang-format on */
 
 const struct gt_syntax gt_top_syntax = {
 	.name = "top",
@@ -176,8 +178,8 @@ static int run(struct top *t)
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return gt_fail("top needs a terminal; without one, `%s attach --interval 1 %s` "
-			       "prints a summary every second", gt_tool_name(),
-			       t->targets.everyone ? "--all" : "-p PID");
+			       "prints a summary every second",
+			       gt_tool_name(), t->targets.everyone ? "--all" : "-p PID");
 	gt_attach_live_init(&t->live);
 	gt_screen_init(&t->screen, &(struct gt_screen_names){ frames_of, t->live.names });
 	t->screen.interval_s = t->settings->interval_s;

@@ -54,8 +54,8 @@ static void check_guard(struct gt_doctor *d, const struct gt_surroundings *s, co
 		gt_doctor_say(d, GT_FINDING_NOTE, g->name, "this kernel has no %s", g->setting);
 	} else if (value < g->closed_from || is_exempt) {
 		gt_doctor_say(d, GT_FINDING_GOOD, g->name, "open to %s (%s is %ld)",
-			      value < g->closed_from ? "all users" : "these privileges",
-			      g->setting, value);
+			      value < g->closed_from ? "all users" : "these privileges", g->setting,
+			      value);
 	} else {
 		gt_doctor_say(d, GT_FINDING_NOTE, g->name, "%s is %ld: keeps you from %s",
 			      g->setting, value, g->keeps_from);
@@ -88,7 +88,8 @@ static void explore(FILE *out, const void *unused)
 
 	(void)unused;
 	for (int way = GT_PROBES_SESSION; way <= GT_PROBES_PERF; way++) {
-		struct gt_probes_options how = { .frames = 1, .ring_bytes = TRIAL_RING,
+		struct gt_probes_options how = { .frames = 1,
+						 .ring_bytes = TRIAL_RING,
 						 .way = (enum gt_probe_way)way };
 		struct gt_error error;
 		struct gt_probes *probes;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* check_config.c - the doctor's look at the configuration: which file, how many settings, mistakes. */
+/* check_config.c - the doctor's look at the configuration: which file, how many settings, mistakes.
+ */
 #include "cli/config.h"
 #include "cli/doctor/doctor.h"
 

@@ -16,15 +16,17 @@
 #include "cli/doors.h"
 #include "cli/opencl_abi.h"
 
-#define DOOR "libgputrack_opencl.so"
+#define DOOR      "libgputrack_opencl.so"
 #define EXTENSION "cl_altera_live_object_tracking"
-#define VENDORS "/etc/OpenCL/vendors"
+#define VENDORS   "/etc/OpenCL/vendors"
 
 /* As ocl-icd's loader numbers them. */
+/* clang-format off */
 enum {
 	LOADER_VERSION = 2, LOADER_NAME = 3, LOADER_VENDOR = 4,
 	HANDLES_MAX = 64, TEXT_MAX = 16384,
 };
+/* clang-format on */
 
 typedef int32_t loader_info_fn(int what, size_t room, void *value, size_t *size);
 typedef void *get_address_fn(const char *name);
@@ -60,8 +62,7 @@ static void tell_devices(FILE *out, void *loader, void *platform)
 	uint32_t count = 0;
 
 	if (!get_devices || !get_info ||
-	    get_devices(platform, GT_CL_DEVICE_TYPE_ALL, HANDLES_MAX, devices,
-			&count))
+	    get_devices(platform, GT_CL_DEVICE_TYPE_ALL, HANDLES_MAX, devices, &count))
 		return;
 	for (uint32_t i = 0; i < count && i < HANDLES_MAX; i++) {
 		char name[1024] = "?";
@@ -125,9 +126,8 @@ static bool check_loader(struct gt_doctor *d, const char *found, int status)
 	gt_child_next(&at, "loader", name, sizeof name);
 	gt_child_next(&at, "version", version, sizeof version);
 	gt_child_next(&at, "vendor", vendor, sizeof vendor);
-	gt_doctor_say(d, GT_FINDING_GOOD, "loader", "%s%s%s%s%s%s%s", name,
-		      *version ? " " : "", version, *vendor ? " by " : "", vendor,
-		      *name ? ", " : "", path);
+	gt_doctor_say(d, GT_FINDING_GOOD, "loader", "%s%s%s%s%s%s%s", name, *version ? " " : "",
+		      version, *vendor ? " by " : "", vendor, *name ? ", " : "", path);
 	return true;
 }
 
@@ -162,7 +162,7 @@ static void check_drivers(struct gt_doctor *d)
 	else {
 		gt_doctor_say(d, GT_FINDING_BAD, "drivers", "none in %s", folder);
 		gt_doctor_remedy(d, "install your GPU vendor's, or PoCL for the CPU: apt install "
-				 "pocl-opencl-icd");
+				    "pocl-opencl-icd");
 	}
 }
 
@@ -188,11 +188,11 @@ static void check_platforms(struct gt_doctor *d, const char *found, int status)
 	if (status) {
 		gt_child_say_end(d, "driver", status);
 		gt_doctor_remedy(d, "take one driver after the other out of the list above to find "
-				 "which: OCL_ICD_VENDORS=FOLDER gputrack doctor");
+				    "which: OCL_ICD_VENDORS=FOLDER gputrack doctor");
 	} else if (!platforms) {
 		gt_doctor_say(d, GT_FINDING_BAD, "platform", "no OpenCL platform answers");
 		gt_doctor_remedy(d, "check the files above: each must name a driver library that "
-				 "is installed");
+				    "is installed");
 	}
 }
 

@@ -13,9 +13,11 @@
 #include "cli/doctor/doctor.h"
 
 /* Where GPUs are opened; whoever may not has no driver that answers. */
+/* clang-format off */
 static const char *const device_files[] = {
 	"/dev/dri/renderD*", "/dev/nvidia[0-9]*", "/dev/nvidiactl", "/dev/kfd",
 };
+/* clang-format on */
 
 /* The first device that is there and not ours to use; *seen: some are there. */
 static const char *find_closed(glob_t *found, bool *seen)
@@ -42,8 +44,10 @@ static bool check_devices(struct gt_doctor *d)
 			      strerror(errno));
 		group = stat(closed, &status) ? NULL : getgrgid(status.st_gid);
 		if (group && status.st_gid)
-			gt_doctor_remedy(d, "join its group and log in again: sudo usermod -aG %s "
-					 "$USER", group->gr_name);
+			gt_doctor_remedy(d,
+					 "join its group and log in again: sudo usermod -aG %s "
+					 "$USER",
+					 group->gr_name);
 	} else if (seen) {
 		gt_doctor_say(d, GT_FINDING_GOOD, "GPU devices", "%zu can be opened, from %s on",
 			      found.gl_pathc, found.gl_pathv[0]);

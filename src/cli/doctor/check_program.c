@@ -20,8 +20,8 @@
 
 /* Libraries by which a program is seen to use a GPU, as its dynamic section names them. */
 static const char *const gpu_libraries[] = {
-	"libOpenCL.so", "libze_loader.so", "libcuda.so", "libcudart.so", "libtorch_cuda.so",
-	"libsycl.so", "libnvrtc.so",
+	"libOpenCL.so",     "libze_loader.so", "libcuda.so",  "libcudart.so",
+	"libtorch_cuda.so", "libsycl.so",      "libnvrtc.so",
 };
 
 /* As the shell would find it; false when there is no such file. */
@@ -69,7 +69,7 @@ static void check_symbols(struct gt_doctor *d, const char *path)
 		gt_doctor_say(d, GT_FINDING_BAD, "debug info",
 			      "stripped: stacks will show offsets");
 		gt_doctor_remedy(d, "build it with -g and do not strip it, install its debug "
-				 "package, or ask a server: report --debuginfod");
+				    "package, or ask a server: report --debuginfod");
 	}
 	gt_symbolizer_free(symbolizer);
 }
@@ -83,7 +83,8 @@ static void list_needed(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, cha
 
 	for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++) {
 		const char *name = entry.d_tag == DT_NEEDED ?
-				   elf_strptr(elf, header->sh_link, entry.d_un.d_val) : NULL;
+					   elf_strptr(elf, header->sh_link, entry.d_un.d_val) :
+					   NULL;
 
 		for (size_t k = 0; name && k < sizeof gpu_libraries / sizeof *gpu_libraries; k++)
 			if (gt_text_begins(name, gpu_libraries[k]))

@@ -65,7 +65,7 @@ static void check_debuginfod(struct gt_doctor *d)
 		gt_doctor_say(d, GT_FINDING_NOTE, "debuginfod",
 			      "no servers: DEBUGINFOD_URLS is not set");
 		gt_doctor_remedy(d, "only for report --debuginfod: set it to your distribution's "
-				 "server");
+				    "server");
 	} else {
 		gt_doctor_say(d, GT_FINDING_GOOD, "debuginfod", "asked on report --debuginfod: %s",
 			      urls);

@@ -47,6 +47,7 @@ struct settings {
 
 #define AT(field) .at = offsetof(struct settings, field)
 
+/* clang-format off */
 static const struct gt_option options[] = {
 	{ .name = "program", .argument = "FILE", .type = GT_OPTION_TEXT, AT(program),
 	  .help = "look at this program too: whether it can be tracked, and how much will be known "
@@ -61,6 +62,7 @@ static const struct gt_option options[] = {
 	  .help = "auto (on a terminal, unless NO_COLOR is set; the default), always or never" },
 	{ 0 },
 };
+/* clang-format on */
 
 const struct gt_syntax gt_doctor_syntax = {
 	.name = "doctor",
@@ -91,12 +93,12 @@ static void write_text(struct gt_doctor *d)
 	found_column = what_column + WHAT_COLUMNS;
 	gt_print_tab(p, MARK_COLUMN);
 	gt_print_put(p, marks[finding].paint, "%s",
-		    utf8 ? marks[finding].utf8 : marks[finding].ascii);
+		     utf8 ? marks[finding].utf8 : marks[finding].ascii);
 	gt_print_tab(p, what_column);
 	gt_print_put(p, GT_PLAIN, "%s", d->pending.what);
 	gt_print_tab(p, found_column);
 	gt_print_wrap(p, finding == GT_FINDING_NOTE ? GT_DIM : GT_PLAIN, found_column, "%s",
-		     d->pending.text);
+		      d->pending.text);
 	if (!*d->pending.remedy)
 		return;
 	gt_print_tab(p, found_column);
@@ -179,7 +181,7 @@ static void begin(struct gt_doctor *d)
 	uname(&u);
 	if (!d->json) {
 		gt_print_put(&d->page, GT_PLAIN, "gputrack " GT_VERSION " on %s %s, %s", u.sysname,
-			    u.release, u.machine);
+			     u.release, u.machine);
 		gt_print_end(&d->page);
 		return;
 	}
@@ -206,7 +208,10 @@ static void list_apis(char *out, size_t size, const bool *works)
 		if (!works[i])
 			continue;
 		snprintf(out + used, size - used, "%s%s",
-			 !told ? "" : left == 1 ? " and " : ", ", checks[i].name);
+			 !told     ? "" :
+			 left == 1 ? " and " :
+				     ", ",
+			 checks[i].name);
 		told++;
 		left--;
 	}
@@ -229,12 +234,11 @@ static bool conclude(struct gt_doctor *d, const bool *works)
 	}
 	gt_print_end(&d->page);
 	if (*list)
-		gt_print_wrap(&d->page, GT_GREEN, 0,
-			     "%s programs can be tracked: %s run ./program", list,
-			     gt_tool_name());
+		gt_print_wrap(&d->page, GT_GREEN, 0, "%s programs can be tracked: %s run ./program",
+			      list, gt_tool_name());
 	else
 		gt_print_wrap(&d->page, GT_RED, 0,
-			     "Nothing can be tracked here yet: see the remedies above");
+			      "Nothing can be tracked here yet: see the remedies above");
 	return *list;
 }
 
@@ -242,8 +246,9 @@ static int describe_system(const struct gt_style *style)
 {
 	struct gt_system *system = gt_alloc(sizeof *system);
 
-	*system = (struct gt_system){ .out = stdout, .utf8 = style->utf8, .root = "",
-				      .today = time(NULL) };
+	*system = (struct gt_system){
+		.out = stdout, .utf8 = style->utf8, .root = "", .today = time(NULL)
+	};
 	gt_system_look(system);
 	gt_system_write(system);
 	free(system);
@@ -263,7 +268,7 @@ int gt_cmd_doctor(int argc, char **argv)
 		return status;
 	if (s.system && (s.json || s.program))
 		return gt_syntax_wrong(&gt_doctor_syntax, "--system goes with neither --json nor "
-				      "--program");
+							  "--program");
 	style = gt_terminal_style(stdout, s.color);
 	if (s.system)
 		return describe_system(&style);

@@ -36,14 +36,14 @@ enum { GT_FINDING_TEXT = PATH_MAX + 256 };
 
 /* What a finding is written with; the sections see only the functions below. */
 struct gt_doctor {
-	const char *program;    /* the one that was asked about; NULL: none */
+	const char *program; /* the one that was asked about; NULL: none */
 	struct gt_printer page;
-	struct gt_json *json;   /* NULL: text on the page */
+	struct gt_json *json; /* NULL: text on the page */
 	struct {
 		bool is_there;
 		enum gt_finding finding;
 		char what[64], text[GT_FINDING_TEXT], remedy[GT_FINDING_TEXT];
-	} pending;              /* a remedy may follow */
+	} pending; /* a remedy may follow */
 };
 
 /* What a check looked at (our word, a short one) and what it found (anybody's words). */
@@ -55,10 +55,10 @@ void gt_doctor_remedy(struct gt_doctor *d, const char *format, ...)
 
 /* A row of doctor.c's table. */
 struct gt_check {
-	const char *name;                   /* the section's heading */
-	bool (*look)(struct gt_doctor *d);  /* says its findings; whether all that matters works */
-	bool is_api;                        /* programs of API `name` can be tracked when it does */
-	bool must;                          /* the doctor's exit status is 1 when it does not */
+	const char *name;                  /* the section's heading */
+	bool (*look)(struct gt_doctor *d); /* says its findings; whether all that matters works */
+	bool is_api;                       /* programs of API `name` can be tracked when it does */
+	bool must;                         /* the doctor's exit status is 1 when it does not */
 	bool (*applies)(const struct gt_doctor *d); /* NULL: always */
 };
 

@@ -28,12 +28,12 @@ struct gt_nvidia_gpu {
 struct gt_system {
 	FILE *out;
 	bool utf8;
-	const char *root;    /* "" is this machine's */
+	const char *root; /* "" is this machine's */
 	time_t today;
 	struct gt_disks disks;
 	struct gt_nvidia_gpu gpus[64];
 	unsigned gpu_count;
-	const char *others;  /* devices of other APIs, a line each; "" for none */
+	const char *others; /* devices of other APIs, a line each; "" for none */
 };
 
 /* All sections, in their order. */

@@ -117,10 +117,10 @@ static void put_scaling(const struct gt_system *s, unsigned cpus)
 	for (unsigned i = 0; i < cpus; i++) {
 		char current[32], highest[32];
 
-		if (!gt_system_line(s, current, sizeof current,
-				    CPU "%u/cpufreq/scaling_cur_freq", i) ||
-		    !gt_system_line(s, highest, sizeof highest,
-				    CPU "%u/cpufreq/cpuinfo_max_freq", i))
+		if (!gt_system_line(s, current, sizeof current, CPU "%u/cpufreq/scaling_cur_freq",
+				    i) ||
+		    !gt_system_line(s, highest, sizeof highest, CPU "%u/cpufreq/cpuinfo_max_freq",
+				    i))
 			continue;
 		now += strtod(current, NULL);
 		most += strtod(highest, NULL);
@@ -172,8 +172,7 @@ void gt_system_processor(const struct gt_system *s)
 	    read_cpuinfo(s, "Model", text, sizeof text))
 		put_labelled(s, "Model name", text);
 	put_bios_model(s);
-	if (gt_system_line(s, text, sizeof text,
-			   CPU "0/topology/thread_siblings_list"))
+	if (gt_system_line(s, text, sizeof text, CPU "0/topology/thread_siblings_list"))
 		put_count(s, "Thread(s) per core", count_list(text));
 	sockets = count_sockets(s, cpus);
 	if (sockets)
@@ -235,14 +234,14 @@ void gt_system_memory(const struct gt_system *s)
 	available = meminfo_kb(text, "\nMemAvailable:");
 	swap = meminfo_kb(text, "\nSwapTotal:");
 	swap_free = meminfo_kb(text, "\nSwapFree:");
-#define SIZE(n, kb) format_size(size[n], (double)(kb) * 1024, units, false)
+#define SIZE(n, kb) format_size(size[n], (double)(kb)*1024, units, false)
 	fprintf(s->out, "%20s%12s%12s%12s%12s%12s\n", "total", "used", "free", "shared",
 		"buff/cache", "available");
 	fprintf(s->out, "Mem: %15s%12s%12s%12s%12s%12s\n", SIZE(0, total),
 		SIZE(1, total > available ? total - available : 0), SIZE(2, free_kb),
 		SIZE(3, meminfo_kb(text, "\nShmem:")),
 		SIZE(4, meminfo_kb(text, "\nBuffers:") + meminfo_kb(text, "\nCached:") +
-			meminfo_kb(text, "\nSReclaimable:")),
+				meminfo_kb(text, "\nSReclaimable:")),
 		SIZE(5, available));
 	fprintf(s->out, "Swap:%15s%12s%12s\n", SIZE(0, swap),
 		SIZE(1, swap > swap_free ? swap - swap_free : 0), SIZE(2, swap_free));

@@ -52,9 +52,11 @@ static bool read_release(const struct gt_system *s, const char *key, char *out, 
 /* "7month 4w", the way systemd tells ages of days. */
 static void format_age(char *out, size_t size, time_t seconds)
 {
+	/* clang-format off */
 	static const struct { const char *unit; long s; } units[] = {
 		{ "y", 31557600 }, { "month", 2629800 }, { "w", 604800 }, { "d", DAY_S },
 	};
+	/* clang-format on */
 	size_t used = 0;
 
 	out[0] = '\0';
@@ -110,10 +112,12 @@ static void read_kernel(const struct gt_system *s, struct utsname *u)
 
 void gt_system_host(const struct gt_system *s)
 {
+	/* clang-format off */
 	static const struct { const char *label, *file; } board[] = {
 		{ "Hardware Vendor", "sys_vendor" }, { "Hardware Model", "product_name" },
 		{ "Firmware Version", "bios_version" },
 	};
+	/* clang-format on */
 	struct utsname u;
 	char text[512];
 
@@ -129,8 +133,10 @@ void gt_system_host(const struct gt_system *s)
 		put_labelled(s, "Operating System", text);
 	snprintf(text, sizeof text, "%s %s", u.sysname, u.release);
 	put_labelled(s, "Kernel", text);
-	put_labelled(s, "Architecture", !strcmp(u.machine, "x86_64") ? "x86-64" :
-					!strcmp(u.machine, "aarch64") ? "arm64" : u.machine);
+	put_labelled(s, "Architecture",
+		     !strcmp(u.machine, "x86_64")  ? "x86-64" :
+		     !strcmp(u.machine, "aarch64") ? "arm64" :
+						     u.machine);
 	for (size_t i = 0; i < sizeof board / sizeof *board; i++)
 		if (gt_system_line(s, text, sizeof text, "/sys/class/dmi/id/%s", board[i].file))
 			put_labelled(s, board[i].label, text);

@@ -83,7 +83,8 @@ static void explore_levelzero(FILE *out, const void *unused)
 		for (uint32_t k = 0; k < found; k++) {
 			struct gt_ze_device_properties p = { .stype = GT_ZE_DEVICE_PROPERTIES };
 			struct gt_ze_memory_properties m = {
-				.stype = GT_ZE_DEVICE_MEMORY_PROPERTIES };
+				.stype = GT_ZE_DEVICE_MEMORY_PROPERTIES
+			};
 			char text[512];
 			uint32_t one = 1;
 

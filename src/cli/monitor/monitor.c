@@ -20,8 +20,9 @@
 #include "cli/output.h"
 #include "cli/monitor/process_meter.h"
 
-#define HEADER "timestamp,description,pid,name,cpu_percent,memory_mb,memory_percent,disk_read_kb," \
-	       "disk_write_kb\n"
+#define HEADER                                                                                     \
+	"timestamp,description,pid,name,cpu_percent,memory_mb,memory_percent,disk_read_kb,"        \
+	"disk_write_kb\n"
 
 enum {
 	INTERVAL_MIN_NS = 1000000,
@@ -34,6 +35,7 @@ struct settings {
 	const char *description, *output;
 };
 
+/* clang-format off */
 static const struct gt_option options[] = {
 	{ .name = "pids", .letter = 'p', .argument = "PID[,PID…]", .type = GT_OPTION_TEXTS,
 	  .at = offsetof(struct settings, pids), .help = "the processes to watch" },
@@ -51,6 +53,7 @@ static const struct gt_option options[] = {
 	  .help = "write there instead of stdout; added to what an earlier run wrote" },
 	{ 0 },
 };
+/* clang-format on */
 
 const struct gt_syntax gt_monitor_syntax = {
 	.name = "monitor",
@@ -62,7 +65,8 @@ const struct gt_syntax gt_monitor_syntax = {
 		 "disk_read_kb and disk_write_kb (1,024 bytes each, since the process began; empty "
 		 "where the kernel does not tell). With PROGRAM, that is started and watched, and "
 		 "its exit status is passed on.",
-	.options = options, .first_operand_ends = true,
+	.options = options,
+	.first_operand_ends = true,
 };
 
 /* Those that are watched, and how. */
@@ -72,9 +76,9 @@ struct watch {
 	uint64_t memory_bytes; /* of the machine */
 	const char *description;
 	FILE *out;
-	bool has_header;       /* … which an earlier run has given */
-	bool is_new;           /* nothing was there before */
-	pid_t child;           /* PROGRAM; 0: none */
+	bool has_header; /* … which an earlier run has given */
+	bool is_new;     /* nothing was there before */
+	pid_t child;     /* PROGRAM; 0: none */
 	bool hidden_said;
 };
 
@@ -144,7 +148,8 @@ static int open_output(struct watch *w, const char *path)
 		fclose(file);
 		w->out = stdout;
 		return gt_fail("%s holds something else than monitor's rows; choose another "
-			       "--output, or move it away", path);
+			       "--output, or move it away",
+			       path);
 	}
 	fseek(file, -1, SEEK_END);
 	last = (char)getc(file);
@@ -185,7 +190,8 @@ static void put_row(struct watch *w, const struct gt_process_meter *m,
 		fputs(",\n", w->out);
 	if (!r->has_disk && !w->hidden_said) {
 		gt_fail("the disk use of process %d is not ours to see, its fields stay empty: run "
-			"as its user or as root", (int)m->pid);
+			"as its user or as root",
+			(int)m->pid);
 		w->hidden_said = true;
 	}
 }
@@ -313,7 +319,7 @@ static int monitor(struct watch *w, const struct settings *s, char **program)
 		return gt_syntax_wrong(&gt_monitor_syntax, "--interval is from 0.001 to 86400 s");
 	if (s->duration_s > DURATION_MAX)
 		return gt_syntax_wrong(&gt_monitor_syntax, "--duration is at most %d seconds",
-				      DURATION_MAX);
+				       DURATION_MAX);
 	if (!s->pids.count && !*program)
 		return gt_syntax_wrong(&gt_monitor_syntax, "give --pids PID[,PID…] or a PROGRAM");
 	status = add_pids(w, &s->pids);

@@ -99,8 +99,10 @@ static bool has_ended(const struct gt_process_meter *m)
 static int no_process(struct gt_error *error, pid_t pid, int e)
 {
 	if (e == ESRCH || e == ENOENT || e == EINVAL)
-		return gt_error_set(error, -ESRCH, "there is no process %d: `pgrep -a NAME` or "
-				    "`ps` tells the numbers", (int)pid);
+		return gt_error_set(error, -ESRCH,
+				    "there is no process %d: `pgrep -a NAME` or "
+				    "`ps` tells the numbers",
+				    (int)pid);
 	return gt_error_set(error, -e, "process %d cannot be watched: %s", (int)pid, strerror(e));
 }
 
@@ -117,8 +119,10 @@ int gt_process_meter_open(struct gt_process_meter *m, pid_t pid, struct gt_error
 #endif
 	/* kernels differ in what they call it */
 	if (m->fd < 0 && (errno == EINVAL || errno == ENOENT))
-		return gt_error_set(error, -EINVAL, "%d is a thread, not a process: see Tgid in "
-				    "/proc/%d/status", (int)pid, (int)pid);
+		return gt_error_set(error, -EINVAL,
+				    "%d is a thread, not a process: see Tgid in "
+				    "/proc/%d/status",
+				    (int)pid, (int)pid);
 	e = clock_getcpuclockid(pid, &m->clock);
 	if (!e && !read_cpu(m, &m->cpu_ns))
 		e = errno;

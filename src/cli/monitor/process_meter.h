@@ -17,18 +17,18 @@
 
 struct gt_process_meter {
 	pid_t pid;
-	int fd;               /* readable when the process has ended; -1: the kernel has none */
+	int fd; /* readable when the process has ended; -1: the kernel has none */
 	clockid_t clock;
-	uint64_t start_ticks; /* with the pid, this is who it is */
+	uint64_t start_ticks;     /* with the pid, this is who it is */
 	uint64_t cpu_ns, time_ns; /* of the last reading */
-	char name[256];       /* as it is now: an exec changes it */
+	char name[256];           /* as it is now: an exec changes it */
 };
 
 struct gt_process_reading {
-	double cpu_percent;   /* since the last reading; 100: one core */
-	uint64_t cpu_ns;      /* since the process began */
+	double cpu_percent; /* since the last reading; 100: one core */
+	uint64_t cpu_ns;    /* since the process began */
 	uint64_t rss_bytes;
-	bool has_disk;        /* others' may be hidden from us */
+	bool has_disk;                    /* others' may be hidden from us */
 	uint64_t read_bytes, write_bytes; /* disk, since the process began */
 };
 

@@ -19,7 +19,7 @@ enum { EVERY_NS = 100 * 1000 * 1000 };
 
 struct series {
 	uint16_t number;
-	bool any;              /* a value has been written */
+	bool any; /* a value has been written */
 	int64_t written, seen;
 	uint64_t seen_ns;
 };

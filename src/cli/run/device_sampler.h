@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 /* Names of the series. */
-#define GT_SERIES_DEVICE_USED "device memory used"
+#define GT_SERIES_DEVICE_USED  "device memory used"
 #define GT_SERIES_PROGRAM_USED "device memory used by the program"
 
 struct gt_device_sampler;

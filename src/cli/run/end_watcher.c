@@ -45,8 +45,8 @@ static void note_end(struct gt_end_watcher *w, const char *name, uint64_t now_ns
 	if (!has_no_end(w, name))
 		return;
 	if (w->ends < 0) {
-		w->ends = openat(w->folder, GT_ENDS_FILE, O_WRONLY | O_CREAT | O_APPEND |
-				 O_NOFOLLOW | O_CLOEXEC, 0600);
+		w->ends = openat(w->folder, GT_ENDS_FILE,
+				 O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
 		/* of several tools that record into one folder, the first begins the file */
 		if (w->ends >= 0 && !lseek(w->ends, 0, SEEK_END))
 			dprintf(w->ends, GT_ENDS_MAGIC);

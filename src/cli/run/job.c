@@ -73,7 +73,8 @@ static void warn_of_hosts(const struct gt_info *theirs, const struct gt_info *ou
 	if (*here && *there && strcmp(here, there))
 		gt_tell("rank %s runs on %s and joins a recording begun on %s, whose clock is "
 			"another: their times do not compare; give each host its own with "
-			"-o job.$(hostname).gt", rank, here, there);
+			"-o job.$(hostname).gt",
+			rank, here, there);
 }
 
 static int enter(const struct gt_job *job, struct gt_folder *made, const char *folder,

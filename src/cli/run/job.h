@@ -16,9 +16,9 @@
 #include "trace/info.h"
 
 struct gt_job {
-	const char *rank;   /* NULL: no rank of a job */
-	char id[128];       /* the same for all ranks of a job, on this host at least */
-	pid_t launcher;     /* our parent: likewise */
+	const char *rank;         /* NULL: no rank of a job */
+	char id[128];             /* the same for all ranks of a job, on this host at least */
+	pid_t launcher;           /* our parent: likewise */
 	struct gt_runners others; /* since we left: who else is being run */
 };
 

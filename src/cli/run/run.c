@@ -45,6 +45,7 @@ enum with { WITH_DOORS, WITH_NSYS };
 
 static const char *const with_names[] = { [WITH_DOORS] = "doors", [WITH_NSYS] = "nsys", NULL };
 
+/* clang-format off */
 static const struct gt_option options[] = {
 	{ .name = "output", .letter = 'o', .type = GT_OPTION_TEXT, .argument = "NAME.gt",
 	  .at = offsetof(struct settings, output),
@@ -88,6 +89,7 @@ static const struct gt_option options[] = {
 		  "and NAME.sqlite" },
 	{ 0 },
 };
+/* clang-format on */
 
 const struct gt_syntax gt_run_syntax = {
 	.name = "run",
@@ -111,13 +113,14 @@ struct run {
 	struct gt_info *info;
 	struct gt_device_sampler *sampler; /* the parent's alone; NULL: none */
 	struct gt_end_watcher *watcher;    /* likewise */
-	int program_status; /* where nothing could be recorded: of waitpid, or -1 */
+	int program_status;                /* where nothing could be recorded: of waitpid, or -1 */
 };
 
 static int set(const char *name, const char *value, struct gt_error *error)
 {
 	return setenv(name, value, 1) ?
-		       gt_error_set(error, -errno, "cannot set %s: %s", name, strerror(errno)) : 0;
+		       gt_error_set(error, -errno, "cannot set %s: %s", name, strerror(errno)) :
+		       0;
 }
 
 /* Absolute: the program, or a script around it, may go elsewhere before it makes a call. */
@@ -155,7 +158,7 @@ static int open_cuda(const char *path, struct gt_error *error)
 	if (!other || !*other || !strcmp(other, path))
 		return set("CUDA_INJECTION64_PATH", path, error);
 	fprintf(stderr, "gputrack: CUDA_INJECTION64_PATH is set already, so CUDA is not tracked: "
-		"unset it to track CUDA\n");
+			"unset it to track CUDA\n");
 	return 0;
 }
 
@@ -188,11 +191,14 @@ static int open_doors(struct gt_error *error)
 		any = true;
 		e = open_cuda(path, error);
 	}
-	return e || any ? e :
-	       gt_error_set(error, -ENOENT, "cannot track a program from its start: the libraries "
-			    "that go into it are not beside this gputrack; " WITHOUT_DOORS " a "
-			    "gputrack that is installed whole (this one reads recordings)",
-			    gt_tool_name());
+	return e || any ?
+		       e :
+		       gt_error_set(error, -ENOENT,
+				    "cannot track a program from its start: the libraries "
+				    "that go into it are not beside this gputrack; " WITHOUT_DOORS
+				    " a "
+				    "gputrack that is installed whole (this one reads recordings)",
+				    gt_tool_name());
 }
 
 static int set_number(const char *name, uint64_t number, struct gt_error *error)
@@ -356,11 +362,18 @@ static const char *nsys_folder(void *context, pid_t pid)
 /* The status of waitpid and the pid, or -1 and the error; the recording is made by then. */
 static int record(struct run *run, pid_t *pid, struct gt_error *error)
 {
-	struct gt_launch launch = { .argv = run->argv, .prepare = prepare, .undo = undo,
-				    .prepared = prepared, .started = started, .context = run };
-	struct gt_with_nsys with = { .argv = run->argv, .no_stacks = run->settings->no_stacks,
+	struct gt_launch launch = { .argv = run->argv,
+				    .prepare = prepare,
+				    .undo = undo,
+				    .prepared = prepared,
+				    .started = started,
+				    .context = run };
+	struct gt_with_nsys with = { .argv = run->argv,
+				     .no_stacks = run->settings->no_stacks,
 				     .keep = run->settings->keep_nsys,
-				     .folder = nsys_folder, .context = run, .info = run->info };
+				     .folder = nsys_folder,
+				     .context = run,
+				     .info = run->info };
 	int status;
 
 	if (run->settings->with == WITH_NSYS) {
@@ -375,31 +388,38 @@ static int record(struct run *run, pid_t *pid, struct gt_error *error)
 	if (status < 0 || !gt_folder_follow(run->hold, run->folder, sizeof run->folder))
 		return status;
 	run->program_status = status;
-	return gt_error_set(error, -1, "the recording %s was removed while the program ran: run it "
-			    "again", run->folder);
+	return gt_error_set(error, -1,
+			    "the recording %s was removed while the program ran: run it "
+			    "again",
+			    run->folder);
 }
 
 /* What nsys cannot do for us. */
 static int check_with(const struct settings *s)
 {
-	const char *option = s->csv ? "--csv" : s->log ? "--log" :
-			     s->csv_more ? "--csv-more" : s->max_bytes ? "--max-size" :
-			     s->duration > 0 ? "--duration" :
-			     gt_option_was_typed("stack-depth") ? "--stack-depth" : NULL;
+	const char *option = s->csv                             ? "--csv" :
+			     s->log                             ? "--log" :
+			     s->csv_more                        ? "--csv-more" :
+			     s->max_bytes                       ? "--max-size" :
+			     s->duration > 0                    ? "--duration" :
+			     gt_option_was_typed("stack-depth") ? "--stack-depth" :
+								  NULL;
 
 	return s->with == WITH_NSYS && option ?
-	       gt_syntax_wrong(&gt_run_syntax, "%s is not to be had --with nsys", option) : 0;
+		       gt_syntax_wrong(&gt_run_syntax, "%s is not to be had --with nsys", option) :
+		       0;
 }
 
 /* A CSV may be asked for by variables, too. */
 static int check_idle(const struct settings *s)
 {
-	bool has_csv = s->csv || getenv("GPUTRACK_CSV") ||
-		       getenv("ZEL_SYSTEM_RESOURCE_TRACKER_CSV");
+	bool has_csv =
+		s->csv || getenv("GPUTRACK_CSV") || getenv("ZEL_SYSTEM_RESOURCE_TRACKER_CSV");
 	int status = gt_option_needs(&gt_run_syntax, "csv-more", has_csv, "--csv FILE");
 
-	return status ? status : gt_option_needs(&gt_run_syntax, "keep-nsys",
-						 s->with == WITH_NSYS, "--with nsys");
+	return status ? status :
+			gt_option_needs(&gt_run_syntax, "keep-nsys", s->with == WITH_NSYS,
+					"--with nsys");
 }
 
 /* What the traced program is to write to, which cannot say what is wrong with it. */
@@ -443,10 +463,10 @@ int gt_cmd_run(int argc, char **argv)
 		status = gt_syntax_wrong(&gt_run_syntax, "there is no PROGRAM to run");
 	else if (first >= 0 && settings.stack_depth > GT_STACK_FRAMES_MAX)
 		status = gt_syntax_wrong(&gt_run_syntax, "--stack-depth is at most %d",
-					GT_STACK_FRAMES_MAX);
+					 GT_STACK_FRAMES_MAX);
 	else if (first >= 0 && settings.duration > DURATION_MAX)
 		status = gt_syntax_wrong(&gt_run_syntax, "--duration is at most %d seconds",
-					DURATION_MAX);
+					 DURATION_MAX);
 	else if (first >= 0)
 		status = check_with(&settings);
 	if (first >= 0 && !status)

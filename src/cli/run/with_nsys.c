@@ -34,7 +34,7 @@ struct stderr_tap {
 	int from, stop[2];
 	char kept[KEPT];
 	size_t size;
-	bool passing;      /* no longer held back */
+	bool passing; /* no longer held back */
 	uint64_t began_ns;
 	pthread_t thread;
 };
@@ -129,7 +129,7 @@ static const char *last_line(struct stderr_tap *t)
 struct job {
 	struct stderr_tap tap;
 	int tap_in;
-	bool is_ours;      /* the program has ended: what nsys says now is not for its output */
+	bool is_ours; /* the program has ended: what nsys says now is not for its output */
 	char folder[PATH_MAX], report[PATH_MAX + 32], export[PATH_MAX + 32];
 };
 
@@ -181,8 +181,9 @@ static void tap_close(struct job *job)
 /* Runs nsys; the status of waitpid, or -1 when it cannot be run at all. */
 static int run_nsys(struct job *job, char *const *argv, pid_t *pid, struct gt_error *error)
 {
-	struct gt_launch launch = { .argv = argv, .prepare = prepare, .undo = undo,
-				    .context = job };
+	struct gt_launch launch = {
+		.argv = argv, .prepare = prepare, .undo = undo, .context = job
+	};
 	struct gt_error why = { "" };
 	int status = tap_open(job, error);
 
@@ -191,8 +192,10 @@ static int run_nsys(struct job *job, char *const *argv, pid_t *pid, struct gt_er
 	status = gt_launch(&launch, pid, &why);
 	tap_close(job);
 	if (status < 0)
-		gt_error_set(error, -1, "%.*s; install Nsight Systems and put nsys on PATH, or run "
-			     "without --with nsys", (int)strcspn(why.text, ";"), why.text);
+		gt_error_set(error, -1,
+			     "%.*s; install Nsight Systems and put nsys on PATH, or run "
+			     "without --with nsys",
+			     (int)strcspn(why.text, ";"), why.text);
 	return status;
 }
 
@@ -221,11 +224,15 @@ static int profile(struct job *job, const struct gt_with_nsys *with, pid_t *pid,
 		   struct gt_error *error)
 {
 	char output[PATH_MAX + 32];
-	const char *fixed[] = { "nsys", "profile", "--trace=cuda", "--sample=none",
+	const char *fixed[] = { "nsys",
+				"profile",
+				"--trace=cuda",
+				"--sample=none",
 				"--cuda-memory-usage=true",
 				with->no_stacks ? "--cudabacktrace=none" :
 						  "--cudabacktrace=memory:0",
-				"--force-overwrite=true", output };
+				"--force-overwrite=true",
+				output };
 	size_t count = 0, head = sizeof fixed / sizeof *fixed;
 	char **argv;
 	int status;
@@ -254,7 +261,7 @@ static int profile(struct job *job, const struct gt_with_nsys *with, pid_t *pid,
 static int export(struct job *job, struct gt_error *error)
 {
 	char output[PATH_MAX + 64];
-	char *argv[] = { "nsys", "export", "--type=sqlite", "--force-overwrite=true", output,
+	char *argv[] = { "nsys",      "export", "--type=sqlite", "--force-overwrite=true", output,
 			 job->report, NULL };
 	pid_t pid;
 	int status;
@@ -271,7 +278,9 @@ static int export(struct job *job, struct gt_error *error)
 static int import(struct job *job, const struct gt_with_nsys *with, pid_t pid,
 		  struct gt_error *error)
 {
-	struct gt_import what = { .file = job->export, .info = with->info, .source = "nsys profile",
+	struct gt_import what = { .file = job->export,
+				  .info = with->info,
+				  .source = "nsys profile",
 				  .folder = with->folder(with->context, pid) };
 	struct gt_import_result result = { 0 };
 	struct gt_folder made;

@@ -9,14 +9,14 @@
 #include "trace/info.h"
 
 struct gt_with_nsys {
-	char *const *argv;     /* the program */
+	char *const *argv; /* the program */
 	bool no_stacks;
-	bool keep;             /* what nsys wrote: NAME.nsys-rep, NAME.sqlite beside NAME.gt */
+	bool keep; /* what nsys wrote: NAME.nsys-rep, NAME.sqlite beside NAME.gt */
 	/* In our process, when there is an export: names the recording's folder, which is made. */
 	const char *(*folder)(void *context, pid_t pid);
 	void *context;
-	struct gt_info *info;  /* gets what the export says; written by the caller */
-	int program_status;    /* set: the program's, or -1 when it did not run */
+	struct gt_info *info; /* gets what the export says; written by the caller */
+	int program_status;   /* set: the program's, or -1 when it did not run */
 };
 
 /*

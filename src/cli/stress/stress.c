@@ -19,7 +19,9 @@ enum { THREADS_MAX = 1024 };
 
 /* In the order in which a device is looked for. */
 static const struct gt_stress_api *const apis[] = {
-	&gt_stress_cuda, &gt_stress_levelzero, &gt_stress_opencl,
+	&gt_stress_cuda,
+	&gt_stress_levelzero,
+	&gt_stress_opencl,
 };
 enum { API_COUNT = sizeof apis / sizeof *apis, API_ANY = API_COUNT };
 
@@ -34,6 +36,7 @@ struct settings {
 
 #define AT(field) .at = offsetof(struct settings, field)
 
+/* clang-format off */
 static const struct gt_option options[] = {
 	{ .name = "throughput", .letter = 't', .argument = "N", .type = GT_OPTION_TEXT,
 	  AT(throughput),
@@ -57,6 +60,7 @@ static const struct gt_option options[] = {
 	  .help = "share the events among so many threads (default: 1)" },
 	{ 0 },
 };
+/* clang-format on */
 
 const struct gt_syntax gt_stress_syntax = {
 	.name = "stress",
@@ -111,7 +115,8 @@ static const struct gt_stress_api *open_device(struct gt_stress_device *d, const
 		if (!open_api(d, apis[s->api], s->library, &error))
 			return apis[s->api];
 		gt_fail("no %s memory to be had: %s; name its library with --library FILE, or "
-			"another API with --api", apis[s->api]->title, error.text);
+			"another API with --api",
+			apis[s->api]->title, error.text);
 		return NULL;
 	}
 	for (size_t i = 0; i < API_COUNT; i++) {
@@ -127,7 +132,8 @@ static const struct gt_stress_api *open_device(struct gt_stress_device *d, const
 		gt_fail("no GPU memory to be had: %s; name another with --library FILE", why.text);
 	else
 		gt_fail("neither CUDA nor Level Zero nor OpenCL has a device here; name a library "
-			"that has one with --library FILE, or see `%s doctor`", gt_tool_name());
+			"that has one with --library FILE, or see `%s doctor`",
+			gt_tool_name());
 	return NULL;
 }
 
@@ -148,7 +154,8 @@ static void say_begin(const struct gt_stress_plan *plan, const struct gt_stress_
 	if (plan->rate)
 		snprintf(rate, sizeof rate, "%llu", (unsigned long long)plan->rate);
 	printf("Running GPU stress generator: %s events/sec, alloc_size=%llu bytes, "
-	       "free ratio=%s\n", rate, (unsigned long long)plan->size_bytes, ratio);
+	       "free ratio=%s\n",
+	       rate, (unsigned long long)plan->size_bytes, ratio);
 	printf("pid %d, %s on ", (int)getpid(), api->title);
 	gt_text_put(stdout, d->name, UINT32_MAX, GT_CUT_MIDDLE,
 		    !strcmp(nl_langinfo(CODESET), "UTF-8"));
@@ -187,11 +194,13 @@ static int check(const struct settings *s, struct gt_stress_plan *plan)
 	bool is_number = *rate && !rate[strspn(rate, "0123456789")];
 
 	if (strcmp(rate, "max") && !is_number)
-		return gt_syntax_wrong(&gt_stress_syntax, "--throughput takes a whole number or max, "
-				      "not '%s'", rate);
+		return gt_syntax_wrong(&gt_stress_syntax,
+				       "--throughput takes a whole number or max, "
+				       "not '%s'",
+				       rate);
 	if (is_number && (!gt_count_parse(rate, &plan->rate) || plan->rate > 1000000000u))
 		return gt_syntax_wrong(&gt_stress_syntax, "--throughput is at most 1000000000; max "
-				      "is as fast as it goes");
+							  "is as fast as it goes");
 	if (!s->size_bytes)
 		return gt_syntax_wrong(&gt_stress_syntax, "--allocate-size is at least 1");
 	if (s->free_ratio > 1)
@@ -205,8 +214,11 @@ static int check(const struct settings *s, struct gt_stress_plan *plan)
 
 int gt_cmd_stress(int argc, char **argv)
 {
-	struct settings s = { .throughput = "1000", .size_bytes = 2048, .free_ratio = 1,
-			      .threads = 1, .api = API_ANY };
+	struct settings s = { .throughput = "1000",
+			      .size_bytes = 2048,
+			      .free_ratio = 1,
+			      .threads = 1,
+			      .api = API_ANY };
 	struct gt_stress_plan plan = { 0 };
 	const struct gt_stress_api *api;
 	struct gt_stress_device device;

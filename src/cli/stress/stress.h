@@ -40,7 +40,9 @@ struct gt_stress_device {
 	int (*enter)(struct gt_stress_device *d);
 	/* Lets go of the context. */
 	void (*close)(struct gt_stress_device *d);
-	struct { void *context, *device, *call[4]; } own; /* the API's */
+	struct {
+		void *context, *device, *call[4];
+	} own; /* the API's */
 };
 
 struct gt_stress_api {

@@ -45,32 +45,44 @@ static void let_go(struct gt_stress_device *d)
 
 static int open_device(struct gt_stress_device *d, const char *library, struct gt_error *error)
 {
-	static const char *const names[] = { "cuInit", "cuDeviceGetCount", "cuDeviceGet",
-		"cuDeviceGetName", "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2",
-		"cuCtxSetCurrent", "cuMemAlloc_v2", "cuMemFree_v2", NULL };
+	static const char *const names[] = { "cuInit",
+					     "cuDeviceGetCount",
+					     "cuDeviceGet",
+					     "cuDeviceGetName",
+					     "cuDevicePrimaryCtxRetain",
+					     "cuDevicePrimaryCtxRelease_v2",
+					     "cuCtxSetCurrent",
+					     "cuMemAlloc_v2",
+					     "cuMemFree_v2",
+					     NULL };
 	void *lib = gt_stress_load(library, error), *f[9];
 	int result, count = 0, device = 0;
 
 	if (!lib)
 		return -ENOENT;
 	if (!gt_stress_find(lib, names, f))
-		return gt_error_set(error, -ENOENT, "%s is no CUDA driver; `%s doctor` "
-				    "tells what is here", library, gt_tool_name());
+		return gt_error_set(error, -ENOENT,
+				    "%s is no CUDA driver; `%s doctor` "
+				    "tells what is here",
+				    library, gt_tool_name());
 	result = ((init_fn *)f[0])(0);
 	if (!result)
 		result = ((device_count_fn *)f[1])(&count);
 	if (!result && count > 0)
 		result = ((device_get_fn *)f[2])(&device, 0);
 	if (result || count <= 0)
-		return gt_error_set(error, -ENXIO, "CUDA has no device here (%s: result %d); "
-				    "`%s doctor` tells what is missing", library, result,
-				    gt_tool_name());
+		return gt_error_set(error, -ENXIO,
+				    "CUDA has no device here (%s: result %d); "
+				    "`%s doctor` tells what is missing",
+				    library, result, gt_tool_name());
 	snprintf(d->name, sizeof d->name, "device 0");
 	((device_name_fn *)f[3])(d->name, (int)sizeof d->name, device);
 	result = ((retain_fn *)f[4])(&d->own.context, device);
 	if (result)
-		return gt_error_set(error, -EIO, "CUDA makes no context on %s: "
-				    "cuDevicePrimaryCtxRetain gives %d", d->name, result);
+		return gt_error_set(error, -EIO,
+				    "CUDA makes no context on %s: "
+				    "cuDevicePrimaryCtxRetain gives %d",
+				    d->name, result);
 	d->own.device = (void *)(intptr_t)device;
 	d->own.call[CALL_ALLOC] = f[7];
 	d->own.call[CALL_FREE] = f[8];
@@ -85,6 +97,8 @@ static int open_device(struct gt_stress_device *d, const char *library, struct g
 	return 0;
 }
 
+/* clang-format off */
 const struct gt_stress_api gt_stress_cuda = {
 	.name = "cuda", .title = "CUDA", .library = "libcuda.so.1", .open = open_device,
 };
+/* clang-format on */

@@ -13,9 +13,8 @@ static int make(struct gt_stress_device *d, uint64_t size_bytes, void **block)
 {
 	const struct gt_ze_device_mem_alloc_desc desc = { .stype = GT_ZE_DEVICE_MEM_ALLOC_DESC };
 
-	return (int)((gt_ze_alloc_fn *)d->own.call[CALL_ALLOC])(d->own.context, &desc,
-								(size_t)size_bytes, 0,
-								d->own.device, block);
+	return (int)((gt_ze_alloc_fn *)d->own.call[CALL_ALLOC])(
+		d->own.context, &desc, (size_t)size_bytes, 0, d->own.device, block);
 }
 
 static int give_back(struct gt_stress_device *d, void *block)
@@ -48,9 +47,15 @@ static void *find_device(void *const *f, void **driver)
 
 static int open_device(struct gt_stress_device *d, const char *library, struct gt_error *error)
 {
-	static const char *const names[] = { "zeInit", "zeDriverGet", "zeDeviceGet",
-		"zeDeviceGetProperties", "zeContextCreate", "zeMemAllocDevice", "zeMemFree",
-		"zeContextDestroy", NULL };
+	static const char *const names[] = { "zeInit",
+					     "zeDriverGet",
+					     "zeDeviceGet",
+					     "zeDeviceGetProperties",
+					     "zeContextCreate",
+					     "zeMemAllocDevice",
+					     "zeMemFree",
+					     "zeContextDestroy",
+					     NULL };
 	const struct gt_ze_context_desc desc = { .stype = GT_ZE_CONTEXT_DESC };
 	struct gt_ze_device_properties properties = { .stype = GT_ZE_DEVICE_PROPERTIES };
 	void *lib = gt_stress_load(library, error), *f[8], *driver = NULL;
@@ -59,19 +64,25 @@ static int open_device(struct gt_stress_device *d, const char *library, struct g
 	if (!lib)
 		return -ENOENT;
 	if (!gt_stress_find(lib, names, f))
-		return gt_error_set(error, -ENOENT, "%s is no Level Zero loader; `%s doctor` "
-				    "tells what is here", library, gt_tool_name());
+		return gt_error_set(error, -ENOENT,
+				    "%s is no Level Zero loader; `%s doctor` "
+				    "tells what is here",
+				    library, gt_tool_name());
 	d->own.device = find_device(f, &driver);
 	if (!d->own.device)
-		return gt_error_set(error, -ENXIO, "Level Zero has no device here (%s); "
-				    "`%s doctor` tells what is missing", library, gt_tool_name());
+		return gt_error_set(error, -ENXIO,
+				    "Level Zero has no device here (%s); "
+				    "`%s doctor` tells what is missing",
+				    library, gt_tool_name());
 	((gt_ze_get_properties_fn *)f[3])(d->own.device, &properties);
 	properties.name[sizeof properties.name - 1] = '\0';
 	snprintf(d->name, sizeof d->name, "%s", *properties.name ? properties.name : "device 0");
 	result = ((gt_ze_create_context_fn *)f[4])(driver, &desc, &d->own.context);
 	if (result)
-		return gt_error_set(error, -EIO, "Level Zero makes no context on %s: "
-				    "zeContextCreate gives 0x%x", d->name, result);
+		return gt_error_set(error, -EIO,
+				    "Level Zero makes no context on %s: "
+				    "zeContextCreate gives 0x%x",
+				    d->name, result);
 	d->own.call[CALL_ALLOC] = f[5];
 	d->own.call[CALL_FREE] = f[6];
 	d->own.call[CALL_CLOSE] = f[7];
@@ -83,6 +94,8 @@ static int open_device(struct gt_stress_device *d, const char *library, struct g
 	return 0;
 }
 
+/* clang-format off */
 const struct gt_stress_api gt_stress_levelzero = {
 	.name = "levelzero", .title = "Level Zero", .library = GT_ZE_LIBRARY, .open = open_device,
 };
+/* clang-format on */

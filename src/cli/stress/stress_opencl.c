@@ -40,7 +40,8 @@ static void *find_device(void *const *f)
 	for (uint32_t i = 0; i < count && i < PLATFORMS_MAX; i++) {
 		devices = 0;
 		if (!((gt_cl_get_devices_fn *)f[1])(platforms[i], GT_CL_DEVICE_TYPE_ALL, 1, &device,
-						    &devices) && devices)
+						    &devices) &&
+		    devices)
 			return device;
 	}
 	return NULL;
@@ -49,28 +50,35 @@ static void *find_device(void *const *f)
 static int open_device(struct gt_stress_device *d, const char *library, struct gt_error *error)
 {
 	static const char *const names[] = { "clGetPlatformIDs", "clGetDeviceIDs",
-		"clGetDeviceInfo", "clCreateContext", "clCreateBuffer", "clReleaseMemObject",
-		"clReleaseContext", NULL };
+					     "clGetDeviceInfo",  "clCreateContext",
+					     "clCreateBuffer",   "clReleaseMemObject",
+					     "clReleaseContext", NULL };
 	void *lib = gt_stress_load(library, error), *f[7];
 	int32_t result = 0;
 
 	if (!lib)
 		return -ENOENT;
 	if (!gt_stress_find(lib, names, f))
-		return gt_error_set(error, -ENOENT, "%s is no OpenCL loader; `%s doctor` "
-				    "tells what is here", library, gt_tool_name());
+		return gt_error_set(error, -ENOENT,
+				    "%s is no OpenCL loader; `%s doctor` "
+				    "tells what is here",
+				    library, gt_tool_name());
 	d->own.device = find_device(f);
 	if (!d->own.device)
-		return gt_error_set(error, -ENXIO, "OpenCL has no device here (%s); "
-				    "`%s doctor` tells what is missing", library, gt_tool_name());
+		return gt_error_set(error, -ENXIO,
+				    "OpenCL has no device here (%s); "
+				    "`%s doctor` tells what is missing",
+				    library, gt_tool_name());
 	snprintf(d->name, sizeof d->name, "device 0");
 	((gt_cl_get_info_fn *)f[2])(d->own.device, GT_CL_DEVICE_NAME, sizeof d->name - 1, d->name,
 				    NULL);
-	d->own.context = ((gt_cl_create_context_fn *)f[3])(NULL, 1, &d->own.device, NULL, NULL,
-							   &result);
+	d->own.context =
+		((gt_cl_create_context_fn *)f[3])(NULL, 1, &d->own.device, NULL, NULL, &result);
 	if (!d->own.context)
-		return gt_error_set(error, -EIO, "OpenCL makes no context on %s: clCreateContext "
-				    "gives %d", d->name, result);
+		return gt_error_set(error, -EIO,
+				    "OpenCL makes no context on %s: clCreateContext "
+				    "gives %d",
+				    d->name, result);
 	d->own.call[CALL_CREATE] = f[4];
 	d->own.call[CALL_RELEASE] = f[5];
 	d->own.call[CALL_CLOSE] = f[6];
@@ -82,6 +90,8 @@ static int open_device(struct gt_stress_device *d, const char *library, struct g
 	return 0;
 }
 
+/* clang-format off */
 const struct gt_stress_api gt_stress_opencl = {
 	.name = "opencl", .title = "OpenCL", .library = GT_CL_LIBRARY, .open = open_device,
 };
+/* clang-format on */

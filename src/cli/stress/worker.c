@@ -12,10 +12,10 @@
 #include "cli/stress/stress.h"
 
 enum {
-	BURST = 64,             /* events between two looks at the clock */
-	NAP_MIN_NS = 50000,     /* above 20,000 events/s they are made in bursts */
-	NAP_MAX_NS = 100000000, /* below a second; so that a stop is soon seen */
-	GRACE_NS = 100000000,   /* for what is due at the end */
+	BURST = 64,               /* events between two looks at the clock */
+	NAP_MIN_NS = 50000,       /* above 20,000 events/s they are made in bursts */
+	NAP_MAX_NS = 100000000,   /* below a second; so that a stop is soon seen */
+	GRACE_NS = 100000000,     /* for what is due at the end */
 	DEBT_MAX_NS = 1000000000, /* more than that is not caught up with: we were suspended */
 };
 
@@ -27,19 +27,19 @@ struct worker {
 	pthread_t thread;
 	uint32_t number;
 	uint64_t start_ns, done;
-	uint64_t zero_ns;           /* what moments count from: the start, unless it stood still */
-	void **blocks;              /* what it has and holds, the newest last */
+	uint64_t zero_ns; /* what moments count from: the start, unless it stood still */
+	void **blocks;    /* what it has and holds, the newest last */
 	size_t room;
-	_Atomic size_t held;        /* of them; read by the others */
+	_Atomic size_t held; /* of them; read by the others */
 	bool refused;
-	uint64_t planned_frees;     /* those that the ratio asks for */
+	uint64_t planned_frees; /* those that the ratio asks for */
 	struct gt_stress_totals totals;
 } __attribute__((aligned(64)));
 
 struct run {
 	struct worker *workers;
 	uint32_t count;
-	_Atomic int refusal;        /* the API's result, once there is no memory at all */
+	_Atomic int refusal; /* the API's result, once there is no memory at all */
 	_Atomic bool refused;
 };
 
@@ -254,13 +254,19 @@ int gt_stress_run(const struct gt_stress_plan *plan, struct gt_stress_device *de
 	*totals = (struct gt_stress_totals){ 0 };
 	run.workers = aligned_alloc(64, plan->threads * sizeof *run.workers);
 	if (!run.workers)
-		return gt_error_set(error, -ENOMEM, "out of memory for %u threads; "
-				    "choose fewer with --threads", plan->threads);
+		return gt_error_set(error, -ENOMEM,
+				    "out of memory for %u threads; "
+				    "choose fewer with --threads",
+				    plan->threads);
 	memset(run.workers, 0, plan->threads * sizeof *run.workers);
 	for (uint32_t i = 0; i < plan->threads; i++)
-		run.workers[i] = (struct worker){ .plan = plan, .device = device, .number = i,
-			.stopped = stopped, .run = &run, .start_ns = start_ns,
-			.zero_ns = start_ns };
+		run.workers[i] = (struct worker){ .plan = plan,
+						  .device = device,
+						  .number = i,
+						  .stopped = stopped,
+						  .run = &run,
+						  .start_ns = start_ns,
+						  .zero_ns = start_ns };
 	while (started < plan->threads && !e) {
 		e = start(&run.workers[started]);
 		started += !e;
@@ -274,10 +280,13 @@ int gt_stress_run(const struct gt_stress_plan *plan, struct gt_stress_device *de
 		add_totals(totals, &run.workers[i]);
 	free(run.workers);
 	if (e)
-		return gt_error_set(error, -e, "cannot start thread %u: %s; choose fewer with "
-				    "--threads", started + 1, strerror(e));
+		return gt_error_set(error, -e,
+				    "cannot start thread %u: %s; choose fewer with "
+				    "--threads",
+				    started + 1, strerror(e));
 	if (run.refused)
-		return gt_error_set(error, -ENOMEM, "cannot allocate %llu bytes on %s, with "
+		return gt_error_set(error, -ENOMEM,
+				    "cannot allocate %llu bytes on %s, with "
 				    "nothing held: %s gives %d; choose another --allocate-size",
 				    (unsigned long long)plan->size_bytes, device->name,
 				    device->make_name, run.refusal);

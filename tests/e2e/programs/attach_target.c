@@ -100,9 +100,7 @@ static int obey(char *line, char **argv)
 		break;
 	case 'x': printf("%d\n", allocate(&handle, 0)); break;
 	case 'k': in_child(number); break;
-	case 'e':
-		execv("/proc/self/exe", argv);
-		return 1;
+	case 'e': execv("/proc/self/exe", argv); return 1;
 	case 'b':
 		for (uint64_t i = 0; i < number; i++)
 			release(outer(256));

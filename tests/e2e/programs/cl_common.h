@@ -32,8 +32,8 @@ enum {
 	STATUS_SKIPPED = 77, /* what meson and automake read as "skipped" */
 };
 
-__attribute__((format(printf, 2, 3), noreturn))
-static inline void quit(int status, const char *format, ...)
+__attribute__((format(printf, 2, 3), noreturn)) static inline void quit(int status,
+									const char *format, ...)
 {
 	va_list args;
 

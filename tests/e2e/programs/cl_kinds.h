@@ -59,54 +59,36 @@ static inline enum cl_kind kind_find(const char *name)
 static inline cl_int kind_retain(enum cl_kind kind, void *handle)
 {
 	switch (kind) {
-	case KIND_CONTEXT:
-		return clRetainContext(handle);
-	case KIND_QUEUE:
-		return clRetainCommandQueue(handle);
+	case KIND_CONTEXT: return clRetainContext(handle);
+	case KIND_QUEUE: return clRetainCommandQueue(handle);
 	case KIND_BUFFER:
 	case KIND_SUB_BUFFER:
 	case KIND_IMAGE:
-	case KIND_PIPE:
-		return clRetainMemObject(handle);
-	case KIND_SAMPLER:
-		return clRetainSampler(handle);
-	case KIND_PROGRAM:
-		return clRetainProgram(handle);
-	case KIND_KERNEL:
-		return clRetainKernel(handle);
-	case KIND_EVENT:
-		return clRetainEvent(handle);
-	case KIND_SUB_DEVICE:
-		return clRetainDevice(handle);
-	default:
-		return CL_INVALID_VALUE;
+	case KIND_PIPE: return clRetainMemObject(handle);
+	case KIND_SAMPLER: return clRetainSampler(handle);
+	case KIND_PROGRAM: return clRetainProgram(handle);
+	case KIND_KERNEL: return clRetainKernel(handle);
+	case KIND_EVENT: return clRetainEvent(handle);
+	case KIND_SUB_DEVICE: return clRetainDevice(handle);
+	default: return CL_INVALID_VALUE;
 	}
 }
 
 static inline cl_int kind_release(enum cl_kind kind, void *handle)
 {
 	switch (kind) {
-	case KIND_CONTEXT:
-		return clReleaseContext(handle);
-	case KIND_QUEUE:
-		return clReleaseCommandQueue(handle);
+	case KIND_CONTEXT: return clReleaseContext(handle);
+	case KIND_QUEUE: return clReleaseCommandQueue(handle);
 	case KIND_BUFFER:
 	case KIND_SUB_BUFFER:
 	case KIND_IMAGE:
-	case KIND_PIPE:
-		return clReleaseMemObject(handle);
-	case KIND_SAMPLER:
-		return clReleaseSampler(handle);
-	case KIND_PROGRAM:
-		return clReleaseProgram(handle);
-	case KIND_KERNEL:
-		return clReleaseKernel(handle);
-	case KIND_EVENT:
-		return clReleaseEvent(handle);
-	case KIND_SUB_DEVICE:
-		return clReleaseDevice(handle);
-	default:
-		return CL_INVALID_VALUE;
+	case KIND_PIPE: return clReleaseMemObject(handle);
+	case KIND_SAMPLER: return clReleaseSampler(handle);
+	case KIND_PROGRAM: return clReleaseProgram(handle);
+	case KIND_KERNEL: return clReleaseKernel(handle);
+	case KIND_EVENT: return clReleaseEvent(handle);
+	case KIND_SUB_DEVICE: return clReleaseDevice(handle);
+	default: return CL_INVALID_VALUE;
 	}
 }
 
@@ -123,8 +105,7 @@ static inline void log_open(const char *path)
 }
 
 /* One write(2) per line: what was logged stays logged however the process ends. */
-__attribute__((format(printf, 1, 2)))
-static inline void log_line(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static inline void log_line(const char *format, ...)
 {
 	char line[160];
 	va_list args;

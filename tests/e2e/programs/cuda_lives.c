@@ -229,10 +229,10 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } lives[] = {
-	{ "leak", leak },	{ "context", in_context }, { "primary", in_primary },
-	{ "kept", kept },	{ "threads", threads },	   { "fork", in_child },
-	{ "fails", fails },	{ "devices", devices },
-	{ "seen", seen },	{ "statics", statics },	   { "stripes", stripes },
+	{ "leak", leak },       { "context", in_context }, { "primary", in_primary },
+	{ "kept", kept },       { "threads", threads },    { "fork", in_child },
+	{ "fails", fails },     { "devices", devices },    { "seen", seen },
+	{ "statics", statics }, { "stripes", stripes },
 };
 
 int main(int argc, char **argv)

@@ -12,16 +12,17 @@
 
 #include "cuda_common.h"
 
-#define CREATE(fn, handle, bytes, ...)                                                            \
-	do {                                                                                      \
-		need(fn(__VA_ARGS__), #fn);                                                       \
-		printf("%s 0x%" PRIx64 " %" PRIu64 "\n", #fn, (uint64_t)(handle), (uint64_t)(bytes)); \
+#define CREATE(fn, handle, bytes, ...)                                                             \
+	do {                                                                                       \
+		need(fn(__VA_ARGS__), #fn);                                                        \
+		printf("%s 0x%" PRIx64 " %" PRIu64 "\n", #fn, (uint64_t)(handle),                  \
+		       (uint64_t)(bytes));                                                         \
 	} while (0)
-#define END(fn, handle, ...)                                                                      \
-	do {                                                                                      \
-		uint64_t handle_ = (uint64_t)(handle);                                            \
-		need(fn(__VA_ARGS__), #fn);                                                       \
-		printf("%s 0x%" PRIx64 "\n", #fn, handle_);                                       \
+#define END(fn, handle, ...)                                                                       \
+	do {                                                                                       \
+		uint64_t handle_ = (uint64_t)(handle);                                             \
+		need(fn(__VA_ARGS__), #fn);                                                        \
+		printf("%s 0x%" PRIx64 "\n", #fn, handle_);                                        \
 	} while (0)
 
 static void memory(void)
@@ -81,10 +82,12 @@ static void virtual_memory(void)
 
 static void arrays(void)
 {
-	CUDA_ARRAY_DESCRIPTOR flat = { .Width = 100, .Height = 0, .Format = CU_AD_FORMAT_FLOAT,
-				       .NumChannels = 2 };
-	CUDA_ARRAY3D_DESCRIPTOR deep = { .Width = 16, .Height = 8, .Depth = 4,
-					 .Format = CU_AD_FORMAT_HALF, .NumChannels = 4 };
+	CUDA_ARRAY_DESCRIPTOR flat = {
+		.Width = 100, .Height = 0, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 2
+	};
+	CUDA_ARRAY3D_DESCRIPTOR deep = {
+		.Width = 16, .Height = 8, .Depth = 4, .Format = CU_AD_FORMAT_HALF, .NumChannels = 4
+	};
 	CUDA_EXTERNAL_MEMORY_BUFFER_DESC buffer = { .offset = 0, .size = 777 };
 	CUmipmappedArray mipmap;
 	CUexternalMemory outside;
@@ -115,7 +118,8 @@ static void arrays(void)
 	END(cuIpcCloseMemHandle, p, p);
 	END(cuIpcCloseMemHandle, p, p);
 	END(cuMemFree_v2, q, q);
-	CREATE(cuImportExternalMemory, outside, 0, &outside, &(CUDA_EXTERNAL_MEMORY_HANDLE_DESC){ 0 });
+	CREATE(cuImportExternalMemory, outside, 0, &outside,
+	       &(CUDA_EXTERNAL_MEMORY_HANDLE_DESC){ 0 });
 	CREATE(cuExternalMemoryGetMappedBuffer, p, 777, &p, outside, &buffer);
 	END(cuMemFree_v2, p, p);
 	CREATE(cuExternalMemoryGetMappedMipmappedArray, mipmap, 0, &mipmap, outside,

@@ -18,13 +18,13 @@
 #define TABLE_MAX     (TABLE_ENTRIES + 8)
 #define FAKE_EVENTS   4096
 
-typedef cl_int (CL_API_CALL *layer_info_fn)(cl_layer_info, size_t, void *, size_t *);
-typedef cl_int (CL_API_CALL *layer_init_fn)(cl_uint, const cl_icd_dispatch *, cl_uint *,
-					    const cl_icd_dispatch **);
-typedef cl_int (CL_API_CALL *layer_init_properties_fn)(cl_uint, const cl_icd_dispatch *, cl_uint *,
-						       const cl_icd_dispatch **,
-						       const cl_properties *);
-typedef cl_int (CL_API_CALL *layer_deinit_fn)(void);
+typedef cl_int(CL_API_CALL *layer_info_fn)(cl_layer_info, size_t, void *, size_t *);
+typedef cl_int(CL_API_CALL *layer_init_fn)(cl_uint, const cl_icd_dispatch *, cl_uint *,
+					   const cl_icd_dispatch **);
+typedef cl_int(CL_API_CALL *layer_init_properties_fn)(cl_uint, const cl_icd_dispatch *, cl_uint *,
+						      const cl_icd_dispatch **,
+						      const cl_properties *);
+typedef cl_int(CL_API_CALL *layer_deinit_fn)(void);
 
 struct layer {
 	layer_info_fn info;

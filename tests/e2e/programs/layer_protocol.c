@@ -7,7 +7,7 @@
  */
 #include "fake_table.h"
 
-#define CHECK(condition) \
+#define CHECK(condition)                                                                           \
 	((condition) ? (void)0 : quit(STATUS_FAILED, "line %d: not so: %s", __LINE__, #condition))
 
 static void check_info(const struct layer *layer)
@@ -88,8 +88,9 @@ int main(int argc, char **argv)
 
 	fake_table_init();
 	below.table.clRetainKernel = NULL;
-	err = properties ? layer.init_with_properties(offered, &below.table, &entries, &table, none) :
-			   layer.init(offered, &below.table, &entries, &table);
+	err = properties ?
+		      layer.init_with_properties(offered, &below.table, &entries, &table, none) :
+		      layer.init(offered, &below.table, &entries, &table);
 	CHECK(err == CL_SUCCESS && table);
 	expected = offered < TABLE_ENTRIES ? offered : TABLE_ENTRIES;
 	printf("offered %zu got %u of %zu\n", offered, (unsigned)entries, (size_t)TABLE_ENTRIES);

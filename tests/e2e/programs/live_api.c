@@ -21,10 +21,10 @@
 #include "gputrack/live_objects.h"
 
 #define EXTENSION "cl_altera_live_object_tracking"
-#define OBJECTS	  10
+#define OBJECTS   10
 #define SEEN_MAX  64
 
-#define CHECK(condition) \
+#define CHECK(condition)                                                                           \
 	((condition) ? (void)0 : quit(STATUS_FAILED, "line %d: not so: %s", __LINE__, #condition))
 
 static struct cl_choice chosen;
@@ -59,8 +59,7 @@ static void report(cl_platform_id platform, gputrack_report_fn callback)
 	function(platform, callback, &seen);
 }
 
-static void CL_CALLBACK note(void *user_data, void *object, const char *type_name,
-			     cl_uint refcount)
+static void CL_CALLBACK note(void *user_data, void *object, const char *type_name, cl_uint refcount)
 {
 	CHECK(user_data == &seen);
 	CHECK(seen.count < SEEN_MAX);
@@ -81,8 +80,8 @@ static cl_event make_event(cl_context context)
 static void case_lookup(void)
 {
 	static const char *const names[] = {
-		"clTrackLiveObjectsIntelFPGA", "clTrackLiveObjectsAltera",
-		"clReportLiveObjectsIntelFPGA", "clReportLiveObjectsAltera",
+		"clTrackLiveObjectsIntelFPGA",           "clTrackLiveObjectsAltera",
+		"clReportLiveObjectsIntelFPGA",          "clReportLiveObjectsAltera",
 		"clReportLiveObjectsWithStacksGPUTRACK", "clNoSuchFunctionAltera",
 	};
 
@@ -413,7 +412,7 @@ int main(int argc, char **argv)
 	} cases[] = {
 		{ "lookup", case_lookup },   { "info", case_info },     { "wrong", case_wrong },
 		{ "release", case_release }, { "before", case_before }, { "counts", case_counts },
-		{ "env", case_env },	     { "stacks", case_stacks },
+		{ "env", case_env },         { "stacks", case_stacks },
 	};
 	const char *platform = arg_take(&argc, argv, "--platform");
 	const char *name = arg_take(&argc, argv, "--case");

@@ -7,12 +7,12 @@
  */
 #include "objects.h"
 
-static const char *source =
-	"kernel void nothing(global int *data) { (void)data; }\n"
-	"kernel void first(global int *data) { data[0] = 1; }\n"
-	"kernel void second(global int *data) { data[1] = 2; }\n";
+static const char *source = "kernel void nothing(global int *data) { (void)data; }\n"
+			    "kernel void first(global int *data) { data[0] = 1; }\n"
+			    "kernel void second(global int *data) { data[1] = 2; }\n";
 
 /* The smallest SPIR-V module with a kernel: void nop(void). */
+/* clang-format off */
 static const cl_uint nop_il[] = {
 	0x07230203, 0x00010000, 0, 5, 0,     /* magic, version 1.0, generator, bound, schema */
 	0x00020011, 4, 0x00020011, 6,        /* OpCapability Addresses, Kernel */
@@ -22,6 +22,7 @@ static const cl_uint nop_il[] = {
 	0x00050036, 1, 3, 0, 2,              /* %3 = OpFunction %1 None %2 */
 	0x000200f8, 4, 0x000100fd, 0x00010038, /* %4 = OpLabel; OpReturn; OpFunctionEnd */
 };
+/* clang-format on */
 
 static const cl_image_format rgba = {
 	.image_channel_order = CL_RGBA,
@@ -99,7 +100,9 @@ void cycle(enum cl_kind kind, void *handle)
 static void exercise_contexts(struct bench *b)
 {
 	const cl_context_properties on_platform[] = {
-		CL_CONTEXT_PLATFORM, (cl_context_properties)b->platform, 0,
+		CL_CONTEXT_PLATFORM,
+		(cl_context_properties)b->platform,
+		0,
 	};
 	const cl_device_type all = CL_DEVICE_TYPE_ALL;
 	cl_context c;
@@ -114,7 +117,9 @@ static void exercise_contexts(struct bench *b)
 static void exercise_devices(struct bench *b)
 {
 	const cl_device_partition_property one_unit_each[] = {
-		CL_DEVICE_PARTITION_EQUALLY, 1, 0,
+		CL_DEVICE_PARTITION_EQUALLY,
+		1,
+		0,
 	};
 	cl_device_id parts[64];
 	cl_uint count = 0;
@@ -142,7 +147,9 @@ static void exercise_devices(struct bench *b)
 static void exercise_queues(struct bench *b)
 {
 	const cl_queue_properties profiled[] = {
-		CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0,
+		CL_QUEUE_PROPERTIES,
+		CL_QUEUE_PROFILING_ENABLE,
+		0,
 	};
 	cl_context c = b->context;
 	cl_command_queue q;
@@ -186,6 +193,7 @@ static void exercise_failed_creations(struct bench *b)
 
 static void exercise_images(struct bench *b)
 {
+	/* clang-format off */
 	const cl_image_desc shapes[] = {
 		{ .image_type = CL_MEM_OBJECT_IMAGE1D, .image_width = 64 },
 		{ .image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = 64,
@@ -196,6 +204,7 @@ static void exercise_images(struct bench *b)
 		{ .image_type = CL_MEM_OBJECT_IMAGE3D, .image_width = 8, .image_height = 8,
 		  .image_depth = 4 },
 	};
+	/* clang-format on */
 	cl_context c = b->context;
 	const cl_image_desc *flat = &shapes[2];
 	cl_mem i;

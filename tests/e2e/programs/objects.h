@@ -32,7 +32,7 @@ struct bench {
 /* Logs and counts a create; a failed one is noted as unsupported and only that. */
 void made_at(enum cl_kind kind, void *handle, cl_int err, size_t size_bytes, const char *call,
 	     const char *file, int line);
-#define made(kind, handle, err, size_bytes, call, line) \
+#define made(kind, handle, err, size_bytes, call, line)                                            \
 	made_at(kind, handle, err, size_bytes, call, __FILE_NAME__, line)
 void unsupported(const char *call, cl_int err);
 void keep(enum cl_kind kind, void *handle);
@@ -58,13 +58,13 @@ void exercise_usm(struct bench *b);
  * Makes an object with @call, which puts its error into `err`. To be written on one line: clang
  * numbers __LINE__ by the end of a macro's arguments and the call by their beginning.
  */
-#define MAKE(kind, size_bytes, call)						\
-	({									\
-		cl_int err = CL_SUCCESS;					\
-		void *made_ = (call);						\
-										\
-		made(kind, made_, err, size_bytes, #call, __LINE__);		\
-		err == CL_SUCCESS ? made_ : NULL;				\
+#define MAKE(kind, size_bytes, call)                                                               \
+	({                                                                                         \
+		cl_int err = CL_SUCCESS;                                                           \
+		void *made_ = (call);                                                              \
+                                                                                                   \
+		made(kind, made_, err, size_bytes, #call, __LINE__);                               \
+		err == CL_SUCCESS ? made_ : NULL;                                                  \
 	})
 
 #endif

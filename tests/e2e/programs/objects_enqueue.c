@@ -48,8 +48,8 @@ static void fill_buffer(struct bench *b, cl_event *event)
 static void copy_buffer(struct bench *b, cl_event *event)
 {
 	b->line = __LINE__ + 1;
-	b->err = clEnqueueCopyBuffer(b->queue, b->buffer, b->other_buffer, 0, 0, 64, 0, NULL,
-				     event);
+	b->err =
+		clEnqueueCopyBuffer(b->queue, b->buffer, b->other_buffer, 0, 0, 64, 0, NULL, event);
 }
 
 static void copy_buffer_rect(struct bench *b, cl_event *event)
@@ -216,6 +216,7 @@ static void svm_migrate(struct bench *b, cl_event *event)
 enum needs { NEEDS_NOTHING, NEEDS_IMAGES, NEEDS_SVM };
 
 /* In this order: an unmap follows its map. clEnqueueSVMFree is in objects_memory.c. */
+/* clang-format off */
 static const struct enqueue {
 	const char *name;
 	void (*call)(struct bench *b, cl_event *event);
@@ -253,6 +254,7 @@ static const struct enqueue {
 	{ .name = "clEnqueueSVMUnmap", .call = svm_unmap, .needs = NEEDS_SVM, .since = 20 },
 	{ .name = "clEnqueueSVMMigrateMem", .call = svm_migrate, .needs = NEEDS_SVM, .since = 21 },
 };
+/* clang-format on */
 
 static bool can_run(const struct bench *b, const struct enqueue *e)
 {
@@ -298,8 +300,8 @@ void exercise_failed_enqueues(struct bench *b)
 	int refused = 0;
 
 	/* not a read beyond the end: Intel's driver takes that and returns an event */
-	refused += clEnqueueFillBuffer(b->queue, b->buffer, b->host, 3, 0, 63, 0, NULL,
-				       &event) != CL_SUCCESS;
+	refused += clEnqueueFillBuffer(b->queue, b->buffer, b->host, 3, 0, 63, 0, NULL, &event) !=
+		   CL_SUCCESS;
 	event = (cl_event)b;
 	refused += clEnqueueCopyBuffer(b->queue, b->buffer, b->other_buffer, too_many, 0, 64, 0,
 				       NULL, &event) != CL_SUCCESS;

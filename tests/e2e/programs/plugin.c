@@ -4,7 +4,8 @@
  *
  * Per round (--rounds N, default 3) plugin_a.so leaks 1111 bytes in leak_in_alpha(), is closed,
  * and plugin_b.so leaks 2222 bytes in leak_in_beta(). They are looked for beside this program,
- * or in --dir DIR. --turns N more times one of them runs, in turns and from one place, after a pause.
+ * or in --dir DIR. --turns N more times one of them runs, in turns and from one place, after a
+ * pause.
  */
 #include "plugin.h"
 

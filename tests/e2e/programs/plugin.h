@@ -8,7 +8,6 @@
 /* Leaks one buffer of @size_bytes; every plugin has a function of this name. */
 #define PLUGIN_ENTRY "plugin_run"
 typedef cl_int (*plugin_run_fn)(cl_context context, size_t size_bytes);
-__attribute__((visibility("default")))
-cl_int plugin_run(cl_context context, size_t size_bytes);
+__attribute__((visibility("default"))) cl_int plugin_run(cl_context context, size_t size_bytes);
 
 #endif

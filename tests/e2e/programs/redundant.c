@@ -20,9 +20,7 @@ static void *make(enum cl_kind kind, struct cl_choice choice, cl_context context
 	void *handle = NULL;
 
 	switch (kind) {
-	case KIND_EVENT:
-		handle = clCreateUserEvent(context, &err);
-		break;
+	case KIND_EVENT: handle = clCreateUserEvent(context, &err); break;
 	case KIND_BUFFER:
 		handle = clCreateBuffer(context, CL_MEM_READ_WRITE, 4096, NULL, &err);
 		break;
@@ -30,14 +28,11 @@ static void *make(enum cl_kind kind, struct cl_choice choice, cl_context context
 		handle = clCreateSampler(context, CL_TRUE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST,
 					 &err);
 		break;
-	case KIND_QUEUE:
-		handle = clCreateCommandQueue(context, choice.device, 0, &err);
-		break;
+	case KIND_QUEUE: handle = clCreateCommandQueue(context, choice.device, 0, &err); break;
 	case KIND_CONTEXT:
 		handle = clCreateContext(NULL, 1, &choice.device, NULL, NULL, &err);
 		break;
-	default:
-		quit(STATUS_FAILED, "no redundant release of a %s", kind_names[kind]);
+	default: quit(STATUS_FAILED, "no redundant release of a %s", kind_names[kind]);
 	}
 	MUST(err);
 	return handle;

@@ -47,7 +47,7 @@ static void on_timer(int number)
 
 static void start_tracking(void)
 {
-	void (CL_API_CALL *track)(cl_platform_id);
+	void(CL_API_CALL * track)(cl_platform_id);
 	void *address = table->clGetExtensionFunctionAddress("clTrackLiveObjectsIntelFPGA");
 
 	if (!address)

@@ -74,21 +74,14 @@ static void *make(enum cl_kind kind, long round)
 	case KIND_BUFFER:
 		handle = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
 		break;
-	case KIND_EVENT:
-		handle = clCreateUserEvent(context, &err);
-		break;
+	case KIND_EVENT: handle = clCreateUserEvent(context, &err); break;
 	case KIND_SAMPLER:
 		handle = clCreateSampler(context, CL_TRUE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST,
 					 &err);
 		break;
-	case KIND_KERNEL:
-		handle = clCreateKernel(program, "nothing", &err);
-		break;
-	case KIND_QUEUE:
-		handle = clCreateCommandQueue(context, device, 0, &err);
-		break;
-	default:
-		break;
+	case KIND_KERNEL: handle = clCreateKernel(program, "nothing", &err); break;
+	case KIND_QUEUE: handle = clCreateCommandQueue(context, device, 0, &err); break;
+	default: break;
 	}
 	MUST(err);
 	atomic_fetch_add(&creates, 1);
@@ -111,8 +104,8 @@ static void *work(void *argument)
 {
 	/* a queue is dear to make, so it is made seldom */
 	static const enum cl_kind kinds[] = {
-		KIND_BUFFER, KIND_EVENT, KIND_SAMPLER, KIND_BUFFER, KIND_KERNEL, KIND_EVENT,
-		KIND_BUFFER, KIND_SAMPLER, KIND_KERNEL, KIND_BUFFER, KIND_EVENT, KIND_QUEUE,
+		KIND_BUFFER, KIND_EVENT,   KIND_SAMPLER, KIND_BUFFER, KIND_KERNEL, KIND_EVENT,
+		KIND_BUFFER, KIND_SAMPLER, KIND_KERNEL,  KIND_BUFFER, KIND_EVENT,  KIND_QUEUE,
 	};
 	const size_t offset = (size_t)argument; /* so that the threads differ */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * two_platforms: a driver with two platforms behind one table, and extensions that no driver at hand
- * has. Each function prints whose it is; a call must reach the platform that its object is of.
+ * two_platforms: a driver with two platforms behind one table, and extensions that no driver at
+ * hand has. Each function prints whose it is; a call must reach the platform that its object is of.
  *
  * --layer FILE. The driver's objects know their platform; the layer has to ask.
  */
@@ -16,7 +16,7 @@ struct object {
 	void *driver;
 	enum what what;
 	int platform;
-	struct object *of;     /* an object's context, a view's buffer */
+	struct object *of; /* an object's context, a view's buffer */
 	size_t size;
 };
 
@@ -26,8 +26,9 @@ static struct object *object_new(enum what what, struct object *of, size_t size)
 {
 	struct object *o = calloc(1, sizeof(*o));
 
-	*o = (struct object){ .driver = &below, .what = what, .platform = of->platform, .of = of,
-			      .size = size };
+	*o = (struct object){
+		.driver = &below, .what = what, .platform = of->platform, .of = of, .size = size
+	};
 	return o;
 }
 
@@ -86,14 +87,14 @@ static cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info name, 
 }
 
 /* Of a context, in which an object is. */
-#define INFO(name, type, what)                                                             \
-	static cl_int CL_API_CALL name(type object, cl_uint question, size_t size, void *value, \
-				       size_t *size_ret)                                   \
-	{                                                                                  \
-		struct object *context = &contexts[((struct object *)object)->platform];   \
-                                                                                           \
-		(void)question;                                                            \
-		return answer(object, what, &context, sizeof(context), size, value, size_ret); \
+#define INFO(name, type, what)                                                                     \
+	static cl_int CL_API_CALL name(type object, cl_uint question, size_t size, void *value,    \
+				       size_t *size_ret)                                           \
+	{                                                                                          \
+		struct object *context = &contexts[((struct object *)object)->platform];           \
+                                                                                                   \
+		(void)question;                                                                    \
+		return answer(object, what, &context, sizeof(context), size, value, size_ret);     \
 	}
 INFO(queue_info, cl_command_queue, QUEUE)
 INFO(event_info, cl_event, EVENT)
@@ -122,8 +123,7 @@ static cl_int CL_API_CALL memory_info(cl_mem object, cl_mem_info question, size_
 		return answer(o, o->what, &whole, sizeof(whole), size, value, size_ret);
 	case CL_MEM_CONTEXT:
 		return answer(o, o->what, &context, sizeof(context), size, value, size_ret);
-	default:
-		return CL_INVALID_VALUE;
+	default: return CL_INVALID_VALUE;
 	}
 }
 
@@ -138,8 +138,8 @@ static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags,
 				       const cl_image_format *format, const cl_image_desc *desc,
 				       void *host, cl_int *err)
 {
-	struct object *of = (struct object *)(desc->mem_object ? (void *)desc->mem_object :
-								  (void *)context);
+	struct object *of =
+		(struct object *)(desc->mem_object ? (void *)desc->mem_object : (void *)context);
 
 	(void)flags, (void)format, (void)host, (void)err;
 	return (cl_mem)object_new(IMAGE, of, desc->image_width * 4);
@@ -159,81 +159,82 @@ static cl_event CL_API_CALL event_from_egl(cl_context context, CLeglSyncKHR sync
 }
 
 /* The extensions' functions, once for each platform. */
-#define OF_PLATFORM(n)                                                                          \
-	static cl_command_buffer_khr CL_API_CALL create_commands_##n(                          \
-		cl_uint count, const cl_command_queue *queue,                                  \
-		const cl_command_buffer_properties_khr *properties, cl_int *err)               \
-	{                                                                                       \
-		(void)count, (void)properties, (void)err;                                       \
-		called("create commands", n);                                                   \
-		return (cl_command_buffer_khr)object_new(COMMAND_BUFFER,                        \
-							 (struct object *)queue[0], 0);         \
-	}                                                                                       \
-	static cl_int CL_API_CALL enqueue_commands_##n(                                         \
-		cl_uint count, cl_command_queue *queue, cl_command_buffer_khr commands,         \
-		cl_uint waits, const cl_event *list, cl_event *event)                           \
-	{                                                                                       \
-		(void)count, (void)queue, (void)waits, (void)list;                              \
-		called("enqueue commands", n);                                                  \
-		*event = (cl_event)object_new(EVENT, (struct object *)commands, 0);             \
-		return CL_SUCCESS;                                                              \
-	}                                                                                       \
-	static cl_command_buffer_khr CL_API_CALL remap_##n(                                     \
-		cl_command_buffer_khr commands, cl_bool automatic, cl_uint count,               \
-		const cl_command_queue *queue, cl_uint handles,                                 \
-		const cl_mutable_command_khr *from, cl_mutable_command_khr *to, cl_int *err)    \
-	{                                                                                       \
-		(void)automatic, (void)count, (void)queue, (void)handles, (void)from, (void)to; \
-		(void)err;                                                                      \
-		called("remap", n);                                                             \
-		return (cl_command_buffer_khr)object_new(COMMAND_BUFFER,                        \
-							 (struct object *)commands, 0);         \
-	}                                                                                       \
-	static cl_semaphore_khr CL_API_CALL create_semaphore_##n(                               \
-		cl_context context, const cl_semaphore_properties_khr *properties, cl_int *err) \
-	{                                                                                       \
-		(void)properties, (void)err;                                                    \
-		called("create semaphore", n);                                                  \
-		return (cl_semaphore_khr)object_new(SEMAPHORE, (struct object *)context, 0);    \
-	}                                                                                       \
-	static cl_int CL_API_CALL release_semaphore_##n(cl_semaphore_khr semaphore)             \
-	{                                                                                       \
-		(void)semaphore;                                                                \
-		called("release semaphore", n);                                                 \
-		return CL_SUCCESS;                                                              \
-	}                                                                                       \
-	static void *CL_API_CALL svm_##n(cl_context context, cl_svm_mem_flags_arm flags,        \
-					 size_t size, cl_uint alignment)                        \
-	{                                                                                       \
-		(void)context, (void)flags, (void)alignment;                                    \
-		called("svm", n);                                                               \
-		return malloc(size);                                                            \
-	}                                                                                       \
-	static void CL_API_CALL svm_free_##n(cl_context context, void *pointer)                 \
-	{                                                                                       \
-		(void)context;                                                                  \
-		called("svm free", n);                                                          \
-		free(pointer);                                                                  \
-	}                                                                                       \
-	static cl_mem CL_API_CALL surface_##n(cl_context context, cl_mem_flags flags,           \
-					      unsigned *surface, cl_uint plane, cl_int *err)    \
-	{                                                                                       \
-		(void)flags, (void)surface, (void)plane, (void)err;                             \
-		called("surface", n);                                                           \
-		return (cl_mem)object_new(IMAGE, (struct object *)context, 4096);               \
-	}                                                                                       \
-	static cl_int CL_API_CALL acquire_##n(cl_command_queue queue, cl_uint count,            \
-					      const cl_mem *objects, cl_uint waits,             \
-					      const cl_event *list, cl_event *event)            \
-	{                                                                                       \
-		(void)count, (void)objects, (void)waits, (void)list;                            \
-		called("acquire", n);                                                           \
-		*event = (cl_event)object_new(EVENT, (struct object *)queue, 0);                \
-		return CL_SUCCESS;                                                              \
+#define OF_PLATFORM(n)                                                                             \
+	static cl_command_buffer_khr CL_API_CALL create_commands_##n(                              \
+		cl_uint count, const cl_command_queue *queue,                                      \
+		const cl_command_buffer_properties_khr *properties, cl_int *err)                   \
+	{                                                                                          \
+		(void)count, (void)properties, (void)err;                                          \
+		called("create commands", n);                                                      \
+		return (cl_command_buffer_khr)object_new(COMMAND_BUFFER,                           \
+							 (struct object *)queue[0], 0);            \
+	}                                                                                          \
+	static cl_int CL_API_CALL enqueue_commands_##n(                                            \
+		cl_uint count, cl_command_queue *queue, cl_command_buffer_khr commands,            \
+		cl_uint waits, const cl_event *list, cl_event *event)                              \
+	{                                                                                          \
+		(void)count, (void)queue, (void)waits, (void)list;                                 \
+		called("enqueue commands", n);                                                     \
+		*event = (cl_event)object_new(EVENT, (struct object *)commands, 0);                \
+		return CL_SUCCESS;                                                                 \
+	}                                                                                          \
+	static cl_command_buffer_khr CL_API_CALL remap_##n(                                        \
+		cl_command_buffer_khr commands, cl_bool automatic, cl_uint count,                  \
+		const cl_command_queue *queue, cl_uint handles,                                    \
+		const cl_mutable_command_khr *from, cl_mutable_command_khr *to, cl_int *err)       \
+	{                                                                                          \
+		(void)automatic, (void)count, (void)queue, (void)handles, (void)from, (void)to;    \
+		(void)err;                                                                         \
+		called("remap", n);                                                                \
+		return (cl_command_buffer_khr)object_new(COMMAND_BUFFER,                           \
+							 (struct object *)commands, 0);            \
+	}                                                                                          \
+	static cl_semaphore_khr CL_API_CALL create_semaphore_##n(                                  \
+		cl_context context, const cl_semaphore_properties_khr *properties, cl_int *err)    \
+	{                                                                                          \
+		(void)properties, (void)err;                                                       \
+		called("create semaphore", n);                                                     \
+		return (cl_semaphore_khr)object_new(SEMAPHORE, (struct object *)context, 0);       \
+	}                                                                                          \
+	static cl_int CL_API_CALL release_semaphore_##n(cl_semaphore_khr semaphore)                \
+	{                                                                                          \
+		(void)semaphore;                                                                   \
+		called("release semaphore", n);                                                    \
+		return CL_SUCCESS;                                                                 \
+	}                                                                                          \
+	static void *CL_API_CALL svm_##n(cl_context context, cl_svm_mem_flags_arm flags,           \
+					 size_t size, cl_uint alignment)                           \
+	{                                                                                          \
+		(void)context, (void)flags, (void)alignment;                                       \
+		called("svm", n);                                                                  \
+		return malloc(size);                                                               \
+	}                                                                                          \
+	static void CL_API_CALL svm_free_##n(cl_context context, void *pointer)                    \
+	{                                                                                          \
+		(void)context;                                                                     \
+		called("svm free", n);                                                             \
+		free(pointer);                                                                     \
+	}                                                                                          \
+	static cl_mem CL_API_CALL surface_##n(cl_context context, cl_mem_flags flags,              \
+					      unsigned *surface, cl_uint plane, cl_int *err)       \
+	{                                                                                          \
+		(void)flags, (void)surface, (void)plane, (void)err;                                \
+		called("surface", n);                                                              \
+		return (cl_mem)object_new(IMAGE, (struct object *)context, 4096);                  \
+	}                                                                                          \
+	static cl_int CL_API_CALL acquire_##n(cl_command_queue queue, cl_uint count,               \
+					      const cl_mem *objects, cl_uint waits,                \
+					      const cl_event *list, cl_event *event)               \
+	{                                                                                          \
+		(void)count, (void)objects, (void)waits, (void)list;                               \
+		called("acquire", n);                                                              \
+		*event = (cl_event)object_new(EVENT, (struct object *)queue, 0);                   \
+		return CL_SUCCESS;                                                                 \
 	}
 OF_PLATFORM(0)
 OF_PLATFORM(1)
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	void *functions[2];
@@ -251,6 +252,7 @@ static const struct {
 	{ "clGetCommandBufferInfoKHR", { (void *)command_buffer_info, (void *)command_buffer_info } },
 	{ "clGetSemaphoreInfoKHR", { (void *)semaphore_info, (void *)semaphore_info } },
 };
+/* clang-format on */
 
 static void *CL_API_CALL extension_of(cl_platform_id platform, const char *name)
 {
@@ -306,14 +308,14 @@ static void use(const cl_icd_dispatch *table, int n)
 	commands = ASK(create_commands_0, "clCreateCommandBufferKHR")(1, &queue, NULL, NULL);
 	ASK(enqueue_commands_0, "clEnqueueCommandBufferKHR")(0, NULL, commands, 0, NULL, &event);
 	ASK(remap_0, "clRemapCommandBufferKHR")(commands, CL_TRUE, 0, NULL, 0, NULL, NULL, NULL);
-	semaphore = ASK(create_semaphore_0, "clCreateSemaphoreWithPropertiesKHR")(context, NULL,
-										  NULL);
+	semaphore =
+		ASK(create_semaphore_0, "clCreateSemaphoreWithPropertiesKHR")(context, NULL, NULL);
 	ASK(release_semaphore_0, "clReleaseSemaphoreKHR")(semaphore);
 	memory = ASK(svm_0, "clSVMAllocARM")(context, 0, 256, 0);
 	ASK(svm_free_0, "clSVMFreeARM")(context, memory);
 	surface = ASK(surface_0, "clCreateFromVA_APIMediaSurfaceINTEL")(context, 0, NULL, 0, NULL);
-	ASK(acquire_0, "clEnqueueAcquireVA_APIMediaSurfacesINTEL")(queue, 1, &surface, 0, NULL,
-								   &event);
+	ASK(acquire_0, "clEnqueueAcquireVA_APIMediaSurfacesINTEL")
+	(queue, 1, &surface, 0, NULL, &event);
 	table->clCreateEventFromGLsyncKHR(context, NULL, NULL);
 	table->clCreateEventFromEGLSyncKHR(context, NULL, NULL, NULL);
 	table->clCreateImage(context, 0, &rgba, &line, NULL, NULL);
@@ -332,7 +334,8 @@ int main(int argc, char **argv)
 			layer = argv[i + 1];
 	table = layer_open(layer);
 	fill_table();
-	/* the table that the layer made has copies of what it does not wrap; it wraps all of these */
+	/* the table that the layer made has copies of what it does not wrap; it wraps all of these
+	 */
 	use(table, 1);
 	use(table, 0);
 	return 0;

@@ -11,8 +11,8 @@
  */
 #include "ze_common.h"
 
-#define BYTES	   8192u
-#define PAGES	   (64u * 1024)
+#define BYTES      8192u
+#define PAGES      (64u * 1024)
 #define IMAGE_SIDE 16u
 
 /* everything a round makes */
@@ -56,10 +56,10 @@ static bool is_left(const char *kind)
 	return false;
 }
 
-#define ENDED(what, function, handle, size, kind, ...)                          \
-	do {                                                                    \
-		if (!is_left(what))                                             \
-			TRACKED(function, handle, size, kind, __VA_ARGS__);     \
+#define ENDED(what, function, handle, size, kind, ...)                                             \
+	do {                                                                                       \
+		if (!is_left(what))                                                                \
+			TRACKED(function, handle, size, kind, __VA_ARGS__);                        \
 	} while (0)
 
 static void expect(bool is_true, const char *what)
@@ -168,11 +168,10 @@ static void make_all(struct round *r)
 }
 
 /* An append function that takes (list, …, signal, wait count, waits). */
-#define APPEND(function, size, ...) \
+#define APPEND(function, size, ...)                                                                \
 	TRACKED(function, list, size, "list", list, __VA_ARGS__, r->event, 1, &r->waited)
 /* One that takes no events. */
-#define APPEND_PLAIN(function, size, ...) \
-	TRACKED(function, list, size, "list", list, __VA_ARGS__)
+#define APPEND_PLAIN(function, size, ...) TRACKED(function, list, size, "list", list, __VA_ARGS__)
 
 static void append_memory(struct round *r, ze_command_list_handle_t list)
 {

@@ -72,10 +72,10 @@ static inline void ze_check(ze_result_t rc, const char *what, const char *file, 
 #define CHECK(function, ...) ze_check(function(__VA_ARGS__), #function, __FILE__, __LINE__)
 
 /* A tracked call that must succeed; `handle` is looked at after the call. */
-#define TRACKED(function, handle, size, kind, ...)             \
-	do {                                                   \
-		CHECK(function, __VA_ARGS__);                  \
-		ze_log(#function, (void *)(handle), size, kind); \
+#define TRACKED(function, handle, size, kind, ...)                                                 \
+	do {                                                                                       \
+		CHECK(function, __VA_ARGS__);                                                      \
+		ze_log(#function, (void *)(handle), size, kind);                                   \
 	} while (0)
 
 /* Exits 77 when there is no loader's worth of a driver. */

@@ -17,8 +17,8 @@
 
 #include <sys/wait.h>
 
-#define BYTES	    4096u
-#define PAGES	    (64u * 1024)
+#define BYTES       4096u
+#define PAGES       (64u * 1024)
 #define GENERATIONS 3
 #define DRIVER_MAX  4
 
@@ -59,13 +59,13 @@ static void report(const char *function, ze_result_t rc, const void *handle, siz
 }
 
 /* `handle` is looked at after the call. */
-#define ATTEMPT(function, handle, size, ...)                                 \
-	do {                                                                 \
-		ze_result_t rc_ = ZE_RESULT_NOT_READY;                       \
-		for (int try_ = 0; rc_ && try_ < tries; try_++) {            \
-			rc_ = function(__VA_ARGS__);                         \
-			report(#function, rc_, (void *)(handle), size);      \
-		}                                                            \
+#define ATTEMPT(function, handle, size, ...)                                                       \
+	do {                                                                                       \
+		ze_result_t rc_ = ZE_RESULT_NOT_READY;                                             \
+		for (int try_ = 0; rc_ && try_ < tries; try_++) {                                  \
+			rc_ = function(__VA_ARGS__);                                               \
+			report(#function, rc_, (void *)(handle), size);                            \
+		}                                                                                  \
 	} while (0)
 
 static void make_programs(struct objects *o)
@@ -136,7 +136,8 @@ static void make_all(struct objects *o)
 	ze_command_list_desc_t list = { .stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC };
 
 	ATTEMPT(zeContextCreate, o->context, 0, o->ze.driver, &context, &o->context);
-	ATTEMPT(zeContextCreateEx, o->other, 0, o->ze.driver, &context, 1, &o->ze.device, &o->other);
+	ATTEMPT(zeContextCreateEx, o->other, 0, o->ze.driver, &context, 1, &o->ze.device,
+		&o->other);
 	ATTEMPT(zeCommandQueueCreate, o->queue, 0, o->context, o->ze.device, &queue, &o->queue);
 	ATTEMPT(zeCommandListCreate, o->list, 0, o->context, o->ze.device, &list, &o->list);
 	ATTEMPT(zeCommandListCreateImmediate, o->immediate, 0, o->context, o->ze.device, &queue,
@@ -312,8 +313,9 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--log"))
 			log = ze_value(argc, argv, &i);
 		else
-			return ze_usage(argv[0],
-					"[--mode retry|twice|child|chain|broken|drivers] [--log FILE]");
+			return ze_usage(
+				argv[0],
+				"[--mode retry|twice|child|chain|broken|drivers] [--log FILE]");
 	}
 	if (log)
 		ze_log_open(log);

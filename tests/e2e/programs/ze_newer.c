@@ -13,7 +13,7 @@
 #include "../../fake/levelzero/newer.h"
 
 #define SLOT_MAX 96
-#define BYTES	 4096u
+#define BYTES    4096u
 
 typedef ze_result_t getter_fn(ze_api_version_t version, void *table);
 
@@ -55,10 +55,10 @@ static void *slot(const char *table, int index)
 #define NEW(function, table, index) __typeof__(fake_##function) *p_##function = slot(table, index)
 
 /* A tracked call through its slot; `handle` is looked at after the call. */
-#define CALL(function, handle, size, kind, ...)                                           \
-	do {                                                                              \
-		ze_check(p_##function(__VA_ARGS__), #function, __FILE__, __LINE__);       \
-		ze_log(#function, (void *)(handle), size, kind);                          \
+#define CALL(function, handle, size, kind, ...)                                                    \
+	do {                                                                                       \
+		ze_check(p_##function(__VA_ARGS__), #function, __FILE__, __LINE__);                \
+		ze_log(#function, (void *)(handle), size, kind);                                   \
 	} while (0)
 
 struct place {
@@ -197,8 +197,8 @@ static void use_file_handles(struct place *p)
 	p_zeMemPutIpcHandle = mem[10];
 	CALL(zeMemGetIpcHandleFromFileDescriptorExp, FILE_NUMBER, 0, "ipc_handle", p->context,
 	     FILE_NUMBER, &handle);
-	CALL(zeMemGetFileDescriptorFromIpcHandleExp, FILE_NUMBER, 0, "ipc_handle", p->context, handle,
-	     &file);
+	CALL(zeMemGetFileDescriptorFromIpcHandleExp, FILE_NUMBER, 0, "ipc_handle", p->context,
+	     handle, &file);
 	if (file != FILE_NUMBER) {
 		fprintf(stderr, "the file descriptor did not arrive\n");
 		exit(1);

@@ -11,12 +11,12 @@
 #include <level_zero/ze_api.h>
 
 #define FIND(name) __typeof__(&name) p_##name = (__typeof__(&name))dlsym(library, #name)
-#define CHECK(call)                                               \
-	do {                                                      \
-		if ((call) != ZE_RESULT_SUCCESS) {                \
-			fprintf(stderr, "%s failed\n", #call);    \
-			exit(1);                                  \
-		}                                                 \
+#define CHECK(call)                                                                                \
+	do {                                                                                       \
+		if ((call) != ZE_RESULT_SUCCESS) {                                                 \
+			fprintf(stderr, "%s failed\n", #call);                                     \
+			exit(1);                                                                   \
+		}                                                                                  \
 	} while (0)
 
 static void work(void *library, size_t size)

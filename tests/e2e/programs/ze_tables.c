@@ -21,7 +21,7 @@
 #include <level_zero/ze_api.h>
 
 #define SLOT_MAX 96
-#define NEWEST	 18
+#define NEWEST   18
 
 typedef ze_result_t getter_fn(ze_api_version_t version, void *table);
 

@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#define SLOT_COUNT 61
+#define SLOT_COUNT  61
 #define BENCH_PAIRS 200000
 
 struct shared {
@@ -52,9 +52,8 @@ static ze_image_desc_t image_desc = { .stype = ZE_STRUCTURE_TYPE_IMAGE_DESC,
 				      .width = 8,
 				      .height = 8,
 				      .depth = 1 };
-static ze_device_mem_alloc_desc_t device_desc = {
-	.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC
-};
+static ze_device_mem_alloc_desc_t device_desc = { .stype =
+							  ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC };
 static ze_host_mem_alloc_desc_t host_desc = { .stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC };
 
 static void event_pair(struct shared *s)
@@ -167,9 +166,7 @@ static void *allocate(struct worker *w)
 	case 0:
 		CHECK(zeMemAllocDevice, s->context, &device_desc, size, 64, s->ze.device, &p);
 		break;
-	case 1:
-		CHECK(zeMemAllocHost, s->context, &host_desc, size, 64, &p);
-		break;
+	case 1: CHECK(zeMemAllocHost, s->context, &host_desc, size, 64, &p); break;
 	default:
 		CHECK(zeMemAllocShared, s->context, &device_desc, &host_desc, size, 64,
 		      s->ze.device, &p);

@@ -11,7 +11,8 @@ static void *turn(void *unused)
 {
 	for (int i = 0; i < 4; i++) {
 		const ze_device_mem_alloc_desc_t desc = {
-			.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC };
+			.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC
+		};
 		void *p = NULL;
 
 		CHECK(zeMemAllocDevice, context, &desc, 64, 64, ze.device, &p);

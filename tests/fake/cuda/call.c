@@ -56,9 +56,11 @@ static void read_requests(void)
 			requests[request_count].code = CUDA_ERROR_OUT_OF_MEMORY;
 			text += length;
 			if (*text == ':')
-				requests[request_count].at = (int)strtol(text + 1, (char **)&text, 10);
+				requests[request_count].at =
+					(int)strtol(text + 1, (char **)&text, 10);
 			if (*text == ':')
-				requests[request_count].code = (int)strtol(text + 1, (char **)&text, 10);
+				requests[request_count].code =
+					(int)strtol(text + 1, (char **)&text, 10);
 			request_count++;
 		}
 		text += strcspn(text, ",");

@@ -43,8 +43,8 @@ static void start(void)
 {
 	const char *path = getenv("CUDA_INJECTION64_PATH");
 	void *library = path && *path ? dlopen(path, RTLD_NOW) : NULL;
-	int (*initialize)(void) = library ? (int (*)(void))dlsym(library, "InitializeInjection") :
-					    NULL;
+	int (*initialize)(void) =
+		library ? (int (*)(void))dlsym(library, "InitializeInjection") : NULL;
 
 	ready = true;
 	if (initialize)
@@ -144,34 +144,34 @@ static CUresult end_primary(CUdevice dev, bool whole)
 	return result;
 }
 
-TRACED(cuCtxCreate, (CUcontext *pctx, unsigned int flags, CUdevice dev), (pctx, flags, dev),
+TRACED(cuCtxCreate, (CUcontext * pctx, unsigned int flags, CUdevice dev), (pctx, flags, dev),
        create_current(pctx, dev))
-TRACED(cuCtxCreate_v2, (CUcontext *pctx, unsigned int flags, CUdevice dev), (pctx, flags, dev),
+TRACED(cuCtxCreate_v2, (CUcontext * pctx, unsigned int flags, CUdevice dev), (pctx, flags, dev),
        create_current(pctx, dev))
 TRACED(cuCtxCreate_v3,
-       (CUcontext *pctx, CUexecAffinityParam *paramsArray, int numParams, unsigned int flags,
+       (CUcontext * pctx, CUexecAffinityParam *paramsArray, int numParams, unsigned int flags,
 	CUdevice dev),
        (pctx, paramsArray, numParams, flags, dev), create_current(pctx, dev))
 TRACED(cuCtxCreate_v4,
-       (CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags, CUdevice dev),
+       (CUcontext * pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags, CUdevice dev),
        (pctx, ctxCreateParams, flags, dev), create_current(pctx, dev))
 TRACED(cuCtxDestroy, (CUcontext ctx), (ctx), destroy(ctx))
 TRACED(cuCtxDestroy_v2, (CUcontext ctx), (ctx), destroy(ctx))
-TRACED(cuDevicePrimaryCtxRetain, (CUcontext *pctx, CUdevice dev), (pctx, dev),
+TRACED(cuDevicePrimaryCtxRetain, (CUcontext * pctx, CUdevice dev), (pctx, dev),
        NEED(pctx, retain_primary(pctx, dev)))
 TRACED(cuDevicePrimaryCtxRelease, (CUdevice dev), (dev), end_primary(dev, false))
 TRACED(cuDevicePrimaryCtxRelease_v2, (CUdevice dev), (dev), end_primary(dev, false))
 TRACED(cuDevicePrimaryCtxReset, (CUdevice dev), (dev), end_primary(dev, true))
 TRACED(cuDevicePrimaryCtxReset_v2, (CUdevice dev), (dev), end_primary(dev, true))
 TRACED(cuGreenCtxCreate,
-       (CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev, unsigned int flags),
+       (CUgreenCtx * phCtx, CUdevResourceDesc desc, CUdevice dev, unsigned int flags),
        (phCtx, desc, dev, flags),
        is_device(dev) ? fake_new(FAKE_GREEN, OUT(phCtx), 64, NULL) : CUDA_ERROR_INVALID_DEVICE)
 
 static CUresult destroy_green(CUgreenCtx context)
 {
-	CUresult result = fake_is_alive(FAKE_GREEN, H(context)) ? CUDA_SUCCESS :
-								  CUDA_ERROR_INVALID_CONTEXT;
+	CUresult result =
+		fake_is_alive(FAKE_GREEN, H(context)) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 
 	if (!result) {
 		fake_end_owned((CUcontext)context);
@@ -185,14 +185,14 @@ TRACED(cuGreenCtxDestroy, (CUgreenCtx hCtx), (hCtx), destroy_green(hCtx))
 PLAIN(cuInit, (unsigned int Flags), init())
 PLAIN(cuDriverGetVersion, (int *version), (*version = CUDA_VERSION, CUDA_SUCCESS))
 PLAIN(cuDeviceGetCount, (int *count), (*count = fake_devices(), CUDA_SUCCESS))
-PLAIN(cuDeviceGet, (CUdevice *device, int ordinal),
+PLAIN(cuDeviceGet, (CUdevice * device, int ordinal),
       is_device(ordinal) ? (*device = ordinal, CUDA_SUCCESS) : CUDA_ERROR_INVALID_DEVICE)
 PLAIN(cuDeviceGetName, (char *name, int len, CUdevice dev),
       (snprintf(name, (size_t)len, "Stand-in GPU"), CUDA_SUCCESS))
-PLAIN(cuDeviceTotalMem_v2, (size_t *bytes, CUdevice dev), (*bytes = 16ull << 30, CUDA_SUCCESS))
+PLAIN(cuDeviceTotalMem_v2, (size_t * bytes, CUdevice dev), (*bytes = 16ull << 30, CUDA_SUCCESS))
 PLAIN(cuDeviceGetAttribute, (int *pi, CUdevice_attribute attrib, CUdevice dev),
       (*pi = 1, CUDA_SUCCESS))
-PLAIN(cuCtxGetCurrent, (CUcontext *pctx), (*pctx = fake_current(), CUDA_SUCCESS))
+PLAIN(cuCtxGetCurrent, (CUcontext * pctx), (*pctx = fake_current(), CUDA_SUCCESS))
 PLAIN(cuCtxSetCurrent, (CUcontext ctx),
       (depth -= depth > 0, ctx ? (stack[depth++] = ctx) : ctx, CUDA_SUCCESS))
 PLAIN(cuCtxPushCurrent_v2, (CUcontext ctx),
@@ -208,8 +208,8 @@ static CUresult pop(CUcontext *context)
 	return CUDA_SUCCESS;
 }
 
-PLAIN(cuCtxPopCurrent_v2, (CUcontext *pctx), pop(pctx))
-PLAIN(cuCtxGetDevice, (CUdevice *device),
+PLAIN(cuCtxPopCurrent_v2, (CUcontext * pctx), pop(pctx))
+PLAIN(cuCtxGetDevice, (CUdevice * device),
       NEED_CONTEXT((*device = (CUdevice)fake_key(FAKE_CONTEXT, H(fake_current())), CUDA_SUCCESS)))
 PLAIN(cuCtxSynchronize, (void), NEED_CONTEXT(CUDA_SUCCESS))
 
@@ -217,7 +217,8 @@ PLAIN(cuCtxSynchronize, (void), NEED_CONTEXT(CUDA_SUCCESS))
 FAKE_EXPORT int fake_cuda_device_of(CUcontext context);
 int fake_cuda_device_of(CUcontext context)
 {
-	return fake_is_alive(FAKE_CONTEXT, H(context)) ? (int)fake_key(FAKE_CONTEXT, H(context)) : -1;
+	return fake_is_alive(FAKE_CONTEXT, H(context)) ? (int)fake_key(FAKE_CONTEXT, H(context)) :
+							 -1;
 }
 
 PLAIN(cuGetErrorName, (CUresult error, const char **pStr),

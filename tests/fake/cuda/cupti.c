@@ -60,10 +60,11 @@ FAKE_EXPORT CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *subscrib
 {
 	const char *refuse = getenv("FAKE_CUPTI_SUBSCRIBE");
 	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	void (*set)(fake_hook *) = driver ? (void (*)(fake_hook *))dlsym(driver, "fake_cuda_hook") :
-					    NULL;
+	void (*set)(fake_hook *) =
+		driver ? (void (*)(fake_hook *))dlsym(driver, "fake_cuda_hook") : NULL;
 	void (*set_modules)(fake_module_hook *) =
-		driver ? (void (*)(fake_module_hook *))dlsym(driver, "fake_cuda_module_hook") : NULL;
+		driver ? (void (*)(fake_module_hook *))dlsym(driver, "fake_cuda_module_hook") :
+			 NULL;
 
 	if (refuse)
 		return (CUptiResult)atoi(refuse);
@@ -102,8 +103,8 @@ FAKE_EXPORT CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable,
 FAKE_EXPORT CUptiResult CUPTIAPI cuptiGetDeviceId(CUcontext context, uint32_t *device)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	int (*ask)(CUcontext) = driver ? (int (*)(CUcontext))dlsym(driver, "fake_cuda_device_of") :
-					 NULL;
+	int (*ask)(CUcontext) =
+		driver ? (int (*)(CUcontext))dlsym(driver, "fake_cuda_device_of") : NULL;
 	int found = ask ? ask(context) : -1;
 
 	if (found < 0)
@@ -121,6 +122,7 @@ FAKE_EXPORT CUptiResult CUPTIAPI cuptiGetVersion(uint32_t *version)
 FAKE_EXPORT CUptiResult CUPTIAPI cuptiGetResultString(CUptiResult result, const char **text)
 {
 	*text = result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED ?
-			"CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED" : "CUPTI_ERROR";
+			"CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED" :
+			"CUPTI_ERROR";
 	return CUPTI_SUCCESS;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cupti_half.c - a library by CUPTI's name that has one of its functions, which must not be called. */
+/* cupti_half.c - a library by CUPTI's name that has one of its functions, which must not be called.
+ */
 #include <stdlib.h>
 
 #include "fake.h"

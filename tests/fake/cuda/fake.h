@@ -20,19 +20,21 @@
 
 #define FAKE_EXPORT __attribute__((visibility("default")))
 
+/* clang-format off */
 enum fake_class {
 	FAKE_CONTEXT, FAKE_GREEN, FAKE_MEMORY, FAKE_HOST, FAKE_REGISTERED, FAKE_PHYSICAL,
 	FAKE_RESERVATION, FAKE_MAPPING, FAKE_POOL, FAKE_ARRAY, FAKE_MIPMAP, FAKE_IPC, FAKE_EXTERNAL,
 	FAKE_SEMAPHORE, FAKE_STREAM, FAKE_EVENT, FAKE_MODULE, FAKE_LIBRARY, FAKE_GRAPH,
 	FAKE_EXEC, FAKE_TEXTURE, FAKE_SURFACE, FAKE_CLASS_COUNT
 };
+/* clang-format on */
 
 struct fake_object {
 	uint64_t handle;
 	uint64_t size;
-	uint64_t key;          /* IPC memory: what was opened; a context: its device */
+	uint64_t key; /* IPC memory: what was opened; a context: its device */
 	CUcontext owner;
-	void *block;           /* what is freed with it */
+	void *block; /* what is freed with it */
 	uint32_t refs;
 	uint8_t class;
 	struct fake_object *next;
@@ -70,7 +72,7 @@ struct fake_call {
 	const void *params;
 	CUresult *result;
 	CUcontext context;
-	uint64_t data;         /* the subscriber's own, from entry to exit */
+	uint64_t data; /* the subscriber's own, from entry to exit */
 	uint32_t id;
 };
 
@@ -96,27 +98,29 @@ int fake_devices(void);
 #define H(handle)   ((uint64_t)(uintptr_t)(handle))
 #define OUT(handle) ((uint64_t *)(handle))
 /* Functions that need a context. */
-#define NEED_CONTEXT(body) (fake_current() ? (body) : CUDA_ERROR_INVALID_CONTEXT)
+#define NEED_CONTEXT(body)  (fake_current() ? (body) : CUDA_ERROR_INVALID_CONTEXT)
 #define NEED(pointer, body) ((pointer) ? (body) : CUDA_ERROR_INVALID_VALUE)
 
 #define UNPACK(...) __VA_ARGS__
 /* A function of the driver that CUPTI can be told of: its body is an expression, its result. */
-#define TRACED(fn, parameters, names, body)                                                       \
-	FAKE_EXPORT CUresult CUDAAPI fn parameters                                                \
-	{                                                                                         \
-		fn##_params params = { UNPACK names };                                            \
-		CUresult result = CUDA_SUCCESS;                                                   \
-		struct fake_call call = { .cbid = CUPTI_DRIVER_TRACE_CBID_##fn, .name = #fn,      \
-					  .params = &params, .result = &result };                 \
-                                                                                                  \
-		if (fake_begin(&call))                                                            \
-			result = (body);                                                          \
-		fake_finish(&call);                                                               \
-		return result;                                                                    \
+#define TRACED(fn, parameters, names, body)                                                        \
+	FAKE_EXPORT CUresult CUDAAPI fn parameters                                                 \
+	{                                                                                          \
+		fn##_params params = { UNPACK names };                                             \
+		CUresult result = CUDA_SUCCESS;                                                    \
+		struct fake_call call = { .cbid = CUPTI_DRIVER_TRACE_CBID_##fn,                    \
+					  .name = #fn,                                             \
+					  .params = &params,                                       \
+					  .result = &result };                                     \
+                                                                                                   \
+		if (fake_begin(&call))                                                             \
+			result = (body);                                                           \
+		fake_finish(&call);                                                                \
+		return result;                                                                     \
 	}
 /* One that nobody is told of. */
-#define PLAIN(fn, parameters, body)                                                               \
-	FAKE_EXPORT CUresult CUDAAPI fn parameters                                                \
-	{                                                                                         \
-		return (body);                                                                    \
+#define PLAIN(fn, parameters, body)                                                                \
+	FAKE_EXPORT CUresult CUDAAPI fn parameters                                                 \
+	{                                                                                          \
+		return (body);                                                                     \
 	}

@@ -32,7 +32,7 @@ static void count_bytes(uint64_t more)
 
 static struct fake_object **find(enum fake_class class, uint64_t handle)
 {
-	uint64_t hash = (handle ^ (uint64_t)class << 48) * 0x9e3779b97f4a7c15u;
+	uint64_t hash = (handle ^ (uint64_t) class << 48) * 0x9e3779b97f4a7c15u;
 	struct fake_object **at = &table[hash >> 48];
 
 	while (*at && ((*at)->handle != handle || (*at)->class != class))
@@ -53,8 +53,12 @@ static CUresult add(enum fake_class class, uint64_t handle, size_t size, CUconte
 
 	if (!fresh)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	*fresh = (struct fake_object){ .handle = handle, .size = size, .owner = owner,
-				       .block = block, .refs = 1, .class = (uint8_t)class };
+	*fresh = (struct fake_object){ .handle = handle,
+				       .size = size,
+				       .owner = owner,
+				       .block = block,
+				       .refs = 1,
+				       .class = (uint8_t) class };
 	pthread_once(&once, open_share);
 	pthread_mutex_lock(&lock);
 	at = find(class, handle);

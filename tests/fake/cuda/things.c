@@ -5,24 +5,24 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CREATED(class, handle)  NEED_CONTEXT(fake_new(class, OUT(handle), 64, fake_current()))
-#define UNOWNED(class, handle)  fake_new(class, OUT(handle), 64, NULL)
-#define ENDED(class, handle)    fake_end(class, H(handle))
+#define CREATED(class, handle) NEED_CONTEXT(fake_new(class, OUT(handle), 64, fake_current()))
+#define UNOWNED(class, handle) fake_new(class, OUT(handle), 64, NULL)
+#define ENDED(class, handle)   fake_end(class, H(handle))
 
-TRACED(cuStreamCreate, (CUstream *phStream, unsigned int Flags), (phStream, Flags),
+TRACED(cuStreamCreate, (CUstream * phStream, unsigned int Flags), (phStream, Flags),
        CREATED(FAKE_STREAM, phStream))
-TRACED(cuStreamCreateWithPriority, (CUstream *phStream, unsigned int flags, int priority),
+TRACED(cuStreamCreateWithPriority, (CUstream * phStream, unsigned int flags, int priority),
        (phStream, flags, priority), CREATED(FAKE_STREAM, phStream))
 TRACED(cuGreenCtxStreamCreate,
-       (CUstream *phStream, CUgreenCtx greenCtx, unsigned int flags, int priority),
+       (CUstream * phStream, CUgreenCtx greenCtx, unsigned int flags, int priority),
        (phStream, greenCtx, flags, priority),
        fake_new(FAKE_STREAM, OUT(phStream), 64, (CUcontext)greenCtx))
 TRACED(cuStreamDestroy, (CUstream hStream), (hStream), ENDED(FAKE_STREAM, hStream))
 TRACED(cuStreamDestroy_v2, (CUstream hStream), (hStream), ENDED(FAKE_STREAM, hStream))
 
-TRACED(cuEventCreate, (CUevent *phEvent, unsigned int Flags), (phEvent, Flags),
+TRACED(cuEventCreate, (CUevent * phEvent, unsigned int Flags), (phEvent, Flags),
        CREATED(FAKE_EVENT, phEvent))
-TRACED(cuIpcOpenEventHandle, (CUevent *phEvent, CUipcEventHandle handle), (phEvent, handle),
+TRACED(cuIpcOpenEventHandle, (CUevent * phEvent, CUipcEventHandle handle), (phEvent, handle),
        CREATED(FAKE_EVENT, phEvent))
 TRACED(cuEventDestroy, (CUevent hEvent), (hEvent), ENDED(FAKE_EVENT, hEvent))
 TRACED(cuEventDestroy_v2, (CUevent hEvent), (hEvent), ENDED(FAKE_EVENT, hEvent))
@@ -57,55 +57,55 @@ static CUresult unload(CUmodule module)
 	return ENDED(FAKE_MODULE, module);
 }
 
-TRACED(cuModuleLoad, (CUmodule *module, const char *fname), (module, fname),
+TRACED(cuModuleLoad, (CUmodule * module, const char *fname), (module, fname),
        NEED_CONTEXT(load_file(module, fname)))
-TRACED(cuModuleLoadData, (CUmodule *module, const void *image), (module, image),
+TRACED(cuModuleLoadData, (CUmodule * module, const void *image), (module, image),
        CREATED(FAKE_MODULE, module))
 TRACED(cuModuleLoadDataEx,
-       (CUmodule *module, const void *image, unsigned int numOptions, CUjit_option *options,
+       (CUmodule * module, const void *image, unsigned int numOptions, CUjit_option *options,
 	void **optionValues),
        (module, image, numOptions, options, optionValues), CREATED(FAKE_MODULE, module))
-TRACED(cuModuleLoadFatBinary, (CUmodule *module, const void *fatCubin), (module, fatCubin),
+TRACED(cuModuleLoadFatBinary, (CUmodule * module, const void *fatCubin), (module, fatCubin),
        CREATED(FAKE_MODULE, module))
 TRACED(cuModuleUnload, (CUmodule hmod), (hmod), unload(hmod))
 
-#define LOAD_LIBRARY(fn, type, from)                                                              \
-	TRACED(fn,                                                                                \
-	       (CUlibrary *library, const type *from, CUjit_option *jitOptions,                   \
-		void **jitOptionsValues, unsigned int numJitOptions,                              \
-		CUlibraryOption *libraryOptions, void **libraryOptionValues,                      \
-		unsigned int numLibraryOptions),                                                  \
-	       (library, from, jitOptions, jitOptionsValues, numJitOptions, libraryOptions,       \
-		libraryOptionValues, numLibraryOptions),                                          \
+#define LOAD_LIBRARY(fn, type, from)                                                               \
+	TRACED(fn,                                                                                 \
+	       (CUlibrary * library, const type *from, CUjit_option *jitOptions,                   \
+		void **jitOptionsValues, unsigned int numJitOptions,                               \
+		CUlibraryOption *libraryOptions, void **libraryOptionValues,                       \
+		unsigned int numLibraryOptions),                                                   \
+	       (library, from, jitOptions, jitOptionsValues, numJitOptions, libraryOptions,        \
+		libraryOptionValues, numLibraryOptions),                                           \
 	       UNOWNED(FAKE_LIBRARY, library))
 LOAD_LIBRARY(cuLibraryLoadData, void, code)
 LOAD_LIBRARY(cuLibraryLoadFromFile, char, fileName)
 TRACED(cuLibraryUnload, (CUlibrary library), (library), ENDED(FAKE_LIBRARY, library))
 
-TRACED(cuGraphCreate, (CUgraph *phGraph, unsigned int flags), (phGraph, flags),
+TRACED(cuGraphCreate, (CUgraph * phGraph, unsigned int flags), (phGraph, flags),
        UNOWNED(FAKE_GRAPH, phGraph))
-TRACED(cuGraphClone, (CUgraph *phGraphClone, CUgraph originalGraph),
-       (phGraphClone, originalGraph), UNOWNED(FAKE_GRAPH, phGraphClone))
-#define END_CAPTURE(fn)                                                                           \
-	TRACED(fn, (CUstream hStream, CUgraph *phGraph), (hStream, phGraph),                      \
+TRACED(cuGraphClone, (CUgraph * phGraphClone, CUgraph originalGraph), (phGraphClone, originalGraph),
+       UNOWNED(FAKE_GRAPH, phGraphClone))
+#define END_CAPTURE(fn)                                                                            \
+	TRACED(fn, (CUstream hStream, CUgraph * phGraph), (hStream, phGraph),                      \
 	       UNOWNED(FAKE_GRAPH, phGraph))
 END_CAPTURE(cuStreamEndCapture)
 END_CAPTURE(cuStreamEndCapture_ptsz)
-#define INSTANTIATE(fn)                                                                           \
-	TRACED(fn,                                                                                \
-	       (CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode,               \
-		char *logBuffer, size_t bufferSize),                                              \
-	       (phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize),                         \
+#define INSTANTIATE(fn)                                                                            \
+	TRACED(fn,                                                                                 \
+	       (CUgraphExec * phGraphExec, CUgraph hGraph, CUgraphNode * phErrorNode,              \
+		char *logBuffer, size_t bufferSize),                                               \
+	       (phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize),                          \
 	       UNOWNED(FAKE_EXEC, phGraphExec))
 INSTANTIATE(cuGraphInstantiate)
 INSTANTIATE(cuGraphInstantiate_v2)
 TRACED(cuGraphInstantiateWithFlags,
-       (CUgraphExec *phGraphExec, CUgraph hGraph, unsigned long long flags),
+       (CUgraphExec * phGraphExec, CUgraph hGraph, unsigned long long flags),
        (phGraphExec, hGraph, flags), UNOWNED(FAKE_EXEC, phGraphExec))
-#define INSTANTIATE_PARAMS(fn)                                                                    \
-	TRACED(fn,                                                                                \
-	       (CUgraphExec *phGraphExec, CUgraph hGraph,                                         \
-		CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams),                                \
+#define INSTANTIATE_PARAMS(fn)                                                                     \
+	TRACED(fn,                                                                                 \
+	       (CUgraphExec * phGraphExec, CUgraph hGraph,                                         \
+		CUDA_GRAPH_INSTANTIATE_PARAMS * instantiateParams),                                \
 	       (phGraphExec, hGraph, instantiateParams), UNOWNED(FAKE_EXEC, phGraphExec))
 INSTANTIATE_PARAMS(cuGraphInstantiateWithParams)
 INSTANTIATE_PARAMS(cuGraphInstantiateWithParams_ptsz)
@@ -113,21 +113,21 @@ TRACED(cuGraphDestroy, (CUgraph hGraph), (hGraph), ENDED(FAKE_GRAPH, hGraph))
 TRACED(cuGraphExecDestroy, (CUgraphExec hGraphExec), (hGraphExec), ENDED(FAKE_EXEC, hGraphExec))
 
 TRACED(cuTexObjectCreate,
-       (CUtexObject *pTexObject, const CUDA_RESOURCE_DESC *pResDesc,
+       (CUtexObject * pTexObject, const CUDA_RESOURCE_DESC *pResDesc,
 	const CUDA_TEXTURE_DESC *pTexDesc, const CUDA_RESOURCE_VIEW_DESC *pResViewDesc),
        (pTexObject, pResDesc, pTexDesc, pResViewDesc), CREATED(FAKE_TEXTURE, pTexObject))
 TRACED(cuTexObjectDestroy, (CUtexObject texObject), (texObject), ENDED(FAKE_TEXTURE, texObject))
-TRACED(cuSurfObjectCreate, (CUsurfObject *pSurfObject, const CUDA_RESOURCE_DESC *pResDesc),
+TRACED(cuSurfObjectCreate, (CUsurfObject * pSurfObject, const CUDA_RESOURCE_DESC *pResDesc),
        (pSurfObject, pResDesc), CREATED(FAKE_SURFACE, pSurfObject))
 TRACED(cuSurfObjectDestroy, (CUsurfObject surfObject), (surfObject),
        ENDED(FAKE_SURFACE, surfObject))
 
 TRACED(cuImportExternalSemaphore,
-       (CUexternalSemaphore *extSem_out, const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *semHandleDesc),
+       (CUexternalSemaphore * extSem_out, const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *semHandleDesc),
        (extSem_out, semHandleDesc), CREATED(FAKE_SEMAPHORE, extSem_out))
 TRACED(cuDestroyExternalSemaphore, (CUexternalSemaphore extSem), (extSem),
        ENDED(FAKE_SEMAPHORE, extSem))
 
 PLAIN(cuStreamSynchronize, (CUstream hStream), CUDA_SUCCESS)
-PLAIN(cuIpcGetEventHandle, (CUipcEventHandle *pHandle, CUevent event),
+PLAIN(cuIpcGetEventHandle, (CUipcEventHandle * pHandle, CUevent event),
       (memset(pHandle, 0, sizeof *pHandle), CUDA_SUCCESS))

@@ -15,7 +15,7 @@
 #include "share.h"
 
 #define EXPORT __attribute__((visibility("default")))
-#define BASE (512ull << 20)
+#define BASE   (512ull << 20)
 
 struct memory {
 	unsigned long long total, free, used;

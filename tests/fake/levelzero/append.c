@@ -12,7 +12,7 @@ static const struct command nothing = { .op = OP_NOTHING };
 
 /* What the signatures end with, written once. */
 #define EVENTS_DECL ze_event_handle_t signal, uint32_t wait_count, ze_event_handle_t *waits
-#define EVENTS	    signal, wait_count, waits
+#define EVENTS      signal, wait_count, waits
 
 static ze_result_t append_copy(ze_command_list_handle_t list, void *dst, const void *src,
 			       size_t size, EVENTS_DECL)
@@ -46,9 +46,11 @@ ze_result_t ZE_APICALL fake_zeCommandListAppendMemoryCopy(ze_command_list_handle
 	return append_copy(list, dst, src, size, EVENTS);
 }
 
-ze_result_t ZE_APICALL fake_zeCommandListAppendMemoryCopyFromContext(
-	ze_command_list_handle_t list, void *dst, ze_context_handle_t context, const void *src,
-	size_t size, EVENTS_DECL)
+ze_result_t ZE_APICALL fake_zeCommandListAppendMemoryCopyFromContext(ze_command_list_handle_t list,
+								     void *dst,
+								     ze_context_handle_t context,
+								     const void *src, size_t size,
+								     EVENTS_DECL)
 {
 	ENTER(zeCommandListAppendMemoryCopyFromContext);
 	NEED(object_check(context, KIND_CONTEXT));
@@ -90,8 +92,8 @@ static size_t at_origin(const ze_copy_region_t *r, size_t pitch, size_t slice)
 
 ze_result_t ZE_APICALL fake_zeCommandListAppendMemoryCopyRegion(
 	ze_command_list_handle_t list, void *dst, const ze_copy_region_t *dst_region,
-	uint32_t dst_pitch, uint32_t dst_slice, const void *src,
-	const ze_copy_region_t *src_region, uint32_t src_pitch, uint32_t src_slice, EVENTS_DECL)
+	uint32_t dst_pitch, uint32_t dst_slice, const void *src, const ze_copy_region_t *src_region,
+	uint32_t src_pitch, uint32_t src_slice, EVENTS_DECL)
 {
 	struct command c = { .op = OP_COPY_BOX };
 
@@ -131,8 +133,7 @@ static ze_result_t image_box(ze_image_handle_t handle, const ze_image_region_t *
 	if (!r.depth)
 		r.depth = 1;
 	if ((uint64_t)r.originX + r.width > i->width ||
-	    (uint64_t)r.originY + r.height > i->height ||
-	    (uint64_t)r.originZ + r.depth > i->depth)
+	    (uint64_t)r.originY + r.height > i->height || (uint64_t)r.originZ + r.depth > i->depth)
 		return ZE_RESULT_ERROR_INVALID_ARGUMENT;
 	*b = (struct box){ .row_bytes = (size_t)r.width * i->pixel_bytes,
 			   .rows = r.height,
@@ -195,12 +196,9 @@ ze_result_t ZE_APICALL fake_zeCommandListAppendImageCopy(ze_command_list_handle_
 	return append_image_copy(list, dst, src, NULL, NULL, EVENTS);
 }
 
-ze_result_t ZE_APICALL fake_zeCommandListAppendImageCopyRegion(ze_command_list_handle_t list,
-							       ze_image_handle_t dst,
-							       ze_image_handle_t src,
-							       const ze_image_region_t *dst_region,
-							       const ze_image_region_t *src_region,
-							       EVENTS_DECL)
+ze_result_t ZE_APICALL fake_zeCommandListAppendImageCopyRegion(
+	ze_command_list_handle_t list, ze_image_handle_t dst, ze_image_handle_t src,
+	const ze_image_region_t *dst_region, const ze_image_region_t *src_region, EVENTS_DECL)
 {
 	ENTER(zeCommandListAppendImageCopyRegion);
 	return append_image_copy(list, dst, src, dst_region, src_region, EVENTS);
@@ -399,12 +397,9 @@ ze_result_t fake_zeCommandListAppendLaunchKernelWithParameters(ze_command_list_h
 	return append_kernel(list, kernel, groups, EVENTS);
 }
 
-ze_result_t fake_zeCommandListAppendLaunchKernelWithArguments(ze_command_list_handle_t list,
-							      ze_kernel_handle_t kernel,
-							      const ze_group_count_t groups,
-							      const struct fake_group_size size,
-							      void **arguments, const void *next,
-							      EVENTS_DECL)
+ze_result_t fake_zeCommandListAppendLaunchKernelWithArguments(
+	ze_command_list_handle_t list, ze_kernel_handle_t kernel, const ze_group_count_t groups,
+	const struct fake_group_size size, void **arguments, const void *next, EVENTS_DECL)
 {
 	ENTER(zeCommandListAppendLaunchKernelWithArguments);
 	(void)size;

@@ -91,9 +91,8 @@ static void push(int class, struct object *block)
 	do {
 		atomic_store_explicit(&block->next, (uint32_t)head, memory_order_relaxed);
 		mine = (((head >> 32) + 1) << 32) | (block_number(block) + 1);
-	} while (!atomic_compare_exchange_weak_explicit(&free_head[class], &head, mine,
-							memory_order_release,
-							memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(
+		&free_head[class], &head, mine, memory_order_release, memory_order_relaxed));
 }
 
 static struct object *pop(int class)
@@ -108,9 +107,8 @@ static struct object *pop(int class)
 		block = block_at((uint32_t)head - 1);
 		rest = (((head >> 32) + 1) << 32) |
 		       atomic_load_explicit(&block->next, memory_order_relaxed);
-	} while (!atomic_compare_exchange_weak_explicit(&free_head[class], &head, rest,
-							memory_order_acquire,
-							memory_order_acquire));
+	} while (!atomic_compare_exchange_weak_explicit(
+		&free_head[class], &head, rest, memory_order_acquire, memory_order_acquire));
 	return block;
 }
 

@@ -43,8 +43,7 @@ ze_result_t driver_check(ze_driver_handle_t driver)
 {
 	if (!driver)
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-	return (void *)driver == &the_driver ? ZE_RESULT_SUCCESS :
-					       ZE_RESULT_ERROR_INVALID_ARGUMENT;
+	return (void *)driver == &the_driver ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_ARGUMENT;
 }
 
 ze_result_t device_check(ze_device_handle_t device)
@@ -145,8 +144,9 @@ ze_result_t ZE_APICALL fake_zeDriverGetExtensionFunctionAddress(ze_driver_handle
 	NEED(driver_check(driver));
 	NEED_POINTER(name);
 	NEED_POINTER(address);
-	*address = strcmp(name, "zexCounterBasedEventCreate2") ? NULL :
-		   (void *)fake_zeEventCounterBasedCreate;
+	*address = strcmp(name, "zexCounterBasedEventCreate2") ?
+			   NULL :
+			   (void *)fake_zeEventCounterBasedCreate;
 	return *address ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
 }
 
@@ -244,8 +244,8 @@ ze_result_t ZE_APICALL fake_zeDeviceGetMemoryProperties(ze_device_handle_t devic
 ze_result_t ZE_APICALL fake_zeDeviceGetMemoryAccessProperties(
 	ze_device_handle_t device, ze_device_memory_access_properties_t *p)
 {
-	const ze_memory_access_cap_flags_t all = ZE_MEMORY_ACCESS_CAP_FLAG_RW |
-						 ZE_MEMORY_ACCESS_CAP_FLAG_ATOMIC;
+	const ze_memory_access_cap_flags_t all =
+		ZE_MEMORY_ACCESS_CAP_FLAG_RW | ZE_MEMORY_ACCESS_CAP_FLAG_ATOMIC;
 
 	ENTER(zeDeviceGetMemoryAccessProperties);
 	NEED(device_check(device));

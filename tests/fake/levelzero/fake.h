@@ -24,36 +24,36 @@
 
 #define FAKE_EXPORT __attribute__((visibility("default")))
 
-#define FAKE_KINDS(X)                       \
-	X(CONTEXT, "context")               \
-	X(QUEUE, "queue")                   \
-	X(LIST, "list")                     \
-	X(MODULE, "module")                 \
-	X(BUILD_LOG, "build_log")           \
-	X(KERNEL, "kernel")                 \
-	X(EVENT_POOL, "event_pool")         \
-	X(EVENT, "event")                   \
-	X(FENCE, "fence")                   \
-	X(IMAGE, "image")                   \
-	X(SAMPLER, "sampler")               \
-	X(MEMORY, "memory")                 \
-	X(PHYSICAL, "physical")             \
-	X(RESERVATION, "reservation")       \
-	X(MAPPING, "mapping")               \
-	X(IPC_MEMORY, "ipc_memory")         \
-	X(IPC_POOL, "ipc_pool")             \
-	X(IPC_EVENT, "ipc_event")           \
-	X(SEMAPHORE, "semaphore")           \
-	X(RTAS_BUILDER, "rtas_builder")     \
-	X(RTAS_OPERATION, "rtas_operation") \
-	X(GRAPH, "graph")                   \
+#define FAKE_KINDS(X)                                                                              \
+	X(CONTEXT, "context")                                                                      \
+	X(QUEUE, "queue")                                                                          \
+	X(LIST, "list")                                                                            \
+	X(MODULE, "module")                                                                        \
+	X(BUILD_LOG, "build_log")                                                                  \
+	X(KERNEL, "kernel")                                                                        \
+	X(EVENT_POOL, "event_pool")                                                                \
+	X(EVENT, "event")                                                                          \
+	X(FENCE, "fence")                                                                          \
+	X(IMAGE, "image")                                                                          \
+	X(SAMPLER, "sampler")                                                                      \
+	X(MEMORY, "memory")                                                                        \
+	X(PHYSICAL, "physical")                                                                    \
+	X(RESERVATION, "reservation")                                                              \
+	X(MAPPING, "mapping")                                                                      \
+	X(IPC_MEMORY, "ipc_memory")                                                                \
+	X(IPC_POOL, "ipc_pool")                                                                    \
+	X(IPC_EVENT, "ipc_event")                                                                  \
+	X(SEMAPHORE, "semaphore")                                                                  \
+	X(RTAS_BUILDER, "rtas_builder")                                                            \
+	X(RTAS_OPERATION, "rtas_operation")                                                        \
+	X(GRAPH, "graph")                                                                          \
 	X(EXEC_GRAPH, "executable_graph")
 
 enum kind {
 #define X(id, name) KIND_##id,
 	FAKE_KINDS(X)
 #undef X
-	KIND_COUNT
+		KIND_COUNT
 };
 
 /*
@@ -102,32 +102,31 @@ extern bool request_any;
 ze_result_t request_enter(const char *function);
 
 /* Opens every entry point: serves what the environment asked for this function. */
-#define ENTER(function)                                             \
-	do {                                                        \
-		if (__builtin_expect(request_any, 0)) {             \
-			ze_result_t rc_ = request_enter(#function); \
-			if (rc_ != ZE_RESULT_SUCCESS)               \
-				return rc_;                         \
-		}                                                   \
+#define ENTER(function)                                                                            \
+	do {                                                                                       \
+		if (__builtin_expect(request_any, 0)) {                                            \
+			ze_result_t rc_ = request_enter(#function);                                \
+			if (rc_ != ZE_RESULT_SUCCESS)                                              \
+				return rc_;                                                        \
+		}                                                                                  \
 	} while (0)
 
-#define NEED_POINTER(p)                                             \
-	do {                                                        \
-		if (!(p))                                           \
-			return ZE_RESULT_ERROR_INVALID_NULL_POINTER; \
+#define NEED_POINTER(p)                                                                            \
+	do {                                                                                       \
+		if (!(p))                                                                          \
+			return ZE_RESULT_ERROR_INVALID_NULL_POINTER;                               \
 	} while (0)
 
-#define NEED(check)                                                 \
-	do {                                                        \
-		ze_result_t rc_ = (check);                          \
-		if (rc_ != ZE_RESULT_SUCCESS)                       \
-			return rc_;                                 \
+#define NEED(check)                                                                                \
+	do {                                                                                       \
+		ze_result_t rc_ = (check);                                                         \
+		if (rc_ != ZE_RESULT_SUCCESS)                                                      \
+			return rc_;                                                                \
 	} while (0)
 
 /* Sets an output structure, keeping the caller's stype and pNext chain. */
-#define SET_PROPERTIES(p, ...)                                              \
-	(*(p) = (__typeof__(*(p))){ .stype = (p)->stype, .pNext = (p)->pNext, \
-				    __VA_ARGS__ })
+#define SET_PROPERTIES(p, ...)                                                                     \
+	(*(p) = (__typeof__(*(p))){ .stype = (p)->stype, .pNext = (p)->pNext, __VA_ARGS__ })
 
 /* device.c */
 ze_result_t driver_check(ze_driver_handle_t driver);

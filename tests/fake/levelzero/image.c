@@ -13,18 +13,13 @@ struct sampler {
 static uint32_t pixel_bytes(ze_image_format_layout_t layout)
 {
 	switch (layout) {
-	case ZE_IMAGE_FORMAT_LAYOUT_8:
-		return 1;
+	case ZE_IMAGE_FORMAT_LAYOUT_8: return 1;
 	case ZE_IMAGE_FORMAT_LAYOUT_16:
-	case ZE_IMAGE_FORMAT_LAYOUT_8_8:
-		return 2;
+	case ZE_IMAGE_FORMAT_LAYOUT_8_8: return 2;
 	case ZE_IMAGE_FORMAT_LAYOUT_16_16_16_16:
-	case ZE_IMAGE_FORMAT_LAYOUT_32_32:
-		return 8;
-	case ZE_IMAGE_FORMAT_LAYOUT_32_32_32_32:
-		return 16;
-	default:
-		return 4;
+	case ZE_IMAGE_FORMAT_LAYOUT_32_32: return 8;
+	case ZE_IMAGE_FORMAT_LAYOUT_32_32_32_32: return 16;
+	default: return 4;
 	}
 }
 

@@ -55,16 +55,12 @@ static void run(const struct command *c)
 	uint64_t time_ns;
 
 	switch (c->op) {
-	case OP_COPY:
-		memmove(c->dst, c->src, c->size);
-		break;
+	case OP_COPY: memmove(c->dst, c->src, c->size); break;
 	case OP_FILL:
 		for (size_t at = 0; at < c->fill.size; at++)
 			((uint8_t *)c->dst)[at] = c->fill.pattern[at % c->fill.pattern_bytes];
 		break;
-	case OP_COPY_BOX:
-		copy_box(c->dst, c->src, &c->box);
-		break;
+	case OP_COPY_BOX: copy_box(c->dst, c->src, &c->box); break;
 	case OP_GLOBAL_TIME:
 		time_ns = now_ns();
 		memcpy(c->dst, &time_ns, sizeof(time_ns));
@@ -73,11 +69,8 @@ static void run(const struct command *c)
 		if (event_check(c->event) == ZE_RESULT_SUCCESS)
 			event_set(c->event, false);
 		break;
-	case OP_EVENT_TIMES:
-		query_times(c);
-		break;
-	case OP_NOTHING:
-		break;
+	case OP_EVENT_TIMES: query_times(c); break;
+	case OP_NOTHING: break;
 	}
 	/* it may be gone by the time a list is executed: then nobody can tell */
 	if (c->signal && event_check(c->signal) == ZE_RESULT_SUCCESS)

@@ -271,36 +271,36 @@ ze_result_t fake_zeMemGetFileDescriptorFromIpcHandleExp(ze_context_handle_t cont
 	return ZE_RESULT_SUCCESS;
 }
 
-#define DEFINE_RTAS(flavour)                                                                     \
-	ze_result_t fake_zeRTASBuilderCreate##flavour(ze_driver_handle_t driver,                 \
-						      const void *desc, void **builder)          \
-	{                                                                                        \
-		ENTER(zeRTASBuilderCreate##flavour);                                             \
-		NEED(driver_check(driver));                                                      \
-		NEED_POINTER(desc);                                                              \
-		return plain_new(KIND_RTAS_BUILDER, builder);                                    \
-	}                                                                                        \
-	ze_result_t fake_zeRTASBuilderDestroy##flavour(void *builder)                            \
-	{                                                                                        \
-		ENTER(zeRTASBuilderDestroy##flavour);                                            \
-		return object_free(builder, KIND_RTAS_BUILDER);                                  \
-	}                                                                                        \
-	ze_result_t fake_zeRTASParallelOperationCreate##flavour(ze_driver_handle_t driver,       \
-								void **operation)                \
-	{                                                                                        \
-		ENTER(zeRTASParallelOperationCreate##flavour);                                   \
-		NEED(driver_check(driver));                                                      \
-		return plain_new(KIND_RTAS_OPERATION, operation);                                \
-	}                                                                                        \
-	ze_result_t fake_zeRTASParallelOperationJoin##flavour(void *operation)                   \
-	{                                                                                        \
-		ENTER(zeRTASParallelOperationJoin##flavour);                                     \
-		return object_check(operation, KIND_RTAS_OPERATION);                             \
-	}                                                                                        \
-	ze_result_t fake_zeRTASParallelOperationDestroy##flavour(void *operation)                \
-	{                                                                                        \
-		ENTER(zeRTASParallelOperationDestroy##flavour);                                  \
-		return object_free(operation, KIND_RTAS_OPERATION);                              \
+#define DEFINE_RTAS(flavour)                                                                       \
+	ze_result_t fake_zeRTASBuilderCreate##flavour(ze_driver_handle_t driver, const void *desc, \
+						      void **builder)                              \
+	{                                                                                          \
+		ENTER(zeRTASBuilderCreate##flavour);                                               \
+		NEED(driver_check(driver));                                                        \
+		NEED_POINTER(desc);                                                                \
+		return plain_new(KIND_RTAS_BUILDER, builder);                                      \
+	}                                                                                          \
+	ze_result_t fake_zeRTASBuilderDestroy##flavour(void *builder)                              \
+	{                                                                                          \
+		ENTER(zeRTASBuilderDestroy##flavour);                                              \
+		return object_free(builder, KIND_RTAS_BUILDER);                                    \
+	}                                                                                          \
+	ze_result_t fake_zeRTASParallelOperationCreate##flavour(ze_driver_handle_t driver,         \
+								void **operation)                  \
+	{                                                                                          \
+		ENTER(zeRTASParallelOperationCreate##flavour);                                     \
+		NEED(driver_check(driver));                                                        \
+		return plain_new(KIND_RTAS_OPERATION, operation);                                  \
+	}                                                                                          \
+	ze_result_t fake_zeRTASParallelOperationJoin##flavour(void *operation)                     \
+	{                                                                                          \
+		ENTER(zeRTASParallelOperationJoin##flavour);                                       \
+		return object_check(operation, KIND_RTAS_OPERATION);                               \
+	}                                                                                          \
+	ze_result_t fake_zeRTASParallelOperationDestroy##flavour(void *operation)                  \
+	{                                                                                          \
+		ENTER(zeRTASParallelOperationDestroy##flavour);                                    \
+		return object_free(operation, KIND_RTAS_OPERATION);                                \
 	}
 DEFINE_RTAS(Exp)
 DEFINE_RTAS(Ext)

@@ -4,8 +4,8 @@
  *
  * A module's input is text: the names of its kernels, separated by blanks or newlines. Input that
  * starts with '!' does not build: the create fails and hands out a build log all the same, as real
- * drivers do. A module whose first name starts with '?' does not link, and hands out a log too. Real
- * SPIR-V is taken too; it has one kernel, "main".
+ * drivers do. A module whose first name starts with '?' does not link, and hands out a log too.
+ * Real SPIR-V is taken too; it has one kernel, "main".
  */
 #include "fake.h"
 

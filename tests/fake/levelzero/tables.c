@@ -31,35 +31,34 @@ static ze_result_t table_check(ze_api_version_t version, const void *table)
 
 #define HAS(minor) ((uint32_t)version >= (uint32_t)ZE_MAKE_VERSION(1, minor))
 
-#define SET_FN(slot, minor, function) \
-	if (HAS(minor))               \
+#define SET_FN(slot, minor, function)                                                              \
+	if (HAS(minor))                                                                            \
 		table->pfn##slot = fake_##function;
-#define SET_STUB(slot, minor) \
-	if (HAS(minor))       \
+#define SET_STUB(slot, minor)                                                                      \
+	if (HAS(minor))                                                                            \
 		table->pfn##slot = (__typeof__(table->pfn##slot))(void *)unsupported;
-#define SET_NEW(index, minor, function) \
-	if (HAS(minor))                 \
+#define SET_NEW(index, minor, function)                                                            \
+	if (HAS(minor))                                                                            \
 		((void **)table)[index] = (void *)fake_##function;
 
-#define DEFINE_TABLE(name, type, SLOTS)                                            \
-	ze_result_t ZE_APICALL zeGet##name##ProcAddrTable(ze_api_version_t version, \
-							  type *table)              \
-	{                                                                          \
-		NEED(table_check(version, table));                                 \
-		SLOTS(SET_FN, SET_STUB, SET_NEW)                                   \
-		return ZE_RESULT_SUCCESS;                                          \
+#define DEFINE_TABLE(name, type, SLOTS)                                                            \
+	ze_result_t ZE_APICALL zeGet##name##ProcAddrTable(ze_api_version_t version, type *table)   \
+	{                                                                                          \
+		NEED(table_check(version, table));                                                 \
+		SLOTS(SET_FN, SET_STUB, SET_NEW)                                                   \
+		return ZE_RESULT_SUCCESS;                                                          \
 	}
 CORE_TABLES(DEFINE_TABLE)
 
 /* The C name differs from the exported one: newer headers declare that one with their own types. */
-#define DEFINE_NEW_TABLE(name, SLOTS)                                                   \
-	FAKE_EXPORT ze_result_t new_table_##name(ze_api_version_t version, void *table) \
-		__asm__("zeGet" #name "ProcAddrTable");                                 \
-	ze_result_t new_table_##name(ze_api_version_t version, void *table)             \
-	{                                                                               \
-		NEED(table_check(version, table));                                      \
-		SLOTS(SET_FN, SET_STUB, SET_NEW)                                        \
-		return ZE_RESULT_SUCCESS;                                               \
+#define DEFINE_NEW_TABLE(name, SLOTS)                                                              \
+	FAKE_EXPORT ze_result_t new_table_##name(ze_api_version_t version, void *table) __asm__(   \
+		"zeGet" #name "ProcAddrTable");                                                    \
+	ze_result_t new_table_##name(ze_api_version_t version, void *table)                        \
+	{                                                                                          \
+		NEED(table_check(version, table));                                                 \
+		SLOTS(SET_FN, SET_STUB, SET_NEW)                                                   \
+		return ZE_RESULT_SUCCESS;                                                          \
 	}
 NEW_TABLES(DEFINE_NEW_TABLE)
 
@@ -71,15 +70,16 @@ static ze_result_t set_stubs(ze_api_version_t version, void **table, int count)
 	return ZE_RESULT_SUCCESS;
 }
 
-#define DEFINE_OTHER(getter, type, count)                                       \
-	ze_result_t ZE_APICALL getter(ze_api_version_t version, type *table)    \
-	{                                                                       \
-		return set_stubs(version, (void **)table, count);               \
+#define DEFINE_OTHER(getter, type, count)                                                          \
+	ze_result_t ZE_APICALL getter(ze_api_version_t version, type *table)                       \
+	{                                                                                          \
+		return set_stubs(version, (void **)table, count);                                  \
 	}
 OTHER_TABLES(DEFINE_OTHER)
 
 /* Sysman's memory: one module a device, of which the same part is always used. */
-static ze_result_t enum_modules(zes_device_handle_t device, uint32_t *count, zes_mem_handle_t *modules)
+static ze_result_t enum_modules(zes_device_handle_t device, uint32_t *count,
+				zes_mem_handle_t *modules)
 {
 	NEED_POINTER(device);
 	NEED_POINTER(count);
@@ -98,7 +98,8 @@ static ze_result_t module_state(zes_mem_handle_t module, zes_mem_state_t *state)
 	return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t ZE_APICALL zesGetDeviceProcAddrTable(ze_api_version_t version, zes_device_dditable_t *table)
+ze_result_t ZE_APICALL zesGetDeviceProcAddrTable(ze_api_version_t version,
+						 zes_device_dditable_t *table)
 {
 	NEED(set_stubs(version, (void **)table, 29));
 	if (HAS(4))
@@ -106,7 +107,8 @@ ze_result_t ZE_APICALL zesGetDeviceProcAddrTable(ze_api_version_t version, zes_d
 	return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t ZE_APICALL zesGetMemoryProcAddrTable(ze_api_version_t version, zes_memory_dditable_t *table)
+ze_result_t ZE_APICALL zesGetMemoryProcAddrTable(ze_api_version_t version,
+						 zes_memory_dditable_t *table)
 {
 	NEED(set_stubs(version, (void **)table, 3));
 	if (HAS(4))

@@ -16,8 +16,8 @@
 
 #include "newer.h"
 
-#define SLOT_MAX 80
-#define NEWEST	 18
+#define SLOT_MAX  80
+#define NEWEST    18
 #define UNTOUCHED ((void *)0x5a5a5a5a)
 
 /* sizes[i]: slots in version 1.since[i] and later */
@@ -27,110 +27,66 @@ struct table {
 };
 
 static const struct table tables[] = {
-	{ .getter = "zeGetGlobalProcAddrTable",
-	  .since = { 0, 10 },
-	  .sizes = { 1, 2 } },
+	{ .getter = "zeGetGlobalProcAddrTable", .since = { 0, 10 }, .sizes = { 1, 2 } },
 	{ .getter = "zeGetDriverProcAddrTable",
 	  .since = { 0, 1, 6, 13, 14 },
 	  .sizes = { 5, 6, 7, 8, 9 } },
 	{ .getter = "zeGetDeviceProcAddrTable",
 	  .since = { 0, 1, 2, 3, 7, 12, 13, 14 },
 	  .sizes = { 14, 15, 17, 18, 19, 21, 22, 23 } },
-	{ .getter = "zeGetContextProcAddrTable",
-	  .since = { 0, 1 },
-	  .sizes = { 8, 9 } },
-	{ .getter = "zeGetCommandQueueProcAddrTable",
-	  .since = { 0, 9 },
-	  .sizes = { 4, 6 } },
+	{ .getter = "zeGetContextProcAddrTable", .since = { 0, 1 }, .sizes = { 8, 9 } },
+	{ .getter = "zeGetCommandQueueProcAddrTable", .since = { 0, 9 }, .sizes = { 4, 6 } },
 	{ .getter = "zeGetCommandListProcAddrTable",
 	  .since = { 0, 3, 9, 12, 14, 16, 17 },
 	  .sizes = { 26, 28, 34, 36, 38, 41, 52 } },
 	{ .getter = "zeGetCommandListExpProcAddrTable",
 	  .since = { 0, 9, 10, 17 },
 	  .sizes = { 0, 6, 8, 9 } },
-	{ .getter = "zeGetImageProcAddrTable",
-	  .since = { 0, 3, 5 },
-	  .sizes = { 3, 4, 5 } },
-	{ .getter = "zeGetImageExpProcAddrTable",
-	  .since = { 0, 2, 9 },
-	  .sizes = { 0, 2, 3 } },
-	{ .getter = "zeGetFenceProcAddrTable",
-	  .since = { 0 },
-	  .sizes = { 5 } },
-	{ .getter = "zeGetEventPoolProcAddrTable",
-	  .since = { 0, 6, 9 },
-	  .sizes = { 5, 6, 8 } },
+	{ .getter = "zeGetImageProcAddrTable", .since = { 0, 3, 5 }, .sizes = { 3, 4, 5 } },
+	{ .getter = "zeGetImageExpProcAddrTable", .since = { 0, 2, 9 }, .sizes = { 0, 2, 3 } },
+	{ .getter = "zeGetFenceProcAddrTable", .since = { 0 }, .sizes = { 5 } },
+	{ .getter = "zeGetEventPoolProcAddrTable", .since = { 0, 6, 9 }, .sizes = { 5, 6, 8 } },
 	{ .getter = "zeGetEventProcAddrTable",
 	  .since = { 0, 6, 9, 15, 17 },
 	  .sizes = { 7, 8, 11, 16, 17 } },
-	{ .getter = "zeGetEventExpProcAddrTable",
-	  .since = { 0, 2 },
-	  .sizes = { 0, 1 } },
-	{ .getter = "zeGetModuleProcAddrTable",
-	  .since = { 0, 3 },
-	  .sizes = { 8, 9 } },
-	{ .getter = "zeGetModuleBuildLogProcAddrTable",
-	  .since = { 0 },
-	  .sizes = { 2 } },
-	{ .getter = "zeGetKernelProcAddrTable",
-	  .since = { 0 },
-	  .sizes = { 12 } },
+	{ .getter = "zeGetEventExpProcAddrTable", .since = { 0, 2 }, .sizes = { 0, 1 } },
+	{ .getter = "zeGetModuleProcAddrTable", .since = { 0, 3 }, .sizes = { 8, 9 } },
+	{ .getter = "zeGetModuleBuildLogProcAddrTable", .since = { 0 }, .sizes = { 2 } },
+	{ .getter = "zeGetKernelProcAddrTable", .since = { 0 }, .sizes = { 12 } },
 	{ .getter = "zeGetKernelExpProcAddrTable",
 	  .since = { 0, 1, 2, 11 },
 	  .sizes = { 0, 1, 2, 3 } },
-	{ .getter = "zeGetSamplerProcAddrTable",
-	  .since = { 0 },
-	  .sizes = { 2 } },
-	{ .getter = "zeGetPhysicalMemProcAddrTable",
-	  .since = { 0, 15 },
-	  .sizes = { 2, 3 } },
+	{ .getter = "zeGetSamplerProcAddrTable", .since = { 0 }, .sizes = { 2 } },
+	{ .getter = "zeGetPhysicalMemProcAddrTable", .since = { 0, 15 }, .sizes = { 2, 3 } },
 	{ .getter = "zeGetMemProcAddrTable",
 	  .since = { 0, 3, 6, 9, 15 },
 	  .sizes = { 9, 10, 11, 12, 13 } },
-	{ .getter = "zeGetVirtualMemProcAddrTable",
-	  .since = { 0 },
-	  .sizes = { 7 } },
-	{ .getter = "zeGetFabricVertexExpProcAddrTable",
-	  .since = { 0, 4 },
-	  .sizes = { 0, 4 } },
-	{ .getter = "zeGetFabricEdgeExpProcAddrTable",
-	  .since = { 0, 4 },
-	  .sizes = { 0, 3 } },
-	{ .getter = "zeGetRTASBuilderExpProcAddrTable",
-	  .since = { 0, 7 },
-	  .sizes = { 0, 4 } },
-	{ .getter = "zeGetRTASBuilderProcAddrTable",
-	  .since = { 0, 13 },
-	  .sizes = { 0, 5 } },
+	{ .getter = "zeGetVirtualMemProcAddrTable", .since = { 0 }, .sizes = { 7 } },
+	{ .getter = "zeGetFabricVertexExpProcAddrTable", .since = { 0, 4 }, .sizes = { 0, 4 } },
+	{ .getter = "zeGetFabricEdgeExpProcAddrTable", .since = { 0, 4 }, .sizes = { 0, 3 } },
+	{ .getter = "zeGetRTASBuilderExpProcAddrTable", .since = { 0, 7 }, .sizes = { 0, 4 } },
+	{ .getter = "zeGetRTASBuilderProcAddrTable", .since = { 0, 13 }, .sizes = { 0, 5 } },
 	{ .getter = "zeGetRTASParallelOperationExpProcAddrTable",
 	  .since = { 0, 7 },
 	  .sizes = { 0, 4 } },
 	{ .getter = "zeGetRTASParallelOperationProcAddrTable",
 	  .since = { 0, 13 },
 	  .sizes = { 0, 4 } },
-	{ .getter = "zeGetGraphProcAddrTable",
-	  .since = { 0, 17 },
-	  .sizes = { 0, 7 } },
-	{ .getter = "zeGetExecutableGraphProcAddrTable",
-	  .since = { 0, 17 },
-	  .sizes = { 0, 2 } },
-	{ .getter = "zesGetDeviceProcAddrTable",
-	  .since = { 0, 4 },
-	  .sizes = { 0, 29 } },
-	{ .getter = "zetGetDebugProcAddrTable",
-	  .since = { 0, 4 },
-	  .sizes = { 0, 11 } },
+	{ .getter = "zeGetGraphProcAddrTable", .since = { 0, 17 }, .sizes = { 0, 7 } },
+	{ .getter = "zeGetExecutableGraphProcAddrTable", .since = { 0, 17 }, .sizes = { 0, 2 } },
+	{ .getter = "zesGetDeviceProcAddrTable", .since = { 0, 4 }, .sizes = { 0, 29 } },
+	{ .getter = "zetGetDebugProcAddrTable", .since = { 0, 4 }, .sizes = { 0, 11 } },
 };
 
 static int failures;
 static void *driver_lib;
 
-#define EXPECT(condition)                                                         \
-	do {                                                                      \
-		if (!(condition)) {                                               \
-			fprintf(stderr, "line %d: %s\n", __LINE__, #condition);   \
-			failures++;                                               \
-		}                                                                 \
+#define EXPECT(condition)                                                                          \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "line %d: %s\n", __LINE__, #condition);                    \
+			failures++;                                                                \
+		}                                                                                  \
 	} while (0)
 
 static ze_result_t ask(const char *getter, int minor, void **table)

@@ -35,12 +35,9 @@ static pthread_mutex_t regions_lock = PTHREAD_MUTEX_INITIALIZER;
 static int protection(ze_memory_access_attribute_t access)
 {
 	switch (access) {
-	case ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE:
-		return PROT_READ | PROT_WRITE;
-	case ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY:
-		return PROT_READ;
-	default:
-		return PROT_NONE;
+	case ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE: return PROT_READ | PROT_WRITE;
+	case ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY: return PROT_READ;
+	default: return PROT_NONE;
 	}
 }
 
