@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "base/process.h"
 #include "ledger/board.h"
 
 enum { SITES = 200, LOOKS = 100 };

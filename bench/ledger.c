@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/clock.h"
+#include "base/process.h"
 #include "ledger/ledger.h"
 
 enum {

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/clock.h"
+#include "base/process.h"
 #include "trace/writer.h"
 
 enum {

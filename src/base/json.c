@@ -28,7 +28,7 @@ static void put_string(struct gt_json *j, const char *text)
 		else if (c == '\t')
 			fputs("\\t", out);
 		else if ((j->in_html && (c == '<' || c == '>' || c == '&')) ||
-			 (c < 0x10000 && gt_utf8_is_treacherous(c)))
+			 (c < 0x10000 && gt_utf8_is_unsafe(c)))
 			/* a terminal that shows the file has nothing to obey */
 			fprintf(out, "\\u%04" PRIx32, c);
 		else

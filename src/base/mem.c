@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* mem.c - memory of the tool; out of memory ends it with one line. */
+/* mem.c - memory of the tool, and the sentence that an error carries to whoever prints it. */
 #include "base/mem.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,4 +60,16 @@ void gt_reach(uint32_t **array, size_t *size, size_t index)
 	*array = gt_realloc(*array, wanted * sizeof **array);
 	memset(*array + *size, 0, (wanted - *size) * sizeof **array);
 	*size = wanted;
+}
+
+int gt_error_set(struct gt_error *error, int code, const char *format, ...)
+{
+	va_list args;
+
+	if (error) {
+		va_start(args, format);
+		vsnprintf(error->text, sizeof error->text, format, args);
+		va_end(args);
+	}
+	return code;
 }

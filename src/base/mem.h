@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* mem.h - memory of the tool. Out of memory ends it; never used in the traced process. */
+/*
+ * mem.h - memory of the tool, and the sentence that an error carries to whoever prints it.
+ *
+ * Out of memory ends the tool; never used in the traced process.
+ */
 #pragma once
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,19 +15,16 @@ void *gt_alloc(size_t size); /* zeroed */
 void *gt_realloc(void *old, size_t size);
 char *gt_strdup(const char *text);
 char *gt_strndup(const char *text, size_t size);
-void *gt_memory_check(void *memory); /* what somebody else has asked for */
+void *gt_memory_check(void *memory); /* ends the tool if a library's allocation gave NULL */
 
-/* open_memstream, and its end, after which *text is all that was written; the caller frees it. */
+/* open_memstream; once closed, *text holds all that was written, and the caller frees it. */
 FILE *gt_memstream(char **text, size_t *size);
 void gt_memstream_close(FILE *stream);
 
-/* Makes a zeroed array of 32-bit numbers reach `index`. */
+/* Grows an array of 32-bit numbers, with zeroes, so that `index` is in it. */
 void gt_reach(uint32_t **array, size_t *size, size_t index);
 
-/*
- * Growing arrays. GT_GROW makes room for one more element of an array described
- * by pointer, used count and capacity; the caller then writes array[used++].
- */
+/* Makes room for one more element; the caller then writes array[used++]. */
 #define GT_GROW(array, used, capacity)                                                             \
 	do {                                                                                       \
 		if ((used) == (capacity)) {                                                        \
@@ -30,3 +32,12 @@ void gt_reach(uint32_t **array, size_t *size, size_t index);
 			(array) = gt_realloc((array), (size_t)(capacity) * sizeof *(array));       \
 		}                                                                                  \
 	} while (0)
+
+/* Room for a sentence with a path in it; a longer one is truncated. */
+struct gt_error {
+	char text[512];
+};
+
+/* Fills `error`, which may be NULL, and returns `code` for the caller to return. */
+int gt_error_set(struct gt_error *error, int code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));

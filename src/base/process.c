@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process.c - what the kernel tells of a process by its number. */
+/* process.c - when a process began, and this process's rank in a parallel job. */
 #include "base/process.h"
 
 #include <fcntl.h>
@@ -9,12 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-
-/* The start is the 20th word behind the name. */
+/* The start time is the 20th word after the name. */
 enum { START_WORD = 20 };
 
-uint64_t gt_process_began_ns(uint32_t pid)
+uint64_t gt_process_start_ns(uint32_t pid)
 {
 	uint64_t booted = gt_clock_ns(CLOCK_REALTIME) - gt_clock_ns(CLOCK_BOOTTIME);
 	char path[32], text[1024], *at;
@@ -36,4 +34,32 @@ uint64_t gt_process_began_ns(uint32_t pid)
 	return at ? booted + strtoull(at, NULL, 10) *
 				       (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK)) :
 		    0;
+}
+
+enum { DIGITS_MAX = 10 };
+
+const char *gt_job_rank(void)
+{
+	/* a name with other uses counts only where `with` is set too */
+	/* clang-format off */
+	static const struct {
+		const char *rank, *with;
+	} launchers[] = {
+		{ "OMPI_COMM_WORLD_RANK", NULL }, { "PMIX_RANK", NULL }, { "PMI_RANK", NULL },
+		{ "MV2_COMM_WORLD_RANK", NULL },  { "PALS_RANKID", NULL },
+		{ "JSM_NAMESPACE_RANK", NULL },   { "FLUX_TASK_RANK", NULL },
+		{ "ALPS_APP_PE", NULL },          { "SLURM_PROCID", "SLURM_STEP_ID" },
+		{ "RANK", "WORLD_SIZE" },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+		const char *rank = secure_getenv(launchers[i].rank);
+		size_t size = rank ? strlen(rank) : 0;
+
+		if (size && size <= DIGITS_MAX && strspn(rank, "0123456789") == size &&
+		    (!launchers[i].with || secure_getenv(launchers[i].with)))
+			return rank;
+	}
+	return NULL;
 }

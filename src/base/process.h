@@ -1,8 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* process.h - what the kernel tells of a process by its number. */
+/* process.h - clocks, when a process began, and this process's rank in a parallel job. */
 #pragma once
 
 #include <stdint.h>
+#include <time.h>
 
-/* When it was forked, as wall clocks tell it; 0: there is none that runs. */
-uint64_t gt_process_began_ns(uint32_t pid);
+static inline uint64_t gt_clock_ns(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Comparable between threads and between processes of one boot. */
+static inline uint64_t gt_now_ns(void)
+{
+	return gt_clock_ns(CLOCK_MONOTONIC);
+}
+
+/* When the process was forked, in real time; 0 if no such process runs. */
+uint64_t gt_process_start_ns(uint32_t pid);
+
+/*
+ * This process's rank in a parallel job ("0", "17"), from the variables of whatever launched it;
+ * NULL outside a job. Borrowed from the environment.
+ */
+const char *gt_job_rank(void);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* text.c - bytes from elsewhere made fit for a terminal, a column or a TSV field. */
+/* text.c - text from elsewhere made fit for a terminal, a column, a file format; paths as text. */
 #include "base/text.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
 
-#include "base/brief.h"
 #include "base/mem.h"
 
 static size_t sequence_length(uint8_t lead)
@@ -42,14 +42,14 @@ size_t gt_utf8_next(const char *text, size_t size, uint32_t *code)
 	return length;
 }
 
-bool gt_utf8_is_treacherous(uint32_t c)
+bool gt_utf8_is_unsafe(uint32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) ||
 	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0x061c ||
 	       c == 0xfeff || (c >= 0xe0000 && c <= 0xe0fff);
 }
 
-/* A character as it will be shown: as it is, in `columns`, or as \xNN for each of its bytes. */
+/* How a character is shown: unchanged, in `columns`, or escaped as \xNN for each of its bytes. */
 struct glyph {
 	size_t length;
 	unsigned columns;
@@ -63,7 +63,7 @@ static struct glyph next_glyph(const char *text, size_t size, bool utf8)
 	int width = -1;
 
 	g.length = gt_utf8_next(text, size, &c);
-	if (c == GT_UTF8_BAD || gt_utf8_is_treacherous(c))
+	if (c == GT_UTF8_BAD || gt_utf8_is_unsafe(c))
 		width = -1;
 	else if (c < 0x80)
 		width = 1;
@@ -121,7 +121,7 @@ static unsigned put_cut(FILE *out, const char *text, unsigned columns, bool at_s
 			put_glyph(out, text, &g);
 			used += g.columns;
 		} else {
-			/* what follows is no head any more, however narrow it is */
+			/* the head ends here, even if a later glyph is narrow enough to fit */
 			head = 0;
 			if (!marked)
 				used += fputs(utf8 ? "…" : "...", out) < 0 ? 0 : mark;
@@ -136,13 +136,13 @@ static unsigned put_cut(FILE *out, const char *text, unsigned columns, bool at_s
 
 unsigned gt_text_put(FILE *out, const char *text, unsigned columns, enum gt_cut where, bool utf8)
 {
-	char *brief = NULL;
+	char *abbreviated = NULL;
 	unsigned used;
 
 	if (where == GT_CUT_FUNCTION && gt_text_columns(text, utf8) > columns)
-		brief = gt_function_brief(text, utf8);
-	used = put_cut(out, brief ? brief : text, columns, where == GT_CUT_START, utf8);
-	free(brief);
+		abbreviated = gt_function_abbreviate(text, utf8);
+	used = put_cut(out, abbreviated ? abbreviated : text, columns, where == GT_CUT_START, utf8);
+	free(abbreviated);
 	return used;
 }
 
@@ -155,7 +155,7 @@ void gt_tsv_put(FILE *out, const char *text)
 		uint32_t c;
 
 		g.length = gt_utf8_next(text, size, &c);
-		g.escaped = c == GT_UTF8_BAD || gt_utf8_is_treacherous(c);
+		g.escaped = c == GT_UTF8_BAD || gt_utf8_is_unsafe(c);
 		if (c == '\t')
 			fputs("\\t", out);
 		else if (c == '\n')
@@ -169,7 +169,7 @@ void gt_tsv_put(FILE *out, const char *text)
 	}
 }
 
-static char *copy_clean(const char *text, bool tame)
+static char *copy_clean(const char *text, bool sanitize)
 {
 	size_t size = strlen(text), used = 0;
 	char *out = gt_alloc(3 * size + 1);
@@ -180,7 +180,7 @@ static char *copy_clean(const char *text, bool tame)
 
 		if (c == GT_UTF8_BAD)
 			used += (size_t)sprintf(out + used, "\xef\xbf\xbd");
-		else if (tame && c != '\n' && gt_utf8_is_treacherous(c))
+		else if (sanitize && c != '\n' && gt_utf8_is_unsafe(c))
 			out[used++] = '?';
 		else
 			for (size_t i = 0; i < length; i++)
@@ -196,7 +196,7 @@ char *gt_utf8_repair(const char *text)
 	return copy_clean(text, false);
 }
 
-char *gt_text_tame(const char *text)
+char *gt_text_sanitize(const char *text)
 {
 	return copy_clean(text, true);
 }
@@ -213,7 +213,7 @@ void gt_xml_put(FILE *out, const char *text)
 		    (c < 0x20 && c != '\t' && c != '\n' && c != '\r'))
 			fputs("\xef\xbf\xbd", out);
 		else if (c == '<' || c == '>' || c == '&' || c == '"' || c == '\'' ||
-			 gt_utf8_is_treacherous(c))
+			 gt_utf8_is_unsafe(c))
 			fprintf(out, "&#%" PRIu32 ";", c);
 		else
 			fwrite(text, 1, length, out);
@@ -247,7 +247,7 @@ void gt_csv_put(FILE *out, const char *text)
 		uint32_t c;
 
 		g.length = gt_utf8_next(text, size, &c);
-		g.escaped = c == GT_UTF8_BAD || gt_utf8_is_treacherous(c);
+		g.escaped = c == GT_UTF8_BAD || gt_utf8_is_unsafe(c);
 		if (c == '"')
 			putc('"', out);
 		put_glyph(out, text, &g);
@@ -266,4 +266,125 @@ void gt_csv_put_safe(FILE *out, const char *text)
 	strcpy(marked + 1, text);
 	gt_csv_put(out, *text && strchr("=+-@", *text) ? marked : text);
 	free(marked);
+}
+
+/* "<…>" has as many bytes. */
+enum { MARK_BYTES = sizeof "<...>" - 1 };
+
+static bool is_in_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
+}
+
+/* Length of an operator's name with brackets in it, as "operator<<", at `at`; 0: none. */
+static size_t operator_length(const char *name, size_t at)
+{
+	static const char word[] = "operator";
+	static const char *const signs[] = {
+		"<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "<", ">",
+	};
+
+	if (!gt_text_begins(name + at, word) || (at && is_in_word(name[at - 1])))
+		return 0;
+	at += sizeof word - 1;
+	for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+		if (gt_text_begins(name + at, signs[i]))
+			return sizeof word - 1 + strlen(signs[i]);
+	return 0;
+}
+
+/* "<lambda(int)>", "<unnamed>", "<T as Trait>": a name in itself, not a list of arguments. */
+static bool is_name(const char *name, size_t at)
+{
+	return !at || name[at - 1] == ' ' || name[at - 1] == '(' ||
+	       gt_text_begins(name + at, "<lambda") || gt_text_begins(name + at, "<unnamed");
+}
+
+/* The index after the bracket that closes the one at `at`; 0: none does. */
+static size_t closing_bracket(const char *name, size_t at)
+{
+	char *open = gt_alloc(strlen(name + at)), c;
+	size_t depth = 0, step;
+
+	for (; name[at]; at += step) {
+		step = operator_length(name, at);
+		if (step)
+			continue;
+		step = 1;
+		c = name[at];
+		if (strchr("<([{", c)) {
+			open[depth++] = c;
+		} else if (strchr(")]}", c)) {
+			/* a '<' still open inside parentheses was a "less than" sign */
+			while (depth > 1 && open[depth - 1] == '<')
+				depth--;
+			depth -= depth > 1;
+		} else if (c == '>' && name[at - 1] != '-' && open[depth - 1] == '<') {
+			depth--;
+		}
+		if (!depth)
+			break;
+	}
+	free(open);
+	return name[at] ? at + 1 : 0;
+}
+
+char *gt_function_abbreviate(const char *name, bool utf8)
+{
+	char *out = gt_alloc(strlen(name) + 1), *to = out;
+	size_t at = 0, end;
+
+	while (name[at]) {
+		size_t length = operator_length(name, at);
+
+		/* a blank separates an operator's sign from its arguments */
+		if (length && gt_text_begins(name + at + length, " <"))
+			length++;
+		to = mempcpy(to, name + at, length);
+		at += length;
+		if (name[at] != '<' || (!length && is_name(name, at))) {
+			if (name[at])
+				*to++ = name[at++];
+			continue;
+		}
+		end = closing_bracket(name, at);
+		if (!end)
+			break;
+		if (end - at > MARK_BYTES)
+			to = mempcpy(to, utf8 ? "<…>" : "<...>", MARK_BYTES);
+		else
+			to = mempcpy(to, name + at, end - at);
+		at = end;
+	}
+	strcpy(to, name + at);
+	return out;
+}
+
+void gt_path_normalize(char *path)
+{
+	char *out = path;
+	size_t used = 0;
+
+	while (*path) {
+		size_t n = strcspn(path, "/"), end = n + (path[n] == '/');
+		size_t last =
+			used > 1 ? used - 1 : 0; /* of the component before, without its slash */
+
+		while (last && out[last - 1] != '/')
+			last--;
+		if (n == 2 && !strncmp(path, "..", 2) && used > 1 && strncmp(out + last, "../", 3))
+			used = last;
+		else if (!(n == 1 && *path == '.' && end == 2) && (n || !used)) {
+			memmove(out + used, path, end);
+			used += end;
+		}
+		path += end;
+	}
+	out[used] = '\0';
+}
+
+void gt_path_trim_slashes(char *path)
+{
+	for (size_t size = strlen(path); size > 1 && path[size - 1] == '/'; size--)
+		path[size - 1] = '\0';
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* text.h - bytes from elsewhere made fit for a terminal, a column or a TSV field. */
+/* text.h - text from elsewhere made fit for a terminal, a column, a file format; paths as text. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,62 +13,95 @@ static inline bool gt_text_begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* What gt_utf8_next gives for a byte that is no part of a valid character. */
+/* The code point that gt_utf8_next gives for a byte outside any valid character. */
 #define GT_UTF8_BAD UINT32_MAX
 
 /*
- * One character from `text` of `size` > 0 bytes: its length, and its code point in *code. A byte
- * that begins no valid character (overlong, surrogate, beyond U+10FFFF, cut) counts alone, as
- * GT_UTF8_BAD.
+ * Returns the length of the first character of `text`, which has `size` > 0 bytes, and sets *code
+ * to its code point. A byte that begins no valid character (overlong, surrogate, beyond U+10FFFF,
+ * truncated) is taken alone, as GT_UTF8_BAD.
  */
 size_t gt_utf8_next(const char *text, size_t size, uint32_t *code);
 
 /*
- * True for what no report lets through as it is: control characters, and those that reorder their
- * line or hide in it, so that a name can lie about itself.
+ * True for characters that no report passes on unchanged: control characters, and those that are
+ * invisible or reorder their line, so that a name could pose as another.
  */
-bool gt_utf8_is_treacherous(uint32_t code);
+bool gt_utf8_is_unsafe(uint32_t code);
 
-/* Columns that `text` takes up when gt_text_put writes it whole. */
+/* Columns that gt_text_put needs to write `text` whole. */
 unsigned gt_text_columns(const char *text, bool utf8);
 
 /*
- * Where a text that is too long loses a piece: names in the middle, paths at their start, functions
- * their template arguments before their middle.
+ * Where a text that is too long is cut: names in the middle, paths at the start; functions lose
+ * their template arguments first, then their middle.
  */
 enum gt_cut { GT_CUT_MIDDLE, GT_CUT_START, GT_CUT_FUNCTION };
 
 /*
- * Writes `text` in at most `columns` columns, cut where it is longer, and gives the columns used.
- * Nothing that a terminal would obey gets through: control characters, changes of direction and
- * broken UTF-8 become \xNN, and so does everything beyond ASCII unless `utf8`.
+ * Writes `text` in at most `columns` columns, cut if it is longer, and returns the columns used.
+ * Nothing that a terminal would obey gets through: unsafe characters and invalid UTF-8 become \xNN,
+ * and so does everything beyond ASCII unless `utf8`.
  */
 unsigned gt_text_put(FILE *out, const char *text, unsigned columns, enum gt_cut where, bool utf8);
 
 /*
- * Writes `text` as a TSV field: tab, line feed and backslash as \t \n \\, treacherous characters
- * and broken UTF-8 as \xNN for each byte.
+ * Writes `text` as a TSV field: tab, line feed and backslash as \t \n \\, unsafe characters and
+ * invalid UTF-8 as \xNN for each byte.
  */
 void gt_tsv_put(FILE *out, const char *text);
 
-/* A copy in which every byte that is no UTF-8 has become U+FFFD; the caller frees it. */
+/* A copy with every invalid byte replaced by U+FFFD; the caller frees it. */
 char *gt_utf8_repair(const char *text);
 
-/* The same with every treacherous character but the line feed as '?'. */
-char *gt_text_tame(const char *text);
+/* The same with every unsafe character except the line feed replaced by '?'. */
+char *gt_text_sanitize(const char *text);
 
 /*
- * Writes `text` as XML character data, good in attributes too: what XML cannot hold becomes U+FFFD,
- * treacherous characters and line ends become references.
+ * Writes `text` as XML character data, also valid in attributes: characters that XML does not allow
+ * become U+FFFD, unsafe characters and line ends become references.
  */
 void gt_xml_put(FILE *out, const char *text);
-/* Writes `text` as a path within a URI: what is no plain character becomes %NN. */
+/* Writes `text` as a path within a URI: reserved characters become %NN. */
 void gt_uri_put(FILE *out, const char *text);
 
 /*
- * Writes `text` as a CSV field: in quotes where it holds a comma, a quote or a blank at an end, and
- * treacherous characters (line ends among them) and broken UTF-8 as \xNN for each byte.
+ * Writes `text` as a CSV field, in quotes if it holds a comma, a quote or a blank at either end;
+ * unsafe characters (line ends among them) and invalid UTF-8 become \xNN for each byte.
  */
 void gt_csv_put(FILE *out, const char *text);
-/* The same with an apostrophe before what a spreadsheet would take for a formula. */
+/* The same with an apostrophe before text that a spreadsheet would take for a formula. */
 void gt_csv_put_safe(FILE *out, const char *text);
+
+/*
+ * A copy of a function's name with its outermost template arguments as `<…>` (`<...>` without
+ * `utf8`). Operators, lambdas and arguments no longer than the mark stay as they are, and so does
+ * everything from an unclosed bracket on. The caller frees it.
+ */
+char *gt_function_abbreviate(const char *name, bool utf8);
+
+/* Paths as text: none of these looks at a file. */
+
+/* Bytes of a path that are its folder, final slash included; 0 for a bare name. */
+static inline size_t gt_path_folder_size(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? (size_t)(slash + 1 - path) : 0;
+}
+
+/* A path's last component, within the path; the whole path if it ends in a slash. */
+static inline const char *gt_path_name(const char *path)
+{
+	const char *name = path + gt_path_folder_size(path);
+
+	return *name ? name : path;
+}
+
+/*
+ * "/w/build/../src/demo.c" -> "/w/src/demo.c", in place: compilers that run in a build folder name
+ * files so. Where `build` is a symbolic link, the two are not the same file.
+ */
+void gt_path_normalize(char *path);
+/* "NAME.gt/" -> "NAME.gt", in place: shells complete folders with a slash. */
+void gt_path_trim_slashes(char *path);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* tool.c - programs by what is typed: this one in the hints that users copy, others on PATH. */
+/* tool.c - the tool as a process: its name and others' as typed, its threads, file signals. */
 #include "base/tool.h"
 
+#include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,7 +17,7 @@
 
 static const char *called = NAME;
 
-void gt_tool_called(const char *word)
+void gt_tool_set_name(const char *word)
 {
 	called = word && *word ? word : NAME;
 }
@@ -55,4 +58,60 @@ const char *gt_tool_name(void)
 	    typed.st_dev == own.st_dev && typed.st_ino == own.st_ino)
 		return NAME;
 	return called;
+}
+
+int gt_thread_start(pthread_t *thread, void *(*run)(void *), void *context)
+{
+	sigset_t all, before;
+	int e;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	e = pthread_create(thread, NULL, run, context);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return e;
+}
+
+static uintptr_t page_size;
+
+static void put_zeroes(int number, siginfo_t *info, void *context)
+{
+	int saved = errno;
+	void *page = (void *)((uintptr_t)info->si_addr & ~(page_size - 1));
+
+	(void)context;
+	/* sent by somebody, a broken memory or our own mistake: it comes again, and ends us */
+	if (info->si_code != BUS_ADRERR ||
+	    mmap(page, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		 -1, 0) == MAP_FAILED) {
+		signal(number, SIG_DFL);
+		if (info->si_code <= 0)
+			raise(number);
+	}
+	errno = saved;
+}
+
+/* The write that it came of fails. */
+static void go_on(int number, siginfo_t *info, void *context)
+{
+	(void)number;
+	(void)info;
+	(void)context;
+}
+
+/* A handler, which is gone in programs that we start; what is ignored stays so in them. */
+static void handle(int number, void (*handler)(int, siginfo_t *, void *))
+{
+	struct sigaction action = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct sigaction before;
+
+	if (!sigaction(number, NULL, &before) && before.sa_handler == SIG_DFL)
+		sigaction(number, &action, NULL);
+}
+
+void gt_tool_survive_files(void)
+{
+	page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
+	handle(SIGBUS, put_zeroes);
+	handle(SIGXFSZ, go_on);
 }

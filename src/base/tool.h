@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* tool.h - programs by what is typed: this one in the hints that users copy, others on PATH. */
+/* tool.h - the tool as a process: its name and others' as typed, its threads, file signals. */
 #pragma once
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-/* At the start: the first word of the command line, borrowed for good. */
-void gt_tool_called(const char *word);
+/* Called once at the start with the command line's first word, which is borrowed for good. */
+void gt_tool_set_name(const char *word);
 /*
- * "gputrack" where that is this program when it is typed; else the word it was called by
- * ("build/gputrack"), as long as a shell takes it without quotes.
+ * How a user would call this program again: "gputrack" if a shell finds it by that name, else the
+ * word it was called by ("build/gputrack"), unless a shell would need quotes around it.
  */
 const char *gt_tool_name(void);
 
-/*
- * Where a shell would find a program that is typed by its bare name: the first on PATH that can be
- * run. False when there is none.
- */
+/* Where a shell finds a program by its bare name: the first executable on PATH. False: nowhere. */
 bool gt_tool_search(const char *name, char *path, size_t size);
+
+/* Starts a thread with all signals blocked: the main thread handles them. 0 or an errno. */
+int gt_thread_start(pthread_t *thread, void *(*run)(void *), void *context);
+
+/*
+ * From here on, the truncated part of a mapped file reads as zeroes, and a write past the file-size
+ * limit fails with EFBIG; otherwise SIGBUS and SIGXFSZ would end us. Libraries and traces belong to
+ * others, who may truncate them while we read. In a traced program both signals are the program's,
+ * and programs that we start get the default action.
+ */
+void gt_tool_survive_files(void);

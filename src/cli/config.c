@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/text.h"
 #include "base/tool.h"
 #include "cli/cli.h"
 
@@ -142,7 +142,7 @@ static int read_file(const char *path, bool must_be, bool check, struct gt_error
 		return 0;
 	}
 	state.path = gt_strdup(path);
-	state.folder = gt_strndup(path, gt_path_folder(path));
+	state.folder = gt_strndup(path, gt_path_folder_size(path));
 	text = gt_alloc(FILE_MAX + 1);
 	size = read(fd, text, FILE_MAX + 1);
 	if (size < 0 || size > FILE_MAX)

@@ -14,7 +14,7 @@
  */
 #pragma once
 
-#include "base/err.h"
+#include "base/mem.h"
 #include "cli/options.h"
 
 struct gt_config_line {

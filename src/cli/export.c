@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/err.h"
+#include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/source.h"

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/path.h"
+#include "base/text.h"
 #include "trace/ends.h"
 #include "trace/layout.h"
 #include "trace/recording.h"
@@ -72,12 +72,12 @@ static bool is_ours(int folder, const char *name)
 
 bool gt_folder_has_own(const char *path)
 {
-	const char *name = path + gt_path_folder(path);
+	const char *name = path + gt_path_folder_size(path);
 	char place[PATH_ROOM];
 	bool own;
 	int fd;
 
-	snprintf(place, sizeof place, "%.*s", (int)gt_path_folder(path), path);
+	snprintf(place, sizeof place, "%.*s", (int)gt_path_folder_size(path), path);
 	fd = open(*place ? place : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
@@ -270,14 +270,14 @@ int gt_folder_name(char *out, size_t size, const char *given, const char *otherw
 		return -errno;
 	else
 		snprintf(out, size, "%.2000s/%.2000s", here, given ? given : otherwise);
-	gt_path_end(out);
+	gt_path_trim_slashes(out);
 	return 0;
 }
 
 int gt_folder_lock(const char *path)
 {
 	char parent[PATH_ROOM];
-	size_t size = gt_path_folder(path);
+	size_t size = gt_path_folder_size(path);
 	int fd;
 
 	snprintf(parent, sizeof parent, "%.*s", (int)(size ? size : 1), size ? path : ".");

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/err.h"
+#include "base/mem.h"
 
 /* What making a recording's folder has changed, to be taken back or settled. */
 struct gt_folder {

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "base/tool.h"
 #include "cli/cli.h"
@@ -180,7 +179,7 @@ int gt_cmd_import(int argc, char **argv)
 		snprintf(folder, sizeof folder, "%s", s.output);
 	else
 		name_recording(folder, sizeof folder, argv[first]);
-	gt_path_end(folder);
+	gt_path_trim_slashes(folder);
 	if (import(argv[first], folder, &result, &error))
 		return gt_fail("%s", error.text);
 	if (s.quiet)

@@ -2,7 +2,7 @@
 /* import.h - an Nsight Systems export becomes a recording; for `import` and `run --with nsys`. */
 #pragma once
 
-#include "base/err.h"
+#include "base/mem.h"
 #include "trace/info.h"
 
 struct gt_import {

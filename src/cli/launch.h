@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/err.h"
+#include "base/mem.h"
 
 struct gt_launch {
 	char *const *argv;

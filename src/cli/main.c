@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/survive.h"
 #include "base/text.h"
 #include "base/tool.h"
 #include "cli/cli.h"
@@ -184,8 +183,8 @@ int main(int argc, char **argv)
 
 	fill_streams();
 	gt_inherited_take();
-	gt_survive_files();
-	gt_tool_called(argv[0]);
+	gt_tool_survive_files();
+	gt_tool_set_name(argv[0]);
 	setlocale(LC_ALL, "");
 	setlocale(LC_NUMERIC, "C"); /* machine forms have a point in any locale */
 	status = dispatch(argc, argv);

@@ -11,15 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/process.h"
+#include "base/text.h"
 #include "cli/folder.h"
 
 /* A file without a name in the folder of `path`, gone with us; not everywhere to be had. */
 static int open_nameless(const char *path)
 {
-	size_t size = gt_path_folder(path);
+	size_t size = gt_path_folder_size(path);
 	char *folder = size ? gt_strndup(path, size) : gt_strdup(".");
 	int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 
@@ -241,7 +241,7 @@ char *gt_output_stem(const char *input)
 {
 	char *stem = gt_strdup(input), *whole;
 
-	gt_path_end(stem);
+	gt_path_trim_slashes(stem);
 	if (strcmp(gt_path_name(stem), ".") && strcmp(gt_path_name(stem), ".."))
 		return stem;
 	whole = realpath(stem, NULL);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "base/err.h"
+#include "base/mem.h"
 
 struct gt_output {
 	FILE *file;

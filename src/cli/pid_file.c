@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/text.h"
 
 /* True for STEM_pid<digits>ENDING, and STEM_pid<digits>-<digits>ENDING of a program after exec. */
 static bool fits(const char *name, const char *wanted)
@@ -31,7 +31,7 @@ static bool fits(const char *name, const char *wanted)
 
 char *gt_pid_file_find(const char *path, size_t *count)
 {
-	char *place = gt_strndup(path, gt_path_folder(path)), *newest = NULL;
+	char *place = gt_strndup(path, gt_path_folder_size(path)), *newest = NULL;
 	DIR *folder = opendir(*place ? place : ".");
 	struct timespec latest = { 0 };
 	struct dirent *entry;

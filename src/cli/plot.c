@@ -8,7 +8,6 @@
 
 #include "base/format.h"
 #include "base/mem.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "base/tool.h"
 #include "cli/cli.h"

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "base/err.h"
+#include "base/mem.h"
 #include "ledger/ledger.h"
 #include "trace/recording.h"
 #include "replay/view.h"

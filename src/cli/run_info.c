@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/format.h"
 #include "base/mem.h"
+#include "base/process.h"
 
 static void add_time(struct gt_info *info, const char *key)
 {

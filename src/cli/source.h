@@ -2,7 +2,7 @@
 /* source.h - what subcommands on a recording share: which one, how to read it, where to write. */
 #pragma once
 
-#include "base/err.h"
+#include "base/mem.h"
 #include "cli/options.h"
 #include "trace/recording.h"
 #include "replay/frames.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/intern.h"
+#include "base/containers.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -40,7 +40,7 @@ static void put_tame(FILE *out, const char *text, char instead)
 
 	for (; left; text += size, left -= size) {
 		size = gt_utf8_next(text, left, &code);
-		if (code == GT_UTF8_BAD || gt_utf8_is_treacherous(code))
+		if (code == GT_UTF8_BAD || gt_utf8_is_unsafe(code))
 			putc(instead, out);
 		else
 			fwrite(text, 1, size, out);

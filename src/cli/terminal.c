@@ -9,8 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/format.h"
+#include "base/process.h"
 
 enum { WIDTH_DEFAULT = 80, WIDTH_MAX = 300 };
 

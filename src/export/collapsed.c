@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/containers.h"
 #include "base/format.h"
-#include "base/intern.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -49,7 +49,7 @@ static char *name_of(const struct gt_frame *frame)
 /* A semicolon would end the frame and a line end the stack. */
 static void put_name(FILE *out, const struct gt_frame *frame)
 {
-	char *name = name_of(frame), *tame = gt_text_tame(name);
+	char *name = name_of(frame), *tame = gt_text_sanitize(name);
 
 	for (char *c = tame; *c; c++)
 		putc(*c == ';' ? ':' : *c == '\n' ? '?' : *c, out);

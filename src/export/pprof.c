@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/containers.h"
 #include "base/format.h"
 #include "base/gzip.h"
-#include "base/intern.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "export/export.h"
@@ -89,7 +89,7 @@ struct profile {
 static uint64_t string_of(struct profile *p, const char *text)
 {
 	/* pprof prints them on terminals as they are */
-	char *clean = gt_text_tame(text ? text : "");
+	char *clean = gt_text_sanitize(text ? text : "");
 	uint64_t number;
 
 	for (char *at = clean; (at = strchr(at, '\n')); at++)

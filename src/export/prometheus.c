@@ -41,7 +41,7 @@ static void put_one(FILE *out, const char *name, const char *type, const char *h
 /* A label's value: its three escapes, and UTF-8 alone. */
 static void put_label(FILE *out, const char *name, const char *value, const char *end)
 {
-	char *clean = gt_text_tame(value);
+	char *clean = gt_text_sanitize(value);
 
 	fprintf(out, "%s=\"", name);
 	for (const char *c = clean; *c; c++) {

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/process.h"
 #include "tracker/depot.h"
 #include "guest/foreign.h"
 #include "guest/python.h"

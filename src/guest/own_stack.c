@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/fd.h"
+#include "base/guest_file.h"
+#include "base/process.h"
 #include "guest/foreign.h"
 #include "tracker/meter.h"
 #include "guest/stack_cache.h"
@@ -93,7 +93,7 @@ static bool can_use_libunwind(uint64_t now_ns)
 {
 	static _Atomic uint64_t checked_ns;
 
-	if (gt_fd_is_due(&checked_ns, now_ns))
+	if (gt_fd_check_is_due(&checked_ns, now_ns))
 		for (int i = 0; i < 2; i++)
 			if (pipe_ends[i].fd >= 0 && !gt_fd_is(pipe_ends[i].fd, &pipe_ends[i].id))
 				atomic_store(&pipe_is_gone, true);

@@ -18,8 +18,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/held_signals.h"
-#include "base/rank.h"
+#include "base/guest_file.h"
+#include "base/process.h"
 #include "guest/own_modules.h"
 #include "guest/say.h"
 #include "guest/settings.h"
@@ -88,7 +88,7 @@ static void write_file(struct gt_writer *w, const char *key, const char *path)
 static void write_info(struct gt_writer *w)
 {
 	struct utsname system;
-	const char *rank = gt_rank_get();
+	const char *rank = gt_job_rank();
 	char path[PATH_MAX], depth[16];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof path);
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/held_signals.h"
+#include "base/guest_file.h"
 
 /* The controls beyond ASCII, in UTF-8: U+0080 to U+009F. */
 static bool is_c1(const char *at)

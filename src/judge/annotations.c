@@ -13,7 +13,7 @@ enum { SHOWN = 9 };
 /* A command's data; a property has two more characters that end it. */
 static void put(FILE *out, const char *text, bool property)
 {
-	char *clean = gt_text_tame(text);
+	char *clean = gt_text_sanitize(text);
 
 	for (const char *c = clean; *c; c++) {
 		if (*c == '%' || *c == '\n' || (property && (*c == ':' || *c == ',')))

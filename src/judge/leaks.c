@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/text.h"
 #include "replay/running.h"
 
 /* Fields end in bytes that no name has: 1 within a frame, 2 after it. */

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "api/select.h"
-#include "base/err.h"
+#include "base/mem.h"
 
 struct gt_limit {
 	char *text; /* as it was given */

@@ -14,7 +14,7 @@
 #pragma once
 
 #include "api/select.h"
-#include "base/err.h"
+#include "base/mem.h"
 #include "symbol/symbol.h"
 
 /* Between a pattern and that of a caller. */

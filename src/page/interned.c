@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/intern.h"
+#include "base/containers.h"
 #include "base/mem.h"
 
 enum { NAME_MAX_BYTES = 600 };

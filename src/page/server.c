@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/clock.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "page/http.h"
 #include "page/page.h"
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/err.h"
+#include "base/mem.h"
 
 struct gt_serve {
 	const char *address; /* a numeric address */

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/text.h"
 #include "plot/read_kind.h"
 
 /* A thread may make a call while exit handlers run, and have it measured after the end. */

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "base/err.h"
+#include "base/mem.h"
 
 struct gt_hue {
 	double red, green, blue, alpha;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/intern.h"
+#include "base/containers.h"
 #include "base/mem.h"
 
 enum { RUNS_MOST = 256, RUN_POINTS = 4096 };

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/err.h"
+#include "base/mem.h"
 
 enum { GT_ROW_MAX = 1 << 16, GT_ROW_FIELDS = 256 };
 

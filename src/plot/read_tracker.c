@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "api/functions.h"
-#include "base/intern.h"
+#include "base/containers.h"
 #include "base/mem.h"
 
 enum {

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/path.h"
 #include "base/text.h"
 
 /* Inlined frames at one address that are worth remembering. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/path.h"
+#include "base/text.h"
 #include "base/tool.h"
 #include "replay/process_name.h"
 #include "replay/running.h"

@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/brief.h"
 #include "base/mem.h"
-#include "base/path.h"
 #include "base/text.h"
 
 enum { CALLER_LEAST = 10 }; /* columns in which a caller that is cut still tells something */
@@ -84,7 +82,7 @@ static bool shorten(char **name, unsigned columns, bool utf8)
 
 	if (gt_text_columns(*name, utf8) <= columns)
 		return false;
-	brief = gt_function_brief(*name, utf8);
+	brief = gt_function_abbreviate(*name, utf8);
 	free(*name);
 	*name = brief;
 	return true;

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/err.h"
+#include "base/mem.h"
 #include "screen/grid.h"
 
 /* Takes the terminal over. 0, or -errno and the sentence. */

@@ -14,7 +14,7 @@
 #include <elfutils/libdwfl.h>
 
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/text.h"
 #include "symbol/demangle.h"
 #include "symbol/dwarf_name.h"
 #include "symbol/elf_symbols.h"
@@ -215,7 +215,7 @@ static const char *tidy(struct gt_dwarf *d, const struct gt_unit *unit, const ch
 		snprintf(path, sizeof(path), "%s", file);
 	else
 		snprintf(path, sizeof(path), "%s/%s", unit->folder, file);
-	gt_path_tidy(path);
+	gt_path_normalize(path);
 	return gt_symbol_pool_string(d->pool, path);
 }
 

@@ -11,7 +11,7 @@
 #include <gelf.h>
 #include <libelf.h>
 
-#include "base/elf.h"
+#include "base/files.h"
 
 int gt_elf_open(const char *path, struct stat *status)
 {

@@ -11,7 +11,7 @@
 
 #include <elfutils/libdwfl.h>
 
-#include "base/path.h"
+#include "base/text.h"
 #include "symbol/elf_file.h"
 #include "symbol/symbol.h"
 
@@ -172,7 +172,7 @@ int gt_module_locate(struct gt_symbol_file *file, const struct gt_symbol_module 
 	};
 	int verdict;
 
-	if (module->path[0] != '/' || !module->path[gt_path_folder(module->path)])
+	if (module->path[0] != '/' || !module->path[gt_path_folder_size(module->path)])
 		return -ENOENT;
 	/* no mtime here: a copy need not have kept it */
 	for (const char *const *dir = search_of(options); *dir; dir++)
@@ -196,7 +196,7 @@ int gt_module_locate(struct gt_symbol_file *file, const struct gt_symbol_module 
 static bool consider_link(struct hunt *h, const char *path, const char *link,
 			  const struct gt_symbol_options *options)
 {
-	int length = (int)gt_path_folder(path);
+	int length = (int)gt_path_folder_size(path);
 
 	for (const char *const *dir = search_of(options); *dir; dir++)
 		if (consider(h, "%s/%s", *dir, link) || consider(h, "%s/.debug/%s", *dir, link) ||
@@ -248,7 +248,7 @@ int gt_alternate_locate(struct gt_symbol_file *file, const struct gt_debug_wante
 		.build_id_size = wanted->build_id_size,
 	};
 	const char *link = wanted->link;
-	int length = (int)gt_path_folder(wanted->main_path);
+	int length = (int)gt_path_folder_size(wanted->main_path);
 	char real[PATH_MAX];
 
 	if (!h.build_id_size)
@@ -266,6 +266,6 @@ int gt_alternate_locate(struct gt_symbol_file *file, const struct gt_debug_wante
 	/* dwz counts its "../" from where the file is, not from a link to it */
 	if (!realpath(wanted->main_path, real))
 		return -ENOENT;
-	length = (int)gt_path_folder(real);
+	length = (int)gt_path_folder_size(real);
 	return consider(&h, "%.*s%s", length, real, link) ? 0 : -ENOENT;
 }

@@ -11,7 +11,7 @@
 #include <dwarf.h>
 
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/text.h"
 #include "symbol/dwarf_name.h"
 
 /* Entries nest far less deep; a damaged file must not exhaust the stack. */
@@ -93,7 +93,7 @@ static bool is_regular_or_absent(const char *path, bool *there)
 static bool may_open_split(const struct gt_units *units, struct gt_unit *unit)
 {
 	const char *name = get_string(&unit->die, DW_AT_dwo_name);
-	int length = (int)gt_path_folder(units->path);
+	int length = (int)gt_path_folder_size(units->path);
 	char path[PATH_MAX];
 	bool there = false;
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "base/mem.h"
-#include "base/regular.h"
 
 enum { SIZE_LIMIT = 16 << 20 };
 
@@ -52,7 +52,7 @@ static void take_line(struct gt_ends *ends, char *text)
 struct gt_ends *gt_ends_read(const char *path)
 {
 	struct gt_ends *ends = gt_alloc(sizeof *ends);
-	FILE *file = gt_regular_open(path, SIZE_LIMIT);
+	FILE *file = gt_open_regular_file(path, SIZE_LIMIT);
 	size_t room = 0;
 	char *text = NULL;
 

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-#include "base/fd.h"
+#include "base/guest_file.h"
 #include "trace/layout.h"
 #include "trace/stacks.h"
 #include "trace/writer.h"

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/mem.h"
-#include "base/regular.h"
 
 enum { LINES_MAX = 1000, SIZE_LIMIT = 1 << 20 };
 
@@ -84,7 +84,7 @@ struct gt_info *gt_info_read(const char *path)
 {
 	struct gt_info *info = gt_info_new();
 	/* what `run` writes is a page or two; anything else is not ours */
-	FILE *file = gt_regular_open(path, SIZE_LIMIT);
+	FILE *file = gt_open_regular_file(path, SIZE_LIMIT);
 	char *text = NULL, *colon;
 	size_t room = 0;
 

@@ -2,7 +2,7 @@
 /* info.h - a recording's `info`: lines "key: value" that a person can read too. */
 #pragma once
 
-#include "base/err.h"
+#include "base/mem.h"
 
 struct gt_info;
 

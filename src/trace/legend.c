@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/intern.h"
+#include "base/containers.h"
+#include "base/files.h"
 #include "base/mem.h"
-#include "base/regular.h"
 
 enum { FILE_MAX = 64 << 20, NAMES_MAX = 1024, MAGIC_SIZE = 8 };
 
@@ -169,7 +169,7 @@ static bool read_entry(struct gt_legend *legend, struct gt_bytes *b)
 struct gt_legend *gt_legend_read(const char *path)
 {
 	struct gt_legend *legend = gt_legend_new();
-	FILE *in = gt_regular_open(path, INT64_MAX);
+	FILE *in = gt_open_regular_file(path, INT64_MAX);
 	uint8_t *data = NULL;
 	size_t size = 0, room = 0;
 	struct gt_bytes b;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/mem.h"
 
 struct gt_legend_name {
 	const char *function, *file; /* NULL: unknown */

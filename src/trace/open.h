@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/mem.h"
 #include "trace/layout.h"
 
 struct gt_trace_file {

@@ -18,7 +18,7 @@ bool gt_process_runs(const struct gt_process *process)
 		return false;
 	if (!*process->host || uname(&system) || strcmp(process->host, system.nodename))
 		return false;
-	began = gt_process_began_ns(process->pid);
+	began = gt_process_start_ns(process->pid);
 	/* a number that is used again belongs to somebody who came later */
 	return began && began <= process->start_real_ns + SECOND;
 }

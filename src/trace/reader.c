@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/heap.h"
+#include "base/containers.h"
 #include "base/mem.h"
 #include "trace/definitions.h"
 #include "trace/open.h"

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
-#include "base/ranges.h"
+#include "base/containers.h"
+#include "base/mem.h"
 #include "event/event.h"
 #include "trace/layout.h"
 #include "trace/text.h"

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "base/err.h"
+#include "base/mem.h"
 #include "trace/reader.h"
 
 struct gt_recording;

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "base/heap.h"
+#include "base/containers.h"
 #include "trace/ends.h"
 #include "trace/info.h"
 #include "trace/names.h"

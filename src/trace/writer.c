@@ -12,9 +12,8 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/held_signals.h"
+#include "base/guest_file.h"
+#include "base/process.h"
 #include "trace/file.h"
 
 enum {
@@ -26,7 +25,7 @@ enum {
 /* Our descriptor, or a fresh one where the program has closed it or put its own in its place. */
 static int descriptor(struct gt_writer *w)
 {
-	w->fd = gt_fd_again(w->fd, &w->id, w->path, O_RDWR | O_NOFOLLOW);
+	w->fd = gt_fd_reopen(w->fd, &w->id, w->path, O_RDWR | O_NOFOLLOW);
 	return w->fd < 0 ? -ENOENT : w->fd;
 }
 
@@ -213,7 +212,7 @@ static int create_file(struct gt_writer *w)
 
 	if (fd < 0)
 		return -errno;
-	w->fd = fd = gt_fd_aside(fd);
+	w->fd = fd = gt_fd_move_high(fd);
 	if (!gt_file_id_of(&w->id, fd)) {
 		e = -errno;
 		goto remove_file;
@@ -330,7 +329,7 @@ void gt_writer_abandon(struct gt_writer *w)
 		unmap_lane(lane);
 	unmap_lane(&w->definitions);
 	munmap(w->header, GT_TRACE_HEADER);
-	gt_fd_let_go(w->fd, &w->id);
+	gt_fd_close(w->fd, &w->id);
 	w->fd = -1;
 }
 

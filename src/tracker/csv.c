@@ -12,8 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/append_file.h"
+#include "base/guest_file.h"
 #include "base/process.h"
 #include "guest/recorder.h"
 #include "guest/say.h"
@@ -88,7 +87,7 @@ static bool is_own_past(const char *path)
 
 	return !stat(path, &st) &&
 	       (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec >=
-		       gt_process_began_ns((uint32_t)getpid());
+		       gt_process_start_ns((uint32_t)getpid());
 }
 
 /* Digits of a number without printf, two at a time: rows are written at every call. */

@@ -14,9 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/append_file.h"
-#include "base/held_signals.h"
+#include "base/guest_file.h"
+#include "base/process.h"
 #include "guest/foreign.h"
 #include "guest/recorder.h"
 #include "guest/say.h"

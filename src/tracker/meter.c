@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fd.h"
+#include "base/guest_file.h"
 
 enum {
 	DEVICE_EVERY_NS = 10 * 1000 * 1000,   /* how often the driver is asked */
@@ -46,7 +46,7 @@ static __thread struct {
 /* Closed, unless the program has put something else in its place. */
 static void let_go(struct kept *kept)
 {
-	gt_fd_let_go(atomic_exchange(&kept->fd, -1), &kept->id);
+	gt_fd_close(atomic_exchange(&kept->fd, -1), &kept->id);
 }
 
 void gt_meter_restart(void)
@@ -67,7 +67,7 @@ static int keep(struct kept *kept, const char *path)
 
 	if (fd < 0)
 		return -1;
-	fd = gt_fd_aside(fd);
+	fd = gt_fd_move_high(fd);
 	gt_file_id_of(&kept->id, fd);
 	if (atomic_compare_exchange_strong(&kept->fd, &none, fd))
 		return fd;

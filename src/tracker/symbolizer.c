@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/held_signals.h"
+#include "base/guest_file.h"
 
 struct address {
 	size_t first, count; /* symbols */

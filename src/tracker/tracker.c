@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/process.h"
 #include "tracker/depot.h"
 #include "tracker/leftovers.h"
 #include "tracker/log.h"

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "base/clock.h"
+#include "base/process.h"
 #include "cli/monitor/process_meter.h"
 
 /* The processor time of this process, as the kernel tells it directly. */

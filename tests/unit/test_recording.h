@@ -6,7 +6,7 @@
 
 #include "test_writer.h"
 
-#include "base/clock.h"
+#include "base/process.h"
 #include "trace/recording.h"
 
 /* A process of a recording: where its libraries lie, and its open trace. */

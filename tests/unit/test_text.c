@@ -8,8 +8,6 @@
 
 #include <cmocka.h>
 
-#include "base/brief.h"
-#include "base/path.h"
 #include "base/text.h"
 
 /* What gt_text_put writes; the columns it says in *used. */
@@ -127,7 +125,7 @@ static void long_names_lose_their_middle(void **state)
 
 static void assert_brief(const char *name, const char *expected)
 {
-	char *brief = gt_function_brief(name, false);
+	char *brief = gt_function_abbreviate(name, false);
 
 	assert_string_equal(brief, expected);
 	free(brief);
@@ -312,8 +310,8 @@ static void copies_are_utf8_and_tame(void **state)
 
 	(void)state;
 	assert_string_equal(repaired, "a\xef\xbf\xbd\033\xe2\x80\xae");
-	tame = gt_text_tame("a\xff\033\n\xe2\x80\xae"
-			    "é");
+	tame = gt_text_sanitize("a\xff\033\n\xe2\x80\xae"
+				"é");
 	assert_string_equal(tame, "a\xef\xbf\xbd?\n?é");
 	free(repaired);
 	free(tame);
@@ -326,9 +324,9 @@ static void a_path_has_a_folder_and_a_name(void **state)
 	assert_string_equal(gt_path_name("libc.so.6"), "libc.so.6");
 	assert_string_equal(gt_path_name("/usr/lib/"), "/usr/lib/");
 	assert_string_equal(gt_path_name(""), "");
-	assert_int_equal(gt_path_folder("/usr/lib/libc.so.6"), 9);
-	assert_int_equal(gt_path_folder("libc.so.6"), 0);
-	assert_int_equal(gt_path_folder("/usr/lib/"), 9);
+	assert_int_equal(gt_path_folder_size("/usr/lib/libc.so.6"), 9);
+	assert_int_equal(gt_path_folder_size("libc.so.6"), 0);
+	assert_int_equal(gt_path_folder_size("/usr/lib/"), 9);
 	assert_true(gt_text_begins("libcuda.so.1", "libcuda.so"));
 	assert_false(gt_text_begins("libcuda", "libcuda.so"));
 }
@@ -346,7 +344,7 @@ static void a_path_ends_without_slashes(void **state)
 		char path[64];
 
 		strcpy(path, rows[i][0]);
-		gt_path_end(path);
+		gt_path_trim_slashes(path);
 		assert_string_equal(path, rows[i][1]);
 	}
 }
@@ -373,7 +371,7 @@ static void a_path_is_tidied_in_place(void **state)
 		char path[64];
 
 		strcpy(path, rows[i].given);
-		gt_path_tidy(path);
+		gt_path_normalize(path);
 		assert_string_equal(path, rows[i].wanted);
 	}
 }

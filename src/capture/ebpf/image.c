@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/elf.h"
+#include "base/files.h"
 #include "base/mem.h"
 #include "capture/ebpf/unwind.h"
 

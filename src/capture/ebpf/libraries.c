@@ -14,9 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/elf.h"
+#include "base/files.h"
 #include "base/mem.h"
-#include "base/path.h"
 #include "base/text.h"
 
 static const char *const names[GT_API_COUNT] = {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/mem.h"
 
 /* What the machine and the process are like, as far as attaching depends on it. */
 struct gt_surroundings {

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "base/err.h"
+#include "base/mem.h"
 #include "capture/ebpf/ring.h"
 #include "capture/ebpf/probe_rows.h"
 

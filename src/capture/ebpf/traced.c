@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
+#include "base/process.h"
 
 enum { LOOK_NS = 100 * 1000 * 1000 }; /* code that is in no file is not looked for all the time */
 

@@ -9,8 +9,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "capture/ebpf/followed.h"
 #include "capture/ebpf/mapped_libraries.h"
 #include "capture/ebpf/mapwatch.h"

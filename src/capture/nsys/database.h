@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/mem.h"
 
 struct gt_database {
 	sqlite3 *db;

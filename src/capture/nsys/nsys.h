@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/mem.h"
 
 struct gt_nsys_import {
 	const char *file;            /* the export */

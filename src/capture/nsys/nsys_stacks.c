@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
-#include "base/intern.h"
+#include "base/containers.h"
 #include "base/mem.h"
 #include "trace/layout.h"
 

@@ -2,7 +2,7 @@
 /* traces.h - the traces that an import writes, one for each process of the export. */
 #pragma once
 
-#include "base/err.h"
+#include "base/mem.h"
 #include "trace/writer.h"
 
 struct gt_nsys_traces;

@@ -20,7 +20,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "base/held_signals.h"
+#include "base/guest_file.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define LAYER  "libgputrack_opencl.so"

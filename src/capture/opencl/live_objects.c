@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/process.h"
 #include "gputrack/live_objects.h"
 #include "tracker/origins.h"
 

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "capture/ebpf/obstacle.h"
 #include "capture/ebpf/tracer.h"
 #include "cli/attach/live_view.h"

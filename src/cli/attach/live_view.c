@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "cli/attach/site_names.h"
 #include "cli/terminal.h"
 #include "screen/board_text.h"

@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "base/tool.h"
 #include "capture/ebpf/obstacle.h"
 #include "capture/ebpf/tracer.h"

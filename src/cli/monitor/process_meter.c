@@ -13,8 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/path.h"
+#include "base/process.h"
 #include "base/text.h"
 
 enum { COMM_MAX = 15 }; /* what the kernel keeps of a name */

@@ -13,7 +13,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "base/err.h"
+#include "base/mem.h"
 
 struct gt_process_meter {
 	pid_t pid;

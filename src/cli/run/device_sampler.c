@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
-#include "base/thread.h"
+#include "base/process.h"
+#include "base/tool.h"
 #include "cli/nvml.h"
 #include "trace/layout.h"
 #include "trace/writer.h"

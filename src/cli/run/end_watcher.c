@@ -14,9 +14,9 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
-#include "base/thread.h"
+#include "base/process.h"
+#include "base/tool.h"
 #include "trace/ends.h"
 #include "trace/layout.h"
 

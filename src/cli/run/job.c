@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/format.h"
-#include "base/rank.h"
+#include "base/process.h"
 #include "cli/cli.h"
 #include "cli/run_info.h"
 
@@ -22,7 +22,7 @@ void gt_job_find(struct gt_job *job)
 	const char *slurm = getenv("SLURM_JOB_ID");
 	struct utsname system = { 0 };
 
-	*job = (struct gt_job){ .rank = gt_rank_get(), .launcher = getppid() };
+	*job = (struct gt_job){ .rank = gt_job_rank(), .launcher = getppid() };
 	if (name && *name) {
 		snprintf(job->id, sizeof job->id, "%.100s", name);
 	} else if (slurm && step) {

@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/process.h"
+#include "base/text.h"
 #include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/run/device_sampler.h"
@@ -248,7 +248,7 @@ static void name_folder(struct run *run, pid_t pid)
 	char otherwise[NAME_MAX];
 
 	snprintf(otherwise, sizeof otherwise, "%.200s.%d.gt",
-		 run->argv[0] + gt_path_folder(run->argv[0]),
+		 run->argv[0] + gt_path_folder_size(run->argv[0]),
 		 (int)(run->job.rank ? run->job.launcher : pid));
 	gt_folder_name(run->folder, sizeof run->folder, run->settings->output, otherwise);
 }

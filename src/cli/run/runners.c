@@ -11,7 +11,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/process.h"
 
@@ -94,7 +93,7 @@ void gt_runners_look(struct gt_runners *r, const char *list, const char *without
 
 		if (!strcmp(one.rank, without))
 			continue;
-		if (is_here && !gt_process_began_ns((uint32_t)one.pid)) {
+		if (is_here && !gt_process_start_ns((uint32_t)one.pid)) {
 			append(&r->killed, one.rank);
 			continue;
 		}

@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "cli/cli.h"
 #include "cli/folder.h"
 #include "cli/import.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/err.h"
+#include "base/mem.h"
 #include "trace/info.h"
 
 struct gt_with_nsys {

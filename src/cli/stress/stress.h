@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "base/mem.h"
 
 struct gt_stress_plan {
 	uint64_t rate;        /* events per second; 0: as fast as it goes */

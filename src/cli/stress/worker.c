@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "cli/stress/stress.h"
 
 enum {

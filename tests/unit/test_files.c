@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_elf.c - files that claim more sections than any has are known before they are opened. */
-#include "base/elf.h"
+/* test_files.c - files that claim more sections than any has are known before they are opened. */
+#include "base/files.h"
 
 #include <elf.h>
 #include <setjmp.h>

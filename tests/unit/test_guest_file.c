@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_append_file.c - a file that is appended to, in a process that closes what it does not know.
+/* test_guest_file.c - a file that is appended to, in a process that closes what it does not know.
  */
-#include "base/append_file.h"
+#include "base/guest_file.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* containers.c - interned byte strings, a heap that merges streams, layered address ranges. */
+#include "base/containers.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+
+struct item {
+	uint64_t hash;
+	size_t offset, size;
+};
+
+struct gt_intern {
+	struct item *items;
+	size_t count, room;
+	uint8_t *data;
+	size_t used, size;
+	uint32_t *slots; /* item + 1; 0: free */
+	size_t mask;
+};
+
+struct gt_intern *gt_intern_new(void)
+{
+	struct gt_intern *in = gt_alloc(sizeof *in);
+
+	in->mask = 255;
+	in->slots = gt_alloc((in->mask + 1) * sizeof *in->slots);
+	in->size = 256;
+	in->data = gt_alloc(in->size); /* empty strings have an address too */
+	return in;
+}
+
+void gt_intern_free(struct gt_intern *in)
+{
+	if (!in)
+		return;
+	free(in->items);
+	free(in->data);
+	free(in->slots);
+	free(in);
+}
+
+static void grow_slots(struct gt_intern *in)
+{
+	free(in->slots);
+	in->mask = in->mask * 2 + 1;
+	in->slots = gt_alloc((in->mask + 1) * sizeof *in->slots);
+	for (size_t i = 0; i < in->count; i++) {
+		size_t at = in->items[i].hash & in->mask;
+
+		while (in->slots[at])
+			at = (at + 1) & in->mask;
+		in->slots[at] = (uint32_t)i + 1;
+	}
+}
+
+static uint32_t add_item(struct gt_intern *in, uint64_t hash, const void *bytes, size_t size)
+{
+	size_t padded = (size + 7) & ~(size_t)7;
+
+	if (in->used + padded > in->size) {
+		in->size = (in->used + padded) * 2;
+		in->data = gt_realloc(in->data, in->size);
+	}
+	if (size)
+		memcpy(in->data + in->used, bytes, size);
+	GT_GROW(in->items, in->count, in->room);
+	in->items[in->count] = (struct item){ .hash = hash, .offset = in->used, .size = size };
+	in->used += padded;
+	return (uint32_t)in->count++;
+}
+
+uint32_t gt_intern(struct gt_intern *in, const void *bytes, size_t size)
+{
+	uint64_t hash = gt_hash_bytes(bytes, size);
+	size_t at;
+
+	if ((in->count + 1) * 2 > in->mask)
+		grow_slots(in);
+	for (at = hash & in->mask; in->slots[at]; at = (at + 1) & in->mask) {
+		const struct item *item = &in->items[in->slots[at] - 1];
+
+		if (item->hash == hash && item->size == size &&
+		    (!size || !memcmp(in->data + item->offset, bytes, size)))
+			return in->slots[at] - 1;
+	}
+	in->slots[at] = (uint32_t)in->count + 1;
+	return add_item(in, hash, bytes, size);
+}
+
+const void *gt_intern_get(const struct gt_intern *in, uint32_t number, size_t *size)
+{
+	*size = in->items[number].size;
+	return in->data + in->items[number].offset;
+}
+
+size_t gt_intern_count(const struct gt_intern *in)
+{
+	return in->count;
+}
+
+static bool item_before(const struct gt_heap_item *a, const struct gt_heap_item *b)
+{
+	return a->key != b->key ? a->key < b->key : a->item < b->item;
+}
+
+static void swap(struct gt_heap_item *a, struct gt_heap_item *b)
+{
+	struct gt_heap_item old = *a;
+
+	*a = *b;
+	*b = old;
+}
+
+void gt_heap_push(struct gt_heap *h, uint64_t key, uint32_t item)
+{
+	size_t i = h->count;
+
+	GT_GROW(h->items, h->count, h->room);
+	h->items[h->count++] = (struct gt_heap_item){ .key = key, .item = item };
+	for (; i && item_before(&h->items[i], &h->items[(i - 1) / 2]); i = (i - 1) / 2)
+		swap(&h->items[i], &h->items[(i - 1) / 2]);
+}
+
+static void sift_down(struct gt_heap *h)
+{
+	for (size_t i = 0, child; (child = 2 * i + 1) < h->count; i = child) {
+		if (child + 1 < h->count && item_before(&h->items[child + 1], &h->items[child]))
+			child++;
+		if (!item_before(&h->items[child], &h->items[i]))
+			return;
+		swap(&h->items[i], &h->items[child]);
+	}
+}
+
+void gt_heap_rekey(struct gt_heap *h, uint64_t key)
+{
+	h->items[0].key = key;
+	sift_down(h);
+}
+
+void gt_heap_pop(struct gt_heap *h)
+{
+	h->items[0] = h->items[--h->count];
+	sift_down(h);
+}
+
+void gt_heap_fini(struct gt_heap *h)
+{
+	free(h->items);
+	*h = (struct gt_heap){ 0 };
+}
+
+struct piece {
+	uint64_t first, last; /* inclusive, so that the last address of all fits */
+	uint32_t owner;
+};
+
+/* Pieces that overlap compare equal: a search for a range finds any piece in its way. */
+static int by_address(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	return x->last < y->first ? -1 : x->first > y->last;
+}
+
+static void add_piece(struct gt_ranges *r, uint64_t first, uint64_t last, uint32_t owner)
+{
+	struct piece *piece = gt_alloc(sizeof *piece);
+
+	*piece = (struct piece){ .first = first, .last = last, .owner = owner };
+	gt_memory_check(tsearch(piece, &r->pieces, by_address));
+}
+
+void gt_ranges_put(struct gt_ranges *r, uint64_t start, uint64_t size, uint32_t owner)
+{
+	struct piece range = { .first = start, .last = start + size - 1 };
+	struct piece **found;
+
+	if (!size)
+		return;
+	if (range.last < range.first)
+		range.last = UINT64_MAX;
+	while ((found = tfind(&range, &r->pieces, by_address))) {
+		struct piece *below = *found;
+
+		tdelete(below, &r->pieces, by_address);
+		if (below->first < range.first)
+			add_piece(r, below->first, range.first - 1, below->owner);
+		if (below->last > range.last)
+			add_piece(r, range.last + 1, below->last, below->owner);
+		free(below);
+	}
+	add_piece(r, range.first, range.last, owner);
+}
+
+bool gt_ranges_find(const struct gt_ranges *r, uint64_t address, uint32_t *owner)
+{
+	struct piece wanted = { .first = address, .last = address };
+	struct piece **found = tfind(&wanted, &r->pieces, by_address);
+
+	if (found)
+		*owner = (*found)->owner;
+	return found;
+}
+
+void gt_ranges_fini(struct gt_ranges *r)
+{
+	tdestroy(r->pieces, free);
+	r->pieces = NULL;
+}
