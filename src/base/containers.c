@@ -74,6 +74,21 @@ static uint32_t add_item(struct gt_intern *in, uint64_t hash, const void *bytes,
 	return (uint32_t)in->count++;
 }
 
+/* The slot that holds these bytes, or the free one where they belong. */
+static size_t slot_of(const struct gt_intern *in, uint64_t hash, const void *bytes, size_t size)
+{
+	size_t at = hash & in->mask;
+
+	for (; in->slots[at]; at = (at + 1) & in->mask) {
+		const struct item *item = &in->items[in->slots[at] - 1];
+
+		if (item->hash == hash && item->size == size &&
+		    (!size || !memcmp(in->data + item->offset, bytes, size)))
+			break;
+	}
+	return at;
+}
+
 uint32_t gt_intern(struct gt_intern *in, const void *bytes, size_t size)
 {
 	uint64_t hash = gt_hash_bytes(bytes, size);
@@ -81,15 +96,17 @@ uint32_t gt_intern(struct gt_intern *in, const void *bytes, size_t size)
 
 	if ((in->count + 1) * 2 > in->mask)
 		grow_slots(in);
-	for (at = hash & in->mask; in->slots[at]; at = (at + 1) & in->mask) {
-		const struct item *item = &in->items[in->slots[at] - 1];
-
-		if (item->hash == hash && item->size == size &&
-		    (!size || !memcmp(in->data + item->offset, bytes, size)))
-			return in->slots[at] - 1;
-	}
+	at = slot_of(in, hash, bytes, size);
+	if (in->slots[at])
+		return in->slots[at] - 1;
 	in->slots[at] = (uint32_t)in->count + 1;
 	return add_item(in, hash, bytes, size);
+}
+
+uint32_t gt_intern_find(const struct gt_intern *in, const void *bytes, size_t size)
+{
+	/* a free slot holds 0, which becomes GT_NOT_INTERNED */
+	return in->slots[slot_of(in, gt_hash_bytes(bytes, size), bytes, size)] - 1;
 }
 
 const void *gt_intern_get(const struct gt_intern *in, uint32_t number, size_t *size)

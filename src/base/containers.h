@@ -9,11 +9,15 @@
 /* Byte strings by number: equal ones have the same number, counting from 0. */
 struct gt_intern;
 
+#define GT_NOT_INTERNED UINT32_MAX
+
 struct gt_intern *gt_intern_new(void);
 void gt_intern_free(struct gt_intern *in);
 
 /* The number of these bytes, which are copied when they are new. */
 uint32_t gt_intern(struct gt_intern *in, const void *bytes, size_t size);
+/* The number of these bytes, or GT_NOT_INTERNED. */
+uint32_t gt_intern_find(const struct gt_intern *in, const void *bytes, size_t size);
 /* Borrowed until the next gt_intern call. Aligned for 64-bit words. */
 const void *gt_intern_get(const struct gt_intern *in, uint32_t number, size_t *size);
 size_t gt_intern_count(const struct gt_intern *in);

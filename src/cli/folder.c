@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "trace/ends.h"
+#include "trace/info.h"
 #include "trace/layout.h"
 #include "trace/recording.h"
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/text.h"
+#include "trace/layout.h"
 
 /* The number under which a trace knows a frame's text; 0: it cannot be had. */
 typedef uint64_t gt_python_number_fn(const struct gt_text_frame *frame);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "event/event.h"
-#include "trace/text.h"
+#include "trace/layout.h"
 
 /* Opens the trace if the settings ask for one; says one line if that fails. */
 void gt_recorder_start(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* definitions.c - takes lane 0 of a trace apart: modules, stacks, names. */
-#include "trace/definitions.h"
+#include "trace/reader.h"
 
 #include <stdlib.h>
 

@@ -13,7 +13,7 @@
 #include "base/files.h"
 #include "base/mem.h"
 
-enum { LINES_MAX = 1000, SIZE_LIMIT = 1 << 20 };
+enum { LINES_MAX = 1000, INFO_SIZE_LIMIT = 1 << 20, ENDS_SIZE_LIMIT = 16 << 20 };
 
 struct line {
 	char *key, *value;
@@ -84,7 +84,7 @@ struct gt_info *gt_info_read(const char *path)
 {
 	struct gt_info *info = gt_info_new();
 	/* what `run` writes is a page or two; anything else is not ours */
-	FILE *file = gt_open_regular_file(path, SIZE_LIMIT);
+	FILE *file = gt_open_regular_file(path, INFO_SIZE_LIMIT);
 	char *text = NULL, *colon;
 	size_t room = 0;
 
@@ -138,4 +138,83 @@ int gt_info_write(const struct gt_info *info, const char *path, struct gt_error 
 	unlink(beside);
 	return gt_error_set(error, -e, "cannot write %s: %s; make room or choose another place",
 			    path, strerror(e));
+}
+
+struct end {
+	char *trace;
+	uint64_t time_ns;
+	size_t number;
+};
+
+struct gt_ends {
+	struct end *list; /* by trace, then as they were written */
+	size_t count, room;
+};
+
+static int by_trace(const void *a, const void *b)
+{
+	const struct end *x = a, *y = b;
+	int order = strcmp(x->trace, y->trace);
+
+	return order ? order : x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* "1234.trace 5000000000"; what is no such line is passed over. */
+static void take_end(struct gt_ends *ends, char *text)
+{
+	char *blank = strrchr(text, ' '), *end;
+	unsigned long long time_ns;
+
+	if (!blank || blank == text || blank[1] < '0' || blank[1] > '9')
+		return;
+	errno = 0;
+	time_ns = strtoull(blank + 1, &end, 10);
+	if (errno || strcmp(end, "\n"))
+		return;
+	*blank = '\0';
+	GT_GROW(ends->list, ends->count, ends->room);
+	ends->list[ends->count] = (struct end){ gt_strdup(text), time_ns, ends->count };
+	ends->count++;
+}
+
+struct gt_ends *gt_ends_read(const char *path)
+{
+	struct gt_ends *ends = gt_alloc(sizeof *ends);
+	FILE *file = gt_open_regular_file(path, ENDS_SIZE_LIMIT);
+	size_t room = 0;
+	char *text = NULL;
+
+	if (file && getline(&text, &room, file) > 0 && !strcmp(text, GT_ENDS_MAGIC))
+		while (getline(&text, &room, file) > 0)
+			take_end(ends, text);
+	free(text);
+	if (file)
+		fclose(file);
+	if (ends->count)
+		qsort(ends->list, ends->count, sizeof *ends->list, by_trace);
+	return ends;
+}
+
+void gt_ends_free(struct gt_ends *ends)
+{
+	for (size_t i = 0; i < ends->count; i++)
+		free(ends->list[i].trace);
+	free(ends->list);
+	free(ends);
+}
+
+uint64_t gt_ends_find(const struct gt_ends *ends, const char *trace)
+{
+	size_t low = 0, high = ends->count;
+
+	/* behind the last line about it */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcmp(ends->list[middle].trace, trace) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && !strcmp(ends->list[low - 1].trace, trace) ? ends->list[low - 1].time_ns : 0;
 }

@@ -70,35 +70,38 @@ static const char *keep(struct gt_legend *legend, const char *text)
 	return legend->kept[number];
 }
 
-static uint32_t key_of(struct gt_intern *keys, const char *module, const uint8_t *build_id,
-		       size_t size, uint64_t address)
+/* The key of an address, which the caller frees. */
+static char *key_new(const char *module, const uint8_t *build_id, size_t size, uint64_t address,
+		     size_t *key_size)
 {
 	size_t path = strlen(module) + 1;
 	char *key = gt_alloc(path + size + sizeof address);
-	uint32_t number;
 
 	memcpy(key, module, path);
 	if (size)
 		memcpy(key + path, build_id, size);
 	memcpy(key + path + size, &address, sizeof address);
-	number = gt_intern(keys, key, path + size + sizeof address);
-	free(key);
-	return number;
+	*key_size = path + size + sizeof address;
+	return key;
 }
 
 void gt_legend_add(struct gt_legend *legend, const char *module, const uint8_t *build_id,
 		   size_t size, uint64_t address, const struct gt_legend_name *list, size_t count)
 {
-	uint32_t key = key_of(legend->keys, module, build_id, size, address);
+	size_t key_size;
+	char *key;
+	uint32_t number;
 	struct entry *entry;
 
-	while (legend->count <= key) {
-		GT_GROW(legend->entries, legend->count, legend->room);
-		legend->entries[legend->count++] = (struct entry){ 0 };
-	}
-	entry = &legend->entries[key];
-	if (entry->count || !count)
+	if (!count)
 		return;
+	key = key_new(module, build_id, size, address, &key_size);
+	number = gt_intern(legend->keys, key, key_size);
+	free(key);
+	if (number < legend->count)
+		return;
+	GT_GROW(legend->entries, legend->count, legend->room);
+	entry = &legend->entries[legend->count++];
 	entry->list = gt_alloc(count * sizeof *list);
 	entry->count = count;
 	for (size_t i = 0; i < count; i++)
@@ -112,13 +115,15 @@ void gt_legend_add(struct gt_legend *legend, const char *module, const uint8_t *
 size_t gt_legend_get(const struct gt_legend *legend, const char *module, const uint8_t *build_id,
 		     size_t size, uint64_t address, const struct gt_legend_name **list)
 {
-	/* interning a key that is not there makes an entry without names: no harm */
-	uint32_t key = key_of(legend->keys, module, build_id, size, address);
+	size_t key_size;
+	char *key = key_new(module, build_id, size, address, &key_size);
+	uint32_t number = gt_intern_find(legend->keys, key, key_size);
 
-	if (key >= legend->count)
+	free(key);
+	if (number == GT_NOT_INTERNED)
 		return 0;
-	*list = legend->entries[key].list;
-	return legend->entries[key].count;
+	*list = legend->entries[number].list;
+	return legend->entries[number].count;
 }
 
 /* A text of the file as a string of ours, up to a NUL; NULL when it is empty or not there. */
@@ -247,8 +252,7 @@ int gt_legend_write(const struct gt_legend *legend, const char *path, struct gt_
 	} else {
 		fwrite(magic, 1, MAGIC_SIZE, out);
 		for (uint32_t i = 0; i < legend->count; i++)
-			if (legend->entries[i].count)
-				put_entry(out, legend, i);
+			put_entry(out, legend, i);
 		if (ferror(out))
 			e = -EIO;
 		if (fclose(out) && !e)

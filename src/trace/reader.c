@@ -3,6 +3,7 @@
 #include "trace/reader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,10 +15,94 @@
 #include "base/bytes.h"
 #include "base/containers.h"
 #include "base/mem.h"
-#include "trace/definitions.h"
-#include "trace/open.h"
 
 enum { LANES_MAX = 1 << 24, LANES_MORE = 4096 };
+
+/* The file of a trace with its header. */
+struct trace_file {
+	int fd;
+	uint64_t size; /* taken after the header was read: at least what the header says */
+	struct gt_trace_header header;
+};
+
+static bool read_at(const struct trace_file *f, void *to, size_t size, uint64_t from)
+{
+	uint8_t *at = to;
+
+	while (size) {
+		ssize_t n = pread(f->fd, at, size, (off_t)from);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		at += n;
+		from += (uint64_t)n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+static int check_header(const struct gt_trace_header *h, const char *path, struct gt_error *error)
+{
+	if (memcmp(h->magic, GT_TRACE_MAGIC, sizeof h->magic))
+		return gt_error_set(error, -EINVAL, "%s is not a gputrack trace", path);
+	if (h->version > GT_TRACE_VERSION)
+		return gt_error_set(error, -EPROTO,
+				    "%s was made by a newer gputrack (trace version %" PRIu32
+				    ", this one reads %d): update gputrack to read it",
+				    path, h->version, GT_TRACE_VERSION);
+	if (h->version < GT_TRACE_VERSION)
+		return gt_error_set(error, -EPROTO,
+				    "%s was made by an older gputrack (trace version %" PRIu32
+				    ", this one reads %d): read it with the one that recorded it",
+				    path, h->version, GT_TRACE_VERSION);
+	if (h->header_size < sizeof *h || h->header_size > GT_BLOCK_LIMIT)
+		return gt_error_set(error, -EINVAL, "%s has a damaged header", path);
+	return 0;
+}
+
+/* Its writer made the file and has not said a word: a file of no bytes, or of room alone. */
+static bool has_not_begun(const struct trace_file *f)
+{
+	static const struct gt_trace_header none;
+	struct gt_block_header first;
+
+	return !f->size || (!memcmp(&f->header, &none, sizeof none) &&
+			    (!read_at(f, &first, sizeof first, GT_TRACE_HEADER) || !first.magic));
+}
+
+static int open_file(struct trace_file *f, const char *path, struct gt_error *error)
+{
+	struct stat st;
+	int e;
+
+	*f = (struct trace_file){ .fd = -1 };
+	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (f->fd < 0)
+		return gt_error_set(error, -errno, "cannot read %s: %s", path, strerror(errno));
+	if (fstat(f->fd, &st) || !S_ISREG(st.st_mode)) {
+		e = gt_error_set(error, -EINVAL, "%s is not a regular file", path);
+		goto close_file;
+	}
+	f->size = (uint64_t)st.st_size;
+	if (read_at(f, &f->header, sizeof f->header, 0))
+		e = check_header(&f->header, path, error);
+	else
+		e = gt_error_set(error, -EINVAL, "%s is too short to be a gputrack trace", path);
+	if (!e) {
+		/* after the header: what is being written grows before its header says so */
+		if (!fstat(f->fd, &st))
+			f->size = (uint64_t)st.st_size;
+		return 0;
+	}
+	if (has_not_begun(f))
+		e = gt_error_set(error, -ENODATA, "%s is empty: nothing has been recorded in it",
+				 path);
+close_file:
+	close(f->fd);
+	return e;
+}
 
 /* Where a block lies, and how much of it is read: what it held when it was found. */
 struct block {
@@ -43,7 +128,7 @@ struct lane {
 };
 
 struct gt_reader {
-	struct gt_trace_file file;
+	struct trace_file file;
 	struct gt_definitions definitions;
 	struct lane *lanes;
 	size_t lane_count, lane_room;
@@ -64,7 +149,7 @@ static void damaged(struct gt_reader *r, const char *what, uint64_t offset)
 /* A block as it lies in the file; false when it is not there, or not whole enough to walk on. */
 static bool read_block_header(struct gt_reader *r, struct gt_block_header *h, uint64_t offset)
 {
-	if (offset + sizeof *h > r->file.size || !gt_trace_read(&r->file, h, sizeof *h, offset))
+	if (offset + sizeof *h > r->file.size || !read_at(&r->file, h, sizeof *h, offset))
 		return false;
 	if (!h->magic)
 		return false; /* room that was reserved and not needed */
@@ -187,7 +272,7 @@ static enum step read_block(struct gt_reader *r, struct lane *lane, struct gt_bl
 	*whole = r->file.size - offset < h->used ? r->file.size - offset : h->used;
 	if (*whole < h->used)
 		damaged(r, "the file was cut", r->file.size);
-	if (!gt_trace_read(&r->file, lane->buffer, *whole, offset)) {
+	if (!read_at(&r->file, lane->buffer, *whole, offset)) {
 		damaged(r, "unreadable bytes", offset);
 		return STEP_DAMAGE;
 	}
@@ -410,7 +495,7 @@ int gt_reader_next(struct gt_reader *r, struct gt_event *event)
 int gt_reader_open(struct gt_reader **out, const char *path, struct gt_error *error)
 {
 	struct gt_reader *r = gt_alloc(sizeof *r);
-	int e = gt_trace_open(&r->file, path, error);
+	int e = open_file(&r->file, path, error);
 
 	if (e) {
 		free(r);
@@ -435,6 +520,18 @@ void gt_reader_close(struct gt_reader *r)
 	gt_heap_fini(&r->heap);
 	close(r->file.fd);
 	free(r);
+}
+
+int gt_trace_header_read(struct gt_trace_header *out, const char *path, struct gt_error *error)
+{
+	struct trace_file f;
+	int e = open_file(&f, path, error);
+
+	if (e)
+		return e;
+	close(f.fd);
+	*out = f.header;
+	return 0;
 }
 
 const struct gt_trace_header *gt_reader_header(const struct gt_reader *r)

@@ -15,7 +15,6 @@
 #include "base/mem.h"
 #include "event/event.h"
 #include "trace/layout.h"
-#include "trace/text.h"
 
 struct gt_reader;
 
@@ -86,6 +85,10 @@ struct gt_definitions {
 	uint8_t *effects;    /* … and its effect, which decides what fields its events have */
 	size_t function_count, function_room;
 };
+
+/* Adds the records of one block; false when they are damaged: what came before them stays. */
+bool gt_definitions_add(struct gt_definitions *d, const uint8_t *records, size_t size);
+void gt_definitions_free(struct gt_definitions *d);
 
 /* Only what the first page says. -ENODATA for a trace that its writer has made and not begun. */
 int gt_trace_header_read(struct gt_trace_header *out, const char *path, struct gt_error *error);

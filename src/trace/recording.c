@@ -11,25 +11,52 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 
 #include "base/format.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "base/tool.h"
 
-static void add_source(struct gt_recording *r, const char *folder, const char *file,
-		       const struct gt_recording_options *options)
+enum { SECOND_NS = 1000000000 };
+
+bool gt_process_runs(const struct gt_process *process)
+{
+	struct utsname system;
+	uint64_t began;
+
+	/* of one that became another program, the number lives on: `ends` knows */
+	if (process->state != GT_TRACE_RUNNING || process->end_ns)
+		return false;
+	if (!*process->host || uname(&system) || strcmp(process->host, system.nodename))
+		return false;
+	began = gt_process_start_ns(process->pid);
+	/* a number that is used again belongs to somebody who came later */
+	return began && began <= process->start_real_ns + SECOND_NS;
+}
+
+bool gt_process_goes_on(const struct gt_process *process)
+{
+	return process->went_on || process->state == GT_TRACE_STOPPED || gt_process_runs(process);
+}
+
+/*
+ * Makes a source of one trace, unless another process was asked for. 0, or why its header cannot be
+ * read: it is a source all the same, of a process that says so.
+ */
+static int add_source(struct gt_recording *r, const char *folder, const char *file,
+		      const struct gt_recording_options *options, struct gt_error *error)
 {
 	struct gt_source_trace s = { 0 };
 	struct gt_trace_header h;
-	struct gt_error error;
 	int e;
 
 	if (asprintf(&s.path, "%s%s%s", folder, *folder ? "/" : "", file) < 0)
 		s.path = gt_strdup(file);
-	e = gt_trace_header_read(&h, s.path, &error);
+	e = gt_trace_header_read(&h, s.path, error);
 	s.empty = e == -ENODATA;
 	if (e) {
-		s.process.damage = gt_strdup(error.text);
+		s.process.damage = gt_strdup(error->text);
 		s.process.unread = true;
 		h = (struct gt_trace_header){ .pid = (uint32_t)strtoul(file, NULL, 10) };
 	}
@@ -38,7 +65,7 @@ static void add_source(struct gt_recording *r, const char *folder, const char *f
 		r->lost_elsewhere += h.lost;
 		free(s.process.damage);
 		free(s.path);
-		return;
+		return e;
 	}
 	s.process.pid = h.pid;
 	s.process.ppid = h.ppid;
@@ -58,6 +85,7 @@ static void add_source(struct gt_recording *r, const char *folder, const char *f
 	s.process.residue = gt_strdup("");
 	GT_GROW(r->sources, r->source_count, r->source_room);
 	r->sources[r->source_count++] = s;
+	return e;
 }
 
 bool gt_recording_is_trace(const char *name)
@@ -96,7 +124,9 @@ static int find_traces(struct gt_recording *r, const struct gt_recording_options
 				    errno == EACCES ? "; it is private to the user who made it" :
 						      "");
 	for (int i = 0; i < count; i++) {
-		add_source(r, r->path, entries[i]->d_name, options);
+		struct gt_error unread;
+
+		add_source(r, r->path, entries[i]->d_name, options, &unread);
 		free(entries[i]);
 	}
 	free(entries);
@@ -107,18 +137,15 @@ static int find_traces(struct gt_recording *r, const struct gt_recording_options
 static int take_trace(struct gt_recording *r, const struct gt_recording_options *options,
 		      struct gt_error *error)
 {
-	struct gt_trace_header h;
 	struct gt_error why;
-	int e = gt_trace_header_read(&h, r->path, &why);
+	int e = add_source(r, "", r->path, options, &why);
 
-	if (e)
-		return e == -EINVAL || e == -ENODATA ?
-			       gt_error_set(error, e,
-					    "%s; name a recording, NAME.gt as `%s run` makes it",
-					    why.text, gt_tool_name()) :
-			       gt_error_set(error, e, "%s", why.text);
-	add_source(r, "", r->path, options);
-	return 1;
+	if (!e)
+		return 1;
+	return e == -EINVAL || e == -ENODATA ?
+		       gt_error_set(error, e, "%s; name a recording, NAME.gt as `%s run` makes it",
+				    why.text, gt_tool_name()) :
+		       gt_error_set(error, e, "%s", why.text);
 }
 
 /* Thousands of processes may have been alive at once, each with its trace open. */
@@ -203,8 +230,7 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 	r = gt_alloc(sizeof *r);
 	r->path = gt_strdup(path);
 	r->pid = options ? options->pid : 0;
-	r->numbers = gt_numbers_new();
-	r->names = gt_names_new();
+	r->catalog = gt_catalog_new();
 	read_files(r);
 	count = S_ISDIR(st.st_mode) ? find_traces(r, options, error) :
 				      take_trace(r, options, error);
@@ -253,8 +279,7 @@ void gt_recording_close(struct gt_recording *r)
 	free(r->sources);
 	gt_heap_fini(&r->heap);
 	gt_heap_fini(&r->ended);
-	gt_numbers_free(r->numbers);
-	gt_names_free(r->names);
+	gt_catalog_free(r->catalog);
 	gt_info_free(r->info);
 	gt_ends_free(r->ends);
 	free(r->path);
@@ -301,7 +326,7 @@ const struct gt_process *gt_recording_process(const struct gt_recording *r, size
 size_t gt_recording_stack(const struct gt_recording *r, uint32_t stack,
 			  const struct gt_trace_frame **frames)
 {
-	return gt_numbers_stack(r->numbers, stack, frames);
+	return gt_catalog_stack(r->catalog, stack, frames);
 }
 
 size_t gt_recording_stack_cut(const struct gt_recording *r, uint32_t stack)
@@ -317,42 +342,42 @@ size_t gt_recording_stack_cut(const struct gt_recording *r, uint32_t stack)
 
 size_t gt_recording_stack_count(const struct gt_recording *r)
 {
-	return gt_numbers_stack_count(r->numbers);
+	return gt_catalog_stack_count(r->catalog);
 }
 
 const struct gt_recorded_module *gt_recording_module(const struct gt_recording *r, uint32_t module)
 {
-	return gt_numbers_module(r->numbers, module);
+	return gt_catalog_module(r->catalog, module);
 }
 
 size_t gt_recording_module_count(const struct gt_recording *r)
 {
-	return gt_numbers_module_count(r->numbers);
+	return gt_catalog_module_count(r->catalog);
 }
 
 const char *gt_recording_place(const struct gt_recording *r, uint16_t place)
 {
-	return gt_numbers_place(r->numbers, place);
+	return gt_catalog_place(r->catalog, place);
 }
 
 size_t gt_recording_place_count(const struct gt_recording *r)
 {
-	return gt_numbers_place_count(r->numbers);
+	return gt_catalog_place_count(r->catalog);
 }
 
 const struct gt_text_frame *gt_recording_text_frame(const struct gt_recording *r, uint64_t number)
 {
-	return gt_numbers_text_frame(r->numbers, number);
+	return gt_catalog_text_frame(r->catalog, number);
 }
 
 const struct gt_series *gt_recording_series(const struct gt_recording *r, uint16_t series)
 {
-	return gt_numbers_series(r->numbers, series);
+	return gt_catalog_series(r->catalog, series);
 }
 
 size_t gt_recording_series_count(const struct gt_recording *r)
 {
-	return gt_numbers_series_count(r->numbers);
+	return gt_catalog_series_count(r->catalog);
 }
 
 /* An import has no call: where it has no stack, not even a function's name is known. */
@@ -380,7 +405,7 @@ enum gt_origin gt_recording_origin(const struct gt_recording *r, uint16_t functi
 const char *gt_recording_name(const struct gt_recording *r, uint32_t process, uint64_t handle,
 			      uint64_t time_ns)
 {
-	return gt_names_find(r->names, process, handle, time_ns);
+	return gt_catalog_name(r->catalog, process, handle, time_ns);
 }
 
 uint64_t gt_recording_start_ns(const struct gt_recording *r)

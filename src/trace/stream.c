@@ -60,7 +60,7 @@ void gt_source_trace_close(struct gt_source_trace *s)
 			s->process.damage = gt_strdup(gt_reader_damage(s->reader));
 		gt_reader_close(s->reader);
 	}
-	gt_numbers_map_fini(&s->map);
+	gt_catalog_map_fini(&s->map);
 	s->reader = NULL;
 }
 
@@ -102,8 +102,8 @@ static bool source_open(struct gt_recording *r, struct gt_source_trace *s)
 	take_texts(s);
 	/* after the trace was looked at: who lives now was alive then */
 	s->runs = gt_process_runs(&s->process);
-	gt_numbers_take(r->numbers, &s->map, gt_reader_definitions(s->reader));
-	gt_names_take(r->names, (uint32_t)(s - r->sources), gt_reader_definitions(s->reader));
+	gt_catalog_take(r->catalog, &s->map, (uint32_t)(s - r->sources),
+			gt_reader_definitions(s->reader));
 	return source_advance(s);
 }
 

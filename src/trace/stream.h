@@ -1,16 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * stream.h - a recording on the inside: recording.c finds its traces and answers questions about
- * them, stream.c merges their events.
+ * them, stream.c merges their events, catalog.c gathers what they define.
  */
 #pragma once
 
 #include "base/containers.h"
-#include "trace/ends.h"
 #include "trace/info.h"
-#include "trace/names.h"
-#include "trace/numbers.h"
 #include "trace/recording.h"
+
+/*
+ * What all traces define. Each trace has numbers of its own; here equal modules, stacks, places,
+ * text frames and series of several processes get one number.
+ */
+struct gt_catalog;
+
+struct gt_catalog *gt_catalog_new(void);
+void gt_catalog_free(struct gt_catalog *c);
+
+/* A trace's numbers -> the catalog's. */
+struct gt_catalog_map {
+	uint32_t *stacks; /* by stack number */
+	uint16_t *places; /* by the place's number */
+	size_t place_count;
+	uint16_t *series; /* by series number */
+};
+
+/* Adds what a process's trace defines; doing so again does no harm. */
+void gt_catalog_take(struct gt_catalog *c, struct gt_catalog_map *map, uint32_t process,
+		     const struct gt_definitions *d);
+void gt_catalog_map_fini(struct gt_catalog_map *map);
+
+size_t gt_catalog_stack(const struct gt_catalog *c, uint32_t stack,
+			const struct gt_trace_frame **frames);
+size_t gt_catalog_stack_count(const struct gt_catalog *c);
+const struct gt_recorded_module *gt_catalog_module(const struct gt_catalog *c, uint32_t module);
+size_t gt_catalog_module_count(const struct gt_catalog *c);
+const char *gt_catalog_place(const struct gt_catalog *c, uint16_t place);
+size_t gt_catalog_place_count(const struct gt_catalog *c);
+const struct gt_text_frame *gt_catalog_text_frame(const struct gt_catalog *c, uint64_t number);
+const struct gt_series *gt_catalog_series(const struct gt_catalog *c, uint16_t series);
+size_t gt_catalog_series_count(const struct gt_catalog *c);
+/* "" when the resource has no name. */
+const char *gt_catalog_name(const struct gt_catalog *c, uint32_t process, uint64_t handle,
+			    uint64_t time_ns);
 
 /* One process's trace: opened when the stream reaches its start, closed when it has ended. */
 struct gt_source_trace {
@@ -21,7 +54,7 @@ struct gt_source_trace {
 	bool runs;   /* it went on when its trace was opened */
 	char *path;
 	struct gt_reader *reader;
-	struct gt_numbers_map map;
+	struct gt_catalog_map map;
 	struct gt_event next;
 	uint64_t key; /* time of `next`; the process's start while it is not open */
 };
@@ -41,8 +74,7 @@ struct gt_recording {
 	void *on_end_context;
 	gt_sample_fn *on_sample;
 	void *on_sample_context;
-	struct gt_numbers *numbers;
-	struct gt_names *names;
+	struct gt_catalog *catalog;
 };
 
 /* Lets go of its file; what it said of its process stays. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* writer.c - the file of a trace: room and blocks. Definitions: define.c; events: lane.c. */
+/* writer.c - the file of a trace: room and blocks. Records: records.c. */
 #include "trace/writer.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "base/bytes.h"
 #include "base/guest_file.h"
 #include "base/process.h"
-#include "trace/file.h"
+#include "trace/writer_state.h"
 
 enum {
 	ROOM_MIN = 64 << 10, /* reserved ahead: a quarter of what is there, within these */

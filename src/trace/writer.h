@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "event/event.h"
-#include "trace/text.h"
+#include "trace/layout.h"
 
 struct gt_writer;
 struct gt_lane;

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "trace/ends.h"
 #include "trace/info.h"
 
 static char folder[] = "/tmp/fuzz_info.XXXXXX", file[64];

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "trace/ends.h"
 #include "trace/info.h"
 #include "trace/legend.h"
 #include "trace/reader.h"

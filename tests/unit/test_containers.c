@@ -71,6 +71,19 @@ static void what_is_interned_is_a_copy(void **state)
 	gt_intern_free(in);
 }
 
+static void bytes_are_found_without_being_interned(void **state)
+{
+	struct gt_intern *in = gt_intern_new();
+
+	assert_int_equal(gt_intern_find(in, "abc", 3), GT_NOT_INTERNED);
+	gt_intern(in, "x", 1);
+	gt_intern(in, "abc", 3);
+	assert_int_equal(gt_intern_find(in, "abc", 3), 1);
+	assert_int_equal(gt_intern_find(in, "ab", 2), GT_NOT_INTERNED);
+	assert_int_equal(gt_intern_count(in), 2);
+	gt_intern_free(in);
+}
+
 static void freeing_none_is_allowed(void **state)
 {
 	gt_intern_free(NULL);
@@ -229,6 +242,7 @@ int main(void)
 		cmocka_unit_test(length_tells_strings_apart),
 		cmocka_unit_test(bytes_come_back_aligned_and_unchanged_after_growth),
 		cmocka_unit_test(what_is_interned_is_a_copy),
+		cmocka_unit_test(bytes_are_found_without_being_interned),
 		cmocka_unit_test(freeing_none_is_allowed),
 		cmocka_unit_test(keys_come_out_in_order),
 		cmocka_unit_test(equal_keys_come_out_by_item),

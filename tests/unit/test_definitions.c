@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_definitions.c - where frames lie, among more modules than any program has. */
-#include "trace/definitions.h"
+#include "trace/reader.h"
 
 #include "test_writer.h"
 

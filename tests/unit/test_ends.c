@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "test_scratch.h"
-#include "trace/ends.h"
+#include "trace/info.h"
 
 static struct gt_ends *read_text(const char *text)
 {

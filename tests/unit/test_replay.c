@@ -5,8 +5,8 @@
 #include "test_recording.h"
 
 #include "ledger/rises.h"
-#include "trace/ends.h"
-#include "trace/file.h"
+#include "trace/info.h"
+#include "trace/writer_state.h"
 #include "replay/replay.h"
 
 static void put(struct process *p, uint16_t function, uint64_t time_ns, uint64_t handle,

@@ -3,7 +3,6 @@
 #include "capture/nsys/traces.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +59,7 @@ static void stopped(struct gt_writer *w, void *context, int error)
 	t->error = error;
 }
 
-/* A file of its own, also for the same pid on another machine of the profile. */
+/* Each process has a file of its own, also one with the same pid on another machine. */
 static int open_writer(struct gt_nsys_traces *t, struct gt_nsys_trace *trace,
 		       struct gt_error *error)
 {
@@ -69,16 +68,8 @@ static int open_writer(struct gt_nsys_traces *t, struct gt_nsys_trace *trace,
 					     .start_real_ns = t->start_real_ns,
 					     .stopped = stopped,
 					     .context = t };
-	int e = -EEXIST;
+	int e = gt_writer_open_in(&trace->writer, t->folder, &options);
 
-	for (unsigned n = 1; e == -EEXIST && n < TRACES_MAX; n++) {
-		char path[4200], more[16] = "";
-
-		if (n > 1)
-			snprintf(more, sizeof more, "-%u", n);
-		snprintf(path, sizeof path, "%s/%" PRIu32 "%s.trace", t->folder, trace->pid, more);
-		e = gt_writer_open(&trace->writer, path, &options);
-	}
 	return e ? gt_error_set(error, e, "cannot write into %s: %s; choose another place with -o",
 				t->folder, strerror(-e)) :
 		   0;

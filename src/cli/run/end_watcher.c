@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "base/process.h"
 #include "base/tool.h"
-#include "trace/ends.h"
+#include "trace/info.h"
 #include "trace/layout.h"
 
 struct gt_end_watcher {

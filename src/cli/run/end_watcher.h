@@ -5,7 +5,7 @@
  * The kernel closes a process's trace when it ends, however it does, and when it becomes another
  * program; but not as long as a child lives that it forked and that has called nothing of a GPU
  * yet, for that has the trace mapped too. A thread of the tool hears of it (inotify) and notes the
- * time of those whose trace has no end: trace/ends.h. Where the kernel has no such news to give,
+ * time of those whose trace has no end: trace/info.h. Where the kernel has no such news to give,
  * nothing happens.
  */
 #pragma once

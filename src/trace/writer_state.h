@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* file.h - what writer.c, define.c and lane.c share: the open trace and its lanes. */
+/* writer_state.h - what writer.c and records.c share: the open trace and its lanes. */
 #pragma once
 
 #include <pthread.h>

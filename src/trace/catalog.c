@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * catalog.c - what the traces of a recording define: modules, stacks, places, text frames, series
+ * and the names of resources.
+ */
+#include "trace/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/containers.h"
+#include "base/mem.h"
+
+struct gt_catalog {
+	struct gt_recorded_module *modules;
+	size_t module_count, module_room;
+	struct gt_text_frame *text_frames;
+	size_t text_frame_count, text_frame_room;
+	struct gt_series *series;
+	size_t series_count, series_room;
+	uint32_t *names; /* of resources: number in name_texts */
+	size_t name_count, name_room;
+	/* key -> index in the arrays above */
+	struct gt_intern *module_ids, *text_frame_ids, *series_ids, *name_ids;
+	/* bytes that are their own key */
+	struct gt_intern *stacks, *places, *name_texts;
+};
+
+/* A resource: no padding, as its bytes are interned. */
+struct name_key {
+	uint64_t process, handle, time_ns;
+};
+
+struct gt_catalog *gt_catalog_new(void)
+{
+	struct gt_catalog *c = gt_alloc(sizeof *c);
+
+	c->module_ids = gt_intern_new();
+	c->text_frame_ids = gt_intern_new();
+	c->series_ids = gt_intern_new();
+	c->name_ids = gt_intern_new();
+	c->stacks = gt_intern_new();
+	c->places = gt_intern_new();
+	c->name_texts = gt_intern_new();
+	gt_intern(c->stacks, "", 0); /* number 0: no stack */
+	gt_intern(c->places, "", 1); /* number 0: no place */
+	return c;
+}
+
+void gt_catalog_free(struct gt_catalog *c)
+{
+	for (size_t i = 0; i < c->module_count; i++)
+		free((char *)c->modules[i].path);
+	for (size_t i = 0; i < c->text_frame_count; i++) {
+		free((char *)c->text_frames[i].function);
+		free((char *)c->text_frames[i].file);
+		free((char *)c->text_frames[i].module);
+	}
+	for (size_t i = 0; i < c->series_count; i++) {
+		free((char *)c->series[i].name);
+		free((char *)c->series[i].unit);
+		free((char *)c->series[i].subject);
+	}
+	free(c->modules);
+	free(c->text_frames);
+	free(c->series);
+	free(c->names);
+	gt_intern_free(c->module_ids);
+	gt_intern_free(c->text_frame_ids);
+	gt_intern_free(c->series_ids);
+	gt_intern_free(c->name_ids);
+	gt_intern_free(c->stacks);
+	gt_intern_free(c->places);
+	gt_intern_free(c->name_texts);
+	free(c);
+}
+
+/* Interns a key of several parts; NUL bytes keep them apart. */
+struct part {
+	const void *bytes;
+	size_t size;
+};
+
+static uint32_t intern_parts(struct gt_intern *in, const struct part *parts, size_t count)
+{
+	size_t size = 0;
+	uint8_t *key, *at;
+	uint32_t number;
+
+	for (size_t i = 0; i < count; i++)
+		size += parts[i].size + 1;
+	at = key = gt_alloc(size);
+	for (size_t i = 0; i < count; i++) {
+		memcpy(at, parts[i].bytes, parts[i].size);
+		at += parts[i].size + 1;
+	}
+	number = gt_intern(in, key, size);
+	free(key);
+	return number;
+}
+
+static struct part text_part(const char *text)
+{
+	return (struct part){ text, strlen(text) };
+}
+
+static uint32_t module_number(struct gt_catalog *c, const struct gt_trace_module *m)
+{
+	const struct part parts[] = { text_part(m->path), { m->build_id, m->build_id_size } };
+	uint32_t number = intern_parts(c->module_ids, parts, 2);
+
+	if (number == c->module_count) {
+		struct gt_recorded_module copy = { .path = gt_strdup(m->path),
+						   .build_id_size = m->build_id_size,
+						   .file_size = m->file_size,
+						   .mtime_ns = m->mtime_ns };
+
+		memcpy(copy.build_id, m->build_id, sizeof copy.build_id);
+		GT_GROW(c->modules, c->module_count, c->module_room);
+		c->modules[c->module_count++] = copy;
+	}
+	return number;
+}
+
+static uint32_t text_frame_number(struct gt_catalog *c, const struct gt_text_frame *frame)
+{
+	const struct part parts[] = { text_part(frame->function),
+				      text_part(frame->file),
+				      text_part(frame->module),
+				      { &frame->line, sizeof frame->line } };
+	uint32_t number = intern_parts(c->text_frame_ids, parts, 4);
+
+	if (number == c->text_frame_count) {
+		GT_GROW(c->text_frames, c->text_frame_count, c->text_frame_room);
+		c->text_frames[c->text_frame_count++] =
+			(struct gt_text_frame){ .function = gt_strdup(frame->function),
+						.file = gt_strdup(frame->file),
+						.module = gt_strdup(frame->module),
+						.line = frame->line };
+	}
+	return number;
+}
+
+static uint16_t series_number(struct gt_catalog *c, const struct gt_series *s)
+{
+	const struct part parts[] = { text_part(s->name), text_part(s->unit),
+				      text_part(s->subject) };
+	uint32_t number = intern_parts(c->series_ids, parts, 3);
+
+	if (number == c->series_count) {
+		GT_GROW(c->series, c->series_count, c->series_room);
+		c->series[c->series_count++] =
+			(struct gt_series){ .name = gt_strdup(s->name),
+					    .unit = gt_strdup(s->unit),
+					    .subject = gt_strdup(s->subject) };
+	}
+	return (uint16_t)number;
+}
+
+/* A frame in the recording's numbers, as it is interned: padding zeroed too, so never copied. */
+static void put_own_frame(struct gt_trace_frame *own, const struct gt_trace_frame *frame,
+			  const uint32_t *modules, const uint32_t *text_frames)
+{
+	memset(own, 0, sizeof *own);
+	own->module = frame->module;
+	own->address = frame->address;
+	if (frame->module == GT_TEXT_MODULE)
+		own->address = text_frames[frame->address - 1];
+	else if (frame->module != GT_NO_MODULE)
+		own->module = modules[frame->module];
+}
+
+static uint32_t *take_stacks(struct gt_catalog *c, const struct gt_definitions *d)
+{
+	struct gt_trace_frame frames[GT_STACK_FRAMES_MAX];
+	uint32_t *modules = gt_alloc(d->module_count * sizeof *modules);
+	uint32_t *text_frames = gt_alloc(d->text_frame_count * sizeof *text_frames);
+	uint32_t *stacks = gt_alloc((d->stack_count + 1) * sizeof *stacks);
+
+	for (size_t i = 0; i < d->module_count; i++)
+		modules[i] = module_number(c, &d->modules[i]);
+	for (size_t i = 0; i < d->text_frame_count; i++)
+		text_frames[i] = text_frame_number(c, &d->text_frames[i]);
+	for (size_t i = 0; i < d->stack_count; i++) {
+		const struct gt_trace_stack *stack = &d->stacks[i];
+
+		for (uint32_t f = 0; f < stack->count; f++)
+			put_own_frame(&frames[f], &d->frames[stack->first + f], modules,
+				      text_frames);
+		stacks[i + 1] = gt_intern(c->stacks, frames, stack->count * sizeof *frames);
+	}
+	free(modules);
+	free(text_frames);
+	return stacks;
+}
+
+/* A number that is defined twice means what it was last said to mean; 0 means no place. */
+static void take_places(struct gt_catalog *c, struct gt_catalog_map *map,
+			const struct gt_definitions *d)
+{
+	for (size_t i = 0; i < d->place_count; i++)
+		if (d->places[i].number >= map->place_count)
+			map->place_count = d->places[i].number + 1u;
+	map->places = gt_alloc(map->place_count * sizeof *map->places);
+	for (size_t i = 0; i < d->place_count; i++) {
+		const char *name = d->places[i].name;
+		uint32_t number =
+			d->places[i].number ? gt_intern(c->places, name, strlen(name) + 1) : 0;
+
+		map->places[d->places[i].number] = number <= UINT16_MAX ? (uint16_t)number : 0;
+	}
+}
+
+/* The first name of a resource stays, also when the trace is read again. */
+static void take_names(struct gt_catalog *c, uint32_t process, const struct gt_definitions *d)
+{
+	for (size_t i = 0; i < d->name_count; i++) {
+		const struct gt_trace_name *n = &d->names[i];
+		const struct name_key key = { process, n->handle, n->time_ns };
+
+		if (gt_intern(c->name_ids, &key, sizeof key) != c->name_count)
+			continue;
+		GT_GROW(c->names, c->name_count, c->name_room);
+		c->names[c->name_count++] = gt_intern(c->name_texts, n->name, strlen(n->name) + 1);
+	}
+}
+
+void gt_catalog_take(struct gt_catalog *c, struct gt_catalog_map *map, uint32_t process,
+		     const struct gt_definitions *d)
+{
+	take_names(c, process, d);
+	map->stacks = take_stacks(c, d);
+	take_places(c, map, d);
+	map->series = gt_alloc((d->series_count + 1) * sizeof *map->series);
+	for (size_t i = 0; i < d->series_count; i++)
+		map->series[i + 1] = series_number(c, &d->series[i]);
+}
+
+void gt_catalog_map_fini(struct gt_catalog_map *map)
+{
+	free(map->stacks);
+	free(map->places);
+	free(map->series);
+	*map = (struct gt_catalog_map){ 0 };
+}
+
+size_t gt_catalog_stack(const struct gt_catalog *c, uint32_t stack,
+			const struct gt_trace_frame **frames)
+{
+	size_t size;
+
+	*frames = gt_intern_get(c->stacks, stack, &size);
+	return size / sizeof **frames;
+}
+
+size_t gt_catalog_stack_count(const struct gt_catalog *c)
+{
+	return gt_intern_count(c->stacks);
+}
+
+const struct gt_recorded_module *gt_catalog_module(const struct gt_catalog *c, uint32_t module)
+{
+	return &c->modules[module];
+}
+
+size_t gt_catalog_module_count(const struct gt_catalog *c)
+{
+	return c->module_count;
+}
+
+const char *gt_catalog_place(const struct gt_catalog *c, uint16_t place)
+{
+	size_t size;
+
+	return gt_intern_get(c->places, place, &size);
+}
+
+size_t gt_catalog_place_count(const struct gt_catalog *c)
+{
+	size_t count = gt_intern_count(c->places);
+
+	return count <= UINT16_MAX ? count : UINT16_MAX + (size_t)1;
+}
+
+const struct gt_text_frame *gt_catalog_text_frame(const struct gt_catalog *c, uint64_t number)
+{
+	return &c->text_frames[number];
+}
+
+const struct gt_series *gt_catalog_series(const struct gt_catalog *c, uint16_t series)
+{
+	return &c->series[series];
+}
+
+size_t gt_catalog_series_count(const struct gt_catalog *c)
+{
+	return c->series_count;
+}
+
+const char *gt_catalog_name(const struct gt_catalog *c, uint32_t process, uint64_t handle,
+			    uint64_t time_ns)
+{
+	const struct name_key key = { process, handle, time_ns };
+	uint32_t number = gt_intern_find(c->name_ids, &key, sizeof key);
+	size_t size;
+
+	return number == GT_NOT_INTERNED ? "" :
+					   gt_intern_get(c->name_texts, c->names[number], &size);
+}
