@@ -8,44 +8,44 @@
 #include "replay/replay.h"
 
 /* The older recording, down to its leaks. */
-static int read_baseline(struct gt_fail_options *gate, const struct gt_source *source,
+static int read_baseline(struct gt_fail_options *fail, const struct gt_source *source,
 			 struct gt_error *error)
 {
 	struct gt_view v = { 0 };
-	int e = gt_recording_open(&gate->old, gate->baseline, NULL, error);
+	int e = gt_recording_open(&fail->old, fail->baseline, NULL, error);
 
 	if (e)
 		return e;
-	gate->old_ledger =
-		gt_replay_run(gate->old, &(struct gt_replay){ .tick = gt_progress_tick });
+	fail->old_ledger =
+		gt_replay_run(fail->old, &(struct gt_replay){ .tick = gt_progress_tick });
 	gt_progress_end();
-	e = gt_source_frames(source, gate->old, &gate->old_frames, error);
+	e = gt_source_frames(source, fail->old, &fail->old_frames, error);
 	if (e)
 		return e;
-	v.recording = gate->old;
-	v.ledger = gate->old_ledger;
-	v.frames = gate->old_frames;
-	gt_leaks_init(&gate->old_leaks, &v);
+	v.recording = fail->old;
+	v.ledger = fail->old_ledger;
+	v.frames = fail->old_frames;
+	gt_leaks_init(&fail->old_leaks, &v);
 	return 0;
 }
 
-int gt_fail_options_open(struct gt_fail_options *gate, const struct gt_syntax *usage,
+int gt_fail_options_open(struct gt_fail_options *fail, const struct gt_syntax *usage,
 			 const struct gt_source *source)
 {
 	static const struct gt_source as_run_reads;
 	struct gt_error error;
 
-	if (gt_limits_parse(&gate->limits, gate->fail_on_leak ? gate->fail_on_leak : "any", &error))
+	if (gt_limits_parse(&fail->limits, fail->fail_on_leak ? fail->fail_on_leak : "any", &error))
 		return gt_syntax_wrong(usage, "--fail-on-leak: %s", error.text);
-	for (size_t i = 0; i < gate->suppressions.count; i++)
-		if (gt_suppressions_read(&gate->known, gate->suppressions.items[i], &error))
+	for (size_t i = 0; i < fail->suppressions.count; i++)
+		if (gt_suppressions_read(&fail->known, fail->suppressions.items[i], &error))
 			return gt_fail("%s", error.text);
-	if (gate->baseline && read_baseline(gate, source ? source : &as_run_reads, &error))
+	if (fail->baseline && read_baseline(fail, source ? source : &as_run_reads, &error))
 		return gt_fail("%s", error.text);
 	return 0;
 }
 
-int gt_fail_options_needs(struct gt_fail_options *gate, const struct gt_syntax *usage, bool judges,
+int gt_fail_options_needs(struct gt_fail_options *fail, const struct gt_syntax *usage, bool judges,
 			  const char *goes)
 {
 	static const char *const names[] = { "fail-on-leak", "suppressions", "baseline",
@@ -56,43 +56,43 @@ int gt_fail_options_needs(struct gt_fail_options *gate, const struct gt_syntax *
 		status = gt_option_needs(usage, names[i], judges, goes);
 	if (judges || status)
 		return status;
-	gt_texts_fini(&gate->suppressions);
-	*gate = (struct gt_fail_options){ 0 };
+	gt_texts_fini(&fail->suppressions);
+	*fail = (struct gt_fail_options){ 0 };
 	return 0;
 }
 
-static bool is_about_leaks(const struct gt_fail_options *gate)
+static bool is_about_leaks(const struct gt_fail_options *fail)
 {
-	return gate->fail_on_leak || gate->baseline || gate->suppressions.count;
+	return fail->fail_on_leak || fail->baseline || fail->suppressions.count;
 }
 
-bool gt_fail_options_is_set(const struct gt_fail_options *gate)
+bool gt_fail_options_is_set(const struct gt_fail_options *fail)
 {
-	return is_about_leaks(gate) || gate->max_peak;
+	return is_about_leaks(fail) || fail->max_peak;
 }
 
-bool gt_fail_options_fails(const struct gt_fail_options *gate)
+bool gt_fail_options_fails(const struct gt_fail_options *fail)
 {
-	return gate->fail_on_leak || gate->max_peak;
+	return fail->fail_on_leak || fail->max_peak;
 }
 
-void gt_fail_options_judge(struct gt_fail_options *gate, const struct gt_view *v)
+void gt_fail_options_judge(struct gt_fail_options *fail, const struct gt_view *v)
 {
 	struct gt_verdict_options options = {
-		.limits = &gate->limits,
-		.suppressions = &gate->known,
-		.baseline = gate->baseline ? &gate->old_leaks : NULL,
-		.baseline_path = gate->baseline,
-		.baseline_has_gaps = gate->old && gt_head_has_gaps(gate->old),
-		.max_peak = gate->max_peak,
-		.fails_on_leak = gate->fail_on_leak,
-		.peak_alone = gate->max_peak && !is_about_leaks(gate),
+		.limits = &fail->limits,
+		.suppressions = &fail->known,
+		.baseline = fail->baseline ? &fail->old_leaks : NULL,
+		.baseline_path = fail->baseline,
+		.baseline_has_gaps = fail->old && gt_head_has_gaps(fail->old),
+		.max_peak = fail->max_peak,
+		.fails_on_leak = fail->fail_on_leak,
+		.peak_alone = fail->max_peak && !is_about_leaks(fail),
 	};
 
-	gt_verdict_init(&gate->verdict, v, &options);
+	gt_verdict_init(&fail->verdict, v, &options);
 }
 
-int gt_fail_options_status(const struct gt_fail_options *gate)
+int gt_fail_options_status(const struct gt_fail_options *fail)
 {
 	static const int statuses[] = {
 		[GT_OUTCOME_PASSED] = GT_EXIT_DONE,         [GT_OUTCOME_LEAKED] = GT_EXIT_LEAKED,
@@ -100,19 +100,19 @@ int gt_fail_options_status(const struct gt_fail_options *gate)
 		[GT_OUTCOME_PEAK] = GT_EXIT_LEAKED,
 	};
 
-	return gt_fail_options_fails(gate) ? statuses[gate->verdict.outcome] : GT_EXIT_DONE;
+	return gt_fail_options_fails(fail) ? statuses[fail->verdict.outcome] : GT_EXIT_DONE;
 }
 
-void gt_fail_options_fini(struct gt_fail_options *gate)
+void gt_fail_options_fini(struct gt_fail_options *fail)
 {
-	gt_verdict_fini(&gate->verdict);
-	gt_limits_fini(&gate->limits);
-	gt_suppressions_fini(&gate->known);
-	gt_texts_fini(&gate->suppressions);
-	if (!gate->old)
+	gt_verdict_fini(&fail->verdict);
+	gt_limits_fini(&fail->limits);
+	gt_suppressions_fini(&fail->known);
+	gt_texts_fini(&fail->suppressions);
+	if (!fail->old)
 		return;
-	gt_leaks_fini(&gate->old_leaks);
-	gt_frames_free(gate->old_frames);
-	gt_ledger_free(gate->old_ledger);
-	gt_recording_close(gate->old);
+	gt_leaks_fini(&fail->old_leaks);
+	gt_frames_free(fail->old_frames);
+	gt_ledger_free(fail->old_ledger);
+	gt_recording_close(fail->old);
 }

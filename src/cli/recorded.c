@@ -7,8 +7,10 @@
 
 #include "base/mem.h"
 #include "cli/terminal.h"
-#include "replay/replay.h"
 #include "judge/verdict.h"
+#include "replay/group_text.h"
+#include "replay/replay.h"
+#include "report/analyses.h"
 
 enum { PEAK_PART = 1000 };
 

@@ -1,63 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/* report.c - gputrack report: replays a recording and writes one view of it. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
+/* report.c - gputrack report: replays a recording and writes analyses of it. */
 #include "cli/cli.h"
 #include "cli/fail_options.h"
 #include "cli/output.h"
 #include "cli/source.h"
 #include "cli/terminal.h"
-#include "replay/replay.h"
-#include "report/usage.h"
-#include "replay/view.h"
+#include "report/analyses.h"
 
 /* clang-format off */
-enum format {
-	FORMAT_TEXT, FORMAT_JSON, FORMAT_TSV, FORMAT_JUNIT, FORMAT_SARIF, FORMAT_GITHUB,
-	FORMAT_COUNT
-};
-
-/* clang-format off */
-static const char *const format_names[] = {
-	[FORMAT_TEXT] = "text", [FORMAT_JSON] = "json", [FORMAT_TSV] = "tsv",
-	[FORMAT_JUNIT] = "junit", [FORMAT_SARIF] = "sarif", [FORMAT_GITHUB] = "github", NULL,
+static const char *const form_names[] = {
+	[GT_FORM_TEXT] = "text", [GT_FORM_JSON] = "json", [GT_FORM_TSV] = "tsv",
+	[GT_FORM_JUNIT] = "junit", [GT_FORM_SARIF] = "sarif", [GT_FORM_GITHUB] = "github", NULL,
 };
 
 static const char *const sort_names[] = {
 	[GT_SORT_LIVE] = "live", [GT_SORT_TOTAL] = "total", [GT_SORT_COUNT] = "count", NULL,
 };
-/* clang-format on */
-/* clang-format on */
 
-enum analysis { SUMMARY, LEAKAGE, WATERMARK, USAGE, SITES, GROWTH, PROCESSES };
-
+#define ANALYSIS(name, traits, help) #name,
 static const char *const analysis_names[] = {
-	[SUMMARY] = "summary", [LEAKAGE] = "leakage", [WATERMARK] = "watermark", [USAGE] = "usage",
-	[SITES] = "sites",     [GROWTH] = "growth",   [PROCESSES] = "processes", NULL,
+#include "report/analyses.def"
+	NULL,
 };
+#undef ANALYSIS
 
-/* usage's TSV is written while replaying: it has as many rows as there were changes. */
-static gt_view_fn *const writers[][FORMAT_COUNT] = {
-	[SUMMARY] = { gt_summary_text, gt_summary_json, gt_summary_tsv, gt_leaks_junit,
-		      gt_leaks_sarif, gt_leaks_github },
-	[LEAKAGE] = { gt_leakage_text, gt_leakage_json, gt_leakage_tsv, gt_leaks_junit,
-		      gt_leaks_sarif, gt_leaks_github },
-	[WATERMARK] = { gt_watermark_text, gt_watermark_json, gt_watermark_tsv },
-	[USAGE] = { gt_usage_text, gt_usage_json, NULL },
-	[SITES] = { gt_sites_text, gt_sites_json, gt_sites_tsv },
-	[GROWTH] = { gt_growth_text, gt_growth_json, gt_growth_tsv },
-	[PROCESSES] = { gt_processes_text, gt_processes_json, gt_processes_tsv },
-};
+#define ANALYSIS(name, traits, help) #name " (" help "), "
+/* clang-format on */
 
 struct settings {
 	struct gt_choices analyses;
 	int format, sort, color;
 	uint64_t top;
 	struct gt_source source;
-	struct gt_fail_options gate;
+	struct gt_fail_options fail;
 };
 
 #define AT(field) .at = offsetof(struct settings, field)
@@ -66,14 +41,11 @@ struct settings {
 static const struct gt_option options[] = {
 	{ .name = "analysis", .letter = 'a', .argument = "WHAT[,WHAT…]", .type = GT_OPTION_CHOICES,
 	  AT(analyses), .choices = analysis_names,
-	  .help = "summary (a screen of everything; the default), leakage (all that was never "
-		  "given back), watermark (what was alive when device memory peaked), usage "
-		  "(device memory over time), sites (call sites by what they hold and create), "
-		  "growth (call sites that hold more and more) or "
-		  "processes (what each process left alive); as text several, with commas "
-		  "between them" },
+	  .help =
+#include "report/analyses.def"
+		  "or, as text, several of these with commas between them" },
 	{ .name = "format", .letter = 'f', .argument = "FORM", .type = GT_OPTION_CHOICE, AT(format),
-	  .choices = format_names,
+	  .choices = form_names,
 	  .help = "text (the default), json or tsv; of leakage also junit, sarif and github "
 		  "(annotations), for continuous integration. Usage as tsv has a row for every "
 		  "change of device memory, leakage and watermark one for every resource, all in "
@@ -93,6 +65,7 @@ static const struct gt_option options[] = {
 	  .help = "auto (on a terminal, unless NO_COLOR is set; the default), always or never" },
 	{ 0 },
 };
+#undef ANALYSIS
 /* clang-format on */
 
 const struct gt_syntax gt_report_syntax = {
@@ -103,137 +76,26 @@ const struct gt_syntax gt_report_syntax = {
 	.options = options,
 };
 
-/* What is fed while replaying. */
-struct feed {
-	struct gt_timeline *timeline; /* NULL: not wanted */
-	struct gt_usage_rows *rows;   /* likewise */
-	uint64_t start_ns;
-};
-
-static void feed_moment(const struct feed *f, const struct gt_ledger *l, uint64_t time_ns)
-{
-	if (f->timeline)
-		gt_timeline_add(f->timeline,
-				&(struct gt_moment){ .time_ns = time_ns > f->start_ns ?
-									time_ns - f->start_ns :
-									0,
-						     .device_bytes = l->device_bytes,
-						     .host_bytes = l->host_bytes,
-						     .objects = l->live.count - l->gone });
-}
-
-static void feed_event(void *context, const struct gt_ledger *l, const struct gt_event *event)
-{
-	const struct feed *f = context;
-
-	feed_moment(f, l, event->time_ns);
-	if (f->rows)
-		gt_usage_rows_add(f->rows, l, event);
-}
-
-static void feed_end(void *context, const struct gt_ledger *l, uint64_t time_ns)
-{
-	const struct feed *f = context;
-
-	feed_moment(f, l, time_ns);
-	if (f->rows)
-		gt_usage_rows_ended(f->rows, l, time_ns);
-}
-
-/* When the last process ended, relative to the start; 0 when no end is known. */
-static uint64_t end_of(const struct gt_recording *r)
-{
-	uint64_t end = gt_recording_start_ns(r), start = end;
-
-	for (size_t i = 0; i < gt_recording_process_count(r); i++)
-		if (gt_recording_process(r, i)->end_ns > end)
-			end = gt_recording_process(r, i)->end_ns;
-	return end - start;
-}
-
-static void write_usage(struct gt_view *v, struct settings *s, FILE *out)
-{
-	struct gt_recording *r = v->recording;
-	struct gt_timeline *timeline = gt_alloc(sizeof *timeline);
-	struct gt_usage_rows rows;
-	struct feed feed = { .start_ns = gt_recording_start_ns(r) };
-	struct gt_replay how = {
-		.each = feed_event, .ended = feed_end, .context = &feed, .tick = gt_progress_tick
-	};
-	struct gt_ledger *ledger;
-
-	gt_timeline_init(timeline);
-	if (s->format == FORMAT_TSV) {
-		gt_usage_rows_begin(&rows, out);
-		feed.rows = &rows;
-	} else {
-		feed.timeline = timeline;
-	}
-	ledger = gt_replay_run(r, &how);
-	gt_progress_end();
-	v->ledger = ledger;
-	if (s->format == FORMAT_TSV) {
-		gt_usage_rows_end(&rows);
-	} else {
-		gt_timeline_finish(timeline, end_of(r));
-		v->timeline = timeline;
-		writers[USAGE][s->format](v, out);
-	}
-	gt_ledger_free(ledger);
-	free(timeline);
-}
-
-static void write_growth(struct gt_view *v, const struct settings *s, FILE *out)
-{
-	struct gt_ledger *ledger = gt_replay_run(
-		v->recording, &(struct gt_replay){ .growth = true, .tick = gt_progress_tick });
-	struct gt_rise *rises = gt_growth_find(ledger->growth, ledger, &v->rise_count);
-
-	gt_progress_end();
-	v->ledger = ledger;
-	v->rises = rises;
-	writers[GROWTH][s->format](v, out);
-	free(rises);
-	gt_ledger_free(ledger);
-}
-
-/* Those forms are made of a verdict; the others show it where one was asked for. */
+/* The forms for continuous integration are made from a verdict; the others show one if asked. */
 static bool wants_verdict(const struct settings *s)
 {
-	return s->format >= FORMAT_JUNIT || gt_fail_options_is_set(&s->gate);
+	return s->format >= GT_FORM_JUNIT || gt_fail_options_is_set(&s->fail);
 }
 
-static void write_view(struct gt_view *v, struct settings *s, int analysis, FILE *out)
+static void write_analysis(struct gt_view *v, struct settings *s, const struct gt_analysis *a,
+			   FILE *out)
 {
-	struct gt_replay how = { .tick = gt_progress_tick,
-				 .samples = true,
-				 .growth = analysis == SUMMARY && s->format == FORMAT_TEXT };
-	struct gt_ledger *ledger, *at_peak = NULL;
+	struct gt_replayed replayed;
 
-	if (analysis == USAGE) {
-		write_usage(v, s, out);
-		return;
-	}
-	if (analysis == GROWTH) {
-		write_growth(v, s, out);
-		return;
-	}
-	ledger = gt_replay_run(v->recording, &how);
-	v->ledger = ledger;
-	if (analysis == WATERMARK) {
-		how.until = ledger->peak_events;
-		/* no peak is no events at all, not all of them */
-		at_peak = how.until ? gt_replay_run(v->recording, &how) : gt_ledger_new();
-		v->at_peak = at_peak;
-	}
+	gt_analysis_replay(&replayed, a, (enum gt_form)s->format, v);
 	gt_progress_end();
 	if (wants_verdict(s)) {
-		gt_fail_options_judge(&s->gate, v);
-		v->verdict = &s->gate.verdict;
+		gt_fail_options_judge(&s->fail, v);
+		v->verdict = &s->fail.verdict;
 	}
-	writers[analysis][s->format](v, out);
-	gt_ledger_free(at_peak);
-	gt_ledger_free(ledger);
+	gt_analysis_write(a, (enum gt_form)s->format, v, out);
+	gt_progress_end();
+	gt_analysis_fini(&replayed);
 }
 
 /* On stderr, so that the report itself stays what it is in any form. */
@@ -244,48 +106,53 @@ static void say_verdict(const struct settings *s)
 
 	fflush(stdout);
 	gt_print_init(&p, stderr, &style);
-	gt_verdict_text(&s->gate.verdict, &p);
+	gt_verdict_text(&s->fail.verdict, &p);
 }
 
-static bool has(const struct gt_choices *analyses, int wanted)
+static bool has_trait(const struct settings *s, enum gt_analysis_trait trait)
 {
-	for (size_t i = 0; i < analyses->count; i++)
-		if (analyses->list[i] == wanted)
+	for (size_t i = 0; i < s->analyses.count; i++)
+		if (gt_analyses[s->analyses.list[i]].traits & trait)
 			return true;
 	return false;
 }
 
-/* What the options cannot have together. 0, or the exit status after the user has been told. */
+/* Refuses options that exclude one another. 0, or the exit status once the user has been told. */
 static int check(struct settings *s)
 {
-	int first = s->analyses.list[0];
-	bool one = s->analyses.count == 1, of_leaks = one && (first == SUMMARY || first == LEAKAGE);
+	bool one = s->analyses.count == 1, of_leaks = one && has_trait(s, GT_LISTS_LEAKS);
+	char with[128];
 
 	if (gt_output_promises(s->source.output))
 		return gt_syntax_wrong(&gt_report_syntax,
 				       "a report is not compressed: leave out %s",
 				       gt_output_promises(s->source.output));
-	/* the form that a settings file asks for, where it can be had */
-	if (!gt_option_was_typed("format") && (!one || (s->format >= FORMAT_JUNIT && !of_leaks)))
-		s->format = FORMAT_TEXT;
-	if (!one && s->format != FORMAT_TEXT)
+	/* a settings file's form is used where it can be had */
+	if (!gt_option_was_typed("format") && (!one || (s->format >= GT_FORM_JUNIT && !of_leaks)))
+		s->format = GT_FORM_TEXT;
+	if (!one && s->format != GT_FORM_TEXT)
 		return gt_syntax_wrong(&gt_report_syntax,
 				       "--format %s takes one analysis: write a "
 				       "file for each",
-				       format_names[s->format]);
-	if (s->format >= FORMAT_JUNIT && !of_leaks)
+				       form_names[s->format]);
+	if (s->format >= GT_FORM_JUNIT && !of_leaks)
 		return gt_syntax_wrong(&gt_report_syntax,
 				       "--format %s is for leaks: leave out "
 				       "--analysis",
-				       format_names[s->format]);
-	if (gt_fail_options_needs(&s->gate, &gt_report_syntax, of_leaks, "-a leakage or summary"))
+				       form_names[s->format]);
+	if (gt_fail_options_needs(&s->fail, &gt_report_syntax, of_leaks,
+				  gt_analyses_with(with, GT_LISTS_LEAKS)))
 		return GT_EXIT_USAGE;
-	return gt_option_needs(&gt_report_syntax, "sort", has(&s->analyses, SITES), "-a sites");
+	return gt_option_needs(&gt_report_syntax, "sort", has_trait(s, GT_TAKES_SORT),
+			       gt_analyses_with(with, GT_TAKES_SORT));
 }
 
 static int report(struct settings *s, struct gt_recording *recording, struct gt_error *error)
 {
-	struct gt_view v = { .recording = recording, .top = s->top, .sort = (enum gt_sort)s->sort };
+	struct gt_view v = { .recording = recording,
+			     .top = s->top,
+			     .sort = (enum gt_sort)s->sort,
+			     .tick = gt_progress_tick };
 	struct gt_output output;
 	int e;
 
@@ -301,18 +168,18 @@ static int report(struct settings *s, struct gt_recording *recording, struct gt_
 	for (size_t i = 0; i < s->analyses.count; i++) {
 		if (i)
 			putc('\n', output.file);
-		write_view(&v, s, s->analyses.list[i], output.file);
+		write_analysis(&v, s, &gt_analyses[s->analyses.list[i]], output.file);
 	}
 	gt_frames_free(v.frames);
 	e = gt_output_close(&output, error);
-	if (!e && gt_fail_options_is_set(&s->gate))
+	if (!e && gt_fail_options_is_set(&s->fail))
 		say_verdict(s);
 	return e;
 }
 
 int gt_cmd_report(int argc, char **argv)
 {
-	struct settings s = { .analyses = { .list = { SUMMARY }, .count = 1 } };
+	struct settings s = { .analyses = { .count = 1 } }; /* the first row of analyses.def */
 	struct gt_recording *recording;
 	struct gt_error error;
 	int status, first = gt_options_parse(&gt_report_syntax, &s, argc, argv, &status);
@@ -325,19 +192,19 @@ int gt_cmd_report(int argc, char **argv)
 	if (first < 0 || status)
 		goto free_settings;
 	/* rows are those of Nsight's scripts, which have all frames of what Nsight recorded */
-	if (s.format == FORMAT_TSV && *gt_recording_info(recording, "imported"))
+	if (s.format == GT_FORM_TSV && *gt_recording_info(recording, "imported"))
 		s.source.all_frames = true;
-	status = gt_fail_options_open(&s.gate, &gt_report_syntax, &s.source);
+	status = gt_fail_options_open(&s.fail, &gt_report_syntax, &s.source);
 	if (status)
 		goto close_recording;
 	if (report(&s, recording, &error))
 		status = gt_fail("%s", error.text);
 	else
-		status = gt_fail_options_status(&s.gate);
+		status = gt_fail_options_status(&s.fail);
 close_recording:
 	gt_recording_close(recording);
 free_settings:
-	gt_fail_options_fini(&s.gate);
+	gt_fail_options_fini(&s.fail);
 	gt_source_fini(&s.source);
 	return status;
 }

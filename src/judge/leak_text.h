@@ -11,6 +11,9 @@ char *gt_leak_text(const struct gt_view *v, const struct gt_leak *leak);
 /* Why it does not count: "suppressed by FILE:LINE leak:…", "in OLD.gt already"; NULL: it does. */
 char *gt_leak_excuse(const struct gt_view *v, const struct gt_leak *leak);
 
+/* All leaks, for continuous integration; these need v->verdict. */
+gt_view_fn gt_leaks_junit, gt_leaks_sarif, gt_leaks_github;
+
 /* The frame to point at: the innermost below the current folder, or with a file; NULL: none. */
 const struct gt_frame *gt_leak_frame(const struct gt_view *v, const struct gt_leak *leak);
 /* The same of whoever held most at the peak. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* group_text.c - groups of living resources as text, JSON and TSV, for the views made of them. */
+/* group_text.c - groups of living resources, and their growth, as text, JSON and TSV. */
 #include "replay/group_text.h"
 
 #include <ctype.h>
@@ -16,6 +16,9 @@
 #include "replay/stack.h"
 
 enum { HANDLES_SHOWN = 4, NAMES_SHOWN = 20, NAME_SHOWN = 24 };
+enum { PLACE_COLUMNS = 32 }; /* with less room the stack below a growth line says it better */
+
+static const uint64_t GROWTH_MIN_NS = 2000000000; /* a shorter program has no past to speak of */
 
 const char *gt_function_words(char *out, unsigned function)
 {
@@ -407,4 +410,69 @@ void gt_put_change(struct gt_printer *p, uint64_t before, uint64_t now, bool byt
 		gt_format_count(text, by);
 	snprintf(with_sign, sizeof with_sign, "%s%s", !by ? "" : now > before ? "+" : "-", text);
 	gt_print_right(p, GT_BOLD, by ? with_sign : "", column);
+}
+
+struct gt_rise *gt_view_rises(const struct gt_ledger *l, size_t *count)
+{
+	*count = 0;
+	if (!l->growth || l->last_ns - l->first_ns < GROWTH_MIN_NS)
+		return NULL;
+	return gt_growth_find(l->growth, l, count);
+}
+
+/* "+1.20 MiB/s", "+3.2/s", "+14/min", "+2/h": the unit of time in which it is a number to read. */
+static const char *rate(char out[2 * GT_FORMAT_MAX], const struct gt_rise *r)
+{
+	static const struct {
+		double seconds;
+		const char *name;
+	} units[] = { { 1, "s" }, { 60, "min" }, { 3600, "h" }, { 86400, "day" } };
+	char text[GT_FORMAT_MAX];
+	size_t i = 0;
+
+	while (i + 1 < sizeof units / sizeof *units && r->per_second * units[i].seconds < 1)
+		i++;
+	if (r->bytes)
+		gt_format_bytes(text, (uint64_t)(r->per_second * units[i].seconds + 0.5));
+	else if (r->per_second * units[i].seconds < 100)
+		snprintf(text, sizeof text, "%.1f", r->per_second * units[i].seconds);
+	else
+		gt_format_count(text, (uint64_t)(r->per_second * units[i].seconds + 0.5));
+	snprintf(out, 2 * GT_FORMAT_MAX, "+%s/%s", text, units[i].name);
+	return out;
+}
+
+/* "never freed", "61 % freed", "all freed at the end". */
+static const char *freed(char out[GT_FORMAT_MAX], const struct gt_view *v, const struct gt_rise *r)
+{
+	const struct gt_site *s = &v->ledger->sites[r->site];
+	uint64_t ended = s->created - s->live;
+
+	if (r->given_back)
+		return "freed at the end only";
+	if (!ended)
+		return "never freed";
+	snprintf(out, GT_FORMAT_MAX, "%.0f %% freed", 100.0 * (double)ended / (double)s->created);
+	return out;
+}
+
+void gt_growth_rate(struct gt_printer *p, const struct gt_view *v, const struct gt_rise *r)
+{
+	uint64_t start = gt_recording_start_ns(v->recording);
+	char speed[2 * GT_FORMAT_MAX], when[GT_FORMAT_MAX], part[GT_FORMAT_MAX];
+
+	gt_print_put(p, GT_RED, "%s", rate(speed, r));
+	gt_print_put(p, GT_PLAIN, " since %s, %s",
+		     gt_format_span(when, r->since_ns > start ? r->since_ns - start : 0),
+		     freed(part, v, r));
+}
+
+bool gt_growth_line(struct gt_printer *p, const struct gt_view *v, const struct gt_rise *r)
+{
+	gt_growth_rate(p, v, r);
+	if (gt_print_left(p) < PLACE_COLUMNS)
+		return false;
+	gt_print_put(p, GT_PLAIN, ", ");
+	gt_stack_where(p, v, v->ledger->sites[r->site].stack, gt_print_left(p));
+	return true;
 }

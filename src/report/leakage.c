@@ -7,6 +7,7 @@
 #include "replay/running.h"
 #include "report/breakdown_text.h"
 #include "judge/verdict.h"
+#include "report/analyses.h"
 
 /* Static variables, primary contexts: no leaks, but memory all the same. */
 static void put_lasting(struct gt_printer *p, const struct gt_view *v)

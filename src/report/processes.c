@@ -10,6 +10,7 @@
 #include "ledger/groups.h"
 #include "replay/head.h"
 #include "replay/process_name.h"
+#include "report/analyses.h"
 
 enum { NAME_LEAST = 8 }; /* of a process's name to be shown */
 

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "replay/head.h"
 #include "replay/stack.h"
+#include "report/analyses.h"
 
 enum { TOP_DEFAULT = 20, WIDE_PAGE = 110 };
 

@@ -1,17 +1,91 @@
 /* SPDX-License-Identifier: MIT */
-/* usage.c - device memory over time: a chart, points, rows. */
-#include "report/usage.h"
-
+/* usage.c - device memory over time: a chart of characters, points, rows. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/format.h"
-#include "report/chart.h"
+#include "base/mem.h"
 #include "replay/head.h"
 #include "replay/nsight_words.h"
+#include "replay/replay.h"
+#include "report/analyses.h"
 #include "report/breakdown_text.h"
 
-enum { CHART_ROWS = 12 };
+enum { CHART_ROWS = 12, LABEL = 11, EIGHTHS = 8 };
+
+static const char *const blocks[EIGHTHS + 1] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+static const char *const plain[EIGHTHS + 1] = { " ", ".", ".", ".", ":", ":", ":", "#", "#" };
+
+/* Heights of the columns in eighths of a row; anything above nothing is at least one eighth. */
+static unsigned *heights(const struct gt_timeline *t, unsigned columns, unsigned rows, uint64_t top)
+{
+	unsigned *high = gt_alloc(columns * sizeof *high);
+
+	for (unsigned i = 0; i < columns; i++) {
+		uint64_t from = (uint64_t)((double)t->end_ns * i / columns);
+		uint64_t to = (uint64_t)((double)t->end_ns * (i + 1) / columns) + 1;
+		uint64_t most = gt_timeline_most(t, from, to);
+
+		high[i] = (unsigned)((double)most / (double)top * rows * EIGHTHS + 0.5);
+		if (most && !high[i])
+			high[i] = 1;
+	}
+	return high;
+}
+
+static void put_chart_row(struct gt_printer *p, const unsigned *high, unsigned columns,
+			  unsigned row)
+{
+	const char *const *glyphs = p->style.utf8 ? blocks : plain;
+
+	/* no blanks at the end of a line */
+	while (columns && high[columns - 1] <= row * EIGHTHS)
+		columns--;
+	for (unsigned i = 0; i < columns; i++) {
+		unsigned above = high[i] > row * EIGHTHS ? high[i] - row * EIGHTHS : 0;
+
+		gt_print_name(p, GT_PLAIN, glyphs[above > EIGHTHS ? EIGHTHS : above], 1);
+	}
+}
+
+static void put_axis(struct gt_printer *p, const struct gt_timeline *t, unsigned columns)
+{
+	char text[GT_FORMAT_MAX];
+
+	gt_print_tab(p, LABEL);
+	gt_print_name(p, GT_DIM, p->style.utf8 ? "└" : "+", 1);
+	for (unsigned i = 0; i < columns; i++)
+		gt_print_name(p, GT_DIM, p->style.utf8 ? "─" : "-", 1);
+	gt_print_end(p);
+	gt_print_tab(p, LABEL + 1);
+	gt_print_put(p, GT_DIM, "0 s");
+	gt_print_right(p, GT_DIM, gt_format_span(text, t->end_ns / 2), LABEL + 1 + columns / 2);
+	gt_print_right(p, GT_DIM, gt_format_span(text, t->end_ns), LABEL + 1 + columns);
+	gt_print_end(p);
+}
+
+/* `rows` lines high, as wide as the page, with both axes labelled. */
+static void put_chart(struct gt_printer *p, const struct gt_timeline *t, unsigned rows)
+{
+	unsigned columns = p->style.width - LABEL - 2, *high;
+	uint64_t top = gt_timeline_most(t, 0, UINT64_MAX);
+	char text[GT_FORMAT_MAX];
+
+	high = heights(t, columns, rows, top ? top : 1);
+	for (unsigned row = rows; row-- > 0;) {
+		if (row + 1 == rows || row + 1 == rows / 2)
+			gt_print_right(p, GT_DIM,
+				       gt_format_bytes(text, row + 1 == rows ? top : top / 2),
+				       LABEL - 1);
+		gt_print_tab(p, LABEL);
+		gt_print_name(p, GT_DIM, p->style.utf8 ? "│" : "|", 1);
+		put_chart_row(p, high, columns, row);
+		gt_print_end(p);
+	}
+	put_axis(p, t, columns);
+	free(high);
+}
 
 void gt_usage_text(const struct gt_view *v, FILE *out)
 {
@@ -29,7 +103,7 @@ void gt_usage_text(const struct gt_view *v, FILE *out)
 		gt_print_wrap(&p, GT_PLAIN, 2, "none was allocated");
 		return;
 	}
-	gt_chart_put(&p, t, CHART_ROWS);
+	put_chart(&p, t, CHART_ROWS);
 	gt_print_end(&p);
 	gt_print_wrap(&p, GT_PLAIN, 2, "peak %s at %s, average %s, at the end %s",
 		      gt_format_bytes(text, l->peak_bytes),
@@ -96,13 +170,21 @@ void gt_usage_json(const struct gt_view *v, FILE *out)
 	gt_foot_json(&j, v);
 }
 
-void gt_usage_rows_begin(struct gt_usage_rows *rows, FILE *out)
-{
-	*rows = (struct gt_usage_rows){ .out = out };
-	fputs("time(ns)\ttotal (B)\tvalid (B)\tinvalid (B)\tdriver (B)\thost (B)\tobjects\n", out);
-}
+/*
+ * Rows are written while the recording is replayed, for there are as many as events. Each is a
+ * moment at which device memory was allocated or freed, timed from the first: Nsight's columns,
+ * then host memory and objects at that moment.
+ */
+struct rows {
+	FILE *out;
+	uint64_t start_ns; /* of the first row */
+	uint64_t time_ns;  /* of the row that is still open, from then on */
+	uint64_t device_bytes, host_bytes, objects;
+	uint64_t origins[GT_ORIGIN_COUNT];
+	bool begun, open;
+};
 
-static void put_row(struct gt_usage_rows *rows)
+static void put_row(struct rows *rows)
 {
 	if (!rows->open)
 		return;
@@ -114,7 +196,7 @@ static void put_row(struct gt_usage_rows *rows)
 }
 
 /* An allocation or a free of device memory, or whatever else changed it. */
-static bool concerns_device(const struct gt_usage_rows *rows, const struct gt_ledger *l,
+static bool concerns_device(const struct rows *rows, const struct gt_ledger *l,
 			    const struct gt_event *event)
 {
 	const struct gt_function *fn = &gt_functions[event->function];
@@ -126,7 +208,7 @@ static bool concerns_device(const struct gt_usage_rows *rows, const struct gt_le
 	       gt_kind_on_device((enum gt_kind)fn->kind);
 }
 
-static void add_moment(struct gt_usage_rows *rows, const struct gt_ledger *l, uint64_t time_ns)
+static void add_moment(struct rows *rows, const struct gt_ledger *l, uint64_t time_ns)
 {
 	uint64_t time;
 
@@ -148,20 +230,31 @@ static void add_moment(struct gt_usage_rows *rows, const struct gt_ledger *l, ui
 	rows->open = true;
 }
 
-void gt_usage_rows_add(struct gt_usage_rows *rows, const struct gt_ledger *l,
-		       const struct gt_event *event)
+static void add_event(void *context, const struct gt_ledger *l, const struct gt_event *event)
 {
+	struct rows *rows = context;
+
 	if (concerns_device(rows, l, event))
 		add_moment(rows, l, event->time_ns);
 }
 
-void gt_usage_rows_ended(struct gt_usage_rows *rows, const struct gt_ledger *l, uint64_t time_ns)
+/* The memory of a process goes with it. */
+static void process_ended(void *context, const struct gt_ledger *l, uint64_t time_ns)
 {
+	struct rows *rows = context;
+
 	if (l->device_bytes != rows->device_bytes)
 		add_moment(rows, l, time_ns);
 }
 
-void gt_usage_rows_end(struct gt_usage_rows *rows)
+void gt_usage_tsv(const struct gt_view *v, FILE *out)
 {
-	put_row(rows);
+	struct rows rows = { .out = out };
+
+	fputs("time(ns)\ttotal (B)\tvalid (B)\tinvalid (B)\tdriver (B)\thost (B)\tobjects\n", out);
+	gt_ledger_free(gt_replay_run(v->recording, &(struct gt_replay){ .each = add_event,
+									.ended = process_ended,
+									.context = &rows,
+									.tick = v->tick }));
+	put_row(&rows); /* the last moment */
 }

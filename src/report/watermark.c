@@ -4,6 +4,7 @@
 #include "replay/group_text.h"
 #include "replay/head.h"
 #include "report/breakdown_text.h"
+#include "report/analyses.h"
 
 static uint64_t peak_time(const struct gt_view *v)
 {

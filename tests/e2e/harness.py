@@ -142,6 +142,13 @@ class Case:
     def gputrack(self, *command, **how):
         return self.run(self.build / "gputrack", *command, **how)
 
+    def analyses(self):
+        """The names of all analyses, from the program itself."""
+        report = next(command for command in json.loads(self.gputrack("describe").out)["commands"]
+                      if command["name"] == "report")
+        return next(option for option in report["options"]
+                    if option["name"] == "analysis")["choices"]
+
     def report(self, recording, analysis, *more):
         """An analysis as the object that its JSON is."""
         done = self.gputrack("report", recording, "-a", analysis, "--format", "json", *more)

@@ -359,7 +359,7 @@ def test_reports_fit_narrow_terminals(case):
     leaky = case.program("leaky")
     done = case.gputrack("run", "-q", "-o", "r.gt", "sh", "-c", f"{leaky}; {leaky}", env=case.pocl())
     assert done.status == 0, done.err
-    for analysis in ("summary", "leakage", "watermark", "usage", "sites", "growth", "processes"):
+    for analysis in case.analyses():
         wide = case.gputrack("report", "r.gt", "-a", analysis, env={"COLUMNS": "200"}).out
         numbers = re.findall(r"\d[\d.,]* [KMG]?i?B", wide)
         for columns in (40, 50, 59):

@@ -4,101 +4,65 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "ledger/timeline.h"
 #include "judge/difference.h"
 #include "export/export.h"
 #include "page/page.h"
 #include "replay/replay.h"
-#include "report/usage.h"
+#include "report/analyses.h"
 #include "judge/verdict.h"
-#include "replay/view.h"
 
 static FILE *nowhere;
 
-static void draw(const struct gt_view *v, gt_view_fn *const *views)
+static void draw_judged(const struct gt_analysis *a, struct gt_view *v)
 {
-	for (; *views; views++)
-		(*views)(v, nowhere);
-}
-
-struct feed {
-	struct gt_timeline timeline;
-	struct gt_usage_rows rows;
-};
-
-static void feed_event(void *context, const struct gt_ledger *l, const struct gt_event *event)
-{
-	struct feed *f = context;
-
-	gt_timeline_add(&f->timeline, &(struct gt_moment){ .time_ns = event->time_ns,
-							   .device_bytes = l->device_bytes,
-							   .host_bytes = l->host_bytes,
-							   .objects = l->live.count - l->gone });
-	gt_usage_rows_add(&f->rows, l, event);
-}
-
-static void draw_judged(struct gt_view *v)
-{
-	static gt_view_fn *const views[] = { gt_summary_text, gt_summary_json,
-					     gt_leakage_text, gt_leakage_json,
-					     gt_leaks_junit,  gt_leaks_sarif,
-					     gt_leaks_github, NULL };
 	struct gt_limits limits = { 0 };
 	struct gt_error error;
 	struct gt_verdict verdict;
-	struct gt_diff diff;
 
 	FUZZ_CHECK(!gt_limits_parse(&limits, "memory>1MiB,any", &error));
 	gt_verdict_init(&verdict, v, &(struct gt_verdict_options){ .limits = &limits });
 	v->verdict = &verdict;
-	draw(v, views);
+	for (int form = 0; form < GT_FORM_COUNT; form++)
+		gt_analysis_write(a, (enum gt_form)form, v, nowhere);
 	v->verdict = NULL;
 	gt_verdict_fini(&verdict);
 	gt_limits_fini(&limits);
+}
+
+static void draw_analysis(const struct gt_analysis *a, struct gt_view *v)
+{
+	struct gt_replayed replayed;
+
+	for (int form = 0; form <= GT_FORM_TSV; form++) {
+		gt_analysis_replay(&replayed, a, (enum gt_form)form, v);
+		gt_analysis_write(a, (enum gt_form)form, v, nowhere);
+		if (form == GT_FORM_TEXT && a->traits & GT_LISTS_LEAKS)
+			draw_judged(a, v);
+		gt_analysis_fini(&replayed);
+	}
+}
+
+static void draw_diff(struct gt_view *v)
+{
+	struct gt_ledger *ledger =
+		gt_replay_run(v->recording, &(struct gt_replay){ .growth = true });
+	struct gt_diff diff;
+
+	v->ledger = ledger;
 	gt_diff_init(&diff, v, v);
 	gt_diff_text(&diff, nowhere);
 	gt_diff_json(&diff, nowhere);
 	gt_diff_fini(&diff);
+	gt_ledger_free(ledger);
 }
 
 static void draw_reports(struct gt_recording *r, struct gt_frames *frames)
 {
-	static gt_view_fn *const views[] = {
-		gt_summary_text,   gt_summary_json,   gt_summary_tsv,
-		gt_leakage_text,   gt_leakage_json,   gt_leakage_tsv,
-		gt_watermark_text, gt_watermark_json, gt_watermark_tsv,
-		gt_usage_text,     gt_usage_json,     gt_growth_text,
-		gt_growth_json,    gt_growth_tsv,     gt_sites_text,
-		gt_sites_json,     gt_sites_tsv,      gt_processes_text,
-		gt_processes_json, gt_processes_tsv,  NULL
-	};
 	struct gt_view v = { .recording = r, .frames = frames, .style = { .width = 80 } };
-	struct feed *feed = calloc(1, sizeof *feed);
-	struct gt_ledger *ledger, *at_peak;
-	struct gt_rise *rises;
 
-	FUZZ_CHECK(feed);
-	gt_timeline_init(&feed->timeline);
-	gt_usage_rows_begin(&feed->rows, nowhere);
-	ledger = gt_replay_run(
-		r, &(struct gt_replay){
-			   .each = feed_event, .context = feed, .samples = true, .growth = true });
-	gt_usage_rows_end(&feed->rows);
-	gt_timeline_finish(&feed->timeline, 0);
-	at_peak = ledger->peak_events ?
-			  gt_replay_run(r, &(struct gt_replay){ .until = ledger->peak_events }) :
-			  gt_ledger_new();
-	rises = gt_growth_find(ledger->growth, ledger, &v.rise_count);
-	v.ledger = ledger;
-	v.at_peak = at_peak;
-	v.timeline = &feed->timeline;
-	v.rises = rises;
-	draw(&v, views);
-	draw_judged(&v);
-	free(rises);
-	gt_ledger_free(at_peak);
-	gt_ledger_free(ledger);
-	free(feed);
+	for (int i = 0; i < GT_ANALYSIS_COUNT; i++)
+		draw_analysis(&gt_analyses[i], &v);
+	draw_diff(&v);
 }
 
 static void write_exports(struct gt_recording *r, struct gt_frames *frames)

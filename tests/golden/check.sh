@@ -49,17 +49,26 @@ golden() {
 	fi
 }
 
+# the analyses, from the program itself: a new one is tried in every form without being named here
+analyses=$("$gputrack" describe | python3 -c '
+import json, sys
+report = next(c for c in json.load(sys.stdin)["commands"] if c["name"] == "report")
+print(*next(o for o in report["options"] if o["name"] == "analysis")["choices"])') || exit 2
 for recording in leaks family hostile mistakes; do
-	for analysis in summary leakage watermark usage sites; do
+	for analysis in $analyses; do
 		golden $recording/$analysis.txt "$gputrack" report $recording.gt -a $analysis
 		golden $recording/$analysis.tsv "$gputrack" report $recording.gt -a $analysis --format tsv
 	done
-	golden $recording/summary.json "$gputrack" report $recording.gt --format json --top 3
+	golden $recording/summary-top.json "$gputrack" report $recording.gt --format json --top 3
 	golden $recording/export.tsv "$gputrack" export $recording.gt
 done
-for analysis in leakage watermark usage sites; do
+for analysis in $analyses; do
 	golden family/$analysis.json "$gputrack" report family.gt -a $analysis --format json
 done
+schema=$here/../../doc/schema/report.schema.json
+listed=$(echo "$analyses" | sed 's/ /", "/g')
+grep -qF "\"analysis\": { \"enum\": [\"$listed\"] }," "$schema" ||
+	{ failed=1; echo "FAIL $schema: the enum of \"analysis\" is not [\"$listed\"]"; }
 golden growing/summary.txt "$gputrack" report growing.gt
 golden growing/growth.txt "$gputrack" report growing.gt -a growth
 golden growing/growth.tsv "$gputrack" report growing.gt -a growth --format tsv
@@ -207,7 +216,6 @@ golden export/objects.folded "$gputrack" export after.gt -f collapsed --value ob
 for form in text json tsv; do
 	golden processes/ranks.$form "$gputrack" report ranks.gt -a processes -f $form
 done
-golden processes/family.txt "$gputrack" report family.gt -a processes
 golden processes/leakage.txt "$gputrack" report ranks.gt -a leakage
 
 # defaults from a file and from the environment; the command line has the last word

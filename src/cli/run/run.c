@@ -35,7 +35,7 @@ struct settings {
 	bool quiet, no_stacks, csv_more, keep_nsys;
 	uint64_t stack_depth, max_bytes;
 	double duration; /* seconds; 0: to the end */
-	struct gt_fail_options gate;
+	struct gt_fail_options fail;
 	int with;
 };
 
@@ -321,7 +321,7 @@ static bool finish_info(struct run *run, pid_t pid, int status, uint64_t duratio
 }
 
 /* Shows the report, and gives the exit status that --fail-on-leak or --max-peak asks for. */
-static int conclude(const struct run *run, struct gt_fail_options *gate)
+static int conclude(const struct run *run, struct gt_fail_options *fail)
 {
 	struct gt_recorded_options what = { .path = run->folder };
 	struct gt_recorded *replay;
@@ -332,17 +332,17 @@ static int conclude(const struct run *run, struct gt_fail_options *gate)
 		return gt_fail("%s", error.text);
 	if (gt_recorded_keep_names(replay, &error))
 		gt_fail("%s; what was recorded can be read all the same", error.text);
-	if (gt_fail_options_is_set(gate)) {
+	if (gt_fail_options_is_set(fail)) {
 		struct gt_view v = gt_recorded_view(replay, stderr);
 
-		gt_fail_options_judge(gate, &v);
-		replay->verdict = &gate->verdict;
+		gt_fail_options_judge(fail, &v);
+		replay->verdict = &fail->verdict;
 	}
 	if (!run->settings->quiet)
 		gt_recorded_summary(replay, stderr);
-	verdict = gt_fail_options_status(gate);
+	verdict = gt_fail_options_status(fail);
 	if (verdict == GT_EXIT_FAILED && run->settings->quiet) {
-		char *doubt = gt_verdict_doubt(&gate->verdict);
+		char *doubt = gt_verdict_doubt(&fail->verdict);
 
 		gt_fail("%s; see `%s report`", doubt ? doubt : "", gt_tool_name());
 		free(doubt);
@@ -445,7 +445,7 @@ static int unrecorded(const struct run *run)
 		gt_launch_die_by(WTERMSIG(status));
 	if (WIFEXITED(status) && WEXITSTATUS(status))
 		return WEXITSTATUS(status);
-	return gt_fail_options_fails(&run->settings->gate) ? GT_EXIT_UNTRACKED : GT_EXIT_FAILED;
+	return gt_fail_options_fails(&run->settings->fail) ? GT_EXIT_UNTRACKED : GT_EXIT_FAILED;
 }
 
 int gt_cmd_run(int argc, char **argv)
@@ -474,9 +474,9 @@ int gt_cmd_run(int argc, char **argv)
 	if (first >= 0 && !status)
 		status = check_outputs(&settings);
 	if (first >= 0 && !status)
-		status = gt_fail_options_open(&settings.gate, &gt_run_syntax, NULL);
+		status = gt_fail_options_open(&settings.fail, &gt_run_syntax, NULL);
 	if (first < 0 || status)
-		goto free_gate;
+		goto free_fail_options;
 	run.argv = argv + first;
 	run.info = gt_run_info_begin(run.argv);
 	if (settings.with == WITH_DOORS)
@@ -489,19 +489,19 @@ int gt_cmd_run(int argc, char **argv)
 		gt_info_free(run.info);
 		gt_fail("%s", error.text);
 		status = unrecorded(&run);
-		goto free_gate;
+		goto free_fail_options;
 	}
 	gt_folder_settle(run.folder);
 	is_last = finish_info(&run, pid, status, gt_now_ns() - begun);
 	gt_info_free(run.info);
-	verdict = is_last ? conclude(&run, &settings.gate) : GT_EXIT_DONE;
+	verdict = is_last ? conclude(&run, &settings.fail) : GT_EXIT_DONE;
 	if (!is_last && gt_launch_was_told())
 		gt_job_linger(&run.job);
 	gt_job_fini(&run.job);
 	if (WIFSIGNALED(status))
 		gt_launch_die_by(WTERMSIG(status));
 	status = WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : verdict;
-free_gate:
-	gt_fail_options_fini(&settings.gate);
+free_fail_options:
+	gt_fail_options_fini(&settings.fail);
 	return status;
 }
