@@ -2,15 +2,15 @@
 /* check_features.c - what this gputrack was built with; Meson hands the rows over. */
 #include "cli/doctor/doctor.h"
 
+#include "built_features.h"
+
 struct feature {
 	const char *name;
 	bool is_in;
 	const char *option, *needs; /* what switches it on, and what that asks for */
 };
 
-static const struct feature features[] = {
-#include "features.inc"
-};
+static const struct feature features[] = { GT_FEATURE_ROWS };
 
 bool gt_doctor_features(struct gt_doctor *d)
 {
