@@ -24,7 +24,8 @@ SPOKEN = ("src", "viewer/js", "viewer/page.html", "doc", "include", "README.md",
 def words():
     """[(word, meaning)] as the header has them."""
     text = HEADER.read_text(encoding="utf-8")
-    lines = text[text.index("Glossary"):text.index("*/")].splitlines()[2:]
+    text = text[text.index("Glossary"):]
+    lines = text[:text.index("*/")].splitlines()[2:]
     found = []
     for line in lines:
         line = line.removeprefix(" *")
@@ -38,7 +39,7 @@ def words():
 
 def table():
     rows = "".join(f"| **{word}** | {meaning} |\n" for word, meaning in words())
-    return BEGIN + "| word | meaning |\n|---|---|\n" + rows + END
+    return BEGIN + "| term | meaning |\n|---|---|\n" + rows + END
 
 
 def rewritten():

@@ -5,38 +5,36 @@
  * Glossary, for code, reports and documents alike:
  *
  *   call         one call of a tracked API function by the traced program
- *   event        what a call did to one resource; a call may give none, one or several. The
- *                APIs have events too: an object that tells when work is done
- *   resource     anything the program must give back: memory of some kind, or an object;
- *                known by its handle
+ *   event        what a call did to one resource. A call yields none, one or several. The APIs
+ *                have events too: objects that signal when work is done
+ *   resource     anything the program must release: memory of some kind, or an object;
+ *                identified by its handle
  *   object       a resource without bytes of its own: context, queue, event, …
- *   handle       the pointer or number by which the API knows the resource
- *   kind         sort of resource, a row of api/kinds.def
+ *   handle       the pointer or number by which the API identifies the resource
+ *   kind         type of resource, a row of api/kinds.def
  *   family       kinds whose handles share one name space and one release function
  *   owner        the resource or device that a resource was created from
- *   place        where a resource lives: an OpenCL platform, a Level Zero driver, a CUDA
- *                device
- *   origin       how much is known of where an event came from: its stack (valid), the API
- *                function's name alone (driver), nothing (invalid)
+ *   place        where a resource lives: an OpenCL platform, a Level Zero driver, a CUDA device
+ *   origin       how precisely an event's source is known: its stack (valid), only the API
+ *                function's name (driver), nothing (invalid)
  *   stack        the calls that led to an event, innermost frame first
- *   call site    everything created through one stack, of one kind; in code: site
+ *   call site    all resources of one kind created through one stack; in code: site
  *   alive        created and not yet destroyed
- *   leak         what is alive when the process ends; what lasts by design (a runtime's
- *                primary context, static variables) is listed apart
- *   peak         the moment when the most device memory was alive; its analysis is called
+ *   leak         a resource still alive when its process ended. Resources that last by design (a
+ *                runtime's primary context, static variables) are listed apart
+ *   peak         the moment when the most device memory was alive; the analysis is called
  *                watermark
- *   growth       a call site holds more and more, judged by its floor: the least that it
- *                held in each stretch of time
- *   mistake      a redundant release, a failed call, a call that the process ended in
- *   residue      memory that the driver keeps when a resource is gone
- *   sample       a number measured beside the calls: device memory as the GPU itself
+ *   growth       a call site holds more and more, judged by its floor: the least it held in each
+ *                period
+ *   mistake      a redundant release, a failed call, or a call during which the process ended
+ *   residue      memory that the driver keeps after a resource is destroyed
+ *   sample       a value measured independently of calls: device memory as the GPU itself
  *                reports it
  *   recording    a folder NAME.gt with one trace per process
- *   trace        the events of one process, with its stacks and modules; a file of a
- *                recording
- *   door         the small library through which one API's calls reach the recorder
+ *   trace        the events of one process, with its stacks and modules; a file of a recording
+ *   door         the small library through which the calls of one API reach the recorder
  *   baseline     an older recording whose leaks are not counted again
- *   suppression  a line of a file that says which leaks not to count
+ *   suppression  a line in a file that names leaks not to count
  */
 #pragma once
 
