@@ -3,23 +3,29 @@
 #include "api/functions.h"
 
 /* A row's handle, size or owner column as a struct gt_ref; `argc` fills what one leaves open. */
-#define REF_IN(n)               GT_IN, n, argc, argc, 0
-#define REF_OUT(n)              GT_OUT, n, argc, argc, 0
-#define REF_BYTES(n)            GT_IN, n, argc, argc, 0
-#define REF_INS(n, c)           GT_INS, n, c, argc, 0
-#define REF_INS_UNLESS(n, c, u) GT_INS, n, c, u, 0
-#define REF_OUTS(n, c)          GT_OUTS, n, c, argc, 0
-#define REF_AT(n, o)            GT_AT, n, argc, argc, o
-#define REF_RET                 GT_RET, argc, argc, argc, 0
-#define REF_ASK                 GT_ASK, argc, argc, argc, 0
-#define REF_NONE                GT_NONE, argc, argc, argc, 0
+#define REF_IN(n)               GT_IN, n, argc, argc, argc, 0
+#define REF_OUT(n)              GT_OUT, n, argc, argc, argc, 0
+#define REF_INS(n, c)           GT_INS, n, c, argc, argc, 0
+#define REF_INS_UNLESS(n, c, u) GT_INS, n, c, u, argc, 0
+#define REF_OUTS(n, c, r)       GT_OUTS, n, c, argc, r, 0
+#define REF_RET                 GT_RET, argc, argc, argc, argc, 0
+#define REF_ASK                 GT_ASK, argc, argc, argc, argc, 0
+#define REF_NONE                GT_NONE, argc, argc, argc, argc, 0
 #define REF(fn, column)         REF_(fn, REF_##column)
 #define REF_(fn, ...)           REF__(fn, __VA_ARGS__)
-#define REF__(fn, how, n, c, u, o)                                                                 \
+#define REF__(fn, how, n, c, u, r, o)                                                              \
 	{                                                                                          \
 		.from = how, .arg = fn##__##n, .count = fn##__##c, .unless = fn##__##u,            \
-		.offset = o                                                                        \
+		.room = fn##__##r, .offset = o                                                     \
 	}
+
+#define SIZE_BYTES(n)               REF_IN(n)
+#define SIZE_AT(n, field, o, bytes) GT_AT, n, argc, argc, argc, o
+#define SIZE_ASK_OR(formula, ...)   REF_ASK
+#define SIZE_ASK_ONLY               REF_ASK
+#define SIZE_KEEP(...)              REF_NONE
+#define SIZE_NONE                   REF_NONE
+#define SIZE(fn, column)            REF_(fn, SIZE_##column)
 
 #define RESULT_STATUS(type)       STATUS, SUCCESS, argc
 #define RESULT_STATUS_ANY(type)   STATUS, ANY, argc
@@ -33,7 +39,7 @@
 
 #define COLUMNS(fn, effect_, kind_, handle_, size_, owner_)                                        \
 	.api = ROW_API, .effect = GT_##effect_, .kind = GT_##kind_, .argc = fn##__argc,            \
-	.handle = REF(fn, handle_), .size = REF(fn, size_), .owner = REF(fn, owner_)
+	.handle = REF(fn, handle_), .size = SIZE(fn, size_), .owner = REF(fn, owner_)
 
 const struct gt_function gt_functions[GT_FN_COUNT] = {
 #define FN(fn, ret, args, ...) [GT_FN_##fn] = { RESULT(fn, ret), COLUMNS(fn, __VA_ARGS__) },

@@ -15,14 +15,23 @@
  *   effect   CREATE, DESTROY, RETAIN, RELEASE (one reference), APPEND (changes no life)
  *   handle   IN(arg), OUT(arg): *arg after the call, RET: the result itself,
  *            INS(arg, count): an array handed in, INS_UNLESS(arg, count, other): nothing happens to
- *            it when argument `other` is given, OUTS(arg, count): an array filled in, with the
- *            pointer through which the call gives the number
- *   size     BYTES(arg), AT(arg, offset): in a struct that the argument points to, ASK: the driver
- *            knows it, NONE; of an end: of the range that it gives back
- *   owner    IN(arg): the object that this one belongs to or the call is made on; INS(arg, count):
- *            the first of an array; ASK: the door knows it (CUDA's current context); NONE
+ *            it when argument `other` is given, OUTS(arg, count, room): an array filled in; `count`
+ *            points to the number of handles, or is NULL; `room` is how many fit
+ *   size     BYTES(arg); AT(arg, field, offset, bytes): a field of the struct that the argument
+ *            points to; ASK_OR(formula, word, ...): the driver knows it, and attach, which cannot
+ *            ask the driver, applies a formula (enum gt_formula) to words of the call; ASK_ONLY:
+ * the driver alone knows it, attach records 0; NONE; KEEP(word, ...): none, but attach needs these
+ * words. For the end of a range: the size of the range owner    IN(arg): the object that this one
+ * belongs to or the call is made on; INS(arg, count): the first of an array; ASK: the door knows it
+ * (CUDA's current context); NONE
  *
- * A misspelt argument, effect or kind does not compile.
+ *   A word is ARG(arg, bytes): the argument itself; HEAD(arg, bytes): the first bytes it points to;
+ *   AT(arg, field, offset, bytes); AT_AS(arg, type, field, offset, bytes): the same through a
+ *   `void *`; PAIR(arg, field, field, offset): two fields of 4 bytes, the first in the low half.
+ *
+ * Doors read arguments and fields by name and type; attach has no headers and reads them by number.
+ * row_check.h makes sure, in every door, that both see the same. A misspelt argument, effect or
+ * kind does not compile, nor does a wrong type, offset or size.
  */
 #pragma once
 
@@ -52,6 +61,18 @@ enum gt_habit {
 };
 enum gt_from { GT_NONE, GT_IN, GT_OUT, GT_RET, GT_INS, GT_OUTS, GT_ASK, GT_AT };
 
+/* How attach works out a size from the words of an ASK_OR column. */
+enum gt_formula {
+	GT_FORMULA_NONE,
+	GT_FORMULA_PRODUCT,  /* of all words */
+	GT_FORMULA_CL_IMAGE, /* format; type, width, height, depth, array size, memory shown */
+	GT_FORMULA_CL_PLAIN_IMAGE, /* format; then one word for each dimension */
+	GT_FORMULA_ZE_IMAGE,     /* flags and type; layout; width; height and depth; array levels */
+	GT_FORMULA_CUDA_ARRAY,   /* width, height, format and channels */
+	GT_FORMULA_CUDA_ARRAY3D, /* width, height, depth, format and channels, flags; levels */
+	GT_FORMULA_COUNT
+};
+
 enum gt_label {
 #define LABEL(id, ...) GT_LABEL_##id,
 #include "api/labels.def"
@@ -75,6 +96,7 @@ struct gt_ref {
 	uint8_t from, arg;
 	uint8_t count;  /* the argument that counts an array */
 	uint8_t unless; /* the argument that makes this void; argc: there is none */
+	uint8_t room;   /* the argument that says how many handles fit; argc: there is none */
 	uint8_t offset; /* of AT */
 };
 

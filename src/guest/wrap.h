@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "api/row_check.h"
 #include "guest/guest.h"
 
 #define GT_WRAP_STATUS(type, door, fn, next, ...)                                                  \

@@ -10,7 +10,7 @@
 static uint64_t size_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
 {
 	(void)handle;
-	return gt_told_size(row, ((const struct gt_replica *)call)->pieces);
+	return gt_inferred_size(row, ((const struct gt_replica *)call)->words);
 }
 
 static const struct gt_call_door door = { .size = size_of };

@@ -8,8 +8,7 @@
 
 #include <cmocka.h>
 
-#include "api/cuda_array.h"
-#include "capture/ebpf/contexts.h"
+#include "api/cuda_abi.h"
 #include "capture/ebpf/obstacle.h"
 
 static void every_row_fits(void **state)
@@ -18,7 +17,6 @@ static void every_row_fits(void **state)
 
 	(void)state;
 	for (unsigned i = 1; i < GT_FN_COUNT; i++) {
-		struct gt_piece pieces[GT_TOLD_PIECES];
 		struct gt_plan plan;
 		unsigned effects = 1;
 
@@ -37,7 +35,7 @@ static void every_row_fits(void **state)
 		/* what the interpreter reads must be there: none may have been left out */
 		if (gt_functions[i].code < gt_functions[i].argc)
 			assert_int_equal(plan.arguments[gt_functions[i].code].how, GT_PLAN_COPY);
-		assert_int_equal(plan.piece_count, gt_told_pieces((enum gt_function_id)i, pieces));
+		assert_int_equal(plan.layout_count, gt_layouts[i].count);
 		for (unsigned j = i; j < i + effects; j++) {
 			const struct gt_function *fn = &gt_functions[j];
 
@@ -173,37 +171,78 @@ static void arrays_come_from_the_record_and_what_is_missing_is_lost(void **state
 	assert_int_equal(replica.lost, 2);
 }
 
+/* The size inferred from a call whose layout's words are these, as they were in the process. */
+static uint64_t size_of(enum gt_function_id function, const uint64_t *words)
+{
+	const struct gt_layout *layout = &gt_layouts[function];
+	struct gt_probe_call record = { .row = (uint16_t)function, .ret = 1 };
+	struct gt_replica replica;
+	struct gt_plan plan;
+
+	assert_true(gt_plan_make(&plan, function));
+	for (unsigned i = 0; i < layout->count; i++)
+		if (layout->words[i].is_behind)
+			memcpy(&record.copies[plan.layout[i]], &words[i], layout->words[i].bytes);
+		else
+			record.words[plan.layout[i]] = words[i];
+	gt_replica_make(&replica, &plan, &record, NULL);
+	return gt_inferred_size(function, replica.words);
+}
+
+#define SIZE(fn, ...) size_of(GT_FN_##fn, (const uint64_t[]){ __VA_ARGS__ })
+
 static void sizes_are_what_dimensions_come_to(void **state)
 {
+	enum { RGBA = 0x10b5, FLOAT = 0x10de, ARRAY_2D = 0x10f3, BUFFER_1D = 0x10f6 };
+	const uint64_t format = (uint64_t)FLOAT << 32 | RGBA, anything = 0xdeadull << 32;
+
 	(void)state;
-	/* CL_RGBA, CL_FLOAT; a 2D array of 10 x 4, 3 layers */
-	assert_int_equal(gt_told_size(GT_FN_clCreateImage,
-				      (uint64_t[GT_TOLD_PIECES]){ 0x10deull << 32 | 0x10b5, 0x10f3,
-								  10, 4, 0, 3 }),
-			 16 * 10 * 4 * 3);
+	/* a 2D array of 10 x 4, 3 layers */
+	assert_int_equal(SIZE(clCreateImage, format, ARRAY_2D, 10, 4, 0, 3, 0), 16 * 10 * 4 * 3);
 	/* a view of a buffer's bytes */
-	assert_int_equal(gt_told_size(GT_FN_clCreateImage,
-				      (uint64_t[GT_TOLD_PIECES]){ 0x10deull << 32 | 0x10b5, 0x10f6,
-								  10, 0, 0, 0, 0xb0 }),
-			 0);
-	assert_int_equal(gt_told_size(GT_FN_cuArrayCreate_v2,
-				      (uint64_t[GT_TOLD_PIECES]){ 64, 0, 4ull << 32 | 0x20 }),
-			 64 * 16);
-	/* a word has 64 bits and the number of levels 32: what is above is anything */
-	assert_int_equal(gt_told_size(GT_FN_cuMipmappedArrayCreate,
-				      (uint64_t[GT_TOLD_PIECES]){ 16, 8, 4, 1ull << 32 | 1, 0,
-								  0xdeadull << 32 | 2 }),
+	assert_int_equal(SIZE(clCreateImage, format, BUFFER_1D, 10, 0, 0, 0, 0xb0), 0);
+	assert_int_equal(SIZE(clCreateImage2D, format, 10, 4), 16 * 10 * 4);
+	assert_int_equal(SIZE(clCreateImage3D, format, 10, 4, 3), 16 * 10 * 4 * 3);
+	assert_int_equal(SIZE(clCreateSubBuffer, 4096), 4096);
+	/* what a register holds above an argument of 4 bytes is anything */
+	assert_int_equal(SIZE(clCreatePipe, anything | 8, anything | 5), 40);
+	/* a 2D array of layout 8_8_8_8, 10 x 4, 3 layers */
+	assert_int_equal(SIZE(zeImageCreate, 3ull << 32 | 1, 4, 10, 1ull << 32 | 4, 3),
+			 4 * 10 * 4 * 3);
+	assert_int_equal(SIZE(cuArrayCreate_v2, 64, 0, 4ull << 32 | GT_CUDA_FLOAT), 64 * 16);
+	assert_int_equal(SIZE(cuMipmappedArrayCreate, 16, 8, 4, 1ull << 32 | 1, 0, anything | 2),
 			 16 * 8 * 4 + 8 * 4 * 2);
 	assert_int_equal(
-		gt_told_size(GT_FN_cuArray3DCreate_v2,
-			     (uint64_t[GT_TOLD_PIECES]){ 16, 8, 4, 1ull << 32 | 1,
-							 0xdeadull << 32 | GT_CUDA_ARRAY_SPARSE }),
+		SIZE(cuArray3DCreate_v2, 16, 8, 4, 1ull << 32 | 1, anything | GT_CUDA_ARRAY_SPARSE),
 		0);
-	assert_int_equal(
-		gt_told_size(GT_FN_cuMemAllocPitch_v2, (uint64_t[GT_TOLD_PIECES]){ 512, 10 }),
-		5120);
-	assert_int_equal(gt_told_size(GT_FN_zeMemOpenIpcHandle, (uint64_t[GT_TOLD_PIECES]){ 0 }),
-			 0);
+	assert_int_equal(SIZE(cuMemAllocPitch_v2, 512, 10), 5120);
+	assert_int_equal(SIZE(zeMemOpenIpcHandle, 0), 0);
+}
+
+/* What attach cannot know: these calls do not say how large the memory of another API is. */
+static const enum gt_function_id sizes_unknown[] = {
+	GT_FN_clCreateFromGLBuffer,
+	GT_FN_clCreateFromGLTexture,
+	GT_FN_clCreateFromGLTexture2D,
+	GT_FN_clCreateFromGLTexture3D,
+	GT_FN_clCreateFromGLRenderbuffer,
+	GT_FN_clCreateFromEGLImageKHR,
+	GT_FN_clCreateFromVA_APIMediaSurfaceINTEL,
+	GT_FN_zeMemOpenIpcHandle,
+};
+
+static void every_size_that_doors_ask_for_can_be_inferred_but_for_these(void **state)
+{
+	(void)state;
+	for (unsigned i = 1; i < GT_FN_COUNT; i++) {
+		bool is_listed = false;
+
+		for (size_t k = 0; k < sizeof sizes_unknown / sizeof *sizes_unknown; k++)
+			is_listed |= sizes_unknown[k] == i;
+		if ((gt_functions[i].size.from == GT_ASK && !gt_layouts[i].formula) != is_listed)
+			fail_msg("%s: attach knows its size or it is listed above, not both",
+				 gt_function_names[i]);
+	}
 }
 
 static uint64_t array(uint32_t format, uint32_t channels, uint32_t flags, uint32_t levels)
@@ -384,6 +423,7 @@ int main(void)
 		cmocka_unit_test(an_error_code_is_read_from_a_copy_and_is_no_loss),
 		cmocka_unit_test(arrays_come_from_the_record_and_what_is_missing_is_lost),
 		cmocka_unit_test(sizes_are_what_dimensions_come_to),
+		cmocka_unit_test(every_size_that_doors_ask_for_can_be_inferred_but_for_these),
 		cmocka_unit_test(cuda_arrays_are_as_large_as_their_format_makes_them),
 		cmocka_unit_test(a_primary_context_is_found_by_its_device),
 		cmocka_unit_test(a_context_that_nobody_saw_is_not_taken_for_another),

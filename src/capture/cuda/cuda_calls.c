@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "api/row_check.h"
+
 /* Where each argument lies inside the parameter struct that CUPTI hands us. */
 struct argument {
 	uint16_t offset, size;
@@ -37,14 +39,16 @@ static const struct row rows[] = {
 #undef ALSO
 };
 
-/* The types of the rows are those of CUPTI's structs, which are those of the functions. */
+/* The types of the rows are those of the header, and those of the structs that CUPTI hands us. */
 #define SAME(fn, pair) SAME_(fn, UNWRAP pair)
 #define SAME_(...)     SAME__(__VA_ARGS__)
 #define SAME__(fn, type, name)                                                                     \
 	sizeof(char[__builtin_types_compatible_p(__typeof__(((fn##_params *)0)->name), type) ?     \
 			    1 :                                                                    \
 			    -1])
-#define FN(fn, ret, args, ...) FN_(fn, UNWRAP args)
+#define FN(fn, ret, args, effect, kind, handle, size, owner)                                       \
+	GT_CHECK_ROW(fn, ret, args, size)                                                          \
+	FN_(fn, UNWRAP args)
 #define FN__(fn, ...)                                                                              \
 	static const size_t same_##fn[] __attribute__((unused)) = { FOLD(SAME, fn, __VA_ARGS__) };
 #define ALSO(...)

@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/cuda_array.h"
-#include "api/cuda_code.h"
+#include "api/cuda_abi.h"
 
 enum { DEVICES_MAX = 64, CONTEXTS_MAX = 64 };
 
@@ -27,9 +26,6 @@ static _Atomic uint64_t primary[DEVICES_MAX];
 enum { PLACE_BITS = 16 };
 
 static _Atomic uint64_t known[CONTEXTS_MAX];
-
-_Static_assert(offsetof(CUDA_EXTERNAL_MEMORY_BUFFER_DESC, size) == 8,
-	       "cuda.def: cuExternalMemoryGetMappedBuffer");
 
 void gt_cuda_driver_start(const struct gt_cupti *cupti)
 {
@@ -179,7 +175,7 @@ static uint16_t place_of(const struct gt_call *call, enum gt_function_id row, ui
 	}
 }
 
-#define IS(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), "api/cuda_array.h: " #theirs)
+#define IS(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), "api/cuda_abi.h: " #theirs)
 
 IS(GT_CUDA_ARRAY_LAYERED, CUDA_ARRAY3D_LAYERED);
 IS(GT_CUDA_ARRAY_CUBEMAP, CUDA_ARRAY3D_CUBEMAP);

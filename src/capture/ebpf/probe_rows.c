@@ -2,8 +2,6 @@
 /* probe_rows.c - what the BPF programs keep of a call, and how that becomes a call again. */
 #include "capture/ebpf/probe_rows.h"
 
-#include "capture/ebpf/contexts.h"
-
 /* Signatures as written: "((ze_context_handle_t, hContext), (ze_ipc_mem_handle_t, handle))". */
 static const char *const signatures[GT_FN_COUNT] = {
 #define FN(fn, ret, args, ...) [GT_FN_##fn] = #args,
@@ -105,6 +103,8 @@ static uint8_t keep_array(struct gt_plan *plan, enum gt_function_id function,
 	plan->row.array = keep_word(plan, function, ref->arg);
 	plan->row.array_count = keep_word(plan, function, ref->count);
 	plan->row.array_after = after;
+	if (ref->room < gt_functions[function].argc)
+		plan->row.array_room = keep_word(plan, function, ref->room);
 	plan->arguments[ref->arg].how = GT_PLAN_ARRAY;
 	plan->arguments[ref->count].how = after ? GT_PLAN_COUNT_AT : GT_PLAN_COUNT;
 	return plan->row.array;
@@ -145,28 +145,25 @@ static void plan_effect(struct gt_plan *plan, enum gt_function_id function,
 	}
 }
 
-static void keep_pieces(struct gt_plan *plan, enum gt_function_id function)
+/* The words that the size is inferred from. */
+static void keep_layout(struct gt_plan *plan, enum gt_function_id function)
 {
-	struct gt_piece pieces[GT_TOLD_PIECES];
-	size_t count = gt_told_pieces(function, pieces);
+	const struct gt_layout *layout = &gt_layouts[function];
 	struct gt_probe_row *row = &plan->row;
 
-	for (size_t i = 0; i < count; i++) {
-		uint8_t word = keep_word(plan, function, pieces[i].argument);
-		bool is_copy = pieces[i].offset != GT_PIECE_VALUE;
+	for (size_t i = 0; i < layout->count; i++) {
+		const struct gt_layout_word *w = &layout->words[i];
+		uint8_t word = keep_word(plan, function, w->argument);
 
-		if (word == GT_PROBE_NONE || (is_copy && row->copies == GT_PROBE_COPIES))
+		if (word == GT_PROBE_NONE || (w->is_behind && row->copies == GT_PROBE_COPIES))
 			return;
-		plan->pieces[i].is_copy = is_copy;
-		plan->pieces[i].index = is_copy ? row->copies : word;
-		if (is_copy)
-			row->copy[row->copies++] = (struct gt_probe_copy){
-				.word = word, .offset = pieces[i].offset, .size = 8
-			};
-		plan->piece_count++;
+		plan->layout[i] = w->is_behind ? row->copies : word;
+		if (w->is_behind)
+			row->copy[row->copies++] = (struct gt_probe_copy){ .word = word,
+									   .offset = w->offset,
+									   .size = w->bytes };
+		plan->layout_count++;
 	}
-	if (row->array_after && count)
-		row->array_room = plan->pieces[0].index;
 }
 
 bool gt_plan_make(struct gt_plan *plan, enum gt_function_id function)
@@ -183,7 +180,7 @@ bool gt_plan_make(struct gt_plan *plan, enum gt_function_id function)
 	do
 		plan_effect(plan, function, fn++);
 	while (fn < gt_functions + GT_FN_COUNT && fn->also);
-	keep_pieces(plan, function);
+	keep_layout(plan, function);
 	return true;
 }
 
@@ -232,10 +229,15 @@ void gt_replica_make(struct gt_replica *r, const struct gt_plan *plan,
 	}
 	if (gt_contexts_by_device(fn))
 		r->argv[fn->handle.arg] = GT_CONTEXTS_DEVICE | (uint32_t)r->argv[fn->handle.arg];
-	memset(r->pieces, 0, sizeof r->pieces);
-	for (unsigned i = 0; i < plan->piece_count; i++)
-		r->pieces[i] = plan->pieces[i].is_copy ? record->copies[plan->pieces[i].index] :
-							 record->words[plan->pieces[i].index];
+	memset(r->words, 0, sizeof r->words);
+	for (unsigned i = 0; i < plan->layout_count; i++) {
+		const struct gt_layout_word *w = &gt_layouts[record->row].words[i];
+
+		r->words[i] = (w->is_behind ? record->copies : record->words)[plan->layout[i]];
+		/* above an argument of 4 bytes a register holds anything */
+		if (w->bytes == 4)
+			r->words[i] = (uint32_t)r->words[i];
+	}
 	r->call = (struct gt_call){ .function = (enum gt_function_id)record->row,
 				    .argv = r->argv,
 				    .ret = record->ret,

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "capture/ebpf/calls.h"
-#include "capture/ebpf/arg_layout.h"
+#include "capture/ebpf/inferred.h"
 #include "event/call.h"
 
 /* What an argument becomes in the tool. */
@@ -24,11 +24,8 @@ struct gt_plan_argument {
 struct gt_plan {
 	struct gt_probe_row row;
 	struct gt_plan_argument arguments[GT_ARGS_MAX];
-	uint8_t piece_count;
-	struct {
-		bool is_copy;
-		uint8_t index;
-	} pieces[GT_TOLD_PIECES]; /* what gt_told_size wants to know */
+	uint8_t layout_count;
+	uint8_t layout[GT_LAYOUT_WORDS]; /* where each word of the row's layout is kept */
 };
 
 /* False when the row is none to be probed: it changes no life, or is another row's effect. */
@@ -42,7 +39,7 @@ struct gt_replica {
 	struct gt_call call; /* first: a call's door finds the rest from it */
 	void *context;       /* the user's */
 	uint64_t argv[GT_ARGS_MAX];
-	uint64_t pieces[GT_TOLD_PIECES];
+	uint64_t words[GT_LAYOUT_WORDS]; /* of the row's layout */
 	uint32_t count;
 	uint64_t lost; /* handles that are missing */
 };

@@ -187,14 +187,14 @@ struct emission {
 	const struct gt_replica *replica;
 };
 
-/* What a door would ask the driver. */
-static uint64_t told_size(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+/* A door would ask the driver. */
+static uint64_t inferred_size(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
 {
 	(void)handle;
-	return gt_told_size(row, ((const struct gt_replica *)call)->pieces);
+	return gt_inferred_size(row, ((const struct gt_replica *)call)->words);
 }
 
-static uint64_t told_owner(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+static uint64_t inferred_owner(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
 {
 	const struct emission *e = ((const struct gt_replica *)call)->context;
 
@@ -203,7 +203,7 @@ static uint64_t told_owner(const struct gt_call *call, enum gt_function_id row, 
 	return gt_contexts_owner(&e->process->contexts);
 }
 
-static const struct gt_call_door door = { .size = told_size, .owner = told_owner };
+static const struct gt_call_door door = { .size = inferred_size, .owner = inferred_owner };
 
 /* The runtime gives back what it has after the driver has ended in its own exit handler. */
 static bool is_after_the_driver(const struct gt_event *event)
@@ -223,9 +223,9 @@ static void emit(void *context, const struct gt_event *event)
 
 	if (is_after_the_driver(event))
 		return;
-	changed.function = gt_told_row((enum gt_function_id)event->function, e->replica->pieces);
+	changed.function = gt_inferred_row((enum gt_function_id)event->function, e->replica->words);
 	/* the end of a context that was there before us */
-	if (!gt_contexts_apply(&e->process->contexts, &changed, (uint32_t)e->replica->pieces[0]))
+	if (!gt_contexts_apply(&e->process->contexts, &changed, (uint32_t)e->replica->words[0]))
 		return;
 	if (e->lane)
 		gt_lane_event(e->lane, &changed);

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "capture/ebpf/contexts.h"
+#include "capture/ebpf/inferred.h"
 #include "capture/ebpf/libraries.h"
 #include "capture/ebpf/modules.h"
 #include "trace/stacks.h"

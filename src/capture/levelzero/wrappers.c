@@ -5,12 +5,12 @@
 
 #include "capture/levelzero/levelzero.h"
 
-#define TYPE_STATUS(type)      type
-#define TYPE_STATUS_ANY(type)  type
-#define FN(fn, ret, args, ...) FN_(fn, ret, UNWRAP args)
-#define FN_(...)               FN__(__VA_ARGS__)
+#define FN(fn, ret, args, effect, kind, handle, size, owner)                                       \
+	GT_CHECK_ROW(fn, ret, args, size)                                                          \
+	FN_(fn, ret, UNWRAP args)
+#define FN_(...) FN__(__VA_ARGS__)
 #define FN__(fn, ret, ...)                                                                         \
-	static TYPE_##ret (*next_##fn)(PARAMS(__VA_ARGS__));                                       \
+	static GT_TYPE_##ret (*next_##fn)(PARAMS(__VA_ARGS__));                                    \
 	GT_WRAP(&gt_ze_door, ret, fn, next_##fn, __VA_ARGS__)
 #define ALSO(...)
 #include "api/levelzero.def"
@@ -40,8 +40,6 @@ static ze_result_t wrap_zeDriverGetExtensionFunctionAddress(ze_driver_handle_t d
 	*address = (void *)wrap_zexCounterBasedEventCreate2;
 	return e;
 }
-
-_Static_assert(offsetof(ze_physical_mem_desc_t, size) == 24, "levelzero.def: zePhysicalMemCreate");
 
 static const struct slot {
 	const char *table;

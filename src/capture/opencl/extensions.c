@@ -40,15 +40,12 @@ static void *below(enum extension extension, enum gt_function_id row, enum gt_ki
 #define OWNER_IN(argument)         KIND_OF(argument)
 #define OWNER_INS(argument, count) KIND_OF(*(argument))
 
-#define TYPE_STATUS(type)          type
-#define TYPE_HANDLE(type)          type
-#define TYPE_HANDLE_OR(type, code) type
-#define TYPE_NOTHING               void
 #define FN(fn, ret, args, effect, kind, handle, size, owner)                                       \
+	GT_CHECK_ROW(fn, ret, args, size)                                                          \
 	FN_(fn, ret, OWNER_##owner, UNWRAP args)
 #define FN_(...) FN__(__VA_ARGS__)
 #define FN__(fn, ret, owner, ...)                                                                  \
-	typedef TYPE_##ret(CL_API_CALL *fn##_type)(PARAMS(__VA_ARGS__));                           \
+	typedef GT_TYPE_##ret(CL_API_CALL *fn##_type)(PARAMS(__VA_ARGS__));                        \
 	GT_WRAP(&gt_cl_door, ret, fn, ((fn##_type)below(EXT_##fn, GT_FN_##fn, owner, argv)),       \
 		__VA_ARGS__)
 #define ALSO(...)

@@ -10,7 +10,9 @@
 const cl_icd_dispatch *gt_cl_next;
 static cl_icd_dispatch dispatch;
 
-#define FN(fn, ret, args, ...) GT_WRAP(&gt_cl_door, ret, fn, gt_cl_next->fn, UNWRAP args)
+#define FN(fn, ret, args, effect, kind, handle, size, owner)                                       \
+	GT_CHECK_ROW(fn, ret, args, size)                                                          \
+	GT_WRAP(&gt_cl_door, ret, fn, gt_cl_next->fn, UNWRAP args)
 #define ALSO(...)
 #include "api/opencl.def"
 #undef FN

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cuda_array.c - bytes of a CUDA array, from its descriptor. */
-#include "api/cuda_array.h"
+/* cuda_abi.c - bytes of a CUDA array, from its descriptor. */
+#include "api/cuda_abi.h"
 
 #include <stdbool.h>
 
@@ -11,7 +11,7 @@ static const uint8_t channel_bytes[] = {
 	[GT_CUDA_INT16] = 2, [GT_CUDA_INT32] = 4,  [GT_CUDA_HALF] = 2,   [GT_CUDA_FLOAT] = 4,
 };
 
-/* All channels together, whatever their number is said to be. */
+/* All channels together, whatever number of channels the descriptor gives. */
 static const uint8_t whole_bytes[] = { 1, 2, 4, 2, 4, 8, 1, 2, 4, 2, 4, 8 };
 
 /* In blocks of 4 × 4. */
@@ -34,7 +34,7 @@ static uint64_t element_bytes(const struct gt_cuda_array *a)
 				       format == GT_CUDA_BC4 || format == GT_CUDA_BC4_SNORM ?
 			       8 :
 			       16;
-	/* those of video, and what comes in the future: not less than this */
+	/* video formats, and future ones: at least this many */
 	return a->channels;
 }
 
@@ -47,7 +47,7 @@ static uint64_t level_bytes(const struct gt_cuda_array *a, unsigned level)
 {
 	bool has_layers = a->flags & (GT_CUDA_ARRAY_LAYERED | GT_CUDA_ARRAY_CUBEMAP);
 	uint64_t width = at_least_one(a->width >> level), height = at_least_one(a->height >> level);
-	/* layers do not get fewer */
+	/* every level has all layers */
 	uint64_t depth = at_least_one(has_layers ? a->depth : a->depth >> level);
 
 	if (is_compressed(a->format)) {
@@ -61,7 +61,7 @@ uint64_t gt_cuda_array_bytes(const struct gt_cuda_array *a, uint32_t levels)
 {
 	uint64_t bytes = 0;
 
-	/* memory for these comes later, by cuMemMapArrayAsync */
+	/* these get their memory later, from cuMemMapArrayAsync */
 	if (a->flags & (GT_CUDA_ARRAY_SPARSE | GT_CUDA_ARRAY_DEFERRED))
 		return 0;
 	for (uint32_t i = 0; i < levels && i < LEVELS_MAX; i++)

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cuda_array.h - bytes of a CUDA array, from its descriptor.
+ * cuda_abi.h - numbers of CUDA's own, for code that is built without its header.
  *
- * What the dimensions come to, without the driver's padding. CUDA's own header is not needed: those
- * who have it check the numbers here.
+ * The CUDA door, which has the header, checks them when it is compiled.
  */
 #pragma once
 
 #include <stdint.h>
+
+/*
+ * The first 32-bit word of the wrapper that nvcc puts around the code of a program; code that a
+ * program loads by itself has none.
+ */
+enum { GT_CUDA_CODE_WRAPPER = 0x466243b1 };
 
 enum gt_cuda_array_flag {
 	GT_CUDA_ARRAY_LAYERED = 0x01,
@@ -16,7 +21,7 @@ enum gt_cuda_array_flag {
 	GT_CUDA_ARRAY_DEFERRED = 0x80,
 };
 
-/* CUarray_format, as far as bytes depend on it; of those in between each is like its neighbours. */
+/* CUarray_format, as far as sizes depend on it; formats in between are like their neighbours. */
 /* clang-format off */
 enum gt_cuda_format {
 	GT_CUDA_UINT8 = 0x01, GT_CUDA_UINT16, GT_CUDA_UINT32,
@@ -32,11 +37,14 @@ enum gt_cuda_format {
 };
 /* clang-format on */
 
-/* CUDA_ARRAY3D_DESCRIPTOR; dimensions that it does not have are 0. */
+/* CUDA_ARRAY3D_DESCRIPTOR; missing dimensions are 0. */
 struct gt_cuda_array {
 	uint64_t width, height, depth;
 	uint32_t format, channels, flags;
 };
 
-/* With so many levels, each side half as long as in the one before; a plain array is one level. */
+/*
+ * Bytes of all levels, without the driver's padding; each level halves each side of the one before.
+ * A plain array has one level.
+ */
 uint64_t gt_cuda_array_bytes(const struct gt_cuda_array *a, uint32_t levels);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inferred.h - answers to the questions that doors ask the driver, inferred from the calls alone.
+ *
+ * A probe cannot ask the driver. The size of an image is the product of its dimensions, without the
+ * driver's padding; the owner of CUDA memory is the process's context if there is only one.
+ */
+#pragma once
+
+#include "event/call.h"
+
+enum { GT_LAYOUT_WORDS = 8 };
+
+/* A word that a row's size column names: an argument, or a field behind a pointer. */
+struct gt_layout_word {
+	uint8_t argument, offset, bytes; /* bytes: 4 or 8 */
+	bool is_behind;                  /* at `offset` of what the argument points to */
+};
+
+struct gt_layout {
+	uint8_t formula; /* enum gt_formula */
+	uint8_t count;
+	struct gt_layout_word words[GT_LAYOUT_WORDS];
+};
+
+/* The words of ASK_OR and KEEP columns, by row. */
+extern const struct gt_layout gt_layouts[GT_FN_COUNT];
+
+/* Bytes of the resource that a call created, from the words of its row. */
+uint64_t gt_inferred_size(enum gt_function_id function, const uint64_t words[GT_LAYOUT_WORDS]);
+/* The row that a call is recorded as: code that nvcc put into the program belongs to the runtime.
+ */
+enum gt_function_id gt_inferred_row(enum gt_function_id function,
+				    const uint64_t words[GT_LAYOUT_WORDS]);
+
+enum { GT_CONTEXTS_MAX = 16 };
+
+/* A device in place of a handle: device 0 must not look like no handle at all. */
+#define GT_CONTEXTS_DEVICE (UINT64_C(1) << 32)
+
+/* True for calls that end a primary context, and name it by its device. */
+static inline bool gt_contexts_by_device(const struct gt_function *fn)
+{
+	return fn->kind == GT_PRIMARY_CONTEXT && gt_function_ends(fn);
+}
+
+/* The CUDA contexts of a process, as far as its calls show them. Zeroed is initialised. */
+struct gt_contexts {
+	struct {
+		uint64_t handle;
+		uint32_t device, refs;
+		bool is_primary;
+	} list[GT_CONTEXTS_MAX];
+	size_t count;
+	/*
+	 * There is, or may be, a context whose creation was not seen. This stays set: how often it
+	 * was retained is unknown too, so its end could not be recognised.
+	 */
+	bool has_unseen;
+};
+
+/*
+ * The context that a new resource belongs to, 0 if that is unknown. A new resource proves that
+ * there is a context, seen or not.
+ */
+uint64_t gt_contexts_owner(struct gt_contexts *c);
+/*
+ * Applies an event. If it names a primary context by its device, the event gets the context's
+ * handle; false if that context was never seen. `device` is the device of a retained primary
+ * context.
+ */
+bool gt_contexts_apply(struct gt_contexts *c, struct gt_event *event, uint32_t device);
