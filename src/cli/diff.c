@@ -6,7 +6,6 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/source.h"
-#include "cli/terminal.h"
 #include "replay/head.h"
 #include "replay/replay.h"
 

@@ -9,7 +9,6 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/source.h"
-#include "cli/terminal.h"
 #include "trace/walk.h"
 #include "export/export.h"
 #include "replay/nsight_words.h"
@@ -160,7 +159,7 @@ static int export_three(const struct settings *s, struct gt_recording *recording
 		gt_nsight_rows_fini(&rows);
 	}
 	for (int i = 0; !e && i < count; i++)
-		e = gt_output_settle(&outputs[i], error);
+		e = gt_output_flush(&outputs[i], error);
 	while (count--) {
 		if (e)
 			gt_output_abandon(&outputs[count]);

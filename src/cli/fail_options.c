@@ -3,7 +3,7 @@
 #include "cli/fail_options.h"
 
 #include "cli/cli.h"
-#include "cli/terminal.h"
+#include "cli/output.h"
 #include "replay/head.h"
 #include "replay/replay.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* folder.c - makes and removes recordings' folders, and nothing but recordings'. */
+/* folder.c - recordings' folders: makes and removes them, and nothing else; their `info` file. */
 #include "cli/folder.h"
 
 #include <dirent.h>
@@ -7,11 +7,17 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/process.h"
+#include "base/format.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "trace/info.h"
 #include "trace/layout.h"
@@ -39,7 +45,7 @@ static bool is_counter(int folder, const char *name)
 	       st.st_size == sizeof(uint64_t);
 }
 
-/* As it is when it was made and nothing could be written: empty, or nothing but room. */
+/* Created, but never written: empty, or nothing but reserved space. */
 static bool is_blank(int folder, const char *name)
 {
 	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -55,7 +61,7 @@ static bool is_blank(int folder, const char *name)
 	return blank;
 }
 
-/* By its name and by what is in it: somebody's own `info` is not ours. */
+/* By name and by content: a user's own file called `info` is not ours. */
 static bool is_ours(int folder, const char *name)
 {
 	if (!strcmp(name, "info") || !strcmp(name, "info.new"))
@@ -81,15 +87,15 @@ bool gt_folder_has_own(const char *path)
 	fd = open(*place ? place : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	/* a trace that is not there yet would be taken for one of its processes */
+	/* a new file named like a trace would be taken for one of its processes */
 	own = is_ours(fd, name) || (gt_recording_is_trace(name) && is_ours(fd, "info"));
 	close(fd);
 	return own;
 }
 
-enum what { NOTHING_OF_OURS, EMPTY, RECORDING };
+enum content { FOREIGN, EMPTY, RECORDING };
 
-/* Never by a link: what was looked at and what is changed are one folder. */
+/* Never through a link: the folder that was examined is the one that is changed. */
 static DIR *open_folder(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -100,24 +106,24 @@ static DIR *open_folder(const char *path)
 	return folder;
 }
 
-/* A recording holds nothing but its own files. A link is nothing of ours, wherever it leads. */
-static enum what look_into(DIR *folder)
+/* A recording contains nothing but its own files. A link is foreign, wherever it leads. */
+static enum content examine_open(DIR *folder)
 {
 	struct dirent *entry;
-	enum what found = EMPTY;
+	enum content found = EMPTY;
 
-	while (found != NOTHING_OF_OURS && (entry = readdir(folder))) {
+	while (found != FOREIGN && (entry = readdir(folder))) {
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
 			continue;
-		found = is_ours(dirfd(folder), entry->d_name) ? RECORDING : NOTHING_OF_OURS;
+		found = is_ours(dirfd(folder), entry->d_name) ? RECORDING : FOREIGN;
 	}
 	return found;
 }
 
-static enum what look(const char *path)
+static enum content examine(const char *path)
 {
 	DIR *folder = open_folder(path);
-	enum what found = folder ? look_into(folder) : NOTHING_OF_OURS;
+	enum content found = folder ? examine_open(folder) : FOREIGN;
 
 	if (folder)
 		closedir(folder);
@@ -131,11 +137,11 @@ bool gt_folder_is_own(const char *path)
 	return !lstat(path, &st) && st.st_uid == geteuid() && !(st.st_mode & S_IWOTH);
 }
 
-/* Only what `look` has called a recording, or nothing at all, is removed. */
+/* Removes the folder only if it is a recording or empty. */
 static void remove_recording(const char *path)
 {
 	DIR *folder = open_folder(path);
-	bool removes = folder && look_into(folder) != NOTHING_OF_OURS;
+	bool removes = folder && examine_open(folder) != FOREIGN;
 	struct dirent *entry;
 
 	if (removes)
@@ -162,7 +168,7 @@ static int open_hold(const char *path)
 	return fd > 0 ? fd : 0;
 }
 
-/* -EWOULDBLOCK when somebody holds it; no other failure tells that somebody does. */
+/* -EWOULDBLOCK if somebody holds it; no other failure means that. */
 static int hold_alone(const char *path)
 {
 	int fd = open_hold(path);
@@ -173,7 +179,7 @@ static int hold_alone(const char *path)
 	return -EWOULDBLOCK;
 }
 
-static int held(const char *path, struct gt_error *error)
+static int fail_held(const char *path, struct gt_error *error)
 {
 	return gt_error_set(error, -EBUSY,
 			    "%s is being recorded into by another gputrack: wait "
@@ -181,11 +187,11 @@ static int held(const char *path, struct gt_error *error)
 			    path);
 }
 
-/* The folder is new, or empty; of two who find it so, the first to hold it has it. */
+/* The folder is new or empty; of two processes that find it so, the first to hold it has it. */
 static int take(struct gt_folder *f, struct gt_error *error)
 {
 	f->hold = hold_alone(f->path);
-	/* others may hold it now, as our own parent, or further ranks of a job */
+	/* from now on others may hold it: our parent, further ranks of a job */
 	if (f->hold > 0 && flock(f->hold, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK) {
 		close(f->hold);
 		f->hold = -EWOULDBLOCK;
@@ -193,8 +199,8 @@ static int take(struct gt_folder *f, struct gt_error *error)
 	if (f->hold >= 0)
 		return 0;
 	f->hold = 0;
-	f->made = false; /* the other's by now */
-	return held(f->path, error);
+	f->made = false; /* it is the other process's now */
+	return fail_held(f->path, error);
 }
 
 int gt_folder_hold(const char *path)
@@ -231,18 +237,18 @@ static int put_aside(struct gt_folder *f, struct gt_error *error)
 	char old[PATH_ROOM], older[PATH_ROOM];
 	int others;
 
-	if (look(f->path) != RECORDING)
+	if (examine(f->path) != RECORDING)
 		return gt_error_set(error, -EEXIST,
 				    "%s is there already and is no recording: name another with -o",
 				    f->path);
 	others = hold_alone(f->path);
 	if (others < 0)
-		return held(f->path, error);
+		return fail_held(f->path, error);
 	if (others)
 		close(others);
 	beside(old, f->path, ".old");
 	beside(older, f->path, ".older");
-	if (look(old) == RECORDING) {
+	if (examine(old) == RECORDING) {
 		remove_recording(older);
 		f->put_further = !rename(old, older);
 	}
@@ -308,7 +314,7 @@ int gt_folder_make(struct gt_folder *f, const char *path, struct gt_error *error
 	if (f->made)
 		return take(f, error);
 	why = errno;
-	if (why == EEXIST && look(path) == EMPTY) {
+	if (why == EEXIST && examine(path) == EMPTY) {
 		if (gt_folder_is_own(path))
 			return take(f, error);
 		return gt_error_set(error, -EPERM,
@@ -336,7 +342,7 @@ void gt_folder_undo(const struct gt_folder *f)
 
 	if (f->made) {
 		remove_recording(f->path);
-		/* where it could not even be looked into: an empty one goes all the same */
+		/* if it could not be examined: rmdir still removes an empty one */
 		rmdir(f->path);
 	}
 	if (f->put_aside)
@@ -345,10 +351,102 @@ void gt_folder_undo(const struct gt_folder *f)
 		rename(beside(older, f->path, ".older"), beside(old, f->path, ".old"));
 }
 
-void gt_folder_settle(const char *path)
+void gt_folder_commit(const char *path)
 {
 	char older[PATH_ROOM];
 
 	if (strlen(path) < sizeof((struct gt_folder *)0)->path)
 		remove_recording(beside(older, path, ".older"));
+}
+
+static void add_time(struct gt_info *info, const char *key)
+{
+	char text[GT_FORMAT_MAX];
+
+	gt_info_set(info, key, gt_format_moment(text, gt_clock_ns(CLOCK_REALTIME)));
+}
+
+static void add_command(struct gt_info *info, char *const *argv)
+{
+	char *text = NULL;
+	const char *at;
+	size_t size;
+	FILE *out = gt_memstream(&text, &size);
+
+	for (; *argv; argv++) {
+		if (!**argv || strpbrk(*argv, " \t\n\"'\\$`;&|<>()*?[]#~")) {
+			putc('\'', out);
+			for (at = *argv; *at; at++)
+				fputs(*at == '\'' ? "'\\''" : (char[]){ *at, '\0' }, out);
+			putc('\'', out);
+		} else {
+			fputs(*argv, out);
+		}
+		if (argv[1])
+			putc(' ', out);
+	}
+	gt_memstream_close(out);
+	gt_info_set(info, "command", text);
+	free(text);
+}
+
+struct gt_info *gt_run_info_begin(char *const *argv)
+{
+	struct gt_info *info = gt_info_new();
+	struct utsname system;
+	char here[PATH_MAX];
+
+	gt_info_set(info, "gputrack", GT_VERSION);
+	add_command(info, argv);
+	if (getcwd(here, sizeof here))
+		gt_info_set(info, "directory", here);
+	if (!uname(&system)) {
+		gt_info_set(info, "host", system.nodename);
+		gt_info_setf(info, "kernel", "%s %s", system.sysname, system.release);
+	}
+	add_time(info, "started");
+	return info;
+}
+
+void gt_run_info_end(struct gt_info *info, uint64_t duration_ns)
+{
+	add_time(info, "ended");
+	gt_info_setf(info, "duration_ns", "%llu", (unsigned long long)duration_ns);
+}
+
+void gt_run_info_status(struct gt_info *info, int status)
+{
+	if (WIFSIGNALED(status))
+		gt_info_setf(info, "signal", "%d", WTERMSIG(status));
+	else
+		gt_info_setf(info, "exit_status", "%d", WEXITSTATUS(status));
+}
+
+struct gt_info *gt_run_info_read(const char *folder)
+{
+	char path[PATH_MAX + 8];
+
+	snprintf(path, sizeof path, "%s/info", folder);
+	return gt_info_read(path);
+}
+
+int gt_run_info_write(const struct gt_info *info, const char *folder, struct gt_error *error)
+{
+	char path[PATH_MAX + 8];
+
+	snprintf(path, sizeof path, "%s/info", folder);
+	return gt_info_write(info, path, error);
+}
+
+int gt_run_info_make(const struct gt_info *info, struct gt_folder *made, const char *folder,
+		     struct gt_error *error)
+{
+	int e = gt_folder_make(made, folder, error);
+
+	if (e)
+		return e;
+	e = gt_run_info_write(info, folder, error);
+	if (e)
+		gt_folder_undo(made);
+	return e;
 }

@@ -9,11 +9,9 @@
 #include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/output.h"
-#include "cli/pid_file.h"
-#include "page/server.h"
 #include "cli/source.h"
-#include "cli/terminal.h"
-#include "plot/read_kind.h"
+#include "page/server.h"
+#include "plot/read_rows.h"
 #include "page/page.h"
 
 struct settings {
@@ -228,7 +226,7 @@ int gt_cmd_html(int argc, char **argv)
 	status = check(&s, argc - first);
 	if (!status &&
 	    (s.serve ? serve_page(&s, argv[first], &error) : write_page(&s, argv[first], &error))) {
-		char *hint = gt_pid_file_hint(argv[first]);
+		char *hint = gt_source_pid_hint(argv[first]);
 
 		status = gt_fail("%s%s", error.text, hint);
 		free(hint);

@@ -14,7 +14,7 @@
 #include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/folder.h"
-#include "cli/terminal.h"
+#include "cli/output.h"
 #ifdef GT_HAS_NSYS
 #include "capture/nsys/nsys.h"
 #endif
@@ -150,7 +150,7 @@ static int import(const char *file, const char *folder, struct gt_import_result 
 	if (e)
 		gt_folder_undo(&made);
 	else
-		gt_folder_settle(folder);
+		gt_folder_commit(folder);
 free_info:
 	gt_info_free(what.info);
 	return e;

@@ -1,70 +1,143 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.c - starts the traced program and waits for it as if we were not there. */
+/* launch.c - starts programs: with our libraries, and with the signals and limits we found. */
 #include "cli/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/inherited.h"
+/* Path from the installed program to the folder of the doors; set by Meson. */
+#ifndef GT_DOORS_FROM_PROGRAM
+#define GT_DOORS_FROM_PROGRAM "."
+#endif
 
-static volatile sig_atomic_t child, was_told;
+bool gt_doors_find(char *out, size_t size, const char *file)
+{
+	static const char *const places[] = { ".", GT_DOORS_FROM_PROGRAM };
+	char folder[PATH_MAX], place[2 * PATH_MAX], whole[PATH_MAX], *slash;
+	ssize_t n = readlink("/proc/self/exe", folder, sizeof folder - 1);
 
-static void pass_on(int signal, siginfo_t *info, void *context)
+	if (n <= 0)
+		return false;
+	folder[n] = '\0';
+	slash = strrchr(folder, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		int used;
+
+		/* users see this path: no dots in it */
+		snprintf(place, sizeof place, "%s/%s", folder, places[i]);
+		if (!realpath(place, whole))
+			continue;
+		used = snprintf(out, size, "%s/%s", whole, file);
+		if (used > 0 && (size_t)used < size && !access(out, R_OK))
+			return true;
+	}
+	return false;
+}
+
+static const int saved_signals[] = { SIGCHLD, SIGINT, SIGTERM, SIGHUP };
+enum { SAVED = sizeof saved_signals / sizeof *saved_signals };
+
+static struct {
+	struct rlimit files;
+	bool has_files, is_ignored[SAVED];
+} inherited;
+
+void gt_inherited_save(void)
+{
+	struct sigaction before;
+
+	/* readers of recordings raise it: trace/recording.c */
+	inherited.has_files = !getrlimit(RLIMIT_NOFILE, &inherited.files);
+	for (int i = 0; i < SAVED; i++)
+		inherited.is_ignored[i] =
+			!sigaction(saved_signals[i], NULL, &before) && before.sa_handler == SIG_IGN;
+	/* a process that ignores SIGCHLD cannot wait for its children */
+	signal(SIGCHLD, SIG_DFL);
+}
+
+void gt_inherited_restore(void)
+{
+	struct rlimit now;
+
+	if (inherited.has_files && !getrlimit(RLIMIT_NOFILE, &now)) {
+		now.rlim_cur = inherited.files.rlim_cur;
+		setrlimit(RLIMIT_NOFILE, &now);
+	}
+	for (int i = 0; i < SAVED; i++)
+		signal(saved_signals[i], inherited.is_ignored[i] ? SIG_IGN : SIG_DFL);
+}
+
+void gt_signal_handle(int number, void (*handler)(int))
+{
+	struct sigaction on = { .sa_handler = handler }, before;
+
+	if (!sigaction(number, NULL, &before) && before.sa_handler != SIG_IGN)
+		sigaction(number, &on, NULL);
+}
+
+static volatile sig_atomic_t child, was_interrupted;
+
+static void forward(int signal, siginfo_t *info, void *context)
 {
 	int saved = errno;
 	bool typed = (signal == SIGINT || signal == SIGQUIT) && info->si_code > 0;
 
 	(void)context;
 	if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP)
-		was_told = 1;
-	/* what was typed at the terminal went to the program as well */
+		was_interrupted = 1;
+	/* the terminal sent it to the program as well */
 	if (child > 0 && !typed)
 		kill((pid_t)child, signal);
 	errno = saved;
 }
 
 /*
- * What a keyboard sends goes to the whole group, so the program has it already: we only have to
- * outlive it. The rest is passed on.
+ * Signals from the keyboard go to the whole group, so the program has them already and we only have
+ * to outlive it. The others are forwarded.
  */
-static const int passed[] = { SIGINT,  SIGQUIT, SIGTERM,  SIGHUP, SIGUSR1,
-			      SIGUSR2, SIGALRM, SIGWINCH, SIGCONT };
-enum { PASSED = sizeof passed / sizeof *passed };
+static const int forwarded[] = { SIGINT,  SIGQUIT, SIGTERM,  SIGHUP, SIGUSR1,
+				 SIGUSR2, SIGALRM, SIGWINCH, SIGCONT };
+enum { FORWARDED = sizeof forwarded / sizeof *forwarded };
 
-static void take_signals(struct sigaction before[PASSED])
+static void take_signals(struct sigaction before[FORWARDED])
 {
-	struct sigaction on = { .sa_sigaction = pass_on, .sa_flags = SA_RESTART | SA_SIGINFO };
+	struct sigaction on = { .sa_sigaction = forward, .sa_flags = SA_RESTART | SA_SIGINFO };
 
-	for (int i = 0; i < PASSED; i++) {
-		sigaction(passed[i], NULL, &before[i]);
+	for (int i = 0; i < FORWARDED; i++) {
+		sigaction(forwarded[i], NULL, &before[i]);
 		/* a signal that was ignored when we started is ignored by the program too */
 		if (before[i].sa_handler != SIG_IGN)
-			sigaction(passed[i], &on, NULL);
+			sigaction(forwarded[i], &on, NULL);
 	}
 }
 
-/* Signals that come before we know whom to pass them on to wait until we do. */
+/* Blocks the signals until there is a child to forward them to. */
 static void hold_signals(sigset_t *mask)
 {
 	sigset_t held;
 
 	sigemptyset(&held);
-	for (int i = 0; i < PASSED; i++)
-		sigaddset(&held, passed[i]);
+	for (int i = 0; i < FORWARDED; i++)
+		sigaddset(&held, forwarded[i]);
 	sigprocmask(SIG_BLOCK, &held, mask);
 }
 
 void gt_launch_explain(struct gt_error *error, const char *program, int why)
 {
-	/* a name without a slash is looked for in PATH, where this folder is not */
+	/* a name without a slash is searched for in PATH, which does not include this folder */
 	bool is_here = why == ENOENT && !strchr(program, '/') && !access(program, F_OK);
 
 	if (is_here && !access(program, X_OK))
@@ -84,36 +157,36 @@ void gt_launch_explain(struct gt_error *error, const char *program, int why)
 }
 
 /*
- * Why the child never became the program, told through a pipe that exec closes; before that, an
- * empty text when it is prepared. It goes on when `wait` is closed.
+ * Reports through the pipe `report`, which exec closes: one NUL byte once prepared, then why exec
+ * failed, if it did. Continues when `go` is closed.
  */
-static void child_main(const struct gt_launch *launch, int tell, int wait)
+static void child_main(const struct gt_launch *launch, int report, int go)
 {
 	struct gt_error error = { "" };
 	char nothing;
 
 	if (!launch->prepare(launch->context, &error)) {
-		(void)!write(tell, "", 1);
-		(void)!read(wait, &nothing, 1);
-		gt_inherited_give();
+		(void)!write(report, "", 1);
+		(void)!read(go, &nothing, 1);
+		gt_inherited_restore();
 		execvp(launch->argv[0], launch->argv);
 		gt_launch_explain(&error, launch->argv[0], errno);
 		launch->undo(launch->context);
 	}
-	(void)!write(tell, error.text, strlen(error.text));
+	(void)!write(report, error.text, strlen(error.text));
 	_exit(127);
 }
 
-static int make_pipes(int tell[2], int wait[2], struct gt_error *error)
+static int make_pipes(int report[2], int go[2], struct gt_error *error)
 {
 	int e;
 
-	if (!pipe2(tell, O_CLOEXEC)) {
-		if (!pipe2(wait, O_CLOEXEC))
+	if (!pipe2(report, O_CLOEXEC)) {
+		if (!pipe2(go, O_CLOEXEC))
 			return 0;
 		e = errno;
-		close(tell[0]);
-		close(tell[1]);
+		close(report[0]);
+		close(report[1]);
 		errno = e;
 	}
 	return gt_error_set(error, -1, "cannot make a pipe: %s", strerror(errno));
@@ -129,19 +202,19 @@ static ssize_t read_some(int fd, char *text, size_t size)
 	return n;
 }
 
-/* True when the program runs; otherwise why it does not. Closes both. */
-static bool see_it_begin(const struct gt_launch *launch, pid_t pid, int tell, int wait,
-			 struct gt_error *error)
+/* True if the program runs; otherwise the error says why not. Closes both pipes. */
+static bool wait_for_start(const struct gt_launch *launch, pid_t pid, int report, int go,
+			   struct gt_error *error)
 {
-	ssize_t n = read_some(tell, error->text, 1);
+	ssize_t n = read_some(report, error->text, 1);
 	bool is_prepared = n == 1 && !error->text[0];
 	size_t had = n == 1 && !is_prepared;
 
 	if (is_prepared && launch->prepared)
 		launch->prepared(launch->context, pid);
-	close(wait);
-	n = read_some(tell, error->text + had, sizeof error->text - 1 - had);
-	close(tell);
+	close(go);
+	n = read_some(report, error->text + had, sizeof error->text - 1 - had);
+	close(report);
 	had += n > 0 ? (size_t)n : 0;
 	error->text[had] = '\0';
 	return !had;
@@ -149,52 +222,52 @@ static bool see_it_begin(const struct gt_launch *launch, pid_t pid, int tell, in
 
 int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error)
 {
-	struct sigaction before[PASSED];
-	int tell[2], wait[2], status = -1;
+	struct sigaction before[FORWARDED];
+	int report[2], go[2], status = -1;
 	sigset_t mask;
 	bool runs;
 
 	*pid = -1;
-	if (make_pipes(tell, wait, error))
+	if (make_pipes(report, go, error))
 		return -1;
 	hold_signals(&mask);
 	*pid = fork();
 	if (*pid < 0) {
 		sigprocmask(SIG_SETMASK, &mask, NULL);
-		close(tell[0]);
-		close(tell[1]);
-		close(wait[0]);
-		close(wait[1]);
+		close(report[0]);
+		close(report[1]);
+		close(go[0]);
+		close(go[1]);
 		return gt_error_set(error, -1, "cannot fork: %s", strerror(errno));
 	}
 	if (!*pid) {
 		sigprocmask(SIG_SETMASK, &mask, NULL);
-		close(tell[0]);
-		close(wait[1]);
-		child_main(launch, tell[1], wait[0]);
+		close(report[0]);
+		close(go[1]);
+		child_main(launch, report[1], go[0]);
 	}
 	child = *pid;
 	take_signals(before);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
-	close(tell[1]);
-	close(wait[0]);
-	runs = see_it_begin(launch, *pid, tell[0], wait[1], error);
+	close(report[1]);
+	close(go[0]);
+	runs = wait_for_start(launch, *pid, report[0], go[1], error);
 	if (runs && launch->started)
 		launch->started(launch->context, *pid);
 	while (waitpid(*pid, &status, 0) < 0 && errno == EINTR)
 		;
 	child = 0;
 	/* the report can be interrupted again */
-	for (int i = 0; i < PASSED; i++)
-		sigaction(passed[i], &before[i], NULL);
+	for (int i = 0; i < FORWARDED; i++)
+		sigaction(forwarded[i], &before[i], NULL);
 	if (runs && status < 0)
 		gt_error_set(error, -1, "cannot wait for %s: %s", launch->argv[0], strerror(errno));
 	return runs ? status : -1;
 }
 
-bool gt_launch_was_told(void)
+bool gt_launch_was_interrupted(void)
 {
-	return was_told;
+	return was_interrupted;
 }
 
 void gt_launch_die_by(int number)
@@ -203,7 +276,7 @@ void gt_launch_die_by(int number)
 	sigset_t one;
 
 	setrlimit(RLIMIT_CORE, &none);
-	/* where cores go into a pipe, no limit holds */
+	/* the limit does not apply to cores that are piped to a program */
 	prctl(PR_SET_DUMPABLE, 0);
 	signal(number, SIG_DFL);
 	sigemptyset(&one);

@@ -1,19 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* launch.h - starts the traced program and waits for it as if we were not there. */
+/* launch.h - starts programs: with our libraries, and with the signals and limits we found. */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "base/mem.h"
+
+/*
+ * Absolute path of one of our libraries: beside the program (a build folder), or where it was
+ * installed relative to it. False if it is in neither place.
+ */
+bool gt_doors_find(char *out, size_t size, const char *file);
+
+/* At our own start: saves the limits and ignored signals, then sets them as we need them. */
+void gt_inherited_save(void);
+/* In a child of ours, before exec: restores them. */
+void gt_inherited_restore(void);
+/* Installs a handler, unless the signal was ignored when we started (nohup). */
+void gt_signal_handle(int number, void (*handler)(int));
 
 struct gt_launch {
 	char *const *argv;
 	/* In the child, before exec: may set the environment, make the recording. 0 or -errno. */
 	int (*prepare)(void *context, struct gt_error *error);
-	/* In the child, when exec fails: takes back what `prepare` did. */
+	/* In the child, when exec fails: undoes what `prepare` did. */
 	void (*undo)(void *context);
-	/* Here, after `prepare`, before the program begins: its pid. May be NULL. */
+	/* Here, after `prepare` and before the program begins: its pid. May be NULL. */
 	void (*prepared)(void *context, pid_t pid);
 	/* Here, when the program runs: its pid. May be NULL. */
 	void (*started)(void *context, pid_t pid);
@@ -21,18 +35,19 @@ struct gt_launch {
 };
 
 /*
- * Runs the program in our process group with our standard streams. Signals that a terminal sends
- * to the group reach it by themselves; all others that we get are passed on, for nobody can tell
- * those that were sent to us alone: what a program sends to the whole group (timeout does) may
- * reach it twice. Gives the status of waitpid, or -1 and the error when it could not be started.
+ * Runs the program in our process group with our standard streams and waits for it. Signals that a
+ * terminal sends to the group reach the program directly; all others are forwarded. A signal sent
+ * to us cannot be told from one sent to the whole group by a program (timeout does that), so the
+ * latter may arrive twice. Returns the status of waitpid, or -1 and the error if the program could
+ * not be started.
  */
 int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error);
 
-/* Why exec gave `why` for a program, and what to do about it. */
+/* Explains why exec failed with errno `why`, and what to do about it. */
 void gt_launch_explain(struct gt_error *error, const char *program, int why);
 
-/* Somebody wanted it to end while it ran: SIGTERM, SIGINT or SIGHUP. */
-bool gt_launch_was_told(void);
+/* True if we received SIGTERM, SIGINT or SIGHUP while the program ran. */
+bool gt_launch_was_interrupted(void);
 
-/* Ends this process as the program ended: by the same signal, without a core of ours. */
+/* Ends this process as the program ended: by the same signal, without a core dump of ours. */
 void gt_launch_die_by(int signal);

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "base/tool.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/config.h"
-#include "cli/inherited.h"
+#include "cli/launch.h"
 #include "cli/output.h"
 
 static const struct gt_command commands[] = {
@@ -182,14 +182,14 @@ int main(int argc, char **argv)
 	int status;
 
 	fill_streams();
-	gt_inherited_take();
+	gt_inherited_save();
 	gt_tool_survive_files();
 	gt_tool_set_name(argv[0]);
 	setlocale(LC_ALL, "");
 	setlocale(LC_NUMERIC, "C"); /* machine forms have a point in any locale */
 	status = dispatch(argc, argv);
 	/* any other status has been explained already */
-	if (status == GT_EXIT_DONE && gt_output_flush(&error))
+	if (status == GT_EXIT_DONE && gt_output_flush_stdout(&error))
 		status = gt_fail("%s", error.text);
 	return status;
 }

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* output.c - where a report goes: stdout, or a file that appears whole or not at all. */
+/* output.c - where output goes: stdout, or a file that appears whole or not at all; its style. */
 #include "cli/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <langinfo.h>
+#include <limits.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "base/process.h"
+#include "base/format.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "cli/folder.h"
 
-/* A file without a name in the folder of `path`, gone with us; not everywhere to be had. */
+/* A nameless file in the folder of `path`, gone if we die; not all file systems have them. */
 static int open_nameless(const char *path)
 {
 	size_t size = gt_path_folder_size(path);
@@ -27,7 +31,7 @@ static int open_nameless(const char *path)
 	return fd;
 }
 
-/* A name beside the output's own; rename cannot cross file systems. */
+/* A name in the output's own folder: rename cannot cross file systems. */
 static char *name_beside(const char *path)
 {
 	char *name;
@@ -54,14 +58,14 @@ static int open_beside(struct gt_output *o)
 		o->beside = NULL;
 		return e;
 	}
-	/* mkostemp makes files private; a report is as readable as any other file of the user */
+	/* mkostemp makes files private; a report is as readable as the user's other files */
 	fchmod(fd, 0666 & ~mask);
 	return fd;
 }
 
 /*
- * /dev/stdout and its like are links, and lead to a plain file where the shell has named one: that
- * stream is meant, not a file in the link's place.
+ * /dev/stdout and the like are links, which lead to a regular file if the shell redirected the
+ * stream there. Then the stream is meant, not a file in the link's place.
  */
 static int stream_behind(const char *path, const struct stat *st)
 {
@@ -153,14 +157,14 @@ static const char *random_letters(char letters[7])
 	return letters;
 }
 
-/* Gives the finished file a name of its own, beside the one it is to have. */
-static int name_it(struct gt_output *o, int fd)
+/* Gives the finished nameless file a temporary name beside its final one. */
+static int link_nameless(struct gt_output *o, int fd)
 {
 	char self[32], letters[7];
 	int e = 0;
 
 	snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
-	/* linkat never replaces a file: a name that is taken by now is given up for another */
+	/* linkat never replaces a file: if the name is taken by now, try another */
 	for (int attempt = 0; attempt < 100; attempt++) {
 		char *name = name_beside(o->path);
 
@@ -184,8 +188,8 @@ static void output_free(struct gt_output *o)
 	*o = (struct gt_output){ 0 };
 }
 
-/* A stream knows that a write has failed, but not why: one byte more, to fail likewise, tells. */
-static int why_it_failed(FILE *file)
+/* A stream knows that a write failed but not why: writing one more byte fails the same way. */
+static int write_errno(FILE *file)
 {
 	return write(fileno(file), "", 1) < 0 && errno ? errno : EIO;
 }
@@ -195,7 +199,7 @@ static int flush(FILE *file)
 	errno = 0;
 	if (fflush(file))
 		return errno;
-	return ferror(file) ? why_it_failed(file) : 0;
+	return ferror(file) ? write_errno(file) : 0;
 }
 
 static int set_error(struct gt_error *error, int e, const char *path)
@@ -205,14 +209,14 @@ static int set_error(struct gt_error *error, int e, const char *path)
 			    path ? path : "the output", strerror(e));
 }
 
-int gt_output_flush(struct gt_error *error)
+int gt_output_flush_stdout(struct gt_error *error)
 {
 	int e = flush(stdout);
 
 	return e ? set_error(error, e, NULL) : 0;
 }
 
-int gt_output_settle(struct gt_output *o, struct gt_error *error)
+int gt_output_flush(struct gt_output *o, struct gt_error *error)
 {
 	int e = flush(o->file);
 
@@ -224,7 +228,7 @@ int gt_output_close(struct gt_output *o, struct gt_error *error)
 	int e = flush(o->file);
 
 	if (!e && o->nameless)
-		e = name_it(o, fileno(o->file));
+		e = link_nameless(o, fileno(o->file));
 	if (o->path && fclose(o->file) && !e)
 		e = errno;
 	if (!e && o->beside && rename(o->beside, o->path))
@@ -258,4 +262,81 @@ void gt_output_abandon(struct gt_output *o)
 	if (o->beside)
 		unlink(o->beside);
 	output_free(o);
+}
+
+enum { WIDTH_DEFAULT = 80, WIDTH_MAX = 300 };
+
+/* clang-format off */
+const char *const gt_color_names[] = {
+	[GT_COLOR_AUTO] = "auto", [GT_COLOR_ALWAYS] = "always", [GT_COLOR_NEVER] = "never", NULL,
+};
+/* clang-format on */
+
+static bool wants_color(FILE *out, enum gt_color color)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (color != GT_COLOR_AUTO)
+		return color == GT_COLOR_ALWAYS;
+	return isatty(fileno(out)) && !(no_color && *no_color) && term && strcmp(term, "dumb");
+}
+
+/* COLUMNS of the environment; 0: not set. */
+static uint64_t width_given(void)
+{
+	const char *columns = getenv("COLUMNS");
+	uint64_t given;
+
+	return columns && gt_count_parse(columns, &given) ? given : 0;
+}
+
+static unsigned width_of(FILE *out)
+{
+	uint64_t given = width_given();
+	struct winsize size;
+
+	if (given)
+		;
+	else if (isatty(fileno(out)) && !ioctl(fileno(out), TIOCGWINSZ, &size) && size.ws_col)
+		given = size.ws_col;
+	else
+		given = WIDTH_DEFAULT;
+	return given < GT_PAGE_MIN ? GT_PAGE_MIN : given > WIDTH_MAX ? WIDTH_MAX : (unsigned)given;
+}
+
+struct gt_style gt_terminal_style(FILE *out, enum gt_color color)
+{
+	static char directory[PATH_MAX];
+
+	if (!getcwd(directory, sizeof directory))
+		directory[0] = '\0';
+	return (struct gt_style){
+		.color = wants_color(out, color),
+		.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8"),
+		.width = width_of(out),
+		.whole = !width_given() && !isatty(fileno(out)),
+		.directory = directory,
+	};
+}
+
+static uint64_t began_ns, shown_ns;
+
+void gt_progress_tick(uint64_t events)
+{
+	uint64_t now = gt_now_ns();
+	char text[GT_FORMAT_MAX];
+
+	if (!began_ns)
+		began_ns = now;
+	if (now - began_ns < 1000000000u || now - shown_ns < 200000000u || !isatty(STDERR_FILENO))
+		return;
+	shown_ns = now;
+	fprintf(stderr, "\rgputrack: read %s events", gt_format_count(text, events));
+}
+
+void gt_progress_end(void)
+{
+	if (shown_ns)
+		fputs("\r\033[K", stderr);
+	began_ns = shown_ns = 0;
 }

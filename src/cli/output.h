@@ -1,38 +1,52 @@
 /* SPDX-License-Identifier: MIT */
-/* output.h - where a report goes: stdout, or a file that appears whole or not at all. */
+/* output.h - where output goes: stdout, or a file that appears whole or not at all; its style. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/print.h"
 
 struct gt_output {
 	FILE *file;
 	char *path;    /* NULL: stdout */
-	char *beside;  /* what is written until all is well; NULL: straight to the file */
-	bool nameless; /* … what is written has no name until then */
+	char *beside;  /* temporary file, renamed to `path` at the end; NULL: none */
+	bool nameless; /* the temporary file has no name until then */
 };
 
-/*
- * The ending (".zst") of a name that promises what is written here plain; NULL: it promises
- * nothing of the sort.
- */
+/* The suffix (".zst") of a name that promises compression, which we do not do; NULL: none. */
 const char *gt_output_promises(const char *path);
-/* A file of a recording is not to be written to. 0, or -errno and the error. */
+/* Refuses a file that is part of a recording. 0, or -errno and the error. */
 int gt_output_check(const char *path, struct gt_error *error);
-/* `path` NULL or "-" is stdout. A pipe or a device is written straight to. */
+/* `path` NULL or "-" is stdout. Pipes and devices are written to directly. */
 int gt_output_open(struct gt_output *o, const char *path, struct gt_error *error);
-/* Writes out what is left: what can fail for want of room has not failed after it. */
-int gt_output_settle(struct gt_output *o, struct gt_error *error);
-/* Writes out what is left and puts the file in its place. Frees `o`, also when it fails. */
+/* Writes what is buffered: afterwards closing cannot fail for lack of space. */
+int gt_output_flush(struct gt_output *o, struct gt_error *error);
+/* Writes what is buffered and puts the file in its place. Frees `o`, even on failure. */
 int gt_output_close(struct gt_output *o, struct gt_error *error);
-/* What was printed to stdout, by whomever, has arrived; otherwise -errno and the error. */
-int gt_output_flush(struct gt_error *error);
+/* Leaves the file that was there before unchanged. Frees `o`. */
+void gt_output_abandon(struct gt_output *o);
+/* Checks that everything printed to stdout was written. 0, or -errno and the error. */
+int gt_output_flush_stdout(struct gt_error *error);
 /*
- * What files beside `input` are called after: its path, without slashes behind it; of the current
- * folder and those above it the whole path. The caller frees it.
+ * The name from which files beside `input` derive theirs: its path without trailing slashes; for
+ * the current folder and those above it, the absolute path. The caller frees it.
  */
 char *gt_output_stem(const char *input);
-/* Leaves what was there before as it was. */
-void gt_output_abandon(struct gt_output *o);
+
+enum gt_color { GT_COLOR_AUTO, GT_COLOR_ALWAYS, GT_COLOR_NEVER };
+
+/* For the option --color. */
+extern const char *const gt_color_names[];
+
+/*
+ * The style for text on `out`: as wide as the terminal or COLUMNS; without either, nothing is cut.
+ * `directory` of the result is the current one, valid until exit.
+ */
+struct gt_style gt_terminal_style(FILE *out, enum gt_color color);
+
+/* "read 12,345,678 events" on stderr after a second, if stderr is a terminal. */
+void gt_progress_tick(uint64_t events);
+/* Removes the progress line. */
+void gt_progress_end(void);

@@ -12,11 +12,9 @@
 #include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/output.h"
-#include "cli/pid_file.h"
 #include "cli/source.h"
-#include "cli/terminal.h"
 #include "plot/picture.h"
-#include "plot/read_kind.h"
+#include "plot/read_rows.h"
 #include "replay/replay.h"
 
 enum { WIDTH_LEAST = 300, HEIGHT_LEAST = 200, SIDE_MOST = 20000 };
@@ -327,7 +325,7 @@ static int read_smi(struct job *j, struct gt_error *error)
 
 static int missing(const char *input, const char *why)
 {
-	char *hint = gt_pid_file_hint(input);
+	char *hint = gt_source_pid_hint(input);
 	int status;
 
 	if (*hint)

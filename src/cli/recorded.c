@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "cli/terminal.h"
+#include "cli/output.h"
 #include "judge/verdict.h"
 #include "replay/group_text.h"
 #include "replay/replay.h"

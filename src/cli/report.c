@@ -4,7 +4,6 @@
 #include "cli/fail_options.h"
 #include "cli/output.h"
 #include "cli/source.h"
-#include "cli/terminal.h"
 #include "report/analyses.h"
 
 /* clang-format off */

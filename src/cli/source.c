@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* source.c - what every subcommand on a recording shares. */
+/* source.c - the recording or table that a command reads. */
 #include "cli/source.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/mem.h"
+#include "base/text.h"
 #include "cli/cli.h"
 
-int gt_source_open(const struct gt_syntax *usage, const struct gt_source *source, int argc,
+int gt_source_open(const struct gt_syntax *syntax, const struct gt_source *source, int argc,
 		   char **argv, int first, struct gt_recording **recording)
 {
 	struct gt_recording_options options = { .pid = (uint32_t)source->pid };
@@ -16,15 +22,15 @@ int gt_source_open(const struct gt_syntax *usage, const struct gt_source *source
 	int e;
 
 	if (source->pid > UINT32_MAX)
-		return gt_syntax_wrong(usage, "--pid is too big");
+		return gt_syntax_wrong(syntax, "--pid is too big");
 	if (argc - first != 1)
-		return gt_syntax_wrong(usage, argc == first ? "needs a recording, NAME.gt" :
-							      "takes one recording");
+		return gt_syntax_wrong(syntax, argc == first ? "needs a recording, NAME.gt" :
+							       "takes one recording");
 	e = gt_recording_open(recording, argv[first], &options, &error);
 	return e ? gt_fail("%s", error.text) : 0;
 }
 
-/* A folder that is mistyped would only show in that names are missing. */
+/* Without this check a mistyped folder would show only as missing names. */
 static int check_folders(const struct gt_texts *folders, struct gt_error *error)
 {
 	struct stat st;
@@ -72,4 +78,69 @@ bool gt_source_is_table(const char *path)
 
 	return !strcmp(path, "-") || (!stat(path, &st) && !S_ISDIR(st.st_mode) &&
 				      gt_trace_header_read(&header, path, &error));
+}
+
+/* Matches STEM_pid<digits>SUFFIX; after an exec, STEM_pid<digits>-<digits>SUFFIX. */
+static bool fits(const char *name, const char *wanted)
+{
+	static const char digits[] = "0123456789", mark[] = "_pid";
+	const char *dot = strrchr(wanted, '.');
+	size_t stem = dot && dot != wanted ? (size_t)(dot - wanted) : strlen(wanted), size;
+
+	if (strncmp(name, wanted, stem) || strncmp(name + stem, mark, sizeof mark - 1))
+		return false;
+	name += stem + sizeof mark - 1;
+	size = strspn(name, digits);
+	name += size;
+	if (size && *name == '-' && strspn(name + 1, digits))
+		name += 1 + strspn(name + 1, digits);
+	return size && !strcmp(name, wanted + stem);
+}
+
+/* The newest of the files that a tracker wrote for `path`, and their number; NULL: none. */
+static char *find_newest(const char *path, size_t *count)
+{
+	char *place = gt_strndup(path, gt_path_folder_size(path)), *newest = NULL;
+	DIR *folder = opendir(*place ? place : ".");
+	struct timespec latest = { 0 };
+	struct dirent *entry;
+	struct stat st;
+
+	*count = 0;
+	while (folder && (entry = readdir(folder))) {
+		if (!fits(entry->d_name, gt_path_name(path)) ||
+		    fstatat(dirfd(folder), entry->d_name, &st, 0) || !S_ISREG(st.st_mode))
+			continue;
+		if (!(*count)++ || st.st_mtim.tv_sec > latest.tv_sec ||
+		    (st.st_mtim.tv_sec == latest.tv_sec && st.st_mtim.tv_nsec > latest.tv_nsec)) {
+			free(newest);
+			if (asprintf(&newest, "%s%s", place, entry->d_name) < 0)
+				newest = NULL;
+			latest = st.st_mtim;
+		}
+	}
+	if (folder)
+		closedir(folder);
+	free(place);
+	return newest;
+}
+
+char *gt_source_pid_hint(const char *path)
+{
+	char *newest, *hint = NULL, more[48] = "";
+	struct stat st;
+	size_t count;
+
+	if (!stat(path, &st))
+		return gt_strdup("");
+	newest = find_newest(path, &count);
+	if (count > 1)
+		snprintf(more, sizeof more, " and %zu more", count - 1);
+	if (!newest || asprintf(&hint,
+				"; a tracker puts the process's number into the name: it "
+				"wrote %s%s",
+				newest, more) < 0)
+		hint = gt_strdup("");
+	free(newest);
+	return hint;
 }

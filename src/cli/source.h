@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* source.h - what subcommands on a recording share: which one, how to read it, where to write. */
+/* source.h - the recording or table that a command reads: which one, and how. */
 #pragma once
+
+#include <stddef.h>
 
 #include "base/mem.h"
 #include "cli/options.h"
-#include "trace/recording.h"
 #include "replay/frames.h"
+#include "trace/recording.h"
 
 struct gt_source {
 	const char *output;
@@ -18,16 +20,11 @@ struct gt_source {
 #define GT_SOURCE_AT(settings, field)                                                              \
 	.at = offsetof(settings, source) + offsetof(struct gt_source, field)
 /* clang-format off */
-/* clang-format off */
 #define GT_SOURCE_OPTIONS(settings)                                                             \
 	{ .name = "output", .letter = 'o', .argument = "FILE", .type = GT_OPTION_TEXT,          \
 	  GT_SOURCE_AT(settings, output), .help = "write to FILE instead of the terminal" },    \
 	GT_SOURCE_READING(settings)
-/* clang-format on */
-/* clang-format on */
-/* Those of them that tell how to read it. */
-/* clang-format off */
-/* clang-format off */
+/* Those of them that say how to read it. */
 #define GT_SOURCE_READING(settings)                                                             \
 	{ .name = "pid", .letter = 'p', .argument = "PID", .type = GT_OPTION_COUNT,             \
 	  GT_SOURCE_AT(settings, pid),                                                          \
@@ -45,16 +42,22 @@ struct gt_source {
 	{ .name = "no-symbols", .type = GT_OPTION_FLAG, GT_SOURCE_AT(settings, no_symbols),     \
 	  .help = "show modules and offsets only; opens none of the recorded programs" }
 /* clang-format on */
-/* clang-format on */
 
 /*
- * Opens the one recording that is left in argv after the options. Gives 0, or the exit status after
- * the user has been told what is wrong.
+ * Opens the one recording that is left in argv after the options. 0, or the exit status after the
+ * user has been told what is wrong.
  */
-int gt_source_open(const struct gt_syntax *usage, const struct gt_source *source, int argc,
+int gt_source_open(const struct gt_syntax *syntax, const struct gt_source *source, int argc,
 		   char **argv, int first, struct gt_recording **recording);
 int gt_source_frames(const struct gt_source *source, const struct gt_recording *recording,
 		     struct gt_frames **frames, struct gt_error *error);
 void gt_source_fini(struct gt_source *source);
-/* True of stdin, and of a plain file that is no trace. */
+/* True for stdin, and for a regular file that is not a trace. */
 bool gt_source_is_table(const char *path);
+
+/*
+ * The end of a message about `path`, which does not exist. A tracker told to write tracker.csv
+ * writes tracker_pid123.csv: "; … wrote tracker_pid123.csv", or "" if it did not. The caller frees
+ * it.
+ */
+char *gt_source_pid_hint(const char *path);

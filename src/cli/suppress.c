@@ -9,7 +9,6 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/source.h"
-#include "cli/terminal.h"
 #include "judge/leak_text.h"
 #include "replay/replay.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "plot/read_kind.h"
+#include "plot/read_rows.h"
 
 /* A thread may make a call while exit handlers run, and have it measured after the end. */
 enum { LATE_MS = 1000 };

@@ -3,8 +3,8 @@
  * canvas.h - what pictures are drawn on: PNG, SVG and PDF by Cairo, or a description in words.
  *
  * Coordinates are pixels (PNG) or points from the upper left corner. The description lists every
- * axis, text and number of marks; its letters all have one width, so that it is the same on every
- * machine, whatever fonts that has.
+ * axis, text and number of marks; all its letters have the same width, so that it does not depend
+ * on the machine's fonts.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ struct gt_hue {
 
 enum { GT_PALETTE = 8 };
 
-/* Colours by their use. The palette is Okabe and Ito's: colour-blind people can tell it apart. */
+/* Colours by use. The palette is Okabe and Ito's, which colour-blind people can tell apart. */
 struct gt_theme {
 	struct gt_hue ground, panel, alarm_panel, ink, faint, grid, red, green;
 	struct gt_hue palette[GT_PALETTE];
@@ -34,7 +34,7 @@ struct gt_lettering {
 	double size; /* pixels */
 	struct gt_hue color;
 	enum gt_anchor anchor;
-	bool bold, upwards; /* upwards: turned to be read from below */
+	bool bold, upwards; /* upwards: rotated to read from bottom to top */
 };
 
 struct gt_stroke {
@@ -60,8 +60,8 @@ struct gt_canvas_ops {
 	double (*measure)(struct gt_canvas *c, const char *text, const struct gt_lettering *how);
 	void (*clip)(struct gt_canvas *c, double x, double y, double w, double h);
 	void (*unclip)(struct gt_canvas *c);
-	void (*note)(struct gt_canvas *c, const char *text); /* may be NULL */
-	int (*finish)(struct gt_canvas *c);                  /* 0 or -errno; frees `state` */
+	void (*describe)(struct gt_canvas *c, const char *text); /* may be NULL */
+	int (*finish)(struct gt_canvas *c);                      /* 0 or -errno; frees `state` */
 };
 
 struct gt_canvas {
@@ -78,27 +78,26 @@ struct gt_canvas_options {
 	bool dark;
 };
 
-/* By the end of the name: .png .svg .pdf .txt; GT_FORMAT_NONE for others. */
+/* By the suffix: .png .svg .pdf .txt; GT_FORMAT_NONE for others. */
 enum gt_format gt_format_of(const char *path);
 
-/* Writes to `out`, which stays the caller's. Fails where the format is not built in. */
+/* Writes to `out`, which stays the caller's. Fails if the format is not built in. */
 int gt_canvas_open(struct gt_canvas *c, FILE *out, const struct gt_canvas_options *options,
 		   struct gt_error *error);
 /* Writes what is left. */
 int gt_canvas_close(struct gt_canvas *c, struct gt_error *error);
 
-/* Says in the description what comes next; nothing elsewhere. */
-void gt_canvas_note(struct gt_canvas *c, const char *format, ...)
+/* Adds a line to the description; other formats ignore it. */
+void gt_canvas_describe(struct gt_canvas *c, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 double gt_canvas_measure(struct gt_canvas *c, const char *text, const struct gt_lettering *how);
-/* Text whose base line is at y, cleaned, cut in its middle where it is wider than `most`. */
+/* Text with its base line at y, cleaned, cut in the middle if it is wider than `most`. */
 void gt_canvas_text(struct gt_canvas *c, double x, double y, double most, const char *text,
 		    const struct gt_lettering *how);
 /* `text` cleaned and cut to `most` pixels; the caller frees it. */
 char *gt_canvas_fit(struct gt_canvas *c, double most, const char *text,
 		    const struct gt_lettering *how);
 
-/* For gt_canvas_open: sets ops and state. -ENOTSUP where Cairo is not built in. */
+/* For gt_canvas_open: sets ops and state. -ENOTSUP if Cairo is not built in. */
 int gt_cairo_open(struct gt_canvas *c, enum gt_format format);
-int gt_words_open(struct gt_canvas *c);

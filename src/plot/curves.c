@@ -139,7 +139,7 @@ static void draw_grid(struct gt_canvas *c, const struct axes *a, const struct gt
 	struct gt_stroke grid = { .width = 1, .color = c->theme->grid };
 	char text[GT_REAL_MAX];
 
-	gt_canvas_note(c, "y axis");
+	gt_canvas_describe(c, "y axis");
 	how.anchor = GT_ANCHOR_RIGHT;
 	for (double at = gt_scale_first(&a->y); at <= a->y.high + a->y.step * 1e-6;
 	     at += a->y.step) {
@@ -149,7 +149,7 @@ static void draw_grid(struct gt_canvas *c, const struct axes *a, const struct gt
 		gt_canvas_text(c, b->x - type->gap, y + type->text * 0.36, b->x,
 			       gt_real_format(text, at, a->y.decimals), &how);
 	}
-	gt_canvas_note(c, "x axis");
+	gt_canvas_describe(c, "x axis");
 	how.anchor = GT_ANCHOR_MIDDLE;
 	for (double at = gt_scale_first(&a->x); at <= a->x.high + a->x.step * 1e-6;
 	     at += a->x.step) {
@@ -283,8 +283,8 @@ static void note_curve(struct gt_canvas *c, const struct gt_curve *curve)
 		low = fmin(low, y_of(curve, i));
 		high = fmax(high, y_of(curve, i));
 	}
-	gt_canvas_note(c, "curve %s: x %.9g to %.9g, y %.9g to %.9g", curve->name, x_of(curve, 0),
-		       x_of(curve, curve->trail->count - 1), low, high);
+	gt_canvas_describe(c, "curve %s: x %.9g to %.9g, y %.9g to %.9g", curve->name,
+			   x_of(curve, 0), x_of(curve, curve->trail->count - 1), low, high);
 }
 
 static void draw_curve(struct gt_canvas *c, const struct axes *a, const struct gt_curve *curve,
@@ -309,7 +309,7 @@ static void draw_flag(struct gt_canvas *c, const struct gt_panel *p, const struc
 	};
 	double x = to_x(a, p->flag.x), y = to_y(a, p->flag.y), half;
 
-	gt_canvas_note(c, "flag");
+	gt_canvas_describe(c, "flag");
 	half = fmin(gt_canvas_measure(c, p->flag.text, &how), a->plot.w) / 2;
 	c->ops->dot(c, x, y, type->text / 2.6, &c->theme->ink);
 	x = fmin(fmax(x, a->plot.x + half), a->plot.x + a->plot.w - half);
@@ -334,7 +334,7 @@ void gt_curves_draw(struct gt_canvas *c, const struct gt_panel *p, struct gt_box
 		if (p->curves[i].trail->count)
 			draw_curve(c, &a, &p->curves[i], type);
 	c->ops->unclip(c);
-	gt_canvas_note(c, "zero");
+	gt_canvas_describe(c, "zero");
 	zero[0] = a.plot.x;
 	zero[2] = a.plot.x + a.plot.w;
 	zero[1] = zero[3] = floor(to_y(&a, 0)) + 0.5;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * panel.h - one chart: a title, what its colours mean, axes, and curves or bars.
+ * panel.h - one chart: a title, a legend, axes, and curves or bars.
  *
- * The legend stands between title and chart, so that it hides nothing. Sizes follow from the box
- * that the panel gets: letters shrink to what can be read, then lines of text are left out.
+ * The legend is between title and chart, where it hides nothing. Sizes derive from the panel's box:
+ * letters shrink to the smallest readable size, then lines of text are left out.
  */
 #pragma once
 
@@ -33,7 +33,7 @@ struct gt_curve {
 	double x_from;          /* added to x before */
 	struct gt_hue color, falls;
 	bool dashed;
-	bool wide; /* seen on both sides of a line that lies over it */
+	bool wide; /* so that it shows on both sides of a line drawn over it */
 };
 
 /* A horizontal bar with its name on the left and its number at its end. */
@@ -67,21 +67,19 @@ struct gt_panel {
 
 void gt_panel_draw(struct gt_canvas *c, const struct gt_panel *p, struct gt_box box);
 
-/* Adds a curve and gives it back to be filled in further; the last one when there are too many. */
+/* Adds a curve and returns it to be completed; replaces the last one if there are too many. */
 struct gt_curve *gt_panel_curve(struct gt_panel *p, const char *name, enum gt_mark mark,
 				struct gt_trail *trail, struct gt_hue color);
 /* The n-th colour of the theme's palette. */
 struct gt_hue gt_panel_color(const struct gt_canvas *c, size_t number);
 
-/* How a panel's letters are set, by its box. For the files that draw panels. */
+/* Sizes of a panel's letters, derived from its box. For the files that draw panels. */
 struct gt_type {
 	double title, text; /* sizes */
-	double gap;         /* between things that belong together */
+	double gap;         /* between related items */
 };
 
 struct gt_type gt_type_for(struct gt_box box);
-/* Draws axes and curves into `box`; below it stands nothing. */
+/* Draws axes, their labels and curves into `box`. */
 void gt_curves_draw(struct gt_canvas *c, const struct gt_panel *p, struct gt_box box,
 		    const struct gt_type *type);
-void gt_bars_draw(struct gt_canvas *c, const struct gt_panel *p, struct gt_box box,
-		  const struct gt_type *type);

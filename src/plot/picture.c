@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* picture.c - what all pictures share. */
+/* picture.c - what all pictures share; nvidia-smi's curve laid over another clock. */
 #include "plot/picture.h"
 
 #include <inttypes.h>
 #include <math.h>
 
 #include "base/format.h"
+#include "base/text.h"
+#include "plot/scale.h"
 
 struct gt_box gt_picture_head(struct gt_canvas *c, const char *title, const char *subtitle)
 {
 	struct gt_type type = gt_type_for((struct gt_box){ 0, 0, c->width / 2, c->height });
 	double pad = type.text * 0.9, y = pad + type.title;
 
-	gt_canvas_note(c, "head");
+	gt_canvas_describe(c, "head");
 	gt_canvas_text(c, pad, y, c->width - 2 * pad, title,
 		       &(struct gt_lettering){
 			       .size = type.title * 1.15, .bold = true, .color = c->theme->ink });
@@ -52,4 +54,84 @@ const char *gt_picture_unit(double most, double *bytes)
 		unit++;
 	}
 	return units[unit];
+}
+
+static const char *size_of(double shift, char text[GT_REAL_MAX])
+{
+	return gt_real_format(text, fabs(shift), 3);
+}
+
+void gt_overlay_align(struct gt_overlay *o, double start_s, double end_s, double change_s)
+{
+	const struct gt_smi_log *log = o->log;
+	double shift = log->start_s - start_s;
+	char text[GT_REAL_MAX];
+
+	o->end_s = end_s;
+	/* times that do not meet at all are another day's or another zone's */
+	if (start_s > 0 && shift <= end_s && shift + log->last_s >= 0) {
+		o->how = GT_ALIGN_CLOCKS;
+		o->shift_s = shift;
+		snprintf(o->text, sizeof o->text,
+			 "clocks aligned: the nvidia-smi log begins %s s "
+			 "%s the recording",
+			 size_of(shift, text), shift < 0 ? "before" : "after");
+		return;
+	}
+	if (change_s >= 0 && log->first_change_s >= 0) {
+		o->how = GT_ALIGN_CHANGE;
+		o->shift_s = change_s - log->first_change_s;
+	} else {
+		o->how = GT_ALIGN_START;
+		o->shift_s = 0;
+	}
+	snprintf(o->text, sizeof o->text, "%s: nvidia-smi is shifted by %s%s s so that %s",
+		 start_s > 0 ? "the clocks do not meet (log of another day or time zone?)" :
+			       "start unknown",
+		 o->shift_s < 0 ? "-" : "+", size_of(o->shift_s, text),
+		 o->how == GT_ALIGN_CHANGE ? "both first changes meet" : "both begin at 0");
+}
+
+static void name_gpus(const struct gt_smi_log *log, char name[96])
+{
+	if (log->gpu == GT_SMI_ALL && log->gpu_count > 1)
+		snprintf(name, 96, "nvidia-smi, sum of %u GPUs", log->gpu_count);
+	else if (log->gpu == GT_SMI_ALL)
+		snprintf(name, 96, "nvidia-smi");
+	else if (*log->gpu_name)
+		snprintf(name, 96, "nvidia-smi, GPU %s", log->gpu_name);
+	else
+		snprintf(name, 96, "nvidia-smi, GPU %d", log->gpu);
+}
+
+void gt_overlay_add(struct gt_overlay *o, struct gt_panel *p, const struct gt_canvas *c, double by,
+		    char name[96])
+{
+	double beyond = o->end_s > 0 ? o->end_s * 0.05 : 1;
+	struct gt_curve *curve;
+
+	/* a log may go on for hours before and after */
+	gt_trail_window(&o->log->used, -beyond - o->shift_s, o->end_s + beyond - o->shift_s);
+	name_gpus(o->log, name);
+	curve = gt_panel_curve(p, name, GT_MARK_STEPS, &o->log->used, c->theme->ink);
+	curve->x_from = o->shift_s;
+	curve->y_by = by;
+	curve->dashed = true;
+}
+
+void gt_overlay_text(const struct gt_overlay *o, FILE *out, bool utf8)
+{
+	const struct gt_smi_log *log = o->log;
+	char name[96], count[GT_FORMAT_MAX], peak[GT_FORMAT_MAX];
+
+	name_gpus(log, name);
+	gt_text_put(out, name, UINT32_MAX, GT_CUT_MIDDLE, utf8);
+	fprintf(out, ": %s samples, at most %s\n", gt_format_count(count, log->samples),
+		gt_format_bytes(peak, gt_whole(log->peak_bytes)));
+	if (log->memory_column)
+		fprintf(out, "no heading: column %d is taken as memory used\n", log->memory_column);
+	if (log->other_lines)
+		fprintf(out, "left out: %s lines that are no samples\n",
+			gt_format_count(count, log->other_lines));
+	fprintf(out, "%s\n", o->text);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* read_rows.c - the lines of a table that somebody else wrote, field by field, as a stream. */
+/* read_rows.c - the lines of a foreign table, field by field, as a stream; which table it is. */
 #include "plot/read_rows.h"
 
 #include <ctype.h>
@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 
-/* More than 64 bits hold is no size and no time, and would only spoil an axis. */
+/* A number that does not fit into 64 bits is neither size nor time, and would spoil an axis. */
 #define NUMBER_MOST 2e19
 
 int gt_rows_open(struct gt_rows *r, const char *path, struct gt_error *error)
@@ -52,7 +52,7 @@ void gt_rows_close(struct gt_rows *r)
 	memset(r, 0, sizeof *r);
 }
 
-/* One line, without its end; false when there is none. */
+/* One line, without its newline; false if there is none. */
 static bool read_line(struct gt_rows *r)
 {
 	size_t used = 0;
@@ -83,7 +83,7 @@ static char separator_of(const char *line)
 	return tabs > commas ? '\t' : ',';
 }
 
-/* A field in quotes, from behind the first one: "" is a quote. Gives what follows it. */
+/* A quoted field, from behind its first quote: "" is a quote. Returns what follows it. */
 static char *unquote(char *at, char **end)
 {
 	char *to = at;
@@ -162,7 +162,7 @@ bool gt_number_parse(const char *text, double *out)
 	int64_t whole = 0;
 	char *end;
 
-	/* most numbers are short and whole, and there are millions of them */
+	/* a fast path: most numbers are short and whole, and there are millions of them */
 	at += negative;
 	for (; *at >= '0' && *at <= '9' && at - text < 18; at++)
 		whole = whole * 10 + (*at - '0');
@@ -200,4 +200,47 @@ bool gt_moment_parse(const char *text, double *out)
 	seconds = mktime(&tm);
 	*out = (double)seconds + fraction;
 	return seconds != (time_t)-1;
+}
+
+static bool are_numbers(const struct gt_rows *r, size_t from)
+{
+	double value;
+
+	for (size_t i = from; i < r->count; i++)
+		if (!gt_number_parse(r->fields[i], &value))
+			return false;
+	return r->count > from;
+}
+
+/* A line of the monitor without its heading: moment, [description,] pid, name, five numbers. */
+static bool is_monitor_row(const struct gt_rows *r)
+{
+	double value;
+
+	return (r->count == 8 || r->count == 9) && gt_moment_parse(r->fields[0], &value) &&
+	       gt_number_parse(r->fields[r->count - 7], &value) && are_numbers(r, r->count - 5);
+}
+
+static enum gt_table_kind kind_of(const struct gt_rows *r)
+{
+	double value;
+
+	if (gt_rows_find(r, "APICall") >= 0)
+		return GT_TABLE_TRACKER;
+	if (gt_rows_find(r, "cpu_percent") >= 0 || is_monitor_row(r))
+		return GT_TABLE_MONITOR;
+	if (r->separator == '\t' && r->count >= 2 &&
+	    (!strncmp(r->fields[0], "time", 4) || are_numbers(r, 0)))
+		return GT_TABLE_USAGE;
+	if (!strncmp(r->fields[0], "timestamp", 9) || gt_moment_parse(r->fields[0], &value))
+		return GT_TABLE_SMI;
+	return GT_TABLE_UNKNOWN;
+}
+
+enum gt_table_kind gt_table_kind(struct gt_rows *r)
+{
+	if (!gt_rows_next(r))
+		return GT_TABLE_EMPTY;
+	gt_rows_again(r);
+	return kind_of(r);
 }

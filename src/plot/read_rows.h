@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * read_rows.h - the lines of a table that somebody else wrote, field by field, as a stream.
+ * read_rows.h - the lines of a foreign table, field by field, as a stream; which table it is.
  *
- * Takes commas or tabs (whichever the first line has more of), quotes as CSV has them, CR LF, and a
- * byte order mark. Holds one line in memory: a line longer than GT_ROW_MAX loses its end. Fields
- * lose the blanks around them; a NUL byte becomes '?'.
+ * Accepts commas or tabs (whichever the first line has more of), CSV quotes, CR LF, and a byte
+ * order mark. Holds one line in memory: a line longer than GT_ROW_MAX is truncated. Fields lose
+ * surrounding blanks; a NUL byte becomes '?'.
  */
 #pragma once
 
@@ -31,8 +31,8 @@ struct gt_rows {
 /* `path` "-" is stdin. */
 int gt_rows_open(struct gt_rows *r, const char *path, struct gt_error *error);
 /*
- * After the last row: 0, or why there is no table of it: it could not be read to its end, or has no
- * good row. `none` is said where it has no bad one either.
+ * After the last row: 0, or why it is no table: a read error, or no good row. `none` is the message
+ * for a table that has no bad rows either.
  */
 int gt_rows_verdict(const struct gt_rows *r, uint64_t good, uint64_t bad, const char *none,
 		    struct gt_error *error);
@@ -40,17 +40,29 @@ void gt_rows_close(struct gt_rows *r);
 
 /* The next line that is not empty; false at the end. */
 bool gt_rows_next(struct gt_rows *r);
-/* Has the line that was read last given out once more: for those who look at the first. */
+/* Makes gt_rows_next return the last line once more. */
 void gt_rows_again(struct gt_rows *r);
 
 /* The field with this heading, ignoring case, in the line read last; -1: none. */
 int gt_rows_find(const struct gt_rows *r, const char *heading);
 
-/* A decimal number that 64 bits could hold, and nothing else. */
+/* A decimal number that fits into 64 bits, and nothing else. */
 bool gt_number_parse(const char *text, double *out);
 
 /*
- * "2025/06/22 23:15:07.123" and "2025-06-22T23:15:07.123456" as seconds of real time; local time,
- * as those write it whose logs these are.
+ * "2025/06/22 23:15:07.123" and "2025-06-22T23:15:07.123456", local time as these logs have it, in
+ * seconds of real time.
  */
 bool gt_moment_parse(const char *text, double *out);
+
+enum gt_table_kind {
+	GT_TABLE_UNKNOWN,
+	GT_TABLE_EMPTY,   /* no line at all */
+	GT_TABLE_TRACKER, /* the resource tracker's CSV, ours or the original's */
+	GT_TABLE_USAGE,   /* `gputrack report -a usage --format tsv`, or an Nsight analysis' */
+	GT_TABLE_SMI,     /* nvidia-smi's log */
+	GT_TABLE_MONITOR, /* `gputrack monitor` */
+};
+
+/* By the first line, not the file's name; the reader of that kind gets the line again. */
+enum gt_table_kind gt_table_kind(struct gt_rows *r);

@@ -8,7 +8,7 @@
 
 #include "fuzz.h"
 #include "plot/picture.h"
-#include "plot/read_kind.h"
+#include "plot/read_rows.h"
 
 /* Opens the input as rows. */
 void fuzz_rows(struct gt_rows *rows, const uint8_t *data, size_t size);

@@ -7,8 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cli/levelzero_abi.h"
-#include "cli/opencl_abi.h"
+#include "cli/driver_abi.h"
 
 #ifdef HAVE_OPENCL
 #define CL_TARGET_OPENCL_VERSION 300

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "plot/read_kind.h"
+#include "plot/read_rows.h"
 #include "plot/read_monitor.h"
 #include "plot/read_usage.h"
 

@@ -13,36 +13,174 @@
 #include "base/mem.h"
 #include "base/process.h"
 #include "capture/ebpf/obstacle.h"
+#include "capture/ebpf/probes.h"
 #include "capture/ebpf/tracer.h"
 #include "cli/attach/live_view.h"
-#include "cli/attach/attach_options.h"
+#include "cli/attach/targets.h"
 #include "cli/cli.h"
 #include "cli/folder.h"
-#include "cli/inherited.h"
 #include "cli/launch.h"
-#include "cli/run_info.h"
+#include "cli/options.h"
 #include "cli/recorded.h"
+#include "screen/board_text.h"
 #include "trace/info.h"
 
-enum { DRAIN_MS = 50 }; /* how often the ring is emptied */
+struct settings {
+	struct gt_texts pids, apis;
+	const char *output;
+	double interval, duration; /* seconds; 0: never, without end */
+	bool command, all, quiet, no_stacks;
+	int unwind, way;
+	uint64_t top, stack_depth, max_bytes, ring_size, stack_bytes;
+};
+
+enum {
+	DRAIN_MS = 50,            /* how often the ring is emptied */
+	SECONDS_MAX = 1000000000, /* so that its nanoseconds fit into 64 bits */
+};
+
+#define AT(field) .at = offsetof(struct settings, field)
+
+/* clang-format off */
+static const struct gt_option options[] = {
+	{ .name = "pid", .letter = 'p', .type = GT_OPTION_TEXTS, .argument = "PID", AT(pids),
+	  .help = "this process and the children it will have; may be given several times, or as "
+		  "a list with commas" },
+	{ .name = "command", .letter = 'c', .type = GT_OPTION_FLAG, AT(command),
+	  .help = "run COMMAND and follow it, and its children; of a library that they load from "
+		  "an unusual folder the first calls may be missed, and the report says so" },
+	{ .name = "all", .letter = 'a', .type = GT_OPTION_FLAG, AT(all),
+	  .help = "every process that has one of the libraries, in containers too, and those that "
+		  "start later" },
+	{ .name = "api", .type = GT_OPTION_TEXTS, .argument = "API", AT(apis),
+	  .help = "only cuda, levelzero or opencl; may be given several times (default: all)" },
+	{ .name = "output", .letter = 'o', .type = GT_OPTION_TEXT, .argument = "NAME.gt",
+	  AT(output),
+	  .help = "record into this folder (default: attach.PID.gt); a recording that is there "
+		  "already is kept as NAME.gt.old" },
+	{ .name = "interval", .letter = 'i', .type = GT_OPTION_DECIMAL, .argument = "SECONDS",
+	  AT(interval), .help = "show a summary so often (default: 5; 0: never)" },
+	{ .name = "duration", .letter = 'd', .type = GT_OPTION_DECIMAL, .argument = "SECONDS",
+	  AT(duration),
+	  .help = "end after this time (default: 0, without end): otherwise with Ctrl-C, or with "
+		  "the processes" },
+	{ .name = "max-size", .type = GT_OPTION_SIZE, .argument = "SIZE", AT(max_bytes),
+	  .help = "stop recording when the recording is this large (500M, 2GiB); the summaries go "
+		  "on, and the report says so" },
+	{ .name = "top", .letter = 'T', .type = GT_OPTION_COUNT, .argument = "N", AT(top),
+	  .help = "call sites and resources to show of each process in a summary, at most 1000 "
+		  "(default: 3)" },
+	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
+	  .help = "do not record where calls come from: cheaper, and says less" },
+	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW",
+	  .choices = gt_unwinding_names, AT(unwind),
+	  .help = "how stacks are found: fp (frame pointers, cheap; the default) or "
+		  "dwarf (a copy of the stack's top, for programs without them)" },
+	{ .name = "stack-bytes", .type = GT_OPTION_SIZE, .argument = "SIZE", AT(stack_bytes),
+	  .help = "how much of the stack --unwind dwarf copies (default: 8K, at most 32K)" },
+	{ .name = "stack-depth", .type = GT_OPTION_COUNT, .argument = "N", AT(stack_depth),
+	  .help = "frames to record of each stack, at most 127 (default: 64)" },
+	{ .name = "ring-size", .type = GT_OPTION_SIZE, .argument = "SIZE", AT(ring_size),
+	  .help = "the buffer between kernel and gputrack (default: 16M); what does not fit is "
+		  "lost, counted and shown" },
+	{ .name = "probes", .type = GT_OPTION_CHOICE, .argument = "HOW",
+	  .choices = gt_probe_way_names, AT(way),
+	  .help = "how functions are probed: auto (the best the kernel has; the default), session "
+		  "(Linux 6.13), multi (6.6) or perf" },
+	{ .name = "quiet", .letter = 'q', .type = GT_OPTION_FLAG, AT(quiet),
+	  .help = "print no report at the end" },
+	{ 0 },
+};
+/* clang-format on */
+
+const struct gt_syntax gt_attach_syntax = {
+	.name = "attach",
+	.summary = "track processes that already run",
+	.operands = "-p PID | --all | -c [--] COMMAND [ARG…]",
+	.about = "Follows running processes through the kernel (eBPF), without stopping or "
+		 "changing them, and records what they create and destroy: CUDA, Level Zero, "
+		 "OpenCL. Ctrl-C lets go of them; a report follows. Needs root.",
+	.options = options,
+	.first_operand_ends = true,
+};
 
 struct attach {
-	struct gt_attach_settings settings;
+	struct settings settings;
+	struct gt_targets targets;
 	struct gt_tracer_options how;
 	struct gt_tracer *tracer;
 	struct gt_attach_live live;
 	struct gt_info *info;
 	struct gt_folder made;
 	char folder[PATH_MAX];
-	struct gt_targets *targets; /* settings' */
-	char **argv;                /* of the command; NULL: none */
-	pid_t child;                /* 0: none */
-	int release;                /* the child goes on when a byte comes through this */
-	int refusal;                /* why the child could not become the command; exec closes it */
-	int status;                 /* the child's, once it has ended */
-	bool has_warned;            /* of a library that could not be probed */
+	char **argv;     /* of the command; NULL: none */
+	pid_t child;     /* 0: none */
+	int release;     /* a pipe: a byte written to it lets the child run the command */
+	int refusal;     /* a pipe: why exec failed in the child; exec closes it */
+	int status;      /* the child's, once it has ended */
+	bool has_warned; /* of a library that could not be probed */
 	FILE *out;
 };
+
+/* The next power of two, from a page to a gibibyte. */
+static size_t ring_bytes(uint64_t wanted)
+{
+	size_t size = 4096;
+
+	while (size < wanted && size < 1u << 30)
+		size *= 2;
+	return size;
+}
+
+/* Checks the options and derives the rest from them. 0, or the exit status. */
+static int check(struct attach *a, int argc, char **argv, int first)
+{
+	const struct settings *s = &a->settings;
+	int modes = (s->pids.count > 0) + s->command + s->all, status;
+
+	status = gt_targets_parse(&a->targets, &gt_attach_syntax, &s->pids, &s->apis);
+	a->targets.everyone = s->all;
+	if (status)
+		return status;
+	if (modes != 1)
+		return gt_syntax_wrong(&gt_attach_syntax,
+				       modes ? "-p, -c and --all exclude each other" :
+					       "whom to follow? Give -p PID, -c COMMAND or --all");
+	if (s->command && first == argc)
+		return gt_syntax_wrong(&gt_attach_syntax, "there is no COMMAND to run");
+	if (!s->command && first < argc)
+		return gt_syntax_wrong(&gt_attach_syntax,
+				       "'%s' is too much: a command to run comes "
+				       "after -c",
+				       argv[first]);
+	if (s->interval > SECONDS_MAX || s->duration > SECONDS_MAX)
+		return gt_syntax_wrong(&gt_attach_syntax,
+				       "--interval and --duration are at most %d "
+				       "seconds",
+				       SECONDS_MAX);
+	if (s->stack_bytes < 512 || s->stack_bytes > 32768)
+		return gt_syntax_wrong(&gt_attach_syntax,
+				       "--stack-bytes is a size from 512 to 32K");
+	if (s->stack_depth > GT_PROBE_FRAMES)
+		return gt_syntax_wrong(&gt_attach_syntax, "--stack-depth is at most %d",
+				       GT_PROBE_FRAMES);
+	if (s->top > GT_BOARD_TOP_MAX)
+		return gt_syntax_wrong(&gt_attach_syntax, "--top is at most %d", GT_BOARD_TOP_MAX);
+	status = gt_option_needs(&gt_attach_syntax, "stack-bytes", s->unwind == GT_UNWIND_DWARF,
+				 "--unwind dwarf");
+	if (status)
+		return status;
+	a->argv = s->command ? argv + first : NULL;
+	a->how.max_bytes = s->max_bytes;
+	a->how.probes = (struct gt_probes_options){
+		.everyone = s->all,
+		.frames = s->no_stacks ? 0 : (uint32_t)s->stack_depth,
+		.stack_bytes = s->unwind == GT_UNWIND_DWARF ? (uint32_t)s->stack_bytes & ~255u : 0,
+		.ring_bytes = ring_bytes(s->ring_size),
+		.way = (enum gt_probe_way)s->way
+	};
+	return 0;
+}
 
 static volatile sig_atomic_t interrupted;
 
@@ -57,7 +195,7 @@ static int name_folder(struct attach *a, struct gt_error *error)
 	int e;
 
 	snprintf(otherwise, sizeof otherwise, "attach.%d.gt", (int)getpid());
-	e = gt_folder_name(a->folder, sizeof a->folder, a->settings.typed.output, otherwise);
+	e = gt_folder_name(a->folder, sizeof a->folder, a->settings.output, otherwise);
 	if (e)
 		return gt_error_set(error, e, "cannot tell the current folder: %s", strerror(-e));
 	gt_tracer_record(a->tracer, a->folder);
@@ -67,34 +205,34 @@ static int name_folder(struct attach *a, struct gt_error *error)
 /* The command waits in a child of ours until everything is in place. */
 static int start_child(struct attach *a, struct gt_error *error)
 {
-	int gate[2], tell[2];
+	int release[2], refusal[2];
 	char wait;
 
-	if (pipe2(gate, O_CLOEXEC) || pipe2(tell, O_CLOEXEC))
+	if (pipe2(release, O_CLOEXEC) || pipe2(refusal, O_CLOEXEC))
 		return gt_error_set(error, -errno, "cannot make a pipe: %s", strerror(errno));
 	a->child = fork();
 	if (a->child < 0)
 		return gt_error_set(error, -errno, "cannot fork: %s", strerror(errno));
 	if (!a->child) {
-		gt_inherited_give();
-		close(gate[1]);
-		/* closed without a word: the tool has given up */
-		if (read(gate[0], &wait, 1) != 1)
+		gt_inherited_restore();
+		close(release[1]);
+		/* closed without a byte: the tool has given up */
+		if (read(release[0], &wait, 1) != 1)
 			_exit(127);
 		execvp(a->argv[0], a->argv);
 		gt_launch_explain(error, a->argv[0], errno);
-		(void)!write(tell[1], error->text, strlen(error->text));
+		(void)!write(refusal[1], error->text, strlen(error->text));
 		_exit(127);
 	}
-	close(gate[0]);
-	close(tell[1]);
-	a->release = gate[1];
-	a->refusal = tell[0];
-	gt_targets_add(a->targets, (uint32_t)a->child);
+	close(release[0]);
+	close(refusal[1]);
+	a->release = release[1];
+	a->refusal = refusal[0];
+	gt_targets_add(&a->targets, (uint32_t)a->child);
 	return 0;
 }
 
-/* Lets the child become the command. */
+/* Lets the child run the command. */
 static int release_child(struct attach *a, struct gt_error *error)
 {
 	void (*before)(int) = signal(SIGPIPE, SIG_IGN);
@@ -116,20 +254,20 @@ static int release_child(struct attach *a, struct gt_error *error)
 	return -ENOEXEC;
 }
 
-/* Probes what the processes have, and what they may load. */
+/* Probes the libraries that the processes have loaded and those that they may load. */
 static int attach_libraries(struct attach *a, struct gt_error *error)
 {
-	int mapped = gt_targets_probe(a->targets, a->tracer, error);
+	int mapped = gt_targets_probe(&a->targets, a->tracer, error);
 
-	if (!mapped && a->targets->count && !a->child)
+	if (!mapped && a->targets.count && !a->child)
 		fprintf(stderr,
 			"gputrack: process %u has loaded none of libcuda.so.1, "
 			"libze_loader.so.1 and libOpenCL.so.1 yet: waiting for it\n",
-			a->targets->pids[0]);
+			a->targets.pids[0]);
 	return mapped < 0 ? mapped : 0;
 }
 
-/* Where people, and scripts, see that nothing is missed from here on. */
+/* Tells people and scripts that nothing is missed from here on. */
 static void say_ready(const struct attach *a)
 {
 	const struct gt_libraries *l = gt_tracer_libraries(a->tracer);
@@ -139,22 +277,22 @@ static void say_ready(const struct attach *a)
 		functions += l->list[i].functions;
 		libraries += l->list[i].functions > 0;
 	}
-	if (a->settings.typed.quiet)
+	if (a->settings.quiet)
 		return;
 	fprintf(stderr, "gputrack: following ");
-	if (a->settings.typed.all)
+	if (a->settings.all)
 		fprintf(stderr, "all processes");
 	else if (a->argv)
 		fprintf(stderr, "the command");
-	else if (a->targets->count == 1)
-		fprintf(stderr, "process %u", a->targets->pids[0]);
+	else if (a->targets.count == 1)
+		fprintf(stderr, "process %u", a->targets.pids[0]);
 	else
-		fprintf(stderr, "%zu processes", a->targets->count);
+		fprintf(stderr, "%zu processes", a->targets.count);
 	fprintf(stderr, ", %zu functions in %zu %s; Ctrl-C lets go\n", functions, libraries,
 		libraries == 1 ? "library" : "libraries");
 }
 
-/* Once: others may be in the same way. */
+/* Only once: the reason is likely to be the same for other libraries. */
 static void warn_of_refusal(struct attach *a)
 {
 	const struct gt_error *refusal = &gt_tracer_libraries(a->tracer)->refusal;
@@ -168,14 +306,14 @@ static bool all_ended(struct attach *a)
 {
 	if (a->child)
 		return waitpid(a->child, &a->status, WNOHANG) == a->child;
-	return gt_targets_ended(a->targets, a->tracer);
+	return gt_targets_ended(&a->targets, a->tracer);
 }
 
 static void follow(struct attach *a)
 {
 	uint64_t begun = gt_now_ns(), shown = begun;
-	uint64_t interval = (uint64_t)(a->settings.typed.interval * 1e9);
-	uint64_t duration = (uint64_t)(a->settings.typed.duration * 1e9);
+	uint64_t interval = (uint64_t)(a->settings.interval * 1e9);
+	uint64_t duration = (uint64_t)(a->settings.duration * 1e9);
 
 	while (!interrupted) {
 		uint64_t now;
@@ -192,14 +330,14 @@ static void follow(struct attach *a)
 			break;
 		if (interval && now - shown >= interval) {
 			shown += interval * ((now - shown) / interval);
-			gt_attach_live_show(&a->live, a->out, a->settings.typed.top,
+			gt_attach_live_show(&a->live, a->out, a->settings.top,
 					    gt_tracer_lost(a->tracer));
 		}
 	}
 	gt_tracer_stop(a->tracer);
 }
 
-/* In use before it was probed: its first calls were not seen. */
+/* It was in use before it was probed, so its first calls were missed. */
 static bool is_late(const struct gt_library *l)
 {
 	return l->is_late && l->functions;
@@ -253,7 +391,7 @@ static int report(const struct attach *a)
 	struct gt_recorded *replay;
 	struct gt_error error;
 
-	if (a->settings.typed.quiet)
+	if (a->settings.quiet)
 		return GT_EXIT_DONE;
 	if (gt_recorded_new(&replay, &what, &error))
 		return gt_fail("%s", error.text);
@@ -264,7 +402,7 @@ static int report(const struct attach *a)
 
 static int prepare(struct attach *a, struct gt_error *error)
 {
-	int e = gt_targets_check(a->targets, error);
+	int e = gt_targets_check(&a->targets, error);
 
 	if (!e)
 		e = gt_tracer_new(&a->tracer, &a->how, error);
@@ -282,8 +420,9 @@ static int prepare(struct attach *a, struct gt_error *error)
 		gt_folder_undo(&a->made);
 		return e;
 	}
-	/* not before: in a folder of somebody else's, nothing could be put back or cleared away */
-	gt_folder_settle(a->folder);
+	/* only now: without privileges, another user's folder could be neither restored nor removed
+	 */
+	gt_folder_commit(a->folder);
 	e = gt_privileges_drop();
 	return e ? gt_error_set(error, e, "cannot give up privileges: %s", strerror(-e)) : 0;
 }
@@ -298,8 +437,8 @@ static int run(struct attach *a)
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	/* the terminal is gone, and the recording is to have its end; nohup goes on */
-	gt_inherited_heed(SIGHUP, on_signal);
+	/* the terminal is gone: end the recording properly; under nohup, continue */
+	gt_signal_handle(SIGHUP, on_signal);
 	gt_attach_live_init(&a->live);
 	a->how.listener = a->live.listener;
 	if (prepare(a, &error)) {
@@ -336,20 +475,26 @@ static int run(struct attach *a)
 int gt_cmd_attach(int argc, char **argv)
 {
 	struct attach *a = gt_alloc(sizeof *a);
-	int status;
+	int status, first;
 
-	if (gt_attach_settings_parse(&a->settings, argc, argv, &status)) {
-		a->how.probes = a->settings.probes;
-		a->targets = &a->settings.targets;
-		a->how.max_bytes = a->settings.typed.max_bytes;
-		a->argv = a->settings.argv;
+	a->settings = (struct settings){ .stack_depth = GT_PROBES_DEPTH,
+					 .top = 3,
+					 .interval = 5,
+					 .ring_size = GT_PROBES_RING,
+					 .stack_bytes = GT_PROBES_STACK };
+	first = gt_options_parse(&gt_attach_syntax, &a->settings, argc, argv, &status);
+	if (first >= 0)
+		status = check(a, argc, argv, first);
+	if (first >= 0 && !status) {
 		a->out = a->argv ? stderr : stdout;
 		a->info = gt_run_info_begin(argv);
 		gt_info_set(a->info, "capture", "attach");
 		status = run(a);
 		gt_info_free(a->info);
 	}
-	gt_attach_settings_fini(&a->settings);
+	gt_texts_fini(&a->settings.pids);
+	gt_texts_fini(&a->settings.apis);
+	gt_targets_fini(&a->targets);
 	free(a);
 	return status;
 }

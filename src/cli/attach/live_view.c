@@ -1,15 +1,153 @@
 /* SPDX-License-Identifier: MIT */
-/* live_view.c - what attached processes hold, kept while they run and shown now and then. */
+/* live_view.c - what attached processes hold, tracked while they run and shown on request. */
 #include "cli/attach/live_view.h"
 
 #include <stdlib.h>
 
-#include "base/mem.h"
+#include "base/bytes.h"
 #include "base/process.h"
-#include "cli/attach/site_names.h"
-#include "cli/terminal.h"
-#include "screen/board_text.h"
+#include "base/mem.h"
+#include "cli/output.h"
+#include "replay/frames.h"
 #include "replay/stack.h"
+#include "screen/board_text.h"
+
+struct named {
+	uint64_t key; /* process and stack; 0: free */
+	struct gt_frame *frames;
+	size_t count, room;
+	size_t addresses; /* of the stack that have been looked up */
+	bool own;         /* no frame is the C++ library's; if false, all are */
+};
+
+struct gt_attach_names {
+	struct gt_attach_live *live;
+	struct gt_symbolizer *symbolizer;
+	struct named *slots;
+	size_t mask, used;
+};
+
+static struct gt_attach_names *names_new(struct gt_attach_live *live)
+{
+	struct gt_attach_names *n = gt_alloc(sizeof *n);
+
+	n->live = live;
+	n->mask = 255;
+	n->slots = gt_alloc((n->mask + 1) * sizeof *n->slots);
+	if (gt_symbolizer_new(&n->symbolizer, NULL))
+		n->symbolizer = NULL;
+	return n;
+}
+
+static void names_free(struct gt_attach_names *n)
+{
+	if (!n)
+		return;
+	for (size_t i = 0; i <= n->mask; i++)
+		free(n->slots[i].frames);
+	free(n->slots);
+	if (n->symbolizer)
+		gt_symbolizer_free(n->symbolizer);
+	free(n);
+}
+
+static struct named *slot_of(struct gt_attach_names *n, uint64_t key)
+{
+	size_t at = gt_mix64(key) & n->mask;
+
+	while (n->slots[at].key && n->slots[at].key != key)
+		at = (at + 1) & n->mask;
+	return &n->slots[at];
+}
+
+static void grow(struct gt_attach_names *n)
+{
+	struct named *old = n->slots;
+	size_t size = n->mask + 1;
+
+	n->mask = size * 2 - 1;
+	n->slots = gt_alloc(size * 2 * sizeof *n->slots);
+	for (size_t i = 0; i < size; i++)
+		if (old[i].key)
+			*slot_of(n, old[i].key) = old[i];
+	free(old);
+}
+
+/* The C++ library's frames represent the stack only until one of the program's own is found. */
+static void add_frame(struct named *named, const struct gt_frame *frame)
+{
+	bool own = !gt_frame_is_library(frame);
+
+	if (named->own && !own)
+		return;
+	if (own && !named->own)
+		named->count = 0;
+	named->own = own;
+	GT_GROW(named->frames, named->count, named->room);
+	named->frames[named->count++] = *frame;
+}
+
+/* One address: the function there and those it was inlined into. */
+static void add_frames(struct gt_attach_names *n, struct named *named,
+		       const struct gt_traced *process, uint64_t address)
+{
+	const struct gt_mapped *at = gt_modules_find(&process->modules, address);
+	const struct gt_frame *found;
+	size_t count;
+	int module;
+
+	if (!at)
+		return;
+	module = gt_symbolizer_module(
+		n->symbolizer,
+		&(struct gt_symbol_module){ .path = gt_image_path(at->image, process->pid),
+					    .build_id = at->image->build_id,
+					    .build_id_size = at->image->build_id_size,
+					    .size_bytes = at->image->file_size,
+					    .mtime_ns = at->image->mtime_ns });
+	/* a return address points behind the call */
+	count = module < 0 ? 0 :
+			     gt_symbolizer_resolve(n->symbolizer, module, address - 1 - at->bias,
+						   &found);
+	for (size_t i = 0; i < count; i++)
+		add_frame(named, &found[i]);
+}
+
+static struct named *make_slot(struct gt_attach_names *n, uint64_t key)
+{
+	struct named *named;
+
+	if (n->used * 2 > n->mask)
+		grow(n);
+	n->used++;
+	named = slot_of(n, key);
+	named->key = key;
+	return named;
+}
+
+size_t gt_attach_names_get(struct gt_attach_names *n, uint16_t process, uint32_t stack, size_t most,
+			   const struct gt_frame **frames)
+{
+	uint64_t key = (uint64_t)process << 32 | stack;
+	const struct gt_traced *traced;
+	const uint64_t *addresses;
+	struct named *named;
+	size_t count;
+
+	if (!stack || process >= n->live->process_count || !n->symbolizer)
+		return 0;
+	named = slot_of(n, key);
+	traced = n->live->processes[process];
+	if (traced && (!named->own || named->count < most)) {
+		if (!named->key)
+			named = make_slot(n, key);
+		count = gt_traced_stack(traced, stack, &addresses);
+		while (named->addresses < count && (!named->own || named->count < most))
+			add_frames(n, named, traced, addresses[named->addresses++]);
+	}
+	*frames = named->frames;
+	return named->count;
+}
 
 static void began(void *context, struct gt_traced *process)
 {
@@ -45,7 +183,7 @@ static void ended(void *context, struct gt_traced *process)
 void gt_attach_live_init(struct gt_attach_live *l)
 {
 	*l = (struct gt_attach_live){ .board = gt_board_new(), .since_ns = gt_now_ns() };
-	l->names = gt_attach_names_new(l);
+	l->names = names_new(l);
 	l->listener = (struct gt_listener){
 		.began = began, .event = event, .ended = ended, .context = l
 	};
@@ -54,7 +192,7 @@ void gt_attach_live_init(struct gt_attach_live *l)
 
 void gt_attach_live_fini(struct gt_attach_live *l)
 {
-	gt_attach_names_free(l->names);
+	names_free(l->names);
 	free(l->processes);
 	gt_board_free(l->board);
 }
@@ -63,15 +201,15 @@ static void where(void *context, struct gt_printer *p, uint16_t process, uint32_
 		  unsigned columns)
 {
 	const struct gt_attach_live *l = context;
-	const struct gt_frame *frames, *told[GT_WHERE_FRAMES];
+	const struct gt_frame *frames, *shown[GT_WHERE_FRAMES];
 	size_t count = gt_attach_names_get(l->names, process, stack, GT_WHERE_FRAMES, &frames);
 
 	if (count > GT_WHERE_FRAMES)
 		count = GT_WHERE_FRAMES;
 	for (size_t i = 0; i < count; i++)
-		told[i] = &frames[i];
+		shown[i] = &frames[i];
 	if (count)
-		gt_frames_where(p, told, count, columns);
+		gt_frames_where(p, shown, count, columns);
 }
 
 void gt_attach_live_tick(struct gt_attach_live *l)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* live_view.h - what attached processes hold, kept while they run and shown now and then. */
+/* live_view.h - what attached processes hold, tracked while they run and shown on request. */
 #pragma once
 
 #include <stdio.h>
 
 #include "capture/ebpf/tracer.h"
 #include "ledger/board.h"
+#include "symbol/symbol.h"
 
 struct gt_attach_names;
 
@@ -20,7 +21,16 @@ struct gt_attach_live {
 
 void gt_attach_live_init(struct gt_attach_live *l);
 void gt_attach_live_fini(struct gt_attach_live *l);
-/* A stretch of time is over: losses, rates and histories are brought up to date. */
+/* An interval is over: updates losses, rates and histories. */
 void gt_attach_live_tick(struct gt_attach_live *l);
-/* A summary of this moment. */
+/* Prints a summary of this moment. */
 void gt_attach_live_show(struct gt_attach_live *l, FILE *out, size_t top, uint64_t lost);
+
+/*
+ * The frames of a stack, innermost first, with inlined ones; without the C++ library's unless there
+ * are no others; 0 for none. Resolves at least `most` frames, if the stack has so many, and reads
+ * no more files than that takes. The names stay valid after the process has ended, but a process
+ * that ended before the first request has none.
+ */
+size_t gt_attach_names_get(struct gt_attach_names *n, uint16_t process, uint32_t stack, size_t most,
+			   const struct gt_frame **frames);

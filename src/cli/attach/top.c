@@ -13,10 +13,9 @@
 #include "capture/ebpf/obstacle.h"
 #include "capture/ebpf/tracer.h"
 #include "cli/attach/live_view.h"
-#include "cli/attach/site_names.h"
 #include "cli/cli.h"
 #include "cli/attach/targets.h"
-#include "cli/terminal.h"
+#include "cli/output.h"
 #include "screen/terminal_screen.h"
 #include "screen/screen.h"
 

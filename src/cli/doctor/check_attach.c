@@ -10,7 +10,7 @@
 #include "capture/ebpf/libraries.h"
 #include "capture/ebpf/mapwatch.h"
 #include "capture/ebpf/obstacle.h"
-#include "cli/doctor/child.h"
+#include "cli/doctor/doctor.h"
 
 enum { TRIAL_RING = 64 << 10, FOUND_MAX = 1 << 12 };
 

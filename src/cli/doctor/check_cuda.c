@@ -9,8 +9,8 @@
 
 #include "base/format.h"
 #include "capture/cuda/find.h"
-#include "cli/doctor/child.h"
-#include "cli/doors.h"
+#include "cli/doctor/doctor.h"
+#include "cli/launch.h"
 #include "cli/nvml.h"
 
 #define DOOR "libgputrack_cuda.so"

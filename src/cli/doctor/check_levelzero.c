@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "cli/doctor/child.h"
-#include "cli/doors.h"
-#include "cli/levelzero_abi.h"
+#include "cli/doctor/doctor.h"
+#include "cli/launch.h"
+#include "cli/driver_abi.h"
 
 #define DOOR "levelzero/libze_validation_layer.so.1"
 

@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/doctor/child.h"
-#include "cli/doors.h"
-#include "cli/opencl_abi.h"
+#include "cli/doctor/doctor.h"
+#include "cli/launch.h"
+#include "cli/driver_abi.h"
 
 #define DOOR      "libgputrack_opencl.so"
 #define EXTENSION "cl_altera_live_object_tracking"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* child.c - looks at loaders and drivers in a child. */
-#include "cli/doctor/child.h"
+#include "cli/doctor/doctor.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -12,7 +12,7 @@
 #include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/doctor/system.h"
-#include "cli/terminal.h"
+#include "cli/output.h"
 
 enum { MARK_COLUMN = 2, WHAT_COLUMNS = 15, SCHEMA = 1 };
 

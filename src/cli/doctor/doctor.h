@@ -3,7 +3,7 @@
  * doctor.h - the doctor's checks: sections of findings, one line each, with a remedy where
  * something is missing.
  *
- * A new section is a function in a file doctor_<section>.c that says what it finds, and a row in
+ * A new section is a function in a file check_<section>.c that reports its findings, and a row in
  * doctor.c's table:
  *
  *   bool gt_doctor_thing(struct gt_doctor *d)
@@ -17,26 +17,27 @@
  *   	return false;
  *   }
  *
- * What may crash or hang (a loader, a driver) is looked at in a child: doctor_child.h.
+ * Loaders and drivers may crash or hang, so they are tried in a child process: gt_child_explore.
  */
 #pragma once
 
 #include <limits.h>
+#include <stdio.h>
 
 #include "base/json.h"
 #include "base/print.h"
 
 enum gt_finding {
 	GT_FINDING_GOOD, /* works */
-	GT_FINDING_BAD,  /* does not, and something cannot be done for it */
-	GT_FINDING_NOTE, /* neither: not needed, not wanted, or only to be known */
+	GT_FINDING_BAD,  /* does not work, and something cannot be done because of it */
+	GT_FINDING_NOTE, /* neither: not needed, not wanted, or for information */
 };
 
 enum { GT_FINDING_TEXT = PATH_MAX + 256 };
 
-/* What a finding is written with; the sections see only the functions below. */
+/* State for writing findings; the sections use only the functions below. */
 struct gt_doctor {
-	const char *program; /* the one that was asked about; NULL: none */
+	const char *program; /* of --program; NULL: none */
 	struct gt_printer page;
 	struct gt_json *json; /* NULL: text on the page */
 	struct {
@@ -46,19 +47,19 @@ struct gt_doctor {
 	} pending; /* a remedy may follow */
 };
 
-/* What a check looked at (our word, a short one) and what it found (anybody's words). */
+/* What a check looked at (a short word of ours) and what it found (may be foreign text). */
 void gt_doctor_say(struct gt_doctor *d, enum gt_finding finding, const char *what,
 		   const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* What to do about the finding just said; once for each. */
+/* What to do about the last finding; at most one for each. */
 void gt_doctor_remedy(struct gt_doctor *d, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* A row of doctor.c's table. */
 struct gt_check {
 	const char *name;                  /* the section's heading */
-	bool (*look)(struct gt_doctor *d); /* says its findings; whether all that matters works */
-	bool is_api;                       /* programs of API `name` can be tracked when it does */
-	bool must;                         /* the doctor's exit status is 1 when it does not */
+	bool (*look)(struct gt_doctor *d); /* reports findings; true if all that matters works */
+	bool is_api;                       /* if it works, programs of API `name` can be tracked */
+	bool must;                         /* if it does not, the doctor's exit status is 1 */
 	bool (*applies)(const struct gt_doctor *d); /* NULL: always */
 };
 
@@ -66,9 +67,9 @@ struct gt_check {
 bool gt_doctor_opencl(struct gt_doctor *d);
 bool gt_doctor_cuda(struct gt_doctor *d);
 bool gt_doctor_levelzero(struct gt_doctor *d);
-/* The program of --program: is it one that can be tracked, and what will be known of its code. */
+/* The program of --program: whether it can be tracked, and which symbols it has. */
 bool gt_doctor_program(struct gt_doctor *d);
-/* What attaching needs; only where it is built in. */
+/* What attaching needs; only if it is built in. */
 bool gt_doctor_attach(struct gt_doctor *d);
 bool gt_doctor_symbols(struct gt_doctor *d);
 bool gt_doctor_permissions(struct gt_doctor *d);
@@ -76,3 +77,15 @@ bool gt_doctor_recordings(struct gt_doctor *d);
 bool gt_doctor_config(struct gt_doctor *d);
 /* What this gputrack was built with. */
 bool gt_doctor_features(struct gt_doctor *d);
+
+/* In the child: looks, and reports what it finds with gt_child_tell. */
+typedef void gt_explore_fn(FILE *out, const void *context);
+
+/* Runs `explore` in a child and collects its findings in `text`; the waitpid status, or -1. */
+int gt_child_explore(gt_explore_fn *explore, const void *context, char *text, size_t size);
+/* A finding of the child: a line `key` TAB text. */
+void gt_child_tell(FILE *out, const char *key, const char *text);
+/* Copies the text of the next finding with this key at or after *at; false: there is none. */
+bool gt_child_next(const char **at, const char *key, char *out, size_t size);
+/* Reports how a child that did not end well ended. */
+void gt_child_say_end(struct gt_doctor *d, const char *what, int status);

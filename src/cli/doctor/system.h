@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * system.h - the machine in a block of text, as reports carry it at their head: kernel,
- * distribution, processor, memory, disks, GPUs.
+ * system.h - the machine as a block of text, for the head of a report: kernel, distribution,
+ * processor, memory, disks, GPUs.
  *
- * Everything is read from files below `root`, which are the kernel's and the distribution's own;
- * what cannot be read is left out, and nothing here fails.
+ * Everything is read from the kernel's and the distribution's files below `root`; what cannot be
+ * read is left out, and nothing here fails.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct gt_disks {
 	uint64_t size_bytes, used_bytes, available_bytes;
 };
 
-/* A graphics processor as NVIDIA's management library tells it. */
+/* A GPU as NVIDIA's management library describes it. */
 struct gt_nvidia_gpu {
 	unsigned index;
 	char name[128], uuid[96], driver[96];
@@ -39,7 +39,7 @@ struct gt_system {
 /* All sections, in their order. */
 void gt_system_write(const struct gt_system *s);
 
-/* Fills in what is asked for in a child: drivers may crash, disks may hang. */
+/* Queries disks and GPUs in a child process: drivers may crash, disks may hang. */
 void gt_system_look(struct gt_system *s);
 
 /* The sections' bodies. */
@@ -50,8 +50,8 @@ void gt_system_memory(const struct gt_system *s);
 void gt_system_disks(const struct gt_system *s);
 void gt_system_gpus(const struct gt_system *s);
 
-/* The first line of a file below the root, without its end; false: there is none. */
+/* The first line of a file below the root, without its newline; false: there is none. */
 bool gt_system_line(const struct gt_system *s, char *out, size_t size, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* Somebody else's words, cleaned. */
+/* Writes foreign text, cleaned. */
 void gt_system_text(const struct gt_system *s, const char *text);

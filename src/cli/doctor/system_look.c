@@ -9,10 +9,9 @@
 #include <sys/statvfs.h>
 
 #include "base/mem.h"
-#include "cli/doctor/child.h"
-#include "cli/levelzero_abi.h"
+#include "cli/doctor/doctor.h"
+#include "cli/driver_abi.h"
 #include "cli/nvml.h"
-#include "cli/opencl_abi.h"
 #include "cli/doctor/system.h"
 
 enum { FOUND_MAX = 1 << 16, HANDLES_MAX = 64, MIB = 1 << 20 };

@@ -15,7 +15,6 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "cli/inherited.h"
 #include "cli/launch.h"
 #include "cli/output.h"
 #include "cli/monitor/process_meter.h"
@@ -325,8 +324,8 @@ static int monitor(struct watch *w, const struct settings *s, char **program)
 	status = add_pids(w, &s->pids);
 	if (!status)
 		status = open_output(w, s->output);
-	gt_inherited_heed(SIGINT, stop);
-	gt_inherited_heed(SIGTERM, stop);
+	gt_signal_handle(SIGINT, stop);
+	gt_signal_handle(SIGTERM, stop);
 	if (!status && *program)
 		status = start_program(w, program);
 	if (status) {

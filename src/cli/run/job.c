@@ -2,18 +2,139 @@
 /* job.c - runs that are the ranks of one job share a recording; the last of them reports. */
 #include "cli/run/job.h"
 
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/format.h"
 #include "base/process.h"
+#include "base/format.h"
+#include "base/mem.h"
 #include "cli/cli.h"
-#include "cli/run_info.h"
+#include "cli/folder.h"
 
-/* Launchers have patience for a second (Open MPI) to half a minute (Slurm). */
+enum { PLACE_MAX = 128 };
+
+struct runner {
+	char rank[12], place[PLACE_MAX];
+	pid_t pid;
+};
+
+static void find_place(char place[PLACE_MAX])
+{
+	char space[48] = "";
+	struct utsname system = { 0 };
+	ssize_t n = readlink("/proc/self/ns/pid", space, sizeof space - 1);
+
+	space[n > 0 ? n : 0] = '\0';
+	uname(&system);
+	snprintf(place, PLACE_MAX, "%.64s/%s", system.nodename, space);
+	/* the separators of the list must not occur in it */
+	for (char *at = place; (at = strpbrk(at, ", "));)
+		*at = '_';
+}
+
+/* "a", "a,b", …; the old text is freed. */
+static void append(char **list, const char *text)
+{
+	size_t size = strlen(*list);
+
+	*list = gt_realloc(*list, size + strlen(text) + 2);
+	sprintf(*list + size, "%s%s", size ? "," : "", text);
+}
+
+static void append_runner(char **list, const struct runner *one)
+{
+	char text[PLACE_MAX + 40];
+
+	snprintf(text, sizeof text, "%s %d %s", one->rank, (int)one->pid, one->place);
+	append(list, text);
+}
+
+char *gt_runners_add(const char *list, const char *rank, pid_t pid)
+{
+	char *longer = gt_strdup(list);
+	struct runner one = { .pid = pid };
+
+	snprintf(one.rank, sizeof one.rank, "%s", rank);
+	find_place(one.place);
+	append_runner(&longer, &one);
+	return longer;
+}
+
+/* The next entry of the list; skips what is not one. */
+static bool next_runner(const char **list, struct runner *one)
+{
+	bool found = false;
+	int pid;
+
+	while (!found && **list) {
+		found = sscanf(*list, "%11[0-9] %d %127[^, ]", one->rank, &pid, one->place) == 3 &&
+			pid > 0;
+		*list += strcspn(*list, ",");
+		*list += **list == ',';
+	}
+	if (found)
+		one->pid = pid;
+	return found;
+}
+
+void gt_runners_check(struct gt_runners *r, const char *list, const char *without)
+{
+	char place[PLACE_MAX];
+	struct runner one;
+	size_t room = 0;
+
+	*r = (struct gt_runners){ .list = gt_strdup(""), .killed = gt_strdup("") };
+	find_place(place);
+	while (next_runner(&list, &one)) {
+		bool is_here = !strcmp(one.place, place);
+
+		if (!strcmp(one.rank, without))
+			continue;
+		if (is_here && !gt_process_start_ns((uint32_t)one.pid)) {
+			append(&r->killed, one.rank);
+			continue;
+		}
+		append_runner(&r->list, &one);
+		r->count++;
+		if (is_here) {
+			GT_GROW(r->here, r->here_count, room);
+			r->here[r->here_count++] = one.pid;
+		}
+	}
+}
+
+void gt_runners_fini(struct gt_runners *r)
+{
+	free(r->list);
+	free(r->killed);
+	free(r->here);
+	*r = (struct gt_runners){ 0 };
+}
+
+void gt_runners_wait(const struct gt_runners *r, int most_ms)
+{
+	uint64_t until_ns = gt_now_ns() + (uint64_t)most_ms * 1000000;
+
+	for (size_t i = 0; i < r->here_count; i++) {
+		struct pollfd end = { .events = POLLIN };
+		uint64_t now_ns = gt_now_ns();
+
+		end.fd = (int)syscall(SYS_pidfd_open, r->here[i], 0);
+		if (end.fd < 0)
+			continue;
+		if (now_ns < until_ns)
+			poll(&end, 1, (int)((until_ns - now_ns) / 1000000));
+		close(end.fd);
+	}
+}
+
+/* Launchers wait from one second (Open MPI) to half a minute (Slurm). */
 enum { LINGER_MS = 5000 };
 
 void gt_job_find(struct gt_job *job)
@@ -55,7 +176,7 @@ static bool is_among(const char *rank, const char *ranks)
 	return false;
 }
 
-/* In the child: its parent is the run. */
+/* In the child: its parent is the `gputrack run`. */
 static void add_runner(struct gt_info *info, const char *rank)
 {
 	char *list = gt_runners_add(gt_info_get(info, "runners"), rank, getppid());
@@ -64,7 +185,7 @@ static void add_runner(struct gt_info *info, const char *rank)
 	free(list);
 }
 
-/* Events are timed by the host's own clock. */
+/* Event times come from the host's own clock. */
 static void warn_of_hosts(const struct gt_info *theirs, const struct gt_info *ours,
 			  const char *rank)
 {
@@ -84,7 +205,7 @@ static int enter(const struct gt_job *job, struct gt_folder *made, const char *f
 	const char *ranks = gt_info_get(theirs, "ranks");
 	int e;
 
-	/* what somebody else has put there is not joined, whatever it says */
+	/* never join a folder of somebody else, whatever it says */
 	if (*ranks && gt_folder_is_own(folder) && !strcmp(gt_info_get(theirs, "job"), job->id) &&
 	    !is_among(job->rank, ranks)) {
 		char *all;
@@ -121,7 +242,7 @@ int gt_job_enter(const struct gt_job *job, struct gt_folder *made, const char *f
 	return e;
 }
 
-/* What there is to undo is told by who made it to who is left, for whom it may be to do. */
+/* The rank that made the folder tells the remaining ranks what to undo if none of them runs. */
 static void hand_over(struct gt_info *info, const struct gt_folder *made)
 {
 	if (made->made)
@@ -137,13 +258,13 @@ static void take_over(const struct gt_info *info, struct gt_folder *made)
 	made->put_further |= (undo & 4) != 0;
 }
 
-/* Off the list, with those who were killed and could not take themselves off. */
-static void strike_out(struct gt_info *info, const char *rank, struct gt_runners *others)
+/* Removes this rank from the list, and those that were killed and could not remove themselves. */
+static void remove_runner(struct gt_info *info, const char *rank, struct gt_runners *others)
 {
 	const char *before = gt_info_get(info, "ranks_killed");
 	char *killed;
 
-	gt_runners_look(others, gt_info_get(info, "runners"), rank);
+	gt_runners_check(others, gt_info_get(info, "runners"), rank);
 	gt_info_set(info, "runners", others->list);
 	gt_info_setf(info, "ranks_running", "%zu", others->count);
 	if (*others->killed &&
@@ -162,8 +283,8 @@ void gt_job_undo(const struct gt_job *job, const struct gt_folder *made)
 	struct gt_error unused;
 
 	take_over(info, &all);
-	strike_out(info, job->rank, &others);
-	/* ranks that ran have left what they recorded */
+	remove_runner(info, job->rank, &others);
+	/* ranks that ran have left recorded data */
 	if (others.count || *gt_info_get(info, "ranks_killed") || *gt_info_get(info, "ended")) {
 		hand_over(info, &all);
 		gt_run_info_write(info, made->path, &unused);
@@ -176,8 +297,8 @@ void gt_job_undo(const struct gt_job *job, const struct gt_folder *made)
 }
 
 /*
- * Of how they ended, the worst is kept: a rank that failed has failed the job. Of several signals
- * it is the first: the rest were ended by the launcher, on account of it.
+ * The worst end is recorded: a rank that failed has failed the job. Of several signals the first
+ * counts: the launcher ended the others because of it.
  */
 static void merge_end(struct gt_info *all, const struct gt_info *one)
 {
@@ -199,7 +320,7 @@ int gt_job_leave(struct gt_job *job, const char *folder, const struct gt_info *i
 	struct gt_info *all = gt_run_info_read(folder);
 
 	merge_end(all, info);
-	strike_out(all, job->rank, &job->others);
+	remove_runner(all, job->rank, &job->others);
 	*is_last = !job->others.count;
 	e = gt_run_info_write(all, folder, error);
 	gt_info_free(all);

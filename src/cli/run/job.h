@@ -4,22 +4,42 @@
  * the last of them to end reports on all.
  *
  * The recording's `info` says whose it is: job, ranks (those that have joined), ranks_running,
- * runners (who they are: runners.h), ranks_killed (whose `gputrack run` was killed).
+ * runners (the `gputrack run` of each rank), ranks_killed (ranks whose `gputrack run` was killed).
+ *
+ * `runners` is "RANK PID PLACE,…": the place is host and pid namespace, in which the pid has a
+ * meaning. A runner that is killed cannot remove itself from the list, so the others check whether
+ * it still exists.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "cli/folder.h"
-#include "cli/run/runners.h"
 #include "trace/info.h"
 
+struct gt_runners {
+	char *list;   /* who runs, or may: those at other places cannot be checked */
+	char *killed; /* ranks on the list that no longer run: "1,4", "" */
+	size_t count; /* on the list */
+	pid_t *here;  /* of these, at this place */
+	size_t here_count;
+};
+
+/* The list with one more, at this place; the caller frees it. */
+char *gt_runners_add(const char *list, const char *rank, pid_t pid);
+/* The list without this rank and without those that were killed. */
+void gt_runners_check(struct gt_runners *r, const char *list, const char *without);
+void gt_runners_fini(struct gt_runners *r);
+/* Waits until all at this place have ended, at most this long. */
+void gt_runners_wait(const struct gt_runners *r, int most_ms);
+
 struct gt_job {
-	const char *rank;         /* NULL: no rank of a job */
-	char id[128];             /* the same for all ranks of a job, on this host at least */
+	const char *rank;         /* NULL: not a rank of a job */
+	char id[128];             /* the same for all ranks of a job, at least on this host */
 	pid_t launcher;           /* our parent: likewise */
-	struct gt_runners others; /* since we left: who else is being run */
+	struct gt_runners others; /* set by gt_job_leave: the other runners */
 };
 
 void gt_job_find(struct gt_job *job);
@@ -33,14 +53,14 @@ int gt_job_enter(const struct gt_job *job, struct gt_folder *made, const char *f
 /* The program could not be started. */
 void gt_job_undo(const struct gt_job *job, const struct gt_folder *made);
 /*
- * The program has ended, as `info` tells: the recording's `info` is brought up to date. *is_last
- * when no other rank is being run, whether they have left or were killed.
+ * The program has ended as `info` says: updates the recording's `info`. *is_last is set if no other
+ * rank is running, whether they left or were killed.
  */
 int gt_job_leave(struct gt_job *job, const char *folder, const struct gt_info *info, bool *is_last,
 		 struct gt_error *error);
 /*
- * For a rank that was told to end and is not the last: until the last has reported, or a few
- * seconds. A launcher that ends a job kills whoever is left as soon as one has ended.
+ * For a rank that was interrupted and is not the last: waits a few seconds for the last to report.
+ * A launcher that ends a job kills all remaining ranks as soon as one has ended.
  */
 void gt_job_linger(const struct gt_job *job);
 void gt_job_fini(struct gt_job *job);

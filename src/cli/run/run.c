@@ -16,13 +16,11 @@
 #include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/run/device_sampler.h"
-#include "cli/doors.h"
+#include "cli/launch.h"
 #include "cli/run/end_watcher.h"
 #include "cli/folder.h"
 #include "cli/fail_options.h"
 #include "cli/run/job.h"
-#include "cli/launch.h"
-#include "cli/run_info.h"
 #include "cli/output.h"
 #include "cli/recorded.h"
 #include "cli/run/with_nsys.h"
@@ -491,11 +489,11 @@ int gt_cmd_run(int argc, char **argv)
 		status = unrecorded(&run);
 		goto free_fail_options;
 	}
-	gt_folder_settle(run.folder);
+	gt_folder_commit(run.folder);
 	is_last = finish_info(&run, pid, status, gt_now_ns() - begun);
 	gt_info_free(run.info);
 	verdict = is_last ? conclude(&run, &settings.fail) : GT_EXIT_DONE;
-	if (!is_last && gt_launch_was_told())
+	if (!is_last && gt_launch_was_interrupted())
 		gt_job_linger(&run.job);
 	gt_job_fini(&run.job);
 	if (WIFSIGNALED(status))

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/tool.h"
-#include "cli/levelzero_abi.h"
+#include "cli/driver_abi.h"
 #include "cli/stress/stress.h"
 
 enum { CALL_ALLOC, CALL_FREE, CALL_CLOSE };

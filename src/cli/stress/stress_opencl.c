@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/tool.h"
-#include "cli/opencl_abi.h"
+#include "cli/driver_abi.h"
 #include "cli/stress/stress.h"
 
 enum { CALL_CREATE, CALL_RELEASE, CALL_CLOSE };
