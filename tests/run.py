@@ -62,7 +62,7 @@ def run_meson(build, wanted, count, group="unit", tests=()):
 
 # What runs in the traced process, with threads: the thread sanitizer looks at it.
 THREADED = ("writer", "writer_descriptor", "writer_limits", "live",
-            "guest", "foreign", "python_frames")
+            "guest", "fork_guard", "python_frames")
 
 
 def programs_of(folder, tests):

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/process.h"
-#include "tracker/depot.h"
-#include "guest/foreign.h"
+#include "tracker/creation_sites.h"
+#include "guest/fork_guard.h"
 #include "guest/python.h"
 #include "guest/recorder.h"
 #include "guest/settings.h"
@@ -79,7 +79,7 @@ static void start_once(void)
 		home = page;
 		atomic_store(home, AT_HOME);
 	}
-	gt_foreign_start();
+	gt_fork_guard_start();
 	gt_recorder_start();
 	gt_tracker_start();
 }
@@ -109,10 +109,10 @@ static void move_in(void)
 			usleep(100);
 		return;
 	}
-	can_free = gt_foreign_restart();
+	can_free = gt_fork_guard_restart();
 	pthread_mutex_init(&placing, NULL);
 	gt_live_table_restart(can_free);
-	gt_depot_restart();
+	gt_creation_stacks_restart();
 	gt_python_restart();
 	gt_recorder_restart(can_free);
 	gt_tracker_restart(can_free);
@@ -154,7 +154,7 @@ static void settle(const struct visit *v)
 		move_in();
 }
 
-void gt_guest_settle(void)
+void gt_guest_set_up_child(void)
 {
 	struct visit visit;
 
@@ -163,9 +163,9 @@ void gt_guest_settle(void)
 	step_out(&visit);
 }
 
-void gt_guest_device_teller(int64_t (*teller)(void))
+void gt_guest_set_device_query(int64_t (*teller)(void))
 {
-	gt_meter_device_teller(teller);
+	gt_meter_set_device_query(teller);
 }
 
 uint16_t gt_guest_place(enum gt_api api, const char *name)
@@ -204,7 +204,7 @@ static void copy_array(struct gt_guest_call *g, const struct gt_function *fn, co
 		from = NULL;
 	if (from && count > GT_GUEST_HANDLES) {
 		to = g->more_handles = malloc(count * sizeof *to);
-		gt_meter_spoil();
+		gt_meter_invalidate();
 	}
 	if (from && to)
 		memcpy(to, from, count * sizeof *to);
@@ -251,7 +251,7 @@ static const struct gt_ending *end_one(struct gt_guest_call *g, const struct gt_
 			free(g->endings);
 		g->endings = more;
 		g->ending_room = room;
-		gt_meter_spoil();
+		gt_meter_invalidate();
 	}
 	gt_live_table_end(event, &g->endings[g->ending_count]);
 	return &g->endings[g->ending_count++];
@@ -294,7 +294,7 @@ static void take_stack(struct gt_guest_call *g, uint64_t now_ns)
 	if (!count)
 		return;
 	if (gt_live_table_is_on())
-		g->tracker_stack = gt_depot_put(frames, count);
+		g->tracker_stack = gt_creation_stack_put(frames, count);
 	if (!gt_recorder_is_on())
 		return;
 	count = gt_python_merge(frames, count, depth, gt_recorder_text_frame, now_ns);

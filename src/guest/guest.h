@@ -14,7 +14,7 @@
 #pragma once
 
 #include "event/call.h"
-#include "guest/export.h"
+#include "guest/recorder.h"
 #include "tracker/live_table.h"
 #include "tracker/tracker.h"
 
@@ -51,10 +51,10 @@ GT_EXPORT void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct 
 GT_EXPORT void gt_guest_name(const struct gt_guest_call *g, uint64_t handle, const char *name);
 
 /* Before anything else that is not a call: a child after fork gets a state of its own first. */
-GT_EXPORT void gt_guest_settle(void);
+GT_EXPORT void gt_guest_set_up_child(void);
 
 /* A door whose driver can tell how much device memory is used says how to ask it. */
-GT_EXPORT void gt_guest_device_teller(int64_t (*teller)(void));
+GT_EXPORT void gt_guest_set_device_query(int64_t (*teller)(void));
 
 /* Number of a place, told to the trace once; the same name and API give the same number. */
 GT_EXPORT uint16_t gt_guest_place(enum gt_api api, const char *name);

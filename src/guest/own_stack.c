@@ -10,14 +10,16 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/guest_file.h"
 #include "base/process.h"
-#include "guest/foreign.h"
+#include "guest/fork_guard.h"
 #include "tracker/meter.h"
-#include "guest/stack_cache.h"
 #include "trace/layout.h"
 
 enum {
@@ -25,6 +27,178 @@ enum {
 	PIPE_GAP_MAX = 64,
 	FRAME_BYTES_MAX = 1 << 20, /* of one whose size is known without a frame pointer */
 };
+
+/*
+ * The cache: stacks that this thread has had before, known again by their return addresses.
+ *
+ * Unwinding finds, frame by frame, where on the stack the next return address lies, and where frame
+ * pointers were saved: with both, the next frame lies where it lay. A stack that has been unwound
+ * once is remembered with those words: when the same place on the stack is reached again and each
+ * of them is unchanged, from the inside outwards, it is the same stack. Each word read lies in a
+ * frame that the words before it have proved to be there.
+ */
+enum {
+	CACHE_FRAMES = 80, /* longer stacks are not cached */
+	CACHE_WORDS = 2 * CACHE_FRAMES,
+	SETS = 16,
+	WAYS = 8,
+	CANDIDATES = 8,
+	LEARN_FREELY = 64,
+	TOUCHED = 4096,
+};
+
+/* A word on the stack by which it is known again: a return address or a saved frame pointer. */
+struct stack_word {
+	const uint64_t *at;
+	uint64_t value;
+};
+
+struct cached {
+	const void *frame; /* NULL: none */
+	uint32_t generation, count, word_count;
+	void *raw[CACHE_FRAMES];
+	struct stack_word words[CACHE_WORDS];
+};
+
+struct set {
+	struct cached ways[WAYS];
+	unsigned next; /* way to be replaced */
+	unsigned next_candidate;
+	uint32_t learnt, found; /* how often; what is not found again is not worth learning */
+	uint64_t candidates[CANDIDATES]; /* hashes of the last stacks that were not known */
+};
+
+/* A thread's own, in pages of their own: a signal handler may be the first to ask. */
+static __thread struct set *sets __attribute__((tls_model("initial-exec")));
+static _Atomic uint32_t generation;
+static pthread_key_t thread_end;
+static _Atomic bool cache_started;
+
+/* One function makes many calls from one place on the stack: they differ by the return address. */
+static struct set *set_of(const void *frame, const void *caller)
+{
+	uint64_t key = (uint64_t)(uintptr_t)frame ^ (uint64_t)(uintptr_t)caller << 20;
+
+	return &sets[gt_mix64(key) % SETS];
+}
+
+/* True when it was among the last ones, and worth it. */
+static bool is_candidate(struct set *set, uint64_t hash)
+{
+	if (set->learnt > LEARN_FREELY && set->learnt > set->found)
+		return false;
+	for (int i = 0; i < CANDIDATES; i++)
+		if (set->candidates[i] == hash) {
+			set->candidates[i] = 0;
+			return true;
+		}
+	set->candidates[set->next_candidate++ % CANDIDATES] = hash;
+	return false;
+}
+
+static bool is_same(const struct cached *k, const void *frame, uint32_t now, size_t room)
+{
+	if (k->frame != frame || k->generation != now || k->count > room)
+		return false;
+	/* inside out: only then is the next word known to be there */
+	for (uint32_t i = 0; i < k->word_count; i++)
+		if (*k->words[i].at != k->words[i].value)
+			return false;
+	return true;
+}
+
+/*
+ * Frames of a cached stack into `raw`, as unw_backtrace gave them from `frame`; 0: not cached.
+ * `caller` is any address in which most stacks differ.
+ */
+static size_t cache_find(const void *frame, const void *caller, void **raw, size_t room)
+{
+	uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
+	struct set *set;
+
+	if (!sets)
+		return 0;
+	set = set_of(frame, caller);
+	for (int i = 0; i < WAYS; i++) {
+		const struct cached *k = &set->ways[i];
+
+		if (is_same(k, frame, now, room)) {
+			set->found++;
+			memcpy(raw, k->raw, k->count * sizeof *raw);
+			return k->count;
+		}
+	}
+	return 0;
+}
+
+/*
+ * Offers what unw_backtrace gave. True when it gave the same a short while ago: the caller then
+ * finds the words by which to know the stack again, and passes them to cache_learn.
+ */
+static bool cache_wants(const void *frame, const void *caller, void *const *raw, size_t count)
+{
+	if (count < 2 || count > CACHE_FRAMES || !atomic_load(&cache_started))
+		return false;
+	if (!sets) {
+		void *pages = mmap(NULL, SETS * sizeof *sets, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (pages == MAP_FAILED)
+			return false;
+		sets = pages;
+		pthread_setspecific(thread_end, pages);
+	}
+	return is_candidate(set_of(frame, caller),
+			    gt_hash_bytes(raw, count * sizeof *raw) ^ (uint64_t)(uintptr_t)frame);
+}
+
+/* `words` are those of the stack, from the inside outwards; at most CACHE_WORDS. */
+static void cache_learn(const void *frame, const void *caller, void *const *raw, size_t count,
+			const struct stack_word *words, size_t word_count)
+{
+	struct set *set = set_of(frame, caller);
+	struct cached *k = &set->ways[set->next++ % WAYS];
+
+	set->learnt++;
+	/* a signal handler that comes in between finds nothing half written */
+	k->frame = NULL;
+	atomic_signal_fence(memory_order_seq_cst);
+	memcpy(k->raw, raw, count * sizeof *raw);
+	memcpy(k->words, words, word_count * sizeof *words);
+	k->count = (uint32_t)count;
+	k->word_count = (uint32_t)word_count;
+	k->generation = atomic_load(&generation);
+	atomic_signal_fence(memory_order_seq_cst);
+	k->frame = frame;
+}
+
+/* Addresses mean other code now: forgets all stacks, in all threads. */
+static void cache_forget(void)
+{
+	atomic_fetch_add(&generation, 1);
+}
+
+/* Makes the pages of the thread's cache resident, if it has one. */
+static void cache_touch(void)
+{
+	char *pages = (char *)sets;
+
+	/* written as it is: a page that is read first is the kernel's, and touched twice */
+	for (size_t i = 0; pages && i < SETS * sizeof *sets; i += TOUCHED)
+		__atomic_fetch_or(&pages[i], 0, __ATOMIC_RELAXED);
+}
+
+static void thread_ended(void *pages)
+{
+	sets = NULL;
+	munmap(pages, SETS * sizeof *sets);
+}
+
+static void cache_start(void)
+{
+	if (!pthread_key_create(&thread_end, thread_ended))
+		atomic_store(&cache_started, true);
+}
 
 /*
  * libunwind asks the kernel whether memory can be read by writing from it into a pipe, whose two
@@ -71,7 +245,7 @@ static void start(void)
 	int taken[GT_FD_FIRST], count = take_low_numbers(taken), first;
 	void *frames[4];
 
-	gt_stack_cache_start();
+	cache_start();
 	first = fcntl(count ? taken[0] : STDERR_FILENO, F_DUPFD_CLOEXEC, GT_FD_FIRST);
 	if (first >= 0)
 		close(first);
@@ -133,7 +307,7 @@ static bool is_behind(const struct place *frame, const struct place *caller, boo
  * just a register.
  */
 static size_t find_words(unw_context_t *context, void *const *raw, size_t count,
-			 struct gt_stack_word *words)
+			 struct stack_word *words)
 {
 	struct place frame, caller;
 	unw_cursor_t cursor;
@@ -152,10 +326,10 @@ static size_t find_words(unw_context_t *context, void *const *raw, size_t count,
 		if (i > 1 && by_bp) {
 			if (!frame.bp_at || *frame.bp_at != frame.bp)
 				return 0;
-			words[n++] = (struct gt_stack_word){ frame.bp_at, frame.bp };
+			words[n++] = (struct stack_word){ frame.bp_at, frame.bp };
 		}
-		words[n] = (struct gt_stack_word){ (const uint64_t *)(uintptr_t)caller.sp - 1,
-						   (uint64_t)(uintptr_t)raw[i] };
+		words[n] = (struct stack_word){ (const uint64_t *)(uintptr_t)caller.sp - 1,
+						(uint64_t)(uintptr_t)raw[i] };
 		/* a signal's frame has no return address there */
 		if (*words[n].at != words[n].value)
 			return 0;
@@ -169,46 +343,46 @@ __attribute__((noinline)) static int backtrace_from_here(void **raw, int room, c
 							 uint64_t now_ns)
 {
 	const void *frame = __builtin_frame_address(0);
-	struct gt_stack_word words[GT_STACK_CACHE_WORDS];
-	int count = (int)gt_stack_cache_find(frame, caller, raw, (size_t)room);
-	_Atomic uint32_t *place;
+	struct stack_word words[CACHE_WORDS];
+	int count = (int)cache_find(frame, caller, raw, (size_t)room);
+	_Atomic uint32_t *guard;
 	unw_context_t context;
 	size_t word_count;
 
 	if (count)
 		return count;
-	gt_meter_spoil();
-	place = gt_foreign_enter();
-	if (!place)
+	gt_meter_invalidate();
+	guard = gt_fork_guard_enter();
+	if (!guard)
 		return 0;
 	if (!can_use_libunwind(now_ns)) {
 		count = backtrace(raw, room);
-		gt_foreign_leave(place);
+		gt_fork_guard_leave(guard);
 		return count;
 	}
 	count = unw_backtrace(raw, room);
-	if (count > 0 && gt_stack_cache_wants(frame, caller, raw, (size_t)count) &&
+	if (count > 0 && cache_wants(frame, caller, raw, (size_t)count) &&
 	    !unw_getcontext(&context)) {
 		word_count = find_words(&context, raw, (size_t)count, words);
 		if (word_count)
-			gt_stack_cache_learn(frame, caller, raw, (size_t)count, words, word_count);
+			cache_learn(frame, caller, raw, (size_t)count, words, word_count);
 	}
-	gt_foreign_leave(place);
+	gt_fork_guard_leave(guard);
 	return count;
 }
 
 static bool start_if_needed(void)
 {
-	_Atomic uint32_t *place;
+	_Atomic uint32_t *guard;
 
 	if (atomic_load_explicit(&has_started, memory_order_acquire))
 		return true;
-	place = gt_foreign_enter();
-	if (!place)
+	guard = gt_fork_guard_enter();
+	if (!guard)
 		return false;
 	pthread_once(&once, start);
 	atomic_store_explicit(&has_started, true, memory_order_release);
-	gt_foreign_leave(place);
+	gt_fork_guard_leave(guard);
 	return true;
 }
 
@@ -231,15 +405,15 @@ size_t gt_unwind(uint64_t *frames, size_t most, const void *caller, uint64_t now
 	return kept;
 }
 
-void gt_unwind_forget(void)
+void gt_unwind_flush(void)
 {
-	_Atomic uint32_t *place;
+	_Atomic uint32_t *guard;
 
-	gt_stack_cache_forget();
-	if (atomic_load(&pipe_is_gone) || !(place = gt_foreign_enter()))
+	cache_forget();
+	if (atomic_load(&pipe_is_gone) || !(guard = gt_fork_guard_enter()))
 		return;
 	unw_flush_cache(unw_local_addr_space, 0, 0);
-	gt_foreign_leave(place);
+	gt_fork_guard_leave(guard);
 }
 
 void gt_unwind_warm(void)
@@ -249,5 +423,5 @@ void gt_unwind_warm(void)
 	/* new, the same once more and learnt, known: whatever each of them takes */
 	for (int i = 0; i < 3; i++)
 		gt_unwind(frames, GT_STACK_FRAMES_MAX, __builtin_return_address(0), gt_now_ns());
-	gt_stack_cache_touch();
+	cache_touch();
 }

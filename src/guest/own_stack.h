@@ -15,4 +15,4 @@ size_t gt_unwind(uint64_t *frames, size_t most, const void *caller, uint64_t now
 void gt_unwind_warm(void);
 
 /* Code was unloaded: what is known of old addresses is no longer true. */
-void gt_unwind_forget(void);
+void gt_unwind_flush(void);

@@ -12,9 +12,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "guest/foreign.h"
-#include "guest/loaded.h"
-#include "guest/python_layout.h"
+#include "guest/fork_guard.h"
+#include "guest/loaded_modules.h"
 
 enum {
 	KNOWN = 1024, /* places in code that are remembered */
@@ -272,7 +271,7 @@ static bool look(void)
 	unsigned major = 0, minor = 0;
 	struct span span;
 
-	if (!gt_loaded_find(names, at, NAMES, &adds) || !at[THREAD_STATE])
+	if (!gt_modules_find_symbols(names, at, NAMES, &adds) || !at[THREAD_STATE])
 		return false;
 	python.thread_state = (void *(*)(void))at[THREAD_STATE];
 	python.code_type = at[CODE_TYPE];
@@ -301,14 +300,14 @@ static bool is_due(uint64_t now_ns)
 /* Looks for Python once a second, until there is one. Who comes meanwhile waits for the answer. */
 static bool is_here(uint64_t now_ns)
 {
-	_Atomic uint32_t *place;
+	_Atomic uint32_t *guard;
 
 	if (atomic_load_explicit(&found, memory_order_acquire))
 		return true;
 	if (!is_due(now_ns))
 		return false;
-	place = gt_foreign_enter();
-	if (!place)
+	guard = gt_fork_guard_enter();
+	if (!guard)
 		return false;
 	pthread_mutex_lock(&lock);
 	if (!atomic_load(&found) && is_due(now_ns)) {
@@ -317,7 +316,7 @@ static bool is_here(uint64_t now_ns)
 		atomic_store(&looked_ns, now_ns);
 	}
 	pthread_mutex_unlock(&lock);
-	gt_foreign_leave(place);
+	gt_fork_guard_leave(guard);
 	return atomic_load(&found);
 }
 

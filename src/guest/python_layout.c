@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* python_layout.c - where CPython keeps what we read, and how its line tables are read. */
-#include "guest/python_layout.h"
+#include "guest/python.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +21,7 @@
 
 #include "base/guest_file.h"
 #include "base/process.h"
-#include "guest/own_modules.h"
-#include "guest/say.h"
+#include "guest/loaded_modules.h"
 #include "guest/settings.h"
 #include "guest/own_stack.h"
 #include "trace/layout.h"
@@ -115,13 +115,15 @@ static void stopped(struct gt_writer *w, void *context, int error)
 	if (error == -ETIME)
 		return; /* as asked */
 	if (error == -EFBIG && gt_settings_get()->max_bytes) {
-		gt_say("recording stopped: %s is as large as it may get; the program runs on, what "
-		       "was recorded can be read",
-		       gt_settings_get()->recording);
+		gt_stderr_line("recording stopped: %s is as large as it may get; the program runs "
+			       "on, what "
+			       "was recorded can be read",
+			       gt_settings_get()->recording);
 		return;
 	}
-	gt_say("recording stopped: %s, in %s; the program runs on, what was recorded can be read",
-	       strerror(-error), gt_settings_get()->recording);
+	gt_stderr_line(
+		"recording stopped: %s, in %s; the program runs on, what was recorded can be read",
+		strerror(-error), gt_settings_get()->recording);
 }
 
 /* Room for the counter that is really there: a hole could kill who writes into it. */
@@ -196,8 +198,8 @@ static void open_writer(void)
 	gt_modules_restart();
 	e = open_trace(&w, folder);
 	if (e) {
-		gt_say("cannot record into %s: %s; the program runs on untracked", folder,
-		       strerror(-e));
+		gt_stderr_line("cannot record into %s: %s; the program runs on untracked", folder,
+			       strerror(-e));
 		return;
 	}
 	write_info(w);
@@ -292,7 +294,7 @@ void gt_recorder_tick(uint64_t now_ns)
 	if (now_ns - last < TICK_NS ||
 	    !atomic_compare_exchange_strong(&last_tick_ns, &last, now_ns) || !gt_modules_unloaded())
 		return;
-	gt_unwind_forget();
+	gt_unwind_flush();
 	w = atomic_load_explicit(&writer, memory_order_acquire);
 	if (w)
 		gt_writer_forget_stacks(w);
@@ -332,4 +334,35 @@ void gt_recorder_leave(const void *call)
 
 	if (w && self.lane && self.of == w)
 		gt_lane_leave(self.lane, call);
+}
+
+/* The controls beyond ASCII, in UTF-8: U+0080 to U+009F. */
+static bool is_c1(const char *at)
+{
+	return (unsigned char)at[0] == 0xc2 && (unsigned char)at[1] >= 0x80 &&
+	       (unsigned char)at[1] < 0xa0;
+}
+
+void gt_stderr_line(const char *format, ...)
+{
+	static const char prefix[] = "gputrack: ";
+	char line[1024];
+	size_t used = sizeof prefix - 1;
+	va_list args;
+	int n, saved = errno;
+
+	memcpy(line, prefix, used);
+	va_start(args, format);
+	n = vsnprintf(line + used, sizeof line - used - 1, format, args);
+	va_end(args);
+	if (n > 0)
+		used += (size_t)n < sizeof line - used - 1 ? (size_t)n : sizeof line - used - 2;
+	/* names of files come from outside; a terminal must not obey them */
+	for (size_t i = sizeof prefix - 1; i < used; i++)
+		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f || is_c1(line + i))
+			line[i] = '?';
+	line[used++] = '\n';
+	/* one write, so that it does not mix with the program's lines; without stderr, unheard */
+	gt_write_without_signals(STDERR_FILENO, line, used, true);
+	errno = saved;
 }

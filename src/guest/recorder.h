@@ -8,6 +8,9 @@
 #include "event/event.h"
 #include "trace/layout.h"
 
+/* Functions that doors may call; everything else in the recorder library is hidden. */
+#define GT_EXPORT __attribute__((visibility("default")))
+
 /* Opens the trace if the settings ask for one; says one line if that fails. */
 void gt_recorder_start(void);
 /* True when events should be recorded. */
@@ -42,3 +45,9 @@ void gt_recorder_leave(const void *call);
 
 /* The calling thread's number, remembered. */
 uint32_t gt_thread_id(void);
+
+/*
+ * Writes "gputrack: …" with a newline to stderr, in one write: the one line that the program's
+ * stderr gets from us when something failed. Callers do not repeat themselves.
+ */
+GT_EXPORT void gt_stderr_line(const char *format, ...) __attribute__((format(printf, 1, 2)));

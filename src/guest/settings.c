@@ -103,7 +103,7 @@ static void read_watch(void)
 	bool checker = is_set("ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER");
 
 	settings.log_level = GT_LOG_OFF;
-	settings.watch = checker || own_log || own_csv;
+	settings.tracker = checker || own_log || own_csv;
 	if (checker && is_set("ZEL_ENABLE_LOADER_LOGGING"))
 		read_loader_log();
 	if (own_log) {
@@ -118,7 +118,7 @@ static void read_watch(void)
 	/* a path that cannot be kept is told of when it is used */
 	if (own_csv && !settings.csv)
 		settings.csv = own_csv;
-	settings.csv_more = is_set("GPUTRACK_CSV_MORE");
+	settings.csv_extended = is_set("GPUTRACK_CSV_MORE");
 	settings.warn_kb = number_of("GPUTRACK_WARN_KB", 0);
 	settings.verdict_kb = number_of("GPUTRACK_VERDICT_KB", VERDICT_KB_DEFAULT);
 }

@@ -21,10 +21,10 @@ struct gt_settings {
 	uint64_t max_bytes;    /* of the whole recording; 0: any */
 	uint64_t until_ns;     /* of CLOCK_MONOTONIC: record no longer; 0: to the end */
 
-	bool watch;      /* the resource tracker: process metrics around every call */
-	const char *csv; /* its CSV, without the pid; NULL: none */
-	bool csv_more;   /* … with the further columns */
-	const char *log; /* its log, absolute; NULL: none, or the console */
+	bool tracker;      /* the resource tracker: process metrics around every call */
+	const char *csv;   /* its CSV, without the pid; NULL: none */
+	bool csv_extended; /* … with the further columns */
+	const char *log;   /* its log, absolute; NULL: none, or the console */
 	bool log_to_console, log_name_too_long;
 	enum gt_log_level log_level; /* GT_LOG_OFF: no log */
 	int64_t warn_kb;             /* residue above this is warned of … */

@@ -15,7 +15,6 @@
 #include "base/guest_file.h"
 #include "base/process.h"
 #include "guest/recorder.h"
-#include "guest/say.h"
 #include "guest/settings.h"
 
 enum { ROW_MAX = 1024, COLUMNS_MAX = 32, BATCH_MAX = 32 * ROW_MAX, SPINS_MAX = 200 };
@@ -133,8 +132,8 @@ static void write_all(const char *text, size_t size, uint64_t now_ns)
 
 	if (n == (ssize_t)size)
 		return;
-	gt_say("the tracker's CSV ends here: %s; the program runs on",
-	       n < 0 ? strerror(errno) : "disk full");
+	gt_stderr_line("the tracker's CSV ends here: %s; the program runs on",
+		       n < 0 ? strerror(errno) : "disk full");
 	gt_append_file_close(&file);
 }
 
@@ -148,8 +147,9 @@ void gt_csv_start(void)
 	if (!s->csv)
 		return;
 	if (!name_file(path, s->csv, 1)) {
-		gt_say("cannot write the tracker's CSV: its name is too long; the program runs on "
-		       "without it");
+		gt_stderr_line(
+			"cannot write the tracker's CSV: its name is too long; the program runs on "
+			"without it");
 		return;
 	}
 	for (int image = 2; is_own_past(path) && name_file(path, s->csv, image); image++)
@@ -157,8 +157,9 @@ void gt_csv_start(void)
 	strcpy(opened, path);
 	e = gt_append_file_open(&file, opened, O_CREAT | O_TRUNC | O_NOFOLLOW, GT_APPEND_FILE);
 	if (e) {
-		gt_say("cannot write the tracker's CSV %s: %s; the program runs on without it",
-		       path, gt_append_file_error(e));
+		gt_stderr_line(
+			"cannot write the tracker's CSV %s: %s; the program runs on without it",
+			path, gt_append_file_error(e));
 		return;
 	}
 	gt_recorder_info("csv", opened);
@@ -166,7 +167,7 @@ void gt_csv_start(void)
 		memset(batches[i].text, 0, sizeof batches[i].text);
 	write_all(line,
 		  (size_t)snprintf(line, sizeof line, "%s%s\n", header,
-				   s->csv_more ? more_header : ""),
+				   s->csv_extended ? more_header : ""),
 		  start_ns);
 	/* last, when all is there that we need */
 	gt_meter_read(&before);
@@ -220,7 +221,7 @@ static void make_row(const char *function, const struct gt_meter *now, int64_t t
 	at = put_field(at, c++,
 		       counters.bytes[GT_MEMORY_DEVICE] + counters.bytes[GT_MEMORY_SHARED] +
 			       counters.bytes[GT_MEMORY_HOST]);
-	if (gt_settings_get()->csv_more)
+	if (gt_settings_get()->csv_extended)
 		at = put_more(at, c);
 	*at++ = '\n';
 	next_batch->size = (size_t)(at - next_batch->text);

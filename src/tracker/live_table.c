@@ -58,7 +58,7 @@ static bool is_same(const struct gt_entry *a, const struct gt_entry *b)
 
 static void remember_owned(const struct gt_entry *entry)
 {
-	gt_meter_spoil();
+	gt_meter_invalidate();
 	pthread_mutex_lock(&owned.lock);
 	if (owned.count == owned.room) {
 		size_t room = owned.room ? owned.room * 2 : 16;
@@ -147,7 +147,7 @@ static void leave(struct shard *s)
 	inside = false;
 }
 
-void gt_live_table_keep_costs(void)
+void gt_live_table_enable_costs(void)
 {
 	gt_live_table_start();
 	atomic_store(&with_costs, true);
@@ -252,7 +252,7 @@ enum gt_change gt_live_table_apply(const struct gt_event *event, struct gt_endin
 	if (change == GT_CHANGE_BORN && is_owned(entry))
 		remember_owned(entry);
 	if (s->live.slots_used != slots)
-		gt_meter_spoil();
+		gt_meter_invalidate();
 	leave(s);
 	return change;
 }
@@ -300,7 +300,7 @@ void gt_live_table_restore(const struct gt_ending *ending)
 	leave(s);
 }
 
-size_t gt_live_table_bury(uint64_t owner)
+size_t gt_live_table_end_owned(uint64_t owner)
 {
 	struct gt_entry entry, *alive;
 	size_t count = 0;
@@ -364,7 +364,7 @@ struct gt_entry *gt_live_table_snapshot(size_t *count,
 	*count = 0;
 	if (!gt_live_table_is_on() || inside)
 		return NULL;
-	gt_meter_spoil();
+	gt_meter_invalidate();
 	inside = true;
 	for (size_t i = 0; i < SHARDS; i++) {
 		pthread_mutex_lock(&shards[i].lock);
@@ -400,7 +400,7 @@ static bool take(const struct gt_entry *copy)
 	return is_there;
 }
 
-struct gt_entry *gt_live_table_take_along(const struct gt_entry *owner, size_t *count)
+struct gt_entry *gt_live_table_end_dependents(const struct gt_entry *owner, size_t *count)
 {
 	struct gt_entry key = *owner, *list = gt_live_table_snapshot(count, goes_along, &key);
 	size_t taken = 0;

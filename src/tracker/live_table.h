@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #include "event/event.h"
-#include "guest/export.h"
+#include "guest/recorder.h"
 #include "ledger/live.h"
 
 GT_EXPORT void gt_live_table_start(void);
@@ -39,18 +39,18 @@ struct gt_ending {
  */
 enum gt_change gt_live_table_apply(const struct gt_event *event, struct gt_ending *replaced);
 
-/* Charges a call to a living resource; needs gt_live_table_keep_costs. */
+/* Charges a call to a living resource; needs gt_live_table_enable_costs. */
 void gt_live_table_charge(enum gt_kind kind, uint64_t handle, const struct gt_cost *cost);
-void gt_live_table_keep_costs(void);
+void gt_live_table_enable_costs(void);
 /* Takes the memory that the first entries will need. */
 void gt_live_table_warm(void);
 
 void gt_live_table_end(const struct gt_event *event, struct gt_ending *ending);
 void gt_live_table_restore(const struct gt_ending *ending);
 /* Ends what dies with an owner that has ended; gives the number of entries. */
-size_t gt_live_table_bury(uint64_t owner);
+size_t gt_live_table_end_owned(uint64_t owner);
 /* Ends what goes with an owner that takes it along: a copy of it, which the caller frees. */
-struct gt_entry *gt_live_table_take_along(const struct gt_entry *owner, size_t *count);
+struct gt_entry *gt_live_table_end_dependents(const struct gt_entry *owner, size_t *count);
 
 /*
  * A copy of all entries that `wanted` agrees to, newest first; the caller frees it. NULL and 0

@@ -16,9 +16,8 @@
 
 #include "base/guest_file.h"
 #include "base/process.h"
-#include "guest/foreign.h"
+#include "guest/fork_guard.h"
 #include "guest/recorder.h"
-#include "guest/say.h"
 
 enum { LINE_MAX_BYTES = 8192 };
 
@@ -38,18 +37,18 @@ static _Atomic bool is_child;
  */
 static int64_t zone_at(time_t now)
 {
-	_Atomic uint32_t *place;
+	_Atomic uint32_t *guard;
 	struct tm local;
 
 	if (now / QUARTER_S == atomic_load(&zone_quarter) || atomic_load(&is_child))
 		return atomic_load(&zone_s);
-	place = gt_foreign_enter();
-	if (!place)
+	guard = gt_fork_guard_enter();
+	if (!guard)
 		return atomic_load(&zone_s);
 	if (localtime_r(&now, &local))
 		atomic_store(&zone_s, local.tm_gmtoff);
 	atomic_store(&zone_quarter, now / QUARTER_S);
-	gt_foreign_leave(place);
+	gt_fork_guard_leave(guard);
 	return atomic_load(&zone_s);
 }
 
@@ -91,16 +90,16 @@ void gt_log_start(void)
 		return;
 	}
 	if (s->log_name_too_long)
-		gt_say("cannot write the log: its name is too long; the program runs on "
-		       "without it");
+		gt_stderr_line("cannot write the log: its name is too long; the program runs on "
+			       "without it");
 	if (!s->log)
 		return;
 	strcpy(folder, s->log);
 	mkdir(dirname(folder), 0755); /* if that fails, open says what is wrong */
 	e = gt_append_file_open(&file, s->log, O_CREAT, GT_APPEND_STREAM);
 	if (e) {
-		gt_say("cannot write the log %s: %s; the program runs on without it", s->log,
-		       gt_append_file_error(e));
+		gt_stderr_line("cannot write the log %s: %s; the program runs on without it",
+			       s->log, gt_append_file_error(e));
 		return;
 	}
 	least = s->log_level;
@@ -148,8 +147,9 @@ static void put(const char *line, size_t size)
 	}
 	n = gt_append_file_write(&file, line, size, gt_now_ns());
 	if (n != (ssize_t)size && !atomic_exchange(&has_failed, true))
-		gt_say("the tracker's log lacks lines from here on: %s; the program runs on",
-		       n < 0 ? strerror(errno) : "disk full");
+		gt_stderr_line(
+			"the tracker's log lacks lines from here on: %s; the program runs on",
+			n < 0 ? strerror(errno) : "disk full");
 }
 
 void gt_log(enum gt_log_level level, const char *format, ...)

@@ -166,7 +166,7 @@ static struct {
 	_Atomic int64_t size_kb, rss_kb, data_kb, anon_kb;
 } latest;
 
-void gt_meter_last(struct gt_meter *m)
+void gt_meter_latest(struct gt_meter *m)
 {
 	*m = (struct gt_meter){
 		.size_kb = atomic_load_explicit(&latest.size_kb, memory_order_relaxed),
@@ -183,7 +183,7 @@ static void keep_latest(_Atomic int64_t *kept, int64_t value)
 		atomic_store_explicit(kept, value, memory_order_relaxed);
 }
 
-void gt_meter_own(int64_t kb)
+void gt_meter_exclude(int64_t kb)
 {
 	atomic_fetch_add(&own_kb, kb);
 }
@@ -200,12 +200,12 @@ static void tell(struct gt_meter *m)
 		pages[5] * page_kb() - own - atomic_load_explicit(&stack_kb, memory_order_relaxed);
 }
 
-void gt_meter_spoil(void)
+void gt_meter_invalidate(void)
 {
 	reading.holds = false;
 }
 
-bool gt_meter_again(struct gt_meter *m)
+bool gt_meter_reuse(struct gt_meter *m)
 {
 	if (!reading.holds)
 		return false;
@@ -282,7 +282,7 @@ static int64_t (*_Atomic device_teller)(void);
 static _Atomic int64_t device_used = -1;
 static _Atomic uint64_t device_asked_ns;
 
-void gt_meter_device_teller(int64_t (*teller)(void))
+void gt_meter_set_device_query(int64_t (*teller)(void))
 {
 	atomic_store(&device_teller, teller);
 }

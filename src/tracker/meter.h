@@ -20,13 +20,13 @@ struct gt_meter {
 /* Zeroes where /proc cannot be read. */
 void gt_meter_read(struct gt_meter *m);
 /* What was read last, by any thread: each number by itself. */
-void gt_meter_last(struct gt_meter *m);
+void gt_meter_latest(struct gt_meter *m);
 /* Memory that we have mapped and touched, not to be told as the program's; negative: it is gone. */
-void gt_meter_own(int64_t kb);
+void gt_meter_exclude(int64_t kb);
 /* We have taken memory for ourselves: what this thread read last no longer tells of the program. */
-void gt_meter_spoil(void);
+void gt_meter_invalidate(void);
 /* Gives what this thread read last, unless it was spoilt since, or never read. */
-bool gt_meter_again(struct gt_meter *m);
+bool gt_meter_reuse(struct gt_meter *m);
 /* VmPeak as far as it is known after `m` was read. */
 int64_t gt_meter_peak_kb(const struct gt_meter *m, uint64_t now_ns);
 int64_t gt_meter_threads(void);
@@ -40,7 +40,7 @@ int64_t gt_meter_open_files(void);
  */
 int64_t gt_meter_device_used(void);
 void gt_meter_ask_device(uint64_t now_ns);
-void gt_meter_device_teller(int64_t (*teller)(void));
+void gt_meter_set_device_query(int64_t (*teller)(void));
 /* In a child after fork, where kept descriptors still show the parent. */
 void gt_meter_restart(void);
 

@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 #include "base/process.h"
-#include "tracker/depot.h"
-#include "tracker/leftovers.h"
+#include "tracker/creation_sites.h"
 #include "tracker/log.h"
 #include "guest/recorder.h"
 #include "guest/settings.h"
@@ -51,6 +50,11 @@ bool gt_tracker_is_on(void)
 	return on;
 }
 
+bool gt_tracker_has_warned(void)
+{
+	return atomic_load(&warned);
+}
+
 /* What first calls need of the program's own stack: a frame that is not for any thread. */
 static __attribute__((noinline)) void touch_stack(void)
 {
@@ -80,7 +84,7 @@ static bool has_thread_end;
 static void thread_ended(void *unused)
 {
 	(void)unused;
-	gt_meter_own(-own.kb);
+	gt_meter_exclude(-own.kb);
 }
 
 /* A later thread's first stack takes memory that must not look like the program's. */
@@ -95,7 +99,7 @@ static void warm_thread(void)
 	before = gt_meter_touched_kb();
 	gt_unwind_warm();
 	own.kb = gt_meter_touched_kb() - before;
-	gt_meter_own(own.kb);
+	gt_meter_exclude(own.kb);
 	pthread_setspecific(thread_end, &own);
 }
 
@@ -108,7 +112,7 @@ static void warm(void)
 	gt_live_table_warm();
 	if (gt_settings_get()->stack_depth) {
 		gt_unwind_warm();
-		gt_depot_warm();
+		gt_creation_stacks_warm();
 	}
 	/* the first thread has its stacks before the first row */
 	own.is_there = true;
@@ -120,10 +124,10 @@ static void warm(void)
 
 void gt_tracker_start(void)
 {
-	if (!gt_settings_get()->watch)
+	if (!gt_settings_get()->tracker)
 		return;
 	has_thread_end = !pthread_key_create(&thread_end, thread_ended);
-	gt_live_table_keep_costs();
+	gt_live_table_enable_costs();
 	gt_log_start();
 	warm();
 	gt_csv_start();
@@ -192,10 +196,10 @@ void gt_tracker_before(struct gt_tracker_call *w, uint64_t came_ns)
 	w->touched_kb = -1;
 	/* what a call costs that is not alone cannot be told: another's reading will do */
 	if (!w->alone && !gt_log_wants(GT_LOG_DEBUG)) {
-		gt_meter_last(&w->before);
+		gt_meter_latest(&w->before);
 		return;
 	}
-	if (is_the_next_moment(w, came_ns) && gt_meter_again(&w->before)) {
+	if (is_the_next_moment(w, came_ns) && gt_meter_reuse(&w->before)) {
 		w->touched_kb = last_call.touched_kb;
 		return;
 	}
@@ -297,7 +301,7 @@ static int64_t left_behind(int64_t anon_kb, int64_t size_kb)
 	return kb > 0 ? kb : 0;
 }
 
-static int64_t label_residue(int label)
+int64_t gt_tracker_residue_kb(enum gt_label label)
 {
 	return left_behind(atomic_load(&labels[label].left_anon_kb),
 			   atomic_load(&labels[label].left_size_kb));
@@ -406,11 +410,11 @@ static void log_failure(const struct gt_call *call)
 /* What a handle has cost is no longer a living one's; and what dies with it is gone too. */
 static void forget(struct gt_tracker_call *w, const struct gt_ending *ending)
 {
-	size_t orphans = gt_live_table_bury(ending->gone.handle);
+	size_t orphans = gt_live_table_end_owned(ending->gone.handle);
 
 	if (gt_kinds[gt_entry_kind(&ending->gone)].habits & GT_TAKES) {
 		size_t taken;
-		struct gt_entry *list = gt_live_table_take_along(&ending->gone, &taken);
+		struct gt_entry *list = gt_live_table_end_dependents(&ending->gone, &taken);
 
 		for (size_t i = 0; i < taken; i++)
 			count(w, gt_entry_kind(&list[i]), -1, list[i].size);
@@ -458,7 +462,7 @@ void gt_tracker_finish(struct gt_tracker_call *w, const struct gt_call *call,
 		if (endings[i].change == GT_CHANGE_ENDED)
 			forget(w, &endings[i]);
 	count_threads(call->ended_ns);
-	if (gt_settings_get()->csv_more)
+	if (gt_settings_get()->csv_extended)
 		gt_meter_ask_device(call->ended_ns);
 	gt_csv_row(gt_function_names[call->function], &w->after, atomic_load(&threads), &w->change,
 		   &now, call->ended_ns);
@@ -467,70 +471,4 @@ void gt_tracker_finish(struct gt_tracker_call *w, const struct gt_call *call,
 	for (size_t i = 0; i < ending_count; i++)
 		if (endings[i].change == GT_CHANGE_ENDED)
 			settle(&endings[i], &cost);
-}
-
-/* What is left of each label, each in `format`; gives the sum. */
-static int64_t put_residue(char *text, size_t size, const char *format)
-{
-	size_t used = 0;
-	int64_t total = 0;
-
-	*text = '\0';
-	for (int i = 0; i < GT_LABEL_COUNT; i++) {
-		int64_t kb = label_residue(i);
-
-		total += kb;
-		if (kb && used < size)
-			used += (size_t)snprintf(text + used, size - used, format, gt_labels[i],
-						 kb);
-	}
-	return total;
-}
-
-/* The sums are told however small; whether they are a leak, the threshold says, and apart. */
-static void log_residue(void)
-{
-	int64_t least = gt_settings_get()->verdict_kb;
-	char text[2048];
-	int64_t total = put_residue(text, sizeof text, "  %s leaks: %" PRId64 " KB\n");
-	bool is_leak = total > least;
-	enum gt_log_level level = is_leak              ? GT_LOG_ERROR :
-				  atomic_load(&warned) ? GT_LOG_WARNING :
-							 GT_LOG_INFO;
-
-	if (!total) {
-		gt_log(level, "no memory leaks: 0 KB left behind by the driver in all%s",
-		       level == GT_LOG_WARNING ? ", what was warned of has been given back" : "");
-		return;
-	}
-	gt_log(level,
-	       "\n=== MEMORY LEAK SUMMARY ===\n%s  TOTAL LEAKS: %" PRId64
-	       " KB\n===========================",
-	       text, total);
-	if (!is_leak)
-		gt_log(level,
-		       "TOTAL LEAKS of %" PRId64 " KB are not above %" PRId64
-		       " KB (GPUTRACK_VERDICT_KB): they may be the driver's caches",
-		       total, least);
-}
-
-/* "6464 KB, CommandList 6400, EventPool 64" */
-static void record_residue(void)
-{
-	char text[2048], whole[sizeof text + 32];
-	int64_t total = put_residue(text, sizeof text, ", %s %" PRId64);
-
-	snprintf(whole, sizeof whole, "%" PRId64 " KB%s", total, text);
-	gt_recorder_info("residue", whole);
-}
-
-void gt_tracker_end(void)
-{
-	if (!on)
-		return;
-	record_residue();
-	if (!gt_log_wants(GT_LOG_CRITICAL))
-		return;
-	log_residue();
-	gt_leftovers_log();
 }

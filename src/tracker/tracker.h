@@ -26,6 +26,10 @@ struct gt_tracker_call {
 
 void gt_tracker_start(void);
 bool gt_tracker_is_on(void);
+/* True once residue has been warned of. */
+bool gt_tracker_has_warned(void);
+/* Driver residue left by the destroyed handles of a label. */
+int64_t gt_tracker_residue_kb(enum gt_label label);
 /* In a child after fork. `can_take`: no lock of malloc's can be held by a thread that is gone. */
 void gt_tracker_restart(bool can_take);
 /* At the end of the process: what was left behind, and what is still alive. */

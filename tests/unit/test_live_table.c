@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "guest/own_modules.h"
+#include "guest/loaded_modules.h"
 #include "guest/recorder.h"
 
 #include "test_scratch.h"
@@ -79,8 +79,8 @@ static void what_dies_with_its_owner_does_so_after_a_failed_end(void **state)
 	ending = end(GT_FN_zeMemPutIpcHandle, HANDLE);
 	gt_live_table_restore(&ending);
 	end(GT_FN_zeMemPutIpcHandle, HANDLE + 1);
-	assert_int_equal(gt_live_table_bury(OWNER), 2);
-	assert_int_equal(gt_live_table_bury(OWNER), 0);
+	assert_int_equal(gt_live_table_end_owned(OWNER), 2);
+	assert_int_equal(gt_live_table_end_owned(OWNER), 0);
 	assert_int_equal(end(GT_FN_zeMemPutIpcHandle, HANDLE).change, GT_CHANGE_NONE);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_nsys.c - Nsight's numbers as rows, and the calls that events are made in. */
-#include "capture/nsys/nsys_calls.h"
+#include "capture/nsys/nsys_origins.h"
 #include "capture/nsys/nsys_kinds.h"
 
 #include <setjmp.h>

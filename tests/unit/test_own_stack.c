@@ -134,7 +134,7 @@ static void nothing_is_known_after_forgetting(void **unused)
 {
 	for (int i = 0; i < 1000; i++) {
 		if (i % 10 == 0)
-			gt_unwind_forget();
+			gt_unwind_flush();
 		go_on(3);
 	}
 }

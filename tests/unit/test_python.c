@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_python.c - lines of Python code are right in every version, and odd tables do no harm. */
-#include "guest/python_layout.h"
+#include "guest/python.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "guest/foreign.h"
+#include "guest/fork_guard.h"
 #include "guest/python.h"
 
 /* What the reader asks the process for, as Python 3.12 has it. */
@@ -147,7 +147,7 @@ static int read_as_child(unsigned first)
 	(void)first;
 	return 0;
 #else
-	gt_foreign_restart();
+	gt_fork_guard_restart();
 	gt_python_restart();
 	return are_right(first) ? 0 : 1;
 #endif
@@ -207,6 +207,6 @@ int main(void)
 	};
 
 	make_codes();
-	gt_foreign_start();
+	gt_fork_guard_start();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

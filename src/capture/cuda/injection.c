@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "guest/say.h"
+#include "guest/recorder.h"
 #include "guest/settings.h"
 
 /* Why CUPTI would not have us, and what helps. */
@@ -20,16 +20,17 @@ static void say_refused(const struct gt_cupti *cupti, CUptiResult result)
 	const char *text = NULL;
 
 	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-		gt_say("CUDA is not tracked in process %d: another profiler (Nsight, "
-		       "compute-sanitizer, PyTorch's) has it; the program runs on; stop that one, "
-		       "or use `gputrack attach -p %d`",
-		       (int)getpid(), (int)getpid());
+		gt_stderr_line(
+			"CUDA is not tracked in process %d: another profiler (Nsight, "
+			"compute-sanitizer, PyTorch's) has it; the program runs on; stop that one, "
+			"or use `gputrack attach -p %d`",
+			(int)getpid(), (int)getpid());
 		return;
 	}
 	cupti->text_of(result, &text);
-	gt_say("CUDA is not tracked in process %d: %s says %s (%d); the program runs on; "
-	       "`gputrack doctor` tells what is missing",
-	       (int)getpid(), cupti->path, text ? text : "error", (int)result);
+	gt_stderr_line("CUDA is not tracked in process %d: %s says %s (%d); the program runs on; "
+		       "`gputrack doctor` tells what is missing",
+		       (int)getpid(), cupti->path, text ? text : "error", (int)result);
 }
 
 static void subscribe(void)
@@ -55,16 +56,19 @@ static void subscribe(void)
 		return;
 	}
 	if (!subscribed) {
-		gt_say("CUDA is not tracked in process %d: no libcupti was found; the program runs "
-		       "on; install CUDA's CUPTI, or name it with GPUTRACK_CUPTI=/…/libcupti.so",
-		       (int)getpid());
+		gt_stderr_line(
+			"CUDA is not tracked in process %d: no libcupti was found; the program "
+			"runs "
+			"on; install CUDA's CUPTI, or name it with GPUTRACK_CUPTI=/…/libcupti.so",
+			(int)getpid());
 		return;
 	}
 	gt_cuda_driver_start(&cupti);
 	if (!gt_cuda_enable_rows(&cupti, subscriber))
-		gt_say("CUDA is not tracked in process %d: %s tells of no function; the program "
-		       "runs on; `gputrack doctor` tells what is missing",
-		       (int)getpid(), cupti.path);
+		gt_stderr_line(
+			"CUDA is not tracked in process %d: %s tells of no function; the program "
+			"runs on; `gputrack doctor` tells what is missing",
+			(int)getpid(), cupti.path);
 	/* registered later than the runtime's own handlers, so called before them */
 	atexit(gt_cuda_driver_exiting);
 }
@@ -78,7 +82,7 @@ int InitializeInjection(void)
 	if (atomic_exchange(&started, true))
 		return 1;
 	gt_guest_start();
-	if (gt_guest_settings()->recording || gt_guest_settings()->watch)
+	if (gt_guest_settings()->recording || gt_guest_settings()->tracker)
 		subscribe();
 	errno = saved;
 	return 1;

@@ -90,7 +90,7 @@ void gt_ze_take_questions(const char *getter, ze_api_version_t version, void *co
 		if (!strcmp(q->getter, getter) && (uint32_t)version >= ZE_MAKE_VERSION(1, q->minor))
 			memcpy(q->to, &functions[q->index], sizeof *functions);
 	}
-	gt_guest_device_teller(device_memory_used);
+	gt_guest_set_device_query(device_memory_used);
 }
 
 /* Memory opened from another process: the call does not say how much it is. */

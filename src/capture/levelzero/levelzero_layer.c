@@ -12,7 +12,7 @@ static bool is_asked_for(void)
 {
 	const struct gt_settings *s = gt_guest_settings();
 
-	return s->recording || s->watch;
+	return s->recording || s->tracker;
 }
 
 /*

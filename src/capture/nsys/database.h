@@ -29,3 +29,14 @@ bool gt_database_has_index(const struct gt_database *d, const char *table, const
 sqlite3_stmt *gt_database_prepare(const struct gt_database *d, const char *format, ...);
 /* Runs SQL that gives nothing back. */
 int gt_database_run(const struct gt_database *d, const char *sql, struct gt_error *error);
+
+/* Whether rows come in order of time: from 2025.6 on, exports do not promise it. */
+struct gt_time_order {
+	uint64_t rows, out_of_order; /* the latter: rows that come after a later one */
+	int64_t first, last;         /* start of the earliest and the latest */
+	int64_t last_end;            /* the latest end; INT64_MIN for none */
+};
+
+/* Reads all rows of a query for (start, end), in the order in which they lie. */
+int gt_database_time_order(struct gt_time_order *order, const struct gt_database *d,
+			   const char *sql, struct gt_error *error);

@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "capture/nsys/nsys_kinds.h"
-#include "capture/nsys/order.h"
-#include "capture/nsys/nsys_stacks.h"
-#include "capture/nsys/traces.h"
+#include "capture/nsys/nsys_origins.h"
+#include "capture/nsys/nsys_traces.h"
 
 #define MEMORY "CUDA_GPU_MEMORY_USAGE_EVENTS"
 #define POOLS  "CUDA_GPU_MEMORY_POOL_EVENTS"
@@ -55,7 +54,7 @@ static int open_rows(struct reading *r, struct rows *rows, const char *table, bo
 		     struct gt_error *error)
 {
 	const struct gt_database *d = &r->database;
-	struct gt_nsys_order order;
+	struct gt_time_order order;
 	char sql[128];
 	int e;
 
@@ -63,7 +62,7 @@ static int open_rows(struct reading *r, struct rows *rows, const char *table, bo
 	if (!gt_database_has_table(d, table))
 		return 0;
 	snprintf(sql, sizeof sql, "SELECT start, NULL FROM %s", table);
-	e = gt_nsys_order_of(&order, d, sql, error);
+	e = gt_database_time_order(&order, d, sql, error);
 	if (e)
 		return e;
 	r->import->out_of_order += order.out_of_order;

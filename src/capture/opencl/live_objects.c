@@ -8,7 +8,7 @@
 
 #include "base/process.h"
 #include "gputrack/live_objects.h"
-#include "tracker/origins.h"
+#include "tracker/creation_sites.h"
 
 /* Since when each platform's objects are wanted; 0: not at all. */
 static _Atomic uint64_t since[GT_CL_PLATFORMS_MAX];
@@ -27,7 +27,7 @@ static void CL_API_CALL track(cl_platform_id platform)
 	uint64_t never = 0;
 	int index;
 
-	gt_guest_settle();
+	gt_guest_set_up_child();
 	index = gt_cl_platform_index(platform);
 	if (index < 0)
 		return;
@@ -62,7 +62,7 @@ static struct gt_entry *snapshot(cl_platform_id platform, bool with_memory, size
 	int index;
 
 	*count = 0;
-	gt_guest_settle();
+	gt_guest_set_up_child();
 	index = gt_cl_platform_index(platform);
 	if (index < 0)
 		return NULL;
@@ -110,18 +110,18 @@ static gputrack_frame *make_frames(const struct gt_symbol *symbols, size_t count
 static void CL_API_CALL report_stacks(cl_platform_id platform, gputrack_report_stacks_fn report_fn,
 				      void *user_data)
 {
-	struct gt_origins *origins;
+	struct gt_creation_sites *origins;
 	struct gt_entry *entries;
 	size_t count;
 
 	if (!report_fn)
 		return;
 	entries = snapshot(platform, true, &count);
-	origins = count ? gt_origins_new(entries, count) : NULL;
+	origins = count ? gt_creation_sites_new(entries, count) : NULL;
 	for (size_t i = 0; i < count; i++) {
 		const struct gt_entry *e = &entries[i];
 		const struct gt_symbol *symbols = NULL;
-		size_t frame_count = origins ? gt_origins_get(origins, i, &symbols) : 0;
+		size_t frame_count = origins ? gt_creation_sites_get(origins, i, &symbols) : 0;
 		gputrack_frame *frames = make_frames(symbols, frame_count);
 		gputrack_live_object object = {
 			.struct_size = sizeof object,
@@ -140,7 +140,7 @@ static void CL_API_CALL report_stacks(cl_platform_id platform, gputrack_report_s
 		report_fn(user_data, &object);
 		free(frames);
 	}
-	gt_origins_free(origins);
+	gt_creation_sites_free(origins);
 	free(entries);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* traces.c - the traces that an import writes, one for each process of the export. */
-#include "capture/nsys/traces.h"
+/* nsys_traces.c - the traces that an import writes, one for each process of the export. */
+#include "capture/nsys/nsys_traces.h"
 
 #include <errno.h>
 #include <stdio.h>

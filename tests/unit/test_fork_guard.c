@@ -11,19 +11,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "guest/foreign.h"
+#include "guest/fork_guard.h"
 
 static sem_t is_in, may_leave;
 static _Atomic bool has_left;
 
 static void *stay(void *unused)
 {
-	_Atomic uint32_t *place = gt_foreign_enter();
+	_Atomic uint32_t *place = gt_fork_guard_enter();
 
 	sem_post(&is_in);
 	sem_wait(&may_leave);
 	atomic_store(&has_left, true);
-	gt_foreign_leave(place);
+	gt_fork_guard_leave(place);
 	return unused;
 }
 
@@ -40,10 +40,10 @@ enum { CAN_ENTER = 1, OTHER_HAD_LEFT = 2, CAN_FREE = 4 };
 
 static void say_as_child(void)
 {
-	bool left = atomic_load(&has_left), can_free = gt_foreign_restart();
+	bool left = atomic_load(&has_left), can_free = gt_fork_guard_restart();
 	_Atomic uint32_t *place;
 
-	place = gt_foreign_enter();
+	place = gt_fork_guard_enter();
 	_exit((place ? CAN_ENTER : 0) | (left ? OTHER_HAD_LEFT : 0) | (can_free ? CAN_FREE : 0));
 }
 
@@ -121,14 +121,14 @@ static void child_of_the_bare_system_call_keeps_away(void **state)
 
 static void fork_inside_waits_for_nobody(void **state)
 {
-	_Atomic uint32_t *place = gt_foreign_enter();
+	_Atomic uint32_t *place = gt_fork_guard_enter();
 	pid_t child = fork();
 
 	(void)state;
 	if (!child)
 		say_as_child();
 	assert_int_equal(answer_of(child) & CAN_ENTER, CAN_ENTER);
-	gt_foreign_leave(place);
+	gt_fork_guard_leave(place);
 }
 
 int main(void)
@@ -142,6 +142,6 @@ int main(void)
 
 	sem_init(&is_in, 0, 0);
 	sem_init(&may_leave, 0, 0);
-	gt_foreign_start();
+	gt_fork_guard_start();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

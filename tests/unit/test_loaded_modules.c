@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "guest/loaded.h"
+#include "guest/loaded_modules.h"
 
 extern int exported_here;
 __attribute__((visibility("default"))) int exported_here = 4711;
@@ -23,7 +23,7 @@ static void names_are_found_where_dlsym_finds_them(void **state)
 	unsigned long long adds = 0;
 	void *found[COUNT];
 
-	assert_true(gt_loaded_find(names, found, COUNT, &adds));
+	assert_true(gt_modules_find_symbols(names, found, COUNT, &adds));
 	for (int i = 0; i < COUNT; i++)
 		assert_ptr_equal(found[i], dlsym(RTLD_DEFAULT, names[i]));
 	assert_ptr_equal(found[1], &exported_here);
@@ -36,14 +36,14 @@ static void it_is_looked_again_when_something_was_loaded(void **state)
 	unsigned long long adds = 0;
 	void *found, *library;
 
-	assert_true(gt_loaded_find(name, &found, 1, &adds));
+	assert_true(gt_modules_find_symbols(name, &found, 1, &adds));
 	assert_null(found);
-	assert_false(gt_loaded_find(name, &found, 1, &adds));
+	assert_false(gt_modules_find_symbols(name, &found, 1, &adds));
 	/* what a program keeps to itself is found, too */
 	library = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!library)
 		skip();
-	assert_true(gt_loaded_find(name, &found, 1, &adds));
+	assert_true(gt_modules_find_symbols(name, &found, 1, &adds));
 	assert_ptr_equal(found, dlsym(library, name[0]));
 	dlclose(library);
 }
@@ -55,7 +55,7 @@ static void nothing_is_left_in_dlerror(void **state)
 	void *found;
 
 	dlerror();
-	gt_loaded_find(name, &found, 1, &adds);
+	gt_modules_find_symbols(name, &found, 1, &adds);
 	assert_null(dlerror());
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* traces.h - the traces that an import writes, one for each process of the export. */
+/* nsys_traces.h - the traces that an import writes, one for each process of the export. */
 #pragma once
 
 #include "base/mem.h"

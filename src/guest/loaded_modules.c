@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* own_modules.c - tells the trace which executables and libraries are mapped where. */
-#include "guest/own_modules.h"
+/* loaded_modules.c - the modules of this process: where they are, what they export. */
+#include "guest/loaded_modules.h"
 
 #include <elf.h>
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "guest/foreign.h"
+#include "guest/fork_guard.h"
 
 /* Defined modules; guarded by the writer's lock, under which gt_modules_define runs. */
 struct known {
@@ -42,12 +42,12 @@ static int read_counters(struct dl_phdr_info *info, size_t size, void *context)
 /* False where the loader cannot be asked. */
 static bool ask_loader(int (*fn)(struct dl_phdr_info *, size_t, void *), void *context)
 {
-	_Atomic uint32_t *place = gt_foreign_enter();
+	_Atomic uint32_t *guard = gt_fork_guard_enter();
 
-	if (!place)
+	if (!guard)
 		return false;
 	dl_iterate_phdr(fn, context);
-	gt_foreign_leave(place);
+	gt_fork_guard_leave(guard);
 	return true;
 }
 
@@ -176,4 +176,136 @@ void gt_modules_define(struct gt_writer *w, void *unused)
 		return;
 	atomic_store(&adds_seen, now.adds);
 	atomic_store(&subs_seen, now.subs);
+}
+
+/* Symbols by name: the search through one object after another. */
+struct search {
+	const char *const *names;
+	void **found;
+	size_t count;
+	unsigned long long before, adds;
+};
+
+/* The tables of an object that names are found by. */
+struct tables {
+	uintptr_t base;
+	const ElfW(Sym) * symbols;
+	const char *texts;
+	const uint32_t *gnu_hash, *hash; /* one of the two is enough */
+};
+
+/* The loader has added the base to most of these numbers, but not to those it cannot write. */
+static const void *table_at(uintptr_t base, ElfW(Addr) address)
+{
+	return (const void *)(address < base ? base + address : address);
+}
+
+static bool read_tables(struct tables *t, const struct dl_phdr_info *info)
+{
+	const ElfW(Dyn) *d = NULL;
+
+	*t = (struct tables){ .base = info->dlpi_addr };
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			d = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	for (; d && d->d_tag != DT_NULL; d++) {
+		const void *table = table_at(t->base, d->d_un.d_ptr);
+
+		switch (d->d_tag) {
+		case DT_SYMTAB: t->symbols = table; break;
+		case DT_STRTAB: t->texts = table; break;
+		case DT_GNU_HASH: t->gnu_hash = table; break;
+		case DT_HASH: t->hash = table; break;
+		default: break;
+		}
+	}
+	return t->symbols && t->texts && (t->gnu_hash || t->hash);
+}
+
+static void *address_of(const struct tables *t, uint32_t number, const char *name)
+{
+	const ElfW(Sym) *s = &t->symbols[number];
+	unsigned type = ELF64_ST_TYPE(s->st_info);
+
+	return s->st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_OBJECT) &&
+			       !strcmp(t->texts + s->st_name, name) ?
+		       (void *)(t->base + s->st_value) :
+		       NULL;
+}
+
+static uint32_t gnu_hash_of(const char *name)
+{
+	uint32_t hash = 5381;
+
+	for (; *name; name++)
+		hash = hash * 33 + (unsigned char)*name;
+	return hash;
+}
+
+/* Words: buckets, first symbol, filter's words, filter's shift; the filter; buckets; chains. */
+static void *find_by_gnu_hash(const struct tables *t, const char *name)
+{
+	enum { BITS = sizeof(ElfW(Addr)) * 8 };
+	const uint32_t *h = t->gnu_hash;
+	const ElfW(Addr) *filter = (const void *)(h + 4);
+	const uint32_t *buckets = (const void *)(filter + h[2]), *chains = buckets + h[0];
+	uint32_t hash = gnu_hash_of(name), i;
+	ElfW(Addr) word;
+
+	if (!h[0] || !h[2])
+		return NULL;
+	word = filter[hash / BITS % h[2]];
+	if (!(word >> hash % BITS & word >> (hash >> h[3]) % BITS & 1))
+		return NULL;
+	i = buckets[hash % h[0]];
+	for (; i >= h[1]; i++) {
+		uint32_t other = chains[i - h[1]];
+		void *address = (other | 1) == (hash | 1) ? address_of(t, i, name) : NULL;
+
+		/* the lowest bit ends the chain */
+		if (address || other & 1)
+			return address;
+	}
+	return NULL;
+}
+
+static void *find_in(const struct tables *t, const char *name)
+{
+	void *address = NULL;
+
+	if (t->gnu_hash)
+		return find_by_gnu_hash(t, name);
+	for (uint32_t i = 1; i < t->hash[1] && !address; i++)
+		address = address_of(t, i, name);
+	return address;
+}
+
+static int search_object(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct search *s = context;
+	struct tables t;
+
+	(void)size;
+	s->adds = info->dlpi_adds;
+	if (s->adds == s->before)
+		return 1;
+	if (!read_tables(&t, info))
+		return 0;
+	for (size_t i = 0; i < s->count; i++)
+		if (!s->found[i])
+			s->found[i] = find_in(&t, s->names[i]);
+	return 0;
+}
+
+bool gt_modules_find_symbols(const char *const *names, void **found, size_t count,
+			     unsigned long long *adds)
+{
+	struct search s = { .names = names, .found = found, .count = count, .before = *adds };
+
+	memset(found, 0, count * sizeof *found);
+	dl_iterate_phdr(search_object, &s);
+	if (s.adds == *adds)
+		return false;
+	*adds = s.adds;
+	return true;
 }

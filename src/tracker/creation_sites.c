@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* creation_sites.c - where living resources were created: stacks, files and lines. */
+#include "tracker/creation_sites.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/layout.h"
+#include "trace/stacks.h"
+
+enum { PAGE = 4096, PAGES = 1024 }; /* numbers up to PAGE * PAGES */
+
+struct kept {
+	size_t count;
+	uint64_t frames[];
+};
+
+static struct gt_stacks known;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(struct kept **) pages[PAGES];
+static uint32_t used;
+
+static struct kept **place_of(uint32_t number)
+{
+	struct kept **page = atomic_load_explicit(&pages[number / PAGE], memory_order_acquire);
+
+	return page ? &page[number % PAGE] : NULL;
+}
+
+/* The caller holds the lock. */
+static uint32_t add(uint64_t key, const uint64_t *frames, size_t count)
+{
+	uint32_t number = used + 1;
+	struct kept *kept, **page;
+
+	if (number / PAGE >= PAGES)
+		return 0;
+	if (!place_of(number)) {
+		page = calloc(PAGE, sizeof *page);
+		if (!page)
+			return 0;
+		atomic_store_explicit(&pages[number / PAGE], page, memory_order_release);
+	}
+	kept = malloc(sizeof *kept + count * sizeof *frames);
+	if (!kept)
+		return 0;
+	kept->count = count;
+	memcpy(kept->frames, frames, count * sizeof *frames);
+	*place_of(number) = kept;
+	if (gt_stacks_add(&known, key, number)) {
+		free(kept);
+		return 0;
+	}
+	return used = number;
+}
+
+uint32_t gt_creation_stack_put(const uint64_t *frames, size_t count)
+{
+	uint64_t key = gt_stack_key(frames, count);
+	uint32_t number = gt_stacks_find(&known, key);
+
+	if (number)
+		return number;
+	pthread_mutex_lock(&lock);
+	number = gt_stacks_find(&known, key);
+	if (!number)
+		number = add(key, frames, count);
+	pthread_mutex_unlock(&lock);
+	return number;
+}
+
+void gt_creation_stacks_warm(void)
+{
+	uint64_t no_stack[GT_STACK_FRAMES_MAX] = { 0 };
+
+	gt_creation_stack_put(no_stack, GT_STACK_FRAMES_MAX);
+}
+
+size_t gt_creation_stack_get(uint32_t number, const uint64_t **frames)
+{
+	struct kept **place = number && number / PAGE < PAGES ? place_of(number) : NULL;
+
+	if (!place || !*place)
+		return 0;
+	*frames = (*place)->frames;
+	return (*place)->count;
+}
+
+void gt_creation_stacks_restart(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
+
+struct gt_creation_sites {
+	struct gt_symbol_set *set;
+	uint32_t *stacks; /* each once, in order */
+	size_t stack_count;
+	size_t *first; /* by stack: its first address; one more at the end */
+	const struct gt_entry *entries;
+};
+
+static int in_order(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Many resources come from few places. */
+static void choose_stacks(struct gt_creation_sites *o, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		o->stacks[i] = o->entries[i].stack;
+	qsort(o->stacks, count, sizeof *o->stacks, in_order);
+	for (size_t i = 0; i < count; i++)
+		if (!i || o->stacks[i] != o->stacks[o->stack_count - 1])
+			o->stacks[o->stack_count++] = o->stacks[i];
+}
+
+/* All addresses of all stacks, one after another. */
+static uint64_t *gather(struct gt_creation_sites *o)
+{
+	const uint64_t *frames;
+	uint64_t *all;
+
+	for (size_t i = 0; i < o->stack_count; i++)
+		o->first[i + 1] = o->first[i] + gt_creation_stack_get(o->stacks[i], &frames);
+	all = malloc((o->first[o->stack_count] + 1) * sizeof *all);
+	for (size_t i = 0; all && i < o->stack_count; i++)
+		if (gt_creation_stack_get(o->stacks[i], &frames))
+			memcpy(all + o->first[i], frames,
+			       (o->first[i + 1] - o->first[i]) * sizeof *all);
+	return all;
+}
+
+struct gt_creation_sites *gt_creation_sites_new(const struct gt_entry *entries, size_t count)
+{
+	struct gt_creation_sites *o = calloc(1, sizeof *o);
+	uint64_t *all = NULL;
+
+	if (!o)
+		return NULL;
+	o->entries = entries;
+	o->stacks = calloc(count + 1, sizeof *o->stacks);
+	o->first = calloc(count + 1, sizeof *o->first);
+	if (o->stacks && o->first) {
+		choose_stacks(o, count);
+		all = gather(o);
+	}
+	if (all)
+		o->set = gt_symbols_resolve(all, o->first[o->stack_count]);
+	free(all);
+	if (o->set)
+		return o;
+	gt_creation_sites_free(o);
+	return NULL;
+}
+
+size_t gt_creation_sites_get(const struct gt_creation_sites *o, size_t index,
+			     const struct gt_symbol **symbols)
+{
+	const uint32_t *stack = bsearch(&o->entries[index].stack, o->stacks, o->stack_count,
+					sizeof *stack, in_order);
+	size_t from = o->first[stack - o->stacks], to = o->first[stack - o->stacks + 1];
+	const struct gt_symbol *last;
+
+	if (from == to)
+		return 0;
+	/* the symbols of neighbouring addresses lie one after another */
+	gt_symbols_get(o->set, from, symbols);
+	to = gt_symbols_get(o->set, to - 1, &last);
+	return (size_t)(last - *symbols) + to;
+}
+
+void gt_creation_sites_free(struct gt_creation_sites *o)
+{
+	if (!o)
+		return;
+	gt_symbols_free(o->set);
+	free(o->first);
+	free(o->stacks);
+	free(o);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* creation_sites.h - where living resources were created: stacks, files and lines. */
+#pragma once
+
+#include "guest/recorder.h"
+#include "ledger/live.h"
+#include "tracker/symbolizer.h"
+
+/* Keeps a stack in the traced process. Equal stacks have the same number; 0: out of memory. */
+uint32_t gt_creation_stack_put(const uint64_t *frames, size_t count);
+/* The stack's frames, valid for ever; number 0 has none. */
+size_t gt_creation_stack_get(uint32_t number, const uint64_t **frames);
+/* Allocates what the first stacks will need. */
+void gt_creation_stacks_warm(void);
+/* Call in a child after fork, where another thread may have held the lock. */
+void gt_creation_stacks_restart(void);
+
+struct gt_creation_sites;
+
+/* Resolves the creation stacks of all entries at once; NULL: out of memory. Borrows the entries. */
+GT_EXPORT struct gt_creation_sites *gt_creation_sites_new(const struct gt_entry *entries,
+							  size_t count);
+/* The frames of one entry's stack as symbols, innermost first; borrowed. */
+GT_EXPORT size_t gt_creation_sites_get(const struct gt_creation_sites *sites, size_t index,
+				       const struct gt_symbol **symbols);
+GT_EXPORT void gt_creation_sites_free(struct gt_creation_sites *sites);
