@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "ledger/rises.h"
+#include "ledger/growing_sites.h"
 #include "ledger/graves.h"
 #include "ledger/references.h"
 

@@ -159,9 +159,7 @@ static size_t rank_processes(const struct survey *s, struct ranked **out)
 static void set_init(struct gt_html *h, uint32_t pid, uint64_t events)
 {
 	struct gt_html_set *set = &h->sets[h->set_count++];
-	struct gt_pyramid_shape shape = {
-		.channels = TOTALS,
-		.rows = pid ? SET_TOTAL_ROWS : TOTAL_ROWS,
+	struct gt_time_span span = {
 		.start_ns = h->start_ns,
 		.end_ns = h->end_ns,
 		/* the ends of processes are changes too */
@@ -171,11 +169,10 @@ static void set_init(struct gt_html *h, uint32_t pid, uint64_t events)
 	set->pid = pid;
 	set->ledger = gt_ledger_new();
 	set->growth = gt_growth_new();
-	gt_pyramid_init(&set->totals, &shape);
-	shape.channels = 2 * h->kind_count;
-	shape.rows = pid ? SET_KIND_ROWS : KIND_ROWS;
-	gt_pyramid_init(&set->kinds, &shape);
-	set->tracks = gt_alloc(set->kinds.room * h->track_count * sizeof *set->tracks);
+	gt_time_series_init_span(&set->totals, TOTALS, pid ? SET_TOTAL_ROWS : TOTAL_ROWS, &span);
+	gt_time_series_init_span(&set->kinds, 2 * h->kind_count, pid ? SET_KIND_ROWS : KIND_ROWS,
+				 &span);
+	set->tracks = gt_alloc(set->kinds.row_max * h->track_count * sizeof *set->tracks);
 }
 
 static void choose_sets(struct survey *s)
@@ -215,10 +212,10 @@ static void note_tracks(const struct gt_html *h, struct gt_html_set *set)
 
 static void begin_moment(const struct gt_html *h, struct gt_html_set *set, uint64_t time_ns)
 {
-	if (gt_pyramid_begins(&set->kinds, time_ns))
+	if (gt_time_series_begins_row(&set->kinds, time_ns))
 		note_tracks(h, set);
-	gt_pyramid_moment(&set->kinds, time_ns);
-	gt_pyramid_moment(&set->totals, time_ns);
+	gt_time_series_advance(&set->kinds, time_ns);
+	gt_time_series_advance(&set->totals, time_ns);
 }
 
 /* `function` 0: anything may have changed, otherwise what it can have to do with. */
@@ -228,9 +225,9 @@ static void note_moment(const struct gt_html *h, struct gt_html_set *set, uint16
 	const struct gt_function *fn = &gt_functions[function];
 	bool anything = !function || (h->takes[fn->kind] && gt_function_ends(fn));
 
-	gt_pyramid_set(&set->totals, DEVICE, l->device_bytes);
-	gt_pyramid_set(&set->totals, HOST, l->host_bytes);
-	gt_pyramid_set(&set->totals, OBJECTS, l->live.count - l->gone);
+	gt_time_series_set(&set->totals, DEVICE, l->device_bytes);
+	gt_time_series_set(&set->totals, HOST, l->host_bytes);
+	gt_time_series_set(&set->totals, OBJECTS, l->live.count - l->gone);
 	for (size_t i = 0; i < h->kind_count; i++) {
 		const struct gt_html_kind *k = &h->kinds[i];
 		const struct gt_tally *t = &l->tally[k->api][k->kind];
@@ -238,8 +235,8 @@ static void note_moment(const struct gt_html *h, struct gt_html_set *set, uint16
 		if (!anything &&
 		    (k->api != fn->api || gt_kinds[k->kind].family != gt_kinds[fn->kind].family))
 			continue;
-		gt_pyramid_set(&set->kinds, 2 * i, t->bytes_live - t->bytes_gone);
-		gt_pyramid_set(&set->kinds, 2 * i + 1, t->live - t->gone);
+		gt_time_series_set(&set->kinds, 2 * i, t->bytes_live - t->bytes_gone);
+		gt_time_series_set(&set->kinds, 2 * i + 1, t->live - t->gone);
 	}
 }
 
@@ -257,7 +254,7 @@ static void process_ended(void *context, uint32_t process, uint64_t time_ns)
 			continue;
 		begin_moment(h, &h->sets[i], time_ns);
 		gt_ledger_process_end(h->sets[i].ledger, process);
-		gt_growth_note(h->sets[i].growth, h->sets[i].ledger, time_ns);
+		gt_growth_record(h->sets[i].growth, h->sets[i].ledger, time_ns);
 		note_moment(h, &h->sets[i], GT_FN_NONE);
 	}
 }
@@ -298,7 +295,7 @@ static bool take_event(void *context, const struct gt_event *event, uint32_t pro
 			continue;
 		begin_moment(h, &h->sets[i], event->time_ns);
 		gt_ledger_apply(h->sets[i].ledger, event, process);
-		gt_growth_note(h->sets[i].growth, h->sets[i].ledger, event->time_ns);
+		gt_growth_record(h->sets[i].growth, h->sets[i].ledger, event->time_ns);
 		note_moment(h, &h->sets[i], event->function);
 	}
 	return true;
@@ -339,8 +336,8 @@ void gt_html_free(struct gt_html *h)
 	for (size_t i = 0; i < h->set_count; i++) {
 		gt_ledger_free(h->sets[i].ledger);
 		gt_growth_free(h->sets[i].growth);
-		gt_pyramid_fini(&h->sets[i].totals);
-		gt_pyramid_fini(&h->sets[i].kinds);
+		gt_time_series_fini(&h->sets[i].totals);
+		gt_time_series_fini(&h->sets[i].kinds);
 		free(h->sets[i].tracks);
 	}
 	for (size_t i = 0; i < h->sample_count; i++)

@@ -83,7 +83,7 @@ static void kinds_json(struct writing *w)
 static void totals_json(struct writing *w)
 {
 	static const char *const channels[] = { "device", "host", "objects" };
-	const struct gt_pyramid *p = &w->set->totals;
+	const struct gt_time_series *p = &w->set->totals;
 	struct gt_json *j = w->json;
 
 	gt_json_object(j, "rows");

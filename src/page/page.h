@@ -3,16 +3,16 @@
  * page.h - a recording as one page that opens from disk: what is collected for it, and its writing.
  *
  * What the page holds is bounded by its resolution, not by the events: totals, kinds and the call
- * sites that matter most as rows over time (ledger/pyramid.h), every call site's sums up to a
+ * sites that matter most as rows over time (ledger/time_series.h), every call site's sums up to a
  * number, and stacks, frames and names once each.
  */
 #pragma once
 
 #include <stdio.h>
 
-#include "ledger/rises.h"
+#include "ledger/growing_sites.h"
 #include "ledger/ledger.h"
-#include "ledger/pyramid.h"
+#include "ledger/time_series.h"
 #include "plot/read_tracker.h"
 #include "trace/recording.h"
 #include "replay/frames.h"
@@ -39,8 +39,8 @@ struct gt_html_set {
 	uint32_t pid;             /* 0: all */
 	struct gt_ledger *ledger; /* finished */
 	struct gt_growth *growth;
-	struct gt_pyramid totals;     /* device bytes, host bytes, objects */
-	struct gt_pyramid kinds;      /* bytes, objects of each kind */
+	struct gt_time_series totals; /* device bytes, host bytes, objects */
+	struct gt_time_series kinds;  /* bytes, objects of each kind */
 	struct gt_html_state *tracks; /* by row of `kinds`, then by track: how the row ends */
 };
 

@@ -16,7 +16,7 @@ static uint64_t held(uint64_t value)
 	return value < MOST ? value : MOST;
 }
 
-void gt_html_times_json(struct gt_json *j, const char *key, const struct gt_pyramid *p)
+void gt_html_times_json(struct gt_json *j, const char *key, const struct gt_time_series *p)
 {
 	uint8_t *bytes = gt_alloc(p->count * GT_VARINT_MAX + 1), *at = bytes;
 	uint64_t last = 0;
@@ -29,7 +29,7 @@ void gt_html_times_json(struct gt_json *j, const char *key, const struct gt_pyra
 	free(bytes);
 }
 
-void gt_html_channel_json(struct gt_json *j, const char *key, const struct gt_pyramid *p,
+void gt_html_channel_json(struct gt_json *j, const char *key, const struct gt_time_series *p,
 			  size_t channel)
 {
 	uint8_t *bytes = gt_alloc(p->count * 3 * GT_VARINT_MAX + 1), *at = bytes;
@@ -37,7 +37,7 @@ void gt_html_channel_json(struct gt_json *j, const char *key, const struct gt_py
 	bool used = false;
 
 	for (size_t i = 0; i < p->count; i++) {
-		const struct gt_extent *e = gt_pyramid_at(p, i, channel);
+		const struct gt_extent *e = gt_time_series_at(p, i, channel);
 
 		used |= e->high != 0;
 		at = gt_put_varint(at, gt_delta(last, held(e->last)));

@@ -12,9 +12,9 @@
 #include "base/json.h"
 #include "page/page.h"
 
-void gt_html_times_json(struct gt_json *j, const char *key, const struct gt_pyramid *p);
+void gt_html_times_json(struct gt_json *j, const char *key, const struct gt_time_series *p);
 /* null for a channel that is 0 throughout. */
-void gt_html_channel_json(struct gt_json *j, const char *key, const struct gt_pyramid *p,
+void gt_html_channel_json(struct gt_json *j, const char *key, const struct gt_time_series *p,
 			  size_t channel);
 void gt_html_track_json(struct gt_json *j, const struct gt_html *h, const struct gt_html_set *set,
 			size_t track);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* trail.c - values over x in bounded memory, whatever the number of points. */
+/* trail.c - the points of a picture's curve in bounded memory, whatever their number. */
 #include "plot/trail.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ void gt_trail_fini(struct gt_trail *t)
 	*t = (struct gt_trail){ 0 };
 }
 
-/* Moves a point to the front; the places between are free by then. */
+/* Moves a point down to the end of those kept so far. */
 static void keep(struct gt_trail *t, size_t *kept, size_t point)
 {
 	size_t words = t->width + 1;
@@ -29,7 +29,7 @@ static void keep(struct gt_trail *t, size_t *kept, size_t point)
 	++*kept;
 }
 
-/* Of [from, to): where a value is lowest and where it is highest first. */
+/* The points of [from, to) where a value is first lowest and first highest. */
 static void extremes(const struct gt_trail *t, size_t from, size_t to, size_t value, size_t out[2])
 {
 	out[0] = out[1] = from;
@@ -48,7 +48,7 @@ static int in_order(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Of [from, to): the first, the last and the extremes between them, in their order. */
+/* Keeps the first, the last and the extremes of [from, to), in their order. */
 static void keep_some(struct gt_trail *t, size_t *kept, size_t from, size_t to)
 {
 	size_t points[] = { from, to - 1, from, from, from, from };
@@ -66,7 +66,7 @@ void gt_trail_window(struct gt_trail *t, double from, double to)
 {
 	size_t first = 0, end, kept = 0;
 
-	/* the last one before the window says what holds when it begins, and likewise at its end */
+	/* the last point before the window says what holds when it begins; likewise at its end */
 	while (first + 1 < t->count && gt_trail_x(t, first + 1) <= from)
 		first++;
 	for (end = first; end < t->count && gt_trail_x(t, end) <= to; end++)

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trail.h - values over x in bounded memory, whatever the number of points.
+ * trail.h - the points of a picture's curve in bounded memory, whatever their number.
  *
  * A point is x and `width` values. When there are too many, x is divided into columns of equal
- * width and each keeps its first and its last point, and the lowest and the highest by its first
- * and by its last value (a whole, and the sum of its layers): nothing that a picture of that many
- * columns shows of these is lost. For the tool.
+ * width, and each column keeps its first and last point, and the lowest and highest by its first
+ * and by its last value (a total, and the sum of its layers): a picture of that many columns looks
+ * the same. For the tool.
+ *
+ * Why this is no gt_time_series: a picture needs points that were measured, each with all of its
+ * values, not the extremes of a stretch of time; x may be seconds, milliseconds or a row's number;
+ * and columns are those of the picture, from the first x to the last, not doubled steps from zero.
  */
 #pragma once
 
@@ -16,17 +20,17 @@ enum { GT_TRAIL_MOST = 16384 };
 struct gt_trail {
 	double *points; /* x, then the values, for each */
 	size_t width, count, room;
-	size_t most; /* points held at any time; at least 64 */
+	size_t most; /* points held at any time, at least 64 */
 };
 
 void gt_trail_init(struct gt_trail *t, size_t width, size_t most);
 void gt_trail_fini(struct gt_trail *t);
 
-/* In order of x: an x that is less than the last one counts as that. */
+/* In order of x: a smaller x than the last one counts as the last one. */
 void gt_trail_add(struct gt_trail *t, double x, const double *values);
-/* What holds in [from, to], as steps: a value that goes on beyond an edge has a point there. */
+/* Drops what lies outside [from, to]; a value that holds across an edge has a point there. */
 void gt_trail_window(struct gt_trail *t, double from, double to);
-/* At most six points for each of `columns`; four where a point has one value. */
+/* Thins out to at most six points for each of `columns`, or four if a point has one value. */
 void gt_trail_fit(struct gt_trail *t, size_t columns);
 
 static inline double gt_trail_x(const struct gt_trail *t, size_t point)

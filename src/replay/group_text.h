@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "ledger/groups.h"
-#include "ledger/rises.h"
+#include "ledger/growing_sites.h"
 #include "replay/view.h"
 
 /* Room for a number and a kind's words. */

@@ -2,7 +2,7 @@
 /* replay.c - a recording's events, one after the other, into a ledger. */
 #include "replay/replay.h"
 
-#include "ledger/rises.h"
+#include "ledger/growing_sites.h"
 
 struct pass {
 	struct gt_ledger *ledger;
@@ -16,7 +16,7 @@ static bool take_event(void *context, const struct gt_event *event, uint32_t pro
 
 	gt_ledger_apply(l, event, process);
 	if (l->growth)
-		gt_growth_note(l->growth, l, event->time_ns);
+		gt_growth_record(l->growth, l, event->time_ns);
 	if (pass->how->each)
 		pass->how->each(pass->how->context, l, event);
 	return !pass->how->until || l->events < pass->how->until;
@@ -28,7 +28,7 @@ static void process_ended(void *context, uint32_t process, uint64_t time_ns)
 
 	gt_ledger_process_end(pass->ledger, process);
 	if (pass->ledger->growth)
-		gt_growth_note(pass->ledger->growth, pass->ledger, time_ns);
+		gt_growth_record(pass->ledger->growth, pass->ledger, time_ns);
 	if (pass->how->ended)
 		pass->how->ended(pass->how->context, pass->ledger, time_ns);
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "ledger/ledger.h"
-#include "ledger/timeline.h"
+#include "ledger/time_series.h"
 #include "trace/recording.h"
 #include "replay/frames.h"
 #include "base/print.h"

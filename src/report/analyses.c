@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "base/mem.h"
 #include "judge/leak_text.h"
 #include "replay/replay.h"
 
@@ -87,8 +86,7 @@ void gt_analysis_replay(struct gt_replayed *replayed, const struct gt_analysis *
 	if (a->traits & GT_TSV_REPLAYS && form == GT_FORM_TSV)
 		return;
 	if (a->traits & GT_NEEDS_TIMELINE) {
-		filling.timeline = replayed->timeline = gt_alloc(sizeof *replayed->timeline);
-		gt_timeline_init(filling.timeline);
+		filling.timeline = replayed->timeline = gt_timeline_new();
 		how.each = add_event;
 		how.ended = add_moment;
 		how.context = &filling;
@@ -124,5 +122,5 @@ void gt_analysis_fini(struct gt_replayed *replayed)
 {
 	gt_ledger_free(replayed->ledger);
 	gt_ledger_free(replayed->at_peak);
-	free(replayed->timeline);
+	gt_timeline_free(replayed->timeline);
 }

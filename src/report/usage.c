@@ -129,18 +129,17 @@ static void point_json(struct gt_json *j, const char *key, const struct gt_momen
 	gt_json_end(j);
 }
 
-/* The state at the very end is a point too, unless the last stretch's highest moment is it. */
+/* The state at the very end is a point too, unless it is the highest moment of the last row. */
 static void points_json(struct gt_json *j, const struct gt_timeline *t)
 {
-	const struct gt_moment *last = NULL;
+	struct gt_moment peak = t->now;
 
 	gt_json_array(j, "points");
-	for (size_t i = 0; i < t->count; i++)
-		if (t->stretches[i].changes) {
-			point_json(j, NULL, &t->stretches[i].high);
-			last = &t->stretches[i].high;
-		}
-	if (last && memcmp(last, &t->now, sizeof t->now))
+	for (size_t i = 0; i < t->series.count; i++) {
+		peak = gt_timeline_peak(t, i);
+		point_json(j, NULL, &peak);
+	}
+	if (memcmp(&peak, &t->now, sizeof peak))
 		point_json(j, NULL, &t->now);
 	gt_json_end(j);
 }

@@ -3,7 +3,7 @@
 #include "test_ledger.h"
 
 #include "ledger/board.h"
-#include "ledger/rises.h"
+#include "ledger/growing_sites.h"
 
 static void apply_in(struct gt_ledger *l, uint32_t process, uint16_t function, uint64_t handle,
 		     uint32_t stack, uint64_t size)
@@ -331,12 +331,12 @@ static void growth_hears_of_all_that_a_context_takes_along(void **state)
 		e = owned_event(GT_FN_cuMemAlloc_v2, 0x1000 + i, 0x10, (uint32_t)(2 + i % 4), 64);
 		e.time_ns = 1000000 * i;
 		gt_ledger_apply(l, &e, 0);
-		gt_growth_note(g, l, e.time_ns);
+		gt_growth_record(g, l, e.time_ns);
 	}
 	e = event_of(GT_FN_cuCtxDestroy_v2, 0x10, 3, 0);
 	e.time_ns = 1000000 * 401;
 	gt_ledger_apply(l, &e, 0);
-	gt_growth_note(g, l, e.time_ns);
+	gt_growth_record(g, l, e.time_ns);
 	rises = gt_growth_find(g, l, &count);
 	assert_int_equal(count, 4);
 	for (size_t i = 0; i < count; i++)

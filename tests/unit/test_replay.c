@@ -4,7 +4,7 @@
 
 #include "test_recording.h"
 
-#include "ledger/rises.h"
+#include "ledger/growing_sites.h"
 #include "trace/info.h"
 #include "trace/writer_state.h"
 #include "replay/replay.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_rises.c - what keeps rising is found, and what only rises for a while is not. */
+/* test_growing_sites.c - what keeps rising is found, and what only rises for a while is not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "ledger/rises.h"
+#include "ledger/growing_sites.h"
 
 #define SECOND 1000000000ull
 #define START  (1000 * SECOND)
@@ -27,7 +27,7 @@ static struct feed feed_new(void)
 static void apply(struct feed *f, const struct gt_event *e)
 {
 	gt_ledger_apply(f->ledger, e, 0);
-	gt_growth_note(f->growth, f->ledger, e->time_ns);
+	gt_growth_record(f->growth, f->ledger, e->time_ns);
 }
 
 static uint64_t create(struct feed *f, uint32_t stack, double seconds, uint64_t size)

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * time_series.h - values over time in a bounded number of rows, whatever the number of changes.
+ *
+ * Time is divided into steps of equal length. A step in which something changed has a row; a row
+ * keeps the lowest, highest and last value of each channel, so that rows merge without losing a
+ * peak. Where the span of time is known beforehand, steps are as long as it takes. Where it is not,
+ * they begin short, and whenever time runs past the last step all become twice as long.
+ *
+ * Used for device memory over time (gt_timeline below), for the page's charts, and for what each
+ * call site holds (growing_sites.h). Two others keep values over time and are no such series:
+ * plot/trail.h thins out points of a picture, which are never merged, and board.h shows only the
+ * latest ticks.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of one channel in one row. Includes the value on entering the row: it held for a part of it. */
+struct gt_extent {
+	uint64_t low, high, last;
+};
+
+struct gt_time_series {
+	size_t channels, count, room, row_max;
+	uint64_t start_ns, step_ns;
+	uint64_t row_end_ns;       /* where the last row's step ends; times are relative to start */
+	uint64_t *times;           /* by row: its last change */
+	struct gt_extent *extents; /* row by row, a channel after the other */
+	uint64_t *peaks;           /* row by row: time and values of the highest moment; or NULL */
+	bool doubles, keeps_peaks;
+};
+
+enum { GT_FIRST_STEP_NS = 1000 };
+/* Later moments count as this one, so that doubling cannot overflow; no boot lasts that long. */
+#define GT_TIME_SERIES_MAX_NS (UINT64_MAX / 4)
+
+/* A series of unknown span that doubles its steps; it may be initialised again after _fini. */
+void gt_time_series_init(struct gt_time_series *s, size_t channels, size_t row_max,
+			 uint64_t start_ns);
+
+struct gt_time_span {
+	uint64_t start_ns, end_ns; /* moments outside count as the first or last one */
+	uint64_t changes;          /* at most so many come: if rows suffice, each has its own */
+};
+/* A series of known span. Steps are 1 ns long if there are no more changes than rows. */
+void gt_time_series_init_span(struct gt_time_series *s, size_t channels, size_t row_max,
+			      const struct gt_time_span *span);
+void gt_time_series_fini(struct gt_time_series *s);
+
+/* True when a change at this moment begins a new row. */
+bool gt_time_series_begins_row(const struct gt_time_series *s, uint64_t time_ns);
+/* Moves on to a moment at which channels may change; never moves back. */
+void gt_time_series_advance(struct gt_time_series *s, uint64_t time_ns);
+/* A channel's value at that moment; ignored before the first one. */
+void gt_time_series_set(struct gt_time_series *s, size_t channel, uint64_t value);
+
+static inline const struct gt_extent *gt_time_series_at(const struct gt_time_series *s, size_t row,
+							size_t channel)
+{
+	return &s->extents[row * s->channels + channel];
+}
+
+enum { GT_TIMELINE_MAX = 998 }; /* with the very end, fewer than a thousand points */
+
+/* The state from one moment on. Times are relative to the timeline's start. */
+struct gt_moment {
+	uint64_t time_ns, device_bytes, host_bytes, objects;
+};
+
+/* Device memory over time: a series that also keeps each row's highest moment, and the mean. */
+struct gt_timeline {
+	struct gt_time_series series;
+	uint64_t end_ns; /* set by gt_timeline_finish */
+	struct gt_moment now;
+	double byte_ns; /* device bytes times the time they were held */
+};
+
+struct gt_timeline *gt_timeline_new(void);
+void gt_timeline_free(struct gt_timeline *t);
+/* In order of time; an earlier moment than the last one counts as the last one's. */
+void gt_timeline_add(struct gt_timeline *t, const struct gt_moment *moment);
+/* The state stays as it is until `end_ns`. */
+void gt_timeline_finish(struct gt_timeline *t, uint64_t end_ns);
+/* Mean of the device bytes over the whole time. */
+uint64_t gt_timeline_mean(const struct gt_timeline *t);
+/* The most device bytes held at any moment of [from_ns, to_ns), to the resolution of rows. */
+uint64_t gt_timeline_most(const struct gt_timeline *t, uint64_t from_ns, uint64_t to_ns);
+/* The highest moment of a row: by device bytes, then objects. */
+struct gt_moment gt_timeline_peak(const struct gt_timeline *t, size_t row);
