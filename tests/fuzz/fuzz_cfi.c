@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "capture/ebpf/cfi_table.h"
+#include "capture/ebpf/cfi.h"
 #include "capture/ebpf/modules.h"
 #include "capture/ebpf/unwind.h"
 #include "fuzz.h"

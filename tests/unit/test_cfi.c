@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_cfi.c - what call frame information says of an address, and that hostile one says nothing.
  */
-#include "capture/ebpf/cfi_table.h"
+#include "capture/ebpf/cfi.h"
 
 #include <dwarf.h>
 #include <setjmp.h>

@@ -18,7 +18,7 @@ struct gt_cupti {
 	char path[4096];
 };
 
-/* The next CUPTI that can be loaded here (find.h); false when there are no more. */
+/* The next CUPTI that can be loaded here (find_cupti.h); false when there are no more. */
 bool gt_cupti_load(struct gt_cupti *cupti, unsigned *next);
 
 /* One call in flight, from CUPTI's callback at its entry to the one at its exit. */

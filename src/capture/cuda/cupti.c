@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "capture/cuda/find.h"
+#include "capture/cuda/find_cupti.h"
 
 static bool take_functions(struct gt_cupti *cupti, void *library)
 {

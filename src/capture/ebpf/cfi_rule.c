@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cfi_rule.c - carries out call frame instructions up to an address. */
-#include "capture/ebpf/cfi_rule.h"
+#include "capture/ebpf/cfi.h"
 
 #include <dwarf.h>
 #include <stdlib.h>

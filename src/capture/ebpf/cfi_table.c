@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cfi_table.c - finds the entries of .eh_frame for an address, by the file's index or our own. */
-#include "capture/ebpf/cfi_table.h"
+#include "capture/ebpf/cfi.h"
 
 #include <dwarf.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* libraries.h - the API libraries of this machine and of its processes, each probed once. */
 #pragma once
 
-#include "capture/ebpf/image.h"
+#include "capture/ebpf/modules.h"
 #include "capture/ebpf/probes.h"
 
 struct gt_library {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mapwatch.c - hears of code that is mapped, by any process: perf's own records of it. */
+/* mapwatch.c - the mappings of code by any process, from perf's records, and their history. */
 #include "capture/ebpf/mapwatch.h"
 
 #include <errno.h>
@@ -141,4 +141,44 @@ bool gt_mapwatch_drain(struct gt_mapwatch *w, gt_mapwatch_fn *each, void *contex
 	for (size_t i = 0; i < w->count; i++)
 		whole &= drain_cpu(&w->cpus[i], each, context);
 	return whole;
+}
+
+void gt_map_history_fini(struct gt_map_history *h)
+{
+	for (size_t i = 0; i < GT_MAP_HISTORY_MAX; i++)
+		free(h->list[i].mapping.path);
+	*h = (struct gt_map_history){ 0 };
+}
+
+void gt_map_history_add(struct gt_map_history *h, uint32_t pid, const struct gt_mapping *m)
+{
+	struct gt_past_mapping *at = &h->list[h->next++ % GT_MAP_HISTORY_MAX];
+
+	free(at->mapping.path);
+	at->pid = pid;
+	at->mapping = *m;
+	at->mapping.path = gt_strdup(m->path);
+}
+
+static bool is_over_another(const struct gt_mappings *all, const struct gt_mapping *m)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (m->start < all->list[i].end && all->list[i].start < m->end)
+			return true;
+	return false;
+}
+
+void gt_map_history_of(struct gt_mappings *out, const struct gt_map_history *h, uint32_t pid)
+{
+	*out = (struct gt_mappings){ 0 };
+	for (size_t i = h->next; i-- > 0 && h->next - i <= GT_MAP_HISTORY_MAX;) {
+		const struct gt_past_mapping *at = &h->list[i % GT_MAP_HISTORY_MAX];
+
+		/* older: a library that was unloaded, or what the process was before an exec */
+		if (at->pid != pid || is_over_another(out, &at->mapping))
+			continue;
+		GT_GROW(out->list, out->count, out->room);
+		out->list[out->count] = at->mapping;
+		out->list[out->count++].path = gt_strdup(at->mapping.path);
+	}
 }

@@ -1,24 +1,44 @@
 /* SPDX-License-Identifier: MIT */
-/* mapwatch.h - hears of code that is mapped, by any process: perf's own records of it. */
+/* mapwatch.h - the mappings of code by any process, from perf's records, and their history. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "capture/ebpf/image.h"
+#include "capture/ebpf/modules.h"
 
 struct gt_mapwatch {
 	struct gt_mapwatch_cpu *cpus;
 	size_t count;
 };
 
-/* 0 or -errno; without it mappings have to be looked for. */
+/* 0 or -errno; without it /proc has to be searched for new mappings. */
 int gt_mapwatch_open(struct gt_mapwatch *w);
 void gt_mapwatch_close(struct gt_mapwatch *w);
 
-/* The mapping is lent; it has an inode. */
+/* The mapping is borrowed; it has an inode. */
 typedef void gt_mapwatch_fn(void *context, uint32_t pid, const struct gt_mapping *mapping);
 
-/* Hands over what was mapped since. False when some of it was lost. */
+/* Hands over the mappings made since the last call. False if some were lost. */
 bool gt_mapwatch_drain(struct gt_mapwatch *w, gt_mapwatch_fn *each, void *context);
+
+enum { GT_MAP_HISTORY_MAX = 2048 };
+
+/*
+ * The latest mappings of code, of all processes. A program that runs for a few milliseconds has
+ * ended by the time its first call is read, and /proc has nothing left of it.
+ */
+struct gt_map_history {
+	struct gt_past_mapping {
+		uint32_t pid; /* 0: none */
+		struct gt_mapping mapping;
+	} list[GT_MAP_HISTORY_MAX];
+	size_t next; /* the oldest, which is overwritten next */
+};
+
+void gt_map_history_fini(struct gt_map_history *h);
+/* Copies the mapping. */
+void gt_map_history_add(struct gt_map_history *h, uint32_t pid, const struct gt_mapping *m);
+/* The mappings of a process, newest first; of mappings that overlap, the newest alone. */
+void gt_map_history_of(struct gt_mappings *out, const struct gt_map_history *h, uint32_t pid);

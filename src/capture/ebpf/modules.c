@@ -1,11 +1,291 @@
 /* SPDX-License-Identifier: MIT */
-/* modules.c - what a traced process has mapped where, told to its trace as it becomes known. */
+/* modules.c - the executables and libraries that processes have mapped, and where. */
 #include "capture/ebpf/modules.h"
 
+#include <elfutils/libdwelf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/files.h"
 #include "base/mem.h"
-#include "capture/ebpf/mapped_libraries.h"
+#include "capture/ebpf/mapwatch.h"
+#include "capture/ebpf/unwind.h"
+
+void gt_mappings_parse(struct gt_mappings *m, FILE *file)
+{
+	char *line = NULL;
+	size_t room = 0;
+
+	*m = (struct gt_mappings){ 0 };
+	while (getline(&line, &room, file) > 0) {
+		unsigned long long start, end, offset;
+		char rights[8];
+		int at = 0;
+
+		if (sscanf(line, "%llx-%llx %7s %llx %*s %*s %n", &start, &end, rights, &offset,
+			   &at) < 4 ||
+		    !at)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		GT_GROW(m->list, m->count, m->room);
+		m->list[m->count++] = (struct gt_mapping){ .start = start,
+							   .end = end,
+							   .offset = offset,
+							   .is_code = rights[2] == 'x',
+							   .path = gt_strdup(line + at) };
+	}
+	free(line);
+}
+
+int gt_mappings_read(struct gt_mappings *m, uint32_t pid)
+{
+	char path[64];
+	FILE *file;
+
+	*m = (struct gt_mappings){ 0 };
+	snprintf(path, sizeof path, "/proc/%u/maps", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return -errno;
+	gt_mappings_parse(m, file);
+	fclose(file);
+	return m->count ? 0 : -ESRCH;
+}
+
+void gt_mappings_fini(struct gt_mappings *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		free(m->list[i].path);
+	free(m->list);
+	*m = (struct gt_mappings){ 0 };
+}
+
+/* As the process is gone: by its path from here, if that is still the same file. */
+static int open_known(const struct gt_mapping *m)
+{
+	int fd = open(m->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (!fstat(fd, &st) && st.st_ino == m->inode)
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
+int gt_mapping_open(const struct gt_mapping *m, uint32_t pid)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	if (m->path[0] != '/')
+		return -ENOENT;
+	if (m->inode)
+		return open_known(m);
+	snprintf(path, sizeof path, "/proc/%u/map_files/%llx-%llx", pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0)
+		return fd;
+	snprintf(path, sizeof path, "/proc/%u/root%.4000s", pid, m->path);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+static void image_free(struct gt_image *image)
+{
+	gt_unwind_table_free(image->unwind);
+	if (image->fd >= 0)
+		close(image->fd);
+	free(image->name);
+	free(image->path);
+	free(image);
+}
+
+void gt_images_fini(struct gt_images *images)
+{
+	for (size_t i = 0; i < images->count; i++)
+		image_free(images->list[i]);
+	free(images->list);
+	*images = (struct gt_images){ 0 };
+}
+
+static bool leads_to(const char *path, const struct gt_image *image)
+{
+	struct stat found;
+
+	return !stat(path, &found) && found.st_dev == image->dev && found.st_ino == image->ino;
+}
+
+const char *gt_image_path(struct gt_image *image, uint32_t pid)
+{
+	char path[PATH_MAX];
+
+	/* the same for all processes as long as it can be: one stack is one in all of them */
+	if (image->path && leads_to(image->path, image))
+		return image->path;
+	snprintf(path, sizeof path, "/proc/%u/root%.4000s", pid, image->name);
+	if (leads_to(path, image)) {
+		free(image->path);
+		image->path = gt_strdup(path);
+	}
+	return image->path ? image->path : image->name;
+}
+
+static void find_cfi(struct gt_image *image, Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return;
+	while ((section = elf_nextscn(elf, section))) {
+		const char *name;
+		GElf_Shdr head;
+
+		if (!gelf_getshdr(section, &head) || head.sh_type == SHT_NOBITS)
+			continue;
+		name = elf_strptr(elf, names, head.sh_name);
+		if (name && !strcmp(name, ".eh_frame"))
+			image->cfi = (struct gt_segment){ .offset = head.sh_offset,
+							  .address = head.sh_addr,
+							  .size = head.sh_size };
+	}
+}
+
+static bool read_elf(struct gt_image *image, int fd)
+{
+	Elf *elf = gt_elf_is_bounded(fd) ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
+	const void *id;
+	size_t count = 0;
+	ssize_t size;
+
+	image->low = UINT64_MAX;
+	if (!elf || elf_kind(elf) != ELF_K_ELF || elf_getphdrnum(elf, &count)) {
+		elf_end(elf);
+		return false;
+	}
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr head;
+
+		if (!gelf_getphdr(elf, (int)i, &head))
+			continue;
+		if (head.p_type == PT_GNU_EH_FRAME)
+			image->cfi_index = (struct gt_segment){ .offset = head.p_offset,
+								.address = head.p_vaddr,
+								.size = head.p_filesz };
+		if (head.p_type != PT_LOAD)
+			continue;
+		if (head.p_vaddr < image->low)
+			image->low = head.p_vaddr;
+		if (head.p_vaddr + head.p_memsz > image->high)
+			image->high = head.p_vaddr + head.p_memsz;
+		if (image->segment_count < sizeof image->segments / sizeof *image->segments)
+			image->segments[image->segment_count++] =
+				(struct gt_segment){ .offset = head.p_offset,
+						     .address = head.p_vaddr,
+						     .size = head.p_filesz,
+						     .is_code = head.p_flags & PF_X };
+	}
+	find_cfi(image, elf);
+	size = dwelf_elf_gnu_build_id(elf, &id);
+	if (size > 0 && (size_t)size <= sizeof image->build_id) {
+		memcpy(image->build_id, id, (size_t)size);
+		image->build_id_size = (size_t)size;
+	}
+	elf_end(elf);
+	return image->low < image->high;
+}
+
+static int64_t mtime_of(const struct stat *st)
+{
+	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+static struct gt_image *image_new(const struct gt_mapping *m, uint32_t pid, int fd,
+				  const struct stat *st)
+{
+	struct gt_image *image = gt_alloc(sizeof *image);
+
+	image->fd = -1;
+	image->dev = st->st_dev;
+	image->ino = st->st_ino;
+	image->file_size = (uint64_t)st->st_size;
+	image->mtime_ns = mtime_of(st);
+	if (!read_elf(image, fd)) {
+		free(image);
+		return NULL;
+	}
+	image->name = gt_strdup(m->path);
+	/* as the process has it where that leads to the same file from here too */
+	if (leads_to(m->path, image))
+		image->path = gt_strdup(m->path);
+	gt_image_path(image, pid);
+	return image;
+}
+
+static bool is_of(const struct gt_image *image, const struct stat *st)
+{
+	return image->dev == st->st_dev && image->ino == st->st_ino &&
+	       image->file_size == (uint64_t)st->st_size && image->mtime_ns == mtime_of(st);
+}
+
+struct gt_image *gt_images_get(struct gt_images *images, const struct gt_mapping *m, uint32_t pid)
+{
+	int fd = gt_mapping_open(m, pid);
+	struct gt_image *image = NULL;
+	struct stat st;
+
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode)) {
+		for (size_t i = 0; i < images->count && !image; i++)
+			if (is_of(images->list[i], &st))
+				image = images->list[i];
+		if (!image) {
+			elf_version(EV_CURRENT);
+			image = image_new(m, pid, fd, &st);
+			if (image) {
+				GT_GROW(images->list, images->count, images->room);
+				images->list[images->count++] = image;
+				if (images->keep_open) {
+					image->fd = fd;
+					return image;
+				}
+			}
+		}
+	}
+	close(fd);
+	return image;
+}
+
+static bool overlap(const struct gt_mapping *m, const struct gt_segment *s)
+{
+	/* a mapping begins at the page in which its segment begins */
+	return m->offset + (m->end - m->start) > s->offset && m->offset < s->offset + s->size;
+}
+
+uint64_t gt_image_bias(const struct gt_image *image, const struct gt_mapping *m)
+{
+	const struct gt_segment *found = NULL;
+
+	/* segments may share a page of the file and none in memory: lld's do */
+	for (size_t i = 0; i < image->segment_count; i++) {
+		const struct gt_segment *s = &image->segments[i];
+
+		if (overlap(m, s) && (!found || (s->is_code && !found->is_code)))
+			found = s;
+	}
+	return m->start - m->offset + (found ? found->offset - found->address : 0);
+}
 
 /* Nothing of a process lies below and above: the kernel keeps them free of mappings. */
 #define LOWEST  0x10000ull
@@ -18,8 +298,8 @@ void gt_modules_fini(struct gt_modules *m)
 	*m = (struct gt_modules){ 0 };
 }
 
-static struct gt_mapped *find(const struct gt_modules *m, const struct gt_image *image,
-			      uint64_t start)
+static struct gt_mapped *find_mapped(const struct gt_modules *m, const struct gt_image *image,
+				     uint64_t start)
 {
 	for (size_t i = 0; i < m->count; i++)
 		if (m->list[i].image == image && m->list[i].start == start)
@@ -83,11 +363,11 @@ bool gt_modules_look(struct gt_modules *m, struct gt_images *images, uint32_t pi
 	m->is_stale = false;
 	m->is_gone = gt_mappings_read(&maps, pid);
 	if (m->is_gone) {
-		if (!images->heard)
+		if (!images->history)
 			return false;
-		/* gone: what is known of it holds, and what was heard besides */
+		/* gone: the modules known stay, and its mapping history adds to them */
 		before = 0;
-		gt_heard_of(&maps, images->heard, pid);
+		gt_map_history_of(&maps, images->history, pid);
 	} else {
 		take_areas(m, &maps);
 	}
@@ -102,7 +382,7 @@ bool gt_modules_look(struct gt_modules *m, struct gt_images *images, uint32_t pi
 		if (!image)
 			continue;
 		bias = gt_image_bias(image, at);
-		known = find(m, image, bias + image->low);
+		known = find_mapped(m, image, bias + image->low);
 		if (known) {
 			known->gone = false;
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* traced.c - one process that is followed: its trace, its threads' lanes, its stacks. */
+/* traced.c - traced processes: the trace of each, its threads' lanes, its stacks; and their set. */
 #include "capture/ebpf/traced.h"
 
 #include <errno.h>
@@ -304,4 +304,72 @@ size_t gt_traced_stack(const struct gt_traced *p, uint32_t stack, const uint64_t
 	while ((*frames)[count])
 		count++;
 	return count;
+}
+
+static size_t bucket(uint32_t pid)
+{
+	return pid % GT_TRACED_BUCKETS;
+}
+
+struct gt_traced *gt_traced_set_find(const struct gt_traced_set *f, uint32_t pid, uint64_t start,
+				     uint32_t exec)
+{
+	struct gt_traced *p = f->buckets[bucket(pid)];
+
+	while (p && (p->pid != pid || p->start != start || p->exec != exec))
+		p = p->next;
+	return p;
+}
+
+struct gt_traced *gt_traced_set_by_pid(const struct gt_traced_set *f, uint32_t pid)
+{
+	struct gt_traced *p = f->buckets[bucket(pid)];
+
+	while (p && p->pid != pid)
+		p = p->next;
+	return p;
+}
+
+struct gt_traced *gt_traced_set_add(struct gt_traced_set *f, uint32_t pid, uint64_t start,
+				    uint32_t exec)
+{
+	struct gt_traced *p = gt_alloc(sizeof *p), **at = &f->buckets[bucket(pid)];
+
+	p->pid = pid;
+	p->start = start;
+	p->exec = exec;
+	p->next = *at;
+	*at = p;
+	f->count++;
+	return p;
+}
+
+void gt_traced_set_over(struct gt_traced_set *f, struct gt_traced *p, uint64_t lost)
+{
+	if (p->is_over)
+		return;
+	p->is_over = true;
+	p->lost_at_end = lost;
+	f->over++;
+}
+
+void gt_traced_set_remove(struct gt_traced_set *f, struct gt_traced *p)
+{
+	struct gt_traced **link = &f->buckets[bucket(p->pid)];
+
+	while (*link != p)
+		link = &(*link)->next;
+	*link = p->next;
+	f->count--;
+	f->over -= p->is_over;
+}
+
+struct gt_traced *gt_traced_set_next(const struct gt_traced_set *f, const struct gt_traced *p)
+{
+	if (p && p->next)
+		return p->next;
+	for (size_t i = p ? bucket(p->pid) + 1 : 0; i < GT_TRACED_BUCKETS; i++)
+		if (f->buckets[i])
+			return f->buckets[i];
+	return NULL;
 }

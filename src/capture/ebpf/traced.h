@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* traced.h - one process that is followed: its trace, its threads' lanes, its stacks. */
+/* traced.h - traced processes: the trace of each, its threads' lanes, its stacks; and their set. */
 #pragma once
 
 #include "capture/ebpf/tracer.h"
@@ -43,3 +43,26 @@ size_t gt_traced_stack_trim(struct gt_traced *p, struct gt_images *images, const
 /* The number of a stack; 0 for none. */
 uint32_t gt_traced_stack_number(struct gt_traced *p, struct gt_images *images,
 				const uint64_t *frames, size_t count);
+
+enum { GT_TRACED_BUCKETS = 1024 };
+
+/* The traced processes, by their numbers. Zeroed is initialised. */
+struct gt_traced_set {
+	struct gt_traced *buckets[GT_TRACED_BUCKETS]; /* by pid */
+	size_t count;
+	size_t over; /* of them: have ended, and are not yet let go */
+};
+
+/* NULL: there is none. */
+struct gt_traced *gt_traced_set_find(const struct gt_traced_set *f, uint32_t pid, uint64_t start,
+				     uint32_t exec);
+/* Any process under that number. */
+struct gt_traced *gt_traced_set_by_pid(const struct gt_traced_set *f, uint32_t pid);
+struct gt_traced *gt_traced_set_add(struct gt_traced_set *f, uint32_t pid, uint64_t start,
+				    uint32_t exec);
+/* The process is gone, but calls that it made may still be on their way. */
+void gt_traced_set_over(struct gt_traced_set *f, struct gt_traced *p, uint64_t lost);
+/* Takes it out; it is the caller's then. */
+void gt_traced_set_remove(struct gt_traced_set *f, struct gt_traced *p);
+/* One after the other, the first after NULL; NULL after the last. */
+struct gt_traced *gt_traced_set_next(const struct gt_traced_set *f, const struct gt_traced *p);

@@ -11,8 +11,6 @@
 
 #include "base/mem.h"
 #include "base/process.h"
-#include "capture/ebpf/followed.h"
-#include "capture/ebpf/mapped_libraries.h"
 #include "capture/ebpf/mapwatch.h"
 #include "capture/ebpf/traced.h"
 #include "capture/ebpf/unwind.h"
@@ -25,8 +23,8 @@ struct gt_tracer {
 	struct gt_libraries libraries;
 	struct gt_images images;
 	struct gt_mapwatch mapwatch;
-	struct gt_heard heard;
-	struct gt_followed followed;
+	struct gt_map_history map_history;
+	struct gt_traced_set processes;
 	struct gt_traced *last; /* whose call was the last one */
 	uint64_t cut_stacks;
 	uint64_t looked_ns; /* for libraries, where we do not hear of them */
@@ -38,7 +36,7 @@ struct gt_tracer {
 static struct gt_traced *add(struct gt_tracer *t, uint32_t pid, uint64_t start, uint32_t exec,
 			     uint32_t parent)
 {
-	struct gt_traced *p = gt_followed_add(&t->followed, pid, start, exec);
+	struct gt_traced *p = gt_traced_set_add(&t->processes, pid, start, exec);
 
 	p->parent = parent;
 	p->contexts.has_unseen = gt_libraries_was_early(&t->libraries, pid);
@@ -51,7 +49,7 @@ static struct gt_traced *add(struct gt_tracer *t, uint32_t pid, uint64_t start, 
 /* Ends the process's trace and forgets the process. */
 static void end(struct gt_tracer *t, struct gt_traced *p)
 {
-	gt_followed_remove(&t->followed, p);
+	gt_traced_set_remove(&t->processes, p);
 	if (t->last == p)
 		t->last = NULL;
 	if (p->lost_at_end)
@@ -67,9 +65,9 @@ static void end(struct gt_tracer *t, struct gt_traced *p)
 
 static void on_fork(struct gt_tracer *t, const struct gt_probe_event *e)
 {
-	struct gt_traced *parent = gt_followed_by_pid(&t->followed, e->parent), *p;
+	struct gt_traced *parent = gt_traced_set_by_pid(&t->processes, e->parent), *p;
 
-	if (gt_followed_find(&t->followed, e->pid, e->start, e->exec))
+	if (gt_traced_set_find(&t->processes, e->pid, e->start, e->exec))
 		return;
 	/* of a process that has made no call yet nothing is known, nor of its children */
 	if (t->options.probes.everyone && (!parent || !parent->is_seen))
@@ -83,18 +81,18 @@ static void on_fork(struct gt_tracer *t, const struct gt_probe_event *e)
 
 static void on_exec(struct gt_tracer *t, const struct gt_probe_event *e)
 {
-	struct gt_followed *f = &t->followed;
+	struct gt_traced_set *f = &t->processes;
 
-	for (struct gt_traced *p = gt_followed_by_pid(f, e->pid); p; p = p->next)
+	for (struct gt_traced *p = gt_traced_set_by_pid(f, e->pid); p; p = p->next)
 		if (p->pid == e->pid && p->start == e->start && p->exec != e->exec)
-			gt_followed_over(f, p, 0);
-	if (!gt_followed_find(f, e->pid, e->start, e->exec))
+			gt_traced_set_over(f, p, 0);
+	if (!gt_traced_set_find(f, e->pid, e->start, e->exec))
 		add(t, e->pid, e->start, e->exec, e->parent);
 }
 
 static void on_thread(struct gt_tracer *t, const struct gt_probe_event *e)
 {
-	struct gt_traced *p = gt_followed_find(&t->followed, e->pid, e->start, e->exec);
+	struct gt_traced *p = gt_traced_set_find(&t->processes, e->pid, e->start, e->exec);
 
 	if (!p)
 		p = add(t, e->pid, e->start, e->exec, e->parent);
@@ -109,14 +107,14 @@ static void on_thread(struct gt_tracer *t, const struct gt_probe_event *e)
 
 static void on_end(struct gt_tracer *t, const struct gt_probe_event *e)
 {
-	struct gt_traced *p = gt_followed_by_pid(&t->followed, e->pid);
+	struct gt_traced *p = gt_traced_set_by_pid(&t->processes, e->pid);
 
 	for (; p; p = p->next) {
 		if (p->pid != e->pid || p->start != e->start || p->is_over)
 			continue;
 		p->has_exited = true;
 		p->exit_code = e->exit_code;
-		gt_followed_over(&t->followed, p, e->lost);
+		gt_traced_set_over(&t->processes, p, e->lost);
 	}
 }
 
@@ -124,7 +122,7 @@ static void on_end(struct gt_tracer *t, const struct gt_probe_event *e)
 static void scan_libraries(struct gt_tracer *t, uint32_t pid, bool is_followed)
 {
 	size_t known = t->libraries.count;
-	struct gt_traced *p = gt_followed_by_pid(&t->followed, pid);
+	struct gt_traced *p = gt_traced_set_by_pid(&t->processes, pid);
 	struct gt_error unused;
 
 	gt_libraries_scan(&t->libraries, pid, &unused);
@@ -139,12 +137,12 @@ static void scan_libraries(struct gt_tracer *t, uint32_t pid, bool is_followed)
 static void on_mapped(void *context, uint32_t pid, const struct gt_mapping *mapping)
 {
 	struct gt_tracer *t = context;
-	struct gt_traced *p = gt_followed_by_pid(&t->followed, pid);
+	struct gt_traced *p = gt_traced_set_by_pid(&t->processes, pid);
 
 	if (p)
 		p->modules.is_stale = true;
 	if (mapping->inode)
-		gt_heard_add(&t->heard, pid, mapping);
+		gt_map_history_add(&t->map_history, pid, mapping);
 	if (gt_library_api(mapping->path) >= 0)
 		scan_libraries(t, pid, p || t->options.probes.everyone);
 }
@@ -163,7 +161,7 @@ static void take_news(void *context, const void *record, size_t size)
 	case GT_NEWS_EXEC: on_exec(t, e); break;
 	case GT_NEWS_END: on_end(t, e); break;
 	case GT_NEWS_THREAD_END:
-		p = gt_followed_find(&t->followed, e->pid, e->start, e->exec);
+		p = gt_traced_set_find(&t->processes, e->pid, e->start, e->exec);
 		if (p)
 			t->threads_over |= gt_traced_thread_end(p, e->tid);
 		break;
@@ -177,7 +175,7 @@ static struct gt_traced *caller_of(struct gt_tracer *t, const struct gt_probe_ca
 
 	if (p && p->pid == c->pid && p->start == c->start && p->exec == c->exec)
 		return p;
-	return gt_followed_find(&t->followed, c->pid, c->start, c->exec);
+	return gt_traced_set_find(&t->processes, c->pid, c->start, c->exec);
 }
 
 struct emission {
@@ -305,7 +303,7 @@ static void look_everywhere(struct gt_tracer *t)
 {
 	if (t->options.probes.everyone)
 		gt_libraries_everywhere(&t->libraries);
-	for (struct gt_traced *p = NULL; (p = gt_followed_next(&t->followed, p));) {
+	for (struct gt_traced *p = NULL; (p = gt_traced_set_next(&t->processes, p));) {
 		scan_libraries(t, p->pid, true);
 		p->modules.is_stale = true;
 	}
@@ -327,10 +325,10 @@ static void look_for_libraries(struct gt_tracer *t)
 
 static void end_those_over(struct gt_tracer *t)
 {
-	struct gt_traced *p = gt_followed_next(&t->followed, NULL), *next;
+	struct gt_traced *p = gt_traced_set_next(&t->processes, NULL), *next;
 
-	for (; p && t->followed.over; p = next) {
-		next = gt_followed_next(&t->followed, p);
+	for (; p && t->processes.over; p = next) {
+		next = gt_traced_set_next(&t->processes, p);
 		if (p->is_over)
 			end(t, p);
 	}
@@ -339,7 +337,7 @@ static void end_those_over(struct gt_tracer *t)
 static void end_threads(struct gt_tracer *t)
 {
 	for (struct gt_traced *p = NULL;
-	     t->threads_over && (p = gt_followed_next(&t->followed, p));)
+	     t->threads_over && (p = gt_traced_set_next(&t->processes, p));)
 		gt_traced_end_threads(p);
 	t->threads_over = false;
 }
@@ -352,7 +350,7 @@ void gt_tracer_drain(struct gt_tracer *t)
 	gt_ring_drain(gt_probes_calls(t->probes), take_call, t);
 	gt_ring_drain(gt_probes_news(t->probes), take_news, t);
 	/* whoever is known to be gone has made its last call before: it is there by now */
-	if (t->followed.over || t->threads_over) {
+	if (t->processes.over || t->threads_over) {
 		gt_ring_drain(gt_probes_calls(t->probes), take_call, t);
 		end_threads(t);
 		end_those_over(t);
@@ -387,7 +385,7 @@ int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *option
 	t->options = *options;
 	t->libraries.probes = t->probes;
 	t->images.keep_open = options->probes.stack_bytes != 0;
-	t->images.heard = &t->heard;
+	t->images.history = &t->map_history;
 	gt_mapwatch_open(&t->mapwatch);
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (t->epoll < 0 || watch(t->epoll, gt_probes_calls_fd(t->probes)) ||
@@ -412,7 +410,7 @@ void gt_tracer_stop(struct gt_tracer *t)
 
 void gt_tracer_free(struct gt_tracer *t)
 {
-	for (struct gt_traced *p; (p = gt_followed_next(&t->followed, NULL));) {
+	for (struct gt_traced *p; (p = gt_traced_set_next(&t->processes, NULL));) {
 		p->lost_at_end = gt_probes_lost(t->probes, p->pid);
 		end(t, p);
 	}
@@ -422,7 +420,7 @@ void gt_tracer_free(struct gt_tracer *t)
 	gt_probes_free(t->probes);
 	gt_libraries_fini(&t->libraries);
 	gt_images_fini(&t->images);
-	gt_heard_fini(&t->heard);
+	gt_map_history_fini(&t->map_history);
 	free(t);
 }
 
@@ -458,7 +456,7 @@ int gt_tracer_follow(struct gt_tracer *t, uint32_t pid, struct gt_error *error)
 
 size_t gt_tracer_running(const struct gt_tracer *t)
 {
-	return t->followed.count;
+	return t->processes.count;
 }
 
 uint64_t gt_tracer_lost(const struct gt_tracer *t)

@@ -9,8 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
-#include "capture/ebpf/cfi_rule.h"
-#include "capture/ebpf/cfi_table.h"
+#include "capture/ebpf/cfi.h"
 #include "capture/ebpf/modules.h"
 
 enum { RSP = GT_CFI_RSP, RETURN = GT_CFI_RETURN, REGISTERS = GT_CFI_REGISTERS };

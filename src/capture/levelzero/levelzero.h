@@ -26,9 +26,3 @@ void gt_ze_take_questions(const char *getter, ze_api_version_t version, void *co
 
 /* Puts our wrappers into a table of this name, as far as its version has the slots. */
 void gt_ze_wrap_table(const char *table, ze_api_version_t version, void **slots);
-
-/*
- * A system's own validation layer, when one of its checkers is asked for and it is installed: it
- * gets each table before we do. NULL when there is none, or it lacks that getter.
- */
-void *gt_ze_system_function(const char *name);

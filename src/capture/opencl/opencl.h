@@ -37,11 +37,6 @@ int gt_cl_platform_index(cl_platform_id platform);
 /* The place number under which a platform's resources are recorded. */
 uint16_t gt_cl_platform_place(int index);
 
-/*
- * Our wrapper around the driver's `function` of that name, if it is tracked; otherwise `function`
- * itself. It was asked for `platform` (NULL: any).
- */
-void *gt_cl_extension_function(cl_platform_id platform, const char *name, void *function);
 /* A function of the live-object extension; NULL when the name (maybe NULL) is not one of its. */
 void *gt_cl_live_function(const char *name);
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/format.h"
-#include "capture/cuda/find.h"
+#include "capture/cuda/find_cupti.h"
 #include "cli/doctor/doctor.h"
 #include "cli/launch.h"
 #include "cli/nvml.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* test_image.c - what a process has mapped where: which file, from which address, by which path. */
-#include "capture/ebpf/image.h"
+/* test_modules.c - what a process has mapped where: which file, from which address, by which path.
+ */
+#include "capture/ebpf/modules.h"
 
 #include <elf.h>
 #include <fcntl.h>

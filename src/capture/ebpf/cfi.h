@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cfi_rule.h - how a place in the code says its caller's registers are found, from DWARF's call
- * frame instructions.
+ * cfi.h - how the registers of a caller are found, from DWARF's call frame information.
  *
- * The instructions come from whatever library a followed process has mapped: what they cost is
- * bounded by their length, in time, and by a rule's size, in memory, whatever they say.
+ * The instructions come from any library that a traced process has mapped: their cost is bounded by
+ * their length, in time, and by a rule's size, in memory, whatever they contain.
  */
 #pragma once
 
@@ -13,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "capture/ebpf/calls.h"
+#include "capture/ebpf/modules.h"
 
 /* x86-64's DWARF numbers; registers beyond these (vectors, flags) are read over. */
 enum { GT_CFI_RSP = 7, GT_CFI_RETURN = 16, GT_CFI_REGISTERS = GT_PROBE_REGISTERS };
@@ -48,3 +48,15 @@ bool gt_cfi_rule_init(struct gt_cfi_rule *rule, const struct gt_cfi_code *code, 
 void gt_cfi_rule_fini(struct gt_cfi_rule *rule);
 /* The bytes of the expression that a rule has there. */
 struct gt_bytes gt_cfi_rule_expression(const struct gt_cfi_rule *rule, int32_t at);
+
+/*
+ * The entries of an image's .eh_frame. The file is read where it is needed, never mapped, so it may
+ * be cut or changed meanwhile; nothing of it is kept but an index, if it brings none.
+ */
+struct gt_cfi_table;
+
+/* The image and its descriptor must outlive it. NULL when the image has no such information. */
+struct gt_cfi_table *gt_cfi_table_new(const struct gt_image *image);
+void gt_cfi_table_free(struct gt_cfi_table *t);
+/* The rule at an ELF address; false, with nothing to free, when nothing can be said. */
+bool gt_cfi_table_find(struct gt_cfi_table *t, struct gt_cfi_rule *rule, uint64_t address);

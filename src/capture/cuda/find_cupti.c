@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* find.c - finds CUPTI: in the process, on the loader's path, where toolkits and Python put it. */
-#include "capture/cuda/find.h"
+/* find_cupti.c - finds CUPTI: in the process, on the loader's path, where toolkits and Python put
+ * it. */
+#include "capture/cuda/find_cupti.h"
 
 #include <dlfcn.h>
 #include <glob.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* find.h - finds CUPTI: in the process, on the loader's path, where toolkits and Python put it. */
+/* find_cupti.h - finds CUPTI: in the process, on the loader's path, where toolkits and Python put
+ * it. */
 #pragma once
 
 /*
