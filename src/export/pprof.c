@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <zlib.h>
+
 #include "base/bytes.h"
 #include "base/containers.h"
 #include "base/format.h"
-#include "base/gzip.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "export/export.h"
@@ -264,6 +265,40 @@ static void put_head(struct profile *p)
 	put_number(&p->all, PROFILE_DEFAULT_TYPE, string_of(p, "inuse_space"));
 }
 
+static void *zlib_alloc(void *context, unsigned items, unsigned size)
+{
+	return gt_alloc((size_t)items * size);
+}
+
+static void zlib_free(void *context, void *block)
+{
+	free(block);
+}
+
+/* The file has no time in it: equal recordings give equal files. */
+static void put_gzip(FILE *out, const struct bytes *b)
+{
+	enum { WINDOW_BITS = 15, GZIP = 16, MEMORY_LEVEL = 8 };
+	z_stream z = { .zalloc = zlib_alloc, .zfree = zlib_free, .next_in = b->data };
+	uint8_t block[1 << 16];
+	size_t left = b->size;
+	int status = deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW_BITS + GZIP,
+				  MEMORY_LEVEL, Z_DEFAULT_STRATEGY);
+
+	while (status == Z_OK) {
+		/* zlib counts in 32 bits */
+		if (!z.avail_in) {
+			z.avail_in = left < INT32_MAX ? (uInt)left : INT32_MAX;
+			left -= z.avail_in;
+		}
+		z.next_out = block;
+		z.avail_out = sizeof block;
+		status = deflate(&z, left ? Z_NO_FLUSH : Z_FINISH);
+		fwrite(block, 1, sizeof block - z.avail_out, out);
+	}
+	deflateEnd(&z);
+}
+
 void gt_export_pprof(const struct gt_export *e)
 {
 	struct gt_ledger *l = gt_replay_run(e->recording, &(struct gt_replay){ .tick = e->tick });
@@ -283,7 +318,7 @@ void gt_export_pprof(const struct gt_export *e)
 
 		put_text(&p.all, PROFILE_STRING, text, size);
 	}
-	gt_gzip_put(e->out, p.all.data, p.all.size);
+	put_gzip(e->out, &p.all);
 	free(p.all.data);
 	free(p.mapped);
 	gt_intern_free(p.strings);

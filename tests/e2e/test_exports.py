@@ -123,6 +123,14 @@ def test_pprof_tells_nameless_frames_of_two_modules_apart(case):
     assert "demo+0x1300" in names and not any(name.startswith("0x") for name in names), names
 
 
+def test_pprof_is_compressed(case):
+    recordings(case)
+    case.path("names.gt").rename(case.path("a.gt"))
+    data = export(case, "pprof").read_bytes()
+    assert len(data) < 0.6 * len(gzip.decompress(data)), len(data)
+    assert data[4:8] == bytes(4)  # no time: equal recordings give equal files
+
+
 def test_protoc_decodes_pprof(case):
     if not shutil.which("protoc"):
         case.skip("protoc is not installed")
