@@ -9,10 +9,10 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/source.h"
-#include "trace/walk.h"
 #include "export/export.h"
 #include "replay/nsight_words.h"
 #include "export/nsight_rows.h"
+#include "replay/replay.h"
 
 /* The forms: name, usual ending, what it is, and whether it is no text. */
 #define FORMATS(F)                                                                                 \
@@ -100,7 +100,7 @@ static bool has_cuda_memory(struct gt_recording *recording)
 {
 	bool has = false;
 
-	gt_walk(recording, &(struct gt_walk){ .event = is_no_row, .context = &has });
+	gt_replay_events(recording, is_no_row, &has, NULL);
 	return has;
 }
 
@@ -124,8 +124,7 @@ static bool write_row(void *context, const struct gt_event *event, uint32_t proc
 static void write_rows(struct gt_nsight_rows *rows, struct gt_recording *recording)
 {
 	gt_nsight_rows_begin(rows);
-	gt_walk(recording,
-		&(struct gt_walk){ .event = write_row, .context = rows, .tick = gt_progress_tick });
+	gt_replay_events(recording, write_row, rows, gt_progress_tick);
 	gt_progress_end();
 }
 

@@ -5,20 +5,20 @@
 
 #include "base/json.h"
 #include "ledger/groups.h"
-#include "trace/walk.h"
 #include "export/export.h"
 #include "replay/process_name.h"
+#include "replay/replay.h"
 
 struct chrome {
 	const struct gt_export *export;
-	struct gt_ledger *ledger;
+	const struct gt_ledger *ledger;
 	struct gt_json json;
 	uint64_t start_ns, last_ns;
 	uint64_t now_ns;                            /* of what is being applied */
-	uint64_t device_bytes, host_bytes, objects; /* as last told */
+	uint64_t device_bytes, host_bytes, objects; /* as last written */
 };
 
-/* A time before the recording's start is there only in damaged traces. */
+/* Only damaged traces have times before the recording's start. */
 static void begin(struct chrome *c, const char *phase, const char *name, uint32_t pid,
 		  uint64_t time_ns)
 {
@@ -41,7 +41,7 @@ static void put_name(struct chrome *c, uint32_t pid, const char *name)
 	gt_json_end(&c->json);
 }
 
-/* What makes an end belong to its begin: API, process, family, place and handle. */
+/* An end belongs to the begin of the same API, process, family, place and handle. */
 static void put_identity(struct chrome *c, const struct gt_entry *entry)
 {
 	enum gt_kind kind = gt_entry_kind(entry);
@@ -101,7 +101,7 @@ static void put_counter(struct chrome *c, const char *name, const char *unit, ui
 	gt_json_end(&c->json);
 }
 
-/* Of all processes together; only what has changed. */
+/* Of all processes together; only the counters that changed. */
 static void put_counters(struct chrome *c, uint64_t time_ns)
 {
 	const struct gt_ledger *l = c->ledger;
@@ -138,13 +138,17 @@ static void ended(void *context, const struct gt_entry *entry, uint32_t slot, en
 	put_end(c, entry, c->now_ns, by == GT_ENDED_BY_PROCESS && is_leak(c, entry));
 }
 
-static void process_ended(void *context, uint32_t process, uint64_t time_ns)
+static void before(void *context, const struct gt_ledger *l, uint64_t time_ns)
 {
 	struct chrome *c = context;
 
+	c->ledger = l;
 	c->now_ns = time_ns;
-	gt_ledger_process_end(c->ledger, process);
-	put_counters(c, time_ns);
+}
+
+static void process_ended(void *context, const struct gt_ledger *l, uint64_t time_ns)
+{
+	put_counters(context, time_ns);
 }
 
 static void take_sample(void *context, uint32_t process, const struct gt_sample *sample)
@@ -165,20 +169,18 @@ static void take_sample(void *context, uint32_t process, const struct gt_sample 
 	gt_json_end(&c->json);
 }
 
-static bool take_event(void *context, const struct gt_event *event, uint32_t process)
+static void take_event(void *context, const struct gt_ledger *l, const struct gt_event *event,
+		       uint32_t process)
 {
 	struct chrome *c = context;
 
-	c->now_ns = event->time_ns;
-	gt_ledger_apply(c->ledger, event, process);
 	if (event->time_ns > c->last_ns)
 		c->last_ns = event->time_ns;
 	put_counters(c, event->time_ns);
-	return !ferror(c->export->out);
 }
 
-/* What nobody ended was there until its process ended, as far as that is known. */
-static bool end_of_all(void *context, const struct gt_entry *entry)
+/* A resource that no call ended lived until its process ended, as far as that is known. */
+static bool end_one(void *context, const struct gt_entry *entry)
 {
 	struct chrome *c = context;
 	uint64_t end_ns = gt_recording_process(c->export->recording, entry->process)->end_ns;
@@ -188,24 +190,34 @@ static bool end_of_all(void *context, const struct gt_entry *entry)
 	return true;
 }
 
+static void end_all(void *context, const struct gt_ledger *l)
+{
+	struct chrome *c = context;
+
+	c->ledger = l;
+	gt_live_each(&l->live, end_one, c);
+}
+
 void gt_export_chrome(const struct gt_export *e)
 {
 	struct gt_recording *r = e->recording;
-	struct chrome c = { .export = e, .ledger = gt_ledger_new() };
+	struct chrome c = { .export = e };
 	struct gt_follower follower = { .born = born, .ended = ended, .context = &c };
 
-	c.ledger->follower = &follower;
 	c.start_ns = c.last_ns = gt_recording_start_ns(r);
 	gt_json_begin(&c.json, e->out);
 	gt_json_text(&c.json, "displayTimeUnit", "ms");
 	gt_json_array(&c.json, "traceEvents");
 	put_name(&c, 0, "all processes");
-	gt_walk(r, &(struct gt_walk){ .event = take_event,
-				      .ended = process_ended,
-				      .sampled = take_sample,
-				      .context = &c,
-				      .tick = e->tick });
-	gt_live_each(&c.ledger->live, end_of_all, &c);
+	gt_ledger_free(gt_replay_run(r, &(struct gt_replay){ .follower = &follower,
+							     .out = e->out,
+							     .before = before,
+							     .each = take_event,
+							     .ended = process_ended,
+							     .sampled = take_sample,
+							     .last = end_all,
+							     .context = &c,
+							     .tick = e->tick }));
 	/* what a process is called is known once its trace has been read */
 	for (size_t i = 0; i < gt_recording_process_count(r); i++) {
 		char *name = gt_process_name(gt_recording_process(r, i));
@@ -215,5 +227,4 @@ void gt_export_chrome(const struct gt_export *e)
 	}
 	gt_json_end(&c.json);
 	gt_json_finish(&c.json);
-	gt_ledger_free(c.ledger);
 }

@@ -7,8 +7,8 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "trace/walk.h"
 #include "export/export.h"
+#include "replay/replay.h"
 #include "replay/stack.h"
 
 static const char *outcome(const struct gt_event *event)
@@ -189,8 +189,7 @@ static void write_all(const struct gt_export *e, const struct form *form)
 	};
 
 	form->begin(&w.events);
-	gt_walk(e->recording,
-		&(struct gt_walk){ .event = write_row, .context = &w, .tick = e->tick });
+	gt_replay_events(e->recording, write_row, &w, e->tick);
 	if (form->end)
 		form->end(&w.events);
 }

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "trace/walk.h"
 #include "page/page.h"
+#include "replay/replay.h"
 
 enum {
 	TOTAL_ROWS = 16384, /* of all processes together */
@@ -22,7 +22,6 @@ enum total { DEVICE, HOST, OBJECTS, TOTALS };
 /* What the first reading finds out. */
 struct survey {
 	struct gt_html *html;
-	struct gt_ledger *ledger;
 	uint64_t *events; /* by process */
 	size_t event_room;
 	uint64_t sampled_ns; /* the last sample's time */
@@ -33,14 +32,6 @@ struct ranked {
 	uint64_t events;
 };
 
-static void survey_end(void *context, uint32_t process, uint64_t time_ns)
-{
-	struct survey *s = context;
-
-	(void)time_ns;
-	gt_ledger_process_end(s->ledger, process);
-}
-
 static void survey_sample(void *context, uint32_t process, const struct gt_sample *sample)
 {
 	struct survey *s = context;
@@ -50,11 +41,11 @@ static void survey_sample(void *context, uint32_t process, const struct gt_sampl
 		s->sampled_ns = sample->time_ns;
 }
 
-static bool survey_event(void *context, const struct gt_event *event, uint32_t process)
+static void survey_event(void *context, const struct gt_ledger *l, const struct gt_event *event,
+			 uint32_t process)
 {
 	struct survey *s = context;
 
-	gt_ledger_apply(s->ledger, event, process);
 	if (process >= s->event_room) {
 		size_t room = process + 16;
 
@@ -63,7 +54,6 @@ static bool survey_event(void *context, const struct gt_event *event, uint32_t p
 		s->event_room = room;
 	}
 	s->events[process]++;
-	return true;
 }
 
 static void choose_kinds(struct gt_html *h, const struct gt_ledger *l)
@@ -99,15 +89,15 @@ static void choose_tracks(struct gt_html *h, const struct gt_ledger *l)
 	free(marks);
 }
 
-static void choose_range(const struct survey *s)
+static void choose_range(const struct survey *s, const struct gt_ledger *l)
 {
 	struct gt_html *h = s->html;
 	const struct gt_recording *r = h->recording;
 
 	h->start_ns = gt_recording_start_ns(r);
 	h->end_ns = h->start_ns;
-	if (s->ledger->last_ns > h->end_ns)
-		h->end_ns = s->ledger->last_ns;
+	if (l->last_ns > h->end_ns)
+		h->end_ns = l->last_ns;
 	if (s->sampled_ns > h->end_ns)
 		h->end_ns = s->sampled_ns;
 	for (size_t i = 0; i < gt_recording_process_count(r); i++)
@@ -167,21 +157,19 @@ static void set_init(struct gt_html *h, uint32_t pid, uint64_t events)
 	};
 
 	set->pid = pid;
-	set->ledger = gt_ledger_new();
-	set->growth = gt_growth_new();
 	gt_time_series_init_span(&set->totals, TOTALS, pid ? SET_TOTAL_ROWS : TOTAL_ROWS, &span);
 	gt_time_series_init_span(&set->kinds, 2 * h->kind_count, pid ? SET_KIND_ROWS : KIND_ROWS,
 				 &span);
 	set->tracks = gt_alloc(set->kinds.row_max * h->track_count * sizeof *set->tracks);
 }
 
-static void choose_sets(struct survey *s)
+static void choose_sets(const struct survey *s, const struct gt_ledger *l)
 {
 	struct gt_html *h = s->html;
 	struct ranked *list;
 	size_t count = rank_processes(s, &list);
 
-	set_init(h, 0, s->ledger->events);
+	set_init(h, 0, l->events);
 	for (size_t i = 0; count > 1 && i < count; i++) {
 		if (h->set_count < GT_HTML_SETS_MAX)
 			set_init(h, list[i].pid, list[i].events);
@@ -191,18 +179,25 @@ static void choose_sets(struct survey *s)
 	free(list);
 }
 
-/* How the row that is open ends, as far as call sites go. */
-static void note_tracks(const struct gt_html *h, struct gt_html_set *set)
+/* A set while the second reading fills it. */
+struct filling {
+	struct gt_html *html;
+	struct gt_html_set *set;
+};
+
+/* Saves how the open row ends for each tracked call site. */
+static void save_tracks(void *context, const struct gt_ledger *l)
 {
+	const struct filling *f = context;
+	const struct gt_html *h = f->html;
 	struct gt_html_state *row;
 
-	if (!set->kinds.count)
+	if (!f->set->kinds.count)
 		return;
-	row = &set->tracks[(set->kinds.count - 1) * h->track_count];
+	row = &f->set->tracks[(f->set->kinds.count - 1) * h->track_count];
 	for (size_t i = 0; i < h->track_count; i++) {
 		const struct gt_html_track *t = &h->tracks[i];
-		const struct gt_site *site =
-			gt_ledger_find_site(set->ledger, t->stack, t->function);
+		const struct gt_site *site = gt_ledger_find_site(l, t->stack, t->function);
 
 		if (site)
 			row[i] = (struct gt_html_state){ site->bytes_live - site->bytes_gone,
@@ -210,18 +205,21 @@ static void note_tracks(const struct gt_html *h, struct gt_html_set *set)
 	}
 }
 
-static void begin_moment(const struct gt_html *h, struct gt_html_set *set, uint64_t time_ns)
+static void begin_moment(void *context, const struct gt_ledger *l, uint64_t time_ns)
 {
+	struct gt_html_set *set = ((const struct filling *)context)->set;
+
 	if (gt_time_series_begins_row(&set->kinds, time_ns))
-		note_tracks(h, set);
+		save_tracks(context, l);
 	gt_time_series_advance(&set->kinds, time_ns);
 	gt_time_series_advance(&set->totals, time_ns);
 }
 
-/* `function` 0: anything may have changed, otherwise what it can have to do with. */
-static void note_moment(const struct gt_html *h, struct gt_html_set *set, uint16_t function)
+/* `function` GT_FN_NONE: anything may have changed; otherwise what that function can affect. */
+static void set_moment(const struct filling *f, const struct gt_ledger *l, uint16_t function)
 {
-	const struct gt_ledger *l = set->ledger;
+	const struct gt_html *h = f->html;
+	struct gt_html_set *set = f->set;
 	const struct gt_function *fn = &gt_functions[function];
 	bool anything = !function || (h->takes[fn->kind] && gt_function_ends(fn));
 
@@ -240,23 +238,15 @@ static void note_moment(const struct gt_html *h, struct gt_html_set *set, uint16
 	}
 }
 
-static bool is_about(const struct gt_html *h, const struct gt_html_set *set, uint32_t process)
+static void take_event(void *context, const struct gt_ledger *l, const struct gt_event *event,
+		       uint32_t process)
 {
-	return !set->pid || gt_recording_process(h->recording, process)->pid == set->pid;
+	set_moment(context, l, event->function);
 }
 
-static void process_ended(void *context, uint32_t process, uint64_t time_ns)
+static void process_ended(void *context, const struct gt_ledger *l, uint64_t time_ns)
 {
-	struct gt_html *h = context;
-
-	for (size_t i = 0; i < h->set_count; i++) {
-		if (!is_about(h, &h->sets[i], process))
-			continue;
-		begin_moment(h, &h->sets[i], time_ns);
-		gt_ledger_process_end(h->sets[i].ledger, process);
-		gt_growth_record(h->sets[i].growth, h->sets[i].ledger, time_ns);
-		note_moment(h, &h->sets[i], GT_FN_NONE);
-	}
+	set_moment(context, l, GT_FN_NONE);
 }
 
 static struct gt_html_samples *samples_of(struct gt_html *h, uint16_t series, uint32_t process)
@@ -277,7 +267,7 @@ static struct gt_html_samples *samples_of(struct gt_html *h, uint16_t series, ui
 
 static void take_sample(void *context, uint32_t process, const struct gt_sample *sample)
 {
-	struct gt_html *h = context;
+	struct gt_html *h = ((const struct filling *)context)->html;
 	struct gt_html_samples *samples = samples_of(h, sample->series, process);
 	double value = (double)sample->value;
 
@@ -286,48 +276,48 @@ static void take_sample(void *context, uint32_t process, const struct gt_sample 
 			     (double)(int64_t)(sample->time_ns - h->start_ns) / 1e9, &value);
 }
 
-static bool take_event(void *context, const struct gt_event *event, uint32_t process)
+/* All sets in one reading. Samples are taken once, with the set of all processes. */
+static void fill_sets(struct gt_html *h, gt_tick_fn *tick)
 {
-	struct gt_html *h = context;
+	struct gt_ledger *ledgers[GT_HTML_SETS_MAX];
+	struct gt_replay replays[GT_HTML_SETS_MAX];
+	struct filling filling[GT_HTML_SETS_MAX];
 
 	for (size_t i = 0; i < h->set_count; i++) {
-		if (!is_about(h, &h->sets[i], process))
-			continue;
-		begin_moment(h, &h->sets[i], event->time_ns);
-		gt_ledger_apply(h->sets[i].ledger, event, process);
-		gt_growth_record(h->sets[i].growth, h->sets[i].ledger, event->time_ns);
-		note_moment(h, &h->sets[i], event->function);
+		filling[i] = (struct filling){ h, &h->sets[i] };
+		replays[i] = (struct gt_replay){ .pid = h->sets[i].pid,
+						 .growth = true,
+						 .before = begin_moment,
+						 .each = take_event,
+						 .ended = process_ended,
+						 .sampled = i ? NULL : take_sample,
+						 .last = save_tracks,
+						 .context = &filling[i],
+						 .tick = tick };
 	}
-	return true;
+	gt_replay_run_all(h->recording, replays, h->set_count, ledgers);
+	for (size_t i = 0; i < h->set_count; i++)
+		h->sets[i].ledger = ledgers[i];
 }
 
-struct gt_html *gt_html_new(struct gt_recording *r, void (*tick)(uint64_t events))
+struct gt_html *gt_html_new(struct gt_recording *r, gt_tick_fn *tick)
 {
 	struct gt_html *h = gt_alloc(sizeof *h);
-	struct survey s = { .html = h, .ledger = gt_ledger_new() };
+	struct survey s = { .html = h };
+	struct gt_ledger *l;
 
 	h->recording = r;
-	gt_walk(r, &(struct gt_walk){ .event = survey_event,
-				      .ended = survey_end,
-				      .sampled = survey_sample,
-				      .context = &s,
-				      .tick = tick });
-	gt_ledger_finish(s.ledger);
-	choose_range(&s);
-	choose_kinds(h, s.ledger);
-	choose_tracks(h, s.ledger);
-	choose_sets(&s);
-	gt_ledger_free(s.ledger);
+	l = gt_replay_run(r, &(struct gt_replay){ .each = survey_event,
+						  .sampled = survey_sample,
+						  .context = &s,
+						  .tick = tick });
+	choose_range(&s, l);
+	choose_kinds(h, l);
+	choose_tracks(h, l);
+	choose_sets(&s, l);
+	gt_ledger_free(l);
 	free(s.events);
-	gt_walk(r, &(struct gt_walk){ .event = take_event,
-				      .ended = process_ended,
-				      .sampled = take_sample,
-				      .context = h,
-				      .tick = tick });
-	for (size_t i = 0; i < h->set_count; i++) {
-		note_tracks(h, &h->sets[i]);
-		gt_ledger_finish(h->sets[i].ledger);
-	}
+	fill_sets(h, tick);
 	return h;
 }
 
@@ -335,7 +325,6 @@ void gt_html_free(struct gt_html *h)
 {
 	for (size_t i = 0; i < h->set_count; i++) {
 		gt_ledger_free(h->sets[i].ledger);
-		gt_growth_free(h->sets[i].growth);
 		gt_time_series_fini(&h->sets[i].totals);
 		gt_time_series_fini(&h->sets[i].kinds);
 		free(h->sets[i].tracks);

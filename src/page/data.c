@@ -313,7 +313,7 @@ static void growth_json(struct writing *w)
 {
 	struct gt_json *j = w->json;
 	size_t count;
-	struct gt_rise *rises = gt_growth_find(w->set->growth, w->set->ledger, &count);
+	struct gt_rise *rises = gt_growth_find(w->set->ledger->growth, w->set->ledger, &count);
 
 	gt_json_array(j, "growth");
 	for (size_t i = 0; i < count; i++) {

@@ -16,6 +16,7 @@
 #include "plot/read_tracker.h"
 #include "trace/recording.h"
 #include "replay/frames.h"
+#include "replay/replay.h"
 
 enum { GT_HTML_SETS_MAX = 13 }; /* all processes together, and the busiest of them alone */
 
@@ -36,9 +37,8 @@ struct gt_html_state {
 
 /* One view of the recording: all its processes, or one. */
 struct gt_html_set {
-	uint32_t pid;             /* 0: all */
-	struct gt_ledger *ledger; /* finished */
-	struct gt_growth *growth;
+	uint32_t pid;                 /* 0: all */
+	struct gt_ledger *ledger;     /* finished, with growth */
 	struct gt_time_series totals; /* device bytes, host bytes, objects */
 	struct gt_time_series kinds;  /* bytes, objects of each kind */
 	struct gt_html_state *tracks; /* by row of `kinds`, then by track: how the row ends */
@@ -65,8 +65,8 @@ struct gt_html {
 	size_t sample_count, sample_room;
 };
 
-/* Reads the recording twice. `tick` as in pass.h. */
-struct gt_html *gt_html_new(struct gt_recording *r, void (*tick)(uint64_t events));
+/* Reads the recording twice. `tick` may be NULL. */
+struct gt_html *gt_html_new(struct gt_recording *r, gt_tick_fn *tick);
 void gt_html_free(struct gt_html *h);
 
 /*

@@ -123,7 +123,7 @@ void gt_alive_over_time_ended(void *history, const struct gt_ledger *l, uint64_t
 }
 
 void gt_alive_over_time_event(void *history, const struct gt_ledger *l,
-			      const struct gt_event *event)
+			      const struct gt_event *event, uint32_t process)
 {
 	struct gt_alive_over_time *h = history;
 	const struct gt_function *fn = &gt_functions[event->function];

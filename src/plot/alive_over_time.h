@@ -30,7 +30,7 @@ struct gt_alive_over_time *gt_alive_over_time_new(struct gt_recording *r);
 void gt_alive_over_time_free(struct gt_alive_over_time *h);
 /* For gt_replay_run: after each event, in order. */
 void gt_alive_over_time_event(void *history, const struct gt_ledger *l,
-			      const struct gt_event *event);
+			      const struct gt_event *event, uint32_t process);
 /* Likewise: after the end of a process. */
 void gt_alive_over_time_ended(void *history, const struct gt_ledger *l, uint64_t time_ns);
 /* Likewise: something was measured. */

@@ -1,47 +1,106 @@
 /* SPDX-License-Identifier: MIT */
-/* replay.c - a recording's events, one after the other, into a ledger. */
+/* replay.c - the one loop that reads a recording's events, and applies them to ledgers. */
 #include "replay/replay.h"
 
 #include "ledger/growing_sites.h"
 
-struct pass {
-	struct gt_ledger *ledger;
-	const struct gt_replay *how;
+enum { TICK_EVENTS = 1 << 12 };
+
+/* Replays under way, and the ledger of each. */
+struct run {
+	struct gt_recording *recording;
+	const struct gt_replay *replays;
+	struct gt_ledger **ledgers;
+	size_t count;
 };
 
-static bool take_event(void *context, const struct gt_event *event, uint32_t process)
+static bool is_about(const struct run *run, const struct gt_replay *how, uint32_t process)
 {
-	const struct pass *pass = context;
-	struct gt_ledger *l = pass->ledger;
+	return !how->pid || gt_recording_process(run->recording, process)->pid == how->pid;
+}
 
+static bool is_done(const struct gt_replay *how, const struct gt_ledger *l)
+{
+	return (how->until && l->events >= how->until) || (how->out && ferror(how->out));
+}
+
+static void apply_event(const struct gt_replay *how, struct gt_ledger *l,
+			const struct gt_event *event, uint32_t process)
+{
+	if (how->before)
+		how->before(how->context, l, event->time_ns);
 	gt_ledger_apply(l, event, process);
 	if (l->growth)
 		gt_growth_record(l->growth, l, event->time_ns);
-	if (pass->how->each)
-		pass->how->each(pass->how->context, l, event);
-	return !pass->how->until || l->events < pass->how->until;
+	if (how->each)
+		how->each(how->context, l, event, process);
+}
+
+static bool take_event(void *context, const struct gt_event *event, uint32_t process)
+{
+	const struct run *run = context;
+	bool wants_more = false;
+
+	for (size_t i = 0; i < run->count; i++) {
+		const struct gt_replay *how = &run->replays[i];
+
+		if (is_done(how, run->ledgers[i]))
+			continue;
+		if (is_about(run, how, process))
+			apply_event(how, run->ledgers[i], event, process);
+		wants_more |= !is_done(how, run->ledgers[i]);
+	}
+	return wants_more;
 }
 
 static void process_ended(void *context, uint32_t process, uint64_t time_ns)
 {
-	const struct pass *pass = context;
+	const struct run *run = context;
 
-	gt_ledger_process_end(pass->ledger, process);
-	if (pass->ledger->growth)
-		gt_growth_record(pass->ledger->growth, pass->ledger, time_ns);
-	if (pass->how->ended)
-		pass->how->ended(pass->how->context, pass->ledger, time_ns);
+	for (size_t i = 0; i < run->count; i++) {
+		const struct gt_replay *how = &run->replays[i];
+		struct gt_ledger *l = run->ledgers[i];
+
+		if (is_done(how, l) || !is_about(run, how, process))
+			continue;
+		if (how->before)
+			how->before(how->context, l, time_ns);
+		gt_ledger_process_end(l, process);
+		if (l->growth)
+			gt_growth_record(l->growth, l, time_ns);
+		if (how->ended)
+			how->ended(how->context, l, time_ns);
+	}
 }
 
 static void take_sample(void *context, uint32_t process, const struct gt_sample *sample)
 {
-	const struct pass *pass = context;
+	const struct run *run = context;
 
-	if (pass->how->samples)
-		gt_samples_add(&pass->ledger->samples, sample->series, sample->time_ns,
-			       sample->value);
-	if (pass->how->sampled)
-		pass->how->sampled(pass->how->context, process, sample);
+	for (size_t i = 0; i < run->count; i++) {
+		const struct gt_replay *how = &run->replays[i];
+
+		if (how->samples)
+			gt_samples_add(&run->ledgers[i]->samples, sample->series, sample->time_ns,
+				       sample->value);
+		if (how->sampled)
+			how->sampled(how->context, process, sample);
+	}
+}
+
+void gt_replay_events(struct gt_recording *r, gt_event_fn *each, void *context, gt_tick_fn *tick)
+{
+	struct gt_event event;
+	uint64_t count = 0;
+	uint32_t process;
+	bool wants_more = true;
+
+	gt_recording_rewind(r);
+	while (wants_more && gt_recording_next(r, &event, &process) > 0) {
+		wants_more = each(context, &event, process);
+		if (tick && ++count % TICK_EVENTS == 0)
+			tick(count);
+	}
 }
 
 static enum gt_origin origin_of(const void *context, uint16_t function, uint32_t stack)
@@ -49,19 +108,41 @@ static enum gt_origin origin_of(const void *context, uint16_t function, uint32_t
 	return gt_recording_origin(context, function, stack);
 }
 
-struct gt_ledger *gt_replay_run(struct gt_recording *r, const struct gt_replay *how)
+static struct gt_ledger *new_ledger(const struct gt_recording *r, const struct gt_replay *how)
 {
 	struct gt_ledger *l = gt_ledger_new();
 
 	l->shares.origin = origin_of;
 	l->shares.context = r;
+	l->follower = how->follower;
 	if (how->growth)
 		l->growth = gt_growth_new();
-	gt_walk(r, &(struct gt_walk){ .event = take_event,
-				      .ended = process_ended,
-				      .sampled = take_sample,
-				      .tick = how->tick,
-				      .context = &(struct pass){ l, how } });
-	gt_ledger_finish(l);
+	return l;
+}
+
+void gt_replay_run_all(struct gt_recording *r, const struct gt_replay *replays, size_t count,
+		       struct gt_ledger **ledgers)
+{
+	struct run run = { r, replays, ledgers, count };
+
+	for (size_t i = 0; i < count; i++)
+		ledgers[i] = new_ledger(r, &replays[i]);
+	gt_recording_on_end(r, process_ended, &run);
+	gt_recording_on_sample(r, take_sample, &run);
+	gt_replay_events(r, take_event, &run, replays[0].tick);
+	gt_recording_on_end(r, NULL, NULL);
+	gt_recording_on_sample(r, NULL, NULL);
+	for (size_t i = 0; i < count; i++) {
+		if (replays[i].last)
+			replays[i].last(replays[i].context, ledgers[i]);
+		gt_ledger_finish(ledgers[i]);
+	}
+}
+
+struct gt_ledger *gt_replay_run(struct gt_recording *r, const struct gt_replay *how)
+{
+	struct gt_ledger *l;
+
+	gt_replay_run_all(r, how, 1, &l);
 	return l;
 }

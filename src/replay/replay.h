@@ -1,23 +1,44 @@
 /* SPDX-License-Identifier: MIT */
-/* replay.h - a recording's events, one after the other, into a ledger. */
+/* replay.h - the one loop that reads a recording's events, and applies them to ledgers. */
 #pragma once
 
-#include "ledger/ledger.h"
-#include "trace/walk.h"
+#include <stdio.h>
 
+#include "ledger/ledger.h"
+#include "trace/recording.h"
+
+/* Now and then, with the number of events so far: for progress. */
+typedef void gt_tick_fn(uint64_t events);
+
+/* One ledger to fill. All callbacks may be NULL. */
 struct gt_replay {
-	uint64_t until; /* how many events; 0: all */
-	/* After each event has been applied. May be NULL. */
-	void (*each)(void *context, const struct gt_ledger *l, const struct gt_event *event);
-	/* After a process has ended while others went on, and its memory with it. May be NULL. */
+	uint32_t pid;                       /* processes with this pid only; 0: all */
+	uint64_t until;                     /* how many events to apply; 0: all */
+	bool samples;                       /* the ledger keeps samples, too */
+	bool growth;                        /* the ledger follows which sites grow */
+	const struct gt_follower *follower; /* of the ledger; NULL: none */
+	FILE *out; /* reading stops once a write to it has failed; NULL: it does not */
+
+	/* Before an event, or the end of a process, is applied. */
+	void (*before)(void *context, const struct gt_ledger *l, uint64_t time_ns);
+	/* After an event has been applied. */
+	void (*each)(void *context, const struct gt_ledger *l, const struct gt_event *event,
+		     uint32_t process);
+	/* After a process has ended while others went on, and its memory with it. */
 	void (*ended)(void *context, const struct gt_ledger *l, uint64_t time_ns);
-	gt_sample_fn *sampled; /* likewise */
+	gt_sample_fn *sampled;
+	/* After the last event, before the ledger is finished. */
+	void (*last)(void *context, const struct gt_ledger *l);
 	void *context;
-	bool samples; /* the ledger keeps them, too */
-	bool growth;  /* the ledger follows who holds more and more */
-	/* Now and then, with the number of events so far: for progress. May be NULL. */
-	void (*tick)(uint64_t events);
+	gt_tick_fn *tick;
 };
 
 /* From the first event on; gives a finished ledger. */
 struct gt_ledger *gt_replay_run(struct gt_recording *r, const struct gt_replay *how);
+/* Several in one reading: ledgers[i] is that of replays[i]. Only the first one's tick is called. */
+void gt_replay_run_all(struct gt_recording *r, const struct gt_replay *replays, size_t count,
+		       struct gt_ledger **ledgers);
+
+/* The events alone, without a ledger; `each` returns false to stop. `tick` may be NULL. */
+typedef bool gt_event_fn(void *context, const struct gt_event *event, uint32_t process);
+void gt_replay_events(struct gt_recording *r, gt_event_fn *each, void *context, gt_tick_fn *tick);

@@ -52,7 +52,8 @@ static void add_moment(void *context, const struct gt_ledger *l, uint64_t time_n
 				     .objects = l->live.count - l->gone });
 }
 
-static void add_event(void *context, const struct gt_ledger *l, const struct gt_event *event)
+static void add_event(void *context, const struct gt_ledger *l, const struct gt_event *event,
+		      uint32_t process)
 {
 	add_moment(context, l, event->time_ns);
 }

@@ -229,7 +229,8 @@ static void add_moment(struct rows *rows, const struct gt_ledger *l, uint64_t ti
 	rows->open = true;
 }
 
-static void add_event(void *context, const struct gt_ledger *l, const struct gt_event *event)
+static void add_event(void *context, const struct gt_ledger *l, const struct gt_event *event,
+		      uint32_t process)
 {
 	struct rows *rows = context;
 

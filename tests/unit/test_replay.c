@@ -49,7 +49,8 @@ static void note(struct moments *m, const struct gt_ledger *l, uint64_t time_ns)
 	m->times[m->count++] = time_ns;
 }
 
-static void note_event(void *context, const struct gt_ledger *l, const struct gt_event *event)
+static void note_event(void *context, const struct gt_ledger *l, const struct gt_event *event,
+		       uint32_t process)
 {
 	note(context, l, event->time_ns);
 }
@@ -84,6 +85,43 @@ static void a_process_s_end_is_a_moment_of_its_own(void **state)
 	assert_int_equal(m.times[2], now + 20);
 	assert_int_equal(m.bytes[3], 0);
 	gt_ledger_free(l);
+	gt_recording_close(r);
+}
+
+/* A reader that wants all of two processes, one that wants the second, one that wants one event. */
+static void several_ledgers_are_filled_by_one_reading(void **state)
+{
+	const char *folder = fresh_folder();
+	struct moments all = { 0 }, second = { 0 };
+	const struct gt_replay replays[] = {
+		{ .each = note_event, .ended = note_end, .context = &all },
+		{ .pid = 12, .each = note_event, .ended = note_end, .context = &second },
+		{ .until = 1 },
+	};
+	struct gt_ledger *ledgers[3];
+	struct process p[2];
+	struct gt_recording *r;
+	uint64_t now;
+
+	now = start_two(p, folder);
+	put(&p[1], GT_FN_clCreateBuffer, now + 10, 1, 7);
+	end_at(&p[0], now + 20);
+	put(&p[1], GT_FN_clReleaseMemObject, now + 1000, 1, 0);
+	end_at(&p[1], now + 2000);
+	r = open_recording(folder, 0);
+	gt_replay_run_all(r, replays, 3, ledgers);
+	assert_int_equal(all.count, 4);
+	assert_int_equal(ledgers[0]->events, 3);
+	assert_int_equal(ledgers[0]->peak_bytes, 107);
+	assert_int_equal(second.count, 2);
+	assert_int_equal(second.ended, 0);
+	assert_int_equal(second.bytes[0], 7);
+	assert_int_equal(ledgers[1]->events, 2);
+	assert_int_equal(ledgers[2]->events, 1);
+	assert_int_equal(ledgers[2]->device_bytes, 100);
+	assert_int_equal(ledgers[2]->gone, 0);
+	for (int i = 0; i < 3; i++)
+		gt_ledger_free(ledgers[i]);
 	gt_recording_close(r);
 }
 
@@ -273,6 +311,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_s_end_is_a_moment_of_its_own),
+		cmocka_unit_test(several_ledgers_are_filled_by_one_reading),
 		cmocka_unit_test(what_ended_processes_held_does_not_grow),
 		cmocka_unit_test(a_stopped_recording_is_no_end),
 		cmocka_unit_test(samples_after_the_end_end_nobody),
