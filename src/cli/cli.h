@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli.h - the subcommands: what main.c dispatches to. Only src/cli prints on its own. */
+/* cli.h - the subcommands that main.c dispatches to. Only src/cli prints by itself. */
 #pragma once
 
 #include "cli/options.h"
@@ -12,15 +12,15 @@ enum gt_exit {
 	GT_EXIT_DONE = 0,
 	GT_EXIT_FAILED = 1,
 	GT_EXIT_USAGE = 2,
-	GT_EXIT_LEAKED = 23, /* --fail-on-leak; diff: something is new */
+	GT_EXIT_LEAKED = 23, /* --fail-on-leak; diff: there are new leaks */
 	GT_EXIT_UNTRACKED = 24,
 };
 
-/* A subcommand: its table of options and what it does. argv[0] is its name. */
+/* A subcommand: its options and its function. argv[0] is its name. */
 struct gt_command {
-	const struct gt_syntax *usage;
+	const struct gt_syntax *syntax;
 	int (*run)(int argc, char **argv);
-	bool hidden; /* not for people: left out of --help */
+	bool hidden; /* internal: not in --help */
 };
 
 /* All of them, in the order of --help. */
@@ -36,5 +36,5 @@ const struct gt_command *gt_commands(size_t *count);
 
 /* `gputrack: TEXT` on stderr, cleaned. */
 void gt_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* `gputrack: WHAT, on what; what to do now` on stderr, cleaned. Gives GT_EXIT_FAILED. */
+/* `gputrack: WHAT, on what; what to do now` on stderr, cleaned. Returns GT_EXIT_FAILED. */
 int gt_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -19,12 +19,12 @@ enum { FILE_MAX = 1 << 16, LINES_MAX = 1000 };
 
 static const char local_name[] = ".gputrackrc", variable[] = "GPUTRACK_OPTIONS";
 
-/* What this run has read. */
+/* What has been read. */
 static struct {
 	struct gt_config config;
 	char *path;
-	char *folder;           /* of the file, with a slash at its end; "" for none */
-	struct gt_texts joined; /* paths made of values, which settings point to */
+	char *folder;           /* of the file, with a trailing slash; "" for none */
+	struct gt_texts joined; /* paths built from values; settings point to them */
 	struct gt_error ignored, mistake;
 } state;
 
@@ -96,7 +96,7 @@ void gt_config_fini(struct gt_config *c)
 	*c = (struct gt_config){ 0 };
 }
 
-/* What is in the folder one happens to be in may be anybody's. */
+/* A file in the current folder may be somebody else's. */
 static bool is_trusted(const struct stat *st, const char *path)
 {
 	if (st->st_uid != geteuid() && st->st_uid != 0)
@@ -114,7 +114,7 @@ static bool is_trusted(const struct stat *st, const char *path)
 	return false;
 }
 
-/* 1 when the file was read, 0 when there is none that may be, or -errno. */
+/* 1 if the file was read, 0 if there is none that may be read, or -errno. */
 static int read_file(const char *path, bool must_be, bool check, struct gt_error *error)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), e;
@@ -177,22 +177,22 @@ static int read_files(struct gt_error *error)
 	return e;
 }
 
-static const char *option_name(const void *usage, size_t index)
+static const char *option_name(const void *syntax, size_t index)
 {
-	return ((const struct gt_syntax *)usage)->options[index].name;
+	return ((const struct gt_syntax *)syntax)->options[index].name;
 }
 
-/* The subcommand that a key names before its dot, if any; *option is what follows. */
-static bool is_for(const struct gt_syntax *usage, const char *key, const char **option)
+/* True if the key is for this subcommand: COMMAND.OPTION or OPTION. *option is the option. */
+static bool is_for(const struct gt_syntax *syntax, const char *key, const char **option)
 {
 	const char *dot = strchr(key, '.');
 
 	*option = dot ? dot + 1 : key;
-	return !dot || (strlen(usage->name) == (size_t)(dot - key) &&
-			!strncmp(usage->name, key, (size_t)(dot - key)));
+	return !dot || (strlen(syntax->name) == (size_t)(dot - key) &&
+			!strncmp(syntax->name, key, (size_t)(dot - key)));
 }
 
-static int check_line(const struct gt_config_line *line, const struct gt_syntax *const *usages,
+static int check_line(const struct gt_config_line *line, const struct gt_syntax *const *syntaxes,
 		      size_t count, struct gt_error *error)
 {
 	const char *option, *near = NULL;
@@ -201,15 +201,15 @@ static int check_line(const struct gt_config_line *line, const struct gt_syntax 
 	for (size_t i = 0; i < count; i++) {
 		size_t options = 0;
 
-		if (!usages[i]->options || !is_for(usages[i], line->key, &option))
+		if (!syntaxes[i]->options || !is_for(syntaxes[i], line->key, &option))
 			continue;
 		command = true;
-		if (gt_option_find(usages[i], option))
+		if (gt_option_find(syntaxes[i], option))
 			return 0;
-		while (usages[i]->options[options].name)
+		while (syntaxes[i]->options[options].name)
 			options++;
 		if (!near)
-			near = gt_nearest(option, options, option_name, usages[i]);
+			near = gt_nearest(option, options, option_name, syntaxes[i]);
 	}
 	if (!command)
 		return gt_error_set(error, -EINVAL,
@@ -226,7 +226,7 @@ static int check_line(const struct gt_config_line *line, const struct gt_syntax 
 				   line->from, line->line, line->key, gt_tool_name());
 }
 
-/* A path of the file is meant from the file's folder. The result stays until gt_config_free. */
+/* Paths in the file are relative to its folder. The result is valid until gt_config_free. */
 static const char *value_of(const struct gt_config_line *line, const struct gt_option *option)
 {
 	char *path;
@@ -239,7 +239,7 @@ static const char *value_of(const struct gt_config_line *line, const struct gt_o
 	return path;
 }
 
-static int apply(const struct gt_syntax *usage, void *settings)
+static int apply(const struct gt_syntax *syntax, void *settings)
 {
 	for (size_t i = 0; i < state.config.count; i++) {
 		const struct gt_config_line *line = &state.config.lines[i];
@@ -248,17 +248,17 @@ static int apply(const struct gt_syntax *usage, void *settings)
 		const char *name;
 		int status;
 
-		if (!is_for(usage, line->key, &name) || !(option = gt_option_find(usage, name)))
+		if (!is_for(syntax, line->key, &name) || !(option = gt_option_find(syntax, name)))
 			continue;
 		snprintf(called, sizeof called, "%s:%u: %s", line->from, line->line, line->key);
-		status = gt_option_set(usage, settings, option, value_of(line, option), called);
+		status = gt_option_set(syntax, settings, option, value_of(line, option), called);
 		if (status)
 			return status;
 	}
 	return 0;
 }
 
-static int load(const struct gt_syntax *const *usages, size_t count, struct gt_error *error)
+static int load(const struct gt_syntax *const *syntaxes, size_t count, struct gt_error *error)
 {
 	const char *more = getenv(variable);
 	int e = read_files(error);
@@ -268,13 +268,13 @@ static int load(const struct gt_syntax *const *usages, size_t count, struct gt_e
 	if (e >= 0 && more)
 		e = gt_config_parse(&state.config, variable, more, strlen(more), ";\n", error);
 	for (size_t i = 0; e >= 0 && i < state.config.count; i++)
-		e = check_line(&state.config.lines[i], usages, count, error);
+		e = check_line(&state.config.lines[i], syntaxes, count, error);
 	return e < 0 ? e : 0;
 }
 
-int gt_config_load(const struct gt_syntax *const *usages, size_t count, struct gt_error *error)
+int gt_config_load(const struct gt_syntax *const *syntaxes, size_t count, struct gt_error *error)
 {
-	int e = load(usages, count, error);
+	int e = load(syntaxes, count, error);
 
 	if (e)
 		state.mistake = *error;

@@ -5,12 +5,12 @@
  *   # .gputrackrc
  *   fail-on-leak = memory>1MiB      for every subcommand that has the option
  *   report.color = never            for one
- *   suppressions = gpu.supp         a file: from the folder of this one
+ *   suppressions = gpu.supp         a path, relative to this file's folder
  *
- * The file is $GPUTRACK_CONFIG; or else .gputrackrc here, unless it is another user's or can be
- * written by everybody; or else gputrack/config in $XDG_CONFIG_HOME (~/.config). GPUTRACK_OPTIONS
- * has the same lines, with line ends or semicolons between them, and counts for more; the command
- * line for most.
+ * The file is $GPUTRACK_CONFIG; otherwise .gputrackrc in the current folder, unless it belongs to
+ * another user or is world-writable; otherwise gputrack/config in $XDG_CONFIG_HOME (~/.config).
+ * GPUTRACK_OPTIONS has the same lines, separated by newlines or semicolons, and overrides the file;
+ * the command line overrides both.
  */
 #pragma once
 
@@ -28,17 +28,17 @@ struct gt_config {
 	size_t count, room;
 };
 
-/* Adds the lines of `text`; `separators` end one. 0, or -EINVAL and where the mistake is. */
+/* Adds the lines of `text`, each ended by one of `separators`. 0, or -EINVAL and the mistake. */
 int gt_config_parse(struct gt_config *c, const char *from, const char *text, size_t size,
 		    const char *separators, struct gt_error *error);
 void gt_config_fini(struct gt_config *c);
 
-/* Reads all there is, checks the names against these subcommands, and makes them defaults. */
-int gt_config_load(const struct gt_syntax *const *usages, size_t count, struct gt_error *error);
+/* Reads file and environment, checks the names against these subcommands, sets the defaults. */
+int gt_config_load(const struct gt_syntax *const *syntaxes, size_t count, struct gt_error *error);
 void gt_config_free(void);
 
-/* For the doctor: the file that is used (NULL: none), how many lines there are in all … */
+/* For the doctor: the file in use (NULL: none) and the number of settings from all sources; */
 const char *gt_config_path(size_t *count);
-/* … one that was passed over, with the reason (NULL: none), and what is wrong (NULL: nothing). */
+/* why a file was ignored (NULL: none was), and what is wrong (NULL: nothing). */
 const char *gt_config_ignored(void);
 const char *gt_config_mistake(void);

@@ -42,18 +42,18 @@ static void describe_option(struct gt_json *j, const struct gt_option *o)
 	gt_json_end(j);
 }
 
-static void describe_command(struct gt_json *j, const struct gt_syntax *usage)
+static void describe_command(struct gt_json *j, const struct gt_syntax *syntax)
 {
 	gt_json_object(j, NULL);
-	gt_json_text(j, "name", usage->name);
-	gt_json_text(j, "summary", usage->summary);
-	gt_json_text(j, "operands", usage->operands);
-	gt_json_bool(j, "first_operand_ends", usage->first_operand_ends);
-	gt_json_text(j, "about", usage->about);
+	gt_json_text(j, "name", syntax->name);
+	gt_json_text(j, "summary", syntax->summary);
+	gt_json_text(j, "operands", syntax->operands);
+	gt_json_bool(j, "first_operand_ends", syntax->first_operand_ends);
+	gt_json_text(j, "about", syntax->about);
 	gt_json_array(j, "options");
-	for (size_t i = 0; i < gt_syntax_option_count(usage); i++)
-		if (gt_syntax_option(usage, i)->help) /* as --help does */
-			describe_option(j, gt_syntax_option(usage, i));
+	for (size_t i = 0; i < gt_syntax_option_count(syntax); i++)
+		if (gt_syntax_option(syntax, i)->help) /* as --help does */
+			describe_option(j, gt_syntax_option(syntax, i));
 	gt_json_end(j);
 	gt_json_end(j);
 }
@@ -74,7 +74,7 @@ int gt_cmd_describe(int argc, char **argv)
 	gt_json_array(&json, "commands");
 	for (size_t i = 0; i < count; i++)
 		if (!commands[i].hidden)
-			describe_command(&json, commands[i].usage);
+			describe_command(&json, commands[i].syntax);
 	gt_json_end(&json);
 	gt_json_finish(&json);
 	return GT_EXIT_DONE;

@@ -49,7 +49,7 @@ const struct gt_syntax gt_import_syntax = {
 };
 
 #ifdef GT_HAS_NSYS
-/* What is said, and goes into `info`. */
+/* Describes the import, for the user and in `info`. */
 static void describe(const struct gt_nsys_import *n, struct gt_info *info,
 		     struct gt_import_result *result)
 {
@@ -121,7 +121,7 @@ int gt_import_run(const struct gt_import *import, struct gt_import_result *resul
 }
 #endif
 
-/* The export's name in this folder, with another ending. */
+/* The export's name in the current folder, with the suffix .gt. */
 static void name_recording(char *out, size_t size, const char *file)
 {
 	const char *name = gt_path_name(file);

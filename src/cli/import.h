@@ -8,18 +8,18 @@
 struct gt_import {
 	const char *file;     /* the export */
 	const char *folder;   /* the recording to make */
-	const char *source;   /* what the recording says it comes from; NULL: the file */
-	struct gt_info *info; /* gets what the export says of itself; not written here */
+	const char *source;   /* named as the origin in the recording; NULL: the file */
+	struct gt_info *info; /* receives the facts of the export; the caller writes it */
 };
 
-/* What the import found, as one or more lines for people. */
+/* What the import found, in one or more lines. */
 struct gt_import_result {
 	char text[1024];
 };
 
 /*
- * Fills a folder that is there, without its `info`. Gives 0, or -errno and what to do about it; the
- * folder is the caller's to remove.
+ * Fills an existing folder, except for its `info`. 0, or -errno and the error; the caller removes
+ * the folder.
  */
 int gt_import_run(const struct gt_import *import, struct gt_import_result *result,
 		  struct gt_error *error);

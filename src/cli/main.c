@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c - gputrack: finds the subcommand and hands over. */
+/* main.c - gputrack: finds the subcommand and runs it. */
 #include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
@@ -16,8 +16,8 @@
 #include "cli/output.h"
 
 static const struct gt_command commands[] = {
-#define COMMAND(name) { .usage = &gt_##name##_syntax, .run = gt_cmd_##name },
-#define HIDDEN(name)  { .usage = &gt_##name##_syntax, .run = gt_cmd_##name, .hidden = true },
+#define COMMAND(name) { .syntax = &gt_##name##_syntax, .run = gt_cmd_##name },
+#define HIDDEN(name)  { .syntax = &gt_##name##_syntax, .run = gt_cmd_##name, .hidden = true },
 #include "cli/commands.def"
 };
 
@@ -35,7 +35,7 @@ static void tell(const char *format, va_list args)
 
 	vsnprintf(text, sizeof text, format, args);
 	fputs("gputrack: ", stderr);
-	/* names of files in a recording may be anybody's */
+	/* file names in a recording may be foreign text */
 	gt_text_put(stderr, text, UINT32_MAX, GT_CUT_MIDDLE,
 		    !strcmp(nl_langinfo(CODESET), "UTF-8"));
 	putc('\n', stderr);
@@ -63,7 +63,7 @@ int gt_fail(const char *format, ...)
 static const char *command_name(const void *context, size_t index)
 {
 	(void)context;
-	return commands[index].usage->name;
+	return commands[index].syntax->name;
 }
 
 static void print_help(FILE *out)
@@ -75,8 +75,8 @@ static void print_help(FILE *out)
 	      out);
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		if (!commands[i].hidden)
-			fprintf(out, "  %-10s%s\n", commands[i].usage->name,
-				commands[i].usage->summary);
+			fprintf(out, "  %-10s%s\n", commands[i].syntax->name,
+				commands[i].syntax->summary);
 	fputs("\n`gputrack COMMAND --help` explains a command, `gputrack --version` tells which\n"
 	      "gputrack this is.\n\n"
 	      "to begin:\n"
@@ -100,7 +100,7 @@ static int unknown(const char *word)
 	return GT_EXIT_USAGE;
 }
 
-/* `gputrack help report` is what some type. */
+/* Some users type `gputrack help report`. */
 static int help(int argc, char **argv)
 {
 	if (argc < 3) {
@@ -108,17 +108,17 @@ static int help(int argc, char **argv)
 		return GT_EXIT_DONE;
 	}
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		if (!strcmp(argv[2], commands[i].usage->name)) {
-			gt_syntax_print(commands[i].usage);
+		if (!strcmp(argv[2], commands[i].syntax->name)) {
+			gt_syntax_print(commands[i].syntax);
 			return GT_EXIT_DONE;
 		}
 	return unknown(argv[2]);
 }
 
-/* What is wrong with the configuration is the doctor's to explain; all others stop at it. */
+/* A mistake in the configuration stops every command except the doctor, which explains it. */
 static int configure(const struct gt_command *command)
 {
-	const struct gt_syntax *usages[COMMAND_COUNT];
+	const struct gt_syntax *syntaxes[COMMAND_COUNT];
 	struct gt_error error;
 	size_t count = 0;
 
@@ -126,8 +126,8 @@ static int configure(const struct gt_command *command)
 		return 0;
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		if (!commands[i].hidden)
-			usages[count++] = commands[i].usage;
-	if (!gt_config_load(usages, count, &error) || command->usage == &gt_doctor_syntax)
+			syntaxes[count++] = commands[i].syntax;
+	if (!gt_config_load(syntaxes, count, &error) || command->syntax == &gt_doctor_syntax)
 		return 0;
 	gt_fail("%s", error.text);
 	return GT_EXIT_USAGE;
@@ -144,8 +144,8 @@ static int run_command(const struct gt_command *command, int argc, char **argv)
 }
 
 /*
- * A stream that is closed would be the next file that we open, and get what is meant for people.
- * Nothing can be written to what is put there; programs that we start find it closed.
+ * If a standard stream is closed, the next file we open would take its descriptor and receive our
+ * messages. The placeholder is not writable, and programs that we start find the stream closed.
  */
 static void fill_streams(void)
 {
@@ -171,7 +171,7 @@ static int dispatch(int argc, char **argv)
 		return GT_EXIT_DONE;
 	}
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		if (!strcmp(argv[1], commands[i].usage->name))
+		if (!strcmp(argv[1], commands[i].syntax->name))
 			return run_command(&commands[i], argc - 1, argv + 1);
 	return unknown(argv[1]);
 }
@@ -186,9 +186,9 @@ int main(int argc, char **argv)
 	gt_tool_survive_files();
 	gt_tool_set_name(argv[0]);
 	setlocale(LC_ALL, "");
-	setlocale(LC_NUMERIC, "C"); /* machine forms have a point in any locale */
+	setlocale(LC_NUMERIC, "C"); /* machine-readable output has a decimal point in any locale */
 	status = dispatch(argc, argv);
-	/* any other status has been explained already */
+	/* any other status comes with a message already */
 	if (status == GT_EXIT_DONE && gt_output_flush_stdout(&error))
 		status = gt_fail("%s", error.text);
 	return status;

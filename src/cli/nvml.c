@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* nvml.c - NVIDIA's management library, loaded at run time: what the GPUs say of their memory. */
+/* nvml.c - NVIDIA's management library, loaded at run time: memory and use of the GPUs. */
 #include "cli/nvml.h"
 
 #include <dlfcn.h>
@@ -11,12 +11,12 @@
 
 enum { GPUS_MAX = 64, PROCESSES_MAX = 512, ANCESTORS_MAX = 64 };
 
-/* As NVIDIA's header declares them; it need not be installed. */
+/* As in NVIDIA's header, which need not be installed. */
 struct memory {
 	unsigned long long total, free, used;
 };
 
-/* The newer question, in which `used` has nothing in it that the driver keeps for itself. */
+/* The newer query, whose `used` excludes what the driver reserves for itself. */
 struct memory_v2 {
 	unsigned version;
 	unsigned long long total, reserved, free, used;
@@ -59,7 +59,7 @@ static bool take(const struct gt_nvml *n, void *function, const char *name)
 
 static bool take_all(struct gt_nvml *n)
 {
-	/* may be missing: then less is told */
+	/* these may be missing in old drivers */
 	take(n, &n->processes, "nvmlDeviceGetComputeRunningProcesses_v3");
 	take(n, &n->memory_v2, "nvmlDeviceGetMemoryInfo_v2");
 	take(n, &n->utilization, "nvmlDeviceGetUtilizationRates");
@@ -184,7 +184,7 @@ unsigned gt_nvml_busy(const struct gt_nvml *n, unsigned gpu)
 	return utilization.gpu;
 }
 
-/* 0 where there is no such process. */
+/* 0 if there is no such process. */
 static pid_t parent_of(pid_t pid)
 {
 	char path[48], text[512], *end;
@@ -199,7 +199,7 @@ static pid_t parent_of(pid_t pid)
 	n = fread(text, 1, sizeof text - 1, in);
 	fclose(in);
 	text[n] = '\0';
-	/* a program's name may have parentheses in it: the last one ends it */
+	/* a program's name may contain parentheses: the last one ends it */
 	end = strrchr(text, ')');
 	return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* nvml.h - NVIDIA's management library, loaded at run time: what the GPUs say of their memory. */
+/* nvml.h - NVIDIA's management library, loaded at run time: memory and use of the GPUs. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,23 +11,23 @@ struct gt_nvml;
 
 enum { GT_NVML_NAME = 96 };
 
-/* NULL when it is not installed or does not answer; `why` gets the reason, one line. */
+/* NULL if it is not installed or does not answer; `why` receives the reason, one line. */
 struct gt_nvml *gt_nvml_open(char *why, size_t size);
 void gt_nvml_close(struct gt_nvml *nvml);
 
 unsigned gt_nvml_count(const struct gt_nvml *nvml);
-/* "NVIDIA H200"; "" where it does not say. */
+/* "NVIDIA H200"; "" if unknown. */
 void gt_nvml_name(const struct gt_nvml *nvml, unsigned gpu, char name[GT_NVML_NAME]);
 /* "GPU-47def375-…"; likewise. */
 void gt_nvml_uuid(const struct gt_nvml *nvml, unsigned gpu, char uuid[GT_NVML_NAME]);
 /* "580.159.04"; likewise. */
 void gt_nvml_driver(const struct gt_nvml *nvml, char version[GT_NVML_NAME]);
-/* Bytes in use on a GPU, by everybody; false where it does not say. */
+/* Bytes in use on a GPU by all processes; false if unknown. */
 bool gt_nvml_used(const struct gt_nvml *nvml, unsigned gpu, uint64_t *used, uint64_t *total);
-/* The same as nvidia-smi shows it: what the driver keeps for itself is neither used nor free. */
+/* As nvidia-smi shows it: what the driver reserves for itself is neither used nor free. */
 bool gt_nvml_memory(const struct gt_nvml *nvml, unsigned gpu, uint64_t *total, uint64_t *used,
 		    uint64_t *available);
-/* How many percent of the time it works; 0 where it does not say. */
+/* Utilization in percent; 0 if unknown. */
 unsigned gt_nvml_busy(const struct gt_nvml *nvml, unsigned gpu);
-/* Bytes that `root` and its children use on a GPU; false where it names none of them. */
+/* Bytes that `root` and its children use on a GPU; false if NVML lists none of them. */
 bool gt_nvml_used_by(const struct gt_nvml *nvml, unsigned gpu, pid_t root, uint64_t *used);

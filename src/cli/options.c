@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* options.c - parses a subcommand's arguments by its table, and writes its --help from it. */
+/* options.c - parses a subcommand's arguments and prints its --help, both from its table. */
 #include "cli/options.h"
 
 #include <langinfo.h>
@@ -39,7 +39,7 @@ static void texts_add(struct gt_texts *texts, const char *text)
 	texts->items[texts->count] = NULL;
 }
 
-/* Edits that make one word the other; a swap of neighbours is one edit. */
+/* The edit distance between two words; swapping neighbours is one edit. */
 static size_t distance(const char *a, const char *b)
 {
 	size_t rows[3][WORD_MAX + 1], m = strlen(a), n = strlen(b);
@@ -78,7 +78,7 @@ const char *gt_nearest(const char *word, size_t count,
 		const char *candidate = name(context, i);
 		size_t edits = distance(word, candidate);
 
-		/* a beginning is as good as one mistake */
+		/* a prefix counts as one mistake */
 		if (length >= 2 && !strncmp(word, candidate, length) && edits > 1)
 			edits = 1;
 		if (edits < best) {
@@ -89,7 +89,7 @@ const char *gt_nearest(const char *word, size_t count,
 	return nearest;
 }
 
-int gt_syntax_wrong(const struct gt_syntax *usage, const char *format, ...)
+int gt_syntax_wrong(const struct gt_syntax *syntax, const char *format, ...)
 {
 	char text[1024];
 	va_list args;
@@ -97,32 +97,36 @@ int gt_syntax_wrong(const struct gt_syntax *usage, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	fprintf(stderr, "gputrack: %s: ", usage->name);
-	/* a word that was typed may come from a script, and that from anywhere */
+	fprintf(stderr, "gputrack: %s: ", syntax->name);
+	/* the words may come from a script, and thus be foreign text */
 	gt_text_put(stderr, text, WORDS_COLUMNS, GT_CUT_MIDDLE,
 		    !strcmp(nl_langinfo(CODESET), "UTF-8"));
-	fprintf(stderr, " (see `%s %s --help`)\n", gt_tool_name(), usage->name);
+	fprintf(stderr, " (see `%s %s --help`)\n", gt_tool_name(), syntax->name);
 	return GT_EXIT_USAGE;
 }
 
-static size_t option_count(const struct gt_syntax *usage)
+static size_t option_count(const struct gt_syntax *syntax)
 {
 	size_t count = 0;
 
-	while (usage->options && usage->options[count].name)
+	while (syntax->options && syntax->options[count].name)
 		count++;
 	return count;
 }
 
-/* The table's options, and after them --help, which is everywhere. */
-static const struct gt_option *option_at(const struct gt_syntax *usage, size_t index)
+size_t gt_syntax_option_count(const struct gt_syntax *syntax)
 {
-	return index < option_count(usage) ? &usage->options[index] : &help_option;
+	return option_count(syntax) + 1; /* every command has --help */
 }
 
-static const char *option_name(const void *usage, size_t index)
+const struct gt_option *gt_syntax_option(const struct gt_syntax *syntax, size_t index)
 {
-	return option_at(usage, index)->name;
+	return index < option_count(syntax) ? &syntax->options[index] : &help_option;
+}
+
+static const char *option_name(const void *syntax, size_t index)
+{
+	return gt_syntax_option(syntax, index)->name;
 }
 
 static const char *choice_name(const void *option, size_t index)
@@ -130,7 +134,7 @@ static const char *choice_name(const void *option, size_t index)
 	return ((const struct gt_option *)option)->choices[index];
 }
 
-/* Options of the last command line, by name. Nobody asks about one that has more of them. */
+/* Names of the options on the last command line; more than these are never asked about. */
 static struct {
 	const char *names[64];
 	size_t count;
@@ -144,23 +148,23 @@ bool gt_option_was_typed(const char *name)
 	return false;
 }
 
-int gt_option_needs(const struct gt_syntax *usage, const char *name, bool met, const char *goes)
+int gt_option_needs(const struct gt_syntax *syntax, const char *name, bool met, const char *goes)
 {
 	return met || !gt_option_was_typed(name) ?
 		       0 :
-		       gt_syntax_wrong(usage, "--%s does nothing here: it goes with %s", name,
+		       gt_syntax_wrong(syntax, "--%s does nothing here: it goes with %s", name,
 				       goes);
 }
 
-static void note_typed(const struct gt_option *o)
+static void mark_typed(const struct gt_option *o)
 {
 	if (!gt_option_was_typed(o->name) && typed.count < sizeof typed.names / sizeof *typed.names)
 		typed.names[typed.count++] = o->name;
 }
 
-/* One parse: where it is, and what the current word is called in messages. */
+/* The state of one parse. */
 struct parse {
-	const struct gt_syntax *usage;
+	const struct gt_syntax *syntax;
 	void *settings;
 	int argc;
 	char **argv;
@@ -184,9 +188,9 @@ static int set_choice(struct parse *p, const struct gt_option *o, const char *gi
 	}
 	near = gt_nearest(value, count, choice_name, o);
 	if (near)
-		return gt_syntax_wrong(p->usage, "%s knows no '%s': did you mean '%s'?", given,
+		return gt_syntax_wrong(p->syntax, "%s knows no '%s': did you mean '%s'?", given,
 				       value, near);
-	return gt_syntax_wrong(p->usage, "%s is one of %s, not '%s'", given, list, value);
+	return gt_syntax_wrong(p->syntax, "%s is one of %s, not '%s'", given, list, value);
 }
 
 static int set_choices(struct parse *p, const struct gt_option *o, const char *given,
@@ -203,7 +207,7 @@ static int set_choices(struct parse *p, const struct gt_option *o, const char *g
 		snprintf(word, sizeof word, "%.*s", (int)(size < WORD_MAX ? size : WORD_MAX - 1),
 			 value);
 		if (target->count == MOST)
-			return gt_syntax_wrong(p->usage, "%s takes at most %d of its words", given,
+			return gt_syntax_wrong(p->syntax, "%s takes at most %d of its words", given,
 					       MOST);
 		e = set_choice(p, o, given, word, &target->list[target->count++]);
 		value += size;
@@ -220,10 +224,11 @@ static int set_option(struct parse *p, const struct gt_option *o, const char *gi
 	case GT_OPTION_FLAG: *(bool *)target = true; return 0;
 	case GT_OPTION_TEXT:
 	case GT_OPTION_TEXTS:
-		/* "$OUT" of a script that has not set it */
+		/* "$OUT" in a script where it is not set */
 		if (!*value && !o->may_be_empty)
-			return gt_syntax_wrong(p->usage, "%s needs %s, and was given an empty text",
-					       given, o->argument);
+			return gt_syntax_wrong(p->syntax,
+					       "%s needs %s, and was given an empty text", given,
+					       o->argument);
 		if (o->type == GT_OPTION_TEXTS)
 			texts_add(target, value);
 		else
@@ -234,18 +239,19 @@ static int set_option(struct parse *p, const struct gt_option *o, const char *gi
 		if (gt_count_parse(value, target))
 			return 0;
 		if (*value && !value[strspn(value, "0123456789")])
-			return gt_syntax_wrong(p->usage, "%s is at most %llu, not '%s'", given,
+			return gt_syntax_wrong(p->syntax, "%s is at most %llu, not '%s'", given,
 					       ULLONG_MAX, value);
-		return gt_syntax_wrong(p->usage, "%s takes a whole number, not '%s'", given, value);
+		return gt_syntax_wrong(p->syntax, "%s takes a whole number, not '%s'", given,
+				       value);
 	case GT_OPTION_DECIMAL:
 		if (gt_decimal_parse(value, target))
 			return 0;
-		return gt_syntax_wrong(p->usage, "%s takes a number, not '%s'", given, value);
+		return gt_syntax_wrong(p->syntax, "%s takes a number, not '%s'", given, value);
 	case GT_OPTION_SIZE:
 		if (gt_size_parse(value, strlen(value), target, &(bool){ false }) &&
 		    *(uint64_t *)target)
 			return 0;
-		return gt_syntax_wrong(p->usage, "%s takes a size such as 500M or 2GiB, not '%s'",
+		return gt_syntax_wrong(p->syntax, "%s takes a size such as 500M or 2GiB, not '%s'",
 				       given, value);
 	case GT_OPTION_CHOICE: return set_choice(p, o, given, value, target);
 	case GT_OPTION_CHOICES: return set_choices(p, o, given, value, target);
@@ -253,14 +259,14 @@ static int set_option(struct parse *p, const struct gt_option *o, const char *gi
 	return 0;
 }
 
-/* The value of the option at p->at: what is stuck to it, or the next word. */
+/* The value of the option at p->at: attached to it, or the next word. */
 static int take_value(struct parse *p, const struct gt_option *o, const char *given,
 		      const char *stuck)
 {
 	if (!stuck && p->at + 1 < p->argc)
 		stuck = p->argv[++p->at];
 	if (!stuck)
-		return gt_syntax_wrong(p->usage, "%s needs %s", given, o->argument);
+		return gt_syntax_wrong(p->syntax, "%s needs %s", given, o->argument);
 	return set_option(p, o, given, stuck);
 }
 
@@ -268,32 +274,32 @@ static int parse_long(struct parse *p, const char *word, const struct gt_option 
 {
 	const char *equals = strchr(word, '=');
 	size_t length = equals ? (size_t)(equals - word) : strlen(word),
-	       count = option_count(p->usage);
+	       count = option_count(p->syntax);
 	char name[WORD_MAX + 8], given[WORD_MAX + 8];
 	const char *near;
 
 	snprintf(name, sizeof name, "%.*s", (int)length, word);
 	snprintf(given, sizeof given, "--%.*s", WORD_MAX, name);
 	for (size_t i = 0; i <= count; i++) {
-		const struct gt_option *o = option_at(p->usage, i);
+		const struct gt_option *o = gt_syntax_option(p->syntax, i);
 
 		if (strcmp(o->name, name))
 			continue;
 		*found = o;
-		note_typed(o);
+		mark_typed(o);
 		if (o->type == GT_OPTION_MAYBE)
 			return set_option(p, o, given, equals ? equals + 1 : o->bare);
 		if (o->type != GT_OPTION_FLAG)
 			return take_value(p, o, given, equals ? equals + 1 : NULL);
 		if (equals)
-			return gt_syntax_wrong(p->usage, "%s takes no value", given);
+			return gt_syntax_wrong(p->syntax, "%s takes no value", given);
 		return o == &help_option ? 0 : set_option(p, o, given, NULL);
 	}
-	near = gt_nearest(name, count + 1, option_name, p->usage);
+	near = gt_nearest(name, count + 1, option_name, p->syntax);
 	if (near)
-		return gt_syntax_wrong(p->usage, "unknown option %s: did you mean --%s?", given,
+		return gt_syntax_wrong(p->syntax, "unknown option %s: did you mean --%s?", given,
 				       near);
-	return gt_syntax_wrong(p->usage, "unknown option %s", given);
+	return gt_syntax_wrong(p->syntax, "unknown option %s", given);
 }
 
 static int parse_short(struct parse *p, const char *letters, const struct gt_option **found)
@@ -303,13 +309,13 @@ static int parse_short(struct parse *p, const char *letters, const struct gt_opt
 		const struct gt_option *o = NULL;
 		int status;
 
-		for (size_t i = 0; i <= option_count(p->usage); i++)
-			if (option_at(p->usage, i)->letter == *letters)
-				o = option_at(p->usage, i);
+		for (size_t i = 0; i <= option_count(p->syntax); i++)
+			if (gt_syntax_option(p->syntax, i)->letter == *letters)
+				o = gt_syntax_option(p->syntax, i);
 		if (!o)
-			return gt_syntax_wrong(p->usage, "unknown option %s", given);
+			return gt_syntax_wrong(p->syntax, "unknown option %s", given);
 		*found = o;
-		note_typed(o);
+		mark_typed(o);
 		if (o == &help_option)
 			return 0;
 		if (o->type != GT_OPTION_FLAG)
@@ -326,20 +332,20 @@ void gt_options_defaults(gt_defaults_fn *fn)
 	defaults = fn;
 }
 
-const struct gt_option *gt_option_find(const struct gt_syntax *usage, const char *name)
+const struct gt_option *gt_option_find(const struct gt_syntax *syntax, const char *name)
 {
-	for (size_t i = 0; i < option_count(usage); i++)
-		if (!strcmp(usage->options[i].name, name))
-			return &usage->options[i];
+	for (size_t i = 0; i < option_count(syntax); i++)
+		if (!strcmp(syntax->options[i].name, name))
+			return &syntax->options[i];
 	return NULL;
 }
 
-int gt_option_set(const struct gt_syntax *usage, void *settings, const struct gt_option *option,
+int gt_option_set(const struct gt_syntax *syntax, void *settings, const struct gt_option *option,
 		  const char *value, const char *called)
 {
 	static const char *const words[] = { "yes", "true", "on", "1", "no", "false", "off", "0" };
 	enum { WORDS = sizeof words / sizeof *words };
-	struct parse p = { .usage = usage, .settings = settings };
+	struct parse p = { .syntax = syntax, .settings = settings };
 	size_t i = 0;
 
 	if (option->type != GT_OPTION_FLAG)
@@ -347,12 +353,12 @@ int gt_option_set(const struct gt_syntax *usage, void *settings, const struct gt
 	while (i < WORDS && strcmp(words[i], value))
 		i++;
 	if (i == WORDS)
-		return gt_syntax_wrong(usage, "%s is yes or no, not '%s'", called, value);
+		return gt_syntax_wrong(syntax, "%s is yes or no, not '%s'", called, value);
 	*(bool *)((char *)settings + option->at) = i < WORDS / 2;
 	return 0;
 }
 
-/* Moves the operands that were passed over to behind the options that followed them. */
+/* Moves the operands behind all options. Returns the index of the first. */
 static int gather_operands(char **argv, int argc, const bool *is_operand)
 {
 	char **sorted = gt_alloc((size_t)argc * sizeof *sorted);
@@ -371,15 +377,15 @@ static int gather_operands(char **argv, int argc, const bool *is_operand)
 	return first;
 }
 
-int gt_options_parse(const struct gt_syntax *usage, void *settings, int argc, char **argv,
+int gt_options_parse(const struct gt_syntax *syntax, void *settings, int argc, char **argv,
 		     int *status)
 {
-	struct parse p = { usage, settings, argc, argv, 1 };
+	struct parse p = { syntax, settings, argc, argv, 1 };
 	bool *is_operand = gt_alloc((size_t)argc + 1);
 	int first = -1;
 
 	typed.count = 0;
-	*status = defaults && usage->options ? defaults(usage, settings) : 0;
+	*status = defaults && syntax->options ? defaults(syntax, settings) : 0;
 	if (*status)
 		goto free_marks;
 	for (; p.at < argc; p.at++) {
@@ -387,7 +393,7 @@ int gt_options_parse(const struct gt_syntax *usage, void *settings, int argc, ch
 		const struct gt_option *found = NULL;
 		bool ends = !strcmp(word, "--");
 
-		if (ends || ((word[0] != '-' || !word[1]) && usage->first_operand_ends)) {
+		if (ends || ((word[0] != '-' || !word[1]) && syntax->first_operand_ends)) {
 			memset(is_operand + p.at + ends, true, (size_t)(argc - p.at - ends));
 			break;
 		}
@@ -398,13 +404,13 @@ int gt_options_parse(const struct gt_syntax *usage, void *settings, int argc, ch
 		*status = word[1] == '-' ? parse_long(&p, word + 2, &found) :
 					   parse_short(&p, word + 1, &found);
 		if (!*status && found == &help_option)
-			gt_syntax_print(usage);
+			gt_syntax_print(syntax);
 		if (*status || found == &help_option)
 			goto free_marks;
 	}
 	first = gather_operands(argv, argc, is_operand);
-	if (!usage->operands && first < argc) {
-		*status = gt_syntax_wrong(usage, "takes no operand, got '%s'", argv[first]);
+	if (!syntax->operands && first < argc) {
+		*status = gt_syntax_wrong(syntax, "takes no operand, got '%s'", argv[first]);
 		first = -1;
 	}
 free_marks:
@@ -412,7 +418,7 @@ free_marks:
 	return first;
 }
 
-/* Text from column `indent` on, broken between words; the first line has reached `column`. */
+/* Text indented by `indent`, wrapped between words; the first line is at `column` already. */
 static void print_wrapped(const char *text, int indent, int column)
 {
 	while (*text) {
@@ -461,23 +467,13 @@ static void print_option(const struct gt_option *o)
 	print_wrapped(o->help, HELP_COLUMN, HELP_COLUMN);
 }
 
-void gt_syntax_print(const struct gt_syntax *usage)
+void gt_syntax_print(const struct gt_syntax *syntax)
 {
-	printf("usage: gputrack %s [OPTION…]%s%s\n\n", usage->name, usage->operands ? " " : "",
-	       usage->operands ? usage->operands : "");
-	print_wrapped(usage->about ? usage->about : usage->summary, 0, 0);
+	printf("usage: gputrack %s [OPTION…]%s%s\n\n", syntax->name, syntax->operands ? " " : "",
+	       syntax->operands ? syntax->operands : "");
+	print_wrapped(syntax->about ? syntax->about : syntax->summary, 0, 0);
 	printf("\noptions:\n");
-	for (size_t i = 0; i <= option_count(usage); i++)
-		if (option_at(usage, i)->help)
-			print_option(option_at(usage, i));
-}
-
-size_t gt_syntax_option_count(const struct gt_syntax *usage)
-{
-	return option_count(usage) + 1;
-}
-
-const struct gt_option *gt_syntax_option(const struct gt_syntax *usage, size_t index)
-{
-	return option_at(usage, index);
+	for (size_t i = 0; i <= option_count(syntax); i++)
+		if (gt_syntax_option(syntax, i)->help)
+			print_option(gt_syntax_option(syntax, i));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options.h - one table per subcommand, from which both parsing and --help come.
+ * options.h - one table of options per subcommand, for parsing and for --help.
  *
  *   struct run_settings { const char *output; bool quiet; };
  *
@@ -23,7 +23,7 @@
  *
  *   	if (first < 0)
  *   		return status;
- *   	... argv[first] is PROGRAM; first == argc: there is none
+ *   	... argv[first] is PROGRAM; there is none if first == argc
  */
 #pragma once
 
@@ -33,23 +33,23 @@
 
 enum gt_option_type {
 	GT_OPTION_FLAG,    /* bool, set to true */
-	GT_OPTION_TEXT,    /* const char *, borrowed from argv; the last one given counts */
+	GT_OPTION_TEXT,    /* const char *, borrowed from argv; the last one wins */
 	GT_OPTION_TEXTS,   /* struct gt_texts: may be given several times */
 	GT_OPTION_COUNT,   /* uint64_t, decimal */
 	GT_OPTION_DECIMAL, /* double, not negative: 0.2 */
 	GT_OPTION_SIZE,    /* uint64_t, in bytes and not 0: 500M, 2GiB, 4096 */
 	GT_OPTION_CHOICE,  /* int: index into `choices` */
-	GT_OPTION_CHOICES, /* struct gt_choices: one or more of them, with commas between them */
+	GT_OPTION_CHOICES, /* struct gt_choices: one or more, separated by commas */
 	GT_OPTION_MAYBE,   /* const char *: --name=VALUE, or `bare` for --name alone */
 };
 
-/* The operands of a repeatable option; `items` ends in NULL once there is one. */
+/* The values of a repeatable option; `items` is NULL-terminated once there is one. */
 struct gt_texts {
 	const char **items;
 	size_t count, room;
 };
 
-/* Indexes into an option's `choices`, as they were given; the last list given counts. */
+/* Indexes into an option's `choices`, in the order given; the last list wins. */
 struct gt_choices {
 	int list[8];
 	size_t count;
@@ -63,9 +63,9 @@ struct gt_option {
 	const char *const *choices; /* of a CHOICE, NULL-terminated */
 	const char *bare;           /* of a MAYBE without a value */
 	bool may_be_empty;          /* a text that may be "" */
-	bool is_path;               /* a file: in a config file relative to that file's folder */
-	const char *help;           /* one or more lines' worth of text, wrapped by --help; NULL:
-				       another spelling, which --help leaves out */
+	bool is_path;               /* in a config file, relative to that file's folder */
+	const char *help;           /* wrapped by --help; NULL: an alias, which --help
+				       leaves out */
 	size_t at;                  /* offset of the value in the subcommand's settings */
 };
 
@@ -75,62 +75,62 @@ struct gt_syntax {
 	const char *operands;            /* for the usage line; NULL: takes none */
 	const char *about;               /* paragraphs for `gputrack SUB --help`; may be NULL */
 	const struct gt_option *options; /* may be NULL */
-	bool first_operand_ends;         /* what follows the first operand belongs to it */
+	bool first_operand_ends;         /* the first operand ends the options */
 };
 
 /*
- * Fills `settings` (defaults are the caller's) from argv[1…]; argv[0] is the subcommand's name.
- * Understands --name VALUE, --name=VALUE, -o VALUE, -oVALUE, -abc of flags, `--`, and --help and
- * -h everywhere. Gives the index of the first operand: operands are moved to the end of argv, in
- * their order. -1 when the subcommand is to return *status at once: 0 after --help, 2 after a
- * mistake, of which the user has been told on stderr.
+ * Fills `settings`, which has the defaults, from argv[1…]; argv[0] is the subcommand's name.
+ * Accepts --name VALUE, --name=VALUE, -o VALUE, -oVALUE, -abc for flags, `--`, and --help and -h
+ * everywhere. Returns the index of the first operand: operands are moved to the end of argv, in
+ * order. Returns -1 if the subcommand must return *status at once: 0 after --help, 2 after a
+ * mistake that was reported on stderr.
  */
-int gt_options_parse(const struct gt_syntax *usage, void *settings, int argc, char **argv,
+int gt_options_parse(const struct gt_syntax *syntax, void *settings, int argc, char **argv,
 		     int *status);
 
 /*
- * True when the option was on the command line that was parsed last; defaults of a settings file do
- * not count.
+ * True if the option was on the command line that was parsed last; defaults from a configuration
+ * file do not count.
  */
 bool gt_option_was_typed(const char *name);
 /*
- * For an option that does nothing without another: 0, or 2 after the user, who typed it while `met`
- * is false, has been told what it `goes` with.
+ * For an option that has no effect without another: 0, or 2 after a message that it `goes` with
+ * something else, if it was typed and `met` is false.
  */
-int gt_option_needs(const struct gt_syntax *usage, const char *name, bool met, const char *goes);
+int gt_option_needs(const struct gt_syntax *syntax, const char *name, bool met, const char *goes);
 
-/* The subcommand's options in the order of --help, with --help itself at the end. */
-size_t gt_syntax_option_count(const struct gt_syntax *usage);
-const struct gt_option *gt_syntax_option(const struct gt_syntax *usage, size_t index);
+/* The subcommand's options in the order of --help, which is the last one. */
+size_t gt_syntax_option_count(const struct gt_syntax *syntax);
+const struct gt_option *gt_syntax_option(const struct gt_syntax *syntax, size_t index);
 
 /*
- * Has `defaults` fill the settings of every subcommand before its arguments are looked at. It gives
- * 0, or the exit status after the user has been told what is wrong.
+ * `defaults` fills the settings of every subcommand before its arguments are parsed. It returns 0,
+ * or the exit status after reporting what is wrong.
  */
-typedef int gt_defaults_fn(const struct gt_syntax *usage, void *settings);
+typedef int gt_defaults_fn(const struct gt_syntax *syntax, void *settings);
 void gt_options_defaults(gt_defaults_fn *defaults);
 
-/* The option of this long name; NULL when the subcommand has none. */
-const struct gt_option *gt_option_find(const struct gt_syntax *usage, const char *name);
+/* The option with this long name; NULL if the subcommand has none. */
+const struct gt_option *gt_option_find(const struct gt_syntax *syntax, const char *name);
 /*
- * Sets an option from a text that is not of the command line: a flag takes yes or no. `called` is
- * what messages call it. 0, or 2 after the user has been told. `value` must stay.
+ * Sets an option from a text other than the command line: a flag takes yes or no. `called` names it
+ * in messages. 0, or 2 after a message. `value` must stay valid.
  */
-int gt_option_set(const struct gt_syntax *usage, void *settings, const struct gt_option *option,
+int gt_option_set(const struct gt_syntax *syntax, void *settings, const struct gt_option *option,
 		  const char *value, const char *called);
 
 /* The `gputrack SUB --help` text, on stdout. */
-void gt_syntax_print(const struct gt_syntax *usage);
+void gt_syntax_print(const struct gt_syntax *syntax);
 
-/* A mistake in usage: `gputrack: SUB: TEXT` and where help is, on stderr. Gives 2. */
-int gt_syntax_wrong(const struct gt_syntax *usage, const char *format, ...)
+/* Reports wrong usage: `gputrack: SUB: TEXT (see …)` on stderr. Returns 2. */
+int gt_syntax_wrong(const struct gt_syntax *syntax, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 void gt_texts_fini(struct gt_texts *texts);
 
 /*
- * The name closest to `word` among `count` names reached through `name(context, index)`, when it
- * is close enough to be meant; NULL otherwise.
+ * The name closest to `word` among the `count` names that `name(context, index)` returns, if it is
+ * close enough to be what was meant; NULL otherwise.
  */
 const char *gt_nearest(const char *word, size_t count,
 		       const char *(*name)(const void *context, size_t index), const void *context);

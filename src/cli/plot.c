@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plot.c - gputrack plot: a picture of a recording, or of a table that somebody wrote. */
+/* plot.c - gputrack plot: a picture of a recording or of a foreign table. */
 #include <errno.h>
 #include <langinfo.h>
 #include <stdlib.h>
@@ -62,16 +62,16 @@ const struct gt_syntax gt_plot_syntax = {
 	.options = options,
 };
 
-/* One input on its way to a picture. */
+/* One input and its picture. */
 struct job {
 	const struct settings *settings;
 	const char *input;
 	char *path;                /* of the picture; "-" is stdout */
-	double width, height;      /* 0: what suits the picture */
+	double width, height;      /* 0: the picture's own default */
 	struct gt_overlay overlay; /* .log NULL: none */
 	struct gt_output output;
 	struct gt_canvas canvas;
-	FILE *words; /* where figures go */
+	FILE *words; /* where the main figures go */
 	bool utf8;
 };
 
@@ -83,7 +83,7 @@ static char *default_path(const char *input)
 
 	if (dot && dot != gt_path_name(stem))
 		*dot = '\0';
-	/* no name that begins with a dash: every tool would take it for an option */
+	/* no name that begins with a dash: tools would take it for an option */
 	if (!strcmp(input, "-") || asprintf(&path, "%s_plot.png", stem) < 0)
 		path = gt_strdup("plot.png");
 	free(stem);
@@ -107,12 +107,11 @@ static bool parse_size(const char *text, double *width, double *height)
 
 static int begin(struct job *j, double width, double height, struct gt_error *error)
 {
-	/* clang-format off */
-	struct gt_canvas_options how = {
-		.width = j->width > 0 ? j->width : width,
-		.height = j->height > 0 ? j->height : height,
-		.dark = j->settings->dark,
-		.format = strcmp(j->path, "-") ? gt_format_of(j->path) : GT_FORMAT_PNG };
+	struct gt_canvas_options how = { .width = j->width > 0 ? j->width : width,
+					 .height = j->height > 0 ? j->height : height,
+					 .dark = j->settings->dark,
+					 .format = strcmp(j->path, "-") ? gt_format_of(j->path) :
+									  GT_FORMAT_PNG };
 	int e = gt_output_open(&j->output, j->path, error);
 
 	if (e)
@@ -127,7 +126,7 @@ static int end(struct job *j, struct gt_error *error)
 {
 	int e = gt_canvas_close(&j->canvas, error);
 
-	/* where it could not be written, the output knows better why */
+	/* if writing failed, closing the output gives the better reason */
 	if (e && !ferror(j->output.file)) {
 		gt_output_abandon(&j->output);
 		return e;
@@ -161,7 +160,7 @@ static int plot_usage(struct job *j, struct gt_rows *rows, struct gt_error *erro
 
 	if (e)
 		return e;
-	/* the table's seconds begin nobody knows when */
+	/* the table does not say when its seconds begin */
 	if (overlay)
 		gt_overlay_align(overlay, 0, table->last_s, table->first_change_s);
 	e = begin(j, GT_USAGE_WIDTH, GT_USAGE_HEIGHT, error);
@@ -203,16 +202,18 @@ static int refuse(struct job *j, struct gt_rows *rows, struct gt_error *error)
 	if (kind == GT_TABLE_EMPTY)
 		return gt_error_set(error, -ENODATA, "it is empty");
 	if (kind == GT_TABLE_SMI)
-		return gt_error_set(error, -EINVAL, "it is an nvidia-smi log; give it with -s, "
+		return gt_error_set(error, -EINVAL,
+				    "it is an nvidia-smi log; give it with -s, "
 				    "beside a recording or a usage table");
-	return gt_error_set(error, -EINVAL, "it is neither a recording, a tracker's or monitor's "
+	return gt_error_set(error, -EINVAL,
+			    "it is neither a recording, a tracker's or monitor's "
 			    "CSV nor a usage table");
 }
 
 static int (*const plotters[])(struct job *, struct gt_rows *, struct gt_error *) = {
-	[GT_TABLE_UNKNOWN] = refuse, [GT_TABLE_EMPTY] = refuse, [GT_TABLE_SMI] = refuse,
-	[GT_TABLE_TRACKER] = plot_tracker, [GT_TABLE_USAGE] = plot_usage,
-	[GT_TABLE_MONITOR] = plot_monitor,
+	[GT_TABLE_UNKNOWN] = refuse,   [GT_TABLE_EMPTY] = refuse,
+	[GT_TABLE_SMI] = refuse,       [GT_TABLE_TRACKER] = plot_tracker,
+	[GT_TABLE_USAGE] = plot_usage, [GT_TABLE_MONITOR] = plot_monitor,
 };
 
 static int plot_table(struct job *j, struct gt_error *error)
@@ -238,7 +239,7 @@ static void draw_recording(struct job *j, struct gt_view *v, struct gt_alive_ove
 			  gt_path_name(gt_recording_path(v->recording)));
 }
 
-/* The resource tracker's charts are a picture of their own. */
+/* The resource tracker's charts are a separate picture. */
 static void tell_metrics(const struct job *j, const struct gt_recording *r)
 {
 	const char *first = NULL;
@@ -262,9 +263,12 @@ static void tell_metrics(const struct job *j, const struct gt_recording *r)
 static int plot_opened(struct job *j, struct gt_view *v, struct gt_error *error)
 {
 	struct gt_alive_over_time *history = gt_alive_over_time_new(v->recording);
-	struct gt_ledger *ledger = gt_replay_run(v->recording, &(struct gt_replay){
-		.each = gt_alive_over_time_event, .ended = gt_alive_over_time_ended,
-		.sampled = gt_alive_over_time_sample, .context = history, .tick = gt_progress_tick });
+	struct gt_ledger *ledger = gt_replay_run(
+		v->recording, &(struct gt_replay){ .each = gt_alive_over_time_event,
+						   .ended = gt_alive_over_time_ended,
+						   .sampled = gt_alive_over_time_sample,
+						   .context = history,
+						   .tick = gt_progress_tick });
 	int e;
 
 	gt_progress_end();
@@ -332,15 +336,18 @@ static int missing(const char *input, const char *why)
 		status = gt_fail("cannot plot %s: %s%s", input, why, hint);
 	else
 		status = gt_fail("cannot plot %s: %s; `%s run` makes recordings, its --csv and `%s "
-				 "monitor` make tables", input, why, gt_tool_name(),
-				 gt_tool_name());
+				 "monitor` make tables",
+				 input, why, gt_tool_name(), gt_tool_name());
 	free(hint);
 	return status;
 }
 
 static int plot_one(const struct settings *s, const char *input, double width, double height)
 {
-	struct job j = { .settings = s, .input = input, .width = width, .height = height,
+	struct job j = { .settings = s,
+			 .input = input,
+			 .width = width,
+			 .height = height,
 			 .utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8") };
 	struct gt_error error;
 	bool is_there = !access(input, F_OK) || !strcmp(input, "-");
@@ -352,7 +359,7 @@ static int plot_one(const struct settings *s, const char *input, double width, d
 	j.path = s->source.output ? gt_strdup(s->source.output) : default_path(input);
 	j.words = strcmp(j.path, "-") ? stdout : stderr;
 	e = is_recording ? plot_recording(&j, &error) : plot_table(&j, &error);
-	/* recordings' errors say whose they are */
+	/* errors of recordings name the file themselves */
 	if (e && is_recording)
 		status = gt_fail("%s", error.text);
 	else if (!is_there)
@@ -370,7 +377,7 @@ static int plot_one(const struct settings *s, const char *input, double width, d
 	return status;
 }
 
-/* 0, or the exit status after the user has been told what is wrong. */
+/* 0, or the exit status after reporting what is wrong. */
 static int check(const struct settings *s, int inputs, double *width, double *height)
 {
 	const char *output = s->source.output;
@@ -381,15 +388,17 @@ static int check(const struct settings *s, int inputs, double *width, double *he
 		return gt_syntax_wrong(&gt_plot_syntax, "-o takes one INPUT");
 	if (output && strcmp(output, "-") && gt_format_of(output) == GT_FORMAT_NONE)
 		return gt_syntax_wrong(&gt_plot_syntax,
-				      "-o FILE ends in .png, .svg, .pdf or .txt, unlike '%s'",
-				      output);
+				       "-o FILE ends in .png, .svg, .pdf or .txt, unlike '%s'",
+				       output);
 	if (output && !strcmp(output, "-") && isatty(STDOUT_FILENO))
-		return gt_syntax_wrong(&gt_plot_syntax, "a picture is no text for a terminal: write "
-				      "it to a file with -o NAME.png");
+		return gt_syntax_wrong(&gt_plot_syntax,
+				       "a picture is no text for a terminal: write "
+				       "it to a file with -o NAME.png");
 	if (s->size && !parse_size(s->size, width, height))
-		return gt_syntax_wrong(&gt_plot_syntax, "--size is like 1800x1200, from %dx%d to "
-				      "%dx%d, not '%s'", WIDTH_LEAST, HEIGHT_LEAST, SIDE_MOST,
-				      SIDE_MOST, s->size);
+		return gt_syntax_wrong(&gt_plot_syntax,
+				       "--size is like 1800x1200, from %dx%d to "
+				       "%dx%d, not '%s'",
+				       WIDTH_LEAST, HEIGHT_LEAST, SIDE_MOST, SIDE_MOST, s->size);
 	if (gt_option_needs(&gt_plot_syntax, "gpu", s->smi, "-s FILE"))
 		return GT_EXIT_USAGE;
 	if (s->gpu != UINT64_MAX && s->gpu >= GT_SMI_GPUS)
@@ -399,7 +408,7 @@ static int check(const struct settings *s, int inputs, double *width, double *he
 	return 0;
 }
 
-/* The threshold is a tracker's. */
+/* --threshold is for the tracker's CSV. */
 static int check_threshold(const struct settings *s, int inputs, char **names)
 {
 	bool has_table = s->usage != NULL;
@@ -409,7 +418,7 @@ static int check_threshold(const struct settings *s, int inputs, char **names)
 	return gt_option_needs(&gt_plot_syntax, "threshold", has_table, "a tracker's CSV");
 }
 
-/* Two inputs whose pictures would have one name. */
+/* Refuses two inputs whose pictures would have the same name. */
 static int check_names(int inputs, char **names)
 {
 	int status = 0;
@@ -419,9 +428,10 @@ static int check_names(int inputs, char **names)
 			char *one = default_path(names[k]), *other = default_path(names[i]);
 
 			if (!strcmp(one, other))
-				status = gt_syntax_wrong(&gt_plot_syntax, "%s and %s would both be "
-							"drawn as %s: draw one at a time, with -o",
-							names[k], names[i], one);
+				status = gt_syntax_wrong(&gt_plot_syntax,
+							 "%s and %s would both be "
+							 "drawn as %s: draw one at a time, with -o",
+							 names[k], names[i], one);
 			free(one);
 			free(other);
 		}
@@ -450,5 +460,3 @@ int gt_cmd_plot(int argc, char **argv)
 	gt_source_fini(&s.source);
 	return status;
 }
-
-/* clang-format on */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* symbolize.c - `gputrack symbolize`: answers our library in a traced program; not for people. */
+/* symbolize.c - `gputrack symbolize`: resolves addresses for our library in a traced program. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ const struct gt_syntax gt_symbolize_syntax = {
 	.summary = "answer gputrack's own library (lines ADDRESS TAB MODULE on stdin)",
 };
 
-/* A field must stay a field. */
+/* A tab or newline in the text would split the field. */
 static void put_field(const char *text, char end)
 {
 	for (; text && *text; text++)

@@ -32,7 +32,7 @@ static void put_trail(struct gt_json *j, const char *key, struct gt_trail *t, si
 }
 
 /* True when fewer than TOP_IMPACTS others have changed memory more. */
-static bool leads(const struct gt_tracker_table *t, const struct gt_live_table_call *call)
+static bool leads(const struct gt_tracker_table *t, const struct gt_call_stats *call)
 {
 	size_t before = 0;
 
@@ -45,7 +45,7 @@ static void calls_json(struct gt_json *j, struct gt_tracker_table *t, size_t col
 {
 	gt_json_array(j, "calls");
 	for (size_t i = 0; i < t->call_count; i++) {
-		struct gt_live_table_call *call = &t->calls[i];
+		struct gt_call_stats *call = &t->calls[i];
 
 		gt_json_object(j, NULL);
 		gt_json_text(j, "name", call->name);
@@ -73,7 +73,7 @@ static void sums_json(struct gt_json *j, const struct gt_tracker_table *t)
 	gt_json_uint(j, "leak_events", t->leak_events);
 	gt_json_real(j, "leak_kb", t->leak_kb);
 	gt_json_text(j, "creeps", t->creeps ? t->creeps->name : NULL);
-	gt_json_real(j, "creep_kb", t->creeps ? gt_live_table_creep(t->creeps) : 0);
+	gt_json_real(j, "creep_kb", t->creeps ? gt_call_creep(t->creeps) : 0);
 	gt_json_uint(j, "creep_calls", t->creeps ? t->creeps->count - t->creeps->leaks : 0);
 	gt_json_real(j, "first_ms", t->first_ms);
 	gt_json_real(j, "last_ms", t->last_ms);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cairo.c - PNG, SVG and PDF: the one file that knows Cairo. */
+/* cairo.c - PNG, SVG and PDF: the only file that uses Cairo. */
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
 #include <cairo.h>
@@ -34,7 +34,7 @@ static void trace_path(cairo_t *cr, const double *xy, size_t count)
 		cairo_line_to(cr, xy[2 * i], xy[2 * i + 1]);
 }
 
-/* In pieces: a stroke of thousands of joints takes time by the square of them. */
+/* In pieces: the time for one stroke grows with the square of its joints. */
 static void put_path(struct gt_canvas *c, const double *xy, size_t count,
 		     const struct gt_stroke *stroke)
 {

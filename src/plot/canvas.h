@@ -84,7 +84,7 @@ enum gt_format gt_format_of(const char *path);
 /* Writes to `out`, which stays the caller's. Fails if the format is not built in. */
 int gt_canvas_open(struct gt_canvas *c, FILE *out, const struct gt_canvas_options *options,
 		   struct gt_error *error);
-/* Writes what is left. */
+/* Finishes the picture. */
 int gt_canvas_close(struct gt_canvas *c, struct gt_error *error);
 
 /* Adds a line to the description; other formats ignore it. */

@@ -10,16 +10,16 @@
 
 enum {
 	TICKS_MOST = 12,
-	POINTS_MARKED = 24, /* a line of so few points shows them */
-	DOTS_BIG = 100,     /* so many may be big */
-	STEM_SHARE = 60,    /* percent of a stem's room that it fills */
+	POINTS_MARKED = 24, /* a line of at most so many points marks them */
+	DOTS_BIG = 100,     /* up to so many dots are big */
+	STEM_SHARE = 60,    /* width of a stem in percent of its spacing */
 };
 
 struct axes {
 	struct gt_box plot;
 	struct gt_scale x, y;
-	struct gt_time_unit time; /* of x, where that is time; or no name, and 1 */
-	bool has_labels;          /* there is room to say what they are of */
+	struct gt_time_unit time; /* of x, if that is time; otherwise no name, and 1 */
+	bool has_labels;          /* there is room for labels */
 };
 
 static double x_of(const struct gt_curve *curve, size_t point)
@@ -44,7 +44,7 @@ static double to_y(const struct axes *a, double y)
 
 struct range {
 	double x_low, x_high, y_low, y_high;
-	bool has_bodies; /* marks that need room to both sides */
+	bool has_bodies; /* marks that need room on both sides */
 	size_t points;
 };
 
@@ -76,13 +76,13 @@ static struct range range_of(const struct gt_panel *p)
 		r.x_low -= pad;
 		r.x_high += pad;
 	}
-	/* words above the highest point need room */
+	/* the text above the highest point needs room */
 	if (p->flag.text)
 		r.y_high += (r.y_high - r.y_low) * 0.1;
 	return r;
 }
 
-/* The widest of a scale's ticks. */
+/* Width of the scale's widest tick label. */
 static double tick_width(struct gt_canvas *c, const struct gt_scale *s,
 			 const struct gt_lettering *how)
 {
@@ -95,7 +95,7 @@ static double tick_width(struct gt_canvas *c, const struct gt_scale *s,
 	return widest;
 }
 
-/* As many ticks as stand apart. */
+/* As many ticks as fit without touching. */
 static struct gt_scale x_scale(struct gt_canvas *c, const struct range *r, double width,
 			       const struct gt_lettering *how)
 {
@@ -109,8 +109,9 @@ static struct gt_scale x_scale(struct gt_canvas *c, const struct range *r, doubl
 	return s;
 }
 
-static void settle(struct axes *a, struct gt_canvas *c, const struct gt_panel *p, struct gt_box box,
-		   const struct gt_type *type, const struct gt_lettering *how)
+static void place_axes(struct axes *a, struct gt_canvas *c, const struct gt_panel *p,
+		       struct gt_box box, const struct gt_type *type,
+		       const struct gt_lettering *how)
 {
 	struct range r = range_of(p);
 	double side, edge = type->text;
@@ -159,7 +160,7 @@ static void draw_grid(struct gt_canvas *c, const struct axes *a, const struct gt
 		gt_real_format(text, at, a->x.decimals);
 		half = gt_canvas_measure(c, text, &how) / 2;
 		c->ops->path(c, line, 2, &grid);
-		/* a tick at the very end would stand outside of the panel */
+		/* a label at the very end would extend beyond the panel */
 		if (x + half <= b->x + b->w + type->text)
 			gt_canvas_text(c, x, b->y + b->h + type->text * 1.3, b->w, text, &how);
 	}
@@ -242,7 +243,7 @@ static void draw_area(struct gt_canvas *c, const struct axes *a, const struct gt
 		xy[2 * count + 2] = xy[0];
 		xy[2 * count + 3] = ground;
 		c->ops->area(c, xy, count + 2, &curve->color);
-		/* what is narrower than a pixel is seen all the same */
+		/* at least a pixel wide, so that it is visible */
 		c->ops->path(c, xy, count, &edge);
 	}
 	free(xy);
@@ -267,7 +268,7 @@ static void draw_stems(struct gt_canvas *c, const struct axes *a, const struct g
 static void draw_dots(struct gt_canvas *c, const struct axes *a, const struct gt_curve *curve,
 		      const struct gt_type *type)
 {
-	/* dots that run together are a line */
+	/* dots that overlap would look like a line */
 	double radius = type->text / (curve->trail->count > DOTS_BIG ? 7 : 3);
 
 	for (size_t i = 0; i < curve->trail->count; i++)
@@ -275,7 +276,7 @@ static void draw_dots(struct gt_canvas *c, const struct axes *a, const struct gt
 			    &curve->color);
 }
 
-static void note_curve(struct gt_canvas *c, const struct gt_curve *curve)
+static void describe_curve(struct gt_canvas *c, const struct gt_curve *curve)
 {
 	double low = y_of(curve, 0), high = low;
 
@@ -291,7 +292,7 @@ static void draw_curve(struct gt_canvas *c, const struct axes *a, const struct g
 		       const struct gt_type *type)
 {
 	gt_trail_fit(curve->trail, (size_t)fmax(16, a->plot.w));
-	note_curve(c, curve);
+	describe_curve(c, curve);
 	switch (curve->mark) {
 	case GT_MARK_LINE:
 	case GT_MARK_STEPS: draw_line(c, a, curve, type); break;
@@ -323,8 +324,8 @@ void gt_curves_draw(struct gt_canvas *c, const struct gt_panel *p, struct gt_box
 	struct axes a;
 	double zero[4];
 
-	settle(&a, c, p, box, type, &how);
-	/* too small for a chart: the title is all that can be read */
+	place_axes(&a, c, p, box, type, &how);
+	/* too small for a chart: only the title can be read */
 	if (a.plot.w < 2 * type->text || a.plot.h < 2 * type->text)
 		return;
 	draw_grid(c, &a, type, how);

@@ -28,9 +28,9 @@ struct gt_curve {
 	const char *name;
 	enum gt_mark mark;
 	struct gt_trail *trail; /* thinned out to what the panel's width can show */
-	size_t value;           /* which of the trail's */
-	double x_by, y_by;      /* the trail's units times this are the axes'; 0: 1 */
-	double x_from;          /* added to x before */
+	size_t value;           /* which of the trail's values */
+	double x_by, y_by;      /* factors from the trail's units to the axes'; 0: 1 */
+	double x_from;          /* added to x before x_by applies */
 	struct gt_hue color, falls;
 	bool dashed;
 	bool wide; /* so that it shows on both sides of a line drawn over it */
@@ -48,9 +48,9 @@ enum gt_tone { GT_TONE_PLAIN, GT_TONE_ALARM, GT_TONE_GOOD };
 
 struct gt_panel {
 	const char *title, *subtitle, *message; /* message: instead of a chart */
-	enum gt_tone tone;                      /* of subtitle and message; ALARM: of the ground */
+	enum gt_tone tone; /* colour of subtitle and message; ALARM: of the background too */
 	const char *x_label, *y_label;
-	bool x_is_time; /* in seconds: the axis picks and names its unit */
+	bool x_is_time; /* in seconds: the axis chooses and names its unit */
 	struct gt_curve curves[GT_CURVES_MOST];
 	size_t curve_count;
 	const struct gt_bar *bars;
@@ -58,8 +58,8 @@ struct gt_panel {
 	bool whole_numbers;       /* bars or curves are counts */
 	bool always_named;        /* a legend even for one curve */
 	bool one_a_line;          /* in the legend: names are long */
-	double x_low, x_high;     /* the axis has at least these; both 0: either */
-	struct {                  /* a point with words above it */
+	double x_low, x_high;     /* the axis covers at least these; both 0: no minimum */
+	struct {                  /* a point with text above it */
 		const char *text; /* NULL: none */
 		double x, y;
 	} flag;

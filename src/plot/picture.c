@@ -68,7 +68,7 @@ void gt_overlay_align(struct gt_overlay *o, double start_s, double end_s, double
 	char text[GT_REAL_MAX];
 
 	o->end_s = end_s;
-	/* times that do not meet at all are another day's or another zone's */
+	/* times that do not overlap come from another day or another time zone */
 	if (start_s > 0 && shift <= end_s && shift + log->last_s >= 0) {
 		o->how = GT_ALIGN_CLOCKS;
 		o->shift_s = shift;
@@ -110,7 +110,7 @@ void gt_overlay_add(struct gt_overlay *o, struct gt_panel *p, const struct gt_ca
 	double beyond = o->end_s > 0 ? o->end_s * 0.05 : 1;
 	struct gt_curve *curve;
 
-	/* a log may go on for hours before and after */
+	/* a log may cover hours before and after */
 	gt_trail_window(&o->log->used, -beyond - o->shift_s, o->end_s + beyond - o->shift_s);
 	name_gpus(o->log, name);
 	curve = gt_panel_curve(p, name, GT_MARK_STEPS, &o->log->used, c->theme->ink);

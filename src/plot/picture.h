@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * picture.h - the pictures: one file each.
+ * picture.h - the pictures of `gputrack plot`.
  *
- * A picture is drawn on a canvas and has a few lines of text beside it, which say what is on it in
- * numbers. Names are somebody else's: both clean them.
+ * A picture is drawn on a canvas and accompanied by a few lines of text with its main figures.
+ * Names are foreign text: both clean them.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 #include "plot/read_usage.h"
 #include "replay/view.h"
 
-/* What each is drawn at unless somebody asks for another size. */
+/* Default sizes. */
 /* clang-format off */
 enum {
 	GT_TRACKER_WIDTH = 1800, GT_TRACKER_HEIGHT = 1840,
@@ -25,10 +25,10 @@ enum {
 };
 /* clang-format on */
 
-/* The head of every picture; gives the box that is left. */
+/* Draws the head of a picture; returns the remaining box. */
 struct gt_box gt_picture_head(struct gt_canvas *c, const char *title, const char *subtitle);
 
-/* The n-th of rows × columns equal boxes with a little room between. */
+/* The n-th of rows × columns equal boxes with a small gap between them. */
 struct gt_box gt_picture_cell(struct gt_box box, unsigned rows, unsigned columns, unsigned n);
 
 /* "3 of 17 lines left out: damaged, the first is line 4"; nothing for none. */
@@ -41,10 +41,10 @@ const char *gt_picture_unit(double most, double *bytes);
 void gt_tracker_draw(struct gt_canvas *c, struct gt_tracker_table *t, const char *name);
 void gt_tracker_text(const struct gt_tracker_table *t, FILE *out, bool utf8);
 
-/* How nvidia-smi's clock was laid on the other's. */
+/* How nvidia-smi's clock was aligned with the other. */
 enum gt_alignment {
-	GT_ALIGN_CLOCKS, /* both tell real time */
-	GT_ALIGN_CHANGE, /* the first change of both is one moment */
+	GT_ALIGN_CLOCKS, /* both have real time */
+	GT_ALIGN_CHANGE, /* the first change of both is the same moment */
 	GT_ALIGN_START,  /* neither helps: both begin at 0 */
 };
 
@@ -52,22 +52,22 @@ struct gt_overlay {
 	struct gt_smi_log *log;
 	enum gt_alignment how;
 	double shift_s; /* add this to the log's seconds */
-	double end_s;   /* of the other: the log is shown a little beyond */
-	char text[160]; /* says so */
+	double end_s;   /* of the other; the log is shown a little beyond it */
+	char text[160]; /* a sentence about the alignment */
 };
 
 /*
- * `start_s`: real time at which the other's seconds begin, 0 when unknown; `end_s`: its last;
- * `change_s`: its first change, < 0 for none.
+ * `start_s`: real time at which the other's seconds begin, 0: unknown; `end_s`: its last second;
+ * `change_s`: its first change, < 0: none.
  */
 void gt_overlay_align(struct gt_overlay *o, double start_s, double end_s, double change_s);
-/* Adds its curve, in bytes times `by`. */
+/* Adds the log's curve, in bytes times `by`. */
 void gt_overlay_add(struct gt_overlay *o, struct gt_panel *p, const struct gt_canvas *c, double by,
 		    char name[96]);
-/* What the log held, and the shift. */
+/* The log's main figures, and the alignment. */
 void gt_overlay_text(const struct gt_overlay *o, FILE *out, bool utf8);
 
-/* Bytes over time with nvidia-smi's over it, where there is a log. */
+/* Bytes over time, with nvidia-smi's curve if there is a log. */
 void gt_usage_draw(struct gt_canvas *c, struct gt_usage_table *t, struct gt_overlay *overlay,
 		   const char *name);
 void gt_usage_table_text(const struct gt_usage_table *t, FILE *out);

@@ -36,7 +36,7 @@ static int find_columns(struct layout *l, struct gt_rows *r, struct gt_error *er
 	if (gt_moment_parse(r->fields[0], &moment)) {
 		if (r->count < COLUMN_COUNT)
 			return gt_error_set(error, -EINVAL, "it has too few columns");
-		/* no heading: the order is the monitor's */
+		/* no heading: columns are in the monitor's order */
 		l->at[MOMENT] = 0;
 		l->at[DESCRIPTION] = has_description ? 1 : -1;
 		for (int i = PID; i < COLUMN_COUNT; i++)
@@ -88,8 +88,8 @@ static struct gt_monitor_run *run_of(struct gt_monitor_table *t, const struct gt
 	return number < t->run_count ? &t->runs[number] : NULL;
 }
 
-/* The rows of one moment: over its second where it has no fraction, else all at once. */
-static void settle(struct gt_monitor_run *run)
+/* Adds the pending rows of one timestamp: spread over its second if it has no fraction. */
+static void add_pending(struct gt_monitor_run *run)
 {
 	bool whole = run->pending_s + run->start_s == floor(run->pending_s + run->start_s);
 
@@ -122,7 +122,7 @@ static bool add_row(struct gt_monitor_table *t, const struct gt_rows *r, const s
 	}
 	since = moment > run->start_s ? moment - run->start_s : 0;
 	if (since != run->pending_s || run->pending_count == GT_MONITOR_PENDING)
-		settle(run);
+		add_pending(run);
 	run->pending_s = since;
 	run->pending[run->pending_count][0] = cpu;
 	run->pending[run->pending_count++][1] = memory;
@@ -149,7 +149,7 @@ int gt_monitor_read(struct gt_monitor_table **out, struct gt_rows *rows, struct 
 		if (!add_row(t, rows, &layout) && !t->bad_rows++)
 			t->bad_line = rows->number;
 	for (size_t i = 0; i < t->run_count; i++)
-		settle(&t->runs[i]);
+		add_pending(&t->runs[i]);
 	e = gt_rows_verdict(rows, t->rows, t->bad_rows, "it has a heading and no row", error);
 	if (e) {
 		gt_monitor_free(t);

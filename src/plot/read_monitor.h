@@ -2,7 +2,7 @@
 /*
  * read_monitor.h - processor and memory use of processes over time, as `gputrack monitor` writes
  * it: timestamp, description, pid, name, cpu_percent, memory_mb, … The older form has no
- * description, and the heading may be missing. Where moments are whole seconds, rows of the same
+ * description, and the heading may be missing. If timestamps are whole seconds, rows of the same
  * second are spread evenly over it.
  */
 #pragma once
@@ -20,7 +20,7 @@ struct gt_monitor_run {
 	struct gt_trail memory; /* MB */
 	double peak_cpu, peak_memory, sum_cpu, last_s;
 	uint64_t rows;
-	double pending[GT_MONITOR_PENDING][2], pending_s; /* rows of one moment; its own */
+	double pending[GT_MONITOR_PENDING][2], pending_s; /* rows of one timestamp, and that */
 	size_t pending_count;
 };
 
@@ -29,7 +29,7 @@ struct gt_monitor_table {
 	size_t run_count, run_room;
 	struct gt_intern *names;
 	uint64_t rows, bad_rows, bad_line;
-	uint64_t left_out; /* rows of further runs: there are too many */
+	uint64_t left_out; /* rows of runs beyond the limit */
 };
 
 int gt_monitor_read(struct gt_monitor_table **out, struct gt_rows *rows, struct gt_error *error);

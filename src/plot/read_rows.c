@@ -212,7 +212,7 @@ static bool are_numbers(const struct gt_rows *r, size_t from)
 	return r->count > from;
 }
 
-/* A line of the monitor without its heading: moment, [description,] pid, name, five numbers. */
+/* A row of a monitor's CSV without heading: time, [description,] pid, name, five numbers. */
 static bool is_monitor_row(const struct gt_rows *r)
 {
 	double value;

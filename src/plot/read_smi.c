@@ -8,18 +8,18 @@
 
 #include "base/mem.h"
 
-/* A log is often much longer than what it is laid over: of 40 minutes every 10 ms all are kept. */
+/* A log is often much longer than the recording; 40 minutes at 10 ms fit without thinning. */
 enum { INDEX_MOST = 16, POINTS_MOST = 1 << 18 };
 
 struct reading {
 	struct gt_smi_log *log;
-	int moment, memory, key; /* columns; key: which GPU, -1 for none */
-	bool known;              /* the columns are */
-	bool has_other_heading;  /* one without memory.used: nothing is to be guessed */
+	int moment, memory, key; /* columns; key: the GPU's, -1 for none */
+	bool known;              /* the columns are known */
+	bool has_other_heading;  /* the heading lacks memory.used: do not guess */
 	char keys[GT_SMI_GPUS][64];
 	double values[GT_SMI_GPUS];                     /* the latest, bytes */
 	bool has_value[GT_SMI_GPUS], seen[GT_SMI_GPUS]; /* seen: in this tick */
-	double tick_s, last_moment;                     /* of the tick, of the line before */
+	double tick_s, last_moment; /* times of the tick and of the previous line */
 	unsigned row_of_tick;
 	bool open, changed;
 	double before;
@@ -52,7 +52,7 @@ static bool parse_memory(const char *text, double *out)
 	return false;
 }
 
-/* "memory.used [MiB]" and "memory.used" alike. */
+/* True for "memory.used [MiB]" and for "memory.used". */
 static int find(const struct gt_rows *r, const char *heading)
 {
 	size_t length = strlen(heading);
@@ -85,8 +85,8 @@ static bool take_heading(struct reading *g, const struct gt_rows *r)
 }
 
 /*
- * Without a heading memory is the column after the moment; what follows an index there is memory,
- * too: `timestamp,index,memory.used` is what people with several GPUs ask for.
+ * Without a heading, memory is the column after the timestamp, or the one after an index there:
+ * `timestamp,index,memory.used` is the usual query for several GPUs.
  */
 static bool guess_columns(struct reading *g, const struct gt_rows *r)
 {
@@ -111,7 +111,7 @@ static bool guess_columns(struct reading *g, const struct gt_rows *r)
 	return true;
 }
 
-/* The GPU's number in the log; -1 when there are too many. */
+/* The GPU's number in the log; -1 if there are too many. */
 static int gpu_of(struct reading *g, const char *key)
 {
 	struct gt_smi_log *log = g->log;
@@ -127,7 +127,7 @@ static int gpu_of(struct reading *g, const char *key)
 	return (int)log->gpu_count;
 }
 
-/* A tick is whole: what the chosen GPUs used then. */
+/* A tick is complete: adds what the chosen GPUs used. */
 static void close_tick(struct reading *g)
 {
 	struct gt_smi_log *log = g->log;
@@ -168,7 +168,7 @@ static bool take_sample(struct reading *g, const struct gt_rows *r)
 	    !gt_moment_parse(r->fields[g->moment], &moment))
 		return false;
 	if (!parse_memory(r->fields[g->memory], &bytes)) {
-		/* a GPU that does not tell is still one of the tick */
+		/* a GPU without a value still belongs to the tick */
 		if (!strstr(r->fields[g->memory], "N/A"))
 			return false;
 		bytes = -1;
@@ -231,7 +231,7 @@ int gt_smi_read(struct gt_smi_log **out, struct gt_rows *rows, int gpu, struct g
 	while (gt_rows_next(rows)) {
 		if (g->known ? false : take_heading(g, rows))
 			continue;
-		/* the last number of a cut line may be cut too */
+		/* the last number of a truncated line may be truncated too */
 		if (rows->cut || (!g->known && !guess_columns(g, rows)) || !take_sample(g, rows))
 			log->other_lines++;
 	}

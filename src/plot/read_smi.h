@@ -2,8 +2,8 @@
 /*
  * read_smi.h - a log of `nvidia-smi --query-gpu=timestamp,memory.used --format=csv --loop-ms=N`.
  *
- * With or without a heading and units, with further columns, [N/A], several GPUs for each tick,
- * and lines that are something else, which are counted and passed over.
+ * With or without heading and units; further columns, [N/A] and several GPUs per tick are accepted.
+ * Other lines are counted and skipped.
  */
 #pragma once
 
@@ -19,10 +19,10 @@ struct gt_smi_log {
 	double last_s, peak_bytes;
 	unsigned gpu_count;   /* in the log */
 	int gpu;              /* shown; GT_SMI_ALL: the sum of all */
-	char gpu_name[64];    /* what the log calls it: "0", a UUID; "" when it does not */
+	char gpu_name[64];    /* its name in the log: "0", a UUID; "" if it has none */
 	uint64_t samples;     /* ticks with a number */
 	uint64_t other_lines; /* neither a sample nor a heading */
-	int memory_column;    /* from 1, where it had to be guessed; 0: the heading says it */
+	int memory_column;    /* from 1, if it was guessed; 0: the heading names it */
 };
 
 /* `gpu`: the n-th of the log, from 0, or GT_SMI_ALL. */

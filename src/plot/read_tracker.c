@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* read_tracker.c - the resource tracker's CSV, ours or the original's, as what its charts need. */
+/* read_tracker.c - reads the resource tracker's CSV, ours or the original's, for its charts. */
 #include "plot/read_tracker.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 enum {
 	CALLS_MOST = 1024,    /* distinct names; a real API has fewer */
-	IMPACT_POINTS = 2048, /* there is a trail for each name, though five are drawn */
+	IMPACT_POINTS = 2048, /* each name has a trail, though only five are drawn */
 };
 
 static const char *const curve_headings[GT_CURVE_COUNT] = {
@@ -25,7 +25,7 @@ static const char *const curve_headings[GT_CURVE_COUNT] = {
 	[GT_CURVE_SAMPLERS] = "Samplers",    [GT_CURVE_MEMORY] = "TotalMemory_Bytes",
 };
 
-/* Where the columns are; -1: there is none. */
+/* Indexes of the columns; -1: missing. */
 struct columns {
 	int time, call, delta, curves[GT_CURVE_COUNT];
 	size_t count;
@@ -49,7 +49,7 @@ static int find_columns(struct columns *c, struct gt_rows *r, struct gt_error *e
 	return 0;
 }
 
-/* The function table knows; names it does not have tell by themselves. */
+/* By the function table; for functions it does not have, by the name. */
 static bool is_end(const char *name)
 {
 	for (int i = 1; i < GT_FN_COUNT; i++)
@@ -58,11 +58,11 @@ static bool is_end(const char *name)
 	return strstr(name, "Destroy") || strstr(name, "Free") || strstr(name, "Release");
 }
 
-static struct gt_live_table_call *call_of(struct gt_tracker_table *t, const char *name)
+static struct gt_call_stats *call_of(struct gt_tracker_table *t, const char *name)
 {
 	uint32_t number;
 
-	/* beyond the limit all names are one; known ones keep theirs */
+	/* beyond the limit, new names share one entry */
 	if (gt_intern_count(t->names) >= CALLS_MOST) {
 		for (size_t i = 0; i < t->call_count; i++)
 			if (!strcmp(t->calls[i].name, name))
@@ -72,8 +72,8 @@ static struct gt_live_table_call *call_of(struct gt_tracker_table *t, const char
 	number = gt_intern(t->names, name, strlen(name));
 	if (number == t->call_count) {
 		GT_GROW(t->calls, t->call_count, t->call_room);
-		t->calls[t->call_count] = (struct gt_live_table_call){ .name = gt_strdup(name),
-								       .ends = is_end(name) };
+		t->calls[t->call_count] =
+			(struct gt_call_stats){ .name = gt_strdup(name), .ends = is_end(name) };
 		gt_trail_init(&t->calls[t->call_count].impact, 1, IMPACT_POINTS);
 		if (t->rows)
 			gt_trail_add(&t->calls[t->call_count].impact, t->first_ms, &(double){ 0 });
@@ -90,7 +90,7 @@ struct row {
 
 static bool parse_row(struct row *row, const struct gt_rows *r, const struct columns *c)
 {
-	/* a cut row's last number may be cut too */
+	/* the last number of a truncated row may be truncated too */
 	if (r->count != c->count || r->cut)
 		return false;
 	row->call = r->fields[c->call];
@@ -105,8 +105,8 @@ static bool parse_row(struct row *row, const struct gt_rows *r, const struct col
 }
 
 /*
- * The original tracker writes a fall as if it were a rise. What the process as a whole did since
- * the row before tells them apart; in our own files the two always agree.
+ * The original tracker writes a decrease as if it were an increase. The change of the process's
+ * memory since the previous row tells them apart; in our own files the two always agree.
  */
 static double signed_delta(struct gt_tracker_table *t, const struct row *row,
 			   const struct columns *c)
@@ -131,7 +131,7 @@ static void add_moment(struct gt_trail *t, double time_ms, double kb)
 		gt_trail_add(t, time_ms, &kb);
 }
 
-static void add_leak(struct gt_tracker_table *t, struct gt_live_table_call *call, double time_ms,
+static void add_leak(struct gt_tracker_table *t, struct gt_call_stats *call, double time_ms,
 		     double delta_kb)
 {
 	t->leak_events++;
@@ -146,7 +146,7 @@ static void add_leak(struct gt_tracker_table *t, struct gt_live_table_call *call
 static void add_row(struct gt_tracker_table *t, const struct row *row, const struct columns *c)
 {
 	double delta_kb = signed_delta(t, row, c);
-	struct gt_live_table_call *call = call_of(t, row->call);
+	struct gt_call_stats *call = call_of(t, row->call);
 
 	if (!t->rows) {
 		t->first_ms = row->time_ms;
@@ -188,7 +188,7 @@ static struct gt_tracker_table *table_new(double threshold_kb)
 	return t;
 }
 
-/* A value that holds to the end has a point there, unless it has one already. */
+/* Adds a point at the end for a value that holds until then, unless there is one already. */
 static void hold(struct gt_trail *t, double end, double value)
 {
 	if (gt_trail_x(t, t->count - 1) < end)
@@ -198,11 +198,10 @@ static void hold(struct gt_trail *t, double end, double value)
 static void find_creeping(struct gt_tracker_table *t)
 {
 	for (size_t i = 0; i < t->call_count; i++) {
-		const struct gt_live_table_call *call = &t->calls[i];
+		const struct gt_call_stats *call = &t->calls[i];
 
 		if (call->ends &&
-		    gt_live_table_creep(call) >
-			    (t->creeps ? gt_live_table_creep(t->creeps) : t->threshold_kb))
+		    gt_call_creep(call) > (t->creeps ? gt_call_creep(t->creeps) : t->threshold_kb))
 			t->creeps = call;
 	}
 }

@@ -9,10 +9,10 @@
 
 #include "base/mem.h"
 
-/* Names of a table that has lost its heading. */
+/* Names for a table without heading. */
 static const char *const default_names[] = { "total", "valid", "invalid", "driver" };
 
-/* Which field is which of the table's columns. */
+/* The fields of the table's columns. */
 struct layout {
 	size_t fields[GT_USAGE_COLUMNS], count;
 };
@@ -37,7 +37,7 @@ static void find_columns(struct gt_usage_table *t, struct layout *l, struct gt_r
 
 	l->count = r->count;
 	for (size_t i = 1; i < r->count && t->column_count < GT_USAGE_COLUMNS; i++) {
-		/* a count of objects has no place on an axis of bytes */
+		/* a count of objects does not belong on an axis of bytes */
 		if (!strcasecmp(r->fields[i], "objects"))
 			continue;
 		if (headless && i <= sizeof default_names / sizeof *default_names)

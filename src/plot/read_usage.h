@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * read_usage.h - a table of bytes over time: `gputrack report -a usage --format tsv`, or what
- * scripts around Nsight Systems write (time, total, and the total's classes).
+ * read_usage.h - a table of bytes over time: `gputrack report -a usage --format tsv`, or the output
+ * of scripts for Nsight Systems (time, total, and the total's classes).
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 enum { GT_USAGE_COLUMNS = 8 };
 
 struct gt_usage_table {
-	char names[GT_USAGE_COLUMNS][64];          /* "total", "valid"; units taken off */
+	char names[GT_USAGE_COLUMNS][64];          /* "total", "valid": without the unit */
 	struct gt_trail columns[GT_USAGE_COLUMNS]; /* bytes over seconds since the start */
 	size_t column_count;
 	double first_change_s;             /* when the first of them was above 0; -1: never */

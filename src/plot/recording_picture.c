@@ -22,10 +22,10 @@ struct drawing {
 	const struct gt_view *view;
 	struct gt_alive_over_time *history;
 	struct gt_overlay *overlay;
-	size_t *colors; /* by kind: the palette's number + 1; 0: none yet */
+	size_t *colors; /* by kind: index into the palette + 1; 0: none yet */
 };
 
-/* A kind has one colour in all panels. */
+/* A kind has the same colour in all panels. */
 static struct gt_hue color_of(const struct drawing *d, int kind)
 {
 	size_t next = 0;
@@ -44,7 +44,7 @@ static double peak_time(const struct drawing *d)
 	return time_ns > 0 ? (double)time_ns / 1e9 : 0;
 }
 
-/* Curves of memory that was measured beside the program. */
+/* Curves of the sampled device memory. */
 static void add_samples(const struct drawing *d, struct gt_panel *p, char names[][96], double by)
 {
 	size_t count = gt_recording_series_count(d->view->recording), shown = 0;
@@ -80,7 +80,7 @@ static double most_sampled(const struct drawing *d)
 	return most;
 }
 
-/* True when the layer ever added to those below it. */
+/* True if the layer ever added to those below it. */
 static bool has_bytes(const struct gt_alive_over_time *h, size_t layer)
 {
 	for (size_t i = 0; i < h->bytes.count; i++)
@@ -90,7 +90,8 @@ static bool has_bytes(const struct gt_alive_over_time *h, size_t layer)
 	return false;
 }
 
-/* Layers from the top down, each over the whole of what is below: what is seen is its own part. */
+/* Draws layers from the top down, each including those below it: only its own part stays visible.
+ */
 static void add_layers(const struct drawing *d, struct gt_panel *p, double by)
 {
 	struct gt_alive_over_time *h = d->history;
@@ -154,7 +155,7 @@ static void draw_objects(const struct drawing *d, struct gt_box box)
 			      .x_high = d->history->end_s };
 	bool used[GT_KIND_COUNT] = { false };
 
-	/* those of which most were alive at once */
+	/* the kinds with the most objects alive at once */
 	for (size_t n = 0; n < KINDS_SHOWN; n++) {
 		struct gt_curve *curve;
 		int best = -1;
@@ -168,7 +169,7 @@ static void draw_objects(const struct drawing *d, struct gt_box box)
 		used[best] = true;
 		curve = gt_panel_curve(&p, gt_kinds[best].plural, GT_MARK_STEPS,
 				       &d->history->objects[best], color_of(d, best));
-		/* the palette's colours once more, told apart */
+		/* the palette repeats: dash the lines to tell them apart */
 		curve->dashed = d->colors[best] > GT_PALETTE;
 	}
 	if (!p.curve_count)
@@ -176,7 +177,7 @@ static void draw_objects(const struct drawing *d, struct gt_box box)
 	gt_panel_draw(d->canvas, &p, box);
 }
 
-/* About as many letters as a bar's name may have: more would be cut once again. */
+/* About as many letters as fit into a bar's name: more would be cut again. */
 static unsigned name_columns(struct gt_box box)
 {
 	return (unsigned)(box.w * 0.5 / (gt_type_for(box).text * 0.58));
@@ -242,7 +243,7 @@ static void draw_ranked(const struct drawing *d, struct gt_panel *p, struct rank
 		free((char *)bars[i].name);
 }
 
-/* By bytes where the sites hold any, by numbers of resources otherwise. */
+/* By bytes if the sites hold any, otherwise by number of resources. */
 static void choose_unit(struct gt_panel *p, struct ranked *list, size_t count,
 			const uint64_t *bytes)
 {
@@ -254,7 +255,7 @@ static void choose_unit(struct gt_panel *p, struct ranked *list, size_t count,
 		list[i].value = (double)(p->whole_numbers ? list[i].count : bytes[i]);
 }
 
-/* "130 resources leaked, 7.92 MiB: 120 events, 5 buffers": also of those that hold no bytes. */
+/* "130 resources leaked, 7.92 MiB: 120 events, 5 buffers", including kinds without bytes. */
 static void describe_leaks(const struct gt_groups *groups, bool is_alive, char *text, size_t size)
 {
 	uint64_t counts[GT_KIND_COUNT] = { 0 };
@@ -281,7 +282,7 @@ static void describe_leaks(const struct gt_groups *groups, bool is_alive, char *
 	}
 }
 
-/* In place of a picture of nothing. */
+/* A message instead of an empty chart. */
 static void say_no_leaks(const struct drawing *d, struct gt_panel *p)
 {
 	bool has_gaps = gt_head_has_gaps(d->view->recording);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scale.c - round numbers along an axis, and how they are written. */
+/* scale.c - axes with round numbers, and how numbers are formatted. */
 #include "plot/scale.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 
 enum { DECIMALS_MOST = 9 };
 
-/* The least of 1, 2, 5 times a power of ten that covers `span` in so many steps. */
+/* The smallest of 1, 2, 5 times a power of ten that covers `span` in so many steps. */
 static void set_step(struct gt_scale *s, double span, unsigned ticks)
 {
 	static const double rounds[] = { 1, 2, 5, 10 };
@@ -48,7 +48,7 @@ struct gt_scale gt_scale_span(double low, double high, unsigned ticks)
 {
 	struct gt_scale s = { .low = low, .high = high };
 
-	/* one point is in the middle; beyond the digits of a number there is no middle */
+	/* a single point is centred; huge numbers need a margin that their precision can express */
 	if (high - low <= fabs(high) * 1e-12) {
 		double around = fabs(low) > 1e9 ? fabs(low) * 1e-6 : 0.5;
 
@@ -108,7 +108,7 @@ char *gt_real_format(char *out, double value, int decimals)
 		return out;
 	}
 	snprintf(digits, sizeof digits, "%.*f", decimals, fabs(value));
-	/* -0.00 is no number that anybody wants to see */
+	/* never -0.00 */
 	if (!digits[strspn(digits, "0.")])
 		negative = false;
 	point = strchr(digits, '.');

@@ -15,7 +15,7 @@ enum { ROWS = 4, COLUMNS = 3, TOP_BARS = 10, TOP_CURVES = 5 };
 
 static const double mb_per_kb = 1.0 / 1024, s_per_ms = 0.001;
 
-/* What the charts are made of. */
+/* The data of the charts. */
 struct charts {
 	struct gt_canvas *canvas;
 	struct gt_tracker_table *table;
@@ -23,32 +23,32 @@ struct charts {
 	char text[128], creep[160];
 };
 
-typedef double rank_fn(const struct gt_live_table_call *call);
+typedef double rank_fn(const struct gt_call_stats *call);
 
-static double by_count(const struct gt_live_table_call *call)
+static double by_count(const struct gt_call_stats *call)
 {
 	return (double)call->count;
 }
 
-static double by_impact(const struct gt_live_table_call *call)
+static double by_impact(const struct gt_call_stats *call)
 {
 	return call->delta_kb * mb_per_kb;
 }
 
-static double by_average(const struct gt_live_table_call *call)
+static double by_average(const struct gt_call_stats *call)
 {
 	return call->delta_kb * mb_per_kb / (double)call->count;
 }
 
-static double by_leak(const struct gt_live_table_call *call)
+static double by_leak(const struct gt_call_stats *call)
 {
 	return call->leak_kb * mb_per_kb;
 }
 
 static int biggest_first(const void *a, const void *b, void *rank)
 {
-	const struct gt_live_table_call *x = *(struct gt_live_table_call *const *)a;
-	const struct gt_live_table_call *y = *(struct gt_live_table_call *const *)b;
+	const struct gt_call_stats *x = *(struct gt_call_stats *const *)a;
+	const struct gt_call_stats *y = *(struct gt_call_stats *const *)b;
 	double p = fabs((*(rank_fn *const *)rank)(x)), q = fabs((*(rank_fn *const *)rank)(y));
 
 	if (p != q)
@@ -56,18 +56,16 @@ static int biggest_first(const void *a, const void *b, void *rank)
 	return strcmp(x->name, y->name);
 }
 
-/* The calls by magnitude, those that are 0 left out; the caller frees the list. */
-static struct gt_live_table_call **ranked(const struct gt_tracker_table *t, rank_fn *rank,
-					  size_t *count)
+/* The calls by magnitude, without those that are 0; the caller frees the list. */
+static struct gt_call_stats **ranked(const struct gt_tracker_table *t, rank_fn *rank, size_t *count)
 {
-	struct gt_live_table_call **list =
-		gt_alloc(t->call_count * sizeof(struct gt_live_table_call *));
+	struct gt_call_stats **list = gt_alloc(t->call_count * sizeof(struct gt_call_stats *));
 
 	*count = 0;
 	for (size_t i = 0; i < t->call_count; i++)
 		if (rank(&t->calls[i]) != 0)
 			list[(*count)++] = &t->calls[i];
-	qsort_r(list, *count, sizeof(struct gt_live_table_call *), biggest_first, &rank);
+	qsort_r(list, *count, sizeof(struct gt_call_stats *), biggest_first, &rank);
 	return list;
 }
 
@@ -75,7 +73,7 @@ static void put_bars(struct charts *ch, struct gt_panel *p, rank_fn *rank, struc
 		     struct gt_hue fall)
 {
 	size_t count;
-	struct gt_live_table_call **list = ranked(ch->table, rank, &count);
+	struct gt_call_stats **list = ranked(ch->table, rank, &count);
 
 	for (size_t i = 0; i < count && i < TOP_BARS; i++) {
 		double value = rank(list[i]);
@@ -91,7 +89,7 @@ static void put_bars(struct charts *ch, struct gt_panel *p, rank_fn *rank, struc
 	free(list);
 }
 
-/* A curve over the whole time that the table tells of, which all such charts share. */
+/* A curve over the whole time of the table, which all such charts share. */
 static struct gt_curve *add_curve(struct charts *ch, struct gt_panel *p, const char *name,
 				  enum gt_mark mark, struct gt_trail *trail, double y_by)
 {
@@ -108,17 +106,17 @@ static struct gt_curve *add_curve(struct charts *ch, struct gt_panel *p, const c
 }
 
 /* "zeFenceDestroy: 6.25 MB in 100 calls" */
-static void put_creep(char *out, size_t size, const struct gt_live_table_call *call)
+static void put_creep(char *out, size_t size, const struct gt_call_stats *call)
 {
 	char megabytes[GT_REAL_MAX], calls[GT_FORMAT_MAX];
 
 	snprintf(out, size, "%.100s: %s MB in %s %s", call->name,
-		 gt_real_format(megabytes, gt_live_table_creep(call) * mb_per_kb, 2),
+		 gt_real_format(megabytes, gt_call_creep(call) * mb_per_kb, 2),
 		 gt_format_count(calls, call->count - call->leaks),
 		 gt_plural(call->count - call->leaks, "call", "calls"));
 }
 
-/* No leak by the rule: which is all well only where many small rises are not one big. */
+/* No leak by the rule; all is well only if many small increases do not add up to a big one. */
 static void put_no_leak(struct charts *ch, struct gt_panel *p)
 {
 	if (!ch->table->creeps) {
@@ -248,7 +246,7 @@ static void draw_average(struct charts *ch, struct gt_panel *p)
 static void draw_cumulative(struct charts *ch, struct gt_panel *p)
 {
 	size_t count;
-	struct gt_live_table_call **list = ranked(ch->table, by_impact, &count);
+	struct gt_call_stats **list = ranked(ch->table, by_impact, &count);
 
 	p->title = "Cumulative Memory Impact by Top 5 APIs";
 	p->y_label = "Sum of deltas (MB)";
@@ -281,14 +279,14 @@ static void draw_leak_events(struct charts *ch, struct gt_panel *p)
 	p->subtitle = ch->text;
 }
 
-/* In the order of the original's grid, row by row. */
+/* In the order of the original tracker's grid, row by row. */
 static void (*const charts[ROWS * COLUMNS])(struct charts *, struct gt_panel *) = {
 	draw_leaked, draw_system,  draw_leaks_by_call, draw_deltas,
 	draw_counts, draw_lists,   draw_memory,        draw_frequent,
 	draw_impact, draw_average, draw_cumulative,    draw_leak_events,
 };
 
-/* A chart whose columns the file does not have says so. */
+/* False for a chart whose columns are missing in the file. */
 static bool has_points(const struct gt_panel *p)
 {
 	for (size_t i = 0; i < p->curve_count; i++)
@@ -333,7 +331,7 @@ static void put_statistics(const struct gt_tracker_table *t, FILE *out, bool utf
 	};
 	char text[GT_REAL_MAX];
 	size_t count;
-	struct gt_live_table_call **list = ranked(t, by_count, &count);
+	struct gt_call_stats **list = ranked(t, by_count, &count);
 
 	fputs("=== SUMMARY STATISTICS ===\n", out);
 	fprintf(out, "Total API calls: %s\n", gt_format_count(text, t->rows));
@@ -356,7 +354,7 @@ static void put_statistics(const struct gt_tracker_table *t, FILE *out, bool utf
 			gt_format_count(text, t->unsigned_falls));
 }
 
-/* "alive at the end: 4 kernels, 12 events, 200 KiB", where something is; no leak by the rule. */
+/* "alive at the end: 4 kernels, 12 events, 200 KiB", if anything is; no leak by the rule. */
 static void put_alive(const struct gt_tracker_table *t, FILE *out)
 {
 	static const struct {
@@ -397,7 +395,7 @@ static void put_alive(const struct gt_tracker_table *t, FILE *out)
 void gt_tracker_text(const struct gt_tracker_table *t, FILE *out, bool utf8)
 {
 	size_t count;
-	struct gt_live_table_call **list = ranked(t, by_leak, &count);
+	struct gt_call_stats **list = ranked(t, by_leak, &count);
 	char text[GT_REAL_MAX], more[GT_REAL_MAX], creep[160];
 
 	put_statistics(t, out, utf8);

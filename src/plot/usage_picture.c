@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* usage_picture.c - use over time: memory from a table, processor and memory from the monitor. */
+/* usage_picture.c - usage over time: memory from a table, processor and memory from the monitor. */
 #include <string.h>
 
 #include "base/format.h"
@@ -22,7 +22,7 @@ void gt_usage_draw(struct gt_canvas *c, struct gt_usage_table *t, struct gt_over
 							&t->columns[i], gt_panel_color(c, i));
 
 		curve->dashed = i >= GT_PALETTE;
-		/* the total is often one of its parts and nothing else */
+		/* the total often equals one of its parts, which would hide it */
 		curve->wide = i == 0 && t->column_count > 1;
 		for (size_t k = 0; k < t->columns[i].count; k++)
 			if (gt_trail_value(&t->columns[i], k, 0) > most)
@@ -56,7 +56,7 @@ void gt_usage_table_text(const struct gt_usage_table *t, FILE *out)
 	gt_picture_damage(out, t->bad_rows, t->bad_line);
 }
 
-/* Lines that can be told apart: the palette, whole and then dashed. */
+/* As many lines as can be told apart: the palette, solid and dashed. */
 enum { RUNS_DRAWN = 2 * GT_PALETTE };
 
 static void add_runs(struct gt_panel *p, const struct gt_canvas *c, struct gt_monitor_table *t,

@@ -87,7 +87,7 @@ static void small_rises_add_up(void **state)
 	assert_int_equal(t->leak_events, 1);
 	assert_non_null(t->creeps);
 	assert_string_equal(t->creeps->name, "zeEventDestroy");
-	assert_true(gt_live_table_creep(t->creeps) == 120);
+	assert_true(gt_call_creep(t->creeps) == 120);
 	gt_tracker_free(t);
 	assert_int_equal(read_text(&t, text, 120), 0);
 	assert_null(t->creeps);

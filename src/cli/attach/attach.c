@@ -18,10 +18,10 @@
 #include "cli/attach/live_view.h"
 #include "cli/attach/targets.h"
 #include "cli/cli.h"
+#include "cli/end_report.h"
 #include "cli/folder.h"
 #include "cli/launch.h"
 #include "cli/options.h"
-#include "cli/recorded.h"
 #include "screen/board_text.h"
 #include "trace/info.h"
 
@@ -348,7 +348,8 @@ static bool is_refused(const struct gt_library *l)
 	return l->is_refused;
 }
 
-static void note_libraries(struct attach *a, const char *key, bool (*is)(const struct gt_library *))
+static void record_libraries(struct attach *a, const char *key,
+			     bool (*is)(const struct gt_library *))
 {
 	const struct gt_libraries *l = gt_tracer_libraries(a->tracer);
 	char *text = NULL;
@@ -364,7 +365,7 @@ static void note_libraries(struct attach *a, const char *key, bool (*is)(const s
 	free(text);
 }
 
-static void note_cut_stacks(struct attach *a)
+static void record_cut_stacks(struct attach *a)
 {
 	uint64_t count = gt_tracer_cut_stacks(a->tracer);
 
@@ -387,16 +388,15 @@ static void finish_info(struct attach *a, uint64_t duration_ns, uint64_t lost, s
 
 static int report(const struct attach *a)
 {
-	struct gt_recorded_options what = { .path = a->folder };
-	struct gt_recorded *replay;
 	struct gt_error error;
+	struct gt_view v;
 
 	if (a->settings.quiet)
 		return GT_EXIT_DONE;
-	if (gt_recorded_new(&replay, &what, &error))
+	if (gt_end_report_open(&v, a->folder, a->out, &error))
 		return gt_fail("%s", error.text);
-	gt_recorded_summary(replay, a->out);
-	gt_recorded_free(replay);
+	gt_end_report_print(&v, a->out);
+	gt_end_report_close(&v);
 	return GT_EXIT_DONE;
 }
 
@@ -453,9 +453,9 @@ static int run(struct attach *a)
 	lost = gt_tracer_lost(a->tracer);
 	e = gt_tracer_error(a->tracer);
 	running = gt_tracer_running(a->tracer);
-	note_libraries(a, "late_libraries", is_late);
-	note_libraries(a, "refused_libraries", is_refused);
-	note_cut_stacks(a);
+	record_libraries(a, "late_libraries", is_late);
+	record_libraries(a, "refused_libraries", is_refused);
+	record_cut_stacks(a);
 	gt_tracer_free(a->tracer);
 	gt_attach_live_fini(&a->live);
 	finish_info(a, gt_now_ns() - begun, lost, running);

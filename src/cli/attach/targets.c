@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* targets.c - whom attach and top follow: processes by number, all of them, some APIs only. */
+/* targets.c - which processes and APIs attach and top follow. */
 #include "cli/attach/targets.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ void gt_targets_add(struct gt_targets *t, uint32_t pid)
 	t->pids[t->count++] = pid;
 }
 
-static int parse_pids(struct gt_targets *t, const struct gt_syntax *usage, const char *text)
+static int parse_pids(struct gt_targets *t, const struct gt_syntax *syntax, const char *text)
 {
 	char *list = gt_strdup(text), *rest = list, *word;
 	int status = 0;
@@ -30,9 +30,9 @@ static int parse_pids(struct gt_targets *t, const struct gt_syntax *usage, const
 		uint64_t pid;
 
 		if (!gt_count_parse(word, &pid) || !pid || pid > INT_MAX) {
-			status = gt_syntax_wrong(usage, "'%s' is no process's number", word);
+			status = gt_syntax_wrong(syntax, "'%s' is no process's number", word);
 		} else if (t->count == GT_TARGETS_MAX) {
-			status = gt_syntax_wrong(usage, "-p takes at most %d processes",
+			status = gt_syntax_wrong(syntax, "-p takes at most %d processes",
 						 GT_TARGETS_MAX);
 		} else {
 			gt_targets_add(t, (uint32_t)pid);
@@ -42,25 +42,25 @@ static int parse_pids(struct gt_targets *t, const struct gt_syntax *usage, const
 	return status;
 }
 
-static int parse_api(struct gt_targets *t, const struct gt_syntax *usage, const char *text)
+static int parse_api(struct gt_targets *t, const struct gt_syntax *syntax, const char *text)
 {
 	for (int api = 0; api < GT_API_COUNT; api++)
 		if (!strcmp(text, gt_api_keys[api])) {
 			t->wanted[api] = t->some_apis = true;
 			return 0;
 		}
-	return gt_syntax_wrong(usage, "--api is cuda, levelzero or opencl, not '%s'", text);
+	return gt_syntax_wrong(syntax, "--api is cuda, levelzero or opencl, not '%s'", text);
 }
 
-int gt_targets_parse(struct gt_targets *t, const struct gt_syntax *usage,
+int gt_targets_parse(struct gt_targets *t, const struct gt_syntax *syntax,
 		     const struct gt_texts *pids, const struct gt_texts *apis)
 {
 	int status = 0;
 
 	for (size_t i = 0; i < pids->count && !status; i++)
-		status = parse_pids(t, usage, pids->items[i]);
+		status = parse_pids(t, syntax, pids->items[i]);
 	for (size_t i = 0; i < apis->count && !status; i++)
-		status = parse_api(t, usage, apis->items[i]);
+		status = parse_api(t, syntax, apis->items[i]);
 	t->everyone = !t->count;
 	return status;
 }
@@ -74,7 +74,7 @@ int gt_targets_check(struct gt_targets *t, struct gt_error *error)
 					    "there is no process %u: `ps` lists "
 					    "those there are",
 					    t->pids[i]);
-		/* kernels differ in what they call it */
+		/* the error differs between kernels */
 		if (t->fds[i] < 0 && (errno == EINVAL || errno == ENOENT))
 			return gt_error_set(error, -EINVAL,
 					    "%u is a thread, not a process: see "
@@ -95,7 +95,7 @@ void gt_targets_fini(struct gt_targets *t)
 	t->count = 0;
 }
 
-/* "libcuda.so, libOpenCL.so": those that were asked for. */
+/* "libcuda.so, libOpenCL.so": the libraries of the APIs to follow. */
 static void name_libraries(const struct gt_targets *t, char *names, size_t size)
 {
 	size_t used = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* targets.h - whom attach and top follow: processes by number, all of them, some APIs only. */
+/* targets.h - which processes and APIs attach and top follow. */
 #pragma once
 
 #include "capture/ebpf/tracer.h"
@@ -15,19 +15,19 @@ struct gt_targets {
 	bool wanted[GT_API_COUNT], some_apis;
 };
 
-/* Lists of numbers, names of APIs, as typed. 0, or the exit status after the user was told. */
-int gt_targets_parse(struct gt_targets *t, const struct gt_syntax *usage,
+/* From lists of pids and names of APIs, as typed. 0, or the exit status after a message. */
+int gt_targets_parse(struct gt_targets *t, const struct gt_syntax *syntax,
 		     const struct gt_texts *pids, const struct gt_texts *apis);
-/* One more, whom the caller knows to be there. */
+/* Adds a process that is known to exist. */
 void gt_targets_add(struct gt_targets *t, uint32_t pid);
-/* Are they there? 0, or -errno and the sentence. */
+/* Checks that the processes exist. 0, or -errno and the error. */
 int gt_targets_check(struct gt_targets *t, struct gt_error *error);
 void gt_targets_fini(struct gt_targets *t);
 
 /*
- * Probes what the processes have, and what they may load. How many libraries of ours they have
- * mapped, or -errno and the sentence.
+ * Probes the libraries that the processes have loaded and those that they may load. Returns how
+ * many they have loaded, or -errno and the error.
  */
 int gt_targets_probe(const struct gt_targets *t, struct gt_tracer *tracer, struct gt_error *error);
-/* True when all that were named have ended; children that are still there are followed on. */
+/* True if all named processes and their children have ended. */
 bool gt_targets_ended(const struct gt_targets *t, const struct gt_tracer *tracer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top.c - gputrack top: what processes hold right now, on a screen that keeps up with them. */
+/* top.c - gputrack top: what processes hold right now, on a live screen. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,7 +130,7 @@ static void draw(struct top *t)
 	gt_terminal_screen_show(&t->grid);
 }
 
-/* True when something must be drawn again. */
+/* True if the screen must be redrawn. */
 static bool take_keys(struct top *t)
 {
 	uint32_t key;

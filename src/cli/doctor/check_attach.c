@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* check_attach.c - the doctor's look at what attaching needs: kernel, rights, probes, libraries. */
+/* check_attach.c - the doctor's check of what attaching needs: kernel, rights, probes, libraries.
+ */
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 enum { TRIAL_RING = 64 << 10, FOUND_MAX = 1 << 12 };
 
-/* A switch of the kernel: from which value on it keeps out of what those without a capability. */
+/* A kernel setting: from which value on it denies what to processes without a capability. */
 struct guard {
 	const char *name, *path, *setting, *keeps_from;
 	long closed_from;
@@ -30,7 +31,7 @@ static const struct guard guards[] = {
 	  "looking into running programs that are no children", 1, CAP_SYS_PTRACE },
 };
 
-/* A number from a file of the kernel; false when it is not there. */
+/* A number from a file of the kernel; false if there is none. */
 static bool read_number(const char *path, long *out)
 {
 	char text[32] = "";
@@ -81,7 +82,7 @@ static bool check_needs(struct gt_doctor *d, const struct gt_surroundings *s)
 	return works;
 }
 
-/* In the child: loads the programs as attach would, in every way there is. */
+/* In the child: loads the BPF programs as attach would, in every available way. */
 static void explore(FILE *out, const void *unused)
 {
 	struct gt_mapwatch watch;
@@ -108,7 +109,7 @@ static void explore(FILE *out, const void *unused)
 	}
 }
 
-/* Whether the kernel takes our programs. */
+/* Whether the kernel accepts our BPF programs. */
 static bool check_probes(struct gt_doctor *d)
 {
 	static char text[FOUND_MAX];
@@ -159,7 +160,7 @@ static void check_others(struct gt_doctor *d, const struct gt_surroundings *s)
 	}
 }
 
-/* What would be probed of an API, were nothing running yet. */
+/* Which libraries of an API would be probed if no process were running. */
 static void check_library(struct gt_doctor *d, const struct gt_libraries *l, enum gt_api api)
 {
 	const struct gt_library *first = NULL;

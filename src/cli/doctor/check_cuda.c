@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* check_cuda.c - the doctor's look at CUDA: driver, GPUs, our door, CUPTI. */
+/* check_cuda.c - the doctor's check of CUDA: driver, GPUs, our door, CUPTI. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
@@ -33,7 +33,7 @@ static void ignore(void)
 {
 }
 
-/* In the child: what the door would do. */
+/* In the child: does what the door would do. */
 static void explore_cupti(FILE *out)
 {
 	unsigned next = 0;
@@ -54,7 +54,7 @@ static void explore_cupti(FILE *out)
 	}
 }
 
-/* In the child: loads the driver as a program would, and tells what it meets. */
+/* In the child: loads the driver as a program would, and reports what it finds. */
 static void explore(FILE *out, const void *unused)
 {
 	void *driver;
@@ -88,7 +88,7 @@ static void explore(FILE *out, const void *unused)
 	explore_cupti(out);
 }
 
-/* A finding of the child, from the start of its words; "" when it did not say. */
+/* The child's first finding with this key; "" if there is none. */
 static const char *found(const char *text, const char *key, char *out, size_t size)
 {
 	out[0] = '\0';
@@ -173,7 +173,7 @@ static bool check_cupti(struct gt_doctor *d, const char *text)
 				    "nvidia-cuda-cupti, or set GPUTRACK_CUPTI=/…/libcupti.so");
 		return false;
 	}
-	/* the last one that was tried counts */
+	/* the one tried last decides */
 	for (const char *at = text; gt_child_next(&at, "cupti", path, sizeof path);)
 		if (gt_child_next(&at, "subscribe", number, sizeof number))
 			result = atoi(number);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* check_levelzero.c - the doctor's look at Level Zero: loader, drivers, our layer. */
+/* check_levelzero.c - the doctor's check of Level Zero: loader, drivers, our layer. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
@@ -12,7 +12,7 @@
 
 #define DOOR "levelzero/libze_validation_layer.so.1"
 
-/* In the child: loads Level Zero as a program would, and tells what it meets. */
+/* In the child: loads Level Zero as a program would, and reports what it finds. */
 static void explore(FILE *out, const void *unused)
 {
 	void *loader;
@@ -31,7 +31,7 @@ static void explore(FILE *out, const void *unused)
 	}
 	if (!dlinfo(loader, RTLD_DI_LINKMAP, &map))
 		gt_child_tell(out, "path", map->l_name);
-	fflush(out); /* a driver that crashes from here on has not wiped this out */
+	fflush(out); /* keep this if a driver crashes from here on */
 	init = (gt_ze_init_fn *)dlsym(loader, "zeInit");
 	get_drivers = (gt_ze_get_drivers_fn *)dlsym(loader, "zeDriverGet");
 	if (init && get_drivers && !init(0))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check_opencl.c - the doctor's look at OpenCL: loader, drivers, our layer.
+ * check_opencl.c - the doctor's check of OpenCL: loader, drivers, our layer.
  *
- * Needs no OpenCL headers, so that it tells the truth in builds without them too.
+ * Needs no OpenCL headers, so that it works in builds without them too.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -20,7 +20,7 @@
 #define EXTENSION "cl_altera_live_object_tracking"
 #define VENDORS   "/etc/OpenCL/vendors"
 
-/* As ocl-icd's loader numbers them. */
+/* Numbered as in ocl-icd's loader. */
 /* clang-format off */
 enum {
 	LOADER_VERSION = 2, LOADER_NAME = 3, LOADER_VENDOR = 4,
@@ -41,7 +41,7 @@ static void tell_loader(FILE *out, void *loader)
 
 	if (!dlinfo(loader, RTLD_DI_LINKMAP, &map))
 		gt_child_tell(out, "path", map->l_name);
-	fflush(out); /* a driver that crashes from here on has not wiped this out */
+	fflush(out); /* keep this if a driver crashes from here on */
 	if (!info && address)
 		info = (loader_info_fn *)address("clGetICDLoaderInfoOCLICD");
 	if (info) {
@@ -72,7 +72,7 @@ static void tell_devices(FILE *out, void *loader, void *platform)
 	}
 }
 
-/* In the child: loads OpenCL as a program would, with a layer or none, and tells what it meets. */
+/* In the child: loads OpenCL as a program would, with or without our layer; reports findings. */
 static void explore(FILE *out, const void *layer)
 {
 	void *loader, *platforms[HANDLES_MAX];
@@ -157,7 +157,7 @@ static void check_drivers(struct gt_doctor *d)
 	if (count > 0)
 		gt_doctor_say(d, GT_FINDING_GOOD, "drivers", "%s in %s", list, folder);
 	else if (given && *given)
-		/* a loader takes a file or a library here too */
+		/* the loader accepts a file or a library here too */
 		gt_doctor_say(d, GT_FINDING_NOTE, "drivers", "OCL_ICD_VENDORS=%s", given);
 	else {
 		gt_doctor_say(d, GT_FINDING_BAD, "drivers", "none in %s", folder);
@@ -196,7 +196,7 @@ static void check_platforms(struct gt_doctor *d, const char *found, int status)
 	}
 }
 
-/* With our layer on, every platform must name the extension that it adds. */
+/* With our layer, every platform must list the extension that the layer adds. */
 static bool check_layer(struct gt_doctor *d, char *text, size_t size)
 {
 	char door[PATH_MAX], answer[16];

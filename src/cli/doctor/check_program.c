@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* check_program.c - the doctor's look at one program: can it be tracked, what is known of it. */
+/* check_program.c - the doctor's check of one program: can it be tracked, has it symbols. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,13 +18,13 @@
 #include "symbol/elf_file.h"
 #include "symbol/symbol.h"
 
-/* Libraries by which a program is seen to use a GPU, as its dynamic section names them. */
+/* Libraries whose names in the dynamic section show that a program uses a GPU. */
 static const char *const gpu_libraries[] = {
 	"libOpenCL.so",     "libze_loader.so", "libcuda.so",  "libcudart.so",
 	"libtorch_cuda.so", "libsycl.so",      "libnvrtc.so",
 };
 
-/* As the shell would find it; false when there is no such file. */
+/* Finds it as the shell would; false if there is no such file. */
 static bool search_program(const char *given, char *out, size_t size)
 {
 	struct stat status;
@@ -35,7 +35,7 @@ static bool search_program(const char *given, char *out, size_t size)
 	return !stat(out, &status);
 }
 
-/* The loader takes nothing from the environment of a program with more rights than its caller. */
+/* The loader ignores the environment of a program that has more rights than its caller. */
 static bool check_rights(struct gt_doctor *d, const char *path, const struct stat *status)
 {
 	bool more = status->st_mode & S_ISUID || status->st_mode & S_ISGID;
@@ -74,7 +74,7 @@ static void check_symbols(struct gt_doctor *d, const char *path)
 	gt_symbolizer_free(symbolizer);
 }
 
-/* Adds what the dynamic section names of our list. */
+/* Adds the libraries of our list that the dynamic section needs. */
 static void list_needed(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, char *list,
 			size_t size)
 {
@@ -109,7 +109,7 @@ static void check_libraries(struct gt_doctor *d, Elf *elf)
 			      "none is linked; it may load one when it runs");
 }
 
-/* Whether a dynamic loader runs it: nobody else takes our libraries in. */
+/* Whether it has a dynamic loader, which is what loads our libraries. */
 static bool check_linking(struct gt_doctor *d, Elf *elf)
 {
 	GElf_Ehdr header;
@@ -139,7 +139,7 @@ static bool check_elf(struct gt_doctor *d, const char *path, int fd, const struc
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!elf)
 		return false;
-	/* all three are told, whatever the first says */
+	/* report all three, whatever the first finds */
 	can = check_rights(d, path, status);
 	can = check_linking(d, elf) && can;
 	check_libraries(d, elf);

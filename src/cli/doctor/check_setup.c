@@ -206,7 +206,7 @@ bool gt_doctor_config(struct gt_doctor *d)
 struct feature {
 	const char *name;
 	bool is_in;
-	const char *option, *needs; /* what switches it on, and what that asks for */
+	const char *option, *needs; /* the Meson option, and what it requires */
 };
 
 static const struct feature features[] = { GT_FEATURE_ROWS };

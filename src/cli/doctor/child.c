@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* child.c - looks at loaders and drivers in a child. */
+/* child.c - tries loaders and drivers in a child process, which may crash or hang. */
 #include "cli/doctor/doctor.h"
 
 #include <fcntl.h>
@@ -21,8 +21,8 @@ void gt_child_tell(FILE *out, const char *key, const char *text)
 	putc('\n', out);
 }
 
-/* Drivers talk to stdout and stderr; a report is no place for that. */
-static void be_quiet(void)
+/* Keeps what drivers print out of the report. */
+static void silence_streams(void)
 {
 	FILE *nowhere = fopen("/dev/null", "r+");
 
@@ -35,7 +35,7 @@ static void live_as_child(int fd, gt_explore_fn *explore, const void *context)
 {
 	FILE *out = fdopen(fd, "w");
 
-	be_quiet();
+	silence_streams();
 	alarm(PATIENCE_S);
 	unsetenv("GPUTRACK_RECORDING");
 	if (out) {
@@ -45,7 +45,7 @@ static void live_as_child(int fd, gt_explore_fn *explore, const void *context)
 	_exit(0);
 }
 
-/* Until the end, or until a grandchild has kept the pipe open longer than the child may live. */
+/* Reads to the end; gives up if a grandchild keeps the pipe open longer than the child may live. */
 static void read_all(int fd, char *text, size_t size)
 {
 	struct pollfd wait = { .fd = fd, .events = POLLIN };

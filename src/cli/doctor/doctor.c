@@ -21,7 +21,7 @@ static bool has_program(const struct gt_doctor *d)
 	return d->program;
 }
 
-/* In the order in which they are told. */
+/* In the order of the report. */
 static const struct gt_check checks[] = {
 	{ .name = "program", .look = gt_doctor_program, .applies = has_program, .must = true },
 	{ .name = "OpenCL", .look = gt_doctor_opencl, .is_api = true },
@@ -117,14 +117,14 @@ static void write_json(struct gt_doctor *d)
 	gt_json_end(d->json);
 }
 
-/* Writes the finding that waited for its remedy. */
-static void settle(struct gt_doctor *d)
+/* Writes the pending finding, with its remedy if there is one. */
+static void flush_finding(struct gt_doctor *d)
 {
 	if (!d->pending.is_there)
 		return;
 	d->pending.is_there = false;
 	(d->json ? write_json : write_text)(d);
-	fflush(d->page.out); /* the next check may take its time */
+	fflush(d->page.out); /* the next check may take a while */
 }
 
 void gt_doctor_say(struct gt_doctor *d, enum gt_finding finding, const char *what,
@@ -132,7 +132,7 @@ void gt_doctor_say(struct gt_doctor *d, enum gt_finding finding, const char *wha
 {
 	va_list args;
 
-	settle(d);
+	flush_finding(d);
 	d->pending.is_there = true;
 	d->pending.finding = finding;
 	d->pending.remedy[0] = '\0';
@@ -165,7 +165,7 @@ static bool look(struct gt_doctor *d, const struct gt_check *check)
 		gt_print_end(&d->page);
 	}
 	works = check->look(d);
-	settle(d);
+	flush_finding(d);
 	if (d->json) {
 		gt_json_end(d->json);
 		gt_json_bool(d->json, "works", works);
@@ -197,7 +197,7 @@ static void begin(struct gt_doctor *d)
 /* "OpenCL, Level Zero and CUDA" */
 static void list_apis(char *out, size_t size, const bool *works)
 {
-	size_t left = 0, told = 0;
+	size_t left = 0, listed = 0;
 
 	out[0] = '\0';
 	for (size_t i = 0; i < CHECK_COUNT; i++)
@@ -208,11 +208,11 @@ static void list_apis(char *out, size_t size, const bool *works)
 		if (!works[i])
 			continue;
 		snprintf(out + used, size - used, "%s%s",
-			 !told     ? "" :
+			 !listed   ? "" :
 			 left == 1 ? " and " :
 				     ", ",
 			 checks[i].name);
-		told++;
+		listed++;
 		left--;
 	}
 }

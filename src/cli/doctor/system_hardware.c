@@ -27,7 +27,7 @@ static void put_count(const struct gt_system *s, const char *label, unsigned cou
 	put_labelled(s, label, text);
 }
 
-/* How many a list like 0-3,8 names. */
+/* The number of CPUs in a list such as 0-3,8. */
 static unsigned count_list(const char *list)
 {
 	unsigned count = 0;
@@ -70,7 +70,7 @@ static bool read_cpuinfo(const struct gt_system *s, const char *key, char *out, 
 	return found;
 }
 
-/* String number `number` of a DMI record's, which follow its fixed part; "" when it has none. */
+/* String `number` of those behind the fixed part of a DMI record; "" if it has none. */
 static const char *dmi_string(const char *raw, size_t size, unsigned number)
 {
 	size_t at = size > 1 ? (uint8_t)raw[1] : size;
@@ -82,7 +82,7 @@ static const char *dmi_string(const char *raw, size_t size, unsigned number)
 	return number && at < size && memchr(raw + at, '\0', size - at) ? raw + at : "";
 }
 
-/* What the firmware calls the processor, with its part number and its speed. Root's to read. */
+/* The firmware's name of the processor, its part number and speed; readable by root only. */
 static void put_bios_model(const struct gt_system *s)
 {
 	enum { VERSION = 0x10, SPEED = 0x16, PART = 0x22 };
@@ -108,7 +108,7 @@ static void put_bios_model(const struct gt_system *s)
 	put_labelled(s, "BIOS Model name", text);
 }
 
-/* Mean of the processors' present speed in percent of their highest. */
+/* Mean of the processors' current speed in percent of their maximum. */
 static void put_scaling(const struct gt_system *s, unsigned cpus)
 {
 	double now = 0, most = 0;
@@ -186,7 +186,7 @@ void gt_system_processor(const struct gt_system *s)
 		}
 }
 
-/* A size in at most three digits: 125Gi, 7.5Gi, 0B. Downwards, as free does, or up, as df. */
+/* A size in at most three digits: 125Gi, 7.5Gi, 0B. Rounds down as free does, or up as df. */
 static char *format_size(char out[16], double bytes, const char *const units[], bool up)
 {
 	size_t unit = 0;
@@ -292,7 +292,7 @@ static void put_nvidia(const struct gt_system *s)
 	}
 }
 
-/* What the kernel drives, whether or not an API has a driver for it; NVIDIA's are told above. */
+/* Cards with a kernel driver, whether or not an API supports them; NVIDIA's are listed above. */
 static unsigned put_cards(const struct gt_system *s, bool anything)
 {
 	unsigned count = 0;
@@ -316,7 +316,7 @@ static unsigned put_cards(const struct gt_system *s, bool anything)
 	return count;
 }
 
-/* The lines were cleaned where they were made, but not for a terminal without UTF-8. */
+/* The lines are clean already, but not for a terminal without UTF-8. */
 static void put_others(const struct gt_system *s, bool anything)
 {
 	const char *at = s->others;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* system_look.c - asks drivers for GPUs and file systems for their room, in a child. */
+/* system_look.c - queries drivers for GPUs and file systems for free space, in a child process. */
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <mntent.h>
@@ -139,7 +139,7 @@ static void explore_opencl(FILE *out, const void *unused)
 	}
 }
 
-/* Every file system once, however often it is mounted. */
+/* Counts every file system once, however often it is mounted. */
 static void explore_disks(FILE *out, const void *unused)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
@@ -212,7 +212,7 @@ void gt_system_look(struct gt_system *s)
 {
 	static char found[FOUND_MAX];
 	const char *at = found;
-	static char *others; /* kept until the program ends */
+	static char *others; /* never freed: s->others points to it */
 	size_t size;
 	FILE *lines = gt_memstream(&others, &size);
 	int status;

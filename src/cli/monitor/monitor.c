@@ -25,7 +25,7 @@
 
 enum {
 	INTERVAL_MIN_NS = 1000000,
-	DURATION_MAX = 1000000000, /* seconds: so that its nanoseconds are a number */
+	DURATION_MAX = 1000000000, /* seconds, so that its nanoseconds fit into 64 bits */
 };
 
 struct settings {
@@ -68,7 +68,7 @@ const struct gt_syntax gt_monitor_syntax = {
 	.first_operand_ends = true,
 };
 
-/* Those that are watched, and how. */
+/* The watched processes, and how they are watched. */
 struct watch {
 	struct gt_process_meter *meters;
 	size_t count, room;
@@ -112,7 +112,7 @@ static int add_pids(struct watch *w, const struct gt_texts *lists)
 	for (size_t i = 0; i < lists->count && !status; i++) {
 		char *copy = gt_strdup(lists->items[i]), *rest = copy, *word;
 
-		/* strsep, which strtok is not, sees that there is nothing between two commas */
+		/* strsep, unlike strtok, reports an empty item between two commas */
 		while (!status && (word = strsep(&rest, ",")))
 			status = add_pid(w, word, lists->items[i]);
 		free(copy);
@@ -120,7 +120,7 @@ static int add_pids(struct watch *w, const struct gt_texts *lists)
 	return status;
 }
 
-/* The rows go behind those of an earlier run, if that is what the file holds. */
+/* Appends to the rows of an earlier run, if the file contains such rows. */
 static int open_output(struct watch *w, const char *path)
 {
 	char begin[sizeof HEADER] = "", last = '\n';
@@ -138,7 +138,7 @@ static int open_output(struct watch *w, const char *path)
 		return gt_fail("cannot write %s: %s; choose another place with --output", path,
 			       strerror(errno));
 	w->out = file;
-	/* what cannot be sought in, a pipe or a terminal, has nothing in it yet */
+	/* a pipe or terminal, which cannot seek, is empty */
 	if (fseek(file, 0, SEEK_END) || (size = ftell(file)) <= 0)
 		return 0;
 	rewind(file);
@@ -153,7 +153,7 @@ static int open_output(struct watch *w, const char *path)
 	fseek(file, -1, SEEK_END);
 	last = (char)getc(file);
 	fseek(file, 0, SEEK_END);
-	if (last != '\n') /* its writer was killed in a row */
+	if (last != '\n') /* its writer was killed in the middle of a row */
 		putc('\n', file);
 	w->has_header = true;
 	return 0;
@@ -176,7 +176,7 @@ static void put_row(struct watch *w, const struct gt_process_meter *m,
 {
 	put_timestamp(w->out);
 	putc(',', w->out);
-	/* the user's own words come back as they were typed; a process's name is anybody's */
+	/* the user's own text is written as typed; a process's name is foreign text */
 	gt_csv_put(w->out, w->description);
 	fprintf(w->out, ",%d,", (int)m->pid);
 	gt_csv_put_safe(w->out, m->name);
@@ -195,11 +195,11 @@ static void put_row(struct watch *w, const struct gt_process_meter *m,
 	}
 }
 
-/* A row for each process that is still there; false when nothing can be written any more. */
+/* Writes a row for each process that still exists; false if writing fails. */
 static bool put_rows(struct watch *w)
 {
 	struct gt_process_reading reading;
-	size_t kept = 0;
+	size_t left = 0;
 
 	for (size_t i = 0; i < w->count; i++) {
 		if (!gt_process_meter_read(&w->meters[i], &reading)) {
@@ -207,13 +207,13 @@ static bool put_rows(struct watch *w)
 			continue;
 		}
 		put_row(w, &w->meters[i], &reading);
-		w->meters[kept++] = w->meters[i];
+		w->meters[left++] = w->meters[i];
 	}
-	w->count = kept;
+	w->count = left;
 	return !fflush(w->out);
 }
 
-/* Until the moment, or until one of the processes ends. */
+/* Waits until that time, or until one of the processes ends. */
 static void sleep_until(const struct watch *w, uint64_t until_ns)
 {
 	struct pollfd *ends = gt_alloc((w->count + 1) * sizeof *ends);
@@ -231,10 +231,10 @@ static void sleep_until(const struct watch *w, uint64_t until_ns)
 	free(ends);
 }
 
-/* Processes that end in an interval have no row for it; the others keep their rhythm. */
+/* Removes processes that ended in an interval without a row; the others keep their schedule. */
 static void drop_ended(struct watch *w)
 {
-	size_t kept = 0;
+	size_t left = 0;
 
 	for (size_t i = 0; i < w->count; i++) {
 		struct pollfd end = { .fd = w->meters[i].fd, .events = POLLIN };
@@ -242,9 +242,9 @@ static void drop_ended(struct watch *w)
 		if (end.fd >= 0 && poll(&end, 1, 0) > 0)
 			gt_process_meter_close(&w->meters[i]);
 		else
-			w->meters[kept++] = w->meters[i];
+			w->meters[left++] = w->meters[i];
 	}
-	w->count = kept;
+	w->count = left;
 }
 
 static bool watch_processes(struct watch *w, const struct settings *s)
@@ -254,7 +254,7 @@ static bool watch_processes(struct watch *w, const struct settings *s)
 
 	if (duration && interval > duration)
 		interval = duration;
-	if (duration) /* 0.1 is a little more than a tenth */
+	if (duration) /* 0.1 is a little more than a tenth in binary */
 		end = begin + duration + interval / 1000;
 	if (!w->has_header)
 		fputs(HEADER, w->out);
@@ -268,7 +268,7 @@ static bool watch_processes(struct watch *w, const struct settings *s)
 		}
 		if (!stopped && !put_rows(w))
 			return false;
-		/* after a standstill the rhythm begins anew: rows of no length tell nothing */
+		/* restart the schedule after a suspension: rows of empty intervals are useless */
 		if (gt_now_ns() > next + interval)
 			next = gt_now_ns();
 	}
@@ -288,13 +288,13 @@ static int start_program(struct watch *w, char **argv)
 	}
 	GT_GROW(w->meters, w->count, w->room);
 	e = gt_process_meter_open(&w->meters[w->count], w->child, &error);
-	if (e && e != -ESRCH) /* that it has ended already is no failure */
+	if (e && e != -ESRCH) /* it may have ended already, which is no error */
 		return gt_fail("%s", error.text);
 	w->count += !e;
 	return 0;
 }
 
-/* The program's end is ours, as a shell tells it. */
+/* Ends as the program did, with a shell's exit status. */
 static int program_status(pid_t child)
 {
 	int status;
@@ -336,7 +336,7 @@ static int monitor(struct watch *w, const struct settings *s, char **program)
 	if (!watch_processes(w, s))
 		status = gt_fail("cannot write %s: %s; make room or choose another place with -o",
 				 s->output ? s->output : "the output", strerror(errno));
-	/* the program goes on to its end, whatever becomes of the rows */
+	/* the program runs to its end even if the rows cannot be written */
 	if (w->child) {
 		int ended = program_status(w->child);
 

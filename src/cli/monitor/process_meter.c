@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* process_meter.c - what another process costs: processor time, memory, disk, from /proc. */
+/* process_meter.c - the resources another process uses: processor time, memory, disk; from /proc.
+ */
 #include "cli/monitor/process_meter.h"
 
 #include <errno.h>
@@ -16,9 +17,9 @@
 #include "base/process.h"
 #include "base/text.h"
 
-enum { COMM_MAX = 15 }; /* what the kernel keeps of a name */
+enum { COMM_MAX = 15 }; /* the kernel truncates names to this */
 
-/* /proc/PID/FILE as text; -errno when it cannot be read. */
+/* /proc/PID/FILE as text; -errno if it cannot be read. */
 static ssize_t read_proc(pid_t pid, const char *file, char *text, size_t size)
 {
 	char path[64];
@@ -36,14 +37,14 @@ static ssize_t read_proc(pid_t pid, const char *file, char *text, size_t size)
 	return n < 0 ? -e : n;
 }
 
-/* State and start of a process; false when there is none. */
+/* State and start time of a process; false if there is none. */
 static bool read_stat(pid_t pid, char *state, uint64_t *start_ticks)
 {
 	char text[1024], *at;
 
 	if (read_proc(pid, "stat", text, sizeof text) <= 0)
 		return false;
-	/* the program's name, in brackets, may hold anything */
+	/* the program's name, in parentheses, may contain anything */
 	at = strrchr(text, ')');
 	if (!at || at[1] != ' ')
 		return false;
@@ -54,7 +55,7 @@ static bool read_stat(pid_t pid, char *state, uint64_t *start_ticks)
 	return at;
 }
 
-/* The kernel cuts names; what a longer one was called by tells the rest. */
+/* The kernel truncates names; the command line has the rest. */
 static void read_name(struct gt_process_meter *m)
 {
 	char comm[64], command[sizeof m->name];
@@ -116,7 +117,7 @@ int gt_process_meter_open(struct gt_process_meter *m, pid_t pid, struct gt_error
 #ifdef SYS_pidfd_open
 	m->fd = (int)syscall(SYS_pidfd_open, pid, 0);
 #endif
-	/* kernels differ in what they call it */
+	/* the error differs between kernels */
 	if (m->fd < 0 && (errno == EINVAL || errno == ENOENT))
 		return gt_error_set(error, -EINVAL,
 				    "%d is a thread, not a process: see Tgid in "
@@ -172,7 +173,7 @@ bool gt_process_meter_read(struct gt_process_meter *m, struct gt_process_reading
 		sscanf(text, "%*u %" SCNu64, &pages);
 	read_disk(m->pid, reading);
 	read_name(m);
-	/* last: all that was read is of this process only if it is still there now */
+	/* checked last: the readings are this process's only if it still exists */
 	if (has_ended(m))
 		return false;
 	reading->cpu_ns = cpu_ns;

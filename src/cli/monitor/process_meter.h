@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_meter.h - what another process costs: processor time, memory, disk, from /proc.
+ * process_meter.h - the resources another process uses: processor time, memory, disk; from /proc.
  *
- * Processor time is the kernel's own count for the whole process, in nanoseconds, so that intervals
- * may be short: the ticks of /proc/PID/stat are 10 ms. A meter stands for one process, not for a
- * number: when the process is gone and its number is another's, it is gone.
+ * Processor time is the kernel's count for the whole process in nanoseconds, so that intervals may
+ * be short: the ticks of /proc/PID/stat are 10 ms. A meter stands for a process, not for a pid: if
+ * the pid is reused, the process has ended.
  */
 #pragma once
 
@@ -19,25 +19,25 @@ struct gt_process_meter {
 	pid_t pid;
 	int fd; /* readable when the process has ended; -1: the kernel has none */
 	clockid_t clock;
-	uint64_t start_ticks;     /* with the pid, this is who it is */
+	uint64_t start_ticks;     /* identifies the process together with the pid */
 	uint64_t cpu_ns, time_ns; /* of the last reading */
-	char name[256];           /* as it is now: an exec changes it */
+	char name[256];           /* the current one: an exec changes it */
 };
 
 struct gt_process_reading {
 	double cpu_percent; /* since the last reading; 100: one core */
 	uint64_t cpu_ns;    /* since the process began */
 	uint64_t rss_bytes;
-	bool has_disk;                    /* others' may be hidden from us */
+	bool has_disk;                    /* we may not be allowed to read other users' */
 	uint64_t read_bytes, write_bytes; /* disk, since the process began */
 };
 
-/* 0 or -errno and the sentence. Also begins the first interval. */
+/* 0, or -errno and the error. Also begins the first interval. */
 int gt_process_meter_open(struct gt_process_meter *m, pid_t pid, struct gt_error *error);
 void gt_process_meter_close(struct gt_process_meter *m);
 
-/* Ends the interval and begins the next; false when the process has ended. */
+/* Ends the interval and begins the next; false if the process has ended. */
 bool gt_process_meter_read(struct gt_process_meter *m, struct gt_process_reading *reading);
 
-/* Memory of this machine, as /proc/meminfo has it; 0: unknown. */
+/* The machine's memory, from /proc/meminfo; 0: unknown. */
 uint64_t gt_machine_memory_bytes(void);

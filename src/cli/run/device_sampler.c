@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* device_sampler.c - the GPUs' own word on their memory, taken beside the program while it runs. */
+/* device_sampler.c - samples the GPUs' memory use while the program runs. */
 #include "cli/run/device_sampler.h"
 
 #include <limits.h>
@@ -57,12 +57,12 @@ static void take_all(struct gt_device_sampler *s)
 			take(s, &s->used[i], used);
 		if (gt_nvml_used_by(s->nvml, i, s->pid, &used))
 			take(s, &s->by_program[i], used);
-		else if (s->by_program[i].any) /* it is gone from the GPU */
+		else if (s->by_program[i].any) /* it no longer uses the GPU */
 			take(s, &s->by_program[i], 0);
 	}
 }
 
-/* The last value once more, at the time when it was last seen. */
+/* Writes the last value again, at the time of its last sample. */
 static void take_last(struct gt_device_sampler *s, const struct series *series)
 {
 	if (series->any)
@@ -91,7 +91,7 @@ static bool open_trace(struct gt_device_sampler *s)
 	return s->lane;
 }
 
-/* Waits for the next turn; true when it is the last. */
+/* Waits for the next sample; true if it is the last. */
 static bool wait_turn(struct gt_device_sampler *s)
 {
 	struct timespec until;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * device_sampler.h - the GPUs' own word on their memory, taken beside the program while it runs.
+ * device_sampler.h - samples the GPUs' memory use while the program runs.
  *
- * A thread of the tool asks NVML ten times a second and writes what has changed, the first and the
- * last value of each series, into the recording's system.trace. Without NVML nothing happens.
+ * A thread of the tool queries NVML ten times a second and writes changes, and the first and last
+ * value of each series, into the recording's system.trace. Without NVML nothing happens.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 
 struct gt_device_sampler;
 
-/* `folder` is the recording's, `pid` the program's. NULL when no thread can be had. */
+/* `folder` is the recording's, `pid` the program's. NULL if no thread can be started. */
 struct gt_device_sampler *gt_device_sampler_start(const char *folder, pid_t pid);
-/* Takes the last values, waits for the thread, ends the trace. NULL is nothing. */
+/* Takes the last samples, waits for the thread, ends the trace. NULL is ignored. */
 void gt_device_sampler_stop(struct gt_device_sampler *sampler);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* end_watcher.c - sees when the traced processes are gone, for those that cannot say so. */
+/* end_watcher.c - records when traced processes end that cannot record it themselves. */
 #include "cli/run/end_watcher.h"
 
 #include <fcntl.h>
@@ -22,8 +22,8 @@
 
 struct gt_end_watcher {
 	pthread_t thread;
-	int folder, news, stop; /* descriptors: of the recording, of inotify, an eventfd */
-	int ends;               /* -1 until there is something to write */
+	int folder, inotify, stop; /* descriptors; stop: an eventfd */
+	int ends;                  /* -1 until there is something to write */
 };
 
 /* True for a trace whose process has not written its end. */
@@ -40,14 +40,14 @@ static bool has_no_end(const struct gt_end_watcher *w, const char *name)
 	return has_none;
 }
 
-static void note_end(struct gt_end_watcher *w, const char *name, uint64_t now_ns)
+static void record_end(struct gt_end_watcher *w, const char *name, uint64_t now_ns)
 {
 	if (!has_no_end(w, name))
 		return;
 	if (w->ends < 0) {
 		w->ends = openat(w->folder, GT_ENDS_FILE,
 				 O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
-		/* of several tools that record into one folder, the first begins the file */
+		/* several tools may record into one folder: the first one writes the header */
 		if (w->ends >= 0 && !lseek(w->ends, 0, SEEK_END))
 			dprintf(w->ends, GT_ENDS_MAGIC);
 	}
@@ -55,18 +55,18 @@ static void note_end(struct gt_end_watcher *w, const char *name, uint64_t now_ns
 		dprintf(w->ends, "%s %" PRIu64 "\n", name, now_ns);
 }
 
-/* False when there is no more news for now. */
-static bool take_news(struct gt_end_watcher *w)
+/* False if there are no more events for now. */
+static bool read_events(struct gt_end_watcher *w)
 {
-	_Alignas(struct inotify_event) char news[4096];
-	ssize_t size = read(w->news, news, sizeof news);
+	_Alignas(struct inotify_event) char events[4096];
+	ssize_t size = read(w->inotify, events, sizeof events);
 	uint64_t now_ns = gt_now_ns();
 
 	for (ssize_t at = 0; at < size;) {
-		const struct inotify_event *event = (const void *)(news + at);
+		const struct inotify_event *event = (const void *)(events + at);
 
 		if (event->len)
-			note_end(w, event->name, now_ns);
+			record_end(w, event->name, now_ns);
 		at += (ssize_t)(sizeof *event + event->len);
 	}
 	return size > 0;
@@ -75,12 +75,12 @@ static bool take_news(struct gt_end_watcher *w)
 static void *watch(void *context)
 {
 	struct gt_end_watcher *w = context;
-	struct pollfd wait[] = { { .fd = w->news, .events = POLLIN },
+	struct pollfd wait[] = { { .fd = w->inotify, .events = POLLIN },
 				 { .fd = w->stop, .events = POLLIN } };
 
 	do {
 		poll(wait, 2, -1);
-		while (take_news(w))
+		while (read_events(w))
 			;
 	} while (!(wait[1].revents & POLLIN));
 	return NULL;
@@ -88,7 +88,7 @@ static void *watch(void *context)
 
 static void let_go(struct gt_end_watcher *w)
 {
-	const int all[] = { w->folder, w->news, w->stop, w->ends };
+	const int all[] = { w->folder, w->inotify, w->stop, w->ends };
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i] >= 0)
@@ -102,10 +102,10 @@ struct gt_end_watcher *gt_end_watcher_start(const char *folder)
 
 	w->ends = -1;
 	w->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	w->news = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	w->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	w->stop = eventfd(0, EFD_CLOEXEC);
-	if (w->folder >= 0 && w->news >= 0 && w->stop >= 0 &&
-	    inotify_add_watch(w->news, folder, IN_CLOSE_WRITE) >= 0 &&
+	if (w->folder >= 0 && w->inotify >= 0 && w->stop >= 0 &&
+	    inotify_add_watch(w->inotify, folder, IN_CLOSE_WRITE) >= 0 &&
 	    !gt_thread_start(&w->thread, watch, w))
 		return w;
 	let_go(w);

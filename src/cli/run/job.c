@@ -38,7 +38,7 @@ static void find_place(char place[PLACE_MAX])
 		*at = '_';
 }
 
-/* "a", "a,b", …; the old text is freed. */
+/* Appends to a list: "a", "a,b", … */
 static void append(char **list, const char *text)
 {
 	size_t size = strlen(*list);
@@ -161,7 +161,7 @@ static uint64_t number_of(const struct gt_info *info, const char *key)
 	return gt_count_parse(gt_info_get(info, key), &number) ? number : 0;
 }
 
-/* Among "0,1,2". */
+/* True if `rank` is in a list such as "0,1,2". */
 static bool is_among(const char *rank, const char *ranks)
 {
 	size_t size = strlen(rank);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* run.c - `gputrack run`: runs a program with the doors open, then says what it left behind. */
+/* run.c - `gputrack run`: runs a program with our libraries in it, then reports what it left. */
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -19,10 +19,10 @@
 #include "cli/launch.h"
 #include "cli/run/end_watcher.h"
 #include "cli/folder.h"
+#include "cli/end_report.h"
 #include "cli/fail_options.h"
 #include "cli/run/job.h"
 #include "cli/output.h"
-#include "cli/recorded.h"
 #include "cli/run/with_nsys.h"
 #include "trace/info.h"
 #include "trace/layout.h"
@@ -37,7 +37,7 @@ struct settings {
 	int with;
 };
 
-enum { DURATION_MAX = 1000000000 }; /* seconds: so that its nanoseconds are a number */
+enum { DURATION_MAX = 1000000000 }; /* seconds, so that its nanoseconds fit into 64 bits */
 
 enum with { WITH_DOORS, WITH_NSYS };
 
@@ -100,18 +100,18 @@ const struct gt_syntax gt_run_syntax = {
 	.first_operand_ends = true,
 };
 
-/* What a run leaves in the child's environment, and in `info`. */
+/* The state of a run. */
 struct run {
 	const struct settings *settings;
 	char **argv;
 	char folder[PATH_MAX];
-	struct gt_job job;     /* without a rank: of none */
+	struct gt_job job;     /* without a rank: not a job */
 	struct gt_folder made; /* the child's alone */
 	int hold;              /* the parent's alone: of the folder, see gt_folder_hold */
 	struct gt_info *info;
 	struct gt_device_sampler *sampler; /* the parent's alone; NULL: none */
 	struct gt_end_watcher *watcher;    /* likewise */
-	int program_status;                /* where nothing could be recorded: of waitpid, or -1 */
+	int program_status;                /* if nothing could be recorded: of waitpid, or -1 */
 };
 
 static int set(const char *name, const char *value, struct gt_error *error)
@@ -121,7 +121,7 @@ static int set(const char *name, const char *value, struct gt_error *error)
 		       0;
 }
 
-/* Absolute: the program, or a script around it, may go elsewhere before it makes a call. */
+/* Absolute: the program, or a script around it, may change folders before it makes a call. */
 static int set_path(const char *name, const char *path, struct gt_error *error)
 {
 	char here[PATH_MAX], whole[2 * PATH_MAX];
@@ -132,7 +132,7 @@ static int set_path(const char *name, const char *path, struct gt_error *error)
 	return set(name, whole, error);
 }
 
-/* Ours comes first in the list: some loaders let their children see only the first. */
+/* Puts ours first in the list: some loaders pass only the first on to their children. */
 static int set_first(const char *name, const char *ours, struct gt_error *error)
 {
 	const char *old = getenv(name);
@@ -148,7 +148,7 @@ static int set_first(const char *name, const char *ours, struct gt_error *error)
 	return e;
 }
 
-/* The driver takes one library in: somebody else's keeps its place. */
+/* The driver loads only one such library: somebody else's is left in place. */
 static int open_cuda(const char *path, struct gt_error *error)
 {
 	const char *other = getenv("CUDA_INJECTION64_PATH");
@@ -160,14 +160,14 @@ static int open_cuda(const char *path, struct gt_error *error)
 	return 0;
 }
 
-/* What else tracks a program, for those who have no door. */
+/* What to use where the libraries are missing. */
 #ifdef GT_HAVE_EBPF
 #define WITHOUT_DOORS "as root `%s attach -c PROGRAM` tracks it without them; or use"
 #else
 #define WITHOUT_DOORS "use another than %s:"
 #endif
 
-/* Doors that were left out of this build are not there to be found; one must be there. */
+/* Not every build has all doors, but at least one must exist. */
 static int open_doors(struct gt_error *error)
 {
 	char path[PATH_MAX];
@@ -222,7 +222,7 @@ static int set_environment(const struct run *run, struct gt_error *error)
 		e = set("GPUTRACK_RECORDING", run->folder, error);
 	if (!e)
 		e = set_number("GPUTRACK_STACKS", s->no_stacks ? 0 : s->stack_depth, error);
-	/* another run's limits, in which this one is, are not ours */
+	/* the limits of a `gputrack run` around this one do not apply here */
 	unsetenv("GPUTRACK_MAX_SIZE");
 	unsetenv("GPUTRACK_UNTIL");
 	if (!e && s->max_bytes)
@@ -240,7 +240,7 @@ static int set_environment(const struct run *run, struct gt_error *error)
 	return e ? e : open_doors(error);
 }
 
-/* Ranks of a job have one recording, so that it bears the number of who launched them. */
+/* The ranks of a job share one recording, which is named after their launcher's pid. */
 static void name_folder(struct run *run, pid_t pid)
 {
 	char otherwise[NAME_MAX];
@@ -251,7 +251,7 @@ static void name_folder(struct run *run, pid_t pid)
 	gt_folder_name(run->folder, sizeof run->folder, run->settings->output, otherwise);
 }
 
-/* In the child, when the program cannot be run after all. */
+/* In the child, if the program cannot be run after all. */
 static void undo(void *context)
 {
 	struct run *run = context;
@@ -279,7 +279,7 @@ static int prepare(void *context, struct gt_error *error)
 	return e;
 }
 
-/* In the parent: the folder is there, and is held by the child until it becomes the program. */
+/* In the parent: the folder exists, and the child holds it until exec. */
 static void prepared(void *context, pid_t pid)
 {
 	struct run *run = context;
@@ -293,12 +293,12 @@ static void started(void *context, pid_t pid)
 {
 	struct run *run = context;
 
-	/* one is enough for a job */
+	/* one sampler is enough for a job */
 	if (!run->job.rank || !strcmp(run->job.rank, "0"))
 		run->sampler = gt_device_sampler_start(run->folder, pid);
 }
 
-/* False when other ranks of the job are still being run: the last one reports. */
+/* False if other ranks of the job are still running: the last one reports. */
 static bool finish_info(struct run *run, pid_t pid, int status, uint64_t duration_ns)
 {
 	struct gt_error error;
@@ -318,26 +318,23 @@ static bool finish_info(struct run *run, pid_t pid, int status, uint64_t duratio
 	return is_last;
 }
 
-/* Shows the report, and gives the exit status that --fail-on-leak or --max-peak asks for. */
+/* Prints the report and returns the exit status that --fail-on-leak or --max-peak asks for. */
 static int conclude(const struct run *run, struct gt_fail_options *fail)
 {
-	struct gt_recorded_options what = { .path = run->folder };
-	struct gt_recorded *replay;
 	struct gt_error error;
+	struct gt_view v;
 	int verdict;
 
-	if (gt_recorded_new(&replay, &what, &error))
+	if (gt_end_report_open(&v, run->folder, stderr, &error))
 		return gt_fail("%s", error.text);
-	if (gt_recorded_keep_names(replay, &error))
+	if (gt_end_report_save_names(&v, &error))
 		gt_fail("%s; what was recorded can be read all the same", error.text);
 	if (gt_fail_options_is_set(fail)) {
-		struct gt_view v = gt_recorded_view(replay, stderr);
-
 		gt_fail_options_judge(fail, &v);
-		replay->verdict = &fail->verdict;
+		v.verdict = &fail->verdict;
 	}
 	if (!run->settings->quiet)
-		gt_recorded_summary(replay, stderr);
+		gt_end_report_print(&v, stderr);
 	verdict = gt_fail_options_status(fail);
 	if (verdict == GT_EXIT_FAILED && run->settings->quiet) {
 		char *doubt = gt_verdict_doubt(&fail->verdict);
@@ -345,7 +342,7 @@ static int conclude(const struct run *run, struct gt_fail_options *fail)
 		gt_fail("%s; see `%s report`", doubt ? doubt : "", gt_tool_name());
 		free(doubt);
 	}
-	gt_recorded_free(replay);
+	gt_end_report_close(&v);
 	return verdict;
 }
 
@@ -357,7 +354,7 @@ static const char *nsys_folder(void *context, pid_t pid)
 	return run->folder;
 }
 
-/* The status of waitpid and the pid, or -1 and the error; the recording is made by then. */
+/* Records. The status of waitpid and the pid, or -1 and the error. */
 static int record(struct run *run, pid_t *pid, struct gt_error *error)
 {
 	struct gt_launch launch = { .argv = run->argv,
@@ -392,7 +389,7 @@ static int record(struct run *run, pid_t *pid, struct gt_error *error)
 			    run->folder);
 }
 
-/* What nsys cannot do for us. */
+/* Refuses options that nsys does not support. */
 static int check_with(const struct settings *s)
 {
 	const char *option = s->csv                             ? "--csv" :
@@ -408,8 +405,8 @@ static int check_with(const struct settings *s)
 		       0;
 }
 
-/* A CSV may be asked for by variables, too. */
-static int check_idle(const struct settings *s)
+/* Refuses options without effect. The environment can request a CSV, too. */
+static int check_effect(const struct settings *s)
 {
 	bool has_csv =
 		s->csv || getenv("GPUTRACK_CSV") || getenv("ZEL_SYSTEM_RESOURCE_TRACKER_CSV");
@@ -420,7 +417,7 @@ static int check_idle(const struct settings *s)
 					"--with nsys");
 }
 
-/* What the traced program is to write to, which cannot say what is wrong with it. */
+/* Checks the files that the traced program will write, as it cannot report mistakes itself. */
 static int check_outputs(const struct settings *s)
 {
 	const char *outputs[] = { s->csv, s->log };
@@ -432,7 +429,7 @@ static int check_outputs(const struct settings *s)
 	return 0;
 }
 
-/* The exit status when there is no recording: the program's own failure counts first. */
+/* The exit status if there is no recording: the program's own failure takes precedence. */
 static int unrecorded(const struct run *run)
 {
 	int status = run->program_status;
@@ -468,7 +465,7 @@ int gt_cmd_run(int argc, char **argv)
 	else if (first >= 0)
 		status = check_with(&settings);
 	if (first >= 0 && !status)
-		status = check_idle(&settings);
+		status = check_effect(&settings);
 	if (first >= 0 && !status)
 		status = check_outputs(&settings);
 	if (first >= 0 && !status)
@@ -481,7 +478,7 @@ int gt_cmd_run(int argc, char **argv)
 		gt_job_find(&run.job);
 	begun = gt_now_ns();
 	status = record(&run, &pid, &error);
-	/* the program's status is ours though nobody reads the report */
+	/* return the program's status even if nobody reads the report */
 	signal(SIGPIPE, SIG_IGN);
 	if (status < 0) {
 		gt_info_free(run.info);

@@ -25,21 +25,21 @@
 #define NS_PER_MS 1000000ull
 
 enum {
-	HOLD_MS = 3000, /* what nsys says when it cannot even begin is told in our line alone */
-	KEPT = 4096,
+	HOLD_MS = 3000, /* if nsys cannot even start, its message becomes part of ours */
+	TAIL = 4096,
 };
 
-/* What goes to stderr on its way there: passed on, and the last of it kept. */
+/* A filter before stderr: forwards the text, and remembers the end of it. */
 struct stderr_tap {
 	int from, stop[2];
-	char kept[KEPT];
+	char tail[TAIL];
 	size_t size;
-	bool passing; /* no longer held back */
+	bool forwarding; /* the text is no longer held back */
 	uint64_t began_ns;
 	pthread_t thread;
 };
 
-static void pass(const char *text, size_t size)
+static void forward(const char *text, size_t size)
 {
 	while (size) {
 		ssize_t n = write(STDERR_FILENO, text, size);
@@ -53,46 +53,46 @@ static void pass(const char *text, size_t size)
 
 static void take(struct stderr_tap *t, const char *text, size_t size)
 {
-	if (t->passing)
-		pass(text, size);
-	if (!t->passing && t->size + size > sizeof t->kept) {
-		pass(t->kept, t->size);
-		pass(text, size);
-		t->passing = true;
+	if (t->forwarding)
+		forward(text, size);
+	if (!t->forwarding && t->size + size > sizeof t->tail) {
+		forward(t->tail, t->size);
+		forward(text, size);
+		t->forwarding = true;
 	}
-	if (size > sizeof t->kept) {
-		text += size - sizeof t->kept;
-		size = sizeof t->kept;
+	if (size > sizeof t->tail) {
+		text += size - sizeof t->tail;
+		size = sizeof t->tail;
 	}
-	if (t->size + size > sizeof t->kept) {
-		size_t drop = t->size + size - sizeof t->kept;
+	if (t->size + size > sizeof t->tail) {
+		size_t drop = t->size + size - sizeof t->tail;
 
-		memmove(t->kept, t->kept + drop, t->size - drop);
+		memmove(t->tail, t->tail + drop, t->size - drop);
 		t->size -= drop;
 	}
-	memcpy(t->kept + t->size, text, size);
+	memcpy(t->tail + t->size, text, size);
 	t->size += size;
 }
 
 static void stop_holding(struct stderr_tap *t)
 {
-	if (!t->passing)
-		pass(t->kept, t->size);
-	t->passing = true;
+	if (!t->forwarding)
+		forward(t->tail, t->size);
+	t->forwarding = true;
 }
 
-/* Reads until the other side is closed, or, when told that nsys has ended, all that is there. */
+/* Reads until the other end is closed; once nsys has ended, only what is there. */
 static void *tap_main(void *context)
 {
 	struct stderr_tap *t = context;
 	struct pollfd fds[2] = { { .fd = t->from, .events = POLLIN },
 				 { .fd = t->stop[0], .events = POLLIN } };
-	char buffer[KEPT];
+	char buffer[TAIL];
 	bool ended = false;
 
 	for (;;) {
 		uint64_t held_ms = (gt_now_ns() - t->began_ns) / NS_PER_MS;
-		int left = t->passing ? -1 : held_ms >= HOLD_MS ? 0 : (int)(HOLD_MS - held_ms);
+		int left = t->forwarding ? -1 : held_ms >= HOLD_MS ? 0 : (int)(HOLD_MS - held_ms);
 		int ready = poll(fds, ended ? 1 : 2, ended ? 0 : left);
 		ssize_t n;
 
@@ -113,23 +113,23 @@ static void *tap_main(void *context)
 	}
 }
 
-/* The last line that was said, without what would end ours. */
+/* The last line, without characters that would end our own. */
 static const char *last_line(struct stderr_tap *t)
 {
 	char *line;
 
-	while (t->size && (unsigned char)t->kept[t->size - 1] <= ' ')
+	while (t->size && (unsigned char)t->tail[t->size - 1] <= ' ')
 		t->size--;
-	t->kept[t->size < sizeof t->kept ? t->size : sizeof t->kept - 1] = '\0';
-	line = strrchr(t->kept, '\n');
-	return line ? line + 1 : t->kept;
+	t->tail[t->size < sizeof t->tail ? t->size : sizeof t->tail - 1] = '\0';
+	line = strrchr(t->tail, '\n');
+	return line ? line + 1 : t->tail;
 }
 
 /* nsys's profile, and how to start it. */
 struct job {
 	struct stderr_tap tap;
 	int tap_in;
-	bool is_ours; /* the program has ended: what nsys says now is not for its output */
+	bool is_ours; /* the program has ended: nsys's messages do not belong to its output */
 	char folder[PATH_MAX], report[PATH_MAX + 32], export[PATH_MAX + 32];
 };
 
@@ -155,7 +155,7 @@ static int tap_open(struct job *job, struct gt_error *error)
 	int both[2];
 
 	t->size = 0;
-	t->passing = false;
+	t->forwarding = false;
 	t->began_ns = gt_now_ns();
 	if (pipe2(both, O_CLOEXEC) || pipe2(t->stop, O_CLOEXEC))
 		return gt_error_set(error, -1, "cannot make a pipe: %s", strerror(errno));
@@ -178,7 +178,7 @@ static void tap_close(struct job *job)
 	close(t->stop[1]);
 }
 
-/* Runs nsys; the status of waitpid, or -1 when it cannot be run at all. */
+/* Runs nsys; the status of waitpid, or -1 if it cannot be run at all. */
 static int run_nsys(struct job *job, char *const *argv, pid_t *pid, struct gt_error *error)
 {
 	struct gt_launch launch = {
@@ -199,7 +199,7 @@ static int run_nsys(struct job *job, char *const *argv, pid_t *pid, struct gt_er
 	return status;
 }
 
-/* Whatever nsys's exit status: it is the program's where there is a report. */
+/* Ignores nsys's exit status: if there is a report, it is the program's. */
 static bool exists(const char *path)
 {
 	struct stat st;
@@ -247,13 +247,13 @@ static int profile(struct job *job, const struct gt_with_nsys *with, pid_t *pid,
 	free(argv);
 	if (status < 0)
 		return -1;
-	/* older ones call it .qdrep */
+	/* older versions call it .qdrep */
 	snprintf(job->report, sizeof job->report, "%s/profile.nsys-rep", job->folder);
 	if (!exists(job->report))
 		snprintf(job->report, sizeof job->report, "%s/profile.qdrep", job->folder);
 	if (!exists(job->report))
 		return failed(job, "profile", status, error);
-	/* what was held back was no failure's message */
+	/* it did start: what was held back was no error message */
 	stop_holding(&job->tap);
 	return status;
 }
@@ -293,7 +293,7 @@ static int import(struct job *job, const struct gt_with_nsys *with, pid_t pid,
 	return -1;
 }
 
-/* To another file system: it appears whole or not at all, as every output does. */
+/* To another file system: the file appears whole or not at all, as every output. */
 static int copy(const char *from, const char *to, struct gt_error *error)
 {
 	FILE *in = fopen(from, "re");
@@ -306,7 +306,7 @@ static int copy(const char *from, const char *to, struct gt_error *error)
 		return gt_error_set(error, -errno, "cannot read %s: %s", from, strerror(errno));
 	e = gt_output_open(&output, to, error);
 	if (!e) {
-		fchmod(fileno(output.file), 0600); /* a recording's, private as it is */
+		fchmod(fileno(output.file), 0600); /* private, as the recording is */
 		while ((n = fread(buffer, 1, sizeof buffer, in)) > 0)
 			fwrite(buffer, 1, n, output.file);
 		if (ferror(in)) {
@@ -320,7 +320,7 @@ static int copy(const char *from, const char *to, struct gt_error *error)
 	return e;
 }
 
-/* Beside the recording, under its name; what has that name becomes NAME.old, as recordings do. */
+/* Moves it beside the recording, under its name; an existing file becomes NAME.old. */
 static bool keep_one(const struct job *job, const char *folder, const char *file)
 {
 	char to[PATH_MAX + 16], old[PATH_MAX + 32];
@@ -341,7 +341,7 @@ static bool keep_one(const struct job *job, const char *folder, const char *file
 	return !e;
 }
 
-/* False when something could not be moved away, and is to stay where it is. */
+/* False if something could not be moved, and must stay where it is. */
 static bool keep(const struct job *job, const struct gt_with_nsys *with, pid_t pid)
 {
 	const char *folder = with->folder(with->context, pid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stress.c - gputrack stress: allocates and frees GPU memory at a given pace. */
+/* stress.c - gputrack stress: allocates and frees GPU memory at a given rate. */
 #include "cli/stress/stress.h"
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@
 
 enum { THREADS_MAX = 1024 };
 
-/* In the order in which a device is looked for. */
+/* In the order in which they are tried. */
 static const struct gt_stress_api *const apis[] = {
 	&gt_stress_cuda,
 	&gt_stress_levelzero,
@@ -106,7 +106,7 @@ static int open_api(struct gt_stress_device *d, const struct gt_stress_api *api,
 	return api->open(d, library ? library : api->library, error);
 }
 
-/* The device that was asked for, or the first there is; NULL after the user was told. */
+/* The requested device, or the first available; NULL after a message. */
 static const struct gt_stress_api *open_device(struct gt_stress_device *d, const struct settings *s)
 {
 	struct gt_error error = { "" }, why = { "" };
@@ -124,7 +124,7 @@ static const struct gt_stress_api *open_device(struct gt_stress_device *d, const
 
 		if (!e)
 			return apis[i];
-		/* one that works but has no device tells more than one that is not there */
+		/* an API without a device is a better reason than a missing library */
 		if (!i || e != -ENOENT)
 			why = error;
 	}
@@ -137,7 +137,7 @@ static const struct gt_stress_api *open_device(struct gt_stress_device *d, const
 	return NULL;
 }
 
-/* 1 as 1.0, as a share is written. */
+/* 1 as 1.0. */
 static void format_ratio(char out[32], double ratio)
 {
 	snprintf(out, 32, "%.9g", ratio);
@@ -240,14 +240,14 @@ int gt_cmd_stress(int argc, char **argv)
 	api = open_device(&device, &s);
 	if (!api)
 		return GT_EXIT_FAILED;
-	/* before the first line: who has read it may stop us */
+	/* before the first line: a reader of it may stop us at once */
 	sigaction(SIGINT, &on, NULL);
 	sigaction(SIGTERM, &on, NULL);
 	say_begin(&plan, api, &device);
 	if (gt_stress_run(&plan, &device, &stopped, &totals, &error))
 		status = gt_fail("%s", error.text);
 	say_end(&plan, &totals);
-	/* a context takes what it owns with it; what was to stay alive does */
+	/* destroying the context would free the blocks that are to stay alive */
 	if (!totals.live)
 		device.close(&device);
 	return status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* stress_cuda.c - memory by CUDA's driver API, without its headers and without linking it. */
+/* stress_cuda.c - allocates through CUDA's driver API, without its headers and without linking it.
+ */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stress_levelzero.c - memory by Level Zero, without its headers and without linking it. */
+/* stress_levelzero.c - allocates through Level Zero, without its headers and without linking it. */
 #include <errno.h>
 #include <stdio.h>
 

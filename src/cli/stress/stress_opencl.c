@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stress_opencl.c - memory by OpenCL, without its headers and without linking it. */
+/* stress_opencl.c - allocates through OpenCL, without its headers and without linking it. */
 #include <errno.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* worker.c - threads that allocate and free at the moments of the plan. */
+/* worker.c - threads that allocate and free at the times of the plan. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,11 +12,11 @@
 #include "cli/stress/stress.h"
 
 enum {
-	BURST = 64,               /* events between two looks at the clock */
+	BURST = 64,               /* events between two readings of the clock */
 	NAP_MIN_NS = 50000,       /* above 20,000 events/s they are made in bursts */
-	NAP_MAX_NS = 100000000,   /* below a second; so that a stop is soon seen */
-	GRACE_NS = 100000000,     /* for what is due at the end */
-	DEBT_MAX_NS = 1000000000, /* more than that is not caught up with: we were suspended */
+	NAP_MAX_NS = 100000000,   /* short enough to notice a stop soon */
+	GRACE_NS = 100000000,     /* for events that are due at the end */
+	DEBT_MAX_NS = 1000000000, /* a longer delay is not caught up with: we were suspended */
 };
 
 struct worker {
@@ -27,19 +27,19 @@ struct worker {
 	pthread_t thread;
 	uint32_t number;
 	uint64_t start_ns, done;
-	uint64_t zero_ns; /* what moments count from: the start, unless it stood still */
-	void **blocks;    /* what it has and holds, the newest last */
+	uint64_t zero_ns; /* the origin of the times: the start, unless we were suspended */
+	void **blocks;    /* live blocks, the newest last */
 	size_t room;
-	_Atomic size_t held; /* of them; read by the others */
+	_Atomic size_t held; /* number of them; other workers read it */
 	bool refused;
-	uint64_t planned_frees; /* those that the ratio asks for */
+	uint64_t planned_frees; /* required by the ratio */
 	struct gt_stress_totals totals;
 } __attribute__((aligned(64)));
 
 struct run {
 	struct worker *workers;
 	uint32_t count;
-	_Atomic int refusal; /* the API's result, once there is no memory at all */
+	_Atomic int refusal; /* the API's result, once no memory can be allocated at all */
 	_Atomic bool refused;
 };
 
@@ -54,7 +54,7 @@ uint64_t gt_stress_moment_ns(const struct gt_stress_plan *plan, uint32_t worker,
 {
 	unsigned __int128 event = (unsigned __int128)n * plan->threads + worker;
 
-	/* up, so that it is due when its moment has come */
+	/* rounded up, so that it is due at that time */
 	return (uint64_t)((event * 1000000000u + plan->rate - 1) / plan->rate);
 }
 
@@ -73,7 +73,7 @@ uint64_t gt_stress_budget(const struct gt_stress_plan *plan, uint32_t worker)
 
 bool gt_stress_frees_next(const struct gt_stress_plan *plan, uint64_t allocations, uint64_t frees)
 {
-	/* a tenth is a little less than a tenth to a computer: ten of them make one all the same */
+	/* 0.1 is a little less than a tenth in binary: ten of them must still make one */
 	return (double)frees + 1 <= (double)allocations * plan->free_ratio + 1e-6;
 }
 
@@ -97,7 +97,7 @@ static void give_back(struct worker *w)
 	atomic_store_explicit(&w->held, held, memory_order_relaxed);
 }
 
-/* There is nothing that can be done: the run ends. */
+/* No memory at all: the run ends. */
 static void refuse(struct worker *w, int result)
 {
 	w->refused = true;
@@ -105,7 +105,7 @@ static void refuse(struct worker *w, int result)
 	atomic_store(&w->run->refused, true);
 }
 
-/* Memory has run out: all is given back, and it goes on. */
+/* Memory has run out: frees everything and continues. */
 static void clear(struct worker *w, int result)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
@@ -116,7 +116,7 @@ static void clear(struct worker *w, int result)
 		while (w->held)
 			give_back(w);
 	} else if (held_by_all(w->run)) {
-		nanosleep(&nap, NULL); /* the others will soon run out as well */
+		nanosleep(&nap, NULL); /* the others will run out soon as well */
 	} else {
 		refuse(w, result);
 	}
@@ -219,7 +219,7 @@ static void *work(void *context)
 	return NULL;
 }
 
-/* Signals are for the thread that waits. */
+/* Signals go to the waiting thread. */
 static int start(struct worker *w)
 {
 	sigset_t all, before;

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* end_report.c - the report at the end of `run` and `attach`: the recording's summary. */
+#include "cli/end_report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "cli/output.h"
+#include "judge/verdict.h"
+#include "replay/group_text.h"
+#include "replay/replay.h"
+#include "report/analyses.h"
+
+enum { PEAK_PART = 1000 };
+
+int gt_end_report_open(struct gt_view *v, const char *path, FILE *out, struct gt_error *error)
+{
+	static const struct gt_frames_options named, nameless = { .no_symbols = true };
+	struct gt_recording *recording;
+	struct gt_frames *frames;
+	int e = gt_recording_open(&recording, path, NULL, error);
+
+	if (e)
+		return e;
+	/* without symbols there is still a report */
+	e = gt_frames_new(&frames, recording, &named);
+	if (e)
+		e = gt_frames_new(&frames, recording, &nameless);
+	if (e) {
+		gt_recording_close(recording);
+		return gt_error_set(error, e, "cannot look at stacks");
+	}
+	*v = (struct gt_view){
+		.recording = recording,
+		.ledger = gt_replay_run(recording, &(struct gt_replay){ .tick = gt_progress_tick,
+									.samples = true,
+									.growth = true }),
+		.frames = frames,
+		.style = gt_terminal_style(out, GT_COLOR_AUTO),
+	};
+	gt_progress_end();
+	return 0;
+}
+
+void gt_end_report_close(struct gt_view *v)
+{
+	gt_frames_free(v->frames);
+	gt_ledger_free((struct gt_ledger *)v->ledger); /* const for those who draw */
+	gt_recording_close(v->recording);
+}
+
+/* What diff and baseline show later: leaks, and sites with a notable part of the peak. */
+static bool is_worth_a_name(const struct gt_ledger *l, const struct gt_site *s)
+{
+	return s->live || (s->bytes_at_peak && s->bytes_at_peak >= l->peak_bytes / PEAK_PART &&
+			   gt_kind_on_device((enum gt_kind)s->kind));
+}
+
+int gt_end_report_save_names(const struct gt_view *v, struct gt_error *error)
+{
+	const struct gt_ledger *l = v->ledger;
+	struct gt_legend *legend;
+	struct gt_rise *rises;
+	size_t count;
+	char *path;
+	int e;
+
+	if (!l->live.count && !l->peak_bytes)
+		return 0;
+	if (asprintf(&path, "%s/legend", gt_recording_path(v->recording)) < 0)
+		return gt_error_set(error, -ENOMEM, "out of memory");
+	legend = gt_legend_new();
+	for (size_t i = 0; i < l->site_count; i++)
+		if (is_worth_a_name(l, &l->sites[i]))
+			gt_frames_remember(v->frames, l->sites[i].stack, legend);
+	rises = gt_view_rises(l, &count);
+	for (size_t i = 0; i < count; i++)
+		gt_frames_remember(v->frames, l->sites[rises[i].site].stack, legend);
+	free(rises);
+	e = gt_legend_write(legend, path, error);
+	gt_legend_free(legend);
+	free(path);
+	return e;
+}
+
+void gt_end_report_print(const struct gt_view *v, FILE *out)
+{
+	struct gt_printer p;
+
+	gt_summary_text(v, out);
+	if (!v->verdict)
+		return;
+	gt_print_init(&p, out, &v->style);
+	gt_print_end(&p);
+	gt_verdict_text(v->verdict, &p);
+}

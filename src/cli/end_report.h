@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* end_report.h - the report at the end of `run` and `attach`: the recording's summary. */
+#pragma once
+
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "replay/view.h"
+
+/*
+ * Reads the whole recording into a view, in the style that suits `out`; shows progress on stderr if
+ * that takes long. The caller may set the verdict, which the summary includes.
+ */
+int gt_end_report_open(struct gt_view *v, const char *path, FILE *out, struct gt_error *error);
+void gt_end_report_close(struct gt_view *v);
+
+/* Stores the names of leaks in the recording: programs change, recordings travel. */
+int gt_end_report_save_names(const struct gt_view *v, struct gt_error *error);
+void gt_end_report_print(const struct gt_view *v, FILE *out);
