@@ -12,7 +12,7 @@ import tables
 ORDER = ["NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "OPTIONS", "CONFIGURATION", "ENVIRONMENT", "FILES",
          "EXIT STATUS", "EXAMPLES", "SEE ALSO"]
 
-USUAL_STATUS = "0 when all went well, 1 when something failed, 2 when it was called wrongly."
+USUAL_STATUS = "0 on success, 1 on failure, 2 on wrong usage."
 
 
 def escape(text):
