@@ -5,6 +5,11 @@
         run = case.gputrack("run", "-o", "a.gt", case.program("leaky"), env=case.pocl())
         assert run.status == 0
         leaks = case.report("a.gt", "leakage")
+
+Each test runs in a process of its own, beside others, with a folder and a HOME of its own. A module
+that says TOGETHER = True has its tests run one after another in one process, because they share
+something (a browser, a package). Tests that put probes into the kernel, which all traced programs run
+into, say so by @harness.alone or ALONE = True in their module: no other test of programs runs meanwhile.
 """
 import json
 import os
@@ -19,6 +24,12 @@ import tempfile
 def no_cores():
     """For `preexec`: what is going to crash leaves no core."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def alone(function):
+    """Marks a test that cannot run beside others."""
+    function.alone = True
+    return function
 
 
 class Skip(Exception):
@@ -57,13 +68,18 @@ class Case:
         self.build = pathlib.Path(build)
         self.name = name
         self.source = pathlib.Path(__file__).resolve().parents[2]
-        self.folder = None
+        self.folder = self.home = None
 
     def __enter__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gputrack-test-"))
+        self.home = tempfile.mkdtemp(prefix="gputrack-home-")
+        os.environ["HOME"] = self.home
+        # what PoCL has compiled once it need not compile for every test
+        os.environ.setdefault("POCL_CACHE_DIR", str(self.build / "pocl-cache"))
         return self
 
     def __exit__(self, kind, value, trace):
+        shutil.rmtree(self.home, ignore_errors=True)
         if kind is None or issubclass(kind, Skip) or not os.environ.get("KEEP"):
             shutil.rmtree(self.folder, ignore_errors=True)
         else:

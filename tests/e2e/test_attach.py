@@ -11,6 +11,8 @@ import sys
 import threading
 import time
 
+ALONE = True
+
 
 def need_root(case):
     if os.geteuid() != 0:

@@ -6,6 +6,7 @@ import shutil
 import stat
 import tempfile
 
+import harness
 from test_attach import Attached, Target, need_root
 
 NOBODY = 65534
@@ -144,6 +145,7 @@ def test_modes_do_not_depend_on_the_mask(case):
             shutil.rmtree(case.path("m.gt"))
 
 
+@harness.alone
 def test_what_root_follows_is_roots_own(case):
     need_root(case)
     target = Target(case)
@@ -159,6 +161,7 @@ def test_what_root_follows_is_roots_own(case):
         assert not stat.S_IMODE(path.lstat().st_mode) & 0o077, path
 
 
+@harness.alone
 def test_attach_leaves_a_users_folder_as_it_was(case):
     """What is put aside or cleared away there takes a right that attach gives up."""
     need_root(case)
@@ -232,6 +235,7 @@ def test_the_library_reads_its_environment_by_the_secure_way_alone(case):
             assert not found, path
 
 
+@harness.alone
 def test_a_program_gets_no_descriptor_of_ours(case):
     script = "ls -l /proc/self/fd | sed -n 's/.* -> //p' | grep -v /proc/ | sort"
     bare = case.run("sh", "-c", script).out.splitlines()

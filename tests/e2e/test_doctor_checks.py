@@ -7,6 +7,7 @@ import re
 import shutil
 import stat
 
+import harness
 from test_attach import need_root
 from test_boundaries import NOBODY, need_users
 
@@ -154,6 +155,7 @@ def small_cuda(case):
     return folder
 
 
+@harness.alone
 def test_attach_is_tried_as_root(case):
     need_root(case)
     found, works = attach_section(case)

@@ -17,6 +17,8 @@ from nsys_export import BACKTRACE, Export
 from pages import data_of, opened, page_of, recordings
 from test_plot import TITLES
 
+TOGETHER = True  # one browser
+
 
 def varints(text):
     value, shift = 0, 0

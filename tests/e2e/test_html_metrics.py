@@ -5,6 +5,8 @@ import os
 from browser import Browser
 from pages import data_of, opened, page_of
 
+TOGETHER = True  # one browser
+
 
 def measured(case, *program, csv="t.csv", recording="m.gt"):
     """A recording made with --csv; gives the CSVs, in order of their names."""

@@ -9,6 +9,7 @@ import subprocess
 import time
 from urllib.parse import urlsplit
 
+import harness
 from test_attach import need_root
 from test_html import Served, ask
 
@@ -87,6 +88,7 @@ def wait_for(condition, seconds=60):
     assert condition()
 
 
+@harness.alone
 def test_a_tracer_forgets_processes_that_have_ended(case):
     """attach follows one program after the other: what it holds is what is there."""
     need_root(case)

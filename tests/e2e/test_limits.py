@@ -3,6 +3,7 @@
 import pathlib
 
 from harness import SmallDisk
+import harness
 from test_attach import Attached, Target, need_root
 
 
@@ -96,6 +97,7 @@ def test_what_is_no_limit_is_wrong_usage(case):
             assert not list(case.folder.iterdir())
 
 
+@harness.alone
 def test_attach_stops_at_max_size_and_goes_on_following(case):
     need_root(case)
     target = Target(case)

@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 
-
+TOGETHER = True  # the package is made once
 MADE = {}  # by source folder: the package, for all tests of this run
 
 

@@ -5,7 +5,10 @@ import pathlib
 import shutil
 import subprocess
 
+import harness
 from test_attach import need_root
+
+TOGETHER = True  # one build of it
 
 
 def static(case):
@@ -32,6 +35,7 @@ def test_the_static_tool_needs_no_library_and_reads_recordings(case):
         assert case.run(tool, "report", "a.gt", "-a", analysis, "--format", "json").out == ours
 
 
+@harness.alone
 def test_the_static_tool_attaches(case):
     need_root(case)
     tool = static(case)

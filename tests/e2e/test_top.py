@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 
+ALONE = True
 PATIENCE_S = 60
 
 

@@ -1,11 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Compares every view of the synthetic recordings with what it was when somebody last looked.
-# Usage: check.sh BUILD_DIR [--rewrite]
+# Usage: check.sh BUILD_DIR [--rewrite | --list] [NAME...]
+# --list prints the names of all views; with NAMEs only these views are compared or rewritten.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "${1:?usage: check.sh BUILD_DIR [--rewrite]}" && pwd) || exit 2
-rewrite=${2:-}
+build=$(cd "${1:?usage: check.sh BUILD_DIR [--rewrite | --list] [NAME...]}" && pwd) || exit 2
+shift
+mode=
+case ${1:-} in --rewrite | --list) mode=$1; shift ;; esac
+only=" $* "
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
@@ -17,7 +21,11 @@ PATH=$build:$PATH # hints say `gputrack`, as for a user who has it there
 unset NO_COLOR DEBUGINFOD_URLS GPUTRACK_OPTIONS
 export GPUTRACK_CONFIG= TZ=UTC LC_ALL=C.UTF-8 TERM=xterm COLUMNS=80
 
-"$maker" "$work" || exit 2
+if [ "$mode" = --list ]; then
+	exec 2>/dev/null # there are no recordings to read
+else
+	"$maker" "$work" || exit 2
+fi
 cd "$work" || exit 2
 failed=0
 count=0
@@ -26,6 +34,14 @@ count=0
 golden() {
 	name=$1
 	shift
+	if [ "$mode" = --list ]; then
+		echo "$name"
+		return
+	fi
+	case $only in
+	"  " | *" $name "*) ;;
+	*) return ;;
+	esac
 	count=$((count + 1))
 	"$@" >"$work/out" 2>"$work/err"
 	status=$?
@@ -36,7 +52,7 @@ golden() {
 		{ echo "--- stderr"; cat "$work/err"; } >>"$work/out"
 	fi
 	[ $status -eq 0 ] || echo "--- status $status" >>"$work/out"
-	if [ "$rewrite" = --rewrite ]; then
+	if [ "$mode" = --rewrite ]; then
 		mkdir -p "$(dirname "$here/expected/$name")"
 		cp "$work/out" "$here/expected/$name"
 		echo "rewrote $name"
@@ -275,6 +291,8 @@ plot missing nowhere.csv
 plot bad-size leaks.gt --size 10x10
 golden plot/bad-name.txt "$gputrack" plot leaks.gt -o picture.jpeg
 golden usage/plot-help.txt "$gputrack" plot --help
+
+[ "$mode" != --list ] || exit 0
 
 # a report written with -o is what stdout would have had, and a failure leaves nothing behind
 "$gputrack" report leaks.gt -a leakage -o out.txt && cmp -s out.txt "$here/expected/leaks/leakage.txt" ||

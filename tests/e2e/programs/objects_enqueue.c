@@ -47,7 +47,7 @@ static void fill_buffer(struct bench *b, cl_event *event)
 
 static void copy_buffer(struct bench *b, cl_event *event)
 {
-	b->line = __LINE__ + 1;
+	b->line = __LINE__ + 2; /* where the call is */
 	b->err =
 		clEnqueueCopyBuffer(b->queue, b->buffer, b->other_buffer, 0, 0, 64, 0, NULL, event);
 }
