@@ -9,7 +9,7 @@
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/source.h"
-#include "judge/leak_text.h"
+#include "judge/leaks.h"
 #include "replay/replay.h"
 
 /* A line of the list has room for 4096 bytes, with what stands before the pattern. */

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "judge/leak_text.h"
+#include "judge/verdict.h"
 
-/* GitHub shows ten of a sort for each step; the last tells how many more there are. */
+/* GitHub shows ten annotations of a level per step; our last one says how many more there are. */
 enum { SHOWN = 9 };
 
-/* A command's data; a property has two more characters that end it. */
+/* A command's data, escaped; in a property two more characters need it. */
 static void put(FILE *out, const char *text, bool property)
 {
 	char *clean = gt_text_sanitize(text);
@@ -24,11 +24,11 @@ static void put(FILE *out, const char *text, bool property)
 	free(clean);
 }
 
-/* `frame` NULL: nowhere in the source. */
-static void put_mark(FILE *out, const struct gt_view *v, const char *sort,
+/* `frame` NULL: no place in the source. */
+static void put_mark(FILE *out, const struct gt_view *v, const char *level,
 		     const struct gt_frame *frame, const char *title, const char *text)
 {
-	fprintf(out, "::%s ", sort);
+	fprintf(out, "::%s ", level);
 	if (frame) {
 		char *file = gt_frame_file(v, frame);
 
@@ -48,7 +48,7 @@ static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *l
 {
 	char *title = gt_leak_title(leak), *text = gt_leak_text(v, leak);
 
-	/* the last line end would be an empty line in the mark */
+	/* the last line end would show as an empty line */
 	text[strlen(text) - 1] = '\0';
 	put_mark(out, v, gt_verdict_fails(v->verdict, leak) ? "error" : "warning",
 		 gt_leak_frame(v, leak), title, text);
@@ -59,21 +59,21 @@ static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *l
 void gt_leaks_github(const struct gt_view *v, FILE *out)
 {
 	const struct gt_leaks *leaks = &v->verdict->leaks;
-	char *doubt = gt_verdict_doubt(v->verdict), *kept = gt_verdict_residue(v->verdict);
+	char *doubt = gt_verdict_doubt(v->verdict), *residue = gt_verdict_residue(v->verdict);
 	size_t room = SHOWN, shown = 0;
 	char text[128];
 
 	if (doubt)
 		put_mark(out, v, "error", NULL, "gputrack", doubt);
-	if (kept)
-		put_mark(out, v, "error", NULL, "gputrack", kept);
-	room -= (doubt != NULL) + (kept != NULL) + v->verdict->over_peak;
+	if (residue)
+		put_mark(out, v, "error", NULL, "gputrack", residue);
+	room -= (doubt != NULL) + (residue != NULL) + v->verdict->over_peak;
 	free(doubt);
-	free(kept);
+	free(residue);
 	if (v->verdict->over_peak)
 		put_mark(out, v, "error", gt_peak_frame(v), "most of the peak is held here",
 			 gt_verdict_peak(text, v->verdict));
-	/* those that fail first: they must not be the ones left out */
+	/* those that fail come first: they must not be the ones left out */
 	for (int round = 0; round < 2; round++)
 		for (size_t i = 0; i < leaks->count; i++) {
 			const struct gt_leak *leak = &leaks->list[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* compare.c - what two recordings used: their peaks and who held them, their totals, what grows. */
-#include "judge/compare.h"
+#include "judge/difference.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "base/format.h"
 #include "base/mem.h"
 #include "replay/group_text.h"
-#include "judge/leaks.h"
 #include "replay/stack.h"
 
 enum { HOLDS_SHOWN = 5, FRAMES_SHOWN = 3 };
@@ -21,16 +20,16 @@ static int by_key(const void *a, const void *b)
 	return strcmp(x->key, y->key);
 }
 
-/* Sites of the same words are one. */
+/* Sites with the same words become one. */
 static void merge(struct gt_holds *h)
 {
-	size_t kept = 0;
+	size_t count = 0;
 
 	for (size_t i = 0; i < h->count; i++) {
-		struct gt_hold *last = kept ? &h->list[kept - 1] : NULL, one = h->list[i];
+		struct gt_hold *last = count ? &h->list[count - 1] : NULL, one = h->list[i];
 
 		if (!last || strcmp(last->key, one.key)) {
-			h->list[kept++] = one;
+			h->list[count++] = one;
 			continue;
 		}
 		last->count += one.count;
@@ -41,7 +40,7 @@ static void merge(struct gt_holds *h)
 		}
 		free(one.key);
 	}
-	h->count = kept;
+	h->count = count;
 }
 
 static void holds_init(struct gt_holds *h, const struct gt_view *v)
@@ -106,7 +105,7 @@ static int biggest_change_first(const void *a, const void *b)
 	return by_key(x->now ? x->now : x->before, y->now ? y->now : y->before);
 }
 
-/* Both lists go by key: side by side, the lower one first. */
+/* Both lists are sorted by key: walks them side by side, the lower key first. */
 static void pair_holds(struct gt_compare *c)
 {
 	size_t i = 0, k = 0;
@@ -149,7 +148,7 @@ static void free_keys(char **keys, size_t count)
 	free(keys);
 }
 
-/* They are few. */
+/* The keys are few enough to search one by one. */
 static bool has_key(char **keys, size_t count, const char *key)
 {
 	for (size_t i = 0; i < count; i++)
@@ -158,13 +157,13 @@ static bool has_key(char **keys, size_t count, const char *key)
 	return false;
 }
 
-static void add_rises(struct gt_compare *c, enum gt_rise_sort sort, const struct gt_rise *rises,
+static void add_rises(struct gt_compare *c, enum gt_rise_change change, const struct gt_rise *rises,
 		      char **keys, size_t count, char **others, size_t other_count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (has_key(others, other_count, keys[i]) == (sort == GT_RISE_SAME)) {
-			c->rises[c->rise_count++] = (struct gt_rise_row){ sort, &rises[i] };
-			c->counts[sort]++;
+		if (has_key(others, other_count, keys[i]) == (change == GT_RISE_SAME)) {
+			c->rises[c->rise_count++] = (struct gt_rise_row){ change, &rises[i] };
+			c->counts[change]++;
 		}
 }
 
@@ -269,29 +268,29 @@ static void put_peak(struct gt_printer *p, const struct gt_compare *c, size_t mo
 static const struct {
 	const char *name, *title;
 	enum gt_paint paint;
-} rise_sorts[GT_RISE_SORTS] = {
+} rise_changes[GT_RISE_CHANGES] = {
 	[GT_RISE_NEW] = { "new", "GROWING", GT_RED },
 	[GT_RISE_SAME] = { "same", "GROWING AS BEFORE", GT_YELLOW },
 	[GT_RISE_FIXED] = { "fixed", "NO LONGER GROWING", GT_GREEN },
 };
 
-static const struct gt_view *view_of(const struct gt_compare *c, enum gt_rise_sort sort)
+static const struct gt_view *view_of(const struct gt_compare *c, enum gt_rise_change change)
 {
-	return sort == GT_RISE_FIXED ? c->old_view : c->new_view;
+	return change == GT_RISE_FIXED ? c->old_view : c->new_view;
 }
 
-static void put_rises(struct gt_printer *p, const struct gt_compare *c, enum gt_rise_sort sort,
+static void put_rises(struct gt_printer *p, const struct gt_compare *c, enum gt_rise_change change,
 		      const struct gt_rise_row *rows, size_t most)
 {
-	const struct gt_view *v = view_of(c, sort);
-	size_t count = c->counts[sort], shown = count < most ? count : most;
+	const struct gt_view *v = view_of(c, change);
+	size_t count = c->counts[change], shown = count < most ? count : most;
 
 	if (!count)
 		return;
 	gt_print_end(p);
-	gt_print_put(p, rise_sorts[sort].paint, "%s", rise_sorts[sort].title);
+	gt_print_put(p, rise_changes[change].paint, "%s", rise_changes[change].title);
 	gt_print_put(p, GT_BOLD, "  %zu %s%s", count, gt_plural(count, "call site", "call sites"),
-		     sort == GT_RISE_NEW ? " that did not before" : "");
+		     change == GT_RISE_NEW ? " that did not before" : "");
 	gt_print_end(p);
 	for (size_t i = 0; i < shown; i++) {
 		gt_print_tab(p, 4);
@@ -308,8 +307,9 @@ void gt_compare_text(struct gt_printer *p, const struct gt_compare *c, size_t mo
 	size_t at = 0;
 
 	put_peak(p, c, most ? most : HOLDS_SHOWN);
-	for (int sort = 0; sort < GT_RISE_SORTS; at += c->counts[sort++])
-		put_rises(p, c, (enum gt_rise_sort)sort, &c->rises[at], most ? most : HOLDS_SHOWN);
+	for (int change = 0; change < GT_RISE_CHANGES; at += c->counts[change++])
+		put_rises(p, c, (enum gt_rise_change)change, &c->rises[at],
+			  most ? most : HOLDS_SHOWN);
 }
 
 static void totals_json(struct gt_json *j, const char *key, const struct gt_ledger *l)
@@ -355,11 +355,11 @@ static void kind_json(struct gt_json *j, uint8_t api, uint8_t kind)
 
 static void rise_json(struct gt_json *j, const struct gt_compare *c, const struct gt_rise_row *row)
 {
-	const struct gt_view *v = view_of(c, row->sort);
+	const struct gt_view *v = view_of(c, row->change);
 	const struct gt_site *s = site_of(v, row->rise);
 
 	gt_json_object(j, NULL);
-	gt_json_text(j, "change", rise_sorts[row->sort].name);
+	gt_json_text(j, "change", rise_changes[row->change].name);
 	kind_json(j, s->api, s->kind);
 	gt_json_text(j, "unit", row->rise->bytes ? "bytes" : "resources");
 	gt_json_real(j, "per_second", row->rise->per_second);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* difference.c - two recordings: what leaks now and did not, what no longer does, what they used.
- */
+/* difference.c - two recordings compared: what leaks now and did not, what no longer leaks. */
 #include "judge/difference.h"
 
 #include <inttypes.h>
@@ -19,7 +18,7 @@ enum { TOP_DEFAULT = 20, FRAMES_SHOWN = 3 };
 static const struct {
 	const char *name, *title;
 	enum gt_paint paint;
-} sorts[] = {
+} changes[] = {
 	[GT_DIFF_NEW] = { "new", "NEW", GT_RED },
 	[GT_DIFF_GREW] = { "grew", "GREW", GT_RED },
 	[GT_DIFF_SHRANK] = { "shrank", "SHRANK", GT_YELLOW },
@@ -37,8 +36,8 @@ static uint64_t bytes_of(const struct gt_leak *leak)
 	return leak ? leak->bytes : 0;
 }
 
-/* More of either is growth: what shrinks in number and grows in bytes is no better. */
-static enum gt_change_sort sort_of(const struct gt_leak *before, const struct gt_leak *now)
+/* More bytes or more resources is growth, even if there is less of the other. */
+static enum gt_leak_change change_of(const struct gt_leak *before, const struct gt_leak *now)
 {
 	if (!before)
 		return GT_DIFF_NEW;
@@ -57,8 +56,8 @@ static int biggest_change_first(const void *a, const void *b)
 	uint64_t p = gt_distance(bytes_of(x->before), bytes_of(x->now));
 	uint64_t q = gt_distance(bytes_of(y->before), bytes_of(y->now));
 
-	if (x->sort != y->sort)
-		return (int)x->sort - (int)y->sort;
+	if (x->change != y->change)
+		return (int)x->change - (int)y->change;
 	if (p != q)
 		return p > q ? -1 : 1;
 	p = gt_distance(count_of(x->before), count_of(x->now));
@@ -72,8 +71,10 @@ static void add_row(struct gt_diff *d, const struct gt_leak *before, const struc
 {
 	struct gt_diff_row *row = &d->rows[d->count++];
 
-	*row = (struct gt_diff_row){ .sort = sort_of(before, now), .before = before, .now = now };
-	d->counts[row->sort]++;
+	*row = (struct gt_diff_row){ .change = change_of(before, now),
+				     .before = before,
+				     .now = now };
+	d->counts[row->change]++;
 }
 
 void gt_diff_init(struct gt_diff *d, const struct gt_view *old_view, const struct gt_view *new_view)
@@ -81,7 +82,7 @@ void gt_diff_init(struct gt_diff *d, const struct gt_view *old_view, const struc
 	*d = (struct gt_diff){ .old_view = old_view, .new_view = new_view };
 	gt_leaks_init(&d->before, old_view);
 	gt_leaks_init(&d->now, new_view);
-	gt_compare_init(&d->use, old_view, new_view);
+	gt_compare_init(&d->used, old_view, new_view);
 	d->rows = gt_alloc((d->before.count + d->now.count) * sizeof *d->rows);
 	for (size_t i = 0; i < d->now.count; i++)
 		add_row(d, gt_leaks_find(&d->before, d->now.list[i].key), &d->now.list[i]);
@@ -95,7 +96,7 @@ void gt_diff_fini(struct gt_diff *d)
 {
 	gt_leaks_fini(&d->before);
 	gt_leaks_fini(&d->now);
-	gt_compare_fini(&d->use);
+	gt_compare_fini(&d->used);
 	free(d->rows);
 }
 
@@ -110,7 +111,7 @@ static void put_row(struct gt_printer *p, const struct gt_diff *d, const struct 
 	gt_put_change(p, count_of(row->before), count_of(row->now), false, 20);
 	gt_print_tab(p, 22);
 	gt_print_put(p, GT_PLAIN, "%s", gt_kind_count(a, (enum gt_kind)leak->kind, leak->count));
-	if (both && row->sort != GT_DIFF_SAME)
+	if (both && row->change != GT_DIFF_SAME)
 		gt_print_put(p, GT_DIM, " (were %s, %s)", gt_format_count(b, row->before->count),
 			     gt_format_bytes(c, row->before->bytes));
 	gt_print_put(p, GT_PLAIN, " by %s (%s)", gt_function_words(a, leak->function),
@@ -156,26 +157,26 @@ void gt_diff_text(const struct gt_diff *d, FILE *out)
 	gt_print_end(&p);
 	put_recording(&p, "old", d->old_view, &d->before);
 	put_recording(&p, "new", d->new_view, &d->now);
-	for (int sort = 0; sort < GT_DIFF_COUNT; at += d->counts[sort++]) {
-		size_t shown = d->counts[sort] < most ? d->counts[sort] : most;
+	for (int change = 0; change < GT_DIFF_COUNT; at += d->counts[change++]) {
+		size_t shown = d->counts[change] < most ? d->counts[change] : most;
 
-		/* what did not change is no news: its number is enough */
-		if (!d->counts[sort])
+		/* for sites that did not change the number is enough */
+		if (!d->counts[change])
 			continue;
 		gt_print_end(&p);
-		gt_print_put(&p, sorts[sort].paint, "%s", sorts[sort].title);
-		gt_print_put(&p, GT_BOLD, "  %zu %s", d->counts[sort],
-			     gt_plural(d->counts[sort], "call site", "call sites"));
+		gt_print_put(&p, changes[change].paint, "%s", changes[change].title);
+		gt_print_put(&p, GT_BOLD, "  %zu %s", d->counts[change],
+			     gt_plural(d->counts[change], "call site", "call sites"));
 		gt_print_end(&p);
-		if (sort == GT_DIFF_SAME)
+		if (change == GT_DIFF_SAME)
 			continue;
 		for (size_t i = 0; i < shown; i++)
 			put_row(&p, d, &d->rows[at + i]);
-		if (shown < d->counts[sort])
+		if (shown < d->counts[change])
 			gt_print_wrap(&p, GT_DIM, 22, "and %zu more: --top N shows them",
-				      d->counts[sort] - shown);
+				      d->counts[change] - shown);
 	}
-	gt_compare_text(&p, &d->use, (size_t)d->new_view->top);
+	gt_compare_text(&p, &d->used, (size_t)d->new_view->top);
 	if (!d->counts[GT_DIFF_NEW] && !d->counts[GT_DIFF_GREW] && !has_gaps(d)) {
 		gt_print_end(&p);
 		gt_print_wrap(&p, GT_GREEN, 0, "Nothing leaks that did not before.");
@@ -195,7 +196,7 @@ static void row_json(struct gt_json *j, const struct gt_diff *d, const struct gt
 	const struct gt_leak *leak = row->now ? row->now : row->before;
 
 	gt_json_object(j, NULL);
-	gt_json_text(j, "change", sorts[row->sort].name);
+	gt_json_text(j, "change", changes[row->change].name);
 	gt_json_text(j, "api", gt_api_keys[leak->api]);
 	gt_json_text(j, "kind", gt_kinds[leak->kind].name);
 	gt_json_text(j, "type", gt_kinds[leak->kind].type[leak->api]);
@@ -217,10 +218,10 @@ void gt_diff_json(const struct gt_diff *d, FILE *out)
 	gt_json_text(&j, "new", gt_recording_path(d->new_view->recording));
 	gt_json_bool(&j, "gaps", has_gaps(d));
 	gt_json_line(&j, "counts");
-	for (int sort = 0; sort < GT_DIFF_COUNT; sort++)
-		gt_json_uint(&j, sorts[sort].name, d->counts[sort]);
+	for (int change = 0; change < GT_DIFF_COUNT; change++)
+		gt_json_uint(&j, changes[change].name, d->counts[change]);
 	gt_json_end(&j);
-	gt_compare_json(&j, &d->use);
+	gt_compare_json(&j, &d->used);
 	gt_json_array(&j, "sites");
 	for (size_t i = 0; i < d->count; i++)
 		row_json(&j, d, &d->rows[i]);

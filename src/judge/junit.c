@@ -6,8 +6,7 @@
 
 #include "base/format.h"
 #include "base/text.h"
-#include "judge/leak_names.h"
-#include "judge/leak_text.h"
+#include "judge/verdict.h"
 
 static void attribute(FILE *out, const char *name, const char *value)
 {
@@ -77,7 +76,7 @@ static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *l
 	free(excuse);
 }
 
-/* A case that is no call site's; `text` NULL: all is well. */
+/* A case for the whole program; `text` NULL: it passed. */
 static void put_whole(FILE *out, const char *name, const char *element, const char *type,
 		      const char *text)
 {
@@ -93,16 +92,16 @@ static void put_whole(FILE *out, const char *name, const char *element, const ch
 
 static void put_wholes(FILE *out, const struct gt_verdict *verdict)
 {
-	char peak[128], *doubt = gt_verdict_doubt(verdict), *kept = gt_verdict_residue(verdict);
+	char peak[128], *doubt = gt_verdict_doubt(verdict), *residue = gt_verdict_residue(verdict);
 
 	put_whole(out, "leaks", "error", "untracked", doubt);
 	if (verdict->options.max_peak)
 		put_whole(out, "peak", "failure", "peak",
 			  verdict->over_peak ? gt_verdict_peak(peak, verdict) : NULL);
 	if (gt_limits_of_residue(verdict->options.limits))
-		put_whole(out, "residue", "failure", "residue", kept);
+		put_whole(out, "residue", "failure", "residue", residue);
 	free(doubt);
-	free(kept);
+	free(residue);
 }
 
 struct counts {
@@ -113,15 +112,15 @@ static struct counts count_cases(const struct gt_view *v)
 {
 	const struct gt_leaks *leaks = &v->verdict->leaks;
 	const struct gt_verdict_options *asked = &v->verdict->options;
-	char *doubt = gt_verdict_doubt(v->verdict), *kept = gt_verdict_residue(v->verdict);
+	char *doubt = gt_verdict_doubt(v->verdict), *residue = gt_verdict_residue(v->verdict);
 	struct counts c = {
 		.tests = leaks->count + 1 + !!asked->max_peak + gt_limits_of_residue(asked->limits),
-		.failures = !!kept + v->verdict->over_peak,
+		.failures = !!residue + v->verdict->over_peak,
 		.errors = !!doubt,
 	};
 
 	free(doubt);
-	free(kept);
+	free(residue);
 	for (size_t i = 0; i < leaks->count; i++) {
 		bool fails = gt_verdict_fails(v->verdict, &leaks->list[i]);
 		char *excuse = gt_leak_excuse(v, &leaks->list[i]);
@@ -149,7 +148,7 @@ void gt_leaks_junit(const struct gt_view *v, FILE *out)
 		"  <testsuite name=\"gputrack\"%s skipped=\"%zu\" time=\"%" PRIu64 ".%03" PRIu64
 		"\"",
 		counts, counts, c.skipped, ns / 1000000000, ns / 1000000 % 1000);
-	/* JUnit's own form has no zone: cut it off */
+	/* JUnit's timestamps have no time zone: cut it off */
 	gt_format_moment(moment, gt_recording_start_real_ns(v->recording));
 	moment[sizeof "2026-03-01T12:00:00" - 1] = '\0';
 	attribute(out, "timestamp", moment);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* leaks.c - what leaked, by call sites that can be told again in another recording. */
+/* leaks.c - leaks by call sites that another recording can recognise, their names and words. */
 #include "judge/leaks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "judge/verdict.h"
+#include "replay/group_text.h"
 #include "replay/running.h"
 
 /* Fields end in bytes that no name has: 1 within a frame, 2 after it. */
@@ -49,7 +52,8 @@ static int biggest_first(const void *a, const void *b)
 	return strcmp(x->key, y->key);
 }
 
-/* What one group adds; groups come biggest first, so the first of a key is its biggest. */
+/* What one group adds to a leak. Groups come biggest first, so the first with a key is its biggest.
+ */
 struct part {
 	struct gt_leak leak;
 	const struct gt_site *site;
@@ -64,6 +68,7 @@ static int by_key_and_order(const void *a, const void *b)
 	return o ? o : (x->order > y->order) - (x->order < y->order);
 }
 
+/* Counts the resources of processes that are still running. */
 static void add_held(struct gt_leak *leak, const struct gt_group *g, struct gt_running *running)
 {
 	for (size_t i = 0; i < g->count; i++) {
@@ -98,7 +103,7 @@ static struct part *parts_of(const struct gt_view *v, const struct gt_groups *gr
 	return parts;
 }
 
-/* Where the ledger's sites went, after the list has its final order. */
+/* Maps the ledger's sites to their leaks, once the list has its final order. */
 static void index_sites(struct gt_leaks *leaks, const struct gt_ledger *l, const struct part *parts,
 			size_t count, char **keys)
 {
@@ -114,20 +119,20 @@ static void index_sites(struct gt_leaks *leaks, const struct gt_ledger *l, const
 	}
 }
 
-static uint64_t beyond(uint64_t now, uint64_t before)
+static uint64_t excess(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
 }
 
-/* What counts of it, by what the baseline had and whether it is suppressed. */
-static void weigh(struct gt_leak *leak)
+/* Works out how much of a leak counts: none if suppressed, else what exceeds the baseline. */
+static void count_new(struct gt_leak *leak)
 {
-	bool none = leak->suppressed;
+	bool hidden = leak->suppressed;
 
-	leak->new_count = none ? 0 : beyond(leak->count, leak->old_count);
-	leak->new_bytes = none ? 0 : beyond(leak->bytes, leak->old_bytes);
-	leak->left_count = none ? 0 : beyond(leak->count, leak->old_count + leak->held_count);
-	leak->left_bytes = none ? 0 : beyond(leak->bytes, leak->old_bytes + leak->held_bytes);
+	leak->new_count = hidden ? 0 : excess(leak->count, leak->old_count);
+	leak->new_bytes = hidden ? 0 : excess(leak->bytes, leak->old_bytes);
+	leak->left_count = hidden ? 0 : excess(leak->count, leak->old_count + leak->held_count);
+	leak->left_bytes = hidden ? 0 : excess(leak->bytes, leak->old_bytes + leak->held_bytes);
 }
 
 void gt_leaks_init(struct gt_leaks *leaks, const struct gt_view *v)
@@ -157,7 +162,7 @@ void gt_leaks_init(struct gt_leaks *leaks, const struct gt_view *v)
 		}
 	}
 	for (size_t i = 0; i < leaks->count; i++)
-		weigh(&leaks->list[i]);
+		count_new(&leaks->list[i]);
 	qsort(leaks->list, leaks->count, sizeof *leaks->list, biggest_first);
 	index_sites(leaks, v->ledger, parts, groups.count, keys);
 	free(keys);
@@ -201,7 +206,7 @@ void gt_leaks_suppress(struct gt_leaks *leaks, const struct gt_view *v,
 		leak->suppressed = s;
 		s->count += leak->count;
 		s->bytes += leak->bytes;
-		weigh(leak);
+		count_new(leak);
 	}
 }
 
@@ -215,26 +220,268 @@ void gt_leaks_subtract(struct gt_leaks *leaks, const struct gt_leaks *old)
 			continue;
 		leak->old_count = before->count;
 		leak->old_bytes = before->bytes;
-		weigh(leak);
+		count_new(leak);
 	}
 }
 
 void gt_leaks_filter(const struct gt_leaks *leaks, const struct gt_ledger *l,
 		     struct gt_groups *groups)
 {
-	size_t kept = 0;
+	size_t left = 0;
 
 	for (size_t i = 0; leaks && i < groups->count; i++) {
 		struct gt_group g = groups->list[i];
 		const struct gt_leak *leak = &leaks->list[leaks->of_site[g.site - l->sites] - 1];
 
 		if (leak->new_count || leak->new_bytes) {
-			groups->list[kept++] = g;
+			groups->list[left++] = g;
 			continue;
 		}
 		groups->object_count -= g.count;
 		groups->bytes -= g.bytes;
 	}
 	if (leaks)
-		groups->count = kept;
+		groups->count = left;
+}
+
+char *gt_leak_title(const struct gt_leak *leak)
+{
+	char kind[GT_KIND_TEXT], words[GT_KIND_TEXT], bytes[GT_FORMAT_MAX], *text;
+
+	gt_kind_count(kind, (enum gt_kind)leak->kind, leak->count);
+	gt_format_bytes(bytes, leak->bytes);
+	if (asprintf(&text, "%s %s %s (%s)%s%s", kind,
+		     leak->held_count < leak->count ? "leaked by" :
+						      "alive in programs that went on, made by",
+		     gt_function_words(words, leak->function), gt_api_names[leak->api],
+		     leak->bytes ? ": " : "", leak->bytes ? bytes : "") < 0)
+		return gt_strdup(kind);
+	return text;
+}
+
+char *gt_leak_excuse(const struct gt_view *v, const struct gt_leak *leak)
+{
+	char *text = NULL;
+	int length = 0;
+
+	if (leak->suppressed)
+		length = asprintf(&text, "suppressed by %s:%u %s", leak->suppressed->file,
+				  leak->suppressed->line, leak->suppressed->text);
+	else if (!leak->new_count && !leak->new_bytes)
+		length = asprintf(&text, "in %s already", v->verdict->options.baseline_path);
+	return length < 0 ? NULL : text;
+}
+
+static void put_frame(FILE *out, const struct gt_view *v, const struct gt_frame *frame)
+{
+	char *file = frame->file ? gt_frame_file(v, frame) : NULL;
+
+	if (frame->function)
+		fprintf(out, "  %s", frame->function);
+	else
+		fprintf(out, "  %s+0x%" PRIx64, frame->module ? frame->module : "", frame->offset);
+	if (file)
+		fprintf(out, " (%s:%" PRIu32 ")", file, frame->line);
+	putc('\n', out);
+	free(file);
+}
+
+char *gt_leak_text(const struct gt_view *v, const struct gt_leak *leak)
+{
+	const struct gt_frame *frames;
+	size_t size, count = gt_frames_get(v->frames, leak->stack, &frames);
+	char *text = NULL, *title = gt_leak_title(leak);
+	FILE *out = gt_memstream(&text, &size);
+
+	fprintf(out, "%s\n", title);
+	if (leak->old_count)
+		fprintf(out, "%" PRIu64 " and %" PRIu64 " bytes in %s already\n", leak->old_count,
+			leak->old_bytes, v->verdict->options.baseline_path);
+	for (size_t i = 0; i < count; i++)
+		put_frame(out, v, &frames[i]);
+	if (!count)
+		fputs("  (no stack was recorded)\n", out);
+	gt_memstream_close(out);
+	free(title);
+	return text;
+}
+
+static const struct gt_frame *frame_of(const struct gt_view *v, uint32_t stack)
+{
+	const struct gt_frame *frames, *first = NULL;
+	size_t count = gt_frames_get(v->frames, stack, &frames);
+
+	for (size_t i = 0; i < count; i++) {
+		char *file;
+		bool below;
+
+		if (!frames[i].file || !frames[i].line)
+			continue;
+		file = gt_frame_file(v, &frames[i]);
+		below = *file != '/';
+		free(file);
+		if (below)
+			return &frames[i];
+		if (!first)
+			first = &frames[i];
+	}
+	return first;
+}
+
+const struct gt_frame *gt_leak_frame(const struct gt_view *v, const struct gt_leak *leak)
+{
+	return frame_of(v, leak->stack);
+}
+
+const struct gt_frame *gt_peak_frame(const struct gt_view *v)
+{
+	const struct gt_site *most = NULL;
+
+	for (size_t i = 0; i < v->ledger->site_count; i++) {
+		const struct gt_site *site = &v->ledger->sites[i];
+
+		if (gt_kind_on_device((enum gt_kind)site->kind) &&
+		    (!most || site->bytes_at_peak > most->bytes_at_peak))
+			most = site;
+	}
+	return most ? frame_of(v, most->stack) : NULL;
+}
+
+char *gt_frame_file(const struct gt_view *v, const struct gt_frame *frame)
+{
+	return gt_strdup(gt_style_relative(&v->style, frame->file));
+}
+
+const char *gt_leak_name(const struct gt_view *v, const struct gt_leak *leak)
+{
+	const struct gt_frame **frames;
+	size_t count = gt_frames_brief(v->frames, leak->stack, &frames);
+	const char *name = NULL;
+
+	for (size_t i = 0; i < count && !name; i++)
+		name = frames[i]->function;
+	if (!name && count)
+		name = frames[0]->module;
+	free(frames);
+	return name ? name : gt_function_names[leak->function];
+}
+
+/* A leak and the name it has so far. */
+struct named {
+	const struct gt_leak *leak;
+	char *name;
+	const struct gt_frame **frames;
+	size_t count, used; /* frames in all, and those that the name has used up */
+};
+
+static const char *next_function(struct named *n)
+{
+	while (n->used < n->count)
+		if (n->frames[n->used++]->function)
+			return n->frames[n->used - 1]->function;
+	return NULL;
+}
+
+static struct named first_name(const struct gt_view *v, const struct gt_leak *leak)
+{
+	struct named n = { .leak = leak, .name = gt_strdup(gt_leak_name(v, leak)) };
+
+	n.count = gt_frames_brief(v->frames, leak->stack, &n.frames);
+	next_function(&n);
+	return n;
+}
+
+/* False when there are no more callers. */
+static bool add_caller(struct named *n)
+{
+	const char *function = next_function(n);
+	char *longer;
+
+	if (!function || asprintf(&longer, "%s < %s", n->name, function) < 0)
+		return false;
+	free(n->name);
+	n->name = longer;
+	return true;
+}
+
+static void add_number(struct named *n, size_t number)
+{
+	char *longer;
+
+	if (asprintf(&longer, "%s #%zu", n->name, number) < 0)
+		return;
+	free(n->name);
+	n->name = longer;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+
+	if (x->leak->api != y->leak->api)
+		return x->leak->api - y->leak->api;
+	if (x->leak->kind != y->leak->kind)
+		return x->leak->kind - y->leak->kind;
+	return strcmp(x->name, y->name);
+}
+
+/* Ties go by key, so that the order is the same in every recording. */
+static int by_name_and_key(const void *a, const void *b)
+{
+	int order = by_name(a, b);
+
+	return order ? order :
+		       strcmp(((const struct named *)a)->leak->key,
+			      ((const struct named *)b)->leak->key);
+}
+
+/* How many entries, from the first on, have the name of the first. */
+static size_t count_same(const struct named *list, size_t count)
+{
+	size_t same = 1;
+
+	while (same < count && !by_name(&list[0], &list[same]))
+		same++;
+	return same;
+}
+
+/* Adds a caller to every name that occurs more than once; false if no name has changed. */
+static bool add_callers(struct named *list, size_t count)
+{
+	bool some = false;
+
+	qsort(list, count, sizeof *list, by_name_and_key);
+	for (size_t i = 0, same; i < count; i += same) {
+		same = count_same(list + i, count - i);
+		for (size_t k = 0; same > 1 && k < same; k++)
+			some |= add_caller(&list[i + k]);
+	}
+	return some;
+}
+
+static void add_numbers(struct named *list, size_t count)
+{
+	for (size_t i = 0, same; i < count; i += same) {
+		same = count_same(list + i, count - i);
+		for (size_t k = 1; k < same; k++)
+			add_number(&list[i + k], k + 1);
+	}
+}
+
+char **gt_leak_names(const struct gt_view *v, const struct gt_leaks *leaks)
+{
+	struct named *list = gt_alloc(leaks->count * sizeof *list);
+	char **names = gt_alloc(leaks->count * sizeof *names);
+
+	for (size_t i = 0; i < leaks->count; i++)
+		list[i] = first_name(v, &leaks->list[i]);
+	while (add_callers(list, leaks->count))
+		continue;
+	add_numbers(list, leaks->count);
+	for (size_t i = 0; i < leaks->count; i++) {
+		names[list[i].leak - leaks->list] = list[i].name;
+		free(list[i].frames);
+	}
+	free(list);
+	return names;
 }

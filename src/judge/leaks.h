@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaks.h - what leaked, by call sites that can be told again in another recording.
+ * leaks.h - leaks by call sites that another recording can recognise, their names and words.
  *
- * The ledger's sites are stacks of addresses. Here a site is its words: API, kind, the API's
- * function, and of each frame its function and the name of its file without folder and line. So a
- * line that moved, another folder or another machine make no new site; two calls of one function
- * within one other function are one. A frame without names is its module's name and offset.
+ * The ledger's sites are stacks of addresses. Here a site is its words: the API, the kind, the
+ * API's function, and for each frame its function and the name of its file without folder and line.
+ * So neither a line that moved nor another folder or machine makes a new site, and two calls of one
+ * function within another are one site. A frame without names is its module's name and offset.
  */
 #pragma once
 
@@ -19,11 +19,11 @@ struct gt_leak {
 	uint16_t function;
 	uint32_t stack; /* of the biggest of the ledger's sites in it */
 	uint64_t count, bytes;
-	uint64_t held_count, held_bytes; /* of these what programs hold that go on */
-	uint64_t old_count, old_bytes;   /* what the baseline had of it */
-	uint64_t new_count, new_bytes;   /* what counts: beyond the baseline, not suppressed */
-	uint64_t left_count, left_bytes; /* … of what programs left that have ended */
-	const struct gt_suppression *suppressed; /* NULL: by none */
+	uint64_t held_count, held_bytes; /* of these, held by processes still running */
+	uint64_t old_count, old_bytes;   /* in the baseline */
+	uint64_t new_count, new_bytes;   /* beyond the baseline and not suppressed: these count */
+	uint64_t left_count, left_bytes; /* … of processes that have ended */
+	const struct gt_suppression *suppressed; /* by this; NULL: not suppressed */
 };
 
 struct gt_leaks {
@@ -33,22 +33,47 @@ struct gt_leaks {
 	uint32_t *of_site; /* by the ledger's site: its leak + 1 */
 };
 
-/* A site's words; GT_FN_NONE: whatever function of the API it calls. The caller frees them. */
+/* A site's words; GT_FN_NONE leaves the API's function out. The caller frees them. */
 char *gt_site_key(const struct gt_view *v, const struct gt_site *site, uint16_t function);
 
-/* All that is alive at the end of v->ledger. Needs v->frames. */
+/* Everything alive at the end of v->ledger. Needs v->frames. */
 void gt_leaks_init(struct gt_leaks *leaks, const struct gt_view *v);
 void gt_leaks_fini(struct gt_leaks *leaks);
 
-/* NULL when there is none with these words. */
+/* NULL when no leak has these words. */
 struct gt_leak *gt_leaks_find(const struct gt_leaks *leaks, const char *key);
 
-/* Takes out what the suppressions fit, and counts it in them. */
+/* Leaks that a suppression matches no longer count; the suppression counts them instead. */
 void gt_leaks_suppress(struct gt_leaks *leaks, const struct gt_view *v,
 		       struct gt_suppressions *suppressions);
-/* Takes out what `old` had already. */
+/* What `old` leaked already no longer counts. */
 void gt_leaks_subtract(struct gt_leaks *leaks, const struct gt_leaks *old);
 
-/* Leaves only groups that count, as whole as they were; NULL leaves all. */
+/* Removes the groups that do not count and leaves the others whole; NULL removes none. */
 void gt_leaks_filter(const struct gt_leaks *leaks, const struct gt_ledger *l,
 		     struct gt_groups *groups);
+
+/* "20 events leaked by clEnqueueTask (OpenCL)", and the bytes if any; the caller frees it. */
+char *gt_leak_title(const struct gt_leak *leak);
+/* The title, how much the baseline had, and the stack, one frame a line. The caller frees it. */
+char *gt_leak_text(const struct gt_view *v, const struct gt_leak *leak);
+/* Why it does not count: "suppressed by FILE:LINE leak:…", "in OLD.gt already"; NULL: it counts. */
+char *gt_leak_excuse(const struct gt_view *v, const struct gt_leak *leak);
+
+/* All leaks, for continuous integration; these need v->verdict. */
+gt_view_fn gt_leaks_junit, gt_leaks_sarif, gt_leaks_github;
+
+/* The frame to point at: the innermost below the current folder, else with a file; NULL: none. */
+const struct gt_frame *gt_leak_frame(const struct gt_view *v, const struct gt_leak *leak);
+/* The same for the site that held most at the peak. */
+const struct gt_frame *gt_peak_frame(const struct gt_view *v);
+/* Its file, relative to the current folder if below it; the caller frees it. */
+char *gt_frame_file(const struct gt_view *v, const struct gt_frame *frame);
+/* A name for the site: its innermost function, else its module, else the API's function. */
+const char *gt_leak_name(const struct gt_view *v, const struct gt_leak *leak);
+/*
+ * A name for each leak, in the order of the list, that is unique within its API and kind: the
+ * function, as many callers as it takes, and a number if callers do not suffice. The same leaks
+ * have the same names in every recording. The caller frees each name and the list.
+ */
+char **gt_leak_names(const struct gt_view *v, const struct gt_leaks *leaks);

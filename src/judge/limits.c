@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* limits.c - how much may leak: what --fail-on-leak=SPEC says. */
+/* limits.c - how much may leak: parses --fail-on-leak=SPEC. */
 #include "judge/limits.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "base/format.h"
 #include "base/mem.h"
 
-/* A mistake at `at`, whose `size` bytes are shown. */
+/* Reports a mistake at `at` and shows its `size` bytes. */
 static int wrong(struct gt_error *error, const char *spec, const char *at, size_t size,
 		 const char *what)
 {
@@ -18,7 +18,7 @@ static int wrong(struct gt_error *error, const char *spec, const char *at, size_
 			    (int)(size < 60 ? size : 60), at, what);
 }
 
-/* What stands behind the word: an operator and a number; nothing at all is "> 0". */
+/* The operator and number after the word; nothing at all means "> 0". */
 static int parse_amount(struct gt_limit *limit, const char *spec, const char *at, size_t size,
 			bool is_memory, struct gt_error *error)
 {
@@ -30,7 +30,7 @@ static int parse_amount(struct gt_limit *limit, const char *spec, const char *at
 	if (!gt_size_parse(at + sign, size - sign, &limit->most, &limit->in_bytes))
 		return wrong(error, spec, at, size,
 			     "wants a number, with or without a unit, as in >10 or >1MiB");
-	/* nobody means a million blocks by it */
+	/* "memory>1000000" is meant in bytes, never as a million blocks */
 	if (is_memory && !limit->in_bytes && limit->most)
 		return wrong(error, spec, at, size,
 			     "memory is measured in bytes: give the number "

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * limits.h - how much may leak: what --fail-on-leak=SPEC says.
+ * limits.h - how much may leak: parses --fail-on-leak=SPEC.
  *
- * SPEC is one or more limits with commas between them. A limit is a word of api/select.h, alone
- * (nothing of it may leak) or with what is too much: "event>10" counts resources, "memory>1MiB"
- * adds up bytes, ">=" is there too. A number with a unit is bytes, a bare one resources. The word
- * "residue" is what drivers kept after destroys (judge/residue.h), in bytes.
+ * SPEC is one or more limits, separated by commas. A limit is a word of api/select.h, alone (none
+ * of it may leak) or with what is too much: "event>10" counts resources, "memory>1MiB" adds up
+ * bytes;
+ * ">=" works, too. A number with a unit is bytes, a bare one resources. The word "residue" means
+ * driver residue (judge/residue.h), in bytes.
  */
 #pragma once
 
@@ -17,7 +18,7 @@ struct gt_limit {
 	struct gt_select what;
 	uint64_t most; /* more than this fails */
 	bool in_bytes;
-	bool of_residue; /* `what` is nothing then */
+	bool of_residue; /* then `what` is empty */
 };
 
 struct gt_limits {
@@ -25,8 +26,8 @@ struct gt_limits {
 	size_t count, room;
 };
 
-/* 0, or -EINVAL and a sentence that tells where in `spec` the mistake is. */
+/* 0, or -EINVAL and a sentence that says where in `spec` the mistake is. */
 int gt_limits_parse(struct gt_limits *limits, const char *spec, struct gt_error *error);
-/* True when one of them is about what drivers kept. */
+/* True when one of them limits driver residue. */
 bool gt_limits_of_residue(const struct gt_limits *limits);
 void gt_limits_fini(struct gt_limits *limits);

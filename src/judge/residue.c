@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* residue.c - what drivers kept after destroys, as the resource tracker measured it. */
+/* residue.c - driver residue: memory that drivers kept after destroys, as the tracker measured it.
+ */
 #include "judge/residue.h"
 
 #include <inttypes.h>
@@ -10,7 +11,7 @@
 
 static const uint64_t KB_MOST = UINT64_MAX >> 11;
 
-/* What a newer tracker may have another word for is an object all the same. */
+/* A label that only a newer tracker has counts as an object. */
 static enum gt_label label_of(const char *name, size_t size)
 {
 	for (int i = 0; i < GT_LABEL_COUNT; i++)
@@ -19,7 +20,7 @@ static enum gt_label label_of(const char *name, size_t size)
 	return GT_LABEL_OTHER;
 }
 
-/* ", CommandList 6400": adds it, and gives what follows; NULL when that is no such thing. */
+/* Adds a part, ", CommandList 6400", and returns what follows; NULL if it is no part. */
 static const char *take_one(struct gt_residue *residue, const char *at)
 {
 	const char *name = at + 2, *space;
@@ -32,7 +33,7 @@ static const char *take_one(struct gt_residue *residue, const char *at)
 	if (!space || space[1] < '0' || space[1] > '9')
 		return NULL;
 	kb = strtoull(space + 1, &end, 10);
-	/* so that it is a number of bytes, too, of all processes together */
+	/* the sum over all processes must fit in bytes, too */
 	if (kb > KB_MOST - residue->kb)
 		return NULL;
 	residue->of[label_of(name, (size_t)(space - name))] += kb;
@@ -47,7 +48,7 @@ void gt_residue_find(struct gt_residue *residue, const struct gt_recording *reco
 		const char *text = gt_recording_process(recording, i)->residue;
 
 		residue->measured += *text != '\0';
-		/* the sum is in front of the parts, and is theirs */
+		/* skip the sum in front: the parts add up to it */
 		text = strchr(text, ',');
 		while (text && *text)
 			text = take_one(residue, text);

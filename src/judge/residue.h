@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * residue.h - what drivers kept after destroys, as the resource tracker measured it.
+ * residue.h - driver residue: memory that drivers kept after destroys, as the tracker measured it.
  *
- * The tracker writes it at the end of each process, as a text of its trace: "6464 KB, CommandList
- * 6400, EventPool 64". It is an estimate and no resource: it is told apart from leaks.
+ * The tracker writes it at the end of each process, as a text in its trace: "6464 KB, CommandList
+ * 6400, EventPool 64". It is an estimate and no resource, so it is reported apart from leaks.
  */
 #pragma once
 
@@ -13,13 +13,13 @@
 #include "base/print.h"
 
 struct gt_residue {
-	size_t measured;                 /* processes that tell of it, if only of none */
-	uint64_t kb, of[GT_LABEL_COUNT]; /* in all, by the tracker's labels */
+	size_t measured;                 /* processes that measured it, even if it was none */
+	uint64_t kb, of[GT_LABEL_COUNT]; /* in all, and by the tracker's labels */
 };
 
-/* The sum of all processes. Known when the recording has been read. */
+/* The sum over all processes, once the recording has been read. */
 void gt_residue_find(struct gt_residue *residue, const struct gt_recording *recording);
-/* A few lines; none, and false, where nothing was kept, or measured. */
+/* A few lines; none, and false, if there was no residue or it was not measured. */
 bool gt_residue_text(struct gt_printer *p, const struct gt_recording *recording);
-/* "residue": null where it was not measured. */
+/* "residue": null if it was not measured. */
 void gt_residue_json(struct gt_json *j, const struct gt_recording *recording);

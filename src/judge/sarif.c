@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sarif.c - leaks as SARIF 2.1.0: one result for each call site that leaked, one for a peak that is
- * too high, and one for what the driver kept.
+ * too high, and one for driver residue.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "judge/leak_text.h"
+#include "judge/verdict.h"
 
 enum { WORD_SIZE = 96 };
 
-/* A path as a URI: relative where it is below the folder we are in. */
+/* A path as a URI: relative if it is below the current folder. */
 static char *uri_of(const char *path)
 {
 	char *text = NULL;
@@ -158,7 +158,7 @@ static void put_result(struct gt_json *j, const struct gt_view *v, const struct 
 	free(title);
 }
 
-/* What is wrong with the whole, not with a call site. */
+/* A result for the whole program, not for a call site. */
 static void put_whole(struct gt_json *j, const struct gt_view *v, const char *rule,
 		      const struct gt_frame *frame, const char *text)
 {
@@ -166,7 +166,7 @@ static void put_whole(struct gt_json *j, const struct gt_view *v, const char *ru
 	gt_json_text(j, "ruleId", rule);
 	gt_json_text(j, "level", "error");
 	if (v->verdict->options.baseline)
-		gt_json_text(j, "baselineState", "new"); /* of limits it knows nothing */
+		gt_json_text(j, "baselineState", "new"); /* a baseline has no limits */
 	message(j, "message", text);
 	gt_json_array(j, "locations");
 	if (frame)
@@ -181,16 +181,16 @@ static void put_whole(struct gt_json *j, const struct gt_view *v, const char *ru
 static void put_results(struct gt_json *j, const struct gt_view *v)
 {
 	const struct gt_verdict *verdict = v->verdict;
-	char peak[128], *kept = gt_verdict_residue(verdict);
+	char peak[128], *residue = gt_verdict_residue(verdict);
 
 	gt_json_array(j, "results");
 	for (size_t i = 0; i < verdict->leaks.count; i++)
 		put_result(j, v, &verdict->leaks.list[i]);
 	if (verdict->over_peak)
 		put_whole(j, v, "peak", gt_peak_frame(v), gt_verdict_peak(peak, verdict));
-	if (kept)
-		put_whole(j, v, "residue", NULL, kept);
-	free(kept);
+	if (residue)
+		put_whole(j, v, "residue", NULL, residue);
+	free(residue);
 	gt_json_end(j);
 }
 
@@ -202,11 +202,11 @@ static void put_rule(struct gt_json *j, const char *id, const char *text)
 	gt_json_end(j);
 }
 
-/* One rule for each API and kind that leaked, and those that were asked for. */
+/* One rule for each API and kind that leaked, and for the limits that were set. */
 static void put_rules(struct gt_json *j, const struct gt_verdict *verdict)
 {
 	const struct gt_leaks *leaks = &verdict->leaks;
-	struct gt_select told = { 0 };
+	struct gt_select listed = { 0 };
 
 	gt_json_array(j, "rules");
 	if (verdict->options.max_peak)
@@ -217,9 +217,9 @@ static void put_rules(struct gt_json *j, const struct gt_verdict *verdict)
 		const struct gt_leak *leak = &leaks->list[i];
 		char word[WORD_SIZE], text[256];
 
-		if (told.has[leak->api][leak->kind])
+		if (listed.has[leak->api][leak->kind])
 			continue;
-		told.has[leak->api][leak->kind] = true;
+		listed.has[leak->api][leak->kind] = true;
 		gt_select_word(word, sizeof word, (enum gt_api)leak->api, (enum gt_kind)leak->kind);
 		snprintf(text, sizeof text, "%s %s alive when the process ended",
 			 gt_api_names[leak->api], gt_kinds[leak->kind].plural);
@@ -228,7 +228,7 @@ static void put_rules(struct gt_json *j, const struct gt_verdict *verdict)
 	gt_json_end(j);
 }
 
-/* How the tool went, not the program: what could not be told is a mark of its own. */
+/* How the tool fared, not the program: what cannot be told is a notification of its own. */
 static void put_invocation(struct gt_json *j, const struct gt_view *v)
 {
 	char *doubt = gt_verdict_doubt(v->verdict);

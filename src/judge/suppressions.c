@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* suppressions.c - leaks that are known and not to be counted. */
+/* suppressions.c - known leaks that are not to be counted. */
 #include "judge/suppressions.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 enum { FILE_MAX = 4 << 20, LINE_MAX_BYTES = 4096, COUNT_MAX = 100000 };
 
-/* Where the `size` bytes of `part` are first found in `name`, at its end alone if `at_end`. */
+/* Finds the `size` bytes of `part` in `name`; with `at_end`, only at its end. */
 static const char *find_part(const char *name, const char *part, size_t size, bool at_end)
 {
 	size_t length = strlen(name);
@@ -26,7 +26,7 @@ static const char *find_part(const char *name, const char *part, size_t size, bo
 	return memmem(name, length, part, size);
 }
 
-static bool fits(const char *pattern, size_t size, const char *name)
+static bool matches(const char *pattern, size_t size, const char *name)
 {
 	bool at_start = size && *pattern == '^', at_end;
 
@@ -53,12 +53,12 @@ static bool fits(const char *pattern, size_t size, const char *name)
 	}
 }
 
-bool gt_pattern_fits(const char *pattern, const char *name)
+bool gt_pattern_matches(const char *pattern, const char *name)
 {
-	return fits(pattern, strlen(pattern), name);
+	return matches(pattern, strlen(pattern), name);
 }
 
-/* Of a pattern's first part; `*next` is the one behind it, or NULL. */
+/* The size of a pattern's first part; *next is the part after it, or NULL. */
 static size_t part_size(const char *pattern, const char **next)
 {
 	const char *end = strstr(pattern, GT_CALLED_BY);
@@ -75,7 +75,7 @@ static bool is_whole(const char *pattern)
 	return true;
 }
 
-/* The words between the brackets; NULL in *end when they are none. */
+/* Parses the words in the brackets; *end is what follows them. */
 static int parse_kinds(struct gt_suppression *s, const char *at, const char **end,
 		       struct gt_error *error)
 {
@@ -205,28 +205,28 @@ void gt_suppressions_fini(struct gt_suppressions *s)
 	*s = (struct gt_suppressions){ 0 };
 }
 
-static bool fits_frame(const char *pattern, size_t size, const struct gt_frame *frame)
+static bool frame_matches(const char *pattern, size_t size, const struct gt_frame *frame)
 {
-	return (frame->function && fits(pattern, size, frame->function)) ||
-	       (frame->file && fits(pattern, size, frame->file)) ||
-	       (frame->module && fits(pattern, size, frame->module));
+	return (frame->function && matches(pattern, size, frame->function)) ||
+	       (frame->file && matches(pattern, size, frame->file)) ||
+	       (frame->module && matches(pattern, size, frame->module));
 }
 
-/* Each part of the pattern further out than the one before; `function` is the innermost of all. */
-static bool fits_stack(const char *pattern, const char *function, const struct gt_frame *frames,
-		       size_t count)
+/* Each part must match a frame further out than the part before; `function` is the innermost. */
+static bool stack_matches(const char *pattern, const char *function, const struct gt_frame *frames,
+			  size_t count)
 {
 	const char *next;
 	size_t at = 0, size = part_size(pattern, &next);
 
-	if (fits(pattern, size, function)) {
+	if (matches(pattern, size, function)) {
 		if (!next)
 			return true;
 		pattern = next;
 	}
 	for (; pattern; pattern = next) {
 		size = part_size(pattern, &next);
-		while (at < count && !fits_frame(pattern, size, &frames[at]))
+		while (at < count && !frame_matches(pattern, size, &frames[at]))
 			at++;
 		if (at++ >= count)
 			return false;
@@ -241,7 +241,8 @@ struct gt_suppression *gt_suppressions_find(const struct gt_suppressions *s, enu
 	for (size_t i = 0; i < s->count; i++) {
 		struct gt_suppression *one = &s->list[i];
 
-		if (one->what.has[api][kind] && fits_stack(one->pattern, function, frames, count))
+		if (one->what.has[api][kind] &&
+		    stack_matches(one->pattern, function, frames, count))
 			return one;
 	}
 	return NULL;

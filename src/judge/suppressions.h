@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * suppressions.h - leaks that are known and not to be counted, from files in LeakSanitizer's form.
+ * suppressions.h - known leaks that are not to be counted, from files in LeakSanitizer's form.
  *
  *   # a comment
- *   leak:pattern                  every leak with a frame that the pattern fits
- *   leak[memory,cl_event]:pattern of these kinds alone (words of api/select.h)
- *   leak:pattern < caller         with frames that both fit, the second further out; and so on
+ *   leak:pattern                  every leak with a frame that the pattern matches
+ *   leak[memory,cl_event]:pattern only of these kinds (words of api/select.h)
+ *   leak:pattern < caller         if both match a frame, the second further out; and so on
  *
- * A pattern is looked for within the function, file and module of each frame, and in the name of
- * the API's function. `*` stands for anything, a `^` at its start for the start of the name and a
- * `$` at its end for the end of it.
+ * A pattern may match anywhere within the function, file or module of a frame, or the name of the
+ * API's function. `*` stands for anything; a leading `^` anchors the pattern at the start of the
+ * name, a trailing `$` at its end.
  */
 #pragma once
 
@@ -17,11 +17,11 @@
 #include "base/mem.h"
 #include "symbol/symbol.h"
 
-/* Between a pattern and that of a caller. */
+/* Separates a pattern from that of a caller. */
 #define GT_CALLED_BY " < "
 
 struct gt_suppression {
-	char *file, *text; /* where it is from, and the line without blanks around it */
+	char *file, *text; /* the file, and the line without blanks around it */
 	unsigned line;
 	const char *pattern; /* within `text` */
 	struct gt_select what;
@@ -39,10 +39,10 @@ int gt_suppressions_parse(struct gt_suppressions *s, const char *file, const cha
 int gt_suppressions_read(struct gt_suppressions *s, const char *path, struct gt_error *error);
 void gt_suppressions_fini(struct gt_suppressions *s);
 
-/* True when the pattern is found in `name`. */
-bool gt_pattern_fits(const char *pattern, const char *name);
+/* True when the pattern matches `name`. */
+bool gt_pattern_matches(const char *pattern, const char *name);
 
-/* The first that fits a leak; NULL for none. */
+/* The first that matches a leak; NULL: none does. */
 struct gt_suppression *gt_suppressions_find(const struct gt_suppressions *s, enum gt_api api,
 					    enum gt_kind kind, const char *function,
 					    const struct gt_frame *frames, size_t count);

@@ -28,10 +28,9 @@ static bool is_of(const struct gt_limit *limit, const struct gt_leak *leak)
 	return limit->what.has[leak->api][leak->kind];
 }
 
-/* Holds a sum against its limit. */
-static void hold(const struct gt_limit *limit, struct gt_sum *sum)
+static void compare_with_limit(const struct gt_limit *limit, struct gt_sum *sum)
 {
-	/* as many as before, but bigger: that is growth too */
+	/* as many resources as before but bigger ones have leaked more, too */
 	if (!limit->in_bytes && !limit->most)
 		sum->exceeded = sum->count || sum->bytes;
 	else
@@ -45,13 +44,13 @@ static void add_up(struct gt_verdict *verdict)
 	for (size_t i = 0; i < verdict->leaks.count; i++) {
 		const struct gt_leak *leak = &verdict->leaks.list[i];
 
-		add(&verdict->fresh, leak->new_count, leak->new_bytes);
+		add(&verdict->counted, leak->new_count, leak->new_bytes);
 		if (leak->suppressed)
 			add(&verdict->suppressed, leak->count, leak->bytes);
 		else
 			add(&verdict->known, leak->count - leak->new_count,
 			    leak->bytes - leak->new_bytes);
-		verdict->all_goes_on &= !leak->left_count && !leak->left_bytes;
+		verdict->all_running &= !leak->left_count && !leak->left_bytes;
 		for (size_t k = 0; k < limits->count; k++)
 			if (is_of(&limits->list[k], leak)) {
 				add(&verdict->sums[k], leak->new_count, leak->new_bytes);
@@ -59,13 +58,14 @@ static void add_up(struct gt_verdict *verdict)
 			}
 	}
 	for (size_t k = 0; k < limits->count; k++) {
-		hold(&limits->list[k], &verdict->sums[k]);
-		hold(&limits->list[k], &verdict->left[k]);
-		verdict->goes_on |= verdict->sums[k].exceeded && !verdict->left[k].exceeded;
+		compare_with_limit(&limits->list[k], &verdict->sums[k]);
+		compare_with_limit(&limits->list[k], &verdict->left[k]);
+		verdict->exceeded_by_running |=
+			verdict->sums[k].exceeded && !verdict->left[k].exceeded;
 	}
 }
 
-/* What drivers kept is no leak of the program's: it counts for the limits that name it. */
+/* Driver residue is no leak of the program: it counts only for limits that name it. */
 static void add_residue(struct gt_verdict *verdict, const struct gt_recording *recording)
 {
 	const struct gt_limits *limits = verdict->options.limits;
@@ -80,13 +80,13 @@ static void add_residue(struct gt_verdict *verdict, const struct gt_recording *r
 	}
 }
 
-/* Whether leaks decide anything: a limit of the peak that stands alone leaves them aside. */
+/* Leaks decide nothing when --max-peak is the only limit. */
 static bool judges_leaks(const struct gt_verdict *verdict)
 {
 	return verdict->options.fails_on_leak || !verdict->options.max_peak;
 }
 
-/* What the limits say; PASSED where nobody can tell, too. */
+/* What the limits say; PASSED also where it cannot be told. */
 static enum gt_outcome judge(const struct gt_verdict *verdict)
 {
 	for (size_t i = 0; judges_leaks(verdict) && i < verdict->options.limits->count; i++)
@@ -103,14 +103,14 @@ static bool relies_on_gaps(const struct gt_verdict *verdict)
 static bool is_unsure(const struct gt_verdict *verdict, const struct gt_recording *recording)
 {
 	return gt_head_has_gaps(recording) ||
-	       (judges_leaks(verdict) &&
-		(verdict->residue_unknown || verdict->goes_on || relies_on_gaps(verdict)));
+	       (judges_leaks(verdict) && (verdict->residue_unknown ||
+					  verdict->exceeded_by_running || relies_on_gaps(verdict)));
 }
 
 void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
 		     const struct gt_verdict_options *options)
 {
-	*verdict = (struct gt_verdict){ .options = *options, .all_goes_on = true };
+	*verdict = (struct gt_verdict){ .options = *options, .all_running = true };
 	verdict->sums = gt_alloc(options->limits->count * sizeof *verdict->sums);
 	verdict->left = gt_alloc(options->limits->count * sizeof *verdict->left);
 	gt_leaks_init(&verdict->leaks, v);
@@ -123,7 +123,7 @@ void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
 	verdict->peak_bytes = v->ledger->peak_bytes;
 	verdict->over_peak = options->max_peak && verdict->peak_bytes > options->max_peak;
 	verdict->outcome = judge(verdict);
-	/* one that is damaged from its first event on may have tracked all the same */
+	/* a recording that is damaged from its first event on did track something */
 	if (!v->ledger->events && !gt_head_has_gaps(v->recording))
 		verdict->outcome = GT_OUTCOME_UNTRACKED;
 	else if (verdict->outcome == GT_OUTCOME_PASSED && is_unsure(verdict, v->recording))
@@ -150,11 +150,11 @@ void gt_verdict_known(struct gt_printer *p, const struct gt_view *v, const struc
 	const struct gt_verdict *verdict = v->verdict;
 	char fresh[GT_FORMAT_MAX], known[GT_FORMAT_MAX];
 
-	if (!verdict || groups->object_count <= verdict->fresh.count)
+	if (!verdict || groups->object_count <= verdict->counted.count)
 		return;
 	gt_print_wrap(p, GT_PLAIN, 2, "%s of them new, %s in %s already",
-		      gt_format_count(fresh, verdict->fresh.count),
-		      gt_format_count(known, groups->object_count - verdict->fresh.count),
+		      gt_format_count(fresh, verdict->counted.count),
+		      gt_format_count(known, groups->object_count - verdict->counted.count),
 		      verdict->options.baseline_path);
 }
 
@@ -180,8 +180,8 @@ static char *put_sum(char out[2 * GT_FORMAT_MAX], const struct gt_sum *sum)
 	return out;
 }
 
-/* The limit of residue that was exceeded; NULL: none. */
-static const struct gt_sum *too_much_kept(const struct gt_verdict *verdict)
+/* The residue that exceeds its limit; NULL: none. */
+static const struct gt_sum *excess_residue(const struct gt_verdict *verdict)
 {
 	for (size_t i = 0; i < verdict->options.limits->count; i++)
 		if (verdict->options.limits->list[i].of_residue && verdict->sums[i].exceeded)
@@ -189,7 +189,7 @@ static const struct gt_sum *too_much_kept(const struct gt_verdict *verdict)
 	return NULL;
 }
 
-/* What nobody can tell. */
+/* What cannot be told. */
 static const char *question(const struct gt_verdict *verdict)
 {
 	if (!judges_leaks(verdict))
@@ -213,11 +213,11 @@ char *gt_verdict_doubt(const struct gt_verdict *verdict)
 	else if (judges_leaks(verdict) && verdict->residue_unknown)
 		e = asprintf(&text, "nobody measured what the driver kept: record with --csv or "
 				    "--log, to a normal end");
-	else if (judges_leaks(verdict) && verdict->goes_on)
+	else if (judges_leaks(verdict) && verdict->exceeded_by_running)
 		e = asprintf(&text,
 			     "%s held by programs that went on, so nobody can tell whether "
 			     "it leaks",
-			     verdict->all_goes_on ? "all that is alive is" :
+			     verdict->all_running ? "all that is alive is" :
 						    "what is over the limit is");
 	else if (judges_leaks(verdict) && relies_on_gaps(verdict))
 		e = asprintf(&text, "the baseline %s has gaps, so nobody can tell what it leaked",
@@ -230,11 +230,11 @@ char *gt_verdict_doubt(const struct gt_verdict *verdict)
 
 char *gt_verdict_residue(const struct gt_verdict *verdict)
 {
-	const struct gt_sum *kept = too_much_kept(verdict);
+	const struct gt_sum *residue = excess_residue(verdict);
 	char bytes[GT_FORMAT_MAX], *text;
 
-	if (!kept || asprintf(&text, "%s kept by the driver after destroys (resource tracker)",
-			      gt_format_bytes(bytes, kept->bytes)) < 0)
+	if (!residue || asprintf(&text, "%s kept by the driver after destroys (resource tracker)",
+				 gt_format_bytes(bytes, residue->bytes)) < 0)
 		return NULL;
 	return text;
 }
@@ -286,14 +286,14 @@ static void put_suppressions(const struct gt_suppressions *list, struct gt_print
 	}
 }
 
-/* What nobody asked to fail by is only told. */
+/* Limits nobody set are reported but never fail the run. */
 static void put_counted(const struct gt_verdict *verdict, struct gt_printer *p)
 {
-	bool any = verdict->fresh.count || verdict->fresh.bytes;
+	bool any = verdict->counted.count || verdict->counted.bytes;
 	char text[2 * GT_FORMAT_MAX];
 
 	gt_print_wrap(p, GT_PLAIN, 0, "COUNTED  %s",
-		      any ? put_sum(text, &verdict->fresh) : "no leak");
+		      any ? put_sum(text, &verdict->counted) : "no leak");
 }
 
 static void put_leaks(const struct gt_verdict *verdict, struct gt_printer *p)
@@ -308,11 +308,11 @@ static void put_leaks(const struct gt_verdict *verdict, struct gt_printer *p)
 		put_limits(verdict, p);
 	else if (verdict->outcome == GT_OUTCOME_PASSED)
 		gt_print_wrap(p, GT_GREEN, 0,
-			      !verdict->fresh.count && !verdict->fresh.bytes ?
+			      !verdict->counted.count && !verdict->counted.bytes ?
 				      "PASSED  nothing leaked" :
 				      "PASSED  %s %s, within the limits",
-			      put_sum(text, &verdict->fresh),
-			      verdict->all_goes_on ? "alive" : "leaked");
+			      put_sum(text, &verdict->counted),
+			      verdict->all_running ? "alive" : "leaked");
 }
 
 static void put_peak(const struct gt_verdict *verdict, struct gt_printer *p)
@@ -366,7 +366,7 @@ void gt_verdict_json(const struct gt_verdict *verdict, struct gt_json *j)
 
 	gt_json_object(j, "verdict");
 	gt_json_text(j, "outcome", outcome_names[verdict->outcome]);
-	sum_json(j, "counted", &verdict->fresh);
+	sum_json(j, "counted", &verdict->counted);
 	sum_json(j, "suppressed", &verdict->suppressed);
 	sum_json(j, "known", &verdict->known);
 	gt_json_text(j, "baseline", verdict->options.baseline_path);

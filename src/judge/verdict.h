@@ -9,9 +9,9 @@
 enum gt_outcome {
 	GT_OUTCOME_PASSED,
 	GT_OUTCOME_LEAKED,    /* a limit was exceeded */
-	GT_OUTCOME_UNTRACKED, /* nothing was seen at all: no pass */
-	GT_OUTCOME_UNSURE,    /* events are missing, so nobody can tell */
-	GT_OUTCOME_PEAK,      /* no leak is too much, but the peak was too high */
+	GT_OUTCOME_UNTRACKED, /* no event was recorded, which is no pass */
+	GT_OUTCOME_UNSURE,    /* events are missing, or processes still run: it cannot be told */
+	GT_OUTCOME_PEAK,      /* no leak exceeds a limit, but the peak was too high */
 };
 
 struct gt_sum {
@@ -25,9 +25,9 @@ struct gt_verdict_options {
 	const struct gt_leaks *baseline;      /* NULL: none */
 	const char *baseline_path;
 	uint64_t max_peak;      /* of device memory; 0: no limit */
-	bool baseline_has_gaps; /* it may have called leaks what were none */
-	bool fails_on_leak;     /* by the limits; otherwise they fail nobody */
-	bool peak_alone;        /* nobody asked about leaks */
+	bool baseline_has_gaps; /* it may report false leaks */
+	bool fails_on_leak;     /* a limit that is exceeded fails; otherwise it is only reported */
+	bool peak_alone;        /* only the peak was asked about */
 };
 
 struct gt_verdict {
@@ -35,39 +35,39 @@ struct gt_verdict {
 	struct gt_leaks leaks;
 	enum gt_outcome outcome;
 	uint64_t peak_bytes;
-	bool over_peak;                         /* higher than options.max_peak */
-	struct gt_sum *sums;                    /* by limit: what counts */
-	struct gt_sum *left;                    /* by limit: what ended programs left of it */
-	struct gt_sum fresh, known, suppressed; /* what counts, is in the baseline, is hidden */
-	bool goes_on;                           /* a limit is exceeded by what may be in use */
-	bool all_goes_on;                       /* … and nothing else counts */
-	bool residue_unknown;                   /* a limit of it, and nobody measured it */
+	bool over_peak;                           /* higher than options.max_peak */
+	struct gt_sum *sums;                      /* by limit: what counts */
+	struct gt_sum *left;                      /* by limit: of it, what ended processes left */
+	struct gt_sum counted, known, suppressed; /* counts, is in the baseline, is suppressed */
+	bool exceeded_by_running; /* a limit is exceeded only with what running processes hold */
+	bool all_running;         /* nothing counts but what running processes hold */
+	bool residue_unknown;     /* a limit names it, and it was not measured */
 };
 
-/* Of a whole recording; `options` must stay. */
+/* Judges a whole recording. What `options` points at must outlive the verdict. */
 void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
 		     const struct gt_verdict_options *options);
 void gt_verdict_fini(struct gt_verdict *verdict);
 
-/* What leaked, without what the user knows of where v->verdict says so. */
+/* What leaked; with v->verdict, only what counts. */
 void gt_verdict_groups(struct gt_groups *groups, const struct gt_view *v);
 
-/* "46 of them new, 5 in OLD.gt already": a line, where not all of the groups' resources count. */
+/* "46 of them new, 5 in OLD.gt already": a line, if not all of the groups' resources count. */
 void gt_verdict_known(struct gt_printer *p, const struct gt_view *v,
 		      const struct gt_groups *groups);
 
-/* Why nobody can tell, NULL where somebody can; the caller frees it, and those below. */
+/* Why it cannot be told, NULL if it can; the caller frees this text and the next. */
 char *gt_verdict_doubt(const struct gt_verdict *verdict);
-/* "6.25 MiB kept by the driver after destroys (resource tracker)", where that is too much. */
+/* "6.25 MiB kept by the driver after destroys (resource tracker)"; NULL within the limit. */
 char *gt_verdict_residue(const struct gt_verdict *verdict);
 
-/* True when the leak is of a kind whose limit was exceeded, and not by what may be in use. */
+/* True when its kind exceeds a limit, and not only by what running processes hold. */
 bool gt_verdict_fails(const struct gt_verdict *verdict, const struct gt_leak *leak);
 
 /* "the peak of device memory, 2.50 GiB, is over --max-peak=1.00 GiB". */
 char *gt_verdict_peak(char out[128], const struct gt_verdict *verdict);
 
-/* A few lines: the outcome with what exceeded which limit, what was left out and why. */
+/* A few lines: the outcome, what exceeded which limit, what was not counted and why. */
 void gt_verdict_text(const struct gt_verdict *verdict, struct gt_printer *p);
 /* The same as an object "verdict". */
 void gt_verdict_json(const struct gt_verdict *verdict, struct gt_json *j);

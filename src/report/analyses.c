@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "judge/leak_text.h"
+#include "judge/leaks.h"
 #include "replay/replay.h"
 
 #define ANALYSIS(name_, traits_, help)                                                             \

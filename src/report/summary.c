@@ -180,7 +180,7 @@ static void put_freed(struct gt_printer *p, const struct gt_freed *freed)
 
 static bool is_all_known(const struct gt_view *v)
 {
-	return v->verdict && !v->verdict->fresh.count && !v->verdict->fresh.bytes;
+	return v->verdict && !v->verdict->counted.count && !v->verdict->counted.bytes;
 }
 
 /* The names under which the tool's sampler writes (cli/run/device_sampler.h). */
