@@ -51,7 +51,7 @@ static void put_where(struct gt_printer *p, const struct gt_board_view *v, uint1
 	gt_print_end(p);
 }
 
-/* It decides over memory. */
+/* Limited: memory is allocated for so many rows. */
 static size_t top_of(const struct gt_board_view *v)
 {
 	return v->top < GT_BOARD_TOP_MAX ? v->top : GT_BOARD_TOP_MAX;
@@ -145,7 +145,7 @@ void gt_board_text(struct gt_printer *p, const struct gt_board *b, const struct 
 
 	gt_print_put(p, GT_BOLD, "%s",
 		     gt_format_span(text, v->now_ns > v->since_ns ? v->now_ns - v->since_ns : 0));
-	/* one process's totals are not told twice */
+	/* with one process its own line has the same totals */
 	if (running != 1) {
 		gt_print_put(p, GT_PLAIN, "  %zu %s, ", running,
 			     gt_plural(running, "process", "processes"));

@@ -7,7 +7,6 @@
 
 #include "base/format.h"
 #include "screen/screen.h"
-#include "screen/screen_table.h"
 #include "replay/stack.h"
 
 /* clang-format off */
@@ -22,13 +21,13 @@ enum {
 static const char *const blocks[EIGHTHS + 1] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 static const char *const plain[EIGHTHS + 1] = { " ", ".", ".", "-", "-", "=", "=", "#", "#" };
 
-/* The drawing in progress: what is on the grid so far. */
+/* The drawing in progress. */
 struct drawing {
 	struct gt_screen *s;
 	struct gt_grid *c;
 	const struct gt_style *style;
-	unsigned row; /* the next that is free */
-	unsigned end; /* the first of those taken at the bottom */
+	unsigned row; /* the next free row */
+	unsigned end; /* the first row taken at the bottom */
 };
 
 void gt_screen_spark(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
@@ -44,7 +43,7 @@ void gt_screen_spark(struct gt_grid *c, unsigned row, unsigned column, unsigned 
 	for (uint32_t i = 0; i < count; i++)
 		if (h->values[(first + i) % GT_BOARD_HISTORY] > top)
 			top = h->values[(first + i) % GT_BOARD_HISTORY];
-	/* the latest at the right end, whether or not there is a past */
+	/* the latest value stands at the right end, even if there are few */
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t value = h->values[(first + i) % GT_BOARD_HISTORY];
 		unsigned high = (unsigned)((double)value / (double)top * EIGHTHS + 0.5);
@@ -72,7 +71,7 @@ static void draw_bar(struct drawing *d)
 	d->row = 1;
 }
 
-/* Words that follow one another, with a gap between the pairs. */
+/* A number and its words, if they fit; returns the column after them and a gap. */
 static unsigned put_pair(struct drawing *d, unsigned column, enum gt_ink ink, const char *number,
 			 const char *words)
 {
@@ -93,7 +92,7 @@ static void draw_totals(struct drawing *d)
 	unsigned at = MARGIN;
 
 	at = put_pair(d, at, GT_INK_BOLD, gt_format_bytes(text, t->bytes), "live");
-	if (t->lost) /* before what may not fit any more */
+	if (t->lost) /* early in the line, where it fits */
 		at = put_pair(d, at, GT_INK_BAD, gt_format_count(text, t->lost),
 			      gt_plural(t->lost, "event lost", "events lost"));
 	at = put_pair(d, at, GT_INK_BOLD, gt_format_count(text, t->live),
@@ -108,12 +107,12 @@ static void draw_totals(struct drawing *d)
 	d->row++;
 }
 
-static uint64_t trail_at(const struct gt_screen *s, uint64_t tick)
+static uint64_t total_at(const struct gt_screen *s, uint64_t tick)
 {
-	return s->trail[tick % GT_SCREEN_TRAIL];
+	return s->totals[tick % GT_SCREEN_TOTALS];
 }
 
-/* The total over time, the present at the right; its top is labelled. */
+/* The total over time, the latest at the right; the top is labelled. */
 static void draw_chart(struct drawing *d, unsigned rows)
 {
 	const struct gt_screen *s = d->s;
@@ -122,15 +121,15 @@ static void draw_chart(struct drawing *d, unsigned rows)
 	uint64_t shown = s->shown_ticks, top = 0;
 	char text[GT_FORMAT_MAX];
 
-	/* while it is paused newer ones take the places of the oldest */
-	if (shown > GT_SCREEN_TRAIL / 2)
-		shown = GT_SCREEN_TRAIL / 2;
+	/* while paused, new totals overwrite the oldest: show only half of the ring */
+	if (shown > GT_SCREEN_TOTALS / 2)
+		shown = GT_SCREEN_TOTALS / 2;
 	if (shown > width)
 		shown = width;
 	for (uint64_t i = s->shown_ticks - shown; i < s->shown_ticks; i++)
-		top = trail_at(s, i) > top ? trail_at(s, i) : top;
+		top = total_at(s, i) > top ? total_at(s, i) : top;
 	for (uint64_t i = 0; i < shown; i++) {
-		uint64_t value = trail_at(s, s->shown_ticks - shown + i);
+		uint64_t value = total_at(s, s->shown_ticks - shown + i);
 		unsigned high =
 			(unsigned)((double)value / (double)(top ? top : 1) * rows * EIGHTHS + 0.5);
 
@@ -202,7 +201,7 @@ static void draw_keys(struct drawing *d)
 	}
 }
 
-/* Who called whom where the chosen row's resources are created. */
+/* The stack that creates the chosen row's resources. */
 static void draw_stack(struct drawing *d)
 {
 	const struct gt_screen *s = d->s;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * grid.h - a screen of characters in memory: views draw on it, whoever has a terminal shows it.
+ * grid.h - a screen of characters in memory: views draw on it, and a terminal shows it.
  *
- * What does not fit is cut; nothing is ever written outside. Text is cleaned as all text is.
+ * Text that does not fit is cut; nothing is ever written outside. Control characters are escaped,
+ * as in all text.
  */
 #pragma once
 
@@ -28,7 +29,7 @@ enum gt_ink {
 };
 
 struct gt_cell {
-	char text[12]; /* one character, with what combines with it; "": covered by a wide one */
+	char text[12]; /* a character and its combining marks; "": covered by a wide one */
 	uint8_t ink;
 };
 
@@ -40,23 +41,23 @@ struct gt_grid {
 
 enum { GT_GRID_COLUMNS_MAX = 1000, GT_GRID_ROWS_MAX = 500 };
 
-/* Blank, of this size. Zeroed is initialised; sizes are held within the limits above. */
+/* Makes the grid blank and of this size, within the limits above. A zeroed grid is valid. */
 void gt_grid_resize(struct gt_grid *c, unsigned columns, unsigned rows);
 void gt_grid_fini(struct gt_grid *c);
 
-/* Writes at most `width` columns, and gives those used. */
+/* Writes at most `width` columns, and returns those used. */
 unsigned gt_grid_put(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
 		     enum gt_ink ink, const char *text);
-/* The same for a function, which loses its template arguments first. */
+/* The same for a function: its template arguments are cut first. */
 unsigned gt_grid_function(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
 			  enum gt_ink ink, const char *text);
-/* The same for a path, which loses its start. */
+/* The same for a path: its start is cut. */
 unsigned gt_grid_path(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
 		      enum gt_ink ink, const char *text);
-/* Ends at the last of the columns. */
+/* Aligned to the right end of the columns. */
 void gt_grid_right(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
 		   enum gt_ink ink, const char *text);
-/* The whole row gets another ink. */
+/* Changes the ink of a whole row. */
 void gt_grid_tint(struct gt_grid *c, unsigned row, enum gt_ink ink);
 
 /* A row as text, without blanks at its end; the caller frees it. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* screen.c - the live screen's state, and what keys do to it. */
+/* screen.c - the live screen's state: what keys do to it, and its rows, filtered and sorted. */
 #include "screen/screen.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/mem.h"
 
 static const enum gt_screen_column process_columns[] = {
 	GT_COLUMN_PID, GT_COLUMN_PROGRAM, GT_COLUMN_BYTES, GT_COLUMN_PEAK, GT_COLUMN_RESOURCES,
@@ -49,10 +51,10 @@ static void go_to(struct gt_screen *s, enum gt_screen_view view, uint16_t proces
 	s->view = view;
 	s->process = process;
 	s->chosen = s->first = 0;
-	s->count = 0; /* rows of another view are not this one's */
+	s->count = 0; /* the rows belong to the view we left */
 }
 
-/* The next column to sort by, in the view's order; a chart is no order. */
+/* Sorts by the next column in the view's order, skipping charts. */
 static void sort_by_next(struct gt_screen *s, int step)
 {
 	const enum gt_screen_column *columns = gt_screen_columns(s->view);
@@ -75,7 +77,7 @@ static void move(struct gt_screen *s, long steps)
 	s->chosen = (size_t)(at < 0 ? 0 : at > last ? last : at);
 }
 
-/* While a filter is typed, all keys that are characters are its own. */
+/* While a filter is being typed, every printable key belongs to it. */
 static bool type_filter(struct gt_screen *s, uint32_t key)
 {
 	size_t length = strlen(s->filter);
@@ -86,12 +88,12 @@ static bool type_filter(struct gt_screen *s, uint32_t key)
 		s->typing = false;
 		s->filter[0] = '\0';
 	} else if (key == GT_KEY_BACKSPACE && length) {
-		do /* a whole character */
+		do /* remove a whole character */
 			length--;
 		while (length && ((uint8_t)s->filter[length] & 0xc0) == 0x80);
 		s->filter[length] = '\0';
 	} else if (key >= ' ' && key < 0x100 && key != 0x7f && length + 1 < GT_SCREEN_FILTER_MAX) {
-		s->filter[length] = (char)key; /* bytes of UTF-8 come one by one */
+		s->filter[length] = (char)key; /* UTF-8 arrives byte by byte */
 		s->filter[length + 1] = '\0';
 	}
 	return true;
@@ -130,14 +132,14 @@ static void change_interval(struct gt_screen *s, bool longer)
 	s->interval_s = steps[at];
 }
 
-/* Into what is chosen: a process's sites. */
+/* Opens the chosen process's sites. */
 static void enter(struct gt_screen *s)
 {
 	if (s->view == GT_SCREEN_PROCESSES && s->chosen < s->count)
 		go_to(s, GT_SCREEN_SITES, s->rows[s->chosen].process);
 }
 
-/* Out of the filter, of the one process, of the view. */
+/* Steps back: drops the filter, then leaves the one process or the view. */
 static void leave(struct gt_screen *s)
 {
 	if (s->filter[0])
@@ -187,4 +189,242 @@ bool gt_screen_key(struct gt_screen *s, uint32_t key)
 	case '-': change_interval(s, false); return false;
 	default: return false;
 	}
+}
+
+enum { SITES_MAX = 1000, BIGGEST_MAX = 200 };
+
+static struct gt_screen_row *add_row(struct gt_screen *s, const struct gt_board *b,
+				     uint16_t process)
+{
+	const struct gt_board_process *p = gt_board_process(b, process);
+	struct gt_screen_row *row;
+
+	GT_GROW(s->rows, s->count, s->room);
+	row = &s->rows[s->count++];
+	*row = (struct gt_screen_row){ .process = process, .pid = p->pid, .ended = p->end_ns };
+	memcpy(row->program, p->name, sizeof row->program);
+	return row;
+}
+
+static void name_row(const struct gt_screen *s, struct gt_screen_row *row)
+{
+	if (s->names.frames)
+		row->frame_count =
+			s->names.frames(s->names.context, row->process, row->stack, &row->frame);
+	if (!row->frame_count)
+		row->frame = NULL;
+}
+
+static void add_processes(struct gt_screen *s, const struct gt_board *b)
+{
+	for (size_t i = 0; i < gt_board_process_count(b); i++) {
+		const struct gt_board_process *p = gt_board_process(b, (uint16_t)i);
+		struct gt_screen_row *row;
+
+		if (p->end_ns && s->hide_ended)
+			continue;
+		row = add_row(s, b, (uint16_t)i);
+		row->bytes = p->bytes;
+		row->peak = p->peak_bytes;
+		row->objects = p->live;
+		row->before = p->before;
+		row->failed = p->failed;
+		row->created_rate = p->created_rate;
+		row->ended_rate = p->ended_rate;
+		row->history = p->history;
+	}
+}
+
+static enum gt_board_order order_of(enum gt_screen_column column)
+{
+	switch (column) {
+	case GT_COLUMN_RESOURCES: return GT_BOARD_BY_LIVE;
+	case GT_COLUMN_CREATED_RATE: return GT_BOARD_BY_RATE;
+	case GT_COLUMN_GROWTH: return GT_BOARD_BY_GROWTH;
+	default: return GT_BOARD_BY_BYTES;
+	}
+}
+
+static void add_sites(struct gt_screen *s, const struct gt_board *b)
+{
+	const struct gt_board_site **sites = gt_alloc(SITES_MAX * sizeof *sites);
+	size_t count = gt_board_sites(b, s->process, order_of(s->sort[s->view]), sites, SITES_MAX);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct gt_board_site *site = sites[i];
+		struct gt_screen_row *row = add_row(s, b, site->process);
+
+		row->stack = site->stack;
+		row->api = site->api;
+		row->kind = site->kind;
+		row->bytes = site->bytes;
+		row->objects = site->live;
+		row->created_rate = site->created_rate;
+		row->growth = site->growth;
+		row->history = site->history;
+		name_row(s, row);
+	}
+	free(sites);
+}
+
+static void add_biggest_of(struct gt_screen *s, const struct gt_board *b, uint16_t process)
+{
+	const struct gt_entry *entries[BIGGEST_MAX];
+	size_t count = gt_board_biggest(b, process, entries, BIGGEST_MAX);
+
+	for (size_t i = 0; i < count; i++) {
+		struct gt_screen_row *row = add_row(s, b, process);
+
+		row->stack = entries[i]->stack;
+		row->api = gt_functions[entries[i]->function].api;
+		row->kind = (uint8_t)gt_entry_kind(entries[i]);
+		row->bytes = entries[i]->size;
+		row->handle = entries[i]->handle;
+		row->time_ns = entries[i]->time_ns;
+		name_row(s, row);
+	}
+}
+
+static void add_biggest(struct gt_screen *s, const struct gt_board *b)
+{
+	if (s->process != GT_BOARD_ALL) {
+		add_biggest_of(s, b, s->process);
+		return;
+	}
+	for (size_t i = 0; i < gt_board_process_count(b); i++)
+		if (!gt_board_process(b, (uint16_t)i)->end_ns)
+			add_biggest_of(s, b, (uint16_t)i);
+}
+
+static bool contains(const char *text, const char *part)
+{
+	return text && strcasestr(text, part);
+}
+
+static bool matches_filter(const struct gt_screen *s, const struct gt_screen_row *row)
+{
+	const char *f = s->filter;
+	char pid[16];
+
+	if (!*f)
+		return true;
+	snprintf(pid, sizeof pid, "%u", row->pid);
+	if (contains(row->program, f) || contains(pid, f))
+		return true;
+	if (s->view == GT_SCREEN_PROCESSES)
+		return false;
+	return contains(gt_kinds[row->kind].name, f) || contains(gt_api_names[row->api], f) ||
+	       (row->frame && (contains(row->frame->function, f) || contains(row->frame->file, f) ||
+			       contains(row->frame->module, f)));
+}
+
+static int compare_text(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "");
+}
+
+/* Below 0: `a` goes first. Amounts descend; names and pids ascend. */
+static int compare(const struct gt_screen_row *a, const struct gt_screen_row *b,
+		   enum gt_screen_column by)
+{
+#define DOWN(field) ((a->field < b->field) - (a->field > b->field))
+	switch (by) {
+	case GT_COLUMN_PID: return (a->pid > b->pid) - (a->pid < b->pid);
+	case GT_COLUMN_PROGRAM: return compare_text(a->program, b->program);
+	case GT_COLUMN_BYTES: return DOWN(bytes);
+	case GT_COLUMN_PEAK: return DOWN(peak);
+	case GT_COLUMN_RESOURCES: return DOWN(objects);
+	case GT_COLUMN_CREATED_RATE: return DOWN(created_rate);
+	case GT_COLUMN_ENDED_RATE: return DOWN(ended_rate);
+	case GT_COLUMN_GROWTH: return DOWN(growth);
+	case GT_COLUMN_BEFORE: return DOWN(before);
+	case GT_COLUMN_FAILED: return DOWN(failed);
+	case GT_COLUMN_KIND: return compare_text(gt_kinds[a->kind].name, gt_kinds[b->kind].name);
+	case GT_COLUMN_AGE: return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+	case GT_COLUMN_HANDLE: return (a->handle > b->handle) - (a->handle < b->handle);
+	case GT_COLUMN_WHERE:
+		return compare_text(a->frame ? a->frame->function : NULL,
+				    b->frame ? b->frame->function : NULL);
+	case GT_COLUMN_HISTORY:
+	case GT_COLUMN_COUNT: break;
+	}
+#undef DOWN
+	return 0;
+}
+
+struct order {
+	enum gt_screen_column by;
+	bool reversed;
+};
+
+static int compare_rows(const void *x, const void *y, void *context)
+{
+	const struct gt_screen_row *a = x, *b = y;
+	const struct order *order = context;
+	int before = a->ended - b->ended; /* ended processes go last in any order */
+
+	if (!before)
+		before = compare(a, b, order->by) * (order->reversed ? -1 : 1);
+	/* rows that compare equal keep their places from one tick to the next */
+	if (!before)
+		before = (a->process > b->process) - (a->process < b->process);
+	if (!before)
+		before = (a->stack > b->stack) - (a->stack < b->stack);
+	if (!before)
+		before = (a->kind > b->kind) - (a->kind < b->kind);
+	return before ? before : (a->handle > b->handle) - (a->handle < b->handle);
+}
+
+static bool is_same(const struct gt_screen_row *a, const struct gt_screen_row *b)
+{
+	return a->process == b->process && a->stack == b->stack && a->kind == b->kind &&
+	       a->api == b->api && a->handle == b->handle;
+}
+
+void gt_screen_fill(struct gt_screen *s, const struct gt_board *board)
+{
+	struct order order = { s->sort[s->view], s->reversed[s->view] };
+	struct gt_screen_row chosen = { 0 };
+	bool had = s->chosen < s->count;
+	size_t matching = 0;
+
+	if (had)
+		chosen = s->rows[s->chosen];
+	s->count = 0;
+	if (s->view == GT_SCREEN_PROCESSES)
+		add_processes(s, board);
+	else if (s->view == GT_SCREEN_SITES)
+		add_sites(s, board);
+	else
+		add_biggest(s, board);
+	for (size_t i = 0; i < s->count; i++)
+		if (matches_filter(s, &s->rows[i]))
+			s->rows[matching++] = s->rows[i];
+	s->count = matching;
+	if (s->count)
+		qsort_r(s->rows, s->count, sizeof *s->rows, compare_rows, &order);
+	/* in the first row the user watches the top; below, one particular row: follow it */
+	for (size_t i = 0; had && s->chosen && i < s->count; i++)
+		if (is_same(&s->rows[i], &chosen)) {
+			s->chosen = i;
+			break;
+		}
+	if (s->chosen >= s->count)
+		s->chosen = s->count ? s->count - 1 : 0;
+}
+
+void gt_screen_tick(struct gt_screen *s, const struct gt_board *board, uint64_t now_ns)
+{
+	struct gt_board_process total = gt_board_total(board);
+
+	s->totals[s->ticks++ % GT_SCREEN_TOTALS] = total.bytes;
+	if (s->paused)
+		return;
+	s->total = total;
+	s->shown_ticks = s->ticks;
+	s->now_ns = now_ns;
+	s->running = 0;
+	for (size_t i = 0; i < gt_board_process_count(board); i++)
+		s->running += !gt_board_process(board, (uint16_t)i)->end_ns;
+	gt_screen_fill(s, board);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * screen.h - the live screen as data: what is looked at, how it is sorted, what is chosen.
+ * screen.h - the live screen as data: which view is open, how it is sorted, which row is chosen.
  *
  * The screen knows no terminal. Keys change its state, a board fills its rows, and gt_screen_draw
- * puts it on a grid:
+ * draws it on a grid:
  *
  *	gt_screen_key     a key was pressed
- *	gt_screen_tick    a stretch of time is over: takes the board's rows, unless it is paused
- *	gt_screen_draw    as large as the grid is
+ *	gt_screen_tick    an interval is over: takes the board's rows, unless paused
+ *	gt_screen_draw    draws, as large as the grid is
  */
 #pragma once
 
@@ -38,7 +38,7 @@ enum gt_screen_column {
 	GT_COLUMN_COUNT
 };
 
-/* Keys that are no character. */
+/* Keys that are not characters. */
 /* clang-format off */
 enum gt_key {
 	GT_KEY_UP = 0x200000, GT_KEY_DOWN, GT_KEY_LEFT, GT_KEY_RIGHT, GT_KEY_PAGE_UP,
@@ -47,7 +47,7 @@ enum gt_key {
 };
 /* clang-format on */
 
-/* A row: copies, so that a screen that is paused stays as it is. */
+/* A row. It holds copies, so that a paused screen does not change. */
 struct gt_screen_row {
 	uint16_t process;
 	uint8_t api, kind;
@@ -58,19 +58,19 @@ struct gt_screen_row {
 	uint64_t bytes, peak, objects, before, failed, time_ns;
 	double created_rate, ended_rate, growth;
 	struct gt_recent history;
-	const struct gt_frame *frame; /* the innermost, with its callers behind it; NULL: unknown */
+	const struct gt_frame *frame; /* the innermost, followed by its callers; NULL: unknown */
 	size_t frame_count;
 };
 
-/* Who knows what a stack of a process means. */
+/* Resolves the stacks of a process. */
 struct gt_screen_names {
-	/* Innermost first; they live as long as the screen. 0: nothing is known. */
+	/* Innermost frame first; the frames outlive the screen. 0: nothing is known. */
 	size_t (*frames)(void *context, uint16_t process, uint32_t stack,
 			 const struct gt_frame **frames);
 	void *context;
 };
 
-enum { GT_SCREEN_TRAIL = 512, GT_SCREEN_FILTER_MAX = 64 };
+enum { GT_SCREEN_TOTALS = 512, GT_SCREEN_FILTER_MAX = 64 };
 
 struct gt_screen {
 	enum gt_screen_view view;
@@ -79,9 +79,9 @@ struct gt_screen {
 	bool reversed[GT_SCREEN_VIEWS];
 	char filter[GT_SCREEN_FILTER_MAX];
 	bool typing, paused, help, quit, hide_ended;
-	double interval_s;  /* which + and - change */
-	const char *target; /* whom we follow, for the bar */
-	char clock[16];     /* the time of day, likewise */
+	double interval_s;  /* changed by + and - */
+	const char *target; /* what is followed, for the bar */
+	char clock[16];     /* the time of day, for the bar */
 
 	struct gt_screen_names names;
 	struct gt_screen_row *rows;
@@ -92,20 +92,29 @@ struct gt_screen {
 	struct gt_board_process total;
 	size_t running; /* processes */
 	uint64_t now_ns;
-	uint64_t trail[GT_SCREEN_TRAIL]; /* total bytes at the last ticks */
-	uint64_t ticks, shown_ticks;     /* that there were, that are shown */
+	uint64_t totals[GT_SCREEN_TOTALS]; /* total bytes at the last ticks */
+	uint64_t ticks, shown_ticks;       /* so far, and at the last one shown */
 };
 
 void gt_screen_init(struct gt_screen *s, const struct gt_screen_names *names);
 void gt_screen_fini(struct gt_screen *s);
 
-/* True when the rows must be taken from the board again. */
+/* True when the rows must be filled from the board again. */
 bool gt_screen_key(struct gt_screen *s, uint32_t key);
-/* After gt_board_tick: remembers the total, and fills the rows. */
+/* After gt_board_tick: records the total and fills the rows. */
 void gt_screen_tick(struct gt_screen *s, const struct gt_board *board, uint64_t now_ns);
-/* Rows of the present view, filtered and sorted; the chosen one stays chosen. */
+/* The rows of the current view, filtered and sorted; the chosen row stays chosen. */
 void gt_screen_fill(struct gt_screen *s, const struct gt_board *board);
 void gt_screen_draw(struct gt_screen *s, struct gt_grid *grid, const struct gt_style *style);
 
-/* Columns of a view, in their order, ended by GT_COLUMN_COUNT. */
+/* The columns of a view, in order; GT_COLUMN_COUNT ends them. */
 const enum gt_screen_column *gt_screen_columns(enum gt_screen_view view);
+
+/* Parts of gt_screen_draw. */
+/* Draws headings at `top` and rows below them, before `end`; scrolls to the chosen row. */
+void gt_screen_table(struct gt_screen *s, struct gt_grid *c, const struct gt_style *style,
+		     unsigned top, unsigned end);
+
+/* Bytes at the last ticks, the latest at the right end. */
+void gt_screen_spark(struct gt_grid *c, unsigned row, unsigned column, unsigned width,
+		     enum gt_ink ink, const struct gt_recent *h);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* screen_table.c - the live screen's table: columns that fit, headings, rows. */
-#include "screen/screen_table.h"
+#include "screen/screen.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,13 +11,13 @@
 
 enum { MARGIN = 1, GAP = 2, FUNCTION_MIN = 20 };
 
-/* A column: how wide, from which width of the screen on, and whether it takes what is left. */
+/* A column: its width, and the width of the screen from which on it is shown. */
 /* clang-format off */
 static const struct column {
 	const char *title;
 	unsigned width, from;
-	bool left, up; /* up: the smallest first */
-	bool stays;    /* however narrow the screen is: without it rows say nothing */
+	bool left, up; /* left-aligned; sorted with the smallest first */
+	bool stays;    /* shown on any width: without it rows say nothing */
 } columns[GT_COLUMN_COUNT] = {
 	[GT_COLUMN_PID] = { .title = "PID", .width = 7, .up = true },
 	[GT_COLUMN_PROGRAM] = { .title = "PROGRAM", .width = 10, .left = true, .up = true },
@@ -39,13 +39,14 @@ static const struct column {
 };
 /* clang-format on */
 
-/* Where each column of the view is; width 0: there is no room for it. */
+/* Where each column of the view stands; width 0: no room for it. */
 struct layout {
 	const enum gt_screen_column *order;
 	unsigned at[GT_COLUMN_COUNT], width[GT_COLUMN_COUNT];
 };
 
-/* In a view with places the chart comes only when there is much room, and the pid of many. */
+/* Views with call sites show the chart only with plenty of room, and the pid only for all
+ * processes. */
 static unsigned needed_width(const struct gt_screen *s, enum gt_screen_column c)
 {
 	if (s->view != GT_SCREEN_PROCESSES && c == GT_COLUMN_HISTORY)
@@ -55,8 +56,9 @@ static unsigned needed_width(const struct gt_screen *s, enum gt_screen_column c)
 	return columns[c].from;
 }
 
-/* What is left is shared: charts get as much as they have past, places and names the rest. */
-static void share(struct layout *l, unsigned left)
+/* Divides the spare width: charts grow up to the length of their history, names and places take the
+ * rest. */
+static void widen(struct layout *l, unsigned left)
 {
 	unsigned *chart = &l->width[GT_COLUMN_HISTORY], *name = &l->width[GT_COLUMN_PROGRAM],
 		 *where = &l->width[GT_COLUMN_WHERE];
@@ -94,7 +96,7 @@ static struct layout lay_out(const struct gt_screen *s, unsigned width)
 			l.width[*c] = columns[*c].width;
 			used += columns[*c].width + GAP;
 		}
-	share(&l, width - used + GAP);
+	widen(&l, width - used + GAP);
 	for (const enum gt_screen_column *c = l.order; *c != GT_COLUMN_COUNT; c++)
 		if (l.width[*c]) {
 			l.at[*c] = at;
@@ -137,7 +139,7 @@ static const char *format_rate(char out[GT_FORMAT_MAX], double rate)
 	return out;
 }
 
-/* In bytes, or in resources where the row's kind has none. */
+/* In bytes, or in resources for a kind without bytes. */
 static const char *format_growth(char out[GT_FORMAT_MAX], const struct gt_screen_row *row)
 {
 	bool in_bytes = gt_kind_has_bytes((enum gt_kind)row->kind);
@@ -182,7 +184,7 @@ static const char *format_cell(char out[GT_FORMAT_MAX], const struct gt_screen *
 	return "";
 }
 
-/* Those that called it, as far as there is room. */
+/* The callers, as far as there is room. */
 static void draw_callers(struct gt_grid *c, unsigned row, unsigned at, unsigned width,
 			 enum gt_ink ink, const struct gt_screen_row *r)
 {
@@ -202,7 +204,7 @@ static void draw_callers(struct gt_grid *c, unsigned row, unsigned at, unsigned 
 	}
 }
 
-/* The function, and its line behind it where there is room for both. */
+/* The function, followed by its line if there is room for both. */
 static void draw_where(struct gt_grid *c, const struct gt_style *style, unsigned row, unsigned at,
 		       unsigned width, enum gt_ink ink, const struct gt_screen_row *r)
 {
@@ -218,8 +220,8 @@ static void draw_where(struct gt_grid *c, const struct gt_style *style, unsigned
 	slash = strrchr(where, '/');
 	function = r->frame->function ? gt_text_columns(r->frame->function, c->utf8) : 0;
 	if (function > FUNCTION_MIN)
-		function = FUNCTION_MIN;                /* what is longer may be cut */
-	if (slash && wanted + GAP + function > width) { /* its folder is in the stack below */
+		function = FUNCTION_MIN;                /* a longer one may be cut */
+	if (slash && wanted + GAP + function > width) { /* the stack below shows the folder */
 		where = slash + 1;
 		wanted = gt_text_columns(where, c->utf8);
 	}

@@ -44,7 +44,7 @@ static void choose_inks(bool color)
 	}
 }
 
-/* Also when the tool ends on want of memory. */
+/* Also called when the tool runs out of memory. */
 void gt_terminal_screen_close(void)
 {
 	if (!terminal)
@@ -66,7 +66,7 @@ int gt_terminal_screen_open(bool color, struct gt_error *error)
 				    "the terminal '%s' is not known here; set "
 				    "TERM, for instance to xterm",
 				    name ? name : "");
-	/* as of `dumb`: curses would write it all into one line */
+	/* `dumb` and the like: curses would write everything into one line */
 	move_to = tigetstr("cup");
 	if (!move_to || move_to == (char *)-1) {
 		gt_terminal_screen_close();
