@@ -3,6 +3,7 @@
 """readers.py - other people's readers of what gputrack writes: their schemas, their parsers.
 
     readers.check(case, "sarif", path)      # skips where the reader is not installed
+    readers.check_report(case, report)      # our own JSON, by doc/schema
 
 As a program it is one of them: readers.py NAME FILE. The system's own Python runs it, for that is
 the one that has the system's packages.
@@ -12,8 +13,10 @@ import pathlib
 import subprocess
 import sys
 
-MODULES = pathlib.Path(__file__).resolve().parents[1] / "formats" / "node_modules"
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+MODULES = SOURCE / "tests" / "formats" / "node_modules"
 SCHEMAS = {
+    "report": SOURCE / "doc" / "schema" / "report.schema.json",
     "speedscope": MODULES / "speedscope" / "dist" / "release" / "file-format-schema.json",
     "sarif": MODULES / "@microsoft" / "jest-sarif" / "lib" / "schemas" / "sarif-2.1.0-rtm.5.json",
 }
@@ -21,16 +24,52 @@ PYTHON = "/usr/bin/python3"
 MISSING = 77
 
 
-def by_schema(name, path):
+def by_schema(name, path, validator=None):
     """Checked by the format's own JSON schema."""
     import jsonschema
     schema = json.loads(SCHEMAS[name].read_text())
-    validator = jsonschema.validators.validator_for(schema)(
+    validator = (validator or jsonschema.validators.validator_for(schema))(
         schema, format_checker=jsonschema.FormatChecker())
-    mistakes = [f"{error.json_path}: {error.message[:300]}"
-                for error in validator.iter_errors(json.loads(path.read_text()))]
+    mistakes = [text for error in validator.iter_errors(json.loads(path.read_text()))
+                for text in in_words(error)]
     if mistakes:
         sys.exit("\n".join(mistakes[:20]))
+
+
+def in_words(error):
+    """A mistake; where no alternative fits, those of the alternative that comes closest."""
+    yield f"{error.json_path}: {error.message[:300]}"
+    tries = {}
+    for inner in error.context:
+        tries.setdefault(inner.schema_path[0], []).append(inner)
+    for inner in min(tries.values(), key=len, default=[]):
+        yield from in_words(inner)
+
+
+def keywords(schema):
+    """Every keyword that a schema uses, wherever it stands."""
+    yield from schema
+    for key, value in schema.items():
+        inner = value.values() if key in ("properties", "definitions") else \
+            value if isinstance(value, list) else [value]
+        for one in inner:
+            if isinstance(one, dict):
+                yield from keywords(one)
+
+
+def report(path):
+    """By our own schema, of which no word may be one that the checker passes over."""
+    import jsonschema
+    schema = json.loads(SCHEMAS["report"].read_text())
+    unknown = set(keywords(schema)) - set(jsonschema.Draft7Validator.VALIDATORS) - \
+        {"$schema", "title", "description", "definitions"}
+    if unknown:
+        sys.exit(f"JSON Schema, draft 7, has no {unknown}")
+    # draft 7 takes 1.0 for an integer; we never write one so
+    strict = jsonschema.Draft7Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool))
+    by_schema("report", path, jsonschema.validators.extend(jsonschema.Draft7Validator,
+                                                           type_checker=strict))
 
 
 def prometheus(path):
@@ -52,7 +91,7 @@ def junit(path):
         "tests": suites.tests, "failures": suites.failures, "errors": suites.errors}))
 
 
-READERS = {"prometheus": prometheus, "junit": junit,
+READERS = {"prometheus": prometheus, "junit": junit, "report": report,
            "speedscope": lambda path: by_schema("speedscope", path),
            "sarif": lambda path: by_schema("sarif", path)}
 
@@ -69,6 +108,13 @@ def check(case, name, path):
         case.skip(done.stderr.strip())
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout or "null")
+
+
+def check_report(case, value):
+    """A report or a diff, as an object."""
+    path = case.path("checked.json")
+    path.write_text(json.dumps(value))
+    check(case, "report", path)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import json
 import re
 
-import schema
+import readers
 from tracker_csv import (ALLOCATES, CREATES, DESTROYS, FREES, UNLOGGED, Count, ENTRY, log_of,
                          own_log, read_csv, read_log, the_csv)
 
@@ -401,7 +401,7 @@ def test_residue_in_the_recording(case):
     assert "TOTAL LEAKS: 6400 KB" in case.path("r.log").read_text()
     for analysis in ("summary", "leakage"):
         report = case.report("r.gt", analysis)
-        schema.check(report, schema.load(case, "report"))
+        readers.check_report(case, report)
         assert report["residue"] == {"kb": 6400, "processes": 1, "labels": [
             {"label": "CommandList", "kb": 6400}]}
         text = case.gputrack("report", "r.gt", "-a", analysis).out
