@@ -20,45 +20,45 @@
 
 enum { PLACES_MAX = 64 };
 
-enum home { AWAY, MOVING_IN, AT_HOME };
+enum fork_state { NOT_SET_UP, SETTING_UP, SET_UP };
 
 /*
- * Lies in a page that the kernel empties in every child, however it was forked: a process that
- * finds AWAY here is a child that has not been set up yet.
+ * Lies in a page that the kernel clears in every child, however it was forked: a process that reads
+ * NOT_SET_UP here is a child in which the recorder has not been set up yet.
  */
-static _Atomic uint32_t *home;
+static _Atomic uint32_t *fork_state;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /*
- * True while this thread is in here, and not in the driver or the program. A signal handler that
- * makes a call then must not wait for locks that its own thread holds: its event is lost, and
+ * True while this thread runs the recorder, rather than the driver or the program. A signal handler
+ * that makes a call then must not wait for locks that its own thread holds: its event is lost, and
  * counted.
  */
-static __thread bool inside __attribute__((tls_model("initial-exec")));
+static __thread bool in_recorder __attribute__((tls_model("initial-exec")));
 
-/* What the program had and gets back. */
-struct visit {
-	int error, cancelling;
-	bool inside;
+/* The program's state while the recorder runs. */
+struct saved_state {
+	int error, cancel_state;
+	bool in_recorder;
 };
 
 /*
- * No function of a driver is a place where a thread can be cancelled; our system calls would be,
- * and the thread would keep our locks for ever.
+ * No driver function is a cancellation point. Our system calls would be, and a cancelled thread
+ * would hold our locks for ever.
  */
-static void step_in(struct visit *v)
+static void enter(struct saved_state *saved)
 {
-	v->inside = inside;
-	inside = true;
-	v->error = errno;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &v->cancelling);
+	saved->in_recorder = in_recorder;
+	in_recorder = true;
+	saved->error = errno;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &saved->cancel_state);
 }
 
-static void step_out(const struct visit *v)
+static void leave(const struct saved_state *saved)
 {
-	pthread_setcancelstate(v->cancelling, NULL);
-	errno = v->error;
-	inside = v->inside;
+	pthread_setcancelstate(saved->cancel_state, NULL);
+	errno = saved->error;
+	in_recorder = saved->in_recorder;
 }
 
 static struct {
@@ -66,18 +66,18 @@ static struct {
 	enum gt_api api;
 } places[PLACES_MAX];
 static uint16_t place_count;
-static pthread_mutex_t placing = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void start_once(void)
 {
-	static _Atomic uint32_t no_fork_check = AT_HOME;
+	static _Atomic uint32_t no_fork_check = SET_UP;
 	void *page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	home = &no_fork_check;
+	fork_state = &no_fork_check;
 	if (page != MAP_FAILED && !madvise(page, (size_t)sysconf(_SC_PAGESIZE), MADV_WIPEONFORK)) {
-		home = page;
-		atomic_store(home, AT_HOME);
+		fork_state = page;
+		atomic_store(fork_state, SET_UP);
 	}
 	gt_fork_guard_start();
 	gt_recorder_start();
@@ -86,11 +86,11 @@ static void start_once(void)
 
 void gt_guest_start(void)
 {
-	struct visit visit;
+	struct saved_state saved;
 
-	step_in(&visit);
+	enter(&saved);
 	pthread_once(&once, start_once);
-	step_out(&visit);
+	leave(&saved);
 }
 
 const struct gt_settings *gt_guest_settings(void)
@@ -98,19 +98,19 @@ const struct gt_settings *gt_guest_settings(void)
 	return gt_settings_get();
 }
 
-/* The first call in a child; a second thread of the child waits for it. */
-static void move_in(void)
+/* At the first call in a child; a second thread of the child waits until it is done. */
+static void set_up_child(void)
 {
-	uint32_t state = AWAY;
+	uint32_t state = NOT_SET_UP;
 	bool can_free;
 
-	if (!atomic_compare_exchange_strong(home, &state, MOVING_IN)) {
-		while (atomic_load(home) != AT_HOME)
+	if (!atomic_compare_exchange_strong(fork_state, &state, SETTING_UP)) {
+		while (atomic_load(fork_state) != SET_UP)
 			usleep(100);
 		return;
 	}
 	can_free = gt_fork_guard_restart();
-	pthread_mutex_init(&placing, NULL);
+	pthread_mutex_init(&places_lock, NULL);
 	gt_live_table_restart(can_free);
 	gt_creation_stacks_restart();
 	gt_python_restart();
@@ -118,64 +118,65 @@ static void move_in(void)
 	gt_tracker_restart(can_free);
 	for (uint16_t i = 0; i < place_count; i++)
 		gt_recorder_place((uint16_t)(i + 1), places[i].api, places[i].name);
-	atomic_store(home, AT_HOME);
+	atomic_store(fork_state, SET_UP);
 }
 
 __attribute__((destructor)) static void process_ends(void)
 {
-	struct visit visit;
+	struct saved_state saved;
 
-	step_in(&visit);
+	enter(&saved);
 	/*
-	 * After the program's own destructors: it linked or loaded us, so ours run later. A handler
-	 * that ends the process while its own thread is in here would wait for what that holds.
+	 * This runs after the destructors of the program, which linked or loaded us. A signal
+	 * handler that ends the process inside the recorder would wait for its own thread.
 	 */
-	if (!visit.inside && home && atomic_load(home) == AT_HOME) {
+	if (!saved.in_recorder && fork_state && atomic_load(fork_state) == SET_UP) {
 		gt_tracker_end();
 		gt_recorder_end();
 	}
-	step_out(&visit);
+	leave(&saved);
 }
 
 void gt_guest_name(const struct gt_guest_call *g, uint64_t handle, const char *name)
 {
-	struct visit visit;
+	struct saved_state saved;
 
-	step_in(&visit);
+	enter(&saved);
 	if (g->active)
 		gt_recorder_name(g->call.ended_ns, handle, name);
-	step_out(&visit);
+	leave(&saved);
 }
 
-/* A handler that came while its own thread was in here: what that holds must stay. */
-static void settle(const struct visit *v)
+/* Not in a signal handler that interrupted the recorder: the locks its thread holds must stay. */
+static void set_up_if_forked(const struct saved_state *saved)
 {
-	if (!v->inside && home && atomic_load_explicit(home, memory_order_relaxed) != AT_HOME)
-		move_in();
+	if (!saved->in_recorder && fork_state &&
+	    atomic_load_explicit(fork_state, memory_order_relaxed) != SET_UP)
+		set_up_child();
 }
 
 void gt_guest_set_up_child(void)
 {
-	struct visit visit;
+	struct saved_state saved;
 
-	step_in(&visit);
-	settle(&visit);
-	step_out(&visit);
+	enter(&saved);
+	set_up_if_forked(&saved);
+	leave(&saved);
 }
 
-void gt_guest_set_device_query(int64_t (*teller)(void))
+void gt_guest_set_device_query(int64_t (*query)(void))
 {
-	gt_meter_set_device_query(teller);
+	gt_meter_set_device_query(query);
 }
 
 uint16_t gt_guest_place(enum gt_api api, const char *name)
 {
 	uint16_t found = 0;
-	struct visit visit;
+	struct saved_state saved;
 
-	step_in(&visit);
-	settle(&visit);
-	pthread_mutex_lock(&placing);
+	enter(&saved);
+	set_up_if_forked(&saved);
+	pthread_mutex_lock(&places_lock);
 	for (uint16_t i = 0; i < place_count && !found; i++)
 		if (places[i].api == api &&
 		    !strncmp(places[i].name, name, sizeof places[i].name - 1))
@@ -186,12 +187,12 @@ uint16_t gt_guest_place(enum gt_api api, const char *name)
 		found = ++place_count;
 		gt_recorder_place(found, api, places[found - 1].name);
 	}
-	pthread_mutex_unlock(&placing);
-	step_out(&visit);
+	pthread_mutex_unlock(&places_lock);
+	leave(&saved);
 	return found;
 }
 
-/* The handles of an array are copied: a callback may free the program's own before we come back. */
+/* Copies the handles of an array: a callback may free the array before the call returns. */
 static void copy_array(struct gt_guest_call *g, const struct gt_function *fn, const uint64_t *argv)
 {
 	const uint64_t *from = (const uint64_t *)(uintptr_t)argv[fn->handle.arg];
@@ -211,33 +212,33 @@ static void copy_array(struct gt_guest_call *g, const struct gt_function *fn, co
 	g->argv[fn->handle.arg] = from ? (uint64_t)(uintptr_t)to : 0;
 }
 
-/* An address of ours, which no driver hands out, is put where the driver may fill something in. */
-static uint64_t mark_of(const struct gt_guest_call *g)
+/* An address of ours, which no driver hands out, is written where the driver may put a result. */
+static uint64_t marker_of(const struct gt_guest_call *g)
 {
-	return (uint64_t)(uintptr_t)&g->mark;
+	return (uint64_t)(uintptr_t)&g->output;
 }
 
-static void mark(struct gt_guest_call *g)
+static void mark_output(struct gt_guest_call *g)
 {
 	g->call.filled = GT_FILLED_UNKNOWN;
-	g->mark = gt_call_fills(g->call.function, g->call.argv);
-	if (!g->mark)
+	g->output = gt_call_fills(g->call.function, g->call.argv);
+	if (!g->output)
 		return;
-	g->unmarked = *g->mark;
-	*g->mark = mark_of(g);
+	g->output_before = *g->output;
+	*g->output = marker_of(g);
 }
 
-/* What the driver has left alone looks to the program as it did before. */
-static void unmark(struct gt_guest_call *g)
+/* Tells whether the driver wrote a result; where it did not, restores the program's value. */
+static void read_output(struct gt_guest_call *g)
 {
-	if (!g->mark)
+	if (!g->output)
 		return;
-	g->call.filled = *g->mark == mark_of(g) ? GT_FILLED_NOT : GT_FILLED_IN;
+	g->call.filled = *g->output == marker_of(g) ? GT_FILLED_NOT : GT_FILLED_IN;
 	if (g->call.filled == GT_FILLED_NOT)
-		*g->mark = g->unmarked;
+		*g->output = g->output_before;
 }
 
-/* Good until the next one; NULL when there is no memory. */
+/* Valid until the next call; NULL: out of memory. */
 static const struct gt_ending *end_one(struct gt_guest_call *g, const struct gt_event *event)
 {
 	if (g->ending_count == g->ending_room) {
@@ -257,13 +258,13 @@ static const struct gt_ending *end_one(struct gt_guest_call *g, const struct gt_
 	return &g->endings[g->ending_count++];
 }
 
-static void take_away(void *context, const struct gt_event *event)
+static void end_live(void *context, const struct gt_event *event)
 {
 	struct gt_guest_call *g = context;
 	struct gt_event behind = *event;
 	const struct gt_ending *ending = end_one(g, event);
 
-	/* a range ends with all that lies in it, one behind the other: ledger/follow.h */
+	/* a range ends together with all that lies in it, one after another: ledger/follow.h */
 	while (ending && ending->change == GT_CHANGE_ENDED && ending->gone.size < behind.size &&
 	       gt_kinds[gt_entry_kind(&ending->gone)].habits & GT_RANGED) {
 		behind.handle += ending->gone.size;
@@ -272,15 +273,15 @@ static void take_away(void *context, const struct gt_event *event)
 	}
 }
 
-static void note_entry(void *context, const struct gt_event *event)
+static void record_entry(void *context, const struct gt_event *event)
 {
 	const struct gt_guest_call *g = context;
 
 	gt_recorder_enter(event, g->frame);
 }
 
-/* One stack, with a number wherever it will be asked for. */
-static void take_stack(struct gt_guest_call *g, uint64_t now_ns)
+/* Unwinds once and numbers the stack for the tracker and for the trace. */
+static void capture_stack(struct gt_guest_call *g, uint64_t now_ns)
 {
 	uint64_t frames[GT_STACK_FRAMES_MAX];
 	uint32_t depth = gt_settings_get()->stack_depth;
@@ -301,7 +302,7 @@ static void take_stack(struct gt_guest_call *g, uint64_t now_ns)
 	g->call.stack = gt_recorder_stack(frames, count);
 }
 
-/* Appends change no life: only the resource tracker has a use for them. */
+/* Appends create and end nothing: only the resource tracker uses them. */
 static bool is_wanted(const struct gt_function *fn)
 {
 	if (fn->effect == GT_APPEND)
@@ -313,23 +314,23 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 		    const void *caller)
 {
 	const struct gt_function *fn = &gt_functions[function];
-	struct visit visit;
-	uint64_t came_ns = 0;
+	struct saved_state saved;
+	uint64_t called_ns = 0;
 
 	g->active = false;
 	if (!is_wanted(fn) || gt_call_is_idle(function, argv))
 		return;
-	if (inside) {
+	if (in_recorder) {
 		gt_recorder_lose();
 		return;
 	}
-	step_in(&visit);
-	g->watched = gt_tracker_is_on();
+	enter(&saved);
+	g->tracked = gt_tracker_is_on();
 	g->ends = gt_function_ends(fn);
-	if (g->ends || g->watched)
-		came_ns = gt_now_ns();
-	if (__builtin_expect(atomic_load_explicit(home, memory_order_relaxed) != AT_HOME, 0))
-		move_in();
+	if (g->ends || g->tracked)
+		called_ns = gt_now_ns();
+	if (__builtin_expect(atomic_load_explicit(fork_state, memory_order_relaxed) != SET_UP, 0))
+		set_up_child();
 	g->active = true;
 	g->caller = caller;
 	g->call.function = function;
@@ -339,25 +340,25 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 	if (fn->handle.from == GT_INS)
 		copy_array(g, fn, argv);
 	if (g->ends) {
-		g->call.begun_ns = came_ns;
-		/* where something ends is only asked of recordings */
+		g->call.begun_ns = called_ns;
+		/* only recordings keep where something ended */
 		g->call.stack = 0;
 		g->tracker_stack = 0;
 		if (gt_recorder_is_on())
-			take_stack(g, g->call.begun_ns);
-		gt_call_endings(&g->call, note_entry, g);
+			capture_stack(g, g->call.begun_ns);
+		gt_call_endings(&g->call, record_entry, g);
 		g->endings = &g->ending;
 		g->ending_room = 1;
 		g->ending_count = 0;
 		g->ending_next = 0;
 		if (gt_live_table_is_on())
-			gt_call_endings(&g->call, take_away, g);
+			gt_call_endings(&g->call, end_live, g);
 	}
-	mark(g);
-	/* last, so that what we took for ourselves is not the driver's */
-	if (g->watched)
-		gt_tracker_before(&g->watch, came_ns);
-	step_out(&visit);
+	mark_output(g);
+	/* last, so that memory we allocate is not charged to the driver */
+	if (g->tracked)
+		gt_tracker_before(&g->tracker, called_ns);
+	leave(&saved);
 }
 
 static void take_event(void *context, const struct gt_event *event)
@@ -379,15 +380,15 @@ static void take_event(void *context, const struct gt_event *event)
 
 		tracked.stack = g->tracker_stack;
 		change = gt_live_table_apply(&tracked, &replaced);
-		if (g->watched && replaced.change == GT_CHANGE_ENDED)
-			gt_tracker_replaced(&g->watch, &replaced);
+		if (g->tracked && replaced.change == GT_CHANGE_ENDED)
+			gt_tracker_replaced(&g->tracker, &replaced);
 	}
-	if (g->watched && (ending || !ends))
-		gt_tracker_event(&g->watch, event, change, ending);
+	if (g->tracked && (ending || !ends))
+		gt_tracker_event(&g->tracker, event, change, ending);
 }
 
-/* What a call has taken for itself. */
-static void drop(struct gt_guest_call *g)
+/* Frees what a call has allocated. */
+static void free_call(struct gt_guest_call *g)
 {
 	if (g->ends && g->endings != &g->ending)
 		free(g->endings);
@@ -396,37 +397,37 @@ static void drop(struct gt_guest_call *g)
 
 void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_door *door)
 {
-	struct visit visit;
+	struct saved_state saved;
 
 	if (!g->active)
 		return;
-	unmark(g);
-	/* forked inside the driver's call: the call is the parent's, and so is its trace */
-	if (__builtin_expect(atomic_load_explicit(home, memory_order_relaxed) != AT_HOME, 0)) {
-		drop(g);
+	read_output(g);
+	/* forked inside the driver's call: the call and its trace are the parent's */
+	if (__builtin_expect(atomic_load_explicit(fork_state, memory_order_relaxed) != SET_UP, 0)) {
+		free_call(g);
 		return;
 	}
-	step_in(&visit);
-	if (g->watched)
-		gt_tracker_after(&g->watch);
+	enter(&saved);
+	if (g->tracked)
+		gt_tracker_after(&g->tracker);
 	g->call.ret = ret;
 	g->call.ended_ns = gt_now_ns();
 	g->call.tid = gt_thread_id();
 	if (!g->ends && gt_functions[g->call.function].effect != GT_APPEND)
-		take_stack(g, g->call.ended_ns);
+		capture_stack(g, g->call.ended_ns);
 	if (g->ends && !gt_call_succeeded(&g->call))
 		for (size_t i = 0; i < g->ending_count; i++)
 			gt_live_table_restore(&g->endings[i]);
 	gt_call_events(&g->call, door, take_event, g);
-	if (g->watched && g->ends && gt_call_succeeded(&g->call))
+	if (g->tracked && g->ends && gt_call_succeeded(&g->call))
 		while (g->ending_next < g->ending_count)
-			gt_tracker_ended(&g->watch, &g->endings[g->ending_next++]);
-	if (g->watched)
-		gt_tracker_finish(&g->watch, &g->call, g->endings, g->ends ? g->ending_count : 0);
+			gt_tracker_ended(&g->tracker, &g->endings[g->ending_next++]);
+	if (g->tracked)
+		gt_tracker_finish(&g->tracker, &g->call, g->endings, g->ends ? g->ending_count : 0);
 	if (g->ends)
 		gt_recorder_leave(g->frame);
-	drop(g);
-	step_out(&visit);
-	if (g->watched)
-		gt_tracker_leave(&g->watch);
+	free_call(g);
+	leave(&saved);
+	if (g->tracked)
+		gt_tracker_leave(&g->tracker);
 }

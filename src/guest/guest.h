@@ -8,8 +8,8 @@
  *	gt_guest_end(&g, result, &door);
  *
  * The guest rule: nothing here exits, aborts or raises, prints more than one line when recording
- * fails, holds a lock while the driver or the program runs, or changes errno. Works in threads,
- * in signal handlers, after fork, before main and after exit handlers.
+ * fails, holds a lock while the driver or the program runs, or changes errno. It works in threads,
+ *in signal handlers, after fork, before main and after exit handlers.
  */
 #pragma once
 
@@ -20,41 +20,41 @@
 
 enum { GT_GUEST_HANDLES = 8 };
 
-/* One call in flight; lives in the door's wrapper, or where the door has room for it. */
+/* One call in flight; lives in the door's wrapper, or wherever the door keeps it. */
 struct gt_guest_call {
 	struct gt_call call;
 	const void *caller;
-	const void *frame; /* on the stack: of two, the lower is the inner */
-	bool active, ends, watched;
-	uint32_t tracker_stack;             /* the stack's number in the depot */
-	uint64_t argv[GT_ARGS_MAX];         /* … a copy where the row hands in an array */
-	uint64_t handles[GT_GUEST_HANDLES]; /* … with the handles it held before the call */
-	uint64_t *more_handles;
-	uint64_t *mark, unmarked; /* what may be filled in, and what was there */
+	const void *frame; /* an address on the stack: of two calls, the inner has the lower */
+	bool active, ends, tracked;
+	uint32_t tracker_stack;             /* for gt_creation_stack_get */
+	uint64_t argv[GT_ARGS_MAX];         /* a copy, if an argument is an array of handles, … */
+	uint64_t handles[GT_GUEST_HANDLES]; /* … with the handles in it before the call, … */
+	uint64_t *more_handles;             /* … allocated if there are more */
+	uint64_t *output, output_before;    /* what the driver may fill in, and its old value */
 	struct gt_ending *endings;
 	struct gt_ending ending; /* room for the usual one */
 	size_t ending_count, ending_room, ending_next;
-	struct gt_tracker_call watch;
+	struct gt_tracker_call tracker;
 };
 
-/* Called by a door when its loader has taken it in. Starts recording if that was asked for. */
+/* A door calls this when it has been loaded. Starts recording if the settings ask for it. */
 GT_EXPORT void gt_guest_start(void);
 
-/* What this process was asked to do, for a door that does nothing when that is nothing. */
+/* The settings, for a door that stays out of the way when nothing was asked for. */
 GT_EXPORT const struct gt_settings *gt_guest_settings(void);
 
 GT_EXPORT void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function,
 			      const uint64_t *argv, const void *caller);
 GT_EXPORT void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_door *door);
 
-/* After the end of a call that created `handle`: what the program calls it. */
+/* After gt_guest_end of the call that created `handle`: records the program's name for it. */
 GT_EXPORT void gt_guest_name(const struct gt_guest_call *g, uint64_t handle, const char *name);
 
-/* Before anything else that is not a call: a child after fork gets a state of its own first. */
+/* Call before anything else that is not a call: in a child after fork, sets up the recorder. */
 GT_EXPORT void gt_guest_set_up_child(void);
 
-/* A door whose driver can tell how much device memory is used says how to ask it. */
-GT_EXPORT void gt_guest_set_device_query(int64_t (*teller)(void));
+/* Sets the function that asks a door's driver how many bytes of device memory are used. */
+GT_EXPORT void gt_guest_set_device_query(int64_t (*query)(void));
 
-/* Number of a place, told to the trace once; the same name and API give the same number. */
+/* The number of a place, defined in the trace at its first use; equal names and APIs share one. */
 GT_EXPORT uint16_t gt_guest_place(enum gt_api api, const char *name);

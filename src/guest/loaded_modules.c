@@ -13,17 +13,17 @@
 
 #include "guest/fork_guard.h"
 
-/* Defined modules; guarded by the writer's lock, under which gt_modules_define runs. */
-struct known {
+/* Modules in the trace; guarded by the writer's lock, which is held in gt_modules_define. */
+struct defined {
 	uint64_t start, size;
 	uint32_t number;
 };
 
-static struct known *known;
-static size_t known_count, known_room;
+static struct defined *defined;
+static size_t defined_count, defined_room;
 static uint32_t next_number;
 static _Atomic uint64_t adds_seen, subs_seen;
-static _Atomic uint64_t subs_told; /* by gt_modules_unloaded */
+static _Atomic uint64_t subs_reported; /* by gt_modules_unloaded */
 
 struct counters {
 	uint64_t adds, subs;
@@ -39,8 +39,8 @@ static int read_counters(struct dl_phdr_info *info, size_t size, void *context)
 	return 1;
 }
 
-/* False where the loader cannot be asked. */
-static bool ask_loader(int (*fn)(struct dl_phdr_info *, size_t, void *), void *context)
+/* False when the loader's lock may be held for ever. */
+static bool iterate_modules(int (*fn)(struct dl_phdr_info *, size_t, void *), void *context)
 {
 	_Atomic uint32_t *guard = gt_fork_guard_enter();
 
@@ -55,12 +55,13 @@ bool gt_modules_unloaded(void)
 {
 	struct counters now = { 0 };
 
-	return ask_loader(read_counters, &now) && atomic_exchange(&subs_told, now.subs) != now.subs;
+	return iterate_modules(read_counters, &now) &&
+	       atomic_exchange(&subs_reported, now.subs) != now.subs;
 }
 
 void gt_modules_restart(void)
 {
-	known_count = 0;
+	defined_count = 0;
 	next_number = 0;
 	atomic_store(&adds_seen, 0);
 }
@@ -86,8 +87,8 @@ static void read_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) * no
 	}
 }
 
-/* The file behind a loaded object, absolute. The main program has no name of its own. */
-static void find_file(const struct dl_phdr_info *info, struct gt_module *m, char path[PATH_MAX])
+/* The absolute path of a module's file. The main program comes without a name. */
+static void find_path(const struct dl_phdr_info *info, struct gt_module *m, char path[PATH_MAX])
 {
 	struct stat st;
 	ssize_t n;
@@ -106,30 +107,30 @@ static void find_file(const struct dl_phdr_info *info, struct gt_module *m, char
 	}
 }
 
-static bool is_known(uint64_t start, uint64_t size)
+static bool is_defined(uint64_t start, uint64_t size)
 {
-	for (size_t i = 0; i < known_count; i++)
-		if (known[i].start == start && known[i].size == size)
+	for (size_t i = 0; i < defined_count; i++)
+		if (defined[i].start == start && defined[i].size == size)
 			return true;
 	return false;
 }
 
-static bool remember(uint64_t start, uint64_t size, uint32_t number)
+static bool add_defined(uint64_t start, uint64_t size, uint32_t number)
 {
-	if (known_count == known_room) {
-		size_t room = known_room ? known_room * 2 : 64;
-		struct known *more = realloc(known, room * sizeof *known);
+	if (defined_count == defined_room) {
+		size_t room = defined_room ? defined_room * 2 : 64;
+		struct defined *more = realloc(defined, room * sizeof *defined);
 
 		if (!more)
 			return false;
-		known = more;
-		known_room = room;
+		defined = more;
+		defined_room = room;
 	}
-	known[known_count++] = (struct known){ start, size, number };
+	defined[defined_count++] = (struct defined){ start, size, number };
 	return true;
 }
 
-static int visit(struct dl_phdr_info *info, size_t info_size, void *context)
+static int define_module(struct dl_phdr_info *info, size_t info_size, void *context)
 {
 	struct gt_module m = { .bias = info->dlpi_addr };
 	uint64_t low = UINT64_MAX, high = 0;
@@ -150,10 +151,10 @@ static int visit(struct dl_phdr_info *info, size_t info_size, void *context)
 		return 0;
 	m.start = info->dlpi_addr + low;
 	m.size = high - low;
-	if (is_known(m.start, m.size))
+	if (is_defined(m.start, m.size))
 		return 0;
-	find_file(info, &m, path);
-	if (remember(m.start, m.size, next_number))
+	find_path(info, &m, path);
+	if (add_defined(m.start, m.size, next_number))
 		gt_writer_module(context, next_number++, &m);
 	return 0;
 }
@@ -163,22 +164,22 @@ void gt_modules_define(struct gt_writer *w, void *unused)
 	struct counters now = { 0 };
 
 	(void)unused;
-	if (!ask_loader(read_counters, &now) ||
+	if (!iterate_modules(read_counters, &now) ||
 	    (now.adds == atomic_load(&adds_seen) && now.subs == atomic_load(&subs_seen)))
 		return;
-	/* another library may lie where an unloaded one did: all are told anew */
+	/* a new library may lie where an unloaded one did: define all of them again */
 	if (now.subs != atomic_load(&subs_seen)) {
-		for (size_t i = 0; i < known_count; i++)
-			gt_writer_unload(w, known[i].number);
-		known_count = 0;
+		for (size_t i = 0; i < defined_count; i++)
+			gt_writer_unload(w, defined[i].number);
+		defined_count = 0;
 	}
-	if (!ask_loader(visit, w))
+	if (!iterate_modules(define_module, w))
 		return;
 	atomic_store(&adds_seen, now.adds);
 	atomic_store(&subs_seen, now.subs);
 }
 
-/* Symbols by name: the search through one object after another. */
+/* A search for symbols, through one module after another. */
 struct search {
 	const char *const *names;
 	void **found;
@@ -186,15 +187,15 @@ struct search {
 	unsigned long long before, adds;
 };
 
-/* The tables of an object that names are found by. */
+/* The tables of a module by which symbols are found. */
 struct tables {
 	uintptr_t base;
 	const ElfW(Sym) * symbols;
 	const char *texts;
-	const uint32_t *gnu_hash, *hash; /* one of the two is enough */
+	const uint32_t *gnu_hash, *hash; /* one of them suffices */
 };
 
-/* The loader has added the base to most of these numbers, but not to those it cannot write. */
+/* The loader adds the base to the addresses in the dynamic section, unless that is read-only. */
 static const void *table_at(uintptr_t base, ElfW(Addr) address)
 {
 	return (const void *)(address < base ? base + address : address);
@@ -242,7 +243,7 @@ static uint32_t gnu_hash_of(const char *name)
 	return hash;
 }
 
-/* Words: buckets, first symbol, filter's words, filter's shift; the filter; buckets; chains. */
+/* Layout: bucket count, first symbol, filter words, filter shift; filter; buckets; chains. */
 static void *find_by_gnu_hash(const struct tables *t, const char *name)
 {
 	enum { BITS = sizeof(ElfW(Addr)) * 8 };
@@ -269,7 +270,7 @@ static void *find_by_gnu_hash(const struct tables *t, const char *name)
 	return NULL;
 }
 
-static void *find_in(const struct tables *t, const char *name)
+static void *find_symbol(const struct tables *t, const char *name)
 {
 	void *address = NULL;
 
@@ -293,7 +294,7 @@ static int search_object(struct dl_phdr_info *info, size_t size, void *context)
 		return 0;
 	for (size_t i = 0; i < s->count; i++)
 		if (!s->found[i])
-			s->found[i] = find_in(&t, s->names[i]);
+			s->found[i] = find_symbol(&t, s->names[i]);
 	return 0;
 }
 

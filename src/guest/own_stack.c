@@ -23,9 +23,9 @@
 #include "trace/layout.h"
 
 enum {
-	OWN_MAX = 9, /* frames between the program and here: wrapper and recorder */
+	OWN_MAX = 9, /* our frames between the program and the innermost: wrapper and recorder */
 	PIPE_GAP_MAX = 64,
-	FRAME_BYTES_MAX = 1 << 20, /* of one whose size is known without a frame pointer */
+	FRAME_BYTES_MAX = 1 << 20, /* of a frame without a frame pointer */
 };
 
 /*
@@ -64,17 +64,17 @@ struct set {
 	struct cached ways[WAYS];
 	unsigned next; /* way to be replaced */
 	unsigned next_candidate;
-	uint32_t learnt, found; /* how often; what is not found again is not worth learning */
-	uint64_t candidates[CANDIDATES]; /* hashes of the last stacks that were not known */
+	uint32_t learnt, found; /* how often; a set that finds nothing again stops learning */
+	uint64_t candidates[CANDIDATES]; /* hashes of the last stacks that were not cached */
 };
 
-/* A thread's own, in pages of their own: a signal handler may be the first to ask. */
+/* Per thread, in mapped pages rather than malloc's: a signal handler may be the first user. */
 static __thread struct set *sets __attribute__((tls_model("initial-exec")));
 static _Atomic uint32_t generation;
 static pthread_key_t thread_end;
 static _Atomic bool cache_started;
 
-/* One function makes many calls from one place on the stack: they differ by the return address. */
+/* One function makes many calls at one stack depth: they differ by the return address. */
 static struct set *set_of(const void *frame, const void *caller)
 {
 	uint64_t key = (uint64_t)(uintptr_t)frame ^ (uint64_t)(uintptr_t)caller << 20;
@@ -82,7 +82,7 @@ static struct set *set_of(const void *frame, const void *caller)
 	return &sets[gt_mix64(key) % SETS];
 }
 
-/* True when it was among the last ones, and worth it. */
+/* True when the stack was among the last ones and the set is worth learning for. */
 static bool is_candidate(struct set *set, uint64_t hash)
 {
 	if (set->learnt > LEARN_FREELY && set->learnt > set->found)
@@ -100,7 +100,7 @@ static bool is_same(const struct cached *k, const void *frame, uint32_t now, siz
 {
 	if (k->frame != frame || k->generation != now || k->count > room)
 		return false;
-	/* inside out: only then is the next word known to be there */
+	/* from the inside outwards: only then is the next word known to exist */
 	for (uint32_t i = 0; i < k->word_count; i++)
 		if (*k->words[i].at != k->words[i].value)
 			return false;
@@ -160,7 +160,7 @@ static void cache_learn(const void *frame, const void *caller, void *const *raw,
 	struct cached *k = &set->ways[set->next++ % WAYS];
 
 	set->learnt++;
-	/* a signal handler that comes in between finds nothing half written */
+	/* a signal handler in between finds nothing half written */
 	k->frame = NULL;
 	atomic_signal_fence(memory_order_seq_cst);
 	memcpy(k->raw, raw, count * sizeof *raw);
@@ -183,7 +183,8 @@ static void cache_touch(void)
 {
 	char *pages = (char *)sets;
 
-	/* written as it is: a page that is read first is the kernel's, and touched twice */
+	/* a write, unchanged: a page that is read first is the shared zero page, faulted in twice
+	 */
 	for (size_t i = 0; pages && i < SETS * sizeof *sets; i += TOUCHED)
 		__atomic_fetch_or(&pages[i], 0, __ATOMIC_RELAXED);
 }
@@ -201,10 +202,10 @@ static void cache_start(void)
 }
 
 /*
- * libunwind asks the kernel whether memory can be read by writing from it into a pipe, whose two
- * numbers it never looks at again. In a program that closes all descriptors and opens its own under
- * the same numbers it would read from those and write into them. So the pipe is made under high
- * numbers, looked at now and then, and libunwind is not called again once it is gone.
+ * libunwind tests whether memory is readable by writing from it into a pipe, and never checks the
+ * pipe's descriptors again. In a program that closes all descriptors and reuses their numbers it
+ * would read from and write into the program's files. So we have the pipe made under high numbers,
+ * check it now and then, and call libunwind no more once it is gone.
  */
 static struct {
 	int fd;
@@ -222,7 +223,8 @@ static bool is_pipe(int fd)
 	return !fstat(fd, &st) && S_ISFIFO(st.st_mode);
 }
 
-/* Whatever is opened next gets a number from GT_FD_FIRST on; `taken` are those to be given back. */
+/* Occupies all descriptors below GT_FD_FIRST, so that the next one opened lies above; the caller
+ * closes those in `taken`. */
 static int take_low_numbers(int taken[GT_FD_FIRST])
 {
 	int dummy = open("/dev/null", O_RDONLY | O_CLOEXEC), count = 0, fd;
@@ -274,13 +276,13 @@ static bool can_use_libunwind(uint64_t now_ns)
 	return !atomic_load_explicit(&pipe_is_gone, memory_order_relaxed);
 }
 
-/* Where a frame is, as libunwind tells: its stack pointer, its frame pointer, where that lies. */
-struct place {
+/* A frame as libunwind sees it: stack pointer, frame pointer, and where the latter is saved. */
+struct frame {
 	uint64_t sp, bp;
-	const uint64_t *bp_at; /* NULL: in a register, or not known */
+	const uint64_t *bp_at; /* NULL: in a register, or unknown */
 };
 
-static bool find_place(unw_cursor_t *cursor, struct place *p)
+static bool locate_frame(unw_cursor_t *cursor, struct frame *p)
 {
 	unw_save_loc_t saved;
 
@@ -293,36 +295,36 @@ static bool find_place(unw_cursor_t *cursor, struct place *p)
 }
 
 /*
- * True where the caller's frame lies behind this one, as on one stack. It may also lie on another
- * (coroutines, signal stacks), which can be gone when this frame is met again.
+ * True when the caller's frame lies above this one on the same stack. It may lie on another stack
+ * (coroutines, signal stacks), which may be gone when this frame is reached again.
  */
-static bool is_behind(const struct place *frame, const struct place *caller, bool by_bp)
+static bool is_above(const struct frame *frame, const struct frame *caller, bool by_bp)
 {
 	return caller->sp > frame->sp && (by_bp || caller->sp - frame->sp <= FRAME_BYTES_MAX);
 }
 
 /*
- * The words by which a stack is known again, by libunwind's slow way; 0: it cannot be. A frame
- * pointer counts where it points into its frame, which may then be of any size; elsewhere it is
- * just a register.
+ * Finds the words by which a stack is known again, by stepping through it, which is slow; 0: there
+ * are none. A frame pointer counts if it points into its frame, which may then have any size;
+ * otherwise it is just another register.
  */
 static size_t find_words(unw_context_t *context, void *const *raw, size_t count,
 			 struct stack_word *words)
 {
-	struct place frame, caller;
+	struct frame frame, caller;
 	unw_cursor_t cursor;
 	size_t n = 0;
 	bool by_bp;
 
-	if (unw_init_local(&cursor, context) || !find_place(&cursor, &frame))
+	if (unw_init_local(&cursor, context) || !locate_frame(&cursor, &frame))
 		return 0;
 	for (size_t i = 1; i < count; i++, frame = caller) {
-		if (unw_step(&cursor) <= 0 || !find_place(&cursor, &caller))
+		if (unw_step(&cursor) <= 0 || !locate_frame(&cursor, &caller))
 			return 0;
 		by_bp = frame.sp <= frame.bp && frame.bp < caller.sp;
-		if (!is_behind(&frame, &caller, by_bp))
+		if (!is_above(&frame, &caller, by_bp))
 			return 0;
-		/* the innermost frame is our own, by whose pointer the stack is looked up */
+		/* the innermost frame is our own, and its address is the cache's key */
 		if (i > 1 && by_bp) {
 			if (!frame.bp_at || *frame.bp_at != frame.bp)
 				return 0;
@@ -330,7 +332,7 @@ static size_t find_words(unw_context_t *context, void *const *raw, size_t count,
 		}
 		words[n] = (struct stack_word){ (const uint64_t *)(uintptr_t)caller.sp - 1,
 						(uint64_t)(uintptr_t)raw[i] };
-		/* a signal's frame has no return address there */
+		/* a signal frame has no return address there */
 		if (*words[n].at != words[n].value)
 			return 0;
 		n++;
@@ -390,19 +392,20 @@ size_t gt_unwind(uint64_t *frames, size_t most, const void *caller, uint64_t now
 {
 	void *raw[GT_STACK_FRAMES_MAX + OWN_MAX];
 	int room = (int)most + OWN_MAX, count, first = 0;
-	size_t kept = 0;
+	size_t count_out = 0;
 
 	count = start_if_needed() ? backtrace_from_here(raw, room, caller, now_ns) : 0;
 	while (first < count && first < OWN_MAX && raw[first] != caller)
 		first++;
-	/* without a way back to the caller no frame of ours can be told: keep the caller */
+	/* no frame returns to `caller`: we cannot tell our frames apart, so give the caller alone
+	 */
 	if (first == count || first == OWN_MAX) {
 		frames[0] = (uint64_t)(uintptr_t)caller;
 		return 1;
 	}
-	for (int i = first; i < count && kept < most; i++)
-		frames[kept++] = (uint64_t)(uintptr_t)raw[i];
-	return kept;
+	for (int i = first; i < count && count_out < most; i++)
+		frames[count_out++] = (uint64_t)(uintptr_t)raw[i];
+	return count_out;
 }
 
 void gt_unwind_flush(void)
@@ -420,7 +423,7 @@ void gt_unwind_warm(void)
 {
 	uint64_t frames[GT_STACK_FRAMES_MAX];
 
-	/* new, the same once more and learnt, known: whatever each of them takes */
+	/* once unknown, once learnt, once cached: allocates what each way needs */
 	for (int i = 0; i < 3; i++)
 		gt_unwind(frames, GT_STACK_FRAMES_MAX, __builtin_return_address(0), gt_now_ns());
 	cache_touch();

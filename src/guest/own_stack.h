@@ -6,13 +6,13 @@
 #include <stdint.h>
 
 /*
- * Frames from the one that `caller` returns into, outwards: our own are left out. At most `most`
- * (which is at most GT_STACK_FRAMES_MAX). Safe in signal handlers; takes no lock of ours.
+ * Return addresses from `caller` outwards, without our own frames; at most `most`, which is at most
+ * GT_STACK_FRAMES_MAX. Safe in signal handlers; takes no lock of ours.
  */
 size_t gt_unwind(uint64_t *frames, size_t most, const void *caller, uint64_t now_ns);
 
-/* Takes the memory that the calling thread's stacks will need. */
+/* Allocates what the calling thread's stacks will need. */
 void gt_unwind_warm(void);
 
-/* Code was unloaded: what is known of old addresses is no longer true. */
+/* Call when code was unloaded: forgets what is cached by address. */
 void gt_unwind_flush(void);

@@ -16,14 +16,14 @@
 #include "guest/loaded_modules.h"
 
 enum {
-	KNOWN = 1024, /* places in code that are remembered */
-	CAREFUL = 64, /* stacks of which every word is asked of the kernel */
+	CACHED = 1024,       /* places in code whose number is cached */
+	CHECKED_STACKS = 64, /* stacks whose every word is read through the kernel, at first */
 	TEXT_MAX = 512,
-	LINES_MAX = 1 << 20,  /* bytes of a line table that are believed */
-	OWNER_OF_NO_CODE = 3, /* from here on frames are the interpreter's own */
+	LINES_MAX = 1 << 20,  /* a line table of more bytes is not believed */
+	OWNER_OF_NO_CODE = 3, /* from this value on, a frame is the interpreter's own */
 };
 
-#define LOOK_EVERY_NS UINT64_C(1000000000)
+#define SEARCH_EVERY_NS UINT64_C(1000000000)
 
 static struct {
 	void *(*thread_state)(void);
@@ -31,25 +31,25 @@ static struct {
 	struct gt_python_layout layout;
 	uint64_t begin, end; /* the interpreter's code */
 } python;
-static _Atomic bool found, given_up;
-static _Atomic uint64_t looked_ns;
-static _Atomic int careful = CAREFUL;
+static _Atomic bool found, is_unsupported;
+static _Atomic uint64_t searched_ns;
+static _Atomic int checked_stacks = CHECKED_STACKS;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A place in code and its number; the pointers tell code that took an old one's address. */
-static struct place {
+/* A place in code and its number; the pointers differ when new code has an old one's address. */
+static struct code_place {
 	uint64_t code, instruction, file, name, lines;
 	uint64_t number;
-} known[KNOWN];
+} cache[CACHED];
 
-/* Reads memory that may not be there. */
+/* Reads memory that may not be mapped. */
 static bool read_safely(void *to, uint64_t from, size_t size)
 {
 	/* cppcheck-suppress ctuuninitvar; it is what is filled in */
 	struct iovec local = { to, size }, remote = { (void *)(uintptr_t)from, size };
 	ssize_t n = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
 
-	/* a sandbox that forbids the call: the offsets are known to be right for this version */
+	/* a sandbox forbids the call: we rely on the offsets of this version */
 	if (n < 0 && (errno == EPERM || errno == ENOSYS)) {
 		memcpy(to, (const void *)(uintptr_t)from, size);
 		return true;
@@ -66,7 +66,7 @@ static bool read_word(uint64_t *out, uint64_t from)
 {
 	if (!is_pointer(from & ~UINT64_C(7)))
 		return false;
-	if (atomic_load_explicit(&careful, memory_order_relaxed) > 0)
+	if (atomic_load_explicit(&checked_stacks, memory_order_relaxed) > 0)
 		return read_safely(out, from, sizeof *out);
 	memcpy(out, (const void *)(uintptr_t)from, sizeof *out);
 	return true;
@@ -96,7 +96,7 @@ static size_t put_utf8(char *out, uint32_t c)
 	return 4;
 }
 
-/* A str as UTF-8, cut at TEXT_MAX; its end is kept, where a path has its file's name. */
+/* A str as UTF-8, cut to TEXT_MAX at its start: a path ends in the name of its file. */
 static bool read_text(char out[TEXT_MAX], uint64_t object)
 {
 	struct {
@@ -133,7 +133,7 @@ static bool read_text(char out[TEXT_MAX], uint64_t object)
 	return true;
 }
 
-/* The number of an instruction in its code, in units of two bytes (3.8, 3.9: of one). */
+/* The index of an instruction in its code, in units of two bytes (3.8, 3.9: of one). */
 static int64_t instruction_number(uint64_t code, uint64_t instruction)
 {
 	if (!python.layout.bytecode)
@@ -159,7 +159,7 @@ static uint32_t read_line(uint64_t code, uint64_t lines, uint64_t instruction)
 	return line;
 }
 
-static uint64_t describe(const struct place *p, gt_python_number_fn *number)
+static uint64_t describe(const struct code_place *p, gt_python_number_fn *number)
 {
 	char file[TEXT_MAX], name[TEXT_MAX];
 	struct gt_text_frame frame = { .function = name, .file = file, .module = GT_PYTHON };
@@ -170,11 +170,11 @@ static uint64_t describe(const struct place *p, gt_python_number_fn *number)
 	return number(&frame);
 }
 
-/* The number of a place in code; 0 when what is there is no code. */
+/* The number of a place in code; 0 if there is no code object. */
 static uint64_t number_of(uint64_t code, uint64_t instruction, gt_python_number_fn *number)
 {
-	struct place fresh = { .code = code, .instruction = instruction };
-	struct place *p = &known[((code >> 4) * 31 + (instruction >> 1)) % KNOWN];
+	struct code_place fresh = { .code = code, .instruction = instruction };
+	struct code_place *p = &cache[((code >> 4) * 31 + (instruction >> 1)) % CACHED];
 	uint64_t type;
 
 	if (!read_word(&type, code + 8) || type != (uint64_t)(uintptr_t)python.code_type ||
@@ -190,7 +190,7 @@ static uint64_t number_of(uint64_t code, uint64_t instruction, gt_python_number_
 	return fresh.number;
 }
 
-/* One frame: its number where it has code, and the frame that it was called from. */
+/* Reads one frame: its number if it has code, and the frame that called it. */
 static bool read_frame(uint64_t frame, uint64_t *next, uint64_t *number, gt_python_number_fn *fn)
 {
 	const struct gt_python_layout *l = &python.layout;
@@ -205,7 +205,7 @@ static bool read_frame(uint64_t frame, uint64_t *next, uint64_t *number, gt_pyth
 	owner = owner >> 8 * ((frame + l->owner) & 7) & 0xff;
 	if (l->owner && owner >= OWNER_OF_NO_CODE && l->minor >= 12)
 		return true;
-	code &= ~UINT64_C(7); /* 3.14 keeps marks in the low bits */
+	code &= ~UINT64_C(7); /* 3.14 keeps tags in the low bits */
 	if (!is_pointer(code))
 		return false;
 	*number = number_of(code, instruction, fn);
@@ -233,7 +233,7 @@ static size_t read_frames(uint64_t *out, size_t most, gt_python_number_fn *fn)
 	return count;
 }
 
-/* Where the object lies that an address is in. */
+/* The code of the module that an address lies in. */
 struct span {
 	uint64_t address, begin, end;
 };
@@ -257,7 +257,7 @@ static int find_span(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-static bool look(void)
+static bool find_python(void)
 {
 	enum { THREAD_STATE, CODE_TYPE, VERSION, RUNTIME, NAMES };
 	/* clang-format off */
@@ -278,7 +278,7 @@ static bool look(void)
 	version = (const char *(*)(void))at[VERSION];
 	if (!python.code_type || !version || sscanf(version(), "%u.%u", &major, &minor) != 2 ||
 	    major != 3 || !gt_python_layout_of(&python.layout, minor, at[RUNTIME])) {
-		atomic_store(&given_up, true);
+		atomic_store(&is_unsupported, true);
 		return false;
 	}
 	span = (struct span){ .address = (uint64_t)(uintptr_t)python.thread_state };
@@ -290,15 +290,15 @@ static bool look(void)
 
 static bool is_due(uint64_t now_ns)
 {
-	uint64_t last = atomic_load_explicit(&looked_ns, memory_order_relaxed);
+	uint64_t last = atomic_load_explicit(&searched_ns, memory_order_relaxed);
 
-	/* another thread may have looked at a later time than this one's */
-	return !atomic_load_explicit(&given_up, memory_order_relaxed) &&
-	       (int64_t)(now_ns - last) >= (int64_t)LOOK_EVERY_NS;
+	/* another thread may have searched at a later time than `now_ns` */
+	return !atomic_load_explicit(&is_unsupported, memory_order_relaxed) &&
+	       (int64_t)(now_ns - last) >= (int64_t)SEARCH_EVERY_NS;
 }
 
-/* Looks for Python once a second, until there is one. Who comes meanwhile waits for the answer. */
-static bool is_here(uint64_t now_ns)
+/* Searches for Python once a second until it is found; other threads wait for the answer. */
+static bool has_python(uint64_t now_ns)
 {
 	_Atomic uint32_t *guard;
 
@@ -311,9 +311,9 @@ static bool is_here(uint64_t now_ns)
 		return false;
 	pthread_mutex_lock(&lock);
 	if (!atomic_load(&found) && is_due(now_ns)) {
-		if (look())
+		if (find_python())
 			atomic_store_explicit(&found, true, memory_order_release);
-		atomic_store(&looked_ns, now_ns);
+		atomic_store(&searched_ns, now_ns);
 	}
 	pthread_mutex_unlock(&lock);
 	gt_fork_guard_leave(guard);
@@ -324,30 +324,30 @@ size_t gt_python_merge(uint64_t *frames, size_t count, size_t most, gt_python_nu
 		       uint64_t now_ns)
 {
 	uint64_t read[256];
-	size_t kept = 0, got, room = sizeof read / sizeof *read;
+	size_t native = 0, count_read, room = sizeof read / sizeof *read;
 
-	if (!is_here(now_ns))
+	if (!has_python(now_ns))
 		return count;
 	pthread_mutex_lock(&lock);
-	got = read_frames(read, most < room ? most : room, number);
-	if (got && atomic_load(&careful) > 0)
-		atomic_fetch_sub(&careful, 1);
+	count_read = read_frames(read, most < room ? most : room, number);
+	if (count_read && atomic_load(&checked_stacks) > 0)
+		atomic_fetch_sub(&checked_stacks, 1);
 	pthread_mutex_unlock(&lock);
-	if (!got)
+	if (!count_read)
 		return count;
-	while (kept < count && (frames[kept] < python.begin || frames[kept] >= python.end))
-		kept++;
-	/* a stack deeper than there is room for: the innermost frames of both say most */
-	if (kept + got > most && kept > most / 2)
-		kept = got < most / 2 ? most - got : most / 2;
-	if (kept + got > most)
-		got = most - kept;
-	memcpy(frames + kept, read, got * sizeof *frames);
-	return kept + got;
+	while (native < count && (frames[native] < python.begin || frames[native] >= python.end))
+		native++;
+	/* too deep for the room: the innermost frames of both kinds say most */
+	if (native + count_read > most && native > most / 2)
+		native = count_read < most / 2 ? most - count_read : most / 2;
+	if (native + count_read > most)
+		count_read = most - native;
+	memcpy(frames + native, read, count_read * sizeof *frames);
+	return native + count_read;
 }
 
 void gt_python_restart(void)
 {
 	pthread_mutex_init(&lock, NULL);
-	memset(known, 0, sizeof known);
+	memset(cache, 0, sizeof cache);
 }

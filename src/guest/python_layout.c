@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* python_layout.c - where CPython keeps what we read, and how its line tables are read. */
+/* python_layout.c - the offsets of what we read in CPython, and its line tables. */
 #include "guest/python.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* A frame is an object of its own, kept in the thread state. */
+/* Up to 3.10 a frame is an object, and the thread state points to it. */
 /* clang-format off */
 static const struct gt_python_layout layout_3_8 = {
 	.frame = 24, .frame_in = -1, .code = 32, .previous = 24, .instruction = 104,
 	.file = 104, .name = 112, .lines = 120, .first_line = 40, .ascii = 48, .text = 72,
 };
-/* clang-format off */
 static const struct gt_python_layout layout_3_10 = {
 	.frame = 24, .frame_in = -1, .code = 32, .previous = 24, .instruction = 96,
 	.file = 104, .name = 112, .lines = 120, .first_line = 40, .ascii = 48, .text = 72,
@@ -27,9 +26,8 @@ static const struct gt_python_layout layout_3_12 = {
 	.text = 56,
 };
 /* clang-format on */
-/* clang-format on */
 
-/* The published offsets are 64-bit numbers in a fixed order; which, depends on the version. */
+/* The published offsets are 64-bit numbers, in an order that depends on the version. */
 struct published {
 	uint8_t thread_frame, frame_previous, frame_code, frame_instruction, frame_owner;
 	uint8_t code_file, code_name, code_lines, code_first_line, code_bytecode;
@@ -37,7 +35,7 @@ struct published {
 
 enum { COOKIE = 0, VERSION = 1, FREE_THREADED = 2 };
 
-/* Counted in numbers from the start: the runtime has 3; interpreter, thread, frame, code follow. */
+/* Indices of these numbers: the runtime has 3; interpreter, thread, frame and code follow. */
 #define PUBLISHED(interpreter, frame)                                                              \
 	{                                                                                          \
 		.thread_frame = 6 + (interpreter) + 4,                                             \
@@ -105,7 +103,7 @@ bool gt_python_layout_of(struct gt_python_layout *l, unsigned minor, const void 
 	default: return false;
 	}
 	l->minor = (uint8_t)minor;
-	/* 3.14 gave the first bits of a str's form 16 of them */
+	/* 3.14 put 16 bits before a str's form */
 	l->state_shift = minor >= 14 ? 16 : 2;
 	return true;
 }
@@ -124,7 +122,7 @@ static uint32_t line_of_pairs(const uint8_t *table, size_t size, int64_t line, i
 	return line > 0 && line < UINT32_MAX ? (uint32_t)line : 0;
 }
 
-/* 3.10: pairs (bytes of code, lines) where −128 means that this stretch has no line. */
+/* 3.10: pairs (bytes of code, lines); -128 lines mean that this code has no line. */
 static uint32_t line_of_ranges(const uint8_t *table, size_t size, int64_t line, int64_t at)
 {
 	int64_t end = 0;
@@ -141,7 +139,7 @@ static uint32_t line_of_ranges(const uint8_t *table, size_t size, int64_t line, 
 	return 0;
 }
 
-/* A number in groups of six bits, the lowest first; its own lowest bit is the sign. */
+/* A number in groups of six bits, lowest first; its lowest bit is the sign. */
 static int64_t signed_number(const uint8_t *table, size_t size, size_t *at)
 {
 	uint64_t number = 0;
@@ -158,7 +156,7 @@ static int64_t signed_number(const uint8_t *table, size_t size, size_t *at)
 	return number & 1 ? -(int64_t)(number >> 1) : (int64_t)(number >> 1);
 }
 
-/* 3.11 and later: entries that open with a byte whose top bit is set. */
+/* 3.11 and later: each entry starts with a byte whose top bit is set. */
 static uint32_t line_of_entries(const uint8_t *table, size_t size, int64_t line, int64_t at)
 {
 	int64_t end = 0;

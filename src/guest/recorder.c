@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recorder.c - this process's trace: opened on request, one lane per thread. */
+/* recorder.c - this process's trace: a lane per thread, a new trace after fork. */
 #include "guest/recorder.h"
 
 #include <errno.h>
@@ -27,17 +27,17 @@
 #include "trace/layout.h"
 #include "trace/writer.h"
 
-enum { TICK_NS = 10 * 1000 * 1000 }; /* how often unloaded code is looked for */
+enum { TICK_NS = 10 * 1000 * 1000 }; /* how often we look for unloaded code */
 
 static _Atomic(struct gt_writer *) writer;
 static _Atomic uint64_t last_tick_ns;
 static pthread_key_t thread_end;
 static bool have_thread_end;
 
-/* A thread's own; a lane of another writer than the current one is stale. */
+/* Each thread has its own; the lane is stale unless `writer` is the current one. */
 static __thread struct {
 	struct gt_lane *lane;
-	struct gt_writer *of;
+	struct gt_writer *writer;
 	uint32_t tid;
 } self __attribute__((tls_model("initial-exec")));
 
@@ -50,27 +50,27 @@ uint32_t gt_thread_id(void)
 
 static void thread_ended(void *lane)
 {
-	if (self.lane == lane && self.of == atomic_load(&writer))
+	if (self.lane == lane && self.writer == atomic_load(&writer))
 		gt_lane_release(lane);
 	self.lane = NULL;
 }
 
-static struct gt_lane *take_lane(struct gt_writer *w)
+static struct gt_lane *acquire_lane(struct gt_writer *w)
 {
 	char name[17] = "";
 
 	prctl(PR_GET_NAME, name);
 	self.lane = gt_lane_acquire(w, gt_thread_id(), name);
-	self.of = w;
+	self.writer = w;
 	if (have_thread_end)
 		pthread_setspecific(thread_end, self.lane);
 	return self.lane;
 }
 
-/* The thread's lane; NULL: there is none to be had. */
+/* The thread's lane; NULL if it cannot get one. */
 static struct gt_lane *own_lane(struct gt_writer *w)
 {
-	return self.lane && self.of == w ? self.lane : take_lane(w);
+	return self.lane && self.writer == w ? self.lane : acquire_lane(w);
 }
 
 static void write_file(struct gt_writer *w, const char *key, const char *path)
@@ -126,13 +126,13 @@ static void stopped(struct gt_writer *w, void *context, int error)
 		strerror(-error), gt_settings_get()->recording);
 }
 
-/* Room for the counter that is really there: a hole could kill who writes into it. */
+/* Allocates the counter's bytes: a write through the mapping into a hole could raise SIGBUS. */
 static bool make_counter(int fd)
 {
 	static const uint64_t none;
 	struct stat st;
 
-	/* a file of another name, linked here by somebody, is not touched */
+	/* a file with another name, hard-linked here by somebody, is left alone */
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_nlink != 1)
 		return false;
 	if (!fallocate(fd, 0, 0, sizeof none))
@@ -143,13 +143,13 @@ static bool make_counter(int fd)
 }
 
 /*
- * How much all processes of the recording have taken, counted in a file of it; NULL: unknown. A
- * child has it from its parent.
+ * The bytes that all processes of the recording have reserved, counted in a file of the recording;
+ * NULL: unknown. A child inherits the mapping.
  */
-static _Atomic uint64_t *shared_room(const char *folder)
+static _Atomic uint64_t *shared_counter(const char *folder)
 {
 	static _Atomic uint64_t *taken;
-	struct gt_held_signals quiet;
+	struct gt_held_signals held;
 	char path[PATH_MAX];
 	int fd;
 
@@ -160,11 +160,11 @@ static _Atomic uint64_t *shared_room(const char *folder)
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return NULL;
-	gt_signals_hold(&quiet);
+	gt_signals_hold(&held);
 	taken = make_counter(fd) ?
 			mmap(NULL, sizeof *taken, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) :
 			MAP_FAILED;
-	gt_signals_release(&quiet);
+	gt_signals_release(&held);
 	close(fd);
 	if (taken == MAP_FAILED)
 		taken = NULL;
@@ -183,7 +183,7 @@ static int open_trace(struct gt_writer **w, const char *folder)
 	if (mkdir(folder, 0700) && errno != EEXIST)
 		return -errno;
 	if (options.max_bytes)
-		options.taken = shared_room(folder);
+		options.taken = shared_counter(folder);
 	return gt_writer_open_in(w, folder, &options);
 }
 
@@ -240,7 +240,7 @@ void gt_recorder_restart(bool can_free)
 	self.lane = NULL;
 	if (!w)
 		return;
-	/* nobody else is here: a thread of the parent that was changing it has left it whole */
+	/* no other thread is here; a thread of the parent that was writing left it consistent */
 	if (can_free)
 		gt_writer_free(w);
 	else
@@ -332,11 +332,11 @@ void gt_recorder_leave(const void *call)
 {
 	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
 
-	if (w && self.lane && self.of == w)
+	if (w && self.lane && self.writer == w)
 		gt_lane_leave(self.lane, call);
 }
 
-/* The controls beyond ASCII, in UTF-8: U+0080 to U+009F. */
+/* Control characters beyond ASCII, in UTF-8: U+0080 to U+009F. */
 static bool is_c1(const char *at)
 {
 	return (unsigned char)at[0] == 0xc2 && (unsigned char)at[1] >= 0x80 &&
@@ -357,12 +357,12 @@ void gt_stderr_line(const char *format, ...)
 	va_end(args);
 	if (n > 0)
 		used += (size_t)n < sizeof line - used - 1 ? (size_t)n : sizeof line - used - 2;
-	/* names of files come from outside; a terminal must not obey them */
+	/* file names come from outside; a terminal must not interpret them */
 	for (size_t i = sizeof prefix - 1; i < used; i++)
 		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f || is_c1(line + i))
 			line[i] = '?';
 	line[used++] = '\n';
-	/* one write, so that it does not mix with the program's lines; without stderr, unheard */
+	/* one write, so that it does not mix with the program's lines; lost if stderr is closed */
 	gt_write_without_signals(STDERR_FILENO, line, used, true);
 	errno = saved;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recorder.h - this process's trace: opened on request, a lane per thread, a new one after fork. */
+/* recorder.h - this process's trace: a lane per thread, a new trace after fork. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,39 +11,39 @@
 /* Functions that doors may call; everything else in the recorder library is hidden. */
 #define GT_EXPORT __attribute__((visibility("default")))
 
-/* Opens the trace if the settings ask for one; says one line if that fails. */
+/* Opens the trace if the settings ask for one; prints one line if that fails. */
 void gt_recorder_start(void);
 /* True when events should be recorded. */
 bool gt_recorder_is_on(void);
-/* Marks the trace as ended; what still comes is written all the same. */
+/* Marks the trace as ended; later events are still written. */
 void gt_recorder_end(void);
 /*
- * In a child after fork: lets go of the parent's trace and starts one of its own. `can_free`: what
- * other threads allocated, too.
+ * In a child after fork: drops the parent's trace and opens one for the child. `can_free`: memory
+ * that other threads allocated can be freed too.
  */
 void gt_recorder_restart(bool can_free);
 
-/* Something about the process, as doc/FORMAT.md lists it. */
+/* Records a fact about the process; doc/FORMAT.md lists the keys. */
 void gt_recorder_info(const char *key, const char *value);
-/* A stack's number in the trace; 0 when it cannot be had. */
+/* The number of a stack in the trace; 0 if it cannot be written. */
 uint32_t gt_recorder_stack(const uint64_t *frames, size_t count);
-/* The number of a frame that is known by its text, to be put among a stack's frames; 0: none. */
+/* A frame without an address, as a number for gt_recorder_stack; 0 if it cannot be written. */
 uint64_t gt_recorder_text_frame(const struct gt_text_frame *frame);
-/* What the program calls what was created under a handle at that very time. */
+/* Records the program's name for the resource created under `handle` at exactly `time_ns`. */
 void gt_recorder_name(uint64_t time_ns, uint64_t handle, const char *name);
 void gt_recorder_place(uint16_t number, enum gt_api api, const char *name);
-/* Every now and then: notices unloaded code. */
+/* Call often: notices unloaded code, at most every 10 ms. */
 void gt_recorder_tick(uint64_t now_ns);
 
-/* The event's thread is the calling one. */
+/* Records an event of the calling thread. */
 void gt_recorder_event(const struct gt_event *event);
-/* Counts an event that could not be taken. */
+/* Counts an event that could not be recorded. */
 void gt_recorder_lose(void);
-/* A call that ends something is about to be made, and has returned: writer.h. */
+/* Before and after a call that ends a resource: gt_lane_enter and gt_lane_leave. */
 void gt_recorder_enter(const struct gt_event *event, const void *call);
 void gt_recorder_leave(const void *call);
 
-/* The calling thread's number, remembered. */
+/* The calling thread's id, cached. */
 uint32_t gt_thread_id(void);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* settings.c - what the traced process was asked to do, from its environment. */
+/* settings.c - the recorder's settings, read from the environment. */
 #include "guest/settings.h"
 
 #include <limits.h>
@@ -32,17 +32,17 @@ static const char *text_of(const char *name)
 	return value && *value ? value : NULL;
 }
 
-static int64_t number_of(const char *name, int64_t otherwise)
+static int64_t number_of(const char *name, int64_t fallback)
 {
 	const char *value = text_of(name);
 	char *end;
 	long long number = value ? strtoll(value, &end, 10) : 0;
 
-	return value && !*end && number >= 0 ? number : otherwise;
+	return value && !*end && number >= 0 ? number : fallback;
 }
 
-/* Absolute, because the program may change its directory before it makes a call. */
-static const char *keep_path(char buffer[PATH_MAX], const char *path)
+/* Absolute, because the program may change its directory before its first call. */
+static const char *absolute_path(char buffer[PATH_MAX], const char *path)
 {
 	char here[PATH_MAX];
 	int size;
@@ -58,7 +58,7 @@ static const char *keep_path(char buffer[PATH_MAX], const char *path)
 	return size > 0 && size < PATH_MAX ? buffer : NULL;
 }
 
-static enum gt_log_level read_level(const char *name, enum gt_log_level otherwise)
+static enum gt_log_level read_level(const char *name, enum gt_log_level fallback)
 {
 	static const char *const names[] = { "trace", "debug",    "info", "warn",
 					     "error", "critical", "off" };
@@ -67,10 +67,10 @@ static enum gt_log_level read_level(const char *name, enum gt_log_level otherwis
 	for (int i = 0; value && i <= GT_LOG_OFF; i++)
 		if (!strcasecmp(value, names[i]))
 			return (enum gt_log_level)i;
-	return value && !strcasecmp(value, "warning") ? GT_LOG_WARNING : otherwise;
+	return value && !strcasecmp(value, "warning") ? GT_LOG_WARNING : fallback;
 }
 
-/* Where Level Zero's loader keeps its log: ours goes there too. */
+/* Our log goes to the file in which Level Zero's loader keeps its own. */
 static void read_loader_log(void)
 {
 	const char *folder = text_of("ZEL_LOADER_LOG_DIR"), *home = text_of("HOME");
@@ -91,13 +91,13 @@ static void read_loader_log(void)
 		settings.log_name_too_long = true;
 		return;
 	}
-	settings.log = keep_path(logfile, path);
+	settings.log = absolute_path(logfile, path);
 	if (!settings.log)
 		settings.log_name_too_long = true;
 }
 
-/* The resource tracker: by the variables of Level Zero's checker, or by our own. */
-static void read_watch(void)
+/* The resource tracker is set by the variables of Level Zero's checker, or by our own. */
+static void read_tracker(void)
 {
 	const char *own_log = text_of("GPUTRACK_LOG"), *own_csv = text_of("GPUTRACK_CSV");
 	bool checker = is_set("ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER");
@@ -109,13 +109,13 @@ static void read_watch(void)
 	if (own_log) {
 		settings.log_level = read_level("GPUTRACK_LOG_LEVEL", GT_LOG_DEBUG);
 		settings.log_to_console = !strcmp(own_log, "-");
-		settings.log = settings.log_to_console ? NULL : keep_path(logfile, own_log);
+		settings.log = settings.log_to_console ? NULL : absolute_path(logfile, own_log);
 		settings.log_name_too_long = !settings.log_to_console && !settings.log;
 	}
 	if (!own_csv && checker)
 		own_csv = text_of("ZEL_SYSTEM_RESOURCE_TRACKER_CSV");
-	settings.csv = keep_path(csv, own_csv);
-	/* a path that cannot be kept is told of when it is used */
+	settings.csv = absolute_path(csv, own_csv);
+	/* a path that is too long is reported when the file is opened */
 	if (own_csv && !settings.csv)
 		settings.csv = own_csv;
 	settings.csv_extended = is_set("GPUTRACK_CSV_MORE");
@@ -131,8 +131,8 @@ static void read_all(void)
 		frames > GT_STACK_FRAMES_MAX ? GT_STACK_FRAMES_MAX : (uint32_t)frames;
 	settings.max_bytes = (uint64_t)number_of("GPUTRACK_MAX_SIZE", 0);
 	settings.until_ns = (uint64_t)number_of("GPUTRACK_UNTIL", 0);
-	settings.recording = keep_path(recording, text_of("GPUTRACK_RECORDING"));
-	read_watch();
+	settings.recording = absolute_path(recording, text_of("GPUTRACK_RECORDING"));
+	read_tracker();
 }
 
 const struct gt_settings *gt_settings_get(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* settings.h - what the traced process was asked to do, from its environment. */
+/* settings.h - the recorder's settings, read from the environment. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,20 +18,18 @@ enum gt_log_level {
 struct gt_settings {
 	const char *recording; /* folder to record into, absolute; NULL: do not record */
 	uint32_t stack_depth;  /* frames to keep; 0: no stacks */
-	uint64_t max_bytes;    /* of the whole recording; 0: any */
-	uint64_t until_ns;     /* of CLOCK_MONOTONIC: record no longer; 0: to the end */
+	uint64_t max_bytes;    /* limit of the whole recording; 0: none */
+	uint64_t until_ns;     /* CLOCK_MONOTONIC time at which recording stops; 0: never */
 
 	bool tracker;      /* the resource tracker: process metrics around every call */
-	const char *csv;   /* its CSV, without the pid; NULL: none */
-	bool csv_extended; /* … with the further columns */
-	const char *log;   /* its log, absolute; NULL: none, or the console */
+	const char *csv;   /* path of its CSV, without the pid; NULL: none */
+	bool csv_extended; /* the CSV has the further columns */
+	const char *log;   /* absolute path of its log; NULL: none, or the console */
 	bool log_to_console, log_name_too_long;
 	enum gt_log_level log_level; /* GT_LOG_OFF: no log */
-	int64_t warn_kb;             /* residue above this is warned of … */
-	int64_t verdict_kb;          /* … and in total above this is a leak in the summary */
+	int64_t warn_kb;             /* warn of residue above this … */
+	int64_t verdict_kb; /* … and call it a leak in the summary if the total exceeds this */
 };
 
-/*
- * Read once; doc/ENVIRONMENT.md lists the variables. A setuid program's environment says nothing.
- */
+/* Reads once; doc/ENVIRONMENT.md lists the variables. Setuid programs get the defaults. */
 const struct gt_settings *gt_settings_get(void);

@@ -75,12 +75,13 @@ void gt_catalog_free(struct gt_catalog *c)
 	free(c);
 }
 
-/* Interns a key of several parts; NUL bytes keep them apart. */
+/* A part of a key. */
 struct part {
 	const void *bytes;
 	size_t size;
 };
 
+/* Interns a key of several parts, separated by NUL bytes. */
 static uint32_t intern_parts(struct gt_intern *in, const struct part *parts, size_t count)
 {
 	size_t size = 0;
@@ -157,9 +158,9 @@ static uint16_t series_number(struct gt_catalog *c, const struct gt_series *s)
 	return (uint16_t)number;
 }
 
-/* A frame in the recording's numbers, as it is interned: padding zeroed too, so never copied. */
-static void put_own_frame(struct gt_trace_frame *own, const struct gt_trace_frame *frame,
-			  const uint32_t *modules, const uint32_t *text_frames)
+/* Translates a frame to the catalog's numbers; zeroes the padding, because it is interned. */
+static void translate_frame(struct gt_trace_frame *own, const struct gt_trace_frame *frame,
+			    const uint32_t *modules, const uint32_t *text_frames)
 {
 	memset(own, 0, sizeof *own);
 	own->module = frame->module;
@@ -185,8 +186,8 @@ static uint32_t *take_stacks(struct gt_catalog *c, const struct gt_definitions *
 		const struct gt_trace_stack *stack = &d->stacks[i];
 
 		for (uint32_t f = 0; f < stack->count; f++)
-			put_own_frame(&frames[f], &d->frames[stack->first + f], modules,
-				      text_frames);
+			translate_frame(&frames[f], &d->frames[stack->first + f], modules,
+					text_frames);
 		stacks[i + 1] = gt_intern(c->stacks, frames, stack->count * sizeof *frames);
 	}
 	free(modules);
@@ -194,7 +195,7 @@ static uint32_t *take_stacks(struct gt_catalog *c, const struct gt_definitions *
 	return stacks;
 }
 
-/* A number that is defined twice means what it was last said to mean; 0 means no place. */
+/* If a number is defined twice, the last definition counts; 0 means no place. */
 static void take_places(struct gt_catalog *c, struct gt_catalog_map *map,
 			const struct gt_definitions *d)
 {

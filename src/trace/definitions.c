@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* definitions.c - takes lane 0 of a trace apart: modules, stacks, names. */
+/* definitions.c - decodes lane 0 of a trace: modules, stacks, names. */
 #include "trace/reader.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static char *get_text(struct gt_bytes *b, size_t *size)
 	return copy;
 }
 
-static bool text_is(const uint8_t *text, size_t size, const char *word)
+static bool text_equals(const uint8_t *text, size_t size, const char *word)
 {
 	return text && size == strlen(word) && !memcmp(text, word, size);
 }
@@ -81,19 +81,19 @@ static enum gt_api get_api(struct gt_bytes *b)
 	const uint8_t *text = gt_get_blob(b, &size);
 	int api = 0;
 
-	while (api < GT_API_COUNT && !text_is(text, size, gt_api_keys[api]))
+	while (api < GT_API_COUNT && !text_equals(text, size, gt_api_keys[api]))
 		api++;
 	return (enum gt_api)api;
 }
 
-/* Our row for a function of the trace: the same name, with the same meaning. */
+/* Our row for a function of the trace: one with the same name and the same meaning. */
 static uint16_t find_row(enum gt_api api, uint8_t effect, const uint8_t *kind, size_t kind_size,
 			 const uint8_t *name, size_t name_size)
 {
 	for (uint16_t row = 1; row < GT_FN_COUNT; row++)
 		if (gt_functions[row].api == api && gt_functions[row].effect == effect &&
-		    text_is(kind, kind_size, gt_kinds[gt_functions[row].kind].name) &&
-		    text_is(name, name_size, gt_function_names[row]))
+		    text_equals(kind, kind_size, gt_kinds[gt_functions[row].kind].name) &&
+		    text_equals(name, name_size, gt_function_names[row]))
 			return row;
 	return GT_FN_NONE;
 }
@@ -138,7 +138,7 @@ static bool add_place(struct gt_definitions *d, struct gt_bytes *b)
 	return true;
 }
 
-/* Definitions that are numbered from 1, in order: true when this is the next. */
+/* For definitions numbered from 1: true when this is the next one. */
 static bool is_next(struct gt_bytes *b, size_t count)
 {
 	return gt_get_varint(b) == count + 1 && !b->bad;
@@ -199,7 +199,7 @@ static bool add_series(struct gt_definitions *d, struct gt_bytes *b)
 	return true;
 }
 
-/* An address belongs to the module that was mapped there last, until that is unloaded. */
+/* An address belongs to the module last mapped there, until that is unloaded. */
 static struct gt_trace_frame place_frame(const struct gt_definitions *d, uint64_t address)
 {
 	uint32_t module;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* info.c - a recording's `info`: lines "key: value". */
+/* info.c - the text files of a recording: `info`, lines "key: value", and `ends`. */
 #include "trace/info.h"
 
 #include <errno.h>
@@ -83,7 +83,7 @@ const char *gt_info_get(const struct gt_info *info, const char *key)
 struct gt_info *gt_info_read(const char *path)
 {
 	struct gt_info *info = gt_info_new();
-	/* what `run` writes is a page or two; anything else is not ours */
+	/* `run` writes a page or two: anything much larger is not ours */
 	FILE *file = gt_open_regular_file(path, INFO_SIZE_LIMIT);
 	char *text = NULL, *colon;
 	size_t room = 0;
@@ -102,7 +102,7 @@ struct gt_info *gt_info_read(const char *path)
 	return info;
 }
 
-/* A line must stay a line, whatever is in the value. */
+/* The value must not break the line. */
 static void put_value(FILE *file, const char *value)
 {
 	for (; *value; value++)
@@ -111,17 +111,17 @@ static void put_value(FILE *file, const char *value)
 
 int gt_info_write(const struct gt_info *info, const char *path, struct gt_error *error)
 {
-	char beside[4096];
+	char new_path[4096];
 	FILE *file;
 	int fd, e = 0;
 
-	snprintf(beside, sizeof beside, "%s.new", path);
-	fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	snprintf(new_path, sizeof new_path, "%s.new", path);
+	fd = open(new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	file = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!file)
 		return gt_error_set(error, -errno,
 				    "cannot write %s: %s; make room or choose another place",
-				    beside, strerror(errno));
+				    new_path, strerror(errno));
 	for (size_t i = 0; i < info->count; i++) {
 		fprintf(file, "%s: ", info->lines[i].key);
 		put_value(file, info->lines[i].value);
@@ -131,11 +131,11 @@ int gt_info_write(const struct gt_info *info, const char *path, struct gt_error 
 		e = errno ? errno : EIO;
 	if (fclose(file) && !e)
 		e = errno;
-	if (!e && rename(beside, path))
+	if (!e && rename(new_path, path))
 		e = errno;
 	if (!e)
 		return 0;
-	unlink(beside);
+	unlink(new_path);
 	return gt_error_set(error, -e, "cannot write %s: %s; make room or choose another place",
 			    path, strerror(e));
 }
@@ -147,7 +147,7 @@ struct end {
 };
 
 struct gt_ends {
-	struct end *list; /* by trace, then as they were written */
+	struct end *list; /* by trace, then in file order */
 	size_t count, room;
 };
 
@@ -159,7 +159,7 @@ static int by_trace(const void *a, const void *b)
 	return order ? order : x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* "1234.trace 5000000000"; what is no such line is passed over. */
+/* "1234.trace 5000000000"; skips anything else. */
 static void take_end(struct gt_ends *ends, char *text)
 {
 	char *blank = strrchr(text, ' '), *end;
@@ -207,7 +207,7 @@ uint64_t gt_ends_find(const struct gt_ends *ends, const char *trace)
 {
 	size_t low = 0, high = ends->count;
 
-	/* behind the last line about it */
+	/* finds the position after the last line about the trace */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 

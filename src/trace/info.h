@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* info.h - a recording's `info`: lines "key: value" that a person can read too. */
+/* info.h - the text files of a recording: `info`, lines "key: value", and `ends`. */
 #pragma once
 
 #include <stdint.h>
@@ -10,16 +10,16 @@ struct gt_info;
 
 struct gt_info *gt_info_new(void);
 void gt_info_free(struct gt_info *info);
-/* An absent file gives an empty list; a line that is none is passed over. */
+/* An absent file gives an empty list; malformed lines are skipped. */
 struct gt_info *gt_info_read(const char *path);
 
 void gt_info_set(struct gt_info *info, const char *key, const char *value);
 void gt_info_setf(struct gt_info *info, const char *key, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* "" when the key is not there. */
+/* "" for an absent key. */
 const char *gt_info_get(const struct gt_info *info, const char *key);
 
-/* Written beside, then renamed. */
+/* Writes a new file and renames it, so that readers see the old or the new one. */
 int gt_info_write(const struct gt_info *info, const char *path, struct gt_error *error);
 
 /*
@@ -33,8 +33,8 @@ int gt_info_write(const struct gt_info *info, const char *path, struct gt_error 
 
 struct gt_ends;
 
-/* An absent file gives an empty list; a line that is none is passed over. */
+/* An absent file gives an empty list; malformed lines are skipped. */
 struct gt_ends *gt_ends_read(const char *path);
 void gt_ends_free(struct gt_ends *ends);
-/* When the process of this trace was gone; 0: nobody has seen it. */
+/* When the process of this trace ended; 0: nobody has seen it end. */
 uint64_t gt_ends_find(const struct gt_ends *ends, const char *trace);

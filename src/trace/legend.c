@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* legend.c - a recording's `legend`: what the addresses of its leaks were called. */
+/* legend.c - a recording's `legend`: function, file and line of the addresses that matter. */
 #include "trace/legend.h"
 
 #include <errno.h>
@@ -27,9 +27,9 @@ struct gt_legend {
 	struct gt_intern *keys; /* path NUL build id, address */
 	struct entry *entries;  /* by the key's number */
 	size_t count, room;
-	struct gt_intern *texts; /* only for not having a text twice */
-	char **kept;             /* by the text's number */
-	size_t kept_count, kept_room;
+	struct gt_intern *texts; /* so that no string is stored twice */
+	char **strings;          /* by number in `texts` */
+	size_t string_count, string_room;
 };
 
 struct gt_legend *gt_legend_new(void)
@@ -47,27 +47,27 @@ void gt_legend_free(struct gt_legend *legend)
 		return;
 	for (size_t i = 0; i < legend->count; i++)
 		free(legend->entries[i].list);
-	for (size_t i = 0; i < legend->kept_count; i++)
-		free(legend->kept[i]);
+	for (size_t i = 0; i < legend->string_count; i++)
+		free(legend->strings[i]);
 	free(legend->entries);
-	free(legend->kept);
+	free(legend->strings);
 	gt_intern_free(legend->keys);
 	gt_intern_free(legend->texts);
 	free(legend);
 }
 
-static const char *keep(struct gt_legend *legend, const char *text)
+static const char *intern_string(struct gt_legend *legend, const char *text)
 {
 	uint32_t number;
 
 	if (!text || !*text)
 		return NULL;
 	number = gt_intern(legend->texts, text, strlen(text));
-	if (number == legend->kept_count) {
-		GT_GROW(legend->kept, legend->kept_count, legend->kept_room);
-		legend->kept[legend->kept_count++] = gt_strdup(text);
+	if (number == legend->string_count) {
+		GT_GROW(legend->strings, legend->string_count, legend->string_room);
+		legend->strings[legend->string_count++] = gt_strdup(text);
 	}
-	return legend->kept[number];
+	return legend->strings[number];
 }
 
 /* The key of an address, which the caller frees. */
@@ -106,8 +106,9 @@ void gt_legend_add(struct gt_legend *legend, const char *module, const uint8_t *
 	entry->count = count;
 	for (size_t i = 0; i < count; i++)
 		entry->list[i] =
-			(struct gt_legend_name){ .function = keep(legend, list[i].function),
-						 .file = keep(legend, list[i].file),
+			(struct gt_legend_name){ .function =
+							 intern_string(legend, list[i].function),
+						 .file = intern_string(legend, list[i].file),
 						 .line = list[i].line,
 						 .inlined = list[i].inlined };
 }
@@ -126,7 +127,7 @@ size_t gt_legend_get(const struct gt_legend *legend, const char *module, const u
 	return legend->entries[number].count;
 }
 
-/* A text of the file as a string of ours, up to a NUL; NULL when it is empty or not there. */
+/* A copy of a text in the file, up to a NUL; NULL when empty or missing. */
 static char *read_text(struct gt_bytes *b)
 {
 	size_t size;
@@ -135,7 +136,7 @@ static char *read_text(struct gt_bytes *b)
 	return size && *at ? gt_strndup((const char *)at, size) : NULL;
 }
 
-/* One address with its names; false at the end or at what is none. */
+/* Reads an address with its names; false at the end or at damage. */
 static bool read_entry(struct gt_legend *legend, struct gt_bytes *b)
 {
 	struct gt_legend_name *list = NULL;
@@ -147,7 +148,7 @@ static bool read_entry(struct gt_legend *legend, struct gt_bytes *b)
 	id = gt_get_blob(b, &id_size);
 	address = gt_get_varint(b);
 	count = gt_get_varint(b);
-	/* each name takes four bytes at least */
+	/* each name takes at least four bytes */
 	if (b->bad || !module || !count || count > NAMES_MAX || count > gt_bytes_left(b) / 4 ||
 	    id_size > 64) {
 		free(module);
@@ -238,14 +239,14 @@ static void put_entry(FILE *out, const struct gt_legend *legend, uint32_t number
 
 int gt_legend_write(const struct gt_legend *legend, const char *path, struct gt_error *error)
 {
-	char *beside;
+	char *new_path;
 	FILE *out;
 	int fd, e = 0;
 
-	if (asprintf(&beside, "%s.new", path) < 0)
+	if (asprintf(&new_path, "%s.new", path) < 0)
 		return gt_error_set(error, -ENOMEM, "out of memory");
-	/* as private as the rest of the recording */
-	fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	/* private, like the rest of the recording */
+	fd = open(new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out) {
 		e = -errno;
@@ -257,13 +258,13 @@ int gt_legend_write(const struct gt_legend *legend, const char *path, struct gt_
 			e = -EIO;
 		if (fclose(out) && !e)
 			e = -errno;
-		if (!e && rename(beside, path))
+		if (!e && rename(new_path, path))
 			e = -errno;
 		if (e)
-			unlink(beside);
+			unlink(new_path);
 	}
 	if (e)
 		gt_error_set(error, e, "cannot write %s: %s", path, strerror(-e));
-	free(beside);
+	free(new_path);
 	return e;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * legend.h - a recording's `legend`: what its leaks, its peak and what grows were called then.
+ * legend.h - a recording's `legend`: function, file and line of the addresses that matter.
  *
- * Programs are rebuilt and recordings travel; without this an older recording would be offsets
- * into files that no longer are what they were. doc/FORMAT.md has the bytes.
+ * Programs are rebuilt and recordings are copied: the leaks, the peak and the growth of an older
+ * recording would be offsets into files that have changed. doc/FORMAT.md defines the bytes.
  */
 #pragma once
 
@@ -25,16 +25,16 @@ struct gt_legend *gt_legend_new(void);
 void gt_legend_free(struct gt_legend *legend);
 
 /*
- * What a module's address is called, innermost first; `build_id` of `size` bytes tells modules of
- * one path apart. Copies everything. What is there already stays.
+ * Adds the names of an address in a module, innermost first; `build_id`, of `size` bytes, tells
+ * modules with the same path apart. Copies everything. Does nothing if the address has names.
  */
 void gt_legend_add(struct gt_legend *legend, const char *module, const uint8_t *build_id,
 		   size_t size, uint64_t address, const struct gt_legend_name *list, size_t count);
-/* How many names the address has, innermost first; 0 when it has none here. */
+/* The number of names of an address, innermost first; 0: none. */
 size_t gt_legend_get(const struct gt_legend *legend, const char *module, const uint8_t *build_id,
 		     size_t size, uint64_t address, const struct gt_legend_name **list);
 
-/* An absent file gives none; of a damaged one what comes before the damage. */
+/* An absent file gives an empty legend, a damaged one what precedes the damage. */
 struct gt_legend *gt_legend_read(const char *path);
-/* Written beside, then renamed. */
+/* Writes a new file and renames it. */
 int gt_legend_write(const struct gt_legend *legend, const char *path, struct gt_error *error);

@@ -62,7 +62,7 @@ static int check_header(const struct gt_trace_header *h, const char *path, struc
 	return 0;
 }
 
-/* Its writer made the file and has not said a word: a file of no bytes, or of room alone. */
+/* The writer has created the file and not begun: it is empty, or nothing but reserved space. */
 static bool has_not_begun(const struct trace_file *f)
 {
 	static const struct gt_trace_header none;
@@ -91,7 +91,7 @@ static int open_file(struct trace_file *f, const char *path, struct gt_error *er
 	else
 		e = gt_error_set(error, -EINVAL, "%s is too short to be a gputrack trace", path);
 	if (!e) {
-		/* after the header: what is being written grows before its header says so */
+		/* after the header: a file that is being written grows before its header says so */
 		if (!fstat(f->fd, &st))
 			f->size = (uint64_t)st.st_size;
 		return 0;
@@ -104,27 +104,27 @@ close_file:
 	return e;
 }
 
-/* Where a block lies, and how much of it is read: what it held when it was found. */
+/* Where a block lies, and how much of it to read: what it held when it was found. */
 struct block {
 	uint64_t offset;
 	uint32_t used;
 };
 
-/* One thread's blocks, read one after the other; `next` is the event it would give next. */
+/* A lane's blocks, read one after another; `next` is its next event. */
 struct lane {
 	struct block *blocks;
 	size_t block_count, block_room, block_next;
-	bool broken; /* a block is missing: what follows it is not read */
+	bool broken; /* a block is missing: later ones are not read */
 	uint8_t *buffer;
 	size_t buffer_size;
 	struct gt_bytes bytes;
 	struct gt_trace_inflight inflight; /* of the last block, when it was found */
 	uint64_t time_ns, handle, owner;
 	uint32_t tid;
-	uint64_t end_size; /* told before the next event, for it alone */
+	uint64_t end_size; /* from GT_TAG_END_DETAIL, for the next event only */
 	uint16_t end_place;
 	struct gt_event next;
-	uint64_t key; /* the next event's time, never less than the one's before */
+	uint64_t key; /* time of the next event, but never less than that of the one before */
 };
 
 struct gt_reader {
@@ -132,30 +132,31 @@ struct gt_reader {
 	struct gt_definitions definitions;
 	struct lane *lanes;
 	size_t lane_count, lane_room;
-	uint64_t headers_read;  /* of blocks, while they are looked for */
+	uint64_t headers_read;  /* block headers read so far */
 	struct gt_heap heap;    /* lanes by the time of their next event */
-	size_t unfinished_next; /* after the events: the lane whose open call comes next */
+	size_t unfinished_next; /* after the events: the next lane whose unfinished call is returned
+				 */
 	bool ended;
 	uint64_t unknown;
 	char damage[160];
 };
 
-static void damaged(struct gt_reader *r, const char *what, uint64_t offset)
+static void report_damage(struct gt_reader *r, const char *what, uint64_t offset)
 {
 	if (!r->damage[0])
 		snprintf(r->damage, sizeof r->damage, "%s at byte %" PRIu64, what, offset);
 }
 
-/* A block as it lies in the file; false when it is not there, or not whole enough to walk on. */
+/* False when there is no block, or its header is damaged. */
 static bool read_block_header(struct gt_reader *r, struct gt_block_header *h, uint64_t offset)
 {
 	if (offset + sizeof *h > r->file.size || !read_at(&r->file, h, sizeof *h, offset))
 		return false;
 	if (!h->magic)
-		return false; /* room that was reserved and not needed */
+		return false; /* reserved space that was not needed */
 	if (h->magic != GT_BLOCK_MAGIC || h->size % GT_BLOCK_MIN || !h->size ||
 	    h->size > GT_BLOCK_LIMIT || h->used > h->size - sizeof *h || h->lane >= LANES_MAX) {
-		damaged(r, "a damaged block", offset);
+		report_damage(r, "a damaged block", offset);
 		return false;
 	}
 	return true;
@@ -170,21 +171,22 @@ static struct lane *lane_at(struct gt_reader *r, uint32_t number)
 	return &r->lanes[number];
 }
 
-static void take_block(struct gt_reader *r, const struct gt_block_header *h, uint64_t offset)
+static void add_block(struct gt_reader *r, const struct gt_block_header *h, uint64_t offset)
 {
 	struct lane *lane;
 
 	/*
-	 * Lanes are numbered as their first blocks come, so that one cannot be far ahead of them: a
-	 * far number is no excuse for much memory. Nor is a large file, which may be a hole.
+	 * Lanes are numbered in the order of their first blocks, so a number cannot exceed the
+	 * blocks by much. A damaged number must not cost memory; neither must a large file, maybe a
+	 * hole.
 	 */
 	if (h->lane > r->headers_read + LANES_MORE) {
-		damaged(r, "a block of an impossible lane", offset);
+		report_damage(r, "a block of an impossible lane", offset);
 		return;
 	}
 	lane = lane_at(r, h->lane);
 	if (lane->broken || h->sequence != lane->block_count) {
-		damaged(r, "a block out of sequence", offset);
+		report_damage(r, "a block out of sequence", offset);
 		lane->broken = true;
 		return;
 	}
@@ -193,7 +195,7 @@ static void take_block(struct gt_reader *r, const struct gt_block_header *h, uin
 	lane->inflight = h->inflight;
 }
 
-/* Where there is something again, from an offset on: a hole of any size is passed at once. */
+/* The offset of the next data: skips a hole of any size at once. */
 static uint64_t next_data(const struct gt_reader *r, uint64_t offset)
 {
 	off_t data = lseek(r->file.fd, (off_t)offset, SEEK_DATA);
@@ -204,9 +206,9 @@ static uint64_t next_data(const struct gt_reader *r, uint64_t offset)
 }
 
 /*
- * First pass: where each lane's blocks lie. Blocks begin at multiples of GT_BLOCK_MIN, so that
- * after a damaged one the next can be found again; the lane that lost it ends there. Gives where
- * the last one ended.
+ * First pass: finds the blocks of each lane. Blocks start at multiples of GT_BLOCK_MIN, so that the
+ * next one can be found after a damaged one; the lane that lost a block ends there. Returns the end
+ * of the last block.
  */
 static uint64_t find_blocks(struct gt_reader *r)
 {
@@ -217,25 +219,25 @@ static uint64_t find_blocks(struct gt_reader *r)
 	while (offset < r->file.size) {
 		r->headers_read++;
 		if (read_block_header(r, &h, offset)) {
-			take_block(r, &h, offset);
+			add_block(r, &h, offset);
 			offset += h.size;
 		} else if (offset < end) {
-			damaged(r, "a block is gone", offset);
+			report_damage(r, "a block is gone", offset);
 			offset = next_data(r, offset + GT_BLOCK_MIN);
 		} else {
 			break;
 		}
 	}
 	if (r->file.header.blocks_end > r->file.size)
-		damaged(r, "the file was cut", r->file.size);
+		report_damage(r, "the file was cut", r->file.size);
 	return offset;
 }
 
 /*
- * Second pass, over a trace that is being written: definitions come before the events that use
- * them, so whatever the events found so far may name is defined by now, some of it in more of a
- * block than was there when it was found, or in blocks that were not there. Events since then may
- * name what will not be read: they are left for the next who opens the trace.
+ * Second pass, for a trace that is being written. Definitions are written before the events that
+ * use them, so all that the events found so far refer to is defined by now: some of it in blocks
+ * that have grown since they were found, or in new blocks. Events written since the first pass may
+ * refer to definitions that we do not read, so they are left to the next reader.
  */
 static void find_definitions(struct gt_reader *r, uint64_t offset)
 {
@@ -253,14 +255,14 @@ static void find_definitions(struct gt_reader *r, uint64_t offset)
 			lane->blocks[i].used = h.used;
 	for (; read_block_header(r, &h, offset); offset += h.size)
 		if (!h.lane)
-			take_block(r, &h, offset);
+			add_block(r, &h, offset);
 }
 
 enum step { STEP_ON, STEP_END, STEP_DAMAGE };
 
-/* All there is of a block into the lane's buffer. */
+/* Reads a block into the lane's buffer, as far as the file goes. */
 static enum step read_block(struct gt_reader *r, struct lane *lane, struct gt_block_header *h,
-			    uint64_t offset, size_t *whole)
+			    uint64_t offset, size_t *available)
 {
 	if (!read_block_header(r, h, offset))
 		return STEP_DAMAGE;
@@ -269,42 +271,44 @@ static enum step read_block(struct gt_reader *r, struct lane *lane, struct gt_bl
 		lane->buffer_size = h->size;
 	}
 	offset += sizeof *h;
-	*whole = r->file.size - offset < h->used ? r->file.size - offset : h->used;
-	if (*whole < h->used)
-		damaged(r, "the file was cut", r->file.size);
-	if (!read_at(&r->file, lane->buffer, *whole, offset)) {
-		damaged(r, "unreadable bytes", offset);
+	*available = r->file.size - offset < h->used ? r->file.size - offset : h->used;
+	if (*available < h->used)
+		report_damage(r, "the file was cut", r->file.size);
+	if (!read_at(&r->file, lane->buffer, *available, offset)) {
+		report_damage(r, "unreadable bytes", offset);
 		return STEP_DAMAGE;
 	}
 	return STEP_ON;
 }
 
-static bool has_changed(const struct lane *lane, const struct gt_block_header *h, size_t whole)
+static bool has_wrong_hash(const struct lane *lane, const struct gt_block_header *h,
+			   size_t available)
 {
-	return h->hash && whole == h->used && h->hash != gt_block_hash(h, lane->buffer, whole);
+	return h->hash && available == h->used &&
+	       h->hash != gt_block_hash(h, lane->buffer, available);
 }
 
-/* The next block's records into the lane's buffer. */
+/* Reads the records of the next block. */
 static enum step load_block(struct gt_reader *r, struct lane *lane)
 {
 	const struct block *block;
 	struct gt_block_header h;
-	size_t whole;
+	size_t available;
 
 	if (lane->block_next == lane->block_count)
 		return STEP_END;
 	block = &lane->blocks[lane->block_next++];
-	if (read_block(r, lane, &h, block->offset, &whole) != STEP_ON)
+	if (read_block(r, lane, &h, block->offset, &available) != STEP_ON)
 		return STEP_DAMAGE;
-	/* once more: it may have been filled and sealed between two words of its header */
-	if (has_changed(lane, &h, whole) &&
-	    (read_block(r, lane, &h, block->offset, &whole) != STEP_ON ||
-	     has_changed(lane, &h, whole))) {
-		damaged(r, "changed bytes in a block", block->offset + sizeof h);
+	/* try again: the writer may have filled and sealed it while we read its header */
+	if (has_wrong_hash(lane, &h, available) &&
+	    (read_block(r, lane, &h, block->offset, &available) != STEP_ON ||
+	     has_wrong_hash(lane, &h, available))) {
+		report_damage(r, "changed bytes in a block", block->offset + sizeof h);
 		return STEP_DAMAGE;
 	}
-	whole = whole < block->used ? whole : block->used;
-	lane->bytes = (struct gt_bytes){ .at = lane->buffer, .end = lane->buffer + whole };
+	available = available < block->used ? available : block->used;
+	lane->bytes = (struct gt_bytes){ .at = lane->buffer, .end = lane->buffer + available };
 	lane->time_ns = h.time_ns;
 	lane->handle = h.handle;
 	lane->owner = h.owner;
@@ -320,13 +324,13 @@ static void read_definitions(struct gt_reader *r)
 	while (load_block(r, lane) == STEP_ON)
 		if (!gt_definitions_add(&r->definitions, lane->bytes.at,
 					gt_bytes_left(&lane->bytes))) {
-			damaged(r, "a damaged definition in the block",
-				lane->blocks[lane->block_next - 1].offset);
+			report_damage(r, "a damaged definition in the block",
+				      lane->blocks[lane->block_next - 1].offset);
 			return;
 		}
 }
 
-/* What follows the tag of an event. False when it is not all there or names what does not exist. */
+/* Decodes an event after its tag; false when it is incomplete or refers to nothing defined. */
 static bool decode_event(struct gt_reader *r, struct lane *lane, uint64_t tag, struct gt_event *e)
 {
 	const struct gt_definitions *d = &r->definitions;
@@ -397,7 +401,7 @@ static bool decode_other(struct gt_reader *r, struct lane *lane, uint64_t tag)
 	return !record.bad;
 }
 
-/* Moves a lane on to its next event. */
+/* Advances a lane to its next event. */
 static enum step advance(struct gt_reader *r, struct lane *lane)
 {
 	for (;;) {
@@ -414,10 +418,10 @@ static enum step advance(struct gt_reader *r, struct lane *lane)
 		tag = gt_get_varint(&lane->bytes);
 		if (tag >= GT_TAG_EVENT ? !decode_event(r, lane, tag, &lane->next) :
 					  lane->bytes.bad || !decode_other(r, lane, tag)) {
-			damaged(r, "a damaged record",
-				lane->blocks[lane->block_next - 1].offset +
-					sizeof(struct gt_block_header) +
-					(uint64_t)(from - lane->buffer));
+			report_damage(r, "a damaged record",
+				      lane->blocks[lane->block_next - 1].offset +
+					      sizeof(struct gt_block_header) +
+					      (uint64_t)(from - lane->buffer));
 			return STEP_DAMAGE;
 		}
 		if (tag < GT_TAG_EVENT && tag != GT_TAG_SAMPLE)
@@ -439,7 +443,7 @@ static void start_lanes(struct gt_reader *r)
 			gt_heap_push(&r->heap, r->lanes[i].key, (uint32_t)i);
 }
 
-/* A call is recorded before it is taken back as open: who is killed in between leaves both. */
+/* An event is recorded before its call is cleared as unfinished: a kill in between leaves both. */
 static bool is_recorded(const struct lane *lane, const struct gt_event *open)
 {
 	const struct gt_event *last = &lane->next;
@@ -448,7 +452,7 @@ static bool is_recorded(const struct lane *lane, const struct gt_event *open)
 	       last->time_ns == open->time_ns;
 }
 
-/* Calls that had not returned when the process ended: last, each once. */
+/* Calls that had not returned when the process ended, after all other events. */
 static int next_unfinished(struct gt_reader *r, struct gt_event *e)
 {
 	const struct gt_definitions *d = &r->definitions;

@@ -2,8 +2,8 @@
 /*
  * reader.h - reads one trace: definitions at once, events as a stream in order of time.
  *
- * Takes any bytes: what is cut or damaged ends the trace at the last whole record. Memory is by
- * lanes and distinct stacks, not by events.
+ * Accepts any bytes: a lane that is cut or damaged ends at its last complete record. Memory grows
+ * with lanes and distinct stacks, not with events.
  */
 #pragma once
 
@@ -29,8 +29,8 @@ struct gt_trace_module {
 };
 
 /*
- * A frame of a stack: an ELF virtual address in a module, a bare address where no module is known,
- * or the number of a frame that is known by its text.
+ * A frame of a stack: an ELF virtual address in a module, a bare address if the module is unknown,
+ * or the number of a text frame.
  */
 struct gt_trace_frame {
 	uint32_t module; /* GT_NO_MODULE for none, GT_TEXT_MODULE for a text frame */
@@ -51,7 +51,7 @@ struct gt_trace_place {
 	char *name;
 };
 
-/* What the program calls the resource that was created under `handle` at `time_ns`. */
+/* The program's name for the resource created under `handle` at `time_ns`. */
 struct gt_trace_name {
 	uint64_t time_ns, handle;
 	char *name;
@@ -59,14 +59,14 @@ struct gt_trace_name {
 
 struct gt_trace_text {
 	char *key, *value;
-	size_t size; /* of the value, which may hold NUL bytes */
+	size_t size; /* of the value, which may contain NUL bytes */
 };
 
-/* All that a trace says besides its events. Stack number n is stacks[n - 1]. */
+/* All definitions of a trace. Stack number n is stacks[n - 1]. */
 struct gt_definitions {
 	struct gt_trace_module *modules;
 	size_t module_count, module_room;
-	struct gt_ranges mapped; /* their numbers, by address */
+	struct gt_ranges mapped; /* module numbers by address */
 	struct gt_trace_stack *stacks;
 	size_t stack_count, stack_room;
 	struct gt_trace_frame *frames;
@@ -81,16 +81,17 @@ struct gt_definitions {
 	size_t text_frame_count, text_frame_room;
 	struct gt_series *series; /* likewise */
 	size_t series_count, series_room;
-	uint16_t *functions; /* number in the trace -> row, GT_FN_NONE where we do not know it */
-	uint8_t *effects;    /* … and its effect, which decides what fields its events have */
+	uint16_t *functions; /* number in the trace -> row; GT_FN_NONE if we do not know the
+				function */
+	uint8_t *effects;    /* … -> effect, which decides what fields its events have */
 	size_t function_count, function_room;
 };
 
-/* Adds the records of one block; false when they are damaged: what came before them stays. */
+/* Adds the records of one block of lane 0; false when damaged: those before the damage stay. */
 bool gt_definitions_add(struct gt_definitions *d, const uint8_t *records, size_t size);
 void gt_definitions_free(struct gt_definitions *d);
 
-/* Only what the first page says. -ENODATA for a trace that its writer has made and not begun. */
+/* Reads only the header. -ENODATA: the writer has created the file, but written nothing yet. */
 int gt_trace_header_read(struct gt_trace_header *out, const char *path, struct gt_error *error);
 
 int gt_reader_open(struct gt_reader **out, const char *path, struct gt_error *error);
@@ -98,16 +99,16 @@ void gt_reader_close(struct gt_reader *r);
 
 const struct gt_trace_header *gt_reader_header(const struct gt_reader *r);
 const struct gt_definitions *gt_reader_definitions(const struct gt_reader *r);
-/* NULL when there is none. The value ends in a NUL byte of ours. */
+/* NULL for an absent key. We have appended a NUL byte to the value. */
 const struct gt_trace_text *gt_reader_text(const struct gt_reader *r, const char *key);
 
 /*
- * 1 and an event, or 0 at the end. A sample comes as an event without a function: time_ns, its
- * series as `handle` and its value as `size`.
+ * 1 and an event, or 0 at the end. A sample is an event without a function: time_ns, the series as
+ * `handle` and the value as `size`.
  */
 int gt_reader_next(struct gt_reader *r, struct gt_event *event);
 
-/* After the end: what is wrong with the trace, in a sentence without a full stop; NULL: nothing. */
+/* After the end: what is damaged in the trace, as a phrase; NULL: nothing. */
 const char *gt_reader_damage(const struct gt_reader *r);
-/* Events of functions that this version does not know, passed over. */
+/* Number of events skipped because this version does not know their function. */
 uint64_t gt_reader_unknown(const struct gt_reader *r);

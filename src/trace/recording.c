@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recording.c - a folder NAME.gt: which traces it has, and what they say of processes. */
+/* recording.c - a folder NAME.gt: finds its traces, and answers questions about its processes. */
 #include "trace/stream.h"
 
 #include <dirent.h>
@@ -25,13 +25,13 @@ bool gt_process_runs(const struct gt_process *process)
 	struct utsname system;
 	uint64_t began;
 
-	/* of one that became another program, the number lives on: `ends` knows */
+	/* exec keeps the pid, so the end of the program before it is in `ends` */
 	if (process->state != GT_TRACE_RUNNING || process->end_ns)
 		return false;
 	if (!*process->host || uname(&system) || strcmp(process->host, system.nodename))
 		return false;
 	began = gt_process_start_ns(process->pid);
-	/* a number that is used again belongs to somebody who came later */
+	/* a reused pid belongs to a process that started later */
 	return began && began <= process->start_real_ns + SECOND_NS;
 }
 
@@ -41,8 +41,8 @@ bool gt_process_goes_on(const struct gt_process *process)
 }
 
 /*
- * Makes a source of one trace, unless another process was asked for. 0, or why its header cannot be
- * read: it is a source all the same, of a process that says so.
+ * Adds a trace as a source, unless another process was asked for. Returns 0, or why its header
+ * cannot be read: it is added nevertheless, as a process whose damage is known.
  */
 static int add_source(struct gt_recording *r, const char *folder, const char *file,
 		      const struct gt_recording_options *options, struct gt_error *error)
@@ -54,14 +54,14 @@ static int add_source(struct gt_recording *r, const char *folder, const char *fi
 	if (asprintf(&s.path, "%s%s%s", folder, *folder ? "/" : "", file) < 0)
 		s.path = gt_strdup(file);
 	e = gt_trace_header_read(&h, s.path, error);
-	s.empty = e == -ENODATA;
+	s.is_empty = e == -ENODATA;
 	if (e) {
 		s.process.damage = gt_strdup(error->text);
 		s.process.unread = true;
 		h = (struct gt_trace_header){ .pid = (uint32_t)strtoul(file, NULL, 10) };
 	}
-	s.beside = s.process.damage ? !strcmp(file, GT_SYSTEM_TRACE) : !h.pid;
-	if (options && options->pid && !s.beside && h.pid != options->pid) {
+	s.is_system = s.process.damage ? !strcmp(file, GT_SYSTEM_TRACE) : !h.pid;
+	if (options && options->pid && !s.is_system && h.pid != options->pid) {
 		r->lost_elsewhere += h.lost;
 		free(s.process.damage);
 		free(s.path);
@@ -104,14 +104,14 @@ static int by_start(const void *a, const void *b)
 {
 	const struct gt_source_trace *x = a, *y = b;
 
-	if (x->beside != y->beside)
-		return y->beside ? -1 : 1;
+	if (x->is_system != y->is_system)
+		return y->is_system ? -1 : 1;
 	if (x->process.start_ns != y->process.start_ns)
 		return x->process.start_ns < y->process.start_ns ? -1 : 1;
 	return strcmp(x->process.file, y->process.file);
 }
 
-/* How many traces there are, of which those of the wanted process become sources; or -errno. */
+/* Adds the traces of the folder; returns how many it has, wanted or not, or -errno. */
 static int find_traces(struct gt_recording *r, const struct gt_recording_options *options,
 		       struct gt_error *error)
 {
@@ -133,9 +133,9 @@ static int find_traces(struct gt_recording *r, const struct gt_recording_options
 	return count;
 }
 
-/* A single trace, taken for a recording of one process. */
-static int take_trace(struct gt_recording *r, const struct gt_recording_options *options,
-		      struct gt_error *error)
+/* A single trace is a recording of one process. */
+static int open_single_trace(struct gt_recording *r, const struct gt_recording_options *options,
+			     struct gt_error *error)
 {
 	struct gt_error why;
 	int e = add_source(r, "", r->path, options, &why);
@@ -148,7 +148,7 @@ static int take_trace(struct gt_recording *r, const struct gt_recording_options 
 		       gt_error_set(error, e, "%s", why.text);
 }
 
-/* Thousands of processes may have been alive at once, each with its trace open. */
+/* Thousands of processes may have run at once, each with its trace open while we read. */
 static void allow_many_files(void)
 {
 	struct rlimit limit;
@@ -159,16 +159,16 @@ static void allow_many_files(void)
 	}
 }
 
-/* True when something was recorded, and not even the first page of any trace could be read. */
+/* True when no trace has a readable header, although something was recorded. */
 static bool none_is_readable(const struct gt_recording *r)
 {
 	for (size_t i = 0; i < r->process_count; i++)
-		if (!r->sources[i].process.damage || r->sources[i].empty)
+		if (!r->sources[i].process.damage || r->sources[i].is_empty)
 			return false;
 	return true;
 }
 
-/* The earliest process; one whose trace cannot be read has no start. */
+/* The earliest process; one whose trace is unreadable has no start. */
 static const struct gt_process *first_process(const struct gt_recording *r)
 {
 	for (size_t i = 0; i < r->process_count; i++)
@@ -177,13 +177,13 @@ static const struct gt_process *first_process(const struct gt_recording *r)
 	return NULL;
 }
 
-/* Ledgers number processes in 16 bits: those who started last are left out, and say so. */
-static void leave_out(struct gt_recording *r, size_t most)
+/* Ledgers number processes in 16 bits: those that started last are left out, and say so. */
+static void leave_out_rest(struct gt_recording *r, size_t most)
 {
 	for (size_t i = most; i < r->process_count; i++) {
 		struct gt_process *process = &r->sources[i].process;
 
-		r->sources[i].beyond = process->unread = true;
+		r->sources[i].is_left_out = process->unread = true;
 		free(process->damage);
 		if (asprintf(&process->damage,
 			     "%s was left out: gputrack reads the first %zu "
@@ -193,17 +193,17 @@ static void leave_out(struct gt_recording *r, size_t most)
 	}
 }
 
-/* Processes by their start, then what only has samples. */
+/* Processes by start time, then the traces that have only samples. */
 static void sort_sources(struct gt_recording *r)
 {
 	if (r->source_count > 1)
 		qsort(r->sources, r->source_count, sizeof *r->sources, by_start);
-	while (r->process_count < r->source_count && !r->sources[r->process_count].beside)
+	while (r->process_count < r->source_count && !r->sources[r->process_count].is_system)
 		r->process_count++;
 }
 
-/* What is in the folder beside the traces. */
-static void read_files(struct gt_recording *r)
+/* Reads the files beside the traces. */
+static void read_text_files(struct gt_recording *r)
 {
 	char path[PATH_MAX];
 
@@ -231,11 +231,11 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 	r->path = gt_strdup(path);
 	r->pid = options ? options->pid : 0;
 	r->catalog = gt_catalog_new();
-	read_files(r);
+	read_text_files(r);
 	count = S_ISDIR(st.st_mode) ? find_traces(r, options, error) :
-				      take_trace(r, options, error);
+				      open_single_trace(r, options, error);
 	sort_sources(r);
-	leave_out(r, options && options->most ? options->most : GT_PROCESSES_MAX);
+	leave_out_rest(r, options && options->most ? options->most : GT_PROCESSES_MAX);
 	e = count < 0 ? count : 0;
 	if (!count && !*gt_recording_info(r, "gputrack"))
 		e = gt_error_set(error, -EINVAL,
@@ -302,7 +302,7 @@ uint64_t gt_recording_lost(const struct gt_recording *r)
 
 	for (size_t i = 0; i < r->process_count; i++)
 		lost += r->sources[i].process.lost;
-	/* those of attach that are in no process's trace are counted here alone */
+	/* `info` also counts events of attach that are in no process's trace */
 	if (gt_count_parse(gt_recording_info(r, "lost"), &all) && all > lost + r->lost_elsewhere)
 		lost = all - r->lost_elsewhere;
 	return lost;
@@ -380,7 +380,7 @@ size_t gt_recording_series_count(const struct gt_recording *r)
 	return gt_catalog_series_count(r->catalog);
 }
 
-/* An import has no call: where it has no stack, not even a function's name is known. */
+/* Imported events have no call: without a stack, not even the function's name is known. */
 static bool is_imported(uint16_t function)
 {
 	return function >= GT_FN_nsysPageableAllocation && function <= GT_FN_nsysPoolDestroyed;

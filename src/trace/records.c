@@ -14,10 +14,10 @@
 
 enum {
 	STACKS_MAX = 1 << 22,
-	TEXT_MAX = 640, /* of each text of a frame or series: three fit a record */
+	TEXT_MAX = 640, /* of each text of a frame or series: three fit into a record */
 };
 
-/* One definition; the caller holds the definitions' lock. False when it could not be written. */
+/* Writes a definition; the caller holds `defining`. False if that fails. */
 static bool define(struct gt_writer *w, enum gt_definition tag, const uint8_t *payload, size_t size)
 {
 	struct gt_lane *lane = &w->definitions;
@@ -35,7 +35,7 @@ static bool define(struct gt_writer *w, enum gt_definition tag, const uint8_t *p
 	return true;
 }
 
-/* Text is cut, never refused: half a path still tells more than none. */
+/* Long text is cut, not refused: half a path says more than none. */
 static uint8_t *put_blob(uint8_t *at, const void *data, size_t size, size_t most)
 {
 	if (size > most)
@@ -126,7 +126,7 @@ uint32_t gt_function_define(struct gt_writer *w, uint16_t function)
 	return number;
 }
 
-/* A stack that has no number yet; the caller holds the definitions' lock. */
+/* Defines a new stack; the caller holds `defining`. */
 static uint32_t define_stack(struct gt_writer *w, uint64_t key, const uint64_t *frames,
 			     size_t count)
 {
@@ -143,7 +143,7 @@ static uint32_t define_stack(struct gt_writer *w, uint64_t key, const uint64_t *
 	}
 	if (!define(w, GT_DEF_STACK, buffer, (size_t)(at - buffer)))
 		return 0;
-	/* the number is spent even when it cannot be remembered: the reader counts records */
+	/* the number is used up even if adding it fails: the reader counts records */
 	w->stacks_defined++;
 	if (gt_stacks_add(&w->stacks, key, w->stacks_defined))
 		return 0;
@@ -178,7 +178,7 @@ static uint8_t *put_text(uint8_t *at, const char *text)
 	return put_blob(at, text ? text : "", text ? strlen(text) : 0, TEXT_MAX);
 }
 
-/* The number of a definition that is known by its bytes; the first use writes it. */
+/* The number of a definition that is identified by its bytes; defines it at its first use. */
 static uint32_t number_text(struct gt_writer *w, enum gt_definition tag, const uint8_t *payload,
 			    size_t size, uint32_t *defined, uint32_t most)
 {
@@ -250,7 +250,7 @@ static struct gt_lane *lane_new(struct gt_writer *w)
 	return lane;
 }
 
-/* A record that is no event, where there is room for it. */
+/* Writes a record other than an event; the caller has made sure of its space. */
 static void write_record(struct gt_lane *lane, enum gt_tag tag, const uint8_t *payload, size_t size)
 {
 	lane->at = gt_put_varint(lane->at, tag);
@@ -260,7 +260,7 @@ static void write_record(struct gt_lane *lane, enum gt_tag tag, const uint8_t *p
 	gt_lane_commit(lane);
 }
 
-/* Whose calls follow: a block says it in its head, a lane that changes hands in a record. */
+/* Names the thread of the following events: a block's header cannot when a lane is reused. */
 static void write_thread(struct gt_lane *lane, const char *name)
 {
 	uint8_t payload[64], *at = gt_put_varint(payload, lane->tid);
@@ -312,7 +312,7 @@ static uint32_t number_of(struct gt_writer *w, uint16_t function)
 	return number ? number : gt_function_define(w, function);
 }
 
-/* What an end has beyond others: imports know how much was freed, and where. */
+/* Size and place of an ending: imports know how much was freed, and where. */
 static void write_end_detail(struct gt_lane *lane, const struct gt_event *e)
 {
 	uint8_t payload[2 * GT_VARINT_MAX], *at = gt_put_varint(payload, e->size);
@@ -325,8 +325,8 @@ static void write_end_detail(struct gt_lane *lane, const struct gt_event *e)
 }
 
 /*
- * tag, time, handle, then what only creations have: size, owner, place; what only failures have:
- * the error code; last the stack. Times, handles and owners are differences to the lane's last.
+ * Fields: tag, time, handle; size, owner and place of creations only; the error code of failures
+ * only; the stack. Times, handles and owners are differences from the lane's last.
  */
 void gt_lane_event(struct gt_lane *lane, const struct gt_event *e)
 {
@@ -381,7 +381,7 @@ void gt_lane_sample(struct gt_lane *lane, uint16_t series, uint64_t time_ns, int
 	write_record(lane, GT_TAG_SAMPLE, payload, (size_t)(at - payload));
 }
 
-void gt_lane_note(struct gt_lane *lane)
+void gt_lane_publish_call(struct gt_lane *lane)
 {
 	struct gt_trace_inflight *inflight = &lane->block->inflight;
 	const struct gt_trace_inflight *call;
@@ -393,12 +393,12 @@ void gt_lane_note(struct gt_lane *lane)
 	inflight->handle = call->handle;
 	inflight->time_ns = call->time_ns;
 	inflight->stack = call->stack;
-	/* the function last: it says that the others are there */
+	/* the function last: it makes the other fields valid */
 	__atomic_store_n(&inflight->function, call->function, __ATOMIC_RELEASE);
 }
 
-/* A call and all within it: stacks grow down, so what lies deeper is over, if by a jump. */
-static void forget_calls(struct gt_lane *lane, const void *call)
+/* Drops a call and all within it: stacks grow down, so lower calls are over, maybe by longjmp. */
+static void drop_calls(struct gt_lane *lane, const void *call)
 {
 	while (lane->call_count &&
 	       (uintptr_t)lane->calls[lane->call_count - 1].call <= (uintptr_t)call)
@@ -411,7 +411,7 @@ void gt_lane_enter(struct gt_lane *lane, const struct gt_event *e, const void *c
 
 	if (!number || !lane->block)
 		return;
-	forget_calls(lane, call);
+	drop_calls(lane, call);
 	if (lane->call_count == GT_CALLS_MAX) {
 		memmove(&lane->calls[0], &lane->calls[1],
 			sizeof lane->calls - sizeof lane->calls[0]);
@@ -421,12 +421,12 @@ void gt_lane_enter(struct gt_lane *lane, const struct gt_event *e, const void *c
 	lane->calls[lane->call_count++].what = (struct gt_trace_inflight){
 		.function = number, .stack = e->stack, .handle = e->handle, .time_ns = e->time_ns
 	};
-	gt_lane_note(lane);
+	gt_lane_publish_call(lane);
 }
 
 void gt_lane_leave(struct gt_lane *lane, const void *call)
 {
-	forget_calls(lane, call);
+	drop_calls(lane, call);
 	if (lane->block)
-		gt_lane_note(lane);
+		gt_lane_publish_call(lane);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stacks.c - which stacks have a number already: lock-free look-up, locked insertion. */
+/* stacks.c - numbers of known stacks: lock-free look-up, insertion by one caller at a time. */
 #include "trace/stacks.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ uint64_t gt_stack_key(const uint64_t *frames, size_t count)
 	return key ? key : 1;
 }
 
-/* All may have been forgotten, and the slot be another's: then the number may be, too. */
+/* The table may have been cleared and the slot reused: then the number is another stack's. */
 static uint32_t number_in(const struct gt_stack_slot *slot, uint64_t key)
 {
 	uint32_t number = atomic_load_explicit(&slot->number, memory_order_acquire);
@@ -46,7 +46,8 @@ static void insert(struct gt_stack_table *t, uint64_t key, uint32_t number)
 
 	while (atomic_load_explicit(&t->slots[i].key, memory_order_relaxed))
 		i = (i + 1) & t->mask;
-	/* the number first: whoever sees the key may read it, and after it no key of before */
+	/* the number first: a reader of the key reads it next, and must then not see an older key
+	 */
 	atomic_store_explicit(&t->slots[i].number, number, memory_order_release);
 	atomic_store_explicit(&t->slots[i].key, key, memory_order_release);
 	t->used++;
@@ -90,7 +91,8 @@ void gt_stacks_clear(struct gt_stacks *s)
 {
 	struct gt_stack_table *t = atomic_load_explicit(&s->table, memory_order_relaxed);
 
-	/* in place: a program that loads and unloads for days must not leave a table each time */
+	/* in place: a program that loads and unloads for days must not leave a table behind each
+	 * time */
 	if (!t || !t->used)
 		return;
 	for (size_t i = 0; i <= t->mask; i++)

@@ -13,7 +13,7 @@ static uint16_t place_number(const struct gt_source_trace *s, uint16_t place)
 	return place < s->map.place_count ? s->map.places[place] : 0;
 }
 
-/* Arguments as one would type them: NUL bytes between them become spaces. */
+/* Joins the arguments: the NUL bytes between them become blanks. */
 static char *command_line(const struct gt_trace_text *text)
 {
 	char *line;
@@ -28,7 +28,7 @@ static char *command_line(const struct gt_trace_text *text)
 	return line;
 }
 
-static void take_text(const struct gt_source_trace *s, char **text, const char *key)
+static void read_process_text(const struct gt_source_trace *s, char **text, const char *key)
 {
 	const struct gt_trace_text *found = gt_reader_text(s->reader, key);
 
@@ -36,15 +36,15 @@ static void take_text(const struct gt_source_trace *s, char **text, const char *
 	*text = gt_strdup(found ? found->value : "");
 }
 
-static void take_texts(struct gt_source_trace *s)
+static void read_process_texts(struct gt_source_trace *s)
 {
 	const struct gt_trace_text *depth = gt_reader_text(s->reader, "stack_depth");
 
-	take_text(s, &s->process.program, "program");
-	take_text(s, &s->process.host, "host");
-	take_text(s, &s->process.rank, "rank");
-	take_text(s, &s->process.csv, "csv");
-	take_text(s, &s->process.residue, "residue");
+	read_process_text(s, &s->process.program, "program");
+	read_process_text(s, &s->process.host, "host");
+	read_process_text(s, &s->process.rank, "rank");
+	read_process_text(s, &s->process.csv, "csv");
+	read_process_text(s, &s->process.residue, "residue");
 	if (!depth || !gt_count_parse(depth->value, &s->process.stack_depth))
 		s->process.stack_depth = 0;
 	s->process.went_on = gt_reader_text(s->reader, "went_on");
@@ -69,11 +69,11 @@ static bool is_sample(const struct gt_event *e)
 	return e->function == GT_FN_NONE;
 }
 
-/* Fetches the next event; false, and closed, when there is none. */
+/* Reads the next event; at the end, closes the trace and returns false. */
 static bool source_advance(struct gt_source_trace *s)
 {
-	/* a call that a process is in comes last; it died in it only if it is dead */
-	if (gt_reader_next(s->reader, &s->next) <= 0 || (s->next.unfinished && s->runs)) {
+	/* an unfinished call comes last; the process died in it only if it no longer runs */
+	if (gt_reader_next(s->reader, &s->next) <= 0 || (s->next.unfinished && s->was_running)) {
 		gt_source_trace_close(s);
 		return false;
 	}
@@ -91,7 +91,7 @@ static bool source_open(struct gt_recording *r, struct gt_source_trace *s)
 {
 	struct gt_error error;
 
-	if (s->beyond)
+	if (s->is_left_out)
 		return false;
 	if (gt_reader_open(&s->reader, s->path, &error)) {
 		free(s->process.damage);
@@ -99,31 +99,31 @@ static bool source_open(struct gt_recording *r, struct gt_source_trace *s)
 		s->process.unread = true;
 		return false;
 	}
-	take_texts(s);
-	/* after the trace was looked at: who lives now was alive then */
-	s->runs = gt_process_runs(&s->process);
+	read_process_texts(s);
+	/* after the trace was read: a process that runs now was running then */
+	s->was_running = gt_process_runs(&s->process);
 	gt_catalog_take(r->catalog, &s->map, (uint32_t)(s - r->sources),
 			gt_reader_definitions(s->reader));
 	return source_advance(s);
 }
 
 /*
- * The heap's first source has no event left: its process ends when it ended, or killed, now, a
- * moment after its last event.
+ * The heap's first source has no events left: its process ended at its recorded end or, if killed,
+ * right after its last event.
  */
 static void source_ended(struct gt_recording *r, const struct gt_source_trace *s)
 {
 	uint64_t end = s->process.end_ns > s->key ? s->process.end_ns : s->key + 1;
 
-	/* one whose recording stopped went on */
-	if (r->heap.items[0].item < r->process_count && !s->runs &&
+	/* a process whose recording stopped continued */
+	if (r->heap.items[0].item < r->process_count && !s->was_running &&
 	    s->process.state != GT_TRACE_STOPPED)
 		gt_heap_push(&r->ended, end, r->heap.items[0].item);
 	gt_heap_pop(&r->heap);
 }
 
-/* Processes that ended before others went on. */
-static void tell_ends(struct gt_recording *r, uint64_t now_ns)
+/* Reports processes that ended before another continued. */
+static void report_ends(struct gt_recording *r, uint64_t now_ns)
 {
 	while (r->ended.count && r->ended.items[0].key < now_ns) {
 		if (r->on_end)
@@ -144,8 +144,7 @@ void gt_recording_on_sample(struct gt_recording *r, gt_sample_fn *on_sample, voi
 	r->on_sample_context = context;
 }
 
-/* Samples go to whoever asked for them. */
-static void tell_sample(struct gt_recording *r, uint32_t source, const struct gt_event *e)
+static void report_sample(struct gt_recording *r, uint32_t source, const struct gt_event *e)
 {
 	uint32_t process = source < r->process_count ? source : GT_NO_PROCESS;
 
@@ -162,7 +161,7 @@ int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *
 		uint32_t first = r->heap.items[0].item;
 		struct gt_source_trace *s = &r->sources[first];
 
-		/* a trace is opened at its start, and may begin later than another goes on */
+		/* a trace is opened when its start is reached; its first event may come later */
 		if (!s->reader) {
 			if (source_open(r, s))
 				gt_heap_rekey(&r->heap, s->key);
@@ -172,15 +171,15 @@ int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *
 		}
 		*event = s->next;
 		*process = first;
-		/* the GPU is looked at after the last process has ended: nobody went on */
+		/* a sample after the last process has ended does not mean that one continued */
 		if (!is_sample(event))
-			tell_ends(r, s->key);
+			report_ends(r, s->key);
 		if (source_advance(s))
 			gt_heap_rekey(&r->heap, s->key);
 		else
 			source_ended(r, s);
 		if (is_sample(event))
-			tell_sample(r, first, event);
+			report_sample(r, first, event);
 		else if (first < r->process_count)
 			return 1;
 	}

@@ -48,15 +48,15 @@ const char *gt_catalog_name(const struct gt_catalog *c, uint32_t process, uint64
 /* One process's trace: opened when the stream reaches its start, closed when it has ended. */
 struct gt_source_trace {
 	struct gt_process process;
-	bool beside; /* no process: what was measured beside them all */
-	bool empty;  /* a process that starts just now, or was killed when it did */
-	bool beyond; /* more processes than are read */
-	bool runs;   /* it went on when its trace was opened */
+	bool is_system;   /* no process: measurements of the whole system */
+	bool is_empty;    /* its process is just starting, or was killed at its start */
+	bool is_left_out; /* beyond the number of processes that we read */
+	bool was_running; /* when its trace was opened */
 	char *path;
 	struct gt_reader *reader;
 	struct gt_catalog_map map;
 	struct gt_event next;
-	uint64_t key; /* time of `next`; the process's start while it is not open */
+	uint64_t key; /* time of `next`; the process's start until the trace is open */
 };
 
 struct gt_recording {
@@ -65,11 +65,11 @@ struct gt_recording {
 	struct gt_ends *ends;
 	struct gt_source_trace *sources;
 	size_t source_count, source_room;
-	uint32_t pid;            /* of the only process that was asked for; 0: all */
-	size_t process_count;    /* of the sources; those after them hold samples alone */
-	uint64_t lost_elsewhere; /* by processes that are left out */
+	uint32_t pid;            /* of the only process that is read; 0: all */
+	size_t process_count;    /* the first sources; the others have only samples */
+	uint64_t lost_elsewhere; /* by processes that were not asked for */
 	struct gt_heap heap;     /* sources by key */
-	struct gt_heap ended;    /* sources without further events, by the end of their process */
+	struct gt_heap ended; /* sources without further events, by the end time of their process */
 	gt_process_end_fn *on_end;
 	void *on_end_context;
 	gt_sample_fn *on_sample;
@@ -77,5 +77,5 @@ struct gt_recording {
 	struct gt_catalog *catalog;
 };
 
-/* Lets go of its file; what it said of its process stays. */
+/* Closes the trace; what it said about its process stays. */
 void gt_source_trace_close(struct gt_source_trace *s);

@@ -22,14 +22,14 @@ enum {
 	SAME_PID_MAX = 10000,
 };
 
-/* Our descriptor, or a fresh one where the program has closed it or put its own in its place. */
+/* Our descriptor, opened again if the program has closed it or reused its number. */
 static int descriptor(struct gt_writer *w)
 {
 	w->fd = gt_fd_reopen(w->fd, &w->id, w->path, O_RDWR | O_NOFOLLOW);
 	return w->fd < 0 ? -ENOENT : w->fd;
 }
 
-/* File systems without fallocate get written zeroes: slower, and just as sure. */
+/* For file systems without fallocate: slower, but as safe. */
 static int write_zeroes(int fd, off_t from, size_t size)
 {
 	static const char zeroes[4096];
@@ -53,7 +53,7 @@ static _Atomic uint64_t *taken_room(struct gt_writer *w)
 	return w->options.taken ? w->options.taken : &w->taken;
 }
 
-/* Counts room against the limit; false, and at no moment counted, when it is beyond. */
+/* Counts space against the limit; returns false, and counts nothing, when it exceeds the limit. */
 static bool take_room(struct gt_writer *w, uint64_t size)
 {
 	_Atomic uint64_t *taken = taken_room(w);
@@ -77,19 +77,19 @@ static void give_room(struct gt_writer *w, uint64_t size)
 static int reserve_to(struct gt_writer *w, uint64_t end)
 {
 	int fd = descriptor(w), e;
-	struct gt_held_signals quiet;
+	struct gt_held_signals held;
 
 	if (fd < 0)
 		return fd;
 	if (!take_room(w, end - w->reserved))
 		return -EFBIG;
-	gt_signals_hold(&quiet);
+	gt_signals_hold(&held);
 	do
 		e = fallocate(fd, 0, (off_t)w->reserved, (off_t)(end - w->reserved)) ? errno : 0;
 	while (e == EINTR);
 	if (e == EOPNOTSUPP || e == ENOSYS)
 		e = -write_zeroes(fd, (off_t)w->reserved, end - w->reserved);
-	gt_signals_release(&quiet);
+	gt_signals_release(&held);
 	if (e) {
 		give_room(w, end - w->reserved);
 		return -e;
@@ -98,7 +98,7 @@ static int reserve_to(struct gt_writer *w, uint64_t end)
 	return 0;
 }
 
-/* Makes sure that `size` bytes at the end of the file are really there. */
+/* Makes sure that `size` bytes at the end are really allocated in the file. */
 static int make_room(struct gt_writer *w, size_t size)
 {
 	uint64_t need = w->end + size, ahead = w->end / 4;
@@ -109,7 +109,7 @@ static int make_room(struct gt_writer *w, size_t size)
 	ahead = ahead < ROOM_MIN ? ROOM_MIN : ahead > ROOM_MAX ? ROOM_MAX : ahead;
 	ahead &= ~(uint64_t)(GT_BLOCK_MIN - 1);
 	e = reserve_to(w, need + ahead);
-	/* a nearly full disk may still hold the block that is needed now */
+	/* a nearly full disk may still have space for the block that is needed now */
 	return e == -ENOSPC || e == -EDQUOT || e == -EFBIG ? reserve_to(w, need) : e;
 }
 
@@ -159,7 +159,8 @@ int gt_block_open(struct gt_lane *lane)
 	gt_block_close(lane);
 	pthread_mutex_lock(&w->room);
 	if (!atomic_load(&w->error) && (block = map_block(w, size))) {
-		/* numbered by first blocks, so that a reader can tell a far number for garbage */
+		/* numbered in the order of first blocks, so that readers can reject absurd numbers
+		 */
 		if (!lane->number && lane != &w->definitions)
 			lane->number = ++w->lane_count;
 		block->size = size;
@@ -169,7 +170,7 @@ int gt_block_open(struct gt_lane *lane)
 		block->handle = lane->handle;
 		block->owner = lane->owner;
 		block->tid = lane->tid;
-		/* the magic last: readers walk from block to block by what is whole */
+		/* the magic last: a block with a magic has a complete header */
 		__atomic_store_n(&block->magic, GT_BLOCK_MAGIC, __ATOMIC_RELEASE);
 		w->end += size;
 		__atomic_store_n(&w->header->blocks_end, w->end, __ATOMIC_RELEASE);
@@ -180,7 +181,7 @@ int gt_block_open(struct gt_lane *lane)
 	lane->block = block;
 	lane->at = (uint8_t *)(block + 1);
 	lane->limit = (uint8_t *)block + size;
-	gt_lane_note(lane);
+	gt_lane_publish_call(lane);
 	return 0;
 }
 
@@ -194,7 +195,7 @@ void gt_block_close(struct gt_lane *lane)
 	block->inflight.function = 0;
 	block->hash = gt_block_hash(block, block + 1, block->used);
 	size = block->size;
-	/* forgotten before it is gone: a child forked in between lets go of what it finds here */
+	/* cleared before munmap: a child forked in between unmaps what it finds here */
 	lane->block = NULL;
 	lane->at = lane->limit = NULL;
 	munmap(block, size);
@@ -205,7 +206,7 @@ void gt_writer_lose(struct gt_writer *w, uint64_t events)
 	__atomic_add_fetch(&w->header->lost, events, __ATOMIC_RELAXED);
 }
 
-/* The file with its first page: created, never overwritten, private to the user. */
+/* Creates the file with its first page: never overwrites one, private to the user. */
 static int create_file(struct gt_writer *w)
 {
 	int fd = open(w->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), e;
@@ -260,7 +261,7 @@ int gt_writer_open(struct gt_writer **out, const char *path,
 	w->header->start_ns = options->start_ns ? options->start_ns : gt_now_ns();
 	w->header->start_real_ns =
 		options->start_ns ? options->start_real_ns : gt_clock_ns(CLOCK_REALTIME);
-	/* the magic last: until then, readers see a trace that has not begun */
+	/* the magic last: until then readers see a trace that has not begun */
 	atomic_thread_fence(memory_order_release);
 	memcpy(w->header->magic, GT_TRACE_MAGIC, sizeof w->header->magic);
 	w->definitions.time_ns = w->header->start_ns;
@@ -307,7 +308,7 @@ void gt_writer_end_at(struct gt_writer *w, uint64_t end_ns)
 	__atomic_store_n(&w->header->state, GT_TRACE_ENDED, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&w->room);
 	fd = descriptor(w);
-	/* a failure leaves zeroes at the end, which readers know */
+	/* a failure leaves zeroes at the end, which readers accept */
 	if (fd >= 0 && !ftruncate(fd, (off_t)w->end)) {
 		give_room(w, w->reserved - w->end);
 		w->reserved = w->end;

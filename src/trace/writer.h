@@ -2,10 +2,10 @@
 /*
  * writer.h - writes a trace so that kill -9 at any moment loses nothing that was written.
  *
- * Records go straight into a shared mapping of the file, whose room is reserved beforehand: a full
- * disk is an error code here, never a signal. Each thread writes to a lane of its own without a
- * lock; only new blocks and new definitions take one. Runs in the traced process: nothing here
- * exits, prints, or fails loudly; what cannot be written is counted in the file.
+ * Records go straight into a shared mapping of the file, whose space is reserved beforehand: a full
+ * disk is an error code here, never a signal. Each thread writes to its own lane without a lock;
+ * only new blocks and new definitions take one. This runs in the traced process: nothing here
+ * exits, prints or raises, and events that cannot be written are counted in the file.
  */
 #pragma once
 
@@ -22,14 +22,15 @@ struct gt_lane;
 
 struct gt_writer_options {
 	uint32_t pid, ppid;
-	uint64_t start_ns, start_real_ns; /* of what was recorded elsewhere; 0: now */
-	uint64_t until_ns;                /* later events are not written (-ETIME); 0: all are */
-	uint64_t max_bytes;               /* no more room is taken than this (-EFBIG); 0: any */
-	/* Room that all writers under the limit have taken, in shared memory; NULL: this alone. */
+	uint64_t start_ns, start_real_ns; /* of an import; 0: now */
+	uint64_t until_ns;  /* writing stops at the first later event (-ETIME); 0: never */
+	uint64_t max_bytes; /* limit of the reserved space (-EFBIG); 0: none */
+	/* Space reserved by all writers under the limit, in shared memory; NULL: by this one alone.
+	 */
 	_Atomic uint64_t *taken;
-	/* Called before a new stack is defined, so that its modules can be. May be NULL. */
+	/* Called before a new stack is defined, to define its modules first. May be NULL. */
 	void (*modules)(struct gt_writer *w, void *context);
-	/* Called once, when writing has to stop; gets the error code. May be NULL. */
+	/* Called once, with the error code, when writing has to stop. May be NULL. */
 	void (*stopped)(struct gt_writer *w, void *context, int error);
 	void *context;
 };
@@ -48,39 +49,39 @@ int gt_writer_open(struct gt_writer **out, const char *path,
 		   const struct gt_writer_options *options);
 /*
  * Creates the trace of `options->pid` in the folder of a recording: <pid>.trace, or <pid>-2.trace
- * and so on where there is one already: exec keeps the pid, and numbers come round again.
+ * and so on if that exists, because exec keeps the pid and the kernel reuses pids.
  */
 int gt_writer_open_in(struct gt_writer **out, const char *folder,
 		      const struct gt_writer_options *options);
-/* Marks the trace as ended and trims it. Lanes may go on writing until the process is gone. */
+/* Marks the trace as ended and trims it. Lanes may still write until the process is gone. */
 void gt_writer_end(struct gt_writer *w);
-/* The same for what was recorded elsewhere, and ended at that time. */
+/* The same for an import that ended at `end_ns`. */
 void gt_writer_end_at(struct gt_writer *w, uint64_t end_ns);
-/* Unmaps and frees; no other thread may use it any more. Changes nothing in the file. */
+/* Unmaps and frees; no other thread may use the writer. Does not change the file. */
 void gt_writer_free(struct gt_writer *w);
-/* In a child after fork: lets go of the parent's file without touching it. */
+/* In a child after fork: unmaps and closes the parent's file without changing it. */
 void gt_writer_abandon(struct gt_writer *w);
 
 void gt_writer_info(struct gt_writer *w, const char *key, const void *value, size_t size);
-/* For the modules callback alone: numbers count from 0 in the order of the calls. */
+/* Only for the modules callback: numbers count from 0 in the order of the calls. */
 void gt_writer_module(struct gt_writer *w, uint32_t number, const struct gt_module *module);
 void gt_writer_unload(struct gt_writer *w, uint32_t number);
 void gt_writer_place(struct gt_writer *w, uint16_t number, enum gt_api api, const char *name);
-/* What the program calls the resource that is created under this handle at that very time. */
+/* The program's name for the resource created under `handle` at exactly `time_ns`. */
 void gt_writer_name(struct gt_writer *w, uint64_t time_ns, uint64_t handle, const char *name);
-/* The stack's number, the same for the same frames; 0 when it cannot be had. */
+/* The number of a stack, the same for equal frames; 0 if it cannot be written. */
 uint32_t gt_writer_stack(struct gt_writer *w, const uint64_t *frames, size_t count);
 /*
- * Stands for the frame in gt_writer_stack's array: the same for the same text, whatever may have
- * been forgotten meanwhile; 0 when it cannot be had. Long texts are cut.
+ * A number that stands for the frame in gt_writer_stack's array; 0 if it cannot be written. Equal
+ * texts have the same number, also after gt_writer_forget_stacks. Long texts are cut.
  */
 uint64_t gt_writer_text_frame(struct gt_writer *w, const struct gt_text_frame *frame);
-/* The series' number, the same for the same text, from 1; 0 when it cannot be had. */
+/* The number of a series, from 1, the same for equal texts; 0 if it cannot be written. */
 uint16_t gt_writer_series(struct gt_writer *w, const struct gt_series *series);
-/* Forgets all stacks' numbers given so far: the same addresses may now mean other code. */
+/* Forgets the numbers of all stacks: the same addresses may now mean other code. */
 void gt_writer_forget_stacks(struct gt_writer *w);
 
-/* A lane for the calling thread; NULL when there is none to be had. */
+/* A lane for the calling thread; NULL if writing has stopped or memory is out. */
 struct gt_lane *gt_lane_acquire(struct gt_writer *w, uint32_t tid, const char *thread_name);
 void gt_lane_release(struct gt_lane *lane);
 /* Writes an event, or counts it as lost. */
@@ -88,10 +89,11 @@ void gt_lane_event(struct gt_lane *lane, const struct gt_event *event);
 /* Writes a sample, or counts it as lost. */
 void gt_lane_sample(struct gt_lane *lane, uint16_t series, uint64_t time_ns, int64_t value);
 /*
- * Notes a call that is about to be made, and that it has returned. `call` tells calls apart: an
- * address on the caller's stack.
+ * Marks a call as unfinished before it is made, and unmarks it when it has returned. `call`, an
+ * address on the caller's stack, identifies the call.
  */
 void gt_lane_enter(struct gt_lane *lane, const struct gt_event *event, const void *call);
 void gt_lane_leave(struct gt_lane *lane, const void *call);
 
+/* Counts events as lost. */
 void gt_writer_lose(struct gt_writer *w, uint64_t events);

@@ -11,7 +11,7 @@
 #include "trace/stacks.h"
 #include "trace/writer.h"
 
-/* Calls within calls that are known of: a release whose callback releases, and so on. */
+/* Nested unfinished calls that are remembered: a release whose callback releases, and so on. */
 enum { GT_CALLS_MAX = 4 };
 
 struct gt_lane {
@@ -20,7 +20,7 @@ struct gt_lane {
 	uint8_t *at, *limit;
 	uint64_t time_ns, handle, owner; /* of the record before */
 	uint32_t tid, number, sequence;
-	uint32_t call_count; /* that have been entered and not left, outermost first */
+	uint32_t call_count; /* unfinished, outermost first */
 	struct {
 		const void *call;
 		struct gt_trace_inflight what;
@@ -36,10 +36,10 @@ struct gt_writer {
 	struct gt_file_id id;
 	struct gt_trace_header *header;
 	_Atomic int error;      /* why writing stopped */
-	_Atomic uint64_t taken; /* room, when there is a limit of our own */
+	_Atomic uint64_t taken; /* reserved space, if options.taken is NULL */
 
 	pthread_mutex_t room;   /* guards the next four */
-	uint64_t end, reserved; /* bytes in blocks; bytes the file system has promised */
+	uint64_t end, reserved; /* end of the last block; end of the space reserved in the file */
 	struct gt_lane *lanes, *free_lanes;
 	uint32_t lane_count;
 
@@ -51,17 +51,17 @@ struct gt_writer {
 	_Atomic uint32_t functions[GT_FN_COUNT]; /* row -> number in this trace */
 };
 
-/* The next block of a lane, in place of a full one. 0, or -EIO when writing has stopped. */
+/* Replaces a lane's full block with a new one. 0, or -EIO when writing has stopped. */
 int gt_block_open(struct gt_lane *lane);
 void gt_block_close(struct gt_lane *lane);
 
-/* Puts the innermost call that has not returned into the block's header. */
-void gt_lane_note(struct gt_lane *lane);
+/* Writes the innermost unfinished call into the block's header. */
+void gt_lane_publish_call(struct gt_lane *lane);
 
-/* Nothing is written any more; once only. */
+/* Stops all writing; the first error counts. */
 void gt_writer_stop(struct gt_writer *w, int error);
 
-/* Number of a function that has none yet; 0 when it cannot be written. */
+/* The number of a function, which is defined if it is new; 0 if it cannot be written. */
 uint32_t gt_function_define(struct gt_writer *w, uint16_t function);
 
 /* Makes everything up to lane->at part of the trace. */

@@ -12,45 +12,45 @@
 
 enum { PAGE = 4096, PAGES = 1024 }; /* numbers up to PAGE * PAGES */
 
-struct kept {
+struct stored {
 	size_t count;
 	uint64_t frames[];
 };
 
-static struct gt_stacks known;
+static struct gt_stacks numbers;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic(struct kept **) pages[PAGES];
+static _Atomic(struct stored **) pages[PAGES];
 static uint32_t used;
 
-static struct kept **place_of(uint32_t number)
+static struct stored **slot_of(uint32_t number)
 {
-	struct kept **page = atomic_load_explicit(&pages[number / PAGE], memory_order_acquire);
+	struct stored **page = atomic_load_explicit(&pages[number / PAGE], memory_order_acquire);
 
 	return page ? &page[number % PAGE] : NULL;
 }
 
 /* The caller holds the lock. */
-static uint32_t add(uint64_t key, const uint64_t *frames, size_t count)
+static uint32_t add_stack(uint64_t key, const uint64_t *frames, size_t count)
 {
 	uint32_t number = used + 1;
-	struct kept *kept, **page;
+	struct stored *stored, **page;
 
 	if (number / PAGE >= PAGES)
 		return 0;
-	if (!place_of(number)) {
+	if (!slot_of(number)) {
 		page = calloc(PAGE, sizeof *page);
 		if (!page)
 			return 0;
 		atomic_store_explicit(&pages[number / PAGE], page, memory_order_release);
 	}
-	kept = malloc(sizeof *kept + count * sizeof *frames);
-	if (!kept)
+	stored = malloc(sizeof *stored + count * sizeof *frames);
+	if (!stored)
 		return 0;
-	kept->count = count;
-	memcpy(kept->frames, frames, count * sizeof *frames);
-	*place_of(number) = kept;
-	if (gt_stacks_add(&known, key, number)) {
-		free(kept);
+	stored->count = count;
+	memcpy(stored->frames, frames, count * sizeof *frames);
+	*slot_of(number) = stored;
+	if (gt_stacks_add(&numbers, key, number)) {
+		free(stored);
 		return 0;
 	}
 	return used = number;
@@ -59,14 +59,14 @@ static uint32_t add(uint64_t key, const uint64_t *frames, size_t count)
 uint32_t gt_creation_stack_put(const uint64_t *frames, size_t count)
 {
 	uint64_t key = gt_stack_key(frames, count);
-	uint32_t number = gt_stacks_find(&known, key);
+	uint32_t number = gt_stacks_find(&numbers, key);
 
 	if (number)
 		return number;
 	pthread_mutex_lock(&lock);
-	number = gt_stacks_find(&known, key);
+	number = gt_stacks_find(&numbers, key);
 	if (!number)
-		number = add(key, frames, count);
+		number = add_stack(key, frames, count);
 	pthread_mutex_unlock(&lock);
 	return number;
 }
@@ -80,12 +80,12 @@ void gt_creation_stacks_warm(void)
 
 size_t gt_creation_stack_get(uint32_t number, const uint64_t **frames)
 {
-	struct kept **place = number && number / PAGE < PAGES ? place_of(number) : NULL;
+	struct stored **slot = number && number / PAGE < PAGES ? slot_of(number) : NULL;
 
-	if (!place || !*place)
+	if (!slot || !*slot)
 		return 0;
-	*frames = (*place)->frames;
-	return (*place)->count;
+	*frames = (*slot)->frames;
+	return (*slot)->count;
 }
 
 void gt_creation_stacks_restart(void)
@@ -108,8 +108,8 @@ static int in_order(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Many resources come from few places. */
-static void choose_stacks(struct gt_creation_sites *o, size_t count)
+/* Collects distinct stacks: many resources come from few. */
+static void collect_stacks(struct gt_creation_sites *o, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		o->stacks[i] = o->entries[i].stack;
@@ -119,8 +119,8 @@ static void choose_stacks(struct gt_creation_sites *o, size_t count)
 			o->stacks[o->stack_count++] = o->stacks[i];
 }
 
-/* All addresses of all stacks, one after another. */
-static uint64_t *gather(struct gt_creation_sites *o)
+/* The addresses of all stacks, one after another. */
+static uint64_t *collect_addresses(struct gt_creation_sites *o)
 {
 	const uint64_t *frames;
 	uint64_t *all;
@@ -146,8 +146,8 @@ struct gt_creation_sites *gt_creation_sites_new(const struct gt_entry *entries, 
 	o->stacks = calloc(count + 1, sizeof *o->stacks);
 	o->first = calloc(count + 1, sizeof *o->first);
 	if (o->stacks && o->first) {
-		choose_stacks(o, count);
-		all = gather(o);
+		collect_stacks(o, count);
+		all = collect_addresses(o);
 	}
 	if (all)
 		o->set = gt_symbols_resolve(all, o->first[o->stack_count]);
@@ -168,7 +168,7 @@ size_t gt_creation_sites_get(const struct gt_creation_sites *o, size_t index,
 
 	if (from == to)
 		return 0;
-	/* the symbols of neighbouring addresses lie one after another */
+	/* the symbols of consecutive addresses are consecutive */
 	gt_symbols_get(o->set, from, symbols);
 	to = gt_symbols_get(o->set, to - 1, &last);
 	return (size_t)(last - *symbols) + to;

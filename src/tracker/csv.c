@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* csv.c - the resource tracker's CSV: one whole row per call, in order, written when it returns. */
+/* csv.c - the resource tracker's CSV: a row per call, written before the call returns. */
 #include "tracker/csv.h"
 
 #include <errno.h>
@@ -24,17 +24,17 @@ static const char header[] =
 	"Delta_VmSize_KB,Delta_VmRSS_KB,Delta_VmData_KB,"
 	"Contexts,CommandQueues,Modules,Kernels,EventPools,CommandLists,"
 	"Events,Fences,Images,Samplers,TotalMemory_Bytes";
-static const char more_header[] =
+static const char extended_header[] =
 	",OpenFiles,DeviceMemory_Bytes,SharedMemory_Bytes,HostMemory_Bytes,DeviceUsed_Bytes";
 
 /*
- * Rows are made one after another under `making`, and written under `writing`: while one thread
- * writes, others add theirs to the batch that is written next, by one of them for all.
+ * Rows are formatted one after another under `rows_lock` and written under `file_lock`: while one
+ * thread writes, others add their rows to the next batch, which one of them writes for all.
  */
-static pthread_mutex_t making = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
-static pthread_mutex_t writing = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t rows_lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t file_lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 
-/* Guarded by `making`. */
+/* Guarded by `rows_lock`. */
 static uint64_t calls, start_ns, last_ns;
 static struct gt_meter before;
 static struct gt_counts counters;
@@ -43,12 +43,12 @@ static struct batch {
 	size_t size;
 } batches[2], *next_batch = &batches[0];
 
-/* Written under `writing`. */
+/* Written under `file_lock`. */
 static struct gt_append_file file = GT_APPEND_NONE;
-static char opened[PATH_MAX]; /* its path */
+static char file_path[PATH_MAX];
 static _Atomic uint64_t calls_written;
 
-/* A column's text in the last row: most have the same number in the next. */
+/* A column's text in the last row: most columns rarely change. */
 struct column {
 	int64_t value;
 	uint8_t length; /* 0: none yet */
@@ -58,8 +58,8 @@ struct column {
 static struct column columns[COLUMNS_MAX];
 
 /*
- * `_pid<PID>` goes before the extension of the file's name, not of a folder's. A program that was
- * replaced by exec keeps its pid and its file: the new one's is `_pid<PID>-2`.
+ * Inserts `_pid<PID>` before the extension of the file name. exec keeps the pid, and the file of
+ * the program before it stays: the next one is `_pid<PID>-2`.
  */
 static bool name_file(char path[PATH_MAX], const char *asked, int image)
 {
@@ -70,7 +70,7 @@ static bool name_file(char path[PATH_MAX], const char *asked, int image)
 
 	name = name ? name + 1 : asked;
 	dot = strrchr(name, '.');
-	/* a name that begins with its only dot has no extension */
+	/* a name whose only dot is its first character has no extension */
 	stem = dot && dot != name ? (size_t)(dot - asked) : strlen(asked);
 	if (image > 1)
 		snprintf(number, sizeof number, "-%d", image);
@@ -79,8 +79,8 @@ static bool name_file(char path[PATH_MAX], const char *asked, int image)
 	return n > 0 && n < PATH_MAX;
 }
 
-/* A file that was written since this process began is of the program that it was before exec. */
-static bool is_own_past(const char *path)
+/* True for a file written since this process started: by its program before exec. */
+static bool is_from_before_exec(const char *path)
 {
 	struct stat st;
 
@@ -89,7 +89,7 @@ static bool is_own_past(const char *path)
 		       gt_process_start_ns((uint32_t)getpid());
 }
 
-/* Digits of a number without printf, two at a time: rows are written at every call. */
+/* Two digits at a time and without printf: every call writes a row. */
 static char *put_number(char *at, int64_t value)
 {
 	static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930"
@@ -120,12 +120,12 @@ static char *put_field(char *at, struct column *c, int64_t value)
 		c->length = (uint8_t)(put_number(c->text + 1, value) - c->text);
 		c->value = value;
 	}
-	/* all of it, at once: what is behind the text is written over */
+	/* a copy of fixed size is fast; what follows the text will be overwritten */
 	memcpy(at, c->text, sizeof c->text);
 	return at + c->length;
 }
 
-/* The caller holds `writing`. */
+/* The caller holds `file_lock`. */
 static void write_all(const char *text, size_t size, uint64_t now_ns)
 {
 	ssize_t n = gt_append_file_write(&file, text, size, now_ns);
@@ -152,31 +152,31 @@ void gt_csv_start(void)
 			"without it");
 		return;
 	}
-	for (int image = 2; is_own_past(path) && name_file(path, s->csv, image); image++)
+	for (int image = 2; is_from_before_exec(path) && name_file(path, s->csv, image); image++)
 		;
-	strcpy(opened, path);
-	e = gt_append_file_open(&file, opened, O_CREAT | O_TRUNC | O_NOFOLLOW, GT_APPEND_FILE);
+	strcpy(file_path, path);
+	e = gt_append_file_open(&file, file_path, O_CREAT | O_TRUNC | O_NOFOLLOW, GT_APPEND_FILE);
 	if (e) {
 		gt_stderr_line(
 			"cannot write the tracker's CSV %s: %s; the program runs on without it",
 			path, gt_append_file_error(e));
 		return;
 	}
-	gt_recorder_info("csv", opened);
+	gt_recorder_info("csv", file_path);
 	for (int i = 0; i < 2; i++)
 		memset(batches[i].text, 0, sizeof batches[i].text);
 	write_all(line,
 		  (size_t)snprintf(line, sizeof line, "%s%s\n", header,
-				   s->csv_extended ? more_header : ""),
+				   s->csv_extended ? extended_header : ""),
 		  start_ns);
-	/* last, when all is there that we need */
+	/* last, when we have allocated all we need */
 	gt_meter_read(&before);
 }
 
 void gt_csv_restart(void)
 {
-	pthread_mutex_init(&making, NULL);
-	pthread_mutex_init(&writing, NULL);
+	pthread_mutex_init(&rows_lock, NULL);
+	pthread_mutex_init(&file_lock, NULL);
 	gt_append_file_close(&file);
 	calls = 0;
 	calls_written = 0;
@@ -186,7 +186,7 @@ void gt_csv_restart(void)
 	gt_csv_start();
 }
 
-static char *put_more(char *at, struct column *c)
+static char *put_extended(char *at, struct column *c)
 {
 	at = put_field(at, c++, gt_meter_open_files());
 	at = put_field(at, c++, counters.bytes[GT_MEMORY_DEVICE]);
@@ -195,7 +195,7 @@ static char *put_more(char *at, struct column *c)
 	return put_field(at, c, gt_meter_device_used());
 }
 
-/* Into the next batch, under `making`. */
+/* Appends a row to the next batch; the caller holds `rows_lock`. */
 static void make_row(const char *function, const struct gt_meter *now, int64_t threads,
 		     uint64_t time_ns)
 {
@@ -222,60 +222,60 @@ static void make_row(const char *function, const struct gt_meter *now, int64_t t
 		       counters.bytes[GT_MEMORY_DEVICE] + counters.bytes[GT_MEMORY_SHARED] +
 			       counters.bytes[GT_MEMORY_HOST]);
 	if (gt_settings_get()->csv_extended)
-		at = put_more(at, c);
+		at = put_extended(at, c);
 	*at++ = '\n';
 	next_batch->size = (size_t)(at - next_batch->text);
 }
 
-/* What has been made so far, under `writing`. */
+/* Writes all rows so far; the caller holds `file_lock`. */
 static void write_batch(uint64_t now_ns)
 {
 	struct batch *batch;
 	uint64_t last;
 
-	pthread_mutex_lock(&making);
+	pthread_mutex_lock(&rows_lock);
 	batch = next_batch;
 	last = calls;
 	next_batch = batch == &batches[0] ? &batches[1] : &batches[0];
-	pthread_mutex_unlock(&making);
-	/* none: it ended with the batch before, and that was said */
+	pthread_mutex_unlock(&rows_lock);
+	/* closed: writing the batch before failed, and that was reported */
 	if (batch->size && atomic_load(&file.fd) >= 0)
 		write_all(batch->text, batch->size, now_ns);
 	batch->size = 0;
 	atomic_store(&calls_written, last);
 }
 
-/* Locks `making`. Each thread has one row in a batch at most, but there may be many threads. */
-static void lock_with_room(uint64_t now_ns)
+/* Takes `rows_lock` with room for a row: a thread has one row in a batch, but there may be many. */
+static void lock_rows(uint64_t now_ns)
 {
-	pthread_mutex_lock(&making);
+	pthread_mutex_lock(&rows_lock);
 	while (next_batch->size > BATCH_MAX - ROW_MAX) {
-		pthread_mutex_unlock(&making);
-		pthread_mutex_lock(&writing);
+		pthread_mutex_unlock(&rows_lock);
+		pthread_mutex_lock(&file_lock);
 		write_batch(now_ns);
-		pthread_mutex_unlock(&writing);
-		pthread_mutex_lock(&making);
+		pthread_mutex_unlock(&file_lock);
+		pthread_mutex_lock(&rows_lock);
 	}
 }
 
-/* Returns when the row of this call is written, by whomever. */
-static void see_written(uint64_t call, uint64_t now_ns)
+/* Returns when the row of this call has been written, by any thread. */
+static void wait_until_written(uint64_t call, uint64_t now_ns)
 {
 	for (int spins = 0; atomic_load(&calls_written) < call; spins++) {
-		if (spins < SPINS_MAX && pthread_mutex_trylock(&writing)) {
+		if (spins < SPINS_MAX && pthread_mutex_trylock(&file_lock)) {
 			__builtin_ia32_pause();
 			continue;
 		}
 		if (spins >= SPINS_MAX)
-			pthread_mutex_lock(&writing);
+			pthread_mutex_lock(&file_lock);
 		if (atomic_load(&calls_written) < call)
 			write_batch(now_ns);
-		pthread_mutex_unlock(&writing);
+		pthread_mutex_unlock(&file_lock);
 	}
 }
 
-/* The caller holds `making`. */
-static void add(const struct gt_counts *change)
+/* The caller holds `rows_lock`. */
+static void add_counts(const struct gt_counts *change)
 {
 	for (int i = 0; i < GT_LABEL_COUNT; i++)
 		counters.count[i] += change->count[i];
@@ -285,30 +285,30 @@ static void add(const struct gt_counts *change)
 
 void gt_csv_count(const struct gt_counts *change)
 {
-	pthread_mutex_lock(&making);
-	add(change);
-	pthread_mutex_unlock(&making);
+	pthread_mutex_lock(&rows_lock);
+	add_counts(change);
+	pthread_mutex_unlock(&rows_lock);
 }
 
 void gt_csv_row(const char *function, const struct gt_meter *now, int64_t threads,
 		const struct gt_counts *change, struct gt_counts *after, uint64_t time_ns)
 {
-	bool wanted;
+	bool has_file;
 	uint64_t call;
 
-	lock_with_room(time_ns);
-	add(change);
+	lock_rows(time_ns);
+	add_counts(change);
 	call = ++calls;
-	/* a call that ended before the one in the row before: its row comes later */
+	/* this call ended before that of the last row: times must not go back */
 	if (time_ns < last_ns)
 		time_ns = last_ns;
 	last_ns = time_ns;
-	wanted = atomic_load_explicit(&file.fd, memory_order_relaxed) >= 0;
-	if (wanted)
+	has_file = atomic_load_explicit(&file.fd, memory_order_relaxed) >= 0;
+	if (has_file)
 		make_row(function, now, threads, time_ns);
 	before = *now;
 	*after = counters;
-	pthread_mutex_unlock(&making);
-	if (wanted)
-		see_written(call, time_ns);
+	pthread_mutex_unlock(&rows_lock);
+	if (has_file)
+		wait_until_written(call, time_ns);
 }

@@ -13,14 +13,14 @@
 
 enum { SHOWN_MAX = 100, FRAMES_SHOWN = 16 };
 
-/* What the API means to live as long as the process is nothing to tell of. */
-static bool is_left(void *context, const struct gt_entry *entry)
+/* Resources that the API means to live as long as the process are not reported. */
+static bool is_reported(void *context, const struct gt_entry *entry)
 {
 	(void)context;
 	return !(gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING);
 }
 
-static void put_frames(char *text, size_t size, const struct gt_symbol *symbols, size_t count)
+static void format_frames(char *text, size_t size, const struct gt_symbol *symbols, size_t count)
 {
 	size_t used = 0;
 
@@ -47,17 +47,17 @@ static void log_entry(const struct gt_entry *e, const struct gt_symbol *symbols,
 		snprintf(size, sizeof size, ", %" PRIu64 " bytes", e->size);
 	if (e->owner)
 		snprintf(owner, sizeof owner, ", owner=0x%" PRIx64, e->owner);
-	put_frames(stack, sizeof stack, symbols, symbol_count);
+	format_frames(stack, sizeof stack, symbols, symbol_count);
 	gt_log(GT_LOG_ERROR,
 	       "STILL ALIVE AT EXIT: %s handle=0x%" PRIx64 "%s%s, created by %s, thread %u%s",
 	       gt_labels[gt_kinds[gt_entry_kind(e)].label], e->handle, size, owner,
 	       gt_function_names[e->function], e->tid, stack);
 }
 
-static void log_leftovers(void)
+static void log_living_handles(void)
 {
 	size_t count, shown;
-	struct gt_entry *entries = gt_live_table_snapshot(&count, is_left, NULL);
+	struct gt_entry *entries = gt_live_table_snapshot(&count, is_reported, NULL);
 	struct gt_creation_sites *origins;
 
 	shown = count < SHOWN_MAX ? count : SHOWN_MAX;
@@ -74,8 +74,8 @@ static void log_leftovers(void)
 	free(entries);
 }
 
-/* What is left of each label, each in `format`; gives the sum. */
-static int64_t put_residue(char *text, size_t size, const char *format)
+/* Formats the residue of each label that has some; returns the sum. */
+static int64_t format_residue(char *text, size_t size, const char *format)
 {
 	size_t used = 0;
 	int64_t total = 0;
@@ -92,13 +92,13 @@ static int64_t put_residue(char *text, size_t size, const char *format)
 	return total;
 }
 
-/* The sums are told however small; whether they are a leak, the threshold says, and apart. */
+/* Always logs the sums; the threshold only decides whether they are called a leak. */
 static void log_residue(void)
 {
-	int64_t least = gt_settings_get()->verdict_kb;
+	int64_t threshold_kb = gt_settings_get()->verdict_kb;
 	char text[2048];
-	int64_t total = put_residue(text, sizeof text, "  %s leaks: %" PRId64 " KB\n");
-	bool is_leak = total > least;
+	int64_t total = format_residue(text, sizeof text, "  %s leaks: %" PRId64 " KB\n");
+	bool is_leak = total > threshold_kb;
 	enum gt_log_level level = is_leak                 ? GT_LOG_ERROR :
 				  gt_tracker_has_warned() ? GT_LOG_WARNING :
 							    GT_LOG_INFO;
@@ -116,14 +116,14 @@ static void log_residue(void)
 		gt_log(level,
 		       "TOTAL LEAKS of %" PRId64 " KB are not above %" PRId64
 		       " KB (GPUTRACK_VERDICT_KB): they may be the driver's caches",
-		       total, least);
+		       total, threshold_kb);
 }
 
 /* "6464 KB, CommandList 6400, EventPool 64" */
 static void record_residue(void)
 {
 	char text[2048], whole[sizeof text + 32];
-	int64_t total = put_residue(text, sizeof text, ", %s %" PRId64);
+	int64_t total = format_residue(text, sizeof text, ", %s %" PRId64);
 
 	snprintf(whole, sizeof whole, "%" PRId64 " KB%s", total, text);
 	gt_recorder_info("residue", whole);
@@ -137,5 +137,5 @@ void gt_tracker_end(void)
 	if (!gt_log_wants(GT_LOG_CRITICAL))
 		return;
 	log_residue();
-	log_leftovers();
+	log_living_handles();
 }

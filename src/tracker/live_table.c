@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* live_table.c - the live ledger inside the traced process, split by handle. */
+/* live_table.c - the resources that are alive right now, inside the traced process. */
 #include "tracker/live_table.h"
 
 #include <pthread.h>
@@ -15,13 +15,13 @@ enum { SHARDS = 64 };
 static struct shard {
 	pthread_mutex_t lock;
 	struct gt_live live;
-	struct gt_cost *costs; /* by slot; only when they are kept */
+	struct gt_cost *costs; /* by slot; only when enabled */
 	size_t cost_room;
 } __attribute__((aligned(64))) shards[SHARDS];
 
 static _Atomic bool on, with_costs;
 
-/* Those that die with their owners: few, so that a list will do. */
+/* Resources that die with their owners: few, so a list suffices. */
 static struct {
 	pthread_mutex_t lock;
 	struct gt_entry *entries;
@@ -29,8 +29,8 @@ static struct {
 	_Atomic bool any; /* there has ever been one */
 } owned = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* A signal handler that makes a call while its thread is in here must not wait for itself. */
-static __thread bool inside __attribute__((tls_model("initial-exec")));
+/* A signal handler that makes a call while its thread holds a lock must not wait for it. */
+static __thread bool in_table __attribute__((tls_model("initial-exec")));
 
 static void init_shards(void)
 {
@@ -49,7 +49,7 @@ static bool is_owned(const struct gt_entry *entry)
 	return gt_kinds[gt_entry_kind(entry)].habits & GT_OWNED;
 }
 
-/* Not another that got its number meanwhile. */
+/* False for another resource that got the same handle meanwhile. */
 static bool is_same(const struct gt_entry *a, const struct gt_entry *b)
 {
 	return a->handle == b->handle && a->owner == b->owner && a->time_ns == b->time_ns &&
@@ -75,7 +75,7 @@ static void remember_owned(const struct gt_entry *entry)
 	atomic_store(&owned.any, true);
 }
 
-/* Takes one off the list that has ended by a call of its own. The youngest die first. */
+/* Removes a resource that was ended by a call of its own; the newest are ended first. */
 static void forget_owned(const struct gt_entry *entry)
 {
 	pthread_mutex_lock(&owned.lock);
@@ -87,7 +87,7 @@ static void forget_owned(const struct gt_entry *entry)
 	pthread_mutex_unlock(&owned.lock);
 }
 
-/* Takes one that belongs to `owner` off the list. */
+/* Removes a resource of `owner` from the list. */
 static bool take_owned(uint64_t owner, struct gt_entry *entry)
 {
 	bool found = false;
@@ -120,7 +120,7 @@ void gt_live_table_restart(bool can_free)
 {
 	if (!gt_live_table_is_on())
 		return;
-	/* an index whose lock was held at the moment of the fork may be half changed: it stays */
+	/* a shard whose lock was held during the fork may be inconsistent: it is not freed */
 	for (size_t i = 0; can_free && i < SHARDS; i++)
 		if (!pthread_mutex_trylock(&shards[i].lock)) {
 			gt_live_fini(&shards[i].live);
@@ -134,9 +134,9 @@ static struct shard *enter(uint64_t handle)
 {
 	struct shard *s = &shards[gt_mix64(handle) % SHARDS];
 
-	if (inside)
+	if (in_table)
 		return NULL;
-	inside = true;
+	in_table = true;
 	pthread_mutex_lock(&s->lock);
 	return s;
 }
@@ -144,7 +144,7 @@ static struct shard *enter(uint64_t handle)
 static void leave(struct shard *s)
 {
 	pthread_mutex_unlock(&s->lock);
-	inside = false;
+	in_table = false;
 }
 
 void gt_live_table_enable_costs(void)
@@ -153,7 +153,7 @@ void gt_live_table_enable_costs(void)
 	atomic_store(&with_costs, true);
 }
 
-/* The cost of an entry, in a table that grows with the slots; NULL when there is no memory. */
+/* The cost of an entry, in an array that grows with the slots; NULL: out of memory. */
 static struct gt_cost *cost_of(struct shard *s, const struct gt_entry *entry)
 {
 	uint32_t slot = gt_live_slot(&s->live, entry);
@@ -176,21 +176,22 @@ static struct gt_cost *cost_of(struct shard *s, const struct gt_entry *entry)
 
 static void set_cost(struct shard *s, const struct gt_entry *entry, struct gt_cost cost)
 {
-	struct gt_cost *kept = atomic_load(&with_costs) && entry ? cost_of(s, entry) : NULL;
+	struct gt_cost *recorded = atomic_load(&with_costs) && entry ? cost_of(s, entry) : NULL;
 
-	if (kept)
-		*kept = cost;
+	if (recorded)
+		*recorded = cost;
 }
 
 static struct gt_cost get_cost(struct shard *s, const struct gt_entry *entry)
 {
-	const struct gt_cost *kept = atomic_load(&with_costs) && entry ? cost_of(s, entry) : NULL;
+	const struct gt_cost *recorded =
+		atomic_load(&with_costs) && entry ? cost_of(s, entry) : NULL;
 
-	return kept ? *kept : (struct gt_cost){ 0 };
+	return recorded ? *recorded : (struct gt_cost){ 0 };
 }
 
-/* Something that comes and goes makes room for the first ones of its shard. */
-static void warm(struct shard *s)
+/* Creates and removes an entry, which allocates room for the first ones of the shard. */
+static void warm_shard(struct shard *s)
 {
 	struct gt_event event = { .function = GT_FN_clCreateUserEvent, .handle = 1 };
 	struct gt_entry *entry, copy;
@@ -208,25 +209,25 @@ static void warm(struct shard *s)
 void gt_live_table_warm(void)
 {
 	for (size_t i = 0; i < SHARDS; i++)
-		warm(&shards[i]);
+		warm_shard(&shards[i]);
 }
 
 void gt_live_table_charge(enum gt_kind kind, uint64_t handle, const struct gt_cost *cost)
 {
 	struct shard *s = enter(handle);
 	struct gt_entry *entry;
-	struct gt_cost *kept;
+	struct gt_cost *recorded;
 
 	if (!s)
 		return;
 	entry = gt_live_find(&s->live, 0, kind, handle);
-	kept = entry ? cost_of(s, entry) : NULL;
-	if (kept) {
-		kept->rss_kb += cost->rss_kb;
-		kept->size_kb += cost->size_kb;
-		kept->data_kb += cost->data_kb;
-		kept->anon_kb += cost->anon_kb;
-		kept->uncertain |= cost->uncertain;
+	recorded = entry ? cost_of(s, entry) : NULL;
+	if (recorded) {
+		recorded->rss_kb += cost->rss_kb;
+		recorded->size_kb += cost->size_kb;
+		recorded->data_kb += cost->data_kb;
+		recorded->anon_kb += cost->anon_kb;
+		recorded->uncertain |= cost->uncertain;
 	}
 	leave(s);
 }
@@ -312,7 +313,7 @@ size_t gt_live_table_end_owned(uint64_t owner)
 		if (!s)
 			break;
 		alive = gt_live_find(&s->live, 0, gt_entry_kind(&entry), entry.handle);
-		/* it may have been ended by a call of its own, and its number be another's */
+		/* a call may have ended it, and its handle be in use for another */
 		if (alive && alive->owner == owner) {
 			gt_live_remove(&s->live, &entry);
 			count++;
@@ -362,29 +363,29 @@ struct gt_entry *gt_live_table_snapshot(size_t *count,
 	struct copy c = { .wanted = wanted, .context = context };
 
 	*count = 0;
-	if (!gt_live_table_is_on() || inside)
+	if (!gt_live_table_is_on() || in_table)
 		return NULL;
 	gt_meter_invalidate();
-	inside = true;
+	in_table = true;
 	for (size_t i = 0; i < SHARDS; i++) {
 		pthread_mutex_lock(&shards[i].lock);
 		gt_live_each(&shards[i].live, copy_entry, &c);
 		pthread_mutex_unlock(&shards[i].lock);
 	}
-	inside = false;
+	in_table = false;
 	if (c.count)
 		qsort(c.entries, c.count, sizeof *c.entries, newest_first);
 	*count = c.count;
 	return c.entries;
 }
 
-static bool goes_along(void *owner, const struct gt_entry *entry)
+static bool depends_on(void *owner, const struct gt_entry *entry)
 {
 	return gt_live_goes_with(entry, owner);
 }
 
-/* Ends what is still as it was copied: another call may have been faster. */
-static bool take(const struct gt_entry *copy)
+/* Ends the copied resource, unless another call has done so since. */
+static bool end_copied(const struct gt_entry *copy)
 {
 	struct shard *s = enter(copy->handle);
 	struct gt_entry *alive;
@@ -402,11 +403,11 @@ static bool take(const struct gt_entry *copy)
 
 struct gt_entry *gt_live_table_end_dependents(const struct gt_entry *owner, size_t *count)
 {
-	struct gt_entry key = *owner, *list = gt_live_table_snapshot(count, goes_along, &key);
+	struct gt_entry key = *owner, *list = gt_live_table_snapshot(count, depends_on, &key);
 	size_t taken = 0;
 
 	for (size_t i = 0; i < *count; i++)
-		if (take(&list[i]))
+		if (end_copied(&list[i]))
 			list[taken++] = list[i];
 	*count = taken;
 	return list;

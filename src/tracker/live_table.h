@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_table.h - the live ledger inside the traced process, for whoever asks what is alive right
- * now.
+ * live_table.h - the resources that are alive right now, inside the traced process.
  *
- * Off until started: a recording does not need it. Split by handle, so that threads rarely meet.
- * An ending is applied before the driver is called, and taken back when the call fails.
+ * Off until started: a recording does not need it. Split by handle, so that threads rarely contend.
+ * An ending is applied before the driver is called, and undone when the call fails.
  */
 #pragma once
 
@@ -17,16 +16,16 @@
 
 GT_EXPORT void gt_live_table_start(void);
 GT_EXPORT bool gt_live_table_is_on(void);
-/* In a child after fork: what the parent had alive is the parent's. */
+/* Call in a child after fork: the parent's resources are not the child's. */
 void gt_live_table_restart(bool can_free);
 
-/* What the calls on a living resource have cost the process. */
+/* How much memory the calls on a living resource have added to the process. */
 struct gt_cost {
 	int32_t rss_kb, size_kb, data_kb, anon_kb;
-	bool uncertain; /* other calls were in flight: the cost may be theirs */
+	bool uncertain; /* other calls were in flight, and may have caused it */
 };
 
-/* What an ending took away, to be put back when its call fails. */
+/* What an ending removed, to be restored if its call fails. */
 struct gt_ending {
 	struct gt_entry gone;
 	struct gt_cost cost;
@@ -34,27 +33,28 @@ struct gt_ending {
 };
 
 /*
- * A creation or retain that has happened. `replaced` is what lived under the handle until now and
- * whose end was not seen; its change is GT_CHANGE_NONE where there was nothing.
+ * Applies a creation or retain that succeeded. `replaced` gets the resource that was still alive
+ * under the handle, its end not having been seen; its change is GT_CHANGE_NONE if there was none.
  */
 enum gt_change gt_live_table_apply(const struct gt_event *event, struct gt_ending *replaced);
 
-/* Charges a call to a living resource; needs gt_live_table_enable_costs. */
+/* Adds the cost of a call to a living resource; needs gt_live_table_enable_costs. */
 void gt_live_table_charge(enum gt_kind kind, uint64_t handle, const struct gt_cost *cost);
 void gt_live_table_enable_costs(void);
-/* Takes the memory that the first entries will need. */
+/* Allocates what the first entries will need. */
 void gt_live_table_warm(void);
 
+/* Applies an ending, and undoes it. */
 void gt_live_table_end(const struct gt_event *event, struct gt_ending *ending);
 void gt_live_table_restore(const struct gt_ending *ending);
-/* Ends what dies with an owner that has ended; gives the number of entries. */
+/* Ends the resources that die with their owner; returns how many. */
 size_t gt_live_table_end_owned(uint64_t owner);
-/* Ends what goes with an owner that takes it along: a copy of it, which the caller frees. */
+/* Ends the resources that the end of `owner` releases; a copy of them, which the caller frees. */
 struct gt_entry *gt_live_table_end_dependents(const struct gt_entry *owner, size_t *count);
 
 /*
- * A copy of all entries that `wanted` agrees to, newest first; the caller frees it. NULL and 0
- * when there are none, or no memory. No lock is held when it returns.
+ * A copy of all entries for which `wanted` is true, newest first; the caller frees it. NULL and 0
+ * if there are none, or no memory. No lock is held when it returns.
  */
 GT_EXPORT struct gt_entry *gt_live_table_snapshot(
 	size_t *count, bool (*wanted)(void *context, const struct gt_entry *entry), void *context);

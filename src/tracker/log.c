@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* log.c - the resource tracker's log: whole lines, each on its way to disk when it is written. */
+/* log.c - the resource tracker's log: whole lines, never buffered. */
 #include "tracker/log.h"
 
 #include <errno.h>
@@ -21,35 +21,35 @@
 
 enum { LINE_MAX_BYTES = 8192 };
 
-/* No zone changes its clocks but at a quarter of an hour. */
+/* Every time zone changes its offset at a quarter of an hour. */
 enum { QUARTER_S = 900, DAY_S = 24 * 60 * 60 };
 
 static struct gt_append_file file = GT_APPEND_NONE;
-static enum gt_log_level least = GT_LOG_OFF;
+static enum gt_log_level min_level = GT_LOG_OFF;
 
-/* Local time's seconds ahead of UTC, and the quarter in which the C library was asked for it. */
-static _Atomic int64_t zone_s, zone_quarter = -1;
+/* Seconds that local time is ahead of UTC, and the quarter of an hour in which we asked. */
+static _Atomic int64_t offset_s, offset_quarter = -1;
 static _Atomic bool is_child;
 
 /*
- * The C library keeps its zone under a lock. A child may find that held for ever by a thread that
- * it does not have: it goes by what its parent knew.
+ * The C library guards its time zone with a lock. In a child that may be held for ever, by a thread
+ * that does not exist there: the child keeps its parent's offset.
  */
-static int64_t zone_at(time_t now)
+static int64_t utc_offset_at(time_t now)
 {
 	_Atomic uint32_t *guard;
 	struct tm local;
 
-	if (now / QUARTER_S == atomic_load(&zone_quarter) || atomic_load(&is_child))
-		return atomic_load(&zone_s);
+	if (now / QUARTER_S == atomic_load(&offset_quarter) || atomic_load(&is_child))
+		return atomic_load(&offset_s);
 	guard = gt_fork_guard_enter();
 	if (!guard)
-		return atomic_load(&zone_s);
+		return atomic_load(&offset_s);
 	if (localtime_r(&now, &local))
-		atomic_store(&zone_s, local.tm_gmtoff);
-	atomic_store(&zone_quarter, now / QUARTER_S);
+		atomic_store(&offset_s, local.tm_gmtoff);
+	atomic_store(&offset_quarter, now / QUARTER_S);
 	gt_fork_guard_leave(guard);
-	return atomic_load(&zone_s);
+	return atomic_load(&offset_s);
 }
 
 static int days_of_year(int year)
@@ -57,7 +57,7 @@ static int days_of_year(int year)
 	return year % 4 || (year % 100 == 0 && year % 400) ? 365 : 366;
 }
 
-/* The date of a day since 1970, counted out: gmtime_r takes the same lock. */
+/* Computes the date of a day since 1970, because gmtime_r takes the same lock. */
 static size_t put_date(char *out, size_t size, int64_t day)
 {
 	static const uint8_t months[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
@@ -83,10 +83,10 @@ void gt_log_start(void)
 
 	if (s->log_level == GT_LOG_OFF)
 		return;
-	/* known before there can be a child that must not ask */
-	zone_at(time(NULL));
+	/* before there can be a child, which must not ask */
+	utc_offset_at(time(NULL));
 	if (s->log_to_console) {
-		least = s->log_level;
+		min_level = s->log_level;
 		return;
 	}
 	if (s->log_name_too_long)
@@ -95,14 +95,14 @@ void gt_log_start(void)
 	if (!s->log)
 		return;
 	strcpy(folder, s->log);
-	mkdir(dirname(folder), 0755); /* if that fails, open says what is wrong */
+	mkdir(dirname(folder), 0755); /* if that fails, the open below reports why */
 	e = gt_append_file_open(&file, s->log, O_CREAT, GT_APPEND_STREAM);
 	if (e) {
 		gt_stderr_line("cannot write the log %s: %s; the program runs on without it",
 			       s->log, gt_append_file_error(e));
 		return;
 	}
-	least = s->log_level;
+	min_level = s->log_level;
 }
 
 void gt_log_restart(void)
@@ -112,7 +112,7 @@ void gt_log_restart(void)
 
 bool gt_log_wants(enum gt_log_level level)
 {
-	return level >= least && least != GT_LOG_OFF;
+	return level >= min_level && min_level != GT_LOG_OFF;
 }
 
 static size_t put_head(char *line, size_t size, enum gt_log_level level)
@@ -125,7 +125,7 @@ static size_t put_head(char *line, size_t size, enum gt_log_level level)
 	size_t used;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	local = now.tv_sec + zone_at(now.tv_sec);
+	local = now.tv_sec + utc_offset_at(now.tv_sec);
 	second = (int)(local % DAY_S);
 	used = put_date(line, size, local / DAY_S);
 	used += (size_t)snprintf(line + used, size - used,
@@ -135,7 +135,8 @@ static size_t put_head(char *line, size_t size, enum gt_log_level level)
 	return used;
 }
 
-/* The console is whatever the program has there; a file is only written to while it is ours. */
+/* The console is the program's stderr, whatever that is; a file is written only while it is ours.
+ */
 static void put(const char *line, size_t size)
 {
 	static _Atomic bool has_failed;

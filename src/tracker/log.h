@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* log.h - the resource tracker's log: whole lines, each on its way to disk when it is written. */
+/* log.h - the resource tracker's log: whole lines, never buffered. */
 #pragma once
 
 #include <stdarg.h>
@@ -7,9 +7,9 @@
 
 #include "guest/settings.h"
 
-/* Opens what the settings ask for; says one line when that fails. */
+/* Opens the log that the settings ask for; prints one line if that fails. */
 void gt_log_start(void);
-/* In a child after fork. */
+/* Call in a child after fork. */
 void gt_log_restart(void);
 bool gt_log_wants(enum gt_log_level level);
 /* "[date] [thread-id: N] [level] text" */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* meter.c - how big this process is, read as cheaply as the kernel allows. */
+/* meter.c - the size of this process, read as cheaply as the kernel allows. */
 #include "tracker/meter.h"
 
 #include <fcntl.h>
@@ -16,66 +16,66 @@
 
 enum {
 	DEVICE_EVERY_NS = 10 * 1000 * 1000,   /* how often the driver is asked */
-	STATUS_EVERY_NS = 1000 * 1000 * 1000, /* how often the dear source corrects the cheap one */
+	STATUS_EVERY_NS = 1000 * 1000 * 1000, /* how often /proc/self/status corrects the peak */
 };
 
-/* A descriptor that is kept, and what it was when it was opened. */
-struct kept {
+/* An open file of /proc, and its identity when it was opened. */
+struct proc_file {
 	_Atomic int fd;
 	struct gt_file_id id;
 };
 
-/* An open file is read by one thread at a time, so that threads have several to choose from. */
+/* The kernel lets one thread at a time read an open file, so threads share several. */
 enum { STATMS = 8 };
 
-static struct kept statms[STATMS] = { [0 ... STATMS - 1] = { .fd = -1 } };
-static struct kept tasks = { .fd = -1 }, files = { .fd = -1 };
+static struct proc_file statms[STATMS] = { [0 ... STATMS - 1] = { .fd = -1 } };
+static struct proc_file tasks = { .fd = -1 }, files = { .fd = -1 };
 static _Atomic unsigned threads_seen;
 static __thread unsigned own_statm __attribute__((tls_model("initial-exec"))); /* + 1 */
 static _Atomic int64_t peak_kb, stack_kb, own_kb;
 static _Atomic uint64_t status_read_ns;
 
-/* The thread's last reading: in most calls nothing has changed since. */
+/* The thread's last reading: at most calls nothing has changed since. */
 static __thread struct {
 	char text[100];
 	ssize_t size;
 	int64_t pages[7];
-	bool holds;
+	bool is_valid;
 } reading __attribute__((tls_model("initial-exec")));
 
-/* Closed, unless the program has put something else in its place. */
-static void let_go(struct kept *kept)
+/* Closes it, unless the program has put another file in its place. */
+static void close_proc(struct proc_file *file)
 {
-	gt_fd_close(atomic_exchange(&kept->fd, -1), &kept->id);
+	gt_fd_close(atomic_exchange(&file->fd, -1), &file->id);
 }
 
 void gt_meter_restart(void)
 {
 	for (int i = 0; i < STATMS; i++)
-		let_go(&statms[i]);
-	let_go(&tasks);
-	let_go(&files);
+		close_proc(&statms[i]);
+	close_proc(&tasks);
+	close_proc(&files);
 	atomic_store(&peak_kb, 0);
 	atomic_store(&status_read_ns, 0);
-	reading.holds = false;
+	reading.is_valid = false;
 }
 
-/* A descriptor with a high number; two threads that both open one keep one of them. */
-static int keep(struct kept *kept, const char *path)
+/* Opens it under a high number; if two threads do so at once, one of the two is closed. */
+static int open_proc(struct proc_file *file, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), none = -1;
 
 	if (fd < 0)
 		return -1;
 	fd = gt_fd_move_high(fd);
-	gt_file_id_of(&kept->id, fd);
-	if (atomic_compare_exchange_strong(&kept->fd, &none, fd))
+	gt_file_id_of(&file->id, fd);
+	if (atomic_compare_exchange_strong(&file->fd, &none, fd))
 		return fd;
 	close(fd);
 	return none;
 }
 
-/* Seven numbers and a newline: whatever else comes is not statm, but a file of the program's. */
+/* Seven numbers and a newline: anything else is a file of the program's, not statm. */
 static bool parse_statm(const char *text, ssize_t size)
 {
 	const char *at = text, *end = text + size;
@@ -101,7 +101,7 @@ static bool parse_statm(const char *text, ssize_t size)
 static bool read_statm(void)
 {
 	char text[sizeof reading.text];
-	struct kept *statm;
+	struct proc_file *statm;
 
 	if (!own_statm)
 		own_statm = 1 + atomic_fetch_add(&threads_seen, 1) % STATMS;
@@ -111,11 +111,11 @@ static bool read_statm(void)
 		ssize_t n;
 
 		if (fd < 0)
-			fd = keep(statm, "/proc/self/statm");
+			fd = open_proc(statm, "/proc/self/statm");
 		n = fd < 0 ? -1 : pread(fd, text, sizeof text, 0);
 		if (n > 0 && parse_statm(text, n))
 			return true;
-		let_go(statm);
+		close_proc(statm);
 	}
 	return false;
 }
@@ -127,7 +127,7 @@ static int64_t field(const char *status, const char *name)
 	return at ? strtoll(at + strlen(name), NULL, 10) : 0;
 }
 
-/* To at least this; what it is then. */
+/* Raises the peak to at least `kb`, and returns it. */
 static int64_t raise_peak(int64_t kb)
 {
 	int64_t peak = atomic_load_explicit(&peak_kb, memory_order_relaxed);
@@ -176,11 +176,11 @@ void gt_meter_latest(struct gt_meter *m)
 	};
 }
 
-/* Only what has changed: threads that read at once need not have the line to themselves. */
-static void keep_latest(_Atomic int64_t *kept, int64_t value)
+/* Stores only changes, so that threads do not fight for the cache line. */
+static void store_latest(_Atomic int64_t *latest_kb, int64_t value)
 {
-	if (atomic_load_explicit(kept, memory_order_relaxed) != value)
-		atomic_store_explicit(kept, value, memory_order_relaxed);
+	if (atomic_load_explicit(latest_kb, memory_order_relaxed) != value)
+		atomic_store_explicit(latest_kb, value, memory_order_relaxed);
 }
 
 void gt_meter_exclude(int64_t kb)
@@ -188,7 +188,7 @@ void gt_meter_exclude(int64_t kb)
 	atomic_fetch_add(&own_kb, kb);
 }
 
-static void tell(struct gt_meter *m)
+static void convert(struct gt_meter *m)
 {
 	const int64_t *pages = reading.pages;
 	int64_t own = atomic_load_explicit(&own_kb, memory_order_relaxed);
@@ -202,30 +202,30 @@ static void tell(struct gt_meter *m)
 
 void gt_meter_invalidate(void)
 {
-	reading.holds = false;
+	reading.is_valid = false;
 }
 
 bool gt_meter_reuse(struct gt_meter *m)
 {
-	if (!reading.holds)
+	if (!reading.is_valid)
 		return false;
-	tell(m);
+	convert(m);
 	return true;
 }
 
 void gt_meter_read(struct gt_meter *m)
 {
 	*m = (struct gt_meter){ 0 };
-	reading.holds = read_statm();
-	if (!reading.holds)
+	reading.is_valid = read_statm();
+	if (!reading.is_valid)
 		return;
 	if (!atomic_load_explicit(&stack_kb, memory_order_relaxed))
 		read_status();
-	tell(m);
-	keep_latest(&latest.size_kb, m->size_kb);
-	keep_latest(&latest.rss_kb, m->rss_kb);
-	keep_latest(&latest.data_kb, m->data_kb);
-	keep_latest(&latest.anon_kb, m->anon_kb);
+	convert(m);
+	store_latest(&latest.size_kb, m->size_kb);
+	store_latest(&latest.rss_kb, m->rss_kb);
+	store_latest(&latest.data_kb, m->data_kb);
+	store_latest(&latest.anon_kb, m->anon_kb);
 }
 
 int64_t gt_meter_peak_kb(const struct gt_meter *m, uint64_t now_ns)
@@ -238,16 +238,16 @@ int64_t gt_meter_peak_kb(const struct gt_meter *m, uint64_t now_ns)
 	return raise_peak(m->size_kb);
 }
 
-static bool stat_kept(struct kept *kept, const char *path, struct stat *st)
+static bool stat_proc(struct proc_file *file, const char *path, struct stat *st)
 {
 	for (int attempt = 0; attempt < 2; attempt++) {
-		int fd = atomic_load_explicit(&kept->fd, memory_order_relaxed);
+		int fd = atomic_load_explicit(&file->fd, memory_order_relaxed);
 
 		if (fd < 0)
-			fd = keep(kept, path);
+			fd = open_proc(file, path);
 		if (fd >= 0 && !fstat(fd, st) && S_ISDIR(st->st_mode))
 			return true;
-		let_go(kept);
+		close_proc(file);
 	}
 	return false;
 }
@@ -256,8 +256,8 @@ int64_t gt_meter_threads(void)
 {
 	struct stat st;
 
-	/* one link for each thread, besides the two that every folder has */
-	return stat_kept(&tasks, "/proc/self/task", &st) && st.st_nlink > 2 ?
+	/* a link per thread, besides the two that every folder has */
+	return stat_proc(&tasks, "/proc/self/task", &st) && st.st_nlink > 2 ?
 		       (int64_t)st.st_nlink - 2 :
 		       1;
 }
@@ -275,26 +275,26 @@ int64_t gt_meter_open_files(void)
 {
 	struct stat st;
 
-	return stat_kept(&files, "/proc/self/fd", &st) && st.st_size > 0 ? (int64_t)st.st_size : -1;
+	return stat_proc(&files, "/proc/self/fd", &st) && st.st_size > 0 ? (int64_t)st.st_size : -1;
 }
 
-static int64_t (*_Atomic device_teller)(void);
+static int64_t (*_Atomic device_query)(void);
 static _Atomic int64_t device_used = -1;
 static _Atomic uint64_t device_asked_ns;
 
-void gt_meter_set_device_query(int64_t (*teller)(void))
+void gt_meter_set_device_query(int64_t (*query)(void))
 {
-	atomic_store(&device_teller, teller);
+	atomic_store(&device_query, query);
 }
 
 void gt_meter_ask_device(uint64_t now_ns)
 {
-	int64_t (*teller)(void) = atomic_load(&device_teller);
+	int64_t (*query)(void) = atomic_load(&device_query);
 	uint64_t last = atomic_load_explicit(&device_asked_ns, memory_order_relaxed);
 
-	if (teller && now_ns - last > DEVICE_EVERY_NS &&
+	if (query && now_ns - last > DEVICE_EVERY_NS &&
 	    atomic_compare_exchange_strong(&device_asked_ns, &last, now_ns))
-		atomic_store(&device_used, teller());
+		atomic_store(&device_used, query());
 }
 
 int64_t gt_meter_device_used(void)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* symbolizer.c - function, file and line of addresses in this process, asked of the gputrack tool.
- */
+/* symbolizer.c - function, file and line of addresses in this process, from the gputrack tool. */
 #include "tracker/symbolizer.h"
 
 #include <dlfcn.h>
@@ -28,7 +27,7 @@ struct gt_symbol_set {
 	size_t symbol_count, symbol_room;
 };
 
-/* What the dynamic linker knows: enough for module and offset, and often a name. */
+/* What the dynamic linker knows: module and offset, and often a name. */
 static struct gt_symbol plain_symbol(uint64_t address)
 {
 	struct gt_symbol s = { .offset = address };
@@ -52,16 +51,17 @@ static struct gt_symbol plain_symbol(uint64_t address)
 	return s;
 }
 
-/* The program that belongs to this library: where it says, or beside it, or in the prefix. */
+/* The program of this library: where GPUTRACK_TOOL says, beside the library, or in its prefix. */
 static bool find_tool(char path[PATH_MAX])
 {
 	static const char *const places[] = { "gputrack", "../gputrack", "../../bin/gputrack",
 					      "../../../bin/gputrack" };
-	const char *told = secure_getenv("GPUTRACK_TOOL");
+	const char *configured = secure_getenv("GPUTRACK_TOOL");
 	char *folder, *slash;
 	Dl_info info;
 
-	if (told && snprintf(path, PATH_MAX, "%s", told) < PATH_MAX && !access(path, X_OK))
+	if (configured && snprintf(path, PATH_MAX, "%s", configured) < PATH_MAX &&
+	    !access(path, X_OK))
 		return true;
 	if (!dladdr((void *)(uintptr_t)gt_symbols_resolve, &info))
 		return false;
@@ -79,8 +79,8 @@ static bool find_tool(char path[PATH_MAX])
 	return false;
 }
 
-/* The same beyond the standard streams, which the program may have closed. */
-static int aside(int fd)
+/* Moves a descriptor above the standard streams, which the program may have closed. */
+static int move_above_stderr(int fd)
 {
 	int high;
 
@@ -103,21 +103,21 @@ static bool open_pipe(int ends[2])
 	if (pipe2(ends, O_CLOEXEC))
 		return false;
 	for (int i = 0; i < 2; i++)
-		ends[i] = aside(ends[i]);
+		ends[i] = move_above_stderr(ends[i]);
 	if (ends[0] >= 0 && ends[1] >= 0)
 		return true;
 	close_pipe(ends);
 	return false;
 }
 
-/* `gputrack symbolize` between two pipes. No SIGCHLD: the program may be waiting for its own. */
+/* Runs `gputrack symbolize` between two pipes. No SIGCHLD: the program may wait for its own. */
 static pid_t start_tool(FILE **to, FILE **from)
 {
 	char path[PATH_MAX];
 	char *const argv[] = { path, "symbolize", NULL };
 	char libraries[PATH_MAX + 32];
 	char *const environment[] = { "LC_ALL=C.UTF-8", libraries, NULL };
-	const char *told = secure_getenv("LD_LIBRARY_PATH");
+	const char *configured = secure_getenv("LD_LIBRARY_PATH");
 	int in[2], out[2];
 	pid_t child;
 
@@ -127,10 +127,10 @@ static pid_t start_tool(FILE **to, FILE **from)
 		close_pipe(in);
 		return -1;
 	}
-	snprintf(libraries, sizeof libraries, "LD_LIBRARY_PATH=%s", told ? told : "");
+	snprintf(libraries, sizeof libraries, "LD_LIBRARY_PATH=%s", configured ? configured : "");
 	child = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
 	if (!child) {
-		int nowhere = aside(open("/dev/null", O_WRONLY | O_CLOEXEC));
+		int nowhere = move_above_stderr(open("/dev/null", O_WRONLY | O_CLOEXEC));
 
 		dup2(in[0], STDIN_FILENO);
 		dup2(out[1], STDOUT_FILENO);
@@ -214,35 +214,36 @@ static bool read_answer(struct gt_symbol_set *set, FILE *from, const struct gt_s
 		}
 	}
 	free(line);
-	/* the file may be gone, and the process know more */
+	/* the module's file may be gone while the process still knows the name */
 	if (set->symbol_count == before + 1 && !set->symbols[before].function && plain->function)
 		set->symbols[before].function = strdup(plain->function);
 	return set->symbol_count > before;
 }
 
-/* False when the tool is gone; that must not be the end of the program. */
-static bool ask(FILE *to, const struct gt_symbol *plain)
+/* False when the tool is gone, whose SIGPIPE must not end the program. */
+static bool send_query(FILE *to, const struct gt_symbol *plain)
 {
-	struct gt_held_signals quiet;
+	struct gt_held_signals held;
 	bool asked;
 
-	gt_signals_hold(&quiet);
+	gt_signals_hold(&held);
 	asked = fprintf(to, "%llx\t%s\n", (unsigned long long)plain->offset - 1, plain->module) >
 			0 &&
 		!fflush(to);
-	gt_signals_release(&quiet);
+	gt_signals_release(&held);
 	return asked;
 }
 
-static void end_tool(pid_t tool, FILE *to, FILE *from)
+static void stop_tool(pid_t tool, FILE *to, FILE *from)
 {
-	struct gt_held_signals quiet;
+	struct gt_held_signals held;
 
-	gt_signals_hold(&quiet);
+	gt_signals_hold(&held);
 	fclose(to);
 	fclose(from);
-	gt_signals_release(&quiet);
-	/* all answers are in; a child of the program's may have the pipe, and keep it open */
+	gt_signals_release(&held);
+	/* all answers are read; a child of the program may have inherited the pipe and keep it open
+	 */
 	kill(tool, SIGKILL);
 	while (waitpid(tool, NULL, __WALL) < 0 && errno == EINTR)
 		;
@@ -266,8 +267,8 @@ struct gt_symbol_set *gt_symbols_resolve(const uint64_t *addresses, size_t count
 		bool answered;
 
 		set->addresses[i].first = set->symbol_count;
-		/* question and answer in turn, so that neither pipe can fill up */
-		asking = asking && (!plain.module || ask(to, &plain));
+		/* query and answer take turns, so that neither pipe can fill up */
+		asking = asking && (!plain.module || send_query(to, &plain));
 		answered = asking && plain.module && read_answer(set, from, &plain);
 		asking = asking && (answered || !plain.module);
 		if (answered || !add_symbol(set, plain))
@@ -275,7 +276,7 @@ struct gt_symbol_set *gt_symbols_resolve(const uint64_t *addresses, size_t count
 		set->addresses[i].count = set->symbol_count - set->addresses[i].first;
 	}
 	if (tool > 0)
-		end_tool(tool, to, from);
+		stop_tool(tool, to, from);
 	return set;
 }
 

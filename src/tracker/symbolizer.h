@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbolizer.h - function, file and line of addresses in this process, on the program's request.
+ * symbolizer.h - function, file and line of addresses in this process.
  *
  * The gputrack program is asked, in a child that raises no SIGCHLD: nothing that reads debug
- * information runs in here. Where it cannot be had, the dynamic symbol table has to do.
+ * information runs in the traced process. Without it the dynamic symbol table must suffice.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct gt_symbol {
 
 struct gt_symbol_set;
 
-/* Resolves return addresses, each of which may give several symbols. NULL: no memory. */
+/* Resolves return addresses, each to one symbol or more. NULL: out of memory. */
 struct gt_symbol_set *gt_symbols_resolve(const uint64_t *addresses, size_t count);
 /* Symbols of addresses[index], innermost first. */
 size_t gt_symbols_get(const struct gt_symbol_set *set, size_t index,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracker.h - the resource tracker: what each call cost the process, and what it left behind.
+ * tracker.h - the resource tracker: how much memory each call cost, and what stays behind.
  *
- * The process is measured just before and just after each call of the driver. What the calls on one
- * handle cost, from its creation to its destruction, is charged to it; what is left over when it is
- * gone is the driver's residue. Calls that overlapped cannot be told apart, nor a call from what
- * another thread touched meanwhile: what they cost is shown, but not held against a handle.
+ * The process is measured just before and just after each driver call. The cost of all calls on one
+ * handle, from creation to destruction, is charged to the handle; what remains when it is destroyed
+ * is the driver's residue. Calls that overlap cannot be told apart, nor can a call from what
+ * another thread touched meanwhile: their cost is shown, but not charged as residue.
  */
 #pragma once
 
@@ -15,11 +15,11 @@
 
 struct gt_tracker_call {
 	struct gt_meter before, after;
-	uint64_t begun;     /* how many calls had begun, this one included */
-	bool alone;         /* no other call was in flight, so far */
-	int64_t touched_kb; /* by this thread so far; -1: there is no other thread */
+	uint64_t begun;     /* number of calls begun, including this one */
+	bool alone;         /* no other call has been in flight so far */
+	int64_t touched_kb; /* by this thread before the call; -1: it is the only thread */
 	struct gt_counts change;
-	uint64_t handle;   /* of the first event */
+	uint64_t handle;   /* of the call's first event */
 	uint16_t function; /* its row */
 	uint64_t size;
 };
@@ -30,24 +30,24 @@ bool gt_tracker_is_on(void);
 bool gt_tracker_has_warned(void);
 /* Driver residue left by the destroyed handles of a label. */
 int64_t gt_tracker_residue_kb(enum gt_label label);
-/* In a child after fork. `can_take`: no lock of malloc's can be held by a thread that is gone. */
-void gt_tracker_restart(bool can_take);
-/* At the end of the process: what was left behind, and what is still alive. */
+/* Call in a child after fork. `can_allocate`: no vanished thread can hold a lock of malloc's. */
+void gt_tracker_restart(bool can_allocate);
+/* At the end of the process: reports residue and living handles (exit_report.c). */
 void gt_tracker_end(void);
 
-/* Right before the driver's function, which the program called at `came_ns`, and right after it. */
-void gt_tracker_before(struct gt_tracker_call *w, uint64_t came_ns);
-void gt_tracker_after(struct gt_tracker_call *w);
+/* Right before the driver's function, which the program called at `called_ns`; right after it. */
+void gt_tracker_before(struct gt_tracker_call *t, uint64_t called_ns);
+void gt_tracker_after(struct gt_tracker_call *t);
 
-/* An event of the call: what it changed, or with `ending` what it ended. */
-void gt_tracker_event(struct gt_tracker_call *w, const struct gt_event *event,
+/* Takes an event of the call: the change it made, or with `ending` what it ended. */
+void gt_tracker_event(struct gt_tracker_call *t, const struct gt_event *event,
 		      enum gt_change change, const struct gt_ending *ending);
-/* What ended beside what the call named. */
-void gt_tracker_ended(struct gt_tracker_call *w, const struct gt_ending *ending);
-/* Something else was created under the handle of what had not been seen to end. */
-void gt_tracker_replaced(struct gt_tracker_call *w, const struct gt_ending *replaced);
-/* All events are in: the row, the lines, the verdicts. */
-void gt_tracker_finish(struct gt_tracker_call *w, const struct gt_call *call,
+/* Takes an ending that no event of the call names. */
+void gt_tracker_ended(struct gt_tracker_call *t, const struct gt_ending *ending);
+/* Takes a resource whose end was not seen, and whose handle the call gave to another. */
+void gt_tracker_replaced(struct gt_tracker_call *t, const struct gt_ending *replaced);
+/* After all events: writes the CSV row and the log, and charges the cost. */
+void gt_tracker_finish(struct gt_tracker_call *t, const struct gt_call *call,
 		       const struct gt_ending *endings, size_t ending_count);
-/* Right before the program goes on. */
-void gt_tracker_leave(const struct gt_tracker_call *w);
+/* Right before returning to the program. */
+void gt_tracker_leave(const struct gt_tracker_call *t);
