@@ -61,24 +61,32 @@ const char *const gt_function_names[GT_FN_COUNT] = {
 
 /* clang-format off */
 const struct gt_kind_info gt_kinds[GT_KIND_COUNT] = {
+#define TYPE_CL(type, context) type
+#define TYPE_NULL              NULL
 #define KIND(id, name_, plural_, family_, memory_, habits_, label_, cl, ze, cu)               \
 	[GT_##id] = { .name = name_, .plural = plural_, .family = GT_##family_,               \
 		      .memory = GT_MEMORY_##memory_, .habits = habits_,                       \
 		      .label = GT_LABEL_##label_,                                             \
-		      .type = { [GT_OPENCL] = cl, [GT_LEVELZERO] = ze, [GT_CUDA] = cu } },
+		      .type = { [GT_OPENCL] = TYPE_##cl, [GT_LEVELZERO] = ze, [GT_CUDA] = cu } },
 #include "api/kinds.def"
 #undef KIND
 };
 /* clang-format on */
 
 const char *const gt_api_keys[GT_API_COUNT] = {
-#define API(id, key, name) [GT_##id] = key,
+#define API(id, key, name, library) [GT_##id] = key,
 #include "api/apis.def"
 #undef API
 };
 
 const char *const gt_api_names[GT_API_COUNT] = {
-#define API(id, key, name) [GT_##id] = name,
+#define API(id, key, name, library) [GT_##id] = name,
+#include "api/apis.def"
+#undef API
+};
+
+const char *const gt_api_libraries[GT_API_COUNT] = {
+#define API(id, key, name, library) [GT_##id] = library,
 #include "api/apis.def"
 #undef API
 };

@@ -42,7 +42,7 @@
 #include "api/fold.h"
 
 enum gt_api {
-#define API(id, key, name) GT_##id,
+#define API(id, ...) GT_##id,
 #include "api/apis.def"
 #undef API
 	GT_API_COUNT
@@ -138,8 +138,9 @@ enum { GT_ARGS_MAX = 16 };
 extern const struct gt_function gt_functions[GT_FN_COUNT];
 extern const char *const gt_function_names[GT_FN_COUNT];
 extern const struct gt_kind_info gt_kinds[GT_KIND_COUNT];
-extern const char *const gt_api_keys[GT_API_COUNT];  /* "opencl": in files and options */
-extern const char *const gt_api_names[GT_API_COUNT]; /* "OpenCL": for people */
+extern const char *const gt_api_keys[GT_API_COUNT];      /* "opencl": in files and options */
+extern const char *const gt_api_names[GT_API_COUNT];     /* "OpenCL": for people */
+extern const char *const gt_api_libraries[GT_API_COUNT]; /* "libOpenCL.so" */
 extern const char *const gt_effect_names[GT_EFFECT_COUNT];
 extern const char *const gt_labels[GT_LABEL_COUNT];        /* "Context": the tracker's words */
 extern const char *const gt_label_plurals[GT_LABEL_COUNT]; /* "Contexts" */

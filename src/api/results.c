@@ -9,7 +9,7 @@ struct result {
 	const char *name;
 };
 
-static const struct result cuda[] = {
+static const struct result results_CUDA[] = {
 	{ 1, "CUDA_ERROR_INVALID_VALUE" },
 	{ 2, "CUDA_ERROR_OUT_OF_MEMORY" },
 	{ 3, "CUDA_ERROR_NOT_INITIALIZED" },
@@ -47,7 +47,7 @@ static const struct result cuda[] = {
 	{ 0, NULL },
 };
 
-static const struct result opencl[] = {
+static const struct result results_OPENCL[] = {
 	{ -1, "CL_DEVICE_NOT_FOUND" },
 	{ -2, "CL_DEVICE_NOT_AVAILABLE" },
 	{ -3, "CL_COMPILER_NOT_AVAILABLE" },
@@ -114,7 +114,7 @@ static const struct result opencl[] = {
 	{ 0, NULL },
 };
 
-static const struct result levelzero[] = {
+static const struct result results_LEVELZERO[] = {
 	{ 0x00000001, "ZE_RESULT_NOT_READY" },
 	{ 0x70000001, "ZE_RESULT_ERROR_DEVICE_LOST" },
 	{ 0x70000002, "ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY" },
@@ -162,14 +162,14 @@ static const struct result levelzero[] = {
 };
 
 static const struct result *const results[GT_API_COUNT] = {
-	[GT_OPENCL] = opencl,
-	[GT_LEVELZERO] = levelzero,
-	[GT_CUDA] = cuda,
+#define API(id, ...) [GT_##id] = results_##id,
+#include "api/apis.def"
+#undef API
 };
 
 const char *gt_result_name(enum gt_api api, int32_t result)
 {
-	for (const struct result *r = results[api]; r && r->name; r++)
+	for (const struct result *r = results[api]; r->name; r++)
 		if (r->code == result)
 			return r->name;
 	return NULL;

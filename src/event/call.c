@@ -110,8 +110,14 @@ uint64_t gt_call_owner(const struct gt_call *call, enum gt_function_id row)
 	switch ((enum gt_from)owner->from) {
 	case GT_IN: return call->argv[owner->arg];
 	case GT_INS: return call->argv[owner->count] ? load_word(call->argv[owner->arg]) : 0;
-	default: return 0;
+	case GT_ASK:
+	case GT_AT:
+	case GT_OUT:
+	case GT_OUTS:
+	case GT_RET:
+	case GT_NONE: break;
 	}
+	return 0;
 }
 
 static uint64_t call_size(const struct gt_call *call, const struct gt_function *fn)

@@ -174,6 +174,18 @@ static void every_created_kind_has_a_type_name_in_its_api(void **state)
 				 gt_api_names[gt_functions[row].api]);
 }
 
+static void every_kind_is_created_by_a_row(void **state)
+{
+	bool created[GT_KIND_COUNT] = { false };
+
+	for (int row = 1; row < GT_FN_COUNT; row++)
+		if (gt_functions[row].effect == GT_CREATE)
+			created[gt_functions[row].kind] = true;
+	for (int kind = 0; kind < GT_KIND_COUNT; kind++)
+		if (!created[kind])
+			fail_msg("no row creates a %s", gt_kinds[kind].name);
+}
+
 static void every_family_has_a_head_that_names_itself(void **state)
 {
 	for (int kind = 0; kind < GT_KIND_COUNT; kind++) {
@@ -360,6 +372,7 @@ int main(void)
 		cmocka_unit_test(every_created_kind_can_end),
 		cmocka_unit_test(every_kind_that_ends_was_created_by_something),
 		cmocka_unit_test(every_created_kind_has_a_type_name_in_its_api),
+		cmocka_unit_test(every_kind_is_created_by_a_row),
 		cmocka_unit_test(every_family_has_a_head_that_names_itself),
 		cmocka_unit_test(every_kind_has_a_name_of_its_own_in_its_apis),
 		cmocka_unit_test(every_name_is_one_function_but_for_its_further_effects),

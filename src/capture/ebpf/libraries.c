@@ -18,12 +18,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-static const char *const names[GT_API_COUNT] = {
-	[GT_OPENCL] = "libOpenCL.so",
-	[GT_LEVELZERO] = "libze_loader.so",
-	[GT_CUDA] = "libcuda.so",
-};
-
 /* Where distributions keep libraries; the linker's own list is a cache in no stated format. */
 /* clang-format off */
 static const char *const folders[] = {
@@ -38,14 +32,9 @@ int gt_library_api(const char *path)
 	const char *name = gt_path_name(path);
 
 	for (int i = 0; i < GT_API_COUNT; i++)
-		if (names[i] && gt_text_begins(name, names[i]))
+		if (gt_text_begins(name, gt_api_libraries[i]))
 			return i;
 	return -1;
-}
-
-const char *gt_library_name(enum gt_api api)
-{
-	return names[api];
 }
 
 void gt_libraries_fini(struct gt_libraries *l)
@@ -218,9 +207,8 @@ static void try_folder(struct gt_libraries *l, const char *folder)
 		char path[PATH_MAX];
 		int fd;
 
-		if (!names[api])
-			continue;
-		snprintf(path, sizeof path, "%.3000s/%s.1", *folder ? folder : ".", names[api]);
+		snprintf(path, sizeof path, "%.3000s/%s.1", *folder ? folder : ".",
+			 gt_api_libraries[api]);
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (fd < 0)
 			continue;

@@ -29,8 +29,6 @@ struct gt_libraries {
 
 /* The API of a library by its file's name; -1 for none of ours. */
 int gt_library_api(const char *path);
-/* How people know it: "libcuda.so.1". */
-const char *gt_library_name(enum gt_api api);
 
 void gt_libraries_fini(struct gt_libraries *l);
 /* True when a process may have made calls of ours before they were probed. */

@@ -120,7 +120,10 @@ static void plan_effect(struct gt_plan *plan, enum gt_function_id function,
 	case GT_OUT: handle = keep_copy(plan, function, fn->handle.arg, 0, 8); break;
 	case GT_INS:
 	case GT_OUTS: handle = keep_array(plan, function, &fn->handle); break;
-	default: break;
+	case GT_ASK:
+	case GT_AT:
+	case GT_RET:
+	case GT_NONE: break;
 	}
 	/* device 0 is a device */
 	if (gt_contexts_by_device(fn))

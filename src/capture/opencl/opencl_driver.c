@@ -87,10 +87,34 @@ static void *extension_of(const void *object, const char *name)
 typedef cl_int(CL_API_CALL *info_fn)(void *object, cl_uint name, size_t size, void *value,
 				     size_t *size_ret);
 
-static cl_context ask_context(enum gt_kind kind, void *object);
+/* ask_<context>: the context of an object, by the query that its kind's row in kinds.def names. */
+#define ASK(context_, query, name)                                                                 \
+	static cl_context ask_##context_(void *object)                                             \
+	{                                                                                          \
+		cl_context context = NULL;                                                         \
+                                                                                                   \
+		gt_cl_next->query(object, name, sizeof context, &context, NULL);                   \
+		return context;                                                                    \
+	}
+ASK(QUEUE, clGetCommandQueueInfo, CL_QUEUE_CONTEXT)
+ASK(MEMORY, clGetMemObjectInfo, CL_MEM_CONTEXT)
+ASK(SAMPLER, clGetSamplerInfo, CL_SAMPLER_CONTEXT)
+ASK(PROGRAM, clGetProgramInfo, CL_PROGRAM_CONTEXT)
+ASK(KERNEL, clGetKernelInfo, CL_KERNEL_CONTEXT)
+ASK(EVENT, clGetEventInfo, CL_EVENT_CONTEXT)
 
-/* Not every version can tell the context; all can tell the queues. */
-static cl_context ask_command_buffer(void *object)
+static cl_context ask_CONTEXT(void *object)
+{
+	return object;
+}
+
+static cl_context ask_NOTHING(void *object)
+{
+	return NULL;
+}
+
+/* Not every version can name the context; all can name the queues. */
+static cl_context ask_COMMAND_BUFFER(void *object)
 {
 	info_fn ask = (info_fn)extension_of(object, "clGetCommandBufferInfoKHR");
 	cl_command_queue queues[64];
@@ -99,10 +123,10 @@ static cl_context ask_command_buffer(void *object)
 	if (!ask || ask(object, CL_COMMAND_BUFFER_QUEUES_KHR, sizeof queues, queues, &size) ||
 	    size < sizeof *queues)
 		return NULL;
-	return ask_context(GT_QUEUE, queues[0]);
+	return ask_QUEUE(queues[0]);
 }
 
-static cl_context ask_semaphore(void *object)
+static cl_context ask_SEMAPHORE(void *object)
 {
 	info_fn ask = (info_fn)extension_of(object, "clGetSemaphoreInfoKHR");
 	cl_context context = NULL;
@@ -112,38 +136,13 @@ static cl_context ask_semaphore(void *object)
 	return context;
 }
 
-/* The context of an object, by the query of its type. */
-static cl_context ask_context(enum gt_kind kind, void *object)
-{
-	cl_context context = NULL;
-	size_t size = sizeof context;
-
-	switch ((enum gt_kind)gt_kinds[kind].family) {
-	case GT_CONTEXT: return object;
-	case GT_QUEUE:
-		gt_cl_next->clGetCommandQueueInfo(object, CL_QUEUE_CONTEXT, size, &context, NULL);
-		break;
-	case GT_BUFFER:
-		gt_cl_next->clGetMemObjectInfo(object, CL_MEM_CONTEXT, size, &context, NULL);
-		break;
-	case GT_SAMPLER:
-		gt_cl_next->clGetSamplerInfo(object, CL_SAMPLER_CONTEXT, size, &context, NULL);
-		break;
-	case GT_PROGRAM:
-		gt_cl_next->clGetProgramInfo(object, CL_PROGRAM_CONTEXT, size, &context, NULL);
-		break;
-	case GT_KERNEL:
-		gt_cl_next->clGetKernelInfo(object, CL_KERNEL_CONTEXT, size, &context, NULL);
-		break;
-	case GT_EVENT:
-		gt_cl_next->clGetEventInfo(object, CL_EVENT_CONTEXT, size, &context, NULL);
-		break;
-	case GT_COMMAND_BUFFER: return ask_command_buffer(object);
-	case GT_SEMAPHORE: return ask_semaphore(object);
-	default: break;
-	}
-	return context;
-}
+static cl_context (*const ask_context[GT_KIND_COUNT])(void *object) = {
+#define ASK_CL(type, context)                                          ask_##context
+#define ASK_NULL                                                       ask_NOTHING
+#define KIND(id, name, plural, family, memory, habits, label, cl, ...) [GT_##id] = ASK_##cl,
+#include "api/kinds.def"
+#undef KIND
+};
 
 static cl_platform_id ask_platform(enum gt_kind kind, void *object)
 {
@@ -154,7 +153,7 @@ static cl_platform_id ask_platform(enum gt_kind kind, void *object)
 	if (kind == GT_SUBDEVICE) {
 		device = object;
 	} else {
-		context = ask_context(kind, object);
+		context = ask_context[kind](object);
 		if (context && !gt_cl_next->clGetContextInfo(context, CL_CONTEXT_DEVICES,
 							     sizeof devices, devices, NULL))
 			device = devices[0];

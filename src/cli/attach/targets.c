@@ -103,8 +103,7 @@ static void name_libraries(const struct gt_targets *t, char *names, size_t size)
 	for (int api = 0; api < GT_API_COUNT && used < size; api++)
 		if (!t->some_apis || t->wanted[api])
 			used += (size_t)snprintf(names + used, size - used, "%s%s",
-						 used ? ", " : "",
-						 gt_library_name((enum gt_api)api));
+						 used ? ", " : "", gt_api_libraries[api]);
 }
 
 int gt_targets_probe(const struct gt_targets *t, struct gt_tracer *tracer, struct gt_error *error)

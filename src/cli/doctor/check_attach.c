@@ -175,7 +175,7 @@ static void check_library(struct gt_doctor *d, const struct gt_libraries *l, enu
 	if (!first) {
 		gt_doctor_say(d, GT_FINDING_NOTE, gt_api_names[api],
 			      "no %s.1 in the usual folders nor in LD_LIBRARY_PATH",
-			      gt_library_name(api));
+			      gt_api_libraries[api]);
 		gt_doctor_remedy(d, "a process that has loaded its own is probed all the same");
 		return;
 	}
@@ -203,8 +203,7 @@ bool gt_doctor_attach(struct gt_doctor *d)
 		check_guard(d, &s, &guards[i]);
 	gt_libraries_installed(&libraries, getenv("LD_LIBRARY_PATH"));
 	for (int api = 0; api < GT_API_COUNT; api++)
-		if (gt_library_name((enum gt_api)api))
-			check_library(d, &libraries, (enum gt_api)api);
+		check_library(d, &libraries, (enum gt_api)api);
 	gt_libraries_fini(&libraries);
 	return works;
 }

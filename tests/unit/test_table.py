@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_table.py - the compiler catches a row, a layout or a kind that is wrong: SOURCE BUILD
+
+Doors are compiled again, without an output, with .def files that were made wrong on purpose. Each
+compilation must fail, and name what is wrong.
+"""
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+SOURCE, BUILD = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
+API = SOURCE / "src" / "api"
+COMMANDS = {str((pathlib.Path(entry["directory"]) / entry["file"]).resolve().relative_to(SOURCE)): entry
+            for entry in json.loads((BUILD / "compile_commands.json").read_text())
+            if (pathlib.Path(entry["directory"]) / entry["file"]).resolve().is_relative_to(SOURCE / "src")}
+# the file that compares the rows of each .def file with the API's header
+DOORS = {"opencl.def": "src/capture/opencl/opencl_layer.c",
+         "opencl_ext.def": "src/capture/opencl/opencl_layer.c",
+         "levelzero.def": "src/capture/levelzero/wrappers.c",
+         "cuda.def": "src/capture/cuda/cuda_calls.c"}
+ROW = re.compile(r"^FN\((\w+),.*?\n(?=FN|ALSO|/\*|\n|\Z)", re.M | re.S)
+failures = []
+
+
+def expect(condition, text):
+    if not condition:
+        print("FAIL", text)
+        failures.append(text)
+
+
+def compile_with(source, changed, *more):
+    """What the compiler says of a file of src/ when these files of src/api/ are other than they are."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in changed.items():
+            path = pathlib.Path(folder) / "api" / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        entry = COMMANDS[source]
+        command = shlex.split(entry["command"])
+        for option in ("-o", "-MF", "-MQ"):
+            at = command.index(option)
+            del command[at:at + 2]
+        command = [word for word in command if word not in ("-MD", "-c")]
+        command[1:1] = ["-fsyntax-only", "-I" + folder]
+        command += [*more, "-fdiagnostics-color=never"]
+        return subprocess.run(command, cwd=entry["directory"], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"})
+
+
+def rows(text):
+    return {match[1]: match[0] for match in ROW.finditer(text)}
+
+
+def each_row(text, change):
+    return ROW.sub(lambda match: change(match[0]), text)
+
+
+def undeclared():
+    return set(re.findall(r"^#define GT_UNDECLARED_(\w+) +~,$", (API / "row_check.h").read_text(), re.M))
+
+
+def disagrees(output):
+    return set(re.findall(r'"(\w+): its row is not what', output))
+
+
+def wrong_type(row):
+    """The last argument of a row has another type."""
+    return re.sub(r"\(([^(),]+), (\w+)\)\),\n", r"(struct wrong, \2)),\n", row, count=1)
+
+
+def wrong_result(row):
+    return re.sub(r"^(FN\(\w+, )(?:(STATUS|STATUS_ANY|HANDLE)\([^()]*\)|HANDLE_OR\([^,]*,|NOTHING)",
+                  lambda m: m[1] + ("HANDLE_OR(struct wrong *," if "HANDLE_OR" in m[0] else
+                                    f"{m[2] or 'HANDLE'}(struct wrong *)"), row)
+
+
+def check_rows(name):
+    door, text = DOORS[name], (API / name).read_text()
+    compared = set(rows(text)) - undeclared()
+    expect(len(compared) > 20, f"{name}: its rows were found")
+    done = compile_with(door, {name: text})
+    expect(done.returncode == 0, f"{name}: compiles as it is\n{done.stdout[:2000]}")
+    for what, change in (("argument", wrong_type), ("result", wrong_result),
+                         ("number of arguments", lambda row: row.replace("((", "((int, added), (", 1))):
+        found = disagrees(compile_with(door, {name: each_row(text, change)}).stdout)
+        expect(found == compared, f"{name}: a wrong {what} is caught in every row that the header declares, "
+               f"and not in {sorted(compared ^ found)}")
+
+
+def check_layouts(name):
+    """Every offset that a size column gives is compared, and so is every size."""
+    text = (API / name).read_text()
+    fields = len(re.findall(r"\bAT(?:_AS)?\(", text)) + 2 * len(re.findall(r"\bPAIR\(", text))
+    moved = re.sub(r"\b(AT|AT_AS)(\([^()]*, )(\d+)(, \d\))", r"\g<1>\g<2>1\3\4", text)
+    moved = re.sub(r"\b(PAIR\([^()]*, )(\d+)\)", r"\g<1>1\2)", moved)
+    said = compile_with(DOORS[name], {name: moved}).stdout
+    expect(said.count('assertion failed: "') == fields > 0 or not fields,
+           f"{name}: {fields} fields lie where the header puts them, "
+           f"{said.count('assertion failed: ')} are compared")
+    words = len(re.findall(r"\b(?:ARG|HEAD)\(\w+, \d\)", text))
+    other = re.sub(r"\b(ARG|HEAD)(\(\w+, )\d\)", r"\g<1>\g<2>3)", text)
+    said = compile_with(DOORS[name], {name: other}).stdout
+    # a `void *` points to bytes of any number
+    words -= len(re.findall(r"\bHEAD\(code,", text))
+    expect(said.count('assertion failed: "') == words, f"{name}: {words} words have the header's size")
+    expect(fields + words > 0 or name == "opencl_ext.def", f"{name}: layouts were found")
+    bare = re.sub(r"\bASK_ONLY\b", "ASK", text)
+    expect(bare == text or compile_with(DOORS[name], {name: bare}).returncode,
+           f"{name}: a size that the driver knows needs a layout, or ASK_ONLY")
+
+
+def check_undeclared():
+    """A name in the list that the headers do declare; newer headers than Debian bookworm's may."""
+    release = pathlib.Path("/etc/debian_version")
+    if not release.exists() or not release.read_text().startswith("12"):
+        return
+    listed = undeclared()
+    known = set()
+    for name, door in DOORS.items():
+        mine = set(rows((API / name).read_text())) & listed
+        known |= mine
+        if door not in COMMANDS:
+            continue
+        guard = "\n".join(f"extern char {fn};" for fn in sorted(mine))
+        text = (API / "row_check.h").read_text() + "\n" + guard + "\n"
+        said = compile_with(door, {"row_check.h": text}).stdout
+        declared = sorted(set(re.findall(r"error: .(\w+). redeclared", said)))
+        expect(not declared, f"row_check.h lists what the headers declare: {declared}")
+        # … and a function that they do not declare must be listed
+        for fn in sorted(mine)[:1]:
+            text = re.sub(rf"#define GT_UNDECLARED_{fn} +~,\n", "", (API / "row_check.h").read_text())
+            said = compile_with(door, {"row_check.h": text}).stdout
+            expect(re.search(rf"error: .{fn}. undeclared", said), f"row_check.h must list {fn}")
+    expect(known == listed, f"row_check.h lists what has no row: {sorted(listed - known)}")
+
+
+def check_kinds():
+    """A kind is one whole row; no switch has a `default` that would swallow a new one."""
+    text = (API / "kinds.def").read_text()
+    whole = 'KIND(DUMMY, "dummy", "dummies", DUMMY, NO, 0, OTHER, NULL, NULL, NULL)\n'
+    source = "src/api/functions.c"
+    expect(not compile_with(source, {"kinds.def": text + whole}).returncode, "one row is a kind")
+    for wrong in (whole.replace(", NULL)", ")"), whole.replace("DUMMY, NO", "NOBODY, NO"),
+                  whole.replace(" NO,", " NOWHERE,"), whole.replace("OTHER", "UNLABELLED"),
+                  whole.replace("NULL,", '"cl_dummy",', 1)):
+        expect(compile_with(source, {"kinds.def": text + wrong}).returncode, f"{wrong.strip()} is caught")
+    if DOORS["opencl.def"] in COMMANDS:
+        wrong = whole.replace("NULL,", 'CL("cl_dummy", NO_SUCH_QUERY),', 1)
+        done = compile_with("src/capture/opencl/opencl_driver.c", {"kinds.def": text + wrong})
+        expect(done.returncode, "an OpenCL kind says how its context is found")
+    header = (API / "functions.h").read_text()
+    values = {"GT_" + kind for kind in re.findall(r"^KIND\((\w+)", text, re.M)}
+    values |= {"GT_" + api for api in re.findall(r"^API\((\w+)", (API / "apis.def").read_text(), re.M)}
+    for enum in ("effect", "result", "memory", "from", "formula", "on"):
+        values |= set(re.findall(r"GT_\w+", re.search(rf"enum gt_{enum} {{(.*?)}}", header, re.S)[1]))
+    for source, entry in sorted(COMMANDS.items()):
+        if "-Werror=switch" not in entry["command"]:
+            expect(False, f"{source} is compiled without -Werror=switch")
+        if not source.endswith(".c") or "default:" not in (SOURCE / source).read_text():
+            continue
+        said = compile_with(source, {}, "-Wswitch-enum").stdout
+        hidden = set(re.findall(r"enumeration value .(GT_\w+). not handled", said)) & values
+        expect(not hidden, f"{source}: a `default` swallows {sorted(hidden)[:3]}")
+
+
+if "clang" in subprocess.run([shlex.split(next(iter(COMMANDS.values()))["command"])[0], "--version"],
+                             stdout=subprocess.PIPE, text=True).stdout:
+    print("the messages looked for are gcc's")
+    sys.exit(77)
+for def_file, source_file in DOORS.items():
+    if source_file in COMMANDS:
+        check_rows(def_file)
+        check_layouts(def_file)
+check_undeclared()
+check_kinds()
+sys.exit(1 if failures else 0)
