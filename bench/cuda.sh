@@ -57,7 +57,7 @@ done
 printf 'goal\t%s\t600\n' "door, stacks" >>"$work/samples"
 
 echo "Driver: $(value_of driver "$work/out")${fake:+ (a stand-in on host memory: no GPU here)}." \
-	"Stack of the calls: $(value_of frames "$work/out") frames and those of CUDA's libraries." \
-	"\"ns\" is for the calls of the first column together."
+	"Each call has a stack of $(value_of frames "$work/out") frames and those of CUDA's libraries." \
+	"\"ns\" is the time of all calls in the first column together."
 echo
 awk -f "$bench/calls.awk" "$work/samples"

@@ -14,8 +14,9 @@ fi
 LD_LIBRARY_PATH=$(dirname -- "$library")
 export LD_LIBRARY_PATH
 
-echo "On the stand-in CUDA driver, whose functions begin with \`push\` as NVIDIA's do: the kernel emulates" \
-	"that. A function that begins otherwise is single-stepped, which costs 11 to 15 µs in a virtual machine."
+echo "On the stand-in CUDA driver. Its functions begin with \`push\`, like NVIDIA's, an instruction that the" \
+	"kernel emulates. A function that begins with another instruction is single-stepped, which costs 11 to" \
+	"15 µs in a virtual machine."
 echo
 echo "| cuMemAlloc + cuMemFree, ns per call | min | median | over bare: min | median | goal |"
 echo "|---|--:|--:|--:|--:|--:|"

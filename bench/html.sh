@@ -35,5 +35,5 @@ row small "1 million events, 10,000 alive at a time" "$work/small.gt"
 row big "10 million events, 10,000 alive at a time" "$work/big.gt"
 row csv "a tracker's CSV of 1 million rows" "$work/million.csv"
 echo
-echo "$rounds rounds. Four threads, 1,000 stacks of 16 frames. The first picture is when headless" \
-	"Chromium has painted the timeline, from the start of loading the file."
+echo "$rounds rounds. Four threads, 1,000 stacks of 16 frames. \"First picture\" is the time" \
+	"from the start of loading until headless Chromium has painted the timeline."

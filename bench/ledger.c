@@ -244,9 +244,9 @@ int main(void)
 		return 1;
 	}
 	print_rows(results, count);
-	printf("\nBuffers of %d call sites; each pair ends one of those alive, picked at random, "
-	       "and creates it anew; a summary is the totals and the %d biggest call sites; the "
-	       "least and the median of %d rounds.\n",
+	printf("\nThe handles are buffers from %d call sites. Each pair destroys one live buffer, "
+	       "picked at random, and creates it again. A summary is the totals and the %d biggest "
+	       "call sites. Minimum and median of %d rounds.\n",
 	       SITES, TOP, ROUNDS);
 	if (count < SIZE_COUNT)
 		printf("%" PRIu64 " handles would not fit the memory of this machine.\n",

@@ -69,11 +69,11 @@ done
 	printf 'goal\trecording, stacks\t500\n'
 } >>"$work/samples"
 
-echo "Stack of the calls: $(value_of frames "$work/out") frames. \"ns\" is for the nine calls of" \
-	"a cycle together: context, list, event and memory created, one append, all four" \
-	"destroyed. With 4 threads it is the time of a core. The original's tracker took" \
-	"66,000 ns per call with its CSV, 82,000 with its log too (4 threads: 95,000 and 94,000)" \
-	"on such a cycle, on another machine."
+echo "Each call has a stack of $(value_of frames "$work/out") frames. \"ns\" is the time of all nine" \
+	"calls of a cycle: create a context, a list, an event and memory, append once, destroy all" \
+	"four. With 4 threads it is the time of one core. On another machine the original tracker" \
+	"took 66,000 ns per call for such a cycle with its CSV and 82,000 with its log as well" \
+	"(4 threads: 95,000 and 94,000)."
 echo
 awk -f "$bench/calls.awk" "$work/samples"
 echo

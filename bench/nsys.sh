@@ -38,5 +38,5 @@ for size; do
 	done
 done
 echo
-echo "Allocations and frees by turns, 10,000 alive at a time, each in a call with one of 1,000 call" \
-	"chains of 16 frames; one run each. Shuffled rows are sorted by SQLite in temporary files."
+echo "Allocations alternate with frees, 10,000 alive at a time, each in a call with one of 1,000 call" \
+	"chains of 16 frames; one run each. SQLite sorts shuffled rows in temporary files."

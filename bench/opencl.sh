@@ -48,10 +48,9 @@ for variant in "recording, stacks, $disk" "recording, stacks, memory"; do
 	printf 'goal\t%s\t500\n' "$variant" >>"$work/samples"
 done
 
-echo "Driver: $(value_of driver "$work/out")." \
-	"Stack of the calls: $(value_of frames "$work/out") frames." \
-	"\"ns\" is for the calls of the first column together; with 4 threads, each with a" \
-	"context of its own, it is the time of a core."
+echo "The driver is $(value_of driver "$work/out"); each call has a stack of" \
+	"$(value_of frames "$work/out") frames. \"ns\" is the time of all calls in the first column" \
+	"together. With 4 threads, each with its own context, it is the time of one core."
 echo
 awk -f "$bench/calls.awk" "$work/samples"
 echo

@@ -64,4 +64,4 @@ measure svg "$work/big.csv" svg "tracker's CSV, 1,000,000 rows, SVG"
 measure usage "$work/usage.tsv" png "usage table, 1,000,000 rows, 1400×700 PNG"
 measure events "$work/events.gt" png "recording, 1,000,000 events, 1600×1280 PNG"
 echo
-echo "$rounds rounds; inputs are in the page cache."
+echo "$rounds rounds; inputs in the page cache."

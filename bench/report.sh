@@ -80,7 +80,7 @@ for command in $commands; do
 	done
 done
 echo
-echo "Four threads, 1,000 stacks of 16 frames; $rounds rounds, $rounds_slow of the last two" \
-	"recordings, which are in the page cache. Ten times the events with as many alive: peak" \
-	"memory × $(echo "$(peak_of small) $(peak_of big)" | awk '{ printf "%.2f", $2 / $1 }')" \
+echo "Four threads, 1,000 stacks of 16 frames; $rounds rounds, $rounds_slow for the last two" \
+	"recordings, all in the page cache. With ten times the events and as many resources alive," \
+	"peak memory is × $(echo "$(peak_of small) $(peak_of big)" | awk '{ printf "%.2f", $2 / $1 }')" \
 	"(goal: 1)."

@@ -131,11 +131,11 @@ measure 5 yes 100000 1.0 "$@"
 measure 6 yes 100000 0.0 "$@"
 measure 7 yes max 1.0 "$@"
 
-echo "\`gputrack stress\` by $device, 2,048 bytes each; \`gputrack attach\` for $seconds s, with a" \
-	"summary every second; \`gputrack monitor\` on it every 0.2 s, from the first recorded call to a" \
-	"second before the end. 100 % is one core. \"Reached\" is over all of the stressor's life," \
-	"\"recorded\" while it was traced. Right: what gpu-memleak-trace's own measurement holds, on" \
-	"another machine."
+echo "\`gputrack stress\` calls $device, 2,048 bytes at a time. \`gputrack attach\` follows it for" \
+	"$seconds s and prints a summary every second. \`gputrack monitor\` samples attach every 0.2 s," \
+	"from the first recorded call to a second before the end. 100 % is one core. \"Reached\" is the" \
+	"average over the stressor's life, \"recorded\" the rate while it was traced. The columns on the" \
+	"right are gpu-memleak-trace's own measurement, on another machine."
 echo
 echo "| events/s | reached | recorded, events/s | lost | CPU %: mean | max | memory, MB: start → end | max" \
 	"| theirs: CPU % | memory, MB |"

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""guide.py - runs every command of doc/guide.md and compares what it prints with what the guide says.
+"""guide.py - runs every command of a document and compares its output with the document's.
 
 usage: tests/guide.py [--rewrite] [DOCUMENT]     in the root of a checkout that is built in build/
 
-A fence ```console holds commands, lines that begin with "$ ", each followed by its output. The
-`export` lines of the fences ```sh come before each command. --rewrite puts what was printed into the
-document. What cannot be the same twice is not compared: process numbers, addresses, times and what
-is measured in them.
+The document is doc/guide.md, or another that is named (README.md has a command too). A fence
+```console holds commands, lines that begin with "$ ", each followed by its output. Each command runs
+after the `export` lines of the document's ```sh fences, with build/ on PATH and PoCL as OpenCL driver.
+--rewrite puts the actual output into the document. Process numbers, addresses and times differ from run
+to run and are not compared.
 """
 import difflib
 import os
@@ -69,7 +70,8 @@ def run(command, prelude):
     environment = {name: value for name, value in os.environ.items()
                    if not re.match(r"GPUTRACK_|ZE|OCL_|OPENCL_|POCL_|GT_|NO_COLOR", name)}
     environment.update(GPUTRACK_CONFIG="", LC_ALL="C.UTF-8", TZ="UTC", COLUMNS="80",
-                       PYTHONDONTWRITEBYTECODE="1")
+                       PYTHONDONTWRITEBYTECODE="1", OCL_ICD_VENDORS="pocl.icd",
+                       PATH=f"{ROOT}/build:{os.environ['PATH']}")
     done = subprocess.run(["sh", "-c", "\n".join([*prelude, command])], cwd=ROOT, env=environment,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace", timeout=120)

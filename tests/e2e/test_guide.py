@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""doc/guide.md: every command prints what the guide says it prints."""
+"""doc/guide.md and README.md: every command prints what the document says it prints."""
 import importlib.util
 import pathlib
 
@@ -16,11 +16,15 @@ def check(case, document):
     done = list(guide.check(document))
     assert done, f"{document.name} has no commands"
     wrong = [f"$ {command}\n{difference}" for command, difference in done if difference]
-    assert not wrong, "\n".join(wrong) + "\nlook, then: tests/guide.py --rewrite"
+    assert not wrong, "\n".join(wrong) + f"\nlook, then: tests/guide.py --rewrite {document}"
 
 
 def test_every_command_prints_what_the_guide_says(case):
     check(case, guide.GUIDE)
+
+
+def test_the_report_in_the_readme_is_what_the_sample_prints(case):
+    check(case, guide.ROOT / "README.md")
 
 
 def test_a_guide_that_says_something_else_is_found(case):
