@@ -202,14 +202,14 @@ void gt_export_chrome(const struct gt_export *e)
 {
 	struct gt_recording *r = e->recording;
 	struct chrome c = { .export = e };
-	struct gt_follower follower = { .born = born, .ended = ended, .context = &c };
+	struct gt_live_observer observer = { .born = born, .ended = ended, .context = &c };
 
 	c.start_ns = c.last_ns = gt_recording_start_ns(r);
 	gt_json_begin(&c.json, e->out);
 	gt_json_text(&c.json, "displayTimeUnit", "ms");
 	gt_json_array(&c.json, "traceEvents");
 	put_name(&c, 0, "all processes");
-	gt_ledger_free(gt_replay_run(r, &(struct gt_replay){ .follower = &follower,
+	gt_ledger_free(gt_replay_run(r, &(struct gt_replay){ .observer = &observer,
 							     .out = e->out,
 							     .before = before,
 							     .each = take_event,

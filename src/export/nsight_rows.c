@@ -103,9 +103,9 @@ void gt_nsight_rows_add(struct gt_nsight_rows *rows, const struct gt_event *even
 {
 	const enum gt_kind kind = (enum gt_kind)gt_functions[event->function].kind;
 	struct adding a = { rows, event, process };
-	const struct gt_follower follower = { .born = born, .ended = ended, .context = &a };
+	const struct gt_live_observer observer = { .born = born, .ended = ended, .context = &a };
 	enum gt_change change =
-		gt_live_follow(&rows->live, event, (uint16_t)process, &follower, NULL);
+		gt_live_apply_all(&rows->live, event, (uint16_t)process, &observer, NULL);
 
 	/* freed without an allocation that anybody saw: what it was, the call alone tells */
 	if (change == GT_CHANGE_UNKNOWN && gt_nsight_has_row(event))

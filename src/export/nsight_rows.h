@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "ledger/follow.h"
+#include "ledger/lifetimes.h"
 #include "trace/recording.h"
 #include "replay/frames.h"
 

@@ -264,7 +264,7 @@ static void end_live(void *context, const struct gt_event *event)
 	struct gt_event behind = *event;
 	const struct gt_ending *ending = end_one(g, event);
 
-	/* a range ends together with all that lies in it, one after another: ledger/follow.h */
+	/* a range ends together with all that lies in it, one after another: ledger/lifetimes.h */
 	while (ending && ending->change == GT_CHANGE_ENDED && ending->gone.size < behind.size &&
 	       gt_kinds[gt_entry_kind(&ending->gone)].habits & GT_RANGED) {
 		behind.handle += ending->gone.size;

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
+#include "base/containers.h"
 #include "base/mem.h"
-#include "ledger/follow.h"
+#include "ledger/lifetimes.h"
 
 enum {
 	CLASSES = 1 + 64 * 8, /* 0: nothing that has bytes of its own */
@@ -36,15 +36,17 @@ struct gt_board {
 	size_t process_count, process_room;
 	struct gt_board_site *sites;
 	size_t site_count, site_room;
-	uint32_t *site_index; /* by hash: site + 1 */
-	size_t site_mask;
+	struct gt_intern *site_keys; /* numbers the sites */
 	uint64_t tick_ns;
 	uint64_t bytes, peak_bytes; /* of all that run, now and at most */
 };
 
 struct gt_board *gt_board_new(void)
 {
-	return gt_alloc(sizeof(struct gt_board));
+	struct gt_board *b = gt_alloc(sizeof *b);
+
+	b->site_keys = gt_intern_new();
+	return b;
 }
 
 void gt_board_free(struct gt_board *b)
@@ -59,7 +61,7 @@ void gt_board_free(struct gt_board *b)
 	free(b->links);
 	free(b->processes);
 	free(b->sites);
-	free(b->site_index);
+	gt_intern_free(b->site_keys);
 	free(b);
 }
 
@@ -136,53 +138,22 @@ static void delist(struct gt_board *b, const struct gt_entry *e, uint32_t slot)
 		l->used[class / 64] &= ~(UINT64_C(1) << class % 64);
 }
 
-static uint64_t site_hash(uint16_t process, uint32_t stack, uint8_t api, uint8_t kind)
-{
-	return gt_mix64((uint64_t)process << 48 | (uint64_t)stack << 16 | (uint64_t)api << 8 |
-			kind);
-}
-
-static void grow_sites(struct gt_board *b)
-{
-	size_t size = b->site_index ? (b->site_mask + 1) * 2 : 256;
-
-	free(b->site_index);
-	b->site_index = gt_alloc(size * sizeof *b->site_index);
-	b->site_mask = size - 1;
-	for (size_t i = 0; i < b->site_count; i++) {
-		const struct gt_board_site *s = &b->sites[i];
-		size_t at = site_hash(s->process, s->stack, s->api, s->kind) & b->site_mask;
-
-		while (b->site_index[at])
-			at = (at + 1) & b->site_mask;
-		b->site_index[at] = (uint32_t)i + 1;
-	}
-}
-
 static struct gt_board_site *site_of(struct gt_board *b, const struct gt_entry *e)
 {
 	const struct gt_function *fn = &gt_functions[e->function];
-	struct gt_board_site *s;
-	size_t at;
+	uint64_t key = (uint64_t)e->process << 48 | (uint64_t)e->stack << 16 |
+		       (uint64_t)fn->api << 8 | fn->kind;
+	size_t site = gt_intern(b->site_keys, &key, sizeof key);
 
-	if (!b->site_index || b->site_count * 2 > b->site_mask)
-		grow_sites(b);
-	at = site_hash(e->process, e->stack, fn->api, fn->kind) & b->site_mask;
-	for (; b->site_index[at]; at = (at + 1) & b->site_mask) {
-		s = &b->sites[b->site_index[at] - 1];
-		if (s->stack == e->stack && s->process == e->process && s->api == fn->api &&
-		    s->kind == fn->kind)
-			return s;
+	if (site == b->site_count) {
+		GT_GROW(b->sites, b->site_count, b->site_room);
+		b->sites[b->site_count++] = (struct gt_board_site){ .stack = e->stack,
+								    .process = e->process,
+								    .api = fn->api,
+								    .kind = fn->kind,
+								    .function = e->function };
 	}
-	GT_GROW(b->sites, b->site_count, b->site_room);
-	s = &b->sites[b->site_count++];
-	*s = (struct gt_board_site){ .stack = e->stack,
-				     .process = e->process,
-				     .api = fn->api,
-				     .kind = fn->kind,
-				     .function = e->function };
-	b->site_index[at] = (uint32_t)b->site_count;
-	return s;
+	return &b->sites[site];
 }
 
 static void born(void *board, const struct gt_entry *e, uint32_t slot)
@@ -230,13 +201,13 @@ static void ended(void *board, const struct gt_entry *e, uint32_t slot, enum gt_
 
 void gt_board_apply(struct gt_board *b, const struct gt_event *event, uint16_t process)
 {
-	const struct gt_follower follower = { .born = born, .ended = ended, .context = b };
+	const struct gt_live_observer observer = { .born = born, .ended = ended, .context = b };
 	struct gt_board_process *p = &b->processes[process];
 
 	if (p->end_ns)
 		return;
 	p->failed += event->failed;
-	if (gt_live_follow(&b->live, event, process, &follower, NULL) == GT_CHANGE_UNKNOWN)
+	if (gt_live_apply_all(&b->live, event, process, &observer, NULL) == GT_CHANGE_UNKNOWN)
 		p->before += gt_function_ends(&gt_functions[event->function]);
 }
 

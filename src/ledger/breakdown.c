@@ -9,20 +9,21 @@
 #include "base/mem.h"
 #include "ledger/live.h"
 
-void gt_shares_fini(struct gt_shares *s)
+void gt_breakdown_fini(struct gt_breakdown *s)
 {
 	free(s->processes);
 	free(s->places);
 }
 
-enum gt_origin gt_shares_origin(const struct gt_shares *s, const struct gt_entry *e)
+enum gt_origin gt_breakdown_origin(const struct gt_breakdown *s, const struct gt_entry *e)
 {
 	if (s->origin)
 		return s->origin(s->context, e->function, e->stack);
 	return e->stack ? GT_ORIGIN_VALID : GT_ORIGIN_INVALID;
 }
 
-static struct gt_share *share_at(struct gt_share **list, size_t *count, size_t index)
+static struct gt_breakdown_part *share_at(struct gt_breakdown_part **list, size_t *count,
+					  size_t index)
 {
 	if (index >= *count) {
 		size_t size = index + 16;
@@ -34,7 +35,7 @@ static struct gt_share *share_at(struct gt_share **list, size_t *count, size_t i
 	return &(*list)[index];
 }
 
-static void grow(struct gt_share *share, uint64_t bytes, uint64_t time_ns)
+static void grow(struct gt_breakdown_part *share, uint64_t bytes, uint64_t time_ns)
 {
 	share->bytes += bytes;
 	share->created++;
@@ -44,21 +45,21 @@ static void grow(struct gt_share *share, uint64_t bytes, uint64_t time_ns)
 	}
 }
 
-void gt_shares_born(struct gt_shares *s, const struct gt_entry *e, uint64_t bytes)
+void gt_breakdown_add(struct gt_breakdown *s, const struct gt_entry *e, uint64_t bytes)
 {
-	grow(&s->origins[gt_shares_origin(s, e)], bytes, e->time_ns);
+	grow(&s->origins[gt_breakdown_origin(s, e)], bytes, e->time_ns);
 	grow(share_at(&s->processes, &s->process_count, e->process), bytes, e->time_ns);
 	grow(share_at(&s->places, &s->place_count, e->place), bytes, e->time_ns);
 }
 
-void gt_shares_ended(struct gt_shares *s, const struct gt_entry *e, uint64_t bytes)
+void gt_breakdown_remove(struct gt_breakdown *s, const struct gt_entry *e, uint64_t bytes)
 {
-	s->origins[gt_shares_origin(s, e)].bytes -= bytes;
+	s->origins[gt_breakdown_origin(s, e)].bytes -= bytes;
 	share_at(&s->processes, &s->process_count, e->process)->bytes -= bytes;
 	share_at(&s->places, &s->place_count, e->place)->bytes -= bytes;
 }
 
-void gt_shares_peak(struct gt_shares *s)
+void gt_breakdown_mark_peak(struct gt_breakdown *s)
 {
 	for (int i = 0; i < GT_ORIGIN_COUNT; i++)
 		s->origins_at_peak[i] = s->origins[i].bytes;

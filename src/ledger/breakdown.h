@@ -13,27 +13,27 @@
 
 struct gt_entry;
 
-struct gt_share {
+struct gt_breakdown_part {
 	uint64_t bytes;               /* now */
 	uint64_t peak_bytes, peak_ns; /* its own peak, not the whole's */
 	uint64_t created;             /* allocations of device memory ever */
 };
 
-struct gt_shares {
-	struct gt_share origins[GT_ORIGIN_COUNT];
-	uint64_t origins_at_peak[GT_ORIGIN_COUNT]; /* bytes at the whole's peak */
-	struct gt_share *processes, *places;       /* by number; place 0: unknown */
+struct gt_breakdown {
+	struct gt_breakdown_part origins[GT_ORIGIN_COUNT];
+	uint64_t origins_at_peak[GT_ORIGIN_COUNT];    /* bytes at the whole's peak */
+	struct gt_breakdown_part *processes, *places; /* by number; place 0: unknown */
 	size_t process_count, place_count;
 	/* How an entry is classed; NULL: by whether it has a stack. */
 	enum gt_origin (*origin)(const void *context, uint16_t function, uint32_t stack);
 	const void *context;
 };
 
-void gt_shares_fini(struct gt_shares *s);
-enum gt_origin gt_shares_origin(const struct gt_shares *s, const struct gt_entry *e);
+void gt_breakdown_fini(struct gt_breakdown *s);
+enum gt_origin gt_breakdown_origin(const struct gt_breakdown *s, const struct gt_entry *e);
 
 /* So many bytes of device memory more, or fewer, of this entry. */
-void gt_shares_born(struct gt_shares *s, const struct gt_entry *e, uint64_t bytes);
-void gt_shares_ended(struct gt_shares *s, const struct gt_entry *e, uint64_t bytes);
+void gt_breakdown_add(struct gt_breakdown *s, const struct gt_entry *e, uint64_t bytes);
+void gt_breakdown_remove(struct gt_breakdown *s, const struct gt_entry *e, uint64_t bytes);
 /* The whole is at a new peak. */
-void gt_shares_peak(struct gt_shares *s);
+void gt_breakdown_mark_peak(struct gt_breakdown *s);

@@ -5,17 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/mem.h"
 #include "ledger/growing_sites.h"
-#include "ledger/graves.h"
-#include "ledger/references.h"
-
-enum {
-	MISTAKES_MAX = 1000, /* distinct redundant releases and failures kept; all are counted */
-	LAST_CALLS_MAX = 1000,
-};
-
+#include "ledger/misuse.h"
 /* Bytes that a process holds now. */
 struct held {
 	uint64_t device, host;
@@ -26,7 +18,7 @@ struct gt_ledger_private {
 	uint32_t *site_of; /* by stack: first site + 1 */
 	size_t site_of_size;
 	struct gt_references references;
-	struct gt_graves graves;
+	struct gt_ended_handles ended;
 	struct held *held; /* by process */
 	size_t held_size;
 };
@@ -45,8 +37,8 @@ void gt_ledger_free(struct gt_ledger *l)
 		return;
 	gt_growth_free(l->growth);
 	gt_live_fini(&l->live);
-	gt_samples_fini(&l->samples);
-	gt_shares_fini(&l->shares);
+	free(l->samples.series);
+	gt_breakdown_fini(&l->breakdown);
 	free(l->sites);
 	free(l->touched);
 	free(l->redundant);
@@ -54,7 +46,7 @@ void gt_ledger_free(struct gt_ledger *l)
 	free(l->last_calls);
 	free(l->private->site_of);
 	gt_references_fini(&l->private->references);
-	gt_graves_fini(&l->private->graves);
+	gt_ended_handles_fini(&l->private->ended);
 	free(l->private->held);
 	free(l->private);
 	free(l);
@@ -151,9 +143,9 @@ static bool leave_behind(void *ledger, const struct gt_entry *e)
 	site->gone++;
 	site->bytes_gone += bytes;
 	if (gt_kind_on_device(gt_entry_kind(e)))
-		gt_shares_ended(&l->shares, e, bytes);
-	if (l->follower)
-		l->follower->ended(l->follower->context, e, 0, GT_ENDED_BY_PROCESS);
+		gt_breakdown_remove(&l->breakdown, e, bytes);
+	if (l->observer)
+		l->observer->ended(l->observer->context, e, 0, GT_ENDED_BY_PROCESS);
 	return true;
 }
 
@@ -200,9 +192,9 @@ static void count_birth(struct gt_ledger *l, const struct gt_entry *e)
 		site->bytes_peak = site->bytes_live - site->bytes_gone;
 	add_bytes(l, e, bytes);
 	if (gt_kind_on_device((enum gt_kind)fn->kind))
-		gt_shares_born(&l->shares, e, bytes);
+		gt_breakdown_add(&l->breakdown, e, bytes);
 	if (l->device_bytes > l->peak_bytes) {
-		gt_shares_peak(&l->shares);
+		gt_breakdown_mark_peak(&l->breakdown);
 		l->peak_bytes = l->device_bytes;
 		l->peak_ns = e->time_ns;
 		l->peak_live = l->live.count - l->gone;
@@ -227,7 +219,7 @@ static void count_end(struct gt_ledger *l, const struct gt_entry *e)
 	site->bytes_live -= bytes;
 	add_bytes(l, e, 0 - bytes);
 	if (gt_kind_on_device((enum gt_kind)fn->kind))
-		gt_shares_ended(&l->shares, e, bytes);
+		gt_breakdown_remove(&l->breakdown, e, bytes);
 }
 
 uint32_t gt_ledger_holders(const struct gt_ledger *l, const struct gt_entry *entry)
@@ -246,104 +238,11 @@ uint32_t gt_ledger_retain_stack(const struct gt_ledger *l, const struct gt_entry
 }
 
 /* The living entry that an event is about; NULL for none. */
-static const struct gt_entry *entry_of(const struct gt_ledger *l, const struct gt_event *e,
-				       uint32_t process)
+static struct gt_entry *entry_of(const struct gt_ledger *l, const struct gt_event *e,
+				 uint32_t process)
 {
 	return gt_live_find(&l->live, (uint16_t)process,
 			    (enum gt_kind)gt_functions[e->function].kind, e->handle);
-}
-
-static void note_redundant(struct gt_ledger *l, const struct gt_event *e, uint32_t process,
-			   const struct gt_grave *d)
-{
-	l->redundant_calls++;
-	for (size_t i = 0; i < l->redundant_count; i++) {
-		struct gt_redundant *r = &l->redundant[i];
-
-		if (r->function == e->function && r->stack == e->stack &&
-		    r->ended_stack == d->ended_stack && r->created_stack == d->created_stack) {
-			r->count++;
-			r->fatal |= e->unfinished;
-			return;
-		}
-	}
-	if (l->redundant_count == MISTAKES_MAX)
-		return;
-	GT_GROW(l->redundant, l->redundant_count, l->redundant_room);
-	l->redundant[l->redundant_count++] = (struct gt_redundant){
-		.function = e->function,
-		.process = (uint16_t)process,
-		.stack = e->stack,
-		.ended_stack = d->ended_stack,
-		.created_stack = d->created_stack,
-		.handle = e->handle,
-		.time_ns = e->time_ns,
-		.result = e->result,
-		.fatal = e->unfinished,
-		.count = 1,
-	};
-}
-
-static void note_failure(struct gt_ledger *l, const struct gt_event *e)
-{
-	const struct gt_function *fn = &gt_functions[e->function];
-	uint64_t asked_for = fn->effect == GT_CREATE ? e->size : 0;
-
-	l->tally[fn->api][fn->kind].failed++;
-	for (size_t i = 0; i < l->failure_count; i++) {
-		struct gt_failure *f = &l->failures[i];
-
-		if (f->function == e->function && f->stack == e->stack && f->result == e->result) {
-			f->count++;
-			if (asked_for > f->bytes_most)
-				f->bytes_most = asked_for;
-			return;
-		}
-	}
-	if (l->failure_count == MISTAKES_MAX)
-		return;
-	GT_GROW(l->failures, l->failure_count, l->failure_room);
-	l->failures[l->failure_count++] = (struct gt_failure){
-		.function = e->function,
-		.stack = e->stack,
-		.result = e->result,
-		.count = 1,
-		.bytes_most = asked_for,
-		.time_ns = e->time_ns,
-	};
-}
-
-/* A call that failed, or never returned, on something that may have been dead already. */
-static void note_trouble(struct gt_ledger *l, const struct gt_event *e, uint32_t process)
-{
-	const struct gt_function *fn = &gt_functions[e->function];
-	const struct gt_entry *entry = entry_of(l, e, process);
-	const struct gt_grave *d = NULL;
-
-	if (gt_function_ends(fn) && e->handle && (!entry || !gt_ledger_references(l, entry)))
-		d = gt_graves_find(&l->private->graves, process, (enum gt_kind)fn->kind, e->handle);
-	if (d)
-		note_redundant(l, e, process, d);
-	else if (e->failed)
-		note_failure(l, e);
-	if (e->unfinished && l->last_call_count < LAST_CALLS_MAX) {
-		GT_GROW(l->last_calls, l->last_call_count, l->last_call_room);
-		l->last_calls[l->last_call_count++] = (struct gt_last_call){ *e, process };
-	}
-}
-
-static void unknown(struct gt_ledger *l, const struct gt_event *e, uint32_t process)
-{
-	const struct gt_function *fn = &gt_functions[e->function];
-	const struct gt_grave *d;
-
-	if (!gt_function_ends(fn))
-		return;
-	d = gt_graves_find(&l->private->graves, process, (enum gt_kind)fn->kind, e->handle);
-	if (d)
-		note_redundant(l, e, process, d);
-	else
-		l->unknown_ends++;
 }
 
 static void count_freed(struct gt_freed *freed, const struct gt_entry *e)
@@ -364,7 +263,7 @@ struct applied {
 static void born(void *context, const struct gt_entry *e, uint32_t slot)
 {
 	const struct applied *a = context;
-	const struct gt_follower *f = a->ledger->follower;
+	const struct gt_live_observer *f = a->ledger->observer;
 
 	gt_references_born(&a->ledger->private->references, &a->ledger->live, e, slot);
 	count_birth(a->ledger, e);
@@ -384,15 +283,15 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 		/* of a range, what the call named is the sum */
 		if (!(gt_kinds[gt_entry_kind(e)].habits & GT_RANGED))
 			l->size_mismatches += a->event->size && a->event->size != e->size;
-		gt_graves_add(&l->private->graves, e, a->event->stack);
+		gt_ended_handles_add(&l->private->ended, e, a->event->stack);
 		break;
-	case GT_ENDED_BY_HOLDER: /* it is buried since the program's own release */ break;
+	case GT_ENDED_BY_HOLDER: /* remembered as ended since the program's own release */ break;
 	case GT_ENDED_BY_CREATION: l->replaced++; break;
 	case GT_ENDED_BY_OWNER: count_freed(&l->freed, e); break;
 	case GT_ENDED_BY_PROCESS: break;
 	}
-	if (l->follower)
-		l->follower->ended(l->follower->context, e, slot, by);
+	if (l->observer)
+		l->observer->ended(l->observer->context, e, slot, by);
 }
 
 /* A release of what the program has released already: what is left are its holders' references. */
@@ -411,7 +310,9 @@ static bool takes_from_holders(const struct gt_ledger *l, const struct gt_event 
 void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process)
 {
 	struct applied applied = { l, event };
-	const struct gt_follower follower = { .born = born, .ended = ended, .context = &applied };
+	const struct gt_live_observer observer = { .born = born,
+						   .ended = ended,
+						   .context = &applied };
 	struct gt_entry *entry;
 	enum gt_change change;
 
@@ -422,19 +323,24 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 		l->last_ns = event->time_ns;
 	change = takes_from_holders(l, event, process) ?
 			 GT_CHANGE_UNKNOWN :
-			 gt_live_follow(&l->live, event, (uint16_t)process, &follower, &entry);
+			 gt_live_apply_all(&l->live, event, (uint16_t)process, &observer, &entry);
 	switch (change) {
 	case GT_CHANGE_NONE:
-		if (event->failed || event->unfinished)
-			note_trouble(l, event, process);
+		if (event->failed || event->unfinished) {
+			entry = entry_of(l, event, process);
+			gt_misuse_failed_call(l, &l->private->ended, event, process,
+					      entry && gt_ledger_references(l, entry));
+		}
 		break;
 	case GT_CHANGE_RETAINED:
 		gt_references_retained(&l->private->references, &l->live, entry, event->stack);
 		break;
-	case GT_CHANGE_UNKNOWN: unknown(l, event, process); break;
+	case GT_CHANGE_UNKNOWN:
+		gt_misuse_unknown_handle(l, &l->private->ended, event, process);
+		break;
 	case GT_CHANGE_RELEASED:
 		if (!gt_ledger_references(l, entry))
-			gt_graves_add(&l->private->graves, entry, event->stack);
+			gt_ended_handles_add(&l->private->ended, entry, event->stack);
 		break;
 	case GT_CHANGE_REPLACED:
 	case GT_CHANGE_BORN:
@@ -514,4 +420,62 @@ const struct gt_site *gt_ledger_find_site(const struct gt_ledger *l, uint32_t st
 	while (i && !gt_site_is(&l->sites[i - 1], stack, function))
 		i = l->sites[i - 1].next;
 	return i ? &l->sites[i - 1] : NULL;
+}
+
+void gt_ledger_sample(struct gt_ledger *l, size_t series, uint64_t time_ns, int64_t value)
+{
+	struct gt_samples *s = &l->samples;
+	struct gt_sampled *one;
+
+	if (series >= s->count) {
+		s->series = gt_realloc(s->series, (series + 1) * sizeof *s->series);
+		memset(s->series + s->count, 0, (series + 1 - s->count) * sizeof *s->series);
+		s->count = series + 1;
+	}
+	one = &s->series[series];
+	if (!one->any || value > one->peak) {
+		one->peak = value;
+		one->peak_ns = time_ns;
+	}
+	if (!one->any)
+		one->first = value;
+	one->last = value;
+	one->any = true;
+}
+
+struct gt_leaked gt_ledger_leaked(const struct gt_ledger *l)
+{
+	struct gt_leaked sum = { 0 };
+
+	for (int api = 0; api < GT_API_COUNT; api++)
+		for (int kind = 0; kind < GT_KIND_COUNT; kind++) {
+			const struct gt_tally *t = &l->tally[api][kind];
+
+			if (gt_kinds[kind].habits & GT_LASTING)
+				continue;
+			sum.count += t->live;
+			*(gt_kind_on_device((enum gt_kind)kind) ? &sum.device_bytes :
+								  &sum.host_bytes) += t->bytes_live;
+		}
+	return sum;
+}
+
+struct gt_tally gt_ledger_total(const struct gt_ledger *l)
+{
+	struct gt_tally sum = { 0 };
+
+	for (int api = 0; api < GT_API_COUNT; api++)
+		for (int kind = 0; kind < GT_KIND_COUNT; kind++) {
+			const struct gt_tally *t = &l->tally[api][kind];
+
+			sum.created += t->created;
+			sum.ended += t->ended;
+			sum.failed += t->failed;
+			sum.bytes_total += t->bytes_total;
+			if (gt_kinds[kind].habits & GT_LASTING)
+				continue;
+			sum.live += t->live;
+			sum.bytes_live += t->bytes_live;
+		}
+	return sum;
 }

@@ -6,9 +6,8 @@
  */
 #pragma once
 
-#include "ledger/follow.h"
-#include "ledger/samples.h"
 #include "ledger/breakdown.h"
+#include "ledger/lifetimes.h"
 
 struct gt_tally {
 	uint64_t created, ended, live, failed;
@@ -61,6 +60,18 @@ struct gt_freed {
 	uint64_t count, device_bytes, host_bytes;
 };
 
+/* What was measured beside the events: first, highest and last value of each series. */
+struct gt_sampled {
+	int64_t first, peak, last;
+	uint64_t peak_ns;
+	bool any;
+};
+
+struct gt_samples {
+	struct gt_sampled *series; /* by the recording's number */
+	size_t count;
+};
+
 struct gt_growth;
 
 struct gt_ledger {
@@ -75,7 +86,7 @@ struct gt_ledger {
 	uint64_t peak_bytes, peak_ns, peak_live; /* of device bytes; objects alive at the time */
 	uint64_t peak_events;                    /* events applied up to the peak */
 	uint32_t epoch;
-	struct gt_shares shares; /* of device bytes of processes not ended */
+	struct gt_breakdown breakdown; /* of device bytes of processes not ended */
 
 	struct gt_site *sites;
 	size_t site_count, site_room;
@@ -97,8 +108,8 @@ struct gt_ledger {
 	struct gt_freed freed;     /* … because it takes what it owns along */
 	struct gt_freed lasting;   /* alive at the end, as the API means them to be */
 
-	struct gt_growth *growth;           /* NULL: not followed; freed with the ledger */
-	const struct gt_follower *follower; /* told of births and ends, too; NULL: nobody */
+	struct gt_growth *growth;                /* NULL: not followed; freed with the ledger */
+	const struct gt_live_observer *observer; /* told of births and ends, too; NULL: nobody */
 
 	struct gt_ledger_private *private;
 };
@@ -109,6 +120,8 @@ void gt_ledger_free(struct gt_ledger *l);
 void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process);
 /* The process is gone, and its memory with it; what it left alive stays in the ledger as leaks. */
 void gt_ledger_process_end(struct gt_ledger *l, uint32_t process);
+/* Something was measured beside the events. */
+void gt_ledger_sample(struct gt_ledger *l, size_t series, uint64_t time_ns, int64_t value);
 /* True when the entry's process has ended. */
 bool gt_ledger_is_gone(const struct gt_ledger *l, const struct gt_entry *entry);
 /* After the last event: settles what each site held at the peak, and what died with its owner. */

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* live.c - what is alive: one entry per resource, and the one rule by which events change it. */
+/* live.c - the living resources: one entry each, and the one rule by which events change them. */
 #include "ledger/live.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
-
 enum {
 	CHUNK = 64,
 	FIRST_INDEX = 64,
-	BATCH = 16, /* chunks that are taken at once, but for the first of them */
+	BATCH = 16, /* chunks allocated at once, after the first so many */
 };
 
 static struct gt_entry *at_slot(const struct gt_live *l, uint32_t slot)
@@ -19,14 +17,9 @@ static struct gt_entry *at_slot(const struct gt_live *l, uint32_t slot)
 	return &l->chunks[slot / CHUNK][slot % CHUNK];
 }
 
-static uint64_t hash_of(uint16_t process, enum gt_kind kind, uint64_t handle)
-{
-	return gt_mix64(handle ^ (uint64_t)gt_kinds[kind].family << 56 ^ (uint64_t)process << 40);
-}
-
 static uint64_t entry_hash(const struct gt_entry *e)
 {
-	return hash_of(e->process, gt_entry_kind(e), e->handle);
+	return gt_handle_hash(e->process, gt_entry_kind(e), e->handle);
 }
 
 static uint8_t tag_of(uint64_t hash)
@@ -34,17 +27,17 @@ static uint8_t tag_of(uint64_t hash)
 	return (uint8_t)(hash >> 56);
 }
 
-/* One address may be taken on each of two devices; who does not know the device takes either. */
+/* Two devices may each use one address; an event that does not know its device matches either. */
 static bool same_place(uint16_t a, uint16_t b)
 {
 	return a == b || !a || !b;
 }
 
-/* Where the handle's index is, or the free place where it would be. */
+/* The position of the handle in the index, or the free one where it belongs. */
 static size_t probe(const struct gt_live *l, uint16_t process, enum gt_kind kind, uint64_t handle,
 		    uint16_t place)
 {
-	uint64_t hash = hash_of(process, kind, handle);
+	uint64_t hash = gt_handle_hash(process, kind, handle);
 	size_t i = hash & l->mask;
 
 	for (; l->index[i]; i = (i + 1) & l->mask) {
@@ -93,19 +86,19 @@ static int grow_index(struct gt_live *l)
 	return 0;
 }
 
-static struct gt_live_home *home_of(struct gt_live *l, uint16_t process)
+static struct gt_live_arena *arena_of(struct gt_live *l, uint16_t process)
 {
-	if (process >= l->home_count) {
-		size_t count = process < 2 * l->home_count ? 2 * l->home_count : process + 1u;
-		struct gt_live_home *homes = realloc(l->homes, count * sizeof *homes);
+	if (process >= l->arena_count) {
+		size_t count = process < 2 * l->arena_count ? 2 * l->arena_count : process + 1u;
+		struct gt_live_arena *arenas = realloc(l->arenas, count * sizeof *arenas);
 
-		if (!homes)
+		if (!arenas)
 			return NULL;
-		memset(homes + l->home_count, 0, (count - l->home_count) * sizeof *homes);
-		l->homes = homes;
-		l->home_count = count;
+		memset(arenas + l->arena_count, 0, (count - l->arena_count) * sizeof *arenas);
+		l->arenas = arenas;
+		l->arena_count = count;
 	}
-	return &l->homes[process];
+	return &l->arenas[process];
 }
 
 static int grow_chunks(struct gt_live *l)
@@ -125,13 +118,13 @@ static int grow_chunks(struct gt_live *l)
 	return 0;
 }
 
-/* The traced process's heap is measured: few big pieces of it are better than many small ones. */
+/* The traced process's heap is measured: few big allocations disturb it less than many small. */
 static int add_chunks(struct gt_live *l)
 {
 	size_t count = l->chunk_count < BATCH ? 1 : BATCH;
 	struct gt_entry *entries;
 
-	/* room is doubled from BATCH on: a batch always fits */
+	/* room doubles from BATCH on: a batch always fits */
 	if (l->chunk_count == l->chunk_room && grow_chunks(l))
 		return -ENOMEM;
 	entries = calloc(count * CHUNK, sizeof *entries);
@@ -146,8 +139,8 @@ static int add_chunks(struct gt_live *l)
 	return 0;
 }
 
-/* A chunk of free entries; each is marked by having no function. */
-static int take_chunk(struct gt_live *l, struct gt_live_home *home)
+/* Takes a chunk of free entries; a free entry has no function. */
+static int take_chunk(struct gt_live *l, struct gt_live_arena *arena)
 {
 	uint32_t chunk;
 
@@ -155,54 +148,54 @@ static int take_chunk(struct gt_live *l, struct gt_live_home *home)
 		return -ENOMEM;
 	chunk = l->free_chunk - 1;
 	l->free_chunk = l->next_chunk[chunk];
-	l->next_chunk[chunk] = home->chunk;
-	home->chunk = chunk + 1;
-	home->fresh = chunk * CHUNK;
-	home->left = CHUNK;
+	l->next_chunk[chunk] = arena->chunk;
+	arena->chunk = chunk + 1;
+	arena->fresh = chunk * CHUNK;
+	arena->left = CHUNK;
 	return 0;
 }
 
 static int take_slot(struct gt_live *l, uint16_t process, uint32_t *slot)
 {
-	struct gt_live_home *home = home_of(l, process);
+	struct gt_live_arena *arena = arena_of(l, process);
 
-	if (!home || (!home->free_slot && !home->left && take_chunk(l, home)))
+	if (!arena || (!arena->free_slot && !arena->left && take_chunk(l, arena)))
 		return -ENOMEM;
-	if (home->free_slot) {
-		*slot = home->free_slot - 1;
-		home->free_slot = at_slot(l, *slot)->refs;
+	if (arena->free_slot) {
+		*slot = arena->free_slot - 1;
+		arena->free_slot = at_slot(l, *slot)->refs;
 	} else {
-		*slot = home->fresh++;
-		home->left--;
+		*slot = arena->fresh++;
+		arena->left--;
 		l->slots_used++;
 	}
-	home->count++;
+	arena->count++;
 	return 0;
 }
 
-/* Nobody lives here any more: others may have its chunks, as processes come and go. */
-static void empty_home(struct gt_live *l, struct gt_live_home *home)
+/* The process has no entries left: its chunks are free for others, as processes come and go. */
+static void release_chunks(struct gt_live *l, struct gt_live_arena *arena)
 {
-	while (home->chunk) {
-		uint32_t chunk = home->chunk - 1;
+	while (arena->chunk) {
+		uint32_t chunk = arena->chunk - 1;
 
-		home->chunk = l->next_chunk[chunk];
+		arena->chunk = l->next_chunk[chunk];
 		l->next_chunk[chunk] = l->free_chunk;
 		l->free_chunk = chunk + 1;
 	}
-	*home = (struct gt_live_home){ 0 };
+	*arena = (struct gt_live_arena){ 0 };
 }
 
 static void give_slot(struct gt_live *l, uint32_t slot)
 {
 	struct gt_entry *entry = at_slot(l, slot);
-	struct gt_live_home *home = &l->homes[entry->process];
+	struct gt_live_arena *arena = &l->arenas[entry->process];
 
-	entry->refs = home->free_slot;
+	entry->refs = arena->free_slot;
 	entry->function = GT_FN_NONE;
-	home->free_slot = slot + 1;
-	if (!--home->count)
-		empty_home(l, home);
+	arena->free_slot = slot + 1;
+	if (!--arena->count)
+		release_chunks(l, arena);
 }
 
 static struct gt_entry *insert(struct gt_live *l, const struct gt_entry *entry)
@@ -223,13 +216,13 @@ static struct gt_entry *insert(struct gt_live *l, const struct gt_entry *entry)
 	return at_slot(l, slot);
 }
 
-/* Closes the gap, so that every entry can still be reached from where its hash begins. */
+/* Closes the gap, so that every entry can still be reached from where its hash starts. */
 static void unlink_index(struct gt_live *l, size_t gap)
 {
 	for (size_t i = (gap + 1) & l->mask; l->index[i]; i = (i + 1) & l->mask) {
-		size_t home = entry_hash(at_slot(l, l->index[i] - 1)) & l->mask;
+		size_t start = entry_hash(at_slot(l, l->index[i] - 1)) & l->mask;
 
-		if (((i - home) & l->mask) >= ((i - gap) & l->mask)) {
+		if (((i - start) & l->mask) >= ((i - gap) & l->mask)) {
 			l->index[gap] = l->index[i];
 			l->tags[gap] = l->tags[i];
 			gap = i;
@@ -379,11 +372,11 @@ int gt_live_restore(struct gt_live *l, const struct gt_entry *gone, enum gt_chan
 
 bool gt_live_is_orphan(const struct gt_live *l, const struct gt_entry *entry)
 {
-	/* an import's owner is a number that was never seen alive */
+	/* in imports the owner is a number that never was a living entry */
 	if (!(gt_kinds[gt_entry_kind(entry)].habits & GT_OWNED) || !entry->owner ||
 	    gt_functions[entry->function].owner.from == GT_NONE)
 		return false;
-	/* the owner's kind is not recorded: whatever is alive under that handle will do */
+	/* the owner's kind is not recorded: any living entry with that handle will do */
 	for (int kind = 0; kind < GT_KIND_COUNT; kind++)
 		if (gt_kinds[kind].family == kind &&
 		    gt_live_find(l, entry->process, (enum gt_kind)kind, entry->owner))
@@ -398,7 +391,7 @@ bool gt_live_goes_with(const struct gt_entry *entry, const struct gt_entry *gone
 	       gt_functions[entry->function].api == gt_functions[gone->function].api;
 }
 
-/* A mapping holds the memory that it shows, a sub-buffer the buffer that it is a part of. */
+/* A mapping holds the memory that it maps, a sub-buffer the buffer that it is part of. */
 static enum gt_kind held_family(enum gt_kind holder)
 {
 	if (holder == GT_HELD_MAPPING)
@@ -414,7 +407,7 @@ struct gt_entry *gt_live_held_by(const struct gt_live *l, const struct gt_entry 
 	if (!(gt_kinds[kind].habits & GT_HOLDS) || !entry->owner)
 		return NULL;
 	held = gt_live_find(l, entry->process, held_family(kind), entry->owner);
-	/* a younger one has the handle of what was held */
+	/* one that is younger has the same handle as what was held */
 	return held && held->time_ns <= entry->time_ns ? held : NULL;
 }
 
@@ -448,7 +441,7 @@ void gt_live_each(const struct gt_live *l,
 void gt_live_each_of(const struct gt_live *l, uint16_t process,
 		     bool (*each)(void *context, const struct gt_entry *entry), void *context)
 {
-	uint32_t chunk = process < l->home_count ? l->homes[process].chunk : 0;
+	uint32_t chunk = process < l->arena_count ? l->arenas[process].chunk : 0;
 
 	for (; chunk; chunk = l->next_chunk[chunk - 1])
 		for (size_t i = 0; i < CHUNK; i++) {
@@ -463,7 +456,7 @@ size_t gt_live_bytes(const struct gt_live *l)
 {
 	return l->chunk_count * CHUNK * sizeof(struct gt_entry) +
 	       l->chunk_room * (sizeof *l->chunks + sizeof *l->next_chunk) +
-	       l->home_count * sizeof *l->homes +
+	       l->arena_count * sizeof *l->arenas +
 	       (l->index ? (l->mask + 1) * (sizeof *l->index + sizeof *l->tags) : 0);
 }
 
@@ -473,7 +466,7 @@ void gt_live_fini(struct gt_live *l)
 		free(l->chunks[i]);
 	free(l->chunks);
 	free(l->next_chunk);
-	free(l->homes);
+	free(l->arenas);
 	free(l->index);
 	free(l->tags);
 	*l = (struct gt_live){ 0 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live.h - what is alive: one entry per resource, and the one rule by which events change it.
+ * live.h - the living resources: one entry each, and the one rule by which events change them.
  *
- * Serves the traced process and the reports. Takes memory with malloc and says so when there is
- * none. Not locked; an entry's address is good until the next change.
+ * Serves the traced process and the reports. Allocates with malloc and reports failure to the
+ * caller. Not locked; an entry's address is valid until the next change.
  */
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "event/event.h"
 
 struct gt_entry {
@@ -23,26 +24,31 @@ struct gt_entry {
 _Static_assert(sizeof(struct gt_entry) == 48, "the price of a live handle");
 _Static_assert(GT_FN_COUNT <= 1 << 10, "rows must fit gt_entry.function");
 
-/* A process's entries lie in chunks of its own, so that they are found without all others. */
-struct gt_live_home {
+/* The entries of one process lie in chunks of its own, to be found without walking all others. */
+struct gt_live_arena {
 	uint32_t chunk;       /* chunk + 1 of the newest, chained */
-	uint32_t fresh, left; /* the newest chunk's next slot that was never used; how many more */
+	uint32_t fresh, left; /* the newest chunk's first unused slot; how many are unused */
 	uint32_t free_slot;   /* slot + 1 of the first free entry, chained through `refs` */
 	uint32_t count;
 };
 
+/*
+ * Entries are found through an open-addressing table of their slots. It is written for this alone:
+ * with the entry a live handle takes at most 64 bytes, running out of memory is an error code, as
+ * the traced process needs it, and an entry is removed without leaving a tombstone.
+ */
 struct gt_live {
 	struct gt_entry **chunks;
-	uint32_t *next_chunk; /* by chunk: chunk + 1 of the one before it in its home */
+	uint32_t *next_chunk; /* by chunk: chunk + 1 of the one before it in its arena */
 	size_t chunk_count, chunk_room;
-	uint32_t free_chunk;        /* chunk + 1 of the first that nobody lives in */
-	struct gt_live_home *homes; /* by process */
-	size_t home_count;
+	uint32_t free_chunk;          /* chunk + 1 of the first that no process uses */
+	struct gt_live_arena *arenas; /* by process */
+	size_t arena_count;
 	uint32_t *index; /* slot + 1 by hash; 0: free */
-	uint8_t *tags;   /* a byte of the hash for each: few entries are looked at in vain */
+	uint8_t *tags;   /* a byte of the hash for each: rules out most other entries */
 	size_t mask, count;
 	uint32_t slots_used;
-	uint32_t changed_slot; /* of the last entry that was born or ended */
+	uint32_t changed_slot; /* of the latest entry that was born or ended */
 };
 
 enum gt_change {
@@ -66,26 +72,26 @@ void gt_live_fini(struct gt_live *l);
 enum gt_change gt_live_apply(struct gt_live *l, const struct gt_event *event, uint16_t process,
 			     struct gt_entry **entry, struct gt_entry *gone);
 
-/* Takes back GT_CHANGE_ENDED (with what `gone` got) or GT_CHANGE_RELEASED: the call had failed. */
+/* Undoes GT_CHANGE_ENDED (given its `gone`) or GT_CHANGE_RELEASED: the call turned out to fail. */
 int gt_live_restore(struct gt_live *l, const struct gt_entry *gone, enum gt_change change);
 
-/* True for an entry that dies with its owner (GT_OWNED) when that is no longer alive. */
+/* True for an entry that dies with its owner (GT_OWNED) and whose owner is no longer alive. */
 bool gt_live_is_orphan(const struct gt_live *l, const struct gt_entry *entry);
 /*
  * True for an entry that belonged to `gone`, which takes what it owns along (GT_TAKES). The owner's
  * kind is not recorded, its API is.
  */
 bool gt_live_goes_with(const struct gt_entry *entry, const struct gt_entry *gone);
-/* What an entry keeps alive (GT_HOLDS); NULL for nothing, or nothing that is known. */
+/* The entry that `entry` keeps alive (GT_HOLDS); NULL for none, or none that is known. */
 struct gt_entry *gt_live_held_by(const struct gt_live *l, const struct gt_entry *entry);
-/* The kind of what may keep an entry alive; GT_KIND_COUNT for none. */
+/* The kind of entry that may keep `held` alive; GT_KIND_COUNT for none. */
 enum gt_kind gt_live_holder_kind(const struct gt_entry *held);
 /* Ends an entry without an event. */
 void gt_live_remove(struct gt_live *l, const struct gt_entry *entry);
 
 struct gt_entry *gt_live_find(const struct gt_live *l, uint16_t process, enum gt_kind kind,
 			      uint64_t handle);
-/* Number of an entry's place, for side tables: small, and reused when the entry is gone. */
+/* An entry's slot, an index for side tables: small, and reused when the entry is gone. */
 uint32_t gt_live_slot(const struct gt_live *l, const struct gt_entry *entry);
 
 /* The entry of a slot that is in use. */
@@ -94,18 +100,24 @@ struct gt_entry *gt_live_at(const struct gt_live *l, uint32_t slot);
 /* Calls `each` on every entry, in no order, until it returns false. */
 void gt_live_each(const struct gt_live *l,
 		  bool (*each)(void *context, const struct gt_entry *entry), void *context);
-/* The same of the entries of one process; costs no more when others have more. */
+/* The same for the entries of one process; costs no more when others have more. */
 void gt_live_each_of(const struct gt_live *l, uint16_t process,
 		     bool (*each)(void *context, const struct gt_entry *entry), void *context);
-/* Bytes taken for `count` entries, index and all. */
+/* Bytes allocated for all entries, index included. */
 size_t gt_live_bytes(const struct gt_live *l);
+
+/* Kinds of one family share their handles: one release function serves them all. */
+static inline uint64_t gt_handle_hash(uint16_t process, enum gt_kind kind, uint64_t handle)
+{
+	return gt_mix64(handle ^ (uint64_t)gt_kinds[kind].family << 56 ^ (uint64_t)process << 40);
+}
 
 static inline enum gt_kind gt_entry_kind(const struct gt_entry *entry)
 {
 	return (enum gt_kind)gt_functions[entry->function].kind;
 }
 
-/* Bytes that it counts for: a view of other memory, or what is no memory, has none. */
+/* The bytes an entry counts for: none for a view of other memory, or what is not memory. */
 static inline uint64_t gt_entry_bytes(const struct gt_entry *entry)
 {
 	return gt_kind_has_bytes(gt_entry_kind(entry)) ? entry->size : 0;

@@ -340,7 +340,8 @@ static void group_json(struct gt_json *j, const struct gt_view *v, const struct 
 	gt_json_text(j, "type", kind->type[g->site->api]);
 	gt_json_uint(j, "count", g->count);
 	gt_json_uint(j, "bytes", g->bytes);
-	gt_json_text(j, "class", gt_origin_names[gt_shares_origin(&l->shares, g->objects[0])]);
+	gt_json_text(j, "class",
+		     gt_origin_names[gt_breakdown_origin(&l->breakdown, g->objects[0])]);
 	gt_stack_json(j, "stack", v->frames, g->site->stack);
 	gt_group_sort(g);
 	gt_json_array(j, "objects");
@@ -369,7 +370,7 @@ static void object_tsv(FILE *out, const struct gt_view *v, const struct gt_ledge
 {
 	const struct gt_function *fn = &gt_functions[e->function];
 	const struct gt_kind_info *kind = &gt_kinds[fn->kind];
-	enum gt_origin origin = gt_shares_origin(&l->shares, e);
+	enum gt_origin origin = gt_breakdown_origin(&l->breakdown, e);
 
 	fprintf(out, "0x%" PRIx64 "\t%" PRId64 "\t%" PRIu64 "\t%s\t%s\t", e->handle,
 		gt_view_time(v, e->time_ns), gt_entry_bytes(e),

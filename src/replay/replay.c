@@ -81,8 +81,8 @@ static void take_sample(void *context, uint32_t process, const struct gt_sample 
 		const struct gt_replay *how = &run->replays[i];
 
 		if (how->samples)
-			gt_samples_add(&run->ledgers[i]->samples, sample->series, sample->time_ns,
-				       sample->value);
+			gt_ledger_sample(run->ledgers[i], sample->series, sample->time_ns,
+					 sample->value);
 		if (how->sampled)
 			how->sampled(how->context, process, sample);
 	}
@@ -112,9 +112,9 @@ static struct gt_ledger *new_ledger(const struct gt_recording *r, const struct g
 {
 	struct gt_ledger *l = gt_ledger_new();
 
-	l->shares.origin = origin_of;
-	l->shares.context = r;
-	l->follower = how->follower;
+	l->breakdown.origin = origin_of;
+	l->breakdown.context = r;
+	l->observer = how->observer;
 	if (how->growth)
 		l->growth = gt_growth_new();
 	return l;

@@ -12,11 +12,11 @@ typedef void gt_tick_fn(uint64_t events);
 
 /* One ledger to fill. All callbacks may be NULL. */
 struct gt_replay {
-	uint32_t pid;                       /* processes with this pid only; 0: all */
-	uint64_t until;                     /* how many events to apply; 0: all */
-	bool samples;                       /* the ledger keeps samples, too */
-	bool growth;                        /* the ledger follows which sites grow */
-	const struct gt_follower *follower; /* of the ledger; NULL: none */
+	uint32_t pid;                            /* processes with this pid only; 0: all */
+	uint64_t until;                          /* how many events to apply; 0: all */
+	bool samples;                            /* the ledger keeps samples, too */
+	bool growth;                             /* the ledger follows which sites grow */
+	const struct gt_live_observer *observer; /* of the ledger; NULL: none */
 	FILE *out; /* reading stops once a write to it has failed; NULL: it does not */
 
 	/* Before an event, or the end of a process, is applied. */

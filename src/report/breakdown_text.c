@@ -47,7 +47,7 @@ void gt_split_groups(struct gt_split *s, const struct gt_view *v, const struct g
 			add(&s->processes[e->process], e);
 			add(&s->places[e->place], e);
 			if (gt_kind_on_device(kind))
-				add(&s->origins[gt_shares_origin(&l->shares, e)], e);
+				add(&s->origins[gt_breakdown_origin(&l->breakdown, e)], e);
 			if (gt_kinds[kind].memory == GT_MEMORY_SHARED)
 				s->shared_bytes += e->size;
 		}
@@ -57,11 +57,11 @@ void gt_split_now(struct gt_split *s, const struct gt_view *v, const struct gt_l
 {
 	split_init(s, v);
 	for (int i = 0; i < GT_ORIGIN_COUNT; i++)
-		s->origins[i].device_bytes = l->shares.origins[i].bytes;
-	for (size_t i = 0; i < s->process_count && i < l->shares.process_count; i++)
-		s->processes[i].device_bytes = l->shares.processes[i].bytes;
-	for (size_t i = 0; i < s->place_count && i < l->shares.place_count; i++)
-		s->places[i].device_bytes = l->shares.places[i].bytes;
+		s->origins[i].device_bytes = l->breakdown.origins[i].bytes;
+	for (size_t i = 0; i < s->process_count && i < l->breakdown.process_count; i++)
+		s->processes[i].device_bytes = l->breakdown.processes[i].bytes;
+	for (size_t i = 0; i < s->place_count && i < l->breakdown.place_count; i++)
+		s->places[i].device_bytes = l->breakdown.places[i].bytes;
 	for (int api = 0; api < GT_API_COUNT; api++)
 		for (int kind = 0; kind < GT_KIND_COUNT; kind++)
 			if (gt_kinds[kind].memory == GT_MEMORY_SHARED)
@@ -70,12 +70,13 @@ void gt_split_now(struct gt_split *s, const struct gt_view *v, const struct gt_l
 }
 
 /* What a process or place ever held; NULL for one that never held device memory. */
-static const struct gt_share *ever(const struct gt_share *shares, size_t count, size_t i)
+static const struct gt_breakdown_part *ever(const struct gt_breakdown_part *shares, size_t count,
+					    size_t i)
 {
 	return i < count && shares[i].created ? &shares[i] : NULL;
 }
 
-static size_t used(const struct gt_share *shares, size_t count)
+static size_t used(const struct gt_breakdown_part *shares, size_t count)
 {
 	size_t n = 0;
 
@@ -85,7 +86,7 @@ static size_t used(const struct gt_share *shares, size_t count)
 }
 
 static void put_amount(struct gt_printer *p, const char *label, const struct gt_view *v,
-		       const struct gt_amount *amount, const struct gt_share *share,
+		       const struct gt_amount *amount, const struct gt_breakdown_part *share,
 		       const char *when)
 {
 	uint64_t start = gt_recording_start_ns(v->recording);
@@ -109,7 +110,7 @@ static void put_rest(struct gt_printer *p, size_t count)
 static void put_processes(struct gt_printer *p, const struct gt_view *v, const struct gt_split *s,
 			  const char *when)
 {
-	const struct gt_shares *shares = &v->ledger->shares;
+	const struct gt_breakdown *shares = &v->ledger->breakdown;
 	size_t count = used(shares->processes, shares->process_count), shown = 0;
 	char label[32];
 
@@ -117,7 +118,8 @@ static void put_processes(struct gt_printer *p, const struct gt_view *v, const s
 		return;
 	gt_print_wrap(p, GT_PLAIN, 2, "by process:");
 	for (size_t i = 0; i < s->process_count && shown < ROWS_SHOWN; i++) {
-		const struct gt_share *share = ever(shares->processes, shares->process_count, i);
+		const struct gt_breakdown_part *share =
+			ever(shares->processes, shares->process_count, i);
 
 		if (!share)
 			continue;
@@ -132,14 +134,15 @@ static void put_processes(struct gt_printer *p, const struct gt_view *v, const s
 static void put_places(struct gt_printer *p, const struct gt_view *v, const struct gt_split *s,
 		       const char *when)
 {
-	const struct gt_shares *shares = &v->ledger->shares;
+	const struct gt_breakdown *shares = &v->ledger->breakdown;
 	size_t count = used(shares->places, shares->place_count), shown = 0;
 
 	if (count < 2)
 		return;
 	gt_print_wrap(p, GT_PLAIN, 2, "by device:");
 	for (size_t i = 0; i < s->place_count && shown < ROWS_SHOWN; i++) {
-		const struct gt_share *share = ever(shares->places, shares->place_count, i);
+		const struct gt_breakdown_part *share =
+			ever(shares->places, shares->place_count, i);
 		const char *name;
 
 		if (!share)
@@ -184,7 +187,7 @@ void gt_split_text(struct gt_printer *p, const struct gt_view *v, const struct g
 }
 
 static void amount_json(struct gt_json *j, const struct gt_view *v, const struct gt_amount *amount,
-			const struct gt_share *share)
+			const struct gt_breakdown_part *share)
 {
 	gt_json_uint(j, "count", amount->count);
 	gt_json_uint(j, "device_bytes", amount->device_bytes);
@@ -197,7 +200,7 @@ static void amount_json(struct gt_json *j, const struct gt_view *v, const struct
 
 void gt_split_json(struct gt_json *j, const struct gt_view *v, const struct gt_split *s)
 {
-	const struct gt_shares *shares = &v->ledger->shares;
+	const struct gt_breakdown *shares = &v->ledger->breakdown;
 
 	gt_json_line(j, "classes");
 	for (int i = 0; i < GT_ORIGIN_COUNT; i++)
@@ -206,7 +209,8 @@ void gt_split_json(struct gt_json *j, const struct gt_view *v, const struct gt_s
 	gt_json_uint(j, "shared_bytes", s->shared_bytes);
 	gt_json_array(j, "by_process");
 	for (size_t i = 0; i < s->process_count; i++) {
-		const struct gt_share *share = ever(shares->processes, shares->process_count, i);
+		const struct gt_breakdown_part *share =
+			ever(shares->processes, shares->process_count, i);
 
 		if (!share && !s->processes[i].count)
 			continue;
@@ -217,7 +221,8 @@ void gt_split_json(struct gt_json *j, const struct gt_view *v, const struct gt_s
 	gt_json_end(j);
 	gt_json_array(j, "by_device");
 	for (size_t i = 0; i < s->place_count; i++) {
-		const struct gt_share *share = ever(shares->places, shares->place_count, i);
+		const struct gt_breakdown_part *share =
+			ever(shares->places, shares->place_count, i);
 
 		if (!share && !s->places[i].count)
 			continue;

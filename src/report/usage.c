@@ -110,7 +110,7 @@ void gt_usage_text(const struct gt_view *v, FILE *out)
 		      gt_format_span(when, l->peak_ns > start ? l->peak_ns - start : 0),
 		      gt_format_bytes(mean, gt_timeline_mean(t)),
 		      gt_format_bytes(end, l->device_bytes));
-	gt_origins_text(&p, v, l->shares.origins_at_peak, "at the peak");
+	gt_origins_text(&p, v, l->breakdown.origins_at_peak, "at the peak");
 	gt_split_now(&split, v, l);
 	gt_split_text(&p, v, &split, "at the end");
 	gt_split_fini(&split);
@@ -158,7 +158,7 @@ void gt_usage_json(const struct gt_view *v, FILE *out)
 	gt_json_uint(&j, "device_bytes", l->peak_bytes);
 	gt_json_uint(&j, "objects", l->peak_live);
 	for (int i = 0; i < GT_ORIGIN_COUNT; i++)
-		gt_json_uint(&j, gt_origin_names[i], l->shares.origins_at_peak[i]);
+		gt_json_uint(&j, gt_origin_names[i], l->breakdown.origins_at_peak[i]);
 	gt_json_end(&j);
 	gt_split_now(&split, v, l);
 	gt_split_json(&j, v, &split);
@@ -225,7 +225,7 @@ static void add_moment(struct rows *rows, const struct gt_ledger *l, uint64_t ti
 	rows->host_bytes = l->host_bytes;
 	rows->objects = l->live.count - l->gone;
 	for (int i = 0; i < GT_ORIGIN_COUNT; i++)
-		rows->origins[i] = l->shares.origins[i].bytes;
+		rows->origins[i] = l->breakdown.origins[i].bytes;
 	rows->open = true;
 }
 

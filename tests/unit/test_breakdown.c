@@ -28,7 +28,7 @@ static const uint16_t take = GT_FN_nsysDeviceAllocation, give = GT_FN_nsysDevice
 static void a_free_is_charged_to_its_allocation(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
-	const struct gt_share *o = l->shares.origins;
+	const struct gt_breakdown_part *o = l->breakdown.origins;
 
 	event(l, take, 0x10, 100, 1, 0, 1); /* with a stack */
 	event(l, take, 0x20, 30, 0, 0, 2);  /* without */
@@ -38,8 +38,8 @@ static void a_free_is_charged_to_its_allocation(void **state)
 	assert_int_equal(o[GT_ORIGIN_INVALID].bytes, 0);
 	assert_int_equal(o[GT_ORIGIN_VALID].peak_bytes, 100);
 	assert_int_equal(o[GT_ORIGIN_INVALID].peak_bytes, 30);
-	assert_int_equal(l->shares.origins_at_peak[GT_ORIGIN_VALID], 100);
-	assert_int_equal(l->shares.origins_at_peak[GT_ORIGIN_INVALID], 30);
+	assert_int_equal(l->breakdown.origins_at_peak[GT_ORIGIN_VALID], 100);
+	assert_int_equal(l->breakdown.origins_at_peak[GT_ORIGIN_INVALID], 30);
 	gt_ledger_free(l);
 }
 
@@ -49,7 +49,7 @@ static void shares_add_up_to_the_whole_at_every_moment(void **state)
 	uint64_t seed = 1;
 
 	for (int i = 0; i < 20000; i++) {
-		const struct gt_shares *s = &l->shares;
+		const struct gt_breakdown *s = &l->breakdown;
 		uint64_t origins = 0, processes = 0, places = 0;
 
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -77,7 +77,7 @@ static void host_memory_is_in_no_share(void **state)
 
 	event(l, GT_FN_nsysPinnedAllocation, 0x10, 1000, 1, 0, 1);
 	event(l, GT_FN_nsysPageableAllocation, 0x20, 1000, 1, 0, 1);
-	assert_int_equal(l->shares.origins[GT_ORIGIN_VALID].bytes, 0);
+	assert_int_equal(l->breakdown.origins[GT_ORIGIN_VALID].bytes, 0);
 	assert_int_equal(l->host_bytes, 2000);
 	assert_int_equal(l->peak_bytes, 0);
 	gt_ledger_free(l);

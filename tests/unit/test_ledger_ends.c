@@ -294,9 +294,9 @@ static void every_end_is_told_with_what_ended_it(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 	struct told told = { 0 };
-	struct gt_follower follower = { tell_birth, tell_end, &told };
+	struct gt_live_observer observer = { tell_birth, tell_end, &told };
 
-	l->follower = &follower;
+	l->observer = &observer;
 	own(l, GT_FN_cuCtxCreate_v2, 0x10, 0, 1, 0);
 	own(l, GT_FN_cuMemAlloc_v2, 0x100, 0x10, 2, 4096);
 	own(l, GT_FN_cuMemAlloc_v2, 0x200, 0x10, 2, 4096);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* follow.c - an event with all that follows from it: whatever is born, whatever ends. */
-#include "ledger/follow.h"
+/* lifetimes.c - everything that is born or ends because of an event, and who holds what alive. */
+#include "ledger/lifetimes.h"
 
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ static bool collect_leaving(void *context, const struct gt_entry *entry)
 	return true;
 }
 
-static void end(struct gt_live *l, const struct gt_follower *f, const struct gt_entry *entry,
+static void end(struct gt_live *l, const struct gt_live_observer *f, const struct gt_entry *entry,
 		enum gt_ended_by by)
 {
 	gt_live_remove(l, entry);
@@ -31,7 +31,8 @@ static void end(struct gt_live *l, const struct gt_follower *f, const struct gt_
 }
 
 /* Ends what goes with `owner`. */
-static void take_along(struct gt_live *l, const struct gt_follower *f, const struct gt_entry *owner)
+static void take_along(struct gt_live *l, const struct gt_live_observer *f,
+		       const struct gt_entry *owner)
 {
 	struct leaving list = { .owner = owner };
 
@@ -50,7 +51,7 @@ static void take_hold(struct gt_live *l, const struct gt_entry *entry)
 		held->refs++;
 }
 
-static void let_go(struct gt_live *l, const struct gt_follower *f, const struct gt_entry *gone)
+static void let_go(struct gt_live *l, const struct gt_live_observer *f, const struct gt_entry *gone)
 {
 	struct gt_entry *held = gt_live_held_by(l, gone), copy;
 
@@ -61,8 +62,8 @@ static void let_go(struct gt_live *l, const struct gt_follower *f, const struct 
 }
 
 /* Ends what lies behind `first` in the range that a call gave back. */
-static void end_behind(struct gt_live *l, const struct gt_follower *f, const struct gt_event *event,
-		       const struct gt_entry *first)
+static void end_behind(struct gt_live *l, const struct gt_live_observer *f,
+		       const struct gt_event *event, const struct gt_entry *first)
 {
 	uint64_t covered = first->size;
 
@@ -80,8 +81,8 @@ static void end_behind(struct gt_live *l, const struct gt_follower *f, const str
 	}
 }
 
-enum gt_change gt_live_follow(struct gt_live *l, const struct gt_event *event, uint16_t process,
-			      const struct gt_follower *f, struct gt_entry **entry)
+enum gt_change gt_live_apply_all(struct gt_live *l, const struct gt_event *event, uint16_t process,
+				 const struct gt_live_observer *f, struct gt_entry **entry)
 {
 	struct gt_entry *unwanted, gone;
 	enum gt_change change;
@@ -120,4 +121,71 @@ enum gt_change gt_live_follow(struct gt_live *l, const struct gt_event *event, u
 	case GT_CHANGE_UNKNOWN: break;
 	}
 	return change;
+}
+
+void gt_references_fini(struct gt_references *r)
+{
+	free(r->holders);
+	free(r->retain_stacks);
+}
+
+void gt_references_born(struct gt_references *r, const struct gt_live *l,
+			const struct gt_entry *entry, uint32_t slot)
+{
+	const struct gt_entry *held = gt_live_held_by(l, entry);
+	uint32_t held_slot;
+
+	if (slot < r->holder_size)
+		r->holders[slot] = 0;
+	if (!held)
+		return;
+	held_slot = gt_live_slot(l, held);
+	gt_reach(&r->holders, &r->holder_size, held_slot);
+	r->holders[held_slot]++;
+}
+
+void gt_references_ended(struct gt_references *r, const struct gt_live *l,
+			 const struct gt_entry *entry)
+{
+	const struct gt_entry *held = gt_live_held_by(l, entry);
+
+	/* none in a damaged recording: times may lie */
+	if (held && gt_references_holders(r, l, held))
+		r->holders[gt_live_slot(l, held)]--;
+}
+
+void gt_references_retained(struct gt_references *r, const struct gt_live *l,
+			    const struct gt_entry *entry, uint32_t stack)
+{
+	uint32_t slot = gt_live_slot(l, entry);
+
+	gt_reach(&r->retain_stacks, &r->retain_size, slot);
+	r->retain_stacks[slot] = stack;
+}
+
+uint32_t gt_references_holders(const struct gt_references *r, const struct gt_live *l,
+			       const struct gt_entry *entry)
+{
+	uint32_t slot;
+
+	if (!r->holder_size) /* as in most recordings: nothing is looked up */
+		return 0;
+	slot = gt_live_slot(l, entry);
+	return slot < r->holder_size ? r->holders[slot] : 0;
+}
+
+uint32_t gt_references_own(const struct gt_references *r, const struct gt_live *l,
+			   const struct gt_entry *entry)
+{
+	return entry->refs - gt_references_holders(r, l, entry);
+}
+
+uint32_t gt_references_retain_stack(const struct gt_references *r, const struct gt_live *l,
+				    const struct gt_entry *entry)
+{
+	uint32_t slot = gt_live_slot(l, entry);
+
+	return gt_references_own(r, l, entry) > 1 && slot < r->retain_size ?
+		       r->retain_stacks[slot] :
+		       0;
 }

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lifetimes.h - everything that is born or ends because of an event, and who holds what alive.
+ *
+ * live.h applies an event to the one entry that it names. A context takes what it owns along,
+ * memory lives as long as its last mapping, a buffer as long as its last sub-buffer, and one call
+ * unmaps several ranges: here each of these ends is reported, too. For the tool.
+ */
+#pragma once
+
+#include "ledger/live.h"
+
+enum gt_ended_by {
+	GT_ENDED_BY_CALL,     /* that named it, or the range it lay in */
+	GT_ENDED_BY_CREATION, /* of another under its handle: its end was not seen */
+	GT_ENDED_BY_OWNER,    /* which took it along */
+	GT_ENDED_BY_HOLDER,   /* the last of those that kept it alive let go */
+	GT_ENDED_BY_PROCESS,  /* it was alive when its process ended; told by ledgers alone */
+};
+
+struct gt_live_observer {
+	void (*born)(void *context, const struct gt_entry *entry, uint32_t slot);
+	/* `entry` is a copy: its slot is free already, or another's. */
+	void (*ended)(void *context, const struct gt_entry *entry, uint32_t slot,
+		      enum gt_ended_by by);
+	void *context;
+};
+
+/* As gt_live_apply, but what was born and ended is told to `f`; ends on want of memory. */
+enum gt_change gt_live_apply_all(struct gt_live *l, const struct gt_event *event, uint16_t process,
+				 const struct gt_live_observer *f, struct gt_entry **entry);
+
+/*
+ * The references of living entries, by slot. An entry counts all of its references in `refs`: the
+ * program's own, and those of what holds it (GT_HOLDS: mappings, sub-buffers). The latter are
+ * counted here once more, beside the stack that last retained the entry. Zeroed is empty.
+ */
+struct gt_references {
+	uint32_t *holders;
+	size_t holder_size;
+	uint32_t *retain_stacks;
+	size_t retain_size;
+};
+
+void gt_references_fini(struct gt_references *r);
+
+/* An entry is born, or has ended: it holds something else from now on, or no longer. */
+void gt_references_born(struct gt_references *r, const struct gt_live *l,
+			const struct gt_entry *entry, uint32_t slot);
+void gt_references_ended(struct gt_references *r, const struct gt_live *l,
+			 const struct gt_entry *entry);
+void gt_references_retained(struct gt_references *r, const struct gt_live *l,
+			    const struct gt_entry *entry, uint32_t stack);
+
+/* How many hold it. */
+uint32_t gt_references_holders(const struct gt_references *r, const struct gt_live *l,
+			       const struct gt_entry *entry);
+/* Those that are the program's: 0 when only its holders keep it. */
+uint32_t gt_references_own(const struct gt_references *r, const struct gt_live *l,
+			   const struct gt_entry *entry);
+/* Where it was last retained, if it is retained still; 0 for none. */
+uint32_t gt_references_retain_stack(const struct gt_references *r, const struct gt_live *l,
+				    const struct gt_entry *entry);
