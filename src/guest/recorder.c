@@ -48,9 +48,14 @@ uint32_t gt_thread_id(void)
 	return self.tid;
 }
 
+static struct gt_writer *current_writer(void)
+{
+	return atomic_load_explicit(&writer, memory_order_acquire);
+}
+
 static void thread_ended(void *lane)
 {
-	if (self.lane == lane && self.writer == atomic_load(&writer))
+	if (self.lane == lane && self.writer == current_writer())
 		gt_lane_release(lane);
 	self.lane = NULL;
 }
@@ -221,12 +226,12 @@ void gt_recorder_start(void)
 
 bool gt_recorder_is_on(void)
 {
-	return atomic_load_explicit(&writer, memory_order_acquire) != NULL;
+	return current_writer() != NULL;
 }
 
 void gt_recorder_end(void)
 {
-	struct gt_writer *w = atomic_load(&writer);
+	struct gt_writer *w = current_writer();
 
 	if (w)
 		gt_writer_end(w);
@@ -250,7 +255,7 @@ void gt_recorder_restart(bool can_free)
 
 void gt_recorder_info(const char *key, const char *value)
 {
-	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
+	struct gt_writer *w = current_writer();
 
 	if (w)
 		gt_writer_info(w, key, value, strlen(value));
@@ -258,21 +263,21 @@ void gt_recorder_info(const char *key, const char *value)
 
 uint32_t gt_recorder_stack(const uint64_t *frames, size_t count)
 {
-	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
+	struct gt_writer *w = current_writer();
 
 	return w ? gt_writer_stack(w, frames, count) : 0;
 }
 
 uint64_t gt_recorder_text_frame(const struct gt_text_frame *frame)
 {
-	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
+	struct gt_writer *w = current_writer();
 
 	return w ? gt_writer_text_frame(w, frame) : 0;
 }
 
 void gt_recorder_name(uint64_t time_ns, uint64_t handle, const char *name)
 {
-	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
+	struct gt_writer *w = current_writer();
 
 	if (w)
 		gt_writer_name(w, time_ns, handle, name);
@@ -280,7 +285,7 @@ void gt_recorder_name(uint64_t time_ns, uint64_t handle, const char *name)
 
 void gt_recorder_place(uint16_t number, enum gt_api api, const char *name)
 {
-	struct gt_writer *w = atomic_load(&writer);
+	struct gt_writer *w = current_writer();
 
 	if (w)
 		gt_writer_place(w, number, api, name);
@@ -295,14 +300,14 @@ void gt_recorder_tick(uint64_t now_ns)
 	    !atomic_compare_exchange_strong(&last_tick_ns, &last, now_ns) || !gt_modules_unloaded())
 		return;
 	gt_unwind_flush();
-	w = atomic_load_explicit(&writer, memory_order_acquire);
+	w = current_writer();
 	if (w)
 		gt_writer_forget_stacks(w);
 }
 
 void gt_recorder_event(const struct gt_event *event)
 {
-	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
+	struct gt_writer *w = current_writer();
 	struct gt_lane *lane = w ? own_lane(w) : NULL;
 
 	if (lane)
@@ -313,7 +318,7 @@ void gt_recorder_event(const struct gt_event *event)
 
 void gt_recorder_lose(void)
 {
-	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
+	struct gt_writer *w = current_writer();
 
 	if (w)
 		gt_writer_lose(w, 1);
@@ -321,7 +326,7 @@ void gt_recorder_lose(void)
 
 void gt_recorder_enter(const struct gt_event *event, const void *call)
 {
-	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
+	struct gt_writer *w = current_writer();
 	struct gt_lane *lane = w ? own_lane(w) : NULL;
 
 	if (lane)
@@ -330,7 +335,7 @@ void gt_recorder_enter(const struct gt_event *event, const void *call)
 
 void gt_recorder_leave(const void *call)
 {
-	struct gt_writer *w = atomic_load_explicit(&writer, memory_order_acquire);
+	struct gt_writer *w = current_writer();
 
 	if (w && self.lane && self.writer == w)
 		gt_lane_leave(self.lane, call);

@@ -245,66 +245,67 @@ void gt_catalog_map_fini(struct gt_catalog_map *map)
 	*map = (struct gt_catalog_map){ 0 };
 }
 
-size_t gt_catalog_stack(const struct gt_catalog *c, uint32_t stack,
-			const struct gt_trace_frame **frames)
+size_t gt_recording_stack(const struct gt_recording *r, uint32_t stack,
+			  const struct gt_trace_frame **frames)
 {
 	size_t size;
 
-	*frames = gt_intern_get(c->stacks, stack, &size);
+	*frames = gt_intern_get(r->catalog->stacks, stack, &size);
 	return size / sizeof **frames;
 }
 
-size_t gt_catalog_stack_count(const struct gt_catalog *c)
+size_t gt_recording_stack_count(const struct gt_recording *r)
 {
-	return gt_intern_count(c->stacks);
+	return gt_intern_count(r->catalog->stacks);
 }
 
-const struct gt_recorded_module *gt_catalog_module(const struct gt_catalog *c, uint32_t module)
+const struct gt_recorded_module *gt_recording_module(const struct gt_recording *r, uint32_t module)
 {
-	return &c->modules[module];
+	return &r->catalog->modules[module];
 }
 
-size_t gt_catalog_module_count(const struct gt_catalog *c)
+size_t gt_recording_module_count(const struct gt_recording *r)
 {
-	return c->module_count;
+	return r->catalog->module_count;
 }
 
-const char *gt_catalog_place(const struct gt_catalog *c, uint16_t place)
+const char *gt_recording_place(const struct gt_recording *r, uint16_t place)
 {
 	size_t size;
 
-	return gt_intern_get(c->places, place, &size);
+	return gt_intern_get(r->catalog->places, place, &size);
 }
 
-size_t gt_catalog_place_count(const struct gt_catalog *c)
+size_t gt_recording_place_count(const struct gt_recording *r)
 {
-	size_t count = gt_intern_count(c->places);
+	size_t count = gt_intern_count(r->catalog->places);
 
 	return count <= UINT16_MAX ? count : UINT16_MAX + (size_t)1;
 }
 
-const struct gt_text_frame *gt_catalog_text_frame(const struct gt_catalog *c, uint64_t number)
+const struct gt_text_frame *gt_recording_text_frame(const struct gt_recording *r, uint64_t number)
 {
-	return &c->text_frames[number];
+	return &r->catalog->text_frames[number];
 }
 
-const struct gt_series *gt_catalog_series(const struct gt_catalog *c, uint16_t series)
+const struct gt_series *gt_recording_series(const struct gt_recording *r, uint16_t series)
 {
-	return &c->series[series];
+	return &r->catalog->series[series];
 }
 
-size_t gt_catalog_series_count(const struct gt_catalog *c)
+size_t gt_recording_series_count(const struct gt_recording *r)
 {
-	return c->series_count;
+	return r->catalog->series_count;
 }
 
-const char *gt_catalog_name(const struct gt_catalog *c, uint32_t process, uint64_t handle,
-			    uint64_t time_ns)
+const char *gt_recording_name(const struct gt_recording *r, uint32_t process, uint64_t handle,
+			      uint64_t time_ns)
 {
 	const struct name_key key = { process, handle, time_ns };
-	uint32_t number = gt_intern_find(c->name_ids, &key, sizeof key);
+	uint32_t number = gt_intern_find(r->catalog->name_ids, &key, sizeof key);
 	size_t size;
 
-	return number == GT_NOT_INTERNED ? "" :
-					   gt_intern_get(c->name_texts, c->names[number], &size);
+	return number == GT_NOT_INTERNED ?
+		       "" :
+		       gt_intern_get(r->catalog->name_texts, r->catalog->names[number], &size);
 }

@@ -323,12 +323,6 @@ const struct gt_process *gt_recording_process(const struct gt_recording *r, size
 	return &r->sources[index].process;
 }
 
-size_t gt_recording_stack(const struct gt_recording *r, uint32_t stack,
-			  const struct gt_trace_frame **frames)
-{
-	return gt_catalog_stack(r->catalog, stack, frames);
-}
-
 size_t gt_recording_stack_cut(const struct gt_recording *r, uint32_t stack)
 {
 	const struct gt_trace_frame *frames;
@@ -338,46 +332,6 @@ size_t gt_recording_stack_cut(const struct gt_recording *r, uint32_t stack)
 		if (r->sources[i].process.stack_depth == count)
 			return count;
 	return 0;
-}
-
-size_t gt_recording_stack_count(const struct gt_recording *r)
-{
-	return gt_catalog_stack_count(r->catalog);
-}
-
-const struct gt_recorded_module *gt_recording_module(const struct gt_recording *r, uint32_t module)
-{
-	return gt_catalog_module(r->catalog, module);
-}
-
-size_t gt_recording_module_count(const struct gt_recording *r)
-{
-	return gt_catalog_module_count(r->catalog);
-}
-
-const char *gt_recording_place(const struct gt_recording *r, uint16_t place)
-{
-	return gt_catalog_place(r->catalog, place);
-}
-
-size_t gt_recording_place_count(const struct gt_recording *r)
-{
-	return gt_catalog_place_count(r->catalog);
-}
-
-const struct gt_text_frame *gt_recording_text_frame(const struct gt_recording *r, uint64_t number)
-{
-	return gt_catalog_text_frame(r->catalog, number);
-}
-
-const struct gt_series *gt_recording_series(const struct gt_recording *r, uint16_t series)
-{
-	return gt_catalog_series(r->catalog, series);
-}
-
-size_t gt_recording_series_count(const struct gt_recording *r)
-{
-	return gt_catalog_series_count(r->catalog);
 }
 
 /* Imported events have no call: without a stack, not even the function's name is known. */
@@ -400,12 +354,6 @@ enum gt_origin gt_recording_origin(const struct gt_recording *r, uint16_t functi
 			return GT_ORIGIN_DRIVER;
 	}
 	return GT_ORIGIN_VALID;
-}
-
-const char *gt_recording_name(const struct gt_recording *r, uint32_t process, uint64_t handle,
-			      uint64_t time_ns)
-{
-	return gt_catalog_name(r->catalog, process, handle, time_ns);
 }
 
 uint64_t gt_recording_start_ns(const struct gt_recording *r)

@@ -17,6 +17,15 @@ enum {
 	TEXT_MAX = 640, /* of each text of a frame or series: three fit into a record */
 };
 
+/* Puts a record other than an event; the caller has made sure of its space, and commits it. */
+static void put_record(struct gt_lane *lane, uint64_t tag, const uint8_t *payload, size_t size)
+{
+	lane->at = gt_put_varint(lane->at, tag);
+	lane->at = gt_put_varint(lane->at, size);
+	memcpy(lane->at, payload, size);
+	lane->at += size;
+}
+
 /* Writes a definition; the caller holds `defining`. False if that fails. */
 static bool define(struct gt_writer *w, enum gt_definition tag, const uint8_t *payload, size_t size)
 {
@@ -27,10 +36,7 @@ static bool define(struct gt_writer *w, enum gt_definition tag, const uint8_t *p
 		return false;
 	if ((size_t)(lane->limit - lane->at) < whole && gt_block_open(lane))
 		return false;
-	lane->at = gt_put_varint(lane->at, tag);
-	lane->at = gt_put_varint(lane->at, size);
-	memcpy(lane->at, payload, size);
-	lane->at += size;
+	put_record(lane, tag, payload, size);
 	gt_lane_commit(lane);
 	return true;
 }
@@ -250,16 +256,6 @@ static struct gt_lane *lane_new(struct gt_writer *w)
 	return lane;
 }
 
-/* Writes a record other than an event; the caller has made sure of its space. */
-static void write_record(struct gt_lane *lane, enum gt_tag tag, const uint8_t *payload, size_t size)
-{
-	lane->at = gt_put_varint(lane->at, tag);
-	lane->at = gt_put_varint(lane->at, size);
-	memcpy(lane->at, payload, size);
-	lane->at += size;
-	gt_lane_commit(lane);
-}
-
 /* Names the thread of the following events: a block's header cannot when a lane is reused. */
 static void write_thread(struct gt_lane *lane, const char *name)
 {
@@ -271,7 +267,8 @@ static void write_thread(struct gt_lane *lane, const char *name)
 	size = (size_t)(at + size - payload);
 	if (lane->limit - lane->at < GT_EVENT_MAX && gt_block_open(lane))
 		return;
-	write_record(lane, GT_TAG_THREAD, payload, size);
+	put_record(lane, GT_TAG_THREAD, payload, size);
+	gt_lane_commit(lane);
 }
 
 struct gt_lane *gt_lane_acquire(struct gt_writer *w, uint32_t tid, const char *thread_name)
@@ -312,16 +309,13 @@ static uint32_t number_of(struct gt_writer *w, uint16_t function)
 	return number ? number : gt_function_define(w, function);
 }
 
-/* Size and place of an ending: imports know how much was freed, and where. */
-static void write_end_detail(struct gt_lane *lane, const struct gt_event *e)
+/* Size and place of an ending, committed with it: imports know how much was freed, and where. */
+static void put_end_detail(struct gt_lane *lane, const struct gt_event *e)
 {
 	uint8_t payload[2 * GT_VARINT_MAX], *at = gt_put_varint(payload, e->size);
-	size_t size = (size_t)(gt_put_varint(at, e->place) - payload);
 
-	lane->at = gt_put_varint(lane->at, GT_TAG_END_DETAIL);
-	lane->at = gt_put_varint(lane->at, size);
-	memcpy(lane->at, payload, size);
-	lane->at += size;
+	at = gt_put_varint(at, e->place);
+	put_record(lane, GT_TAG_END_DETAIL, payload, (size_t)(at - payload));
 }
 
 /*
@@ -346,7 +340,7 @@ void gt_lane_event(struct gt_lane *lane, const struct gt_event *e)
 		return;
 	}
 	if (gt_functions[e->function].effect != GT_CREATE && (e->size || e->place))
-		write_end_detail(lane, e);
+		put_end_detail(lane, e);
 	at = gt_put_varint(lane->at, GT_TAG_EVENT + 2 * (uint64_t)number + !!e->failed);
 	at = gt_put_varint(at, gt_delta(lane->time_ns, e->time_ns));
 	at = gt_put_varint(at, gt_delta(lane->handle, e->handle));
@@ -378,7 +372,8 @@ void gt_lane_sample(struct gt_lane *lane, uint16_t series, uint64_t time_ns, int
 	at = gt_put_varint(at, series);
 	at = gt_put_varint(at, gt_zigzag(value));
 	lane->time_ns = time_ns;
-	write_record(lane, GT_TAG_SAMPLE, payload, (size_t)(at - payload));
+	put_record(lane, GT_TAG_SAMPLE, payload, (size_t)(at - payload));
+	gt_lane_commit(lane);
 }
 
 void gt_lane_publish_call(struct gt_lane *lane)

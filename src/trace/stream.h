@@ -31,20 +31,6 @@ void gt_catalog_take(struct gt_catalog *c, struct gt_catalog_map *map, uint32_t 
 		     const struct gt_definitions *d);
 void gt_catalog_map_fini(struct gt_catalog_map *map);
 
-size_t gt_catalog_stack(const struct gt_catalog *c, uint32_t stack,
-			const struct gt_trace_frame **frames);
-size_t gt_catalog_stack_count(const struct gt_catalog *c);
-const struct gt_recorded_module *gt_catalog_module(const struct gt_catalog *c, uint32_t module);
-size_t gt_catalog_module_count(const struct gt_catalog *c);
-const char *gt_catalog_place(const struct gt_catalog *c, uint16_t place);
-size_t gt_catalog_place_count(const struct gt_catalog *c);
-const struct gt_text_frame *gt_catalog_text_frame(const struct gt_catalog *c, uint64_t number);
-const struct gt_series *gt_catalog_series(const struct gt_catalog *c, uint16_t series);
-size_t gt_catalog_series_count(const struct gt_catalog *c);
-/* "" when the resource has no name. */
-const char *gt_catalog_name(const struct gt_catalog *c, uint32_t process, uint64_t handle,
-			    uint64_t time_ns);
-
 /* One process's trace: opened when the stream reaches its start, closed when it has ended. */
 struct gt_source_trace {
 	struct gt_process process;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* database.c - an SQLite file of somebody else's, opened so that nothing is written to it. */
+/* database.c - an SQLite file of another program, opened so that nothing is written to it. */
 #include "capture/nsys/database.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ enum { LENGTH_MIN = 1 << 16 };
 
 static const char magic[16] = "SQLite format 3";
 
-/* The file's own word for its size, from its first page; 0 when it does not say. */
+/* The size that the first page states; 0 if it does not. */
 static uint64_t claimed_size(const uint8_t *head)
 {
 	uint64_t page = (uint64_t)head[16] << 8 | head[17];
@@ -34,7 +34,7 @@ static bool is_report(const char *path)
 	return dot && (!strcmp(dot, ".nsys-rep") || !strcmp(dot, ".qdrep"));
 }
 
-/* SQLite takes an empty file for an empty database, and notices a cut only where it reads. */
+/* SQLite takes an empty file for an empty database, and notices truncation only where it reads. */
 static int check_file(const char *path, uint64_t *size, struct gt_error *error)
 {
 	uint8_t head[100] = { 0 };
@@ -77,7 +77,7 @@ static int check_file(const char *path, uint64_t *size, struct gt_error *error)
 	return e;
 }
 
-/* A path as an URI takes it, whatever is in it. */
+/* A path as a URI, whatever characters it has. */
 static char *uri_of(const char *path)
 {
 	char *uri = gt_alloc(3 * strlen(path) + 32), *at = uri;
@@ -101,14 +101,14 @@ int gt_database_open(struct gt_database *d, const char *path, struct gt_error *e
 	uri = uri_of(path);
 	e = sqlite3_open_v2(uri, &d->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
 	free(uri);
-	/* a column may be an expression that gives a gigabyte: what lies in the file is shorter */
+	/* a column may be an expression that yields a gigabyte: values in the file are smaller */
 	sqlite3_limit(d->db, SQLITE_LIMIT_LENGTH,
 		      size < LENGTH_MIN ? LENGTH_MIN :
 		      size < INT_MAX    ? (int)size :
 					  INT_MAX);
 	if (e)
 		e = gt_database_failed(d, error);
-	/* sorting goes to files: memory stays what it is, however many rows there are */
+	/* sort in files, so that memory does not grow with the rows */
 	if (!e)
 		e = gt_database_run(d,
 				    "PRAGMA temp_store = FILE; PRAGMA cache_size = -8000;"
@@ -160,7 +160,7 @@ int gt_database_run(const struct gt_database *d, const char *sql, struct gt_erro
 	return sqlite3_exec(d->db, sql, NULL, NULL, NULL) ? gt_database_failed(d, error) : 0;
 }
 
-/* True when the statement gives at least one row. Takes the statement. */
+/* True when the statement returns a row. Finalizes the statement. */
 static bool has_row(sqlite3_stmt *statement)
 {
 	bool has = statement && sqlite3_step(statement) == SQLITE_ROW;

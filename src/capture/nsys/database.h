@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* database.h - an SQLite file of somebody else's, opened so that nothing is written to it. */
+/* database.h - an SQLite file of another program, opened so that nothing is written to it. */
 #pragma once
 
 #include <sqlite3.h>
@@ -13,30 +13,30 @@ struct gt_database {
 	const char *path;
 };
 
-/* 0, or -errno and a sentence: not there, empty, cut, no database at all. */
+/* 0, or -errno and a sentence: missing, empty, truncated, not a database. */
 int gt_database_open(struct gt_database *d, const char *path, struct gt_error *error);
 void gt_database_close(struct gt_database *d);
 
-/* The sentence for what SQLite has just failed with; gives -EIO. */
+/* Describes SQLite's last failure; returns -EIO or -ENOSPC. */
 int gt_database_failed(const struct gt_database *d, struct gt_error *error);
 
 bool gt_database_has_table(const struct gt_database *d, const char *table);
 bool gt_database_has_column(const struct gt_database *d, const char *table, const char *column);
-/* True when rows can be found by this column, which must be the first of an index or the key. */
+/* True when rows can be found by this column: it is the key, or the first of an index. */
 bool gt_database_has_index(const struct gt_database *d, const char *table, const char *column);
 
-/* A statement from printf-like SQL (SQLite's own %q, %w); NULL after a failure. */
+/* A statement from a format of SQLite's printf (%q, %w); NULL on failure. */
 sqlite3_stmt *gt_database_prepare(const struct gt_database *d, const char *format, ...);
-/* Runs SQL that gives nothing back. */
+/* Runs SQL that returns no rows. */
 int gt_database_run(const struct gt_database *d, const char *sql, struct gt_error *error);
 
 /* Whether rows come in order of time: from 2025.6 on, exports do not promise it. */
 struct gt_time_order {
-	uint64_t rows, out_of_order; /* the latter: rows that come after a later one */
-	int64_t first, last;         /* start of the earliest and the latest */
-	int64_t last_end;            /* the latest end; INT64_MIN for none */
+	uint64_t rows, out_of_order; /* out_of_order: rows after a later one */
+	int64_t first, last;         /* start of the earliest and of the latest row */
+	int64_t last_end;            /* latest end; INT64_MIN without rows */
 };
 
-/* Reads all rows of a query for (start, end), in the order in which they lie. */
+/* Reads all rows of a query for (start, end), in the order of the file. */
 int gt_database_time_order(struct gt_time_order *order, const struct gt_database *d,
 			   const char *sql, struct gt_error *error);

@@ -17,15 +17,15 @@
 #define FLAGS  "--cuda-memory-usage=true --cudabacktrace=memory:0"
 
 enum { TICK_ROWS = 1 << 14 };
-/* SQLite's steps between two signs of life while it sorts. */
+/* SQLite's steps between two progress reports while it sorts. */
 enum { PROGRESS_STEPS = 1 << 20 };
-/* What stands for the export's zero where it does not say when that was: not 0, which is "now". */
+/* The time of the export's zero if the export does not say: not 0, which means "now". */
 #define BASE_NS (1ull << 40)
 
-/* One table of events, read in order of time. */
+/* A table of events, read in order of time. */
 struct rows {
 	sqlite3_stmt *statement; /* NULL: there is no such table */
-	int64_t start;           /* of the row at hand */
+	int64_t start;           /* of the current row */
 	bool has_row, is_pool;
 };
 
@@ -44,7 +44,7 @@ struct reading {
 /* Columns of a query for events, in this order. */
 enum { START, PROCESS, DEVICE, CONTEXT, ADDRESS, BYTES, KIND, OPERATION, NAME, CORRELATION };
 
-/* A column, or NULL in its place where the table has none. */
+/* A column, or SQL's NULL if the table does not have it. */
 static const char *column(const struct reading *r, const char *table, const char *name)
 {
 	return gt_database_has_column(&r->database, table, name) ? name : "NULL";
@@ -68,7 +68,7 @@ static int open_rows(struct reading *r, struct rows *rows, const char *table, bo
 	r->import->out_of_order += order.out_of_order;
 	if (order.rows && order.last > r->last)
 		r->last = order.last;
-	/* of one moment: calls are numbered in their order */
+	/* within one moment by correlation id: calls are numbered in order */
 	rows->statement = gt_database_prepare(
 		d, "SELECT start, globalPid, %s, %s, address, %s, %s, %s, %s, %s FROM %s %s%s%s",
 		column(r, table, "deviceId"), column(r, table, "contextId"),
@@ -103,7 +103,7 @@ static void read_enum(struct reading *r, enum gt_nsys_enum which, const char *ta
 	sqlite3_finalize(s);
 }
 
-/* One text of a query that may fail because a table is not there; "" then. */
+/* One text of a query; "" if it fails because a table is missing. */
 static void read_text(const struct reading *r, char *out, size_t size, const char *sql)
 {
 	sqlite3_stmt *s = gt_database_prepare(&r->database, "%s", sql);
@@ -124,8 +124,8 @@ static int64_t read_number(const struct reading *r, const char *sql)
 	return number;
 }
 
-/* The table of versions changed its name; the oldest exports have none. */
-static void read_about(struct reading *r)
+/* The table of versions was renamed; the oldest exports have none. */
+static void read_metadata(struct reading *r)
 {
 	static const char *const tables[] = { "EXPORT_META_DATA", "META_DATA_EXPORT" };
 	struct gt_nsys_import *import = r->import;
@@ -151,14 +151,14 @@ static void read_about(struct reading *r)
 	read_enum(r, GT_NSYS_ENUM_POOL, "ENUM_CUDA_MEMPOOL_OPER");
 }
 
-/* Names of functions that allocate, by what they begin with. */
+/* Functions that allocate, by the start of their names. */
 #define ALLOCATES                                                                                  \
 	"(value LIKE 'cudaMalloc%' OR value LIKE 'cudaHostAlloc%' OR "                             \
 	"value LIKE 'cuMemAlloc%' OR value LIKE 'cuMemHostAlloc%' OR "                             \
 	"value LIKE 'cuMemCreate%' OR value LIKE 'cuArray%Create%')"
 
-/* An export without a row about memory: why, and what to do. */
-static int nothing_there(const struct reading *r, struct gt_error *error)
+/* Why an export has no rows about memory, and what to do. */
+static int explain_empty(const struct reading *r, struct gt_error *error)
 {
 	const struct gt_database *d = &r->database;
 	int64_t calls;
@@ -197,7 +197,7 @@ static void name_process(struct reading *r, struct gt_nsys_trace *trace, int64_t
 		strcpy(r->import->command, name);
 }
 
-/* The export's time on the clock of the traces; one before its zero by hours is garbage. */
+/* Converts a time to the traces' clock; a time long before the export's zero is garbage. */
 static uint64_t time_of(const struct reading *r, int64_t time)
 {
 	return time < 0 && (uint64_t) - (time + 1) >= r->base_ns ? 0 : r->base_ns + (uint64_t)time;
@@ -219,7 +219,7 @@ static void count_event(struct gt_nsys_import *import, const struct gt_event *e,
 				    &import->invalid) += 1;
 }
 
-/* What a row says, but for its stack; false for one that makes no sense. */
+/* Reads a row as an event without its stack; false when the row is invalid. */
 static bool read_event(const struct reading *r, const struct rows *rows, struct gt_event *e)
 {
 	sqlite3_stmt *s = rows->statement;
@@ -236,21 +236,21 @@ static bool read_event(const struct reading *r, const struct rows *rows, struct 
 								      sqlite3_column_int64(s, KIND),
 								      operation)),
 	};
-	/* no process has the number 0, which a trace keeps for what is nobody's */
+	/* no process has pid 0, which in a trace means the whole system */
 	return e->function && bytes >= 0 && e->handle &&
 	       gt_nsys_pid(sqlite3_column_int64(s, PROCESS)) &&
 	       sqlite3_column_type(s, START) == SQLITE_INTEGER &&
 	       sqlite3_column_type(s, PROCESS) == SQLITE_INTEGER;
 }
 
-/* A pool is trimmed now and then: no life begins or ends by it. */
+/* Trimming a pool creates and destroys nothing. */
 static bool is_trim(const struct reading *r, const struct rows *rows)
 {
 	return rows->is_pool &&
 	       !gt_nsys_pool_row(&r->enums, sqlite3_column_int64(rows->statement, OPERATION));
 }
 
-static int take_row(struct reading *r, const struct rows *rows, struct gt_error *error)
+static int import_row(struct reading *r, const struct rows *rows, struct gt_error *error)
 {
 	sqlite3_stmt *s = rows->statement;
 	int64_t global = sqlite3_column_int64(s, PROCESS);
@@ -259,7 +259,7 @@ static int take_row(struct reading *r, const struct rows *rows, struct gt_error 
 	struct gt_nsys_trace *trace;
 	enum gt_nsys_class class;
 	struct gt_event event;
-	bool fresh;
+	bool is_new;
 	int e;
 
 	if (!read_event(r, rows, &event)) {
@@ -267,10 +267,10 @@ static int take_row(struct reading *r, const struct rows *rows, struct gt_error 
 		return 0;
 	}
 	e = gt_nsys_traces_get(r->traces, gt_nsys_process(global), gt_nsys_pid(global), &trace,
-			       &fresh, error);
+			       &is_new, error);
 	if (e)
 		return e;
-	if (fresh)
+	if (is_new)
 		name_process(r, trace, global);
 	if (sqlite3_column_type(s, CORRELATION) != SQLITE_NULL)
 		e = gt_nsys_calls_find(r->calls, trace->process,
@@ -297,8 +297,8 @@ static int take_row(struct reading *r, const struct rows *rows, struct gt_error 
 	return 0;
 }
 
-static int take_rows(struct reading *r, struct rows *memory, struct rows *pools,
-		     struct gt_error *error)
+static int import_rows(struct reading *r, struct rows *memory, struct rows *pools,
+		       struct gt_error *error)
 {
 	int e = next_row(r, memory, error);
 
@@ -310,7 +310,7 @@ static int take_rows(struct reading *r, struct rows *memory, struct rows *pools,
 				pools :
 				memory;
 
-		e = take_row(r, first, error);
+		e = import_row(r, first, error);
 		if (!e)
 			e = next_row(r, first, error);
 		if (++r->row_count % TICK_ROWS == 0 && r->import->tick)
@@ -329,22 +329,22 @@ static int read_all(struct reading *r, struct gt_error *error)
 	if (!e)
 		e = open_rows(r, &pools, POOLS, true, error);
 	if (!e && r->last == INT64_MIN)
-		e = nothing_there(r, error);
+		e = explain_empty(r, error);
 	if (!e)
 		e = gt_nsys_calls_new(&r->calls, &r->database, error);
 	if (!e)
 		e = gt_nsys_stacks_new(&r->stacks, &r->database, error);
 	if (!e)
-		e = take_rows(r, &memory, &pools, error);
+		e = import_rows(r, &memory, &pools, error);
 	if (!e) {
-		/* no process's end is known: all of them last as long as the profile */
+		/* the export has no process ends: all processes last as long as the profile */
 		end = gt_nsys_calls_end(r->calls) > r->last ? gt_nsys_calls_end(r->calls) : r->last;
 		import->processes = gt_nsys_traces_count(r->traces);
 		import->duration_ns = end > 0 ? (uint64_t)end : 0;
 		e = gt_nsys_traces_end(r->traces, time_of(r, end), error);
 	}
 	if (!e && !import->allocations && !import->frees && !import->pools)
-		e = nothing_there(r, error);
+		e = explain_empty(r, error);
 	sqlite3_finalize(memory.statement);
 	sqlite3_finalize(pools.statement);
 	return e;
@@ -368,10 +368,10 @@ int gt_nsys_run(struct gt_nsys_import *import, struct gt_error *error)
 	if (import->tick)
 		sqlite3_progress_handler(r.database.db, PROGRESS_STEPS, show_progress, &r);
 	gt_nsys_enums_init(&r.enums);
-	/* a damaged schema is told at once, not as a table that is not there */
+	/* reports a damaged schema now, rather than later as missing tables */
 	e = gt_database_run(&r.database, "SELECT count(*) FROM sqlite_master", error);
 	if (!e) {
-		read_about(&r);
+		read_metadata(&r);
 		r.traces = gt_nsys_traces_new(import->folder, r.base_ns, import->start_real_ns);
 		e = read_all(&r, error);
 		gt_nsys_traces_free(r.traces);

@@ -4,25 +4,25 @@
 
 #include <string.h>
 
-struct word {
+struct enum_name {
 	const char *ending; /* of the name in the enum table */
 	uint8_t value;
 };
 
-/* By number, as all schemas have them so far; the tables are absent before 2022. */
-static const struct word kinds[] = {
+/* By number, as in all schemas so far; exports before 2022 have no enum tables. */
+static const struct enum_name kinds[] = {
 	{ "_KIND_PAGEABLE", 0 },       { "_KIND_PINNED", 1 },  { "_KIND_DEVICE", 2 },
 	{ "_KIND_ARRAY", 3 },          { "_KIND_MANAGED", 4 }, { "_KIND_DEVICE_STATIC", 5 },
 	{ "_KIND_MANAGED_STATIC", 6 }, { "_KIND_UNKNOWN", 7 }, { NULL, 0 },
 };
 
-static const struct word operations[] = {
+static const struct enum_name operations[] = {
 	{ "_ALLOCATION", GT_NSYS_ALLOCATION },
 	{ "_DEALLOCATION", GT_NSYS_DEALLOCATION },
 	{ NULL, 0 },
 };
 
-static const struct word pools[] = {
+static const struct enum_name pools[] = {
 	{ "_INVALID", GT_NSYS_POOL_OTHER },
 	{ "_CREATED", GT_NSYS_POOL_CREATED },
 	{ "_DESTROYED", GT_NSYS_POOL_DESTROYED },
@@ -43,7 +43,7 @@ static const struct {
 	{ { GT_FN_nsysUnknownAllocation, GT_FN_nsysUnknownDeallocation } },
 };
 
-static void fill(uint8_t *map, uint8_t other, const struct word *words)
+static void map_fill(uint8_t *map, uint8_t other, const struct enum_name *words)
 {
 	memset(map, other, GT_NSYS_ENUM_MAX);
 	for (size_t i = 0; words[i].ending; i++)
@@ -52,9 +52,9 @@ static void fill(uint8_t *map, uint8_t other, const struct word *words)
 
 void gt_nsys_enums_init(struct gt_nsys_enums *enums)
 {
-	fill(enums->kinds, GT_NSYS_KINDS - 1, kinds);
-	fill(enums->operations, GT_NSYS_NEITHER, operations);
-	fill(enums->pools, GT_NSYS_POOL_OTHER, pools);
+	map_fill(enums->kinds, GT_NSYS_KINDS - 1, kinds);
+	map_fill(enums->operations, GT_NSYS_NEITHER, operations);
+	map_fill(enums->pools, GT_NSYS_POOL_OTHER, pools);
 }
 
 static bool ends_in(const char *name, const char *ending)
@@ -67,9 +67,9 @@ static bool ends_in(const char *name, const char *ending)
 void gt_nsys_enums_set(struct gt_nsys_enums *enums, enum gt_nsys_enum which, int64_t number,
 		       const char *name)
 {
-	const struct word *words = which == GT_NSYS_ENUM_KIND      ? kinds :
-				   which == GT_NSYS_ENUM_OPERATION ? operations :
-								     pools;
+	const struct enum_name *words = which == GT_NSYS_ENUM_KIND      ? kinds :
+					which == GT_NSYS_ENUM_OPERATION ? operations :
+									  pools;
 	uint8_t *map = which == GT_NSYS_ENUM_KIND      ? enums->kinds :
 		       which == GT_NSYS_ENUM_OPERATION ? enums->operations :
 							 enums->pools;
@@ -81,7 +81,7 @@ void gt_nsys_enums_set(struct gt_nsys_enums *enums, enum gt_nsys_enum which, int
 			map[number] = words->value;
 }
 
-static uint8_t look_up(const uint8_t *map, uint8_t other, int64_t number)
+static uint8_t map_get(const uint8_t *map, uint8_t other, int64_t number)
 {
 	return number < 0 || number >= GT_NSYS_ENUM_MAX ? other : map[number];
 }
@@ -89,15 +89,15 @@ static uint8_t look_up(const uint8_t *map, uint8_t other, int64_t number)
 enum gt_function_id gt_nsys_memory_row(const struct gt_nsys_enums *enums, int64_t kind,
 				       int64_t operation)
 {
-	uint8_t op = look_up(enums->operations, GT_NSYS_NEITHER, operation);
-	uint8_t k = look_up(enums->kinds, GT_NSYS_KINDS - 1, kind);
+	uint8_t op = map_get(enums->operations, GT_NSYS_NEITHER, operation);
+	uint8_t k = map_get(enums->kinds, GT_NSYS_KINDS - 1, kind);
 
 	return op == GT_NSYS_NEITHER ? GT_FN_NONE : rows[k].row[op];
 }
 
 enum gt_function_id gt_nsys_pool_row(const struct gt_nsys_enums *enums, int64_t operation)
 {
-	switch ((enum gt_nsys_pool)look_up(enums->pools, GT_NSYS_POOL_OTHER, operation)) {
+	switch ((enum gt_nsys_pool)map_get(enums->pools, GT_NSYS_POOL_OTHER, operation)) {
 	case GT_NSYS_POOL_CREATED: return GT_FN_nsysPoolCreated;
 	case GT_NSYS_POOL_DESTROYED: return GT_FN_nsysPoolDestroyed;
 	case GT_NSYS_POOL_OTHER: break;

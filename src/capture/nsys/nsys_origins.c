@@ -57,7 +57,7 @@ static int read_ahead(struct gt_nsys_calls *c, struct gt_error *error)
 	return 0;
 }
 
-/* Only calls that can tell something: those with a chain, and those of the driver API. */
+/* Only calls that say something: those with a chain, and those of the driver API. */
 #define WANTED                                                                                     \
 	"(eventClass = 1 OR (eventClass = 67 AND callchainId IS NOT NULL)) AND "                   \
 	"globalTid IS NOT NULL AND correlationId IS NOT NULL"
@@ -116,26 +116,26 @@ static void link_call(struct gt_nsys_calls *c, size_t i)
 	*head = (uint32_t)i + 1;
 }
 
-/* Lets go of calls that have ended. As many as have come since are looked at: cheap on average. */
+/* Drops calls that have ended. Runs when their number has doubled, which is cheap on average. */
 static void sweep(struct gt_nsys_calls *c, int64_t time)
 {
-	size_t kept = 0, size;
+	size_t running_count = 0, size;
 
 	for (size_t i = 0; i < c->count; i++)
 		if (c->running[i].call.end >= time)
-			c->running[kept++] = c->running[i];
-	c->count = kept;
-	c->sweep_at = kept * 2 > FIRST_SWEEP ? kept * 2 : FIRST_SWEEP;
+			c->running[running_count++] = c->running[i];
+	c->count = running_count;
+	c->sweep_at = running_count * 2 > FIRST_SWEEP ? running_count * 2 : FIRST_SWEEP;
 	for (size = FIRST_SWEEP * 2; size < c->sweep_at * 2;)
 		size *= 2;
 	free(c->heads);
 	c->heads = gt_alloc(size * sizeof *c->heads);
 	c->mask = size - 1;
-	for (size_t i = 0; i < kept; i++)
+	for (size_t i = 0; i < running_count; i++)
 		link_call(c, i);
 }
 
-static int take_begun(struct gt_nsys_calls *c, int64_t time, struct gt_error *error)
+static int add_begun(struct gt_nsys_calls *c, int64_t time, struct gt_error *error)
 {
 	while (c->has_ahead && c->ahead.start <= time) {
 		int e;
@@ -157,7 +157,7 @@ static int take_begun(struct gt_nsys_calls *c, int64_t time, struct gt_error *er
 int gt_nsys_calls_find(struct gt_nsys_calls *c, uint64_t process, int64_t correlation, int64_t time,
 		       struct gt_nsys_origin *origin, struct gt_error *error)
 {
-	int e = take_begun(c, time, error);
+	int e = add_begun(c, time, error);
 
 	*origin = (struct gt_nsys_origin){ NULL, NULL };
 	if (e)
@@ -181,16 +181,16 @@ int64_t gt_nsys_calls_end(const struct gt_nsys_calls *c)
 	return c->end;
 }
 
-enum { KNOWN_CHAINS = 1 << 14 };
+enum { CACHED_CHAINS = 1 << 14 };
 
-/* A chain that has been put into a trace; many exports have one for each call, some share them. */
-struct known_chain {
+/* A chain that is in a trace; many exports have a chain for each call, some share them. */
+struct cached_chain {
 	int64_t chain;
 	uint32_t trace, stack;
-	bool known;
+	bool is_valid;
 };
 
-/* A frame as the export numbers it. Without padding: it is hashed as bytes. */
+/* A frame in the export's numbers. No padding, as its bytes are interned. */
 struct frame_key {
 	int64_t symbol, module, address;
 	uint64_t trace;
@@ -200,14 +200,15 @@ struct gt_nsys_stacks {
 	const struct gt_database *database;
 	sqlite3_stmt *frames_of, *string_of; /* NULL: the export has none */
 	struct gt_intern *frames;            /* frame_key -> number … */
-	uint64_t *addresses;                 /* … -> what the trace calls the frame */
+	uint64_t *addresses;                 /* … -> the frame in its trace */
 	size_t address_count, address_room;
-	struct known_chain *chains; /* by hash */
+	struct cached_chain *chains; /* by hash */
 };
 
-/* Rows of a table are found one by one: without an index a copy gets one, in a temporary file. */
-static int indexed(const struct gt_database *d, const char *table, const char *copy,
-		   const char *columns, const char **name, struct gt_error *error)
+/* Rows are looked up one by one: a table without an index is copied and indexed, in a temporary
+ * file. */
+static int index_table(const struct gt_database *d, const char *table, const char *copy,
+		       const char *columns, const char **name, struct gt_error *error)
 {
 	char sql[512];
 
@@ -229,8 +230,8 @@ static int prepare_chains(struct gt_nsys_stacks *s, struct gt_error *error)
 
 	if (!gt_database_has_table(s->database, "CUDA_CALLCHAINS"))
 		return 0;
-	e = indexed(s->database, "CUDA_CALLCHAINS", "gt_chains",
-		    "id, symbol, module, originalIP, stackDepth", &name, error);
+	e = index_table(s->database, "CUDA_CALLCHAINS", "gt_chains",
+			"id, symbol, module, originalIP, stackDepth", &name, error);
 	if (e)
 		return e;
 	s->frames_of = gt_database_prepare(s->database,
@@ -247,7 +248,7 @@ static int prepare_strings(struct gt_nsys_stacks *s, struct gt_error *error)
 
 	if (!gt_database_has_table(s->database, "StringIds"))
 		return 0;
-	e = indexed(s->database, "StringIds", "gt_strings", "id, value", &name, error);
+	e = index_table(s->database, "StringIds", "gt_strings", "id, value", &name, error);
 	if (e)
 		return e;
 	s->string_of = gt_database_prepare(s->database, "SELECT value FROM %s WHERE id = ?", name);
@@ -262,7 +263,7 @@ int gt_nsys_stacks_new(struct gt_nsys_stacks **out, const struct gt_database *d,
 
 	s->database = d;
 	s->frames = gt_intern_new();
-	s->chains = gt_alloc(KNOWN_CHAINS * sizeof *s->chains);
+	s->chains = gt_alloc(CACHED_CHAINS * sizeof *s->chains);
 	e = prepare_chains(s, error);
 	if (!e)
 		e = prepare_strings(s, error);
@@ -305,7 +306,7 @@ static uint64_t new_frame(struct gt_nsys_stacks *s, struct gt_writer *w,
 	uint64_t frame;
 
 	snprintf(address, sizeof address, "0x%" PRIx64, (uint64_t)key->address);
-	/* a frame of a stack has a module: a lone name is what a call without a stack has */
+	/* a frame of a stack has a module: a name alone marks a call without a stack */
 	frame = gt_writer_text_frame(
 		w, &(struct gt_text_frame){ .function = *function ? function : address,
 					    .module = *module ? module : "[unknown]" });
@@ -324,7 +325,7 @@ static uint64_t frame_of(struct gt_nsys_stacks *s, struct gt_writer *w, const st
 	return s->addresses[number];
 }
 
-/* A chain's stack, 0 when it has no frames. */
+/* The stack of a chain; 0 if it has no frames. */
 static int read_chain(struct gt_nsys_stacks *s, struct gt_writer *w, uint32_t trace, int64_t chain,
 		      uint32_t *stack, struct gt_error *error)
 {
@@ -353,17 +354,17 @@ static int read_chain(struct gt_nsys_stacks *s, struct gt_writer *w, uint32_t tr
 static int chain_stack(struct gt_nsys_stacks *s, struct gt_writer *w, uint32_t trace, int64_t chain,
 		       uint32_t *stack, struct gt_error *error)
 {
-	struct known_chain *known =
-		&s->chains[gt_mix64((uint64_t)chain ^ (uint64_t)trace << 48) % KNOWN_CHAINS];
+	struct cached_chain *cached =
+		&s->chains[gt_mix64((uint64_t)chain ^ (uint64_t)trace << 48) % CACHED_CHAINS];
 	int e;
 
-	if (known->known && known->chain == chain && known->trace == trace) {
-		*stack = known->stack;
+	if (cached->is_valid && cached->chain == chain && cached->trace == trace) {
+		*stack = cached->stack;
 		return 0;
 	}
 	e = read_chain(s, w, trace, chain, stack, error);
 	if (!e)
-		*known = (struct known_chain){ chain, trace, *stack, true };
+		*cached = (struct cached_chain){ chain, trace, *stack, true };
 	return e;
 }
 

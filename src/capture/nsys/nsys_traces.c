@@ -14,7 +14,7 @@ enum { DEVICES_MAX = 63, TRACES_MAX = 4096 };
 struct gt_nsys_traces {
 	const char *folder;
 	uint64_t base_ns, start_real_ns;
-	struct gt_nsys_trace **list; /* each by itself: others keep its address */
+	struct gt_nsys_trace **list; /* each allocated by itself: callers keep its address */
 	size_t count, room;
 	int error; /* why a writer had to stop */
 };
@@ -76,13 +76,13 @@ static int open_writer(struct gt_nsys_traces *t, struct gt_nsys_trace *trace,
 }
 
 int gt_nsys_traces_get(struct gt_nsys_traces *t, uint64_t process, uint32_t pid,
-		       struct gt_nsys_trace **trace, bool *fresh, struct gt_error *error)
+		       struct gt_nsys_trace **trace, bool *is_new, struct gt_error *error)
 {
 	struct gt_nsys_trace *new;
 	int e;
 
-	*fresh = false;
-	/* the latest first: rows of one process come in runs */
+	*is_new = false;
+	/* the newest first: rows of one process come in runs */
 	for (size_t i = t->count; i-- > 0;)
 		if (t->list[i]->process == process) {
 			*trace = t->list[i];
@@ -112,7 +112,7 @@ int gt_nsys_traces_get(struct gt_nsys_traces *t, uint64_t process, uint32_t pid,
 	}
 	GT_GROW(t->list, t->count, t->room);
 	t->list[t->count++] = *trace = new;
-	*fresh = true;
+	*is_new = true;
 	return 0;
 }
 
@@ -139,7 +139,7 @@ void gt_nsys_trace_event(struct gt_nsys_trace *trace, uint32_t tid, const struct
 {
 	struct gt_lane *lane;
 
-	/* one lane in all, told whose calls follow: rows of one moment stay in their order */
+	/* a single lane, reused for each thread, keeps the order of rows with equal times */
 	tid = tid ? tid : trace->pid;
 	if (tid != trace->tid) {
 		gt_lane_release(trace->lane);
