@@ -46,7 +46,7 @@ int main(void)
 	uint16_t process = gt_board_add(b, 1, "bench", 0);
 	uint64_t i = 0;
 
-	puts("| live pointers | bytes for each | an event, ns | a summary, µs |");
+	puts("| live pointers | bytes each | an event, ns | a summary, µs |");
 	puts("|--:|--:|--:|--:|");
 	for (size_t s = 0; s < sizeof stops / sizeof *stops; s++) {
 		uint64_t begun = gt_now_ns(), first = i;

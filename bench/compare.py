@@ -177,7 +177,7 @@ def main():
         bench = Bench(build, pathlib.Path(folder))
         for problem in PROBLEMS:
             print(f"\n**{problem[0]}**: {problem[1]}\n")
-            print("| tool | says | line to blame | says when mended | s |\n|---|---|---|---|--:|")
+            print("| tool | says | line to blame | says when fixed | s |\n|---|---|---|---|--:|")
             for tool, _, run in here:
                 row(bench, tool, run, problem)
 

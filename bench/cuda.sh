@@ -48,7 +48,7 @@ record() {
 
 for i in $(seq "$rounds"); do
 	run_once "bare" "$program"
-	run_once "CUPTI, nothing done" env CUDA_INJECTION64_PATH="$build/bench/cupti_idle.so" "$program"
+	run_once "CUPTI, empty callback" env CUDA_INJECTION64_PATH="$build/bench/cupti_idle.so" "$program"
 	record "door, no stacks" GPUTRACK_STACKS=0
 	record "door, stacks"
 	[ -z "$sanitizer" ] || run_once "compute-sanitizer --leak-check full" \

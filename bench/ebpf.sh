@@ -43,15 +43,15 @@ beside() {
 	wait $tracer || true
 }
 row bare "" "$build/bench/attach_calls" "$library"
-row "another process is attached to, multi probes" "" beside --probes multi
-row "another process is attached to, session probes" "" beside --probes session
+row "another process attached, multi probes" "" beside --probes multi
+row "another process attached, session probes" "" beside --probes session
 row "attached, frame pointers" "≤ 1600" attach
 row "attached, no stacks" "" attach --no-stacks
 row "attached, copies of 8 KiB of stack" "" attach --unwind dwarf
 row "attached, multi instead of session probes" "" attach --probes multi
 
 echo
-echo "| load | events/s reached | handed over | lost | goal |"
+echo "| load | events/s reached | delivered | lost | goal |"
 echo "|---|--:|--:|--:|---|"
 burst() { # NAME THREADS EVENTS OPTIONS…
 	name=$1 threads=$2 count=$3
@@ -75,7 +75,7 @@ burst "one thread, no stacks" 1 2000000 --no-stacks
 burst "two threads, no stacks" 2 2000000 --no-stacks
 
 echo
-echo "| events/s | tracer's processor, % of a core | resident, MiB | of which the ring | goal |"
+echo "| events/s | tracer's CPU, % of a core | resident, MiB | of which the ring | goal |"
 echo "|--:|--:|--:|--:|---|"
 tick=$(getconf CLK_TCK)
 steady() { # RATE GOAL

@@ -28,7 +28,7 @@ row() {
 "$build/bench/make_events" "$work/big.gt" 10000000 balanced || die "cannot make events"
 python3 "$bench/make_tracker_csv.py" 1000000 >"$work/million.csv"
 
-echo "| page of | s: min | median | processor s | peak MiB | MB (goal: ≤ 5)" \
+echo "| page of | s: min | median | CPU s | peak MiB | MB (goal: ≤ 5)" \
 	"| first picture, ms: min, median (goal: ≤ 2000) | all drawn, ms: min, median |"
 echo "|---|--:|--:|--:|--:|--:|--:|--:|"
 row small "1 million events, 10,000 alive at a time" "$work/small.gt"

@@ -21,7 +21,7 @@ row() {
 			bytes / 1048576, $1, $2, rows / $1 / 1e6, $3 / 1024 }' "$work/times"
 }
 
-echo "| command | rows | memory rows | export, MiB | s | processor s | million rows/s | peak MiB |"
+echo "| command | rows | memory rows | export, MiB | s | CPU s | million rows/s | peak MiB |"
 echo "|---|---|--:|--:|--:|--:|--:|--:|"
 for size; do
 	for order in ordered shuffled; do

@@ -90,7 +90,7 @@ static double cost(void (*call)(void))
 static pthread_barrier_t start;
 static pthread_mutex_t in_order = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 
-/* What no tracker can do without: a reading of its own, and a row that is written in its turn. */
+/* The minimum for any tracker: one reading per call, and rows written one at a time. */
 static void *read_and_write(void *unused)
 {
 	int own = open("/proc/self/statm", O_RDONLY);
@@ -146,17 +146,18 @@ int main(void)
 	file = mkstemp(path);
 	unlink(path);
 	printf("| system call | ns |\n|---|--:|\n");
-	printf("| pread of a kept /proc/self/statm (the tracker: one or two per call) | %.0f |\n",
+	printf("| pread of an open /proc/self/statm (the tracker: one or two per call) | %.0f |\n",
 	       cost(read_statm));
 	printf("| write of a row of 86 bytes (with CSV: one per call) | %.0f |\n", cost(write_row));
 	printf("| getrusage of the thread (in a program with threads, after work of its own) | "
 	       "%.0f |\n",
 	       cost(read_faults));
-	printf("| fstat of a kept /proc/self/task (once a millisecond) | %.0f |\n",
+	printf("| fstat of an open /proc/self/task (once a millisecond) | %.0f |\n",
 	       cost(stat_tasks));
-	printf("| one reading and one row in its turn, 1 thread | %.0f |\n", crowd_cost(1));
-	printf("| one reading and one row in its turn, %d threads | %.0f |\n", CROWD,
+	printf("| one reading and one row at a time, 1 thread | %.0f |\n", crowd_cost(1));
+	printf("| one reading and one row at a time, %d threads | %.0f |\n", CROWD,
 	       crowd_cost(CROWD));
-	printf("| a sample the original's way (two per call) | %.0f |\n", cost(sample_by_status));
+	printf("| a sample as the original takes it (two per call) | %.0f |\n",
+	       cost(sample_by_status));
 	return 0;
 }
