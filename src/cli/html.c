@@ -162,6 +162,7 @@ static int write_page(const struct settings *s, const char *input, struct gt_err
 	return e;
 }
 
+#ifdef GT_HAVE_SERVER
 struct served {
 	const struct settings *settings;
 	const char *input;
@@ -193,6 +194,17 @@ static int serve_page(const struct settings *s, const char *input, struct gt_err
 						.context = &served },
 			    error);
 }
+
+#else
+
+static int serve_page(const struct settings *s, const char *input, struct gt_error *error)
+{
+	return gt_error_set(error, -ENOSYS,
+			    "this gputrack was built without --serve: install "
+			    "libmicrohttpd-dev, which it needs, then build it again");
+}
+
+#endif
 
 /* Gives 0, or the exit status after the user has been told what is wrong. */
 static int check(const struct settings *s, int operands)

@@ -1,51 +1,91 @@
 /* SPDX-License-Identifier: MIT */
-/* server.c - hands a page and its data to a browser on this machine. */
+/* server.c - serves a page and its data to a browser on this machine, by libmicrohttpd. */
 #include "page/server.h"
 
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/random.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <microhttpd.h>
+
 #include "base/bytes.h"
-#include "base/mem.h"
 #include "base/process.h"
-#include "page/http.h"
+#include "base/mem.h"
 #include "page/page.h"
 
 enum {
 	CONNECTIONS = 16,
-	PATIENCE_MS = 10000, /* with a connection that does nothing */
-	FRESH_MS = 900,      /* data this old is made anew; the page asks every second */
-	SHARE = 4,           /* … but making it takes no more than a fourth of the time */
+	CONNECTION_BYTES = 16384, /* a request and the head of its response; more is refused */
+	REQUEST_MS = 10000,       /* for a whole request to arrive */
+	IDLE_S = 10,              /* for a client to take some of its response */
+	FRESH_MS = 900,           /* data this old is made anew; the page asks every second */
+	REFRESH_SHARE = 4,        /* … but making it takes no more than a fourth of the time */
 	TOKEN_BYTES = 16,
+	DEFAULT_PORT = 80, /* which browsers leave out */
 };
 
-struct connection {
+/*
+ * Loaded when a page is served: linked, libmicrohttpd and the GnuTLS that it brings would cost
+ * every command 3 MB and 5 ms.
+ */
+#define LIBRARY "libmicrohttpd.so.12"
+/* clang-format off */
+#define FUNCTIONS(F) \
+	F(add_connection) F(add_response_header) F(create_response_from_buffer) \
+	F(destroy_response) F(get_connection_info) F(get_connection_values) \
+	F(get_fdset2) F(get_reason_phrase_for) F(get_timeout) \
+	F(queue_response) F(run_from_select) F(start_daemon) \
+	F(stop_daemon)
+/* clang-format on */
+
+static struct {
+#define F(name) __typeof__(MHD_##name) *name;
+	FUNCTIONS(F)
+#undef F
+} mhd;
+
+static int load_library(struct gt_error *error)
+{
+	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	bool is_whole = library;
+
+#define F(name) is_whole = is_whole && (mhd.name = dlsym(library, "MHD_" #name));
+	FUNCTIONS(F)
+#undef F
+	return is_whole ? 0 :
+			  gt_error_set(error, -ENOENT,
+				       "cannot load " LIBRARY ", which --serve needs (%s): install "
+				       "libmicrohttpd12",
+				       dlerror());
+}
+
+struct client {
 	int fd; /* -1: free */
 	uint64_t since_ns;
-	char in[GT_HTTP_MAX];
-	size_t in_size;
-	char *out; /* NULL: still asking */
-	size_t out_size, out_sent;
+	bool has_asked; /* its request has arrived */
 };
 
 struct server {
 	const struct gt_serve *how;
+	struct MHD_Daemon *daemon;
 	int listener;
 	uint16_t port;
 	char token[2 * TOKEN_BYTES + 1];
-	struct connection connections[CONNECTIONS];
-	char *data; /* the latest, with its size and hash */
+	struct client clients[CONNECTIONS];
+	struct MHD_Response *data; /* the latest; a client may still be reading an older one */
+	const char *data_text;     /* its bytes */
 	size_t data_size;
-	uint64_t data_hash, made_ns, cost_ns;
+	char data_tag[24];
+	uint64_t made_ns, cost_ns;
 };
 
 static volatile sig_atomic_t stopped;
@@ -86,6 +126,8 @@ static int listen_on(struct server *s, struct gt_error *error)
 		socket(is_v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s->listener < 0)
 		return gt_error_set(error, -errno, "cannot make a socket: %s", strerror(errno));
+	if (s->listener >= FD_SETSIZE)
+		return gt_error_set(error, -EMFILE, "cannot make a socket: %s", strerror(EMFILE));
 	setsockopt(s->listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
 	if (bind(s->listener, to, size) || listen(s->listener, CONNECTIONS) ||
 	    getsockname(s->listener, to, &size))
@@ -102,7 +144,27 @@ static uint64_t ms_since(uint64_t then_ns)
 	return (gt_now_ns() - then_ns) / 1000000;
 }
 
-/* Data that is new enough, or as new as can be had; false when there has never been any. */
+/* A response that owns `text`, with the headers that all have. */
+static struct MHD_Response *new_response(char *text, size_t size, const char *type)
+{
+	static const char *const headers[][2] = {
+		{ MHD_HTTP_HEADER_CACHE_CONTROL, "no-store" },
+		{ "X-Content-Type-Options", "nosniff" },
+		{ "X-Frame-Options", "DENY" },
+		{ "Referrer-Policy", "no-referrer" },
+		{ "Cross-Origin-Resource-Policy", "same-origin" },
+		{ MHD_HTTP_HEADER_CONNECTION, "close" },
+	};
+	struct MHD_Response *response =
+		gt_memory_check(mhd.create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE));
+
+	mhd.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+		mhd.add_response_header(response, headers[i][0], headers[i][1]);
+	return response;
+}
+
+/* Makes the data anew where it is old; false when there has never been any. */
 static bool refresh(struct server *s, struct gt_error *error)
 {
 	uint64_t begun = gt_now_ns();
@@ -111,260 +173,337 @@ static bool refresh(struct server *s, struct gt_error *error)
 	FILE *out;
 	int e;
 
-	if (s->data &&
-	    (ms_since(s->made_ns) < FRESH_MS || gt_now_ns() - s->made_ns < SHARE * s->cost_ns))
+	if (s->data && (ms_since(s->made_ns) < FRESH_MS ||
+			gt_now_ns() - s->made_ns < REFRESH_SHARE * s->cost_ns))
 		return true;
-	out = open_memstream(&data, &size);
-	e = out ? s->how->write_data(s->how->context, out, error) : -ENOMEM;
-	if (out && fclose(out))
-		e = -ENOMEM;
+	out = gt_memstream(&data, &size);
+	e = s->how->write_data(s->how->context, out, error);
+	gt_memstream_close(out);
 	s->made_ns = gt_now_ns();
 	s->cost_ns = s->made_ns - begun;
 	if (e) {
 		free(data);
 		return s->data;
 	}
-	free(s->data);
-	s->data = data;
+	if (s->data)
+		mhd.destroy_response(s->data);
+	s->data = new_response(data, size, "application/json");
+	s->data_text = data;
 	s->data_size = size;
-	s->data_hash = gt_hash_bytes(data, size);
+	snprintf(s->data_tag, sizeof s->data_tag, "\"%016" PRIx64 "\"", gt_hash_bytes(data, size));
+	mhd.add_response_header(s->data, MHD_HTTP_HEADER_ETAG, s->data_tag);
 	return true;
 }
 
-struct answer {
-	const char *status, *type;
-	const char *body; /* may be NULL */
-	size_t size;
-	bool head_only;
-	bool tagged;
-};
-
-static void answer(struct server *s, struct connection *c, const struct answer *a)
+/* Queues a response and lets go of it. */
+static enum MHD_Result queue(struct MHD_Connection *c, unsigned status,
+			     struct MHD_Response *response)
 {
-	FILE *out = open_memstream(&c->out, &c->out_size);
+	enum MHD_Result result = mhd.queue_response(c, status, response);
 
-	if (!out)
-		return;
-	fprintf(out, "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n", a->status,
-		a->type ? a->type : "text/plain; charset=utf-8", a->size);
-	if (a->tagged)
-		fprintf(out, "ETag: \"%016" PRIx64 "\"\r\n", s->data_hash);
-	fputs("Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
-	      "X-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\n"
-	      "Cross-Origin-Resource-Policy: same-origin\r\nConnection: close\r\n\r\n",
-	      out);
-	if (a->body && !a->head_only)
-		fwrite(a->body, 1, a->size, out);
-	fclose(out);
+	mhd.destroy_response(response);
+	return result;
 }
 
-static void refuse(struct server *s, struct connection *c, const char *status)
+static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status)
 {
-	answer(s, c, &(struct answer){ .status = status, .body = status, .size = strlen(status) });
+	char *text = gt_strdup(mhd.get_reason_phrase_for(status));
+
+	return queue(c, status, new_response(text, strlen(text), "text/plain; charset=utf-8"));
 }
 
-static void answer_page(struct server *s, struct connection *c, bool head_only)
+static enum MHD_Result answer_page(const struct server *s, struct MHD_Connection *c)
 {
 	char *page = NULL;
 	size_t size = 0;
-	FILE *out = open_memstream(&page, &size);
+	FILE *out = gt_memstream(&page, &size);
 
-	if (!out)
-		return;
 	gt_html_begin(out, &(struct gt_html_page){ .served = true });
-	fwrite(s->data, 1, s->data_size, out);
+	fwrite(s->data_text, 1, s->data_size, out);
 	gt_html_end(out);
-	fclose(out);
-	answer(s, c,
-	       &(struct answer){ .status = "200 OK",
-				 .type = "text/html; charset=utf-8",
-				 .body = page,
-				 .size = size,
-				 .head_only = head_only });
-	free(page);
+	gt_memstream_close(out);
+	return queue(c, MHD_HTTP_OK, new_response(page, size, "text/html; charset=utf-8"));
 }
 
-static void answer_data(struct server *s, struct connection *c, const struct gt_http_request *r,
-			bool head_only)
+static enum MHD_Result answer_data(const struct server *s, struct MHD_Connection *c,
+				   const char *known_tag)
 {
-	char tag[32];
+	struct MHD_Response *unchanged;
 
-	snprintf(tag, sizeof tag, "\"%016" PRIx64 "\"", s->data_hash);
-	if (!strcmp(r->if_none_match, tag))
-		answer(s, c,
-		       &(struct answer){ .status = "304 Not Modified",
-					 .tagged = true,
-					 .type = "application/json" });
-	else
-		answer(s, c,
-		       &(struct answer){ .status = "200 OK",
-					 .type = "application/json",
-					 .body = s->data,
-					 .size = s->data_size,
-					 .head_only = head_only,
-					 .tagged = true });
+	if (!known_tag || strcmp(known_tag, s->data_tag))
+		return mhd.queue_response(c, MHD_HTTP_OK, s->data);
+	unchanged = new_response(gt_strdup(""), 0, "application/json");
+	mhd.add_response_header(unchanged, MHD_HTTP_HEADER_ETAG, s->data_tag);
+	return queue(c, MHD_HTTP_NOT_MODIFIED, unchanged);
 }
 
-/* What follows the token in "/TOKEN…"; NULL for another. Takes as long for every wrong one. */
-static const char *after_token(const struct server *s, const char *target)
+static const char route_page[] = "/", route_data[] = "/data.json";
+
+/*
+ * The route that "/TOKEN…" asks for, NULL for none; takes as long for every wrong token.
+ * libmicrohttpd calls this with the target as it was sent: nothing is decoded, and nothing cut off.
+ */
+static void *find_route(void *server, const char *target, struct MHD_Connection *c)
 {
+	const struct server *s = server;
 	size_t size = sizeof s->token - 1;
 	unsigned char differs = 0;
+	const char *rest;
 
-	if (strlen(target) < size + 1)
+	if (strlen(target) < size + 1 || target[0] != '/')
 		return NULL;
 	for (size_t i = 0; i < size; i++)
 		differs |= (unsigned char)(target[1 + i] ^ s->token[i]);
-	return differs ? NULL : target + 1 + size;
+	rest = target + 1 + size;
+	return differs                   ? NULL :
+	       !strcmp(rest, route_page) ? (void *)route_page :
+	       !strcmp(rest, route_data) ? (void *)route_data :
+					   NULL;
 }
 
-static void respond(struct server *s, struct connection *c, const struct gt_http_request *r)
+/* The headers of a request that matter here. */
+struct headers {
+	const char *host, *origin, *if_none_match; /* NULL: none */
+	bool is_bad;                               /* one came twice, or announces a body */
+};
+
+static enum MHD_Result take_header(void *headers, enum MHD_ValueKind kind, const char *name,
+				   const char *value)
 {
-	bool head_only = !strcmp(r->method, "HEAD");
-	const char *rest = after_token(s, r->target);
+	struct headers *h = headers;
+	const char **once = !strcasecmp(name, MHD_HTTP_HEADER_HOST)   ? &h->host :
+			    !strcasecmp(name, MHD_HTTP_HEADER_ORIGIN) ? &h->origin :
+									NULL;
+
+	if (once) {
+		h->is_bad |= *once != NULL || !value;
+		*once = value;
+	} else if (!strcasecmp(name, MHD_HTTP_HEADER_IF_NONE_MATCH)) {
+		h->if_none_match = value;
+	} else if (!strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING)) {
+		h->is_bad = true;
+	} else if (!strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH)) {
+		h->is_bad |= !value || strcmp(value, "0") != 0;
+	}
+	return MHD_YES;
+}
+
+/* "NUMBER:PORT", "[NUMBER]:PORT" or "localhost:PORT". */
+static bool is_authority(const char *text, uint16_t port)
+{
+	const char *bracket = strrchr(text, ']'), *colon = strrchr(bracket ? bracket : text, ':');
+	unsigned char address[16];
+	char host[64], number[8];
+	size_t size = colon ? (size_t)(colon - text) : strlen(text);
+
+	snprintf(number, sizeof number, "%u", port);
+	if (colon ? strcmp(colon + 1, number) != 0 : port != DEFAULT_PORT)
+		return false;
+	if (!size || size >= sizeof host)
+		return false;
+	memcpy(host, text, size);
+	host[size] = '\0';
+	if (host[0] == '[' && host[size - 1] == ']') {
+		host[size - 1] = '\0';
+		return inet_pton(AF_INET6, host + 1, address) == 1;
+	}
+	return !strcmp(host, "localhost") || inet_pton(AF_INET, host, address) == 1;
+}
+
+/*
+ * True when the request names the server by number, or localhost, and the right port: a web site
+ * whose name was made to resolve to this machine names it otherwise. An Origin, if any, likewise.
+ */
+static bool is_ours(const struct headers *h, uint16_t port)
+{
+	return h->host && is_authority(h->host, port) &&
+	       (!h->origin ||
+		(!strncmp(h->origin, "http://", 7) && !strcmp(h->origin + 7, h->host)));
+}
+
+static struct client *find_client(struct server *s, int fd)
+{
+	for (size_t i = 0; i < CONNECTIONS; i++)
+		if (s->clients[i].fd == fd)
+			return &s->clients[i];
+	return NULL;
+}
+
+static int fd_of(struct MHD_Connection *c)
+{
+	return mhd.get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
+/* The head of a request has arrived; a response now makes libmicrohttpd read no body. */
+static enum MHD_Result respond(void *server, struct MHD_Connection *c, const char *url,
+			       const char *method, const char *version, const char *body,
+			       size_t *body_size, void **route)
+{
+	struct server *s = server;
+	struct client *client = find_client(s, fd_of(c));
+	struct headers h = { 0 };
 	struct gt_error error;
 
-	if (!head_only && strcmp(r->method, "GET")) {
-		refuse(s, c, "405 Method Not Allowed");
-	} else if (!gt_http_is_ours(r, s->port)) {
-		refuse(s, c, "403 Forbidden");
-	} else if (!rest || (strcmp(rest, "/") && strcmp(rest, "/data.json"))) {
-		refuse(s, c, "404 Not Found");
-	} else if (!refresh(s, &error)) {
-		refuse(s, c, "503 Service Unavailable");
-	} else if (!strcmp(rest, "/")) {
-		answer_page(s, c, head_only);
-	} else {
-		answer_data(s, c, r, head_only);
-	}
+	if (client)
+		client->has_asked = true;
+	mhd.get_connection_values(c, MHD_HEADER_KIND, take_header, &h);
+	if (h.is_bad)
+		return refuse(c, MHD_HTTP_BAD_REQUEST);
+	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
+		return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED);
+	if (!is_ours(&h, s->port))
+		return refuse(c, MHD_HTTP_FORBIDDEN);
+	if (!*route)
+		return refuse(c, MHD_HTTP_NOT_FOUND);
+	if (!refresh(s, &error))
+		return refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE);
+	return *route == route_page ? answer_page(s, c) : answer_data(s, c, h.if_none_match);
 }
 
-static void hang_up(struct connection *c)
+static void forget_client(void *server, struct MHD_Connection *c, void **context,
+			  enum MHD_ConnectionNotificationCode what)
 {
-	close(c->fd);
-	free(c->out);
-	c->fd = -1;
-	c->out = NULL;
+	struct client *client = find_client(server, fd_of(c));
+
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED && client)
+		client->fd = -1;
 }
 
-static void hear(struct server *s, struct connection *c)
+/* Has libmicrohttpd close the connection: it finds that nothing more comes. */
+static void hang_up(struct client *c)
 {
-	struct gt_http_request request;
-	ssize_t n = recv(c->fd, c->in + c->in_size, sizeof c->in - c->in_size, 0);
-
-	if (n <= 0) {
-		if (n == 0 || (errno != EAGAIN && errno != EINTR))
-			hang_up(c);
-		return;
-	}
-	c->in_size += (size_t)n;
-	switch (gt_http_parse(&request, c->in, c->in_size)) {
-	case GT_HTTP_MORE: return;
-	case GT_HTTP_BAD: refuse(s, c, "400 Bad Request"); break;
-	case GT_HTTP_LONG: refuse(s, c, "431 Request Header Fields Too Large"); break;
-	case GT_HTTP_WHOLE: respond(s, c, &request); break;
-	}
-	c->since_ns = gt_now_ns();
-	if (!c->out)
-		hang_up(c);
+	shutdown(c->fd, SHUT_RDWR);
+	c->has_asked = true;
 }
 
-static void tell(struct connection *c)
+/* The client that has been here longest without asking for anything; NULL: none. */
+static struct client *longest_silent(struct server *s)
 {
-	ssize_t n = send(c->fd, c->out + c->out_sent, c->out_size - c->out_sent, MSG_NOSIGNAL);
-
-	if (n > 0) {
-		c->out_sent += (size_t)n;
-		c->since_ns = gt_now_ns();
-	}
-	if ((n < 0 && errno != EAGAIN && errno != EINTR) || c->out_sent == c->out_size)
-		hang_up(c);
-}
-
-/* A free place, or that of who has been here longest without asking for anything. */
-static struct connection *place_for(struct server *s)
-{
-	struct connection *oldest = NULL;
+	struct client *oldest = NULL;
 
 	for (size_t i = 0; i < CONNECTIONS; i++) {
-		struct connection *c = &s->connections[i];
+		struct client *c = &s->clients[i];
 
-		if (c->fd < 0)
-			return c;
-		if (!c->out && (!oldest || c->since_ns < oldest->since_ns))
+		if (c->fd >= 0 && !c->has_asked && (!oldest || c->since_ns < oldest->since_ns))
 			oldest = c;
 	}
-	if (oldest)
-		hang_up(oldest);
 	return oldest;
 }
 
-static void welcome(struct server *s)
+/* Takes the next client; where there is no room, the longest silent one makes some. */
+static void accept_client(struct server *s)
 {
-	int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct connection *c;
+	struct client *place = find_client(s, -1), *silent = longest_silent(s);
+	struct sockaddr_storage address;
+	socklen_t size = sizeof address;
+	int fd;
 
+	if (!place) {
+		if (silent)
+			hang_up(silent);
+		return;
+	}
+	fd = accept4(s->listener, (struct sockaddr *)&address, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0)
 		return;
-	c = place_for(s);
-	if (!c) {
-		close(fd);
-		return;
-	}
-	*c = (struct connection){ .fd = fd, .since_ns = gt_now_ns() };
+	*place = (struct client){ .fd = fd, .since_ns = gt_now_ns() };
+	/* it closes the descriptor when it cannot take it */
+	if (mhd.add_connection(s->daemon, fd, (struct sockaddr *)&address, size) != MHD_YES)
+		place->fd = -1;
 }
 
+/* libmicrohttpd gives a client more time with each byte that comes. */
+static void hang_up_slow(struct server *s)
+{
+	struct client *c;
+
+	while ((c = longest_silent(s)) && ms_since(c->since_ns) > REQUEST_MS)
+		hang_up(c);
+}
+
+static struct timespec time_to_wait(const struct server *s)
+{
+	MHD_UNSIGNED_LONG_LONG ms;
+
+	if (mhd.get_timeout(s->daemon, &ms) != MHD_YES || ms > 1000)
+		ms = 1000;
+	return (struct timespec){ .tv_sec = (time_t)ms / 1000,
+				  .tv_nsec = (long)(ms % 1000) * 1000000 };
+}
+
+/*
+ * By select, not epoll: libmicrohttpd polls at edges there, and may overlook the end of a request
+ * that came with its last bytes.
+ */
 static void serve(struct server *s, const sigset_t *while_waiting)
 {
-	static const struct timespec tick = { .tv_sec = 1 };
-	struct pollfd polled[CONNECTIONS + 1];
-
 	while (!stopped) {
-		polled[CONNECTIONS] = (struct pollfd){ .fd = s->listener, .events = POLLIN };
-		for (size_t i = 0; i < CONNECTIONS; i++)
-			polled[i] = (struct pollfd){ .fd = s->connections[i].fd,
-						     .events = s->connections[i].out ? POLLOUT :
-										       POLLIN };
-		if (ppoll(polled, CONNECTIONS + 1, &tick, while_waiting) < 0)
-			continue;
-		for (size_t i = 0; i < CONNECTIONS; i++) {
-			struct connection *c = &s->connections[i];
+		struct timespec wait = time_to_wait(s);
+		fd_set readable, writable, failed;
+		int highest = -1;
 
-			if (c->fd >= 0 && polled[i].revents)
-				(c->out ? tell(c) : hear(s, c));
-			if (c->fd >= 0 && ms_since(c->since_ns) > PATIENCE_MS)
-				hang_up(c);
-		}
-		if (polled[CONNECTIONS].revents)
-			welcome(s);
+		FD_ZERO(&readable);
+		FD_ZERO(&writable);
+		FD_ZERO(&failed);
+		mhd.get_fdset2(s->daemon, &readable, &writable, &failed, &highest, FD_SETSIZE);
+		if (find_client(s, -1) || longest_silent(s))
+			FD_SET(s->listener, &readable);
+		if (s->listener > highest)
+			highest = s->listener;
+		if (pselect(highest + 1, &readable, &writable, &failed, &wait, while_waiting) < 0)
+			continue;
+		if (FD_ISSET(s->listener, &readable))
+			accept_client(s);
+		hang_up_slow(s);
+		mhd.run_from_select(s->daemon, &readable, &writable, &failed);
 	}
+}
+
+/* No thread of its own and no listening socket: waiting and accepting are ours, to be bounded. */
+static int start_daemon(struct server *s, struct gt_error *error)
+{
+	s->daemon = mhd.start_daemon(MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, respond, s,
+				     MHD_OPTION_URI_LOG_CALLBACK, find_route, s,
+				     MHD_OPTION_NOTIFY_CONNECTION, forget_client, s,
+				     MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+				     MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+				     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
+				     MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+	return s->daemon ? 0 :
+			   gt_error_set(error, -EIO, "cannot start the page's server: %s",
+					strerror(errno));
 }
 
 int gt_serve_run(const struct gt_serve *how, struct gt_error *error)
 {
 	struct server *s = gt_alloc(sizeof *s);
 	struct sigaction action = { .sa_handler = stop };
-	sigset_t ends, before;
+	sigset_t blocked, before;
 	char url[192];
-	int e = 0;
+	int e;
 
 	s->how = how;
 	s->listener = -1;
 	for (size_t i = 0; i < CONNECTIONS; i++)
-		s->connections[i].fd = -1;
-	/* only while nothing is being written is there an end */
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGINT);
-	sigaddset(&ends, SIGTERM);
-	sigprocmask(SIG_BLOCK, &ends, &before);
+		s->clients[i].fd = -1;
+	/* ends only while nothing is being written, and not because a client has gone */
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGINT);
+	sigaddset(&blocked, SIGTERM);
+	sigaddset(&blocked, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &blocked, &before);
+	sigaddset(&before, SIGPIPE);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	if (make_token(s))
+	e = load_library(error);
+	if (!e && make_token(s))
 		e = gt_error_set(error, -EIO, "the system has no random numbers to give");
 	if (!e)
 		e = listen_on(s, error);
 	if (!e && !refresh(s, error))
 		e = -EINVAL;
+	if (!e)
+		e = start_daemon(s, error);
 	if (!e) {
 		bool v6 = strchr(how->address, ':');
 
@@ -372,13 +511,12 @@ int gt_serve_run(const struct gt_serve *how, struct gt_error *error)
 			 v6 ? "]" : "", s->port, s->token);
 		how->ready(how->context, url);
 		serve(s, &before);
+		mhd.stop_daemon(s->daemon);
 	}
-	for (size_t i = 0; i < CONNECTIONS; i++)
-		if (s->connections[i].fd >= 0)
-			hang_up(&s->connections[i]);
 	if (s->listener >= 0)
 		close(s->listener);
-	free(s->data);
+	if (s->data)
+		mhd.destroy_response(s->data);
 	free(s);
 	return e;
 }

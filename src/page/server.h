@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server.h - hands a page and its data to a browser on this machine, as long as it is wanted.
+ * server.h - serves a page and its data to a browser on this machine, until it is interrupted.
  *
- * Whoever asks must know the token in the address, and name the server by number. One thread, few
- * connections, nothing that one of them sends is kept.
+ * Clients must know the token in the address, and name the server by number or as localhost. One
+ * thread, few connections, one request on each.
  */
 #pragma once
 
@@ -15,10 +15,10 @@
 struct gt_serve {
 	const char *address; /* a numeric address */
 	uint16_t port;       /* 0: any that is free */
-	/* Writes the data as JSON; the data before is kept when it fails. */
+	/* Writes the data as JSON; when it fails, the previous data stays. */
 	int (*write_data)(void *context, FILE *out, struct gt_error *error);
 	void *context;
-	/* The address to open, with its token, before the first question. */
+	/* The address to open, with its token; called before the first request. */
 	void (*ready)(void *context, const char *url);
 };
 

@@ -11,6 +11,7 @@ import socket
 import time
 import urllib.error
 import urllib.request
+from urllib.parse import urlsplit
 
 from browser import Browser
 from nsys_export import BACKTRACE, Export
@@ -493,12 +494,135 @@ def test_only_who_knows_the_token_is_served(case):
         assert ask(served.address, Origin="http://evil.example")[0] == 403
 
 
+def send(served, request):
+    """What comes back for these bytes: (status, body); (0, b"") where the server only hangs up."""
+    with socket.create_connection(("127.0.0.1", urlsplit(served.address).port), timeout=20) as s:
+        try:
+            s.sendall(request)
+            s.shutdown(socket.SHUT_WR)
+            answer = b"".join(iter(lambda: s.recv(65536), b""))
+        except TimeoutError:
+            raise
+        except OSError:
+            return 0, b""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return int(head.split()[1]) if head else 0, body
+
+
+def lines(served, *more, first="GET {path} HTTP/1.1", host="127.0.0.1:{port}"):
+    """A request for the page, with lines of the caller's own."""
+    address = urlsplit(served.address)
+    head = [first, *([f"Host: {host}"] if host is not None else []), *more]
+    text = "\r\n".join(head) + "\r\n\r\n"
+    return text.replace("{path}", address.path).replace("{port}", str(address.port)).encode("latin-1")
+
+
+def test_only_its_own_address_is_answered(case):
+    """A web site whose name was made to resolve to this machine names it otherwise."""
+    page_of(case, "leaks.gt")
+    with Served(case, "leaks.gt") as served:
+        for host in ("127.0.0.1:{port}", "localhost:{port}", "[::1]:{port}"):
+            assert send(served, lines(served, host=host))[0] == 200, host
+            assert send(served, lines(served, f"Origin: http://{host}", host=host))[0] == 200, host
+        for host in ("127.0.0.1", "127.0.0.1:80", "127.0.0.1:{port}0", "evil.example:{port}", ":{port}",
+                     "127.0.0.1.evil.example:{port}", "[]:{port}", "[::1:{port}", "x" * 100 + ":{port}"):
+            assert send(served, lines(served, host=host))[0] == 403, host
+        for origin in ("http://evil.example", "https://127.0.0.1:{port}", "null", "",
+                       "http://localhost:{port}"):
+            assert send(served, lines(served, f"Origin: {origin}"))[0] == 403, origin
+        assert send(served, lines(served, first="GET {path} HTTP/1.0", host=None))[0] == 403
+
+
+def test_the_default_port_need_not_be_named(case):
+    page_of(case, "leaks.gt")
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", 80))
+        except OSError:
+            case.skip("port 80 cannot be had")
+    with Served(case, "leaks.gt", "--port", "80") as served:
+        served.address = served.address.replace("0.1/", "0.1:80/")
+        for host in ("127.0.0.1", "127.0.0.1:80", "[::1]", "[::1]:80", "localhost"):
+            assert send(served, lines(served, f"Origin: http://{host}", host=host))[0] == 200, host
+        for host in ("evil.example", "127.0.0.1:81", "[]"):
+            assert send(served, lines(served, host=host))[0] == 403, host
+        assert send(served, lines(served, "Origin: http://evil.example", host="127.0.0.1"))[0] == 403
+
+
+def test_strange_requests_get_nothing(case):
+    page_of(case, "leaks.gt")
+    with Served(case, "leaks.gt") as served:
+        assert send(served, lines(served))[0] == 200
+        assert send(served, lines(served, first="HEAD {path} HTTP/1.1")) == (200, b"")
+        for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "get", "CONNECT"):
+            status, body = send(served, lines(served, first=f"{method} {{path}} HTTP/1.1"))
+            assert status in (400, 405), (method, status)
+        path = urlsplit(served.address).path
+        for target in ("/", "//", path[:-1], path + "x", path + "?x=1", path + "%2e", "/" + path,
+                       path.replace(path[1], f"%{ord(path[1]):02x}", 1), "*", path + "data.json?",
+                       "http://127.0.0.1:{port}" + path, "/" + "a" * 4000):
+            status, body = send(served, lines(served, first=f"GET {target} HTTP/1.1"))
+            assert status in (0, 400, 404, 414), (target, status)
+            assert b"sets" not in body, target
+        for request in (b"GET\r\n\r\n", b"\r\n\r\n", b"\0" * 64, b"\xff" * 64, b"GET / HTTP/9.9\r\n\r\n",
+                        lines(served, first="GET {path} HTTP/2.0"), lines(served, first="GET {path}"),
+                        lines(served, first="GET  {path}\x01 HTTP/1.1"),
+                        lines(served, "Host: 127.0.0.1:{port}"), lines(served, host=None),
+                        lines(served, "Origin: http://127.0.0.1:{port}", "Origin: http://127.0.0.1:{port}"),
+                        lines(served, "Content-Length: 5") + b"hello", lines(served, "Content-Length: -1"),
+                        lines(served, "Transfer-Encoding: chunked") + b"0\r\n\r\n",
+                        lines(served, "no colon"), lines(served, " folded: x"),
+                        lines(served, host="127.0.0.1\x80:{port}"),
+                        lines(served, *(f"X-{i}: {'a' * 1000}" for i in range(64))),
+                        lines(served, "X: " + "a" * 1000000), b"GET /" + b"a" * 1000000):
+            status, body = send(served, request)
+            assert status == 0 or status >= 400, (request[:100], status)
+            assert b"sets" not in body, request[:100]
+        # one that hangs up while it is answered
+        for _ in range(20):
+            with socket.create_connection(("127.0.0.1", urlsplit(served.address).port)) as s:
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+                s.sendall(lines(served))
+                s.recv(100)
+        assert ask(served.address)[0] == 200
+
+
+def test_a_request_has_ten_seconds(case):
+    """However slowly its bytes come."""
+    page_of(case, "leaks.gt")
+    with Served(case, "leaks.gt") as served:
+        with socket.create_connection(("127.0.0.1", urlsplit(served.address).port)) as s:
+            s.settimeout(0.5)
+            begun, closed = time.monotonic(), False
+            s.sendall(b"GET / HTTP/1.1\r\n")
+            while not closed and time.monotonic() - begun < 30:
+                try:
+                    s.sendall(b"X")
+                    closed = s.recv(100) == b""
+                except TimeoutError:
+                    pass
+                except OSError:
+                    closed = True
+            assert closed and time.monotonic() - begun > 5, time.monotonic() - begun
+
+
+def test_without_its_library_no_page_is_served(case):
+    page_of(case, "leaks.gt")
+    case.path("libmicrohttpd.so.12").touch()
+    done = case.gputrack("html", "--serve", "leaks.gt", env={"LD_LIBRARY_PATH": str(case.folder)})
+    assert done.status == 1 and not done.out and len(done.err.splitlines()) == 1, done.err
+    assert "cannot load libmicrohttpd.so.12" in done.err and "install" in done.err, done.err
+
+
 def test_who_asks_for_nothing_shuts_nobody_out(case):
     page_of(case, "leaks.gt")
     with Served(case, "leaks.gt") as served:
         port = int(served.address.split(":")[2].split("/")[0])
+        begun = time.monotonic()
         silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(40)]
         assert ask(served.address)[0] == 200
+        # by then the server would have hung up on the first of them by itself
+        assert time.monotonic() - begun < 9
         for one in silent:
             one.close()
 
