@@ -183,8 +183,7 @@ static void cache_touch(void)
 {
 	char *pages = (char *)sets;
 
-	/* a write, unchanged: a page that is read first is the shared zero page, faulted in twice
-	 */
+	/* written unchanged: a page that is read first is faulted in twice */
 	for (size_t i = 0; pages && i < SETS * sizeof *sets; i += TOUCHED)
 		__atomic_fetch_or(&pages[i], 0, __ATOMIC_RELAXED);
 }
@@ -223,8 +222,7 @@ static bool is_pipe(int fd)
 	return !fstat(fd, &st) && S_ISFIFO(st.st_mode);
 }
 
-/* Occupies all descriptors below GT_FD_FIRST, so that the next one opened lies above; the caller
- * closes those in `taken`. */
+/* Occupies all descriptors below GT_FD_FIRST; the caller closes those in `taken`. */
 static int take_low_numbers(int taken[GT_FD_FIRST])
 {
 	int dummy = open("/dev/null", O_RDONLY | O_CLOEXEC), count = 0, fd;
@@ -397,8 +395,7 @@ size_t gt_unwind(uint64_t *frames, size_t most, const void *caller, uint64_t now
 	count = start_if_needed() ? backtrace_from_here(raw, room, caller, now_ns) : 0;
 	while (first < count && first < OWN_MAX && raw[first] != caller)
 		first++;
-	/* no frame returns to `caller`: we cannot tell our frames apart, so give the caller alone
-	 */
+	/* no frame returns to `caller`: our frames cannot be told apart, so give it alone */
 	if (first == count || first == OWN_MAX) {
 		frames[0] = (uint64_t)(uintptr_t)caller;
 		return 1;

@@ -26,7 +26,7 @@ static void put_record(struct gt_lane *lane, uint64_t tag, const uint8_t *payloa
 	lane->at += size;
 }
 
-/* Writes a definition; the caller holds `defining`. False if that fails. */
+/* Writes a definition; the caller holds `definitions_lock`. False if that fails. */
 static bool define(struct gt_writer *w, enum gt_definition tag, const uint8_t *payload, size_t size)
 {
 	struct gt_lane *lane = &w->definitions;
@@ -58,9 +58,9 @@ void gt_writer_info(struct gt_writer *w, const char *key, const void *value, siz
 
 	at = put_blob(at, key, strlen(key), 64);
 	at = put_blob(at, value, size, GT_RECORD_MAX - 128);
-	pthread_mutex_lock(&w->defining);
+	pthread_mutex_lock(&w->definitions_lock);
 	define(w, GT_DEF_INFO, buffer, (size_t)(at - buffer));
-	pthread_mutex_unlock(&w->defining);
+	pthread_mutex_unlock(&w->definitions_lock);
 }
 
 void gt_writer_module(struct gt_writer *w, uint32_t number, const struct gt_module *m)
@@ -91,9 +91,9 @@ void gt_writer_place(struct gt_writer *w, uint16_t number, enum gt_api api, cons
 
 	at = put_blob(at, gt_api_keys[api], strlen(gt_api_keys[api]), 64);
 	at = put_blob(at, name, strlen(name), 256);
-	pthread_mutex_lock(&w->defining);
+	pthread_mutex_lock(&w->definitions_lock);
 	define(w, GT_DEF_PLACE, buffer, (size_t)(at - buffer));
-	pthread_mutex_unlock(&w->defining);
+	pthread_mutex_unlock(&w->definitions_lock);
 }
 
 void gt_writer_name(struct gt_writer *w, uint64_t time_ns, uint64_t handle, const char *name)
@@ -102,9 +102,9 @@ void gt_writer_name(struct gt_writer *w, uint64_t time_ns, uint64_t handle, cons
 
 	at = gt_put_varint(at, handle);
 	at = put_blob(at, name, strlen(name), GT_RECORD_MAX - 64);
-	pthread_mutex_lock(&w->defining);
+	pthread_mutex_lock(&w->definitions_lock);
 	define(w, GT_DEF_NAME, buffer, (size_t)(at - buffer));
-	pthread_mutex_unlock(&w->defining);
+	pthread_mutex_unlock(&w->definitions_lock);
 }
 
 uint32_t gt_function_define(struct gt_writer *w, uint16_t function)
@@ -114,7 +114,7 @@ uint32_t gt_function_define(struct gt_writer *w, uint16_t function)
 	uint8_t buffer[GT_RECORD_MAX], *at;
 	uint32_t number;
 
-	pthread_mutex_lock(&w->defining);
+	pthread_mutex_lock(&w->definitions_lock);
 	number = atomic_load(&w->functions[function]);
 	if (!number) {
 		at = gt_put_varint(buffer, w->functions_defined + 1);
@@ -128,11 +128,11 @@ uint32_t gt_function_define(struct gt_writer *w, uint16_t function)
 			atomic_store(&w->functions[function], number);
 		}
 	}
-	pthread_mutex_unlock(&w->defining);
+	pthread_mutex_unlock(&w->definitions_lock);
 	return number;
 }
 
-/* Defines a new stack; the caller holds `defining`. */
+/* Defines a new stack; the caller holds `definitions_lock`. */
 static uint32_t define_stack(struct gt_writer *w, uint64_t key, const uint64_t *frames,
 			     size_t count)
 {
@@ -169,11 +169,11 @@ uint32_t gt_writer_stack(struct gt_writer *w, const uint64_t *frames, size_t cou
 	number = gt_stacks_find(&w->stacks, key);
 	if (number)
 		return number;
-	pthread_mutex_lock(&w->defining);
+	pthread_mutex_lock(&w->definitions_lock);
 	number = gt_stacks_find(&w->stacks, key);
 	if (!number)
 		number = define_stack(w, key, frames, count);
-	pthread_mutex_unlock(&w->defining);
+	pthread_mutex_unlock(&w->definitions_lock);
 	if (!number)
 		__atomic_add_fetch(&w->header->lost_stacks, 1, __ATOMIC_RELAXED);
 	return number;
@@ -197,7 +197,7 @@ static uint32_t number_text(struct gt_writer *w, enum gt_definition tag, const u
 	number = gt_stacks_find(&w->texts, key);
 	if (number)
 		return number;
-	pthread_mutex_lock(&w->defining);
+	pthread_mutex_lock(&w->definitions_lock);
 	number = gt_stacks_find(&w->texts, key);
 	if (!number && *defined < most) {
 		at = gt_put_varint(buffer, *defined + 1);
@@ -207,7 +207,7 @@ static uint32_t number_text(struct gt_writer *w, enum gt_definition tag, const u
 			number = gt_stacks_add(&w->texts, key, *defined) ? 0 : *defined;
 		}
 	}
-	pthread_mutex_unlock(&w->defining);
+	pthread_mutex_unlock(&w->definitions_lock);
 	return number;
 }
 
@@ -238,9 +238,9 @@ uint16_t gt_writer_series(struct gt_writer *w, const struct gt_series *series)
 
 void gt_writer_forget_stacks(struct gt_writer *w)
 {
-	pthread_mutex_lock(&w->defining);
+	pthread_mutex_lock(&w->definitions_lock);
 	gt_stacks_clear(&w->stacks);
-	pthread_mutex_unlock(&w->defining);
+	pthread_mutex_unlock(&w->definitions_lock);
 }
 
 static struct gt_lane *lane_new(struct gt_writer *w)
@@ -277,13 +277,13 @@ struct gt_lane *gt_lane_acquire(struct gt_writer *w, uint32_t tid, const char *t
 
 	if (atomic_load_explicit(&w->error, memory_order_relaxed))
 		return NULL;
-	pthread_mutex_lock(&w->room);
+	pthread_mutex_lock(&w->space_lock);
 	lane = w->free_lanes;
 	if (lane)
 		w->free_lanes = lane->next_free;
 	else
 		lane = lane_new(w);
-	pthread_mutex_unlock(&w->room);
+	pthread_mutex_unlock(&w->space_lock);
 	if (lane) {
 		lane->tid = tid;
 		lane->call_count = 0;
@@ -296,10 +296,10 @@ void gt_lane_release(struct gt_lane *lane)
 {
 	struct gt_writer *w = lane->writer;
 
-	pthread_mutex_lock(&w->room);
+	pthread_mutex_lock(&w->space_lock);
 	lane->next_free = w->free_lanes;
 	w->free_lanes = lane;
-	pthread_mutex_unlock(&w->room);
+	pthread_mutex_unlock(&w->space_lock);
 }
 
 static uint32_t number_of(struct gt_writer *w, uint16_t function)

@@ -46,8 +46,7 @@ static void insert(struct gt_stack_table *t, uint64_t key, uint32_t number)
 
 	while (atomic_load_explicit(&t->slots[i].key, memory_order_relaxed))
 		i = (i + 1) & t->mask;
-	/* the number first: a reader of the key reads it next, and must then not see an older key
-	 */
+	/* the number first: who finds the key reads it, and must not see an older key then */
 	atomic_store_explicit(&t->slots[i].number, number, memory_order_release);
 	atomic_store_explicit(&t->slots[i].key, key, memory_order_release);
 	t->used++;
@@ -91,8 +90,7 @@ void gt_stacks_clear(struct gt_stacks *s)
 {
 	struct gt_stack_table *t = atomic_load_explicit(&s->table, memory_order_relaxed);
 
-	/* in place: a program that loads and unloads for days must not leave a table behind each
-	 * time */
+	/* in place: a program that unloads code for days must not leave a table each time */
 	if (!t || !t->used)
 		return;
 	for (size_t i = 0; i <= t->mask; i++)

@@ -21,8 +21,7 @@ struct gt_stacks {
 	_Atomic(struct gt_stack_table *) table;
 };
 
-/* A hash that identifies the frames: a collision among four million stacks has odds of 1 in 10^6.
- */
+/* A hash that identifies the frames: four million stacks collide with odds of 1 in 10^6. */
 uint64_t gt_stack_key(const uint64_t *frames, size_t count);
 
 /* 0 when unknown. */

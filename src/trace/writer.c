@@ -157,10 +157,9 @@ int gt_block_open(struct gt_lane *lane)
 	if (size > GT_BLOCK_MAX)
 		size = GT_BLOCK_MAX;
 	gt_block_close(lane);
-	pthread_mutex_lock(&w->room);
+	pthread_mutex_lock(&w->space_lock);
 	if (!atomic_load(&w->error) && (block = map_block(w, size))) {
-		/* numbered in the order of first blocks, so that readers can reject absurd numbers
-		 */
+		/* numbered in order of first blocks, so that readers can reject absurd numbers */
 		if (!lane->number && lane != &w->definitions)
 			lane->number = ++w->lane_count;
 		block->size = size;
@@ -175,7 +174,7 @@ int gt_block_open(struct gt_lane *lane)
 		w->end += size;
 		__atomic_store_n(&w->header->blocks_end, w->end, __ATOMIC_RELEASE);
 	}
-	pthread_mutex_unlock(&w->room);
+	pthread_mutex_unlock(&w->space_lock);
 	if (!block)
 		return -EIO;
 	lane->block = block;
@@ -244,8 +243,8 @@ int gt_writer_open(struct gt_writer **out, const char *path,
 	w->options = *options;
 	w->fd = -1;
 	w->definitions.writer = w;
-	pthread_mutex_init(&w->room, NULL);
-	pthread_mutex_init(&w->defining, NULL);
+	pthread_mutex_init(&w->space_lock, NULL);
+	pthread_mutex_init(&w->definitions_lock, NULL);
 	w->path = strdup(path);
 	if (!w->path) {
 		e = -ENOMEM;
@@ -306,14 +305,14 @@ void gt_writer_end_at(struct gt_writer *w, uint64_t end_ns)
 		return;
 	w->header->end_ns = end_ns;
 	__atomic_store_n(&w->header->state, GT_TRACE_ENDED, __ATOMIC_RELEASE);
-	pthread_mutex_lock(&w->room);
+	pthread_mutex_lock(&w->space_lock);
 	fd = descriptor(w);
 	/* a failure leaves zeroes at the end, which readers accept */
 	if (fd >= 0 && !ftruncate(fd, (off_t)w->end)) {
 		give_room(w, w->reserved - w->end);
 		w->reserved = w->end;
 	}
-	pthread_mutex_unlock(&w->room);
+	pthread_mutex_unlock(&w->space_lock);
 }
 
 static void unmap_lane(struct gt_lane *lane)
@@ -345,8 +344,8 @@ void gt_writer_free(struct gt_writer *w)
 	}
 	gt_stacks_free(&w->stacks);
 	gt_stacks_free(&w->texts);
-	pthread_mutex_destroy(&w->room);
-	pthread_mutex_destroy(&w->defining);
+	pthread_mutex_destroy(&w->space_lock);
+	pthread_mutex_destroy(&w->definitions_lock);
 	free(w->path);
 	free(w);
 }

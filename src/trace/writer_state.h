@@ -38,12 +38,12 @@ struct gt_writer {
 	_Atomic int error;      /* why writing stopped */
 	_Atomic uint64_t taken; /* reserved space, if options.taken is NULL */
 
-	pthread_mutex_t room;   /* guards the next four */
+	pthread_mutex_t space_lock; /* guards the next four */
 	uint64_t end, reserved; /* end of the last block; end of the space reserved in the file */
 	struct gt_lane *lanes, *free_lanes;
 	uint32_t lane_count;
 
-	pthread_mutex_t defining; /* guards the rest; taken before `room` */
+	pthread_mutex_t definitions_lock; /* guards the rest; taken before `space_lock` */
 	struct gt_lane definitions;
 	struct gt_stacks stacks;
 	struct gt_stacks texts; /* text frames and series, by their texts */

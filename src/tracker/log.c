@@ -135,8 +135,7 @@ static size_t put_head(char *line, size_t size, enum gt_log_level level)
 	return used;
 }
 
-/* The console is the program's stderr, whatever that is; a file is written only while it is ours.
- */
+/* The console is whatever stderr is; a file is written only while it is ours. */
 static void put(const char *line, size_t size)
 {
 	static _Atomic bool has_failed;

@@ -242,8 +242,7 @@ static void stop_tool(pid_t tool, FILE *to, FILE *from)
 	fclose(to);
 	fclose(from);
 	gt_signals_release(&held);
-	/* all answers are read; a child of the program may have inherited the pipe and keep it open
-	 */
+	/* all answers are read; a child of the program may have inherited the pipe */
 	kill(tool, SIGKILL);
 	while (waitpid(tool, NULL, __WALL) < 0 && errno == EINTR)
 		;

@@ -194,8 +194,7 @@ void gt_tracker_before(struct gt_tracker_call *t, uint64_t called_ns)
 	t->begun = atomic_fetch_add(&calls_begun, 1) + 1;
 	t->alone = atomic_load(&calls_ended) == t->begun - 1;
 	t->touched_kb = -1;
-	/* the cost of a call that is not alone cannot be measured: another thread's reading will do
-	 */
+	/* a call that is not alone cannot be measured: another thread's reading will do */
 	if (!t->alone && !gt_log_wants(GT_LOG_DEBUG)) {
 		gt_meter_latest(&t->before);
 		return;

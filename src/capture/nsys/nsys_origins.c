@@ -205,8 +205,7 @@ struct gt_nsys_stacks {
 	struct cached_chain *chains; /* by hash */
 };
 
-/* Rows are looked up one by one: a table without an index is copied and indexed, in a temporary
- * file. */
+/* Rows are looked up by id: a table without an index gets an indexed copy, in a file. */
 static int index_table(const struct gt_database *d, const char *table, const char *copy,
 		       const char *columns, const char **name, struct gt_error *error)
 {
