@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* elf_file.c - regular files only, whole ELF files only, and the two ways to tell them apart. */
+/* elf_file.c - ELF files named by a recording: opened without trusting them, and their functions.
+ */
 #include "symbol/elf_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +15,7 @@
 #include <libelf.h>
 
 #include "base/files.h"
+#include "base/mem.h"
 
 int gt_elf_open(const char *path, struct stat *status)
 {
@@ -120,4 +124,137 @@ int gt_elf_checksum(uint32_t *out, int fd)
 		return -errno;
 	*out = ~sum;
 	return 0;
+}
+
+/* One entry of the table as libdwfl hands it out. */
+struct entry {
+	const char *name;
+	GElf_Sym symbol;
+	GElf_Addr address;
+	GElf_Word section;
+	Elf *elf;
+	Dwarf_Addr bias;
+};
+
+static bool get_entry(struct entry *e, Dwfl_Module *module, int i)
+{
+	e->name = dwfl_module_getsym_info(module, i, &e->symbol, &e->address, &e->section, &e->elf,
+					  &e->bias);
+	return e->name && e->name[0] && e->elf;
+}
+
+static bool get_section(GElf_Shdr *header, const struct entry *e)
+{
+	Elf_Scn *section = elf_getscn(e->elf, e->section);
+
+	return section && gelf_getshdr(section, header);
+}
+
+static bool is_function(const struct entry *e)
+{
+	GElf_Shdr section;
+
+	if (e->section == SHN_UNDEF)
+		return false;
+	switch (GELF_ST_TYPE(e->symbol.st_info)) {
+	case STT_FUNC:
+	case STT_GNU_IFUNC: return true;
+	case STT_NOTYPE:
+		/* written in assembly; "$x" marks where Arm code begins */
+		return e->name[0] != '$' && e->name[0] != '.' && get_section(&section, e) &&
+		       (section.sh_flags & SHF_EXECINSTR);
+	default: return false;
+	}
+}
+
+/* Of several names for one place, the one a reader knows: malloc, not __libc_malloc. */
+static uint32_t rank_of(const struct entry *e)
+{
+	uint32_t rank = e->name[0] != '_';
+
+	switch (GELF_ST_BIND(e->symbol.st_info)) {
+	case STB_GLOBAL: return rank + 4;
+	case STB_WEAK: return rank + 2;
+	default: return rank;
+	}
+}
+
+static void add(struct gt_elf_symbols *symbols, const char *name, const struct gt_span *span)
+{
+	struct gt_span own = *span;
+
+	GT_GROW(symbols->names, symbols->count, symbols->capacity);
+	own.index = symbols->count;
+	symbols->names[symbols->count++] = name;
+	gt_spans_add(&symbols->spans, &own);
+}
+
+static void add_sized(struct gt_elf_symbols *symbols, Dwfl_Module *module, int count)
+{
+	struct entry e;
+
+	for (int i = 1; i < count; i++) {
+		struct gt_span span;
+
+		if (!get_entry(&e, module, i) || !e.symbol.st_size || !is_function(&e))
+			continue;
+		span = (struct gt_span){ .start = e.address, .rank = rank_of(&e) };
+		if (!__builtin_add_overflow(e.address, e.symbol.st_size, &span.end))
+			add(symbols, e.name, &span);
+	}
+}
+
+/* Symbols without a size reach to the next function, and only fill gaps. */
+static void add_unsized(struct gt_elf_symbols *symbols, Dwfl_Module *module, int count)
+{
+	struct gt_elf_symbols labels = { .count = 0 };
+	GElf_Shdr section;
+	struct entry e;
+
+	for (int i = 1; i < count; i++) {
+		uint64_t end, next;
+
+		if (!get_entry(&e, module, i) || e.symbol.st_size || !is_function(&e))
+			continue;
+		if (!get_section(&section, &e) || gt_spans_find(&symbols->spans, e.address))
+			continue;
+		end = section.sh_addr + section.sh_size + e.bias;
+		next = gt_spans_next(&symbols->spans, e.address);
+		add(&labels, e.name,
+		    &(struct gt_span){
+			    .start = e.address,
+			    .end = end < next ? end : next,
+			    .rank = rank_of(&e),
+		    });
+	}
+	for (size_t i = 0; i < labels.spans.count; i++) {
+		const struct gt_span *span = &labels.spans.list[i];
+
+		add(symbols, labels.names[span->index], span);
+	}
+	gt_elf_symbols_fini(&labels);
+}
+
+void gt_elf_symbols_load(struct gt_elf_symbols *symbols, Dwfl_Module *module)
+{
+	int count = dwfl_module_getsymtab(module);
+
+	add_sized(symbols, module, count);
+	gt_spans_sort(&symbols->spans);
+	add_unsized(symbols, module, count);
+	gt_spans_sort(&symbols->spans);
+}
+
+const char *gt_elf_symbols_find(const struct gt_elf_symbols *symbols, uint64_t address)
+{
+	const struct gt_span *span = gt_spans_find(&symbols->spans, address);
+
+	return span ? symbols->names[span->index] : NULL;
+}
+
+void gt_elf_symbols_fini(struct gt_elf_symbols *symbols)
+{
+	gt_spans_fini(&symbols->spans);
+	free(symbols->names);
+	memset(symbols, 0, sizeof(*symbols));
 }

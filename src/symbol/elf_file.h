@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* elf_file.h - open files named by a recording without trusting them. */
+/* elf_file.h - ELF files named by a recording: opened without trusting them, and their functions.
+ */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+
+#include <elfutils/libdwfl.h>
+
+#include "symbol/span.h"
 
 /* Opens a regular file for reading; a FIFO, a device or a folder is -EINVAL, never waited on. */
 int gt_elf_open(const char *path, struct stat *status);
@@ -18,3 +23,16 @@ bool gt_elf_has_build_id(int fd, const uint8_t *id, size_t id_size);
 
 /* The checksum that .gnu_debuglink holds of the debug file. */
 int gt_elf_checksum(uint32_t *out, int fd);
+
+/* Names of functions by address, from the symbol table. Starts zeroed. */
+struct gt_elf_symbols {
+	struct gt_spans spans;
+	const char **names; /* the ELF file's own bytes */
+	size_t count, capacity;
+};
+
+/* From .symtab of the file or its debug file, else .dynsym and compressed minimal tables. */
+void gt_elf_symbols_load(struct gt_elf_symbols *symbols, Dwfl_Module *module);
+/* The mangled name of the function at `address`, NULL when there is none. */
+const char *gt_elf_symbols_find(const struct gt_elf_symbols *symbols, uint64_t address);
+void gt_elf_symbols_fini(struct gt_elf_symbols *symbols);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* unit.h - the compilation units of a module, their functions, and what was inlined where. */
+/* unit.h - a module's compilation units: functions, their names, and what was inlined where. */
 #pragma once
 
 #include <stdbool.h>
@@ -40,3 +40,17 @@ struct gt_unit *gt_units_find(struct gt_units *units, Dwarf_Addr pc);
  */
 size_t gt_unit_functions(struct gt_unit *unit, Dwarf_Addr pc, Dwarf_Die *chain, size_t room);
 void gt_units_fini(struct gt_units *units);
+
+struct gt_symbol_map;
+struct gt_symbol_pool;
+
+/* Whether names in the unit live in namespaces and classes. */
+bool gt_unit_has_scopes(Dwarf_Die *unit);
+
+/*
+ * The readable name of a subprogram or inlined subroutine, from the pool; NULL when it has
+ * none. `seen` remembers names by entry; `scoped` asks for namespaces and classes in front
+ * where the compiler left no mangled name.
+ */
+const char *gt_function_name(struct gt_symbol_pool *pool, struct gt_symbol_map *seen,
+			     Dwarf_Die *function, bool scoped);
