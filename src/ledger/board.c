@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* board.c - what processes hold right now, for those who look again and again while it changes. */
+/* board.c - what processes hold right now, for the live screen and table that ask every second. */
 #include "ledger/board.h"
 
 #include <stdio.h>

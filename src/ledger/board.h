@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * board.h - what processes hold right now, for those who look again and again while it changes.
+ * board.h - what processes hold right now, for the live screen and table that ask every second.
  *
- * Everything is kept as events come: no question below costs more when more is alive. Sites are
- * looked through when the biggest are asked for; there are as many as the programs have places that
- * create something. The biggest and the oldest resources come from lists by size class, eight
- * classes to a power of two: within a class the oldest go first, so "the biggest" is right to an
- * eighth of its size. For the tool.
+ * Everything is kept up to date with each event: no query below costs more when more is alive. The
+ * query for the biggest sites walks all sites, which are as many as the programs have places that
+ * create something. The biggest and oldest resources come from lists by size class, eight classes
+ * to a power of two: within a class the oldest come first, so "the biggest" is exact to an eighth
+ * of its size. For the tool.
  *
  *	gt_board_add      a process is seen for the first time
  *	gt_board_apply    one of its events
@@ -23,7 +23,7 @@ enum {
 	GT_BOARD_PROCESSES_MAX = UINT16_MAX,
 };
 
-/* Bytes alive at the last ticks, or what else is measured. */
+/* Values at the latest ticks: a ring, as older ones are never shown (no gt_time_series). */
 struct gt_recent {
 	uint64_t values[GT_BOARD_HISTORY];
 	uint32_t count; /* how many there have been; the latest is (count - 1) % MAX */
@@ -36,8 +36,8 @@ struct gt_board_process {
 	uint64_t live, bytes;      /* alive now; of one that has ended: as it left them */
 	uint64_t device_bytes, peak_bytes;
 	uint64_t created, ended, failed;
-	uint64_t before;                 /* ends of what was created before anybody looked */
-	uint64_t lost;                   /* events that are missing; set by who knows */
+	uint64_t before;                 /* ends of resources created before recording began */
+	uint64_t lost;                   /* events that are missing, by gt_board_lose */
 	double created_rate, ended_rate; /* a second, over the last tick */
 	struct gt_recent history;
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* breakdown.c - device memory by how much is known of where it was allocated, by process, by place.
- */
+/* breakdown.c - device memory by origin (what is known of its stack), by process and by place. */
 #include "ledger/breakdown.h"
 
 #include <stdlib.h>
@@ -22,8 +21,8 @@ enum gt_origin gt_breakdown_origin(const struct gt_breakdown *s, const struct gt
 	return e->stack ? GT_ORIGIN_VALID : GT_ORIGIN_INVALID;
 }
 
-static struct gt_breakdown_part *share_at(struct gt_breakdown_part **list, size_t *count,
-					  size_t index)
+static struct gt_breakdown_part *part_at(struct gt_breakdown_part **list, size_t *count,
+					 size_t index)
 {
 	if (index >= *count) {
 		size_t size = index + 16;
@@ -35,28 +34,28 @@ static struct gt_breakdown_part *share_at(struct gt_breakdown_part **list, size_
 	return &(*list)[index];
 }
 
-static void grow(struct gt_breakdown_part *share, uint64_t bytes, uint64_t time_ns)
+static void grow(struct gt_breakdown_part *part, uint64_t bytes, uint64_t time_ns)
 {
-	share->bytes += bytes;
-	share->created++;
-	if (share->bytes > share->peak_bytes) {
-		share->peak_bytes = share->bytes;
-		share->peak_ns = time_ns;
+	part->bytes += bytes;
+	part->created++;
+	if (part->bytes > part->peak_bytes) {
+		part->peak_bytes = part->bytes;
+		part->peak_ns = time_ns;
 	}
 }
 
 void gt_breakdown_add(struct gt_breakdown *s, const struct gt_entry *e, uint64_t bytes)
 {
 	grow(&s->origins[gt_breakdown_origin(s, e)], bytes, e->time_ns);
-	grow(share_at(&s->processes, &s->process_count, e->process), bytes, e->time_ns);
-	grow(share_at(&s->places, &s->place_count, e->place), bytes, e->time_ns);
+	grow(part_at(&s->processes, &s->process_count, e->process), bytes, e->time_ns);
+	grow(part_at(&s->places, &s->place_count, e->place), bytes, e->time_ns);
 }
 
 void gt_breakdown_remove(struct gt_breakdown *s, const struct gt_entry *e, uint64_t bytes)
 {
 	s->origins[gt_breakdown_origin(s, e)].bytes -= bytes;
-	share_at(&s->processes, &s->process_count, e->process)->bytes -= bytes;
-	share_at(&s->places, &s->place_count, e->place)->bytes -= bytes;
+	part_at(&s->processes, &s->process_count, e->process)->bytes -= bytes;
+	part_at(&s->places, &s->place_count, e->place)->bytes -= bytes;
 }
 
 void gt_breakdown_mark_peak(struct gt_breakdown *s)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * breakdown.h - device memory by how much is known of where it was allocated, by process, by place.
+ * breakdown.h - device memory by origin (what is known of its stack), by process and by place.
  *
- * Kept as a ledger replays; a free is charged to what its allocation was counted under.
+ * Kept up to date as a ledger replays; a free is charged where its allocation was counted.
  */
 #pragma once
 
@@ -15,13 +15,13 @@ struct gt_entry;
 
 struct gt_breakdown_part {
 	uint64_t bytes;               /* now */
-	uint64_t peak_bytes, peak_ns; /* its own peak, not the whole's */
-	uint64_t created;             /* allocations of device memory ever */
+	uint64_t peak_bytes, peak_ns; /* this part's own peak, not the total's */
+	uint64_t created;             /* allocations of device memory, ever */
 };
 
 struct gt_breakdown {
 	struct gt_breakdown_part origins[GT_ORIGIN_COUNT];
-	uint64_t origins_at_peak[GT_ORIGIN_COUNT];    /* bytes at the whole's peak */
+	uint64_t origins_at_peak[GT_ORIGIN_COUNT];    /* bytes at the total's peak */
 	struct gt_breakdown_part *processes, *places; /* by number; place 0: unknown */
 	size_t process_count, place_count;
 	/* How an entry is classed; NULL: by whether it has a stack. */
@@ -32,8 +32,8 @@ struct gt_breakdown {
 void gt_breakdown_fini(struct gt_breakdown *s);
 enum gt_origin gt_breakdown_origin(const struct gt_breakdown *s, const struct gt_entry *e);
 
-/* So many bytes of device memory more, or fewer, of this entry. */
+/* An entry of so many bytes of device memory was allocated, or freed. */
 void gt_breakdown_add(struct gt_breakdown *s, const struct gt_entry *e, uint64_t bytes);
 void gt_breakdown_remove(struct gt_breakdown *s, const struct gt_entry *e, uint64_t bytes);
-/* The whole is at a new peak. */
+/* The total is at a new peak. */
 void gt_breakdown_mark_peak(struct gt_breakdown *s);

@@ -11,11 +11,11 @@
 #include "ledger/live.h"
 
 enum gt_ended_by {
-	GT_ENDED_BY_CALL,     /* that named it, or the range it lay in */
-	GT_ENDED_BY_CREATION, /* of another under its handle: its end was not seen */
-	GT_ENDED_BY_OWNER,    /* which took it along */
-	GT_ENDED_BY_HOLDER,   /* the last of those that kept it alive let go */
-	GT_ENDED_BY_PROCESS,  /* it was alive when its process ended; told by ledgers alone */
+	GT_ENDED_BY_CALL,     /* the call named it, or the range it lay in */
+	GT_ENDED_BY_CREATION, /* another was created with its handle: its own end was not seen */
+	GT_ENDED_BY_OWNER,    /* its owner ended and took it along */
+	GT_ENDED_BY_HOLDER,   /* the last holder that kept it alive ended */
+	GT_ENDED_BY_PROCESS,  /* it was alive when its process ended; reported by ledgers alone */
 };
 
 struct gt_live_observer {
@@ -26,7 +26,7 @@ struct gt_live_observer {
 	void *context;
 };
 
-/* As gt_live_apply, but what was born and ended is told to `f`; ends on want of memory. */
+/* As gt_live_apply, but reports each birth and end to `f`; ends the tool when out of memory. */
 enum gt_change gt_live_apply_all(struct gt_live *l, const struct gt_event *event, uint16_t process,
 				 const struct gt_live_observer *f, struct gt_entry **entry);
 
@@ -44,7 +44,7 @@ struct gt_references {
 
 void gt_references_fini(struct gt_references *r);
 
-/* An entry is born, or has ended: it holds something else from now on, or no longer. */
+/* An entry was born or has ended; if it is a holder, what it holds has one more or one less. */
 void gt_references_born(struct gt_references *r, const struct gt_live *l,
 			const struct gt_entry *entry, uint32_t slot);
 void gt_references_ended(struct gt_references *r, const struct gt_live *l,
@@ -52,12 +52,12 @@ void gt_references_ended(struct gt_references *r, const struct gt_live *l,
 void gt_references_retained(struct gt_references *r, const struct gt_live *l,
 			    const struct gt_entry *entry, uint32_t stack);
 
-/* How many hold it. */
+/* How many holders keep the entry alive. */
 uint32_t gt_references_holders(const struct gt_references *r, const struct gt_live *l,
 			       const struct gt_entry *entry);
-/* Those that are the program's: 0 when only its holders keep it. */
+/* The program's own references: 0 when only holders keep the entry alive. */
 uint32_t gt_references_own(const struct gt_references *r, const struct gt_live *l,
 			   const struct gt_entry *entry);
-/* Where it was last retained, if it is retained still; 0 for none. */
+/* The stack that last retained the entry, if it is still retained; 0 for none. */
 uint32_t gt_references_retain_stack(const struct gt_references *r, const struct gt_live *l,
 				    const struct gt_entry *entry);
