@@ -24,6 +24,20 @@ DOORS = {"opencl.def": "src/capture/opencl/opencl_layer.c",
          "levelzero.def": "src/capture/levelzero/wrappers.c",
          "cuda.def": "src/capture/cuda/cuda_calls.c"}
 ROW = re.compile(r"^FN\((\w+),.*?\n(?=FN|ALSO|/\*|\n|\Z)", re.M | re.S)
+# rows that no test calls: no driver here has them, and nobody has written a stand-in yet
+UNTRIED = set("""
+clCreateFromEGLImageKHR clCreateFromGLBuffer clCreateFromGLRenderbuffer clCreateFromGLTexture
+clCreateFromGLTexture2D clCreateFromGLTexture3D clEnqueueAcquireEGLObjectsKHR
+clEnqueueAcquireGLObjects clEnqueueReleaseEGLObjectsKHR clEnqueueReleaseGLObjects
+clCreateBufferWithPropertiesINTEL clCreateCommandQueueWithPropertiesKHR
+clCreateImageWithPropertiesINTEL clCreatePerfCountersCommandQueueINTEL clCreateProgramWithILKHR
+clEnqueueAcquireExternalMemObjectsKHR clEnqueueMemAdviseINTEL clEnqueueMemFillINTEL
+clEnqueueMemcpyINTEL clEnqueueMemsetINTEL clEnqueueMigrateMemINTEL clEnqueueNDCountKernelINTEL
+clEnqueueReleaseExternalMemObjectsKHR clEnqueueReleaseVA_APIMediaSurfacesINTEL clEnqueueSVMFreeARM
+clEnqueueSVMMapARM clEnqueueSVMMemFillARM clEnqueueSVMMemcpyARM clEnqueueSVMUnmapARM
+clEnqueueSignalSemaphoresKHR clEnqueueWaitSemaphoresKHR clImportMemoryARM clReleaseCommandBufferKHR
+clRetainCommandBufferKHR clRetainSemaphoreKHR zeModuleInspectLinkageExt
+""".split())
 failures = []
 
 
@@ -50,6 +64,16 @@ def compile_with(source, changed, *more):
         command += [*more, "-fdiagnostics-color=never"]
         return subprocess.run(command, cwd=entry["directory"], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"})
+
+
+def compile_text(door, text):
+    """What the compiler says of a text, with what is declared in a door."""
+    entry = COMMANDS[door]
+    command = [word for word in shlex.split(entry["command"]) if word.startswith(("-I", "-D", "-std"))]
+    system = re.findall(r"-isystem (\S+)", entry["command"])
+    return subprocess.run(["cc", *command, *[f"-isystem{path}" for path in system], "-fsyntax-only",
+                           "-xc", "-"], cwd=entry["directory"], input=text, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True).stdout
 
 
 def rows(text):
@@ -114,6 +138,33 @@ def check_layouts(name):
            f"{name}: a size that the driver knows needs a layout, or ASK_ONLY")
 
 
+def check_by_value(name):
+    """Attach counts registers: it must know every argument that takes more than one word."""
+    text = (SOURCE / "src/capture/ebpf/probe_rows.c").read_text()
+    words = dict(re.findall(r'{ "(\w+)", (\d+) }', text[text.index("by_value[]"):text.index("skip(")]))
+    expect(len(words) > 4, "probe_rows.c: by_value was found")
+    room = DOORS[name].split("/")[2]
+    types = {kind for row in rows((API / name).read_text()).values()
+             for kind in re.findall(r"\(((?:const )?[\w ]+[ *]*), \w+\)", row.split("\n   CREATE")[0])
+             if not kind.startswith(("HANDLE", "STATUS"))}
+    expect(len(types) > 10, f"{name}: types were found")
+    said = compile_text(DOORS[name], f'#include "capture/{room}/{room}.h"\n' + "".join(
+        f'_Static_assert((sizeof({kind}) + 7) / 8 == {words.get(kind.replace("const ", "", 1), 1)}, "{kind}");\n'
+        for kind in sorted(types)))
+    expect(not said, f"{name}: probe_rows.c's by_value says how many words an argument takes\n{said[:800]}")
+
+
+def check_tried():
+    """A row is called by a program of the end-to-end tests."""
+    words = set()
+    for path in (SOURCE / "tests/e2e").rglob("*.[chp]*"):
+        words |= set(re.findall(r"\w+", path.read_text(errors="replace")))
+    for name in DOORS:
+        for fn in rows((API / name).read_text()):
+            expect((fn in words) != (fn in UNTRIED),
+                   f"{name}: {fn} is called by a program in tests/e2e/programs/, or listed as UNTRIED")
+
+
 def check_undeclared():
     """A name in the list that the headers do declare; newer headers than Debian bookworm's may."""
     release = pathlib.Path("/etc/debian_version")
@@ -176,6 +227,8 @@ for def_file, source_file in DOORS.items():
     if source_file in COMMANDS:
         check_rows(def_file)
         check_layouts(def_file)
+        check_by_value(def_file)
+check_tried()
 check_undeclared()
 check_kinds()
 sys.exit(1 if failures else 0)
