@@ -49,8 +49,7 @@ static int parse_line(struct gt_config *c, const char *from, unsigned number, co
 	equals = memchr(text, '=', size);
 	if (!equals || memchr(text, '\0', size))
 		return gt_error_set(error, -EINVAL,
-				    "%s:%u: a line is OPTION = VALUE or "
-				    "COMMAND.OPTION = VALUE",
+				    "%s:%u: a line is OPTION = VALUE or COMMAND.OPTION = VALUE",
 				    from, number);
 	if (c->count == LINES_MAX)
 		return gt_error_set(error, -EINVAL, "%s:%u: there are too many lines; %d are read",
@@ -106,8 +105,7 @@ static bool is_trusted(const struct stat *st, const char *path)
 			     path, path);
 	else if (st->st_mode & S_IWOTH)
 		gt_error_set(&state.ignored, 0,
-			     "%s can be written by everybody and is ignored; "
-			     "try chmod o-w %s",
+			     "%s can be written by everybody and is ignored; try chmod o-w %s",
 			     path, path);
 	else
 		return true;
@@ -126,8 +124,7 @@ static int read_file(const char *path, bool must_be, bool check, struct gt_error
 		return 0;
 	if (fd < 0)
 		return gt_error_set(error, -errno,
-				    "cannot read the configuration %s: %s; "
-				    "check GPUTRACK_CONFIG",
+				    "cannot read the configuration %s: %s; check GPUTRACK_CONFIG",
 				    path, strerror(errno));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
 		close(fd);
@@ -213,16 +210,13 @@ static int check_line(const struct gt_config_line *line, const struct gt_syntax 
 	}
 	if (!command)
 		return gt_error_set(error, -EINVAL,
-				    "%s:%u: '%s' names no command with options; "
-				    "see `%s --help`",
+				    "%s:%u: '%s' names no command with options; see `%s --help`",
 				    line->from, line->line, line->key, gt_tool_name());
 	return near ? gt_error_set(error, -EINVAL,
-				   "%s:%u: there is no option '%s': did you mean "
-				   "'%s'?",
-				   line->from, line->line, line->key, near) :
+				   "%s:%u: there is no option '%s': did you mean '%s'?", line->from,
+				   line->line, line->key, near) :
 		      gt_error_set(error, -EINVAL,
-				   "%s:%u: there is no option '%s'; "
-				   "`%s COMMAND --help` lists them",
+				   "%s:%u: there is no option '%s'; `%s COMMAND --help` lists them",
 				   line->from, line->line, line->key, gt_tool_name());
 }
 

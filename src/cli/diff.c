@@ -5,7 +5,7 @@
 #include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/output.h"
-#include "cli/source.h"
+#include "cli/input.h"
 #include "replay/head.h"
 #include "replay/replay.h"
 
@@ -15,7 +15,7 @@ static void (*const writers[])(const struct gt_diff *d, FILE *out) = { gt_diff_t
 struct settings {
 	int format, color;
 	uint64_t top;
-	struct gt_source source;
+	struct gt_input input;
 };
 
 #define AT(field) .at = offsetof(struct settings, field)
@@ -29,7 +29,7 @@ static const struct gt_option options[] = {
 	{ .name = "color", .argument = "WHEN", .type = GT_OPTION_CHOICE, AT(color),
 	  .choices = gt_color_names,
 	  .help = "auto (on a terminal, unless NO_COLOR is set; the default), always or never" },
-	GT_SOURCE_OPTIONS(struct settings),
+	GT_INPUT_OPTIONS(struct settings),
 	{ 0 },
 };
 /* clang-format on */
@@ -58,7 +58,7 @@ struct side {
 static int open_side(struct side *side, const struct settings *s, const char *path,
 		     struct gt_error *error)
 {
-	struct gt_recording_options how = { .pid = (uint32_t)s->source.pid };
+	struct gt_recording_options how = { .pid = (uint32_t)s->input.pid };
 	int e = gt_recording_open(&side->recording, path, &how, error);
 
 	if (e)
@@ -69,7 +69,7 @@ static int open_side(struct side *side, const struct settings *s, const char *pa
 	side->view = (struct gt_view){ .recording = side->recording,
 				       .ledger = side->ledger,
 				       .top = s->top };
-	return gt_source_frames(&s->source, side->recording, &side->view.frames, error);
+	return gt_input_frames(&s->input, side->recording, &side->view.frames, error);
 }
 
 static void close_side(struct side *side)
@@ -88,7 +88,7 @@ static int write_diff(const struct settings *s, struct side *old, struct side *n
 	struct gt_output output;
 	struct gt_diff d;
 	bool has_gaps;
-	int e = gt_output_open(&output, s->source.output, error), status;
+	int e = gt_output_open(&output, s->input.output, error), status;
 
 	if (e)
 		return gt_fail("%s", error->text);
@@ -125,7 +125,7 @@ int gt_cmd_diff(int argc, char **argv)
 	if (first >= 0 && argc - first != 2)
 		status =
 			gt_syntax_wrong(&gt_diff_syntax, "needs two recordings, OLD.gt and NEW.gt");
-	else if (first >= 0 && s.source.pid > UINT32_MAX)
+	else if (first >= 0 && s.input.pid > UINT32_MAX)
 		status = gt_syntax_wrong(&gt_diff_syntax, "--pid is too big");
 	else if (first >= 0 && (open_side(&old, &s, argv[first], &error) ||
 				open_side(&new, &s, argv[first + 1], &error)))
@@ -134,6 +134,6 @@ int gt_cmd_diff(int argc, char **argv)
 		status = write_diff(&s, &old, &new, &error);
 	close_side(&old);
 	close_side(&new);
-	gt_source_fini(&s.source);
+	gt_input_fini(&s.input);
 	return status;
 }

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/output.h"
-#include "cli/source.h"
+#include "cli/input.h"
 #include "export/export.h"
 #include "replay/nsight_words.h"
 #include "export/nsight_rows.h"
@@ -48,7 +48,7 @@ static const char *const format_names[] = {
 
 struct settings {
 	int format, weight;
-	struct gt_source source;
+	struct gt_input input;
 };
 
 /* clang-format off */
@@ -64,7 +64,7 @@ static const struct gt_option options[] = {
 	  .at = offsetof(struct settings, weight), .choices = gt_weight_names,
 	  .help = "what a collapsed stack weighs, and speedscope shows first: leaked (bytes; the "
 		  "default), peak, allocated, or objects (leaked, counted)" },
-	GT_SOURCE_OPTIONS(struct settings),
+	GT_INPUT_OPTIONS(struct settings),
 	{ 0 },
 };
 /* clang-format on */
@@ -106,7 +106,7 @@ static bool has_cuda_memory(struct gt_recording *recording)
 
 static bool wants_three_files(const struct settings *s, struct gt_recording *recording)
 {
-	const char *output = s->source.output;
+	const char *output = s->input.output;
 	size_t length = output ? strlen(output) : 0;
 
 	if (formats[s->format].write != gt_export_tsv || !length || !strcmp(output, "-") ||
@@ -138,20 +138,20 @@ static int export_three(const struct settings *s, struct gt_recording *recording
 			struct gt_error *error)
 {
 	struct gt_nsight_rows rows = { .recording = recording };
-	struct gt_source source = s->source;
+	struct gt_input input = s->input;
 	struct gt_output outputs[GT_ORIGIN_COUNT];
 	char path[4096];
 	int count = 0, e = 0;
 
-	source.all_frames = true; /* the scripts fold nothing */
+	input.all_frames = true; /* the scripts fold nothing */
 	for (; !e && count < GT_ORIGIN_COUNT; count += !e) {
-		snprintf(path, sizeof path, "%s%s%s.tsv", s->source.output,
-			 is_folder(s->source.output) ? "" : "_", gt_origin_names[count]);
+		snprintf(path, sizeof path, "%s%s%s.tsv", s->input.output,
+			 is_folder(s->input.output) ? "" : "_", gt_origin_names[count]);
 		e = gt_output_open(&outputs[count], path, error);
 		rows.out[count] = outputs[count].file;
 	}
 	if (!e)
-		e = gt_source_frames(&source, recording, &rows.frames, error);
+		e = gt_input_frames(&input, recording, &rows.frames, error);
 	if (!e) {
 		write_rows(&rows, recording);
 		gt_frames_free(rows.frames);
@@ -178,10 +178,10 @@ static int export(const struct settings *s, struct gt_recording *recording, stru
 
 	if (wants_three_files(s, recording))
 		return export_three(s, recording, error);
-	e = gt_output_open(&output, s->source.output, error);
+	e = gt_output_open(&output, s->input.output, error);
 	if (e)
 		return e;
-	e = gt_source_frames(&s->source, recording, &export.frames, error);
+	e = gt_input_frames(&s->input, recording, &export.frames, error);
 	if (e) {
 		gt_output_abandon(&output);
 		return e;
@@ -196,15 +196,14 @@ static int export(const struct settings *s, struct gt_recording *recording, stru
 /* Nobody wants to read those bytes, nor to find text where he was promised others. */
 static int check(const struct settings *s)
 {
-	bool to_stdout = !s->source.output || !strcmp(s->source.output, "-");
-	const char *promise = gt_output_promises(s->source.output);
+	bool to_stdout = !s->input.output || !strcmp(s->input.output, "-");
+	const char *promise = gt_output_promises(s->input.output);
 	gt_export_fn *write = formats[s->format].write;
 
 	if (promise && !formats[s->format].is_binary)
 		return gt_syntax_wrong(&gt_export_syntax,
-				       "%s is written as it is, not compressed: "
-				       "leave out %s, or have another program compress what -o - "
-				       "gives",
+				       "%s is written as it is, not compressed: leave out %s, or "
+				       "have another program compress what -o - gives",
 				       format_names[s->format], promise);
 	if (formats[s->format].is_binary && to_stdout && isatty(STDOUT_FILENO))
 		return gt_syntax_wrong(&gt_export_syntax,
@@ -240,8 +239,7 @@ int gt_cmd_export(int argc, char **argv)
 	if (first >= 0)
 		status = check(&s);
 	if (first >= 0 && !status)
-		status =
-			gt_source_open(&gt_export_syntax, &s.source, argc, argv, first, &recording);
+		status = gt_input_open(&gt_export_syntax, &s.input, argc, argv, first, &recording);
 	if (first < 0 || status)
 		goto free_settings;
 	if (export(&s, recording, &error))
@@ -250,6 +248,6 @@ int gt_cmd_export(int argc, char **argv)
 		tell_damage(recording);
 	gt_recording_close(recording);
 free_settings:
-	gt_source_fini(&s.source);
+	gt_input_fini(&s.input);
 	return status;
 }

@@ -8,7 +8,7 @@
 #include "replay/replay.h"
 
 /* The older recording, down to its leaks. */
-static int read_baseline(struct gt_fail_options *fail, const struct gt_source *source,
+static int read_baseline(struct gt_fail_options *fail, const struct gt_input *input,
 			 struct gt_error *error)
 {
 	struct gt_view v = { 0 };
@@ -19,7 +19,7 @@ static int read_baseline(struct gt_fail_options *fail, const struct gt_source *s
 	fail->old_ledger =
 		gt_replay_run(fail->old, &(struct gt_replay){ .tick = gt_progress_tick });
 	gt_progress_end();
-	e = gt_source_frames(source, fail->old, &fail->old_frames, error);
+	e = gt_input_frames(input, fail->old, &fail->old_frames, error);
 	if (e)
 		return e;
 	v.recording = fail->old;
@@ -29,23 +29,23 @@ static int read_baseline(struct gt_fail_options *fail, const struct gt_source *s
 	return 0;
 }
 
-int gt_fail_options_open(struct gt_fail_options *fail, const struct gt_syntax *usage,
-			 const struct gt_source *source)
+int gt_fail_options_open(struct gt_fail_options *fail, const struct gt_syntax *syntax,
+			 const struct gt_input *input)
 {
-	static const struct gt_source as_run_reads;
+	static const struct gt_input as_run_reads;
 	struct gt_error error;
 
 	if (gt_limits_parse(&fail->limits, fail->fail_on_leak ? fail->fail_on_leak : "any", &error))
-		return gt_syntax_wrong(usage, "--fail-on-leak: %s", error.text);
+		return gt_syntax_wrong(syntax, "--fail-on-leak: %s", error.text);
 	for (size_t i = 0; i < fail->suppressions.count; i++)
 		if (gt_suppressions_read(&fail->known, fail->suppressions.items[i], &error))
 			return gt_fail("%s", error.text);
-	if (fail->baseline && read_baseline(fail, source ? source : &as_run_reads, &error))
+	if (fail->baseline && read_baseline(fail, input ? input : &as_run_reads, &error))
 		return gt_fail("%s", error.text);
 	return 0;
 }
 
-int gt_fail_options_needs(struct gt_fail_options *fail, const struct gt_syntax *usage, bool judges,
+int gt_fail_options_needs(struct gt_fail_options *fail, const struct gt_syntax *syntax, bool judges,
 			  const char *goes)
 {
 	static const char *const names[] = { "fail-on-leak", "suppressions", "baseline",
@@ -53,7 +53,7 @@ int gt_fail_options_needs(struct gt_fail_options *fail, const struct gt_syntax *
 	int status = 0;
 
 	for (size_t i = 0; !status && i < sizeof names / sizeof *names; i++)
-		status = gt_option_needs(usage, names[i], judges, goes);
+		status = gt_option_needs(syntax, names[i], judges, goes);
 	if (judges || status)
 		return status;
 	gt_texts_fini(&fail->suppressions);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli/options.h"
-#include "cli/source.h"
+#include "cli/input.h"
 #include "judge/verdict.h"
 
 struct gt_fail_options {
@@ -49,17 +49,17 @@ struct gt_fail_options {
 /* clang-format on */
 
 /*
- * Reads what the options name. The baseline's frames are read as `source` says, for a site is known
+ * Reads what the options name. The baseline's frames are read as `input` says, for a site is known
  * again by its frames; NULL is as `run` reads. 0, or the exit status after the user has been told.
  */
-int gt_fail_options_open(struct gt_fail_options *fail, const struct gt_syntax *usage,
-			 const struct gt_source *source);
+int gt_fail_options_open(struct gt_fail_options *fail, const struct gt_syntax *syntax,
+			 const struct gt_input *input);
 /*
  * For a command that judges nothing when `judges` is false: options that a settings file gave are
  * forgotten then. 0, or the exit status after the user, who typed one, has been told what it `goes`
  * with.
  */
-int gt_fail_options_needs(struct gt_fail_options *fail, const struct gt_syntax *usage, bool judges,
+int gt_fail_options_needs(struct gt_fail_options *fail, const struct gt_syntax *syntax, bool judges,
 			  const char *goes);
 /* True when any of the options was given. */
 bool gt_fail_options_is_set(const struct gt_fail_options *fail);

@@ -257,8 +257,7 @@ static int put_aside(struct gt_folder *f, struct gt_error *error)
 
 		gt_folder_undo(f);
 		return gt_error_set(error, -why,
-				    "cannot keep the old recording as %s: %s; name "
-				    "another with -o",
+				    "cannot keep the old recording as %s: %s; name another with -o",
 				    old, strerror(why));
 	}
 	f->put_aside = true;
@@ -318,9 +317,7 @@ int gt_folder_make(struct gt_folder *f, const char *path, struct gt_error *error
 		if (gt_folder_is_own(path))
 			return take(f, error);
 		return gt_error_set(error, -EPERM,
-				    "others can write into %s: name another folder "
-				    "with -o",
-				    path);
+				    "others can write into %s: name another folder with -o", path);
 	}
 	if (why == EEXIST) {
 		e = put_aside(f, error);

@@ -9,13 +9,13 @@
 #include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/output.h"
-#include "cli/source.h"
+#include "cli/input.h"
 #include "page/server.h"
 #include "plot/read_rows.h"
 #include "page/page.h"
 
 struct settings {
-	struct gt_source source;
+	struct gt_input input;
 	uint64_t threshold_kb, port;
 	const char *listen;
 	bool serve;
@@ -38,9 +38,9 @@ static const struct gt_option options[] = {
 	  .help = "serve on this numeric address instead of 127.0.0.1: others can then reach it, "
 		  "and what they send is not encrypted" },
 	{ .name = "output", .letter = 'o', .argument = "FILE", .type = GT_OPTION_TEXT,
-	  GT_SOURCE_AT(struct settings, output),
+	  GT_INPUT_AT(struct settings, output),
 	  .help = "write to FILE instead of NAME.html; - is stdout" },
-	GT_SOURCE_READING(struct settings),
+	GT_INPUT_READING(struct settings),
 	{ 0 },
 };
 /* clang-format on */
@@ -51,10 +51,9 @@ const struct gt_syntax gt_html_syntax = {
 	.operands = "NAME.gt|TRACKER.csv",
 	.about = "Makes one file that opens in a browser from disk and asks nothing of the "
 		 "network: memory and resources over time, what was alive at any moment, flame "
-		 "graphs, leaks, call sites, mistakes, and where `gputrack run --csv` "
-		 "measured the process, the resource tracker's twelve charts; of a tracker's CSV "
-		 "these alone. It is written to NAME.html beside the recording or CSV unless -o "
-		 "says otherwise.",
+		 "graphs, leaks, call sites, mistakes, and where `gputrack run --csv` measured the "
+		 "process, the resource tracker's twelve charts; of a tracker's CSV these alone. "
+		 "It is written to NAME.html beside the recording or CSV unless -o says otherwise.",
 	.options = options,
 };
 
@@ -83,7 +82,7 @@ static char *default_output(const char *path)
 static int recording_data(const struct settings *s, const char *input, FILE *out,
 			  struct gt_error *error)
 {
-	struct gt_recording_options how = { .pid = (uint32_t)s->source.pid };
+	struct gt_recording_options how = { .pid = (uint32_t)s->input.pid };
 	struct gt_recording *recording;
 	struct gt_frames *frames;
 	struct gt_html *html;
@@ -91,7 +90,7 @@ static int recording_data(const struct settings *s, const char *input, FILE *out
 
 	if (e)
 		return e;
-	e = gt_source_frames(&s->source, recording, &frames, error);
+	e = gt_input_frames(&s->input, recording, &frames, error);
 	if (e)
 		goto close_recording;
 	html = gt_html_new(recording, gt_progress_tick);
@@ -132,13 +131,13 @@ static int tracker_data(const struct settings *s, const char *input, FILE *out,
 static int write_data(const struct settings *s, const char *input, FILE *out,
 		      struct gt_error *error)
 {
-	return gt_source_is_table(input) ? tracker_data(s, input, out, error) :
-					   recording_data(s, input, out, error);
+	return gt_input_is_table(input) ? tracker_data(s, input, out, error) :
+					  recording_data(s, input, out, error);
 }
 
 static int write_page(const struct settings *s, const char *input, struct gt_error *error)
 {
-	char *path = s->source.output ? gt_strdup(s->source.output) : default_output(input);
+	char *path = s->input.output ? gt_strdup(s->input.output) : default_output(input);
 	char *data = NULL;
 	size_t size;
 	FILE *made = gt_memstream(&data, &size);
@@ -213,13 +212,13 @@ static int check(const struct settings *s, int operands)
 		return gt_syntax_wrong(&gt_html_syntax,
 				       operands ? "takes one recording or CSV" :
 						  "needs a recording, NAME.gt, or a tracker's CSV");
-	if (s->source.pid > UINT32_MAX)
+	if (s->input.pid > UINT32_MAX)
 		return gt_syntax_wrong(&gt_html_syntax, "--pid is too big");
 	if (s->port > UINT16_MAX)
 		return gt_syntax_wrong(&gt_html_syntax, "--port is at most 65535");
 	if (!s->serve && (s->listen || s->port))
 		return gt_syntax_wrong(&gt_html_syntax, "--port and --listen need --serve");
-	if (s->serve && s->source.output)
+	if (s->serve && s->input.output)
 		return gt_syntax_wrong(&gt_html_syntax, "--serve writes no file: leave out -o");
 	if (!gt_html_is_built())
 		return gt_fail("this gputrack was built without the page: `npm ci` in viewer/ "
@@ -238,12 +237,12 @@ int gt_cmd_html(int argc, char **argv)
 	status = check(&s, argc - first);
 	if (!status &&
 	    (s.serve ? serve_page(&s, argv[first], &error) : write_page(&s, argv[first], &error))) {
-		char *hint = gt_source_pid_hint(argv[first]);
+		char *hint = gt_input_pid_hint(argv[first]);
 
 		status = gt_fail("%s%s", error.text, hint);
 		free(hint);
 	}
 free_settings:
-	gt_source_fini(&s.source);
+	gt_input_fini(&s.input);
 	return status;
 }

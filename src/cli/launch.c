@@ -142,8 +142,7 @@ void gt_launch_explain(struct gt_error *error, const char *program, int why)
 
 	if (is_here && !access(program, X_OK))
 		gt_error_set(error, 0,
-			     "cannot run %s: it is not in PATH; the one in this folder "
-			     "is ./%s",
+			     "cannot run %s: it is not in PATH; the one in this folder is ./%s",
 			     program, program);
 	else if (is_here)
 		gt_error_set(error, 0,

@@ -12,7 +12,7 @@
 #include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/output.h"
-#include "cli/source.h"
+#include "cli/input.h"
 #include "plot/picture.h"
 #include "plot/read_rows.h"
 #include "replay/replay.h"
@@ -23,7 +23,7 @@ struct settings {
 	const char *size, *smi, *usage;
 	uint64_t threshold_kb, gpu;
 	bool dark;
-	struct gt_source source;
+	struct gt_input input;
 };
 
 #define AT(field) .at = offsetof(struct settings, field)
@@ -31,7 +31,7 @@ struct settings {
 /* clang-format off */
 static const struct gt_option options[] = {
 	{ .name = "output", .letter = 'o', .argument = "FILE", .type = GT_OPTION_TEXT,
-	  GT_SOURCE_AT(struct settings, output),
+	  GT_INPUT_AT(struct settings, output),
 	  .help = "write to FILE: .png, .svg, .pdf, or .txt for a description in words; otherwise "
 		  "INPUT_plot.png beside the input, plot.png of stdin" },
 	{ .name = "size", .argument = "WxH", .type = GT_OPTION_TEXT, AT(size),
@@ -46,7 +46,7 @@ static const struct gt_option options[] = {
 	  .help = "only the N-th GPU of the nvidia-smi log, from 0; otherwise the sum of all" },
 	{ .name = "usage", .letter = 'u', .argument = "FILE", .type = GT_OPTION_TEXT, AT(usage),
 	  .help = "the same as naming FILE as INPUT" },
-	GT_SOURCE_READING(struct settings),
+	GT_INPUT_READING(struct settings),
 	{ 0 },
 };
 /* clang-format on */
@@ -296,14 +296,14 @@ static int plot_opened(struct job *j, struct gt_view *v, struct gt_error *error)
 
 static int plot_recording(struct job *j, struct gt_error *error)
 {
-	const struct gt_source *source = &j->settings->source;
-	struct gt_recording_options how = { .pid = (uint32_t)source->pid };
+	const struct gt_input *input = &j->settings->input;
+	struct gt_recording_options how = { .pid = (uint32_t)input->pid };
 	struct gt_view v = { .style = gt_terminal_style(stdout, GT_COLOR_NEVER) };
 	int e = gt_recording_open(&v.recording, j->input, &how, error);
 
 	if (e)
 		return e;
-	e = gt_source_frames(source, v.recording, &v.frames, error);
+	e = gt_input_frames(input, v.recording, &v.frames, error);
 	if (!e) {
 		e = plot_opened(j, &v, error);
 		gt_frames_free(v.frames);
@@ -329,7 +329,7 @@ static int read_smi(struct job *j, struct gt_error *error)
 
 static int missing(const char *input, const char *why)
 {
-	char *hint = gt_source_pid_hint(input);
+	char *hint = gt_input_pid_hint(input);
 	int status;
 
 	if (*hint)
@@ -351,12 +351,12 @@ static int plot_one(const struct settings *s, const char *input, double width, d
 			 .utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8") };
 	struct gt_error error;
 	bool is_there = !access(input, F_OK) || !strcmp(input, "-");
-	bool is_recording = is_there && !gt_source_is_table(input);
+	bool is_recording = is_there && !gt_input_is_table(input);
 	int e, status = GT_EXIT_DONE;
 
 	if (s->smi && read_smi(&j, &error))
 		return gt_fail("cannot use the nvidia-smi log %s: %s", s->smi, error.text);
-	j.path = s->source.output ? gt_strdup(s->source.output) : default_path(input);
+	j.path = s->input.output ? gt_strdup(s->input.output) : default_path(input);
 	j.words = strcmp(j.path, "-") ? stdout : stderr;
 	e = is_recording ? plot_recording(&j, &error) : plot_table(&j, &error);
 	/* errors of recordings name the file themselves */
@@ -380,7 +380,7 @@ static int plot_one(const struct settings *s, const char *input, double width, d
 /* 0, or the exit status after reporting what is wrong. */
 static int check(const struct settings *s, int inputs, double *width, double *height)
 {
-	const char *output = s->source.output;
+	const char *output = s->input.output;
 
 	if (!inputs)
 		return gt_syntax_wrong(&gt_plot_syntax, "needs something to draw, INPUT");
@@ -396,14 +396,13 @@ static int check(const struct settings *s, int inputs, double *width, double *he
 				       "it to a file with -o NAME.png");
 	if (s->size && !parse_size(s->size, width, height))
 		return gt_syntax_wrong(&gt_plot_syntax,
-				       "--size is like 1800x1200, from %dx%d to "
-				       "%dx%d, not '%s'",
+				       "--size is like 1800x1200, from %dx%d to %dx%d, not '%s'",
 				       WIDTH_LEAST, HEIGHT_LEAST, SIDE_MOST, SIDE_MOST, s->size);
 	if (gt_option_needs(&gt_plot_syntax, "gpu", s->smi, "-s FILE"))
 		return GT_EXIT_USAGE;
 	if (s->gpu != UINT64_MAX && s->gpu >= GT_SMI_GPUS)
 		return gt_syntax_wrong(&gt_plot_syntax, "--gpu is less than %d", GT_SMI_GPUS);
-	if (s->source.pid > UINT32_MAX)
+	if (s->input.pid > UINT32_MAX)
 		return gt_syntax_wrong(&gt_plot_syntax, "--pid is too big");
 	return 0;
 }
@@ -414,7 +413,7 @@ static int check_threshold(const struct settings *s, int inputs, char **names)
 	bool has_table = s->usage != NULL;
 
 	for (int i = 0; i < inputs; i++)
-		has_table |= access(names[i], F_OK) || gt_source_is_table(names[i]);
+		has_table |= access(names[i], F_OK) || gt_input_is_table(names[i]);
 	return gt_option_needs(&gt_plot_syntax, "threshold", has_table, "a tracker's CSV");
 }
 
@@ -457,6 +456,6 @@ int gt_cmd_plot(int argc, char **argv)
 
 		status = status ? status : one;
 	}
-	gt_source_fini(&s.source);
+	gt_input_fini(&s.input);
 	return status;
 }

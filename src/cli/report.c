@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 #include "cli/fail_options.h"
 #include "cli/output.h"
-#include "cli/source.h"
+#include "cli/input.h"
 #include "report/analyses.h"
 
 /* clang-format off */
@@ -30,7 +30,7 @@ struct settings {
 	struct gt_choices analyses;
 	int format, sort, color;
 	uint64_t top;
-	struct gt_source source;
+	struct gt_input input;
 	struct gt_fail_options fail;
 };
 
@@ -58,7 +58,7 @@ static const struct gt_option options[] = {
 	  .help = "order of sites: live (bytes alive at the end; the default), total (bytes "
 		  "created) or count (resources created)" },
 	GT_FAIL_OPTIONS(struct settings),
-	GT_SOURCE_OPTIONS(struct settings),
+	GT_INPUT_OPTIONS(struct settings),
 	{ .name = "color", .argument = "WHEN", .type = GT_OPTION_CHOICE, AT(color),
 	  .choices = gt_color_names,
 	  .help = "auto (on a terminal, unless NO_COLOR is set; the default), always or never" },
@@ -122,22 +122,20 @@ static int check(struct settings *s)
 	bool one = s->analyses.count == 1, of_leaks = one && has_trait(s, GT_LISTS_LEAKS);
 	char with[128];
 
-	if (gt_output_promises(s->source.output))
+	if (gt_output_promises(s->input.output))
 		return gt_syntax_wrong(&gt_report_syntax,
 				       "a report is not compressed: leave out %s",
-				       gt_output_promises(s->source.output));
+				       gt_output_promises(s->input.output));
 	/* a settings file's form is used where it can be had */
 	if (!gt_option_was_typed("format") && (!one || (s->format >= GT_FORM_JUNIT && !of_leaks)))
 		s->format = GT_FORM_TEXT;
 	if (!one && s->format != GT_FORM_TEXT)
 		return gt_syntax_wrong(&gt_report_syntax,
-				       "--format %s takes one analysis: write a "
-				       "file for each",
+				       "--format %s takes one analysis: write a file for each",
 				       form_names[s->format]);
 	if (s->format >= GT_FORM_JUNIT && !of_leaks)
 		return gt_syntax_wrong(&gt_report_syntax,
-				       "--format %s is for leaks: leave out "
-				       "--analysis",
+				       "--format %s is for leaks: leave out --analysis",
 				       form_names[s->format]);
 	if (gt_fail_options_needs(&s->fail, &gt_report_syntax, of_leaks,
 				  gt_analyses_with(with, GT_LISTS_LEAKS)))
@@ -155,11 +153,11 @@ static int report(struct settings *s, struct gt_recording *recording, struct gt_
 	struct gt_output output;
 	int e;
 
-	e = gt_output_open(&output, s->source.output, error);
+	e = gt_output_open(&output, s->input.output, error);
 	if (e)
 		return e;
 	v.style = gt_terminal_style(output.file, (enum gt_color)s->color);
-	e = gt_source_frames(&s->source, recording, &v.frames, error);
+	e = gt_input_frames(&s->input, recording, &v.frames, error);
 	if (e) {
 		gt_output_abandon(&output);
 		return e;
@@ -186,14 +184,13 @@ int gt_cmd_report(int argc, char **argv)
 	if (first >= 0)
 		status = check(&s);
 	if (first >= 0 && !status)
-		status =
-			gt_source_open(&gt_report_syntax, &s.source, argc, argv, first, &recording);
+		status = gt_input_open(&gt_report_syntax, &s.input, argc, argv, first, &recording);
 	if (first < 0 || status)
 		goto free_settings;
 	/* rows are those of Nsight's scripts, which have all frames of what Nsight recorded */
 	if (s.format == GT_FORM_TSV && *gt_recording_info(recording, "imported"))
-		s.source.all_frames = true;
-	status = gt_fail_options_open(&s.fail, &gt_report_syntax, &s.source);
+		s.input.all_frames = true;
+	status = gt_fail_options_open(&s.fail, &gt_report_syntax, &s.input);
 	if (status)
 		goto close_recording;
 	if (report(&s, recording, &error))
@@ -204,6 +201,6 @@ close_recording:
 	gt_recording_close(recording);
 free_settings:
 	gt_fail_options_fini(&s.fail);
-	gt_source_fini(&s.source);
+	gt_input_fini(&s.input);
 	return status;
 }

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/output.h"
-#include "cli/source.h"
+#include "cli/input.h"
 #include "judge/leaks.h"
 #include "replay/replay.h"
 
@@ -16,10 +16,10 @@
 enum { NAME_MAX_BYTES = 1024, NAMES_MAX = 3 };
 
 struct settings {
-	struct gt_source source;
+	struct gt_input input;
 };
 
-static const struct gt_option options[] = { GT_SOURCE_OPTIONS(struct settings), { 0 } };
+static const struct gt_option options[] = { GT_INPUT_OPTIONS(struct settings), { 0 } };
 
 const struct gt_syntax gt_suppress_syntax = {
 	.name = "suppress",
@@ -163,11 +163,11 @@ static int suppress(const struct settings *s, struct gt_recording *recording,
 	struct gt_view v = { .recording = recording };
 	struct gt_ledger *ledger;
 	struct gt_output output;
-	int e = gt_output_open(&output, s->source.output, error);
+	int e = gt_output_open(&output, s->input.output, error);
 
 	if (e)
 		return e;
-	e = gt_source_frames(&s->source, recording, &v.frames, error);
+	e = gt_input_frames(&s->input, recording, &v.frames, error);
 	if (e) {
 		gt_output_abandon(&output);
 		return e;
@@ -190,14 +190,14 @@ int gt_cmd_suppress(int argc, char **argv)
 	int status, first = gt_options_parse(&gt_suppress_syntax, &s, argc, argv, &status);
 
 	if (first >= 0)
-		status = gt_source_open(&gt_suppress_syntax, &s.source, argc, argv, first,
-					&recording);
+		status =
+			gt_input_open(&gt_suppress_syntax, &s.input, argc, argv, first, &recording);
 	if (first < 0 || status)
 		goto free_settings;
 	if (suppress(&s, recording, &error))
 		status = gt_fail("%s", error.text);
 	gt_recording_close(recording);
 free_settings:
-	gt_source_fini(&s.source);
+	gt_input_fini(&s.input);
 	return status;
 }

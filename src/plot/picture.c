@@ -73,8 +73,7 @@ void gt_overlay_align(struct gt_overlay *o, double start_s, double end_s, double
 		o->how = GT_ALIGN_CLOCKS;
 		o->shift_s = shift;
 		snprintf(o->text, sizeof o->text,
-			 "clocks aligned: the nvidia-smi log begins %s s "
-			 "%s the recording",
+			 "clocks aligned: the nvidia-smi log begins %s s %s the recording",
 			 size_of(shift, text), shift < 0 ? "before" : "after");
 		return;
 	}

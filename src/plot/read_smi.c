@@ -209,8 +209,7 @@ static int verdict(const struct gt_smi_log *log, bool has_other_heading, struct 
 				    "timestamp,memory.used as csv");
 	if (log->gpu >= (int)log->gpu_count)
 		return gt_error_set(error, -EINVAL,
-				    "it has %u GPU%s, counted from 0, and no GPU "
-				    "%d",
+				    "it has %u GPU%s, counted from 0, and no GPU %d",
 				    log->gpu_count, log->gpu_count == 1 ? "" : "s", log->gpu);
 	if (!log->samples)
 		return gt_error_set(error, -ENODATA, "none of its samples has a number");

@@ -16,7 +16,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t made, returned, alive, limit, highest, entered;
 
-static int make(struct gt_stress_device *d, uint64_t size_bytes, void **block)
+static int allocate(struct gt_stress_device *d, uint64_t size_bytes, void **block)
 {
 	int result = 2;
 
@@ -35,7 +35,7 @@ static int make(struct gt_stress_device *d, uint64_t size_bytes, void **block)
 	return result;
 }
 
-static int give_back(struct gt_stress_device *d, void *block)
+static int release(struct gt_stress_device *d, void *block)
 {
 	(void)d;
 	assert_non_null(block);
@@ -56,10 +56,10 @@ static int enter(struct gt_stress_device *d)
 }
 
 /* clang-format off */
-static struct gt_stress_device device = {
-	.name = "none", .make_name = "make", .give_back_name = "give_back", .make = make,
-	.give_back = give_back, .enter = enter,
+static const struct gt_stress_api api = {
+	.allocate_name = "allocate", .allocate = allocate, .release = release, .enter = enter,
 };
+static struct gt_stress_device device = { .api = &api, .name = "none" };
 /* clang-format on */
 
 static struct gt_stress_totals run(const struct gt_stress_plan *plan, uint64_t blocks_max,

@@ -150,13 +150,11 @@ static int check(struct attach *a, int argc, char **argv, int first)
 		return gt_syntax_wrong(&gt_attach_syntax, "there is no COMMAND to run");
 	if (!s->command && first < argc)
 		return gt_syntax_wrong(&gt_attach_syntax,
-				       "'%s' is too much: a command to run comes "
-				       "after -c",
+				       "'%s' is too much: a command to run comes after -c",
 				       argv[first]);
 	if (s->interval > SECONDS_MAX || s->duration > SECONDS_MAX)
 		return gt_syntax_wrong(&gt_attach_syntax,
-				       "--interval and --duration are at most %d "
-				       "seconds",
+				       "--interval and --duration are at most %d seconds",
 				       SECONDS_MAX);
 	if (s->stack_bytes < 512 || s->stack_bytes > 32768)
 		return gt_syntax_wrong(&gt_attach_syntax,

@@ -71,8 +71,7 @@ int gt_targets_check(struct gt_targets *t, struct gt_error *error)
 		t->fds[i] = (int)syscall(SYS_pidfd_open, (pid_t)t->pids[i], 0);
 		if (t->fds[i] < 0 && errno == ESRCH)
 			return gt_error_set(error, -ESRCH,
-					    "there is no process %u: `ps` lists "
-					    "those there are",
+					    "there is no process %u: `ps` lists those there are",
 					    t->pids[i]);
 		/* the error differs between kernels */
 		if (t->fds[i] < 0 && (errno == EINVAL || errno == ENOENT))

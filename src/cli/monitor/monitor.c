@@ -34,22 +34,20 @@ struct settings {
 	const char *description, *output;
 };
 
+#define AT(field) .at = offsetof(struct settings, field)
+
 /* clang-format off */
 static const struct gt_option options[] = {
 	{ .name = "pids", .letter = 'p', .argument = "PID[,PID…]", .type = GT_OPTION_TEXTS,
-	  .at = offsetof(struct settings, pids), .help = "the processes to watch" },
+	  AT(pids), .help = "the processes to watch" },
 	{ .name = "interval", .letter = 'i', .argument = "S", .type = GT_OPTION_DECIMAL,
-	  .at = offsetof(struct settings, interval_s),
-	  .help = "a row for each process every so many seconds (default: 0.2)" },
+	  AT(interval_s), .help = "a row for each process every so many seconds (default: 0.2)" },
 	{ .name = "duration", .letter = 'd', .argument = "S", .type = GT_OPTION_DECIMAL,
-	  .at = offsetof(struct settings, duration_s),
-	  .help = "stop after so many seconds (default: when the processes end)" },
+	  AT(duration_s), .help = "stop after so many seconds (default: when the processes end)" },
 	{ .name = "description", .argument = "TEXT", .type = GT_OPTION_TEXT, .may_be_empty = true,
-	  .at = offsetof(struct settings, description),
-	  .help = "what this is a measurement of; put into each row" },
+	  AT(description), .help = "what this is a measurement of; put into each row" },
 	{ .name = "output", .letter = 'o', .argument = "FILE.csv", .type = GT_OPTION_TEXT,
-	  .at = offsetof(struct settings, output),
-	  .help = "write there instead of stdout; added to what an earlier run wrote" },
+	  AT(output), .help = "write there instead of stdout; added to what an earlier run wrote" },
 	{ 0 },
 };
 /* clang-format on */

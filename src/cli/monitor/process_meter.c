@@ -120,8 +120,7 @@ int gt_process_meter_open(struct gt_process_meter *m, pid_t pid, struct gt_error
 	/* the error differs between kernels */
 	if (m->fd < 0 && (errno == EINVAL || errno == ENOENT))
 		return gt_error_set(error, -EINVAL,
-				    "%d is a thread, not a process: see Tgid in "
-				    "/proc/%d/status",
+				    "%d is a thread, not a process: see Tgid in /proc/%d/status",
 				    (int)pid, (int)pid);
 	e = clock_getcpuclockid(pid, &m->clock);
 	if (!e && !read_cpu(m, &m->cpu_ns))

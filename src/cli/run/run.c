@@ -43,46 +43,43 @@ enum with { WITH_DOORS, WITH_NSYS };
 
 static const char *const with_names[] = { [WITH_DOORS] = "doors", [WITH_NSYS] = "nsys", NULL };
 
+#define AT(field) .at = offsetof(struct settings, field)
+
 /* clang-format off */
 static const struct gt_option options[] = {
 	{ .name = "output", .letter = 'o', .type = GT_OPTION_TEXT, .argument = "NAME.gt",
-	  .at = offsetof(struct settings, output),
+	  AT(output),
 	  .help = "record into this folder (default: PROGRAM.PID.gt); a recording that is there "
 		  "already is kept as NAME.gt.old" },
-	{ .name = "csv", .type = GT_OPTION_TEXT, .argument = "FILE",
-	  .at = offsetof(struct settings, csv),
+	{ .name = "csv", .type = GT_OPTION_TEXT, .argument = "FILE", AT(csv),
 	  .help = "also write the resource tracker's CSV: a row per call with the size of the "
 		  "process and the number of live resources; each process's pid goes into the "
 		  "file's name" },
-	{ .name = "csv-more", .type = GT_OPTION_FLAG, .at = offsetof(struct settings, csv_more),
+	{ .name = "csv-more", .type = GT_OPTION_FLAG, AT(csv_more),
 	  .help = "further columns at the end of the CSV: open files, live bytes by where they "
 		  "lie, device memory as the driver tells it" },
-	{ .name = "log", .type = GT_OPTION_TEXT, .argument = "FILE",
-	  .at = offsetof(struct settings, log),
+	{ .name = "log", .type = GT_OPTION_TEXT, .argument = "FILE", AT(log),
 	  .help = "also write the resource tracker's log: what each call cost, what the driver "
 		  "left behind, what is alive at exit; - is stderr" },
-	{ .name = "quiet", .letter = 'q', .type = GT_OPTION_FLAG,
-	  .at = offsetof(struct settings, quiet),
+	{ .name = "quiet", .letter = 'q', .type = GT_OPTION_FLAG, AT(quiet),
 	  .help = "print no report at the end" },
-	{ .name = "no-stacks", .type = GT_OPTION_FLAG, .at = offsetof(struct settings, no_stacks),
+	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
 	  .help = "do not record where calls come from: cheaper, and says less" },
-	{ .name = "stack-depth", .type = GT_OPTION_COUNT, .argument = "N",
-	  .at = offsetof(struct settings, stack_depth),
+	{ .name = "stack-depth", .type = GT_OPTION_COUNT, .argument = "N", AT(stack_depth),
 	  .help = "frames to record of each stack, at most 256 (default: 64)" },
-	{ .name = "max-size", .type = GT_OPTION_SIZE, .argument = "SIZE",
-	  .at = offsetof(struct settings, max_bytes),
+	{ .name = "max-size", .type = GT_OPTION_SIZE, .argument = "SIZE", AT(max_bytes),
 	  .help = "stop recording when the recording is this large (500M, 2GiB); the program runs "
 		  "on, and the report says so" },
 	{ .name = "duration", .letter = 'd', .type = GT_OPTION_DECIMAL, .argument = "SECONDS",
-	  .at = offsetof(struct settings, duration),
+	  AT(duration),
 	  .help = "stop recording after this time; the program runs on, and the report says so "
 		  "(default: 0, to the end)" },
 	GT_FAIL_OPTIONS(struct settings),
 	{ .name = "with", .type = GT_OPTION_CHOICE, .argument = "WHAT", .choices = with_names,
-	  .at = offsetof(struct settings, with),
+	  AT(with),
 	  .help = "who records: doors (gputrack's own libraries; the default) or nsys (Nsight "
 		  "Systems, for CUDA: it must be installed; its export is imported)" },
-	{ .name = "keep-nsys", .type = GT_OPTION_FLAG, .at = offsetof(struct settings, keep_nsys),
+	{ .name = "keep-nsys", .type = GT_OPTION_FLAG, AT(keep_nsys),
 	  .help = "with nsys: keep its profile and export beside the recording, as NAME.nsys-rep "
 		  "and NAME.sqlite" },
 	{ 0 },
@@ -384,49 +381,47 @@ static int record(struct run *run, pid_t *pid, struct gt_error *error)
 		return status;
 	run->program_status = status;
 	return gt_error_set(error, -1,
-			    "the recording %s was removed while the program ran: run it "
-			    "again",
+			    "the recording %s was removed while the program ran: run it again",
 			    run->folder);
 }
 
-/* Refuses options that nsys does not support. */
-static int check_with(const struct settings *s)
-{
-	const char *option = s->csv                             ? "--csv" :
-			     s->log                             ? "--log" :
-			     s->csv_more                        ? "--csv-more" :
-			     s->max_bytes                       ? "--max-size" :
-			     s->duration > 0                    ? "--duration" :
-			     gt_option_was_typed("stack-depth") ? "--stack-depth" :
-								  NULL;
-
-	return s->with == WITH_NSYS && option ?
-		       gt_syntax_wrong(&gt_run_syntax, "%s is not to be had --with nsys", option) :
-		       0;
-}
-
-/* Refuses options without effect. The environment can request a CSV, too. */
-static int check_effect(const struct settings *s)
-{
-	bool has_csv =
-		s->csv || getenv("GPUTRACK_CSV") || getenv("ZEL_SYSTEM_RESOURCE_TRACKER_CSV");
-	int status = gt_option_needs(&gt_run_syntax, "csv-more", has_csv, "--csv FILE");
-
-	return status ? status :
-			gt_option_needs(&gt_run_syntax, "keep-nsys", s->with == WITH_NSYS,
-					"--with nsys");
-}
-
-/* Checks the files that the traced program will write, as it cannot report mistakes itself. */
-static int check_outputs(const struct settings *s)
+/* 0, or the exit status after reporting what is wrong with the options. */
+static int check(struct settings *s, bool has_program)
 {
 	const char *outputs[] = { s->csv, s->log };
+	const char *not_with_nsys = s->csv                             ? "--csv" :
+				    s->log                             ? "--log" :
+				    s->csv_more                        ? "--csv-more" :
+				    s->max_bytes                       ? "--max-size" :
+				    s->duration > 0                    ? "--duration" :
+				    gt_option_was_typed("stack-depth") ? "--stack-depth" :
+									 NULL;
+	/* the environment can request a CSV, too */
+	bool has_csv =
+		s->csv || getenv("GPUTRACK_CSV") || getenv("ZEL_SYSTEM_RESOURCE_TRACKER_CSV");
 	struct gt_error error;
+	int status;
 
-	for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
+	if (!has_program)
+		return gt_syntax_wrong(&gt_run_syntax, "there is no PROGRAM to run");
+	if (s->stack_depth > GT_STACK_FRAMES_MAX)
+		return gt_syntax_wrong(&gt_run_syntax, "--stack-depth is at most %d",
+				       GT_STACK_FRAMES_MAX);
+	if (s->duration > DURATION_MAX)
+		return gt_syntax_wrong(&gt_run_syntax, "--duration is at most %d seconds",
+				       DURATION_MAX);
+	if (s->with == WITH_NSYS && not_with_nsys)
+		return gt_syntax_wrong(&gt_run_syntax, "%s is not to be had --with nsys",
+				       not_with_nsys);
+	status = gt_option_needs(&gt_run_syntax, "csv-more", has_csv, "--csv FILE");
+	if (!status)
+		status = gt_option_needs(&gt_run_syntax, "keep-nsys", s->with == WITH_NSYS,
+					 "--with nsys");
+	/* here, because the traced program cannot report what is wrong with them */
+	for (size_t i = 0; i < sizeof outputs / sizeof *outputs && !status; i++)
 		if (outputs[i] && gt_output_check(outputs[i], &error))
-			return gt_fail("%s", error.text);
-	return 0;
+			status = gt_fail("%s", error.text);
+	return status ? status : gt_fail_options_open(&s->fail, &gt_run_syntax, NULL);
 }
 
 /* The exit status if there is no recording: the program's own failure takes precedence. */
@@ -454,22 +449,8 @@ int gt_cmd_run(int argc, char **argv)
 	int first = gt_options_parse(&gt_run_syntax, &settings, argc, argv, &status);
 	pid_t pid;
 
-	if (first >= 0 && first == argc)
-		status = gt_syntax_wrong(&gt_run_syntax, "there is no PROGRAM to run");
-	else if (first >= 0 && settings.stack_depth > GT_STACK_FRAMES_MAX)
-		status = gt_syntax_wrong(&gt_run_syntax, "--stack-depth is at most %d",
-					 GT_STACK_FRAMES_MAX);
-	else if (first >= 0 && settings.duration > DURATION_MAX)
-		status = gt_syntax_wrong(&gt_run_syntax, "--duration is at most %d seconds",
-					 DURATION_MAX);
-	else if (first >= 0)
-		status = check_with(&settings);
-	if (first >= 0 && !status)
-		status = check_effect(&settings);
-	if (first >= 0 && !status)
-		status = check_outputs(&settings);
-	if (first >= 0 && !status)
-		status = gt_fail_options_open(&settings.fail, &gt_run_syntax, NULL);
+	if (first >= 0)
+		status = check(&settings, first < argc);
 	if (first < 0 || status)
 		goto free_fail_options;
 	run.argv = argv + first;

@@ -2,7 +2,6 @@
 /* stress.c - gputrack stress: allocates and frees GPU memory at a given rate. */
 #include "cli/stress/stress.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <langinfo.h>
 #include <stdio.h>
@@ -17,13 +16,7 @@
 
 enum { THREADS_MAX = 1024 };
 
-/* In the order in which they are tried. */
-static const struct gt_stress_api *const apis[] = {
-	&gt_stress_cuda,
-	&gt_stress_levelzero,
-	&gt_stress_opencl,
-};
-enum { API_COUNT = sizeof apis / sizeof *apis, API_ANY = API_COUNT };
+enum { API_ANY = GT_STRESS_APIS };
 
 static const char *const api_names[] = { "cuda", "levelzero", "opencl", "any", NULL };
 
@@ -80,61 +73,36 @@ static void stop(int signal)
 	stopped = signal;
 }
 
-void *gt_stress_load(const char *library, struct gt_error *error)
-{
-	void *loaded = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-
-	if (!loaded)
-		gt_error_set(error, -ENOENT, "%s", dlerror());
-	return loaded;
-}
-
-bool gt_stress_find(void *library, const char *const *names, void **calls)
-{
-	for (size_t i = 0; names[i]; i++) {
-		calls[i] = dlsym(library, names[i]);
-		if (!calls[i])
-			return false;
-	}
-	return true;
-}
-
-static int open_api(struct gt_stress_device *d, const struct gt_stress_api *api,
-		    const char *library, struct gt_error *error)
-{
-	*d = (struct gt_stress_device){ 0 };
-	return api->open(d, library ? library : api->library, error);
-}
-
-/* The requested device, or the first available; NULL after a message. */
-static const struct gt_stress_api *open_device(struct gt_stress_device *d, const struct settings *s)
+/* Opens the requested device, or the first available; false after a message. */
+static bool open_device(struct gt_stress_device *d, const struct settings *s)
 {
 	struct gt_error error = { "" }, why = { "" };
+	const struct gt_stress_api *api;
 
-	if (s->api != API_ANY) {
-		if (!open_api(d, apis[s->api], s->library, &error))
-			return apis[s->api];
-		gt_fail("no %s memory to be had: %s; name its library with --library FILE, or "
-			"another API with --api",
-			apis[s->api]->title, error.text);
-		return NULL;
-	}
-	for (size_t i = 0; i < API_COUNT; i++) {
-		int e = open_api(d, apis[i], s->library, &error);
+	for (int i = 0; i < GT_STRESS_APIS; i++) {
+		int e;
 
+		api = &gt_stress_apis[i];
+		if (s->api != API_ANY && s->api != i)
+			continue;
+		e = gt_stress_open(d, api, s->library ? s->library : api->library, &error);
 		if (!e)
-			return apis[i];
+			return true;
 		/* an API without a device is a better reason than a missing library */
-		if (!i || e != -ENOENT)
+		if (!*why.text || e != -ENOENT)
 			why = error;
 	}
-	if (s->library)
+	if (s->api != API_ANY)
+		gt_fail("no %s memory to be had: %s; name its library with --library FILE, or "
+			"another API with --api",
+			gt_stress_apis[s->api].title, why.text);
+	else if (s->library)
 		gt_fail("no GPU memory to be had: %s; name another with --library FILE", why.text);
 	else
 		gt_fail("neither CUDA nor Level Zero nor OpenCL has a device here; name a library "
 			"that has one with --library FILE, or see `%s doctor`",
 			gt_tool_name());
-	return NULL;
+	return false;
 }
 
 /* 1 as 1.0. */
@@ -145,8 +113,7 @@ static void format_ratio(char out[32], double ratio)
 		strcat(out, ".0");
 }
 
-static void say_begin(const struct gt_stress_plan *plan, const struct gt_stress_api *api,
-		      const struct gt_stress_device *d)
+static void say_begin(const struct gt_stress_plan *plan, const struct gt_stress_device *d)
 {
 	char ratio[32], rate[32] = "max";
 
@@ -156,7 +123,7 @@ static void say_begin(const struct gt_stress_plan *plan, const struct gt_stress_
 	printf("Running GPU stress generator: %s events/sec, alloc_size=%llu bytes, "
 	       "free ratio=%s\n",
 	       rate, (unsigned long long)plan->size_bytes, ratio);
-	printf("pid %d, %s on ", (int)getpid(), api->title);
+	printf("pid %d, %s on ", (int)getpid(), d->api->title);
 	gt_text_put(stdout, d->name, UINT32_MAX, GT_CUT_MIDDLE,
 		    !strcmp(nl_langinfo(CODESET), "UTF-8"));
 	putchar('\n');
@@ -195,9 +162,7 @@ static int check(const struct settings *s, struct gt_stress_plan *plan)
 
 	if (strcmp(rate, "max") && !is_number)
 		return gt_syntax_wrong(&gt_stress_syntax,
-				       "--throughput takes a whole number or max, "
-				       "not '%s'",
-				       rate);
+				       "--throughput takes a whole number or max, not '%s'", rate);
 	if (is_number && (!gt_count_parse(rate, &plan->rate) || plan->rate > 1000000000u))
 		return gt_syntax_wrong(&gt_stress_syntax, "--throughput is at most 1000000000; max "
 							  "is as fast as it goes");
@@ -220,7 +185,6 @@ int gt_cmd_stress(int argc, char **argv)
 			      .threads = 1,
 			      .api = API_ANY };
 	struct gt_stress_plan plan = { 0 };
-	const struct gt_stress_api *api;
 	struct gt_stress_device device;
 	struct gt_stress_totals totals;
 	struct gt_error error;
@@ -237,18 +201,17 @@ int gt_cmd_stress(int argc, char **argv)
 	plan.duration_ns = (uint64_t)(s.duration_s * 1e9);
 	plan.events = s.events;
 	plan.threads = (uint32_t)s.threads;
-	api = open_device(&device, &s);
-	if (!api)
+	if (!open_device(&device, &s))
 		return GT_EXIT_FAILED;
 	/* before the first line: a reader of it may stop us at once */
 	sigaction(SIGINT, &on, NULL);
 	sigaction(SIGTERM, &on, NULL);
-	say_begin(&plan, api, &device);
+	say_begin(&plan, &device);
 	if (gt_stress_run(&plan, &device, &stopped, &totals, &error))
 		status = gt_fail("%s", error.text);
 	say_end(&plan, &totals);
 	/* destroying the context would free the blocks that are to stay alive */
 	if (!totals.live)
-		device.close(&device);
+		device.api->close(&device);
 	return status;
 }

@@ -30,28 +30,38 @@ struct gt_stress_totals {
 	uint64_t elapsed_ns;
 };
 
-/* A device with memory. Calls return the API's own result: 0 is success. */
+enum { GT_STRESS_APIS = 3, GT_STRESS_CALLS = 9 };
+
+struct gt_stress_api;
+
+/* A device with memory. */
 struct gt_stress_device {
+	const struct gt_stress_api *api;
 	char name[256];
-	const char *make_name, *give_back_name; /* functions, for messages */
-	int (*make)(struct gt_stress_device *d, uint64_t size_bytes, void **block);
-	int (*give_back)(struct gt_stress_device *d, void *block);
+	void *context, *device, *calls[GT_STRESS_CALLS]; /* calls: the functions of api->names */
+};
+
+/* Calls return the API's own result: 0 is success. */
+struct gt_stress_api {
+	const char *title, *library, *library_kind; /* "CUDA", "libcuda.so.1", "CUDA driver" */
+	const char *names[GT_STRESS_CALLS];         /* functions that the library must have */
+	const char *allocate_name;                  /* the one that allocates, for messages */
+	/* With the library loaded: finds a device and makes a context. As gt_stress_open. */
+	int (*open)(struct gt_stress_device *d, const char *library, struct gt_error *error);
+	int (*allocate)(struct gt_stress_device *d, uint64_t size_bytes, void **block);
+	int (*release)(struct gt_stress_device *d, void *block);
 	/* Called in each thread before its first call; may be NULL. */
 	int (*enter)(struct gt_stress_device *d);
 	/* Releases the context. */
 	void (*close)(struct gt_stress_device *d);
-	struct {
-		void *context, *device, *call[4];
-	} own; /* the API's */
 };
 
-struct gt_stress_api {
-	const char *name, *title, *library; /* "cuda", "CUDA", "libcuda.so.1" */
-	/* 0, or -errno and the error; -ENXIO: no device; -ENOENT: no library. */
-	int (*open)(struct gt_stress_device *d, const char *library, struct gt_error *error);
-};
+/* CUDA, Level Zero, OpenCL: in the order in which they are tried. */
+extern const struct gt_stress_api gt_stress_apis[GT_STRESS_APIS];
 
-extern const struct gt_stress_api gt_stress_cuda, gt_stress_levelzero, gt_stress_opencl;
+/* 0, or -errno and the error; -ENXIO: no device; -ENOENT: no library. */
+int gt_stress_open(struct gt_stress_device *d, const struct gt_stress_api *api, const char *library,
+		   struct gt_error *error);
 
 /* How many of the worker's events are due `elapsed_ns` after the start. */
 uint64_t gt_stress_due(const struct gt_stress_plan *plan, uint32_t worker, uint64_t elapsed_ns);
@@ -69,8 +79,3 @@ bool gt_stress_frees_next(const struct gt_stress_plan *plan, uint64_t allocation
 int gt_stress_run(const struct gt_stress_plan *plan, struct gt_stress_device *device,
 		  const volatile sig_atomic_t *stopped, struct gt_stress_totals *totals,
 		  struct gt_error *error);
-
-/* For the APIs: loads the library. */
-void *gt_stress_load(const char *library, struct gt_error *error);
-/* Finds the functions of the NULL-terminated `names`; false if one is missing. */
-bool gt_stress_find(void *library, const char *const *names, void **calls);

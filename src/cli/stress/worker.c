@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/tool.h"
 #include "base/process.h"
 #include "cli/stress/stress.h"
 
@@ -86,11 +87,11 @@ static size_t held_by_all(const struct run *run)
 	return held;
 }
 
-static void give_back(struct worker *w)
+static void release(struct worker *w)
 {
 	size_t held = atomic_load_explicit(&w->held, memory_order_relaxed) - 1;
 
-	if (w->device->give_back(w->device, w->blocks[held]))
+	if (w->device->api->release(w->device, w->blocks[held]))
 		w->totals.failed++;
 	else
 		w->totals.frees++;
@@ -114,7 +115,7 @@ static void clear(struct worker *w, int result)
 	if (w->held) {
 		w->totals.cleared++;
 		while (w->held)
-			give_back(w);
+			release(w);
 	} else if (held_by_all(w->run)) {
 		nanosleep(&nap, NULL); /* the others will run out soon as well */
 	} else {
@@ -122,14 +123,14 @@ static void clear(struct worker *w, int result)
 	}
 }
 
-static void make(struct worker *w)
+static void allocate(struct worker *w)
 {
 	size_t held = atomic_load_explicit(&w->held, memory_order_relaxed);
 	void *block = NULL;
 	int result;
 
 	GT_GROW(w->blocks, held, w->room);
-	result = w->device->make(w->device, w->plan->size_bytes, &block);
+	result = w->device->api->allocate(w->device, w->plan->size_bytes, &block);
 	if (result) {
 		clear(w, result);
 		return;
@@ -143,9 +144,9 @@ static void make_event(struct worker *w)
 {
 	if (gt_stress_frees_next(w->plan, w->totals.allocations, w->planned_frees)) {
 		w->planned_frees++;
-		give_back(w);
+		release(w);
 	} else {
-		make(w);
+		allocate(w);
 	}
 	w->done++;
 }
@@ -204,7 +205,7 @@ static void *work(void *context)
 {
 	struct worker *w = context;
 	uint64_t budget = gt_stress_budget(w->plan, w->number), now, due;
-	int result = w->device->enter ? w->device->enter(w->device) : 0;
+	int result = w->device->api->enter ? w->device->api->enter(w->device) : 0;
 
 	if (result)
 		refuse(w, result);
@@ -217,19 +218,6 @@ static void *work(void *context)
 	}
 	wait_for_end(w);
 	return NULL;
-}
-
-/* Signals go to the waiting thread. */
-static int start(struct worker *w)
-{
-	sigset_t all, before;
-	int e;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	e = pthread_create(&w->thread, NULL, work, w);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return e;
 }
 
 static void add_totals(struct gt_stress_totals *sum, struct worker *w)
@@ -255,8 +243,7 @@ int gt_stress_run(const struct gt_stress_plan *plan, struct gt_stress_device *de
 	run.workers = aligned_alloc(64, plan->threads * sizeof *run.workers);
 	if (!run.workers)
 		return gt_error_set(error, -ENOMEM,
-				    "out of memory for %u threads; "
-				    "choose fewer with --threads",
+				    "out of memory for %u threads; choose fewer with --threads",
 				    plan->threads);
 	memset(run.workers, 0, plan->threads * sizeof *run.workers);
 	for (uint32_t i = 0; i < plan->threads; i++)
@@ -268,7 +255,9 @@ int gt_stress_run(const struct gt_stress_plan *plan, struct gt_stress_device *de
 						  .start_ns = start_ns,
 						  .zero_ns = start_ns };
 	while (started < plan->threads && !e) {
-		e = start(&run.workers[started]);
+		struct worker *w = &run.workers[started];
+
+		e = gt_thread_start(&w->thread, work, w);
 		started += !e;
 	}
 	if (e)
@@ -281,14 +270,13 @@ int gt_stress_run(const struct gt_stress_plan *plan, struct gt_stress_device *de
 	free(run.workers);
 	if (e)
 		return gt_error_set(error, -e,
-				    "cannot start thread %u: %s; choose fewer with "
-				    "--threads",
+				    "cannot start thread %u: %s; choose fewer with --threads",
 				    started + 1, strerror(e));
 	if (run.refused)
 		return gt_error_set(error, -ENOMEM,
 				    "cannot allocate %llu bytes on %s, with "
 				    "nothing held: %s gives %d; choose another --allocate-size",
 				    (unsigned long long)plan->size_bytes, device->name,
-				    device->make_name, run.refusal);
+				    device->api->allocate_name, run.refusal);
 	return 0;
 }

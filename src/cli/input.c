@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* source.c - the recording or table that a command reads. */
-#include "cli/source.h"
+/* input.c - the recording or table that a command reads. */
+#include "cli/input.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,14 +14,14 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-int gt_source_open(const struct gt_syntax *syntax, const struct gt_source *source, int argc,
-		   char **argv, int first, struct gt_recording **recording)
+int gt_input_open(const struct gt_syntax *syntax, const struct gt_input *input, int argc,
+		  char **argv, int first, struct gt_recording **recording)
 {
-	struct gt_recording_options options = { .pid = (uint32_t)source->pid };
+	struct gt_recording_options options = { .pid = (uint32_t)input->pid };
 	struct gt_error error;
 	int e;
 
-	if (source->pid > UINT32_MAX)
+	if (input->pid > UINT32_MAX)
 		return gt_syntax_wrong(syntax, "--pid is too big");
 	if (argc - first != 1)
 		return gt_syntax_wrong(syntax, argc == first ? "needs a recording, NAME.gt" :
@@ -47,15 +47,15 @@ static int check_folders(const struct gt_texts *folders, struct gt_error *error)
 	return 0;
 }
 
-int gt_source_frames(const struct gt_source *source, const struct gt_recording *recording,
-		     struct gt_frames **frames, struct gt_error *error)
+int gt_input_frames(const struct gt_input *input, const struct gt_recording *recording,
+		    struct gt_frames **frames, struct gt_error *error)
 {
 	struct gt_frames_options options = {
-		.no_symbols = source->no_symbols,
-		.all_frames = source->all_frames,
-		.symbol = { .debuginfod = source->debuginfod, .search = source->symbols.items },
+		.no_symbols = input->no_symbols,
+		.all_frames = input->all_frames,
+		.symbol = { .debuginfod = input->debuginfod, .search = input->symbols.items },
 	};
-	int e = check_folders(&source->symbols, error);
+	int e = check_folders(&input->symbols, error);
 
 	if (e)
 		return e;
@@ -65,12 +65,12 @@ int gt_source_frames(const struct gt_source *source, const struct gt_recording *
 		   0;
 }
 
-void gt_source_fini(struct gt_source *source)
+void gt_input_fini(struct gt_input *input)
 {
-	gt_texts_fini(&source->symbols);
+	gt_texts_fini(&input->symbols);
 }
 
-bool gt_source_is_table(const char *path)
+bool gt_input_is_table(const char *path)
 {
 	struct gt_trace_header header;
 	struct gt_error error;
@@ -125,7 +125,7 @@ static char *find_newest(const char *path, size_t *count)
 	return newest;
 }
 
-char *gt_source_pid_hint(const char *path)
+char *gt_input_pid_hint(const char *path)
 {
 	char *newest, *hint = NULL, more[48] = "";
 	struct stat st;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source.h - the recording or table that a command reads: which one, and how. */
+/* input.h - the recording or table that a command reads: which one, and how. */
 #pragma once
 
 #include <stddef.h>
@@ -9,37 +9,37 @@
 #include "replay/frames.h"
 #include "trace/recording.h"
 
-struct gt_source {
+struct gt_input {
 	const char *output;
 	uint64_t pid;
 	bool all_frames, debuginfod, no_symbols;
 	struct gt_texts symbols;
 };
 
-/* Rows for a table of options whose settings have a `struct gt_source source`. */
-#define GT_SOURCE_AT(settings, field)                                                              \
-	.at = offsetof(settings, source) + offsetof(struct gt_source, field)
+/* Rows for a table of options whose settings have a `struct gt_input input`. */
+#define GT_INPUT_AT(settings, field)                                                               \
+	.at = offsetof(settings, input) + offsetof(struct gt_input, field)
 /* clang-format off */
-#define GT_SOURCE_OPTIONS(settings)                                                             \
+#define GT_INPUT_OPTIONS(settings)                                                             \
 	{ .name = "output", .letter = 'o', .argument = "FILE", .type = GT_OPTION_TEXT,          \
-	  GT_SOURCE_AT(settings, output), .help = "write to FILE instead of the terminal" },    \
-	GT_SOURCE_READING(settings)
+	  GT_INPUT_AT(settings, output), .help = "write to FILE instead of the terminal" },    \
+	GT_INPUT_READING(settings)
 /* Those of them that say how to read it. */
-#define GT_SOURCE_READING(settings)                                                             \
+#define GT_INPUT_READING(settings)                                                             \
 	{ .name = "pid", .letter = 'p', .argument = "PID", .type = GT_OPTION_COUNT,             \
-	  GT_SOURCE_AT(settings, pid),                                                          \
+	  GT_INPUT_AT(settings, pid),                                                          \
 	  .help = "only this process; otherwise all processes of the recording are taken "      \
 		  "together" },                                                                 \
-	{ .name = "all-frames", .type = GT_OPTION_FLAG, GT_SOURCE_AT(settings, all_frames),     \
+	{ .name = "all-frames", .type = GT_OPTION_FLAG, GT_INPUT_AT(settings, all_frames),     \
 	  .help = "show the API loader's frames and the C library's start-up frames too, and "  \
 		  "the C++ library's where a few frames are shown" },                           \
 	{ .name = "symbols", .argument = "DIR", .type = GT_OPTION_TEXTS,                        \
-	  GT_SOURCE_AT(settings, symbols),                                                      \
+	  GT_INPUT_AT(settings, symbols),                                                      \
 	  .help = "look for programs, libraries and debug files in DIR first; may be given "    \
 		  "several times" },                                                            \
-	{ .name = "debuginfod", .type = GT_OPTION_FLAG, GT_SOURCE_AT(settings, debuginfod),     \
+	{ .name = "debuginfod", .type = GT_OPTION_FLAG, GT_INPUT_AT(settings, debuginfod),     \
 	  .help = "fetch missing debug files from the servers in DEBUGINFOD_URLS" },            \
-	{ .name = "no-symbols", .type = GT_OPTION_FLAG, GT_SOURCE_AT(settings, no_symbols),     \
+	{ .name = "no-symbols", .type = GT_OPTION_FLAG, GT_INPUT_AT(settings, no_symbols),     \
 	  .help = "show modules and offsets only; opens none of the recorded programs" }
 /* clang-format on */
 
@@ -47,17 +47,17 @@ struct gt_source {
  * Opens the one recording that is left in argv after the options. 0, or the exit status after the
  * user has been told what is wrong.
  */
-int gt_source_open(const struct gt_syntax *syntax, const struct gt_source *source, int argc,
-		   char **argv, int first, struct gt_recording **recording);
-int gt_source_frames(const struct gt_source *source, const struct gt_recording *recording,
-		     struct gt_frames **frames, struct gt_error *error);
-void gt_source_fini(struct gt_source *source);
+int gt_input_open(const struct gt_syntax *syntax, const struct gt_input *input, int argc,
+		  char **argv, int first, struct gt_recording **recording);
+int gt_input_frames(const struct gt_input *input, const struct gt_recording *recording,
+		    struct gt_frames **frames, struct gt_error *error);
+void gt_input_fini(struct gt_input *input);
 /* True for stdin, and for a regular file that is not a trace. */
-bool gt_source_is_table(const char *path);
+bool gt_input_is_table(const char *path);
 
 /*
  * The end of a message about `path`, which does not exist. A tracker told to write tracker.csv
  * writes tracker_pid123.csv: "; … wrote tracker_pid123.csv", or "" if it did not. The caller frees
  * it.
  */
-char *gt_source_pid_hint(const char *path);
+char *gt_input_pid_hint(const char *path);
