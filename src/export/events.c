@@ -1,15 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* events.c - all events of a recording as rows or as JSON, one after the other. */
-#include "export/events.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "export/export.h"
 #include "replay/replay.h"
 #include "replay/stack.h"
+
+enum { TEXTS_KEPT = 1024 };
+
+struct events {
+	const struct gt_recording *recording;
+	struct gt_frames *frames;
+	FILE *out;
+	struct gt_json json;
+	struct {
+		uint32_t stack; /* + 1; 0: free */
+		char *text;
+	} texts[TEXTS_KEPT]; /* stacks as CSV fields: the same come again and again */
+};
 
 static const char *outcome(const struct gt_event *event)
 {
@@ -21,7 +33,7 @@ static bool creates(const struct gt_event *event)
 	return gt_functions[event->function].effect == GT_CREATE;
 }
 
-static int64_t relative_ns(const struct gt_events *e, const struct gt_event *event)
+static int64_t relative_ns(const struct events *e, const struct gt_event *event)
 {
 	return (int64_t)(event->time_ns - gt_recording_start_ns(e->recording));
 }
@@ -33,14 +45,14 @@ static void put_result(FILE *out, const struct gt_event *event)
 		fprintf(out, "%" PRId32, event->result);
 }
 
-void gt_events_tsv_begin(struct gt_events *e)
+static void tsv_begin(struct events *e)
 {
 	fputs("time_ns\tpid\ttid\tfunction\teffect\tapi\tkind\thandle\tbytes\towner\tplace\toutcome"
 	      "\tresult\tstack\n",
 	      e->out);
 }
 
-void gt_events_tsv(struct gt_events *e, const struct gt_event *event, uint32_t process)
+static void tsv_row(struct events *e, const struct gt_event *event, uint32_t process)
 {
 	const struct gt_function *fn = &gt_functions[event->function];
 
@@ -62,14 +74,15 @@ void gt_events_tsv(struct gt_events *e, const struct gt_event *event, uint32_t p
 	putc('\n', e->out);
 }
 
-void gt_events_json_begin(struct gt_events *e)
+/* One object a line, so that tools that read lines can, within one valid document. */
+static void json_begin(struct events *e)
 {
 	gt_json_begin(&e->json, e->out);
 	gt_json_uint(&e->json, "schema", 1);
 	gt_json_array(&e->json, "events");
 }
 
-void gt_events_json(struct gt_events *e, const struct gt_event *event, uint32_t process)
+static void json_row(struct events *e, const struct gt_event *event, uint32_t process)
 {
 	const struct gt_function *fn = &gt_functions[event->function];
 	struct gt_json *j = &e->json;
@@ -98,12 +111,12 @@ void gt_events_json(struct gt_events *e, const struct gt_event *event, uint32_t 
 	gt_json_end(j);
 }
 
-void gt_events_json_end(struct gt_events *e)
+static void json_end(struct events *e)
 {
 	gt_json_finish(&e->json);
 }
 
-static void csv_begin(struct gt_events *e)
+static void csv_begin(struct events *e)
 {
 	fputs("time_ns,pid,tid,function,effect,api,kind,handle,bytes,owner,place,outcome,result,"
 	      "stack\r\n",
@@ -111,10 +124,10 @@ static void csv_begin(struct gt_events *e)
 }
 
 /* The stack as a field, from where it was made last. */
-static const char *csv_stack(struct gt_events *e, uint32_t stack)
+static const char *csv_stack(struct events *e, uint32_t stack)
 {
 	char *words = NULL, *field = NULL;
-	size_t size, slot = stack % GT_EVENTS_TEXTS;
+	size_t size, slot = stack % TEXTS_KEPT;
 	FILE *out;
 
 	if (e->texts[slot].stack == stack + 1)
@@ -132,14 +145,14 @@ static const char *csv_stack(struct gt_events *e, uint32_t stack)
 	return field;
 }
 
-static void csv_end(struct gt_events *e)
+static void csv_end(struct events *e)
 {
-	for (size_t i = 0; i < GT_EVENTS_TEXTS; i++)
+	for (size_t i = 0; i < TEXTS_KEPT; i++)
 		free(e->texts[i].text);
 }
 
 /* Numbers and our own words are plain; only what is somebody else's is quoted. */
-static void csv_row(struct gt_events *e, const struct gt_event *event, uint32_t process)
+static void csv_row(struct events *e, const struct gt_event *event, uint32_t process)
 {
 	const struct gt_function *fn = &gt_functions[event->function];
 
@@ -163,13 +176,13 @@ static void csv_row(struct gt_events *e, const struct gt_event *event, uint32_t 
 
 /* How each form begins, goes on and ends. */
 struct form {
-	void (*begin)(struct gt_events *e);
-	void (*row)(struct gt_events *e, const struct gt_event *event, uint32_t process);
-	void (*end)(struct gt_events *e);
+	void (*begin)(struct events *e);
+	void (*row)(struct events *e, const struct gt_event *event, uint32_t process);
+	void (*end)(struct events *e);
 };
 
 struct writing {
-	struct gt_events events;
+	struct events events;
 	const struct form *form;
 };
 
@@ -196,12 +209,12 @@ static void write_all(const struct gt_export *e, const struct form *form)
 
 void gt_export_tsv(const struct gt_export *e)
 {
-	write_all(e, &(struct form){ gt_events_tsv_begin, gt_events_tsv, NULL });
+	write_all(e, &(struct form){ tsv_begin, tsv_row, NULL });
 }
 
 void gt_export_json(const struct gt_export *e)
 {
-	write_all(e, &(struct form){ gt_events_json_begin, gt_events_json, gt_events_json_end });
+	write_all(e, &(struct form){ json_begin, json_row, json_end });
 }
 
 void gt_export_csv(const struct gt_export *e)

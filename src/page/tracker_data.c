@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* tracker_data.c - the resource tracker's CSV as what its page draws twelve charts from. */
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "page/page.h"
-#include "page/series.h"
-#include "page/tracker_csv.h"
+#include "page/encode.h"
+#include "plot/read_rows.h"
 
 enum {
 	COLUMNS = 1000,      /* of all processes' charts together … */
@@ -143,6 +148,95 @@ static size_t list_measured(const struct gt_html *h, const struct gt_process **l
 	return count;
 }
 
+/* A thread may make a call while exit handlers run, and have it measured after the end. */
+enum { LATE_MS = 1000 };
+
+/* Nothing but a file: to open what a recording names must not hang, nor change a device. */
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+static char *path_in(const char *folder, const char *between, const char *name)
+{
+	char *path;
+
+	return asprintf(&path, "%s%s%s", folder, between, name) < 0 ? NULL : path;
+}
+
+/* Where it lies now; NULL: nowhere. The caller frees it. */
+static char *find(const struct gt_recording *r, const struct gt_process *p)
+{
+	static const char *const between[] = { "/../", "/" };
+	const char *name = gt_path_name(p->csv);
+	char *path;
+
+	if (*p->csv == '/' && is_file(p->csv))
+		return gt_strdup(p->csv);
+	for (size_t i = 0; *name && i < sizeof between / sizeof *between; i++) {
+		path = path_in(gt_recording_path(r), between[i], name);
+		if (path && is_file(path))
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
+/* Rows from after the end of the process are of another one. */
+static bool is_of_process(const struct gt_tracker_table *t, const struct gt_process *p)
+{
+	uint64_t end = p->end_ns > p->last_ns ? p->end_ns : p->last_ns;
+
+	return p->state != GT_TRACE_ENDED ||
+	       t->last_ms <= (double)(end - p->start_ns) / 1e6 + LATE_MS;
+}
+
+static int read_table(struct gt_tracker_table **out, const char *path, double threshold_kb,
+		      struct gt_error *error)
+{
+	struct gt_rows rows;
+	int e = gt_rows_open(&rows, path, error);
+
+	if (e)
+		return e;
+	if (gt_table_kind(&rows) != GT_TABLE_TRACKER)
+		e = gt_error_set(error, -EINVAL, "it is no longer a resource tracker's CSV");
+	else
+		e = gt_tracker_read(out, &rows, threshold_kb, error);
+	gt_rows_close(&rows);
+	return e;
+}
+
+/*
+ * The table of the process's `csv`. The recording keeps where the CSV was written, not what is in
+ * it. It is looked for there, then by its name beside the recording and in it, for both may have
+ * been moved. Fails, with a sentence about "it", when it is gone or is not (or no longer) what the
+ * process wrote. The recording has been read to its end. The caller frees the table.
+ */
+static int read_metrics(struct gt_tracker_table **out, const struct gt_recording *r,
+			const struct gt_process *process, double threshold_kb,
+			struct gt_error *error)
+{
+	char *path = find(r, process);
+	int e;
+
+	if (!path)
+		return gt_error_set(error, -ENOENT,
+				    "it is gone: neither where it was written nor "
+				    "beside the recording");
+	e = read_table(out, path, threshold_kb, error);
+	if (!e && !is_of_process(*out, process)) {
+		e = gt_error_set(error, -ESTALE,
+				 "it goes on after the process had ended: it is "
+				 "of another one");
+		gt_tracker_free(*out);
+	}
+	free(path);
+	return e;
+}
+
 void gt_html_metrics_json(struct gt_json *j, const struct gt_html *h, double threshold_kb)
 {
 	const struct gt_process *list[PROCESSES_MAX];
@@ -160,7 +254,7 @@ void gt_html_metrics_json(struct gt_json *j, const struct gt_html *h, double thr
 		gt_json_text(j, "trace", list[i]->file);
 		gt_json_text(j, "program", list[i]->program);
 		gt_json_text(j, "csv", list[i]->csv);
-		if (gt_metrics_read(&table, h->recording, list[i], threshold_kb, &why)) {
+		if (read_metrics(&table, h->recording, list[i], threshold_kb, &why)) {
 			gt_json_text(j, "missing", why.text);
 		} else {
 			table_json(j, table, list[i]->csv, columns);
