@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "ledger/groups.h"
 #include "export/export.h"
-#include "replay/process_name.h"
+#include "replay/process_text.h"
 #include "replay/replay.h"
 
 struct chrome {

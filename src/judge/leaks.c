@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "judge/verdict.h"
 #include "replay/group_text.h"
-#include "replay/running.h"
+#include "replay/process_text.h"
 
 /* Fields end in bytes that no name has: 1 within a frame, 2 after it. */
 char *gt_site_key(const struct gt_view *v, const struct gt_site *site, uint16_t function)

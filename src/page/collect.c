@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* collect.c - reads a recording twice and keeps what its page shows: rows over time, leading sites.
- */
+/* collect.c - reads a recording twice and collects what its page shows. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include "page/encode.h"
 #include "judge/residue.h"
 #include "api/results.h"
-#include "replay/running.h"
+#include "replay/process_text.h"
 
 enum { SITES_MAX = 4000, SET_SITES_MAX = 600, HANDLES_MAX = 8, MISTAKES_MAX = 200 };
 

@@ -12,7 +12,7 @@
 #include "plot/scale.h"
 #include "replay/group_text.h"
 #include "replay/head.h"
-#include "replay/running.h"
+#include "replay/process_text.h"
 #include "replay/stack.h"
 
 enum { TOP_SITES = 10, KINDS_SHOWN = 8, WHERE_LEAST = 16 };

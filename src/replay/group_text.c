@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "symbol/demangle.h"
 #include "replay/nsight_words.h"
-#include "replay/process_name.h"
+#include "replay/process_text.h"
 #include "replay/stack.h"
 
 enum { HANDLES_SHOWN = 4, NAMES_SHOWN = 20, NAME_SHOWN = 24 };

@@ -10,8 +10,7 @@
 #include "base/format.h"
 #include "base/text.h"
 #include "base/tool.h"
-#include "replay/process_name.h"
-#include "replay/running.h"
+#include "replay/process_text.h"
 
 enum { PIDS_SHOWN = 6, GAPS_SHOWN = 4, NAME_SHOWN = 24, MORE_ROOM = 16 };
 

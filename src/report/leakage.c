@@ -4,7 +4,7 @@
 #include "replay/group_text.h"
 #include "replay/head.h"
 #include "judge/residue.h"
-#include "replay/running.h"
+#include "replay/process_text.h"
 #include "report/breakdown_text.h"
 #include "judge/verdict.h"
 #include "report/analyses.h"

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "ledger/groups.h"
 #include "replay/head.h"
-#include "replay/process_name.h"
+#include "replay/process_text.h"
 #include "report/analyses.h"
 
 enum { NAME_LEAST = 8 }; /* of a process's name to be shown */

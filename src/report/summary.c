@@ -10,7 +10,7 @@
 #include "replay/group_text.h"
 #include "replay/head.h"
 #include "judge/residue.h"
-#include "replay/running.h"
+#include "replay/process_text.h"
 #include "replay/stack.h"
 #include "judge/verdict.h"
 #include "report/analyses.h"

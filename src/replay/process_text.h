@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* running.h - what of a recording still goes on: what its programs hold may well be in use. */
+/* process_text.h - what a process is called, and whether it still runs: its resources may be in
+ * use. */
 #pragma once
 
-#include "ledger/groups.h"
 #include "base/print.h"
+#include "ledger/groups.h"
 #include "replay/view.h"
+#include "trace/recording.h"
+
+/* For those whose name is not known. */
+#define GT_PROGRAM_UNKNOWN "(unknown program)"
+
+/*
+ * "demo"; "python3 train.py" where the program is an interpreter; "python3 (multiprocessing)" for
+ * a worker that multiprocessing has spawned. "" where it is not known. The caller frees it.
+ */
+char *gt_process_name(const struct gt_process *process);
 
 /* Which of a recording's processes go on, each found out once: it takes a look at /proc. */
 struct gt_running {
