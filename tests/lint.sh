@@ -27,6 +27,30 @@ say $? "no blanks at the ends of lines"
 ! grep -nwE 'TODO|FIXME|XXX' $files
 say $? "nothing is left to do"
 
+if command -v clang-format >/dev/null; then
+	# samples stand in documents as they are, line by line
+	bad=
+	for file in $(git ls-files '*.[ch]' | grep -v '^samples/\|^tests/unit/fixtures/'); do
+		clang-format "$file" | cmp -s - "$file" || bad="$bad $file"
+	done
+	[ -z "$bad" ] || printf '%s\n' $bad
+	[ -z "$bad" ]
+	say $? "C files are as clang-format has them (clang-format -i FILE)"
+fi
+
+# src has a test of its own for it; samples and fixtures stand in documents and tests line by line, and
+# page.html goes into every page
+bad=$(git ls-files tests bench viewer packaging include doc dev .ci meson.build |
+	grep -E '\.(c|h|py|sh|js|css|build)$|^dev$|^\.ci/' | grep -v '^tests/unit/fixtures/' |
+	xargs grep -L SPDX-License-Identifier)
+[ -z "$bad" ] || echo "$bad"
+[ -z "$bad" ]
+say $? "every source file has its SPDX line"
+bad=$(git ls-files 'src/*.c' | sed 's|.*/||' | sort | uniq -d)
+[ -z "$bad" ] || echo "$bad"
+[ -z "$bad" ]
+say $? "no two files of src have the same name"
+
 # What is not compiled can at least be read. `check COMMAND FILE...`
 check() {
 	how=$1
@@ -71,14 +95,15 @@ done
 if command -v cppcheck >/dev/null; then
 	cppcheck --quiet --enable=warning,portability --inline-suppr --std=c11 --error-exitcode=1 \
 		--suppress=internalAstError --suppress=syntaxError --suppress=preprocessorErrorDirective \
-		--suppress=unknownMacro -Isrc -Iinclude src/base src/trace src/ledger \
-		src/view src/cli src/symbol src/table src/plot src/capture/ebpf src/capture/nsys src/guest
+		--suppress=unknownMacro -Isrc -Iinclude src/base src/event src/trace src/ledger src/replay \
+		src/judge src/report src/export src/page src/screen src/cli src/symbol src/plot src/guest \
+		src/tracker src/capture/ebpf src/capture/nsys
 	say $? "cppcheck"
 fi
 if command -v clang-tidy >/dev/null; then
 	clang-tidy -p "$build-lint-clang" --quiet --checks='-*,clang-analyzer-core*,clang-analyzer-unix*' \
 		--warnings-as-errors='*' src/trace/*.c src/ledger/*.c \
-		src/guest/*.c src/base/*.c src/table/*.c >"$build-tidy.log" 2>/dev/null ||
+		src/guest/*.c src/tracker/*.c src/base/*.c src/event/*.c src/replay/*.c >"$build-tidy.log" 2>/dev/null ||
 		{ cat "$build-tidy.log"; false; }
 	say $? "clang-tidy"
 	rm -f "$build-tidy.log"

@@ -43,6 +43,12 @@ def test_the_package_holds_what_meson_installs(case):
     assert places <= {"", "usr"}, places
 
 
+def test_the_package_has_the_tools_version(case):
+    path = package(case)
+    version = case.run("dpkg-deb", "-f", path, "Version").out.strip()
+    assert case.gputrack("--version").out.split()[1] == version.split("-")[0], version
+
+
 def test_packing_again_gives_the_same_package(case):
     first = package(case).read_bytes()
     assert make(case).read_bytes() == first

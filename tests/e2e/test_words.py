@@ -41,3 +41,19 @@ def test_links_between_documents_lead_somewhere(case):
             if not re.match(r"https?:", target) and not (path.parent / target).exists():
                 wrong.append(f"{path.name}: {target}")
     assert not wrong, wrong
+
+
+def test_every_mutation_finds_its_place_in_the_sources(case):
+    done = case.run("python3", glossary.ROOT / "tests/mutate.py", "--check")
+    assert done.status == 0, done.out
+
+
+def test_the_changelog_has_the_version(case):
+    """Its first version is the tool's; above it may stand what the next one will bring."""
+    headings = re.findall(r"^## (.*)$", (glossary.ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    if headings[0].startswith("Unreleased"):
+        coming = re.fullmatch(r"Unreleased \((\d+\.\d+\.\d+)\)", headings.pop(0))
+        assert coming and [int(n) for n in coming[1].split(".")] > [
+            int(n) for n in headings[0].split(".")], headings
+    assert re.fullmatch(r"\d+\.\d+\.\d+", headings[0]), headings
+    assert case.gputrack("--version").out.split()[:2] == ["gputrack", headings[0]], headings

@@ -155,6 +155,25 @@ static void a_start_that_allocates_and_stays_does_not(void **state)
 	assert_int_equal(found(&f, NULL), 0);
 }
 
+/* 20 s in which it rises by 20 pieces each, then so many until 100 s. */
+static size_t found_after_slowing_down(int later)
+{
+	struct feed f = feed_new();
+
+	for (int i = 0; i < 400; i++)
+		create(&f, 1, i * 0.05, 1 << 20);
+	for (int i = 0; i < later; i++)
+		create(&f, 1, 20 + i * 80.0 / later, 1 << 20);
+	return found(&f, NULL);
+}
+
+static void a_rise_that_has_all_but_ended_does_not(void **state)
+{
+	(void)state;
+	assert_int_equal(found_after_slowing_down(20), 0);
+	assert_int_equal(found_after_slowing_down(200), 1);
+}
+
 static void a_few_steps_are_no_habit(void **state)
 {
 	struct feed f = feed_new();
@@ -222,6 +241,7 @@ int main(void)
 		cmocka_unit_test(rounds_longer_than_a_stretch_hide_nothing),
 		cmocka_unit_test(a_cache_that_fills_and_empties_does_not),
 		cmocka_unit_test(a_start_that_allocates_and_stays_does_not),
+		cmocka_unit_test(a_rise_that_has_all_but_ended_does_not),
 		cmocka_unit_test(a_few_steps_are_no_habit),
 		cmocka_unit_test(one_that_grows_under_a_cache_rises),
 		cmocka_unit_test(what_is_given_back_at_the_end_rose_all_the_same),

@@ -165,6 +165,38 @@ static void one_call_ends_all_in_its_range_or_fails(void **state)
 	assert_int_equal(mappings(), 0);
 }
 
+/* Frees so many SVM blocks by one call, during which the program loses its array of them. */
+static void free_by_an_array_that_goes(uint32_t count)
+{
+	struct totals before = replay((uint32_t)getpid()), after;
+	uint64_t *blocks = malloc(count * sizeof *blocks), argv[GT_ARGS_MAX] = { 0 };
+	struct gt_guest_call g;
+
+	for (uint32_t i = 0; i < count; i++) {
+		blocks[i] = 0x70000000 + 64 * i;
+		call_with(GT_FN_clSVMAlloc, (uint64_t[GT_ARGS_MAX]){ 1, 0, 64 }, blocks[i]);
+	}
+	argv[clEnqueueSVMFree__num_svm_pointers] = count;
+	argv[clEnqueueSVMFree__svm_pointers] = (uintptr_t)blocks;
+	gt_guest_begin(&g, GT_FN_clEnqueueSVMFree, argv, __builtin_return_address(0));
+	memset(blocks, 0x5a, count * sizeof *blocks);
+	free(blocks);
+	gt_guest_end(&g, 0, NULL);
+	after = replay((uint32_t)getpid());
+	assert_int_equal(after.events - before.events, 2 * count);
+	assert_int_equal(after.live, before.live);
+	assert_int_equal(after.unknown, before.unknown);
+}
+
+static void an_array_may_go_while_the_driver_works(void **state)
+{
+	(void)state;
+	free_by_an_array_that_goes(1);
+	free_by_an_array_that_goes(GT_GUEST_HANDLES);
+	free_by_an_array_that_goes(GT_GUEST_HANDLES + 1);
+	free_by_an_array_that_goes(1000);
+}
+
 static void a_child_has_a_trace_of_its_own(void **state)
 {
 	struct totals before = replay((uint32_t)getpid()), after;
@@ -438,6 +470,7 @@ int main(void)
 		cmocka_unit_test(threads_lose_nothing),
 		cmocka_unit_test(a_failed_release_is_taken_back),
 		cmocka_unit_test(one_call_ends_all_in_its_range_or_fails),
+		cmocka_unit_test(an_array_may_go_while_the_driver_works),
 		cmocka_unit_test(a_child_has_a_trace_of_its_own),
 		cmocka_unit_test(a_child_forked_inside_a_call_writes_nothing_of_it),
 		cmocka_unit_test(a_place_that_a_child_finds_is_in_its_own_trace),

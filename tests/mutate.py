@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""mutate.py - breaks the code on purpose, one place at a time, and asks the tests whether they notice.
+
+usage: tests/mutate.py SCRATCH_DIR [NAME...]    every mutation, or those with NAME in their name
+       tests/mutate.py --check                  only look whether each finds its place in the sources
+
+The mutations are in tests/mutations.txt. They are made in a copy of the working tree below SCRATCH_DIR,
+which the next run finds again. The tests that each mutation names run first; when they pass, all unit
+and golden tests run, and the end-to-end tests it names. Ends with 1 when a mutation survived.
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+SOURCE = pathlib.Path(__file__).resolve().parents[1]
+KEYS = ("name", "file", "find", "with", "tests", "then")
+DEFAULT_THEN = "unit/ golden/"
+
+
+class Mutation:
+    def __init__(self, fields):
+        self.name, self.file, self.find, self.replacement = (
+            fields.get(key, "") for key in ("name", "file", "find", "with"))
+        self.tests = fields.get("tests", "").split()
+        self.then = (DEFAULT_THEN + " " + fields.get("then", "")).split()
+
+    def pattern(self):
+        """Where the text breaks into lines, and how it is indented, does not matter."""
+        return re.compile(r"\s+".join(re.escape(word) for word in self.find.split()))
+
+    def places(self, root):
+        """[(file, match)] in the file that is named, or if there is none, in any other of src/."""
+        found = []
+        for files in ([root / self.file], sorted((root / "src").rglob("*.[ch]"))):
+            for path in filter(pathlib.Path.exists, files):
+                found += [(path, hit) for hit in self.pattern().finditer(path.read_text())]
+            if found:
+                break
+        return found
+
+
+def read_mutations():
+    """Blocks of `key: value` lines, apart by blank lines; # begins a comment."""
+    mutations = []
+    text = (SOURCE / "tests/mutations.txt").read_text(encoding="utf-8")
+    for block in re.split(r"\n\s*\n", text):
+        lines = [line for line in block.splitlines() if line.strip() and not line.startswith("#")]
+        fields = dict(re.split(r":\s*", line, maxsplit=1) for line in lines)
+        if fields:
+            assert set(fields) <= set(KEYS) and "find" in fields and "tests" in fields, block
+            mutations.append(Mutation(fields))
+    return mutations
+
+
+def misplaced(mutations, root):
+    """A line for each mutation whose text is not found once."""
+    lines = []
+    for m in mutations:
+        places = m.places(root)
+        if len(places) != 1:
+            where = ", ".join(sorted({str(path.relative_to(root)) for path, _ in places}))
+            lines.append(f"{m.name}: '{m.find}' is found {len(places)} times, once was expected"
+                         + (f" ({where})" if where else f" (it was in {m.file})"))
+    return lines
+
+
+def copy_tree(to):
+    """The working tree as it is; files that have not changed keep their time, for ninja."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=SOURCE,
+                            stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    wanted = {name for name in listed if (SOURCE / name).is_file()}
+    for name in wanted:
+        here, there = SOURCE / name, to / name
+        if there.exists() and there.read_bytes() == here.read_bytes():
+            continue
+        there.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(here, there)
+    for path in [p for folder in ("src", "tests", "include") for p in (to / folder).rglob("*")]:
+        if path.is_file() and str(path.relative_to(to)) not in wanted and "__pycache__" not in path.parts:
+            path.unlink()
+    modules = SOURCE / "viewer/node_modules"
+    if modules.exists() and not (to / "viewer/node_modules").exists():
+        shutil.copytree(modules, to / "viewer/node_modules", symlinks=True)
+
+
+def run(*command, cwd):
+    return subprocess.run([str(word) for word in command], cwd=cwd, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+
+
+def targets_of(tests, build):
+    """What is built for tests of these names: the unit tests' programs, or everything."""
+    targets = []
+    for name in tests:
+        if name.startswith("golden"):
+            targets += ["gputrack", "tests/golden/make_recordings"]
+        elif name.startswith("unit/") and (build / "tests/unit" / f"test_{name[5:]}").exists():
+            targets.append(f"tests/unit/test_{name[5:]}")
+        else:
+            return []
+    return targets
+
+
+def tests_fail(tree, tests):
+    """The first test that fails, or None; what does not build is said as such."""
+    build = tree / "build"
+    made = run("ninja", "-C", build, *targets_of(tests, build), cwd=tree)
+    if made.returncode:
+        return "DOES NOT BUILD\n" + made.stdout[-1500:]
+    done = run(sys.executable, "tests/run.py", "build", *tests, cwd=tree)
+    if done.returncode == 0:
+        return None
+    failed = re.search(r"^failed: (.*)$", done.stdout, re.M)
+    return failed[1].split(", ")[0] if failed else "BROKEN\n" + done.stdout[-1500:]
+
+
+def try_one(tree, m):
+    """(verdict, by which test)"""
+    path, hit = m.places(tree)[0]
+    original = path.read_text()
+    path.write_text(original[:hit.start()] + m.replacement + original[hit.end():])
+    try:
+        by = tests_fail(tree, m.tests) or tests_fail(tree, m.then)
+    finally:
+        path.write_text(original)
+    if not by:
+        return "SURVIVED", ""
+    word = by.split("\n")[0]
+    return (by, "") if word in ("DOES NOT BUILD", "BROKEN") else ("caught", by)
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    mutations = read_mutations()
+    wrong = misplaced(mutations, SOURCE)
+    for line in wrong:
+        print(f"mutate: {line}")
+    if wrong or sys.argv[1] == "--check":
+        sys.exit(1 if wrong else 0)
+    tree = pathlib.Path(sys.argv[1]).resolve() / "tree"
+    chosen = [m for m in mutations if not sys.argv[2:] or any(part in m.name for part in sys.argv[2:])]
+    if not chosen:
+        sys.exit("mutate: no mutation has that in its name")
+    copy_tree(tree)
+    if not (tree / "build/build.ninja").exists():
+        made = run("meson", "setup", "build", cwd=tree)
+        if made.returncode:
+            sys.exit(made.stdout[-3000:])
+    named = sorted({name for m in chosen for name in m.tests})
+    made = run("ninja", "-C", "build", cwd=tree)
+    by = made.stdout[-1500:] if made.returncode else tests_fail(tree, named)
+    if by:
+        sys.exit(f"mutate: the tests fail before anything is broken: {by}")
+    counts = {"caught": 0}
+    for m in chosen:
+        begun = time.time()
+        verdict, by = try_one(tree, m)
+        word = verdict.split("\n")[0]
+        counts[word] = counts.get(word, 0) + 1
+        print(f"{word:<8}  {m.name}" + (f"  ({by})" if by else "") + f"  {time.time() - begun:.0f} s",
+              flush=True)
+        if word != verdict:
+            print("    " + verdict.replace("\n", "\n    "))
+    run("ninja", "-C", "build", cwd=tree)
+    print(", ".join(f"{count} {word}" for word, count in counts.items()))
+    sys.exit(0 if set(counts) == {"caught"} else 1)
+
+
+if __name__ == "__main__":
+    main()
