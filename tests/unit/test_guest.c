@@ -229,6 +229,7 @@ static void a_child_forked_inside_a_call_writes_nothing_of_it(void **state)
 	struct totals before = replay((uint32_t)getpid());
 	uint64_t argv[GT_ARGS_MAX] = { 8 };
 	struct gt_guest_call g;
+	char trace[128];
 	int status;
 	pid_t child;
 
@@ -240,6 +241,9 @@ static void a_child_forked_inside_a_call_writes_nothing_of_it(void **state)
 	if (!child)
 		_exit(0);
 	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	snprintf(trace, sizeof trace, "%s/%d.trace", recording, (int)child);
+	assert_int_not_equal(access(trace, F_OK), 0);
 	assert_int_equal(replay((uint32_t)getpid()).events - before.events, 2);
 	assert_int_equal(replay((uint32_t)getpid()).live, before.live);
 }

@@ -384,6 +384,45 @@ static void a_live_handle_costs_at_most_64_bytes(void **state)
 	gt_live_fini(&l);
 }
 
+/* Some of so many handles fall together in a table of 64 places, in both of its hashes. */
+static void a_handle_of_another_process_is_another_resource(void **state)
+{
+	struct gt_live l = { 0 };
+
+	(void)state;
+	for (uint64_t handle = 1; handle <= 200000; handle++) {
+		struct gt_event born = event_of(GT_FN_clCreateUserEvent, handle);
+		struct gt_event over = event_of(GT_FN_clReleaseEvent, handle);
+
+		for (uint16_t process = 1; process <= 2; process++)
+			assert_int_equal(gt_live_apply(&l, &born, process, NULL, NULL),
+					 GT_CHANGE_BORN);
+		for (uint16_t process = 1; process <= 2; process++)
+			assert_int_equal(gt_live_apply(&l, &over, process, NULL, NULL),
+					 GT_CHANGE_ENDED);
+	}
+	gt_live_fini(&l);
+}
+
+static void processes_that_come_and_go_use_the_same_memory(void **state)
+{
+	struct gt_live l = { 0 };
+
+	(void)state;
+	for (uint16_t process = 0; process < 1000; process++)
+		for (int part = 0; part < 2; part++)
+			for (uint64_t handle = 1; handle <= 10; handle++) {
+				struct gt_event e = event_of(part ? GT_FN_clReleaseEvent :
+								    GT_FN_clCreateUserEvent,
+							     handle);
+
+				gt_live_apply(&l, &e, process, NULL, NULL);
+			}
+	assert_int_equal(l.count, 0);
+	assert_int_equal(l.chunk_count, 1);
+	gt_live_fini(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -398,6 +437,8 @@ int main(void)
 		cmocka_unit_test(unfinished_calls_change_nothing),
 		cmocka_unit_test(a_place_that_does_not_fit_is_unknown),
 		cmocka_unit_test(slots_are_small_distinct_and_used_again),
+		cmocka_unit_test(a_handle_of_another_process_is_another_resource),
+		cmocka_unit_test(processes_that_come_and_go_use_the_same_memory),
 		cmocka_unit_test(a_walk_can_be_ended_early),
 		cmocka_unit_test(a_live_handle_costs_at_most_64_bytes),
 	};

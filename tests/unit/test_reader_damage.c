@@ -115,6 +115,32 @@ static void each_lane_of_a_trace_cut_anywhere_still_reads_up_to_there(void **sta
 	check_every_cut(2, true);
 }
 
+/* The header does not say how far the blocks reach, as when its writer was killed in time. */
+static void a_block_that_is_cut_is_noticed_without_the_header(void **state)
+{
+	struct events all, got;
+	const char *path = write_small(&all, 1, false);
+	struct gt_trace_header h;
+	struct gt_error error;
+	char damage[256];
+	off_t size;
+	int fd;
+
+	(void)state;
+	assert_int_equal(gt_trace_header_read(&h, path, &error), 0);
+	size = (off_t)h.blocks_end;
+	h.blocks_end = h.header_size;
+	fd = open(path, O_RDWR);
+	assert_int_equal(pwrite(fd, &h, sizeof h, 0), sizeof h);
+	close(fd);
+	assert_trace_holds(path, &all);
+	do
+		assert_int_equal(truncate(path, size -= 64), 0);
+	while (got = read_events(path, damage), free(got.list), got.count == all.count);
+	assert_true(damage[0]);
+	free(all.list);
+}
+
 /* One lane, so that a prefix is a prefix of all; its first blocks are sealed. */
 static const char *write_sealed(struct events *all)
 {
@@ -300,6 +326,7 @@ int main(void)
 		cmocka_unit_test(a_trace_cut_anywhere_still_reads_up_to_there),
 		cmocka_unit_test(a_running_trace_cut_anywhere_still_reads_up_to_there),
 		cmocka_unit_test(each_lane_of_a_trace_cut_anywhere_still_reads_up_to_there),
+		cmocka_unit_test(a_block_that_is_cut_is_noticed_without_the_header),
 		cmocka_unit_test(a_hole_costs_neither_time_nor_memory),
 		cmocka_unit_test(flipped_bytes_in_a_sealed_block_are_noticed),
 		cmocka_unit_test(a_block_that_is_gone_is_noticed),
