@@ -233,6 +233,15 @@ static uint64_t find_blocks(struct gt_reader *r)
 	return offset;
 }
 
+/* A trace that is being written may have grown since its size was taken. */
+static void update_size(struct gt_reader *r)
+{
+	struct stat st;
+
+	if (!fstat(r->file.fd, &st) && (uint64_t)st.st_size > r->file.size)
+		r->file.size = (uint64_t)st.st_size;
+}
+
 /*
  * Second pass, for a trace that is being written. Definitions are written before the events that
  * use them, so all that the events found so far refer to is defined by now: some of it in blocks
@@ -243,13 +252,11 @@ static void find_definitions(struct gt_reader *r, uint64_t offset)
 {
 	struct lane *lane = &r->lanes[0];
 	struct gt_block_header h;
-	struct stat st;
 
 	if (r->damage[0])
 		return;
 	atomic_thread_fence(memory_order_acquire);
-	if (!fstat(r->file.fd, &st) && (uint64_t)st.st_size > r->file.size)
-		r->file.size = (uint64_t)st.st_size;
+	update_size(r);
 	for (size_t i = 0; i < lane->block_count; i++)
 		if (read_block_header(r, &h, lane->blocks[i].offset))
 			lane->blocks[i].used = h.used;
@@ -271,6 +278,8 @@ static enum step read_block(struct gt_reader *r, struct lane *lane, struct gt_bl
 		lane->buffer_size = h->size;
 	}
 	offset += sizeof *h;
+	if (r->file.size - offset < h->used)
+		update_size(r);
 	*available = r->file.size - offset < h->used ? r->file.size - offset : h->used;
 	if (*available < h->used)
 		report_damage(r, "the file was cut", r->file.size);

@@ -272,6 +272,84 @@ static void what_is_written_after_opening_is_left_for_the_next(void **state)
 	gt_writer_free(w);
 }
 
+/* Copies the first `size` bytes, or all there is. */
+static void copy_trace(const char *to, const char *from, size_t size)
+{
+	static uint8_t bytes[1 << 20];
+	int in = open(from, O_RDONLY), out = open(to, O_WRONLY | O_CREAT, 0600);
+	ssize_t n = read(in, bytes, size < sizeof bytes ? size : sizeof bytes);
+
+	assert_true(n > 0);
+	assert_int_equal(write(out, bytes, (size_t)n), n);
+	close(in);
+	close(out);
+}
+
+/* Where the last block begins, and how much of it is used. */
+static off_t last_block(const char *path, uint32_t *used)
+{
+	off_t offset = GT_TRACE_HEADER, last = 0;
+	struct gt_block_header h;
+	int fd = open(path, O_RDONLY);
+
+	for (; pread(fd, &h, sizeof h, offset) == sizeof h && h.magic; offset += h.size) {
+		last = offset;
+		*used = h.used;
+	}
+	close(fd);
+	return last;
+}
+
+static void write_next(struct gt_lane *lane, uint64_t *count)
+{
+	struct gt_event e = { .function = GT_FN_clCreateUserEvent,
+			      .handle = 8 * *count,
+			      .time_ns = 1000 + *count };
+
+	gt_lane_event(lane, &e);
+	++*count;
+}
+
+/* The file is given more room in the middle of a block, whose head a reader has seen. */
+static void a_block_that_grows_with_its_file_is_not_cut(void **state)
+{
+	const char *path = fresh_path("trace"), *seen = fresh_path("seen");
+	struct gt_writer *w = open_writer(path);
+	struct gt_lane *lane = gt_lane_acquire(w, 5, "main");
+	uint64_t written = 0, before, count = 0, none = 0;
+	struct gt_error error;
+	struct gt_reader *r;
+	struct gt_event e;
+	uint32_t used = 0;
+	off_t first, last;
+	int fd;
+
+	(void)state;
+	write_next(lane, &written);
+	/* a lane's first block is read when the trace is opened */
+	first = last_block(path, &used);
+	while ((last = last_block(path, &used)) == first)
+		write_next(lane, &written);
+	copy_trace(seen, path, (size_t)last + sizeof(struct gt_block_header) + used);
+	fd = open(seen, O_WRONLY);
+	assert_int_equal(
+		pwrite(fd, &none, sizeof none, offsetof(struct gt_trace_header, blocks_end)),
+		sizeof none);
+	close(fd);
+	assert_int_equal(gt_reader_open(&r, seen, &error), 0);
+	before = written;
+	while (written < before + 10)
+		write_next(lane, &written);
+	copy_trace(seen, path, SIZE_MAX);
+	while (gt_reader_next(r, &e) > 0)
+		assert_int_equal(e.handle, 8 * count++);
+	if (gt_reader_damage(r))
+		fail_msg("%s", gt_reader_damage(r));
+	assert_int_equal(count, before);
+	gt_reader_close(r);
+	gt_writer_free(w);
+}
+
 struct busy {
 	struct gt_writer *writer;
 	_Atomic uint64_t written;
@@ -475,6 +553,7 @@ int main(void)
 		cmocka_unit_test(a_lane_that_changes_hands_tells_whose_calls_follow),
 		cmocka_unit_test(a_trace_being_written_reads_up_to_now),
 		cmocka_unit_test(what_is_written_after_opening_is_left_for_the_next),
+		cmocka_unit_test(a_block_that_grows_with_its_file_is_not_cut),
 		cmocka_unit_test(a_trace_that_grows_is_never_damaged),
 		cmocka_unit_test(a_call_that_a_killed_process_was_in_comes_last),
 		cmocka_unit_test(a_call_that_returned_is_not_unfinished),
