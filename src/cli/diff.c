@@ -86,17 +86,17 @@ static int write_diff(const struct settings *s, struct side *old, struct side *n
 {
 	const struct side *nothing;
 	struct gt_output output;
-	struct gt_diff d;
+	struct gt_diff *d;
 	bool has_gaps;
 	int e = gt_output_open(&output, s->input.output, error), status;
 
 	if (e)
 		return gt_fail("%s", error->text);
 	old->view.style = new->view.style = gt_terminal_style(output.file, (enum gt_color)s->color);
-	gt_diff_init(&d, &old->view, &new->view);
-	writers[s->format](&d, output.file);
-	status = d.counts[GT_DIFF_NEW] || d.counts[GT_DIFF_GREW] ? GT_EXIT_LEAKED : GT_EXIT_DONE;
-	gt_diff_fini(&d);
+	d = gt_diff_new(&old->view, &new->view);
+	writers[s->format](d, output.file);
+	status = gt_diff_is_worse(d) ? GT_EXIT_LEAKED : GT_EXIT_DONE;
+	gt_diff_free(d);
 	if (gt_output_close(&output, error))
 		return gt_fail("%s", error->text);
 	nothing = !old->ledger->events ? old : !new->ledger->events ? new : NULL;

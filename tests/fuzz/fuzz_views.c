@@ -46,13 +46,13 @@ static void draw_diff(struct gt_view *v)
 {
 	struct gt_ledger *ledger =
 		gt_replay_run(v->recording, &(struct gt_replay){ .growth = true });
-	struct gt_diff diff;
+	struct gt_diff *diff;
 
 	v->ledger = ledger;
-	gt_diff_init(&diff, v, v);
-	gt_diff_text(&diff, nowhere);
-	gt_diff_json(&diff, nowhere);
-	gt_diff_fini(&diff);
+	diff = gt_diff_new(v, v);
+	gt_diff_text(diff, nowhere);
+	gt_diff_json(diff, nowhere);
+	gt_diff_free(diff);
 	gt_ledger_free(ledger);
 }
 
