@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diff.c - gputrack diff: what leaks in one recording and not in another, and what they used. */
+/* diff.c - gputrack diff: compares what two recordings leaked and used. */
 #include "judge/difference.h"
 
 #include "base/tool.h"
@@ -48,7 +48,7 @@ const struct gt_syntax gt_diff_syntax = {
 	.options = options,
 };
 
-/* One of the two, read to its end. */
+/* One of the two recordings, replayed. */
 struct side {
 	struct gt_recording *recording;
 	struct gt_ledger *ledger;
@@ -101,7 +101,7 @@ static int write_diff(const struct settings *s, struct side *old, struct side *n
 		return gt_fail("%s", error->text);
 	nothing = !old->ledger->events ? old : !new->ledger->events ? new : NULL;
 	has_gaps = gt_head_has_gaps(old->recording) || gt_head_has_gaps(new->recording);
-	/* one that is damaged from its first event on may have tracked all the same */
+	/* a recording that is damaged from its first event on did track something */
 	if (nothing && !has_gaps) {
 		gt_fail("nothing was tracked in %s, so there is nothing to compare with; "
 			"`%s doctor` tells what can be tracked",

@@ -12,7 +12,7 @@
 #include "judge/leaks.h"
 #include "replay/replay.h"
 
-/* A line of the list has room for 4096 bytes, with what stands before the pattern. */
+/* A line of the list may have 4096 bytes, including what precedes the pattern. */
 enum { NAME_MAX_BYTES = 1024, NAMES_MAX = 3 };
 
 struct settings {
@@ -31,7 +31,7 @@ const struct gt_syntax gt_suppress_syntax = {
 	.options = options,
 };
 
-/* Writes `text` with `instead` for each character that would be more than a name in its line. */
+/* Writes `text` with `instead` for each character that could break the line or hide in it. */
 static void put_tame(FILE *out, const char *text, char instead)
 {
 	size_t left = strlen(text), size;
@@ -46,7 +46,7 @@ static void put_tame(FILE *out, const char *text, char instead)
 	}
 }
 
-/* The first or last `size` bytes of a name, and of these only whole characters. */
+/* The first or last `size` bytes of a name, cut at whole characters. */
 static char *part_of(const char *name, size_t size, bool last)
 {
 	size_t length = strlen(name);
@@ -61,16 +61,16 @@ static char *part_of(const char *name, size_t size, bool last)
 	return gt_strdup(name + length - size);
 }
 
-/* What would be read as a caller is a name's own. */
-static void part_callers(char *name)
+/* Masks a separator of callers that is part of the name itself. */
+static void mask_separators(char *name)
 {
 	while ((name = strstr(name, GT_CALLED_BY)))
 		*name = '*';
 }
 
 /*
- * A name as a pattern that fits it: what cannot stand in a line is anything, and so is the middle
- * of a name that is longer than readers take.
+ * A name as a pattern that matches it: `*` stands for characters that a line cannot hold, and for
+ * the middle of a name that is too long for readers.
  */
 static void put_pattern(FILE *out, const char *name)
 {
@@ -78,8 +78,8 @@ static void put_pattern(FILE *out, const char *name)
 	char *first = is_long ? part_of(name, NAME_MAX_BYTES / 2, false) : gt_strdup(name);
 	char *last = is_long ? part_of(name, NAME_MAX_BYTES / 2, true) : gt_strdup("");
 
-	part_callers(first);
-	part_callers(last);
+	mask_separators(first);
+	mask_separators(last);
 	putc('^', out);
 	put_tame(out, first, '*');
 	if (is_long)
@@ -90,7 +90,7 @@ static void put_pattern(FILE *out, const char *name)
 	free(last);
 }
 
-/* Comments keep to their lines. */
+/* Each line of the text becomes a comment. */
 static void put_comment(FILE *out, const char *text)
 {
 	char *copy = gt_strdup(text), *rest = copy, *line;
@@ -105,7 +105,7 @@ static void put_comment(FILE *out, const char *text)
 	free(copy);
 }
 
-/* The function and who called it: one that serves many would hide the leaks of all of them. */
+/* The function and its callers: a shared function alone would hide the leaks of all its users. */
 static void put_patterns(FILE *out, const struct gt_view *v, const struct gt_leak *leak)
 {
 	const struct gt_frame **frames;

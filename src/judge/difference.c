@@ -494,13 +494,6 @@ static void sum_json(struct gt_json *j, const char *key, const struct gt_leak *l
 	gt_json_end(j);
 }
 
-static void kind_json(struct gt_json *j, uint8_t api, uint8_t kind)
-{
-	gt_json_text(j, "api", gt_api_keys[api]);
-	gt_json_text(j, "kind", gt_kinds[kind].name);
-	gt_json_text(j, "type", gt_kinds[kind].type[api]);
-}
-
 static void rise_json(struct gt_json *j, const struct gt_diff *d, const struct rise_row *row)
 {
 	const struct gt_view *v = rise_view(d, row->change);
@@ -508,7 +501,7 @@ static void rise_json(struct gt_json *j, const struct gt_diff *d, const struct r
 
 	gt_json_object(j, NULL);
 	gt_json_text(j, "change", rise_changes[row->change].name);
-	kind_json(j, s->api, s->kind);
+	gt_kind_json(j, s->api, s->kind);
 	gt_json_text(j, "unit", row->rise->bytes ? "bytes" : "resources");
 	gt_json_real(j, "per_second", row->rise->per_second);
 	gt_json_bool(j, "given_back", row->rise->given_back);
@@ -525,7 +518,7 @@ static void row_json(struct gt_json *j, const struct gt_diff *d, const struct ro
 	gt_json_object(j, NULL);
 	if (is_leak)
 		gt_json_text(j, "change", changes[row->change].name);
-	kind_json(j, leak->api, leak->kind);
+	gt_kind_json(j, leak->api, leak->kind);
 	if (is_leak)
 		gt_json_text(j, "function", gt_function_names[leak->function]);
 	sum_json(j, "old", row->before);

@@ -332,12 +332,8 @@ static void object_json(struct gt_json *j, const struct gt_view *v, const struct
 static void group_json(struct gt_json *j, const struct gt_view *v, const struct gt_ledger *l,
 		       const struct gt_group *g)
 {
-	const struct gt_kind_info *kind = &gt_kinds[g->site->kind];
-
 	gt_json_object(j, NULL);
-	gt_json_text(j, "api", gt_api_keys[g->site->api]);
-	gt_json_text(j, "kind", kind->name);
-	gt_json_text(j, "type", kind->type[g->site->api]);
+	gt_kind_json(j, g->site->api, g->site->kind);
 	gt_json_uint(j, "count", g->count);
 	gt_json_uint(j, "bytes", g->bytes);
 	gt_json_text(j, "class",
@@ -411,6 +407,35 @@ void gt_put_change(struct gt_printer *p, uint64_t before, uint64_t now, bool byt
 		gt_format_count(text, by);
 	snprintf(with_sign, sizeof with_sign, "%s%s", !by ? "" : now > before ? "+" : "-", text);
 	gt_print_right(p, GT_BOLD, by ? with_sign : "", column);
+}
+
+void gt_put_more(struct gt_printer *p, unsigned column, size_t sites)
+{
+	if (!sites)
+		return;
+	gt_print_tab(p, column);
+	gt_print_put(p, GT_DIM, "and %zu more %s", sites,
+		     gt_plural(sites, "call site", "call sites"));
+	gt_print_end(p);
+}
+
+void gt_groups_text(struct gt_printer *p, const struct gt_view *v, const struct gt_ledger *l,
+		    const struct gt_groups *groups)
+{
+	size_t shown = v->top && v->top < groups->count ? v->top : groups->count;
+
+	for (size_t i = 0; i < shown; i++)
+		gt_group_text(p, v, l, &groups->list[i], i + 1);
+	gt_put_more(p, 4, groups->count - shown);
+	if (shown < groups->count)
+		gt_print_end(p);
+}
+
+void gt_kind_json(struct gt_json *j, int api, int kind)
+{
+	gt_json_text(j, "api", gt_api_keys[api]);
+	gt_json_text(j, "kind", gt_kinds[kind].name);
+	gt_json_text(j, "type", gt_kinds[kind].type[api]);
 }
 
 struct gt_rise *gt_view_rises(const struct gt_ledger *l, size_t *count)

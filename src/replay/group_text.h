@@ -35,6 +35,13 @@ void gt_put_kept(struct gt_printer *p, const struct gt_ledger *l, const struct g
 /* One group in full: what, where, when, who holds it, its stack, its first handles. */
 void gt_group_text(struct gt_printer *p, const struct gt_view *v, const struct gt_ledger *l,
 		   const struct gt_group *g, size_t number);
+/* The groups, at most v->top (0: all), numbered, and how many more there are. */
+void gt_groups_text(struct gt_printer *p, const struct gt_view *v, const struct gt_ledger *l,
+		    const struct gt_groups *groups);
+/* "and 3 more call sites", a line from a column on; nothing for 0. */
+void gt_put_more(struct gt_printer *p, unsigned column, size_t sites);
+/* "api", "kind", "type". */
+void gt_kind_json(struct gt_json *j, int api, int kind);
 /* The groups, at most `top` (0: all), as an array. */
 void gt_groups_json(struct gt_json *j, const char *key, const struct gt_view *v,
 		    const struct gt_ledger *l, const struct gt_groups *groups);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* breakdown_text.c - bytes by how much is known of their origin, by process and by device, for the
- * views. */
+/* breakdown_text.c - memory by what is known of its origin, by process and by device. */
 #include "report/breakdown_text.h"
 
 #include <inttypes.h>
@@ -69,24 +68,24 @@ void gt_split_now(struct gt_split *s, const struct gt_view *v, const struct gt_l
 						   l->tally[api][kind].bytes_gone;
 }
 
-/* What a process or place ever held; NULL for one that never held device memory. */
-static const struct gt_breakdown_part *ever(const struct gt_breakdown_part *shares, size_t count,
-					    size_t i)
+/* The device memory of a process or place; NULL if it never held any. */
+static const struct gt_breakdown_part *part_of(const struct gt_breakdown_part *parts, size_t count,
+					       size_t i)
 {
-	return i < count && shares[i].created ? &shares[i] : NULL;
+	return i < count && parts[i].created ? &parts[i] : NULL;
 }
 
-static size_t used(const struct gt_breakdown_part *shares, size_t count)
+static size_t used(const struct gt_breakdown_part *parts, size_t count)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < count; i++)
-		n += shares[i].created != 0;
+		n += parts[i].created != 0;
 	return n;
 }
 
 static void put_amount(struct gt_printer *p, const char *label, const struct gt_view *v,
-		       const struct gt_amount *amount, const struct gt_breakdown_part *share,
+		       const struct gt_amount *amount, const struct gt_breakdown_part *part,
 		       const char *when)
 {
 	uint64_t start = gt_recording_start_ns(v->recording);
@@ -96,8 +95,8 @@ static void put_amount(struct gt_printer *p, const char *label, const struct gt_
 	gt_print_name(p, GT_PLAIN, label, 24);
 	gt_print_right(p, GT_PLAIN, gt_format_bytes(bytes, amount->device_bytes), 38);
 	gt_print_put(p, GT_DIM, " %s,", when);
-	gt_print_put(p, GT_PLAIN, " own peak %s at %s", gt_format_bytes(peak, share->peak_bytes),
-		     gt_format_span(at, share->peak_ns > start ? share->peak_ns - start : 0));
+	gt_print_put(p, GT_PLAIN, " own peak %s at %s", gt_format_bytes(peak, part->peak_bytes),
+		     gt_format_span(at, part->peak_ns > start ? part->peak_ns - start : 0));
 	gt_print_end(p);
 }
 
@@ -110,23 +109,22 @@ static void put_rest(struct gt_printer *p, size_t count)
 static void put_processes(struct gt_printer *p, const struct gt_view *v, const struct gt_split *s,
 			  const char *when)
 {
-	const struct gt_breakdown *shares = &v->ledger->breakdown;
-	size_t count = used(shares->processes, shares->process_count), shown = 0;
+	const struct gt_breakdown *b = &v->ledger->breakdown;
+	size_t count = used(b->processes, b->process_count), shown = 0;
 	char label[32];
 
 	if (count < 2)
 		return;
 	gt_print_wrap(p, GT_PLAIN, 2, "by process:");
 	for (size_t i = 0; i < s->process_count && shown < ROWS_SHOWN; i++) {
-		const struct gt_breakdown_part *share =
-			ever(shares->processes, shares->process_count, i);
+		const struct gt_breakdown_part *part = part_of(b->processes, b->process_count, i);
 
-		if (!share)
+		if (!part)
 			continue;
 		shown++;
 		snprintf(label, sizeof label, "pid %" PRIu32,
 			 gt_recording_process(v->recording, i)->pid);
-		put_amount(p, label, v, &s->processes[i], share, when);
+		put_amount(p, label, v, &s->processes[i], part, when);
 	}
 	put_rest(p, count - shown);
 }
@@ -134,22 +132,21 @@ static void put_processes(struct gt_printer *p, const struct gt_view *v, const s
 static void put_places(struct gt_printer *p, const struct gt_view *v, const struct gt_split *s,
 		       const char *when)
 {
-	const struct gt_breakdown *shares = &v->ledger->breakdown;
-	size_t count = used(shares->places, shares->place_count), shown = 0;
+	const struct gt_breakdown *b = &v->ledger->breakdown;
+	size_t count = used(b->places, b->place_count), shown = 0;
 
 	if (count < 2)
 		return;
 	gt_print_wrap(p, GT_PLAIN, 2, "by device:");
 	for (size_t i = 0; i < s->place_count && shown < ROWS_SHOWN; i++) {
-		const struct gt_breakdown_part *share =
-			ever(shares->places, shares->place_count, i);
+		const struct gt_breakdown_part *part = part_of(b->places, b->place_count, i);
 		const char *name;
 
-		if (!share)
+		if (!part)
 			continue;
 		shown++;
 		name = gt_recording_place(v->recording, (uint16_t)i);
-		put_amount(p, *name ? name : "(unknown)", v, &s->places[i], share, when);
+		put_amount(p, *name ? name : "(unknown)", v, &s->places[i], part, when);
 	}
 	put_rest(p, count - shown);
 }
@@ -187,20 +184,20 @@ void gt_split_text(struct gt_printer *p, const struct gt_view *v, const struct g
 }
 
 static void amount_json(struct gt_json *j, const struct gt_view *v, const struct gt_amount *amount,
-			const struct gt_breakdown_part *share)
+			const struct gt_breakdown_part *part)
 {
 	gt_json_uint(j, "count", amount->count);
 	gt_json_uint(j, "device_bytes", amount->device_bytes);
 	gt_json_uint(j, "host_bytes", amount->host_bytes);
-	gt_json_uint(j, "peak_bytes", share ? share->peak_bytes : 0);
+	gt_json_uint(j, "peak_bytes", part ? part->peak_bytes : 0);
 	gt_json_int(j, "peak_time_ns",
-		    share && share->peak_bytes ? gt_view_time(v, share->peak_ns) : 0);
+		    part && part->peak_bytes ? gt_view_time(v, part->peak_ns) : 0);
 	gt_json_end(j);
 }
 
 void gt_split_json(struct gt_json *j, const struct gt_view *v, const struct gt_split *s)
 {
-	const struct gt_breakdown *shares = &v->ledger->breakdown;
+	const struct gt_breakdown *b = &v->ledger->breakdown;
 
 	gt_json_line(j, "classes");
 	for (int i = 0; i < GT_ORIGIN_COUNT; i++)
@@ -209,26 +206,24 @@ void gt_split_json(struct gt_json *j, const struct gt_view *v, const struct gt_s
 	gt_json_uint(j, "shared_bytes", s->shared_bytes);
 	gt_json_array(j, "by_process");
 	for (size_t i = 0; i < s->process_count; i++) {
-		const struct gt_breakdown_part *share =
-			ever(shares->processes, shares->process_count, i);
+		const struct gt_breakdown_part *part = part_of(b->processes, b->process_count, i);
 
-		if (!share && !s->processes[i].count)
+		if (!part && !s->processes[i].count)
 			continue;
 		gt_json_line(j, NULL);
 		gt_json_uint(j, "pid", gt_recording_process(v->recording, i)->pid);
-		amount_json(j, v, &s->processes[i], share);
+		amount_json(j, v, &s->processes[i], part);
 	}
 	gt_json_end(j);
 	gt_json_array(j, "by_device");
 	for (size_t i = 0; i < s->place_count; i++) {
-		const struct gt_breakdown_part *share =
-			ever(shares->places, shares->place_count, i);
+		const struct gt_breakdown_part *part = part_of(b->places, b->place_count, i);
 
-		if (!share && !s->places[i].count)
+		if (!part && !s->places[i].count)
 			continue;
 		gt_json_line(j, NULL);
 		gt_json_text(j, "device", gt_recording_place(v->recording, (uint16_t)i));
-		amount_json(j, v, &s->places[i], share);
+		amount_json(j, v, &s->places[i], part);
 	}
 	gt_json_end(j);
 }

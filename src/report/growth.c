@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* growth.c - call sites that hold more and more, with a verdict a person can read. */
+/* growth.c - call sites that hold more and more: how fast, since when, how steadily. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -120,9 +120,7 @@ static void rise_json(struct gt_json *j, const struct gt_view *v, const struct g
 	const struct gt_site *s = site_of(v, r);
 
 	gt_json_object(j, NULL);
-	gt_json_text(j, "api", gt_api_keys[s->api]);
-	gt_json_text(j, "kind", gt_kinds[s->kind].name);
-	gt_json_text(j, "type", gt_kinds[s->kind].type[s->api]);
+	gt_kind_json(j, s->api, s->kind);
 	gt_json_uint(j, "count", s->live);
 	gt_json_uint(j, "bytes", s->bytes_live);
 	gt_json_text(j, "unit", r->bytes ? "bytes" : "resources");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* leakage.c - every call site with something alive at the end. */
+/* leakage.c - every call site with resources alive at the end. */
 #include "base/format.h"
 #include "replay/group_text.h"
 #include "replay/head.h"
@@ -9,7 +9,7 @@
 #include "judge/verdict.h"
 #include "report/analyses.h"
 
-/* Static variables, primary contexts: no leaks, but memory all the same. */
+/* Static variables, primary contexts: they hold memory but are no leaks. */
 static void put_lasting(struct gt_printer *p, const struct gt_view *v)
 {
 	struct gt_groups groups;
@@ -28,7 +28,7 @@ static void put_lasting(struct gt_printer *p, const struct gt_view *v)
 	gt_groups_fini(&groups);
 }
 
-/* What its owner took along, or died with it. */
+/* Resources freed with their context, and those that died with their owners. */
 static void put_owned(struct gt_printer *p, const struct gt_ledger *l)
 {
 	char text[GT_FORMAT_MAX];
@@ -51,7 +51,6 @@ static void put_owned(struct gt_printer *p, const struct gt_ledger *l)
 
 static void put_leaks(struct gt_printer *p, const struct gt_view *v, const struct gt_groups *groups)
 {
-	size_t shown = v->top && v->top < groups->count ? v->top : groups->count;
 	char text[GT_FORMAT_MAX];
 	struct gt_split split;
 
@@ -72,14 +71,7 @@ static void put_leaks(struct gt_printer *p, const struct gt_view *v, const struc
 	gt_split_text(p, v, &split, "leaked");
 	gt_split_fini(&split);
 	gt_print_end(p);
-	for (size_t i = 0; i < shown; i++)
-		gt_group_text(p, v, v->ledger, &groups->list[i], i + 1);
-	if (shown < groups->count) {
-		gt_print_put(p, GT_DIM, "    and %zu more %s", groups->count - shown,
-			     gt_plural(groups->count - shown, "call site", "call sites"));
-		gt_print_end(p);
-		gt_print_end(p);
-	}
+	gt_groups_text(p, v, v->ledger, groups);
 }
 
 void gt_leakage_text(const struct gt_view *v, FILE *out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mistakes.c - what the program did wrong besides leaking: redundant releases, failed calls. */
+/* mistakes.c - mistakes other than leaks: redundant releases, failed calls, death in a call. */
 #include "report/mistakes.h"
 
 #include <inttypes.h>
@@ -17,22 +17,22 @@ static const char *kind_name(uint16_t function)
 	return gt_kinds[gt_functions[function].kind].name;
 }
 
-/* A redundant release that was fatal has told of the call already. */
-static bool has_untold_end(const struct gt_ledger *l)
+/* A fatal redundant release shows its call already. */
+static bool has_other_last_call(const struct gt_ledger *l)
 {
-	size_t told = 0;
+	size_t shown = 0;
 
 	for (size_t i = 0; i < l->redundant_count; i++)
-		told += l->redundant[i].fatal;
-	return l->last_call_count > told;
+		shown += l->redundant[i].fatal;
+	return l->last_call_count > shown;
 }
 
 unsigned gt_mistakes_count(const struct gt_ledger *l)
 {
-	return !!l->redundant_count + !!l->failure_count + has_untold_end(l);
+	return !!l->redundant_count + !!l->failure_count + has_other_last_call(l);
 }
 
-/* "CL_OUT_OF_RESOURCES", or the number where it has no name. */
+/* "CL_OUT_OF_RESOURCES", or the number if it has no name. */
 static void put_result(struct gt_printer *p, uint16_t function, int32_t result)
 {
 	const char *name = gt_result_name((enum gt_api)gt_functions[function].api, result);
@@ -54,7 +54,7 @@ static void put_labelled(struct gt_printer *p, const struct gt_view *v, const ch
 	gt_stack_text(p, v, stack, frames, 6 + LABEL);
 }
 
-/* Between two sections. */
+/* An empty line, unless this is the first section. */
 static bool put_gap(struct gt_printer *p, bool some)
 {
 	if (some)
@@ -142,7 +142,7 @@ static void put_last_calls(struct gt_printer *p, const struct gt_view *v)
 			      l->last_call_count - LAST_SHOWN);
 }
 
-/* What the import found: it is told as what it is, the rows' order and not the program's. */
+/* Rows the import found out of order: a fault of the export, not of the program. */
 static uint64_t out_of_order(const struct gt_view *v)
 {
 	uint64_t rows = 0;
@@ -191,7 +191,7 @@ bool gt_mistakes_text(struct gt_printer *p, const struct gt_view *v)
 		some = put_gap(p, some);
 		put_failures(p, v);
 	}
-	if (has_untold_end(l)) {
+	if (has_other_last_call(l)) {
 		some = put_gap(p, some);
 		put_last_calls(p, v);
 	}

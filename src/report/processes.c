@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* processes.c - the processes of a recording: what each is called, and what each left alive. */
+/* processes.c - the processes of a recording: their names, and what each left alive. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "replay/process_text.h"
 #include "report/analyses.h"
 
-enum { NAME_LEAST = 8 }; /* of a process's name to be shown */
+enum { NAME_MIN = 8 }; /* columns of a process's name, at least */
 
 struct left {
 	uint64_t count, bytes;
@@ -29,7 +29,7 @@ static bool add_entry(void *context, const struct gt_entry *entry)
 	return true;
 }
 
-/* By the recording's number; the caller frees it. */
+/* By the process's number in the recording; the caller frees it. */
 static struct left *left_by_process(const struct gt_view *v)
 {
 	struct left *left = gt_alloc(gt_recording_process_count(v->recording) * sizeof *left);
@@ -77,7 +77,7 @@ static void put_row(struct gt_printer *p, const struct gt_process *process, cons
 		       gt_format_count(text, left->count), 46);
 	gt_print_right(p, GT_PLAIN, left->bytes ? gt_format_bytes(text, left->bytes) : "-", 57);
 	gt_print_tab(p, 59);
-	gt_print_need(p, NAME_LEAST);
+	gt_print_need(p, NAME_MIN);
 	gt_print_name(p, GT_BOLD, *name ? name : GT_PROGRAM_UNKNOWN, gt_print_left(p));
 	gt_print_end(p);
 	free(name);

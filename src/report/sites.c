@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* sites.c - call sites as a table: what each holds, held and created. */
+/* sites.c - call sites as a table: what each holds, held at most and created. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/format.h"
 #include "base/mem.h"
+#include "replay/group_text.h"
 #include "replay/head.h"
 #include "replay/stack.h"
 #include "report/analyses.h"
@@ -36,7 +37,7 @@ static uint64_t value_of(const struct gt_site *site, const struct column *c)
 	return *(const uint64_t *)((const char *)site + c->at);
 }
 
-/* What counts first and what counts next, for each order. */
+/* The first and second key of each order. */
 static const size_t keys[][2] = {
 	[GT_SORT_LIVE] = { offsetof(struct gt_site, bytes_live), offsetof(struct gt_site, live) },
 	[GT_SORT_TOTAL] = { offsetof(struct gt_site, bytes_total),
@@ -148,9 +149,7 @@ void gt_sites_text(const struct gt_view *v, FILE *out)
 static void site_json(struct gt_json *j, const struct gt_view *v, const struct gt_site *site)
 {
 	gt_json_object(j, NULL);
-	gt_json_text(j, "api", gt_api_keys[site->api]);
-	gt_json_text(j, "kind", gt_kinds[site->kind].name);
-	gt_json_text(j, "type", gt_kinds[site->kind].type[site->api]);
+	gt_kind_json(j, site->api, site->kind);
 	gt_json_uint(j, "count", site->live);
 	gt_json_uint(j, "bytes", site->bytes_live);
 	gt_json_uint(j, "peak_bytes", site->bytes_peak);

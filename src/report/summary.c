@@ -36,7 +36,7 @@ static void put_leak(struct gt_printer *p, const struct gt_view *v, const struct
 static void put_leaks(struct gt_printer *p, const struct gt_view *v)
 {
 	const struct gt_ledger *l = v->ledger;
-	/* what else there is to say takes room: the whole is to be a screen */
+	/* mistakes take room below: the whole must fit a screen */
 	unsigned others = gt_mistakes_count(l);
 	size_t most = v->top ? (size_t)v->top : others > 1 ? LEAKS_SHOWN / 2 : LEAKS_SHOWN;
 	char text[GT_FORMAT_MAX];
@@ -55,12 +55,7 @@ static void put_leaks(struct gt_printer *p, const struct gt_view *v)
 	gt_put_kinds(p, &groups);
 	for (size_t i = 0; i < groups.count && i < most; i++)
 		put_leak(p, v, &groups.list[i], others ? 2 : 3);
-	if (groups.count > most) {
-		gt_print_tab(p, 14);
-		gt_print_put(p, GT_DIM, "and %zu more %s", groups.count - most,
-			     gt_plural(groups.count - most, "call site", "call sites"));
-		gt_print_end(p);
-	}
+	gt_put_more(p, 14, groups.count > most ? groups.count - most : 0);
 	gt_groups_fini(&groups);
 }
 
@@ -109,12 +104,7 @@ static void put_peak(struct gt_printer *p, const struct gt_view *v)
 		gt_stack_where(p, v, holders[i]->stack, gt_print_left(p));
 		gt_print_end(p);
 	}
-	if (count > most) {
-		gt_print_tab(p, 14);
-		gt_print_put(p, GT_DIM, "and %zu more %s", count - most,
-			     gt_plural(count - most, "call site", "call sites"));
-		gt_print_end(p);
-	}
+	gt_put_more(p, 14, count > most ? count - most : 0);
 	free(holders);
 }
 
@@ -127,7 +117,7 @@ static void put_path(struct gt_printer *p, const char *path)
 		plain &= (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
 			 (*c >= '+' && *c <= '9') || *c == '_' || *c == '@' ||
 			 (unsigned char)*c >= 0x80;
-	/* never broken, however long: it is to be copied */
+	/* never broken, however long: people copy it */
 	gt_print_name(p, GT_BOLD, plain ? "" : "'", UINT32_MAX);
 	for (const char *quote; !plain && (quote = strchr(path, '\'')); path = quote + 1) {
 		char *before = gt_strndup(path, (size_t)(quote - path));
@@ -203,8 +193,8 @@ static const char *subject(const struct gt_view *v, size_t series)
 	return gt_recording_series(v->recording, (uint16_t)series)->subject;
 }
 
-/* The program's own share of the same GPU, if the GPU tells it. */
-static const struct gt_sampled *program_share(const struct gt_view *v, size_t device)
+/* The memory of the program itself on the same GPU, if the GPU reports it. */
+static const struct gt_sampled *program_of(const struct gt_view *v, size_t device)
 {
 	for (size_t i = 0; i < v->ledger->samples.count; i++) {
 		const struct gt_sampled *one = sampled(v, i, PROGRAM_USED);
@@ -228,17 +218,18 @@ static uint64_t size_of(int64_t value)
 	return value > 0 ? (uint64_t)value : 0;
 }
 
-/* What the program added to all GPUs at their highest: by their word, or over what was there. */
+/* The most the program added to all GPUs: as they report it, or else above their first sample. */
 static uint64_t added(const struct gt_view *v)
 {
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < v->ledger->samples.count; i++) {
 		const struct gt_sampled *device = sampled(v, i, DEVICE_USED);
-		const struct gt_sampled *share = device ? program_share(v, i) : NULL;
+		const struct gt_sampled *program = device ? program_of(v, i) : NULL;
 
 		if (device)
-			sum += share ? size_of(share->peak) : size_of(device->peak - device->first);
+			sum += program ? size_of(program->peak) :
+					 size_of(device->peak - device->first);
 	}
 	return sum;
 }
@@ -246,7 +237,7 @@ static uint64_t added(const struct gt_view *v)
 static void put_device(struct gt_printer *p, const struct gt_view *v, size_t series,
 		       const struct gt_sampled *device)
 {
-	const struct gt_sampled *share = program_share(v, series);
+	const struct gt_sampled *program = program_of(v, series);
 	char text[GT_FORMAT_MAX];
 
 	gt_print_right(p, GT_PLAIN, gt_format_bytes(text, size_of(device->peak)), 12);
@@ -254,9 +245,9 @@ static void put_device(struct gt_printer *p, const struct gt_view *v, size_t ser
 	gt_print_name(p, GT_PLAIN, subject(v, series), 40);
 	gt_print_put(p, GT_DIM, ", %s when it started",
 		     gt_format_bytes(text, size_of(device->first)));
-	if (share)
+	if (program)
 		gt_print_put(p, GT_DIM, ", at most %s the program's",
-			     gt_format_bytes(text, size_of(share->peak)));
+			     gt_format_bytes(text, size_of(program->peak)));
 	gt_print_end(p);
 }
 
@@ -273,8 +264,8 @@ static void put_devices(struct gt_printer *p, const struct gt_view *v)
 	for (size_t i = 0; i < v->ledger->samples.count; i++) {
 		const struct gt_sampled *device = sampled(v, i, DEVICE_USED);
 
-		/* one that nobody touched tells nothing */
-		if (device && (device->peak != device->first || program_share(v, i)))
+		/* leave out a GPU that nothing used */
+		if (device && (device->peak != device->first || program_of(v, i)))
 			put_device(p, v, i, device);
 	}
 	more = added(v) > traced ? added(v) - traced : 0;
@@ -285,7 +276,7 @@ static void put_devices(struct gt_printer *p, const struct gt_view *v)
 	gt_print_end(p);
 }
 
-/* Those that hold more and more: a few lines, and only of what has run long enough to tell. */
+/* Call sites that hold more and more: a few lines, if the program ran long enough to tell. */
 static bool put_growth(struct gt_printer *p, const struct gt_view *v)
 {
 	const struct gt_ledger *l = v->ledger;
@@ -301,12 +292,7 @@ static bool put_growth(struct gt_printer *p, const struct gt_view *v)
 		}
 		gt_print_end(p);
 	}
-	if (count > GROWTH_SHOWN) {
-		gt_print_tab(p, 9);
-		gt_print_put(p, GT_DIM, "and %zu more %s", count - GROWTH_SHOWN,
-			     gt_plural(count - GROWTH_SHOWN, "call site", "call sites"));
-		gt_print_end(p);
-	}
+	gt_put_more(p, 9, count > GROWTH_SHOWN ? count - GROWTH_SHOWN : 0);
 	if (count)
 		gt_print_end(p);
 	free(rises);
@@ -327,7 +313,7 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 		gt_head_nothing(&p, v);
 		return;
 	}
-	total.created -= l->lasting.count; /* nobody's to give back */
+	total.created -= l->lasting.count; /* nobody has to give these back */
 	if (leaked && is_all_known(v)) {
 		gt_print_put(&p, GT_GREEN, "No leaks but those that are known.");
 		gt_print_end(&p);
@@ -382,7 +368,7 @@ static void devices_json(struct gt_json *j, const struct gt_view *v)
 	gt_json_array(j, "devices");
 	for (size_t i = 0; i < v->ledger->samples.count; i++) {
 		const struct gt_sampled *device = sampled(v, i, DEVICE_USED);
-		const struct gt_sampled *share = device ? program_share(v, i) : NULL;
+		const struct gt_sampled *program = device ? program_of(v, i) : NULL;
 
 		if (!device)
 			continue;
@@ -392,8 +378,8 @@ static void devices_json(struct gt_json *j, const struct gt_view *v)
 		gt_json_int(j, "peak_bytes", device->peak);
 		gt_json_int(j, "peak_time_ns", gt_view_time(v, device->peak_ns));
 		gt_json_int(j, "last_bytes", device->last);
-		if (share)
-			gt_json_int(j, "program_peak_bytes", share->peak);
+		if (program)
+			gt_json_int(j, "program_peak_bytes", program->peak);
 		else
 			gt_json_null(j, "program_peak_bytes");
 		gt_json_end(j);
@@ -405,9 +391,7 @@ static void devices_json(struct gt_json *j, const struct gt_view *v)
 static void kind_json(struct gt_json *j, int api, int kind, const struct gt_tally *t)
 {
 	gt_json_line(j, NULL);
-	gt_json_text(j, "api", gt_api_keys[api]);
-	gt_json_text(j, "kind", gt_kinds[kind].name);
-	gt_json_text(j, "type", gt_kinds[kind].type[api]);
+	gt_kind_json(j, api, kind);
 	gt_json_uint(j, "created", t->created);
 	gt_json_uint(j, "ended", t->ended);
 	gt_json_uint(j, "live", t->live);

@@ -17,7 +17,7 @@ enum { CHART_ROWS = 12, LABEL = 11, EIGHTHS = 8 };
 static const char *const blocks[EIGHTHS + 1] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 static const char *const plain[EIGHTHS + 1] = { " ", ".", ".", ".", ":", ":", ":", "#", "#" };
 
-/* Heights of the columns in eighths of a row; anything above nothing is at least one eighth. */
+/* Heights of the columns in eighths of a row; any value above 0 has at least one. */
 static unsigned *heights(const struct gt_timeline *t, unsigned columns, unsigned rows, uint64_t top)
 {
 	unsigned *high = gt_alloc(columns * sizeof *high);
@@ -194,7 +194,7 @@ static void put_row(struct rows *rows)
 	rows->open = false;
 }
 
-/* An allocation or a free of device memory, or whatever else changed it. */
+/* True when the event allocated or freed device memory, or changed it in any other way. */
 static bool concerns_device(const struct rows *rows, const struct gt_ledger *l,
 			    const struct gt_event *event)
 {
@@ -215,7 +215,7 @@ static void add_moment(struct rows *rows, const struct gt_ledger *l, uint64_t ti
 		rows->start_ns = time_ns;
 	rows->begun = true;
 	time = time_ns > rows->start_ns ? time_ns - rows->start_ns : 0;
-	/* streams are merged by key, so a stray earlier time belongs to the moment before it */
+	/* streams are merged by key: an earlier time that strays in belongs to the open row */
 	if (time < rows->time_ns)
 		time = rows->time_ns;
 	if (time != rows->time_ns)

@@ -19,10 +19,8 @@ void gt_watermark_text(const struct gt_view *v, FILE *out)
 	struct gt_groups groups;
 	struct gt_split split;
 	struct gt_printer p;
-	size_t shown;
 
 	gt_groups_init(&groups, v->at_peak, GT_GROUPS_DEVICE);
-	shown = v->top && v->top < groups.count ? v->top : groups.count;
 	gt_head_open(&p, out, v);
 	if (!groups.count) {
 		gt_print_put(&p, GT_PLAIN, "No device memory was allocated.");
@@ -43,14 +41,7 @@ void gt_watermark_text(const struct gt_view *v, FILE *out)
 	gt_split_text(&p, v, &split, "at the peak");
 	gt_split_fini(&split);
 	gt_print_end(&p);
-	for (size_t i = 0; i < shown; i++)
-		gt_group_text(&p, v, v->at_peak, &groups.list[i], i + 1);
-	if (shown < groups.count) {
-		gt_print_put(&p, GT_DIM, "    and %zu more %s", groups.count - shown,
-			     gt_plural(groups.count - shown, "call site", "call sites"));
-		gt_print_end(&p);
-		gt_print_end(&p);
-	}
+	gt_groups_text(&p, v, v->at_peak, &groups);
 	gt_head_modules(&p, v, 10);
 free_groups:
 	gt_groups_fini(&groups);
