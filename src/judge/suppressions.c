@@ -82,18 +82,17 @@ static int parse_kinds(struct gt_suppression *s, const char *at, const char **en
 	const char *close = strchr(at, ']');
 
 	if (!close || close[1] != ':')
-		return gt_error_set(error, -EINVAL,
-				    "%s:%u: '[' wants kinds and \"]:\" after it, "
-				    "as in leak[event]:pattern",
-				    s->file, s->line);
+		return gt_error_set(
+			error, -EINVAL,
+			"%s:%u: '[' wants kinds and \"]:\" after it, as in leak[event]:pattern",
+			s->file, s->line);
 	while (at < close) {
 		size_t size = strcspn(at, ",]");
 
 		if (!gt_select_add(&s->what, at, size))
 			return gt_error_set(error, -EINVAL,
-					    "%s:%u: '%.*s' names no kind of "
-					    "resource",
-					    s->file, s->line, (int)(size < 60 ? size : 60), at);
+					    "%s:%u: '%.*s' names no kind of resource", s->file,
+					    s->line, (int)(size < 60 ? size : 60), at);
 		at += size + (at[size] == ',');
 	}
 	*end = close + 2;
@@ -114,8 +113,8 @@ static int parse_line(struct gt_suppressions *list, const char *file, unsigned n
 		return 0;
 	if (size > LINE_MAX_BYTES || memchr(text, '\0', size) || list->count == COUNT_MAX)
 		return gt_error_set(error, -EINVAL,
-				    "%s:%u: this is no list of suppressions: the "
-				    "line is too long or has NUL bytes, or there are too many",
+				    "%s:%u: this is no list of suppressions: the line is too long "
+				    "or has NUL bytes, or there are too many",
 				    file, number);
 	s.file = gt_strdup(file);
 	s.text = gt_strndup(text, size);
@@ -126,15 +125,14 @@ static int parse_line(struct gt_suppressions *list, const char *file, unsigned n
 		e = parse_kinds(&s, s.text + 5, &s.pattern, error);
 	} else {
 		e = gt_error_set(error, -EINVAL,
-				 "%s:%u: a suppression begins with \"leak:\" or "
-				 "\"leak[KIND]:\"",
+				 "%s:%u: a suppression begins with \"leak:\" or \"leak[KIND]:\"",
 				 file, number);
 	}
 	if (!e && !is_whole(s.pattern))
-		e = gt_error_set(error, -EINVAL,
-				 "%s:%u: the pattern is missing: leak:PATTERN, or "
-				 "leak:PATTERN < CALLER",
-				 file, number);
+		e = gt_error_set(
+			error, -EINVAL,
+			"%s:%u: the pattern is missing: leak:PATTERN, or leak:PATTERN < CALLER",
+			file, number);
 	if (e) {
 		free(s.file);
 		free(s.text);
@@ -172,21 +170,21 @@ int gt_suppressions_read(struct gt_suppressions *s, const char *path, struct gt_
 	int e;
 
 	if (!in)
-		return gt_error_set(error, -errno,
-				    "cannot read suppressions from %s: %s; "
-				    "`%s suppress` writes such a file",
-				    path, strerror(errno), gt_tool_name());
+		return gt_error_set(
+			error, -errno,
+			"cannot read suppressions from %s: %s; `%s suppress` writes such a file",
+			path, strerror(errno), gt_tool_name());
 	text = gt_alloc(FILE_MAX + 1);
 	size = fread(text, 1, FILE_MAX + 1, in);
 	if (ferror(in) || (!fstat(fileno(in), &st) && S_ISDIR(st.st_mode)))
-		e = gt_error_set(error, -EIO,
-				 "cannot read suppressions from %s: it is no file; "
-				 "`%s suppress` writes one",
-				 path, gt_tool_name());
+		e = gt_error_set(
+			error, -EIO,
+			"cannot read suppressions from %s: it is no file; `%s suppress` writes one",
+			path, gt_tool_name());
 	else if (size > FILE_MAX)
 		e = gt_error_set(error, -EFBIG,
-				 "%s is too big for a list of suppressions; name "
-				 "one as `%s suppress` writes it",
+				 "%s is too big for a list of suppressions; name one as `%s "
+				 "suppress` writes it",
 				 path, gt_tool_name());
 	else
 		e = gt_suppressions_parse(s, path, text, size, error);

@@ -68,20 +68,33 @@ void gt_split_now(struct gt_split *s, const struct gt_view *v, const struct gt_l
 						   l->tally[api][kind].bytes_gone;
 }
 
-/* The device memory of a process or place; NULL if it never held any. */
-static const struct gt_breakdown_part *part_of(const struct gt_breakdown_part *parts, size_t count,
-					       size_t i)
+/* Memory by process or by device: what is split, and what each ever held of device memory. */
+struct axis {
+	bool of_processes;
+	const struct gt_amount *amounts;
+	const struct gt_breakdown_part *parts;
+	size_t count, part_count; /* one without a part never held device memory */
+};
+
+static struct axis processes_of(const struct gt_view *v, const struct gt_split *s)
 {
-	return i < count && parts[i].created ? &parts[i] : NULL;
+	const struct gt_breakdown *b = &v->ledger->breakdown;
+
+	return (struct axis){ true, s->processes, b->processes, s->process_count,
+			      b->process_count };
 }
 
-static size_t used(const struct gt_breakdown_part *parts, size_t count)
+static struct axis places_of(const struct gt_view *v, const struct gt_split *s)
 {
-	size_t n = 0;
+	const struct gt_breakdown *b = &v->ledger->breakdown;
 
-	for (size_t i = 0; i < count; i++)
-		n += parts[i].created != 0;
-	return n;
+	return (struct axis){ false, s->places, b->places, s->place_count, b->place_count };
+}
+
+/* NULL if it never held any device memory. */
+static const struct gt_breakdown_part *part_of(const struct axis *axis, size_t i)
+{
+	return i < axis->part_count && axis->parts[i].created ? &axis->parts[i] : NULL;
 }
 
 static void put_amount(struct gt_printer *p, const char *label, const struct gt_view *v,
@@ -100,55 +113,34 @@ static void put_amount(struct gt_printer *p, const char *label, const struct gt_
 	gt_print_end(p);
 }
 
-static void put_rest(struct gt_printer *p, size_t count)
+/* Nothing where there is only one. */
+static void put_axis(struct gt_printer *p, const struct gt_view *v, struct axis axis,
+		     const char *when)
 {
-	if (count)
-		gt_print_wrap(p, GT_DIM, 4, "and %zu more: --format json lists them", count);
-}
+	size_t used = 0, shown = 0;
 
-static void put_processes(struct gt_printer *p, const struct gt_view *v, const struct gt_split *s,
-			  const char *when)
-{
-	const struct gt_breakdown *b = &v->ledger->breakdown;
-	size_t count = used(b->processes, b->process_count), shown = 0;
-	char label[32];
-
-	if (count < 2)
+	for (size_t i = 0; i < axis.part_count; i++)
+		used += axis.parts[i].created != 0;
+	if (used < 2)
 		return;
-	gt_print_wrap(p, GT_PLAIN, 2, "by process:");
-	for (size_t i = 0; i < s->process_count && shown < ROWS_SHOWN; i++) {
-		const struct gt_breakdown_part *part = part_of(b->processes, b->process_count, i);
+	gt_print_wrap(p, GT_PLAIN, 2, axis.of_processes ? "by process:" : "by device:");
+	for (size_t i = 0; i < axis.count && shown < ROWS_SHOWN; i++) {
+		const struct gt_breakdown_part *part = part_of(&axis, i);
+		const char *name = "";
+		char label[32] = "(unknown)";
 
 		if (!part)
 			continue;
 		shown++;
-		snprintf(label, sizeof label, "pid %" PRIu32,
-			 gt_recording_process(v->recording, i)->pid);
-		put_amount(p, label, v, &s->processes[i], part, when);
+		if (axis.of_processes)
+			snprintf(label, sizeof label, "pid %" PRIu32,
+				 gt_recording_process(v->recording, i)->pid);
+		else
+			name = gt_recording_place(v->recording, (uint16_t)i);
+		put_amount(p, *name ? name : label, v, &axis.amounts[i], part, when);
 	}
-	put_rest(p, count - shown);
-}
-
-static void put_places(struct gt_printer *p, const struct gt_view *v, const struct gt_split *s,
-		       const char *when)
-{
-	const struct gt_breakdown *b = &v->ledger->breakdown;
-	size_t count = used(b->places, b->place_count), shown = 0;
-
-	if (count < 2)
-		return;
-	gt_print_wrap(p, GT_PLAIN, 2, "by device:");
-	for (size_t i = 0; i < s->place_count && shown < ROWS_SHOWN; i++) {
-		const struct gt_breakdown_part *part = part_of(b->places, b->place_count, i);
-		const char *name;
-
-		if (!part)
-			continue;
-		shown++;
-		name = gt_recording_place(v->recording, (uint16_t)i);
-		put_amount(p, *name ? name : "(unknown)", v, &s->places[i], part, when);
-	}
-	put_rest(p, count - shown);
+	if (shown < used)
+		gt_print_wrap(p, GT_DIM, 4, "and %zu more: --format json lists them", used - shown);
 }
 
 void gt_origins_text(struct gt_printer *p, const struct gt_view *v,
@@ -176,54 +168,43 @@ void gt_split_text(struct gt_printer *p, const struct gt_view *v, const struct g
 	gt_origins_text(p, v, origins, when);
 	if (s->shared_bytes)
 		gt_print_wrap(p, GT_PLAIN, 2,
-			      "%s of it is managed or shared memory, which may lie "
-			      "on the host",
+			      "%s of it is managed or shared memory, which may lie on the host",
 			      gt_format_bytes(text, s->shared_bytes));
-	put_processes(p, v, s, when);
-	put_places(p, v, s, when);
+	put_axis(p, v, processes_of(v, s), when);
+	put_axis(p, v, places_of(v, s), when);
 }
 
-static void amount_json(struct gt_json *j, const struct gt_view *v, const struct gt_amount *amount,
-			const struct gt_breakdown_part *part)
+static void axis_json(struct gt_json *j, const struct gt_view *v, struct axis axis)
 {
-	gt_json_uint(j, "count", amount->count);
-	gt_json_uint(j, "device_bytes", amount->device_bytes);
-	gt_json_uint(j, "host_bytes", amount->host_bytes);
-	gt_json_uint(j, "peak_bytes", part ? part->peak_bytes : 0);
-	gt_json_int(j, "peak_time_ns",
-		    part && part->peak_bytes ? gt_view_time(v, part->peak_ns) : 0);
+	gt_json_array(j, axis.of_processes ? "by_process" : "by_device");
+	for (size_t i = 0; i < axis.count; i++) {
+		const struct gt_breakdown_part *part = part_of(&axis, i);
+
+		if (!part && !axis.amounts[i].count)
+			continue;
+		gt_json_line(j, NULL);
+		if (axis.of_processes)
+			gt_json_uint(j, "pid", gt_recording_process(v->recording, i)->pid);
+		else
+			gt_json_text(j, "device", gt_recording_place(v->recording, (uint16_t)i));
+		gt_json_uint(j, "count", axis.amounts[i].count);
+		gt_json_uint(j, "device_bytes", axis.amounts[i].device_bytes);
+		gt_json_uint(j, "host_bytes", axis.amounts[i].host_bytes);
+		gt_json_uint(j, "peak_bytes", part ? part->peak_bytes : 0);
+		gt_json_int(j, "peak_time_ns",
+			    part && part->peak_bytes ? gt_view_time(v, part->peak_ns) : 0);
+		gt_json_end(j);
+	}
 	gt_json_end(j);
 }
 
 void gt_split_json(struct gt_json *j, const struct gt_view *v, const struct gt_split *s)
 {
-	const struct gt_breakdown *b = &v->ledger->breakdown;
-
 	gt_json_line(j, "classes");
 	for (int i = 0; i < GT_ORIGIN_COUNT; i++)
 		gt_json_uint(j, gt_origin_names[i], s->origins[i].device_bytes);
 	gt_json_end(j);
 	gt_json_uint(j, "shared_bytes", s->shared_bytes);
-	gt_json_array(j, "by_process");
-	for (size_t i = 0; i < s->process_count; i++) {
-		const struct gt_breakdown_part *part = part_of(b->processes, b->process_count, i);
-
-		if (!part && !s->processes[i].count)
-			continue;
-		gt_json_line(j, NULL);
-		gt_json_uint(j, "pid", gt_recording_process(v->recording, i)->pid);
-		amount_json(j, v, &s->processes[i], part);
-	}
-	gt_json_end(j);
-	gt_json_array(j, "by_device");
-	for (size_t i = 0; i < s->place_count; i++) {
-		const struct gt_breakdown_part *part = part_of(b->places, b->place_count, i);
-
-		if (!part && !s->places[i].count)
-			continue;
-		gt_json_line(j, NULL);
-		gt_json_text(j, "device", gt_recording_place(v->recording, (uint16_t)i));
-		amount_json(j, v, &s->places[i], part);
-	}
-	gt_json_end(j);
+	axis_json(j, v, processes_of(v, s));
+	axis_json(j, v, places_of(v, s));
 }
