@@ -43,6 +43,39 @@ def test_links_between_documents_lead_somewhere(case):
     assert not wrong, wrong
 
 
+# Files that the HOWTOs have their reader create.
+TO_BE_MADE = {"api/foo.def", "report/apis.c"}
+
+
+def named_files(text):
+    """Paths of our own sources in a document, without what its code blocks show."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    rooms = "|".join(sorted(path.name for path in (glossary.ROOT / "src").iterdir() if path.is_dir()))
+    return {name for name in re.findall(rf"`(?:src/)?((?:{rooms})/[\w/.-]+\.(?:c|h|def))`", text)
+            if "NAME" not in name and name not in TO_BE_MADE}
+
+
+def test_source_files_that_documents_name_exist(case):
+    wrong = [f"{path.name}: {name}" for path in [*glossary.ROOT.glob("*.md"), *(glossary.ROOT / "doc").glob("*.md")]
+             if path.name != "CHANGELOG.md"
+             for name in named_files(path.read_text(encoding="utf-8"))
+             if not (glossary.ROOT / "src" / name).exists()]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_path_of_a_leak_is_where_the_architecture_says(case):
+    """Each step names functions and files: one of those files mentions each of those functions."""
+    text = (glossary.ROOT / "doc/ARCHITECTURE.md").read_text(encoding="utf-8")
+    steps = re.findall(r"^\|[^|]+\| (`[^|]+`) \| (`[^|]+`) \|$", text, re.M)
+    assert len(steps) > 10, steps
+    for functions, files in steps:
+        there = "".join((glossary.ROOT / "src" / name).read_text(encoding="utf-8")
+                        for name in re.findall(r"`([^`]+)`", files))
+        for function in re.findall(r"`([^`]+)`", functions):
+            # a wrapper's name is made by the preprocessor
+            assert function.replace("wrap_", "") in there, f"{function} is not in {files}"
+
+
 def test_every_mutation_finds_its_place_in_the_sources(case):
     done = case.run("python3", glossary.ROOT / "tests/mutate.py", "--check")
     assert done.status == 0, done.out
