@@ -226,26 +226,36 @@ static void a_child_has_a_trace_of_its_own(void **state)
 /* As a driver's callback may do it: the call began in the parent, and its end is the parent's. */
 static void a_child_forked_inside_a_call_writes_nothing_of_it(void **state)
 {
-	struct totals before = replay((uint32_t)getpid());
+	struct totals before = replay((uint32_t)getpid()), after;
 	uint64_t argv[GT_ARGS_MAX] = { 8 };
 	struct gt_guest_call g;
+	int status, done[2];
 	char trace[128];
-	int status;
 	pid_t child;
 
 	(void)state;
+	assert_int_equal(pipe(done), 0);
 	create(8);
 	gt_guest_begin(&g, GT_FN_clReleaseEvent, argv, __builtin_return_address(0));
 	child = fork();
-	gt_guest_end(&g, 0, NULL);
-	if (!child)
+	if (!child) {
+		/* after the parent, and with another end: at the same place it would be seen */
+		close(done[1]);
+		(void)!read(done[0], trace, 1);
+		gt_guest_end(&g, 5, NULL);
 		_exit(0);
+	}
+	gt_guest_end(&g, 0, NULL);
+	close(done[1]);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
+	close(done[0]);
 	snprintf(trace, sizeof trace, "%s/%d.trace", recording, (int)child);
 	assert_int_not_equal(access(trace, F_OK), 0);
-	assert_int_equal(replay((uint32_t)getpid()).events - before.events, 2);
-	assert_int_equal(replay((uint32_t)getpid()).live, before.live);
+	after = replay((uint32_t)getpid());
+	assert_int_equal(after.events - before.events, 2);
+	assert_int_equal(after.failed, before.failed);
+	assert_int_equal(after.live, before.live);
 }
 
 /* True when the process's trace has that text in it. */
@@ -281,6 +291,25 @@ static void a_place_that_a_child_finds_is_in_its_own_trace(void **state)
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	assert_false(trace_has(getpid(), name));
+	assert_true(trace_has(child, name));
+}
+
+static void a_place_that_the_parent_found_is_in_the_childs_trace(void **state)
+{
+	static const char name[] = "a platform that the parent has asked for";
+	int status;
+	pid_t child;
+
+	(void)state;
+	gt_guest_place(GT_OPENCL, name);
+	child = fork();
+	if (!child) {
+		create(9);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_true(trace_has(getpid(), name));
 	assert_true(trace_has(child, name));
 }
 
@@ -478,6 +507,7 @@ int main(void)
 		cmocka_unit_test(a_child_has_a_trace_of_its_own),
 		cmocka_unit_test(a_child_forked_inside_a_call_writes_nothing_of_it),
 		cmocka_unit_test(a_place_that_a_child_finds_is_in_its_own_trace),
+		cmocka_unit_test(a_place_that_the_parent_found_is_in_the_childs_trace),
 		cmocka_unit_test(a_call_within_a_call_leaves_the_outer_one_noted),
 		cmocka_unit_test(children_forked_while_threads_record_have_their_own_events),
 		cmocka_unit_test(calls_from_a_signal_handler_do_no_harm),

@@ -134,10 +134,13 @@ static void a_block_that_is_cut_is_noticed_without_the_header(void **state)
 	assert_int_equal(pwrite(fd, &h, sizeof h, 0), sizeof h);
 	close(fd);
 	assert_trace_holds(path, &all);
-	do
-		assert_int_equal(truncate(path, size -= 64), 0);
-	while (got = read_events(path, damage), free(got.list), got.count == all.count);
-	assert_true(damage[0]);
+	/* between two records too, where nothing else would tell */
+	do {
+		assert_int_equal(truncate(path, --size), 0);
+		got = read_events(path, damage);
+		free(got.list);
+		assert_true(got.count == all.count || damage[0]);
+	} while (got.count + 5 > all.count);
 	free(all.list);
 }
 
