@@ -112,6 +112,7 @@ struct gt_function {
 struct gt_kind_info {
 	const char *name, *plural;
 	uint8_t family, memory, habits, label;
+	uint8_t holds; /* of GT_HOLDS: the family of the owner that it keeps alive */
 	const char *type[GT_API_COUNT];
 };
 

@@ -391,14 +391,6 @@ bool gt_live_goes_with(const struct gt_entry *entry, const struct gt_entry *gone
 	       gt_functions[entry->function].api == gt_functions[gone->function].api;
 }
 
-/* A mapping holds the memory that it maps, a sub-buffer the buffer that it is part of. */
-static enum gt_kind held_family(enum gt_kind holder)
-{
-	if (holder == GT_HELD_MAPPING)
-		return GT_PHYSICAL_MEMORY;
-	return (enum gt_kind)gt_kinds[holder].family;
-}
-
 struct gt_entry *gt_live_held_by(const struct gt_live *l, const struct gt_entry *entry)
 {
 	enum gt_kind kind = gt_entry_kind(entry);
@@ -406,7 +398,7 @@ struct gt_entry *gt_live_held_by(const struct gt_live *l, const struct gt_entry 
 
 	if (!(gt_kinds[kind].habits & GT_HOLDS) || !entry->owner)
 		return NULL;
-	held = gt_live_find(l, entry->process, held_family(kind), entry->owner);
+	held = gt_live_find(l, entry->process, (enum gt_kind)gt_kinds[kind].holds, entry->owner);
 	/* one that is younger has the same handle as what was held */
 	return held && held->time_ns <= entry->time_ns ? held : NULL;
 }
@@ -415,9 +407,9 @@ enum gt_kind gt_live_holder_kind(const struct gt_entry *held)
 {
 	int kind = 0;
 
-	while (kind < GT_KIND_COUNT && (!(gt_kinds[kind].habits & GT_HOLDS) ||
-					held_family((enum gt_kind)kind) !=
-						(enum gt_kind)gt_kinds[gt_entry_kind(held)].family))
+	while (kind < GT_KIND_COUNT &&
+	       (!(gt_kinds[kind].habits & GT_HOLDS) ||
+		gt_kinds[kind].holds != gt_kinds[gt_entry_kind(held)].family))
 		kind++;
 	return (enum gt_kind)kind;
 }
