@@ -235,9 +235,12 @@ static bool is_cuda_runtime(const struct gt_frame *frame)
 static bool is_inner_plumbing(const struct gt_frame *frame)
 {
 	static const char *const libraries[] = {
-		"libOpenCL.so", "libze_loader.so", "libze_validation_layer.so",
-		"libcuda.so",   "libcupti",        "libcudart",
-		"libgputrack",  "libffi.so",       "_ctypes.",
+		"libze_validation_layer.so",
+		"libcupti",
+		"libcudart",
+		"libgputrack",
+		"libffi.so",
+		"_ctypes.",
 	};
 
 	/* the C++ face of CUDA's runtime: templates that call the function of the same name */
@@ -245,6 +248,9 @@ static bool is_inner_plumbing(const struct gt_frame *frame)
 		return true;
 	if (!frame->module)
 		return false;
+	for (int i = 0; i < GT_API_COUNT; i++)
+		if (gt_text_begins(gt_path_name(frame->module), gt_api_libraries[i]))
+			return true;
 	for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
 		if (gt_text_begins(gt_path_name(frame->module), libraries[i]))
 			return true;

@@ -547,11 +547,6 @@ int gt_trace_header_read(struct gt_trace_header *out, const char *path, struct g
 	return 0;
 }
 
-const struct gt_trace_header *gt_reader_header(const struct gt_reader *r)
-{
-	return &r->file.header;
-}
-
 const struct gt_definitions *gt_reader_definitions(const struct gt_reader *r)
 {
 	return &r->definitions;

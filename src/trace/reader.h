@@ -97,7 +97,6 @@ int gt_trace_header_read(struct gt_trace_header *out, const char *path, struct g
 int gt_reader_open(struct gt_reader **out, const char *path, struct gt_error *error);
 void gt_reader_close(struct gt_reader *r);
 
-const struct gt_trace_header *gt_reader_header(const struct gt_reader *r);
 const struct gt_definitions *gt_reader_definitions(const struct gt_reader *r);
 /* NULL for an absent key. We have appended a NUL byte to the value. */
 const struct gt_trace_text *gt_reader_text(const struct gt_reader *r, const char *key);

@@ -60,6 +60,7 @@ static void check_event(const struct gt_event *e, size_t stack_count)
 /* Number of events; 0 as well when it is no trace. */
 static uint64_t read_trace(const char *path)
 {
+	struct gt_trace_header header;
 	struct gt_reader *r;
 	struct gt_error error;
 	struct gt_event e;
@@ -79,7 +80,7 @@ static uint64_t read_trace(const char *path)
 		events++;
 	}
 	/* what has no process has no events */
-	if (!gt_reader_header(r)->pid)
+	if (gt_trace_header_read(&header, path, &error) || !header.pid)
 		events = 0;
 	FUZZ_CHECK(gt_reader_next(r, &e) == 0);
 	if (gt_reader_damage(r))

@@ -440,13 +440,3 @@ struct gt_ring *gt_probes_news(struct gt_probes *p)
 {
 	return &p->news;
 }
-
-int gt_probes_calls_fd(const struct gt_probes *p)
-{
-	return bpf_map__fd(p->skeleton->maps.calls);
-}
-
-int gt_probes_news_fd(const struct gt_probes *p)
-{
-	return bpf_map__fd(p->skeleton->maps.news);
-}

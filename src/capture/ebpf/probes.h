@@ -67,8 +67,6 @@ struct gt_probe_point {
 int gt_probes_attach(struct gt_probes *p, int fd, const char *name,
 		     const struct gt_probe_point *points, size_t count, struct gt_error *error);
 
-/* The two rings, and a descriptor that becomes readable when one is filling up or there is news. */
+/* The rings of calls (readable when it fills up) and of news about processes. */
 struct gt_ring *gt_probes_calls(struct gt_probes *p);
 struct gt_ring *gt_probes_news(struct gt_probes *p);
-int gt_probes_calls_fd(const struct gt_probes *p);
-int gt_probes_news_fd(const struct gt_probes *p);

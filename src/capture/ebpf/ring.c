@@ -16,7 +16,7 @@ int gt_ring_open(struct gt_ring *r, int map_fd, size_t size)
 {
 	void *at;
 
-	*r = (struct gt_ring){ .size = size, .page = (size_t)sysconf(_SC_PAGESIZE) };
+	*r = (struct gt_ring){ .fd = map_fd, .size = size, .page = (size_t)sysconf(_SC_PAGESIZE) };
 	at = mmap(NULL, r->page, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
 	if (at == MAP_FAILED)
 		return -errno;

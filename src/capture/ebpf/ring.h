@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct gt_ring {
+	int fd;                   /* the map's, borrowed: readable when the kernel wakes us */
 	uint64_t *consumer;       /* how far we are: a page of our own */
 	const uint64_t *producer; /* how far the kernel is: a page, then the data */
 	const uint8_t *data;

@@ -388,8 +388,8 @@ int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *option
 	t->images.history = &t->map_history;
 	gt_mapwatch_open(&t->mapwatch);
 	t->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (t->epoll < 0 || watch(t->epoll, gt_probes_calls_fd(t->probes)) ||
-	    watch(t->epoll, gt_probes_news_fd(t->probes))) {
+	if (t->epoll < 0 || watch(t->epoll, gt_probes_calls(t->probes)->fd) ||
+	    watch(t->epoll, gt_probes_news(t->probes)->fd)) {
 		e = gt_error_set(error, -errno, "cannot wait for the kernel: %s", strerror(errno));
 		gt_tracer_free(t);
 		return e;
