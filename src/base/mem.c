@@ -49,17 +49,18 @@ char *gt_strndup(const char *text, size_t size)
 	return gt_memory_check(strndup(text, size));
 }
 
-void gt_reach(uint32_t **array, size_t *size, size_t index)
+void *gt_reach(void *array, size_t *count, size_t index, size_t element_bytes)
 {
-	size_t wanted = *size ? *size : 256;
+	size_t wanted = *count ? *count : 16;
 
-	if (index < *size)
-		return;
+	if (index < *count)
+		return array;
 	while (wanted <= index)
 		wanted *= 2;
-	*array = gt_realloc(*array, wanted * sizeof **array);
-	memset(*array + *size, 0, (wanted - *size) * sizeof **array);
-	*size = wanted;
+	array = gt_realloc(array, wanted * element_bytes);
+	memset((char *)array + *count * element_bytes, 0, (wanted - *count) * element_bytes);
+	*count = wanted;
+	return array;
 }
 
 int gt_error_set(struct gt_error *error, int code, const char *format, ...)

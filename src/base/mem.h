@@ -21,8 +21,10 @@ void *gt_memory_check(void *memory); /* ends the tool if a library's allocation 
 FILE *gt_memstream(char **text, size_t *size);
 void gt_memstream_close(FILE *stream);
 
-/* Grows an array of 32-bit numbers, with zeroes, so that `index` is in it. */
-void gt_reach(uint32_t **array, size_t *size, size_t index);
+/* Grows an array with zeroed elements until it contains `index`; `count` is its length. */
+#define GT_REACH(array, count, index)                                                              \
+	((array) = gt_reach((array), &(count), (index), sizeof *(array)))
+void *gt_reach(void *array, size_t *count, size_t index, size_t element_bytes);
 
 /* Makes room for one more element; the caller then writes array[used++]. */
 #define GT_GROW(array, used, capacity)                                                             \

@@ -3,7 +3,6 @@
 #include "ledger/breakdown.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "ledger/live.h"
@@ -24,13 +23,7 @@ enum gt_origin gt_breakdown_origin(const struct gt_breakdown *s, const struct gt
 static struct gt_breakdown_part *part_at(struct gt_breakdown_part **list, size_t *count,
 					 size_t index)
 {
-	if (index >= *count) {
-		size_t size = index + 16;
-
-		*list = gt_realloc(*list, size * sizeof **list);
-		memset(*list + *count, 0, (size - *count) * sizeof **list);
-		*count = size;
-	}
+	GT_REACH(*list, *count, index);
 	return &(*list)[index];
 }
 

@@ -46,13 +46,7 @@ void gt_growth_free(struct gt_growth *g)
 
 static struct gt_time_series *series_of(struct gt_growth *g, uint32_t site)
 {
-	if (site >= g->site_count) {
-		size_t count = site + 1 > 2 * g->site_count ? site + 1 : 2 * g->site_count;
-
-		g->sites = gt_realloc(g->sites, count * sizeof *g->sites);
-		memset(g->sites + g->site_count, 0, (count - g->site_count) * sizeof *g->sites);
-		g->site_count = count;
-	}
+	GT_REACH(g->sites, g->site_count, site);
 	if (!g->sites[site]) {
 		g->sites[site] = gt_alloc(sizeof *g->sites[site]);
 		gt_time_series_init(g->sites[site], 1, GT_GROWTH_STEPS, g->start_ns);

@@ -57,7 +57,7 @@ static struct gt_site *site_at(struct gt_ledger *l, const struct gt_entry *e)
 	struct gt_ledger_private *p = l->private;
 	struct gt_site *site;
 
-	gt_reach(&p->site_of, &p->site_of_size, e->stack);
+	GT_REACH(p->site_of, p->site_of_size, e->stack);
 	for (uint32_t i = p->site_of[e->stack]; i; i = l->sites[i - 1].next)
 		if (gt_site_is(&l->sites[i - 1], e->stack, e->function))
 			return &l->sites[i - 1];
@@ -90,13 +90,7 @@ static struct held *held_by(struct gt_ledger *l, uint32_t process)
 {
 	struct gt_ledger_private *p = l->private;
 
-	if (process >= p->held_size) {
-		size_t size = process + 16;
-
-		p->held = gt_realloc(p->held, size * sizeof *p->held);
-		memset(p->held + p->held_size, 0, (size - p->held_size) * sizeof *p->held);
-		p->held_size = size;
-	}
+	GT_REACH(p->held, p->held_size, process);
 	return &p->held[process];
 }
 
@@ -427,11 +421,7 @@ void gt_ledger_sample(struct gt_ledger *l, size_t series, uint64_t time_ns, int6
 	struct gt_samples *s = &l->samples;
 	struct gt_sampled *one;
 
-	if (series >= s->count) {
-		s->series = gt_realloc(s->series, (series + 1) * sizeof *s->series);
-		memset(s->series + s->count, 0, (series + 1 - s->count) * sizeof *s->series);
-		s->count = series + 1;
-	}
+	GT_REACH(s->series, s->count, series);
 	one = &s->series[series];
 	if (!one->any || value > one->peak) {
 		one->peak = value;

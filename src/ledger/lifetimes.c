@@ -140,7 +140,7 @@ void gt_references_born(struct gt_references *r, const struct gt_live *l,
 	if (!held)
 		return;
 	held_slot = gt_live_slot(l, held);
-	gt_reach(&r->holders, &r->holder_size, held_slot);
+	GT_REACH(r->holders, r->holder_size, held_slot);
 	r->holders[held_slot]++;
 }
 
@@ -159,7 +159,7 @@ void gt_references_retained(struct gt_references *r, const struct gt_live *l,
 {
 	uint32_t slot = gt_live_slot(l, entry);
 
-	gt_reach(&r->retain_stacks, &r->retain_size, slot);
+	GT_REACH(r->retain_stacks, r->retain_size, slot);
 	r->retain_stacks[slot] = stack;
 }
 
