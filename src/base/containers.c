@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* containers.c - interned byte strings, a heap that merges streams, layered address ranges. */
+/* containers.c - an arena, interned bytes, a map, a heap that merges streams, address ranges. */
 #include "base/containers.h"
 
 #include <search.h>
@@ -9,16 +9,50 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 
+enum { FIRST_CHUNK = 1 << 10, CHUNK_MAX = 1 << 16 };
+
+struct gt_arena_chunk {
+	struct gt_arena_chunk *older;
+	size_t used, size;
+	uint64_t bytes[];
+};
+
+void *gt_arena_alloc(struct gt_arena *a, size_t size)
+{
+	size_t padded = (size + 7) & ~(size_t)7, room = a->chunk ? 2 * a->chunk->size : FIRST_CHUNK;
+	struct gt_arena_chunk *chunk = a->chunk;
+
+	if (!chunk || chunk->size - chunk->used < padded) {
+		room = room < CHUNK_MAX ? room : CHUNK_MAX;
+		room = room > padded ? room : padded;
+		chunk = gt_alloc(sizeof *chunk + room);
+		chunk->older = a->chunk;
+		chunk->size = room;
+		a->chunk = chunk;
+	}
+	chunk->used += padded;
+	return (uint8_t *)chunk->bytes + chunk->used - padded;
+}
+
+void gt_arena_fini(struct gt_arena *a)
+{
+	for (struct gt_arena_chunk *chunk = a->chunk, *older; chunk; chunk = older) {
+		older = chunk->older;
+		free(chunk);
+	}
+	a->chunk = NULL;
+}
+
 struct item {
 	uint64_t hash;
-	size_t offset, size;
+	const void *bytes;
+	size_t size;
 };
 
 struct gt_intern {
 	struct item *items;
 	size_t count, room;
-	uint8_t *data;
-	size_t used, size;
+	struct gt_arena arena;
 	uint32_t *slots; /* item + 1; 0: free */
 	size_t mask;
 };
@@ -29,8 +63,6 @@ struct gt_intern *gt_intern_new(void)
 
 	in->mask = 255;
 	in->slots = gt_alloc((in->mask + 1) * sizeof *in->slots);
-	in->size = 256;
-	in->data = gt_alloc(in->size); /* empty strings have an address too */
 	return in;
 }
 
@@ -39,7 +71,7 @@ void gt_intern_free(struct gt_intern *in)
 	if (!in)
 		return;
 	free(in->items);
-	free(in->data);
+	gt_arena_fini(&in->arena);
 	free(in->slots);
 	free(in);
 }
@@ -58,22 +90,6 @@ static void grow_slots(struct gt_intern *in)
 	}
 }
 
-static uint32_t add_item(struct gt_intern *in, uint64_t hash, const void *bytes, size_t size)
-{
-	size_t padded = (size + 7) & ~(size_t)7;
-
-	if (in->used + padded > in->size) {
-		in->size = (in->used + padded) * 2;
-		in->data = gt_realloc(in->data, in->size);
-	}
-	if (size)
-		memcpy(in->data + in->used, bytes, size);
-	GT_GROW(in->items, in->count, in->room);
-	in->items[in->count] = (struct item){ .hash = hash, .offset = in->used, .size = size };
-	in->used += padded;
-	return (uint32_t)in->count++;
-}
-
 /* The slot that holds these bytes, or the free one where they belong. */
 static size_t slot_of(const struct gt_intern *in, uint64_t hash, const void *bytes, size_t size)
 {
@@ -83,7 +99,7 @@ static size_t slot_of(const struct gt_intern *in, uint64_t hash, const void *byt
 		const struct item *item = &in->items[in->slots[at] - 1];
 
 		if (item->hash == hash && item->size == size &&
-		    (!size || !memcmp(in->data + item->offset, bytes, size)))
+		    (!size || !memcmp(item->bytes, bytes, size)))
 			break;
 	}
 	return at;
@@ -92,6 +108,7 @@ static size_t slot_of(const struct gt_intern *in, uint64_t hash, const void *byt
 uint32_t gt_intern(struct gt_intern *in, const void *bytes, size_t size)
 {
 	uint64_t hash = gt_hash_bytes(bytes, size);
+	void *copy;
 	size_t at;
 
 	if ((in->count + 1) * 2 > in->mask)
@@ -100,7 +117,19 @@ uint32_t gt_intern(struct gt_intern *in, const void *bytes, size_t size)
 	if (in->slots[at])
 		return in->slots[at] - 1;
 	in->slots[at] = (uint32_t)in->count + 1;
-	return add_item(in, hash, bytes, size);
+	copy = gt_arena_alloc(&in->arena, size);
+	if (size)
+		memcpy(copy, bytes, size);
+	GT_GROW(in->items, in->count, in->room);
+	in->items[in->count] = (struct item){ .hash = hash, .bytes = copy, .size = size };
+	return (uint32_t)in->count++;
+}
+
+const char *gt_intern_string(struct gt_intern *in, const char *text)
+{
+	uint32_t number = gt_intern(in, text, strlen(text) + 1);
+
+	return in->items[number].bytes;
 }
 
 uint32_t gt_intern_find(const struct gt_intern *in, const void *bytes, size_t size)
@@ -112,12 +141,33 @@ uint32_t gt_intern_find(const struct gt_intern *in, const void *bytes, size_t si
 const void *gt_intern_get(const struct gt_intern *in, uint32_t number, size_t *size)
 {
 	*size = in->items[number].size;
-	return in->data + in->items[number].offset;
+	return in->items[number].bytes;
 }
 
 size_t gt_intern_count(const struct gt_intern *in)
 {
 	return in->count;
+}
+
+void **gt_map_at(struct gt_map *map, uint64_t key)
+{
+	size_t number;
+
+	if (!map->keys)
+		map->keys = gt_intern_new();
+	number = gt_intern(map->keys, &key, sizeof key);
+	if (number == map->count) {
+		GT_GROW(map->values, map->count, map->room);
+		map->values[map->count++] = NULL;
+	}
+	return &map->values[number];
+}
+
+void gt_map_fini(struct gt_map *map)
+{
+	gt_intern_free(map->keys);
+	free(map->values);
+	*map = (struct gt_map){ 0 };
 }
 
 static bool item_before(const struct gt_heap_item *a, const struct gt_heap_item *b)

@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 
-/* A few bytes of mangled name can stand for gigabytes; nobody reads that. */
+/* A few mangled bytes can expand to gigabytes, which nobody would read. */
 #define MAX_BYTES (256 * 1024)
 
 struct output {
@@ -71,7 +71,7 @@ static bool demangle(struct output *out, const char *name)
 	return demangle_cxx(out, name);
 }
 
-/* Where what the compiler or the linker added to a plain name begins. */
+/* The length of the name without what the compiler or the linker appended. */
 static size_t plain_length(const char *name)
 {
 	static const char *const suffixes[] = {

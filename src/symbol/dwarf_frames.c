@@ -13,28 +13,27 @@
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 
+#include "base/containers.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "symbol/demangle.h"
 #include "symbol/elf_file.h"
 #include "symbol/locate.h"
-#include "symbol/pool.h"
 #include "symbol/unit.h"
 
 struct gt_dwarf {
 	const struct gt_symbol_module *module;
 	const struct gt_symbol_options *options;
-	struct gt_symbol_pool *pool;
+	struct gt_intern *strings;
 	Dwfl *session;
 	Dwfl_Module *file;
 	struct gt_elf_symbols symbols;
-	struct gt_symbol_map symbol_names; /* readable, by where the mangled one is */
-	struct gt_symbol_map entry_names;  /* readable, by debugging entry */
-	Dwarf_Addr bias;                   /* of the debug information */
+	struct gt_map symbol_names; /* demangled, by the address of the mangled name */
+	struct gt_map entry_names;  /* demangled, by debugging entry */
+	Dwarf_Addr bias;            /* of the debug information */
 	struct gt_units units;
 };
 
-/* The build id and name of the file dwz shared this debug information with. */
+/* Finds the file to which dwz moved the debug information that several files share. */
 static int find_alternate(struct gt_symbol_file *found, const struct gt_dwarf *d,
 			  struct gt_debug_wanted *wanted)
 {
@@ -72,7 +71,7 @@ static int find_debuginfo(Dwfl_Module *file, void **userdata, const char *name, 
 	Elf *elf = dwfl_module_getelf(file, &address);
 	int size, rc;
 
-	/* the other caller's link comes from .gnu_debugaltlink */
+	/* libdwfl also calls us with a link from .gnu_debugaltlink */
 	if (elf && link != dwelf_elf_gnu_debuglink(elf, &ignored)) {
 		rc = find_alternate(&found, d, &wanted);
 	} else {
@@ -90,7 +89,7 @@ static int find_debuginfo(Dwfl_Module *file, void **userdata, const char *name, 
 	if (d->options->debuginfod)
 		return dwfl_standard_find_debuginfo(file, userdata, name, base, main_path, link,
 						    checksum, debug_path);
-	/* how libdwfl is told "there is none" as against "it could not be read" */
+	/* tells libdwfl that there is none, rather than that it could not be read */
 	errno = 0;
 	return -1;
 }
@@ -115,11 +114,11 @@ static int report(struct gt_dwarf *d, struct gt_symbol_file *file)
 	if (!d->session)
 		goto close_file;
 	dwfl_report_begin(d->session);
-	/* at 0 plus its own addresses: what we look up are ELF virtual addresses */
+	/* loaded at 0: we look up ELF virtual addresses */
 	d->file = dwfl_report_elf(d->session, d->module->path, file->path, file->fd, 0, true);
 	if (!d->file)
 		goto close_file;
-	/* an object file has no addresses of its own, nobody ran that */
+	/* an object file has no addresses, and cannot have been running */
 	if (dwfl_report_end(d->session, NULL, NULL) != 0 || dwfl_module_relocations(d->file) > 1)
 		return -ENOEXEC;
 	dwfl_module_info(d->file, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
@@ -132,7 +131,7 @@ close_file:
 }
 
 int gt_dwarf_open(struct gt_dwarf **out, const struct gt_symbol_module *module,
-		  const struct gt_symbol_options *options, struct gt_symbol_pool *pool)
+		  const struct gt_symbol_options *options, struct gt_intern *strings)
 {
 	struct gt_symbol_file file;
 	const char *debug_path = NULL;
@@ -144,7 +143,7 @@ int gt_dwarf_open(struct gt_dwarf **out, const struct gt_symbol_module *module,
 	if (rc)
 		return rc;
 	d = gt_alloc(sizeof(*d));
-	*d = (struct gt_dwarf){ .module = module, .options = options, .pool = pool };
+	*d = (struct gt_dwarf){ .module = module, .options = options, .strings = strings };
 	rc = report(d, &file);
 	if (rc) {
 		gt_dwarf_close(d);
@@ -154,7 +153,7 @@ int gt_dwarf_open(struct gt_dwarf **out, const struct gt_symbol_module *module,
 	if (dwarf) {
 		dwfl_module_info(d->file, NULL, NULL, NULL, NULL, NULL, NULL, &debug_path);
 		gt_units_load(&d->units, dwarf,
-			      gt_symbol_pool_string(pool, debug_path ? debug_path : file.path));
+			      gt_intern_string(strings, debug_path ? debug_path : file.path));
 	}
 	gt_elf_symbols_load(&d->symbols, d->file);
 	*out = d;
@@ -167,8 +166,8 @@ void gt_dwarf_close(struct gt_dwarf *d)
 		return;
 	gt_units_fini(&d->units);
 	gt_elf_symbols_fini(&d->symbols);
-	gt_symbol_map_fini(&d->symbol_names);
-	gt_symbol_map_fini(&d->entry_names);
+	gt_map_fini(&d->symbol_names);
+	gt_map_fini(&d->entry_names);
 	dwfl_end(d->session);
 	free(d);
 }
@@ -183,25 +182,14 @@ enum gt_symbol_state gt_dwarf_state(const struct gt_dwarf *d)
 static const char *symbol_name(struct gt_dwarf *d, uint64_t address)
 {
 	const char *mangled = gt_elf_symbols_find(&d->symbols, address);
-	const char *name;
-	char *readable;
+	void **name = mangled ? gt_map_at(&d->symbol_names, (uintptr_t)mangled) : NULL;
 
-	if (!mangled)
-		return NULL;
-	name = gt_symbol_map_get(&d->symbol_names, (uintptr_t)mangled);
-	if (name)
-		return name;
-	readable = gt_name_demangle(mangled);
-	name = gt_symbol_pool_string(d->pool, readable);
-	free(readable);
-	gt_symbol_map_put(&d->symbol_names, (uintptr_t)mangled, (void *)name);
-	return name;
+	if (name && !*name)
+		*name = (void *)gt_name_intern(d->strings, mangled);
+	return name ? *name : NULL;
 }
 
-/*
- * As everybody shows it: one relative to where the compiler ran is made absolute, and what a build
- * folder puts into it is taken out.
- */
+/* The file's path, absolute and without the "../" of a build folder. */
 static const char *tidy(struct gt_dwarf *d, const struct gt_unit *unit, const char *file)
 {
 	char path[2 * PATH_MAX];
@@ -215,10 +203,10 @@ static const char *tidy(struct gt_dwarf *d, const struct gt_unit *unit, const ch
 	else
 		snprintf(path, sizeof(path), "%s/%s", unit->folder, file);
 	gt_path_normalize(path);
-	return gt_symbol_pool_string(d->pool, path);
+	return gt_intern_string(d->strings, path);
 }
 
-/* Where the instruction itself comes from. */
+/* The source line of the instruction itself. */
 static void set_line(struct gt_frame *frame, struct gt_dwarf *d, struct gt_unit *unit,
 		     Dwarf_Addr pc)
 {
@@ -239,7 +227,7 @@ static bool get_number(Dwarf_Word *number, Dwarf_Die *die, unsigned int attribut
 	return dwarf_attr(die, attribute, &value) && dwarf_formudata(&value, number) == 0;
 }
 
-/* Where the call was that inlining replaced by its callee. */
+/* The source line of the call that inlining replaced with `callee`. */
 static void set_call(struct gt_frame *frame, struct gt_dwarf *d, struct gt_unit *unit,
 		     Dwarf_Die *callee)
 {
@@ -270,7 +258,7 @@ size_t gt_dwarf_frames(struct gt_dwarf *d, uint64_t address, struct gt_frame *fr
 	}
 	for (size_t i = 0; i < count; i++) {
 		frames[i].function =
-			gt_function_name(d->pool, &d->entry_names, &chain[i], unit->scoped);
+			gt_function_name(d->strings, &d->entry_names, &chain[i], unit->scoped);
 		frames[i].inlined = i + 1 < count;
 		if (!frames[i].inlined)
 			break;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* elf_file.c - ELF files named by a recording: opened without trusting them, and their functions.
- */
+/* elf_file.c - ELF files that a recording names: opened safely, and their functions. */
 #include "symbol/elf_file.h"
 
 #include <errno.h>
@@ -13,6 +12,7 @@
 #include <elfutils/libdwelf.h>
 #include <gelf.h>
 #include <libelf.h>
+#include <zlib.h>
 
 #include "base/files.h"
 #include "base/mem.h"
@@ -21,7 +21,7 @@ int gt_elf_open(const char *path, struct stat *status)
 {
 	int fd;
 
-	/* before the open, which can have effects of its own on a device */
+	/* before the open, which can have side effects on a device */
 	if (stat(path, status) < 0)
 		return -errno;
 	if (!S_ISREG(status->st_mode))
@@ -29,7 +29,7 @@ int gt_elf_open(const char *path, struct stat *status)
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return -errno;
-	/* again: the name may have been given to another file in between */
+	/* again: the path may name another file by now */
 	if (fstat(fd, status) == 0 && S_ISREG(status->st_mode))
 		return fd;
 	close(fd);
@@ -43,7 +43,7 @@ static bool fits(uint64_t offset, uint64_t size, const struct stat *status)
 	return offset <= file_bytes && size <= file_bytes - offset;
 }
 
-/* A copy that broke off lacks its end, which is where the section headers are. */
+/* A truncated copy lacks its end, which is where the section headers are. */
 static bool is_whole(Elf *elf, const struct stat *status)
 {
 	size_t sections, segments;
@@ -92,37 +92,20 @@ bool gt_elf_has_build_id(int fd, const uint8_t *id, size_t id_size)
 	return same;
 }
 
-/* CRC-32 as in zlib, half a byte at a time. */
-static uint32_t add_to_checksum(uint32_t sum, const unsigned char *bytes, size_t size)
-{
-	static const uint32_t table[16] = {
-		0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
-		0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
-		0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
-	};
-
-	for (size_t i = 0; i < size; i++) {
-		sum ^= bytes[i];
-		sum = table[sum & 15] ^ sum >> 4;
-		sum = table[sum & 15] ^ sum >> 4;
-	}
-	return sum;
-}
-
 int gt_elf_checksum(uint32_t *out, int fd)
 {
 	unsigned char buffer[64 * 1024];
-	uint32_t sum = UINT32_MAX;
+	uLong sum = 0;
 	off_t at = 0;
 	ssize_t got;
 
 	while ((got = pread(fd, buffer, sizeof(buffer), at)) > 0) {
-		sum = add_to_checksum(sum, buffer, got);
+		sum = crc32(sum, buffer, (uInt)got);
 		at += got;
 	}
 	if (got < 0)
 		return -errno;
-	*out = ~sum;
+	*out = (uint32_t)sum;
 	return 0;
 }
 
@@ -167,7 +150,7 @@ static bool is_function(const struct entry *e)
 	}
 }
 
-/* Of several names for one place, the one a reader knows: malloc, not __libc_malloc. */
+/* Of several names for one address, prefer the one a reader knows: malloc, not __libc_malloc. */
 static uint32_t rank_of(const struct entry *e)
 {
 	uint32_t rank = e->name[0] != '_';
@@ -204,7 +187,7 @@ static void add_sized(struct gt_elf_symbols *symbols, Dwfl_Module *module, int c
 	}
 }
 
-/* Symbols without a size reach to the next function, and only fill gaps. */
+/* Symbols without a size extend to the next function, and only fill gaps. */
 static void add_unsized(struct gt_elf_symbols *symbols, Dwfl_Module *module, int count)
 {
 	struct gt_elf_symbols labels = { .count = 0 };

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* elf_file.h - ELF files named by a recording: opened without trusting them, and their functions.
- */
+/* elf_file.h - ELF files that a recording names: opened safely, and their functions. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,7 +20,7 @@ int gt_elf_check(int fd, const struct stat *status);
 /* Whether the ELF file has exactly this build id. */
 bool gt_elf_has_build_id(int fd, const uint8_t *id, size_t id_size);
 
-/* The checksum that .gnu_debuglink holds of the debug file. */
+/* The CRC-32 of the file, as .gnu_debuglink records it of a debug file. */
 int gt_elf_checksum(uint32_t *out, int fd);
 
 /* Names of functions by address, from the symbol table. Starts zeroed. */

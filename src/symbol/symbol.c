@@ -3,25 +3,25 @@
 #include "symbol/symbol.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/containers.h"
 #include "base/mem.h"
 #include "symbol/dwarf_frames.h"
-#include "symbol/pool.h"
 
 /* Notes hold 16 to 20 bytes; much more is a damaged recording. */
 #define MAX_BUILD_ID 64
 
 struct module {
 	struct gt_symbol_module recorded;
-	struct module *same_hash;
-	int index;
 	bool opened;
 	enum gt_symbol_state state;
 	struct gt_dwarf *dwarf; /* NULL: no names from it */
-	struct gt_symbol_map answers;
+	struct gt_map answers;  /* by address */
 };
 
 struct answer {
@@ -31,22 +31,23 @@ struct answer {
 
 struct gt_symbolizer {
 	struct gt_symbol_options options;
-	struct gt_symbol_pool pool;
-	struct gt_symbol_map by_hash; /* of modules */
-	struct module **modules;
+	struct gt_arena arena;
+	struct gt_intern *strings;
+	struct gt_intern *keys;  /* of modules: numbers them */
+	struct module **modules; /* by number */
 	size_t count, capacity;
 };
 
-static const char *const *copy_folders(struct gt_symbol_pool *pool, const char *const *folders)
+static const char *const *copy_folders(struct gt_symbolizer *s, const char *const *folders)
 {
 	const char **copy;
 	size_t count = 0;
 
 	while (folders[count])
 		count++;
-	copy = gt_symbol_pool_alloc(pool, (count + 1) * sizeof(*copy));
+	copy = gt_arena_alloc(&s->arena, (count + 1) * sizeof(*copy));
 	for (size_t i = 0; i < count; i++)
-		copy[i] = gt_symbol_pool_string(pool, folders[i]);
+		copy[i] = gt_intern_string(s->strings, folders[i]);
 	return copy;
 }
 
@@ -54,10 +55,12 @@ int gt_symbolizer_new(struct gt_symbolizer **out, const struct gt_symbol_options
 {
 	struct gt_symbolizer *s = gt_alloc(sizeof(*s));
 
+	s->strings = gt_intern_new();
+	s->keys = gt_intern_new();
 	if (options) {
 		s->options.debuginfod = options->debuginfod;
 		if (options->search)
-			s->options.search = copy_folders(&s->pool, options->search);
+			s->options.search = copy_folders(s, options->search);
 	}
 	*out = s;
 	return 0;
@@ -69,73 +72,69 @@ void gt_symbolizer_free(struct gt_symbolizer *s)
 		return;
 	for (size_t i = 0; i < s->count; i++) {
 		gt_dwarf_close(s->modules[i]->dwarf);
-		gt_symbol_map_fini(&s->modules[i]->answers);
+		gt_map_fini(&s->modules[i]->answers);
 	}
 	free(s->modules);
-	gt_symbol_map_fini(&s->by_hash);
-	gt_symbol_pool_fini(&s->pool);
+	gt_intern_free(s->strings);
+	gt_intern_free(s->keys);
+	gt_arena_fini(&s->arena);
 	free(s);
 }
 
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
+/*
+ * Equal modules get the same number. Size and time tell files apart only where there is no build
+ * id; the id's length keeps the two sorts of key apart.
+ */
+static uint32_t module_number(struct gt_symbolizer *s, const struct gt_symbol_module *m)
 {
-	const unsigned char *at = bytes;
+	char *key = NULL;
+	uint32_t number;
+	size_t size;
+	FILE *out = gt_memstream(&key, &size);
 
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ at[i]) * 0x100000001b3u;
-	return hash;
+	fprintf(out, "%zu %s", m->build_id_size, m->path);
+	putc('\0', out);
+	if (m->build_id_size)
+		fwrite(m->build_id, 1, m->build_id_size, out);
+	else
+		fprintf(out, "%" PRIu64 " %" PRId64, m->size_bytes, m->mtime_ns);
+	gt_memstream_close(out);
+	number = gt_intern(s->keys, key, size);
+	free(key);
+	return number;
 }
 
-/* Size and time tell files apart only where there is no build id. */
-static bool is_same(const struct gt_symbol_module *a, const struct gt_symbol_module *b)
+static void add_module(struct gt_symbolizer *s, const struct gt_symbol_module *recorded)
 {
-	if (strcmp(a->path, b->path) != 0 || a->build_id_size != b->build_id_size)
-		return false;
-	if (a->build_id_size)
-		return memcmp(a->build_id, b->build_id, a->build_id_size) == 0;
-	return a->size_bytes == b->size_bytes && a->mtime_ns == b->mtime_ns;
-}
-
-static struct module *add_module(struct gt_symbolizer *s, const struct gt_symbol_module *recorded)
-{
-	struct module *module = gt_symbol_pool_alloc(&s->pool, sizeof(*module));
-	void *id = gt_symbol_pool_alloc(&s->pool, recorded->build_id_size);
+	struct module *module = gt_arena_alloc(&s->arena, sizeof(*module));
+	void *id = gt_arena_alloc(&s->arena, recorded->build_id_size);
 
 	module->recorded = *recorded;
-	module->recorded.path = gt_symbol_pool_string(&s->pool, recorded->path);
+	module->recorded.path = gt_intern_string(s->strings, recorded->path);
 	module->recorded.build_id = id;
 	if (recorded->build_id_size)
 		memcpy(id, recorded->build_id, recorded->build_id_size);
 	GT_GROW(s->modules, s->count, s->capacity);
-	module->index = s->count;
 	s->modules[s->count++] = module;
-	return module;
 }
 
 int gt_symbolizer_module(struct gt_symbolizer *s, const struct gt_symbol_module *recorded)
 {
-	uint64_t hash = 0xcbf29ce484222325u;
-	struct module *module, *first;
+	uint32_t number;
 
 	if (!recorded->path || recorded->build_id_size > MAX_BUILD_ID)
 		return -EINVAL;
 	if (s->count == INT_MAX)
 		return -EOVERFLOW;
-	hash = hash_bytes(hash, recorded->path, strlen(recorded->path));
-	hash = hash_bytes(hash, recorded->build_id, recorded->build_id_size);
-	first = gt_symbol_map_get(&s->by_hash, hash);
-	for (module = first; module; module = module->same_hash)
-		if (is_same(&module->recorded, recorded))
-			return module->index;
-	module = add_module(s, recorded);
-	module->same_hash = first;
-	gt_symbol_map_put(&s->by_hash, hash, module);
-	return module->index;
+	number = module_number(s, recorded);
+	if (number == s->count)
+		add_module(s, recorded);
+	return (int)number;
 }
 
 static void open_module(struct gt_symbolizer *s, struct module *module)
 {
-	int rc = gt_dwarf_open(&module->dwarf, &module->recorded, &s->options, &s->pool);
+	int rc = gt_dwarf_open(&module->dwarf, &module->recorded, &s->options, s->strings);
 
 	if (!rc)
 		module->state = gt_dwarf_state(module->dwarf);
@@ -165,7 +164,7 @@ static struct answer *make_answer(struct gt_symbolizer *s, struct module *module
 
 	if (!count)
 		count = 1;
-	answer = gt_symbol_pool_alloc(&s->pool, sizeof(*answer) + count * sizeof(frames[0]));
+	answer = gt_arena_alloc(&s->arena, sizeof(*answer) + count * sizeof(frames[0]));
 	answer->count = count;
 	for (size_t i = 0; i < count; i++) {
 		answer->frames[i] = frames[i];
@@ -179,12 +178,12 @@ size_t gt_symbolizer_resolve(struct gt_symbolizer *s, int index, uint64_t addres
 			     const struct gt_frame **frames)
 {
 	struct module *module = get_module(s, index);
-	struct answer *answer = gt_symbol_map_get(&module->answers, address);
+	void **known = gt_map_at(&module->answers, address);
+	const struct answer *answer;
 
-	if (!answer) {
-		answer = make_answer(s, module, address);
-		gt_symbol_map_put(&module->answers, address, answer);
-	}
+	if (!*known)
+		*known = make_answer(s, module, address);
+	answer = *known;
 	*frames = answer->frames;
 	return answer->count;
 }

@@ -11,15 +11,16 @@
 
 #include <dwarf.h>
 
+#include "base/containers.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "symbol/demangle.h"
-#include "symbol/pool.h"
 
 /* References in a damaged file can lead round in circles. */
 #define MAX_REFERENCES 16
 
-bool gt_unit_has_scopes(Dwarf_Die *unit)
+/* True when names in the unit live in namespaces and classes. */
+static bool has_scopes(Dwarf_Die *unit)
 {
 	switch (dwarf_srclang(unit)) {
 	case DW_LANG_C_plus_plus:
@@ -72,7 +73,7 @@ static const char *scope_name(Dwarf_Die *scope)
 }
 
 /* "outer::inner::name", from the innermost scope to the unit's own entry. */
-static const char *scoped_name(struct gt_symbol_pool *pool, Dwarf_Die *function, const char *name)
+static const char *scoped_name(struct gt_intern *strings, Dwarf_Die *function, const char *name)
 {
 	Dwarf_Die declaration = *function, *scopes = NULL;
 	char *text = NULL;
@@ -93,53 +94,56 @@ static const char *scoped_name(struct gt_symbol_pool *pool, Dwarf_Die *function,
 	}
 	fputs(name, out);
 	gt_memstream_close(out);
-	name = gt_symbol_pool_string(pool, text);
+	name = gt_intern_string(strings, text);
 	free(text);
 	if (count > 0)
 		free(scopes);
 	return name;
 }
 
-static const char *make_name(struct gt_symbol_pool *pool, Dwarf_Die *function, bool scoped)
+const char *gt_name_intern(struct gt_intern *strings, const char *mangled)
 {
-	const char *name = linkage_name(function);
-	char *readable;
+	char *readable = gt_name_demangle(mangled);
+	const char *name = gt_intern_string(strings, readable);
 
-	if (name) {
-		readable = gt_name_demangle(name);
-		name = gt_symbol_pool_string(pool, readable);
-		free(readable);
-		return name;
-	}
-	name = dwarf_diename(function);
-	if (!name || !scoped)
-		return name;
-	return scoped_name(pool, function, name);
+	free(readable);
+	return name;
 }
 
-const char *gt_function_name(struct gt_symbol_pool *pool, struct gt_symbol_map *seen,
-			     Dwarf_Die *function, bool scoped)
+static const char *make_name(struct gt_intern *strings, Dwarf_Die *function, bool scoped)
 {
-	static const char nameless[] = "";
+	const char *name = linkage_name(function);
+
+	if (name)
+		return gt_name_intern(strings, name);
+	name = dwarf_diename(function);
+	return name && scoped ? scoped_name(strings, function, name) : name;
+}
+
+const char *gt_function_name(struct gt_intern *strings, struct gt_map *seen, Dwarf_Die *function,
+			     bool scoped)
+{
 	Dwarf_Die origin = *function;
 	const char *name;
+	void **known;
 
 	/* all inlined copies share the entry they were made from */
 	for (int i = 0; i < MAX_REFERENCES; i++)
 		if (!follow(&origin, DW_AT_abstract_origin))
 			break;
-	name = gt_symbol_map_get(seen, (uintptr_t)origin.addr);
-	if (!name) {
-		name = make_name(pool, &origin, scoped);
-		gt_symbol_map_put(seen, (uintptr_t)origin.addr, (void *)(name ? name : nameless));
+	known = gt_map_at(seen, (uintptr_t)origin.addr);
+	if (!*known) {
+		name = make_name(strings, &origin, scoped);
+		*known = (void *)(name ? name : "");
 	}
-	return name && name[0] ? name : NULL;
+	name = *known;
+	return *name ? name : NULL;
 }
 
 /* Entries nest far less deep; a damaged file must not exhaust the stack. */
 #define MAX_DEPTH 256
 
-/* As many ranges as a file has bytes are more than it can hold, unless they are told again. */
+/* A file that has more ranges than bytes, and these, repeats them. */
 #define SPANS_MORE (64 * 1024)
 
 static void add_ranges(struct gt_units *units, struct gt_spans *spans, Dwarf_Die *die, size_t index)
@@ -149,7 +153,7 @@ static void add_ranges(struct gt_units *units, struct gt_spans *spans, Dwarf_Die
 
 	while (units->spans_left && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
 		units->spans_left--;
-		/* linkers move functions they dropped to 0 */
+		/* linkers give dropped functions the address 0 */
 		if (start)
 			gt_spans_add(spans, &(struct gt_span){
 						    .start = start,
@@ -174,7 +178,7 @@ static void add_unit(struct gt_units *units, Dwarf_Die *die)
 	unit = &units->list[units->count];
 	*unit = (struct gt_unit){ .die = *die, .code = *die };
 	unit->folder = get_string(die, DW_AT_comp_dir);
-	/* builds that are the same everywhere have taken it out */
+	/* reproducible builds leave it empty */
 	if (unit->folder && !*unit->folder)
 		unit->folder = NULL;
 	add_ranges(units, &units->spans, die, units->count);
@@ -245,7 +249,7 @@ static void open_split(const struct gt_units *units, struct gt_unit *unit)
 		unit->code = code;
 }
 
-/* Siblings of a damaged file can lead back; `die` becomes the next one, if there is one. */
+/* Advances `die` to its next sibling, if any. In a damaged file siblings can lead back. */
 static bool step(Dwarf_Die *die)
 {
 	const void *before = die->addr;
@@ -317,7 +321,7 @@ struct gt_unit *gt_units_find(struct gt_units *units, Dwarf_Addr pc)
 	unit = &units->list[span->index];
 	if (!unit->indexed) {
 		open_split(units, unit);
-		unit->scoped = gt_unit_has_scopes(&unit->code);
+		unit->scoped = has_scopes(&unit->code);
 		index_functions(units, unit, &unit->code, 0, &last);
 		gt_spans_sort(&unit->spans);
 		unit->indexed = true;

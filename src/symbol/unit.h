@@ -26,31 +26,30 @@ struct gt_units {
 	struct gt_unit *list;
 	size_t count, capacity;
 	struct gt_spans spans; /* of the units */
-	uint64_t spans_left;   /* how many more are believed, of units and functions together */
+	uint64_t spans_left;   /* how many more are accepted, of units and functions together */
 	bool has_lines;
 };
 
-/* `path` is that of the file the debug information is in; it and `dwarf` must stay. */
+/* `path` is the file with the debug information; it and `dwarf` must outlive the units. */
 void gt_units_load(struct gt_units *units, Dwarf *dwarf, const char *path);
 /* The unit with code at `pc`, ready for gt_unit_functions; NULL when there is none. */
 struct gt_unit *gt_units_find(struct gt_units *units, Dwarf_Addr pc);
 /*
- * The function at `pc` and those inlined into it there, innermost first; at most `room`, the
- * innermost are left out then. 0 when no function is known.
+ * The function at `pc` and those inlined into it there, innermost first; beyond `room` the
+ * innermost are left out. 0 when no function is known.
  */
 size_t gt_unit_functions(struct gt_unit *unit, Dwarf_Addr pc, Dwarf_Die *chain, size_t room);
 void gt_units_fini(struct gt_units *units);
 
-struct gt_symbol_map;
-struct gt_symbol_pool;
+struct gt_intern;
+struct gt_map;
 
-/* Whether names in the unit live in namespaces and classes. */
-bool gt_unit_has_scopes(Dwarf_Die *unit);
+/* The demangled name, interned. */
+const char *gt_name_intern(struct gt_intern *strings, const char *mangled);
 
 /*
- * The readable name of a subprogram or inlined subroutine, from the pool; NULL when it has
- * none. `seen` remembers names by entry; `scoped` asks for namespaces and classes in front
- * where the compiler left no mangled name.
+ * The demangled name of a subprogram or inlined subroutine, interned; NULL when it has none. `seen`
+ * remembers names by entry. `scoped`: without a mangled name, namespaces and classes are prefixed.
  */
-const char *gt_function_name(struct gt_symbol_pool *pool, struct gt_symbol_map *seen,
-			     Dwarf_Die *function, bool scoped);
+const char *gt_function_name(struct gt_intern *strings, struct gt_map *seen, Dwarf_Die *function,
+			     bool scoped);

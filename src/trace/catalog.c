@@ -18,12 +18,12 @@ struct gt_catalog {
 	size_t text_frame_count, text_frame_room;
 	struct gt_series *series;
 	size_t series_count, series_room;
-	uint32_t *names; /* of resources: number in name_texts */
+	const char **names; /* of resources */
 	size_t name_count, name_room;
 	/* key -> index in the arrays above */
 	struct gt_intern *module_ids, *text_frame_ids, *series_ids, *name_ids;
 	/* bytes that are their own key */
-	struct gt_intern *stacks, *places, *name_texts;
+	struct gt_intern *stacks, *places, *texts;
 };
 
 /* A resource: no padding, as its bytes are interned. */
@@ -41,7 +41,7 @@ struct gt_catalog *gt_catalog_new(void)
 	c->name_ids = gt_intern_new();
 	c->stacks = gt_intern_new();
 	c->places = gt_intern_new();
-	c->name_texts = gt_intern_new();
+	c->texts = gt_intern_new();
 	gt_intern(c->stacks, "", 0); /* number 0: no stack */
 	gt_intern(c->places, "", 1); /* number 0: no place */
 	return c;
@@ -49,18 +49,6 @@ struct gt_catalog *gt_catalog_new(void)
 
 void gt_catalog_free(struct gt_catalog *c)
 {
-	for (size_t i = 0; i < c->module_count; i++)
-		free((char *)c->modules[i].path);
-	for (size_t i = 0; i < c->text_frame_count; i++) {
-		free((char *)c->text_frames[i].function);
-		free((char *)c->text_frames[i].file);
-		free((char *)c->text_frames[i].module);
-	}
-	for (size_t i = 0; i < c->series_count; i++) {
-		free((char *)c->series[i].name);
-		free((char *)c->series[i].unit);
-		free((char *)c->series[i].subject);
-	}
 	free(c->modules);
 	free(c->text_frames);
 	free(c->series);
@@ -71,7 +59,7 @@ void gt_catalog_free(struct gt_catalog *c)
 	gt_intern_free(c->name_ids);
 	gt_intern_free(c->stacks);
 	gt_intern_free(c->places);
-	gt_intern_free(c->name_texts);
+	gt_intern_free(c->texts);
 	free(c);
 }
 
@@ -111,7 +99,7 @@ static uint32_t module_number(struct gt_catalog *c, const struct gt_trace_module
 	uint32_t number = intern_parts(c->module_ids, parts, 2);
 
 	if (number == c->module_count) {
-		struct gt_recorded_module copy = { .path = gt_strdup(m->path),
+		struct gt_recorded_module copy = { .path = gt_intern_string(c->texts, m->path),
 						   .build_id_size = m->build_id_size,
 						   .file_size = m->file_size,
 						   .mtime_ns = m->mtime_ns };
@@ -134,9 +122,10 @@ static uint32_t text_frame_number(struct gt_catalog *c, const struct gt_text_fra
 	if (number == c->text_frame_count) {
 		GT_GROW(c->text_frames, c->text_frame_count, c->text_frame_room);
 		c->text_frames[c->text_frame_count++] =
-			(struct gt_text_frame){ .function = gt_strdup(frame->function),
-						.file = gt_strdup(frame->file),
-						.module = gt_strdup(frame->module),
+			(struct gt_text_frame){ .function =
+							gt_intern_string(c->texts, frame->function),
+						.file = gt_intern_string(c->texts, frame->file),
+						.module = gt_intern_string(c->texts, frame->module),
 						.line = frame->line };
 	}
 	return number;
@@ -151,9 +140,9 @@ static uint16_t series_number(struct gt_catalog *c, const struct gt_series *s)
 	if (number == c->series_count) {
 		GT_GROW(c->series, c->series_count, c->series_room);
 		c->series[c->series_count++] =
-			(struct gt_series){ .name = gt_strdup(s->name),
-					    .unit = gt_strdup(s->unit),
-					    .subject = gt_strdup(s->subject) };
+			(struct gt_series){ .name = gt_intern_string(c->texts, s->name),
+					    .unit = gt_intern_string(c->texts, s->unit),
+					    .subject = gt_intern_string(c->texts, s->subject) };
 	}
 	return (uint16_t)number;
 }
@@ -222,7 +211,7 @@ static void take_names(struct gt_catalog *c, uint32_t process, const struct gt_d
 		if (gt_intern(c->name_ids, &key, sizeof key) != c->name_count)
 			continue;
 		GT_GROW(c->names, c->name_count, c->name_room);
-		c->names[c->name_count++] = gt_intern(c->name_texts, n->name, strlen(n->name) + 1);
+		c->names[c->name_count++] = gt_intern_string(c->texts, n->name);
 	}
 }
 
@@ -303,9 +292,6 @@ const char *gt_recording_name(const struct gt_recording *r, uint32_t process, ui
 {
 	const struct name_key key = { process, handle, time_ns };
 	uint32_t number = gt_intern_find(r->catalog->name_ids, &key, sizeof key);
-	size_t size;
 
-	return number == GT_NOT_INTERNED ?
-		       "" :
-		       gt_intern_get(r->catalog->name_texts, r->catalog->names[number], &size);
+	return number == GT_NOT_INTERNED ? "" : r->catalog->names[number];
 }

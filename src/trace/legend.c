@@ -28,8 +28,6 @@ struct gt_legend {
 	struct entry *entries;  /* by the key's number */
 	size_t count, room;
 	struct gt_intern *texts; /* so that no string is stored twice */
-	char **strings;          /* by number in `texts` */
-	size_t string_count, string_room;
 };
 
 struct gt_legend *gt_legend_new(void)
@@ -47,10 +45,7 @@ void gt_legend_free(struct gt_legend *legend)
 		return;
 	for (size_t i = 0; i < legend->count; i++)
 		free(legend->entries[i].list);
-	for (size_t i = 0; i < legend->string_count; i++)
-		free(legend->strings[i]);
 	free(legend->entries);
-	free(legend->strings);
 	gt_intern_free(legend->keys);
 	gt_intern_free(legend->texts);
 	free(legend);
@@ -58,16 +53,7 @@ void gt_legend_free(struct gt_legend *legend)
 
 static const char *intern_string(struct gt_legend *legend, const char *text)
 {
-	uint32_t number;
-
-	if (!text || !*text)
-		return NULL;
-	number = gt_intern(legend->texts, text, strlen(text));
-	if (number == legend->string_count) {
-		GT_GROW(legend->strings, legend->string_count, legend->string_room);
-		legend->strings[legend->string_count++] = gt_strdup(text);
-	}
-	return legend->strings[number];
+	return text && *text ? gt_intern_string(legend->texts, text) : NULL;
 }
 
 /* The key of an address, which the caller frees. */

@@ -8,23 +8,22 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/containers.h"
 #include "base/mem.h"
 #include "capture/ebpf/cfi.h"
 #include "capture/ebpf/modules.h"
 
 enum { RSP = GT_CFI_RSP, RETURN = GT_CFI_RETURN, REGISTERS = GT_CFI_REGISTERS };
 
-/* One place's rule, or that it has none. */
+/* The rule of an address, if it has one. */
 struct known {
-	uint64_t address; /* in the file */
 	struct gt_cfi_rule rule;
-	bool is_known;
+	bool has_rule;
 };
 
 struct gt_unwind_table {
 	struct gt_cfi_table *cfi;
-	struct known **places; /* by hash */
-	size_t mask, count;
+	struct gt_map rules; /* address in the file -> struct known */
 };
 
 /* The machine at some frame, and the memory it may look at. */
@@ -40,12 +39,13 @@ void gt_unwind_table_free(struct gt_unwind_table *t)
 {
 	if (!t)
 		return;
-	for (size_t i = 0; t->places && i <= t->mask; i++) {
-		if (t->places[i])
-			gt_cfi_rule_fini(&t->places[i]->rule);
-		free(t->places[i]);
+	for (size_t i = 0; i < t->rules.count; i++) {
+		struct known *known = t->rules.values[i];
+
+		gt_cfi_rule_fini(&known->rule);
+		free(known);
 	}
-	free(t->places);
+	gt_map_fini(&t->rules);
 	gt_cfi_table_free(t->cfi);
 	free(t);
 }
@@ -176,43 +176,16 @@ static bool evaluate(const struct machine *m, struct gt_bytes b, struct operands
 	return !b.bad && !o.bad;
 }
 
-static void grow(struct gt_unwind_table *t)
+static const struct known *rule_at(struct gt_unwind_table *t, uint64_t address)
 {
-	size_t size = t->places ? (t->mask + 1) * 2 : 64;
-	struct known **places = gt_alloc(size * sizeof(struct known *)), **old = t->places;
+	void **value = gt_map_at(&t->rules, address);
+	struct known *known = *value;
 
-	for (size_t i = 0; old && i <= t->mask; i++) {
-		size_t at;
-
-		if (!old[i])
-			continue;
-		at = gt_mix64(old[i]->address) & (size - 1);
-		while (places[at])
-			at = (at + 1) & (size - 1);
-		places[at] = old[i];
+	if (!known) {
+		known = *value = gt_alloc(sizeof *known);
+		known->has_rule = t->cfi && gt_cfi_table_find(t->cfi, &known->rule, address);
 	}
-	free(old);
-	t->places = places;
-	t->mask = size - 1;
-}
-
-static struct known *place_at(struct gt_unwind_table *t, uint64_t address)
-{
-	struct known *new;
-	size_t at;
-
-	if (!t->places || t->count * 2 > t->mask)
-		grow(t);
-	at = gt_mix64(address) & t->mask;
-	for (; t->places[at]; at = (at + 1) & t->mask)
-		if (t->places[at]->address == address)
-			return t->places[at];
-	new = gt_alloc(sizeof *new);
-	new->address = address;
-	new->is_known = t->cfi &&gt_cfi_table_find(t->cfi, &new->rule, address);
-	t->places[at] = new;
-	t->count++;
-	return new;
+	return known;
 }
 
 static struct gt_unwind_table *table_of(struct gt_image *image)
@@ -259,17 +232,17 @@ static bool step(struct machine *m, const struct gt_modules *modules)
 {
 	uint64_t pc = m->registers[RETURN], next[REGISTERS];
 	const struct gt_mapped *at;
-	const struct known *place;
+	const struct known *known;
 	const struct gt_cfi_rule *r;
 
 	/* a return address may be just past its function's end: the call is before it */
 	at = gt_modules_find(modules, pc - 1);
 	if (!at)
 		return false;
-	place = place_at(table_of(at->image), pc - 1 - at->bias);
-	r = &place->rule;
+	known = rule_at(table_of(at->image), pc - 1 - at->bias);
+	r = &known->rule;
 	/* the outermost frame says that it has no caller */
-	if (!place->is_known || r->how[RETURN] == GT_CFI_UNDEFINED || !find_cfa(m, r))
+	if (!known->has_rule || r->how[RETURN] == GT_CFI_UNDEFINED || !find_cfa(m, r))
 		return false;
 	for (int i = 0; i < REGISTERS; i++)
 		if (i != RSP && !find_register(m, r, i, &next[i]))
