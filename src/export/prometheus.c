@@ -13,11 +13,11 @@ static const struct {
 	size_t at;  /* in struct gt_tally */
 	bool leaks; /* not of what lasts as long as the process */
 } metrics[] = {
-	{ "gputrack_leaked_resources", "gauge", "Resources never given back.",
+	{ "gputrack_leaked_resources", "gauge", "Resources never released.",
 	  offsetof(struct gt_tally, live), true },
-	{ "gputrack_leaked_bytes", "gauge", "Bytes never given back.",
+	{ "gputrack_leaked_bytes", "gauge", "Bytes never released.",
 	  offsetof(struct gt_tally, bytes_live), true },
-	{ "gputrack_peak_bytes", "gauge", "Most bytes alive at once.",
+	{ "gputrack_peak_bytes", "gauge", "Peak bytes alive.",
 	  offsetof(struct gt_tally, bytes_peak), false },
 	{ "gputrack_created_resources_total", "counter", "Resources created.",
 	  offsetof(struct gt_tally, created), false },
@@ -83,18 +83,19 @@ void gt_export_prometheus(const struct gt_export *e)
 {
 	struct gt_ledger *l = gt_replay_run(e->recording, &(struct gt_replay){ .tick = e->tick });
 
-	put_head(e->out, "gputrack_recording_info", "gauge", "What was recorded; always 1.");
+	put_head(e->out, "gputrack_recording_info", "gauge",
+		 "Information about the recording; always 1.");
 	fputs("gputrack_recording_info{", e->out);
 	put_label(e->out, "version", GT_VERSION, ",");
 	put_label(e->out, "command", gt_recording_info(e->recording, "command"), ",");
 	put_label(e->out, "host", gt_recording_info(e->recording, "host"), "} 1\n");
-	put_one(e->out, "gputrack_processes", "gauge", "Processes that were tracked.",
+	put_one(e->out, "gputrack_processes", "gauge", "Processes tracked.",
 		gt_recording_process_count(e->recording));
 	put_one(e->out, "gputrack_events_total", "counter", "Events recorded.", l->events);
 	put_one(e->out, "gputrack_lost_events_total", "counter",
 		"Events that could not be recorded.", gt_recording_lost(e->recording));
-	put_one(e->out, "gputrack_device_peak_bytes", "gauge",
-		"Most bytes of device memory alive at once.", l->peak_bytes);
+	put_one(e->out, "gputrack_device_peak_bytes", "gauge", "Peak bytes of device memory alive.",
+		l->peak_bytes);
 	for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
 		put_metric(e->out, l, i);
 	gt_ledger_free(l);

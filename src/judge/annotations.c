@@ -71,7 +71,7 @@ void gt_leaks_github(const struct gt_view *v, FILE *out)
 	free(doubt);
 	free(residue);
 	if (v->verdict->over_peak)
-		put_mark(out, v, "error", gt_peak_frame(v), "most of the peak is held here",
+		put_mark(out, v, "error", gt_peak_frame(v), "allocates most of the peak",
 			 gt_verdict_peak(text, v->verdict));
 	/* those that fail come first: they must not be the ones left out */
 	for (int round = 0; round < 2; round++)

@@ -295,7 +295,7 @@ static void put_leak(struct gt_printer *p, const struct gt_diff *d, const struct
 	gt_print_tab(p, 22);
 	gt_print_put(p, GT_PLAIN, "%s", gt_kind_count(a, (enum gt_kind)leak->kind, leak->count));
 	if (both && row->change != SAME)
-		gt_print_put(p, GT_DIM, " (were %s, %s)", gt_format_count(b, row->before->count),
+		gt_print_put(p, GT_DIM, " (was %s, %s)", gt_format_count(b, row->before->count),
 			     gt_format_bytes(c, row->before->bytes));
 	gt_print_put(p, GT_PLAIN, " by %s (%s)", gt_function_words(a, leak->function),
 		     gt_api_names[leak->api]);
@@ -357,9 +357,9 @@ static void put_hold(struct gt_printer *p, const struct gt_diff *d, const struct
 	if (row->now)
 		gt_print_put(p, GT_PLAIN, "%s, %s", a, b);
 	else
-		gt_print_put(p, GT_PLAIN, "none any more (were %s, %s)", a, b);
+		gt_print_put(p, GT_PLAIN, "gone (was %s, %s)", a, b);
 	if (row->now && row->before)
-		gt_print_put(p, GT_DIM, " (were %s, %s)", gt_format_count(b, row->before->count),
+		gt_print_put(p, GT_DIM, " (was %s, %s)", gt_format_count(b, row->before->count),
 			     gt_format_bytes(e, row->before->bytes));
 	gt_print_end(p);
 	gt_stack_text(p, view_of(d, row), hold->stack, FRAMES_SHOWN, 24);
@@ -377,7 +377,7 @@ static void put_peak(struct gt_printer *p, const struct gt_diff *d, size_t most)
 	gt_print_end(p);
 	gt_print_put(p, now > before ? GT_RED : now < before ? GT_GREEN : GT_BOLD, "PEAK");
 	if (now == before)
-		gt_print_put(p, GT_BOLD, "  %s of device memory, as before",
+		gt_print_put(p, GT_BOLD, "  %s of device memory, unchanged",
 			     gt_format_bytes(a, now));
 	else
 		gt_print_put(p, GT_BOLD, "  %s %s %s of device memory, %s%s",
@@ -407,7 +407,7 @@ static void put_rises(struct gt_printer *p, const struct gt_diff *d, enum rise_c
 	gt_print_end(p);
 	gt_print_put(p, rise_changes[change].paint, "%s", rise_changes[change].title);
 	gt_print_put(p, GT_BOLD, "  %zu %s%s", count, gt_plural(count, "call site", "call sites"),
-		     change == RISE_NEW ? " that did not before" : "");
+		     change == RISE_NEW ? " that did not grow before" : "");
 	gt_print_end(p);
 	for (size_t i = 0; i < shown; i++) {
 		gt_print_tab(p, 4);
@@ -456,7 +456,7 @@ void gt_diff_text(const struct gt_diff *d, FILE *out)
 		put_rises(&p, d, (enum rise_change)change, &d->rises[at], most);
 	if (!gt_diff_is_worse(d) && !has_gaps(d)) {
 		gt_print_end(&p);
-		gt_print_wrap(&p, GT_GREEN, 0, "Nothing leaks that did not before.");
+		gt_print_wrap(&p, GT_GREEN, 0, "No new or larger leaks.");
 	}
 }
 

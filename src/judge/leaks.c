@@ -251,8 +251,9 @@ char *gt_leak_title(const struct gt_leak *leak)
 	gt_kind_count(kind, (enum gt_kind)leak->kind, leak->count);
 	gt_format_bytes(bytes, leak->bytes);
 	if (asprintf(&text, "%s %s %s (%s)%s%s", kind,
-		     leak->held_count < leak->count ? "leaked by" :
-						      "alive in programs that went on, made by",
+		     leak->held_count < leak->count ?
+			     "leaked by" :
+			     "alive in programs that kept running, created by",
 		     gt_function_words(words, leak->function), gt_api_names[leak->api],
 		     leak->bytes ? ": " : "", leak->bytes ? bytes : "") < 0)
 		return gt_strdup(kind);
@@ -268,7 +269,7 @@ char *gt_leak_excuse(const struct gt_view *v, const struct gt_leak *leak)
 		length = asprintf(&text, "suppressed by %s:%u %s", leak->suppressed->file,
 				  leak->suppressed->line, leak->suppressed->text);
 	else if (!leak->new_count && !leak->new_bytes)
-		length = asprintf(&text, "in %s already", v->verdict->options.baseline_path);
+		length = asprintf(&text, "already in %s", v->verdict->options.baseline_path);
 	return length < 0 ? NULL : text;
 }
 
@@ -295,12 +296,12 @@ char *gt_leak_text(const struct gt_view *v, const struct gt_leak *leak)
 
 	fprintf(out, "%s\n", title);
 	if (leak->old_count)
-		fprintf(out, "%" PRIu64 " and %" PRIu64 " bytes in %s already\n", leak->old_count,
-			leak->old_bytes, v->verdict->options.baseline_path);
+		fprintf(out, "%" PRIu64 " of these, %" PRIu64 " bytes, already in %s\n",
+			leak->old_count, leak->old_bytes, v->verdict->options.baseline_path);
 	for (size_t i = 0; i < count; i++)
 		put_frame(out, v, &frames[i]);
 	if (!count)
-		fputs("  (no stack was recorded)\n", out);
+		fputs("  (no stack recorded)\n", out);
 	gt_memstream_close(out);
 	free(title);
 	return text;

@@ -57,7 +57,7 @@ void gt_leaks_filter(const struct gt_leaks *leaks, const struct gt_ledger *l,
 char *gt_leak_title(const struct gt_leak *leak);
 /* The title, how much the baseline had, and the stack, one frame a line. The caller frees it. */
 char *gt_leak_text(const struct gt_view *v, const struct gt_leak *leak);
-/* Why it does not count: "suppressed by FILE:LINE leak:…", "in OLD.gt already"; NULL: it counts. */
+/* Why it does not count: "suppressed by FILE:LINE leak:…", "already in OLD.gt"; NULL: it counts. */
 char *gt_leak_excuse(const struct gt_view *v, const struct gt_leak *leak);
 
 /* All leaks, for continuous integration; these need v->verdict. */

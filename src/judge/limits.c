@@ -29,15 +29,15 @@ static int parse_amount(struct gt_limit *limit, const char *spec, const char *at
 		return 0;
 	if (!gt_size_parse(at + sign, size - sign, &limit->most, &limit->in_bytes))
 		return wrong(error, spec, at, size,
-			     "wants a number, with or without a unit, as in >10 or >1MiB");
+			     "expected a number, with or without a unit, as in >10 or >1MiB");
 	/* "memory>1000000" is meant in bytes, never as a million blocks */
 	if (is_memory && !limit->in_bytes && limit->most)
 		return wrong(
 			error, spec, at, size,
-			"memory is measured in bytes: give the number a unit (B, KiB, MiB, GiB)");
+			"memory is measured in bytes: add a unit to the number (B, KiB, MiB, GiB)");
 	if (or_equal && !limit->most)
 		return wrong(error, spec, at, size,
-			     "is true of every program; leave it out for \"anything at all\"");
+			     "always exceeded; leave it out to fail on any leak");
 	limit->most -= or_equal;
 	return 0;
 }
@@ -60,9 +60,9 @@ static int parse_one(struct gt_limits *limits, const char *spec, const char *at,
 	limit->of_residue = is_word(at, word, "residue");
 	if (!limit->of_residue && !gt_select_add(&limit->what, at, word))
 		return wrong(error, spec, at, word,
-			     word ? "names no kind of resource; any, memory, object, event, "
-				    "buffer, opencl.event, cl_mem, residue are words it knows" :
-				    "a kind of resource is missing here");
+			     word ? "not a kind of resource; use for example any, memory, "
+				    "object, event, buffer, opencl.event, cl_mem or residue" :
+				    "expected a kind of resource");
 	return parse_amount(limit, spec, at + word, size - word,
 			    limit->of_residue || is_word(at, word, "memory"), error);
 }

@@ -69,13 +69,13 @@ bool gt_residue_text(struct gt_printer *p, const struct gt_recording *recording)
 			used += (size_t)snprintf(line + used, sizeof line - used,
 						 "%s%s %" PRIu64 " KB", used ? ", " : "",
 						 gt_labels[i], residue.of[i]);
-	gt_print_wrap(p, GT_YELLOW, 0,
-		      "RESIDUE  the process grew by %s that the driver kept when "
-		      "these were destroyed: %s",
-		      gt_format_bytes(total, residue.kb * 1024), line);
+	gt_print_wrap(
+		p, GT_YELLOW, 0,
+		"RESIDUE  the driver kept %s of process memory after these were destroyed: %s",
+		gt_format_bytes(total, residue.kb * 1024), line);
 	gt_print_wrap(p, GT_DIM, 2,
-		      "an estimate of the resource tracker and no leaked resource; "
-		      "--fail-on-leak=residue counts it (doc/resource-tracker.md)");
+		      "estimated by the resource tracker; not counted as a leak unless you pass "
+		      "--fail-on-leak=residue (doc/resource-tracker.md)");
 	return true;
 }
 

@@ -85,7 +85,7 @@ static void put_stack(struct gt_json *j, const struct gt_view *v, const struct g
 		return;
 	gt_json_array(j, "stacks");
 	gt_json_object(j, NULL);
-	message(j, "message", "where most of them were created");
+	message(j, "message", "the call site that created most of them");
 	gt_json_array(j, "frames");
 	for (size_t i = 0; i < count; i++) {
 		gt_json_object(j, NULL);
@@ -210,9 +210,9 @@ static void put_rules(struct gt_json *j, const struct gt_verdict *verdict)
 
 	gt_json_array(j, "rules");
 	if (verdict->options.max_peak)
-		put_rule(j, "peak", "more device memory alive at once than --max-peak allows");
+		put_rule(j, "peak", "peak device memory exceeds --max-peak");
 	if (gt_limits_of_residue(verdict->options.limits))
-		put_rule(j, "residue", "memory that the driver kept after destroys");
+		put_rule(j, "residue", "memory the driver kept after resources were destroyed");
 	for (size_t i = 0; i < leaks->count; i++) {
 		const struct gt_leak *leak = &leaks->list[i];
 		char word[WORD_SIZE], text[256];

@@ -84,14 +84,14 @@ static int parse_kinds(struct gt_suppression *s, const char *at, const char **en
 	if (!close || close[1] != ':')
 		return gt_error_set(
 			error, -EINVAL,
-			"%s:%u: '[' wants kinds and \"]:\" after it, as in leak[event]:pattern",
+			"%s:%u: expected kinds and \"]:\" after '[', as in leak[event]:pattern",
 			s->file, s->line);
 	while (at < close) {
 		size_t size = strcspn(at, ",]");
 
 		if (!gt_select_add(&s->what, at, size))
 			return gt_error_set(error, -EINVAL,
-					    "%s:%u: '%.*s' names no kind of resource", s->file,
+					    "%s:%u: '%.*s' is not a kind of resource", s->file,
 					    s->line, (int)(size < 60 ? size : 60), at);
 		at += size + (at[size] == ',');
 	}
@@ -113,8 +113,8 @@ static int parse_line(struct gt_suppressions *list, const char *file, unsigned n
 		return 0;
 	if (size > LINE_MAX_BYTES || memchr(text, '\0', size) || list->count == COUNT_MAX)
 		return gt_error_set(error, -EINVAL,
-				    "%s:%u: this is no list of suppressions: the line is too long "
-				    "or has NUL bytes, or there are too many",
+				    "%s:%u: not a suppressions file: the line is too long or "
+				    "contains NUL bytes, or there are too many lines",
 				    file, number);
 	s.file = gt_strdup(file);
 	s.text = gt_strndup(text, size);
@@ -124,14 +124,15 @@ static int parse_line(struct gt_suppressions *list, const char *file, unsigned n
 	} else if (gt_text_begins(s.text, "leak[")) {
 		e = parse_kinds(&s, s.text + 5, &s.pattern, error);
 	} else {
-		e = gt_error_set(error, -EINVAL,
-				 "%s:%u: a suppression begins with \"leak:\" or \"leak[KIND]:\"",
-				 file, number);
+		e = gt_error_set(
+			error, -EINVAL,
+			"%s:%u: a suppression must begin with \"leak:\" or \"leak[KIND]:\"", file,
+			number);
 	}
 	if (!e && !is_whole(s.pattern))
 		e = gt_error_set(
 			error, -EINVAL,
-			"%s:%u: the pattern is missing: leak:PATTERN, or leak:PATTERN < CALLER",
+			"%s:%u: missing pattern: expected leak:PATTERN or leak:PATTERN < CALLER",
 			file, number);
 	if (e) {
 		free(s.file);
@@ -172,20 +173,20 @@ int gt_suppressions_read(struct gt_suppressions *s, const char *path, struct gt_
 	if (!in)
 		return gt_error_set(
 			error, -errno,
-			"cannot read suppressions from %s: %s; `%s suppress` writes such a file",
+			"cannot read suppressions from %s: %s; `%s suppress` creates such a file",
 			path, strerror(errno), gt_tool_name());
 	text = gt_alloc(FILE_MAX + 1);
 	size = fread(text, 1, FILE_MAX + 1, in);
 	if (ferror(in) || (!fstat(fileno(in), &st) && S_ISDIR(st.st_mode)))
-		e = gt_error_set(
-			error, -EIO,
-			"cannot read suppressions from %s: it is no file; `%s suppress` writes one",
-			path, gt_tool_name());
-	else if (size > FILE_MAX)
-		e = gt_error_set(error, -EFBIG,
-				 "%s is too big for a list of suppressions; name one as `%s "
-				 "suppress` writes it",
+		e = gt_error_set(error, -EIO,
+				 "cannot read suppressions from %s: not a regular file; `%s "
+				 "suppress` creates one",
 				 path, gt_tool_name());
+	else if (size > FILE_MAX)
+		e = gt_error_set(
+			error, -EFBIG,
+			"%s is too large for a suppressions file; `%s suppress` creates one", path,
+			gt_tool_name());
 	else
 		e = gt_suppressions_parse(s, path, text, size, error);
 	fclose(in);

@@ -152,7 +152,7 @@ void gt_verdict_known(struct gt_printer *p, const struct gt_view *v, const struc
 
 	if (!verdict || groups->object_count <= verdict->counted.count)
 		return;
-	gt_print_wrap(p, GT_PLAIN, 2, "%s of them new, %s in %s already",
+	gt_print_wrap(p, GT_PLAIN, 2, "%s of them new, %s already in %s",
 		      gt_format_count(fresh, verdict->counted.count),
 		      gt_format_count(known, groups->object_count - verdict->counted.count),
 		      verdict->options.baseline_path);
@@ -194,8 +194,8 @@ static const char *question(const struct gt_verdict *verdict)
 {
 	if (!judges_leaks(verdict))
 		return "how high the peak was";
-	return verdict->options.max_peak ? "whether something leaked, nor how high the peak was" :
-					   "whether something leaked";
+	return verdict->options.max_peak ? "whether anything leaked or how high the peak was" :
+					   "whether anything leaked";
 }
 
 char *gt_verdict_doubt(const struct gt_verdict *verdict)
@@ -205,25 +205,26 @@ char *gt_verdict_doubt(const struct gt_verdict *verdict)
 
 	if (verdict->outcome == GT_OUTCOME_UNTRACKED)
 		e = asprintf(&text,
-			     "nothing was tracked at all, so nobody can tell %s; `%s "
-			     "doctor` tells what can be tracked",
+			     "nothing was tracked, so gputrack cannot tell %s; `%s doctor` shows "
+			     "what can be tracked",
 			     question(verdict), gt_tool_name());
 	else if (verdict->outcome != GT_OUTCOME_UNSURE)
 		return NULL;
 	else if (judges_leaks(verdict) && verdict->residue_unknown)
-		e = asprintf(&text, "nobody measured what the driver kept: record with --csv or "
-				    "--log, to a normal end");
+		e = asprintf(&text, "driver residue was not measured: record with --csv or --log, "
+				    "and let the program exit normally");
 	else if (judges_leaks(verdict) && verdict->exceeded_by_running)
 		e = asprintf(&text,
-			     "%s held by programs that went on, so nobody can tell whether "
-			     "it leaks",
-			     verdict->all_running ? "all that is alive is" :
-						    "what is over the limit is");
+			     "%s held by programs that kept running, so gputrack cannot tell "
+			     "whether they leaked",
+			     verdict->all_running ? "all live resources are" :
+						    "the resources over the limit are");
 	else if (judges_leaks(verdict) && relies_on_gaps(verdict))
-		e = asprintf(&text, "the baseline %s has gaps, so nobody can tell what it leaked",
+		e = asprintf(&text,
+			     "the baseline %s has gaps, so gputrack cannot tell what it leaked",
 			     verdict->options.baseline_path);
 	else
-		e = asprintf(&text, "the recording has gaps, so nobody can tell %s",
+		e = asprintf(&text, "the recording has gaps, so gputrack cannot tell %s",
 			     question(verdict));
 	return e < 0 ? NULL : text;
 }
@@ -233,7 +234,9 @@ char *gt_verdict_residue(const struct gt_verdict *verdict)
 	const struct gt_sum *residue = excess_residue(verdict);
 	char bytes[GT_FORMAT_MAX], *text;
 
-	if (!residue || asprintf(&text, "%s kept by the driver after destroys (resource tracker)",
+	if (!residue || asprintf(&text,
+				 "the driver kept %s after resources were destroyed (measured by "
+				 "the resource tracker)",
 				 gt_format_bytes(bytes, residue->bytes)) < 0)
 		return NULL;
 	return text;
@@ -263,8 +266,9 @@ char *gt_verdict_peak(char out[128], const struct gt_verdict *verdict)
 {
 	char peak[GT_FORMAT_MAX], most[GT_FORMAT_MAX];
 
-	snprintf(out, 128, "the peak of device memory, %s, is %s --max-peak=%s",
-		 gt_format_bytes(peak, verdict->peak_bytes), verdict->over_peak ? "over" : "within",
+	snprintf(out, 128, "peak device memory, %s, %s --max-peak=%s",
+		 gt_format_bytes(peak, verdict->peak_bytes),
+		 verdict->over_peak ? "exceeds" : "is within",
 		 gt_format_bytes(most, verdict->options.max_peak));
 	return out;
 }
@@ -281,7 +285,7 @@ static void put_suppressions(const struct gt_suppressions *list, struct gt_print
 				      put_sum(text, &(struct gt_sum){ s->count, s->bytes, false }),
 				      s->file, s->line, s->text);
 		else
-			gt_print_wrap(p, GT_YELLOW, 2, "suppresses nothing: %s:%u %s", s->file,
+			gt_print_wrap(p, GT_YELLOW, 2, "unused suppression: %s:%u %s", s->file,
 				      s->line, s->text);
 	}
 }
@@ -293,7 +297,7 @@ static void put_counted(const struct gt_verdict *verdict, struct gt_printer *p)
 	char text[2 * GT_FORMAT_MAX];
 
 	gt_print_wrap(p, GT_PLAIN, 0, "COUNTED  %s",
-		      any ? put_sum(text, &verdict->counted) : "no leak");
+		      any ? put_sum(text, &verdict->counted) : "no leaks");
 }
 
 static void put_leaks(const struct gt_verdict *verdict, struct gt_printer *p)
@@ -346,7 +350,7 @@ void gt_verdict_text(const struct gt_verdict *verdict, struct gt_printer *p)
 
 	put_outcome(verdict, p);
 	if (verdict->options.baseline)
-		gt_print_wrap(p, GT_PLAIN, 2, "not counted, as in %s already: %s",
+		gt_print_wrap(p, GT_PLAIN, 2, "not counted, already in %s: %s",
 			      verdict->options.baseline_path, put_sum(text, &verdict->known));
 	put_suppressions(verdict->options.suppressions, p);
 }

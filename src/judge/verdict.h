@@ -52,19 +52,19 @@ void gt_verdict_fini(struct gt_verdict *verdict);
 /* What leaked; with v->verdict, only what counts. */
 void gt_verdict_groups(struct gt_groups *groups, const struct gt_view *v);
 
-/* "46 of them new, 5 in OLD.gt already": a line, if not all of the groups' resources count. */
+/* "46 of them new, 5 already in OLD.gt": a line, if not all of the groups' resources count. */
 void gt_verdict_known(struct gt_printer *p, const struct gt_view *v,
 		      const struct gt_groups *groups);
 
 /* Why it cannot be told, NULL if it can; the caller frees this text and the next. */
 char *gt_verdict_doubt(const struct gt_verdict *verdict);
-/* "6.25 MiB kept by the driver after destroys (resource tracker)"; NULL within the limit. */
+/* "the driver kept 6.25 MiB after resources were destroyed …"; NULL within the limit. */
 char *gt_verdict_residue(const struct gt_verdict *verdict);
 
 /* True when its kind exceeds a limit, and not only by what running processes hold. */
 bool gt_verdict_fails(const struct gt_verdict *verdict, const struct gt_leak *leak);
 
-/* "the peak of device memory, 2.50 GiB, is over --max-peak=1.00 GiB". */
+/* "peak device memory, 2.50 GiB, exceeds --max-peak=1.00 GiB". */
 char *gt_verdict_peak(char out[128], const struct gt_verdict *verdict);
 
 /* A few lines: the outcome, what exceeded which limit, what was not counted and why. */

@@ -273,7 +273,7 @@ static void leak_json(struct writing *w, size_t site)
 	gt_json_uint(j, "site", w->numbers[site]);
 	gt_json_text(j, "function", gt_function_names[leak->function]);
 	gt_json_text(j, "place",
-		     leak->several_places ? "several places" :
+		     leak->several_places ? "several devices" :
 					    gt_recording_place(w->html->recording, leak->place));
 	gt_json_uint(j, "pid", leak->pid);
 	if (leak->held) {

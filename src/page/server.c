@@ -119,21 +119,19 @@ static int listen_on(struct server *s, struct gt_error *error)
 
 	if (!is_v4 && inet_pton(AF_INET6, address, &v6.sin6_addr) != 1)
 		return gt_error_set(error, -EINVAL,
-				    "%s is no numeric address; --listen takes one, "
-				    "such as 127.0.0.1",
+				    "--listen takes a numeric address such as 127.0.0.1, not %s",
 				    address);
 	s->listener =
 		socket(is_v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s->listener < 0)
-		return gt_error_set(error, -errno, "cannot make a socket: %s", strerror(errno));
+		return gt_error_set(error, -errno, "cannot create a socket: %s", strerror(errno));
 	if (s->listener >= FD_SETSIZE)
-		return gt_error_set(error, -EMFILE, "cannot make a socket: %s", strerror(EMFILE));
+		return gt_error_set(error, -EMFILE, "cannot create a socket: %s", strerror(EMFILE));
 	setsockopt(s->listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
 	if (bind(s->listener, to, size) || listen(s->listener, CONNECTIONS) ||
 	    getsockname(s->listener, to, &size))
 		return gt_error_set(error, -errno,
-				    "cannot listen on %s, port %u: %s; choose "
-				    "another port",
+				    "cannot listen on %s, port %u: %s; choose another port",
 				    address, s->how->port, strerror(errno));
 	s->port = ntohs(is_v4 ? v4.sin_port : v6.sin6_port);
 	return 0;
@@ -497,7 +495,7 @@ int gt_serve_run(const struct gt_serve *how, struct gt_error *error)
 	sigaction(SIGTERM, &action, NULL);
 	e = load_library(error);
 	if (!e && make_token(s))
-		e = gt_error_set(error, -EIO, "the system has no random numbers to give");
+		e = gt_error_set(error, -EIO, "cannot get random bytes from the system");
 	if (!e)
 		e = listen_on(s, error);
 	if (!e && !refresh(s, error))

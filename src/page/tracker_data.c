@@ -202,7 +202,7 @@ static int read_table(struct gt_tracker_table **out, const char *path, double th
 	if (e)
 		return e;
 	if (gt_table_kind(&rows) != GT_TABLE_TRACKER)
-		e = gt_error_set(error, -EINVAL, "it is no longer a resource tracker's CSV");
+		e = gt_error_set(error, -EINVAL, "it is no longer a resource tracker CSV");
 	else
 		e = gt_tracker_read(out, &rows, threshold_kb, error);
 	gt_rows_close(&rows);
@@ -224,13 +224,12 @@ static int read_metrics(struct gt_tracker_table **out, const struct gt_recording
 
 	if (!path)
 		return gt_error_set(error, -ENOENT,
-				    "it is gone: neither where it was written nor "
-				    "beside the recording");
+				    "it is neither where it was written nor beside the recording");
 	e = read_table(out, path, threshold_kb, error);
 	if (!e && !is_of_process(*out, process)) {
-		e = gt_error_set(error, -ESTALE,
-				 "it goes on after the process had ended: it is "
-				 "of another one");
+		e = gt_error_set(
+			error, -ESTALE,
+			"it continues past the end of the process, so it belongs to another one");
 		gt_tracker_free(*out);
 	}
 	free(path);

@@ -124,12 +124,12 @@ void gt_put_kinds(struct gt_printer *p, const struct gt_groups *groups)
 	gt_print_wrap(p, GT_PLAIN, 2, "%s", line);
 }
 
-/* Where the group's resources live: one place's name, "" for none, "several places". */
+/* Where the group's resources live: one place's name, "" for none, "several devices". */
 static const char *place_of(const struct gt_view *v, const struct gt_group *g)
 {
 	for (size_t i = 1; i < g->count; i++)
 		if (g->objects[i]->place != g->objects[0]->place)
-			return "several places";
+			return "several devices";
 	return gt_recording_place(v->recording, g->objects[0]->place);
 }
 
@@ -218,7 +218,7 @@ void gt_put_kept(struct gt_printer *p, const struct gt_ledger *l, const struct g
 	gt_print_tab(p, column);
 	if (kept < g->count)
 		gt_print_put(p, GT_YELLOW, "%s of them ", gt_format_count(text, kept));
-	gt_print_put(p, GT_YELLOW, "released, but kept by %s",
+	gt_print_put(p, GT_YELLOW, "released, but kept alive by %s",
 		     gt_kind_count(holders, gt_live_holder_kind(g->objects[0]), by));
 	gt_print_end(p);
 }
@@ -475,7 +475,7 @@ static const char *freed(char out[GT_FORMAT_MAX], const struct gt_view *v, const
 	uint64_t ended = s->created - s->live;
 
 	if (r->given_back)
-		return "freed at the end only";
+		return "freed only at the end";
 	if (!ended)
 		return "never freed";
 	snprintf(out, GT_FORMAT_MAX, "%.0f %% freed", 100.0 * (double)ended / (double)s->created);

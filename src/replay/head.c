@@ -141,7 +141,7 @@ static void put_end(struct gt_printer *p, const struct gt_view *v)
 		put_import(p, v);
 		return;
 	} else if (gt_view_is_attached(v)) {
-		gt_print_put(p, GT_PLAIN, "let go");
+		gt_print_put(p, GT_PLAIN, "detached");
 	} else {
 		gt_print_put(p, GT_PLAIN, "end not recorded");
 	}
@@ -164,7 +164,7 @@ void gt_head_text(struct gt_printer *p, const struct gt_view *v)
 	gt_print_put(p, GT_PLAIN, "  %s %s recorded", gt_format_count(count, v->ledger->events),
 		     gt_plural(v->ledger->events, "event", "events"));
 	if (gt_recording_start_real_ns(v->recording))
-		gt_print_put(p, GT_PLAIN, ", from %s",
+		gt_print_put(p, GT_PLAIN, ", started %s",
 			     gt_format_moment(started, gt_recording_start_real_ns(v->recording)));
 	if (*host) {
 		gt_print_put(p, GT_PLAIN, " on ");
@@ -181,10 +181,8 @@ static void put_killed(struct gt_printer *p, const struct gt_view *v)
 
 	if (*ranks)
 		gt_print_wrap(p, GT_RED, 2,
-			      "%s %s %s killed, and gputrack with %s: what had been "
-			      "recorded until then is here",
-			      several ? "ranks" : "rank", ranks, several ? "were" : "was",
-			      several ? "them" : "it");
+			      "%s %s %s killed together with gputrack: the recording ends there",
+			      several ? "ranks" : "rank", ranks, several ? "were" : "was");
 }
 
 static void put_lost(struct gt_printer *p, const struct gt_view *v)
@@ -204,22 +202,23 @@ static void put_lost(struct gt_printer *p, const struct gt_view *v)
 			      gt_plural(lost, "event was", "events were"));
 	if (*late)
 		gt_print_wrap(p, GT_YELLOW, 2,
-			      "first calls may be missing, of %s: loaded before it "
-			      "was known",
+			      "the first calls into %s may be missing: it was loaded before "
+			      "gputrack could probe it",
 			      late);
 	if (*refused)
-		gt_print_wrap(p, GT_YELLOW, 2, "calls are missing, of %s: it could not be probed",
+		gt_print_wrap(p, GT_YELLOW, 2, "calls into %s are missing: it could not be probed",
 			      refused);
 	if (stacks)
 		gt_print_wrap(p, GT_YELLOW, 2, "%s %s recorded without a stack",
 			      gt_format_count(text, stacks),
 			      gt_plural(stacks, "event was", "events were"));
 	if (unknown)
-		gt_print_wrap(p, GT_YELLOW, 2,
-			      "%s %s of functions that this gputrack does not know: "
-			      "read the recording with the gputrack that made it",
-			      gt_format_count(text, unknown),
-			      gt_plural(unknown, "event is", "events are"));
+		gt_print_wrap(
+			p, GT_YELLOW, 2,
+			"%s %s that this gputrack does not know: read the recording with the "
+			"version that made it",
+			gt_format_count(text, unknown),
+			gt_plural(unknown, "event calls a function", "events call functions"));
 }
 
 /* True when the process went on as another program: exec keeps the pid. */
@@ -236,8 +235,8 @@ static bool became_another(const struct gt_view *v, const struct gt_process *pro
 
 static const char *why_stopped(int error)
 {
-	return error == ETIME ? "it had been recorded for as long as --duration said" :
-	       error == EFBIG ? "the recording was as large as it may get" :
+	return error == ETIME ? "the --duration limit was reached" :
+	       error == EFBIG ? "the recording reached its size limit" :
 				strerror(error);
 }
 
@@ -260,20 +259,21 @@ static void put_gap(struct gt_printer *p, const struct gt_process *process)
 		gt_print_wrap(p, GT_RED, 2, "pid %" PRIu32 " is left out: %s; the rest is shown",
 			      process->pid, process->damage);
 	else if (process->damage)
-		gt_print_wrap(p, GT_RED, 2,
-			      "pid %" PRIu32 ": the trace is damaged (%s); what came "
-			      "before is shown",
-			      process->pid, process->damage);
+		gt_print_wrap(
+			p, GT_RED, 2,
+			"pid %" PRIu32
+			": the trace is damaged (%s); only events before the damage are shown",
+			process->pid, process->damage);
 	else if (process->state == GT_TRACE_STOPPED)
-		gt_print_wrap(p, GT_RED, 2, "pid %" PRIu32 ": recording STOPPED before the end: %s",
+		gt_print_wrap(p, GT_RED, 2,
+			      "pid %" PRIu32 ": recording STOPPED before the process ended: %s",
 			      process->pid, why_stopped(process->error));
 	else
 		gt_print_wrap(p, GT_YELLOW, 2,
 			      gt_process_runs(process) ?
-				      "pid %" PRIu32 " still runs: this is how far it has come" :
+				      "pid %" PRIu32 " is still running: this is its state so far" :
 				      "pid %" PRIu32
-				      " was killed or still runs: nothing is known of its "
-				      "end",
+				      " was killed or is still running: its exit was not recorded",
 			      process->pid);
 }
 
@@ -287,9 +287,9 @@ static void put_hosts(struct gt_printer *p, const struct gt_view *v)
 
 		if (*first && *host && strcmp(first, host)) {
 			gt_print_wrap(p, GT_YELLOW, 2,
-				      "processes ran on several hosts, each with a "
-				      "clock of its own: their times do not compare, nor does a "
-				      "peak over all of them; -p PID takes one");
+				      "processes ran on several hosts, each with its own clock: "
+				      "times and the overall peak are not comparable between "
+				      "hosts; -p PID selects one process");
 			return;
 		}
 		first = *first ? first : host;
@@ -314,33 +314,33 @@ void gt_head_nothing(struct gt_printer *p, const struct gt_view *v)
 	gt_print_put(p, GT_RED, has_gaps ? "NOTHING WAS RECORDED" : "NOTHING WAS TRACKED");
 	gt_print_end(p);
 	if (has_gaps)
-		gt_print_wrap(p, GT_PLAIN, 2,
-			      "The program made calls, but none of them could be "
-			      "recorded: see above.");
+		gt_print_wrap(
+			p, GT_PLAIN, 2,
+			"The program made GPU API calls, but none could be recorded: see above.");
 	else if (gt_recording_process_count(v->recording))
 		gt_print_wrap(
 			p, GT_PLAIN, 2,
-			"The program loaded a GPU API, but no call was seen that created or "
-			"released anything. It may have ended too early, or found no device.");
+			"The program loaded a GPU API, but no call that creates or releases a "
+			"resource was seen. It may have exited too early, or found no device.");
 	else if (!strcmp(gt_recording_info(v->recording, "capture"), "attach"))
 		gt_print_wrap(p, GT_PLAIN, 2,
-			      "No program that was followed made a call of a GPU "
-			      "API that creates or releases something.");
+			      "No traced program made a GPU API call that creates or releases a "
+			      "resource.");
 	else
 		gt_print_wrap(p, GT_PLAIN, 2,
-			      "The program never loaded a GPU API that gputrack can "
-			      "follow, or found no GPU. A static or setuid program cannot be "
-			      "followed, nor one that clears its environment. What goes on in the "
-			      "background is recorded still: see `%s report` when it has "
-			      "ended.",
+			      "The program never loaded a GPU API that gputrack can track, or "
+			      "found no GPU. Programs that are static or setuid, or that clear "
+			      "their environment, cannot be tracked. Background processes are "
+			      "still being recorded: run `%s report` when they have ended.",
 			      gt_tool_name());
-	gt_print_wrap(p, GT_PLAIN, 2, "`%s doctor` tells what can be tracked on this machine.",
+	gt_print_wrap(p, GT_PLAIN, 2, "`%s doctor` shows what can be tracked on this machine.",
 		      gt_tool_name());
 }
 
 void gt_head_no_leaks_but_gaps(struct gt_printer *p)
 {
-	gt_print_put(p, GT_YELLOW, "No leaks in what was recorded, which is not all.");
+	gt_print_put(p, GT_YELLOW,
+		     "No leaks among the recorded events, but some events are missing.");
 	gt_print_end(p);
 }
 
@@ -355,11 +355,8 @@ void gt_head_gaps(struct gt_printer *p, const struct gt_view *v)
 		if (has_gap(v, process_at(v, i)) && gaps++ < GAPS_SHOWN)
 			put_gap(p, process_at(v, i));
 	if (gaps > GAPS_SHOWN)
-		gt_print_wrap(p, GT_YELLOW, 2,
-			      "%zu further %s not shown: --format json lists all "
-			      "processes",
-			      gaps - GAPS_SHOWN,
-			      gt_plural(gaps - GAPS_SHOWN, "gap is", "gaps are"));
+		gt_print_wrap(p, GT_YELLOW, 2, "and %zu more %s: --format json lists all processes",
+			      gaps - GAPS_SHOWN, gt_plural(gaps - GAPS_SHOWN, "gap", "gaps"));
 }
 
 static const char *const remedies[] = {
@@ -367,9 +364,9 @@ static const char *const remedies[] = {
 	[GT_SYMBOL_NONE] =
 		"is stripped: rebuild it with -g, or point --symbols DIR at its debug files",
 	[GT_SYMBOL_MISSING] = "is not on this machine: point --symbols DIR at a copy",
-	[GT_SYMBOL_CHANGED] = "has changed since the recording, so its names are left out: record "
-			      "again, or point --symbols DIR at the old file",
-	[GT_SYMBOL_BAD] = "cannot be read as a program or library",
+	[GT_SYMBOL_CHANGED] = "has changed since it was recorded, so its symbols are not used: "
+			      "record again, or point --symbols DIR at the old file",
+	[GT_SYMBOL_BAD] = "is not a readable ELF file",
 };
 
 void gt_head_modules(struct gt_printer *p, const struct gt_view *v, size_t most)
@@ -380,13 +377,13 @@ void gt_head_modules(struct gt_printer *p, const struct gt_view *v, size_t most)
 	for (size_t i = 0; i < count && i < most; i++)
 		gt_print_wrap(p, GT_YELLOW, 2, "%s %s", list[i].path, remedies[list[i].state]);
 	if (count > most)
-		gt_print_wrap(p, GT_YELLOW, 2, "%zu more %s without debug information",
-			      count - most, gt_plural(count - most, "file is", "files are"));
+		gt_print_wrap(p, GT_YELLOW, 2, "%zu more %s no debug information", count - most,
+			      gt_plural(count - most, "file has", "files have"));
 	free(list);
 	if (*gt_recording_info(v->recording, "cut_stacks"))
 		gt_print_wrap(p, GT_YELLOW, 2,
-			      "stacks end where code has no frame pointers: "
-			      "`%s attach --unwind dwarf` finds more",
+			      "some stacks end early, in code without frame pointers: `%s attach "
+			      "--unwind dwarf` unwinds further",
 			      gt_tool_name());
 }
 

@@ -131,10 +131,10 @@ static const char *how(const struct gt_recording *recording)
 
 	for (size_t i = 0; i < gt_recording_process_count(recording); i++) {
 		if (gt_recording_process(recording, i)->went_on)
-			return "went on when gputrack let go";
+			return "kept running after gputrack detached";
 		has_stopped |= gt_recording_process(recording, i)->state == GT_TRACE_STOPPED;
 	}
-	return has_stopped ? "went on when recording stopped" : "still run";
+	return has_stopped ? "kept running after recording stopped" : "are still running";
 }
 
 void gt_running_line(struct gt_printer *p, const struct gt_view *v, const struct gt_groups *groups)
@@ -144,8 +144,9 @@ void gt_running_line(struct gt_printer *p, const struct gt_view *v, const struct
 	char text[GT_FORMAT_MAX];
 
 	if (count && count == groups->object_count)
-		gt_print_wrap(p, GT_DIM, 2, "in programs that %s: this may be in use", which);
+		gt_print_wrap(p, GT_DIM, 2, "held by programs that %s: may be in use", which);
 	else if (count)
-		gt_print_wrap(p, GT_YELLOW, 2, "%s of them in programs that %s: %s may be in use",
+		gt_print_wrap(p, GT_YELLOW, 2,
+			      "%s of them held by programs that %s: %s may be in use",
 			      gt_format_count(text, count), which, gt_plural(count, "it", "they"));
 }

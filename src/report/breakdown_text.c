@@ -168,7 +168,7 @@ void gt_split_text(struct gt_printer *p, const struct gt_view *v, const struct g
 	gt_origins_text(p, v, origins, when);
 	if (s->shared_bytes)
 		gt_print_wrap(p, GT_PLAIN, 2,
-			      "%s of it is managed or shared memory, which may lie on the host",
+			      "%s of it is managed or shared memory, which may reside on the host",
 			      gt_format_bytes(text, s->shared_bytes));
 	put_axis(p, v, processes_of(v, s), when);
 	put_axis(p, v, places_of(v, s), when);

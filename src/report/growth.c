@@ -96,14 +96,14 @@ void gt_growth_text(const struct gt_view *v, FILE *out)
 	rises = find_rises(v);
 	if (!rises.count) {
 		gt_print_wrap(&p, GT_PLAIN, 0,
-			      "No call site keeps rising: what each holds at least, over time, "
-			      "stays or falls back.");
+			      "No call site keeps growing: the least that each one holds over time "
+			      "stays level or falls.");
 		free(rises.list);
 		return;
 	}
-	gt_print_put(
-		&p, GT_BOLD, "GROWTH  %zu of %zu call sites %s", rises.count, v->ledger->site_count,
-		rises.count == 1 ? "holds more and more" : "hold more and more, steepest first");
+	gt_print_put(&p, GT_BOLD, "GROWTH  %zu of %zu call sites %s", rises.count,
+		     v->ledger->site_count,
+		     rises.count == 1 ? "keeps growing" : "keep growing, fastest first");
 	gt_print_end(&p);
 	gt_print_end(&p);
 	for (size_t i = 0; i < rises.shown; i++)

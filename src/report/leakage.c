@@ -18,7 +18,7 @@ static void put_lasting(struct gt_printer *p, const struct gt_view *v)
 	if (groups.count) {
 		if (!gt_ledger_leaked(v->ledger).count)
 			gt_print_end(p);
-		gt_print_put(p, GT_BOLD, "NOT LEAKED  lives as long as the process");
+		gt_print_put(p, GT_BOLD, "NOT LEAKED  lives until the process ends");
 		gt_print_end(p);
 		gt_put_kinds(p, &groups);
 		gt_print_end(p);
@@ -34,7 +34,7 @@ static void put_owned(struct gt_printer *p, const struct gt_ledger *l)
 	char text[GT_FORMAT_MAX];
 
 	if (l->freed.count) {
-		gt_print_put(p, GT_BOLD, "NOT LEAKED  %s %s freed by the end of their context",
+		gt_print_put(p, GT_BOLD, "NOT LEAKED  %s %s freed with their context",
 			     gt_format_count(text, l->freed.count),
 			     gt_plural(l->freed.count, "resource", "resources"));
 		if (l->freed.device_bytes || l->freed.host_bytes)
@@ -43,7 +43,7 @@ static void put_owned(struct gt_printer *p, const struct gt_ledger *l)
 		gt_print_end(p);
 	}
 	if (l->died_with_owner) {
-		gt_print_put(p, GT_DIM, "  not counted: %s that died with their owners",
+		gt_print_put(p, GT_DIM, "  not counted: %s destroyed with their owners",
 			     gt_format_count(text, l->died_with_owner));
 		gt_print_end(p);
 	}
@@ -91,7 +91,7 @@ void gt_leakage_text(const struct gt_view *v, FILE *out)
 	} else {
 		gt_print_put(&p, GT_GREEN,
 			     v->verdict && v->verdict->leaks.count ?
-				     "No leaks but those that are known." :
+				     "No leaks other than known ones." :
 				     "No leaks: no resource was left behind.");
 		gt_print_end(&p);
 	}

@@ -76,17 +76,17 @@ static void put_redundant(struct gt_printer *p, const struct gt_view *v)
 	uint64_t calls = l->redundant_calls;
 
 	gt_print_put(p, GT_RED, "REDUNDANT RELEASES");
-	gt_print_put(p, GT_BOLD, "  %s %s on what was dead already", gt_format_count(text, calls),
-		     gt_plural(calls, "call", "calls"));
+	gt_print_put(p, GT_BOLD, "  %s %s on resources already released",
+		     gt_format_count(text, calls), gt_plural(calls, "call", "calls"));
 	gt_print_end(p);
 	for (size_t i = 0; i < l->redundant_count && i < REDUNDANT_SHOWN; i++) {
 		const struct gt_redundant *r = &l->redundant[i];
 
 		gt_print_tab(p, 4);
-		gt_print_put(p, GT_PLAIN, "%s x %s of the %s %s", gt_format_count(text, r->count),
+		gt_print_put(p, GT_PLAIN, "%s x %s on %s %s", gt_format_count(text, r->count),
 			     gt_function_words(words, r->function), kind_name(r->function),
 			     gt_format_hex(handle, r->handle));
-		gt_print_put(p, GT_RED, "%s", r->fatal ? ", in which the process died" : "");
+		gt_print_put(p, GT_RED, "%s", r->fatal ? ", during which the process died" : "");
 		gt_print_end(p);
 		put_labelled(p, v, "released again at", r->stack, frames);
 		put_labelled(p, v, "already released at", r->ended_stack, frames);
@@ -112,7 +112,7 @@ static void put_failures(struct gt_printer *p, const struct gt_view *v)
 			     gt_function_names[f->function]);
 		put_result(p, f->function, f->result);
 		if (f->bytes_most)
-			gt_print_put(p, GT_PLAIN, ", %s asked for",
+			gt_print_put(p, GT_PLAIN, ", %s requested",
 				     gt_format_bytes(text, f->bytes_most));
 		gt_print_end(p);
 		put_labelled(p, v, "at", f->stack, 1);
@@ -138,7 +138,7 @@ static void put_last_calls(struct gt_printer *p, const struct gt_view *v)
 		put_labelled(p, v, "at", call->event.stack, 1);
 	}
 	if (l->last_call_count > LAST_SHOWN)
-		gt_print_wrap(p, GT_DIM, 4, "and in %zu more: --format json lists them",
+		gt_print_wrap(p, GT_DIM, 4, "and %zu more: --format json lists them",
 			      l->last_call_count - LAST_SHOWN);
 }
 
@@ -158,22 +158,22 @@ static void put_unmatched(struct gt_printer *p, const struct gt_view *v)
 	char text[GT_FORMAT_MAX];
 
 	if (l->unknown_ends)
-		gt_print_wrap(p, GT_PLAIN, 0, "%s %s of what was created before tracking began",
+		gt_print_wrap(p, GT_PLAIN, 0, "%s %s of resources created before tracking began",
 			      gt_format_count(text, l->unknown_ends),
 			      gt_plural(l->unknown_ends, "release", "releases"));
 	if (l->replaced)
 		gt_print_wrap(p, GT_YELLOW, 0,
-			      "%s %s created under a handle that was still alive: the "
-			      "release before it was not seen",
+			      "%s %s created with a handle still in use: the previous release was "
+			      "not recorded",
 			      gt_format_count(text, l->replaced),
 			      gt_plural(l->replaced, "resource was", "resources were"));
 	if (l->size_mismatches)
-		gt_print_wrap(p, GT_YELLOW, 0, "%s %s of another size than was allocated",
+		gt_print_wrap(p, GT_YELLOW, 0,
+			      "%s %s freed with a size other than the allocated one",
 			      gt_format_count(text, l->size_mismatches),
-			      gt_plural(l->size_mismatches, "block was freed as one",
-					"blocks were freed as ones"));
+			      gt_plural(l->size_mismatches, "block was", "blocks were"));
 	if (unsorted)
-		gt_print_wrap(p, GT_PLAIN, 0, "%s %s out of order in the export, and put in order",
+		gt_print_wrap(p, GT_PLAIN, 0, "%s %s out of order in the export (now sorted)",
 			      gt_format_count(text, unsorted),
 			      gt_plural(unsorted, "row was", "rows were"));
 }

@@ -27,7 +27,7 @@ static const struct column columns[] = {
 	{ "bytes", "live_bytes", 11, UNIT_BYTES, offsetof(struct gt_site, bytes_live) },
 	{ "peak", "peak_bytes", 11, UNIT_BYTES, offsetof(struct gt_site, bytes_peak) },
 	{ "created", "created", 12, UNIT_COUNT, offsetof(struct gt_site, created) },
-	{ "in all", "total_bytes", 11, UNIT_BYTES, offsetof(struct gt_site, bytes_total) },
+	{ "total", "total_bytes", 11, UNIT_BYTES, offsetof(struct gt_site, bytes_total) },
 };
 
 enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
@@ -115,7 +115,7 @@ void gt_sites_text(const struct gt_view *v, FILE *out)
 {
 	static const char *const orders[] = {
 		[GT_SORT_LIVE] = "bytes alive at the end",
-		[GT_SORT_TOTAL] = "bytes created in all",
+		[GT_SORT_TOTAL] = "total bytes created",
 		[GT_SORT_COUNT] = "resources created",
 	};
 	const struct gt_site **list = sorted(v);

@@ -159,7 +159,7 @@ static void put_freed(struct gt_printer *p, const struct gt_freed *freed)
 
 	if (!freed->count)
 		return;
-	gt_print_put(p, GT_PLAIN, "  not leaked: %s %s freed by the end of their context",
+	gt_print_put(p, GT_PLAIN, "  not leaked: %s %s freed with their context",
 		     gt_format_count(text, freed->count),
 		     gt_plural(freed->count, "resource", "resources"));
 	if (freed->device_bytes || freed->host_bytes)
@@ -243,10 +243,9 @@ static void put_device(struct gt_printer *p, const struct gt_view *v, size_t ser
 	gt_print_right(p, GT_PLAIN, gt_format_bytes(text, size_of(device->peak)), 12);
 	gt_print_tab(p, 14);
 	gt_print_name(p, GT_PLAIN, subject(v, series), 40);
-	gt_print_put(p, GT_DIM, ", %s when it started",
-		     gt_format_bytes(text, size_of(device->first)));
+	gt_print_put(p, GT_DIM, ", %s at the start", gt_format_bytes(text, size_of(device->first)));
 	if (program)
-		gt_print_put(p, GT_DIM, ", at most %s the program's",
+		gt_print_put(p, GT_DIM, ", up to %s by the program",
 			     gt_format_bytes(text, size_of(program->peak)));
 	gt_print_end(p);
 }
@@ -259,7 +258,7 @@ static void put_devices(struct gt_printer *p, const struct gt_view *v)
 
 	if (!has_devices(v))
 		return;
-	gt_print_put(p, GT_BOLD, "GPU  memory in use at most, as the GPU reports it");
+	gt_print_put(p, GT_BOLD, "GPU  peak memory use, as reported by the GPU");
 	gt_print_end(p);
 	for (size_t i = 0; i < v->ledger->samples.count; i++) {
 		const struct gt_sampled *device = sampled(v, i, DEVICE_USED);
@@ -271,7 +270,7 @@ static void put_devices(struct gt_printer *p, const struct gt_view *v)
 	more = added(v) > traced ? added(v) - traced : 0;
 	gt_print_right(p, GT_PLAIN, gt_format_bytes(text, more), 12);
 	gt_print_tab(p, 14);
-	gt_print_put(p, GT_PLAIN, "of it not traced: contexts, libraries, other processes");
+	gt_print_put(p, GT_PLAIN, "of it was not traced: contexts, libraries, other processes");
 	gt_print_end(p);
 	gt_print_end(p);
 }
@@ -315,7 +314,7 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 	}
 	total.created -= l->lasting.count; /* nobody has to give these back */
 	if (leaked && is_all_known(v)) {
-		gt_print_put(&p, GT_GREEN, "No leaks but those that are known.");
+		gt_print_put(&p, GT_GREEN, "No leaks other than known ones.");
 		gt_print_end(&p);
 	} else if (leaked) {
 		put_leaks(&p, v);
@@ -325,8 +324,8 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 		gt_print_put(&p, GT_GREEN, "No leaks: ");
 		gt_print_put(&p, GT_PLAIN,
 			     l->freed.count || l->lasting.count ? "no resource was left behind." :
-			     total.created == 1 ? "the one resource created was given back." :
-						  "all %s resources created were given back.",
+			     total.created == 1 ? "the one resource created was released." :
+						  "all %s resources created were released.",
 			     gt_format_count(text, total.created));
 		gt_print_end(&p);
 	}
@@ -349,13 +348,13 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 	gt_print_put(&p, GT_PLAIN, "; next:");
 	gt_print_end(&p);
 	if (leaked)
-		put_next(&p, v, "leakage", "every leak, with its whole stack");
+		put_next(&p, v, "leakage", "every leak with its full stack");
 	if (l->peak_bytes)
-		put_next(&p, v, "watermark", "all that was alive at the peak");
+		put_next(&p, v, "watermark", "everything alive at the peak");
 	if (growing)
-		put_next(&p, v, "growth", "who holds more and more, over time");
+		put_next(&p, v, "growth", "call sites that keep growing");
 	if (!leaked || !l->peak_bytes)
-		put_next(&p, v, "sites", "who created how much");
+		put_next(&p, v, "sites", "allocations by call site");
 }
 
 /* "devices": one object for each GPU; nothing without samples. */

@@ -100,7 +100,7 @@ void gt_usage_text(const struct gt_view *v, FILE *out)
 	gt_print_put(&p, GT_BOLD, "DEVICE MEMORY over time");
 	gt_print_end(&p);
 	if (!l->peak_bytes) {
-		gt_print_wrap(&p, GT_PLAIN, 2, "none was allocated");
+		gt_print_wrap(&p, GT_PLAIN, 2, "none allocated");
 		return;
 	}
 	put_chart(&p, t, CHART_ROWS);
@@ -115,7 +115,7 @@ void gt_usage_text(const struct gt_view *v, FILE *out)
 	gt_split_text(&p, v, &split, "at the end");
 	gt_split_fini(&split);
 	if (l->host_bytes)
-		gt_print_wrap(&p, GT_PLAIN, 2, "host memory at the end %s",
+		gt_print_wrap(&p, GT_PLAIN, 2, "host memory at the end: %s",
 			      gt_format_bytes(text, l->host_bytes));
 }
 

@@ -35,7 +35,7 @@ void gt_watermark_text(const struct gt_view *v, FILE *out)
 	gt_print_end(&p);
 	gt_put_kinds(&p, &groups);
 	if (v->at_peak->host_bytes)
-		gt_print_wrap(&p, GT_PLAIN, 2, "besides %s of host memory",
+		gt_print_wrap(&p, GT_PLAIN, 2, "plus %s of host memory",
 			      gt_format_bytes(text, v->at_peak->host_bytes));
 	gt_split_groups(&split, v, v->at_peak, &groups);
 	gt_split_text(&p, v, &split, "at the peak");

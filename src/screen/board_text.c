@@ -16,8 +16,9 @@ static void put_totals(struct gt_printer *p, const struct gt_board_process *t)
 	char bytes[GT_FORMAT_MAX], live[GT_FORMAT_MAX];
 
 	gt_print_put(p, GT_BOLD, "%s", gt_format_bytes(bytes, t->bytes));
-	gt_print_put(p, GT_PLAIN, " in %s %s, +%.0f -%.0f a second", gt_format_count(live, t->live),
-		     gt_plural(t->live, "resource", "resources"), t->created_rate, t->ended_rate);
+	gt_print_put(p, GT_PLAIN, " in %s %s, +%.0f -%.0f per second",
+		     gt_format_count(live, t->live), gt_plural(t->live, "resource", "resources"),
+		     t->created_rate, t->ended_rate);
 }
 
 static void put_process(struct gt_printer *p, const struct gt_board_process *process)
@@ -33,11 +34,11 @@ static void put_process(struct gt_printer *p, const struct gt_board_process *pro
 		gt_print_wrap(p, GT_YELLOW, 4, "%s %s", gt_format_count(text, process->failed),
 			      gt_plural(process->failed, "call failed", "calls failed"));
 	if (process->before)
-		gt_print_wrap(p, GT_DIM, 4, "%s %s of what was allocated before the attach",
+		gt_print_wrap(p, GT_DIM, 4, "%s %s of resources allocated before gputrack attached",
 			      gt_format_count(text, process->before),
 			      gt_plural(process->before, "release", "releases"));
 	if (process->lost)
-		gt_print_wrap(p, GT_RED, 4, "%s %s LOST: the figures are not whole",
+		gt_print_wrap(p, GT_RED, 4, "%s %s LOST: these figures are incomplete",
 			      gt_format_count(text, process->lost),
 			      gt_plural(process->lost, "event was", "events were"));
 }
@@ -123,15 +124,14 @@ static void put_ended(struct gt_printer *p, const struct gt_board *b)
 		shown++;
 		gt_print_put(p, GT_PLAIN, "  pid %" PRIu32 " ", process->pid);
 		gt_print_name(p, GT_PLAIN, process->name, 24);
-		gt_print_put(p, GT_PLAIN, " has ended: %s in %s %s alive when it did",
+		gt_print_put(p, GT_PLAIN, " has ended with %s in %s %s still alive",
 			     gt_format_bytes(bytes, process->bytes),
 			     gt_format_count(live, process->live),
 			     gt_plural(process->live, "resource", "resources"));
 		gt_print_end(p);
 	}
 	if (more)
-		gt_print_wrap(p, GT_DIM, 2, "and %zu more that have ended with something alive",
-			      more);
+		gt_print_wrap(p, GT_DIM, 2, "and %zu more that ended with live resources", more);
 }
 
 void gt_board_text(struct gt_printer *p, const struct gt_board *b, const struct gt_board_view *v)
@@ -153,7 +153,7 @@ void gt_board_text(struct gt_printer *p, const struct gt_board *b, const struct 
 	}
 	gt_print_end(p);
 	if (v->lost)
-		gt_print_wrap(p, GT_RED, 2, "%s %s LOST: try a bigger --ring-size",
+		gt_print_wrap(p, GT_RED, 2, "%s %s LOST: try a larger --ring-size",
 			      gt_format_count(text, v->lost),
 			      gt_plural(v->lost, "call was", "calls were"));
 	for (size_t i = 0; i < gt_board_process_count(b); i++) {

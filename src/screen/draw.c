@@ -183,12 +183,12 @@ static void draw_tabs(struct drawing *d)
 static void draw_keys(struct drawing *d)
 {
 	static const char *const keys[][2] = {
-		{ "q", "quit" },       { "?", "help" },  { "Enter", "its sites" },
+		{ "q", "quit" },       { "?", "help" },  { "Enter", "call sites" },
 		{ "Tab", "view" },     { "s", "sort" },  { "r", "reverse" },
 		{ "/", "filter" },     { "p", "pause" }, { "e", "ended" },
 		{ "+ -", "interval" },
 	};
-	static const char *const typing[][2] = { { "Enter", "keep" }, { "Esc", "no filter" } };
+	static const char *const typing[][2] = { { "Enter", "keep" }, { "Esc", "clear" } };
 	const char *const(*shown)[2] = d->s->typing ? typing : keys;
 	size_t count = d->s->typing ? sizeof typing / sizeof *typing : sizeof keys / sizeof *keys;
 	unsigned row = --d->end, at = MARGIN;
@@ -224,7 +224,7 @@ static void draw_stack(struct drawing *d)
 	}
 	if (!count)
 		gt_grid_put(d->c, top + 1, MARGIN, UINT32_MAX, GT_INK_DIM,
-			    row ? "no stack is known" : "nothing is alive here");
+			    row ? "no stack recorded" : "nothing is alive");
 	for (unsigned i = 0; i < count && i + 1 < STACK_ROWS; i++) {
 		unsigned wide =
 			gt_text_columns(frames[i].function ? frames[i].function : "?", d->c->utf8) +
@@ -248,21 +248,21 @@ static void draw_stack(struct drawing *d)
 static void draw_help(struct drawing *d)
 {
 	static const char *const lines[][2] = {
-		{ "Up Down j k", "choose a row; PgUp PgDn Home End go further" },
-		{ "Enter", "the call sites of the chosen process" },
-		{ "Esc", "back: from the filter, from the one process" },
-		{ "Tab 1 2 3", "processes, call sites, biggest resources" },
-		{ "s S, < >", "sort by the next column, by the one before" },
-		{ "r", "the other way round" },
-		{ "/", "show only what has this in its name, place, kind or number" },
-		{ "p", "pause: the rows stay as they are, counting goes on" },
-		{ "e", "hide processes that have ended, or show them" },
-		{ "+ -", "longer or shorter between two looks" },
+		{ "Up Down j k", "select a row; PgUp PgDn Home End move further" },
+		{ "Enter", "show the call sites of the selected process" },
+		{ "Esc", "clear the filter, or go back to all processes" },
+		{ "Tab 1 2 3", "switch view: processes, call sites, biggest resources" },
+		{ "s S, < >", "sort by the next or previous column" },
+		{ "r", "reverse the sort order" },
+		{ "/", "filter by name, place, kind or number" },
+		{ "p", "pause the display; counting continues" },
+		{ "e", "show or hide processes that have ended" },
+		{ "+ -", "longer or shorter update interval" },
 		{ "q", "quit" },
 		{ "", "" },
-		{ "LIVE PEAK", "bytes held now, and at most" },
-		{ "GROWTH/S", "held more, a second: bytes, or resources of kinds without" },
-		{ "BEFORE", "freed, but allocated before we looked" },
+		{ "LIVE PEAK", "bytes alive now, and at the peak" },
+		{ "GROWTH/S", "growth per second: bytes, or resources where a kind has none" },
+		{ "BEFORE", "releases of resources allocated before gputrack attached" },
 	};
 
 	for (size_t i = 0; i < sizeof lines / sizeof *lines && d->row + 1 < d->end; i++) {

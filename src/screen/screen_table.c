@@ -267,9 +267,8 @@ static void draw_row(const struct gt_screen *s, struct gt_grid *c, const struct 
 static const char *why_empty(const struct gt_screen *s)
 {
 	if (s->filter[0])
-		return "nothing has that in its name";
-	return s->view == GT_SCREEN_PROCESSES ? "no process has made a call yet" :
-						"nothing is alive here";
+		return "nothing matches the filter";
+	return s->view == GT_SCREEN_PROCESSES ? "no GPU API calls yet" : "nothing is alive";
 }
 
 void gt_screen_table(struct gt_screen *s, struct gt_grid *c, const struct gt_style *style,

@@ -59,20 +59,19 @@ int gt_terminal_screen_open(bool color, struct gt_error *error)
 	const char *name = getenv("TERM"), *move_to;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return gt_error_set(error, -ENOTTY, "this is no terminal");
+		return gt_error_set(error, -ENOTTY, "not a terminal");
 	terminal = newterm(NULL, stdout, stdin);
 	if (!terminal)
 		return gt_error_set(error, -ENOTTY,
-				    "the terminal '%s' is not known here; set "
-				    "TERM, for instance to xterm",
+				    "unknown terminal type '%s'; set TERM, for example to xterm",
 				    name ? name : "");
 	/* `dumb` and the like: curses would write everything into one line */
 	move_to = tigetstr("cup");
 	if (!move_to || move_to == (char *)-1) {
 		gt_terminal_screen_close();
 		return gt_error_set(error, -ENOTTY,
-				    "the terminal '%s' can only write line after "
-				    "line; set TERM to what it is, for instance to xterm",
+				    "terminal type '%s' cannot move the cursor; set TERM to the "
+				    "real type, for example xterm",
 				    name ? name : "");
 	}
 	atexit(gt_terminal_screen_close);

@@ -244,7 +244,7 @@ def test_words_that_are_no_code_are_no_frames(case):
         (event,) = run.events()
         stack = event["stack"]
         assert stack and all(frame["module"] for frame in stack), stack
-        hint = "attach --unwind dwarf` finds more"
+        hint = "attach --unwind dwarf` unwinds further"
         for text in (run.out + run.err, case.gputrack("report", "a.gt", "-a", "leakage").out):
             assert " ".join(text.split()).count(hint) == is_cut, (how, text)
         told = json.loads(case.gputrack("report", "a.gt", "--format", "json").out)["recording"]
@@ -267,7 +267,7 @@ def test_attached_in_mid_run(case):
     assert target.process.poll() is None, "the target goes on"
     assert target.tell("a 1") != "0", "and works"
     target.end()
-    assert "3 releases of what was created before tracking began" in attached.out, attached.out
+    assert "3 releases of resources created before tracking began" in attached.out, attached.out
     assert "ALIVE" in attached.out and "LEAKED" not in attached.out, attached.out
     leaks = case.report("a.gt", "leakage")
     assert leaks["totals"] == {"count": 1, "bytes": 2000} and leaks["lost"] == 0
@@ -285,7 +285,7 @@ def test_what_ended_has_leaked_where_others_go_on(case):
     ending.end()
     assert attached.stop() == 0, attached.err
     lasting.end()
-    assert "1 of them in programs that went on when gputrack let go" in attached.out, attached.out
+    assert "1 of them held by programs that kept running after gputrack detached" in attached.out, attached.out
     for target, word, state in (ending, "LEAKED", "ended"), (lasting, "ALIVE", "went_on"):
         assert re.search(f"^{word}  1 resource",
                          case.gputrack("report", "a.gt", "--pid", target.pid).out, re.M), word
@@ -552,7 +552,7 @@ def test_a_file_that_cannot_be_probed_does_not_stop_the_rest(case):
         told = attached.head + attached.err
         assert told.count(f"cannot attach to {bad}") == is_told, told
         text = case.gputrack("report", name + ".gt", env={"COLUMNS": "300"}).out
-        assert (f"calls are missing, of {bad}" in text) == is_told, text
+        assert (f"calls into {bad} are missing: it could not be probed" in text) == is_told, text
 
 
 class Container:
@@ -643,7 +643,7 @@ def test_a_library_that_is_loaded_later(case):
     attached.stop(None)
     assert len(attached.events()) > 2
     text = case.gputrack("report", "a.gt", env={"COLUMNS": "300"}).out
-    assert re.search(r"first calls may be missing, of /\S+/libcuda.so.1: loaded", text), text
+    assert re.search(r"the first calls into /\S+/libcuda.so.1 may be missing: it was loaded", text), text
 
 
 def test_what_does_not_fit_the_ring_is_counted(case):

@@ -88,7 +88,7 @@ def test_a_context_frees_what_it_owns(case):
     run, report = live(case, "a.gt", "context")
     assert report["totals"] == {"count": 0, "bytes": 0}
     assert report["freed_with_context"] == {"count": 3, "device_bytes": 10000, "host_bytes": 500}
-    assert "3 resources freed by the end of their context" in run.err, run.err
+    assert "3 resources freed with their context" in run.err, run.err
 
 
 def test_one_call_unmaps_what_lies_side_by_side(case):

@@ -73,15 +73,15 @@ def test_what_is_no_longer_its_csv_is_not_shown(case):
     text = csv.read_text()
     last = text.splitlines()[-1].split(",")
     later = ",".join([last[0], str(int(last[1]) + 3600 * 1000), *last[2:]]) + "\n"
-    for content, why in ((text + later, "of another one"), ("hello\n", "no longer"), ("", "no longer"),
+    for content, why in ((text + later, "belongs to another one"), ("hello\n", "no longer"), ("", "no longer"),
                          (text.splitlines()[0] + "\n", "no row")):
         csv.write_text(content)
         one, = metrics_of(case)
         assert why in one["missing"] and "tracker" not in one, one
     csv.unlink()
-    assert "it is gone" in metrics_of(case)[0]["missing"]
+    assert "neither where it was written nor beside the" in metrics_of(case)[0]["missing"]
     os.mkfifo(csv)  # must not be waited for
-    assert "it is gone" in metrics_of(case)[0]["missing"]
+    assert "neither where it was written nor beside the" in metrics_of(case)[0]["missing"]
 
 
 def test_a_killed_program_has_its_charts(case):
@@ -138,7 +138,7 @@ def test_one_process_is_shown_at_a_time(case):
         opened(page, page_of(case, "m.gt"))
         assert page.js("return document.querySelectorAll('#measured-process option').length") == 3
         choose(page, "#measured-process", lost)
-        assert "it is gone" in page.text("#metrics") and page.texts("#metrics .panel") == []
+        assert "neither where it was written nor beside the" in page.text("#metrics") and page.texts("#metrics .panel") == []
         choose(page, "#measured-process", kept)
         page.wait("document.querySelectorAll('#metrics .panel canvas').length")
         choose(page, "#process", lost)  # the page's own choice

@@ -22,7 +22,7 @@ def test_a_recording_is_no_larger_than_max_size(case):
         assert run.status == 7 and run.out == "done\n", run.err
         assert size_of(case.path("r.gt")) <= most + 4096, (text, size_of(case.path("r.gt")))
         assert "as large as it may get" in run.err, run.err
-        assert "recording STOPPED before the end" in run.err, run.err
+        assert "recording STOPPED before the process ended" in run.err, run.err
         summary = case.report("r.gt", "summary")
         assert "as large as it may get" in summary["recording"]["processes"][0]["error"]
         # all that is not there was counted

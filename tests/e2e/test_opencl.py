@@ -107,7 +107,7 @@ def check_leaks(case, env, kinds, folder):
     # a leaked sub-buffer keeps the buffer that it is a part of, which the program has released
     kept = {handle: found.pop(handle) for handle, what in list(found.items()) if not what[2]}
     assert [what[:2] for what in kept.values()] == [("buffer", 8192)] * kinds.count("sub-buffer")
-    assert ("released, but kept by 1 sub-buffer" in done.out) == bool(kept), done.out
+    assert ("released, but kept alive by 1 sub-buffer" in done.out) == bool(kept), done.out
     assert found == expected, kinds
     assert sorted(what[0] for what in expected.values()) == sorted(KINDS.get(k, k) for k in kinds)
     assert report["totals"]["count"] == len(kinds) + len(kept) == len(report["groups"])

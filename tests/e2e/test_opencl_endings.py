@@ -128,7 +128,7 @@ def check_stopped(case, recording, log, err, reason):
         done = case.gputrack("report", recording, "-a", analysis)
         text = " ".join(done.out.split())
         assert done.status == 0
-        assert "recording STOPPED before the end" in text and reason in text, text
+        assert "recording STOPPED before the process ended" in text and reason in text, text
         assert f"{report['lost']:,} events were LOST" in text, text
 
 

@@ -28,7 +28,7 @@ def check_redundant(case, env, kind, *more, status=None):
     for words in ("REDUNDANT RELEASES", "released again at", "already released at", "created at",
                   "release_again"):
         assert words in text, text
-    assert ("in which the process died" in text) == died, text
+    assert ("during which the process died" in text) == died, text
     if died:
         last, = summary["last_calls"]
         assert last["function"] == redundant["function"] and last["handle"] == redundant["handle"]

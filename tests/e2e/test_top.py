@@ -104,7 +104,7 @@ def test_it_shows_a_process_its_sites_and_leaves_no_trace(case):
             terminal.keys("/")
             terminal.keys("x", "y", "z")
             terminal.wait("filter: xyz")
-            terminal.wait("nothing has that in its name")
+            terminal.wait("nothing matches the filter")
             terminal.keys("Escape")
             terminal.wait(rf"^ +{stressed.pid}  gputrack")
             # its call sites, with the stack below
@@ -162,7 +162,7 @@ def test_a_terminal_that_cannot_be_drawn_on_is_said_in_a_line(case):
                             columns=200, env={"TERM": name})
         try:
             screen = terminal.wait("^status ")
-            assert "status 1" in screen and f"the terminal '{name}'" in screen, screen
+            assert "status 1" in screen and f"terminal type '{name}'" in screen, screen
             assert "gputrack attach" in screen and "all processes" not in screen, screen
         finally:
             terminal.close()

@@ -82,7 +82,7 @@ def test_every_exec_of_one_process_has_a_trace(case):
 
 def test_a_process_that_became_another_program_is_not_called_killed(case):
     done = run_exec_loop(case)
-    assert "was killed or still runs" not in " ".join(done.err.split()), done.err
+    assert "was killed or is still running" not in " ".join(done.err.split()), done.err
 
 
 def check_signal_calls(case, *more):
@@ -168,14 +168,14 @@ def test_what_a_running_program_holds_is_alive_and_no_leak_yet(case):
     for analysis in ("summary", "leakage"):
         text = case.gputrack("report", "r.gt", "-a", analysis).out
         assert "\nALIVE  1 resource" in text and "LEAKED" not in text, text
-        assert "in programs that still run: this may be in use" in text, text
-        assert re.search(r"pid \d+ still runs", text) and "killed" not in text, text
+        assert "held by programs that are still running: may be in use" in text, text
+        assert re.search(r"pid \d+ is still running", text) and "killed" not in text, text
     # the same recording on another machine: nobody can tell
     done = case.run("unshare", "--uts", "sh", "-c",
                     f"echo elsewhere >/proc/sys/kernel/hostname && {case.build}/gputrack report r.gt")
     if done.status == 0:
         assert "\nLEAKED  1 resource" in done.out, done.out
-        assert "was killed or still runs" in done.out, done.out
+        assert "was killed or is still running" in done.out, done.out
     process.communicate(b"\n", timeout=60)
     text = case.gputrack("report", "r.gt").out
-    assert "\nLEAKED  1 resource" in text and "still run" not in text, text
+    assert "\nLEAKED  1 resource" in text and "still running" not in text, text

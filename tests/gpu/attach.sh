@@ -84,7 +84,7 @@ if command -v nvcc >/dev/null; then
 			"40017 0"
 		check "$way: 7 blocks are left" test "$(field totals.count "leaky-$way.json")" = 7
 		check "$way: frees of what was there before are counted apart" \
-			grep -q "10 releases of what was created before" "leaky-$way.txt"
+			grep -q "10 releases of resources created before" "leaky-$way.txt"
 		check "$way: keep_block is named" grep -q keep_block "leaky-$way.txt"
 	done
 	attach_to leaky-dwarf --unwind dwarf --ring-size 256M -- ./leaky

@@ -287,7 +287,7 @@ static void a_filter_narrows_what_is_shown(void **state)
 	press(f, "q"); /* a letter like any other */
 	assert_false(f->screen.quit);
 	assert_int_equal(f->screen.count, 0);
-	assert_shows(f, 80, "nothing has that in its name");
+	assert_shows(f, 80, "nothing matches the filter");
 	press(f, "[back][enter]");
 	assert_false(f->screen.typing);
 	assert_int_equal(f->screen.count, 1);
@@ -324,7 +324,7 @@ static void keys_end_it_explain_it_and_set_its_pace(void **state)
 	struct fixture *f = *state;
 
 	press(f, "?");
-	assert_shows(f, 80, "sort by the next column");
+	assert_shows(f, 80, "sort by the next or previous column");
 	press(f, "x");
 	assert_false(f->screen.help);
 	press(f, "+");

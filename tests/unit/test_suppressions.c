@@ -80,14 +80,14 @@ static void mistakes_name_their_line(void **state)
 	static const struct {
 		const char *text, *says;
 	} cases[] = {
-		{ "leak:a\nrace:b\n", "f:2: a suppression begins" },
-		{ "leak:\n", "f:1: the pattern is missing" },
-		{ "leak: < a\n", "f:1: the pattern is missing" },
-		{ "leak:a <  < b\n", "f:1: the pattern is missing" },
-		{ "leak[event]b\n", "f:1: '[' wants" },
-		{ "leak[event\n", "f:1: '[' wants" },
-		{ "\n\nleak[evnt]:b\n", "f:3: 'evnt' names no kind" },
-		{ "leak[event,,buffer]:b", "names no kind" },
+		{ "leak:a\nrace:b\n", "f:2: a suppression must begin" },
+		{ "leak:\n", "f:1: missing pattern" },
+		{ "leak: < a\n", "f:1: missing pattern" },
+		{ "leak:a <  < b\n", "f:1: missing pattern" },
+		{ "leak[event]b\n", "f:1: expected kinds and" },
+		{ "leak[event\n", "f:1: expected kinds and" },
+		{ "\n\nleak[evnt]:b\n", "f:3: 'evnt' is not a kind" },
+		{ "leak[event,,buffer]:b", "is not a kind" },
 	};
 
 	(void)state;

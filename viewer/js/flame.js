@@ -3,7 +3,7 @@
 import { el, section, segmented, visible } from "./dom.js";
 import { kindColor } from "./charts.js";
 import { formatBytes, formatCount, formatValue } from "./format.js";
-import { goesOn } from "./header.js";
+import { isAllInUse } from "./header.js";
 
 const ROW = 22;
 const SMALLEST = 0.0012;   // of the width: what is narrower is not drawn
@@ -56,7 +56,7 @@ export class Flame {
     this.reset = el("button", { type: "button", class: "tool", text: "Show all",
       on: { click: () => this.zoomTo(this.root) } });
     this.node.querySelector(".section-head").append(el("div", { class: "controls" },
-      segmented("Which memory", modes(goesOn(set.raw)), state.mode,
+      segmented("Which memory", modes(isAllInUse(set.raw)), state.mode,
         (mode) => this.change("mode", mode)),
       segmented("Measured in", [["bytes", "Bytes"], ["objects", "Resources"]], state.unit,
         (unit) => this.change("unit", unit))));
@@ -129,7 +129,7 @@ export class Flame {
     return wanted && `${node.name} ${node.where}`.toLowerCase().includes(wanted);
   }
 
-  /* Share of the whole that lies below a hit, each part counted once. */
+  /* The part of the total below a hit; nested hits count once. */
   hitValue(node) {
     if (this.isHit(node) && node !== this.root)
       return node.value;
@@ -167,7 +167,7 @@ export class Flame {
 
   emptyText() {
     if (this.state.mode === "live")
-      return this.set.raw.leaked ? "What leaked has no bytes of its own: choose Resources." :
+      return this.set.raw.leaked ? "The leaked resources have no bytes: choose Resources." :
         "Nothing leaked.";
     return this.state.unit === "bytes" ? "No memory was allocated." : "Nothing was alive.";
   }
@@ -217,7 +217,7 @@ export class Flame {
   showMatches() {
     const hit = this.state.search.trim() ? this.hitValue(this.root) : 0;
     this.matched.textContent = !this.state.search.trim() ? "" : !hit ? "no match" :
-      `${formatCount(hit / this.root.value * 100, 1)} % matches`;
+      `${formatCount(hit / this.root.value * 100, 1)} % matched`;
   }
 
   zoomTo(node) {

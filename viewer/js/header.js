@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// header.js - whose recording this is, how whole it is, and what it comes to.
+// header.js - the recording's command, gaps and headline figures.
 import { el } from "./dom.js";
 import { formatBytes, formatCount, formatTime, plural } from "./format.js";
 
@@ -14,12 +14,12 @@ function endText(recording) {
   if (recording.exit_status !== null)
     return `exit status ${recording.exit_status}${span}`;
   if (recording.running !== null)
-    return `let go${span}`;
+    return `detached${span}`;
   return recording.processes.every((process) => process.state === "ended") ? "ended" :
-    "still running, or its end was not seen";
+    "still running, or its exit was not recorded";
 }
 
-/* What is missing from the recording: [how bad, text]. */
+/* The recording's gaps: [severity, text]. */
 function gapsOf(data) {
   const { processes, lost, cut_stacks } = data.raw.recording, gaps = [];
   const sum = (what) => processes.reduce((a, p) => a + p[what], 0);
@@ -30,25 +30,25 @@ function gapsOf(data) {
     gaps.push(["warn", `${plural(sum("lost_stacks"), "event was", "events were")} recorded ` +
       "without a stack"]);
   if (sum("unknown"))
-    gaps.push(["warn", `${plural(sum("unknown"), "event is", "events are")} of functions that ` +
-      "this gputrack does not know"]);
+    gaps.push(["warn", `${plural(sum("unknown"), "event calls a function",
+      "events call functions")} that this gputrack does not know`]);
   if (cut_stacks)
-    gaps.push(["warn", `${plural(cut_stacks, "stack ends", "stacks end")} where code has no frame ` +
-      "pointers: `gputrack attach --unwind dwarf` finds more"]);
+    gaps.push(["warn", `${plural(cut_stacks, "stack ends", "stacks end")} early, in code without ` +
+      "frame pointers: `gputrack attach --unwind dwarf` unwinds further"]);
   for (const p of processes) {
     const went_on = processes.some((q) => q.pid === p.pid && q.start_ns > p.start_ns);
     if (p.state === "unread")
       gaps.push(["bad", `pid ${p.pid} is left out: ${p.damage}; the rest is shown`]);
     else if (p.damage)
-      gaps.push(["bad", `pid ${p.pid}: the trace is damaged (${p.damage}); what came before ` +
-        "is shown"]);
+      gaps.push(["bad", `pid ${p.pid}: the trace is damaged (${p.damage}); only events before ` +
+        "the damage are shown"]);
     else if (p.state === "stopped")
-      gaps.push(["bad", `pid ${p.pid}: recording stopped before the end: ${p.error}`]);
+      gaps.push(["bad", `pid ${p.pid}: recording stopped before the process ended: ${p.error}`]);
     else if (p.state === "unended" && p.end_ns === null && !went_on &&
       data.raw.recording.signal === null)
-      gaps.push(["warn", `pid ${p.pid} was killed or still runs: nothing is known of its end`]);
+      gaps.push(["warn", `pid ${p.pid} was killed or is still running: its exit was not recorded`]);
     else if (p.state === "running" && !went_on)
-      gaps.push(["warn", `pid ${p.pid} still runs: this is how far it has come`]);
+      gaps.push(["warn", `pid ${p.pid} is still running: this is its state so far`]);
   }
   return gaps;
 }
@@ -88,29 +88,29 @@ function processPicker(data, chosen, pick) {
   const picker = el("select", { id: "process", aria: { label: "Process" },
     on: { change: () => pick(Number(picker.value)) } },
   data.raw.sets.map((set) => el("option", { value: String(set.pid), selected: set.pid === chosen,
-    text: set.pid ? name(set.pid) : "All processes together" })));
+    text: set.pid ? name(set.pid) : "All processes" })));
   if (data.raw.processes_left_out)
     picker.append(el("option", { disabled: true,
       text: `${data.raw.processes_left_out} more: gputrack html --pid` }));
   return picker;
 }
 
-/* What is alive in programs that run, or went on when they were let go, is no leak yet. */
-export function goesOn({ leaked, in_use: inUse }) {
+/* Resources of a program that runs, or ran when gputrack detached, are alive, not leaked. */
+export function isAllInUse({ leaked, in_use: inUse }) {
   return leaked > 0 && inUse === leaked;
 }
 
 function leakVerdict(card, raw, recording) {
-  const alive = goesOn(raw);
+  const alive = isAllInUse(raw);
   const leaked = [raw.leaked_device && `${formatBytes(raw.leaked_device)} of device memory`,
     raw.leaked_host && `${formatBytes(raw.leaked_host)} of host memory`].filter(Boolean);
   if (raw.leaked)
     return card("#leaks", alive ? "warn" : "bad", alive ? `${formatCount(raw.leaked)} alive` :
-      plural(raw.leaked, "leak", "leaks"), leaked.join(", ") || "no memory of their own");
+      plural(raw.leaked, "leak", "leaks"), leaked.join(", ") || "without memory of their own");
   return recording.gaps ?
-    card("#leaks", "warn", "No leaks seen", "in what was recorded, which is not all") :
+    card("#leaks", "warn", "No leaks seen", "but some events are missing") :
     card("#leaks", "good", "No leaks",
-      `${plural(raw.created - raw.lasting, "resource", "resources")} given back`);
+      `${plural(raw.created - raw.lasting, "resource", "resources")} released`);
 }
 
 export function verdicts(set, recording) {
@@ -120,10 +120,10 @@ export function verdicts(set, recording) {
   const wrong = mistakes.redundant.reduce((a, r) => a + r.count, 0);
   return el("div", { class: "verdicts" }, leakVerdict(card, raw, recording),
     card("#timeline", "", formatBytes(raw.peak.bytes), raw.peak.bytes ?
-      `peak, at ${formatTime(raw.peak.time_ns / 1e9)}` : "no device memory"),
+      `peak at ${formatTime(raw.peak.time_ns / 1e9)}` : "no device memory"),
     card("#sites", "", formatCount(raw.created),
       `${raw.created === 1 ? "resource" : "resources"} created, ` +
-        `${formatBytes(raw.created_bytes)} in all`),
+        `${formatBytes(raw.created_bytes)} in total`),
     wrong || mistakes.failed ? card("#mistakes", wrong ? "bad" : "warn",
       wrong ? plural(wrong, "redundant release", "redundant releases") :
         plural(mistakes.failed, "failed call", "failed calls"),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// leaks.js - the table of what was never given back.
+// leaks.js - the table of resources never released.
 import { el, section } from "./dom.js";
 import { formatBytes, formatCount, formatTime, plural } from "./format.js";
-import { goesOn } from "./header.js";
+import { isAllInUse } from "./header.js";
 import { briefly, placeLine, stackList, stackWords } from "./stack.js";
 import { Table } from "./table.js";
 
@@ -23,18 +23,18 @@ function openedLeak(set, leak) {
     leak.references ? stackList(set.data.stack(leak.retained)) : null,
     leak.kept ? el("p", { class: "facts warn", text:
       (leak.kept < site.live ? `${formatCount(leak.kept)} of them ` : "") +
-      `released, but kept by ${leak.kept_by}` }) : null,
+      `released, but kept alive by ${leak.kept_by}` }) : null,
     el("p", { class: "facts" }, leak.handles.length === 1 ? "handle " : "handles ",
       el("code", { text: leak.handles.join(" ") + more })));
 }
 
-/* What lives on, or went without a call, by the API's rules; null for nothing. */
+/* Resources that need no release, or were freed with their owner; null for none. */
 function notLeakedNote({ lasting, freed_with_owner: freed }) {
   const parts = [];
   if (lasting)
-    parts.push(`${plural(lasting, "resource lives", "resources live")} as long as the process`);
+    parts.push(`${plural(lasting, "resource lives", "resources live")} until the process ends`);
   if (freed)
-    parts.push(`${plural(freed, "resource was", "resources were")} freed with their owner`);
+    parts.push(`${plural(freed, "resource was", "resources were")} freed with their owners`);
   return parts.length ? el("p", { class: "dim", text: `Not leaked: ${parts.join("; ")}.` }) : null;
 }
 
@@ -42,31 +42,32 @@ function noLeaks({ created, lasting }, recording) {
   if (!created)
     return el("p", { class: "card good", text: "Nothing was tracked." });
   return recording.gaps ?
-    el("p", { class: "card warn", text: "No leaks in what was recorded, which is not all." }) :
+    el("p", { class: "card warn", text: "No leaks among the recorded events, but some events are " +
+      "missing." }) :
     el("p", { class: "card good", text: "No leaks: " +
-      `${plural(created - lasting, "resource was", "resources were")} created and given back.` });
+      `${plural(created - lasting, "resource was", "resources were")} created and released.` });
 }
 
-/* Whether it leaked is not known of what programs hold that go on. */
+/* Resources held by programs that kept running may be in use. */
 function leaksTitle(raw, { processes }) {
   const some = (state) => processes.some((p) => p.state === state);
-  const when = some("went_on") ? "when gputrack let go" :
+  const when = some("went_on") ? "when gputrack detached" :
     some("stopped") ? "when recording stopped" : "";
-  if (goesOn(raw))
-    return ["Alive", `Created and not given back ${when || "so far"}, by call site: ` +
-      "this may be in use."];
-  return ["Leaks", "Created and never given back, by call site." + (raw.in_use ?
-    ` ${formatCount(raw.in_use)} of them in programs that ${when ? "went on " + when :
-      "still run"}: ` +
+  if (isAllInUse(raw))
+    return ["Alive", `Created and not released ${when || "so far"}, by call site: ` +
+      "may be in use."];
+  return ["Leaks", "Created and never released, by call site." + (raw.in_use ?
+    ` ${formatCount(raw.in_use)} of them held by programs that ${when ?
+      "were still running " + when : "are still running"}: ` +
       `${raw.in_use === 1 ? "it" : "they"} may be in use.` : "")];
 }
 
-/* What the driver kept, of all processes together; null for nothing, or not measured. */
+/* Driver residue of all processes; null if there is none or it was not measured. */
 function residueNote({ residue }) {
-  return residue?.kb ? el("p", { class: "card warn", id: "residue", text: "The process grew by " +
-    `${formatBytes(residue.kb * 1024)} that the driver kept when these were destroyed: ` +
+  return residue?.kb ? el("p", { class: "card warn", id: "residue", text: "The driver kept " +
+    `${formatBytes(residue.kb * 1024)} of process memory after these were destroyed: ` +
     residue.labels.map(({ label, kb }) => `${label} ${formatCount(kb)} KB`).join(", ") +
-    ". This is an estimate of the resource tracker and no leaked resource." }) : null;
+    ". Estimated by the resource tracker; not counted as a leak." }) : null;
 }
 
 export function leaksSection(set, state) {
@@ -105,8 +106,8 @@ export function leaksSection(set, state) {
     } });
   node.append(table.node, ...notes);
   if (set.raw.rest.live)
-    node.append(el("p", { class: "dim", text: `Besides ${plural(set.raw.rest.live, "resource",
-      "resources")} from call sites that are not in the page: gputrack report -a leakage ` +
+    node.append(el("p", { class: "dim", text: `Plus ${plural(set.raw.rest.live, "resource",
+      "resources")} from call sites not on this page: gputrack report -a leakage ` +
       "lists all." }));
   return node;
 }

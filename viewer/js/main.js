@@ -17,7 +17,7 @@ import { sitesSection } from "./sites.js";
 import { tableState } from "./table.js";
 import { isDark, themeButton } from "./theme.js";
 
-/* What the reader has chosen, kept when data changes. */
+/* The reader's choices; they survive new data. */
 const state = {
   pid: 0,
   timeline: { unit: "bytes", window: null, hidden: new Set(), moment: null, atPeak: true },
@@ -43,10 +43,10 @@ function chooseFlame(set) {
 function nothingTracked() {
   return el("div", { class: "card nothing" }, el("h2", { text: "Nothing was tracked" }),
     el("p", { text: data.raw.recording.processes.length ?
-      "The program was watched, but no call of it created or released anything. It may " +
-      "have ended too early, or found no device." :
-      "The program never loaded a GPU API that gputrack can follow." }),
-    el("p", { class: "dim", text: "gputrack doctor tells what can be tracked on a machine." }));
+      "The program loaded a GPU API, but no call that creates or releases a resource was " +
+      "seen. It may have exited too early, or found no device." :
+      "The program never loaded a GPU API that gputrack can track." }),
+    el("p", { class: "dim", text: "gputrack doctor shows what can be tracked on a machine." }));
 }
 
 function drawRecording(main) {
@@ -89,7 +89,7 @@ function recordingHeader() {
     } }).filter(Boolean);
 }
 
-/* Where the reader is typing; gives what puts them there again when all is drawn anew. */
+/* Remembers where the reader is typing; returns a function that restores it after a redraw. */
 function keepFocus() {
   const active = document.activeElement, label = active?.getAttribute("aria-label");
   const from = active?.selectionStart, to = active?.selectionEnd;
@@ -108,7 +108,7 @@ function draw() {
   const byId = (id) => document.getElementById(id);
   const top = scrollY, restoreFocus = keepFocus();
   charts.clear();
-  /* for paper: canvases keep the colours that they are drawn in */
+  /* for printing: canvases keep the colours they were drawn in */
   document.documentElement.dataset.ink = isDark() ? "light" : "dark";
   byId("header").replaceChildren(...(data.raw.tracker ?
     trackerHeader(data.raw, themeButton(draw)) : recordingHeader()));
@@ -144,8 +144,8 @@ function start() {
     draw();
   });
   document.getElementById("footer").append(el("p", { class: "dim", text: "Made by gputrack " +
-    `${raw.made_by}. ` + (data.live ? "It asks the gputrack that serves it for newer data." :
-      "This page is whole: it asks nothing of the network.") }));
+    `${raw.made_by}. ` + (data.live ? "It fetches new data from the gputrack that serves it." :
+      "This page is self-contained and makes no network requests.") }));
   draw();
 }
 

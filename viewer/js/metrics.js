@@ -17,8 +17,8 @@ export function metricsSection(set, state) {
   const shown = all.filter((one) => !set.pid || one.pid === set.pid);
   if (!shown.length)
     return null;
-  const node = section("metrics", "Process metrics", "What the resource tracker measured around " +
-    "each call of the process.");
+  const node = section("metrics", "Process metrics", "Measured by the resource tracker around " +
+    "each call.");
   const body = el("div");
   const fill = () => {
     const one = shown.find((other) => other.trace === state.trace) || shown[0];
@@ -44,7 +44,7 @@ export function metricsSection(set, state) {
   node.append(body);
   if (raw.metrics_left_out && !set.pid)
     node.append(el("p", { class: "dim small", text: `${plural(raw.metrics_left_out,
-      "more process was", "more processes were")} measured; gputrack html makes a page of any ` +
-      "tracker's CSV." }));
+      "more process was", "more processes were")} measured; gputrack html makes a page from any ` +
+      "tracker CSV." }));
   return { node, draw: fill() };
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// moment.js - what was alive at a chosen moment.
+// moment.js - resources alive at a chosen moment.
 import { el } from "./dom.js";
 import { kindColor } from "./charts.js";
 import { formatBytes, formatCount, formatKind, formatTime } from "./format.js";
@@ -37,14 +37,14 @@ export class Moment {
 
   precision(state, time) {
     if (this.set.exact)
-      return "Exact: every change of this recording is in the page.";
+      return "Exact: the page contains every change of this recording.";
     if (state.peak)
-      return "Exact: what each call site held at the peak is kept.";
+      return "Exact: the page contains what each call site held at the peak.";
     if (time < this.set.rowTimes[0])
       return "Nothing had happened yet.";
-    return `Exact as of ${formatTime(state.time, 1e-4)}. The page keeps the state at most ` +
+    return `Exact as of ${formatTime(state.time, 1e-4)}. The page contains the state at most ` +
       `every ${formatTime(this.set.rowStep, this.set.rowStep)}, for the ` +
-      `${this.set.tracks.length} call sites that lead; the rest is summed up.`;
+      `${this.set.tracks.length} largest call sites; the others are combined.`;
   }
 
   list(state, kinds) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// samples.js - what was measured while the program ran, beside what was traced.
+// samples.js - metrics sampled while the program ran, next to the traced memory.
 import { color, el, section } from "./dom.js";
 import { fromZero, kindColor, lineSeries, makeChart, steps, timeAxis, valueAxis }
   from "./charts.js";
@@ -57,8 +57,8 @@ export function samplesSection(set) {
     (!set.pid || !sample.pid || sample.pid === set.pid));
   if (!samples.length)
     return null;
-  const node = section("samples", "Measured", "What devices and processes reported while the " +
-    "program ran, beside what was traced.");
+  const node = section("samples", "Measured", "Metrics that devices and processes reported while " +
+    "the program ran, next to traced memory.");
   const units = [...new Set(samples.map((sample) => sample.unit || ""))];
   const charts = units.map((unit) => unitChart(set, unit,
     samples.filter((sample) => (sample.unit || "") === unit)));

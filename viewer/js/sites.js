@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// sites.js - call sites: what each holds, held and created, how it went and whether it grows.
+// sites.js - call sites: memory held and created by each, over time, and its growth.
 import { el, section, svg } from "./dom.js";
 import { formatBytes, formatCount, formatTime, formatValue } from "./format.js";
 import { briefly, placeLine, stackList, stackWords } from "./stack.js";
@@ -38,7 +38,7 @@ function sparkline(set, site) {
   svg("path", { class: "stroke", d: path }));
 }
 
-/* In the unit of time in which it is a number to read. */
+/* In the smallest unit of time that gives at least 1. */
 function rateOf(rise) {
   const [seconds, name] = RATES.find(([unit]) => rise.per_second * unit >= 1) || RATES.at(-1);
   const value = rise.per_second * seconds;
@@ -48,23 +48,23 @@ function rateOf(rise) {
 
 function riseText(rise) {
   const value = (number) => formatValue(number, rise.unit);
-  return `; keeps rising: from ${value(rise.from)} at ${formatTime(rise.since_ns / 1e9)} to ` +
+  return `; keeps growing: from ${value(rise.from)} at ${formatTime(rise.since_ns / 1e9)} to ` +
     `${value(rise.to)} at ${formatTime(rise.until_ns / 1e9)}, ` +
     `${formatCount(rise.steadiness * 100)} % steady` +
-    (rise.given_back ? ", given back at the end only" : "");
+    (rise.given_back ? ", released only at the end" : "");
 }
 
 export function sitesSection(set, state) {
-  const node = section("sites", "Call sites", "Everything created through one stack, of one kind.");
+  const node = section("sites", "Call sites", "Resources of one kind created through one stack.");
   const growth = new Map(set.raw.growth.map((rise) => [set.sites[rise.site], rise]));
   const words = new Map();
   const bytes = (value) => value ? formatBytes(value) : "–";
   const columns = [
     { name: "live", title: "Alive at end", num: true, value: (s) => s.liveBytes || s.live / 1e6,
       cell: (s) => s.liveBytes ? formatBytes(s.liveBytes) : formatCount(s.live) },
-    { name: "most", title: "At most", num: true, minor: true, value: (s) => s.mostBytes,
+    { name: "most", title: "Peak", num: true, minor: true, value: (s) => s.mostBytes,
       cell: (s) => bytes(s.mostBytes) },
-    { name: "total", title: "In all", num: true, value: (s) => s.totalBytes,
+    { name: "total", title: "Total", num: true, value: (s) => s.totalBytes,
       cell: (s) => bytes(s.totalBytes) },
     { name: "created", title: "Created", num: true, minor: true, value: (s) => s.created,
       cell: (s) => formatCount(s.created) },
@@ -90,7 +90,7 @@ export function sitesSection(set, state) {
     } });
   node.append(table.node);
   if (set.raw.rest.sites)
-    node.append(el("p", { class: "dim", text: `${formatCount(set.raw.rest.sites)} call sites ` +
-      "that lead in nothing are left out: gputrack report -a sites lists all." }));
+    node.append(el("p", { class: "dim", text: `${formatCount(set.raw.rest.sites)} smaller ` +
+      "call sites are not shown: gputrack report -a sites lists all." }));
   return node;
 }

@@ -9,7 +9,7 @@ export function whereOf(frame) {
     frame.where.length > 64 ? "…" + frame.where.slice(-63) : frame.where);
 }
 
-/* Those told on one line: without the C++ library's, unless nothing else is there. */
+/* The frames that fit on one line: without the C++ library's, unless there are no others. */
 export function briefly(frames) {
   const own = frames.filter((frame) => !frame.library);
   return (own.length ? own : frames).slice(0, 3);
@@ -27,7 +27,7 @@ export function placeLine(frames) {
 
 export function stackList(frames) {
   if (!frames.length)
-    return el("p", { class: "dim", text: "No stack was recorded." });
+    return el("p", { class: "dim", text: "No stack recorded." });
   return el("ol", { class: "stack" }, frames.map((frame) => el("li", {},
     el("code", { class: "fn", text: frame.name }), " ", whereOf(frame),
     frame.inlined ? el("span", { class: "tag", text: "inlined" }) : null,
@@ -35,7 +35,7 @@ export function stackList(frames) {
       el("span", { class: "dim", text: " " + lastPart(frame.module) }))));
 }
 
-/* All words that a filter may look for. */
+/* The text a filter searches. */
 export function stackWords(frames) {
   return frames.map((frame) => `${frame.name} ${frame.where}`).join(" ").toLowerCase();
 }

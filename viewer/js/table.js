@@ -65,7 +65,7 @@ export class Table {
       this.state.down ? "descending" : "ascending"));
     this.body.replaceChildren(...shown.flatMap((row) => this.rowNodes(row)));
     this.count.textContent = rows.length === this.rows.length ?
-      `${formatCount(rows.length)} in all` :
+      `${formatCount(rows.length)} in total` :
       `${formatCount(rows.length)} of ${formatCount(this.rows.length)}`;
     this.more.hidden = shown.length === rows.length;
   }

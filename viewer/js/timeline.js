@@ -15,7 +15,7 @@ export class Timeline {
     this.node = section("timeline", "Timeline");
     this.host = el("div", { class: "chart", tabIndex: 0, role: "img",
       aria: { label: "Live memory and resources over time. Arrow keys move the chosen " +
-        "moment, plus and minus zoom, shift and arrows pan, 0 shows all, P the peak." },
+        "moment, plus and minus zoom, Shift and arrows pan, 0 shows all, P shows the peak." },
       on: { keydown: (event) => this.key(event) } });
     this.readout = el("p", { class: "readout", aria: { live: "off" } });
     this.legend = el("div", { class: "legend" });
@@ -28,7 +28,7 @@ export class Timeline {
     const button = (text, title, act) => el("button", { type: "button", class: "tool", text,
       title, aria: { label: title }, on: { click: act } });
     return el("div", { class: "controls" },
-      segmented("What is shown", [["bytes", "Bytes"], ["objects", "Resources"]],
+      segmented("Unit", [["bytes", "Bytes"], ["objects", "Resources"]],
         this.state.unit, (unit) => { this.state.unit = unit; this.draw(); }),
       el("div", { class: "segmented" },
         button("+", "Zoom in", () => this.zoom(0.5)),
@@ -260,7 +260,7 @@ export class Timeline {
     const index = chart.cursor.idx, unit = this.state.unit;
     if (index === null || index === undefined) {
       this.readout.textContent = "Drag to zoom, click to choose a moment, " +
-        "double-click to show all. Ctrl and the wheel zoom, shift and the wheel pan.";
+        "double-click to show all. Ctrl+wheel zooms, Shift+wheel pans.";
       return;
     }
     const [from, to] = this.window, time = chart.data[0][index];

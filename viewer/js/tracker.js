@@ -18,7 +18,7 @@ const stems = (rise, fall) => {
     paths: uPlot.paths.bars({ size: [0.6, 6, 1], align: 0, disp: { fill: hues, stroke: hues } }) };
 };
 
-/* By the rule: which is all well only where many small rises are not one big. */
+/* No rise exceeds the threshold, but many small ones may add up. */
 const noLeak = (t) => t.creeps ? `No single rise above ${formatCount(t.threshold_kb)} KB, but ` +
   `${t.creeps}: ${megabytes(t.creep_kb)} in ${plural(t.creep_calls, "call", "calls")}` :
   "No memory leaks detected";
@@ -41,7 +41,7 @@ class TrackerCharts {
       ...values.map((list) => list.map((value) => value * by))];
   }
 
-  /* What happened now and then, over all of the time. */
+  /* Sparse events, spread over the whole time axis. */
   wholeTime([times, values]) {
     const before = times[0] > 0, after = times.at(-1) < this.span;
     return [[...(before ? [0] : []), ...times, ...(after ? [this.span] : [])],
@@ -121,7 +121,7 @@ class TrackerCharts {
       this.lines("Memory Deltas Per API Call", "MB",
         [["change of VmRSS", [numbers, deltas.map((kb) => kb * MB_PER_KB)],
           { ...stems(color("k1"), color("k0")) }]], { xAxis: callAxis,
-        xRange: (chart, low, high) => [low - 0.5, high + 0.5], subtitle: "by number of the call",
+        xRange: (chart, low, high) => [low - 0.5, high + 0.5], subtitle: "by call number",
         keys: [{ label: "rise of VmRSS", stroke: color("k1") },
           { label: "fall", stroke: color("k0") }] }),
       this.lines(t.levelzero ? "L0 Resource Counts" : "Resource Counts", "", [
@@ -158,20 +158,20 @@ export function trackerCharts(tracker) {
     draw: () => charts.later.forEach((draw) => draw()) };
 }
 
-/* What the file is about, in a line. */
+/* The file in one line. */
 export function trackerFacts(tracker) {
   const calls = plural(tracker.rows, "tracked call", "tracked calls");
   const span = formatTime((tracker.last_ms - tracker.first_ms) / 1000);
-  return el("p", { class: "facts", text: `${calls} in ${span}  ·  a leak is a call that ` +
-    `destroys and raises VmRSS by more than ${formatCount(tracker.threshold_kb)} KB` });
+  return el("p", { class: "facts", text: `${calls} in ${span}  ·  a leak is a destroy call ` +
+    `that raises VmRSS by more than ${formatCount(tracker.threshold_kb)} KB` });
 }
 
 /* null when nothing is wrong with it. */
 export function trackerGaps(tracker) {
   const gaps = [];
   if (tracker.bad_rows)
-    gaps.push(`${plural(tracker.bad_rows, "row is", "rows are")} damaged and left out, the ` +
-      `first in line ${formatCount(tracker.bad_line)}`);
+    gaps.push(`${plural(tracker.bad_rows, "row is", "rows are")} damaged and skipped, the ` +
+      `first on line ${formatCount(tracker.bad_line)}`);
   if (tracker.unsigned_falls)
     gaps.push(`${plural(tracker.unsigned_falls, "fall of VmRSS was", "falls of VmRSS were")} ` +
       "written as a rise; the sign is restored");
@@ -189,7 +189,7 @@ export function trackerVerdicts(t) {
         card("good", "No memory leaks", "by the tracker's rule"),
     card("", megabytes(t.peak_rss), "highest VmRSS"),
     card("", megabytes(t.last_rss - t.first_rss), "VmRSS, first row to last"),
-    card("", formatCount(t.calls.length), "different API calls"));
+    card("", formatCount(t.calls.length), "distinct API calls"));
 }
 
 export function trackerHeader(raw, theme) {
@@ -201,7 +201,7 @@ export function trackerHeader(raw, theme) {
 }
 
 export function drawTracker(raw, main) {
-  const node = section("charts", "Twelve charts");
+  const node = section("charts", "Charts");
   const { node: panels, draw } = trackerCharts(raw.tracker);
   node.append(panels);
   main.append(trackerVerdicts(raw.tracker), node);
