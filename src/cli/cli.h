@@ -36,5 +36,5 @@ const struct gt_command *gt_commands(size_t *count);
 
 /* `gputrack: TEXT` on stderr, cleaned. */
 void gt_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* `gputrack: WHAT, on what; what to do now` on stderr, cleaned. Returns GT_EXIT_FAILED. */
-int gt_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same for an error, "WHAT, on what; what to do now". Its value is GT_EXIT_FAILED. */
+#define gt_fail(...) (gt_tell(__VA_ARGS__), GT_EXIT_FAILED)

@@ -19,7 +19,7 @@ enum { FILE_MAX = 1 << 16, LINES_MAX = 1000 };
 
 static const char local_name[] = ".gputrackrc", variable[] = "GPUTRACK_OPTIONS";
 
-/* What has been read. */
+/* The configuration in use. */
 static struct {
 	struct gt_config config;
 	char *path;
@@ -49,10 +49,10 @@ static int parse_line(struct gt_config *c, const char *from, unsigned number, co
 	equals = memchr(text, '=', size);
 	if (!equals || memchr(text, '\0', size))
 		return gt_error_set(error, -EINVAL,
-				    "%s:%u: a line is OPTION = VALUE or COMMAND.OPTION = VALUE",
+				    "%s:%u: expected OPTION = VALUE or COMMAND.OPTION = VALUE",
 				    from, number);
 	if (c->count == LINES_MAX)
-		return gt_error_set(error, -EINVAL, "%s:%u: there are too many lines; %d are read",
+		return gt_error_set(error, -EINVAL, "%s:%u: too many settings; the limit is %d",
 				    from, number, LINES_MAX);
 	key_size = (size_t)(equals - text);
 	value_size = size - key_size - 1;
@@ -95,18 +95,18 @@ void gt_config_fini(struct gt_config *c)
 	*c = (struct gt_config){ 0 };
 }
 
-/* A file in the current folder may be somebody else's. */
+/* A file in the current folder may belong to someone else. */
 static bool is_trusted(const struct stat *st, const char *path)
 {
 	if (st->st_uid != geteuid() && st->st_uid != 0)
 		gt_error_set(&state.ignored, 0,
-			     "%s belongs to another user and is ignored; "
-			     "GPUTRACK_CONFIG=%s would use it",
+			     "ignoring %s, which belongs to another user; set GPUTRACK_CONFIG=%s "
+			     "to use it",
 			     path, path);
 	else if (st->st_mode & S_IWOTH)
 		gt_error_set(&state.ignored, 0,
-			     "%s can be written by everybody and is ignored; try chmod o-w %s",
-			     path, path);
+			     "ignoring %s, which every user can write; try chmod o-w %s", path,
+			     path);
 	else
 		return true;
 	return false;
@@ -129,8 +129,8 @@ static int read_file(const char *path, bool must_be, bool check, struct gt_error
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
 		close(fd);
 		return must_be ? gt_error_set(error, -EINVAL,
-					      "the configuration %s is no file; "
-					      "check GPUTRACK_CONFIG",
+					      "the configuration %s is not a regular file; check "
+					      "GPUTRACK_CONFIG",
 					      path) :
 				 0;
 	}
@@ -144,8 +144,7 @@ static int read_file(const char *path, bool must_be, bool check, struct gt_error
 	size = read(fd, text, FILE_MAX + 1);
 	if (size < 0 || size > FILE_MAX)
 		e = gt_error_set(error, -EINVAL,
-				 "the configuration %s cannot be read or is too "
-				 "big; %d bytes are read",
+				 "the configuration %s cannot be read or is larger than %d bytes",
 				 path, FILE_MAX);
 	else
 		e = gt_config_parse(&state.config, state.path, text, (size_t)size, "\n", error);
@@ -210,13 +209,12 @@ static int check_line(const struct gt_config_line *line, const struct gt_syntax 
 	}
 	if (!command)
 		return gt_error_set(error, -EINVAL,
-				    "%s:%u: '%s' names no command with options; see `%s --help`",
+				    "%s:%u: there is no command for '%s'; see `%s --help`",
 				    line->from, line->line, line->key, gt_tool_name());
-	return near ? gt_error_set(error, -EINVAL,
-				   "%s:%u: there is no option '%s': did you mean '%s'?", line->from,
-				   line->line, line->key, near) :
+	return near ? gt_error_set(error, -EINVAL, "%s:%u: unknown option '%s': did you mean '%s'?",
+				   line->from, line->line, line->key, near) :
 		      gt_error_set(error, -EINVAL,
-				   "%s:%u: there is no option '%s'; `%s COMMAND --help` lists them",
+				   "%s:%u: unknown option '%s'; see `%s COMMAND --help`",
 				   line->from, line->line, line->key, gt_tool_name());
 }
 
@@ -258,7 +256,7 @@ static int load(const struct gt_syntax *const *syntaxes, size_t count, struct gt
 	int e = read_files(error);
 
 	if (*state.ignored.text)
-		gt_fail("%s", state.ignored.text);
+		gt_tell("%s", state.ignored.text);
 	if (e >= 0 && more)
 		e = gt_config_parse(&state.config, variable, more, strlen(more), ";\n", error);
 	for (size_t i = 0; e >= 0 && i < state.config.count; i++)

@@ -7,31 +7,18 @@ enum { SCHEMA = 1 };
 
 const struct gt_syntax gt_describe_syntax = {
 	.name = "describe",
-	.summary = "write all commands and options as JSON, for what is made of them",
+	.summary = "write all commands and options as JSON, for man pages and completions",
 };
-
-static const char *value_of(const struct gt_option *o)
-{
-	switch (o->type) {
-	case GT_OPTION_FLAG: return "none";
-	case GT_OPTION_TEXT:
-	case GT_OPTION_TEXTS:
-	case GT_OPTION_COUNT:
-	case GT_OPTION_DECIMAL:
-	case GT_OPTION_SIZE:
-	case GT_OPTION_CHOICE:
-	case GT_OPTION_CHOICES: return "needed";
-	case GT_OPTION_MAYBE: return "optional";
-	}
-	return "needed";
-}
 
 static void describe_option(struct gt_json *j, const struct gt_option *o)
 {
 	gt_json_line(j, NULL);
 	gt_json_text(j, "name", o->name);
 	gt_json_text(j, "letter", o->letter ? (char[]){ o->letter, '\0' } : NULL);
-	gt_json_text(j, "value", value_of(o));
+	gt_json_text(j, "value",
+		     o->type == GT_OPTION_FLAG  ? "none" :
+		     o->type == GT_OPTION_MAYBE ? "optional" :
+						  "needed");
 	gt_json_text(j, "argument", o->argument);
 	gt_json_bool(j, "repeats", o->type == GT_OPTION_TEXTS);
 	gt_json_array(j, "choices");

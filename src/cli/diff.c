@@ -25,10 +25,8 @@ static const struct gt_option options[] = {
 	{ .name = "format", .letter = 'f', .argument = "FORM", .type = GT_OPTION_CHOICE, AT(format),
 	  .choices = format_names, .help = "text (the default) or json" },
 	{ .name = "top", .letter = 'n', .argument = "N", .type = GT_OPTION_COUNT, AT(top),
-	  .help = "show only the first N call sites of each sort as text (default: 20)" },
-	{ .name = "color", .argument = "WHEN", .type = GT_OPTION_CHOICE, AT(color),
-	  .choices = gt_color_names,
-	  .help = "auto (on a terminal, unless NO_COLOR is set; the default), always or never" },
+	  .help = "list at most N call sites in each group of the text (default: 20)" },
+	GT_COLOR_OPTION(AT(color)),
 	GT_INPUT_OPTIONS(struct settings),
 	{ 0 },
 };
@@ -36,15 +34,15 @@ static const struct gt_option options[] = {
 
 const struct gt_syntax gt_diff_syntax = {
 	.name = "diff",
-	.summary = "compare two recordings: leaks, the peak, growth",
+	.summary = "compare two recordings: leaks, peak memory, growth",
 	.operands = "OLD.gt NEW.gt",
-	.about = "Compares what two recordings leaked, by call site: the API, the kind and the "
-		 "functions and files of the stack. A line that has moved makes no new site. Then "
-		 "what they used: the peak of device memory, the call sites that held more or less "
-		 "of it, and those that grow and did not before.\n"
-		 "Exit status 0 when nothing leaks that did not before, 23 when something is new "
-		 "or grew, 24 when one of the two tracked nothing at all, 1 when nothing is new "
-		 "but events are missing, so that nobody can tell.",
+	.about = "Compares the leaks of two recordings by call site: API, kind, and the functions "
+		 "and files of the stack. A site whose line number changed is still the same site. "
+		 "Then compares memory use: the peak of device memory, the call sites that held "
+		 "more or less of it, and the sites that have started to grow.\nExit status 0 if "
+		 "nothing leaks that did not leak before, 23 if there are new or larger leaks, 24 "
+		 "if one of the recordings tracked nothing at all, 1 if nothing is new but missing "
+		 "events make the result uncertain.",
 	.options = options,
 };
 
@@ -58,27 +56,26 @@ struct side {
 static int open_side(struct side *side, const struct settings *s, const char *path,
 		     struct gt_error *error)
 {
-	struct gt_recording_options how = { .pid = (uint32_t)s->input.pid };
-	int e = gt_recording_open(&side->recording, path, &how, error);
+	int e = gt_input_load(&s->input, path, &side->recording, &side->view.frames, error);
 
 	if (e)
 		return e;
 	side->ledger = gt_replay_run(
 		side->recording, &(struct gt_replay){ .growth = true, .tick = gt_progress_tick });
 	gt_progress_end();
-	side->view = (struct gt_view){ .recording = side->recording,
-				       .ledger = side->ledger,
-				       .top = s->top };
-	return gt_input_frames(&s->input, side->recording, &side->view.frames, error);
+	side->view.recording = side->recording;
+	side->view.ledger = side->ledger;
+	side->view.top = s->top;
+	return 0;
 }
 
 static void close_side(struct side *side)
 {
+	if (!side->ledger)
+		return;
 	gt_frames_free(side->view.frames);
-	if (side->ledger)
-		gt_ledger_free(side->ledger);
-	if (side->recording)
-		gt_recording_close(side->recording);
+	gt_ledger_free(side->ledger);
+	gt_recording_close(side->recording);
 }
 
 static int write_diff(const struct settings *s, struct side *old, struct side *new,
@@ -103,14 +100,14 @@ static int write_diff(const struct settings *s, struct side *old, struct side *n
 	has_gaps = gt_head_has_gaps(old->recording) || gt_head_has_gaps(new->recording);
 	/* a recording that is damaged from its first event on did track something */
 	if (nothing && !has_gaps) {
-		gt_fail("nothing was tracked in %s, so there is nothing to compare with; "
-			"`%s doctor` tells what can be tracked",
+		gt_tell("nothing was tracked in %s, so there is nothing to compare; `%s doctor` "
+			"shows what can be tracked",
 			gt_recording_path(nothing->recording), gt_tool_name());
 		return GT_EXIT_UNTRACKED;
 	}
 	if (has_gaps && (!status || nothing))
-		return gt_fail("a recording has gaps, so nobody can tell whether something is new; "
-			       "`%s report` tells which",
+		return gt_fail("a recording has gaps, so new leaks cannot be ruled out; `%s "
+			       "report` shows which",
 			       gt_tool_name());
 	return status;
 }
@@ -125,8 +122,6 @@ int gt_cmd_diff(int argc, char **argv)
 	if (first >= 0 && argc - first != 2)
 		status =
 			gt_syntax_wrong(&gt_diff_syntax, "needs two recordings, OLD.gt and NEW.gt");
-	else if (first >= 0 && s.input.pid > UINT32_MAX)
-		status = gt_syntax_wrong(&gt_diff_syntax, "--pid is too big");
 	else if (first >= 0 && (open_side(&old, &s, argv[first], &error) ||
 				open_side(&new, &s, argv[first + 1], &error)))
 		status = gt_fail("%s", error.text);

@@ -29,7 +29,7 @@ int gt_end_report_open(struct gt_view *v, const char *path, FILE *out, struct gt
 		e = gt_frames_new(&frames, recording, &nameless);
 	if (e) {
 		gt_recording_close(recording);
-		return gt_error_set(error, e, "cannot look at stacks");
+		return gt_error_set(error, e, "cannot resolve stacks");
 	}
 	*v = (struct gt_view){
 		.recording = recording,
@@ -46,7 +46,7 @@ int gt_end_report_open(struct gt_view *v, const char *path, FILE *out, struct gt
 void gt_end_report_close(struct gt_view *v)
 {
 	gt_frames_free(v->frames);
-	gt_ledger_free((struct gt_ledger *)v->ledger); /* const for those who draw */
+	gt_ledger_free((struct gt_ledger *)v->ledger); /* const for readers */
 	gt_recording_close(v->recording);
 }
 

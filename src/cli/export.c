@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* export.c - gputrack export: a recording in the forms that other tools open. */
+/* export.c - gputrack export: a recording in the formats of other tools. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +14,9 @@
 #include "export/nsight_rows.h"
 #include "replay/replay.h"
 
-/* The forms: name, usual ending, what it is, and whether it is no text. */
+/* The formats: name, usual suffix, whether it is binary, help. */
 #define FORMATS(F)                                                                                 \
-	F(tsv, ".tsv", false, "every event, one a line (the default)")                             \
+	F(tsv, ".tsv", false, "every event, one per line (the default)")                           \
 	F(json, ".json", false, "one object with every event")                                     \
 	F(csv, ".csv", false, "every event, safe for spreadsheets")                                \
 	F(pprof, ".pb.gz", true,                                                                   \
@@ -27,7 +27,7 @@
 	F(chrome, ".trace.json", false,                                                            \
 	  "lifetimes and counters over time, for Perfetto and "                                    \
 	  "chrome://tracing")                                                                      \
-	F(prometheus, ".prom", false, "totals at the end, for Prometheus' textfile collector")
+	F(prometheus, ".prom", false, "final totals, for Prometheus' textfile collector")
 
 static const struct {
 	const char *suffix;
@@ -62,8 +62,8 @@ static const struct gt_option options[] = {
 	},
 	{ .name = "value", .argument = "WHAT", .type = GT_OPTION_CHOICE,
 	  .at = offsetof(struct settings, weight), .choices = gt_weight_names,
-	  .help = "what a collapsed stack weighs, and speedscope shows first: leaked (bytes; the "
-		  "default), peak, allocated, or objects (leaked, counted)" },
+	  .help = "weight of a collapsed stack, and the profile that speedscope shows first: "
+		  "leaked (bytes; the default), peak, allocated, or objects (number leaked)" },
 	GT_INPUT_OPTIONS(struct settings),
 	{ 0 },
 };
@@ -71,22 +71,22 @@ static const struct gt_option options[] = {
 
 const struct gt_syntax gt_export_syntax = {
 	.name = "export",
-	.summary = "write a recording for other tools: events, pprof, Perfetto, …",
+	.summary = "convert a recording for other tools: events, pprof, Perfetto, …",
 	.operands = "NAME.gt",
-	.about = "Writes a recording in a form that other tools open (doc/exports.md). Events come "
-		 "in order of time: time_ns since its start, "
-		 "pid, tid, function, effect, api, kind, handle, bytes, owner, place, outcome "
-		 "(done, failed, unfinished: the process ended in the call), result (the "
-		 "error code; empty where the program did not ask for it), stack.\n\n"
-		 "With CUDA memory in the recording, --format tsv -o PREFIX, where PREFIX does not "
-		 "end in .tsv, writes the allocations and frees instead, in three files as Nsight "
-		 "users know them: PREFIX_valid.tsv (with a call stack), PREFIX_driver.tsv (with "
-		 "the function's name alone) and PREFIX_invalid.tsv (with neither); valid.tsv and "
-		 "so on in it where PREFIX ends in a slash.",
+	.about = "Converts a recording to a format of other tools (doc/exports.md). Events are in "
+		 "order of time, with the columns time_ns (since the start), pid, tid, function, "
+		 "effect, api, kind, handle, bytes, owner, place, outcome (done, failed, or "
+		 "unfinished: the process ended during the call), result (the error code; empty if "
+		 "the program did not request it) and stack.\n\nIf the recording has CUDA memory, "
+		 "--format tsv -o PREFIX, where PREFIX does not end in .tsv, writes only "
+		 "allocations and frees, to the three files of Nsight analyses: PREFIX_valid.tsv "
+		 "(with a call stack), PREFIX_driver.tsv (with the function's name only) and "
+		 "PREFIX_invalid.tsv (with neither). If PREFIX ends in a slash, they are "
+		 "valid.tsv, driver.tsv and invalid.tsv in that folder.",
 	.options = options,
 };
 
-/* The first event of CUDA memory says that there is some. */
+/* Stops the replay at the first event of CUDA memory. */
 static bool is_no_row(void *context, const struct gt_event *event, uint32_t process)
 {
 	bool *has = context;
@@ -133,7 +133,7 @@ static bool is_folder(const char *prefix)
 	return prefix[strlen(prefix) - 1] == '/';
 }
 
-/* All three or none: what is written appears when all of it is there. */
+/* All three files appear, or none. */
 static int export_three(const struct settings *s, struct gt_recording *recording,
 			struct gt_error *error)
 {
@@ -193,7 +193,7 @@ static int export(const struct settings *s, struct gt_recording *recording, stru
 	return gt_output_close(&output, error);
 }
 
-/* Nobody wants to read those bytes, nor to find text where he was promised others. */
+/* Refuses binary output on a terminal, and text in a file named as if it were compressed. */
 static int check(const struct settings *s)
 {
 	bool to_stdout = !s->input.output || !strcmp(s->input.output, "-");
@@ -202,30 +202,30 @@ static int check(const struct settings *s)
 
 	if (promise && !formats[s->format].is_binary)
 		return gt_syntax_wrong(&gt_export_syntax,
-				       "%s is written as it is, not compressed: leave out %s, or "
-				       "have another program compress what -o - gives",
+				       "%s is not compressed: remove %s from the name, or pipe -o "
+				       "- into a compressor",
 				       format_names[s->format], promise);
 	if (formats[s->format].is_binary && to_stdout && isatty(STDOUT_FILENO))
 		return gt_syntax_wrong(&gt_export_syntax,
-				       "%s is no text for a terminal: write it to "
-				       "a file with -o NAME%s",
+				       "%s is binary and does not suit a terminal: write it to a "
+				       "file with -o NAME%s",
 				       format_names[s->format], formats[s->format].suffix);
 	return gt_option_needs(&gt_export_syntax, "value",
 			       write == gt_export_collapsed || write == gt_export_speedscope,
 			       "--format collapsed or speedscope");
 }
 
-/* A damaged trace ends early; the rows cannot say so, and the exit status stays 0. */
-static void tell_damage(const struct gt_recording *recording)
+/* A damaged trace ends early, which the exported rows cannot show; the exit status stays 0. */
+static void warn_of_damage(const struct gt_recording *recording)
 {
 	for (size_t i = 0; i < gt_recording_process_count(recording); i++) {
 		const struct gt_process *process = gt_recording_process(recording, i);
 
 		if (process->unread)
-			gt_fail("%s; the rest was exported", process->damage);
+			gt_tell("%s; the rest was exported", process->damage);
 		else if (process->damage)
-			gt_fail("%s is damaged (%s), what came before was exported", process->file,
-				process->damage);
+			gt_tell("%s is damaged (%s); the events before the damage were exported",
+				process->file, process->damage);
 	}
 }
 
@@ -245,7 +245,7 @@ int gt_cmd_export(int argc, char **argv)
 	if (export(&s, recording, &error))
 		status = gt_fail("%s", error.text);
 	else
-		tell_damage(recording);
+		warn_of_damage(recording);
 	gt_recording_close(recording);
 free_settings:
 	gt_input_fini(&s.input);

@@ -46,14 +46,14 @@ int gt_fail_options_open(struct gt_fail_options *fail, const struct gt_syntax *s
 }
 
 int gt_fail_options_needs(struct gt_fail_options *fail, const struct gt_syntax *syntax, bool judges,
-			  const char *goes)
+			  const char *what)
 {
 	static const char *const names[] = { "fail-on-leak", "suppressions", "baseline",
 					     "max-peak" };
 	int status = 0;
 
 	for (size_t i = 0; !status && i < sizeof names / sizeof *names; i++)
-		status = gt_option_needs(syntax, names[i], judges, goes);
+		status = gt_option_needs(syntax, names[i], judges, what);
 	if (judges || status)
 		return status;
 	gt_texts_fini(&fail->suppressions);

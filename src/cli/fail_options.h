@@ -7,11 +7,11 @@
 #include "judge/verdict.h"
 
 struct gt_fail_options {
-	const char *fail_on_leak; /* NULL: was not asked */
+	const char *fail_on_leak; /* NULL: not given */
 	const char *baseline;
-	uint64_t max_peak; /* bytes; 0: was not asked */
+	uint64_t max_peak; /* bytes; 0: not given */
 	struct gt_texts suppressions;
-	/* made of these by gt_fail_options_open */
+	/* derived from these by gt_fail_options_open */
 	struct gt_limits limits;
 	struct gt_suppressions known;
 	struct gt_recording *old;
@@ -25,48 +25,44 @@ struct gt_fail_options {
 #define GT_FAIL_AT(settings, field)                                                                \
 	.at = offsetof(settings, fail) + offsetof(struct gt_fail_options, field)
 /* clang-format off */
-/* clang-format off */
 #define GT_FAIL_OPTIONS(settings)                                                               \
 	{ .name = "fail-on-leak", .type = GT_OPTION_MAYBE, .argument = "SPEC", .bare = "any",   \
 	  GT_FAIL_AT(settings, fail_on_leak),                                                   \
-	  .help = "exit with status 23 when something leaked, and with 24 when nothing could "  \
-		  "be tracked at all. SPEC limits it: memory>1MiB, event>10, opencl.event, "    \
-		  "cl_mem>=5, residue>100KiB (what the driver kept, with --csv or --log); "     \
-		  "several with commas between them (doc/ci.md)" },                             \
+	  .help = "exit with status 23 if anything leaked, 24 if nothing could be tracked. SPEC " \
+		  "narrows what counts: memory>1MiB, event>10, opencl.event, cl_mem>=5, "       \
+		  "residue>100KiB (memory the driver kept, with --csv or --log); separate "     \
+		  "several with commas (doc/ci.md)" },                                          \
 	{ .name = "suppressions", .type = GT_OPTION_TEXTS, .argument = "FILE", .is_path = true, \
 	  GT_FAIL_AT(settings, suppressions),                                                   \
-	  .help = "do not count leaks that this file lists, in LeakSanitizer's form; may be "   \
-		  "given several times. `gputrack suppress` writes one" },                      \
+	  .help = "ignore the leaks listed in FILE, in LeakSanitizer's format; may be repeated. " \
+		  "`gputrack suppress` writes such a file" },                                   \
 	{ .name = "baseline", .type = GT_OPTION_TEXT, .argument = "OLD.gt", .is_path = true,    \
 	  GT_FAIL_AT(settings, baseline),                                                       \
-	  .help = "count only what this older recording did not leak already, by call site" },  \
+	  .help = "count only leaks that this older recording does not have, by call site" },   \
 	{ .name = "max-peak", .type = GT_OPTION_SIZE, .argument = "SIZE",                       \
 	  GT_FAIL_AT(settings, max_peak),                                                       \
-	  .help = "exit with status 23 when the peak of device memory was higher than SIZE "    \
-		  "(K, M, G or T for powers of 1024), and with 24 when nothing could be "       \
-		  "tracked at all" }
-/* clang-format on */
+	  .help = "exit with status 23 if device memory peaked above SIZE (K, M, G or T for "   \
+		  "powers of 1024), 24 if nothing could be tracked" }
 /* clang-format on */
 
 /*
- * Reads what the options name. The baseline's frames are read as `input` says, for a site is known
- * again by its frames; NULL is as `run` reads. 0, or the exit status after the user has been told.
+ * Reads the files that the options name. Sites are compared by their frames, so the baseline's are
+ * read as `input` says; NULL: as `run` reads them. 0, or the exit status after a message.
  */
 int gt_fail_options_open(struct gt_fail_options *fail, const struct gt_syntax *syntax,
 			 const struct gt_input *input);
 /*
- * For a command that judges nothing when `judges` is false: options that a settings file gave are
- * forgotten then. 0, or the exit status after the user, who typed one, has been told what it `goes`
- * with.
+ * If `judges` is false, the command has no use for these options: those from a configuration file
+ * are dropped. 0, or the exit status after a message that a typed one needs `what`.
  */
 int gt_fail_options_needs(struct gt_fail_options *fail, const struct gt_syntax *syntax, bool judges,
-			  const char *goes);
-/* True when any of the options was given. */
+			  const char *what);
+/* True if any of the options was given. */
 bool gt_fail_options_is_set(const struct gt_fail_options *fail);
-/* True when one of them asks for an exit status. */
+/* True if one of them can change the exit status. */
 bool gt_fail_options_fails(const struct gt_fail_options *fail);
-/* Judges, into fail->verdict, which lives until gt_fail_options_fini. */
+/* Fills fail->verdict, valid until gt_fail_options_fini. */
 void gt_fail_options_judge(struct gt_fail_options *fail, const struct gt_view *v);
-/* The exit status for the verdict, when --fail-on-leak or --max-peak asked for one. */
+/* The exit status that --fail-on-leak and --max-peak give the verdict; 0 without them. */
 int gt_fail_options_status(const struct gt_fail_options *fail);
 void gt_fail_options_fini(struct gt_fail_options *fail);

@@ -182,8 +182,8 @@ static int hold_alone(const char *path)
 static int fail_held(const char *path, struct gt_error *error)
 {
 	return gt_error_set(error, -EBUSY,
-			    "%s is being recorded into by another gputrack: wait "
-			    "for its end, or name another with -o",
+			    "another gputrack is recording into %s: wait until it ends, or choose "
+			    "another name with -o",
 			    path);
 }
 
@@ -238,9 +238,10 @@ static int put_aside(struct gt_folder *f, struct gt_error *error)
 	int others;
 
 	if (examine(f->path) != RECORDING)
-		return gt_error_set(error, -EEXIST,
-				    "%s is there already and is no recording: name another with -o",
-				    f->path);
+		return gt_error_set(
+			error, -EEXIST,
+			"%s already exists and is not a recording: choose another name with -o",
+			f->path);
 	others = hold_alone(f->path);
 	if (others < 0)
 		return fail_held(f->path, error);
@@ -256,9 +257,10 @@ static int put_aside(struct gt_folder *f, struct gt_error *error)
 		int why = errno;
 
 		gt_folder_undo(f);
-		return gt_error_set(error, -why,
-				    "cannot keep the old recording as %s: %s; name another with -o",
-				    old, strerror(why));
+		return gt_error_set(
+			error, -why,
+			"cannot keep the old recording as %s: %s; choose another name with -o", old,
+			strerror(why));
 	}
 	f->put_aside = true;
 	return 0;
@@ -304,10 +306,10 @@ int gt_folder_make(struct gt_folder *f, const char *path, struct gt_error *error
 
 	*f = (struct gt_folder){ 0 };
 	if (strlen(path) >= sizeof f->path)
-		return gt_error_set(error, -ENAMETOOLONG,
-				    "the recording's name is too long: %.80s…; name another "
-				    "with -o",
-				    path);
+		return gt_error_set(
+			error, -ENAMETOOLONG,
+			"the recording's name is too long: %.80s…; choose a shorter one with -o",
+			path);
 	strcpy(f->path, path);
 	f->made = !mkdir(path, 0700);
 	if (f->made)
@@ -317,7 +319,8 @@ int gt_folder_make(struct gt_folder *f, const char *path, struct gt_error *error
 		if (gt_folder_is_own(path))
 			return take(f, error);
 		return gt_error_set(error, -EPERM,
-				    "others can write into %s: name another folder with -o", path);
+				    "other users can write to %s: choose another folder with -o",
+				    path);
 	}
 	if (why == EEXIST) {
 		e = put_aside(f, error);
@@ -329,7 +332,8 @@ int gt_folder_make(struct gt_folder *f, const char *path, struct gt_error *error
 		why = errno;
 		gt_folder_undo(f);
 	}
-	return gt_error_set(error, -why, "cannot make the recording %s: %s; choose a place with -o",
+	return gt_error_set(error, -why,
+			    "cannot create the recording %s: %s; choose another place with -o",
 			    path, strerror(why));
 }
 

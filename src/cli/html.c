@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* html.c - gputrack html: a recording as one page, written, or served while it grows. */
+/* html.c - gputrack html: writes a recording as one HTML page, or serves it while it grows. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,21 +25,22 @@ struct settings {
 static const struct gt_option options[] = {
 	{ .name = "threshold", .argument = "KB", .type = GT_OPTION_COUNT,
 	  .at = offsetof(struct settings, threshold_kb),
-	  .help = "in a tracker's CSV, take a call that destroys for a leak when memory rose by "
-		  "more than so many KB; 100 otherwise" },
+	  .help = "in a tracker's CSV, report a destroying call as a leak if it raises memory by "
+		  "more than KB (default: 100)" },
 	{ .name = "serve", .type = GT_OPTION_FLAG, .at = offsetof(struct settings, serve),
-	  .help = "write no file, but serve the page to a browser on this machine, and follow the "
-		  "recording while it grows; the address has a token that only you are told" },
-	{ .name = "port", .argument = "PORT", .type = GT_OPTION_COUNT,
+	  .help = "serve the page to a browser on this machine instead of writing a file, and "
+		  "update it while the recording grows; the printed address contains a secret "
+		  "token" },
+	{ .name = "port", .argument = "PORT", .type = GT_OPTION_COUNT, .most = UINT16_MAX,
 	  .at = offsetof(struct settings, port),
-	  .help = "serve on this port instead of one that is free" },
+	  .help = "serve on this port (default: any free port)" },
 	{ .name = "listen", .argument = "ADDRESS", .type = GT_OPTION_TEXT,
 	  .at = offsetof(struct settings, listen),
-	  .help = "serve on this numeric address instead of 127.0.0.1: others can then reach it, "
-		  "and what they send is not encrypted" },
+	  .help = "serve on this numeric address instead of 127.0.0.1: other machines can then "
+		  "connect, and the traffic is not encrypted" },
 	{ .name = "output", .letter = 'o', .argument = "FILE", .type = GT_OPTION_TEXT,
 	  GT_INPUT_AT(struct settings, output),
-	  .help = "write to FILE instead of NAME.html; - is stdout" },
+	  .help = "write to FILE instead of NAME.html (-: stdout)" },
 	GT_INPUT_READING(struct settings),
 	{ 0 },
 };
@@ -47,13 +48,14 @@ static const struct gt_option options[] = {
 
 const struct gt_syntax gt_html_syntax = {
 	.name = "html",
-	.summary = "make an interactive page of a recording",
+	.summary = "write an interactive HTML page of a recording",
 	.operands = "NAME.gt|TRACKER.csv",
-	.about = "Makes one file that opens in a browser from disk and asks nothing of the "
-		 "network: memory and resources over time, what was alive at any moment, flame "
-		 "graphs, leaks, call sites, mistakes, and where `gputrack run --csv` measured the "
-		 "process, the resource tracker's twelve charts; of a tracker's CSV these alone. "
-		 "It is written to NAME.html beside the recording or CSV unless -o says otherwise.",
+	.about = "Writes one self-contained file that a browser opens from disk, without the "
+		 "network. It shows memory and resources over time, what was alive at any moment, "
+		 "flame graphs, leaks, call sites and mistakes, and, if the program ran with "
+		 "--csv, the resource tracker's twelve charts. For a tracker's CSV it shows only "
+		 "these charts. The file is NAME.html beside the recording or CSV unless -o names "
+		 "another.",
 	.options = options,
 };
 
@@ -82,25 +84,20 @@ static char *default_output(const char *path)
 static int recording_data(const struct settings *s, const char *input, FILE *out,
 			  struct gt_error *error)
 {
-	struct gt_recording_options how = { .pid = (uint32_t)s->input.pid };
 	struct gt_recording *recording;
 	struct gt_frames *frames;
 	struct gt_html *html;
-	int e = gt_recording_open(&recording, input, &how, error);
+	int e = gt_input_load(&s->input, input, &recording, &frames, error);
 
 	if (e)
 		return e;
-	e = gt_input_frames(&s->input, recording, &frames, error);
-	if (e)
-		goto close_recording;
 	html = gt_html_new(recording, gt_progress_tick);
 	gt_progress_end();
 	gt_html_data(html, frames, (double)s->threshold_kb, out);
 	gt_html_free(html);
 	gt_frames_free(frames);
-close_recording:
 	gt_recording_close(recording);
-	return e;
+	return 0;
 }
 
 static int tracker_data(const struct settings *s, const char *input, FILE *out,
@@ -109,17 +106,17 @@ static int tracker_data(const struct settings *s, const char *input, FILE *out,
 	struct gt_tracker_table *table;
 	struct gt_error why = { "" };
 	struct gt_rows rows;
-	int e = gt_rows_open(&rows, input, error);
+	int e = gt_rows_open(&rows, input, &why);
 
 	if (e)
-		return e;
+		return gt_error_set(error, e, "cannot read %s: %s", input, why.text);
 	if (gt_table_kind(&rows) != GT_TABLE_TRACKER)
 		e = gt_error_set(error, -EINVAL,
-				 "%s is neither a recording nor a resource "
-				 "tracker's CSV; `%s plot` draws other tables",
+				 "%s is neither a recording nor a resource tracker's CSV; `%s "
+				 "plot` accepts other tables",
 				 input, gt_tool_name());
 	else if (gt_tracker_read(&table, &rows, (double)s->threshold_kb, &why))
-		e = gt_error_set(error, -EINVAL, "cannot draw %s: %s", input, why.text);
+		e = gt_error_set(error, -EINVAL, "cannot read %s: %s", input, why.text);
 	gt_rows_close(&rows);
 	if (e)
 		return e;
@@ -142,7 +139,7 @@ static int write_page(const struct settings *s, const char *input, struct gt_err
 	size_t size;
 	FILE *made = gt_memstream(&data, &size);
 	struct gt_output output;
-	/* all of it first: what goes to a pipe cannot be taken back */
+	/* all data first: a pipe cannot be taken back when this fails */
 	int e = write_data(s, input, made, error);
 
 	gt_memstream_close(made);
@@ -179,7 +176,8 @@ static void served_at(void *context, const char *url)
 	(void)context;
 	printf("%s\n", url);
 	fflush(stdout);
-	fputs("gputrack: open this address in a browser on this machine; Ctrl-C ends\n", stderr);
+	fputs("gputrack: open this address in a browser on this machine; press Ctrl-C to stop\n",
+	      stderr);
 }
 
 static int serve_page(const struct settings *s, const char *input, struct gt_error *error)
@@ -199,30 +197,26 @@ static int serve_page(const struct settings *s, const char *input, struct gt_err
 static int serve_page(const struct settings *s, const char *input, struct gt_error *error)
 {
 	return gt_error_set(error, -ENOSYS,
-			    "this gputrack was built without --serve: install "
-			    "libmicrohttpd-dev, which it needs, then build it again");
+			    "this gputrack was built without --serve: install libmicrohttpd-dev "
+			    "and rebuild it");
 }
 
 #endif
 
-/* Gives 0, or the exit status after the user has been told what is wrong. */
+/* 0, or the exit status after a message. */
 static int check(const struct settings *s, int operands)
 {
 	if (operands != 1)
 		return gt_syntax_wrong(&gt_html_syntax,
 				       operands ? "takes one recording or CSV" :
 						  "needs a recording, NAME.gt, or a tracker's CSV");
-	if (s->input.pid > UINT32_MAX)
-		return gt_syntax_wrong(&gt_html_syntax, "--pid is too big");
-	if (s->port > UINT16_MAX)
-		return gt_syntax_wrong(&gt_html_syntax, "--port is at most 65535");
 	if (!s->serve && (s->listen || s->port))
 		return gt_syntax_wrong(&gt_html_syntax, "--port and --listen need --serve");
 	if (s->serve && s->input.output)
-		return gt_syntax_wrong(&gt_html_syntax, "--serve writes no file: leave out -o");
+		return gt_syntax_wrong(&gt_html_syntax, "--serve writes no file: remove -o");
 	if (!gt_html_is_built())
-		return gt_fail("this gputrack was built without the page: `npm ci` in viewer/ "
-			       "fetches uPlot, which it needs; then build it again");
+		return gt_fail("this gputrack was built without the HTML page: run `npm ci` in "
+			       "viewer/ to fetch uPlot, then rebuild it");
 	return 0;
 }
 

@@ -3,7 +3,6 @@
 #include "cli/import.h"
 
 #include <errno.h>
-#include <langinfo.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,23 +27,23 @@ struct settings {
 static const struct gt_option options[] = {
 	{ .name = "output", .letter = 'o', .type = GT_OPTION_TEXT, .argument = "NAME.gt",
 	  .at = offsetof(struct settings, output),
-	  .help = "the recording to make (default: FILE's name with .gt, in this folder); one "
-		  "that is there already is kept as NAME.gt.old" },
+	  .help = "write the recording to this folder (default: FILE's name with .gt, in the "
+		  "current folder); an existing recording is kept as NAME.gt.old" },
 	{ .name = "quiet", .letter = 'q', .type = GT_OPTION_FLAG,
-	  .at = offsetof(struct settings, quiet), .help = "do not say what was found" },
+	  .at = offsetof(struct settings, quiet), .help = "do not print a summary" },
 	{ 0 },
 };
 /* clang-format on */
 
 const struct gt_syntax gt_import_syntax = {
 	.name = "import",
-	.summary = "make a recording of an Nsight Systems export",
+	.summary = "convert an Nsight Systems export to a recording",
 	.operands = "FILE.sqlite",
-	.about = "Reads the SQLite export of an Nsight Systems profile, as `nsys export --type "
-		 "sqlite` makes it, and makes a recording that all other commands take. FILE is "
-		 "not changed. Profile with `nsys profile --cuda-memory-usage=true "
-		 "--cudabacktrace=memory:0`: without the first there are no allocations, without "
-		 "the second only some have call stacks.",
+	.about = "Converts the SQLite export of an Nsight Systems profile (`nsys export --type "
+		 "sqlite`) to a recording for all other commands. FILE is not changed. Profile "
+		 "with `nsys profile --cuda-memory-usage=true --cudabacktrace=memory:0`: without "
+		 "the first option there are no allocations, without the second only some have "
+		 "call stacks.",
 	.options = options,
 };
 
@@ -73,17 +72,17 @@ static void describe(const struct gt_nsys_import *n, struct gt_info *info,
 		gt_format_count(text[2], n->invalid));
 	if (n->out_of_order)
 		used += (size_t)snprintf(result->text + used, sizeof result->text - used,
-					 "%s %s out of order, and put in order\n",
+					 "%s %s out of order and sorted\n",
 					 gt_format_count(text[0], n->out_of_order),
 					 gt_plural(n->out_of_order, "row was", "rows were"));
 	if (n->skipped)
 		used += (size_t)snprintf(result->text + used, sizeof result->text - used,
-					 "%s %s no sense and were left out\n",
+					 "%s %s invalid and skipped\n",
 					 gt_format_count(text[0], n->skipped),
-					 gt_plural(n->skipped, "row makes", "rows make"));
+					 gt_plural(n->skipped, "row was", "rows were"));
 	if (!n->valid)
 		snprintf(result->text + used, sizeof result->text - used,
-			 "no call stacks: profile with --cudabacktrace=memory:0 to have them\n");
+			 "no call stacks: profile with --cudabacktrace=memory:0 to record them\n");
 }
 
 int gt_import_run(const struct gt_import *import, struct gt_import_result *result,
@@ -115,8 +114,8 @@ int gt_import_run(const struct gt_import *import, struct gt_import_result *resul
 {
 	(void)result;
 	return gt_error_set(error, -ENOTSUP,
-			    "cannot import %s: this gputrack was built without "
-			    "SQLite; build it with -Dnsys=enabled",
+			    "cannot import %s: this gputrack was built without SQLite; rebuild it "
+			    "with -Dnsys=enabled",
 			    import->file);
 }
 #endif
@@ -136,7 +135,6 @@ static int import(const char *file, const char *folder, struct gt_import_result 
 		  struct gt_error *error)
 {
 	struct gt_import what = { .file = file, .folder = folder, .info = gt_info_new() };
-	char path[PATH_MAX + 8];
 	struct gt_folder made;
 	int e = gt_folder_make(&made, folder, error);
 
@@ -144,9 +142,8 @@ static int import(const char *file, const char *folder, struct gt_import_result 
 		goto free_info;
 	gt_info_set(what.info, "gputrack", GT_VERSION);
 	e = gt_import_run(&what, result, error);
-	snprintf(path, sizeof path, "%s/info", folder);
 	if (!e)
-		e = gt_info_write(what.info, path, error);
+		e = gt_run_info_write(what.info, folder, error);
 	if (e)
 		gt_folder_undo(&made);
 	else
@@ -158,7 +155,7 @@ free_info:
 
 static void put_name(const char *name)
 {
-	gt_text_put(stdout, name, UINT32_MAX, GT_CUT_START, !strcmp(nl_langinfo(CODESET), "UTF-8"));
+	gt_text_put(stdout, name, UINT32_MAX, GT_CUT_START, gt_is_utf8());
 }
 
 int gt_cmd_import(int argc, char **argv)

@@ -21,8 +21,6 @@ int gt_input_open(const struct gt_syntax *syntax, const struct gt_input *input, 
 	struct gt_error error;
 	int e;
 
-	if (input->pid > UINT32_MAX)
-		return gt_syntax_wrong(syntax, "--pid is too big");
 	if (argc - first != 1)
 		return gt_syntax_wrong(syntax, argc == first ? "needs a recording, NAME.gt" :
 							       "takes one recording");
@@ -40,8 +38,8 @@ static int check_folders(const struct gt_texts *folders, struct gt_error *error)
 
 		if (e)
 			return gt_error_set(error, -e,
-					    "cannot look for symbols in %s: %s; name "
-					    "another folder with --symbols",
+					    "cannot search %s for symbols: %s; choose another "
+					    "folder with --symbols",
 					    folders->items[i], strerror(e));
 	}
 	return 0;
@@ -63,6 +61,20 @@ int gt_input_frames(const struct gt_input *input, const struct gt_recording *rec
 	return e ? gt_error_set(error, e, "cannot look up symbols: %s; try --no-symbols",
 				strerror(-e)) :
 		   0;
+}
+
+int gt_input_load(const struct gt_input *input, const char *path, struct gt_recording **recording,
+		  struct gt_frames **frames, struct gt_error *error)
+{
+	struct gt_recording_options options = { .pid = (uint32_t)input->pid };
+	int e = gt_recording_open(recording, path, &options, error);
+
+	if (e)
+		return e;
+	e = gt_input_frames(input, *recording, frames, error);
+	if (e)
+		gt_recording_close(*recording);
+	return e;
 }
 
 void gt_input_fini(struct gt_input *input)
@@ -136,9 +148,7 @@ char *gt_input_pid_hint(const char *path)
 	newest = find_newest(path, &count);
 	if (count > 1)
 		snprintf(more, sizeof more, " and %zu more", count - 1);
-	if (!newest || asprintf(&hint,
-				"; a tracker puts the process's number into the name: it "
-				"wrote %s%s",
+	if (!newest || asprintf(&hint, "; the tracker adds the pid to the file name: it wrote %s%s",
 				newest, more) < 0)
 		hint = gt_strdup("");
 	free(newest);

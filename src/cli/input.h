@@ -20,44 +20,41 @@ struct gt_input {
 #define GT_INPUT_AT(settings, field)                                                               \
 	.at = offsetof(settings, input) + offsetof(struct gt_input, field)
 /* clang-format off */
-#define GT_INPUT_OPTIONS(settings)                                                             \
+#define GT_INPUT_OPTIONS(settings)                                                              \
 	{ .name = "output", .letter = 'o', .argument = "FILE", .type = GT_OPTION_TEXT,          \
-	  GT_INPUT_AT(settings, output), .help = "write to FILE instead of the terminal" },    \
+	  GT_INPUT_AT(settings, output), .help = "write to FILE instead of standard output" },  \
 	GT_INPUT_READING(settings)
-/* Those of them that say how to read it. */
-#define GT_INPUT_READING(settings)                                                             \
+/* The same without the output. */
+#define GT_INPUT_READING(settings)                                                              \
 	{ .name = "pid", .letter = 'p', .argument = "PID", .type = GT_OPTION_COUNT,             \
-	  GT_INPUT_AT(settings, pid),                                                          \
-	  .help = "only this process; otherwise all processes of the recording are taken "      \
-		  "together" },                                                                 \
-	{ .name = "all-frames", .type = GT_OPTION_FLAG, GT_INPUT_AT(settings, all_frames),     \
-	  .help = "show the API loader's frames and the C library's start-up frames too, and "  \
-		  "the C++ library's where a few frames are shown" },                           \
+	  .most = UINT32_MAX, GT_INPUT_AT(settings, pid),                                       \
+	  .help = "read only this process (default: all processes of the recording together)" }, \
+	{ .name = "all-frames", .type = GT_OPTION_FLAG, GT_INPUT_AT(settings, all_frames),      \
+	  .help = "do not hide frames of the API loader, of the C library's start-up code and, " \
+		  "in abbreviated stacks, of the C++ library" },                                \
 	{ .name = "symbols", .argument = "DIR", .type = GT_OPTION_TEXTS,                        \
-	  GT_INPUT_AT(settings, symbols),                                                      \
-	  .help = "look for programs, libraries and debug files in DIR first; may be given "    \
-		  "several times" },                                                            \
-	{ .name = "debuginfod", .type = GT_OPTION_FLAG, GT_INPUT_AT(settings, debuginfod),     \
-	  .help = "fetch missing debug files from the servers in DEBUGINFOD_URLS" },            \
-	{ .name = "no-symbols", .type = GT_OPTION_FLAG, GT_INPUT_AT(settings, no_symbols),     \
-	  .help = "show modules and offsets only; opens none of the recorded programs" }
+	  GT_INPUT_AT(settings, symbols),                                                       \
+	  .help = "search DIR first for programs, libraries and debug files; may be repeated" }, \
+	{ .name = "debuginfod", .type = GT_OPTION_FLAG, GT_INPUT_AT(settings, debuginfod),      \
+	  .help = "download missing debug files from the servers in DEBUGINFOD_URLS" },         \
+	{ .name = "no-symbols", .type = GT_OPTION_FLAG, GT_INPUT_AT(settings, no_symbols),      \
+	  .help = "show only modules and offsets; do not open the recorded programs" }
 /* clang-format on */
 
-/*
- * Opens the one recording that is left in argv after the options. 0, or the exit status after the
- * user has been told what is wrong.
- */
+/* Opens the one recording that is left in argv after the options. 0, or the exit status. */
 int gt_input_open(const struct gt_syntax *syntax, const struct gt_input *input, int argc,
 		  char **argv, int first, struct gt_recording **recording);
 int gt_input_frames(const struct gt_input *input, const struct gt_recording *recording,
 		    struct gt_frames **frames, struct gt_error *error);
+/* Opens a recording and its frames, both or none. 0, or -errno and the error. */
+int gt_input_load(const struct gt_input *input, const char *path, struct gt_recording **recording,
+		  struct gt_frames **frames, struct gt_error *error);
 void gt_input_fini(struct gt_input *input);
 /* True for stdin, and for a regular file that is not a trace. */
 bool gt_input_is_table(const char *path);
 
 /*
- * The end of a message about `path`, which does not exist. A tracker told to write tracker.csv
- * writes tracker_pid123.csv: "; … wrote tracker_pid123.csv", or "" if it did not. The caller frees
- * it.
+ * The end of a message about `path`, which does not exist: "; … it wrote tracker_pid123.csv" if a
+ * tracker added a pid to this name, otherwise "". The caller frees it.
  */
 char *gt_input_pid_hint(const char *path);

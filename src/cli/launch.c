@@ -80,12 +80,24 @@ void gt_inherited_restore(void)
 		signal(saved_signals[i], inherited.is_ignored[i] ? SIG_IGN : SIG_DFL);
 }
 
-void gt_signal_handle(int number, void (*handler)(int))
+volatile sig_atomic_t gt_stopped;
+
+static void stop(int number)
 {
-	struct sigaction on = { .sa_handler = handler }, before;
+	gt_stopped = number;
+}
+
+void gt_stop_on(int number)
+{
+	sigaction(number, &(struct sigaction){ .sa_handler = stop }, NULL);
+}
+
+void gt_stop_unless_ignored(int number)
+{
+	struct sigaction before;
 
 	if (!sigaction(number, NULL, &before) && before.sa_handler != SIG_IGN)
-		sigaction(number, &on, NULL);
+		gt_stop_on(number);
 }
 
 static volatile sig_atomic_t child, was_interrupted;
@@ -141,14 +153,15 @@ void gt_launch_explain(struct gt_error *error, const char *program, int why)
 	bool is_here = why == ENOENT && !strchr(program, '/') && !access(program, F_OK);
 
 	if (is_here && !access(program, X_OK))
-		gt_error_set(error, 0,
-			     "cannot run %s: it is not in PATH; the one in this folder is ./%s",
-			     program, program);
+		gt_error_set(
+			error, 0,
+			"cannot run %s: it is not in PATH; for the one in this folder, use ./%s",
+			program, program);
 	else if (is_here)
 		gt_error_set(error, 0,
-			     "cannot run %s: it is not in PATH, and the one in this "
-			     "folder is no program; if it is a script, name what runs it first, "
-			     "as in `python3 %s`",
+			     "cannot run %s: it is not in PATH, and the file in this folder is not "
+			     "executable; if it is a script, start it with its interpreter, as in "
+			     "`python3 %s`",
 			     program, program);
 	else
 		gt_error_set(error, 0, "cannot run %s: %s; check its name and permissions", program,
@@ -170,7 +183,8 @@ static void child_main(const struct gt_launch *launch, int report, int go)
 		gt_inherited_restore();
 		execvp(launch->argv[0], launch->argv);
 		gt_launch_explain(&error, launch->argv[0], errno);
-		launch->undo(launch->context);
+		if (launch->undo)
+			launch->undo(launch->context);
 	}
 	(void)!write(report, error.text, strlen(error.text));
 	_exit(127);
@@ -188,7 +202,7 @@ static int make_pipes(int report[2], int go[2], struct gt_error *error)
 		close(report[1]);
 		errno = e;
 	}
-	return gt_error_set(error, -1, "cannot make a pipe: %s", strerror(errno));
+	return gt_error_set(error, -1, "cannot create a pipe: %s", strerror(errno));
 }
 
 static ssize_t read_some(int fd, char *text, size_t size)

@@ -2,6 +2,7 @@
 /* launch.h - starts programs: with our libraries, and with the signals and limits we found. */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -18,14 +19,18 @@ bool gt_doors_find(char *out, size_t size, const char *file);
 void gt_inherited_save(void);
 /* In a child of ours, before exec: restores them. */
 void gt_inherited_restore(void);
-/* Installs a handler, unless the signal was ignored when we started (nohup). */
-void gt_signal_handle(int number, void (*handler)(int));
+/* The signal that asked this command to stop; 0: none did. */
+extern volatile sig_atomic_t gt_stopped;
+/* From now on the signal sets gt_stopped. */
+void gt_stop_on(int number);
+/* Likewise, unless it was ignored when we started (nohup). */
+void gt_stop_unless_ignored(int number);
 
 struct gt_launch {
 	char *const *argv;
 	/* In the child, before exec: may set the environment, make the recording. 0 or -errno. */
 	int (*prepare)(void *context, struct gt_error *error);
-	/* In the child, when exec fails: undoes what `prepare` did. */
+	/* In the child, when exec fails: undoes what `prepare` did. May be NULL. */
 	void (*undo)(void *context);
 	/* Here, after `prepare` and before the program begins: its pid. May be NULL. */
 	void (*prepared)(void *context, pid_t pid);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - gputrack: finds the subcommand and runs it. */
 #include <fcntl.h>
-#include <langinfo.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,35 +28,18 @@ const struct gt_command *gt_commands(size_t *count)
 	return commands;
 }
 
-static void tell(const char *format, va_list args)
-{
-	char text[2048];
-
-	vsnprintf(text, sizeof text, format, args);
-	fputs("gputrack: ", stderr);
-	/* file names in a recording may be foreign text */
-	gt_text_put(stderr, text, UINT32_MAX, GT_CUT_MIDDLE,
-		    !strcmp(nl_langinfo(CODESET), "UTF-8"));
-	putc('\n', stderr);
-}
-
 void gt_tell(const char *format, ...)
 {
+	char text[2048];
 	va_list args;
 
 	va_start(args, format);
-	tell(format, args);
+	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-}
-
-int gt_fail(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	tell(format, args);
-	va_end(args);
-	return GT_EXIT_FAILED;
+	fputs("gputrack: ", stderr);
+	/* file names in a recording may be foreign text */
+	gt_text_put(stderr, text, UINT32_MAX, GT_CUT_MIDDLE, gt_is_utf8());
+	putc('\n', stderr);
 }
 
 static const char *command_name(const void *context, size_t index)
@@ -69,19 +51,18 @@ static const char *command_name(const void *context, size_t index)
 static void print_help(FILE *out)
 {
 	fputs("usage: gputrack COMMAND [OPTION…]\n\n"
-	      "Records every GPU resource a program creates and destroys, and tells which were\n"
-	      "never given back, where in the source they were made, and when memory peaked.\n\n"
+	      "Records every GPU resource that a program creates and destroys, and reports\n"
+	      "which were never released, where in the source they were created, and when\n"
+	      "memory peaked.\n\n"
 	      "commands:\n",
 	      out);
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		if (!commands[i].hidden)
 			fprintf(out, "  %-10s%s\n", commands[i].syntax->name,
 				commands[i].syntax->summary);
-	fputs("\n`gputrack COMMAND --help` explains a command, `gputrack --version` tells which\n"
-	      "gputrack this is.\n\n"
-	      "to begin:\n"
-	      "  gputrack run ./program            run it, then see what it leaked\n"
-	      "  gputrack report program.PID.gt    look again, and closer\n",
+	fputs("\n`gputrack COMMAND --help` explains a command, `gputrack --version` prints "
+	      "the\nversion.\n\nto begin:\n  gputrack run ./program            run it, then report "
+	      "its leaks\n  gputrack report program.PID.gt    show the recording in more detail\n",
 	      out);
 }
 
@@ -90,7 +71,7 @@ static int unknown(const char *word)
 	const char *near = gt_nearest(word, COMMAND_COUNT, command_name, NULL);
 
 	if (!access(word, X_OK) && strchr(word, '/'))
-		gt_tell("unknown command '%.200s': `%s run %.200s` runs a program", word,
+		gt_tell("unknown command '%.200s': to run a program, use `%s run %.200s`", word,
 			gt_tool_name(), word);
 	else if (near)
 		gt_tell("unknown command '%.200s': did you mean '%s'? (see `%s --help`)", word,
@@ -129,7 +110,7 @@ static int configure(const struct gt_command *command)
 			syntaxes[count++] = commands[i].syntax;
 	if (!gt_config_load(syntaxes, count, &error) || command->syntax == &gt_doctor_syntax)
 		return 0;
-	gt_fail("%s", error.text);
+	gt_tell("%s", error.text);
 	return GT_EXIT_USAGE;
 }
 
@@ -189,7 +170,8 @@ int main(int argc, char **argv)
 	setlocale(LC_NUMERIC, "C"); /* machine-readable output has a decimal point in any locale */
 	status = dispatch(argc, argv);
 	/* any other status comes with a message already */
-	if (status == GT_EXIT_DONE && gt_output_flush_stdout(&error))
+	if (status == GT_EXIT_DONE &&
+	    gt_output_flush(&(struct gt_output){ .file = stdout }, &error))
 		status = gt_fail("%s", error.text);
 	return status;
 }

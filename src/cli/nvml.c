@@ -106,8 +106,8 @@ struct gt_nvml *gt_nvml_open(char *why, size_t size)
 	e = start(n);
 	if (!e)
 		return n;
-	snprintf(why, size, "libnvidia-ml.so.1 says %s",
-		 e > 0 && take(n, &text, "nvmlErrorString") ? text(e) : "nothing we know");
+	snprintf(why, size, "libnvidia-ml.so.1 failed: %s",
+		 e > 0 && take(n, &text, "nvmlErrorString") ? text(e) : "unknown error");
 	dlclose(n->library);
 	free(n);
 	return NULL;

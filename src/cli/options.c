@@ -2,7 +2,6 @@
 /* options.c - parses a subcommand's arguments and prints its --help, both from its table. */
 #include "cli/options.h"
 
-#include <langinfo.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "base/text.h"
 #include "base/tool.h"
 #include "cli/cli.h"
+#include "cli/output.h"
 
 enum { HELP_COLUMN = 28, HELP_WIDTH = 80, WORD_MAX = 32, WORDS_COLUMNS = 400 };
 
@@ -22,7 +22,7 @@ static gt_defaults_fn *defaults;
 static const struct gt_option help_option = {
 	.name = "help",
 	.letter = 'h',
-	.help = "show this text",
+	.help = "show this help",
 };
 
 void gt_texts_fini(struct gt_texts *texts)
@@ -99,8 +99,7 @@ int gt_syntax_wrong(const struct gt_syntax *syntax, const char *format, ...)
 	va_end(args);
 	fprintf(stderr, "gputrack: %s: ", syntax->name);
 	/* the words may come from a script, and thus be foreign text */
-	gt_text_put(stderr, text, WORDS_COLUMNS, GT_CUT_MIDDLE,
-		    !strcmp(nl_langinfo(CODESET), "UTF-8"));
+	gt_text_put(stderr, text, WORDS_COLUMNS, GT_CUT_MIDDLE, gt_is_utf8());
 	fprintf(stderr, " (see `%s %s --help`)\n", gt_tool_name(), syntax->name);
 	return GT_EXIT_USAGE;
 }
@@ -148,12 +147,11 @@ bool gt_option_was_typed(const char *name)
 	return false;
 }
 
-int gt_option_needs(const struct gt_syntax *syntax, const char *name, bool met, const char *goes)
+int gt_option_needs(const struct gt_syntax *syntax, const char *name, bool met, const char *what)
 {
-	return met || !gt_option_was_typed(name) ?
-		       0 :
-		       gt_syntax_wrong(syntax, "--%s does nothing here: it goes with %s", name,
-				       goes);
+	if (met || !gt_option_was_typed(name))
+		return 0;
+	return gt_syntax_wrong(syntax, "--%s has no effect here: it needs %s", name, what);
 }
 
 static void mark_typed(const struct gt_option *o)
@@ -188,9 +186,9 @@ static int set_choice(struct parse *p, const struct gt_option *o, const char *gi
 	}
 	near = gt_nearest(value, count, choice_name, o);
 	if (near)
-		return gt_syntax_wrong(p->syntax, "%s knows no '%s': did you mean '%s'?", given,
-				       value, near);
-	return gt_syntax_wrong(p->syntax, "%s is one of %s, not '%s'", given, list, value);
+		return gt_syntax_wrong(p->syntax, "%s has no choice '%s': did you mean '%s'?",
+				       given, value, near);
+	return gt_syntax_wrong(p->syntax, "%s must be one of %s, not '%s'", given, list, value);
 }
 
 static int set_choices(struct parse *p, const struct gt_option *o, const char *given,
@@ -207,12 +205,27 @@ static int set_choices(struct parse *p, const struct gt_option *o, const char *g
 		snprintf(word, sizeof word, "%.*s", (int)(size < WORD_MAX ? size : WORD_MAX - 1),
 			 value);
 		if (target->count == MOST)
-			return gt_syntax_wrong(p->syntax, "%s takes at most %d of its words", given,
+			return gt_syntax_wrong(p->syntax, "%s takes at most %d values", given,
 					       MOST);
 		e = set_choice(p, o, given, word, &target->list[target->count++]);
 		value += size;
 	} while (!e && *value++ == ',');
 	return e;
+}
+
+static int check_range(struct parse *p, const struct gt_option *o, const char *given,
+		       const char *value, double number)
+{
+	if (number >= o->least && (!o->most || number <= o->most))
+		return 0;
+	if (!o->most)
+		return gt_syntax_wrong(p->syntax, "%s must be at least %.10g, not '%s'", given,
+				       o->least, value);
+	if (!o->least)
+		return gt_syntax_wrong(p->syntax, "%s must be at most %.10g, not '%s'", given,
+				       o->most, value);
+	return gt_syntax_wrong(p->syntax, "%s must be from %.10g to %.10g, not '%s'", given,
+			       o->least, o->most, value);
 }
 
 static int set_option(struct parse *p, const struct gt_option *o, const char *given,
@@ -226,9 +239,8 @@ static int set_option(struct parse *p, const struct gt_option *o, const char *gi
 	case GT_OPTION_TEXTS:
 		/* "$OUT" in a script where it is not set */
 		if (!*value && !o->may_be_empty)
-			return gt_syntax_wrong(p->syntax,
-					       "%s needs %s, and was given an empty text", given,
-					       o->argument);
+			return gt_syntax_wrong(p->syntax, "%s needs %s, but its value is empty",
+					       given, o->argument);
 		if (o->type == GT_OPTION_TEXTS)
 			texts_add(target, value);
 		else
@@ -237,20 +249,21 @@ static int set_option(struct parse *p, const struct gt_option *o, const char *gi
 	case GT_OPTION_MAYBE: *(const char **)target = value; return 0;
 	case GT_OPTION_COUNT:
 		if (gt_count_parse(value, target))
-			return 0;
+			return check_range(p, o, given, value, (double)*(uint64_t *)target);
 		if (*value && !value[strspn(value, "0123456789")])
-			return gt_syntax_wrong(p->syntax, "%s is at most %llu, not '%s'", given,
-					       ULLONG_MAX, value);
+			return gt_syntax_wrong(
+				p->syntax, "%s must be at most %llu, not '%s'", given,
+				o->most ? (unsigned long long)o->most : ULLONG_MAX, value);
 		return gt_syntax_wrong(p->syntax, "%s takes a whole number, not '%s'", given,
 				       value);
 	case GT_OPTION_DECIMAL:
 		if (gt_decimal_parse(value, target))
-			return 0;
+			return check_range(p, o, given, value, *(double *)target);
 		return gt_syntax_wrong(p->syntax, "%s takes a number, not '%s'", given, value);
 	case GT_OPTION_SIZE:
 		if (gt_size_parse(value, strlen(value), target, &(bool){ false }) &&
 		    *(uint64_t *)target)
-			return 0;
+			return check_range(p, o, given, value, (double)*(uint64_t *)target);
 		return gt_syntax_wrong(p->syntax, "%s takes a size such as 500M or 2GiB, not '%s'",
 				       given, value);
 	case GT_OPTION_CHOICE: return set_choice(p, o, given, value, target);
@@ -353,7 +366,7 @@ int gt_option_set(const struct gt_syntax *syntax, void *settings, const struct g
 	while (i < WORDS && strcmp(words[i], value))
 		i++;
 	if (i == WORDS)
-		return gt_syntax_wrong(syntax, "%s is yes or no, not '%s'", called, value);
+		return gt_syntax_wrong(syntax, "%s must be yes or no, not '%s'", called, value);
 	*(bool *)((char *)settings + option->at) = i < WORDS / 2;
 	return 0;
 }

@@ -62,6 +62,7 @@ struct gt_option {
 	const char *argument;       /* what --help calls the value; none for a flag */
 	const char *const *choices; /* of a CHOICE, NULL-terminated */
 	const char *bare;           /* of a MAYBE without a value */
+	double least, most;         /* of a number; most 0: no limit */
 	bool may_be_empty;          /* a text that may be "" */
 	bool is_path;               /* in a config file, relative to that file's folder */
 	const char *help;           /* wrapped by --help; NULL: an alias, which --help
@@ -94,10 +95,10 @@ int gt_options_parse(const struct gt_syntax *syntax, void *settings, int argc, c
  */
 bool gt_option_was_typed(const char *name);
 /*
- * For an option that has no effect without another: 0, or 2 after a message that it `goes` with
- * something else, if it was typed and `met` is false.
+ * For an option that has no effect without something else: 0, or 2 after a message that it needs
+ * `what`, if it was typed and `met` is false.
  */
-int gt_option_needs(const struct gt_syntax *syntax, const char *name, bool met, const char *goes);
+int gt_option_needs(const struct gt_syntax *syntax, const char *name, bool met, const char *what);
 
 /* The subcommand's options in the order of --help, which is the last one. */
 size_t gt_syntax_option_count(const struct gt_syntax *syntax);

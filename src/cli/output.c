@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <langinfo.h>
 #include <limits.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
@@ -98,8 +97,8 @@ int gt_output_check(const char *path, struct gt_error *error)
 {
 	return gt_folder_has_own(path) ?
 		       gt_error_set(error, -EEXIST,
-				    "%s is a part of that recording, and stays as it is; "
-				    "choose another place to write to",
+				    "%s is part of a recording and will not be overwritten; choose "
+				    "another place to write to",
 				    path) :
 		       0;
 }
@@ -209,13 +208,6 @@ static int set_error(struct gt_error *error, int e, const char *path)
 			    path ? path : "the output", strerror(e));
 }
 
-int gt_output_flush_stdout(struct gt_error *error)
-{
-	int e = flush(stdout);
-
-	return e ? set_error(error, e, NULL) : 0;
-}
-
 int gt_output_flush(struct gt_output *o, struct gt_error *error)
 {
 	int e = flush(o->file);
@@ -312,7 +304,7 @@ struct gt_style gt_terminal_style(FILE *out, enum gt_color color)
 		directory[0] = '\0';
 	return (struct gt_style){
 		.color = wants_color(out, color),
-		.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8"),
+		.utf8 = gt_is_utf8(),
 		.width = width_of(out),
 		.whole = !width_given() && !isatty(fileno(out)),
 		.directory = directory,

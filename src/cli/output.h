@@ -2,8 +2,10 @@
 /* output.h - where output goes: stdout, or a file that appears whole or not at all; its style. */
 #pragma once
 
+#include <langinfo.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/print.h"
@@ -27,18 +29,30 @@ int gt_output_flush(struct gt_output *o, struct gt_error *error);
 int gt_output_close(struct gt_output *o, struct gt_error *error);
 /* Leaves the file that was there before unchanged. Frees `o`. */
 void gt_output_abandon(struct gt_output *o);
-/* Checks that everything printed to stdout was written. 0, or -errno and the error. */
-int gt_output_flush_stdout(struct gt_error *error);
 /*
  * The name from which files beside `input` derive theirs: its path without trailing slashes; for
  * the current folder and those above it, the absolute path. The caller frees it.
  */
 char *gt_output_stem(const char *input);
 
+/* True if the locale's encoding is UTF-8. */
+static inline bool gt_is_utf8(void)
+{
+	return !strcmp(nl_langinfo(CODESET), "UTF-8");
+}
+
 enum gt_color { GT_COLOR_AUTO, GT_COLOR_ALWAYS, GT_COLOR_NEVER };
 
-/* For the option --color. */
 extern const char *const gt_color_names[];
+
+/* A row for a table of options; `target` is the `.at` of an int. */
+#define GT_COLOR_OPTION(target)                                                                    \
+	{                                                                                          \
+		.name = "color", .argument = "WHEN", .type = GT_OPTION_CHOICE, target,             \
+		.choices = gt_color_names,                                                         \
+		.help = "auto (on a terminal, unless NO_COLOR is set; the default), always or "    \
+			"never"                                                                    \
+	}
 
 /*
  * The style for text on `out`: as wide as the terminal or COLUMNS; without either, nothing is cut.

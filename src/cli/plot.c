@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* plot.c - gputrack plot: a picture of a recording or of a foreign table. */
 #include <errno.h>
-#include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,20 +31,21 @@ struct settings {
 static const struct gt_option options[] = {
 	{ .name = "output", .letter = 'o', .argument = "FILE", .type = GT_OPTION_TEXT,
 	  GT_INPUT_AT(struct settings, output),
-	  .help = "write to FILE: .png, .svg, .pdf, or .txt for a description in words; otherwise "
-		  "INPUT_plot.png beside the input, plot.png of stdin" },
+	  .help = "write to FILE, which ends in .png, .svg, .pdf, or .txt for a description in "
+		  "words (default: INPUT_plot.png beside the input, plot.png for stdin)" },
 	{ .name = "size", .argument = "WxH", .type = GT_OPTION_TEXT, AT(size),
 	  .help = "width and height in pixels (points in SVG and PDF)" },
-	{ .name = "dark", .type = GT_OPTION_FLAG, AT(dark), .help = "light on dark" },
+	{ .name = "dark", .type = GT_OPTION_FLAG, AT(dark), .help = "draw light on dark" },
 	{ .name = "threshold", .argument = "KB", .type = GT_OPTION_COUNT, AT(threshold_kb),
-	  .help = "tracker CSV: a call that destroys and raises memory by more than this has "
-		  "leaked; 100 otherwise" },
+	  .help = "in a tracker's CSV, report a destroying call as a leak if it raises memory by "
+		  "more than KB (default: 100)" },
 	{ .name = "smi", .letter = 's', .argument = "FILE", .type = GT_OPTION_TEXT, AT(smi),
-	  .help = "draw the memory of this nvidia-smi log over it; its times are local" },
-	{ .name = "gpu", .argument = "N", .type = GT_OPTION_COUNT, AT(gpu),
-	  .help = "only the N-th GPU of the nvidia-smi log, from 0; otherwise the sum of all" },
+	  .help = "overlay the used memory of this nvidia-smi log, whose times are local" },
+	{ .name = "gpu", .argument = "N", .type = GT_OPTION_COUNT, .most = GT_SMI_GPUS - 1, AT(gpu),
+	  .help = "overlay only GPU N of the nvidia-smi log, counted from 0 (default: the sum of "
+		  "all)" },
 	{ .name = "usage", .letter = 'u', .argument = "FILE", .type = GT_OPTION_TEXT, AT(usage),
-	  .help = "the same as naming FILE as INPUT" },
+	  .help = "same as giving FILE as INPUT" },
 	GT_INPUT_READING(struct settings),
 	{ 0 },
 };
@@ -53,12 +53,12 @@ static const struct gt_option options[] = {
 
 const struct gt_syntax gt_plot_syntax = {
 	.name = "plot",
-	.summary = "draw a recording, a tracker's CSV, a usage table or a monitor's CSV",
+	.summary = "plot a recording, a tracker's or monitor's CSV, or a usage table",
 	.operands = "INPUT…",
-	.about = "Draws a picture of each INPUT: a recording NAME.gt, the resource tracker's CSV "
-		 "(ours or the original's), memory over time (`gputrack report -a usage --format "
-		 "tsv`, or an Nsight analysis'), or a CSV of `gputrack monitor`. What sort "
-		 "of INPUT it is, its first line tells, not its name. Prints the main figures.",
+	.about = "Plots each INPUT: a recording NAME.gt, a resource tracker's CSV (ours or the "
+		 "original's), memory over time (`gputrack report -a usage --format tsv`, or an "
+		 "Nsight analysis'), or a CSV of `gputrack monitor`. The first line of a table "
+		 "determines its type, not its name. Prints the main figures.",
 	.options = options,
 };
 
@@ -203,11 +203,11 @@ static int refuse(struct job *j, struct gt_rows *rows, struct gt_error *error)
 		return gt_error_set(error, -ENODATA, "it is empty");
 	if (kind == GT_TABLE_SMI)
 		return gt_error_set(error, -EINVAL,
-				    "it is an nvidia-smi log; give it with -s, "
-				    "beside a recording or a usage table");
-	return gt_error_set(error, -EINVAL,
-			    "it is neither a recording, a tracker's or monitor's "
-			    "CSV nor a usage table");
+				    "it is an nvidia-smi log; pass it with -s, together with a "
+				    "recording or a usage table");
+	return gt_error_set(
+		error, -EINVAL,
+		"it is not a recording, a tracker's or monitor's CSV, or a usage table");
 }
 
 static int (*const plotters[])(struct job *, struct gt_rows *, struct gt_error *) = {
@@ -226,17 +226,11 @@ static int plot_table(struct job *j, struct gt_error *error)
 		return e;
 	kind = gt_table_kind(&rows);
 	if (j->overlay.log && (kind == GT_TABLE_TRACKER || kind == GT_TABLE_MONITOR))
-		e = gt_error_set(error, -EINVAL, "-s goes with a recording or a usage table");
+		e = gt_error_set(error, -EINVAL, "-s needs a recording or a usage table");
 	else
 		e = plotters[kind](j, &rows, error);
 	gt_rows_close(&rows);
 	return e;
-}
-
-static void draw_recording(struct job *j, struct gt_view *v, struct gt_alive_over_time *history)
-{
-	gt_recording_draw(&j->canvas, v, history, j->overlay.log ? &j->overlay : NULL,
-			  gt_path_name(gt_recording_path(v->recording)));
 }
 
 /* The resource tracker's charts are a separate picture. */
@@ -257,7 +251,7 @@ static void tell_metrics(const struct job *j, const struct gt_recording *r)
 	gt_text_put(j->words, first, UINT32_MAX, GT_CUT_MIDDLE, j->utf8);
 	if (files > 1)
 		fprintf(j->words, " and %zu more", files - 1);
-	fprintf(j->words, ": `%s plot` draws them, too\n", gt_tool_name());
+	fprintf(j->words, ": `%s plot` draws them as well\n", gt_tool_name());
 }
 
 static int plot_opened(struct job *j, struct gt_view *v, struct gt_error *error)
@@ -280,7 +274,8 @@ static int plot_opened(struct job *j, struct gt_view *v, struct gt_error *error)
 				 history->end_s, history->first_change_s);
 	e = begin(j, GT_RECORDING_WIDTH, GT_RECORDING_HEIGHT, error);
 	if (!e) {
-		draw_recording(j, v, history);
+		gt_recording_draw(&j->canvas, v, history, j->overlay.log ? &j->overlay : NULL,
+				  gt_path_name(gt_recording_path(v->recording)));
 		e = end(j, error);
 	}
 	if (!e) {
@@ -296,18 +291,13 @@ static int plot_opened(struct job *j, struct gt_view *v, struct gt_error *error)
 
 static int plot_recording(struct job *j, struct gt_error *error)
 {
-	const struct gt_input *input = &j->settings->input;
-	struct gt_recording_options how = { .pid = (uint32_t)input->pid };
 	struct gt_view v = { .style = gt_terminal_style(stdout, GT_COLOR_NEVER) };
-	int e = gt_recording_open(&v.recording, j->input, &how, error);
+	int e = gt_input_load(&j->settings->input, j->input, &v.recording, &v.frames, error);
 
 	if (e)
 		return e;
-	e = gt_input_frames(input, v.recording, &v.frames, error);
-	if (!e) {
-		e = plot_opened(j, &v, error);
-		gt_frames_free(v.frames);
-	}
+	e = plot_opened(j, &v, error);
+	gt_frames_free(v.frames);
 	gt_recording_close(v.recording);
 	return e;
 }
@@ -335,8 +325,8 @@ static int missing(const char *input, const char *why)
 	if (*hint)
 		status = gt_fail("cannot plot %s: %s%s", input, why, hint);
 	else
-		status = gt_fail("cannot plot %s: %s; `%s run` makes recordings, its --csv and `%s "
-				 "monitor` make tables",
+		status = gt_fail("cannot plot %s: %s; `%s run` writes recordings, its --csv and "
+				 "`%s monitor` write tables",
 				 input, why, gt_tool_name(), gt_tool_name());
 	free(hint);
 	return status;
@@ -348,7 +338,7 @@ static int plot_one(const struct settings *s, const char *input, double width, d
 			 .input = input,
 			 .width = width,
 			 .height = height,
-			 .utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8") };
+			 .utf8 = gt_is_utf8() };
 	struct gt_error error;
 	bool is_there = !access(input, F_OK) || !strcmp(input, "-");
 	bool is_recording = is_there && !gt_input_is_table(input);
@@ -383,27 +373,23 @@ static int check(const struct settings *s, int inputs, double *width, double *he
 	const char *output = s->input.output;
 
 	if (!inputs)
-		return gt_syntax_wrong(&gt_plot_syntax, "needs something to draw, INPUT");
+		return gt_syntax_wrong(&gt_plot_syntax, "needs an INPUT to plot");
 	if (output && inputs > 1)
-		return gt_syntax_wrong(&gt_plot_syntax, "-o takes one INPUT");
+		return gt_syntax_wrong(&gt_plot_syntax, "-o allows only one INPUT");
 	if (output && strcmp(output, "-") && gt_format_of(output) == GT_FORMAT_NONE)
 		return gt_syntax_wrong(&gt_plot_syntax,
-				       "-o FILE ends in .png, .svg, .pdf or .txt, unlike '%s'",
+				       "-o FILE must end in .png, .svg, .pdf or .txt, not '%s'",
 				       output);
 	if (output && !strcmp(output, "-") && isatty(STDOUT_FILENO))
-		return gt_syntax_wrong(&gt_plot_syntax,
-				       "a picture is no text for a terminal: write "
-				       "it to a file with -o NAME.png");
+		return gt_syntax_wrong(
+			&gt_plot_syntax,
+			"a picture does not suit a terminal: write it to a file with -o NAME.png");
 	if (s->size && !parse_size(s->size, width, height))
 		return gt_syntax_wrong(&gt_plot_syntax,
-				       "--size is like 1800x1200, from %dx%d to %dx%d, not '%s'",
+				       "--size must be WxH, from %dx%d to %dx%d, not '%s'",
 				       WIDTH_LEAST, HEIGHT_LEAST, SIDE_MOST, SIDE_MOST, s->size);
 	if (gt_option_needs(&gt_plot_syntax, "gpu", s->smi, "-s FILE"))
 		return GT_EXIT_USAGE;
-	if (s->gpu != UINT64_MAX && s->gpu >= GT_SMI_GPUS)
-		return gt_syntax_wrong(&gt_plot_syntax, "--gpu is less than %d", GT_SMI_GPUS);
-	if (s->input.pid > UINT32_MAX)
-		return gt_syntax_wrong(&gt_plot_syntax, "--pid is too big");
 	return 0;
 }
 
@@ -428,8 +414,8 @@ static int check_names(int inputs, char **names)
 
 			if (!strcmp(one, other))
 				status = gt_syntax_wrong(&gt_plot_syntax,
-							 "%s and %s would both be "
-							 "drawn as %s: draw one at a time, with -o",
+							 "%s and %s would both be written to %s: "
+							 "plot one at a time, with -o",
 							 names[k], names[i], one);
 			free(one);
 			free(other);

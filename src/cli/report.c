@@ -38,30 +38,28 @@ struct settings {
 
 /* clang-format off */
 static const struct gt_option options[] = {
-	{ .name = "analysis", .letter = 'a', .argument = "WHAT[,WHAT…]", .type = GT_OPTION_CHOICES,
-	  AT(analyses), .choices = analysis_names,
+	{ .name = "analysis", .letter = 'a', .argument = "WHAT[,WHAT…]",
+	  .type = GT_OPTION_CHOICES, AT(analyses), .choices = analysis_names,
 	  .help =
 #include "report/analyses.def"
-		  "or, as text, several of these with commas between them" },
+		  "or, as text, several of these separated by commas" },
 	{ .name = "format", .letter = 'f', .argument = "FORM", .type = GT_OPTION_CHOICE, AT(format),
 	  .choices = form_names,
-	  .help = "text (the default), json or tsv; of leakage also junit, sarif and github "
-		  "(annotations), for continuous integration. Usage as tsv has a row for every "
-		  "change of device memory, leakage and watermark one for every resource, all in "
-		  "the columns of Nsight's scripts with ours after them; usage as json has fewer "
-		  "than 1000 points, the highest of each stretch of time" },
+	  .help = "text (the default), json or tsv; for leaks also junit, sarif and github "
+		  "(annotations), for continuous integration. As tsv, usage has a row for every "
+		  "change of device memory, leakage and watermark one for every resource, in the "
+		  "columns of Nsight's scripts followed by ours. As json, usage has fewer than "
+		  "1000 points, each the highest of its interval" },
 	{ .name = "top", .letter = 'n', .argument = "N", .type = GT_OPTION_COUNT, AT(top),
-	  .help = "show only the first N call sites; sites shows 20 otherwise, summary 4, the "
-		  "others and json and tsv all" },
+	  .help = "show at most N call sites (default: 20 in sites, 4 in summary, all in the "
+		  "others and in json and tsv)" },
 	{ .name = "sort", .argument = "ORDER", .type = GT_OPTION_CHOICE, AT(sort),
 	  .choices = sort_names,
 	  .help = "order of sites: live (bytes alive at the end; the default), total (bytes "
 		  "created) or count (resources created)" },
 	GT_FAIL_OPTIONS(struct settings),
 	GT_INPUT_OPTIONS(struct settings),
-	{ .name = "color", .argument = "WHEN", .type = GT_OPTION_CHOICE, AT(color),
-	  .choices = gt_color_names,
-	  .help = "auto (on a terminal, unless NO_COLOR is set; the default), always or never" },
+	GT_COLOR_OPTION(AT(color)),
 	{ 0 },
 };
 #undef ANALYSIS
@@ -69,9 +67,9 @@ static const struct gt_option options[] = {
 
 const struct gt_syntax gt_report_syntax = {
 	.name = "report",
-	.summary = "show what a recording says: leaks, the peak, call sites",
+	.summary = "analyze a recording: leaks, peak memory, call sites",
 	.operands = "NAME.gt",
-	.about = "Shows what a recording says. All processes in it are taken together.",
+	.about = "Analyzes a recording. Its processes are taken together unless --pid selects one.",
 	.options = options,
 };
 
@@ -97,8 +95,8 @@ static void write_analysis(struct gt_view *v, struct settings *s, const struct g
 	gt_analysis_fini(&replayed);
 }
 
-/* On stderr, so that the report itself stays what it is in any form. */
-static void say_verdict(const struct settings *s)
+/* On stderr, so that it does not mix with the report, whatever its form. */
+static void print_verdict(const struct settings *s)
 {
 	struct gt_style style = gt_terminal_style(stderr, (enum gt_color)s->color);
 	struct gt_printer p;
@@ -116,7 +114,7 @@ static bool has_trait(const struct settings *s, enum gt_analysis_trait trait)
 	return false;
 }
 
-/* Refuses options that exclude one another. 0, or the exit status once the user has been told. */
+/* Refuses options that exclude each other. 0, or the exit status after a message. */
 static int check(struct settings *s)
 {
 	bool one = s->analyses.count == 1, of_leaks = one && has_trait(s, GT_LISTS_LEAKS);
@@ -124,9 +122,9 @@ static int check(struct settings *s)
 
 	if (gt_output_promises(s->input.output))
 		return gt_syntax_wrong(&gt_report_syntax,
-				       "a report is not compressed: leave out %s",
+				       "a report is not compressed: remove %s from the name",
 				       gt_output_promises(s->input.output));
-	/* a settings file's form is used where it can be had */
+	/* a form from the configuration applies only to analyses that have it */
 	if (!gt_option_was_typed("format") && (!one || (s->format >= GT_FORM_JUNIT && !of_leaks)))
 		s->format = GT_FORM_TEXT;
 	if (!one && s->format != GT_FORM_TEXT)
@@ -135,7 +133,7 @@ static int check(struct settings *s)
 				       form_names[s->format]);
 	if (s->format >= GT_FORM_JUNIT && !of_leaks)
 		return gt_syntax_wrong(&gt_report_syntax,
-				       "--format %s is for leaks: leave out --analysis",
+				       "--format %s is for leaks only: remove --analysis",
 				       form_names[s->format]);
 	if (gt_fail_options_needs(&s->fail, &gt_report_syntax, of_leaks,
 				  gt_analyses_with(with, GT_LISTS_LEAKS)))
@@ -170,7 +168,7 @@ static int report(struct settings *s, struct gt_recording *recording, struct gt_
 	gt_frames_free(v.frames);
 	e = gt_output_close(&output, error);
 	if (!e && gt_fail_options_is_set(&s->fail))
-		say_verdict(s);
+		print_verdict(s);
 	return e;
 }
 
@@ -187,7 +185,7 @@ int gt_cmd_report(int argc, char **argv)
 		status = gt_input_open(&gt_report_syntax, &s.input, argc, argv, first, &recording);
 	if (first < 0 || status)
 		goto free_settings;
-	/* rows are those of Nsight's scripts, which have all frames of what Nsight recorded */
+	/* Nsight's scripts, whose rows these are, have all frames of an import */
 	if (s.format == GT_FORM_TSV && *gt_recording_info(recording, "imported"))
 		s.input.all_frames = true;
 	status = gt_fail_options_open(&s.fail, &gt_report_syntax, &s.input);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* suppress.c - gputrack suppress: writes suppressions for what a recording leaked. */
+/* suppress.c - gputrack suppress: writes suppressions for the leaks of a recording. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,11 +23,11 @@ static const struct gt_option options[] = { GT_INPUT_OPTIONS(struct settings), {
 
 const struct gt_syntax gt_suppress_syntax = {
 	.name = "suppress",
-	.summary = "write suppressions for what a recording leaked",
+	.summary = "write suppressions for the leaks of a recording",
 	.operands = "NAME.gt",
-	.about = "Writes a list of suppressions that hides all that a recording leaked: for each "
-		 "kind, function and its callers one line, with what it hides as a comment. Take "
-		 "out what should be repaired, and give the rest to --suppressions.",
+	.about = "Writes suppressions for all leaks of a recording: one line for each kind, "
+		 "function and its callers, with the leaks it hides as a comment. Remove the lines "
+		 "of leaks that you want to fix, and pass the rest to --suppressions.",
 	.options = options,
 };
 

@@ -9,7 +9,8 @@
 
 const struct gt_syntax gt_symbolize_syntax = {
 	.name = "symbolize",
-	.summary = "answer gputrack's own library (lines ADDRESS TAB MODULE on stdin)",
+	.summary =
+		"resolve addresses for gputrack's own library (lines ADDRESS TAB MODULE on stdin)",
 };
 
 /* A tab or newline in the text would split the field. */

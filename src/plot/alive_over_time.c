@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* alive_over_time.c - what was alive by kind over time, gathered while a recording is replayed. */
+/* alive_over_time.c - live resources by kind over time, collected while a recording is replayed. */
 #include "plot/alive_over_time.h"
 
 #include <stdlib.h>
@@ -63,7 +63,7 @@ void gt_alive_over_time_free(struct gt_alive_over_time *h)
 	free(h);
 }
 
-/* What ended processes left behind is no longer alive, though the ledger keeps it as leaks. */
+/* Resources left by ended processes are not alive, though the ledger keeps them as leaks. */
 static void take_kind(struct gt_alive_over_time *h, const struct gt_ledger *l, int kind,
 		      double time_s)
 {
@@ -154,7 +154,7 @@ void gt_alive_over_time_finish(struct gt_alive_over_time *h, const struct gt_led
 		if (process->end_ns && since_start(h, process->end_ns) > h->end_s)
 			h->end_s = since_start(h, process->end_ns);
 	}
-	/* what is alive stays so until the end */
+	/* live resources stay alive until the end */
 	if (h->bytes.count)
 		add_bytes(h, l, h->end_s);
 	for (int k = 0; k < GT_KIND_COUNT; k++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* alive_over_time.h - what was alive by kind over time, gathered while a recording is replayed. */
+/* alive_over_time.h - live resources by kind over time, collected while a recording is replayed. */
 #pragma once
 
 #include "ledger/ledger.h"
@@ -21,11 +21,10 @@ struct gt_alive_over_time {
 	double first_change_s; /* first device memory; < 0: none */
 	double end_s;
 
-	uint64_t start_ns, live_count;    /* its own */
-	uint8_t relatives[GT_KIND_COUNT]; /* the next of the family, round and round */
+	uint64_t start_ns, live_count;    /* private */
+	uint8_t relatives[GT_KIND_COUNT]; /* the next kind of the family, cyclic */
 };
 
-/* Hears the recording's samples from now on. */
 struct gt_alive_over_time *gt_alive_over_time_new(struct gt_recording *r);
 void gt_alive_over_time_free(struct gt_alive_over_time *h);
 /* For gt_replay_run: after each event, in order. */
@@ -33,7 +32,7 @@ void gt_alive_over_time_event(void *history, const struct gt_ledger *l,
 			      const struct gt_event *event, uint32_t process);
 /* Likewise: after the end of a process. */
 void gt_alive_over_time_ended(void *history, const struct gt_ledger *l, uint64_t time_ns);
-/* Likewise: something was measured. */
+/* Likewise: for each sample. */
 gt_sample_fn gt_alive_over_time_sample;
-/* After the last one. */
+/* After the replay. */
 void gt_alive_over_time_finish(struct gt_alive_over_time *h, const struct gt_ledger *l);

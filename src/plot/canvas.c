@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* canvas.c - what pictures are drawn on, whichever the format; the description in words. */
+/* canvas.c - the surface for pictures in any format; the description in words. */
 #include "plot/canvas.h"
 
 #include <errno.h>
@@ -193,9 +193,9 @@ int gt_canvas_open(struct gt_canvas *c, FILE *out, const struct gt_canvas_option
 						 gt_cairo_open(c, options->format);
 	if (e == -ENOTSUP)
 		return gt_error_set(error, e,
-				    "this gputrack was built without pictures: build it "
-				    "with Cairo (libcairo2-dev, -Dplot=enabled); -o FILE.txt "
-				    "describes the picture in words");
+				    "this gputrack was built without pictures: rebuild it with "
+				    "Cairo (libcairo2-dev, -Dplot=enabled), or use -o FILE.txt for "
+				    "a description in words");
 	if (e)
 		return gt_error_set(error, e, "cannot draw %.0f×%.0f: %s; try a smaller --size",
 				    c->width, c->height, strerror(-e));

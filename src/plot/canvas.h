@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * canvas.h - what pictures are drawn on: PNG, SVG and PDF by Cairo, or a description in words.
+ * canvas.h - the surface for pictures: PNG, SVG and PDF by Cairo, or a description in words.
  *
  * Coordinates are pixels (PNG) or points from the upper left corner. The description lists every
  * axis, text and number of marks; all its letters have the same width, so that it does not depend

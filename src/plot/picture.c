@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* picture.c - what all pictures share; nvidia-smi's curve laid over another clock. */
+/* picture.c - parts shared by all pictures; nvidia-smi's curve aligned with another clock. */
 #include "plot/picture.h"
 
 #include <inttypes.h>
@@ -39,7 +39,7 @@ void gt_picture_damage(FILE *out, uint64_t bad, uint64_t first_line)
 	char text[GT_FORMAT_MAX];
 
 	if (bad)
-		fprintf(out, "Left out: %s damaged %s, the first is line %" PRIu64 "\n",
+		fprintf(out, "Skipped: %s damaged %s, the first is line %" PRIu64 "\n",
 			gt_format_count(text, bad), bad == 1 ? "row" : "rows", first_line);
 }
 
@@ -84,11 +84,11 @@ void gt_overlay_align(struct gt_overlay *o, double start_s, double end_s, double
 		o->how = GT_ALIGN_START;
 		o->shift_s = 0;
 	}
-	snprintf(o->text, sizeof o->text, "%s: nvidia-smi is shifted by %s%s s so that %s",
-		 start_s > 0 ? "the clocks do not meet (log of another day or time zone?)" :
-			       "start unknown",
+	snprintf(o->text, sizeof o->text, "%s: nvidia-smi is shifted by %s%s s to align %s",
+		 start_s > 0 ? "the clocks do not overlap (log of another day or time zone?)" :
+			       "start time unknown",
 		 o->shift_s < 0 ? "-" : "+", size_of(o->shift_s, text),
-		 o->how == GT_ALIGN_CHANGE ? "both first changes meet" : "both begin at 0");
+		 o->how == GT_ALIGN_CHANGE ? "the first changes" : "the starts");
 }
 
 static void name_gpus(const struct gt_smi_log *log, char name[96])
@@ -125,12 +125,13 @@ void gt_overlay_text(const struct gt_overlay *o, FILE *out, bool utf8)
 
 	name_gpus(log, name);
 	gt_text_put(out, name, UINT32_MAX, GT_CUT_MIDDLE, utf8);
-	fprintf(out, ": %s samples, at most %s\n", gt_format_count(count, log->samples),
+	fprintf(out, ": %s samples, peak %s\n", gt_format_count(count, log->samples),
 		gt_format_bytes(peak, gt_whole(log->peak_bytes)));
 	if (log->memory_column)
-		fprintf(out, "no heading: column %d is taken as memory used\n", log->memory_column);
+		fprintf(out, "no header: column %d is assumed to be the memory used\n",
+			log->memory_column);
 	if (log->other_lines)
-		fprintf(out, "left out: %s lines that are no samples\n",
+		fprintf(out, "skipped: %s lines that are not samples\n",
 			gt_format_count(count, log->other_lines));
 	fprintf(out, "%s\n", o->text);
 }

@@ -31,7 +31,7 @@ struct gt_box gt_picture_head(struct gt_canvas *c, const char *title, const char
 /* The n-th of rows × columns equal boxes with a small gap between them. */
 struct gt_box gt_picture_cell(struct gt_box box, unsigned rows, unsigned columns, unsigned n);
 
-/* "3 of 17 lines left out: damaged, the first is line 4"; nothing for none. */
+/* "Skipped: 3 damaged rows, the first is line 4"; nothing for none. */
 void gt_picture_damage(FILE *out, uint64_t bad, uint64_t first_line);
 
 /* The unit in which bytes up to `most` are shown, and how many bytes it is. */

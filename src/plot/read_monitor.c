@@ -150,7 +150,7 @@ int gt_monitor_read(struct gt_monitor_table **out, struct gt_rows *rows, struct 
 			t->bad_line = rows->number;
 	for (size_t i = 0; i < t->run_count; i++)
 		add_pending(&t->runs[i]);
-	e = gt_rows_verdict(rows, t->rows, t->bad_rows, "it has a heading and no row", error);
+	e = gt_rows_verdict(rows, t->rows, t->bad_rows, "it has a header but no rows", error);
 	if (e) {
 		gt_monitor_free(t);
 		return e;

@@ -24,7 +24,7 @@ int gt_rows_open(struct gt_rows *r, const char *path, struct gt_error *error)
 	memset(r, 0, sizeof *r);
 	r->in = strcmp(path, "-") ? fopen(path, "re") : stdin;
 	if (!r->in)
-		return gt_error_set(error, -errno, "it cannot be opened: %s", strerror(errno));
+		return gt_error_set(error, -errno, "%s", strerror(errno));
 	if (!fstat(fileno(r->in), &st) && S_ISDIR(st.st_mode)) {
 		gt_rows_close(r);
 		return gt_error_set(error, -EISDIR, "it is a folder");
@@ -38,10 +38,10 @@ int gt_rows_verdict(const struct gt_rows *r, uint64_t good, uint64_t bad, const 
 		    struct gt_error *error)
 {
 	if (ferror(r->in))
-		return gt_error_set(error, -EIO, "it could not be read to its end");
+		return gt_error_set(error, -EIO, "it could not be read completely");
 	if (good)
 		return 0;
-	return gt_error_set(error, -ENODATA, "%s", bad ? "none of its rows is whole" : none);
+	return gt_error_set(error, -ENODATA, "%s", bad ? "all its rows are damaged" : none);
 }
 
 void gt_rows_close(struct gt_rows *r)

@@ -200,19 +200,19 @@ static bool take_sample(struct reading *g, const struct gt_rows *r)
 static int verdict(const struct gt_smi_log *log, bool has_other_heading, struct gt_error *error)
 {
 	if (has_other_heading)
-		return gt_error_set(error, -ENODATA,
-				    "its heading has no memory.used; query "
-				    "timestamp,memory.used as csv");
+		return gt_error_set(
+			error, -ENODATA,
+			"its header has no memory.used; query timestamp,memory.used as csv");
 	if (!log->gpu_count)
-		return gt_error_set(error, -ENODATA,
-				    "it has no sample with a time; query "
-				    "timestamp,memory.used as csv");
+		return gt_error_set(
+			error, -ENODATA,
+			"it has no sample with a timestamp; query timestamp,memory.used as csv");
 	if (log->gpu >= (int)log->gpu_count)
 		return gt_error_set(error, -EINVAL,
-				    "it has %u GPU%s, counted from 0, and no GPU %d",
+				    "it has %u GPU%s, counted from 0, but no GPU %d",
 				    log->gpu_count, log->gpu_count == 1 ? "" : "s", log->gpu);
 	if (!log->samples)
-		return gt_error_set(error, -ENODATA, "none of its samples has a number");
+		return gt_error_set(error, -ENODATA, "none of its samples has a value");
 	return 0;
 }
 

@@ -42,7 +42,7 @@ static int find_columns(struct columns *c, struct gt_rows *r, struct gt_error *e
 		c->curves[i] = gt_rows_find(r, curve_headings[i]);
 	if (c->time < 0 || c->call < 0 || c->curves[GT_CURVE_RSS] < 0)
 		return gt_error_set(error, -EINVAL,
-				    "it has no column %s, which every tracker's CSV has",
+				    "it has no column %s, which a tracker's CSV must have",
 				    c->time < 0 ? "TimeMs" :
 				    c->call < 0 ? "APICall" :
 						  "VmRSS_KB");
@@ -224,7 +224,7 @@ int gt_tracker_read(struct gt_tracker_table **out, struct gt_rows *rows, double 
 			t->bad_line = rows->number;
 	}
 	e = gt_rows_verdict(rows, t->rows, t->bad_rows,
-			    "it has a heading and no row: no tracked call was made", error);
+			    "it has a header but no rows: no tracked call was made", error);
 	if (e) {
 		gt_tracker_free(t);
 		return e;

@@ -62,9 +62,9 @@ struct gt_tracker_table {
 enum { GT_TRACKER_THRESHOLD_KB = 100 };
 
 /*
- * A leak is a call that destroys and yet raises memory by more than `threshold_kb`. A function that
- * destroys and raises memory by less each time, but by more in all its calls together, is no leak
- * by that rule: of these, the one with the greatest increase is `creeps`.
+ * A leak is a destroying call that raises memory by more than `threshold_kb`. A destroying function
+ * may raise memory by less each time but by more in all its calls together, which is not a leak by
+ * that rule: of these functions, the one with the greatest increase is `creeps`.
  * Fails if there is no valid row; the caller frees the result.
  */
 int gt_tracker_read(struct gt_tracker_table **out, struct gt_rows *rows, double threshold_kb,

@@ -89,7 +89,7 @@ int gt_usage_read(struct gt_usage_table **out, struct gt_rows *rows, struct gt_e
 	while (t->column_count && gt_rows_next(rows))
 		if (!add_row(t, &layout, rows) && !t->bad_rows++)
 			t->bad_line = rows->number;
-	e = gt_rows_verdict(rows, t->rows, t->bad_rows, "it has no row: no memory was allocated",
+	e = gt_rows_verdict(rows, t->rows, t->bad_rows, "it has no rows: no memory was allocated",
 			    error);
 	if (e) {
 		gt_usage_free(t);

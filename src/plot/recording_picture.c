@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recording_picture.c - a recording's picture: what was alive over time, the peak, leaks, call
- * sites. */
+/* recording_picture.c - a recording's picture: live bytes and resources, peak, leaks, call sites.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,8 +90,7 @@ static bool has_bytes(const struct gt_alive_over_time *h, size_t layer)
 	return false;
 }
 
-/* Draws layers from the top down, each including those below it: only its own part stays visible.
- */
+/* From the top down, each layer includes those below it: only its own part stays visible. */
 static void add_layers(const struct drawing *d, struct gt_panel *p, double by)
 {
 	struct gt_alive_over_time *h = d->history;
@@ -173,7 +172,7 @@ static void draw_objects(const struct drawing *d, struct gt_box box)
 		curve->dashed = d->colors[best] > GT_PALETTE;
 	}
 	if (!p.curve_count)
-		p.message = "nothing was created";
+		p.message = "no resources were created";
 	gt_panel_draw(d->canvas, &p, box);
 }
 
@@ -203,8 +202,8 @@ static char *site_name(const struct gt_view *v, const struct gt_site *site, uint
 
 struct ranked {
 	const struct gt_site *site;
-	double value;
-	uint64_t count;
+	double value; /* bytes or count, see choose_unit */
+	uint64_t bytes, count;
 };
 
 static int biggest_first(const void *a, const void *b)
@@ -244,15 +243,13 @@ static void draw_ranked(const struct drawing *d, struct gt_panel *p, struct rank
 }
 
 /* By bytes if the sites hold any, otherwise by number of resources. */
-static void choose_unit(struct gt_panel *p, struct ranked *list, size_t count,
-			const uint64_t *bytes)
+static void choose_unit(struct gt_panel *p, struct ranked *list, size_t count)
 {
 	p->whole_numbers = true;
 	for (size_t i = 0; i < count; i++)
-		if (bytes[i])
-			p->whole_numbers = false;
+		p->whole_numbers &= !list[i].bytes;
 	for (size_t i = 0; i < count; i++)
-		list[i].value = (double)(p->whole_numbers ? list[i].count : bytes[i]);
+		list[i].value = (double)(p->whole_numbers ? list[i].count : list[i].bytes);
 }
 
 /* "130 resources leaked, 7.92 MiB: 120 events, 5 buffers", including kinds without bytes. */
@@ -263,7 +260,7 @@ static void describe_leaks(const struct gt_groups *groups, bool is_alive, char *
 	int used =
 		snprintf(text, size, "%s %s %s, %s", gt_format_count(count, groups->object_count),
 			 gt_plural(groups->object_count, "resource", "resources"),
-			 is_alive ? "alive in programs that went on" : "leaked",
+			 is_alive ? "alive in running processes" : "leaked",
 			 gt_format_bytes(bytes, groups->bytes));
 
 	for (size_t i = 0; i < groups->count; i++)
@@ -283,14 +280,13 @@ static void describe_leaks(const struct gt_groups *groups, bool is_alive, char *
 }
 
 /* A message instead of an empty chart. */
-static void say_no_leaks(const struct drawing *d, struct gt_panel *p)
+static void put_no_leaks(const struct drawing *d, struct gt_panel *p)
 {
 	bool has_gaps = gt_head_has_gaps(d->view->recording);
 
 	p->tone = has_gaps ? GT_TONE_PLAIN : GT_TONE_GOOD;
 	p->subtitle = NULL;
-	p->message =
-		has_gaps ? "No leaks in what was recorded, which is not all" : "Nothing was leaked";
+	p->message = has_gaps ? "No leaks recorded, but the recording has gaps" : "No leaks";
 }
 
 static void draw_leaks(const struct drawing *d, struct gt_box box)
@@ -300,18 +296,15 @@ static void draw_leaks(const struct drawing *d, struct gt_box box)
 	char text[512];
 	struct gt_groups groups;
 	struct ranked *list;
-	uint64_t *bytes;
 	bool is_alive;
 
 	gt_groups_init(&groups, d->view->ledger, GT_GROUPS_LEAKS);
 	list = gt_alloc((groups.count + 1) * sizeof *list);
-	bytes = gt_alloc((groups.count + 1) * sizeof *bytes);
-	for (size_t i = 0; i < groups.count; i++) {
+	for (size_t i = 0; i < groups.count; i++)
 		list[i] = (struct ranked){ .site = groups.list[i].site,
+					   .bytes = groups.list[i].bytes,
 					   .count = groups.list[i].count };
-		bytes[i] = groups.list[i].bytes;
-	}
-	choose_unit(&p, list, groups.count, bytes);
+	choose_unit(&p, list, groups.count);
 	if (p.whole_numbers)
 		p.x_label = "Resources";
 	is_alive = gt_running_holds(d->view, &groups);
@@ -322,36 +315,33 @@ static void draw_leaks(const struct drawing *d, struct gt_box box)
 		color = gt_panel_color(d->canvas, 0);
 	}
 	if (!groups.count)
-		say_no_leaks(d, &p);
+		put_no_leaks(d, &p);
 	draw_ranked(d, &p, list, groups.count, color, box);
 	free(list);
-	free(bytes);
 	gt_groups_fini(&groups);
 }
 
 static void draw_sites(const struct drawing *d, struct gt_box box)
 {
 	const struct gt_ledger *l = d->view->ledger;
-	struct gt_panel p = { .title = "Top Call Sites, by What They Held at Most" };
+	struct gt_panel p = { .title = "Top Call Sites, by Peak Bytes" };
 	struct ranked *list = gt_alloc((l->site_count + 1) * sizeof *list);
-	uint64_t *bytes = gt_alloc((l->site_count + 1) * sizeof *bytes);
 
-	for (size_t i = 0; i < l->site_count; i++) {
-		list[i] = (struct ranked){ .site = &l->sites[i], .count = l->sites[i].created };
-		bytes[i] = l->sites[i].bytes_peak;
-	}
-	p.subtitle = "with the number created in all";
-	choose_unit(&p, list, l->site_count, bytes);
+	for (size_t i = 0; i < l->site_count; i++)
+		list[i] = (struct ranked){ .site = &l->sites[i],
+					   .bytes = l->sites[i].bytes_peak,
+					   .count = l->sites[i].created };
+	p.subtitle = "with the total number of resources created";
+	choose_unit(&p, list, l->site_count);
 	if (p.whole_numbers) {
 		p.title = "Top Call Sites, by Resources Created";
 		p.subtitle = NULL;
 		p.x_label = "Created";
 	}
 	if (!l->site_count)
-		p.message = "nothing was created";
+		p.message = "no resources were created";
 	draw_ranked(d, &p, list, l->site_count, gt_panel_color(d->canvas, 0), box);
 	free(list);
-	free(bytes);
 }
 
 void gt_recording_draw(struct gt_canvas *c, const struct gt_view *v, struct gt_alive_over_time *h,
@@ -387,7 +377,7 @@ void gt_recording_text(const struct gt_view *v, FILE *out)
 	struct gt_leaked leaked = gt_ledger_leaked(v->ledger);
 	char events[GT_FORMAT_MAX], peak[GT_FORMAT_MAX], left[GT_FORMAT_MAX], bytes[GT_FORMAT_MAX];
 
-	fprintf(out, "%s events, peak %s of device memory, %s %s (%s) alive at the end\n",
+	fprintf(out, "%s events, device memory peak %s, %s %s (%s) alive at the end\n",
 		gt_format_count(events, v->ledger->events),
 		gt_format_bytes(peak, v->ledger->peak_bytes), gt_format_count(left, leaked.count),
 		gt_plural(leaked.count, "resource", "resources"),

@@ -124,19 +124,29 @@ static void put_no_leak(struct charts *ch, struct gt_panel *p)
 		p->tone = GT_TONE_GOOD;
 		return;
 	}
-	snprintf(ch->text, sizeof ch->text, "No single rise above %g KB", ch->table->threshold_kb);
+	snprintf(ch->text, sizeof ch->text, "No single increase above %g KB",
+		 ch->table->threshold_kb);
 	p->message = ch->text;
 	put_creep(ch->creep, sizeof ch->creep, ch->table->creeps);
 	p->subtitle = ch->creep;
 }
 
-static void draw_leaked(struct charts *ch, struct gt_panel *p)
+/* The sum of all leaks as the subtitle: `format` takes megabytes, a count and a noun. */
+static void put_leak_sum(struct charts *ch, struct gt_panel *p, const char *format)
 {
 	char megabytes[GT_REAL_MAX], events[GT_FORMAT_MAX];
+
+	snprintf(ch->text, sizeof ch->text, format,
+		 gt_real_format(megabytes, ch->table->leak_kb * mb_per_kb, 2),
+		 gt_format_count(events, ch->table->leak_events),
+		 gt_plural(ch->table->leak_events, "event", "events"));
+	p->subtitle = ch->text;
+}
+
+static void draw_leaked(struct charts *ch, struct gt_panel *p)
+{
 	struct gt_curve *curve;
 
-	p->title = "Memory Leak Detection Over Time";
-	p->y_label = "Leaked in all (MB)";
 	if (!ch->table->leak_events) {
 		put_no_leak(ch, p);
 		return;
@@ -147,26 +157,11 @@ static void draw_leaked(struct charts *ch, struct gt_panel *p)
 	curve = add_curve(ch, p, "leak event", GT_MARK_DOTS, &ch->table->leaks, mb_per_kb);
 	curve->color = ch->canvas->theme->red;
 	curve->value = 1;
-	gt_real_format(megabytes, ch->table->leak_kb * mb_per_kb, 2);
-	snprintf(ch->text, sizeof ch->text, "%s MB leaked in %s %s", megabytes,
-		 gt_format_count(events, ch->table->leak_events),
-		 gt_plural(ch->table->leak_events, "event", "events"));
-	p->subtitle = ch->text;
-}
-
-static void draw_system(struct charts *ch, struct gt_panel *p)
-{
-	p->title = "System Memory Usage Over Time";
-	p->y_label = "Memory (MB)";
-	add_curve(ch, p, "VmRSS", GT_MARK_STEPS, &ch->table->curves[GT_CURVE_RSS], mb_per_kb);
-	add_curve(ch, p, "VmSize", GT_MARK_STEPS, &ch->table->curves[GT_CURVE_SIZE], mb_per_kb);
-	add_curve(ch, p, "VmData", GT_MARK_STEPS, &ch->table->curves[GT_CURVE_DATA], mb_per_kb);
+	put_leak_sum(ch, p, "%s MB leaked in %s %s");
 }
 
 static void draw_leaks_by_call(struct charts *ch, struct gt_panel *p)
 {
-	p->title = "Memory Leaks by API Call";
-	p->x_label = "Leaked in all (MB)";
 	put_bars(ch, p, by_leak, ch->canvas->theme->red, ch->canvas->theme->red);
 	if (p->bar_count)
 		p->tone = GT_TONE_ALARM;
@@ -176,71 +171,13 @@ static void draw_leaks_by_call(struct charts *ch, struct gt_panel *p)
 
 static void draw_deltas(struct charts *ch, struct gt_panel *p)
 {
-	struct gt_curve *curve;
+	struct gt_curve *curve = gt_panel_curve(p, "delta", GT_MARK_STEMS, &ch->table->deltas,
+						gt_panel_color(ch->canvas, 5));
 
-	p->title = "Memory Deltas Per API Call";
-	p->subtitle = "change of VmRSS; falls point down";
+	p->subtitle = "change of VmRSS; decreases point down";
 	p->x_label = "Call number";
-	p->y_label = "Delta (MB)";
-	curve = gt_panel_curve(p, "delta", GT_MARK_STEMS, &ch->table->deltas,
-			       gt_panel_color(ch->canvas, 5));
 	curve->falls = gt_panel_color(ch->canvas, 0);
 	curve->y_by = mb_per_kb;
-}
-
-static void draw_counts(struct charts *ch, struct gt_panel *p)
-{
-	struct gt_trail *curves = ch->table->curves;
-
-	p->title = ch->table->is_levelzero ? "L0 Resource Counts" : "Resource Counts";
-	p->y_label = "Alive";
-	p->whole_numbers = true;
-	add_curve(ch, p, "Contexts", GT_MARK_STEPS, &curves[GT_CURVE_CONTEXTS], 1);
-	add_curve(ch, p, "Command queues", GT_MARK_STEPS, &curves[GT_CURVE_QUEUES], 1);
-	add_curve(ch, p, "Modules", GT_MARK_STEPS, &curves[GT_CURVE_MODULES], 1);
-	add_curve(ch, p, "Kernels", GT_MARK_STEPS, &curves[GT_CURVE_KERNELS], 1);
-}
-
-static void draw_lists(struct charts *ch, struct gt_panel *p)
-{
-	struct gt_trail *curves = ch->table->curves;
-
-	p->title = "Command Lists and Events";
-	p->y_label = "Alive";
-	p->whole_numbers = true;
-	add_curve(ch, p, "Command lists", GT_MARK_STEPS, &curves[GT_CURVE_LISTS], 1);
-	add_curve(ch, p, "Event pools", GT_MARK_STEPS, &curves[GT_CURVE_POOLS], 1);
-	add_curve(ch, p, "Events", GT_MARK_STEPS, &curves[GT_CURVE_EVENTS], 1);
-}
-
-static void draw_memory(struct charts *ch, struct gt_panel *p)
-{
-	p->title = "Total Memory Allocations";
-	p->y_label = "Allocated through the API (MB)";
-	add_curve(ch, p, "allocated", GT_MARK_AREA, &ch->table->curves[GT_CURVE_MEMORY],
-		  1.0 / (1 << 20));
-}
-
-static void draw_frequent(struct charts *ch, struct gt_panel *p)
-{
-	p->title = "Top 10 Most Frequent API Calls";
-	p->x_label = "Calls";
-	p->whole_numbers = true;
-	put_bars(ch, p, by_count, gt_panel_color(ch->canvas, 0), gt_panel_color(ch->canvas, 0));
-}
-
-static void draw_impact(struct charts *ch, struct gt_panel *p)
-{
-	p->title = "Top 10 API Calls by Memory Impact";
-	p->x_label = "Sum of deltas (MB)";
-	put_bars(ch, p, by_impact, gt_panel_color(ch->canvas, 5), gt_panel_color(ch->canvas, 0));
-}
-
-static void draw_average(struct charts *ch, struct gt_panel *p)
-{
-	p->title = "Top 10 API Calls by Avg Memory per Call";
-	p->x_label = "Average delta (MB)";
-	put_bars(ch, p, by_average, gt_panel_color(ch->canvas, 5), gt_panel_color(ch->canvas, 0));
 }
 
 static void draw_cumulative(struct charts *ch, struct gt_panel *p)
@@ -248,8 +185,6 @@ static void draw_cumulative(struct charts *ch, struct gt_panel *p)
 	size_t count;
 	struct gt_call_stats **list = ranked(ch->table, by_impact, &count);
 
-	p->title = "Cumulative Memory Impact by Top 5 APIs";
-	p->y_label = "Sum of deltas (MB)";
 	for (size_t i = 0; i < count && i < TOP_CURVES; i++)
 		add_curve(ch, p, list[i]->name, GT_MARK_STEPS, &list[i]->impact, mb_per_kb);
 	if (!count)
@@ -260,31 +195,81 @@ static void draw_cumulative(struct charts *ch, struct gt_panel *p)
 static void draw_leak_events(struct charts *ch, struct gt_panel *p)
 {
 	struct gt_tracker_table *t = ch->table;
-	char megabytes[GT_REAL_MAX], events[GT_FORMAT_MAX];
 
-	p->title = "Individual Leak Events Timeline";
-	p->y_label = "Leak (MB)";
 	if (!t->leak_events) {
 		p->message = "No leak events";
 		p->tone = t->creeps ? p->tone : GT_TONE_GOOD;
 		return;
 	}
 	p->tone = GT_TONE_ALARM;
-	add_curve(ch, p, "leaked in a millisecond", GT_MARK_STEMS, &t->moments, mb_per_kb)->color =
+	add_curve(ch, p, "leaked per millisecond", GT_MARK_STEMS, &t->moments, mb_per_kb)->color =
 		ch->canvas->theme->red;
-	snprintf(ch->text, sizeof ch->text, "Total: %s MB in %s %s",
-		 gt_real_format(megabytes, t->leak_kb * mb_per_kb, 2),
-		 gt_format_count(events, t->leak_events),
-		 gt_plural(t->leak_events, "event", "events"));
-	p->subtitle = ch->text;
+	put_leak_sum(ch, p, "Total: %s MB in %s %s");
 }
 
-/* In the order of the original tracker's grid, row by row. */
-static void (*const charts[ROWS * COLUMNS])(struct charts *, struct gt_panel *) = {
-	draw_leaked, draw_system,  draw_leaks_by_call, draw_deltas,
-	draw_counts, draw_lists,   draw_memory,        draw_frequent,
-	draw_impact, draw_average, draw_cumulative,    draw_leak_events,
+/* A chart: drawn by its own function, or bars of the calls by rank, or columns over time. */
+struct chart {
+	const char *title, *label; /* label: of the values' axis */
+	void (*draw)(struct charts *ch, struct gt_panel *p);
+	rank_fn *rank; /* of bars */
+	struct {
+		const char *name;
+		enum gt_tracker_curve curve;
+	} curves[4];
+	double by;
+	bool whole_numbers, is_area;
 };
+
+/* In the order of the original tracker's grid, row by row. */
+/* clang-format off */
+static const struct chart charts[ROWS * COLUMNS] = {
+	{ .title = "Memory Leak Detection Over Time", .label = "Total leaked (MB)",
+	  .draw = draw_leaked },
+	{ .title = "System Memory Usage Over Time", .label = "Memory (MB)", .by = 1.0 / 1024,
+	  .curves = { { "VmRSS", GT_CURVE_RSS }, { "VmSize", GT_CURVE_SIZE },
+		      { "VmData", GT_CURVE_DATA } } },
+	{ .title = "Memory Leaks by API Call", .label = "Total leaked (MB)", .rank = by_leak,
+	  .draw = draw_leaks_by_call },
+	{ .title = "Memory Deltas Per API Call", .label = "Delta (MB)", .draw = draw_deltas },
+	{ .title = "Resource Counts", .label = "Alive", .by = 1, .whole_numbers = true,
+	  .curves = { { "Contexts", GT_CURVE_CONTEXTS }, { "Command queues", GT_CURVE_QUEUES },
+		      { "Modules", GT_CURVE_MODULES }, { "Kernels", GT_CURVE_KERNELS } } },
+	{ .title = "Command Lists and Events", .label = "Alive", .by = 1, .whole_numbers = true,
+	  .curves = { { "Command lists", GT_CURVE_LISTS }, { "Event pools", GT_CURVE_POOLS },
+		      { "Events", GT_CURVE_EVENTS } } },
+	{ .title = "Total Memory Allocations", .label = "Allocated through the API (MB)",
+	  .by = 1.0 / (1 << 20), .is_area = true, .curves = { { "allocated", GT_CURVE_MEMORY } } },
+	{ .title = "Top 10 Most Frequent API Calls", .label = "Calls", .rank = by_count,
+	  .whole_numbers = true },
+	{ .title = "Top 10 API Calls by Memory Impact", .label = "Sum of deltas (MB)",
+	  .rank = by_impact },
+	{ .title = "Top 10 API Calls by Avg Memory per Call", .label = "Average delta (MB)",
+	  .rank = by_average },
+	{ .title = "Cumulative Memory Impact by Top 5 APIs", .label = "Sum of deltas (MB)",
+	  .draw = draw_cumulative },
+	{ .title = "Individual Leak Events Timeline", .label = "Leak (MB)",
+	  .draw = draw_leak_events },
+};
+/* clang-format on */
+
+static void draw_chart(struct charts *ch, const struct chart *chart, struct gt_panel *p)
+{
+	bool counts = chart->curves[0].curve == GT_CURVE_CONTEXTS;
+
+	p->title = counts && ch->table->is_levelzero ? "L0 Resource Counts" : chart->title;
+	*(chart->rank ? &p->x_label : &p->y_label) = chart->label;
+	p->whole_numbers = chart->whole_numbers;
+	if (chart->draw)
+		chart->draw(ch, p);
+	else if (chart->rank)
+		put_bars(ch, p, chart->rank,
+			 gt_panel_color(ch->canvas, chart->whole_numbers ? 0 : 5),
+			 gt_panel_color(ch->canvas, 0));
+	for (size_t i = 0; i < 4 && chart->curves[i].name; i++)
+		add_curve(ch, p, chart->curves[i].name,
+			  chart->is_area ? GT_MARK_AREA : GT_MARK_STEPS,
+			  &ch->table->curves[chart->curves[i].curve], chart->by);
+}
 
 /* False for a chart whose columns are missing in the file. */
 static bool has_points(const struct gt_panel *p)
@@ -302,17 +287,17 @@ void gt_tracker_draw(struct gt_canvas *c, struct gt_tracker_table *t, const char
 	struct gt_box box;
 
 	snprintf(head, sizeof head,
-		 "%s tracked %s in %s; a leak is a call that destroys and "
-		 "raises VmRSS by more than %g KB",
+		 "%s tracked %s in %s; a leak is a destroying call that raises VmRSS by more than "
+		 "%g KB",
 		 gt_format_count(rows, t->rows), gt_plural(t->rows, "call", "calls"),
 		 gt_format_span(span, gt_whole((t->last_ms - t->first_ms) * 1e6)), t->threshold_kb);
 	box = gt_picture_head(c, name, head);
 	for (unsigned i = 0; i < ROWS * COLUMNS; i++) {
 		struct gt_panel panel = { 0 };
 
-		charts[i](&ch, &panel);
+		draw_chart(&ch, &charts[i], &panel);
 		if (!has_points(&panel))
-			panel.message = "the file has no such column";
+			panel.message = "the file has no columns for this chart";
 		gt_panel_draw(c, &panel, gt_picture_cell(box, ROWS, COLUMNS, i));
 	}
 }
@@ -350,7 +335,7 @@ static void put_statistics(const struct gt_tracker_table *t, FILE *out, bool utf
 	free(list);
 	gt_picture_damage(out, t->bad_rows, t->bad_line);
 	if (t->unsigned_falls)
-		fprintf(out, "Signs restored: %s falls of VmRSS were written as rises\n",
+		fprintf(out, "Signs restored: %s decreases of VmRSS were written as increases\n",
 			gt_format_count(text, t->unsigned_falls));
 }
 
@@ -402,13 +387,13 @@ void gt_tracker_text(const struct gt_tracker_table *t, FILE *out, bool utf8)
 	fputs("\n=== MEMORY LEAK DETECTION ===\n", out);
 	if (!t->leak_events && !t->creeps) {
 		fprintf(out,
-			"%sNo memory leaks detected: no call that destroys raised VmRSS by "
-			"more than %g KB,\nnor did all calls of one function together\n",
+			"%sNo memory leaks detected: no destroying call raised VmRSS by more than "
+			"%g KB,\nnor did all calls of one function together\n",
 			utf8 ? "✓ " : "", t->threshold_kb);
 	} else if (!t->leak_events) {
 		fprintf(out,
-			"No leak event: no single call that destroys raised VmRSS by more "
-			"than %g KB (--threshold)\n",
+			"No leak events: no single destroying call raised VmRSS by more than %g KB "
+			"(--threshold)\n",
 			t->threshold_kb);
 	} else {
 		fprintf(out, "%sLEAKS DETECTED!\n", utf8 ? "⚠️  " : "");
@@ -429,7 +414,7 @@ void gt_tracker_text(const struct gt_tracker_table *t, FILE *out, bool utf8)
 	free(list);
 	if (t->creeps) {
 		put_creep(creep, sizeof creep, t->creeps);
-		fputs("Small rises that add up: ", out);
+		fputs("Small increases that add up: ", out);
 		gt_text_put(out, creep, UINT32_MAX, GT_CUT_MIDDLE, utf8);
 		putc('\n', out);
 	}

@@ -72,7 +72,7 @@ void gt_monitor_draw(struct gt_canvas *c, struct gt_monitor_table *t, const char
 {
 	struct gt_panel cpu = { .title = "CPU Usage Over Time",
 				.y_label = "CPU (%)",
-				.x_label = "Time since the run's start",
+				.x_label = "Time since the start of the run",
 				.x_is_time = true,
 				.one_a_line = true,
 				.always_named = true };
@@ -104,7 +104,7 @@ void gt_monitor_text(const struct gt_monitor_table *t, FILE *out, bool utf8)
 		const struct gt_monitor_run *run = &t->runs[i];
 
 		gt_text_put(out, run->name, UINT32_MAX, GT_CUT_MIDDLE, utf8);
-		fprintf(out, ": %s s, CPU %s %% on average, %s %% at most, memory %s MB at most\n",
+		fprintf(out, ": %s s, CPU %s %% on average, %s %% peak, memory %s MB peak\n",
 			gt_real_format(span, run->last_s, 1),
 			gt_real_format(mean, run->sum_cpu / (double)run->rows, 1),
 			gt_real_format(peak, run->peak_cpu, 1),
@@ -112,6 +112,6 @@ void gt_monitor_text(const struct gt_monitor_table *t, FILE *out, bool utf8)
 	}
 	gt_picture_damage(out, t->bad_rows, t->bad_line);
 	if (t->left_out)
-		fprintf(out, "Left out: %llu rows of further runs\n",
+		fprintf(out, "Skipped: %llu rows of further runs\n",
 			(unsigned long long)t->left_out);
 }

@@ -60,7 +60,7 @@ class Attached:
         self.process = case.start(case.build / "gputrack", "attach", "-i", "0", "-o", name, *options,
                                   env=env, bufsize=0)
         self.head = ""
-        while "gputrack: following" not in self.head:
+        while "gputrack: tracking" not in self.head:
             line = read_line(self.process.stderr)
             assert line, self.head
             self.head += line
@@ -666,7 +666,7 @@ def test_the_summary_has_no_escape_codes(case):
     target = Target(case)
     process = case.start(case.build / "gputrack", "attach", "-i", "0.2", "-T", "2", "-o", "a.gt",
                          "-p", target.pid, bufsize=0, env={"COLUMNS": "200"})
-    while "following" not in read_line(process.stderr):
+    while "tracking" not in read_line(process.stderr):
         pass
     target.tell("l 10")
     target.tell("a 123456")
@@ -733,9 +733,9 @@ def test_obstacles_are_one_line(case):
                           "--inh-caps=-all", "sh", "-c", f"cd /; exec {build} attach -p 1"), "root")
     assert not case.path("a.gt").exists()
     wrong = case.gputrack("attach", "-p", "x")
-    assert wrong.status == 2 and "no process's number" in wrong.err
+    assert wrong.status == 2 and "is not a process id" in wrong.err
     wrong = case.gputrack("attach", "-p", "1", "--top", str(1 << 61))
-    assert wrong.status == 2 and "--top is at most 1000" in wrong.err
+    assert wrong.status == 2 and "--top must be at most 1000, not" in wrong.err
     assert case.gputrack("attach").status == 2
     assert case.gputrack("attach", "--all", "-p", "1").status == 2
     one_line(case.gputrack("attach", "-o", "a.gt", "-c", "./nothing-here"), "cannot run")

@@ -99,9 +99,9 @@ def test_an_output_is_never_a_part_of_a_recording(case):
                     ["diff", "r.gt", "r.gt"], ["monitor", "-d", "0.1", "sleep", "0"]):
         for name in (*before, "9.trace"):
             done = case.gputrack(command[0], "-o", f"r.gt/{name}", *command[1:])
-            one_line(done, f"r.gt/{name} is a part of that recording", "; choose another place")
+            one_line(done, f"r.gt/{name} is part of a recording", "; choose another place")
     for option in ("--csv", "--log"):
-        one_line(record(case, "s.gt", option, "r.gt/9.trace"), "r.gt/9.trace is a part")
+        one_line(record(case, "s.gt", option, "r.gt/9.trace"), "r.gt/9.trace is part of a recording")
     assert {path.name: path.read_bytes() for path in recording.iterdir()} == before
     # its own names elsewhere are anybody's, and other names in it as well
     for name in ("info", "9.trace", "r.gt/report.txt"):

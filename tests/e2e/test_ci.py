@@ -463,7 +463,7 @@ def test_a_config_file_gives_defaults(case):
     assert peak.status == 0 and "PEAK" in peak.out and not peak.err, (peak.out, peak.err)
     typed = case.run("env", "-u", "GPUTRACK_CONFIG", case.build / "gputrack", "report", "c.gt",
                      "-a", "watermark", "--fail-on-leak", env=here)
-    assert typed.status == 2 and "--fail-on-leak does nothing here: it goes with -a summary or " \
+    assert typed.status == 2 and "--fail-on-leak has no effect here: it needs -a summary or " \
         "leakage" in typed.err, typed.err
     # paths are from the file's folder, whoever reads it from where
     os.mkdir(case.path("below"))
@@ -484,12 +484,12 @@ def test_a_config_file_of_another_user_is_ignored(case):
     os.chown(case.path(".gputrackrc"), 12345, 12345)
     done = case.run(*command)
     assert (done.status, done.out) == (plain.status, plain.out)
-    assert done.err == "gputrack: .gputrackrc belongs to another user and is ignored; " \
-        "GPUTRACK_CONFIG=.gputrackrc would use it\n", done.err
+    assert done.err == "gputrack: ignoring .gputrackrc, which belongs to another user; " \
+        "set GPUTRACK_CONFIG=.gputrackrc to use it\n", done.err
     os.chown(case.path(".gputrackrc"), 0, 0)
     os.chmod(case.path(".gputrackrc"), 0o666)
     done = case.run(*command)
-    assert done.status == 0 and "can be written by everybody" in done.err, done.err
+    assert done.status == 0 and "ignoring .gputrackrc, which every user can write" in done.err, done.err
     os.chmod(case.path(".gputrackrc"), 0o600)
     assert case.run(*command).status == 23
 
@@ -500,7 +500,7 @@ def test_the_doctor_tells_which_config_is_used(case):
     assert "✓ settings rc, 1 setting in all" in " ".join(done.out.split()), done.out
     case.path("rc").write_text("report.topp = 3\n")
     done = case.gputrack("doctor", env={"GPUTRACK_CONFIG": "rc"})
-    assert "rc:1: there is no option 'report.topp': did you mean 'top'?" in \
+    assert "rc:1: unknown option 'report.topp': did you mean 'top'?" in \
         " ".join(done.out.split()), done.out
     done = case.gputrack("report", "x.gt", env={"GPUTRACK_CONFIG": "rc"})
     assert done.status == 2 and len(done.err.splitlines()) == 1, done.err

@@ -321,9 +321,9 @@ def test_doctor_tells_what_cuda_needs(case):
     assert "GPU 1" in done.out and "Stand-in GPU, 16.0 GiB" in done.out, done.out
     assert "CUDA programs can be tracked" in done.out or "and CUDA" in done.out, done.out
     done = case.gputrack("doctor", env=nvml(case, GPUTRACK_CUPTI="/nowhere/libcupti.so", COLUMNS="300"))
-    assert "libcupti.so is not found" in done.out
+    assert "libcupti.so was not found" in done.out
     done = case.gputrack("doctor", env=nvml(case, FAKE_CUPTI_SUBSCRIBE="39", COLUMNS="300"))
-    assert "another profiler uses it" in done.out
+    assert "another profiler is using it" in done.out
     done = case.gputrack("doctor", env=nvml(case, FAKE_CUDA_DEVICES="0", COLUMNS="300"))
     assert "cuInit fails with 100 (no GPU)" in done.out
 

@@ -167,7 +167,7 @@ def test_attach_is_tried_as_root(case):
     # the doctor and attach are of one mind
     assert works == (tried.status == 0), (found, tried.err)
     assert [found[need]["finding"] for need in NEEDS] == ["good"] * len(NEEDS), found
-    assert re.search(r"as (session, )?(multi, )?perf; \w+ is used", found["probes"]["text"]), found
+    assert re.search(r"supports (session, )?(multi, )?perf; \w+ is used", found["probes"]["text"]), found
     for way in ("session", "multi", "perf"):
         done = case.gputrack(*attach, f"{way}.gt", "--probes", way, "-c", "true", env=env)
         assert (done.status == 0) == (way in found["probes"]["text"].split(";")[0]), (way, done.err)
@@ -184,7 +184,7 @@ def test_attach_without_privileges_has_its_remedy(case):
     assert not works
     assert found["privileges"]["finding"] == "bad" and "root" in found["privileges"]["remedy"], found
     assert "CAP_BPF" in found["privileges"]["text"]
-    assert "not tried" in found["probes"]["text"] and found["probes"]["finding"] == "note"
+    assert "not tested" in found["probes"]["text"] and found["probes"]["finding"] == "note"
     assert found["processes"]["remedy"]
     assert found["kernel"]["finding"] == found["kernel types"]["finding"] == "good"
     # attach itself says the same words

@@ -138,8 +138,8 @@ def test_what_cannot_be_shown_gets_one_line(case):
                               (("leaks.gt", "-o", "no/such/folder.html"), 1),
                               (("leaks.gt", "--serve", "--listen", "somewhere"), 1)):
         done = case.gputrack("html", *arguments)
-        if "built without the page" in done.err:
-            case.skip("gputrack was built without the page")
+        if "built without the HTML page" in done.err:
+            case.skip("gputrack was built without the HTML page")
         assert done.status == status, (arguments, done.err)
         assert done.err.startswith("gputrack: ") and done.err.count("\n") == 1, done.err
     assert not list(case.folder.glob("*.html*"))

@@ -5,7 +5,7 @@ import re
 import signal
 
 FIRST = "Running GPU stress generator: {} events/sec, alloc_size={} bytes, free ratio={}"
-LAST = re.compile(r"([\d,]+) events in \S+ s: ([\d,]+) events/s(?: of ([\d,]+) asked for)?; "
+LAST = re.compile(r"([\d,]+) events in \S+ s: ([\d,]+) events/s(?: of ([\d,]+) requested)?; "
                   r"([\d,]+) allocations?, ([\d,]+) frees?, ([\d,]+) failed; "
                   r"(\S+ \S+) in ([\d,]+) blocks? left alive")
 
@@ -87,7 +87,7 @@ def test_without_a_device_it_says_so_and_names_library(case):
         message = one_line(case.gputrack("stress", "--api", api, "--library", "/no/such.so"), 1)
         assert "/no/such.so" in message and "--library FILE" in message, message
     message = one_line(case.gputrack("stress", "--api", "opencl", env=nothing), 1)
-    assert "no device" in message and "--library FILE" in message, message
+    assert "there is no OpenCL device" in message and "--library FILE" in message, message
     # a library that is there, and another API's
     assert "--library FILE" in one_line(case.gputrack("stress", "--library", "libm.so.6"), 1)
 
@@ -121,7 +121,7 @@ def test_a_stand_in_library_serves(case):
     said = numbers(done.out.splitlines()[-1])
     assert (said["allocations"], said["frees"], said["failed"]) == (5, 0, 5)
     message = one_line(case.gputrack(*how, env={"FAKE_CUDA_DEVICES": "0"}), 1)
-    assert "CUDA has no device" in message and "--library FILE" in message, message
+    assert "there is no CUDA device" in message and "--library FILE" in message, message
 
 
 def test_every_spelling_is_in_the_help(case):

@@ -63,7 +63,7 @@ attach_to() {
 	# shellcheck disable=SC2086
 	"$gputrack" attach -i 0 -o "$name.gt" $options -p $program >"$name.txt" 2>"$name.say" &
 	tracer=$!
-	wait_for following "$name.say"
+	wait_for tracking "$name.say"
 	echo go >&3
 	wait_for done "$name.out"
 	echo go >&3

@@ -12,10 +12,9 @@
 #include "cli/config.h"
 
 /* main.c's, which is not linked here. */
-int gt_fail(const char *format, ...)
+void gt_tell(const char *format, ...)
 {
 	(void)format;
-	return GT_EXIT_FAILED;
 }
 
 static void lines_are_read(void **state)

@@ -45,6 +45,10 @@ static const struct gt_option options[] = {
 	{ .name = "interval", .type = GT_OPTION_DECIMAL, AT(interval), .argument = "S",
 	  .help = "how often" },
 	{ .name = "every", .type = GT_OPTION_DECIMAL, AT(interval), .argument = "S" },
+	{ .name = "ranged", .type = GT_OPTION_DECIMAL, AT(interval), .argument = "S", .least = 0.5,
+	  .most = 3600 },
+	{ .name = "depth", .type = GT_OPTION_COUNT, AT(top), .argument = "N", .most = 64 },
+	{ .name = "threads", .type = GT_OPTION_COUNT, AT(top), .argument = "N", .least = 1 },
 	{ 0 },
 };
 /* clang-format on */
@@ -171,6 +175,20 @@ static void several_choices_come_in_their_order(void **state)
 	assert_int_equal(r.settings.paints.list[0], 2);
 }
 
+static void both_ends_of_a_range_are_in_it(void **state)
+{
+	static const char *const fit[] = { "--ranged 0.5 x", "--ranged 3600 x", "--depth 64 x",
+					   "--depth 0 x", "--threads 1 x" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof fit / sizeof *fit; i++) {
+		struct result r;
+
+		parse(&r, &report, fit[i]);
+		assert_int_equal(r.status, 0);
+	}
+}
+
 static void what_was_typed_is_known(void **state)
 {
 	struct result r;
@@ -198,14 +216,19 @@ static void mistakes_are_told_in_one_line(void **state)
 		{ &report, "--output", "--output needs FILE" },
 		{ &report, "-n", "-n needs N" },
 		{ &report, "-n 12x", "takes a whole number, not '12x'" },
-		{ &report, "-n 99999999999999999999", "is at most 18446744073709551615, not" },
+		{ &report, "-n 99999999999999999999", "must be at most 18446744073709551615, not" },
+		{ &report, "--ranged 0.4", "--ranged must be from 0.5 to 3600, not '0.4'" },
+		{ &report, "--ranged 3600.1", "--ranged must be from 0.5 to 3600, not '3600.1'" },
+		{ &report, "--depth 65", "--depth must be at most 64, not '65'" },
+		{ &report, "--depth 99999999999999999999", "--depth must be at most 64, not '999" },
+		{ &report, "--threads 0", "--threads must be at least 1, not '0'" },
 		{ &report, "--interval 1e3", "--interval takes a number, not '1e3'" },
 		{ &report, "--interval -1", "--interval takes a number, not '-1'" },
 		{ &report, "--quiet=yes", "takes no value" },
 		{ &report, "--color neverr", "did you mean 'never'?" },
-		{ &report, "--color blue", "is one of auto, always, never" },
-		{ &report, "--paints auto,blue", "is one of auto, always, never, not 'blue'" },
-		{ &report, "--paints auto,", "is one of auto, always, never, not ''" },
+		{ &report, "--color blue", "must be one of auto, always, never" },
+		{ &report, "--paints auto,blue", "must be one of auto, always, never, not 'blue'" },
+		{ &report, "--paints auto,", "must be one of auto, always, never, not ''" },
 		{ &report, "--paints auto,auto,auto,auto,auto,auto,auto,auto,auto", "at most 8" },
 		{ &doctor, "thing", "takes no operand, got 'thing'" },
 	};
@@ -293,7 +316,7 @@ static void defaults_come_before_the_arguments(void **state)
 	parse(&r, &report, "in.gt");
 	assert_int_equal(r.first, -1);
 	assert_int_equal(r.status, 2);
-	assert_non_null(strstr(r.said, "f:3 is yes or no, not 'perhaps'"));
+	assert_non_null(strstr(r.said, "f:3 must be yes or no, not 'perhaps'"));
 	gt_options_defaults(NULL);
 }
 
@@ -304,6 +327,7 @@ int main(void)
 		cmocka_unit_test(options_may_follow_operands),
 		cmocka_unit_test(a_program_keeps_its_own_options),
 		cmocka_unit_test(several_choices_come_in_their_order),
+		cmocka_unit_test(both_ends_of_a_range_are_in_it),
 		cmocka_unit_test(what_was_typed_is_known),
 		cmocka_unit_test(mistakes_are_told_in_one_line),
 		cmocka_unit_test(help_lists_every_option_and_ends_well),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* attach.c - `gputrack attach`: tracks processes that already run, through the kernel. */
+/* attach.c - `gputrack attach`: tracks running processes through the kernel. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -44,49 +44,53 @@ enum {
 /* clang-format off */
 static const struct gt_option options[] = {
 	{ .name = "pid", .letter = 'p', .type = GT_OPTION_TEXTS, .argument = "PID", AT(pids),
-	  .help = "this process and the children it will have; may be given several times, or as "
-		  "a list with commas" },
+	  .help = "track this process and the children it starts; may be repeated, or a list "
+		  "separated by commas" },
 	{ .name = "command", .letter = 'c', .type = GT_OPTION_FLAG, AT(command),
-	  .help = "run COMMAND and follow it, and its children; of a library that they load from "
-		  "an unusual folder the first calls may be missed, and the report says so" },
+	  .help = "run COMMAND, and track it and its children; the first calls to a library in an "
+		  "unusual folder may be missed, and the report says so" },
 	{ .name = "all", .letter = 'a', .type = GT_OPTION_FLAG, AT(all),
-	  .help = "every process that has one of the libraries, in containers too, and those that "
-		  "start later" },
+	  .help = "track every process that uses one of the libraries, in containers too, and "
+		  "those that start later" },
 	{ .name = "api", .type = GT_OPTION_TEXTS, .argument = "API", AT(apis),
-	  .help = "only cuda, levelzero or opencl; may be given several times (default: all)" },
+	  .help = "track only cuda, levelzero or opencl; may be repeated (default: all)" },
 	{ .name = "output", .letter = 'o', .type = GT_OPTION_TEXT, .argument = "NAME.gt",
 	  AT(output),
-	  .help = "record into this folder (default: attach.PID.gt); a recording that is there "
-		  "already is kept as NAME.gt.old" },
+	  .help = "record into this folder (default: attach.PID.gt); an existing recording is kept "
+		  "as NAME.gt.old" },
 	{ .name = "interval", .letter = 'i', .type = GT_OPTION_DECIMAL, .argument = "SECONDS",
-	  AT(interval), .help = "show a summary so often (default: 5; 0: never)" },
+	  .most = SECONDS_MAX, AT(interval), .help = "print a summary at this interval (default: "
+		  "5; 0: never)" },
 	{ .name = "duration", .letter = 'd', .type = GT_OPTION_DECIMAL, .argument = "SECONDS",
-	  AT(duration),
-	  .help = "end after this time (default: 0, without end): otherwise with Ctrl-C, or with "
-		  "the processes" },
+	  .most = SECONDS_MAX, AT(duration),
+	  .help = "stop after this time (default: 0, no limit); Ctrl-C and the end of the "
+		  "processes stop it too" },
 	{ .name = "max-size", .type = GT_OPTION_SIZE, .argument = "SIZE", AT(max_bytes),
-	  .help = "stop recording when the recording is this large (500M, 2GiB); the summaries go "
-		  "on, and the report says so" },
-	{ .name = "top", .letter = 'T', .type = GT_OPTION_COUNT, .argument = "N", AT(top),
-	  .help = "call sites and resources to show of each process in a summary, at most 1000 "
+	  .help = "stop recording at this size (500M, 2GiB); the summaries continue, and the "
+		  "report says so" },
+	{ .name = "top", .letter = 'T', .type = GT_OPTION_COUNT, .argument = "N",
+	  .most = GT_BOARD_TOP_MAX, AT(top),
+	  .help = "list N call sites and resources of each process in a summary, at most 1000 "
 		  "(default: 3)" },
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
-	  .help = "do not record where calls come from: cheaper, and says less" },
+	  .help = "do not record call stacks: less overhead, but no call sites" },
 	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW",
 	  .choices = gt_unwinding_names, AT(unwind),
-	  .help = "how stacks are found: fp (frame pointers, cheap; the default) or "
-		  "dwarf (a copy of the stack's top, for programs without them)" },
-	{ .name = "stack-bytes", .type = GT_OPTION_SIZE, .argument = "SIZE", AT(stack_bytes),
-	  .help = "how much of the stack --unwind dwarf copies (default: 8K, at most 32K)" },
-	{ .name = "stack-depth", .type = GT_OPTION_COUNT, .argument = "N", AT(stack_depth),
-	  .help = "frames to record of each stack, at most 127 (default: 64)" },
+	  .help = "how to unwind stacks: fp (frame pointers, cheap; the default) or dwarf (from a "
+		  "copy of the stack's top, for programs without frame pointers)" },
+	{ .name = "stack-bytes", .type = GT_OPTION_SIZE, .argument = "SIZE",
+	  .least = 512, .most = 32768, AT(stack_bytes),
+	  .help = "size of the copy for --unwind dwarf (default: 8K, at most 32K)" },
+	{ .name = "stack-depth", .type = GT_OPTION_COUNT, .argument = "N",
+	  .most = GT_PROBE_FRAMES, AT(stack_depth),
+	  .help = "record at most N frames of each stack, up to 127 (default: 64)" },
 	{ .name = "ring-size", .type = GT_OPTION_SIZE, .argument = "SIZE", AT(ring_size),
-	  .help = "the buffer between kernel and gputrack (default: 16M); what does not fit is "
-		  "lost, counted and shown" },
+	  .help = "size of the buffer between kernel and gputrack (default: 16M); events that do "
+		  "not fit are lost, counted and reported" },
 	{ .name = "probes", .type = GT_OPTION_CHOICE, .argument = "HOW",
 	  .choices = gt_probe_way_names, AT(way),
-	  .help = "how functions are probed: auto (the best the kernel has; the default), session "
-		  "(Linux 6.13), multi (6.6) or perf" },
+	  .help = "how to probe functions: auto (the best the kernel supports; the default), "
+		  "session (Linux 6.13), multi (6.6) or perf" },
 	{ .name = "quiet", .letter = 'q', .type = GT_OPTION_FLAG, AT(quiet),
 	  .help = "print no report at the end" },
 	{ 0 },
@@ -95,11 +99,11 @@ static const struct gt_option options[] = {
 
 const struct gt_syntax gt_attach_syntax = {
 	.name = "attach",
-	.summary = "track processes that already run",
+	.summary = "track running processes",
 	.operands = "-p PID | --all | -c [--] COMMAND [ARG…]",
-	.about = "Follows running processes through the kernel (eBPF), without stopping or "
-		 "changing them, and records what they create and destroy: CUDA, Level Zero, "
-		 "OpenCL. Ctrl-C lets go of them; a report follows. Needs root.",
+	.about = "Tracks running processes through the kernel (eBPF), without stopping or changing "
+		 "them, and records the CUDA, Level Zero and OpenCL resources they create and "
+		 "destroy. Ctrl-C detaches and prints a report. Needs root.",
 	.options = options,
 	.first_operand_ends = true,
 };
@@ -145,25 +149,12 @@ static int check(struct attach *a, int argc, char **argv, int first)
 	if (modes != 1)
 		return gt_syntax_wrong(&gt_attach_syntax,
 				       modes ? "-p, -c and --all exclude each other" :
-					       "whom to follow? Give -p PID, -c COMMAND or --all");
+					       "needs -p PID, -c COMMAND or --all");
 	if (s->command && first == argc)
-		return gt_syntax_wrong(&gt_attach_syntax, "there is no COMMAND to run");
+		return gt_syntax_wrong(&gt_attach_syntax, "-c needs a COMMAND to run");
 	if (!s->command && first < argc)
 		return gt_syntax_wrong(&gt_attach_syntax,
-				       "'%s' is too much: a command to run comes after -c",
-				       argv[first]);
-	if (s->interval > SECONDS_MAX || s->duration > SECONDS_MAX)
-		return gt_syntax_wrong(&gt_attach_syntax,
-				       "--interval and --duration are at most %d seconds",
-				       SECONDS_MAX);
-	if (s->stack_bytes < 512 || s->stack_bytes > 32768)
-		return gt_syntax_wrong(&gt_attach_syntax,
-				       "--stack-bytes is a size from 512 to 32K");
-	if (s->stack_depth > GT_PROBE_FRAMES)
-		return gt_syntax_wrong(&gt_attach_syntax, "--stack-depth is at most %d",
-				       GT_PROBE_FRAMES);
-	if (s->top > GT_BOARD_TOP_MAX)
-		return gt_syntax_wrong(&gt_attach_syntax, "--top is at most %d", GT_BOARD_TOP_MAX);
+				       "unexpected '%s': to run a command, use -c", argv[first]);
 	status = gt_option_needs(&gt_attach_syntax, "stack-bytes", s->unwind == GT_UNWIND_DWARF,
 				 "--unwind dwarf");
 	if (status)
@@ -180,13 +171,6 @@ static int check(struct attach *a, int argc, char **argv, int first)
 	return 0;
 }
 
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int number)
-{
-	interrupted = number;
-}
-
 static int name_folder(struct attach *a, struct gt_error *error)
 {
 	char otherwise[32];
@@ -195,7 +179,7 @@ static int name_folder(struct attach *a, struct gt_error *error)
 	snprintf(otherwise, sizeof otherwise, "attach.%d.gt", (int)getpid());
 	e = gt_folder_name(a->folder, sizeof a->folder, a->settings.output, otherwise);
 	if (e)
-		return gt_error_set(error, e, "cannot tell the current folder: %s", strerror(-e));
+		return gt_error_set(error, e, "cannot find the current folder: %s", strerror(-e));
 	gt_tracer_record(a->tracer, a->folder);
 	return gt_folder_make(&a->made, a->folder, error);
 }
@@ -207,7 +191,7 @@ static int start_child(struct attach *a, struct gt_error *error)
 	char wait;
 
 	if (pipe2(release, O_CLOEXEC) || pipe2(refusal, O_CLOEXEC))
-		return gt_error_set(error, -errno, "cannot make a pipe: %s", strerror(errno));
+		return gt_error_set(error, -errno, "cannot create a pipe: %s", strerror(errno));
 	a->child = fork();
 	if (a->child < 0)
 		return gt_error_set(error, -errno, "cannot fork: %s", strerror(errno));
@@ -234,17 +218,17 @@ static int start_child(struct attach *a, struct gt_error *error)
 static int release_child(struct attach *a, struct gt_error *error)
 {
 	void (*before)(int) = signal(SIGPIPE, SIG_IGN);
-	ssize_t n = interrupted ? 0 : write(a->release, "", 1);
+	ssize_t n = gt_stopped ? 0 : write(a->release, "", 1);
 
 	signal(SIGPIPE, before);
 	close(a->release);
 	if (n != 1) {
 		close(a->refusal);
-		return gt_error_set(error, -EINTR, "stopped before %s began", a->argv[0]);
+		return gt_error_set(error, -EINTR, "interrupted before %s started", a->argv[0]);
 	}
 	do
 		n = read(a->refusal, error->text, sizeof error->text - 1);
-	while (n < 0 && errno == EINTR && !interrupted);
+	while (n < 0 && errno == EINTR && !gt_stopped);
 	close(a->refusal);
 	if (n <= 0)
 		return 0;
@@ -259,14 +243,14 @@ static int attach_libraries(struct attach *a, struct gt_error *error)
 
 	if (!mapped && a->targets.count && !a->child)
 		fprintf(stderr,
-			"gputrack: process %u has loaded none of libcuda.so.1, "
-			"libze_loader.so.1 and libOpenCL.so.1 yet: waiting for it\n",
+			"gputrack: process %u has not loaded libcuda.so.1, libze_loader.so.1 or "
+			"libOpenCL.so.1 yet: waiting for it\n",
 			a->targets.pids[0]);
 	return mapped < 0 ? mapped : 0;
 }
 
-/* Tells people and scripts that nothing is missed from here on. */
-static void say_ready(const struct attach *a)
+/* Announces that all calls are recorded from now on; scripts wait for this line. */
+static void announce(const struct attach *a)
 {
 	const struct gt_libraries *l = gt_tracer_libraries(a->tracer);
 	size_t functions = 0, libraries = 0;
@@ -277,7 +261,7 @@ static void say_ready(const struct attach *a)
 	}
 	if (a->settings.quiet)
 		return;
-	fprintf(stderr, "gputrack: following ");
+	fprintf(stderr, "gputrack: tracking ");
 	if (a->settings.all)
 		fprintf(stderr, "all processes");
 	else if (a->argv)
@@ -286,7 +270,7 @@ static void say_ready(const struct attach *a)
 		fprintf(stderr, "process %u", a->targets.pids[0]);
 	else
 		fprintf(stderr, "%zu processes", a->targets.count);
-	fprintf(stderr, ", %zu functions in %zu %s; Ctrl-C lets go\n", functions, libraries,
+	fprintf(stderr, ", %zu functions in %zu %s; press Ctrl-C to detach\n", functions, libraries,
 		libraries == 1 ? "library" : "libraries");
 }
 
@@ -296,7 +280,7 @@ static void warn_of_refusal(struct attach *a)
 	const struct gt_error *refusal = &gt_tracer_libraries(a->tracer)->refusal;
 
 	if (!a->has_warned && *refusal->text)
-		gt_tell("%s; without it the rest is followed", refusal->text);
+		gt_tell("%s; the rest is tracked", refusal->text);
 	a->has_warned |= *refusal->text;
 }
 
@@ -313,7 +297,7 @@ static void follow(struct attach *a)
 	uint64_t interval = (uint64_t)(a->settings.interval * 1e9);
 	uint64_t duration = (uint64_t)(a->settings.duration * 1e9);
 
-	while (!interrupted) {
+	while (!gt_stopped) {
 		uint64_t now;
 
 		gt_tracer_wait(a->tracer, DRAIN_MS);
@@ -335,7 +319,7 @@ static void follow(struct attach *a)
 	gt_tracer_stop(a->tracer);
 }
 
-/* It was in use before it was probed, so its first calls were missed. */
+/* In use before it was probed, so its first calls are missing. */
 static bool is_late(const struct gt_library *l)
 {
 	return l->is_late && l->functions;
@@ -381,7 +365,7 @@ static void finish_info(struct attach *a, uint64_t duration_ns, uint64_t lost, s
 	if (a->argv && !a->child)
 		gt_run_info_status(a->info, a->status);
 	if (gt_run_info_write(a->info, a->folder, &error))
-		gt_fail("%s; what was recorded can be read all the same", error.text);
+		gt_tell("%s; the recorded events can still be read", error.text);
 }
 
 static int report(const struct attach *a)
@@ -422,21 +406,20 @@ static int prepare(struct attach *a, struct gt_error *error)
 	 */
 	gt_folder_commit(a->folder);
 	e = gt_privileges_drop();
-	return e ? gt_error_set(error, e, "cannot give up privileges: %s", strerror(-e)) : 0;
+	return e ? gt_error_set(error, e, "cannot drop privileges: %s", strerror(-e)) : 0;
 }
 
 static int run(struct attach *a)
 {
-	struct sigaction action = { .sa_handler = on_signal };
 	struct gt_error error = { "" };
 	uint64_t begun = gt_now_ns(), lost;
 	size_t running;
 	int verdict, e;
 
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	gt_stop_on(SIGINT);
+	gt_stop_on(SIGTERM);
 	/* the terminal is gone: end the recording properly; under nohup, continue */
-	gt_signal_handle(SIGHUP, on_signal);
+	gt_stop_unless_ignored(SIGHUP);
 	gt_attach_live_init(&a->live);
 	a->how.listener = a->live.listener;
 	if (prepare(a, &error)) {
@@ -446,7 +429,7 @@ static int run(struct attach *a)
 		return gt_fail("%s", error.text);
 	}
 	warn_of_refusal(a);
-	say_ready(a);
+	announce(a);
 	follow(a);
 	lost = gt_tracer_lost(a->tracer);
 	e = gt_tracer_error(a->tracer);

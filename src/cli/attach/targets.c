@@ -30,7 +30,7 @@ static int parse_pids(struct gt_targets *t, const struct gt_syntax *syntax, cons
 		uint64_t pid;
 
 		if (!gt_count_parse(word, &pid) || !pid || pid > INT_MAX) {
-			status = gt_syntax_wrong(syntax, "'%s' is no process's number", word);
+			status = gt_syntax_wrong(syntax, "'%s' is not a process id", word);
 		} else if (t->count == GT_TARGETS_MAX) {
 			status = gt_syntax_wrong(syntax, "-p takes at most %d processes",
 						 GT_TARGETS_MAX);
@@ -71,7 +71,7 @@ int gt_targets_check(struct gt_targets *t, struct gt_error *error)
 		t->fds[i] = (int)syscall(SYS_pidfd_open, (pid_t)t->pids[i], 0);
 		if (t->fds[i] < 0 && errno == ESRCH)
 			return gt_error_set(error, -ESRCH,
-					    "there is no process %u: `ps` lists those there are",
+					    "there is no process %u: `ps` lists the running ones",
 					    t->pids[i]);
 		/* the error differs between kernels */
 		if (t->fds[i] < 0 && (errno == EINVAL || errno == ENOENT))
@@ -80,7 +80,7 @@ int gt_targets_check(struct gt_targets *t, struct gt_error *error)
 					    "Tgid in /proc/%u/status",
 					    t->pids[i], t->pids[i]);
 		if (t->fds[i] < 0)
-			return gt_error_set(error, -errno, "%u is no process to follow: %s",
+			return gt_error_set(error, -errno, "cannot track process %u: %s",
 					    t->pids[i], strerror(errno));
 	}
 	return 0;
@@ -133,7 +133,7 @@ int gt_targets_probe(const struct gt_targets *t, struct gt_tracer *tracer, struc
 	if (!functions) {
 		name_libraries(t, names, sizeof names);
 		return gt_error_set(error, -ENOENT,
-				    "nothing to probe: no %s is here or in %s; "
+				    "nothing to probe: no %s is installed here or loaded by %s; "
 				    "install a driver, or check LD_LIBRARY_PATH",
 				    names, t->everyone ? "a process" : "the process");
 	}

@@ -14,6 +14,7 @@
 #include "capture/ebpf/tracer.h"
 #include "cli/attach/live_view.h"
 #include "cli/cli.h"
+#include "cli/launch.h"
 #include "cli/attach/targets.h"
 #include "cli/output.h"
 #include "screen/terminal_screen.h"
@@ -33,29 +34,30 @@ struct settings {
 /* clang-format off */
 static const struct gt_option options[] = {
 	{ .name = "pid", .letter = 'p', .argument = "PID", .type = GT_OPTION_TEXTS, AT(pids),
-	  .help = "this process and the children it will have; may be given several times, or as "
-		  "a list with commas (default: every process that has one of the libraries)" },
+	  .help = "show this process and the children it starts; may be repeated, or a list "
+		  "separated by commas (default: every process that uses one of the libraries)" },
 	{ .name = "api", .type = GT_OPTION_TEXTS, .argument = "API", AT(apis),
-	  .help = "only cuda, levelzero or opencl; may be given several times" },
+	  .help = "show only cuda, levelzero or opencl; may be repeated (default: all)" },
 	{ .name = "interval", .letter = 'i', .argument = "S", .type = GT_OPTION_DECIMAL,
-	  AT(interval_s), .help = "look every so many seconds (default: 1)" },
+	  .least = 0.05, .most = 3600, AT(interval_s), .help = "update every S seconds (default: "
+		  "1)" },
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
-	  .help = "do not ask where calls come from: cheaper, and there are no call sites" },
+	  .help = "do not collect call stacks: less overhead, but no call sites" },
 	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW",
 	  .choices = gt_unwinding_names, AT(unwind),
-	  .help = "how stacks are found: fp (frame pointers, cheap; the default) or "
-		  "dwarf (for programs without them)" },
+	  .help = "how to unwind stacks: fp (frame pointers, cheap; the default) or dwarf (for "
+		  "programs without frame pointers)" },
 	{ 0 },
 };
 /* clang-format on */
 
 const struct gt_syntax gt_top_syntax = {
 	.name = "top",
-	.summary = "a live screen of what processes hold on the GPU",
-	.about = "Shows what running processes hold on the GPU, on a screen that keeps up with "
-		 "them: processes, call sites and the biggest resources; sorted, filtered, with "
-		 "the past of each as a small chart. What was allocated before is not known. ? "
-		 "explains the keys, q ends it. Needs root and a terminal.",
+	.summary = "show live what processes hold on the GPU",
+	.about = "Shows live what running processes hold on the GPU: processes, call sites and the "
+		 "largest resources, sorted and filtered, each with a small chart of its history. "
+		 "Resources allocated before gputrack attached are not shown. Press ? for the "
+		 "keys, q to quit. Needs root and a terminal.",
 	.options = options,
 };
 
@@ -69,13 +71,6 @@ struct top {
 	struct gt_targets targets;
 	char target[96];
 };
-
-static volatile sig_atomic_t stopped;
-
-static void stop(int number)
-{
-	stopped = number;
-}
 
 static size_t frames_of(void *context, uint16_t process, uint32_t stack,
 			const struct gt_frame **frames)
@@ -115,7 +110,7 @@ static int attach(struct top *t, struct gt_error *error)
 	if (e < 0)
 		return e;
 	e = gt_privileges_drop();
-	return e ? gt_error_set(error, e, "cannot give up privileges: %s", strerror(-e)) : 0;
+	return e ? gt_error_set(error, e, "cannot drop privileges: %s", strerror(-e)) : 0;
 }
 
 static void draw(struct top *t)
@@ -150,7 +145,7 @@ static void follow(struct top *t)
 
 	gt_screen_tick(&t->screen, t->live.board, last);
 	draw(t);
-	while (!t->screen.quit && !stopped) {
+	while (!t->screen.quit && !gt_stopped) {
 		uint64_t now, interval = (uint64_t)(t->screen.interval_s * 1e9);
 		bool changed = take_keys(t);
 
@@ -170,7 +165,6 @@ static void follow(struct top *t)
 
 static int run(struct top *t)
 {
-	struct sigaction on = { .sa_handler = stop };
 	struct gt_error error = { "" };
 	const struct gt_error *refusal;
 	int status = GT_EXIT_DONE;
@@ -186,10 +180,10 @@ static int run(struct top *t)
 	t->screen.target = t->target;
 	t->style = gt_terminal_style(stdout, GT_COLOR_AUTO);
 	t->grid.utf8 = t->style.utf8;
-	sigaction(SIGINT, &on, NULL);
-	sigaction(SIGTERM, &on, NULL);
-	sigaction(SIGHUP, &on, NULL);
-	sigaction(SIGQUIT, &on, NULL);
+	gt_stop_on(SIGINT);
+	gt_stop_on(SIGTERM);
+	gt_stop_on(SIGHUP);
+	gt_stop_on(SIGQUIT);
 	if (attach(t, &error)) {
 		status = gt_fail("%s", error.text);
 	} else if (gt_terminal_screen_open(t->style.color, &error)) {
@@ -200,7 +194,7 @@ static int run(struct top *t)
 		gt_terminal_screen_close();
 		refusal = &gt_tracer_libraries(t->tracer)->refusal;
 		if (*refusal->text)
-			gt_tell("%s; it was not looked at", refusal->text);
+			gt_tell("%s; it was not tracked", refusal->text);
 	}
 	if (t->tracer)
 		gt_tracer_free(t->tracer);
@@ -217,13 +211,10 @@ int gt_cmd_top(int argc, char **argv)
 	int status, first = gt_options_parse(&gt_top_syntax, &s, argc, argv, &status);
 
 	t->settings = &s;
-	if (first >= 0 && (s.interval_s < 0.05 || s.interval_s > 3600)) {
-		status = gt_syntax_wrong(&gt_top_syntax, "--interval is from 0.05 to 3600 s");
-	} else if (first >= 0) {
+	if (first >= 0)
 		status = gt_targets_parse(&t->targets, &gt_top_syntax, &s.pids, &s.apis);
-		if (!status)
-			status = run(t);
-	}
+	if (first >= 0 && !status)
+		status = run(t);
 	gt_texts_fini(&s.pids);
 	gt_texts_fini(&s.apis);
 	gt_targets_fini(&t->targets);

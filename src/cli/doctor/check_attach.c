@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* check_attach.c - the doctor's check of what attaching needs: kernel, rights, probes, libraries.
- */
+/* check_attach.c - the doctor's check for attach: kernel, rights, probes, libraries. */
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <stdlib.h>
@@ -15,20 +14,20 @@
 
 enum { TRIAL_RING = 64 << 10, FOUND_MAX = 1 << 12 };
 
-/* A kernel setting: from which value on it denies what to processes without a capability. */
+/* A kernel setting that, from `closed_from` on, denies something without a capability. */
 struct guard {
-	const char *name, *path, *setting, *keeps_from;
+	const char *name, *path, *setting, *prevents;
 	long closed_from;
 	unsigned capability;
 };
 
 static const struct guard guards[] = {
 	{ "perf events", "/proc/sys/kernel/perf_event_paranoid", "kernel.perf_event_paranoid",
-	  "hearing of libraries as they are loaded", 1, CAP_PERFMON },
+	  "noticing libraries as they are loaded", 1, CAP_PERFMON },
 	{ "BPF", "/proc/sys/kernel/unprivileged_bpf_disabled", "kernel.unprivileged_bpf_disabled",
-	  "probes in running programs", 1, CAP_BPF },
+	  "probing running programs", 1, CAP_BPF },
 	{ "ptrace scope", "/proc/sys/kernel/yama/ptrace_scope", "kernel.yama.ptrace_scope",
-	  "looking into running programs that are no children", 1, CAP_SYS_PTRACE },
+	  "inspecting programs other than our children", 1, CAP_SYS_PTRACE },
 };
 
 /* A number from a file of the kernel; false if there is none. */
@@ -55,12 +54,12 @@ static void check_guard(struct gt_doctor *d, const struct gt_surroundings *s, co
 		gt_doctor_say(d, GT_FINDING_NOTE, g->name, "this kernel has no %s", g->setting);
 	} else if (value < g->closed_from || is_exempt) {
 		gt_doctor_say(d, GT_FINDING_GOOD, g->name, "open to %s (%s is %ld)",
-			      value < g->closed_from ? "all users" : "these privileges", g->setting,
+			      value < g->closed_from ? "all users" : "your privileges", g->setting,
 			      value);
 	} else {
-		gt_doctor_say(d, GT_FINDING_NOTE, g->name, "%s is %ld: keeps you from %s",
-			      g->setting, value, g->keeps_from);
-		gt_doctor_remedy(d, "not needed for gputrack run; else be root");
+		gt_doctor_say(d, GT_FINDING_NOTE, g->name, "%s is %ld, which prevents %s",
+			      g->setting, value, g->prevents);
+		gt_doctor_remedy(d, "not needed for gputrack run; otherwise run as root");
 	}
 }
 
@@ -119,7 +118,7 @@ static bool check_probes(struct gt_doctor *d)
 
 	if (status) {
 		gt_child_say_end(d, "probes", status);
-		gt_doctor_remedy(d, "start programs with `gputrack run`");
+		gt_doctor_remedy(d, "start programs with `gputrack run` instead");
 		return false;
 	}
 	for (at = text; gt_child_next(&at, "way", way, sizeof way);) {
@@ -133,18 +132,18 @@ static bool check_probes(struct gt_doctor *d)
 	gt_child_next(&at, "refusal", refusal, sizeof refusal);
 	if (!*best) {
 		gt_doctor_say(d, GT_FINDING_BAD, "probes", "%s", refusal);
-		gt_doctor_remedy(d, "the kernel's own words: GPUTRACK_BPF_LOG=1 gputrack attach -c "
-				    "true");
+		gt_doctor_remedy(
+			d, "see the kernel's messages: GPUTRACK_BPF_LOG=1 gputrack attach -c true");
 		return false;
 	}
-	gt_doctor_say(d, GT_FINDING_GOOD, "probes",
-		      "the kernel takes them as %s; %s is used (--probes)", list, best);
+	gt_doctor_say(d, GT_FINDING_GOOD, "probes", "the kernel supports %s; %s is used (--probes)",
+		      list, best);
 	at = text;
 	if (gt_child_next(&at, "watch", way, sizeof way))
-		gt_doctor_say(d, GT_FINDING_GOOD, "new libraries", "heard of as they are loaded");
+		gt_doctor_say(d, GT_FINDING_GOOD, "new libraries", "noticed as they are loaded");
 	else
 		gt_doctor_say(d, GT_FINDING_NOTE, "new libraries",
-			      "looked for once a second: no perf events for them");
+			      "searched for once a second: perf events are not available");
 	return true;
 }
 
@@ -152,10 +151,10 @@ static void check_others(struct gt_doctor *d, const struct gt_surroundings *s)
 {
 	if (gt_may_look_at_others(s)) {
 		gt_doctor_say(d, GT_FINDING_GOOD, "processes",
-			      "those of all users may be looked at");
+			      "those of all users can be inspected");
 	} else {
 		gt_doctor_say(d, GT_FINDING_NOTE, "processes",
-			      "those of other users may not be looked at (CAP_SYS_PTRACE)");
+			      "those of other users cannot be inspected (CAP_SYS_PTRACE)");
 		gt_doctor_remedy(d, "run attach as root, outside of containers");
 	}
 }
@@ -174,9 +173,10 @@ static void check_library(struct gt_doctor *d, const struct gt_libraries *l, enu
 		}
 	if (!first) {
 		gt_doctor_say(d, GT_FINDING_NOTE, gt_api_names[api],
-			      "no %s.1 in the usual folders nor in LD_LIBRARY_PATH",
+			      "no %s.1 in the usual folders or in LD_LIBRARY_PATH",
 			      gt_api_libraries[api]);
-		gt_doctor_remedy(d, "a process that has loaded its own is probed all the same");
+		gt_doctor_remedy(d,
+				 "a process that has loaded its own copy is probed nevertheless");
 		return;
 	}
 	if (others)
@@ -197,7 +197,7 @@ bool gt_doctor_attach(struct gt_doctor *d)
 		works = check_probes(d);
 	else
 		gt_doctor_say(d, GT_FINDING_NOTE, "probes",
-			      "not tried: something above is missing");
+			      "not tested: something above is missing");
 	check_others(d, &s);
 	for (size_t i = 0; i < sizeof guards / sizeof *guards; i++)
 		check_guard(d, &s, &guards[i]);

@@ -111,12 +111,12 @@ static void check_gpus(struct gt_doctor *d)
 
 	if (!nvml) {
 		gt_doctor_say(d, GT_FINDING_NOTE, "GPU memory", "%s", why);
-		gt_doctor_remedy(d, "comes with NVIDIA's driver; without it reports do not compare "
-				    "with what the GPU itself says");
+		gt_doctor_remedy(d, "part of NVIDIA's driver; without it, reports cannot be "
+				    "compared with the GPU's own figures");
 		return;
 	}
 	gt_nvml_driver(nvml, version);
-	gt_doctor_say(d, GT_FINDING_GOOD, "GPU memory", "NVML answers, driver %s",
+	gt_doctor_say(d, GT_FINDING_GOOD, "GPU memory", "NVML works, driver %s",
 		      *version ? version : "unknown");
 	for (unsigned i = 0; i < gt_nvml_count(nvml); i++) {
 		char label[24], free_text[GT_FORMAT_MAX] = "?";
@@ -155,8 +155,8 @@ static bool check_driver(struct gt_doctor *d, const char *text, int status)
 		      found(text, "path", path, sizeof path), result,
 		      result == 100 ? " (no GPU)" : "");
 	gt_doctor_remedy(d, access("/dev/nvidiactl", R_OK | W_OK) ?
-				    "is there a GPU, and may this user open /dev/nvidia*? In a "
-				    "container: docker run --gpus all" :
+				    "check that there is a GPU and that this user may open "
+				    "/dev/nvidia*; in a container: docker run --gpus all" :
 				    "compare the driver's version with the kernel module's: "
 				    "nvidia-smi");
 	return false;
@@ -168,7 +168,7 @@ static bool check_cupti(struct gt_doctor *d, const char *text)
 	int result = -1;
 
 	if (!*found(text, "cupti", path, sizeof path)) {
-		gt_doctor_say(d, GT_FINDING_BAD, "CUPTI", "libcupti.so is not found");
+		gt_doctor_say(d, GT_FINDING_BAD, "CUPTI", "libcupti.so was not found");
 		gt_doctor_remedy(d, "install CUDA's cuda-cupti package or pip install "
 				    "nvidia-cuda-cupti, or set GPUTRACK_CUPTI=/…/libcupti.so");
 		return false;
@@ -181,11 +181,13 @@ static bool check_cupti(struct gt_doctor *d, const char *text)
 		gt_doctor_say(d, GT_FINDING_GOOD, "CUPTI", "%s", path);
 		return true;
 	}
-	gt_doctor_say(d, GT_FINDING_BAD, "CUPTI", "%s does not have us: error %d", path, result);
-	gt_doctor_remedy(d, result == MULTIPLE_SUBSCRIBERS ?
-				    "another profiler uses it: stop that one, or gputrack attach" :
-				    "it must fit the driver: install the CUPTI of its CUDA "
-				    "version, or set GPUTRACK_CUPTI");
+	gt_doctor_say(d, GT_FINDING_BAD, "CUPTI", "%s refuses a subscriber: error %d", path,
+		      result);
+	gt_doctor_remedy(
+		d, result == MULTIPLE_SUBSCRIBERS ?
+			   "another profiler is using it: stop that one, or use gputrack attach" :
+			   "it must match the driver: install the CUPTI of its CUDA version, or "
+			   "set GPUTRACK_CUPTI");
 	return false;
 }
 
@@ -197,15 +199,15 @@ bool gt_doctor_cuda(struct gt_doctor *d)
 
 	if (*found(text, "missing", path, sizeof path)) {
 		gt_doctor_say(d, GT_FINDING_NOTE, "driver", "%s", path);
-		gt_doctor_remedy(d, "only for CUDA programs: install NVIDIA's driver");
+		gt_doctor_remedy(d, "needed only for CUDA programs: install NVIDIA's driver");
 		return false;
 	}
 	if (!check_driver(d, text, status))
 		return false;
 	check_gpus(d);
 	if (!gt_doors_find(path, sizeof path, DOOR)) {
-		gt_doctor_say(d, GT_FINDING_NOTE, "door", "left out of this build");
-		gt_doctor_remedy(d, "build with a CUDA toolkit 12.5 or later (CUDA_HOME)");
+		gt_doctor_say(d, GT_FINDING_NOTE, "door", "not in this build");
+		gt_doctor_remedy(d, "rebuild with CUDA toolkit 12.5 or later (CUDA_HOME)");
 		return false;
 	}
 	gt_doctor_say(d, GT_FINDING_GOOD, "door", "%s", path);

@@ -54,8 +54,8 @@ static bool check_drivers(struct gt_doctor *d, const char *found, int status)
 		gt_doctor_say(d, GT_FINDING_GOOD, "drivers", "%s", count);
 		return true;
 	}
-	gt_doctor_say(d, GT_FINDING_NOTE, "drivers", "none answers");
-	gt_doctor_remedy(d, "install your GPU vendor's, for instance intel-level-zero-gpu");
+	gt_doctor_say(d, GT_FINDING_NOTE, "drivers", "no driver responds");
+	gt_doctor_remedy(d, "install your GPU vendor's driver, for example intel-level-zero-gpu");
 	return false;
 }
 
@@ -68,14 +68,14 @@ bool gt_doctor_levelzero(struct gt_doctor *d)
 
 	if (gt_child_next(&at, "missing", path, sizeof path)) {
 		gt_doctor_say(d, GT_FINDING_NOTE, "loader", "%s", path);
-		gt_doctor_remedy(d, "only for Level Zero programs: apt install libze1");
+		gt_doctor_remedy(d, "needed only for Level Zero programs: apt install libze1");
 		return false;
 	}
 	at = text;
 	if (gt_child_next(&at, "path", path, sizeof path))
 		gt_doctor_say(d, GT_FINDING_GOOD, "loader", "%s", path);
 	if (!gt_doors_find(path, sizeof path, DOOR)) {
-		gt_doctor_say(d, GT_FINDING_NOTE, "layer", "left out of this build");
+		gt_doctor_say(d, GT_FINDING_NOTE, "layer", "not in this build");
 		return false;
 	}
 	gt_doctor_say(d, GT_FINDING_GOOD, "layer", "%s", path);

@@ -35,8 +35,7 @@ static void tell_loader(FILE *out, void *loader)
 {
 	loader_info_fn *info = (loader_info_fn *)dlsym(loader, "clGetICDLoaderInfoOCLICD");
 	get_address_fn *address = (get_address_fn *)dlsym(loader, "clGetExtensionFunctionAddress");
-	char name[256] = "a loader that does not tell its name", version[128] = "",
-	     vendor[256] = "";
+	char name[256] = "a loader without a name", version[128] = "", vendor[256] = "";
 	struct link_map *map;
 
 	if (!dlinfo(loader, RTLD_DI_LINKMAP, &map))
@@ -160,9 +159,9 @@ static void check_drivers(struct gt_doctor *d)
 		/* the loader accepts a file or a library here too */
 		gt_doctor_say(d, GT_FINDING_NOTE, "drivers", "OCL_ICD_VENDORS=%s", given);
 	else {
-		gt_doctor_say(d, GT_FINDING_BAD, "drivers", "none in %s", folder);
-		gt_doctor_remedy(d, "install your GPU vendor's, or PoCL for the CPU: apt install "
-				    "pocl-opencl-icd");
+		gt_doctor_say(d, GT_FINDING_BAD, "drivers", "no driver in %s", folder);
+		gt_doctor_remedy(d, "install your GPU vendor's driver, or PoCL for the CPU: apt "
+				    "install pocl-opencl-icd");
 	}
 }
 
@@ -187,12 +186,12 @@ static void check_platforms(struct gt_doctor *d, const char *found, int status)
 	}
 	if (status) {
 		gt_child_say_end(d, "driver", status);
-		gt_doctor_remedy(d, "take one driver after the other out of the list above to find "
-				    "which: OCL_ICD_VENDORS=FOLDER gputrack doctor");
+		gt_doctor_remedy(d, "find the faulty one by leaving out one driver at a time: "
+				    "OCL_ICD_VENDORS=FOLDER gputrack doctor");
 	} else if (!platforms) {
-		gt_doctor_say(d, GT_FINDING_BAD, "platform", "no OpenCL platform answers");
-		gt_doctor_remedy(d, "check the files above: each must name a driver library that "
-				    "is installed");
+		gt_doctor_say(d, GT_FINDING_BAD, "platform", "no OpenCL platform responds");
+		gt_doctor_remedy(
+			d, "check the files above: each must name an installed driver library");
 	}
 }
 
@@ -206,7 +205,7 @@ static bool check_layer(struct gt_doctor *d, char *text, size_t size)
 
 	if (!gt_doors_find(door, sizeof door, DOOR)) {
 		gt_doctor_say(d, GT_FINDING_BAD, "layer", DOOR " is not beside this program");
-		gt_doctor_remedy(d, "install gputrack whole, or rebuild it with -Dopencl=enabled");
+		gt_doctor_remedy(d, "reinstall gputrack, or rebuild it with -Dopencl=enabled");
 		return false;
 	}
 	gt_doctor_say(d, GT_FINDING_GOOD, "layer", "%s", door);
@@ -220,13 +219,13 @@ static bool check_layer(struct gt_doctor *d, char *text, size_t size)
 	if (!yes) {
 		gt_doctor_say(d, GT_FINDING_BAD, "self-test",
 			      no ? "the loader did not load the layer" :
-				   "no platform to try the layer on");
-		gt_doctor_remedy(d, no ? "use a loader that knows OPENCL_LAYERS: ocl-icd 2.3 or "
+				   "there is no platform to test the layer on");
+		gt_doctor_remedy(d, no ? "use a loader that supports OPENCL_LAYERS: ocl-icd 2.3, "
 					 "Khronos' of 2021, or later" :
 					 "install an OpenCL driver first");
 		return false;
 	}
-	gt_doctor_say(d, GT_FINDING_GOOD, "self-test", "the layer is loaded and answers on %u %s",
+	gt_doctor_say(d, GT_FINDING_GOOD, "self-test", "the layer is loaded and works on %u %s",
 		      yes, gt_plural(yes, "platform", "platforms"));
 	return true;
 }

@@ -42,9 +42,9 @@ static bool check_rights(struct gt_doctor *d, const char *path, const struct sta
 
 	if (!more && getxattr(path, "security.capability", NULL, 0) <= 0)
 		return true;
-	gt_doctor_say(d, GT_FINDING_BAD, "rights", "%s, so that nothing can be put into it",
+	gt_doctor_say(d, GT_FINDING_BAD, "rights", "%s, so no library can be loaded into it",
 		      more ? "set-user-ID or set-group-ID" : "has file capabilities");
-	gt_doctor_remedy(d, "track a copy of it without them, as the user who may do what it does");
+	gt_doctor_remedy(d, "track a copy without these rights, as a user who has them");
 	return false;
 }
 
@@ -62,14 +62,14 @@ static void check_symbols(struct gt_doctor *d, const char *path)
 		break;
 	case GT_SYMBOL_NAMES:
 		gt_doctor_say(d, GT_FINDING_NOTE, "debug info",
-			      "functions only, no files and lines");
+			      "functions only, no files or lines");
 		gt_doctor_remedy(d, "build it with -g, or install its debug package");
 		break;
 	default:
 		gt_doctor_say(d, GT_FINDING_BAD, "debug info",
 			      "stripped: stacks will show offsets");
 		gt_doctor_remedy(d, "build it with -g and do not strip it, install its debug "
-				    "package, or ask a server: report --debuginfod");
+				    "package, or use report --debuginfod");
 	}
 	gt_symbolizer_free(symbolizer);
 }
@@ -106,7 +106,7 @@ static void check_libraries(struct gt_doctor *d, Elf *elf)
 		gt_doctor_say(d, GT_FINDING_GOOD, "GPU libraries", "%s", list);
 	else
 		gt_doctor_say(d, GT_FINDING_NOTE, "GPU libraries",
-			      "none is linked; it may load one when it runs");
+			      "none is linked; the program may load one at run time");
 }
 
 /* Whether it has a dynamic loader, which is what loads our libraries. */
@@ -118,15 +118,17 @@ static bool check_linking(struct gt_doctor *d, Elf *elf)
 
 	if (gelf_getclass(elf) != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) ||
 	    !gelf_getehdr(elf, &header)) {
-		gt_doctor_say(d, GT_FINDING_BAD, "machine", "built for another one than gputrack");
+		gt_doctor_say(d, GT_FINDING_BAD, "machine",
+			      "built for another architecture than gputrack");
 		return false;
 	}
 	elf_getphdrnum(elf, &count);
 	for (size_t i = 0; i < count; i++)
 		if (gelf_getphdr(elf, (int)i, &segment) && segment.p_type == PT_INTERP)
 			return true;
-	gt_doctor_say(d, GT_FINDING_BAD, "linking", "static: no library can be put into it");
-	gt_doctor_remedy(d, "link it dynamically; what it starts is tracked all the same");
+	gt_doctor_say(d, GT_FINDING_BAD, "linking", "static: no library can be loaded into it");
+	gt_doctor_remedy(d,
+			 "link it dynamically; programs that it starts are tracked nevertheless");
 	return false;
 }
 
@@ -162,13 +164,14 @@ bool gt_doctor_program(struct gt_doctor *d)
 	fd = gt_elf_open(path, &status);
 	if (fd < 0) {
 		gt_doctor_say(d, GT_FINDING_BAD, "file", "%s: %s", path,
-			      fd == -EINVAL ? "is no file that could be run" : strerror(-fd));
+			      fd == -EINVAL ? "not an executable file" : strerror(-fd));
 		return false;
 	}
 	gt_doctor_say(d, GT_FINDING_GOOD, "file", "%s", path);
 	if (gt_elf_check(fd, &status))
 		gt_doctor_say(d, GT_FINDING_NOTE, "kind",
-			      "no program of its own, a script perhaps: what it starts is tracked");
+			      "not an ELF program, perhaps a script: programs that it starts are "
+			      "tracked");
 	else
 		can = check_elf(d, path, fd, &status);
 	close(fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* check_setup.c - the doctor's checks of gputrack itself and of what this user may do. */
+/* check_setup.c - the doctor's checks of gputrack itself and of this user's permissions. */
 #include "cli/doctor/doctor.h"
 
 #include <dlfcn.h>
@@ -42,7 +42,7 @@ static bool check_lookup(struct gt_doctor *d)
 
 	path[length > 0 ? length : 0] = '\0';
 	if (gt_symbolizer_new(&symbolizer, NULL)) {
-		gt_doctor_say(d, GT_FINDING_BAD, "look-up", "symbols cannot be looked up");
+		gt_doctor_say(d, GT_FINDING_BAD, "look-up", "cannot look up symbols");
 		return false;
 	}
 	dl_iterate_phdr(take_bias, &bias);
@@ -52,13 +52,14 @@ static bool check_lookup(struct gt_doctor *d)
 				   &frames) ||
 	    !frames[0].function || strcmp(frames[0].function, "gt_cmd_doctor"))
 		gt_doctor_say(d, GT_FINDING_NOTE, "look-up",
-			      "this gputrack is stripped, so looking itself up could not be tried");
+			      "not tested, because this gputrack is stripped");
 	else if (frames[0].line)
 		gt_doctor_say(d, GT_FINDING_GOOD, "look-up",
 			      "functions, files and lines are found");
 	else
 		gt_doctor_say(d, GT_FINDING_GOOD, "look-up",
-			      "functions are found; this gputrack has no line numbers to try");
+			      "functions are found; line numbers were not tested, because this "
+			      "gputrack has none");
 	gt_symbolizer_free(symbolizer);
 	return true;
 }
@@ -71,14 +72,15 @@ static void check_debuginfod(struct gt_doctor *d)
 	if (!library) {
 		gt_doctor_say(d, GT_FINDING_NOTE, "debuginfod",
 			      "libdebuginfod.so.1 is not installed");
-		gt_doctor_remedy(d, "only for report --debuginfod: apt install libdebuginfod1");
+		gt_doctor_remedy(d,
+				 "needed only for report --debuginfod: apt install libdebuginfod1");
 	} else if (!urls || !*urls) {
 		gt_doctor_say(d, GT_FINDING_NOTE, "debuginfod",
 			      "no servers: DEBUGINFOD_URLS is not set");
-		gt_doctor_remedy(d, "only for report --debuginfod: set it to your distribution's "
-				    "server");
+		gt_doctor_remedy(d, "needed only for report --debuginfod: set it to your "
+				    "distribution's server");
 	} else {
-		gt_doctor_say(d, GT_FINDING_GOOD, "debuginfod", "asked on report --debuginfod: %s",
+		gt_doctor_say(d, GT_FINDING_GOOD, "debuginfod", "used by report --debuginfod: %s",
 			      urls);
 	}
 }
@@ -119,7 +121,7 @@ static bool check_devices(struct gt_doctor *d)
 	const char *closed = find_closed(&found, &seen);
 
 	if (closed) {
-		gt_doctor_say(d, GT_FINDING_BAD, "GPU devices", "%s may not be used: %s", closed,
+		gt_doctor_say(d, GT_FINDING_BAD, "GPU devices", "cannot open %s: %s", closed,
 			      strerror(errno));
 		group = stat(closed, &status) ? NULL : getgrgid(status.st_gid);
 		if (group && status.st_gid)
@@ -128,11 +130,12 @@ static bool check_devices(struct gt_doctor *d)
 					 "$USER",
 					 group->gr_name);
 	} else if (seen) {
-		gt_doctor_say(d, GT_FINDING_GOOD, "GPU devices", "%zu can be opened, from %s on",
-			      found.gl_pathc, found.gl_pathv[0]);
+		gt_doctor_say(d, GT_FINDING_GOOD, "GPU devices",
+			      "%zu can be opened, the first is %s", found.gl_pathc,
+			      found.gl_pathv[0]);
 	} else {
 		gt_doctor_say(d, GT_FINDING_NOTE, "GPU devices",
-			      "no GPU is seen in /dev; drivers for the CPU need none");
+			      "no GPU in /dev; drivers for the CPU need none");
 	}
 	globfree(&found);
 	return !closed;
@@ -149,8 +152,8 @@ static void check_locked(struct gt_doctor *d)
 		gt_doctor_say(d, GT_FINDING_GOOD, "locked memory", "no limit");
 	else
 		gt_doctor_say(d, GT_FINDING_NOTE, "locked memory",
-			      "at most %s (ulimit -l); drivers pin host memory within it, attach "
-			      "needs none of it",
+			      "at most %s (ulimit -l); limits the host memory that drivers pin, "
+			      "but not attach",
 			      gt_format_bytes(text, limit.rlim_cur));
 }
 
@@ -170,7 +173,7 @@ bool gt_doctor_recordings(struct gt_doctor *d)
 	if (!mkdtemp(name)) {
 		gt_doctor_say(d, GT_FINDING_BAD, "this folder",
 			      "recordings cannot be written here: %s", strerror(errno));
-		gt_doctor_remedy(d, "give another place: gputrack run -o FOLDER/NAME.gt ...");
+		gt_doctor_remedy(d, "choose another place: gputrack run -o FOLDER/NAME.gt ...");
 		return false;
 	}
 	rmdir(name);
@@ -195,11 +198,11 @@ bool gt_doctor_config(struct gt_doctor *d)
 			      gt_plural(count, "setting", "settings"));
 	else
 		gt_doctor_say(d, GT_FINDING_NOTE, "settings",
-			      "no file: .gputrackrc here, or ~/.config/gputrack/config");
+			      "none in .gputrackrc here or in ~/.config/gputrack/config");
 	if (ignored)
 		gt_doctor_remedy(d, "%s", ignored);
 	else if (mistake)
-		gt_doctor_remedy(d, "correct it; until then the other commands stop at it");
+		gt_doctor_remedy(d, "correct it; until then all other commands fail");
 	return !mistake;
 }
 
@@ -217,7 +220,7 @@ bool gt_doctor_features(struct gt_doctor *d)
 		const struct feature *f = &features[i];
 
 		gt_doctor_say(d, f->is_in ? GT_FINDING_GOOD : GT_FINDING_NOTE, f->name, "%s",
-			      f->is_in ? "yes" : "left out of this build");
+			      f->is_in ? "yes" : "not in this build");
 		if (!f->is_in)
 			gt_doctor_remedy(d, "rebuild with -D%s=enabled; needs %s", f->option,
 					 f->needs);

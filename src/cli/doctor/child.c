@@ -107,9 +107,9 @@ bool gt_child_next(const char **at, const char *key, char *out, size_t size)
 void gt_child_say_end(struct gt_doctor *d, const char *what, int status)
 {
 	if (status == -1)
-		gt_doctor_say(d, GT_FINDING_BAD, what, "could not be tried");
+		gt_doctor_say(d, GT_FINDING_BAD, what, "could not be tested");
 	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-		gt_doctor_say(d, GT_FINDING_BAD, what, "did not answer within %d s", PATIENCE_S);
+		gt_doctor_say(d, GT_FINDING_BAD, what, "did not respond within %d s", PATIENCE_S);
 	else if (WIFSIGNALED(status))
 		gt_doctor_say(d, GT_FINDING_BAD, what, "crashed: %s", strsignal(WTERMSIG(status)));
 	else

@@ -50,26 +50,24 @@ struct settings {
 /* clang-format off */
 static const struct gt_option options[] = {
 	{ .name = "program", .argument = "FILE", .type = GT_OPTION_TEXT, AT(program),
-	  .help = "look at this program too: whether it can be tracked, and how much will be known "
-		  "of its functions, files and lines" },
+	  .help = "also check this program: whether it can be tracked, and whether its functions, "
+		  "files and lines can be resolved" },
 	{ .name = "json", .type = GT_OPTION_FLAG, AT(json),
 	  .help = "write the findings as JSON" },
 	{ .name = "system", .letter = 's', .type = GT_OPTION_FLAG, AT(system),
-	  .help = "describe the machine instead: kernel, distribution, processors, memory, disks, "
-		  "GPUs with driver and memory, for reports and questions" },
-	{ .name = "color", .argument = "WHEN", .type = GT_OPTION_CHOICE, AT(color),
-	  .choices = gt_color_names,
-	  .help = "auto (on a terminal, unless NO_COLOR is set; the default), always or never" },
+	  .help = "describe the machine instead, for bug reports: kernel, distribution, "
+		  "processors, memory, disks, GPUs with driver and memory" },
+	GT_COLOR_OPTION(AT(color)),
 	{ 0 },
 };
 /* clang-format on */
 
 const struct gt_syntax gt_doctor_syntax = {
 	.name = "doctor",
-	.summary = "tell what can be tracked here, and what is missing",
-	.about = "Looks at what is installed, tries it, and tells what can be tracked on this "
-		 "machine, what is missing, and how to get it. Exit status 0 when at least one "
-		 "API can be tracked, and the program if one was named; 1 otherwise.",
+	.summary = "check what can be tracked here and what is missing",
+	.about = "Finds and tests what is installed, and shows what can be tracked on this "
+		 "machine, what is missing, and how to get it. Exit status 0 if at least one API "
+		 "can be tracked, and the program if one was named; 1 otherwise.",
 	.options = options,
 };
 
@@ -267,8 +265,7 @@ int gt_cmd_doctor(int argc, char **argv)
 	if (first < 0)
 		return status;
 	if (s.system && (s.json || s.program))
-		return gt_syntax_wrong(&gt_doctor_syntax, "--system goes with neither --json nor "
-							  "--program");
+		return gt_syntax_wrong(&gt_doctor_syntax, "--system excludes --json and --program");
 	style = gt_terminal_style(stdout, s.color);
 	if (s.system)
 		return describe_system(&style);

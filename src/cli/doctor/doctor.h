@@ -12,7 +12,7 @@
  *   		gt_doctor_say(d, GT_FINDING_GOOD, "driver", "%s", PATH);
  *   		return true;
  *   	}
- *   	gt_doctor_say(d, GT_FINDING_BAD, "driver", "is not there");
+ *   	gt_doctor_say(d, GT_FINDING_BAD, "driver", "not found");
  *   	gt_doctor_remedy(d, "apt install thing-driver");
  *   	return false;
  *   }
@@ -47,7 +47,7 @@ struct gt_doctor {
 	} pending; /* a remedy may follow */
 };
 
-/* What a check looked at (a short word of ours) and what it found (may be foreign text). */
+/* The subject of a check (a short word of ours) and the finding (may be foreign text). */
 void gt_doctor_say(struct gt_doctor *d, enum gt_finding finding, const char *what,
 		   const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* What to do about the last finding; at most one for each. */
@@ -69,13 +69,13 @@ bool gt_doctor_cuda(struct gt_doctor *d);
 bool gt_doctor_levelzero(struct gt_doctor *d);
 /* The program of --program: whether it can be tracked, and which symbols it has. */
 bool gt_doctor_program(struct gt_doctor *d);
-/* What attaching needs; only if it is built in. */
+/* Requirements of attach; only if it is built in. */
 bool gt_doctor_attach(struct gt_doctor *d);
 bool gt_doctor_symbols(struct gt_doctor *d);
 bool gt_doctor_permissions(struct gt_doctor *d);
 bool gt_doctor_recordings(struct gt_doctor *d);
 bool gt_doctor_config(struct gt_doctor *d);
-/* What this gputrack was built with. */
+/* Optional features of this build. */
 bool gt_doctor_features(struct gt_doctor *d);
 
 /* In the child: looks, and reports what it finds with gt_child_tell. */
@@ -87,5 +87,5 @@ int gt_child_explore(gt_explore_fn *explore, const void *context, char *text, si
 void gt_child_tell(FILE *out, const char *key, const char *text);
 /* Copies the text of the next finding with this key at or after *at; false: there is none. */
 bool gt_child_next(const char **at, const char *key, char *out, size_t size);
-/* Reports how a child that did not end well ended. */
+/* Reports how a failed child ended. */
 void gt_child_say_end(struct gt_doctor *d, const char *what, int status);

@@ -12,20 +12,25 @@
 
 static const char bar[] = "==============================\n";
 
+FILE *gt_system_open(const struct gt_system *s, const char *path)
+{
+	char whole[PATH_MAX];
+
+	snprintf(whole, sizeof whole, "%s%s", s->root, path);
+	return fopen(whole, "re");
+}
+
 bool gt_system_line(const struct gt_system *s, char *out, size_t size, const char *format, ...)
 {
-	char path[PATH_MAX];
-	size_t at = (size_t)snprintf(path, sizeof path, "%s", s->root);
+	char path[512];
 	va_list args;
 	FILE *file;
 
 	out[0] = '\0';
-	if (at >= sizeof path)
-		return false;
 	va_start(args, format);
-	vsnprintf(path + at, sizeof path - at, format, args);
+	vsnprintf(path, sizeof path, format, args);
 	va_end(args);
-	file = fopen(path, "re");
+	file = gt_system_open(s, path);
 	if (!file)
 		return false;
 	if (!fgets(out, (int)size, file))
@@ -87,15 +92,13 @@ static void copy_unquoted(char *out, size_t size, const char *value)
 static bool read_release(const struct gt_system *s, const char *key, char *out, size_t size)
 {
 	static const char *const places[] = { "/etc/os-release", "/usr/lib/os-release" };
-	char path[512], line[512];
 	size_t length = strlen(key);
 	bool found = false;
+	char line[512];
 
 	for (size_t i = 0; i < 2 && !found; i++) {
-		FILE *file;
+		FILE *file = gt_system_open(s, places[i]);
 
-		snprintf(path, sizeof path, "%s%s", s->root, places[i]);
-		file = fopen(path, "re");
 		while (file && !found && fgets(line, sizeof line, file)) {
 			line[strcspn(line, "\n")] = '\0';
 			if (strncmp(line, key, length) || line[length] != '=')
@@ -205,7 +208,7 @@ void gt_system_host(const struct gt_system *s)
 }
 
 /* Everything in os-release except web addresses, the colour and the logo's name. */
-static bool tells_something(const char *line)
+static bool is_shown(const char *line)
 {
 	const char *equals = strchr(line, '=');
 
@@ -216,22 +219,18 @@ static bool tells_something(const char *line)
 
 void gt_system_distribution(const struct gt_system *s)
 {
-	char path[512], line[512];
-	FILE *file;
+	FILE *file = gt_system_open(s, "/etc/os-release");
+	char line[512];
 
-	snprintf(path, sizeof path, "%s/etc/os-release", s->root);
-	file = fopen(path, "re");
-	if (!file) {
-		snprintf(path, sizeof path, "%s/usr/lib/os-release", s->root);
-		file = fopen(path, "re");
-	}
+	if (!file)
+		file = gt_system_open(s, "/usr/lib/os-release");
 	if (!file) {
 		fputs("(no os-release)\n", s->out);
 		return;
 	}
 	while (fgets(line, sizeof line, file)) {
 		line[strcspn(line, "\n")] = '\0';
-		if (!tells_something(line))
+		if (!is_shown(line))
 			continue;
 		gt_system_text(s, line);
 		fputc('\n', s->out);

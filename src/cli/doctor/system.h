@@ -50,7 +50,9 @@ void gt_system_memory(const struct gt_system *s);
 void gt_system_disks(const struct gt_system *s);
 void gt_system_gpus(const struct gt_system *s);
 
-/* The first line of a file below the root, without its newline; false: there is none. */
+/* Opens a file below the root for reading; NULL: there is none. */
+FILE *gt_system_open(const struct gt_system *s, const char *path);
+/* The first line of such a file, without its newline; false: there is none. */
 bool gt_system_line(const struct gt_system *s, char *out, size_t size, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 /* Writes foreign text, cleaned. */

@@ -49,13 +49,11 @@ static unsigned count_list(const char *list)
 /* The first "key : value" of /proc/cpuinfo. */
 static bool read_cpuinfo(const struct gt_system *s, const char *key, char *out, size_t size)
 {
-	char path[512], line[1024], *colon;
+	FILE *file = gt_system_open(s, "/proc/cpuinfo");
 	size_t length = strlen(key);
+	char line[1024], *colon;
 	bool found = false;
-	FILE *file;
 
-	snprintf(path, sizeof path, "%s/proc/cpuinfo", s->root);
-	file = fopen(path, "re");
 	while (file && !found && fgets(line, sizeof line, file)) {
 		colon = strchr(line, ':');
 		if (strncmp(line, key, length) || !colon ||
@@ -86,14 +84,12 @@ static const char *dmi_string(const char *raw, size_t size, unsigned number)
 static void put_bios_model(const struct gt_system *s)
 {
 	enum { VERSION = 0x10, SPEED = 0x16, PART = 0x22 };
-	char path[512], raw[1024] = "", text[512];
+	FILE *file = gt_system_open(s, "/sys/firmware/dmi/entries/4-0/raw");
+	char raw[1024] = "", text[512];
 	const char *part;
 	size_t size = 0;
 	unsigned mhz;
-	FILE *file;
 
-	snprintf(path, sizeof path, "%s/sys/firmware/dmi/entries/4-0/raw", s->root);
-	file = fopen(path, "re");
 	if (file) {
 		size = fread(raw, 1, sizeof raw, file);
 		fclose(file);
@@ -219,12 +215,10 @@ static uint64_t meminfo_kb(const char *text, const char *key)
 void gt_system_memory(const struct gt_system *s)
 {
 	static const char *const units[] = { "B", "Ki", "Mi", "Gi", "Ti", "Pi", NULL };
-	char path[512], text[8192] = "\n", size[6][16];
+	FILE *file = gt_system_open(s, "/proc/meminfo");
+	char text[8192] = "\n", size[6][16];
 	uint64_t total, free_kb, available, swap, swap_free;
-	FILE *file;
 
-	snprintf(path, sizeof path, "%s/proc/meminfo", s->root);
-	file = fopen(path, "re");
 	if (file) {
 		text[1 + fread(text + 1, 1, sizeof text - 2, file)] = '\0';
 		fclose(file);

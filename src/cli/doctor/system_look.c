@@ -205,7 +205,7 @@ static void add_devices(FILE *others, const char *title, const char *found, int 
 	for (; gt_child_next(&found, "device", text, sizeof text); count++)
 		fprintf(others, "%s%u, %s\n", count ? "" : title, count, text);
 	if (status)
-		fprintf(others, "%s(a driver did not answer well)\n", count ? "" : title);
+		fprintf(others, "%s(a driver failed)\n", count ? "" : title);
 }
 
 void gt_system_look(struct gt_system *s)

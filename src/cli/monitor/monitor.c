@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* monitor.c - gputrack monitor: what processes cost, row by row, as CSV. */
+/* monitor.c - gputrack monitor: CPU, memory and disk use of processes as CSV. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -23,10 +23,7 @@
 	"timestamp,description,pid,name,cpu_percent,memory_mb,memory_percent,disk_read_kb,"        \
 	"disk_write_kb\n"
 
-enum {
-	INTERVAL_MIN_NS = 1000000,
-	DURATION_MAX = 1000000000, /* seconds, so that its nanoseconds fit into 64 bits */
-};
+enum { DURATION_MAX = 1000000000 }; /* seconds, so that its nanoseconds fit into 64 bits */
 
 struct settings {
 	struct gt_texts pids;
@@ -39,29 +36,32 @@ struct settings {
 /* clang-format off */
 static const struct gt_option options[] = {
 	{ .name = "pids", .letter = 'p', .argument = "PID[,PID…]", .type = GT_OPTION_TEXTS,
-	  AT(pids), .help = "the processes to watch" },
+	  AT(pids), .help = "processes to monitor" },
 	{ .name = "interval", .letter = 'i', .argument = "S", .type = GT_OPTION_DECIMAL,
-	  AT(interval_s), .help = "a row for each process every so many seconds (default: 0.2)" },
+	  .least = 0.001, .most = 86400, AT(interval_s), .help = "write a row for each process "
+		  "every S seconds (default: 0.2)" },
 	{ .name = "duration", .letter = 'd', .argument = "S", .type = GT_OPTION_DECIMAL,
-	  AT(duration_s), .help = "stop after so many seconds (default: when the processes end)" },
+	  .most = DURATION_MAX, AT(duration_s), .help = "stop after S seconds (default: when the "
+		  "processes end)" },
 	{ .name = "description", .argument = "TEXT", .type = GT_OPTION_TEXT, .may_be_empty = true,
-	  AT(description), .help = "what this is a measurement of; put into each row" },
+	  AT(description), .help = "text for the description column of each row" },
 	{ .name = "output", .letter = 'o', .argument = "FILE.csv", .type = GT_OPTION_TEXT,
-	  AT(output), .help = "write there instead of stdout; added to what an earlier run wrote" },
+	  AT(output), .help = "write to FILE.csv instead of stdout; appends to the rows of an "
+		  "earlier run" },
 	{ 0 },
 };
 /* clang-format on */
 
 const struct gt_syntax gt_monitor_syntax = {
 	.name = "monitor",
-	.summary = "write what processes cost (CPU, memory, disk) as CSV",
+	.summary = "write CPU, memory and disk use of processes as CSV",
 	.operands = "[--] [PROGRAM [ARG…]]",
-	.about = "Writes a CSV row for each of the processes at each interval, until they end: "
+	.about = "Writes a CSV row for each process at each interval until the processes end: "
 		 "timestamp, description, pid, name, cpu_percent (of one core, in this interval), "
-		 "memory_mb (resident, 1,048,576 bytes each), memory_percent (of this machine), "
-		 "disk_read_kb and disk_write_kb (1,024 bytes each, since the process began; empty "
-		 "where the kernel does not tell). With PROGRAM, that is started and watched, and "
-		 "its exit status is passed on.",
+		 "memory_mb (resident, in units of 1,048,576 bytes), memory_percent (of this "
+		 "machine), disk_read_kb and disk_write_kb (in units of 1,024 bytes, since the "
+		 "process started; empty if the kernel denies access). With PROGRAM, starts and "
+		 "monitors it, and passes on its exit status.",
 	.options = options,
 	.first_operand_ends = true,
 };
@@ -73,18 +73,11 @@ struct watch {
 	uint64_t memory_bytes; /* of the machine */
 	const char *description;
 	FILE *out;
-	bool has_header; /* … which an earlier run has given */
-	bool is_new;     /* nothing was there before */
+	bool has_header; /* from an earlier run */
+	bool is_new;     /* the file did not exist */
 	pid_t child;     /* PROGRAM; 0: none */
-	bool hidden_said;
+	bool has_warned;
 };
-
-static volatile sig_atomic_t stopped;
-
-static void stop(int signal)
-{
-	stopped = signal;
-}
 
 static int add_pid(struct watch *w, const char *text, const char *list)
 {
@@ -144,8 +137,8 @@ static int open_output(struct watch *w, const char *path)
 	    strcmp(begin, HEADER)) {
 		fclose(file);
 		w->out = stdout;
-		return gt_fail("%s holds something else than monitor's rows; choose another "
-			       "--output, or move it away",
+		return gt_fail("%s does not contain monitor's rows; choose another --output, or "
+			       "move the file away",
 			       path);
 	}
 	fseek(file, -1, SEEK_END);
@@ -185,11 +178,11 @@ static void put_row(struct watch *w, const struct gt_process_meter *m,
 			(double)r->write_bytes / 1024);
 	else
 		fputs(",\n", w->out);
-	if (!r->has_disk && !w->hidden_said) {
-		gt_fail("the disk use of process %d is not ours to see, its fields stay empty: run "
-			"as its user or as root",
+	if (!r->has_disk && !w->has_warned) {
+		gt_tell("no permission to read the disk use of process %d, so its fields stay "
+			"empty: run as its user or as root",
 			(int)m->pid);
-		w->hidden_said = true;
+		w->has_warned = true;
 	}
 }
 
@@ -219,7 +212,7 @@ static void sleep_until(const struct watch *w, uint64_t until_ns)
 
 	for (size_t i = 0; i < w->count; i++)
 		ends[i] = (struct pollfd){ .fd = w->meters[i].fd, .events = POLLIN };
-	while (!stopped && (now = gt_now_ns()) < until_ns) {
+	while (!gt_stopped && (now = gt_now_ns()) < until_ns) {
 		uint64_t left = until_ns - now;
 		struct timespec nap = { (time_t)(left / 1000000000u), (long)(left % 1000000000u) };
 
@@ -258,13 +251,13 @@ static bool watch_processes(struct watch *w, const struct settings *s)
 		fputs(HEADER, w->out);
 	if (fflush(w->out))
 		return false;
-	while (w->count && !stopped && next + interval <= end) {
+	while (w->count && !gt_stopped && next + interval <= end) {
 		next += interval;
-		while (w->count && !stopped && gt_now_ns() < next) {
+		while (w->count && !gt_stopped && gt_now_ns() < next) {
 			sleep_until(w, next);
 			drop_ended(w);
 		}
-		if (!stopped && !put_rows(w))
+		if (!gt_stopped && !put_rows(w))
 			return false;
 		/* restart the schedule after a suspension: rows of empty intervals are useless */
 		if (gt_now_ns() > next + interval)
@@ -298,8 +291,8 @@ static int program_status(pid_t child)
 	int status;
 
 	for (;;) {
-		if (stopped)
-			kill(child, stopped);
+		if (gt_stopped)
+			kill(child, gt_stopped);
 		if (waitpid(child, &status, 0) == child)
 			break;
 		if (errno != EINTR)
@@ -312,18 +305,13 @@ static int monitor(struct watch *w, const struct settings *s, char **program)
 {
 	int status;
 
-	if (s->interval_s * 1e9 < INTERVAL_MIN_NS || s->interval_s > 86400)
-		return gt_syntax_wrong(&gt_monitor_syntax, "--interval is from 0.001 to 86400 s");
-	if (s->duration_s > DURATION_MAX)
-		return gt_syntax_wrong(&gt_monitor_syntax, "--duration is at most %d seconds",
-				       DURATION_MAX);
 	if (!s->pids.count && !*program)
-		return gt_syntax_wrong(&gt_monitor_syntax, "give --pids PID[,PID…] or a PROGRAM");
+		return gt_syntax_wrong(&gt_monitor_syntax, "needs --pids PID[,PID…] or a PROGRAM");
 	status = add_pids(w, &s->pids);
 	if (!status)
 		status = open_output(w, s->output);
-	gt_signal_handle(SIGINT, stop);
-	gt_signal_handle(SIGTERM, stop);
+	gt_stop_unless_ignored(SIGINT);
+	gt_stop_unless_ignored(SIGTERM);
 	if (!status && *program)
 		status = start_program(w, program);
 	if (status) {

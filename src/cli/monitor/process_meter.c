@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process_meter.c - the resources another process uses: processor time, memory, disk; from /proc.
- */
+/* process_meter.c - processor time, memory and disk use of another process, from /proc. */
 #include "cli/monitor/process_meter.h"
 
 #include <errno.h>
@@ -99,11 +98,10 @@ static bool has_ended(const struct gt_process_meter *m)
 static int no_process(struct gt_error *error, pid_t pid, int e)
 {
 	if (e == ESRCH || e == ENOENT || e == EINVAL)
-		return gt_error_set(error, -ESRCH,
-				    "there is no process %d: `pgrep -a NAME` or "
-				    "`ps` tells the numbers",
-				    (int)pid);
-	return gt_error_set(error, -e, "process %d cannot be watched: %s", (int)pid, strerror(e));
+		return gt_error_set(
+			error, -ESRCH,
+			"there is no process %d: `pgrep -a NAME` or `ps` shows the pids", (int)pid);
+	return gt_error_set(error, -e, "cannot monitor process %d: %s", (int)pid, strerror(e));
 }
 
 int gt_process_meter_open(struct gt_process_meter *m, pid_t pid, struct gt_error *error)

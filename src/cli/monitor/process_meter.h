@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_meter.h - the resources another process uses: processor time, memory, disk; from /proc.
+ * process_meter.h - processor time, memory and disk use of another process, from /proc.
  *
  * Processor time is the kernel's count for the whole process in nanoseconds, so that intervals may
  * be short: the ticks of /proc/PID/stat are 10 ms. A meter stands for a process, not for a pid: if

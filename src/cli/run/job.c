@@ -134,9 +134,6 @@ void gt_runners_wait(const struct gt_runners *r, int most_ms)
 	}
 }
 
-/* Launchers wait from one second (Open MPI) to half a minute (Slurm). */
-enum { LINGER_MS = 5000 };
-
 void gt_job_find(struct gt_job *job)
 {
 	const char *name = getenv("PMIX_NAMESPACE"), *step = getenv("SLURM_STEP_ID");
@@ -192,9 +189,9 @@ static void warn_of_hosts(const struct gt_info *theirs, const struct gt_info *ou
 	const char *here = gt_info_get(ours, "host"), *there = gt_info_get(theirs, "host");
 
 	if (*here && *there && strcmp(here, there))
-		gt_tell("rank %s runs on %s and joins a recording begun on %s, whose clock is "
-			"another: their times do not compare; give each host its own with "
-			"-o job.$(hostname).gt",
+		gt_tell("rank %s on %s joins a recording started on %s: the hosts have different "
+			"clocks, so times cannot be compared; give each host its own recording "
+			"with -o job.$(hostname).gt",
 			rank, here, there);
 }
 
@@ -326,14 +323,4 @@ int gt_job_leave(struct gt_job *job, const char *folder, const struct gt_info *i
 	gt_info_free(all);
 	gt_folder_unlock(lock);
 	return e;
-}
-
-void gt_job_linger(const struct gt_job *job)
-{
-	gt_runners_wait(&job->others, LINGER_MS);
-}
-
-void gt_job_fini(struct gt_job *job)
-{
-	gt_runners_fini(&job->others);
 }

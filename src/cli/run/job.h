@@ -39,7 +39,7 @@ struct gt_job {
 	const char *rank;         /* NULL: not a rank of a job */
 	char id[128];             /* the same for all ranks of a job, at least on this host */
 	pid_t launcher;           /* our parent: likewise */
-	struct gt_runners others; /* set by gt_job_leave: the other runners */
+	struct gt_runners others; /* set by gt_job_leave; freed by gt_runners_fini */
 };
 
 void gt_job_find(struct gt_job *job);
@@ -58,9 +58,3 @@ void gt_job_undo(const struct gt_job *job, const struct gt_folder *made);
  */
 int gt_job_leave(struct gt_job *job, const char *folder, const struct gt_info *info, bool *is_last,
 		 struct gt_error *error);
-/*
- * For a rank that was interrupted and is not the last: waits a few seconds for the last to report.
- * A launcher that ends a job kills all remaining ranks as soon as one has ended.
- */
-void gt_job_linger(const struct gt_job *job);
-void gt_job_fini(struct gt_job *job);

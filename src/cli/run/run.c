@@ -39,6 +39,9 @@ struct settings {
 
 enum { DURATION_MAX = 1000000000 }; /* seconds, so that its nanoseconds fit into 64 bits */
 
+/* Launchers wait from one second (Open MPI) to half a minute (Slurm) before they kill. */
+enum { LINGER_MS = 5000 };
+
 enum with { WITH_DOORS, WITH_NSYS };
 
 static const char *const with_names[] = { [WITH_DOORS] = "doors", [WITH_NSYS] = "nsys", NULL };
@@ -49,38 +52,39 @@ static const char *const with_names[] = { [WITH_DOORS] = "doors", [WITH_NSYS] = 
 static const struct gt_option options[] = {
 	{ .name = "output", .letter = 'o', .type = GT_OPTION_TEXT, .argument = "NAME.gt",
 	  AT(output),
-	  .help = "record into this folder (default: PROGRAM.PID.gt); a recording that is there "
-		  "already is kept as NAME.gt.old" },
+	  .help = "record into this folder (default: PROGRAM.PID.gt); an existing recording is "
+		  "kept as NAME.gt.old" },
 	{ .name = "csv", .type = GT_OPTION_TEXT, .argument = "FILE", AT(csv),
-	  .help = "also write the resource tracker's CSV: a row per call with the size of the "
-		  "process and the number of live resources; each process's pid goes into the "
-		  "file's name" },
+	  .help = "also write the resource tracker's CSV: a row per call with the process's memory "
+		  "and the number of live resources; each process's pid is added to the file "
+		  "name" },
 	{ .name = "csv-more", .type = GT_OPTION_FLAG, AT(csv_more),
-	  .help = "further columns at the end of the CSV: open files, live bytes by where they "
-		  "lie, device memory as the driver tells it" },
+	  .help = "add columns to the CSV: open files, live bytes by location, device memory as "
+		  "the driver reports it" },
 	{ .name = "log", .type = GT_OPTION_TEXT, .argument = "FILE", AT(log),
-	  .help = "also write the resource tracker's log: what each call cost, what the driver "
-		  "left behind, what is alive at exit; - is stderr" },
+	  .help = "also write the resource tracker's log: the cost of each call, memory that the "
+		  "driver kept, resources alive at exit (-: stderr)" },
 	{ .name = "quiet", .letter = 'q', .type = GT_OPTION_FLAG, AT(quiet),
 	  .help = "print no report at the end" },
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
-	  .help = "do not record where calls come from: cheaper, and says less" },
-	{ .name = "stack-depth", .type = GT_OPTION_COUNT, .argument = "N", AT(stack_depth),
-	  .help = "frames to record of each stack, at most 256 (default: 64)" },
+	  .help = "do not record call stacks: less overhead, but no call sites" },
+	{ .name = "stack-depth", .type = GT_OPTION_COUNT, .argument = "N",
+	  .most = GT_STACK_FRAMES_MAX, AT(stack_depth),
+	  .help = "record at most N frames of each stack, up to 256 (default: 64)" },
 	{ .name = "max-size", .type = GT_OPTION_SIZE, .argument = "SIZE", AT(max_bytes),
-	  .help = "stop recording when the recording is this large (500M, 2GiB); the program runs "
-		  "on, and the report says so" },
+	  .help = "stop recording at this size (500M, 2GiB); the program continues, and the report "
+		  "says so" },
 	{ .name = "duration", .letter = 'd', .type = GT_OPTION_DECIMAL, .argument = "SECONDS",
-	  AT(duration),
-	  .help = "stop recording after this time; the program runs on, and the report says so "
-		  "(default: 0, to the end)" },
+	  .most = DURATION_MAX, AT(duration),
+	  .help = "stop recording after this time (default: 0, no limit); the program continues, "
+		  "and the report says so" },
 	GT_FAIL_OPTIONS(struct settings),
 	{ .name = "with", .type = GT_OPTION_CHOICE, .argument = "WHAT", .choices = with_names,
 	  AT(with),
-	  .help = "who records: doors (gputrack's own libraries; the default) or nsys (Nsight "
-		  "Systems, for CUDA: it must be installed; its export is imported)" },
+	  .help = "recorder to use: doors (gputrack's own libraries; the default) or nsys (Nsight "
+		  "Systems, for CUDA: must be installed; its export is imported)" },
 	{ .name = "keep-nsys", .type = GT_OPTION_FLAG, AT(keep_nsys),
-	  .help = "with nsys: keep its profile and export beside the recording, as NAME.nsys-rep "
+	  .help = "--with nsys: keep its profile and export beside the recording, as NAME.nsys-rep "
 		  "and NAME.sqlite" },
 	{ 0 },
 };
@@ -90,9 +94,9 @@ const struct gt_syntax gt_run_syntax = {
 	.name = "run",
 	.summary = "run a program and track it",
 	.operands = "[--] PROGRAM [ARG…]",
-	.about = "Runs PROGRAM, and whatever it starts in turn, with gputrack's libraries in its "
-		 "GPU APIs, and records what it creates and destroys. Its input, output, signals "
-		 "and exit status are passed through. A report follows on stderr.",
+	.about = "Runs PROGRAM, and the programs it starts, with gputrack's libraries loaded, and "
+		 "records the GPU resources they create and destroy. Input, output, signals and "
+		 "exit status are passed through. A report follows on stderr.",
 	.options = options,
 	.first_operand_ends = true,
 };
@@ -152,16 +156,15 @@ static int open_cuda(const char *path, struct gt_error *error)
 
 	if (!other || !*other || !strcmp(other, path))
 		return set("CUDA_INJECTION64_PATH", path, error);
-	fprintf(stderr, "gputrack: CUDA_INJECTION64_PATH is set already, so CUDA is not tracked: "
+	fprintf(stderr, "gputrack: CUDA_INJECTION64_PATH is already set, so CUDA is not tracked: "
 			"unset it to track CUDA\n");
 	return 0;
 }
 
-/* What to use where the libraries are missing. */
 #ifdef GT_HAVE_EBPF
-#define WITHOUT_DOORS "as root `%s attach -c PROGRAM` tracks it without them; or use"
+#define WITHOUT_DOORS "as root, `%s attach -c PROGRAM` works without them; otherwise install"
 #else
-#define WITHOUT_DOORS "use another than %s:"
+#define WITHOUT_DOORS "`%s report` still reads recordings; otherwise install"
 #endif
 
 /* Not every build has all doors, but at least one must exist. */
@@ -186,14 +189,13 @@ static int open_doors(struct gt_error *error)
 		any = true;
 		e = open_cuda(path, error);
 	}
-	return e || any ?
-		       e :
-		       gt_error_set(error, -ENOENT,
-				    "cannot track a program from its start: the libraries "
-				    "that go into it are not beside this gputrack; " WITHOUT_DOORS
-				    " a "
-				    "gputrack that is installed whole (this one reads recordings)",
-				    gt_tool_name());
+	if (e || any)
+		return e;
+	return gt_error_set(
+		error, -ENOENT,
+		"cannot track a program from its start: the libraries to load into it are "
+		"missing beside this gputrack; " WITHOUT_DOORS " all of gputrack",
+		gt_tool_name());
 }
 
 static int set_number(const char *name, uint64_t number, struct gt_error *error)
@@ -311,7 +313,7 @@ static bool finish_info(struct run *run, pid_t pid, int status, uint64_t duratio
 		e = gt_run_info_write(run->info, run->folder, &error);
 	}
 	if (e)
-		gt_fail("%s; what was recorded can be read all the same", error.text);
+		gt_tell("%s; the recorded events can still be read", error.text);
 	return is_last;
 }
 
@@ -325,7 +327,7 @@ static int conclude(const struct run *run, struct gt_fail_options *fail)
 	if (gt_end_report_open(&v, run->folder, stderr, &error))
 		return gt_fail("%s", error.text);
 	if (gt_end_report_save_names(&v, &error))
-		gt_fail("%s; what was recorded can be read all the same", error.text);
+		gt_tell("%s; the recorded events can still be read", error.text);
 	if (gt_fail_options_is_set(fail)) {
 		gt_fail_options_judge(fail, &v);
 		v.verdict = &fail->verdict;
@@ -336,7 +338,7 @@ static int conclude(const struct run *run, struct gt_fail_options *fail)
 	if (verdict == GT_EXIT_FAILED && run->settings->quiet) {
 		char *doubt = gt_verdict_doubt(&fail->verdict);
 
-		gt_fail("%s; see `%s report`", doubt ? doubt : "", gt_tool_name());
+		gt_tell("%s; see `%s report`", doubt ? doubt : "", gt_tool_name());
 		free(doubt);
 	}
 	gt_end_report_close(&v);
@@ -403,15 +405,9 @@ static int check(struct settings *s, bool has_program)
 	int status;
 
 	if (!has_program)
-		return gt_syntax_wrong(&gt_run_syntax, "there is no PROGRAM to run");
-	if (s->stack_depth > GT_STACK_FRAMES_MAX)
-		return gt_syntax_wrong(&gt_run_syntax, "--stack-depth is at most %d",
-				       GT_STACK_FRAMES_MAX);
-	if (s->duration > DURATION_MAX)
-		return gt_syntax_wrong(&gt_run_syntax, "--duration is at most %d seconds",
-				       DURATION_MAX);
+		return gt_syntax_wrong(&gt_run_syntax, "needs a PROGRAM to run");
 	if (s->with == WITH_NSYS && not_with_nsys)
-		return gt_syntax_wrong(&gt_run_syntax, "%s is not to be had --with nsys",
+		return gt_syntax_wrong(&gt_run_syntax, "%s is not available --with nsys",
 				       not_with_nsys);
 	status = gt_option_needs(&gt_run_syntax, "csv-more", has_csv, "--csv FILE");
 	if (!status)
@@ -463,7 +459,7 @@ int gt_cmd_run(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	if (status < 0) {
 		gt_info_free(run.info);
-		gt_fail("%s", error.text);
+		gt_tell("%s", error.text);
 		status = unrecorded(&run);
 		goto free_fail_options;
 	}
@@ -471,9 +467,11 @@ int gt_cmd_run(int argc, char **argv)
 	is_last = finish_info(&run, pid, status, gt_now_ns() - begun);
 	gt_info_free(run.info);
 	verdict = is_last ? conclude(&run, &settings.fail) : GT_EXIT_DONE;
+	/* a launcher that ends a job kills the other ranks as soon as one ends: the last must
+	 * report */
 	if (!is_last && gt_launch_was_interrupted())
-		gt_job_linger(&run.job);
-	gt_job_fini(&run.job);
+		gt_runners_wait(&run.job.others, LINGER_MS);
+	gt_runners_fini(&run.job.others);
 	if (WIFSIGNALED(status))
 		gt_launch_die_by(WTERMSIG(status));
 	status = WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : verdict;

@@ -144,11 +144,6 @@ static int prepare(void *context, struct gt_error *error)
 	return 0;
 }
 
-static void undo(void *context)
-{
-	(void)context;
-}
-
 static int tap_open(struct job *job, struct gt_error *error)
 {
 	struct stderr_tap *t = &job->tap;
@@ -158,7 +153,7 @@ static int tap_open(struct job *job, struct gt_error *error)
 	t->forwarding = false;
 	t->began_ns = gt_now_ns();
 	if (pipe2(both, O_CLOEXEC) || pipe2(t->stop, O_CLOEXEC))
-		return gt_error_set(error, -1, "cannot make a pipe: %s", strerror(errno));
+		return gt_error_set(error, -1, "cannot create a pipe: %s", strerror(errno));
 	t->from = both[0];
 	job->tap_in = both[1];
 	if (pthread_create(&t->thread, NULL, tap_main, t))
@@ -181,9 +176,7 @@ static void tap_close(struct job *job)
 /* Runs nsys; the status of waitpid, or -1 if it cannot be run at all. */
 static int run_nsys(struct job *job, char *const *argv, pid_t *pid, struct gt_error *error)
 {
-	struct gt_launch launch = {
-		.argv = argv, .prepare = prepare, .undo = undo, .context = job
-	};
+	struct gt_launch launch = { .argv = argv, .prepare = prepare, .context = job };
 	struct gt_error why = { "" };
 	int status = tap_open(job, error);
 
@@ -337,7 +330,7 @@ static bool keep_one(const struct job *job, const char *folder, const char *file
 	else if (exists(file))
 		e = copy(file, to, &error);
 	if (e)
-		gt_fail("%s; it stays in %s", error.text, job->folder);
+		gt_tell("%s; it remains in %s", error.text, job->folder);
 	return !e;
 }
 
@@ -377,7 +370,8 @@ int gt_with_nsys(struct gt_with_nsys *with, pid_t *pid, struct gt_error *error)
 	snprintf(job->folder, sizeof job->folder, "%s/gputrack-nsys.XXXXXX",
 		 temporary && *temporary ? temporary : "/tmp");
 	if (!mkdtemp(job->folder)) {
-		gt_error_set(error, -1, "cannot make %s: %s; set TMPDIR to where there is room",
+		gt_error_set(error, -1,
+			     "cannot create %s: %s; set TMPDIR to a folder with enough space",
 			     job->folder, strerror(errno));
 	} else {
 		status = profile(job, with, pid, error);

@@ -3,7 +3,6 @@
 #include "cli/stress/stress.h"
 
 #include <errno.h>
-#include <langinfo.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,9 +11,9 @@
 #include "base/text.h"
 #include "base/tool.h"
 #include "cli/cli.h"
+#include "cli/launch.h"
+#include "cli/output.h"
 #include "base/print.h"
-
-enum { THREADS_MAX = 1024 };
 
 enum { API_ANY = GT_STRESS_APIS };
 
@@ -33,45 +32,39 @@ struct settings {
 static const struct gt_option options[] = {
 	{ .name = "throughput", .letter = 't', .argument = "N", .type = GT_OPTION_TEXT,
 	  AT(throughput),
-	  .help = "events per second (default: 1000); 0 or max: as fast as it goes" },
+	  .help = "events per second (default: 1000); 0 or max: as fast as possible" },
 	{ .name = "allocate-size", .letter = 's', .argument = "BYTES", .type = GT_OPTION_COUNT,
-	  AT(size_bytes), .help = "of each allocation (default: 2048)" },
+	  .least = 1, AT(size_bytes), .help = "size of each allocation (default: 2048)" },
 	{ .name = "free-ratio", .letter = 'r', .argument = "R", .type = GT_OPTION_DECIMAL,
-	  AT(free_ratio), .help = "share of the allocations that is freed: 1.0 all of them (the "
-				  "default), 0.5 every second one, 0 none; --ratio is the same" },
-	{ .name = "ratio", .argument = "R", .type = GT_OPTION_DECIMAL, AT(free_ratio) },
+	  .most = 1, AT(free_ratio), .help = "fraction of the allocations to free: 1.0 frees all "
+		  "(the default), 0.5 every second one, 0 none; --ratio is the same" },
+	{ .name = "ratio", .argument = "R", .type = GT_OPTION_DECIMAL, .most = 1, AT(free_ratio) },
 	{ .name = "duration", .letter = 'd', .argument = "S", .type = GT_OPTION_DECIMAL,
-	  AT(duration_s), .help = "stop after so many seconds (default: at Ctrl-C)" },
+	  .most = 1e9, AT(duration_s), .help = "stop after S seconds (default: at Ctrl-C)" },
 	{ .name = "events", .letter = 'n', .argument = "N", .type = GT_OPTION_COUNT, AT(events),
-	  .help = "stop after so many events" },
+	  .help = "stop after N events" },
 	{ .name = "api", .argument = "API", .type = GT_OPTION_CHOICE, AT(api),
 	  .choices = api_names,
 	  .help = "cuda, levelzero or opencl (default: the first of them that has a device)" },
 	{ .name = "library", .argument = "FILE", .type = GT_OPTION_TEXT, AT(library),
-	  .help = "the API's library, where it is not the system's: a stand-in, another version" },
-	{ .name = "threads", .argument = "T", .type = GT_OPTION_COUNT, AT(threads),
-	  .help = "share the events among so many threads (default: 1)" },
+	  .help = "load this library instead of the system's, such as a stub or another version" },
+	{ .name = "threads", .argument = "T", .type = GT_OPTION_COUNT, .least = 1, .most = 1024,
+	  AT(threads),
+	  .help = "distribute the events over T threads (default: 1)" },
 	{ 0 },
 };
 /* clang-format on */
 
 const struct gt_syntax gt_stress_syntax = {
 	.name = "stress",
-	.summary = "allocate and free GPU memory at a given rate, to try tracers on",
-	.about = "Allocates and frees GPU memory at a given rate, to try tracers on. An event is a "
-		 "call that allocates or one that frees. What comes late is caught up with, so "
-		 "that the rate is met exactly where the driver is fast enough; at the end it says "
-		 "what was reached. What is not freed stays alive until the program ends; when "
-		 "memory runs out all of it is given back, and it goes on.",
+	.summary = "allocate and free GPU memory at a given rate, to test tracers",
+	.about = "Allocates and frees GPU memory at a given rate, to test tracers. An event is one "
+		 "allocation or one free. Late events are made up for, so the rate is met exactly "
+		 "if the driver is fast enough; the rate reached is printed at the end. Blocks "
+		 "that are not freed stay alive until the program ends; if memory runs out, all of "
+		 "them are freed and the run continues.",
 	.options = options,
 };
-
-static volatile sig_atomic_t stopped;
-
-static void stop(int signal)
-{
-	stopped = signal;
-}
 
 /* Opens the requested device, or the first available; false after a message. */
 static bool open_device(struct gt_stress_device *d, const struct settings *s)
@@ -93,14 +86,15 @@ static bool open_device(struct gt_stress_device *d, const struct settings *s)
 			why = error;
 	}
 	if (s->api != API_ANY)
-		gt_fail("no %s memory to be had: %s; name its library with --library FILE, or "
-			"another API with --api",
+		gt_tell("cannot use %s: %s; choose its library with --library FILE, or another API "
+			"with --api",
 			gt_stress_apis[s->api].title, why.text);
 	else if (s->library)
-		gt_fail("no GPU memory to be had: %s; name another with --library FILE", why.text);
+		gt_tell("cannot use any GPU API: %s; choose another library with --library FILE",
+			why.text);
 	else
-		gt_fail("neither CUDA nor Level Zero nor OpenCL has a device here; name a library "
-			"that has one with --library FILE, or see `%s doctor`",
+		gt_tell("there is no CUDA, Level Zero or OpenCL device here; choose a library with "
+			"--library FILE, or see `%s doctor`",
 			gt_tool_name());
 	return false;
 }
@@ -113,7 +107,7 @@ static void format_ratio(char out[32], double ratio)
 		strcat(out, ".0");
 }
 
-static void say_begin(const struct gt_stress_plan *plan, const struct gt_stress_device *d)
+static void print_begin(const struct gt_stress_plan *plan, const struct gt_stress_device *d)
 {
 	char ratio[32], rate[32] = "max";
 
@@ -124,13 +118,12 @@ static void say_begin(const struct gt_stress_plan *plan, const struct gt_stress_
 	       "free ratio=%s\n",
 	       rate, (unsigned long long)plan->size_bytes, ratio);
 	printf("pid %d, %s on ", (int)getpid(), d->api->title);
-	gt_text_put(stdout, d->name, UINT32_MAX, GT_CUT_MIDDLE,
-		    !strcmp(nl_langinfo(CODESET), "UTF-8"));
+	gt_text_put(stdout, d->name, UINT32_MAX, GT_CUT_MIDDLE, gt_is_utf8());
 	putchar('\n');
 	fflush(stdout);
 }
 
-static void say_end(const struct gt_stress_plan *plan, const struct gt_stress_totals *t)
+static void print_end(const struct gt_stress_plan *plan, const struct gt_stress_totals *t)
 {
 	uint64_t events = t->allocations + t->frees;
 	double seconds = (double)t->elapsed_ns / 1e9;
@@ -141,7 +134,7 @@ static void say_end(const struct gt_stress_plan *plan, const struct gt_stress_to
 	       gt_format_span(text[1], t->elapsed_ns),
 	       gt_format_count(text[2], (uint64_t)(rate + 0.5)));
 	if (plan->rate)
-		printf(" of %s asked for", gt_format_count(text[3], plan->rate));
+		printf(" of %s requested", gt_format_count(text[3], plan->rate));
 	printf("; %s %s, %s %s, %s failed; %s in %s %s left alive\n",
 	       gt_format_count(text[4], t->allocations),
 	       gt_plural(t->allocations, "allocation", "allocations"),
@@ -150,7 +143,7 @@ static void say_end(const struct gt_stress_plan *plan, const struct gt_stress_to
 	       gt_format_bytes(text[7], t->live * plan->size_bytes),
 	       gt_format_count(text[0], t->live), gt_plural(t->live, "block", "blocks"));
 	if (t->cleared)
-		printf("memory ran out %s %s; each time all was given back\n",
+		printf("memory ran out %s %s; each time all blocks were freed\n",
 		       gt_format_count(text[0], t->cleared),
 		       gt_plural(t->cleared, "time", "times"));
 }
@@ -164,16 +157,9 @@ static int check(const struct settings *s, struct gt_stress_plan *plan)
 		return gt_syntax_wrong(&gt_stress_syntax,
 				       "--throughput takes a whole number or max, not '%s'", rate);
 	if (is_number && (!gt_count_parse(rate, &plan->rate) || plan->rate > 1000000000u))
-		return gt_syntax_wrong(&gt_stress_syntax, "--throughput is at most 1000000000; max "
-							  "is as fast as it goes");
-	if (!s->size_bytes)
-		return gt_syntax_wrong(&gt_stress_syntax, "--allocate-size is at least 1");
-	if (s->free_ratio > 1)
-		return gt_syntax_wrong(&gt_stress_syntax, "--free-ratio is from 0 to 1");
-	if (!s->threads || s->threads > THREADS_MAX)
-		return gt_syntax_wrong(&gt_stress_syntax, "--threads is from 1 to %d", THREADS_MAX);
-	if (s->duration_s > 1e9)
-		return gt_syntax_wrong(&gt_stress_syntax, "--duration is at most 1000000000 s");
+		return gt_syntax_wrong(
+			&gt_stress_syntax,
+			"--throughput must be at most 1000000000, or max for as fast as possible");
 	return 0;
 }
 
@@ -188,7 +174,6 @@ int gt_cmd_stress(int argc, char **argv)
 	struct gt_stress_device device;
 	struct gt_stress_totals totals;
 	struct gt_error error;
-	struct sigaction on = { .sa_handler = stop };
 	int status, first = gt_options_parse(&gt_stress_syntax, &s, argc, argv, &status);
 
 	if (first < 0)
@@ -204,12 +189,12 @@ int gt_cmd_stress(int argc, char **argv)
 	if (!open_device(&device, &s))
 		return GT_EXIT_FAILED;
 	/* before the first line: a reader of it may stop us at once */
-	sigaction(SIGINT, &on, NULL);
-	sigaction(SIGTERM, &on, NULL);
-	say_begin(&plan, &device);
-	if (gt_stress_run(&plan, &device, &stopped, &totals, &error))
+	gt_stop_on(SIGINT);
+	gt_stop_on(SIGTERM);
+	print_begin(&plan, &device);
+	if (gt_stress_run(&plan, &device, &gt_stopped, &totals, &error))
 		status = gt_fail("%s", error.text);
-	say_end(&plan, &totals);
+	print_end(&plan, &totals);
 	/* destroying the context would free the blocks that are to stay alive */
 	if (!totals.live)
 		device.api->close(&device);

@@ -8,7 +8,7 @@
 #include "cli/driver_abi.h"
 #include "cli/stress/stress.h"
 
-/* What the calls of an API are, in the order of its names: an index of gt_stress_device.calls. */
+/* Indexes of gt_stress_device.calls, in the order of the API's names. */
 enum { CU_INIT, CU_COUNT, CU_GET, CU_NAME, CU_RETAIN, CU_CLOSE, CU_ENTER, CU_ALLOC, CU_FREE };
 enum { ZE_INIT, ZE_DRIVERS, ZE_DEVICES, ZE_PROPERTIES, ZE_CONTEXT, ZE_ALLOC, ZE_FREE, ZE_CLOSE };
 enum { CL_PLATFORMS, CL_DEVICES, CL_INFO, CL_CONTEXT, CL_ALLOC, CL_FREE, CL_CLOSE };
@@ -57,16 +57,15 @@ static int cuda_open(struct gt_stress_device *d, const char *library, struct gt_
 		result = ((device_get_fn *)d->calls[CU_GET])(&device, 0);
 	if (result || count <= 0)
 		return gt_error_set(error, -ENXIO,
-				    "CUDA has no device here (%s: result %d); "
-				    "`%s doctor` tells what is missing",
+				    "there is no CUDA device (%s: result %d), see `%s doctor`",
 				    library, result, gt_tool_name());
 	((device_name_fn *)d->calls[CU_NAME])(d->name, (int)sizeof d->name, device);
 	d->device = (void *)(intptr_t)device;
 	result = ((retain_fn *)d->calls[CU_RETAIN])(&d->context, device);
-	return result ? gt_error_set(
-				error, -EIO,
-				"CUDA makes no context on %s: cuDevicePrimaryCtxRetain gives %d",
-				d->name, result) :
+	return result ? gt_error_set(error, -EIO,
+				     "CUDA cannot create a context on %s: cuDevicePrimaryCtxRetain "
+				     "returned %d",
+				     d->name, result) :
 			0;
 }
 
@@ -109,19 +108,18 @@ static int levelzero_open(struct gt_stress_device *d, const char *library, struc
 	}
 	if (!d->device)
 		return gt_error_set(error, -ENXIO,
-				    "Level Zero has no device here (%s); "
-				    "`%s doctor` tells what is missing",
-				    library, gt_tool_name());
+				    "there is no Level Zero device (%s), see `%s doctor`", library,
+				    gt_tool_name());
 	((gt_ze_get_properties_fn *)d->calls[ZE_PROPERTIES])(d->device, &properties);
 	properties.name[sizeof properties.name - 1] = '\0';
 	if (*properties.name)
 		snprintf(d->name, sizeof d->name, "%s", properties.name);
 	result = ((gt_ze_create_context_fn *)d->calls[ZE_CONTEXT])(driver, &desc, &d->context);
-	return result ?
-		       gt_error_set(error, -EIO,
-				    "Level Zero makes no context on %s: zeContextCreate gives 0x%x",
-				    d->name, result) :
-		       0;
+	return result ? gt_error_set(error, -EIO,
+				     "Level Zero cannot create a context on %s: zeContextCreate "
+				     "returned 0x%x",
+				     d->name, result) :
+			0;
 }
 
 static int opencl_allocate(struct gt_stress_device *d, uint64_t size_bytes, void **block)
@@ -162,17 +160,18 @@ static int opencl_open(struct gt_stress_device *d, const char *library, struct g
 	}
 	if (!d->device)
 		return gt_error_set(error, -ENXIO,
-				    "OpenCL has no device here (%s); "
-				    "`%s doctor` tells what is missing",
-				    library, gt_tool_name());
+				    "there is no OpenCL device (%s), see `%s doctor`", library,
+				    gt_tool_name());
 	((gt_cl_get_info_fn *)d->calls[CL_INFO])(d->device, GT_CL_DEVICE_NAME, sizeof d->name - 1,
 						 d->name, NULL);
 	d->context = ((gt_cl_create_context_fn *)d->calls[CL_CONTEXT])(NULL, 1, &d->device, NULL,
 								       NULL, &result);
-	return d->context ? 0 :
-			    gt_error_set(error, -EIO,
-					 "OpenCL makes no context on %s: clCreateContext gives %d",
-					 d->name, result);
+	return d->context ?
+		       0 :
+		       gt_error_set(
+			       error, -EIO,
+			       "OpenCL cannot create a context on %s: clCreateContext returned %d",
+			       d->name, result);
 }
 
 /* clang-format off */
@@ -207,9 +206,8 @@ int gt_stress_open(struct gt_stress_device *d, const struct gt_stress_api *api, 
 	for (size_t i = 0; i < GT_STRESS_CALLS && api->names[i]; i++) {
 		d->calls[i] = dlsym(loaded, api->names[i]);
 		if (!d->calls[i])
-			return gt_error_set(error, -ENOENT,
-					    "%s is no %s; `%s doctor` tells what is here", library,
-					    api->library_kind, gt_tool_name());
+			return gt_error_set(error, -ENOENT, "%s is not the %s, see `%s doctor`",
+					    library, api->library_kind, gt_tool_name());
 	}
 	return api->open(d, library, error);
 }

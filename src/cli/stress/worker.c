@@ -274,8 +274,8 @@ int gt_stress_run(const struct gt_stress_plan *plan, struct gt_stress_device *de
 				    started + 1, strerror(e));
 	if (run.refused)
 		return gt_error_set(error, -ENOMEM,
-				    "cannot allocate %llu bytes on %s, with "
-				    "nothing held: %s gives %d; choose another --allocate-size",
+				    "cannot allocate a single block of %llu bytes on %s: %s "
+				    "returned %d; choose another --allocate-size",
 				    (unsigned long long)plan->size_bytes, device->name,
 				    device->api->allocate_name, run.refusal);
 	return 0;
