@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cuda_abi.h - numbers of CUDA's own, for code that is built without its header.
+ * cuda_abi.h - constants of CUDA, for code that is built without its header.
  *
- * The CUDA door, which has the header, checks them when it is compiled.
+ * The CUDA door is built with the header, and compares them at compile time.
  */
 #pragma once
 
 #include <stdint.h>
 
 /*
- * The first 32-bit word of the wrapper that nvcc puts around the code of a program; code that a
- * program loads by itself has none.
+ * The first 32-bit word of the wrapper around code that nvcc embeds in a program. Code that the
+ * program loads itself has no wrapper.
  */
 enum { GT_CUDA_CODE_WRAPPER = 0x466243b1 };
 
@@ -21,7 +21,7 @@ enum gt_cuda_array_flag {
 	GT_CUDA_ARRAY_DEFERRED = 0x80,
 };
 
-/* CUarray_format, as far as sizes depend on it; formats in between are like their neighbours. */
+/* CUarray_format, the values on which sizes depend; a range is given by its first and last. */
 /* clang-format off */
 enum gt_cuda_format {
 	GT_CUDA_UINT8 = 0x01, GT_CUDA_UINT16, GT_CUDA_UINT32,

@@ -2,7 +2,7 @@
 /* functions.c - the rows of the .def files as tables. */
 #include "api/functions.h"
 
-/* A row's handle, size or owner column as a struct gt_ref; `argc` fills what one leaves open. */
+/* A row's handle, size or owner column as a struct gt_ref; `argc` stands for no argument. */
 #define REF_IN(n)               GT_IN, n, argc, argc, argc, 0
 #define REF_OUT(n)              GT_OUT, n, argc, argc, argc, 0
 #define REF_INS(n, c)           GT_INS, n, c, argc, argc, 0

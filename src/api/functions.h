@@ -5,33 +5,44 @@
  * A row of a .def file:
  *
  *   FN(name, result, (arguments), effect, kind, handle, size, owner)
- *   ALSO(name, on, effect, kind, handle, size, owner)   a second effect of the function above it;
- *                                                       on: SUCCESS, or ANY result with which
- *                                                       its handle was filled in
+ *   ALSO(name, on, effect, kind, handle, size, owner)   another effect of the function above it,
+ *            on SUCCESS, or on ANY result if the driver has filled in the handle
  *
- *   result   STATUS(type): an error code, 0 is success; STATUS_ANY(type): the same, and the handle
- *            may be filled in whatever it is; HANDLE(type): NULL is failure; HANDLE_OR(type, arg):
- *            the same, and *arg is the error code then; NOTHING
- *   effect   CREATE, DESTROY, RETAIN, RELEASE (one reference), APPEND (changes no life)
- *   handle   IN(arg), OUT(arg): *arg after the call, RET: the result itself,
- *            INS(arg, count): an array handed in, INS_UNLESS(arg, count, other): nothing happens to
- *            it when argument `other` is given, OUTS(arg, count, room): an array filled in; `count`
- *            points to the number of handles, or is NULL; `room` is how many fit
- *   size     BYTES(arg); AT(arg, field, offset, bytes): a field of the struct that the argument
- *            points to; ASK_OR(formula, word, ...): the driver knows it, and attach, which cannot
- *            ask the driver, applies a formula (enum gt_formula) to words of the call; ASK_ONLY:
- * the driver alone knows it, attach records 0; NONE; KEEP(word, ...): none, but attach needs these
- * words. For the end of a range: the size of the range owner    IN(arg): the object that this one
- * belongs to or the call is made on; INS(arg, count): the first of an array; ASK: the door knows it
- * (CUDA's current context); NONE
+ *   result   STATUS(type)                an error code; 0 is success
+ *            STATUS_ANY(type)            the same; the handle may be filled in on failure too
+ *            HANDLE(type)                NULL is failure
+ *            HANDLE_OR(type, arg)        the same; *arg is then the error code
+ *            NOTHING
+ *   effect   CREATE, DESTROY, RETAIN, RELEASE (one reference), APPEND (creates and ends nothing)
+ *   handle   IN(arg)                     the argument
+ *            OUT(arg)                    *arg after the call
+ *            RET                         the result
+ *            INS(arg, count)             each element of an array
+ *            INS_UNLESS(arg, count, other)   the same, unless argument `other` is given
+ *            OUTS(arg, count, room)      each element of an array that the call fills in: `count`
+ *                                        points to their number or is NULL, `room` is the limit
+ *   size     BYTES(arg)                  the argument
+ *            AT(arg, field, offset, bytes)   a field of the struct that the argument points to
+ *            ASK_OR(formula, word, ...)  doors ask the driver; attach, which cannot, applies a
+ *                                        formula (enum gt_formula) to words of the call
+ *            ASK_ONLY                    doors ask the driver; attach records 0
+ *            KEEP(word, ...)             none, but attach needs these words
+ *            NONE
+ *            In a row that ends a range of addresses, the size is that of the range.
+ *   owner    IN(arg)                     what the new resource belongs to or the call is made on
+ *            INS(arg, count)             the first element of an array
+ *            ASK                         the door knows it: CUDA's current context
+ *            NONE
  *
- *   A word is ARG(arg, bytes): the argument itself; HEAD(arg, bytes): the first bytes it points to;
- *   AT(arg, field, offset, bytes); AT_AS(arg, type, field, offset, bytes): the same through a
- *   `void *`; PAIR(arg, field, field, offset): two fields of 4 bytes, the first in the low half.
+ *   word     ARG(arg, bytes)             the argument itself
+ *            HEAD(arg, bytes)            the first bytes that it points to
+ *            AT(arg, field, offset, bytes)
+ *            AT_AS(arg, type, field, offset, bytes)   the same through a `void *`
+ *            PAIR(arg, field, field, offset)   two fields of 4 bytes, the first in the low half
  *
  * Doors read arguments and fields by name and type; attach has no headers and reads them by number.
- * row_check.h makes sure, in every door, that both see the same. A misspelt argument, effect or
- * kind does not compile, nor does a wrong type, offset or size.
+ * row_check.h verifies in every door that both see the same: a misspelt argument, effect or kind
+ * does not compile, nor does a wrong type, offset or size.
  */
 #pragma once
 
@@ -81,7 +92,7 @@ enum gt_label {
 	GT_LABEL_COUNTERS = GT_LABEL_SAMPLER + 1, /* those with a column in the tracker's CSV */
 };
 
-/* When a row has its effect: a build that fails hands out its log all the same. */
+/* On which results a row has its effect: a build that fails may still return its log. */
 enum gt_on { GT_ON_SUCCESS, GT_ON_ANY };
 
 enum gt_kind {
@@ -95,8 +106,8 @@ enum gt_kind {
 struct gt_ref {
 	uint8_t from, arg;
 	uint8_t count;  /* the argument that counts an array */
-	uint8_t unless; /* the argument that makes this void; argc: there is none */
-	uint8_t room;   /* the argument that says how many handles fit; argc: there is none */
+	uint8_t unless; /* the argument that cancels the effect; argc: there is none */
+	uint8_t room;   /* the argument that limits the number of handles; argc: there is none */
 	uint8_t offset; /* of AT */
 };
 
@@ -104,7 +115,7 @@ struct gt_function {
 	uint8_t api, effect, kind, argc;
 	uint8_t result;
 	uint8_t code; /* of HANDLE_OR: the argument; argc: there is none */
-	bool also;    /* one more effect of the call that the row before describes */
+	bool also;    /* another effect of the call that the row before describes */
 	uint8_t on;   /* enum gt_on */
 	struct gt_ref handle, size, owner;
 };
@@ -146,7 +157,7 @@ extern const char *const gt_effect_names[GT_EFFECT_COUNT];
 extern const char *const gt_labels[GT_LABEL_COUNT];        /* "Context": the tracker's words */
 extern const char *const gt_label_plurals[GT_LABEL_COUNT]; /* "Contexts" */
 
-/* True when a successful call of this row takes a reference or the whole resource away. */
+/* True when a successful call of this row releases a reference or the whole resource. */
 static inline bool gt_function_ends(const struct gt_function *fn)
 {
 	return fn->effect == GT_DESTROY || fn->effect == GT_RELEASE;
@@ -158,7 +169,7 @@ static inline bool gt_kind_has_bytes(enum gt_kind kind)
 	return gt_kinds[kind].memory >= GT_MEMORY_DEVICE;
 }
 
-/* True when those bytes are the device's: host memory stays out of device totals. */
+/* True when those bytes are on the device: host memory is not part of device totals. */
 static inline bool gt_kind_on_device(enum gt_kind kind)
 {
 	return gt_kinds[kind].memory == GT_MEMORY_DEVICE ||

@@ -5,8 +5,8 @@
  *	#define FN(fn, result, args, effect, kind, handle, size, owner) \
  *		GT_CHECK_ROW(fn, result, args, size)
  *
- * Every door does this for every row. A door does not compile when the header declares the function
- * with another result or other arguments, or when a field named in the size column lies elsewhere.
+ * Every door does this for every row: it does not compile if the header declares the function with
+ * another result or other arguments, or if a field named in the size column is elsewhere.
  */
 #pragma once
 
@@ -119,7 +119,7 @@
 #define GT_UNDECLARED_zeCommandListAppendMemoryFillWithParameters            ~,
 #define GT_UNDECLARED_zeCommandListAppendGraphExt                            ~,
 
-/* CUDA: older versions of a function, and those of per-thread streams. CUPTI's structs have them.
+/* CUDA: older versions of a function, and those of per-thread streams; CUPTI's structs have them.
  */
 #define GT_UNDECLARED_cuCtxCreate                       ~,
 #define GT_UNDECLARED_cuCtxCreate_v2                    ~,

@@ -150,7 +150,7 @@ static void emit_failure(const struct gt_call *call, const struct gt_function *f
 
 	event.failed = 1;
 	event.result = gt_call_code(call);
-	/* what a failed call has not filled in is not read */
+	/* a failed call may not have filled in its output */
 	if (fn->effect != GT_CREATE && fn->handle.from != GT_OUT)
 		each_handle(call, fn, NULL, &event, emit, context);
 	else
@@ -186,7 +186,7 @@ void gt_call_events(const struct gt_call *call, const struct gt_call_door *door,
 	const struct gt_function *fn = &gt_functions[call->function];
 	bool succeeded = gt_call_succeeded(call);
 
-	/* A failed call has one story, however many effects it would have had. */
+	/* one failed event, however many effects the call would have had */
 	if (!succeeded)
 		emit_failure(call, fn, emit, context);
 	do {

@@ -9,7 +9,7 @@
 /* An array argument that claims more than this is taken for garbage. */
 enum { GT_CALL_HANDLES_MAX = 1 << 20 };
 
-/* Whether the driver filled in what a failed call may have filled in. */
+/* Whether the driver filled in a result that calls may fill in even if they fail. */
 enum gt_filled { GT_FILLED_UNKNOWN, GT_FILLED_NOT, GT_FILLED_IN };
 
 struct gt_call {
@@ -21,13 +21,13 @@ struct gt_call {
 	enum gt_filled filled;
 };
 
-/* What only the driver can tell. Any member may be NULL. */
+/* Questions that only the driver can answer. Any member may be NULL. */
 struct gt_call_door {
-	/* Bytes of a new resource whose call does not say them. */
+	/* Bytes of a new resource whose call does not state them. */
 	uint64_t (*size)(const struct gt_call *call, enum gt_function_id row, uint64_t handle);
-	/* How many handles an OUTS array got when the caller did not want to know. */
+	/* Number of handles in an OUTS array when the caller passed no pointer for it. */
 	uint32_t (*count)(const struct gt_call *call, enum gt_function_id row);
-	/* What a new resource belongs to, where the row says ASK. */
+	/* Owner of a new resource, where the row says ASK. */
 	uint64_t (*owner)(const struct gt_call *call, enum gt_function_id row, uint64_t handle);
 	/* Where a new resource lives. */
 	uint16_t (*place)(const struct gt_call *call, enum gt_function_id row, uint64_t handle);
@@ -45,28 +45,28 @@ static inline uint64_t gt_word_of(const void *arg, size_t size)
 }
 
 /*
- * True when the call cannot give an event, known before it is made: an enqueue whose caller wants
- * no event, the destruction of NULL. Doors then leave stack and clock alone.
+ * True when the call cannot yield an event, known before it is made: an enqueue whose caller wants
+ * no event, the destruction of NULL. Doors then read neither the stack nor the clock.
  */
 bool gt_call_is_idle(enum gt_function_id function, const uint64_t *argv);
 
 /*
- * The word that a call may fill in even if it fails; NULL: none. Who can marks it before the call
- * and tells by `filled` whether the mark is gone. Who cannot goes by the error codes for it.
+ * The word that a call may fill in even if it fails; NULL: none. A caller that can marks it before
+ * the call and sets `filled` by whether the mark is gone. Others leave it to the error code.
  */
 uint64_t *gt_call_fills(enum gt_function_id function, const uint64_t *argv);
 
 bool gt_call_succeeded(const struct gt_call *call);
 
-/* The error code of a call that failed; 0 when its caller did not want to know it. */
+/* The error code of a failed call; 0 when its caller passed no pointer for it. */
 int32_t gt_call_code(const struct gt_call *call);
 
 /* The object that a row's call is made on, or 0: an argument, or the first of an array. */
 uint64_t gt_call_owner(const struct gt_call *call, enum gt_function_id row);
 
-/* Hands each event of a finished call to `emit`. Failed calls give failed events. */
+/* Passes each event of a finished call to `emit`. Failed calls yield failed events. */
 void gt_call_events(const struct gt_call *call, const struct gt_call_door *door, gt_event_fn *emit,
 		    void *context);
 
-/* Before a call that ends lives: one event for each handle about to end. Otherwise nothing. */
+/* Before a call that ends resources: one event for each of their handles. Otherwise nothing. */
 void gt_call_endings(const struct gt_call *call, gt_event_fn *emit, void *context);

@@ -48,18 +48,18 @@ enum gt_origin { GT_ORIGIN_VALID, GT_ORIGIN_INVALID, GT_ORIGIN_DRIVER, GT_ORIGIN
 struct gt_event {
 	uint64_t time_ns; /* CLOCK_MONOTONIC; of a destroy its start, of everything else its end */
 	uint64_t handle;  /* 0 when a creation failed */
-	uint64_t size;    /* bytes asked for, or as the driver says; of an end as told, or 0 */
+	uint64_t size;    /* bytes requested, or as the driver says; of an end if stated, or 0 */
 	uint64_t owner;   /* 0 for none; creations only */
 	uint32_t stack;   /* number of an interned stack, 0 for none */
 	uint32_t tid;
 	uint16_t function;  /* enum gt_function_id */
 	uint16_t place;     /* 0 for unknown, as it is for most ends */
-	int32_t result;     /* the API's error code; 0 when the call succeeded or told none */
+	int32_t result;     /* the API's error code; 0 when the call succeeded or gave none */
 	uint8_t failed;     /* the call changed nothing */
 	uint8_t unfinished; /* the process ended inside this call */
 };
 
-/* Whether `result` is what the API said: a creation that fails tells only who asks. */
+/* True when `result` is known: a failed creation returns its code only to callers that ask. */
 static inline bool gt_event_has_result(const struct gt_event *event)
 {
 	return !event->unfinished && (!event->failed || event->result);
