@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bytes.h - exact bytes: variable-length integers, bounded reading, hashes. */
+/* bytes.h - encoding and decoding of bytes: variable-length integers, bounded reads, hashes. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 /* The longest variable-length integer: 64 bits in groups of seven. */
 enum { GT_VARINT_MAX = 10 };
 
-/* Seven bits a byte, low bits first, the top bit says that more follow: 300 -> AC 02. */
+/* Seven bits per byte, low bits first; the top bit means that more follow: 300 -> AC 02. */
 static inline uint8_t *gt_put_varint(uint8_t *at, uint64_t v)
 {
 	while (v >= 0x80) {
@@ -43,7 +43,7 @@ static inline uint64_t gt_advance(uint64_t from, uint64_t delta)
 	return from + (uint64_t)gt_unzigzag(delta);
 }
 
-/* Bytes from elsewhere, read front to back; once `bad`, every read gives 0 and nothing moves. */
+/* Foreign bytes, read front to back; once `bad`, every read returns 0. */
 struct gt_bytes {
 	const uint8_t *at, *end;
 	bool bad;
@@ -72,7 +72,7 @@ static inline uint64_t gt_get_varint(struct gt_bytes *b)
 	return 0;
 }
 
-/* As in DWARF: seven bits a byte, the sign in the last byte's bit 6: 7F -> -1, 80 7F -> -128. */
+/* As in DWARF: seven bits per byte, the sign in bit 6 of the last: 7F -> -1, 80 7F -> -128. */
 static inline int64_t gt_get_signed(struct gt_bytes *b)
 {
 	uint64_t v = 0;
@@ -107,7 +107,7 @@ static inline uint64_t gt_get_fixed(struct gt_bytes *b, size_t size)
 	return v;
 }
 
-/* A length and that many bytes, borrowed; NULL when they are not all there. */
+/* A length and that many bytes, borrowed; NULL when some are missing. */
 static inline const uint8_t *gt_get_blob(struct gt_bytes *b, size_t *size)
 {
 	uint64_t n = gt_get_varint(b);
@@ -124,7 +124,7 @@ static inline const uint8_t *gt_get_blob(struct gt_bytes *b, size_t *size)
 	return from;
 }
 
-/* Scatters a 64-bit key over all bits (a finaliser in the manner of splitmix64). */
+/* Mixes a 64-bit key, so that every bit affects all others (the finaliser of splitmix64). */
 static inline uint64_t gt_mix64(uint64_t x)
 {
 	x ^= x >> 30;

@@ -22,7 +22,7 @@ char *gt_format_count(char *out, uint64_t count)
 	return out;
 }
 
-/* Three digits that count; 1,000 to 1,023 of a unit keep four, as the next unit would be 0.98. */
+/* Three significant digits; 1,000 to 1,023 of a unit have four, as 0.98 of the next has two. */
 char *gt_format_bytes(char *out, uint64_t bytes)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
@@ -30,7 +30,7 @@ char *gt_format_bytes(char *out, uint64_t bytes)
 	double value = (double)bytes;
 	size_t unit = 0;
 
-	/* what would be rounded to 1,024 is 1.00 of the next unit */
+	/* a value that would round to 1,024 is 1.00 of the next unit */
 	while (value >= (unit ? 1023.5 : 1024) && unit + 1 < sizeof units / sizeof *units) {
 		value /= 1024;
 		unit++;
@@ -72,7 +72,7 @@ char *gt_format_moment(char *out, uint64_t real_ns)
 	if (!localtime_r(&seconds, &local) ||
 	    !(length = strftime(out, GT_FORMAT_MAX, "%FT%T%z", &local)))
 		return strcpy(out, "?");
-	/* +0100 -> +01:00, as ISO 8601 has it */
+	/* +0100 -> +01:00, as in ISO 8601 */
 	memmove(out + length - 1, out + length - 2, 3);
 	out[length - 2] = ':';
 	return out;
@@ -106,7 +106,7 @@ bool gt_decimal_parse(const char *text, double *out)
 	size_t whole = strspn(text, "0123456789"), point = text[whole] == '.',
 	       part = point ? strspn(text + whole + 1, "0123456789") : 0;
 
-	/* neither signs nor exponents, nor the words that strtod knows */
+	/* no signs, exponents or words, which strtod would accept */
 	if (!(whole + part) || text[whole + point + part] || whole + part > 30)
 		return false;
 	*out = strtod(text, NULL);

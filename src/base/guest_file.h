@@ -3,8 +3,8 @@
  * guest_file.h - files of ours in the traced process: descriptors, appending, writing.
  *
  * Programs close descriptors they do not know, and open other files under the same numbers. So our
- * descriptors have high numbers, and none is used or closed before a look at what is behind it:
- * nothing is ever written into a file that the program has put in its place.
+ * descriptors have high numbers, and what they refer to is checked before they are used or closed:
+ * we never write into a file of the program.
  */
 #pragma once
 
@@ -24,7 +24,7 @@
  */
 enum { GT_FD_FIRST = 500, GT_FD_CHECK_NS = 50 * 1000 };
 
-/* Moves a descriptor to a high number where one is free, and gives the number it has now. */
+/* Moves a descriptor to a high number if one is free; returns its new number. */
 static inline int gt_fd_move_high(int fd)
 {
 	int high = fcntl(fd, F_DUPFD_CLOEXEC, GT_FD_FIRST);

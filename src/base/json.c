@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json.c - writes JSON as it comes: always valid, always UTF-8, nothing held in memory. */
+/* json.c - a streaming JSON writer: the output is always valid and always UTF-8. */
 #include "base/json.h"
 
 #include <assert.h>
@@ -29,7 +29,7 @@ static void put_string(struct gt_json *j, const char *text)
 			fputs("\\t", out);
 		else if ((j->in_html && (c == '<' || c == '>' || c == '&')) ||
 			 (c < 0x10000 && gt_utf8_is_unsafe(c)))
-			/* a terminal that shows the file has nothing to obey */
+			/* safe to show on a terminal */
 			fprintf(out, "\\u%04" PRIx32, c);
 		else
 			fwrite(text, 1, length, out);
@@ -48,7 +48,7 @@ static void new_line(struct gt_json *j)
 		putc('\t', j->out);
 }
 
-/* What stands before a value: the comma, the line, the key. */
+/* Writes what precedes a value: the comma, the line break, the key. */
 static void put_key(struct gt_json *j, const char *key)
 {
 	bool used = j->levels[j->depth].used;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.h - writes JSON as it comes: always valid, always UTF-8, nothing held in memory.
+ * json.h - a streaming JSON writer: the output is always valid and always UTF-8.
  *
- * Every value takes a key, which is NULL inside an array. Strings are arbitrary bytes; those that
- * are no UTF-8 become U+FFFD.
+ * Every value takes a key, which is NULL inside an array. Strings may hold any bytes; invalid UTF-8
+ * becomes U+FFFD.
  */
 #pragma once
 
@@ -17,8 +17,8 @@ enum { GT_JSON_DEPTH = 16 };
 struct gt_json {
 	FILE *out;
 	unsigned depth;
-	unsigned flat; /* depth from which all is on one line; 0: none */
-	bool in_html;  /* set after _begin: strings have no <, > or &, so no tag can end it */
+	unsigned flat; /* depth from which everything is on one line; 0: none */
+	bool in_html;  /* set after _begin: <, > and & are escaped, so that no tag can end it */
 	struct {
 		char close;
 		bool used;
@@ -31,15 +31,15 @@ void gt_json_finish(struct gt_json *j);
 
 void gt_json_object(struct gt_json *j, const char *key);
 void gt_json_array(struct gt_json *j, const char *key);
-/* An object on a line of its own, with all that is in it. */
+/* An object that is written on one line. */
 void gt_json_line(struct gt_json *j, const char *key);
-/* Closes the innermost of them. */
+/* Closes the innermost object or array. */
 void gt_json_end(struct gt_json *j);
 
 void gt_json_text(struct gt_json *j, const char *key, const char *text); /* NULL gives null */
 void gt_json_uint(struct gt_json *j, const char *key, uint64_t value);
 void gt_json_int(struct gt_json *j, const char *key, int64_t value);
-/* With nine significant digits; what is no number gives null. */
+/* With nine significant digits; NaN and infinity become null. */
 void gt_json_real(struct gt_json *j, const char *key, double value);
 void gt_json_bool(struct gt_json *j, const char *key, bool value);
 void gt_json_hex(struct gt_json *j, const char *key, uint64_t value); /* "0x1f" */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mem.c - memory of the tool, and the sentence that an error carries to whoever prints it. */
+/* mem.c - memory of the tool, and error messages. */
 #include "base/mem.h"
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mem.h - memory of the tool, and the sentence that an error carries to whoever prints it.
+ * mem.h - memory of the tool, and error messages.
  *
- * Out of memory ends the tool; never used in the traced process.
+ * Running out of memory ends the tool: never used in the traced process.
  */
 #pragma once
 
@@ -15,9 +15,9 @@ void *gt_alloc(size_t size); /* zeroed */
 void *gt_realloc(void *old, size_t size);
 char *gt_strdup(const char *text);
 char *gt_strndup(const char *text, size_t size);
-void *gt_memory_check(void *memory); /* ends the tool if a library's allocation gave NULL */
+void *gt_memory_check(void *memory); /* ends the tool if it is NULL */
 
-/* open_memstream; once closed, *text holds all that was written, and the caller frees it. */
+/* open_memstream; after closing, *text holds everything written, and the caller frees it. */
 FILE *gt_memstream(char **text, size_t *size);
 void gt_memstream_close(FILE *stream);
 
@@ -35,7 +35,7 @@ void *gt_reach(void *array, size_t *count, size_t index, size_t element_bytes);
 		}                                                                                  \
 	} while (0)
 
-/* Room for a sentence with a path in it; a longer one is truncated. */
+/* A sentence that only `cli/` prints; longer ones are truncated. */
 struct gt_error {
 	char text[512];
 };

@@ -36,7 +36,7 @@ static void paint_off(struct gt_printer *p, enum gt_paint paint)
 		fputs("\033[0m", p->out);
 }
 
-/* Written when something follows them: none are at the end of a line. */
+/* Written only when something follows: lines have no trailing blanks. */
 static void put_blanks(struct gt_printer *p, unsigned column)
 {
 	if (column <= p->column)
@@ -94,8 +94,8 @@ static char *print_alloc(const char *format, va_list args)
 	return vasprintf(&text, format, args) < 0 ? gt_strdup("") : text;
 }
 
-/* The line is full: it goes on below, a little further in than it began. */
-static void go_on_below(struct gt_printer *p)
+/* The line is full: continues on the next one, indented a little further. */
+static void continue_line(struct gt_printer *p)
 {
 	unsigned hang = p->hang, shift = p->shift;
 
@@ -105,7 +105,7 @@ static void go_on_below(struct gt_printer *p)
 	p->shift = shift;
 }
 
-/* Where the next word ends; a number and its unit are one. */
+/* The end of the next word; a number and its unit are one. */
 static size_t word_end(const char *text, size_t at)
 {
 	at += strspn(text + at, " ");
@@ -119,7 +119,7 @@ static size_t word_end(const char *text, size_t at)
 	return at;
 }
 
-/* Up to the blank before the first word that does not fit; the whole text where all of it does. */
+/* The length up to the blank before the first word that does not fit. */
 static size_t fitting(const struct gt_printer *p, const char *text)
 {
 	size_t fits = 0, size = strlen(text);
@@ -155,7 +155,7 @@ void gt_print_put(struct gt_printer *p, enum gt_paint paint, const char *format,
 		if (is_over)
 			break;
 		rest += next;
-		go_on_below(p);
+		continue_line(p);
 	}
 	free(text);
 }
@@ -163,7 +163,7 @@ void gt_print_put(struct gt_printer *p, enum gt_paint paint, const char *format,
 void gt_print_tab(struct gt_printer *p, unsigned column)
 {
 	column = column > p->shift ? column - p->shift : 0;
-	/* of a table that is wider than the page */
+	/* a column of a table that is wider than the page */
 	if (p->hang && column >= p->style.width)
 		column = p->column + 2;
 	put_blanks(p, column > p->column || !p->column ? column : p->column + 1);
@@ -176,7 +176,7 @@ void gt_print_right(struct gt_printer *p, enum gt_paint paint, const char *text,
 	if (column - p->shift > p->style.width && p->column > TABLE_HANG) {
 		p->shift += p->column - TABLE_HANG;
 		p->hang = TABLE_HANG;
-		go_on_below(p);
+		continue_line(p);
 	}
 	column -= p->shift;
 	if (p->column + wide < column)
@@ -223,7 +223,7 @@ void gt_print_wrap(struct gt_printer *p, enum gt_paint paint, unsigned indent, c
 void gt_print_need(struct gt_printer *p, unsigned columns)
 {
 	if (p->hang && p->column > p->hang && gt_print_left(p) < columns)
-		go_on_below(p);
+		continue_line(p);
 }
 
 unsigned gt_print_left(const struct gt_printer *p)

@@ -13,7 +13,7 @@ struct gt_style {
 	const char *directory; /* files below it are shown relative to it; NULL: none */
 };
 
-/* `path` from style->directory on where it lies below it. */
+/* `path` relative to style->directory, if it is below it. */
 const char *gt_style_relative(const struct gt_style *style, const char *path);
 
 enum { GT_PAGE_MIN = 40 };
@@ -23,37 +23,37 @@ enum gt_paint { GT_PLAIN, GT_BOLD, GT_DIM, GT_RED, GT_YELLOW, GT_GREEN, GT_PAINT
 struct gt_printer {
 	FILE *out;
 	struct gt_style style;
-	unsigned column; /* of the line being written */
-	unsigned blanks; /* before it that are not written yet */
-	unsigned hang;   /* where it goes on when it is full; 0: nothing is on it yet */
-	unsigned shift;  /* of a table's columns that go on below */
+	unsigned column; /* in the line being written */
+	unsigned blanks; /* before `column`, not written yet */
+	unsigned hang;   /* indentation of the next line if this one is full; 0: it is empty */
+	unsigned shift;  /* to the left, of table columns that continue on the next line */
 };
 
 void gt_print_init(struct gt_printer *p, FILE *out, const struct gt_style *style);
 
 /*
- * Words as printf has them, cleaned like all text. What does not fit the line goes on below,
+ * Formatted text, sanitized like all text. What does not fit on the line continues on the next,
  * indented; no word is cut.
  */
 void gt_print_put(struct gt_printer *p, enum gt_paint paint, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Somebody else's words, cleaned, and cut in the middle to `columns`, unless style.whole. */
+/* A foreign name, sanitized, and cut in the middle to `columns` unless style.whole. */
 void gt_print_name(struct gt_printer *p, enum gt_paint paint, const char *text, unsigned columns);
-/* A function or variable, which loses its template arguments first. */
+/* The same for a function or variable: its template arguments are cut first. */
 void gt_print_function(struct gt_printer *p, enum gt_paint paint, const char *text,
 		       unsigned columns);
-/* A path likewise, which loses its start: its end tells more. */
+/* The same for a path, which is cut at the start. */
 void gt_print_path(struct gt_printer *p, enum gt_paint paint, const char *text, unsigned columns);
-/* Blanks up to a column, at least one unless the line is empty; two where it is off the page. */
+/* Blanks up to a column: at least one unless the line is empty; two if it is off the page. */
 void gt_print_tab(struct gt_printer *p, unsigned column);
-/* `text`, whole, ending at a column; columns that are off the page go on below, as a table. */
+/* `text`, uncut, ending at a column; columns off the page continue on the next line. */
 void gt_print_right(struct gt_printer *p, enum gt_paint paint, const char *text, unsigned column);
 void gt_print_end(struct gt_printer *p);
-/* A paragraph of words, of both sorts, broken at the page's width and indented. */
+/* A paragraph, wrapped at the page's width and indented. */
 void gt_print_wrap(struct gt_printer *p, enum gt_paint paint, unsigned indent, const char *format,
 		   ...) __attribute__((format(printf, 4, 5)));
 
-/* Goes on below unless so many columns are left. */
+/* Continues on the next line unless so many columns are left. */
 void gt_print_need(struct gt_printer *p, unsigned columns);
 /* Columns left on the line. */
 unsigned gt_print_left(const struct gt_printer *p);

@@ -38,7 +38,7 @@ bool gt_tool_search(const char *name, char *path, size_t size)
 	while (at) {
 		size_t length = strcspn(at, ":");
 
-		/* an empty part is the folder one is in */
+		/* an empty part is the current folder */
 		snprintf(path, size, "%.*s/%s", length ? (int)length : 1, length ? at : ".", name);
 		if (!access(path, X_OK) && !stat(path, &st) && S_ISREG(st.st_mode))
 			return true;
@@ -80,7 +80,7 @@ static void put_zeroes(int number, siginfo_t *info, void *context)
 	void *page = (void *)((uintptr_t)info->si_addr & ~(page_size - 1));
 
 	(void)context;
-	/* sent by somebody, a broken memory or our own mistake: it comes again, and ends us */
+	/* not a truncated file: let the signal come again and end us */
 	if (info->si_code != BUS_ADRERR ||
 	    mmap(page, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
 		 -1, 0) == MAP_FAILED) {
@@ -91,15 +91,15 @@ static void put_zeroes(int number, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-/* The write that it came of fails. */
-static void go_on(int number, siginfo_t *info, void *context)
+/* Ignored: the write that caused it fails. */
+static void ignore(int number, siginfo_t *info, void *context)
 {
 	(void)number;
 	(void)info;
 	(void)context;
 }
 
-/* A handler, which is gone in programs that we start; what is ignored stays so in them. */
+/* A handler, rather than SIG_IGN, which programs that we start would inherit. */
 static void handle(int number, void (*handler)(int, siginfo_t *, void *))
 {
 	struct sigaction action = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_RESTART };
@@ -113,5 +113,5 @@ void gt_tool_survive_files(void)
 {
 	page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
 	handle(SIGBUS, put_zeroes);
-	handle(SIGXFSZ, go_on);
+	handle(SIGXFSZ, ignore);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* board.c - what processes hold right now, for the live screen and table that ask every second. */
+/* board.c - what processes hold right now, for the live screen and the live table. */
 #include "ledger/board.h"
 
 #include <stdio.h>
@@ -11,10 +11,10 @@
 #include "ledger/lifetimes.h"
 
 enum {
-	CLASSES = 1 + 64 * 8, /* 0: nothing that has bytes of its own */
+	CLASSES = 1 + 64 * 8, /* class 0: no bytes of its own */
 	CLASS_WORDS = CLASSES / 64 + 1,
-	LINKS = 4096,   /* slots to a page of links */
-	LOOKED_AT = 64, /* entries of a class that are looked at for the biggest */
+	LINKS = 4096,   /* per page */
+	LOOKED_AT = 64, /* entries of a class that are compared to find the biggest */
 };
 
 /* Neighbours of a slot in its list: slot + 1, 0 for none. */
@@ -38,7 +38,7 @@ struct gt_board {
 	size_t site_count, site_room;
 	struct gt_intern *site_keys; /* numbers the sites */
 	uint64_t tick_ns;
-	uint64_t bytes, peak_bytes; /* of all that run, now and at most */
+	uint64_t bytes, peak_bytes; /* of all running processes */
 };
 
 struct gt_board *gt_board_new(void)
@@ -93,7 +93,7 @@ static struct link *link_at(struct gt_board *b, uint32_t slot)
 	return &b->links[slot / LINKS][slot % LINKS];
 }
 
-/* The exponent and the three bits after the first. */
+/* By the exponent and the three bits after the leading one. */
 static unsigned class_of(uint64_t bytes)
 {
 	unsigned exponent;

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * board.h - what processes hold right now, for the live screen and table that ask every second.
+ * board.h - what processes hold right now, for the live screen and the live table.
  *
- * Everything is kept up to date with each event: no query below costs more when more is alive. The
- * query for the biggest sites walks all sites, which are as many as the programs have places that
- * create something. The biggest and oldest resources come from lists by size class, eight classes
- * to a power of two: within a class the oldest come first, so "the biggest" is exact to an eighth
- * of its size. For the tool.
+ * Every event updates everything, so that no query costs more when more is alive. The query for the
+ * biggest sites walks all call sites. The biggest and oldest resources come from lists by size
+ *class, eight classes to a power of two and each with the oldest first: "the biggest" is exact to
+ *an eighth of its size. For the tool.
  *
  *	gt_board_add      a process is seen for the first time
  *	gt_board_apply    one of its events
- *	gt_board_end      it is gone
- *	gt_board_tick     a stretch of time is over: rates and histories are brought up to date
+ *	gt_board_end      it has ended
+ *	gt_board_tick     updates rates and histories
  */
 #pragma once
 
@@ -26,37 +25,38 @@ enum {
 /* Values at the latest ticks: a ring, as older ones are never shown (no gt_time_series). */
 struct gt_recent {
 	uint64_t values[GT_BOARD_HISTORY];
-	uint32_t count; /* how many there have been; the latest is (count - 1) % MAX */
+	uint32_t count; /* of all ticks; the latest is at (count - 1) % GT_BOARD_HISTORY */
 };
 
 struct gt_board_process {
 	uint32_t pid;
 	char name[64];
 	uint64_t start_ns, end_ns; /* end: 0 while it runs */
-	uint64_t live, bytes;      /* alive now; of one that has ended: as it left them */
+	uint64_t live, bytes;      /* alive now, or at its end */
 	uint64_t device_bytes, peak_bytes;
 	uint64_t created, ended, failed;
 	uint64_t before;                 /* ends of resources created before recording began */
-	uint64_t lost;                   /* events that are missing, by gt_board_lose */
-	double created_rate, ended_rate; /* a second, over the last tick */
+	uint64_t lost;                   /* missing events: gt_board_lose */
+	double created_rate, ended_rate; /* per second, over the last tick */
 	struct gt_recent history;
 
-	uint64_t created_then, ended_then; /* board's own, as the next one */
+	/* private */
+	uint64_t created_then, ended_then;
 	struct gt_board_lists *lists;
 };
 
-/* Its measure is its bytes; its resources, where their kind has no bytes of its own. */
+/* Measured in bytes, or in resources if their kind has no bytes of its own. */
 struct gt_board_site {
 	uint32_t stack; /* the process's own number */
 	uint16_t process;
 	uint8_t api, kind;
 	uint16_t function; /* of the first creation */
 	uint64_t live, bytes, created, bytes_created;
-	double created_rate;      /* creations a second, over the last tick */
-	double growth;            /* of its measure a second, over the last tick */
-	struct gt_recent history; /* of its measure */
+	double created_rate;      /* creations per second, over the last tick */
+	double growth;            /* bytes or resources per second, over the last tick */
+	struct gt_recent history; /* of bytes or resources */
 
-	uint64_t created_then, measure_then;
+	uint64_t created_then, measure_then; /* private */
 };
 
 struct gt_board;
@@ -68,7 +68,7 @@ void gt_board_free(struct gt_board *b);
 uint16_t gt_board_add(struct gt_board *b, uint32_t pid, const char *name, uint64_t start_ns);
 void gt_board_rename(struct gt_board *b, uint16_t process, const char *name);
 void gt_board_apply(struct gt_board *b, const struct gt_event *event, uint16_t process);
-/* What it held is gone with it; its totals stay as they were. */
+/* Removes what the process held; its totals stay. */
 void gt_board_end(struct gt_board *b, uint16_t process, uint64_t end_ns);
 void gt_board_lose(struct gt_board *b, uint16_t process, uint64_t events);
 void gt_board_tick(struct gt_board *b, uint64_t now_ns);
@@ -76,14 +76,14 @@ void gt_board_tick(struct gt_board *b, uint64_t now_ns);
 size_t gt_board_process_count(const struct gt_board *b);
 /* Good until the next gt_board_add. */
 const struct gt_board_process *gt_board_process(const struct gt_board *b, uint16_t process);
-/* Over all processes, with the peak of their sum; pid, name and lists are empty. */
+/* The sum of all processes, with its own peak; pid, name and lists are empty. */
 struct gt_board_process gt_board_total(const struct gt_board *b);
 
 enum gt_board_order { GT_BOARD_BY_BYTES, GT_BOARD_BY_LIVE, GT_BOARD_BY_RATE, GT_BOARD_BY_GROWTH };
 
 /*
- * The first `most` sites of a process, or of all that run, that have something alive; their number.
- * Good until the next event.
+ * The first `most` sites with living resources, of one process or of all that run; returns their
+ * number. Good until the next event.
  */
 size_t gt_board_sites(const struct gt_board *b, uint16_t process, enum gt_board_order order,
 		      const struct gt_board_site **out, size_t most);
@@ -93,5 +93,5 @@ size_t gt_board_biggest(const struct gt_board *b, uint16_t process, const struct
 /* The oldest, memory before objects without bytes; NULL for none. Good until the next event. */
 const struct gt_entry *gt_board_oldest(const struct gt_board *b, uint16_t process);
 
-/* Bytes taken for what is alive, and how many entries that is. */
+/* Bytes allocated for living resources, and the number of these. */
 size_t gt_board_bytes(const struct gt_board *b, size_t *entries);

@@ -24,7 +24,7 @@ struct gt_breakdown {
 	uint64_t origins_at_peak[GT_ORIGIN_COUNT];    /* bytes at the total's peak */
 	struct gt_breakdown_part *processes, *places; /* by number; place 0: unknown */
 	size_t process_count, place_count;
-	/* How an entry is classed; NULL: by whether it has a stack. */
+	/* Classifies an entry; NULL: by whether it has a stack. */
 	enum gt_origin (*origin)(const void *context, uint16_t function, uint32_t stack);
 	const void *context;
 };
@@ -32,8 +32,8 @@ struct gt_breakdown {
 void gt_breakdown_fini(struct gt_breakdown *s);
 enum gt_origin gt_breakdown_origin(const struct gt_breakdown *s, const struct gt_entry *e);
 
-/* An entry of so many bytes of device memory was allocated, or freed. */
+/* An entry with `bytes` of device memory was allocated, or freed. */
 void gt_breakdown_add(struct gt_breakdown *s, const struct gt_entry *e, uint64_t bytes);
 void gt_breakdown_remove(struct gt_breakdown *s, const struct gt_entry *e, uint64_t bytes);
-/* The total is at a new peak. */
+/* Call when the total reaches a new peak. */
 void gt_breakdown_mark_peak(struct gt_breakdown *s);

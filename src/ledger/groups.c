@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* groups.c - what is alive in a ledger, gathered by call site, the biggest first. */
+/* groups.c - the living resources of a ledger by call site, the biggest first. */
 #include "ledger/groups.h"
 
 #include <stdlib.h>
 
 #include "base/mem.h"
 
-/* -1, 0 or 1, as qsort wants it. */
+/* -1, 0 or 1, for qsort. */
 static int order(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
@@ -87,7 +87,7 @@ static bool add_entry(void *context, const struct gt_entry *entry)
 	return true;
 }
 
-/* One group for each site that has something alive, with room for its objects. */
+/* Adds a group for each site with living resources, with room for these. */
 static void add_groups(struct gathering *g)
 {
 	const struct gt_ledger *l = g->ledger;

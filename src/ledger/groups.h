@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* groups.h - what is alive in a ledger, gathered by call site, the biggest first. For the tool. */
+/* groups.h - the living resources of a ledger by call site, the biggest first. For the tool. */
 #pragma once
 
 #include "ledger/ledger.h"
@@ -20,13 +20,13 @@ struct gt_groups {
 };
 
 enum gt_groups_of {
-	GT_GROUPS_LEAKS,   /* all but what lasts as long as the process */
-	GT_GROUPS_LASTING, /* that alone */
-	GT_GROUPS_DEVICE,  /* device memory of processes not ended: what a peak is made of */
+	GT_GROUPS_LEAKS,   /* all kinds except those meant to last (GT_LASTING) */
+	GT_GROUPS_LASTING, /* only those */
+	GT_GROUPS_DEVICE,  /* device memory of processes that have not ended: the parts of a peak */
 };
 
 /* Good until the ledger changes. */
 void gt_groups_init(struct gt_groups *g, const struct gt_ledger *l, enum gt_groups_of which);
 void gt_groups_fini(struct gt_groups *g);
-/* Puts a group's objects in order, the oldest first. */
+/* Sorts a group's objects, oldest first. */
 void gt_group_sort(const struct gt_group *g);

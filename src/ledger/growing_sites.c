@@ -9,12 +9,12 @@
 #include "ledger/time_series.h"
 
 enum {
-	LEAST_STEPS = 8,  /* fewer are no history */
-	LEAST_RISES = 4,  /* fewer rises are a start, not a habit */
-	WARM_UP_PART = 8, /* one part in so many of a site's life does not count */
+	LEAST_STEPS = 8,  /* fewer are too short a history */
+	LEAST_RISES = 4,  /* fewer are a start-up, not growth */
+	WARM_UP_PART = 8, /* the first 1/8 of a site's life does not count */
 };
 
-/* A program that grows keeps on growing: by how much of its rise it must have risen lately. */
+/* Growth continues: this part of the rise must lie in its second half. */
 static const double LATE_SHARE = 0.2, STEADY = 0.8;
 /* Few long steps rise by chance more often than many short ones. */
 static const double STEADY_IN_LONGER = 0.95;
@@ -65,7 +65,7 @@ void gt_growth_record(struct gt_growth *g, const struct gt_ledger *l, uint64_t t
 		g->begun = true;
 		g->start_ns = g->now_ns = time_ns;
 	}
-	/* streams are merged by key: a stray earlier time belongs to the moment before it */
+	/* streams are merged by key: an earlier time counts as the latest so far */
 	if (time_ns > g->now_ns)
 		g->now_ns = time_ns;
 	for (size_t i = 0; i < l->touched_count; i++) {
@@ -106,7 +106,7 @@ static struct floors floors_of(const struct gt_time_series *s, uint64_t step_ns,
 	return f;
 }
 
-/* How much a floor rose and fell between two steps. */
+/* How much the floor rose and fell over some steps. */
 struct climb {
 	uint64_t up, down;
 	size_t rises;
@@ -127,7 +127,7 @@ static struct climb climb(const uint64_t *floor, size_t from, size_t to)
 	return c;
 }
 
-/* The last of the highest steps: after it the program only cleans up. */
+/* The last step at the highest floor: after it the program only cleans up. */
 static size_t highest(const struct floors *f)
 {
 	size_t top = f->last;
@@ -155,8 +155,8 @@ static double slope(const uint64_t *floor, size_t from, size_t to)
 }
 
 /*
- * The step in which the steady rise to `top` began: before it the floor was higher, by more than it
- * `fell` on the way, or did not move.
+ * The step in which the steady rise to `top` began. Before it the floor did not move, or was higher
+ * by more than it `fell` during the rise.
  */
 static size_t beginning(const uint64_t *floor, size_t from, size_t top, uint64_t fell)
 {
@@ -169,7 +169,7 @@ static size_t beginning(const uint64_t *floor, size_t from, size_t top, uint64_t
 		if (floor[i] < floor[since])
 			since = i;
 	}
-	/* a first allocation, and then nothing for long, is not yet the rise */
+	/* a first allocation followed by a long pause is not yet the rise */
 	for (moved = since; moved < top && floor[moved + 1] <= floor[since] + slack;)
 		moved++;
 	return moved - since > (top - since) / WARM_UP_PART ? moved : since;
@@ -207,8 +207,8 @@ static enum verdict judge(const struct floors *f, double steady, struct gt_rise 
 }
 
 /*
- * A program that takes and gives back in each of its rounds hides its rise when a round is longer
- * than a step: so longer steps are tried, as long as there are enough of them.
+ * A program that allocates and frees in every iteration hides its growth if an iteration is longer
+ * than a step. So longer steps are tried, while enough of them remain.
  */
 static bool find_rise(const struct gt_growth *g, const struct gt_time_series *s, uint64_t step_ns,
 		      uint64_t end_ns, struct gt_rise *r)
@@ -218,7 +218,7 @@ static bool find_rise(const struct gt_growth *g, const struct gt_time_series *s,
 
 	memcpy(r->floor, f.floor, sizeof r->floor);
 	r->floor_count = f.last + 1;
-	/* three times at most: then there are too few steps */
+	/* at most three times: then too few steps remain */
 	for (verdict = judge(&f, STEADY, r); verdict == WAVERS;
 	     verdict = judge(&f, STEADY_IN_LONGER, r))
 		f = floors_of(s, 2 * f.step_ns, end_ns);

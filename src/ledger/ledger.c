@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "ledger/growing_sites.h"
 #include "ledger/misuse.h"
+
 /* Bytes that a process holds now. */
 struct held {
 	uint64_t device, host;
@@ -74,8 +75,8 @@ static struct gt_site *site_at(struct gt_ledger *l, const struct gt_entry *e)
 }
 
 /*
- * A new peak only counts the epoch on. A site keeps what it held at the last peak by saving it
- * when it first changes after that peak, so a peak costs nothing, however many sites there are.
+ * A new peak only increments the epoch. A site saves what it held at the last peak when it first
+ * changes after it, so a peak costs the same however many sites there are.
  */
 static void save_peak(struct gt_ledger *l, struct gt_site *site)
 {
@@ -94,7 +95,7 @@ static struct held *held_by(struct gt_ledger *l, uint32_t process)
 	return &p->held[process];
 }
 
-/* More or, with wrap-around, fewer bytes of a kind in a process. */
+/* Adds bytes of an entry; subtracts them if they wrap around. */
 static void add_bytes(struct gt_ledger *l, const struct gt_entry *e, uint64_t bytes)
 {
 	struct held *held = held_by(l, e->process);
@@ -114,7 +115,7 @@ static void touch(struct gt_ledger *l, const struct gt_site *site)
 {
 	uint32_t index = (uint32_t)(site - l->sites);
 
-	/* what a context takes along mostly comes from few places, one after the other */
+	/* the resources that a context takes along mostly come from a few sites in turn */
 	if (l->touched_count && l->touched[l->touched_count - 1] == index)
 		return;
 	GT_GROW(l->touched, l->touched_count, l->touched_room);
@@ -248,7 +249,7 @@ static void count_freed(struct gt_freed *freed, const struct gt_entry *e)
 		freed->host_bytes += gt_entry_bytes(e);
 }
 
-/* What an event is applied with. */
+/* Context of the observer below. */
 struct applied {
 	struct gt_ledger *ledger;
 	const struct gt_event *event;
@@ -274,12 +275,12 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 	count_end(l, e);
 	switch (by) {
 	case GT_ENDED_BY_CALL:
-		/* of a range, what the call named is the sum */
+		/* a call that ends several ranges names the sum of their sizes */
 		if (!(gt_kinds[gt_entry_kind(e)].habits & GT_RANGED))
 			l->size_mismatches += a->event->size && a->event->size != e->size;
 		gt_ended_handles_add(&l->private->ended, e, a->event->stack);
 		break;
-	case GT_ENDED_BY_HOLDER: /* remembered as ended since the program's own release */ break;
+	case GT_ENDED_BY_HOLDER: /* already remembered, at the program's own release */ break;
 	case GT_ENDED_BY_CREATION: l->replaced++; break;
 	case GT_ENDED_BY_OWNER: count_freed(&l->freed, e); break;
 	case GT_ENDED_BY_PROCESS: break;
@@ -288,7 +289,7 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 		l->observer->ended(l->observer->context, e, slot, by);
 }
 
-/* A release of what the program has released already: what is left are its holders' references. */
+/* True when the program has released all its references: those that remain are its holders'. */
 static bool takes_from_holders(const struct gt_ledger *l, const struct gt_event *event,
 			       uint32_t process)
 {
@@ -360,7 +361,7 @@ static bool collect_orphan(void *context, const struct gt_entry *entry)
 	return true;
 }
 
-/* It is not among those any more that an ended process left. */
+/* Takes an entry off those that ended processes left. */
 static void forget_gone(struct gt_ledger *l, const struct gt_entry *e)
 {
 	const struct gt_function *fn = &gt_functions[e->function];
@@ -372,7 +373,7 @@ static void forget_gone(struct gt_ledger *l, const struct gt_entry *e)
 	site->gone--;
 }
 
-/* What died with its owner is no leak; none of it has bytes. */
+/* Ends resources whose owner has ended: they are no leaks, and none has bytes. */
 static void bury_orphans(struct gt_ledger *l)
 {
 	struct orphans o = { .live = &l->live };
@@ -390,7 +391,7 @@ static void bury_orphans(struct gt_ledger *l)
 	free(o.entries);
 }
 
-/* It is listed apart, and part of every peak: it stays. */
+/* Counts resources that are meant to last; they stay, as they are part of every peak. */
 static bool count_lasting(void *context, const struct gt_entry *entry)
 {
 	if (gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING)

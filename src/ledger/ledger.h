@@ -2,7 +2,7 @@
 /*
  * ledger.h - replays a recording: totals by kind, call sites, the peak, leaks, mistakes.
  *
- * Everything is kept as events come; nothing here costs more when more is alive. For the tool.
+ * Every event updates all totals; no event costs more when more is alive. For the tool.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 struct gt_tally {
 	uint64_t created, ended, live, failed;
 	uint64_t bytes_total, bytes_live, bytes_peak;
-	uint64_t gone, bytes_gone; /* of `live` those whose process has ended */
+	uint64_t gone, bytes_gone; /* the part of `live` whose process has ended */
 };
 
 /* Everything created through one stack, of one kind and API; without a stack, by one function. */
@@ -22,26 +22,25 @@ struct gt_site {
 	uint16_t function; /* of the first creation */
 	uint64_t created, live;
 	uint64_t bytes_total, bytes_live, bytes_peak;
-	uint64_t gone, bytes_gone;            /* of `live` those whose process has ended */
+	uint64_t gone, bytes_gone;            /* the part of `live` whose process has ended */
 	uint64_t live_at_peak, bytes_at_peak; /* at the ledger's peak; set by gt_ledger_finish */
 	uint64_t first_ns, last_ns;           /* creations */
-	uint32_t epoch;                       /* ledger's own */
-	uint32_t next;                        /* ledger's own */
+	uint32_t epoch, next;                 /* private */
 };
 
-/* A release or destruction of what was dead already; equal ones are one, counted. */
+/* A release or destruction of an ended resource; equal ones are counted together. */
 struct gt_redundant {
 	uint16_t function, process;
 	uint32_t stack;       /* of the redundant call */
-	uint32_t ended_stack; /* of the call that had ended it */
+	uint32_t ended_stack; /* of the call that ended it */
 	uint32_t created_stack;
-	uint64_t handle, time_ns; /* of the first of them */
+	uint64_t handle, time_ns; /* of the first one */
 	int32_t result;
 	bool fatal; /* the process ended inside this call */
 	uint64_t count;
 };
 
-/* Calls that failed: by function, stack and error code. */
+/* Failed calls with the same function, stack and error code. */
 struct gt_failure {
 	uint16_t function;
 	uint32_t stack;
@@ -49,18 +48,18 @@ struct gt_failure {
 	uint64_t count, bytes_most, time_ns;
 };
 
-/* A call that a process ended in. */
+/* A call during which a process ended. */
 struct gt_last_call {
 	struct gt_event event;
 	uint32_t process;
 };
 
-/* Resources that no call gave back, and that are no leaks. */
+/* Resources that no call released, but that are no leaks. */
 struct gt_freed {
 	uint64_t count, device_bytes, host_bytes;
 };
 
-/* What was measured beside the events: first, highest and last value of each series. */
+/* First, highest and last value of a series of samples. */
 struct gt_sampled {
 	int64_t first, peak, last;
 	uint64_t peak_ns;
@@ -81,8 +80,8 @@ struct gt_ledger {
 	uint64_t first_ns, last_ns;
 
 	uint64_t device_bytes, host_bytes;       /* now, of processes that have not ended */
-	uint64_t device_left, host_left;         /* … and with what ended processes left alive */
-	uint64_t gone;                           /* how many entries these have left */
+	uint64_t device_left, host_left;         /* the same with what ended processes left alive */
+	uint64_t gone;                           /* living entries of ended processes */
 	uint64_t peak_bytes, peak_ns, peak_live; /* of device bytes; objects alive at the time */
 	uint64_t peak_events;                    /* events applied up to the peak */
 	uint32_t epoch;
@@ -90,26 +89,26 @@ struct gt_ledger {
 
 	struct gt_site *sites;
 	size_t site_count, site_room;
-	uint32_t *touched; /* sites that the last event changed, by index */
+	uint32_t *touched; /* indices of the sites that the last event changed */
 	size_t touched_count, touched_room;
 	struct gt_redundant *redundant;
 	size_t redundant_count, redundant_room;
-	uint64_t redundant_calls; /* all of them, also those that are not kept */
+	uint64_t redundant_calls; /* all, including those beyond the limit of `redundant` */
 	struct gt_failure *failures;
 	size_t failure_count, failure_room;
 	struct gt_last_call *last_calls;
 	size_t last_call_count, last_call_room;
 
-	uint64_t unknown_ends;     /* of resources whose creation was not seen */
-	uint64_t replaced;         /* whose end was not seen */
-	uint64_t size_mismatches;  /* ends that named another size than was created */
-	uint64_t died_with_owner;  /* ended by no call, but by their owner's end */
-	struct gt_samples samples; /* what was measured beside the events */
-	struct gt_freed freed;     /* … because it takes what it owns along */
-	struct gt_freed lasting;   /* alive at the end, as the API means them to be */
+	uint64_t unknown_ends;     /* ends of resources whose creation was not seen */
+	uint64_t replaced;         /* resources whose end was not seen */
+	uint64_t size_mismatches;  /* ends that named another size than the creation */
+	uint64_t died_with_owner;  /* GT_OWNED resources that ended with their owner */
+	struct gt_samples samples; /* values measured independently of calls */
+	struct gt_freed freed;     /* resources that ended because their owner takes them along */
+	struct gt_freed lasting;   /* resources meant to be alive at the end (GT_LASTING) */
 
-	struct gt_growth *growth;                /* NULL: not followed; freed with the ledger */
-	const struct gt_live_observer *observer; /* told of births and ends, too; NULL: nobody */
+	struct gt_growth *growth;                /* NULL: not recorded; freed with the ledger */
+	const struct gt_live_observer *observer; /* also notified of births and ends; NULL: none */
 
 	struct gt_ledger_private *private;
 };
@@ -118,29 +117,29 @@ struct gt_ledger *gt_ledger_new(void);
 void gt_ledger_free(struct gt_ledger *l);
 
 void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process);
-/* The process is gone, and its memory with it; what it left alive stays in the ledger as leaks. */
+/* The process has ended: its memory is free, and what it left alive stays as leaks. */
 void gt_ledger_process_end(struct gt_ledger *l, uint32_t process);
-/* Something was measured beside the events. */
+/* Adds a value measured independently of calls. */
 void gt_ledger_sample(struct gt_ledger *l, size_t series, uint64_t time_ns, int64_t value);
 /* True when the entry's process has ended. */
 bool gt_ledger_is_gone(const struct gt_ledger *l, const struct gt_entry *entry);
-/* After the last event: settles what each site held at the peak, and what died with its owner. */
+/* After the last event: completes each site's share of the peak, and ends orphans (GT_OWNED). */
 void gt_ledger_finish(struct gt_ledger *l);
 
-/* What is alive and should not be: all but what lasts as long as the process. */
+/* Living resources, except those meant to last (GT_LASTING). */
 struct gt_leaked {
 	uint64_t count, device_bytes, host_bytes;
 };
 struct gt_leaked gt_ledger_leaked(const struct gt_ledger *l);
 
-/* References of a living entry that are the program's: 0 when only its holders keep it. */
+/* The program's own references of a living entry: 0 when only holders keep it alive. */
 uint32_t gt_ledger_references(const struct gt_ledger *l, const struct gt_entry *entry);
-/* How many keep a living entry that the program may have released (GT_HOLDS). */
+/* The number of holders of a living entry (GT_HOLDS). */
 uint32_t gt_ledger_holders(const struct gt_ledger *l, const struct gt_entry *entry);
-/* Stack of the latest retain of a living entry that is retained still; 0 for none. */
+/* The stack that last retained a living entry, if it is still retained; 0 for none. */
 uint32_t gt_ledger_retain_stack(const struct gt_ledger *l, const struct gt_entry *entry);
 
-/* True of the site that resources have which `function` created through `stack`. */
+/* True for the site of resources that `function` created through `stack`. */
 static inline bool gt_site_is(const struct gt_site *site, uint32_t stack, uint16_t function)
 {
 	return site->stack == stack && site->api == gt_functions[function].api &&

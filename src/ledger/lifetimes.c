@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lifetimes.c - everything that is born or ends because of an event, and who holds what alive. */
+/* lifetimes.c - every birth and end that an event causes, and what keeps a resource alive. */
 #include "ledger/lifetimes.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static void end(struct gt_live *l, const struct gt_live_observer *f, const struc
 	f->ended(f->context, entry, l->changed_slot, by);
 }
 
-/* Ends what goes with `owner`. */
+/* Ends everything that `owner` takes along. */
 static void take_along(struct gt_live *l, const struct gt_live_observer *f,
 		       const struct gt_entry *owner)
 {
@@ -42,7 +42,7 @@ static void take_along(struct gt_live *l, const struct gt_live_observer *f,
 	free(list.entries);
 }
 
-/* A holder is a reference of what it holds. */
+/* Each holder counts as a reference. */
 static void take_hold(struct gt_live *l, const struct gt_entry *entry)
 {
 	struct gt_entry *held = gt_live_held_by(l, entry);
@@ -61,7 +61,7 @@ static void let_go(struct gt_live *l, const struct gt_live_observer *f, const st
 	end(l, f, &copy, GT_ENDED_BY_HOLDER);
 }
 
-/* Ends what lies behind `first` in the range that a call gave back. */
+/* Ends the ranges after `first` that the same call released. */
 static void end_behind(struct gt_live *l, const struct gt_live_observer *f,
 		       const struct gt_event *event, const struct gt_entry *first)
 {
@@ -98,7 +98,7 @@ enum gt_change gt_live_apply_all(struct gt_live *l, const struct gt_event *event
 		break;
 	case GT_CHANGE_REPLACED:
 		slot = gt_live_slot(l, *entry);
-		/* held first: both may show the same memory */
+		/* hold first: both may map the same memory */
 		take_hold(l, *entry);
 		f->ended(f->context, &gone, slot, GT_ENDED_BY_CREATION);
 		f->born(f->context, *entry, slot);
@@ -113,7 +113,7 @@ enum gt_change gt_live_apply_all(struct gt_live *l, const struct gt_event *event
 			end_behind(l, f, event, &gone);
 		break;
 	case GT_CHANGE_NO_MEMORY:
-		gt_alloc(SIZE_MAX / 2); /* ends the tool as any other want of memory does */
+		gt_memory_check(NULL); /* ends the tool */
 		break;
 	case GT_CHANGE_NONE:
 	case GT_CHANGE_RETAINED:
@@ -149,7 +149,7 @@ void gt_references_ended(struct gt_references *r, const struct gt_live *l,
 {
 	const struct gt_entry *held = gt_live_held_by(l, entry);
 
-	/* none in a damaged recording: times may lie */
+	/* in a damaged recording, with wrong times, it may have none */
 	if (held && gt_references_holders(r, l, held))
 		r->holders[gt_live_slot(l, held)]--;
 }
@@ -168,7 +168,7 @@ uint32_t gt_references_holders(const struct gt_references *r, const struct gt_li
 {
 	uint32_t slot;
 
-	if (!r->holder_size) /* as in most recordings: nothing is looked up */
+	if (!r->holder_size) /* most recordings have no holders: skip the look-up */
 		return 0;
 	slot = gt_live_slot(l, entry);
 	return slot < r->holder_size ? r->holders[slot] : 0;

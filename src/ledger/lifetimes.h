@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lifetimes.h - everything that is born or ends because of an event, and who holds what alive.
+ * lifetimes.h - every birth and end that an event causes, and what keeps a resource alive.
  *
- * live.h applies an event to the one entry that it names. A context takes what it owns along,
+ * live.h applies an event to the one entry that it names. But a context takes what it owns along,
  * memory lives as long as its last mapping, a buffer as long as its last sub-buffer, and one call
- * unmaps several ranges: here each of these ends is reported, too. For the tool.
+ * can unmap several ranges: all these ends are reported here. For the tool.
  */
 #pragma once
 
 #include "ledger/live.h"
 
 enum gt_ended_by {
-	GT_ENDED_BY_CALL,     /* the call named it, or the range it lay in */
-	GT_ENDED_BY_CREATION, /* another was created with its handle: its own end was not seen */
+	GT_ENDED_BY_CALL,     /* the call named it, or a range that contains it */
+	GT_ENDED_BY_CREATION, /* its handle was created anew: its own end was not seen */
 	GT_ENDED_BY_OWNER,    /* its owner ended and took it along */
 	GT_ENDED_BY_HOLDER,   /* the last holder that kept it alive ended */
 	GT_ENDED_BY_PROCESS,  /* it was alive when its process ended; reported by ledgers alone */
@@ -20,7 +20,7 @@ enum gt_ended_by {
 
 struct gt_live_observer {
 	void (*born)(void *context, const struct gt_entry *entry, uint32_t slot);
-	/* `entry` is a copy: its slot is free already, or another's. */
+	/* `entry` is a copy: its slot is free or reused. */
 	void (*ended)(void *context, const struct gt_entry *entry, uint32_t slot,
 		      enum gt_ended_by by);
 	void *context;
@@ -31,9 +31,9 @@ enum gt_change gt_live_apply_all(struct gt_live *l, const struct gt_event *event
 				 const struct gt_live_observer *f, struct gt_entry **entry);
 
 /*
- * The references of living entries, by slot. An entry counts all of its references in `refs`: the
- * program's own, and those of what holds it (GT_HOLDS: mappings, sub-buffers). The latter are
- * counted here once more, beside the stack that last retained the entry. Zeroed is empty.
+ * The references of living entries, by slot. `refs` of an entry counts the program's references and
+ * those of its holders (GT_HOLDS: mappings, sub-buffers). The holders are counted separately here,
+ * with the stack that last retained the entry. Zeroed is empty.
  */
 struct gt_references {
 	uint32_t *holders;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* live.c - the living resources: one entry each, and the one rule by which events change them. */
+/* live.c - the living resources: an entry each, and the rule by which events change them. */
 #include "ledger/live.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 enum {
 	CHUNK = 64,
 	FIRST_INDEX = 64,
-	BATCH = 16, /* chunks allocated at once, after the first so many */
+	BATCH = 16, /* chunks that are allocated together, once there are as many */
 };
 
 static struct gt_entry *at_slot(const struct gt_live *l, uint32_t slot)
@@ -118,7 +118,7 @@ static int grow_chunks(struct gt_live *l)
 	return 0;
 }
 
-/* The traced process's heap is measured: few big allocations disturb it less than many small. */
+/* The traced process's heap is measured: a few large allocations disturb it less than many. */
 static int add_chunks(struct gt_live *l)
 {
 	size_t count = l->chunk_count < BATCH ? 1 : BATCH;
@@ -399,7 +399,7 @@ struct gt_entry *gt_live_held_by(const struct gt_live *l, const struct gt_entry 
 	if (!(gt_kinds[kind].habits & GT_HOLDS) || !entry->owner)
 		return NULL;
 	held = gt_live_find(l, entry->process, (enum gt_kind)gt_kinds[kind].holds, entry->owner);
-	/* one that is younger has the same handle as what was held */
+	/* a younger one only reuses the handle of what was held */
 	return held && held->time_ns <= entry->time_ns ? held : NULL;
 }
 

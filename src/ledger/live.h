@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live.h - the living resources: one entry each, and the one rule by which events change them.
+ * live.h - the living resources: an entry each, and the rule by which events change them.
  *
  * Serves the traced process and the reports. Allocates with malloc and reports failure to the
  * caller. Not locked; an entry's address is valid until the next change.
@@ -24,7 +24,7 @@ struct gt_entry {
 _Static_assert(sizeof(struct gt_entry) == 48, "the price of a live handle");
 _Static_assert(GT_FN_COUNT <= 1 << 10, "rows must fit gt_entry.function");
 
-/* The entries of one process lie in chunks of its own, to be found without walking all others. */
+/* Each process has its own chunks of entries: these are found without walking all others. */
 struct gt_live_arena {
 	uint32_t chunk;       /* chunk + 1 of the newest, chained */
 	uint32_t fresh, left; /* the newest chunk's first unused slot; how many are unused */
@@ -33,9 +33,9 @@ struct gt_live_arena {
 };
 
 /*
- * Entries are found through an open-addressing table of their slots. It is written for this alone:
- * with the entry a live handle takes at most 64 bytes, running out of memory is an error code, as
- * the traced process needs it, and an entry is removed without leaving a tombstone.
+ * Entries are found through an open-addressing hash table of their slots. It is its own because a
+ * live handle must cost at most 64 bytes with its entry, because running out of memory must be an
+ * error code in the traced process, and because entries are removed without leaving tombstones.
  */
 struct gt_live {
 	struct gt_entry **chunks;
@@ -45,7 +45,7 @@ struct gt_live {
 	struct gt_live_arena *arenas; /* by process */
 	size_t arena_count;
 	uint32_t *index; /* slot + 1 by hash; 0: free */
-	uint8_t *tags;   /* a byte of the hash for each: rules out most other entries */
+	uint8_t *tags;   /* a byte of each hash, which rules out most other entries */
 	size_t mask, count;
 	uint32_t slots_used;
 	uint32_t changed_slot; /* of the latest entry that was born or ended */
@@ -78,8 +78,8 @@ int gt_live_restore(struct gt_live *l, const struct gt_entry *gone, enum gt_chan
 /* True for an entry that dies with its owner (GT_OWNED) and whose owner is no longer alive. */
 bool gt_live_is_orphan(const struct gt_live *l, const struct gt_entry *entry);
 /*
- * True for an entry that belonged to `gone`, which takes what it owns along (GT_TAKES). The owner's
- * kind is not recorded, its API is.
+ * True when `gone` takes the entry along (GT_TAKES): it owned it. The owner's kind is not recorded,
+ * its API is.
  */
 bool gt_live_goes_with(const struct gt_entry *entry, const struct gt_entry *gone);
 /* The entry that `entry` keeps alive (GT_HOLDS); NULL for none, or none that is known. */
@@ -100,7 +100,7 @@ struct gt_entry *gt_live_at(const struct gt_live *l, uint32_t slot);
 /* Calls `each` on every entry, in no order, until it returns false. */
 void gt_live_each(const struct gt_live *l,
 		  bool (*each)(void *context, const struct gt_entry *entry), void *context);
-/* The same for the entries of one process; costs no more when others have more. */
+/* The same for the entries of one process, at a cost independent of the others. */
 void gt_live_each_of(const struct gt_live *l, uint16_t process,
 		     bool (*each)(void *context, const struct gt_entry *entry), void *context);
 /* Bytes allocated for all entries, index included. */
@@ -117,7 +117,7 @@ static inline enum gt_kind gt_entry_kind(const struct gt_entry *entry)
 	return (enum gt_kind)gt_functions[entry->function].kind;
 }
 
-/* The bytes an entry counts for: none for a view of other memory, or what is not memory. */
+/* The entry's bytes; 0 for a view of other memory and for what is not memory. */
 static inline uint64_t gt_entry_bytes(const struct gt_entry *entry)
 {
 	return gt_kind_has_bytes(gt_entry_kind(entry)) ? entry->size : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* misuse.c - releases of what had ended already, failed calls, and calls that never returned. */
+/* misuse.c - releases of ended resources, failed calls, and calls that never returned. */
 #include "ledger/misuse.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * misuse.h - releases of what had ended already, failed calls, and calls that never returned.
+ * misuse.h - releases of ended resources, failed calls, and calls that never returned.
  *
  * Handles that ended are remembered for a while, so that a report of a handle that is ended again
  * can show both ends. For the ledger alone.
@@ -17,8 +17,8 @@ struct gt_ended_handle {
 };
 
 /*
- * The latest 65,536 ended handles. Zeroed is empty. This hash table is its own because it forgets:
- * a new handle takes the oldest one's place in the ring.
+ * The latest 65,536 ended handles. Zeroed is empty. The hash table is its own because it forgets: a
+ * new handle takes the place of the oldest in the ring.
  */
 struct gt_ended_handles {
 	struct gt_ended_handle *list; /* a ring */

@@ -9,7 +9,7 @@
 
 enum { TIMELINE_CHANNELS = 3 }; /* device bytes, host bytes, objects */
 
-#define NO_PEAK UINT64_MAX /* instead of a peak's time: no moment was added yet */
+#define NO_PEAK UINT64_MAX /* in place of a peak's time: the row has no moment yet */
 
 void gt_time_series_init(struct gt_time_series *s, size_t channels, size_t row_max,
 			 uint64_t start_ns)
@@ -51,7 +51,7 @@ static uint64_t relative(const struct gt_time_series *s, uint64_t time_ns)
 	return s->count && time < s->times[s->count - 1] ? s->times[s->count - 1] : time;
 }
 
-/* Rows grow as they are needed: most call sites have few. */
+/* Grown on demand: most call sites have few rows. */
 static void grow(struct gt_time_series *s)
 {
 	size_t room = s->room ? 2 * s->room : 4;
@@ -121,7 +121,7 @@ static void double_steps(struct gt_time_series *s)
 	}
 }
 
-/* More changes than were announced end in the last row. */
+/* Changes beyond the announced number go to the last row. */
 static bool needs_row(const struct gt_time_series *s, uint64_t time)
 {
 	return !s->count || (time >= s->row_end_ns && s->count < s->row_max);
@@ -233,7 +233,7 @@ uint64_t gt_timeline_most(const struct gt_timeline *t, uint64_t from_ns, uint64_
 		uint64_t step = s->times[i] / s->step_ns;
 
 		if (step < first)
-			most = e->last; /* what is held on entering */
+			most = e->last; /* held at `from_ns` */
 		else if (step * s->step_ns < to_ns && e->high > most)
 			most = e->high;
 	}

@@ -2,15 +2,13 @@
 /*
  * time_series.h - values over time in a bounded number of rows, whatever the number of changes.
  *
- * Time is divided into steps of equal length. A step in which something changed has a row; a row
- * keeps the lowest, highest and last value of each channel, so that rows merge without losing a
- * peak. Where the span of time is known beforehand, steps are as long as it takes. Where it is not,
- * they begin short, and whenever time runs past the last step all become twice as long.
+ * Time is divided into steps of equal length. A step in which something changed has a row with the
+ * lowest, highest and last value of each channel, so that rows can be merged without losing a peak.
+ * If the time span is known beforehand, it determines the length of the steps. If not, they start
+ * short and double in length whenever time runs past the last one.
  *
- * Used for device memory over time (gt_timeline below), for the page's charts, and for what each
- * call site holds (growing_sites.h). Two others keep values over time and are no such series:
- * plot/trail.h thins out points of a picture, which are never merged, and board.h shows only the
- * latest ticks.
+ * Used for device memory over time (gt_timeline below), the page's charts, and what each call site
+ * holds (growing_sites.h). plot/trail.h and board.h say why they keep values in another way.
  */
 #pragma once
 
@@ -18,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of one channel in one row. Includes the value on entering the row: it held for a part of it. */
+/* One channel in one row; includes the value at its start, which held for a part of it. */
 struct gt_extent {
 	uint64_t low, high, last;
 };
@@ -26,7 +24,7 @@ struct gt_extent {
 struct gt_time_series {
 	size_t channels, count, room, row_max;
 	uint64_t start_ns, step_ns;
-	uint64_t row_end_ns;       /* where the last row's step ends; times are relative to start */
+	uint64_t row_end_ns;       /* end of the last row's step; times are relative to the start */
 	uint64_t *times;           /* by row: its last change */
 	struct gt_extent *extents; /* row by row, a channel after the other */
 	uint64_t *peaks;           /* row by row: time and values of the highest moment; or NULL */
@@ -34,7 +32,7 @@ struct gt_time_series {
 };
 
 enum { GT_FIRST_STEP_NS = 1000 };
-/* Later moments count as this one, so that doubling cannot overflow; no boot lasts that long. */
+/* The latest time: doubling cannot overflow, and no machine is up for that long. */
 #define GT_TIME_SERIES_MAX_NS (UINT64_MAX / 4)
 
 /* A series of unknown span that doubles its steps; it may be initialised again after _fini. */
@@ -42,8 +40,8 @@ void gt_time_series_init(struct gt_time_series *s, size_t channels, size_t row_m
 			 uint64_t start_ns);
 
 struct gt_time_span {
-	uint64_t start_ns, end_ns; /* moments outside count as the first or last one */
-	uint64_t changes;          /* at most so many come: if rows suffice, each has its own */
+	uint64_t start_ns, end_ns; /* times outside are clamped */
+	uint64_t changes;          /* an upper bound: if there are enough rows, each gets its own */
 };
 /* A series of known span. Steps are 1 ns long if there are no more changes than rows. */
 void gt_time_series_init_span(struct gt_time_series *s, size_t channels, size_t row_max,
@@ -63,7 +61,7 @@ static inline const struct gt_extent *gt_time_series_at(const struct gt_time_ser
 	return &s->extents[row * s->channels + channel];
 }
 
-enum { GT_TIMELINE_MAX = 998 }; /* with the very end, fewer than a thousand points */
+enum { GT_TIMELINE_MAX = 998 }; /* with the end, fewer than a thousand points */
 
 /* The state from one moment on. Times are relative to the timeline's start. */
 struct gt_moment {

@@ -3,13 +3,14 @@
  * trail.h - the points of a picture's curve in bounded memory, whatever their number.
  *
  * A point is x and `width` values. When there are too many, x is divided into columns of equal
- * width, and each column keeps its first and last point, and the lowest and highest by its first
- * and by its last value (a total, and the sum of its layers): a picture of that many columns looks
+ * width. Each column keeps its first and last point, and those with the lowest and highest first
+ * value (a total) and last value (the sum of its layers): a picture with that many columns looks
  * the same. For the tool.
  *
- * Why this is no gt_time_series: a picture needs points that were measured, each with all of its
- * values, not the extremes of a stretch of time; x may be seconds, milliseconds or a row's number;
- * and columns are those of the picture, from the first x to the last, not doubled steps from zero.
+ * Not a gt_time_series, which merges the rows of a time step into extremes per channel: the layers
+ * of a picture must have been measured together, so points are dropped but never merged. x is a
+ * real number of any unit, and columns divide the range from the first x to the last, both of which
+ * are known only when the picture is drawn.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* locate.c - the places where binaries and their debug files may be, in order of trust. */
+/* locate.c - where binaries and their debug files may be, the most trusted places first. */
 #include "symbol/locate.h"
 
 #include <errno.h>
@@ -18,16 +18,16 @@
 #define DEBUG_ROOT   "/usr/lib/debug"
 #define MAX_BUILD_ID 64
 
-/* One search: what a file must be to be taken, and the file once there is one. */
+/* One search: the criteria for the file, and the file once found. */
 struct hunt {
 	struct gt_symbol_file *file;
 	const uint8_t *build_id;
 	size_t build_id_size;
-	/* without a build id, 0: any */
+	/* compared if there is no build id; 0: any */
 	uint64_t size_bytes;
 	int64_t mtime_ns;
 	const uint32_t *checksum;
-	/* never taken: the file that wants its debug file */
+	/* the file whose debug file is searched, which is never a match */
 	struct stat self;
 	int error; /* of the last candidate */
 };
@@ -52,7 +52,7 @@ static bool is_wanted(const struct hunt *h, int fd, const struct stat *status)
 	return !h->mtime_ns || h->mtime_ns == mtime_ns(status);
 }
 
-/* Opens the candidate and keeps it if it is the file hunted for. */
+/* Opens the candidate, and keeps it if it matches. */
 static int judge(struct hunt *h)
 {
 	struct stat status;
@@ -72,7 +72,7 @@ static int judge(struct hunt *h)
 	return 0;
 }
 
-/* Whether the file at this path is the one. */
+/* True when the file at this path matches. */
 __attribute__((format(printf, 2, 3))) static bool consider(struct hunt *h, const char *format, ...)
 {
 	va_list args;
@@ -149,7 +149,7 @@ static int download(struct hunt *h)
 	module = dwfl_report_module(session, "wanted", 0, 1);
 	if (module && dwfl_module_report_build_id(module, h->build_id, h->build_id_size, 0) == 0)
 		fd = dwfl_build_id_find_elf(module, &userdata, "wanted", 0, &path, &elf);
-	/* opened once more: libdwfl's own handle goes with its session */
+	/* opened again: libdwfl closes its own descriptor with the session */
 	if (fd >= 0)
 		snprintf(h->file->path, sizeof(h->file->path), "/proc/self/fd/%d", fd);
 	h->error = fd >= 0 ? judge(h) : -ENOENT;
@@ -174,7 +174,7 @@ int gt_module_locate(struct gt_symbol_file *file, const struct gt_symbol_module 
 
 	if (module->path[0] != '/' || !module->path[gt_path_folder_size(module->path)])
 		return -ENOENT;
-	/* no mtime here: a copy need not have kept it */
+	/* mtime is not compared: copies may not preserve it */
 	for (const char *const *dir = search_of(options); *dir; dir++)
 		if (consider(&h, "%s%s", *dir, module->path) ||
 		    consider(&h, "%s/%s", *dir, gt_path_name(module->path)))
@@ -224,7 +224,7 @@ int gt_debug_locate(struct gt_symbol_file *file, const struct gt_debug_wanted *w
 		h.self = (struct stat){ .st_ino = 0 };
 	if (consider_build_id(&h, ".debug", options))
 		return 0;
-	/* nothing would show that the file is the right one */
+	/* nothing would prove that a file is the right one */
 	if (!h.build_id_size && !wanted->link)
 		return -ENOENT;
 	length = wanted->link ?
@@ -263,7 +263,7 @@ int gt_alternate_locate(struct gt_symbol_file *file, const struct gt_debug_wante
 		return consider(&h, "%s", link) ? 0 : -ENOENT;
 	if (consider(&h, "%.*s%s", length, wanted->main_path, link))
 		return 0;
-	/* dwz counts its "../" from where the file is, not from a link to it */
+	/* dwz's "../" is relative to the file itself, not to a symbolic link */
 	if (!realpath(wanted->main_path, real))
 		return -ENOENT;
 	length = (int)gt_path_folder_size(real);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* locate.h - find the file of a module and the files with its debug information. */
+/* locate.h - finds the file of a module, and the files with its debug information. */
 #pragma once
 
 #include <limits.h>
@@ -15,8 +15,8 @@ struct gt_symbol_file {
 };
 
 /*
- * The module's ELF file, wherever it is now. -ENOENT: nowhere; -ESTALE: another file is in
- * its place; -ENOEXEC: what is in its place is not a whole ELF program or library.
+ * The module's ELF file, wherever it is now. -ENOENT: not found; -ESTALE: another file is in its
+ * place; -ENOEXEC: the file in its place is not a complete ELF program or library.
  */
 int gt_module_locate(struct gt_symbol_file *file, const struct gt_symbol_module *module,
 		     const struct gt_symbol_options *options);
@@ -27,7 +27,7 @@ struct gt_debug_wanted {
 	size_t build_id_size; /* 0: `checksum` decides */
 	const char *link;     /* name in .gnu_debuglink; NULL: none */
 	uint32_t checksum;
-	const char *main_path; /* of the file that wants it */
+	const char *main_path; /* of the file whose debug file it is */
 	const char *recorded_path;
 };
 
@@ -35,6 +35,6 @@ struct gt_debug_wanted {
 int gt_debug_locate(struct gt_symbol_file *file, const struct gt_debug_wanted *wanted,
 		    const struct gt_symbol_options *options);
 
-/* The file dwz moved shared debug information to: `link` is absolute or beside the main file. */
+/* The file to which dwz moved shared debug information; `link` is absolute or relative to it. */
 int gt_alternate_locate(struct gt_symbol_file *file, const struct gt_debug_wanted *wanted,
 			const struct gt_symbol_options *options);

@@ -23,12 +23,12 @@ static int compare(const void *left, const void *right)
 		return a->start < b->start ? -1 : 1;
 	if (a->rank != b->rank)
 		return a->rank < b->rank ? -1 : 1;
-	/* the first of equals is found: what is found must not hang on the sort's moods */
+	/* of equals the first is found: the result must not depend on the sort */
 	return a->index > b->index ? -1 : a->index < b->index;
 }
 
-/* How many spans up to the n-th (from 1) it stands for: in a tree of powers of two. */
-static size_t stands_for(size_t n)
+/* The number of spans up to the n-th (from 1) whose furthest end its `reach` is: a Fenwick tree. */
+static size_t covered_by(size_t n)
 {
 	return n & (0 - n);
 }
@@ -40,7 +40,7 @@ void gt_spans_sort(struct gt_spans *spans)
 	for (size_t i = 0; i < spans->count; i++)
 		spans->list[i].reach = spans->list[i].end;
 	for (size_t n = 1; n <= spans->count; n++) {
-		size_t above = n + stands_for(n);
+		size_t above = n + covered_by(n);
 		uint64_t reach = spans->list[n - 1].reach;
 
 		if (above <= spans->count && spans->list[above - 1].reach < reach)
@@ -73,8 +73,8 @@ const struct gt_span *gt_spans_find(const struct gt_spans *spans, uint64_t addre
 
 		if (span->end > address)
 			return span;
-		/* none of those that it stands for, or only not itself */
-		i -= span->reach > address ? 1 : stands_for(i);
+		/* one of those it covers reaches the address, or none does */
+		i -= span->reach > address ? 1 : covered_by(i);
 	}
 	return NULL;
 }

@@ -7,9 +7,9 @@
 
 struct gt_span {
 	uint64_t start, end; /* [start, end) */
-	uint64_t reach;      /* the furthest end of those it stands for; set by the sort */
-	uint32_t rank;       /* among spans with the same start the highest is found */
-	uint32_t index;      /* the owner's */
+	uint64_t reach;      /* private */
+	uint32_t rank;       /* of spans with the same start, the highest is found */
+	uint32_t index;      /* for the caller's use */
 };
 
 /* Starts zeroed. */
@@ -18,9 +18,9 @@ struct gt_spans {
 	size_t count, capacity;
 };
 
-/* Empty spans are left out. */
+/* Ignores empty spans. */
 void gt_spans_add(struct gt_spans *spans, const struct gt_span *span);
-/* To be called after the last add and before the first find. */
+/* Call after the last add and before the first find. */
 void gt_spans_sort(struct gt_spans *spans);
 /* The span with the highest start that holds `address`, NULL when there is none. */
 const struct gt_span *gt_spans_find(const struct gt_spans *spans, uint64_t address);

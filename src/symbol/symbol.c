@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* symbol.c - the symbolizer: modules opened when first needed, every address resolved once. */
+/* symbol.c - the symbolizer: opens modules when first needed, resolves every address once. */
 #include "symbol/symbol.h"
 
 #include <errno.h>
@@ -13,14 +13,14 @@
 #include "base/mem.h"
 #include "symbol/dwarf_frames.h"
 
-/* Notes hold 16 to 20 bytes; much more is a damaged recording. */
+/* Build ids have 16 to 20 bytes; a much longer one is damage. */
 #define MAX_BUILD_ID 64
 
 struct module {
 	struct gt_symbol_module recorded;
 	bool opened;
 	enum gt_symbol_state state;
-	struct gt_dwarf *dwarf; /* NULL: no names from it */
+	struct gt_dwarf *dwarf; /* NULL: it has no names */
 	struct gt_map answers;  /* by address */
 };
 

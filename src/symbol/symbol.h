@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* symbol.h - turn module-relative addresses into functions, files and lines. */
+/* symbol.h - turns module-relative addresses into functions, files and lines. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,12 +18,12 @@ struct gt_symbol_options {
 	const char *const *search;
 };
 
-/* What a recording knows of a module (executable or shared object). */
+/* A module (executable or shared object) as recorded. */
 struct gt_symbol_module {
 	const char *path;
 	const uint8_t *build_id;
 	size_t build_id_size; /* 0: none */
-	/* Of the file when recorded, 0: unknown. Only consulted where there is no build id. */
+	/* Of the file when recorded; 0: unknown. Compared only if there is no build id. */
 	uint64_t size_bytes;
 	int64_t mtime_ns;
 };
@@ -32,8 +32,8 @@ enum gt_symbol_state {
 	GT_SYMBOL_FULL,    /* lines known */
 	GT_SYMBOL_NAMES,   /* symbol table only */
 	GT_SYMBOL_NONE,    /* stripped: module and offset */
-	GT_SYMBOL_MISSING, /* the file is not there, or is no regular file */
-	GT_SYMBOL_CHANGED, /* the file is another one than recorded: never used for names */
+	GT_SYMBOL_MISSING, /* the file does not exist, or is not a regular file */
+	GT_SYMBOL_CHANGED, /* the file is not the recorded one, and is not used for names */
 	GT_SYMBOL_BAD,     /* not an ELF program or library, or damaged */
 };
 
@@ -52,20 +52,19 @@ int gt_symbolizer_new(struct gt_symbolizer **out, const struct gt_symbol_options
 void gt_symbolizer_free(struct gt_symbolizer *s);
 
 /*
- * Index of a module, the same for the same path and build id; >= 0 or -errno.
- * Opens nothing: the file is looked for when the module is first asked about.
+ * The index of a module, equal for equal paths and build ids; or -errno. Opens nothing: the file is
+ * searched for when the module is first used.
  */
 int gt_symbolizer_module(struct gt_symbolizer *s, const struct gt_symbol_module *module);
 
 /*
- * Frames at `address` (an ELF virtual address), innermost first, inlined ones included; at
- * least one. All of it lives as long as the symbolizer. Callers look up a return address
- * minus one.
+ * Frames at `address` (an ELF virtual address), innermost first, including inlined ones; at least
+ * one. They live as long as the symbolizer. Callers pass a return address minus one.
  */
 size_t gt_symbolizer_resolve(struct gt_symbolizer *s, int module, uint64_t address,
 			     const struct gt_frame **frames);
 
-/* How well the module can be resolved; opens it when that has not happened yet. */
+/* How well the module can be resolved; opens it at the first use. */
 enum gt_symbol_state gt_symbolizer_state(struct gt_symbolizer *s, int module);
 
 /* The module's path as recorded. */

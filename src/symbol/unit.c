@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* unit.c - DWARF units and functions: indexes, as .debug_aranges may be missing, and names. */
+/* unit.c - DWARF units and functions: names, and an index (.debug_aranges may be missing). */
 #include "symbol/unit.h"
 
 #include <limits.h>
@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "symbol/demangle.h"
 
-/* References in a damaged file can lead round in circles. */
+/* In a damaged file, references can be circular. */
 #define MAX_REFERENCES 16
 
 /* True when names in the unit live in namespaces and classes. */
@@ -140,7 +140,7 @@ const char *gt_function_name(struct gt_intern *strings, struct gt_map *seen, Dwa
 	return *name ? name : NULL;
 }
 
-/* Entries nest far less deep; a damaged file must not exhaust the stack. */
+/* Entries nest much less deeply; a damaged file must not exhaust the stack. */
 #define MAX_DEPTH 256
 
 /* A file that has more ranges than bytes, and these, repeats them. */
@@ -213,8 +213,8 @@ static bool is_regular_or_absent(const char *path, bool *there)
 }
 
 /*
- * Whether libdw may open the unit's .dwo file: it looks beside the debug file and where the
- * compiler ran, and would wait for the writer of a FIFO.
+ * True when libdw may open the unit's .dwo file. It looks beside the debug file and where the
+ * compiler ran, and would block on a FIFO.
  */
 static bool may_open_split(const struct gt_units *units, struct gt_unit *unit)
 {
@@ -263,8 +263,8 @@ static bool has_place(Dwarf_Die *die)
 }
 
 /*
- * Entries lie in the order in which they are walked. A sibling that lies among the children of its
- * elder would be walked twice, and those in it four times.
+ * Entries are stored in the order of the walk. In a damaged file, a sibling may lie among the
+ * children of the entry before it: it would be walked twice, and its own children four times.
  */
 static bool is_new(Dwarf_Die *die, const void **last)
 {
