@@ -241,7 +241,7 @@ def test_a_cupti_that_tells_of_nothing_is_one_line(case):
     run = case.gputrack("run", "-q", "-o", "a.gt", case.program("cuda_lives"), "leak",
                         env=cuda(case, FAKE_CUPTI_ENABLE="1"))
     assert run.status == 0 and run.out == "leak done\n"
-    one_line(run, "tells of no function")
+    one_line(run, "reports no function")
 
 
 def test_no_gpu_is_the_program_s_own_business(case):

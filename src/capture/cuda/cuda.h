@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cuda.h - what the files of the CUDA door share. */
+/* cuda.h - declarations that the files of the CUDA door share. */
 #pragma once
 
 #include <cupti.h>
@@ -27,15 +27,15 @@ struct gt_cuda_call {
 	uint64_t argv[GT_ARGS_MAX];
 	CUcontext context; /* the thread's current one */
 	uint32_t correlation;
-	bool free;                  /* nobody's */
-	bool quiet;                 /* made inside the driver: it must not be asked anything */
-	struct gt_cuda_call *below; /* the call that this one was made in */
+	bool free;                  /* not in use */
+	bool in_driver;             /* made inside the driver, which must not be called then */
+	struct gt_cuda_call *below; /* the call that made this one */
 };
 
-/* CUPTI's callback for all rows of cuda.def; `userdata` is none. */
+/* CUPTI's callback for all rows of cuda.def; `userdata` is unused. */
 void gt_cuda_called(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
 		    const void *data);
-/* Enables the callback of each row, and of nothing else; how many there are. */
+/* Enables the callbacks of the rows and of modules; returns the number of rows enabled. */
 size_t gt_cuda_enable_rows(const struct gt_cupti *cupti, CUpti_SubscriberHandle subscriber);
 
 /* A static variable of device code. */
@@ -53,14 +53,14 @@ void gt_cuda_variables(const void *bytes, size_t size, gt_cuda_variable_fn *each
 /* A module was loaded, or is about to be unloaded: its variables come or go. */
 void gt_cuda_module(CUpti_CallbackId cbid, const CUpti_ResourceData *data, const void *caller);
 
-/* driver.c: what only the driver knows of new resources. */
+/* cuda_driver.c: what only the driver knows of new resources. */
 extern const struct gt_call_door gt_cuda_door;
 void gt_cuda_driver_start(const struct gt_cupti *cupti);
-/* The exit handlers are running: the runtime now gives back what it held for the whole process. */
+/* Exit handlers are running: the runtime now releases what it held for the whole process. */
 void gt_cuda_driver_exiting(void);
-/* The row that a call of `function` is recorded under: its own, but for the program's own code. */
+/* The row under which a call of `function` is recorded: its own, except for embedded code. */
 enum gt_function_id gt_cuda_row(enum gt_function_id function, const uint64_t *argv);
-/* Before a call: puts the primary context in the place of its device. */
+/* Before a call: replaces the device of a primary context with the context. */
 void gt_cuda_before(enum gt_function_id function, uint64_t *argv);
-/* After a call that succeeded: notes primary contexts, forgets contexts that are gone. */
+/* After a successful call: remembers primary contexts, forgets ended ones. */
 void gt_cuda_after(enum gt_function_id function, const uint64_t *argv);

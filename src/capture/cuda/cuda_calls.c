@@ -9,7 +9,7 @@
 
 #include "api/row_check.h"
 
-/* Where each argument lies inside the parameter struct that CUPTI hands us. */
+/* The position of each argument in the parameter struct that CUPTI passes. */
 struct argument {
 	uint16_t offset, size;
 };
@@ -39,7 +39,7 @@ static const struct row rows[] = {
 #undef ALSO
 };
 
-/* The types of the rows are those of the header, and those of the structs that CUPTI hands us. */
+/* Rows have the types of the header, and those of CUPTI's parameter structs. */
 #define SAME(fn, pair) SAME_(fn, UNWRAP pair)
 #define SAME_(...)     SAME__(__VA_ARGS__)
 #define SAME__(fn, type, name)                                                                     \
@@ -60,7 +60,7 @@ enum { ROWS = sizeof rows / sizeof *rows, CBIDS = CUPTI_DRIVER_TRACE_CBID_SIZE }
 
 static const struct row *row_of[CBIDS];
 
-/* The thread's calls in flight, innermost first, and calls that are over, for the next. */
+/* The thread's calls in flight, innermost first. */
 static __thread struct gt_cuda_call *in_flight __attribute__((tls_model("initial-exec")));
 static pthread_key_t thread_end;
 static bool have_thread_end;
@@ -75,8 +75,8 @@ static void free_calls(void *first)
 }
 
 /*
- * `in_flight` is a chain whose head may be free: a call that is over stays in it for the next one,
- * so that a thread takes memory once.
+ * The head of `in_flight` may be free: a finished call stays in the list for the next one, so that
+ * a thread allocates once.
  */
 static struct gt_cuda_call *take_call(void)
 {
@@ -96,7 +96,7 @@ static struct gt_cuda_call *take_call(void)
 	return call;
 }
 
-/* The call whose entry was told; those above it have no exit (a callback that jumped out). */
+/* The call that CUPTI reports the exit of. Calls above it never exit (longjmp): frees them. */
 static struct gt_cuda_call *find_call(uint32_t correlation)
 {
 	struct gt_cuda_call *call = in_flight;
@@ -114,7 +114,7 @@ static struct gt_cuda_call *find_call(uint32_t correlation)
 	return call;
 }
 
-/* Not to be inlined: its caller is CUPTI, and that is where the recorded stack begins. */
+/* Not inlined: the recorded stack starts at its caller, which is CUPTI. */
 static __attribute__((noinline)) void enter(const struct row *row, const CUpti_CallbackData *data,
 					    const void *caller)
 {
@@ -142,7 +142,7 @@ static __attribute__((noinline)) void leave(const struct row *row, const CUpti_C
 		return;
 	result = data->functionReturnValue ? *(const CUresult *)data->functionReturnValue :
 					     CUDA_ERROR_UNKNOWN;
-	/* the exit's stack, not the entry's: CUPTI calls us from two places */
+	/* of the exit, not of the entry: CUPTI calls us from two places */
 	call->guest.caller = caller;
 	if (data->context)
 		call->context = data->context;
@@ -181,7 +181,7 @@ size_t gt_cuda_enable_rows(const struct gt_cupti *cupti, CUpti_SubscriberHandle 
 	for (size_t i = 0; i < ROWS; i++)
 		if (!cupti->enable(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, rows[i].cbid))
 			enabled++;
-	/* what variables a module has is told when it is loaded */
+	/* a module's variables are read when it is loaded */
 	cupti->enable(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
 	cupti->enable(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
 		      CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING);

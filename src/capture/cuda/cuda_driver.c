@@ -16,12 +16,12 @@ static CUptiResult (*device_of)(CUcontext context, uint32_t *device);
 static CUresult (*device_name)(char *name, int size, CUdevice device);
 static _Atomic bool exiting;
 
-/* Primary contexts by device, as cuDevicePrimaryCtxRetain told them. */
+/* Primary contexts by device, as cuDevicePrimaryCtxRetain returned them. */
 static _Atomic uint64_t primary[DEVICES_MAX];
 
 /*
- * Devices of contexts seen so far; CUPTI is asked about others. Context and place are one word, so
- * that no thread finds the one without the other: an address has no more than 48 bits.
+ * The devices of known contexts; CUPTI is asked about others. Context and place share one word, so
+ * that no thread sees one without the other: an address has no more than 48 bits.
  */
 enum { PLACE_BITS = 16 };
 
@@ -42,8 +42,8 @@ void gt_cuda_driver_exiting(void)
 }
 
 /*
- * nvcc wraps the code that it puts into a program; the runtime loads it from there when it is first
- * needed and keeps it. Programs that load code of their own have it without that wrapper.
+ * nvcc wraps the code that it embeds in a program; the runtime loads it when it is first needed,
+ * and keeps it. Code that a program loads itself has no wrapper.
  */
 enum gt_function_id gt_cuda_row(enum gt_function_id function, const uint64_t *argv)
 {
@@ -66,7 +66,7 @@ void gt_cuda_before(enum gt_function_id function, uint64_t *argv)
 {
 	if (!ends_primary(function))
 		return;
-	/* what the program leaves to the end of the process must not look given back */
+	/* what is left to the end of the process must not look released */
 	argv[0] = argv[0] < DEVICES_MAX && !atomic_load(&exiting) ? atomic_load(&primary[argv[0]]) :
 								    0;
 }
@@ -79,7 +79,7 @@ void gt_cuda_after(enum gt_function_id function, const uint64_t *argv)
 	    argv[cuDevicePrimaryCtxRetain__dev] < DEVICES_MAX)
 		atomic_store(&primary[argv[cuDevicePrimaryCtxRetain__dev]],
 			     *(const uint64_t *)(uintptr_t)argv[cuDevicePrimaryCtxRetain__pctx]);
-	/* its handle may be the next one's, on another device */
+	/* the handle may be reused for a context on another device */
 	if (gt_function_ends(fn) && gt_kinds[fn->kind].family == GT_CUDA_CONTEXT)
 		for (size_t i = 0; i < CONTEXTS_MAX; i++)
 			atomic_store(&known[i], 0);
@@ -112,7 +112,7 @@ static uint16_t place_of_device(uint32_t device)
 	return place;
 }
 
-/* In the first free place; without one CUPTI is asked again. */
+/* Uses the first free entry; if there is none, CUPTI is asked again next time. */
 static void remember(uint64_t entry)
 {
 	for (size_t i = 0; i < CONTEXTS_MAX; i++) {
@@ -123,8 +123,8 @@ static void remember(uint64_t entry)
 	}
 }
 
-/* With `quiet` only what is known already. */
-static uint16_t place_of_context(CUcontext context, bool quiet)
+/* `in_driver`: only what is known already. */
+static uint16_t place_of_context(CUcontext context, bool in_driver)
 {
 	uint64_t key = (uint64_t)(uintptr_t)context << PLACE_BITS, entry;
 	uint32_t device;
@@ -133,7 +133,7 @@ static uint16_t place_of_context(CUcontext context, bool quiet)
 	for (size_t i = 0; i < CONTEXTS_MAX && (entry = atomic_load(&known[i])); i++)
 		if (entry >> PLACE_BITS == key >> PLACE_BITS)
 			return (uint16_t)entry;
-	if (quiet || !context || !device_of || device_of(context, &device))
+	if (in_driver || !context || !device_of || device_of(context, &device))
 		return 0;
 	place = place_of_device(device);
 	remember(key | place);
@@ -171,7 +171,7 @@ static uint16_t place_of(const struct gt_call *call, enum gt_function_id row, ui
 
 		return props ? place_of_location(&props->location) : 0;
 	}
-	default: return place_of_context(cuda_call(call)->context, cuda_call(call)->quiet);
+	default: return place_of_context(cuda_call(call)->context, cuda_call(call)->in_driver);
 	}
 }
 

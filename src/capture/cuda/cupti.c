@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cupti.c - CUPTI's functions, from the first library that has them. */
+/* cupti.c - loads CUPTI's functions from the first library that has them. */
 #include "capture/cuda/cuda.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* find_cupti.c - finds CUPTI: in the process, on the loader's path, where toolkits and Python put
- * it. */
+/* find_cupti.c - finds CUPTI in the process, on the loader's path, in toolkits and in Python. */
 #include "capture/cuda/find_cupti.h"
 
 #include <dlfcn.h>
@@ -21,7 +20,7 @@ static void *load(const char *path, int how)
 	return library;
 }
 
-/* Of what a pattern finds the last that can be loaded: the newest, by its name. */
+/* Loads the last match of a pattern that can be loaded: the newest, by its name. */
 static void *load_below(const char *folder, const char *tail)
 {
 	char pattern[4096];
@@ -37,7 +36,7 @@ static void *load_below(const char *folder, const char *tail)
 	return library;
 }
 
-/* The first that can be loaded of several tails; the list ends with NULL. */
+/* Tries several tails in turn; the list ends with NULL. */
 static void *load_first(const char *folder, const char *const *tails)
 {
 	void *library = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * injection.c - the CUDA door's entrance: the driver loads us at cuInit, we subscribe to CUPTI.
+ * injection.c - the CUDA door's entry point: the driver loads us at cuInit, we subscribe to CUPTI.
  *
  * CUDA_INJECTION64_PATH names this library; the driver calls InitializeInjection once.
  */
@@ -14,22 +14,22 @@
 #include "guest/recorder.h"
 #include "guest/settings.h"
 
-/* Why CUPTI would not have us, and what helps. */
-static void say_refused(const struct gt_cupti *cupti, CUptiResult result)
+/* Prints why CUPTI refused us, and what to do. */
+static void print_refusal(const struct gt_cupti *cupti, CUptiResult result)
 {
 	const char *text = NULL;
 
 	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
 		gt_stderr_line(
 			"CUDA is not tracked in process %d: another profiler (Nsight, "
-			"compute-sanitizer, PyTorch's) has it; the program runs on; stop that one, "
-			"or use `gputrack attach -p %d`",
+			"compute-sanitizer, PyTorch's) uses CUPTI; the program runs on; stop that "
+			"profiler, or use `gputrack attach -p %d`",
 			(int)getpid(), (int)getpid());
 		return;
 	}
 	cupti->text_of(result, &text);
 	gt_stderr_line("CUDA is not tracked in process %d: %s says %s (%d); the program runs on; "
-		       "`gputrack doctor` tells what is missing",
+		       "`gputrack doctor` shows what is missing",
 		       (int)getpid(), cupti->path, text ? text : "error", (int)result);
 }
 
@@ -47,29 +47,29 @@ static void subscribe(void)
 		if (subscribed)
 			break;
 		refused = cupti;
-		/* a CUPTI too new for the driver is not the last word: there may be another */
+		/* this CUPTI may be too new for the driver: try the next one */
 		if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
 			break;
 	}
 	if (result) {
-		say_refused(&refused, result);
+		print_refusal(&refused, result);
 		return;
 	}
 	if (!subscribed) {
 		gt_stderr_line(
 			"CUDA is not tracked in process %d: no libcupti was found; the program "
-			"runs "
-			"on; install CUDA's CUPTI, or name it with GPUTRACK_CUPTI=/…/libcupti.so",
+			"runs on; "
+			"install CUDA's CUPTI, or name it with GPUTRACK_CUPTI=/…/libcupti.so",
 			(int)getpid());
 		return;
 	}
 	gt_cuda_driver_start(&cupti);
 	if (!gt_cuda_enable_rows(&cupti, subscriber))
-		gt_stderr_line(
-			"CUDA is not tracked in process %d: %s tells of no function; the program "
-			"runs on; `gputrack doctor` tells what is missing",
-			(int)getpid(), cupti.path);
-	/* registered later than the runtime's own handlers, so called before them */
+		gt_stderr_line("CUDA is not tracked in process %d: %s reports no function; the "
+			       "program runs "
+			       "on; `gputrack doctor` shows what is missing",
+			       (int)getpid(), cupti.path);
+	/* registered after the runtime's handlers, so called before them */
 	atexit(gt_cuda_driver_exiting);
 }
 

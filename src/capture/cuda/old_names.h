@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* old_names.h - functions whose name the header gives to their newest version, as themselves. */
+/* old_names.h - undoes macros by which the header renames functions to their newest version. */
 #pragma once
 
 #include <cuda.h>

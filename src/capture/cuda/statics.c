@@ -3,8 +3,8 @@
  * statics.c - static variables of device code, read from a module's cubin when it is loaded.
  *
  * A cubin is an ELF file. Its variables are the objects in the sections .nv.global, .nv.global.init
- * and .nv.constant3; a bit of st_other marks the managed ones. Where they lie on the device is not
- * in it: module and symbol number stand for the address.
+ * and .nv.constant3; a bit of st_other marks the managed ones. Their device addresses are not in
+ * it: module and symbol number stand for the address.
  */
 #include "capture/cuda/cuda.h"
 
@@ -18,13 +18,13 @@ struct cubin {
 	size_t size;
 };
 
-/* `size` bytes at an offset; NULL when the file has fewer. */
+/* `size` bytes at an offset; NULL when the file is too short. */
 static const void *part(const struct cubin *c, uint64_t offset, uint64_t size)
 {
 	return offset <= c->size && size <= c->size - offset ? c->bytes + offset : NULL;
 }
 
-/* A string of a string table; "" when it has none there. A table ends in a zero. */
+/* A string of a string table; "" when there is none. A valid table ends in a zero. */
 static const char *text_at(const struct cubin *c, const Elf64_Shdr *table, uint32_t offset)
 {
 	const char *text =
@@ -61,7 +61,7 @@ static bool holds_variables(const struct cubin *c, const Elf64_Ehdr *head, unsig
 	return false;
 }
 
-/* `left` is how many symbols are looked at in all: tables may lie over each other. */
+/* `left` limits the symbols read in all: a damaged file's tables may overlap. */
 static void each_symbol(const struct cubin *c, const Elf64_Ehdr *head, const Elf64_Shdr *symbols,
 			uint32_t *left, gt_cuda_variable_fn *each, void *context)
 {
@@ -105,7 +105,7 @@ void gt_cuda_variables(const void *bytes, size_t size, gt_cuda_variable_fn *each
 			each_symbol(&c, &head, &section, &left, each, context);
 }
 
-/* The call that a variable's event is made of, and what the door must know of it. */
+/* The module whose variables are reported, and what the door needs to know. */
 struct module {
 	uint32_t id;
 	CUcontext context;
@@ -114,7 +114,7 @@ struct module {
 
 static uint64_t address_of(const struct module *m, const struct gt_cuda_variable *v)
 {
-	/* no address of a user's ever has the top bit */
+	/* user-space addresses never have the top bit set */
 	return UINT64_C(1) << 63 | (uint64_t)m->id << 24 | v->index;
 }
 
@@ -122,7 +122,7 @@ static void loaded(void *context, const struct gt_cuda_variable *v)
 {
 	const struct module *m = context;
 	uint64_t argv[] = { address_of(m, v), v->bytes };
-	struct gt_cuda_call call = { .context = m->context, .quiet = true };
+	struct gt_cuda_call call = { .context = m->context, .in_driver = true };
 
 	gt_guest_begin(&call.guest,
 		       v->managed ? GT_FN_cudaManagedVariable : GT_FN_cudaDeviceVariable, argv,
@@ -135,7 +135,7 @@ static void unloaded(void *context, const struct gt_cuda_variable *v)
 {
 	const struct module *m = context;
 	uint64_t argv[] = { address_of(m, v) };
-	struct gt_cuda_call call = { .context = m->context, .quiet = true };
+	struct gt_cuda_call call = { .context = m->context, .in_driver = true };
 
 	gt_guest_begin(&call.guest, GT_FN_cudaVariableGone, argv, m->caller);
 	gt_guest_end(&call.guest, 0, &gt_cuda_door);

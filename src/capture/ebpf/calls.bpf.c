@@ -10,7 +10,7 @@
 #define __BPF__ 1
 #include "calls.h"
 
-/* The kernel's structures, as far as they are read; places are settled when loading. */
+/* The fields of kernel structures that we read; their offsets are resolved at load time. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct ns_common {
 	unsigned int inum;
@@ -49,7 +49,7 @@ struct pending {
 	uint32_t row, array_count;
 };
 
-/* A thread's own: what it is in, and where its records are put together. */
+/* State of a thread: its calls in flight, and buffers in which its records are assembled. */
 struct thread {
 	uint32_t known, depth;
 	uint32_t array_at; /* depth of the call whose handles `array` holds, + 1 */
@@ -60,17 +60,17 @@ struct thread {
 	uint64_t tail[GT_PROBE_ARRAY + GT_PROBE_FRAMES + 1];
 };
 
-/* Settings, fixed when loading. */
+/* Settings, constant from load time on. */
 const volatile bool everyone;        /* all processes, not only those in `targets` */
-const volatile uint32_t namespace;   /* of process numbers; 0: the first one */
+const volatile uint32_t namespace;   /* of pids; 0: the initial one */
 const volatile uint32_t frames_max;  /* 0: no stacks */
-const volatile uint32_t stack_bytes; /* 0: frame pointers, otherwise a copy of the stack's top */
-const volatile uint64_t ring_wake;   /* bytes waiting from which the tool is woken early */
-const volatile uint32_t own_pid;     /* the tool itself: not looked at */
+const volatile uint32_t stack_bytes; /* 0: frame pointers; otherwise copy the stack's top */
+const volatile uint64_t ring_wake;   /* wakes the tool when more bytes than this are waiting */
+const volatile uint32_t own_pid;     /* the tool itself, which is ignored */
 
-uint64_t lost; /* calls that were not handed over, of all processes */
+uint64_t lost; /* calls of all processes that did not fit into the ring */
 uint64_t news_lost;
-uint32_t off; /* set when detaching: nothing more is taken */
+uint32_t off; /* set when detaching: nothing more is recorded */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -106,8 +106,8 @@ struct {
 } news SEC(".maps");
 
 /*
- * An index that the verifier can see to be small. The compiler knows that it is, and would leave
- * the mask out.
+ * Bounds an index for the verifier. In assembly, because the compiler would drop a mask that it
+ * knows to be redundant.
  */
 #define WITHIN(index, size)                                                                        \
 	({                                                                                         \
@@ -116,7 +116,7 @@ struct {
 		index_;                                                                            \
 	})
 
-/* A task's number where the tool lives, 0 when it has none there. */
+/* A task's pid in the tool's namespace; 0 when it has none there. */
 static __always_inline uint32_t number_of(struct task_struct *task)
 {
 	struct pid *pid;
@@ -152,7 +152,7 @@ static __always_inline void lose(uint32_t pid)
 		__sync_fetch_and_add(&t->lost, 1);
 }
 
-/* Room for one piece of news about a task, filled in as far as all pieces are alike. */
+/* Reserves one piece of news about a task, and fills in the common fields. */
 static __always_inline struct gt_probe_event *news_of(struct task_struct *task, uint32_t what,
 						      uint32_t pid)
 {
@@ -180,7 +180,7 @@ static __always_inline bool is_wanted(uint32_t pid)
 	return everyone || bpf_map_lookup_elem(&targets, &pid);
 }
 
-/* The arguments that are kept; registers are copied first: only fixed places in ctx may be read. */
+/* Registers are copied first: ctx may only be read at fixed offsets. */
 static __always_inline void keep_words(struct pt_regs *ctx, const struct gt_probe_row *row,
 				       uint64_t *words)
 {
@@ -200,7 +200,7 @@ static __always_inline void keep_words(struct pt_regs *ctx, const struct gt_prob
 	}
 }
 
-/* True when the call can do nothing: an enqueue whose caller wants no event, a free of NULL. */
+/* True when the call can have no effect: an enqueue whose caller wants no event, a free of NULL. */
 static __always_inline bool is_idle(const struct gt_probe_row *row, const struct pending *p)
 {
 	for (int i = 0; i < GT_PROBE_EFFECTS; i++) {
@@ -216,7 +216,7 @@ static __always_inline bool is_idle(const struct gt_probe_row *row, const struct
 	return true;
 }
 
-/* The handles of an array that is handed in: they may be gone when the call returns. */
+/* Copies an array of handles that is passed in: it may be freed when the call returns. */
 static __always_inline void keep_array(struct thread *t, const struct gt_probe_row *row,
 				       struct pending *p, uint32_t depth)
 {
@@ -243,11 +243,11 @@ static __always_inline void first_call(struct task_struct *task, struct thread *
 	if (!e)
 		return;
 	bpf_get_current_comm(e->name, 16);
-	/* at once: what it has mapped can be looked at as long as it lives */
+	/* wake the tool now: /proc shows the mappings only while the process lives */
 	bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
 }
 
-/* 0 when the return is wanted, 1 when not. */
+/* Returns 0 to have the return probed, 1 to skip it. */
 static __always_inline int entered(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -269,7 +269,7 @@ static __always_inline int entered(struct pt_regs *ctx)
 	if (!t->known)
 		first_call(task, t, pid);
 	depth = t->depth;
-	/* calls that never came back (longjmp) lie below where this one is: they are over */
+	/* calls whose frames lie below this one never returned (longjmp): they are over */
 	for (int i = 0; i < GT_PROBE_DEPTH; i++)
 		if (depth > 0 && depth <= GT_PROBE_DEPTH &&
 		    t->calls[WITHIN(depth - 1, GT_PROBE_DEPTH)].sp <= ctx->rsp)
@@ -293,7 +293,7 @@ static __always_inline int entered(struct pt_regs *ctx)
 	return 0;
 }
 
-/* The number of the call that returns here, or GT_PROBE_DEPTH. */
+/* The index of the call that is returning, or GT_PROBE_DEPTH. */
 static __always_inline uint32_t find_call(struct thread *t, struct pt_regs *ctx)
 {
 	for (uint32_t i = 0; i < GT_PROBE_DEPTH; i++) {
@@ -301,7 +301,7 @@ static __always_inline uint32_t find_call(struct thread *t, struct pt_regs *ctx)
 
 		if (i >= t->depth)
 			break;
-		/* the return address has been taken off the stack */
+		/* the return address has been popped */
 		if (t->calls[WITHIN(at, GT_PROBE_DEPTH)].sp + 8 == ctx->rsp)
 			return at;
 	}
@@ -330,7 +330,7 @@ static __always_inline void read_copies(const struct gt_probe_row *row, struct g
 	}
 }
 
-/* Handles that the call has filled in; how many of them lie in t->tail then. */
+/* Copies the handles that the call filled in to t->tail; returns their number. */
 static __always_inline uint32_t read_array(struct thread *t, const struct gt_probe_row *row)
 {
 	struct gt_probe_call *c = &t->call;
@@ -343,7 +343,7 @@ static __always_inline uint32_t read_array(struct thread *t, const struct gt_pro
 	if (!count_at && row->array_room != GT_PROBE_NONE) {
 		count = c->words[WITHIN(row->array_room, GT_PROBE_WORDS)];
 	} else if (!count_at || bpf_probe_read_user(&count, sizeof count, (void *)count_at)) {
-		c->array_count = 1; /* nobody knows how many: at least one is missing */
+		c->array_count = 1; /* unknown: at least one is missing */
 		return 0;
 	}
 	c->array_count = some = count;
@@ -361,7 +361,7 @@ static __always_inline uint64_t wake_flag(void)
 									  BPF_RB_NO_WAKEUP;
 }
 
-/* The call with the top of its caller's stack and the registers to begin with. */
+/* Sends the call with its registers and the top of its stack. */
 static __always_inline bool hand_over_stack(struct pt_regs *ctx, struct thread *t)
 {
 	struct whole {
@@ -396,7 +396,7 @@ static __always_inline bool hand_over_stack(struct pt_regs *ctx, struct thread *
 	r[14] = ctx->r14;
 	r[15] = ctx->r15;
 	r[16] = ctx->rip;
-	/* all at once, or, near the stack's end, as much as there is */
+	/* all at once or, near the end of the stack, as much as there is */
 	if (!bpf_probe_read_user(w->bytes, stack_bytes, (void *)ctx->rsp)) {
 		copied = stack_bytes;
 	} else {
@@ -495,7 +495,7 @@ int call_left(struct pt_regs *ctx)
 
 extern bool bpf_session_is_return(void) __ksym __weak;
 
-/* Both sides in one, where the kernel can: a return that nobody wants is not even caught. */
+/* Entry and return in one program, if the kernel can: a return may then be skipped. */
 SEC("?uprobe")
 int call_session(struct pt_regs *ctx)
 {
@@ -530,7 +530,7 @@ int BPF_PROG(execed, struct task_struct *task)
 	struct gt_probe_event *e;
 
 	bpf_task_storage_delete(&threads, task);
-	/* of a process that has made no call only those are of interest that were asked for */
+	/* a process without calls matters only if it is a target */
 	if (off || !pid || !bpf_map_lookup_elem(&targets, &pid))
 		return 0;
 	e = news_of(task, GT_NEWS_EXEC, pid);
@@ -559,7 +559,7 @@ int BPF_PROG(exited, struct task_struct *task)
 		e->lost = last ? target->lost : 0;
 		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 	}
-	/* the number may be another process's soon */
+	/* the pid may be reused soon */
 	if (last)
 		bpf_map_delete_elem(&targets, &pid);
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cfi_rule.c - carries out call frame instructions up to an address. */
+/* cfi_rule.c - executes call frame instructions up to an address. */
 #include "capture/ebpf/cfi.h"
 
 #include <dwarf.h>
@@ -29,11 +29,11 @@ struct run {
 	const struct gt_cfi_code *code;
 	struct state now, initial, remembered[REMEMBERED_MAX];
 	unsigned depth;
-	bool is_initial; /* still in what all functions share */
+	bool is_initial; /* still in the shared instructions */
 	uint64_t location, address;
 };
 
-/* Keeps a register's place; one that is of no use here is read over. */
+/* Sets where a register is; ignores registers that we do not track. */
 static void set(struct run *r, uint64_t number, enum gt_cfi_how how, int64_t value)
 {
 	if (number < GT_CFI_REGISTERS)
@@ -50,7 +50,7 @@ static bool set_offset(struct run *r, uint64_t number, enum gt_cfi_how how, int6
 	return true;
 }
 
-/* An unsigned operand as a signed one; what cannot be becomes what cannot be kept either. */
+/* An unsigned operand as a signed one; one that does not fit becomes one that `keep` rejects. */
 static int64_t get_offset(struct gt_bytes *b)
 {
 	uint64_t v = gt_get_varint(b);
@@ -129,7 +129,7 @@ static bool advance(struct run *r, uint64_t delta)
 	       !__builtin_add_overflow(r->location, bytes, &r->location);
 }
 
-/* Instructions that name the CFA. */
+/* Instructions that define the CFA. */
 static bool define_cfa(struct run *r, struct gt_bytes *b, uint8_t code)
 {
 	int64_t offset;
@@ -153,7 +153,7 @@ static bool define_cfa(struct run *r, struct gt_bytes *b, uint8_t code)
 	}
 }
 
-/* Instructions that say where a register is. */
+/* Instructions that define where a register is. */
 static bool define_register(struct run *r, struct gt_bytes *b, uint8_t code)
 {
 	uint64_t number = gt_get_varint(b), other;
@@ -219,7 +219,7 @@ static bool execute_all(struct run *r, struct gt_bytes b)
 	return true;
 }
 
-/* What the ABI promises of registers that nobody mentions. */
+/* Registers that no instruction mentions: what the ABI guarantees. */
 static void begin(struct state *s)
 {
 	static const uint8_t kept[] = { 3, 6, 12, 13, 14, 15 }; /* rbx, rbp, r12 to r15 */
@@ -236,7 +236,7 @@ static size_t expression_size(const struct place *p)
 	return has ? gt_bytes_left(&p->expression) + 1 : 0;
 }
 
-/* False when it cannot be kept. */
+/* False when a value does not fit. */
 static bool keep(struct gt_cfi_rule *rule, const struct place *p, uint8_t *how, int32_t *value,
 		 size_t *used)
 {

@@ -10,14 +10,14 @@
 #include "base/mem.h"
 
 enum {
-	/* of one function; compilers need some ten thousand for the very largest */
+	/* of one function; the largest have some ten thousand */
 	ENTRY_BYTES_MAX = 1 << 20,
-	/* of a file without an index, which is so for static programs */
+	/* of a file without an index, as static programs are */
 	WALKED_BYTES_MAX = 16 << 20,
 	AUGMENTATION_MAX = 8,
 	INDEX_ENTRY = 8,
 	INDEX_HEAD_MAX = 32,
-	/* two signed 32-bit words an entry, from the index's own address: what all linkers write */
+	/* two signed 32-bit words per entry, relative to the index: what all linkers write */
 	INDEX_ENCODING = DW_EH_PE_datarel | DW_EH_PE_sdata4,
 };
 
@@ -27,25 +27,25 @@ struct function {
 
 struct gt_cfi_table {
 	const struct gt_image *image;
-	uint64_t index, count;      /* in the file; 0 entries: it has none */
-	struct function *functions; /* ours, by start */
+	uint64_t index, count;      /* the file's index: offset, entries; 0: it has none */
+	struct function *functions; /* our index, by start */
 	size_t function_count, function_room;
 };
 
-/* Bytes of an entry after its length, and their ELF address. */
+/* An entry without its length field, and its ELF address. */
 struct entry {
 	struct gt_bytes bytes;
 	const uint8_t *first;
 	uint64_t address;
 };
 
-/* The entry that functions share. */
+/* A CIE: the entry that several functions share. */
 struct shared {
 	struct gt_bytes instructions;
 	uint64_t code_factor;
 	int64_t data_factor;
 	uint8_t encoding; /* of addresses */
-	bool has_sizes;   /* augmentations say how long they are */
+	bool has_sizes;   /* augmentation data is preceded by its length */
 };
 
 static bool read_at(const struct gt_image *image, uint64_t offset, void *bytes, size_t size)
@@ -71,7 +71,7 @@ static uint64_t address_of(const struct entry *e)
 	return e->address + (uint64_t)(e->bytes.at - e->first);
 }
 
-/* An address as .eh_frame writes it; `index` is what some are relative to. */
+/* Decodes an address of .eh_frame; some are relative to `index`. */
 static bool get_address(struct entry *e, uint8_t encoding, uint64_t index, uint64_t *out)
 {
 	uint64_t base = 0;
@@ -98,7 +98,7 @@ static bool get_address(struct entry *e, uint8_t encoding, uint64_t index, uint6
 	return !e->bytes.bad;
 }
 
-/* What the letters after 'z' say; their data is `e` up to where the instructions begin. */
+/* Interprets the letters after 'z'; `e` is their data. */
 static bool read_augmentation(struct shared *s, struct entry e, const char *letters)
 {
 	uint64_t ignored;
@@ -108,11 +108,11 @@ static bool read_augmentation(struct shared *s, struct entry e, const char *lett
 		case 'R': s->encoding = (uint8_t)gt_get_fixed(&e.bytes, 1); break;
 		case 'L': gt_get_fixed(&e.bytes, 1); break;
 		case 'P':
-			/* where it leads is nothing to us, only how long it is: never "indirect" */
+			/* skipped: only its length matters, so "indirect" does not */
 			if (!get_address(&e, gt_get_fixed(&e.bytes, 1) & 0x0f, 0, &ignored))
 				return false;
 			break;
-		case 'S': break; /* a signal's frame */
+		case 'S': break; /* a signal frame */
 		default: return false;
 		}
 	}
@@ -157,7 +157,7 @@ static bool read_shared(struct shared *s, struct entry e)
 	return !e.bytes.bad;
 }
 
-/* An entry whole, in memory that the caller frees. */
+/* Reads a whole entry into memory that the caller frees. */
 static bool read_entry(const struct gt_image *image, uint64_t address, struct entry *e,
 		       uint8_t **memory)
 {
@@ -180,7 +180,7 @@ static bool read_entry(const struct gt_image *image, uint64_t address, struct en
 	return true;
 }
 
-/* A function's own entry from after its pointer to the shared one on. */
+/* Reads a function's entry (FDE), from behind the pointer to its CIE. */
 static bool read_own(struct gt_cfi_code *code, struct entry *e, const struct shared *s,
 		     uint64_t index, uint64_t *size)
 {
@@ -198,7 +198,7 @@ static bool read_own(struct gt_cfi_code *code, struct entry *e, const struct sha
 	return !e->bytes.bad;
 }
 
-/* Where the shared entry is: an own one has the way back to it from here. 0: it is a shared one. */
+/* The address of a function's CIE, which is stored as a distance; 0: the entry is a CIE itself. */
 static uint64_t shared_of(struct entry *own)
 {
 	uint64_t at = own->address, back = gt_get_fixed(&own->bytes, 4);
@@ -230,7 +230,7 @@ free_own:
 	return found;
 }
 
-/* Where the file's index has its entries, if it is one that can be searched. */
+/* Locates the entries of the file's index, if it is of the searchable kind. */
 static void open_index(struct gt_cfi_table *t)
 {
 	const struct gt_segment *s = &t->image->cfi_index;
@@ -250,12 +250,12 @@ static void open_index(struct gt_cfi_table *t)
 	    !get_address(&e, pointer & 0x0f, 0, &ignored) || !get_address(&e, count, 0, &t->count))
 		t->count = 0;
 	t->index = s->offset + address_of(&e);
-	/* no more than there is room for */
+	/* no more than the section has room for */
 	if (t->count > (s->size - address_of(&e)) / INDEX_ENTRY)
 		t->count = (s->size - address_of(&e)) / INDEX_ENTRY;
 }
 
-/* The last entry that begins at or before the address, by the file's index. */
+/* The last entry at or before the address, by the file's index. */
 static uint64_t search_index(const struct gt_cfi_table *t, uint64_t address)
 {
 	uint64_t low = 0, high = t->count, base = t->image->cfi_index.address, found = 0;
@@ -284,8 +284,8 @@ static int by_start(const void *a, const void *b)
 				      (x->entry > y->entry) - (x->entry < y->entry);
 }
 
-/* Notes one entry of the section in memory. */
-static void note(struct gt_cfi_table *t, const uint8_t *section, struct entry own)
+/* Adds one entry of the section in memory to our index. */
+static void index_entry(struct gt_cfi_table *t, const uint8_t *section, struct entry own)
 {
 	const struct gt_segment *s = &t->image->cfi;
 	uint64_t entry = own.address - 4, at = shared_of(&own), length, size;
@@ -326,10 +326,10 @@ static void walk(struct gt_cfi_table *t)
 
 		if (length < 4 || length > gt_bytes_left(&b))
 			break;
-		note(t, section,
-		     (struct entry){ .bytes = { .at = b.at, .end = b.at + length },
-				     .first = b.at,
-				     .address = s->address + (uint64_t)(b.at - section) });
+		index_entry(t, section,
+			    (struct entry){ .bytes = { .at = b.at, .end = b.at + length },
+					    .first = b.at,
+					    .address = s->address + (uint64_t)(b.at - section) });
 		b.at += length;
 	}
 	free(section);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* inferred.c - answers to the questions that doors ask the driver, inferred from the calls alone.
- */
+/* inferred.c - what doors ask the driver for, inferred from the calls alone. */
 #include "capture/ebpf/inferred.h"
 
 #include "api/cuda_abi.h"
@@ -82,7 +81,7 @@ static uint64_t cl_image(const uint64_t *p)
 	uint32_t type = (uint32_t)p[1] - 0x10f0;
 	uint64_t size = cl_element(p[0]) * p[2];
 
-	/* another object's bytes are counted there */
+	/* the bytes belong to another object, and are counted there */
 	if (p[6])
 		return 0;
 	if (type == IMAGE2D || type == IMAGE3D || type == ARRAY2D)
@@ -158,7 +157,7 @@ enum gt_function_id gt_inferred_row(enum gt_function_id function,
 uint64_t gt_contexts_owner(struct gt_contexts *c)
 {
 	c->has_unseen |= !c->count;
-	/* which of several is current cannot be seen from outside */
+	/* of several contexts, the current one cannot be seen from outside */
 	return c->count == 1 && !c->has_unseen ? c->list[0].handle : 0;
 }
 

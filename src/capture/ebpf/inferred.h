@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inferred.h - answers to the questions that doors ask the driver, inferred from the calls alone.
+ * inferred.h - what doors ask the driver for, inferred from the calls alone.
  *
  * A probe cannot ask the driver. The size of an image is the product of its dimensions, without the
  * driver's padding; the owner of CUDA memory is the process's context if there is only one.
@@ -28,23 +28,22 @@ extern const struct gt_layout gt_layouts[GT_FN_COUNT];
 
 /* Bytes of the resource that a call created, from the words of its row. */
 uint64_t gt_inferred_size(enum gt_function_id function, const uint64_t words[GT_LAYOUT_WORDS]);
-/* The row that a call is recorded as: code that nvcc put into the program belongs to the runtime.
- */
+/* The row under which a call is recorded: code that nvcc embedded belongs to the runtime. */
 enum gt_function_id gt_inferred_row(enum gt_function_id function,
 				    const uint64_t words[GT_LAYOUT_WORDS]);
 
 enum { GT_CONTEXTS_MAX = 16 };
 
-/* A device in place of a handle: device 0 must not look like no handle at all. */
+/* Marks a device in place of a handle, so that device 0 is not taken for no handle. */
 #define GT_CONTEXTS_DEVICE (UINT64_C(1) << 32)
 
-/* True for calls that end a primary context, and name it by its device. */
+/* True for calls that end a primary context, which they name by its device. */
 static inline bool gt_contexts_by_device(const struct gt_function *fn)
 {
 	return fn->kind == GT_PRIMARY_CONTEXT && gt_function_ends(fn);
 }
 
-/* The CUDA contexts of a process, as far as its calls show them. Zeroed is initialised. */
+/* The CUDA contexts of a process that its calls reveal. Zeroed is initialised. */
 struct gt_contexts {
 	struct {
 		uint64_t handle;
@@ -53,8 +52,8 @@ struct gt_contexts {
 	} list[GT_CONTEXTS_MAX];
 	size_t count;
 	/*
-	 * There is, or may be, a context whose creation was not seen. This stays set: how often it
-	 * was retained is unknown too, so its end could not be recognised.
+	 * There may be a context whose creation was not seen. This stays set: how often the context
+	 * was retained is unknown too, so its end cannot be recognised.
 	 */
 	bool has_unseen;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libraries.c - the API libraries that are on this machine and in its processes. */
+/* libraries.c - the API libraries of this machine and its processes, each probed once. */
 #include "capture/ebpf/libraries.h"
 
 #include <ctype.h>
@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-/* Where distributions keep libraries; the linker's own list is a cache in no stated format. */
+/* Where distributions install libraries: the linker's own cache has no documented format. */
 /* clang-format off */
 static const char *const folders[] = {
 	"/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib",
@@ -62,7 +62,7 @@ static void note_early(struct gt_libraries *l, uint32_t pid)
 	l->early[l->early_count++] = pid;
 }
 
-/* The row of a function of this API; GT_FN_NONE when it is not to be probed. */
+/* The row of a function of this API; GT_FN_NONE when it is not probed. */
 static uint16_t row_of(enum gt_api api, const char *name)
 {
 	struct gt_plan plan;
@@ -74,7 +74,7 @@ static uint16_t row_of(enum gt_api api, const char *name)
 	return GT_FN_NONE;
 }
 
-/* Where an address is in the file, of which there may be less than it says. */
+/* The file offset of an address; false when the file is too short for it. */
 static bool offset_of(Elf *elf, uint64_t size, uint64_t address, uint64_t *offset)
 {
 	size_t count = 0;
@@ -94,14 +94,14 @@ static bool offset_of(Elf *elf, uint64_t size, uint64_t address, uint64_t *offse
 
 static void add_point(struct gt_probe_point *points, size_t *count, uint64_t offset, uint16_t row)
 {
-	/* two names of one function: one probe, one event */
+	/* one function with two names gets one probe */
 	for (size_t i = 0; i < *count; i++)
 		if (points[i].offset == offset || points[i].row == row)
 			return;
 	points[(*count)++] = (struct gt_probe_point){ .offset = offset, .row = row };
 }
 
-/* What the library of `size` bytes exports of ours; `points` has room for every row. */
+/* The tracked functions that a library exports; `points` has room for every row. */
 static size_t find_points(int fd, uint64_t size, enum gt_api api, struct gt_probe_point *points)
 {
 	Elf *elf = elf_version(EV_CURRENT) == EV_NONE || !gt_elf_is_bounded(fd) ?
@@ -136,7 +136,7 @@ static size_t find_points(int fd, uint64_t size, enum gt_api api, struct gt_prob
 	return count;
 }
 
-/* Probes one file, once: whatever comes of it. */
+/* Probes a file; each is tried only once. */
 static int add(struct gt_libraries *l, int fd, const char *path, struct gt_error *error)
 {
 	int api = gt_library_api(path), e = 0;
@@ -175,10 +175,10 @@ int gt_libraries_scan(struct gt_libraries *l, uint32_t pid, struct gt_error *err
 
 	if (e)
 		return gt_error_set(
-			error, e, "cannot look at process %u: %s%s", pid, strerror(-e),
+			error, e, "cannot read the mappings of process %u: %s%s", pid, strerror(-e),
 			e == -EACCES || e == -EPERM ?
-				"; this root may not: attach from where the process was "
-				"started, outside its sandbox or container" :
+				"; this root user may not: attach from where the process "
+				"was started, outside its sandbox or container" :
 				"");
 	for (size_t i = 0; i < maps.count; i++) {
 		int fd, refused;
@@ -234,7 +234,7 @@ void gt_libraries_everywhere(struct gt_libraries *l)
 	struct gt_error unused;
 	struct dirent *entry;
 
-	/* a process may be gone, a kernel thread, or nobody's business */
+	/* a process may have ended, be a kernel thread, or be off limits */
 	while (proc && (entry = readdir(proc)))
 		if (isdigit((unsigned char)entry->d_name[0]))
 			gt_libraries_scan(l, (uint32_t)atoi(entry->d_name), &unused);

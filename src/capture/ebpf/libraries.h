@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libraries.h - the API libraries of this machine and of its processes, each probed once. */
+/* libraries.h - the API libraries of this machine and its processes, each probed once. */
 #pragma once
 
 #include "capture/ebpf/modules.h"
@@ -10,38 +10,38 @@ struct gt_library {
 	ino_t ino;
 	enum gt_api api;
 	char *path;        /* as first seen */
-	size_t functions;  /* to be probed; 0: it has none of ours, or could not be */
+	size_t functions;  /* probed; 0: it has none that we track, or could not be probed */
 	bool is_refused;   /* it could not be probed, and is not tried again */
-	uint32_t late_pid; /* who had it before it was probed; 0: nobody */
-	bool is_late;      /* … and is followed */
+	uint32_t late_pid; /* a process that mapped it before it was probed; 0: none */
+	bool is_late;      /* … and that is traced */
 };
 
 struct gt_libraries {
-	struct gt_probes *probes;    /* NULL: libraries are looked at, and not probed */
-	bool unwanted[GT_API_COUNT]; /* APIs that are left alone */
+	struct gt_probes *probes;    /* NULL: libraries are listed, but not probed */
+	bool unwanted[GT_API_COUNT]; /* APIs that are not probed */
 	struct gt_library *list;
 	size_t count, room;
-	bool is_settled; /* libraries that are mapped from now on are known before */
-	uint32_t *early; /* processes that had a library before it was probed */
+	bool is_settled; /* set by the caller after the first scans */
+	uint32_t *early; /* processes that mapped a library before it was probed */
 	size_t early_count, early_room;
-	struct gt_error refusal; /* why the first that could not be probed could not; or "" */
+	struct gt_error refusal; /* why the first refused library could not be probed; or "" */
 };
 
-/* The API of a library by its file's name; -1 for none of ours. */
+/* The API of a library, by its file name; -1 for other libraries. */
 int gt_library_api(const char *path);
 
 void gt_libraries_fini(struct gt_libraries *l);
-/* True when a process may have made calls of ours before they were probed. */
+/* True when a process may have called a library before it was probed. */
 bool gt_libraries_was_early(const struct gt_libraries *l, uint32_t pid);
 /*
- * Probes the libraries that a process has mapped, as far as that is not done yet. How many of
- * ours it has mapped; -errno when nothing can be said.
+ * Probes the API libraries that a process has mapped and that are not probed yet. Returns how many
+ * it has mapped, or -errno.
  */
 int gt_libraries_scan(struct gt_libraries *l, uint32_t pid, struct gt_error *error);
 /*
- * … those that the dynamic linker would find: in the folders of `path` (a:b:c) first. Anybody may
- * put a file there that cannot be probed: it is passed over, and is_refused.
+ * The same for the libraries that the dynamic linker would find, first in the folders of `path`
+ * (a:b:c). A file there that cannot be probed is skipped, and marked is_refused.
  */
 void gt_libraries_installed(struct gt_libraries *l, const char *path);
-/* … of every process, likewise. */
+/* The same for the libraries of every process. */
 void gt_libraries_everywhere(struct gt_libraries *l);

@@ -90,7 +90,7 @@ void gt_mapwatch_close(struct gt_mapwatch *w)
 	*w = (struct gt_mapwatch){ 0 };
 }
 
-/* Bytes of the ring, which may go round its end. */
+/* Copies bytes of the ring, which may wrap around. */
 static void copy_out(const struct gt_mapwatch_cpu *c, uint64_t at, void *to, size_t size)
 {
 	const uint8_t *data = (const uint8_t *)c->head + page_size();

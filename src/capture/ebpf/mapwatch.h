@@ -13,14 +13,14 @@ struct gt_mapwatch {
 	size_t count;
 };
 
-/* 0 or -errno; without it /proc has to be searched for new mappings. */
+/* 0, or -errno: new mappings must then be searched for in /proc. */
 int gt_mapwatch_open(struct gt_mapwatch *w);
 void gt_mapwatch_close(struct gt_mapwatch *w);
 
 /* The mapping is borrowed; it has an inode. */
 typedef void gt_mapwatch_fn(void *context, uint32_t pid, const struct gt_mapping *mapping);
 
-/* Hands over the mappings made since the last call. False if some were lost. */
+/* Passes on the mappings made since the last call. False if some were lost. */
 bool gt_mapwatch_drain(struct gt_mapwatch *w, gt_mapwatch_fn *each, void *context);
 
 enum { GT_MAP_HISTORY_MAX = 2048 };

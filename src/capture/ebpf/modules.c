@@ -67,7 +67,7 @@ void gt_mappings_fini(struct gt_mappings *m)
 	*m = (struct gt_mappings){ 0 };
 }
 
-/* As the process is gone: by its path from here, if that is still the same file. */
+/* For a process that has ended: opens the path from here, if it is still the same file. */
 static int open_known(const struct gt_mapping *m)
 {
 	int fd = open(m->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -129,7 +129,7 @@ const char *gt_image_path(struct gt_image *image, uint32_t pid)
 {
 	char path[PATH_MAX];
 
-	/* the same for all processes as long as it can be: one stack is one in all of them */
+	/* the same path for all processes, if possible: then their equal stacks are equal */
 	if (image->path && leads_to(image->path, image))
 		return image->path;
 	snprintf(path, sizeof path, "/proc/%u/root%.4000s", pid, image->name);
@@ -225,7 +225,7 @@ static struct gt_image *image_new(const struct gt_mapping *m, uint32_t pid, int 
 		return NULL;
 	}
 	image->name = gt_strdup(m->path);
-	/* as the process has it where that leads to the same file from here too */
+	/* the process's own path, if it leads to the same file from here */
 	if (leads_to(m->path, image))
 		image->path = gt_strdup(m->path);
 	gt_image_path(image, pid);
@@ -277,7 +277,7 @@ uint64_t gt_image_bias(const struct gt_image *image, const struct gt_mapping *m)
 {
 	const struct gt_segment *found = NULL;
 
-	/* segments may share a page of the file and none in memory: lld's do */
+	/* lld's segments may share a page of the file, but none in memory */
 	for (size_t i = 0; i < image->segment_count; i++) {
 		const struct gt_segment *s = &image->segments[i];
 
@@ -287,7 +287,7 @@ uint64_t gt_image_bias(const struct gt_image *image, const struct gt_mapping *m)
 	return m->start - m->offset + (found ? found->offset - found->address : 0);
 }
 
-/* Nothing of a process lies below and above: the kernel keeps them free of mappings. */
+/* The kernel maps nothing of a process outside these. */
 #define LOWEST  0x10000ull
 #define HIGHEST 0x00ffffffffffffffull
 
@@ -365,7 +365,7 @@ bool gt_modules_look(struct gt_modules *m, struct gt_images *images, uint32_t pi
 	if (m->is_gone) {
 		if (!images->history)
 			return false;
-		/* gone: the modules known stay, and its mapping history adds to them */
+		/* ended: known modules stay, and the mapping history adds to them */
 		before = 0;
 		gt_map_history_of(&maps, images->history, pid);
 	} else {
@@ -396,7 +396,7 @@ bool gt_modules_look(struct gt_modules *m, struct gt_images *images, uint32_t pi
 	for (size_t i = 0; i < before; i++)
 		moved |= m->list[i].gone;
 	gt_mappings_fini(&maps);
-	/* a process that ended while we looked has shown only a part: what was known holds */
+	/* a process that ended meanwhile showed only a part: keep what was known */
 	if (moved && !has_memory(pid)) {
 		for (size_t i = 0; i < before; i++)
 			m->list[i].gone = false;
@@ -412,7 +412,7 @@ void gt_modules_inherit(struct gt_modules *m, const struct gt_modules *parent)
 			continue;
 		GT_GROW(m->list, m->count, m->room);
 		m->list[m->count] = parent->list[i];
-		m->list[m->count++].told = false;
+		m->list[m->count++].is_defined = false;
 	}
 }
 
@@ -424,12 +424,12 @@ const struct gt_mapped *gt_modules_find(const struct gt_modules *m, uint64_t add
 	return NULL;
 }
 
-void gt_modules_tell(struct gt_modules *m, struct gt_writer *w, uint32_t pid)
+void gt_modules_write(struct gt_modules *m, struct gt_writer *w, uint32_t pid)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < m->count; i++)
-		if (m->list[i].gone && m->list[i].told)
+		if (m->list[i].gone && m->list[i].is_defined)
 			gt_writer_unload(w, m->list[i].number);
 	for (size_t i = 0; i < m->count; i++)
 		if (!m->list[i].gone)
@@ -438,10 +438,10 @@ void gt_modules_tell(struct gt_modules *m, struct gt_writer *w, uint32_t pid)
 	for (size_t i = 0; i < m->count; i++) {
 		struct gt_mapped *at = &m->list[i];
 
-		if (at->told)
+		if (at->is_defined)
 			continue;
 		at->number = m->next_number++;
-		at->told = true;
+		at->is_defined = true;
 		gt_writer_module(w, at->number,
 				 &(struct gt_module){ .start = at->start,
 						      .size = at->size,

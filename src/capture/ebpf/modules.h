@@ -2,9 +2,9 @@
 /*
  * modules.h - the executables and libraries that processes have mapped, and where.
  *
- * A file is known by device and inode, so one that several processes map is read once, and the
- * copies of a library that containers bring are several; by size and time as well, for a number is
- * used again and a file written anew. For the tool.
+ * A file is identified by device and inode: one that several processes map is read once, and the
+ * copies of a library in several containers are told apart. Size and time are compared too, because
+ * inode numbers are reused and files overwritten. For the tool.
  */
 #pragma once
 
@@ -20,8 +20,8 @@
 struct gt_mapping {
 	uint64_t start, end, offset;
 	bool is_code;
-	uint64_t inode; /* 0: ask the process */
-	char *path;     /* as the process sees it; "[vdso]" and the like have none of a file */
+	uint64_t inode; /* 0: unknown */
+	char *path;     /* as the process sees it; "[vdso]" and the like are no files */
 };
 
 struct gt_mappings {
@@ -29,12 +29,12 @@ struct gt_mappings {
 	size_t count, room;
 };
 
-/* All lines of the file; what is no line of /proc/PID/maps is passed over. */
+/* Reads all lines of the file, skipping those that are not of /proc/PID/maps. */
 void gt_mappings_parse(struct gt_mappings *m, FILE *file);
-/* 0 or -errno: the process may be gone, or nobody's business. */
+/* 0 or -errno: the process may have ended, or be off limits. */
 int gt_mappings_read(struct gt_mappings *m, uint32_t pid);
 void gt_mappings_fini(struct gt_mappings *m);
-/* The file behind a mapping, whatever it is called by now and in whatever container; or -errno. */
+/* Opens the file of a mapping, even if it was renamed or is in a container; or -errno. */
 int gt_mapping_open(const struct gt_mapping *m, uint32_t pid);
 
 struct gt_segment {
@@ -47,19 +47,19 @@ struct gt_unwind_table;
 struct gt_image {
 	dev_t dev;
 	ino_t ino;
-	char *name; /* its path as the process had it that mapped it first */
-	char *path; /* gt_image_path's */
+	char *name; /* the path under which the first process mapped it */
+	char *path; /* for gt_image_path */
 	uint8_t build_id[64];
 	size_t build_id_size;
 	uint64_t file_size;
 	int64_t mtime_ns;
-	uint64_t low, high; /* ELF addresses of all that is loaded */
+	uint64_t low, high; /* ELF addresses of the loaded segments */
 	struct gt_segment segments[16];
 	size_t segment_count;
-	struct gt_segment cfi;          /* .eh_frame, by the section table; size 0: none is named */
-	struct gt_segment cfi_index;    /* .eh_frame_hdr, by the program headers; likewise */
-	int fd;                         /* kept for the unwinder; -1: none */
-	struct gt_unwind_table *unwind; /* unwind.c's, made when first needed */
+	struct gt_segment cfi;          /* .eh_frame; size 0: none */
+	struct gt_segment cfi_index;    /* .eh_frame_hdr; size 0: none */
+	int fd;                         /* kept open for the unwinder; -1: none */
+	struct gt_unwind_table *unwind; /* created by unwind.c when first needed */
 };
 
 struct gt_map_history;
@@ -69,15 +69,15 @@ struct gt_images {
 	struct gt_image **list;
 	size_t count, room;
 	bool keep_open;                 /* for the unwinder */
-	struct gt_map_history *history; /* for processes that are gone; NULL: there is none */
+	struct gt_map_history *history; /* of processes that have ended; NULL: none */
 };
 
 void gt_images_fini(struct gt_images *images);
-/* The image of a mapping; NULL when it cannot be read or is none. */
+/* The image of a mapping; NULL when it cannot be read or is not ELF. */
 struct gt_image *gt_images_get(struct gt_images *images, const struct gt_mapping *m, uint32_t pid);
 /*
- * A path that leads to the image from here, as long as there is one: where only its processes see
- * it, through one of them, which is this one if an earlier one has ended.
+ * A path that leads to the image from here, if there is one. For a file that only its processes
+ * see, the path goes through /proc of one of them: through `pid` if the one used so far has ended.
  */
 const char *gt_image_path(struct gt_image *image, uint32_t pid);
 /* Address minus ELF address, for the mapping of code in the image's file. */
@@ -87,10 +87,11 @@ struct gt_mapped {
 	uint64_t start, size, bias;
 	struct gt_image *image;
 	uint32_t number; /* in the trace */
-	bool told, gone;
+	bool is_defined; /* in the trace */
+	bool gone;
 };
 
-/* Memory that was mapped when we looked, neighbours of one sort as one. */
+/* Memory that was mapped at the last look; adjacent areas of one sort are joined. */
 struct gt_area {
 	uint64_t start, end;
 	bool is_code;
@@ -102,19 +103,19 @@ struct gt_modules {
 	struct gt_mapped *list;
 	size_t count, room;
 	uint32_t next_number;
-	bool is_stale;         /* something was mapped since we looked */
-	struct gt_area *areas; /* by address; code that is in no file is there, too */
+	bool is_stale;         /* something was mapped since the last look */
+	struct gt_area *areas; /* by address, including code that is in no file */
 	size_t area_count, area_room;
-	bool is_gone; /* there was nothing to look at any more */
+	bool is_gone; /* the process had ended at the last look */
 };
 
 void gt_modules_fini(struct gt_modules *m);
-/* Looks what is mapped now. True when something is no longer where it was. */
+/* Reads what is mapped now. True when a module is no longer where it was. */
 bool gt_modules_look(struct gt_modules *m, struct gt_images *images, uint32_t pid);
-/* As the parent has it, for a child that may be gone before anybody looks. */
+/* Copies the parent's modules, for a child that may end before the first look. */
 void gt_modules_inherit(struct gt_modules *m, const struct gt_modules *parent);
 const struct gt_mapped *gt_modules_find(const struct gt_modules *m, uint64_t address);
-/* What lies at an address. Unknown where nothing was mapped when we looked, but could be. */
+/* What is at an address. Unknown where nothing was mapped at the last look, but could be now. */
 enum gt_ground gt_modules_ground(const struct gt_modules *m, uint64_t address);
-/* For gt_writer_options.modules: what the process's trace has not been told yet. */
-void gt_modules_tell(struct gt_modules *m, struct gt_writer *w, uint32_t pid);
+/* For gt_writer_options.modules: defines what the process's trace does not define yet. */
+void gt_modules_write(struct gt_modules *m, struct gt_writer *w, uint32_t pid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* obstacle.c - why BPF programs cannot be used here, and how little is needed once they are. */
+/* obstacle.c - why BPF programs cannot be used here; drops privileges once they are loaded. */
 #include "capture/ebpf/obstacle.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #include "base/text.h"
 
-enum { KERNEL_MAJOR = 5, KERNEL_MINOR = 15 }; /* a probe's cookie is the newest thing needed */
+enum { KERNEL_MAJOR = 5, KERNEL_MINOR = 15 }; /* the first with cookies of probes */
 
 #define BIT(capability) (UINT64_C(1) << (capability))
 
@@ -68,8 +68,7 @@ bool gt_may_look_at_others(const struct gt_surroundings *s)
 	return s->capabilities & BIT(CAP_SYS_PTRACE);
 }
 
-/* One need: what is told when it is met, and what when it is not. */
-static void say(struct gt_need *n, bool is_met, int code, const char *text, const char *remedy)
+static void set_need(struct gt_need *n, bool is_met, int code, const char *text, const char *remedy)
 {
 	n->is_met = is_met;
 	n->code = is_met ? 0 : code;
@@ -87,37 +86,40 @@ static void look_at_kernel(const struct gt_surroundings *s, struct gt_need *n)
 		 is_met ? "Linux %3$u.%4$u; %1$d.%2$d or later is needed" :
 			  "attaching needs Linux %1$d.%2$d or later, this is %3$u.%4$u",
 		 KERNEL_MAJOR, KERNEL_MINOR, s->kernel_major, s->kernel_minor);
-	say(n, is_met, -ENOSYS, text,
-	    "update the kernel, or start the program with `gputrack run`");
+	set_need(n, is_met, -ENOSYS, text,
+		 "update the kernel, or start the program with `gputrack run`");
 }
 
 static void look_at_privileges(const struct gt_surroundings *s, struct gt_need *n)
 {
 	bool is_met = has(s, CAP_BPF) && has(s, CAP_PERFMON);
 
-	say(n, is_met, -EPERM,
-	    !is_met ? "attaching needs privileges (CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE)" :
-	    s->capabilities & BIT(CAP_SYS_ADMIN) ?
-		      "CAP_SYS_ADMIN: programs may be loaded" :
-		      "CAP_BPF and CAP_PERFMON: programs may be loaded",
-	    "run it as root, with sudo; `gputrack run` needs none");
+	set_need(n, is_met, -EPERM,
+		 !is_met ? "attaching needs privileges (CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE)" :
+		 s->capabilities & BIT(CAP_SYS_ADMIN) ?
+			   "CAP_SYS_ADMIN: programs may be loaded" :
+			   "CAP_BPF and CAP_PERFMON: programs may be loaded",
+		 "run it as root, with sudo; `gputrack run` needs none");
 }
 
 static void look_at_lockdown(const struct gt_surroundings *s, struct gt_need *n)
 {
-	say(n, !s->locked_down, -EPERM,
-	    s->locked_down ? "the kernel is locked down (confidentiality), so nobody may read a "
-			     "program's memory" :
-			     "none that keeps programs from reading memory",
-	    "boot without lockdown=confidentiality, or start the program with `gputrack run`");
+	set_need(n, !s->locked_down, -EPERM,
+		 s->locked_down ?
+			 "the kernel is locked down (confidentiality), so nobody may read a "
+			 "program's memory" :
+			 "none that keeps programs from reading memory",
+		 "boot without lockdown=confidentiality, or start the program with `gputrack run`");
 }
 
 static void look_at_types(const struct gt_surroundings *s, struct gt_need *n)
 {
-	say(n, s->has_types, -ENOENT,
-	    s->has_types ? "/sys/kernel/btf/vmlinux (BTF)" :
-			   "this kernel does not describe its types (no /sys/kernel/btf/vmlinux)",
-	    "use one built with CONFIG_DEBUG_INFO_BTF, or start the program with `gputrack run`");
+	set_need(n, s->has_types, -ENOENT,
+		 s->has_types ?
+			 "/sys/kernel/btf/vmlinux (BTF)" :
+			 "this kernel does not describe its types (no /sys/kernel/btf/vmlinux)",
+		 "use one built with CONFIG_DEBUG_INFO_BTF, or start the program with `gputrack "
+		 "run`");
 }
 
 static const struct {
@@ -150,7 +152,7 @@ int gt_obstacle_before(const struct gt_surroundings *s, struct gt_error *error)
 	return 0;
 }
 
-/* The kernel's own number for what it cannot do, which it should not let out. */
+/* ENOTSUPP, which is the kernel's own but reaches user space. */
 enum { NOT_SUPPORTED = 524 };
 
 int gt_obstacle_after(const struct gt_surroundings *s, int code, const char *what,
@@ -191,7 +193,7 @@ int gt_privileges_drop(void)
 		then[i].permitted &= now[i].permitted;
 		then[i].effective = then[i].permitted;
 	}
-	/* what it may run from now on gets no more; a set that cannot be shrunk may stay */
+	/* programs that we run get no more either; failing to shrink the set is harmless */
 	for (int i = 0; i <= CAP_LAST_CAP; i++)
 		if (!(then[i / 32].permitted >> i % 32 & 1))
 			prctl(PR_CAPBSET_DROP, i, 0, 0, 0);

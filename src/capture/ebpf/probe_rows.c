@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* probe_rows.c - what the BPF programs keep of a call, and how that becomes a call again. */
+/* probe_rows.c - what the BPF programs record of a call, and its reconstruction as a call. */
 #include "capture/ebpf/probe_rows.h"
 
 /* Signatures as written: "((ze_context_handle_t, hContext), (ze_ipc_mem_handle_t, handle))". */
@@ -11,7 +11,7 @@ static const char *const signatures[GT_FN_COUNT] = {
 #undef ALSO
 };
 
-/* Structures that are passed by value. Those over two words lie on the stack. */
+/* Structures passed by value. Those of more than two words are passed on the stack. */
 static const struct {
 	const char *type;
 	unsigned words;
@@ -79,7 +79,7 @@ static uint8_t keep_word(struct gt_plan *plan, enum gt_function_id function, uin
 	return a->word;
 }
 
-/* Of what the argument points to, `size` bytes at an offset. */
+/* Keeps `size` bytes at an offset of what the argument points to. */
 static uint8_t keep_copy(struct gt_plan *plan, enum gt_function_id function, uint8_t argument,
 			 uint8_t offset, uint8_t size)
 {
@@ -125,7 +125,7 @@ static void plan_effect(struct gt_plan *plan, enum gt_function_id function,
 	case GT_RET:
 	case GT_NONE: break;
 	}
-	/* device 0 is a device */
+	/* device 0 is a valid device */
 	if (gt_contexts_by_device(fn))
 		handle = GT_PROBE_NONE;
 	if (fn->handle.unless < fn->argc)
@@ -223,8 +223,7 @@ void gt_replica_make(struct gt_replica *r, const struct gt_plan *plan,
 		case GT_PLAN_COUNT_AT: r->argv[i] = address_of(&r->count); break;
 		case GT_PLAN_COPY:
 			r->argv[i] = word ? address_of(&record->copies[a->copy]) - a->offset : 0;
-			/* what could not be read is a handle or a size that nobody knows; an
-			 * error code is 0 then: not known either */
+			/* an unreadable handle or size is lost; an unreadable error code is 0 */
 			if (record->unread >> a->copy & 1 && i != fn->code)
 				r->lost++;
 			break;
@@ -237,7 +236,7 @@ void gt_replica_make(struct gt_replica *r, const struct gt_plan *plan,
 		const struct gt_layout_word *w = &gt_layouts[record->row].words[i];
 
 		r->words[i] = (w->is_behind ? record->copies : record->words)[plan->layout[i]];
-		/* above an argument of 4 bytes a register holds anything */
+		/* the upper half of a register is undefined for a 4-byte argument */
 		if (w->bytes == 4)
 			r->words[i] = (uint32_t)r->words[i];
 	}
@@ -247,7 +246,7 @@ void gt_replica_make(struct gt_replica *r, const struct gt_plan *plan,
 				    .begun_ns = record->begun_ns,
 				    .ended_ns = record->ended_ns,
 				    .tid = record->tid };
-	/* a call that failed has lost nothing */
+	/* a failed call has nothing to lose */
 	if (!gt_call_succeeded(&r->call))
 		r->lost = 0;
 }

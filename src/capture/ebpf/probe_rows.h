@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* probe_rows.h - what the BPF programs keep of a call, and how that becomes a call again. */
+/* probe_rows.h - what the BPF programs record of a call, and its reconstruction as a call. */
 #pragma once
 
 #include "capture/ebpf/calls.h"
 #include "capture/ebpf/inferred.h"
 #include "event/call.h"
 
-/* What an argument becomes in the tool. */
+/* How an argument is reconstructed in the tool. */
 enum gt_plan_how {
 	GT_PLAN_UNUSED,
 	GT_PLAN_WORD,     /* the word itself */
@@ -28,23 +28,23 @@ struct gt_plan {
 	uint8_t layout[GT_LAYOUT_WORDS]; /* where each word of the row's layout is kept */
 };
 
-/* False when the row is none to be probed: it changes no life, or is another row's effect. */
+/* False when the row is not probed: it creates and ends nothing, or is a second effect. */
 bool gt_plan_make(struct gt_plan *plan, enum gt_function_id function);
 
-/* Where an argument is passed, as gt_probe_row.where has it; by its place in the signature. */
+/* Where an argument is passed, in the terms of gt_probe_row.where. */
 uint8_t gt_plan_where(enum gt_function_id function, unsigned argument);
 
 /* A record as a call. Points into itself and into the record. */
 struct gt_replica {
-	struct gt_call call; /* first: a call's door finds the rest from it */
-	void *context;       /* the user's */
+	struct gt_call call; /* first: a door casts it to this */
+	void *context;       /* the caller's */
 	uint64_t argv[GT_ARGS_MAX];
 	uint64_t words[GT_LAYOUT_WORDS]; /* of the row's layout */
 	uint32_t count;
 	uint64_t lost; /* handles that are missing */
 };
 
-/* Room of the record's tail for what it says follows it; `copies`: the stack's top does. */
+/* True when a record is as long as its fields claim; `copies`: it ends in a copy of the stack. */
 bool gt_probe_call_is_whole(const struct gt_probe_call *record, size_t size, bool copies);
 /* `array` has record->array handles. */
 void gt_replica_make(struct gt_replica *r, const struct gt_plan *plan,

@@ -51,21 +51,21 @@ struct gt_probes {
 	size_t link_count, link_room;
 };
 
-/* What libbpf and the verifier had to say last, for a message of ours. */
-static char last_words[200];
+/* The last message of libbpf and the verifier, for a message of ours. */
+static char last_message[200];
 
-static int keep_words(enum libbpf_print_level level, const char *format, va_list args)
+static int keep_message(enum libbpf_print_level level, const char *format, va_list args)
 {
 	if (level != LIBBPF_WARN)
 		return 0;
 	if (getenv("GPUTRACK_BPF_LOG"))
 		return vfprintf(stderr, format, args);
-	vsnprintf(last_words, sizeof last_words, format, args);
-	last_words[strcspn(last_words, "\n")] = '\0';
+	vsnprintf(last_message, sizeof last_message, format, args);
+	last_message[strcspn(last_message, "\n")] = '\0';
 	return 0;
 }
 
-/* The number space that our process numbers are from; 0 for the first one. */
+/* The namespace of our pids; 0 for the initial one. */
 static uint32_t own_namespace(void)
 {
 	struct stat st;
@@ -102,7 +102,7 @@ static void configure(struct gt_probes *p, const struct gt_probes_options *optio
 	}
 }
 
-/* Loads in one way; -errno, with nothing left behind. */
+/* Loads the programs for one way of attaching; -errno, with nothing to free. */
 static int load(struct gt_probes *p, const struct gt_probes_options *options)
 {
 	int e;
@@ -142,7 +142,7 @@ static int link_multi(const struct gt_probes *p, const struct bpf_program *progr
 	return fd < 0 ? -errno : fd;
 }
 
-/* The number by which perf_event_open knows user probes. */
+/* The type of user probes for perf_event_open. */
 static int uprobe_type(void)
 {
 	FILE *file = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
@@ -156,8 +156,8 @@ static int uprobe_type(void)
 }
 
 /*
- * A kernel that has a way to attach takes the program's type and then finds the path wrong; one
- * that has not refuses the type.
+ * A kernel that supports this way of attaching accepts the program's type and then rejects the
+ * path; another kernel rejects the type.
  */
 static bool can_attach(const struct gt_probes *p)
 {
@@ -173,7 +173,7 @@ static bool can_attach(const struct gt_probes *p)
 	return e == -EBADF || e == -EISDIR || e == -ENOENT;
 }
 
-/* The best way that works, unless one was asked for. */
+/* Loads for the way that was requested, or for the best that works. */
 static int load_best(struct gt_probes *p, const struct gt_probes_options *options)
 {
 	int e = -ENOSYS;
@@ -207,7 +207,7 @@ static int fill_rows(struct gt_probes *p)
 	return 0;
 }
 
-/* Those that follow processes; they are hit from here on. */
+/* Attaches the programs that follow processes, which run from here on. */
 static int attach_followers(struct gt_probes *p)
 {
 	struct calls_bpf *s = p->skeleton;
@@ -231,8 +231,8 @@ int gt_probes_new(struct gt_probes **out, const struct gt_probes_options *option
 		free(p);
 		return e;
 	}
-	libbpf_set_print(keep_words);
-	last_words[0] = '\0';
+	libbpf_set_print(keep_message);
+	last_message[0] = '\0';
 	e = load_best(p, options);
 	if (!e)
 		e = fill_rows(p);
@@ -248,11 +248,11 @@ int gt_probes_new(struct gt_probes **out, const struct gt_probes_options *option
 		e = attach_followers(p);
 	}
 	if (e) {
-		gt_obstacle_after(&p->surroundings, e, what, last_words, error);
+		gt_obstacle_after(&p->surroundings, e, what, last_message, error);
 		gt_probes_free(p);
 		return e;
 	}
-	/* reading the kernel's types took megabytes that nobody needs any more */
+	/* return the megabytes that reading the kernel's types took */
 	malloc_trim(0);
 	*out = p;
 	return 0;
@@ -264,9 +264,8 @@ void gt_probes_stop(struct gt_probes *p)
 }
 
 /*
- * Taking a perf probe away takes the kernel a tenth of a second, one after the other. A child keeps
- * them until we are gone, so that it is its end that takes long and not ours; they do nothing any
- * more.
+ * Removing a perf probe takes the kernel a tenth of a second, one after another. So a child process
+ * keeps them, now idle, until we have exited: its exit takes long, and ours does not.
  */
 static void leave_to_child(void)
 {
@@ -281,7 +280,7 @@ static void leave_to_child(void)
 	setsid();
 	prctl(PR_SET_NAME, "gputrack-detach");
 	(void)!read(wait[0], &end, 1);
-	/* whoever lets go last is the one that waits */
+	/* the last to close them waits: that should be us */
 	usleep(200 * 1000);
 	_exit(0);
 }
@@ -345,7 +344,7 @@ static int attach_multi(struct gt_probes *p, const char *path, const struct gt_p
 						    i       ? p->skeleton->progs.call_entered :
 							      p->skeleton->progs.call_left;
 
-		/* the returns first: a call must not be seen to begin and never to end */
+		/* returns first: no call may be seen to begin but not to end */
 		fds[i] = link_multi(p, program, !session && !i, path, offsets, cookies, count);
 		if (fds[i] < 0)
 			e = fds[i];
@@ -400,7 +399,7 @@ static int attach_perf(struct gt_probes *p, const char *path, const struct gt_pr
 
 	if (type < 0)
 		return -ENOSYS;
-	/* the returns first, here too */
+	/* returns first, here too */
 	for (size_t i = 0; i < 2 * count; i++) {
 		int fd = link_perf(p, type, i < count, path, &points[i % count]);
 
@@ -421,7 +420,7 @@ int gt_probes_attach(struct gt_probes *p, int fd, const char *name,
 	char path[64], what[200];
 	int e;
 
-	/* by descriptor: what it is called, and where, does not matter */
+	/* by descriptor: it works for any name, in any container */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	e = p->way == GT_PROBES_PERF ? attach_perf(p, path, points, count) :
 				       attach_multi(p, path, points, count);

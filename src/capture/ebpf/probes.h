@@ -2,8 +2,8 @@
 /*
  * probes.h - the BPF programs in the kernel: loaded once, attached to any number of libraries.
  *
- * Probes sit on files, so they are hit by whatever process maps the file; which processes count is
- * told by gt_probes_target. Nothing in the traced processes is stopped or changed.
+ * Probes belong to files, so every process that maps the file hits them; gt_probes_target selects
+ * the processes that are recorded. Traced processes are neither stopped nor changed.
  */
 #pragma once
 
@@ -13,19 +13,19 @@
 
 enum gt_probe_way {
 	GT_PROBES_BEST,    /* the first of these that the kernel has */
-	GT_PROBES_SESSION, /* one link for both sides of all functions; Linux 6.13 */
-	GT_PROBES_MULTI,   /* one link for each side; Linux 6.6 */
-	GT_PROBES_PERF,    /* one perf event for each function and side */
+	GT_PROBES_SESSION, /* one link for entry and return of all functions; Linux 6.13 */
+	GT_PROBES_MULTI,   /* one link for all entries, one for all returns; Linux 6.6 */
+	GT_PROBES_PERF,    /* two perf events for each function */
 };
 
 extern const char *const gt_probe_way_names[]; /* in their order, ends in NULL */
 
-/* How stacks are found: with stack_bytes 0, or with a copy. */
+/* How stacks are unwound: by frame pointers (stack_bytes 0), or from a copy. */
 enum gt_unwinding { GT_UNWIND_FP, GT_UNWIND_DWARF };
 
 extern const char *const gt_unwinding_names[]; /* likewise */
 
-/* What is good for most. */
+/* Defaults. */
 enum {
 	GT_PROBES_DEPTH = 64,
 	GT_PROBES_STACK = 8192,
@@ -44,20 +44,20 @@ struct gt_probes;
 
 int gt_probes_new(struct gt_probes **out, const struct gt_probes_options *options,
 		  struct gt_error *error);
-/* Nothing more is taken from here on: quick, whatever is attached. */
+/* Stops recording at once, whatever is attached. */
 void gt_probes_stop(struct gt_probes *p);
-/* Detaches; where the kernel is slow at that, a child of ours waits for it and not we. */
+/* Detaches; where the kernel is slow at that, a child process waits for it instead of us. */
 void gt_probes_free(struct gt_probes *p);
 
 const struct gt_plan *gt_probes_plan(const struct gt_probes *p, unsigned row);
 
 int gt_probes_target(struct gt_probes *p, uint32_t pid);
-/* Calls of a process that were not handed over so far. */
+/* Calls of a process that have been lost so far. */
 uint64_t gt_probes_lost(const struct gt_probes *p, uint32_t pid);
-/* … of all processes, and pieces of news. */
+/* The same of all processes; also sets the number of lost news. */
 uint64_t gt_probes_lost_total(const struct gt_probes *p, uint64_t *news);
 
-/* A function in a library: its row, and where it is in the file. */
+/* A function in a library: its row, and its offset in the file. */
 struct gt_probe_point {
 	uint64_t offset;
 	uint16_t row;

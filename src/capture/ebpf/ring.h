@@ -2,8 +2,8 @@
 /*
  * ring.h - reads a BPF ring buffer.
  *
- * libbpf maps the data twice in a row, so that no record is in two pieces, and the kernel counts
- * the pages twice. Here they are mapped once, and a record that goes round the end is put together.
+ * libbpf maps the data twice in a row, so that no record is split, but the kernel then counts the
+ * pages twice. Here they are mapped once, and a record that wraps around is copied together.
  */
 #pragma once
 
@@ -12,11 +12,11 @@
 
 struct gt_ring {
 	int fd;                   /* the map's, borrowed: readable when the kernel wakes us */
-	uint64_t *consumer;       /* how far we are: a page of our own */
-	const uint64_t *producer; /* how far the kernel is: a page, then the data */
+	uint64_t *consumer;       /* our position, in a page of its own */
+	const uint64_t *producer; /* the kernel's position, in the page before the data */
 	const uint8_t *data;
 	size_t size, page;
-	uint8_t *pieces; /* a record that goes round the end */
+	uint8_t *pieces; /* a record that wraps around */
 	size_t pieces_room;
 };
 
@@ -26,5 +26,5 @@ void gt_ring_close(struct gt_ring *r);
 
 typedef void gt_ring_fn(void *context, const void *record, size_t size);
 
-/* Hands over what is there now, and makes room; how many records that were. */
+/* Passes on all complete records and frees their space; returns their number. */
 size_t gt_ring_drain(struct gt_ring *r, gt_ring_fn *each, void *context);

@@ -14,13 +14,13 @@
 #include "base/mem.h"
 #include "base/process.h"
 
-enum { LOOK_NS = 100 * 1000 * 1000 }; /* code that is in no file is not looked for all the time */
+enum { LOOK_NS = 100 * 1000 * 1000 }; /* how often mappings are read for unknown addresses */
 
 struct gt_traced_lane {
 	uint32_t tid;
 	struct gt_lane *lane; /* NULL until its first event */
 	char name[17];
-	bool is_over; /* its thread has ended; calls of it may still come in */
+	bool is_over; /* its thread has ended; calls that it made may still arrive */
 };
 
 void gt_traced_free(struct gt_traced *p)
@@ -91,7 +91,7 @@ static void look(struct gt_traced *p)
 	p->has_moved |= gt_modules_look(&p->modules, p->images, p->pid);
 }
 
-/* Before a new stack: an address that is in no module may be in a new one. */
+/* Before a new stack is defined: an address in no known module may be in a new one. */
 static void look_for_new(struct gt_traced *p)
 {
 	bool is_due = false;
@@ -103,12 +103,12 @@ static void look_for_new(struct gt_traced *p)
 }
 
 /* For the writer. */
-static void tell_modules(struct gt_writer *w, void *context)
+static void write_modules(struct gt_writer *w, void *context)
 {
 	struct gt_traced *p = context;
 
 	look_for_new(p);
-	gt_modules_tell(&p->modules, w, p->pid);
+	gt_modules_write(&p->modules, w, p->pid);
 }
 
 int gt_traced_open(struct gt_traced *p, struct gt_traced_place *place)
@@ -119,7 +119,7 @@ int gt_traced_open(struct gt_traced *p, struct gt_traced_place *place)
 		.pid = p->pid, .ppid = p->parent, .start_ns = p->first_ns,
 		.start_real_ns = real - (now - p->first_ns),
 		.max_bytes = place->max_bytes, .taken = &place->taken,
-		.modules = tell_modules, .context = p,
+		.modules = write_modules, .context = p,
 	};
 	/* clang-format on */
 	int e = gt_writer_open_in(&p->writer, place->folder, &options);
@@ -156,7 +156,7 @@ void gt_traced_lose(struct gt_traced *p, uint64_t events)
 
 static struct gt_traced_lane *lane_at(const struct gt_traced *p, uint32_t tid)
 {
-	/* the thread that made the last call is likely to make the next */
+	/* the newest first: it is likely to make the next call */
 	for (size_t i = p->lane_count; i-- > 0;)
 		if (p->lanes[i].tid == tid)
 			return &p->lanes[i];
@@ -177,7 +177,7 @@ void gt_traced_thread(struct gt_traced *p, uint32_t tid, const char *name)
 		lane = &p->lanes[p->lane_count++];
 		*lane = (struct gt_traced_lane){ .tid = tid };
 	}
-	/* its number may be used again by now */
+	/* the tid may have been reused */
 	lane->is_over = false;
 	snprintf(lane->name, sizeof lane->name, "%.16s", name);
 }
@@ -222,7 +222,7 @@ void gt_traced_refresh(struct gt_traced *p, struct gt_images *images)
 	p->images = images;
 	if (p->modules.is_stale || !p->modules.count)
 		look(p);
-	/* the same address may now be other code */
+	/* an address may now belong to other code */
 	if (p->has_moved && p->writer)
 		gt_writer_forget_stacks(p->writer);
 	else if (p->has_moved)
@@ -235,7 +235,7 @@ size_t gt_traced_stack_trim(struct gt_traced *p, struct gt_images *images, const
 {
 	gt_traced_refresh(p, images);
 	for (size_t i = 1; i < count; i++) {
-		uint64_t call = frames[i] - 1; /* a call may be the last of its function */
+		uint64_t call = frames[i] - 1; /* the return address may be past its function */
 		enum gt_ground ground = gt_modules_ground(&p->modules, call);
 
 		if (ground == GT_GROUND_UNKNOWN && gt_now_ns() - p->looked_ns > LOOK_NS) {
@@ -244,14 +244,14 @@ size_t gt_traced_stack_trim(struct gt_traced *p, struct gt_images *images, const
 			if (ground == GT_GROUND_UNKNOWN && !p->modules.is_gone)
 				return i;
 		}
-		/* the stack, the heap; what nobody could look at may be code */
+		/* stack or heap; an address that could not be checked may be code */
 		if (ground == GT_GROUND_DATA)
 			return i;
 	}
 	return count;
 }
 
-/* Frames by number, for those who ask while the process runs. */
+/* Keeps the frames of a stack, for gt_traced_stack. */
 static void remember(struct gt_traced *p, uint32_t number, const uint64_t *frames, size_t count)
 {
 	while (p->stack_count < number) {
@@ -264,7 +264,7 @@ static void remember(struct gt_traced *p, uint32_t number, const uint64_t *frame
 	}
 }
 
-/* Where nothing is recorded the numbers are our own. */
+/* The number of a stack if there is no trace to define it in. */
 static uint32_t own_number(struct gt_traced *p, const uint64_t *frames, size_t count)
 {
 	uint64_t key = gt_stack_key(frames, count);

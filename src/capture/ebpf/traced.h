@@ -6,37 +6,38 @@
 
 void gt_traced_free(struct gt_traced *p);
 
-/* The program's name as /proc has it; `thread` where it is gone. */
+/* Sets the program's name from /proc, or to `thread` if the process has ended. */
 void gt_traced_name(struct gt_traced *p, const char *thread);
-/* Where traces go, and how much room they may take together. */
+/* Where traces are written, and how large they may get together. */
 struct gt_traced_place {
 	const char *folder;
-	uint64_t max_bytes;   /* 0: any */
-	uint32_t stack_depth; /* frames that are kept of a stack, for traces to say */
+	uint64_t max_bytes;   /* 0: no limit */
+	uint32_t stack_depth; /* frames kept of a stack, noted in the trace */
 	_Atomic uint64_t taken;
 };
-/* Opens its trace in the folder, and says whose it is. 0 or -errno. The place must outlive it. */
+/* Opens the trace in the folder and describes the process in it. The place must outlive it. */
 int gt_traced_open(struct gt_traced *p, struct gt_traced_place *place);
-/* How it ended, as waitpid has it. */
+/* Records how it ended; `status` as from waitpid. */
 void gt_traced_exit(struct gt_traced *p, int status);
-/* It goes on without us. */
+/* Records that it continued when tracing ended. */
 void gt_traced_let_go(struct gt_traced *p);
 void gt_traced_lose(struct gt_traced *p, uint64_t events);
 
 void gt_traced_thread(struct gt_traced *p, uint32_t tid, const char *name);
-/* True when it is one that is known; what it made of calls may still come in. */
+/* True when the thread is known; calls that it made may still arrive. */
 bool gt_traced_thread_end(struct gt_traced *p, uint32_t tid);
-/* When all calls are in: gives back what threads had that have ended. */
+/* Call when all calls have arrived: releases the lanes of ended threads. */
 void gt_traced_end_threads(struct gt_traced *p);
 bool gt_traced_has_thread(const struct gt_traced *p, uint32_t tid);
-/* The lane of a thread; NULL when there is none to be had. */
+/* The lane of a thread; NULL when nothing is recorded. */
 struct gt_lane *gt_traced_lane(struct gt_traced *p, uint32_t tid);
 
-/* Looks again what is mapped where, if something was mapped since. */
+/* Reads the mappings again if something was mapped since. */
 void gt_traced_refresh(struct gt_traced *p, struct gt_images *images);
 /*
- * How many of the frames that frame pointers led to are a stack: code that has none makes the
- * kernel take other words for callers, and what follows them is chance. The first is the probe's.
+ * How many of the frames found by frame pointers are valid. Where code has no frame pointers, the
+ * kernel takes other words for return addresses, and what follows them is random. The first frame
+ * is the probe's.
  */
 size_t gt_traced_stack_trim(struct gt_traced *p, struct gt_images *images, const uint64_t *frames,
 			    size_t count);
@@ -46,23 +47,26 @@ uint32_t gt_traced_stack_number(struct gt_traced *p, struct gt_images *images,
 
 enum { GT_TRACED_BUCKETS = 1024 };
 
-/* The traced processes, by their numbers. Zeroed is initialised. */
+/*
+ * The traced processes. Zeroed is initialised. The hash table is its own because processes are
+ * removed and because several share a pid: before and after exec, or when it is reused.
+ */
 struct gt_traced_set {
 	struct gt_traced *buckets[GT_TRACED_BUCKETS]; /* by pid */
 	size_t count;
-	size_t over; /* of them: have ended, and are not yet let go */
+	size_t over; /* how many of them have ended */
 };
 
 /* NULL: there is none. */
 struct gt_traced *gt_traced_set_find(const struct gt_traced_set *f, uint32_t pid, uint64_t start,
 				     uint32_t exec);
-/* Any process under that number. */
+/* Any process with that pid. */
 struct gt_traced *gt_traced_set_by_pid(const struct gt_traced_set *f, uint32_t pid);
 struct gt_traced *gt_traced_set_add(struct gt_traced_set *f, uint32_t pid, uint64_t start,
 				    uint32_t exec);
-/* The process is gone, but calls that it made may still be on their way. */
+/* The process has ended, but calls that it made may still arrive. */
 void gt_traced_set_over(struct gt_traced_set *f, struct gt_traced *p, uint64_t lost);
-/* Takes it out; it is the caller's then. */
+/* Removes it; the caller frees it. */
 void gt_traced_set_remove(struct gt_traced_set *f, struct gt_traced *p);
-/* One after the other, the first after NULL; NULL after the last. */
+/* Iterates: the first process for NULL; NULL after the last. */
 struct gt_traced *gt_traced_set_next(const struct gt_traced_set *f, const struct gt_traced *p);

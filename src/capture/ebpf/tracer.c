@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tracer.c - from the BPF programs' records to traces: one writer for each process followed. */
+/* tracer.c - turns the records of the BPF programs into traces, one for each traced process. */
 #include "capture/ebpf/tracer.h"
 
 #include <errno.h>
@@ -25,12 +25,12 @@ struct gt_tracer {
 	struct gt_mapwatch mapwatch;
 	struct gt_map_history map_history;
 	struct gt_traced_set processes;
-	struct gt_traced *last; /* whose call was the last one */
+	struct gt_traced *last; /* the process of the last call */
 	uint64_t cut_stacks;
-	uint64_t looked_ns; /* for libraries, where we do not hear of them */
+	uint64_t looked_ns; /* when libraries were last searched for, without mapwatch */
 	int epoll;
 	bool stopped;
-	bool threads_over; /* some have ended since the last drain */
+	bool threads_over; /* threads have ended since the last drain */
 };
 
 static struct gt_traced *add(struct gt_tracer *t, uint32_t pid, uint64_t start, uint32_t exec,
@@ -40,7 +40,7 @@ static struct gt_traced *add(struct gt_tracer *t, uint32_t pid, uint64_t start, 
 
 	p->parent = parent;
 	p->contexts.has_unseen = gt_libraries_was_early(&t->libraries, pid);
-	/* followed, as is known now: what it has mapped before */
+	/* libraries that it mapped before we knew that it is traced */
 	for (size_t k = 0; k < t->libraries.count; k++)
 		t->libraries.list[k].is_late |= t->libraries.list[k].late_pid == pid;
 	return p;
@@ -69,7 +69,7 @@ static void on_fork(struct gt_tracer *t, const struct gt_probe_event *e)
 
 	if (gt_traced_set_find(&t->processes, e->pid, e->start, e->exec))
 		return;
-	/* of a process that has made no call yet nothing is known, nor of its children */
+	/* when all processes are traced, those without calls are of no interest yet */
 	if (t->options.probes.everyone && (!parent || !parent->is_seen))
 		return;
 	p = add(t, e->pid, e->start, e->exec, e->parent);
@@ -118,7 +118,7 @@ static void on_end(struct gt_tracer *t, const struct gt_probe_event *e)
 	}
 }
 
-/* Probes what a process has mapped since: maybe a copy that has not been seen yet. */
+/* Probes libraries that a process has mapped since: maybe a copy not seen before. */
 static void scan_libraries(struct gt_tracer *t, uint32_t pid, bool is_followed)
 {
 	size_t known = t->libraries.count;
@@ -168,7 +168,7 @@ static void take_news(void *context, const void *record, size_t size)
 	}
 }
 
-/* The process of a call, NULL when nothing has been heard of it. */
+/* The process of a call; NULL when it is not known yet. */
 static struct gt_traced *caller_of(struct gt_tracer *t, const struct gt_probe_call *c)
 {
 	struct gt_traced *p = t->last;
@@ -185,7 +185,7 @@ struct emission {
 	const struct gt_replica *replica;
 };
 
-/* A door would ask the driver. */
+/* The questions that doors ask the driver. */
 static uint64_t inferred_size(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
 {
 	(void)handle;
@@ -203,7 +203,7 @@ static uint64_t inferred_owner(const struct gt_call *call, enum gt_function_id r
 
 static const struct gt_call_door door = { .size = inferred_size, .owner = inferred_owner };
 
-/* The runtime gives back what it has after the driver has ended in its own exit handler. */
+/* CUDA's runtime releases its resources after the driver's exit handler has ended the driver. */
 static bool is_after_the_driver(const struct gt_event *event)
 {
 	enum { CUDA_DEINITIALIZED = 4 };
@@ -222,7 +222,7 @@ static void emit(void *context, const struct gt_event *event)
 	if (is_after_the_driver(event))
 		return;
 	changed.function = gt_inferred_row((enum gt_function_id)event->function, e->replica->words);
-	/* the end of a context that was there before us */
+	/* the end of a context created before gputrack attached */
 	if (!gt_contexts_apply(&e->process->contexts, &changed, (uint32_t)e->replica->words[0]))
 		return;
 	if (e->lane)
@@ -231,7 +231,7 @@ static void emit(void *context, const struct gt_event *event)
 		l->event(l->context, e->process, &changed);
 }
 
-/* The stack of a call, if it has one, as a number. */
+/* The number of a call's stack; 0 for none. */
 static uint32_t stack_of(struct gt_tracer *t, struct gt_traced *p, const struct gt_probe_call *c,
 			 const uint8_t *tail)
 {
@@ -268,7 +268,7 @@ static void take_call(void *context, const void *record, size_t size)
 	if (!gt_probe_call_is_whole(c, size, copies) || !(plan = gt_probes_plan(t->probes, c->row)))
 		return;
 	e.process = caller_of(t, c);
-	/* its first words came before the call, on the other ring: whose child it is, its name */
+	/* news of it (its parent, its name) came before the call, on the other ring */
 	if (!e.process || !e.process->is_known || !gt_traced_has_thread(e.process, c->tid)) {
 		gt_ring_drain(gt_probes_news(t->probes), take_news, t);
 		e.process = caller_of(t, c);
@@ -309,7 +309,7 @@ static void look_everywhere(struct gt_tracer *t)
 	}
 }
 
-/* What was mapped since. Where the kernel does not tell, it is looked for once a second. */
+/* Handles new mappings; where the kernel does not report them, searches once a second. */
 static void look_for_libraries(struct gt_tracer *t)
 {
 	uint64_t now = gt_now_ns();
@@ -344,12 +344,12 @@ static void end_threads(struct gt_tracer *t)
 
 void gt_tracer_drain(struct gt_tracer *t)
 {
-	/* first: a call may come from what was mapped a moment ago */
+	/* first: a call may come from a library mapped a moment ago */
 	if (!t->stopped)
 		look_for_libraries(t);
 	gt_ring_drain(gt_probes_calls(t->probes), take_call, t);
 	gt_ring_drain(gt_probes_news(t->probes), take_news, t);
-	/* whoever is known to be gone has made its last call before: it is there by now */
+	/* all calls of a process or thread that is known to have ended have arrived by now */
 	if (t->processes.over || t->threads_over) {
 		gt_ring_drain(gt_probes_calls(t->probes), take_call, t);
 		end_threads(t);
@@ -357,7 +357,7 @@ void gt_tracer_drain(struct gt_tracer *t)
 	}
 }
 
-/* By edges: what is there to be read does not wake us, only the programs do when it is much. */
+/* Edge-triggered: only the BPF programs wake us, when much is waiting. */
 static int watch(int epoll, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
@@ -402,7 +402,7 @@ void gt_tracer_stop(struct gt_tracer *t)
 {
 	t->stopped = true;
 	gt_probes_stop(t->probes);
-	/* twice: what was being written when we looked */
+	/* twice: a record may have been incomplete the first time */
 	gt_tracer_drain(t);
 	usleep(1000);
 	gt_tracer_drain(t);
@@ -447,7 +447,7 @@ int gt_tracer_follow(struct gt_tracer *t, uint32_t pid, struct gt_error *error)
 
 	if (kill((pid_t)pid, 0) && errno == ESRCH)
 		return gt_error_set(error, -ESRCH,
-				    "there is no process %u: `ps` lists those there are", pid);
+				    "there is no process %u: `ps` lists all processes", pid);
 	e = gt_probes_target(t->probes, pid);
 	if (e)
 		return gt_error_set(error, e, "cannot follow process %u: %s", pid, strerror(-e));

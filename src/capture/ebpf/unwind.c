@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* unwind.c - a stack from a copy of its top, by the call frame information of the code. */
+/* unwind.c - unwinds a copy of a stack's top by the call frame information of the code. */
 #include "capture/ebpf/unwind.h"
 
 #include <dwarf.h>
@@ -26,7 +26,7 @@ struct gt_unwind_table {
 	struct gt_map rules; /* address in the file -> struct known */
 };
 
-/* The machine at some frame, and the memory it may look at. */
+/* The registers at a frame, and the memory that may be read. */
 struct machine {
 	uint64_t registers[REGISTERS];
 	uint64_t cfa;
@@ -58,7 +58,7 @@ static bool load(const struct machine *m, uint64_t address, uint64_t *word)
 	return true;
 }
 
-/* Values of an expression. One more than fits, or fewer than are asked for, makes it bad. */
+/* The operand stack of an expression; overflow or underflow makes it bad. */
 struct operands {
 	uint64_t list[16];
 	unsigned count;
@@ -111,7 +111,7 @@ static bool combine(uint8_t atom, uint64_t a, uint64_t b, uint64_t *out)
 	}
 }
 
-/* One operation of the sorts that compilers and linkers put into .eh_frame. */
+/* Executes one of the operations that compilers and linkers write into .eh_frame. */
 static void operate(struct operands *o, const struct machine *m, struct gt_bytes *b)
 {
 	uint8_t atom = *b->at++;
@@ -167,7 +167,7 @@ static void operate(struct operands *o, const struct machine *m, struct gt_bytes
 		o->bad = true;
 }
 
-/* What an expression gives; those of registers begin with the CFA. */
+/* The value of an expression; those of registers start with the CFA. */
 static bool evaluate(const struct machine *m, struct gt_bytes b, struct operands o, uint64_t *out)
 {
 	while (b.at < b.end && !b.bad && !o.bad)
@@ -235,20 +235,20 @@ static bool step(struct machine *m, const struct gt_modules *modules)
 	const struct known *known;
 	const struct gt_cfi_rule *r;
 
-	/* a return address may be just past its function's end: the call is before it */
+	/* a return address may be past the end of its function: look up the call before it */
 	at = gt_modules_find(modules, pc - 1);
 	if (!at)
 		return false;
 	known = rule_at(table_of(at->image), pc - 1 - at->bias);
 	r = &known->rule;
-	/* the outermost frame says that it has no caller */
+	/* the outermost frame has an undefined return address */
 	if (!known->has_rule || r->how[RETURN] == GT_CFI_UNDEFINED || !find_cfa(m, r))
 		return false;
 	for (int i = 0; i < REGISTERS; i++)
 		if (i != RSP && !find_register(m, r, i, &next[i]))
 			return false;
 	next[RSP] = m->cfa;
-	/* stacks grow down: a caller that is not above is none */
+	/* stacks grow down: a caller's frame must lie above */
 	if (next[RSP] <= m->registers[RSP])
 		return false;
 	memcpy(m->registers, next, sizeof next);

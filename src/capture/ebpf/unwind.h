@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind.h - a stack from a copy of its top, by the call frame information of the code (.eh_frame).
+ * unwind.h - unwinds a copy of a stack's top by the call frame information of the code (.eh_frame).
  *
- * What a place in the code says about its caller is worked out once and remembered, so a stack
- * seen before costs a few look-ups per frame.
+ * The rule for an address is computed once and cached, so a stack seen before costs one look-up per
+ * frame.
  */
 #pragma once
 
@@ -18,8 +18,8 @@ struct gt_unwind_table;
 void gt_unwind_table_free(struct gt_unwind_table *t);
 
 /*
- * Return addresses, innermost first, the first being registers[16] itself. Stops where the copy,
- * the modules or the information ends.
+ * Return addresses, innermost first; the first is registers[16]. Stops where the copy, the known
+ * modules or the call frame information ends.
  */
 size_t gt_unwind_copy(const struct gt_modules *modules, const uint64_t *registers,
 		      const uint8_t *bytes, size_t size, uint64_t *frames, size_t most);

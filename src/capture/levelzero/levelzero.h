@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* levelzero.h - what the files of the Level Zero door share. */
+/* levelzero.h - declarations that the files of the Level Zero door share. */
 #pragma once
 
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include "guest/wrap.h"
 
-/* Structures newer than the oldest headers we build with, as far as a wrapper must pass them on. */
+/* Structures that the oldest headers we build with lack; wrappers pass them on by value. */
 typedef struct {
 	char data[ZE_MAX_IPC_HANDLE_SIZE];
 } gt_ze_ipc_handle;
@@ -19,10 +19,10 @@ typedef struct {
 
 typedef ze_result_t gt_ze_getter(ze_api_version_t version, void *table);
 
-/* What the driver tells of new resources: sizes. */
+/* Asks the driver about new resources: sizes. */
 extern const struct gt_call_door gt_ze_door;
-/* Takes from a table the functions by which the driver is asked; before it is wrapped. */
-void gt_ze_take_questions(const char *getter, ze_api_version_t version, void *const *functions);
+/* Remembers the functions of a table with which we ask the driver; call before wrapping it. */
+void gt_ze_take_queries(const char *getter, ze_api_version_t version, void *const *functions);
 
-/* Puts our wrappers into a table of this name, as far as its version has the slots. */
+/* Puts our wrappers into the slots of a table that its version has. */
 void gt_ze_wrap_table(const char *table, ze_api_version_t version, void **slots);

@@ -12,7 +12,7 @@ static ze_result_t (*address_range)(ze_context_handle_t context, const void *ptr
 static ze_result_t (*image_memory)(ze_image_handle_t image,
 				   ze_image_memory_properties_exp_t *memory);
 
-/* Sysman: which the program must have asked for, with ZES_ENABLE_SYSMAN=1. */
+/* Sysman, which the program must have enabled with ZES_ENABLE_SYSMAN=1. */
 static ze_result_t (*get_drivers)(uint32_t *count, ze_driver_handle_t *drivers);
 static ze_result_t (*get_devices)(ze_driver_handle_t driver, uint32_t *count,
 				  ze_device_handle_t *devices);
@@ -22,12 +22,12 @@ static ze_result_t (*get_state)(zes_mem_handle_t module, zes_mem_state_t *state)
 
 enum { DRIVERS_MAX = 4, DEVICES_MAX = 16, MODULES_MAX = 16 };
 
-/* Adds what is used on one device; false when the driver does not tell. */
+/* Adds the bytes used on one device; false when the driver does not know. */
 static bool add_used(ze_device_handle_t device, int64_t *used)
 {
 	zes_mem_handle_t modules[MODULES_MAX];
 	uint32_t count = MODULES_MAX;
-	bool told = false;
+	bool is_known = false;
 
 	if (get_modules((zes_device_handle_t)device, &count, modules))
 		return false;
@@ -36,10 +36,10 @@ static bool add_used(ze_device_handle_t device, int64_t *used)
 
 		if (!get_state(modules[i], &state)) {
 			*used += (int64_t)(state.size - state.free);
-			told = true;
+			is_known = true;
 		}
 	}
-	return told;
+	return is_known;
 }
 
 static int64_t device_memory_used(void)
@@ -48,7 +48,7 @@ static int64_t device_memory_used(void)
 	ze_device_handle_t devices[DEVICES_MAX];
 	uint32_t driver_count = DRIVERS_MAX;
 	int64_t used = 0;
-	bool told = false;
+	bool is_known = false;
 
 	if (!get_drivers || !get_devices || !get_modules || !get_state ||
 	    get_drivers(&driver_count, drivers))
@@ -59,17 +59,17 @@ static int64_t device_memory_used(void)
 		if (get_devices(drivers[d], &count, devices))
 			continue;
 		for (uint32_t i = 0; i < count && i < DEVICES_MAX; i++)
-			told |= add_used(devices[i], &used);
+			is_known |= add_used(devices[i], &used);
 	}
-	return told ? used : -1;
+	return is_known ? used : -1;
 }
 
-/* The functions by which the driver is asked: which slot of which table each stands in. */
-static const struct question {
+/* The functions with which we ask the driver, and the slots of the tables that contain them. */
+static const struct query {
 	const char *getter;
 	uint32_t index, minor;
 	void *to;
-} questions[] = {
+} queries[] = {
 	{ "zeGetMemProcAddrTable", 5, 0, &address_range },
 	{ "zeGetImageExpProcAddrTable", 0, 2, &image_memory },
 	{ "zeGetDriverProcAddrTable", 0, 0, &get_drivers },
@@ -82,10 +82,10 @@ _Static_assert(offsetof(zes_device_dditable_t, pfnEnumMemoryModules) == 16 * siz
 	       "slot");
 _Static_assert(offsetof(zes_memory_dditable_t, pfnGetState) == sizeof(void *), "slot");
 
-void gt_ze_take_questions(const char *getter, ze_api_version_t version, void *const *functions)
+void gt_ze_take_queries(const char *getter, ze_api_version_t version, void *const *functions)
 {
-	for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
-		const struct question *q = &questions[i];
+	for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
+		const struct query *q = &queries[i];
 
 		if (!strcmp(q->getter, getter) && (uint32_t)version >= ZE_MAKE_VERSION(1, q->minor))
 			memcpy(q->to, &functions[q->index], sizeof *functions);
@@ -93,7 +93,7 @@ void gt_ze_take_questions(const char *getter, ze_api_version_t version, void *co
 	gt_guest_set_device_query(device_memory_used);
 }
 
-/* Memory opened from another process: the call does not say how much it is. */
+/* Memory opened from another process: the call does not state its size. */
 static uint64_t memory_size(ze_context_handle_t context, void *ptr)
 {
 	size_t size = 0;
@@ -102,7 +102,7 @@ static uint64_t memory_size(ze_context_handle_t context, void *ptr)
 	return address_range && !address_range(context, ptr, &base, &size) ? size : 0;
 }
 
-/* Where the driver has the extension; an image without it counts no bytes. */
+/* Needs an extension of the driver: without it, images count no bytes. */
 static uint64_t image_size(ze_image_handle_t image)
 {
 	ze_image_memory_properties_exp_t memory = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * levelzero_layer.c - the Level Zero layer: what the loader asks a validation layer for.
+ * levelzero_layer.c - the Level Zero layer: what the loader expects of a validation layer.
  *
- * The system's own validation layer goes below ours if one of its checkers is asked for.
+ * The system's validation layer is inserted below ours if one of its checkers is enabled.
  */
 #include <dlfcn.h>
 #include <limits.h>
@@ -24,7 +24,7 @@ extern char **environ;
 static void *library;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* ZEL_ENABLE_…_CHECKER=1 or ZE_ENABLE_…: anything of the system layer's that is not our tracker. */
+/* ZEL_ENABLE_…_CHECKER=1 or ZE_ENABLE_…: a checker of the system layer, not our tracker. */
 static bool asks_for_system_checker(const char *variable)
 {
 	static const char *const validation[] = {
@@ -72,7 +72,7 @@ static bool try_folder(const char *folder, size_t length)
 	return library != NULL;
 }
 
-/* Beside the loader, then where distributions put it. By path: by name we would find ourselves. */
+/* Beside the loader, then where distributions put it. By path: the bare name is our own. */
 static void find_library(void)
 {
 	static const char *const folders[] = { "/usr/lib/x86_64-linux-gnu", "/usr/lib64",
@@ -99,7 +99,7 @@ static void *system_function(const char *name)
 	return library ? dlsym(library, name) : NULL;
 }
 
-/* Without anything to do, we change nothing. */
+/* If nothing was asked for, we wrap nothing. */
 static bool is_asked_for(void)
 {
 	const struct gt_settings *s = gt_guest_settings();
@@ -108,8 +108,8 @@ static bool is_asked_for(void)
 }
 
 /*
- * Every table passes through here: first to the system's own layer, if that is wanted too, so that
- * it stands below us and its checkers see what the driver sees.
+ * Every table passes through here. The system's layer gets it first, if it is wanted, so that it is
+ * below us and its checkers see what the driver sees.
  */
 static ze_result_t take_table(const char *getter, const char *table, bool is_core,
 			      ze_api_version_t version, void *functions)
@@ -123,7 +123,7 @@ static ze_result_t take_table(const char *getter, const char *table, bool is_cor
 		return ZE_RESULT_ERROR_UNSUPPORTED_VERSION;
 	if (e == ZE_RESULT_SUCCESS && is_asked_for()) {
 		gt_guest_start();
-		gt_ze_take_questions(getter, version, functions);
+		gt_ze_take_queries(getter, version, functions);
 		if (is_core)
 			gt_ze_wrap_table(table, version, functions);
 	}
@@ -135,7 +135,7 @@ static ze_result_t take_table(const char *getter, const char *table, bool is_cor
 #define CORE_zes false
 #define CORE_zer false
 
-/* Under another C name than the exported one, which headers declare with types of their own. */
+/* The C name differs from the exported one, which headers declare with other types. */
 #define TABLE(prefix, name)                                                                        \
 	EXPORT ze_result_t table_##prefix##name(ze_api_version_t version,                          \
 						void *functions) __asm__(#prefix "Get" #name       \
@@ -148,7 +148,7 @@ static ze_result_t take_table(const char *getter, const char *table, bool is_cor
 #include "capture/levelzero/tables.def"
 #undef TABLE
 
-/* New loaders hand their logger to the layer they loaded: it belongs to the system's own. */
+/* Newer loaders pass their logger to the layer: it is meant for the system's layer. */
 EXPORT void *zelLoaderSetLogger(void *logger);
 void *zelLoaderSetLogger(void *logger)
 {

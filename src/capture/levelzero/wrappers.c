@@ -5,7 +5,7 @@
 
 #include "capture/levelzero/levelzero.h"
 
-/* a wrapper that no line of slots.def puts into a table */
+/* catches a wrapper that no line of slots.def uses */
 #pragma GCC diagnostic error "-Wunused-function"
 
 #define FN(fn, ret, args, effect, kind, handle, size, owner)                                       \
@@ -24,8 +24,8 @@ static ze_result_t (*next_zeDriverGetExtensionFunctionAddress)(ze_driver_handle_
 							       const char *name, void **address);
 
 /*
- * Programs that reach a tracked function by its address get ours. Which driver a call is then for,
- * nobody can tell: the first one that has the function is followed, another's is left alone.
+ * Programs that obtain a tracked function by its address get our wrapper. It cannot tell which
+ * driver a call is for, so only the first driver that has the function is tracked.
  */
 static ze_result_t wrap_zeDriverGetExtensionFunctionAddress(ze_driver_handle_t driver,
 							    const char *name, void **address)
@@ -61,7 +61,7 @@ void gt_ze_wrap_table(const char *table, ze_api_version_t version, void **functi
 		const struct slot *s = &slots[i];
 		void **function = &functions[s->index];
 
-		/* a table may be shown to us again, with our wrappers in it */
+		/* a table may come again, with our wrappers in it */
 		if (strcmp(s->table, table) || (uint32_t)version < ZE_MAKE_VERSION(1, s->minor) ||
 		    !*function || *function == s->wrapper)
 			continue;

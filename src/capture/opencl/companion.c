@@ -3,8 +3,8 @@
  * companion.c - libgputrack_live.so: the live-object functions for programs that link them.
  *
  * Each asks the loader for the layer's function of the same name, and does nothing without a layer.
- * By name alone: asking for a platform would make the loader follow a wrong platform's pointer.
- * Where nobody has said which layers the loader is to take, it is to take ours.
+ * It asks without a platform: the loader would dereference an invalid one. If the environment names
+ * no layers, we add ours.
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
@@ -25,9 +25,9 @@
 #define EXPORT __attribute__((visibility("default")))
 #define LAYER  "libgputrack_opencl.so"
 
-static bool was_set; /* by somebody else: layers are as he wants them */
+static bool was_set; /* OPENCL_LAYERS, by the user: not changed */
 
-/* Beside this library, as it is built, or in a folder of its own, as it is installed. */
+/* Beside this library in a build folder, or in a subfolder when installed. */
 static bool find_layer(char *path, size_t size)
 {
 	static const char *const places[] = { "", "gputrack/" };
@@ -48,11 +48,10 @@ static bool find_layer(char *path, size_t size)
 }
 
 /*
- * Before main, and so before anybody else looks at the environment, or makes the first call, at
- * which a loader reads it. Not for a setuid program, whose environment is not to be trusted, nor
- * changed.
+ * Runs before main, and so before the first call, at which the loader reads the environment. The
+ * environment of a setuid program is neither trusted nor changed.
  */
-__attribute__((constructor)) static void bring_the_layer(void)
+__attribute__((constructor)) static void add_layer(void)
 {
 	char path[PATH_MAX];
 
@@ -61,15 +60,15 @@ __attribute__((constructor)) static void bring_the_layer(void)
 		setenv("OPENCL_LAYERS", path, 0);
 }
 
-/* Who asks for tracking and has it switched off nowhere is told, once, that there is none. */
-static void tell_there_is_no_layer(void)
+/* Warns once that tracking was requested but the loader has not loaded our layer. */
+static void warn_without_layer(void)
 {
 	static const char line[] =
-		"gputrack: live objects are not tracked: the OpenCL loader has not taken " LAYER
+		"gputrack: live objects are not tracked: the OpenCL loader has not loaded " LAYER
 		"; run the program with `gputrack run`, or name that file in OPENCL_LAYERS\n";
-	static atomic_flag told = ATOMIC_FLAG_INIT;
+	static atomic_flag has_warned = ATOMIC_FLAG_INIT;
 
-	if (!was_set && !atomic_flag_test_and_set(&told))
+	if (!was_set && !atomic_flag_test_and_set(&has_warned))
 		gt_write_without_signals(STDERR_FILENO, line, sizeof line - 1, true);
 }
 
@@ -82,7 +81,7 @@ EXPORT void CL_API_CALL clTrackLiveObjectsIntelFPGA(cl_platform_id platform)
 	if (track)
 		track(platform);
 	else
-		tell_there_is_no_layer();
+		warn_without_layer();
 }
 
 EXPORT void CL_API_CALL clTrackLiveObjectsAltera(cl_platform_id platform)

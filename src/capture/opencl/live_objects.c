@@ -10,7 +10,7 @@
 #include "gputrack/live_objects.h"
 #include "tracker/creation_sites.h"
 
-/* Since when each platform's objects are wanted; 0: not at all. */
+/* Since when each platform's objects are tracked; 0: they are not. */
 static _Atomic uint64_t since[GT_CL_PLATFORMS_MAX];
 static _Atomic bool from_start;
 
@@ -35,10 +35,10 @@ static void CL_API_CALL track(cl_platform_id platform)
 	atomic_compare_exchange_strong(&since[index], &never, gt_now_ns());
 }
 
-struct wish {
+struct selection {
 	uint16_t place;
 	uint64_t since_ns;
-	bool with_memory; /* bare addresses too, not API objects alone */
+	bool with_memory; /* also memory without an API object */
 };
 
 static const char *type_of(const struct gt_entry *entry)
@@ -48,17 +48,17 @@ static const char *type_of(const struct gt_entry *entry)
 
 static bool wanted(void *context, const struct gt_entry *entry)
 {
-	const struct wish *wish = context;
+	const struct selection *s = context;
 
-	return gt_functions[entry->function].api == GT_OPENCL && entry->place == wish->place &&
-	       entry->time_ns >= wish->since_ns &&
-	       (wish->with_memory || !strncmp(type_of(entry), "cl_", 3));
+	return gt_functions[entry->function].api == GT_OPENCL && entry->place == s->place &&
+	       entry->time_ns >= s->since_ns &&
+	       (s->with_memory || !strncmp(type_of(entry), "cl_", 3));
 }
 
-/* What is alive on a platform; NULL when there is no such platform or it was not asked for. */
+/* The living objects of a platform; NULL when there is none or it is not tracked. */
 static struct gt_entry *snapshot(cl_platform_id platform, bool with_memory, size_t *count)
 {
-	struct wish wish = { .with_memory = with_memory };
+	struct selection s = { .with_memory = with_memory };
 	int index;
 
 	*count = 0;
@@ -66,13 +66,13 @@ static struct gt_entry *snapshot(cl_platform_id platform, bool with_memory, size
 	index = gt_cl_platform_index(platform);
 	if (index < 0)
 		return NULL;
-	wish.place = gt_cl_platform_place(index);
-	wish.since_ns = atomic_load(&since[index]);
-	if (!wish.since_ns && !atomic_load(&from_start))
+	s.place = gt_cl_platform_place(index);
+	s.since_ns = atomic_load(&since[index]);
+	if (!s.since_ns && !atomic_load(&from_start))
 		return NULL;
 	if (atomic_load(&from_start))
-		wish.since_ns = 0;
-	return gt_live_table_snapshot(count, wanted, &wish);
+		s.since_ns = 0;
+	return gt_live_table_snapshot(count, wanted, &s);
 }
 
 static void CL_API_CALL report(cl_platform_id platform, gputrack_report_fn report_fn,
@@ -165,7 +165,7 @@ void *gt_cl_live_function(const char *name)
 
 #define EXTENSION "cl_altera_live_object_tracking"
 
-/* Hands an answer of our own over by the rules of clGetPlatformInfo. */
+/* Returns an answer of our own by the rules of clGetPlatformInfo. */
 static cl_int answer(const void *from, size_t from_size, size_t size, void *value, size_t *size_ret)
 {
 	if (value && size < from_size)
@@ -177,7 +177,7 @@ static cl_int answer(const void *from, size_t from_size, size_t size, void *valu
 	return CL_SUCCESS;
 }
 
-/* The driver's answer with room for `more` bytes behind it; the caller frees it. */
+/* The driver's answer with room for `more` bytes after it; the caller frees it. */
 static cl_int ask(cl_platform_id platform, cl_platform_info name, size_t more, char **out,
 		  size_t *used)
 {
@@ -204,7 +204,7 @@ static cl_int names(cl_platform_id platform, size_t size, void *value, size_t *s
 		return e;
 	length = strlen(text);
 	if (!strstr(text, EXTENSION)) {
-		/* some end their list in a space, some do not */
+		/* some drivers end their list with a space */
 		if (length && text[length - 1] != ' ')
 			text[length++] = ' ';
 		strcpy(text + length, EXTENSION);

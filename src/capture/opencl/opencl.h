@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* opencl.h - what the files of the OpenCL door share. */
+/* opencl.h - declarations that the files of the OpenCL door share. */
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 300
@@ -16,7 +16,7 @@
 
 #include "guest/wrap.h"
 
-/* Argument types that C can only write around a name. */
+/* Argument types that C can only declare around a name. */
 typedef void(CL_CALLBACK *gt_cl_context_notify)(const char *, const void *, size_t, void *);
 typedef void(CL_CALLBACK *gt_cl_program_notify)(cl_program, void *);
 typedef void(CL_CALLBACK *gt_cl_svm_free_notify)(cl_command_queue, cl_uint, void *[], void *);
@@ -27,7 +27,7 @@ enum { GT_CL_PLATFORMS_MAX = 32 };
 /* The layer or driver below us. Set once, before any call can come. */
 extern const cl_icd_dispatch *gt_cl_next;
 
-/* What the driver tells of new resources: sizes, counts, platforms. */
+/* Asks the driver about new resources: sizes, counts, platforms. */
 extern const struct gt_call_door gt_cl_door;
 
 /* Index of an object's platform, by the driver that the object belongs to; -1 when unknown. */
@@ -37,12 +37,12 @@ int gt_cl_platform_index(cl_platform_id platform);
 /* The place number under which a platform's resources are recorded. */
 uint16_t gt_cl_platform_place(int index);
 
-/* A function of the live-object extension; NULL when the name (maybe NULL) is not one of its. */
+/* A function of the live-object extension by name; NULL for other names, or NULL. */
 void *gt_cl_live_function(const char *name);
 
-/* ACL_TRACK_LEAKS in the environment asks for tracking from the first object on. */
+/* Tracks from the first object on if ACL_TRACK_LEAKS is in the environment. */
 void gt_cl_live_start(void);
 
-/* The extension's name goes into what the platform says about itself. */
+/* clGetPlatformInfo with the extension's name added. */
 cl_int CL_API_CALL gt_cl_get_platform_info(cl_platform_id platform, cl_platform_info name,
 					   size_t size, void *value, size_t *size_ret);

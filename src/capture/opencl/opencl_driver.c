@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* opencl_driver.c - what only the OpenCL driver knows of an object: its size, its number, its
- * platform. */
+/* opencl_driver.c - what only the OpenCL driver knows of an object: size, count, platform. */
 #include "capture/opencl/opencl.h"
 
 #include <pthread.h>
@@ -8,9 +7,9 @@
 #include <stdlib.h>
 
 /*
- * Every object begins with a pointer to its driver's dispatch table (cl_khr_icd demands it), so one
- * load tells whose it is. Drivers with several platforms, and objects that another layer has
- * wrapped, are asked.
+ * Every object starts with a pointer to its driver's dispatch table (cl_khr_icd requires it), so
+ * one load identifies the driver. A driver with several platforms is asked, and so is the driver of
+ * an object that another layer has wrapped.
  */
 static struct platform {
 	cl_platform_id id;
@@ -46,7 +45,7 @@ static void find_platforms(void)
 						  NULL))
 			strcpy(name, "unnamed platform");
 		name[sizeof name - 1] = '\0';
-		/* two platforms of one name are two places */
+		/* platforms with the same name are numbered */
 		snprintf(numbered, sizeof numbered, "%s", name);
 		for (cl_uint j = 0, n = 1; j < i; j++)
 			if (platforms[j].place == gt_guest_place(GT_OPENCL, numbered))
@@ -70,8 +69,8 @@ uint16_t gt_cl_platform_place(int index)
 }
 
 /*
- * A function that has no place in the table, from any platform of the object's driver: which one it
- * is of is what is going to be asked.
+ * A function that is not in the dispatch table, from any platform of the object's driver: its own
+ * platform is not known yet.
  */
 static void *extension_of(const void *object, const char *name)
 {
@@ -113,7 +112,7 @@ static cl_context ask_NOTHING(void *object)
 	return NULL;
 }
 
-/* Not every version can name the context; all can name the queues. */
+/* Not every version of the extension can query the context; all can query the queues. */
 static cl_context ask_COMMAND_BUFFER(void *object)
 {
 	info_fn ask = (info_fn)extension_of(object, "clGetCommandBufferInfoKHR");
@@ -178,7 +177,7 @@ int gt_cl_platform_of(enum gt_kind kind, uint64_t object)
 	return gt_cl_platform_index(ask_platform(kind, (void *)(uintptr_t)object));
 }
 
-/* Memory is a bare address: its context speaks for it. */
+/* Memory without an object, whose platform is that of its context. */
 static bool is_bare_address(enum gt_kind kind)
 {
 	return kind == GT_SVM || gt_kinds[kind].family == GT_DEVICE_MEMORY;
@@ -202,7 +201,7 @@ static uint64_t size_of(const struct gt_call *call, enum gt_function_id row, uin
 	(void)call;
 	if (gt_kinds[gt_functions[row].kind].family != GT_BUFFER)
 		return 0;
-	/* an image of another object's bytes has none of its own; other views are known by kind */
+	/* an image made of another object has no bytes of its own; other views are kinds */
 	if (gt_functions[row].kind == GT_IMAGE &&
 	    !gt_cl_next->clGetMemObjectInfo(object, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof whole,
 					    &whole, NULL) &&
@@ -212,7 +211,7 @@ static uint64_t size_of(const struct gt_call *call, enum gt_function_id row, uin
 	return size;
 }
 
-/* The caller gave no pointer for the number, so it must know it already: so does the driver. */
+/* The caller passed no pointer for the count, but the driver knows it. */
 static uint32_t count_of(const struct gt_call *call, enum gt_function_id row)
 {
 	const uint64_t *argv = call->argv;

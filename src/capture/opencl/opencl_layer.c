@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * opencl_layer.c - the OpenCL layer: one wrapper per row of opencl.def and opencl_ext.def, and what
- * the loader asks a layer for.
+ * opencl_layer.c - the OpenCL layer: one wrapper per row of opencl.def and opencl_ext.def, and the
+ * functions that the loader expects of a layer.
  */
 #include "capture/opencl/opencl.h"
 
@@ -21,7 +21,7 @@ static cl_icd_dispatch dispatch;
 #undef FN
 #undef ALSO
 
-/* Functions that programs reach by extension pointer. */
+/* Functions that programs obtain as extensions. */
 enum extension {
 #define FN(fn, ...) EXT_##fn,
 #define ALSO(...)
@@ -31,7 +31,7 @@ enum extension {
 	EXT_COUNT
 };
 
-/* The drivers' own functions, by platform; the last row is for those asked for without one. */
+/* The drivers' functions, by platform; the last row is for those obtained without one. */
 static _Atomic(void *) drivers[GT_CL_PLATFORMS_MAX + 1][EXT_COUNT];
 
 /* The function below us, by the platform of the object that the call is made on. */
@@ -47,7 +47,7 @@ static void *below(enum extension extension, enum gt_function_id row, enum gt_ki
 	return function ? function : atomic_load(&drivers[GT_CL_PLATFORMS_MAX][extension]);
 }
 
-/* The row's owner is what the call is made on: an argument, whose type tells the kind. */
+/* The kind of a row's owner, from the type of the argument. */
 #define KIND_OF(object)                                                                            \
 	_Generic((object), cl_context                                                              \
 		 : GT_CONTEXT, cl_command_queue                                                    \
@@ -82,8 +82,8 @@ static const struct {
 };
 
 /*
- * Our wrapper around the driver's `function` of that name, if it is tracked; otherwise `function`
- * itself. It was asked for `platform` (NULL: any).
+ * Our wrapper of the driver's `function` of that name, if it is tracked; otherwise `function`. The
+ * program asked for it for `platform` (NULL: any).
  */
 static void *extension_function(cl_platform_id platform, const char *name, void *function)
 {
@@ -93,7 +93,7 @@ static void *extension_function(cl_platform_id platform, const char *name, void 
 		if (!strcmp(wrappers[i].name, name)) {
 			atomic_store(&drivers[index >= 0 ? index : GT_CL_PLATFORMS_MAX][i],
 				     function);
-			/* so that a call on an object that tells nothing still finds a function */
+			/* for calls on objects whose platform cannot be found */
 			if (!atomic_load(&drivers[GT_CL_PLATFORMS_MAX][i]))
 				atomic_store(&drivers[GT_CL_PLATFORMS_MAX][i], function);
 			return wrappers[i].wrapper;
@@ -101,7 +101,7 @@ static void *extension_function(cl_platform_id platform, const char *name, void 
 	return function;
 }
 
-/* Our own functions are for every platform: nobody below need be asked, or follow the pointer. */
+/* Our own functions work for every platform, so the layers below are not asked for them. */
 static void *CL_API_CALL get_function(const char *name)
 {
 	void *live = gt_cl_live_function(name);
@@ -122,7 +122,7 @@ static void *CL_API_CALL get_function_for_platform(cl_platform_id platform, cons
 		gt_cl_next->clGetExtensionFunctionAddressForPlatform(platform, name));
 }
 
-/* The functions we put ourselves in front of. */
+/* The functions that we wrap. */
 static const struct slot {
 	size_t offset;
 	void *function;
@@ -158,7 +158,7 @@ EXPORT CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t
 	return CL_SUCCESS;
 }
 
-/* Newer tables have more entries than we know, older ones fewer: both are served. */
+/* Works with tables that have more entries than we know, or fewer. */
 EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch *target,
 						   cl_uint *entries_ret,
 						   const cl_icd_dispatch **ret)
@@ -188,7 +188,7 @@ EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd
 	return CL_SUCCESS;
 }
 
-/* Not in every cl_layer.h yet. No property is known that would change what we do. */
+/* Not in every cl_layer.h yet. We ignore all properties. */
 EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayerWithProperties(cl_uint entries,
 								 const cl_icd_dispatch *target,
 								 cl_uint *entries_ret,
