@@ -137,15 +137,10 @@ static size_t fitting(const struct gt_printer *p, const char *text)
 	return size;
 }
 
-void gt_print_put(struct gt_printer *p, enum gt_paint paint, const char *format, ...)
+/* Frees `text`. */
+static void put_words(struct gt_printer *p, enum gt_paint paint, char *text)
 {
-	va_list args;
-	char *text, *rest;
-
-	va_start(args, format);
-	text = print_alloc(format, args);
-	va_end(args);
-	for (rest = text; *rest;) {
+	for (char *rest = text; *rest;) {
 		size_t fits = fitting(p, rest), next = fits + strspn(rest + fits, " ");
 		bool is_over = !rest[fits] || (!fits && (!p->hang || p->column <= p->hang));
 		char *piece = gt_strndup(rest, fits);
@@ -158,6 +153,25 @@ void gt_print_put(struct gt_printer *p, enum gt_paint paint, const char *format,
 		continue_line(p);
 	}
 	free(text);
+}
+
+void gt_print_put(struct gt_printer *p, enum gt_paint paint, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	put_words(p, paint, print_alloc(format, args));
+	va_end(args);
+}
+
+void gt_print_line(struct gt_printer *p, enum gt_paint paint, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	put_words(p, paint, print_alloc(format, args));
+	va_end(args);
+	gt_print_end(p);
 }
 
 void gt_print_tab(struct gt_printer *p, unsigned column)

@@ -37,6 +37,9 @@ void gt_print_init(struct gt_printer *p, FILE *out, const struct gt_style *style
  */
 void gt_print_put(struct gt_printer *p, enum gt_paint paint, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* The same, and ends the line. */
+void gt_print_line(struct gt_printer *p, enum gt_paint paint, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 /* A foreign name, sanitized, and cut in the middle to `columns` unless style.whole. */
 void gt_print_name(struct gt_printer *p, enum gt_paint paint, const char *text, unsigned columns);
 /* The same for a function or variable: its template arguments are cut first. */

@@ -86,15 +86,15 @@ static int recording_data(const struct settings *s, const char *input, FILE *out
 {
 	struct gt_recording *recording;
 	struct gt_frames *frames;
-	struct gt_html *html;
+	struct gt_page *page;
 	int e = gt_input_load(&s->input, input, &recording, &frames, error);
 
 	if (e)
 		return e;
-	html = gt_html_new(recording, gt_progress_tick);
+	page = gt_page_new(recording, gt_progress_tick);
 	gt_progress_end();
-	gt_html_data(html, frames, (double)s->threshold_kb, out);
-	gt_html_free(html);
+	gt_page_data(page, frames, (double)s->threshold_kb, out);
+	gt_page_free(page);
 	gt_frames_free(frames);
 	gt_recording_close(recording);
 	return 0;
@@ -120,7 +120,7 @@ static int tracker_data(const struct settings *s, const char *input, FILE *out,
 	gt_rows_close(&rows);
 	if (e)
 		return e;
-	gt_html_tracker_data(table, input, out);
+	gt_page_tracker_data(table, input, out);
 	gt_tracker_free(table);
 	return 0;
 }
@@ -146,9 +146,9 @@ static int write_page(const struct settings *s, const char *input, struct gt_err
 	if (!e)
 		e = gt_output_open(&output, path, error);
 	if (!e) {
-		gt_html_begin(output.file, &(struct gt_html_page){ 0 });
+		gt_page_begin(output.file, GT_PAGE_FILE);
 		fwrite(data, 1, size, output.file);
-		gt_html_end(output.file);
+		gt_page_end(output.file);
 		e = gt_output_close(&output, error);
 		if (!e && strcmp(path, "-"))
 			gt_tell("wrote %s", path);
@@ -214,7 +214,7 @@ static int check(const struct settings *s, int operands)
 		return gt_syntax_wrong(&gt_html_syntax, "--port and --listen need --serve");
 	if (s->serve && s->input.output)
 		return gt_syntax_wrong(&gt_html_syntax, "--serve writes no file: remove -o");
-	if (!gt_html_is_built())
+	if (!gt_page_is_built())
 		return gt_fail("this gputrack was built without the HTML page: run `npm ci` in "
 			       "viewer/ to fetch uPlot, then rebuild it");
 	return 0;

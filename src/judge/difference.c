@@ -297,9 +297,8 @@ static void put_leak(struct gt_printer *p, const struct gt_diff *d, const struct
 	if (both && row->change != SAME)
 		gt_print_put(p, GT_DIM, " (was %s, %s)", gt_format_count(b, row->before->count),
 			     gt_format_bytes(c, row->before->bytes));
-	gt_print_put(p, GT_PLAIN, " by %s (%s)", gt_function_words(a, leak->function),
-		     gt_api_names[leak->api]);
-	gt_print_end(p);
+	gt_print_line(p, GT_PLAIN, " by %s (%s)", gt_function_words(a, leak->function),
+		      gt_api_names[leak->api]);
 	gt_stack_text(p, view_of(d, row), leak->stack, FRAMES_SHOWN, 24);
 }
 
@@ -377,14 +376,13 @@ static void put_peak(struct gt_printer *p, const struct gt_diff *d, size_t most)
 	gt_print_end(p);
 	gt_print_put(p, now > before ? GT_RED : now < before ? GT_GREEN : GT_BOLD, "PEAK");
 	if (now == before)
-		gt_print_put(p, GT_BOLD, "  %s of device memory, unchanged",
-			     gt_format_bytes(a, now));
+		gt_print_line(p, GT_BOLD, "  %s of device memory, unchanged",
+			      gt_format_bytes(a, now));
 	else
-		gt_print_put(p, GT_BOLD, "  %s %s %s of device memory, %s%s",
-			     gt_format_bytes(a, before), p->style.utf8 ? "→" : "->",
-			     gt_format_bytes(b, now), now > before ? "+" : "-",
-			     gt_format_bytes(e, gt_distance(before, now)));
-	gt_print_end(p);
+		gt_print_line(p, GT_BOLD, "  %s %s %s of device memory, %s%s",
+			      gt_format_bytes(a, before), p->style.utf8 ? "→" : "->",
+			      gt_format_bytes(b, now), now > before ? "+" : "-",
+			      gt_format_bytes(e, gt_distance(before, now)));
 	for (size_t i = 0; i < shown; i++)
 		put_hold(p, d, &d->holds.list[i]);
 	if (shown < changed)
@@ -406,9 +404,8 @@ static void put_rises(struct gt_printer *p, const struct gt_diff *d, enum rise_c
 		return;
 	gt_print_end(p);
 	gt_print_put(p, rise_changes[change].paint, "%s", rise_changes[change].title);
-	gt_print_put(p, GT_BOLD, "  %zu %s%s", count, gt_plural(count, "call site", "call sites"),
-		     change == RISE_NEW ? " that did not grow before" : "");
-	gt_print_end(p);
+	gt_print_line(p, GT_BOLD, "  %zu %s%s", count, gt_plural(count, "call site", "call sites"),
+		      change == RISE_NEW ? " that did not grow before" : "");
 	for (size_t i = 0; i < shown; i++) {
 		gt_print_tab(p, 4);
 		gt_growth_rate(p, v, rows[i].rise);
@@ -426,8 +423,7 @@ void gt_diff_text(const struct gt_diff *d, FILE *out)
 	struct gt_printer p;
 
 	gt_print_init(&p, out, &d->new_view->style);
-	gt_print_put(&p, GT_BOLD, "gputrack diff");
-	gt_print_end(&p);
+	gt_print_line(&p, GT_BOLD, "gputrack diff");
 	put_recording(&p, "old", d->old_view, &d->leaked_before);
 	put_recording(&p, "new", d->new_view, &d->leaked_now);
 	for (int change = 0; change < CHANGE_COUNT; at += d->leaks.counts[change++]) {
@@ -438,9 +434,8 @@ void gt_diff_text(const struct gt_diff *d, FILE *out)
 			continue;
 		gt_print_end(&p);
 		gt_print_put(&p, changes[change].paint, "%s", changes[change].title);
-		gt_print_put(&p, GT_BOLD, "  %zu %s", d->leaks.counts[change],
-			     gt_plural(d->leaks.counts[change], "call site", "call sites"));
-		gt_print_end(&p);
+		gt_print_line(&p, GT_BOLD, "  %zu %s", d->leaks.counts[change],
+			      gt_plural(d->leaks.counts[change], "call site", "call sites"));
 		if (change == SAME)
 			continue;
 		for (size_t i = 0; i < shown; i++)

@@ -21,9 +21,9 @@ enum total { DEVICE, HOST, OBJECTS, TOTALS };
 
 /* What the first reading finds out. */
 struct survey {
-	struct gt_html *html;
+	struct gt_page *page;
 	uint64_t *events; /* by process */
-	size_t event_room;
+	size_t process_count;
 	uint64_t sampled_ns; /* the last sample's time */
 };
 
@@ -36,7 +36,6 @@ static void survey_sample(void *context, uint32_t process, const struct gt_sampl
 {
 	struct survey *s = context;
 
-	(void)process;
 	if (sample->time_ns > s->sampled_ns)
 		s->sampled_ns = sample->time_ns;
 }
@@ -46,17 +45,11 @@ static void survey_event(void *context, const struct gt_ledger *l, const struct 
 {
 	struct survey *s = context;
 
-	if (process >= s->event_room) {
-		size_t room = process + 16;
-
-		s->events = gt_realloc(s->events, room * sizeof *s->events);
-		memset(s->events + s->event_room, 0, (room - s->event_room) * sizeof *s->events);
-		s->event_room = room;
-	}
+	GT_REACH(s->events, s->process_count, process);
 	s->events[process]++;
 }
 
-static void choose_kinds(struct gt_html *h, const struct gt_ledger *l)
+static void choose_kinds(struct gt_page *h, const struct gt_ledger *l)
 {
 	size_t room = 0;
 
@@ -69,7 +62,7 @@ static void choose_kinds(struct gt_html *h, const struct gt_ledger *l)
 			if (l->tally[api][kind].created) {
 				GT_GROW(h->kinds, h->kind_count, room);
 				h->kinds[h->kind_count++] =
-					(struct gt_html_kind){ (uint8_t)api, (uint8_t)kind };
+					(struct gt_page_kind){ (uint8_t)api, (uint8_t)kind };
 			}
 }
 
@@ -98,7 +91,7 @@ static int most_first(const void *a, const void *b, void *key)
 	return x < y ? -1 : x > y;
 }
 
-void gt_html_pick(const struct gt_ledger *l, size_t most, bool *marks)
+void gt_page_pick(const struct gt_ledger *l, size_t most, bool *marks)
 {
 	const struct gt_site **list;
 
@@ -120,17 +113,17 @@ void gt_html_pick(const struct gt_ledger *l, size_t most, bool *marks)
 	free(list);
 }
 
-static void choose_tracks(struct gt_html *h, const struct gt_ledger *l)
+static void choose_tracks(struct gt_page *h, const struct gt_ledger *l)
 {
 	bool *marks = gt_alloc(l->site_count * sizeof *marks);
 	size_t room = 0;
 
-	gt_html_pick(l, TRACKS, marks);
+	gt_page_pick(l, TRACKS, marks);
 	for (size_t i = 0; i < l->site_count; i++)
 		if (marks[i]) {
 			GT_GROW(h->tracks, h->track_count, room);
 			h->tracks[h->track_count++] =
-				(struct gt_html_track){ .stack = l->sites[i].stack,
+				(struct gt_page_track){ .stack = l->sites[i].stack,
 							.function = l->sites[i].function };
 		}
 	free(marks);
@@ -138,7 +131,7 @@ static void choose_tracks(struct gt_html *h, const struct gt_ledger *l)
 
 static void choose_range(const struct survey *s, const struct gt_ledger *l)
 {
-	struct gt_html *h = s->html;
+	struct gt_page *h = s->page;
 	const struct gt_recording *r = h->recording;
 
 	h->start_ns = gt_recording_start_ns(r);
@@ -171,11 +164,11 @@ static int by_pid(const void *a, const void *b)
 /* The pids with events, each once with all it did: an exec goes on under the same one. */
 static size_t rank_processes(const struct survey *s, struct ranked **out)
 {
-	const struct gt_recording *r = s->html->recording;
+	const struct gt_recording *r = s->page->recording;
 	size_t count = gt_recording_process_count(r), used = 0;
 	struct ranked *list = gt_alloc(count * sizeof *list);
 
-	for (size_t i = 0; i < count && i < s->event_room; i++)
+	for (size_t i = 0; i < count && i < s->process_count; i++)
 		if (s->events[i])
 			list[used++] =
 				(struct ranked){ gt_recording_process(r, i)->pid, s->events[i] };
@@ -193,9 +186,9 @@ static size_t rank_processes(const struct survey *s, struct ranked **out)
 	return used;
 }
 
-static void set_init(struct gt_html *h, uint32_t pid, uint64_t events)
+static void set_init(struct gt_page *h, uint32_t pid, uint64_t events)
 {
-	struct gt_html_set *set = &h->sets[h->set_count++];
+	struct gt_page_set *set = &h->sets[h->set_count++];
 	struct gt_time_span span = {
 		.start_ns = h->start_ns,
 		.end_ns = h->end_ns,
@@ -212,13 +205,13 @@ static void set_init(struct gt_html *h, uint32_t pid, uint64_t events)
 
 static void choose_sets(const struct survey *s, const struct gt_ledger *l)
 {
-	struct gt_html *h = s->html;
+	struct gt_page *h = s->page;
 	struct ranked *list;
 	size_t count = rank_processes(s, &list);
 
 	set_init(h, 0, l->events);
 	for (size_t i = 0; count > 1 && i < count; i++) {
-		if (h->set_count < GT_HTML_SETS_MAX)
+		if (h->set_count < GT_PAGE_SETS_MAX)
 			set_init(h, list[i].pid, list[i].events);
 		else
 			h->process_left_out++;
@@ -228,33 +221,33 @@ static void choose_sets(const struct survey *s, const struct gt_ledger *l)
 
 /* A set while the second reading fills it. */
 struct filling {
-	struct gt_html *html;
-	struct gt_html_set *set;
+	struct gt_page *page;
+	struct gt_page_set *set;
 };
 
 /* Saves how the open row ends for each tracked call site. */
 static void save_tracks(void *context, const struct gt_ledger *l)
 {
 	const struct filling *f = context;
-	const struct gt_html *h = f->html;
-	struct gt_html_state *row;
+	const struct gt_page *h = f->page;
+	struct gt_page_state *row;
 
 	if (!f->set->kinds.count)
 		return;
 	row = &f->set->tracks[(f->set->kinds.count - 1) * h->track_count];
 	for (size_t i = 0; i < h->track_count; i++) {
-		const struct gt_html_track *t = &h->tracks[i];
+		const struct gt_page_track *t = &h->tracks[i];
 		const struct gt_site *site = gt_ledger_find_site(l, t->stack, t->function);
 
 		if (site)
-			row[i] = (struct gt_html_state){ site->bytes_live - site->bytes_gone,
+			row[i] = (struct gt_page_state){ site->bytes_live - site->bytes_gone,
 							 site->live - site->gone };
 	}
 }
 
 static void begin_moment(void *context, const struct gt_ledger *l, uint64_t time_ns)
 {
-	struct gt_html_set *set = ((const struct filling *)context)->set;
+	struct gt_page_set *set = ((const struct filling *)context)->set;
 
 	if (gt_time_series_begins_row(&set->kinds, time_ns))
 		save_tracks(context, l);
@@ -265,8 +258,8 @@ static void begin_moment(void *context, const struct gt_ledger *l, uint64_t time
 /* `function` GT_FN_NONE: anything may have changed; otherwise what that function can affect. */
 static void set_moment(const struct filling *f, const struct gt_ledger *l, uint16_t function)
 {
-	const struct gt_html *h = f->html;
-	struct gt_html_set *set = f->set;
+	const struct gt_page *h = f->page;
+	struct gt_page_set *set = f->set;
 	const struct gt_function *fn = &gt_functions[function];
 	bool anything = !function || (h->takes[fn->kind] && gt_function_ends(fn));
 
@@ -274,7 +267,7 @@ static void set_moment(const struct filling *f, const struct gt_ledger *l, uint1
 	gt_time_series_set(&set->totals, HOST, l->host_bytes);
 	gt_time_series_set(&set->totals, OBJECTS, l->live.count - l->gone);
 	for (size_t i = 0; i < h->kind_count; i++) {
-		const struct gt_html_kind *k = &h->kinds[i];
+		const struct gt_page_kind *k = &h->kinds[i];
 		const struct gt_tally *t = &l->tally[k->api][k->kind];
 
 		if (!anything &&
@@ -296,9 +289,9 @@ static void process_ended(void *context, const struct gt_ledger *l, uint64_t tim
 	set_moment(context, l, GT_FN_NONE);
 }
 
-static struct gt_html_samples *samples_of(struct gt_html *h, uint16_t series, uint32_t process)
+static struct gt_page_samples *samples_of(struct gt_page *h, uint16_t series, uint32_t process)
 {
-	struct gt_html_samples *one;
+	struct gt_page_samples *one;
 
 	for (size_t i = 0; i < h->sample_count; i++)
 		if (h->samples[i].series == series && h->samples[i].process == process)
@@ -307,15 +300,15 @@ static struct gt_html_samples *samples_of(struct gt_html *h, uint16_t series, ui
 		return NULL;
 	GT_GROW(h->samples, h->sample_count, h->sample_room);
 	one = &h->samples[h->sample_count++];
-	*one = (struct gt_html_samples){ .series = series, .process = process };
+	*one = (struct gt_page_samples){ .series = series, .process = process };
 	gt_trail_init(&one->trail, 1, SAMPLES_MOST);
 	return one;
 }
 
 static void take_sample(void *context, uint32_t process, const struct gt_sample *sample)
 {
-	struct gt_html *h = ((const struct filling *)context)->html;
-	struct gt_html_samples *samples = samples_of(h, sample->series, process);
+	struct gt_page *h = ((const struct filling *)context)->page;
+	struct gt_page_samples *samples = samples_of(h, sample->series, process);
 	double value = (double)sample->value;
 
 	if (samples)
@@ -324,11 +317,11 @@ static void take_sample(void *context, uint32_t process, const struct gt_sample 
 }
 
 /* All sets in one reading. Samples are taken once, with the set of all processes. */
-static void fill_sets(struct gt_html *h, gt_tick_fn *tick)
+static void fill_sets(struct gt_page *h, gt_tick_fn *tick)
 {
-	struct gt_ledger *ledgers[GT_HTML_SETS_MAX];
-	struct gt_replay replays[GT_HTML_SETS_MAX];
-	struct filling filling[GT_HTML_SETS_MAX];
+	struct gt_ledger *ledgers[GT_PAGE_SETS_MAX];
+	struct gt_replay replays[GT_PAGE_SETS_MAX];
+	struct filling filling[GT_PAGE_SETS_MAX];
 
 	for (size_t i = 0; i < h->set_count; i++) {
 		filling[i] = (struct filling){ h, &h->sets[i] };
@@ -347,10 +340,10 @@ static void fill_sets(struct gt_html *h, gt_tick_fn *tick)
 		h->sets[i].ledger = ledgers[i];
 }
 
-struct gt_html *gt_html_new(struct gt_recording *r, gt_tick_fn *tick)
+struct gt_page *gt_page_new(struct gt_recording *r, gt_tick_fn *tick)
 {
-	struct gt_html *h = gt_alloc(sizeof *h);
-	struct survey s = { .html = h };
+	struct gt_page *h = gt_alloc(sizeof *h);
+	struct survey s = { .page = h };
 	struct gt_ledger *l;
 
 	h->recording = r;
@@ -368,7 +361,7 @@ struct gt_html *gt_html_new(struct gt_recording *r, gt_tick_fn *tick)
 	return h;
 }
 
-void gt_html_free(struct gt_html *h)
+void gt_page_free(struct gt_page *h)
 {
 	for (size_t i = 0; i < h->set_count; i++) {
 		gt_ledger_free(h->sets[i].ledger);

@@ -28,16 +28,16 @@ struct leak {
 
 /* One set being written. */
 struct writing {
-	const struct gt_html *html;
-	const struct gt_html_set *set;
-	struct gt_html_names *names;
+	const struct gt_page *page;
+	const struct gt_page_set *set;
+	struct gt_page_names *names;
 	struct gt_json *json;
 	bool *marks;        /* by site: it is in the page */
 	struct leak *leaks; /* by site */
 	uint32_t *numbers;  /* by site: the page's number */
 };
 
-static int64_t since_start(const struct gt_html *h, uint64_t time_ns)
+static int64_t since_start(const struct gt_page *h, uint64_t time_ns)
 {
 	return (int64_t)(time_ns - h->start_ns);
 }
@@ -58,8 +58,8 @@ static void kinds_json(struct writing *w)
 	struct gt_json *j = w->json;
 
 	gt_json_array(j, "kinds");
-	for (size_t i = 0; i < w->html->kind_count; i++) {
-		const struct gt_html_kind *k = &w->html->kinds[i];
+	for (size_t i = 0; i < w->page->kind_count; i++) {
+		const struct gt_page_kind *k = &w->page->kinds[i];
 		const struct gt_tally *t = &w->set->ledger->tally[k->api][k->kind];
 
 		gt_json_object(j, NULL);
@@ -72,8 +72,8 @@ static void kinds_json(struct writing *w)
 		gt_json_uint(j, "live", t->live);
 		gt_json_uint(j, "live_bytes", t->bytes_live);
 		gt_json_uint(j, "total_bytes", t->bytes_total);
-		gt_html_channel_json(j, "bytes", &w->set->kinds, 2 * i);
-		gt_html_channel_json(j, "objects", &w->set->kinds, 2 * i + 1);
+		gt_page_channel_json(j, "bytes", &w->set->kinds, 2 * i);
+		gt_page_channel_json(j, "objects", &w->set->kinds, 2 * i + 1);
 		gt_json_end(j);
 	}
 	gt_json_end(j);
@@ -87,13 +87,13 @@ static void totals_json(struct writing *w)
 
 	gt_json_object(j, "rows");
 	gt_json_uint(j, "step_ns", p->step_ns);
-	gt_html_times_json(j, "times", p);
+	gt_page_times_json(j, "times", p);
 	for (size_t i = 0; i < sizeof channels / sizeof *channels; i++)
-		gt_html_channel_json(j, channels[i], p, i);
+		gt_page_channel_json(j, channels[i], p, i);
 	gt_json_end(j);
 	gt_json_object(j, "kind_rows");
 	gt_json_uint(j, "step_ns", w->set->kinds.step_ns);
-	gt_html_times_json(j, "times", &w->set->kinds);
+	gt_page_times_json(j, "times", &w->set->kinds);
 	gt_json_end(j);
 }
 
@@ -104,7 +104,7 @@ static uint64_t in_use(const struct writing *w)
 	uint64_t count;
 
 	gt_groups_init(&groups, w->set->ledger, GT_GROUPS_LEAKS);
-	count = gt_running_count(w->html->recording, &groups);
+	count = gt_running_count(w->page->recording, &groups);
 	gt_groups_fini(&groups);
 	return count;
 }
@@ -127,7 +127,7 @@ static void sums_json(struct writing *w)
 	gt_json_uint(j, "freed_with_owner", l->freed.count);
 	gt_json_object(j, "peak");
 	gt_json_uint(j, "bytes", l->peak_bytes);
-	gt_json_int(j, "time_ns", l->peak_bytes ? since_start(w->html, l->peak_ns) : 0);
+	gt_json_int(j, "time_ns", l->peak_bytes ? since_start(w->page, l->peak_ns) : 0);
 	gt_json_uint(j, "objects", l->peak_live);
 	gt_json_end(j);
 }
@@ -168,7 +168,7 @@ static bool look_at(void *context, const struct gt_entry *e)
 	struct writing *w = context;
 	const struct gt_ledger *l = w->set->ledger;
 	const struct gt_site *site = gt_ledger_site(l, e);
-	uint32_t pid = gt_recording_process(w->html->recording, e->process)->pid;
+	uint32_t pid = gt_recording_process(w->page->recording, e->process)->pid;
 	struct leak *leak;
 
 	if (!site || !w->marks[site - l->sites])
@@ -188,7 +188,7 @@ static bool look_at(void *context, const struct gt_entry *e)
 }
 
 /* The track of a site, or -1. */
-static int64_t track_of(const struct gt_html *h, const struct gt_site *s)
+static int64_t track_of(const struct gt_page *h, const struct gt_site *s)
 {
 	for (size_t i = 0; i < h->track_count; i++)
 		if (gt_site_is(s, h->tracks[i].stack, h->tracks[i].function))
@@ -196,7 +196,7 @@ static int64_t track_of(const struct gt_html *h, const struct gt_site *s)
 	return -1;
 }
 
-static size_t kind_of(const struct gt_html *h, const struct gt_site *s)
+static size_t kind_of(const struct gt_page *h, const struct gt_site *s)
 {
 	size_t i = 0;
 
@@ -211,8 +211,8 @@ static void site_json(struct writing *w, const struct gt_site *s)
 	struct gt_json *j = w->json;
 
 	gt_json_array(j, NULL);
-	gt_json_uint(j, NULL, gt_html_stack(w->names, s->stack));
-	gt_json_uint(j, NULL, kind_of(w->html, s));
+	gt_json_uint(j, NULL, gt_page_stack(w->names, s->stack));
+	gt_json_uint(j, NULL, kind_of(w->page, s));
 	gt_json_uint(j, NULL, s->live);
 	gt_json_uint(j, NULL, s->bytes_live);
 	gt_json_uint(j, NULL, s->live_at_peak);
@@ -220,9 +220,9 @@ static void site_json(struct writing *w, const struct gt_site *s)
 	gt_json_uint(j, NULL, s->created);
 	gt_json_uint(j, NULL, s->bytes_total);
 	gt_json_uint(j, NULL, s->bytes_peak);
-	gt_json_int(j, NULL, since_start(w->html, s->first_ns));
-	gt_json_int(j, NULL, since_start(w->html, s->last_ns));
-	gt_json_int(j, NULL, track_of(w->html, s));
+	gt_json_int(j, NULL, since_start(w->page, s->first_ns));
+	gt_json_int(j, NULL, since_start(w->page, s->last_ns));
+	gt_json_int(j, NULL, track_of(w->page, s));
 	gt_json_end(j);
 }
 
@@ -237,7 +237,7 @@ static void sites_json(struct writing *w)
 	for (size_t i = 0; i < l->site_count; i++) {
 		const struct gt_site *s = &l->sites[i];
 
-		if (w->marks[i] && kind_of(w->html, s) < w->html->kind_count) {
+		if (w->marks[i] && kind_of(w->page, s) < w->page->kind_count) {
 			w->numbers[i] = number++;
 			site_json(w, s);
 			continue;
@@ -274,12 +274,12 @@ static void leak_json(struct writing *w, size_t site)
 	gt_json_text(j, "function", gt_function_names[leak->function]);
 	gt_json_text(j, "place",
 		     leak->several_places ? "several devices" :
-					    gt_recording_place(w->html->recording, leak->place));
+					    gt_recording_place(w->page->recording, leak->place));
 	gt_json_uint(j, "pid", leak->pid);
 	if (leak->held) {
 		gt_json_uint(j, "references", leak->references);
 		gt_json_uint(j, "retained",
-			     gt_html_stack(w->names, gt_ledger_retain_stack(l, leak->held)));
+			     gt_page_stack(w->names, gt_ledger_retain_stack(l, leak->held)));
 	}
 	if (leak->kept) {
 		gt_json_uint(j, "kept", leak->kept);
@@ -328,8 +328,8 @@ static void growth_json(struct writing *w)
 		gt_json_bool(j, "given_back", r->given_back);
 		gt_json_uint(j, "from", r->from);
 		gt_json_uint(j, "to", r->to);
-		gt_json_int(j, "since_ns", since_start(w->html, r->since_ns));
-		gt_json_int(j, "until_ns", since_start(w->html, r->until_ns));
+		gt_json_int(j, "since_ns", since_start(w->page, r->since_ns));
+		gt_json_int(j, "until_ns", since_start(w->page, r->until_ns));
 		gt_json_end(j);
 	}
 	gt_json_end(j);
@@ -339,8 +339,8 @@ static void growth_json(struct writing *w)
 static void tracks_json(struct writing *w)
 {
 	gt_json_array(w->json, "tracks");
-	for (size_t i = 0; i < w->html->track_count; i++)
-		gt_html_track_json(w->json, w->html, w->set, i);
+	for (size_t i = 0; i < w->page->track_count; i++)
+		gt_page_track_json(w->json, w->page, w->set, i);
 	gt_json_end(w->json);
 }
 
@@ -358,13 +358,13 @@ static void redundant_json(struct writing *w, const struct gt_redundant *r)
 	gt_json_object(j, NULL);
 	call_json(w, r->function, !r->fatal, r->result);
 	gt_json_hex(j, "handle", r->handle);
-	gt_json_uint(j, "pid", gt_recording_process(w->html->recording, r->process)->pid);
-	gt_json_int(j, "time_ns", since_start(w->html, r->time_ns));
+	gt_json_uint(j, "pid", gt_recording_process(w->page->recording, r->process)->pid);
+	gt_json_int(j, "time_ns", since_start(w->page, r->time_ns));
 	gt_json_uint(j, "count", r->count);
 	gt_json_bool(j, "fatal", r->fatal);
-	gt_json_uint(j, "stack", gt_html_stack(w->names, r->stack));
-	gt_json_uint(j, "ended", gt_html_stack(w->names, r->ended_stack));
-	gt_json_uint(j, "created", gt_html_stack(w->names, r->created_stack));
+	gt_json_uint(j, "stack", gt_page_stack(w->names, r->stack));
+	gt_json_uint(j, "ended", gt_page_stack(w->names, r->ended_stack));
+	gt_json_uint(j, "created", gt_page_stack(w->names, r->created_stack));
 	gt_json_end(j);
 }
 
@@ -376,8 +376,8 @@ static void failure_json(struct writing *w, const struct gt_failure *f)
 	call_json(w, f->function, f->result != 0, f->result);
 	gt_json_uint(j, "count", f->count);
 	gt_json_uint(j, "bytes", f->bytes_most);
-	gt_json_int(j, "time_ns", since_start(w->html, f->time_ns));
-	gt_json_uint(j, "stack", gt_html_stack(w->names, f->stack));
+	gt_json_int(j, "time_ns", since_start(w->page, f->time_ns));
+	gt_json_uint(j, "stack", gt_page_stack(w->names, f->stack));
 	gt_json_end(j);
 }
 
@@ -388,10 +388,10 @@ static void last_call_json(struct writing *w, const struct gt_last_call *call)
 	gt_json_object(j, NULL);
 	call_json(w, call->event.function, false, 0);
 	gt_json_hex(j, "handle", call->event.handle);
-	gt_json_uint(j, "pid", gt_recording_process(w->html->recording, call->process)->pid);
+	gt_json_uint(j, "pid", gt_recording_process(w->page->recording, call->process)->pid);
 	gt_json_uint(j, "tid", call->event.tid);
-	gt_json_int(j, "time_ns", since_start(w->html, call->event.time_ns));
-	gt_json_uint(j, "stack", gt_html_stack(w->names, call->event.stack));
+	gt_json_int(j, "time_ns", since_start(w->page, call->event.time_ns));
+	gt_json_uint(j, "stack", gt_page_stack(w->names, call->event.stack));
 	gt_json_end(j);
 }
 
@@ -435,7 +435,7 @@ static void set_json(struct writing *w)
 
 	w->marks = gt_alloc(l->site_count * sizeof *w->marks);
 	w->numbers = gt_alloc(l->site_count * sizeof *w->numbers);
-	gt_html_pick(l, w->set->pid ? SET_SITES_MAX : SITES_MAX, w->marks);
+	gt_page_pick(l, w->set->pid ? SET_SITES_MAX : SITES_MAX, w->marks);
 	gt_json_object(w->json, NULL);
 	gt_json_uint(w->json, "pid", w->set->pid);
 	sums_json(w);
@@ -451,11 +451,11 @@ static void set_json(struct writing *w)
 	free(w->numbers);
 }
 
-static void samples_json(const struct gt_html *h, struct gt_json *j)
+static void samples_json(const struct gt_page *h, struct gt_json *j)
 {
 	gt_json_array(j, "samples");
 	for (size_t i = 0; i < h->sample_count; i++) {
-		const struct gt_html_samples *s = &h->samples[i];
+		const struct gt_page_samples *s = &h->samples[i];
 		const struct gt_series *series = gt_recording_series(h->recording, s->series);
 
 		gt_json_object(j, NULL);
@@ -466,16 +466,16 @@ static void samples_json(const struct gt_html *h, struct gt_json *j)
 			     s->process == GT_NO_PROCESS ?
 				     0 :
 				     gt_recording_process(h->recording, s->process)->pid);
-		gt_html_trail_json(j, "points", &s->trail);
+		gt_page_trail_json(j, "points", &s->trail);
 		gt_json_end(j);
 	}
 	gt_json_end(j);
 }
 
-void gt_html_data(const struct gt_html *h, struct gt_frames *frames, double threshold_kb, FILE *out)
+void gt_page_data(const struct gt_page *h, struct gt_frames *frames, double threshold_kb, FILE *out)
 {
 	struct gt_json j;
-	struct writing w = { .html = h, .json = &j, .names = gt_html_names_new(frames) };
+	struct writing w = { .page = h, .json = &j, .names = gt_page_names_new(frames) };
 	struct gt_view v = { .recording = h->recording, .ledger = h->sets[0].ledger };
 
 	gt_json_begin(&j, out);
@@ -495,8 +495,8 @@ void gt_html_data(const struct gt_html *h, struct gt_frames *frames, double thre
 	}
 	gt_json_end(&j);
 	samples_json(h, &j);
-	gt_html_metrics_json(&j, h, threshold_kb);
-	gt_html_names_json(w.names, &j);
+	gt_page_metrics_json(&j, h, threshold_kb);
+	gt_page_names_json(w.names, &j);
 	gt_json_finish(&j);
-	gt_html_names_free(w.names);
+	gt_page_names_free(w.names);
 }

@@ -17,7 +17,7 @@ static uint64_t held(uint64_t value)
 	return value < MOST ? value : MOST;
 }
 
-void gt_html_times_json(struct gt_json *j, const char *key, const struct gt_time_series *p)
+void gt_page_times_json(struct gt_json *j, const char *key, const struct gt_time_series *p)
 {
 	uint8_t *bytes = gt_alloc(p->count * GT_VARINT_MAX + 1), *at = bytes;
 	uint64_t last = 0;
@@ -30,7 +30,7 @@ void gt_html_times_json(struct gt_json *j, const char *key, const struct gt_time
 	free(bytes);
 }
 
-void gt_html_channel_json(struct gt_json *j, const char *key, const struct gt_time_series *p,
+void gt_page_channel_json(struct gt_json *j, const char *key, const struct gt_time_series *p,
 			  size_t channel)
 {
 	uint8_t *bytes = gt_alloc(p->count * 3 * GT_VARINT_MAX + 1), *at = bytes;
@@ -53,15 +53,15 @@ void gt_html_channel_json(struct gt_json *j, const char *key, const struct gt_ti
 	free(bytes);
 }
 
-void gt_html_track_json(struct gt_json *j, const struct gt_html *h, const struct gt_html_set *set,
+void gt_page_track_json(struct gt_json *j, const struct gt_page *h, const struct gt_page_set *set,
 			size_t track)
 {
 	size_t rows = set->kinds.count, before = 0;
 	uint8_t *bytes = gt_alloc(rows * 3 * GT_VARINT_MAX + 1), *at = bytes;
-	struct gt_html_state last = { 0, 0 };
+	struct gt_page_state last = { 0, 0 };
 
 	for (size_t i = 0; i < rows; i++) {
-		struct gt_html_state now = set->tracks[i * h->track_count + track];
+		struct gt_page_state now = set->tracks[i * h->track_count + track];
 
 		now.bytes = held(now.bytes);
 		now.count = held(now.count);
@@ -77,7 +77,7 @@ void gt_html_track_json(struct gt_json *j, const struct gt_html *h, const struct
 	free(bytes);
 }
 
-void gt_html_trail_json(struct gt_json *j, const char *key, const struct gt_trail *t)
+void gt_page_trail_json(struct gt_json *j, const char *key, const struct gt_trail *t)
 {
 	size_t words = t->count * (t->width + 1);
 	uint8_t *bytes = gt_alloc(words * 8 + 1);
@@ -100,7 +100,7 @@ free_bytes:
 
 enum { NAME_MAX_BYTES = 600 };
 
-struct gt_html_names {
+struct gt_page_names {
 	struct gt_frames *source;
 	struct gt_intern *names, *frames, *stacks;
 };
@@ -115,9 +115,9 @@ struct frame_key {
 /* As the page's script reads them. */
 enum { FRAME_INLINED = 1, FRAME_LIBRARY = 2 };
 
-struct gt_html_names *gt_html_names_new(struct gt_frames *frames)
+struct gt_page_names *gt_page_names_new(struct gt_frames *frames)
 {
-	struct gt_html_names *n = gt_alloc(sizeof *n);
+	struct gt_page_names *n = gt_alloc(sizeof *n);
 
 	n->source = frames;
 	n->names = gt_intern_new();
@@ -128,7 +128,7 @@ struct gt_html_names *gt_html_names_new(struct gt_frames *frames)
 	return n;
 }
 
-void gt_html_names_free(struct gt_html_names *n)
+void gt_page_names_free(struct gt_page_names *n)
 {
 	gt_intern_free(n->names);
 	gt_intern_free(n->frames);
@@ -136,7 +136,7 @@ void gt_html_names_free(struct gt_html_names *n)
 	free(n);
 }
 
-uint32_t gt_html_name(struct gt_html_names *n, const char *name)
+uint32_t gt_page_name(struct gt_page_names *n, const char *name)
 {
 	char cut[NAME_MAX_BYTES + sizeof "…"];
 	size_t size, half = NAME_MAX_BYTES / 2;
@@ -152,18 +152,18 @@ uint32_t gt_html_name(struct gt_html_names *n, const char *name)
 }
 
 /* A frame in place of all that the recorder did not keep. */
-static uint32_t cut_frame(struct gt_html_names *n, size_t frames)
+static uint32_t cut_frame(struct gt_page_names *n, size_t frames)
 {
 	struct frame_key key;
 	char text[64];
 
 	snprintf(text, sizeof text, "[cut after --stack-depth %zu]", frames);
 	memset(&key, 0, sizeof key);
-	key.function = gt_html_name(n, text);
+	key.function = gt_page_name(n, text);
 	return gt_intern(n->frames, &key, sizeof key);
 }
 
-uint32_t gt_html_stack(struct gt_html_names *n, uint32_t stack)
+uint32_t gt_page_stack(struct gt_page_names *n, uint32_t stack)
 {
 	const struct gt_frame *frames;
 	size_t count = gt_frames_get(n->source, stack, &frames);
@@ -175,9 +175,9 @@ uint32_t gt_html_stack(struct gt_html_names *n, uint32_t stack)
 		memset(&key, 0, sizeof key);
 		/* where there is a line, the same line is the same frame */
 		key.offset = frames[i].line ? 0 : frames[i].offset;
-		key.function = gt_html_name(n, frames[i].function);
-		key.file = gt_html_name(n, frames[i].file);
-		key.module = gt_html_name(n, frames[i].module);
+		key.function = gt_page_name(n, frames[i].function);
+		key.file = gt_page_name(n, frames[i].file);
+		key.module = gt_page_name(n, frames[i].module);
 		key.line = frames[i].line;
 		key.flags = (frames[i].inlined ? FRAME_INLINED : 0) |
 			    (gt_frame_is_library(&frames[i]) ? FRAME_LIBRARY : 0);
@@ -190,7 +190,7 @@ uint32_t gt_html_stack(struct gt_html_names *n, uint32_t stack)
 	return number;
 }
 
-static void frames_json(struct gt_html_names *n, struct gt_json *j)
+static void frames_json(struct gt_page_names *n, struct gt_json *j)
 {
 	gt_json_array(j, "frames");
 	for (size_t i = 0; i < gt_intern_count(n->frames); i++) {
@@ -209,7 +209,7 @@ static void frames_json(struct gt_html_names *n, struct gt_json *j)
 	gt_json_end(j);
 }
 
-void gt_html_names_json(struct gt_html_names *n, struct gt_json *j)
+void gt_page_names_json(struct gt_page_names *n, struct gt_json *j)
 {
 	size_t size;
 

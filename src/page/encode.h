@@ -13,28 +13,28 @@
 #include "page/page.h"
 #include "replay/frames.h"
 
-void gt_html_times_json(struct gt_json *j, const char *key, const struct gt_time_series *p);
+void gt_page_times_json(struct gt_json *j, const char *key, const struct gt_time_series *p);
 /* null for a channel that is 0 throughout. */
-void gt_html_channel_json(struct gt_json *j, const char *key, const struct gt_time_series *p,
+void gt_page_channel_json(struct gt_json *j, const char *key, const struct gt_time_series *p,
 			  size_t channel);
-void gt_html_track_json(struct gt_json *j, const struct gt_html *h, const struct gt_html_set *set,
+void gt_page_track_json(struct gt_json *j, const struct gt_page *h, const struct gt_page_set *set,
 			size_t track);
 /* A trail's points, x and its values for each, as 64-bit little-endian numbers; null for none. */
-void gt_html_trail_json(struct gt_json *j, const char *key, const struct gt_trail *t);
+void gt_page_trail_json(struct gt_json *j, const char *key, const struct gt_trail *t);
 /* What the resource tracker measured of each process that can be shown, or why it cannot be. */
-void gt_html_metrics_json(struct gt_json *j, const struct gt_html *h, double threshold_kb);
+void gt_page_metrics_json(struct gt_json *j, const struct gt_page *h, double threshold_kb);
 
 /* Stacks, frames and names, each written once and known by its number. */
-struct gt_html_names;
+struct gt_page_names;
 
 /* `frames` must stay. */
-struct gt_html_names *gt_html_names_new(struct gt_frames *frames);
-void gt_html_names_free(struct gt_html_names *n);
+struct gt_page_names *gt_page_names_new(struct gt_frames *frames);
+void gt_page_names_free(struct gt_page_names *n);
 
 /* The page's number of a name; NULL is number 0. Endless ones lose their middle. */
-uint32_t gt_html_name(struct gt_html_names *n, const char *name);
+uint32_t gt_page_name(struct gt_page_names *n, const char *name);
 /* The page's number of a stack of the recording; no stack is number 0. */
-uint32_t gt_html_stack(struct gt_html_names *n, uint32_t stack);
+uint32_t gt_page_stack(struct gt_page_names *n, uint32_t stack);
 
 /* "stacks", "frames" and "names": after all that has numbers. */
-void gt_html_names_json(struct gt_html_names *n, struct gt_json *j);
+void gt_page_names_json(struct gt_page_names *n, struct gt_json *j);

@@ -4,37 +4,23 @@
 
 #ifdef GT_VIEWER
 #include "viewer_page.h"
+#else
+static const unsigned char page_opening[1], page_middle[1], page_closing[1];
+#endif
 
-bool gt_html_is_built(void)
+bool gt_page_is_built(void)
 {
-	return true;
+	return sizeof page_opening > 1;
 }
 
-void gt_html_begin(FILE *out, const struct gt_html_page *page)
+void gt_page_begin(FILE *out, enum gt_page_origin origin)
 {
 	fwrite(page_opening, 1, sizeof page_opening, out);
-	fputs(page->served ? "'self'" : "'none'", out);
+	fputs(origin == GT_PAGE_SERVED ? "'self'" : "'none'", out);
 	fwrite(page_middle, 1, sizeof page_middle, out);
 }
 
-void gt_html_end(FILE *out)
+void gt_page_end(FILE *out)
 {
 	fwrite(page_closing, 1, sizeof page_closing, out);
 }
-
-#else
-
-bool gt_html_is_built(void)
-{
-	return false;
-}
-
-void gt_html_begin(FILE *out, const struct gt_html_page *page)
-{
-}
-
-void gt_html_end(FILE *out)
-{
-}
-
-#endif

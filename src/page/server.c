@@ -96,12 +96,12 @@ static void stop(int signal)
 	stopped = 1;
 }
 
-static int make_token(struct server *s)
+static int make_token(struct server *s, struct gt_error *error)
 {
 	uint8_t bytes[TOKEN_BYTES];
 
 	if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
-		return -EIO;
+		return gt_error_set(error, -EIO, "cannot get random bytes from the system");
 	for (size_t i = 0; i < sizeof bytes; i++)
 		snprintf(s->token + 2 * i, 3, "%02x", bytes[i]);
 	return 0;
@@ -123,10 +123,10 @@ static int listen_on(struct server *s, struct gt_error *error)
 				    address);
 	s->listener =
 		socket(is_v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (s->listener < 0)
-		return gt_error_set(error, -errno, "cannot create a socket: %s", strerror(errno));
 	if (s->listener >= FD_SETSIZE)
-		return gt_error_set(error, -EMFILE, "cannot create a socket: %s", strerror(EMFILE));
+		errno = EMFILE;
+	if (s->listener < 0 || s->listener >= FD_SETSIZE)
+		return gt_error_set(error, -errno, "cannot create a socket: %s", strerror(errno));
 	setsockopt(s->listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
 	if (bind(s->listener, to, size) || listen(s->listener, CONNECTIONS) ||
 	    getsockname(s->listener, to, &size))
@@ -193,7 +193,7 @@ static bool refresh(struct server *s, struct gt_error *error)
 	return true;
 }
 
-/* Queues a response and lets go of it. */
+/* Queues a response and frees it once it is sent. */
 static enum MHD_Result queue(struct MHD_Connection *c, unsigned status,
 			     struct MHD_Response *response)
 {
@@ -216,9 +216,9 @@ static enum MHD_Result answer_page(const struct server *s, struct MHD_Connection
 	size_t size = 0;
 	FILE *out = gt_memstream(&page, &size);
 
-	gt_html_begin(out, &(struct gt_html_page){ .served = true });
+	gt_page_begin(out, GT_PAGE_SERVED);
 	fwrite(s->data_text, 1, s->data_size, out);
-	gt_html_end(out);
+	gt_page_end(out);
 	gt_memstream_close(out);
 	return queue(c, MHD_HTTP_OK, new_response(page, size, "text/html; charset=utf-8"));
 }
@@ -494,8 +494,8 @@ int gt_serve_run(const struct gt_serve *how, struct gt_error *error)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	e = load_library(error);
-	if (!e && make_token(s))
-		e = gt_error_set(error, -EIO, "cannot get random bytes from the system");
+	if (!e)
+		e = make_token(s, error);
 	if (!e)
 		e = listen_on(s, error);
 	if (!e && !refresh(s, error))

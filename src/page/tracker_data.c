@@ -17,7 +17,7 @@ enum {
 	COLUMNS = 1000,      /* of all processes' charts together … */
 	COLUMNS_LEAST = 200, /* … but each has so many */
 	TOP_IMPACTS = 5,
-	PROCESSES_MAX = GT_HTML_SETS_MAX - 1,
+	PROCESSES_MAX = GT_PAGE_SETS_MAX - 1,
 };
 
 /* Those that have a chart. */
@@ -33,7 +33,7 @@ static const char *const curve_keys[GT_CURVE_COUNT] = {
 static void put_trail(struct gt_json *j, const char *key, struct gt_trail *t, size_t columns)
 {
 	gt_trail_fit(t, columns);
-	gt_html_trail_json(j, key, t);
+	gt_page_trail_json(j, key, t);
 }
 
 /* True when fewer than TOP_IMPACTS others have changed memory more. */
@@ -107,7 +107,7 @@ static void table_json(struct gt_json *j, struct gt_tracker_table *t, const char
 	gt_json_end(j);
 }
 
-void gt_html_tracker_data(struct gt_tracker_table *t, const char *path, FILE *out)
+void gt_page_tracker_data(struct gt_tracker_table *t, const char *path, FILE *out)
 {
 	struct gt_json j;
 
@@ -121,7 +121,7 @@ void gt_html_tracker_data(struct gt_tracker_table *t, const char *path, FILE *ou
 }
 
 /* Of the processes that can be looked at by themselves. */
-static bool is_shown(const struct gt_html *h, const struct gt_process *p)
+static bool is_shown(const struct gt_page *h, const struct gt_process *p)
 {
 	bool shown = h->set_count == 1;
 
@@ -130,7 +130,7 @@ static bool is_shown(const struct gt_html *h, const struct gt_process *p)
 	return shown;
 }
 
-static size_t list_measured(const struct gt_html *h, const struct gt_process **list, size_t *rest)
+static size_t list_measured(const struct gt_page *h, const struct gt_process **list, size_t *rest)
 {
 	size_t count = 0;
 
@@ -236,7 +236,7 @@ static int read_metrics(struct gt_tracker_table **out, const struct gt_recording
 	return e;
 }
 
-void gt_html_metrics_json(struct gt_json *j, const struct gt_html *h, double threshold_kb)
+void gt_page_metrics_json(struct gt_json *j, const struct gt_page *h, double threshold_kb)
 {
 	const struct gt_process *list[PROCESSES_MAX];
 	size_t rest, count = list_measured(h, list, &rest);

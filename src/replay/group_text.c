@@ -135,14 +135,10 @@ static const char *place_of(const struct gt_view *v, const struct gt_group *g)
 
 static void put_when(struct gt_printer *p, const struct gt_view *v, const struct gt_group *g)
 {
-	uint64_t start = gt_recording_start_ns(v->recording);
-	uint64_t first = g->objects[0]->time_ns, last = g->objects[g->count - 1]->time_ns;
 	char a[GT_FORMAT_MAX], b[GT_FORMAT_MAX];
 
-	first = first > start ? first - start : 0;
-	last = last > start ? last - start : 0;
-	gt_format_span(a, first);
-	gt_format_span(b, last);
+	gt_format_span(a, gt_view_elapsed(v, g->objects[0]->time_ns));
+	gt_format_span(b, gt_view_elapsed(v, g->objects[g->count - 1]->time_ns));
 	if (!strcmp(a, b))
 		gt_print_put(p, GT_DIM, "created at %s", a);
 	else
@@ -218,9 +214,8 @@ void gt_put_kept(struct gt_printer *p, const struct gt_ledger *l, const struct g
 	gt_print_tab(p, column);
 	if (kept < g->count)
 		gt_print_put(p, GT_YELLOW, "%s of them ", gt_format_count(text, kept));
-	gt_print_put(p, GT_YELLOW, "released, but kept alive by %s",
-		     gt_kind_count(holders, gt_live_holder_kind(g->objects[0]), by));
-	gt_print_end(p);
+	gt_print_line(p, GT_YELLOW, "released, but kept alive by %s",
+		      gt_kind_count(holders, gt_live_holder_kind(g->objects[0]), by));
 }
 
 static const char *name_of(const struct gt_view *v, const struct gt_entry *e)
@@ -261,8 +256,7 @@ static void put_names(struct gt_printer *p, const struct gt_view *v, const struc
 	}
 	if (g->count > NAMES_SHOWN) {
 		gt_print_tab(p, 6);
-		gt_print_put(p, GT_DIM, "and %zu more", g->count - NAMES_SHOWN);
-		gt_print_end(p);
+		gt_print_line(p, GT_DIM, "and %zu more", g->count - NAMES_SHOWN);
 	}
 }
 
@@ -278,8 +272,7 @@ void gt_group_text(struct gt_printer *p, const struct gt_view *v, const struct g
 	if (g->bytes)
 		gt_print_put(p, GT_BOLD, "%s in ", gt_format_bytes(text, g->bytes));
 	gt_group_count(p, GT_BOLD, g);
-	gt_print_put(p, GT_PLAIN, " by %s", gt_function_words(words, g->site->function));
-	gt_print_end(p);
+	gt_print_line(p, GT_PLAIN, " by %s", gt_function_words(words, g->site->function));
 	gt_print_tab(p, 4);
 	put_when(p, v, g);
 	gt_print_put(p, GT_DIM, ", %s", gt_api_names[g->site->api]);
@@ -414,9 +407,8 @@ void gt_put_more(struct gt_printer *p, unsigned column, size_t sites)
 	if (!sites)
 		return;
 	gt_print_tab(p, column);
-	gt_print_put(p, GT_DIM, "and %zu more %s", sites,
-		     gt_plural(sites, "call site", "call sites"));
-	gt_print_end(p);
+	gt_print_line(p, GT_DIM, "and %zu more %s", sites,
+		      gt_plural(sites, "call site", "call sites"));
 }
 
 void gt_groups_text(struct gt_printer *p, const struct gt_view *v, const struct gt_ledger *l,
@@ -484,13 +476,11 @@ static const char *freed(char out[GT_FORMAT_MAX], const struct gt_view *v, const
 
 void gt_growth_rate(struct gt_printer *p, const struct gt_view *v, const struct gt_rise *r)
 {
-	uint64_t start = gt_recording_start_ns(v->recording);
 	char speed[2 * GT_FORMAT_MAX], when[GT_FORMAT_MAX], part[GT_FORMAT_MAX];
 
 	gt_print_put(p, GT_RED, "%s", rate(speed, r));
 	gt_print_put(p, GT_PLAIN, " since %s, %s",
-		     gt_format_span(when, r->since_ns > start ? r->since_ns - start : 0),
-		     freed(part, v, r));
+		     gt_format_span(when, gt_view_elapsed(v, r->since_ns)), freed(part, v, r));
 }
 
 bool gt_growth_line(struct gt_printer *p, const struct gt_view *v, const struct gt_rise *r)

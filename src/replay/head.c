@@ -311,8 +311,7 @@ void gt_head_nothing(struct gt_printer *p, const struct gt_view *v)
 {
 	bool has_gaps = gt_head_has_gaps(v->recording);
 
-	gt_print_put(p, GT_RED, has_gaps ? "NOTHING WAS RECORDED" : "NOTHING WAS TRACKED");
-	gt_print_end(p);
+	gt_print_line(p, GT_RED, has_gaps ? "NOTHING WAS RECORDED" : "NOTHING WAS TRACKED");
 	if (has_gaps)
 		gt_print_wrap(
 			p, GT_PLAIN, 2,
@@ -339,9 +338,8 @@ void gt_head_nothing(struct gt_printer *p, const struct gt_view *v)
 
 void gt_head_no_leaks_but_gaps(struct gt_printer *p)
 {
-	gt_print_put(p, GT_YELLOW,
-		     "No leaks among the recorded events, but some events are missing.");
-	gt_print_end(p);
+	gt_print_line(p, GT_YELLOW,
+		      "No leaks among the recorded events, but some events are missing.");
 }
 
 void gt_head_gaps(struct gt_printer *p, const struct gt_view *v)

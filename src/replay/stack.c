@@ -205,8 +205,7 @@ void gt_stack_text(struct gt_printer *p, const struct gt_view *v, uint32_t stack
 
 	if (!count) {
 		gt_print_tab(p, indent);
-		gt_print_put(p, GT_DIM, "(no stack recorded)");
-		gt_print_end(p);
+		gt_print_line(p, GT_DIM, "(no stack recorded)");
 	}
 	count -= first;
 	put_frames(p, v, frames + first, most && count > most ? most : count, indent);

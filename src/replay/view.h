@@ -47,6 +47,14 @@ static inline int64_t gt_view_time(const struct gt_view *v, uint64_t time_ns)
 	return (int64_t)(time_ns - gt_recording_start_ns(v->recording));
 }
 
+/* The same, 0 where it would be negative. */
+static inline uint64_t gt_view_elapsed(const struct gt_view *v, uint64_t time_ns)
+{
+	int64_t time = gt_view_time(v, time_ns);
+
+	return time > 0 ? (uint64_t)time : 0;
+}
+
 /* When a process began, likewise; 0 for one of which nothing can be read. */
 static inline int64_t gt_view_start(const struct gt_view *v, const struct gt_process *process)
 {

@@ -101,16 +101,14 @@ static void put_amount(struct gt_printer *p, const char *label, const struct gt_
 		       const struct gt_amount *amount, const struct gt_breakdown_part *part,
 		       const char *when)
 {
-	uint64_t start = gt_recording_start_ns(v->recording);
 	char bytes[GT_FORMAT_MAX], peak[GT_FORMAT_MAX], at[GT_FORMAT_MAX];
 
 	gt_print_tab(p, 4);
 	gt_print_name(p, GT_PLAIN, label, 24);
 	gt_print_right(p, GT_PLAIN, gt_format_bytes(bytes, amount->device_bytes), 38);
 	gt_print_put(p, GT_DIM, " %s,", when);
-	gt_print_put(p, GT_PLAIN, " own peak %s at %s", gt_format_bytes(peak, part->peak_bytes),
-		     gt_format_span(at, part->peak_ns > start ? part->peak_ns - start : 0));
-	gt_print_end(p);
+	gt_print_line(p, GT_PLAIN, " own peak %s at %s", gt_format_bytes(peak, part->peak_bytes),
+		      gt_format_span(at, gt_view_elapsed(v, part->peak_ns)));
 }
 
 /* Nothing where there is only one. */

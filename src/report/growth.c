@@ -35,14 +35,6 @@ static struct rises find_rises(const struct gt_view *v)
 	return r;
 }
 
-/* Of a time, from the recording's start on. */
-static uint64_t since_start(const struct gt_view *v, uint64_t time_ns)
-{
-	uint64_t start = gt_recording_start_ns(v->recording);
-
-	return time_ns > start ? time_ns - start : 0;
-}
-
 /* Values in at most `columns` characters of one line, the highest of them full. */
 static void put_spark(struct gt_printer *p, const uint64_t *values, size_t count, unsigned columns)
 {
@@ -72,10 +64,9 @@ static void put_rise(struct gt_printer *p, const struct gt_view *v, const struct
 	gt_print_end(p);
 	gt_print_tab(p, 5);
 	put_spark(p, r->floor, r->floor_count, SPARK_COLUMNS);
-	gt_print_put(p, GT_PLAIN, "  %s to %s",
-		     r->bytes ? gt_format_bytes(from, r->from) : gt_format_count(from, r->from),
-		     r->bytes ? gt_format_bytes(to, r->to) : gt_format_count(to, r->to));
-	gt_print_end(p);
+	gt_print_line(p, GT_PLAIN, "  %s to %s",
+		      r->bytes ? gt_format_bytes(from, r->from) : gt_format_count(from, r->from),
+		      r->bytes ? gt_format_bytes(to, r->to) : gt_format_count(to, r->to));
 	gt_print_wrap(p, GT_DIM, 5, "%s created, %.0f %% steady, over %s",
 		      gt_kind_count(count, (enum gt_kind)s->kind, s->created), 100 * r->steadiness,
 		      gt_format_span(when, r->until_ns - r->since_ns));
@@ -101,10 +92,9 @@ void gt_growth_text(const struct gt_view *v, FILE *out)
 		free(rises.list);
 		return;
 	}
-	gt_print_put(&p, GT_BOLD, "GROWTH  %zu of %zu call sites %s", rises.count,
-		     v->ledger->site_count,
-		     rises.count == 1 ? "keeps growing" : "keep growing, fastest first");
-	gt_print_end(&p);
+	gt_print_line(&p, GT_BOLD, "GROWTH  %zu of %zu call sites %s", rises.count,
+		      v->ledger->site_count,
+		      rises.count == 1 ? "keeps growing" : "keep growing, fastest first");
 	gt_print_end(&p);
 	for (size_t i = 0; i < rises.shown; i++)
 		put_rise(&p, v, &rises.list[i], i + 1);
@@ -128,8 +118,8 @@ static void rise_json(struct gt_json *j, const struct gt_view *v, const struct g
 	gt_json_real(j, "steadiness", r->steadiness);
 	gt_json_uint(j, "from", r->from);
 	gt_json_uint(j, "to", r->to);
-	gt_json_uint(j, "since_ns", since_start(v, r->since_ns));
-	gt_json_uint(j, "until_ns", since_start(v, r->until_ns));
+	gt_json_uint(j, "since_ns", gt_view_elapsed(v, r->since_ns));
+	gt_json_uint(j, "until_ns", gt_view_elapsed(v, r->until_ns));
 	gt_json_uint(j, "created", s->created);
 	gt_json_uint(j, "ended", s->created - s->live);
 	gt_json_bool(j, "given_back", r->given_back);
@@ -168,8 +158,9 @@ void gt_growth_tsv(const struct gt_view *v, FILE *out)
 			"%.3f\t%s\t%.3f\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
 			"\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s\t",
 			r->per_second, r->bytes ? "bytes" : "resources", r->steadiness, r->from,
-			r->to, since_start(v, r->since_ns), since_start(v, r->until_ns), s->created,
-			s->created - s->live, gt_api_keys[s->api], gt_kinds[s->kind].name);
+			r->to, gt_view_elapsed(v, r->since_ns), gt_view_elapsed(v, r->until_ns),
+			s->created, s->created - s->live, gt_api_keys[s->api],
+			gt_kinds[s->kind].name);
 		gt_stack_tsv(out, v->frames, s->stack);
 		putc('\n', out);
 	}

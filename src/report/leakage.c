@@ -18,8 +18,7 @@ static void put_lasting(struct gt_printer *p, const struct gt_view *v)
 	if (groups.count) {
 		if (!gt_ledger_leaked(v->ledger).count)
 			gt_print_end(p);
-		gt_print_put(p, GT_BOLD, "NOT LEAKED  lives until the process ends");
-		gt_print_end(p);
+		gt_print_line(p, GT_BOLD, "NOT LEAKED  lives until the process ends");
 		gt_put_kinds(p, &groups);
 		gt_print_end(p);
 		for (size_t i = 0; i < groups.count; i++)
@@ -42,11 +41,9 @@ static void put_owned(struct gt_printer *p, const struct gt_ledger *l)
 		gt_put_memory(p, GT_PLAIN, l->freed.device_bytes, l->freed.host_bytes);
 		gt_print_end(p);
 	}
-	if (l->died_with_owner) {
-		gt_print_put(p, GT_DIM, "  not counted: %s destroyed with their owners",
-			     gt_format_count(text, l->died_with_owner));
-		gt_print_end(p);
-	}
+	if (l->died_with_owner)
+		gt_print_line(p, GT_DIM, "  not counted: %s destroyed with their owners",
+			      gt_format_count(text, l->died_with_owner));
 }
 
 static void put_leaks(struct gt_printer *p, const struct gt_view *v, const struct gt_groups *groups)
@@ -55,10 +52,10 @@ static void put_leaks(struct gt_printer *p, const struct gt_view *v, const struc
 	struct gt_split split;
 
 	gt_running_word(p, v, groups);
-	gt_print_put(p, GT_BOLD, "  %s %s from %zu %s", gt_format_count(text, groups->object_count),
-		     gt_plural(groups->object_count, "resource", "resources"), groups->count,
-		     gt_plural(groups->count, "call site", "call sites"));
-	gt_print_end(p);
+	gt_print_line(p, GT_BOLD, "  %s %s from %zu %s",
+		      gt_format_count(text, groups->object_count),
+		      gt_plural(groups->object_count, "resource", "resources"), groups->count,
+		      gt_plural(groups->count, "call site", "call sites"));
 	gt_running_line(p, v, groups);
 	gt_verdict_known(p, v, groups);
 	if (groups->bytes) {
@@ -88,13 +85,11 @@ void gt_leakage_text(const struct gt_view *v, FILE *out)
 		put_leaks(&p, v, &groups);
 	} else if (gt_head_has_gaps(v->recording)) {
 		gt_head_no_leaks_but_gaps(&p);
-	} else {
-		gt_print_put(&p, GT_GREEN,
-			     v->verdict && v->verdict->leaks.count ?
-				     "No leaks other than known ones." :
-				     "No leaks: no resource was left behind.");
-		gt_print_end(&p);
-	}
+	} else
+		gt_print_line(&p, GT_GREEN,
+			      v->verdict && v->verdict->leaks.count ?
+				      "No leaks other than known ones." :
+				      "No leaks: no resource was left behind.");
 	put_lasting(&p, v);
 	put_owned(&p, l);
 	gt_residue_text(&p, v->recording);

@@ -76,9 +76,8 @@ static void put_redundant(struct gt_printer *p, const struct gt_view *v)
 	uint64_t calls = l->redundant_calls;
 
 	gt_print_put(p, GT_RED, "REDUNDANT RELEASES");
-	gt_print_put(p, GT_BOLD, "  %s %s on resources already released",
-		     gt_format_count(text, calls), gt_plural(calls, "call", "calls"));
-	gt_print_end(p);
+	gt_print_line(p, GT_BOLD, "  %s %s on resources already released",
+		      gt_format_count(text, calls), gt_plural(calls, "call", "calls"));
 	for (size_t i = 0; i < l->redundant_count && i < REDUNDANT_SHOWN; i++) {
 		const struct gt_redundant *r = &l->redundant[i];
 
@@ -86,8 +85,7 @@ static void put_redundant(struct gt_printer *p, const struct gt_view *v)
 		gt_print_put(p, GT_PLAIN, "%s x %s on %s %s", gt_format_count(text, r->count),
 			     gt_function_words(words, r->function), kind_name(r->function),
 			     gt_format_hex(handle, r->handle));
-		gt_print_put(p, GT_RED, "%s", r->fatal ? ", during which the process died" : "");
-		gt_print_end(p);
+		gt_print_line(p, GT_RED, "%s", r->fatal ? ", during which the process died" : "");
 		put_labelled(p, v, "released again at", r->stack, frames);
 		put_labelled(p, v, "already released at", r->ended_stack, frames);
 		put_labelled(p, v, "created at", r->created_stack, frames);
@@ -101,9 +99,8 @@ static void put_failures(struct gt_printer *p, const struct gt_view *v)
 	const struct gt_ledger *l = v->ledger;
 	char text[GT_FORMAT_MAX];
 
-	gt_print_put(p, GT_BOLD, "FAILED CALLS  %s",
-		     gt_format_count(text, gt_ledger_total(l).failed));
-	gt_print_end(p);
+	gt_print_line(p, GT_BOLD, "FAILED CALLS  %s",
+		      gt_format_count(text, gt_ledger_total(l).failed));
 	for (size_t i = 0; i < l->failure_count && i < FAILURES_SHOWN; i++) {
 		const struct gt_failure *f = &l->failures[i];
 
@@ -125,16 +122,14 @@ static void put_last_calls(struct gt_printer *p, const struct gt_view *v)
 {
 	const struct gt_ledger *l = v->ledger;
 
-	gt_print_put(p, GT_BOLD, "DIED IN A CALL");
-	gt_print_end(p);
+	gt_print_line(p, GT_BOLD, "DIED IN A CALL");
 	for (size_t i = 0; i < l->last_call_count && i < LAST_SHOWN; i++) {
 		const struct gt_last_call *call = &l->last_calls[i];
 
 		gt_print_tab(p, 4);
-		gt_print_put(p, GT_PLAIN, "pid %" PRIu32 ", thread %" PRIu32 ": %s",
-			     gt_recording_process(v->recording, call->process)->pid,
-			     call->event.tid, gt_function_names[call->event.function]);
-		gt_print_end(p);
+		gt_print_line(p, GT_PLAIN, "pid %" PRIu32 ", thread %" PRIu32 ": %s",
+			      gt_recording_process(v->recording, call->process)->pid,
+			      call->event.tid, gt_function_names[call->event.function]);
 		put_labelled(p, v, "at", call->event.stack, 1);
 	}
 	if (l->last_call_count > LAST_SHOWN)

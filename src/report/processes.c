@@ -95,14 +95,12 @@ void gt_processes_text(const struct gt_view *v, FILE *out)
 	struct gt_printer p;
 
 	gt_head_open(&p, out, v);
-	gt_print_put(&p, GT_BOLD, "PROCESSES  %zu", count);
-	gt_print_end(&p);
+	gt_print_line(&p, GT_BOLD, "PROCESSES  %zu", count);
 	for (size_t i = 0; count && i < sizeof titles / sizeof *titles; i++)
 		gt_print_right(&p, GT_DIM, titles[i].title, titles[i].column);
 	if (count) {
 		gt_print_tab(&p, 59);
-		gt_print_put(&p, GT_DIM, "name");
-		gt_print_end(&p);
+		gt_print_line(&p, GT_DIM, "name");
 	}
 	for (size_t i = 0; i < shown; i++)
 		put_row(&p, gt_recording_process(v->recording, i), &left[i],

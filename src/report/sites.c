@@ -124,8 +124,8 @@ void gt_sites_text(const struct gt_view *v, FILE *out)
 	unsigned end = 0;
 
 	gt_head_open(&p, out, v);
-	gt_print_put(&p, GT_BOLD, "CALL SITES  %zu, by %s", v->ledger->site_count, orders[v->sort]);
-	gt_print_end(&p);
+	gt_print_line(&p, GT_BOLD, "CALL SITES  %zu, by %s", v->ledger->site_count,
+		      orders[v->sort]);
 	if (shown) {
 		for (int i = 0; i < COLUMN_COUNT; i++)
 			gt_print_right(&p, GT_DIM, columns[i].title, end += columns[i].width);

@@ -26,9 +26,8 @@ static void put_leak(struct gt_printer *p, const struct gt_view *v, const struct
 	gt_print_right(p, GT_BOLD, g->bytes ? gt_format_bytes(text, g->bytes) : "", 12);
 	gt_print_tab(p, 14);
 	gt_group_count(p, GT_BOLD, g);
-	gt_print_put(p, GT_PLAIN, " by %s (%s)", gt_function_words(words, g->site->function),
-		     gt_api_names[g->site->api]);
-	gt_print_end(p);
+	gt_print_line(p, GT_PLAIN, " by %s (%s)", gt_function_words(words, g->site->function),
+		      gt_api_names[g->site->api]);
 	gt_put_kept(p, v->ledger, g, 16);
 	gt_stack_text(p, v, g->site->stack, frames, 16);
 }
@@ -73,7 +72,6 @@ static void put_peak(struct gt_printer *p, const struct gt_view *v)
 {
 	const struct gt_ledger *l = v->ledger;
 	const struct gt_site **holders = gt_alloc(l->site_count * sizeof(const struct gt_site *));
-	uint64_t start = gt_recording_start_ns(v->recording);
 	char text[GT_FORMAT_MAX], when[GT_FORMAT_MAX], count_text[GT_KIND_TEXT];
 	size_t count = 0, most = gt_mistakes_count(l) > 1 ? 1 : 3;
 	unsigned column = HOLDER_COLUMN; /* of where they are */
@@ -82,10 +80,9 @@ static void put_peak(struct gt_printer *p, const struct gt_view *v)
 		if (l->sites[i].bytes_at_peak && gt_kind_on_device((enum gt_kind)l->sites[i].kind))
 			holders[count++] = &l->sites[i];
 	qsort(holders, count, sizeof *holders, most_at_peak);
-	gt_print_put(p, GT_BOLD, "PEAK  %s of device memory at %s, held by",
-		     gt_format_bytes(text, l->peak_bytes),
-		     gt_format_span(when, l->peak_ns > start ? l->peak_ns - start : 0));
-	gt_print_end(p);
+	gt_print_line(p, GT_BOLD, "PEAK  %s of device memory at %s, held by",
+		      gt_format_bytes(text, l->peak_bytes),
+		      gt_format_span(when, gt_view_elapsed(v, l->peak_ns)));
 	for (size_t i = 0; i < count && i < most; i++) {
 		unsigned end = 16 + (unsigned)strlen(gt_kind_count(count_text,
 								   (enum gt_kind)holders[i]->kind,
@@ -148,8 +145,7 @@ static void put_next(struct gt_printer *p, const struct gt_view *v, const char *
 	gt_print_name(p, GT_BOLD, option, UINT32_MAX);
 	gt_print_tab(p, p->column + 2 + (unsigned)(sizeof "watermark" - 1 - strlen(analysis)));
 	gt_print_need(p, (unsigned)strlen(why) + 2);
-	gt_print_put(p, GT_DIM, "# %s", why);
-	gt_print_end(p);
+	gt_print_line(p, GT_DIM, "# %s", why);
 }
 
 /* What a context took along when it ended: no leak, but worth a line. */
@@ -258,8 +254,7 @@ static void put_devices(struct gt_printer *p, const struct gt_view *v)
 
 	if (!has_devices(v))
 		return;
-	gt_print_put(p, GT_BOLD, "GPU  peak memory use, as reported by the GPU");
-	gt_print_end(p);
+	gt_print_line(p, GT_BOLD, "GPU  peak memory use, as reported by the GPU");
 	for (size_t i = 0; i < v->ledger->samples.count; i++) {
 		const struct gt_sampled *device = sampled(v, i, DEVICE_USED);
 
@@ -270,8 +265,7 @@ static void put_devices(struct gt_printer *p, const struct gt_view *v)
 	more = added(v) > traced ? added(v) - traced : 0;
 	gt_print_right(p, GT_PLAIN, gt_format_bytes(text, more), 12);
 	gt_print_tab(p, 14);
-	gt_print_put(p, GT_PLAIN, "of it was not traced: contexts, libraries, other processes");
-	gt_print_end(p);
+	gt_print_line(p, GT_PLAIN, "of it was not traced: contexts, libraries, other processes");
 	gt_print_end(p);
 }
 
@@ -314,20 +308,18 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 	}
 	total.created -= l->lasting.count; /* nobody has to give these back */
 	if (leaked && is_all_known(v)) {
-		gt_print_put(&p, GT_GREEN, "No leaks other than known ones.");
-		gt_print_end(&p);
+		gt_print_line(&p, GT_GREEN, "No leaks other than known ones.");
 	} else if (leaked) {
 		put_leaks(&p, v);
 	} else if (gt_head_has_gaps(v->recording)) {
 		gt_head_no_leaks_but_gaps(&p);
 	} else {
 		gt_print_put(&p, GT_GREEN, "No leaks: ");
-		gt_print_put(&p, GT_PLAIN,
-			     l->freed.count || l->lasting.count ? "no resource was left behind." :
-			     total.created == 1 ? "the one resource created was released." :
-						  "all %s resources created were released.",
-			     gt_format_count(text, total.created));
-		gt_print_end(&p);
+		gt_print_line(&p, GT_PLAIN,
+			      l->freed.count || l->lasting.count ? "no resource was left behind." :
+			      total.created == 1 ? "the one resource created was released." :
+						   "all %s resources created were released.",
+			      gt_format_count(text, total.created));
 	}
 	put_freed(&p, &l->freed);
 	gt_print_end(&p);
@@ -345,8 +337,7 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 	gt_print_put(&p, GT_PLAIN, "recorded in ");
 	gt_print_put(&p, GT_BOLD, "%s",
 		     gt_style_relative(&v->style, gt_recording_path(v->recording)));
-	gt_print_put(&p, GT_PLAIN, "; next:");
-	gt_print_end(&p);
+	gt_print_line(&p, GT_PLAIN, "; next:");
 	if (leaked)
 		put_next(&p, v, "leakage", "every leak with its full stack");
 	if (l->peak_bytes)

@@ -91,14 +91,12 @@ void gt_usage_text(const struct gt_view *v, FILE *out)
 {
 	const struct gt_timeline *t = v->timeline;
 	const struct gt_ledger *l = v->ledger;
-	uint64_t start = gt_recording_start_ns(v->recording);
 	char text[GT_FORMAT_MAX], when[GT_FORMAT_MAX], mean[GT_FORMAT_MAX], end[GT_FORMAT_MAX];
 	struct gt_split split;
 	struct gt_printer p;
 
 	gt_head_open(&p, out, v);
-	gt_print_put(&p, GT_BOLD, "DEVICE MEMORY over time");
-	gt_print_end(&p);
+	gt_print_line(&p, GT_BOLD, "DEVICE MEMORY over time");
 	if (!l->peak_bytes) {
 		gt_print_wrap(&p, GT_PLAIN, 2, "none allocated");
 		return;
@@ -107,7 +105,7 @@ void gt_usage_text(const struct gt_view *v, FILE *out)
 	gt_print_end(&p);
 	gt_print_wrap(&p, GT_PLAIN, 2, "peak %s at %s, average %s, at the end %s",
 		      gt_format_bytes(text, l->peak_bytes),
-		      gt_format_span(when, l->peak_ns > start ? l->peak_ns - start : 0),
+		      gt_format_span(when, gt_view_elapsed(v, l->peak_ns)),
 		      gt_format_bytes(mean, gt_timeline_mean(t)),
 		      gt_format_bytes(end, l->device_bytes));
 	gt_origins_text(&p, v, l->breakdown.origins_at_peak, "at the peak");

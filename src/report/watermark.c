@@ -6,13 +6,6 @@
 #include "report/breakdown_text.h"
 #include "report/analyses.h"
 
-static uint64_t peak_time(const struct gt_view *v)
-{
-	uint64_t start = gt_recording_start_ns(v->recording);
-
-	return v->ledger->peak_ns > start ? v->ledger->peak_ns - start : 0;
-}
-
 void gt_watermark_text(const struct gt_view *v, FILE *out)
 {
 	char text[GT_FORMAT_MAX], when[GT_FORMAT_MAX];
@@ -23,16 +16,15 @@ void gt_watermark_text(const struct gt_view *v, FILE *out)
 	gt_groups_init(&groups, v->at_peak, GT_GROUPS_DEVICE);
 	gt_head_open(&p, out, v);
 	if (!groups.count) {
-		gt_print_put(&p, GT_PLAIN, "No device memory was allocated.");
-		gt_print_end(&p);
+		gt_print_line(&p, GT_PLAIN, "No device memory was allocated.");
 		goto free_groups;
 	}
-	gt_print_put(&p, GT_BOLD, "PEAK  %s of device memory at %s, in %llu %s from %zu %s",
-		     gt_format_bytes(text, groups.bytes), gt_format_span(when, peak_time(v)),
-		     (unsigned long long)groups.object_count,
-		     gt_plural(groups.object_count, "resource", "resources"), groups.count,
-		     gt_plural(groups.count, "call site", "call sites"));
-	gt_print_end(&p);
+	gt_print_line(&p, GT_BOLD, "PEAK  %s of device memory at %s, in %llu %s from %zu %s",
+		      gt_format_bytes(text, groups.bytes),
+		      gt_format_span(when, gt_view_elapsed(v, v->ledger->peak_ns)),
+		      (unsigned long long)groups.object_count,
+		      gt_plural(groups.object_count, "resource", "resources"), groups.count,
+		      gt_plural(groups.count, "call site", "call sites"));
 	gt_put_kinds(&p, &groups);
 	if (v->at_peak->host_bytes)
 		gt_print_wrap(&p, GT_PLAIN, 2, "plus %s of host memory",
@@ -57,7 +49,7 @@ void gt_watermark_json(const struct gt_view *v, FILE *out)
 	gt_head_json(&j, out, v, "watermark");
 	gt_totals_json(&j, groups.object_count, groups.bytes);
 	gt_json_line(&j, "peak");
-	gt_json_uint(&j, "time_ns", peak_time(v));
+	gt_json_uint(&j, "time_ns", gt_view_elapsed(v, v->ledger->peak_ns));
 	gt_json_uint(&j, "device_bytes", v->at_peak->device_bytes);
 	gt_json_uint(&j, "host_bytes", v->at_peak->host_bytes);
 	gt_json_uint(&j, "objects", v->at_peak->live.count - v->at_peak->gone);

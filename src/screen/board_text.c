@@ -124,11 +124,10 @@ static void put_ended(struct gt_printer *p, const struct gt_board *b)
 		shown++;
 		gt_print_put(p, GT_PLAIN, "  pid %" PRIu32 " ", process->pid);
 		gt_print_name(p, GT_PLAIN, process->name, 24);
-		gt_print_put(p, GT_PLAIN, " has ended with %s in %s %s still alive",
-			     gt_format_bytes(bytes, process->bytes),
-			     gt_format_count(live, process->live),
-			     gt_plural(process->live, "resource", "resources"));
-		gt_print_end(p);
+		gt_print_line(p, GT_PLAIN, " has ended with %s in %s %s still alive",
+			      gt_format_bytes(bytes, process->bytes),
+			      gt_format_count(live, process->live),
+			      gt_plural(process->live, "resource", "resources"));
 	}
 	if (more)
 		gt_print_wrap(p, GT_DIM, 2, "and %zu more that ended with live resources", more);

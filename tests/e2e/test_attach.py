@@ -475,7 +475,7 @@ def test_a_terminal_that_goes_away_leaves_a_whole_recording(case):
     target = Target(case)
     attached = Attached(case, "-p", target.pid)
     target.tell("b 50")
-    assert attached.stop(signal.SIGHUP) == 0 and "let go after" in attached.out, attached.err
+    assert attached.stop(signal.SIGHUP) == 0 and "detached after" in attached.out, attached.err
     target.end()
     assert case.report("a.gt", "summary")["recording"]["duration_ns"]
 

@@ -305,7 +305,7 @@ def test_device_memory_as_the_gpu_reports_it_is_beside_what_was_traced(case):
     assert report["peak"]["device_bytes"] == 200 * mib
     assert report["untraced_bytes"] == 100 * mib
     assert len(report["recording"]["processes"]) == 1
-    assert "712 MiB" in run.err and "100 MiB  of it not traced" in run.err, run.err
+    assert "712 MiB" in run.err and "100 MiB  of it was not traced" in run.err, run.err
 
 
 def test_no_nvml_leaves_nothing_behind(case):

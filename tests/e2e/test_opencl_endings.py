@@ -170,6 +170,6 @@ def test_a_file_size_limit_stops_the_recording_and_not_the_program(case):
     assert len(done.err.splitlines()) == 1 and "recording stopped: File too large" in done.err
     report = case.report("f.gt", "summary")
     process, = report["recording"]["processes"]
-    assert process["state"] == "stopped" and "as large as it may get" in process["error"]
+    assert process["state"] == "stopped" and "the recording reached its size limit" in process["error"]
     assert report["recording"]["events"] > 1000 and report["lost"] > 0
     assert report["recording"]["events"] + report["lost"] == 100001

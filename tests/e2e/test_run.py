@@ -544,7 +544,7 @@ def test_a_changed_program_is_noticed_and_said(case):
     assert report["totals"] == {"count": 21, "bytes": 1 << 20}
     assert module_offsets(report) == {("mine", None, None)}
     text = case.gputrack("report", "copy.gt").out
-    assert "mine+0x" in text and "has changed since the recording" in " ".join(text.split()), text
+    assert "mine+0x" in text and "has changed since it was recorded" in " ".join(text.split()), text
 
 
 def test_a_stripped_program_has_lines_where_its_debug_file_is(case):

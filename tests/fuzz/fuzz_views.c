@@ -71,16 +71,16 @@ static void write_exports(struct gt_recording *r, struct gt_frames *frames)
 						 gt_export_csv,        gt_export_chrome,
 						 gt_export_pprof,      gt_export_collapsed,
 						 gt_export_speedscope, gt_export_prometheus };
-	struct gt_html *html;
+	struct gt_page *page;
 
 	for (size_t i = 0; i < sizeof exports / sizeof *exports; i++) {
 		gt_recording_rewind(r);
 		exports[i](&(struct gt_export){ .recording = r, .frames = frames, .out = nowhere });
 	}
 	gt_recording_rewind(r);
-	html = gt_html_new(r, NULL);
-	gt_html_data(html, frames, 100, nowhere);
-	gt_html_free(html);
+	page = gt_page_new(r, NULL);
+	gt_page_data(page, frames, 100, nowhere);
+	gt_page_free(page);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
