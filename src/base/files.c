@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* files.c - checks a file that others wrote before anything relies on it. */
+/* files.c - replaces a file at once; checks files that others wrote before we rely on them. */
 #include "base/files.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/mem.h"
 
 FILE *gt_open_regular_file(const char *path, off_t size_max)
 {
@@ -21,6 +24,33 @@ FILE *gt_open_regular_file(const char *path, off_t size_max)
 	if (fd >= 0 && !in)
 		close(fd);
 	return in;
+}
+
+int gt_file_replace(const char *path, void (*write)(FILE *out, const void *context),
+		    const void *context)
+{
+	char *new_path = gt_alloc(strlen(path) + sizeof ".new");
+	FILE *out;
+	int fd, e = 0;
+
+	sprintf(new_path, "%s.new", path);
+	fd = open(new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (out) {
+		write(out, context);
+		if (ferror(out))
+			e = errno ? errno : EIO;
+		if (fclose(out) && !e)
+			e = errno;
+		if (!e && rename(new_path, path))
+			e = errno;
+		if (e)
+			unlink(new_path);
+	} else {
+		e = errno;
+	}
+	free(new_path);
+	return -e;
 }
 
 enum { SECTIONS_MAX = 1 << 17 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* files.h - checks a file that others wrote before anything relies on it. */
+/* files.h - replaces a file at once; checks files that others wrote before we rely on them. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,6 +8,13 @@
 
 /* Opens a regular file of at most `size_max` bytes; NULL for anything else, pipes included. */
 FILE *gt_open_regular_file(const char *path, off_t size_max);
+
+/*
+ * Writes PATH.new with `write` and renames it to PATH: readers see the old file or the new one. The
+ * file is private to the user. 0 or -errno.
+ */
+int gt_file_replace(const char *path, void (*write)(FILE *out, const void *context),
+		    const void *context);
 
 /*
  * False when an ELF file claims more sections or segments than any program or library has. libelf

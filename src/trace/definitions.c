@@ -6,16 +6,12 @@
 
 #include "base/mem.h"
 
-static char *get_text(struct gt_bytes *b, size_t *size)
+/* A copy that lives as long as the definitions; NULL when it is incomplete. */
+static const char *get_text(struct gt_definitions *d, struct gt_bytes *b, size_t *size)
 {
 	const uint8_t *text = gt_get_blob(b, size);
-	char *copy;
 
-	if (!text)
-		return NULL;
-	copy = gt_alloc(*size + 1);
-	memcpy(copy, text, *size);
-	return copy;
+	return text ? memcpy(gt_arena_alloc(&d->strings, *size + 1), text, *size) : NULL;
 }
 
 static bool text_equals(const uint8_t *text, size_t size, const char *word)
@@ -28,12 +24,10 @@ static bool add_info(struct gt_definitions *d, struct gt_bytes *b)
 	struct gt_trace_text text = { 0 };
 	size_t size;
 
-	text.key = get_text(b, &size);
-	text.value = text.key ? get_text(b, &text.size) : NULL;
-	if (!text.value) {
-		free(text.key);
+	text.key = get_text(d, b, &size);
+	text.value = get_text(d, b, &text.size);
+	if (b->bad)
 		return false;
-	}
 	GT_GROW(d->texts, d->text_count, d->text_room);
 	d->texts[d->text_count++] = text;
 	return true;
@@ -49,14 +43,12 @@ static bool add_module(struct gt_definitions *d, struct gt_bytes *b)
 	m.start = gt_get_varint(b);
 	m.size = gt_get_varint(b);
 	m.bias = gt_get_varint(b);
-	m.path = get_text(b, &size);
+	m.path = get_text(d, b, &size);
 	id = gt_get_blob(b, &m.build_id_size);
 	m.file_size = gt_get_varint(b);
 	m.mtime_ns = gt_unzigzag(gt_get_varint(b));
-	if (b->bad || number != d->module_count || m.build_id_size > sizeof m.build_id) {
-		free(m.path);
+	if (b->bad || number != d->module_count || m.build_id_size > sizeof m.build_id)
 		return false;
-	}
 	if (m.build_id_size)
 		memcpy(m.build_id, id, m.build_id_size);
 	gt_ranges_put(&d->mapped, m.start, m.size, (uint32_t)number);
@@ -127,11 +119,9 @@ static bool add_place(struct gt_definitions *d, struct gt_bytes *b)
 	size_t size;
 
 	place.api = get_api(b);
-	place.name = get_text(b, &size);
-	if (!place.name || number > UINT16_MAX) {
-		free(place.name);
+	place.name = get_text(d, b, &size);
+	if (b->bad || number > UINT16_MAX)
 		return false;
-	}
 	place.number = (uint16_t)number;
 	GT_GROW(d->places, d->place_count, d->place_room);
 	d->places[d->place_count++] = place;
@@ -144,13 +134,6 @@ static bool is_next(struct gt_bytes *b, size_t count)
 	return gt_get_varint(b) == count + 1 && !b->bad;
 }
 
-static void free_text_frame(struct gt_text_frame *frame)
-{
-	free((char *)frame->function);
-	free((char *)frame->file);
-	free((char *)frame->module);
-}
-
 static bool add_text_frame(struct gt_definitions *d, struct gt_bytes *b)
 {
 	struct gt_text_frame frame = { 0 };
@@ -159,25 +142,16 @@ static bool add_text_frame(struct gt_definitions *d, struct gt_bytes *b)
 
 	if (!is_next(b, d->text_frame_count))
 		return false;
-	frame.function = get_text(b, &size);
-	frame.file = get_text(b, &size);
+	frame.function = get_text(d, b, &size);
+	frame.file = get_text(d, b, &size);
 	line = gt_get_varint(b);
 	frame.line = line > UINT32_MAX ? 0 : (uint32_t)line;
-	frame.module = get_text(b, &size);
-	if (b->bad) {
-		free_text_frame(&frame);
+	frame.module = get_text(d, b, &size);
+	if (b->bad)
 		return false;
-	}
 	GT_GROW(d->text_frames, d->text_frame_count, d->text_frame_room);
 	d->text_frames[d->text_frame_count++] = frame;
 	return true;
-}
-
-static void free_series(struct gt_series *series)
-{
-	free((char *)series->name);
-	free((char *)series->unit);
-	free((char *)series->subject);
 }
 
 static bool add_series(struct gt_definitions *d, struct gt_bytes *b)
@@ -187,13 +161,11 @@ static bool add_series(struct gt_definitions *d, struct gt_bytes *b)
 
 	if (!is_next(b, d->series_count))
 		return false;
-	series.name = get_text(b, &size);
-	series.unit = get_text(b, &size);
-	series.subject = get_text(b, &size);
-	if (b->bad) {
-		free_series(&series);
+	series.name = get_text(d, b, &size);
+	series.unit = get_text(d, b, &size);
+	series.subject = get_text(d, b, &size);
+	if (b->bad)
 		return false;
-	}
 	GT_GROW(d->series, d->series_count, d->series_room);
 	d->series[d->series_count++] = series;
 	return true;
@@ -237,7 +209,7 @@ static bool add_name(struct gt_definitions *d, struct gt_bytes *b)
 	size_t size;
 
 	name.handle = gt_get_varint(b);
-	name.name = get_text(b, &size);
+	name.name = get_text(d, b, &size);
 	if (!name.name)
 		return false;
 	GT_GROW(d->names, d->name_count, d->name_room);
@@ -277,20 +249,7 @@ bool gt_definitions_add(struct gt_definitions *d, const uint8_t *records, size_t
 
 void gt_definitions_free(struct gt_definitions *d)
 {
-	for (size_t i = 0; i < d->module_count; i++)
-		free(d->modules[i].path);
-	for (size_t i = 0; i < d->place_count; i++)
-		free(d->places[i].name);
-	for (size_t i = 0; i < d->name_count; i++)
-		free(d->names[i].name);
-	for (size_t i = 0; i < d->text_count; i++) {
-		free(d->texts[i].key);
-		free(d->texts[i].value);
-	}
-	for (size_t i = 0; i < d->text_frame_count; i++)
-		free_text_frame(&d->text_frames[i]);
-	for (size_t i = 0; i < d->series_count; i++)
-		free_series(&d->series[i]);
+	gt_arena_fini(&d->strings);
 	free(d->text_frames);
 	free(d->series);
 	gt_ranges_fini(&d->mapped);

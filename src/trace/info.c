@@ -3,12 +3,10 @@
 #include "trace/info.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/files.h"
 #include "base/mem.h"
@@ -109,35 +107,24 @@ static void put_value(FILE *file, const char *value)
 		putc(*value == '\n' || *value == '\r' ? ' ' : *value, file);
 }
 
-int gt_info_write(const struct gt_info *info, const char *path, struct gt_error *error)
+static void put_lines(FILE *file, const void *context)
 {
-	char new_path[4096];
-	FILE *file;
-	int fd, e = 0;
+	const struct gt_info *info = context;
 
-	snprintf(new_path, sizeof new_path, "%s.new", path);
-	fd = open(new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	file = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!file)
-		return gt_error_set(error, -errno,
-				    "cannot write %s: %s; make room or choose another place",
-				    new_path, strerror(errno));
 	for (size_t i = 0; i < info->count; i++) {
 		fprintf(file, "%s: ", info->lines[i].key);
 		put_value(file, info->lines[i].value);
 		putc('\n', file);
 	}
-	if (ferror(file))
-		e = errno ? errno : EIO;
-	if (fclose(file) && !e)
-		e = errno;
-	if (!e && rename(new_path, path))
-		e = errno;
-	if (!e)
-		return 0;
-	unlink(new_path);
-	return gt_error_set(error, -e, "cannot write %s: %s; make room or choose another place",
-			    path, strerror(e));
+}
+
+int gt_info_write(const struct gt_info *info, const char *path, struct gt_error *error)
+{
+	int e = gt_file_replace(path, put_lines, info);
+
+	return e ? gt_error_set(error, e, "cannot write %s: %s; make room or choose another place",
+				path, strerror(-e)) :
+		   0;
 }
 
 struct end {

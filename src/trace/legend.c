@@ -2,12 +2,9 @@
 /* legend.c - a recording's `legend`: function, file and line of the addresses that matter. */
 #include "trace/legend.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/containers.h"
@@ -113,48 +110,38 @@ size_t gt_legend_get(const struct gt_legend *legend, const char *module, const u
 	return legend->entries[number].count;
 }
 
-/* A copy of a text in the file, up to a NUL; NULL when empty or missing. */
-static char *read_text(struct gt_bytes *b)
+/* A copy of a text in the file; NULL when empty or missing. */
+static const char *read_text(struct gt_arena *a, struct gt_bytes *b)
 {
 	size_t size;
 	const uint8_t *at = gt_get_blob(b, &size);
 
-	return size && *at ? gt_strndup((const char *)at, size) : NULL;
+	return size && *at ? memcpy(gt_arena_alloc(a, size + 1), at, size) : NULL;
 }
 
 /* Reads an address with its names; false at the end or at damage. */
 static bool read_entry(struct gt_legend *legend, struct gt_bytes *b)
 {
-	struct gt_legend_name *list = NULL;
-	const uint8_t *id;
-	uint64_t address, count, i = 0;
+	struct gt_arena a = { 0 };
+	const char *module = read_text(&a, b);
 	size_t id_size;
-	char *module = read_text(b);
+	const uint8_t *id = gt_get_blob(b, &id_size);
+	uint64_t address = gt_get_varint(b), count = gt_get_varint(b);
+	struct gt_legend_name *list;
 
-	id = gt_get_blob(b, &id_size);
-	address = gt_get_varint(b);
-	count = gt_get_varint(b);
 	/* each name takes at least four bytes */
-	if (b->bad || !module || !count || count > NAMES_MAX || count > gt_bytes_left(b) / 4 ||
-	    id_size > 64) {
-		free(module);
-		return false;
-	}
-	list = gt_alloc(count * sizeof *list);
-	for (; i < count && !b->bad; i++) {
-		list[i].function = read_text(b);
-		list[i].file = read_text(b);
+	b->bad |= !module || !count || count > NAMES_MAX || count > gt_bytes_left(b) / 4 ||
+		  id_size > 64;
+	list = gt_arena_alloc(&a, b->bad ? 0 : count * sizeof *list);
+	for (uint64_t i = 0; i < count && !b->bad; i++) {
+		list[i].function = read_text(&a, b);
+		list[i].file = read_text(&a, b);
 		list[i].line = (uint32_t)gt_get_varint(b);
 		list[i].inlined = gt_get_varint(b) & 1;
 	}
 	if (!b->bad)
 		gt_legend_add(legend, module, id, id_size, address, list, count);
-	while (i--) {
-		free((char *)list[i].function);
-		free((char *)list[i].file);
-	}
-	free(list);
-	free(module);
+	gt_arena_fini(&a);
 	return !b->bad;
 }
 
@@ -223,34 +210,18 @@ static void put_entry(FILE *out, const struct gt_legend *legend, uint32_t number
 	}
 }
 
+static void put_all(FILE *out, const void *context)
+{
+	const struct gt_legend *legend = context;
+
+	fwrite(magic, 1, MAGIC_SIZE, out);
+	for (uint32_t i = 0; i < legend->count; i++)
+		put_entry(out, legend, i);
+}
+
 int gt_legend_write(const struct gt_legend *legend, const char *path, struct gt_error *error)
 {
-	char *new_path;
-	FILE *out;
-	int fd, e = 0;
+	int e = gt_file_replace(path, put_all, legend);
 
-	if (asprintf(&new_path, "%s.new", path) < 0)
-		return gt_error_set(error, -ENOMEM, "out of memory");
-	/* private, like the rest of the recording */
-	fd = open(new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	out = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!out) {
-		e = -errno;
-	} else {
-		fwrite(magic, 1, MAGIC_SIZE, out);
-		for (uint32_t i = 0; i < legend->count; i++)
-			put_entry(out, legend, i);
-		if (ferror(out))
-			e = -EIO;
-		if (fclose(out) && !e)
-			e = -errno;
-		if (!e && rename(new_path, path))
-			e = -errno;
-		if (e)
-			unlink(new_path);
-	}
-	if (e)
-		gt_error_set(error, e, "cannot write %s: %s", path, strerror(-e));
-	free(new_path);
-	return e;
+	return e ? gt_error_set(error, e, "cannot write %s: %s", path, strerror(-e)) : 0;
 }

@@ -20,7 +20,7 @@ struct gt_reader;
 
 struct gt_trace_module {
 	uint64_t start, size, bias;
-	char *path;
+	const char *path;
 	uint8_t build_id[64];
 	size_t build_id_size;
 	uint64_t file_size;
@@ -48,22 +48,23 @@ struct gt_trace_stack {
 struct gt_trace_place {
 	uint16_t number;
 	enum gt_api api;
-	char *name;
+	const char *name;
 };
 
 /* The program's name for the resource created under `handle` at `time_ns`. */
 struct gt_trace_name {
 	uint64_t time_ns, handle;
-	char *name;
+	const char *name;
 };
 
 struct gt_trace_text {
-	char *key, *value;
+	const char *key, *value;
 	size_t size; /* of the value, which may contain NUL bytes */
 };
 
 /* All definitions of a trace. Stack number n is stacks[n - 1]. */
 struct gt_definitions {
+	struct gt_arena strings;
 	struct gt_trace_module *modules;
 	size_t module_count, module_room;
 	struct gt_ranges mapped; /* module numbers by address */

@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/*
+ * This hash table is its own because threads of the traced process read it without a lock, because
+ * running out of memory must not end the process, and because a stack is known by its hash alone.
+ */
 struct gt_stack_slot {
 	_Atomic uint64_t key; /* hash of the frames; 0: free */
 	_Atomic uint32_t number;
