@@ -63,31 +63,28 @@ static bool is_whole(Elf *elf, const struct stat *status)
 	       fits(header.e_phoff, (uint64_t)segments * header.e_phentsize, status);
 }
 
+static Elf *begin(int fd)
+{
+	elf_version(EV_CURRENT);
+	return gt_elf_is_bounded(fd) ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
+}
+
 int gt_elf_check(int fd, const struct stat *status)
 {
-	bool whole;
-	Elf *elf;
+	Elf *elf = begin(fd);
+	bool whole = elf && is_whole(elf, status);
 
-	elf_version(EV_CURRENT);
-	elf = gt_elf_is_bounded(fd) ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
-	whole = elf && is_whole(elf, status);
 	elf_end(elf);
 	return whole ? 0 : -ENOEXEC;
 }
 
 bool gt_elf_has_build_id(int fd, const uint8_t *id, size_t id_size)
 {
+	Elf *elf = begin(fd);
 	const void *found;
-	ssize_t size;
-	bool same;
-	Elf *elf;
+	ssize_t size = elf ? dwelf_elf_gnu_build_id(elf, &found) : 0;
+	bool same = size > 0 && (size_t)size == id_size && memcmp(found, id, id_size) == 0;
 
-	elf_version(EV_CURRENT);
-	elf = gt_elf_is_bounded(fd) ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
-	if (!elf)
-		return false;
-	size = dwelf_elf_gnu_build_id(elf, &found);
-	same = size > 0 && (size_t)size == id_size && memcmp(found, id, id_size) == 0;
 	elf_end(elf);
 	return same;
 }

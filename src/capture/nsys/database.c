@@ -60,8 +60,7 @@ static int check_file(const char *path, uint64_t *size, struct gt_error *error)
 				 path);
 	else if (n < (ssize_t)sizeof magic || memcmp(head, magic, sizeof magic))
 		e = gt_error_set(error, -EINVAL,
-				 "%s is not an SQLite database: %s `nsys export "
-				 "--type sqlite %s`",
+				 "%s is not an SQLite database: %s `nsys export --type sqlite %s`",
 				 path,
 				 is_report(path) ? "make one of this profile with" :
 						   "import takes what is made by",

@@ -134,14 +134,10 @@ static void read_metadata(struct reading *r)
 
 	for (size_t i = 0; i < 2; i++) {
 		snprintf(sql, sizeof sql,
-			 "SELECT value FROM %s WHERE name = "
-			 "'EXPORT_PRODUCT_VERSION'",
-			 tables[i]);
+			 "SELECT value FROM %s WHERE name = 'EXPORT_PRODUCT_VERSION'", tables[i]);
 		read_text(r, import->product, sizeof import->product, sql);
 		snprintf(sql, sizeof sql,
-			 "SELECT value FROM %s WHERE name = "
-			 "'EXPORT_SCHEMA_VERSION'",
-			 tables[i]);
+			 "SELECT value FROM %s WHERE name = 'EXPORT_SCHEMA_VERSION'", tables[i]);
 		read_text(r, import->schema, sizeof import->schema, sql);
 	}
 	import->start_real_ns = utc > 0 && utc < INT64_MAX / 2 ? (uint64_t)utc : 0;
@@ -166,17 +162,15 @@ static int explain_empty(const struct reading *r, struct gt_error *error)
 	if (!gt_database_has_table(d, "StringIds") && !gt_database_has_table(d, CALLS) &&
 	    !gt_database_has_table(d, MEMORY))
 		return gt_error_set(error, -EINVAL,
-				    "%s is no export of Nsight Systems: it has no "
-				    "table StringIds; import takes what `nsys export --type "
-				    "sqlite` makes",
+				    "%s is no export of Nsight Systems: it has no table StringIds; "
+				    "import takes what `nsys export --type sqlite` makes",
 				    d->path);
 	calls = read_number(r, "SELECT count(*) FROM " CALLS " WHERE eventClass <> 67 AND nameId "
 			       "IN (SELECT id FROM StringIds WHERE " ALLOCATES ")");
 	if (calls)
 		return gt_error_set(error, -ENODATA,
-				    "%s was made without memory tracking (%lld "
-				    "allocating calls, no memory events): profile again with nsys "
-				    "profile " FLAGS,
+				    "%s was made without memory tracking (%lld allocating calls, "
+				    "no memory events): profile again with nsys profile " FLAGS,
 				    d->path, (long long)calls);
 	return gt_error_set(error, -ENODATA,
 			    "%s: no device allocation recorded; if the program "

@@ -43,18 +43,24 @@ static const struct {
 	{ { GT_FN_nsysUnknownAllocation, GT_FN_nsysUnknownDeallocation } },
 };
 
-static void map_fill(uint8_t *map, uint8_t other, const struct enum_name *words)
-{
-	memset(map, other, GT_NSYS_ENUM_MAX);
-	for (size_t i = 0; words[i].ending; i++)
-		map[i] = words[i].value;
-}
+static const struct {
+	const struct enum_name *names;
+	uint8_t other; /* for numbers without a name */
+} defaults[GT_NSYS_ENUM_COUNT] = {
+	[GT_NSYS_ENUM_KIND] = { kinds, GT_NSYS_KINDS - 1 },
+	[GT_NSYS_ENUM_OPERATION] = { operations, GT_NSYS_NEITHER },
+	[GT_NSYS_ENUM_POOL] = { pools, GT_NSYS_POOL_OTHER },
+};
 
 void gt_nsys_enums_init(struct gt_nsys_enums *enums)
 {
-	map_fill(enums->kinds, GT_NSYS_KINDS - 1, kinds);
-	map_fill(enums->operations, GT_NSYS_NEITHER, operations);
-	map_fill(enums->pools, GT_NSYS_POOL_OTHER, pools);
+	for (int which = 0; which < GT_NSYS_ENUM_COUNT; which++) {
+		const struct enum_name *names = defaults[which].names;
+
+		memset(enums->values[which], defaults[which].other, GT_NSYS_ENUM_MAX);
+		for (size_t i = 0; names[i].ending; i++)
+			enums->values[which][i] = names[i].value;
+	}
 }
 
 static bool ends_in(const char *name, const char *ending)
@@ -67,37 +73,31 @@ static bool ends_in(const char *name, const char *ending)
 void gt_nsys_enums_set(struct gt_nsys_enums *enums, enum gt_nsys_enum which, int64_t number,
 		       const char *name)
 {
-	const struct enum_name *words = which == GT_NSYS_ENUM_KIND      ? kinds :
-					which == GT_NSYS_ENUM_OPERATION ? operations :
-									  pools;
-	uint8_t *map = which == GT_NSYS_ENUM_KIND      ? enums->kinds :
-		       which == GT_NSYS_ENUM_OPERATION ? enums->operations :
-							 enums->pools;
-
 	if (number < 0 || number >= GT_NSYS_ENUM_MAX || !name)
 		return;
-	for (; words->ending; words++)
-		if (ends_in(name, words->ending))
-			map[number] = words->value;
+	for (const struct enum_name *n = defaults[which].names; n->ending; n++)
+		if (ends_in(name, n->ending))
+			enums->values[which][number] = n->value;
 }
 
-static uint8_t map_get(const uint8_t *map, uint8_t other, int64_t number)
+static uint8_t value_of(const struct gt_nsys_enums *enums, enum gt_nsys_enum which, int64_t number)
 {
-	return number < 0 || number >= GT_NSYS_ENUM_MAX ? other : map[number];
+	return number < 0 || number >= GT_NSYS_ENUM_MAX ? defaults[which].other :
+							  enums->values[which][number];
 }
 
 enum gt_function_id gt_nsys_memory_row(const struct gt_nsys_enums *enums, int64_t kind,
 				       int64_t operation)
 {
-	uint8_t op = map_get(enums->operations, GT_NSYS_NEITHER, operation);
-	uint8_t k = map_get(enums->kinds, GT_NSYS_KINDS - 1, kind);
+	uint8_t op = value_of(enums, GT_NSYS_ENUM_OPERATION, operation);
+	uint8_t k = value_of(enums, GT_NSYS_ENUM_KIND, kind);
 
 	return op == GT_NSYS_NEITHER ? GT_FN_NONE : rows[k].row[op];
 }
 
 enum gt_function_id gt_nsys_pool_row(const struct gt_nsys_enums *enums, int64_t operation)
 {
-	switch ((enum gt_nsys_pool)map_get(enums->pools, GT_NSYS_POOL_OTHER, operation)) {
+	switch ((enum gt_nsys_pool)value_of(enums, GT_NSYS_ENUM_POOL, operation)) {
 	case GT_NSYS_POOL_CREATED: return GT_FN_nsysPoolCreated;
 	case GT_NSYS_POOL_DESTROYED: return GT_FN_nsysPoolDestroyed;
 	case GT_NSYS_POOL_OTHER: break;

@@ -11,15 +11,17 @@ enum { GT_NSYS_KINDS = 8, GT_NSYS_ENUM_MAX = 64 };
 enum gt_nsys_operation { GT_NSYS_ALLOCATION, GT_NSYS_DEALLOCATION, GT_NSYS_NEITHER };
 enum gt_nsys_pool { GT_NSYS_POOL_CREATED, GT_NSYS_POOL_DESTROYED, GT_NSYS_POOL_OTHER };
 
-/* The numbers of an export's enums: built in, unless the export has tables for them. */
-struct gt_nsys_enums {
-	uint8_t kinds[GT_NSYS_ENUM_MAX];      /* number -> kind of memory, 0 to 7 */
-	uint8_t operations[GT_NSYS_ENUM_MAX]; /* -> enum gt_nsys_operation */
-	uint8_t pools[GT_NSYS_ENUM_MAX];      /* -> enum gt_nsys_pool */
+enum gt_nsys_enum {
+	GT_NSYS_ENUM_KIND,      /* of memory, 0 to 7 */
+	GT_NSYS_ENUM_OPERATION, /* enum gt_nsys_operation */
+	GT_NSYS_ENUM_POOL,      /* enum gt_nsys_pool */
+	GT_NSYS_ENUM_COUNT
 };
 
-/* Names one of the three. */
-enum gt_nsys_enum { GT_NSYS_ENUM_KIND, GT_NSYS_ENUM_OPERATION, GT_NSYS_ENUM_POOL };
+/* The numbers of an export's enums: built in, unless the export has tables for them. */
+struct gt_nsys_enums {
+	uint8_t values[GT_NSYS_ENUM_COUNT][GT_NSYS_ENUM_MAX]; /* by the export's number */
+};
 
 void gt_nsys_enums_init(struct gt_nsys_enums *enums);
 /* Applies a row of an enum table, number and name. Ignores unknown names. */

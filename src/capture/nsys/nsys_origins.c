@@ -22,6 +22,7 @@ struct running {
 	uint32_t next; /* in its hash chain: index + 1 */
 };
 
+/* The hash table is its own because calls are dropped when they have ended. */
 struct gt_nsys_calls {
 	const struct gt_database *database;
 	sqlite3_stmt *rows;        /* NULL: none, or no more */
@@ -202,7 +203,7 @@ struct gt_nsys_stacks {
 	struct gt_intern *frames;            /* frame_key -> number … */
 	uint64_t *addresses;                 /* … -> the frame in its trace */
 	size_t address_count, address_room;
-	struct cached_chain *chains; /* by hash */
+	struct cached_chain *chains; /* by hash, one each: a cache of bounded size */
 };
 
 /* Rows are looked up by id: a table without an index gets an indexed copy, in a file. */
@@ -216,8 +217,7 @@ static int index_table(const struct gt_database *d, const char *table, const cha
 		return 0;
 	*name = copy;
 	snprintf(sql, sizeof sql,
-		 "CREATE TEMP TABLE %s AS SELECT %s FROM %s;"
-		 "CREATE INDEX temp.%s_by_id ON %s (id)",
+		 "CREATE TEMP TABLE %s AS SELECT %s FROM %s;CREATE INDEX temp.%s_by_id ON %s (id)",
 		 copy, columns, table, copy, copy);
 	return gt_database_run(d, sql, error);
 }

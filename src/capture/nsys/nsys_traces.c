@@ -35,8 +35,7 @@ int gt_nsys_traces_end(struct gt_nsys_traces *t, uint64_t end_ns, struct gt_erro
 	for (size_t i = 0; i < t->count; i++)
 		gt_writer_end_at(t->list[i]->writer, end_ns);
 	return t->error ? gt_error_set(error, t->error,
-				       "cannot write %s: %s; choose another place "
-				       "with -o",
+				       "cannot write %s: %s; choose another place with -o",
 				       t->folder, strerror(-t->error)) :
 			  0;
 }
@@ -101,8 +100,7 @@ int gt_nsys_traces_get(struct gt_nsys_traces *t, uint64_t process, uint32_t pid,
 		if (!new->lane) {
 			gt_writer_free(new->writer);
 			e = gt_error_set(error, -EIO,
-					 "cannot write into %s; choose another place "
-					 "with -o",
+					 "cannot write into %s; choose another place with -o",
 					 t->folder);
 		}
 	}
