@@ -93,11 +93,6 @@ void gt_guest_start(void)
 	leave(&saved);
 }
 
-const struct gt_settings *gt_guest_settings(void)
-{
-	return gt_settings_get();
-}
-
 /* At the first call in a child; a second thread of the child waits until it is done. */
 static void set_up_child(void)
 {

@@ -9,7 +9,7 @@
  *
  * The guest rule: nothing here exits, aborts or raises, prints more than one line when recording
  * fails, holds a lock while the driver or the program runs, or changes errno. It works in threads,
- *in signal handlers, after fork, before main and after exit handlers.
+ * in signal handlers, after fork, before main and after exit handlers.
  */
 #pragma once
 
@@ -39,9 +39,6 @@ struct gt_guest_call {
 
 /* A door calls this when it has been loaded. Starts recording if the settings ask for it. */
 GT_EXPORT void gt_guest_start(void);
-
-/* The settings, for a door that stays out of the way when nothing was asked for. */
-GT_EXPORT const struct gt_settings *gt_guest_settings(void);
 
 GT_EXPORT void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function,
 			      const uint64_t *argv, const void *caller);

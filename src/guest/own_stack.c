@@ -29,7 +29,8 @@ enum {
 };
 
 /*
- * The cache: stacks that this thread has had before, known again by their return addresses.
+ * The cache: stacks that this thread has had before, known again by their return addresses. It is
+ * no general hash table: it has a fixed size, and a signal handler may use it at any moment.
  *
  * Unwinding finds, frame by frame, where on the stack the next return address lies, and where frame
  * pointers were saved: with both, the next frame lies where it lay. A stack that has been unwound

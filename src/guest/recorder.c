@@ -120,10 +120,10 @@ static void stopped(struct gt_writer *w, void *context, int error)
 	if (error == -ETIME)
 		return; /* as asked */
 	if (error == -EFBIG && gt_settings_get()->max_bytes) {
-		gt_stderr_line("recording stopped: %s is as large as it may get; the program runs "
-			       "on, what "
-			       "was recorded can be read",
-			       gt_settings_get()->recording);
+		gt_stderr_line(
+			"recording stopped: %s is as large as it may get; the program runs on, "
+			"what was recorded can be read",
+			gt_settings_get()->recording);
 		return;
 	}
 	gt_stderr_line(

@@ -6,10 +6,8 @@
 #include <stdint.h>
 
 #include "event/event.h"
+#include "guest/settings.h"
 #include "trace/layout.h"
-
-/* Functions that doors may call; everything else in the recorder library is hidden. */
-#define GT_EXPORT __attribute__((visibility("default")))
 
 /* Opens the trace if the settings ask for one; prints one line if that fails. */
 void gt_recorder_start(void);

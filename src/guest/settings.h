@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Functions that doors may call; everything else in the recorder library is hidden. */
+#define GT_EXPORT __attribute__((visibility("default")))
+
 enum gt_log_level {
 	GT_LOG_TRACE,
 	GT_LOG_DEBUG,
@@ -32,4 +35,4 @@ struct gt_settings {
 };
 
 /* Reads once; doc/ENVIRONMENT.md lists the variables. Setuid programs get the defaults. */
-const struct gt_settings *gt_settings_get(void);
+GT_EXPORT const struct gt_settings *gt_settings_get(void);

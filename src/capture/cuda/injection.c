@@ -66,8 +66,7 @@ static void subscribe(void)
 	gt_cuda_driver_start(&cupti);
 	if (!gt_cuda_enable_rows(&cupti, subscriber))
 		gt_stderr_line("CUDA is not tracked in process %d: %s reports no function; the "
-			       "program runs "
-			       "on; `gputrack doctor` shows what is missing",
+			       "program runs on; `gputrack doctor` shows what is missing",
 			       (int)getpid(), cupti.path);
 	/* registered after the runtime's handlers, so called before them */
 	atexit(gt_cuda_driver_exiting);
@@ -82,7 +81,7 @@ int InitializeInjection(void)
 	if (atomic_exchange(&started, true))
 		return 1;
 	gt_guest_start();
-	if (gt_guest_settings()->recording || gt_guest_settings()->tracker)
+	if (gt_settings_get()->recording || gt_settings_get()->tracker)
 		subscribe();
 	errno = saved;
 	return 1;

@@ -102,7 +102,7 @@ static void *system_function(const char *name)
 /* If nothing was asked for, we wrap nothing. */
 static bool is_asked_for(void)
 {
-	const struct gt_settings *s = gt_guest_settings();
+	const struct gt_settings *s = gt_settings_get();
 
 	return s->recording || s->tracker;
 }
