@@ -173,11 +173,6 @@ static int read_files(struct gt_error *error)
 	return e;
 }
 
-static const char *option_name(const void *syntax, size_t index)
-{
-	return ((const struct gt_syntax *)syntax)->options[index].name;
-}
-
 /* True if the key is for this subcommand: COMMAND.OPTION or OPTION. *option is the option. */
 static bool is_for(const struct gt_syntax *syntax, const char *key, const char **option)
 {
@@ -195,17 +190,13 @@ static int check_line(const struct gt_config_line *line, const struct gt_syntax 
 	bool command = false;
 
 	for (size_t i = 0; i < count; i++) {
-		size_t options = 0;
-
 		if (!syntaxes[i]->options || !is_for(syntaxes[i], line->key, &option))
 			continue;
 		command = true;
 		if (gt_option_find(syntaxes[i], option))
 			return 0;
-		while (syntaxes[i]->options[options].name)
-			options++;
 		if (!near)
-			near = gt_nearest(option, options, option_name, syntaxes[i]);
+			near = gt_option_nearest(syntaxes[i], option);
 	}
 	if (!command)
 		return gt_error_set(error, -EINVAL,

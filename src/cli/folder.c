@@ -25,16 +25,28 @@
 
 enum { PATH_ROOM = sizeof((struct gt_folder *)0)->path + 8 };
 
-static bool begins_with(int folder, const char *name, const char *text)
-{
-	char start[16] = "";
-	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	bool same = fd >= 0 && read(fd, start, sizeof start - 1) > 0 &&
-		    !strncmp(start, text, strlen(text));
+enum { START = 16 };
 
+/* The first bytes of a regular file, zeroes after its end; false if it cannot be read. */
+static bool read_start(int folder, const char *name, char start[START])
+{
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
+	bool is_read;
+
+	memset(start, 0, START);
+	is_read = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+		  read(fd, start, START - 1) >= 0;
 	if (fd >= 0)
 		close(fd);
-	return same;
+	return is_read;
+}
+
+static bool begins_with(int folder, const char *name, const char *text)
+{
+	char start[START];
+
+	return read_start(folder, name, start) && !strncmp(start, text, strlen(text));
 }
 
 static bool is_counter(int folder, const char *name)
@@ -48,17 +60,10 @@ static bool is_counter(int folder, const char *name)
 /* Created, but never written: empty, or nothing but reserved space. */
 static bool is_blank(int folder, const char *name)
 {
-	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	char start[8] = "";
-	struct stat st;
-	bool blank = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
-		     read(fd, start, sizeof start) >= 0;
+	static const char zeroes[START];
+	char start[START];
 
-	for (size_t i = 0; i < sizeof start; i++)
-		blank &= !start[i];
-	if (fd >= 0)
-		close(fd);
-	return blank;
+	return read_start(folder, name, start) && !memcmp(start, zeroes, START);
 }
 
 /* By name and by content: a user's own file called `info` is not ours. */

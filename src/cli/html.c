@@ -16,6 +16,7 @@
 
 struct settings {
 	struct gt_input input;
+	const char *path; /* the recording or CSV */
 	uint64_t threshold_kb, port;
 	const char *listen;
 	bool serve;
@@ -81,13 +82,12 @@ static char *default_output(const char *path)
 	return output;
 }
 
-static int recording_data(const struct settings *s, const char *input, FILE *out,
-			  struct gt_error *error)
+static int recording_data(const struct settings *s, FILE *out, struct gt_error *error)
 {
 	struct gt_recording *recording;
 	struct gt_frames *frames;
 	struct gt_page *page;
-	int e = gt_input_load(&s->input, input, &recording, &frames, error);
+	int e = gt_input_load(&s->input, s->path, &recording, &frames, error);
 
 	if (e)
 		return e;
@@ -100,47 +100,48 @@ static int recording_data(const struct settings *s, const char *input, FILE *out
 	return 0;
 }
 
-static int tracker_data(const struct settings *s, const char *input, FILE *out,
-			struct gt_error *error)
+static int tracker_data(const struct settings *s, FILE *out, struct gt_error *error)
 {
 	struct gt_tracker_table *table;
 	struct gt_error why = { "" };
 	struct gt_rows rows;
-	int e = gt_rows_open(&rows, input, &why);
+	int e = gt_rows_open(&rows, s->path, &why);
 
 	if (e)
-		return gt_error_set(error, e, "cannot read %s: %s", input, why.text);
+		return gt_error_set(error, e, "cannot read %s: %s", s->path, why.text);
 	if (gt_table_kind(&rows) != GT_TABLE_TRACKER)
 		e = gt_error_set(error, -EINVAL,
 				 "%s is neither a recording nor a resource tracker's CSV; `%s "
 				 "plot` accepts other tables",
-				 input, gt_tool_name());
+				 s->path, gt_tool_name());
 	else if (gt_tracker_read(&table, &rows, (double)s->threshold_kb, &why))
-		e = gt_error_set(error, -EINVAL, "cannot read %s: %s", input, why.text);
+		e = gt_error_set(error, -EINVAL, "cannot read %s: %s", s->path, why.text);
 	gt_rows_close(&rows);
 	if (e)
 		return e;
-	gt_page_tracker_data(table, input, out);
+	gt_page_tracker_data(table, s->path, out);
 	gt_tracker_free(table);
 	return 0;
 }
 
-static int write_data(const struct settings *s, const char *input, FILE *out,
-		      struct gt_error *error)
+/* `context` is the settings, so that the server can call it too. */
+static int write_data(void *context, FILE *out, struct gt_error *error)
 {
-	return gt_input_is_table(input) ? tracker_data(s, input, out, error) :
-					  recording_data(s, input, out, error);
+	const struct settings *s = context;
+
+	return gt_input_is_table(s->path) ? tracker_data(s, out, error) :
+					    recording_data(s, out, error);
 }
 
-static int write_page(const struct settings *s, const char *input, struct gt_error *error)
+static int write_page(struct settings *s, struct gt_error *error)
 {
-	char *path = s->input.output ? gt_strdup(s->input.output) : default_output(input);
+	char *path = s->input.output ? gt_strdup(s->input.output) : default_output(s->path);
 	char *data = NULL;
 	size_t size;
 	FILE *made = gt_memstream(&data, &size);
 	struct gt_output output;
 	/* all data first: a pipe cannot be taken back when this fails */
-	int e = write_data(s, input, made, error);
+	int e = write_data(s, made, error);
 
 	gt_memstream_close(made);
 	if (!e)
@@ -159,18 +160,6 @@ static int write_page(const struct settings *s, const char *input, struct gt_err
 }
 
 #ifdef GT_HAVE_SERVER
-struct served {
-	const struct settings *settings;
-	const char *input;
-};
-
-static int served_data(void *context, FILE *out, struct gt_error *error)
-{
-	const struct served *served = context;
-
-	return write_data(served->settings, served->input, out, error);
-}
-
 static void served_at(void *context, const char *url)
 {
 	(void)context;
@@ -180,21 +169,19 @@ static void served_at(void *context, const char *url)
 	      stderr);
 }
 
-static int serve_page(const struct settings *s, const char *input, struct gt_error *error)
+static int serve_page(struct settings *s, struct gt_error *error)
 {
-	struct served served = { s, input };
-
 	return gt_serve_run(&(struct gt_serve){ .address = s->listen ? s->listen : "127.0.0.1",
 						.port = (uint16_t)s->port,
-						.write_data = served_data,
+						.write_data = write_data,
 						.ready = served_at,
-						.context = &served },
+						.context = s },
 			    error);
 }
 
 #else
 
-static int serve_page(const struct settings *s, const char *input, struct gt_error *error)
+static int serve_page(struct settings *s, struct gt_error *error)
 {
 	return gt_error_set(error, -ENOSYS,
 			    "this gputrack was built without --serve: install libmicrohttpd-dev "
@@ -229,9 +216,9 @@ int gt_cmd_html(int argc, char **argv)
 	if (first < 0)
 		goto free_settings;
 	status = check(&s, argc - first);
-	if (!status &&
-	    (s.serve ? serve_page(&s, argv[first], &error) : write_page(&s, argv[first], &error))) {
-		char *hint = gt_input_pid_hint(argv[first]);
+	s.path = argv[first];
+	if (!status && (s.serve ? serve_page : write_page)(&s, &error)) {
+		char *hint = gt_input_pid_hint(s.path);
 
 		status = gt_fail("%s%s", error.text, hint);
 		free(hint);

@@ -66,6 +66,15 @@ static void print_help(FILE *out)
 	      out);
 }
 
+/* NULL: there is none of that name. */
+static const struct gt_command *find_command(const char *name)
+{
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (!strcmp(name, commands[i].syntax->name))
+			return &commands[i];
+	return NULL;
+}
+
 static int unknown(const char *word)
 {
 	const char *near = gt_nearest(word, COMMAND_COUNT, command_name, NULL);
@@ -84,16 +93,15 @@ static int unknown(const char *word)
 /* Some users type `gputrack help report`. */
 static int help(int argc, char **argv)
 {
-	if (argc < 3) {
+	const struct gt_command *command = argc < 3 ? NULL : find_command(argv[2]);
+
+	if (command)
+		gt_syntax_print(command->syntax);
+	else if (argc < 3)
 		print_help(stdout);
-		return GT_EXIT_DONE;
-	}
-	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		if (!strcmp(argv[2], commands[i].syntax->name)) {
-			gt_syntax_print(commands[i].syntax);
-			return GT_EXIT_DONE;
-		}
-	return unknown(argv[2]);
+	else
+		return unknown(argv[2]);
+	return GT_EXIT_DONE;
 }
 
 /* A mistake in the configuration stops every command except the doctor, which explains it. */
@@ -141,6 +149,8 @@ static void fill_streams(void)
 
 static int dispatch(int argc, char **argv)
 {
+	const struct gt_command *command;
+
 	if (argc < 2) {
 		print_help(stderr);
 		return GT_EXIT_USAGE;
@@ -151,10 +161,8 @@ static int dispatch(int argc, char **argv)
 		puts("gputrack " GT_VERSION);
 		return GT_EXIT_DONE;
 	}
-	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		if (!strcmp(argv[1], commands[i].syntax->name))
-			return run_command(&commands[i], argc - 1, argv + 1);
-	return unknown(argv[1]);
+	command = find_command(argv[1]);
+	return command ? run_command(command, argc - 1, argv + 1) : unknown(argv[1]);
 }
 
 int main(int argc, char **argv)

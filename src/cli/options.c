@@ -128,6 +128,11 @@ static const char *option_name(const void *syntax, size_t index)
 	return gt_syntax_option(syntax, index)->name;
 }
 
+const char *gt_option_nearest(const struct gt_syntax *syntax, const char *name)
+{
+	return gt_nearest(name, gt_syntax_option_count(syntax), option_name, syntax);
+}
+
 static const char *choice_name(const void *option, size_t index)
 {
 	return ((const struct gt_option *)option)->choices[index];
@@ -308,7 +313,7 @@ static int parse_long(struct parse *p, const char *word, const struct gt_option 
 			return gt_syntax_wrong(p->syntax, "%s takes no value", given);
 		return o == &help_option ? 0 : set_option(p, o, given, NULL);
 	}
-	near = gt_nearest(name, count + 1, option_name, p->syntax);
+	near = gt_option_nearest(p->syntax, name);
 	if (near)
 		return gt_syntax_wrong(p->syntax, "unknown option %s: did you mean --%s?", given,
 				       near);

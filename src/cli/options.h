@@ -113,6 +113,8 @@ void gt_options_defaults(gt_defaults_fn *defaults);
 
 /* The option with this long name; NULL if the subcommand has none. */
 const struct gt_option *gt_option_find(const struct gt_syntax *syntax, const char *name);
+/* The long name closest to this one; NULL if none is close. */
+const char *gt_option_nearest(const struct gt_syntax *syntax, const char *name);
 /*
  * Sets an option from a text other than the command line: a flag takes yes or no. `called` names it
  * in messages. 0, or 2 after a message. `value` must stay valid.

@@ -76,12 +76,7 @@ void gt_monitor_draw(struct gt_canvas *c, struct gt_monitor_table *t, const char
 				.x_is_time = true,
 				.one_a_line = true,
 				.always_named = true };
-	struct gt_panel memory = { .title = "Memory Usage Over Time",
-				   .y_label = "Memory (MB)",
-				   .x_label = cpu.x_label,
-				   .x_is_time = true,
-				   .one_a_line = true,
-				   .always_named = true };
+	struct gt_panel memory = cpu;
 	char rows[GT_FORMAT_MAX], runs[GT_FORMAT_MAX], head[160];
 	struct gt_box box;
 
@@ -90,6 +85,8 @@ void gt_monitor_draw(struct gt_canvas *c, struct gt_monitor_table *t, const char
 		 gt_plural(t->run_count, "run", "runs"),
 		 t->run_count > RUNS_DRAWN ? "; the first 16 are drawn" : "");
 	box = gt_picture_head(c, name, head);
+	memory.title = "Memory Usage Over Time";
+	memory.y_label = "Memory (MB)";
 	add_runs(&cpu, c, t, true);
 	add_runs(&memory, c, t, false);
 	gt_panel_draw(c, &cpu, gt_picture_cell(box, 2, 1, 0));

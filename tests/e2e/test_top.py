@@ -110,7 +110,7 @@ def test_it_shows_a_process_its_sites_and_leaves_no_trace(case):
             # its call sites, with the stack below
             terminal.keys("Enter")
             terminal.wait("buffers of")
-            screen = terminal.wait(r"MiB +[\d,]+ +\S+( MiB)? +[\d.]+  opencl_alloc")
+            screen = terminal.wait(r"MiB +[\d,]+ +\S+( MiB)? +[\d.]+  opencl_allocate")
             assert "stress_devices.c:" in screen and "make_event" in screen, screen
             # as wide as the terminal is, whenever that changes
             terminal.resize(150, 40)

@@ -347,14 +347,6 @@ static void record_libraries(struct attach *a, const char *key,
 	free(text);
 }
 
-static void record_cut_stacks(struct attach *a)
-{
-	uint64_t count = gt_tracer_cut_stacks(a->tracer);
-
-	if (count)
-		gt_info_setf(a->info, "cut_stacks", "%llu", (unsigned long long)count);
-}
-
 static void finish_info(struct attach *a, uint64_t duration_ns, uint64_t lost, size_t running)
 {
 	struct gt_error error;
@@ -436,7 +428,9 @@ static int run(struct attach *a)
 	running = gt_tracer_running(a->tracer);
 	record_libraries(a, "late_libraries", is_late);
 	record_libraries(a, "refused_libraries", is_refused);
-	record_cut_stacks(a);
+	if (gt_tracer_cut_stacks(a->tracer))
+		gt_info_setf(a->info, "cut_stacks", "%llu",
+			     (unsigned long long)gt_tracer_cut_stacks(a->tracer));
 	gt_tracer_free(a->tracer);
 	gt_attach_live_fini(&a->live);
 	finish_info(a, gt_now_ns() - begun, lost, running);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* live_view.c - what attached processes hold, tracked while they run and shown on request. */
+/* live_view.c - the resources of attached processes, tracked while they run, shown on request. */
 #include "cli/attach/live_view.h"
 
 #include <stdlib.h>
 
-#include "base/bytes.h"
+#include "base/containers.h"
 #include "base/process.h"
 #include "base/mem.h"
 #include "cli/output.h"
@@ -12,8 +12,8 @@
 #include "replay/stack.h"
 #include "screen/board_text.h"
 
+/* The frames of one stack. */
 struct named {
-	uint64_t key; /* process and stack; 0: free */
 	struct gt_frame *frames;
 	size_t count, room;
 	size_t addresses; /* of the stack that have been looked up */
@@ -23,8 +23,7 @@ struct named {
 struct gt_attach_names {
 	struct gt_attach_live *live;
 	struct gt_symbolizer *symbolizer;
-	struct named *slots;
-	size_t mask, used;
+	struct gt_map stacks; /* of process and stack: struct named */
 };
 
 static struct gt_attach_names *names_new(struct gt_attach_live *live)
@@ -32,8 +31,6 @@ static struct gt_attach_names *names_new(struct gt_attach_live *live)
 	struct gt_attach_names *n = gt_alloc(sizeof *n);
 
 	n->live = live;
-	n->mask = 255;
-	n->slots = gt_alloc((n->mask + 1) * sizeof *n->slots);
 	if (gt_symbolizer_new(&n->symbolizer, NULL))
 		n->symbolizer = NULL;
 	return n;
@@ -41,36 +38,14 @@ static struct gt_attach_names *names_new(struct gt_attach_live *live)
 
 static void names_free(struct gt_attach_names *n)
 {
-	if (!n)
-		return;
-	for (size_t i = 0; i <= n->mask; i++)
-		free(n->slots[i].frames);
-	free(n->slots);
+	for (size_t i = 0; i < n->stacks.count; i++) {
+		free(((struct named *)n->stacks.values[i])->frames);
+		free(n->stacks.values[i]);
+	}
+	gt_map_fini(&n->stacks);
 	if (n->symbolizer)
 		gt_symbolizer_free(n->symbolizer);
 	free(n);
-}
-
-static struct named *slot_of(struct gt_attach_names *n, uint64_t key)
-{
-	size_t at = gt_mix64(key) & n->mask;
-
-	while (n->slots[at].key && n->slots[at].key != key)
-		at = (at + 1) & n->mask;
-	return &n->slots[at];
-}
-
-static void grow(struct gt_attach_names *n)
-{
-	struct named *old = n->slots;
-	size_t size = n->mask + 1;
-
-	n->mask = size * 2 - 1;
-	n->slots = gt_alloc(size * 2 * sizeof *n->slots);
-	for (size_t i = 0; i < size; i++)
-		if (old[i].key)
-			*slot_of(n, old[i].key) = old[i];
-	free(old);
 }
 
 /* The C++ library's frames represent the stack only until one of the program's own is found. */
@@ -113,38 +88,25 @@ static void add_frames(struct gt_attach_names *n, struct named *named,
 		add_frame(named, &found[i]);
 }
 
-static struct named *make_slot(struct gt_attach_names *n, uint64_t key)
-{
-	struct named *named;
-
-	if (n->used * 2 > n->mask)
-		grow(n);
-	n->used++;
-	named = slot_of(n, key);
-	named->key = key;
-	return named;
-}
-
 size_t gt_attach_names_get(struct gt_attach_names *n, uint16_t process, uint32_t stack, size_t most,
 			   const struct gt_frame **frames)
 {
-	uint64_t key = (uint64_t)process << 32 | stack;
 	const struct gt_traced *traced;
 	const uint64_t *addresses;
 	struct named *named;
+	void **slot;
 	size_t count;
 
 	if (!stack || process >= n->live->process_count || !n->symbolizer)
 		return 0;
-	named = slot_of(n, key);
+	slot = gt_map_at(&n->stacks, (uint64_t)process << 32 | stack);
+	if (!*slot)
+		*slot = gt_alloc(sizeof *named);
+	named = *slot;
 	traced = n->live->processes[process];
-	if (traced && (!named->own || named->count < most)) {
-		if (!named->key)
-			named = make_slot(n, key);
-		count = gt_traced_stack(traced, stack, &addresses);
-		while (named->addresses < count && (!named->own || named->count < most))
-			add_frames(n, named, traced, addresses[named->addresses++]);
-	}
+	count = traced ? gt_traced_stack(traced, stack, &addresses) : 0;
+	while (named->addresses < count && (!named->own || named->count < most))
+		add_frames(n, named, traced, addresses[named->addresses++]);
 	*frames = named->frames;
 	return named->count;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* live_view.h - what attached processes hold, tracked while they run and shown on request. */
+/* live_view.h - the resources of attached processes, tracked while they run, shown on request. */
 #pragma once
 
 #include <stdio.h>

@@ -128,8 +128,7 @@ static bool check_probes(struct gt_doctor *d)
 		if (!used)
 			memcpy(best, way, sizeof best);
 	}
-	at = text;
-	gt_child_next(&at, "refusal", refusal, sizeof refusal);
+	gt_child_first(text, "refusal", refusal, sizeof refusal);
 	if (!*best) {
 		gt_doctor_say(d, GT_FINDING_BAD, "probes", "%s", refusal);
 		gt_doctor_remedy(
@@ -138,8 +137,7 @@ static bool check_probes(struct gt_doctor *d)
 	}
 	gt_doctor_say(d, GT_FINDING_GOOD, "probes", "the kernel supports %s; %s is used (--probes)",
 		      list, best);
-	at = text;
-	if (gt_child_next(&at, "watch", way, sizeof way))
+	if (gt_child_first(text, "watch", way, sizeof way))
 		gt_doctor_say(d, GT_FINDING_GOOD, "new libraries", "noticed as they are loaded");
 	else
 		gt_doctor_say(d, GT_FINDING_NOTE, "new libraries",

@@ -21,14 +21,6 @@ typedef int init_fn(unsigned flags);
 typedef int number_fn(int *number);
 typedef int subscribe_fn(void **subscriber, void (*callback)(void), void *userdata);
 
-static void tell_number(FILE *out, const char *key, int number)
-{
-	char text[32];
-
-	snprintf(text, sizeof text, "%d", number);
-	gt_child_tell(out, key, text);
-}
-
 static void ignore(void)
 {
 }
@@ -48,7 +40,7 @@ static void explore_cupti(FILE *out)
 		fflush(out);
 		subscribe = (subscribe_fn *)dlsym(library, "cuptiSubscribe");
 		result = subscribe ? subscribe(&subscriber, ignore, NULL) : -1;
-		tell_number(out, "subscribe", result);
+		gt_child_tell_number(out, "subscribe", result);
 		if (result == MULTIPLE_SUBSCRIBERS)
 			return;
 	}
@@ -60,47 +52,26 @@ static void explore(FILE *out, const void *unused)
 	void *driver;
 	init_fn *init;
 	number_fn *version, *count;
-	struct link_map *map;
 	int number = 0, result;
 
 	(void)unused;
 	unsetenv("CUDA_INJECTION64_PATH");
-	driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-	if (!driver) {
-		gt_child_tell(out, "missing", dlerror());
+	driver = gt_child_load(out, "libcuda.so.1");
+	if (!driver)
 		return;
-	}
-	if (!dlinfo(driver, RTLD_DI_LINKMAP, &map))
-		gt_child_tell(out, "path", map->l_name);
-	fflush(out);
 	init = (init_fn *)dlsym(driver, "cuInit");
 	version = (number_fn *)dlsym(driver, "cuDriverGetVersion");
 	count = (number_fn *)dlsym(driver, "cuDeviceGetCount");
 	if (version && !version(&number))
-		tell_number(out, "version", number);
+		gt_child_tell_number(out, "version", number);
 	result = init ? init(0) : -1;
-	tell_number(out, "init", result);
+	gt_child_tell_number(out, "init", result);
 	if (result)
 		return;
 	number = 0;
 	if (count && !count(&number))
-		tell_number(out, "gpus", number);
+		gt_child_tell_number(out, "gpus", number);
 	explore_cupti(out);
-}
-
-/* The child's first finding with this key; "" if there is none. */
-static const char *found(const char *text, const char *key, char *out, size_t size)
-{
-	out[0] = '\0';
-	gt_child_next(&text, key, out, size);
-	return out;
-}
-
-static int number_of(const char *text, const char *key, int otherwise)
-{
-	char number[32];
-
-	return *found(text, key, number, sizeof number) ? atoi(number) : otherwise;
 }
 
 static void check_gpus(struct gt_doctor *d)
@@ -138,21 +109,22 @@ static void check_gpus(struct gt_doctor *d)
 static bool check_driver(struct gt_doctor *d, const char *text, int status)
 {
 	char path[PATH_MAX];
-	int version = number_of(text, "version", 0), result = number_of(text, "init", -1);
-	int gpus = number_of(text, "gpus", 0);
+	int version = (int)gt_child_number(text, "version", 0);
+	int result = (int)gt_child_number(text, "init", -1);
+	int gpus = (int)gt_child_number(text, "gpus", 0);
 
 	if (status) {
 		gt_child_say_end(d, "driver", status);
 		return false;
 	}
+	gt_child_first(text, "path", path, sizeof path);
 	if (!result) {
-		gt_doctor_say(d, GT_FINDING_GOOD, "driver", "%s, CUDA %d.%d, %d %s",
-			      found(text, "path", path, sizeof path), version / 1000,
-			      version % 1000 / 10, gpus, gpus == 1 ? "GPU" : "GPUs");
+		gt_doctor_say(d, GT_FINDING_GOOD, "driver", "%s, CUDA %d.%d, %d %s", path,
+			      version / 1000, version % 1000 / 10, gpus,
+			      gpus == 1 ? "GPU" : "GPUs");
 		return true;
 	}
-	gt_doctor_say(d, GT_FINDING_BAD, "driver", "%s, but cuInit fails with %d%s",
-		      found(text, "path", path, sizeof path), result,
+	gt_doctor_say(d, GT_FINDING_BAD, "driver", "%s, but cuInit fails with %d%s", path, result,
 		      result == 100 ? " (no GPU)" : "");
 	gt_doctor_remedy(d, access("/dev/nvidiactl", R_OK | W_OK) ?
 				    "check that there is a GPU and that this user may open "
@@ -167,7 +139,7 @@ static bool check_cupti(struct gt_doctor *d, const char *text)
 	char path[PATH_MAX], number[32];
 	int result = -1;
 
-	if (!*found(text, "cupti", path, sizeof path)) {
+	if (!gt_child_first(text, "cupti", path, sizeof path)) {
 		gt_doctor_say(d, GT_FINDING_BAD, "CUPTI", "libcupti.so was not found");
 		gt_doctor_remedy(d, "install CUDA's cuda-cupti package or pip install "
 				    "nvidia-cuda-cupti, or set GPUTRACK_CUPTI=/…/libcupti.so");
@@ -197,7 +169,7 @@ bool gt_doctor_cuda(struct gt_doctor *d)
 	char path[PATH_MAX];
 	int status = gt_child_explore(explore, NULL, text, sizeof text);
 
-	if (*found(text, "missing", path, sizeof path)) {
+	if (gt_child_first(text, "missing", path, sizeof path)) {
 		gt_doctor_say(d, GT_FINDING_NOTE, "driver", "%s", path);
 		gt_doctor_remedy(d, "needed only for CUDA programs: install NVIDIA's driver");
 		return false;

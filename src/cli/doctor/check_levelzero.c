@@ -2,7 +2,6 @@
 /* check_levelzero.c - the doctor's check of Level Zero: loader, drivers, our layer. */
 #include <dlfcn.h>
 #include <limits.h>
-#include <link.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -19,39 +18,29 @@ static void explore(FILE *out, const void *unused)
 	gt_ze_init_fn *init;
 	gt_ze_get_drivers_fn *get_drivers;
 	uint32_t count = 0;
-	struct link_map *map;
-	char text[32];
 
 	(void)unused;
 	unsetenv("ZE_ENABLE_VALIDATION_LAYER");
-	loader = dlopen(GT_ZE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-	if (!loader) {
-		gt_child_tell(out, "missing", dlerror());
+	loader = gt_child_load(out, GT_ZE_LIBRARY);
+	if (!loader)
 		return;
-	}
-	if (!dlinfo(loader, RTLD_DI_LINKMAP, &map))
-		gt_child_tell(out, "path", map->l_name);
-	fflush(out); /* keep this if a driver crashes from here on */
 	init = (gt_ze_init_fn *)dlsym(loader, "zeInit");
 	get_drivers = (gt_ze_get_drivers_fn *)dlsym(loader, "zeDriverGet");
 	if (init && get_drivers && !init(0))
 		get_drivers(&count, NULL);
-	snprintf(text, sizeof text, "%u", count);
-	gt_child_tell(out, "drivers", text);
+	gt_child_tell_number(out, "drivers", count);
 }
 
 static bool check_drivers(struct gt_doctor *d, const char *found, int status)
 {
-	const char *at = found;
-	char count[32] = "0";
+	long count = gt_child_number(found, "drivers", 0);
 
 	if (status) {
 		gt_child_say_end(d, "driver", status);
 		return false;
 	}
-	gt_child_next(&at, "drivers", count, sizeof count);
-	if (atoi(count) > 0) {
-		gt_doctor_say(d, GT_FINDING_GOOD, "drivers", "%s", count);
+	if (count > 0) {
+		gt_doctor_say(d, GT_FINDING_GOOD, "drivers", "%ld", count);
 		return true;
 	}
 	gt_doctor_say(d, GT_FINDING_NOTE, "drivers", "no driver responds");
@@ -63,16 +52,14 @@ bool gt_doctor_levelzero(struct gt_doctor *d)
 {
 	static char text[1 << 12];
 	char path[PATH_MAX];
-	const char *at = text;
 	int status = gt_child_explore(explore, NULL, text, sizeof text);
 
-	if (gt_child_next(&at, "missing", path, sizeof path)) {
+	if (gt_child_first(text, "missing", path, sizeof path)) {
 		gt_doctor_say(d, GT_FINDING_NOTE, "loader", "%s", path);
 		gt_doctor_remedy(d, "needed only for Level Zero programs: apt install libze1");
 		return false;
 	}
-	at = text;
-	if (gt_child_next(&at, "path", path, sizeof path))
+	if (gt_child_first(text, "path", path, sizeof path))
 		gt_doctor_say(d, GT_FINDING_GOOD, "loader", "%s", path);
 	if (!gt_doors_find(path, sizeof path, DOOR)) {
 		gt_doctor_say(d, GT_FINDING_NOTE, "layer", "not in this build");

@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <limits.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,11 +35,7 @@ static void tell_loader(FILE *out, void *loader)
 	loader_info_fn *info = (loader_info_fn *)dlsym(loader, "clGetICDLoaderInfoOCLICD");
 	get_address_fn *address = (get_address_fn *)dlsym(loader, "clGetExtensionFunctionAddress");
 	char name[256] = "a loader without a name", version[128] = "", vendor[256] = "";
-	struct link_map *map;
 
-	if (!dlinfo(loader, RTLD_DI_LINKMAP, &map))
-		gt_child_tell(out, "path", map->l_name);
-	fflush(out); /* keep this if a driver crashes from here on */
 	if (!info && address)
 		info = (loader_info_fn *)address("clGetICDLoaderInfoOCLICD");
 	if (info) {
@@ -84,11 +79,9 @@ static void explore(FILE *out, const void *layer)
 		setenv("OPENCL_LAYERS", layer, 1);
 	else
 		unsetenv("OPENCL_LAYERS");
-	loader = dlopen(GT_CL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-	if (!loader) {
-		gt_child_tell(out, "missing", dlerror());
+	loader = gt_child_load(out, GT_CL_LIBRARY);
+	if (!loader)
 		return;
-	}
 	tell_loader(out, loader);
 	fflush(out);
 	get_platforms = (gt_cl_get_platforms_fn *)dlsym(loader, "clGetPlatformIDs");
@@ -108,10 +101,9 @@ static void explore(FILE *out, const void *layer)
 
 static bool check_loader(struct gt_doctor *d, const char *found, int status)
 {
-	char path[PATH_MAX] = "", name[256] = "", version[128] = "", vendor[256] = "";
-	const char *at = found;
+	char path[PATH_MAX], name[256], version[128], vendor[256];
 
-	if (gt_child_next(&at, "missing", path, sizeof path)) {
+	if (gt_child_first(found, "missing", path, sizeof path)) {
 		gt_doctor_say(d, GT_FINDING_BAD, "loader", "%s", path);
 		gt_doctor_remedy(d, "apt install ocl-icd-libopencl1");
 		return false;
@@ -120,11 +112,10 @@ static bool check_loader(struct gt_doctor *d, const char *found, int status)
 		gt_child_say_end(d, "loader", status);
 		return false;
 	}
-	at = found;
-	gt_child_next(&at, "path", path, sizeof path);
-	gt_child_next(&at, "loader", name, sizeof name);
-	gt_child_next(&at, "version", version, sizeof version);
-	gt_child_next(&at, "vendor", vendor, sizeof vendor);
+	gt_child_first(found, "path", path, sizeof path);
+	gt_child_first(found, "loader", name, sizeof name);
+	gt_child_first(found, "version", version, sizeof version);
+	gt_child_first(found, "vendor", vendor, sizeof vendor);
 	gt_doctor_say(d, GT_FINDING_GOOD, "loader", "%s%s%s%s%s%s%s", name, *version ? " " : "",
 		      version, *vendor ? " by " : "", vendor, *name ? ", " : "", path);
 	return true;

@@ -2,7 +2,10 @@
 /* child.c - tries loaders and drivers in a child process, which may crash or hang. */
 #include "cli/doctor/doctor.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <link.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -21,7 +24,25 @@ void gt_child_tell(FILE *out, const char *key, const char *text)
 	putc('\n', out);
 }
 
-/* Keeps what drivers print out of the report. */
+void gt_child_tell_number(FILE *out, const char *key, int64_t number)
+{
+	fprintf(out, "%s\t%" PRId64 "\n", key, number);
+}
+
+void *gt_child_load(FILE *out, const char *library)
+{
+	void *loaded = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+	struct link_map *map;
+
+	if (!loaded)
+		gt_child_tell(out, "missing", dlerror());
+	else if (!dlinfo(loaded, RTLD_DI_LINKMAP, &map))
+		gt_child_tell(out, "path", map->l_name);
+	fflush(out); /* keep this if a driver crashes from here on */
+	return loaded;
+}
+
+/* Keeps the drivers' output out of the report. */
 static void silence_streams(void)
 {
 	FILE *nowhere = fopen("/dev/null", "r+");
@@ -102,6 +123,20 @@ bool gt_child_next(const char **at, const char *key, char *out, size_t size)
 		}
 	}
 	return false;
+}
+
+bool gt_child_first(const char *text, const char *key, char *out, size_t size)
+{
+	out[0] = '\0';
+	return gt_child_next(&text, key, out, size);
+}
+
+long gt_child_number(const char *text, const char *key, long otherwise)
+{
+	char number[32];
+
+	return gt_child_first(text, key, number, sizeof number) ? strtol(number, NULL, 10) :
+								  otherwise;
 }
 
 void gt_child_say_end(struct gt_doctor *d, const char *what, int status)

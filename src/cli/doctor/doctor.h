@@ -85,7 +85,14 @@ typedef void gt_explore_fn(FILE *out, const void *context);
 int gt_child_explore(gt_explore_fn *explore, const void *context, char *text, size_t size);
 /* A finding of the child: a line `key` TAB text. */
 void gt_child_tell(FILE *out, const char *key, const char *text);
+void gt_child_tell_number(FILE *out, const char *key, int64_t number);
+/* Loads a library in the child, with a finding "path", or "missing" and NULL. */
+void *gt_child_load(FILE *out, const char *library);
 /* Copies the text of the next finding with this key at or after *at; false: there is none. */
 bool gt_child_next(const char **at, const char *key, char *out, size_t size);
+/* The text of the first finding with this key; "" and false: there is none. */
+bool gt_child_first(const char *text, const char *key, char *out, size_t size);
+/* Likewise, as a number. */
+long gt_child_number(const char *text, const char *key, long otherwise);
 /* Reports how a failed child ended. */
 void gt_child_say_end(struct gt_doctor *d, const char *what, int status);

@@ -16,14 +16,6 @@
 
 enum { FOUND_MAX = 1 << 16, HANDLES_MAX = 64, MIB = 1 << 20 };
 
-static void tell_number(FILE *out, const char *key, uint64_t number)
-{
-	char text[32];
-
-	snprintf(text, sizeof text, "%" PRIu64, number);
-	gt_child_tell(out, key, text);
-}
-
 static void explore_nvidia(FILE *out, const void *unused)
 {
 	char why[256], driver[GT_NVML_NAME], text[GT_NVML_NAME];
@@ -36,17 +28,17 @@ static void explore_nvidia(FILE *out, const void *unused)
 	for (unsigned i = 0; i < gt_nvml_count(nvml); i++) {
 		uint64_t total = 0, used = 0, available = 0;
 
-		tell_number(out, "index", i);
+		gt_child_tell_number(out, "index", i);
 		gt_nvml_name(nvml, i, text);
 		gt_child_tell(out, "name", text);
 		gt_nvml_uuid(nvml, i, text);
 		gt_child_tell(out, "uuid", text);
 		gt_child_tell(out, "driver", driver);
 		gt_nvml_memory(nvml, i, &total, &used, &available);
-		tell_number(out, "total", total);
-		tell_number(out, "used", used);
-		tell_number(out, "free", available);
-		tell_number(out, "busy", gt_nvml_busy(nvml, i));
+		gt_child_tell_number(out, "total", (int64_t)total);
+		gt_child_tell_number(out, "used", (int64_t)used);
+		gt_child_tell_number(out, "free", (int64_t)available);
+		gt_child_tell_number(out, "busy", gt_nvml_busy(nvml, i));
 		fflush(out);
 	}
 	gt_nvml_close(nvml);
@@ -165,9 +157,9 @@ static void explore_disks(FILE *out, const void *unused)
 		sum.used_bytes += (uint64_t)(fs.f_blocks - fs.f_bfree) * fs.f_frsize;
 		sum.available_bytes += (uint64_t)fs.f_bavail * fs.f_frsize;
 	}
-	tell_number(out, "size", sum.size_bytes);
-	tell_number(out, "used", sum.used_bytes);
-	tell_number(out, "available", sum.available_bytes);
+	gt_child_tell_number(out, "size", (int64_t)sum.size_bytes);
+	gt_child_tell_number(out, "used", (int64_t)sum.used_bytes);
+	gt_child_tell_number(out, "available", (int64_t)sum.available_bytes);
 }
 
 static uint64_t next_number(const char **at, const char *key)

@@ -115,50 +115,53 @@ struct run {
 	int program_status;                /* if nothing could be recorded: of waitpid, or -1 */
 };
 
-static int set(const char *name, const char *value, struct gt_error *error)
+static void set(const char *name, const char *value)
 {
-	return setenv(name, value, 1) ?
-		       gt_error_set(error, -errno, "cannot set %s: %s", name, strerror(errno)) :
-		       0;
+	if (setenv(name, value, 1))
+		gt_memory_check(NULL);
+}
+
+static void set_number(const char *name, uint64_t number)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+	set(name, text);
 }
 
 /* Absolute: the program, or a script around it, may change folders before it makes a call. */
-static int set_path(const char *name, const char *path, struct gt_error *error)
+static void set_path(const char *name, const char *path)
 {
 	char here[PATH_MAX], whole[2 * PATH_MAX];
 
-	if (*path == '/' || !getcwd(here, sizeof here))
-		return set(name, path, error);
-	snprintf(whole, sizeof whole, "%s/%s", here, path);
-	return set(name, whole, error);
+	if (*path == '/' || !strcmp(path, "-") || !getcwd(here, sizeof here))
+		here[0] = '\0';
+	snprintf(whole, sizeof whole, "%s%s%s", here, *here ? "/" : "", path);
+	set(name, whole);
 }
 
 /* Puts ours first in the list: some loaders pass only the first on to their children. */
-static int set_first(const char *name, const char *ours, struct gt_error *error)
+static void set_first(const char *name, const char *ours)
 {
 	const char *old = getenv(name);
 	char *list;
-	int e;
 
-	if (!old || !*old)
-		return set(name, ours, error);
-	if (asprintf(&list, "%s:%s", ours, old) < 0)
-		return gt_error_set(error, -ENOMEM, "out of memory");
-	e = set(name, list, error);
+	if (asprintf(&list, "%s%s%s", ours, old && *old ? ":" : "", old ? old : "") < 0)
+		gt_memory_check(NULL);
+	set(name, list);
 	free(list);
-	return e;
 }
 
 /* The driver loads only one such library: somebody else's is left in place. */
-static int open_cuda(const char *path, struct gt_error *error)
+static void open_cuda(const char *path)
 {
 	const char *other = getenv("CUDA_INJECTION64_PATH");
 
 	if (!other || !*other || !strcmp(other, path))
-		return set("CUDA_INJECTION64_PATH", path, error);
-	fprintf(stderr, "gputrack: CUDA_INJECTION64_PATH is already set, so CUDA is not tracked: "
-			"unset it to track CUDA\n");
-	return 0;
+		set("CUDA_INJECTION64_PATH", path);
+	else
+		gt_tell("CUDA_INJECTION64_PATH is already set, so CUDA is not tracked: "
+			"unset it to track CUDA");
 }
 
 #ifdef GT_HAVE_EBPF
@@ -172,25 +175,23 @@ static int open_doors(struct gt_error *error)
 {
 	char path[PATH_MAX];
 	bool any = false;
-	int e = 0;
 
 	if (gt_doors_find(path, sizeof path, "libgputrack_opencl.so")) {
 		any = true;
-		e = set_first("OPENCL_LAYERS", path, error);
+		set_first("OPENCL_LAYERS", path);
 	}
-	if (!e && gt_doors_find(path, sizeof path, "levelzero/libze_validation_layer.so.1")) {
+	if (gt_doors_find(path, sizeof path, "levelzero/libze_validation_layer.so.1")) {
 		any = true;
 		*strrchr(path, '/') = '\0';
-		e = set("ZE_ENABLE_VALIDATION_LAYER", "1", error);
-		if (!e)
-			e = set_first("LD_LIBRARY_PATH", path, error);
+		set("ZE_ENABLE_VALIDATION_LAYER", "1");
+		set_first("LD_LIBRARY_PATH", path);
 	}
-	if (!e && gt_doors_find(path, sizeof path, "libgputrack_cuda.so")) {
+	if (gt_doors_find(path, sizeof path, "libgputrack_cuda.so")) {
 		any = true;
-		e = open_cuda(path, error);
+		open_cuda(path);
 	}
-	if (e || any)
-		return e;
+	if (any)
+		return 0;
 	return gt_error_set(
 		error, -ENOENT,
 		"cannot track a program from its start: the libraries to load into it are "
@@ -198,45 +199,32 @@ static int open_doors(struct gt_error *error)
 		gt_tool_name());
 }
 
-static int set_number(const char *name, uint64_t number, struct gt_error *error)
-{
-	char text[32];
-
-	snprintf(text, sizeof text, "%llu", (unsigned long long)number);
-	return set(name, text, error);
-}
-
 static int set_environment(const struct run *run, struct gt_error *error)
 {
 	const struct settings *s = run->settings;
 	char tool[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", tool, sizeof tool - 1);
-	int e = 0;
 
 	if (n > 0) {
 		tool[n] = '\0';
-		e = set("GPUTRACK_TOOL", tool, error);
+		set("GPUTRACK_TOOL", tool);
 	}
-	if (!e)
-		e = set("GPUTRACK_RECORDING", run->folder, error);
-	if (!e)
-		e = set_number("GPUTRACK_STACKS", s->no_stacks ? 0 : s->stack_depth, error);
+	set("GPUTRACK_RECORDING", run->folder);
+	set_number("GPUTRACK_STACKS", s->no_stacks ? 0 : s->stack_depth);
 	/* the limits of a `gputrack run` around this one do not apply here */
 	unsetenv("GPUTRACK_MAX_SIZE");
 	unsetenv("GPUTRACK_UNTIL");
-	if (!e && s->max_bytes)
-		e = set_number("GPUTRACK_MAX_SIZE", s->max_bytes, error);
-	if (!e && s->duration > 0)
-		e = set_number("GPUTRACK_UNTIL", gt_now_ns() + (uint64_t)(s->duration * 1e9),
-			       error);
-	if (!e && s->csv)
-		e = set_path("GPUTRACK_CSV", s->csv, error);
-	if (!e && s->csv_more)
-		e = set("GPUTRACK_CSV_MORE", "1", error);
-	if (!e && s->log)
-		e = strcmp(s->log, "-") ? set_path("GPUTRACK_LOG", s->log, error) :
-					  set("GPUTRACK_LOG", s->log, error);
-	return e ? e : open_doors(error);
+	if (s->max_bytes)
+		set_number("GPUTRACK_MAX_SIZE", s->max_bytes);
+	if (s->duration > 0)
+		set_number("GPUTRACK_UNTIL", gt_now_ns() + (uint64_t)(s->duration * 1e9));
+	if (s->csv)
+		set_path("GPUTRACK_CSV", s->csv);
+	if (s->csv_more)
+		set("GPUTRACK_CSV_MORE", "1");
+	if (s->log)
+		set_path("GPUTRACK_LOG", s->log);
+	return open_doors(error);
 }
 
 /* The ranks of a job share one recording, which is named after their launcher's pid. */
