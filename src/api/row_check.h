@@ -119,8 +119,7 @@
 #define GT_UNDECLARED_zeCommandListAppendMemoryFillWithParameters            ~,
 #define GT_UNDECLARED_zeCommandListAppendGraphExt                            ~,
 
-/* CUDA: older versions of a function, and those of per-thread streams; CUPTI's structs have them.
- */
+/* CUDA: older versions of a function, and those of per-thread streams. */
 #define GT_UNDECLARED_cuCtxCreate                       ~,
 #define GT_UNDECLARED_cuCtxCreate_v2                    ~,
 #define GT_UNDECLARED_cuCtxCreate_v3                    ~,

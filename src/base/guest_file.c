@@ -43,7 +43,8 @@ void gt_signals_release(const struct gt_held_signals *h)
 	errno = saved;
 }
 
-bool gt_write_may_signal(int fd)
+/* False when no write to this file can raise a signal: a regular file, and no limit on its size. */
+static bool can_signal(int fd)
 {
 	struct rlimit limit;
 	struct stat st;
@@ -92,7 +93,7 @@ int gt_append_file_open(struct gt_append_file *f, const char *path, int flags,
 	fd = gt_fd_move_high(fd);
 	gt_file_id_of(&f->id, fd);
 	f->path = path;
-	f->may_signal = gt_write_may_signal(fd);
+	f->may_signal = can_signal(fd);
 	atomic_store(&f->fd, fd);
 	return 0;
 }

@@ -119,9 +119,6 @@ void gt_signals_hold(struct gt_held_signals *h);
 /* Keeps errno. */
 void gt_signals_release(const struct gt_held_signals *h);
 
-/* False when no write to this file can raise a signal: a regular file, and no limit on its size. */
-bool gt_write_may_signal(int fd);
-
 /* write(2), retried when interrupted; signals are held only where they may come. */
 ssize_t gt_write_without_signals(int fd, const void *data, size_t size, bool may_signal);
 

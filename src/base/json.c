@@ -5,19 +5,17 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/text.h"
 
 static void put_string(struct gt_json *j, const char *text)
 {
 	FILE *out = j->out;
-	size_t size = strlen(text);
 
 	putc('"', out);
-	while (size) {
+	while (*text) {
 		uint32_t c;
-		size_t length = gt_utf8_next(text, size, &c);
+		size_t length = gt_utf8_next(text, &c);
 
 		if (c == GT_UTF8_BAD)
 			fputs("\xef\xbf\xbd", out);
@@ -34,7 +32,6 @@ static void put_string(struct gt_json *j, const char *text)
 		else
 			fwrite(text, 1, length, out);
 		text += length;
-		size -= length;
 	}
 	putc('"', out);
 }

@@ -20,7 +20,7 @@ static size_t sequence_length(uint8_t lead)
 			     0;
 }
 
-size_t gt_utf8_next(const char *text, size_t size, uint32_t *code)
+size_t gt_utf8_next(const char *text, uint32_t *code)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	const uint8_t *at = (const uint8_t *)text;
@@ -28,9 +28,10 @@ size_t gt_utf8_next(const char *text, size_t size, uint32_t *code)
 	uint32_t c;
 
 	*code = GT_UTF8_BAD;
-	if (!length || length > size)
+	if (!length)
 		return 1;
 	c = length == 1 ? at[0] : at[0] & (0x7fu >> length);
+	/* the NUL at the end is no continuation byte either */
 	for (size_t i = 1; i < length; i++) {
 		if ((at[i] & 0xc0) != 0x80)
 			return 1;
@@ -56,13 +57,13 @@ struct glyph {
 	bool escaped;
 };
 
-static struct glyph next_glyph(const char *text, size_t size, bool utf8)
+static struct glyph next_glyph(const char *text, bool utf8)
 {
 	struct glyph g = { 0 };
 	uint32_t c;
 	int width = -1;
 
-	g.length = gt_utf8_next(text, size, &c);
+	g.length = gt_utf8_next(text, &c);
 	if (c == GT_UTF8_BAD || gt_utf8_is_unsafe(c))
 		width = -1;
 	else if (c < 0x80)
@@ -86,15 +87,13 @@ static void put_glyph(FILE *out, const char *text, const struct glyph *g)
 
 unsigned gt_text_columns(const char *text, bool utf8)
 {
-	size_t size = strlen(text);
 	unsigned columns = 0;
 
-	while (size) {
-		struct glyph g = next_glyph(text, size, utf8);
+	while (*text) {
+		struct glyph g = next_glyph(text, utf8);
 
 		columns += g.columns;
 		text += g.length;
-		size -= g.length;
 	}
 	return columns;
 }
@@ -104,7 +103,6 @@ static unsigned put_cut(FILE *out, const char *text, unsigned columns, bool at_s
 	unsigned whole = gt_text_columns(text, utf8), mark = utf8 ? 1 : 3, head = whole, tail = 0;
 	unsigned at = 0, used = 0;
 	bool cut = whole > columns, marked = false;
-	size_t size = strlen(text);
 
 	if (cut && columns <= mark) {
 		head = columns;
@@ -113,8 +111,8 @@ static unsigned put_cut(FILE *out, const char *text, unsigned columns, bool at_s
 		head = at_start ? 0 : (columns - mark) / 2;
 		tail = columns - mark - head;
 	}
-	while (size) {
-		struct glyph g = next_glyph(text, size, utf8);
+	while (*text) {
+		struct glyph g = next_glyph(text, utf8);
 		bool in_head = at + g.columns <= head, in_tail = cut && tail && at >= whole - tail;
 
 		if (in_head || in_tail) {
@@ -129,7 +127,6 @@ static unsigned put_cut(FILE *out, const char *text, unsigned columns, bool at_s
 		}
 		at += g.columns;
 		text += g.length;
-		size -= g.length;
 	}
 	return used;
 }
@@ -148,13 +145,11 @@ unsigned gt_text_put(FILE *out, const char *text, unsigned columns, enum gt_cut 
 
 void gt_tsv_put(FILE *out, const char *text)
 {
-	size_t size = strlen(text);
-
-	while (size) {
+	while (*text) {
 		struct glyph g = { 0 };
 		uint32_t c;
 
-		g.length = gt_utf8_next(text, size, &c);
+		g.length = gt_utf8_next(text, &c);
 		g.escaped = c == GT_UTF8_BAD || gt_utf8_is_unsafe(c);
 		if (c == '\t')
 			fputs("\\t", out);
@@ -165,18 +160,17 @@ void gt_tsv_put(FILE *out, const char *text)
 		else
 			put_glyph(out, text, &g);
 		text += g.length;
-		size -= g.length;
 	}
 }
 
 static char *copy_clean(const char *text, bool sanitize)
 {
-	size_t size = strlen(text), used = 0;
-	char *out = gt_alloc(3 * size + 1);
+	char *out = gt_alloc(3 * strlen(text) + 1);
+	size_t used = 0;
 
-	while (size) {
+	while (*text) {
 		uint32_t c;
-		size_t length = gt_utf8_next(text, size, &c);
+		size_t length = gt_utf8_next(text, &c);
 
 		if (c == GT_UTF8_BAD)
 			used += (size_t)sprintf(out + used, "\xef\xbf\xbd");
@@ -186,7 +180,6 @@ static char *copy_clean(const char *text, bool sanitize)
 			for (size_t i = 0; i < length; i++)
 				out[used++] = text[i];
 		text += length;
-		size -= length;
 	}
 	return out;
 }
@@ -203,11 +196,9 @@ char *gt_text_sanitize(const char *text)
 
 void gt_xml_put(FILE *out, const char *text)
 {
-	size_t size = strlen(text);
-
-	while (size) {
+	while (*text) {
 		uint32_t c;
-		size_t length = gt_utf8_next(text, size, &c);
+		size_t length = gt_utf8_next(text, &c);
 
 		if (c == GT_UTF8_BAD || c == 0xfffe || c == 0xffff ||
 		    (c < 0x20 && c != '\t' && c != '\n' && c != '\r'))
@@ -218,7 +209,6 @@ void gt_xml_put(FILE *out, const char *text)
 		else
 			fwrite(text, 1, length, out);
 		text += length;
-		size -= length;
 	}
 }
 
@@ -242,17 +232,16 @@ void gt_csv_put(FILE *out, const char *text)
 
 	if (quoted)
 		putc('"', out);
-	while (size) {
+	while (*text) {
 		struct glyph g = { 0 };
 		uint32_t c;
 
-		g.length = gt_utf8_next(text, size, &c);
+		g.length = gt_utf8_next(text, &c);
 		g.escaped = c == GT_UTF8_BAD || gt_utf8_is_unsafe(c);
 		if (c == '"')
 			putc('"', out);
 		put_glyph(out, text, &g);
 		text += g.length;
-		size -= g.length;
 	}
 	if (quoted)
 		putc('"', out);

@@ -17,11 +17,11 @@ static inline bool gt_text_begins(const char *text, const char *with)
 #define GT_UTF8_BAD UINT32_MAX
 
 /*
- * Returns the length of the first character of `text`, which has `size` > 0 bytes, and sets *code
- * to its code point. A byte that begins no valid character (overlong, surrogate, beyond U+10FFFF,
+ * Returns the length of the first character of `text`, which is not empty, and sets *code to its
+ * code point. A byte that begins no valid character (overlong, surrogate, beyond U+10FFFF,
  * truncated) is taken alone, as GT_UTF8_BAD.
  */
-size_t gt_utf8_next(const char *text, size_t size, uint32_t *code);
+size_t gt_utf8_next(const char *text, uint32_t *code);
 
 /*
  * True for characters that no report passes on unchanged: control characters, and those that are

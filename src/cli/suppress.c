@@ -34,11 +34,11 @@ const struct gt_syntax gt_suppress_syntax = {
 /* Writes `text` with `instead` for each character that could break the line or hide in it. */
 static void put_tame(FILE *out, const char *text, char instead)
 {
-	size_t left = strlen(text), size;
 	uint32_t code;
+	size_t size;
 
-	for (; left; text += size, left -= size) {
-		size = gt_utf8_next(text, left, &code);
+	for (; *text; text += size) {
+		size = gt_utf8_next(text, &code);
 		if (code == GT_UTF8_BAD || gt_utf8_is_unsafe(code))
 			putc(instead, out);
 		else

@@ -26,7 +26,7 @@ struct gt_guest_call {
 	const void *caller;
 	const void *frame; /* an address on the stack: of two calls, the inner has the lower */
 	bool active, ends, tracked;
-	uint32_t tracker_stack;             /* for gt_creation_stack_get */
+	uint32_t tracker_stack;             /* from gt_creation_stack_put */
 	uint64_t argv[GT_ARGS_MAX];         /* a copy, if an argument is an array of handles, … */
 	uint64_t handles[GT_GUEST_HANDLES]; /* … with the handles in it before the call, … */
 	uint64_t *more_handles;             /* … allocated if there are more */

@@ -47,7 +47,7 @@ static unsigned put_clean(struct gt_grid *c, unsigned row, unsigned column, enum
 
 	while (*text) {
 		uint32_t code;
-		size_t length = gt_utf8_next(text, strlen(text), &code);
+		size_t length = gt_utf8_next(text, &code);
 		int wide = code < 0x80 ? 1 : wcwidth((wchar_t)code);
 
 		if (wide <= 0) { /* goes with the character before it */

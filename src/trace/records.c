@@ -17,6 +17,13 @@ enum {
 	TEXT_MAX = 640, /* of each text of a frame or series: three fit into a record */
 };
 
+/* Makes everything up to lane->at part of the trace. */
+static void commit(struct gt_lane *lane)
+{
+	__atomic_store_n(&lane->block->used, (uint32_t)(lane->at - (uint8_t *)(lane->block + 1)),
+			 __ATOMIC_RELEASE);
+}
+
 /* Puts a record other than an event; the caller has made sure of its space, and commits it. */
 static void put_record(struct gt_lane *lane, uint64_t tag, const uint8_t *payload, size_t size)
 {
@@ -37,7 +44,7 @@ static bool define(struct gt_writer *w, enum gt_definition tag, const uint8_t *p
 	if ((size_t)(lane->limit - lane->at) < whole && gt_block_open(lane))
 		return false;
 	put_record(lane, tag, payload, size);
-	gt_lane_commit(lane);
+	commit(lane);
 	return true;
 }
 
@@ -107,7 +114,8 @@ void gt_writer_name(struct gt_writer *w, uint64_t time_ns, uint64_t handle, cons
 	pthread_mutex_unlock(&w->definitions_lock);
 }
 
-uint32_t gt_function_define(struct gt_writer *w, uint16_t function)
+/* Defines a function unless another thread has done so; 0 if that fails. */
+static uint32_t define_function(struct gt_writer *w, uint16_t function)
 {
 	const struct gt_function *fn = &gt_functions[function];
 	const char *api = gt_api_keys[fn->api], *kind = gt_kinds[fn->kind].name;
@@ -268,7 +276,7 @@ static void write_thread(struct gt_lane *lane, const char *name)
 	if (lane->limit - lane->at < GT_EVENT_MAX && gt_block_open(lane))
 		return;
 	put_record(lane, GT_TAG_THREAD, payload, size);
-	gt_lane_commit(lane);
+	commit(lane);
 }
 
 struct gt_lane *gt_lane_acquire(struct gt_writer *w, uint32_t tid, const char *thread_name)
@@ -306,7 +314,7 @@ static uint32_t number_of(struct gt_writer *w, uint16_t function)
 {
 	uint32_t number = atomic_load_explicit(&w->functions[function], memory_order_acquire);
 
-	return number ? number : gt_function_define(w, function);
+	return number ? number : define_function(w, function);
 }
 
 /* Size and place of an ending, committed with it: imports know how much was freed, and where. */
@@ -355,7 +363,7 @@ void gt_lane_event(struct gt_lane *lane, const struct gt_event *e)
 	if (e->failed)
 		at = gt_put_varint(at, gt_zigzag(e->result));
 	lane->at = gt_put_varint(at, e->stack);
-	gt_lane_commit(lane);
+	commit(lane);
 }
 
 void gt_lane_sample(struct gt_lane *lane, uint16_t series, uint64_t time_ns, int64_t value)
@@ -373,7 +381,7 @@ void gt_lane_sample(struct gt_lane *lane, uint16_t series, uint64_t time_ns, int
 	at = gt_put_varint(at, gt_zigzag(value));
 	lane->time_ns = time_ns;
 	put_record(lane, GT_TAG_SAMPLE, payload, (size_t)(at - payload));
-	gt_lane_commit(lane);
+	commit(lane);
 }
 
 void gt_lane_publish_call(struct gt_lane *lane)

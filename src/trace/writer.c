@@ -148,6 +148,22 @@ fail:
 	return NULL;
 }
 
+static void close_block(struct gt_lane *lane)
+{
+	struct gt_block_header *block = lane->block;
+	size_t size;
+
+	if (!block)
+		return;
+	block->inflight.function = 0;
+	block->hash = gt_block_hash(block, block + 1, block->used);
+	size = block->size;
+	/* cleared before munmap: a child forked in between unmaps what it finds here */
+	lane->block = NULL;
+	lane->at = lane->limit = NULL;
+	munmap(block, size);
+}
+
 int gt_block_open(struct gt_lane *lane)
 {
 	struct gt_writer *w = lane->writer;
@@ -156,7 +172,7 @@ int gt_block_open(struct gt_lane *lane)
 
 	if (size > GT_BLOCK_MAX)
 		size = GT_BLOCK_MAX;
-	gt_block_close(lane);
+	close_block(lane);
 	pthread_mutex_lock(&w->space_lock);
 	if (!atomic_load(&w->error) && (block = map_block(w, size))) {
 		/* numbered in order of first blocks, so that readers can reject absurd numbers */
@@ -182,22 +198,6 @@ int gt_block_open(struct gt_lane *lane)
 	lane->limit = (uint8_t *)block + size;
 	gt_lane_publish_call(lane);
 	return 0;
-}
-
-void gt_block_close(struct gt_lane *lane)
-{
-	struct gt_block_header *block = lane->block;
-	size_t size;
-
-	if (!block)
-		return;
-	block->inflight.function = 0;
-	block->hash = gt_block_hash(block, block + 1, block->used);
-	size = block->size;
-	/* cleared before munmap: a child forked in between unmaps what it finds here */
-	lane->block = NULL;
-	lane->at = lane->limit = NULL;
-	munmap(block, size);
 }
 
 void gt_writer_lose(struct gt_writer *w, uint64_t events)

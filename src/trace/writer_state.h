@@ -53,20 +53,9 @@ struct gt_writer {
 
 /* Replaces a lane's full block with a new one. 0, or -EIO when writing has stopped. */
 int gt_block_open(struct gt_lane *lane);
-void gt_block_close(struct gt_lane *lane);
 
 /* Writes the innermost unfinished call into the block's header. */
 void gt_lane_publish_call(struct gt_lane *lane);
 
 /* Stops all writing; the first error counts. */
 void gt_writer_stop(struct gt_writer *w, int error);
-
-/* The number of a function, which is defined if it is new; 0 if it cannot be written. */
-uint32_t gt_function_define(struct gt_writer *w, uint16_t function);
-
-/* Makes everything up to lane->at part of the trace. */
-static inline void gt_lane_commit(struct gt_lane *lane)
-{
-	__atomic_store_n(&lane->block->used, (uint32_t)(lane->at - (uint8_t *)(lane->block + 1)),
-			 __ATOMIC_RELEASE);
-}

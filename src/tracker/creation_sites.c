@@ -78,7 +78,8 @@ void gt_creation_stacks_warm(void)
 	gt_creation_stack_put(no_stack, GT_STACK_FRAMES_MAX);
 }
 
-size_t gt_creation_stack_get(uint32_t number, const uint64_t **frames)
+/* The stack's frames, valid for ever; number 0 has none. */
+static size_t get_stack(uint32_t number, const uint64_t **frames)
 {
 	struct stored **slot = number && number / PAGE < PAGES ? slot_of(number) : NULL;
 
@@ -126,10 +127,10 @@ static uint64_t *collect_addresses(struct gt_creation_sites *o)
 	uint64_t *all;
 
 	for (size_t i = 0; i < o->stack_count; i++)
-		o->first[i + 1] = o->first[i] + gt_creation_stack_get(o->stacks[i], &frames);
+		o->first[i + 1] = o->first[i] + get_stack(o->stacks[i], &frames);
 	all = malloc((o->first[o->stack_count] + 1) * sizeof *all);
 	for (size_t i = 0; all && i < o->stack_count; i++)
-		if (gt_creation_stack_get(o->stacks[i], &frames))
+		if (get_stack(o->stacks[i], &frames))
 			memcpy(all + o->first[i], frames,
 			       (o->first[i + 1] - o->first[i]) * sizeof *all);
 	return all;

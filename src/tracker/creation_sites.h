@@ -8,8 +8,6 @@
 
 /* Keeps a stack in the traced process. Equal stacks have the same number; 0: out of memory. */
 uint32_t gt_creation_stack_put(const uint64_t *frames, size_t count);
-/* The stack's frames, valid for ever; number 0 has none. */
-size_t gt_creation_stack_get(uint32_t number, const uint64_t **frames);
 /* Allocates what the first stacks will need. */
 void gt_creation_stacks_warm(void);
 /* Call in a child after fork, where another thread may have held the lock. */

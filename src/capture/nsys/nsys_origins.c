@@ -284,7 +284,8 @@ void gt_nsys_stacks_free(struct gt_nsys_stacks *s)
 	free(s);
 }
 
-const char *gt_nsys_string(struct gt_nsys_stacks *s, int64_t id)
+/* A string of the export; "" if missing. Valid until the next call. */
+static const char *string_of(struct gt_nsys_stacks *s, int64_t id)
 {
 	const char *text = NULL;
 
@@ -300,8 +301,8 @@ const char *gt_nsys_string(struct gt_nsys_stacks *s, int64_t id)
 static uint64_t new_frame(struct gt_nsys_stacks *s, struct gt_writer *w,
 			  const struct frame_key *key)
 {
-	char *function = gt_strdup(gt_nsys_string(s, key->symbol)), address[32];
-	const char *module = gt_nsys_string(s, key->module);
+	char *function = gt_strdup(string_of(s, key->symbol)), address[32];
+	const char *module = string_of(s, key->module);
 	uint64_t frame;
 
 	snprintf(address, sizeof address, "0x%" PRIx64, (uint64_t)key->address);
@@ -383,7 +384,7 @@ int gt_nsys_stack(struct gt_nsys_stacks *s, struct gt_writer *w, uint32_t trace,
 	}
 	*class = GT_NSYS_INVALID;
 	if (origin->driver) {
-		const char *name = gt_nsys_string(s, origin->driver->name);
+		const char *name = string_of(s, origin->driver->name);
 
 		frame = gt_writer_text_frame(
 			w, &(struct gt_text_frame){ .function = *name ? name : "(driver)" });

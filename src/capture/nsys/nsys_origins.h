@@ -55,6 +55,3 @@ void gt_nsys_stacks_free(struct gt_nsys_stacks *s);
 int gt_nsys_stack(struct gt_nsys_stacks *s, struct gt_writer *w, uint32_t trace,
 		  const struct gt_nsys_origin *origin, uint32_t *stack, enum gt_nsys_class *class,
 		  struct gt_error *error);
-
-/* A string of the export; "" if missing. Valid until the next call. */
-const char *gt_nsys_string(struct gt_nsys_stacks *s, int64_t id);
