@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli.h - the subcommands that main.c dispatches to. Only src/cli prints by itself. */
+/* cli.h - the subcommands that main.c dispatches to. Only src/cli prints. */
 #pragma once
 
 #include "cli/options.h"

@@ -173,7 +173,7 @@ static int open_hold(const char *path)
 	return fd > 0 ? fd : 0;
 }
 
-/* -EWOULDBLOCK if somebody holds it; no other failure means that. */
+/* -EWOULDBLOCK if another process holds it; no other failure means that. */
 static int hold_alone(const char *path)
 {
 	int fd = open_hold(path);

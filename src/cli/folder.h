@@ -23,19 +23,19 @@ struct gt_folder {
  * shells append to folders.
  */
 int gt_folder_name(char *out, size_t size, const char *given, const char *otherwise);
-/* True if it is the user's, nobody else can write into it, and it is no link. */
+/* True if it belongs to this user, no other user can write into it, and it is not a link. */
 bool gt_folder_is_own(const char *path);
 /* True if the file is part of a recording, or would be taken for one. */
 bool gt_folder_has_own(const char *path);
 
 /*
  * Makes the folder, private to its user, and holds it. A recording that is there already becomes
- * NAME.old. If somebody holds that one, or anything else is there, it is left alone and this fails.
+ * NAME.old. If that one is held, or if anything else has the name, it is left alone and this fails.
  */
 int gt_folder_make(struct gt_folder *f, const char *path, struct gt_error *error);
 
 /*
- * Holds a recording, together with any number of others: while it is held, nobody puts it aside to
+ * Holds a recording, as any number of processes may: while it is held, no process puts it aside to
  * make a new one in its place. Returns a descriptor to be kept open, or 0 where locks do not work.
  */
 int gt_folder_hold(const char *path);
@@ -46,8 +46,8 @@ int gt_folder_hold(const char *path);
 int gt_folder_follow(int hold, char *path, size_t size);
 
 /*
- * A lock shared by all who make folders beside this one; waits for its turn. -1 where the file
- * system has no locks.
+ * A lock shared by all processes that make folders beside this one; waits for its turn. -1 where
+ * the file system has no locks.
  */
 int gt_folder_lock(const char *path);
 void gt_folder_unlock(int lock);

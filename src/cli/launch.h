@@ -42,9 +42,9 @@ struct gt_launch {
 /*
  * Runs the program in our process group with our standard streams and waits for it. Signals that a
  * terminal sends to the group reach the program directly; all others are forwarded. A signal sent
- * to us cannot be told from one sent to the whole group by a program (timeout does that), so the
- * latter may arrive twice. Returns the status of waitpid, or -1 and the error if the program could
- * not be started.
+ * to us cannot be distinguished from one sent to the whole group by a program (timeout does that),
+ * so the latter may arrive twice. Returns the status of waitpid, or -1 and the error if the program
+ * could not be started.
  */
 int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error);
 

@@ -10,8 +10,8 @@
 
 enum {
 	TICKS_MOST = 12,
-	POINTS_MARKED = 24, /* a line of at most so many points marks them */
-	DOTS_BIG = 100,     /* up to so many dots are big */
+	POINTS_MARKED = 24, /* a line with at most this many points marks them */
+	DOTS_BIG = 100,     /* up to this many dots are big */
 	STEM_SHARE = 60,    /* width of a stem in percent of its spacing */
 };
 

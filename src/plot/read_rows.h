@@ -31,8 +31,8 @@ struct gt_rows {
 /* `path` "-" is stdin. */
 int gt_rows_open(struct gt_rows *r, const char *path, struct gt_error *error);
 /*
- * After the last row: 0, or why it is no table: a read error, or no good row. `none` is the message
- * for a table that has no bad rows either.
+ * After the last row: 0, or the error: the file cannot be read, or has no valid row. `none` is the
+ * message for a table that has no bad rows either.
  */
 int gt_rows_verdict(const struct gt_rows *r, uint64_t good, uint64_t bad, const char *none,
 		    struct gt_error *error);

@@ -202,7 +202,7 @@ static int enter(const struct gt_job *job, struct gt_folder *made, const char *f
 	const char *ranks = gt_info_get(theirs, "ranks");
 	int e;
 
-	/* never join a folder of somebody else, whatever it says */
+	/* never join a folder of another user, whatever its `info` says */
 	if (*ranks && gt_folder_is_own(folder) && !strcmp(gt_info_get(theirs, "job"), job->id) &&
 	    !is_among(job->rank, ranks)) {
 		char *all;

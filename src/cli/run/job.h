@@ -20,7 +20,7 @@
 #include "trace/info.h"
 
 struct gt_runners {
-	char *list;   /* who runs, or may: those at other places cannot be checked */
+	char *list;   /* runners that exist, or may: those at other places cannot be checked */
 	char *killed; /* ranks on the list that no longer run: "1,4", "" */
 	size_t count; /* on the list */
 	pid_t *here;  /* of these, at this place */

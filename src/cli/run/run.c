@@ -152,7 +152,7 @@ static void set_first(const char *name, const char *ours)
 	free(list);
 }
 
-/* The driver loads only one such library: somebody else's is left in place. */
+/* The driver loads only one such library: one that is already set stays. */
 static void open_cuda(const char *path)
 {
 	const char *other = getenv("CUDA_INJECTION64_PATH");

@@ -19,7 +19,7 @@ struct gt_stress_plan {
 	uint64_t size_bytes;  /* of an allocation */
 	double free_ratio;    /* fraction of the allocations that is freed, 0 to 1 */
 	uint64_t duration_ns; /* 0: until it is stopped */
-	uint64_t events;      /* stop after so many; 0: no such limit */
+	uint64_t events;      /* stop after this many; 0: no limit */
 	uint32_t threads;     /* at least 1 */
 };
 
@@ -69,7 +69,7 @@ uint64_t gt_stress_due(const struct gt_stress_plan *plan, uint32_t worker, uint6
 uint64_t gt_stress_moment_ns(const struct gt_stress_plan *plan, uint32_t worker, uint64_t n);
 /* How many events the worker makes in total; UINT64_MAX: no limit. */
 uint64_t gt_stress_budget(const struct gt_stress_plan *plan, uint32_t worker);
-/* True if a worker's next event is a free, after so many allocations and frees. */
+/* True if a worker's next event is a free, after these numbers of allocations and frees. */
 bool gt_stress_frees_next(const struct gt_stress_plan *plan, uint64_t allocations, uint64_t frees);
 
 /*
