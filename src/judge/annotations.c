@@ -59,20 +59,16 @@ static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *l
 void gt_leaks_github(const struct gt_view *v, FILE *out)
 {
 	const struct gt_leaks *leaks = &v->verdict->leaks;
-	char *doubt = gt_verdict_doubt(v->verdict), *residue = gt_verdict_residue(v->verdict);
-	size_t room = SHOWN, shown = 0;
-	char text[128];
+	const char *doubt = v->verdict->doubt, *residue = v->verdict->residue;
+	size_t room = SHOWN - !!doubt - !!residue - v->verdict->over_peak, shown = 0;
 
 	if (doubt)
 		put_mark(out, v, "error", NULL, "gputrack", doubt);
 	if (residue)
 		put_mark(out, v, "error", NULL, "gputrack", residue);
-	room -= (doubt != NULL) + (residue != NULL) + v->verdict->over_peak;
-	free(doubt);
-	free(residue);
 	if (v->verdict->over_peak)
 		put_mark(out, v, "error", gt_peak_frame(v), "allocates most of the peak",
-			 gt_verdict_peak(text, v->verdict));
+			 v->verdict->peak);
 	/* those that fail come first: they must not be the ones left out */
 	for (int round = 0; round < 2; round++)
 		for (size_t i = 0; i < leaks->count; i++) {

@@ -92,16 +92,12 @@ static void put_whole(FILE *out, const char *name, const char *element, const ch
 
 static void put_wholes(FILE *out, const struct gt_verdict *verdict)
 {
-	char peak[128], *doubt = gt_verdict_doubt(verdict), *residue = gt_verdict_residue(verdict);
-
-	put_whole(out, "leaks", "error", "untracked", doubt);
+	put_whole(out, "leaks", "error", "untracked", verdict->doubt);
 	if (verdict->options.max_peak)
 		put_whole(out, "peak", "failure", "peak",
-			  verdict->over_peak ? gt_verdict_peak(peak, verdict) : NULL);
+			  verdict->over_peak ? verdict->peak : NULL);
 	if (gt_limits_of_residue(verdict->options.limits))
-		put_whole(out, "residue", "failure", "residue", residue);
-	free(doubt);
-	free(residue);
+		put_whole(out, "residue", "failure", "residue", verdict->residue);
 }
 
 struct counts {
@@ -112,15 +108,12 @@ static struct counts count_cases(const struct gt_view *v)
 {
 	const struct gt_leaks *leaks = &v->verdict->leaks;
 	const struct gt_verdict_options *asked = &v->verdict->options;
-	char *doubt = gt_verdict_doubt(v->verdict), *residue = gt_verdict_residue(v->verdict);
 	struct counts c = {
 		.tests = leaks->count + 1 + !!asked->max_peak + gt_limits_of_residue(asked->limits),
-		.failures = !!residue + v->verdict->over_peak,
-		.errors = !!doubt,
+		.failures = !!v->verdict->residue + v->verdict->over_peak,
+		.errors = !!v->verdict->doubt,
 	};
 
-	free(doubt);
-	free(residue);
 	for (size_t i = 0; i < leaks->count; i++) {
 		bool fails = gt_verdict_fails(v->verdict, &leaks->list[i]);
 		char *excuse = gt_leak_excuse(v, &leaks->list[i]);

@@ -181,16 +181,14 @@ static void put_whole(struct gt_json *j, const struct gt_view *v, const char *ru
 static void put_results(struct gt_json *j, const struct gt_view *v)
 {
 	const struct gt_verdict *verdict = v->verdict;
-	char peak[128], *residue = gt_verdict_residue(verdict);
 
 	gt_json_array(j, "results");
 	for (size_t i = 0; i < verdict->leaks.count; i++)
 		put_result(j, v, &verdict->leaks.list[i]);
 	if (verdict->over_peak)
-		put_whole(j, v, "peak", gt_peak_frame(v), gt_verdict_peak(peak, verdict));
-	if (residue)
-		put_whole(j, v, "residue", NULL, residue);
-	free(residue);
+		put_whole(j, v, "peak", gt_peak_frame(v), verdict->peak);
+	if (verdict->residue)
+		put_whole(j, v, "residue", NULL, verdict->residue);
 	gt_json_end(j);
 }
 
@@ -231,7 +229,7 @@ static void put_rules(struct gt_json *j, const struct gt_verdict *verdict)
 /* How the tool fared, not the program: what cannot be told is a notification of its own. */
 static void put_invocation(struct gt_json *j, const struct gt_view *v)
 {
-	char *doubt = gt_verdict_doubt(v->verdict);
+	const char *doubt = v->verdict->doubt;
 
 	gt_json_array(j, "invocations");
 	gt_json_object(j, NULL);
@@ -247,7 +245,6 @@ static void put_invocation(struct gt_json *j, const struct gt_view *v)
 	}
 	gt_json_end(j);
 	gt_json_end(j);
-	free(doubt);
 }
 
 void gt_leaks_sarif(const struct gt_view *v, FILE *out)

@@ -107,37 +107,6 @@ static bool is_unsure(const struct gt_verdict *verdict, const struct gt_recordin
 					  verdict->exceeded_by_running || relies_on_gaps(verdict)));
 }
 
-void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
-		     const struct gt_verdict_options *options)
-{
-	*verdict = (struct gt_verdict){ .options = *options, .all_running = true };
-	verdict->sums = gt_alloc(options->limits->count * sizeof *verdict->sums);
-	verdict->left = gt_alloc(options->limits->count * sizeof *verdict->left);
-	gt_leaks_init(&verdict->leaks, v);
-	if (options->suppressions)
-		gt_leaks_suppress(&verdict->leaks, v, options->suppressions);
-	if (options->baseline)
-		gt_leaks_subtract(&verdict->leaks, options->baseline);
-	add_residue(verdict, v->recording);
-	add_up(verdict);
-	verdict->peak_bytes = v->ledger->peak_bytes;
-	verdict->over_peak = options->max_peak && verdict->peak_bytes > options->max_peak;
-	verdict->outcome = judge(verdict);
-	/* a recording that is damaged from its first event on did track something */
-	if (!v->ledger->events && !gt_head_has_gaps(v->recording))
-		verdict->outcome = GT_OUTCOME_UNTRACKED;
-	else if (verdict->outcome == GT_OUTCOME_PASSED && is_unsure(verdict, v->recording))
-		verdict->outcome = GT_OUTCOME_UNSURE;
-}
-
-void gt_verdict_fini(struct gt_verdict *verdict)
-{
-	gt_leaks_fini(&verdict->leaks);
-	free(verdict->sums);
-	free(verdict->left);
-	*verdict = (struct gt_verdict){ 0 };
-}
-
 void gt_verdict_groups(struct gt_groups *groups, const struct gt_view *v)
 {
 	gt_groups_init(groups, v->ledger, GT_GROUPS_LEAKS);
@@ -180,16 +149,7 @@ static char *put_sum(char out[2 * GT_FORMAT_MAX], const struct gt_sum *sum)
 	return out;
 }
 
-/* The residue that exceeds its limit; NULL: none. */
-static const struct gt_sum *excess_residue(const struct gt_verdict *verdict)
-{
-	for (size_t i = 0; i < verdict->options.limits->count; i++)
-		if (verdict->options.limits->list[i].of_residue && verdict->sums[i].exceeded)
-			return &verdict->sums[i];
-	return NULL;
-}
-
-/* What cannot be told. */
+/* The question that remains open. */
 static const char *question(const struct gt_verdict *verdict)
 {
 	if (!judges_leaks(verdict))
@@ -198,7 +158,7 @@ static const char *question(const struct gt_verdict *verdict)
 					   "whether anything leaked";
 }
 
-char *gt_verdict_doubt(const struct gt_verdict *verdict)
+static char *doubt_text(const struct gt_verdict *verdict)
 {
 	char *text = NULL;
 	int e = 0;
@@ -229,17 +189,67 @@ char *gt_verdict_doubt(const struct gt_verdict *verdict)
 	return e < 0 ? NULL : text;
 }
 
-char *gt_verdict_residue(const struct gt_verdict *verdict)
+static char *residue_text(const struct gt_verdict *verdict)
 {
-	const struct gt_sum *residue = excess_residue(verdict);
-	char bytes[GT_FORMAT_MAX], *text;
+	char bytes[GT_FORMAT_MAX], *text = NULL;
 
-	if (!residue || asprintf(&text,
-				 "the driver kept %s after resources were destroyed (measured by "
-				 "the resource tracker)",
-				 gt_format_bytes(bytes, residue->bytes)) < 0)
-		return NULL;
+	for (size_t i = 0; !text && i < verdict->options.limits->count; i++)
+		if (verdict->options.limits->list[i].of_residue && verdict->sums[i].exceeded &&
+		    asprintf(&text,
+			     "the driver kept %s after resources were destroyed (measured by the "
+			     "resource tracker)",
+			     gt_format_bytes(bytes, verdict->sums[i].bytes)) < 0)
+			text = NULL;
 	return text;
+}
+
+static char *peak_text(const struct gt_verdict *verdict)
+{
+	char peak[GT_FORMAT_MAX], most[GT_FORMAT_MAX], *text;
+
+	return asprintf(&text, "peak device memory, %s, %s --max-peak=%s",
+			gt_format_bytes(peak, verdict->peak_bytes),
+			verdict->over_peak ? "exceeds" : "is within",
+			gt_format_bytes(most, verdict->options.max_peak)) < 0 ?
+		       NULL :
+		       text;
+}
+
+void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
+		     const struct gt_verdict_options *options)
+{
+	*verdict = (struct gt_verdict){ .options = *options, .all_running = true };
+	verdict->sums = gt_alloc(options->limits->count * sizeof *verdict->sums);
+	verdict->left = gt_alloc(options->limits->count * sizeof *verdict->left);
+	gt_leaks_init(&verdict->leaks, v);
+	if (options->suppressions)
+		gt_leaks_suppress(&verdict->leaks, v, options->suppressions);
+	if (options->baseline)
+		gt_leaks_subtract(&verdict->leaks, options->baseline);
+	add_residue(verdict, v->recording);
+	add_up(verdict);
+	verdict->peak_bytes = v->ledger->peak_bytes;
+	verdict->over_peak = options->max_peak && verdict->peak_bytes > options->max_peak;
+	verdict->outcome = judge(verdict);
+	/* a recording that is damaged from its first event on did track something */
+	if (!v->ledger->events && !gt_head_has_gaps(v->recording))
+		verdict->outcome = GT_OUTCOME_UNTRACKED;
+	else if (verdict->outcome == GT_OUTCOME_PASSED && is_unsure(verdict, v->recording))
+		verdict->outcome = GT_OUTCOME_UNSURE;
+	verdict->doubt = doubt_text(verdict);
+	verdict->residue = residue_text(verdict);
+	verdict->peak = peak_text(verdict);
+}
+
+void gt_verdict_fini(struct gt_verdict *verdict)
+{
+	gt_leaks_fini(&verdict->leaks);
+	free(verdict->sums);
+	free(verdict->left);
+	free(verdict->doubt);
+	free(verdict->residue);
+	free(verdict->peak);
+	*verdict = (struct gt_verdict){ 0 };
 }
 
 static void put_limits(const struct gt_verdict *verdict, struct gt_printer *p)
@@ -260,17 +270,6 @@ static void put_limits(const struct gt_verdict *verdict, struct gt_printer *p)
 					      gt_format_bytes(text, sum->bytes) :
 					      put_sum(text, sum));
 	}
-}
-
-char *gt_verdict_peak(char out[128], const struct gt_verdict *verdict)
-{
-	char peak[GT_FORMAT_MAX], most[GT_FORMAT_MAX];
-
-	snprintf(out, 128, "peak device memory, %s, %s --max-peak=%s",
-		 gt_format_bytes(peak, verdict->peak_bytes),
-		 verdict->over_peak ? "exceeds" : "is within",
-		 gt_format_bytes(most, verdict->options.max_peak));
-	return out;
 }
 
 static void put_suppressions(const struct gt_suppressions *list, struct gt_printer *p)
@@ -319,29 +318,20 @@ static void put_leaks(const struct gt_verdict *verdict, struct gt_printer *p)
 			      verdict->all_running ? "alive" : "leaked");
 }
 
-static void put_peak(const struct gt_verdict *verdict, struct gt_printer *p)
-{
-	char text[128];
-
-	if (verdict->over_peak)
-		gt_print_wrap(p, GT_RED, 0, "FAILED  %s", gt_verdict_peak(text, verdict));
-	else if (verdict->options.max_peak && verdict->outcome != GT_OUTCOME_LEAKED)
-		gt_print_wrap(p, GT_GREEN, 0, "PASSED  %s", gt_verdict_peak(text, verdict));
-}
-
 static void put_outcome(const struct gt_verdict *verdict, struct gt_printer *p)
 {
 	bool is_asked = verdict->options.fails_on_leak || verdict->options.max_peak;
-	char *doubt = gt_verdict_doubt(verdict);
 
-	if (doubt) {
+	if (verdict->doubt) {
 		gt_print_wrap(p, is_asked ? GT_RED : GT_YELLOW, 0, is_asked ? "FAILED  %s" : "%s",
-			      doubt);
-	} else {
-		put_leaks(verdict, p);
-		put_peak(verdict, p);
+			      verdict->doubt);
+		return;
 	}
-	free(doubt);
+	put_leaks(verdict, p);
+	if (verdict->over_peak)
+		gt_print_wrap(p, GT_RED, 0, "FAILED  %s", verdict->peak);
+	else if (verdict->options.max_peak && verdict->outcome != GT_OUTCOME_LEAKED)
+		gt_print_wrap(p, GT_GREEN, 0, "PASSED  %s", verdict->peak);
 }
 
 void gt_verdict_text(const struct gt_verdict *verdict, struct gt_printer *p)

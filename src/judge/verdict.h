@@ -42,6 +42,9 @@ struct gt_verdict {
 	bool exceeded_by_running; /* a limit is exceeded only with what running processes hold */
 	bool all_running;         /* nothing counts but what running processes hold */
 	bool residue_unknown;     /* a limit names it, and it was not measured */
+	char *doubt;              /* why the outcome is unknown; NULL: it is known */
+	char *residue; /* "the driver kept 6.25 MiB after …"; NULL: none over its limit */
+	char *peak;    /* "peak device memory, 2.50 GiB, exceeds --max-peak=1.00 GiB" */
 };
 
 /* Judges a whole recording. What `options` points at must outlive the verdict. */
@@ -56,16 +59,8 @@ void gt_verdict_groups(struct gt_groups *groups, const struct gt_view *v);
 void gt_verdict_known(struct gt_printer *p, const struct gt_view *v,
 		      const struct gt_groups *groups);
 
-/* Why it cannot be told, NULL if it can; the caller frees this text and the next. */
-char *gt_verdict_doubt(const struct gt_verdict *verdict);
-/* "the driver kept 6.25 MiB after resources were destroyed …"; NULL within the limit. */
-char *gt_verdict_residue(const struct gt_verdict *verdict);
-
 /* True when its kind exceeds a limit, and not only by what running processes hold. */
 bool gt_verdict_fails(const struct gt_verdict *verdict, const struct gt_leak *leak);
-
-/* "peak device memory, 2.50 GiB, exceeds --max-peak=1.00 GiB". */
-char *gt_verdict_peak(char out[128], const struct gt_verdict *verdict);
 
 /* A few lines: the outcome, what exceeded which limit, what was not counted and why. */
 void gt_verdict_text(const struct gt_verdict *verdict, struct gt_printer *p);

@@ -54,14 +54,6 @@ static void put_labelled(struct gt_printer *p, const struct gt_view *v, const ch
 	gt_stack_text(p, v, stack, frames, 6 + LABEL);
 }
 
-/* An empty line, unless this is the first section. */
-static bool put_gap(struct gt_printer *p, bool some)
-{
-	if (some)
-		gt_print_end(p);
-	return true;
-}
-
 static void put_more(struct gt_printer *p, size_t sites)
 {
 	gt_print_wrap(p, GT_DIM, 4, "and from %zu more %s: --format json lists them", sites,
@@ -92,6 +84,7 @@ static void put_redundant(struct gt_printer *p, const struct gt_view *v)
 	}
 	if (l->redundant_count > REDUNDANT_SHOWN)
 		put_more(p, l->redundant_count - REDUNDANT_SHOWN);
+	gt_print_end(p);
 }
 
 static void put_failures(struct gt_printer *p, const struct gt_view *v)
@@ -116,6 +109,7 @@ static void put_failures(struct gt_printer *p, const struct gt_view *v)
 	}
 	if (l->failure_count > FAILURES_SHOWN)
 		put_more(p, l->failure_count - FAILURES_SHOWN);
+	gt_print_end(p);
 }
 
 static void put_last_calls(struct gt_printer *p, const struct gt_view *v)
@@ -135,6 +129,7 @@ static void put_last_calls(struct gt_printer *p, const struct gt_view *v)
 	if (l->last_call_count > LAST_SHOWN)
 		gt_print_wrap(p, GT_DIM, 4, "and %zu more: --format json lists them",
 			      l->last_call_count - LAST_SHOWN);
+	gt_print_end(p);
 }
 
 /* Rows the import found out of order: a fault of the export, not of the program. */
@@ -171,30 +166,21 @@ static void put_unmatched(struct gt_printer *p, const struct gt_view *v)
 		gt_print_wrap(p, GT_PLAIN, 0, "%s %s out of order in the export (now sorted)",
 			      gt_format_count(text, unsorted),
 			      gt_plural(unsorted, "row was", "rows were"));
+	if (l->unknown_ends || l->replaced || l->size_mismatches || unsorted)
+		gt_print_end(p);
 }
 
-bool gt_mistakes_text(struct gt_printer *p, const struct gt_view *v)
+void gt_mistakes_text(struct gt_printer *p, const struct gt_view *v)
 {
 	const struct gt_ledger *l = v->ledger;
-	bool some = false;
 
-	if (l->redundant_count) {
-		some = put_gap(p, some);
+	if (l->redundant_count)
 		put_redundant(p, v);
-	}
-	if (l->failure_count) {
-		some = put_gap(p, some);
+	if (l->failure_count)
 		put_failures(p, v);
-	}
-	if (has_other_last_call(l)) {
-		some = put_gap(p, some);
+	if (has_other_last_call(l))
 		put_last_calls(p, v);
-	}
-	if (l->unknown_ends || l->replaced || l->size_mismatches || out_of_order(v)) {
-		some = put_gap(p, some);
-		put_unmatched(p, v);
-	}
-	return some;
+	put_unmatched(p, v);
 }
 
 static void redundant_json(struct gt_json *j, const struct gt_view *v, const struct gt_redundant *r)

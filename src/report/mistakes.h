@@ -7,7 +7,7 @@
 
 /* How many kinds of mistakes there are to show. */
 unsigned gt_mistakes_count(const struct gt_ledger *l);
-/* A few lines for the summary; the more kinds there are, the fewer for each. False for none. */
-bool gt_mistakes_text(struct gt_printer *p, const struct gt_view *v);
+/* A paragraph for each kind of mistake; the more kinds there are, the shorter each is. */
+void gt_mistakes_text(struct gt_printer *p, const struct gt_view *v);
 /* "redundant", "failures", "last_calls" and the counts of releases that match nothing. */
 void gt_mistakes_json(struct gt_json *j, const struct gt_view *v);

@@ -102,6 +102,7 @@ static void put_peak(struct gt_printer *p, const struct gt_view *v)
 		gt_print_end(p);
 	}
 	gt_put_more(p, 14, count > most ? count - most : 0);
+	gt_print_end(p);
 	free(holders);
 }
 
@@ -325,14 +326,11 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 	gt_print_end(&p);
 	if (gt_residue_text(&p, v->recording))
 		gt_print_end(&p);
-	if (l->peak_bytes) {
+	if (l->peak_bytes)
 		put_peak(&p, v);
-		gt_print_end(&p);
-	}
 	growing = put_growth(&p, v);
 	put_devices(&p, v);
-	if (gt_mistakes_text(&p, v))
-		gt_print_end(&p);
+	gt_mistakes_text(&p, v);
 	gt_head_modules(&p, v, MODULES_SHOWN);
 	gt_print_put(&p, GT_PLAIN, "recorded in ");
 	gt_print_put(&p, GT_BOLD, "%s",

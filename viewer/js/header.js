@@ -58,7 +58,7 @@ export function headerContent(data, { pid, pick, theme, live }) {
   const apis = [...new Set(data.raw.sets[0].kinds.map((kind) => kind.api))];
   const facts = [endText(recording), recording.started && `started ${recording.started}`,
     recording.host && `on ${recording.host}`,
-    `${plural(recording.events, "event", "events")} of ${apis.join(", ") || "no API"}`,
+    plural(recording.events, "event", "events") + (apis.length ? ` (${apis.join(", ")})` : ""),
     recording.processes.length === 1 ? `pid ${recording.processes[0].pid}` :
       plural(recording.processes.length, "process", "processes")].filter(Boolean);
   const tools = el("div", { class: "controls" }, live ? el("span", { class: "follows", id: "live",

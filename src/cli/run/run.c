@@ -323,12 +323,8 @@ static int conclude(const struct run *run, struct gt_fail_options *fail)
 	if (!run->settings->quiet)
 		gt_end_report_print(&v, stderr);
 	verdict = gt_fail_options_status(fail);
-	if (verdict == GT_EXIT_FAILED && run->settings->quiet) {
-		char *doubt = gt_verdict_doubt(&fail->verdict);
-
-		gt_tell("%s; see `%s report`", doubt ? doubt : "", gt_tool_name());
-		free(doubt);
-	}
+	if (verdict == GT_EXIT_FAILED && run->settings->quiet)
+		gt_tell("%s; see `%s report`", fail->verdict.doubt, gt_tool_name());
 	gt_end_report_close(&v);
 	return verdict;
 }
