@@ -31,7 +31,7 @@ uint64_t gt_weight_of(const struct gt_site *site, enum gt_weight weight)
 {
 	bool leaks = weight == GT_WEIGHT_LEAKED || weight == GT_WEIGHT_OBJECTS;
 
-	/* alive at the end, and no leak */
+	/* alive at the end, but not leaked */
 	if (leaks && gt_kinds[site->kind].habits & GT_LASTING)
 		return 0;
 	return *(const uint64_t *)((const char *)site + weights[weight]);

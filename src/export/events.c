@@ -38,7 +38,7 @@ static int64_t relative_ns(const struct events *e, const struct gt_event *event)
 	return (int64_t)(event->time_ns - gt_recording_start_ns(e->recording));
 }
 
-/* Empty where nobody knows it. */
+/* Empty if unknown. */
 static void put_result(FILE *out, const struct gt_event *event)
 {
 	if (gt_event_has_result(event))
@@ -151,7 +151,7 @@ static void csv_end(struct events *e)
 		free(e->texts[i].text);
 }
 
-/* Numbers and our own words are plain; only what is somebody else's is quoted. */
+/* Numbers and gputrack's own words need no quotes; foreign text does. */
 static void csv_row(struct events *e, const struct gt_event *event, uint32_t process)
 {
 	const struct gt_function *fn = &gt_functions[event->function];
@@ -174,7 +174,7 @@ static void csv_row(struct events *e, const struct gt_event *event, uint32_t pro
 	fputs("\r\n", e->out);
 }
 
-/* How each form begins, goes on and ends. */
+/* The start, each event and the end in each format. */
 struct form {
 	void (*begin)(struct events *e);
 	void (*row)(struct events *e, const struct gt_event *event, uint32_t process);

@@ -12,7 +12,7 @@
 #include "trace/recording.h"
 #include "replay/frames.h"
 
-/* What a stack weighs in the forms that give it one number. */
+/* The weight of a stack, for formats with one number per stack. */
 enum gt_weight {
 	GT_WEIGHT_LEAKED,    /* bytes alive at the end */
 	GT_WEIGHT_PEAK,      /* bytes alive when device memory peaked */
@@ -43,5 +43,5 @@ gt_export_fn gt_export_tsv, gt_export_json, gt_export_csv;
 gt_export_fn gt_export_chrome;
 /* Call sites: gzipped protobuf with the four sample types of heaps; stacks with one weight. */
 gt_export_fn gt_export_pprof, gt_export_collapsed, gt_export_speedscope;
-/* What was alive at the end, by API and kind. */
+/* Resources alive at the end, by API and kind. */
 gt_export_fn gt_export_prometheus;

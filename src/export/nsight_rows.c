@@ -24,7 +24,7 @@ void gt_nsight_rows_begin(struct gt_nsight_rows *rows)
 		      rows->out[i]);
 }
 
-/* What an allocation is called stays with its free. */
+/* A free has the name of its allocation. */
 static void put_name(FILE *out, const struct gt_recording *r, uint32_t process, uint64_t handle,
 		     uint64_t born_ns)
 {
@@ -107,7 +107,7 @@ void gt_nsight_rows_add(struct gt_nsight_rows *rows, const struct gt_event *even
 	enum gt_change change =
 		gt_live_apply_all(&rows->live, event, (uint16_t)process, &observer, NULL);
 
-	/* freed without an allocation that anybody saw: what it was, the call alone tells */
+	/* its allocation was not seen: only the call says what it was */
 	if (change == GT_CHANGE_UNKNOWN && gt_nsight_has_row(event))
 		put_row(&a, &(struct row){
 				    .address = event->handle, .bytes = event->size, .kind = kind });

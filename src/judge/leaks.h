@@ -46,10 +46,10 @@ struct gt_leak *gt_leaks_find(const struct gt_leaks *leaks, const char *key);
 /* Leaks that a suppression matches no longer count; the suppression counts them instead. */
 void gt_leaks_suppress(struct gt_leaks *leaks, const struct gt_view *v,
 		       struct gt_suppressions *suppressions);
-/* What `old` leaked already no longer counts. */
+/* Leaks that `old` has too no longer count. */
 void gt_leaks_subtract(struct gt_leaks *leaks, const struct gt_leaks *old);
 
-/* Removes the groups that do not count and leaves the others whole; NULL removes none. */
+/* Removes the groups that do not count and leaves the others unchanged; NULL removes none. */
 void gt_leaks_filter(const struct gt_leaks *leaks, const struct gt_ledger *l,
 		     struct gt_groups *groups);
 

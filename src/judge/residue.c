@@ -20,7 +20,7 @@ static enum gt_label label_of(const char *name, size_t size)
 	return GT_LABEL_OTHER;
 }
 
-/* Adds a part, ", CommandList 6400", and returns what follows; NULL if it is no part. */
+/* Adds a part, ", CommandList 6400", and returns what follows; NULL if it is not a part. */
 static const char *take_one(struct gt_residue *residue, const char *at)
 {
 	const char *name = at + 2, *space;

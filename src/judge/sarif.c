@@ -226,7 +226,7 @@ static void put_rules(struct gt_json *j, const struct gt_verdict *verdict)
 	gt_json_end(j);
 }
 
-/* How the tool fared, not the program: what cannot be told is a notification of its own. */
+/* Whether gputrack succeeded: an unknown result is a notification, not a result. */
 static void put_invocation(struct gt_json *j, const struct gt_view *v)
 {
 	const char *doubt = v->verdict->doubt;

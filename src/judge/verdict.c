@@ -65,7 +65,7 @@ static void add_up(struct gt_verdict *verdict)
 	}
 }
 
-/* Driver residue is no leak of the program: it counts only for limits that name it. */
+/* Driver residue is not a leak of the program: it counts only for limits that name it. */
 static void add_residue(struct gt_verdict *verdict, const struct gt_recording *recording)
 {
 	const struct gt_limits *limits = verdict->options.limits;
@@ -86,7 +86,7 @@ static bool judges_leaks(const struct gt_verdict *verdict)
 	return verdict->options.fails_on_leak || !verdict->options.max_peak;
 }
 
-/* What the limits say; PASSED also where it cannot be told. */
+/* Applies the limits; PASSED also if the result is unknown. */
 static enum gt_outcome judge(const struct gt_verdict *verdict)
 {
 	for (size_t i = 0; judges_leaks(verdict) && i < verdict->options.limits->count; i++)

@@ -52,7 +52,7 @@ void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
 		     const struct gt_verdict_options *options);
 void gt_verdict_fini(struct gt_verdict *verdict);
 
-/* What leaked; with v->verdict, only what counts. */
+/* Leaked resources; with v->verdict, only those that count. */
 void gt_verdict_groups(struct gt_groups *groups, const struct gt_view *v);
 
 /* "46 of them new, 5 already in OLD.gt": a line, if not all of the groups' resources count. */

@@ -19,7 +19,7 @@ enum {
 
 enum total { DEVICE, HOST, OBJECTS, TOTALS };
 
-/* What the first reading finds out. */
+/* The result of the first reading. */
 struct survey {
 	struct gt_page *page;
 	uint64_t *events; /* by process */
@@ -66,7 +66,7 @@ static void choose_kinds(struct gt_page *h, const struct gt_ledger *l)
 			}
 }
 
-/* What a call site may lead in. */
+/* The measures by which call sites are ranked. */
 static const size_t keys[] = {
 	offsetof(struct gt_site, bytes_live),    offsetof(struct gt_site, live),
 	offsetof(struct gt_site, bytes_at_peak), offsetof(struct gt_site, bytes_peak),
@@ -161,7 +161,7 @@ static int by_pid(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* The pids with events, each once with all it did: an exec goes on under the same one. */
+/* The pids with events, each once, with the events of every program it executed. */
 static size_t rank_processes(const struct survey *s, struct ranked **out)
 {
 	const struct gt_recording *r = s->page->recording;

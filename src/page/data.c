@@ -14,7 +14,7 @@
 
 enum { SITES_MAX = 4000, SET_SITES_MAX = 600, HANDLES_MAX = 8, MISTAKES_MAX = 200 };
 
-/* What a leak's site itself does not know. */
+/* Facts about a leak that its site does not have. */
 struct leak {
 	uint16_t function, place;
 	bool several_places;
@@ -42,7 +42,7 @@ static int64_t since_start(const struct gt_page *h, uint64_t time_ns)
 	return (int64_t)(time_ns - h->start_ns);
 }
 
-/* Lives as long as its process, and is no leak at the end. */
+/* Lives until its process ends, so it is never leaked. */
 static bool lasts(uint8_t kind)
 {
 	return gt_kinds[kind].habits & GT_LASTING;

@@ -9,7 +9,7 @@
 #include "base/containers.h"
 #include "base/mem.h"
 
-/* What a number of the page's language holds exactly. */
+/* The largest integer that JavaScript represents exactly. */
 #define MOST ((UINT64_C(1) << 53) - 1)
 
 static uint64_t held(uint64_t value)
@@ -105,7 +105,7 @@ struct gt_page_names {
 	struct gt_intern *names, *frames, *stacks;
 };
 
-/* What a frame is known by: whole, so that equal ones have equal bytes. */
+/* The key of a frame: without padding, so that equal frames have equal bytes. */
 struct frame_key {
 	uint64_t offset;
 	uint32_t function, file, module, line;

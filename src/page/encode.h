@@ -21,7 +21,7 @@ void gt_page_track_json(struct gt_json *j, const struct gt_page *h, const struct
 			size_t track);
 /* A trail's points, x and its values for each, as 64-bit little-endian numbers; null for none. */
 void gt_page_trail_json(struct gt_json *j, const char *key, const struct gt_trail *t);
-/* What the resource tracker measured of each process that can be shown, or why it cannot be. */
+/* The resource tracker's metrics of each process, or why they cannot be shown. */
 void gt_page_metrics_json(struct gt_json *j, const struct gt_page *h, double threshold_kb);
 
 /* Stacks, frames and names, each written once and known by its number. */

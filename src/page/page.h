@@ -76,7 +76,7 @@ void gt_page_free(struct gt_page *h);
 void gt_page_data(const struct gt_page *h, struct gt_frames *frames, double threshold_kb,
 		  FILE *out);
 
-/* The data of a page of the resource tracker's CSV, likewise; its trails are thinned out. */
+/* The same for a resource tracker CSV; thins out the table's trails. */
 void gt_page_tracker_data(struct gt_tracker_table *t, const char *path, FILE *out);
 
 /* A served page fetches new data from its server. */

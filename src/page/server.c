@@ -310,7 +310,7 @@ static bool is_authority(const char *text, uint16_t port)
 
 /*
  * True when the request names the server by number, or localhost, and the right port: a web site
- * whose name was made to resolve to this machine names it otherwise. An Origin, if any, likewise.
+ * whose name resolves to this machine (DNS rebinding) sends its own name. An Origin must match too.
  */
 static bool is_ours(const struct headers *h, uint16_t port)
 {
@@ -388,7 +388,7 @@ static struct client *longest_silent(struct server *s)
 	return oldest;
 }
 
-/* Takes the next client; where there is no room, the longest silent one makes some. */
+/* Accepts the next client; if all places are taken, drops the longest silent one instead. */
 static void accept_client(struct server *s)
 {
 	struct client *place = find_client(s, -1), *silent = longest_silent(s);

@@ -165,8 +165,8 @@ static bool resolve_by_names(struct gt_frames *f, struct stack *s, size_t *room,
 }
 
 /*
- * Where the kernel lets a function return to while somebody follows it with a return probe: the
- * page that it keeps for this in every process on x86-64. Where it goes on, only the kernel knows.
+ * A traced function returns to this page, which the kernel maps in every process on x86-64 for
+ * return probes; only the kernel knows the real return address.
  */
 static bool is_return_probe(uint64_t address)
 {
@@ -294,8 +294,8 @@ static bool is_cuda_call(const struct gt_frame *frame)
 }
 
 /*
- * A stack of nothing but plumbing is shown as it is. `keep_call`: the call of the API stays, for
- * nothing else tells which it was.
+ * A stack of nothing but plumbing is shown unchanged. `keep_call`: the API's own frame stays, as
+ * nothing else names the call.
  */
 static void fold(struct stack *s, bool keep_call)
 {

@@ -3,9 +3,9 @@
  * frames.h - the recording's stacks as functions and lines, without the plumbing around them.
  *
  * Plumbing is what every stack has in common and no reader wants: the loader's and our own frames
- * on the inside, the C library's start of a program or thread on the outside. Who has room for a
- * few frames only does without the C++ library's in between as well. Where a program or library is
- * no longer what was recorded, the names that the recording itself has kept are used.
+ * on the inside, the C library's start of a program or thread on the outside. Views
+ * with room for a few frames only skip those of the C++ library too. If a program or library has
+ * changed since it was recorded, the names saved in the recording are used.
  */
 #pragma once
 
@@ -36,18 +36,18 @@ size_t gt_frames_cut(struct gt_frames *f, uint32_t stack);
 /* True for the C++ library's own code: templates and what is inlined of it among them. */
 bool gt_frame_is_library(const struct gt_frame *frame);
 /*
- * Those of the frames that are told where there is room for a few only: without the C++ library,
- * unless nothing else is there. The caller frees the list.
+ * The frames to show if there is room for only a few: without those of the C++ library, unless
+ * there are no others. The caller frees the list.
  */
 size_t gt_frames_brief(struct gt_frames *f, uint32_t stack, const struct gt_frame ***list);
 
-/* Adds what the stack's addresses are called now, for a recording to keep. */
+/* Adds the current names of the stack's addresses, to be saved in the recording. */
 void gt_frames_remember(struct gt_frames *f, uint32_t stack, struct gt_legend *names);
 
-/* Tells that a reader sees this frame: its module then counts below. */
+/* Marks a frame as shown: its module then counts below. */
 void gt_frames_shown(struct gt_frames *f, const struct gt_frame *frame);
 
-/* A module of which less is known than could be, among those of frames shown so far. */
+/* A module of the frames shown so far whose symbols are incomplete. */
 struct gt_frames_trouble {
 	const char *path;
 	enum gt_symbol_state state;

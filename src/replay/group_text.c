@@ -172,7 +172,7 @@ static void put_who(struct gt_printer *p, const struct gt_view *v, const struct 
 	free(name);
 }
 
-/* Objects that somebody retained: releasing them once is not enough. */
+/* Retained objects: releasing them once is not enough. */
 static void put_holders(struct gt_printer *p, const struct gt_view *v, const struct gt_ledger *l,
 			const struct gt_group *g)
 {

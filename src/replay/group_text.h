@@ -13,15 +13,15 @@ enum { GT_KIND_TEXT = 96 };
 /* "1 buffer", "12 buffers", "1 block of host memory", into `out` of GT_KIND_TEXT bytes. */
 char *gt_kind_count(char *out, enum gt_kind kind, uint64_t count);
 /*
- * What made it, for people: "clCreateBuffer"; "device allocation in Nsight" where an export tells
- * of what was done and not by which call. Into `out` of GT_KIND_TEXT bytes, or as it is.
+ * The function for readers: "clCreateBuffer", or "device allocation in Nsight" if the export has
+ * the operation but not the call. Returns `out`, of GT_KIND_TEXT bytes, or a constant.
  */
 const char *gt_function_words(char *out, unsigned function);
 /* "12 buffers". */
 void gt_group_count(struct gt_printer *p, enum gt_paint paint, const struct gt_group *g);
 /* "1.00 MiB of device memory, 64.0 KiB of host memory", what there is of it. */
 void gt_put_memory(struct gt_printer *p, enum gt_paint paint, uint64_t device, uint64_t host);
-/* What the groups hold of either. */
+/* Device and host bytes of the groups. */
 void gt_groups_memory(const struct gt_groups *groups, uint64_t *device, uint64_t *host);
 /* The same of what the groups hold. */
 void gt_put_group_memory(struct gt_printer *p, enum gt_paint paint, const struct gt_groups *groups);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* head.c - what stands before and after every report: whose recording it is, and how whole. */
+/* head.c - the opening and closing of every report: the program, and gaps in the recording. */
 #include "replay/head.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ static const struct gt_process *process_at(const struct gt_view *v, size_t i)
 	return gt_recording_process(v->recording, i);
 }
 
-/* What the user typed; the first process's own word where there is no `info`. */
+/* The command as typed, or the first process's if there is no `info`. */
 static const char *command_of(const struct gt_view *v)
 {
 	const char *command = gt_recording_info(v->recording, "command");
@@ -54,7 +54,7 @@ static char *common_name(const struct gt_view *v)
 	return first;
 }
 
-/* "12", "12 (rank 0)", "demo 12": as much as tells this process from the others. */
+/* "12", "12 (rank 0)", "demo 12": as much as distinguishes this process. */
 static void process_text(char *out, size_t size, const struct gt_process *process, bool with_name)
 {
 	char *name = gt_process_name(process);
@@ -173,7 +173,7 @@ void gt_head_text(struct gt_printer *p, const struct gt_view *v)
 	gt_print_end(p);
 }
 
-/* Ranks of a job whose end nobody could tell, for gputrack was killed with them. */
+/* Ranks of a job whose exit is unknown, because gputrack was killed too. */
 static void put_killed(struct gt_printer *p, const struct gt_view *v)
 {
 	const char *ranks = gt_recording_info(v->recording, "ranks_killed");
@@ -221,7 +221,7 @@ static void put_lost(struct gt_printer *p, const struct gt_view *v)
 			gt_plural(unknown, "event calls a function", "events call functions"));
 }
 
-/* True when the process went on as another program: exec keeps the pid. */
+/* True if the process executed another program, which keeps the pid. */
 static bool became_another(const struct gt_view *v, const struct gt_process *process)
 {
 	for (size_t i = 0; i < gt_recording_process_count(v->recording); i++) {
@@ -240,7 +240,7 @@ static const char *why_stopped(int error)
 				strerror(error);
 }
 
-/* It neither ended nor went on as something else. */
+/* Its exit is unknown, and it did not become another program. */
 static bool has_no_end(const struct gt_view *v, const struct gt_process *process)
 {
 	return process->state == GT_TRACE_RUNNING && !process->end_ns &&

@@ -20,7 +20,7 @@ const char *const gt_origin_names[GT_ORIGIN_COUNT] = {
 	[GT_ORIGIN_DRIVER] = "driver",
 };
 
-/* The others go by where they lie: Nsight tells no more of them apart. */
+/* Nsight distinguishes the others only by where they reside. */
 static const char *by_memory(enum gt_kind kind)
 {
 	switch ((enum gt_memory)gt_kinds[kind].memory) {

@@ -6,7 +6,7 @@
 
 #include "replay/frames.h"
 
-/* "CUDA_MEMOPR_MEMORY_KIND_DEVICE", …_UNKNOWN for what is no memory; of other APIs its own name. */
+/* "CUDA_MEMOPR_MEMORY_KIND_DEVICE", …_UNKNOWN if not memory; other APIs: the kind's name. */
 const char *gt_nsight_kind(enum gt_api api, enum gt_kind kind);
 /* "CUDA_DEV_MEM_EVENT_OPR_ALLOCATION" or its counterpart. */
 const char *gt_nsight_operation(bool allocates);

@@ -34,7 +34,7 @@ static bool is_interpreter(const char *name)
 	return false;
 }
 
-/* The first word after the program that is no option; NULL when there is none. */
+/* The first word after the program that is not an option; NULL if there is none. */
 static char *script_of(const char *command)
 {
 	for (const char *at = command + strcspn(command, " "); *at;) {
@@ -124,7 +124,7 @@ void gt_running_word(struct gt_printer *p, const struct gt_view *v, const struct
 	gt_print_put(p, alive ? GT_YELLOW : GT_RED, alive ? "ALIVE" : "LEAKED");
 }
 
-/* How those that go on got away. */
+/* Why the running processes are no longer recorded. */
 static const char *how(const struct gt_recording *recording)
 {
 	bool has_stopped = false;

@@ -17,7 +17,7 @@
  */
 char *gt_process_name(const struct gt_process *process);
 
-/* Which of a recording's processes go on, each found out once: it takes a look at /proc. */
+/* Which of a recording's processes are running; each is looked up in /proc only once. */
 struct gt_running {
 	const struct gt_recording *recording;
 	uint8_t *known;
@@ -25,14 +25,14 @@ struct gt_running {
 
 void gt_running_init(struct gt_running *r, const struct gt_recording *recording);
 void gt_running_fini(struct gt_running *r);
-/* True when the process that holds it runs, or did when attach let go. */
+/* True if its process is running, or was when recording stopped. */
 bool gt_running_has(struct gt_running *r, const struct gt_entry *entry);
 
-/* How many of these resources are held by processes that run, or did when attach let go. */
+/* How many of these resources are held by such processes. */
 uint64_t gt_running_count(const struct gt_recording *recording, const struct gt_groups *groups);
-/* True when all of it is held by programs that go on: this may be in use, and is no leak yet. */
+/* True if such processes hold all of them: they may be in use and are not leaks yet. */
 bool gt_running_holds(const struct gt_view *v, const struct gt_groups *groups);
-/* "LEAKED", or "ALIVE" when all of it is held by programs that go on. */
+/* "LEAKED", or "ALIVE" if running processes hold all of them. */
 void gt_running_word(struct gt_printer *p, const struct gt_view *v, const struct gt_groups *groups);
-/* How much of it that is, on a line of its own; none when it is nothing. */
+/* How many running processes hold, as a line; nothing for none. */
 void gt_running_line(struct gt_printer *p, const struct gt_view *v, const struct gt_groups *groups);

@@ -24,7 +24,7 @@ struct gt_replay {
 	/* After an event has been applied. */
 	void (*each)(void *context, const struct gt_ledger *l, const struct gt_event *event,
 		     uint32_t process);
-	/* After a process has ended while others went on, and its memory with it. */
+	/* After a process has ended while others kept running; its memory is gone. */
 	void (*ended)(void *context, const struct gt_ledger *l, uint64_t time_ns);
 	gt_sample_fn *sampled;
 	/* After the last event, before the ledger is finished. */

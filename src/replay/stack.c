@@ -185,7 +185,7 @@ static void put_frames(struct gt_printer *p, const struct gt_view *v,
 	free(lines);
 }
 
-/* Where the stack ends because the recorder did not go on. */
+/* Says that the recorder truncated the stack. */
 static void put_cut(struct gt_printer *p, size_t frames, unsigned indent)
 {
 	if (frames)

@@ -19,7 +19,7 @@ void gt_stack_text(struct gt_printer *p, const struct gt_view *v, uint32_t stack
  */
 void gt_stack_where(struct gt_printer *p, const struct gt_view *v, uint32_t stack,
 		    unsigned columns);
-/* The same of frames that are no recording's; `count` > 0. */
+/* The same for frames of no recording; `count` > 0. */
 void gt_frames_where(struct gt_printer *p, const struct gt_frame **frames, size_t count,
 		     unsigned columns);
 /*

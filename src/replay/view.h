@@ -29,7 +29,7 @@ struct gt_view {
 	struct gt_style style;
 	uint64_t top;                     /* groups or rows to show; 0: what suits the view */
 	enum gt_sort sort;                /* of call sites */
-	const struct gt_verdict *verdict; /* NULL: nobody asked whether too much leaked */
+	const struct gt_verdict *verdict; /* NULL: no limits were set */
 	void (*tick)(uint64_t events);    /* progress, for views that replay; may be NULL */
 };
 
@@ -55,7 +55,7 @@ static inline uint64_t gt_view_elapsed(const struct gt_view *v, uint64_t time_ns
 	return time > 0 ? (uint64_t)time : 0;
 }
 
-/* When a process began, likewise; 0 for one of which nothing can be read. */
+/* The start of a process, relative to the recording's; 0 if its trace is unreadable. */
 static inline int64_t gt_view_start(const struct gt_view *v, const struct gt_process *process)
 {
 	return process->unread ? 0 :

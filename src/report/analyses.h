@@ -10,7 +10,7 @@
 
 #include "replay/view.h"
 
-/* What a row of analyses.def may ask for. */
+/* Traits of a row of analyses.def. */
 enum gt_analysis_trait {
 	GT_NEEDS_SAMPLES = 1 << 0,     /* v->ledger holds the sampled metrics */
 	GT_NEEDS_GROWTH = 1 << 1,      /* v->ledger follows growth */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* growth.c - call sites that hold more and more: how fast, since when, how steadily. */
+/* growth.c - call sites that keep growing: how fast, since when, how steadily. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ enum { STACK_FRAMES = 6, SPARK_COLUMNS = 32, EIGHTHS = 8 };
 static const char *const blocks[EIGHTHS + 1] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 static const char *const plain[EIGHTHS + 1] = { " ", ".", ".", ".", ":", ":", ":", "#", "#" };
 
-/* What rises, steepest first. */
+/* The growing call sites, fastest first. */
 struct rises {
 	struct gt_rise *list;
 	size_t count, shown;

@@ -9,7 +9,7 @@
 #include "judge/verdict.h"
 #include "report/analyses.h"
 
-/* Static variables, primary contexts: they hold memory but are no leaks. */
+/* Static variables, primary contexts: they hold memory but are not leaks. */
 static void put_lasting(struct gt_printer *p, const struct gt_view *v)
 {
 	struct gt_groups groups;

@@ -35,7 +35,7 @@ static void put_leak(struct gt_printer *p, const struct gt_view *v, const struct
 static void put_leaks(struct gt_printer *p, const struct gt_view *v)
 {
 	const struct gt_ledger *l = v->ledger;
-	/* mistakes take room below: the whole must fit a screen */
+	/* mistakes take room below: the report must fit on a screen */
 	unsigned others = gt_mistakes_count(l);
 	size_t most = v->top ? (size_t)v->top : others > 1 ? LEAKS_SHOWN / 2 : LEAKS_SHOWN;
 	char text[GT_FORMAT_MAX];
@@ -149,7 +149,7 @@ static void put_next(struct gt_printer *p, const struct gt_view *v, const char *
 	gt_print_line(p, GT_DIM, "# %s", why);
 }
 
-/* What a context took along when it ended: no leak, but worth a line. */
+/* Resources freed with their context: not leaked, but worth a line. */
 static void put_freed(struct gt_printer *p, const struct gt_freed *freed)
 {
 	char text[GT_FORMAT_MAX];
@@ -247,7 +247,7 @@ static void put_device(struct gt_printer *p, const struct gt_view *v, size_t ser
 	gt_print_end(p);
 }
 
-/* A paragraph: each GPU's peak, and how much of it nobody traced. Nothing without samples. */
+/* A paragraph: each GPU's peak, and how much of it was not traced. Nothing without samples. */
 static void put_devices(struct gt_printer *p, const struct gt_view *v)
 {
 	uint64_t more, traced = v->ledger->peak_bytes;
