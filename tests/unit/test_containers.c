@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_containers.c - interned bytes, the heap, layered ranges. */
+/* test_containers.c - the arena, interned bytes, the map, the heap, layered ranges. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -69,6 +69,52 @@ static void what_is_interned_is_a_copy(void **state)
 	assert_memory_equal(gt_intern_get(in, 0, &size), "abc", 3);
 	assert_int_equal(gt_intern(in, text, 3), 1);
 	gt_intern_free(in);
+}
+
+static void an_interned_string_stays_where_it_is(void **state)
+{
+	struct gt_intern *in = gt_intern_new();
+	const char *first = gt_intern_string(in, "first");
+	char text[32];
+
+	for (uint32_t i = 0; i < 50000; i++) {
+		sprintf(text, "%u", i);
+		gt_intern_string(in, text);
+	}
+	assert_ptr_equal(gt_intern_string(in, "first"), first);
+	assert_string_equal(first, "first");
+	gt_intern_free(in);
+}
+
+static void memory_of_an_arena_is_zeroed_aligned_and_apart(void **state)
+{
+	struct gt_arena a = { 0 };
+	static const unsigned char zeroes[200000];
+
+	for (size_t size = 0; size < sizeof zeroes; size = size * 2 + 3) {
+		unsigned char *one = gt_arena_alloc(&a, size), *next = gt_arena_alloc(&a, 1);
+
+		assert_int_equal((uintptr_t)one % sizeof(uint64_t), 0);
+		assert_memory_equal(one, zeroes, size);
+		memset(one, 0xff, size);
+		assert_int_equal(*next, 0);
+	}
+	gt_arena_fini(&a);
+}
+
+static void a_map_has_null_until_a_value_is_set(void **state)
+{
+	struct gt_map map = { 0 };
+	int values[1000];
+
+	for (uint64_t i = 0; i < 1000; i++) {
+		assert_null(*gt_map_at(&map, i << 40));
+		*gt_map_at(&map, i << 40) = &values[i];
+	}
+	for (uint64_t i = 0; i < 1000; i++)
+		assert_ptr_equal(*gt_map_at(&map, i << 40), &values[i]);
+	assert_int_equal(map.count, 1000);
+	gt_map_fini(&map);
 }
 
 static void bytes_are_found_without_being_interned(void **state)
@@ -242,6 +288,9 @@ int main(void)
 		cmocka_unit_test(length_tells_strings_apart),
 		cmocka_unit_test(bytes_come_back_aligned_and_unchanged_after_growth),
 		cmocka_unit_test(what_is_interned_is_a_copy),
+		cmocka_unit_test(an_interned_string_stays_where_it_is),
+		cmocka_unit_test(memory_of_an_arena_is_zeroed_aligned_and_apart),
+		cmocka_unit_test(a_map_has_null_until_a_value_is_set),
 		cmocka_unit_test(bytes_are_found_without_being_interned),
 		cmocka_unit_test(freeing_none_is_allowed),
 		cmocka_unit_test(keys_come_out_in_order),
