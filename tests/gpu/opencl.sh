@@ -27,6 +27,10 @@ OCL_ICD_VENDORS=$work/vendors
 export OCL_ICD_VENDORS
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
 cd "$work" || exit 1
+for program in objects threads killed; do
+	[ -x "$build/tests/e2e/programs/$program" ] ||
+		{ echo "FAIL: $build has no tests/e2e/programs/$program: bring it along"; exit 1; }
+done
 
 "$build/gputrack" doctor
 "$build/gputrack" run -o leaky.gt "$build/samples/leaky" 2>leaky.txt
