@@ -79,13 +79,13 @@ void gt_leakage_text(const struct gt_view *v, FILE *out)
 
 	gt_verdict_groups(&groups, v);
 	gt_head_open(&p, out, v);
-	if (!l->events) {
+	if (!l->events)
 		gt_head_nothing(&p, v);
-	} else if (groups.count) {
+	else if (groups.count)
 		put_leaks(&p, v, &groups);
-	} else if (gt_head_has_gaps(v->recording)) {
+	else if (gt_head_has_gaps(v->recording))
 		gt_head_no_leaks_but_gaps(&p);
-	} else
+	else
 		gt_print_line(&p, GT_GREEN,
 			      v->verdict && v->verdict->leaks.count ?
 				      "No leaks other than known ones." :
