@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: MIT
 """keep_tensors.py STEPS [PAUSE] - a training loop that keeps what it should drop: one line grows."""
 import sys
 import time
