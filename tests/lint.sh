@@ -95,7 +95,7 @@ done
 if command -v cppcheck >/dev/null; then
 	cppcheck --quiet --enable=warning,portability --inline-suppr --std=c11 --error-exitcode=1 \
 		--suppress=internalAstError --suppress=syntaxError --suppress=preprocessorErrorDirective \
-		--suppress=unknownMacro -Isrc -Iinclude src/base src/event src/trace src/ledger src/replay \
+		--suppress=unknownMacro -Isrc -Iinclude src/base src/api src/event src/trace src/ledger src/replay \
 		src/judge src/report src/export src/page src/screen src/cli src/symbol src/plot src/guest \
 		src/tracker src/capture/ebpf src/capture/nsys
 	say $? "cppcheck"

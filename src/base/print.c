@@ -219,6 +219,9 @@ void gt_print_wrap(struct gt_printer *p, enum gt_paint paint, unsigned indent, c
 	for (word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
 		unsigned wide = gt_text_columns(word, p->style.utf8);
 
+		/* a number and its unit stay together: "1.50 MiB" */
+		if (isdigit((unsigned char)*word) && strspn(rest, "BKMGTPE"))
+			wide += 1 + (unsigned)strcspn(rest, " ");
 		if (!fresh && p->column + 1 + wide > p->style.width) {
 			gt_print_end(p);
 			fresh = true;

@@ -52,7 +52,7 @@ void gt_print_tab(struct gt_printer *p, unsigned column);
 /* `text`, uncut, ending at a column; columns off the page continue on the next line. */
 void gt_print_right(struct gt_printer *p, enum gt_paint paint, const char *text, unsigned column);
 void gt_print_end(struct gt_printer *p);
-/* A paragraph, wrapped at the page's width and indented. */
+/* A paragraph, wrapped at the page's width and indented; "1.50 MiB" stays on one line. */
 void gt_print_wrap(struct gt_printer *p, enum gt_paint paint, unsigned indent, const char *format,
 		   ...) __attribute__((format(printf, 4, 5)));
 

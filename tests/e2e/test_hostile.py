@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""test_hostile.py - names that would be more than names: through every command and every form.
+"""test_hostile.py - hostile names, through every command and every format.
 
-One table of inputs, one of outputs with the rules of their form; every pair is tried.
+One table of inputs, one of outputs with the rules of their format; every pair is tried.
 """
 import csv
 import gzip
@@ -27,7 +27,7 @@ NAMES = [
 
 
 def treacherous(text):
-    """What no output lets through: controls, changes of direction, separators of lines, bad UTF-8."""
+    """Forbidden in any output: control and direction characters, line separators, bad UTF-8."""
     return [hex(ord(c)) for c in text
             if (unicodedata.category(c) == "Cc" and c not in "\n\t")
             or ord(c) in (0x2028, 0x2029, 0x200e, 0x200f) or 0x202a <= ord(c) <= 0x202e
@@ -52,7 +52,7 @@ def is_tsv(data):
 
 
 def is_csv(data, typed=None):
-    """`typed` is the column with the user's own words."""
+    """`typed` is the column with the user's own text."""
     text = is_text(data.replace(b"\r\n", b"\n"))
     assert "\t" not in text
     rows = list(csv.reader(io.StringIO(text), strict=True))
@@ -123,15 +123,14 @@ def is_picture(data):
     assert data[:4] == b"\x89PNG" or data[:5] == b"%PDF-"
 
 
-def reports():
-    for analysis in ("summary", "leakage", "watermark", "usage", "sites", "growth", "processes"):
+def reports(case):
+    for analysis in case.analyses():
         for form, rules in (("text", is_plain), ("json", is_json), ("tsv", is_tsv)):
             yield ["report", "IN", "-a", analysis, "--format", form], rules
 
 
-# What is run on a recording: the command, and the rules of what it writes.
+# What is run on a recording besides the analyses: the command, and the rules of what it writes.
 OUTPUTS = [
-    *reports(),
     (["report", "IN", "-a", "leakage", "--format", "junit"], is_xml),
     (["report", "IN", "-a", "leakage", "--format", "sarif"], is_json),
     (["report", "IN", "-a", "leakage", "--format", "github"], is_github),
@@ -156,7 +155,7 @@ OUTPUTS = [
 
 
 def raw(case, *command, env=None):
-    """Status, and both streams as bytes."""
+    """The exit status, and both streams as bytes."""
     process = case.start(case.build / "gputrack", *command, env=env)
     out, err = process.communicate(timeout=120)
     return process.returncode, out, err
@@ -184,7 +183,7 @@ def check(case, what, command, rules):
 
 
 def try_all(case, recording):
-    for command, rules in OUTPUTS:
+    for command, rules in [*reports(case), *OUTPUTS]:
         check(case, recording, [recording if word == "IN" else word for word in command], rules)
 
 
@@ -228,7 +227,7 @@ def test_names_in_an_nsight_export(case):
     try_all(case, "x.gt")
 
 
-def test_a_program_and_its_arguments_with_such_names(case):
+def test_names_of_a_program_and_its_arguments(case):
     golden(case)
     for i, name in enumerate(NAMES):
         if b"/" in name:
@@ -257,7 +256,7 @@ def test_a_program_and_its_arguments_with_such_names(case):
 
 
 def write_tables(case):
-    """Tables of others, with such names where names may stand."""
+    """Tables of other tools with such names."""
     with open(case.path("tracker.csv"), "wb") as out:
         out.write(HEADER.encode() + b"\n")
         for i, name in enumerate(NAMES):
@@ -274,7 +273,7 @@ def write_tables(case):
                           % (at, field, i + 1, field))
 
 
-def test_names_in_tables_of_others(case):
+def test_names_in_tables_of_other_tools(case):
     write_tables(case)
     for name in ("tracker.csv", "monitor.csv"):
         for command, rules in ((["plot", name, "-o", "OUT.svg"], is_xml),
@@ -284,8 +283,8 @@ def test_names_in_tables_of_others(case):
     check(case, "tracker.csv", ["html", "tracker.csv", "-o", "OUT.html"], is_html)
 
 
-def test_descriptions_and_words_on_the_command_line(case):
-    """What a user types, or a script pastes, comes back in messages."""
+def test_descriptions_and_arguments_on_the_command_line(case):
+    """Arguments typed by a user or pasted by a script are repeated in messages."""
     golden(case)
     for name in NAMES:
         text = os.fsdecode(name)
@@ -312,7 +311,7 @@ def test_descriptions_and_words_on_the_command_line(case):
             assert len(lines.splitlines()) == 1 or command == [text], (command, err)
 
 
-def test_suppressions_and_settings_with_such_texts(case):
+def test_texts_in_suppressions_and_settings(case):
     golden(case)
     for name in NAMES:
         case.path("s.supp").write_bytes(b"leak:" + name + b"\nleak[" + name + b"]:x\n" + name)

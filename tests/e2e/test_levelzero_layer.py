@@ -36,7 +36,7 @@ def system_layer(case):
 
 
 def slots(case):
-    """{table: [(index, minor, function)]} as the door has them."""
+    """{table: [(index, minor, function)]} of the door."""
     text = (case.source / "src/capture/levelzero/slots.def").read_text()
     found = {}
     for table, index, minor, function in re.findall(r"^SLOT\((\w+), (\d+), (\d+), (\w+)\)", text, re.M):
@@ -46,7 +46,7 @@ def slots(case):
 
 
 def sizes(case):
-    """{getter: [(since, slots)]}: how long each version's tables are, from the test driver's test."""
+    """{getter: [(since, slots)]}: the table lengths of each version, from the test of the test driver."""
     text = (case.source / "tests/fake/levelzero/test_tables.c").read_text()
     found = {getter: list(zip(*[[int(n) for n in part.split(",")] for part in parts]))
             for getter, *parts in re.findall(
@@ -71,6 +71,10 @@ def ask_tables(case, **env):
 def test_tables(case):
     """Exactly the slots that a version has are replaced; nothing beyond, and nothing twice."""
     known, lengths = slots(case), sizes(case)
+    for table, entries in known.items():
+        for index, minor, function in entries:
+            assert minor == next(since for since, size in lengths[f"zeGet{table}ProcAddrTable"]
+                                 if size > index), function
     for env in ({"ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER": "1"},
                 {"GPUTRACK_RECORDING": str(case.path("a.gt"))}):
         found = ask_tables(case, **env)
@@ -100,7 +104,7 @@ def test_tables_when_not_asked(case):
         assert not list(case.folder.iterdir())
 
 
-def test_every_table_is_there(case):
+def test_every_table_is_present(case):
     """All 76 that a current loader may ask for, and whatever the system's layer has."""
     assert len(GETTERS) == 76
     run = case.run(case.program("ze_tables"), layer(case), *GETTERS)
@@ -113,7 +117,7 @@ def test_every_table_is_there(case):
     assert "missing" not in run.out, run.out
 
 
-def test_only_what_the_loader_asks_for_is_exported(case):
+def test_only_symbols_the_loader_needs_are_exported(case):
     names = case.run("nm", "-D", "--defined-only", layer(case))
     exported = set(re.findall(r" [A-Z] (\w+)", names.out))
     assert {"zelLoaderSetLogger", "zelLoaderGetVersion"} <= exported
@@ -180,7 +184,7 @@ def test_newer_leaks_in_a_recording(case):
 # The system's own layer below ours.
 
 def test_parameter_validation(case):
-    """A wrong call is refused as it is with the system's layer alone, and the tracker counts on."""
+    """A wrong call is refused as with the system's layer alone, and tracking continues."""
     system_layer(case)
     wrong = case.program("ze_wrong")
     bare = case.run(wrong, "--stale", env=case.levelzero())
@@ -205,14 +209,14 @@ def test_parameter_validation(case):
 
 
 def opened_by(case, **env):
-    """Whether the run had the system's layer loaded, as the dynamic linker tells it."""
+    """True if the dynamic linker loaded the system's layer during the run."""
     run = case.run(case.program("ze_wrong"), env=case.tracker(LD_DEBUG="files", **env))
     assert run.status == 0 and layer(case) in run.err
     begun = re.findall(r"calling init: (\S+/libze_validation_layer\.so\.1)$", run.err, re.M)
     return any(os.path.samefile(path, system_layer(case)) for path in begun)
 
 
-def test_system_layer_is_loaded_when_wanted(case):
+def test_system_layer_is_loaded_on_request(case):
     assert not opened_by(case)
     assert not opened_by(case, ZE_ENABLE_PARAMETER_VALIDATION="0")
     for variable in ("ZE_ENABLE_PARAMETER_VALIDATION", "ZE_ENABLE_HANDLE_LIFETIME",
@@ -283,7 +287,7 @@ def test_run_without_leaks(case):
 
 
 def test_run_csv_and_log(case):
-    """By options, without a variable of the documentation's; the recording is made all the same."""
+    """By options, without the documented variables; the recording is made as well."""
     run = case.gputrack("run", "-q", "-o", "a.gt", "--csv", "tracker.csv", "--log", "my.log",
                         case.program("ze_app"), "--log", "own", "--leak", "event",
                         env=case.levelzero())
@@ -308,7 +312,7 @@ def test_run_log_to_stderr(case):
 
 
 def test_run_child_and_killed(case):
-    """A recording has a trace for each process, and what was done before the kill."""
+    """A recording has a trace for each process, with all calls before the kill."""
     run = case.gputrack("run", "-q", "-o", "a.gt", case.program("ze_end"), "--how", "fork",
                         "--log", "own", env=case.levelzero())
     assert run.status == 0, run.err

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Compares every view of the synthetic recordings with what it was when somebody last looked.
+# Compares every view of the synthetic recordings with its reviewed output in expected/.
 # Usage: check.sh BUILD_DIR [--rewrite | --list] [NAME...]
 # --list prints the names of all views; with NAMEs only these views are compared or rewritten.
 set -u
@@ -85,6 +85,9 @@ schema=$here/../../doc/schema/report.schema.json
 listed=$(echo "$analyses" | sed 's/ /", "/g')
 grep -qF "\"analysis\": { \"enum\": [\"$listed\"] }," "$schema" ||
 	{ failed=1; echo "FAIL $schema: the enum of \"analysis\" is not [\"$listed\"]"; }
+listed=$(sed -n 's/^API([A-Z0-9_]*, \("[^"]*"\),.*/\1/p' "$here/../../src/api/apis.def" | paste -sd,)
+! grep '"api": { "enum"' "$schema" | tr -d ' ' | grep -vF "[$listed]" ||
+	{ failed=1; echo "FAIL $schema: an enum of \"api\" is not [$listed]"; }
 golden growing/summary.txt "$gputrack" report growing.gt
 golden growing/growth.txt "$gputrack" report growing.gt -a growth
 golden growing/growth.tsv "$gputrack" report growing.gt -a growth --format tsv
@@ -142,6 +145,7 @@ golden leaks/color.txt "$gputrack" report leaks.gt --color always
 golden leaks/ascii.txt env LC_ALL=C "$gputrack" report leaks.gt -a usage
 golden hostile/ascii.txt env LC_ALL=C "$gputrack" report hostile.gt -a leakage
 golden hostile/wide.txt env COLUMNS=200 "$gputrack" report hostile.gt
+golden leaks/usage-narrow.txt env COLUMNS=40 "$gputrack" report leaks.gt -a usage
 golden leaks/all-frames.txt "$gputrack" report leaks.gt -a leakage --all-frames --top 1
 golden leaks/no-symbols.txt "$gputrack" report leaks.gt -a leakage --no-symbols --top 2
 golden leaks/by-total.tsv "$gputrack" report leaks.gt -a sites --sort total --format tsv --top 2

@@ -7,8 +7,8 @@
 #include "recording_maker.h"
 
 /*
- * Two builds of one program: sites that stay with their lines moved, grow, shrink, come and go; the
- * first with calls missing; the second with textures that are a little smaller.
+ * Two builds of one program: sites stay with moved lines, grow, shrink, appear and disappear; the
+ * first lacks some calls, the second has slightly smaller textures.
  */
 void make_builds(void)
 {
@@ -47,7 +47,7 @@ void make_builds(void)
 	}
 }
 
-/* More call sites than GitHub shows, with names that try to be something else. */
+/* More call sites than GitHub shows, with names that imitate syntax. */
 void make_many(void)
 {
 	/* clang-format off */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* make_hostile.c - recordings whose names do harm to those who trust them, and damaged ones. */
+/* make_hostile.c - recordings with harmful names, and damaged ones. */
 #include "make_recordings.h"
 
 #include <errno.h>

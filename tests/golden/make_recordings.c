@@ -14,9 +14,9 @@
 #include "recording_maker.h"
 
 /*
- * A minute of a service: a cache that fills and empties, a list that never shrinks from the tenth
- * second on, events of which one in ten is forgotten, a start that allocates and stays, and what
- * grows until the end gives it all back.
+ * A minute of a service: a cache that fills and empties, a list that only grows from the tenth
+ * second on, events of which one in ten is never released, allocations at startup that stay, and
+ * memory that grows and is released at the end.
  */
 static void make_growing(void)
 {
@@ -65,7 +65,7 @@ static void make_growing(void)
 	end(&t);
 }
 
-/* Everything is given back. */
+/* Everything is released. */
 static void make_clean(void)
 {
 	struct trace t = { .base = 0x10000000,
@@ -87,7 +87,7 @@ static void make_clean(void)
 	end(&t);
 }
 
-/* Leaks of every sort: with and without bytes, retained, views, host memory, two platforms. */
+/* Leaks of every kind: with and without bytes, retained, views, host memory, two platforms. */
 static void make_leaks(void)
 {
 	struct trace t = { .base = 0x10000000,
@@ -134,7 +134,7 @@ static void make_leaks(void)
 	end(&t);
 }
 
-/* Redundant releases, failures, an end within a call, what was lost. */
+/* Redundant releases, failures, a death within a call, lost events. */
 static void make_mistakes(void)
 {
 	struct trace t = { .base = 0x10000000,
@@ -177,7 +177,7 @@ static void make_mistakes(void)
 	end(&t);
 }
 
-/* A parent and eight children through the same code, loaded elsewhere in each of them. */
+/* A parent and eight children with the same code, loaded at different addresses. */
 static void make_family(void)
 {
 	folder("family.gt");
@@ -202,7 +202,7 @@ static void make_family(void)
 	}
 }
 
-/* Device memory measured while the program ran; a series of another unit belongs to no picture. */
+/* Device memory sampled during the run; a series of another unit is not drawn. */
 static void make_sampled(void)
 {
 	struct trace t = { .base = 0x10000000,
@@ -233,9 +233,9 @@ static void make_sampled(void)
 }
 
 /*
- * What attach leaves: a process that went on when it was let go, the same after another one had
- * ended, one whose trace has not all that was lost, and one with calls of which this gputrack knows
- * nothing.
+ * Recordings of attach: a process that still ran when attach detached, the same after another one
+ * had ended, one whose trace does not count all lost events, and one with calls unknown to this
+ * gputrack.
  */
 static void make_attached(void)
 {
@@ -294,7 +294,7 @@ static void make_attached(void)
 	}
 }
 
-/* Nothing was tracked at all; a process was, but made no call that counts. */
+/* Nothing tracked at all; and a tracked process without a relevant call. */
 static void make_nothing(void)
 {
 	struct trace t = { .start_ns = START, .end_ns = START + 5 * MS };
@@ -307,7 +307,7 @@ static void make_nothing(void)
 	end(&t);
 }
 
-/* Four ranks of one job, and what started them. */
+/* Four ranks of one job, and their launcher. */
 static void make_ranks(void)
 {
 	folder("ranks.gt");

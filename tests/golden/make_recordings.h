@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* make_recordings.h - recordings that are made in files of their own. */
+/* make_recordings.h - recordings made in separate files. */
 #pragma once
 
 void make_hostile(void);

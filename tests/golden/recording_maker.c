@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recording_maker.c - what it takes to write a small recording, the same at every run. */
+/* recording_maker.c - helpers to write a small recording, the same at every run. */
 #include "recording_maker.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ void die(const char *what)
 	exit(1);
 }
 
-/* Module n lies at base + n MiB, and is as long. */
+/* Module n is at base + n MiB and 1 MiB long. */
 static void define_modules(struct gt_writer *w, void *context)
 {
 	static const uint8_t build_id[] = { 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef };

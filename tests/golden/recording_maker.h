@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recording_maker.h - what it takes to write a small recording, the same at every run. */
+/* recording_maker.h - helpers to write a small recording, the same at every run. */
 #pragma once
 
 #include "trace/info.h"
@@ -30,7 +30,7 @@ void folder(const char *name);
 /* `command` is `size` bytes: arguments with NUL bytes between them. */
 void begin(struct trace *t, const char *recording, uint32_t pid, uint32_t ppid, const char *program,
 	   const char *command, size_t size);
-/* What only a real end could have stamped into the header is invented. */
+/* Header values that only a real end would set are invented. */
 void end(struct trace *t);
 
 /* A stack from (module, offset) pairs, innermost first; offsets are those of the calls. */
@@ -40,18 +40,18 @@ uint32_t stack(struct trace *t, size_t count, const uint32_t pairs[][2]);
 	stack(t, sizeof((const uint32_t[][2]){ __VA_ARGS__ }) / sizeof(uint32_t[2]),               \
 	      (const uint32_t[][2]){ __VA_ARGS__ })
 
-/* An event at so many milliseconds after START. */
+/* An event this many milliseconds after START. */
 #define CALL(t, fn, ms, ...)                                                                       \
 	gt_lane_event((t)->lane, &(struct gt_event){ .function = GT_FN_##fn,                       \
 						     .time_ns = START + (ms)*MS,                   \
 						     __VA_ARGS__ })
 
-/* A stack of two functions that are known by their words: what, and who called it. */
+/* A stack of two text frames: a function and its caller. */
 uint32_t named(struct trace *t, const char *function, const char *file, uint32_t line);
-/* So many resources that stay; of 0 bytes: events. */
+/* This many resources that stay alive; events if `bytes` is 0. */
 void leak(struct trace *t, uint32_t at, unsigned count, uint64_t size);
 
-/* What every `info` has; the caller adds what is its own. */
+/* Writes the lines that every `info` has; the caller adds its own. */
 struct gt_info *begin_info(const char *command);
 void end_info(struct gt_info *info, const char *recording);
 void write_info(const char *recording, const char *command, const char *end_key,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_table.py - the compiler catches a row, a layout or a kind that is wrong: SOURCE BUILD
+"""test_table.py - the compiler catches a row, a layout, a slot or a kind that is wrong: SOURCE BUILD
 
 Doors are compiled again, without an output, with .def files that were made wrong on purpose. Each
 compilation must fail, and name what is wrong.
@@ -50,7 +50,7 @@ def expect(condition, text):
 
 
 def compile_with(source, changed, *more):
-    """What the compiler says of a file of src/ when these files of src/api/ are other than they are."""
+    """The compiler's messages for a file of src/ with these files of src/api/ replaced."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in changed.items():
             path = pathlib.Path(folder) / "api" / name
@@ -69,7 +69,7 @@ def compile_with(source, changed, *more):
 
 
 def compile_text(door, text):
-    """What the compiler says of a text, with what is declared in a door."""
+    """The compiler's messages for a text compiled with the declarations of a door."""
     entry = COMMANDS[door]
     command = [word for word in shlex.split(entry["command"]) if word.startswith(("-I", "-D", "-std"))]
     system = re.findall(r"-isystem (\S+)", entry["command"])
@@ -96,11 +96,11 @@ def disagrees(output):
 
 def wrong_type(row):
     """The last argument of a row has another type."""
-    return re.sub(r"\(([^(),]+), (\w+)\)\),\n", r"(struct wrong, \2)),\n", row, count=1)
+    return re.sub(r"\([^(),]+,(\s*\w+\s*\)\s*\),)", r"(struct wrong,\1", row, count=1)
 
 
 def wrong_result(row):
-    return re.sub(r"^(FN\(\w+, )(?:(STATUS|STATUS_ANY|HANDLE)\([^()]*\)|HANDLE_OR\([^,]*,|NOTHING)",
+    return re.sub(r"^(FN\(\w+,\s*)(?:(STATUS|STATUS_ANY|HANDLE)\([^()]*\)|HANDLE_OR\([^,]*,|NOTHING)",
                   lambda m: m[1] + ("HANDLE_OR(struct wrong *," if "HANDLE_OR" in m[0] else
                                     f"{m[2] or 'HANDLE'}(struct wrong *)"), row)
 
@@ -108,7 +108,7 @@ def wrong_result(row):
 def check_rows(name):
     door, text = DOORS[name], (API / name).read_text()
     compared = set(rows(text)) - undeclared()
-    expect(len(compared) > 20, f"{name}: its rows were found")
+    expect(len(rows(text)) == len(re.findall(r"^FN\(", text, re.M)) > 0, f"{name}: its rows were found")
     done = compile_with(door, {name: text})
     expect(done.returncode == 0, f"{name}: compiles as it is\n{done.stdout[:2000]}")
     for what, change in (("argument", wrong_type), ("result", wrong_result),
@@ -134,7 +134,7 @@ def check_layouts(name):
     # a `void *` points to bytes of any number
     words -= len(re.findall(r"\bHEAD\(code,", text))
     expect(said.count('assertion failed: "') == words, f"{name}: {words} words have the header's size")
-    expect(fields + words > 0 or name == "opencl_ext.def", f"{name}: layouts were found")
+    expect(fields + words > 0 or not re.search(r"\b(ASK_OR|KEEP)\(", text), f"{name}: layouts were found")
     bare = re.sub(r"\bASK_ONLY\b", "ASK", text)
     expect(bare == text or compile_with(DOORS[name], {name: bare}).returncode,
            f"{name}: a size that the driver knows needs a layout, or ASK_ONLY")
@@ -146,20 +146,39 @@ def check_by_value(name):
     words = dict(re.findall(r'{ "(\w+)", (\d+) }', text[text.index("by_value[]"):text.index("skip(")]))
     expect(len(words) > 4, "probe_rows.c: by_value was found")
     room = DOORS[name].split("/")[2]
-    types = {kind for row in rows((API / name).read_text()).values()
-             for kind in re.findall(r"\(((?:const )?[\w ]+[ *]*), \w+\)", row.split("\n   CREATE")[0])
-             if not kind.startswith(("HANDLE", "STATUS"))}
-    expect(len(types) > 10, f"{name}: types were found")
+    types = set()
+    for fn, row in rows((API / name).read_text()).items():
+        arguments = re.search(r"\((?:\s*\([^()]*\),?)+\s*\)", row)[0]
+        pairs = re.findall(r"\(([^(),]+),\s*\w+\s*\)", arguments)
+        expect(len(pairs) == arguments.count("(") - 1, f"{name}: the arguments of {fn} are (type, name) pairs")
+        types |= {" ".join(kind.split()) for kind in pairs}
     said = compile_text(DOORS[name], f'#include "capture/{room}/{room}.h"\n' + "".join(
         f'_Static_assert((sizeof({kind}) + 7) / 8 == {words.get(kind.replace("const ", "", 1), 1)}, "{kind}");\n'
         for kind in sorted(types)))
     expect(not said, f"{name}: probe_rows.c's by_value says how many words an argument takes\n{said[:800]}")
 
 
+def check_slots():
+    """A slot's index is its function's place in the header's table, if the header is that new."""
+    text = (SOURCE / "src/capture/levelzero/slots.def").read_text()
+    found = re.findall(r"^SLOT\((\w+),\s*(\d+),\s*\d+,\s*ze(\w+)\)$", text, re.M)
+    expect(len(found) == len(re.findall("^SLOT", text, re.M)) > 0, "slots.def: its lines were found")
+    lines = ["#include <stddef.h>", "#include <level_zero/ze_ddi.h>"]
+    for table, index, fn in found:
+        if "ze" + fn in undeclared():
+            continue
+        struct = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", table).lower()
+        lines.append(f"_Static_assert(offsetof(ze_{struct}_dditable_t, pfn{fn[len(table.removesuffix('Exp')):]}) "
+                     f'== {index} * sizeof(void *), "ze{fn}");')
+    expect(len(lines) > 60, f"slots.def: {len(lines) - 2} slots are compared")
+    said = compile_text(DOORS["levelzero.def"], "\n".join(lines))
+    expect(not said, f"slots.def: a slot is where the header puts it\n{said[:800]}")
+
+
 def check_tried():
     """A row is called by a program of the end-to-end tests."""
     words = set()
-    for path in (SOURCE / "tests/e2e").rglob("*.[chp]*"):
+    for path in (SOURCE / "tests/e2e/programs").glob("*.[ch]"):
         words |= set(re.findall(r"\w+", path.read_text(errors="replace")))
     for name in DOORS:
         for fn in rows((API / name).read_text()):
@@ -195,7 +214,8 @@ def check_undeclared():
 def check_kinds():
     """A kind is one whole row; no switch has a `default` that would swallow a new one."""
     text = (API / "kinds.def").read_text()
-    whole = 'KIND(DUMMY, "dummy", "dummies", DUMMY, NO, 0, OTHER, NULL, NULL, NULL)\n'
+    apis = re.findall(r"^API\((\w+)", (API / "apis.def").read_text(), re.M)
+    whole = f'KIND(DUMMY, "dummy", "dummies", DUMMY, NO, 0, OTHER{", NULL" * len(apis)})\n'
     source = "src/api/functions.c"
     expect(not compile_with(source, {"kinds.def": text + whole}).returncode, "one row is a kind")
     for wrong in (whole.replace(", NULL)", ")"), whole.replace("DUMMY, NO", "NOBODY, NO"),
@@ -208,7 +228,7 @@ def check_kinds():
         expect(done.returncode, "an OpenCL kind says how its context is found")
     header = (API / "functions.h").read_text()
     values = {"GT_" + kind for kind in re.findall(r"^KIND\((\w+)", text, re.M)}
-    values |= {"GT_" + api for api in re.findall(r"^API\((\w+)", (API / "apis.def").read_text(), re.M)}
+    values |= {"GT_" + api for api in apis}
     for enum in ("effect", "result", "memory", "from", "formula", "on"):
         values |= set(re.findall(r"GT_\w+", re.search(rf"enum gt_{enum} {{(.*?)}}", header, re.S)[1]))
     for source, entry in sorted(COMMANDS.items()):
@@ -233,6 +253,8 @@ for def_file, source_file in DOORS.items():
         check_layouts(def_file)
         check_by_value(def_file)
 check_tried()
+if DOORS["levelzero.def"] in COMMANDS:
+    check_slots()
 check_undeclared()
 check_kinds()
 sys.exit(1 if failures else 0)

@@ -165,7 +165,7 @@ static cl_event CL_API_CALL event_from_egl(cl_context context, CLeglSyncKHR sync
 		const cl_command_buffer_properties_khr *properties, cl_int *err)                   \
 	{                                                                                          \
 		(void)count, (void)properties, (void)err;                                          \
-		called("create commands", n);                                                      \
+		called("clCreateCommandBufferKHR", n);                                             \
 		return (cl_command_buffer_khr)object_new(COMMAND_BUFFER,                           \
 							 (struct object *)queue[0], 0);            \
 	}                                                                                          \
@@ -174,7 +174,7 @@ static cl_event CL_API_CALL event_from_egl(cl_context context, CLeglSyncKHR sync
 		cl_uint waits, const cl_event *list, cl_event *event)                              \
 	{                                                                                          \
 		(void)count, (void)queue, (void)waits, (void)list;                                 \
-		called("enqueue commands", n);                                                     \
+		called("clEnqueueCommandBufferKHR", n);                                            \
 		*event = (cl_event)object_new(EVENT, (struct object *)commands, 0);                \
 		return CL_SUCCESS;                                                                 \
 	}                                                                                          \
@@ -185,7 +185,7 @@ static cl_event CL_API_CALL event_from_egl(cl_context context, CLeglSyncKHR sync
 	{                                                                                          \
 		(void)automatic, (void)count, (void)queue, (void)handles, (void)from, (void)to;    \
 		(void)err;                                                                         \
-		called("remap", n);                                                                \
+		called("clRemapCommandBufferKHR", n);                                              \
 		return (cl_command_buffer_khr)object_new(COMMAND_BUFFER,                           \
 							 (struct object *)commands, 0);            \
 	}                                                                                          \
@@ -193,33 +193,33 @@ static cl_event CL_API_CALL event_from_egl(cl_context context, CLeglSyncKHR sync
 		cl_context context, const cl_semaphore_properties_khr *properties, cl_int *err)    \
 	{                                                                                          \
 		(void)properties, (void)err;                                                       \
-		called("create semaphore", n);                                                     \
+		called("clCreateSemaphoreWithPropertiesKHR", n);                                   \
 		return (cl_semaphore_khr)object_new(SEMAPHORE, (struct object *)context, 0);       \
 	}                                                                                          \
 	static cl_int CL_API_CALL release_semaphore_##n(cl_semaphore_khr semaphore)                \
 	{                                                                                          \
 		(void)semaphore;                                                                   \
-		called("release semaphore", n);                                                    \
+		called("clReleaseSemaphoreKHR", n);                                                \
 		return CL_SUCCESS;                                                                 \
 	}                                                                                          \
 	static void *CL_API_CALL svm_##n(cl_context context, cl_svm_mem_flags_arm flags,           \
 					 size_t size, cl_uint alignment)                           \
 	{                                                                                          \
 		(void)context, (void)flags, (void)alignment;                                       \
-		called("svm", n);                                                                  \
+		called("clSVMAllocARM", n);                                                        \
 		return malloc(size);                                                               \
 	}                                                                                          \
 	static void CL_API_CALL svm_free_##n(cl_context context, void *pointer)                    \
 	{                                                                                          \
 		(void)context;                                                                     \
-		called("svm free", n);                                                             \
+		called("clSVMFreeARM", n);                                                         \
 		free(pointer);                                                                     \
 	}                                                                                          \
 	static cl_mem CL_API_CALL surface_##n(cl_context context, cl_mem_flags flags,              \
 					      unsigned *surface, cl_uint plane, cl_int *err)       \
 	{                                                                                          \
 		(void)flags, (void)surface, (void)plane, (void)err;                                \
-		called("surface", n);                                                              \
+		called("clCreateFromVA_APIMediaSurfaceINTEL", n);                                  \
 		return (cl_mem)object_new(IMAGE, (struct object *)context, 4096);                  \
 	}                                                                                          \
 	static cl_int CL_API_CALL acquire_##n(cl_command_queue queue, cl_uint count,               \
@@ -227,7 +227,7 @@ static cl_event CL_API_CALL event_from_egl(cl_context context, CLeglSyncKHR sync
 					      const cl_event *list, cl_event *event)               \
 	{                                                                                          \
 		(void)count, (void)objects, (void)waits, (void)list;                               \
-		called("acquire", n);                                                              \
+		called("clEnqueueAcquireVA_APIMediaSurfacesINTEL", n);                             \
 		*event = (cl_event)object_new(EVENT, (struct object *)queue, 0);                   \
 		return CL_SUCCESS;                                                                 \
 	}
