@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach_calls.c - what a pair of cuMemAlloc and cuMemFree costs, on the library it is given:
- * prints nanoseconds of processor time per call, the lowest and the median of its rounds.
+ * attach_calls.c - the cost of a pair of cuMemAlloc and cuMemFree in a given library: prints
+ * nanoseconds of CPU time per call, the minimum and the median of its rounds.
  */
 #include <dlfcn.h>
 #include <stdint.h>

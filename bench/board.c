@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* board.c - ten million live pointers on the board: bytes for each, and what a look costs. */
+/* board.c - ten million live pointers on the board: bytes each, and the cost of a query. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ static void create(struct gt_board *b, uint16_t process, uint64_t i)
 		       process);
 }
 
-/* What a summary asks for. */
+/* The queries of a summary. */
 static double look(struct gt_board *b, uint16_t process)
 {
 	const struct gt_board_site *sites[10];

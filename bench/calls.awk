@@ -2,7 +2,7 @@
 # calls.awk - samples of timed calls as Markdown tables, one for each number of threads.
 #
 # Input, tab-separated: VARIANT CASE CALLS THREADS NS, or "goal" VARIANT NS. The first variant is
-# the bare call that the others are held against.
+# the bare call that the others are compared with.
 
 BEGIN {
 	FS = "\t"

@@ -24,8 +24,8 @@ struct descent {
 };
 
 /*
- * Functions of different sizes and return addresses, as a real program's stack has them: the same
- * one over and over would flatter an unwinder that remembers what it has seen.
+ * Functions of different sizes and return addresses, as on the stack of a real program: one
+ * repeated function would favour an unwinder with a cache.
  */
 #define LEVEL(n, below, bytes)                                                                     \
 	static __attribute__((noinline)) void level_##n(struct descent *d)                         \
@@ -80,7 +80,7 @@ static void __attribute__((noreturn)) fail(const char *what)
 	exit(1);
 }
 
-/* Stands where a case's function stands. */
+/* Takes the place of a case's function. */
 static void count_frames(void *self, long repeats)
 {
 	void *frames[4 * BENCH_FRAMES];
@@ -151,7 +151,7 @@ static void (*find_level(void))(struct descent *d)
 	return w.from;
 }
 
-/* One CPU of those we may use: the last, as interrupts tend to go to the first. */
+/* The last CPU we may use, as interrupts tend to go to the first. */
 static void one_cpu(cpu_set_t *one, int *usable)
 {
 	cpu_set_t all;
@@ -167,14 +167,14 @@ static void one_cpu(cpu_set_t *one, int *usable)
 		}
 }
 
-/* Work that is done once by each thread, at the same time. */
+/* Work that all threads do once at the same time. */
 struct round {
 	const struct bench_case *what;
 	long repeats; /* of each thread */
 	int threads;
 };
 
-/* Gives the time that a repetition takes a core, and adds to the total. */
+/* Returns the core time of one repetition and adds to the total. */
 static double run_round(const struct round *r, const struct bench_plan *plan,
 			void (*from)(struct descent *d), struct bench_total *total)
 {
@@ -207,7 +207,7 @@ static double run_round(const struct round *r, const struct bench_plan *plan,
 	return (double)(ended - begun) * cores / ((double)r->repeats * r->threads);
 }
 
-/* How many repetitions make a round: a tracker that is slow has fewer than the bare driver. */
+/* The repetitions in a round: fewer with a slow tracker than with the bare driver. */
 static long find_repeats(const struct bench_case *what, const struct bench_plan *plan,
 			 void (*from)(struct descent *d), struct bench_total *total)
 {

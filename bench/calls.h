@@ -4,7 +4,7 @@
  * several, in small rounds that take turns. Shared by the programs that drive one door each.
  *
  * Prints lines of tab-separated fields:
- *	frames	16                                   depth of the stack that the calls are made from
+ *	frames	16                                   depth of the stack at each call
  *	sample	NAME	CALLS	THREADS	NS           one round; nanoseconds per repetition
  *
  * NS with several threads is the time that a repetition takes a core: elapsed time, times the cores
@@ -30,12 +30,12 @@ struct bench_plan {
 	int rounds;
 };
 
-/* What was run, in rounds and besides them. */
+/* The number of calls made, in rounds and outside them. */
 struct bench_total {
 	long calls, events;
 };
 
-/* Runs and prints it all. */
+/* Runs and prints all cases. */
 struct bench_total bench_calls(const struct bench_plan *plan);
 
 /* The value of argv[1] as a number of rounds, or `usual` when there is none. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# common.sh - what the benchmark scripts share; sourced with the build folder in $1.
+# common.sh - helpers of the benchmark scripts; sourced with the build folder in $1.
 
 bench=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 tab=$(printf '\t')
@@ -14,13 +14,13 @@ build=$(CDPATH= cd -- "$1" 2>/dev/null && pwd) || die "$1: no such folder"
 shift
 [ -x "$build/bench/measure" ] || die "$build has no benchmarks: build it first"
 
-# What the recorder and the loaders obey must come from here alone.
+# Settings of the recorder and the loaders must come only from here.
 unset GPUTRACK_RECORDING GPUTRACK_STACKS OPENCL_LAYERS ACL_TRACK_LEAKS LD_PRELOAD
 unset ZE_ENABLE_VALIDATION_LAYER ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER
 unset ZEL_SYSTEM_RESOURCE_TRACKER_CSV ZEL_ENABLE_LOADER_LOGGING ZE_ENABLE_ALT_DRIVERS
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/gputrack-bench.XXXXXX") || exit 1
-# Memory as a file system, so that the disk's part can be told: empty where there is none.
+# A file system in memory, to separate the cost of the disk; empty if there is none.
 shm=$(mktemp -d /dev/shm/gputrack-bench.XXXXXX 2>/dev/null) || shm=
 trap 'rm -rf "$work" ${shm:+"$shm"}' EXIT
 trap 'exit 130' INT TERM

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""compare.py - what several tools say of the guide's programs, run here, as Markdown.
+"""compare.py - findings of several tools on the guide's programs, as Markdown.
 
 usage: bench/compare.py BUILD_DIR
 
-Each tool gets the same programs, broken and mended, and is asked the same: how much does it call a
-leak, and at which place of its own list is the line to blame. Tools that are not here are named.
+Each tool gets the same programs, broken and fixed, and the same questions: how much does it report as
+leaked, and at which position of its list is the line to blame. Missing tools are named.
 """
 import json
 import os
@@ -31,7 +31,7 @@ PROBLEMS = (
 
 
 class Told:
-    """What a tool said: its own total, and the place of the line to blame among how many entries."""
+    """A tool's total, and the position of the line to blame among its entries."""
 
     def __init__(self, total, entries, blame):
         self.total = total
@@ -53,7 +53,7 @@ class Bench:
         return [str(self.build / "samples/guide" / state / name)]
 
     def run(self, *command, **more):
-        """(status, stdout, stderr); a status of None is one that took too long."""
+        """(status, stdout, stderr); a status of None means it took too long."""
         try:
             done = subprocess.run([str(word) for word in command], cwd=self.folder, text=True,
                                   errors="replace", stdin=subprocess.DEVNULL, capture_output=True,
@@ -124,7 +124,7 @@ def valgrind(bench, problem, state):
 
 
 def validation(bench, problem, state):
-    """Debian's own Level Zero layer, with all that it can check."""
+    """Debian's own Level Zero layer, with all its checks."""
     if problem[0] != "lists":
         return Told("not for this API", [], "-")
     _, _, text = bench.run(*bench.program(problem[0], state), ZE_ENABLE_VALIDATION_LAYER="1",

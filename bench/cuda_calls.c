@@ -120,7 +120,7 @@ static const struct bench_case cases[] = {
 	{ .name = "query, not tracked", .calls = 1, .events = 0, .run = queries },
 };
 
-/* With --probe it only tells, by its exit status, whether there is a GPU. */
+/* With --probe it only reports, by its exit status, whether there is a GPU. */
 int main(int argc, char **argv)
 {
 	bool probe = argc == 2 && !strcmp(argv[1], "--probe");

@@ -2,7 +2,7 @@
 /*
  * cupti_idle.c - subscribes to the calls that bench/cuda_calls makes, and does nothing in them.
  *
- * What this costs is CUPTI's own: no tool that asks CUPTI can be cheaper. Loaded by the driver
+ * This is CUPTI's own cost: no tool based on CUPTI can be cheaper. Loaded by the driver
  * through CUDA_INJECTION64_PATH, as the door is.
  */
 #include "capture/cuda/cuda.h"

@@ -30,7 +30,7 @@ row() { # NAME GOAL COMMAND…
 		   name == "bare" ? "" : $3 - $1, name == "bare" ? "" : $4 - $2, goal }'
 }
 attach() { "$tool" attach -q -i 0 -o "$work/a.gt" "$@" -c "$build/bench/attach_calls" "$library"; }
-# What the kernel takes for a probe alone: another process is followed, this one is not.
+# The kernel's cost of a probe alone: another process is followed, this one is not.
 beside() {
 	sleep 30 &
 	other=$!

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger.c - what a live handle costs: bytes, and time to enter and leave the ledger, with few and
- * with many alive; and that a summary takes no longer when more is alive. Prints Markdown.
+ * ledger.c - the cost of a live handle: bytes, and time to enter and leave the ledger, with few and
+ * many alive; and that the time of a summary does not depend on them. Prints Markdown.
  *
- * Two ledgers are looked at: struct gt_live is what a traced process holds, struct gt_ledger is
+ * Two ledgers are measured: struct gt_live is what a traced process holds, struct gt_ledger is
  * what a report replays into. Sites stay at SITES, however many resources they hold.
  */
 #include <inttypes.h>
@@ -108,7 +108,7 @@ static void fill_live(struct gt_live *l, struct result *r)
 	r->live_bytes = (double)gt_live_bytes(l) / (double)l->count;
 }
 
-/* One of those alive, anywhere, goes and comes back: as many are alive after as before. */
+/* A random live handle ends and is created again: the number alive stays the same. */
 static uint64_t pick(uint64_t handles, uint64_t turn)
 {
 	return gt_mix64(turn) % handles;
@@ -150,7 +150,7 @@ static int by_bytes(const void *a, const void *b)
 	return x->bytes_live > y->bytes_live ? -1 : x->bytes_live < y->bytes_live;
 }
 
-/* Totals and the biggest call sites, found as the views find them. */
+/* Totals and the largest call sites, found as the views find them. */
 static uint64_t summarize(const struct gt_ledger *l)
 {
 	static const struct gt_site *list[SITES];

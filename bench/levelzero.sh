@@ -20,7 +20,7 @@ skip() {
 driver=$(find "$build" -name libze_fake.so -type f | head -n 1)
 if [ -z "$driver" ]; then
 	driver=$work/libze_fake.so
-	# whoever builds without tests still gets a driver to measure on
+	# a build without tests still gets a driver to measure on
 	cc -O2 -std=gnu11 -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden -pthread -o "$driver" \
 		$(find "$source" -name '*.c' ! -name 'test_*') ||
 		skip "the test driver does not build"

@@ -2,8 +2,8 @@
 /*
  * levelzero_calls.c - times Level Zero calls; bench/levelzero.sh runs it bare and under the layer.
  *
- * One repetition is a cycle of nine calls, each of which makes a row of the tracker's CSV: the
- * cycle by which the original was measured had the same shape.
+ * One repetition is a cycle of nine calls, each of which writes a row of the tracker's CSV, as in
+ * the cycle used to measure the original.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,8 +38,7 @@ static void must(ze_result_t result, const char *what)
 
 #define MUST(function, ...) must(function(__VA_ARGS__), #function)
 
-/* What a program does between two calls: it takes longer than the moment that the tracker trusts.
- */
+/* A program's work between two calls: longer than the tracker trusts a reading. */
 static void work(void)
 {
 	struct timespec begun, now;

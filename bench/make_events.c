@@ -33,7 +33,7 @@ enum {
 	HANDLE_STEP = 0x140, /* as malloc would lay out a driver's objects */
 };
 
-/* The linker's: where this program begins, and where its code ends. */
+/* Defined by the linker: the start of this program and the end of its code. */
 extern const char __executable_start[], etext[];
 
 static const struct shape {
@@ -73,7 +73,7 @@ static uint64_t next_random(uint64_t *state)
 	return gt_mix64(*state);
 }
 
-/* The smaller of two draws: a few call sites do most of the work. */
+/* The smaller of two random numbers: a few call sites do most of the work. */
 static uint32_t pick_stack(struct thread *t)
 {
 	uint64_t r = next_random(&t->random);

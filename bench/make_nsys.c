@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * make_nsys.c - writes an export as Nsight Systems would, of any size: FILE ROWS ordered|shuffled
+ * make_nsys.c - writes an export like Nsight Systems', of any size: FILE ROWS ordered|shuffled
  *
- * Allocations and frees of device memory by turns, 10,000 alive at a time; each row has its call
- * with one of 1,000 call chains of 16 frames. Shuffled: rows and calls lie in the order of a hash.
+ * Alternating allocations and frees of device memory, 10,000 alive at a time; each row has its call
+ * with one of 1,000 call chains of 16 frames. Shuffled: rows and calls are in the order of a hash.
  */
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -17,7 +17,7 @@
 	"WITH RECURSIVE n(k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM n WHERE k < %" PRIu64 " - "  \
 	"1) "
 
-/* The order in which rows lie: by their number, or by its hash. */
+/* The order of the rows: by number or by its hash. */
 #define ORDER "%s"
 
 static sqlite3 *db;

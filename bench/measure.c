@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * measure.c - runs a command and adds a line to a file: elapsed seconds, processor seconds, peak
- * KiB of resident memory. Gives the command's exit status.
+ * measure.c - runs a command and adds a line to a file: elapsed seconds, CPU seconds, peak
+ * resident memory in KiB. Returns the exit status of the command.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /*
  * opencl_calls.c - times OpenCL calls; bench/opencl.sh runs it bare and under the layer.
  *
- * Each thread has a context of its own: drivers lock theirs, and a driver's own queue at a lock
- * would hide what a recorder adds.
+ * Each thread has its own context: drivers lock theirs, and threads waiting for that lock would
+ * hide the cost of the recorder.
  */
 #define CL_TARGET_OPENCL_VERSION 300
 #include <stdio.h>

@@ -42,7 +42,7 @@ def file_of(name, callers, found):
 
 
 def sample(command, root, folder, environment=None):
-    """How often each chain of functions from `root` on was seen while the command ran."""
+    """The number of samples of each chain of functions from `root` on."""
     data = folder / "perf.data"
     subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-F", "10000", "-g", "-o", str(data), *command],
                    check=True, stdout=subprocess.DEVNULL, env={**os.environ, **(environment or {})})

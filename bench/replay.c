@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replay.c - reads a recording, alone or through the ledger, and prints what came of it: what a
- * report costs at least, and a check on what a benchmark has recorded.
+ * replay.c - reads a recording, with or without the ledger, and prints totals: the minimum cost of
+ * a report, and a check of what a benchmark has recorded.
  */
 #include <inttypes.h>
 #include <stdbool.h>

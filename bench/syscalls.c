@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* syscalls.c - what the system calls of the resource tracker cost, and the original's way. */
+/* syscalls.c - the cost of the resource tracker's system calls, and of the original's. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -50,8 +50,7 @@ static void write_row(void)
 		abort();
 }
 
-/* One sample as the original tracker takes it: a text file opened, read line by line, and a folder.
- */
+/* One sample as the original tracker takes it: reads a text file line by line, and a folder. */
 static void sample_by_status(void)
 {
 	FILE *status = fopen("/proc/self/status", "r");
@@ -108,7 +107,7 @@ static void *read_and_write(void *unused)
 	return unused;
 }
 
-/* So many threads at once: the time of a core for each. */
+/* This many threads at once: the core time of each. */
 static double crowd_cost(int threads)
 {
 	pthread_t crowd[CROWD];

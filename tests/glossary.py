@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""glossary.py - the glossary of src/event/event.h as doc/glossary.md, and a look at the words in use.
+"""glossary.py - the glossary of src/event/event.h as doc/glossary.md, and a check of the words in use.
 
 usage: tests/glossary.py [--rewrite]
 
-The words are written once, in the header. The document has them as a table, and behind it a table of
-words that are not used, with those to use instead: none of these may stand in help texts, reports, the
-page or documents.
+The words are defined once, in the header. The document has them as a table, followed by a table of
+words to avoid, with their replacements: these may not occur in help texts, reports, the page or
+documents.
 """
 import pathlib
 import re
@@ -49,7 +49,7 @@ def rewritten():
 
 
 def avoided():
-    """The words that the document's second table says not to use."""
+    """The words to avoid, from the document's second table."""
     text = DOCUMENT.read_text(encoding="utf-8")
     rows = re.findall(r"^\| (.+?) \| .+ \|$", text[text.index("## Not used"):], re.M)[1:]
     return [word.strip(" *`") for row in rows for word in row.split(",")]

@@ -64,7 +64,7 @@ def read(text):
 
 
 def run(command, prelude):
-    """What a reader would see, who has neither settings of his own nor older recordings."""
+    """The output for a reader without settings of their own or older recordings."""
     for recording in re.findall(r"-o (\S+\.gt)\b", command):
         shutil.rmtree(ROOT / recording, ignore_errors=True)
     environment = {name: value for name, value in os.environ.items()

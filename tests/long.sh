@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# long.sh - what takes long or is large, with a table of figures on stdout (doc/reliability.md).
+# long.sh - long and large runs, with a table of figures on stdout (doc/reliability.md).
 #
 # usage: tests/long.sh BUILD_DIR load [SECONDS [EVENTS_PER_SECOND]]	memory while a balanced load is recorded
 #        tests/long.sh BUILD_DIR attach [SECONDS [EVENTS_PER_SECOND]]	the same, followed by attach (root)

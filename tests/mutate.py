@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""mutate.py - breaks the code on purpose, one place at a time, and asks the tests whether they notice.
+"""mutate.py - breaks the code on purpose, one place at a time, and checks that the tests notice.
 
 usage: tests/mutate.py SCRATCH_DIR [NAME...]    every mutation, or those with NAME in their name
        tests/mutate.py --check                  only look whether each finds its place in the sources
 
 The mutations are in tests/mutations.txt. They are made in a copy of the working tree below SCRATCH_DIR,
-which the next run finds again. The tests that each mutation names run first; when they pass, all unit
+which the next run reuses. The tests that each mutation names run first; when they pass, all unit
 and golden tests run, and the end-to-end tests it names. Ends with 1 when a mutation survived.
 """
 import os
@@ -45,7 +45,7 @@ class Mutation:
 
 
 def read_mutations():
-    """Blocks of `key: value` lines, apart by blank lines; # begins a comment."""
+    """Blocks of `key: value` lines, separated by blank lines; # begins a comment."""
     mutations = []
     text = (SOURCE / "tests/mutations.txt").read_text(encoding="utf-8")
     for block in re.split(r"\n\s*\n", text):
@@ -108,7 +108,7 @@ def targets_of(tests, build):
 
 
 def tests_fail(tree, tests, times):
-    """The first test that fails so many times, or None; what does not build is said as such."""
+    """The first test that fails this many times, or None; build failures are reported as such."""
     build = tree / "build"
     made = run("ninja", "-C", build, *targets_of(tests, build), cwd=tree)
     if made.returncode:

@@ -26,7 +26,7 @@ fi
 rm -rf "$root"
 cp -a "$base" "$root"
 cp "$package" "$root/root/gputrack.deb"
-# nobody needs it after a crash of the machine
+# it need not survive a crash of the machine
 echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/quick"
 cp "$sample" "$root/root/sample"
 cp /etc/resolv.conf /etc/hosts "$root/etc/" 2>/dev/null || true
@@ -55,7 +55,7 @@ step() {
 	fi
 }
 
-# All files but those in which dpkg and the system keep their books.
+# All files except the records of dpkg and the system.
 files() {
 	(cd "$root" && find . -path ./proc -prune -o -path ./dev -prune -o -path ./sys -prune -o -path ./tmp -prune -o \
 		-path ./var/lib/dpkg -prune -o -path ./var/log -prune -o -path ./var/cache -prune -o -print) | LC_ALL=C sort

@@ -21,7 +21,7 @@ PAGE_HEIGHT = 975  # up to the end of what was alive at the peak
 
 
 class Place:
-    """What the browser asks of a test: a folder, and whom to tell when it is missing."""
+    """The part of a test case the browser needs: a folder, and a way to skip."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)

@@ -54,7 +54,7 @@ class Job:
 # What is there to run.
 
 def verdict_of(function):
-    """Calls it; how that ended, and why."""
+    """Calls it and returns the verdict and its reason."""
     try:
         function()
         return "ok", ""
@@ -317,7 +317,7 @@ class Running:
         os.close(write)
 
     def work(self, write):
-        """In the child: whatever a test prints goes to its detail."""
+        """In the child: output of a test goes to its detail."""
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         status = 1
         try:
@@ -399,7 +399,7 @@ def run_all(jobs, workers, count):
 
 
 def in_order(jobs, times):
-    """What others wait for comes first, then what runs alone (beside free jobs), then the longest."""
+    """Jobs others wait for first, then those that run alone (beside free jobs), then the longest."""
     builds = {job.after for job in jobs}
 
     def key(job):

@@ -9,7 +9,7 @@
 # Each program runs bare twice and recorded once. What differs between the two bare runs (times, rates,
 # addresses) is noise and is left out of the comparison, line by line; numbers count as noise where the
 # rest of the line does not differ. Prints a line for each, and ends with 1 when one was changed.
-# Programs that are not installed are said and left out, and so are those that need longer than
+# Programs that are not installed are named and left out, and so are those that need longer than
 # SAME_SECONDS (300) by themselves.
 set -eu
 build=$(CDPATH= cd -- "${1:?usage: tests/same.sh BUILD_DIR [PROGRAM…]}" && pwd)

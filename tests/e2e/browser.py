@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""browser.py - a page in headless Chromium, looked at and used as a person would.
+"""browser.py - a page in headless Chromium, used as a person would.
 
     with Browser(case) as page:
         page.open(path)
@@ -14,7 +14,7 @@ import chromium
 
 
 class Browser:
-    """A tab of its own in the browser that all tests share (chromium.py)."""
+    """A separate tab in the browser that all tests share (chromium.py)."""
 
     def __init__(self, case, width=1280, height=900, dark=False):
         self.case, self.width, self.height, self.dark = case, width, height, dark
@@ -49,7 +49,7 @@ class Browser:
         return self.chromium.ask(*words)
 
     def resize(self, width, height):
-        """The page's own size: a window cannot be as narrow as a telephone."""
+        """Sets the size of the page: a window cannot be as narrow as a phone."""
         self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height,
                  deviceScaleFactor=1, mobile=False)
 
@@ -67,7 +67,7 @@ class Browser:
                          {"script": script, "args": list(arguments)})
 
     def wait(self, script, seconds=20):
-        """Until the expression is true."""
+        """Waits until the expression is true."""
         end = time.monotonic() + seconds
         while not self.js(f"return !!({script})"):
             assert time.monotonic() < end, f"never true: {script}"
@@ -90,7 +90,7 @@ class Browser:
                 "n.dispatchEvent(new Event('input'))", selector, text)
 
     def key(self, key, shift=False):
-        """A key as a person presses it, on what has the focus."""
+        """Presses a key on the focused element."""
         down = {"type": "keyDown", "value": key}
         up = {"type": "keyUp", "value": key}
         keys = [{"type": "keyDown", "value": "\ue008"}, down, up, {"type": "keyUp",
@@ -99,7 +99,7 @@ class Browser:
             {"type": "key", "id": "keyboard", "actions": keys if shift else [down, up]}]})
 
     def drag(self, selector, start, end):
-        """The mouse, from one share of the element's width to another."""
+        """Drags the mouse between two fractions of the element's width."""
         box = self.js("document.querySelector(arguments[0]).scrollIntoView({block: 'center'});"
                       "const b = document.querySelector(arguments[0]).getBoundingClientRect();"
                       "return [b.left, b.top, b.width, b.height]", selector)
@@ -120,12 +120,12 @@ class Browser:
         pathlib.Path(path).write_bytes(base64.b64decode(picture))
 
     def complaints(self):
-        """What the console has said that is wrong since last asked."""
+        """Errors and warnings of the console since the last call."""
         return [entry["message"] for entry in self._log("browser")
                 if entry["level"] in ("SEVERE", "WARNING")]
 
     def requests(self):
-        """Addresses that were asked for since last asked, but for data: and the browser's own."""
+        """Addresses requested since the last call, except data: and the browser's own."""
         found = []
         for entry in self._log("performance"):
             message = json.loads(entry["message"])["message"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """chromium.py - one headless Chromium for all tests, over WebDriver, by the standard library.
 
-It is started when a test first asks for it, and once more when it has gone; what it wrote is
-removed with it. Where it does not start, that takes long to find out, so it is found out once.
+It is started on first use, and again if it has died; its files are removed with it. A failed start
+takes long to detect, so it is tried only once.
 """
 import atexit
 import json
@@ -70,7 +70,7 @@ class Chromium:
         self.session = f"/session/{answer['sessionId']}"
 
     def _reason(self, error):
-        """One line: what the driver says, and what the browser says when it is asked itself."""
+        """One line: the messages of the driver and of the browser itself."""
         try:
             said = json.loads(str(error).split(": ", 1)[1])["value"]["message"].splitlines()[0]
         except (IndexError, ValueError, KeyError, TypeError):
@@ -102,7 +102,7 @@ class Chromium:
             return False
 
     def end(self):
-        """The browser, its driver, and whatever they started and left."""
+        """Ends the browser, its driver, and the processes they left."""
         if self.session:
             try:
                 self.ask("DELETE", self.session)
@@ -122,7 +122,7 @@ the_one = reason = None
 
 
 def shared():
-    """The browser; raises NotStarted when there is none to be had."""
+    """The browser; raises NotStarted if it cannot be started."""
     global the_one, reason
     if the_one and the_one.is_alive():
         return the_one
@@ -142,7 +142,7 @@ def shared():
 
 
 def close():
-    """Ends it; the next who asks gets a fresh one."""
+    """Ends the browser; the next call of shared starts a new one."""
     global the_one
     if the_one:
         the_one.end()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""harness.py - what end-to-end tests use: a folder of their own, gputrack, and the programs.
+"""harness.py - the environment of end-to-end tests: a folder, gputrack, and the programs.
 
     def test_a_leaked_buffer_is_named(case):
         run = case.gputrack("run", "-o", "a.gt", case.program("leaky"), env=case.pocl())
@@ -22,7 +22,7 @@ import tempfile
 
 
 def no_cores():
-    """For `preexec`: what is going to crash leaves no core."""
+    """For `preexec`: a crash leaves no core file."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -44,7 +44,7 @@ class Run:
 
 
 class SmallDisk:
-    """A folder that is soon full; needs root."""
+    """A small file system that fills up quickly; needs root."""
 
     def __init__(self, case, size):
         self.folder, self.size, self.case = case.path(f"disk-{size}"), size, case
@@ -106,7 +106,7 @@ class Case:
         raise AssertionError(f"{name} was not built")
 
     def is_public(self):
-        """Other users can reach what was built."""
+        """True if other users can access the build folder."""
         return all(folder.stat().st_mode & 0o001 for folder in self.build.resolve().parents)
 
     # Environments of the drivers that run without a GPU.
@@ -136,7 +136,7 @@ class Case:
     # Running things.
 
     def start(self, *command, env=None, **how):
-        """A program that goes on running, in a process group of its own; the caller waits for it."""
+        """Starts a program in a new process group; the caller waits for it."""
         environment = dict(os.environ, LC_ALL="C.UTF-8", TZ="UTC", NO_COLOR="1",
                            GPUTRACK_CONFIG="", PATH=f"{self.build}:{os.environ['PATH']}")
         environment.update(env or {})
@@ -166,7 +166,7 @@ class Case:
                     if option["name"] == "analysis")["choices"]
 
     def report(self, recording, analysis, *more):
-        """An analysis as the object that its JSON is."""
+        """An analysis as the object parsed from its JSON."""
         done = self.gputrack("report", recording, "-a", analysis, "--format", "json", *more)
         assert done.status == 0, done.err
         return json.loads(done.out)

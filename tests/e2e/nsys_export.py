@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""nsys_export.py - makes small SQLite exports as Nsight Systems does, of any schema, for tests."""
+"""nsys_export.py - makes small SQLite exports like those of Nsight Systems, of any schema."""
 import sqlite3
 
 KINDS = ["PAGEABLE", "PINNED", "DEVICE", "ARRAY", "MANAGED", "DEVICE_STATIC", "MANAGED_STATIC",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""opencl_lives.py - what befell OpenCL objects: by a program's own log, and by gputrack."""
+"""opencl_lives.py - lifetimes of OpenCL objects: from a program's own log, and from gputrack."""
 import collections
 import os
 import pathlib
@@ -15,7 +15,7 @@ Life = collections.namedtuple("Life", "effect kind handle bytes where")
 
 
 def read_log(path):
-    """The calls that a program's own --log tells of; kill -9 can cut the last line."""
+    """The calls in a program's own --log; kill -9 can truncate the last line."""
     lives = []
     for line in pathlib.Path(path).read_text().split("\n")[:-1]:
         effect, kind, handle, *rest = line.split()
@@ -37,7 +37,7 @@ def where(stack, *files):
 
 
 def read_events(events, *files):
-    """The same of gputrack's events that were done; a free is a release to the programs."""
+    """The same from gputrack's finished events; programs log a free as a release."""
     lives = []
     for event in events:
         if event["outcome"] != "done":
@@ -52,7 +52,7 @@ def read_events(events, *files):
 
 
 def by_handle(lives):
-    """What befell each handle, in order: threads of a driver may shuffle different handles."""
+    """The calls of each handle, in order; driver threads may reorder different handles."""
     table = collections.defaultdict(list)
     for life in lives:
         table[FAMILIES.get(life.kind, life.kind), life.handle].append(life)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""pages.py - the page of a recording: made, opened in a browser, and as the data it carries."""
+"""pages.py - makes the page of a recording, opens it in a browser, and reads its data."""
 import json
 import re
 
@@ -30,7 +30,7 @@ def opened(browser, path):
 
 
 def data_of(path):
-    """What the page carries, as any reader of JSON sees it."""
+    """The data in the page, parsed as JSON."""
     text = path.read_text(encoding="utf-8")
     found = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
     assert len(found) == 1, "names have ended the data's element"

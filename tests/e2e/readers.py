@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""readers.py - other people's readers of what gputrack writes: their schemas, their parsers.
+"""readers.py - third-party readers of gputrack's output: schemas and parsers.
 
     readers.check(case, "sarif", path)      # skips where the reader is not installed
     readers.check_report(case, report)      # our own JSON, by doc/schema
 
-As a program it is one of them: readers.py NAME FILE. The system's own Python runs it, for that is
-the one that has the system's packages.
+As a program it runs one of them: readers.py NAME FILE. It runs with the system's Python, which has
+the system's packages.
 """
 import json
 import pathlib
@@ -37,7 +37,7 @@ def by_schema(name, path, validator=None):
 
 
 def in_words(error):
-    """A mistake; where no alternative fits, those of the alternative that comes closest."""
+    """A mistake; if no alternative matches, the mistakes of the closest one."""
     yield f"{error.json_path}: {error.message[:300]}"
     tries = {}
     for inner in error.context:
@@ -58,7 +58,7 @@ def keywords(schema):
 
 
 def report(path):
-    """By our own schema, of which no word may be one that the checker passes over."""
+    """Checked by our own schema, which may use no keyword that the checker ignores."""
     import jsonschema
     schema = json.loads(SCHEMAS["report"].read_text())
     unknown = set(keywords(schema)) - set(jsonschema.Draft7Validator.VALIDATORS) - \
@@ -82,7 +82,7 @@ def prometheus(path):
 
 
 def junit(path):
-    """Every test case with how it went, and the totals that the file states."""
+    """Every test case with its result, and the totals stated in the file."""
     import junitparser
     suites = junitparser.JUnitXml.fromfile(str(path))
     print(json.dumps({
@@ -97,7 +97,7 @@ READERS = {"prometheus": prometheus, "junit": junit, "report": report,
 
 
 def check(case, name, path):
-    """What the reader has to tell of the file; what it does not take fails."""
+    """The reader's output for the file; fails if the reader rejects it."""
     if name in SCHEMAS and not SCHEMAS[name].exists():
         case.skip(f"the schema of {name} is not here: npm ci in tests/formats fetches it")
     if not pathlib.Path(PYTHON).exists():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""sanitized.py - the tool as the address, leak and undefined-behaviour sanitizers see it.
+"""sanitized.py - the tool under the address, leak and undefined-behaviour sanitizers.
 
-Run by tests/run.py on a build of their own: whatever they find is on stderr, and fails.
+Run by tests/run.py on a separate build: any finding is on stderr and fails the test.
 """
 import os
 import random
@@ -31,13 +31,13 @@ STRICT = {"LSAN_OPTIONS": "suppressions=lsan.supp:print_suppressions=0",
 
 
 def reports(case):
-    """Of bad input alone: the goldens have them of good input."""
+    """Reports of bad input only: the goldens cover good input."""
     return [f"report r.gt -a {analysis} -f {form}" for analysis in case.analyses()
             for form in ("text", "json", "tsv")]
 
 
 def inputs(case):
-    """One of each sort that the tool reads."""
+    """One of each format the tool reads."""
     golden = case.source / "tests/golden/inputs"
     case.path("made").mkdir()
     subprocess.run([case.build / "tests/golden/make_recordings", case.path("made")], check=True)
@@ -65,7 +65,7 @@ def check(case, command):
     return done
 
 
-def test_a_tool_that_reads_what_is_good_leaks_nothing(case):
+def test_reading_good_input_leaks_no_memory(case):
     inputs(case)
     for command in COMMANDS:
         done = check(case, command)
@@ -74,8 +74,8 @@ def test_a_tool_that_reads_what_is_good_leaks_nothing(case):
         check(case, command)
 
 
-def test_a_tool_that_reads_what_is_bad_leaks_nothing(case):
-    """Everything that it reads cut off, changed, empty or a folder: each command meets all of it."""
+def test_reading_bad_input_leaks_no_memory(case):
+    """Every command with every input truncated, changed, empty, or a folder."""
     inputs(case)
     generator = random.Random(3)
     shutil.copytree(case.folder, case.path("good"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gputrack attach: the same events as through the doors, and everything that processes do meanwhile."""
+"""gputrack attach: the same events as through the doors, whatever the processes do."""
 import json
 import os
 import pathlib
@@ -24,7 +24,7 @@ def need_root(case):
 
 
 def read_line(stream, seconds=30):
-    """A line from a pipe; the time is a limit for what hangs, not a measure."""
+    """A line from a pipe; the timeout is only for programs that hang."""
     ready, _, _ = select.select([stream], [], [], seconds)
     assert ready, "nothing came"
     return stream.readline().decode(errors="replace")
@@ -79,7 +79,7 @@ class Attached:
 
 
 def lives(events, handles=("handle", "owner")):
-    """Events without what differs from run to run: handles become the number of their creation."""
+    """Events without what varies between runs: handles become the number of their creation."""
     known, out, count = {}, [], 0
     for e in events:
         if e["effect"] == "create" and e["outcome"] == "done":
@@ -91,7 +91,7 @@ def lives(events, handles=("handle", "owner")):
 
 
 def wait_for_perf_probes_to_go():
-    """The kernel takes its time; until then return probes cut the stacks that programs take."""
+    """The kernel removes them late; until then return probes truncate stacks."""
     def remain():
         for path in pathlib.Path("/proc").glob("[0-9]*/comm"):
             try:
@@ -111,7 +111,7 @@ def through_both(case, program, env, *options):
     return lives(case.events("door.gt")), lives(case.events("kernel.gt"))
 
 
-def test_opencl_events_are_those_of_the_door(case):
+def test_opencl_events_match_those_of_the_door(case):
     need_root(case)
     door, kernel = through_both(case, case.program("objects"), case.pocl())
     assert len(door) > 200 and door == kernel, [p for p in zip(door, kernel) if p[0] != p[1]][:5]
@@ -119,7 +119,7 @@ def test_opencl_events_are_those_of_the_door(case):
     assert [e[4] for e in kernel if e[0] == "clCreateBuffer" and e[3] == "failed"] == [-61, None]
 
 
-def test_levelzero_events_are_those_of_the_door(case):
+def test_levelzero_events_match_those_of_the_door(case):
     need_root(case)
     door, kernel = through_both(case, case.program("ze_app"), case.levelzero())
     # only the driver knows how much another process's memory is
@@ -129,8 +129,8 @@ def test_levelzero_events_are_those_of_the_door(case):
         [p for p in zip(door, kernel) if p[0] != p[1]][:5]
 
 
-def test_every_cuda_function_of_the_table_is_seen(case):
-    """The program says what it calls, on what, and how big it is."""
+def test_every_cuda_function_in_the_table_is_seen(case):
+    """The program prints its calls with their handles and sizes."""
     need_root(case)
     folder = case.build / "tests/fake/cuda"
     if not (folder / "libcuda.so.1").exists():
@@ -149,7 +149,7 @@ def test_every_cuda_function_of_the_table_is_seen(case):
     assert case.report("a.gt", "leakage")["totals"] == {"count": 0, "bytes": 0}
 
 
-def test_every_way_to_probe_sees_the_same(case):
+def test_every_probe_type_sees_the_same_events(case):
     need_root(case)
     seen = {}
     for way in ("session", "multi", "perf"):
@@ -164,8 +164,8 @@ def test_every_way_to_probe_sees_the_same(case):
     assert all(events == seen["perf"] for events in seen.values())
 
 
-def test_stacks_are_those_of_the_door(case):
-    """Frame pointers find the caller; copies of the stack find all of them, as the door does."""
+def test_stacks_match_those_of_the_door(case):
+    """Frame pointers find the caller; stack copies find all frames, as the door does."""
     need_root(case)
     env = case.levelzero()
     case.gputrack("run", "-q", "-o", "door.gt", case.program("ze_app"), env=env)
@@ -178,7 +178,7 @@ def test_stacks_are_those_of_the_door(case):
     assert stacks("door.gt") == stacks("dwarf.gt")
 
 
-def test_a_program_that_is_gone_before_anybody_looked_has_its_stacks(case):
+def test_a_program_that_ended_before_the_tracer_looked_has_its_stacks(case):
     """The tracer is held while a program makes all its calls and ends, as on a busy machine."""
     need_root(case)
     env = case.levelzero()
@@ -229,8 +229,8 @@ input()
 """
 
 
-def test_words_that_are_no_code_are_no_frames(case):
-    """ctypes calls through libffi, whose frame pointer leads into the stack."""
+def test_stack_words_that_are_not_code_are_not_frames(case):
+    """ctypes calls through libffi, whose frame pointer points into the stack."""
     need_root(case)
     for how, is_cut in (("fp", True), ("dwarf", False)):
         # it stays until the stacks were looked at: of a process that is gone nobody knows what is code
@@ -252,8 +252,8 @@ def test_words_that_are_no_code_are_no_frames(case):
         assert is_cut or len(stack) > 2, stack
 
 
-def test_attached_in_mid_run(case):
-    """Frees of what was there before are counted apart; what came after is found."""
+def test_attaching_in_mid_run(case):
+    """Frees of memory allocated before attaching are counted separately; later leaks are found."""
     need_root(case)
     target = Target(case)
     before = [target.tell("a 1000") for _ in range(3)]
@@ -276,7 +276,7 @@ def test_attached_in_mid_run(case):
         "cuMemAlloc_v2"] * 2 + ["cuMemFree_v2"] * 4
 
 
-def test_what_ended_has_leaked_where_others_go_on(case):
+def test_ended_processes_leak_while_others_still_run(case):
     need_root(case)
     ending, lasting = Target(case), Target(case)
     attached = Attached(case, "-p", ending.pid, "-p", lasting.pid)
@@ -293,8 +293,8 @@ def test_what_ended_has_leaked_where_others_go_on(case):
         assert [p["state"] for p in processes if p["pid"] == target.pid] == [state], processes
 
 
-def test_a_context_from_before_keeps_its_memory_when_another_ends(case):
-    """Whose memory is whose cannot be told then: nothing is taken for given back."""
+def test_a_context_created_before_attaching_keeps_its_memory_when_another_ends(case):
+    """The owner of the memory is unknown, so nothing is assumed released."""
     need_root(case)
     target = Target(case)
     attached = Attached(case, "-p", target.pid)
@@ -308,7 +308,7 @@ def test_a_context_from_before_keeps_its_memory_when_another_ends(case):
     assert alive == {other, kept}, leaks
 
 
-def test_memory_goes_with_the_only_context(case):
+def test_memory_ends_with_the_only_context(case):
     """Seen from its start, a context is known to be the only one."""
     need_root(case)
     folder = case.build / "tests/fake/cuda"
@@ -323,7 +323,7 @@ def test_memory_goes_with_the_only_context(case):
     assert memory["owner"] == context["handle"], memory
 
 
-def test_one_call_unmaps_all_in_its_range(case):
+def test_one_call_unmaps_everything_in_its_range(case):
     need_root(case)
     folder = case.build / "tests/fake/cuda"
     if not (folder / "libcuda.so.1").exists():
@@ -333,8 +333,8 @@ def test_one_call_unmaps_all_in_its_range(case):
     assert run.status == 0 and "No leaks: all" in run.err, run.err
 
 
-def test_detaches_soon(case):
-    """What the kernel takes seconds for (perf probes) nobody waits for."""
+def test_detaching_is_quick(case):
+    """Nothing waits for the seconds the kernel needs to remove perf probes."""
     need_root(case)
     for way in ("auto", "perf"):
         target = Target(case)
@@ -346,7 +346,7 @@ def test_detaches_soon(case):
     wait_for_perf_probes_to_go()
 
 
-def test_only_the_apis_asked_for(case):
+def test_only_the_requested_apis_are_recorded(case):
     need_root(case)
     target = Target(case)
     attached = Attached(case, "-p", target.pid, "--api", "opencl")
@@ -405,7 +405,7 @@ def test_children_are_followed(case):
     assert stacks == {("allocate_here", "middle", "outer")}, "a child that is gone has names too"
 
 
-def test_exec_begins_another_trace(case):
+def test_exec_starts_another_trace(case):
     need_root(case)
     target = Target(case)
     attached = Attached(case, "-p", target.pid)
@@ -422,8 +422,8 @@ def test_exec_begins_another_trace(case):
     assert case.report("a.gt", "leakage")["totals"]["bytes"] == 300
 
 
-def test_a_number_that_is_used_again_is_another_process(case):
-    """In a namespace of process numbers, where the next one can be chosen."""
+def test_a_reused_pid_is_another_process(case):
+    """In a PID namespace, where the next pid can be chosen."""
     need_root(case)
     folder = case.build / "tests/fake/cuda"
     if not (folder / "libcuda.so.1").exists():
@@ -470,7 +470,7 @@ def test_two_tracers_do_not_share_a_recording(case):
     target.end()
 
 
-def test_a_terminal_that_goes_away_leaves_a_whole_recording(case):
+def test_closing_the_terminal_leaves_a_complete_recording(case):
     need_root(case)
     target = Target(case)
     attached = Attached(case, "-p", target.pid)
@@ -481,7 +481,7 @@ def test_a_terminal_that_goes_away_leaves_a_whole_recording(case):
 
 
 def test_all_processes_and_those_that_start_later(case):
-    """Others on this machine may be seen as well: only ours are looked at."""
+    """Other processes on this machine may be traced too: only ours are checked."""
     need_root(case)
     early = Target(case)
     attached = Attached(case, "--all")
@@ -506,7 +506,7 @@ input()
 
 
 def bad_library(case, folder, change):
-    """A copy of the stand-in driver, changed where one of its functions is."""
+    """A copy of the stand-in driver with one of its functions changed."""
     library = case.build / "tests/fake/cuda/libcuda.so.1"
     if not library.exists():
         case.skip("the stand-in CUDA driver is not built")
@@ -536,7 +536,7 @@ def claim_more(bytes, address):
 
 
 def test_a_file_that_cannot_be_probed_does_not_stop_the_rest(case):
-    """Anybody may map a file of that name."""
+    """Any process may map a file of that name."""
     need_root(case)
     for name, change, is_told in (("broken", break_in, True), ("longer", claim_more, False)):
         bad = bad_library(case, name, change)
@@ -602,8 +602,8 @@ def test_a_copy_of_the_library_in_another_root(case):
     assert functions_of(event)[:3] == ["allocate_here", "middle", "outer"], event["stack"]
 
 
-def test_files_of_a_container_outlive_the_process_that_showed_them_first(case):
-    """Two processes see the same files, nobody else does, and the first one ends."""
+def test_container_files_outlive_the_first_process_that_used_them(case):
+    """Only two processes see the files, and the first one ends."""
     container = Container(case)
     first = container.first()
     second = container.another(first)
@@ -621,7 +621,7 @@ def test_files_of_a_container_outlive_the_process_that_showed_them_first(case):
     assert functions_of(events[88])[:3] == ["allocate_here", "middle", "outer"], events[88]["stack"]
 
 
-def test_a_library_that_is_loaded_later(case):
+def test_a_library_loaded_later_is_probed(case):
     need_root(case)
     sleeper = subprocess.Popen(["sh", "-c", f"read x; exec {case.program('attach_target')} "
                                 f"{case.build}/tests/fake/cuda/libcuda.so.1"],
@@ -646,7 +646,7 @@ def test_a_library_that_is_loaded_later(case):
     assert re.search(r"the first calls into /\S+/libcuda.so.1 may be missing: it was loaded", text), text
 
 
-def test_what_does_not_fit_the_ring_is_counted(case):
+def test_events_that_do_not_fit_the_ring_are_counted(case):
     need_root(case)
     target = Target(case)
     attached = Attached(case, "-p", target.pid, "--ring-size", "4K")
@@ -681,7 +681,7 @@ def test_the_summary_has_no_escape_codes(case):
     assert re.search(r"allocate_here < middle:\d+ < outer:\d+  ", text) and "at 0x" in text, text
 
 
-def test_ends_after_a_duration(case):
+def test_attach_ends_after_the_duration(case):
     need_root(case)
     target = Target(case)
     run = case.gputrack("attach", "-d", "0.3", "-q", "-o", "a.gt", "-p", target.pid)
@@ -689,7 +689,7 @@ def test_ends_after_a_duration(case):
     assert run.status == 0 and case.path("a.gt/info").exists()
 
 
-def test_status_of_the_command_is_passed_on(case):
+def test_the_exit_status_of_the_command_is_passed_on(case):
     need_root(case)
     for command, status in (("exit 7", 7), ("kill -9 $$", -9)):
         run = case.gputrack("attach", "-q", "-o", "a.gt", "-c", "sh", "-c", command)
@@ -697,7 +697,7 @@ def test_status_of_the_command_is_passed_on(case):
 
 
 def test_privileges_are_dropped(case):
-    """Of what root has, only what is needed to go on is kept."""
+    """Of root's privileges only those still needed are kept."""
     need_root(case)
     target = Target(case)
     attached = Attached(case, "-p", target.pid)
@@ -716,7 +716,7 @@ def one_line(run, *words):
     assert run.err.startswith("gputrack: ") and all(word in run.err for word in words), run.err
 
 
-def test_obstacles_are_one_line(case):
+def test_obstacles_are_reported_in_one_line(case):
     need_root(case)
     dead = subprocess.Popen(["true"])
     dead.wait()

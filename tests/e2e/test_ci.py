@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_ci.py - leaks in continuous integration: limits, suppressions, diff, forms, config."""
+"""test_ci.py - leaks in continuous integration: limits, suppressions, diff, formats, config."""
 import json
 import os
 import shutil
@@ -59,7 +59,7 @@ def record(case, name, *options):
 
 
 def builds(case):
-    """Two recordings of two builds at one path: the older program is gone when they are read."""
+    """Recordings of two builds at the same path: only the newer program still exists."""
     build(case, 0, "old_way", 5)
     assert record(case, "old.gt").status == 0
     build(case, 30, "new_way", 8)
@@ -71,7 +71,7 @@ def sites(done):
             for site in json.loads(done.out)["sites"]}
 
 
-def test_diff_of_two_builds_goes_by_function_and_file(case):
+def test_diff_matches_two_builds_by_function_and_file(case):
     builds(case)
     done = case.gputrack("diff", "old.gt", "new.gt", "--format", "json")
     assert done.status == 23, done.err
@@ -96,8 +96,8 @@ def test_diff_of_two_builds_goes_by_function_and_file(case):
     assert case.gputrack("diff", "old.gt", "none.gt").status == 1
 
 
-def test_diff_tells_what_was_used_though_nothing_leaks(case):
-    """The guide's service, before and after: all is given back in the end."""
+def test_diff_shows_usage_even_if_nothing_leaks(case):
+    """The guide's service, before and after: everything is released at the end."""
     for name in ("before", "after"):
         done = case.gputrack("run", "-q", "-o", f"{name}.gt",
                              case.build / f"samples/guide/{name}/service")
@@ -125,7 +125,7 @@ def test_diff_tells_what_was_used_though_nothing_leaks(case):
     assert "NO LONGER GROWING  1 call site" in back, back
 
 
-def test_a_peak_that_is_too_high_fails_and_says_which_limit(case):
+def test_a_peak_above_its_limit_fails_and_names_the_limit(case):
     program = case.build / "samples/guide/before/frames"
     over = case.gputrack("run", "-o", "a.gt", "--max-peak", "60K", program)
     assert over.status == 23
@@ -146,8 +146,8 @@ def test_a_peak_that_is_too_high_fails_and_says_which_limit(case):
     assert case.gputrack("report", "a.gt", "--max-peak=none").status == 2
 
 
-def test_a_recording_elsewhere_has_its_names(case):
-    """Copied to where neither the program nor its source is."""
+def test_a_copied_recording_has_its_names(case):
+    """Copied to a machine without the program and its source."""
     build(case, 0, "third", 2)
     record(case, "here.gt")
     os.rename(case.path("app"), case.path("gone"))
@@ -178,8 +178,8 @@ def test_a_baseline_lets_only_new_leaks_fail(case):
     assert record(case, "x.gt", "--baseline", "none.gt").status == 1
 
 
-def test_a_baseline_is_read_as_the_new_recording_is(case):
-    """The same program twice leaks nothing new, however its frames are told."""
+def test_a_baseline_is_read_like_the_new_recording(case):
+    """Two runs of one program have no new leaks, however its frames are shown."""
     build(case, 0, "third", 5)
     assert record(case, "a.gt").status == 0 and record(case, "b.gt").status == 0
     case.path("files").mkdir()
@@ -214,7 +214,7 @@ def test_limits_by_kind_bytes_and_count(case):
     assert not case.path("l.gt").exists()
 
 
-def test_suppressions_hide_what_is_known(case):
+def test_suppressions_hide_known_leaks(case):
     build(case, 0, "third", 5)
     case.path("some.supp").write_text("# known\nleak:forget_events\nleak[image]:keep_buffer\n")
     done = case.gputrack("run", "-o", "s.gt", "--fail-on-leak", "--suppressions", "some.supp",
@@ -232,7 +232,7 @@ def test_suppressions_hide_what_is_known(case):
     assert not case.path("u.gt").exists()
 
 
-def test_a_list_for_functions_with_endless_names_is_taken(case):
+def test_suppressions_for_functions_with_very_long_names_work(case):
     name = "long_" + "x" * 3000 + "_middle_" + "y" * 3000 + "_end"
     build(case, 0, name, 5)
     assert record(case, "a.gt").status == 0
@@ -244,7 +244,7 @@ def test_a_list_for_functions_with_endless_names_is_taken(case):
     assert "_middle_" not in line and line.endswith("y_end$ < ^main$") and "x*" in line, line
 
 
-def test_nothing_tracked_is_no_pass(case):
+def test_tracking_nothing_does_not_pass(case):
     for how in ("junit", "sarif", "github", "text", "json"):
         case.gputrack("run", "-q", "-o", "n.gt", "/bin/true")
         done = case.gputrack("report", "n.gt", "--fail-on-leak", "--format", how)
@@ -288,7 +288,7 @@ def test_junit(case):
     assert one[0].get("message") == "1 buffer leaked by clCreateBuffer (OpenCL): 1.00 MiB"
 
 
-def test_a_junit_reader_takes_it(case):
+def test_a_junit_reader_accepts_the_file(case):
     build(case, 0, "third", 5)
     record(case, "j.gt")
     case.path("s.supp").write_text("leak:third\n")
@@ -301,7 +301,7 @@ def test_a_junit_reader_takes_it(case):
 
 
 def check_sarif(log):
-    """What SARIF 2.1.0 demands of what we write, beside what its schema does."""
+    """Requirements of SARIF 2.1.0 beyond its schema."""
     assert log["version"] == "2.1.0" and log["$schema"].endswith("sarif-2.1.0.json")
     assert set(log) <= {"$schema", "version", "runs"} and len(log["runs"]) == 1
     run = log["runs"][0]
@@ -355,7 +355,7 @@ def test_sarif(case):
     assert len(before & after) == 2 and len(before | after) == 4
 
 
-def test_sarif_fits_its_own_schema(case):
+def test_sarif_matches_its_own_schema(case):
     builds(case)
     case.path("s.supp").write_text("leak:new_way\n")
     for number, more in enumerate(([], ["--baseline", "old.gt"], ["--suppressions", "s.supp"],
@@ -391,7 +391,7 @@ def test_github_annotations(case):
     assert lines[2].startswith("::warning file=app.c,line=") and "5 events" in lines[2]
 
 
-def test_reports_fit_their_schema(case):
+def test_reports_match_their_schema(case):
     builds(case)
     case.path("s.supp").write_text("leak:new_way\n")
     for analysis in case.analyses():
@@ -406,7 +406,7 @@ def test_reports_fit_their_schema(case):
     assert [group["stack"][0]["function"] for group in verdict["groups"]] == ["forget_events"]
 
 
-def test_the_schema_finds_what_does_not_fit(case):
+def test_the_schema_rejects_wrong_reports(case):
     builds(case)
     good = case.report("new.gt", "leakage", "--baseline", "old.gt")
     readers.check_report(case, good)
@@ -434,7 +434,7 @@ def test_the_schema_finds_what_does_not_fit(case):
 
 # Configuration.
 
-def test_a_config_file_gives_defaults(case):
+def test_a_config_file_provides_defaults(case):
     build(case, 0, "third", 5)
     record(case, "c.gt")
     case.path("gpu.supp").write_text("leak:third\n")
@@ -494,7 +494,7 @@ def test_a_config_file_of_another_user_is_ignored(case):
     assert case.run(*command).status == 23
 
 
-def test_the_doctor_tells_which_config_is_used(case):
+def test_the_doctor_names_the_config_in_use(case):
     case.path("rc").write_text("report.top = 3\n")
     done = case.gputrack("doctor", env={"GPUTRACK_CONFIG": "rc"})
     assert "✓ settings rc, 1 setting in all" in " ".join(done.out.split()), done.out
@@ -508,8 +508,8 @@ def test_the_doctor_tells_which_config_is_used(case):
 
 # The command line.
 
-def test_an_option_that_would_do_nothing_is_refused(case):
-    """When it is typed; a settings file serves many command lines."""
+def test_an_option_without_effect_is_refused(case):
+    """Only on the command line: a settings file serves many commands."""
     build(case, 0, "third", 2)
     assert record(case, "a.gt").status == 0
     case.path("t.csv").write_text("TimeMs,APICall,VmRSS_KB\n1,zeContextCreate,10\n")
@@ -533,7 +533,7 @@ def test_an_option_that_would_do_nothing_is_refused(case):
     assert done.status == 0, done.err
 
 
-def test_several_analyses_follow_each_other(case):
+def test_several_analyses_are_printed_in_order(case):
     build(case, 0, "third", 2)
     assert record(case, "a.gt").status == 0
     one = [case.gputrack("report", "a.gt", "-a", name).out for name in ("watermark", "usage", "leakage")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_completion.py - what bash, zsh and fish offer after gputrack, asked of the shells themselves."""
+"""test_completion.py - completions for gputrack, as offered by bash, zsh and fish themselves."""
 import json
 import os
 import pathlib
@@ -69,7 +69,7 @@ def bash(case, line, prelude=""):
     return [word for word in done.out.split("\n") if word]
 
 
-def test_bash_offers_what_the_tables_say(case):
+def test_bash_completion_follows_the_tables(case):
     needs(case, "bash")
     scene(case)
     for line, wanted, unwanted in expectations(case):
@@ -78,7 +78,7 @@ def test_bash_offers_what_the_tables_say(case):
         assert not set(unwanted) & set(got), (line, unwanted, got)
 
 
-def test_bash_offers_only_recordings_and_folders_as_recordings(case):
+def test_bash_offers_only_recordings_and_folders_where_a_recording_is_expected(case):
     needs(case, "bash")
     scene(case)
     assert sorted(bash(case, "gputrack report ")) == ["app.gt", "second run.gt"]
@@ -86,7 +86,7 @@ def test_bash_offers_only_recordings_and_folders_as_recordings(case):
     assert bash(case, "gputrack doctor ") == []
 
 
-def test_bash_leaves_a_programs_own_words_alone(case):
+def test_bash_leaves_the_arguments_of_the_program_alone(case):
     needs(case, "bash")
     scene(case)
     assert "--output" not in bash(case, "gputrack run ./app --")
@@ -137,7 +137,7 @@ class Terminal:
 
 
 def zsh(case, lines):
-    """What zsh's own completion offers for each line: its widget is made to tell."""
+    """The completions zsh offers for each line, printed by its own widget."""
     folder = case.path("functions")
     folder.mkdir()
     shutil.copy(script(case, "_gputrack"), folder / "_gputrack")
@@ -171,7 +171,7 @@ def zsh(case, lines):
         terminal.close()
 
 
-def test_zsh_offers_what_the_tables_say(case):
+def test_zsh_completion_follows_the_tables(case):
     needs(case, "zsh")
     assert case.run("zsh", "-n", script(case, "_gputrack")).status == 0
     scene(case)
@@ -186,7 +186,7 @@ def test_zsh_offers_what_the_tables_say(case):
 
 # fish
 
-def test_fish_offers_what_the_tables_say(case):
+def test_fish_completion_follows_the_tables(case):
     needs(case, "fish")
     assert case.run("fish", "--no-config", "-n", script(case, "gputrack.fish")).status == 0
     scene(case)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_crowds.py - threads, forks and ends that make it hard for a recorder."""
+"""test_crowds.py - threads, forks and exits that are hard for a recorder."""
 import shutil
 import signal
 
@@ -77,7 +77,7 @@ def test_children_forked_while_threads_record_have_their_own_events(case):
     assert len({o["pid"] for g in leaks["groups"] for o in g["objects"]}) == 60
 
 
-def test_a_library_that_calls_while_it_is_loaded_does_not_hang(case):
+def test_calls_during_library_loading_do_not_hang(case):
     compiler = shutil.which("cc") or case.skip("there is no compiler")
     for name, text, how in (("loader", LOADER, ["-rdynamic"]), ("plugin.so", PLUGIN, ["-shared", "-fPIC"])):
         case.path(name + ".c").write_text(text)
@@ -90,7 +90,7 @@ def test_a_library_that_calls_while_it_is_loaded_does_not_hang(case):
     assert case.report("l.gt", "summary")["totals"]["count"] == 3
 
 
-def test_a_thousand_threads_at_once(case):
+def test_a_thousand_threads_record_at_once(case):
     made, summary = crowd(case, "--threads", "1000")
     assert made == 1000 and summary["lost"] == 0
     assert summary["recording"]["events"] == 2000 and summary["totals"]["count"] == 0
@@ -98,8 +98,8 @@ def test_a_thousand_threads_at_once(case):
     assert len({e["tid"] for e in events}) == 1000
 
 
-def test_calls_are_no_places_to_be_cancelled_at(case):
-    """Our system calls would be, and whoever is cancelled in one keeps its locks for ever."""
+def test_calls_are_not_cancellation_points(case):
+    """Our system calls would be, and a thread cancelled in one would keep its locks for ever."""
     outputs = {"GPUTRACK_CSV": str(case.path("c.csv")), "GPUTRACK_LOG": str(case.path("c.log"))}
     made, summary = crowd(case, "--cancels", "60", env=outputs)
     assert summary["recording"]["events"] == 2 * made and summary["lost"] == 0
@@ -109,7 +109,7 @@ def test_calls_are_no_places_to_be_cancelled_at(case):
 
 
 def test_calls_in_children_of_vfork_do_no_harm(case):
-    """Such a child has its parent's memory, so nobody can say whose its calls are."""
+    """Such a child shares its parent's memory, so its calls cannot be attributed."""
     made, summary = crowd(case, "--vforks", "30")
     assert summary["totals"]["count"] == 0
     events = summary["recording"]["events"] + summary["lost"]
@@ -117,7 +117,7 @@ def test_calls_in_children_of_vfork_do_no_harm(case):
     assert all(p["damage"] is None for p in summary["recording"]["processes"])
 
 
-def test_a_program_that_ends_in_a_callback_ends_as_it_would(case):
+def test_a_program_that_ends_in_a_callback_ends_as_usual(case):
     for how, status in (("exit", 5), ("_exit", 5), ("kill", -signal.SIGKILL)):
         program = [case.program("callback_exit"), "--how", how]
         bare = case.run(*program, env=case.pocl(), timeout=60)
@@ -128,7 +128,7 @@ def test_a_program_that_ends_in_a_callback_ends_as_it_would(case):
         assert sum(g["bytes"] for g in buffers) == 3000, (how, buffers)
 
 
-def test_a_driver_that_is_unloaded_and_loaded_again_is_tracked_again(case):
+def test_a_driver_loaded_again_is_tracked_again(case):
     program = case.program("ze_reload")
     bare = case.run(program, "4", env=case.levelzero())
     done = case.gputrack("run", "-q", "-o", "l.gt", program, "4", env=case.levelzero())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""CUDA through its door: the driver and CUPTI are stand-ins, tests/fake/cuda/README.md."""
+"""CUDA through its door, with stand-ins for the driver and CUPTI (tests/fake/cuda/README.md)."""
 import json
 import re
 import struct
@@ -31,7 +31,7 @@ def kinds(report):
     return found
 
 
-def test_every_function_of_the_table_is_recorded_as_it_was_called(case):
+def test_every_function_in_the_table_is_recorded_as_called(case):
     run = case.gputrack("run", "-o", "a.gt", case.program("cuda_objects"), env=cuda(case))
     assert run.status == 0, run.err
     told = [line.split() for line in run.out.splitlines()]
@@ -45,7 +45,7 @@ def test_every_function_of_the_table_is_recorded_as_it_was_called(case):
             assert event["bytes"] == int(words[2]), (words, event)
 
 
-def test_nothing_leaks_when_everything_is_given_back(case):
+def test_nothing_leaks_when_everything_is_released(case):
     case.gputrack("run", "-o", "a.gt", case.program("cuda_objects"), env=cuda(case))
     report = case.report("a.gt", "leakage")
     assert report["totals"] == {"count": 0, "bytes": 0}
@@ -53,7 +53,7 @@ def test_nothing_leaks_when_everything_is_given_back(case):
     assert not summary.get("redundant") and not summary.get("failures")
 
 
-def test_the_program_prints_the_same_with_and_without(case):
+def test_the_program_prints_the_same_with_and_without_gputrack(case):
     environment = cuda(case)
     for words in (["leak"], ["context", "primary", "kept"], ["threads"], ["fork"], ["fails"]):
         bare = case.run(case.program("cuda_lives"), *words, env=environment)
@@ -62,7 +62,7 @@ def test_the_program_prints_the_same_with_and_without(case):
         assert (bare.status, bare.out) == (traced.status, traced.out)
 
 
-def test_leaks_are_right_to_the_byte_with_their_lines(case):
+def test_leaks_have_exact_sizes_and_lines(case):
     run, report = live(case, "a.gt", "leak")
     assert kinds(report) == {"device memory": (2, (1 << 20) + 3000), "event": (1, 0),
                              "host memory": (1, 512), "stream": (1, 0), "context": (1, 0)}
@@ -76,7 +76,7 @@ def test_leaks_are_right_to_the_byte_with_their_lines(case):
     assert "LEAKED  6 resources" in run.err
 
 
-def test_all_frames_shows_cuda_s_own(case):
+def test_all_frames_shows_the_frames_of_cuda(case):
     live(case, "a.gt", "leak")
     report = case.report("a.gt", "leakage", "--all-frames")
     modules = {frame["module"].rsplit("/", 1)[-1] for group in report["groups"]
@@ -91,7 +91,7 @@ def test_a_context_frees_what_it_owns(case):
     assert "3 resources freed with their context" in run.err, run.err
 
 
-def test_one_call_unmaps_what_lies_side_by_side(case):
+def test_one_call_unmaps_adjacent_mappings(case):
     run, report = live(case, "a.gt", "stripes")
     assert run.status == 0, run.err
     assert report["totals"] == {"count": 0, "bytes": 0}, report["groups"]
@@ -134,7 +134,7 @@ def test_every_row_of_a_free_has_its_allocation(case):
         assert not held, "what a context takes along is freed with it"
 
 
-def test_every_lifetime_in_chrome_s_form_has_one_end(case):
+def test_every_lifetime_in_a_chrome_trace_has_one_end(case):
     for recording, program, words in (("objects.gt", "cuda_objects", ()),
                                       ("context.gt", "cuda_lives", ("context",)),
                                       ("leak.gt", "cuda_lives", ("leak",))):
@@ -159,7 +159,7 @@ def test_a_primary_context_is_counted_and_reset(case):
     assert report["freed_with_context"] == {"count": 3, "device_bytes": 10000, "host_bytes": 500}
 
 
-def test_a_primary_context_that_is_kept_is_no_leak(case):
+def test_a_retained_primary_context_is_not_a_leak(case):
     run, report = live(case, "a.gt", "kept")
     assert report["totals"]["count"] == 0
     assert [(group["kind"], group["count"]) for group in report["lasting"]] == [
@@ -169,7 +169,7 @@ def test_a_primary_context_that_is_kept_is_no_leak(case):
     assert failing.status == 0
 
 
-def test_memory_that_another_thread_frees_is_freed(case):
+def test_memory_may_be_freed_by_another_thread(case):
     _, report = live(case, "a.gt", "threads")
     assert report["totals"]["count"] == 0
     assert report["freed_with_context"]["count"] == 0
@@ -186,7 +186,7 @@ def test_a_child_has_a_trace_of_its_own(case):
     assert sizes == [99, 4096]
 
 
-def test_calls_that_fail_change_nothing(case):
+def test_failed_calls_change_nothing(case):
     run, report = live(case, "a.gt", "fails", FAKE_CUDA_FAIL="cuMemAlloc_v2:1,cuStreamCreate:0:999")
     assert run.out.splitlines()[:4] == ["context 1", "memory 2", "memory 0", "stream 999"]
     assert report["totals"]["count"] == 0
@@ -195,7 +195,7 @@ def test_calls_that_fail_change_nothing(case):
         "cuCtxCreate_v2", "cuMemAlloc_v2", "cuStreamCreate", "cuMemFree_v2"]
 
 
-def test_memory_is_told_apart_by_device(case):
+def test_memory_is_separated_by_device(case):
     live(case, "a.gt", "devices", FAKE_CUDA_DEVICES="3")
     places = {event["bytes"]: event.get("place") for event in case.events("a.gt")
               if event["function"] == "cuMemAlloc_v2"}
@@ -208,14 +208,14 @@ def one_line(run, text):
     assert len(said) == 1 and text in said[0], run.err
 
 
-def test_a_second_subscriber_is_one_line_and_names_attach(case):
+def test_a_second_cupti_subscriber_is_reported_in_one_line_that_suggests_attach(case):
     run = case.gputrack("run", "-q", "-o", "a.gt", case.program("cuda_lives"), "leak",
                         env=cuda(case, FAKE_CUPTI_SUBSCRIBE="39"))
     assert run.status == 0 and run.out == "leak done\n"
     one_line(run, "gputrack attach -p ")
 
 
-def test_another_error_of_cupti_is_one_line(case):
+def test_other_cupti_errors_are_reported_in_one_line(case):
     run = case.gputrack("run", "-q", "-o", "a.gt", case.program("cuda_lives"), "leak",
                         env=cuda(case, FAKE_CUPTI_SUBSCRIBE="15",
                                  GPUTRACK_CUPTI=str(case.build / "tests/fake/cuda/libcupti.so")))
@@ -223,35 +223,35 @@ def test_another_error_of_cupti_is_one_line(case):
     one_line(run, "(15)")
 
 
-def test_no_cupti_is_one_line(case):
+def test_a_missing_cupti_is_reported_in_one_line(case):
     run = case.gputrack("run", "-q", "-o", "a.gt", case.program("cuda_lives"), "leak",
                         env=cuda(case, GPUTRACK_CUPTI="/nowhere/libcupti.so"))
     assert run.status == 0 and run.out == "leak done\n"
     one_line(run, "no libcupti was found")
 
 
-def test_half_a_cupti_is_none(case):
+def test_an_incomplete_cupti_counts_as_missing(case):
     run = case.gputrack("run", "-q", "-o", "a.gt", case.program("cuda_lives"), "leak",
                         env=cuda(case, GPUTRACK_CUPTI=case.program("libcupti_half.so")))
     assert run.status == 0 and run.out == "leak done\n"
     one_line(run, "no libcupti was found")
 
 
-def test_a_cupti_that_tells_of_nothing_is_one_line(case):
+def test_a_cupti_without_callbacks_is_reported_in_one_line(case):
     run = case.gputrack("run", "-q", "-o", "a.gt", case.program("cuda_lives"), "leak",
                         env=cuda(case, FAKE_CUPTI_ENABLE="1"))
     assert run.status == 0 and run.out == "leak done\n"
     one_line(run, "reports no function")
 
 
-def test_no_gpu_is_the_program_s_own_business(case):
+def test_a_missing_gpu_is_left_to_the_program(case):
     run = case.gputrack("run", "-o", "a.gt", case.program("cuda_lives"), "leak",
                         env=cuda(case, FAKE_CUDA_DEVICES="0"))
     assert run.status == 5 and run.out == "no GPU: 100\n"
     assert "NOTHING WAS TRACKED" in run.err
 
 
-def test_an_injection_that_is_there_already_stays(case):
+def test_an_existing_injection_is_kept(case):
     run = case.gputrack("run", "-q", "-o", "a.gt", case.program("cuda_lives"), "leak",
                         env=cuda(case, CUDA_INJECTION64_PATH="/nowhere/other.so"))
     assert run.status == 0 and run.out == "leak done\n"
@@ -266,7 +266,7 @@ def test_the_door_works_without_gputrack_run(case):
     assert case.report("b.gt", "leakage")["totals"]["count"] == 6
 
 
-def test_the_tracker_s_log_counts_what_contexts_take_along(case):
+def test_the_tracker_log_counts_memory_ended_with_its_context(case):
     run = case.gputrack("run", "-q", "-o", "a.gt", "--log", "a.log", case.program("cuda_lives"),
                         "context", "kept", env=cuda(case))
     assert run.status == 0
@@ -275,7 +275,7 @@ def test_the_tracker_s_log_counts_what_contexts_take_along(case):
     assert "STILL ALIVE" not in text, text
 
 
-def test_the_tracker_s_log_counts_what_one_call_unmaps(case):
+def test_the_tracker_log_counts_mappings_ended_by_one_call(case):
     run = case.gputrack("run", "-q", "-o", "a.gt", "--log", "a.log", case.program("cuda_lives"),
                         "stripes", env=cuda(case, GPUTRACK_LOG_LEVEL="debug"))
     assert run.status == 0
@@ -291,7 +291,7 @@ def nvml(case, **more):
     return dict(environment, FAKE_NVML_SHARE=str(case.path("share")), **more)
 
 
-def test_device_memory_as_the_gpu_reports_it_is_beside_what_was_traced(case):
+def test_device_memory_reported_by_the_gpu_is_shown_beside_traced_memory(case):
     run = case.gputrack("run", "-o", "a.gt", case.program("cuda_lives"), "seen", env=nvml(case))
     assert run.status == 0 and run.out == "seen done\n", run.err
     assert case.path("a.gt/system.trace").exists()
@@ -308,14 +308,14 @@ def test_device_memory_as_the_gpu_reports_it_is_beside_what_was_traced(case):
     assert "712 MiB" in run.err and "100 MiB  of it was not traced" in run.err, run.err
 
 
-def test_no_nvml_leaves_nothing_behind(case):
+def test_without_nvml_no_device_samples_are_recorded(case):
     case.gputrack("run", "-o", "a.gt", case.program("cuda_lives"), "leak",
                   env=nvml(case, FAKE_NVML_INIT="9"))
     assert not case.path("a.gt/system.trace").exists()
     assert "devices" not in case.report("a.gt", "summary")
 
 
-def test_doctor_tells_what_cuda_needs(case):
+def test_doctor_reports_what_cuda_needs(case):
     done = case.gputrack("doctor", env=nvml(case, COLUMNS="300"))
     assert "\nCUDA\n  ✓ driver " in done.out and ", 1 GPU\n" in done.out, done.out
     assert "GPU 1" in done.out and "Stand-in GPU, 16.0 GiB" in done.out, done.out
@@ -349,7 +349,7 @@ def cubin(variables):
     return head + b"".join(bodies) + headers
 
 
-def test_static_variables_are_listed_apart_with_their_names(case):
+def test_static_variables_are_listed_separately_with_their_names(case):
     case.path("a.cubin").write_bytes(cubin([
         (b"counters", 4000, b".nv.global", 0), (b"table", 2000, b".nv.global", 4),
         (b"factors", 128, b".nv.constant3", 0), (b"kernel", 999, b".text", 0)]))
@@ -371,7 +371,7 @@ def test_static_variables_are_listed_apart_with_their_names(case):
     assert "NOT LEAKED" in text and "counters" in text, text
 
 
-def test_a_cubin_that_is_cut_or_mad_does_no_harm(case):
+def test_a_truncated_or_malformed_cubin_does_no_harm(case):
     whole = cubin([(b"counters", 4000, b".nv.global", 0)])
     for size in range(0, len(whole), 7):
         case.path("a.cubin").write_bytes(whole[:size])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_doctor.py - gputrack doctor --system: the machine as its own tools tell it."""
+"""test_doctor.py - gputrack doctor --system: the machine as its own tools describe it."""
 import os
 import platform
 import re
@@ -13,7 +13,7 @@ def system(case, **env):
     return done.out
 
 
-def test_the_system_is_told_in_its_four_sections(case):
+def test_the_system_is_described_in_four_sections(case):
     out = system(case, OCL_ICD_VENDORS="/nothing")
     bar = "=" * 30
     assert re.findall(rf"^{bar}\n (.*)\n{bar}$", out, re.M) == SECTIONS
@@ -29,7 +29,7 @@ def test_the_system_is_told_in_its_four_sections(case):
         assert re.search("^" + line, out, re.M), line
 
 
-def test_without_utf8_it_is_plain(case):
+def test_without_utf8_output_is_plain_ascii(case):
     out = system(case, LC_ALL="C")
     assert out.isascii() and "\n System & Kernel Info\n" in out
 
@@ -67,7 +67,7 @@ def test_a_driver_that_crashes_does_no_harm(case):
     assert "GPU Info" in out and "[OpenCL devices]\n(a driver failed)\n" in out, out
 
 
-def test_what_says_nothing_about_the_system_is_refused(case):
+def test_options_unrelated_to_the_system_are_refused(case):
     for more in ("--json", "--program=/bin/true"):
         done = case.gputrack("doctor", "--system", more)
         assert done.status == 2 and "--system" in done.err and not done.out

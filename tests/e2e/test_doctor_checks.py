@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_doctor_checks.py - gputrack doctor: every finding a line, every failure with its remedy."""
+"""test_doctor_checks.py - gputrack doctor: one line per finding, a remedy for every failure."""
 import json
 import os
 import pathlib
@@ -24,7 +24,7 @@ def findings(case, *more, env=None):
     return sections, done.status, found["tracked"]
 
 
-def test_text_and_json_tell_the_same(case):
+def test_text_and_json_agree(case):
     env = case.pocl()
     sections, status, tracked = findings(case, env=env)
     done = case.gputrack("doctor", env=dict(env, COLUMNS="300"))
@@ -51,7 +51,7 @@ def test_lines_fit_and_plain_terminals_get_plain_words(case):
     assert "\033[" in case.gputrack("doctor", "--color", "always").out
 
 
-def test_what_is_missing_has_a_remedy(case):
+def test_missing_parts_have_a_remedy(case):
     case.pocl()
     case.path("none").mkdir()
     sections, status, tracked = findings(case, env={
@@ -67,13 +67,13 @@ def test_what_is_missing_has_a_remedy(case):
     assert "  ✗ " in done.out and "→" in done.out, done.out
 
 
-def test_level_zero_driver_counts(case):
+def test_a_level_zero_driver_is_found(case):
     sections, status, tracked = findings(case, env=case.levelzero())
     assert status == 0 and "Level Zero" in tracked, sections["Level Zero"]
     assert sections["Level Zero"]["drivers"]["finding"] == "good"
 
 
-def test_a_driver_that_crashes_takes_only_a_child_along(case):
+def test_a_crashing_driver_kills_only_a_child_process(case):
     case.pocl()
     source = case.path("crash.c")
     source.write_text("#include <stdlib.h>\n"
@@ -87,7 +87,7 @@ def test_a_driver_that_crashes_takes_only_a_child_along(case):
     assert "symbols" in sections and crashed["remedy"]
 
 
-def test_a_program_is_judged(case):
+def test_a_program_is_checked(case):
     leaky = case.program("leaky")
     sections, status, _ = findings(case, "--program", leaky, env=case.pocl())
     assert status == 0
@@ -120,7 +120,7 @@ def test_a_static_program_cannot_be_tracked(case):
     assert status == 1 and sections["program"]["linking"]["finding"] == "bad"
 
 
-def test_a_folder_that_takes_nothing_is_told(case):
+def test_an_unwritable_folder_is_reported(case):
     if not os.geteuid():
         # root may write anywhere but where nothing can be written
         where = pathlib.Path("/proc")
@@ -145,7 +145,7 @@ def attach_section(case, *command, env=None):
 
 
 def small_cuda(case):
-    """A libcuda.so.1 of three functions, two of which are tracked; the folder it lies in."""
+    """The folder of a libcuda.so.1 with three functions, two of them tracked."""
     folder, source = case.path("lib"), case.path("cuda.c")
     folder.mkdir()
     source.write_text("int cuMemAlloc_v2(void) { return 0; }\nint cuMemFree_v2(void) { return 0; }\n"
@@ -194,7 +194,7 @@ def test_attach_without_privileges_has_its_remedy(case):
                         f"{found['privileges']['remedy']}\n"), done.err
 
 
-def test_root_without_capabilities_is_no_root(case):
+def test_root_without_capabilities_does_not_count_as_root(case):
     need_users(case)
     found, works = attach_section(case, "setpriv", "--bounding-set=-all", "--inh-caps=-all")
     assert not works and found["privileges"]["finding"] == "bad", found

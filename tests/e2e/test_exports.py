@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_exports.py - recordings in the forms of other tools, read by those where they are here."""
+"""test_exports.py - recordings in the formats of other tools, read by those tools if installed."""
 import csv
 import gzip
 import io
@@ -65,7 +65,7 @@ def numbers(data):
 
 
 def read_profile(path):
-    """Samples as ({kind: …}, stack of functions innermost first, values), checked for sense."""
+    """Samples as ({kind: …}, stack of functions innermost first, values), checked for consistency."""
     parts = {}
     for field, value in fields(gzip.decompress(path.read_bytes())):
         parts.setdefault(field, []).append(value)
@@ -115,7 +115,7 @@ def test_pprof_has_every_site(case):
     assert all(re.fullmatch("([0-9a-f]{2})*", mapping[3]) for mapping in mappings.values())
 
 
-def test_pprof_tells_nameless_frames_of_two_modules_apart(case):
+def test_pprof_distinguishes_unnamed_frames_of_two_modules(case):
     recordings(case)
     case.path("leaks.gt").rename(case.path("a.gt"))
     samples, _ = read_profile(export(case, "pprof"))
@@ -191,7 +191,7 @@ def test_speedscope(case):
 
 
 def refused(case, name, text):
-    """The reader does find mistakes."""
+    """The reader must reject mistakes."""
     case.path("wrong").write_text(text)
     try:
         readers.check(case, name, case.path("wrong"))
@@ -200,7 +200,7 @@ def refused(case, name, text):
     return False
 
 
-def test_speedscope_fits_its_own_schema(case):
+def test_speedscope_matches_its_own_schema(case):
     leaky(case)
     for value in ("leaked", "peak", "allocated", "objects"):
         readers.check(case, "speedscope", export(case, "speedscope", "--value", value))
@@ -249,7 +249,7 @@ def test_chrome_trace(case):
     assert names == {"all processes", "leaky"}
 
 
-def test_csv_has_the_events_of_json(case):
+def test_csv_and_json_have_the_same_events(case):
     leaky(case)
     text = export(case, "csv").read_bytes().decode()
     assert text.endswith("\r\n")
@@ -264,7 +264,7 @@ def test_csv_has_the_events_of_json(case):
 
 
 def read_prometheus(text):
-    """Samples by (name, labels); what is no exposition format fails."""
+    """Samples by (name, labels); fails on anything but the exposition format."""
     types, samples, helps = {}, {}, set()
     for line in text.splitlines():
         if line.startswith("# HELP "):
@@ -293,7 +293,7 @@ def test_prometheus(case):
     assert samples["gputrack_events_total", None] == len(case.events("a.gt"))
 
 
-def test_the_client_of_prometheus_reads_it(case):
+def test_the_prometheus_client_reads_the_export(case):
     leaky(case)
     path = export(case, "prometheus")
     told = {(name, ",".join(f'{key}="{value}"' for key, value in labels.items()) or None): value
@@ -306,7 +306,7 @@ def test_the_client_of_prometheus_reads_it(case):
     assert refused(case, "prometheus", 'gputrack_events_total{api="x} 1\n')
 
 
-def test_every_form_goes_to_stdout_and_fails_cleanly(case):
+def test_every_format_can_be_written_to_stdout_and_fails_cleanly(case):
     leaky(case)
     for form in ("tsv", "json", "csv", "pprof", "collapsed", "speedscope", "chrome", "prometheus"):
         path = export(case, form)
@@ -322,8 +322,8 @@ def test_every_form_goes_to_stdout_and_fails_cleanly(case):
         assert done.status == 1 and not case.path("never").exists()
 
 
-def test_what_the_goldens_hold_is_read_too(case):
-    """Those have odd names, silence, and everything at once; a status may follow what was written."""
+def test_exports_of_the_golden_recordings_are_valid(case):
+    """Odd names, empty reports, everything at once; the file may end with an exit status."""
     expected, count = case.source / "tests" / "golden" / "expected", 0
     for name, pattern, end in (("sarif", "ci/*-sarif.json", "}"), ("junit", "ci/*-junit.xml", ">"),
                                ("speedscope", "export/*-speedscope.json", "}"),
@@ -336,8 +336,8 @@ def test_what_the_goldens_hold_is_read_too(case):
     assert count >= 15, count
 
 
-def test_a_full_disk_is_said_and_nothing_is_left(case):
-    """Whatever draws or writes: the reason of the disk, not of the stream before it."""
+def test_a_full_disk_is_reported_and_no_file_is_left(case):
+    """Every writer names the error of the disk, not an earlier one of the stream."""
     leaky(case)
     with case.small_disk("64k") as disk:
         (disk / "fill").write_bytes(bytes(60 * 1024))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""test_faults.py - every call of ours fails once, or is the process's last: the program must not
-notice, and what it had done must be in the recording.
+"""test_faults.py - each of our calls fails once, or kills the process: the program must not notice,
+and its finished calls must be in the recording.
 
-GPUTRACK_TEST_LONG=1 tries every call; otherwise the first ones and a choice of the later.
+GPUTRACK_TEST_LONG=1 tries every call; otherwise the first ones and a selection of later ones.
 """
 import collections
 import errno
@@ -28,13 +28,13 @@ def preload(case, function, number, error, modules, **more):
 
 
 def recorded(case, name, **more):
-    """The environment that records without gputrack run: only the program runs."""
+    """An environment that records without `gputrack run`."""
     return case.tracker(ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER="0", GPUTRACK_RECORDING=name,
                         **more)
 
 
 def numbers():
-    """1, 2, 3, …; with gaps that widen, unless every one is wanted."""
+    """1, 2, 3, … with widening gaps, unless all are requested."""
     number, step = 1, 1.0
     while True:
         yield int(number)
@@ -44,7 +44,7 @@ def numbers():
 
 
 def struck(case):
-    """True when the fault has struck since the last time."""
+    """True if the fault was injected since the last check."""
     hit = case.path("hit")
     if not hit.exists():
         return False
@@ -64,7 +64,7 @@ def events_of(case, name):
 
 
 def check_recording(case, name, threads):
-    """All that returned is there, and at most the call that each thread was in besides."""
+    """Contains every finished call, and at most one unfinished call per thread."""
     log, events = log_of(case), events_of(case, name)
     missing = collections.Counter(log) - collections.Counter(events)
     more = len(events) - len(log)
@@ -80,7 +80,7 @@ def steps(case, *more, env):
 
 
 def descriptors(case):
-    """What the program has open at its end; pipes have numbers of their own each time."""
+    """The open files of the program at its end, without the varying numbers of pipes."""
     lines = case.path("fds").read_text().splitlines()
     return collections.Counter(re.sub(r"\d+", "#", line) for line in lines)
 
@@ -91,8 +91,8 @@ FUNCTIONS = [("open", errno.EMFILE), ("open", errno.EACCES), ("write", errno.ENO
              ("fcntl", errno.EMFILE), ("malloc", errno.ENOMEM)]
 
 
-def test_a_program_does_not_notice_that_a_call_of_ours_fails(case):
-    """Each call of each function, once; and from that call on all of them."""
+def test_a_program_does_not_notice_our_failing_calls(case):
+    """Each call of each function fails, once alone and once with all later calls."""
     faults = 0
     assert steps(case, env=recorded(case, "r.gt")).status == 7
     usual = descriptors(case)
@@ -126,7 +126,7 @@ def test_a_program_does_not_notice_that_a_call_of_ours_fails(case):
     assert faults > 60, faults
 
 
-def test_a_tracker_that_fails_lets_the_program_run_on(case):
+def test_a_failing_tracker_lets_the_program_continue(case):
     """The same for the resource tracker with its CSV and log."""
     faults = 0
     tracker = case.tracker(ZEL_SYSTEM_RESOURCE_TRACKER_CSV="t.csv", ZEL_ENABLE_LOADER_LOGGING="1",
@@ -152,8 +152,8 @@ def test_a_tracker_that_fails_lets_the_program_run_on(case):
     assert faults > 30, faults
 
 
-def test_killed_in_any_call_of_ours_nothing_is_lost(case):
-    """SIGKILL in the place of each call that the recorder makes."""
+def test_a_kill_in_any_of_our_calls_loses_nothing(case):
+    """SIGKILL instead of each call of the recorder."""
     kills = 0
     for function in ("open", "write", "read", "mmap", "fallocate", "ftruncate", "mkdir", "malloc",
                      "fcntl"):
@@ -176,8 +176,8 @@ def test_killed_in_any_call_of_ours_nothing_is_lost(case):
     assert kills > 30, kills
 
 
-def test_an_exit_in_any_call_of_ours_ends_the_program(case):
-    """A handler may end the process while its own thread holds a lock of ours."""
+def test_an_exit_in_any_of_our_calls_ends_the_program(case):
+    """A signal handler may end the process while its thread holds one of our locks."""
     exits = 0
     for function in ("open", "write", "mmap", "fallocate", "malloc"):
         for number in numbers():
@@ -198,7 +198,7 @@ def test_an_exit_in_any_call_of_ours_ends_the_program(case):
     assert exits > 20, exits
 
 
-def test_killed_at_any_moment_nothing_is_lost(case):
+def test_a_kill_at_any_time_loses_nothing(case):
     """kill -9 from outside while three threads work."""
     generator = random.Random(7)
     for _ in range(300 if LONG else 25):
@@ -215,8 +215,8 @@ def test_killed_at_any_moment_nothing_is_lost(case):
 
 
 @harness.alone
-def test_a_tracer_killed_at_any_moment_leaves_a_prefix(case):
-    """kill -9 of `gputrack attach`: what it wrote is what the program did first, and no more."""
+def test_a_tracer_killed_at_any_time_leaves_a_prefix(case):
+    """kill -9 of `gputrack attach`: the recording is a prefix of the program's calls."""
     need_root(case)
     generator = random.Random(11)
     kept = 0
@@ -247,7 +247,7 @@ def test_a_tracer_killed_at_any_moment_leaves_a_prefix(case):
 # The tool.
 
 def tool_runs(case):
-    """Name, command, file that it writes."""
+    """Name, command and output file of each run."""
     return [("report", ["report", "r.gt"], None),
             ("report", ["report", "r.gt", "-a", "leakage", "-o", "out.txt"], "out.txt"),
             ("export", ["export", "r.gt", "-o", "out.txt"], "out.txt")]
@@ -265,7 +265,7 @@ WRITERS = ["report r.gt -a sites --format json -o out.txt", "report r.gt --forma
 
 
 def writer_runs(case, commands):
-    """The same, for every one of the commands that reads or writes a form of its own."""
+    """The same for every command with its own input or output format."""
     env = recorded(case, "r.gt")
     assert steps(case, env=env).status == 7
     shutil.copytree(case.path("r.gt"), case.path("old.gt"))
@@ -303,7 +303,7 @@ GIVEN = ("own", "fds", "r.gt", "old.gt", "t.csv", "s.supp", "x.sqlite", "hit", "
 
 
 def check_tool(case, what, done, out, good=(0,)):
-    """One line and the right status, or all is well; and no half of a file."""
+    """Success, or one line and the right status; never a partial file."""
     assert done.status in (*good, 1), (what, done.status, done.err)
     if done.status == 1:
         lines = done.err.splitlines()
@@ -316,7 +316,7 @@ def check_tool(case, what, done, out, good=(0,)):
         remove(case, out)
 
 
-def test_a_tool_without_memory_ends_with_a_line(case):
+def test_a_tool_out_of_memory_ends_with_one_line(case):
     assert steps(case, env=recorded(case, "r.gt")).status == 7
     faults = 0
     for name, command, out in tool_runs(case):
@@ -330,8 +330,8 @@ def test_a_tool_without_memory_ends_with_a_line(case):
     assert faults > 20, faults
 
 
-def test_a_tool_whose_system_calls_fail_ends_with_a_line(case):
-    """By strace, which reaches the C library's own calls too."""
+def test_a_tool_whose_system_calls_fail_ends_with_one_line(case):
+    """With strace, which also reaches calls made by the C library."""
     need_strace(case)
     assert steps(case, env=recorded(case, "r.gt")).status == 7
     faults = 0
@@ -359,7 +359,7 @@ def need_strace(case):
 
 
 def inject(case, call, error, number, command, env=None):
-    """Runs the tool with that call failing, from that number on where it ends in `+`."""
+    """Runs the tool with this call failing; a number ending in `+` includes all later calls."""
     done = case.run("strace", "-qq", "-o", "log", "-e", f"trace={call}", "-e",
                     f"inject={call}:error={error}:when={number}", case.build / "gputrack", *command,
                     env=env)
@@ -367,12 +367,12 @@ def inject(case, call, error, number, command, env=None):
 
 
 def loads(done, hit):
-    """False where it is not ours yet: the dynamic loader's."""
+    """False if the call is still one of the dynamic loader's."""
     return not (hit and done.status == 127 and "error while loading" in done.err)
 
 
 def calls_of(case, calls, command):
-    """How many of each call the dynamic loader makes, and how many there are in all."""
+    """For each system call: the number made by the dynamic loader, and the total."""
     case.run("strace", "-qq", "-o", "log", "-e", f"trace={','.join(calls)},openat,brk,getrandom,munmap",
              case.build / "gputrack", *command)
     lines = case.path("log").read_text().splitlines()
@@ -413,22 +413,22 @@ def fail_writers(case, *commands):
     return faults
 
 
-def test_reports_whose_system_calls_fail_leave_no_half(case):
+def test_reports_whose_system_calls_fail_leave_no_partial_file(case):
     faults = fail_writers(case, "report", "diff", "suppress")
     assert faults > 70, faults
 
 
-def test_exports_whose_system_calls_fail_leave_no_half(case):
+def test_exports_whose_system_calls_fail_leave_no_partial_file(case):
     faults = fail_writers(case, "export")
     assert faults > 70, faults
 
 
-def test_pictures_and_imports_whose_system_calls_fail_leave_no_half(case):
+def test_pictures_and_imports_whose_system_calls_fail_leave_no_partial_file(case):
     faults = fail_writers(case, "plot", "html", "import", "doctor")
     assert faults > 70, faults
 
 
-def test_a_monitor_whose_output_fails_leaves_whole_rows(case):
+def test_a_monitor_whose_output_fails_leaves_complete_rows(case):
     need_strace(case)
     for call, error in (("openat", "EACCES"), ("write", "ENOSPC"), ("read", "EIO")):
         command = ["monitor", "-o", "m.csv", "-i", "0.01", "-d", "0.05", "-p", os.getpid()]
@@ -448,7 +448,7 @@ def test_a_monitor_whose_output_fails_leaves_whole_rows(case):
 
 @harness.alone
 def test_an_attach_whose_calls_fail_leaves_the_program_alone(case):
-    """Every call by which it sets up or records; the program goes on allocating."""
+    """Every call used to set up or record fails; the program keeps allocating."""
     need_root(case)
     need_strace(case)
     target = Target(case)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""doc/guide.md and README.md: every command prints what the document says it prints."""
+"""doc/guide.md and README.md: every command prints the output shown in the document."""
 import importlib.util
 import pathlib
 
@@ -27,7 +27,7 @@ def test_the_report_in_the_readme_is_what_the_sample_prints(case):
     check(case, guide.ROOT / "README.md")
 
 
-def test_a_guide_that_says_something_else_is_found(case):
+def test_a_guide_with_different_output_is_detected(case):
     document = case.path("wrong.md")
     document.write_text("```console\n$ echo right\nright\n$ echo 7 frames\n8 frames\n```\n")
     found = [command for command, difference in guide.check(document) if difference]

@@ -45,7 +45,7 @@ def last_values(channel):
 
 # The file.
 
-def test_the_data_is_what_the_reports_say(case):
+def test_the_page_data_agrees_with_the_reports(case):
     data = data_of(page_of(case, "leaks.gt"))
     leaks = case.report("leaks.gt", "leakage")
     everything = data["sets"][0]
@@ -60,11 +60,11 @@ def test_the_data_is_what_the_reports_say(case):
 
 
 def changes(values):
-    """Without those that are as the one before."""
+    """Without repetitions of the previous value."""
     return [value for i, value in enumerate(values) if not i or values[i - 1] != value]
 
 
-def test_rows_over_time_are_those_of_usage(case):
+def test_rows_over_time_match_usage(case):
     everything = data_of(page_of(case, "leaks.gt"))["sets"][0]
     usage = case.gputrack("report", "leaks.gt", "-a", "usage", "--format", "tsv").out.splitlines()
     column = usage[0].split("\t").index("total (B)")
@@ -101,14 +101,14 @@ def test_many_events_keep_the_peak_and_stay_small(case):
         assert sum(unzigzag(word) for word in words[2::3]) == 0
 
 
-def test_each_process_has_its_own_set(case):
+def test_each_process_has_its_own_data(case):
     sets = data_of(page_of(case, "family.gt"))["sets"]
     assert sorted(s["pid"] for s in sets) == [0] + list(range(400, 409))
     assert sum(s["events"] for s in sets[1:]) == sets[0]["events"]
     assert sum(s["leaked"] for s in sets[1:]) == sets[0]["leaked"]
 
 
-def test_only_the_pages_own_script_may_run(case):
+def test_only_the_script_of_the_page_may_run(case):
     text = page_of(case, "leaks.gt").read_text(encoding="utf-8")
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text).group(1)
     assert "default-src 'none'" in policy and "connect-src 'none'" in policy
@@ -119,7 +119,7 @@ def test_only_the_pages_own_script_may_run(case):
     assert "unsafe" not in policy
 
 
-def test_the_page_makes_no_markup_of_text(case):
+def test_the_page_never_turns_text_into_markup(case):
     for path in (case.source / "viewer" / "js").glob("*.js"):
         text = path.read_text(encoding="utf-8")
         for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(",
@@ -127,7 +127,7 @@ def test_the_page_makes_no_markup_of_text(case):
             assert word not in text.replace("http://www.w3.org/2000/svg", ""), (path.name, word)
 
 
-def test_what_cannot_be_shown_gets_one_line(case):
+def test_unusable_input_gets_one_line(case):
     recordings(case)
     case.path("notes.txt").write_text("nothing\n")
     case.path("empty.csv").write_text("")
@@ -169,7 +169,7 @@ def test_a_known_recording_shows_its_leaks(case):
         assert page.requests() == [path.as_uri()]
 
 
-def test_zoom_pan_and_moments(case):
+def test_zoom_pan_and_selected_times(case):
     path = page_of(case, "leaks.gt")
     span = "return [...document.querySelectorAll('.overview .pane')].map(n => " \
            "[parseFloat(n.style.left), parseFloat(n.style.width)])[0]"
@@ -232,7 +232,7 @@ def test_flame_graph_search_zoom_and_keys(case):
         assert page.complaints() == []
 
 
-def test_a_function_is_one_box_whichever_of_its_lines_call(case):
+def test_a_function_is_one_box_for_all_its_calling_lines(case):
     done = case.gputrack("run", "-q", "-o", "leaky.gt", case.program("leaky"),
                          env=case.pocl())
     assert done.status == 0, done.err
@@ -295,7 +295,7 @@ def test_hostile_names_are_inert(case):
         assert page.js("return document.title").startswith("./bin/</title></script>")
 
 
-def test_several_processes_can_be_told_apart(case):
+def test_several_processes_can_be_distinguished(case):
     path = page_of(case, "family.gt")
     with Browser(case) as page:
         opened(page, path)
@@ -308,7 +308,7 @@ def test_several_processes_can_be_told_apart(case):
         assert "pid 404 was killed" in page.text(".gaps")
 
 
-def test_gaps_and_mistakes_are_told(case):
+def test_gaps_and_mistakes_are_shown(case):
     with Browser(case) as page:
         opened(page, page_of(case, "mistakes.gt"))
         assert "12 events were lost" in page.text(".gaps")
@@ -325,7 +325,7 @@ def test_gaps_and_mistakes_are_told(case):
         assert page.complaints() == []
 
 
-def test_what_is_in_use_or_missing_is_not_called_leaked_or_given_back(case):
+def test_resources_in_use_or_unknown_are_not_called_leaked_or_released(case):
     with Browser(case) as page:
         opened(page, page_of(case, "attached.gt"))
         assert "1 alive" in page.text(".verdict.warn")
@@ -350,7 +350,7 @@ def test_what_is_in_use_or_missing_is_not_called_leaked_or_given_back(case):
         assert "No leaks" in page.text(".verdict.good")
 
 
-def test_nothing_is_wider_than_a_telephone(case):
+def test_nothing_is_wider_than_a_phone_screen(case):
     names = ("leaks.gt", "markup.gt", "hostile.gt", "family.gt", "mistakes.gt", "silent.gt")
     paths = [page_of(case, name) for name in names] + [tracker_page(case)]
     with Browser(case, width=400, height=800) as page:
@@ -373,7 +373,7 @@ def test_dark_and_light(case):
         assert dark != light and page.text("#theme") == "Dark"
 
 
-def test_paper_is_white(case):
+def test_printed_pages_are_white(case):
     style = "return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]"
     dark = [{"name": "prefers-color-scheme", "value": "dark"}]
     with Browser(case, dark=True) as page:
@@ -409,8 +409,8 @@ def tracker_page(case, leak=192):
     return page_of(case, "tracker_pid7.csv")
 
 
-def test_the_peak_has_what_call_sites_left_out_of_the_page_held(case):
-    """A page has 4,000 call sites; what the others held at the peak is in its sums all the same."""
+def test_the_peak_includes_call_sites_left_out_of_the_page(case):
+    """A page has at most 4,000 call sites; its sums include the others."""
     if "built without" in case.gputrack("import", "/dev/null/none").err:
         case.skip("built without SQLite")
     export = Export()
@@ -426,7 +426,7 @@ def test_the_peak_has_what_call_sites_left_out_of_the_page_held(case):
         assert "host memory" not in text and "4,088 more resources" in text, text
 
 
-def test_a_trackers_csv_becomes_twelve_charts(case):
+def test_a_tracker_csv_becomes_twelve_charts(case):
     with Browser(case) as page:
         opened(page, tracker_page(case))
         panels = page.texts(".panel")
@@ -477,7 +477,7 @@ class Served:
         assert self.process.returncode == 0
 
 
-def test_only_who_knows_the_token_is_served(case):
+def test_only_requests_with_the_token_are_served(case):
     page_of(case, "leaks.gt")
     with Served(case, "leaks.gt") as served:
         status, headers, body = ask(served.address)
@@ -495,7 +495,7 @@ def test_only_who_knows_the_token_is_served(case):
 
 
 def send(served, request):
-    """What comes back for these bytes: (status, body); (0, b"") where the server only hangs up."""
+    """The response to these bytes: (status, body), or (0, b"") if the server hangs up."""
     with socket.create_connection(("127.0.0.1", urlsplit(served.address).port), timeout=20) as s:
         try:
             s.sendall(request)
@@ -510,15 +510,15 @@ def send(served, request):
 
 
 def lines(served, *more, first="GET {path} HTTP/1.1", host="127.0.0.1:{port}"):
-    """A request for the page, with lines of the caller's own."""
+    """A request for the page with the caller's own header lines."""
     address = urlsplit(served.address)
     head = [first, *([f"Host: {host}"] if host is not None else []), *more]
     text = "\r\n".join(head) + "\r\n\r\n"
     return text.replace("{path}", address.path).replace("{port}", str(address.port)).encode("latin-1")
 
 
-def test_only_its_own_address_is_answered(case):
-    """A web site whose name was made to resolve to this machine names it otherwise."""
+def test_only_requests_for_its_own_address_are_answered(case):
+    """A web site whose name resolves to this machine (DNS rebinding) sends another host name."""
     page_of(case, "leaks.gt")
     with Served(case, "leaks.gt") as served:
         for host in ("127.0.0.1:{port}", "localhost:{port}", "[::1]:{port}"):
@@ -549,7 +549,7 @@ def test_the_default_port_need_not_be_named(case):
         assert send(served, lines(served, "Origin: http://evil.example", host="127.0.0.1"))[0] == 403
 
 
-def test_strange_requests_get_nothing(case):
+def test_malformed_requests_get_nothing(case):
     page_of(case, "leaks.gt")
     with Served(case, "leaks.gt") as served:
         assert send(served, lines(served))[0] == 200
@@ -587,7 +587,7 @@ def test_strange_requests_get_nothing(case):
         assert ask(served.address)[0] == 200
 
 
-def test_a_request_has_ten_seconds(case):
+def test_a_request_times_out_after_ten_seconds(case):
     """However slowly its bytes come."""
     page_of(case, "leaks.gt")
     with Served(case, "leaks.gt") as served:
@@ -606,7 +606,7 @@ def test_a_request_has_ten_seconds(case):
             assert closed and time.monotonic() - begun > 5, time.monotonic() - begun
 
 
-def test_without_its_library_no_page_is_served(case):
+def test_without_its_library_pages_are_not_served(case):
     page_of(case, "leaks.gt")
     case.path("libmicrohttpd.so.12").touch()
     done = case.gputrack("html", "--serve", "leaks.gt", env={"LD_LIBRARY_PATH": str(case.folder)})
@@ -614,7 +614,7 @@ def test_without_its_library_no_page_is_served(case):
     assert "cannot load libmicrohttpd.so.12" in done.err and "install" in done.err, done.err
 
 
-def test_who_asks_for_nothing_shuts_nobody_out(case):
+def test_idle_clients_do_not_block_others(case):
     page_of(case, "leaks.gt")
     with Served(case, "leaks.gt") as served:
         port = int(served.address.split(":")[2].split("/")[0])
@@ -627,7 +627,7 @@ def test_who_asks_for_nothing_shuts_nobody_out(case):
             one.close()
 
 
-def test_a_page_that_cannot_be_made_is_no_half(case):
+def test_a_failed_page_leaves_no_partial_file(case):
     page_of(case, "leaks.gt")
     done = case.gputrack("html", "nothing.gt", "-o", "-")
     assert done.status == 1 and not done.out and len(done.err.splitlines()) == 1, done.err
@@ -636,7 +636,7 @@ def test_a_page_that_cannot_be_made_is_no_half(case):
     assert done.status == 0 and case.path("gputrack.html").exists(), done.err
 
 
-def test_the_chosen_process_stays_chosen(case):
+def test_the_selected_process_stays_selected(case):
     page_of(case, "leaks.gt")
     os.rename(case.path("family.gt"), case.path("now.gt"))
     with Served(case, "now.gt") as served, Browser(case) as page:

@@ -9,7 +9,7 @@ TOGETHER = True  # one browser
 
 
 def measured(case, *program, csv="t.csv", recording="m.gt"):
-    """A recording made with --csv; gives the CSVs, in order of their names."""
+    """Makes a recording with --csv; returns the CSVs, sorted by name."""
     done = case.gputrack("run", "-q", "-o", recording, "--csv", csv, *program, env=case.pocl())
     assert done.status == 0, done.err
     stem, end = csv.rsplit(".", 1)
@@ -28,7 +28,7 @@ def choose(page, selector, text):
 
 # The file.
 
-def test_a_recording_has_what_its_trackers_csv_has(case):
+def test_a_recording_shows_the_metrics_of_its_tracker_csv(case):
     csv, = measured(case, case.program("leaky"))
     one, = metrics_of(case)
     rows = csv.read_text().splitlines()[1:]
@@ -38,13 +38,13 @@ def test_a_recording_has_what_its_trackers_csv_has(case):
     assert {**alone, "path": ""} == {**one["tracker"], "path": ""}
 
 
-def test_the_threshold_holds_for_a_recording_too(case):
+def test_the_threshold_applies_to_a_recording_too(case):
     measured(case, case.program("leaky"))
     assert case.gputrack("html", "m.gt", "--threshold", "7").status == 0
     assert data_of(case.path("m.html"))["metrics"][0]["tracker"]["threshold_kb"] == 7
 
 
-def test_each_program_of_an_exec_has_its_own(case):
+def test_each_program_of_an_exec_has_its_own_metrics(case):
     found = measured(case, case.program("exec_loop"), "--times", "15")
     data = data_of(page_of(case, "m.gt"))
     assert len(found) == 15 and len(data["metrics"]) == 12 and data["metrics_left_out"] == 3
@@ -52,12 +52,12 @@ def test_each_program_of_an_exec_has_its_own(case):
     assert all(one["tracker"]["rows"] == 3 for one in data["metrics"])
 
 
-def test_a_recording_without_a_tracker_has_none(case):
+def test_a_recording_without_a_tracker_has_no_metrics(case):
     done = case.gputrack("run", "-q", "-o", "m.gt", case.program("leaky"), env=case.pocl())
     assert done.status == 0 and metrics_of(case) == []
 
 
-def test_both_may_be_moved(case):
+def test_recording_and_csv_may_be_moved_together(case):
     csv, = measured(case, case.program("leaky"))
     rows = metrics_of(case)[0]["tracker"]["rows"]
     for place in ("moved", "moved/m.gt"):
@@ -68,7 +68,7 @@ def test_both_may_be_moved(case):
         assert metrics_of(case, "moved/m.gt")[0]["tracker"]["rows"] == rows
 
 
-def test_what_is_no_longer_its_csv_is_not_shown(case):
+def test_a_csv_that_no_longer_belongs_to_the_recording_is_not_shown(case):
     csv, = measured(case, case.program("leaky"))
     text = csv.read_text()
     last = text.splitlines()[-1].split(",")
@@ -92,7 +92,7 @@ def test_a_killed_program_has_its_charts(case):
     assert one["tracker"]["rows"] >= 50
 
 
-def test_a_cut_last_row_does_no_harm(case):
+def test_a_truncated_last_row_does_no_harm(case):
     csv, = measured(case, case.program("leaky"))
     text = csv.read_text()
     csv.write_text(text[:-20])
@@ -100,7 +100,7 @@ def test_a_cut_last_row_does_no_harm(case):
     assert one["bad_rows"] == 1 and one["rows"] == len(text.splitlines()) - 2
 
 
-def test_plot_says_where_the_metrics_are(case):
+def test_plot_names_the_csv_with_the_metrics(case):
     found = measured(case, case.program("forks"), "--exec")
     done = case.gputrack("plot", "m.gt", "-o", "m.txt")
     assert done.status == 0, done.err
@@ -148,7 +148,7 @@ def test_one_process_is_shown_at_a_time(case):
         assert page.complaints() == []
 
 
-def test_a_csvs_name_is_no_markup(case):
+def test_the_name_of_a_csv_is_never_markup(case):
     name = "<img src=x onerror=window.owned=1>.csv"
     csv, = measured(case, case.program("leaky"), csv=name)
     with Browser(case) as page:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""test_install.py - what meson install puts down is whole, can be moved, and knows nothing of the build."""
+"""test_install.py - `meson install` is complete, relocatable, and independent of the build folder."""
 import json
 import os
 import shutil
 
 
 def install(case):
-    """The root of an installation into a folder; prefix is what the build was made for."""
+    """Installs into a folder and returns its root; prefix is the one the build was made for."""
     if not shutil.which("meson"):
         case.skip("meson is not installed")
     root = case.path("root")
@@ -58,7 +58,7 @@ def test_everything_is_installed(case):
     assert not names & {"leaky", "libze_fake.so", "core.a", "tool.a", "tables.json", "test_guest"}, names
 
 
-def test_an_installation_works_where_it_is_and_where_it_is_moved_to(case):
+def test_an_installation_works_in_place_and_after_a_move(case):
     root, values = install(case)
     tracks(case, root / values["bindir"] / "gputrack")
     moved = case.path("else where")
@@ -76,7 +76,7 @@ def test_an_installation_works_where_it_is_and_where_it_is_moved_to(case):
     tracks(case, case.build / "gputrack")
 
 
-def test_nothing_installed_looks_into_the_build_folder(case):
+def test_installed_files_do_not_refer_to_the_build_folder(case):
     root, _ = install(case)
     seen = 0
     for path in elf_files(root):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_leaks.py - what we hold of a process does not grow with what it does: memory, descriptors."""
+"""test_leaks.py - our memory and descriptors in and for a process do not grow."""
 import os
 import pathlib
 import re
@@ -17,7 +17,7 @@ LONG = bool(os.environ.get("GPUTRACK_TEST_LONG"))
 
 
 def steady(case, *options, **env):
-    """Descriptors, mappings and bytes after ten rounds, and after all of them."""
+    """Descriptors, mappings and bytes after ten rounds and at the end."""
     done = case.run(case.program("steady"), "--layer", case.build / "libgputrack_opencl.so", *options,
                     env=env)
     assert done.status == 0 and not done.err, (done.status, done.err)
@@ -34,7 +34,7 @@ def ways(case):
             {"ACL_TRACK_LEAKS": "1"}]
 
 
-def test_rounds_of_threads_forks_and_libraries_leave_a_process_as_it_was(case):
+def test_cycles_of_threads_forks_and_libraries_leak_nothing_in_the_process(case):
     rounds = ["--rounds", "5000" if LONG else "400", "--plugin", case.program("steady_plugin.so")]
     bare_first, bare_last = steady(case, *rounds)
     for env in ways(case):
@@ -45,7 +45,7 @@ def test_rounds_of_threads_forks_and_libraries_leave_a_process_as_it_was(case):
         assert last[2] - first[2] <= bare_last[2] - bare_first[2] + 4096, (env, first, last)
 
 
-def test_generations_of_children_do_not_inherit_more_and_more(case):
+def test_generations_of_children_do_not_accumulate_resources(case):
     for env in ways(case)[:2]:
         first, last = steady(case, "--generations", "500" if LONG else "80", **env)
         assert last[0] == first[0], (env, first, last)
@@ -57,7 +57,7 @@ def few_descriptors():
     resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))
 
 
-def test_a_report_holds_no_descriptor_of_processes_that_have_ended(case):
+def test_a_report_keeps_no_descriptors_of_ended_processes(case):
     run = case.gputrack("run", "-q", "-o", "r.gt", "sh", "-c",
                         'for i in $(seq 50); do "$0" --calls 10 >/dev/null; done; true',
                         case.program("ze_steps"), env=case.levelzero())
@@ -81,7 +81,7 @@ def memory_kb(pid):
 
 
 def wait_for(condition, seconds=60):
-    """The time is a limit for what never comes, not a measure."""
+    """The timeout is only for conditions that never come true."""
     end = time.time() + seconds
     while time.time() < end and not condition():
         time.sleep(0.02)
@@ -89,8 +89,8 @@ def wait_for(condition, seconds=60):
 
 
 @harness.alone
-def test_a_tracer_forgets_processes_that_have_ended(case):
-    """attach follows one program after the other: what it holds is what is there."""
+def test_a_tracer_forgets_ended_processes(case):
+    """attach follows one program after another, and holds resources only for live ones."""
     need_root(case)
     many, count = 400 if LONG else 60, case.path("count")
     script = f"""for i in $(seq {many}); do
@@ -115,7 +115,7 @@ def test_a_tracer_forgets_processes_that_have_ended(case):
     assert case.report("a.gt", "summary")["recording"]["events"] == 51 * many
 
 
-def test_a_server_forgets_who_asked(case):
+def test_a_server_forgets_past_clients(case):
     subprocess.run([case.build / "tests/golden/make_recordings", case.folder], check=True)
     with Served(case, "leaks.gt") as served:
         def ask_often(times):

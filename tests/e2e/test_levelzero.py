@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The resource tracker as its documentation has it: the sample session and the CSV."""
+"""The resource tracker as documented: the sample session and the CSV."""
 import os
 import resource
 import stat
@@ -47,8 +47,8 @@ def test_sample_session_covers_the_documented_functions(case):
         assert max(row[name] for row in rows) > 0, name
 
 
-def test_no_row_shows_what_gputrack_took(case):
-    """Our tables are there before the first row. The stand-in driver takes memory for memory alone."""
+def test_no_row_includes_memory_of_gputrack(case):
+    """Our tables exist before the first row; the stand-in driver allocates only requested memory."""
     for log in ({}, {"ZEL_ENABLE_LOADER_LOGGING": "1", "ZEL_LOADER_LOGGING_LEVEL": "debug",
                      "ZEL_LOADER_LOG_CONSOLE": "1"}):
         run = case.run(case.program("ze_app"), env=csv_to(case, **log))
@@ -81,7 +81,7 @@ def test_csv_names(case):
         assert found == [path], found
 
 
-def test_csv_is_asked_for(case):
+def test_csv_is_written_only_on_request(case):
     """Without the checker's variable there is no file; without a file's name there is none either."""
     for env in (csv_to(case, ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER="0"),
                 csv_to(case, ZE_ENABLE_VALIDATION_LAYER="0"), case.tracker()):
@@ -136,7 +136,7 @@ def test_csv_on_a_full_disk(case):
     assert "No space left" in run.err
 
 
-def test_a_pipe_under_the_csvs_name_is_not_waited_for(case):
+def test_a_pipe_in_place_of_the_csv_does_not_block(case):
     def make_pipe():
         path = case.path(f"tracker_pid{os.getpid()}.csv")
         os.mkfifo(path)
@@ -146,7 +146,7 @@ def test_a_pipe_under_the_csvs_name_is_not_waited_for(case):
     assert len(run.err.splitlines()) == 1 and "nobody reads from it" in run.err, run.err
 
 
-def test_csv_that_ends_while_many_write_is_said_once(case):
+def test_a_csv_that_fails_under_many_writers_is_reported_once(case):
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
     run = case.run(case.program("ze_threads"), "--threads", 8, "--seconds", 1, env=csv_to(case),
@@ -159,7 +159,7 @@ def test_csv_that_ends_while_many_write_is_said_once(case):
     assert numbers == list(range(1, len(numbers) + 1)) and len(numbers) > 400
 
 
-def test_what_new_threads_cost_us_is_not_the_programs(case):
+def test_our_memory_for_new_threads_is_not_charged_to_the_program(case):
     """By the tracker's own rule a free that raises VmRSS by more than 100 KB is a leak."""
     run = case.gputrack("run", "-q", "-o", "t.gt", "--csv", "t.csv", case.program("ze_turns"),
                         env=case.levelzero())
@@ -183,7 +183,7 @@ def test_csv_that_cannot_be_opened(case):
 
 
 def test_csv_with_an_endless_path(case):
-    """Longer than any path may be: that is a CSV that cannot be opened, too."""
+    """A path that is too long is a CSV that cannot be opened."""
     run = case.run(case.program("ze_app"), env=csv_to(case, "x/" * 2500))
     assert (run.status, run.out) == (0, "rounds=1 live=0\n")
     assert len(run.err.splitlines()) == 1 and "CSV" in run.err, repr(run.err)
@@ -201,7 +201,7 @@ def test_ends(case):
 
 
 def test_killed_from_outside(case):
-    """At any moment: whatever the program had written down as done is on the disk."""
+    """At any time: every call in the program's own log is on the disk."""
     source = random.Random(3)
     for turn in range(4):
         wanted = source.randrange(50, 6000)
@@ -237,7 +237,7 @@ def test_fork(case):
 
 
 def test_fork_of_fork(case):
-    """Three generations, a file each; what the tracker has open does not grow with each of them."""
+    """Three generations, one file each; the tracker's descriptors do not accumulate."""
     run = case.run(case.program("ze_foreign"), "--mode", "chain",
                    env=csv_to(case, GPUTRACK_CSV_MORE="1"))
     assert (run.status, run.err) == (0, "")
@@ -253,7 +253,7 @@ def test_fork_of_fork(case):
 
 
 def test_exec(case):
-    """The program that takes over has a CSV of its own: a header, and counts from zero."""
+    """The new program has its own CSV, with a header and counts from zero."""
     run = case.run(case.program("ze_end"), "--how", "exec", "--log", "own", env=csv_to(case))
     assert (run.status, run.err) == (0, "")
     calls = own_log(case.path("own.exec"))
@@ -266,7 +266,7 @@ def test_exec(case):
 
 
 def test_exec_keeps_rows(case):
-    """What was on the disk before exec is there after it: the pid is the same, the calls are not."""
+    """Rows written before exec are kept: the pid is the same, the calls are not."""
     run = case.run(case.program("ze_end"), "--how", "exec", "--log", "own", env=csv_to(case))
     assert run.status == 0
     calls = len(own_log(case.path("own"))) + len(own_log(case.path("own.exec")))
@@ -378,8 +378,8 @@ def test_failed_destroys(case):
     check_failures(case, ENDING)
 
 
-def test_destroys_that_go_on_failing(case):
-    """What the driver would not take back is alive, and said to be."""
+def test_destroys_that_keep_failing(case):
+    """Objects the driver failed to destroy are alive and reported as such."""
     run = case.run(case.program("ze_foreign"), "--log", "own", env=csv_to(
         case, GT_FAKE_ZE_FAIL="zeMemFree:*,zeEventDestroy:*,zeSamplerDestroy:*",
         ZEL_ENABLE_LOADER_LOGGING="1", ZEL_LOADER_LOG_CONSOLE="1"))
@@ -393,7 +393,7 @@ def test_destroys_that_go_on_failing(case):
 
 
 def test_destroyed_twice(case):
-    """Handles that are gone, and NULL: the driver refuses, nothing is counted down."""
+    """Destroyed handles and NULL: the driver refuses, and no count decreases."""
     run = case.run(case.program("ze_foreign"), "--mode", "twice", "--log", "own", env=csv_to(case))
     assert (run.status, run.out, run.err) == (0, "succeeded=47 failed=44\n", "")
     calls = own_log(case.path("own"))
@@ -402,7 +402,7 @@ def test_destroyed_twice(case):
 
 
 def test_handles_never_seen(case):
-    """A child destroys what its parent made: that succeeds, and the child's counts stay at zero."""
+    """A child destroys its parent's objects: that succeeds, and its counts stay at zero."""
     run = case.run(case.program("ze_foreign"), "--mode", "child", "--log", "own", env=csv_to(case))
     assert (run.status, run.err) == (0, "")
     parent = the_csv(case, run.pid)
@@ -417,7 +417,7 @@ def test_handles_never_seen(case):
 
 
 def test_sizes_never_seen(case):
-    """The log does not make up the size of memory that it never saw."""
+    """The log does not invent the size of memory it never saw."""
     run = case.run(case.program("ze_foreign"), "--mode", "child", "--log", "own", env=case.tracker(
         ZEL_ENABLE_LOADER_LOGGING="1", ZEL_LOADER_LOGGING_LEVEL="debug", ZEL_LOADER_LOG_CONSOLE="1"))
     sizes = {int(line.split("size=")[1].split(",")[0]) for line in run.err.splitlines()
@@ -426,7 +426,7 @@ def test_sizes_never_seen(case):
 
 
 def test_module_that_does_not_build(case):
-    """It fails, as does a link, and hands out a log all the same: counted, and counted down."""
+    """A failed build or link still returns a log, which is counted until destroyed."""
     run = case.run(case.program("ze_foreign"), "--mode", "broken", "--log", "own", env=csv_to(
         case, ZEL_ENABLE_LOADER_LOGGING="1", ZEL_LOADER_LOGGING_LEVEL="debug",
         ZEL_LOADER_LOG_CONSOLE="1"))

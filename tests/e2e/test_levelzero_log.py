@@ -105,7 +105,7 @@ def test_deltas_of_a_call(case):
     assert deltas["zeVirtualMemUnmap"][0] == -64, deltas
 
 
-def test_cost_of_what_is_alive(case):
+def test_memory_cost_of_live_objects(case):
     """A kind's line tells what its live objects have cost, appends included, until they go."""
     _, entries = debug_run(case, GT_FAKE_ZE_RESIDUE=(
         "zeCommandQueueCreate:1000,zeCommandListAppendBarrier:300@1,zeEventCreate:40"))
@@ -169,7 +169,7 @@ def test_console(case):
     assert not list(case.folder.iterdir())
 
 
-def test_log_is_asked_for(case):
+def test_log_is_written_only_on_request(case):
     for settings in ({}, {"ZEL_ENABLE_LOADER_LOGGING": "0"},
                      {"ZEL_ENABLE_LOADER_LOGGING": "1",
                       "ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER": "0"}):
@@ -220,7 +220,7 @@ def test_levels(case):
     assert level_run(case, "warn") == []
 
 
-def test_lost_in_no_crash(case):
+def test_no_lines_are_lost_in_a_crash(case):
     for how, status in (("_exit", 0), ("abort", -6), ("kill9", -9)):
         path, settings = log_of(case, ZEL_LOADER_LOGGING_LEVEL="debug")
         run = case.run(case.program("ze_end"), "--how", how, "--log", "own",
@@ -422,7 +422,7 @@ def test_residue_in_the_recording(case):
     assert re.search(r"zeCommandListDestroy: 6\.\d\d MB in 100 calls", done.out), done.out
 
 
-def test_residue_that_nobody_measured(case):
+def test_unmeasured_residue(case):
     env = case.levelzero(GT_FAKE_ZE_RESIDUE="zeCommandListDestroy:64")
     lists = case.build / "samples/guide/before/lists"
     for quiet in ([], ["-q"]):
@@ -460,7 +460,7 @@ def test_program_that_grows_in_another_thread(case):
     assert entries == [], (len(entries), entries[:3])
 
 
-def test_program_that_does_nothing_but_call(case):
+def test_program_that_only_makes_calls(case):
     """Between calls that follow at once the process is not measured twice: what the tracker takes
     for its own tables meanwhile is not the driver's, and what is the driver's is found."""
     for settings in ({}, {"GPUTRACK_STACKS": "4"}):

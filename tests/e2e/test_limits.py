@@ -16,7 +16,7 @@ def run_steps(case, *options, calls="100000", threads="4"):
                          threads, "--calls", calls, env=case.levelzero())
 
 
-def test_a_recording_is_no_larger_than_max_size(case):
+def test_a_recording_never_exceeds_max_size(case):
     for text, most in (("300K", 300 << 10), ("1MiB", 1 << 20), ("100000", 100000)):
         run = run_steps(case, "--max-size", text)
         assert run.status == 7 and run.out == "done\n", run.err
@@ -32,7 +32,7 @@ def test_a_recording_is_no_larger_than_max_size(case):
     assert case.path("r.gt.old").is_dir()
 
 
-def test_a_recording_that_fits_is_whole(case):
+def test_a_recording_below_the_limit_is_complete(case):
     run = run_steps(case, "--max-size", "1T", "--duration", "100000", calls="1000", threads="1")
     assert run.status == 7, run.err
     summary = case.report("r.gt", "summary")
@@ -63,7 +63,7 @@ def test_recording_stops_after_the_duration(case):
     assert "NOTHING WAS TRACKED" not in run.err, run.err
 
 
-def test_a_full_disk_is_no_signal_with_a_limit_either(case):
+def test_a_full_disk_with_a_limit_raises_no_signal(case):
     with SmallDisk(case, "600k") as disk:
         run = case.gputrack("run", "-o", disk / "r.gt", "--max-size", "10M", "sh", "-c",
                             f"dd if=/dev/zero of={disk}/fill bs=4k 2>dd; "
@@ -74,7 +74,7 @@ def test_a_full_disk_is_no_signal_with_a_limit_either(case):
     assert run.status == 7 and run.out == "done\n", (run.status, run.err)
 
 
-def test_limits_are_not_those_of_the_run_around(case):
+def test_limits_of_an_outer_run_do_not_apply(case):
     inner = [case.build / "gputrack", "run", "-q", "-o", "inner.gt", case.program("ze_steps")]
     run = case.gputrack("run", "-q", "-o", "outer.gt", "--duration", "0.000001", "--max-size",
                         "100K", *inner, env=case.levelzero())
@@ -83,7 +83,7 @@ def test_limits_are_not_those_of_the_run_around(case):
     assert summary["recording"]["events"] == 201 and summary["lost"] == 0
 
 
-def test_what_is_no_limit_is_wrong_usage(case):
+def test_malformed_limits_are_wrong_usage(case):
     for option, value in (("--max-size", "0"), ("--max-size", "much"), ("--max-size", "-1"),
                           ("--max-size", "1e9"), ("--max-size", ""), ("--duration", "-1"),
                           ("--duration", "inf"), ("--duration", "99999999999999"),
@@ -98,7 +98,7 @@ def test_what_is_no_limit_is_wrong_usage(case):
 
 
 @harness.alone
-def test_attach_stops_at_max_size_and_goes_on_following(case):
+def test_attach_stops_recording_at_max_size_and_keeps_following(case):
     need_root(case)
     target = Target(case)
     attached = Attached(case, "-p", str(target.pid), "--api", "cuda", "--max-size", "200K")

@@ -62,7 +62,7 @@ def test_describe_agrees_with_help(case):
     assert [line.split()[0] for line in listed.splitlines()] == list(tables(case))
 
 
-def test_a_value_that_may_be_left_out_is_told_as_such(case):
+def test_optional_values_are_marked_as_optional(case):
     for command in json.loads(case.gputrack("describe").out)["commands"]:
         text = case.gputrack(command["name"], "--help").out
         for option in command["options"]:
@@ -97,7 +97,7 @@ def test_prose_names_only_options_that_exist(case):
                 assert other in texts or other[len("gputrack-"):] in texts, (page, other)
 
 
-def test_a_wrong_option_would_be_found(case):
+def test_a_wrong_option_is_detected(case):
     """The check above can fail."""
     commands = tables(case)
     assert unknown_options("gputrack report a.gt --no-such-thing", (), commands) == ["--no-such-thing"]

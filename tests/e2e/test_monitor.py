@@ -40,7 +40,7 @@ def when(row):
     return datetime.datetime.strptime(row["timestamp"], "%Y-%m-%d %H:%M:%S.%f").timestamp()
 
 
-def test_rows_agree_with_what_proc_says(case):
+def test_rows_agree_with_proc(case):
     busy = case.start("sh", "-c", BUSY)
     idle = case.start("sleep", "1000")
     try:
@@ -78,7 +78,7 @@ def test_rows_agree_with_what_proc_says(case):
             process.wait()
 
 
-def test_it_ends_when_the_last_process_does(case):
+def test_monitor_ends_with_the_last_process(case):
     first, second = (case.start("sleep", "1000") for _ in range(2))
     monitor = case.start(case.build / "gputrack", "monitor", "--pids", str(first.pid), "--pids",
                          str(second.pid), "--interval", "0.01")
@@ -101,7 +101,7 @@ def test_it_ends_when_the_last_process_does(case):
     assert f",{first.pid}," not in rest.decode()
 
 
-def test_runs_are_added_to_a_file_of_rows_and_to_nothing_else(case):
+def test_runs_are_appended_only_to_files_of_monitor_rows(case):
     def run(text):
         return case.gputrack("monitor", "--output", "m.csv", "--interval", "0.02",
                              "--description", text, "sleep", "0.5")
@@ -124,7 +124,7 @@ def test_runs_are_added_to_a_file_of_rows_and_to_nothing_else(case):
     assert "no/such" in one_line(case.gputrack("monitor", "-o", "no/such/m.csv", "true"), 1)
 
 
-def test_a_program_that_cannot_start_leaves_no_file_of_ours(case):
+def test_a_program_that_cannot_start_leaves_no_output_file(case):
     for before in (None, "", HEADER + "\n"):
         if before is not None:
             case.path("m.csv").write_text(before)
@@ -134,7 +134,7 @@ def test_a_program_that_cannot_start_leaves_no_file_of_ours(case):
         assert before is None or case.path("m.csv").read_text() == before
 
 
-def test_a_program_goes_on_to_its_end_when_its_rows_cannot_be_written(case):
+def test_a_program_continues_when_its_rows_cannot_be_written(case):
     done = case.gputrack("monitor", "-o", "/dev/full", "sh", "-c", "sleep 0.3; echo done >ended")
     assert "/dev/full" in one_line(done, 1)
     assert case.path("ended").read_text() == "done\n"
@@ -157,14 +157,14 @@ def test_hostile_names_stay_in_their_field(case):
         process.wait()
 
 
-def test_a_long_name_is_whole(case):
+def test_long_names_are_complete(case):
     long = case.path("a-name-longer-than-the-kernel-keeps")
     long.symlink_to("/bin/sleep")
     done = case.gputrack("monitor", "-i", "0.02", "--", long, "0.5")
     assert {r["name"] for r in rows(done.out)} >= {long.name}, done.out
 
 
-def test_a_program_of_its_own(case):
+def test_monitor_starts_a_program(case):
     done = case.gputrack("monitor", "-i", "0.01", "--", "sh", "-c", "sleep 0.5; exit 7")
     assert done.status == 7 and rows(done.out), (done.status, done.err)
     done = case.gputrack("monitor", "--", "sh", "-c", "kill -9 $$")
@@ -180,7 +180,7 @@ def test_a_program_of_its_own(case):
     assert process.returncode == 128 + signal.SIGINT, process.returncode
 
 
-def test_a_signal_reaches_the_program_when_the_rows_are_over(case):
+def test_signals_reach_the_program_after_the_last_row(case):
     process = case.start(case.build / "gputrack", "monitor", "-d", "0.05", "-i", "0.01", "-o",
                          "m.csv", "--", "sleep", "60")
     while not case.path("m.csv").exists() or case.path("m.csv").read_text().count("\n") < 3:
@@ -191,7 +191,7 @@ def test_a_signal_reaches_the_program_when_the_rows_are_over(case):
     assert process.returncode == 128 + signal.SIGTERM
 
 
-def test_wrong_pids_are_told_in_a_line(case):
+def test_wrong_pids_are_reported_in_one_line(case):
     gone = subprocess.Popen(["true"])
     gone.wait()
     assert str(gone.pid) in one_line(case.gputrack("monitor", "--pids", gone.pid), 1)

@@ -168,7 +168,7 @@ def check(case, path, name):
 
 # Real exports.
 
-def test_every_real_export_with_memory_gives_the_figures_of_its_rows(case):
+def test_every_real_export_with_memory_matches_its_rows(case):
     seen = 0
     for path in shared(case):
         db = sqlite3.connect(f"file:{path}?immutable=1", uri=True)
@@ -191,7 +191,7 @@ def test_every_real_export_without_memory_says_so(case):
             assert ("without memory tracking" in error) != empty, error
 
 
-def test_the_balanced_gemm_leaks_nothing_but_has_static_variables(case):
+def test_the_balanced_gemm_has_no_leaks_but_static_variables(case):
     path = [p for p in shared(case) if p.name.startswith("gemm_balanced")][0]
     take(case, path, "g")
     leakage = case.report("g.gt", "leakage")
@@ -314,10 +314,12 @@ def test_mistakes_are_counted_and_never_fatal(case):
     assert (model.replaced, model.mismatched, model.unknown) == (1, 1, 4)
     assert sum(v[1] for v in model.alive.values()) == 30
     text = case.gputrack("report", "w.gt").out
-    assert "another size" in text and "still alive" in text and "REDUNDANT" in text, text
+    for words in ("freed with a size other than the allocated one", "created with a handle still in use",
+                  "REDUNDANT RELEASES  1 call"):
+        assert words in text, text
 
 
-def test_rows_that_make_no_sense_are_left_out_and_counted(case):
+def test_invalid_rows_are_left_out_and_counted(case):
     e = Export()
     e.alloc(10, 0x1000, 100)
     e.row(9, 20, 0x2000, 100)
@@ -348,7 +350,7 @@ def test_pools_come_and_go(case):
                          "nsysDeviceDeallocation", "nsysPoolDestroyed"]
 
 
-def test_enum_tables_of_the_export_come_before_our_own_numbers(case):
+def test_enum_tables_of_the_export_take_precedence(case):
     path = Export(enums=False)
     path.alloc(10, 0x1000, 100, kind=40)
     path = path.save(case.path("e.sqlite"))
@@ -361,7 +363,7 @@ def test_enum_tables_of_the_export_come_before_our_own_numbers(case):
     assert tsv(case, "e.gt", "leakage")[1][0]["memkind"] == "CUDA_MEMOPR_MEMORY_KIND_ARRAY"
 
 
-def test_the_clock_of_the_export_is_the_recording_s(case):
+def test_the_recording_keeps_the_clock_of_the_export(case):
     e = mixed()
     take(case, e)
     assert [event["time_ns"] for event in case.events("x.gt")] == \
@@ -371,7 +373,7 @@ def test_the_clock_of_the_export_is_the_recording_s(case):
 
 # What cannot be imported.
 
-def test_what_is_no_export_is_told_in_a_line(case):
+def test_files_that_are_not_exports_are_refused_in_one_line(case):
     path = case.path("f")
     assert "No such file" in refuse(case, path)
     path.write_bytes(b"")
@@ -389,7 +391,7 @@ def test_what_is_no_export_is_told_in_a_line(case):
     assert "no export of Nsight Systems" in refuse(case, case.path("other.sqlite"))
 
 
-def test_a_cut_export_is_told_from_a_damaged_one(case):
+def test_a_truncated_export_is_distinguished_from_a_damaged_one(case):
     e = Export()
     for i in range(5000):
         e.alloc(i, 0x1000 + i, 10)
@@ -405,7 +407,7 @@ def test_a_cut_export_is_told_from_a_damaged_one(case):
     assert "damaged" in refuse(case, path)
 
 
-def test_no_allocation_and_no_tracking_are_told_apart(case):
+def test_no_allocations_and_no_tracking_are_distinguished(case):
     nothing = Export(columns=None)
     nothing.call(1, 2, 1, "cuInit", DRIVER)
     error = refuse(case, nothing.save(case.path("n.sqlite")))
@@ -416,7 +418,7 @@ def test_no_allocation_and_no_tracking_are_told_apart(case):
     assert "without memory tracking" in error and FLAGS in error
 
 
-def test_an_existing_recording_is_kept_and_a_failure_leaves_it(case):
+def test_an_existing_recording_is_kept_as_old_and_survives_a_failure(case):
     e = Export()
     e.alloc(10, 0x1000, 100)
     take(case, e)
@@ -450,7 +452,7 @@ def stacked():
     return e, malloc, copy
 
 
-def test_the_call_of_cuda_stays_in_a_folded_stack(case):
+def test_the_cuda_call_stays_in_a_folded_stack(case):
     export, malloc, copy = stacked()
     take(case, export, "s")
     frames = [[f["function"] for f in group["stack"]]
@@ -469,7 +471,7 @@ def test_the_call_of_cuda_stays_in_a_folded_stack(case):
     assert done.status == 0, done.err
 
 
-def test_host_memory_can_be_told_apart(case):
+def test_host_memory_can_be_separated(case):
     take(case, stacked()[0], "s")
     leakage = case.report("s.gt", "leakage")
     assert (leakage["device_bytes"], leakage["host_bytes"]) == (5 * MIB, 8 * MIB)
@@ -510,7 +512,7 @@ def test_export_writes_the_three_files_of_the_scripts(case):
     assert {row["PID"] for rows in files.values() for row in rows} == {"100", "200"}
 
 
-def test_a_name_with_tsv_is_the_table_of_all_events(case):
+def test_a_tsv_name_writes_the_table_of_all_events(case):
     take(case, mixed(), "m")
     assert case.gputrack("export", "m.gt", "-o", "all.tsv").status == 0
     head, rows = table(case.path("all.tsv").read_text())
@@ -523,14 +525,14 @@ def test_a_name_with_tsv_is_the_table_of_all_events(case):
     assert not case.path("bad_valid.tsv").exists() and not case.path("bad_invalid.tsv").exists()
 
 
-def test_a_folder_gets_the_scripts_names(case):
+def test_files_in_a_folder_are_named_like_those_of_the_scripts(case):
     take(case, mixed(), "m")
     case.path("tsv").mkdir()
     assert case.gputrack("export", "m.gt", "-f", "tsv", "-o", "tsv/").status == 0
     assert sorted(os.listdir(case.path("tsv"))) == ["driver.tsv", "invalid.tsv", "valid.tsv"]
 
 
-def test_none_of_the_three_is_there_when_one_has_no_room(case):
+def test_no_file_is_left_if_one_of_three_does_not_fit(case):
     def little_room():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048))
@@ -545,7 +547,7 @@ def test_none_of_the_three_is_there_when_one_has_no_room(case):
     assert not list(case.folder.glob("p*")), list(case.folder.glob("p*"))
 
 
-def test_a_name_that_promises_compression_is_refused(case):
+def test_names_that_imply_compression_are_refused(case):
     take(case, mixed(), "m")
     for command in (("export", "m.gt", "-f", "csv", "-o", "x.csv.zst"),
                     ("export", "m.gt", "-o", "x.tsv.gz"), ("report", "m.gt", "-o", "x.txt.xz")):
@@ -616,7 +618,7 @@ def test_nsys_runs_the_program_exports_and_is_imported(case):
     assert case.report("n.gt", "usage")["recording"]["exit_status"] == 7
 
 
-def test_what_nsys_wrote_is_kept_when_asked_for(case):
+def test_nsys_output_is_kept_on_request(case):
     export = mixed().save(case.path("e.sqlite"))
     env = stand_in(case, NSYS_EXPORT=str(export))
     assert with_nsys(case, env, "-q", "-o", "n.gt", "true").status == 0
@@ -648,7 +650,7 @@ def test_nsys_with_a_real_export(case):
     assert done.status == 23 and done.err == "", done.err
 
 
-def test_no_nsys_or_one_that_fails_is_one_line(case):
+def test_a_missing_or_failing_nsys_is_reported_in_one_line(case):
     def line(done, status=1):
         assert done.status == status and done.out == "", (done.status, done.out)
         assert len(done.err.splitlines()) == 1 and done.err.startswith("gputrack: "), done.err
@@ -670,7 +672,7 @@ def test_no_nsys_or_one_that_fails_is_one_line(case):
     assert done.status == 2 and "--csv" in done.err
 
 
-def test_names_that_are_made_up_when_they_are_read_take_no_memory(case):
+def test_names_computed_on_reading_take_no_memory(case):
     """A column may be an expression: a few bytes of the file that stand for 400 MB."""
     need_import(case)
     export = Export()

@@ -118,7 +118,7 @@ def check_leaks(case, env, kinds, folder):
         assert group["objects"][0]["place"] and group["api"] == "opencl"
 
 
-def test_every_leaked_kind_on_pocl_is_found_and_no_other(case):
+def test_exactly_the_leaked_kinds_on_pocl_are_found(case):
     for kinds in (["event"], ["context"], ["buffer", "program", "sampler", "svm"],
                   ["queue", "sub-buffer", "image", "kernel", "sub-device"]):
         check_leaks(case, case.pocl(), kinds, kinds[0])
@@ -145,7 +145,7 @@ def test_two_platforms_in_one_process_keep_their_names(case):
 # The sample that the demo runs.
 
 def leaky_lines(case):
-    """Where the sample's leaks are, found in its text."""
+    """The lines of the sample's leaks, found in its source."""
     lines = (case.source / "samples" / "leaky.c").read_text().splitlines()
     marks = {"task": "clEnqueueTask(", "read": "clEnqueueReadBuffer(a",
              "scratch": "SCRATCH_BYTES, NULL"}

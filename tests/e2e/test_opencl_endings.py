@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_opencl_endings.py - the OpenCL door in threads, at bad ends, on a disk that fills."""
+"""test_opencl_endings.py - the OpenCL door with threads, abnormal exits and full disks."""
 import concurrent.futures
 import os
 import random
@@ -102,7 +102,7 @@ def check_killed(case, env, number, lines):
     assert leaked(report, "killed.c") == living(recorded), number
 
 
-def test_kill_nine_at_any_moment_loses_no_call(case):
+def test_kill_nine_at_any_time_loses_no_call(case):
     env, chance = case.pocl(), random.Random(2)
     moments = [chance.randrange(1, 2000) for _ in range(30)]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -112,7 +112,7 @@ def test_kill_nine_at_any_moment_loses_no_call(case):
 # A disk that fills.
 
 def check_stopped(case, recording, log, err, reason):
-    """One line when it happens; then all that was recorded before is there, and said to be cut."""
+    """One line when recording stops; everything before it is there, marked as incomplete."""
     said = [line for line in err.splitlines() if line.startswith("gputrack:")]
     assert len(said) == 1 and "recording stopped" in said[0] and reason in said[0], err
     assert err.splitlines() == said, err

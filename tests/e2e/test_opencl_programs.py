@@ -71,7 +71,7 @@ def test_a_crash_that_the_program_survives_leaves_no_false_leak(case):
 
 # C++, plugins, children.
 
-def test_static_destructors_are_no_leaks(case):
+def test_objects_released_by_static_destructors_are_not_leaks(case):
     for env in (case.pocl(), case.intel()):
         done = case.gputrack("run", "-o", "s.gt", "--fail-on-leak", case.program("static_dtor"),
                              env=env)
@@ -108,7 +108,7 @@ def test_inlined_frames_have_function_and_line(case):
     assert done.err.count("(inlined)") >= 2 and "gpu::typed_buffer<float>" in done.err
 
 
-def test_leaks_in_unloaded_plugins_are_named_rightly(case):
+def test_leaks_in_unloaded_plugins_have_correct_names(case):
     done = case.gputrack("run", "-q", "-o", "p.gt", case.program("plugin"), "--rounds", "5",
                          env=case.pocl())
     assert done.status == 0, done.err
@@ -127,7 +127,7 @@ def test_leaks_in_unloaded_plugins_are_named_rightly(case):
          "plugin_a.so")]
 
 
-def test_the_first_call_of_a_plugin_is_not_that_of_the_one_before(case):
+def test_the_first_call_of_a_plugin_is_not_attributed_to_the_previous_one(case):
     done = case.gputrack("run", "-q", "-o", "p.gt", case.program("plugin"), "--rounds", "0",
                          "--turns", "10", env=case.pocl())
     assert done.status == 0, done.err

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_package.py - the Debian package: what is in it, and its life in a fresh Debian (minutes)."""
+"""test_package.py - the Debian package: its contents, and its installation in a fresh Debian (minutes)."""
 import os
 import shutil
 import subprocess
@@ -9,7 +9,7 @@ MADE = {}  # by source folder: the package, for all tests of this run
 
 
 def make(case):
-    """Makes it, in a build folder of its own that the next run finds again."""
+    """Builds the package in a separate folder that the next run reuses."""
     for tool in ("dpkg-deb", "dpkg-shlibdeps", "dpkg-architecture"):
         if not shutil.which(tool):
             case.skip(f"{tool} is not installed")
@@ -54,7 +54,7 @@ def test_packing_again_gives_the_same_package(case):
     assert make(case).read_bytes() == first
 
 
-def test_the_package_lives_and_dies_in_a_fresh_debian(case):
+def test_the_package_installs_works_and_uninstalls_in_a_fresh_debian(case):
     path = package(case)
     if os.geteuid():
         case.skip("debootstrap and chroot want root")

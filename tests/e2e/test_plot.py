@@ -73,7 +73,7 @@ class Words:
                 self.texts.append((float(x), float(y), float(w), float(h), text))
 
     def check_texts(self):
-        """Every text is inside the picture and on no other text."""
+        """Every text is inside the picture and overlaps no other."""
         for i, (x, y, w, h, text) in enumerate(self.texts):
             assert x >= 0 and y >= 0 and x + w <= self.width and y + h <= self.height, (text, x, y)
             for a, b, c, d, other in self.texts[:i]:
@@ -116,7 +116,7 @@ def test_a_real_recording_is_drawn_with_its_leaks_and_sites(case):
     assert abs(high * 2**20 - peak) < 1, (high, peak)
 
 
-def test_no_text_is_on_another_at_any_size(case):
+def test_texts_never_overlap_at_any_size(case):
     for table in sorted(inputs(case).glob("*/*.?sv")):
         for size in ("300x200", "640x480", "1000x2000", "3000x900"):
             done = case.gputrack("plot", table, "-o", "out.txt", "--size", size)
@@ -128,7 +128,7 @@ def test_no_text_is_on_another_at_any_size(case):
                 assert len(done.err.splitlines()) == 1, done.err
 
 
-def test_every_input_gives_a_picture_or_one_line(case):
+def test_every_input_yields_a_picture_or_one_line(case):
     need_pictures(case)
     drawn = 0
     for table in sorted(inputs(case).glob("**/*")):
@@ -146,7 +146,7 @@ def test_every_input_gives_a_picture_or_one_line(case):
     assert drawn > 12
 
 
-def test_svg_and_pdf_come_by_the_name(case):
+def test_svg_and_pdf_are_chosen_by_file_name(case):
     need_pictures(case)
     table = inputs(case) / "tracker" / "leaky.csv"
     for name in ("a.svg", "a.pdf"):
@@ -159,7 +159,7 @@ def test_svg_and_pdf_come_by_the_name(case):
     assert done.status == 2 and not case.path("a.jpeg").exists()
 
 
-def test_a_million_rows_keep_their_one_spike(case):
+def test_a_single_spike_in_a_million_rows_is_drawn(case):
     with open(case.path("big.csv"), "w") as out:
         out.write(HEADER + "\n")
         for i in range(1, 1000001):
@@ -177,7 +177,7 @@ def test_a_million_rows_keep_their_one_spike(case):
     assert max(points) < 10000
 
 
-def test_the_name_that_the_tracker_was_given_leads_to_its_file(case):
+def test_the_configured_csv_name_leads_to_the_tracker_file(case):
     rows = (inputs(case) / "tracker" / "clean.csv").read_text()
     case.path("out_pid15534.csv").write_text(rows)
     for other in ("out_pid.csv", "out_pid12.txt", "out_pid12x.csv", "other_pid12.csv"):
@@ -206,7 +206,7 @@ def test_standard_input_and_output(case):
     assert case.path("plot.png").exists()
 
 
-def test_a_trace_is_drawn_and_two_pictures_never_have_one_name(case):
+def test_a_trace_is_drawn_and_pictures_have_distinct_names(case):
     recordings(case)
     (trace,) = case.path("leaks.gt").glob("*.trace")
     done = case.gputrack("plot", trace, "-o", "one.txt")
@@ -218,7 +218,7 @@ def test_a_trace_is_drawn_and_two_pictures_never_have_one_name(case):
     assert done.status == 1 and "writes recordings" not in done.err, done.err
 
 
-def test_what_was_there_stays_when_the_picture_cannot_be_made(case):
+def test_an_existing_file_survives_a_failed_picture(case):
     case.path("a.png").write_text("before")
     done = case.gputrack("plot", inputs(case) / "prose.txt", "-o", "a.png")
     assert done.status == 1 and case.path("a.png").read_text() == "before"
@@ -234,7 +234,7 @@ def test_names_cannot_reach_the_terminal(case):
 
 
 def test_the_clocks_are_aligned_where_both_are_known(case):
-    """A recording's start is known: a log in real time is laid where it belongs."""
+    """The start of a recording is known, so a log with wall-clock times is aligned to it."""
     run = case.gputrack("run", "-q", "-o", "a.gt", case.program("leaky"), env=case.pocl())
     assert run.status == 0, run.err
     started = case.report("a.gt", "summary")["recording"]["started"]  # whole seconds, UTC here

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_processes.py - several processes in one recording: scripts, MPI ranks, Python's workers."""
+"""test_processes.py - several processes in one recording: scripts, MPI ranks, Python workers."""
 import os
 import pathlib
 import re
@@ -62,7 +62,7 @@ def by_process(case, recording):
 
 
 def test_a_script_of_ten_programs_is_one_recording(case):
-    """Ten programs of different names, each leaking as many events as its number."""
+    """Ten programs of different names, program N leaking N events."""
     lines = []
     for i in range(10):
         lines.append(f"cp {case.program('killed')} ./prog{i}.bin")
@@ -81,7 +81,7 @@ def test_a_script_of_ten_programs_is_one_recording(case):
     assert all(f"prog{i}.bin\n" in text for i in range(10)), text
 
 
-def test_ranks_are_told_by_the_usual_variables(case):
+def test_ranks_are_recognized_by_the_usual_variables(case):
     variables = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK",
                  "PALS_RANKID", "JSM_NAMESPACE_RANK", "FLUX_TASK_RANK", "ALPS_APP_PE"]
     program = f"{case.program('killed')} --how return --calls 2 --log log"
@@ -115,12 +115,12 @@ def python_workers(case, how):
     return {group["name"] for group in groups}
 
 
-def test_pythons_forked_workers_are_told_apart(case):
+def test_forked_python_workers_are_distinguished(case):
     names = python_workers(case, "fork")
     assert len(names) == 1 and re.fullmatch(r"python[0-9.]* train\.py", names.pop()), names
 
 
-def test_pythons_spawned_workers_are_named(case):
+def test_spawned_python_workers_are_named(case):
     names = python_workers(case, "spawn")
     assert len(names) == 1
     assert re.fullmatch(r"python[0-9.]* \(multiprocessing\)", names.pop())
@@ -146,7 +146,7 @@ def check_ranks(case, recording):
     assert case.report(recording, "leakage")["totals"] == {"count": 63, "bytes": 3 << 20}
 
 
-def test_a_launcher_that_is_run_gives_one_recording_of_all_ranks(case):
+def test_running_a_launcher_makes_one_recording_of_all_ranks(case):
     for mpirun in launchers(case):
         done = case.gputrack("run", "-o", f"{mpirun}.gt", mpirun, "-n", "3", case.program("leaky"),
                              env=case.pocl(**MPI))
@@ -156,7 +156,7 @@ def test_a_launcher_that_is_run_gives_one_recording_of_all_ranks(case):
         check_ranks(case, f"{mpirun}.gt")
 
 
-def test_ranks_that_are_run_share_a_recording_and_the_last_reports(case):
+def test_ranks_share_a_recording_and_the_last_one_reports(case):
     for mpirun in launchers(case):
         check_shared_recording(case, mpirun)
 
@@ -185,7 +185,7 @@ def check_shared_recording(case, mpirun):
 
 
 def ranks(case, count, recording, *options, first=0, program=None):
-    """`count` runs at once that are ranks of one job: their launcher is this process."""
+    """`count` simultaneous runs as ranks of one job, launched by this process."""
     started = [case.start(case.build / "gputrack", "run", "-o", recording, *options,
                           *(program or [case.program("killed"), "--how", "return", "--calls", "3",
                                         "--log", f"log{rank}"]),
@@ -211,7 +211,7 @@ def test_many_ranks_at_once_lose_nothing(case):
     assert len(by_process(case, "many.gt")) == 1 and len(by_process(case, "many.gt.old")) == 13
 
 
-def test_a_rank_that_fails_has_failed_the_job(case):
+def test_a_failing_rank_fails_the_job(case):
     ranks(case, 1, "job.gt")
     told = ranks(case, 1, "job.gt", first=1, program=["sh", "-c", "exit 5"])
     assert told[0][1] == 5
@@ -225,7 +225,7 @@ def test_a_rank_that_fails_has_failed_the_job(case):
     assert not case.path("none.gt").exists(), told
 
 
-def test_ranks_of_several_hosts_are_told_that_their_clocks_differ(case):
+def test_ranks_on_several_hosts_are_warned_about_their_clocks(case):
     unshare = shutil.which("unshare")
     if os.geteuid() or not unshare:
         case.skip("only root can give a process another host name")
@@ -255,7 +255,7 @@ def waiting(case, rank, recording):
     return run
 
 
-def test_a_rank_whose_gputrack_is_killed_does_not_keep_the_last_from_reporting(case):
+def test_killing_gputrack_of_one_rank_does_not_block_the_report(case):
     other, last = waiting(case, 1, "job.gt"), waiting(case, 0, "job.gt")
     os.kill(other.pid, signal.SIGKILL)
     assert other.wait() == -signal.SIGKILL
@@ -267,8 +267,8 @@ def test_a_rank_whose_gputrack_is_killed_does_not_keep_the_last_from_reporting(c
     assert "ranks_killed: 1\n" in info and "ranks_running: 0\n" in info, info
 
 
-def test_ranks_that_are_told_to_end_wait_for_the_report(case):
-    """Launchers end all ranks when one was killed, and kill whoever is left when another has ended."""
+def test_terminated_ranks_wait_for_the_report(case):
+    """Launchers terminate all ranks when one was killed, and kill the rest when another has ended."""
     *rest, first = [waiting(case, rank, "job.gt") for rank in range(4)]
     program = pathlib.Path(f"/proc/{first.pid}/task/{first.pid}/children").read_text()
     os.kill(int(program), signal.SIGKILL)
@@ -287,8 +287,8 @@ def test_ranks_that_are_told_to_end_wait_for_the_report(case):
     assert "killed by signal 9 (SIGKILL)" in told, told
 
 
-def test_a_job_that_mpirun_ends_has_its_report(case):
-    """It does when one of gputrack's own processes was killed."""
+def test_a_job_ended_by_mpirun_has_its_report(case):
+    """mpirun does so when one of gputrack's own processes was killed."""
     if "mpirun.openmpi" not in launchers(case):
         case.skip("Open MPI, which lets ranks end by themselves, is not installed")
     env = case.pocl(**MPI, OMPI_MCA_odls_base_sigkill_timeout="5")
@@ -304,7 +304,7 @@ def test_a_job_that_mpirun_ends_has_its_report(case):
     assert "rank 1 was killed together with gputrack" in " ".join(done.err.split()), done.err
 
 
-def test_a_recording_of_somebody_else_is_not_joined(case):
+def test_a_recording_of_another_user_is_not_joined(case):
     if os.geteuid():
         case.skip("only root can give files away")
     ranks(case, 1, "theirs.gt")
@@ -315,7 +315,7 @@ def test_a_recording_of_somebody_else_is_not_joined(case):
     assert [group["rank"] for group in by_process(case, "theirs.gt.old")] == ["0"]
 
 
-def test_what_goes_on_in_the_background_is_recorded_still(case):
+def test_background_processes_are_still_recorded(case):
     for name in ("begin", "end"):
         os.mkfifo(case.path(name))
     done = case.gputrack("run", "-o", "r.gt", "sh", "-c",
@@ -328,7 +328,7 @@ def test_what_goes_on_in_the_background_is_recorded_still(case):
     assert case.report("r.gt", "leakage")["totals"]["count"] == 21
 
 
-def test_processes_that_cannot_say_so_are_alive_until_they_end(case):
+def test_processes_without_a_recorded_end_are_alive_until_they_exit(case):
     case.path("workers.py").write_text(WORKERS)
     for how in ("exit", "kill", "exec"):
         done = case.gputrack("run", "--max-peak", "5000", "-o", f"{how}.gt", sys.executable,

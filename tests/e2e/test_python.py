@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Calls that come from Python: file, line and function of each frame, in every version at hand."""
+"""Calls from Python: file, line and function of each frame, in every installed version."""
 import os
 import pathlib
 import re
@@ -111,7 +111,7 @@ def check_frames(report, version, script):
     assert deep[2][2] == line_of("return deep(n - 1")
 
 
-def test_every_version_at_hand_tells_its_lines(case):
+def test_every_installed_python_version_shows_its_lines(case):
     tried = []
     script = case.path("größe_名.py")
     script.write_text(CALLER, encoding="utf-8")
@@ -125,7 +125,7 @@ def test_every_version_at_hand_tells_its_lines(case):
     assert tried
 
 
-def test_python_that_is_not_known_is_left_alone(case):
+def test_unknown_python_versions_are_left_alone(case):
     old = [python for version, python in pythons().items() if version < (3, 8)]
     if not old:
         case.skip("there is no Python older than 3.8 here")
@@ -136,7 +136,7 @@ def test_python_that_is_not_known_is_left_alone(case):
     assert not any(python_frames(group) for group in case.report("a.gt", "leakage")["groups"])
 
 
-def test_one_line_views_name_the_line_of_python(case):
+def test_one_line_views_name_the_python_line(case):
     script = case.path("caller.py")
     script.write_text(CALLER, encoding="utf-8")
     run = case.gputrack("run", "-o", "a.gt", sys.executable, script, env=case.pocl())

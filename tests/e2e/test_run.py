@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_run.py - gputrack run as a wrapper nobody notices, and what is said of odd recordings."""
+"""test_run.py - gputrack run as an invisible wrapper, and messages about odd recordings."""
 import fcntl
 import json
 import os
@@ -18,7 +18,7 @@ from harness import no_cores
 
 
 def quiet_run(case, *command, env=None, **how):
-    """With a recording of its own, and nothing printed by gputrack itself."""
+    """Runs with its own recording and no output of gputrack itself."""
     return case.gputrack("run", "-q", "-o", "q.gt", *command, env=env, **how)
 
 
@@ -59,7 +59,7 @@ def test_arguments_and_environment_pass_through(case):
         assert done.status == 0 and done.out == "--|-x|", done.out
 
 
-def test_closed_and_absent_streams_do_no_harm(case):
+def test_closed_and_missing_streams_do_no_harm(case):
     done = case.gputrack("run", "-q", "-o", "c.gt", "sh", "-c",
                          f"exec 0<&- 1>&- 2>&-; exec {case.program('killed')} --how _exit "
                          f"--calls 50 --log log", env=case.pocl())
@@ -93,7 +93,7 @@ def test_death_by_a_signal_passes_through(case):
 
 
 def wait_ready(process):
-    """The line that `signals --wait` says once its handlers are set."""
+    """Waits for the line that `signals --wait` prints once its handlers are set."""
     while True:
         line = process.stdout.readline()
         assert line, process.stderr.read()
@@ -112,7 +112,7 @@ def test_signals_sent_to_gputrack_reach_the_program(case):
 
 
 def interrupt_from_keyboard(case, script):
-    """In a terminal of its own, where Ctrl-C is typed: its signal is not as one that is sent."""
+    """Types Ctrl-C in a new terminal: that signal differs from one sent by kill."""
     keyboard, terminal = pty.openpty()
     process = case.start(case.build / "gputrack", "run", "-q", "-o", "s.gt", "sh", "-c", script,
                          preexec_fn=lambda: fcntl.ioctl(terminal, termios.TIOCSCTTY, 0))
@@ -124,7 +124,7 @@ def interrupt_from_keyboard(case, script):
     return out, err, process.returncode
 
 
-def test_an_interrupt_from_the_keyboard_is_the_programs_to_decide(case):
+def test_an_interrupt_from_the_keyboard_is_handled_by_the_program(case):
     # a handler that goes on, and ends as it likes
     script = "trap 'echo caught; exit 7' INT; echo ready; while :; do sleep 0.05; done"
     assert interrupt_from_keyboard(case, script) == (b"caught\n", b"", 7)
@@ -136,7 +136,7 @@ def test_an_interrupt_from_the_keyboard_is_the_programs_to_decide(case):
 
 # What run prints and leaves behind.
 
-def test_quiet_prints_nothing_and_the_default_reports(case):
+def test_quiet_prints_nothing_and_the_default_is_a_report(case):
     program = case.program("killed"), "--how", "return", "--calls", "10"
     done = quiet_run(case, *program, env=case.pocl())
     assert done.status == 0 and done.err == "" and "objects and a context alive" in done.out
@@ -147,7 +147,7 @@ def test_quiet_prints_nothing_and_the_default_reports(case):
 
 
 def test_no_line_of_the_end_report_is_printed_twice(case):
-    """`next:` has two things to type, not one thing twice."""
+    """`next:` suggests two different commands."""
     done = case.gputrack("run", "-o", "n.gt", case.program("signals"), "--cl", env=case.pocl())
     assert done.status == 0
     lines = [line for line in done.err.splitlines() if line.startswith("  gputrack report")]
@@ -162,7 +162,7 @@ def test_default_name_has_program_and_pid(case):
     assert name == f"signals.{pid}.gt"
 
 
-def test_a_recording_that_is_there_is_kept_as_old(case):
+def test_an_existing_recording_is_kept_as_old(case):
     for text in ("first", "second", "third"):
         done = case.gputrack("run", "-q", "-o", "r.gt", "echo", text)
         assert done.status == 0 and done.out == text + "\n", done.err
@@ -171,7 +171,7 @@ def test_a_recording_that_is_there_is_kept_as_old(case):
     assert case.report("r.gt.old", "summary")["recording"]["command"] == "echo second"
 
 
-def test_the_slash_that_shells_put_behind_a_folder_is_no_part_of_its_name(case):
+def test_a_trailing_slash_is_not_part_of_a_folder_name(case):
     for text in ("first", "second"):
         done = case.gputrack("run", "-q", "-o", "r.gt/", "echo", text)
         assert done.status == 0 and done.out == text + "\n", done.err
@@ -192,7 +192,7 @@ class Waiting:
         return self.process.returncode, err.decode()
 
 
-def test_a_recording_that_is_being_made_is_not_put_aside(case):
+def test_a_recording_in_progress_is_not_moved_away(case):
     first = Waiting(case)
     message = one_line(case.gputrack("run", "-o", "r.gt", "echo", "ran"), 1)
     assert "another gputrack is recording into" in message and "r.gt: wait" in message and "-o" in message, message
@@ -205,7 +205,7 @@ def test_a_recording_that_is_being_made_is_not_put_aside(case):
     assert entries(case.folder) == ["r.gt", "r.gt.old"]
 
 
-def test_of_runs_that_start_at_once_one_has_the_recording(case):
+def test_only_one_of_simultaneous_runs_gets_the_recording(case):
     command = [case.build / "gputrack", "run", "-q", "-o", "r.gt", "sh", "-c", "echo up; read line"]
     runs = [case.start(*command) for _ in range(4)]
     lines = [run.stdout.readline() for run in runs]
@@ -216,7 +216,7 @@ def test_of_runs_that_start_at_once_one_has_the_recording(case):
     assert entries(case.folder) == ["r.gt"]
 
 
-def test_a_recording_is_found_where_it_was_moved_to(case):
+def test_a_recording_moved_during_the_run_is_found(case):
     run = Waiting(case)
     case.path("r.gt").rename(case.path("moved.gt"))
     status, err = run.end()
@@ -224,7 +224,7 @@ def test_a_recording_is_found_where_it_was_moved_to(case):
     assert case.report("moved.gt", "summary")["recording"]["exit_status"] == 0
 
 
-def test_a_recording_that_was_removed_is_said_to_be(case):
+def test_a_removed_recording_is_reported(case):
     for options, expected in (((), 1), (("--fail-on-leak",), 24)):
         run = Waiting(case, *options)
         shutil.rmtree(case.path("r.gt"))
@@ -232,7 +232,7 @@ def test_a_recording_that_was_removed_is_said_to_be(case):
         assert status == expected and len(err.splitlines()) == 1 and "was removed" in err, err
 
 
-def test_what_is_no_recording_is_never_written_over(case):
+def test_files_that_are_not_recordings_are_never_overwritten(case):
     case.path("file").write_text("mine\n")
     case.path("folder").mkdir()
     case.path("folder/mine").write_text("mine\n")
@@ -245,14 +245,14 @@ def test_what_is_no_recording_is_never_written_over(case):
     assert entries(case.folder) == ["file", "folder", "link"]
 
 
-def test_an_output_that_cannot_be_made_is_said_in_a_line(case):
+def test_an_output_that_cannot_be_created_is_reported_in_one_line(case):
     for name in ("no/such/place.gt", "/proc/r.gt", "x" * 300):
         message = one_line(case.gputrack("run", "-o", name, "echo", "ran"), 1)
         assert "-o" in message, message
     assert entries(case.folder) == []
 
 
-def test_a_program_that_cannot_run_is_said_in_a_line_and_leaves_no_folder(case):
+def test_a_program_that_cannot_run_is_reported_in_one_line_and_leaves_no_folder(case):
     case.path("plain").write_text("#!/bin/sh\n")
     case.path("folder").mkdir()
     before = entries(case.folder)
@@ -263,7 +263,7 @@ def test_a_program_that_cannot_run_is_said_in_a_line_and_leaves_no_folder(case):
     assert "./plain" in one_line(case.gputrack("run", "./plain"), 1)
 
 
-def test_a_program_that_cannot_run_keeps_the_recording_that_was_there(case):
+def test_a_program_that_cannot_run_keeps_the_existing_recording(case):
     assert case.gputrack("run", "-q", "-o", "r.gt", "echo", "good").status == 0
     one_line(case.gputrack("run", "-o", "r.gt", "./no-such-program"), 1)
     kept = [name for name in ("r.gt", "r.gt.old") if case.path(name).exists()]
@@ -271,7 +271,7 @@ def test_a_program_that_cannot_run_keeps_the_recording_that_was_there(case):
     assert case.report(kept[0], "summary")["recording"]["command"] == "echo good"
 
 
-def test_wrong_usage_is_exit_two(case):
+def test_wrong_usage_exits_with_status_two(case):
     for words in (["run"], ["run", "--"], ["run", "-q"], ["run", "--no-such-option", "true"],
                   ["run", "-Z", "true"], ["run", "-o"], ["run", "--stack-depth", "many", "true"],
                   ["run", "--stack-depth", "100000", "true"], ["run", "--quiet=1", "true"],
@@ -305,7 +305,7 @@ def test_help_of_every_command(case):
     assert case.gputrack("--version").out.startswith("gputrack ")
 
 
-def test_the_help_of_options_stands_in_one_column(case):
+def test_help_texts_of_options_are_aligned(case):
     commands = [line.split()[0] for line in case.gputrack("--help").out.split("commands:\n")[1]
                 .split("\n\n")[0].splitlines()]
     assert len(commands) > 10, commands
@@ -316,7 +316,7 @@ def test_the_help_of_options_stands_in_one_column(case):
             assert line[:28].endswith("  ") or len(line) < 40 and line.startswith("  "), line
 
 
-def test_what_cannot_be_printed_is_no_success(case):
+def test_failing_to_print_is_not_success(case):
     assert quiet_run(case, "true").status == 0
     for words in ("--version", "--help", "report --help", "doctor", "doctor --json",
                   "doctor --system", "report q.gt", "report q.gt --format json", "export q.gt",
@@ -327,8 +327,8 @@ def test_what_cannot_be_printed_is_no_success(case):
             assert done.status and "cannot write" in message, (words, where, message)
 
 
-def test_streams_that_are_closed_get_no_file_of_ours(case):
-    """Whatever is opened first would be stdout."""
+def test_closed_streams_are_not_reused_for_our_files(case):
+    """The first file opened would become stdout."""
     assert quiet_run(case, "true").status == 0
     for command in ("monitor -d 0.01 -p $$", "report q.gt", "plot q.gt -o p.txt", "doctor"):
         done = case.run("strace", "-f", "-o", "log", "-e", "trace=write", "sh", "-c",
@@ -341,8 +341,8 @@ def test_streams_that_are_closed_get_no_file_of_ours(case):
     assert "2" not in done.out.split() and "1" in done.out.split(), done.out
 
 
-def test_what_is_made_of_this_folder_lies_beside_it(case):
-    """Something of somebody else's in it, and it is no recording any more."""
+def test_output_for_the_current_folder_is_written_beside_it(case):
+    """With a foreign file in it, the folder would no longer be a recording."""
     assert quiet_run(case, "true").status == 0
     before = entries(case.path("q.gt"))
     for command in ("html", "plot"):
@@ -370,7 +370,7 @@ def test_reports_fit_narrow_terminals(case):
             assert analysis == "usage" or set(numbers) <= set(re.findall(r"\d[\d.,]* [KMG]?i?B", out)), out
 
 
-def test_a_folder_for_symbols_that_is_not_there_is_said_in_a_line(case):
+def test_a_missing_symbol_folder_is_reported_in_one_line(case):
     assert quiet_run(case, "true").status == 0
     case.path("file").write_text("")
     for command in ("report", "suppress", "html", "plot"):
@@ -423,7 +423,7 @@ def test_no_stacks_records_the_same_without_stacks(case):
     assert {len(event["stack"]) for event in frames} == {1}
 
 
-def test_a_stack_that_was_cut_says_so(case):
+def test_a_truncated_stack_is_marked(case):
     for depth, said in (("1", "… cut after 1 frame: --stack-depth N records more"), ("64", None)):
         case.gputrack("run", "-q", "--stack-depth", depth, "-o", "d.gt", case.program("leaky"),
                       env=case.pocl())
@@ -453,7 +453,7 @@ def test_a_script_with_several_programs_is_one_recording(case):
     assert len(entries(case.path("s.gt"))) == 7
 
 
-def test_an_outer_recording_is_not_written_into_by_an_inner_one(case):
+def test_an_inner_run_does_not_write_into_the_outer_recording(case):
     done = case.gputrack("run", "-q", "-o", "outer.gt", case.build / "gputrack", "run", "-q", "-o",
                          "inner.gt", case.program("killed"), "--how", "return", "--calls", "10",
                          env=case.pocl())
@@ -462,8 +462,8 @@ def test_an_outer_recording_is_not_written_into_by_an_inner_one(case):
     assert case.report("outer.gt", "summary")["recording"]["events"] == 0
 
 
-def test_a_program_finds_what_we_found(case):
-    """Children that are ignored, and the number of files that may be open."""
+def test_a_program_inherits_signal_settings_and_limits(case):
+    """Ignored SIGCHLD, and the limit of open files."""
     program = "import resource, signal; " \
         "print(resource.getrlimit(resource.RLIMIT_NOFILE)[0], " \
         "signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN); exit(3)"
@@ -475,7 +475,7 @@ def test_a_program_finds_what_we_found(case):
         assert (done.status, done.out, done.err) == (3, "321 True\n", ""), (how, done.out, done.err)
 
 
-def test_a_recording_in_which_nothing_could_be_written_is_one(case):
+def test_a_recording_in_which_nothing_could_be_written_is_still_a_recording(case):
     assert quiet_run(case, "true").status == 0
     case.path("q.gt/ends").write_bytes(b"")
     case.path("q.gt/77.trace").write_bytes(b"")
@@ -512,7 +512,7 @@ def module_offsets(report):
             for g in report["groups"] for f in g["stack"] if f["module"].endswith("/mine")}
 
 
-def test_a_recording_elsewhere_is_still_whole(case):
+def test_a_copied_recording_is_still_complete(case):
     copy_program(case)
     named = case.report("copy.gt", "leakage")
     assert named["totals"] == {"count": 21, "bytes": 1 << 20}
@@ -534,7 +534,7 @@ def test_a_recording_elsewhere_is_still_whole(case):
     assert found["groups"] == named["groups"]
 
 
-def test_a_changed_program_is_noticed_and_said(case):
+def test_a_changed_program_is_detected_and_reported(case):
     copy_program(case)
     named = case.report("copy.gt", "leakage")
     shutil.copy(case.program("killed"), case.path("mine"))
@@ -547,7 +547,7 @@ def test_a_changed_program_is_noticed_and_said(case):
     assert "mine+0x" in text and "has changed since it was recorded" in " ".join(text.split()), text
 
 
-def test_a_stripped_program_has_lines_where_its_debug_file_is(case):
+def test_a_stripped_program_has_lines_if_its_debug_file_is_found(case):
     shutil.copy(case.program("leaky"), case.path("mine"))
     for command in (["objcopy", "--only-keep-debug", "mine", "mine.debug"],
                     ["objcopy", "--strip-all", "--add-gnu-debuglink=mine.debug", "mine"]):
@@ -570,13 +570,13 @@ def test_a_stripped_program_has_lines_where_its_debug_file_is(case):
     assert "mine+0x" in text and "is stripped" in text, text
 
 
-def test_no_symbols_opens_no_program(case):
+def test_no_symbols_opens_no_program_file(case):
     copy_program(case)
     report = case.report("copy.gt", "leakage", "--no-symbols")
     assert module_offsets(report) == {("mine", None, None)}
 
 
-def test_odd_recordings_are_said_in_a_line(case):
+def test_odd_recordings_are_reported_in_one_line(case):
     case.path("empty").mkdir()
     case.path("text").write_text("hello\n" * 100)
     case.path("nothing").write_text("")
@@ -587,7 +587,7 @@ def test_odd_recordings_are_said_in_a_line(case):
     assert "gputrack run" in one_line(case.gputrack("report", "missing.gt"), 1)
 
 
-def test_damaged_traces_end_at_the_last_whole_record(case):
+def test_damaged_traces_end_at_the_last_complete_record(case):
     done = quiet_run(case, case.program("killed"), "--how", "return", "--calls", "20000",
                      env=case.pocl())
     assert done.status == 0
@@ -668,7 +668,7 @@ def test_damaged_traces_end_at_the_last_whole_record(case):
         assert done.status == 1 and "has gaps" in " ".join(done.err.split()), (done.status, done.err)
 
 
-def test_a_process_that_is_not_there_is_said(case):
+def test_a_process_missing_from_the_recording_is_reported(case):
     quiet_run(case, case.program("signals"), "--cl", env=case.pocl())
     for command in (["report"], ["export"]):
         assert "no process 1" in one_line(case.gputrack(*command, "q.gt", "--pid", "1"), 1)
@@ -704,7 +704,7 @@ def test_report_output_appears_whole_or_not_at_all(case):
         assert process.returncode == 1 and len(process.stderr.splitlines()) == 1, process.stderr
 
 
-def test_a_reader_that_stops_reading_is_no_crash(case):
+def test_a_closed_pipe_causes_no_crash(case):
     quiet_run(case, case.program("killed"), "--how", "return", "--calls", "20000", env=case.pocl())
     done = case.run("bash", "-c", f"{case.build}/gputrack export q.gt | head -n 1; "
                                   f"echo ${{PIPESTATUS[0]}}")
@@ -712,7 +712,7 @@ def test_a_reader_that_stops_reading_is_no_crash(case):
     assert head.startswith("time_ns\t") and status in ("1", "141", "0"), done.out
 
 
-def test_export_formats_tell_the_same(case):
+def test_export_formats_agree(case):
     quiet_run(case, case.program("leaky"), env=case.pocl())
     events = case.events("q.gt")
     assert [e["time_ns"] for e in events] == sorted(e["time_ns"] for e in events)
@@ -737,7 +737,7 @@ def test_export_formats_tell_the_same(case):
     assert done.status == 0 and json.loads(case.path("e.json").read_text())["events"] == events
 
 
-def test_doctor_tells_what_can_be_tracked(case):
+def test_doctor_reports_what_can_be_tracked(case):
     case.pocl()
     done = case.gputrack("doctor")
     assert done.status == 0 and done.err == "", done.err
@@ -745,7 +745,7 @@ def test_doctor_tells_what_can_be_tracked(case):
     assert entries(case.folder) == []
 
 
-def test_a_program_that_is_not_found_gets_a_hint(case):
+def test_a_program_not_found_gets_a_hint(case):
     case.path("here").symlink_to("/bin/true")
     case.path("here.py").write_text("pass\n")
     for command in (["run"], ["monitor", "-o", "m.csv", "--"]):
@@ -757,7 +757,7 @@ def test_a_program_that_is_not_found_gets_a_hint(case):
     assert done.status == 2 and "to run a program, use `gputrack run ./here`" in done.err, done.err
 
 
-def test_the_status_is_the_programs_though_nobody_reads_the_report(case):
+def test_the_exit_status_is_kept_if_the_report_cannot_be_written(case):
     reader, writer = os.pipe()
     os.close(reader)
     program = subprocess.Popen([case.build / "gputrack", "run", "-o", "p.gt", "sh", "-c", "exit 7"],
@@ -766,8 +766,8 @@ def test_the_status_is_the_programs_though_nobody_reads_the_report(case):
     assert program.wait(60) == 7
 
 
-def test_a_failed_start_touches_nothing(case):
-    """What was there before a run that could not start is there after it, recordings and files."""
+def test_a_failed_start_changes_no_files(case):
+    """Recordings and files survive a run that could not start."""
     env = case.pocl()
     quiet_run(case, case.program("signals"), "--cl", env=env)
     kept = {p.name: p.read_bytes() for p in case.path("q.gt").iterdir()}
@@ -798,8 +798,8 @@ def test_a_failed_start_touches_nothing(case):
     assert all(p.read_text() == "mine\n" for p in mine.iterdir())
 
 
-def test_csv_and_log_go_where_the_user_is(case):
-    """Not where the program has gone by the time of its first call."""
+def test_csv_and_log_are_written_to_the_starting_folder(case):
+    """Not to the folder the program has changed to by its first call."""
     case.path("elsewhere").mkdir()
     done = case.gputrack("run", "-q", "-o", "q.gt", "--csv", "t.csv", "--log", "t.log", "sh", "-c",
                          f"cd elsewhere && {case.program('signals')} --cl", env=case.pocl())
@@ -809,14 +809,14 @@ def test_csv_and_log_go_where_the_user_is(case):
 
 
 def test_an_interrupt_sent_to_gputrack_alone_reaches_the_program(case):
-    """kill -INT is passed on; what the terminal sends has reached the program by itself."""
+    """kill -INT is passed on; an interrupt from the terminal reaches the program by itself."""
     run = case.gputrack("run", "-q", "-o", "q.gt", "sh", "-c",
                         'kill -INT $PPID; sleep 5; exit 7')
     assert run.status in (-2, 130), (run.status, run.err)
 
 
-def test_a_tool_that_dies_does_not_take_the_program_with_it(case):
-    """Whoever answers for file and line may crash: the program and its log go on."""
+def test_a_crashing_symbolizer_does_not_harm_the_program(case):
+    """The symbolizer may crash: the program and its log continue."""
     run = case.run(case.program("leaky"), env=case.pocl(
         OPENCL_LAYERS=str(case.build / "libgputrack_opencl.so"), GPUTRACK_LOG="t.log",
         GPUTRACK_TOOL="/bin/true"))
@@ -824,8 +824,8 @@ def test_a_tool_that_dies_does_not_take_the_program_with_it(case):
     assert case.path("t.log").read_text().count("STILL ALIVE AT EXIT") == 21
 
 
-def test_hints_can_be_copied(case):
-    """They name gputrack as it was called where `gputrack` alone is not this one."""
+def test_hints_can_be_pasted_into_a_shell(case):
+    """They use the typed path where `gputrack` alone would be another program."""
     alone = {"PATH": "/usr/bin:/bin"}
     case.path("here").symlink_to(case.build)
     for word in ("here/gputrack", "./here/gputrack", case.build / "gputrack"):

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 
 
-def test_programs_of_others_are_not_changed(case):
+def test_third_party_programs_behave_the_same(case):
     """The short form of tests/same.sh, with what is installed."""
     case.pocl()
     programs = [p for p in ("clinfo", "clblast_test_xaxpy") if shutil.which(p)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_static.py - gputrack in one file: `./dev static`, for machines that have none of our libraries."""
+"""test_static.py - gputrack in one file: `./dev static`, for machines without our libraries."""
 import os
 import pathlib
 import shutil
@@ -12,7 +12,7 @@ TOGETHER = True  # one build of it
 
 
 def static(case):
-    """Made as a developer makes it, in a build folder of its own that the next run finds again."""
+    """Built like by a developer, in a separate folder that the next run reuses."""
     if not pathlib.Path("/usr/lib/x86_64-linux-gnu/libbz2.a").exists():
         case.skip("static libraries are not installed")
     build = os.path.relpath(case.build, case.source)
@@ -44,7 +44,7 @@ def test_the_static_tool_attaches(case):
     assert case.report("a.gt", "leakage")["totals"] == {"count": 21, "bytes": 1 << 20}
 
 
-def test_the_static_tool_says_that_it_cannot_run_programs(case):
+def test_the_static_tool_reports_that_it_cannot_run_programs(case):
     tool = static(case)
     done = case.run(tool, "run", "-o", "a.gt", "touch", case.path("ran"))
     assert done.status == 1 and done.out == "", done.err

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_stress.py - gputrack stress: what it says it did is what a recording of it holds."""
+"""test_stress.py - gputrack stress: its summary agrees with a recording of it."""
 import collections
 import re
 import signal
@@ -26,7 +26,7 @@ def numbers(line):
 
 
 def recorded(case, create, release):
-    """How often a function is in the recording, with its result."""
+    """The number of calls of a function in the recording, by result."""
     count = collections.Counter((e["function"], e["outcome"]) for e in case.events("s.gt"))
     return count[create, "done"], count[release, "done"]
 
@@ -42,7 +42,7 @@ def test_the_original_command_line_works(case):
                              "live": 0, "size": "0 B"}
 
 
-def test_what_it_says_is_what_is_recorded(case):
+def test_the_summary_matches_the_recording(case):
     plans = [("opencl", case.pocl(), "clCreateBuffer", "clReleaseMemObject", 1),
              ("levelzero", case.levelzero(), "zeMemAllocDevice", "zeMemFree", 2)]
     for api, env, create, release, threads in plans:
@@ -69,7 +69,7 @@ def test_what_it_says_is_what_is_recorded(case):
                 assert leaked["totals"]["count"] == 0, leaked["groups"]
 
 
-def test_an_interrupt_ends_it_with_the_last_line(case):
+def test_an_interrupt_still_prints_the_last_line(case):
     for number in (signal.SIGINT, signal.SIGTERM):
         process = case.start(case.build / "gputrack", "stress", "--api", "opencl", "-t", "2",
                              "--threads", "2", env=case.pocl())
@@ -81,7 +81,7 @@ def test_an_interrupt_ends_it_with_the_last_line(case):
         numbers(out.decode().strip())
 
 
-def test_without_a_device_it_says_so_and_names_library(case):
+def test_a_missing_device_is_reported_with_a_hint_at_library(case):
     nothing = {"OCL_ICD_VENDORS": str(case.folder)}
     for api in ("cuda", "opencl", "levelzero"):
         message = one_line(case.gputrack("stress", "--api", api, "--library", "/no/such.so"), 1)
@@ -92,15 +92,15 @@ def test_without_a_device_it_says_so_and_names_library(case):
     assert "--library FILE" in one_line(case.gputrack("stress", "--library", "libm.so.6"), 1)
 
 
-def test_memory_that_cannot_be_had_ends_it_in_a_line(case):
+def test_running_out_of_memory_ends_with_one_line(case):
     done = case.gputrack("stress", "--api", "opencl", "--allocate-size", str(1 << 60),
                          env=case.pocl())
     assert done.status == 1 and len(done.err.splitlines()) == 1, done.err
     assert "--allocate-size" in done.err and numbers(done.out.splitlines()[-1])["failed"] == 1
 
 
-def test_a_stand_in_library_serves(case):
-    """CUDA where there is no GPU: the calls go to the library that is named, and count as they end."""
+def test_a_stand_in_library_works(case):
+    """CUDA without a GPU: calls go to the named library and are counted by their result."""
     if not (case.build / "tests/fake/cuda/libcuda.so.1").exists():
         case.skip("built without CUDA's headers")
     library = case.program("libcuda.so.1")
@@ -124,12 +124,12 @@ def test_a_stand_in_library_serves(case):
     assert "there is no CUDA device" in message and "--library FILE" in message, message
 
 
-def test_every_spelling_is_in_the_help(case):
+def test_every_option_spelling_is_in_the_help(case):
     text = case.gputrack("stress", "--help").out
     assert "--free-ratio R" in text and "--ratio is the same" in " ".join(text.split()), text
 
 
-def test_wrong_usage_is_told(case):
+def test_wrong_usage_is_reported(case):
     for words in (["--throughput", "fast"], ["--free-ratio", "1.5"], ["--free-ratio", "x"],
                   ["--threads", "0"], ["--allocate-size", "0"], ["--api", "metal"], ["operand"],
                   ["--throughput", "99999999999"]):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""test_top.py - gputrack top on a terminal of its own: what it shows, its keys, and what it leaves."""
+"""test_top.py - gputrack top in a new terminal: its screen, its keys, and what it leaves behind."""
 import os
 import re
 import shutil
@@ -12,7 +12,7 @@ PATIENCE_S = 60
 
 
 class Terminal:
-    """A tmux session nobody looks at but us."""
+    """A private tmux session."""
 
     def __init__(self, case, command, columns=80, rows=24, env=None):
         self.socket = f"gputrack-test-{os.getpid()}-{id(self)}"
@@ -35,7 +35,7 @@ class Terminal:
         self.tmux("resize-window", "-t", "t", "-x", str(columns), "-y", str(rows))
 
     def wait(self, pattern):
-        """The screen once it has this on it."""
+        """Waits for this text and returns the screen."""
         end = time.time() + PATIENCE_S
         while time.time() < end:
             screen = self.screen()
@@ -77,7 +77,7 @@ class Stressed:
 
 
 def start_top(case, pid, *more):
-    """top between two looks at the terminal's settings."""
+    """Runs top between two readings of the terminal's settings."""
     tool = case.build / "gputrack"
     probe = case.gputrack("attach", "-p", str(pid), "--duration", "0.1", "-q", "-o", "probe.gt")
     if probe.status:
@@ -87,7 +87,7 @@ def start_top(case, pid, *more):
                           f"sleep 1000")
 
 
-def test_it_shows_a_process_its_sites_and_leaves_no_trace(case):
+def test_top_shows_a_process_and_its_sites_and_leaves_no_files(case):
     with Stressed(case) as stressed:
         terminal = start_top(case, stressed.pid)
         try:
@@ -129,7 +129,7 @@ def test_it_shows_a_process_its_sites_and_leaves_no_trace(case):
         assert case.path("stty.before").read_text() == case.path("stty.after").read_text()
 
 
-def test_it_ends_well_when_it_is_stopped_and_shows_an_end(case):
+def test_top_shows_ended_processes_and_ends_cleanly_on_a_signal(case):
     with Stressed(case) as stressed:
         terminal = start_top(case, stressed.pid)
         try:
@@ -144,7 +144,7 @@ def test_it_ends_well_when_it_is_stopped_and_shows_an_end(case):
         assert case.path("stty.before").read_text() == case.path("stty.after").read_text()
 
 
-def test_without_a_terminal_it_names_attach(case):
+def test_without_a_terminal_top_suggests_attach(case):
     if "top" not in case.gputrack("--help").out:
         case.skip("built without the live screen")
     done = case.gputrack("top")
@@ -155,7 +155,7 @@ def test_without_a_terminal_it_names_attach(case):
         assert done.status == 2 and "top --help" in done.err, done.err
 
 
-def test_a_terminal_that_cannot_be_drawn_on_is_said_in_a_line(case):
+def test_an_unsuitable_terminal_is_reported_in_one_line(case):
     need_a_screen(case)
     for name in ("dumb", "no-such-terminal"):
         terminal = Terminal(case, f'"{case.build / "gputrack"}" top -p $$; echo "status $?"; sleep 60',

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""test_trace.py - the recorder in programs that make it hard: descriptors, threads, exec."""
+"""test_trace.py - the recorder in difficult programs: descriptors, threads, exec."""
 import pathlib
 import re
 import sys
 
 
-def test_recording_goes_on_when_the_program_closes_every_descriptor(case):
+def test_recording_continues_when_the_program_closes_every_descriptor(case):
     case.path("files").mkdir()
     done = case.gputrack("run", "-q", "-o", "d.gt", case.program("descriptors"), "--dir", "files",
                          "--files", "64", "--rounds", "20000", env=case.pocl())
@@ -23,8 +23,8 @@ def test_recording_goes_on_when_the_program_closes_every_descriptor(case):
     assert report["totals"] == {"count": 200, "bytes": 3200}
 
 
-def test_csv_and_log_never_go_into_the_programs_own_files(case):
-    """Every descriptor closed, ours among them, and their numbers taken by 700 files."""
+def test_csv_and_log_are_never_written_into_files_of_the_program(case):
+    """The program closes every descriptor, ours included, and opens 700 files."""
     case.path("files").mkdir()
     done = case.gputrack("run", "-q", "-o", "d.gt", "--csv", "t.csv", "--log", "t.log",
                          case.program("descriptors"), "--dir", "files", "--files", "700", "--rounds",
@@ -80,7 +80,7 @@ def test_every_exec_of_one_process_has_a_trace(case):
     assert case.report("e.gt", "leakage", "--pid", processes[0]["pid"])["totals"]["count"] == 6
 
 
-def test_a_process_that_became_another_program_is_not_called_killed(case):
+def test_a_process_that_called_exec_is_not_reported_as_killed(case):
     done = run_exec_loop(case)
     assert "was killed or is still running" not in " ".join(done.err.split()), done.err
 
@@ -102,11 +102,11 @@ def check_signal_calls(case, *more):
     assert summary["recording"]["events"] >= 2 * (creates - handler)
 
 
-def test_calls_in_a_signal_handler_neither_deadlock_nor_vanish_uncounted(case):
+def test_calls_in_a_signal_handler_never_deadlock_and_losses_are_counted(case):
     check_signal_calls(case)
 
 
-def test_calls_in_a_signal_handler_with_live_objects_tracked(case):
+def test_calls_in_a_signal_handler_work_with_live_objects_tracked(case):
     check_signal_calls(case, "--track")
 
 
@@ -119,7 +119,7 @@ def test_changing_the_directory_does_not_move_the_recording(case):
     assert list(case.path("elsewhere").iterdir()) == []
 
 
-def test_a_recording_can_be_asked_for_without_gputrack_run(case):
+def test_a_recording_can_be_made_without_gputrack_run(case):
     env = case.pocl(OPENCL_LAYERS=str(case.build / "libgputrack_opencl.so"),
                     GPUTRACK_RECORDING="own.gt")
     done = case.run(case.program("killed"), "--how", "kill9", "--calls", "100", env=env)
@@ -160,7 +160,7 @@ sys.stdin.readline()
 """
 
 
-def test_what_a_running_program_holds_is_alive_and_no_leak_yet(case):
+def test_resources_of_a_running_program_are_alive_and_not_leaked(case):
     case.path("holder.py").write_text(HOLDER)
     process = case.start(case.build / "gputrack", "run", "-q", "-o", "r.gt", sys.executable,
                          "holder.py", env=case.pocl())

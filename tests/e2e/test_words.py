@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One glossary: the header's words are the document's, and words that are not used are not used."""
+"""One glossary: header and document agree, and avoided words are not used."""
 import importlib.util
 import pathlib
 import re
@@ -10,13 +10,13 @@ glossary = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(glossary)
 
 
-def test_the_document_says_what_the_header_says(case):
+def test_the_document_agrees_with_the_header(case):
     assert len(glossary.words()) > 20
     assert glossary.DOCUMENT.read_text(encoding="utf-8") == glossary.rewritten(), \
         "tests/glossary.py --rewrite"
 
 
-def test_no_other_words_are_used(case):
+def test_no_avoided_words_are_used(case):
     if not (glossary.ROOT / ".git").exists():
         case.skip("this is no checkout")
     assert "call-site" in glossary.avoided() and "TODO" in glossary.avoided()
@@ -32,7 +32,7 @@ def test_every_document_is_in_the_list_of_documents(case):
     assert not missing, missing
 
 
-def test_links_between_documents_lead_somewhere(case):
+def test_links_between_documents_have_targets(case):
     wrong = []
     for path in [glossary.ROOT / "README.md", glossary.ROOT / "CONTRIBUTING.md",
                  *(glossary.ROOT / "doc").glob("*.md")]:
@@ -48,7 +48,7 @@ TO_BE_MADE = {"api/foo.def", "report/apis.c"}
 
 
 def named_files(text):
-    """Paths of our own sources in a document, without what its code blocks show."""
+    """Paths of our own sources in a document, outside its code blocks."""
     text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
     rooms = "|".join(sorted(path.name for path in (glossary.ROOT / "src").iterdir() if path.is_dir()))
     return {name for name in re.findall(rf"`(?:src/)?((?:{rooms})/[\w/.-]+\.(?:c|h|def))`", text)
@@ -63,7 +63,7 @@ def test_source_files_that_documents_name_exist(case):
     assert not wrong, "\n".join(wrong)
 
 
-def test_the_path_of_a_leak_is_where_the_architecture_says(case):
+def test_the_path_of_a_leak_matches_the_architecture(case):
     """Each step names functions and files: one of those files mentions each of those functions."""
     text = (glossary.ROOT / "doc/ARCHITECTURE.md").read_text(encoding="utf-8")
     steps = re.findall(r"^\|[^|]+\| (`[^|]+`) \| (`[^|]+`) \|$", text, re.M)
@@ -76,13 +76,13 @@ def test_the_path_of_a_leak_is_where_the_architecture_says(case):
             assert function.replace("wrap_", "") in there, f"{function} is not in {files}"
 
 
-def test_every_mutation_finds_its_place_in_the_sources(case):
+def test_every_mutation_matches_the_sources(case):
     done = case.run("python3", glossary.ROOT / "tests/mutate.py", "--check")
     assert done.status == 0, done.out
 
 
 def test_the_changelog_has_the_version(case):
-    """Its first version is the tool's; above it may stand what the next one will bring."""
+    """Its first version is the tool's; changes for the next one may stand above it."""
     headings = re.findall(r"^## (.*)$", (glossary.ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
     if headings[0].startswith("Unreleased"):
         coming = re.fullmatch(r"Unreleased \((\d+\.\d+\.\d+)\)", headings.pop(0))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""tracker_csv.py - what the Level Zero tests share: reading the tracker's CSV and log, and a count of
-what is alive that is made from the programs' own logs alone.
+"""tracker_csv.py - helpers for the Level Zero tests: readers of the tracker's CSV and log, and a
+count of live objects from the programs' own logs.
 """
 import csv
 import mmap
@@ -58,7 +58,7 @@ def own_log(path):
 
 
 class Count:
-    """What is alive, counted from the program's record. A handle that was never seen counts not."""
+    """What is alive, counted from the program's record. Unknown handles are not counted."""
 
     def __init__(self):
         self.alive = {}
@@ -80,7 +80,7 @@ class Count:
 
 
 def read_csv(path, killed=False):
-    """The rows as dictionaries, numbers as numbers, by the library that everybody uses."""
+    """The rows as dictionaries with numbers, read by Python's csv module."""
     text = whole_lines(path) if killed else path.read_text()
     assert text.endswith("\n"), "the last row is not whole"
     rows = list(csv.DictReader(text.splitlines(), strict=True))
@@ -93,7 +93,7 @@ def read_csv(path, killed=False):
 
 
 def check_numbers(rows):
-    """What holds in any CSV: numbering, the deltas, and figures that cannot be otherwise."""
+    """Checks for any CSV: numbering, deltas, and consistent figures."""
     for i, row in enumerate(rows):
         assert row["CallNumber"] == i + 1, row
         assert row["VmPeak_KB"] >= row["VmSize_KB"] >= row["VmRSS_KB"] > 0, row
@@ -136,7 +136,7 @@ ENTRY = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\] \[thread-id: (\d+
 
 
 def read_log(text):
-    """[(level, text)] of a log; what follows without a head belongs to the entry before."""
+    """[(level, text)] of a log; lines without a head belong to the previous entry."""
     entries = []
     for line in text.splitlines(keepends=True):
         head = ENTRY.match(line)

@@ -5,7 +5,7 @@
  * GT_FAULT=FUNCTION:N:ERRNO  the N-th call of FUNCTION (from 1) fails with that error number, and
  *                            all after it too when ERRNO ends in `+`; `kill`: SIGKILL in its place;
  *                            `exit`: exit(9) there, as a handler of a signal might
- * GT_FAULT_IN=NAME,NAME      calls made by modules whose file name begins so
+ * GT_FAULT_IN=NAME,NAME      calls made by modules whose file names begin like this
  * GT_FAULT_HIT=FILE          created when the fault has struck
  */
 #include <dlfcn.h>
@@ -199,7 +199,7 @@ EXPORT void *realloc(void *old, size_t size)
 	return STRIKES("malloc") ? NULL : __libc_realloc(old, size);
 }
 
-/* Who has large files by default calls these. */
+/* Programs built with large-file support call these. */
 #define ALSO(name, function) EXPORT __typeof__(function) name __attribute__((alias(#function)))
 ALSO(open64, open);
 ALSO(openat64, openat);

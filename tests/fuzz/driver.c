@@ -4,7 +4,7 @@
  *
  *	fuzz_trace [--runs N] [--seed S] FILE|FOLDER…
  *
- * The same seed makes the same changes, so a failure is found again by its seed and number.
+ * The same seed makes the same changes, so a failure is reproduced by its seed and number.
  */
 #include <dirent.h>
 #include <stdbool.h>

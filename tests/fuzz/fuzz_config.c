@@ -47,13 +47,13 @@ static const struct gt_option options[] = {
 static const struct gt_syntax run = { .name = "run", .options = options };
 static const struct gt_syntax report = { .name = "report", .options = options + 1 };
 
-/* main.c's, which is not linked here. */
+/* Replaces the one in main.c, which is not linked here. */
 void gt_tell(const char *format, ...)
 {
 	(void)format;
 }
 
-/* The lines by themselves, which may hold anything. */
+/* The lines alone, with any content. */
 static void parse(const uint8_t *data, size_t size)
 {
 	struct gt_config c = { 0 };

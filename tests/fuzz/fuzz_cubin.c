@@ -7,7 +7,7 @@
 #include "capture/cuda/cuda.h"
 #include "fuzz.h"
 
-/* What statics.c hands variables on to, which is not what is tried here. */
+/* Stands in for what statics.c passes variables to, which is not tested here. */
 const struct gt_call_door gt_cuda_door;
 
 void gt_guest_begin(struct gt_guest_call *call, enum gt_function_id function, const uint64_t *argv,

@@ -13,7 +13,7 @@
 
 enum { ADDRESSES = 40 };
 
-/* Addresses where programs have code, and some where none is. */
+/* Addresses where programs have code, and some where they have none. */
 static uint64_t address(unsigned i)
 {
 	return i < 32 ? 0x1000 + i * 0x20 : UINT64_C(1) << (i - 32) * 8;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_nsys.c - reads any bytes as an Nsight export; what comes of it is a recording that reads. */
+/* fuzz_nsys.c - reads any bytes as an Nsight export; the result is a readable recording. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -47,7 +47,7 @@ static void make_folder(void)
 	atexit(remove_folder);
 }
 
-/* SQLite goes by names, so that it takes no file without one. */
+/* SQLite opens files only by name. */
 static void write_export(const uint8_t *data, size_t size)
 {
 	int fd = open(export, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

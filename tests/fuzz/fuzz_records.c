@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_records.c - any bytes as the record of a call from the kernel, made a call and events. */
+/* fuzz_records.c - interprets any bytes as a kernel record of a call and its events. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

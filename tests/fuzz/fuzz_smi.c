@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_smi.c - reads any bytes as nvidia-smi's log, and lays what came over something. */
+/* fuzz_smi.c - reads any bytes as nvidia-smi's log, and overlays the result on a picture. */
 #include "fuzz_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_table.c - what fuzz targets of tables share. */
+/* fuzz_table.c - helpers for fuzz targets of tables. */
 #include "fuzz_table.h"
 
 #include <math.h>

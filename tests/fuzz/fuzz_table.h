@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_table.h - what fuzz targets of tables share: any bytes as rows, and a picture of what came.
- */
+/* fuzz_table.h - helpers for fuzz targets of tables: any bytes as rows, and a picture of them. */
 #pragma once
 
 #include <stdio.h>
@@ -13,9 +12,9 @@
 /* Opens the input as rows. */
 void fuzz_rows(struct gt_rows *rows, const uint8_t *data, size_t size);
 
-/* What every trail promises. */
+/* Checks the guarantees of a trail. */
 void fuzz_trail(const struct gt_trail *t);
 
-/* A canvas of words that nobody reads; sizes change from picture to picture. */
+/* A text canvas whose output is dropped; the size changes from picture to picture. */
 void fuzz_canvas_open(struct gt_canvas *c);
 void fuzz_canvas_close(struct gt_canvas *c);

@@ -9,7 +9,7 @@
 #include "trace/reader.h"
 #include "trace/recording.h"
 
-/* Where bytes go that have only been read so that a sanitizer sees it. */
+/* Receives bytes that are read only for a sanitizer to see. */
 static volatile uint8_t sink;
 
 static void touch(const void *data, size_t size)
@@ -57,7 +57,7 @@ static void check_event(const struct gt_event *e, size_t stack_count)
 	FUZZ_CHECK(e->failed <= 1 && e->unfinished <= 1);
 }
 
-/* Number of events; 0 as well when it is no trace. */
+/* Number of events; 0 also if the input is not a trace. */
 static uint64_t read_trace(const char *path)
 {
 	struct gt_trace_header header;

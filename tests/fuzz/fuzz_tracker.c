@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_tracker.c - reads any bytes as a tracker's CSV, and draws what came. */
+/* fuzz_tracker.c - reads any bytes as a tracker's CSV, and draws the result. */
 #include "fuzz_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_usage.c - reads any bytes as a usage table, and draws what came. */
+/* fuzz_usage.c - reads any bytes as a usage table, and draws the result. */
 #include "fuzz_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* mutate.c - changes of a trace where something is in it, for libFuzzer and driver.c. */
+/* mutate.c - mutates the used parts of a trace, for libFuzzer and driver.c. */
 #include <string.h>
 
 #include "fuzz.h"
 #include "repair.h"
 #include "trace/layout.h"
 
-/* Mutates the records of one block, which then has as many bytes as came out. */
+/* Mutates the records of one block and sets its size accordingly. */
 static void mutate_records(uint8_t *data, size_t size, unsigned n)
 {
 	struct gt_block_header b;
@@ -38,7 +38,7 @@ static void mutate_header(uint8_t *data, size_t size, unsigned n)
 				 sizeof(struct gt_trace_header));
 }
 
-/* A copy of one block at the end: another lane, or the same one going on. */
+/* Copies one block to the end: another lane, or more of the same. */
 static size_t append_block(uint8_t *data, size_t size, size_t max_size, unsigned n)
 {
 	size_t at, room;
@@ -49,7 +49,7 @@ static size_t append_block(uint8_t *data, size_t size, size_t max_size, unsigned
 	return size + room;
 }
 
-/* Most of a trace is room that is not used: changes go to where something is. */
+/* Most of a trace is unused space: change only the used parts. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed)
 {
 	unsigned n = seed / 16;

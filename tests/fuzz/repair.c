@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* repair.c - puts magic words, sizes, sequence numbers and hashes of a changed trace right. */
+/* repair.c - corrects magic words, sizes, sequence numbers and hashes of a changed trace. */
 #include "repair.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static size_t header_size(const uint8_t *data, size_t size)
 									      GT_TRACE_HEADER;
 }
 
-/* A block's own size where a reader would take it, else the smallest. */
+/* The stated size of a block if a reader would accept it, else the smallest. */
 static uint32_t block_size(const struct gt_block_header *b)
 {
 	return b->size && b->size % GT_BLOCK_MIN == 0 && b->size <= GT_BLOCK_LIMIT ? b->size :

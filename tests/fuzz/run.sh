@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # run.sh - fuzz readers of foreign bytes with libFuzzer: [SECONDS [TARGET…]], 60 each and all of them
 #
-# JOBS=N runs N at once. What a target learns stays in the build folder, so the next run goes on from
+# JOBS=N runs N at once. The corpus of a target stays in the build folder, so the next run continues from
 # there. An input that breaks something is left there too, and named in the table at the end; the
 # other targets run on, and the exit status is 1.
 set -eu

@@ -68,7 +68,7 @@ static void end(struct gt_writer *w)
 	gt_writer_free(w);
 }
 
-/* Leaves the trace as a killed process does, but for the room it had reserved. */
+/* Leaves the trace as a killed process does, without its reserved space. */
 static void kill_it(struct gt_writer *w, const char *name)
 {
 	struct gt_trace_header h;
@@ -183,7 +183,7 @@ static void write_texts(void)
 	end(w);
 }
 
-/* More places and series than anybody has devices. */
+/* More places and series than any machine has devices. */
 static void write_many(void)
 {
 	struct gt_writer *w = start("many.trace", NULL);

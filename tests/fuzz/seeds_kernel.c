@@ -88,7 +88,7 @@ static void write_cubin(const char *folder)
 	write_file(folder, "two_variables", &file, sizeof file);
 }
 
-/* One function at 0x1000 with its index, for fuzz_cfi.c, and every sort of instruction in it. */
+/* One function at 0x1000 with its index, for fuzz_cfi.c, and every kind of instruction in it. */
 static void write_cfi(const char *folder)
 {
 	enum { SHARED = 4, OWN = SHARED + 24, INDEX = OWN + 104, SIZE = INDEX + 20 };

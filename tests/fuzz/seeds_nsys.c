@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Small pages: a fuzzer should meet the rows soon. */
+/* Small pages, so that a fuzzer reaches the rows soon. */
 /* clang-format off */
 static const char *const plain[] = {
 	"PRAGMA page_size = 512",
@@ -31,7 +31,7 @@ static const char *const plain[] = {
 };
 /* clang-format on */
 
-/* With what later ones have on top. */
+/* With the additions of later schemas. */
 static const char *const more[] = {
 	"CREATE TABLE CUDA_CALLCHAINS (id INTEGER, symbol INTEGER, module INTEGER, unresolved "
 	"INTEGER, "

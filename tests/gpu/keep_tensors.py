@@ -1,4 +1,4 @@
-"""keep_tensors.py STEPS [PAUSE] - a training loop that keeps what it should drop: one line grows."""
+"""keep_tensors.py STEPS [PAUSE] - a training loop that keeps tensors it should drop: one line grows."""
 import sys
 import time
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_abi.c - what the tool declares of OpenCL and Level Zero by itself is what their headers say.
- */
+/* test_abi.c - our own declarations of OpenCL and Level Zero agree with their headers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +16,7 @@
 #include <level_zero/ze_api.h>
 #endif
 
-static void opencl_is_as_its_headers_say(void **state)
+static void opencl_abi_matches_its_headers(void **state)
 {
 	(void)state;
 #ifdef HAVE_OPENCL
@@ -35,7 +34,7 @@ static void opencl_is_as_its_headers_say(void **state)
 #endif
 }
 
-static void levelzero_is_as_its_headers_say(void **state)
+static void levelzero_abi_matches_its_headers(void **state)
 {
 	(void)state;
 #ifdef HAVE_LEVELZERO
@@ -66,8 +65,8 @@ static void levelzero_is_as_its_headers_say(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(opencl_is_as_its_headers_say),
-		cmocka_unit_test(levelzero_is_as_its_headers_say),
+		cmocka_unit_test(opencl_abi_matches_its_headers),
+		cmocka_unit_test(levelzero_abi_matches_its_headers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

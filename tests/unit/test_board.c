@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_board.c - what processes hold right now: totals, sites, the biggest, the oldest. */
+/* test_board.c - live totals per process: sites, the largest and the oldest resources. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static void totals_follow_the_events(void **state)
 	gt_board_free(b);
 }
 
-static void a_process_that_ends_leaves_its_totals_and_frees_its_entries(void **state)
+static void an_ended_process_keeps_its_totals_and_frees_its_entries(void **state)
 {
 	struct gt_board *b = gt_board_new();
 	uint16_t one = gt_board_add(b, 10, "one", 1), two = gt_board_add(b, 11, "two", 1);
@@ -87,7 +87,7 @@ static void a_process_that_ends_leaves_its_totals_and_frees_its_entries(void **s
 	gt_board_free(b);
 }
 
-static void a_context_takes_along_what_it_owns(void **state)
+static void destroying_a_context_ends_what_it_owns(void **state)
 {
 	struct gt_board *b = gt_board_new();
 	uint16_t p = gt_board_add(b, 10, "one", 1);
@@ -109,7 +109,7 @@ static void a_context_takes_along_what_it_owns(void **state)
 	gt_board_free(b);
 }
 
-static void sites_come_in_the_order_asked_for(void **state)
+static void sites_are_sorted_as_requested(void **state)
 {
 	struct gt_board *b = gt_board_new();
 	uint16_t p = gt_board_add(b, 10, "one", 1);
@@ -160,8 +160,8 @@ static void the_biggest_and_the_oldest_are_found(void **state)
 	gt_board_free(b);
 }
 
-/* Random changes against a plain array: the lists stay whole. */
-static void lists_survive_many_changes(void **state)
+/* Random changes, compared with a plain array. */
+static void lists_stay_consistent_under_random_changes(void **state)
 {
 	enum { HANDLES = 512 };
 	struct gt_board *b = gt_board_new();
@@ -202,7 +202,7 @@ static void lists_survive_many_changes(void **state)
 	gt_board_free(b);
 }
 
-static void ticks_give_rates_and_histories(void **state)
+static void ticks_produce_rates_and_histories(void **state)
 {
 	struct gt_board *b = gt_board_new();
 	uint16_t p = gt_board_add(b, 10, "one", 1);
@@ -233,12 +233,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(totals_follow_the_events),
-		cmocka_unit_test(a_process_that_ends_leaves_its_totals_and_frees_its_entries),
-		cmocka_unit_test(a_context_takes_along_what_it_owns),
-		cmocka_unit_test(sites_come_in_the_order_asked_for),
+		cmocka_unit_test(an_ended_process_keeps_its_totals_and_frees_its_entries),
+		cmocka_unit_test(destroying_a_context_ends_what_it_owns),
+		cmocka_unit_test(sites_are_sorted_as_requested),
 		cmocka_unit_test(the_biggest_and_the_oldest_are_found),
-		cmocka_unit_test(lists_survive_many_changes),
-		cmocka_unit_test(ticks_give_rates_and_histories),
+		cmocka_unit_test(lists_stay_consistent_under_random_changes),
+		cmocka_unit_test(ticks_produce_rates_and_histories),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

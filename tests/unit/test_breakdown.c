@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_breakdown.c - device memory by origin, process and place; what ends say of themselves. */
+/* test_breakdown.c - device memory by origin, process and place, and sizes stated by frees. */
 #include "ledger/groups.h"
 
 #include <setjmp.h>
@@ -43,7 +43,7 @@ static void a_free_is_charged_to_its_allocation(void **state)
 	gt_ledger_free(l);
 }
 
-static void shares_add_up_to_the_whole_at_every_moment(void **state)
+static void shares_always_add_up_to_the_total(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 	uint64_t seed = 1;
@@ -71,7 +71,7 @@ static void shares_add_up_to_the_whole_at_every_moment(void **state)
 	gt_ledger_free(l);
 }
 
-static void host_memory_is_in_no_share(void **state)
+static void host_memory_is_excluded_from_shares(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 
@@ -83,7 +83,7 @@ static void host_memory_is_in_no_share(void **state)
 	gt_ledger_free(l);
 }
 
-static void an_end_of_another_size_is_counted_and_frees_all(void **state)
+static void a_free_of_a_different_size_is_counted_and_frees_the_whole_allocation(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 
@@ -96,7 +96,7 @@ static void an_end_of_another_size_is_counted_and_frees_all(void **state)
 	gt_ledger_free(l);
 }
 
-static void static_variables_are_part_of_the_peak_and_no_leaks(void **state)
+static void static_variables_count_towards_the_peak_but_never_leak(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 	struct gt_groups leaks, lasting, peak;
@@ -124,10 +124,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_free_is_charged_to_its_allocation),
-		cmocka_unit_test(shares_add_up_to_the_whole_at_every_moment),
-		cmocka_unit_test(host_memory_is_in_no_share),
-		cmocka_unit_test(an_end_of_another_size_is_counted_and_frees_all),
-		cmocka_unit_test(static_variables_are_part_of_the_peak_and_no_leaks),
+		cmocka_unit_test(shares_always_add_up_to_the_total),
+		cmocka_unit_test(host_memory_is_excluded_from_shares),
+		cmocka_unit_test(
+			a_free_of_a_different_size_is_counted_and_frees_the_whole_allocation),
+		cmocka_unit_test(static_variables_count_towards_the_peak_but_never_leak),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

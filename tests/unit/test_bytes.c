@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_bytes.c - exact bytes out, the same values back in, and never a byte too far. */
+/* test_bytes.c - encoding is exact, values round trip, and reads stay in bounds. */
 #include "base/bytes.h"
 
 #include <setjmp.h>
@@ -13,7 +13,7 @@ static struct gt_bytes bytes_of(const void *data, size_t size)
 	return (struct gt_bytes){ .at = data, .end = (const uint8_t *)data + size };
 }
 
-static void a_varint_has_seven_bits_a_byte_low_bits_first(void **state)
+static void a_varint_stores_seven_bits_per_byte_low_bits_first(void **state)
 {
 	uint8_t at[GT_VARINT_MAX];
 
@@ -37,7 +37,7 @@ static void check_varint(uint64_t v, size_t size)
 	assert_int_equal(gt_bytes_left(&b), 0);
 }
 
-static void varints_come_back_at_every_boundary(void **state)
+static void varints_round_trip_at_every_boundary(void **state)
 {
 	check_varint(0, 1);
 	for (unsigned bits = 7; bits < 64; bits += 7) {
@@ -50,7 +50,7 @@ static void varints_come_back_at_every_boundary(void **state)
 	check_varint(UINT64_MAX - 1, GT_VARINT_MAX);
 }
 
-static void a_varint_that_is_cut_is_bad(void **state)
+static void a_truncated_varint_is_bad(void **state)
 {
 	uint8_t at[GT_VARINT_MAX];
 	size_t size = (size_t)(gt_put_varint(at, UINT64_MAX) - at);
@@ -85,7 +85,7 @@ static void a_varint_of_more_than_64_bits_is_bad(void **state)
 	}
 }
 
-static void signed_numbers_are_those_of_dwarf(void **state)
+static void signed_numbers_use_the_dwarf_encoding(void **state)
 {
 	/* clang-format off */
 	static const struct { const char *bytes; size_t size; int64_t value; } all[] = {
@@ -108,7 +108,7 @@ static void signed_numbers_are_those_of_dwarf(void **state)
 	}
 }
 
-static void fixed_numbers_have_their_low_byte_first(void **state)
+static void fixed_size_numbers_are_little_endian(void **state)
 {
 	static const char data[] = "\x01\x02\x03\x04\x05\x06\x07\xff";
 	struct gt_bytes b = bytes_of(data, 8);
@@ -123,7 +123,7 @@ static void fixed_numbers_have_their_low_byte_first(void **state)
 	assert_int_equal(gt_get_fixed(&b, 1), 0);
 }
 
-static void zigzag_makes_values_near_zero_small(void **state)
+static void zigzag_encodes_values_near_zero_as_small_numbers(void **state)
 {
 	static const int64_t values[] = { 0, -1, 1, -2, 2 };
 
@@ -137,7 +137,7 @@ static void zigzag_makes_values_near_zero_small(void **state)
 	assert_true(gt_unzigzag(UINT64_MAX - 1) == INT64_MAX);
 }
 
-static void every_difference_leads_back_even_around_the_end(void **state)
+static void differences_round_trip_even_across_wraparound(void **state)
 {
 	static const uint64_t half = (uint64_t)1 << 63;
 	const uint64_t ends[] = { 0,
@@ -161,7 +161,7 @@ static void every_difference_leads_back_even_around_the_end(void **state)
 	assert_int_equal(gt_delta(0, UINT64_MAX), 1);
 }
 
-static void a_blob_is_borrowed_with_its_length(void **state)
+static void a_blob_is_returned_in_place_with_its_length(void **state)
 {
 	static const char data[] = "\x03"
 				   "abc"
@@ -183,7 +183,7 @@ static void a_blob_is_borrowed_with_its_length(void **state)
 	assert_true(b.bad);
 }
 
-static void a_blob_longer_than_what_is_left_is_bad(void **state)
+static void a_blob_longer_than_the_input_is_bad(void **state)
 {
 	static const uint64_t lengths[] = { 4, 5, UINT32_MAX, SIZE_MAX, UINT64_MAX };
 
@@ -200,7 +200,7 @@ static void a_blob_longer_than_what_is_left_is_bad(void **state)
 	}
 }
 
-static void once_bad_every_read_gives_nothing_and_nothing_moves(void **state)
+static void after_an_error_reads_return_zero_and_do_not_advance(void **state)
 {
 	static const char data[] = "\x09"
 				   "\x05"
@@ -217,8 +217,8 @@ static void once_bad_every_read_gives_nothing_and_nothing_moves(void **state)
 	assert_ptr_equal(b.at, at);
 }
 
-/* Random bytes read in random ways: `at` never passes `end`, never goes back. */
-static void bounded_reading_never_passes_the_end(void **state)
+/* Random reads of random bytes: `at` never passes `end` and never moves back. */
+static void bounded_reads_stop_at_the_end(void **state)
 {
 	srandom(1);
 	for (int round = 0; round < 20000; round++) {
@@ -260,7 +260,7 @@ static void a_hash_depends_on_every_byte_and_on_the_length(void **state)
 	}
 }
 
-static void mixing_loses_no_key(void **state)
+static void mixing_keeps_keys_distinct(void **state)
 {
 	/* its steps can each be undone, so no two keys meet; a sample of neighbours shows a slip */
 	for (uint64_t i = 0; i < 1000; i++)
@@ -271,20 +271,20 @@ static void mixing_loses_no_key(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_varint_has_seven_bits_a_byte_low_bits_first),
-		cmocka_unit_test(varints_come_back_at_every_boundary),
-		cmocka_unit_test(a_varint_that_is_cut_is_bad),
+		cmocka_unit_test(a_varint_stores_seven_bits_per_byte_low_bits_first),
+		cmocka_unit_test(varints_round_trip_at_every_boundary),
+		cmocka_unit_test(a_truncated_varint_is_bad),
 		cmocka_unit_test(a_varint_of_more_than_64_bits_is_bad),
-		cmocka_unit_test(signed_numbers_are_those_of_dwarf),
-		cmocka_unit_test(fixed_numbers_have_their_low_byte_first),
-		cmocka_unit_test(zigzag_makes_values_near_zero_small),
-		cmocka_unit_test(every_difference_leads_back_even_around_the_end),
-		cmocka_unit_test(a_blob_is_borrowed_with_its_length),
-		cmocka_unit_test(a_blob_longer_than_what_is_left_is_bad),
-		cmocka_unit_test(once_bad_every_read_gives_nothing_and_nothing_moves),
-		cmocka_unit_test(bounded_reading_never_passes_the_end),
+		cmocka_unit_test(signed_numbers_use_the_dwarf_encoding),
+		cmocka_unit_test(fixed_size_numbers_are_little_endian),
+		cmocka_unit_test(zigzag_encodes_values_near_zero_as_small_numbers),
+		cmocka_unit_test(differences_round_trip_even_across_wraparound),
+		cmocka_unit_test(a_blob_is_returned_in_place_with_its_length),
+		cmocka_unit_test(a_blob_longer_than_the_input_is_bad),
+		cmocka_unit_test(after_an_error_reads_return_zero_and_do_not_advance),
+		cmocka_unit_test(bounded_reads_stop_at_the_end),
 		cmocka_unit_test(a_hash_depends_on_every_byte_and_on_the_length),
-		cmocka_unit_test(mixing_loses_no_key),
+		cmocka_unit_test(mixing_keeps_keys_distinct),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,7 +63,7 @@ static struct taken endings_of(enum gt_function_id function, const uint64_t *arg
 	return t;
 }
 
-/* What a driver would say. */
+/* Answers of a driver. */
 static uint64_t driver_size(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
 {
 	return handle + 5;
@@ -83,7 +83,7 @@ static const struct gt_call_door driver = { .size = driver_size,
 					    .count = driver_count,
 					    .place = driver_place };
 
-static void a_handle_that_is_the_result_is_created(void **state)
+static void a_handle_in_the_return_value_is_created(void **state)
 {
 	uint64_t argv[GT_ARGS_MAX] = {
 		[clCreateBuffer__context] = 0xc0, [clCreateBuffer__size] = 4096
@@ -99,7 +99,7 @@ static void a_handle_that_is_the_result_is_created(void **state)
 	assert_false(t.events[0].failed);
 }
 
-static void a_handle_that_is_an_argument_is_retained_or_ended(void **state)
+static void a_handle_passed_as_an_argument_is_retained_or_ended(void **state)
 {
 	uint64_t argv[GT_ARGS_MAX] = { [clRetainMemObject__memobj] = 0xb0 };
 	struct taken t = events_of(GT_FN_clRetainMemObject, argv, 0, &driver);
@@ -130,7 +130,7 @@ static void a_handle_behind_a_pointer_is_read_after_the_call(void **state)
 	assert_int_equal(events_of(GT_FN_clEnqueueMarker, argv, 0, NULL).count, 0);
 }
 
-static void a_handle_is_read_though_the_result_is_another_pointer(void **state)
+static void an_out_handle_is_read_even_if_the_result_is_another_pointer(void **state)
 {
 	uint64_t event = 0xe0;
 	uint64_t argv[GT_ARGS_MAX] = { [clEnqueueMapBuffer__event] = word(&event) };
@@ -140,7 +140,7 @@ static void a_handle_is_read_though_the_result_is_another_pointer(void **state)
 	assert_int_equal(t.events[0].handle, 0xe0);
 }
 
-static void an_array_filled_in_gives_as_many_as_the_call_said(void **state)
+static void an_output_array_yields_as_many_handles_as_the_call_returned(void **state)
 {
 	uint64_t kernels[] = { 0x11, 0x12, 0x13, 0xbad };
 	uint32_t count = 3;
@@ -157,7 +157,7 @@ static void an_array_filled_in_gives_as_many_as_the_call_said(void **state)
 	}
 }
 
-static void an_array_filled_in_without_a_count_asks_the_driver(void **state)
+static void an_output_array_without_a_count_asks_the_driver(void **state)
 {
 	uint64_t devices[] = { 0x21, 0x22, 0xbad };
 	uint64_t argv[GT_ARGS_MAX] = { [clCreateSubDevices__in_device] = 0xd0,
@@ -170,7 +170,7 @@ static void an_array_filled_in_without_a_count_asks_the_driver(void **state)
 	assert_int_equal(events_of(GT_FN_clCreateSubDevices, argv, 0, NULL).count, 0);
 }
 
-static void asking_only_how_many_creates_nothing(void **state)
+static void querying_only_the_count_creates_nothing(void **state)
 {
 	uint32_t count = 5;
 	uint64_t argv[GT_ARGS_MAX] = { [clCreateSubDevices__num_devices_ret] = word(&count) };
@@ -179,7 +179,7 @@ static void asking_only_how_many_creates_nothing(void **state)
 	assert_true(gt_call_is_idle(GT_FN_clCreateSubDevices, argv));
 }
 
-static void a_count_that_is_garbage_reads_nothing(void **state)
+static void a_garbage_count_reads_nothing(void **state)
 {
 	uint64_t kernels[] = { 0x11 };
 	uint32_t count = UINT32_MAX;
@@ -203,7 +203,7 @@ static void fill_svm_free(struct svm_free *s)
 	s->argv[clEnqueueSVMFree__event] = word(&s->event);
 }
 
-static void freeing_two_pointers_ends_both_and_makes_an_event(void **state)
+static void freeing_two_pointers_ends_both_and_creates_an_event(void **state)
 {
 	struct svm_free s;
 	struct taken t;
@@ -225,7 +225,7 @@ static void freeing_two_pointers_ends_both_and_makes_an_event(void **state)
 	assert_int_equal(t.events[1].handle, 0x52);
 }
 
-static void with_a_callback_nothing_is_freed_but_the_event_is_made(void **state)
+static void with_a_callback_nothing_is_freed_but_the_event_is_created(void **state)
 {
 	struct svm_free s;
 	struct taken t;
@@ -241,7 +241,7 @@ static void with_a_callback_nothing_is_freed_but_the_event_is_made(void **state)
 	assert_true(gt_call_is_idle(GT_FN_clEnqueueSVMFree, s.argv));
 }
 
-static void a_failed_free_of_two_pointers_tells_of_both_and_of_no_event(void **state)
+static void a_failed_free_of_two_pointers_names_both_and_creates_no_event(void **state)
 {
 	struct svm_free s;
 	struct taken t;
@@ -267,8 +267,8 @@ static struct taken filled_events_of(enum gt_function_id function, const uint64_
 	return t;
 }
 
-/* A second effect that an error has too: the log of a build that failed. */
-static void a_failed_build_fails_and_hands_out_its_log(void **state)
+/* A second effect that failed calls have too: the log of a failed build. */
+static void a_failed_build_fails_and_returns_its_log(void **state)
 {
 	enum { BUILD_FAILURE = 0x70000004, OTHER_FAILURE = 0x78000004 };
 	uint64_t module = 0, log = 0x109;
@@ -301,7 +301,7 @@ static void a_failed_build_fails_and_hands_out_its_log(void **state)
 	assert_int_equal(events_of(GT_FN_zeModuleCreate, argv, 0, NULL).count, 1);
 }
 
-static void a_failed_link_hands_out_its_log_too(void **state)
+static void a_failed_link_returns_its_log_too(void **state)
 {
 	enum { LINK_FAILURE = 0x70000005, OTHER_FAILURE = 0x78000004 };
 	uint64_t modules[] = { 0x30d }, log = 0x109;
@@ -319,7 +319,7 @@ static void a_failed_link_hands_out_its_log_too(void **state)
 	assert_int_equal(events_of(GT_FN_zeModuleDynamicLink, argv, OTHER_FAILURE, NULL).count, 1);
 }
 
-static void a_size_in_a_struct_is_read_where_it_lies(void **state)
+static void a_size_in_a_struct_is_read_at_its_offset(void **state)
 {
 	uint64_t handle = 0x9e, desc[4] = { 1, 2, 3, 65536 };
 	uint64_t argv[GT_ARGS_MAX] = { [zePhysicalMemCreate__desc] = word(desc),
@@ -330,7 +330,7 @@ static void a_size_in_a_struct_is_read_where_it_lies(void **state)
 	assert_int_equal(events_of(GT_FN_zePhysicalMemCreate, argv, 0, NULL).events[0].size, 0);
 }
 
-static void null_handles_give_no_event(void **state)
+static void null_handles_produce_no_event(void **state)
 {
 	uint64_t none = 0, pointers[] = { 0, 0x52, 0 };
 	uint64_t argv[GT_ARGS_MAX] = { 0 };
@@ -347,7 +347,7 @@ static void null_handles_give_no_event(void **state)
 	assert_int_equal(events_of(GT_FN_clEnqueueSVMFree, argv, 0, NULL).count, 1);
 }
 
-static void calls_that_can_give_no_event_are_idle(void **state)
+static void calls_that_cannot_produce_an_event_are_idle(void **state)
 {
 	uint64_t event, argv[GT_ARGS_MAX] = { 0 };
 
@@ -364,7 +364,7 @@ static void calls_that_can_give_no_event_are_idle(void **state)
 	assert_false(gt_call_is_idle(GT_FN_clCreateBuffer, argv));
 }
 
-static void a_second_effect_keeps_a_call_from_being_idle(void **state)
+static void a_call_with_a_second_effect_is_not_idle(void **state)
 {
 	struct svm_free s;
 
@@ -377,7 +377,7 @@ static void a_second_effect_keeps_a_call_from_being_idle(void **state)
 	assert_false(gt_call_is_idle(GT_FN_clEnqueueSVMFree, s.argv));
 }
 
-static void a_result_is_judged_by_its_rule(void **state)
+static void success_is_decided_by_the_rule_of_the_function(void **state)
 {
 	uint64_t argv[GT_ARGS_MAX] = { 0 };
 	struct gt_call status = call_of(GT_FN_clReleaseMemObject, argv, 0);
@@ -398,7 +398,7 @@ static void a_result_is_judged_by_its_rule(void **state)
 	assert_true(gt_call_succeeded(&nothing));
 }
 
-static void a_failed_creation_tells_what_was_asked_for(void **state)
+static void a_failed_creation_records_what_was_requested(void **state)
 {
 	uint64_t event = 0xbad;
 	uint64_t argv[GT_ARGS_MAX] = {
@@ -421,7 +421,7 @@ static void a_failed_creation_tells_what_was_asked_for(void **state)
 	assert_int_equal(t.events[0].result, -5);
 }
 
-static void a_creation_that_fails_has_the_code_that_its_caller_got(void **state)
+static void a_failed_creation_records_the_error_code_its_caller_got(void **state)
 {
 	int32_t codes[] = { -61, 0x7ead };
 	uint64_t event = 0xbad;
@@ -439,7 +439,7 @@ static void a_creation_that_fails_has_the_code_that_its_caller_got(void **state)
 	assert_int_equal(events_of(GT_FN_clEnqueueMapBuffer, argv, 0, NULL).events[0].result, -61);
 }
 
-static void a_code_that_nobody_asked_for_is_not_known(void **state)
+static void an_error_code_the_caller_did_not_request_is_unknown(void **state)
 {
 	uint64_t argv[GT_ARGS_MAX] = { 0 };
 	struct taken t = events_of(GT_FN_clCreateBuffer, argv, 0, &driver);
@@ -471,7 +471,7 @@ static void a_failed_release_or_retain_names_its_handle(void **state)
 	assert_int_equal(t.events[0].handle, 0xb0);
 }
 
-static void ends_are_stamped_at_their_start_all_else_at_its_end(void **state)
+static void ends_use_the_start_time_and_other_calls_the_return_time(void **state)
 {
 	uint64_t argv[GT_ARGS_MAX] = { 0xb0, 0xb0 };
 
@@ -485,7 +485,7 @@ static void ends_are_stamped_at_their_start_all_else_at_its_end(void **state)
 			 BEGUN);
 }
 
-/* Thread A destroys while thread B creates, and the driver hands the handle on at once. */
+/* Thread A destroys while thread B creates, and the driver reuses the handle at once. */
 static void a_destroy_sorts_before_the_create_that_reuses_its_handle(void **state)
 {
 	uint64_t argv[GT_ARGS_MAX] = { 0xb0 };
@@ -502,7 +502,7 @@ static void a_destroy_sorts_before_the_create_that_reuses_its_handle(void **stat
 	assert_true(t.events[0].time_ns < t.events[1].time_ns);
 }
 
-static void a_size_that_only_the_driver_knows_is_asked_for(void **state)
+static void a_size_only_the_driver_knows_is_queried(void **state)
 {
 	uint64_t argv[GT_ARGS_MAX] = { 0xc0 };
 
@@ -513,7 +513,7 @@ static void a_size_that_only_the_driver_knows_is_asked_for(void **state)
 	assert_int_equal(events_of(GT_FN_clCreateImage, argv, 0, &driver).events[0].size, 0);
 }
 
-static void an_owner_may_be_the_first_of_an_array(void **state)
+static void an_owner_may_be_the_first_element_of_an_array(void **state)
 {
 	uint64_t queues[] = { 0x91, 0x92 };
 	uint64_t argv[GT_ARGS_MAX] = { [clCreateCommandBufferKHR__num_queues] = 2,
@@ -526,7 +526,7 @@ static void an_owner_may_be_the_first_of_an_array(void **state)
 			 0);
 }
 
-static void only_calls_that_end_lives_have_endings(void **state)
+static void only_calls_that_end_resources_have_endings(void **state)
 {
 	uint64_t argv[GT_ARGS_MAX] = { 0xb0, 0xb1 };
 	struct taken t = endings_of(GT_FN_clReleaseMemObject, argv);
@@ -538,7 +538,7 @@ static void only_calls_that_end_lives_have_endings(void **state)
 	assert_int_equal(endings_of(GT_FN_clCreateBuffer, argv).count, 0);
 }
 
-static void narrow_arguments_fill_a_word_with_zeroes(void **state)
+static void narrow_arguments_are_zero_extended(void **state)
 {
 	int32_t narrow = -1;
 	uint8_t byte = 0xff;
@@ -554,34 +554,34 @@ static void narrow_arguments_fill_a_word_with_zeroes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_handle_that_is_the_result_is_created),
-		cmocka_unit_test(a_handle_that_is_an_argument_is_retained_or_ended),
+		cmocka_unit_test(a_handle_in_the_return_value_is_created),
+		cmocka_unit_test(a_handle_passed_as_an_argument_is_retained_or_ended),
 		cmocka_unit_test(a_handle_behind_a_pointer_is_read_after_the_call),
-		cmocka_unit_test(a_handle_is_read_though_the_result_is_another_pointer),
-		cmocka_unit_test(an_array_filled_in_gives_as_many_as_the_call_said),
-		cmocka_unit_test(an_array_filled_in_without_a_count_asks_the_driver),
-		cmocka_unit_test(asking_only_how_many_creates_nothing),
-		cmocka_unit_test(a_count_that_is_garbage_reads_nothing),
-		cmocka_unit_test(freeing_two_pointers_ends_both_and_makes_an_event),
-		cmocka_unit_test(with_a_callback_nothing_is_freed_but_the_event_is_made),
-		cmocka_unit_test(a_failed_free_of_two_pointers_tells_of_both_and_of_no_event),
-		cmocka_unit_test(a_failed_build_fails_and_hands_out_its_log),
-		cmocka_unit_test(a_failed_link_hands_out_its_log_too),
-		cmocka_unit_test(a_size_in_a_struct_is_read_where_it_lies),
-		cmocka_unit_test(null_handles_give_no_event),
-		cmocka_unit_test(calls_that_can_give_no_event_are_idle),
-		cmocka_unit_test(a_second_effect_keeps_a_call_from_being_idle),
-		cmocka_unit_test(a_result_is_judged_by_its_rule),
-		cmocka_unit_test(a_failed_creation_tells_what_was_asked_for),
-		cmocka_unit_test(a_creation_that_fails_has_the_code_that_its_caller_got),
-		cmocka_unit_test(a_code_that_nobody_asked_for_is_not_known),
+		cmocka_unit_test(an_out_handle_is_read_even_if_the_result_is_another_pointer),
+		cmocka_unit_test(an_output_array_yields_as_many_handles_as_the_call_returned),
+		cmocka_unit_test(an_output_array_without_a_count_asks_the_driver),
+		cmocka_unit_test(querying_only_the_count_creates_nothing),
+		cmocka_unit_test(a_garbage_count_reads_nothing),
+		cmocka_unit_test(freeing_two_pointers_ends_both_and_creates_an_event),
+		cmocka_unit_test(with_a_callback_nothing_is_freed_but_the_event_is_created),
+		cmocka_unit_test(a_failed_free_of_two_pointers_names_both_and_creates_no_event),
+		cmocka_unit_test(a_failed_build_fails_and_returns_its_log),
+		cmocka_unit_test(a_failed_link_returns_its_log_too),
+		cmocka_unit_test(a_size_in_a_struct_is_read_at_its_offset),
+		cmocka_unit_test(null_handles_produce_no_event),
+		cmocka_unit_test(calls_that_cannot_produce_an_event_are_idle),
+		cmocka_unit_test(a_call_with_a_second_effect_is_not_idle),
+		cmocka_unit_test(success_is_decided_by_the_rule_of_the_function),
+		cmocka_unit_test(a_failed_creation_records_what_was_requested),
+		cmocka_unit_test(a_failed_creation_records_the_error_code_its_caller_got),
+		cmocka_unit_test(an_error_code_the_caller_did_not_request_is_unknown),
 		cmocka_unit_test(a_failed_release_or_retain_names_its_handle),
-		cmocka_unit_test(ends_are_stamped_at_their_start_all_else_at_its_end),
+		cmocka_unit_test(ends_use_the_start_time_and_other_calls_the_return_time),
 		cmocka_unit_test(a_destroy_sorts_before_the_create_that_reuses_its_handle),
-		cmocka_unit_test(a_size_that_only_the_driver_knows_is_asked_for),
-		cmocka_unit_test(an_owner_may_be_the_first_of_an_array),
-		cmocka_unit_test(only_calls_that_end_lives_have_endings),
-		cmocka_unit_test(narrow_arguments_fill_a_word_with_zeroes),
+		cmocka_unit_test(a_size_only_the_driver_knows_is_queried),
+		cmocka_unit_test(an_owner_may_be_the_first_element_of_an_array),
+		cmocka_unit_test(only_calls_that_end_resources_have_endings),
+		cmocka_unit_test(narrow_arguments_are_zero_extended),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_cfi.c - what call frame information says of an address, and that hostile one says nothing.
- */
+/* test_cfi.c - rules from call frame information; hostile input yields none. */
 #include "capture/ebpf/cfi.h"
 
 #include <dwarf.h>
@@ -17,7 +16,7 @@
 
 enum { START = 0x1000, RBP = 6, FAR = 17 };
 
-/* Instructions as they are written down. */
+/* Encoded instructions. */
 struct text {
 	uint8_t bytes[4096];
 	size_t size;
@@ -34,7 +33,7 @@ static void put_number(struct text *t, uint64_t v)
 	t->size = (size_t)(gt_put_varint(t->bytes + t->size, v) - t->bytes);
 }
 
-/* An instruction and its operands, up to one that is negative. */
+/* Appends an instruction and its operands; a negative one ends the list. */
 static void say(struct text *t, int byte, ...)
 {
 	va_list operands;
@@ -46,7 +45,7 @@ static void say(struct text *t, int byte, ...)
 	va_end(operands);
 }
 
-/* What every function begins with: the CFA is rsp + 8, the return address at CFA - 8. */
+/* The usual initial rules: the CFA is rsp + 8, the return address is at CFA - 8. */
 static struct text usual(void)
 {
 	struct text t = { .size = 0 };
@@ -56,7 +55,7 @@ static struct text usual(void)
 	return t;
 }
 
-/* In memory of their own, so that a sanitizer sees a read past them. */
+/* Copied to the heap, so that a sanitizer sees reads past the end. */
 static bool learn_of(struct gt_cfi_rule *rule, const struct text *initial, const struct text *own,
 		     uint64_t address)
 {
@@ -89,7 +88,7 @@ static bool is_understood(const struct text *own)
 	return known;
 }
 
-static void a_rule_is_that_of_its_place(void **state)
+static void each_address_gets_its_own_rule(void **state)
 {
 	struct text initial = usual(), own = { .size = 0 };
 	struct gt_cfi_rule rule;
@@ -132,8 +131,8 @@ static void a_rule_is_that_of_its_place(void **state)
 	assert_int_equal(rule.how[RBP], GT_CFI_AT_CFA);
 }
 
-/* elfutils takes 16 bytes for each number up to the largest that is named. */
-static void a_register_of_whatever_number_is_read_over(void **state)
+/* elfutils allocates 16 bytes for each register number up to the largest one used. */
+static void unknown_register_numbers_are_skipped(void **state)
 {
 	static const int with_offset[] = { DW_CFA_offset_extended, DW_CFA_offset_extended_sf,
 					   DW_CFA_val_offset, DW_CFA_val_offset_sf,
@@ -160,7 +159,7 @@ static void a_register_of_whatever_number_is_read_over(void **state)
 	}
 }
 
-static void a_frame_by_a_register_we_lack_is_not_known(void **state)
+static void a_frame_based_on_an_unrecorded_register_is_unknown(void **state)
 {
 	static const int instructions[] = { DW_CFA_def_cfa, DW_CFA_def_cfa_sf };
 	struct text own;
@@ -175,7 +174,7 @@ static void a_frame_by_a_register_we_lack_is_not_known(void **state)
 	assert_false(is_understood(&own));
 }
 
-static void what_is_remembered_is_bounded(void **state)
+static void remembered_states_are_bounded(void **state)
 {
 	struct text own = { .size = 0 };
 
@@ -190,7 +189,7 @@ static void what_is_remembered_is_bounded(void **state)
 	assert_false(is_understood(&own));
 }
 
-static void what_is_not_understood_is_not_guessed(void **state)
+static void unknown_instructions_are_refused(void **state)
 {
 	for (int byte = 0; byte < 0x40; byte++) {
 		struct text own = { .size = 0 };
@@ -205,7 +204,7 @@ static void what_is_not_understood_is_not_guessed(void **state)
 	}
 }
 
-static void what_all_functions_share_has_no_places_and_nothing_to_restore(void **state)
+static void initial_instructions_may_neither_advance_nor_restore(void **state)
 {
 	static const uint8_t instructions[] = { DW_CFA_advance_loc | 1, DW_CFA_restore | 6 };
 
@@ -218,7 +217,7 @@ static void what_all_functions_share_has_no_places_and_nothing_to_restore(void *
 	}
 }
 
-static void offsets_that_no_stack_has_are_refused(void **state)
+static void impossible_stack_offsets_are_refused(void **state)
 {
 	static const long far[] = { INT32_MAX, 1l << 40, INT64_MAX };
 
@@ -232,7 +231,7 @@ static void offsets_that_no_stack_has_are_refused(void **state)
 	}
 }
 
-static void places_past_the_last_address_are_refused(void **state)
+static void advancing_past_the_last_address_is_refused(void **state)
 {
 	struct text initial = usual(), own = { .size = 0 };
 	struct gt_cfi_rule rule;
@@ -258,7 +257,7 @@ static void places_past_the_last_address_are_refused(void **state)
 		UINT64_MAX));
 }
 
-static void expressions_are_kept_up_to_a_size(void **state)
+static void expressions_up_to_a_size_limit_are_stored(void **state)
 {
 	struct text initial = usual();
 	struct gt_cfi_rule rule;
@@ -288,7 +287,7 @@ static void expressions_are_kept_up_to_a_size(void **state)
 	}
 }
 
-static void instructions_cut_anywhere_are_not_read_past(void **state)
+static void truncated_instructions_are_not_read_past_their_end(void **state)
 {
 	struct text initial = usual(), own = { .size = 0 };
 	struct gt_cfi_rule rule;
@@ -308,8 +307,8 @@ static void instructions_cut_anywhere_are_not_read_past(void **state)
 }
 
 /*
- * A file that is but an .eh_frame and an .eh_frame_hdr, at the same addresses as offsets. One
- * shared entry and two functions, of 0x40 bytes at START and START + 0x80.
+ * A file with only .eh_frame and .eh_frame_hdr, loaded at its offsets: one common entry and two
+ * functions of 0x40 bytes, at START and START + 0x80.
  */
 struct file {
 	uint8_t bytes[4096];
@@ -389,7 +388,7 @@ static void end_file(struct file *f)
 	close(f->image.fd);
 }
 
-/* The CFA's offset there; 0: nothing is known. */
+/* The offset of the CFA at this address; 0 if unknown. */
 static int offset_at(struct file *f, uint64_t address)
 {
 	struct gt_cfi_table *t;
@@ -418,7 +417,7 @@ static void check_good(struct file *f)
 		assert_int_equal(offset_at(f, places[i].address), places[i].offset);
 }
 
-static void a_function_is_found_by_the_index(void **state)
+static void a_function_is_found_through_the_index(void **state)
 {
 	struct file f;
 
@@ -443,7 +442,7 @@ static void a_function_is_found_without_an_index(void **state)
 	end_file(&f);
 }
 
-static void lengths_and_ways_that_lead_astray_lead_nowhere(void **state)
+static void bad_lengths_and_pointers_find_nothing(void **state)
 {
 	static const uint32_t words[] = { 0, 1, 3, 0x7fffffff, 0x80000000, 0xfffffff0, UINT32_MAX };
 	static const size_t places[] = { SHARED, SHARED + 4, FIRST, FIRST + 4 };
@@ -465,7 +464,7 @@ static void lengths_and_ways_that_lead_astray_lead_nowhere(void **state)
 	}
 }
 
-static void an_index_longer_than_its_file_ends_with_it(void **state)
+static void an_index_longer_than_its_file_is_cut_at_the_end_of_the_file(void **state)
 {
 	struct file f;
 
@@ -479,7 +478,7 @@ static void an_index_longer_than_its_file_ends_with_it(void **state)
 	end_file(&f);
 }
 
-static void shared_entries_of_other_sorts_are_refused(void **state)
+static void unsupported_common_entries_are_refused(void **state)
 {
 	/* clang-format off */
 	static const struct { size_t at; uint8_t byte; } changes[] = {
@@ -499,7 +498,7 @@ static void shared_entries_of_other_sorts_are_refused(void **state)
 	}
 }
 
-static void a_file_that_is_cut_while_it_is_used_says_nothing(void **state)
+static void a_file_truncated_while_in_use_yields_nothing(void **state)
 {
 	struct gt_cfi_table *t;
 	struct gt_cfi_rule rule;
@@ -518,8 +517,8 @@ static void a_file_that_is_cut_while_it_is_used_says_nothing(void **state)
 	end_file(&f);
 }
 
-/* Every byte, every bit: nothing but an answer is expected. */
-static void a_changed_bit_breaks_nothing(void **state)
+/* Every bit of every byte: any answer is fine, a crash is not. */
+static void flipped_bits_do_no_harm(void **state)
 {
 	for (size_t bit = SHARED * 8; bit < (INDEX + INDEX_SIZE) * 8; bit++) {
 		struct file f;
@@ -533,7 +532,7 @@ static void a_changed_bit_breaks_nothing(void **state)
 	}
 }
 
-/* The frame after one at START, with `expression` for the CFA, and a stack that counts in words. */
+/* The caller of a frame at START whose CFA is `expression`, on a stack of counting words. */
 static uint64_t caller_by(const uint8_t *expression, size_t size)
 {
 	uint64_t registers[GT_PROBE_REGISTERS] = { [GT_CFI_RSP] = 0x7000, [16] = START + 6 }, stack[32];
@@ -557,7 +556,7 @@ static uint64_t caller_by(const uint8_t *expression, size_t size)
 	return frames[1];
 }
 
-static void expressions_are_worked_out(void **state)
+static void expressions_are_evaluated(void **state)
 {
 	static const struct { const char *code; size_t size; uint64_t caller; } all[] = {
 		{ "\x77\x18", 2, 0x7010 },                     /* rsp + 24; the address 8 below */
@@ -584,24 +583,24 @@ static void expressions_are_worked_out(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_rule_is_that_of_its_place),
-		cmocka_unit_test(a_register_of_whatever_number_is_read_over),
-		cmocka_unit_test(a_frame_by_a_register_we_lack_is_not_known),
-		cmocka_unit_test(what_is_remembered_is_bounded),
-		cmocka_unit_test(what_is_not_understood_is_not_guessed),
-		cmocka_unit_test(what_all_functions_share_has_no_places_and_nothing_to_restore),
-		cmocka_unit_test(offsets_that_no_stack_has_are_refused),
-		cmocka_unit_test(places_past_the_last_address_are_refused),
-		cmocka_unit_test(expressions_are_kept_up_to_a_size),
-		cmocka_unit_test(instructions_cut_anywhere_are_not_read_past),
-		cmocka_unit_test(a_function_is_found_by_the_index),
+		cmocka_unit_test(each_address_gets_its_own_rule),
+		cmocka_unit_test(unknown_register_numbers_are_skipped),
+		cmocka_unit_test(a_frame_based_on_an_unrecorded_register_is_unknown),
+		cmocka_unit_test(remembered_states_are_bounded),
+		cmocka_unit_test(unknown_instructions_are_refused),
+		cmocka_unit_test(initial_instructions_may_neither_advance_nor_restore),
+		cmocka_unit_test(impossible_stack_offsets_are_refused),
+		cmocka_unit_test(advancing_past_the_last_address_is_refused),
+		cmocka_unit_test(expressions_up_to_a_size_limit_are_stored),
+		cmocka_unit_test(truncated_instructions_are_not_read_past_their_end),
+		cmocka_unit_test(a_function_is_found_through_the_index),
 		cmocka_unit_test(a_function_is_found_without_an_index),
-		cmocka_unit_test(lengths_and_ways_that_lead_astray_lead_nowhere),
-		cmocka_unit_test(an_index_longer_than_its_file_ends_with_it),
-		cmocka_unit_test(shared_entries_of_other_sorts_are_refused),
-		cmocka_unit_test(a_file_that_is_cut_while_it_is_used_says_nothing),
-		cmocka_unit_test(a_changed_bit_breaks_nothing),
-		cmocka_unit_test(expressions_are_worked_out),
+		cmocka_unit_test(bad_lengths_and_pointers_find_nothing),
+		cmocka_unit_test(an_index_longer_than_its_file_is_cut_at_the_end_of_the_file),
+		cmocka_unit_test(unsupported_common_entries_are_refused),
+		cmocka_unit_test(a_file_truncated_while_in_use_yields_nothing),
+		cmocka_unit_test(flipped_bits_do_no_harm),
+		cmocka_unit_test(expressions_are_evaluated),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

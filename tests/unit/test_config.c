@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "cli/config.h"
 
-/* main.c's, which is not linked here. */
+/* Replaces the one in main.c, which is not linked here. */
 void gt_tell(const char *format, ...)
 {
 	(void)format;
@@ -36,7 +36,7 @@ static void lines_are_read(void **state)
 	gt_config_fini(&c);
 }
 
-static void semicolons_part_the_variables_lines(void **state)
+static void semicolons_separate_lines_in_the_variable(void **state)
 {
 	static const char text[] = "a=1; b = 2 ;;\nc=3";
 	struct gt_config c = { 0 };
@@ -70,7 +70,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_are_read),
-		cmocka_unit_test(semicolons_part_the_variables_lines),
+		cmocka_unit_test(semicolons_separate_lines_in_the_variable),
 		cmocka_unit_test(mistakes_name_their_line),
 	};
 

@@ -11,7 +11,7 @@
 
 #include "base/containers.h"
 
-static void numbers_count_from_zero_in_order_of_appearance(void **state)
+static void ids_count_from_zero_in_order_of_appearance(void **state)
 {
 	struct gt_intern *in = gt_intern_new();
 
@@ -22,7 +22,7 @@ static void numbers_count_from_zero_in_order_of_appearance(void **state)
 	gt_intern_free(in);
 }
 
-static void length_tells_strings_apart(void **state)
+static void strings_of_different_length_differ(void **state)
 {
 	struct gt_intern *in = gt_intern_new();
 
@@ -36,7 +36,7 @@ static void length_tells_strings_apart(void **state)
 	gt_intern_free(in);
 }
 
-static void bytes_come_back_aligned_and_unchanged_after_growth(void **state)
+static void interned_bytes_stay_aligned_and_unchanged_after_growth(void **state)
 {
 	enum { COUNT = 50000 };
 	struct gt_intern *in = gt_intern_new();
@@ -58,7 +58,7 @@ static void bytes_come_back_aligned_and_unchanged_after_growth(void **state)
 	gt_intern_free(in);
 }
 
-static void what_is_interned_is_a_copy(void **state)
+static void interning_makes_a_copy(void **state)
 {
 	struct gt_intern *in = gt_intern_new();
 	char text[] = "abc";
@@ -71,7 +71,7 @@ static void what_is_interned_is_a_copy(void **state)
 	gt_intern_free(in);
 }
 
-static void an_interned_string_stays_where_it_is(void **state)
+static void interned_strings_do_not_move(void **state)
 {
 	struct gt_intern *in = gt_intern_new();
 	const char *first = gt_intern_string(in, "first");
@@ -86,7 +86,7 @@ static void an_interned_string_stays_where_it_is(void **state)
 	gt_intern_free(in);
 }
 
-static void memory_of_an_arena_is_zeroed_aligned_and_apart(void **state)
+static void arena_memory_is_zeroed_aligned_and_disjoint(void **state)
 {
 	struct gt_arena a = { 0 };
 	static const unsigned char zeroes[200000];
@@ -102,7 +102,7 @@ static void memory_of_an_arena_is_zeroed_aligned_and_apart(void **state)
 	gt_arena_fini(&a);
 }
 
-static void a_map_has_null_until_a_value_is_set(void **state)
+static void a_map_returns_null_until_a_value_is_set(void **state)
 {
 	struct gt_map map = { 0 };
 	int values[1000];
@@ -130,7 +130,7 @@ static void bytes_are_found_without_being_interned(void **state)
 	gt_intern_free(in);
 }
 
-static void freeing_none_is_allowed(void **state)
+static void freeing_null_is_allowed(void **state)
 {
 	gt_intern_free(NULL);
 }
@@ -166,8 +166,8 @@ static void equal_keys_come_out_by_item(void **state)
 	gt_heap_fini(&h);
 }
 
-/* As readers use it: the first stream moves on, or ends. */
-static void streams_that_move_on_or_end_stay_merged(void **state)
+/* As readers use it: the first stream advances or ends. */
+static void streams_stay_merged_as_they_advance_and_end(void **state)
 {
 	enum { STREAMS = 37 };
 	struct gt_heap h = { 0 };
@@ -223,7 +223,7 @@ static uint32_t at(const struct gt_ranges *r, uint64_t address)
 	return gt_ranges_find(r, address, &owner) ? owner : NOBODY;
 }
 
-static void a_range_ends_where_it_ends(void **state)
+static void a_range_covers_exactly_its_addresses(void **state)
 {
 	struct gt_ranges r = { 0 };
 
@@ -239,7 +239,7 @@ static void a_range_ends_where_it_ends(void **state)
 	assert_int_equal(at(&r, 100), NOBODY);
 }
 
-static void the_first_and_the_last_address_are_addresses_too(void **state)
+static void the_first_and_last_address_can_be_covered(void **state)
 {
 	struct gt_ranges r = { 0 };
 
@@ -259,7 +259,7 @@ static void the_first_and_the_last_address_are_addresses_too(void **state)
 	gt_ranges_fini(&r);
 }
 
-static void any_ranges_lie_as_they_were_laid(void **state)
+static void overlapping_ranges_agree_with_a_plain_array(void **state)
 {
 	enum { SIZE = 512, ROUNDS = 3000 };
 	uint32_t wanted[SIZE], seed = 1;
@@ -284,22 +284,22 @@ static void any_ranges_lie_as_they_were_laid(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_count_from_zero_in_order_of_appearance),
-		cmocka_unit_test(length_tells_strings_apart),
-		cmocka_unit_test(bytes_come_back_aligned_and_unchanged_after_growth),
-		cmocka_unit_test(what_is_interned_is_a_copy),
-		cmocka_unit_test(an_interned_string_stays_where_it_is),
-		cmocka_unit_test(memory_of_an_arena_is_zeroed_aligned_and_apart),
-		cmocka_unit_test(a_map_has_null_until_a_value_is_set),
+		cmocka_unit_test(ids_count_from_zero_in_order_of_appearance),
+		cmocka_unit_test(strings_of_different_length_differ),
+		cmocka_unit_test(interned_bytes_stay_aligned_and_unchanged_after_growth),
+		cmocka_unit_test(interning_makes_a_copy),
+		cmocka_unit_test(interned_strings_do_not_move),
+		cmocka_unit_test(arena_memory_is_zeroed_aligned_and_disjoint),
+		cmocka_unit_test(a_map_returns_null_until_a_value_is_set),
 		cmocka_unit_test(bytes_are_found_without_being_interned),
-		cmocka_unit_test(freeing_none_is_allowed),
+		cmocka_unit_test(freeing_null_is_allowed),
 		cmocka_unit_test(keys_come_out_in_order),
 		cmocka_unit_test(equal_keys_come_out_by_item),
-		cmocka_unit_test(streams_that_move_on_or_end_stay_merged),
+		cmocka_unit_test(streams_stay_merged_as_they_advance_and_end),
 		cmocka_unit_test(the_greatest_key_sorts_last),
-		cmocka_unit_test(a_range_ends_where_it_ends),
-		cmocka_unit_test(the_first_and_the_last_address_are_addresses_too),
-		cmocka_unit_test(any_ranges_lie_as_they_were_laid),
+		cmocka_unit_test(a_range_covers_exactly_its_addresses),
+		cmocka_unit_test(the_first_and_last_address_can_be_covered),
+		cmocka_unit_test(overlapping_ranges_agree_with_a_plain_array),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

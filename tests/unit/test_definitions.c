@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_definitions.c - where frames lie, among more modules than any program has. */
+/* test_definitions.c - finding the module of a frame among very many modules. */
 #include "trace/reader.h"
 
 #include "test_writer.h"
@@ -39,7 +39,7 @@ static void unload(struct gt_definitions *d, uint64_t number)
 	add_record(d, GT_DEF_UNLOAD, payload, (size_t)(gt_put_varint(payload, number) - payload));
 }
 
-/* `count` frames: the first at an address, each of the others so far from the one before. */
+/* `count` frames at equal distances, starting at an address. */
 static void add_stack(struct gt_definitions *d, uint64_t address, uint64_t apart, size_t count)
 {
 	uint8_t payload[PAYLOAD_MAX], *at = gt_put_varint(payload, gt_delta(0, address));
@@ -49,15 +49,15 @@ static void add_stack(struct gt_definitions *d, uint64_t address, uint64_t apart
 	add_record(d, GT_DEF_STACK, payload, (size_t)(at - payload));
 }
 
-/* The module of a frame at this address, of a stack that comes now. */
+/* The module of a frame at this address in a stack defined now. */
 static uint32_t module_at(struct gt_definitions *d, uint64_t address)
 {
 	add_stack(d, address, 0, 1);
 	return d->frames[d->frame_count - 1].module;
 }
 
-/* Each frame compared with each module would be 10 to the 11: minutes. */
-static void a_hundred_thousand_modules_take_no_time(void **state)
+/* Comparing each frame with each module would take 10^11 steps: minutes. */
+static void a_hundred_thousand_modules_are_fast(void **state)
 {
 	enum { MODULES = 100000, STACKS = 4000, SIZE = 0x1000 };
 	struct gt_definitions d = { 0 };
@@ -75,8 +75,8 @@ static void a_hundred_thousand_modules_take_no_time(void **state)
 	gt_definitions_free(&d);
 }
 
-/* So that none of it is prepared once for all: a module, a stack, and an end in turn. */
-static void modules_that_come_and_go_between_stacks_take_no_time(void **state)
+/* A module, a stack and an unload in turn, so that no index can be built once for all. */
+static void modules_loaded_and_unloaded_between_stacks_are_fast(void **state)
 {
 	enum { MODULES = 100000, SIZE = 0x1000, LIVE = 50000 };
 	struct gt_definitions d = { 0 };
@@ -93,7 +93,7 @@ static void modules_that_come_and_go_between_stacks_take_no_time(void **state)
 	gt_definitions_free(&d);
 }
 
-static void what_was_mapped_last_counts_until_it_is_unloaded(void **state)
+static void the_last_mapped_module_wins_until_it_is_unloaded(void **state)
 {
 	struct gt_definitions d = { 0 };
 
@@ -117,9 +117,9 @@ static void what_was_mapped_last_counts_until_it_is_unloaded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_hundred_thousand_modules_take_no_time),
-		cmocka_unit_test(modules_that_come_and_go_between_stacks_take_no_time),
-		cmocka_unit_test(what_was_mapped_last_counts_until_it_is_unloaded),
+		cmocka_unit_test(a_hundred_thousand_modules_are_fast),
+		cmocka_unit_test(modules_loaded_and_unloaded_between_stacks_are_fast),
+		cmocka_unit_test(the_last_mapped_module_wins_until_it_is_unloaded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

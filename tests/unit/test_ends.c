@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_ends.c - when processes were gone that did not say so: lines, the last that counts, others.
- */
+/* test_ends.c - the file of process end times: its lines, and what is not one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +26,7 @@ static struct gt_ends *read_text(const char *text)
 	return gt_ends_read(path);
 }
 
-static void each_trace_has_its_last_line(void **state)
+static void the_last_line_of_each_trace_counts(void **state)
 {
 	struct gt_ends *ends = read_text(GT_ENDS_MAGIC "9.trace 70\n10.trace 20\n9.trace 40\n"
 						       "1.trace 18446744073709551615\n");
@@ -41,7 +40,7 @@ static void each_trace_has_its_last_line(void **state)
 	gt_ends_free(ends);
 }
 
-static void what_is_no_line_is_passed_over(void **state)
+static void malformed_lines_are_skipped(void **state)
 {
 	struct gt_ends *ends = read_text(GT_ENDS_MAGIC "a\n 1\nb -1\nc 1x\nd 99999999999999999999\n"
 						       "\n" GT_ENDS_MAGIC "e  2\nf 3\ng 4");
@@ -54,7 +53,7 @@ static void what_is_no_line_is_passed_over(void **state)
 	gt_ends_free(ends);
 }
 
-static void what_is_no_such_file_has_no_ends(void **state)
+static void missing_or_foreign_files_have_no_ends(void **state)
 {
 	struct gt_ends *ends = read_text("9.trace 70\n");
 	char path[64];
@@ -74,9 +73,9 @@ static void what_is_no_such_file_has_no_ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_trace_has_its_last_line),
-		cmocka_unit_test(what_is_no_line_is_passed_over),
-		cmocka_unit_test(what_is_no_such_file_has_no_ends),
+		cmocka_unit_test(the_last_line_of_each_trace_counts),
+		cmocka_unit_test(malformed_lines_are_skipped),
+		cmocka_unit_test(missing_or_foreign_files_have_no_ends),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

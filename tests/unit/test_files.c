@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_files.c - files that claim more sections than any has are known before they are opened. */
+/* test_files.c - files that claim too many sections are refused before opening. */
 #include "base/files.h"
 
 #include <elf.h>
@@ -50,7 +50,7 @@ static struct wide wide_file(uint16_t sections, uint64_t more)
 	return f;
 }
 
-static void as_many_sections_as_the_header_can_name_are_fine(void **state)
+static void as_many_sections_as_the_header_can_count_are_accepted(void **state)
 {
 	struct wide f = wide_file(UINT16_MAX, UINT64_MAX);
 
@@ -61,7 +61,7 @@ static void as_many_sections_as_the_header_can_name_are_fine(void **state)
 	assert_false(is_bounded(&f, sizeof f));
 }
 
-static void more_are_fine_up_to_a_number(void **state)
+static void more_sections_are_accepted_up_to_a_limit(void **state)
 {
 	/* clang-format off */
 	static const struct { uint64_t more; bool bounded; } all[] = {
@@ -85,7 +85,7 @@ static void more_are_fine_up_to_a_number(void **state)
 	}
 }
 
-static void what_is_cut_or_something_else_is_left_to_others(void **state)
+static void truncated_and_foreign_files_are_not_judged_here(void **state)
 {
 	struct wide f = wide_file(0, UINT64_MAX);
 
@@ -102,9 +102,9 @@ static void what_is_cut_or_something_else_is_left_to_others(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(as_many_sections_as_the_header_can_name_are_fine),
-		cmocka_unit_test(more_are_fine_up_to_a_number),
-		cmocka_unit_test(what_is_cut_or_something_else_is_left_to_others),
+		cmocka_unit_test(as_many_sections_as_the_header_can_count_are_accepted),
+		cmocka_unit_test(more_sections_are_accepted_up_to_a_limit),
+		cmocka_unit_test(truncated_and_foreign_files_are_not_judged_here),
 	};
 	/* clang-format on */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_foreign.c - a child never waits for a lock that was held when it was forked. */
+/* test_fork_guard.c - a child never waits for a lock that was held at its fork. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,8 +34,7 @@ static void *let_go(void *unused)
 	return unused;
 }
 
-/* What the child says: can it go in, had the other left when it was made, may it give memory back?
- */
+/* The child's answers: may it enter, was no other thread inside at the fork, may it free memory? */
 enum { CAN_ENTER = 1, OTHER_HAD_LEFT = 2, CAN_FREE = 4 };
 
 static void say_as_child(void)
@@ -74,8 +73,8 @@ static int fork_while_one_leaves(void)
 	return answer_of(child);
 }
 
-/* On a machine so busy that the wait is too short the child must know it. */
-static void fork_waits_until_nobody_is_in(void **state)
+/* On a busy machine the wait may be too short: then the child must know. */
+static void fork_waits_until_no_thread_is_inside(void **state)
 {
 	int answer = 0;
 
@@ -85,7 +84,7 @@ static void fork_waits_until_nobody_is_in(void **state)
 	assert_int_equal(answer, CAN_ENTER | OTHER_HAD_LEFT | CAN_FREE);
 }
 
-/* Made while the other is in, and stays. */
+/* Forked while another thread is inside and stays there. */
 static void check_child(pid_t (*make)(void), int answer)
 {
 	pthread_t other;
@@ -113,13 +112,13 @@ static void fork_does_not_wait_forever(void **state)
 	check_child(fork, CAN_FREE);
 }
 
-static void child_of_the_bare_system_call_keeps_away(void **state)
+static void child_of_a_bare_clone_stays_out(void **state)
 {
 	(void)state;
 	check_child(clone_bare, 0);
 }
 
-static void fork_inside_waits_for_nobody(void **state)
+static void fork_from_inside_does_not_wait(void **state)
 {
 	_Atomic uint32_t *place = gt_fork_guard_enter();
 	pid_t child = fork();
@@ -134,10 +133,10 @@ static void fork_inside_waits_for_nobody(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fork_waits_until_nobody_is_in),
+		cmocka_unit_test(fork_waits_until_no_thread_is_inside),
 		cmocka_unit_test(fork_does_not_wait_forever),
-		cmocka_unit_test(child_of_the_bare_system_call_keeps_away),
-		cmocka_unit_test(fork_inside_waits_for_nobody),
+		cmocka_unit_test(child_of_a_bare_clone_stays_out),
+		cmocka_unit_test(fork_from_inside_does_not_wait),
 	};
 
 	sem_init(&is_in, 0, 0);

@@ -42,7 +42,7 @@ static void counts_are_grouped_by_thousands(void **state)
 	assert_string_equal(gt_format_count(out, UINT64_MAX), "18,446,744,073,709,551,615");
 }
 
-static void spans_choose_their_unit(void **state)
+static void durations_choose_their_unit(void **state)
 {
 	/* clang-format off */
 	static const struct {
@@ -63,7 +63,7 @@ static void spans_choose_their_unit(void **state)
 		assert_string_equal(gt_format_span(out, cases[i].ns), cases[i].text);
 }
 
-static void moments_are_local_and_iso(void **state)
+static void times_are_local_and_iso(void **state)
 {
 	const uint64_t noon_ns = 1772366400000000000u;
 	char out[GT_FORMAT_MAX];
@@ -94,7 +94,7 @@ static void only_whole_numbers_are_counts(void **state)
 	assert_int_equal(value, 7);
 }
 
-static void numbers_may_have_a_point_and_nothing_else(void **state)
+static void numbers_may_have_a_decimal_point_and_nothing_else(void **state)
 {
 	static const char *const none[] = {
 		"",    ".",     "-1", "+1",   "1e3", "inf",
@@ -111,7 +111,7 @@ static void numbers_may_have_a_point_and_nothing_else(void **state)
 		assert_false(gt_decimal_parse(none[i], &value));
 }
 
-static void numbers_of_files_are_whole_within_bounds(void **state)
+static void numbers_in_files_are_integers_within_bounds(void **state)
 {
 	assert_int_equal(gt_whole(3.9), 3);
 	assert_int_equal(gt_whole(-3.9), 0);
@@ -126,11 +126,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes_have_three_digits_and_a_binary_unit),
 		cmocka_unit_test(counts_are_grouped_by_thousands),
-		cmocka_unit_test(spans_choose_their_unit),
-		cmocka_unit_test(moments_are_local_and_iso),
+		cmocka_unit_test(durations_choose_their_unit),
+		cmocka_unit_test(times_are_local_and_iso),
 		cmocka_unit_test(only_whole_numbers_are_counts),
-		cmocka_unit_test(numbers_may_have_a_point_and_nothing_else),
-		cmocka_unit_test(numbers_of_files_are_whole_within_bounds),
+		cmocka_unit_test(numbers_may_have_a_decimal_point_and_nothing_else),
+		cmocka_unit_test(numbers_in_files_are_integers_within_bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_frames.c - what a reader sees of recorded addresses. */
+/* test_frames.c - recorded addresses as frames. */
 #include "test_recording.h"
 
 #include "replay/frames.h"
@@ -37,7 +37,7 @@ static size_t frames_of(const uint64_t *addresses, size_t count, struct gt_frame
 	return count;
 }
 
-static void return_probes_of_tracers_are_called_so(void **state)
+static void return_probes_of_tracers_are_labelled(void **state)
 {
 	const uint64_t addresses[] = { 0x7fffffffe000, 0x7fffffffeffe };
 	struct gt_frame frames[4];
@@ -49,7 +49,7 @@ static void return_probes_of_tracers_are_called_so(void **state)
 	}
 }
 
-static void addresses_of_nothing_have_no_name(void **state)
+static void unmapped_addresses_have_no_name(void **state)
 {
 	const uint64_t addresses[] = { 0x42, 0x7fffffffdfff, 0x7ffffffff000 };
 	struct gt_frame frames[4];
@@ -62,7 +62,7 @@ static void addresses_of_nothing_have_no_name(void **state)
 	}
 }
 
-static void the_cxx_library_is_told_from_the_program(void **state)
+static void cxx_library_frames_are_distinguished_from_the_program(void **state)
 {
 	static const struct {
 		struct gt_frame frame;
@@ -91,9 +91,9 @@ static void the_cxx_library_is_told_from_the_program(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(return_probes_of_tracers_are_called_so),
-		cmocka_unit_test(addresses_of_nothing_have_no_name),
-		cmocka_unit_test(the_cxx_library_is_told_from_the_program),
+		cmocka_unit_test(return_probes_of_tracers_are_labelled),
+		cmocka_unit_test(unmapped_addresses_have_no_name),
+		cmocka_unit_test(cxx_library_frames_are_distinguished_from_the_program),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

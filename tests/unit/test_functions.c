@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_functions.c - the table of functions is whole and makes sense. */
+/* test_functions.c - the table of functions is complete and consistent. */
 #include "api/functions.h"
 
 #include <setjmp.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-/* What creates in OpenCL 3.0, with shared memory of 2.0 and of Intel. */
+/* Functions that create in OpenCL 3.0, with shared memory of 2.0 and of Intel. */
 static const char *const opencl_creates[] = {
 	"clCreateContext",
 	"clCreateContextFromType",
@@ -82,7 +82,7 @@ static const char *const opencl_frees[] = {
 };
 /* clang-format on */
 
-/* Row of a function that has this effect, its second one included; NULL when there is none. */
+/* The row of a function with this effect, possibly its second; NULL if there is none. */
 static const struct gt_function *find(enum gt_api api, const char *prefix, const char *name,
 				      enum gt_effect effect)
 {
@@ -106,7 +106,7 @@ static void every_opencl_function_that_creates_is_listed(void **state)
 	assert_each(opencl_creates, "", GT_CREATE);
 }
 
-static void every_opencl_command_that_hands_out_an_event_is_listed(void **state)
+static void every_opencl_command_that_returns_an_event_is_listed(void **state)
 {
 	assert_each(opencl_enqueues, "clEnqueue", GT_CREATE);
 	for (size_t i = 0; i < sizeof opencl_enqueues / sizeof *opencl_enqueues; i++) {
@@ -149,7 +149,7 @@ static void every_created_kind_can_end(void **state)
 			fail_msg("what %s creates can never end", gt_function_names[row]);
 }
 
-static void every_kind_that_ends_was_created_by_something(void **state)
+static void every_kind_that_ends_can_be_created(void **state)
 {
 	for (int row = 1; row < GT_FN_COUNT; row++) {
 		bool created = gt_functions[row].effect == GT_CREATE ||
@@ -186,7 +186,7 @@ static void every_kind_is_created_by_a_row(void **state)
 			fail_msg("no row creates a %s", gt_kinds[kind].name);
 }
 
-static void every_family_has_a_head_that_names_itself(void **state)
+static void every_family_is_named_by_a_kind_of_that_family(void **state)
 {
 	for (int kind = 0; kind < GT_KIND_COUNT; kind++) {
 		assert_in_range(gt_kinds[kind].family, 0, GT_KIND_COUNT - 1);
@@ -202,7 +202,7 @@ static bool share_an_api(int kind, int other)
 	return false;
 }
 
-static void every_kind_has_a_name_of_its_own_in_its_apis(void **state)
+static void every_kind_has_a_unique_name_in_its_apis(void **state)
 {
 	for (int kind = 0; kind < GT_KIND_COUNT; kind++) {
 		assert_non_null(gt_kinds[kind].name);
@@ -213,7 +213,7 @@ static void every_kind_has_a_name_of_its_own_in_its_apis(void **state)
 	}
 }
 
-static void every_name_is_one_function_but_for_its_further_effects(void **state)
+static void names_are_unique_except_for_further_effects(void **state)
 {
 	assert_string_equal(gt_function_names[GT_FN_NONE], "(unknown)");
 	for (int row = 1; row < GT_FN_COUNT; row++) {
@@ -259,7 +259,7 @@ static void every_column_names_arguments_that_exist(void **state)
 	}
 }
 
-/* Each function's arguments, as they are written in its row. */
+/* The arguments of each function, as written in its row. */
 static const char *const arguments[GT_FN_COUNT] = {
 #define FN(fn, ret, args, ...) [GT_FN_##fn] = #args,
 #define ALSO(...)
@@ -268,7 +268,7 @@ static const char *const arguments[GT_FN_COUNT] = {
 #undef ALSO
 };
 
-/* Whether they end in a place for an error code. */
+/* True if the last argument receives an error code. */
 static bool has_code(int row)
 {
 	const char *last = arguments[row] ? strrchr(arguments[row], ',') : NULL;
@@ -276,7 +276,7 @@ static bool has_code(int row)
 	return last && !strcmp(last, ", errcode_ret))");
 }
 
-static void an_error_code_that_is_handed_out_is_read(void **state)
+static void error_codes_returned_through_a_pointer_are_read(void **state)
 {
 	unsigned count = 0;
 
@@ -291,7 +291,7 @@ static void an_error_code_that_is_handed_out_is_read(void **state)
 	assert_true(count > 40);
 }
 
-static void what_changes_a_life_says_whose(void **state)
+static void functions_that_change_a_resource_name_its_handle(void **state)
 {
 	for (int row = 1; row < GT_FN_COUNT; row++) {
 		const struct gt_function *fn = &gt_functions[row];
@@ -312,7 +312,7 @@ static void what_changes_a_life_says_whose(void **state)
 	}
 }
 
-static void only_creations_and_ends_of_ranges_have_a_size(void **state)
+static void only_creations_and_range_ends_have_a_size(void **state)
 {
 	for (int row = 1; row < GT_FN_COUNT; row++) {
 		const struct gt_function *fn = &gt_functions[row];
@@ -326,13 +326,13 @@ static void only_creations_and_ends_of_ranges_have_a_size(void **state)
 	}
 }
 
-/* Their size is known to an experimental extension at best. */
+/* At best an experimental extension knows their size. */
 static bool is_level_zero_image(const struct gt_function *fn)
 {
 	return fn->api == GT_LEVELZERO && fn->kind == GT_IMAGE;
 }
 
-static void what_takes_memory_says_how_much(void **state)
+static void functions_that_allocate_memory_have_a_size(void **state)
 {
 	for (int row = 1; row < GT_FN_COUNT; row++)
 		if (gt_functions[row].effect == GT_CREATE &&
@@ -342,7 +342,7 @@ static void what_takes_memory_says_how_much(void **state)
 			fail_msg("%s has no size", gt_function_names[row]);
 }
 
-static void apis_and_effects_have_names_of_their_own(void **state)
+static void apis_and_effects_have_unique_names(void **state)
 {
 	for (int api = 0; api < GT_API_COUNT; api++) {
 		assert_true(*gt_api_keys[api] && *gt_api_names[api]);
@@ -366,22 +366,22 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_opencl_function_that_creates_is_listed),
-		cmocka_unit_test(every_opencl_command_that_hands_out_an_event_is_listed),
+		cmocka_unit_test(every_opencl_command_that_returns_an_event_is_listed),
 		cmocka_unit_test(every_opencl_object_can_be_retained_and_released),
 		cmocka_unit_test(every_opencl_function_that_frees_memory_is_listed),
 		cmocka_unit_test(every_created_kind_can_end),
-		cmocka_unit_test(every_kind_that_ends_was_created_by_something),
+		cmocka_unit_test(every_kind_that_ends_can_be_created),
 		cmocka_unit_test(every_created_kind_has_a_type_name_in_its_api),
 		cmocka_unit_test(every_kind_is_created_by_a_row),
-		cmocka_unit_test(every_family_has_a_head_that_names_itself),
-		cmocka_unit_test(every_kind_has_a_name_of_its_own_in_its_apis),
-		cmocka_unit_test(every_name_is_one_function_but_for_its_further_effects),
+		cmocka_unit_test(every_family_is_named_by_a_kind_of_that_family),
+		cmocka_unit_test(every_kind_has_a_unique_name_in_its_apis),
+		cmocka_unit_test(names_are_unique_except_for_further_effects),
 		cmocka_unit_test(every_column_names_arguments_that_exist),
-		cmocka_unit_test(an_error_code_that_is_handed_out_is_read),
-		cmocka_unit_test(what_changes_a_life_says_whose),
-		cmocka_unit_test(only_creations_and_ends_of_ranges_have_a_size),
-		cmocka_unit_test(what_takes_memory_says_how_much),
-		cmocka_unit_test(apis_and_effects_have_names_of_their_own),
+		cmocka_unit_test(error_codes_returned_through_a_pointer_are_read),
+		cmocka_unit_test(functions_that_change_a_resource_name_its_handle),
+		cmocka_unit_test(only_creations_and_range_ends_have_a_size),
+		cmocka_unit_test(functions_that_allocate_memory_have_a_size),
+		cmocka_unit_test(apis_and_effects_have_unique_names),
 		cmocka_unit_test(host_memory_and_views_are_not_on_the_device),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_growing_sites.c - what keeps rising is found, and what only rises for a while is not. */
+/* test_growing_sites.c - sites that keep growing are found; those that grow for a while are not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static void release(struct feed *f, uint64_t handle, double seconds)
 				     .time_ns = START + (uint64_t)(seconds * 1e9) });
 }
 
-/* The rises found, at most one of which is expected, in *r; frees the feed. */
+/* Returns the number of growing sites, stores one of them in *r, and frees the feed. */
 static size_t found(struct feed *f, struct gt_rise *r)
 {
 	size_t count;
@@ -65,7 +65,7 @@ static size_t found(struct feed *f, struct gt_rise *r)
 	return count;
 }
 
-static void what_is_never_freed_rises(void **state)
+static void memory_never_freed_is_growing(void **state)
 {
 	struct feed f = feed_new();
 	struct gt_rise r;
@@ -80,7 +80,7 @@ static void what_is_never_freed_rises(void **state)
 	assert_in_range(r.until_ns, START + 97 * SECOND, START + 100 * SECOND);
 }
 
-static void a_rise_that_begins_late_is_dated(void **state)
+static void growth_that_begins_late_is_dated(void **state)
 {
 	struct feed f = feed_new();
 	struct gt_rise r;
@@ -92,7 +92,7 @@ static void a_rise_that_begins_late_is_dated(void **state)
 	assert_in_range(r.since_ns, START + 37 * SECOND, START + 43 * SECOND);
 }
 
-static void a_first_piece_long_before_is_not_the_beginning(void **state)
+static void an_early_single_allocation_is_not_the_start_of_growth(void **state)
 {
 	struct feed f = feed_new();
 	struct gt_rise r;
@@ -105,7 +105,7 @@ static void a_first_piece_long_before_is_not_the_beginning(void **state)
 	assert_true(r.per_second > 10e6 && r.per_second < 11e6);
 }
 
-/* Each round takes a hundred and gives all but `kept` back. */
+/* Each round allocates a hundred and frees all but `kept`. */
 static size_t found_after_rounds(int rounds, int kept, struct gt_rise *r)
 {
 	struct feed f = feed_new();
@@ -122,7 +122,7 @@ static size_t found_after_rounds(int rounds, int kept, struct gt_rise *r)
 	return found(&f, r);
 }
 
-static void rounds_longer_than_a_stretch_hide_nothing(void **state)
+static void cycles_longer_than_an_interval_do_not_hide_growth(void **state)
 {
 	struct gt_rise r;
 
@@ -131,7 +131,7 @@ static void rounds_longer_than_a_stretch_hide_nothing(void **state)
 	assert_int_equal(found_after_rounds(30, 0, &r), 0);
 }
 
-static void a_cache_that_fills_and_empties_does_not(void **state)
+static void a_cache_that_fills_and_empties_is_not_growing(void **state)
 {
 	struct feed f = feed_new();
 	uint64_t held[50];
@@ -144,7 +144,7 @@ static void a_cache_that_fills_and_empties_does_not(void **state)
 	assert_int_equal(found(&f, NULL), 0);
 }
 
-static void a_start_that_allocates_and_stays_does_not(void **state)
+static void allocations_at_startup_are_not_growing(void **state)
 {
 	struct feed f = feed_new();
 
@@ -155,7 +155,7 @@ static void a_start_that_allocates_and_stays_does_not(void **state)
 	assert_int_equal(found(&f, NULL), 0);
 }
 
-/* 20 s in which it rises by 20 pieces each, then so many until 100 s. */
+/* Grows by 20 allocations a second for 20 s, then by this many in all until 100 s. */
 static size_t found_after_slowing_down(int later)
 {
 	struct feed f = feed_new();
@@ -167,14 +167,14 @@ static size_t found_after_slowing_down(int later)
 	return found(&f, NULL);
 }
 
-static void a_rise_that_has_all_but_ended_does_not(void **state)
+static void growth_that_has_nearly_stopped_is_not_reported(void **state)
 {
 	(void)state;
 	assert_int_equal(found_after_slowing_down(20), 0);
 	assert_int_equal(found_after_slowing_down(200), 1);
 }
 
-static void a_few_steps_are_no_habit(void **state)
+static void a_few_steps_are_not_growth(void **state)
 {
 	struct feed f = feed_new();
 
@@ -185,7 +185,7 @@ static void a_few_steps_are_no_habit(void **state)
 	assert_int_equal(found(&f, NULL), 0);
 }
 
-static void one_that_grows_under_a_cache_rises(void **state)
+static void growth_below_a_cache_is_found(void **state)
 {
 	struct feed f = feed_new();
 	uint64_t held[20];
@@ -201,7 +201,7 @@ static void one_that_grows_under_a_cache_rises(void **state)
 	assert_true(r.per_second > 950 && r.per_second < 1050);
 }
 
-static void what_is_given_back_at_the_end_rose_all_the_same(void **state)
+static void memory_released_at_the_end_was_still_growing(void **state)
 {
 	struct feed f = feed_new();
 	uint64_t held[500];
@@ -215,7 +215,7 @@ static void what_is_given_back_at_the_end_rose_all_the_same(void **state)
 	assert_true(r.given_back);
 }
 
-static void times_of_any_length_are_taken(void **state)
+static void recordings_of_any_length_are_accepted(void **state)
 {
 	struct feed f = feed_new();
 
@@ -235,17 +235,17 @@ static void times_of_any_length_are_taken(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_never_freed_rises),
-		cmocka_unit_test(a_rise_that_begins_late_is_dated),
-		cmocka_unit_test(a_first_piece_long_before_is_not_the_beginning),
-		cmocka_unit_test(rounds_longer_than_a_stretch_hide_nothing),
-		cmocka_unit_test(a_cache_that_fills_and_empties_does_not),
-		cmocka_unit_test(a_start_that_allocates_and_stays_does_not),
-		cmocka_unit_test(a_rise_that_has_all_but_ended_does_not),
-		cmocka_unit_test(a_few_steps_are_no_habit),
-		cmocka_unit_test(one_that_grows_under_a_cache_rises),
-		cmocka_unit_test(what_is_given_back_at_the_end_rose_all_the_same),
-		cmocka_unit_test(times_of_any_length_are_taken),
+		cmocka_unit_test(memory_never_freed_is_growing),
+		cmocka_unit_test(growth_that_begins_late_is_dated),
+		cmocka_unit_test(an_early_single_allocation_is_not_the_start_of_growth),
+		cmocka_unit_test(cycles_longer_than_an_interval_do_not_hide_growth),
+		cmocka_unit_test(a_cache_that_fills_and_empties_is_not_growing),
+		cmocka_unit_test(allocations_at_startup_are_not_growing),
+		cmocka_unit_test(growth_that_has_nearly_stopped_is_not_reported),
+		cmocka_unit_test(a_few_steps_are_not_growth),
+		cmocka_unit_test(growth_below_a_cache_is_found),
+		cmocka_unit_test(memory_released_at_the_end_was_still_growing),
+		cmocka_unit_test(recordings_of_any_length_are_accepted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_guest.c - the recorder library with a driver of two lines: threads, forks, failures,
+/* test_guest.c - the recorder library with a minimal driver: threads, forks, failures,
  * signals. */
 #include <errno.h>
 #include <pthread.h>
@@ -93,7 +93,7 @@ static struct totals replay(uint32_t pid)
 	return t;
 }
 
-static void threads_lose_nothing(void **state)
+static void threads_lose_no_events(void **state)
 {
 	struct totals before = replay((uint32_t)getpid()), after;
 	pthread_t threads[THREADS];
@@ -116,7 +116,7 @@ static bool any(void *context, const struct gt_entry *entry)
 	return entry->handle == 77;
 }
 
-static void a_failed_release_is_taken_back(void **state)
+static void a_failed_release_is_undone(void **state)
 {
 	struct gt_entry *entries;
 	size_t count;
@@ -148,7 +148,7 @@ static size_t mappings(void)
 	return count;
 }
 
-static void one_call_ends_all_in_its_range_or_fails(void **state)
+static void one_call_ends_everything_in_its_range_or_fails(void **state)
 {
 	uint64_t range[GT_ARGS_MAX] = { 0x10000, 3 * 4096 };
 
@@ -165,7 +165,7 @@ static void one_call_ends_all_in_its_range_or_fails(void **state)
 	assert_int_equal(mappings(), 0);
 }
 
-/* Frees so many SVM blocks by one call, during which the program loses its array of them. */
+/* Frees this many SVM blocks by one call, during which the program unmaps their array. */
 static void free_by_an_array_that_goes(uint32_t count)
 {
 	struct totals before = replay((uint32_t)getpid()), after;
@@ -188,7 +188,7 @@ static void free_by_an_array_that_goes(uint32_t count)
 	assert_int_equal(after.unknown, before.unknown);
 }
 
-static void an_array_may_go_while_the_driver_works(void **state)
+static void an_argument_array_may_vanish_during_the_driver_call(void **state)
 {
 	(void)state;
 	free_by_an_array_that_goes(1);
@@ -223,8 +223,8 @@ static void a_child_has_a_trace_of_its_own(void **state)
 	assert_int_equal(replay((uint32_t)getpid()).events - before.events, 2);
 }
 
-/* As a driver's callback may do it: the call began in the parent, and its end is the parent's. */
-static void a_child_forked_inside_a_call_writes_nothing_of_it(void **state)
+/* As in a driver's callback: the call began in the parent and ends in the parent. */
+static void a_child_forked_inside_a_call_does_not_record_that_call(void **state)
 {
 	struct totals before = replay((uint32_t)getpid()), after;
 	uint64_t argv[GT_ARGS_MAX] = { 8 };
@@ -258,7 +258,7 @@ static void a_child_forked_inside_a_call_writes_nothing_of_it(void **state)
 	assert_int_equal(after.live, before.live);
 }
 
-/* True when the process's trace has that text in it. */
+/* True if the trace of the process contains the text. */
 static bool trace_has(pid_t pid, const char *text)
 {
 	char path[128], *bytes = malloc(1 << 24);
@@ -276,8 +276,8 @@ static bool trace_has(pid_t pid, const char *text)
 	return found;
 }
 
-/* As the live-object extension does it: a child's first act need not be a call. */
-static void a_place_that_a_child_finds_is_in_its_own_trace(void **state)
+/* As the live-object extension does: the first action of a child need not be a call. */
+static void a_place_found_by_a_child_is_in_the_trace_of_the_child(void **state)
 {
 	static const char name[] = "a platform that the child alone has asked for";
 	int status;
@@ -294,7 +294,7 @@ static void a_place_that_a_child_finds_is_in_its_own_trace(void **state)
 	assert_true(trace_has(child, name));
 }
 
-static void a_place_that_the_parent_found_is_in_the_childs_trace(void **state)
+static void a_place_found_by_the_parent_is_in_the_trace_of_the_child(void **state)
 {
 	static const char name[] = "a platform that the parent has asked for";
 	int status;
@@ -313,7 +313,7 @@ static void a_place_that_the_parent_found_is_in_the_childs_trace(void **state)
 	assert_true(trace_has(child, name));
 }
 
-/* Where CUDA's door has its calls: anywhere but on the stack. */
+/* The CUDA door keeps its calls outside the stack. */
 static struct gt_guest_call calls_of_door[2];
 
 static __attribute__((noinline)) void release_within(uint64_t handle)
@@ -324,7 +324,7 @@ static __attribute__((noinline)) void release_within(uint64_t handle)
 	gt_guest_end(&calls_of_door[1], 0, NULL);
 }
 
-/* How many calls a process was in when it died, and on which handle the last. */
+/* The number of calls a process was in when it died, and the handle of the last. */
 static int unfinished_of(pid_t pid, uint64_t *handle)
 {
 	struct gt_recording_options options = { .pid = (uint32_t)pid };
@@ -345,7 +345,7 @@ static int unfinished_of(pid_t pid, uint64_t *handle)
 	return count;
 }
 
-static void a_call_within_a_call_leaves_the_outer_one_noted(void **state)
+static void a_nested_call_leaves_the_outer_call_unfinished(void **state)
 {
 	uint64_t argv[GT_ARGS_MAX] = { 8 }, handle = 0;
 	int status;
@@ -430,7 +430,7 @@ static void tick(int signal)
 	errno = saved;
 }
 
-/* Whatever it interrupts, a handler that makes calls neither hangs nor breaks anything. */
+/* A signal handler that makes calls does no harm, whatever it interrupts. */
 static void calls_from_a_signal_handler_do_no_harm(void **state)
 {
 	struct itimerval often = { { 0, 200 }, { 0, 200 } }, never = { { 0, 0 }, { 0, 0 } };
@@ -470,7 +470,7 @@ static int start(void **state)
 	return 0;
 }
 
-/* Every row of the CSV is whole and in order; then all goes. */
+/* Checks that every row of the CSV is complete and in order, then removes all files. */
 static int finish(void **state)
 {
 	char path[128], line[1024];
@@ -500,15 +500,15 @@ static int finish(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(threads_lose_nothing),
-		cmocka_unit_test(a_failed_release_is_taken_back),
-		cmocka_unit_test(one_call_ends_all_in_its_range_or_fails),
-		cmocka_unit_test(an_array_may_go_while_the_driver_works),
+		cmocka_unit_test(threads_lose_no_events),
+		cmocka_unit_test(a_failed_release_is_undone),
+		cmocka_unit_test(one_call_ends_everything_in_its_range_or_fails),
+		cmocka_unit_test(an_argument_array_may_vanish_during_the_driver_call),
 		cmocka_unit_test(a_child_has_a_trace_of_its_own),
-		cmocka_unit_test(a_child_forked_inside_a_call_writes_nothing_of_it),
-		cmocka_unit_test(a_place_that_a_child_finds_is_in_its_own_trace),
-		cmocka_unit_test(a_place_that_the_parent_found_is_in_the_childs_trace),
-		cmocka_unit_test(a_call_within_a_call_leaves_the_outer_one_noted),
+		cmocka_unit_test(a_child_forked_inside_a_call_does_not_record_that_call),
+		cmocka_unit_test(a_place_found_by_a_child_is_in_the_trace_of_the_child),
+		cmocka_unit_test(a_place_found_by_the_parent_is_in_the_trace_of_the_child),
+		cmocka_unit_test(a_nested_call_leaves_the_outer_call_unfinished),
 		cmocka_unit_test(children_forked_while_threads_record_have_their_own_events),
 		cmocka_unit_test(calls_from_a_signal_handler_do_no_harm),
 	};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_guest_file.c - a file that is appended to, in a process that closes what it does not know.
- */
+/* test_guest_file.c - appending to a file in a process that closes unknown descriptors. */
 #include "base/guest_file.h"
 
 #include <dirent.h>
@@ -30,7 +29,7 @@ static const char *path_of(const char *name)
 	return paths[next];
 }
 
-/* How many numbers stand for the file; `*last` is one of them. */
+/* The number of descriptors that refer to the file; `*last` is one of them. */
 static int count_descriptors(const char *path, int *last)
 {
 	DIR *fds = opendir("/proc/self/fd");
@@ -60,7 +59,7 @@ static off_t size_of(const char *path)
 	return stat(path, &st) ? -1 : st.st_size;
 }
 
-static void what_waits_for_a_reader_is_not_waited_for(void **state)
+static void opening_a_fifo_without_a_reader_does_not_block(void **state)
 {
 	struct gt_append_file k = GT_APPEND_NONE;
 	const char *path = path_of("pipe");
@@ -79,7 +78,7 @@ static void what_waits_for_a_reader_is_not_waited_for(void **state)
 	close(reader);
 }
 
-static void a_pipe_in_the_place_of_the_file_is_not_waited_for(void **state)
+static void reopening_does_not_block_on_a_fifo(void **state)
 {
 	struct gt_append_file k = GT_APPEND_NONE;
 	const char *path = path_of("replaced");
@@ -92,8 +91,8 @@ static void a_pipe_in_the_place_of_the_file_is_not_waited_for(void **state)
 	assert_int_equal(gt_append_file_write(&k, "line\n", 5, GT_FD_CHECK_NS + 1), -1);
 }
 
-/* The program closed our number, and another file of its got it; ours is not to be had again. */
-static void nothing_goes_into_a_file_of_the_program(void **state)
+/* The program closed our descriptor and reused its number; our file cannot be reopened. */
+static void files_of_the_program_are_never_written_to(void **state)
 {
 	const char *path = path_of("gone"), *foreign = path_of("foreign");
 	struct gt_append_file k = GT_APPEND_NONE;
@@ -123,7 +122,7 @@ static void *write_lines(void *kept)
 	return NULL;
 }
 
-static void threads_that_find_it_closed_keep_one_descriptor(void **state)
+static void threads_reopening_a_closed_file_share_one_descriptor(void **state)
 {
 	struct gt_append_file k = GT_APPEND_NONE;
 	const char *path = path_of("shared");
@@ -153,10 +152,10 @@ static void threads_that_find_it_closed_keep_one_descriptor(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_waits_for_a_reader_is_not_waited_for),
-		cmocka_unit_test(a_pipe_in_the_place_of_the_file_is_not_waited_for),
-		cmocka_unit_test(nothing_goes_into_a_file_of_the_program),
-		cmocka_unit_test(threads_that_find_it_closed_keep_one_descriptor),
+		cmocka_unit_test(opening_a_fifo_without_a_reader_does_not_block),
+		cmocka_unit_test(reopening_does_not_block_on_a_fifo),
+		cmocka_unit_test(files_of_the_program_are_never_written_to),
+		cmocka_unit_test(threads_reopening_a_closed_file_share_one_descriptor),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_info.c - lines of "key: value" that survive being written, read and spoilt. */
+/* test_info.c - lines of "key: value" survive writing, reading and damage. */
 #include "trace/info.h"
 
 #include "test_writer.h"
@@ -13,7 +13,7 @@ static const char *save_text(const char *text)
 	return path;
 }
 
-static void values_come_back(void **state)
+static void values_round_trip(void **state)
 {
 	const char *path = fresh_path("info");
 	struct gt_info *info = gt_info_new();
@@ -48,7 +48,7 @@ static void a_value_stays_one_line(void **state)
 	gt_info_free(info);
 }
 
-static void an_absent_file_is_an_empty_list(void **state)
+static void a_missing_file_is_an_empty_list(void **state)
 {
 	struct gt_info *info = gt_info_read(fresh_path("none"));
 
@@ -60,7 +60,7 @@ static void an_absent_file_is_an_empty_list(void **state)
 	gt_info_free(NULL);
 }
 
-static void a_line_that_is_none_is_passed_over(void **state)
+static void malformed_lines_are_skipped(void **state)
 {
 	struct gt_info *info =
 		gt_info_read(save_text("junk\n\nkey: value\nno:colon\n: odd\nlast: one"));
@@ -90,7 +90,7 @@ static void a_long_line_does_not_become_two(void **state)
 	free(text);
 }
 
-static void lines_without_end_cost_no_memory(void **state)
+static void endless_lines_cost_no_memory(void **state)
 {
 	size_t size = 1 << 20;
 	char *text = malloc(size + 1), *at = text;
@@ -104,7 +104,7 @@ static void lines_without_end_cost_no_memory(void **state)
 	free(text);
 }
 
-static void a_file_that_cannot_be_written_is_an_error_and_the_old_one_stays(void **state)
+static void a_failed_write_is_an_error_and_keeps_the_old_file(void **state)
 {
 	const char *path = save_text("key: old\n");
 	struct gt_info *info = gt_info_new();
@@ -125,13 +125,13 @@ static void a_file_that_cannot_be_written_is_an_error_and_the_old_one_stays(void
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(values_come_back),
+		cmocka_unit_test(values_round_trip),
 		cmocka_unit_test(a_value_stays_one_line),
-		cmocka_unit_test(an_absent_file_is_an_empty_list),
-		cmocka_unit_test(a_line_that_is_none_is_passed_over),
+		cmocka_unit_test(a_missing_file_is_an_empty_list),
+		cmocka_unit_test(malformed_lines_are_skipped),
 		cmocka_unit_test(a_long_line_does_not_become_two),
-		cmocka_unit_test(lines_without_end_cost_no_memory),
-		cmocka_unit_test(a_file_that_cannot_be_written_is_an_error_and_the_old_one_stays),
+		cmocka_unit_test(endless_lines_cost_no_memory),
+		cmocka_unit_test(a_failed_write_is_an_error_and_keeps_the_old_file),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

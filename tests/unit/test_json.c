@@ -62,7 +62,7 @@ static void values_are_separated_and_indented(void **state)
 			    "\t\"list\": [\n\t\t1,\n\t\t2\n\t],\n\t\"empty\": []\n}\n");
 }
 
-static void a_line_holds_all_that_is_in_it(void **state)
+static void a_one_line_container_keeps_its_members_on_one_line(void **state)
 {
 	struct document d;
 	struct gt_json *j = open_document(&d);
@@ -109,7 +109,7 @@ static void any_bytes_become_valid_strings(void **state)
 			    "\t\"key \\\"x\\\"\": null\n}\n");
 }
 
-static void nothing_in_html_can_end_its_element(void **state)
+static void text_in_html_cannot_close_its_element(void **state)
 {
 	struct document d;
 	struct gt_json *j = open_document(&d);
@@ -122,7 +122,7 @@ static void nothing_in_html_can_end_its_element(void **state)
 			    "\t\"\\u003cb\\u003e\": \"\"\n}\n");
 }
 
-static void bytes_become_base64(void **state)
+static void bytes_are_encoded_as_base64(void **state)
 {
 	struct document d;
 	struct gt_json *j = open_document(&d);
@@ -142,10 +142,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_empty_document_is_an_object),
 		cmocka_unit_test(values_are_separated_and_indented),
-		cmocka_unit_test(a_line_holds_all_that_is_in_it),
+		cmocka_unit_test(a_one_line_container_keeps_its_members_on_one_line),
 		cmocka_unit_test(any_bytes_become_valid_strings),
-		cmocka_unit_test(nothing_in_html_can_end_its_element),
-		cmocka_unit_test(bytes_become_base64),
+		cmocka_unit_test(text_in_html_cannot_close_its_element),
+		cmocka_unit_test(bytes_are_encoded_as_base64),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

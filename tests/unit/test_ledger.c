@@ -2,7 +2,7 @@
 /* test_ledger.c - totals, sites and the peak, against a model that recomputes them. */
 #include "test_ledger.h"
 
-/* The model: every living resource in an array; sites and the peak are counted out of it anew. */
+/* The model: all live resources in an array, from which sites and the peak are recomputed. */
 enum { HANDLES = 64, STACKS = 12, OPERATIONS = 100000 };
 
 static const struct model_kind {
@@ -59,7 +59,7 @@ static uint64_t sum_bytes(const struct model *m, bool on_device)
 	return sum;
 }
 
-/* One random creation or end in both. Kinds of one family get handles of their own. */
+/* One random creation or end in both. Kinds of one family use distinct handles. */
 static void step(struct gt_ledger *l, struct model *m, uint64_t *seed)
 {
 	size_t k = random_word(seed) % MODEL_KINDS, h = random_word(seed) % HANDLES;
@@ -132,7 +132,7 @@ static void check_tallies(const struct gt_ledger *l, const struct model *m)
 	assert_int_equal(sum.bytes_live, l->device_bytes + l->host_bytes);
 }
 
-static void the_peak_agrees_with_counting_everything_at_every_peak(void **state)
+static void the_peak_agrees_with_a_full_count(void **state)
 {
 	uint64_t seed = 3;
 
@@ -161,7 +161,7 @@ static void the_peak_agrees_with_counting_everything_at_every_peak(void **state)
 	}
 }
 
-static void of_equal_peaks_the_first_counts(void **state)
+static void the_first_of_equal_peaks_counts(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 	uint64_t first_ns;
@@ -177,7 +177,7 @@ static void of_equal_peaks_the_first_counts(void **state)
 	gt_ledger_free(l);
 }
 
-static void a_process_that_ended_gives_its_memory_back_and_keeps_its_leaks(void **state)
+static void an_ended_process_releases_its_memory_but_keeps_its_leaks(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 	struct gt_event e = event_of(GT_FN_clCreateBuffer, 1, 10, 1000);
@@ -207,7 +207,7 @@ static void a_process_that_ended_gives_its_memory_back_and_keeps_its_leaks(void 
 	gt_ledger_free(l);
 }
 
-static void what_died_with_its_owner_is_no_leak(void **state)
+static void resources_ended_with_their_owner_are_not_leaks(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 	struct gt_event e = event_of(GT_FN_zeMemAllocDevice, 0x100, 10, 64);
@@ -260,7 +260,7 @@ static void views_have_no_bytes(void **state)
 	gt_ledger_free(l);
 }
 
-static void times_and_events_are_those_of_the_recording(void **state)
+static void times_and_events_match_the_recording(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 	struct gt_event e = event_of(GT_FN_clCreateBuffer, 1, 10, 100);
@@ -278,7 +278,7 @@ static void times_and_events_are_those_of_the_recording(void **state)
 	gt_ledger_free(l);
 }
 
-static void freeing_none_is_allowed(void **state)
+static void freeing_null_is_allowed(void **state)
 {
 	gt_ledger_free(NULL);
 }
@@ -292,7 +292,7 @@ static void create_in(struct gt_ledger *l, uint16_t function, uint64_t handle, u
 	gt_ledger_apply(l, &e, 0);
 }
 
-static void a_context_takes_what_it_owns_along(void **state)
+static void destroying_a_context_ends_what_it_owns(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 
@@ -314,7 +314,7 @@ static void a_context_takes_what_it_owns_along(void **state)
 	gt_ledger_free(l);
 }
 
-static void a_primary_context_goes_with_its_last_reference(void **state)
+static void a_primary_context_ends_with_its_last_reference(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 
@@ -355,7 +355,7 @@ static void a_mapping_keeps_released_memory_alive(void **state)
 	gt_ledger_free(l);
 }
 
-static void what_lasts_as_long_as_the_process_is_no_leak(void **state)
+static void process_lifetime_resources_are_not_leaks(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 
@@ -393,18 +393,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_stacks_the_function_is_the_site),
-		cmocka_unit_test(a_context_takes_what_it_owns_along),
-		cmocka_unit_test(a_primary_context_goes_with_its_last_reference),
+		cmocka_unit_test(destroying_a_context_ends_what_it_owns),
+		cmocka_unit_test(a_primary_context_ends_with_its_last_reference),
 		cmocka_unit_test(a_mapping_keeps_released_memory_alive),
-		cmocka_unit_test(what_lasts_as_long_as_the_process_is_no_leak),
-		cmocka_unit_test(the_peak_agrees_with_counting_everything_at_every_peak),
-		cmocka_unit_test(of_equal_peaks_the_first_counts),
-		cmocka_unit_test(a_process_that_ended_gives_its_memory_back_and_keeps_its_leaks),
-		cmocka_unit_test(what_died_with_its_owner_is_no_leak),
+		cmocka_unit_test(process_lifetime_resources_are_not_leaks),
+		cmocka_unit_test(the_peak_agrees_with_a_full_count),
+		cmocka_unit_test(the_first_of_equal_peaks_counts),
+		cmocka_unit_test(an_ended_process_releases_its_memory_but_keeps_its_leaks),
+		cmocka_unit_test(resources_ended_with_their_owner_are_not_leaks),
 		cmocka_unit_test(host_memory_is_not_in_device_bytes),
 		cmocka_unit_test(views_have_no_bytes),
-		cmocka_unit_test(times_and_events_are_those_of_the_recording),
-		cmocka_unit_test(freeing_none_is_allowed),
+		cmocka_unit_test(times_and_events_match_the_recording),
+		cmocka_unit_test(freeing_null_is_allowed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

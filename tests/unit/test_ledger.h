@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_ledger.h - for tests of the ledger: events, each a moment after the one before. */
+/* test_ledger.h - for tests of the ledger: events with increasing times. */
 #pragma once
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_ledger_ends.c - what ends without a call of its own: with its process, owner or holder. */
+/* test_ledger_ends.c - resources that end with their process, owner or holder. */
 #include "test_ledger.h"
 
 #include "ledger/board.h"
@@ -30,7 +30,7 @@ static void own(struct gt_ledger *l, uint16_t function, uint64_t handle, uint64_
 	gt_ledger_apply(l, &e, 0);
 }
 
-static void peaks_are_of_processes_that_had_not_ended(void **state)
+static void peaks_count_only_running_processes(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 
@@ -48,7 +48,7 @@ static void peaks_are_of_processes_that_had_not_ended(void **state)
 	gt_ledger_free(l);
 }
 
-static void a_process_leaves_what_is_its_own(void **state)
+static void an_ended_process_leaves_only_its_own_resources(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 
@@ -86,7 +86,7 @@ static void an_orphan_of_an_ended_process_is_not_counted_twice(void **state)
 	gt_ledger_free(l);
 }
 
-static void a_mapping_that_is_replaced_lets_go_and_takes_hold(void **state)
+static void a_replaced_mapping_releases_the_old_memory_and_holds_the_new(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 
@@ -110,7 +110,7 @@ static void a_mapping_that_is_replaced_lets_go_and_takes_hold(void **state)
 	gt_ledger_free(l);
 }
 
-static void a_board_knows_what_mappings_hold(void **state)
+static void a_board_counts_memory_held_by_mappings(void **state)
 {
 	struct gt_board *b = gt_board_new();
 	uint16_t process = gt_board_add(b, 10, "one", 1);
@@ -188,7 +188,7 @@ static void a_buffer_outlives_its_sub_buffers_until_it_is_released(void **state)
 	gt_ledger_free(l);
 }
 
-static void a_context_that_is_released_takes_no_buffer_along(void **state)
+static void releasing_a_context_ends_no_buffer(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 
@@ -202,7 +202,7 @@ static void a_context_that_is_released_takes_no_buffer_along(void **state)
 	gt_ledger_free(l);
 }
 
-static void a_release_of_what_only_sub_buffers_keep_is_redundant(void **state)
+static void releasing_a_buffer_kept_only_by_sub_buffers_is_redundant(void **state)
 {
 	struct gt_ledger *l = buffer_with_two_parts();
 	struct gt_event failed = event_of(GT_FN_clReleaseMemObject, 0x10, 8, 0);
@@ -231,7 +231,7 @@ static void a_release_of_what_only_sub_buffers_keep_is_redundant(void **state)
 	gt_ledger_free(l);
 }
 
-static void a_sub_buffer_does_not_hold_a_younger_buffer_of_that_handle(void **state)
+static void a_sub_buffer_does_not_hold_a_newer_buffer_with_the_same_handle(void **state)
 {
 	struct gt_ledger *l = buffer_with_two_parts();
 
@@ -244,8 +244,8 @@ static void a_sub_buffer_does_not_hold_a_younger_buffer_of_that_handle(void **st
 	gt_ledger_free(l);
 }
 
-/* NVIDIA's own sample stripes memory over devices: a mapping each, unmapped by one call. */
-static void one_call_unmaps_all_in_its_range(void **state)
+/* NVIDIA's sample stripes memory over devices: one mapping each, one call unmaps all. */
+static void one_call_unmaps_everything_in_its_range(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 	struct gt_event e;
@@ -274,7 +274,7 @@ static void one_call_unmaps_all_in_its_range(void **state)
 	gt_ledger_free(l);
 }
 
-/* Who was told of what. */
+/* The notifications received. */
 struct told {
 	uint64_t born, ended[GT_ENDED_BY_PROCESS + 1];
 };
@@ -290,7 +290,7 @@ static void tell_end(void *context, const struct gt_entry *entry, uint32_t slot,
 	((struct told *)context)->ended[by]++;
 }
 
-static void every_end_is_told_with_what_ended_it(void **state)
+static void every_end_is_reported_with_its_cause(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 	struct told told = { 0 };
@@ -317,8 +317,8 @@ static void every_end_is_told_with_what_ended_it(void **state)
 	gt_ledger_free(l);
 }
 
-/* Every site that it frees falls to nothing: none of them is a site that kept growing. */
-static void growth_hears_of_all_that_a_context_takes_along(void **state)
+/* Every site it frees drops to zero: none of them kept growing. */
+static void growth_is_notified_of_everything_a_context_ends(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 	struct gt_growth *g = gt_growth_new();
@@ -349,19 +349,19 @@ static void growth_hears_of_all_that_a_context_takes_along(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(peaks_are_of_processes_that_had_not_ended),
-		cmocka_unit_test(a_process_leaves_what_is_its_own),
+		cmocka_unit_test(peaks_count_only_running_processes),
+		cmocka_unit_test(an_ended_process_leaves_only_its_own_resources),
 		cmocka_unit_test(an_orphan_of_an_ended_process_is_not_counted_twice),
-		cmocka_unit_test(a_mapping_that_is_replaced_lets_go_and_takes_hold),
-		cmocka_unit_test(a_board_knows_what_mappings_hold),
+		cmocka_unit_test(a_replaced_mapping_releases_the_old_memory_and_holds_the_new),
+		cmocka_unit_test(a_board_counts_memory_held_by_mappings),
 		cmocka_unit_test(a_released_buffer_lives_as_long_as_its_last_sub_buffer),
 		cmocka_unit_test(a_buffer_outlives_its_sub_buffers_until_it_is_released),
-		cmocka_unit_test(a_context_that_is_released_takes_no_buffer_along),
-		cmocka_unit_test(a_release_of_what_only_sub_buffers_keep_is_redundant),
-		cmocka_unit_test(a_sub_buffer_does_not_hold_a_younger_buffer_of_that_handle),
-		cmocka_unit_test(one_call_unmaps_all_in_its_range),
-		cmocka_unit_test(every_end_is_told_with_what_ended_it),
-		cmocka_unit_test(growth_hears_of_all_that_a_context_takes_along),
+		cmocka_unit_test(releasing_a_context_ends_no_buffer),
+		cmocka_unit_test(releasing_a_buffer_kept_only_by_sub_buffers_is_redundant),
+		cmocka_unit_test(a_sub_buffer_does_not_hold_a_newer_buffer_with_the_same_handle),
+		cmocka_unit_test(one_call_unmaps_everything_in_its_range),
+		cmocka_unit_test(every_end_is_reported_with_its_cause),
+		cmocka_unit_test(growth_is_notified_of_everything_a_context_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void retains_keep_alive_and_tell_the_last_of_them(void **state)
+static void retains_keep_a_resource_alive_and_the_last_one_is_known(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 	const struct gt_entry *e;
@@ -52,7 +52,7 @@ static void a_redundant_release_names_all_three_stacks(void **state)
 	gt_ledger_free(l);
 }
 
-static void a_reused_handle_that_died_again_blames_its_second_life(void **state)
+static void a_redundant_release_of_a_reused_handle_names_its_second_lifetime(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 
@@ -72,7 +72,7 @@ static void a_reused_handle_that_died_again_blames_its_second_life(void **state)
 	gt_ledger_free(l);
 }
 
-static void a_failed_release_of_the_dead_is_redundant_too(void **state)
+static void a_failed_release_of_an_ended_resource_is_redundant_too(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 	struct gt_event e;
@@ -107,7 +107,7 @@ static void only_releases_can_be_redundant(void **state)
 	gt_ledger_free(l);
 }
 
-static void processes_do_not_see_each_others_handles(void **state)
+static void handles_are_separate_per_process(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 	struct gt_event create = event_of(GT_FN_clCreateBuffer, 1, 10, 1000);
@@ -127,7 +127,7 @@ static void processes_do_not_see_each_others_handles(void **state)
 	gt_ledger_free(l);
 }
 
-static void ends_of_what_was_never_seen_are_counted_apart(void **state)
+static void ends_of_unknown_handles_are_counted_separately(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 
@@ -139,7 +139,7 @@ static void ends_of_what_was_never_seen_are_counted_apart(void **state)
 	gt_ledger_free(l);
 }
 
-static void a_replaced_handle_ends_the_first_life(void **state)
+static void a_replaced_handle_ends_its_first_lifetime(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 
@@ -186,7 +186,7 @@ static void failures_are_grouped_by_function_stack_and_code(void **state)
 	gt_ledger_free(l);
 }
 
-static void a_failed_release_of_the_living_is_a_failure_and_changes_nothing(void **state)
+static void a_failed_release_of_a_live_resource_is_a_failure_and_changes_nothing(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 	struct gt_event e = event_of(GT_FN_clReleaseMemObject, 1, 11, 0);
@@ -202,7 +202,7 @@ static void a_failed_release_of_the_living_is_a_failure_and_changes_nothing(void
 	gt_ledger_free(l);
 }
 
-static void the_call_a_process_died_in_is_kept_and_changes_nothing(void **state)
+static void the_call_a_process_died_in_is_recorded_and_changes_nothing(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 	struct gt_event e = event_of(GT_FN_clReleaseMemObject, 1, 11, 0);
@@ -236,8 +236,8 @@ static void dying_in_a_redundant_release_is_fatal(void **state)
 	gt_ledger_free(l);
 }
 
-/* Far more deaths than are remembered: the late ones are known, the early ones forgotten. */
-static void only_late_deaths_are_remembered(void **state)
+/* Far more ends than are remembered: recent ones are known, early ones forgotten. */
+static void only_recent_ends_are_remembered(void **state)
 {
 	enum { DEATHS = 200000 };
 	struct gt_ledger *l = gt_ledger_new();
@@ -258,8 +258,8 @@ static void only_late_deaths_are_remembered(void **state)
 	gt_ledger_free(l);
 }
 
-/* Interpreted calls never have handle 0, but a trace is foreign bytes and may. */
-static void handle_zero_dying_often_does_not_hang(void **state)
+/* Interpreted calls never have handle 0, but a trace is untrusted input and may. */
+static void many_ends_of_handle_zero_do_not_hang(void **state)
 {
 	int status;
 	pid_t child = fork();
@@ -283,7 +283,7 @@ static void handle_zero_dying_often_does_not_hang(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void mistakes_beyond_count_are_still_bounded(void **state)
+static void any_number_of_mistakes_uses_bounded_memory(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
 
@@ -301,21 +301,22 @@ static void mistakes_beyond_count_are_still_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(retains_keep_alive_and_tell_the_last_of_them),
+		cmocka_unit_test(retains_keep_a_resource_alive_and_the_last_one_is_known),
 		cmocka_unit_test(a_redundant_release_names_all_three_stacks),
-		cmocka_unit_test(a_reused_handle_that_died_again_blames_its_second_life),
-		cmocka_unit_test(a_failed_release_of_the_dead_is_redundant_too),
+		cmocka_unit_test(a_redundant_release_of_a_reused_handle_names_its_second_lifetime),
+		cmocka_unit_test(a_failed_release_of_an_ended_resource_is_redundant_too),
 		cmocka_unit_test(only_releases_can_be_redundant),
-		cmocka_unit_test(processes_do_not_see_each_others_handles),
-		cmocka_unit_test(ends_of_what_was_never_seen_are_counted_apart),
-		cmocka_unit_test(a_replaced_handle_ends_the_first_life),
+		cmocka_unit_test(handles_are_separate_per_process),
+		cmocka_unit_test(ends_of_unknown_handles_are_counted_separately),
+		cmocka_unit_test(a_replaced_handle_ends_its_first_lifetime),
 		cmocka_unit_test(failures_are_grouped_by_function_stack_and_code),
-		cmocka_unit_test(a_failed_release_of_the_living_is_a_failure_and_changes_nothing),
-		cmocka_unit_test(the_call_a_process_died_in_is_kept_and_changes_nothing),
+		cmocka_unit_test(
+			a_failed_release_of_a_live_resource_is_a_failure_and_changes_nothing),
+		cmocka_unit_test(the_call_a_process_died_in_is_recorded_and_changes_nothing),
 		cmocka_unit_test(dying_in_a_redundant_release_is_fatal),
-		cmocka_unit_test(only_late_deaths_are_remembered),
-		cmocka_unit_test(handle_zero_dying_often_does_not_hang),
-		cmocka_unit_test(mistakes_beyond_count_are_still_bounded),
+		cmocka_unit_test(only_recent_ends_are_remembered),
+		cmocka_unit_test(many_ends_of_handle_zero_do_not_hang),
+		cmocka_unit_test(any_number_of_mistakes_uses_bounded_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_legend.c - names that a recording keeps survive writing and reading, and damage. */
+/* test_legend.c - the names stored in a recording survive writing, reading and damage. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ static void check(const struct gt_legend *names)
 	assert_int_equal(gt_legend_get(names, "/bin/c", NULL, 0, 0x1234, &list), 0);
 }
 
-static void names_are_what_was_written(void **state)
+static void names_round_trip(void **state)
 {
 	char path[] = "/tmp/test_legend.XXXXXX";
 	struct gt_legend *names = filled(), *again;
@@ -66,7 +66,7 @@ static void names_are_what_was_written(void **state)
 	gt_legend_free(names);
 }
 
-static void a_cut_file_gives_what_comes_before(void **state)
+static void a_truncated_file_yields_the_names_before_the_cut(void **state)
 {
 	char path[] = "/tmp/test_legend.XXXXXX";
 	struct gt_legend *names = filled();
@@ -88,7 +88,7 @@ static void a_cut_file_gives_what_comes_before(void **state)
 	unlink(path);
 }
 
-static void a_place_that_cannot_be_written_is_an_error(void **state)
+static void an_unwritable_path_is_an_error(void **state)
 {
 	struct gt_legend *names = filled();
 	struct gt_error error = { "" };
@@ -102,9 +102,9 @@ static void a_place_that_cannot_be_written_is_an_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_are_what_was_written),
-		cmocka_unit_test(a_cut_file_gives_what_comes_before),
-		cmocka_unit_test(a_place_that_cannot_be_written_is_an_error),
+		cmocka_unit_test(names_round_trip),
+		cmocka_unit_test(a_truncated_file_yields_the_names_before_the_cut),
+		cmocka_unit_test(an_unwritable_path_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,7 @@ static bool names(const char *word, enum gt_api api, enum gt_kind kind)
 	return s.has[api][kind];
 }
 
-static void words_name_kinds(void **state)
+static void words_select_kinds(void **state)
 {
 	struct gt_select s = { 0 };
 
@@ -47,7 +47,7 @@ static void words_name_kinds(void **state)
 	assert_memory_equal(&s, &(struct gt_select){ 0 }, sizeof s);
 }
 
-/* Some kinds share a name: whoever reads it cannot tell them apart either. */
+/* Some kinds share a name, so a reader cannot distinguish them either. */
 static void every_kind_has_a_word(void **state)
 {
 	(void)state;
@@ -132,7 +132,7 @@ static void limits_are_read(void **state)
 	gt_limits_fini(&l);
 }
 
-static void mistakes_are_pointed_at(void **state)
+static void mistakes_are_located(void **state)
 {
 	static const struct {
 		const char *spec, *says;
@@ -162,9 +162,9 @@ static void mistakes_are_pointed_at(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words_name_kinds),        cmocka_unit_test(every_kind_has_a_word),
-		cmocka_unit_test(sizes_have_units),        cmocka_unit_test(limits_are_read),
-		cmocka_unit_test(mistakes_are_pointed_at),
+		cmocka_unit_test(words_select_kinds),   cmocka_unit_test(every_kind_has_a_word),
+		cmocka_unit_test(sizes_have_units),     cmocka_unit_test(limits_are_read),
+		cmocka_unit_test(mistakes_are_located),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_live.c - what is alive, against a model that is too simple to be wrong. */
+/* test_live.c - live resources, compared with a simple model. */
 #include "ledger/live.h"
 
 #include <errno.h>
@@ -73,7 +73,7 @@ static uint64_t handle_value(size_t handle)
 	return 0x7f0000000000 + handle * 4096;
 }
 
-/* Every handle is alive or not, with the references and the birth that the model says. */
+/* Every handle is alive or ended, with the references and creation, as in the model. */
 static void check_all(const struct gt_live *l, const struct model *m)
 {
 	assert_int_equal(l->count, m->count);
@@ -102,7 +102,7 @@ static bool count_entry(void *context, const struct gt_entry *entry)
 	return true;
 }
 
-static void random_lives_agree_with_the_model(void **state)
+static void random_lifetimes_agree_with_the_model(void **state)
 {
 	struct gt_live l = { 0 };
 	struct model *m = calloc(1, sizeof *m);
@@ -156,8 +156,8 @@ static void random_lives_agree_with_the_model(void **state)
 	free(m);
 }
 
-/* In the traced process: an ending is applied first, and taken back when the call failed. */
-static void a_failed_ending_is_taken_back(void **state)
+/* In the traced process an ending is applied first, and undone if the call fails. */
+static void a_failed_ending_is_undone(void **state)
 {
 	struct gt_live l = { 0 };
 	struct gt_event create = event_of(GT_FN_clCreateBuffer, 7), release;
@@ -188,7 +188,7 @@ static void a_failed_ending_is_taken_back(void **state)
 	gt_live_fini(&l);
 }
 
-static void a_failed_release_of_what_is_gone_by_now_brings_nothing_back(void **state)
+static void a_failed_release_of_a_resource_ended_meanwhile_restores_nothing(void **state)
 {
 	struct gt_live l = { 0 };
 	struct gt_event release = event_of(GT_FN_clReleaseMemObject, 7);
@@ -222,7 +222,7 @@ static void borrowed_handles_need_no_creation(void **state)
 	gt_live_fini(&l);
 }
 
-static void a_handle_whose_end_was_not_seen_is_replaced(void **state)
+static void a_handle_without_a_recorded_end_is_replaced(void **state)
 {
 	struct gt_live l = { 0 };
 	struct gt_event first = event_of(GT_FN_clCreateBuffer, 7),
@@ -243,7 +243,7 @@ static void a_handle_whose_end_was_not_seen_is_replaced(void **state)
 	gt_live_fini(&l);
 }
 
-static void families_share_handles_and_other_kinds_do_not(void **state)
+static void only_kinds_of_one_family_share_handles(void **state)
 {
 	struct gt_live l = { 0 };
 
@@ -286,7 +286,7 @@ static void one_address_on_two_devices_is_two_blocks(void **state)
 	gt_live_fini(&l);
 }
 
-static void an_empty_ledger_knows_nothing_and_takes_nothing(void **state)
+static void an_empty_ledger_is_empty_and_allocates_nothing(void **state)
 {
 	struct gt_live l = { 0 };
 	size_t seen = 0;
@@ -312,7 +312,7 @@ static void unfinished_calls_change_nothing(void **state)
 	gt_live_fini(&l);
 }
 
-static void a_place_that_does_not_fit_is_unknown(void **state)
+static void a_place_number_out_of_range_is_unknown(void **state)
 {
 	struct gt_live l = { 0 };
 	struct gt_event e = event_of(GT_FN_clCreateBuffer, 7);
@@ -328,7 +328,7 @@ static void a_place_that_does_not_fit_is_unknown(void **state)
 	gt_live_fini(&l);
 }
 
-static void slots_are_small_distinct_and_used_again(void **state)
+static void slots_are_small_distinct_and_reused(void **state)
 {
 	enum { COUNT = 3000 };
 	struct gt_live l = { 0 };
@@ -357,7 +357,7 @@ static bool stop_at_ten(void *context, const struct gt_entry *entry)
 	return ++*(size_t *)context < 10;
 }
 
-static void a_walk_can_be_ended_early(void **state)
+static void a_walk_can_be_stopped_early(void **state)
 {
 	struct gt_live l = { 0 };
 	size_t seen = 0;
@@ -384,8 +384,8 @@ static void a_live_handle_costs_at_most_64_bytes(void **state)
 	gt_live_fini(&l);
 }
 
-/* Some of so many handles fall together in a table of 64 places, in both of its hashes. */
-static void a_handle_of_another_process_is_another_resource(void **state)
+/* With so many handles, some collide in both hashes of a table of 64 places. */
+static void the_same_handle_in_another_process_is_another_resource(void **state)
 {
 	struct gt_live l = { 0 };
 
@@ -404,7 +404,7 @@ static void a_handle_of_another_process_is_another_resource(void **state)
 	gt_live_fini(&l);
 }
 
-static void processes_that_come_and_go_use_the_same_memory(void **state)
+static void processes_that_come_and_go_reuse_memory(void **state)
 {
 	struct gt_live l = { 0 };
 
@@ -426,20 +426,20 @@ static void processes_that_come_and_go_use_the_same_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_lives_agree_with_the_model),
-		cmocka_unit_test(a_failed_ending_is_taken_back),
-		cmocka_unit_test(a_failed_release_of_what_is_gone_by_now_brings_nothing_back),
+		cmocka_unit_test(random_lifetimes_agree_with_the_model),
+		cmocka_unit_test(a_failed_ending_is_undone),
+		cmocka_unit_test(a_failed_release_of_a_resource_ended_meanwhile_restores_nothing),
 		cmocka_unit_test(borrowed_handles_need_no_creation),
-		cmocka_unit_test(a_handle_whose_end_was_not_seen_is_replaced),
-		cmocka_unit_test(families_share_handles_and_other_kinds_do_not),
+		cmocka_unit_test(a_handle_without_a_recorded_end_is_replaced),
+		cmocka_unit_test(only_kinds_of_one_family_share_handles),
 		cmocka_unit_test(one_address_on_two_devices_is_two_blocks),
-		cmocka_unit_test(an_empty_ledger_knows_nothing_and_takes_nothing),
+		cmocka_unit_test(an_empty_ledger_is_empty_and_allocates_nothing),
 		cmocka_unit_test(unfinished_calls_change_nothing),
-		cmocka_unit_test(a_place_that_does_not_fit_is_unknown),
-		cmocka_unit_test(slots_are_small_distinct_and_used_again),
-		cmocka_unit_test(a_handle_of_another_process_is_another_resource),
-		cmocka_unit_test(processes_that_come_and_go_use_the_same_memory),
-		cmocka_unit_test(a_walk_can_be_ended_early),
+		cmocka_unit_test(a_place_number_out_of_range_is_unknown),
+		cmocka_unit_test(slots_are_small_distinct_and_reused),
+		cmocka_unit_test(the_same_handle_in_another_process_is_another_resource),
+		cmocka_unit_test(processes_that_come_and_go_reuse_memory),
+		cmocka_unit_test(a_walk_can_be_stopped_early),
 		cmocka_unit_test(a_live_handle_costs_at_most_64_bytes),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_live_table.c - the live ledger in the traced process: what it counts, and what it keeps. */
+/* test_live_table.c - the live ledger in the traced process: its counts and its memory. */
 #include "guest/guest.h"
 
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ static char csv[64];
 
 static uint64_t clock_ns;
 
-/* Something that was created under the handle, a nanosecond after the last. */
+/* A creation with this handle, a nanosecond after the previous one. */
 static struct gt_event created(enum gt_function_id function, uint64_t handle, uint64_t owner)
 {
 	return (struct gt_event){ .function = (uint16_t)function,
@@ -52,7 +52,7 @@ static struct gt_ending end(enum gt_function_id function, uint64_t handle)
 	return ending;
 }
 
-static void handles_that_come_and_go_take_no_memory(void **state)
+static void handles_that_come_and_go_reuse_memory(void **state)
 {
 	size_t before;
 
@@ -68,7 +68,7 @@ static void handles_that_come_and_go_take_no_memory(void **state)
 	assert_in_range(mallinfo2().uordblks + mallinfo2().hblkhd, 0, before + (64 << 10));
 }
 
-static void what_dies_with_its_owner_does_so_after_a_failed_end(void **state)
+static void ending_an_owner_also_ends_resources_whose_end_failed(void **state)
 {
 	struct gt_ending ending;
 
@@ -84,7 +84,7 @@ static void what_dies_with_its_owner_does_so_after_a_failed_end(void **state)
 	assert_int_equal(end(GT_FN_zeMemPutIpcHandle, HANDLE).change, GT_CHANGE_NONE);
 }
 
-static void what_is_replaced_is_told(void **state)
+static void a_replaced_resource_is_reported(void **state)
 {
 	struct gt_event first = created(GT_FN_zeMemAllocDevice, HANDLE, OWNER), second;
 	struct gt_ending replaced;
@@ -100,7 +100,7 @@ static void what_is_replaced_is_told(void **state)
 	end(GT_FN_zeMemFree, HANDLE);
 }
 
-/* The last row's column of memory, and its column of calls. */
+/* The memory and call columns of the last row. */
 static void last_row(long *call, long *bytes)
 {
 	char path[128], line[1024], *last;
@@ -127,7 +127,7 @@ static void allocate(uint64_t address, uint64_t size)
 	gt_guest_end(&g, 0, NULL);
 }
 
-/* Its end was not seen: the bytes of the second are counted, those of the first no longer. */
+/* The first one's end was not seen: only the bytes of the second are counted. */
 static void memory_under_a_known_address_is_counted_once(void **state)
 {
 	long calls, before, bytes;
@@ -158,7 +158,7 @@ static size_t count_logs(void)
 	return count;
 }
 
-/* A build that fails with a code that says nothing of logs; `filled` is what the driver writes. */
+/* A build that fails with an unrelated code; `filled` is what the driver writes. */
 static void fail_to_build(uint64_t *log, const uint64_t *filled)
 {
 	uint64_t module = 0, argv[GT_ARGS_MAX] = { 0 };
@@ -172,7 +172,7 @@ static void fail_to_build(uint64_t *log, const uint64_t *filled)
 	gt_guest_end(&g, 0x70000001, NULL);
 }
 
-static void a_log_is_taken_where_the_driver_handed_one_out(void **state)
+static void a_build_log_is_recorded_only_if_the_driver_returned_one(void **state)
 {
 	const uint64_t handle = HANDLE, none = 0;
 	uint64_t log = 0x5a5a;
@@ -193,9 +193,8 @@ static void a_log_is_taken_where_the_driver_handed_one_out(void **state)
 	assert_int_equal(count_logs(), 0);
 }
 
-/* There is no recording here: stacks are kept all the same, and must not be of code that is gone.
- */
-static void unloaded_code_is_noticed_without_a_recording(void **state)
+/* Stacks are cached even without a recording, and must not refer to unloaded code. */
+static void unloaded_code_is_detected_without_a_recording(void **state)
 {
 	void *library;
 
@@ -226,12 +225,12 @@ static int start(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(handles_that_come_and_go_take_no_memory),
-		cmocka_unit_test(what_dies_with_its_owner_does_so_after_a_failed_end),
-		cmocka_unit_test(what_is_replaced_is_told),
+		cmocka_unit_test(handles_that_come_and_go_reuse_memory),
+		cmocka_unit_test(ending_an_owner_also_ends_resources_whose_end_failed),
+		cmocka_unit_test(a_replaced_resource_is_reported),
 		cmocka_unit_test(memory_under_a_known_address_is_counted_once),
-		cmocka_unit_test(unloaded_code_is_noticed_without_a_recording),
-		cmocka_unit_test(a_log_is_taken_where_the_driver_handed_one_out),
+		cmocka_unit_test(unloaded_code_is_detected_without_a_recording),
+		cmocka_unit_test(a_build_log_is_recorded_only_if_the_driver_returned_one),
 	};
 
 	return cmocka_run_group_tests(tests, start, remove_scratch);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_loaded.c - what objects export is found as dlsym finds it, and without its lock. */
+/* test_loaded_modules.c - exported symbols are found as by dlsym, without its lock. */
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static void names_are_found_where_dlsym_finds_them(void **state)
 	assert_null(found[2]);
 }
 
-static void it_is_looked_again_when_something_was_loaded(void **state)
+static void modules_are_searched_again_after_a_load(void **state)
 {
 	static const char *const name[] = { "dwfl_begin" };
 	unsigned long long adds = 0;
@@ -48,7 +48,7 @@ static void it_is_looked_again_when_something_was_loaded(void **state)
 	dlclose(library);
 }
 
-static void nothing_is_left_in_dlerror(void **state)
+static void dlerror_stays_clear(void **state)
 {
 	static const char *const name[] = { "no_such_name_anywhere" };
 	unsigned long long adds = 0;
@@ -63,8 +63,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_found_where_dlsym_finds_them),
-		cmocka_unit_test(it_is_looked_again_when_something_was_loaded),
-		cmocka_unit_test(nothing_is_left_in_dlerror),
+		cmocka_unit_test(modules_are_searched_again_after_a_load),
+		cmocka_unit_test(dlerror_stays_clear),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_log.c - the log's times, told without a lock that a child may find held for ever. */
+/* test_log.c - times in the log, without a lock that a child may find held for ever. */
 #include "tracker/log.h"
 
 #include <setjmp.h>
@@ -20,7 +20,7 @@ enum { AHEAD_S = 5 * 3600 + 45 * 60 };
 static char path[] = "/tmp/gputrack-log-XXXXXX";
 static bool is_held; /* the C library's lock on its zone, by a thread that is not there */
 
-/* In the place of the C library's. */
+/* Replaces the C library's. */
 struct tm *localtime_r(const time_t *restrict time, struct tm *restrict out)
 {
 	if (is_held)
@@ -40,7 +40,7 @@ static void read_log(char *text, size_t size)
 }
 
 /*
- * The date and time at the line's head, as the C library writes them. From the log's own clock:
+ * The date and time a line begins with, as the C library writes them. Uses the log's own clock:
  * time(2) may still be a tick behind when a new second begins.
  */
 static void expect(char *out, size_t size)
@@ -69,7 +69,7 @@ static void a_line_has_the_local_time(void **state)
 		sscanf(text + strlen(before) + 3, "] [thread-id: %u] [info] hello", &thread), 1);
 }
 
-static void a_child_does_not_wait_for_the_zone(void **state)
+static void a_child_does_not_wait_for_the_time_zone_lock(void **state)
 {
 	int status;
 	pid_t child = fork();
@@ -105,7 +105,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_has_the_local_time),
-		cmocka_unit_test(a_child_does_not_wait_for_the_zone),
+		cmocka_unit_test(a_child_does_not_wait_for_the_time_zone_lock),
 	};
 
 	return cmocka_run_group_tests(tests, start, finish);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_meter.c - what the meter reads, against what /proc/self/status and /proc/self/fd say.
+ * test_meter.c - readings, compared with /proc/self/status and /proc/self/fd.
  *
- * Reading status itself may touch a page or two for the first time, so whatever has a size in
- * memory is compared with room for a few pages; address space is compared exactly.
+ * Reading status may itself touch a page or two, so resident sizes are compared with a tolerance of
+ * a few pages; address space is compared exactly.
  */
 #include "tracker/meter.h"
 
@@ -65,7 +65,7 @@ static void near(int64_t a, int64_t b)
 		fail_msg("%lld KB is not about %lld KB", (long long)a, (long long)b);
 }
 
-/* A time that makes the meter ask status again: each is later than the one before. */
+/* A time at which the meter reads status again: each is later than the previous one. */
 static uint64_t later(void)
 {
 	static uint64_t now = LATER_NS;
@@ -74,8 +74,8 @@ static uint64_t later(void)
 }
 
 /*
- * Opens what the meter keeps open, and touches what it touches. A call may see that its descriptor
- * is gone, and the next one open another.
+ * Opens and touches everything the meter uses. One call may notice that its descriptor is gone,
+ * and the next one open another.
  */
 static void warm_up(void)
 {
@@ -104,7 +104,7 @@ static void check_all(void)
 	assert_int_equal(gt_meter_open_files(), count_files());
 }
 
-static void agrees_with_status(void **state)
+static void readings_agree_with_proc_status(void **state)
 {
 	check_all();
 }
@@ -118,7 +118,7 @@ static void *map(size_t kb)
 	return p;
 }
 
-static void follows_what_is_mapped_and_touched(void **state)
+static void readings_follow_mapped_and_touched_memory(void **state)
 {
 	struct gt_meter before, mapped, touched, given_back, gone, d;
 	char *p;
@@ -154,8 +154,8 @@ static void follows_what_is_mapped_and_touched(void **state)
 	near(d.rss_kb, 0);
 }
 
-/* Address space without memory, and memory of a file: in the size, and in no other figure. */
-static void tells_sorts_of_memory_apart(void **state)
+/* Untouched address space and file mappings count in the size and nowhere else. */
+static void kinds_of_memory_are_distinguished(void **state)
 {
 	struct gt_meter before, after, d;
 	char *p;
@@ -207,7 +207,7 @@ static void peak_never_falls(void **state)
 	assert_int_equal(gt_meter_peak_kb(&m, now), high);
 }
 
-/* A peak between two samples is not seen, until status is asked again. */
+/* A peak between two samples is missed until status is read again. */
 static void peak_is_corrected_later(void **state)
 {
 	struct gt_meter m;
@@ -233,7 +233,7 @@ static int64_t __attribute__((noinline)) deep(int levels)
 	return levels ? deep(levels - 1) + frame[0] : 0;
 }
 
-/* statm counts the stack among the data; its size is taken off, and is right again in a while. */
+/* statm counts the stack as data; its size is subtracted, and refreshed after a while. */
 static void stack_is_not_data(void **state)
 {
 	struct gt_meter m;
@@ -296,7 +296,7 @@ static void close_high(void)
 		close(fd);
 }
 
-/* A daemon closes whatever is open: the meter opens again what it needs. */
+/* A daemon closes all descriptors: the meter reopens what it needs. */
 static void survives_closing(void **state)
 {
 	check_all();
@@ -327,8 +327,8 @@ static void first_sample_after_closing(void **state)
 }
 
 /*
- * The program's own files may have got the numbers that the meter had: they are neither taken for
- * it nor touched.
+ * The program's own files may have taken the meter's descriptor numbers: they are neither mistaken
+ * for the meter's nor touched.
  */
 static void survives_foreign_files(void **state)
 {
@@ -363,7 +363,7 @@ static void in_child(void (*check)(void))
 	assert_int_equal(status, 0);
 }
 
-/* Whatever differs ends the child with the number of its line: cmocka's jumps are the parent's. */
+/* A failed check ends the child with its line number: cmocka's jumps belong to the parent. */
 #define MUST(condition)                                                                            \
 	do {                                                                                       \
 		if (!(condition)) {                                                                \
@@ -418,9 +418,9 @@ static void child_of_fork_keeps_nothing_open(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(agrees_with_status),
-		cmocka_unit_test(follows_what_is_mapped_and_touched),
-		cmocka_unit_test(tells_sorts_of_memory_apart),
+		cmocka_unit_test(readings_agree_with_proc_status),
+		cmocka_unit_test(readings_follow_mapped_and_touched_memory),
+		cmocka_unit_test(kinds_of_memory_are_distinguished),
 		cmocka_unit_test(peak_never_falls),
 		cmocka_unit_test(peak_is_corrected_later),
 		cmocka_unit_test(stack_is_not_data),

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_modules.c - what a process has mapped where: which file, from which address, by which path.
- */
+/* test_modules.c - the mapped files of a process, with address and path. */
 #include "capture/ebpf/modules.h"
 
 #include <elf.h>
@@ -21,7 +20,7 @@ struct file {
 	Elf64_Phdr loads[2];
 };
 
-/* As lld lays it out: headers and code share a page of the file, and none in memory. */
+/* As lld lays it out: headers and code share a page in the file but not in memory. */
 static struct file shared_page(void)
 {
 	struct file f = {
@@ -68,7 +67,7 @@ static struct gt_mapping code_of(char *path, const struct file *f)
 				    .path = path };
 }
 
-static void code_that_shares_a_page_with_what_is_before_it_is_where_it_is(void **state)
+static void code_sharing_a_page_with_earlier_data_is_located_correctly(void **state)
 {
 	char path[] = "/tmp/gputrack-image.XXXXXX";
 	const struct file f = shared_page();
@@ -92,7 +91,7 @@ static void code_that_shares_a_page_with_what_is_before_it_is_where_it_is(void *
 	unlink(path);
 }
 
-static void a_file_that_was_written_anew_is_another_image(void **state)
+static void a_rewritten_file_is_another_image(void **state)
 {
 	char path[] = "/tmp/gputrack-image.XXXXXX";
 	struct file f = shared_page();
@@ -140,8 +139,8 @@ static void a_file_that_only_its_processes_see_is_reached_through_one_that_lives
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(code_that_shares_a_page_with_what_is_before_it_is_where_it_is),
-		cmocka_unit_test(a_file_that_was_written_anew_is_another_image),
+		cmocka_unit_test(code_sharing_a_page_with_earlier_data_is_located_correctly),
+		cmocka_unit_test(a_rewritten_file_is_another_image),
 		cmocka_unit_test(
 			a_file_that_only_its_processes_see_is_reached_through_one_that_lives),
 	};

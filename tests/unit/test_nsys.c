@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_nsys.c - Nsight's numbers as rows, and the calls that events are made in. */
+/* test_nsys.c - Nsight's enum numbers as rows, and the calls that events belong to. */
 #include "capture/nsys/nsys_origins.h"
 #include "capture/nsys/nsys_kinds.h"
 
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-static void every_kind_has_a_row_that_begins_and_one_that_ends(void **state)
+static void every_kind_has_a_creating_and_an_ending_row(void **state)
 {
 	static const enum gt_kind wanted[GT_NSYS_KINDS] = {
 		GT_PAGEABLE_MEMORY, GT_HOST_MEMORY,   GT_DEVICE_MEMORY,  GT_ARRAY,
@@ -33,7 +33,7 @@ static void every_kind_has_a_row_that_begins_and_one_that_ends(void **state)
 	}
 }
 
-static void numbers_nobody_knows_are_unknown_kinds_and_no_operations(void **state)
+static void unknown_numbers_are_unknown_kinds_and_not_operations(void **state)
 {
 	static const int64_t odd[] = { 8, 63, 64, -1, INT64_MIN, INT64_MAX };
 	struct gt_nsys_enums enums;
@@ -50,7 +50,7 @@ static void numbers_nobody_knows_are_unknown_kinds_and_no_operations(void **stat
 	assert_int_equal(gt_nsys_pool_row(&enums, 3), GT_FN_NONE);
 }
 
-static void the_export_s_own_numbers_come_first(void **state)
+static void numbers_defined_in_the_export_take_precedence(void **state)
 {
 	struct gt_nsys_enums enums;
 
@@ -67,7 +67,7 @@ static void the_export_s_own_numbers_come_first(void **state)
 	assert_int_equal(gt_nsys_pool_row(&enums, 5), GT_FN_nsysPoolDestroyed);
 }
 
-static void global_ids_are_taken_apart(void **state)
+static void global_ids_are_decoded(void **state)
 {
 	/* of a real export: hardware 1, VM 2, a pid and a tid of 24 bits each */
 	int64_t global = (int64_t)(0x0102ull << 48 | 0xabcdefull << 24 | 0x123456);
@@ -82,7 +82,7 @@ static void global_ids_are_taken_apart(void **state)
 
 static char path[] = "/tmp/gputrack-nsys.XXXXXX";
 
-/* A database with calls; (start, end, class, pid, correlation, chain), all else as it may be. */
+/* A database with calls: (start, end, class, pid, correlation, chain); the rest is arbitrary. */
 static void make_calls(const char *rows)
 {
 	char sql[4096], *message = NULL;
@@ -113,7 +113,7 @@ static int remove_path(void **state)
 	return unlink(path);
 }
 
-static void an_event_is_made_in_the_call_that_runs_at_its_time(void **state)
+static void an_event_belongs_to_the_call_running_at_its_time(void **state)
 {
 	struct gt_nsys_origin o;
 	struct gt_nsys_calls *calls;
@@ -157,7 +157,7 @@ static void an_event_is_made_in_the_call_that_runs_at_its_time(void **state)
 	gt_database_close(&d);
 }
 
-static void calls_that_are_over_are_let_go(void **state)
+static void finished_calls_are_forgotten(void **state)
 {
 	struct gt_nsys_origin o;
 	struct gt_nsys_calls *calls;
@@ -195,12 +195,12 @@ static void calls_that_are_over_are_let_go(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_kind_has_a_row_that_begins_and_one_that_ends),
-		cmocka_unit_test(numbers_nobody_knows_are_unknown_kinds_and_no_operations),
-		cmocka_unit_test(the_export_s_own_numbers_come_first),
-		cmocka_unit_test(global_ids_are_taken_apart),
-		cmocka_unit_test(an_event_is_made_in_the_call_that_runs_at_its_time),
-		cmocka_unit_test(calls_that_are_over_are_let_go),
+		cmocka_unit_test(every_kind_has_a_creating_and_an_ending_row),
+		cmocka_unit_test(unknown_numbers_are_unknown_kinds_and_not_operations),
+		cmocka_unit_test(numbers_defined_in_the_export_take_precedence),
+		cmocka_unit_test(global_ids_are_decoded),
+		cmocka_unit_test(an_event_belongs_to_the_call_running_at_its_time),
+		cmocka_unit_test(finished_calls_are_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, make_path, remove_path);

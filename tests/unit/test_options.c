@@ -63,7 +63,7 @@ static const struct gt_syntax run = { .name = "run",
 				      .first_operand_ends = true };
 static const struct gt_syntax doctor = { .name = "doctor", .summary = "look" };
 
-/* The result of a parse, and what was said on stdout and stderr. */
+/* The result of a parse, and the output on stdout and stderr. */
 struct result {
 	struct settings settings;
 	int first, status, argc;
@@ -160,7 +160,7 @@ static void a_program_keeps_its_own_options(void **state)
 	assert_int_equal(r.argc - r.first, 2);
 }
 
-static void several_choices_come_in_their_order(void **state)
+static void several_choices_keep_their_order(void **state)
 {
 	struct result r;
 
@@ -175,7 +175,7 @@ static void several_choices_come_in_their_order(void **state)
 	assert_int_equal(r.settings.paints.list[0], 2);
 }
 
-static void both_ends_of_a_range_are_in_it(void **state)
+static void ranges_include_both_ends(void **state)
 {
 	static const char *const fit[] = { "--ranged 0.5 x", "--ranged 3600 x", "--depth 64 x",
 					   "--depth 0 x", "--threads 1 x" };
@@ -189,7 +189,7 @@ static void both_ends_of_a_range_are_in_it(void **state)
 	}
 }
 
-static void what_was_typed_is_known(void **state)
+static void typed_options_are_remembered(void **state)
 {
 	struct result r;
 
@@ -203,7 +203,7 @@ static void what_was_typed_is_known(void **state)
 	assert_false(gt_option_was_typed("top"));
 }
 
-static void mistakes_are_told_in_one_line(void **state)
+static void mistakes_are_reported_in_one_line(void **state)
 {
 	static const struct {
 		const struct gt_syntax *usage;
@@ -245,7 +245,7 @@ static void mistakes_are_told_in_one_line(void **state)
 	}
 }
 
-static void help_lists_every_option_and_ends_well(void **state)
+static void help_lists_every_option_and_succeeds(void **state)
 {
 	struct result r;
 
@@ -263,7 +263,7 @@ static void help_lists_every_option_and_ends_well(void **state)
 	assert_int_equal(r.status, 0);
 }
 
-static void a_value_that_may_be_left_out_is_stuck_to_its_option(void **state)
+static void an_optional_value_is_attached_to_its_option(void **state)
 {
 	struct result r;
 
@@ -298,7 +298,7 @@ static int fill_badly(const struct gt_syntax *usage, void *settings)
 	return gt_option_set(usage, settings, gt_option_find(usage, "quiet"), "perhaps", "f:3");
 }
 
-static void defaults_come_before_the_arguments(void **state)
+static void defaults_apply_before_the_arguments(void **state)
 {
 	struct result r;
 
@@ -326,13 +326,13 @@ int main(void)
 		cmocka_unit_test(every_form_of_an_option_is_understood),
 		cmocka_unit_test(options_may_follow_operands),
 		cmocka_unit_test(a_program_keeps_its_own_options),
-		cmocka_unit_test(several_choices_come_in_their_order),
-		cmocka_unit_test(both_ends_of_a_range_are_in_it),
-		cmocka_unit_test(what_was_typed_is_known),
-		cmocka_unit_test(mistakes_are_told_in_one_line),
-		cmocka_unit_test(help_lists_every_option_and_ends_well),
-		cmocka_unit_test(a_value_that_may_be_left_out_is_stuck_to_its_option),
-		cmocka_unit_test(defaults_come_before_the_arguments),
+		cmocka_unit_test(several_choices_keep_their_order),
+		cmocka_unit_test(ranges_include_both_ends),
+		cmocka_unit_test(typed_options_are_remembered),
+		cmocka_unit_test(mistakes_are_reported_in_one_line),
+		cmocka_unit_test(help_lists_every_option_and_succeeds),
+		cmocka_unit_test(an_optional_value_is_attached_to_its_option),
+		cmocka_unit_test(defaults_apply_before_the_arguments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_own_stack.c - a stack that is known again is the stack that libunwind would have found. */
+/* test_own_stack.c - a cached stack is the one libunwind would find. */
 #define UNW_LOCAL_ONLY
 #include <alloca.h>
 #include <libunwind.h>
@@ -27,7 +27,7 @@ static unsigned next_random(void)
 	return (unsigned)(state >> 33);
 }
 
-/* What a door does: takes a stack on behalf of its caller. */
+/* Takes a stack on behalf of its caller, as a door does. */
 __attribute__((noinline)) static void door(void)
 {
 	uint64_t frames[DEPTH];
@@ -51,7 +51,7 @@ typedef void step_fn(int depth);
 static step_fn plain, with_alloca, two_sites, wide;
 static step_fn *const steps[] = { plain, with_alloca, two_sites, wide };
 
-/* One site for all of them: only what they are tells them apart. */
+/* One call site for all of them: only the callees differ. */
 __attribute__((noinline)) static void go_on(int depth)
 {
 	if (depth <= 0 || !(next_random() % 6))
@@ -86,7 +86,7 @@ __attribute__((noinline)) static void two_sites(int depth)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* Stale frames of others lie in here. */
+/* Stale frames of earlier calls lie in here. */
 __attribute__((noinline)) static void wide(int depth)
 {
 	volatile char room[200];
@@ -103,13 +103,13 @@ static void *wander(void *arg)
 	return arg;
 }
 
-static void known_stacks_are_the_right_ones(void **unused)
+static void cached_stacks_are_correct(void **unused)
 {
 	wander(NULL);
 	assert_int_equal(taken, 20000);
 }
 
-static void in_threads_too(void **unused)
+static void cached_stacks_are_correct_in_threads(void **unused)
 {
 	pthread_t thread;
 
@@ -123,14 +123,14 @@ static void handler(int signal)
 		door();
 }
 
-static void stacks_through_a_signal_handler_too(void **unused)
+static void cached_stacks_are_correct_through_a_signal_handler(void **unused)
 {
 	signal(SIGUSR1, handler);
 	for (int i = 0; i < 20; i++)
 		raise(SIGUSR1);
 }
 
-static void nothing_is_known_after_forgetting(void **unused)
+static void forgetting_clears_the_cache(void **unused)
 {
 	for (int i = 0; i < 1000; i++) {
 		if (i % 10 == 0)
@@ -141,7 +141,7 @@ static void nothing_is_known_after_forgetting(void **unused)
 
 enum { AREA = 256 << 10 };
 
-/* As libraries for coroutines do it: calls `fn` on the stack that ends at `top`. */
+/* As coroutine libraries do: calls `fn` on the stack that ends at `top`. */
 void call_on(void (*fn)(void), void *top);
 __asm__(".text\n"
 	".type call_on, @function\n"
@@ -175,9 +175,8 @@ __attribute__((noinline)) static void go_up(void)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* Frames on the upper stack are the same each time; where the lower one is, or was, they do not
- * tell. */
-static void a_stack_that_goes_on_elsewhere_is_not_looked_for_where_it_was(void **unused)
+/* Frames on the upper stack are the same each time, and do not reveal where the lower one is. */
+static void a_stack_that_continues_elsewhere_is_not_read_at_its_old_place(void **unused)
 {
 	char *area =
 		mmap(NULL, 3 * AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -193,11 +192,11 @@ static void a_stack_that_goes_on_elsewhere_is_not_looked_for_where_it_was(void *
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(known_stacks_are_the_right_ones),
-		cmocka_unit_test(in_threads_too),
-		cmocka_unit_test(stacks_through_a_signal_handler_too),
-		cmocka_unit_test(nothing_is_known_after_forgetting),
-		cmocka_unit_test(a_stack_that_goes_on_elsewhere_is_not_looked_for_where_it_was),
+		cmocka_unit_test(cached_stacks_are_correct),
+		cmocka_unit_test(cached_stacks_are_correct_in_threads),
+		cmocka_unit_test(cached_stacks_are_correct_through_a_signal_handler),
+		cmocka_unit_test(forgetting_clears_the_cache),
+		cmocka_unit_test(a_stack_that_continues_elsewhere_is_not_read_at_its_old_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_plot_readers.c - lines become fields, numbers and moments; the first line tells the kind. */
+/* test_plot_readers.c - fields, numbers and times of lines; formats by their first line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -28,7 +28,7 @@ static void open_text(struct gt_rows *r, const char *text)
 	unlink(path);
 }
 
-static void fields_lose_blanks_and_quotes(void **state)
+static void blanks_and_quotes_are_stripped_from_fields(void **state)
 {
 	struct gt_rows r;
 
@@ -51,7 +51,7 @@ static void fields_lose_blanks_and_quotes(void **state)
 	gt_rows_close(&r);
 }
 
-static void a_line_without_end_is_cut(void **state)
+static void an_endless_line_is_cut(void **state)
 {
 	struct gt_rows r;
 
@@ -104,7 +104,7 @@ static void numbers_are_whole_words(void **state)
 		assert_false(gt_number_parse(bad[i], &value));
 }
 
-static void moments_are_local(void **state)
+static void times_are_local(void **state)
 {
 	static const char *const bad[] = { "",
 					   "2025",
@@ -131,7 +131,7 @@ static void moments_are_local(void **state)
 	tzset();
 }
 
-static void the_first_line_tells_the_kind(void **state)
+static void the_first_line_identifies_the_format(void **state)
 {
 	static const struct {
 		const char *text;
@@ -159,7 +159,7 @@ static void the_first_line_tells_the_kind(void **state)
 	}
 }
 
-static void a_usage_table_knows_its_peak_and_first_change(void **state)
+static void a_usage_table_has_its_peak_and_first_change(void **state)
 {
 	struct gt_usage_table *t;
 	struct gt_error error;
@@ -178,7 +178,7 @@ static void a_usage_table_knows_its_peak_and_first_change(void **state)
 	gt_rows_close(&r);
 }
 
-static void runs_are_told_apart_and_begin_at_zero(void **state)
+static void runs_are_separated_and_begin_at_zero(void **state)
 {
 	struct gt_monitor_table *t;
 	struct gt_error error;
@@ -203,14 +203,14 @@ static void runs_are_told_apart_and_begin_at_zero(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fields_lose_blanks_and_quotes),
-		cmocka_unit_test(a_line_without_end_is_cut),
+		cmocka_unit_test(blanks_and_quotes_are_stripped_from_fields),
+		cmocka_unit_test(an_endless_line_is_cut),
 		cmocka_unit_test(long_lines_and_many_fields_are_bounded),
 		cmocka_unit_test(numbers_are_whole_words),
-		cmocka_unit_test(moments_are_local),
-		cmocka_unit_test(the_first_line_tells_the_kind),
-		cmocka_unit_test(a_usage_table_knows_its_peak_and_first_change),
-		cmocka_unit_test(runs_are_told_apart_and_begin_at_zero),
+		cmocka_unit_test(times_are_local),
+		cmocka_unit_test(the_first_line_identifies_the_format),
+		cmocka_unit_test(a_usage_table_has_its_peak_and_first_change),
+		cmocka_unit_test(runs_are_separated_and_begin_at_zero),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_probe_rows.c - what BPF programs keep of a call, and that the interpreter gets it back. */
+/* test_probe_rows.c - what BPF programs store of a call, and how it is interpreted. */
 #include "capture/ebpf/probe_rows.h"
 
 #include <setjmp.h>
@@ -51,7 +51,7 @@ static void every_row_fits(void **state)
 	assert_true(probed > 100);
 }
 
-static void arguments_lie_where_the_calling_convention_puts_them(void **state)
+static void arguments_follow_the_calling_convention(void **state)
 {
 	(void)state;
 	assert_int_equal(gt_plan_where(GT_FN_clCreateBuffer, clCreateBuffer__size), 2);
@@ -78,7 +78,7 @@ static void take(void *context, const struct gt_event *event)
 	seen->events[seen->count++] = *event;
 }
 
-/* The index among the words kept of an argument. */
+/* The index of an argument among the stored words. */
 static unsigned word(const struct gt_plan *plan, unsigned argument)
 {
 	return plan->arguments[argument].word;
@@ -117,7 +117,7 @@ static void an_out_parameter_and_a_struct_are_read_from_copies(void **state)
 	assert_int_equal(replica.lost, 0);
 }
 
-static void an_error_code_is_read_from_a_copy_and_is_no_loss(void **state)
+static void an_error_code_is_read_from_a_copy_and_not_counted_as_lost(void **state)
 {
 	struct gt_probe_call record = { .row = GT_FN_clCreateBuffer };
 	struct gt_replica replica;
@@ -146,7 +146,7 @@ static void an_error_code_is_read_from_a_copy_and_is_no_loss(void **state)
 	assert_int_equal(replica.lost, 0);
 }
 
-static void arrays_come_from_the_record_and_what_is_missing_is_lost(void **state)
+static void arrays_are_read_from_the_record_and_missing_elements_are_lost(void **state)
 {
 	const uint64_t handles[] = { 0x10, 0x20, 0x30 };
 	struct gt_probe_call record = { .row = GT_FN_clEnqueueSVMFree,
@@ -171,7 +171,7 @@ static void arrays_come_from_the_record_and_what_is_missing_is_lost(void **state
 	assert_int_equal(replica.lost, 2);
 }
 
-/* The size inferred from a call whose layout's words are these, as they were in the process. */
+/* The size inferred from a call with these words in its layout. */
 static uint64_t size_of(enum gt_function_id function, const uint64_t *words)
 {
 	const struct gt_layout *layout = &gt_layouts[function];
@@ -191,7 +191,7 @@ static uint64_t size_of(enum gt_function_id function, const uint64_t *words)
 
 #define SIZE(fn, ...) size_of(GT_FN_##fn, (const uint64_t[]){ __VA_ARGS__ })
 
-static void sizes_are_what_dimensions_come_to(void **state)
+static void sizes_are_computed_from_dimensions(void **state)
 {
 	enum { RGBA = 0x10b5, FLOAT = 0x10de, ARRAY_2D = 0x10f3, BUFFER_1D = 0x10f6 };
 	const uint64_t format = (uint64_t)FLOAT << 32 | RGBA, anything = 0xdeadull << 32;
@@ -219,7 +219,7 @@ static void sizes_are_what_dimensions_come_to(void **state)
 	assert_int_equal(SIZE(zeMemOpenIpcHandle, 0), 0);
 }
 
-/* What attach cannot know: these calls do not say how large the memory of another API is. */
+/* Unknown to attach: these calls do not state the size of the memory of another API. */
 static const enum gt_function_id sizes_unknown[] = {
 	GT_FN_clCreateFromGLBuffer,
 	GT_FN_clCreateFromGLTexture,
@@ -231,7 +231,7 @@ static const enum gt_function_id sizes_unknown[] = {
 	GT_FN_zeMemOpenIpcHandle,
 };
 
-static void every_size_that_doors_ask_for_can_be_inferred_but_for_these(void **state)
+static void every_size_doors_query_can_be_inferred_with_listed_exceptions(void **state)
 {
 	(void)state;
 	for (unsigned i = 1; i < GT_FN_COUNT; i++) {
@@ -256,7 +256,7 @@ static uint64_t array(uint32_t format, uint32_t channels, uint32_t flags, uint32
 				   levels);
 }
 
-static void cuda_arrays_are_as_large_as_their_format_makes_them(void **state)
+static void cuda_array_sizes_depend_on_their_format(void **state)
 {
 	(void)state;
 	assert_int_equal(array(GT_CUDA_FLOAT, 4, 0, 1), 16 * 16 * 8 * 6);
@@ -315,7 +315,7 @@ static void made(struct gt_contexts *c, uint64_t handle)
 		c, &(struct gt_event){ .function = GT_FN_cuCtxCreate_v2, .handle = handle }, 0);
 }
 
-static void a_context_that_nobody_saw_is_not_taken_for_another(void **state)
+static void an_unseen_context_is_not_mistaken_for_another(void **state)
 {
 	struct gt_contexts c = { .count = 0 };
 	struct gt_event retain = { .function = GT_FN_cuDevicePrimaryCtxRetain, .handle = 0xc0 };
@@ -345,7 +345,7 @@ static void a_context_that_nobody_saw_is_not_taken_for_another(void **state)
 	assert_int_equal(gt_contexts_owner(&c), 0);
 }
 
-static void device_0_is_a_device(void **state)
+static void device_0_is_a_valid_device(void **state)
 {
 	struct gt_probe_call record = { .row = GT_FN_cuDevicePrimaryCtxReset_v2 };
 	struct gt_replica replica;
@@ -361,7 +361,7 @@ static void device_0_is_a_device(void **state)
 	assert_int_equal(seen.events[0].handle, GT_CONTEXTS_DEVICE);
 }
 
-static void every_obstacle_has_its_own_line(void **state)
+static void every_obstacle_has_its_own_message(void **state)
 {
 	const struct gt_surroundings fine = {
 		.kernel_major = 6, .kernel_minor = 1, .has_types = true, .capabilities = UINT64_MAX
@@ -394,7 +394,7 @@ static void every_obstacle_has_its_own_line(void **state)
 	assert_non_null(strstr(error.text, "cannot be probed"));
 }
 
-static void each_need_is_told_met_or_not(void **state)
+static void each_requirement_is_reported_as_met_or_not(void **state)
 {
 	const struct gt_surroundings fine = { .kernel_major = 6,
 					      .has_types = true,
@@ -418,18 +418,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_fits),
-		cmocka_unit_test(arguments_lie_where_the_calling_convention_puts_them),
+		cmocka_unit_test(arguments_follow_the_calling_convention),
 		cmocka_unit_test(an_out_parameter_and_a_struct_are_read_from_copies),
-		cmocka_unit_test(an_error_code_is_read_from_a_copy_and_is_no_loss),
-		cmocka_unit_test(arrays_come_from_the_record_and_what_is_missing_is_lost),
-		cmocka_unit_test(sizes_are_what_dimensions_come_to),
-		cmocka_unit_test(every_size_that_doors_ask_for_can_be_inferred_but_for_these),
-		cmocka_unit_test(cuda_arrays_are_as_large_as_their_format_makes_them),
+		cmocka_unit_test(an_error_code_is_read_from_a_copy_and_not_counted_as_lost),
+		cmocka_unit_test(arrays_are_read_from_the_record_and_missing_elements_are_lost),
+		cmocka_unit_test(sizes_are_computed_from_dimensions),
+		cmocka_unit_test(every_size_doors_query_can_be_inferred_with_listed_exceptions),
+		cmocka_unit_test(cuda_array_sizes_depend_on_their_format),
 		cmocka_unit_test(a_primary_context_is_found_by_its_device),
-		cmocka_unit_test(a_context_that_nobody_saw_is_not_taken_for_another),
-		cmocka_unit_test(device_0_is_a_device),
-		cmocka_unit_test(every_obstacle_has_its_own_line),
-		cmocka_unit_test(each_need_is_told_met_or_not),
+		cmocka_unit_test(an_unseen_context_is_not_mistaken_for_another),
+		cmocka_unit_test(device_0_is_a_valid_device),
+		cmocka_unit_test(every_obstacle_has_its_own_message),
+		cmocka_unit_test(each_requirement_is_reported_as_met_or_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

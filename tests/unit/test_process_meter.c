@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_process_meter.c - what a process costs, against what it knows of itself. */
+/* test_process_meter.c - the readings of a process, compared with its own. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 #include "base/process.h"
 #include "cli/monitor/process_meter.h"
 
-/* The processor time of this process, as the kernel tells it directly. */
+/* The CPU time of this process, directly from the kernel. */
 static uint64_t own_cpu_ns(void)
 {
 	return gt_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -33,7 +33,7 @@ static void *burn(void *until_ns)
 	return NULL;
 }
 
-static void processor_time_is_exact_and_of_all_threads(void **state)
+static void cpu_time_is_exact_and_covers_all_threads(void **state)
 {
 	uint64_t part_ns = 3000000, before, after;
 	struct gt_process_meter m;
@@ -58,7 +58,7 @@ static void processor_time_is_exact_and_of_all_threads(void **state)
 	gt_process_meter_close(&m);
 }
 
-static void memory_is_what_is_resident(void **state)
+static void memory_is_resident_memory(void **state)
 {
 	enum { SIZE = 64 << 20 };
 	struct gt_process_meter m;
@@ -99,7 +99,7 @@ static pid_t sleeper(const char *name)
 	return child;
 }
 
-static void a_process_that_ends_is_seen_to_end(void **state)
+static void the_end_of_a_process_is_noticed(void **state)
 {
 	struct gt_process_meter m;
 	struct gt_process_reading r;
@@ -120,8 +120,8 @@ static void a_process_that_ends_is_seen_to_end(void **state)
 	gt_process_meter_close(&m);
 }
 
-/* What a meter sees of a number that is somebody else's by now. */
-static void another_process_of_the_same_number_is_not_it(void **state)
+/* A meter whose pid belongs to another process by now. */
+static void a_reused_pid_is_another_process(void **state)
 {
 	struct gt_process_meter m;
 	struct gt_process_reading r;
@@ -144,7 +144,7 @@ static void *thread_number(void *number)
 	return NULL;
 }
 
-static void what_is_no_process_is_said_in_a_line(void **state)
+static void a_pid_without_a_process_is_reported_in_one_line(void **state)
 {
 	struct gt_process_meter m;
 	struct gt_error error;
@@ -165,11 +165,11 @@ static void what_is_no_process_is_said_in_a_line(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(processor_time_is_exact_and_of_all_threads),
-		cmocka_unit_test(memory_is_what_is_resident),
-		cmocka_unit_test(a_process_that_ends_is_seen_to_end),
-		cmocka_unit_test(another_process_of_the_same_number_is_not_it),
-		cmocka_unit_test(what_is_no_process_is_said_in_a_line),
+		cmocka_unit_test(cpu_time_is_exact_and_covers_all_threads),
+		cmocka_unit_test(memory_is_resident_memory),
+		cmocka_unit_test(the_end_of_a_process_is_noticed),
+		cmocka_unit_test(a_reused_pid_is_another_process),
+		cmocka_unit_test(a_pid_without_a_process_is_reported_in_one_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

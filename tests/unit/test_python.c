@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_python.c - lines of Python code are right in every version, and odd tables do no harm. */
+/* test_python.c - Python line tables of every version, and malformed ones. */
 #include "guest/python.h"
 
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 enum { VERSIONS = sizeof python_lines / sizeof *python_lines };
 
-/* The published offsets of 3.13, as far as they are looked at. */
+/* The published offsets of 3.13 that are used. */
 static void publish(uint64_t numbers[64])
 {
 	memset(numbers, 0, 64 * sizeof *numbers);
@@ -48,7 +48,7 @@ static void every_instruction_has_its_line(void **state)
 	}
 }
 
-static void before_the_first_instruction_it_is_the_first_line(void **state)
+static void before_the_first_instruction_the_first_line_is_reported(void **state)
 {
 	for (int v = 0; v < VERSIONS; v++) {
 		struct gt_python_layout layout = layout_of(python_lines[v].minor);
@@ -59,7 +59,7 @@ static void before_the_first_instruction_it_is_the_first_line(void **state)
 	}
 }
 
-static void any_bytes_give_some_line_and_no_harm(void **state)
+static void arbitrary_bytes_give_some_line_and_do_no_harm(void **state)
 {
 	uint8_t bytes[64];
 
@@ -77,7 +77,7 @@ static void any_bytes_give_some_line_and_no_harm(void **state)
 	}
 }
 
-static void versions_that_are_not_known_are_left_alone(void **state)
+static void unknown_versions_are_left_alone(void **state)
 {
 	struct gt_python_layout layout;
 	uint64_t numbers[64];
@@ -100,9 +100,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_instruction_has_its_line),
-		cmocka_unit_test(before_the_first_instruction_it_is_the_first_line),
-		cmocka_unit_test(any_bytes_give_some_line_and_no_harm),
-		cmocka_unit_test(versions_that_are_not_known_are_left_alone),
+		cmocka_unit_test(before_the_first_instruction_the_first_line_is_reported),
+		cmocka_unit_test(arbitrary_bytes_give_some_line_and_do_no_harm),
+		cmocka_unit_test(unknown_versions_are_left_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_python_frames.c - frames of a Python that is made of bytes here, read by threads and
- * children. */
+/* test_python_frames.c - frames of a fake Python in memory, read by threads and children. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +17,7 @@
 #include "guest/fork_guard.h"
 #include "guest/python.h"
 
-/* What the reader asks the process for, as Python 3.12 has it. */
+/* The symbols the reader looks up, as in Python 3.12. */
 #define EXPORT __attribute__((visibility("default")))
 EXPORT void *PyGILState_GetThisThreadState(void);
 EXPORT const char *Py_GetVersion(void);
@@ -97,7 +96,7 @@ static void enter_functions(unsigned first)
 	}
 }
 
-/* A frame's number tells its function. */
+/* The number of a frame identifies its function. */
 static uint64_t number_of(const struct gt_text_frame *frame)
 {
 	return strcmp(frame->file, "file.py") ? 0 : 1000 + (uint64_t)(frame->function[1] - '0');
@@ -153,7 +152,7 @@ static int read_as_child(unsigned first)
 #endif
 }
 
-static void children_forked_meanwhile_read_theirs(void **state)
+static void forked_children_read_their_own_frames(void **state)
 {
 	_Atomic int failures = 0;
 	pthread_t threads[THREADS];
@@ -175,8 +174,8 @@ static void children_forked_meanwhile_read_theirs(void **state)
 	assert_int_equal(failures, 0);
 }
 
-/* A frame that is being torn down, code of another type, a name that is no text: no frames then. */
-static void what_looks_odd_is_left_out(void **state)
+/* A frame being torn down, code of another type, a name that is not text: no frames. */
+static void implausible_frames_are_left_out(void **state)
 {
 	uint64_t frames[64] = { 4711 }, kept;
 
@@ -202,8 +201,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_read_their_own_frames),
-		cmocka_unit_test(children_forked_meanwhile_read_theirs),
-		cmocka_unit_test(what_looks_odd_is_left_out),
+		cmocka_unit_test(forked_children_read_their_own_frames),
+		cmocka_unit_test(implausible_frames_are_left_out),
 	};
 
 	make_codes();

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_random.h - numbers that are the same in every run, on every machine. */
+/* test_random.h - random numbers that are the same in every run and on every machine. */
 #pragma once
 
 #include <stdint.h>
 
-/* `state` may begin with anything but 0. */
+/* `state` starts with any value but 0. */
 static inline uint64_t random_word(uint64_t *state)
 {
 	*state ^= *state << 13;

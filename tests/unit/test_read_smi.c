@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_read_smi.c - nvidia-smi's log in all its forms gives the same memory. */
+/* test_read_smi.c - every form of nvidia-smi's log yields the same memory. */
 #include "plot/read_smi.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static int read_text(struct gt_smi_log **log, const char *text, int gpu, struct 
 	return e;
 }
 
-static void every_form_says_the_same(void **state)
+static void every_output_form_reads_the_same(void **state)
 {
 	static const char *const forms[] = {
 		"2025/06/22 23:15:07.000, 100\n2025/06/22 23:15:08.000, 300\n",
@@ -64,7 +64,7 @@ static void every_form_says_the_same(void **state)
 	}
 }
 
-static void gpus_of_a_tick_are_summed_or_chosen(void **state)
+static void gpus_of_one_sample_are_summed_or_selected(void **state)
 {
 	static const char *const forms[] = {
 		"timestamp, index, memory.used [MiB]\n"
@@ -110,7 +110,7 @@ static void a_log_without_samples_says_what_is_missing(void **state)
 	}
 }
 
-static void another_column_is_not_taken_for_memory(void **state)
+static void other_columns_are_not_mistaken_for_memory(void **state)
 {
 	static const char *const texts[] = {
 		"timestamp, memory.total [MiB]\n2025/06/22 23:15:07.000, 143771 MiB\n",
@@ -130,9 +130,9 @@ static void another_column_is_not_taken_for_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_form_says_the_same),
-		cmocka_unit_test(another_column_is_not_taken_for_memory),
-		cmocka_unit_test(gpus_of_a_tick_are_summed_or_chosen),
+		cmocka_unit_test(every_output_form_reads_the_same),
+		cmocka_unit_test(other_columns_are_not_mistaken_for_memory),
+		cmocka_unit_test(gpus_of_one_sample_are_summed_or_selected),
 		cmocka_unit_test(a_log_without_samples_says_what_is_missing),
 	};
 

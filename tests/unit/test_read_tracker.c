@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_read_tracker.c - what a tracker's CSV says about leaks, calls and time. */
+/* test_read_tracker.c - leaks, calls and times from a tracker's CSV. */
 #include "plot/read_tracker.h"
 
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static int read_text(struct gt_tracker_table **t, const char *text, double thres
 	return e;
 }
 
-/* The rule: a call that destroys, and memory rose by more than the threshold. */
+/* The rule: a destroying call during which memory rose by more than the threshold. */
 static void leaks_are_destroys_that_raise_memory(void **state)
 {
 	static const char text[] =
@@ -53,7 +53,7 @@ static void leaks_are_destroys_that_raise_memory(void **state)
 	gt_tracker_free(t);
 }
 
-/* Times are whole ms: what one of them has is one bar. */
+/* Times are whole milliseconds: each has one bar. */
 static void leaks_of_one_millisecond_are_added_up(void **state)
 {
 	struct gt_tracker_table *t;
@@ -109,8 +109,8 @@ static void assert_point(const struct gt_trail *t, size_t point, double x, doubl
 	assert_true(gt_trail_x(t, point) == x && gt_trail_value(t, point, 0) == value);
 }
 
-/* From nothing at the first row to what it is at the last. */
-static void a_calls_sum_is_known_over_the_whole_time(void **state)
+/* From zero at the first row to the final sum at the last. */
+static void the_sum_of_a_call_covers_the_whole_time(void **state)
 {
 	struct gt_tracker_table *t;
 
@@ -135,7 +135,7 @@ static void a_calls_sum_is_known_over_the_whole_time(void **state)
 	gt_tracker_free(t);
 }
 
-/* The original tracker writes falls without their sign; what VmRSS did tells them. */
+/* The original tracker drops the sign of decreases; VmRSS reveals them. */
 static void lost_signs_are_restored(void **state)
 {
 	struct gt_tracker_table *t;
@@ -172,7 +172,7 @@ static void damaged_rows_are_left_out_and_counted(void **state)
 	gt_tracker_free(t);
 }
 
-static void names_without_end_share_one(void **state)
+static void call_names_beyond_the_limit_share_one_entry(void **state)
 {
 	char *text = malloc(64 * 3000 + 128), *at = text;
 	struct gt_tracker_table *t;
@@ -188,7 +188,7 @@ static void names_without_end_share_one(void **state)
 	free(text);
 }
 
-static void nothing_to_draw_is_an_error(void **state)
+static void a_table_without_rows_is_an_error(void **state)
 {
 	struct gt_tracker_table *t;
 
@@ -204,11 +204,11 @@ int main(void)
 		cmocka_unit_test(leaks_of_one_millisecond_are_added_up),
 		cmocka_unit_test(small_rises_add_up),
 		cmocka_unit_test(a_leak_in_the_first_call_counts),
-		cmocka_unit_test(a_calls_sum_is_known_over_the_whole_time),
+		cmocka_unit_test(the_sum_of_a_call_covers_the_whole_time),
 		cmocka_unit_test(lost_signs_are_restored),
 		cmocka_unit_test(damaged_rows_are_left_out_and_counted),
-		cmocka_unit_test(names_without_end_share_one),
-		cmocka_unit_test(nothing_to_draw_is_an_error),
+		cmocka_unit_test(call_names_beyond_the_limit_share_one_entry),
+		cmocka_unit_test(a_table_without_rows_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_reader.c - what was written comes back, in order; calls that never returned are told. */
+/* test_reader.c - events round trip in order; calls that never returned are reported. */
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "test_writer.h"
 
-static void random_events_come_back_equal(void **state)
+static void random_events_round_trip(void **state)
 {
 	/* up to the largest blocks, and over many of them */
 	enum { COUNT = 60000 };
@@ -28,7 +28,7 @@ static void random_events_come_back_equal(void **state)
 	free(all.list);
 }
 
-static void every_function_comes_back_as_itself(void **state)
+static void every_function_round_trips(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
@@ -48,7 +48,7 @@ static void every_function_comes_back_as_itself(void **state)
 	free(all.list);
 }
 
-static void the_widest_events_cross_block_boundaries_whole(void **state)
+static void the_largest_events_cross_block_boundaries_intact(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
@@ -125,7 +125,7 @@ static void a_destroy_sorts_before_the_create_that_reuses_its_handle(void **stat
 }
 
 /* A release calls back, and the callback releases too: the inner one is written first. */
-static void nested_calls_stay_in_the_order_they_returned(void **state)
+static void nested_calls_are_ordered_by_return(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
@@ -154,8 +154,8 @@ static void nested_calls_stay_in_the_order_they_returned(void **state)
 	free(got.list);
 }
 
-/* Killed in a call, or between its record and the note that it is over. */
-static void a_call_is_done_or_open_and_never_both(void **state)
+/* Killed in a call, or between its record and the mark that it has returned. */
+static void a_call_is_finished_or_open_but_never_both(void **state)
 {
 	const struct gt_event release = {
 		.time_ns = 5, .handle = 7, .tid = 1, .function = GT_FN_clReleaseMemObject
@@ -186,7 +186,7 @@ static void a_call_is_done_or_open_and_never_both(void **state)
 	}
 }
 
-static void a_lane_that_changes_hands_tells_whose_calls_follow(void **state)
+static void a_reused_lane_names_the_thread_of_its_calls(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
@@ -209,7 +209,7 @@ static void a_lane_that_changes_hands_tells_whose_calls_follow(void **state)
 	free(all.list);
 }
 
-static void a_trace_being_written_reads_up_to_now(void **state)
+static void a_growing_trace_can_be_read_up_to_now(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
@@ -231,7 +231,7 @@ static void a_trace_being_written_reads_up_to_now(void **state)
 	free(all.list);
 }
 
-/* An event whose stack nobody had before. */
+/* An event with a new stack. */
 static struct gt_event fresh_event(struct gt_writer *w, uint64_t number)
 {
 	uint64_t frames[] = { 0x1000 + number, 0x500 };
@@ -243,7 +243,7 @@ static struct gt_event fresh_event(struct gt_writer *w, uint64_t number)
 				  .stack = gt_writer_stack(w, frames, 2) };
 }
 
-static void what_is_written_after_opening_is_left_for_the_next(void **state)
+static void events_written_after_opening_are_left_to_the_next_reader(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
@@ -272,7 +272,7 @@ static void what_is_written_after_opening_is_left_for_the_next(void **state)
 	gt_writer_free(w);
 }
 
-/* Copies the first `size` bytes, or all there is. */
+/* Copies the first `size` bytes, or the whole file if it is shorter. */
 static void copy_trace(const char *to, const char *from, size_t size)
 {
 	static uint8_t bytes[1 << 20];
@@ -310,8 +310,8 @@ static void write_next(struct gt_lane *lane, uint64_t *count)
 	++*count;
 }
 
-/* The file is given more room in the middle of a block, whose head a reader has seen. */
-static void a_block_that_grows_with_its_file_is_not_cut(void **state)
+/* The file is extended in the middle of a block whose header a reader has seen. */
+static void a_block_that_grows_with_its_file_is_not_truncated(void **state)
 {
 	const char *path = fresh_path("trace"), *seen = fresh_path("seen");
 	struct gt_writer *w = open_writer(path);
@@ -371,7 +371,7 @@ static void *keep_writing(void *context)
 	return NULL;
 }
 
-static void a_trace_that_grows_is_never_damaged(void **state)
+static void a_growing_trace_is_never_reported_as_damaged(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct busy busy = { .writer = open_writer(path) };
@@ -397,8 +397,7 @@ static void a_trace_that_grows_is_never_damaged(void **state)
 	gt_writer_free(busy.writer);
 }
 
-/* Writes a creation, then enters a release; `leave`, `end`: what happens before the file is let go.
- */
+/* Writes a creation, then enters a release; `leave` and `end` happen before the file is closed. */
 static struct events write_inflight(bool leave, bool end, struct gt_event *inside)
 {
 	const char *path = fresh_path("trace");
@@ -429,7 +428,7 @@ static struct events write_inflight(bool leave, bool end, struct gt_event *insid
 	return read_events(path, NULL);
 }
 
-static void a_call_that_a_killed_process_was_in_comes_last(void **state)
+static void the_call_a_killed_process_was_in_comes_last(void **state)
 {
 	struct gt_event inside;
 	struct events got = write_inflight(false, false, &inside);
@@ -448,7 +447,7 @@ static void a_call_that_returned_is_not_unfinished(void **state)
 	free(got.list);
 }
 
-static void no_call_is_unfinished_in_a_trace_that_ended(void **state)
+static void an_ended_trace_has_no_unfinished_calls(void **state)
 {
 	struct gt_event inside;
 	struct events got = write_inflight(false, true, &inside);
@@ -457,7 +456,7 @@ static void no_call_is_unfinished_in_a_trace_that_ended(void **state)
 	free(got.list);
 }
 
-static void an_open_call_outlives_the_block_it_began_in(void **state)
+static void an_open_call_may_outlast_its_first_block(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
@@ -485,7 +484,7 @@ static void an_open_call_outlives_the_block_it_began_in(void **state)
 	free(got.list);
 }
 
-static void a_call_stays_open_while_others_are_made_in_it(void **state)
+static void a_call_stays_open_during_nested_calls(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
@@ -517,8 +516,8 @@ static void a_call_stays_open_while_others_are_made_in_it(void **state)
 	free(got.list);
 }
 
-/* By longjmp: it will never return, and is not what the process died in. */
-static void a_call_that_was_jumped_out_of_is_over(void **state)
+/* By longjmp: the call never returns, and is not the one the process died in. */
+static void a_call_left_by_longjmp_is_over(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
@@ -543,24 +542,24 @@ static void a_call_that_was_jumped_out_of_is_over(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_events_come_back_equal),
-		cmocka_unit_test(every_function_comes_back_as_itself),
-		cmocka_unit_test(the_widest_events_cross_block_boundaries_whole),
+		cmocka_unit_test(random_events_round_trip),
+		cmocka_unit_test(every_function_round_trips),
+		cmocka_unit_test(the_largest_events_cross_block_boundaries_intact),
 		cmocka_unit_test(lanes_are_merged_by_time),
 		cmocka_unit_test(a_destroy_sorts_before_the_create_that_reuses_its_handle),
-		cmocka_unit_test(nested_calls_stay_in_the_order_they_returned),
-		cmocka_unit_test(a_call_is_done_or_open_and_never_both),
-		cmocka_unit_test(a_lane_that_changes_hands_tells_whose_calls_follow),
-		cmocka_unit_test(a_trace_being_written_reads_up_to_now),
-		cmocka_unit_test(what_is_written_after_opening_is_left_for_the_next),
-		cmocka_unit_test(a_block_that_grows_with_its_file_is_not_cut),
-		cmocka_unit_test(a_trace_that_grows_is_never_damaged),
-		cmocka_unit_test(a_call_that_a_killed_process_was_in_comes_last),
+		cmocka_unit_test(nested_calls_are_ordered_by_return),
+		cmocka_unit_test(a_call_is_finished_or_open_but_never_both),
+		cmocka_unit_test(a_reused_lane_names_the_thread_of_its_calls),
+		cmocka_unit_test(a_growing_trace_can_be_read_up_to_now),
+		cmocka_unit_test(events_written_after_opening_are_left_to_the_next_reader),
+		cmocka_unit_test(a_block_that_grows_with_its_file_is_not_truncated),
+		cmocka_unit_test(a_growing_trace_is_never_reported_as_damaged),
+		cmocka_unit_test(the_call_a_killed_process_was_in_comes_last),
 		cmocka_unit_test(a_call_that_returned_is_not_unfinished),
-		cmocka_unit_test(no_call_is_unfinished_in_a_trace_that_ended),
-		cmocka_unit_test(an_open_call_outlives_the_block_it_began_in),
-		cmocka_unit_test(a_call_stays_open_while_others_are_made_in_it),
-		cmocka_unit_test(a_call_that_was_jumped_out_of_is_over),
+		cmocka_unit_test(an_ended_trace_has_no_unfinished_calls),
+		cmocka_unit_test(an_open_call_may_outlast_its_first_block),
+		cmocka_unit_test(a_call_stays_open_during_nested_calls),
+		cmocka_unit_test(a_call_left_by_longjmp_is_over),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

@@ -4,7 +4,7 @@
 
 #include "test_writer.h"
 
-/* What the modules callback tells next. */
+/* The modules that the callback reports next. */
 static struct {
 	int unload; /* -1: nothing */
 	bool map;
@@ -58,7 +58,7 @@ static inline struct gt_reader *open_reader(const char *path)
 	return r;
 }
 
-/* A small trace of one or two lanes with all that a trace can have. The caller frees `all`. */
+/* A small trace of one or two lanes with every kind of record. The caller frees `all`. */
 static inline const char *write_small(struct events *all, uint32_t lane_count, bool end)
 {
 	const char *path = fresh_path("small.trace");

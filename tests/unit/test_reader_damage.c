@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_reader_damage.c - what was cut, changed or is no trace at all is noticed and survived. */
+/* test_reader_damage.c - truncated, changed and foreign files are detected and do no harm. */
 #include <malloc.h>
 
 #include "test_reader.h"
@@ -20,7 +20,7 @@ static void assert_prefixes(const struct events *all, const struct events *got)
 	}
 }
 
-/* Terabytes of nothing, and at their end a block that says it is of the last lane there can be. */
+/* Terabytes of zeros, followed by a block of the highest possible lane. */
 static void a_hole_costs_neither_time_nor_memory(void **state)
 {
 	const char *path = fresh_path("trace");
@@ -57,8 +57,8 @@ static void a_hole_costs_neither_time_nor_memory(void **state)
 }
 
 /*
- * Cuts the file shorter and shorter: it opens, or is refused with one error. With one lane there
- * are fewer and fewer events, the first of all; with several this holds for each of them.
+ * Cuts the file shorter and shorter: it opens, or is refused with one error. Each lane yields
+ * fewer and fewer of its events, always the first ones.
  */
 static void check_every_cut(uint32_t lane_count, bool end)
 {
@@ -100,23 +100,23 @@ static void check_every_cut(uint32_t lane_count, bool end)
 	free(all.list);
 }
 
-static void a_trace_cut_anywhere_still_reads_up_to_there(void **state)
+static void a_truncated_trace_reads_up_to_the_cut(void **state)
 {
 	check_every_cut(1, true);
 }
 
-static void a_running_trace_cut_anywhere_still_reads_up_to_there(void **state)
+static void a_truncated_running_trace_reads_up_to_the_cut(void **state)
 {
 	check_every_cut(1, false);
 }
 
-static void each_lane_of_a_trace_cut_anywhere_still_reads_up_to_there(void **state)
+static void each_lane_of_a_truncated_trace_reads_up_to_the_cut(void **state)
 {
 	check_every_cut(2, true);
 }
 
-/* The header does not say how far the blocks reach, as when its writer was killed in time. */
-static void a_block_that_is_cut_is_noticed_without_the_header(void **state)
+/* The header lacks the end of the blocks, as if the writer was killed before storing it. */
+static void a_truncated_block_is_detected_without_the_header(void **state)
 {
 	struct events all, got;
 	const char *path = write_small(&all, 1, false);
@@ -144,7 +144,7 @@ static void a_block_that_is_cut_is_noticed_without_the_header(void **state)
 	free(all.list);
 }
 
-/* One lane, so that a prefix is a prefix of all; its first blocks are sealed. */
+/* One lane, so that its prefix is a prefix of the trace; its first blocks are sealed. */
 static const char *write_sealed(struct events *all)
 {
 	const char *path = fresh_path("sealed.trace");
@@ -183,7 +183,7 @@ static void check_flip(const struct image *image, void *at, const struct events 
 	free(got.list);
 }
 
-static void flipped_bytes_in_a_sealed_block_are_noticed(void **state)
+static void flipped_bytes_in_a_sealed_block_are_detected(void **state)
 {
 	struct events all;
 	const char *path = write_sealed(&all);
@@ -204,7 +204,7 @@ static void flipped_bytes_in_a_sealed_block_are_noticed(void **state)
 	free(all.list);
 }
 
-static void a_block_that_is_gone_is_noticed(void **state)
+static void a_missing_block_is_detected(void **state)
 {
 	struct events all, got;
 	const char *path = write_sealed(&all);
@@ -223,8 +223,8 @@ static void a_block_that_is_gone_is_noticed(void **state)
 	free(all.list);
 }
 
-/* Whatever byte is changed: no crash, no endless loop, and an answer. */
-static void any_changed_byte_is_survived(void **state)
+/* Any changed byte: no crash, no endless loop, some result. */
+static void no_changed_byte_crashes_the_reader(void **state)
 {
 	struct events all;
 	const char *path = write_small(&all, 2, false);
@@ -267,7 +267,7 @@ static void refuse(const void *data, size_t size, int code, const char *reason)
 	assert_non_null(strstr(error.text, path));
 }
 
-static void what_is_no_trace_is_refused_with_a_sentence(void **state)
+static void files_that_are_not_traces_are_refused_with_a_message(void **state)
 {
 	struct gt_trace_header h = { .magic = GT_TRACE_MAGIC, .version = 2, .header_size = 4096 };
 	char room[GT_TRACE_HEADER + GT_BLOCK_MIN] = "";
@@ -326,15 +326,15 @@ static void claimed_sizes_and_counts_cost_no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_trace_cut_anywhere_still_reads_up_to_there),
-		cmocka_unit_test(a_running_trace_cut_anywhere_still_reads_up_to_there),
-		cmocka_unit_test(each_lane_of_a_trace_cut_anywhere_still_reads_up_to_there),
-		cmocka_unit_test(a_block_that_is_cut_is_noticed_without_the_header),
+		cmocka_unit_test(a_truncated_trace_reads_up_to_the_cut),
+		cmocka_unit_test(a_truncated_running_trace_reads_up_to_the_cut),
+		cmocka_unit_test(each_lane_of_a_truncated_trace_reads_up_to_the_cut),
+		cmocka_unit_test(a_truncated_block_is_detected_without_the_header),
 		cmocka_unit_test(a_hole_costs_neither_time_nor_memory),
-		cmocka_unit_test(flipped_bytes_in_a_sealed_block_are_noticed),
-		cmocka_unit_test(a_block_that_is_gone_is_noticed),
-		cmocka_unit_test(any_changed_byte_is_survived),
-		cmocka_unit_test(what_is_no_trace_is_refused_with_a_sentence),
+		cmocka_unit_test(flipped_bytes_in_a_sealed_block_are_detected),
+		cmocka_unit_test(a_missing_block_is_detected),
+		cmocka_unit_test(no_changed_byte_crashes_the_reader),
+		cmocka_unit_test(files_that_are_not_traces_are_refused_with_a_message),
 		cmocka_unit_test(claimed_sizes_and_counts_cost_no_memory),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_reader_definitions.c - modules, stacks, names come back; the unknown is passed over. */
+/* test_reader_definitions.c - modules, stacks and names round trip; unknown records are skipped. */
 #include "test_reader.h"
 
 static const struct gt_trace_frame *frame(struct gt_reader *r, uint32_t stack, uint32_t index)
@@ -11,7 +11,7 @@ static const struct gt_trace_frame *frame(struct gt_reader *r, uint32_t stack, u
 	return &d->frames[d->stacks[stack - 1].first + index];
 }
 
-static void frames_are_placed_in_the_module_mapped_at_their_time(void **state)
+static void frames_belong_to_the_module_mapped_at_their_time(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_with_modules(path);
@@ -45,7 +45,7 @@ static void frames_are_placed_in_the_module_mapped_at_their_time(void **state)
 	gt_reader_close(r);
 }
 
-static void of_two_modules_at_one_address_the_later_counts(void **state)
+static void the_later_of_two_modules_at_one_address_counts(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_with_modules(path);
@@ -63,7 +63,7 @@ static void of_two_modules_at_one_address_the_later_counts(void **state)
 	gt_reader_close(r);
 }
 
-static void modules_come_back_with_all_that_identifies_them(void **state)
+static void modules_round_trip_with_everything_that_identifies_them(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_with_modules(path);
@@ -94,7 +94,7 @@ static void modules_come_back_with_all_that_identifies_them(void **state)
 	gt_reader_close(r);
 }
 
-static void a_stack_of_too_many_frames_is_cut(void **state)
+static void a_stack_with_too_many_frames_is_cut(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
@@ -114,7 +114,7 @@ static void a_stack_of_too_many_frames_is_cut(void **state)
 	gt_reader_close(r);
 }
 
-static void infos_and_places_come_back(void **state)
+static void infos_and_places_round_trip(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
@@ -146,7 +146,7 @@ static void infos_and_places_come_back(void **state)
 	gt_reader_close(r);
 }
 
-static void names_come_back(void **state)
+static void names_round_trip(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
@@ -167,7 +167,7 @@ static void names_come_back(void **state)
 	gt_reader_close(r);
 }
 
-static void unknown_definitions_are_passed_over(void **state)
+static void unknown_definitions_are_skipped(void **state)
 {
 	static const char unknown[] = "\x63\x05later", known[] = "\x01\x07\x03key\x02ok";
 	struct events all;
@@ -188,7 +188,7 @@ static void unknown_definitions_are_passed_over(void **state)
 	free(all.list);
 }
 
-static void unknown_records_of_lanes_are_passed_over(void **state)
+static void unknown_lane_records_are_skipped(void **state)
 {
 	static const char unknown[] = "\x0f\x05later\x04\x00";
 	struct events all;
@@ -215,7 +215,7 @@ static void rename_function(const struct image *image, const char *from, const c
 	memcpy(at, to, strlen(to));
 }
 
-static void events_of_unknown_functions_are_counted_and_passed_over(void **state)
+static void events_of_unknown_functions_are_counted_and_skipped(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
@@ -263,15 +263,15 @@ static void events_of_unknown_functions_are_counted_and_passed_over(void **state
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(frames_are_placed_in_the_module_mapped_at_their_time),
-		cmocka_unit_test(of_two_modules_at_one_address_the_later_counts),
-		cmocka_unit_test(modules_come_back_with_all_that_identifies_them),
-		cmocka_unit_test(a_stack_of_too_many_frames_is_cut),
-		cmocka_unit_test(infos_and_places_come_back),
-		cmocka_unit_test(names_come_back),
-		cmocka_unit_test(unknown_definitions_are_passed_over),
-		cmocka_unit_test(unknown_records_of_lanes_are_passed_over),
-		cmocka_unit_test(events_of_unknown_functions_are_counted_and_passed_over),
+		cmocka_unit_test(frames_belong_to_the_module_mapped_at_their_time),
+		cmocka_unit_test(the_later_of_two_modules_at_one_address_counts),
+		cmocka_unit_test(modules_round_trip_with_everything_that_identifies_them),
+		cmocka_unit_test(a_stack_with_too_many_frames_is_cut),
+		cmocka_unit_test(infos_and_places_round_trip),
+		cmocka_unit_test(names_round_trip),
+		cmocka_unit_test(unknown_definitions_are_skipped),
+		cmocka_unit_test(unknown_lane_records_are_skipped),
+		cmocka_unit_test(events_of_unknown_functions_are_counted_and_skipped),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

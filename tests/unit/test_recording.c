@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_recording.c - the traces of a folder become one stream, whatever state they are in. */
+/* test_recording.c - the traces of a folder, merged into one stream in any state. */
 #include "test_recording.h"
 
 static void refuse(const char *path, uint32_t pid, int code, const char *reason)
@@ -40,7 +40,7 @@ static void processes_are_merged_by_time(void **state)
 	free(all.list);
 }
 
-static void rewinding_gives_the_same_events_again(void **state)
+static void rewinding_returns_the_same_events(void **state)
 {
 	struct events all, first = { 0 };
 	struct gt_recording *r = open_recording(write_three(&all), 0);
@@ -64,7 +64,7 @@ static void rewinding_gives_the_same_events_again(void **state)
 	free(all.list);
 }
 
-static void only_the_wanted_process_is_read(void **state)
+static void only_the_requested_process_is_read(void **state)
 {
 	struct events all;
 	const char *folder = write_three(&all);
@@ -82,7 +82,7 @@ static void only_the_wanted_process_is_read(void **state)
 	free(all.list);
 }
 
-static void a_folder_without_traces_is_no_recording(void **state)
+static void a_folder_without_traces_is_not_a_recording(void **state)
 {
 	const char *folder = fresh_folder();
 	struct image text = { (uint8_t *)"gputrack: 1.0\n", 14 };
@@ -104,7 +104,7 @@ static void a_folder_without_traces_is_no_recording(void **state)
 	gt_recording_close(r);
 }
 
-static void what_is_not_there_or_no_trace_is_refused(void **state)
+static void missing_files_and_other_files_are_refused(void **state)
 {
 	struct image text = { (uint8_t *)"hello", 5 };
 	const char *path = fresh_path("none");
@@ -136,7 +136,7 @@ static void a_single_trace_is_a_recording_too(void **state)
 	refuse(path, 99, -ESRCH, "no process 99");
 }
 
-static void processes_tell_what_they_are(void **state)
+static void processes_have_their_recorded_properties(void **state)
 {
 	const char *folder = fresh_folder();
 	struct process p;
@@ -182,7 +182,7 @@ static void note_end(void *context, uint32_t process, uint64_t time_ns)
 		(struct ends){ ((struct ends *)context)->count + 1, process, time_ns };
 }
 
-static void the_end_of_a_process_is_told_before_others_go_on(void **state)
+static void the_end_of_a_process_comes_before_later_events_of_others(void **state)
 {
 	const char *folder = fresh_folder();
 	struct process p[2];
@@ -242,8 +242,8 @@ static void a_damaged_trace_does_not_hide_the_others(void **state)
 	free(all.list);
 }
 
-/* Its file is there before its first word is: nothing is damaged, and nothing is lost. */
-static void a_process_that_starts_just_now_is_no_damage(void **state)
+/* Its file exists before its first word is written: not damage, and nothing lost. */
+static void a_process_that_is_just_starting_is_not_damage(void **state)
 {
 	const char *folder = fresh_folder();
 	struct image nothing = { NULL, 0 };
@@ -264,15 +264,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(processes_are_merged_by_time),
-		cmocka_unit_test(rewinding_gives_the_same_events_again),
-		cmocka_unit_test(only_the_wanted_process_is_read),
-		cmocka_unit_test(a_folder_without_traces_is_no_recording),
-		cmocka_unit_test(what_is_not_there_or_no_trace_is_refused),
+		cmocka_unit_test(rewinding_returns_the_same_events),
+		cmocka_unit_test(only_the_requested_process_is_read),
+		cmocka_unit_test(a_folder_without_traces_is_not_a_recording),
+		cmocka_unit_test(missing_files_and_other_files_are_refused),
 		cmocka_unit_test(a_single_trace_is_a_recording_too),
-		cmocka_unit_test(processes_tell_what_they_are),
-		cmocka_unit_test(the_end_of_a_process_is_told_before_others_go_on),
+		cmocka_unit_test(processes_have_their_recorded_properties),
+		cmocka_unit_test(the_end_of_a_process_comes_before_later_events_of_others),
 		cmocka_unit_test(a_damaged_trace_does_not_hide_the_others),
-		cmocka_unit_test(a_process_that_starts_just_now_is_no_damage),
+		cmocka_unit_test(a_process_that_is_just_starting_is_not_damage),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

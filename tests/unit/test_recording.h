@@ -9,7 +9,7 @@
 #include "base/process.h"
 #include "trace/recording.h"
 
-/* A process of a recording: where its libraries lie, and its open trace. */
+/* A process of a recording: its library addresses and its open trace. */
 struct process {
 	uint64_t base;    /* address randomisation */
 	uint8_t build_id; /* of the library */
@@ -64,7 +64,7 @@ static inline void start_process(struct process *p, const char *folder, uint32_t
 	p->lane = gt_lane_acquire(p->writer, pid, "main");
 }
 
-/* A stack through the program and its library, `depth` telling stacks apart. */
+/* A stack through the program and its library; `depth` distinguishes stacks. */
 static inline uint32_t stack_of(struct process *p, uint64_t depth)
 {
 	uint64_t frames[] = { p->base + 0x5000 + depth, p->base + 0x10, 0x42 };
@@ -96,7 +96,7 @@ static inline struct gt_recording *open_recording(const char *path, uint32_t pid
 	return r;
 }
 
-/* Three processes whose events alternate; the last one starts when the others have begun. */
+/* Three processes whose events alternate; the last one starts after the others. */
 static inline const char *write_three(struct events *all)
 {
 	const char *folder = fresh_folder();

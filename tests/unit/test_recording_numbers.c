@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_recording_numbers.c - stacks, places, frames and series have numbers of the recording. */
+/* test_recording_numbers.c - ids of stacks, places, frames and series across a recording. */
 #include "test_recording.h"
 
 static void the_same_code_in_two_processes_is_the_same_stack(void **state)
@@ -52,7 +52,7 @@ static void another_build_of_a_library_is_another_stack(void **state)
 	gt_recording_close(r);
 }
 
-static void places_of_one_name_have_one_number(void **state)
+static void places_with_the_same_name_share_one_id(void **state)
 {
 	const char *folder = fresh_folder();
 	static const char *const names[2][2] = { { "POCL", "NEO" }, { "NEO", "POCL" } };
@@ -85,8 +85,8 @@ static void places_of_one_name_have_one_number(void **state)
 	gt_recording_close(r);
 }
 
-/* A recording may name any number of them: who counts by place needs as much room. */
-static void every_place_is_below_their_count(void **state)
+/* A recording may name any number of places, and tables by place need room for all. */
+static void every_place_id_is_below_the_count(void **state)
 {
 	const char *folder = fresh_folder();
 	struct process p;
@@ -113,7 +113,7 @@ static void every_place_is_below_their_count(void **state)
 	gt_recording_close(r);
 }
 
-static void a_frame_known_by_its_text_is_the_same_in_all_processes(void **state)
+static void a_text_frame_is_the_same_in_all_processes(void **state)
 {
 	const struct gt_text_frame python = { .function = "train",
 					      .file = "/src/train.py",
@@ -159,7 +159,7 @@ static void a_frame_known_by_its_text_is_the_same_in_all_processes(void **state)
 	gt_recording_close(r);
 }
 
-static void an_address_as_high_as_a_text_frame_s_stays_an_address(void **state)
+static void an_address_as_high_as_a_text_frame_stays_an_address(void **state)
 {
 	const char *folder = fresh_folder();
 	uint64_t stack[] = { 0xffffffffff600000, GT_TEXT_FRAMES + 5 };
@@ -199,7 +199,7 @@ static void hear(void *context, uint32_t process, const struct gt_sample *sample
 	h->samples[h->count++] = *sample;
 }
 
-static void samples_come_in_their_turn_and_are_no_process(void **state)
+static void samples_are_ordered_by_time_and_are_not_a_process(void **state)
 {
 	const struct gt_series used = { "device memory used", "bytes", "GPU 0" };
 	const char *folder = fresh_folder();
@@ -261,11 +261,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_same_code_in_two_processes_is_the_same_stack),
 		cmocka_unit_test(another_build_of_a_library_is_another_stack),
-		cmocka_unit_test(places_of_one_name_have_one_number),
-		cmocka_unit_test(every_place_is_below_their_count),
-		cmocka_unit_test(a_frame_known_by_its_text_is_the_same_in_all_processes),
-		cmocka_unit_test(an_address_as_high_as_a_text_frame_s_stays_an_address),
-		cmocka_unit_test(samples_come_in_their_turn_and_are_no_process),
+		cmocka_unit_test(places_with_the_same_name_share_one_id),
+		cmocka_unit_test(every_place_id_is_below_the_count),
+		cmocka_unit_test(a_text_frame_is_the_same_in_all_processes),
+		cmocka_unit_test(an_address_as_high_as_a_text_frame_stays_an_address),
+		cmocka_unit_test(samples_are_ordered_by_time_and_are_not_a_process),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_replay.c - a recording replayed: ends of processes, of which there are many or none yet. */
+/* test_replay.c - replaying a recording: ended and running processes. */
 #include <sys/utsname.h>
 
 #include "test_recording.h"
@@ -25,7 +25,7 @@ static void end_at(struct process *p, uint64_t end_ns)
 	gt_writer_free(p->writer);
 }
 
-/* Two processes, the first with 100 bytes since the moment that is given back. */
+/* Two processes; the first holds 100 bytes since the returned time. */
 static uint64_t start_two(struct process p[2], const char *folder)
 {
 	uint64_t now;
@@ -61,7 +61,7 @@ static void note_end(void *context, const struct gt_ledger *l, uint64_t time_ns)
 	note(context, l, time_ns);
 }
 
-static void a_process_s_end_is_a_moment_of_its_own(void **state)
+static void the_end_of_a_process_is_a_separate_point_in_time(void **state)
 {
 	const char *folder = fresh_folder();
 	struct moments m = { 0 };
@@ -88,8 +88,8 @@ static void a_process_s_end_is_a_moment_of_its_own(void **state)
 	gt_recording_close(r);
 }
 
-/* A reader that wants all of two processes, one that wants the second, one that wants one event. */
-static void several_ledgers_are_filled_by_one_reading(void **state)
+/* Three readers: of both processes, of the second one, and of a single event. */
+static void one_pass_fills_several_ledgers(void **state)
 {
 	const char *folder = fresh_folder();
 	struct moments all = { 0 }, second = { 0 };
@@ -125,8 +125,8 @@ static void several_ledgers_are_filled_by_one_reading(void **state)
 	gt_recording_close(r);
 }
 
-/* Workers one after the other, each with more than the last: nobody holds more and more. */
-static void what_ended_processes_held_does_not_grow(void **state)
+/* Consecutive workers, each with more memory than the last: no process grows. */
+static void memory_of_ended_processes_is_not_growing(void **state)
 {
 	enum { WORKERS = 40 };
 	const char *folder = fresh_folder();
@@ -152,8 +152,8 @@ static void what_ended_processes_held_does_not_grow(void **state)
 	gt_recording_close(r);
 }
 
-/* A process whose recording stopped lives on, with all it has. */
-static void a_stopped_recording_is_no_end(void **state)
+/* A process whose recording stopped is alive, with all its resources. */
+static void stopping_a_recording_does_not_end_its_processes(void **state)
 {
 	const char *folder = fresh_folder();
 	struct process p[2];
@@ -175,8 +175,8 @@ static void a_stopped_recording_is_no_end(void **state)
 	gt_recording_close(r);
 }
 
-/* What is measured after the last process has ended is no sign that somebody went on. */
-static void samples_after_the_end_end_nobody(void **state)
+/* Samples taken after the last process has ended do not mean that a process still ran. */
+static void samples_after_the_end_do_not_end_a_process(void **state)
 {
 	const char *folder = fresh_folder();
 	struct gt_writer *beside;
@@ -207,7 +207,7 @@ static void samples_after_the_end_end_nobody(void **state)
 	gt_recording_close(r);
 }
 
-/* A process in a release of what is dead already, under a number that is somebody's or nobody's. */
+/* A process inside a redundant release, whose pid is running or free. */
 static struct gt_ledger *replay_release(uint32_t pid)
 {
 	const char *folder = fresh_folder();
@@ -235,7 +235,7 @@ static struct gt_ledger *replay_release(uint32_t pid)
 	return l;
 }
 
-static void who_still_runs_has_not_died_in_a_call(void **state)
+static void a_running_process_has_not_died_in_a_call(void **state)
 {
 	struct gt_ledger *l = replay_release((uint32_t)getpid());
 
@@ -249,8 +249,8 @@ static void who_still_runs_has_not_died_in_a_call(void **state)
 	gt_ledger_free(l);
 }
 
-/* Its number lives on, as that of the program that it became. */
-static void who_became_another_program_does_not_run(void **state)
+/* Its pid is still running, but as the program it called exec for. */
+static void a_process_that_called_exec_is_no_longer_running(void **state)
 {
 	for (int is_told = 0; is_told < 2; is_told++) {
 		const char *folder = fresh_folder();
@@ -281,7 +281,7 @@ static void who_became_another_program_does_not_run(void **state)
 	}
 }
 
-static void processes_beyond_the_most_are_left_out_loudly(void **state)
+static void processes_beyond_the_limit_are_left_out_and_reported(void **state)
 {
 	struct gt_recording_options options = { .most = 2 };
 	struct events all;
@@ -310,14 +310,14 @@ static void processes_beyond_the_most_are_left_out_loudly(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_process_s_end_is_a_moment_of_its_own),
-		cmocka_unit_test(several_ledgers_are_filled_by_one_reading),
-		cmocka_unit_test(what_ended_processes_held_does_not_grow),
-		cmocka_unit_test(a_stopped_recording_is_no_end),
-		cmocka_unit_test(samples_after_the_end_end_nobody),
-		cmocka_unit_test(who_still_runs_has_not_died_in_a_call),
-		cmocka_unit_test(who_became_another_program_does_not_run),
-		cmocka_unit_test(processes_beyond_the_most_are_left_out_loudly),
+		cmocka_unit_test(the_end_of_a_process_is_a_separate_point_in_time),
+		cmocka_unit_test(one_pass_fills_several_ledgers),
+		cmocka_unit_test(memory_of_ended_processes_is_not_growing),
+		cmocka_unit_test(stopping_a_recording_does_not_end_its_processes),
+		cmocka_unit_test(samples_after_the_end_do_not_end_a_process),
+		cmocka_unit_test(a_running_process_has_not_died_in_a_call),
+		cmocka_unit_test(a_process_that_called_exec_is_no_longer_running),
+		cmocka_unit_test(processes_beyond_the_limit_are_left_out_and_reported),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

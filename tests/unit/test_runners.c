@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_runners.c - who of a job's ranks still runs, by a list that the killed are still on. */
+/* test_runners.c - which ranks of a job still run; killed ranks never left the list. */
 #include "cli/run/job.h"
 
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include "cli/cli.h"
 #include "test_writer.h"
 
-/* Never called here; the command's is in main.c. */
+/* Never called here; replaces the one in main.c. */
 void gt_tell(const char *format, ...)
 {
 	fail_msg("%s", format);
@@ -41,7 +41,7 @@ static char *list_of(pid_t first, pid_t second)
 	return two;
 }
 
-static void who_runs_is_on_the_list_and_who_leaves_is_not(void **state)
+static void running_ranks_are_listed_and_finished_ranks_are_not(void **state)
 {
 	pid_t other = start();
 	char *list = list_of(getpid(), other), *alone = gt_runners_add("", "17", other);
@@ -63,8 +63,8 @@ static void who_runs_is_on_the_list_and_who_leaves_is_not(void **state)
 	free(list);
 }
 
-/* One that is dead and that nobody has waited for is no runner either. */
-static void who_was_killed_is_told_apart(void **state)
+/* A zombie does not count as running either. */
+static void killed_ranks_are_listed_separately(void **state)
 {
 	pid_t other = start();
 	char *list = list_of(getpid(), other);
@@ -86,7 +86,7 @@ static void who_was_killed_is_told_apart(void **state)
 	free(list);
 }
 
-static void who_runs_elsewhere_is_believed(void **state)
+static void ranks_on_other_hosts_are_assumed_to_run(void **state)
 {
 	struct gt_runners r;
 
@@ -98,7 +98,7 @@ static void who_runs_elsewhere_is_believed(void **state)
 	gt_runners_fini(&r);
 }
 
-static void what_is_no_runner_is_passed_over(void **state)
+static void malformed_entries_are_skipped(void **state)
 {
 	static const char *const lists[] = { "",      ",",      ",,,",   "x",      "1", "1 2",
 					     "1 x y", "1 -2 y", "1 0 y", "a 1 y,", " " };
@@ -112,7 +112,7 @@ static void what_is_no_runner_is_passed_over(void **state)
 	}
 }
 
-static void waiting_ends_with_the_last_of_them(void **state)
+static void waiting_ends_with_the_last_rank(void **state)
 {
 	pid_t first = start(), second = start();
 	char *list = list_of(first, second);
@@ -134,11 +134,11 @@ static void waiting_ends_with_the_last_of_them(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_runs_is_on_the_list_and_who_leaves_is_not),
-		cmocka_unit_test(who_was_killed_is_told_apart),
-		cmocka_unit_test(who_runs_elsewhere_is_believed),
-		cmocka_unit_test(what_is_no_runner_is_passed_over),
-		cmocka_unit_test(waiting_ends_with_the_last_of_them),
+		cmocka_unit_test(running_ranks_are_listed_and_finished_ranks_are_not),
+		cmocka_unit_test(killed_ranks_are_listed_separately),
+		cmocka_unit_test(ranks_on_other_hosts_are_assumed_to_run),
+		cmocka_unit_test(malformed_entries_are_skipped),
+		cmocka_unit_test(waiting_ends_with_the_last_rank),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_scale.c - ticks are round, few, and written as people read them. */
+/* test_scale.c - ticks are round, few, and formatted for people. */
 #include "plot/scale.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-static void values_end_at_ticks_and_have_zero(void **state)
+static void value_axes_end_at_ticks_and_include_zero(void **state)
 {
 	struct gt_scale s = gt_scale_values(3, 97, 5, 0);
 
@@ -41,7 +41,7 @@ static void no_scale_has_too_many_ticks(void **state)
 		}
 }
 
-static void one_point_is_in_the_middle(void **state)
+static void a_single_point_is_centred(void **state)
 {
 	struct gt_scale s = gt_scale_span(42, 42, 5);
 
@@ -50,7 +50,7 @@ static void one_point_is_in_the_middle(void **state)
 	assert_true(s.low < s.high && gt_scale_first(&s) + s.step > gt_scale_first(&s));
 }
 
-static void numbers_have_thousands_and_no_minus_zero(void **state)
+static void numbers_have_thousands_separators_and_no_minus_zero(void **state)
 {
 	char text[GT_REAL_MAX];
 
@@ -62,7 +62,7 @@ static void numbers_have_thousands_and_no_minus_zero(void **state)
 	assert_string_equal(gt_real_format(text, 999.999, 2), "1,000.00");
 }
 
-static void long_times_are_in_long_units(void **state)
+static void long_durations_use_long_units(void **state)
 {
 	static const struct {
 		double span_s;
@@ -81,11 +81,11 @@ static void long_times_are_in_long_units(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(values_end_at_ticks_and_have_zero),
+		cmocka_unit_test(value_axes_end_at_ticks_and_include_zero),
 		cmocka_unit_test(no_scale_has_too_many_ticks),
-		cmocka_unit_test(one_point_is_in_the_middle),
-		cmocka_unit_test(numbers_have_thousands_and_no_minus_zero),
-		cmocka_unit_test(long_times_are_in_long_units),
+		cmocka_unit_test(a_single_point_is_centred),
+		cmocka_unit_test(numbers_have_thousands_separators_and_no_minus_zero),
+		cmocka_unit_test(long_durations_use_long_units),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

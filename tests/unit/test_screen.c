@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_screen.c - the live screen without a terminal: rows, keys, and what is drawn. */
+/* test_screen.c - the live screen without a terminal: rows, keys and drawing. */
 #include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static size_t frames(void *context, uint16_t process, uint32_t stack, const stru
 	return stack == 1 ? 2 : stack == 2 || stack == 3;
 }
 
-/* Two that run and one that has ended; the small one grows. */
+/* Two running processes and an ended one; the small one grows. */
 struct fixture {
 	struct gt_board *board;
 	struct gt_screen screen;
@@ -93,7 +93,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Keys as a person types them; what is no character by its name in brackets. */
+/* Keys as typed; special keys by their name in brackets. */
 static void press(struct fixture *f, const char *keys)
 {
 	/* clang-format off */
@@ -159,7 +159,7 @@ static void assert_order(const struct fixture *f, uint32_t a, uint32_t b, uint32
 	assert_int_equal(f->screen.rows[2].pid, c);
 }
 
-static void processes_come_by_their_bytes_and_those_that_ended_last(void **state)
+static void processes_are_sorted_by_bytes_with_ended_ones_last(void **state)
 {
 	struct fixture *f = *state;
 
@@ -175,7 +175,7 @@ static void processes_come_by_their_bytes_and_those_that_ended_last(void **state
 	assert_int_equal(f->screen.count, 3);
 }
 
-static void every_column_sorts_and_the_heading_says_which(void **state)
+static void every_column_can_sort_and_the_heading_marks_it(void **state)
 {
 	struct fixture *f = *state;
 
@@ -198,7 +198,7 @@ static void every_column_sorts_and_the_heading_says_which(void **state)
 	assert_order(f, 100, 200, 50);
 }
 
-static void the_chosen_row_stays_chosen_while_the_order_changes(void **state)
+static void the_selected_row_stays_selected_when_the_order_changes(void **state)
 {
 	struct fixture *f = *state;
 
@@ -216,7 +216,7 @@ static void the_chosen_row_stays_chosen_while_the_order_changes(void **state)
 	assert_int_equal(f->screen.chosen, 0);
 }
 
-static void what_has_no_bytes_grows_in_number(void **state)
+static void resources_without_bytes_grow_by_count(void **state)
 {
 	struct fixture *f = *state;
 
@@ -245,7 +245,7 @@ static void what_has_no_bytes_grows_in_number(void **state)
 	assert_shows(f, 80, "0 B           9        -2.0         0  make_big");
 }
 
-static void a_process_is_entered_and_left(void **state)
+static void a_process_view_is_entered_and_left(void **state)
 {
 	struct fixture *f = *state;
 
@@ -276,7 +276,7 @@ static void a_process_is_entered_and_left(void **state)
 	assert_int_equal(f->screen.view, GT_SCREEN_PROCESSES);
 }
 
-static void a_filter_narrows_what_is_shown(void **state)
+static void a_filter_narrows_the_rows(void **state)
 {
 	struct fixture *f = *state;
 
@@ -303,7 +303,7 @@ static void a_filter_narrows_what_is_shown(void **state)
 	assert_true(strlen(f->screen.filter) < GT_SCREEN_FILTER_MAX);
 }
 
-static void paused_rows_stay_and_counting_goes_on(void **state)
+static void pausing_freezes_the_rows_but_not_the_counting(void **state)
 {
 	struct fixture *f = *state;
 
@@ -319,7 +319,7 @@ static void paused_rows_stay_and_counting_goes_on(void **state)
 	assert_int_equal(f->screen.shown_ticks, 8);
 }
 
-static void keys_end_it_explain_it_and_set_its_pace(void **state)
+static void keys_quit_show_help_and_set_the_interval(void **state)
 {
 	struct fixture *f = *state;
 
@@ -335,7 +335,7 @@ static void keys_end_it_explain_it_and_set_its_pace(void **state)
 	assert_true(f->screen.quit);
 }
 
-static void totals_and_losses_are_at_the_top(void **state)
+static void totals_and_lost_events_are_at_the_top(void **state)
 {
 	struct fixture *f = *state;
 
@@ -348,7 +348,7 @@ static void totals_and_losses_are_at_the_top(void **state)
 	assert_shows(f, 40, "12,345 events lost");
 }
 
-static void the_peak_is_told_though_no_tick_saw_it(void **state)
+static void a_peak_between_ticks_is_shown(void **state)
 {
 	struct fixture *f = *state;
 
@@ -377,7 +377,7 @@ static void places_are_shown_on_narrow_screens_too(void **state)
 	assert_shows(f, 60, "ALLOC/S");
 }
 
-static void histories_are_drawn_with_the_present_at_the_right(void **state)
+static void histories_are_drawn_with_the_latest_value_at_the_right(void **state)
 {
 	struct fixture *f = *state;
 
@@ -385,7 +385,7 @@ static void histories_are_drawn_with_the_present_at_the_right(void **state)
 	assert_shows(f, 80, " ▂▃▅▆█\n");
 }
 
-static void a_chart_of_nothing_has_no_top(void **state)
+static void an_empty_chart_has_no_maximum(void **state)
 {
 	struct fixture *f = *state;
 	char *all;
@@ -403,7 +403,7 @@ static void a_chart_of_nothing_has_no_top(void **state)
 }
 
 /* Any size, any view: nothing is written outside, and every line fits. */
-static void every_size_can_be_drawn(void **state)
+static void every_screen_size_can_be_drawn(void **state)
 {
 	static const char *const keys[] = { "", "2", "3", "?", "x/abc" };
 	struct fixture *f = *state;
@@ -421,7 +421,7 @@ static void every_size_can_be_drawn(void **state)
 	assert_int_equal(f->grid.columns, GT_GRID_COLUMNS_MAX);
 }
 
-static void without_utf8_it_is_plain(void **state)
+static void without_utf8_the_screen_is_plain_ascii(void **state)
 {
 	struct fixture *f = *state;
 	char *all = draw(f, 120, 40, false);
@@ -444,7 +444,7 @@ static void names_cannot_draw_on_the_screen(void **state)
 	free(all);
 }
 
-static void long_lists_scroll_to_what_is_chosen(void **state)
+static void long_lists_scroll_to_the_selected_row(void **state)
 {
 	struct fixture *f = *state;
 	char *all;
@@ -475,23 +475,23 @@ int main(void)
 {
 #define WITH_A_BOARD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		WITH_A_BOARD(processes_come_by_their_bytes_and_those_that_ended_last),
-		WITH_A_BOARD(every_column_sorts_and_the_heading_says_which),
-		WITH_A_BOARD(the_chosen_row_stays_chosen_while_the_order_changes),
-		WITH_A_BOARD(what_has_no_bytes_grows_in_number),
-		WITH_A_BOARD(a_process_is_entered_and_left),
-		WITH_A_BOARD(a_filter_narrows_what_is_shown),
-		WITH_A_BOARD(paused_rows_stay_and_counting_goes_on),
-		WITH_A_BOARD(keys_end_it_explain_it_and_set_its_pace),
-		WITH_A_BOARD(totals_and_losses_are_at_the_top),
-		WITH_A_BOARD(the_peak_is_told_though_no_tick_saw_it),
+		WITH_A_BOARD(processes_are_sorted_by_bytes_with_ended_ones_last),
+		WITH_A_BOARD(every_column_can_sort_and_the_heading_marks_it),
+		WITH_A_BOARD(the_selected_row_stays_selected_when_the_order_changes),
+		WITH_A_BOARD(resources_without_bytes_grow_by_count),
+		WITH_A_BOARD(a_process_view_is_entered_and_left),
+		WITH_A_BOARD(a_filter_narrows_the_rows),
+		WITH_A_BOARD(pausing_freezes_the_rows_but_not_the_counting),
+		WITH_A_BOARD(keys_quit_show_help_and_set_the_interval),
+		WITH_A_BOARD(totals_and_lost_events_are_at_the_top),
+		WITH_A_BOARD(a_peak_between_ticks_is_shown),
 		WITH_A_BOARD(places_are_shown_on_narrow_screens_too),
-		WITH_A_BOARD(histories_are_drawn_with_the_present_at_the_right),
-		WITH_A_BOARD(a_chart_of_nothing_has_no_top),
-		WITH_A_BOARD(every_size_can_be_drawn),
-		WITH_A_BOARD(without_utf8_it_is_plain),
+		WITH_A_BOARD(histories_are_drawn_with_the_latest_value_at_the_right),
+		WITH_A_BOARD(an_empty_chart_has_no_maximum),
+		WITH_A_BOARD(every_screen_size_can_be_drawn),
+		WITH_A_BOARD(without_utf8_the_screen_is_plain_ascii),
 		WITH_A_BOARD(names_cannot_draw_on_the_screen),
-		WITH_A_BOARD(long_lists_scroll_to_what_is_chosen),
+		WITH_A_BOARD(long_lists_scroll_to_the_selected_row),
 	};
 
 	setlocale(LC_ALL, "C.UTF-8");

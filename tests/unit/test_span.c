@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_span.c - ranges that overlap in every way are found as a look at each of them finds them. */
+/* test_span.c - lookup among overlapping ranges agrees with a linear search. */
 #include "symbol/span.h"
 
 #include <setjmp.h>
@@ -19,7 +19,7 @@ static const struct gt_span *look_at_each(const struct gt_spans *spans, uint64_t
 	return NULL;
 }
 
-static void every_address_is_found_as_by_looking_at_each(void **state)
+static void lookup_agrees_with_a_linear_search(void **state)
 {
 	uint64_t seed = 7;
 
@@ -44,8 +44,8 @@ static void every_address_is_found_as_by_looking_at_each(void **state)
 	}
 }
 
-/* One over all, and each of the others within the one before: no walk through all of them. */
-static void many_in_each_other_are_found_soon(void **state)
+/* One range over all, the others nested: a lookup must not walk through all of them. */
+static void deeply_nested_spans_are_found_quickly(void **state)
 {
 	enum { COUNT = 1000000 };
 	struct gt_spans spans = { 0 };
@@ -64,8 +64,8 @@ static void many_in_each_other_are_found_soon(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_address_is_found_as_by_looking_at_each),
-		cmocka_unit_test(many_in_each_other_are_found_soon),
+		cmocka_unit_test(lookup_agrees_with_a_linear_search),
+		cmocka_unit_test(deeply_nested_spans_are_found_quickly),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

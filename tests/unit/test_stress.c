@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_stress.c - the stressor's plan and workers, on a device that is none. */
+/* test_stress.c - the stressor's plan and workers, on a fake device. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 #include "cli/stress/stress.h"
 
-/* Counts what it is asked for; refuses beyond `limit` blocks. */
+/* Counts requests; refuses more than `limit` blocks. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t made, returned, alive, limit, highest, entered;
 
@@ -79,8 +79,8 @@ static struct gt_stress_totals run(const struct gt_stress_plan *plan, uint64_t b
 	return totals;
 }
 
-/* The nth event is due at its moment, and not before it. */
-static void moments_are_exact_however_many_threads(void **state)
+/* The nth event happens at its time and not before. */
+static void times_are_exact_with_any_number_of_threads(void **state)
 {
 	static const uint64_t rates[] = { 1, 3, 1000, 4000, 99999, 1000000000 };
 
@@ -99,7 +99,7 @@ static void moments_are_exact_however_many_threads(void **state)
 				}
 }
 
-static void all_threads_together_make_what_was_asked_for(void **state)
+static void all_threads_together_make_the_requested_number(void **state)
 {
 	(void)state;
 	for (uint32_t threads = 1; threads <= 5; threads++) {
@@ -120,7 +120,7 @@ static void all_threads_together_make_what_was_asked_for(void **state)
 	}
 }
 
-static void the_ratio_is_the_share_that_is_freed(void **state)
+static void the_ratio_is_the_freed_fraction(void **state)
 {
 	static const struct {
 		double ratio;
@@ -146,7 +146,7 @@ static void the_ratio_is_the_share_that_is_freed(void **state)
 	}
 }
 
-static void a_paced_run_makes_every_event(void **state)
+static void a_rate_limited_run_makes_every_event(void **state)
 {
 	struct gt_stress_plan plan = {
 		.size_bytes = 16, .free_ratio = 1, .rate = 100000, .events = 5000, .threads = 3
@@ -159,7 +159,7 @@ static void a_paced_run_makes_every_event(void **state)
 	assert_true(totals.elapsed_ns >= 49990000);
 }
 
-static void when_memory_runs_out_all_is_given_back(void **state)
+static void everything_is_released_when_memory_runs_out(void **state)
 {
 	struct gt_stress_plan plan = { .size_bytes = 16, .events = 1000, .threads = 1 };
 	struct gt_stress_totals totals = run(&plan, 100, 0);
@@ -175,7 +175,7 @@ static void when_memory_runs_out_all_is_given_back(void **state)
 	assert_true(highest <= 100);
 }
 
-static void no_memory_at_all_ends_it(void **state)
+static void failing_to_allocate_anything_ends_the_run(void **state)
 {
 	struct gt_stress_plan plan = { .size_bytes = 16, .threads = 1 };
 	struct gt_stress_totals totals = run(&plan, 0, -ENOMEM);
@@ -188,12 +188,12 @@ static void no_memory_at_all_ends_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(moments_are_exact_however_many_threads),
-		cmocka_unit_test(all_threads_together_make_what_was_asked_for),
-		cmocka_unit_test(the_ratio_is_the_share_that_is_freed),
-		cmocka_unit_test(a_paced_run_makes_every_event),
-		cmocka_unit_test(when_memory_runs_out_all_is_given_back),
-		cmocka_unit_test(no_memory_at_all_ends_it),
+		cmocka_unit_test(times_are_exact_with_any_number_of_threads),
+		cmocka_unit_test(all_threads_together_make_the_requested_number),
+		cmocka_unit_test(the_ratio_is_the_freed_fraction),
+		cmocka_unit_test(a_rate_limited_run_makes_every_event),
+		cmocka_unit_test(everything_is_released_when_memory_runs_out),
+		cmocka_unit_test(failing_to_allocate_anything_ends_the_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 
 #include "judge/suppressions.h"
 
-static void patterns_fit_as_leaksanitizers_do(void **state)
+static void patterns_match_as_in_leaksanitizer(void **state)
 {
 	static const struct {
 		const char *pattern, *name;
@@ -101,7 +101,7 @@ static void mistakes_name_their_line(void **state)
 	}
 }
 
-static void any_frame_and_the_apis_function_count(void **state)
+static void any_frame_and_the_api_function_can_match(void **state)
 {
 	static const struct gt_frame frames[] = {
 		{ .function = "inner", .file = "/src/inner.c", .module = "/bin/demo" },
@@ -125,7 +125,7 @@ static void any_frame_and_the_apis_function_count(void **state)
 	gt_suppressions_fini(&s);
 }
 
-static void callers_are_further_out(void **state)
+static void caller_patterns_match_outer_frames(void **state)
 {
 	static const struct gt_frame frames[] = {
 		{ .function = "Buffer::Buffer", .file = "/src/buffer.h" },
@@ -164,11 +164,11 @@ static void callers_are_further_out(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(patterns_fit_as_leaksanitizers_do),
+		cmocka_unit_test(patterns_match_as_in_leaksanitizer),
 		cmocka_unit_test(files_are_read),
 		cmocka_unit_test(mistakes_name_their_line),
-		cmocka_unit_test(any_frame_and_the_apis_function_count),
-		cmocka_unit_test(callers_are_further_out),
+		cmocka_unit_test(any_frame_and_the_api_function_can_match),
+		cmocka_unit_test(caller_patterns_match_outer_frames),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,7 +58,7 @@ static void cxx_names_keep_scopes_and_lose_parameters(void **state)
 	gt_symbolizer_free(s.symbolizer);
 }
 
-static void cxx_names_come_from_the_symbol_table_too(void **state)
+static void cxx_names_are_found_in_the_symbol_table_too(void **state)
 {
 	struct subject s = subject_at(fixture("libshapesnames.so"));
 
@@ -70,7 +70,7 @@ static void cxx_names_come_from_the_symbol_table_too(void **state)
 	gt_symbolizer_free(s.symbolizer);
 }
 
-static void a_symbol_table_gives_names_without_lines(void **state)
+static void a_symbol_table_provides_names_without_lines(void **state)
 {
 	struct subject s = subject_at(fixture("libnames.so"));
 
@@ -85,7 +85,7 @@ static void a_symbol_table_gives_names_without_lines(void **state)
 	gt_symbolizer_free(s.symbolizer);
 }
 
-static void a_stripped_library_still_names_what_it_exports(void **state)
+static void a_stripped_library_still_names_its_exports(void **state)
 {
 	struct subject s = subject_at(fixture("libstripped.so"));
 
@@ -146,8 +146,8 @@ static void a_stripped_program_leaves_module_and_offset(void **state)
 	gt_symbolizer_free(s.symbolizer);
 }
 
-/* A few kilobytes that stand for 2^40 functions and 16 million ranges (circles.s). */
-static void debug_information_in_circles_is_walked_once(void **state)
+/* A few kilobytes that expand to 2^40 functions and 16 million ranges (circles.s). */
+static void circular_debug_information_is_walked_once(void **state)
 {
 	struct subject s = subject_at(fixture("libcircles.so"));
 
@@ -170,7 +170,7 @@ static void addresses_outside_the_module_are_unknown(void **state)
 	gt_symbolizer_free(s.symbolizer);
 }
 
-static void a_second_query_gives_the_same_frames(void **state)
+static void a_second_query_returns_the_same_frames(void **state)
 {
 	struct subject s = subject_at(fixture("libinline.so"));
 	uint64_t address = call_site("libinline.so", "outer");
@@ -215,14 +215,14 @@ int main(int argc, char **argv)
 		cmocka_unit_test(inlined_frames_come_innermost_first),
 		cmocka_unit_test(static_functions_have_file_and_line),
 		cmocka_unit_test(cxx_names_keep_scopes_and_lose_parameters),
-		cmocka_unit_test(cxx_names_come_from_the_symbol_table_too),
-		cmocka_unit_test(a_symbol_table_gives_names_without_lines),
-		cmocka_unit_test(a_stripped_library_still_names_what_it_exports),
+		cmocka_unit_test(cxx_names_are_found_in_the_symbol_table_too),
+		cmocka_unit_test(a_symbol_table_provides_names_without_lines),
+		cmocka_unit_test(a_stripped_library_still_names_its_exports),
 		cmocka_unit_test(a_program_at_a_fixed_address_resolves),
 		cmocka_unit_test(a_stripped_program_leaves_module_and_offset),
-		cmocka_unit_test(debug_information_in_circles_is_walked_once),
+		cmocka_unit_test(circular_debug_information_is_walked_once),
 		cmocka_unit_test(addresses_outside_the_module_are_unknown),
-		cmocka_unit_test(a_second_query_gives_the_same_frames),
+		cmocka_unit_test(a_second_query_returns_the_same_frames),
 		cmocka_unit_test(one_module_has_one_index),
 	};
 

@@ -20,11 +20,11 @@
 
 #include "symbol/symbol.h"
 
-/* Folder that fixtures/symbol/build.sh filled, and one for what a test makes itself. */
+/* The folder filled by fixtures/symbol/build.sh, and one for files made by tests. */
 static const char *fixtures;
 static char scratch[] = "/tmp/test_symbol.XXXXXX";
 
-/* The string stays until the end. */
+/* The string stays valid until the end. */
 static inline const char *in_folder(const char *folder, const char *name)
 {
 	static char paths[64][4096];
@@ -62,7 +62,7 @@ static __attribute__((noinline)) void hit(void)
 	return_address = (uintptr_t)__builtin_return_address(0);
 }
 
-/* The address, within the library, of the place from which `function` calls back. */
+/* The address within the library at which `function` calls back. */
 static inline uint64_t call_site(const char *library, const char *function)
 {
 	void *handle = dlopen(fixture(library), RTLD_NOW | RTLD_LOCAL);
@@ -198,7 +198,7 @@ static inline int make_scratch(void **state)
 	return mkdtemp(scratch) ? 0 : -1;
 }
 
-/* False when nobody has said where they are. */
+/* False if their folder was not given. */
 static inline bool find_fixtures(int argc, char **argv)
 {
 	fixtures = argc > 1 ? argv[1] : getenv("GT_SYMBOL_FIXTURES");

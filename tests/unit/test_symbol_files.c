@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_symbol_files.c - names come from the very file that was recorded, or not at all. */
+/* test_symbol_files.c - names come from the recorded file or not at all. */
 #include "test_symbol.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <time.h>
 
-static void a_debug_file_beside_is_found_by_its_link(void **state)
+static void a_debug_file_beside_the_binary_is_found_by_its_link(void **state)
 {
 	struct subject s = subject_at(fixture("libsplit.so"));
 
@@ -80,7 +80,7 @@ static void a_moved_binary_is_found_in_a_search_folder(void **state)
 	gt_symbolizer_free(s.symbolizer);
 }
 
-static void a_rebuilt_binary_gives_no_names(void **state)
+static void a_rebuilt_binary_provides_no_names(void **state)
 {
 	struct build_id id = build_id_of(fixture("libinline.so"));
 	struct gt_symbol_module module = {
@@ -96,7 +96,7 @@ static void a_rebuilt_binary_gives_no_names(void **state)
 	gt_symbolizer_free(s.symbolizer);
 }
 
-static void the_right_file_is_used_in_place_of_a_rebuilt_one(void **state)
+static void the_original_file_is_used_instead_of_a_rebuilt_one(void **state)
 {
 	static const char *const suffixes[] = { "", ".debug" };
 	struct build_id id = build_id_of(fixture("libinline.so"));
@@ -121,7 +121,7 @@ static void the_right_file_is_used_in_place_of_a_rebuilt_one(void **state)
 	}
 }
 
-static void without_build_id_size_and_time_tell_files_apart(void **state)
+static void without_build_id_size_and_time_identify_a_file(void **state)
 {
 	struct gt_symbol_module module = { .path = fixture("libnoid.so") };
 	struct stat status;
@@ -147,7 +147,7 @@ static void without_build_id_size_and_time_tell_files_apart(void **state)
 	gt_symbolizer_free(s.symbolizer);
 }
 
-static void paths_that_are_no_files_are_missing(void **state)
+static void paths_that_are_not_regular_files_are_missing(void **state)
 {
 	const char *fifo = in_folder(scratch, "fifo");
 	/* clang-format off */
@@ -168,7 +168,7 @@ static void paths_that_are_no_files_are_missing(void **state)
 	}
 }
 
-static void a_fifo_in_place_of_a_debug_file_is_passed_over(void **state)
+static void a_fifo_in_place_of_a_debug_file_is_skipped(void **state)
 {
 	const char *library = in_folder(scratch, "libsplit.so");
 	struct subject s;
@@ -181,7 +181,7 @@ static void a_fifo_in_place_of_a_debug_file_is_passed_over(void **state)
 	gt_symbolizer_free(s.symbolizer);
 }
 
-static void damaged_files_are_bad_and_give_no_names(void **state)
+static void damaged_files_are_bad_and_provide_no_names(void **state)
 {
 	const char *damaged = in_folder(scratch, "damaged.so");
 	struct stat status;
@@ -199,7 +199,7 @@ static void damaged_files_are_bad_and_give_no_names(void **state)
 	}
 }
 
-static void text_is_no_elf_file(void **state)
+static void a_text_file_is_not_an_elf_file(void **state)
 {
 	const char *path = in_folder(scratch, "text");
 	FILE *out = fopen(path, "we");
@@ -240,7 +240,7 @@ static void flipped_bytes_never_crash(void **state)
 	}
 }
 
-/* Listens where DEBUGINFOD_URLS then points to. */
+/* Listens at the address that DEBUGINFOD_URLS is set to. */
 static int start_server(void)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET };
@@ -285,17 +285,17 @@ static void no_server_is_asked_unless_allowed(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_debug_file_beside_is_found_by_its_link),
+		cmocka_unit_test(a_debug_file_beside_the_binary_is_found_by_its_link),
 		cmocka_unit_test(a_debug_file_without_build_id_is_found_by_its_checksum),
 		cmocka_unit_test(a_debug_file_in_a_search_folder_is_found_by_build_id),
 		cmocka_unit_test(a_moved_binary_is_found_in_a_search_folder),
-		cmocka_unit_test(a_rebuilt_binary_gives_no_names),
-		cmocka_unit_test(the_right_file_is_used_in_place_of_a_rebuilt_one),
-		cmocka_unit_test(without_build_id_size_and_time_tell_files_apart),
-		cmocka_unit_test(paths_that_are_no_files_are_missing),
-		cmocka_unit_test(a_fifo_in_place_of_a_debug_file_is_passed_over),
-		cmocka_unit_test(damaged_files_are_bad_and_give_no_names),
-		cmocka_unit_test(text_is_no_elf_file),
+		cmocka_unit_test(a_rebuilt_binary_provides_no_names),
+		cmocka_unit_test(the_original_file_is_used_instead_of_a_rebuilt_one),
+		cmocka_unit_test(without_build_id_size_and_time_identify_a_file),
+		cmocka_unit_test(paths_that_are_not_regular_files_are_missing),
+		cmocka_unit_test(a_fifo_in_place_of_a_debug_file_is_skipped),
+		cmocka_unit_test(damaged_files_are_bad_and_provide_no_names),
+		cmocka_unit_test(a_text_file_is_not_an_elf_file),
 		cmocka_unit_test(flipped_bytes_never_crash),
 		cmocka_unit_test(no_server_is_asked_unless_allowed),
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_symbolizer.c - the tool is asked for symbols, whatever the program has closed. */
+/* test_symbolizer.c - asking the tool for symbols, whatever the program has closed. */
 #include "tracker/symbolizer.h"
 
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-/* In the place of the tool: one line for each question. */
+/* Stands in for the tool: one line for each question. */
 static const char answers[] = "#!/bin/sh\n"
 			      "while read question; do\n"
 			      "	printf 'f\\tanswer.c\\t12\\t0\\n\\n'\n"
@@ -39,7 +39,7 @@ static void the_tool_answers(void **state)
 }
 
 /* A child that another thread forks has the pipes too, and may live on. */
-static void a_child_that_has_the_pipe_is_not_waited_for(void **state)
+static void a_child_holding_the_pipe_is_not_waited_for(void **state)
 {
 	static const char forgetful[] = "#!/bin/sh\n"
 					"while read question; do\n"
@@ -61,8 +61,8 @@ static void a_child_that_has_the_pipe_is_not_waited_for(void **state)
 	gt_symbols_free(set);
 }
 
-/* All sets of the three: a pipe's ends may get any of these numbers. */
-static void it_answers_without_standard_streams(void **state)
+/* Every subset of the three: the ends of a pipe may get any of these numbers. */
+static void the_tool_answers_without_standard_streams(void **state)
 {
 	(void)state;
 	for (int closed = 1; closed < 8; closed++) {
@@ -107,8 +107,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_tool_answers),
-		cmocka_unit_test(it_answers_without_standard_streams),
-		cmocka_unit_test(a_child_that_has_the_pipe_is_not_waited_for),
+		cmocka_unit_test(the_tool_answers_without_standard_streams),
+		cmocka_unit_test(a_child_holding_the_pipe_is_not_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, start, finish);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_system.c - the machine in a block of text, from files that describe one. */
+/* test_system.c - the description of a machine, from files that describe one. */
 #include <errno.h>
 #include <ftw.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 
 #define CPU "/sys/devices/system/cpu/"
 
-/* The machine of the first stress test, as its kernel would tell it. */
+/* The machine of the first stress test, as its kernel describes it. */
 static const char *const machine[][2] = {
 	{ "/proc/sys/kernel/osrelease", "6.11.0-26-generic\n" },
 	{ "/proc/sys/kernel/version",
@@ -111,7 +111,7 @@ static const char block[] =
 
 static char root[64];
 
-/* A file below the root, with the folders on its way. */
+/* A file below the root, with its parent folders. */
 static void put_file(const char *path, const char *bytes, size_t size)
 {
 	char full[256];
@@ -164,7 +164,7 @@ static char *write_system(struct gt_system *s)
 	return text;
 }
 
-static void the_first_stress_tests_machine_is_told_as_it_was_then(void **state)
+static void a_known_machine_is_described_exactly(void **state)
 {
 	/* record 4 of the firmware: version is string 1, part number string 2, 3,400 MHz */
 	char dmi[0x30 + 64] = { 4, 0x30 };
@@ -195,7 +195,7 @@ static void the_first_stress_tests_machine_is_told_as_it_was_then(void **state)
 	free(text);
 }
 
-static void a_machine_that_tells_nothing_has_all_sections(void **state)
+static void a_machine_without_information_has_all_sections(void **state)
 {
 	static const char *const titles[] = { " System & Kernel Info\n", " Distribution Info\n",
 					      " Hardware Info\n", " GPU Info\n", "No GPU found\n" };
@@ -229,7 +229,7 @@ static void other_devices_and_cards_are_listed(void **state)
 	free(text);
 }
 
-static void hostile_words_and_damaged_firmware_do_no_harm(void **state)
+static void hostile_text_and_damaged_firmware_do_no_harm(void **state)
 {
 	static const char odd[] = { 4, 0x30, 0, 0 };
 	char dmi[64];
@@ -258,10 +258,10 @@ int main(void)
 {
 #define IN_A_ROOT(test) cmocka_unit_test_setup_teardown(test, make_root, remove_root)
 	const struct CMUnitTest tests[] = {
-		IN_A_ROOT(the_first_stress_tests_machine_is_told_as_it_was_then),
-		IN_A_ROOT(a_machine_that_tells_nothing_has_all_sections),
+		IN_A_ROOT(a_known_machine_is_described_exactly),
+		IN_A_ROOT(a_machine_without_information_has_all_sections),
 		IN_A_ROOT(other_devices_and_cards_are_listed),
-		IN_A_ROOT(hostile_words_and_damaged_firmware_do_no_harm),
+		IN_A_ROOT(hostile_text_and_damaged_firmware_do_no_harm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

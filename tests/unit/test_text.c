@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_text.c - names from elsewhere cannot harm a terminal or a table. */
+/* test_text.c - untrusted names cannot harm a terminal or a table. */
 #include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 
-/* What gt_text_put writes; the columns it says in *used. */
+/* The output of gt_text_put; *used is the number of columns it returns. */
 static char *put(const char *text, unsigned columns, enum gt_cut where, bool utf8, unsigned *used)
 {
 	char *out = NULL;
@@ -56,7 +56,7 @@ static void assert_csv(const char *text, const char *expected)
 	free(out);
 }
 
-static void only_valid_utf8_is_a_character(void **state)
+static void only_valid_utf8_counts_as_a_character(void **state)
 {
 	static const struct {
 		const char *bytes;
@@ -88,7 +88,7 @@ static void only_valid_utf8_is_a_character(void **state)
 	}
 }
 
-static void what_a_terminal_obeys_is_escaped(void **state)
+static void terminal_control_characters_are_escaped(void **state)
 {
 	(void)state;
 	assert_put("\033[31mred\007", 99, true, "\\x1b[31mred\\x07");
@@ -102,7 +102,7 @@ static void what_a_terminal_obeys_is_escaped(void **state)
 	assert_put("\xff\xfe", 99, true, "\\xff\\xfe");
 }
 
-static void plain_names_pass_as_they_are(void **state)
+static void plain_names_are_unchanged(void **state)
 {
 	(void)state;
 	assert_put("", 0, true, "");
@@ -130,7 +130,7 @@ static void assert_brief(const char *name, const char *expected)
 	free(brief);
 }
 
-static void template_arguments_are_what_a_function_can_spare(void **state)
+static void template_arguments_are_abbreviated_first(void **state)
 {
 	(void)state;
 	assert_brief(
@@ -153,7 +153,7 @@ static void template_arguments_are_what_a_function_can_spare(void **state)
 	assert_brief("größe<日本語, int>::größe", "größe<...>::größe");
 }
 
-static void operators_and_what_has_brackets_by_itself_stay(void **state)
+static void operators_and_other_brackets_are_not_template_arguments(void **state)
 {
 	/* clang-format off */
 	static const char *const whole[] = {
@@ -181,7 +181,7 @@ static void operators_and_what_has_brackets_by_itself_stay(void **state)
 		     "main()::<lambda(std::vector<...>)>");
 }
 
-static void functions_are_cut_when_no_arguments_are_left(void **state)
+static void functions_without_arguments_to_drop_are_cut(void **state)
 {
 	static const struct {
 		unsigned columns;
@@ -216,8 +216,8 @@ static void long_paths_lose_their_start(void **state)
 	free(out);
 }
 
-/* Whatever the bytes and the width: no more columns than allowed, none that a terminal obeys. */
-static void no_width_and_no_bytes_break_the_rule(void **state)
+/* For any bytes and width: no more columns than allowed, no control characters. */
+static void random_bytes_fit_any_width_and_stay_escaped(void **state)
 {
 	uint32_t random = 1;
 
@@ -241,7 +241,7 @@ static void no_width_and_no_bytes_break_the_rule(void **state)
 	}
 }
 
-static void a_tsv_field_stays_a_field(void **state)
+static void a_tsv_field_stays_one_field(void **state)
 {
 	(void)state;
 	assert_tsv("plain", "plain");
@@ -250,7 +250,7 @@ static void a_tsv_field_stays_a_field(void **state)
 	assert_tsv("é\xff\xc2\x9b", "é\\xff\\xc2\\x9b");
 }
 
-static void a_csv_field_stays_a_field(void **state)
+static void a_csv_field_stays_one_field(void **state)
 {
 	(void)state;
 	assert_csv("", "");
@@ -275,7 +275,7 @@ static void assert_written(void (*write)(FILE *out, const char *text), const cha
 	free(said);
 }
 
-static void a_csv_field_is_no_formula(void **state)
+static void a_csv_field_never_becomes_a_formula(void **state)
 {
 	(void)state;
 	assert_written(gt_csv_put_safe, "=1+1", "'=1+1");
@@ -285,7 +285,7 @@ static void a_csv_field_is_no_formula(void **state)
 	assert_written(gt_csv_put_safe, "a=b", "a=b");
 }
 
-static void xml_holds_any_name(void **state)
+static void xml_can_contain_any_name(void **state)
 {
 	(void)state;
 	assert_written(gt_xml_put, "plain é", "plain é");
@@ -296,14 +296,14 @@ static void xml_holds_any_name(void **state)
 	assert_written(gt_xml_put, "\xe2\x80\xae", "&#8238;");
 }
 
-static void a_uri_holds_any_path(void **state)
+static void a_uri_can_contain_any_path(void **state)
 {
 	(void)state;
 	assert_written(gt_uri_put, "/src/a-b_c.~1/d.c", "/src/a-b_c.~1/d.c");
 	assert_written(gt_uri_put, "a b%?#\\\n:é", "a%20b%25%3F%23%5C%0A%3A%C3%A9");
 }
 
-static void copies_are_utf8_and_tame(void **state)
+static void sanitized_copies_are_utf8_without_control_characters(void **state)
 {
 	char *repaired = gt_utf8_repair("a\xff\033\xe2\x80\xae"), *tame;
 
@@ -316,7 +316,7 @@ static void copies_are_utf8_and_tame(void **state)
 	free(tame);
 }
 
-static void a_path_has_a_folder_and_a_name(void **state)
+static void paths_split_into_folder_and_name(void **state)
 {
 	(void)state;
 	assert_string_equal(gt_path_name("/usr/lib/libc.so.6"), "libc.so.6");
@@ -330,7 +330,7 @@ static void a_path_has_a_folder_and_a_name(void **state)
 	assert_false(gt_text_begins("libcuda", "libcuda.so"));
 }
 
-static void a_path_ends_without_slashes(void **state)
+static void trailing_slashes_are_removed_from_paths(void **state)
 {
 	static const char *const rows[][2] = {
 		{ "a.gt/", "a.gt" }, { "/a/b.gt///", "/a/b.gt" },
@@ -378,24 +378,24 @@ static void a_path_is_tidied_in_place(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_path_ends_without_slashes),
+		cmocka_unit_test(trailing_slashes_are_removed_from_paths),
 		cmocka_unit_test(a_path_is_tidied_in_place),
-		cmocka_unit_test(only_valid_utf8_is_a_character),
-		cmocka_unit_test(what_a_terminal_obeys_is_escaped),
-		cmocka_unit_test(plain_names_pass_as_they_are),
+		cmocka_unit_test(only_valid_utf8_counts_as_a_character),
+		cmocka_unit_test(terminal_control_characters_are_escaped),
+		cmocka_unit_test(plain_names_are_unchanged),
 		cmocka_unit_test(long_names_lose_their_middle),
-		cmocka_unit_test(template_arguments_are_what_a_function_can_spare),
-		cmocka_unit_test(operators_and_what_has_brackets_by_itself_stay),
-		cmocka_unit_test(functions_are_cut_when_no_arguments_are_left),
+		cmocka_unit_test(template_arguments_are_abbreviated_first),
+		cmocka_unit_test(operators_and_other_brackets_are_not_template_arguments),
+		cmocka_unit_test(functions_without_arguments_to_drop_are_cut),
 		cmocka_unit_test(long_paths_lose_their_start),
-		cmocka_unit_test(no_width_and_no_bytes_break_the_rule),
-		cmocka_unit_test(a_tsv_field_stays_a_field),
-		cmocka_unit_test(a_csv_field_stays_a_field),
-		cmocka_unit_test(a_csv_field_is_no_formula),
-		cmocka_unit_test(xml_holds_any_name),
-		cmocka_unit_test(a_uri_holds_any_path),
-		cmocka_unit_test(copies_are_utf8_and_tame),
-		cmocka_unit_test(a_path_has_a_folder_and_a_name),
+		cmocka_unit_test(random_bytes_fit_any_width_and_stay_escaped),
+		cmocka_unit_test(a_tsv_field_stays_one_field),
+		cmocka_unit_test(a_csv_field_stays_one_field),
+		cmocka_unit_test(a_csv_field_never_becomes_a_formula),
+		cmocka_unit_test(xml_can_contain_any_name),
+		cmocka_unit_test(a_uri_can_contain_any_path),
+		cmocka_unit_test(sanitized_copies_are_utf8_without_control_characters),
+		cmocka_unit_test(paths_split_into_folder_and_name),
 	};
 
 	/* widths of characters are the locale's */

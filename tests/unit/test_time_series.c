@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_time_series.c - rows keep their extremes, and are few however many changes there are. */
+/* test_time_series.c - rows keep their extremes and stay few for any number of changes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@ static void put(struct gt_time_series *s, uint64_t time_ns, uint64_t value)
 	gt_time_series_set(s, 0, value);
 }
 
-static void few_changes_are_all_kept(void **state)
+static void few_changes_are_kept_exactly(void **state)
 {
 	struct gt_time_series s;
 
@@ -74,7 +74,7 @@ static void idle_time_takes_no_rows(void **state)
 	gt_time_series_fini(&s);
 }
 
-static void times_outside_the_span_do_no_harm(void **state)
+static void times_outside_the_range_do_no_harm(void **state)
 {
 	struct gt_time_series s;
 
@@ -91,8 +91,8 @@ static void times_outside_the_span_do_no_harm(void **state)
 	gt_time_series_fini(&s);
 }
 
-/* Every step that was ever merged is a step of the original length, doubled some times. */
-static void steps_double_when_time_runs_past_them(void **state)
+/* Every step is the original step, doubled some number of times. */
+static void steps_double_when_time_exceeds_the_range(void **state)
 {
 	struct gt_time_series s;
 
@@ -161,8 +161,8 @@ static void a_short_spike_survives_any_length(void **state)
 	gt_timeline_free(t);
 }
 
-/* Not the value on entering: that is the row's before. With equal bytes, objects decide. */
-static void a_peak_is_a_moment_of_its_row(void **state)
+/* The initial value belongs to the previous row. For equal bytes, objects decide. */
+static void a_peak_lies_within_its_row(void **state)
 {
 	struct gt_timeline *t = gt_timeline_new();
 
@@ -179,7 +179,7 @@ static void a_peak_is_a_moment_of_its_row(void **state)
 	gt_timeline_free(t);
 }
 
-static void a_quiet_time_holds_what_was_held_before(void **state)
+static void an_idle_period_keeps_the_previous_value(void **state)
 {
 	struct gt_timeline *t = gt_timeline_new();
 
@@ -192,7 +192,7 @@ static void a_quiet_time_holds_what_was_held_before(void **state)
 	gt_timeline_free(t);
 }
 
-static void time_never_runs_backwards_or_over(void **state)
+static void time_never_goes_backwards_or_overflows(void **state)
 {
 	struct gt_timeline *t = gt_timeline_new();
 
@@ -209,17 +209,17 @@ static void time_never_runs_backwards_or_over(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(few_changes_are_all_kept),
+		cmocka_unit_test(few_changes_are_kept_exactly),
 		cmocka_unit_test(many_changes_keep_their_extremes),
 		cmocka_unit_test(idle_time_takes_no_rows),
-		cmocka_unit_test(times_outside_the_span_do_no_harm),
-		cmocka_unit_test(steps_double_when_time_runs_past_them),
+		cmocka_unit_test(times_outside_the_range_do_no_harm),
+		cmocka_unit_test(steps_double_when_time_exceeds_the_range),
 		cmocka_unit_test(no_change_is_an_empty_timeline),
 		cmocka_unit_test(the_mean_weighs_by_time),
 		cmocka_unit_test(a_short_spike_survives_any_length),
-		cmocka_unit_test(a_peak_is_a_moment_of_its_row),
-		cmocka_unit_test(a_quiet_time_holds_what_was_held_before),
-		cmocka_unit_test(time_never_runs_backwards_or_over),
+		cmocka_unit_test(a_peak_lies_within_its_row),
+		cmocka_unit_test(an_idle_period_keeps_the_previous_value),
+		cmocka_unit_test(time_never_goes_backwards_or_overflows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@
 #include "base/tool.h"
 #include "test_writer.h"
 
-/* A folder with a gputrack in it that can be run, or cannot. */
+/* A folder with a gputrack in it, executable or not. */
 static const char *folder_with(const char *name, mode_t mode)
 {
 	const char *folder = fresh_path(name);
@@ -45,7 +45,7 @@ static const char *name_of(const char *word)
 	return gt_tool_name();
 }
 
-static void who_is_on_the_path_has_its_name(void **state)
+static void a_tool_on_the_path_is_called_by_its_name(void **state)
 {
 	const char *ours = folder_with("ours", 0700), *other = folder_with("other", 0700);
 	const char *useless = folder_with("useless", 0600);
@@ -66,7 +66,7 @@ static void who_is_on_the_path_has_its_name(void **state)
 	assert_string_equal(name_of(word), word);
 }
 
-static void a_path_through_a_link_is_the_same_program(void **state)
+static void a_symbolic_link_on_the_path_is_the_same_program(void **state)
 {
 	const char *ours = folder_with("ours", 0700), *links = fresh_path("links");
 	char word[256], link[256];
@@ -79,7 +79,7 @@ static void a_path_through_a_link_is_the_same_program(void **state)
 	assert_string_equal(name_of(word), "gputrack");
 }
 
-static void words_that_cannot_be_copied_are_not_shown(void **state)
+static void names_that_cannot_be_pasted_are_not_shown(void **state)
 {
 	setenv("PATH", "/nowhere", 1);
 	assert_string_equal(name_of("build/gputrack"), "build/gputrack");
@@ -93,7 +93,7 @@ static void words_that_cannot_be_copied_are_not_shown(void **state)
 	assert_string_equal(name_of(NULL), "gputrack");
 }
 
-/* Without the handlers of cmocka, of which SIGBUS is one. */
+/* Without cmocka's handlers, one of which is for SIGBUS. */
 static void survive(void)
 {
 	signal(SIGBUS, SIG_DFL);
@@ -101,7 +101,7 @@ static void survive(void)
 	gt_tool_survive_files();
 }
 
-static void what_was_cut_off_reads_as_zeroes(void **state)
+static void truncated_pages_read_as_zeroes(void **state)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	FILE *file = tmpfile();
@@ -125,7 +125,7 @@ static void what_was_cut_off_reads_as_zeroes(void **state)
 	fclose(file);
 }
 
-/* The signal that a child ends by, 0 for none. */
+/* The signal that ended a child, or 0. */
 static int ending(void (*child)(void))
 {
 	struct rlimit none = { 0, 0 };
@@ -170,7 +170,7 @@ static void a_file_that_may_not_grow_is_an_error(void **state)
 	assert_int_equal(ending(write_too_much), 0);
 }
 
-static void one_that_is_sent_does_what_it_would(void **state)
+static void a_sigbus_sent_by_kill_has_its_usual_effect(void **state)
 {
 	assert_int_equal(ending(be_sent_one), SIGBUS);
 	assert_int_equal(ending(be_sent_one_that_is_ignored), 0);
@@ -179,12 +179,12 @@ static void one_that_is_sent_does_what_it_would(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_is_on_the_path_has_its_name),
-		cmocka_unit_test(a_path_through_a_link_is_the_same_program),
-		cmocka_unit_test(words_that_cannot_be_copied_are_not_shown),
+		cmocka_unit_test(a_tool_on_the_path_is_called_by_its_name),
+		cmocka_unit_test(a_symbolic_link_on_the_path_is_the_same_program),
+		cmocka_unit_test(names_that_cannot_be_pasted_are_not_shown),
 		cmocka_unit_test(a_file_that_may_not_grow_is_an_error),
-		cmocka_unit_test(one_that_is_sent_does_what_it_would),
-		cmocka_unit_test(what_was_cut_off_reads_as_zeroes),
+		cmocka_unit_test(a_sigbus_sent_by_kill_has_its_usual_effect),
+		cmocka_unit_test(truncated_pages_read_as_zeroes),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

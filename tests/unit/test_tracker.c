@@ -23,7 +23,7 @@ static void *start(void *nothing)
 	return nothing;
 }
 
-/* What it takes ahead is of its own memory, not of a stack that has no room for it. */
+/* It reserves memory of its own, not on a stack that may be too small. */
 static void a_small_stack_is_enough_to_start(void **state)
 {
 	pthread_attr_t attributes;
@@ -41,8 +41,8 @@ static void a_small_stack_is_enough_to_start(void **state)
 	pthread_attr_destroy(&attributes);
 }
 
-/* Only what later threads take for their stacks is left out of the figures. */
-static void the_first_threads_figures_are_the_kernels(void **state)
+/* Only the stacks of later threads are left out of the figures. */
+static void figures_of_the_first_thread_match_the_kernel(void **state)
 {
 	struct gt_meter m;
 	unsigned long pages;
@@ -62,7 +62,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_small_stack_is_enough_to_start),
-		cmocka_unit_test(the_first_threads_figures_are_the_kernels),
+		cmocka_unit_test(figures_of_the_first_thread_match_the_kernel),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

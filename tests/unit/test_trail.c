@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_trail.c - however many points come, what a picture shows of them is kept. */
+/* test_trail.c - for any number of points, everything visible in a picture is kept. */
 #include "plot/trail.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-static void a_few_points_are_kept_as_they_are(void **state)
+static void few_points_are_kept_exactly(void **state)
 {
 	struct gt_trail t;
 
@@ -26,7 +26,7 @@ static void a_few_points_are_kept_as_they_are(void **state)
 	gt_trail_fini(&t);
 }
 
-/* A million points, among them one high and one deep: both are there in the end, at their x. */
+/* A million points with one high and one low: both are kept at their x. */
 static void extremes_survive(void **state)
 {
 	struct gt_trail t;
@@ -59,7 +59,7 @@ static void extremes_survive(void **state)
 	gt_trail_fini(&t);
 }
 
-/* A whole that stays, and layers of which one rises for a moment. */
+/* A constant total, and layers of which one rises briefly. */
 static void the_last_value_keeps_its_extremes_too(void **state)
 {
 	struct gt_trail t;
@@ -80,7 +80,7 @@ static void the_last_value_keeps_its_extremes_too(void **state)
 	gt_trail_fini(&t);
 }
 
-static void points_at_one_x_are_four_at_most(void **state)
+static void at_most_four_points_share_one_x(void **state)
 {
 	struct gt_trail t;
 
@@ -103,7 +103,7 @@ static void time_never_goes_back(void **state)
 	gt_trail_fini(&t);
 }
 
-static void a_window_has_points_at_its_edges(void **state)
+static void a_window_includes_points_at_its_edges(void **state)
 {
 	struct gt_trail t;
 
@@ -124,12 +124,12 @@ static void a_window_has_points_at_its_edges(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_few_points_are_kept_as_they_are),
+		cmocka_unit_test(few_points_are_kept_exactly),
 		cmocka_unit_test(extremes_survive),
 		cmocka_unit_test(the_last_value_keeps_its_extremes_too),
-		cmocka_unit_test(points_at_one_x_are_four_at_most),
+		cmocka_unit_test(at_most_four_points_share_one_x),
 		cmocka_unit_test(time_never_goes_back),
-		cmocka_unit_test(a_window_has_points_at_its_edges),
+		cmocka_unit_test(a_window_includes_points_at_its_edges),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

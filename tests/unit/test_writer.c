@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_writer.c - nothing that was written is lost: by threads, children, those who are killed. */
+/* test_writer.c - nothing written by threads, children or killed processes is lost. */
 #include "test_writer.h"
 
 #include <pthread.h>
@@ -29,7 +29,7 @@ static void an_existing_file_is_not_overwritten(void **state)
 	free(image.data);
 }
 
-static void a_file_that_cannot_be_made_is_an_error(void **state)
+static void a_file_that_cannot_be_created_is_an_error(void **state)
 {
 	struct gt_writer_options options = { .pid = 1 };
 	struct gt_writer *w;
@@ -49,7 +49,7 @@ static void a_trace_is_private_to_its_user(void **state)
 	assert_int_equal(st.st_mode & 0777, 0600);
 }
 
-static void the_header_tells_process_and_state(void **state)
+static void the_header_holds_process_and_state(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
@@ -69,7 +69,7 @@ static void the_header_tells_process_and_state(void **state)
 	assert_int_equal(h.lost, 3);
 }
 
-static void an_ended_trace_has_no_spare_room(void **state)
+static void an_ended_trace_has_no_unused_space(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
@@ -107,7 +107,7 @@ static void events_written_after_the_end_are_kept(void **state)
 	free(all.list);
 }
 
-static void equal_stacks_have_one_number(void **state)
+static void equal_stacks_share_one_id(void **state)
 {
 	struct gt_writer *w = open_writer(fresh_path("trace"));
 	uint64_t a[] = { 1, 2, 3 }, b[] = { 1, 2, 4 };
@@ -125,7 +125,7 @@ static void equal_stacks_have_one_number(void **state)
 	end_writer(w);
 }
 
-/* Each thread writes events and stacks of its own. Times are unique, so the order is known. */
+/* Each thread writes its own events and stacks. Times are unique, so the order is known. */
 enum { THREADS = 8, EACH = 4000, STACKS = 50 };
 
 struct job {
@@ -196,7 +196,7 @@ static void check_stack(const struct gt_definitions *d, const struct gt_event *e
 	assert_int_equal(frames[1].address, 0x400000 + i % STACKS);
 }
 
-static void threads_write_at_once_and_nothing_is_lost(void **state)
+static void threads_write_concurrently_and_nothing_is_lost(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
@@ -229,7 +229,7 @@ static void threads_write_at_once_and_nothing_is_lost(void **state)
 		free(jobs[i].events);
 }
 
-/* A lane's number is given before its first block is: blocks may lie in another order. */
+/* A lane gets its number before its first block, so blocks may be in another order. */
 static void lanes_may_open_their_first_blocks_in_any_order(void **state)
 {
 	enum { LANES = 6 };
@@ -263,7 +263,7 @@ static void lanes_may_open_their_first_blocks_in_any_order(void **state)
 	free(all.list);
 }
 
-static void a_child_that_lets_go_leaves_the_parents_trace_alone(void **state)
+static void a_child_that_detaches_leaves_the_trace_of_its_parent_alone(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
@@ -295,7 +295,7 @@ static void a_child_that_lets_go_leaves_the_parents_trace_alone(void **state)
 	free(all.list);
 }
 
-static void a_killed_process_loses_nothing_it_had_written(void **state)
+static void a_killed_process_keeps_everything_it_had_written(void **state)
 {
 	enum { COUNT = 20000 };
 	const char *path = fresh_path("trace");
@@ -362,16 +362,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_existing_file_is_not_overwritten),
-		cmocka_unit_test(a_file_that_cannot_be_made_is_an_error),
+		cmocka_unit_test(a_file_that_cannot_be_created_is_an_error),
 		cmocka_unit_test(a_trace_is_private_to_its_user),
-		cmocka_unit_test(the_header_tells_process_and_state),
-		cmocka_unit_test(an_ended_trace_has_no_spare_room),
+		cmocka_unit_test(the_header_holds_process_and_state),
+		cmocka_unit_test(an_ended_trace_has_no_unused_space),
 		cmocka_unit_test(events_written_after_the_end_are_kept),
-		cmocka_unit_test(equal_stacks_have_one_number),
-		cmocka_unit_test(threads_write_at_once_and_nothing_is_lost),
+		cmocka_unit_test(equal_stacks_share_one_id),
+		cmocka_unit_test(threads_write_concurrently_and_nothing_is_lost),
 		cmocka_unit_test(lanes_may_open_their_first_blocks_in_any_order),
-		cmocka_unit_test(a_child_that_lets_go_leaves_the_parents_trace_alone),
-		cmocka_unit_test(a_killed_process_loses_nothing_it_had_written),
+		cmocka_unit_test(a_child_that_detaches_leaves_the_trace_of_its_parent_alone),
+		cmocka_unit_test(a_killed_process_keeps_everything_it_had_written),
 		cmocka_unit_test(events_take_few_bytes),
 	};
 

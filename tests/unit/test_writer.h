@@ -22,7 +22,7 @@
 #include "test_random.h"
 #include "test_scratch.h"
 
-/* A path that no file has; good until the fourth call after it. */
+/* A path without a file; valid until the fourth call after it. */
 static inline const char *fresh_path(const char *name)
 {
 	static char paths[4][128];
@@ -34,7 +34,7 @@ static inline const char *fresh_path(const char *name)
 	return path;
 }
 
-/* Any row, with what events of its effect have, often at the ends of their ranges. */
+/* A random event of any row, with values often at the ends of their ranges. */
 static inline struct gt_event random_event(uint64_t *state, uint64_t time_ns, uint32_t tid)
 {
 	static const uint64_t ends[] = { 0, 1, 127, 128, UINT32_MAX, INT64_MAX, UINT64_MAX };
@@ -86,7 +86,7 @@ static inline void add_event(struct events *all, const struct gt_event *e)
 	all->list[all->count++] = *e;
 }
 
-/* All events of a trace that must open; `damage` gets a copy of what is wrong with it, or "". */
+/* All events of a trace that must open; `damage` receives a copy of the damage text, or "". */
 static inline struct events read_events(const char *path, char damage[256])
 {
 	struct events all = { 0 };
@@ -113,7 +113,7 @@ static inline void assert_same_events(const struct events *wanted, const struct 
 		assert_same_event(&wanted->list[i], &got->list[i]);
 }
 
-/* Random events, which are added to `all`. */
+/* Writes random events and adds them to `all`. */
 static inline void write_many(struct gt_lane *lane, struct events *all, uint64_t *seed,
 			      unsigned count)
 {
@@ -149,7 +149,7 @@ static inline void end_writer(struct gt_writer *w)
 	gt_writer_free(w);
 }
 
-/* Where our descriptor of the file is, -1 when there is none. */
+/* Our descriptor of the file, or -1. */
 static inline int find_descriptor(const char *path)
 {
 	DIR *folder = opendir("/proc/self/fd");
@@ -222,7 +222,7 @@ static inline struct gt_block_header *block_of(const struct image *image, uint32
 	return NULL;
 }
 
-/* Puts bytes into a block that is not sealed, before what it has or after. */
+/* Adds bytes to an unsealed block, before or after its records. */
 static inline void prepend(struct gt_block_header *b, const void *bytes, size_t size)
 {
 	uint8_t *records = (uint8_t *)(b + 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_writer_descriptor.c - the file stays out of the way of a program that closes anything. */
+/* test_writer_descriptor.c - programs that close or take our descriptor. */
 #include "test_writer.h"
 
-static void the_descriptor_stays_out_of_the_way(void **state)
+static void the_descriptor_number_is_high(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
@@ -33,7 +33,7 @@ static void a_program_that_closes_our_descriptor_loses_nothing(void **state)
 	free(all.list);
 }
 
-static void a_reopened_descriptor_stays_out_of_the_way_too(void **state)
+static void a_reopened_descriptor_number_is_high_too(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
@@ -81,9 +81,9 @@ static void a_program_that_takes_our_descriptor_keeps_its_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_descriptor_stays_out_of_the_way),
+		cmocka_unit_test(the_descriptor_number_is_high),
 		cmocka_unit_test(a_program_that_closes_our_descriptor_loses_nothing),
-		cmocka_unit_test(a_reopened_descriptor_stays_out_of_the_way_too),
+		cmocka_unit_test(a_reopened_descriptor_number_is_high_too),
 		cmocka_unit_test(a_program_that_takes_our_descriptor_keeps_its_file),
 	};
 

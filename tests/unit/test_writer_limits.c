@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_writer_limits.c - without room or time recording stops and the program goes on. */
+/* test_writer_limits.c - recording stops at limits of space and time; the program continues. */
 #include "test_writer.h"
 
 #include <signal.h>
@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-/* What a writer that had to stop told. */
+/* The message of a writer that had to stop. */
 struct stopping {
 	unsigned count;
 	int error;
@@ -21,7 +21,7 @@ static void note_stop(struct gt_writer *w, void *context, int error)
 	s->error = error;
 }
 
-/* Writes until it has to stop, then on. `all` is what should be in the file. */
+/* Writes until it has to stop, and further. `all` is what the file should contain. */
 static struct gt_writer *write_until_full(const char *path, struct stopping *s, struct events *all)
 {
 	struct gt_writer_options options = { .pid = 1, .stopped = note_stop, .context = s };
@@ -91,7 +91,7 @@ static void a_file_size_limit_stops_recording_once(void **state)
 	free(all.list);
 }
 
-static void no_room_for_the_first_page_is_an_error_and_leaves_no_file(void **state)
+static void no_space_for_the_first_page_is_an_error_and_leaves_no_file(void **state)
 {
 	struct gt_writer_options options = { .pid = 1 };
 	const char *path = fresh_path("trace");
@@ -110,7 +110,7 @@ static void no_room_for_the_first_page_is_an_error_and_leaves_no_file(void **sta
 	assert_int_equal(access(path, F_OK), -1);
 }
 
-/* The guest rule: the program had no SIGXFSZ coming, since it wrote nothing. */
+/* The guest rule: the program wrote nothing, so it must not get SIGXFSZ. */
 static void a_file_size_limit_does_not_kill_the_program(void **state)
 {
 	const char *path = fresh_path("trace");
@@ -159,7 +159,7 @@ static void a_full_disk_stops_recording_once(void **state)
 	free(all.list);
 }
 
-static void a_trace_that_was_removed_stops_when_it_cannot_be_reopened(void **state)
+static void a_removed_trace_stops_when_it_cannot_be_reopened(void **state)
 {
 	const char *path = fresh_path("trace");
 	struct stopping s = { 0 };
@@ -186,7 +186,7 @@ static void a_trace_that_was_removed_stops_when_it_cannot_be_reopened(void **sta
 	free(all.list);
 }
 
-/* Writes until nothing more is written: how many events were. */
+/* Writes until nothing more is written; returns the number of events. */
 static uint64_t write_up_to_limit(const struct gt_writer_options *options, const char *path)
 {
 	struct gt_writer *w;
@@ -208,7 +208,7 @@ static uint64_t write_up_to_limit(const struct gt_writer_options *options, const
 	return count;
 }
 
-static void no_more_room_is_taken_than_allowed(void **state)
+static void a_trace_takes_no_more_space_than_allowed(void **state)
 {
 	_Atomic uint64_t taken = 0;
 	struct gt_writer_options options = {
@@ -233,8 +233,8 @@ static void no_more_room_is_taken_than_allowed(void **state)
 	assert_true(taken <= 300000);
 }
 
-/* Short processes reserve more than they need: that is for those who come later. */
-static void room_that_was_not_needed_is_given_back(void **state)
+/* Short processes reserve more than they need: the rest is for later ones. */
+static void unused_space_is_given_back(void **state)
 {
 	_Atomic uint64_t taken = 0;
 	struct gt_writer_options options = { .pid = 1, .max_bytes = 1 << 20, .taken = &taken };
@@ -264,7 +264,7 @@ static void room_that_was_not_needed_is_given_back(void **state)
 	assert_int_equal(taken, sizes);
 }
 
-static void nothing_is_written_after_the_last_moment(void **state)
+static void nothing_is_written_after_the_deadline(void **state)
 {
 	struct gt_writer_options options = { .pid = 1,
 					     .start_ns = 1,
@@ -282,14 +282,14 @@ static void nothing_is_written_after_the_last_moment(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_more_room_is_taken_than_allowed),
-		cmocka_unit_test(room_that_was_not_needed_is_given_back),
-		cmocka_unit_test(nothing_is_written_after_the_last_moment),
+		cmocka_unit_test(a_trace_takes_no_more_space_than_allowed),
+		cmocka_unit_test(unused_space_is_given_back),
+		cmocka_unit_test(nothing_is_written_after_the_deadline),
 		cmocka_unit_test(a_file_size_limit_stops_recording_once),
-		cmocka_unit_test(no_room_for_the_first_page_is_an_error_and_leaves_no_file),
+		cmocka_unit_test(no_space_for_the_first_page_is_an_error_and_leaves_no_file),
 		cmocka_unit_test(a_file_size_limit_does_not_kill_the_program),
 		cmocka_unit_test(a_full_disk_stops_recording_once),
-		cmocka_unit_test(a_trace_that_was_removed_stops_when_it_cannot_be_reopened),
+		cmocka_unit_test(a_removed_trace_stops_when_it_cannot_be_reopened),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
