@@ -280,7 +280,7 @@ static void put_gzip(FILE *out, const struct bytes *b)
 {
 	enum { WINDOW_BITS = 15, GZIP = 16, MEMORY_LEVEL = 8 };
 	z_stream z = { .zalloc = zlib_alloc, .zfree = zlib_free, .next_in = b->data };
-	uint8_t block[1 << 16];
+	static uint8_t block[1 << 16];
 	size_t left = b->size;
 	int status = deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW_BITS + GZIP,
 				  MEMORY_LEVEL, Z_DEFAULT_STRATEGY);

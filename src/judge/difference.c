@@ -114,25 +114,25 @@ static int by_key_then_biggest(const void *a, const void *b)
 static void holds_init(struct gt_leaks *holds, const struct gt_view *v)
 {
 	const struct gt_ledger *l = v->ledger;
-	size_t count = 0, room = 0;
+	size_t found = 0, room = 0;
 
 	for (size_t i = 0; i < l->site_count; i++) {
 		const struct gt_site *s = &l->sites[i];
 
 		if (!s->bytes_at_peak || !gt_kind_on_device((enum gt_kind)s->kind))
 			continue;
-		GT_GROW(holds->list, count, room);
-		holds->list[count++] = (struct gt_leak){ .key = gt_site_key(v, s, GT_FN_NONE),
+		GT_GROW(holds->list, found, room);
+		holds->list[found++] = (struct gt_leak){ .key = gt_site_key(v, s, GT_FN_NONE),
 							 .api = s->api,
 							 .kind = s->kind,
 							 .stack = s->stack,
 							 .count = s->live_at_peak,
 							 .bytes = s->bytes_at_peak };
 	}
-	if (count)
-		qsort(holds->list, count, sizeof *holds->list, by_key_then_biggest);
-	holds->by_key = gt_alloc(count * sizeof *holds->by_key);
-	for (size_t i = 0; i < count; i++) {
+	if (found)
+		qsort(holds->list, found, sizeof *holds->list, by_key_then_biggest);
+	holds->by_key = gt_alloc(found * sizeof *holds->by_key);
+	for (size_t i = 0; i < found; i++) {
 		struct gt_leak one = holds->list[i], *last = &holds->list[holds->count];
 
 		if (holds->count && !strcmp(last[-1].key, one.key)) {

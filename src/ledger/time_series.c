@@ -68,10 +68,10 @@ static uint64_t *peak_at(const struct gt_time_series *s, size_t row)
 	return &s->peaks[row * (1 + s->channels)];
 }
 
-/* By the first channel, then by the last. */
-static bool is_higher(const struct gt_time_series *s, const uint64_t *a, const uint64_t *b)
+/* Peaks are the timeline's alone: by device bytes, then by objects. */
+static bool is_higher(const uint64_t *a, const uint64_t *b)
 {
-	size_t last = s->channels - 1;
+	const size_t last = TIMELINE_CHANNELS - 1;
 
 	return a[0] != b[0] ? a[0] > b[0] : a[last] > b[last];
 }
@@ -87,7 +87,7 @@ static void merge_rows(struct gt_time_series *s, size_t into, size_t later)
 		a->high = b->high > a->high ? b->high : a->high;
 		a->last = b->last;
 	}
-	if (s->keeps_peaks && is_higher(s, peak_at(s, later) + 1, peak_at(s, into) + 1))
+	if (s->keeps_peaks && is_higher(peak_at(s, later) + 1, peak_at(s, into) + 1))
 		memcpy(peak_at(s, into), peak_at(s, later), (1 + s->channels) * sizeof *s->peaks);
 }
 
@@ -206,7 +206,7 @@ void gt_timeline_add(struct gt_timeline *t, const struct gt_moment *moment)
 	t->now = *moment;
 	t->now.time_ns = s->times[s->count - 1];
 	peak = peak_at(s, s->count - 1);
-	if (*peak == NO_PEAK || is_higher(s, values, peak + 1)) {
+	if (*peak == NO_PEAK || is_higher(values, peak + 1)) {
 		*peak = t->now.time_ns;
 		memcpy(peak + 1, values, sizeof values);
 	}
