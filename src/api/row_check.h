@@ -70,7 +70,7 @@
 
 /*
  * Functions that the oldest headers we build with do not declare: their rows are compared with
- * nothing. tests/unit/test_table.sh fails for a name here that Debian bookworm's headers declare.
+ * nothing. tests/unit/test_table.py fails for a name here that Debian bookworm's headers declare.
  */
 
 /* OpenCL 3.0 of 2023: Intel documents these elsewhere, or the header needs libva's. */

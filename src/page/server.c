@@ -35,7 +35,7 @@ enum {
 
 /*
  * Loaded when a page is served: linked, libmicrohttpd and the GnuTLS that it brings would cost
- * every command 3 MB and 5 ms.
+ * every command memory and start-up time.
  */
 #define LIBRARY "libmicrohttpd.so.12"
 /* clang-format off */
