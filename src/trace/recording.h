@@ -19,6 +19,18 @@ struct gt_recording_options {
 	size_t most;  /* processes to read; 0: GT_PROCESSES_MAX. Further ones are unread */
 };
 
+/* How a process ended, as far as anybody recorded it. */
+enum gt_end {
+	GT_END_UNKNOWN,  /* nobody saw how, or even whether it ended */
+	GT_END_RUNNING,  /* it is running now */
+	GT_END_EXIT,     /* its exit handlers ran: it returned from main or called exit */
+	GT_END_QUICK,    /* it had an exit status, but no exit handlers ran: _exit, quick_exit */
+	GT_END_EXEC,     /* it executed another program, which keeps the pid */
+	GT_END_SIGNAL,   /* it was killed by a signal */
+	GT_END_DETACHED, /* `gputrack attach` detached from it while it ran */
+	GT_END_STOPPED,  /* its recording stopped while it ran */
+};
+
 struct gt_process {
 	uint32_t pid, ppid;
 	uint64_t start_ns, start_real_ns;
@@ -37,7 +49,17 @@ struct gt_process {
 	char *damage;  /* NULL: none; complete when its events have been read */
 	uint64_t stack_depth; /* most frames recorded of a stack; 0: unknown */
 	bool went_on;         /* `gputrack attach` detached from it; complete like `damage` */
-	bool unread;          /* its trace cannot be read; `damage` says why */
+	enum gt_end end;      /* likewise */
+	int exit_status;      /* -1: unknown */
+	int signal;           /* that killed it; 0: none, or unknown */
+	/*
+	 * Events may be missing from the first moment to the last: lost, damaged, or after
+	 * recording had stopped. 0: none is missing. UINT64_MAX: to the end. Complete like
+	 * `damage`.
+	 */
+	uint64_t gap_first_ns, gap_last_ns;
+	bool is_late; /* it ran before recording began: what it had created then is unknown */
+	bool unread;  /* its trace cannot be read; `damage` says why */
 };
 
 /*

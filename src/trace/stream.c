@@ -52,12 +52,57 @@ static void read_process_texts(struct gt_source_trace *s)
 	s->process.command = command_line(gt_reader_text(s->reader, "command"));
 }
 
+static int number_text(const struct gt_source_trace *s, const char *key, int otherwise)
+{
+	const struct gt_trace_text *found = gt_reader_text(s->reader, key);
+	uint64_t number;
+
+	return found && gt_count_parse(found->value, &number) && number < 256 ? (int)number :
+										otherwise;
+}
+
+/* How the process ended, by what its trace and the recording's `ends` say. */
+static void find_end(struct gt_source_trace *s)
+{
+	struct gt_process *p = &s->process;
+
+	p->signal = number_text(s, "signal", 0);
+	p->exit_status = number_text(s, "exit_status", -1);
+	p->end = p->went_on                   ? GT_END_DETACHED :
+		 p->state == GT_TRACE_STOPPED ? GT_END_STOPPED :
+		 p->signal                    ? GT_END_SIGNAL :
+		 p->state == GT_TRACE_ENDED   ? GT_END_EXIT :
+		 s->was_running               ? GT_END_RUNNING :
+						GT_END_UNKNOWN;
+}
+
+/* Widens the gap to include a moment. */
+static void add_gap(struct gt_process *p, uint64_t first_ns, uint64_t last_ns)
+{
+	if (!p->gap_first_ns || first_ns < p->gap_first_ns)
+		p->gap_first_ns = first_ns ? first_ns : 1;
+	if (last_ns > p->gap_last_ns)
+		p->gap_last_ns = last_ns;
+}
+
+static void find_gaps(struct gt_source_trace *s)
+{
+	struct gt_process *p = &s->process;
+
+	if (p->lost || p->unknown)
+		add_gap(p, p->start_ns, UINT64_MAX);
+	if (p->damage || p->state == GT_TRACE_STOPPED)
+		add_gap(p, p->last_ns, UINT64_MAX);
+}
+
 void gt_source_trace_close(struct gt_source_trace *s)
 {
 	if (s->reader) {
 		s->process.unknown = gt_reader_unknown(s->reader);
 		if (gt_reader_damage(s->reader) && !s->process.damage)
 			s->process.damage = gt_strdup(gt_reader_damage(s->reader));
+		find_end(s);
+		find_gaps(s);
 		gt_reader_close(s->reader);
 	}
 	gt_catalog_map_fini(&s->map);
