@@ -78,26 +78,23 @@ static void close_side(struct side *side)
 	gt_recording_close(side->recording);
 }
 
-static int write_diff(const struct settings *s, struct side *old, struct side *new,
-		      struct gt_error *error)
+/* On stderr, so that it does not mix with the comparison, whatever its form. */
+static void print_outcome(const struct settings *s, const struct gt_diff *d)
 {
-	const struct side *nothing;
-	struct gt_output output;
-	struct gt_diff *d;
-	bool has_gaps;
-	int e = gt_output_open(&output, s->input.output, error), status;
+	struct gt_style style = gt_terminal_style(stderr, (enum gt_color)s->color);
+	struct gt_printer p;
 
-	if (e)
-		return gt_fail("%s", error->text);
-	old->view.style = new->view.style = gt_terminal_style(output.file, (enum gt_color)s->color);
-	d = gt_diff_new(&old->view, &new->view);
-	writers[s->format](d, output.file);
-	status = gt_diff_is_worse(d) ? GT_EXIT_LEAKED : GT_EXIT_DONE;
-	gt_diff_free(d);
-	if (gt_output_close(&output, error))
-		return gt_fail("%s", error->text);
-	nothing = !old->ledger->events ? old : !new->ledger->events ? new : NULL;
-	has_gaps = gt_head_has_gaps(old->recording) || gt_head_has_gaps(new->recording);
+	gt_print_init(&p, stderr, &style);
+	gt_diff_outcome(d, &p);
+}
+
+/* The exit status, after a line on stderr that says why it is not 0. */
+static int conclude(const struct settings *s, const struct side *old, const struct side *new,
+		    const struct gt_diff *d)
+{
+	const struct side *nothing = !old->ledger->events ? old : !new->ledger->events ? new : NULL;
+	bool has_gaps = gt_head_has_gaps(old->recording) || gt_head_has_gaps(new->recording);
+
 	/* a recording that is damaged from its first event on did track something */
 	if (nothing && !has_gaps) {
 		gt_tell("nothing was tracked in %s, so there is nothing to compare; `%s doctor` "
@@ -105,10 +102,33 @@ static int write_diff(const struct settings *s, struct side *old, struct side *n
 			gt_recording_path(nothing->recording), gt_tool_name());
 		return GT_EXIT_UNTRACKED;
 	}
-	if (has_gaps && (!status || nothing))
+	if (has_gaps && (!gt_diff_is_worse(d) || nothing))
 		return gt_fail("a recording has gaps, so new leaks cannot be ruled out; `%s "
 			       "report` shows which",
 			       gt_tool_name());
+	if (!gt_diff_is_worse(d))
+		return GT_EXIT_DONE;
+	print_outcome(s, d);
+	return GT_EXIT_LEAKED;
+}
+
+static int write_diff(const struct settings *s, struct side *old, struct side *new,
+		      struct gt_error *error)
+{
+	struct gt_output output;
+	struct gt_diff *d;
+	int e = gt_output_open(&output, s->input.output, error), status;
+
+	if (e)
+		return gt_fail("%s", error->text);
+	old->view.style = new->view.style = gt_terminal_style(output.file, (enum gt_color)s->color);
+	d = gt_diff_new(&old->view, &new->view);
+	writers[s->format](d, output.file);
+	if (gt_output_close(&output, error))
+		status = gt_fail("%s", error->text);
+	else
+		status = conclude(s, old, new, d);
+	gt_diff_free(d);
 	return status;
 }
 

@@ -103,6 +103,17 @@ int gt_fail_options_status(const struct gt_fail_options *fail)
 	return gt_fail_options_fails(fail) ? statuses[fail->verdict.outcome] : GT_EXIT_DONE;
 }
 
+void gt_fail_options_explain(const struct gt_fail_options *fail)
+{
+	struct gt_style style = gt_terminal_style(stderr, GT_COLOR_AUTO);
+	struct gt_printer p;
+
+	if (!gt_fail_options_status(fail))
+		return;
+	gt_print_init(&p, stderr, &style);
+	gt_verdict_outcome(&fail->verdict, &p);
+}
+
 void gt_fail_options_fini(struct gt_fail_options *fail)
 {
 	gt_verdict_fini(&fail->verdict);

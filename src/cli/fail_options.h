@@ -65,4 +65,6 @@ bool gt_fail_options_fails(const struct gt_fail_options *fail);
 void gt_fail_options_judge(struct gt_fail_options *fail, const struct gt_view *v);
 /* The exit status that --fail-on-leak and --max-peak give the verdict; 0 without them. */
 int gt_fail_options_status(const struct gt_fail_options *fail);
+/* The verdict's outcome on stderr, if it fails: for commands that print no report. */
+void gt_fail_options_explain(const struct gt_fail_options *fail);
 void gt_fail_options_fini(struct gt_fail_options *fail);

@@ -284,6 +284,24 @@ bool gt_diff_is_worse(const struct gt_diff *d)
 	return d->leaks.counts[NEW] || d->leaks.counts[GREW];
 }
 
+void gt_diff_outcome(const struct gt_diff *d, struct gt_printer *p)
+{
+	const size_t *counts = d->leaks.counts;
+
+	if (!counts[GREW])
+		gt_print_wrap(p, GT_RED, 0, "FAILED  %zu %s that did not leak before", counts[NEW],
+			      gt_plural(counts[NEW], "call site leaks", "call sites leak"));
+	else if (!counts[NEW])
+		gt_print_wrap(p, GT_RED, 0, "FAILED  %zu %s more than before", counts[GREW],
+			      gt_plural(counts[GREW], "call site leaks", "call sites leak"));
+	else
+		gt_print_wrap(p, GT_RED, 0,
+			      "FAILED  %zu %s that did not leak before, %zu %s more than before",
+			      counts[NEW],
+			      gt_plural(counts[NEW], "call site leaks", "call sites leak"),
+			      counts[GREW], gt_plural(counts[GREW], "leaks", "leak"));
+}
+
 static void put_leak(struct gt_printer *p, const struct gt_diff *d, const struct row *row)
 {
 	const struct gt_leak *leak = either(row);

@@ -16,6 +16,8 @@ void gt_diff_free(struct gt_diff *d);
 
 /* True when something leaks that did not before, or more of it. */
 bool gt_diff_is_worse(const struct gt_diff *d);
+/* Why it is: one line. */
+void gt_diff_outcome(const struct gt_diff *d, struct gt_printer *p);
 /* `top` rows of each change, 0 for as many as suit. */
 void gt_diff_text(const struct gt_diff *d, FILE *out);
 void gt_diff_json(const struct gt_diff *d, FILE *out);

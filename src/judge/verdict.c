@@ -318,7 +318,7 @@ static void put_leaks(const struct gt_verdict *verdict, struct gt_printer *p)
 			      verdict->all_running ? "alive" : "leaked");
 }
 
-static void put_outcome(const struct gt_verdict *verdict, struct gt_printer *p)
+void gt_verdict_outcome(const struct gt_verdict *verdict, struct gt_printer *p)
 {
 	bool is_asked = verdict->options.fails_on_leak || verdict->options.max_peak;
 
@@ -338,7 +338,7 @@ void gt_verdict_text(const struct gt_verdict *verdict, struct gt_printer *p)
 {
 	char text[2 * GT_FORMAT_MAX];
 
-	put_outcome(verdict, p);
+	gt_verdict_outcome(verdict, p);
 	if (verdict->options.baseline)
 		gt_print_wrap(p, GT_PLAIN, 2, "not counted, already in %s: %s",
 			      verdict->options.baseline_path, put_sum(text, &verdict->known));

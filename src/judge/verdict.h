@@ -62,6 +62,8 @@ void gt_verdict_known(struct gt_printer *p, const struct gt_view *v,
 /* True when its kind exceeds a limit, and not only by what running processes hold. */
 bool gt_verdict_fails(const struct gt_verdict *verdict, const struct gt_leak *leak);
 
+/* The outcome alone: a line for each limit that was exceeded, or one for the whole. */
+void gt_verdict_outcome(const struct gt_verdict *verdict, struct gt_printer *p);
 /* A few lines: the outcome, what exceeded which limit, what was not counted and why. */
 void gt_verdict_text(const struct gt_verdict *verdict, struct gt_printer *p);
 /* The same as an object "verdict". */

@@ -91,6 +91,10 @@ def test_diff_matches_two_builds_by_function_and_file(case):
     # the older build's own lines, though its program is no longer there
     old_line = PROGRAM[:PROGRAM.index("clCreateBuffer(context, CL_MEM_READ_ONLY")].count("\n") + 1
     assert f"app.c:{old_line}" in text.out.split("FIXED")[1], text.out
+    failed = "FAILED 1 call site leaks that did not leak before, 1 leaks more than before\n"
+    assert text.err == failed, text.err
+    filed = case.gputrack("diff", "old.gt", "new.gt", "-o", "diff.txt")
+    assert (filed.status, filed.out, filed.err) == (23, "", failed)
     assert case.gputrack("diff", "new.gt", "new.gt").status == 0
     assert case.gputrack("diff", "old.gt").status == 2
     assert case.gputrack("diff", "old.gt", "none.gt").status == 1
@@ -141,9 +145,24 @@ def test_a_peak_above_its_limit_fails_and_names_the_limit(case):
     assert verdict["verdict"]["outcome"] == "peak"
     assert verdict["verdict"]["peak"] == {"bytes": 65536, "most": 1024, "exceeded": True}
     nothing = case.gputrack("run", "-q", "-o", "n.gt", "--max-peak=1G", "true")
-    assert nothing.status == 24, nothing.err
+    assert nothing.status == 24 and nothing.err.count("FAILED") == 1, nothing.err
+    assert nothing.err.startswith("FAILED nothing was tracked"), nothing.err
     assert case.gputrack("report", "a.gt", "-a", "usage", "--max-peak=1K").status == 2
     assert case.gputrack("report", "a.gt", "--max-peak=none").status == 2
+
+
+def test_a_quiet_run_that_fails_says_why_in_one_line(case):
+    build(case, 0, "old_way", 5)
+    failed = "FAILED --fail-on-leak=any: 7 resources, 1.00 MiB\n"
+    done = record(case, "a.gt", "--fail-on-leak")
+    assert (done.status, done.err) == (23, failed)
+    done = case.gputrack("report", "a.gt", "--fail-on-leak", "-o", "a.txt")
+    assert (done.status, done.out, done.err) == (23, "", failed)
+    done = record(case, "b.gt", "--fail-on-leak", "--max-peak=1K")
+    assert done.status == 23 and done.err.count("FAILED") == 2, done.err
+    for options in (["--fail-on-leak=event>9"], []):
+        done = record(case, "c.gt", *options)
+        assert (done.status, done.err) == (0, "")
 
 
 def test_a_copied_recording_has_its_names(case):

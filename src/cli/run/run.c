@@ -65,7 +65,7 @@ static const struct gt_option options[] = {
 	  .help = "also write the resource tracker's log: the cost of each call, memory that the "
 		  "driver kept, resources alive at exit (-: stderr)" },
 	{ .name = "quiet", .letter = 'q', .type = GT_OPTION_FLAG, AT(quiet),
-	  .help = "print no report at the end" },
+	  .help = "print no report at the end; a verdict that fails still prints its line" },
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
 	  .help = "do not record call stacks: less overhead, but no call sites" },
 	{ .name = "stack-depth", .type = GT_OPTION_COUNT, .argument = "N",
@@ -322,9 +322,9 @@ static int conclude(const struct run *run, struct gt_fail_options *fail)
 	}
 	if (!run->settings->quiet)
 		gt_end_report_print(&v, stderr);
+	else
+		gt_fail_options_explain(fail);
 	verdict = gt_fail_options_status(fail);
-	if (verdict == GT_EXIT_FAILED && run->settings->quiet)
-		gt_tell("%s; see `%s report`", fail->verdict.doubt, gt_tool_name());
 	gt_end_report_close(&v);
 	return verdict;
 }
