@@ -66,7 +66,7 @@ static void put_birth(struct chrome *c, const struct gt_entry *entry)
 	const struct gt_frame *frames;
 	size_t count = gt_frames_get(c->export->frames, entry->stack, &frames);
 
-	begin(c, "b", gt_kinds[gt_entry_kind(entry)].name, pid_of(c, entry), entry->time_ns);
+	begin(c, "b", gt_kinds[gt_entry_kind(entry)].name, pid_of(c, entry), c->now_ns);
 	put_identity(c, entry);
 	gt_json_object(&c->json, "args");
 	gt_json_text(&c->json, "function", gt_function_names[entry->function]);

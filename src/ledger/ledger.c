@@ -19,7 +19,7 @@ struct gt_ledger_private {
 	uint32_t *site_of; /* by stack: first site + 1 */
 	size_t site_of_size;
 	struct gt_references references;
-	struct gt_ended_handles ended;
+	struct gt_misuse misuse;
 	struct held *held; /* by process */
 	size_t held_size;
 };
@@ -47,7 +47,7 @@ void gt_ledger_free(struct gt_ledger *l)
 	free(l->last_calls);
 	free(l->private->site_of);
 	gt_references_fini(&l->private->references);
-	gt_ended_handles_fini(&l->private->ended);
+	gt_misuse_fini(&l->private->misuse);
 	free(l->private->held);
 	free(l->private);
 	free(l);
@@ -162,26 +162,21 @@ bool gt_ledger_is_gone(const struct gt_ledger *l, const struct gt_entry *entry)
 	return entry->process < l->private->held_size && l->private->held[entry->process].ended;
 }
 
-static void count_birth(struct gt_ledger *l, const struct gt_entry *e)
+/* Counts an entry among the living; `since_ns`: when it was born or brought back. */
+static void count_alive(struct gt_ledger *l, const struct gt_entry *e, struct gt_site *site,
+			uint64_t since_ns)
 {
 	const struct gt_function *fn = &gt_functions[e->function];
 	struct gt_tally *tally = &l->tally[fn->api][fn->kind];
-	struct gt_site *site = site_at(l, e);
 	uint64_t bytes = gt_entry_bytes(e);
 
 	save_peak(l, site);
 	touch(l, site);
-	tally->created++;
 	tally->live++;
-	tally->bytes_total += bytes;
 	tally->bytes_live += bytes;
 	if (tally->bytes_live - tally->bytes_gone > tally->bytes_peak)
 		tally->bytes_peak = tally->bytes_live - tally->bytes_gone;
-	if (!site->created++)
-		site->first_ns = e->time_ns;
-	site->last_ns = e->time_ns;
 	site->live++;
-	site->bytes_total += bytes;
 	site->bytes_live += bytes;
 	if (site->bytes_live - site->bytes_gone > site->bytes_peak)
 		site->bytes_peak = site->bytes_live - site->bytes_gone;
@@ -191,11 +186,26 @@ static void count_birth(struct gt_ledger *l, const struct gt_entry *e)
 	if (l->device_bytes > l->peak_bytes) {
 		gt_breakdown_mark_peak(&l->breakdown);
 		l->peak_bytes = l->device_bytes;
-		l->peak_ns = e->time_ns;
+		l->peak_ns = since_ns;
 		l->peak_live = l->live.count - l->gone;
 		l->peak_events = l->events;
 		l->epoch++;
 	}
+}
+
+static void count_birth(struct gt_ledger *l, const struct gt_entry *e)
+{
+	const struct gt_function *fn = &gt_functions[e->function];
+	struct gt_tally *tally = &l->tally[fn->api][fn->kind];
+	struct gt_site *site = site_at(l, e);
+
+	tally->created++;
+	tally->bytes_total += gt_entry_bytes(e);
+	if (!site->created++)
+		site->first_ns = e->time_ns;
+	site->last_ns = e->time_ns;
+	site->bytes_total += gt_entry_bytes(e);
+	count_alive(l, e, site, e->time_ns);
 }
 
 static void count_end(struct gt_ledger *l, const struct gt_entry *e)
@@ -278,7 +288,7 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 		/* a call that ends several ranges names the sum of their sizes */
 		if (!(gt_kinds[gt_entry_kind(e)].habits & GT_RANGED))
 			l->size_mismatches += a->event->size && a->event->size != e->size;
-		gt_ended_handles_add(&l->private->ended, e, a->event->stack);
+		gt_ended_handles_add(&l->private->misuse.ended, e, a->event);
 		break;
 	case GT_ENDED_BY_HOLDER: /* already remembered, at the program's own release */ break;
 	case GT_ENDED_BY_CREATION: l->replaced++; break;
@@ -287,6 +297,57 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 	}
 	if (l->observer)
 		l->observer->ended(l->observer->context, e, slot, by);
+}
+
+/* The entry has one reference more; if it had none, only holders kept it alive. */
+static void retained(struct gt_ledger *l, const struct gt_entry *entry, uint32_t stack)
+{
+	struct gt_references *r = &l->private->references;
+
+	if (gt_ledger_references(l, entry) == 1)
+		gt_references_revived(r, &l->live, entry, stack);
+	else
+		gt_references_retained(r, &l->live, entry, stack);
+}
+
+/* The end of an entry is undone: it was none. */
+static void count_revival(struct gt_ledger *l, const struct gt_entry *e, uint64_t time_ns)
+{
+	const struct gt_function *fn = &gt_functions[e->function];
+
+	l->tally[fn->api][fn->kind].ended--;
+	l->revived++;
+	count_alive(l, e, site_at(l, e), time_ns);
+}
+
+/*
+ * A retain that succeeded shows that its handle is alive. Its last lifetime continues; without one,
+ * a call that is not tracked created it. Neither is certain where a creation may be missing.
+ */
+static void revive(struct gt_ledger *l, const struct gt_event *event, uint32_t process,
+		   const struct gt_live_observer *observer)
+{
+	const struct gt_ended_handle *before =
+		gt_ended_handles_find(&l->private->misuse.ended, event, process);
+	struct gt_references *references = &l->private->references;
+	struct gt_entry entry = before ? before->entry : gt_live_entry_of(event, (uint16_t)process),
+			*revived;
+	uint32_t slot;
+
+	if (gt_ledger_may_miss(l, process, before ? before->ended_ns : 0, event->time_ns))
+		return;
+	entry.refs = 1;
+	revived = gt_live_revive(&l->live, &entry);
+	slot = l->live.changed_slot;
+	if (!before) {
+		observer->born(observer->context, revived, slot);
+		return;
+	}
+	gt_references_born(references, &l->live, revived, slot);
+	gt_references_revived(references, &l->live, revived, event->stack);
+	count_revival(l, revived, event->time_ns);
+	if (l->observer)
+		l->observer->born(l->observer->context, revived, slot);
 }
 
 /* True when the program has released all its references: those that remain are its holders'. */
@@ -323,19 +384,20 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 	case GT_CHANGE_NONE:
 		if (event->failed || event->unfinished) {
 			entry = entry_of(l, event, process);
-			gt_misuse_failed_call(l, &l->private->ended, event, process,
+			gt_misuse_failed_call(l, &l->private->misuse, event, process,
 					      entry && gt_ledger_references(l, entry));
 		}
 		break;
-	case GT_CHANGE_RETAINED:
-		gt_references_retained(&l->private->references, &l->live, entry, event->stack);
-		break;
+	case GT_CHANGE_RETAINED: retained(l, entry, event->stack); break;
 	case GT_CHANGE_UNKNOWN:
-		gt_misuse_unknown_handle(l, &l->private->ended, event, process);
+		if (gt_functions[event->function].effect == GT_RETAIN)
+			revive(l, event, process, &observer);
+		else
+			gt_misuse_unknown_handle(l, &l->private->misuse, event, process);
 		break;
 	case GT_CHANGE_RELEASED:
 		if (!gt_ledger_references(l, entry))
-			gt_ended_handles_add(&l->private->ended, entry, event->stack);
+			gt_ended_handles_add(&l->private->misuse.ended, entry, event);
 		break;
 	case GT_CHANGE_REPLACED:
 	case GT_CHANGE_BORN:
@@ -402,6 +464,7 @@ static bool count_lasting(void *context, const struct gt_entry *entry)
 void gt_ledger_finish(struct gt_ledger *l)
 {
 	bury_orphans(l);
+	gt_misuse_finish(l, &l->private->misuse);
 	gt_live_each(&l->live, count_lasting, &l->lasting);
 	for (size_t i = 0; i < l->site_count; i++)
 		save_peak(l, &l->sites[i]);

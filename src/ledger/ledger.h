@@ -71,6 +71,16 @@ struct gt_samples {
 	size_t count;
 };
 
+/* Where a record is incomplete. */
+struct gt_gaps {
+	/*
+	 * True if an event of the process between two moments may be missing; from 0: if what it
+	 * created before the second moment may be unknown. NULL: no event is missing.
+	 */
+	bool (*may_miss)(const void *context, uint32_t process, uint64_t from_ns, uint64_t to_ns);
+	const void *context;
+};
+
 struct gt_growth;
 
 struct gt_ledger {
@@ -100,6 +110,8 @@ struct gt_ledger {
 	size_t last_call_count, last_call_room;
 
 	uint64_t unknown_ends;     /* ends of resources whose creation was not seen */
+	uint64_t unsure_ends;      /* second ends: a creation in between may not have been seen */
+	uint64_t revived;          /* resources that a retain brought back after their end */
 	uint64_t replaced;         /* resources whose end was not seen */
 	uint64_t size_mismatches;  /* ends that named another size than the creation */
 	uint64_t died_with_owner;  /* GT_OWNED resources that ended with their owner */
@@ -107,7 +119,8 @@ struct gt_ledger {
 	struct gt_freed freed;     /* resources that ended because their owner takes them along */
 	struct gt_freed lasting;   /* resources meant to be alive at the end (GT_LASTING) */
 
-	struct gt_growth *growth;                /* NULL: not recorded; freed with the ledger */
+	struct gt_growth *growth; /* NULL: not recorded; freed with the ledger */
+	struct gt_gaps gaps;
 	const struct gt_live_observer *observer; /* also notified of births and ends; NULL: none */
 
 	struct gt_ledger_private *private;
@@ -131,6 +144,13 @@ struct gt_leaked {
 	uint64_t count, device_bytes, host_bytes;
 };
 struct gt_leaked gt_ledger_leaked(const struct gt_ledger *l);
+
+/* As gt_gaps has it. */
+static inline bool gt_ledger_may_miss(const struct gt_ledger *l, uint32_t process, uint64_t from_ns,
+				      uint64_t to_ns)
+{
+	return l->gaps.may_miss && l->gaps.may_miss(l->gaps.context, process, from_ns, to_ns);
+}
 
 /* The program's own references of a living entry: 0 when only holders keep it alive. */
 uint32_t gt_ledger_references(const struct gt_ledger *l, const struct gt_entry *entry);

@@ -81,6 +81,14 @@ static void end_behind(struct gt_live *l, const struct gt_live_observer *f,
 	}
 }
 
+struct gt_entry *gt_live_revive(struct gt_live *l, const struct gt_entry *entry)
+{
+	struct gt_entry *revived = gt_memory_check(gt_live_add(l, entry));
+
+	take_hold(l, revived);
+	return revived;
+}
+
 enum gt_change gt_live_apply_all(struct gt_live *l, const struct gt_event *event, uint16_t process,
 				 const struct gt_live_observer *f, struct gt_entry **entry)
 {
@@ -127,6 +135,7 @@ void gt_references_fini(struct gt_references *r)
 {
 	free(r->holders);
 	free(r->retain_stacks);
+	free(r->revived);
 }
 
 void gt_references_born(struct gt_references *r, const struct gt_live *l,
@@ -137,6 +146,8 @@ void gt_references_born(struct gt_references *r, const struct gt_live *l,
 
 	if (slot < r->holder_size)
 		r->holders[slot] = 0;
+	if (slot < r->revived_size)
+		r->revived[slot] = false;
 	if (!held)
 		return;
 	held_slot = gt_live_slot(l, held);
@@ -163,6 +174,16 @@ void gt_references_retained(struct gt_references *r, const struct gt_live *l,
 	r->retain_stacks[slot] = stack;
 }
 
+void gt_references_revived(struct gt_references *r, const struct gt_live *l,
+			   const struct gt_entry *entry, uint32_t stack)
+{
+	uint32_t slot = gt_live_slot(l, entry);
+
+	gt_references_retained(r, l, entry, stack);
+	GT_REACH(r->revived, r->revived_size, slot);
+	r->revived[slot] = true;
+}
+
 uint32_t gt_references_holders(const struct gt_references *r, const struct gt_live *l,
 			       const struct gt_entry *entry)
 {
@@ -184,8 +205,9 @@ uint32_t gt_references_retain_stack(const struct gt_references *r, const struct 
 				    const struct gt_entry *entry)
 {
 	uint32_t slot = gt_live_slot(l, entry);
+	bool is_revived = slot < r->revived_size && r->revived[slot];
 
-	return gt_references_own(r, l, entry) > 1 && slot < r->retain_size ?
+	return gt_references_own(r, l, entry) > !is_revived && slot < r->retain_size ?
 		       r->retain_stacks[slot] :
 		       0;
 }

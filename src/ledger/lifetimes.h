@@ -31,6 +31,12 @@ enum gt_change gt_live_apply_all(struct gt_live *l, const struct gt_event *event
 				 const struct gt_live_observer *f, struct gt_entry **entry);
 
 /*
+ * Brings an entry back to life, as a retain has shown it to be: it holds again what it held. The
+ * caller reports it, at the slot l->changed_slot. Ends the tool when out of memory.
+ */
+struct gt_entry *gt_live_revive(struct gt_live *l, const struct gt_entry *entry);
+
+/*
  * The references of living entries, by slot. `refs` of an entry counts the program's references and
  * those of its holders (GT_HOLDS: mappings, sub-buffers). The holders are counted separately here,
  * with the stack that last retained the entry. Zeroed is empty.
@@ -40,6 +46,8 @@ struct gt_references {
 	size_t holder_size;
 	uint32_t *retain_stacks;
 	size_t retain_size;
+	bool *revived; /* the reference that its creation returned has been released */
+	size_t revived_size;
 };
 
 void gt_references_fini(struct gt_references *r);
@@ -51,6 +59,10 @@ void gt_references_ended(struct gt_references *r, const struct gt_live *l,
 			 const struct gt_entry *entry);
 void gt_references_retained(struct gt_references *r, const struct gt_live *l,
 			    const struct gt_entry *entry, uint32_t stack);
+
+/* The entry is back to life by the retain of that stack; call after gt_references_born. */
+void gt_references_revived(struct gt_references *r, const struct gt_live *l,
+			   const struct gt_entry *entry, uint32_t stack);
 
 /* How many holders keep the entry alive. */
 uint32_t gt_references_holders(const struct gt_references *r, const struct gt_live *l,

@@ -270,11 +270,9 @@ struct gt_entry *gt_live_at(const struct gt_live *l, uint32_t slot)
 	return at_slot(l, slot);
 }
 
-static enum gt_change create(struct gt_live *l, const struct gt_event *e, uint16_t process,
-			     struct gt_entry **entry, struct gt_entry *gone)
+struct gt_entry gt_live_entry_of(const struct gt_event *e, uint16_t process)
 {
-	enum gt_kind kind = (enum gt_kind)gt_functions[e->function].kind;
-	struct gt_entry fresh = { .handle = e->handle,
+	return (struct gt_entry){ .handle = e->handle,
 				  .size = e->size,
 				  .owner = e->owner,
 				  .time_ns = e->time_ns,
@@ -284,6 +282,18 @@ static enum gt_change create(struct gt_live *l, const struct gt_event *e, uint16
 				  .function = e->function,
 				  .place = e->place < 64 ? e->place : 0,
 				  .process = process };
+}
+
+struct gt_entry *gt_live_add(struct gt_live *l, const struct gt_entry *entry)
+{
+	return insert(l, entry);
+}
+
+static enum gt_change create(struct gt_live *l, const struct gt_event *e, uint16_t process,
+			     struct gt_entry **entry, struct gt_entry *gone)
+{
+	enum gt_kind kind = (enum gt_kind)gt_functions[e->function].kind;
+	struct gt_entry fresh = gt_live_entry_of(e, process);
 	struct gt_entry *old = find_at(l, process, kind, e->handle, fresh.place);
 
 	if (old && gt_kinds[kind].habits & GT_BORROWED) {

@@ -75,6 +75,14 @@ enum gt_change gt_live_apply(struct gt_live *l, const struct gt_event *event, ui
 /* Undoes GT_CHANGE_ENDED (given its `gone`) or GT_CHANGE_RELEASED: the call turned out to fail. */
 int gt_live_restore(struct gt_live *l, const struct gt_entry *gone, enum gt_change change);
 
+/* The entry that an event gives birth to. */
+struct gt_entry gt_live_entry_of(const struct gt_event *event, uint16_t process);
+/*
+ * Adds an entry that no creation gives birth to: a retain has shown that its handle is alive.
+ * Nothing else may live under that handle. NULL: out of memory.
+ */
+struct gt_entry *gt_live_add(struct gt_live *l, const struct gt_entry *entry);
+
 /* True for an entry that dies with its owner (GT_OWNED) and whose owner is no longer alive. */
 bool gt_live_is_orphan(const struct gt_live *l, const struct gt_entry *entry);
 /*

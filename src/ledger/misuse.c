@@ -4,115 +4,74 @@
 
 #include <stdlib.h>
 
-#include "base/bytes.h"
 #include "base/mem.h"
 
 enum {
-	ENDED_MAX = 1 << 16,
 	MISTAKES_MAX = 1000, /* distinct redundant releases and failures kept; all are counted */
+	REPEATS_MAX = 1 << 16,
 	LAST_CALLS_MAX = 1000,
 };
 
-void gt_ended_handles_fini(struct gt_ended_handles *ended)
+void gt_misuse_fini(struct gt_misuse *m)
 {
-	free(ended->list);
-	free(ended->heads);
-	*ended = (struct gt_ended_handles){ 0 };
+	gt_ended_handles_fini(&m->ended);
+	free(m->repeats);
+	*m = (struct gt_misuse){ 0 };
 }
 
-static size_t bucket_of(const struct gt_ended_handle *d)
+/* The redundant releases that are counted together with this one; NULL: there are too many. */
+static struct gt_redundant *redundant_of(struct gt_ledger *l, const struct gt_event *e,
+					 uint32_t process, const struct gt_ended_handle *d)
 {
-	return gt_handle_hash(d->process, (enum gt_kind)gt_functions[d->function].kind, d->handle) %
-	       ENDED_MAX;
-}
-
-static void forget(struct gt_ended_handles *ended, uint32_t index)
-{
-	uint32_t *link = &ended->heads[bucket_of(&ended->list[index])];
-
-	while (*link && *link != index + 1)
-		link = &ended->list[*link - 1].next;
-	if (*link)
-		*link = ended->list[index].next;
-}
-
-static struct gt_ended_handle *find(const struct gt_ended_handles *ended, uint32_t process,
-				    enum gt_kind kind, uint64_t handle)
-{
-	if (!ended->list)
-		return NULL;
-	for (uint32_t i = ended->heads[gt_handle_hash((uint16_t)process, kind, handle) % ENDED_MAX];
-	     i; i = ended->list[i - 1].next) {
-		struct gt_ended_handle *d = &ended->list[i - 1];
-
-		if (d->handle == handle && d->process == process &&
-		    gt_kinds[gt_functions[d->function].kind].family == gt_kinds[kind].family)
-			return d;
-	}
-	return NULL;
-}
-
-void gt_ended_handles_add(struct gt_ended_handles *ended, const struct gt_entry *e,
-			  uint32_t ended_stack)
-{
-	struct gt_ended_handle *d = find(ended, e->process, gt_entry_kind(e), e->handle);
-	uint32_t index;
-	size_t at;
-
-	/* a reused handle is remembered once, however often it ends */
-	if (d) {
-		d->created_stack = e->stack;
-		d->ended_stack = ended_stack;
-		d->function = e->function;
-		return;
-	}
-	if (!ended->list) {
-		ended->list = gt_alloc(ENDED_MAX * sizeof *ended->list);
-		ended->heads = gt_alloc(ENDED_MAX * sizeof *ended->heads);
-	}
-	index = (uint32_t)(ended->count++ % ENDED_MAX);
-	d = &ended->list[index];
-	if (ended->count > ENDED_MAX)
-		forget(ended, index);
-	*d = (struct gt_ended_handle){ .handle = e->handle,
-				       .created_stack = e->stack,
-				       .ended_stack = ended_stack,
-				       .process = e->process,
-				       .function = e->function };
-	at = bucket_of(d);
-	d->next = ended->heads[at];
-	ended->heads[at] = index + 1;
-}
-
-static void count_redundant(struct gt_ledger *l, const struct gt_event *e, uint32_t process,
-			    const struct gt_ended_handle *d)
-{
-	l->redundant_calls++;
 	for (size_t i = 0; i < l->redundant_count; i++) {
 		struct gt_redundant *r = &l->redundant[i];
 
 		if (r->function == e->function && r->stack == e->stack &&
-		    r->ended_stack == d->ended_stack && r->created_stack == d->created_stack) {
-			r->count++;
-			r->fatal |= e->unfinished;
-			return;
-		}
+		    r->ended_stack == d->ended_stack && r->created_stack == d->entry.stack)
+			return r;
 	}
 	if (l->redundant_count == MISTAKES_MAX)
-		return;
+		return NULL;
 	GT_GROW(l->redundant, l->redundant_count, l->redundant_room);
-	l->redundant[l->redundant_count++] = (struct gt_redundant){
+	l->redundant[l->redundant_count] = (struct gt_redundant){
 		.function = e->function,
 		.process = (uint16_t)process,
 		.stack = e->stack,
 		.ended_stack = d->ended_stack,
-		.created_stack = d->created_stack,
+		.created_stack = d->entry.stack,
 		.handle = e->handle,
 		.time_ns = e->time_ns,
 		.result = e->result,
-		.fatal = e->unfinished,
-		.count = 1,
 	};
+	return &l->redundant[l->redundant_count++];
+}
+
+/* Returns false if the handle may have been created anew, or if its creation was never seen. */
+static bool count_redundant(struct gt_ledger *l, struct gt_misuse *m, const struct gt_event *e,
+			    uint32_t process, const struct gt_ended_handle *d)
+{
+	struct gt_redundant *r;
+
+	/* the driver itself says that a failed release named nothing alive */
+	if (!e->failed && (gt_functions[d->entry.function].effect != GT_CREATE ||
+			   gt_ledger_may_miss(l, process, d->ended_ns, e->time_ns)))
+		return false;
+	l->redundant_calls++;
+	r = redundant_of(l, e, process, d);
+	if (!r)
+		return true;
+	r->count++;
+	r->fatal |= e->unfinished;
+	if (!e->failed && l->gaps.may_miss && m->repeat_count < REPEATS_MAX) {
+		GT_GROW(m->repeats, m->repeat_count, m->repeat_room);
+		m->repeats[m->repeat_count++] =
+			(struct gt_repeat){ .handle = e->handle,
+					    .ended_ns = d->ended_ns,
+					    .time_ns = e->time_ns,
+					    .redundant = (uint32_t)(r - l->redundant),
+					    .process = process };
+	}
+	return true;
 }
 
 static void count_failure(struct gt_ledger *l, const struct gt_event *e)
@@ -144,17 +103,14 @@ static void count_failure(struct gt_ledger *l, const struct gt_event *e)
 	};
 }
 
-void gt_misuse_failed_call(struct gt_ledger *l, const struct gt_ended_handles *ended,
-			   const struct gt_event *e, uint32_t process, bool is_alive)
+void gt_misuse_failed_call(struct gt_ledger *l, struct gt_misuse *m, const struct gt_event *e,
+			   uint32_t process, bool is_alive)
 {
-	const struct gt_function *fn = &gt_functions[e->function];
 	const struct gt_ended_handle *d = NULL;
 
-	if (gt_function_ends(fn) && e->handle && !is_alive)
-		d = find(ended, process, (enum gt_kind)fn->kind, e->handle);
-	if (d)
-		count_redundant(l, e, process, d);
-	else if (e->failed)
+	if (gt_function_ends(&gt_functions[e->function]) && e->handle && !is_alive)
+		d = gt_ended_handles_find(&m->ended, e, process);
+	if ((!d || !count_redundant(l, m, e, process, d)) && e->failed)
 		count_failure(l, e);
 	if (e->unfinished && l->last_call_count < LAST_CALLS_MAX) {
 		GT_GROW(l->last_calls, l->last_call_count, l->last_call_room);
@@ -162,17 +118,44 @@ void gt_misuse_failed_call(struct gt_ledger *l, const struct gt_ended_handles *e
 	}
 }
 
-void gt_misuse_unknown_handle(struct gt_ledger *l, const struct gt_ended_handles *ended,
-			      const struct gt_event *e, uint32_t process)
+void gt_misuse_unknown_handle(struct gt_ledger *l, struct gt_misuse *m, const struct gt_event *e,
+			      uint32_t process)
 {
-	const struct gt_function *fn = &gt_functions[e->function];
-	const struct gt_ended_handle *d;
+	const struct gt_ended_handle *d = gt_ended_handles_find(&m->ended, e, process);
 
-	if (!gt_function_ends(fn))
-		return;
-	d = find(ended, process, (enum gt_kind)fn->kind, e->handle);
-	if (d)
-		count_redundant(l, e, process, d);
-	else
+	if (!d)
 		l->unknown_ends++;
+	else if (!count_redundant(l, m, e, process, d))
+		l->unsure_ends++;
+}
+
+/* Drops the redundant releases of which none is left, and shows of each the first that is. */
+static void drop_empty(struct gt_ledger *l)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < l->redundant_count; i++)
+		if (l->redundant[i].count)
+			l->redundant[kept++] = l->redundant[i];
+	l->redundant_count = kept;
+}
+
+void gt_misuse_finish(struct gt_ledger *l, struct gt_misuse *m)
+{
+	for (size_t i = m->repeat_count; i-- > 0;) {
+		const struct gt_repeat *repeat = &m->repeats[i];
+		struct gt_redundant *r = &l->redundant[repeat->redundant];
+
+		if (gt_ledger_may_miss(l, repeat->process, repeat->ended_ns, repeat->time_ns)) {
+			r->count--;
+			l->redundant_calls--;
+			l->unsure_ends++;
+		} else {
+			r->handle = repeat->handle;
+			r->time_ns = repeat->time_ns;
+			r->process = (uint16_t)repeat->process;
+		}
+	}
+	m->repeat_count = 0;
+	drop_empty(l);
 }

@@ -2,37 +2,37 @@
 /*
  * misuse.h - releases of ended resources, failed calls, and calls that never returned.
  *
- * Handles that ended are remembered for a while, so that a report of a handle that is ended again
- * can show both ends. For the ledger alone.
+ * For the ledger alone.
  */
 #pragma once
 
+#include "ledger/ended_handles.h"
 #include "ledger/ledger.h"
 
-struct gt_ended_handle {
-	uint64_t handle;
-	uint32_t created_stack, ended_stack;
-	uint16_t process, function; /* of the creation */
-	uint32_t next;              /* in its hash chain: index + 1 */
+/* One redundant release. */
+struct gt_repeat {
+	uint64_t handle, ended_ns, time_ns;
+	uint32_t redundant; /* index in the ledger's list */
+	uint32_t process;
 };
 
-/*
- * The latest 65,536 ended handles. Zeroed is empty. The hash table is its own because it forgets: a
- * new handle takes the place of the oldest in the ring.
- */
-struct gt_ended_handles {
-	struct gt_ended_handle *list; /* a ring */
-	uint32_t *heads;              /* by hash: index + 1 */
-	size_t count;                 /* ever */
+/* Zeroed is empty. */
+struct gt_misuse {
+	struct gt_ended_handles ended;
+	struct gt_repeat *repeats; /* the first ones, to be judged again at the end */
+	size_t repeat_count, repeat_room;
 };
 
-void gt_ended_handles_fini(struct gt_ended_handles *ended);
-void gt_ended_handles_add(struct gt_ended_handles *ended, const struct gt_entry *e,
-			  uint32_t ended_stack);
+void gt_misuse_fini(struct gt_misuse *m);
 
 /* Records a call that failed or never returned; `is_alive`: the program still held its handle. */
-void gt_misuse_failed_call(struct gt_ledger *l, const struct gt_ended_handles *ended,
-			   const struct gt_event *e, uint32_t process, bool is_alive);
+void gt_misuse_failed_call(struct gt_ledger *l, struct gt_misuse *m, const struct gt_event *e,
+			   uint32_t process, bool is_alive);
 /* Records a call that ended a handle that is not alive. */
-void gt_misuse_unknown_handle(struct gt_ledger *l, const struct gt_ended_handles *ended,
-			      const struct gt_event *e, uint32_t process);
+void gt_misuse_unknown_handle(struct gt_ledger *l, struct gt_misuse *m, const struct gt_event *e,
+			      uint32_t process);
+/*
+ * After the last event, when all gaps are known: a release is not redundant if the handle may have
+ * been created anew in one of them.
+ */
+void gt_misuse_finish(struct gt_ledger *l, struct gt_misuse *m);

@@ -19,7 +19,7 @@ struct leak {
 	uint16_t function, place;
 	bool several_places;
 	uint32_t pid;                /* 0: several */
-	const struct gt_entry *held; /* the one with the most references, over 1 */
+	const struct gt_entry *held; /* the one with the most references, if retained */
 	uint32_t references;         /* … how many */
 	uint64_t kept, holders;      /* released ones that others keep, and these */
 	const struct gt_entry *oldest[HANDLES_MAX];
@@ -153,7 +153,7 @@ static void note_references(struct leak *leak, const struct gt_entry *e, const s
 {
 	uint32_t references = gt_ledger_references(l, e);
 
-	if (references > 1 && references > leak->references) {
+	if (references > leak->references && (references > 1 || gt_ledger_retain_stack(l, e))) {
 		leak->held = e;
 		leak->references = references;
 	}
@@ -424,6 +424,7 @@ static void mistakes_json(struct writing *w)
 			     at_most(l->last_call_count));
 	gt_json_uint(j, "failed", gt_ledger_total(l).failed);
 	gt_json_uint(j, "unknown_ends", l->unknown_ends);
+	gt_json_uint(j, "unsure_ends", l->unsure_ends);
 	gt_json_uint(j, "replaced", l->replaced);
 	gt_json_uint(j, "size_mismatches", l->size_mismatches);
 	gt_json_end(j);

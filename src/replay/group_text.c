@@ -172,23 +172,28 @@ static void put_who(struct gt_printer *p, const struct gt_view *v, const struct 
 	free(name);
 }
 
-/* Retained objects: releasing them once is not enough. */
+/* Retained objects: releasing them where they were created is not enough. */
 static void put_holders(struct gt_printer *p, const struct gt_view *v, const struct gt_ledger *l,
 			const struct gt_group *g)
 {
 	const struct gt_entry *held = NULL;
-	uint32_t stack, most = 1;
+	uint32_t stack, most = 0;
 
-	for (size_t i = 0; i < g->count; i++)
-		if (gt_ledger_references(l, g->objects[i]) > most) {
+	for (size_t i = 0; i < g->count; i++) {
+		uint32_t references = gt_ledger_references(l, g->objects[i]);
+
+		/* one reference is retained if the creation's was released before */
+		if (references > most &&
+		    (references > 1 || gt_ledger_retain_stack(l, g->objects[i]))) {
 			held = g->objects[i];
-			most = gt_ledger_references(l, held);
+			most = references;
 		}
+	}
 	if (!held)
 		return;
 	gt_print_tab(p, 4);
-	gt_print_put(p, GT_YELLOW, "held by %s%" PRIu32 " references", g->count > 1 ? "up to " : "",
-		     most);
+	gt_print_put(p, GT_YELLOW, "held by %s%" PRIu32 " %s", g->count > 1 ? "up to " : "", most,
+		     gt_plural(most, "reference", "references"));
 	stack = gt_ledger_retain_stack(l, held);
 	if (stack) {
 		gt_print_put(p, GT_PLAIN, ", last retained at ");

@@ -2,6 +2,8 @@
 /* replay.c - the one loop that reads a recording's events, and applies them to ledgers. */
 #include "replay/replay.h"
 
+#include <string.h>
+
 #include "ledger/growing_sites.h"
 
 enum { TICK_EVENTS = 1 << 12 };
@@ -108,12 +110,24 @@ static enum gt_origin origin_of(const void *context, uint16_t function, uint32_t
 	return gt_recording_origin(context, function, stack);
 }
 
+/* What a process created before it was recorded, or while events were missing, is unknown. */
+static bool may_miss(const void *context, uint32_t process, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct gt_recording *r = context;
+	const struct gt_process *p = gt_recording_process(r, process);
+	bool is_late = p->is_late || !strcmp(gt_recording_info(r, "capture"), "attach");
+
+	return (!from_ns && is_late) ||
+	       (p->gap_first_ns && p->gap_first_ns <= to_ns && p->gap_last_ns >= from_ns);
+}
+
 static struct gt_ledger *new_ledger(const struct gt_recording *r, const struct gt_replay *how)
 {
 	struct gt_ledger *l = gt_ledger_new();
 
 	l->breakdown.origin = origin_of;
 	l->breakdown.context = r;
+	l->gaps = (struct gt_gaps){ may_miss, r };
 	l->observer = how->observer;
 	if (how->growth)
 		l->growth = gt_growth_new();

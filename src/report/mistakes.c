@@ -151,6 +151,12 @@ static void put_unmatched(struct gt_printer *p, const struct gt_view *v)
 		gt_print_wrap(p, GT_PLAIN, 0, "%s %s of resources created before tracking began",
 			      gt_format_count(text, l->unknown_ends),
 			      gt_plural(l->unknown_ends, "release", "releases"));
+	if (l->unsure_ends)
+		gt_print_wrap(p, GT_PLAIN, 0,
+			      "%s %s of resources already released, or created by calls that were "
+			      "not recorded",
+			      gt_format_count(text, l->unsure_ends),
+			      gt_plural(l->unsure_ends, "release", "releases"));
 	if (l->replaced)
 		gt_print_wrap(p, GT_YELLOW, 0,
 			      "%s %s created with a handle still in use: the previous release was "
@@ -166,7 +172,7 @@ static void put_unmatched(struct gt_printer *p, const struct gt_view *v)
 		gt_print_wrap(p, GT_PLAIN, 0, "%s %s out of order in the export (now sorted)",
 			      gt_format_count(text, unsorted),
 			      gt_plural(unsorted, "row was", "rows were"));
-	if (l->unknown_ends || l->replaced || l->size_mismatches || unsorted)
+	if (l->unknown_ends || l->unsure_ends || l->replaced || l->size_mismatches || unsorted)
 		gt_print_end(p);
 }
 
@@ -243,6 +249,7 @@ void gt_mistakes_json(struct gt_json *j, const struct gt_view *v)
 		last_call_json(j, v, &l->last_calls[i]);
 	gt_json_end(j);
 	gt_json_uint(j, "unknown_ends", l->unknown_ends);
+	gt_json_uint(j, "unsure_ends", l->unsure_ends);
 	gt_json_uint(j, "replaced", l->replaced);
 	gt_json_uint(j, "size_mismatches", l->size_mismatches);
 	gt_json_uint(j, "out_of_order", out_of_order(v));

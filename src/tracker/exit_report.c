@@ -49,8 +49,9 @@ static void log_entry(const struct gt_entry *e, const struct gt_symbol *symbols,
 		snprintf(owner, sizeof owner, ", owner=0x%" PRIx64, e->owner);
 	format_frames(stack, sizeof stack, symbols, symbol_count);
 	gt_log(GT_LOG_ERROR,
-	       "STILL ALIVE AT EXIT: %s handle=0x%" PRIx64 "%s%s, created by %s, thread %u%s",
+	       "STILL ALIVE AT EXIT: %s handle=0x%" PRIx64 "%s%s, %s by %s, thread %u%s",
 	       gt_labels[gt_kinds[gt_entry_kind(e)].label], e->handle, size, owner,
+	       gt_functions[e->function].effect == GT_RETAIN ? "retained" : "created",
 	       gt_function_names[e->function], e->tid, stack);
 }
 

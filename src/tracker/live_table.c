@@ -19,7 +19,7 @@ static struct shard {
 	size_t cost_room;
 } __attribute__((aligned(64))) shards[SHARDS];
 
-static _Atomic bool on, with_costs;
+static _Atomic bool on, is_complete, with_costs;
 
 /* Resources that die with their owners: few, so a list suffices. */
 static struct {
@@ -103,11 +103,13 @@ static bool take_owned(uint64_t owner, struct gt_entry *entry)
 	return found;
 }
 
-void gt_live_table_start(void)
+void gt_live_table_start(bool from_start)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, init_shards);
+	if (from_start)
+		atomic_store(&is_complete, true);
 	atomic_store(&on, true);
 }
 
@@ -120,6 +122,8 @@ void gt_live_table_restart(bool can_free)
 {
 	if (!gt_live_table_is_on())
 		return;
+	/* the parent's handles may still be used here */
+	atomic_store(&is_complete, false);
 	/* a shard whose lock was held during the fork may be inconsistent: it is not freed */
 	for (size_t i = 0; can_free && i < SHARDS; i++)
 		if (!pthread_mutex_trylock(&shards[i].lock)) {
@@ -149,7 +153,7 @@ static void leave(struct shard *s)
 
 void gt_live_table_enable_costs(void)
 {
-	gt_live_table_start();
+	gt_live_table_start(true);
 	atomic_store(&with_costs, true);
 }
 
@@ -232,6 +236,17 @@ void gt_live_table_charge(enum gt_kind kind, uint64_t handle, const struct gt_co
 	leave(s);
 }
 
+/* A retain succeeded: the handle is alive, whatever the table says. */
+static enum gt_change adopt(struct shard *s, const struct gt_event *event, struct gt_entry **entry)
+{
+	struct gt_entry found = gt_live_entry_of(event, 0);
+
+	if (!atomic_load(&is_complete))
+		return GT_CHANGE_UNKNOWN;
+	*entry = gt_live_add(&s->live, &found);
+	return *entry ? GT_CHANGE_BORN : GT_CHANGE_NO_MEMORY;
+}
+
 enum gt_change gt_live_table_apply(const struct gt_event *event, struct gt_ending *replaced)
 {
 	struct shard *s = gt_live_table_is_on() && !event->failed ? enter(event->handle) : NULL;
@@ -244,6 +259,8 @@ enum gt_change gt_live_table_apply(const struct gt_event *event, struct gt_endin
 		return GT_CHANGE_NONE;
 	slots = s->live.slots_used;
 	change = gt_live_apply(&s->live, event, 0, &entry, &replaced->gone);
+	if (change == GT_CHANGE_UNKNOWN)
+		change = adopt(s, event, &entry);
 	if (change == GT_CHANGE_REPLACED) {
 		replaced->change = GT_CHANGE_ENDED;
 		replaced->cost = get_cost(s, entry);

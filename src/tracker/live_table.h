@@ -14,7 +14,11 @@
 #include "guest/recorder.h"
 #include "ledger/live.h"
 
-GT_EXPORT void gt_live_table_start(void);
+/*
+ * Starts it. `from_start`: no call went before, so that a retain of an unknown handle is evidence
+ * of one that an untracked call created, or that was thought to have ended.
+ */
+GT_EXPORT void gt_live_table_start(bool from_start);
 GT_EXPORT bool gt_live_table_is_on(void);
 /* Call in a child after fork: the parent's resources are not the child's. */
 void gt_live_table_restart(bool can_free);
@@ -33,8 +37,10 @@ struct gt_ending {
 };
 
 /*
- * Applies a creation or retain that succeeded. `replaced` gets the resource that was still alive
- * under the handle, its end not having been seen; its change is GT_CHANGE_NONE if there was none.
+ * Applies a creation or retain that succeeded; GT_CHANGE_BORN too for a retain of an unknown
+ * handle, which a table that is on from the start then has. `replaced` gets the resource that was
+ * still alive under the handle, its end not having been seen; its change is GT_CHANGE_NONE if there
+ * was none.
  */
 enum gt_change gt_live_table_apply(const struct gt_event *event, struct gt_ending *replaced);
 

@@ -100,6 +100,36 @@ static void a_replaced_resource_is_reported(void **state)
 	end(GT_FN_zeMemFree, HANDLE);
 }
 
+static void a_retain_of_an_unknown_handle_makes_it_alive(void **state)
+{
+	struct gt_ending ending;
+
+	(void)state;
+	apply(created(GT_FN_clCreateContext, HANDLE, 0));
+	assert_int_equal(end(GT_FN_clReleaseContext, HANDLE).change, GT_CHANGE_ENDED);
+	/* a queue keeps it */
+	assert_int_equal(apply(created(GT_FN_clRetainContext, HANDLE, 0)), GT_CHANGE_BORN);
+	assert_int_equal(apply(created(GT_FN_clRetainContext, HANDLE, 0)), GT_CHANGE_RETAINED);
+	assert_int_equal(end(GT_FN_clReleaseContext, HANDLE).change, GT_CHANGE_RELEASED);
+	ending = end(GT_FN_clReleaseContext, HANDLE);
+	assert_int_equal(ending.change, GT_CHANGE_ENDED);
+	assert_int_equal(gt_entry_kind(&ending.gone), GT_CONTEXT);
+	assert_int_equal(end(GT_FN_clReleaseContext, HANDLE).change, GT_CHANGE_UNKNOWN);
+	/* the driver returns devices that nobody created */
+	assert_int_equal(apply(created(GT_FN_clRetainDevice, HANDLE, 0)), GT_CHANGE_NONE);
+}
+
+/* A child may still use its parent's handles, of which the table there knows nothing. */
+static void after_a_fork_an_unknown_handle_stays_unknown(void **state)
+{
+	(void)state;
+	gt_live_table_restart(true);
+	assert_int_equal(apply(created(GT_FN_clRetainContext, HANDLE, 0)), GT_CHANGE_UNKNOWN);
+	gt_live_table_start(true);
+	assert_int_equal(apply(created(GT_FN_clRetainContext, HANDLE, 0)), GT_CHANGE_BORN);
+	end(GT_FN_clReleaseContext, HANDLE);
+}
+
 /* The memory and call columns of the last row. */
 static void last_row(long *call, long *bytes)
 {
@@ -228,6 +258,8 @@ int main(void)
 		cmocka_unit_test(handles_that_come_and_go_reuse_memory),
 		cmocka_unit_test(ending_an_owner_also_ends_resources_whose_end_failed),
 		cmocka_unit_test(a_replaced_resource_is_reported),
+		cmocka_unit_test(a_retain_of_an_unknown_handle_makes_it_alive),
+		cmocka_unit_test(after_a_fork_an_unknown_handle_stays_unknown),
 		cmocka_unit_test(memory_under_a_known_address_is_counted_once),
 		cmocka_unit_test(unloaded_code_is_detected_without_a_recording),
 		cmocka_unit_test(a_build_log_is_recorded_only_if_the_driver_returned_one),

@@ -19,7 +19,8 @@ function openedLeak(set, leak) {
   return el("div", {}, stackList(site.frames),
     el("p", { class: "facts", text: facts.join(", ") }),
     leak.references ? el("p", { class: "facts warn", text: "held by " +
-      `${site.live > 1 ? "up to " : ""}${leak.references} references, last retained at` }) : null,
+      `${site.live > 1 ? "up to " : ""}${leak.references} ${
+        leak.references === 1 ? "reference" : "references"}, last retained at` }) : null,
     leak.references ? stackList(set.data.stack(leak.retained)) : null,
     leak.kept ? el("p", { class: "facts warn", text:
       (leak.kept < site.live ? `${formatCount(leak.kept)} of them ` : "") +

@@ -50,6 +50,9 @@ export function mistakesSection(set) {
   if (m.unknown_ends)
     node.append(el("p", { text: plural(m.unknown_ends, "release", "releases") +
       " of resources created before tracking began" }));
+  if (m.unsure_ends)
+    node.append(el("p", { text: plural(m.unsure_ends, "release", "releases") +
+      " of resources already released, or created by calls that were not recorded" }));
   if (m.replaced)
     node.append(el("p", { text: plural(m.replaced, "resource was", "resources were") +
       " created with a handle still in use: the previous release was not recorded" }));

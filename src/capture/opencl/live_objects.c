@@ -18,7 +18,7 @@ void gt_cl_live_start(void)
 {
 	if (secure_getenv("ACL_TRACK_LEAKS")) {
 		atomic_store(&from_start, true);
-		gt_live_table_start();
+		gt_live_table_start(true);
 	}
 }
 
@@ -31,7 +31,7 @@ static void CL_API_CALL track(cl_platform_id platform)
 	index = gt_cl_platform_index(platform);
 	if (index < 0)
 		return;
-	gt_live_table_start();
+	gt_live_table_start(false);
 	atomic_compare_exchange_strong(&since[index], &never, gt_now_ns());
 }
 
@@ -46,12 +46,18 @@ static const char *type_of(const struct gt_entry *entry)
 	return gt_kinds[gt_entry_kind(entry)].type[GT_OPENCL];
 }
 
+/* A retain of a handle that was not in the table: it does not name the platform. */
+static bool is_adopted(const struct gt_entry *entry)
+{
+	return gt_functions[entry->function].effect == GT_RETAIN;
+}
+
 static bool wanted(void *context, const struct gt_entry *entry)
 {
 	const struct selection *s = context;
 
-	return gt_functions[entry->function].api == GT_OPENCL && entry->place == s->place &&
-	       entry->time_ns >= s->since_ns &&
+	return gt_functions[entry->function].api == GT_OPENCL &&
+	       (entry->place == s->place || is_adopted(entry)) && entry->time_ns >= s->since_ns &&
 	       (s->with_memory || !strncmp(type_of(entry), "cl_", 3));
 }
 
@@ -59,6 +65,8 @@ static bool wanted(void *context, const struct gt_entry *entry)
 static struct gt_entry *snapshot(cl_platform_id platform, bool with_memory, size_t *count)
 {
 	struct selection s = { .with_memory = with_memory };
+	struct gt_entry *entries;
+	size_t found = 0;
 	int index;
 
 	*count = 0;
@@ -72,7 +80,14 @@ static struct gt_entry *snapshot(cl_platform_id platform, bool with_memory, size
 		return NULL;
 	if (atomic_load(&from_start))
 		s.since_ns = 0;
-	return gt_live_table_snapshot(count, wanted, &s);
+	entries = gt_live_table_snapshot(count, wanted, &s);
+	/* the driver may be asked here, where no lock is held */
+	for (size_t i = 0; i < *count; i++)
+		if (!is_adopted(&entries[i]) ||
+		    gt_cl_platform_of(gt_entry_kind(&entries[i]), entries[i].handle) == index)
+			entries[found++] = entries[i];
+	*count = found;
+	return entries;
 }
 
 static void CL_API_CALL report(cl_platform_id platform, gputrack_report_fn report_fn,

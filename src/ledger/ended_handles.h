@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ended_handles.h - handles that ended a while ago, with the lifetime that each had.
+ *
+ * A report of a handle that is ended again shows both ends, and a retain brings it back to life.
+ * For the ledger alone.
+ */
+#pragma once
+
+#include "ledger/live.h"
+
+struct gt_ended_handle {
+	struct gt_entry entry; /* as it was before its end */
+	uint64_t ended_ns;
+	uint32_t ended_stack;
+	uint32_t next; /* in its hash chain: index + 1 */
+};
+
+/*
+ * The latest 65,536 ended handles. Zeroed is empty. The hash table is its own because it forgets: a
+ * new handle takes the place of the oldest in the ring.
+ */
+struct gt_ended_handles {
+	struct gt_ended_handle *list; /* a ring */
+	uint32_t *heads;              /* by hash: index + 1 */
+	size_t count;                 /* ever */
+};
+
+void gt_ended_handles_fini(struct gt_ended_handles *ended);
+/* The event has ended the entry. */
+void gt_ended_handles_add(struct gt_ended_handles *ended, const struct gt_entry *entry,
+			  const struct gt_event *event);
+/* The latest lifetime of the handle that an event names; NULL: unknown, or long ago. */
+const struct gt_ended_handle *gt_ended_handles_find(const struct gt_ended_handles *ended,
+						    const struct gt_event *event, uint32_t process);
