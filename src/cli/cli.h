@@ -14,6 +14,7 @@ enum gt_exit {
 	GT_EXIT_USAGE = 2,
 	GT_EXIT_LEAKED = 23, /* --fail-on-leak; diff: there are new leaks */
 	GT_EXIT_UNTRACKED = 24,
+	GT_EXIT_UNSURE = 25, /* it cannot be told whether anything leaked */
 };
 
 /* A subcommand: its options and its function. argv[0] is its name. */

@@ -2,8 +2,11 @@
 /* diff.c - gputrack diff: compares what two recordings leaked and used. */
 #include "judge/difference.h"
 
+#include <stdlib.h>
+
 #include "base/tool.h"
 #include "cli/cli.h"
+#include "cli/fail_options.h"
 #include "cli/output.h"
 #include "cli/input.h"
 #include "replay/head.h"
@@ -14,6 +17,7 @@ static void (*const writers[])(const struct gt_diff *d, FILE *out) = { gt_diff_t
 
 struct settings {
 	int format, color;
+	struct gt_strictness strict;
 	uint64_t top;
 	struct gt_input input;
 };
@@ -26,6 +30,7 @@ static const struct gt_option options[] = {
 	  .choices = format_names, .help = "text (the default) or json" },
 	{ .name = "top", .letter = 'n', .argument = "N", .type = GT_OPTION_COUNT, AT(top),
 	  .help = "list at most N call sites in each group of the text (default: 20)" },
+	GT_STRICT_OPTIONS(offsetof(struct settings, strict)),
 	GT_COLOR_OPTION(AT(color)),
 	GT_INPUT_OPTIONS(struct settings),
 	{ 0 },
@@ -41,8 +46,8 @@ const struct gt_syntax gt_diff_syntax = {
 		 "Then compares memory use: the peak of device memory, the call sites that held "
 		 "more or less of it, and the sites that have started to grow.\nExit status 0 if "
 		 "nothing leaks that did not leak before, 23 if there are new or larger leaks, 24 "
-		 "if one of the recordings tracked nothing at all, 1 if nothing is new but missing "
-		 "events make the result uncertain.",
+		 "if one of the recordings tracked nothing at all, 25 if it cannot be told: a "
+		 "process was killed or still runs, or events are missing.",
 	.options = options,
 };
 
@@ -66,6 +71,7 @@ static int open_side(struct side *side, const struct settings *s, const char *pa
 	side->view.recording = side->recording;
 	side->view.ledger = side->ledger;
 	side->view.top = s->top;
+	side->view.strict = s->strict;
 	return 0;
 }
 
@@ -76,6 +82,21 @@ static void close_side(struct side *side)
 	gt_frames_free(side->view.frames);
 	gt_ledger_free(side->ledger);
 	gt_recording_close(side->recording);
+}
+
+/* Which recording leaves it open whether there are new leaks, and why. */
+static int say_unsure(const struct side *old, const struct side *new)
+{
+	char *why = gt_ending_of(&new->view, NULL);
+	const struct side *side = why ? new : old;
+
+	if (!why)
+		why = gt_ending_of(&old->view, NULL);
+	gt_tell("%s: %s, so gputrack cannot tell whether there are new leaks: %s",
+		gt_recording_path(side->recording), why ? why : "events are missing",
+		gt_fate_remedy(&side->view, GT_FATE_PERHAPS, NULL));
+	free(why);
+	return GT_EXIT_UNSURE;
 }
 
 /* On stderr, so that it does not mix with the comparison, whatever its form. */
@@ -102,14 +123,13 @@ static int conclude(const struct settings *s, const struct side *old, const stru
 			gt_recording_path(nothing->recording), gt_tool_name());
 		return GT_EXIT_UNTRACKED;
 	}
-	if (has_gaps && (!gt_diff_is_worse(d) || nothing))
-		return gt_fail("a recording has gaps, so new leaks cannot be ruled out; `%s "
-			       "report` shows which",
-			       gt_tool_name());
-	if (!gt_diff_is_worse(d))
-		return GT_EXIT_DONE;
-	print_outcome(s, d);
-	return GT_EXIT_LEAKED;
+	if (gt_diff_worse(d) == GT_WORSE && !nothing) {
+		print_outcome(s, d);
+		return GT_EXIT_LEAKED;
+	}
+	if (gt_diff_worse(d) == GT_PERHAPS_WORSE || has_gaps)
+		return say_unsure(old, new);
+	return GT_EXIT_DONE;
 }
 
 static int write_diff(const struct settings *s, struct side *old, struct side *new,

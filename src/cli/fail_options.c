@@ -11,6 +11,7 @@
 static int read_baseline(struct gt_fail_options *fail, const struct gt_input *input,
 			 struct gt_error *error)
 {
+	struct gt_fate_sum sums[GT_FATE_COUNT];
 	struct gt_view v = { 0 };
 	int e = gt_recording_open(&fail->old, fail->baseline, NULL, error);
 
@@ -25,7 +26,12 @@ static int read_baseline(struct gt_fail_options *fail, const struct gt_input *in
 	v.recording = fail->old;
 	v.ledger = fail->old_ledger;
 	v.frames = fail->old_frames;
+	gt_fail_options_apply(fail, &v);
 	gt_leaks_init(&fail->old_leaks, &v);
+	gt_fate_sums(&v, sums);
+	fail->old_is_unsure = gt_head_has_gaps(fail->old);
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++)
+		fail->old_is_unsure |= fate != GT_FATE_LEAKED && sums[fate].count;
 	return 0;
 }
 
@@ -48,8 +54,8 @@ int gt_fail_options_open(struct gt_fail_options *fail, const struct gt_syntax *s
 int gt_fail_options_needs(struct gt_fail_options *fail, const struct gt_syntax *syntax, bool judges,
 			  const char *what)
 {
-	static const char *const names[] = { "fail-on-leak", "suppressions", "baseline",
-					     "max-peak" };
+	static const char *const names[] = { "fail-on-leak", "suppressions",   "baseline",
+					     "max-peak",     "killed-is-leak", "running-is-leak" };
 	int status = 0;
 
 	for (size_t i = 0; !status && i < sizeof names / sizeof *names; i++)
@@ -76,6 +82,11 @@ bool gt_fail_options_fails(const struct gt_fail_options *fail)
 	return fail->fail_on_leak || fail->max_peak;
 }
 
+void gt_fail_options_apply(const struct gt_fail_options *fail, struct gt_view *v)
+{
+	v->strict = fail->strict;
+}
+
 void gt_fail_options_judge(struct gt_fail_options *fail, const struct gt_view *v)
 {
 	struct gt_verdict_options options = {
@@ -83,7 +94,7 @@ void gt_fail_options_judge(struct gt_fail_options *fail, const struct gt_view *v
 		.suppressions = &fail->known,
 		.baseline = fail->baseline ? &fail->old_leaks : NULL,
 		.baseline_path = fail->baseline,
-		.baseline_has_gaps = fail->old && gt_head_has_gaps(fail->old),
+		.baseline_has_gaps = fail->old_is_unsure,
 		.max_peak = fail->max_peak,
 		.fails_on_leak = fail->fail_on_leak,
 		.peak_alone = fail->max_peak && !is_about_leaks(fail),
@@ -96,7 +107,7 @@ int gt_fail_options_status(const struct gt_fail_options *fail)
 {
 	static const int statuses[] = {
 		[GT_OUTCOME_PASSED] = GT_EXIT_DONE,         [GT_OUTCOME_LEAKED] = GT_EXIT_LEAKED,
-		[GT_OUTCOME_UNTRACKED] = GT_EXIT_UNTRACKED, [GT_OUTCOME_UNSURE] = GT_EXIT_FAILED,
+		[GT_OUTCOME_UNTRACKED] = GT_EXIT_UNTRACKED, [GT_OUTCOME_UNSURE] = GT_EXIT_UNSURE,
 		[GT_OUTCOME_PEAK] = GT_EXIT_LEAKED,
 	};
 

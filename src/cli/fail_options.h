@@ -10,6 +10,7 @@ struct gt_fail_options {
 	const char *fail_on_leak; /* NULL: not given */
 	const char *baseline;
 	uint64_t max_peak; /* bytes; 0: not given */
+	struct gt_strictness strict;
 	struct gt_texts suppressions;
 	/* derived from these by gt_fail_options_open */
 	struct gt_limits limits;
@@ -18,8 +19,22 @@ struct gt_fail_options {
 	struct gt_ledger *old_ledger;
 	struct gt_frames *old_frames;
 	struct gt_leaks old_leaks;
+	bool old_is_unsure; /* some of them may not have leaked */
 	struct gt_verdict verdict;
 };
+
+/* Rows for a table of options whose settings have a `struct gt_strictness` at this offset. */
+/* clang-format off */
+#define GT_STRICT_OPTIONS(offset)                                                               \
+	{ .name = "killed-is-leak", .type = GT_OPTION_FLAG,                                     \
+	  .at = (offset) + offsetof(struct gt_strictness, killed_is_leak),                      \
+	  .help = "count what was alive when its process was killed, crashed or ended in the "  \
+		  "middle of a call as leaked" },                                               \
+	{ .name = "running-is-leak", .type = GT_OPTION_FLAG,                                    \
+	  .at = (offset) + offsetof(struct gt_strictness, running_is_leak),                     \
+	  .help = "count what processes hold that still run, or ran when gputrack detached, as " \
+		  "leaked" }
+/* clang-format on */
 
 /* Rows for a table of options whose settings have a `struct gt_fail_options fail`. */
 #define GT_FAIL_AT(settings, field)                                                                \
@@ -28,7 +43,8 @@ struct gt_fail_options {
 #define GT_FAIL_OPTIONS(settings)                                                               \
 	{ .name = "fail-on-leak", .type = GT_OPTION_MAYBE, .argument = "SPEC", .bare = "any",   \
 	  GT_FAIL_AT(settings, fail_on_leak),                                                   \
-	  .help = "exit with status 23 if anything leaked, 24 if nothing could be tracked. SPEC " \
+	  .help = "exit with status 23 if anything leaked, 24 if nothing could be tracked, 25 if " \
+		  "it cannot be told (a process was killed or still runs, events are missing). SPEC " \
 		  "narrows what counts: memory>1MiB, event>10, opencl.event, cl_mem>=5, "       \
 		  "residue>100KiB (memory the driver kept, with --csv or --log); separate "     \
 		  "several with commas (doc/ci.md)" },                                          \
@@ -42,7 +58,8 @@ struct gt_fail_options {
 	{ .name = "max-peak", .type = GT_OPTION_SIZE, .argument = "SIZE",                       \
 	  GT_FAIL_AT(settings, max_peak),                                                       \
 	  .help = "exit with status 23 if device memory peaked above SIZE (K, M, G or T for "   \
-		  "powers of 1024), 24 if nothing could be tracked" }
+		  "powers of 1024), 24 if nothing could be tracked" },                          \
+	GT_STRICT_OPTIONS(offsetof(settings, fail) + offsetof(struct gt_fail_options, strict))
 /* clang-format on */
 
 /*
@@ -61,6 +78,8 @@ int gt_fail_options_needs(struct gt_fail_options *fail, const struct gt_syntax *
 bool gt_fail_options_is_set(const struct gt_fail_options *fail);
 /* True if one of them can change the exit status. */
 bool gt_fail_options_fails(const struct gt_fail_options *fail);
+/* Sets how strictly a view judges: before anything is shown of it. */
+void gt_fail_options_apply(const struct gt_fail_options *fail, struct gt_view *v);
 /* Fills fail->verdict, valid until gt_fail_options_fini. */
 void gt_fail_options_judge(struct gt_fail_options *fail, const struct gt_view *v);
 /* The exit status that --fail-on-leak and --max-peak give the verdict; 0 without them. */

@@ -155,6 +155,7 @@ static int report(struct settings *s, struct gt_recording *recording, struct gt_
 	if (e)
 		return e;
 	v.style = gt_terminal_style(output.file, (enum gt_color)s->color);
+	gt_fail_options_apply(&s->fail, &v);
 	e = gt_input_frames(&s->input, recording, &v.frames, error);
 	if (e) {
 		gt_output_abandon(&output);

@@ -279,9 +279,30 @@ void gt_diff_free(struct gt_diff *d)
 	free(d);
 }
 
-bool gt_diff_is_worse(const struct gt_diff *d)
+/* By what certainly leaked now and may have leaked before, or the reverse. */
+static enum gt_worse row_worse(const struct row *row)
 {
-	return d->leaks.counts[NEW] || d->leaks.counts[GREW];
+	const struct gt_leak none = { 0 };
+	const struct gt_leak *now = row->now ? row->now : &none;
+	const struct gt_leak *before = row->before ? row->before : &none;
+
+	if (now->count - now->unsure_count > before->count ||
+	    now->bytes - now->unsure_bytes > before->bytes)
+		return GT_WORSE;
+	if (now->count > before->count - before->unsure_count ||
+	    now->bytes > before->bytes - before->unsure_bytes)
+		return GT_PERHAPS_WORSE;
+	return GT_NOT_WORSE;
+}
+
+enum gt_worse gt_diff_worse(const struct gt_diff *d)
+{
+	enum gt_worse worst = GT_NOT_WORSE;
+
+	for (size_t i = 0; i < d->leaks.count; i++)
+		if (row_worse(&d->leaks.list[i]) > worst)
+			worst = row_worse(&d->leaks.list[i]);
+	return worst;
 }
 
 void gt_diff_outcome(const struct gt_diff *d, struct gt_printer *p)
@@ -315,8 +336,9 @@ static void put_leak(struct gt_printer *p, const struct gt_diff *d, const struct
 	if (both && row->change != SAME)
 		gt_print_put(p, GT_DIM, " (was %s, %s)", gt_format_count(b, row->before->count),
 			     gt_format_bytes(c, row->before->bytes));
-	gt_print_line(p, GT_PLAIN, " by %s (%s)", gt_function_words(a, leak->function),
-		      gt_api_names[leak->api]);
+	gt_print_line(p, GT_PLAIN, " by %s (%s)%s%s", gt_function_words(a, leak->function),
+		      gt_api_names[leak->api], leak->fate == GT_FATE_LEAKED ? "" : ", ",
+		      leak->fate == GT_FATE_LEAKED ? "" : gt_fate_phrases[leak->fate]);
 	gt_stack_text(p, view_of(d, row), leak->stack, FRAMES_SHOWN, 24);
 }
 
@@ -334,16 +356,15 @@ static void put_totals(struct gt_printer *p, const struct gt_view *v)
 		      gt_plural(v->ledger->events, "event", "events"));
 }
 
-static void put_recording(struct gt_printer *p, const char *word, const struct gt_view *v,
-			  const struct gt_leaks *leaks)
+static void put_recording(struct gt_printer *p, const char *word, const struct gt_view *v)
 {
-	uint64_t count = 0, bytes = 0;
 	char a[GT_FORMAT_MAX], b[GT_FORMAT_MAX];
+	struct gt_fate_sum sums[GT_FATE_COUNT];
+	uint64_t count, bytes;
 
-	for (size_t i = 0; i < leaks->count; i++) {
-		count += leaks->list[i].count;
-		bytes += leaks->list[i].bytes;
-	}
+	gt_fate_sums(v, sums);
+	count = sums[GT_FATE_LEAKED].count;
+	bytes = sums[GT_FATE_LEAKED].device_bytes + sums[GT_FATE_LEAKED].host_bytes;
 	gt_print_put(p, GT_PLAIN, "  %s ", word);
 	gt_print_path(p, GT_PLAIN, gt_style_relative(&v->style, gt_recording_path(v->recording)),
 		      gt_print_left(p) / 2);
@@ -351,6 +372,10 @@ static void put_recording(struct gt_printer *p, const char *word, const struct g
 		     gt_plural(count, "resource", "resources"));
 	if (bytes)
 		gt_print_put(p, GT_PLAIN, ", %s", gt_format_bytes(b, bytes));
+	for (int fate = GT_FATE_PERHAPS; fate < GT_FATE_COUNT; fate++)
+		if (sums[fate].count)
+			gt_print_put(p, GT_YELLOW, ", %s %s", gt_format_count(a, sums[fate].count),
+				     gt_fate_phrases[fate]);
 	gt_print_end(p);
 	put_totals(p, v);
 	gt_head_gaps(p, v);
@@ -442,8 +467,8 @@ void gt_diff_text(const struct gt_diff *d, FILE *out)
 
 	gt_print_init(&p, out, &d->new_view->style);
 	gt_print_line(&p, GT_BOLD, "gputrack diff");
-	put_recording(&p, "old", d->old_view, &d->leaked_before);
-	put_recording(&p, "new", d->new_view, &d->leaked_now);
+	put_recording(&p, "old", d->old_view);
+	put_recording(&p, "new", d->new_view);
 	for (int change = 0; change < CHANGE_COUNT; at += d->leaks.counts[change++]) {
 		size_t shown = d->leaks.counts[change] < most ? d->leaks.counts[change] : most;
 
@@ -467,24 +492,29 @@ void gt_diff_text(const struct gt_diff *d, FILE *out)
 	at = 0;
 	for (int change = 0; change < RISE_CHANGES; at += d->rise_counts[change++])
 		put_rises(&p, d, (enum rise_change)change, &d->rises[at], most);
-	if (!gt_diff_is_worse(d) && !has_gaps(d)) {
+	if (gt_diff_worse(d) == GT_NOT_WORSE && !has_gaps(d)) {
 		gt_print_end(&p);
 		gt_print_wrap(&p, GT_GREEN, 0, "No new or larger leaks.");
 	}
 }
 
-static void totals_json(struct gt_json *j, const char *key, const struct gt_ledger *l)
+static void totals_json(struct gt_json *j, const char *key, const struct gt_view *v)
 {
+	const struct gt_ledger *l = v->ledger;
 	struct gt_tally total = gt_ledger_total(l);
-	struct gt_leaked leaked = gt_ledger_leaked(l);
+	struct gt_fate_sum sums[GT_FATE_COUNT], *leaked = &sums[GT_FATE_LEAKED];
+
+	gt_fate_sums(v, sums);
 
 	gt_json_line(j, key);
 	gt_json_uint(j, "events", l->events);
 	gt_json_uint(j, "created", total.created);
 	gt_json_uint(j, "created_bytes", total.bytes_total);
 	gt_json_uint(j, "failed", total.failed);
-	gt_json_uint(j, "leaked", leaked.count);
-	gt_json_uint(j, "leaked_bytes", leaked.device_bytes + leaked.host_bytes);
+	gt_json_uint(j, "leaked", leaked->count);
+	gt_json_uint(j, "leaked_bytes", leaked->device_bytes + leaked->host_bytes);
+	for (int fate = GT_FATE_PERHAPS; fate < GT_FATE_COUNT; fate++)
+		gt_json_uint(j, gt_fate_keys[fate], sums[fate].count);
 	gt_json_end(j);
 }
 
@@ -532,8 +562,10 @@ static void row_json(struct gt_json *j, const struct gt_diff *d, const struct ro
 	if (is_leak)
 		gt_json_text(j, "change", changes[row->change].name);
 	gt_kind_json(j, leak->api, leak->kind);
-	if (is_leak)
+	if (is_leak) {
 		gt_json_text(j, "function", gt_function_names[leak->function]);
+		gt_json_text(j, "fate", gt_fate_keys[leak->fate]);
+	}
 	sum_json(j, "old", row->before);
 	sum_json(j, "new", row->now);
 	gt_stack_json(j, "stack", view_of(d, row)->frames, leak->stack);
@@ -555,8 +587,8 @@ void gt_diff_json(const struct gt_diff *d, FILE *out)
 		gt_json_uint(&j, changes[change].name, d->leaks.counts[change]);
 	gt_json_end(&j);
 	gt_json_object(&j, "totals");
-	totals_json(&j, "old", d->old_view->ledger);
-	totals_json(&j, "new", d->new_view->ledger);
+	totals_json(&j, "old", d->old_view);
+	totals_json(&j, "new", d->new_view);
 	gt_json_end(&j);
 	gt_json_object(&j, "peak");
 	peak_json(&j, "old", d->old_view);

@@ -14,9 +14,10 @@ struct gt_diff;
 struct gt_diff *gt_diff_new(const struct gt_view *old_view, const struct gt_view *new_view);
 void gt_diff_free(struct gt_diff *d);
 
-/* True when something leaks that did not before, or more of it. */
-bool gt_diff_is_worse(const struct gt_diff *d);
-/* Why it is: one line. */
+/* Whether something leaks that did not before, or more of it. */
+enum gt_worse { GT_NOT_WORSE, GT_PERHAPS_WORSE, GT_WORSE };
+enum gt_worse gt_diff_worse(const struct gt_diff *d);
+/* Why it is worse: one line. */
 void gt_diff_outcome(const struct gt_diff *d, struct gt_printer *p);
 /* `top` rows of each change, 0 for as many as suit. */
 void gt_diff_text(const struct gt_diff *d, FILE *out);

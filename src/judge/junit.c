@@ -92,7 +92,9 @@ static void put_whole(FILE *out, const char *name, const char *element, const ch
 
 static void put_wholes(FILE *out, const struct gt_verdict *verdict)
 {
-	put_whole(out, "leaks", "error", "untracked", verdict->doubt);
+	put_whole(out, "leaks", "error",
+		  verdict->outcome == GT_OUTCOME_UNTRACKED ? "untracked" : "unsure",
+		  verdict->doubt);
 	if (verdict->options.max_peak)
 		put_whole(out, "peak", "failure", "peak",
 			  verdict->over_peak ? verdict->peak : NULL);

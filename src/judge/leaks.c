@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "judge/verdict.h"
 #include "replay/group_text.h"
-#include "replay/process_text.h"
 
 /* Fields end in bytes that no name has: 1 within a frame, 2 after it. */
 char *gt_site_key(const struct gt_view *v, const struct gt_site *site, uint16_t function)
@@ -68,23 +67,26 @@ static int by_key_and_order(const void *a, const void *b)
 	return o ? o : (x->order > y->order) - (x->order < y->order);
 }
 
-/* Counts the resources of processes that are still running. */
-static void add_held(struct gt_leak *leak, const struct gt_group *g, struct gt_running *running)
+/* Counts the resources that are not certain to have leaked. */
+static void add_fates(struct gt_leak *leak, const struct gt_view *v, const struct gt_group *g)
 {
+	leak->fate = GT_FATE_ALIVE;
 	for (size_t i = 0; i < g->count; i++) {
-		if (!gt_running_has(running, g->objects[i]))
+		enum gt_fate fate = gt_fate_of(v, g->objects[i]);
+
+		if (fate < leak->fate)
+			leak->fate = fate;
+		if (fate == GT_FATE_LEAKED)
 			continue;
-		leak->held_count++;
-		leak->held_bytes += gt_entry_bytes(g->objects[i]);
+		leak->unsure_count++;
+		leak->unsure_bytes += gt_entry_bytes(g->objects[i]);
 	}
 }
 
 static struct part *parts_of(const struct gt_view *v, const struct gt_groups *groups)
 {
 	struct part *parts = gt_alloc(groups->count * sizeof *parts);
-	struct gt_running running;
 
-	gt_running_init(&running, v->recording);
 	for (size_t i = 0; i < groups->count; i++) {
 		const struct gt_group *g = &groups->list[i];
 
@@ -96,9 +98,8 @@ static struct part *parts_of(const struct gt_view *v, const struct gt_groups *gr
 						  .stack = g->site->stack,
 						  .count = g->count,
 						  .bytes = g->bytes };
-		add_held(&parts[i].leak, g, &running);
+		add_fates(&parts[i].leak, v, g);
 	}
-	gt_running_fini(&running);
 	qsort(parts, groups->count, sizeof *parts, by_key_and_order);
 	return parts;
 }
@@ -131,8 +132,8 @@ static void count_new(struct gt_leak *leak)
 
 	leak->new_count = hidden ? 0 : excess(leak->count, leak->old_count);
 	leak->new_bytes = hidden ? 0 : excess(leak->bytes, leak->old_bytes);
-	leak->left_count = hidden ? 0 : excess(leak->count, leak->old_count + leak->held_count);
-	leak->left_bytes = hidden ? 0 : excess(leak->bytes, leak->old_bytes + leak->held_bytes);
+	leak->sure_count = hidden ? 0 : excess(leak->count, leak->old_count + leak->unsure_count);
+	leak->sure_bytes = hidden ? 0 : excess(leak->bytes, leak->old_bytes + leak->unsure_bytes);
 }
 
 void gt_leaks_init(struct gt_leaks *leaks, const struct gt_view *v)
@@ -152,8 +153,10 @@ void gt_leaks_init(struct gt_leaks *leaks, const struct gt_view *v)
 		if (last && !strcmp(last->key, parts[i].leak.key)) {
 			last->count += parts[i].leak.count;
 			last->bytes += parts[i].leak.bytes;
-			last->held_count += parts[i].leak.held_count;
-			last->held_bytes += parts[i].leak.held_bytes;
+			last->unsure_count += parts[i].leak.unsure_count;
+			last->unsure_bytes += parts[i].leak.unsure_bytes;
+			if (parts[i].leak.fate < last->fate)
+				last->fate = parts[i].leak.fate;
 			free(parts[i].leak.key);
 			keys[i] = last->key;
 		} else {
@@ -246,14 +249,17 @@ void gt_leaks_filter(const struct gt_leaks *leaks, const struct gt_ledger *l,
 
 char *gt_leak_title(const struct gt_leak *leak)
 {
+	static const char *const verbs[GT_FATE_COUNT] = {
+		[GT_FATE_LEAKED] = "leaked by",
+		[GT_FATE_PERHAPS] = "perhaps leaked by",
+		[GT_FATE_KILLED] = "alive when killed, created by",
+		[GT_FATE_ALIVE] = "alive in programs that kept running, created by",
+	};
 	char kind[GT_KIND_TEXT], words[GT_KIND_TEXT], bytes[GT_FORMAT_MAX], *text;
 
 	gt_kind_count(kind, (enum gt_kind)leak->kind, leak->count);
 	gt_format_bytes(bytes, leak->bytes);
-	if (asprintf(&text, "%s %s %s (%s)%s%s", kind,
-		     leak->held_count < leak->count ?
-			     "leaked by" :
-			     "alive in programs that kept running, created by",
+	if (asprintf(&text, "%s %s %s (%s)%s%s", kind, verbs[leak->fate],
 		     gt_function_words(words, leak->function), gt_api_names[leak->api],
 		     leak->bytes ? ": " : "", leak->bytes ? bytes : "") < 0)
 		return gt_strdup(kind);

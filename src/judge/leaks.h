@@ -11,7 +11,7 @@
 
 #include "ledger/groups.h"
 #include "judge/suppressions.h"
-#include "replay/view.h"
+#include "replay/ending.h"
 
 struct gt_leak {
 	char *key; /* the words; equal for the same site */
@@ -19,10 +19,11 @@ struct gt_leak {
 	uint16_t function;
 	uint32_t stack; /* of the biggest of the ledger's sites in it */
 	uint64_t count, bytes;
-	uint64_t held_count, held_bytes; /* of these, held by processes still running */
-	uint64_t old_count, old_bytes;   /* in the baseline */
+	enum gt_fate fate;                   /* the most certain of theirs */
+	uint64_t unsure_count, unsure_bytes; /* of these, not certain to have leaked */
+	uint64_t old_count, old_bytes;       /* in the baseline */
 	uint64_t new_count, new_bytes;   /* beyond the baseline and not suppressed: these count */
-	uint64_t left_count, left_bytes; /* … of processes that have ended */
+	uint64_t sure_count, sure_bytes; /* … and certain to have leaked */
 	const struct gt_suppression *suppressed; /* by this; NULL: not suppressed */
 };
 

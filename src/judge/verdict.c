@@ -50,18 +50,18 @@ static void add_up(struct gt_verdict *verdict)
 		else
 			add(&verdict->known, leak->count - leak->new_count,
 			    leak->bytes - leak->new_bytes);
-		verdict->all_running &= !leak->left_count && !leak->left_bytes;
+		verdict->all_unsure &= !leak->sure_count && !leak->sure_bytes;
 		for (size_t k = 0; k < limits->count; k++)
 			if (is_of(&limits->list[k], leak)) {
 				add(&verdict->sums[k], leak->new_count, leak->new_bytes);
-				add(&verdict->left[k], leak->left_count, leak->left_bytes);
+				add(&verdict->sure[k], leak->sure_count, leak->sure_bytes);
 			}
 	}
 	for (size_t k = 0; k < limits->count; k++) {
 		compare_with_limit(&limits->list[k], &verdict->sums[k]);
-		compare_with_limit(&limits->list[k], &verdict->left[k]);
-		verdict->exceeded_by_running |=
-			verdict->sums[k].exceeded && !verdict->left[k].exceeded;
+		compare_with_limit(&limits->list[k], &verdict->sure[k]);
+		verdict->exceeded_by_unsure |=
+			verdict->sums[k].exceeded && !verdict->sure[k].exceeded;
 	}
 }
 
@@ -75,7 +75,7 @@ static void add_residue(struct gt_verdict *verdict, const struct gt_recording *r
 	for (size_t k = 0; k < limits->count; k++) {
 		if (!limits->list[k].of_residue)
 			continue;
-		verdict->sums[k].bytes = verdict->left[k].bytes = residue.kb * 1024;
+		verdict->sums[k].bytes = verdict->sure[k].bytes = residue.kb * 1024;
 		verdict->residue_unknown |= !residue.measured;
 	}
 }
@@ -90,7 +90,7 @@ static bool judges_leaks(const struct gt_verdict *verdict)
 static enum gt_outcome judge(const struct gt_verdict *verdict)
 {
 	for (size_t i = 0; judges_leaks(verdict) && i < verdict->options.limits->count; i++)
-		if (verdict->left[i].exceeded)
+		if (verdict->sure[i].exceeded)
 			return GT_OUTCOME_LEAKED;
 	return verdict->over_peak ? GT_OUTCOME_PEAK : GT_OUTCOME_PASSED;
 }
@@ -102,28 +102,78 @@ static bool relies_on_gaps(const struct gt_verdict *verdict)
 
 static bool is_unsure(const struct gt_verdict *verdict, const struct gt_recording *recording)
 {
-	return gt_head_has_gaps(recording) ||
-	       (judges_leaks(verdict) && (verdict->residue_unknown ||
-					  verdict->exceeded_by_running || relies_on_gaps(verdict)));
+	return gt_head_has_gaps(recording) || gt_recording_goes_on(recording) ||
+	       (judges_leaks(verdict) && (verdict->residue_unknown || verdict->exceeded_by_unsure ||
+					  relies_on_gaps(verdict)));
 }
 
-void gt_verdict_groups(struct gt_groups *groups, const struct gt_view *v)
+static void split_counted(struct gt_groups by_fate[GT_FATE_COUNT], const struct gt_view *v,
+			  const struct gt_leaks *leaks)
+{
+	struct gt_groups groups;
+
+	gt_groups_init(&groups, v->ledger, GT_GROUPS_LEAKS);
+	gt_leaks_filter(leaks, v->ledger, &groups);
+	gt_fate_split(v, &groups, by_fate);
+}
+
+void gt_verdict_all(struct gt_groups *groups, const struct gt_view *v)
 {
 	gt_groups_init(groups, v->ledger, GT_GROUPS_LEAKS);
-	if (v->verdict)
-		gt_leaks_filter(&v->verdict->leaks, v->ledger, groups);
+	gt_leaks_filter(v->verdict ? &v->verdict->leaks : NULL, v->ledger, groups);
 }
 
-void gt_verdict_known(struct gt_printer *p, const struct gt_view *v, const struct gt_groups *groups)
+void gt_verdict_groups(struct gt_groups by_fate[GT_FATE_COUNT], const struct gt_view *v)
+{
+	split_counted(by_fate, v, v->verdict ? &v->verdict->leaks : NULL);
+}
+
+void gt_verdict_groups_fini(struct gt_groups by_fate[GT_FATE_COUNT])
+{
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++)
+		gt_groups_fini(&by_fate[fate]);
+}
+
+void gt_verdict_no_leaks(struct gt_printer *p, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+	/* nobody has to give back what lasts */
+	uint64_t created = gt_ledger_total(l).created - l->lasting.count;
+	char text[GT_FORMAT_MAX], *why;
+
+	if (v->verdict && v->verdict->leaks.count) {
+		gt_print_line(p, GT_GREEN, "No leaks other than known ones.");
+	} else if (gt_head_has_gaps(v->recording)) {
+		gt_print_line(p, GT_YELLOW,
+			      "No leaks among the recorded events, but some events are missing.");
+	} else if (gt_recording_goes_on(v->recording)) {
+		why = gt_ending_of(v, NULL);
+		gt_print_wrap(p, GT_YELLOW, 0, "No leaks so far, but %s.", why ? why : "");
+		free(why);
+	} else {
+		gt_print_put(p, GT_GREEN, "No leaks: ");
+		gt_print_line(p, GT_PLAIN,
+			      l->freed.count || l->lasting.count ? "no resource was left behind." :
+			      created == 1 ? "the one resource created was released." :
+					     "all %s resources created were released.",
+			      gt_format_count(text, created));
+	}
+}
+
+void gt_verdict_known(struct gt_printer *p, const struct gt_view *v,
+		      const struct gt_groups by_fate[GT_FATE_COUNT])
 {
 	const struct gt_verdict *verdict = v->verdict;
 	char fresh[GT_FORMAT_MAX], known[GT_FORMAT_MAX];
+	uint64_t all = 0;
 
-	if (!verdict || groups->object_count <= verdict->counted.count)
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++)
+		all += by_fate[fate].object_count;
+	if (!verdict || all <= verdict->counted.count)
 		return;
 	gt_print_wrap(p, GT_PLAIN, 2, "%s of them new, %s already in %s",
 		      gt_format_count(fresh, verdict->counted.count),
-		      gt_format_count(known, groups->object_count - verdict->counted.count),
+		      gt_format_count(known, all - verdict->counted.count),
 		      verdict->options.baseline_path);
 }
 
@@ -132,8 +182,8 @@ bool gt_verdict_fails(const struct gt_verdict *verdict, const struct gt_leak *le
 	const struct gt_limits *limits = verdict->options.limits;
 
 	for (size_t i = 0; i < limits->count; i++)
-		if (verdict->left[i].exceeded && is_of(&limits->list[i], leak) &&
-		    (leak->left_count || leak->left_bytes))
+		if (verdict->sure[i].exceeded && is_of(&limits->list[i], leak) &&
+		    (leak->sure_count || leak->sure_bytes))
 			return true;
 	return false;
 }
@@ -158,7 +208,38 @@ static const char *question(const struct gt_verdict *verdict)
 					   "whether anything leaked";
 }
 
-static char *doubt_text(const struct gt_verdict *verdict)
+/* "so gputrack cannot tell whether anything leaked": which process, why, and what to do. */
+static char *ending_doubt(const struct gt_verdict *verdict, const struct gt_view *v)
+{
+	struct gt_groups by_fate[GT_FATE_COUNT], *unsure = NULL;
+	char *why, *text = NULL, sum[2 * GT_FORMAT_MAX];
+	int fate, n;
+
+	split_counted(by_fate, v, &verdict->leaks);
+	for (fate = GT_FATE_PERHAPS; fate < GT_FATE_COUNT && !unsure; fate++)
+		if (by_fate[fate].object_count)
+			unsure = &by_fate[fate];
+	fate = unsure ? fate - 1 : GT_FATE_PERHAPS;
+	if (!judges_leaks(verdict))
+		unsure = NULL;
+	why = gt_ending_of(v, unsure);
+	if (!why)
+		why = gt_strdup("events are missing");
+	if (unsure)
+		n = asprintf(&text, "%s, so gputrack cannot tell %s (%s alive): %s", why,
+			     question(verdict),
+			     put_sum(sum, &(struct gt_sum){ unsure->object_count, unsure->bytes,
+							    false }),
+			     gt_fate_remedy(v, (enum gt_fate)fate, unsure));
+	else
+		n = asprintf(&text, "%s, so gputrack cannot tell %s: %s", why, question(verdict),
+			     gt_fate_remedy(v, (enum gt_fate)fate, NULL));
+	gt_verdict_groups_fini(by_fate);
+	free(why);
+	return n < 0 ? NULL : text;
+}
+
+static char *doubt_text(const struct gt_verdict *verdict, const struct gt_view *v)
 {
 	char *text = NULL;
 	int e = 0;
@@ -173,19 +254,13 @@ static char *doubt_text(const struct gt_verdict *verdict)
 	else if (judges_leaks(verdict) && verdict->residue_unknown)
 		e = asprintf(&text, "driver residue was not measured: record with --csv or --log, "
 				    "and let the program exit normally");
-	else if (judges_leaks(verdict) && verdict->exceeded_by_running)
+	else if (judges_leaks(verdict) && relies_on_gaps(verdict) && !verdict->exceeded_by_unsure)
 		e = asprintf(&text,
-			     "%s held by programs that kept running, so gputrack cannot tell "
-			     "whether they leaked",
-			     verdict->all_running ? "all live resources are" :
-						    "the resources over the limit are");
-	else if (judges_leaks(verdict) && relies_on_gaps(verdict))
-		e = asprintf(&text,
-			     "the baseline %s has gaps, so gputrack cannot tell what it leaked",
+			     "the baseline %s is not complete, so gputrack cannot tell what it "
+			     "leaked: record it again, to the end of its processes",
 			     verdict->options.baseline_path);
 	else
-		e = asprintf(&text, "the recording has gaps, so gputrack cannot tell %s",
-			     question(verdict));
+		return ending_doubt(verdict, v);
 	return e < 0 ? NULL : text;
 }
 
@@ -218,9 +293,9 @@ static char *peak_text(const struct gt_verdict *verdict)
 void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
 		     const struct gt_verdict_options *options)
 {
-	*verdict = (struct gt_verdict){ .options = *options, .all_running = true };
+	*verdict = (struct gt_verdict){ .options = *options, .all_unsure = true };
 	verdict->sums = gt_alloc(options->limits->count * sizeof *verdict->sums);
-	verdict->left = gt_alloc(options->limits->count * sizeof *verdict->left);
+	verdict->sure = gt_alloc(options->limits->count * sizeof *verdict->sure);
 	gt_leaks_init(&verdict->leaks, v);
 	if (options->suppressions)
 		gt_leaks_suppress(&verdict->leaks, v, options->suppressions);
@@ -236,7 +311,7 @@ void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
 		verdict->outcome = GT_OUTCOME_UNTRACKED;
 	else if (verdict->outcome == GT_OUTCOME_PASSED && is_unsure(verdict, v->recording))
 		verdict->outcome = GT_OUTCOME_UNSURE;
-	verdict->doubt = doubt_text(verdict);
+	verdict->doubt = doubt_text(verdict, v);
 	verdict->residue = residue_text(verdict);
 	verdict->peak = peak_text(verdict);
 }
@@ -245,7 +320,7 @@ void gt_verdict_fini(struct gt_verdict *verdict)
 {
 	gt_leaks_fini(&verdict->leaks);
 	free(verdict->sums);
-	free(verdict->left);
+	free(verdict->sure);
 	free(verdict->doubt);
 	free(verdict->residue);
 	free(verdict->peak);
@@ -258,7 +333,7 @@ static void put_limits(const struct gt_verdict *verdict, struct gt_printer *p)
 	char text[2 * GT_FORMAT_MAX];
 
 	for (size_t i = 0; i < limits->count; i++) {
-		const struct gt_sum *sum = &verdict->left[i];
+		const struct gt_sum *sum = &verdict->sure[i];
 
 		if (sum->exceeded)
 			gt_print_wrap(p, GT_RED, 0,
@@ -315,7 +390,7 @@ static void put_leaks(const struct gt_verdict *verdict, struct gt_printer *p)
 				      "PASSED  nothing leaked" :
 				      "PASSED  %s %s, within the limits",
 			      put_sum(text, &verdict->counted),
-			      verdict->all_running ? "alive" : "leaked");
+			      verdict->all_unsure ? "alive" : "leaked");
 }
 
 void gt_verdict_outcome(const struct gt_verdict *verdict, struct gt_printer *p)
@@ -323,7 +398,12 @@ void gt_verdict_outcome(const struct gt_verdict *verdict, struct gt_printer *p)
 	bool is_asked = verdict->options.fails_on_leak || verdict->options.max_peak;
 
 	if (verdict->doubt) {
-		gt_print_wrap(p, is_asked ? GT_RED : GT_YELLOW, 0, is_asked ? "FAILED  %s" : "%s",
+		bool unsure = verdict->outcome == GT_OUTCOME_UNSURE;
+
+		gt_print_wrap(p, is_asked && !unsure ? GT_RED : GT_YELLOW, 0,
+			      !is_asked ? "%s" :
+			      unsure    ? "UNSURE  %s" :
+					  "FAILED  %s",
 			      verdict->doubt);
 		return;
 	}

@@ -10,7 +10,7 @@ enum gt_outcome {
 	GT_OUTCOME_PASSED,
 	GT_OUTCOME_LEAKED,    /* a limit was exceeded */
 	GT_OUTCOME_UNTRACKED, /* no event was recorded, which is no pass */
-	GT_OUTCOME_UNSURE,    /* events are missing, or processes still run: it cannot be told */
+	GT_OUTCOME_UNSURE,    /* processes were killed or still run, or events are missing */
 	GT_OUTCOME_PEAK,      /* no leak exceeds a limit, but the peak was too high */
 };
 
@@ -37,12 +37,12 @@ struct gt_verdict {
 	uint64_t peak_bytes;
 	bool over_peak;                           /* higher than options.max_peak */
 	struct gt_sum *sums;                      /* by limit: what counts */
-	struct gt_sum *left;                      /* by limit: of it, what ended processes left */
+	struct gt_sum *sure;                      /* by limit: of it, what certainly leaked */
 	struct gt_sum counted, known, suppressed; /* counts, is in the baseline, is suppressed */
-	bool exceeded_by_running; /* a limit is exceeded only with what running processes hold */
-	bool all_running;         /* nothing counts but what running processes hold */
-	bool residue_unknown;     /* a limit names it, and it was not measured */
-	char *doubt;              /* why the outcome is unknown; NULL: it is known */
+	bool exceeded_by_unsure; /* a limit is exceeded only with what may not have leaked */
+	bool all_unsure;         /* nothing that counts is certain to have leaked */
+	bool residue_unknown;    /* a limit names it, and it was not measured */
+	char *doubt;             /* why the outcome is unknown; NULL: it is known */
 	char *residue; /* "the driver kept 6.25 MiB after …"; NULL: none over its limit */
 	char *peak;    /* "peak device memory, 2.50 GiB, exceeds --max-peak=1.00 GiB" */
 };
@@ -52,14 +52,19 @@ void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
 		     const struct gt_verdict_options *options);
 void gt_verdict_fini(struct gt_verdict *verdict);
 
-/* Leaked resources; with v->verdict, only those that count. */
-void gt_verdict_groups(struct gt_groups *groups, const struct gt_view *v);
+/* What is alive at the end; with v->verdict, only what counts. */
+void gt_verdict_all(struct gt_groups *groups, const struct gt_view *v);
+/* The same by fate. The caller finishes all. */
+void gt_verdict_groups(struct gt_groups by_fate[GT_FATE_COUNT], const struct gt_view *v);
+void gt_verdict_groups_fini(struct gt_groups by_fate[GT_FATE_COUNT]);
 
+/* That nothing is left of it, as a line; as far as that can be told. */
+void gt_verdict_no_leaks(struct gt_printer *p, const struct gt_view *v);
 /* "46 of them new, 5 already in OLD.gt": a line, if not all of the groups' resources count. */
 void gt_verdict_known(struct gt_printer *p, const struct gt_view *v,
-		      const struct gt_groups *groups);
+		      const struct gt_groups by_fate[GT_FATE_COUNT]);
 
-/* True when its kind exceeds a limit, and not only by what running processes hold. */
+/* True when its kind exceeds a limit, and not only by what may not have leaked. */
 bool gt_verdict_fails(const struct gt_verdict *verdict, const struct gt_leak *leak);
 
 /* The outcome alone: a line for each limit that was exceeded, or one for the whole. */

@@ -127,6 +127,34 @@ void gt_groups_init(struct gt_groups *g, const struct gt_ledger *l, enum gt_grou
 	free(gathering.filled);
 }
 
+void gt_groups_select(struct gt_groups *g, const struct gt_groups *all,
+		      bool (*selects)(const void *context, const struct gt_entry *entry, int which),
+		      const void *context, int which)
+{
+	*g = (struct gt_groups){ 0 };
+	g->objects = gt_alloc(all->object_count * sizeof(const struct gt_entry *));
+	g->list = gt_alloc(all->count * sizeof *g->list);
+	for (size_t i = 0; i < all->count; i++) {
+		struct gt_group group = { .site = all->list[i].site,
+					  .objects = g->objects + g->object_count };
+
+		for (size_t k = 0; k < all->list[i].count; k++) {
+			const struct gt_entry *entry = all->list[i].objects[k];
+
+			if (!selects(context, entry, which))
+				continue;
+			group.objects[group.count++] = entry;
+			group.bytes += gt_entry_bytes(entry);
+		}
+		if (!group.count)
+			continue;
+		g->list[g->count++] = group;
+		g->object_count += group.count;
+		g->bytes += group.bytes;
+	}
+	qsort(g->list, g->count, sizeof *g->list, biggest_first);
+}
+
 void gt_groups_fini(struct gt_groups *g)
 {
 	free(g->list);

@@ -28,5 +28,9 @@ enum gt_groups_of {
 /* Good until the ledger changes. */
 void gt_groups_init(struct gt_groups *g, const struct gt_ledger *l, enum gt_groups_of which);
 void gt_groups_fini(struct gt_groups *g);
+/* Those resources of `all` that `selects` returns true for, with `context` and `which`. */
+void gt_groups_select(struct gt_groups *g, const struct gt_groups *all,
+		      bool (*selects)(const void *context, const struct gt_entry *entry, int which),
+		      const void *context, int which);
 /* Sorts a group's objects, oldest first. */
 void gt_group_sort(const struct gt_group *g);

@@ -10,7 +10,7 @@
 #include "page/encode.h"
 #include "judge/residue.h"
 #include "api/results.h"
-#include "replay/process_text.h"
+#include "replay/ending.h"
 
 enum { SITES_MAX = 4000, SET_SITES_MAX = 600, HANDLES_MAX = 8, MISTAKES_MAX = 200 };
 
@@ -97,16 +97,14 @@ static void totals_json(struct writing *w)
 	gt_json_end(j);
 }
 
-/* How much of what is alive at the end may still be in use. */
+/* How much of what is alive at the end is not certain to have leaked. */
 static uint64_t in_use(const struct writing *w)
 {
-	struct gt_groups groups;
-	uint64_t count;
+	struct gt_view v = { .recording = w->page->recording, .ledger = w->set->ledger };
+	struct gt_fate_sum sums[GT_FATE_COUNT];
 
-	gt_groups_init(&groups, w->set->ledger, GT_GROUPS_LEAKS);
-	count = gt_running_count(w->page->recording, &groups);
-	gt_groups_fini(&groups);
-	return count;
+	gt_fate_sums(&v, sums);
+	return sums[GT_FATE_PERHAPS].count + sums[GT_FATE_KILLED].count + sums[GT_FATE_ALIVE].count;
 }
 
 static void sums_json(struct writing *w)

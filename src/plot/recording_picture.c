@@ -12,7 +12,7 @@
 #include "plot/scale.h"
 #include "replay/group_text.h"
 #include "replay/head.h"
-#include "replay/process_text.h"
+#include "replay/ending.h"
 #include "replay/stack.h"
 
 enum { TOP_SITES = 10, KINDS_SHOWN = 8, WHERE_LEAST = 16 };
@@ -295,6 +295,7 @@ static void draw_leaks(const struct drawing *d, struct gt_box box)
 	struct gt_hue color = d->canvas->theme->red;
 	char text[512];
 	struct gt_groups groups;
+	struct gt_fate_sum sums[GT_FATE_COUNT];
 	struct ranked *list;
 	bool is_alive;
 
@@ -307,7 +308,8 @@ static void draw_leaks(const struct drawing *d, struct gt_box box)
 	choose_unit(&p, list, groups.count);
 	if (p.whole_numbers)
 		p.x_label = "Resources";
-	is_alive = gt_running_holds(d->view, &groups);
+	gt_fate_sums(d->view, sums);
+	is_alive = !sums[GT_FATE_LEAKED].count;
 	describe_leaks(&groups, is_alive, text, sizeof text);
 	p.subtitle = text;
 	if (is_alive) {

@@ -327,11 +327,14 @@ static void object_json(struct gt_json *j, const struct gt_view *v, const struct
 	gt_json_end(j);
 }
 
+/* `fate` NULL: it is not about what is alive at the end. */
 static void group_json(struct gt_json *j, const struct gt_view *v, const struct gt_ledger *l,
-		       const struct gt_group *g)
+		       const struct gt_group *g, const char *fate)
 {
 	gt_json_object(j, NULL);
 	gt_kind_json(j, g->site->api, g->site->kind);
+	if (fate)
+		gt_json_text(j, "fate", fate);
 	gt_json_uint(j, "count", g->count);
 	gt_json_uint(j, "bytes", g->bytes);
 	gt_json_text(j, "class",
@@ -350,7 +353,21 @@ void gt_groups_json(struct gt_json *j, const char *key, const struct gt_view *v,
 {
 	gt_json_array(j, key);
 	for (size_t i = 0; i < groups->count && (!v->top || i < v->top); i++)
-		group_json(j, v, l, &groups->list[i]);
+		group_json(j, v, l, &groups->list[i], NULL);
+	gt_json_end(j);
+}
+
+void gt_fate_groups_json(struct gt_json *j, const char *key, const struct gt_view *v,
+			 const struct gt_groups by_fate[GT_FATE_COUNT])
+{
+	size_t shown = 0;
+
+	gt_json_array(j, key);
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++)
+		for (size_t i = 0; i < by_fate[fate].count && (!v->top || shown < v->top); i++) {
+			group_json(j, v, v->ledger, &by_fate[fate].list[i], gt_fate_keys[fate]);
+			shown++;
+		}
 	gt_json_end(j);
 }
 
@@ -359,6 +376,7 @@ static const char *const memory_names[] = {
 	[GT_MEMORY_SHARED] = "shared", [GT_MEMORY_HOST] = "host",
 };
 
+/* The line is not ended. */
 static void object_tsv(FILE *out, const struct gt_view *v, const struct gt_ledger *l,
 		       const struct gt_entry *e)
 {
@@ -378,20 +396,42 @@ static void object_tsv(FILE *out, const struct gt_view *v, const struct gt_ledge
 		kind->name, kind->type[fn->api] ? kind->type[fn->api] : "",
 		gt_function_names[e->function], memory_names[kind->memory]);
 	gt_tsv_put(out, gt_recording_place(v->recording, e->place));
-	putc('\n', out);
 }
+
+#define OBJECT_COLUMNS                                                                             \
+	"address\tstart_time\tbytes\tmemkind\tmem_op_type\tvar_name\ttrace_type\tstack"            \
+	"\tpid\ttid\tapi\tkind\ttype\tfunction\tmemory\tplace"
 
 void gt_groups_tsv(FILE *out, const struct gt_view *v, const struct gt_ledger *l,
 		   const struct gt_groups *groups)
 {
-	fputs("address\tstart_time\tbytes\tmemkind\tmem_op_type\tvar_name\ttrace_type\tstack"
-	      "\tpid\ttid\tapi\tkind\ttype\tfunction\tmemory\tplace\n",
-	      out);
+	fputs(OBJECT_COLUMNS "\n", out);
 	for (size_t i = 0; i < groups->count && (!v->top || i < v->top); i++) {
 		gt_group_sort(&groups->list[i]);
-		for (size_t k = 0; k < groups->list[i].count; k++)
+		for (size_t k = 0; k < groups->list[i].count; k++) {
 			object_tsv(out, v, l, groups->list[i].objects[k]);
+			putc('\n', out);
+		}
 	}
+}
+
+void gt_fate_groups_tsv(FILE *out, const struct gt_view *v,
+			const struct gt_groups by_fate[GT_FATE_COUNT])
+{
+	size_t shown = 0;
+
+	fputs(OBJECT_COLUMNS "\tfate\n", out);
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++)
+		for (size_t i = 0; i < by_fate[fate].count && (!v->top || shown < v->top); i++) {
+			const struct gt_group *g = &by_fate[fate].list[i];
+
+			gt_group_sort(g);
+			for (size_t k = 0; k < g->count; k++) {
+				object_tsv(out, v, v->ledger, g->objects[k]);
+				fprintf(out, "\t%s\n", gt_fate_keys[fate]);
+			}
+			shown++;
+		}
 }
 
 void gt_put_change(struct gt_printer *p, uint64_t before, uint64_t now, bool bytes, unsigned column)

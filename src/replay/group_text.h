@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "ledger/groups.h"
 #include "ledger/growing_sites.h"
-#include "replay/view.h"
+#include "replay/ending.h"
 
 /* Room for a number and a kind's words. */
 enum { GT_KIND_TEXT = 96 };
@@ -45,9 +45,15 @@ void gt_kind_json(struct gt_json *j, int api, int kind);
 /* The groups, at most `top` (0: all), as an array. */
 void gt_groups_json(struct gt_json *j, const char *key, const struct gt_view *v,
 		    const struct gt_ledger *l, const struct gt_groups *groups);
+/* The same of what is alive at the end, with the fate of each group. */
+void gt_fate_groups_json(struct gt_json *j, const char *key, const struct gt_view *v,
+			 const struct gt_groups by_fate[GT_FATE_COUNT]);
 /* A heading and a row for each resource: Nsight's columns, then ours. */
 void gt_groups_tsv(FILE *out, const struct gt_view *v, const struct gt_ledger *l,
 		   const struct gt_groups *groups);
+/* The same of what is alive at the end, with a last column for the fate. */
+void gt_fate_groups_tsv(FILE *out, const struct gt_view *v,
+			const struct gt_groups by_fate[GT_FATE_COUNT]);
 
 static inline uint64_t gt_distance(uint64_t a, uint64_t b)
 {

@@ -2,7 +2,6 @@
 /* head.c - the opening and closing of every report: the program, and gaps in the recording. */
 #include "replay/head.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "base/format.h"
 #include "base/text.h"
 #include "base/tool.h"
+#include "replay/ending.h"
 #include "replay/process_text.h"
 
 enum { PIDS_SHOWN = 6, GAPS_SHOWN = 4, NAME_SHOWN = 24, MORE_ROOM = 16 };
@@ -19,6 +19,11 @@ static const char *const state_names[] = {
 	[GT_TRACE_ENDED] = "ended",
 	[GT_TRACE_STOPPED] = "stopped",
 };
+
+static bool is_killed(const struct gt_process *process)
+{
+	return process->end == GT_END_SIGNAL;
+}
 
 static const struct gt_process *process_at(const struct gt_view *v, size_t i)
 {
@@ -221,35 +226,31 @@ static void put_lost(struct gt_printer *p, const struct gt_view *v)
 			gt_plural(unknown, "event calls a function", "events call functions"));
 }
 
-/* True if the process executed another program, which keeps the pid. */
-static bool became_another(const struct gt_view *v, const struct gt_process *process)
+/* The first line of the head already says how the program itself was killed. */
+static bool is_told(const struct gt_view *v, const struct gt_process *process)
 {
-	for (size_t i = 0; i < gt_recording_process_count(v->recording); i++) {
-		const struct gt_process *other = gt_recording_process(v->recording, i);
+	uint64_t pid;
 
-		if (other->pid == process->pid && other->start_ns > process->start_ns)
-			return true;
-	}
-	return false;
-}
-
-static const char *why_stopped(int error)
-{
-	return error == ETIME ? "the --duration limit was reached" :
-	       error == EFBIG ? "the recording reached its size limit" :
-				strerror(error);
-}
-
-/* Its exit is unknown, and it did not become another program. */
-static bool has_no_end(const struct gt_view *v, const struct gt_process *process)
-{
-	return process->state == GT_TRACE_RUNNING && !process->end_ns &&
-	       !*gt_recording_info(v->recording, "signal") && !became_another(v, process);
+	return *gt_recording_info(v->recording, "signal") &&
+	       (gt_recording_process_count(v->recording) == 1 ||
+		(gt_count_parse(gt_recording_info(v->recording, "pid"), &pid) &&
+		 pid == process->pid));
 }
 
 static bool has_gap(const struct gt_view *v, const struct gt_process *process)
 {
-	return process->damage || process->state == GT_TRACE_STOPPED || has_no_end(v, process);
+	return process->damage || process->end == GT_END_STOPPED ||
+	       process->end == GT_END_RUNNING || process->end == GT_END_UNKNOWN ||
+	       (is_killed(process) && !is_told(v, process));
+}
+
+static void put_ending(struct gt_printer *p, const struct gt_process *process)
+{
+	char *text = gt_ending_text(process);
+
+	gt_print_wrap(p, GT_YELLOW, 2, "%s%s", text ? text : "",
+		      process->end == GT_END_RUNNING ? ": this is its state so far" : "");
+	free(text);
 }
 
 /* One line about a process that has a gap. */
@@ -264,17 +265,12 @@ static void put_gap(struct gt_printer *p, const struct gt_process *process)
 			"pid %" PRIu32
 			": the trace is damaged (%s); only events before the damage are shown",
 			process->pid, process->damage);
-	else if (process->state == GT_TRACE_STOPPED)
+	else if (process->end == GT_END_STOPPED)
 		gt_print_wrap(p, GT_RED, 2,
 			      "pid %" PRIu32 ": recording STOPPED before the process ended: %s",
-			      process->pid, why_stopped(process->error));
+			      process->pid, gt_stop_reason(process->error));
 	else
-		gt_print_wrap(p, GT_YELLOW, 2,
-			      gt_process_runs(process) ?
-				      "pid %" PRIu32 " is still running: this is its state so far" :
-				      "pid %" PRIu32
-				      " was killed or is still running: its exit was not recorded",
-			      process->pid);
+		put_ending(p, process);
 }
 
 /* The clock that events are timed by begins when its host does. */
@@ -334,12 +330,6 @@ void gt_head_nothing(struct gt_printer *p, const struct gt_view *v)
 			      gt_tool_name());
 	gt_print_wrap(p, GT_PLAIN, 2, "`%s doctor` shows what can be tracked on this machine.",
 		      gt_tool_name());
-}
-
-void gt_head_no_leaks_but_gaps(struct gt_printer *p)
-{
-	gt_print_line(p, GT_YELLOW,
-		      "No leaks among the recorded events, but some events are missing.");
 }
 
 void gt_head_gaps(struct gt_printer *p, const struct gt_view *v)
@@ -411,11 +401,20 @@ static void process_json(struct gt_json *j, const struct gt_view *v,
 	else
 		gt_json_null(j, "end_ns");
 	gt_json_text(j, "state",
-		     process->unread          ? "unread" :
-		     gt_process_runs(process) ? "running" :
-		     process->went_on         ? "went_on" :
-						state_names[process->state]);
-	gt_json_text(j, "error", process->error ? why_stopped(process->error) : NULL);
+		     process->unread                ? "unread" :
+		     process->end == GT_END_RUNNING ? "running" :
+		     process->went_on               ? "went_on" :
+						      state_names[process->state]);
+	gt_json_text(j, "end", gt_end_key(process));
+	if (process->exit_status >= 0)
+		gt_json_int(j, "exit_status", process->exit_status);
+	else
+		gt_json_null(j, "exit_status");
+	if (process->signal)
+		gt_json_int(j, "signal", process->signal);
+	else
+		gt_json_null(j, "signal");
+	gt_json_text(j, "error", process->error ? gt_stop_reason(process->error) : NULL);
 	gt_json_uint(j, "lost", process->lost);
 	gt_json_uint(j, "lost_stacks", process->lost_stacks);
 	gt_json_uint(j, "unknown", process->unknown);

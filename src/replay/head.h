@@ -11,8 +11,6 @@ void gt_head_text(struct gt_printer *p, const struct gt_view *v);
 bool gt_head_has_gaps(const struct gt_recording *recording);
 /* Shown instead of a report if there are no events: why that may be. */
 void gt_head_nothing(struct gt_printer *p, const struct gt_view *v);
-/* Shown instead of "No leaks" if there are gaps. */
-void gt_head_no_leaks_but_gaps(struct gt_printer *p);
 /* Gaps in the recording; nothing if it is complete. */
 void gt_head_gaps(struct gt_printer *p, const struct gt_view *v);
 /* Modules of shown frames with incomplete symbols, and how to get them; at most `most`. */

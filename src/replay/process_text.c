@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process_text.c - what a process is called, and whether it still runs: its resources may be in
- * use. */
+/* process_text.c - what a process is called. */
 #include "replay/process_text.h"
 
 #include <ctype.h>
@@ -8,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/format.h"
 #include "base/mem.h"
 
 static char *base_name(const char *path, size_t size)
@@ -72,81 +70,4 @@ char *gt_process_name(const struct gt_process *process)
 	free(script);
 	free(name);
 	return both;
-}
-
-enum { UNKNOWN, ENDED, GOES_ON };
-
-void gt_running_init(struct gt_running *r, const struct gt_recording *recording)
-{
-	r->recording = recording;
-	r->known = gt_alloc(gt_recording_process_count(recording));
-}
-
-void gt_running_fini(struct gt_running *r)
-{
-	free(r->known);
-}
-
-bool gt_running_has(struct gt_running *r, const struct gt_entry *entry)
-{
-	uint8_t *known = &r->known[entry->process];
-
-	if (*known == UNKNOWN)
-		*known = gt_process_goes_on(gt_recording_process(r->recording, entry->process)) ?
-				 GOES_ON :
-				 ENDED;
-	return *known == GOES_ON;
-}
-
-uint64_t gt_running_count(const struct gt_recording *recording, const struct gt_groups *groups)
-{
-	struct gt_running running;
-	uint64_t count = 0;
-
-	gt_running_init(&running, recording);
-	for (size_t i = 0; i < groups->count; i++)
-		for (size_t k = 0; k < groups->list[i].count; k++)
-			count += gt_running_has(&running, groups->list[i].objects[k]);
-	gt_running_fini(&running);
-	return count;
-}
-
-bool gt_running_holds(const struct gt_view *v, const struct gt_groups *groups)
-{
-	return groups->object_count &&
-	       gt_running_count(v->recording, groups) == groups->object_count;
-}
-
-void gt_running_word(struct gt_printer *p, const struct gt_view *v, const struct gt_groups *groups)
-{
-	bool alive = gt_running_holds(v, groups);
-
-	gt_print_put(p, alive ? GT_YELLOW : GT_RED, alive ? "ALIVE" : "LEAKED");
-}
-
-/* Why the running processes are no longer recorded. */
-static const char *how(const struct gt_recording *recording)
-{
-	bool has_stopped = false;
-
-	for (size_t i = 0; i < gt_recording_process_count(recording); i++) {
-		if (gt_recording_process(recording, i)->went_on)
-			return "kept running after gputrack detached";
-		has_stopped |= gt_recording_process(recording, i)->state == GT_TRACE_STOPPED;
-	}
-	return has_stopped ? "kept running after recording stopped" : "are still running";
-}
-
-void gt_running_line(struct gt_printer *p, const struct gt_view *v, const struct gt_groups *groups)
-{
-	const char *which = how(v->recording);
-	uint64_t count = gt_running_count(v->recording, groups);
-	char text[GT_FORMAT_MAX];
-
-	if (count && count == groups->object_count)
-		gt_print_wrap(p, GT_DIM, 2, "held by programs that %s: may be in use", which);
-	else if (count)
-		gt_print_wrap(p, GT_YELLOW, 2,
-			      "%s of them held by programs that %s: %s may be in use",
-			      gt_format_count(text, count), which, gt_plural(count, "it", "they"));
 }

@@ -18,6 +18,12 @@
 
 struct gt_verdict;
 
+/* What counts as leaked although its process did not end by itself: replay/ending.h. */
+struct gt_strictness {
+	bool killed_is_leak;  /* it was killed, crashed, or its end is unknown */
+	bool running_is_leak; /* it is running, or was when gputrack detached */
+};
+
 enum gt_sort { GT_SORT_LIVE, GT_SORT_TOTAL, GT_SORT_COUNT };
 
 struct gt_view {
@@ -30,7 +36,8 @@ struct gt_view {
 	uint64_t top;                     /* groups or rows to show; 0: what suits the view */
 	enum gt_sort sort;                /* of call sites */
 	const struct gt_verdict *verdict; /* NULL: no limits were set */
-	void (*tick)(uint64_t events);    /* progress, for views that replay; may be NULL */
+	struct gt_strictness strict;
+	void (*tick)(uint64_t events); /* progress, for views that replay; may be NULL */
 };
 
 typedef void gt_view_fn(const struct gt_view *v, FILE *out);

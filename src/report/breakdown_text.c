@@ -74,27 +74,35 @@ struct axis {
 	const struct gt_amount *amounts;
 	const struct gt_breakdown_part *parts;
 	size_t count, part_count; /* one without a part never held device memory */
+	bool is_part;
 };
 
 static struct axis processes_of(const struct gt_view *v, const struct gt_split *s)
 {
 	const struct gt_breakdown *b = &v->ledger->breakdown;
 
-	return (struct axis){ true, s->processes, b->processes, s->process_count,
-			      b->process_count };
+	return (struct axis){
+		true, s->processes, b->processes, s->process_count, b->process_count, s->is_part
+	};
 }
 
 static struct axis places_of(const struct gt_view *v, const struct gt_split *s)
 {
 	const struct gt_breakdown *b = &v->ledger->breakdown;
 
-	return (struct axis){ false, s->places, b->places, s->place_count, b->place_count };
+	return (struct axis){ false,          s->places,      b->places,
+			      s->place_count, b->place_count, s->is_part };
 }
 
 /* NULL if it never held any device memory. */
 static const struct gt_breakdown_part *part_of(const struct axis *axis, size_t i)
 {
 	return i < axis->part_count && axis->parts[i].created ? &axis->parts[i] : NULL;
+}
+
+static bool is_shown(const struct axis *axis, size_t i)
+{
+	return part_of(axis, i) && (!axis->is_part || axis->amounts[i].count);
 }
 
 static void put_amount(struct gt_printer *p, const char *label, const struct gt_view *v,
@@ -118,7 +126,7 @@ static void put_axis(struct gt_printer *p, const struct gt_view *v, struct axis 
 	size_t used = 0, shown = 0;
 
 	for (size_t i = 0; i < axis.part_count; i++)
-		used += axis.parts[i].created != 0;
+		used += is_shown(&axis, i);
 	if (used < 2)
 		return;
 	gt_print_wrap(p, GT_PLAIN, 2, axis.of_processes ? "by process:" : "by device:");
@@ -127,7 +135,7 @@ static void put_axis(struct gt_printer *p, const struct gt_view *v, struct axis 
 		const char *name = "";
 		char label[32] = "(unknown)";
 
-		if (!part)
+		if (!is_shown(&axis, i))
 			continue;
 		shown++;
 		if (axis.of_processes)

@@ -16,6 +16,7 @@ struct gt_split {
 	struct gt_amount *processes, *places;      /* by number */
 	size_t process_count, place_count;
 	uint64_t shared_bytes; /* of the device bytes, those that may lie on the host */
+	bool is_part;          /* text: leave out those who hold none of it */
 };
 
 /* Splits the groups' resources. */

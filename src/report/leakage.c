@@ -4,7 +4,6 @@
 #include "replay/group_text.h"
 #include "replay/head.h"
 #include "judge/residue.h"
-#include "replay/process_text.h"
 #include "report/breakdown_text.h"
 #include "judge/verdict.h"
 #include "report/analyses.h"
@@ -46,18 +45,21 @@ static void put_owned(struct gt_printer *p, const struct gt_ledger *l)
 			      gt_format_count(text, l->died_with_owner));
 }
 
-static void put_leaks(struct gt_printer *p, const struct gt_view *v, const struct gt_groups *groups)
+/* What is alive at the end and has this fate. `known`: say how many are not new. */
+static void put_fate(struct gt_printer *p, const struct gt_view *v, enum gt_fate fate,
+		     const struct gt_groups *groups, const struct gt_groups *known, bool is_part)
 {
 	char text[GT_FORMAT_MAX];
 	struct gt_split split;
 
-	gt_running_word(p, v, groups);
+	gt_fate_word(p, fate);
 	gt_print_line(p, GT_BOLD, "  %s %s from %zu %s",
 		      gt_format_count(text, groups->object_count),
 		      gt_plural(groups->object_count, "resource", "resources"), groups->count,
 		      gt_plural(groups->count, "call site", "call sites"));
-	gt_running_line(p, v, groups);
-	gt_verdict_known(p, v, groups);
+	gt_fate_line(p, v, fate, groups);
+	if (known)
+		gt_verdict_known(p, v, known);
 	if (groups->bytes) {
 		gt_print_put(p, GT_PLAIN, "  ");
 		gt_put_group_memory(p, GT_PLAIN, groups);
@@ -65,48 +67,68 @@ static void put_leaks(struct gt_printer *p, const struct gt_view *v, const struc
 	}
 	gt_put_kinds(p, groups);
 	gt_split_groups(&split, v, v->ledger, groups);
-	gt_split_text(p, v, &split, "leaked");
+	split.is_part = is_part;
+	gt_split_text(p, v, &split, fate == GT_FATE_LEAKED ? "leaked" : "alive");
 	gt_split_fini(&split);
 	gt_print_end(p);
 	gt_groups_text(p, v, v->ledger, groups);
 }
 
+static unsigned count_fates(const struct gt_groups by_fate[GT_FATE_COUNT])
+{
+	unsigned count = 0;
+
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++)
+		count += by_fate[fate].count > 0;
+	return count;
+}
+
+static void put_leaks(struct gt_printer *p, const struct gt_view *v,
+		      const struct gt_groups by_fate[GT_FATE_COUNT])
+{
+	const struct gt_groups *known = by_fate;
+
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++) {
+		if (!by_fate[fate].count)
+			continue;
+		put_fate(p, v, (enum gt_fate)fate, &by_fate[fate], known, count_fates(by_fate) > 1);
+		known = NULL;
+	}
+}
+
 void gt_leakage_text(const struct gt_view *v, FILE *out)
 {
 	const struct gt_ledger *l = v->ledger;
-	struct gt_groups groups;
+	struct gt_groups by_fate[GT_FATE_COUNT];
 	struct gt_printer p;
+	bool any;
 
-	gt_verdict_groups(&groups, v);
+	gt_verdict_groups(by_fate, v);
+	any = count_fates(by_fate);
 	gt_head_open(&p, out, v);
 	if (!l->events)
 		gt_head_nothing(&p, v);
-	else if (groups.count)
-		put_leaks(&p, v, &groups);
-	else if (gt_head_has_gaps(v->recording))
-		gt_head_no_leaks_but_gaps(&p);
+	else if (any)
+		put_leaks(&p, v, by_fate);
 	else
-		gt_print_line(&p, GT_GREEN,
-			      v->verdict && v->verdict->leaks.count ?
-				      "No leaks other than known ones." :
-				      "No leaks: no resource was left behind.");
+		gt_verdict_no_leaks(&p, v);
 	put_lasting(&p, v);
 	put_owned(&p, l);
 	gt_residue_text(&p, v->recording);
-	if (groups.count)
+	if (any)
 		gt_head_modules(&p, v, 10);
-	gt_groups_fini(&groups);
+	gt_verdict_groups_fini(by_fate);
 }
 
 void gt_leakage_json(const struct gt_view *v, FILE *out)
 {
 	const struct gt_freed *freed = &v->ledger->freed;
-	struct gt_groups groups, lasting;
+	struct gt_groups by_fate[GT_FATE_COUNT], groups, lasting;
 	uint64_t device, host;
 	struct gt_split split;
 	struct gt_json j;
 
-	gt_verdict_groups(&groups, v);
+	gt_verdict_all(&groups, v);
 	gt_groups_init(&lasting, v->ledger, GT_GROUPS_LASTING);
 	gt_head_json(&j, out, v, "leakage");
 	gt_totals_json(&j, groups.object_count, groups.bytes);
@@ -116,7 +138,9 @@ void gt_leakage_json(const struct gt_view *v, FILE *out)
 	gt_split_groups(&split, v, v->ledger, &groups);
 	gt_split_json(&j, v, &split);
 	gt_split_fini(&split);
-	gt_groups_json(&j, "groups", v, v->ledger, &groups);
+	gt_fate_split(v, &groups, by_fate);
+	gt_fates_json(&j, by_fate);
+	gt_fate_groups_json(&j, "groups", v, by_fate);
 	gt_groups_json(&j, "lasting", v, v->ledger, &lasting);
 	gt_json_line(&j, "freed_with_context");
 	gt_json_uint(&j, "count", freed->count);
@@ -128,15 +152,15 @@ void gt_leakage_json(const struct gt_view *v, FILE *out)
 	if (v->verdict)
 		gt_verdict_json(v->verdict, &j);
 	gt_foot_json(&j, v);
-	gt_groups_fini(&groups);
+	gt_verdict_groups_fini(by_fate);
 	gt_groups_fini(&lasting);
 }
 
 void gt_leakage_tsv(const struct gt_view *v, FILE *out)
 {
-	struct gt_groups groups;
+	struct gt_groups by_fate[GT_FATE_COUNT];
 
-	gt_verdict_groups(&groups, v);
-	gt_groups_tsv(out, v, v->ledger, &groups);
-	gt_groups_fini(&groups);
+	gt_verdict_groups(by_fate, v);
+	gt_fate_groups_tsv(out, v, by_fate);
+	gt_verdict_groups_fini(by_fate);
 }

@@ -57,7 +57,8 @@ static void put_row(struct gt_printer *p, const struct gt_process *process, cons
 		    uint64_t start_ns)
 {
 	char text[GT_FORMAT_MAX], ran[GT_FORMAT_MAX + 1], *name = gt_process_name(process);
-	bool goes_on = gt_process_goes_on(process);
+	bool goes_on = process->end == GT_END_RUNNING || process->end == GT_END_DETACHED ||
+		       process->end == GT_END_STOPPED;
 
 	snprintf(text, sizeof text, "%" PRIu32, process->pid);
 	gt_print_right(p, GT_PLAIN, text, 9);

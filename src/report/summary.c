@@ -10,7 +10,6 @@
 #include "replay/group_text.h"
 #include "replay/head.h"
 #include "judge/residue.h"
-#include "replay/process_text.h"
 #include "replay/stack.h"
 #include "judge/verdict.h"
 #include "report/analyses.h"
@@ -32,30 +31,44 @@ static void put_leak(struct gt_printer *p, const struct gt_view *v, const struct
 	gt_stack_text(p, v, g->site->stack, frames, 16);
 }
 
-static void put_leaks(struct gt_printer *p, const struct gt_view *v)
+/* Resources of one fate; at most `most` call sites. `known`: say how many are not new. */
+static void put_fate(struct gt_printer *p, const struct gt_view *v, enum gt_fate fate,
+		     const struct gt_groups *groups, const struct gt_groups *known, size_t most)
 {
-	const struct gt_ledger *l = v->ledger;
-	/* mistakes take room below: the report must fit on a screen */
-	unsigned others = gt_mistakes_count(l);
-	size_t most = v->top ? (size_t)v->top : others > 1 ? LEAKS_SHOWN / 2 : LEAKS_SHOWN;
 	char text[GT_FORMAT_MAX];
-	struct gt_groups groups;
 
-	gt_verdict_groups(&groups, v);
-	gt_running_word(p, v, &groups);
-	gt_print_put(p, GT_BOLD, "  %s %s", gt_format_count(text, groups.object_count),
-		     gt_plural(groups.object_count, "resource", "resources"));
-	if (groups.bytes)
+	gt_fate_word(p, fate);
+	gt_print_put(p, GT_BOLD, "  %s %s", gt_format_count(text, groups->object_count),
+		     gt_plural(groups->object_count, "resource", "resources"));
+	if (groups->bytes)
 		gt_print_put(p, GT_BOLD, ", ");
-	gt_put_group_memory(p, GT_BOLD, &groups);
+	gt_put_group_memory(p, GT_BOLD, groups);
 	gt_print_end(p);
-	gt_running_line(p, v, &groups);
-	gt_verdict_known(p, v, &groups);
-	gt_put_kinds(p, &groups);
-	for (size_t i = 0; i < groups.count && i < most; i++)
-		put_leak(p, v, &groups.list[i], others ? 2 : 3);
-	gt_put_more(p, 14, groups.count > most ? groups.count - most : 0);
-	gt_groups_fini(&groups);
+	gt_fate_line(p, v, fate, groups);
+	if (known)
+		gt_verdict_known(p, v, known);
+	gt_put_kinds(p, groups);
+	for (size_t i = 0; i < groups->count && i < most; i++)
+		put_leak(p, v, &groups->list[i], gt_mistakes_count(v->ledger) ? 2 : 3);
+	gt_put_more(p, 14, groups->count > most ? groups->count - most : 0);
+}
+
+static void put_leaks(struct gt_printer *p, const struct gt_view *v,
+		      const struct gt_groups by_fate[GT_FATE_COUNT])
+{
+	/* mistakes take room below: the report must fit on a screen */
+	unsigned others = gt_mistakes_count(v->ledger);
+	size_t most = v->top ? (size_t)v->top : others > 1 ? LEAKS_SHOWN / 2 : LEAKS_SHOWN;
+	const struct gt_groups *known = by_fate;
+
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++) {
+		if (!by_fate[fate].count)
+			continue;
+		put_fate(p, v, (enum gt_fate)fate, &by_fate[fate], known, most);
+		/* what comes first matters most */
+		most = v->top ? most : 1;
+		known = NULL;
+	}
 }
 
 static int most_at_peak(const void *a, const void *b)
@@ -165,9 +178,20 @@ static void put_freed(struct gt_printer *p, const struct gt_freed *freed)
 	gt_print_end(p);
 }
 
-static bool is_all_known(const struct gt_view *v)
+/* What is alive at the end, or that nothing is. */
+static void put_left(struct gt_printer *p, const struct gt_view *v)
 {
-	return v->verdict && !v->verdict->counted.count && !v->verdict->counted.bytes;
+	struct gt_groups by_fate[GT_FATE_COUNT];
+	bool any = false;
+
+	gt_verdict_groups(by_fate, v);
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++)
+		any |= by_fate[fate].count > 0;
+	if (any)
+		put_leaks(p, v, by_fate);
+	else
+		gt_verdict_no_leaks(p, v);
+	gt_verdict_groups_fini(by_fate);
 }
 
 /* The names under which the tool's sampler writes (cli/run/device_sampler.h). */
@@ -296,9 +320,7 @@ static bool put_growth(struct gt_printer *p, const struct gt_view *v)
 void gt_summary_text(const struct gt_view *v, FILE *out)
 {
 	const struct gt_ledger *l = v->ledger;
-	struct gt_tally total = gt_ledger_total(l);
 	uint64_t leaked = gt_ledger_leaked(l).count;
-	char text[GT_FORMAT_MAX];
 	struct gt_printer p;
 	bool growing;
 
@@ -307,21 +329,7 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 		gt_head_nothing(&p, v);
 		return;
 	}
-	total.created -= l->lasting.count; /* nobody has to give these back */
-	if (leaked && is_all_known(v)) {
-		gt_print_line(&p, GT_GREEN, "No leaks other than known ones.");
-	} else if (leaked) {
-		put_leaks(&p, v);
-	} else if (gt_head_has_gaps(v->recording)) {
-		gt_head_no_leaks_but_gaps(&p);
-	} else {
-		gt_print_put(&p, GT_GREEN, "No leaks: ");
-		gt_print_line(&p, GT_PLAIN,
-			      l->freed.count || l->lasting.count ? "no resource was left behind." :
-			      total.created == 1 ? "the one resource created was released." :
-						   "all %s resources created were released.",
-			      gt_format_count(text, total.created));
-	}
+	put_left(&p, v);
 	put_freed(&p, &l->freed);
 	gt_print_end(&p);
 	if (gt_residue_text(&p, v->recording))
@@ -404,10 +412,10 @@ void gt_summary_json(const struct gt_view *v, FILE *out)
 {
 	const struct gt_ledger *l = v->ledger;
 	uint64_t device, host;
-	struct gt_groups groups;
+	struct gt_groups by_fate[GT_FATE_COUNT], groups;
 	struct gt_json j;
 
-	gt_verdict_groups(&groups, v);
+	gt_verdict_all(&groups, v);
 	gt_head_json(&j, out, v, "summary");
 	gt_totals_json(&j, groups.object_count, groups.bytes);
 	gt_groups_memory(&groups, &device, &host);
@@ -421,12 +429,14 @@ void gt_summary_json(const struct gt_view *v, FILE *out)
 	devices_json(&j, v);
 	gt_residue_json(&j, v->recording);
 	kinds_json(&j, l);
-	gt_groups_json(&j, "groups", v, l, &groups);
+	gt_fate_split(v, &groups, by_fate);
+	gt_fates_json(&j, by_fate);
+	gt_fate_groups_json(&j, "groups", v, by_fate);
 	gt_mistakes_json(&j, v);
 	if (v->verdict)
 		gt_verdict_json(v->verdict, &j);
 	gt_foot_json(&j, v);
-	gt_groups_fini(&groups);
+	gt_verdict_groups_fini(by_fate);
 }
 
 /* The table behind the summary: one row for each kind that was used. */

@@ -35,11 +35,6 @@ bool gt_process_runs(const struct gt_process *process)
 	return began && began <= process->start_real_ns + SECOND_NS;
 }
 
-bool gt_process_goes_on(const struct gt_process *process)
-{
-	return process->went_on || process->state == GT_TRACE_STOPPED || gt_process_runs(process);
-}
-
 /*
  * Adds a trace as a source, unless another process was asked for. Returns 0, or why its header
  * cannot be read: it is added nevertheless, as a process whose damage is known.

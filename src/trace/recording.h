@@ -68,9 +68,6 @@ struct gt_process {
  */
 bool gt_process_runs(const struct gt_process *process);
 
-/* True if the process is running, or was when recording stopped: it may still use its resources. */
-bool gt_process_goes_on(const struct gt_process *process);
-
 struct gt_recorded_module {
 	const char *path;
 	uint8_t build_id[64];

@@ -316,6 +316,7 @@ static int conclude(const struct run *run, struct gt_fail_options *fail)
 		return gt_fail("%s", error.text);
 	if (gt_end_report_save_names(&v, &error))
 		gt_tell("%s; the recorded events can still be read", error.text);
+	gt_fail_options_apply(fail, &v);
 	if (gt_fail_options_is_set(fail)) {
 		gt_fail_options_judge(fail, &v);
 		v.verdict = &fail->verdict;

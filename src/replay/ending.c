@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* ending.c - how a process ended, and what may therefore be said of what it left alive. */
+#include "replay/ending.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/mem.h"
+#include "replay/process_text.h"
+
+const char *const gt_fate_words[GT_FATE_COUNT] = {
+	[GT_FATE_LEAKED] = "LEAKED",
+	[GT_FATE_PERHAPS] = "PERHAPS LEAKED",
+	[GT_FATE_KILLED] = "ALIVE WHEN KILLED",
+	[GT_FATE_ALIVE] = "ALIVE",
+};
+
+const char *const gt_fate_phrases[GT_FATE_COUNT] = {
+	[GT_FATE_LEAKED] = "leaked",
+	[GT_FATE_PERHAPS] = "perhaps leaked",
+	[GT_FATE_KILLED] = "alive when killed",
+	[GT_FATE_ALIVE] = "alive",
+};
+
+const char *const gt_fate_keys[GT_FATE_COUNT] = {
+	[GT_FATE_LEAKED] = "leaked",
+	[GT_FATE_PERHAPS] = "perhaps",
+	[GT_FATE_KILLED] = "killed",
+	[GT_FATE_ALIVE] = "alive",
+};
+
+static const char *const end_keys[] = {
+	[GT_END_UNKNOWN] = "unknown",   [GT_END_RUNNING] = "running", [GT_END_EXIT] = "exit",
+	[GT_END_QUICK] = "quick_exit",  [GT_END_EXEC] = "exec",       [GT_END_SIGNAL] = "signal",
+	[GT_END_DETACHED] = "detached", [GT_END_STOPPED] = "stopped",
+};
+
+/* How certain it is that the process would not have released more. */
+static enum gt_fate fate_of_process(const struct gt_process *p)
+{
+	switch (p->end) {
+	case GT_END_RUNNING:
+	case GT_END_DETACHED: return GT_FATE_ALIVE;
+	case GT_END_STOPPED:
+	case GT_END_UNKNOWN: return GT_FATE_PERHAPS;
+	case GT_END_SIGNAL: return GT_FATE_KILLED;
+	case GT_END_QUICK:
+	case GT_END_EXIT:
+	case GT_END_EXEC: break;
+	}
+	return GT_FATE_LEAKED;
+}
+
+enum gt_fate gt_fate_of(const struct gt_view *v, const struct gt_entry *entry)
+{
+	const struct gt_process *p = gt_recording_process(v->recording, entry->process);
+	enum gt_fate fate = fate_of_process(p);
+
+	if (fate == GT_FATE_ALIVE && v->strict.running_is_leak)
+		fate = GT_FATE_LEAKED;
+	/* nobody saw whether a process without an end was killed */
+	if (v->strict.killed_is_leak && (fate == GT_FATE_KILLED || p->end == GT_END_UNKNOWN))
+		fate = GT_FATE_LEAKED;
+	if (fate == GT_FATE_LEAKED && p->gap_first_ns && entry->time_ns <= p->gap_last_ns)
+		fate = GT_FATE_PERHAPS;
+	return fate;
+}
+
+struct summing {
+	const struct gt_view *view;
+	struct gt_fate_sum *sums;
+};
+
+static bool add_to_sums(void *context, const struct gt_entry *entry)
+{
+	const struct summing *s = context;
+	enum gt_kind kind = gt_entry_kind(entry);
+	struct gt_fate_sum *sum;
+
+	if (gt_kinds[kind].habits & GT_LASTING)
+		return true;
+	sum = &s->sums[gt_fate_of(s->view, entry)];
+	sum->count++;
+	*(gt_kind_on_device(kind) ? &sum->device_bytes : &sum->host_bytes) += gt_entry_bytes(entry);
+	return true;
+}
+
+void gt_fate_sums(const struct gt_view *v, struct gt_fate_sum sums[GT_FATE_COUNT])
+{
+	struct summing summing = { v, sums };
+
+	memset(sums, 0, GT_FATE_COUNT * sizeof *sums);
+	gt_live_each(&v->ledger->live, add_to_sums, &summing);
+}
+
+/* The one fate of all these, or GT_FATE_COUNT. */
+static enum gt_fate common_fate(const struct gt_view *v, const struct gt_groups *groups)
+{
+	enum gt_fate common = GT_FATE_LEAKED;
+
+	for (size_t i = 0; i < groups->count; i++)
+		for (size_t k = 0; k < groups->list[i].count; k++) {
+			enum gt_fate fate = gt_fate_of(v, groups->list[i].objects[k]);
+
+			if (!i && !k)
+				common = fate;
+			if (fate != common)
+				return GT_FATE_COUNT;
+		}
+	return common;
+}
+
+static bool has_fate(const void *context, const struct gt_entry *entry, int fate)
+{
+	return gt_fate_of(context, entry) == (enum gt_fate)fate;
+}
+
+void gt_fate_split(const struct gt_view *v, struct gt_groups *groups,
+		   struct gt_groups by_fate[GT_FATE_COUNT])
+{
+	enum gt_fate common = common_fate(v, groups);
+
+	memset(by_fate, 0, GT_FATE_COUNT * sizeof *by_fate);
+	if (common < GT_FATE_COUNT) {
+		by_fate[common] = *groups;
+	} else {
+		for (int fate = 0; fate < GT_FATE_COUNT; fate++)
+			gt_groups_select(&by_fate[fate], groups, has_fate, v, fate);
+		gt_groups_fini(groups);
+	}
+	*groups = (struct gt_groups){ 0 };
+}
+
+void gt_fate_word(struct gt_printer *p, enum gt_fate fate)
+{
+	gt_print_put(p, fate == GT_FATE_LEAKED ? GT_RED : GT_YELLOW, "%s", gt_fate_words[fate]);
+}
+
+/* "pid 12 (demo)" */
+static char *who(const struct gt_process *p)
+{
+	char *name = gt_process_name(p), *text;
+
+	if (asprintf(&text, *name ? "pid %" PRIu32 " (%s)" : "pid %" PRIu32, p->pid, name) < 0)
+		text = gt_strdup("a process");
+	free(name);
+	return text;
+}
+
+const char *gt_stop_reason(int error)
+{
+	return error == ETIME ? "the --duration limit was reached" :
+	       error == EFBIG ? "the recording reached its size limit" :
+				strerror(error);
+}
+
+/* "killed by signal 15 (SIGTERM)" */
+static char *signal_words(int number)
+{
+	const char *name = sigabbrev_np(number);
+	char *text;
+
+	return asprintf(&text, name ? "killed by signal %d (SIG%s)" : "killed by signal %d", number,
+			name) < 0 ?
+		       gt_strdup("killed") :
+		       text;
+}
+
+char *gt_end_words(const struct gt_process *p)
+{
+	char *text = NULL;
+	int n = 0;
+
+	switch (p->end) {
+	case GT_END_SIGNAL: return signal_words(p->signal);
+	case GT_END_RUNNING: return gt_strdup("running");
+	case GT_END_DETACHED: return gt_strdup("detached");
+	case GT_END_STOPPED: return gt_strdup("recording stopped");
+	case GT_END_EXEC: return gt_strdup("exec");
+	case GT_END_UNKNOWN: return gt_strdup(p->unread ? "unread" : "not recorded");
+	case GT_END_EXIT:
+	case GT_END_QUICK: break;
+	}
+	n = p->exit_status >= 0 ? asprintf(&text, "exit status %d", p->exit_status) :
+				  asprintf(&text, p->end == GT_END_EXIT ? "exit" : "_exit");
+	return n < 0 ? gt_strdup("exit") : text;
+}
+
+const char *gt_end_key(const struct gt_process *p)
+{
+	return end_keys[p->end];
+}
+
+char *gt_ending_text(const struct gt_process *p)
+{
+	char *name = who(p), *text = NULL, *words = NULL;
+	int n = 0;
+
+	switch (p->end) {
+	case GT_END_SIGNAL:
+		words = signal_words(p->signal);
+		n = asprintf(&text, "%s was %s", name, words);
+		break;
+	case GT_END_RUNNING: n = asprintf(&text, "%s is still running", name); break;
+	case GT_END_DETACHED:
+		n = asprintf(&text, "%s kept running after gputrack detached", name);
+		break;
+	case GT_END_STOPPED:
+		n = asprintf(&text, "recording of %s stopped before it ended (%s)", name,
+			     gt_stop_reason(p->error));
+		break;
+	case GT_END_UNKNOWN: n = asprintf(&text, "the end of %s was not recorded", name); break;
+	case GT_END_EXIT:
+	case GT_END_QUICK:
+	case GT_END_EXEC:
+		if (p->gap_first_ns)
+			n = asprintf(&text, "events of %s are missing", name);
+		break;
+	}
+	free(name);
+	free(words);
+	return n < 0 ? NULL : text;
+}
+
+char *gt_ending_of(const struct gt_view *v, const struct gt_groups *groups)
+{
+	char *text = NULL;
+
+	for (size_t i = 0; groups && !text && i < groups->count; i++)
+		for (size_t k = 0; !text && k < groups->list[i].count; k++)
+			text = gt_ending_text(gt_recording_process(
+				v->recording, groups->list[i].objects[k]->process));
+	for (size_t i = 0; !groups && !text && i < gt_recording_process_count(v->recording); i++)
+		text = gt_ending_text(gt_recording_process(v->recording, i));
+	return text;
+}
+
+/* How many processes hold these. */
+static size_t holders(const struct gt_view *v, const struct gt_groups *groups)
+{
+	size_t all = gt_recording_process_count(v->recording), count = 0;
+	bool *has = gt_alloc(all * sizeof *has);
+
+	for (size_t i = 0; i < groups->count; i++)
+		for (size_t k = 0; k < groups->list[i].count; k++)
+			has[groups->list[i].objects[k]->process] = true;
+	for (size_t i = 0; i < all; i++)
+		count += has[i];
+	free(has);
+	return count;
+}
+
+void gt_fate_line(struct gt_printer *p, const struct gt_view *v, enum gt_fate fate,
+		  const struct gt_groups *groups)
+{
+	static const char *const so[GT_FATE_COUNT] = {
+		[GT_FATE_PERHAPS] = "a release may be missing",
+		[GT_FATE_KILLED] = "not counted as leaked",
+		[GT_FATE_ALIVE] = "may be in use",
+	};
+	char *why = fate == GT_FATE_LEAKED ? NULL : gt_ending_of(v, groups);
+	size_t more = why ? holders(v, groups) - 1 : 0;
+
+	if (more)
+		gt_print_wrap(p, GT_DIM, 2, "%s; likewise %zu more %s: %s", why, more,
+			      gt_plural(more, "process", "processes"), so[fate]);
+	else if (why)
+		gt_print_wrap(p, GT_DIM, 2, "%s: %s", why, so[fate]);
+	free(why);
+}
+
+void gt_fates_json(struct gt_json *j, const struct gt_groups by_fate[GT_FATE_COUNT])
+{
+	gt_json_object(j, "fates");
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++) {
+		gt_json_line(j, gt_fate_keys[fate]);
+		gt_json_uint(j, "count", by_fate[fate].object_count);
+		gt_json_uint(j, "bytes", by_fate[fate].bytes);
+		gt_json_end(j);
+	}
+	gt_json_end(j);
+}
+
+/* True if one of the holders, or with NULL any process, ended so. */
+static bool has_end(const struct gt_view *v, const struct gt_groups *groups, enum gt_end end)
+{
+	for (size_t i = 0; groups && i < groups->count; i++)
+		for (size_t k = 0; k < groups->list[i].count; k++)
+			if (gt_recording_process(v->recording, groups->list[i].objects[k]->process)
+				    ->end == end)
+				return true;
+	for (size_t i = 0; !groups && i < gt_recording_process_count(v->recording); i++)
+		if (gt_recording_process(v->recording, i)->end == end)
+			return true;
+	return false;
+}
+
+const char *gt_fate_remedy(const struct gt_view *v, enum gt_fate fate,
+			   const struct gt_groups *groups)
+{
+	if (has_end(v, groups, GT_END_RUNNING))
+		return "judge again when it has ended, or count what it holds with "
+		       "--running-is-leak";
+	if (has_end(v, groups, GT_END_STOPPED))
+		return "record again with room and time to the end";
+	if (fate == GT_FATE_ALIVE)
+		return "record until it ends, or count what it held with --running-is-leak";
+	if (fate == GT_FATE_KILLED || has_end(v, groups, GT_END_UNKNOWN))
+		return "let it end by itself, or count what it held with --killed-is-leak";
+	return gt_view_is_attached(v) ? "record again with a larger --ring-size" : "record again";
+}
+
+bool gt_recording_goes_on(const struct gt_recording *recording)
+{
+	for (size_t i = 0; i < gt_recording_process_count(recording); i++) {
+		const struct gt_process *p = gt_recording_process(recording, i);
+
+		if (!p->unread && (p->end == GT_END_RUNNING || p->end == GT_END_UNKNOWN))
+			return true;
+	}
+	return false;
+}
