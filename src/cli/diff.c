@@ -66,7 +66,10 @@ static int open_side(struct side *side, const struct settings *s, const char *pa
 	if (e)
 		return e;
 	side->ledger = gt_replay_run(
-		side->recording, &(struct gt_replay){ .growth = true, .tick = gt_progress_tick });
+		side->recording,
+		&(struct gt_replay){ .growth = true,
+				     .held = gt_input_held(&s->input, side->view.frames),
+				     .tick = gt_progress_tick });
 	gt_progress_end();
 	side->view.recording = side->recording;
 	side->view.ledger = side->ledger;

@@ -33,9 +33,13 @@ int gt_end_report_open(struct gt_view *v, const char *path, FILE *out, struct gt
 	}
 	*v = (struct gt_view){
 		.recording = recording,
-		.ledger = gt_replay_run(recording, &(struct gt_replay){ .tick = gt_progress_tick,
-									.samples = true,
-									.growth = true }),
+		.show_held = v->show_held,
+		.no_held = v->no_held,
+		.ledger = gt_replay_run(recording,
+					&(struct gt_replay){ .tick = gt_progress_tick,
+							     .held = v->no_held ? NULL : frames,
+							     .samples = true,
+							     .growth = true }),
 		.frames = frames,
 		.style = gt_terminal_style(out, GT_COLOR_AUTO),
 	};

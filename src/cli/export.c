@@ -187,6 +187,7 @@ static int export(const struct settings *s, struct gt_recording *recording, stru
 		return e;
 	}
 	export.out = output.file;
+	export.held = gt_input_held(&s->input, export.frames);
 	formats[s->format].write(&export);
 	gt_progress_end();
 	gt_frames_free(export.frames);

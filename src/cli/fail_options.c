@@ -17,12 +17,13 @@ static int read_baseline(struct gt_fail_options *fail, const struct gt_input *in
 
 	if (e)
 		return e;
-	fail->old_ledger =
-		gt_replay_run(fail->old, &(struct gt_replay){ .tick = gt_progress_tick });
-	gt_progress_end();
 	e = gt_input_frames(input, fail->old, &fail->old_frames, error);
 	if (e)
 		return e;
+	fail->old_ledger = gt_replay_run(
+		fail->old, &(struct gt_replay){ .held = gt_input_held(input, fail->old_frames),
+						.tick = gt_progress_tick });
+	gt_progress_end();
 	v.recording = fail->old;
 	v.ledger = fail->old_ledger;
 	v.frames = fail->old_frames;
@@ -38,7 +39,6 @@ static int read_baseline(struct gt_fail_options *fail, const struct gt_input *in
 int gt_fail_options_open(struct gt_fail_options *fail, const struct gt_syntax *syntax,
 			 const struct gt_input *input)
 {
-	static const struct gt_input as_run_reads;
 	struct gt_error error;
 
 	if (gt_limits_parse(&fail->limits, fail->fail_on_leak ? fail->fail_on_leak : "any", &error))
@@ -46,7 +46,7 @@ int gt_fail_options_open(struct gt_fail_options *fail, const struct gt_syntax *s
 	for (size_t i = 0; i < fail->suppressions.count; i++)
 		if (gt_suppressions_read(&fail->known, fail->suppressions.items[i], &error))
 			return gt_fail("%s", error.text);
-	if (fail->baseline && read_baseline(fail, input ? input : &as_run_reads, &error))
+	if (fail->baseline && read_baseline(fail, input, &error))
 		return gt_fail("%s", error.text);
 	return 0;
 }

@@ -64,7 +64,7 @@ struct gt_fail_options {
 
 /*
  * Reads the files that the options name. Sites are compared by their frames, so the baseline's are
- * read as `input` says; NULL: as `run` reads them. 0, or the exit status after a message.
+ * read as `input` says. 0, or the exit status after a message.
  */
 int gt_fail_options_open(struct gt_fail_options *fail, const struct gt_syntax *syntax,
 			 const struct gt_input *input);

@@ -91,7 +91,7 @@ static int recording_data(const struct settings *s, FILE *out, struct gt_error *
 
 	if (e)
 		return e;
-	page = gt_page_new(recording, gt_progress_tick);
+	page = gt_page_new(recording, gt_input_held(&s->input, frames), gt_progress_tick);
 	gt_progress_end();
 	gt_page_data(page, frames, (double)s->threshold_kb, out);
 	gt_page_free(page);

@@ -12,7 +12,7 @@
 struct gt_input {
 	const char *output;
 	uint64_t pid;
-	bool all_frames, debuginfod, no_symbols;
+	bool all_frames, debuginfod, no_symbols, no_held;
 	struct gt_texts symbols;
 };
 
@@ -38,7 +38,17 @@ struct gt_input {
 	{ .name = "debuginfod", .type = GT_OPTION_FLAG, GT_INPUT_AT(settings, debuginfod),      \
 	  .help = "download missing debug files from the servers in DEBUGINFOD_URLS" },         \
 	{ .name = "no-symbols", .type = GT_OPTION_FLAG, GT_INPUT_AT(settings, no_symbols),      \
-	  .help = "show only modules and offsets; do not open the recorded programs" }
+	  .help = "show only modules and offsets; do not open the recorded programs" },         \
+	GT_NO_HELD_OPTION(GT_INPUT_AT(settings, no_held))
+/* What libraries hold by design: to judge without the list, and to see what it covers. */
+#define GT_NO_HELD_OPTION(at_)                                                                  \
+	{ .name = "no-held", .type = GT_OPTION_FLAG, at_,                                       \
+	  .help = "count as leaked what libraries hold by design until the process ends, too: " \
+		  "pools, handles, caches (doc/ci.md)" }
+#define GT_SHOW_HELD_OPTION(at_)                                                                \
+	{ .name = "show-held", .type = GT_OPTION_FLAG, at_,                                     \
+	  .help = "list what libraries hold by design until the process ends, with the reasons " \
+		  "(default: one line with the sum)" }
 /* clang-format on */
 
 /* Opens the one recording that is left in argv after the options. 0, or the exit status. */
@@ -46,6 +56,12 @@ int gt_input_open(const struct gt_syntax *syntax, const struct gt_input *input, 
 		  char **argv, int first, struct gt_recording **recording);
 int gt_input_frames(const struct gt_input *input, const struct gt_recording *recording,
 		    struct gt_frames **frames, struct gt_error *error);
+/* For struct gt_replay: what finds the resources that libraries hold; NULL with --no-held. */
+static inline struct gt_frames *gt_input_held(const struct gt_input *input,
+					      struct gt_frames *frames)
+{
+	return input->no_held ? NULL : frames;
+}
 /* Opens a recording and its frames, both or none. 0, or -errno and the error. */
 int gt_input_load(const struct gt_input *input, const char *path, struct gt_recording **recording,
 		  struct gt_frames **frames, struct gt_error *error);

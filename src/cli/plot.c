@@ -258,11 +258,13 @@ static int plot_opened(struct job *j, struct gt_view *v, struct gt_error *error)
 {
 	struct gt_alive_over_time *history = gt_alive_over_time_new(v->recording);
 	struct gt_ledger *ledger = gt_replay_run(
-		v->recording, &(struct gt_replay){ .each = gt_alive_over_time_event,
-						   .ended = gt_alive_over_time_ended,
-						   .sampled = gt_alive_over_time_sample,
-						   .context = history,
-						   .tick = gt_progress_tick });
+		v->recording,
+		&(struct gt_replay){ .each = gt_alive_over_time_event,
+				     .ended = gt_alive_over_time_ended,
+				     .sampled = gt_alive_over_time_sample,
+				     .context = history,
+				     .held = gt_input_held(&j->settings->input, v->frames),
+				     .tick = gt_progress_tick });
 	int e;
 
 	gt_progress_end();

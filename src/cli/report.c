@@ -30,6 +30,7 @@ struct settings {
 	struct gt_choices analyses;
 	int format, sort, color;
 	uint64_t top;
+	bool show_held;
 	struct gt_input input;
 	struct gt_fail_options fail;
 };
@@ -58,6 +59,7 @@ static const struct gt_option options[] = {
 	  .help = "order of sites: live (bytes alive at the end; the default), total (bytes "
 		  "created) or count (resources created)" },
 	GT_FAIL_OPTIONS(struct settings),
+	GT_SHOW_HELD_OPTION(AT(show_held)),
 	GT_INPUT_OPTIONS(struct settings),
 	GT_COLOR_OPTION(AT(color)),
 	{ 0 },
@@ -147,6 +149,8 @@ static int report(struct settings *s, struct gt_recording *recording, struct gt_
 	struct gt_view v = { .recording = recording,
 			     .top = s->top,
 			     .sort = (enum gt_sort)s->sort,
+			     .show_held = s->show_held,
+			     .no_held = s->input.no_held,
 			     .tick = gt_progress_tick };
 	struct gt_output output;
 	int e;

@@ -64,8 +64,11 @@ static char *part_of(const char *name, size_t size, bool last)
 /* Masks a separator of callers that is part of the name itself. */
 static void mask_separators(char *name)
 {
-	while ((name = strstr(name, GT_CALLED_BY)))
-		*name = '*';
+	static const char *const separators[] = { GT_CALLED_BY, GT_CALLED_DIRECTLY_BY };
+
+	for (size_t i = 0; i < sizeof separators / sizeof *separators; i++)
+		for (char *at = name; (at = strstr(at, separators[i]));)
+			*at = '*';
 }
 
 /*
@@ -173,8 +176,9 @@ static int suppress(const struct settings *s, struct gt_recording *recording,
 		return e;
 	}
 	v.style = gt_terminal_style(output.file, GT_COLOR_NEVER);
-	v.ledger = ledger =
-		gt_replay_run(recording, &(struct gt_replay){ .tick = gt_progress_tick });
+	v.ledger = ledger = gt_replay_run(
+		recording, &(struct gt_replay){ .held = gt_input_held(&s->input, v.frames),
+						.tick = gt_progress_tick });
 	gt_progress_end();
 	write_list(&v, output.file);
 	gt_frames_free(v.frames);

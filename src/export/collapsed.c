@@ -32,7 +32,7 @@ uint64_t gt_weight_of(const struct gt_site *site, enum gt_weight weight)
 	bool leaks = weight == GT_WEIGHT_LEAKED || weight == GT_WEIGHT_OBJECTS;
 
 	/* alive at the end, but not leaked */
-	if (leaks && gt_kinds[site->kind].habits & GT_LASTING)
+	if (leaks && (site->held || gt_kinds[site->kind].habits & GT_LASTING))
 		return 0;
 	return *(const uint64_t *)((const char *)site + weights[weight]);
 }
@@ -60,7 +60,8 @@ static void put_name(FILE *out, const struct gt_frame *frame)
 
 void gt_export_collapsed(const struct gt_export *e)
 {
-	struct gt_ledger *l = gt_replay_run(e->recording, &(struct gt_replay){ .tick = e->tick });
+	struct gt_ledger *l = gt_replay_run(
+		e->recording, &(struct gt_replay){ .held = e->held, .tick = e->tick });
 
 	for (size_t i = 0; i < l->site_count; i++) {
 		const struct gt_site *site = &l->sites[i];
@@ -177,7 +178,8 @@ static void put_profile(struct speedscope *s, enum gt_weight weight)
 
 void gt_export_speedscope(const struct gt_export *e)
 {
-	struct gt_ledger *l = gt_replay_run(e->recording, &(struct gt_replay){ .tick = e->tick });
+	struct gt_ledger *l = gt_replay_run(
+		e->recording, &(struct gt_replay){ .held = e->held, .tick = e->tick });
 	struct speedscope s = { .ledger = l, .frames = e->frames, .seen = gt_intern_new() };
 
 	gt_json_begin(&s.json, e->out);

@@ -30,6 +30,7 @@ uint64_t gt_weight_of(const struct gt_site *site, enum gt_weight weight);
 struct gt_export {
 	struct gt_recording *recording;
 	struct gt_frames *frames;
+	struct gt_frames *held; /* for struct gt_replay */
 	FILE *out;
 	enum gt_weight weight;
 	void (*tick)(uint64_t events); /* now and then; may be NULL */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "replay/held.h"
 #include "judge/verdict.h"
 
 /* GitHub shows ten annotations of a level per step; our last one says how many more there are. */
@@ -60,6 +61,7 @@ void gt_leaks_github(const struct gt_view *v, FILE *out)
 {
 	const struct gt_leaks *leaks = &v->verdict->leaks;
 	const char *doubt = v->verdict->doubt, *residue = v->verdict->residue;
+	char *held = gt_held_line(v->ledger);
 	size_t room = SHOWN - !!doubt - !!residue - v->verdict->over_peak, shown = 0;
 
 	if (doubt)
@@ -69,6 +71,9 @@ void gt_leaks_github(const struct gt_view *v, FILE *out)
 	if (v->verdict->over_peak)
 		put_mark(out, v, "error", gt_peak_frame(v), "allocates most of the peak",
 			 v->verdict->peak);
+	if (held)
+		put_mark(out, v, "notice", NULL, "gputrack", held);
+	free(held);
 	/* those that fail come first: they must not be the ones left out */
 	for (int round = 0; round < 2; round++)
 		for (size_t i = 0; i < leaks->count; i++) {

@@ -13,6 +13,7 @@
 #include "ledger/growing_sites.h"
 #include "replay/group_text.h"
 #include "replay/head.h"
+#include "replay/held.h"
 #include "replay/stack.h"
 
 enum { LEAKS_SHOWN = 20, HOLDS_SHOWN = 5, FRAMES_SHOWN = 3 };
@@ -359,6 +360,7 @@ static void put_totals(struct gt_printer *p, const struct gt_view *v)
 static void put_recording(struct gt_printer *p, const char *word, const struct gt_view *v)
 {
 	char a[GT_FORMAT_MAX], b[GT_FORMAT_MAX];
+	char *held = gt_held_line(v->ledger);
 	struct gt_fate_sum sums[GT_FATE_COUNT];
 	uint64_t count, bytes;
 
@@ -378,6 +380,9 @@ static void put_recording(struct gt_printer *p, const char *word, const struct g
 				     gt_fate_phrases[fate]);
 	gt_print_end(p);
 	put_totals(p, v);
+	if (held)
+		gt_print_wrap(p, GT_DIM, 6, "%s", held);
+	free(held);
 	gt_head_gaps(p, v);
 }
 
@@ -515,6 +520,8 @@ static void totals_json(struct gt_json *j, const char *key, const struct gt_view
 	gt_json_uint(j, "leaked_bytes", leaked->device_bytes + leaked->host_bytes);
 	for (int fate = GT_FATE_PERHAPS; fate < GT_FATE_COUNT; fate++)
 		gt_json_uint(j, gt_fate_keys[fate], sums[fate].count);
+	gt_json_uint(j, "held", l->held.count);
+	gt_json_uint(j, "held_bytes", l->held.device_bytes + l->held.host_bytes);
 	gt_json_end(j);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/text.h"
+#include "replay/held.h"
 #include "judge/verdict.h"
 
 static void attribute(FILE *out, const char *name, const char *value)
@@ -90,8 +91,11 @@ static void put_whole(FILE *out, const char *name, const char *element, const ch
 	fputs("    </testcase>\n", out);
 }
 
-static void put_wholes(FILE *out, const struct gt_verdict *verdict)
+static void put_wholes(FILE *out, const struct gt_view *v)
 {
+	const struct gt_verdict *verdict = v->verdict;
+	char *held = gt_held_line(v->ledger);
+
 	put_whole(out, "leaks", "error",
 		  verdict->outcome == GT_OUTCOME_UNTRACKED ? "untracked" : "unsure",
 		  verdict->doubt);
@@ -100,6 +104,9 @@ static void put_wholes(FILE *out, const struct gt_verdict *verdict)
 			  verdict->over_peak ? verdict->peak : NULL);
 	if (gt_limits_of_residue(verdict->options.limits))
 		put_whole(out, "residue", "failure", "residue", verdict->residue);
+	if (held)
+		put_whole(out, "held by libraries", "skipped", NULL, held);
+	free(held);
 }
 
 struct counts {
@@ -111,9 +118,11 @@ static struct counts count_cases(const struct gt_view *v)
 	const struct gt_leaks *leaks = &v->verdict->leaks;
 	const struct gt_verdict_options *asked = &v->verdict->options;
 	struct counts c = {
-		.tests = leaks->count + 1 + !!asked->max_peak + gt_limits_of_residue(asked->limits),
+		.tests = leaks->count + 1 + !!asked->max_peak +
+			 gt_limits_of_residue(asked->limits) + !!v->ledger->held.count,
 		.failures = !!v->verdict->residue + v->verdict->over_peak,
 		.errors = !!v->verdict->doubt,
+		.skipped = !!v->ledger->held.count,
 	};
 
 	for (size_t i = 0; i < leaks->count; i++) {
@@ -153,7 +162,7 @@ void gt_leaks_junit(const struct gt_view *v, FILE *out)
 	fputs("/>\n      <property name=\"recording\"", out);
 	attribute(out, "value", gt_recording_path(v->recording));
 	fputs("/>\n    </properties>\n", out);
-	put_wholes(out, v->verdict);
+	put_wholes(out, v);
 	for (size_t i = 0; i < leaks->count; i++) {
 		put_leak(out, v, &leaks->list[i], names[i]);
 		free(names[i]);

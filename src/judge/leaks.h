@@ -10,8 +10,8 @@
 #pragma once
 
 #include "ledger/groups.h"
-#include "judge/suppressions.h"
 #include "replay/ending.h"
+#include "replay/suppressions.h"
 
 struct gt_leak {
 	char *key; /* the words; equal for the same site */

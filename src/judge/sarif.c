@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "replay/held.h"
 #include "judge/verdict.h"
 
 enum { WORD_SIZE = 96 };
@@ -226,23 +227,33 @@ static void put_rules(struct gt_json *j, const struct gt_verdict *verdict)
 	gt_json_end(j);
 }
 
+static void put_notification(struct gt_json *j, const char *level, const char *text)
+{
+	gt_json_object(j, NULL);
+	gt_json_text(j, "level", level);
+	message(j, "message", text);
+	gt_json_end(j);
+}
+
 /* Whether gputrack succeeded: an unknown result is a notification, not a result. */
 static void put_invocation(struct gt_json *j, const struct gt_view *v)
 {
 	const char *doubt = v->verdict->doubt;
+	char *held = gt_held_line(v->ledger);
 
 	gt_json_array(j, "invocations");
 	gt_json_object(j, NULL);
 	gt_json_bool(j, "executionSuccessful", !doubt);
 	gt_json_text(j, "commandLine", gt_recording_info(v->recording, "command"));
-	if (doubt) {
+	if (doubt || held)
 		gt_json_array(j, "toolExecutionNotifications");
-		gt_json_object(j, NULL);
-		gt_json_text(j, "level", "error");
-		message(j, "message", doubt);
+	if (doubt)
+		put_notification(j, "error", doubt);
+	if (held)
+		put_notification(j, "note", held);
+	if (doubt || held)
 		gt_json_end(j);
-		gt_json_end(j);
-	}
+	free(held);
 	gt_json_end(j);
 	gt_json_end(j);
 }

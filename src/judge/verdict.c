@@ -153,6 +153,7 @@ void gt_verdict_no_leaks(struct gt_printer *p, const struct gt_view *v)
 	} else {
 		gt_print_put(p, GT_GREEN, "No leaks: ");
 		gt_print_line(p, GT_PLAIN,
+			      l->held.count ? "the program left no resource behind." :
 			      l->freed.count || l->lasting.count ? "no resource was left behind." :
 			      created == 1 ? "the one resource created was released." :
 					     "all %s resources created were released.",

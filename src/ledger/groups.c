@@ -53,16 +53,17 @@ static int biggest_first(const void *a, const void *b)
 	return o ? o : groups_by_site(a, b);
 }
 
-static bool is_wanted(enum gt_groups_of which, enum gt_kind kind)
+static bool is_wanted(enum gt_groups_of which, const struct gt_site *site)
 {
-	bool lasts = gt_kinds[kind].habits & GT_LASTING;
+	bool lasts = gt_kinds[site->kind].habits & GT_LASTING;
 
 	switch (which) {
-	case GT_GROUPS_LEAKS: return !lasts;
+	case GT_GROUPS_LEAKS: return !lasts && !site->held;
 	case GT_GROUPS_LASTING: return lasts;
+	case GT_GROUPS_HELD: return site->held;
 	case GT_GROUPS_DEVICE: break;
 	}
-	return gt_kind_on_device(kind);
+	return gt_kind_on_device((enum gt_kind)site->kind);
 }
 
 struct gathering {
@@ -76,12 +77,13 @@ struct gathering {
 static bool add_entry(void *context, const struct gt_entry *entry)
 {
 	struct gathering *g = context;
+	const struct gt_site *site = gt_ledger_site(g->ledger, entry);
 	size_t group;
 
-	if (!is_wanted(g->which, gt_entry_kind(entry)) ||
+	if (!is_wanted(g->which, site) ||
 	    (g->which == GT_GROUPS_DEVICE && gt_ledger_is_gone(g->ledger, entry)))
 		return true;
-	group = g->group_of[gt_ledger_site(g->ledger, entry) - g->ledger->sites] - 1;
+	group = g->group_of[site - g->ledger->sites] - 1;
 	g->groups->list[group].objects[g->filled[group]++] = entry;
 	g->groups->bytes += gt_entry_bytes(entry);
 	return true;
@@ -98,7 +100,7 @@ static void add_groups(struct gathering *g)
 		const struct gt_site *site = &l->sites[i];
 		uint64_t live = site->live - (all ? 0 : site->gone);
 
-		if (!live || !is_wanted(g->which, (enum gt_kind)site->kind))
+		if (!live || !is_wanted(g->which, site))
 			continue;
 		groups->list[groups->count] =
 			(struct gt_group){ .site = site,

@@ -20,8 +20,9 @@ struct gt_groups {
 };
 
 enum gt_groups_of {
-	GT_GROUPS_LEAKS,   /* all kinds except those meant to last (GT_LASTING) */
-	GT_GROUPS_LASTING, /* only those */
+	GT_GROUPS_LEAKS,   /* except those meant to last (GT_LASTING) and those libraries hold */
+	GT_GROUPS_LASTING, /* only those meant to last */
+	GT_GROUPS_HELD,    /* only those that libraries hold (gt_ledger_hold) */
 	GT_GROUPS_DEVICE,  /* device memory of processes that have not ended: the parts of a peak */
 };
 

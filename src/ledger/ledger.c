@@ -497,6 +497,21 @@ void gt_ledger_sample(struct gt_ledger *l, size_t series, uint64_t time_ns, int6
 	one->any = true;
 }
 
+void gt_ledger_hold(struct gt_ledger *l, size_t site, uint32_t held)
+{
+	struct gt_site *s = &l->sites[site];
+
+	s->held = held;
+	l->held.count += s->live;
+	*(gt_kind_on_device((enum gt_kind)s->kind) ? &l->held.device_bytes : &l->held.host_bytes) +=
+		s->bytes_live;
+}
+
+bool gt_ledger_is_held(const struct gt_ledger *l, const struct gt_entry *entry)
+{
+	return l->held.count && gt_ledger_site(l, entry)->held;
+}
+
 struct gt_leaked gt_ledger_leaked(const struct gt_ledger *l)
 {
 	struct gt_leaked sum = { 0 };
@@ -511,6 +526,9 @@ struct gt_leaked gt_ledger_leaked(const struct gt_ledger *l)
 			*(gt_kind_on_device((enum gt_kind)kind) ? &sum.device_bytes :
 								  &sum.host_bytes) += t->bytes_live;
 		}
+	sum.count -= l->held.count;
+	sum.device_bytes -= l->held.device_bytes;
+	sum.host_bytes -= l->held.host_bytes;
 	return sum;
 }
 

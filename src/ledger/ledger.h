@@ -25,7 +25,8 @@ struct gt_site {
 	uint64_t gone, bytes_gone;            /* the part of `live` whose process has ended */
 	uint64_t live_at_peak, bytes_at_peak; /* at the ledger's peak; set by gt_ledger_finish */
 	uint64_t first_ns, last_ns;           /* creations */
-	uint32_t epoch, next;                 /* private */
+	uint32_t held;        /* by libraries, as replay/held.h numbers them; 0: it is not */
+	uint32_t epoch, next; /* private */
 };
 
 /* A release or destruction of an ended resource; equal ones are counted together. */
@@ -118,6 +119,7 @@ struct gt_ledger {
 	struct gt_samples samples; /* values measured independently of calls */
 	struct gt_freed freed;     /* resources that ended because their owner takes them along */
 	struct gt_freed lasting;   /* resources meant to be alive at the end (GT_LASTING) */
+	struct gt_freed held;      /* living resources of the sites that libraries hold */
 
 	struct gt_growth *growth; /* NULL: not recorded; freed with the ledger */
 	struct gt_gaps gaps;
@@ -139,7 +141,13 @@ bool gt_ledger_is_gone(const struct gt_ledger *l, const struct gt_entry *entry);
 /* After the last event: completes each site's share of the peak, and ends orphans (GT_OWNED). */
 void gt_ledger_finish(struct gt_ledger *l);
 
-/* Living resources, except those meant to last (GT_LASTING). */
+/* After the last event: what is alive at this site is held by libraries (site->held), and no leak.
+ */
+void gt_ledger_hold(struct gt_ledger *l, size_t site, uint32_t held);
+/* True when a living entry is held by libraries. */
+bool gt_ledger_is_held(const struct gt_ledger *l, const struct gt_entry *entry);
+
+/* Living resources, except those meant to last (GT_LASTING) and those that libraries hold. */
 struct gt_leaked {
 	uint64_t count, device_bytes, host_bytes;
 };

@@ -317,7 +317,7 @@ static void take_sample(void *context, uint32_t process, const struct gt_sample 
 }
 
 /* All sets in one reading. Samples are taken once, with the set of all processes. */
-static void fill_sets(struct gt_page *h, gt_tick_fn *tick)
+static void fill_sets(struct gt_page *h, struct gt_frames *held, gt_tick_fn *tick)
 {
 	struct gt_ledger *ledgers[GT_PAGE_SETS_MAX];
 	struct gt_replay replays[GT_PAGE_SETS_MAX];
@@ -327,6 +327,7 @@ static void fill_sets(struct gt_page *h, gt_tick_fn *tick)
 		filling[i] = (struct filling){ h, &h->sets[i] };
 		replays[i] = (struct gt_replay){ .pid = h->sets[i].pid,
 						 .growth = true,
+						 .held = held,
 						 .before = begin_moment,
 						 .each = take_event,
 						 .ended = process_ended,
@@ -340,7 +341,7 @@ static void fill_sets(struct gt_page *h, gt_tick_fn *tick)
 		h->sets[i].ledger = ledgers[i];
 }
 
-struct gt_page *gt_page_new(struct gt_recording *r, gt_tick_fn *tick)
+struct gt_page *gt_page_new(struct gt_recording *r, struct gt_frames *held, gt_tick_fn *tick)
 {
 	struct gt_page *h = gt_alloc(sizeof *h);
 	struct survey s = { .page = h };
@@ -357,7 +358,7 @@ struct gt_page *gt_page_new(struct gt_recording *r, gt_tick_fn *tick)
 	choose_sets(&s, l);
 	gt_ledger_free(l);
 	free(s.events);
-	fill_sets(h, tick);
+	fill_sets(h, held, tick);
 	return h;
 }
 

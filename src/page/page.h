@@ -66,7 +66,8 @@ struct gt_page {
 };
 
 /* Reads the recording twice. `tick` may be NULL. */
-struct gt_page *gt_page_new(struct gt_recording *r, gt_tick_fn *tick);
+/* `held` as in struct gt_replay. */
+struct gt_page *gt_page_new(struct gt_recording *r, struct gt_frames *held, gt_tick_fn *tick);
 void gt_page_free(struct gt_page *h);
 
 /*

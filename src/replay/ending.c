@@ -80,7 +80,7 @@ static bool add_to_sums(void *context, const struct gt_entry *entry)
 	enum gt_kind kind = gt_entry_kind(entry);
 	struct gt_fate_sum *sum;
 
-	if (gt_kinds[kind].habits & GT_LASTING)
+	if (gt_kinds[kind].habits & GT_LASTING || gt_ledger_is_held(s->view->ledger, entry))
 		return true;
 	sum = &s->sums[gt_fate_of(s->view, entry)];
 	sum->count++;

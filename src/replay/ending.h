@@ -27,7 +27,7 @@ extern const char *const gt_fate_keys[GT_FATE_COUNT];
 /* Of a living entry of v->ledger. */
 enum gt_fate gt_fate_of(const struct gt_view *v, const struct gt_entry *entry);
 
-/* Living resources by fate, except those meant to last (GT_LASTING). */
+/* Living resources by fate, except those meant to last (GT_LASTING) or held by libraries. */
 struct gt_fate_sum {
 	uint64_t count, device_bytes, host_bytes;
 };

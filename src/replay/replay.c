@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ledger/growing_sites.h"
+#include "replay/held.h"
 
 enum { TICK_EVENTS = 1 << 12 };
 
@@ -150,6 +151,8 @@ void gt_replay_run_all(struct gt_recording *r, const struct gt_replay *replays, 
 		if (replays[i].last)
 			replays[i].last(replays[i].context, ledgers[i]);
 		gt_ledger_finish(ledgers[i]);
+		if (replays[i].held)
+			gt_held_find(ledgers[i], r, replays[i].held);
 	}
 }
 

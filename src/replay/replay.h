@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "ledger/ledger.h"
+#include "replay/frames.h"
 #include "trace/recording.h"
 
 /* Now and then, with the number of events so far: for progress. */
@@ -12,10 +13,11 @@ typedef void gt_tick_fn(uint64_t events);
 
 /* One ledger to fill. All callbacks may be NULL. */
 struct gt_replay {
-	uint32_t pid;                            /* processes with this pid only; 0: all */
-	uint64_t until;                          /* how many events to apply; 0: all */
-	bool samples;                            /* the ledger keeps samples, too */
-	bool growth;                             /* the ledger follows which sites grow */
+	uint32_t pid;           /* processes with this pid only; 0: all */
+	uint64_t until;         /* how many events to apply; 0: all */
+	bool samples;           /* the ledger keeps samples, too */
+	bool growth;            /* the ledger follows which sites grow */
+	struct gt_frames *held; /* to find what libraries hold by design (held.h); NULL: a leak */
 	const struct gt_live_observer *observer; /* of the ledger; NULL: none */
 	FILE *out; /* reading stops once a write to it has failed; NULL: it does not */
 

@@ -35,6 +35,8 @@ struct gt_view {
 	struct gt_style style;
 	uint64_t top;                     /* groups or rows to show; 0: what suits the view */
 	enum gt_sort sort;                /* of call sites */
+	bool show_held;                   /* list what libraries hold (held.h) */
+	bool no_held;                     /* what libraries hold counts as leaked */
 	const struct gt_verdict *verdict; /* NULL: no limits were set */
 	struct gt_strictness strict;
 	void (*tick)(uint64_t events); /* progress, for views that replay; may be NULL */

@@ -76,6 +76,7 @@ void gt_analysis_replay(struct gt_replayed *replayed, const struct gt_analysis *
 	struct filling filling = { .start_ns = gt_recording_start_ns(r) };
 	struct gt_replay how = {
 		.tick = v->tick,
+		.held = v->no_held ? NULL : v->frames,
 		.samples = a->traits & GT_NEEDS_SAMPLES,
 		.growth = a->traits & GT_NEEDS_GROWTH ||
 			  (a->traits & GT_TEXT_NEEDS_GROWTH && form == GT_FORM_TEXT),

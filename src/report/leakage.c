@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "replay/group_text.h"
 #include "replay/head.h"
+#include "replay/held.h"
 #include "judge/residue.h"
 #include "report/breakdown_text.h"
 #include "judge/verdict.h"
@@ -114,6 +115,8 @@ void gt_leakage_text(const struct gt_view *v, FILE *out)
 		gt_verdict_no_leaks(&p, v);
 	put_lasting(&p, v);
 	put_owned(&p, l);
+	gt_held_text(&p, v);
+	gt_held_groups_text(&p, v);
 	gt_residue_text(&p, v->recording);
 	if (any)
 		gt_head_modules(&p, v, 10);
@@ -148,6 +151,7 @@ void gt_leakage_json(const struct gt_view *v, FILE *out)
 	gt_json_uint(&j, "host_bytes", freed->host_bytes);
 	gt_json_end(&j);
 	gt_json_uint(&j, "died_with_owner", v->ledger->died_with_owner);
+	gt_held_json(&j, v);
 	gt_residue_json(&j, v->recording);
 	if (v->verdict)
 		gt_verdict_json(v->verdict, &j);

@@ -18,14 +18,20 @@ struct left {
 	uint64_t count, bytes;
 };
 
+struct adding {
+	const struct gt_ledger *ledger;
+	struct left *left;
+};
+
 static bool add_entry(void *context, const struct gt_entry *entry)
 {
-	struct left *left = context;
+	const struct adding *a = context;
 
-	if (gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING)
+	if (gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING ||
+	    gt_ledger_is_held(a->ledger, entry))
 		return true;
-	left[entry->process].count++;
-	left[entry->process].bytes += gt_entry_bytes(entry);
+	a->left[entry->process].count++;
+	a->left[entry->process].bytes += gt_entry_bytes(entry);
 	return true;
 }
 
@@ -34,7 +40,7 @@ static struct left *left_by_process(const struct gt_view *v)
 {
 	struct left *left = gt_alloc(gt_recording_process_count(v->recording) * sizeof *left);
 
-	gt_live_each(&v->ledger->live, add_entry, left);
+	gt_live_each(&v->ledger->live, add_entry, &(struct adding){ v->ledger, left });
 	return left;
 }
 

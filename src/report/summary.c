@@ -9,6 +9,7 @@
 #include "base/tool.h"
 #include "replay/group_text.h"
 #include "replay/head.h"
+#include "replay/held.h"
 #include "judge/residue.h"
 #include "replay/stack.h"
 #include "judge/verdict.h"
@@ -331,6 +332,7 @@ void gt_summary_text(const struct gt_view *v, FILE *out)
 	}
 	put_left(&p, v);
 	put_freed(&p, &l->freed);
+	gt_held_text(&p, v);
 	gt_print_end(&p);
 	if (gt_residue_text(&p, v->recording))
 		gt_print_end(&p);
@@ -432,6 +434,7 @@ void gt_summary_json(const struct gt_view *v, FILE *out)
 	gt_fate_split(v, &groups, by_fate);
 	gt_fates_json(&j, by_fate);
 	gt_fate_groups_json(&j, "groups", v, by_fate);
+	gt_held_json(&j, v);
 	gt_mistakes_json(&j, v);
 	if (v->verdict)
 		gt_verdict_json(v->verdict, &j);

@@ -6,7 +6,7 @@
 
 #include "fuzz.h"
 #include "judge/limits.h"
-#include "judge/suppressions.h"
+#include "replay/suppressions.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "judge/suppressions.h"
+#include "replay/suppressions.h"
 
 static void patterns_match_as_in_leaksanitizer(void **state)
 {
@@ -66,12 +66,26 @@ static void files_are_read(void **state)
 			 0);
 	assert_int_equal(s.count, 3);
 	assert_string_equal(s.list[0].pattern, "one");
+	assert_null(s.list[0].comment); /* it is not the line above */
 	assert_int_equal(s.list[0].line, 3);
 	assert_string_equal(s.list[1].pattern, "two");
 	assert_true(s.list[1].what.has[GT_LEVELZERO][GT_EVENT]);
 	assert_true(s.list[1].what.has[GT_OPENCL][GT_BUFFER]);
 	assert_false(s.list[1].what.has[GT_OPENCL][GT_IMAGE]);
 	assert_string_equal(s.list[2].pattern, "last");
+	gt_suppressions_fini(&s);
+}
+
+static void the_comment_above_a_line_is_kept(void **state)
+{
+	struct gt_suppressions s;
+	struct gt_error error;
+
+	(void)state;
+	assert_int_equal(parse(&s, "# no\n#  X 1.0: why\nleak:one\nleak:two\n# alone", &error), 0);
+	assert_int_equal(s.count, 2);
+	assert_string_equal(s.list[0].comment, "X 1.0: why");
+	assert_null(s.list[1].comment);
 	gt_suppressions_fini(&s);
 }
 
@@ -84,6 +98,7 @@ static void mistakes_name_their_line(void **state)
 		{ "leak:\n", "f:1: missing pattern" },
 		{ "leak: < a\n", "f:1: missing pattern" },
 		{ "leak:a <  < b\n", "f:1: missing pattern" },
+		{ "leak:a <<  < b\n", "f:1: missing pattern" },
 		{ "leak[event]b\n", "f:1: expected kinds and" },
 		{ "leak[event\n", "f:1: expected kinds and" },
 		{ "\n\nleak[evnt]:b\n", "f:3: 'evnt' is not a kind" },
@@ -132,6 +147,7 @@ static void caller_patterns_match_outer_frames(void **state)
 		{ .function = "grow" },
 		{ .function = "grow" },
 		{ .function = "main", .module = "/bin/demo" },
+		{ .function = "run", .module = "/usr/lib/libengine.so.2" },
 	};
 	static const struct {
 		const char *line;
@@ -146,6 +162,22 @@ static void caller_patterns_match_outer_frames(void **state)
 		{ "leak:Buffer < shrink", false },
 		{ "leak:main < clCreateBuffer", false },
 		{ "leak:Buffer<grow", false },
+		{ "leak:Buffer << grow << grow << main", true },
+		{ "leak:grow << main", true },
+		{ "leak:clCreateBuffer << Buffer < main", true },
+		{ "leak:Buffer << grow < main", true },
+		{ "leak:Buffer << main", false },
+		{ "leak:clCreateBuffer << grow", false },
+		{ "leak:Buffer < grow << grow << grow", false },
+		{ "leak:main << main", false },
+		{ "leak:libengine.so!run", true },
+		{ "leak:grow << libengine.so!run < main", false },
+		{ "leak:main < libengine.so!^run$", true },
+		{ "leak:main << libengine.so", true },
+		{ "leak:libengine.so!libengine", false },
+		{ "leak:libengine.so!main", false },
+		{ "leak:libother.so!run", false },
+		{ "leak:operator!=", false },
 	};
 
 	(void)state;
@@ -154,7 +186,7 @@ static void caller_patterns_match_outer_frames(void **state)
 		struct gt_error error;
 
 		assert_int_equal(parse(&s, cases[i].line, &error), 0);
-		if (!gt_suppressions_find(&s, GT_OPENCL, GT_BUFFER, "clCreateBuffer", frames, 4) ==
+		if (!gt_suppressions_find(&s, GT_OPENCL, GT_BUFFER, "clCreateBuffer", frames, 5) ==
 		    cases[i].fits)
 			fail_msg("%s", cases[i].line);
 		gt_suppressions_fini(&s);
@@ -166,6 +198,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(patterns_match_as_in_leaksanitizer),
 		cmocka_unit_test(files_are_read),
+		cmocka_unit_test(the_comment_above_a_line_is_kept),
 		cmocka_unit_test(mistakes_name_their_line),
 		cmocka_unit_test(any_frame_and_the_api_function_can_match),
 		cmocka_unit_test(caller_patterns_match_outer_frames),

@@ -362,8 +362,8 @@ static void finish_info(struct attach *a, uint64_t duration_ns, uint64_t lost, s
 
 static int report(const struct attach *a)
 {
+	struct gt_view v = { 0 };
 	struct gt_error error;
-	struct gt_view v;
 
 	if (a->settings.quiet)
 		return GT_EXIT_DONE;

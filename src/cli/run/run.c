@@ -30,7 +30,7 @@
 struct settings {
 	const char *output;
 	const char *csv, *log;
-	bool quiet, no_stacks, csv_more, keep_nsys;
+	bool quiet, no_stacks, csv_more, keep_nsys, show_held, no_held;
 	uint64_t stack_depth, max_bytes;
 	double duration; /* seconds; 0: to the end */
 	struct gt_fail_options fail;
@@ -79,6 +79,8 @@ static const struct gt_option options[] = {
 	  .help = "stop recording after this time (default: 0, no limit); the program continues, "
 		  "and the report says so" },
 	GT_FAIL_OPTIONS(struct settings),
+	GT_SHOW_HELD_OPTION(AT(show_held)),
+	GT_NO_HELD_OPTION(AT(no_held)),
 	{ .name = "with", .type = GT_OPTION_CHOICE, .argument = "WHAT", .choices = with_names,
 	  AT(with),
 	  .help = "recorder to use: doors (gputrack's own libraries; the default) or nsys (Nsight "
@@ -308,8 +310,9 @@ static bool finish_info(struct run *run, pid_t pid, int status, uint64_t duratio
 /* Prints the report and returns the exit status that --fail-on-leak or --max-peak asks for. */
 static int conclude(const struct run *run, struct gt_fail_options *fail)
 {
+	struct gt_view v = { .show_held = run->settings->show_held,
+			     .no_held = run->settings->no_held };
 	struct gt_error error;
-	struct gt_view v;
 	int verdict;
 
 	if (gt_end_report_open(&v, run->folder, stderr, &error))
@@ -402,7 +405,9 @@ static int check(struct settings *s, bool has_program)
 	for (size_t i = 0; i < sizeof outputs / sizeof *outputs && !status; i++)
 		if (outputs[i] && gt_output_check(outputs[i], &error))
 			status = gt_fail("%s", error.text);
-	return status ? status : gt_fail_options_open(&s->fail, &gt_run_syntax, NULL);
+	return status ? status :
+			gt_fail_options_open(&s->fail, &gt_run_syntax,
+					     &(struct gt_input){ .no_held = s->no_held });
 }
 
 /* The exit status if there is no recording: the program's own failure takes precedence. */

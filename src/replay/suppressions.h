@@ -6,6 +6,8 @@
  *   leak:pattern                  every leak with a frame that the pattern matches
  *   leak[memory,cl_event]:pattern only of these kinds (words of api/select.h)
  *   leak:pattern < caller         if both match a frame, the second further out; and so on
+ *   leak:pattern << caller        the second is the very next frame
+ *   leak:libx.so!pattern          a frame of this library, by its function or file
  *
  * A pattern may match anywhere within the function, file or module of a frame, or the name of the
  * API's function. `*` stands for anything; a leading `^` anchors the pattern at the start of the
@@ -19,11 +21,14 @@
 
 /* Separates a pattern from that of a caller. */
 #define GT_CALLED_BY " < "
+/* The same for the direct caller. */
+#define GT_CALLED_DIRECTLY_BY " << "
 
 struct gt_suppression {
 	char *file, *text; /* the file, and the line without blanks around it */
 	unsigned line;
 	const char *pattern; /* within `text` */
+	char *comment;       /* the line above, if it is a comment, without its '#'; else NULL */
 	struct gt_select what;
 	uint64_t count, bytes; /* what it has hidden so far */
 };
@@ -41,6 +46,8 @@ void gt_suppressions_fini(struct gt_suppressions *s);
 
 /* True when the pattern matches `name`. */
 bool gt_pattern_matches(const char *pattern, const char *name);
+/* The first library that a suppression names, as a pattern; NULL: none. The caller frees it. */
+char *gt_suppression_library(const struct gt_suppression *s);
 
 /* The first that matches a leak; NULL: none does. */
 struct gt_suppression *gt_suppressions_find(const struct gt_suppressions *s, enum gt_api api,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* suppressions.c - known leaks that are not to be counted. */
-#include "judge/suppressions.h"
+#include "replay/suppressions.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -58,19 +58,32 @@ bool gt_pattern_matches(const char *pattern, const char *name)
 	return matches(pattern, strlen(pattern), name);
 }
 
-/* The size of a pattern's first part; *next is the part after it, or NULL. */
-static size_t part_size(const char *pattern, const char **next)
-{
-	const char *end = strstr(pattern, GT_CALLED_BY);
+/* A part of a pattern, up to a separator. */
+struct part {
+	const char *text;
+	size_t size;
+	const char *next;      /* the part after it; NULL: none */
+	bool next_is_adjacent; /* … must match the very next frame */
+};
 
-	*next = end ? end + strlen(GT_CALLED_BY) : NULL;
-	return end ? (size_t)(end - pattern) : strlen(pattern);
+static struct part part_of(const char *pattern)
+{
+	const char *some = strstr(pattern, GT_CALLED_BY);
+	const char *direct = strstr(pattern, GT_CALLED_DIRECTLY_BY);
+	bool is_direct = direct && (!some || direct < some);
+	const char *end = is_direct ? direct : some;
+	size_t separator = strlen(is_direct ? GT_CALLED_DIRECTLY_BY : GT_CALLED_BY);
+
+	return (struct part){ .text = pattern,
+			      .size = end ? (size_t)(end - pattern) : strlen(pattern),
+			      .next = end ? end + separator : NULL,
+			      .next_is_adjacent = is_direct };
 }
 
 static bool is_whole(const char *pattern)
 {
-	while (pattern)
-		if (!part_size(pattern, &pattern))
+	for (; pattern; pattern = part_of(pattern).next)
+		if (!part_of(pattern).size)
 			return false;
 	return true;
 }
@@ -144,21 +157,40 @@ static int parse_line(struct gt_suppressions *list, const char *file, unsigned n
 	return 0;
 }
 
+/* A comment's text; NULL: the line is none. */
+static char *comment_of(const char *text, size_t size)
+{
+	if (!size || *text != '#')
+		return NULL;
+	while (size && strchr("# \t", *text)) {
+		text++;
+		size--;
+	}
+	return gt_strndup(text, size);
+}
+
 int gt_suppressions_parse(struct gt_suppressions *s, const char *file, const char *text,
 			  size_t size, struct gt_error *error)
 {
+	char *comment = NULL;
 	unsigned number = 0;
 	int e = 0;
 
 	while (!e && size) {
 		const char *end = memchr(text, '\n', size);
-		size_t length = end ? (size_t)(end - text) : size;
+		size_t length = end ? (size_t)(end - text) : size, known = s->count;
 
 		e = parse_line(s, file, ++number, text, length, error);
+		if (s->count > known)
+			s->list[known].comment = comment;
+		else
+			free(comment);
+		comment = comment_of(text, length);
 		length += end != NULL;
 		text += length;
 		size -= length;
 	}
+	free(comment);
 	return e;
 }
 
@@ -199,38 +231,95 @@ void gt_suppressions_fini(struct gt_suppressions *s)
 	for (size_t i = 0; i < s->count; i++) {
 		free(s->list[i].file);
 		free(s->list[i].text);
+		free(s->list[i].comment);
 	}
 	free(s->list);
 	*s = (struct gt_suppressions){ 0 };
 }
 
-static bool frame_matches(const char *pattern, size_t size, const struct gt_frame *frame)
+/* The size of the library that a part names, "libx.so" of "libx.so!function"; 0: it names none. */
+static size_t library_size(const struct part *part)
 {
-	return (frame->function && matches(pattern, size, frame->function)) ||
-	       (frame->file && matches(pattern, size, frame->file)) ||
-	       (frame->module && matches(pattern, size, frame->module));
+	const char *mark = memchr(part->text, '!', part->size);
+	size_t size = mark ? (size_t)(mark - part->text) : 0;
+
+	/* other names have exclamation marks, too: operator!= */
+	return memmem(part->text, size, ".so", 3) ? size : 0;
 }
 
-/* Each part must match a frame further out than the part before; `function` is the innermost. */
+char *gt_suppression_library(const struct gt_suppression *s)
+{
+	for (const char *at = s->pattern; at; at = part_of(at).next) {
+		struct part part = part_of(at);
+		size_t library = library_size(&part);
+
+		if (library || memmem(part.text, part.size, ".so", 3))
+			return gt_strndup(part.text, library ? library : part.size);
+	}
+	return NULL;
+}
+
+static bool frame_matches(const struct part *part, const struct gt_frame *frame)
+{
+	size_t library = library_size(part), size = part->size - (library ? library + 1 : 0);
+	const char *pattern = part->text + part->size - size;
+
+	if (library && (!frame->module || !matches(part->text, library, frame->module)))
+		return false;
+	return (frame->function && matches(pattern, size, frame->function)) ||
+	       (frame->file && matches(pattern, size, frame->file)) ||
+	       (!library && frame->module && matches(pattern, size, frame->module));
+}
+
+/*
+ * How many frames, from the first on, match the parts that call each other directly; 0 if one does
+ * not. *next is the part after these, or NULL.
+ */
+static size_t count_adjacent(const char *pattern, const struct gt_frame *frames, size_t count,
+			     const char **next)
+{
+	struct part part;
+
+	for (size_t i = 0; i < count; i++, pattern = part.next) {
+		part = part_of(pattern);
+		if (!frame_matches(&part, &frames[i]))
+			return 0;
+		if (part.next && part.next_is_adjacent)
+			continue;
+		*next = part.next;
+		return i + 1;
+	}
+	return 0;
+}
+
+/* Each part must match a frame further out than the part before; the first that does will do. */
+static bool frames_match(const char *pattern, bool at_first, const struct gt_frame *frames,
+			 size_t count)
+{
+	size_t at = 0, size;
+
+	for (; pattern; at += size) {
+		const char *next = NULL;
+
+		while (!(size = count_adjacent(pattern, frames + at, count - at, &next)))
+			if (at_first || ++at >= count)
+				return false;
+		pattern = next;
+		at_first = false;
+	}
+	return true;
+}
+
+/* `function` is the API's, which the innermost frame calls. */
 static bool stack_matches(const char *pattern, const char *function, const struct gt_frame *frames,
 			  size_t count)
 {
-	const char *next;
-	size_t at = 0, size = part_size(pattern, &next);
+	struct part part = part_of(pattern);
 
-	if (matches(pattern, size, function)) {
-		if (!next)
-			return true;
-		pattern = next;
-	}
-	for (; pattern; pattern = next) {
-		size = part_size(pattern, &next);
-		while (at < count && !frame_matches(pattern, size, &frames[at]))
-			at++;
-		if (at++ >= count)
-			return false;
-	}
-	return true;
+	if (matches(part.text, part.size, function) &&
+	    (!part.next || frames_match(part.next, part.next_is_adjacent, frames, count)))
+		return true;
+	return frames_match(pattern, false, frames, count);
 }
 
 struct gt_suppression *gt_suppressions_find(const struct gt_suppressions *s, enum gt_api api,
