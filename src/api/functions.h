@@ -92,6 +92,9 @@ enum gt_label {
 	GT_LABEL_COUNTERS = GT_LABEL_SAMPLER + 1, /* those with a column in the tracker's CSV */
 };
 
+/* Driver residue of up to so many KB in all may be the driver's caches; more is called a leak. */
+enum { GT_RESIDUE_LEAK_KB = 100 };
+
 /* On which results a row has its effect: a build that fails may still return its log. */
 enum gt_on { GT_ON_SUCCESS, GT_ON_ANY };
 

@@ -26,8 +26,8 @@ struct settings {
 static const struct gt_option options[] = {
 	{ .name = "threshold", .argument = "KB", .type = GT_OPTION_COUNT,
 	  .at = offsetof(struct settings, threshold_kb),
-	  .help = "in a tracker's CSV, report a destroying call as a leak if it raises memory by "
-		  "more than KB (default: 100)" },
+	  .help = "in a tracker's CSV, report what the driver kept as a leak if it is more than KB "
+		  "(default: 100)" },
 	{ .name = "serve", .type = GT_OPTION_FLAG, .at = offsetof(struct settings, serve),
 	  .help = "serve the page to a browser on this machine instead of writing a file, and "
 		  "update it while the recording grows; the printed address contains a secret "
@@ -209,7 +209,7 @@ static int check(const struct settings *s, int operands)
 
 int gt_cmd_html(int argc, char **argv)
 {
-	struct settings s = { .threshold_kb = GT_TRACKER_THRESHOLD_KB };
+	struct settings s = { .threshold_kb = GT_RESIDUE_LEAK_KB };
 	struct gt_error error;
 	int status, first = gt_options_parse(&gt_html_syntax, &s, argc, argv, &status);
 

@@ -37,8 +37,8 @@ static const struct gt_option options[] = {
 	  .help = "width and height in pixels (points in SVG and PDF)" },
 	{ .name = "dark", .type = GT_OPTION_FLAG, AT(dark), .help = "draw light on dark" },
 	{ .name = "threshold", .argument = "KB", .type = GT_OPTION_COUNT, AT(threshold_kb),
-	  .help = "in a tracker's CSV, report a destroying call as a leak if it raises memory by "
-		  "more than KB (default: 100)" },
+	  .help = "in a tracker's CSV, report what the driver kept as a leak if it is more than KB "
+		  "(default: 100)" },
 	{ .name = "smi", .letter = 's', .argument = "FILE", .type = GT_OPTION_TEXT, AT(smi),
 	  .help = "overlay the used memory of this nvidia-smi log, whose times are local" },
 	{ .name = "gpu", .argument = "N", .type = GT_OPTION_COUNT, .most = GT_SMI_GPUS - 1, AT(gpu),
@@ -427,7 +427,7 @@ static int check_names(int inputs, char **names)
 
 int gt_cmd_plot(int argc, char **argv)
 {
-	struct settings s = { .threshold_kb = GT_TRACKER_THRESHOLD_KB, .gpu = UINT64_MAX };
+	struct settings s = { .threshold_kb = GT_RESIDUE_LEAK_KB, .gpu = UINT64_MAX };
 	double width = 0, height = 0;
 	int status, first = gt_options_parse(&gt_plot_syntax, &s, argc, argv, &status);
 

@@ -10,9 +10,10 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "api/functions.h"
 #include "trace/layout.h"
 
-enum { DEPTH_DEFAULT = 64, VERDICT_KB_DEFAULT = 100 };
+enum { DEPTH_DEFAULT = 64 };
 
 static struct gt_settings settings;
 static char recording[PATH_MAX], csv[PATH_MAX], logfile[PATH_MAX];
@@ -120,7 +121,7 @@ static void read_tracker(void)
 		settings.csv = own_csv;
 	settings.csv_extended = is_set("GPUTRACK_CSV_MORE");
 	settings.warn_kb = number_of("GPUTRACK_WARN_KB", 0);
-	settings.verdict_kb = number_of("GPUTRACK_VERDICT_KB", VERDICT_KB_DEFAULT);
+	settings.verdict_kb = number_of("GPUTRACK_VERDICT_KB", GT_RESIDUE_LEAK_KB);
 }
 
 static void read_all(void)

@@ -41,18 +41,29 @@ static const char *take_one(struct gt_residue *residue, const char *at)
 	return end;
 }
 
+static void add_process(struct gt_residue *residue, const struct gt_process *process)
+{
+	const char *text = process->residue;
+
+	residue->measured += *text != '\0';
+	/* skip the sum in front: the parts add up to it */
+	text = strchr(text, ',');
+	while (text && *text)
+		text = take_one(residue, text);
+}
+
 void gt_residue_find(struct gt_residue *residue, const struct gt_recording *recording)
 {
 	*residue = (struct gt_residue){ 0 };
-	for (size_t i = 0; i < gt_recording_process_count(recording); i++) {
-		const char *text = gt_recording_process(recording, i)->residue;
+	for (size_t i = 0; i < gt_recording_process_count(recording); i++)
+		add_process(residue, gt_recording_process(recording, i));
+}
 
-		residue->measured += *text != '\0';
-		/* skip the sum in front: the parts add up to it */
-		text = strchr(text, ',');
-		while (text && *text)
-			text = take_one(residue, text);
-	}
+bool gt_residue_of_process(struct gt_residue *residue, const struct gt_process *process)
+{
+	*residue = (struct gt_residue){ 0 };
+	add_process(residue, process);
+	return residue->measured;
 }
 
 bool gt_residue_text(struct gt_printer *p, const struct gt_recording *recording)
@@ -60,6 +71,7 @@ bool gt_residue_text(struct gt_printer *p, const struct gt_recording *recording)
 	char total[GT_FORMAT_MAX], line[1024] = "";
 	struct gt_residue residue;
 	size_t used = 0;
+	bool is_small;
 
 	gt_residue_find(&residue, recording);
 	if (!residue.kb)
@@ -69,13 +81,20 @@ bool gt_residue_text(struct gt_printer *p, const struct gt_recording *recording)
 			used += (size_t)snprintf(line + used, sizeof line - used,
 						 "%s%s %" PRIu64 " KB", used ? ", " : "",
 						 gt_labels[i], residue.of[i]);
+	is_small = residue.kb <= GT_RESIDUE_LEAK_KB;
 	gt_print_wrap(
-		p, GT_YELLOW, 0,
+		p, is_small ? GT_DIM : GT_YELLOW, 0,
 		"RESIDUE  the driver kept %s of process memory after these were destroyed: %s",
 		gt_format_bytes(total, residue.kb * 1024), line);
-	gt_print_wrap(p, GT_DIM, 2,
-		      "estimated by the resource tracker; not counted as a leak unless you pass "
-		      "--fail-on-leak=residue (doc/resource-tracker.md)");
+	if (is_small)
+		gt_print_wrap(p, GT_DIM, 2,
+			      "not above %d KB: it may be the driver's caches "
+			      "(doc/resource-tracker.md)",
+			      GT_RESIDUE_LEAK_KB);
+	else
+		gt_print_wrap(p, GT_DIM, 2,
+			      "estimated by the resource tracker; not counted as a leak unless you "
+			      "pass --fail-on-leak=residue (doc/resource-tracker.md)");
 	return true;
 }
 

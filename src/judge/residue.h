@@ -19,6 +19,8 @@ struct gt_residue {
 
 /* The sum over all processes, once the recording has been read. */
 void gt_residue_find(struct gt_residue *residue, const struct gt_recording *recording);
+/* That of one process; false if it was not measured. */
+bool gt_residue_of_process(struct gt_residue *residue, const struct gt_process *process);
 /* A few lines; none, and false, if there was no residue or it was not measured. */
 bool gt_residue_text(struct gt_printer *p, const struct gt_recording *recording);
 /* "residue": null if it was not measured. */

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "judge/residue.h"
 #include "page/page.h"
 #include "page/encode.h"
 #include "plot/read_rows.h"
@@ -28,6 +29,12 @@ static const char *const curve_keys[GT_CURVE_COUNT] = {
 	[GT_CURVE_KERNELS] = "kernels", [GT_CURVE_POOLS] = "pools",
 	[GT_CURVE_LISTS] = "lists",     [GT_CURVE_EVENTS] = "events",
 	[GT_CURVE_MEMORY] = "memory",
+};
+
+static const char *const bases[] = {
+	[GT_BASIS_RESIDUE] = "residue",
+	[GT_BASIS_CALL] = "call",
+	[GT_BASIS_NONE] = "none",
 };
 
 static void put_trail(struct gt_json *j, const char *key, struct gt_trail *t, size_t columns)
@@ -58,6 +65,8 @@ static void calls_json(struct gt_json *j, struct gt_tracker_table *t, size_t col
 		gt_json_uint(j, "leaks", call->leaks);
 		gt_json_real(j, "delta_kb", call->delta_kb);
 		gt_json_real(j, "leak_kb", call->leak_kb);
+		gt_json_uint(j, "rises", call->rises);
+		gt_json_real(j, "rise_kb", call->rise_kb);
 		if (leads(t, call))
 			put_trail(j, "impact", &call->impact, columns);
 		else
@@ -75,11 +84,18 @@ static void sums_json(struct gt_json *j, const struct gt_tracker_table *t)
 	gt_json_uint(j, "unsigned_falls", t->unsigned_falls);
 	gt_json_bool(j, "levelzero", t->is_levelzero);
 	gt_json_real(j, "threshold_kb", t->threshold_kb);
+	gt_json_text(j, "basis", bases[t->basis]);
+	if (t->residue_kb < 0)
+		gt_json_null(j, "residue_kb");
+	else
+		gt_json_real(j, "residue_kb", t->residue_kb);
 	gt_json_uint(j, "leak_events", t->leak_events);
 	gt_json_real(j, "leak_kb", t->leak_kb);
+	gt_json_uint(j, "rises", t->rises);
+	gt_json_real(j, "rise_kb", t->rise_kb);
 	gt_json_text(j, "creeps", t->creeps ? t->creeps->name : NULL);
 	gt_json_real(j, "creep_kb", t->creeps ? gt_call_creep(t->creeps) : 0);
-	gt_json_uint(j, "creep_calls", t->creeps ? t->creeps->count - t->creeps->leaks : 0);
+	gt_json_uint(j, "creep_calls", t->creeps ? gt_call_creeping(t->creeps) : 0);
 	gt_json_real(j, "first_ms", t->first_ms);
 	gt_json_real(j, "last_ms", t->last_ms);
 	gt_json_real(j, "first_rss", t->first_rss);
@@ -212,14 +228,16 @@ static int read_table(struct gt_tracker_table **out, const char *path, double th
 /*
  * The table of the process's `csv`. The recording keeps where the CSV was written, not what is in
  * it. It is looked for there, then by its name beside the recording and in it, for both may have
- * been moved. Fails, with a sentence about "it", when it is gone or is not (or no longer) what the
- * process wrote. The recording has been read to its end. The caller frees the table.
+ * been moved. What the CSV does not tell of driver residue, the recording does. Fails, with a
+ * sentence about "it", when it is gone or is not (or no longer) what the process wrote. The
+ * recording has been read to its end. The caller frees the table.
  */
 static int read_metrics(struct gt_tracker_table **out, const struct gt_recording *r,
 			const struct gt_process *process, double threshold_kb,
 			struct gt_error *error)
 {
 	char *path = find(r, process);
+	struct gt_residue residue;
 	int e;
 
 	if (!path)
@@ -232,6 +250,8 @@ static int read_metrics(struct gt_tracker_table **out, const struct gt_recording
 			"it continues past the end of the process, so it belongs to another one");
 		gt_tracker_free(*out);
 	}
+	if (!e && gt_residue_of_process(&residue, process))
+		gt_tracker_set_residue(*out, (double)residue.kb);
 	free(path);
 	return e;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tracker_picture.c - the resource tracker's twelve charts, and its statistics in words. */
+/* tracker_picture.c - the resource tracker's twelve charts. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "plot/picture.h"
 #include "plot/scale.h"
+#include "plot/tracker_text.h"
 
 enum { ROWS = 4, COLUMNS = 3, TOP_BARS = 10, TOP_CURVES = 5 };
 
@@ -23,13 +24,6 @@ struct charts {
 	char text[128], creep[160];
 };
 
-typedef double rank_fn(const struct gt_call_stats *call);
-
-static double by_count(const struct gt_call_stats *call)
-{
-	return (double)call->count;
-}
-
 static double by_impact(const struct gt_call_stats *call)
 {
 	return call->delta_kb * mb_per_kb;
@@ -40,40 +34,11 @@ static double by_average(const struct gt_call_stats *call)
 	return call->delta_kb * mb_per_kb / (double)call->count;
 }
 
-static double by_leak(const struct gt_call_stats *call)
-{
-	return call->leak_kb * mb_per_kb;
-}
-
-static int biggest_first(const void *a, const void *b, void *rank)
-{
-	const struct gt_call_stats *x = *(struct gt_call_stats *const *)a;
-	const struct gt_call_stats *y = *(struct gt_call_stats *const *)b;
-	double p = fabs((*(rank_fn *const *)rank)(x)), q = fabs((*(rank_fn *const *)rank)(y));
-
-	if (p != q)
-		return p > q ? -1 : 1;
-	return strcmp(x->name, y->name);
-}
-
-/* The calls by magnitude, without those that are 0; the caller frees the list. */
-static struct gt_call_stats **ranked(const struct gt_tracker_table *t, rank_fn *rank, size_t *count)
-{
-	struct gt_call_stats **list = gt_alloc(t->call_count * sizeof(struct gt_call_stats *));
-
-	*count = 0;
-	for (size_t i = 0; i < t->call_count; i++)
-		if (rank(&t->calls[i]) != 0)
-			list[(*count)++] = &t->calls[i];
-	qsort_r(list, *count, sizeof(struct gt_call_stats *), biggest_first, &rank);
-	return list;
-}
-
-static void put_bars(struct charts *ch, struct gt_panel *p, rank_fn *rank, struct gt_hue rise,
+static void put_bars(struct charts *ch, struct gt_panel *p, gt_call_rank *rank, struct gt_hue rise,
 		     struct gt_hue fall)
 {
 	size_t count;
-	struct gt_call_stats **list = ranked(ch->table, rank, &count);
+	struct gt_call_stats **list = gt_calls_ranked(ch->table, rank, &count);
 
 	for (size_t i = 0; i < count && i < TOP_BARS; i++) {
 		double value = rank(list[i]);
@@ -105,29 +70,45 @@ static struct gt_curve *add_curve(struct charts *ch, struct gt_panel *p, const c
 	return curve;
 }
 
-/* "zeFenceDestroy: 6.25 MB in 100 calls" */
-static void put_creep(char *out, size_t size, const struct gt_call_stats *call)
+static void put_unknown(struct charts *ch, struct gt_panel *p)
 {
 	char megabytes[GT_REAL_MAX], calls[GT_FORMAT_MAX];
 
-	snprintf(out, size, "%.100s: %s MB in %s %s", call->name,
-		 gt_real_format(megabytes, gt_call_creep(call) * mb_per_kb, 2),
-		 gt_format_count(calls, call->count - call->leaks),
-		 gt_plural(call->count - call->leaks, "call", "calls"));
+	p->message = "Cannot be told from this CSV";
+	if (ch->table->rises)
+		snprintf(ch->creep, sizeof ch->creep,
+			 "%s MB in %s %s since the row before, maybe the program's own",
+			 gt_real_format(megabytes, ch->table->rise_kb * mb_per_kb, 2),
+			 gt_format_count(calls, ch->table->rises),
+			 gt_plural(ch->table->rises, "call", "calls"));
+	else
+		gt_creep_format(ch->creep, sizeof ch->creep, ch->table->creeps);
+	p->subtitle = ch->creep;
 }
 
 /* No leak by the rule; all is well only if many small increases do not add up to a big one. */
 static void put_no_leak(struct charts *ch, struct gt_panel *p)
 {
+	if (gt_tracker_cannot_tell(ch->table)) {
+		put_unknown(ch, p);
+		return;
+	}
 	if (!ch->table->creeps) {
-		p->message = "No memory leaks detected";
+		/* the rule for deltas does not see what the driver keeps of a creation */
+		p->message = ch->table->basis == GT_BASIS_RESIDUE ? "No memory leaks detected" :
+								    "No leak events";
 		p->tone = GT_TONE_GOOD;
+		if (ch->table->residue_kb > 0) {
+			snprintf(ch->text, sizeof ch->text, "%g KB left behind by the driver",
+				 ch->table->residue_kb);
+			p->subtitle = ch->text;
+		}
 		return;
 	}
 	snprintf(ch->text, sizeof ch->text, "No single increase above %g KB",
 		 ch->table->threshold_kb);
 	p->message = ch->text;
-	put_creep(ch->creep, sizeof ch->creep, ch->table->creeps);
+	gt_creep_format(ch->creep, sizeof ch->creep, ch->table->creeps);
 	p->subtitle = ch->creep;
 }
 
@@ -162,7 +143,7 @@ static void draw_leaked(struct charts *ch, struct gt_panel *p)
 
 static void draw_leaks_by_call(struct charts *ch, struct gt_panel *p)
 {
-	put_bars(ch, p, by_leak, ch->canvas->theme->red, ch->canvas->theme->red);
+	put_bars(ch, p, gt_call_by_leak, ch->canvas->theme->red, ch->canvas->theme->red);
 	if (p->bar_count)
 		p->tone = GT_TONE_ALARM;
 	else
@@ -183,7 +164,7 @@ static void draw_deltas(struct charts *ch, struct gt_panel *p)
 static void draw_cumulative(struct charts *ch, struct gt_panel *p)
 {
 	size_t count;
-	struct gt_call_stats **list = ranked(ch->table, by_impact, &count);
+	struct gt_call_stats **list = gt_calls_ranked(ch->table, by_impact, &count);
 
 	for (size_t i = 0; i < count && i < TOP_CURVES; i++)
 		add_curve(ch, p, list[i]->name, GT_MARK_STEPS, &list[i]->impact, mb_per_kb);
@@ -197,6 +178,10 @@ static void draw_leak_events(struct charts *ch, struct gt_panel *p)
 	struct gt_tracker_table *t = ch->table;
 
 	if (!t->leak_events) {
+		if (gt_tracker_cannot_tell(t)) {
+			put_unknown(ch, p);
+			return;
+		}
 		p->message = "No leak events";
 		p->tone = t->creeps ? p->tone : GT_TONE_GOOD;
 		return;
@@ -211,7 +196,7 @@ static void draw_leak_events(struct charts *ch, struct gt_panel *p)
 struct chart {
 	const char *title, *label; /* label: of the values' axis */
 	void (*draw)(struct charts *ch, struct gt_panel *p);
-	rank_fn *rank; /* of bars */
+	gt_call_rank *rank; /* of bars */
 	struct {
 		const char *name;
 		enum gt_tracker_curve curve;
@@ -228,7 +213,7 @@ static const struct chart charts[ROWS * COLUMNS] = {
 	{ .title = "System Memory Usage Over Time", .label = "Memory (MB)", .by = 1.0 / 1024,
 	  .curves = { { "VmRSS", GT_CURVE_RSS }, { "VmSize", GT_CURVE_SIZE },
 		      { "VmData", GT_CURVE_DATA } } },
-	{ .title = "Memory Leaks by API Call", .label = "Total leaked (MB)", .rank = by_leak,
+	{ .title = "Memory Leaks by API Call", .label = "Total leaked (MB)", .rank = gt_call_by_leak,
 	  .draw = draw_leaks_by_call },
 	{ .title = "Memory Deltas Per API Call", .label = "Delta (MB)", .draw = draw_deltas },
 	{ .title = "Resource Counts", .label = "Alive", .by = 1, .whole_numbers = true,
@@ -239,7 +224,7 @@ static const struct chart charts[ROWS * COLUMNS] = {
 		      { "Events", GT_CURVE_EVENTS } } },
 	{ .title = "Total Memory Allocations", .label = "Allocated through the API (MB)",
 	  .by = 1.0 / (1 << 20), .is_area = true, .curves = { { "allocated", GT_CURVE_MEMORY } } },
-	{ .title = "Top 10 Most Frequent API Calls", .label = "Calls", .rank = by_count,
+	{ .title = "Top 10 Most Frequent API Calls", .label = "Calls", .rank = gt_call_by_count,
 	  .whole_numbers = true },
 	{ .title = "Top 10 API Calls by Memory Impact", .label = "Sum of deltas (MB)",
 	  .rank = by_impact },
@@ -280,17 +265,35 @@ static bool has_points(const struct gt_panel *p)
 	return p->bar_count || p->message;
 }
 
+/* What is called a leak in this file. */
+static void put_rule(char *out, size_t size, const struct gt_tracker_table *t)
+{
+	switch (t->basis) {
+	case GT_BASIS_RESIDUE:
+		snprintf(out, size, "a leak is driver residue above %g KB in all", t->threshold_kb);
+		break;
+	case GT_BASIS_CALL:
+		snprintf(out, size,
+			 "a leak is a destroying call that raises VmRSS by more than %g KB",
+			 t->threshold_kb);
+		break;
+	case GT_BASIS_NONE:
+		snprintf(out, size,
+			 "deltas include the program's own memory; leaks need --csv-more");
+		break;
+	}
+}
+
 void gt_tracker_draw(struct gt_canvas *c, struct gt_tracker_table *t, const char *name)
 {
 	struct charts ch = { .canvas = c, .table = t };
-	char rows[GT_FORMAT_MAX], span[GT_FORMAT_MAX], head[160];
+	char rows[GT_FORMAT_MAX], span[GT_FORMAT_MAX], rule[96], head[200];
 	struct gt_box box;
 
-	snprintf(head, sizeof head,
-		 "%s tracked %s in %s; a leak is a destroying call that raises VmRSS by more than "
-		 "%g KB",
-		 gt_format_count(rows, t->rows), gt_plural(t->rows, "call", "calls"),
-		 gt_format_span(span, gt_whole((t->last_ms - t->first_ms) * 1e6)), t->threshold_kb);
+	put_rule(rule, sizeof rule, t);
+	snprintf(head, sizeof head, "%s tracked %s in %s; %s", gt_format_count(rows, t->rows),
+		 gt_plural(t->rows, "call", "calls"),
+		 gt_format_span(span, gt_whole((t->last_ms - t->first_ms) * 1e6)), rule);
 	box = gt_picture_head(c, name, head);
 	for (unsigned i = 0; i < ROWS * COLUMNS; i++) {
 		struct gt_panel panel = { 0 };
@@ -300,123 +303,4 @@ void gt_tracker_draw(struct gt_canvas *c, struct gt_tracker_table *t, const char
 			panel.message = "the file has no columns for this chart";
 		gt_panel_draw(c, &panel, gt_picture_cell(box, ROWS, COLUMNS, i));
 	}
-}
-
-static void put_statistics(const struct gt_tracker_table *t, FILE *out, bool utf8)
-{
-	static const struct {
-		const char *name;
-		enum gt_tracker_curve curve;
-		double by;
-	} peaks[] = {
-		{ "Peak VmRSS", GT_CURVE_RSS, 1.0 / 1024 },
-		{ "Peak VmSize", GT_CURVE_SIZE, 1.0 / 1024 },
-		{ "Peak VmData", GT_CURVE_DATA, 1.0 / 1024 },
-		{ "Peak memory allocated", GT_CURVE_MEMORY, 1.0 / (1 << 20) },
-	};
-	char text[GT_REAL_MAX];
-	size_t count;
-	struct gt_call_stats **list = ranked(t, by_count, &count);
-
-	fputs("=== SUMMARY STATISTICS ===\n", out);
-	fprintf(out, "Total API calls: %s\n", gt_format_count(text, t->rows));
-	fprintf(out, "Different APIs: %s\n", gt_format_count(text, t->call_count));
-	fprintf(out, "Duration: %s ms\n", gt_real_format(text, t->last_ms - t->first_ms, 0));
-	for (size_t i = 0; i < sizeof peaks / sizeof *peaks; i++)
-		if (t->curves[peaks[i].curve].count)
-			fprintf(out, "%s: %s MB\n", peaks[i].name,
-				gt_real_format(text, t->peak[peaks[i].curve] * peaks[i].by, 2));
-	fprintf(out, "VmRSS, first row to last: %s%s MB\n", t->last_rss > t->first_rss ? "+" : "",
-		gt_real_format(text, (t->last_rss - t->first_rss) / 1024, 2));
-	fputs("Most frequent: ", out);
-	gt_text_put(out, list[0]->name, UINT32_MAX, GT_CUT_MIDDLE, utf8);
-	fprintf(out, ", %s %s\n", gt_format_count(text, list[0]->count),
-		gt_plural(list[0]->count, "call", "calls"));
-	free(list);
-	gt_picture_damage(out, t->bad_rows, t->bad_line);
-	if (t->unsigned_falls)
-		fprintf(out, "Signs restored: %s decreases of VmRSS were written as increases\n",
-			gt_format_count(text, t->unsigned_falls));
-}
-
-/* "alive at the end: 4 kernels, 12 events, 200 KiB", if anything is; no leak by the rule. */
-static void put_alive(const struct gt_tracker_table *t, FILE *out)
-{
-	static const struct {
-		const char *one, *many;
-	} words[GT_CURVE_COUNT] = {
-		[GT_CURVE_CONTEXTS] = { "context", "contexts" },
-		[GT_CURVE_QUEUES] = { "command queue", "command queues" },
-		[GT_CURVE_MODULES] = { "module", "modules" },
-		[GT_CURVE_KERNELS] = { "kernel", "kernels" },
-		[GT_CURVE_POOLS] = { "event pool", "event pools" },
-		[GT_CURVE_LISTS] = { "command list", "command lists" },
-		[GT_CURVE_EVENTS] = { "event", "events" },
-		[GT_CURVE_FENCES] = { "fence", "fences" },
-		[GT_CURVE_IMAGES] = { "image", "images" },
-		[GT_CURVE_SAMPLERS] = { "sampler", "samplers" },
-	};
-	const char *before = "alive at the end: ";
-	char text[GT_FORMAT_MAX];
-
-	for (int i = 0; i < GT_CURVE_COUNT; i++) {
-		uint64_t count = words[i].one ? gt_whole(t->last[i]) : 0;
-
-		if (!count)
-			continue;
-		fprintf(out, "%s%s %s", before, gt_format_count(text, count),
-			gt_plural(count, words[i].one, words[i].many));
-		before = ", ";
-	}
-	if (t->last[GT_CURVE_MEMORY] >= 1) {
-		fprintf(out, "%s%s", before,
-			gt_format_bytes(text, gt_whole(t->last[GT_CURVE_MEMORY])));
-		before = ", ";
-	}
-	if (*before == ',')
-		putc('\n', out);
-}
-
-void gt_tracker_text(const struct gt_tracker_table *t, FILE *out, bool utf8)
-{
-	size_t count;
-	struct gt_call_stats **list = ranked(t, by_leak, &count);
-	char text[GT_REAL_MAX], more[GT_REAL_MAX], creep[160];
-
-	put_statistics(t, out, utf8);
-	fputs("\n=== MEMORY LEAK DETECTION ===\n", out);
-	if (!t->leak_events && !t->creeps) {
-		fprintf(out,
-			"%sNo memory leaks detected: no destroying call raised VmRSS by more than "
-			"%g KB,\nnor did all calls of one function together\n",
-			utf8 ? "✓ " : "", t->threshold_kb);
-	} else if (!t->leak_events) {
-		fprintf(out,
-			"No leak events: no single destroying call raised VmRSS by more than %g KB "
-			"(--threshold)\n",
-			t->threshold_kb);
-	} else {
-		fprintf(out, "%sLEAKS DETECTED!\n", utf8 ? "⚠️  " : "");
-		fprintf(out, "Total leaked memory: %s MB (%s KB)\n",
-			gt_real_format(text, t->leak_kb * mb_per_kb, 2),
-			gt_real_format(more, t->leak_kb, 2));
-		fprintf(out, "Number of leak events: %s\n\nLeak events by API:\n",
-			gt_format_count(text, t->leak_events));
-	}
-	for (size_t i = 0; i < count; i++) {
-		fputs("  ", out);
-		gt_text_put(out, list[i]->name, UINT32_MAX, GT_CUT_MIDDLE, utf8);
-		fprintf(out, ": %s events, ", gt_format_count(text, list[i]->leaks));
-		fprintf(out, "%s MB total, ", gt_real_format(text, by_leak(list[i]), 2));
-		fprintf(out, "%s MB avg\n",
-			gt_real_format(text, by_leak(list[i]) / (double)list[i]->leaks, 2));
-	}
-	free(list);
-	if (t->creeps) {
-		put_creep(creep, sizeof creep, t->creeps);
-		fputs("Small increases that add up: ", out);
-		gt_text_put(out, creep, UINT32_MAX, GT_CUT_MIDDLE, utf8);
-		putc('\n', out);
-	}
-	put_alive(t, out);
 }

@@ -16,6 +16,7 @@
 #include "base/process.h"
 #include "guest/recorder.h"
 #include "guest/settings.h"
+#include "tracker/residue.h"
 
 enum { ROW_MAX = 1024, COLUMNS_MAX = 32, BATCH_MAX = 32 * ROW_MAX, SPINS_MAX = 200 };
 
@@ -25,7 +26,8 @@ static const char header[] =
 	"Contexts,CommandQueues,Modules,Kernels,EventPools,CommandLists,"
 	"Events,Fences,Images,Samplers,TotalMemory_Bytes";
 static const char extended_header[] =
-	",OpenFiles,DeviceMemory_Bytes,SharedMemory_Bytes,HostMemory_Bytes,DeviceUsed_Bytes";
+	",OpenFiles,DeviceMemory_Bytes,SharedMemory_Bytes,HostMemory_Bytes,DeviceUsed_Bytes,"
+	"Residue_KB";
 
 /*
  * Rows are formatted one after another under `rows_lock` and written under `file_lock`: while one
@@ -192,7 +194,8 @@ static char *put_extended(char *at, struct column *c)
 	at = put_field(at, c++, counters.bytes[GT_MEMORY_DEVICE]);
 	at = put_field(at, c++, counters.bytes[GT_MEMORY_SHARED]);
 	at = put_field(at, c++, counters.bytes[GT_MEMORY_HOST]);
-	return put_field(at, c, gt_meter_device_used());
+	at = put_field(at, c++, gt_meter_device_used());
+	return put_field(at, c, gt_residue_total_kb());
 }
 
 /* Appends a row to the next batch; the caller holds `rows_lock`. */

@@ -10,6 +10,7 @@
 #include "guest/settings.h"
 #include "tracker/creation_sites.h"
 #include "tracker/log.h"
+#include "tracker/residue.h"
 
 enum { SHOWN_MAX = 100, FRAMES_SHOWN = 16 };
 
@@ -83,7 +84,7 @@ static int64_t format_residue(char *text, size_t size, const char *format)
 
 	*text = '\0';
 	for (int i = 0; i < GT_LABEL_COUNT; i++) {
-		int64_t kb = gt_tracker_residue_kb((enum gt_label)i);
+		int64_t kb = gt_residue_kb((enum gt_label)i);
 
 		total += kb;
 		if (kb && used < size)

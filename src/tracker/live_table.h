@@ -29,10 +29,18 @@ struct gt_cost {
 	bool uncertain; /* other calls were in flight, and may have caused it */
 };
 
+/* What the calls on a destroyed handle left in the process, creation to destruction. */
+struct gt_left {
+	int64_t anon_kb, size_kb;
+	int64_t label_kb; /* the residue of all destroyed handles of its label, this one included */
+	bool has_grown;   /* by this handle */
+};
+
 /* What an ending removed, to be restored if its call fails. */
 struct gt_ending {
 	struct gt_entry gone;
 	struct gt_cost cost;
+	struct gt_left left; /* once the call has succeeded (residue.h) */
 	enum gt_change change;
 };
 

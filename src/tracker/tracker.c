@@ -13,6 +13,7 @@
 #include "base/process.h"
 #include "tracker/creation_sites.h"
 #include "tracker/log.h"
+#include "tracker/residue.h"
 #include "guest/recorder.h"
 #include "guest/settings.h"
 #include "guest/own_stack.h"
@@ -39,10 +40,9 @@ static __thread struct {
 static _Atomic int64_t threads;
 static _Atomic uint64_t threads_read_ns;
 
-/* By label: the cost of living handles, and the residue of destroyed ones. */
+/* By label: the cost of living handles. */
 static struct {
 	_Atomic int64_t rss_kb, size_kb, data_kb;
-	_Atomic int64_t left_anon_kb, left_size_kb;
 } labels[GT_LABEL_COUNT];
 
 bool gt_tracker_is_on(void)
@@ -142,9 +142,8 @@ void gt_tracker_restart(bool can_allocate)
 		atomic_store(&labels[i].rss_kb, 0);
 		atomic_store(&labels[i].size_kb, 0);
 		atomic_store(&labels[i].data_kb, 0);
-		atomic_store(&labels[i].left_anon_kb, 0);
-		atomic_store(&labels[i].left_size_kb, 0);
 	}
+	gt_residue_restart();
 	atomic_store(&calls_ended, atomic_load(&calls_begun));
 	atomic_store(&threads_read_ns, 0);
 	atomic_store(&warned, false);
@@ -289,57 +288,19 @@ void gt_tracker_replaced(struct gt_tracker_call *t, const struct gt_ending *repl
 		add_cost(label_of(kind), &replaced->cost, -1);
 }
 
-/*
- * The residue of a label's destroyed handles. Memory that the driver kept was both mapped and
- * touched, if not by the same call. A page touched for the first time in memory mapped earlier is
- * no leak, nor is code that was paged in, nor address space that was only reserved.
- */
-static int64_t residue_kb(int64_t anon_kb, int64_t size_kb)
-{
-	int64_t kb = anon_kb < size_kb ? anon_kb : size_kb;
-
-	return kb > 0 ? kb : 0;
-}
-
-int64_t gt_tracker_residue_kb(enum gt_label label)
-{
-	return residue_kb(atomic_load(&labels[label].left_anon_kb),
-			  atomic_load(&labels[label].left_size_kb));
-}
-
-/*
- * Pages that the program itself touched disappear with the handle, and the process shrinks by them.
- * That must not offset what the driver kept, unless more was unmapped than mapped.
- */
-static int64_t without_touched(int64_t anon_kb, int64_t size_kb, uint64_t bytes)
-{
-	if (anon_kb >= 0 || size_kb < 0)
-		return anon_kb;
-	anon_kb += (int64_t)(bytes / 1024);
-	return anon_kb < 0 ? 0 : anon_kb < size_kb ? anon_kb : size_kb;
-}
-
-/* The handle is destroyed: what its calls together left in the process is residue. */
-static void add_residue(const struct gt_ending *ending, const struct gt_cost *last)
+static void warn_of_residue(const struct gt_ending *ending)
 {
 	enum gt_label label = label_of(gt_entry_kind(&ending->gone));
-	int64_t size = ending->cost.size_kb + last->size_kb;
-	int64_t anon =
-		without_touched(ending->cost.anon_kb + last->anon_kb, size, ending->gone.size);
-	int64_t anon_before, size_before, total;
+	const struct gt_left *left = &ending->left;
 
-	if (ending->cost.uncertain || last->uncertain)
-		return;
-	anon_before = atomic_fetch_add(&labels[label].left_anon_kb, anon);
-	size_before = atomic_fetch_add(&labels[label].left_size_kb, size);
-	total = residue_kb(anon_before + anon, size_before + size);
-	if (anon <= gt_settings_get()->warn_kb || total <= residue_kb(anon_before, size_before))
+	if (left->anon_kb <= gt_settings_get()->warn_kb || !left->has_grown)
 		return;
 	atomic_store(&warned, true);
 	gt_log(GT_LOG_WARNING,
 	       "MEMORY LEAK DETECTED: %s handle=0x%" PRIx64 " - After destroy: VmRSS=%+" PRId64
 	       "KB, VmSize=%+" PRId64 "KB (Total %s leaks: %" PRId64 "KB)",
-	       gt_labels[label], ending->gone.handle, anon, size, gt_labels[label], total);
+	       gt_labels[label], ending->gone.handle, left->anon_kb, left->size_kb,
+	       gt_labels[label], left->label_kb);
 }
 
 /* A line for each label with living handles: how many, and their cost. */
@@ -436,7 +397,7 @@ static void count_threads(uint64_t now_ns)
 }
 
 void gt_tracker_finish(struct gt_tracker_call *t, const struct gt_call *call,
-		       const struct gt_ending *endings, size_t ending_count)
+		       struct gt_ending *endings, size_t ending_count)
 {
 	struct gt_meter delta = gt_meter_difference(&t->after, &t->before);
 	struct gt_cost cost = { .rss_kb = (int32_t)delta.rss_kb,
@@ -444,6 +405,7 @@ void gt_tracker_finish(struct gt_tracker_call *t, const struct gt_call *call,
 				.data_kb = (int32_t)delta.data_kb,
 				.anon_kb = (int32_t)delta.anon_kb,
 				.uncertain = !t->alone };
+	struct gt_cost last = cost;
 	const struct gt_function *fn = &gt_functions[call->function];
 	struct gt_counts now;
 
@@ -459,8 +421,13 @@ void gt_tracker_finish(struct gt_tracker_call *t, const struct gt_call *call,
 		add_cost(label_of((enum gt_kind)fn->kind), &cost, 1);
 	}
 	for (size_t i = 0; i < ending_count; i++)
-		if (endings[i].change == GT_CHANGE_ENDED)
+		if (endings[i].change == GT_CHANGE_ENDED) {
 			end_handle(t, &endings[i]);
+			/* before its row, whose last column includes it */
+			gt_residue_add(&endings[i], &last);
+			/* a call that ends several has been counted with the first */
+			last = (struct gt_cost){ .uncertain = cost.uncertain };
+		}
 	count_threads(call->ended_ns);
 	if (gt_settings_get()->csv_extended)
 		gt_meter_ask_device(call->ended_ns);
@@ -470,5 +437,5 @@ void gt_tracker_finish(struct gt_tracker_call *t, const struct gt_call *call,
 		log_call(t, call, &now);
 	for (size_t i = 0; i < ending_count; i++)
 		if (endings[i].change == GT_CHANGE_ENDED)
-			add_residue(&endings[i], &cost);
+			warn_of_residue(&endings[i]);
 }

@@ -28,8 +28,6 @@ void gt_tracker_start(void);
 bool gt_tracker_is_on(void);
 /* True once residue has been warned of. */
 bool gt_tracker_has_warned(void);
-/* Driver residue left by the destroyed handles of a label. */
-int64_t gt_tracker_residue_kb(enum gt_label label);
 /* Call in a child after fork. `can_allocate`: no vanished thread can hold a lock of malloc's. */
 void gt_tracker_restart(bool can_allocate);
 /* At the end of the process: reports residue and living handles (exit_report.c). */
@@ -46,8 +44,8 @@ void gt_tracker_event(struct gt_tracker_call *t, const struct gt_event *event,
 void gt_tracker_ended(struct gt_tracker_call *t, const struct gt_ending *ending);
 /* Takes a resource whose end was not seen, and whose handle the call gave to another. */
 void gt_tracker_replaced(struct gt_tracker_call *t, const struct gt_ending *replaced);
-/* After all events: writes the CSV row and the log, and charges the cost. */
+/* After all events: charges the cost, adds residue, and writes the CSV row and the log. */
 void gt_tracker_finish(struct gt_tracker_call *t, const struct gt_call *call,
-		       const struct gt_ending *endings, size_t ending_count);
+		       struct gt_ending *endings, size_t ending_count);
 /* Right before returning to the program. */
 void gt_tracker_leave(const struct gt_tracker_call *t);

@@ -402,7 +402,8 @@ def tracker_page(case, leak=192):
              ("zeMemFree", -4096), ("zeEventPoolDestroy", leak), ("zeContextDestroy", -128)]
     rss, text = 100000, CSV_HEADING
     for i, (name, delta) in enumerate(calls):
-        rss += delta
+        # 4 KB of the program's own before the second call: deltas are measured around each call
+        rss += delta + (4 if i == 1 else 0)
         text += f"{i + 1},{i * 10}.5,{name},400000,{rss},160000,410000,2,0,{delta},0,1,0,0,0,1,0,0,0," \
                 f"0,0,{4194304 if i == 2 else 0}\n"
     case.path("tracker_pid7.csv").write_text(text + "7,99")
@@ -442,7 +443,7 @@ def test_a_tracker_csv_becomes_twelve_charts(case):
         assert page.js("return document.querySelectorAll('.panel canvas').length") == 8
         opened(page, tracker_page(case, leak=-64))
         assert page.js("return document.querySelectorAll('.panel.alarm').length") == 0
-        assert "No memory leaks detected" in page.text(".panels")
+        assert "No leak events" in page.text(".panels")
         assert page.complaints() == []
 
 

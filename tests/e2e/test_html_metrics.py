@@ -8,9 +8,9 @@ from pages import data_of, opened, page_of
 TOGETHER = True  # one browser
 
 
-def measured(case, *program, csv="t.csv", recording="m.gt"):
+def measured(case, *program, csv="t.csv", recording="m.gt", more=()):
     """Makes a recording with --csv; returns the CSVs, sorted by name."""
-    done = case.gputrack("run", "-q", "-o", recording, "--csv", csv, *program, env=case.pocl())
+    done = case.gputrack("run", "-q", "-o", recording, "--csv", csv, *more, *program, env=case.pocl())
     assert done.status == 0, done.err
     stem, end = csv.rsplit(".", 1)
     return sorted(case.folder.glob(f"{stem}_pid*.{end}"))
@@ -29,7 +29,7 @@ def choose(page, selector, text):
 # The file.
 
 def test_a_recording_shows_the_metrics_of_its_tracker_csv(case):
-    csv, = measured(case, case.program("leaky"))
+    csv, = measured(case, case.program("leaky"), more=["--csv-more"])
     one, = metrics_of(case)
     rows = csv.read_text().splitlines()[1:]
     assert one["csv"] == str(csv.resolve()) and str(one["pid"]) in csv.name

@@ -104,7 +104,7 @@ def test_more_columns(case):
     run = case.run(case.program("ze_app"), "--log", "own", env=csv_to(case, GPUTRACK_CSV_MORE="1"))
     lines = case.path(f"tracker_pid{run.pid}.csv").read_text().splitlines()
     more = ["OpenFiles", "DeviceMemory_Bytes", "SharedMemory_Bytes", "HostMemory_Bytes"]
-    assert lines[0] == ",".join([HEADER] + more + ["DeviceUsed_Bytes"])
+    assert lines[0] == ",".join([HEADER] + more + ["DeviceUsed_Bytes", "Residue_KB"])
     rows = read_csv(case.path(f"tracker_pid{run.pid}.csv"))
     check_against(rows, own_log(case.path("own")))
     by_call = {"zeMemAllocDevice": (8192, 0, 0), "zeMemAllocHost": (8192, 0, 8192),

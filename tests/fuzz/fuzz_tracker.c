@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t calls = 0;
 
 	fuzz_rows(&rows, data, size);
-	if (gt_tracker_read(&t, &rows, GT_TRACKER_THRESHOLD_KB, &error)) {
+	if (gt_tracker_read(&t, &rows, GT_RESIDUE_LEAK_KB, &error)) {
 		FUZZ_CHECK(error.text[0]);
 		gt_rows_close(&rows);
 		return 0;

@@ -284,7 +284,7 @@ plot smi-gpu-2 -u inputs/usage/nsight.tsv -s inputs/smi/two_gpus.log --gpu 2
 plot smi-alone inputs/smi/plain.log
 plot smi-clocks leaks.gt -s inputs/smi/clock.log
 plot smi-other-day leaks.gt -s inputs/smi/plain.log
-plot tracker-threshold inputs/tracker/leaky.csv --threshold 50
+plot tracker-threshold inputs/tracker/leaky.csv --threshold 1200
 plot tracker-small inputs/tracker/leaky.csv --size 640x480
 plot tracker-smi inputs/tracker/leaky.csv -s inputs/smi/plain.log
 for recording in leaks family hostile clean silent damaged sampled attached lossy; do

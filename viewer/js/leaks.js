@@ -63,12 +63,16 @@ function leaksTitle(raw, { processes }) {
       `${raw.in_use === 1 ? "it" : "they"} may be in use.` : "")];
 }
 
+/* As the tracker's log has it: so little may be the driver's caches. */
+const RESIDUE_LEAK_KB = 100;
+
 /* Driver residue of all processes; null if there is none or it was not measured. */
 function residueNote({ residue }) {
-  return residue?.kb ? el("p", { class: "card warn", id: "residue", text: "The driver kept " +
+  return residue?.kb ? el("p", { class: `card ${residue.kb > RESIDUE_LEAK_KB ? "warn" : "dim"}`, id: "residue", text: "The driver kept " +
     `${formatBytes(residue.kb * 1024)} of process memory after these were destroyed: ` +
     residue.labels.map(({ label, kb }) => `${label} ${formatCount(kb)} KB`).join(", ") +
-    ". Estimated by the resource tracker; not counted as a leak." }) : null;
+    (residue.kb > RESIDUE_LEAK_KB ? ". Estimated by the resource tracker; not counted as a leak." :
+      `. Not above ${RESIDUE_LEAK_KB} KB: it may be the driver's caches.`) }) : null;
 }
 
 export function leaksSection(set, state) {

@@ -18,10 +18,27 @@ const stems = (rise, fall) => {
     paths: uPlot.paths.bars({ size: [0.6, 6, 1], align: 0, disp: { fill: hues, stroke: hues } }) };
 };
 
+/* Increases that may be the program's own are all that the file has to show. */
+const cannotTell = (t) => t.basis === "none" && Boolean(t.rises || t.creeps);
+const CANNOT_TELL = "Cannot be told from this CSV";
+/* The recording knows how much the driver kept, its CSV not when. */
+const isUndated = (t) => t.leak_kb > 0 && !t.leak_events;
+const kilobytes = (kb) => `${formatCount(kb)} KB`;
+
+/* What the file has to show where nothing in it can be called a leak. */
+const risesOf = (t) => t.rises ? `${megabytes(t.rise_kb)} in ` +
+  `${plural(t.rises, "destroy call", "destroy calls")} since the row before, maybe the program's ` +
+  "own" : `${t.creeps}: ${megabytes(t.creep_kb)} in ${plural(t.creep_calls, "call", "calls")}`;
+
 /* No rise exceeds the threshold, but many small ones may add up. */
-const noLeak = (t) => t.creeps ? `No single rise above ${formatCount(t.threshold_kb)} KB, but ` +
+const noLeak = (t) => isUndated(t) ? `${kilobytes(t.leak_kb)} left behind by the driver in all; ` +
+  "when, this CSV does not say" :
+  cannotTell(t) ? `${CANNOT_TELL}: ${risesOf(t)}` :
+  t.basis === "residue" ? "No memory leaks detected" + (t.residue_kb ?
+    `: ${kilobytes(t.residue_kb)} left behind by the driver in all` : "") :
+  t.creeps ? `No single rise above ${formatCount(t.threshold_kb)} KB, but ` +
   `${t.creeps}: ${megabytes(t.creep_kb)} in ${plural(t.creep_calls, "call", "calls")}` :
-  "No memory leaks detected";
+  "No leak events";
 
 class TrackerCharts {
   constructor(tracker) {
@@ -102,7 +119,8 @@ class TrackerCharts {
     const [numbers, deltas] = unpackTrail(t.deltas);
     const leaks = this.curve(t.leaks, MB_PER_KB, t.leak_width);
     const signed = (v) => (v > 0 ? "+" : "−") + megabytes(Math.abs(v));
-    const found = t.leak_events > 0, none = noLeak(t), well = t.creeps ? "" : "good";
+    const found = t.leak_events > 0, none = noLeak(t);
+    const well = isUndated(t) ? "alarm" : t.creeps || cannotTell(t) ? "" : "good";
     const top = calls.filter((call) => call.impact)
       .sort((a, b) => Math.abs(b.delta_kb) - Math.abs(a.delta_kb)).slice(0, TOP_CURVES);
     return [
@@ -146,7 +164,8 @@ class TrackerCharts {
         this.wholeTime(this.curve(t.moments, MB_PER_KB)), { ...stems(red, red), stroke: red }]],
       { tone: "alarm", subtitle: `Total: ${megabytes(t.leak_kb)} in ` +
         plural(t.leak_events, "event", "events") }) :
-        this.message("Individual Leak Events Timeline", "No leak events", well),
+        this.message("Individual Leak Events Timeline",
+          isUndated(t) || cannotTell(t) ? none : "No leak events", well),
     ];
   }
 }
@@ -162,8 +181,11 @@ export function trackerCharts(tracker) {
 export function trackerFacts(tracker) {
   const calls = plural(tracker.rows, "tracked call", "tracked calls");
   const span = formatTime((tracker.last_ms - tracker.first_ms) / 1000);
-  return el("p", { class: "facts", text: `${calls} in ${span}  ·  a leak is a destroy call ` +
-    `that raises VmRSS by more than ${formatCount(tracker.threshold_kb)} KB` });
+  const limit = kilobytes(tracker.threshold_kb);
+  const rule = { residue: `a leak is driver residue above ${limit} in all`,
+    call: `a leak is a destroy call that raises VmRSS by more than ${limit}`,
+    none: "deltas include the program's own memory; leaks need --csv-more" };
+  return el("p", { class: "facts", text: `${calls} in ${span}  ·  ${rule[tracker.basis]}` });
 }
 
 /* null when nothing is wrong with it. */
@@ -185,8 +207,13 @@ export function trackerVerdicts(t) {
   return el("div", { class: "verdicts" },
     t.leak_events ? card("bad", megabytes(t.leak_kb),
       `left behind in ${plural(t.leak_events, "leak event", "leak events")}`) :
+      isUndated(t) ? card("bad", megabytes(t.leak_kb), "left behind by the driver") :
+      cannotTell(t) ? card("", "Leaks?", CANNOT_TELL) :
+      t.basis === "residue" && t.residue_kb ? card("good", "No memory leaks",
+        `${kilobytes(t.residue_kb)} left behind by the driver`) :
       t.creeps ? card("", megabytes(t.creep_kb), `in small rises by ${t.creeps}`) :
-        card("good", "No memory leaks", "by the tracker's rule"),
+        card("good", t.basis === "residue" ? "No memory leaks" : "No leak events",
+          "by the tracker's rule"),
     card("", megabytes(t.peak_rss), "highest VmRSS"),
     card("", megabytes(t.last_rss - t.first_rss), "VmRSS, first row to last"),
     card("", formatCount(t.calls.length), "distinct API calls"));

@@ -60,7 +60,7 @@ static const struct gt_option options[] = {
 		  "name" },
 	{ .name = "csv-more", .type = GT_OPTION_FLAG, AT(csv_more),
 	  .help = "add columns to the CSV: open files, live bytes by location, device memory as "
-		  "the driver reports it" },
+		  "the driver reports it, driver residue" },
 	{ .name = "log", .type = GT_OPTION_TEXT, .argument = "FILE", AT(log),
 	  .help = "also write the resource tracker's log: the cost of each call, memory that the "
 		  "driver kept, resources alive at exit (-: stderr)" },
