@@ -308,8 +308,10 @@ enum gt_worse gt_diff_worse(const struct gt_diff *d)
 
 void gt_diff_outcome(const struct gt_diff *d, struct gt_printer *p)
 {
-	const size_t *counts = d->leaks.counts;
+	size_t counts[CHANGE_COUNT] = { 0 };
 
+	for (size_t i = 0; i < d->leaks.count; i++)
+		counts[d->leaks.list[i].change] += row_worse(&d->leaks.list[i]) == GT_WORSE;
 	if (!counts[GREW])
 		gt_print_wrap(p, GT_RED, 0, "FAILED  %zu %s that did not leak before", counts[NEW],
 			      gt_plural(counts[NEW], "call site leaks", "call sites leak"));
