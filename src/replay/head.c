@@ -239,7 +239,7 @@ static bool is_told(const struct gt_view *v, const struct gt_process *process)
 
 static bool has_gap(const struct gt_view *v, const struct gt_process *process)
 {
-	return process->damage || process->end == GT_END_STOPPED ||
+	return process->damage || process->state == GT_TRACE_STOPPED ||
 	       process->end == GT_END_RUNNING || process->end == GT_END_UNKNOWN ||
 	       (is_killed(process) && !is_told(v, process));
 }
@@ -265,7 +265,7 @@ static void put_gap(struct gt_printer *p, const struct gt_process *process)
 			"pid %" PRIu32
 			": the trace is damaged (%s); only events before the damage are shown",
 			process->pid, process->damage);
-	else if (process->end == GT_END_STOPPED)
+	else if (process->state == GT_TRACE_STOPPED)
 		gt_print_wrap(p, GT_RED, 2,
 			      "pid %" PRIu32 ": recording STOPPED before the process ended: %s",
 			      process->pid, gt_stop_reason(process->error));
