@@ -120,6 +120,15 @@ uint64_t gt_call_owner(const struct gt_call *call, enum gt_function_id row)
 	return 0;
 }
 
+uint64_t gt_call_first_handle(const struct gt_call *call)
+{
+	const struct gt_function *fn = &gt_functions[call->function];
+
+	if (fn->handle.from != GT_INS || !(uint32_t)call->argv[fn->handle.count])
+		return 0;
+	return load_word(call->argv[fn->handle.arg]);
+}
+
 static uint64_t call_size(const struct gt_call *call, const struct gt_function *fn)
 {
 	uint64_t word =

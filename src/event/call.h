@@ -64,6 +64,9 @@ int32_t gt_call_code(const struct gt_call *call);
 /* The object that a row's call is made on, or 0: an argument, or the first of an array. */
 uint64_t gt_call_owner(const struct gt_call *call, enum gt_function_id row);
 
+/* The first element of the array of handles that a call is given; 0 if there is none. */
+uint64_t gt_call_first_handle(const struct gt_call *call);
+
 /* Passes each event of a finished call to `emit`. Failed calls yield failed events. */
 void gt_call_events(const struct gt_call *call, const struct gt_call_door *door, gt_event_fn *emit,
 		    void *context);

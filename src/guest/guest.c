@@ -127,6 +127,8 @@ __attribute__((destructor)) static void process_ends(void)
 	 */
 	if (!saved.in_recorder && fork_state && atomic_load(fork_state) == SET_UP) {
 		gt_tracker_end();
+		/* calls that longjmp left are over; those that exit was called in are not */
+		gt_recorder_leave(__builtin_frame_address(0));
 		gt_recorder_end();
 	}
 	leave(&saved);
@@ -268,13 +270,6 @@ static void end_live(void *context, const struct gt_event *event)
 	}
 }
 
-static void record_entry(void *context, const struct gt_event *event)
-{
-	const struct gt_guest_call *g = context;
-
-	gt_recorder_enter(event, g->frame);
-}
-
 /* Unwinds once and numbers the stack for the tracker and for the trace. */
 static void capture_stack(struct gt_guest_call *g, uint64_t now_ns)
 {
@@ -297,6 +292,66 @@ static void capture_stack(struct gt_guest_call *g, uint64_t now_ns)
 	g->call.stack = gt_recorder_stack(frames, count);
 }
 
+/* Records the call as unfinished, with the stack that its events will have. */
+static void record_entry(const struct gt_guest_call *g, const uint64_t *argv)
+{
+	const struct gt_function *fn = &gt_functions[g->call.function];
+	struct gt_event event = { .function = (uint16_t)g->call.function,
+				  .time_ns = g->call.begun_ns,
+				  .stack = g->call.stack };
+	uint64_t caller = (uint64_t)(uintptr_t)g->caller;
+
+	/* any other handle is found in the arguments */
+	if (fn->handle.from == GT_INS)
+		event.handle = gt_call_first_handle(&g->call);
+	/* as for appends without the resource tracker: announce() */
+	if (fn->effect == GT_APPEND && gt_settings_get()->stack_depth)
+		event.stack = gt_recorder_stack(&caller, 1);
+	gt_recorder_enter(&event, argv, g->frame);
+}
+
+static __attribute__((noinline)) void announce_first(struct gt_guest_call *g,
+						     enum gt_function_id function,
+						     const uint64_t *argv, const void *caller)
+{
+	struct saved_state saved;
+
+	enter(&saved);
+	set_up_if_forked(&saved);
+	gt_recorder_learn(function, caller);
+	g->announced = gt_recorder_announce(function, argv, caller, g->frame);
+	leave(&saved);
+}
+
+/*
+ * For a call without events, of which only the caller is recorded: unwinding would cost more than
+ * all of this. The first of a thread, and of each function and caller, goes the long way.
+ */
+static void announce(struct gt_guest_call *g, enum gt_function_id function, const uint64_t *argv,
+		     const void *caller)
+{
+	if (in_recorder)
+		return;
+	if (__builtin_expect(atomic_load_explicit(fork_state, memory_order_relaxed) == SET_UP, 1)) {
+		in_recorder = true;
+		g->announced = gt_recorder_announce(function, argv, caller, g->frame);
+		in_recorder = false;
+		if (__builtin_expect(g->announced, 1))
+			return;
+	}
+	if (gt_recorder_is_on())
+		announce_first(g, function, argv, caller);
+}
+
+static void withdraw(struct gt_guest_call *g)
+{
+	if (in_recorder || atomic_load_explicit(fork_state, memory_order_relaxed) != SET_UP)
+		return;
+	in_recorder = true;
+	gt_recorder_leave(g->frame);
+	in_recorder = false;
+}
+
 /* Appends create and end nothing: only the resource tracker uses them. */
 static bool is_wanted(const struct gt_function *fn)
 {
@@ -305,43 +360,36 @@ static bool is_wanted(const struct gt_function *fn)
 	return gt_recorder_is_on() || gt_live_table_is_on();
 }
 
-void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const uint64_t *argv,
-		    const void *caller)
+/* Apart from gt_guest_begin, whose other half then has few registers to save. */
+static __attribute__((noinline)) void begin(struct gt_guest_call *g, enum gt_function_id function,
+					    const uint64_t *argv, const void *caller)
 {
 	const struct gt_function *fn = &gt_functions[function];
 	struct saved_state saved;
-	uint64_t called_ns = 0;
+	uint64_t called_ns;
 
-	g->active = false;
-	if (!is_wanted(fn) || gt_call_is_idle(function, argv))
-		return;
-	if (in_recorder) {
-		gt_recorder_lose();
-		return;
-	}
 	enter(&saved);
 	g->tracked = gt_tracker_is_on();
 	g->ends = gt_function_ends(fn);
-	if (g->ends || g->tracked)
-		called_ns = gt_now_ns();
+	called_ns = g->ends || g->tracked ? gt_now_ns() : gt_now_roughly_ns();
 	if (__builtin_expect(atomic_load_explicit(fork_state, memory_order_relaxed) != SET_UP, 0))
 		set_up_child();
 	g->active = true;
 	g->caller = caller;
 	g->call.function = function;
 	g->call.argv = argv;
-	g->frame = __builtin_frame_address(0);
 	g->more_handles = NULL;
 	if (fn->handle.from == GT_INS)
 		copy_array(g, fn, argv);
+	g->call.begun_ns = called_ns;
+	g->call.stack = 0;
+	g->tracker_stack = 0;
+	/* only recordings keep where something ended */
+	if (fn->effect != GT_APPEND && (!g->ends || gt_recorder_is_on()))
+		capture_stack(g, called_ns);
+	if (gt_recorder_is_on())
+		record_entry(g, argv);
 	if (g->ends) {
-		g->call.begun_ns = called_ns;
-		/* only recordings keep where something ended */
-		g->call.stack = 0;
-		g->tracker_stack = 0;
-		if (gt_recorder_is_on())
-			capture_stack(g, g->call.begun_ns);
-		gt_call_endings(&g->call, record_entry, g);
 		g->endings = &g->ending;
 		g->ending_room = 1;
 		g->ending_count = 0;
@@ -354,6 +402,20 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 	if (g->tracked)
 		gt_tracker_before(&g->tracker, called_ns);
 	leave(&saved);
+}
+
+void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const uint64_t *argv,
+		    const void *caller)
+{
+	g->active = false;
+	g->announced = false;
+	g->frame = __builtin_frame_address(0);
+	if (!is_wanted(&gt_functions[function]) || gt_call_is_idle(function, argv))
+		announce(g, function, argv, caller);
+	else if (in_recorder)
+		gt_recorder_lose();
+	else
+		begin(g, function, argv, caller);
 }
 
 static void take_event(void *context, const struct gt_event *event)
@@ -390,12 +452,11 @@ static void free_call(struct gt_guest_call *g)
 	free(g->more_handles);
 }
 
-void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_door *door)
+static __attribute__((noinline)) void end(struct gt_guest_call *g, uint64_t ret,
+					  const struct gt_call_door *door)
 {
 	struct saved_state saved;
 
-	if (!g->active)
-		return;
 	read_output(g);
 	/* forked inside the driver's call: the call and its trace are the parent's */
 	if (__builtin_expect(atomic_load_explicit(fork_state, memory_order_relaxed) != SET_UP, 0)) {
@@ -408,8 +469,6 @@ void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_do
 	g->call.ret = ret;
 	g->call.ended_ns = gt_now_ns();
 	g->call.tid = gt_thread_id();
-	if (!g->ends && gt_functions[g->call.function].effect != GT_APPEND)
-		capture_stack(g, g->call.ended_ns);
 	if (g->ends && !gt_call_succeeded(&g->call))
 		for (size_t i = 0; i < g->ending_count; i++)
 			gt_live_table_restore(&g->endings[i]);
@@ -419,10 +478,17 @@ void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_do
 			gt_tracker_ended(&g->tracker, &g->endings[g->ending_next++]);
 	if (g->tracked)
 		gt_tracker_finish(&g->tracker, &g->call, g->endings, g->ends ? g->ending_count : 0);
-	if (g->ends)
-		gt_recorder_leave(g->frame);
+	gt_recorder_leave(g->frame);
 	free_call(g);
 	leave(&saved);
 	if (g->tracked)
 		gt_tracker_leave(&g->tracker);
+}
+
+void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_door *door)
+{
+	if (g->active)
+		end(g, ret, door);
+	else if (g->announced)
+		withdraw(g);
 }

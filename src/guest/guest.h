@@ -26,6 +26,7 @@ struct gt_guest_call {
 	const void *caller;
 	const void *frame; /* an address on the stack: of two calls, the inner has the lower */
 	bool active, ends, tracked;
+	bool announced; /* not active: it will have no event, but the process may end in it */
 	uint32_t tracker_stack;             /* from gt_creation_stack_put */
 	uint64_t argv[GT_ARGS_MAX];         /* a copy, if an argument is an array of handles, … */
 	uint64_t handles[GT_GUEST_HANDLES]; /* … with the handles in it before the call, … */

@@ -33,6 +33,7 @@ static _Atomic(struct gt_writer *) writer;
 static _Atomic uint64_t last_tick_ns;
 static pthread_key_t thread_end;
 static bool have_thread_end;
+static bool has_stacks;
 
 /* Each thread has its own; the lane is stale unless `writer` is the current one. */
 static __thread struct {
@@ -60,7 +61,8 @@ static void thread_ended(void *lane)
 	self.lane = NULL;
 }
 
-static struct gt_lane *acquire_lane(struct gt_writer *w)
+/* Apart: whoever asks for a lane nearly always has one. */
+static __attribute__((noinline)) struct gt_lane *acquire_lane(struct gt_writer *w)
 {
 	char name[17] = "";
 
@@ -214,6 +216,7 @@ static void open_writer(void)
 static void start_once(void)
 {
 	have_thread_end = !pthread_key_create(&thread_end, thread_ended);
+	has_stacks = gt_settings_get()->stack_depth;
 	open_writer();
 }
 
@@ -296,7 +299,8 @@ void gt_recorder_tick(uint64_t now_ns)
 	uint64_t last = atomic_load_explicit(&last_tick_ns, memory_order_relaxed);
 	struct gt_writer *w;
 
-	if (now_ns - last < TICK_NS ||
+	/* another thread, or a finer clock, may have been here at a later time than `now_ns` */
+	if ((int64_t)(now_ns - last) < TICK_NS ||
 	    !atomic_compare_exchange_strong(&last_tick_ns, &last, now_ns) || !gt_modules_unloaded())
 		return;
 	gt_unwind_flush();
@@ -324,13 +328,32 @@ void gt_recorder_lose(void)
 		gt_writer_lose(w, 1);
 }
 
-void gt_recorder_enter(const struct gt_event *event, const void *call)
+void gt_recorder_enter(const struct gt_event *event, const uint64_t *argv, const void *call)
 {
 	struct gt_writer *w = current_writer();
 	struct gt_lane *lane = w ? own_lane(w) : NULL;
 
 	if (lane)
-		gt_lane_enter(lane, event, call);
+		gt_lane_enter(lane, event, argv, call);
+}
+
+bool gt_recorder_announce(enum gt_function_id function, const uint64_t *argv, const void *caller,
+			  const void *call)
+{
+	struct gt_writer *w = current_writer();
+
+	return self.lane && self.writer == w &&
+	       gt_lane_announce(self.lane, (uint16_t)function, argv, has_stacks ? caller : NULL,
+				call);
+}
+
+void gt_recorder_learn(enum gt_function_id function, const void *caller)
+{
+	struct gt_writer *w = current_writer();
+	struct gt_lane *lane = w ? own_lane(w) : NULL;
+
+	if (lane)
+		gt_lane_learn(lane, (uint16_t)function, has_stacks ? caller : NULL);
 }
 
 void gt_recorder_leave(const void *call)

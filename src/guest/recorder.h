@@ -37,8 +37,11 @@ void gt_recorder_tick(uint64_t now_ns);
 void gt_recorder_event(const struct gt_event *event);
 /* Counts an event that could not be recorded. */
 void gt_recorder_lose(void);
-/* Before and after a call that ends a resource: gt_lane_enter and gt_lane_leave. */
-void gt_recorder_enter(const struct gt_event *event, const void *call);
+/* Before and after a call: gt_lane_enter, gt_lane_announce, gt_lane_learn and gt_lane_leave. */
+void gt_recorder_enter(const struct gt_event *event, const uint64_t *argv, const void *call);
+bool gt_recorder_announce(enum gt_function_id function, const uint64_t *argv, const void *caller,
+			  const void *call);
+void gt_recorder_learn(enum gt_function_id function, const void *caller);
 void gt_recorder_leave(const void *call);
 
 /* The calling thread's id, cached. */

@@ -36,6 +36,7 @@ enum {
 	GT_STACK_FRAMES_MAX = 256,
 	GT_RECORD_MAX = 2048, /* of a definition: enough for a stack or a path */
 	GT_EVENT_MAX = 64,    /* the longest event */
+	GT_ARGUMENTS_MAX = 16,
 };
 
 /* In a stack, this plus n stands for text frame n: no address is this high. */
@@ -55,9 +56,11 @@ struct gt_trace_header {
 		start_real_ns; /* CLOCK_MONOTONIC and CLOCK_REALTIME at the same moment */
 	uint64_t end_ns;       /* when `state` was set */
 	uint32_t state, error;
-	uint64_t lost;        /* events that could not be written */
-	uint64_t lost_stacks; /* events written without their stack */
-	uint64_t blocks_end;  /* end of the last block: a shorter file was truncated */
+	uint64_t lost;           /* events that could not be written */
+	uint64_t lost_stacks;    /* events written without their stack */
+	uint64_t blocks_end;     /* end of the last block: a shorter file was truncated */
+	uint32_t arguments_size; /* of gt_trace_arguments at each event block's end; 0: none */
+	uint32_t reserved;
 };
 
 /* A call that has not returned: the one in which a process died. */
@@ -65,6 +68,13 @@ struct gt_trace_inflight {
 	uint32_t function; /* number in this trace; 0: no call */
 	uint32_t stack;
 	uint64_t handle, time_ns;
+};
+
+/* The arguments of that call, in the last bytes of its block. */
+struct gt_trace_arguments {
+	uint32_t used; /* of the block when the call began: if there is more now, it has returned */
+	uint32_t count;
+	uint64_t words[GT_ARGUMENTS_MAX];
 };
 
 struct gt_block_header {
@@ -77,7 +87,8 @@ struct gt_block_header {
 	struct gt_trace_inflight inflight;
 };
 
-_Static_assert(sizeof(struct gt_trace_header) == 80, "layout is part of the format");
+_Static_assert(sizeof(struct gt_trace_header) == 88, "layout is part of the format");
+_Static_assert(sizeof(struct gt_trace_arguments) == 136, "layout is part of the format");
 _Static_assert(sizeof(struct gt_block_header) == 80, "layout is part of the format");
 
 /* The hash of a full block, over all that its records mean; never 0, the hash of others. */

@@ -15,94 +15,9 @@
 #include "base/bytes.h"
 #include "base/containers.h"
 #include "base/mem.h"
+#include "trace/trace_file.h"
 
 enum { LANES_MAX = 1 << 24, LANES_MORE = 4096 };
-
-/* The file of a trace with its header. */
-struct trace_file {
-	int fd;
-	uint64_t size; /* taken after the header was read: at least what the header says */
-	struct gt_trace_header header;
-};
-
-static bool read_at(const struct trace_file *f, void *to, size_t size, uint64_t from)
-{
-	uint8_t *at = to;
-
-	while (size) {
-		ssize_t n = pread(f->fd, at, size, (off_t)from);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		at += n;
-		from += (uint64_t)n;
-		size -= (size_t)n;
-	}
-	return true;
-}
-
-static int check_header(const struct gt_trace_header *h, const char *path, struct gt_error *error)
-{
-	if (memcmp(h->magic, GT_TRACE_MAGIC, sizeof h->magic))
-		return gt_error_set(error, -EINVAL, "%s is not a gputrack trace", path);
-	if (h->version > GT_TRACE_VERSION)
-		return gt_error_set(error, -EPROTO,
-				    "%s was made by a newer gputrack (trace version %" PRIu32
-				    ", this one reads %d): update gputrack to read it",
-				    path, h->version, GT_TRACE_VERSION);
-	if (h->version < GT_TRACE_VERSION)
-		return gt_error_set(error, -EPROTO,
-				    "%s was made by an older gputrack (trace version %" PRIu32
-				    ", this one reads %d): read it with the one that recorded it",
-				    path, h->version, GT_TRACE_VERSION);
-	if (h->header_size < sizeof *h || h->header_size > GT_BLOCK_LIMIT)
-		return gt_error_set(error, -EINVAL, "%s has a damaged header", path);
-	return 0;
-}
-
-/* The writer has created the file and not begun: it is empty, or nothing but reserved space. */
-static bool has_not_begun(const struct trace_file *f)
-{
-	static const struct gt_trace_header none;
-	struct gt_block_header first;
-
-	return !f->size || (!memcmp(&f->header, &none, sizeof none) &&
-			    (!read_at(f, &first, sizeof first, GT_TRACE_HEADER) || !first.magic));
-}
-
-static int open_file(struct trace_file *f, const char *path, struct gt_error *error)
-{
-	struct stat st;
-	int e;
-
-	*f = (struct trace_file){ .fd = -1 };
-	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (f->fd < 0)
-		return gt_error_set(error, -errno, "cannot read %s: %s", path, strerror(errno));
-	if (fstat(f->fd, &st) || !S_ISREG(st.st_mode)) {
-		e = gt_error_set(error, -EINVAL, "%s is not a regular file", path);
-		goto close_file;
-	}
-	f->size = (uint64_t)st.st_size;
-	if (read_at(f, &f->header, sizeof f->header, 0))
-		e = check_header(&f->header, path, error);
-	else
-		e = gt_error_set(error, -EINVAL, "%s is too short to be a gputrack trace", path);
-	if (!e) {
-		/* after the header: a file that is being written grows before its header says so */
-		if (!fstat(f->fd, &st))
-			f->size = (uint64_t)st.st_size;
-		return 0;
-	}
-	if (has_not_begun(f))
-		e = gt_error_set(error, -ENODATA, "%s is empty: nothing has been recorded in it",
-				 path);
-close_file:
-	close(f->fd);
-	return e;
-}
 
 /* Where a block lies, and how much of it to read: what it held when it was found. */
 struct block {
@@ -119,6 +34,7 @@ struct lane {
 	size_t buffer_size;
 	struct gt_bytes bytes;
 	struct gt_trace_inflight inflight; /* of the last block, when it was found */
+	uint32_t last_size;                /* of that block */
 	uint64_t time_ns, handle, owner;
 	uint32_t tid;
 	uint64_t end_size; /* from GT_TAG_END_DETAIL, for the next event only */
@@ -128,7 +44,7 @@ struct lane {
 };
 
 struct gt_reader {
-	struct trace_file file;
+	struct gt_trace_file file;
 	struct gt_definitions definitions;
 	struct lane *lanes;
 	size_t lane_count, lane_room;
@@ -136,6 +52,7 @@ struct gt_reader {
 	struct gt_heap heap;    /* lanes by the time of their next event */
 	size_t unfinished_next; /* after the events: the next lane whose unfinished call is returned
 				 */
+	struct gt_trace_arguments arguments; /* of the last one returned */
 	bool ended;
 	uint64_t unknown;
 	char damage[160];
@@ -150,7 +67,8 @@ static void report_damage(struct gt_reader *r, const char *what, uint64_t offset
 /* False when there is no block, or its header is damaged. */
 static bool read_block_header(struct gt_reader *r, struct gt_block_header *h, uint64_t offset)
 {
-	if (offset + sizeof *h > r->file.size || !read_at(&r->file, h, sizeof *h, offset))
+	if (offset + sizeof *h > r->file.size ||
+	    !gt_trace_file_read(&r->file, h, sizeof *h, offset))
 		return false;
 	if (!h->magic)
 		return false; /* reserved space that was not needed */
@@ -193,6 +111,7 @@ static void add_block(struct gt_reader *r, const struct gt_block_header *h, uint
 	GT_GROW(lane->blocks, lane->block_count, lane->block_room);
 	lane->blocks[lane->block_count++] = (struct block){ offset, h->used };
 	lane->inflight = h->inflight;
+	lane->last_size = h->size;
 }
 
 /* The offset of the next data: skips a hole of any size at once. */
@@ -283,7 +202,7 @@ static enum step read_block(struct gt_reader *r, struct lane *lane, struct gt_bl
 	*available = r->file.size - offset < h->used ? r->file.size - offset : h->used;
 	if (*available < h->used)
 		report_damage(r, "the file was cut", r->file.size);
-	if (!read_at(&r->file, lane->buffer, *available, offset)) {
+	if (!gt_trace_file_read(&r->file, lane->buffer, *available, offset)) {
 		report_damage(r, "unreadable bytes", offset);
 		return STEP_DAMAGE;
 	}
@@ -452,11 +371,37 @@ static void start_lanes(struct gt_reader *r)
 			gt_heap_push(&r->heap, r->lanes[i].key, (uint32_t)i);
 }
 
+/* Reads the arguments of a lane's unfinished call; false if its trace has none. */
+static bool read_arguments(struct gt_reader *r, const struct lane *lane)
+{
+	struct gt_trace_arguments *a = &r->arguments;
+	uint32_t size = r->file.header.arguments_size;
+	uint64_t end = lane->blocks[lane->block_count - 1].offset + lane->last_size;
+
+	a->count = 0;
+	if (size < sizeof *a || size > lane->last_size - sizeof(struct gt_block_header) ||
+	    !gt_trace_file_read(&r->file, a, sizeof *a, end - size))
+		return false;
+	if (a->count > GT_ARGUMENTS_MAX)
+		a->count = 0;
+	return true;
+}
+
+/* The handle that a call is made on, if it is an argument; a creation's is not known yet. */
+static uint64_t subject_of(const struct gt_function *fn, const struct gt_trace_arguments *a)
+{
+	bool is_argument = fn->effect != GT_CREATE && fn->handle.from == GT_IN;
+
+	return is_argument && fn->handle.arg < a->count ? a->words[fn->handle.arg] : 0;
+}
+
 /* An event is recorded before its call is cleared as unfinished: a kill in between leaves both. */
-static bool is_recorded(const struct lane *lane, const struct gt_event *open)
+static bool is_recorded(struct gt_reader *r, const struct lane *lane, const struct gt_event *open)
 {
 	const struct gt_event *last = &lane->next;
 
+	if (read_arguments(r, lane))
+		return lane->blocks[lane->block_count - 1].used > r->arguments.used;
 	return last->function == open->function && last->handle == open->handle &&
 	       last->time_ns == open->time_ns;
 }
@@ -466,7 +411,8 @@ static int next_unfinished(struct gt_reader *r, struct gt_event *e)
 {
 	const struct gt_definitions *d = &r->definitions;
 
-	if (r->damage[0] || r->file.header.state != GT_TRACE_RUNNING)
+	/* a process whose recording stopped went on, in other calls */
+	if (r->damage[0] || r->file.header.state == GT_TRACE_STOPPED)
 		return 0;
 	while (r->unfinished_next < r->lane_count) {
 		const struct lane *lane = &r->lanes[r->unfinished_next++];
@@ -481,8 +427,11 @@ static int next_unfinished(struct gt_reader *r, struct gt_event *e)
 					.stack = in->stack,
 					.tid = lane->tid,
 					.unfinished = 1 };
-		if (!is_recorded(lane, e))
-			return 1;
+		if (is_recorded(r, lane, e))
+			continue;
+		if (!e->handle)
+			e->handle = subject_of(&gt_functions[e->function], &r->arguments);
+		return 1;
 	}
 	return 0;
 }
@@ -508,7 +457,7 @@ int gt_reader_next(struct gt_reader *r, struct gt_event *event)
 int gt_reader_open(struct gt_reader **out, const char *path, struct gt_error *error)
 {
 	struct gt_reader *r = gt_alloc(sizeof *r);
-	int e = open_file(&r->file, path, error);
+	int e = gt_trace_file_open(&r->file, path, error);
 
 	if (e) {
 		free(r);
@@ -535,16 +484,10 @@ void gt_reader_close(struct gt_reader *r)
 	free(r);
 }
 
-int gt_trace_header_read(struct gt_trace_header *out, const char *path, struct gt_error *error)
+size_t gt_reader_arguments(const struct gt_reader *r, const uint64_t **words)
 {
-	struct trace_file f;
-	int e = open_file(&f, path, error);
-
-	if (e)
-		return e;
-	close(f.fd);
-	*out = f.header;
-	return 0;
+	*words = r->arguments.words;
+	return r->arguments.count;
 }
 
 const struct gt_definitions *gt_reader_definitions(const struct gt_reader *r)

@@ -108,6 +108,9 @@ const struct gt_trace_text *gt_reader_text(const struct gt_reader *r, const char
  */
 int gt_reader_next(struct gt_reader *r, struct gt_event *event);
 
+/* Number of arguments of the unfinished call that was returned last, and their words. */
+size_t gt_reader_arguments(const struct gt_reader *r, const uint64_t **words);
+
 /* After the end: what is damaged in the trace, as a phrase; NULL: nothing. */
 const char *gt_reader_damage(const struct gt_reader *r);
 /* Number of events skipped because this version does not know their function. */

@@ -269,6 +269,7 @@ void gt_recording_close(struct gt_recording *r)
 		free(s->process.csv);
 		free(s->process.residue);
 		free(s->process.damage);
+		free(s->calls);
 		free(s->path);
 	}
 	free(r->sources);

@@ -58,6 +58,7 @@ struct gt_process {
 	 * `damage`.
 	 */
 	uint64_t gap_first_ns, gap_last_ns;
+	size_t calls_in_flight; /* that it ended in the middle of; complete like `damage` */
 	bool is_late; /* it ran before recording began: what it had created then is unknown */
 	bool unread;  /* its trace cannot be read; `damage` says why */
 };
@@ -99,6 +100,9 @@ uint64_t gt_recording_lost(const struct gt_recording *r);
  * place are the recording's numbers. An unfinished call is returned only if its process died in it.
  */
 int gt_recording_next(struct gt_recording *r, struct gt_event *event, uint32_t *process);
+/* Number of arguments of an unfinished call that has been read, and their words; 0: unknown. */
+size_t gt_recording_arguments(const struct gt_recording *r, uint32_t process,
+			      const struct gt_event *call, const uint64_t **words);
 typedef void gt_process_end_fn(void *context, uint32_t process, uint64_t time_ns);
 
 /*

@@ -115,7 +115,7 @@ void gt_writer_name(struct gt_writer *w, uint64_t time_ns, uint64_t handle, cons
 }
 
 /* Defines a function unless another thread has done so; 0 if that fails. */
-static uint32_t define_function(struct gt_writer *w, uint16_t function)
+static __attribute__((noinline)) uint32_t define_function(struct gt_writer *w, uint16_t function)
 {
 	const struct gt_function *fn = &gt_functions[function];
 	const char *api = gt_api_keys[fn->api], *kind = gt_kinds[fn->kind].name;
@@ -248,6 +248,7 @@ void gt_writer_forget_stacks(struct gt_writer *w)
 {
 	pthread_mutex_lock(&w->definitions_lock);
 	gt_stacks_clear(&w->stacks);
+	atomic_fetch_add(&w->generation, 1);
 	pthread_mutex_unlock(&w->definitions_lock);
 }
 
@@ -304,13 +305,17 @@ void gt_lane_release(struct gt_lane *lane)
 {
 	struct gt_writer *w = lane->writer;
 
+	/* a thread that ends inside a call is over, and the call with it */
+	lane->call_count = 0;
+	if (lane->block)
+		gt_lane_publish_call(lane);
 	pthread_mutex_lock(&w->space_lock);
 	lane->next_free = w->free_lanes;
 	w->free_lanes = lane;
 	pthread_mutex_unlock(&w->space_lock);
 }
 
-static uint32_t number_of(struct gt_writer *w, uint16_t function)
+uint32_t gt_writer_function(struct gt_writer *w, uint16_t function)
 {
 	uint32_t number = atomic_load_explicit(&w->functions[function], memory_order_acquire);
 
@@ -342,7 +347,7 @@ void gt_lane_event(struct gt_lane *lane, const struct gt_event *e)
 		gt_writer_lose(w, 1);
 		return;
 	}
-	number = number_of(w, e->function);
+	number = gt_writer_function(w, e->function);
 	if (!number || (lane->limit - lane->at < GT_EVENT_MAX && gt_block_open(lane))) {
 		gt_writer_lose(w, 1);
 		return;
@@ -382,54 +387,4 @@ void gt_lane_sample(struct gt_lane *lane, uint16_t series, uint64_t time_ns, int
 	lane->time_ns = time_ns;
 	put_record(lane, GT_TAG_SAMPLE, payload, (size_t)(at - payload));
 	commit(lane);
-}
-
-void gt_lane_publish_call(struct gt_lane *lane)
-{
-	struct gt_trace_inflight *inflight = &lane->block->inflight;
-	const struct gt_trace_inflight *call;
-
-	__atomic_store_n(&inflight->function, 0, __ATOMIC_RELEASE);
-	if (!lane->call_count)
-		return;
-	call = &lane->calls[lane->call_count - 1].what;
-	inflight->handle = call->handle;
-	inflight->time_ns = call->time_ns;
-	inflight->stack = call->stack;
-	/* the function last: it makes the other fields valid */
-	__atomic_store_n(&inflight->function, call->function, __ATOMIC_RELEASE);
-}
-
-/* Drops a call and all within it: stacks grow down, so lower calls are over, maybe by longjmp. */
-static void drop_calls(struct gt_lane *lane, const void *call)
-{
-	while (lane->call_count &&
-	       (uintptr_t)lane->calls[lane->call_count - 1].call <= (uintptr_t)call)
-		lane->call_count--;
-}
-
-void gt_lane_enter(struct gt_lane *lane, const struct gt_event *e, const void *call)
-{
-	uint32_t number = number_of(lane->writer, e->function);
-
-	if (!number || !lane->block)
-		return;
-	drop_calls(lane, call);
-	if (lane->call_count == GT_CALLS_MAX) {
-		memmove(&lane->calls[0], &lane->calls[1],
-			sizeof lane->calls - sizeof lane->calls[0]);
-		lane->call_count--;
-	}
-	lane->calls[lane->call_count].call = call;
-	lane->calls[lane->call_count++].what = (struct gt_trace_inflight){
-		.function = number, .stack = e->stack, .handle = e->handle, .time_ns = e->time_ns
-	};
-	gt_lane_publish_call(lane);
-}
-
-void gt_lane_leave(struct gt_lane *lane, const void *call)
-{
-	drop_calls(lane, call);
-	if (lane->block)
-		gt_lane_publish_call(lane);
 }

@@ -114,6 +114,31 @@ static bool is_sample(const struct gt_event *e)
 	return e->function == GT_FN_NONE;
 }
 
+static void add_open_call(struct gt_source_trace *s)
+{
+	struct gt_open_call *call;
+	const uint64_t *words;
+
+	GT_GROW(s->calls, s->process.calls_in_flight, s->call_room);
+	call = &s->calls[s->process.calls_in_flight++];
+	call->tid = s->next.tid;
+	call->count = gt_reader_arguments(s->reader, &words);
+	memcpy(call->words, words, call->count * sizeof *words);
+}
+
+size_t gt_recording_arguments(const struct gt_recording *r, uint32_t process,
+			      const struct gt_event *call, const uint64_t **words)
+{
+	const struct gt_source_trace *s = &r->sources[process];
+
+	for (size_t i = 0; call->unfinished && i < s->process.calls_in_flight; i++)
+		if (s->calls[i].tid == call->tid) {
+			*words = s->calls[i].words;
+			return s->calls[i].count;
+		}
+	return 0;
+}
+
 /* Reads the next event; at the end, closes the trace and returns false. */
 static bool source_advance(struct gt_source_trace *s)
 {
@@ -122,6 +147,8 @@ static bool source_advance(struct gt_source_trace *s)
 		gt_source_trace_close(s);
 		return false;
 	}
+	if (s->next.unfinished)
+		add_open_call(s);
 	if (is_sample(&s->next))
 		s->next.handle = s->map.series[s->next.handle];
 	s->next.stack = s->next.stack ? s->map.stacks[s->next.stack] : 0;
@@ -145,6 +172,7 @@ static bool source_open(struct gt_recording *r, struct gt_source_trace *s)
 		return false;
 	}
 	read_process_texts(s);
+	s->process.calls_in_flight = 0;
 	/* after the trace was read: a process that runs now was running then */
 	s->was_running = gt_process_runs(&s->process);
 	gt_catalog_take(r->catalog, &s->map, (uint32_t)(s - r->sources),

@@ -31,6 +31,13 @@ void gt_catalog_take(struct gt_catalog *c, struct gt_catalog_map *map, uint32_t 
 		     const struct gt_definitions *d);
 void gt_catalog_map_fini(struct gt_catalog_map *map);
 
+/* The arguments of a call during which a process ended; a thread is in one call at a time. */
+struct gt_open_call {
+	uint32_t tid;
+	size_t count;
+	uint64_t words[GT_ARGUMENTS_MAX];
+};
+
 /* One process's trace: opened when the stream reaches its start, closed when it has ended. */
 struct gt_source_trace {
 	struct gt_process process;
@@ -43,6 +50,8 @@ struct gt_source_trace {
 	struct gt_catalog_map map;
 	struct gt_event next;
 	uint64_t key; /* time of `next`; the process's start until the trace is open */
+	struct gt_open_call *calls; /* process.calls_in_flight of them */
+	size_t call_room;
 };
 
 struct gt_recording {

@@ -172,6 +172,7 @@ int gt_block_open(struct gt_lane *lane)
 
 	if (size > GT_BLOCK_MAX)
 		size = GT_BLOCK_MAX;
+	gt_lane_save_call(lane);
 	close_block(lane);
 	pthread_mutex_lock(&w->space_lock);
 	if (!atomic_load(&w->error) && (block = map_block(w, size))) {
@@ -196,7 +197,10 @@ int gt_block_open(struct gt_lane *lane)
 	lane->block = block;
 	lane->at = (uint8_t *)(block + 1);
 	lane->limit = (uint8_t *)block + size;
-	gt_lane_publish_call(lane);
+	if (lane != &w->definitions) {
+		lane->limit -= sizeof(struct gt_trace_arguments);
+		gt_lane_publish_call(lane);
+	}
 	return 0;
 }
 
@@ -255,6 +259,7 @@ int gt_writer_open(struct gt_writer **out, const char *path,
 		goto free_writer;
 	w->header->version = GT_TRACE_VERSION;
 	w->header->header_size = GT_TRACE_HEADER;
+	w->header->arguments_size = sizeof(struct gt_trace_arguments);
 	w->header->pid = options->pid;
 	w->header->ppid = options->ppid;
 	w->header->start_ns = options->start_ns ? options->start_ns : gt_now_ns();

@@ -89,10 +89,21 @@ void gt_lane_event(struct gt_lane *lane, const struct gt_event *event);
 void gt_lane_sample(struct gt_lane *lane, uint16_t series, uint64_t time_ns, int64_t value);
 /*
  * Marks a call as unfinished before it is made, and unmarks it when it has returned. `call`, an
- * address on the caller's stack, identifies the call.
+ * address on the caller's stack, identifies the call. `argv` has as many words as the function has
+ * arguments; NULL: unknown.
  */
-void gt_lane_enter(struct gt_lane *lane, const struct gt_event *event, const void *call);
+void gt_lane_enter(struct gt_lane *lane, const struct gt_event *event, const uint64_t *argv,
+		   const void *call);
 void gt_lane_leave(struct gt_lane *lane, const void *call);
+/*
+ * gt_lane_enter without a clock, a lock or a system call, for a call that will have no event: its
+ * time is that of the thread's last event, its stack is its caller alone (NULL: none), its handle
+ * is found in its arguments. False until gt_lane_learn has been called with this function and
+ * caller.
+ */
+bool gt_lane_announce(struct gt_lane *lane, uint16_t function, const uint64_t *argv,
+		      const void *caller, const void *call);
+void gt_lane_learn(struct gt_lane *lane, uint16_t function, const void *caller);
 
 /* Counts events as lost. */
 void gt_writer_lose(struct gt_writer *w, uint64_t events);

@@ -12,19 +12,30 @@
 #include "trace/writer.h"
 
 /* Nested unfinished calls that are remembered: a release whose callback releases, and so on. */
-enum { GT_CALLS_MAX = 4 };
+enum { GT_CALLS_MAX = 4, GT_CALLERS_MAX = 32 };
+
+/* An unfinished call. What is known of the innermost lies in the block, not here. */
+struct gt_lane_call {
+	const void *call;
+	struct gt_trace_inflight what;
+	struct gt_trace_arguments arguments;
+};
+
+/* A caller that the lane has met, and the number of the stack that is this address alone. */
+struct gt_known_caller {
+	uint64_t address;
+	uint32_t stack, generation;
+};
 
 struct gt_lane {
 	struct gt_writer *writer;
-	struct gt_block_header *block; /* NULL until the first record, and when writing stopped */
-	uint8_t *at, *limit;
+	struct gt_block_header *block;   /* NULL until the first record, and when writing stopped */
+	uint8_t *at, *limit;             /* the arguments of a call in flight lie at the limit */
 	uint64_t time_ns, handle, owner; /* of the record before */
 	uint32_t tid, number, sequence;
 	uint32_t call_count; /* unfinished, outermost first */
-	struct {
-		const void *call;
-		struct gt_trace_inflight what;
-	} calls[GT_CALLS_MAX];
+	struct gt_lane_call calls[GT_CALLS_MAX];
+	struct gt_known_caller callers[GT_CALLERS_MAX];
 	struct gt_lane *next; /* all lanes of the writer */
 	struct gt_lane *next_free;
 };
@@ -49,12 +60,18 @@ struct gt_writer {
 	struct gt_stacks texts; /* text frames and series, by their texts */
 	uint32_t stacks_defined, functions_defined, text_frames_defined, series_defined;
 	_Atomic uint32_t functions[GT_FN_COUNT]; /* row -> number in this trace */
+	_Atomic uint32_t generation; /* of the stacks' numbers: gt_writer_forget_stacks */
 };
 
 /* Replaces a lane's full block with a new one. 0, or -EIO when writing has stopped. */
 int gt_block_open(struct gt_lane *lane);
 
-/* Writes the innermost unfinished call into the block's header. */
+/* The number of a function in this trace, defined at its first use; 0 if that fails. */
+uint32_t gt_writer_function(struct gt_writer *w, uint16_t function);
+
+/* Takes the innermost unfinished call out of the block, before another is written there. */
+void gt_lane_save_call(struct gt_lane *lane);
+/* Writes the innermost unfinished call into the block. */
 void gt_lane_publish_call(struct gt_lane *lane);
 
 /* Stops all writing; the first error counts. */

@@ -366,6 +366,68 @@ static void a_nested_call_leaves_the_outer_call_unfinished(void **state)
 	assert_int_equal(handle, 8);
 }
 
+/* Makes one call in a child, which is killed in it. Returns the child's pid. */
+static pid_t die_in(enum gt_function_id function, const uint64_t *argv, bool has_called)
+{
+	struct gt_guest_call call;
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		if (has_called)
+			create(8);
+		gt_guest_begin(&call, function, argv, __builtin_return_address(0));
+		kill(getpid(), SIGKILL);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+	return child;
+}
+
+/* Also the first one of a process, and one that creates and ends nothing. */
+static void the_call_a_process_dies_in_is_known(void **state)
+{
+	static const struct {
+		enum gt_function_id function;
+		uint64_t argv[GT_ARGS_MAX], handle;
+	} calls[] = {
+		{ GT_FN_clCreateBuffer, { 0xc0, 1, 4096, 0, 0 }, 0 },
+		{ GT_FN_clRetainEvent, { 8 }, 8 },
+		{ GT_FN_clReleaseEvent, { 8 }, 8 },
+		{ GT_FN_clReleaseEvent, { 0 }, 0 },
+		{ GT_FN_clEnqueueMarkerWithWaitList, { 0x99, 0, 0, 0 }, 0 },
+		{ GT_FN_zeCommandListAppendBarrier, { 0x77, 1, 2, 3 }, 0x77 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof calls / sizeof *calls; i++) {
+		enum gt_function_id function = calls[i / 2].function;
+		const uint64_t *argv = calls[i / 2].argv, *words;
+		struct gt_recording_options options = { .pid = (uint32_t)die_in(function, argv,
+										i % 2) };
+		const struct gt_trace_frame *frames;
+		struct gt_recording *r;
+		struct gt_error error;
+		struct gt_event e;
+		uint32_t process;
+
+		if (gt_recording_open(&r, recording, &options, &error))
+			fail_msg("%s", error.text);
+		for (size_t k = 0; k <= i % 2; k++)
+			assert_int_equal(gt_recording_next(r, &e, &process), 1);
+		assert_true(e.unfinished);
+		assert_int_equal(e.function, function);
+		assert_int_equal(e.handle, calls[i / 2].handle);
+		assert_true(gt_recording_stack(r, e.stack, &frames) > 0);
+		assert_int_equal(gt_recording_arguments(r, process, &e, &words),
+				 gt_functions[function].argc);
+		assert_memory_equal(words, argv, gt_functions[function].argc * sizeof *words);
+		assert_int_equal(gt_recording_next(r, &e, &process), 0);
+		assert_int_equal(gt_recording_process(r, process)->calls_in_flight, 1);
+		gt_recording_close(r);
+	}
+}
+
 static _Atomic bool is_over;
 
 static void *work_on(void *arg)
@@ -509,6 +571,7 @@ int main(void)
 		cmocka_unit_test(a_place_found_by_a_child_is_in_the_trace_of_the_child),
 		cmocka_unit_test(a_place_found_by_the_parent_is_in_the_trace_of_the_child),
 		cmocka_unit_test(a_nested_call_leaves_the_outer_call_unfinished),
+		cmocka_unit_test(the_call_a_process_dies_in_is_known),
 		cmocka_unit_test(children_forked_while_threads_record_have_their_own_events),
 		cmocka_unit_test(calls_from_a_signal_handler_do_no_harm),
 	};

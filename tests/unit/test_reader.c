@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_reader.c - events round trip in order; calls that never returned are reported. */
+/* test_reader.c - events round trip in order, also while the trace is written. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -152,38 +152,6 @@ static void nested_calls_are_ordered_by_return(void **state)
 	assert_same_event(&got.list[2], &between);
 	assert_same_event(&got.list[3], &events[2]);
 	free(got.list);
-}
-
-/* Killed in a call, or between its record and the mark that it has returned. */
-static void a_call_is_finished_or_open_but_never_both(void **state)
-{
-	const struct gt_event release = {
-		.time_ns = 5, .handle = 7, .tid = 1, .function = GT_FN_clReleaseMemObject
-	};
-
-	for (int is_recorded = 0; is_recorded < 2; is_recorded++) {
-		const char *path = fresh_path("open.trace");
-		struct gt_writer *w = open_writer(path);
-		struct gt_lane *lane = gt_lane_acquire(w, 1, "");
-		struct gt_error error;
-		struct gt_reader *r;
-		struct gt_event e;
-
-		gt_lane_event(lane, &(struct gt_event){ .time_ns = 4,
-							.handle = 7,
-							.function = GT_FN_clCreateBuffer });
-		gt_lane_enter(lane, &release, &release);
-		if (is_recorded)
-			gt_lane_event(lane, &release);
-		assert_int_equal(gt_reader_open(&r, path, &error), 0);
-		assert_int_equal(gt_reader_next(r, &e), 1);
-		assert_int_equal(gt_reader_next(r, &e), 1);
-		assert_int_equal(e.function, GT_FN_clReleaseMemObject);
-		assert_int_equal(e.unfinished, !is_recorded);
-		assert_int_equal(gt_reader_next(r, &e), 0);
-		gt_reader_close(r);
-		gt_writer_free(w);
-	}
 }
 
 static void a_reused_lane_names_the_thread_of_its_calls(void **state)
@@ -397,148 +365,6 @@ static void a_growing_trace_is_never_reported_as_damaged(void **state)
 	gt_writer_free(busy.writer);
 }
 
-/* Writes a creation, then enters a release; `leave` and `end` happen before the file is closed. */
-static struct events write_inflight(bool leave, bool end, struct gt_event *inside)
-{
-	const char *path = fresh_path("trace");
-	struct gt_writer *w = open_writer(path);
-	struct gt_lane *lane = gt_lane_acquire(w, 3, "main"),
-		       *other = gt_lane_acquire(w, 4, "other");
-	struct gt_event e = {
-		.time_ns = 500, .handle = 9, .tid = 3, .function = GT_FN_clCreateContext
-	};
-	uint64_t frames[] = { 1, 2, 3 };
-
-	*inside = (struct gt_event){ .time_ns = 400,
-				     .handle = 9,
-				     .tid = 3,
-				     .unfinished = 1,
-				     .function = GT_FN_clReleaseContext,
-				     .stack = gt_writer_stack(w, frames, 3) };
-	gt_lane_event(lane, &e);
-	gt_lane_enter(lane, inside, NULL);
-	e.time_ns = 600;
-	e.tid = 4;
-	gt_lane_event(other, &e);
-	if (leave)
-		gt_lane_leave(lane, NULL);
-	if (end)
-		gt_writer_end(w);
-	gt_writer_free(w);
-	return read_events(path, NULL);
-}
-
-static void the_call_a_killed_process_was_in_comes_last(void **state)
-{
-	struct gt_event inside;
-	struct events got = write_inflight(false, false, &inside);
-
-	assert_int_equal(got.count, 3);
-	assert_same_event(&got.list[2], &inside);
-	free(got.list);
-}
-
-static void a_call_that_returned_is_not_unfinished(void **state)
-{
-	struct gt_event inside;
-	struct events got = write_inflight(true, false, &inside);
-
-	assert_int_equal(got.count, 2);
-	free(got.list);
-}
-
-static void an_ended_trace_has_no_unfinished_calls(void **state)
-{
-	struct gt_event inside;
-	struct events got = write_inflight(false, true, &inside);
-
-	assert_int_equal(got.count, 2);
-	free(got.list);
-}
-
-static void an_open_call_may_outlast_its_first_block(void **state)
-{
-	const char *path = fresh_path("trace");
-	struct gt_writer *w = open_writer(path);
-	struct gt_lane *lane = gt_lane_acquire(w, 3, "main");
-	struct gt_event inside = { .time_ns = 5000,
-				   .handle = 9,
-				   .tid = 3,
-				   .unfinished = 1,
-				   .function = GT_FN_clReleaseContext };
-	struct events got;
-	uint64_t seed = 9;
-
-	for (uint64_t i = 0; i < 5000; i++) {
-		struct gt_event e = random_event(&seed, i, 3);
-
-		gt_lane_event(lane, &e);
-		gt_lane_enter(lane, &inside, NULL);
-		gt_lane_leave(lane, NULL);
-	}
-	gt_lane_enter(lane, &inside, NULL);
-	gt_writer_free(w);
-	got = read_events(path, NULL);
-	assert_int_equal(got.count, 5001);
-	assert_same_event(&got.list[5000], &inside);
-	free(got.list);
-}
-
-static void a_call_stays_open_during_nested_calls(void **state)
-{
-	const char *path = fresh_path("trace");
-	struct gt_writer *w = open_writer(path);
-	struct gt_lane *lane = gt_lane_acquire(w, 3, "main");
-	struct gt_event outer = { .time_ns = 10,
-				  .handle = 9,
-				  .tid = 3,
-				  .unfinished = 1,
-				  .function = GT_FN_clReleaseContext };
-	struct gt_event inner = {
-		.time_ns = 20, .handle = 8, .tid = 3, .function = GT_FN_clReleaseEvent
-	};
-	char stack[8]; /* of the program: it grows down */
-	struct events got;
-
-	gt_lane_event(lane, &inner);
-	gt_lane_enter(lane, &outer, &stack[7]);
-	for (int i = 0; i < 5000; i++) { /* more than a block holds */
-		gt_lane_enter(lane, &inner, &stack[3]);
-		if (i % 3)
-			gt_lane_enter(lane, &inner, &stack[2]);
-		gt_lane_event(lane, &inner);
-		gt_lane_leave(lane, &stack[3]);
-	}
-	gt_writer_free(w);
-	got = read_events(path, NULL);
-	assert_int_equal(got.count, 5002);
-	assert_same_event(&got.list[5001], &outer);
-	free(got.list);
-}
-
-/* By longjmp: the call never returns, and is not the one the process died in. */
-static void a_call_left_by_longjmp_is_over(void **state)
-{
-	const char *path = fresh_path("trace");
-	struct gt_writer *w = open_writer(path);
-	struct gt_lane *lane = gt_lane_acquire(w, 3, "main");
-	struct gt_event e = {
-		.time_ns = 10, .handle = 9, .tid = 3, .function = GT_FN_clReleaseContext
-	};
-	char stack[8];
-	struct events got;
-
-	gt_lane_event(lane, &e);
-	for (int i = 0; i < 100; i++)
-		gt_lane_enter(lane, &e, &stack[1]);
-	gt_lane_enter(lane, &e, &stack[5]);
-	gt_lane_leave(lane, &stack[5]);
-	gt_writer_free(w);
-	got = read_events(path, NULL);
-	assert_int_equal(got.count, 1);
-	free(got.list);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -548,18 +374,11 @@ int main(void)
 		cmocka_unit_test(lanes_are_merged_by_time),
 		cmocka_unit_test(a_destroy_sorts_before_the_create_that_reuses_its_handle),
 		cmocka_unit_test(nested_calls_are_ordered_by_return),
-		cmocka_unit_test(a_call_is_finished_or_open_but_never_both),
 		cmocka_unit_test(a_reused_lane_names_the_thread_of_its_calls),
 		cmocka_unit_test(a_growing_trace_can_be_read_up_to_now),
 		cmocka_unit_test(events_written_after_opening_are_left_to_the_next_reader),
 		cmocka_unit_test(a_block_that_grows_with_its_file_is_not_truncated),
 		cmocka_unit_test(a_growing_trace_is_never_reported_as_damaged),
-		cmocka_unit_test(the_call_a_killed_process_was_in_comes_last),
-		cmocka_unit_test(a_call_that_returned_is_not_unfinished),
-		cmocka_unit_test(an_ended_trace_has_no_unfinished_calls),
-		cmocka_unit_test(an_open_call_may_outlast_its_first_block),
-		cmocka_unit_test(a_call_stays_open_during_nested_calls),
-		cmocka_unit_test(a_call_left_by_longjmp_is_over),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* in_flight.c - calls that have not returned, written where they outlive the process. */
+#include <string.h>
+
+#include "base/bytes.h"
+#include "trace/writer_state.h"
+
+static struct gt_trace_arguments *arguments_of(const struct gt_lane *lane)
+{
+	return (struct gt_trace_arguments *)lane->limit;
+}
+
+static inline void publish(struct gt_lane *lane, const struct gt_trace_inflight *call,
+			   const uint64_t *words, uint32_t count)
+{
+	struct gt_trace_inflight *inflight = &lane->block->inflight;
+	struct gt_trace_arguments *arguments = arguments_of(lane);
+
+	__atomic_store_n(&inflight->function, 0, __ATOMIC_RELEASE);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	inflight->handle = call->handle;
+	inflight->time_ns = call->time_ns;
+	inflight->stack = call->stack;
+	arguments->used = lane->block->used;
+	arguments->count = count;
+	for (uint32_t i = 0; i < count; i++) {
+		arguments->words[i] = words[i];
+		/* a few words are copied faster than memcpy is called */
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	}
+	/* the function last: it makes the other fields valid */
+	__atomic_store_n(&inflight->function, call->function, __ATOMIC_RELEASE);
+}
+
+void gt_lane_save_call(struct gt_lane *lane)
+{
+	struct gt_lane_call *top = &lane->calls[lane->call_count - 1];
+
+	if (!lane->call_count || !lane->block)
+		return;
+	top->what = lane->block->inflight;
+	top->arguments = *arguments_of(lane);
+}
+
+void gt_lane_publish_call(struct gt_lane *lane)
+{
+	const struct gt_lane_call *top = &lane->calls[lane->call_count - 1];
+
+	if (lane->call_count)
+		publish(lane, &top->what, top->arguments.words, top->arguments.count);
+	else
+		__atomic_store_n(&lane->block->inflight.function, 0, __ATOMIC_RELEASE);
+}
+
+/* Drops a call and all within it: stacks grow down, so lower calls are over, maybe by longjmp. */
+static inline void drop_calls(struct gt_lane *lane, const void *call)
+{
+	while (lane->call_count &&
+	       (uintptr_t)lane->calls[lane->call_count - 1].call <= (uintptr_t)call)
+		lane->call_count--;
+}
+
+/* Prepares for a call; it may lie within others, of which the outermost may have to go. */
+static void nest(struct gt_lane *lane, const void *call)
+{
+	uint32_t before = lane->call_count;
+
+	drop_calls(lane, call);
+	/* otherwise it was saved when the first of the dropped calls began */
+	if (lane->call_count == before)
+		gt_lane_save_call(lane);
+	if (lane->call_count == GT_CALLS_MAX) {
+		memmove(&lane->calls[0], &lane->calls[1],
+			sizeof lane->calls - sizeof lane->calls[0]);
+		lane->call_count--;
+	}
+}
+
+static inline void enter(struct gt_lane *lane, const struct gt_trace_inflight *what,
+			 const uint64_t *words, uint32_t count, const void *call)
+{
+	if (lane->call_count)
+		nest(lane, call);
+	lane->calls[lane->call_count++].call = call;
+	publish(lane, what, words, count);
+}
+
+void gt_lane_enter(struct gt_lane *lane, const struct gt_event *e, const uint64_t *argv,
+		   const void *call)
+{
+	struct gt_trace_inflight what = { .function = gt_writer_function(lane->writer, e->function),
+					  .stack = e->stack,
+					  .handle = e->handle,
+					  .time_ns = e->time_ns };
+
+	if (what.function && lane->block)
+		enter(lane, &what, argv, argv ? gt_functions[e->function].argc : 0, call);
+}
+
+static struct gt_known_caller *known_caller(struct gt_lane *lane, uint64_t caller)
+{
+	return &lane->callers[(caller ^ caller >> 5) % GT_CALLERS_MAX];
+}
+
+static uint32_t generation_of(const struct gt_writer *w)
+{
+	return atomic_load_explicit(&w->generation, memory_order_relaxed);
+}
+
+bool gt_lane_announce(struct gt_lane *lane, uint16_t function, const uint64_t *argv,
+		      const void *caller, const void *call)
+{
+	struct gt_writer *w = lane->writer;
+	uint64_t address = (uint64_t)(uintptr_t)caller;
+	const struct gt_known_caller *known = known_caller(lane, address);
+	struct gt_trace_inflight what = {
+		.function = atomic_load_explicit(&w->functions[function], memory_order_acquire),
+		.stack = known->stack,
+		.time_ns = lane->time_ns,
+	};
+
+	if (!what.function || !lane->block || known->address != address ||
+	    known->generation != generation_of(w))
+		return false;
+	enter(lane, &what, argv, gt_functions[function].argc, call);
+	return true;
+}
+
+void gt_lane_learn(struct gt_lane *lane, uint16_t function, const void *caller)
+{
+	uint64_t address = (uint64_t)(uintptr_t)caller;
+	uint32_t generation = generation_of(lane->writer);
+
+	gt_writer_function(lane->writer, function);
+	*known_caller(lane, address) = (struct gt_known_caller){
+		.address = address,
+		.stack = address ? gt_writer_stack(lane->writer, &address, 1) : 0,
+		.generation = generation,
+	};
+}
+
+void gt_lane_leave(struct gt_lane *lane, const void *call)
+{
+	drop_calls(lane, call);
+	if (!lane->block)
+		return;
+	if (lane->call_count)
+		gt_lane_publish_call(lane);
+	else
+		__atomic_store_n(&lane->block->inflight.function, 0, __ATOMIC_RELEASE);
+}

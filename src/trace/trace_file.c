@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* trace_file.c - opens the file of a trace and checks its header. */
+#include "trace/trace_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "trace/reader.h"
+
+bool gt_trace_file_read(const struct gt_trace_file *f, void *to, size_t size, uint64_t from)
+{
+	uint8_t *at = to;
+
+	while (size) {
+		ssize_t n = pread(f->fd, at, size, (off_t)from);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		at += n;
+		from += (uint64_t)n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+static int check_header(const struct gt_trace_header *h, const char *path, struct gt_error *error)
+{
+	if (memcmp(h->magic, GT_TRACE_MAGIC, sizeof h->magic))
+		return gt_error_set(error, -EINVAL, "%s is not a gputrack trace", path);
+	if (h->version > GT_TRACE_VERSION)
+		return gt_error_set(error, -EPROTO,
+				    "%s was made by a newer gputrack (trace version %" PRIu32
+				    ", this one reads %d): update gputrack to read it",
+				    path, h->version, GT_TRACE_VERSION);
+	if (h->version < GT_TRACE_VERSION)
+		return gt_error_set(error, -EPROTO,
+				    "%s was made by an older gputrack (trace version %" PRIu32
+				    ", this one reads %d): read it with the one that recorded it",
+				    path, h->version, GT_TRACE_VERSION);
+	if (h->header_size < sizeof *h || h->header_size > GT_BLOCK_LIMIT)
+		return gt_error_set(error, -EINVAL, "%s has a damaged header", path);
+	return 0;
+}
+
+/* The writer has created the file and not begun: it is empty, or nothing but reserved space. */
+static bool has_not_begun(const struct gt_trace_file *f)
+{
+	static const struct gt_trace_header none;
+	struct gt_block_header first;
+
+	return !f->size ||
+	       (!memcmp(&f->header, &none, sizeof none) &&
+		(!gt_trace_file_read(f, &first, sizeof first, GT_TRACE_HEADER) || !first.magic));
+}
+
+int gt_trace_file_open(struct gt_trace_file *f, const char *path, struct gt_error *error)
+{
+	struct stat st;
+	int e;
+
+	*f = (struct gt_trace_file){ .fd = -1 };
+	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (f->fd < 0)
+		return gt_error_set(error, -errno, "cannot read %s: %s", path, strerror(errno));
+	if (fstat(f->fd, &st) || !S_ISREG(st.st_mode)) {
+		e = gt_error_set(error, -EINVAL, "%s is not a regular file", path);
+		goto close_file;
+	}
+	f->size = (uint64_t)st.st_size;
+	if (gt_trace_file_read(f, &f->header, sizeof f->header, 0))
+		e = check_header(&f->header, path, error);
+	else
+		e = gt_error_set(error, -EINVAL, "%s is too short to be a gputrack trace", path);
+	if (!e) {
+		/* after the header: a file that is being written grows before its header says so */
+		if (!fstat(f->fd, &st))
+			f->size = (uint64_t)st.st_size;
+		return 0;
+	}
+	if (has_not_begun(f))
+		e = gt_error_set(error, -ENODATA, "%s is empty: nothing has been recorded in it",
+				 path);
+close_file:
+	close(f->fd);
+	return e;
+}
+
+int gt_trace_header_read(struct gt_trace_header *out, const char *path, struct gt_error *error)
+{
+	struct gt_trace_file f;
+	int e = gt_trace_file_open(&f, path, error);
+
+	if (e)
+		return e;
+	close(f.fd);
+	*out = f.header;
+	return 0;
+}
