@@ -3,7 +3,7 @@
 # held.sh - what PyTorch, NVIDIA's libraries and its runtime hold until a program ends: needs a GPU.
 # usage: tests/gpu/held.sh BUILD_DIR   (a build that runs here; LIBS=DIR holds libraries it may lack)
 #
-# Runs correct programs (tests/gpu/held_cases.py, held_libraries.cu) and leaking twins under gputrack.
+# Runs correct programs (held_cases.py, held_others.py, held_libraries.cu beside it) and leaking twins.
 # A correct one must end with "No leaks", a twin with its leak. The leakage reports of all, with full
 # stacks, go into $OUT/held.json (a temporary folder if OUT is not set): entries of
 # data/held-by-libraries.supp are written from these, and from nothing else.
@@ -22,13 +22,11 @@ nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null ||
 cd "$work" || exit 1
 mkdir reports
 
-# judge NAME: a correct program must have no leaks, a twin must have leaked
+# judge NAME: a correct program must have no leaks, a twin those that it says
 judge() {
-	case $1 in
-	*leak_*) wanted=LEAKED ;;
-	*) wanted="No leaks" ;;
-	esac
-	if grep -q "$wanted" "$1.txt"; then
+	wanted=$(sed -n 's/^expect: //p' "$1.out")
+	wanted=${wanted:-No leaks}
+	if grep -q "^$wanted" "$1.txt"; then
 		echo "ok   $1: $wanted"
 	else
 		echo "FAIL $1: expected \"$wanted\""
@@ -43,6 +41,10 @@ collect() {
 	timeout 120 "$gputrack" run -o "$name.gt" "$@" >"$name.out" 2>"$name.txt"
 	status=$?
 	echo "== $name: status $status; $(tail -1 "$name.out")"
+	if [ $status = 77 ]; then
+		echo "skip $name: $(tail -1 "$name.txt")"
+		return
+	fi
 	if [ ! -d "$name.gt" ] || [ $status != 0 ]; then
 		tail -5 "$name.out" "$name.txt"
 		echo "skip $name: it did not run here"
@@ -81,9 +83,17 @@ if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
 		collect torch_training_expandable python3 "$cases" training
 	PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync \
 		collect torch_training_async python3 "$cases" training
+	PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync \
+		collect torch_leak_async python3 "$cases" leak_async
 else
 	echo "skip: no PyTorch with CUDA here"
 fi
+
+# Each skips itself where its package is missing or has no GPU.
+others=$top/tests/gpu/held_others.py
+for name in $(python3 "$others"); do
+	collect "$name" python3 "$others" "$name"
+done
 
 # All in one file, without the resources of each group, which would fill it.
 python3 - reports >"$OUT/held.json" <<'PYTHON'

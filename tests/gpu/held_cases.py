@@ -2,7 +2,7 @@
 """held_cases.py CASE - PyTorch scripts that give back everything they take, and twins that do not.
 
 For tests/gpu/held.sh. Each function below is one script; its docstring says what it uses. Those that
-are named leak_* keep a resource of the driver on purpose; all others are correct.
+are named leak_* keep a resource on purpose, and print what the report must say; all others are correct.
 held_cases.py without a CASE lists them; --versions prints what is installed, as JSON.
 """
 import ctypes
@@ -219,27 +219,72 @@ def driver():
     return ctypes.CDLL("libcuda.so.1")
 
 
+def expect(words, *results):
+    """What the report of a twin must say."""
+    print("expect:", words)
+    return results
+
+
 def leak_memory():
     """cuMemAlloc three times, kept."""
     cuda, address = driver(), ctypes.c_uint64()
-    return [cuda.cuMemAlloc_v2(ctypes.byref(address), 1 << 20) for _ in range(3)]
+    return expect("LEAKED  3 resources, 3.00 MiB",
+                  *[cuda.cuMemAlloc_v2(ctypes.byref(address), 1 << 20) for _ in range(3)])
 
 
 def leak_event():
     """cuEventCreate five times, kept."""
     cuda, handle = driver(), ctypes.c_void_p()
-    return [cuda.cuEventCreate(ctypes.byref(handle), 0) for _ in range(5)]
+    return expect("LEAKED  5 resources",
+                  *[cuda.cuEventCreate(ctypes.byref(handle), 0) for _ in range(5)])
 
 
 def leak_stream():
     """cuStreamCreate twice, kept."""
     cuda, handle = driver(), ctypes.c_void_p()
-    return [cuda.cuStreamCreate(ctypes.byref(handle), 1) for _ in range(2)]
+    return expect("LEAKED  2 resources",
+                  *[cuda.cuStreamCreate(ctypes.byref(handle), 1) for _ in range(2)])
+
+
+def loaded(name):
+    """A library that PyTorch has loaded."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        paths = [line.split()[-1] for line in maps if name in line]
+    return ctypes.CDLL(paths[0])
+
+
+def leak_cublas():
+    """A handle of cuBLAS that the script itself creates, beside PyTorch's."""
+    training()
+    return expect("LEAKED", loaded("/libcublas.so").cublasCreate_v2(ctypes.byref(ctypes.c_void_p())))
+
+
+def leak_cudnn():
+    """A handle of cuDNN that the script itself creates, beside PyTorch's."""
+    inference()
+    return expect("LEAKED", loaded("/libcudnn.so").cudnnCreate(ctypes.byref(ctypes.c_void_p())))
+
+
+def leak_torch_event():
+    """A torch.cuda.Event that is never dropped."""
+    streams()
+    event = torch.cuda.Event()
+    event.record()
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(event))
+    return expect("LEAKED  1 resource")
+
+
+def leak_async():
+    """A tensor that is never dropped, where the driver sees every tensor (backend:cudaMallocAsync)."""
+    training()
+    tensor = torch.empty(1 << 20, dtype=torch.uint8, device="cuda")
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(tensor))
+    return expect("LEAKED  1 resource, 1.00 MiB")
 
 
 cases = {name: f for name, f in list(globals().items())
          if callable(f) and getattr(f, "__module__", "") == __name__ and f.__doc__
-         and name != "driver"}
+         and name not in ("driver", "expect", "loaded", "leak_async")}
 
 if __name__ == "__main__":
     if len(sys.argv) < 2:
@@ -250,4 +295,4 @@ if __name__ == "__main__":
                           "nccl": torch.cuda.nccl.version(),
                           "device": torch.cuda.get_device_name()}))
     else:
-        print(sys.argv[1], cases[sys.argv[1]]())
+        print(sys.argv[1], {**cases, "leak_async": leak_async}[sys.argv[1]]())

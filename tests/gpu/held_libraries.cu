@@ -31,8 +31,8 @@ static void use_cublas(float *x)
 	const float one = 1;
 
 	cublasCreate(&handle);
-	cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, SIDE, SIDE, SIDE, &one, x, SIDE, x, SIDE, &one,
-		    x + SIDE * SIDE, SIDE);
+	cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, SIDE, SIDE, SIDE, &one, x, SIDE, x, SIDE,
+		    &one, x + SIDE * SIDE, SIDE);
 	cublasDestroy(handle);
 }
 
