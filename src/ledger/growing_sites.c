@@ -8,16 +8,21 @@
 #include "base/mem.h"
 #include "ledger/time_series.h"
 
+/*
+ * The test; doc/growth.md states it for users. It judges the second half of the time up to the
+ * highest floor: caches and pools have filled by then.
+ */
 enum {
-	LEAST_STEPS = 8,  /* fewer are too short a history */
-	LEAST_RISES = 4,  /* fewer are a start-up, not growth */
-	WARM_UP_PART = 8, /* the first 1/8 of a site's life does not count */
+	LEAST_RISES = 8,           /* periods in which the floor rises: fewer are single events */
+	LEAST_RISES_OF_SETUP = 12, /* kinds that a program creates once, perhaps one by one */
+	LONGEST_PAUSE = 3,         /* at the end, in mean pauses: then it has stopped */
+	LONG_PAUSE_PART = 8,       /* of the rise, at its start: not yet the rise */
 };
 
-/* Growth continues: this part of the rise must lie in its second half. */
-static const double LATE_SHARE = 0.2, STEADY = 0.8;
-/* Few long steps rise by chance more often than many short ones. */
-static const double STEADY_IN_LONGER = 0.95;
+static const double STEADY = 0.9;      /* at most a tenth of the rise is given back */
+static const double LATE_PART = 0.5;   /* the later quarter rises this much of the earlier one */
+static const double EARLY_PART = 0.25; /* and the earlier one this much of the later */
+static const double NEW_PART = 0.5;    /* of the rise, above all that was held before */
 
 struct gt_growth {
 	struct gt_time_series **sites; /* by site: what it holds; NULL: never changed */
@@ -57,6 +62,15 @@ static struct gt_time_series *series_of(struct gt_growth *g, uint32_t site)
 static bool has_bytes(const struct gt_site *site)
 {
 	return gt_kind_has_bytes((enum gt_kind)site->kind);
+}
+
+/* A program creates these once, though perhaps not before it needs them. */
+static bool is_setup(const struct gt_site *site)
+{
+	enum gt_label label = (enum gt_label)gt_kinds[site->kind].label;
+
+	return label == GT_LABEL_CONTEXT || label == GT_LABEL_COMMAND_QUEUE ||
+	       label == GT_LABEL_MODULE || label == GT_LABEL_KERNEL;
 }
 
 void gt_growth_record(struct gt_growth *g, const struct gt_ledger *l, uint64_t time_ns)
@@ -109,7 +123,7 @@ static struct floors floors_of(const struct gt_time_series *s, uint64_t step_ns,
 /* How much the floor rose and fell over some steps. */
 struct climb {
 	uint64_t up, down;
-	size_t rises;
+	size_t rises, last_rise;
 };
 
 static struct climb climb(const uint64_t *floor, size_t from, size_t to)
@@ -117,14 +131,29 @@ static struct climb climb(const uint64_t *floor, size_t from, size_t to)
 	struct climb c = { 0 };
 
 	for (size_t i = from + 1; i <= to; i++) {
-		if (floor[i] > floor[i - 1]) {
-			c.up += floor[i] - floor[i - 1];
-			c.rises++;
-		} else {
+		if (floor[i] <= floor[i - 1]) {
 			c.down += floor[i - 1] - floor[i];
+			continue;
 		}
+		c.up += floor[i] - floor[i - 1];
+		c.rises++;
+		c.last_rise = i;
 	}
 	return c;
+}
+
+static uint64_t most(const uint64_t *floor, size_t from, size_t to)
+{
+	uint64_t high = 0;
+
+	for (size_t i = from; i <= to; i++)
+		high = floor[i] > high ? floor[i] : high;
+	return high;
+}
+
+static double net(const uint64_t *floor, size_t from, size_t to)
+{
+	return (double)floor[to] - (double)floor[from];
 }
 
 /* The last step at the highest floor: after it the program only cleans up. */
@@ -155,6 +184,26 @@ static double slope(const uint64_t *floor, size_t from, size_t to)
 }
 
 /*
+ * The first step from which the floor follows the straight line of its second half: a pool that
+ * filled before rose faster.
+ */
+static size_t same_slope(const uint64_t *floor, size_t first, size_t middle, size_t top)
+{
+	double each = net(floor, middle, top) / (double)(top - middle);
+	double slack = net(floor, middle, top) / 4;
+	size_t i = middle;
+
+	while (i > first) {
+		double off = net(floor, i - 1, middle) - each * (double)(middle - i + 1);
+
+		if (off > slack || off < -slack)
+			break;
+		i--;
+	}
+	return i;
+}
+
+/*
  * The step in which the steady rise to `top` began. Before it the floor did not move, or was higher
  * by more than it `fell` during the rise.
  */
@@ -172,32 +221,46 @@ static size_t beginning(const uint64_t *floor, size_t from, size_t top, uint64_t
 	/* a first allocation followed by a long pause is not yet the rise */
 	for (moved = since; moved < top && floor[moved + 1] <= floor[since] + slack;)
 		moved++;
-	return moved - since > (top - since) / WARM_UP_PART ? moved : since;
+	return moved - since > (top - since) / LONG_PAUSE_PART ? moved : since;
 }
 
 enum verdict { STAYS, WAVERS, RISES };
 
-static enum verdict judge(const struct floors *f, double steady, struct gt_rise *r)
+/* A pool that is full, or a program that has done its work: the floor stays near its highest. */
+static bool has_stopped(const struct floors *f, size_t middle, size_t top, const struct climb *c)
 {
-	size_t top = highest(f), from, middle;
-	struct climb all, late;
+	size_t i = f->last;
 
-	from = f->first + (top - f->first) / WARM_UP_PART;
-	if (top < from + LEAST_STEPS)
+	while (f->floor[i] < f->floor[top] - (f->floor[top] - f->floor[middle]) / 2)
+		i--;
+	return (i - c->last_rise) * c->rises >= LONGEST_PAUSE * (c->last_rise - middle);
+}
+
+/* The rise lasts through both quarters, and is neither a single step nor one of many tides. */
+static bool is_even(const uint64_t *floor, size_t middle, size_t top)
+{
+	double rise = net(floor, middle, top), early = net(floor, middle, (middle + top) / 2);
+	double late = rise - early;
+
+	return late >= LATE_PART * early && early >= EARLY_PART * late &&
+	       (double)floor[top] - (double)most(floor, 0, middle) >= NEW_PART * rise;
+}
+
+static enum verdict judge(const struct floors *f, size_t least_rises, struct gt_rise *r)
+{
+	size_t top = highest(f), middle = (top + 1) / 2, from;
+	struct climb c = climb(f->floor, middle, top);
+
+	/* in the last quarter: what follows is the program's shutdown */
+	if (4 * (top + 1) < 3 * (f->last + 1) || c.rises < least_rises)
 		return STAYS;
-	all = climb(f->floor, from, top);
-	if (all.rises < LEAST_RISES)
-		return STAYS;
-	if ((double)(all.up - all.down) < steady * (double)all.up)
+	if ((double)(c.up - c.down) < STEADY * (double)c.up)
 		return WAVERS;
-	if (top < (f->first + f->last) / 2)
+	if (!is_even(f->floor, middle, top) || has_stopped(f, middle, top, &c))
 		return STAYS;
-	middle = from + (top - from) / 2;
-	late = climb(f->floor, middle, top);
-	if ((double)late.up - (double)late.down < LATE_SHARE * (double)(all.up - all.down))
-		return STAYS;
-	r->steadiness = (double)(all.up - all.down) / (double)all.up;
-	from = beginning(f->floor, f->first, top, all.down);
+	r->steadiness = (double)(c.up - c.down) / (double)c.up;
+	from = same_slope(f->floor, f->first, middle, top);
+	from = beginning(f->floor, from, top, c.down);
 	r->from = f->floor[from];
 	r->to = f->floor[top];
 	r->per_second = slope(f->floor, from, top) * 1e9 / (double)f->step_ns;
@@ -210,17 +273,19 @@ static enum verdict judge(const struct floors *f, double steady, struct gt_rise 
  * A program that allocates and frees in every iteration hides its growth if an iteration is longer
  * than a step. So longer steps are tried, while enough of them remain.
  */
-static bool find_rise(const struct gt_growth *g, const struct gt_time_series *s, uint64_t step_ns,
-		      uint64_t end_ns, struct gt_rise *r)
+static bool find_rise(const struct gt_growth *g, const struct gt_time_series *s,
+		      const struct gt_site *site, uint64_t step_ns, uint64_t end_ns,
+		      struct gt_rise *r)
 {
 	struct floors f = floors_of(s, step_ns, end_ns);
+	size_t least_rises = is_setup(site) ? LEAST_RISES_OF_SETUP : LEAST_RISES;
 	enum verdict verdict;
 
 	memcpy(r->floor, f.floor, sizeof r->floor);
 	r->floor_count = f.last + 1;
 	/* at most three times: then too few steps remain */
-	for (verdict = judge(&f, STEADY, r); verdict == WAVERS;
-	     verdict = judge(&f, STEADY_IN_LONGER, r))
+	for (verdict = judge(&f, least_rises, r); verdict == WAVERS;
+	     verdict = judge(&f, least_rises, r))
 		f = floors_of(s, 2 * f.step_ns, end_ns);
 	if (verdict != RISES)
 		return false;
@@ -250,12 +315,14 @@ struct gt_rise *gt_growth_find(const struct gt_growth *g, const struct gt_ledger
 	size_t room = 0;
 
 	*count = 0;
+	if (end_ns < GT_GROWTH_MIN_NS)
+		return NULL;
 	if (end_ns > GT_TIME_SERIES_MAX_NS)
 		end_ns = GT_TIME_SERIES_MAX_NS;
 	while (end_ns / step_ns >= GT_GROWTH_STEPS)
 		step_ns *= 2;
 	for (size_t i = 0; i < g->site_count && i < l->site_count; i++) {
-		if (!g->sites[i] || !find_rise(g, g->sites[i], step_ns, end_ns, &r))
+		if (!g->sites[i] || !find_rise(g, g->sites[i], &l->sites[i], step_ns, end_ns, &r))
 			continue;
 		r.site = (uint32_t)i;
 		r.bytes = has_bytes(&l->sites[i]);

@@ -12,6 +12,8 @@
 
 enum { GT_GROWTH_STEPS = 64 };
 
+#define GT_GROWTH_MIN_NS 2000000000ull /* a shorter recording has no past to speak of */
+
 struct gt_growth;
 
 struct gt_growth *gt_growth_new(void);

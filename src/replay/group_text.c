@@ -18,8 +18,6 @@
 enum { HANDLES_SHOWN = 4, NAMES_SHOWN = 20, NAME_SHOWN = 24 };
 enum { PLACE_COLUMNS = 32 }; /* with less room the stack below a growth line says it better */
 
-static const uint64_t GROWTH_MIN_NS = 2000000000; /* a shorter program has no past to speak of */
-
 const char *gt_function_words(char *out, unsigned function)
 {
 	const char *name = gt_function_names[function];
@@ -478,7 +476,7 @@ void gt_kind_json(struct gt_json *j, int api, int kind)
 struct gt_rise *gt_view_rises(const struct gt_ledger *l, size_t *count)
 {
 	*count = 0;
-	if (!l->growth || l->last_ns - l->first_ns < GROWTH_MIN_NS)
+	if (!l->growth)
 		return NULL;
 	return gt_growth_find(l->growth, l, count);
 }

@@ -87,8 +87,11 @@ void gt_growth_text(const struct gt_view *v, FILE *out)
 	rises = find_rises(v);
 	if (!rises.count) {
 		gt_print_wrap(&p, GT_PLAIN, 0,
-			      "No call site keeps growing: the least that each one holds over time "
-			      "stays level or falls.");
+			      v->ledger->last_ns - v->ledger->first_ns < GT_GROWTH_MIN_NS ?
+				      "Too short to tell whether anything grows: record at least "
+				      "2 seconds." :
+				      "No call site keeps growing: the least that each one holds "
+				      "over time stays level or falls.");
 		free(rises.list);
 		return;
 	}

@@ -329,12 +329,12 @@ static void growth_is_notified_of_everything_a_context_ends(void **state)
 	gt_ledger_apply(l, &e, 0);
 	for (uint64_t i = 0; i < 400; i++) {
 		e = owned_event(GT_FN_cuMemAlloc_v2, 0x1000 + i, 0x10, (uint32_t)(2 + i % 4), 64);
-		e.time_ns = 1000000 * i;
+		e.time_ns = 10000000ull * i;
 		gt_ledger_apply(l, &e, 0);
 		gt_growth_record(g, l, e.time_ns);
 	}
 	e = event_of(GT_FN_cuCtxDestroy_v2, 0x10, 3, 0);
-	e.time_ns = 1000000 * 401;
+	e.time_ns = 10000000ull * 401;
 	gt_ledger_apply(l, &e, 0);
 	gt_growth_record(g, l, e.time_ns);
 	rises = gt_growth_find(g, l, &count);

@@ -26,7 +26,7 @@ def train(model, steps):
         loss = model.forward(batch)
         model.backward(loss)
         losses.append(loss)
-        time.sleep(0.005)
+        time.sleep(0.008)
     return losses
 
 
