@@ -10,6 +10,7 @@
 #include "page/encode.h"
 #include "judge/residue.h"
 #include "api/results.h"
+#include "replay/call_text.h"
 #include "replay/ending.h"
 
 enum { SITES_MAX = 4000, SET_SITES_MAX = 600, HANDLES_MAX = 8, MISTAKES_MAX = 200 };
@@ -382,6 +383,7 @@ static void failure_json(struct writing *w, const struct gt_failure *f)
 static void last_call_json(struct writing *w, const struct gt_last_call *call)
 {
 	struct gt_json *j = w->json;
+	char *end = gt_end_words(gt_recording_process(w->page->recording, call->process));
 
 	gt_json_object(j, NULL);
 	call_json(w, call->event.function, false, 0);
@@ -389,8 +391,11 @@ static void last_call_json(struct writing *w, const struct gt_last_call *call)
 	gt_json_uint(j, "pid", gt_recording_process(w->page->recording, call->process)->pid);
 	gt_json_uint(j, "tid", call->event.tid);
 	gt_json_int(j, "time_ns", since_start(w->page, call->event.time_ns));
+	gt_arguments_json(j, w->page->recording, call);
+	gt_json_text(j, "end", end);
 	gt_json_uint(j, "stack", gt_page_stack(w->names, call->event.stack));
 	gt_json_end(j);
+	free(end);
 }
 
 static size_t at_most(size_t count)

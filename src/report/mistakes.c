@@ -6,11 +6,20 @@
 #include <stdlib.h>
 
 #include "base/format.h"
+#include "replay/call_text.h"
+#include "replay/ending.h"
 #include "replay/group_text.h"
 #include "api/results.h"
 #include "replay/stack.h"
 
-enum { REDUNDANT_SHOWN = 1, FAILURES_SHOWN = 2, LAST_SHOWN = 2, LABEL = 20, CODE_SMALL = 10000 };
+enum {
+	REDUNDANT_SHOWN = 1,
+	FAILURES_SHOWN = 2,
+	LAST_SHOWN = 2,
+	LAST_FRAMES = 2,
+	LABEL = 20,
+	CODE_SMALL = 10000
+};
 
 static const char *kind_name(uint16_t function)
 {
@@ -116,15 +125,20 @@ static void put_last_calls(struct gt_printer *p, const struct gt_view *v)
 {
 	const struct gt_ledger *l = v->ledger;
 
-	gt_print_line(p, GT_BOLD, "DIED IN A CALL");
+	gt_print_line(p, GT_RED, "ENDED INSIDE A CALL");
 	for (size_t i = 0; i < l->last_call_count && i < LAST_SHOWN; i++) {
 		const struct gt_last_call *call = &l->last_calls[i];
+		const struct gt_process *process =
+			gt_recording_process(v->recording, call->process);
+		bool is_known = process->end != GT_END_UNKNOWN;
+		char *text = gt_call_text(v->recording, call), *end = gt_end_words(process);
 
-		gt_print_tab(p, 4);
-		gt_print_line(p, GT_PLAIN, "pid %" PRIu32 ", thread %" PRIu32 ": %s",
-			      gt_recording_process(v->recording, call->process)->pid,
-			      call->event.tid, gt_function_names[call->event.function]);
-		put_labelled(p, v, "at", call->event.stack, 1);
+		gt_print_wrap(p, GT_PLAIN, 4, "pid %" PRIu32 ", thread %" PRIu32 "%s%s: %s",
+			      process->pid, call->event.tid, is_known ? ", " : "",
+			      is_known ? end : "", text);
+		put_labelled(p, v, "at", call->event.stack, LAST_FRAMES);
+		free(text);
+		free(end);
 	}
 	if (l->last_call_count > LAST_SHOWN)
 		gt_print_wrap(p, GT_DIM, 4, "and %zu more: --format json lists them",
@@ -228,6 +242,7 @@ static void last_call_json(struct gt_json *j, const struct gt_view *v,
 	gt_json_uint(j, "tid", call->event.tid);
 	gt_json_hex(j, "handle", call->event.handle);
 	gt_json_int(j, "time_ns", gt_view_time(v, call->event.time_ns));
+	gt_arguments_json(j, v->recording, call);
 	gt_stack_json(j, "stack", v->frames, call->event.stack);
 	gt_json_end(j);
 }

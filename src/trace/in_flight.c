@@ -141,8 +141,11 @@ void gt_lane_learn(struct gt_lane *lane, uint16_t function, const void *caller)
 
 void gt_lane_leave(struct gt_lane *lane, const void *call)
 {
+	uint32_t before = lane->call_count;
+
 	drop_calls(lane, call);
-	if (!lane->block)
+	/* an innermost call that stays lies in the block already, and nowhere else */
+	if (!lane->block || lane->call_count == before)
 		return;
 	if (lane->call_count)
 		gt_lane_publish_call(lane);

@@ -316,7 +316,7 @@ def test_gaps_and_mistakes_are_shown(case):
         page.js("document.querySelectorAll('details').forEach(n => { n.open = true; })")
         wrong = page.text("#mistakes")
         for words in ("CL_INVALID_MEM_OBJECT", "already released at", "8.00 GiB requested",
-                      "died in clReleaseMemObject"):
+                      "clReleaseMemObject(memobj=0x1000)"):
             assert words in wrong, words
         opened(page, page_of(case, "damaged.gt"))
         assert "pid 600: the trace is damaged" in page.text(".gaps")

@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "api/arguments.h"
+
 /* Functions that create in OpenCL 3.0, with shared memory of 2.0 and of Intel. */
 static const char *const opencl_creates[] = {
 	"clCreateContext",
@@ -362,6 +364,32 @@ static void host_memory_and_views_are_not_on_the_device(void **state)
 	assert_false(gt_kind_has_bytes(GT_EVENT) || gt_kind_on_device(GT_EVENT));
 }
 
+static void assert_argument(uint16_t function, size_t number, const char *name, bool is_number)
+{
+	struct gt_argument a = gt_argument_of(function, number);
+
+	assert_int_equal(a.name_size, strlen(name));
+	assert_memory_equal(a.name, name, a.name_size);
+	assert_int_equal(a.is_number, is_number);
+}
+
+static void every_argument_has_a_name(void **state)
+{
+	(void)state;
+	for (uint16_t f = 1; f < GT_FN_COUNT; f++) {
+		size_t count = 0;
+
+		while (gt_argument_of(f, count).name_size)
+			count++;
+		assert_int_equal(count, gt_functions[f].also ? 0 : gt_functions[f].argc);
+	}
+	assert_argument(GT_FN_clCreateBuffer, 0, "context", false);
+	assert_argument(GT_FN_clCreateBuffer, 2, "size", true);
+	assert_argument(GT_FN_clCreateBuffer, 4, "errcode_ret", false);
+	assert_argument(GT_FN_clCreateBuffer, 5, "", false);
+	assert_argument(GT_FN_COUNT, 0, "", false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -376,6 +404,7 @@ int main(void)
 		cmocka_unit_test(every_family_is_named_by_a_kind_of_that_family),
 		cmocka_unit_test(every_kind_has_a_unique_name_in_its_apis),
 		cmocka_unit_test(names_are_unique_except_for_further_effects),
+		cmocka_unit_test(every_argument_has_a_name),
 		cmocka_unit_test(every_column_names_arguments_that_exist),
 		cmocka_unit_test(error_codes_returned_through_a_pointer_are_read),
 		cmocka_unit_test(functions_that_change_a_resource_name_its_handle),

@@ -244,6 +244,20 @@ static void arguments_survive_nested_calls_and_full_blocks(void **state)
 	assert_ends_in_creation(path, 5001, words);
 }
 
+/* At exit, calls below the frame of the exit handler are over: this one is above it. */
+static void leaving_a_call_that_was_not_entered_changes_nothing(void **state)
+{
+	const char *path = fresh_path("trace");
+	struct gt_writer *w = open_writer(path);
+	struct gt_lane *lane = gt_lane_acquire(w, 3, "main");
+	char stack[8];
+
+	gt_lane_enter(lane, &creation, words, &stack[7]);
+	gt_lane_leave(lane, &stack[3]);
+	end_writer(w);
+	assert_ends_in_creation(path, 1, words);
+}
+
 /* A creation's event has another time and handle than its call had when it began. */
 static void a_recorded_creation_is_not_unfinished(void **state)
 {
@@ -344,6 +358,7 @@ int main(void)
 		cmocka_unit_test(a_call_left_by_longjmp_is_over),
 		cmocka_unit_test(the_first_call_of_a_process_has_its_arguments),
 		cmocka_unit_test(arguments_survive_nested_calls_and_full_blocks),
+		cmocka_unit_test(leaving_a_call_that_was_not_entered_changes_nothing),
 		cmocka_unit_test(a_recorded_creation_is_not_unfinished),
 		cmocka_unit_test(a_trace_without_room_for_arguments_is_read),
 		cmocka_unit_test(an_announced_call_has_its_caller_as_stack),

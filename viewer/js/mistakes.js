@@ -31,8 +31,9 @@ function failureEntry(set, call) {
 }
 
 function lastCallEntry(set, call) {
-  return entry(`pid ${call.pid}, thread ${call.tid} died in ${call.function} on ${call.handle}`,
-    labelled(set, "called at", call.stack));
+  const list = (call.arguments || []).map((a) => `${a.name}=${a.value}`).join(", ");
+  return entry(`pid ${call.pid}, thread ${call.tid}, ${call.end}: ${call.function}` +
+    (list ? `(${list})` : ` on ${call.handle}`), labelled(set, "called at", call.stack));
 }
 
 /* null when there are none. */
@@ -44,7 +45,7 @@ export function mistakesSection(set) {
   };
   group("Redundant releases", m.redundant, redundantEntry);
   group("Failed calls", m.failures, failureEntry);
-  group("Calls during which a process died", m.last_calls, lastCallEntry);
+  group("Calls during which a process ended", m.last_calls, lastCallEntry);
   if (m.left_out)
     node.append(el("p", { class: "dim", text: `${formatCount(m.left_out)} more are not shown.` }));
   if (m.unknown_ends)

@@ -11,14 +11,19 @@
  *	Every call (with @N: the Nth alone) of FUNCTION maps and touches KB kilobytes, rounded up to
  *	whole pages, that are never given back. Example: zeContextDestroy:384@2
  *
+ *   GT_FAKE_ZE_END=FUNCTION:segv|abort|exit|_exit|kill
+ *	The first call of FUNCTION ends the process in this way, with status 1 where it has one.
+ *
  * Calls are counted from 1, per function and over all threads, from the loading of the driver;
  * a call that fails by request counts, and leaves no residue.
  */
 #include "fake.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define REQUEST_MAX 32
 
@@ -31,6 +36,7 @@ struct request {
 };
 
 bool request_any;
+static const char *end_request;
 static struct request requests[REQUEST_MAX];
 static int request_count;
 
@@ -70,6 +76,22 @@ __attribute__((constructor)) static void requests_init(void)
 {
 	requests_read("GT_FAKE_ZE_FAIL", true);
 	requests_read("GT_FAKE_ZE_RESIDUE", false);
+	end_request = getenv("GT_FAKE_ZE_END");
+	request_any |= !!end_request;
+}
+
+static void end_process(const char *how)
+{
+	if (!strcmp(how, "segv"))
+		raise(SIGSEGV);
+	if (!strcmp(how, "abort"))
+		abort();
+	if (!strcmp(how, "exit"))
+		exit(1);
+	if (!strcmp(how, "_exit"))
+		_exit(1);
+	if (!strcmp(how, "kill"))
+		raise(SIGKILL);
 }
 
 static bool is_ending(const char *function)
@@ -90,8 +112,10 @@ static void leave_behind(size_t kb)
 ze_result_t request_enter(const char *function)
 {
 	ze_result_t rc = ZE_RESULT_SUCCESS;
-	size_t kb = 0;
+	size_t kb = 0, length = strlen(function);
 
+	if (end_request && !strncmp(end_request, function, length) && end_request[length] == ':')
+		end_process(end_request + length + 1);
 	for (int i = 0; i < request_count; i++) {
 		struct request *r = &requests[i];
 
