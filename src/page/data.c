@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "replay/held.h"
 #include "replay/group_text.h"
 #include "replay/head.h"
 #include "page/page.h"
@@ -113,6 +114,7 @@ static void sums_json(struct writing *w)
 	const struct gt_ledger *l = w->set->ledger;
 	struct gt_tally total = gt_ledger_total(l);
 	struct gt_leaked leaked = gt_ledger_leaked(l);
+	char *held = gt_held_line(l);
 	struct gt_json *j = w->json;
 
 	gt_json_uint(j, "events", l->events);
@@ -124,6 +126,8 @@ static void sums_json(struct writing *w)
 	gt_json_uint(j, "leaked_host", leaked.host_bytes);
 	gt_json_uint(j, "lasting", l->lasting.count);
 	gt_json_uint(j, "freed_with_owner", l->freed.count);
+	gt_json_text(j, "held_line", held);
+	free(held);
 	gt_json_object(j, "peak");
 	gt_json_uint(j, "bytes", l->peak_bytes);
 	gt_json_int(j, "time_ns", l->peak_bytes ? since_start(w->page, l->peak_ns) : 0);
@@ -222,6 +226,7 @@ static void site_json(struct writing *w, const struct gt_site *s)
 	gt_json_int(j, NULL, since_start(w->page, s->first_ns));
 	gt_json_int(j, NULL, since_start(w->page, s->last_ns));
 	gt_json_int(j, NULL, track_of(w->page, s));
+	gt_json_uint(j, NULL, s->held);
 	gt_json_end(j);
 }
 
@@ -242,8 +247,8 @@ static void sites_json(struct writing *w)
 			continue;
 		}
 		w->marks[i] = false;
-		rest.live += lasts(s->kind) ? 0 : s->live;
-		rest.bytes_live += lasts(s->kind) ? 0 : s->bytes_live;
+		rest.live += lasts(s->kind) || s->held ? 0 : s->live;
+		rest.bytes_live += lasts(s->kind) || s->held ? 0 : s->bytes_live;
 		rest.live_at_peak += s->live_at_peak;
 		rest.bytes_at_peak += s->bytes_at_peak;
 		rest.created += s->created;
@@ -275,6 +280,13 @@ static void leak_json(struct writing *w, size_t site)
 		     leak->several_places ? "several devices" :
 					    gt_recording_place(w->page->recording, leak->place));
 	gt_json_uint(j, "pid", leak->pid);
+	if (l->sites[site].held) {
+		const struct gt_held_entry *list;
+
+		gt_held_list(&list);
+		gt_json_text(j, "library", list[l->sites[site].held - 1].library);
+		gt_json_text(j, "reason", list[l->sites[site].held - 1].reason);
+	}
 	if (leak->held) {
 		gt_json_uint(j, "references", leak->references);
 		gt_json_uint(j, "retained",
@@ -301,7 +313,13 @@ static void leaks_json(struct writing *w)
 	gt_live_each(&l->live, look_at, w);
 	gt_json_array(w->json, "leaks");
 	for (size_t i = 0; i < l->site_count; i++)
-		if (w->marks[i] && !lasts(l->sites[i].kind) && w->leaks[i].oldest_count)
+		if (w->marks[i] && !l->sites[i].held && !lasts(l->sites[i].kind) &&
+		    w->leaks[i].oldest_count)
+			leak_json(w, i);
+	gt_json_end(w->json);
+	gt_json_array(w->json, "held");
+	for (size_t i = 0; i < l->site_count; i++)
+		if (w->marks[i] && l->sites[i].held && w->leaks[i].oldest_count)
 			leak_json(w, i);
 	gt_json_end(w->json);
 	free(w->leaks);

@@ -136,6 +136,31 @@ done
 golden names/junit.xml "$gputrack" report names.gt -f junit
 golden names/all-frames.txt "$gputrack" report names.gt --all-frames
 
+# What libraries hold is no leak: one line; what the script keeps beside it is one.
+for recording in held held_kept; do
+	golden held/$recording.txt "$gputrack" report $recording.gt
+	golden held/$recording-leakage.txt "$gputrack" report $recording.gt -a leakage --fail-on-leak
+done
+golden held/show.txt "$gputrack" report held_kept.gt --show-held
+golden held/show-leakage.txt "$gputrack" report held_kept.gt -a leakage --show-held
+golden held/none.txt "$gputrack" report held.gt --no-held --fail-on-leak
+golden held/leakage.json "$gputrack" report held_kept.gt -a leakage -f json
+golden held/show.json "$gputrack" report held.gt -a leakage -f json --show-held
+golden held/none.json "$gputrack" report held.gt -f json --no-held
+golden held/leakage.tsv "$gputrack" report held_kept.gt -a leakage -f tsv
+golden held/processes.txt "$gputrack" report held_kept.gt -a processes
+golden held/junit.xml "$gputrack" report held_kept.gt -f junit --fail-on-leak
+golden held/sarif.json "$gputrack" report held.gt -f sarif
+golden held/github.txt "$gputrack" report held_kept.gt -f github --fail-on-leak
+golden held/diff.txt "$gputrack" diff held.gt held_kept.gt
+golden held/diff.json "$gputrack" diff held_kept.gt held.gt -f json
+golden held/diff-none.txt "$gputrack" diff held.gt held_kept.gt --no-held
+golden held/suppress.txt "$gputrack" suppress held_kept.gt
+golden held/baseline.txt "$gputrack" report held_kept.gt -a leakage --baseline held.gt
+golden held/prometheus.txt "$gputrack" export held_kept.gt -f prometheus
+golden held/collapsed.txt "$gputrack" export held_kept.gt -f collapsed
+golden held/collapsed-none.txt "$gputrack" export held_kept.gt -f collapsed --no-held
+
 golden leaks/wide.txt env COLUMNS=200 "$gputrack" report leaks.gt -a sites
 golden leaks/narrow.txt env COLUMNS=40 "$gputrack" report leaks.gt
 golden leaks/narrow-sites.txt env COLUMNS=40 "$gputrack" report leaks.gt -a sites
@@ -287,7 +312,7 @@ plot smi-other-day leaks.gt -s inputs/smi/plain.log
 plot tracker-threshold inputs/tracker/leaky.csv --threshold 1200
 plot tracker-small inputs/tracker/leaky.csv --size 640x480
 plot tracker-smi inputs/tracker/leaky.csv -s inputs/smi/plain.log
-for recording in leaks family hostile clean silent damaged sampled attached lossy; do
+for recording in leaks family hostile clean silent damaged sampled attached lossy held held_kept; do
 	plot recording-$recording $recording.gt
 done
 plot empty inputs/empty.csv

@@ -354,5 +354,6 @@ int main(int argc, char **argv)
 	make_many();
 	make_ranks();
 	make_names();
+	make_held();
 	return 0;
 }

@@ -8,3 +8,4 @@ void make_damaged(void);
 void make_builds(void);
 void make_many(void);
 void make_names(void);
+void make_held(void);

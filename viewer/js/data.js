@@ -4,7 +4,7 @@ import { lastPart } from "./format.js";
 
 /* The order of a site's numbers, as src/page/data.c writes them. */
 const SITE = ["stack", "kind", "live", "liveBytes", "peak", "peakBytes", "created", "totalBytes",
-  "mostBytes", "first", "last", "track"];
+  "mostBytes", "first", "last", "track", "held"];
 
 export function* varints(base64) {
   const text = atob(base64);
@@ -130,6 +130,7 @@ class RecordingSet {
         last: site.last / 1e9 });
     });
     this.leaks = raw.leaks.map((leak) => ({ ...leak, site: this.sites[leak.site] }));
+    this.held = raw.held.map((leak) => ({ ...leak, site: this.sites[leak.site] }));
     this.end = data.end;
   }
 

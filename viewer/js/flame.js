@@ -81,7 +81,7 @@ export class Flame {
     this.root = new FlameNode("all", "", null);
     for (const site of this.set.sites) {
       const value = site[field];
-      if (!value || (this.state.mode === "live" && site.kind.lasting))
+      if (!value || (this.state.mode === "live" && (site.kind.lasting || site.held)))
         continue;
       let at = this.root;
       at.value += value;

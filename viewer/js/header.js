@@ -109,7 +109,7 @@ function leakVerdict(card, raw, recording) {
       plural(raw.leaked, "leak", "leaks"), leaked.join(", ") || "without memory of their own");
   return recording.gaps ?
     card("#leaks", "warn", "No leaks seen", "but some events are missing") :
-    card("#leaks", "good", "No leaks",
+    card("#leaks", "good", "No leaks", raw.held_line ? "other than what libraries hold" :
       `${plural(raw.created - raw.lasting, "resource", "resources")} released`);
 }
 

@@ -39,14 +39,29 @@ function notLeakedNote({ lasting, freed_with_owner: freed }) {
   return parts.length ? el("p", { class: "dim", text: `Not leaked: ${parts.join("; ")}.` }) : null;
 }
 
-function noLeaks({ created, lasting }, recording) {
+function noLeaks({ created, lasting, held_line: held }, recording) {
   if (!created)
     return el("p", { class: "card good", text: "Nothing was tracked." });
   return recording.gaps ?
     el("p", { class: "card warn", text: "No leaks among the recorded events, but some events are " +
       "missing." }) :
-    el("p", { class: "card good", text: "No leaks: " +
-      `${plural(created - lasting, "resource was", "resources were")} created and released.` });
+    el("p", { class: "card good", text: "No leaks: " + (held ?
+      "the program left no resource behind." :
+      `${plural(created - lasting, "resource was", "resources were")} created and released.`) });
+}
+
+/* What libraries hold by design: one line, and the call sites behind it; null for none. */
+function heldNote(set, state) {
+  if (!set.raw.held_line)
+    return null;
+  const line = set.raw.held_line;
+  const note = el("details", { class: "dim", id: "held" }, el("summary", {
+    text: `Not leaked: ${line}.` }));
+  const reasons = new Map(set.held.map((leak) => [leak.reason, leak.library]));
+  note.append(el("ul", {}, ...[...reasons].map(([reason, library]) =>
+    el("li", { text: `${library}: ${reason}` }))),
+    leakTable("Held by libraries", set, set.held, state).node);
+  return note;
 }
 
 /* Resources held by programs that kept running may be in use. */
@@ -75,31 +90,24 @@ function residueNote({ residue }) {
       `. Not above ${RESIDUE_LEAK_KB} KB: it may be the driver's caches.`) }) : null;
 }
 
-export function leaksSection(set, state) {
-  const { recording } = set.data.raw;
-  const node = section("leaks", ...leaksTitle(set.raw, recording));
-  const notes = [notLeakedNote(set.raw), set.raw.pid ? null : residueNote(set.data.raw)]
-    .filter(Boolean);
-  if (!set.leaks.length) {
-    node.append(noLeaks(set.raw, recording), ...notes);
-    return node;
-  }
+const leakColumns = [
+  { name: "bytes", title: "Bytes", num: true, value: (l) => l.site.liveBytes,
+    cell: (l) => l.site.liveBytes ? formatBytes(l.site.liveBytes) : "–" },
+  { name: "count", title: "Count", num: true, value: (l) => l.site.live,
+    cell: (l) => formatCount(l.site.live) },
+  { name: "kind", title: "Kind", value: (l) => l.site.kind.name,
+    cell: (l) => l.site.kind.name },
+  { name: "function", title: "Created by", minor: true, value: (l) => l.function,
+    cell: (l) => el("code", { text: l.function }) },
+  { name: "first", title: "First", num: true, minor: true, value: (l) => l.site.first,
+    cell: (l) => formatTime(l.site.first) },
+  { name: "site", title: "Where", value: (l) => briefly(l.site.frames)[0]?.where || "",
+    cell: (l) => placeLine(l.site.frames) },
+];
+
+function leakTable(title, set, leaks, state) {
   const words = new Map();
-  const columns = [
-    { name: "bytes", title: "Bytes", num: true, value: (l) => l.site.liveBytes,
-      cell: (l) => l.site.liveBytes ? formatBytes(l.site.liveBytes) : "–" },
-    { name: "count", title: "Count", num: true, value: (l) => l.site.live,
-      cell: (l) => formatCount(l.site.live) },
-    { name: "kind", title: "Kind", value: (l) => l.site.kind.name,
-      cell: (l) => l.site.kind.name },
-    { name: "function", title: "Created by", minor: true, value: (l) => l.function,
-      cell: (l) => el("code", { text: l.function }) },
-    { name: "first", title: "First", num: true, minor: true, value: (l) => l.site.first,
-      cell: (l) => formatTime(l.site.first) },
-    { name: "site", title: "Where", value: (l) => briefly(l.site.frames)[0]?.where || "",
-      cell: (l) => placeLine(l.site.frames) },
-  ];
-  const table = new Table("Leaks", columns, set.leaks, state, {
+  return new Table(title, leakColumns, leaks, state, {
     key: (leak) => leak.site.stack + ":" + leak.site.kind.index,
     open: (leak) => openedLeak(set, leak),
     words: (leak) => {
@@ -109,7 +117,18 @@ export function leaksSection(set, state) {
           stackWords(leak.site.frames));
       return words.get(leak);
     } });
-  node.append(table.node, ...notes);
+}
+
+export function leaksSection(set, state, heldState) {
+  const { recording } = set.data.raw;
+  const node = section("leaks", ...leaksTitle(set.raw, recording));
+  const notes = [notLeakedNote(set.raw), heldNote(set, heldState),
+    set.raw.pid ? null : residueNote(set.data.raw)].filter(Boolean);
+  if (!set.leaks.length) {
+    node.append(noLeaks(set.raw, recording), ...notes);
+    return node;
+  }
+  node.append(leakTable("Leaks", set, set.leaks, state).node, ...notes);
   if (set.raw.rest.live)
     node.append(el("p", { class: "dim", text: `Plus ${plural(set.raw.rest.live, "resource",
       "resources")} from call sites not on this page: gputrack report -a leakage ` +

@@ -23,6 +23,7 @@ const state = {
   timeline: { unit: "bytes", window: null, hidden: new Set(), moment: null, atPeak: true },
   flame: { mode: null, unit: null, search: "", path: [] },
   leaks: tableState("bytes"),
+  held: tableState("bytes"),
   sites: tableState("total"),
   metrics: { trace: null },
 };
@@ -72,7 +73,7 @@ function drawRecording(main) {
     chooseFlame(set);
     const flame = new Flame(set, state.flame), samples = samplesSection(set);
     const metrics = metricsSection(set, state.metrics);
-    main.append(...[samples?.node, flame.node, leaksSection(set, state.leaks),
+    main.append(...[samples?.node, flame.node, leaksSection(set, state.leaks, state.held),
       sitesSection(set, state.sites), mistakesSection(set), metrics?.node].filter(Boolean));
     samples?.draw();
     flame.draw();
