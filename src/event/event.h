@@ -22,6 +22,8 @@
  *   alive        created and not yet destroyed
  *   leak         a resource still alive when its process ended. Resources that last by design (a
  *                runtime's primary context, static variables) are listed apart
+ *   held         kept alive by a library, by design, until the process ends (PyTorch's pool); not
+ *                a leak. The list is data/held-by-libraries.supp
  *   peak         the moment when the most device memory was alive; the analysis is called
  *                watermark
  *   growth       a call site holds more and more, judged by its floor: the least it held in each

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "ledger/groups.h"
 #include "export/export.h"
+#include "replay/held.h"
 #include "replay/process_text.h"
 #include "replay/replay.h"
 
@@ -16,7 +18,11 @@ struct chrome {
 	uint64_t start_ns, last_ns;
 	uint64_t now_ns;                            /* of what is being applied */
 	uint64_t device_bytes, host_bytes, objects; /* as last written */
+	uint8_t *held;                              /* by site: HELD, NOT_HELD or 0, unknown */
+	size_t held_count;
 };
+
+enum { HELD = 1, NOT_HELD };
 
 /* Only damaged traces have times before the recording's start. */
 static void begin(struct chrome *c, const char *phase, const char *name, uint32_t pid,
@@ -118,10 +124,24 @@ static void put_counters(struct chrome *c, uint64_t time_ns)
 	c->objects = objects;
 }
 
-static bool is_leak(const struct chrome *c, const struct gt_entry *entry)
+static bool is_held(struct chrome *c, const struct gt_entry *entry)
+{
+	const struct gt_site *site = gt_ledger_site(c->ledger, entry);
+	size_t number = (size_t)(site - c->ledger->sites);
+
+	if (!c->export->held)
+		return false;
+	GT_REACH(c->held, c->held_count, number);
+	if (!c->held[number])
+		c->held[number] =
+			gt_held_at(c->export->recording, c->export->held, site) ? HELD : NOT_HELD;
+	return c->held[number] == HELD;
+}
+
+static bool is_leak(struct chrome *c, const struct gt_entry *entry)
 {
 	return !gt_live_is_orphan(&c->ledger->live, entry) &&
-	       !(gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING);
+	       !(gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING) && !is_held(c, entry);
 }
 
 static void born(void *context, const struct gt_entry *entry, uint32_t slot)
@@ -227,4 +247,5 @@ void gt_export_chrome(const struct gt_export *e)
 	}
 	gt_json_end(&c.json);
 	gt_json_finish(&c.json);
+	free(c.held);
 }

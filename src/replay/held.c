@@ -64,17 +64,27 @@ static bool is_on_list(const char *module)
 	return false;
 }
 
-/* Which of the recording's modules the list has entries for; NULL: none. */
+/* Which of the recording's modules the list has entries for; the caller frees it. */
 static bool *modules_on_list(const struct gt_recording *r)
 {
-	size_t count = gt_recording_module_count(r), found = 0;
+	size_t count = gt_recording_module_count(r);
 	bool *known = gt_alloc(count * sizeof *known);
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		known[i] = is_on_list(gt_recording_module(r, (uint32_t)i)->path);
-		found += known[i];
-	}
 	return known;
+}
+
+/* `known` may be NULL, for a single frame. */
+static bool is_of_list(const struct gt_recording *r, const bool *known,
+		       const struct gt_trace_frame *frame)
+{
+	if (frame->module == GT_TEXT_MODULE)
+		return is_on_list(gt_recording_text_frame(r, frame->address)->module);
+	if (frame->module == GT_NO_MODULE)
+		return false;
+	return known ? known[frame->module] :
+		       is_on_list(gt_recording_module(r, frame->module)->path);
 }
 
 /* By the modules alone: names of functions cost much more, and few stacks need them. */
@@ -83,15 +93,34 @@ static bool may_be_held(const struct gt_recording *r, const bool *known, uint32_
 	const struct gt_trace_frame *frames;
 	size_t count = gt_recording_stack(r, stack, &frames);
 
-	for (size_t i = 0; i < count; i++) {
-		if (frames[i].module == GT_TEXT_MODULE) {
-			if (is_on_list(gt_recording_text_frame(r, frames[i].address)->module))
-				return true;
-		} else if (frames[i].module != GT_NO_MODULE && known[frames[i].module]) {
+	for (size_t i = 0; i < count; i++)
+		if (is_of_list(r, known, &frames[i]))
 			return true;
-		}
-	}
 	return false;
+}
+
+static uint32_t find_entry(const struct gt_recording *r, const bool *known,
+			   struct gt_frames *frames, const struct gt_site *site)
+{
+	const struct gt_suppression *rule;
+	const struct gt_frame *named;
+	size_t count;
+
+	if (gt_kinds[site->kind].habits & GT_LASTING || !may_be_held(r, known, site->stack))
+		return 0;
+	count = gt_frames_get(frames, site->stack, &named);
+	rule = gt_suppressions_find(&rules, (enum gt_api)site->api, (enum gt_kind)site->kind,
+				    gt_function_names[site->function], named, count);
+	return rule ? (uint32_t)(rule - rules.list) + 1 : 0;
+}
+
+uint32_t gt_held_at(const struct gt_recording *recording, struct gt_frames *frames,
+		    const struct gt_site *site)
+{
+	const struct gt_held_entry *list;
+
+	gt_held_list(&list);
+	return find_entry(recording, NULL, frames, site);
 }
 
 void gt_held_find(struct gt_ledger *l, const struct gt_recording *recording,
@@ -103,20 +132,11 @@ void gt_held_find(struct gt_ledger *l, const struct gt_recording *recording,
 	gt_held_list(&list);
 	known = modules_on_list(recording);
 	for (size_t i = 0; i < l->site_count; i++) {
-		const struct gt_site *site = &l->sites[i];
-		const struct gt_suppression *rule;
-		const struct gt_frame *named;
-		size_t count;
+		uint32_t held =
+			l->sites[i].live ? find_entry(recording, known, frames, &l->sites[i]) : 0;
 
-		if (!site->live || gt_kinds[site->kind].habits & GT_LASTING ||
-		    !may_be_held(recording, known, site->stack))
-			continue;
-		count = gt_frames_get(frames, site->stack, &named);
-		rule = gt_suppressions_find(&rules, (enum gt_api)site->api,
-					    (enum gt_kind)site->kind,
-					    gt_function_names[site->function], named, count);
-		if (rule)
-			gt_ledger_hold(l, i, (uint32_t)(rule - rules.list) + 1);
+		if (held)
+			gt_ledger_hold(l, i, held);
 	}
 	free(known);
 }

@@ -350,6 +350,26 @@ def test_resources_in_use_or_unknown_are_not_called_leaked_or_released(case):
         assert "No leaks" in page.text(".verdict.good")
 
 
+def test_resources_held_by_libraries_are_listed_apart(case):
+    with Browser(case) as page:
+        opened(page, page_of(case, "held.gt"))
+        assert "No leaks" in page.text(".verdict.good")
+        assert "the program left no resource behind" in page.text("#leaks .good")
+        line = "held by libraries until exit: 37 resources, 124 MiB (cuBLAS, PyTorch)"
+        assert line in page.text("#held summary")
+        page.click("#held summary")
+        reasons = page.texts("#held li")
+        assert len(reasons) == 4 and any(r.startswith("cuBLAS: workspaces") for r in reasons)
+        assert len(page.texts("#held tr.row")) == 4
+        opened(page, page_of(case, "held_kept.gt"))
+        assert "2 leaks" in page.text(".verdict.bad") and line in page.text("#held summary")
+        assert len(page.texts("#leaks > .table tr.row")) == 2
+        opened(page, page_of(case, "held.gt", "--no-held"))
+        assert "37 leaks" in page.text(".verdict.bad")
+        assert not page.js("return document.querySelector('#held')")
+        assert page.complaints() == []
+
+
 def test_nothing_is_wider_than_a_phone_screen(case):
     names = ("leaks.gt", "markup.gt", "hostile.gt", "family.gt", "mistakes.gt", "silent.gt")
     paths = [page_of(case, name) for name in names] + [tracker_page(case)]

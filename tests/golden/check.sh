@@ -159,6 +159,7 @@ golden held/suppress.txt "$gputrack" suppress held_kept.gt
 golden held/baseline.txt "$gputrack" report held_kept.gt -a leakage --baseline held.gt
 golden held/prometheus.txt "$gputrack" export held_kept.gt -f prometheus
 golden held/collapsed.txt "$gputrack" export held_kept.gt -f collapsed
+golden held/chrome.json "$gputrack" export held_kept.gt -f chrome
 golden held/collapsed-none.txt "$gputrack" export held_kept.gt -f collapsed --no-held
 
 golden leaks/wide.txt env COLUMNS=200 "$gputrack" report leaks.gt -a sites
