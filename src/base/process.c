@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* process.c - when a process began, and this process's rank in a parallel job. */
+/* process.c - the host's boot, when a process began, and this process's rank in a parallel job. */
 #include "base/process.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,27 @@ uint64_t gt_process_start_ns(uint32_t pid)
 	return at ? booted + strtoull(at, NULL, 10) *
 				       (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK)) :
 		    0;
+}
+
+static char boot_id[40];
+
+static void read_boot_id(void)
+{
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, boot_id, sizeof boot_id - 1);
+
+	if (fd >= 0)
+		close(fd);
+	boot_id[n > 0 ? n : 0] = '\0';
+	boot_id[strcspn(boot_id, "\n")] = '\0';
+}
+
+const char *gt_boot_id(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, read_boot_id);
+	return boot_id;
 }
 
 enum { DIGITS_MAX = 10 };

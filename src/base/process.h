@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* process.h - clocks, when a process began, and this process's rank in a parallel job. */
+/* process.h - clocks, the host's boot, when a process began, and this process's rank in a parallel
+ * job. */
 #pragma once
 
 #include <stdint.h>
@@ -24,6 +25,9 @@ static inline uint64_t gt_now_roughly_ns(void)
 {
 	return gt_clock_ns(CLOCK_MONOTONIC_COARSE);
 }
+
+/* Identifies the current boot of this host, the same in its containers; "" if unknown. */
+const char *gt_boot_id(void);
 
 /* When the process was forked, in real time; 0 if no such process runs. */
 uint64_t gt_process_start_ns(uint32_t pid);

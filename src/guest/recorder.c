@@ -56,9 +56,12 @@ static struct gt_writer *current_writer(void)
 
 static void thread_ended(void *lane)
 {
-	if (self.lane == lane && self.writer == current_writer())
-		gt_lane_release(lane);
+	bool is_ours = self.lane == lane && self.writer == current_writer();
+
+	/* first: a signal handler that makes a call now gets another lane */
 	self.lane = NULL;
+	if (is_ours)
+		gt_lane_release(lane);
 }
 
 /* Apart: whoever asks for a lane nearly always has one. */
@@ -108,6 +111,7 @@ static void write_info(struct gt_writer *w)
 		gt_writer_info(w, "host", system.nodename, strlen(system.nodename));
 		gt_writer_info(w, "kernel", system.release, strlen(system.release));
 	}
+	gt_writer_info(w, "boot", gt_boot_id(), strlen(gt_boot_id()));
 	if (rank)
 		gt_writer_info(w, "rank", rank, strlen(rank));
 	snprintf(depth, sizeof depth, "%" PRIu32, gt_settings_get()->stack_depth);

@@ -263,3 +263,13 @@ void gt_definitions_free(struct gt_definitions *d)
 	free(d->effects);
 	*d = (struct gt_definitions){ 0 };
 }
+
+const struct gt_trace_text *gt_reader_text(const struct gt_reader *r, const char *key)
+{
+	const struct gt_definitions *d = gt_reader_definitions(r);
+
+	for (size_t i = 0; i < d->text_count; i++)
+		if (!strcmp(d->texts[i].key, key))
+			return &d->texts[i];
+	return NULL;
+}

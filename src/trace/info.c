@@ -127,10 +127,17 @@ int gt_info_write(const struct gt_info *info, const char *path, struct gt_error 
 		   0;
 }
 
+enum how { HOW_UNKNOWN, HOW_EXIT, HOW_SIGNAL, HOW_EXEC, HOWS };
+
+static const char *const hows[HOWS] = {
+	[HOW_EXIT] = " exit", [HOW_SIGNAL] = " signal", [HOW_EXEC] = " exec"
+};
+
 struct end {
 	char *trace;
-	uint64_t time_ns;
-	size_t number;
+	enum how how;    /* HOW_UNKNOWN: the number is a time */
+	uint64_t number; /* time, exit status or signal */
+	size_t line;
 };
 
 struct gt_ends {
@@ -143,24 +150,44 @@ static int by_trace(const void *a, const void *b)
 	const struct end *x = a, *y = b;
 	int order = strcmp(x->trace, y->trace);
 
-	return order ? order : x->number < y->number ? -1 : x->number > y->number;
+	return order ? order : x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* "1234.trace 5000000000"; skips anything else. */
+/* Cuts " signal" and the like off the trace's name. */
+static enum how take_how(char *text)
+{
+	size_t size = strlen(text);
+
+	for (enum how how = HOW_EXIT; how < HOWS; how++) {
+		size_t length = strlen(hows[how]);
+
+		if (size > length && !strcmp(text + size - length, hows[how])) {
+			text[size - length] = '\0';
+			return how;
+		}
+	}
+	return HOW_UNKNOWN;
+}
+
+/* "1234.trace 5000000000", "1234.trace signal 9"; skips anything else. */
 static void take_end(struct gt_ends *ends, char *text)
 {
 	char *blank = strrchr(text, ' '), *end;
-	unsigned long long time_ns;
+	unsigned long long number;
+	enum how how;
 
 	if (!blank || blank == text || blank[1] < '0' || blank[1] > '9')
 		return;
 	errno = 0;
-	time_ns = strtoull(blank + 1, &end, 10);
+	number = strtoull(blank + 1, &end, 10);
 	if (errno || strcmp(end, "\n"))
 		return;
 	*blank = '\0';
+	how = take_how(text);
+	if (how != HOW_UNKNOWN && (number > UINT8_MAX || (how == HOW_SIGNAL && !number)))
+		return;
 	GT_GROW(ends->list, ends->count, ends->room);
-	ends->list[ends->count] = (struct end){ gt_strdup(text), time_ns, ends->count };
+	ends->list[ends->count] = (struct end){ gt_strdup(text), how, number, ends->count };
 	ends->count++;
 }
 
@@ -190,18 +217,30 @@ void gt_ends_free(struct gt_ends *ends)
 	free(ends);
 }
 
-uint64_t gt_ends_find(const struct gt_ends *ends, const char *trace)
+struct gt_ended gt_ends_find(const struct gt_ends *ends, const char *trace)
 {
+	struct gt_ended ended = { .exit_status = -1 };
 	size_t low = 0, high = ends->count;
 
-	/* finds the position after the last line about the trace */
+	/* finds the first line about the trace */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (strcmp(ends->list[middle].trace, trace) <= 0)
+		if (strcmp(ends->list[middle].trace, trace) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low && !strcmp(ends->list[low - 1].trace, trace) ? ends->list[low - 1].time_ns : 0;
+	for (; low < ends->count && !strcmp(ends->list[low].trace, trace); low++) {
+		const struct end *e = &ends->list[low];
+
+		if (e->how == HOW_UNKNOWN) {
+			ended.time_ns = e->number;
+			continue;
+		}
+		ended.exit_status = e->how == HOW_EXIT ? (int)e->number : -1;
+		ended.signal = e->how == HOW_SIGNAL ? (int)e->number : 0;
+		ended.has_execed = e->how == HOW_EXEC;
+	}
+	return ended;
 }

@@ -2,6 +2,7 @@
 /* info.h - the text files of a recording: `info`, lines "key: value", and `ends`. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/mem.h"
@@ -26,7 +27,9 @@ int gt_info_write(const struct gt_info *info, const char *path, struct gt_error 
  * `ends`: when processes were gone that did not say so themselves. A process that is killed, calls
  * _exit or execs another program leaves a trace without an end. `gputrack run` sees the kernel
  * close it and appends a line: the trace's name, a blank, the time in nanoseconds of
- * CLOCK_MONOTONIC. The last line about a trace counts.
+ * CLOCK_MONOTONIC. A second line says how it ended, also for those that did say when: the name,
+ * "exit", "signal" or "exec", and the exit status, the signal, or 0. The last line of each kind
+ * about a trace counts. Older readers take the second for the end of a trace that does not exist.
  */
 #define GT_ENDS_FILE  "ends"
 #define GT_ENDS_MAGIC "GTENDS\n" /* its first line */
@@ -36,5 +39,13 @@ struct gt_ends;
 /* An absent file gives an empty list; malformed lines are skipped. */
 struct gt_ends *gt_ends_read(const char *path);
 void gt_ends_free(struct gt_ends *ends);
-/* When the process of this trace ended; 0: nobody has seen it end. */
-uint64_t gt_ends_find(const struct gt_ends *ends, const char *trace);
+
+struct gt_ended {
+	uint64_t time_ns; /* 0: nobody has seen it end */
+	int exit_status;  /* -1: unknown */
+	int signal;       /* 0: none, or unknown */
+	bool has_execed;
+};
+
+/* How the process of this trace ended. */
+struct gt_ended gt_ends_find(const struct gt_ends *ends, const char *trace);

@@ -61,6 +61,7 @@ struct gt_trace_header {
 	uint64_t blocks_end;     /* end of the last block: a shorter file was truncated */
 	uint32_t arguments_size; /* of gt_trace_arguments at each event block's end; 0: none */
 	uint32_t reserved;
+	uint64_t lost_first_ns, lost_last_ns; /* times of the lost events; 0: unknown */
 };
 
 /* A call that has not returned: the one in which a process died. */
@@ -87,7 +88,7 @@ struct gt_block_header {
 	struct gt_trace_inflight inflight;
 };
 
-_Static_assert(sizeof(struct gt_trace_header) == 88, "layout is part of the format");
+_Static_assert(sizeof(struct gt_trace_header) == 104, "layout is part of the format");
 _Static_assert(sizeof(struct gt_trace_arguments) == 136, "layout is part of the format");
 _Static_assert(sizeof(struct gt_block_header) == 80, "layout is part of the format");
 
@@ -125,6 +126,7 @@ enum gt_tag {
 	GT_TAG_THREAD,     /* tid, name: the thread of the events that follow */
 	GT_TAG_SAMPLE,     /* time, series, value: a measurement */
 	GT_TAG_END_DETAIL, /* size, place: for the next event, which is no creation */
+	GT_TAG_THREAD_END, /* tid: it will make no more calls */
 	GT_TAG_EVENT = 16, /* GT_TAG_EVENT + 2 * function number + failed */
 };
 

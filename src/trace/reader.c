@@ -17,19 +17,22 @@
 #include "base/mem.h"
 #include "trace/trace_file.h"
 
-enum { LANES_MAX = 1 << 24, LANES_MORE = 4096 };
+enum { LANES_MAX = 1 << 24, LANES_MORE = 4096, MISSING_MAX = 1 << 30 };
 
 /* Where a block lies, and how much of it to read: what it held when it was found. */
 struct block {
 	uint64_t offset;
 	uint32_t used;
+	bool is_after_missing; /* the lane's block before it is missing */
 };
 
 /* A lane's blocks, read one after another; `next` is its next event. */
 struct lane {
 	struct block *blocks;
 	size_t block_count, block_room, block_next;
-	bool broken; /* a block is missing: later ones are not read */
+	uint32_t sequence; /* of the next block */
+	bool broken;       /* a block is out of place: it and later ones are not read */
+	bool is_cut;       /* the file ends within its last block */
 	uint8_t *buffer;
 	size_t buffer_size;
 	struct gt_bytes bytes;
@@ -37,6 +40,7 @@ struct lane {
 	uint32_t last_size;                /* of that block */
 	uint64_t time_ns, handle, owner;
 	uint32_t tid;
+	bool has_thread;   /* which has not ended */
 	uint64_t end_size; /* from GT_TAG_END_DETAIL, for the next event only */
 	uint16_t end_place;
 	struct gt_event next;
@@ -55,6 +59,11 @@ struct gt_reader {
 	struct gt_trace_arguments arguments; /* of the last one returned */
 	bool ended;
 	uint64_t unknown;
+	uint64_t gap_first_ns, gap_last_ns;
+	uint64_t newest_ns;    /* base of the newest block before the first missing one */
+	uint64_t missing_size; /* of blocks that lanes miss */
+	uint64_t gone_size;    /* of the room in which no block was found */
+	bool misses_blocks;
 	char damage[160];
 };
 
@@ -62,6 +71,21 @@ static void report_damage(struct gt_reader *r, const char *what, uint64_t offset
 {
 	if (!r->damage[0])
 		snprintf(r->damage, sizeof r->damage, "%s at byte %" PRIu64, what, offset);
+}
+
+/* Widens the gap: events may be missing from the first moment to the last. */
+static void add_gap(struct gt_reader *r, uint64_t first_ns, uint64_t last_ns)
+{
+	if (!r->gap_first_ns || first_ns < r->gap_first_ns)
+		r->gap_first_ns = first_ns ? first_ns : 1;
+	if (last_ns > r->gap_last_ns)
+		r->gap_last_ns = last_ns;
+}
+
+/* What the lane's next records would have said is unknown. */
+static void lose_rest(struct gt_reader *r, const struct lane *lane)
+{
+	add_gap(r, lane->time_ns ? lane->time_ns : r->file.header.start_ns, UINT64_MAX);
 }
 
 /* False when there is no block, or its header is damaged. */
@@ -89,9 +113,18 @@ static struct lane *lane_at(struct gt_reader *r, uint32_t number)
 	return &r->lanes[number];
 }
 
+/* The size of a lane's block as writer.c chooses it. */
+static uint64_t written_size(uint32_t sequence)
+{
+	uint64_t size = sequence < 16 ? (uint64_t)GT_BLOCK_MIN << sequence : GT_BLOCK_MAX;
+
+	return size < GT_BLOCK_MAX ? size : GT_BLOCK_MAX;
+}
+
 static void add_block(struct gt_reader *r, const struct gt_block_header *h, uint64_t offset)
 {
 	struct lane *lane;
+	bool is_missing;
 
 	/*
 	 * Lanes are numbered in the order of their first blocks, so a number cannot exceed the
@@ -100,16 +133,26 @@ static void add_block(struct gt_reader *r, const struct gt_block_header *h, uint
 	 */
 	if (h->lane > r->headers_read + LANES_MORE) {
 		report_damage(r, "a block of an impossible lane", offset);
+		r->misses_blocks = true;
+		r->gone_size += h->size;
 		return;
 	}
 	lane = lane_at(r, h->lane);
-	if (lane->broken || h->sequence != lane->block_count) {
+	is_missing = h->sequence > lane->sequence && h->lane;
+	if (h->sequence != lane->sequence)
 		report_damage(r, "a block out of sequence", offset);
+	r->misses_blocks |= h->sequence != lane->sequence;
+	if (lane->broken || (h->sequence != lane->sequence && !is_missing)) {
 		lane->broken = true;
 		return;
 	}
+	for (; lane->sequence < h->sequence && r->missing_size < MISSING_MAX; lane->sequence++)
+		r->missing_size += written_size(lane->sequence);
+	lane->sequence = h->sequence + 1;
+	if (!r->misses_blocks && h->time_ns > r->newest_ns)
+		r->newest_ns = h->time_ns;
 	GT_GROW(lane->blocks, lane->block_count, lane->block_room);
-	lane->blocks[lane->block_count++] = (struct block){ offset, h->used };
+	lane->blocks[lane->block_count++] = (struct block){ offset, h->used, is_missing };
 	lane->inflight = h->inflight;
 	lane->last_size = h->size;
 }
@@ -126,8 +169,7 @@ static uint64_t next_data(const struct gt_reader *r, uint64_t offset)
 
 /*
  * First pass: finds the blocks of each lane. Blocks start at multiples of GT_BLOCK_MIN, so that the
- * next one can be found after a damaged one; the lane that lost a block ends there. Returns the end
- * of the last block.
+ * next one can be found after a damaged one. Returns the end of the last block.
  */
 static uint64_t find_blocks(struct gt_reader *r)
 {
@@ -141,14 +183,23 @@ static uint64_t find_blocks(struct gt_reader *r)
 			add_block(r, &h, offset);
 			offset += h.size;
 		} else if (offset < end) {
+			uint64_t next = next_data(r, offset + GT_BLOCK_MIN);
+
 			report_damage(r, "a block is gone", offset);
-			offset = next_data(r, offset + GT_BLOCK_MIN);
+			r->misses_blocks = true;
+			r->gone_size += next - offset;
+			offset = next;
 		} else {
 			break;
 		}
 	}
-	if (r->file.header.blocks_end > r->file.size)
+	/* blocks that no lane misses were the last of theirs */
+	if (r->missing_size != r->gone_size)
+		add_gap(r, r->newest_ns, UINT64_MAX);
+	if (r->file.header.blocks_end > r->file.size) {
 		report_damage(r, "the file was cut", r->file.size);
+		add_gap(r, r->newest_ns, UINT64_MAX);
+	}
 	return offset;
 }
 
@@ -200,8 +251,10 @@ static enum step read_block(struct gt_reader *r, struct lane *lane, struct gt_bl
 	if (r->file.size - offset < h->used)
 		update_size(r);
 	*available = r->file.size - offset < h->used ? r->file.size - offset : h->used;
-	if (*available < h->used)
+	if (*available < h->used) {
 		report_damage(r, "the file was cut", r->file.size);
+		lane->is_cut = true;
+	}
 	if (!gt_trace_file_read(&r->file, lane->buffer, *available, offset)) {
 		report_damage(r, "unreadable bytes", offset);
 		return STEP_DAMAGE;
@@ -223,8 +276,11 @@ static enum step load_block(struct gt_reader *r, struct lane *lane)
 	struct gt_block_header h;
 	size_t available;
 
-	if (lane->block_next == lane->block_count)
+	if (lane->block_next == lane->block_count) {
+		if (lane->broken || lane->is_cut)
+			lose_rest(r, lane);
 		return STEP_END;
+	}
 	block = &lane->blocks[lane->block_next++];
 	if (read_block(r, lane, &h, block->offset, &available) != STEP_ON)
 		return STEP_DAMAGE;
@@ -236,6 +292,8 @@ static enum step load_block(struct gt_reader *r, struct lane *lane)
 		return STEP_DAMAGE;
 	}
 	available = available < block->used ? available : block->used;
+	if (block->is_after_missing)
+		add_gap(r, lane->time_ns ? lane->time_ns : r->file.header.start_ns, h.time_ns);
 	lane->bytes = (struct gt_bytes){ .at = lane->buffer, .end = lane->buffer + available };
 	lane->time_ns = h.time_ns;
 	lane->handle = h.handle;
@@ -322,6 +380,8 @@ static bool decode_other(struct gt_reader *r, struct lane *lane, uint64_t tag)
 		return decode_sample(r, lane, &record);
 	if (tag == GT_TAG_THREAD)
 		lane->tid = (uint32_t)gt_get_varint(&record);
+	if (tag == GT_TAG_THREAD || tag == GT_TAG_THREAD_END)
+		lane->has_thread = tag == GT_TAG_THREAD;
 	if (tag == GT_TAG_END_DETAIL) {
 		lane->end_size = gt_get_varint(&record);
 		lane->end_place = (uint16_t)gt_get_varint(&record);
@@ -330,7 +390,7 @@ static bool decode_other(struct gt_reader *r, struct lane *lane, uint64_t tag)
 }
 
 /* Advances a lane to its next event. */
-static enum step advance(struct gt_reader *r, struct lane *lane)
+static enum step step_on(struct gt_reader *r, struct lane *lane)
 {
 	for (;;) {
 		const uint8_t *from;
@@ -356,12 +416,22 @@ static enum step advance(struct gt_reader *r, struct lane *lane)
 			continue;
 		if (tag != GT_TAG_SAMPLE && lane->next.function == GT_FN_NONE) {
 			r->unknown++;
+			add_gap(r, lane->next.time_ns, lane->next.time_ns);
 			continue;
 		}
 		if (lane->next.time_ns > lane->key)
 			lane->key = lane->next.time_ns;
 		return STEP_ON;
 	}
+}
+
+static enum step advance(struct gt_reader *r, struct lane *lane)
+{
+	enum step step = step_on(r, lane);
+
+	if (step == STEP_DAMAGE)
+		lose_rest(r, lane);
+	return step;
 }
 
 static void start_lanes(struct gt_reader *r)
@@ -495,14 +565,6 @@ const struct gt_definitions *gt_reader_definitions(const struct gt_reader *r)
 	return &r->definitions;
 }
 
-const struct gt_trace_text *gt_reader_text(const struct gt_reader *r, const char *key)
-{
-	for (size_t i = 0; i < r->definitions.text_count; i++)
-		if (!strcmp(r->definitions.texts[i].key, key))
-			return &r->definitions.texts[i];
-	return NULL;
-}
-
 const char *gt_reader_damage(const struct gt_reader *r)
 {
 	return r->damage[0] ? r->damage : NULL;
@@ -511,4 +573,23 @@ const char *gt_reader_damage(const struct gt_reader *r)
 uint64_t gt_reader_unknown(const struct gt_reader *r)
 {
 	return r->unknown;
+}
+
+bool gt_reader_gap(const struct gt_reader *r, uint64_t *first_ns, uint64_t *last_ns)
+{
+	*first_ns = r->gap_first_ns;
+	*last_ns = r->gap_last_ns;
+	return r->gap_first_ns;
+}
+
+uint32_t gt_reader_threads(const struct gt_reader *r, bool *has_main)
+{
+	uint32_t count = 0;
+
+	*has_main = false;
+	for (size_t i = 1; i < r->lane_count; i++) {
+		count += r->lanes[i].has_thread;
+		*has_main |= r->lanes[i].has_thread && r->lanes[i].tid == r->file.header.pid;
+	}
+	return count;
 }

@@ -115,3 +115,10 @@ size_t gt_reader_arguments(const struct gt_reader *r, const uint64_t **words);
 const char *gt_reader_damage(const struct gt_reader *r);
 /* Number of events skipped because this version does not know their function. */
 uint64_t gt_reader_unknown(const struct gt_reader *r);
+/*
+ * True if events are missing by damage, or are of functions that this version does not know: from
+ * the first moment to the last; UINT64_MAX: to the end.
+ */
+bool gt_reader_gap(const struct gt_reader *r, uint64_t *first_ns, uint64_t *last_ns);
+/* Number of threads that made calls and had not ended; whether the main thread is among them. */
+uint32_t gt_reader_threads(const struct gt_reader *r, bool *has_main);

@@ -11,29 +11,10 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 
 #include "base/format.h"
 #include "base/mem.h"
-#include "base/process.h"
 #include "base/tool.h"
-
-enum { SECOND_NS = 1000000000 };
-
-bool gt_process_runs(const struct gt_process *process)
-{
-	struct utsname system;
-	uint64_t began;
-
-	/* exec keeps the pid, so the end of the program before it is in `ends` */
-	if (process->state != GT_TRACE_RUNNING || process->end_ns)
-		return false;
-	if (!*process->host || uname(&system) || strcmp(process->host, system.nodename))
-		return false;
-	began = gt_process_start_ns(process->pid);
-	/* a reused pid belongs to a process that started later */
-	return began && began <= process->start_real_ns + SECOND_NS;
-}
 
 /*
  * Adds a trace as a source, unless another process was asked for. Returns 0, or why its header
@@ -66,7 +47,12 @@ static int add_source(struct gt_recording *r, const char *folder, const char *fi
 	s.process.ppid = h.ppid;
 	s.process.start_ns = h.start_ns;
 	s.process.start_real_ns = h.start_real_ns;
-	s.process.end_ns = h.end_ns ? h.end_ns : gt_ends_find(r->ends, file);
+	s.recording = r;
+	s.ended = gt_ends_find(r->ends, file);
+	s.lost_first_ns = h.lost_first_ns;
+	s.lost_last_ns = h.lost_last_ns;
+	s.process.end_ns = h.end_ns ? h.end_ns : s.ended.time_ns;
+	s.process.exit_status = -1;
 	s.process.state = h.state <= GT_TRACE_STOPPED ? h.state : GT_TRACE_RUNNING;
 	s.process.error = (int)h.error;
 	s.process.lost = h.lost;
@@ -75,6 +61,7 @@ static int add_source(struct gt_recording *r, const char *folder, const char *fi
 	s.process.program = gt_strdup("");
 	s.process.command = gt_strdup("");
 	s.process.host = gt_strdup("");
+	s.process.boot = gt_strdup("");
 	s.process.rank = gt_strdup("");
 	s.process.csv = gt_strdup("");
 	s.process.residue = gt_strdup("");
@@ -208,6 +195,22 @@ static void read_text_files(struct gt_recording *r)
 	r->ends = gt_ends_read(path);
 }
 
+/* Losses that belong to no process may be of any. */
+static void find_gap(struct gt_recording *r)
+{
+	uint64_t in_traces = r->lost_elsewhere, all;
+
+	for (size_t i = 0; i < r->process_count; i++)
+		in_traces += r->sources[i].process.lost;
+	if (!gt_count_parse(gt_recording_info(r, "lost"), &all) || all <= in_traces)
+		return;
+	if (!gt_count_parse(gt_recording_info(r, "lost_first_ns"), &r->gap_first_ns) ||
+	    !gt_count_parse(gt_recording_info(r, "lost_last_ns"), &r->gap_last_ns)) {
+		r->gap_first_ns = 1;
+		r->gap_last_ns = UINT64_MAX;
+	}
+}
+
 int gt_recording_open(struct gt_recording **out, const char *path,
 		      const struct gt_recording_options *options, struct gt_error *error)
 {
@@ -250,6 +253,7 @@ int gt_recording_open(struct gt_recording **out, const char *path,
 		return e;
 	}
 	allow_many_files();
+	find_gap(r);
 	gt_recording_rewind(r);
 	*out = r;
 	return 0;
@@ -265,6 +269,7 @@ void gt_recording_close(struct gt_recording *r)
 		free(s->process.program);
 		free(s->process.command);
 		free(s->process.host);
+		free(s->process.boot);
 		free(s->process.rank);
 		free(s->process.csv);
 		free(s->process.residue);

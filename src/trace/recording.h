@@ -43,6 +43,7 @@ struct gt_process {
 	char *program; /* path of the executable, "" when unknown */
 	char *command; /* arguments separated by blanks, "" when unknown */
 	char *host;    /* host name, "" when unknown */
+	char *boot;    /* the host's boot, "" when unknown: pids mean nothing after another */
 	char *rank;    /* within an MPI or similar job, "" for none */
 	char *csv;     /* path of its resource tracker's CSV, "" for none */
 	char *residue; /* driver residue found by the tracker: judge/residue.h; "" for none */
@@ -58,14 +59,16 @@ struct gt_process {
 	 * `damage`.
 	 */
 	uint64_t gap_first_ns, gap_last_ns;
-	size_t calls_in_flight; /* that it ended in the middle of; complete like `damage` */
+	size_t calls_in_flight;  /* that it ended in the middle of; complete like `damage` */
+	uint32_t threads_at_end; /* that made calls and had not ended; complete like `damage` */
+	bool main_at_end;        /* the main thread is one of them */
 	bool is_late; /* it ran before recording began: what it had created then is unknown */
 	bool unread;  /* its trace cannot be read; `damage` says why */
 };
 
 /*
- * True if the process is running now: the trace has no end, this is the host that recorded it, and
- * the process with this pid is older than the trace.
+ * True if the process is running now: the trace has no end, this is the host that recorded it,
+ * which has not been booted since, and the process with this pid is older than the trace.
  */
 bool gt_process_runs(const struct gt_process *process);
 

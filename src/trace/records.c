@@ -301,6 +301,18 @@ struct gt_lane *gt_lane_acquire(struct gt_writer *w, uint32_t tid, const char *t
 	return lane;
 }
 
+/* Without it, the thread counts as running when the process ended. */
+static void write_thread_end(struct gt_lane *lane)
+{
+	uint8_t payload[GT_VARINT_MAX], *at = gt_put_varint(payload, lane->tid);
+
+	if (atomic_load_explicit(&lane->writer->error, memory_order_relaxed) ||
+	    (lane->limit - lane->at < GT_EVENT_MAX && gt_block_open(lane)))
+		return;
+	put_record(lane, GT_TAG_THREAD_END, payload, (size_t)(at - payload));
+	commit(lane);
+}
+
 void gt_lane_release(struct gt_lane *lane)
 {
 	struct gt_writer *w = lane->writer;
@@ -309,6 +321,7 @@ void gt_lane_release(struct gt_lane *lane)
 	lane->call_count = 0;
 	if (lane->block)
 		gt_lane_publish_call(lane);
+	write_thread_end(lane);
 	pthread_mutex_lock(&w->space_lock);
 	lane->next_free = w->free_lanes;
 	w->free_lanes = lane;
@@ -344,12 +357,12 @@ void gt_lane_event(struct gt_lane *lane, const struct gt_event *e)
 	if (w->options.until_ns && e->time_ns > w->options.until_ns)
 		gt_writer_stop(w, -ETIME);
 	if (atomic_load_explicit(&w->error, memory_order_relaxed)) {
-		gt_writer_lose(w, 1);
+		gt_writer_lose_between(w, 1, e->time_ns, e->time_ns);
 		return;
 	}
 	number = gt_writer_function(w, e->function);
 	if (!number || (lane->limit - lane->at < GT_EVENT_MAX && gt_block_open(lane))) {
-		gt_writer_lose(w, 1);
+		gt_writer_lose_between(w, 1, e->time_ns, e->time_ns);
 		return;
 	}
 	if (gt_functions[e->function].effect != GT_CREATE && (e->size || e->place))
@@ -378,7 +391,7 @@ void gt_lane_sample(struct gt_lane *lane, uint16_t series, uint64_t time_ns, int
 
 	if (!series || atomic_load_explicit(&w->error, memory_order_relaxed) ||
 	    (lane->limit - lane->at < GT_EVENT_MAX && gt_block_open(lane))) {
-		gt_writer_lose(w, 1);
+		gt_writer_lose_between(w, 1, time_ns, time_ns);
 		return;
 	}
 	at = gt_put_varint(at, gt_delta(lane->time_ns, time_ns));

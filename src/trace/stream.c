@@ -5,94 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/format.h"
 #include "base/mem.h"
 
 static uint16_t place_number(const struct gt_source_trace *s, uint16_t place)
 {
 	return place < s->map.place_count ? s->map.places[place] : 0;
-}
-
-/* Joins the arguments: the NUL bytes between them become blanks. */
-static char *command_line(const struct gt_trace_text *text)
-{
-	char *line;
-
-	if (!text)
-		return gt_strdup("");
-	line = gt_alloc(text->size + 1);
-	memcpy(line, text->value, text->size);
-	for (size_t i = 0; i + 1 < text->size; i++)
-		if (!line[i])
-			line[i] = ' ';
-	return line;
-}
-
-static void read_process_text(const struct gt_source_trace *s, char **text, const char *key)
-{
-	const struct gt_trace_text *found = gt_reader_text(s->reader, key);
-
-	free(*text);
-	*text = gt_strdup(found ? found->value : "");
-}
-
-static void read_process_texts(struct gt_source_trace *s)
-{
-	const struct gt_trace_text *depth = gt_reader_text(s->reader, "stack_depth");
-
-	read_process_text(s, &s->process.program, "program");
-	read_process_text(s, &s->process.host, "host");
-	read_process_text(s, &s->process.rank, "rank");
-	read_process_text(s, &s->process.csv, "csv");
-	read_process_text(s, &s->process.residue, "residue");
-	if (!depth || !gt_count_parse(depth->value, &s->process.stack_depth))
-		s->process.stack_depth = 0;
-	s->process.went_on = gt_reader_text(s->reader, "went_on");
-	free(s->process.command);
-	s->process.command = command_line(gt_reader_text(s->reader, "command"));
-}
-
-static int number_text(const struct gt_source_trace *s, const char *key, int otherwise)
-{
-	const struct gt_trace_text *found = gt_reader_text(s->reader, key);
-	uint64_t number;
-
-	return found && gt_count_parse(found->value, &number) && number < 256 ? (int)number :
-										otherwise;
-}
-
-/* How the process ended, by what its trace and the recording's `ends` say. */
-static void find_end(struct gt_source_trace *s)
-{
-	struct gt_process *p = &s->process;
-
-	p->signal = number_text(s, "signal", 0);
-	p->exit_status = number_text(s, "exit_status", -1);
-	p->end = p->went_on                   ? GT_END_DETACHED :
-		 p->state == GT_TRACE_STOPPED ? GT_END_STOPPED :
-		 p->signal                    ? GT_END_SIGNAL :
-		 p->state == GT_TRACE_ENDED   ? GT_END_EXIT :
-		 s->was_running               ? GT_END_RUNNING :
-						GT_END_UNKNOWN;
-}
-
-/* Widens the gap to include a moment. */
-static void add_gap(struct gt_process *p, uint64_t first_ns, uint64_t last_ns)
-{
-	if (!p->gap_first_ns || first_ns < p->gap_first_ns)
-		p->gap_first_ns = first_ns ? first_ns : 1;
-	if (last_ns > p->gap_last_ns)
-		p->gap_last_ns = last_ns;
-}
-
-static void find_gaps(struct gt_source_trace *s)
-{
-	struct gt_process *p = &s->process;
-
-	if (p->lost || p->unknown)
-		add_gap(p, p->start_ns, UINT64_MAX);
-	if (p->damage || p->state == GT_TRACE_STOPPED)
-		add_gap(p, p->last_ns, UINT64_MAX);
 }
 
 void gt_source_trace_close(struct gt_source_trace *s)
@@ -101,8 +18,8 @@ void gt_source_trace_close(struct gt_source_trace *s)
 		s->process.unknown = gt_reader_unknown(s->reader);
 		if (gt_reader_damage(s->reader) && !s->process.damage)
 			s->process.damage = gt_strdup(gt_reader_damage(s->reader));
-		find_end(s);
-		find_gaps(s);
+		gt_source_find_end(s);
+		gt_source_find_gaps(s);
 		gt_reader_close(s->reader);
 	}
 	gt_catalog_map_fini(&s->map);
@@ -169,9 +86,10 @@ static bool source_open(struct gt_recording *r, struct gt_source_trace *s)
 		free(s->process.damage);
 		s->process.damage = gt_strdup(error.text);
 		s->process.unread = true;
+		gt_source_find_gaps(s);
 		return false;
 	}
-	read_process_texts(s);
+	gt_source_read_texts(s);
 	s->process.calls_in_flight = 0;
 	/* after the trace was read: a process that runs now was running then */
 	s->was_running = gt_process_runs(&s->process);

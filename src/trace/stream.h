@@ -45,6 +45,9 @@ struct gt_source_trace {
 	bool is_empty;    /* its process is just starting, or was killed at its start */
 	bool is_left_out; /* beyond the number of processes that we read */
 	bool was_running; /* when its trace was opened */
+	const struct gt_recording *recording;
+	struct gt_ended ended; /* as others saw it */
+	uint64_t lost_first_ns, lost_last_ns;
 	char *path;
 	struct gt_reader *reader;
 	struct gt_catalog_map map;
@@ -60,10 +63,11 @@ struct gt_recording {
 	struct gt_ends *ends;
 	struct gt_source_trace *sources;
 	size_t source_count, source_room;
-	uint32_t pid;            /* of the only process that is read; 0: all */
-	size_t process_count;    /* the first sources; the others have only samples */
-	uint64_t lost_elsewhere; /* by processes that were not asked for */
-	struct gt_heap heap;     /* sources by key */
+	uint32_t pid;                       /* of the only process that is read; 0: all */
+	size_t process_count;               /* the first sources; the others have only samples */
+	uint64_t lost_elsewhere;            /* by processes that were not asked for */
+	uint64_t gap_first_ns, gap_last_ns; /* of losses that belong to no process; 0: none */
+	struct gt_heap heap;                /* sources by key */
 	struct gt_heap ended; /* sources without further events, by the end time of their process */
 	gt_process_end_fn *on_end;
 	void *on_end_context;
@@ -71,6 +75,11 @@ struct gt_recording {
 	void *on_sample_context;
 	struct gt_catalog *catalog;
 };
+
+/* source.c; all but the texts when the trace has been read. */
+void gt_source_read_texts(struct gt_source_trace *s);
+void gt_source_find_end(struct gt_source_trace *s);
+void gt_source_find_gaps(struct gt_source_trace *s);
 
 /* Closes the trace; what it said about its process stays. */
 void gt_source_trace_close(struct gt_source_trace *s);

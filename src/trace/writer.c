@@ -204,9 +204,29 @@ int gt_block_open(struct gt_lane *lane)
 	return 0;
 }
 
+/* Also in signal handlers. The count comes last: a count without times is a gap without end. */
+void gt_writer_lose_between(struct gt_writer *w, uint64_t events, uint64_t first_ns,
+			    uint64_t last_ns)
+{
+	uint64_t *first = &w->header->lost_first_ns, *last = &w->header->lost_last_ns;
+	uint64_t was = __atomic_load_n(last, __ATOMIC_RELAXED);
+
+	while (was < last_ns && !__atomic_compare_exchange_n(last, &was, last_ns, true,
+							     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	was = __atomic_load_n(first, __ATOMIC_RELAXED);
+	while ((!was || was > first_ns) &&
+	       !__atomic_compare_exchange_n(first, &was, first_ns, true, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED))
+		;
+	__atomic_add_fetch(&w->header->lost, events, __ATOMIC_RELEASE);
+}
+
 void gt_writer_lose(struct gt_writer *w, uint64_t events)
 {
-	__atomic_add_fetch(&w->header->lost, events, __ATOMIC_RELAXED);
+	uint64_t now_ns = gt_now_ns();
+
+	gt_writer_lose_between(w, events, now_ns, now_ns);
 }
 
 /* Creates the file with its first page: never overwrites one, private to the user. */

@@ -82,6 +82,7 @@ void gt_writer_forget_stacks(struct gt_writer *w);
 
 /* A lane for the calling thread; NULL if writing has stopped or memory is out. */
 struct gt_lane *gt_lane_acquire(struct gt_writer *w, uint32_t tid, const char *thread_name);
+/* Its thread has ended; another one may get the lane. */
 void gt_lane_release(struct gt_lane *lane);
 /* Writes an event, or counts it as lost. */
 void gt_lane_event(struct gt_lane *lane, const struct gt_event *event);
@@ -105,5 +106,7 @@ bool gt_lane_announce(struct gt_lane *lane, uint16_t function, const uint64_t *a
 		      const void *caller, const void *call);
 void gt_lane_learn(struct gt_lane *lane, uint16_t function, const void *caller);
 
-/* Counts events as lost. */
+/* Counts events as lost: now, or from the first moment to the last. */
 void gt_writer_lose(struct gt_writer *w, uint64_t events);
+void gt_writer_lose_between(struct gt_writer *w, uint64_t events, uint64_t first_ns,
+			    uint64_t last_ns);

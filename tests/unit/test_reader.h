@@ -24,7 +24,7 @@ static inline void tell_modules(struct gt_writer *w, void *context)
 
 static inline struct gt_writer *open_with_modules(const char *path)
 {
-	struct gt_writer_options options = { .pid = 1, .modules = tell_modules };
+	struct gt_writer_options options = { .pid = 1, .start_ns = 50, .modules = tell_modules };
 	struct gt_writer *w;
 
 	memset(&script, 0, sizeof script);
@@ -56,6 +56,34 @@ static inline struct gt_reader *open_reader(const char *path)
 	if (gt_reader_open(&r, path, &error))
 		fail_msg("%s", error.text);
 	return r;
+}
+
+/*
+ * Events that are missing from the trace, by their times, which are unique, lie in the gap that it
+ * admits. Returns the gap's end; 0: none.
+ */
+static inline uint64_t assert_gap_explains(const char *path, const struct events *all)
+{
+	struct gt_reader *r = open_reader(path);
+	uint64_t first, last;
+	struct events got = { 0 };
+	struct gt_event e;
+	size_t next = 0;
+
+	while (gt_reader_next(r, &e) > 0)
+		add_event(&got, &e);
+	gt_reader_gap(r, &first, &last);
+	for (size_t i = 0; i < all->count; i++) {
+		bool is_there = next < got.count && got.list[next].time_ns == all->list[i].time_ns;
+
+		next += is_there;
+		if (!is_there)
+			assert_in_range(all->list[i].time_ns, first, last);
+	}
+	assert_int_equal(next, got.count);
+	free(got.list);
+	gt_reader_close(r);
+	return last;
 }
 
 /* A small trace of one or two lanes with every kind of record. The caller frees `all`. */

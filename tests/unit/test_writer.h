@@ -136,7 +136,9 @@ static inline void assert_trace_holds(const char *path, const struct events *wan
 
 static inline struct gt_writer *open_writer(const char *path)
 {
-	struct gt_writer_options options = { .pid = 4242, .ppid = 1 };
+	struct gt_writer_options options = {
+		.pid = 4242, .ppid = 1, .start_ns = 50, .start_real_ns = 60
+	};
 	struct gt_writer *w;
 
 	assert_int_equal(gt_writer_open(&w, path, &options), 0);
