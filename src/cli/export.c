@@ -225,8 +225,8 @@ static void warn_of_damage(const struct gt_recording *recording)
 		if (process->unread)
 			gt_tell("%s; the rest was exported", process->damage);
 		else if (process->damage)
-			gt_tell("%s is damaged (%s); the events before the damage were exported",
-				process->file, process->damage);
+			gt_tell("%s is damaged (%s); the rest was exported", process->file,
+				process->damage);
 	}
 }
 

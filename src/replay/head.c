@@ -260,11 +260,10 @@ static void put_gap(struct gt_printer *p, const struct gt_process *process)
 		gt_print_wrap(p, GT_RED, 2, "pid %" PRIu32 " is left out: %s; the rest is shown",
 			      process->pid, process->damage);
 	else if (process->damage)
-		gt_print_wrap(
-			p, GT_RED, 2,
-			"pid %" PRIu32
-			": the trace is damaged (%s); only events before the damage are shown",
-			process->pid, process->damage);
+		gt_print_wrap(p, GT_RED, 2,
+			      "pid %" PRIu32
+			      ": the trace is damaged (%s); what is damaged is missing",
+			      process->pid, process->damage);
 	else if (process->state == GT_TRACE_STOPPED)
 		gt_print_wrap(p, GT_RED, 2,
 			      "pid %" PRIu32 ": recording STOPPED before the process ended: %s",

@@ -365,7 +365,7 @@ static int record(struct run *run, pid_t *pid, struct gt_error *error)
 	}
 	status = gt_launch(&launch, pid, error);
 	gt_device_sampler_stop(run->sampler);
-	gt_end_watcher_stop(run->watcher);
+	gt_end_watcher_stop(run->watcher, *pid, status);
 	name_folder(run, *pid);
 	if (status < 0 || !gt_folder_follow(run->hold, run->folder, sizeof run->folder))
 		return status;

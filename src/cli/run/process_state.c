@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* process_state.c - asks the kernel about processes that are not our children: how they ended. */
+#include "cli/run/process_state.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Words of /proc/PID/stat, counted from the state, which follows the name. */
+enum { PPID_WORD = 1, FLAGS_WORD = 6, EXIT_WORD = 49 };
+
+enum { FLAG_EXITING = 4 }; /* PF_EXITING: set before the kernel closes the files */
+
+static const char *word(const char *at, int number)
+{
+	while (at && number--) {
+		at = strchr(at, ' ');
+		at += at != NULL;
+	}
+	return at;
+}
+
+bool gt_process_state_read(struct gt_process_state *state, uint32_t pid)
+{
+	const char *name_end, *flags, *status;
+	char path[32], text[1024];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	/* the name, in brackets, may be anything */
+	name_end = strrchr(text, ')');
+	if (!name_end || name_end[1] != ' ')
+		return false;
+	flags = word(name_end + 2, FLAGS_WORD);
+	status = word(name_end + 2, EXIT_WORD);
+	if (!flags || !status)
+		return false;
+	state->ppid = (uint32_t)strtoul(word(name_end + 2, PPID_WORD), NULL, 10);
+	state->is_ending = strchr("ZXx", name_end[2]) || (strtoul(flags, NULL, 10) & FLAG_EXITING);
+	state->exit_status = (int)strtol(status, NULL, 10);
+	return true;
+}
+
+/* The descriptor is one of few; the mappings of a process may be thousands. */
+static bool has_open(uint32_t pid, const struct stat *file)
+{
+	struct dirent *entry;
+	bool found = false;
+	char path[32];
+	DIR *folder;
+
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/fd", pid);
+	folder = opendir(path);
+	while (folder && !found && (entry = readdir(folder))) {
+		struct stat st;
+
+		found = !fstatat(dirfd(folder), entry->d_name, &st, 0) &&
+			st.st_ino == file->st_ino && st.st_dev == file->st_dev;
+	}
+	if (folder)
+		closedir(folder);
+	return found;
+}
+
+/* By its name alone: the inode shown is another one on some file systems. */
+static bool has_mapped(uint32_t pid, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash : path;
+	char maps[32], *line = NULL;
+	size_t room = 0, size = strlen(name);
+	bool found = false;
+	FILE *in;
+
+	snprintf(maps, sizeof maps, "/proc/%" PRIu32 "/maps", pid);
+	in = fopen(maps, "re");
+	while (in && !found && getline(&line, &room, in) > 0) {
+		size_t length = strcspn(line, "\n");
+
+		line[length] = '\0';
+		found = length >= size && !strcmp(line + length - size, name);
+	}
+	free(line);
+	if (in)
+		fclose(in);
+	return found;
+}
+
+bool gt_process_uses_file(uint32_t pid, const char *path)
+{
+	struct stat file;
+
+	return !stat(path, &file) && (has_open(pid, &file) || has_mapped(pid, path));
+}
+
+int gt_pidfd_open(uint32_t pid)
+{
+	return (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+}
+
+bool gt_pidfd_is_reaped(int pidfd)
+{
+	return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) && errno == ESRCH;
+}
+
+/* As in linux/pidfd.h, which may be older than the kernel. */
+struct pidfd_info_exit {
+	uint64_t mask, cgroup;
+	uint32_t ids[11];
+	int32_t exit_code;
+};
+
+#define GET_INFO  _IOWR(0xff, 11, struct pidfd_info_exit)
+#define INFO_EXIT (UINT64_C(1) << 3)
+
+bool gt_pidfd_exit_status(int pidfd, int *status)
+{
+	struct pidfd_info_exit info = { .mask = INFO_EXIT };
+
+	if (ioctl(pidfd, GET_INFO, &info) || !(info.mask & INFO_EXIT))
+		return false;
+	*status = info.exit_code;
+	return true;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* process_state.h - asks the kernel about processes that are not our children: how they ended. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A process as /proc/PID/stat shows it. */
+struct gt_process_state {
+	uint32_t ppid;
+	bool is_ending;  /* it has ended, or is past the point of no return */
+	int exit_status; /* as from waitpid; means something while `is_ending` */
+};
+
+/* False if there is no such process. */
+bool gt_process_state_read(struct gt_process_state *state, uint32_t pid);
+
+/* True if the process has this file open or mapped. */
+bool gt_process_uses_file(uint32_t pid, const char *path);
+
+/* A descriptor of a process, which is readable when the process has ended. -1: none. */
+int gt_pidfd_open(uint32_t pid);
+/* True if the process has ended and was waited for: its pid may be another's now. */
+bool gt_pidfd_is_reaped(int pidfd);
+/* The status as from waitpid; needs Linux 6.15, and that the process was waited for. */
+bool gt_pidfd_exit_status(int pidfd, int *status);
