@@ -4,6 +4,8 @@
 
 /* A row's handle, size or owner column as a struct gt_ref; `argc` stands for no argument. */
 #define REF_IN(n)               GT_IN, n, argc, argc, argc, 0
+#define REF_INSIDE(n)           GT_IN, n, argc, argc, argc, 0, .inside = true
+#define REF_ASK_OR(n)           GT_IN, n, argc, argc, argc, 0, .asks = true
 #define REF_OUT(n)              GT_OUT, n, argc, argc, argc, 0
 #define REF_INS(n, c)           GT_INS, n, c, argc, argc, 0
 #define REF_INS_UNLESS(n, c, u) GT_INS, n, c, u, argc, 0
@@ -13,10 +15,10 @@
 #define REF_NONE                GT_NONE, argc, argc, argc, argc, 0
 #define REF(fn, column)         REF_(fn, REF_##column)
 #define REF_(fn, ...)           REF__(fn, __VA_ARGS__)
-#define REF__(fn, how, n, c, u, r, o)                                                              \
+#define REF__(fn, how, n, c, u, r, ...)                                                            \
 	{                                                                                          \
 		.from = how, .arg = fn##__##n, .count = fn##__##c, .unless = fn##__##u,            \
-		.room = fn##__##r, .offset = o                                                     \
+		.room = fn##__##r, .offset = __VA_ARGS__                                           \
 	}
 
 #define SIZE_BYTES(n)               REF_IN(n)

@@ -15,6 +15,7 @@
  *            NOTHING
  *   effect   CREATE, DESTROY, RETAIN, RELEASE (one reference), APPEND (creates and ends nothing)
  *   handle   IN(arg)                     the argument
+ *            INSIDE(arg)                 the same; an address inside a block means that block
  *            OUT(arg)                    *arg after the call
  *            RET                         the result
  *            INS(arg, count)             each element of an array
@@ -32,6 +33,8 @@
  *   owner    IN(arg)                     what the new resource belongs to or the call is made on
  *            INS(arg, count)             the first element of an array
  *            ASK                         the door knows it: CUDA's current context
+ *            ASK_OR(arg)                 the argument, unless the door knows of another: the buffer
+ *                                        that an image is made of
  *            NONE
  *
  *   word     ARG(arg, bytes)             the argument itself
@@ -112,6 +115,8 @@ struct gt_ref {
 	uint8_t unless; /* the argument that cancels the effect; argc: there is none */
 	uint8_t room;   /* the argument that limits the number of handles; argc: there is none */
 	uint8_t offset; /* of AT */
+	bool inside;    /* of a handle: an address inside a block will do */
+	bool asks;      /* of an owner: the door may know of another */
 };
 
 struct gt_function {

@@ -60,6 +60,16 @@ static uint32_t handle_count(const struct gt_call *call, const struct gt_functio
 	return count > GT_CALL_HANDLES_MAX ? 0 : (uint32_t)count;
 }
 
+static void ask_owner(const struct gt_call *call, enum gt_function_id row,
+		      const struct gt_call_door *door, struct gt_event *event)
+{
+	uint64_t owner = door->owner(call, row, event->handle);
+
+	/* without an answer, it is the row's argument */
+	if (owner || !gt_functions[row].owner.asks)
+		event->owner = owner;
+}
+
 /* Runs `emit` on `event` once for each handle of the row, with the handle filled in. */
 static void each_handle(const struct gt_call *call, const struct gt_function *fn,
 			const struct gt_call_door *door, struct gt_event *event, gt_event_fn *emit,
@@ -94,8 +104,8 @@ static void each_handle(const struct gt_call *call, const struct gt_function *fn
 		if (fn->effect == GT_CREATE) {
 			if (fn->size.from == GT_ASK && door && door->size)
 				event->size = door->size(call, row, event->handle);
-			if (fn->owner.from == GT_ASK && door && door->owner)
-				event->owner = door->owner(call, row, event->handle);
+			if ((fn->owner.from == GT_ASK || fn->owner.asks) && door && door->owner)
+				ask_owner(call, row, door, event);
 			if (door && door->place)
 				event->place = door->place(call, row, event->handle);
 		}

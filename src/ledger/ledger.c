@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ledger/addresses.h"
 #include "ledger/growing_sites.h"
 #include "ledger/misuse.h"
 
@@ -20,6 +21,7 @@ struct gt_ledger_private {
 	size_t site_of_size;
 	struct gt_references references;
 	struct gt_misuse misuse;
+	struct gt_addresses addresses;
 	struct held *held; /* by process */
 	size_t held_size;
 };
@@ -43,11 +45,13 @@ void gt_ledger_free(struct gt_ledger *l)
 	free(l->sites);
 	free(l->touched);
 	free(l->redundant);
+	free(l->interior);
 	free(l->failures);
 	free(l->last_calls);
 	free(l->private->site_of);
 	gt_references_fini(&l->private->references);
 	gt_misuse_fini(&l->private->misuse);
+	gt_addresses_fini(&l->private->addresses);
 	free(l->private->held);
 	free(l->private);
 	free(l);
@@ -271,6 +275,7 @@ static void born(void *context, const struct gt_entry *e, uint32_t slot)
 	const struct gt_live_observer *f = a->ledger->observer;
 
 	gt_references_born(&a->ledger->private->references, &a->ledger->live, e, slot);
+	gt_addresses_born(&a->ledger->private->addresses, e);
 	count_birth(a->ledger, e);
 	if (f)
 		f->born(f->context, e, slot);
@@ -282,6 +287,7 @@ static void ended(void *context, const struct gt_entry *e, uint32_t slot, enum g
 	struct gt_ledger *l = a->ledger;
 
 	gt_references_ended(&l->private->references, &l->live, e);
+	gt_addresses_ended(&l->private->addresses, e);
 	count_end(l, e);
 	switch (by) {
 	case GT_ENDED_BY_CALL:
@@ -345,9 +351,42 @@ static void revive(struct gt_ledger *l, const struct gt_event *event, uint32_t p
 	}
 	gt_references_born(references, &l->live, revived, slot);
 	gt_references_revived(references, &l->live, revived, event->stack);
+	gt_addresses_born(&l->private->addresses, revived);
 	count_revival(l, revived, event->time_ns);
 	if (l->observer)
 		l->observer->born(l->observer->context, revived, slot);
+}
+
+/*
+ * The block that a free of an unknown address ends, where the API's drivers mean the block around
+ * it. It may be another one if a free and an allocation may be missing.
+ */
+static const struct gt_entry *block_around(struct gt_ledger *l, const struct gt_event *event,
+					   uint32_t process)
+{
+	const struct gt_entry *block;
+
+	if (!gt_functions[event->function].handle.inside)
+		return NULL;
+	block = gt_addresses_find(&l->private->addresses, &l->live, event, (uint16_t)process);
+	return block && !gt_ledger_may_miss(l, process, block->time_ns, event->time_ns) ? block :
+											  NULL;
+}
+
+/* A call that ended something unknown: a block by an address inside it, or a mistake. */
+static void end_unknown(struct gt_ledger *l, const struct gt_event *event, uint32_t process,
+			const struct gt_live_observer *observer)
+{
+	const struct gt_entry *block = block_around(l, event, process);
+	struct gt_event whole = *event;
+
+	if (!block) {
+		gt_misuse_unknown_handle(l, &l->private->misuse, event, process);
+		return;
+	}
+	gt_misuse_interior(l, event, block);
+	whole.handle = block->handle;
+	gt_live_apply_all(&l->live, &whole, (uint16_t)process, observer, NULL);
 }
 
 /* True when the program has released all its references: those that remain are its holders'. */
@@ -393,7 +432,7 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 		if (gt_functions[event->function].effect == GT_RETAIN)
 			revive(l, event, process, &observer);
 		else
-			gt_misuse_unknown_handle(l, &l->private->misuse, event, process);
+			end_unknown(l, event, process, &observer);
 		break;
 	case GT_CHANGE_RELEASED:
 		if (!gt_ledger_references(l, entry))

@@ -41,6 +41,15 @@ struct gt_redundant {
 	uint64_t count;
 };
 
+/* A block that was freed by an address inside it; equal calls are counted together. */
+struct gt_interior {
+	uint16_t function, process;
+	uint32_t stack;                          /* of the call that freed it */
+	uint32_t created_stack;                  /* of the block */
+	uint64_t handle, offset, bytes, time_ns; /* of the first one: block, address within it */
+	uint64_t count;
+};
+
 /* Failed calls with the same function, stack and error code. */
 struct gt_failure {
 	uint16_t function;
@@ -105,6 +114,9 @@ struct gt_ledger {
 	struct gt_redundant *redundant;
 	size_t redundant_count, redundant_room;
 	uint64_t redundant_calls; /* all, including those beyond the limit of `redundant` */
+	struct gt_interior *interior;
+	size_t interior_count, interior_room;
+	uint64_t interior_calls; /* all, likewise */
 	struct gt_failure *failures;
 	size_t failure_count, failure_room;
 	struct gt_last_call *last_calls;

@@ -413,15 +413,10 @@ struct gt_entry *gt_live_held_by(const struct gt_live *l, const struct gt_entry 
 	return held && held->time_ns <= entry->time_ns ? held : NULL;
 }
 
-enum gt_kind gt_live_holder_kind(const struct gt_entry *held)
+bool gt_live_may_hold(enum gt_kind kind, const struct gt_entry *held)
 {
-	int kind = 0;
-
-	while (kind < GT_KIND_COUNT &&
-	       (!(gt_kinds[kind].habits & GT_HOLDS) ||
-		gt_kinds[kind].holds != gt_kinds[gt_entry_kind(held)].family))
-		kind++;
-	return (enum gt_kind)kind;
+	return gt_kinds[kind].habits & GT_HOLDS &&
+	       gt_kinds[kind].holds == gt_kinds[gt_entry_kind(held)].family;
 }
 
 void gt_live_remove(struct gt_live *l, const struct gt_entry *entry)

@@ -92,8 +92,8 @@ bool gt_live_is_orphan(const struct gt_live *l, const struct gt_entry *entry);
 bool gt_live_goes_with(const struct gt_entry *entry, const struct gt_entry *gone);
 /* The entry that `entry` keeps alive (GT_HOLDS); NULL for none, or none that is known. */
 struct gt_entry *gt_live_held_by(const struct gt_live *l, const struct gt_entry *entry);
-/* The kind of entry that may keep `held` alive; GT_KIND_COUNT for none. */
-enum gt_kind gt_live_holder_kind(const struct gt_entry *held);
+/* True when an entry of this kind may keep `held` alive. */
+bool gt_live_may_hold(enum gt_kind kind, const struct gt_entry *held);
 /* Ends an entry without an event. */
 void gt_live_remove(struct gt_live *l, const struct gt_entry *entry);
 

@@ -129,6 +129,34 @@ void gt_misuse_unknown_handle(struct gt_ledger *l, struct gt_misuse *m, const st
 		l->unsure_ends++;
 }
 
+void gt_misuse_interior(struct gt_ledger *l, const struct gt_event *e, const struct gt_entry *block)
+{
+	l->interior_calls++;
+	for (size_t i = 0; i < l->interior_count; i++) {
+		struct gt_interior *f = &l->interior[i];
+
+		if (f->function == e->function && f->stack == e->stack &&
+		    f->created_stack == block->stack) {
+			f->count++;
+			return;
+		}
+	}
+	if (l->interior_count == MISTAKES_MAX)
+		return;
+	GT_GROW(l->interior, l->interior_count, l->interior_room);
+	l->interior[l->interior_count++] = (struct gt_interior){
+		.function = e->function,
+		.process = block->process,
+		.stack = e->stack,
+		.created_stack = block->stack,
+		.handle = block->handle,
+		.offset = e->handle - block->handle,
+		.bytes = block->size,
+		.time_ns = e->time_ns,
+		.count = 1,
+	};
+}
+
 /* Drops the redundant releases of which none is left, and shows of each the first that is. */
 static void drop_empty(struct gt_ledger *l)
 {

@@ -31,6 +31,9 @@ void gt_misuse_failed_call(struct gt_ledger *l, struct gt_misuse *m, const struc
 /* Records a call that ended a handle that is not alive. */
 void gt_misuse_unknown_handle(struct gt_ledger *l, struct gt_misuse *m, const struct gt_event *e,
 			      uint32_t process);
+/* Records a call that is about to end a block by an address inside it. */
+void gt_misuse_interior(struct gt_ledger *l, const struct gt_event *e,
+			const struct gt_entry *block);
 /*
  * After the last event, when all gaps are known: a release is not redundant if the handle may have
  * been created anew in one of them.

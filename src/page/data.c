@@ -294,9 +294,7 @@ static void leak_json(struct writing *w, size_t site)
 	}
 	if (leak->kept) {
 		gt_json_uint(j, "kept", leak->kept);
-		gt_json_text(
-			j, "kept_by",
-			gt_kind_count(text, gt_live_holder_kind(leak->oldest[0]), leak->holders));
+		gt_json_text(j, "kept_by", gt_holder_count(text, leak->oldest[0], leak->holders));
 	}
 	gt_json_array(j, "handles");
 	for (size_t i = 0; i < leak->oldest_count; i++)
@@ -385,6 +383,21 @@ static void redundant_json(struct writing *w, const struct gt_redundant *r)
 	gt_json_end(j);
 }
 
+static void interior_json(struct writing *w, const struct gt_interior *f)
+{
+	struct gt_json *j = w->json;
+
+	gt_json_object(j, NULL);
+	call_json(w, f->function, false, 0);
+	gt_json_hex(j, "handle", f->handle);
+	gt_json_uint(j, "offset", f->offset);
+	gt_json_uint(j, "bytes", f->bytes);
+	gt_json_uint(j, "count", f->count);
+	gt_json_uint(j, "stack", gt_page_stack(w->names, f->stack));
+	gt_json_uint(j, "created", gt_page_stack(w->names, f->created_stack));
+	gt_json_end(j);
+}
+
 static void failure_json(struct writing *w, const struct gt_failure *f)
 {
 	struct gt_json *j = w->json;
@@ -431,6 +444,10 @@ static void mistakes_json(struct writing *w)
 	for (size_t i = 0; i < at_most(l->redundant_count); i++)
 		redundant_json(w, &l->redundant[i]);
 	gt_json_end(j);
+	gt_json_array(j, "interior");
+	for (size_t i = 0; i < at_most(l->interior_count); i++)
+		interior_json(w, &l->interior[i]);
+	gt_json_end(j);
 	gt_json_array(j, "failures");
 	for (size_t i = 0; i < at_most(l->failure_count); i++)
 		failure_json(w, &l->failures[i]);
@@ -440,7 +457,8 @@ static void mistakes_json(struct writing *w)
 		last_call_json(w, &l->last_calls[i]);
 	gt_json_end(j);
 	gt_json_uint(j, "left_out",
-		     l->redundant_count - at_most(l->redundant_count) + l->failure_count -
+		     l->redundant_count - at_most(l->redundant_count) + l->interior_count -
+			     at_most(l->interior_count) + l->failure_count -
 			     at_most(l->failure_count) + l->last_call_count -
 			     at_most(l->last_call_count));
 	gt_json_uint(j, "failed", gt_ledger_total(l).failed);

@@ -46,6 +46,20 @@ char *gt_kind_count(char *out, enum gt_kind kind, uint64_t count)
 	return out;
 }
 
+char *gt_holder_count(char *out, const struct gt_entry *held, uint64_t count)
+{
+	char number[GT_FORMAT_MAX];
+	size_t used = 0;
+
+	gt_format_count(number, count);
+	for (int kind = 0; kind < GT_KIND_COUNT && used < GT_KIND_TEXT; kind++)
+		if (gt_live_may_hold((enum gt_kind)kind, held))
+			used += (size_t)snprintf(
+				out + used, GT_KIND_TEXT - used, "%s %s", used ? " or" : number,
+				gt_plural(count, gt_kinds[kind].name, gt_kinds[kind].plural));
+	return out;
+}
+
 void gt_group_count(struct gt_printer *p, enum gt_paint paint, const struct gt_group *g)
 {
 	char text[GT_KIND_TEXT];
@@ -218,7 +232,7 @@ void gt_put_kept(struct gt_printer *p, const struct gt_ledger *l, const struct g
 	if (kept < g->count)
 		gt_print_put(p, GT_YELLOW, "%s of them ", gt_format_count(text, kept));
 	gt_print_line(p, GT_YELLOW, "released, but kept alive by %s",
-		      gt_kind_count(holders, gt_live_holder_kind(g->objects[0]), by));
+		      gt_holder_count(holders, g->objects[0], by));
 }
 
 static const char *name_of(const struct gt_view *v, const struct gt_entry *e)

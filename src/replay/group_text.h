@@ -12,6 +12,8 @@ enum { GT_KIND_TEXT = 96 };
 
 /* "1 buffer", "12 buffers", "1 block of host memory", into `out` of GT_KIND_TEXT bytes. */
 char *gt_kind_count(char *out, enum gt_kind kind, uint64_t count);
+/* "2 sub-buffers or images": the kinds that may keep `held` alive, into the same room. */
+char *gt_holder_count(char *out, const struct gt_entry *held, uint64_t count);
 /*
  * The function for readers: "clCreateBuffer", or "device allocation in Nsight" if the export has
  * the operation but not the call. Returns `out`, of GT_KIND_TEXT bytes, or a constant.
@@ -28,7 +30,8 @@ void gt_put_group_memory(struct gt_printer *p, enum gt_paint paint, const struct
 /* "20 events, 1 buffer (1.00 MiB)": what is alive, most bytes first, then most objects. */
 void gt_put_kinds(struct gt_printer *p, const struct gt_groups *groups);
 
-/* "released, but kept by 1 sub-buffer", a line from a column on, where that is so of any. */
+/* "released, but kept alive by 1 sub-buffer or image", a line from a column on, where that is so of
+ * any. */
 void gt_put_kept(struct gt_printer *p, const struct gt_ledger *l, const struct gt_group *g,
 		 unsigned column);
 

@@ -14,6 +14,7 @@
 
 enum {
 	REDUNDANT_SHOWN = 1,
+	INTERIOR_SHOWN = 1,
 	FAILURES_SHOWN = 2,
 	LAST_SHOWN = 2,
 	LAST_FRAMES = 2,
@@ -38,7 +39,8 @@ static bool has_other_last_call(const struct gt_ledger *l)
 
 unsigned gt_mistakes_count(const struct gt_ledger *l)
 {
-	return !!l->redundant_count + !!l->failure_count + has_other_last_call(l);
+	return !!l->redundant_count + !!l->interior_count + !!l->failure_count +
+	       has_other_last_call(l);
 }
 
 /* "CL_OUT_OF_RESOURCES", or the number if it has no name. */
@@ -93,6 +95,31 @@ static void put_redundant(struct gt_printer *p, const struct gt_view *v)
 	}
 	if (l->redundant_count > REDUNDANT_SHOWN)
 		put_more(p, l->redundant_count - REDUNDANT_SHOWN);
+	gt_print_end(p);
+}
+
+static void put_interior(struct gt_printer *p, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+	char text[GT_FORMAT_MAX], handle[GT_FORMAT_MAX], bytes[GT_FORMAT_MAX];
+	uint64_t calls = l->interior_calls;
+
+	gt_print_put(p, GT_YELLOW, "UNUSUAL FREES");
+	gt_print_line(p, GT_BOLD, "  %s %s freed by an address inside the block",
+		      gt_format_count(text, calls), gt_plural(calls, "block", "blocks"));
+	for (size_t i = 0; i < l->interior_count && i < INTERIOR_SHOWN; i++) {
+		const struct gt_interior *f = &l->interior[i];
+
+		gt_print_tab(p, 4);
+		gt_print_line(p, GT_PLAIN, "%s x %s of %s + %" PRIu64 ", in a block of %s",
+			      gt_format_count(text, f->count), gt_function_names[f->function],
+			      gt_format_hex(handle, f->handle), f->offset,
+			      gt_format_bytes(bytes, f->bytes));
+		put_labelled(p, v, "freed at", f->stack, 1);
+		put_labelled(p, v, "created at", f->created_stack, 1);
+	}
+	if (l->interior_count > INTERIOR_SHOWN)
+		put_more(p, l->interior_count - INTERIOR_SHOWN);
 	gt_print_end(p);
 }
 
@@ -196,6 +223,8 @@ void gt_mistakes_text(struct gt_printer *p, const struct gt_view *v)
 
 	if (l->redundant_count)
 		put_redundant(p, v);
+	if (l->interior_count)
+		put_interior(p, v);
 	if (l->failure_count)
 		put_failures(p, v);
 	if (has_other_last_call(l))
@@ -217,6 +246,22 @@ static void redundant_json(struct gt_json *j, const struct gt_view *v, const str
 	gt_stack_json(j, "stack", v->frames, r->stack);
 	gt_stack_json(j, "ended", v->frames, r->ended_stack);
 	gt_stack_json(j, "created", v->frames, r->created_stack);
+	gt_json_end(j);
+}
+
+static void interior_json(struct gt_json *j, const struct gt_view *v, const struct gt_interior *f)
+{
+	gt_json_object(j, NULL);
+	gt_json_text(j, "function", gt_function_names[f->function]);
+	gt_json_text(j, "kind", kind_name(f->function));
+	gt_json_hex(j, "handle", f->handle);
+	gt_json_uint(j, "offset", f->offset);
+	gt_json_uint(j, "bytes", f->bytes);
+	gt_json_uint(j, "pid", gt_recording_process(v->recording, f->process)->pid);
+	gt_json_int(j, "time_ns", gt_view_time(v, f->time_ns));
+	gt_json_uint(j, "count", f->count);
+	gt_stack_json(j, "stack", v->frames, f->stack);
+	gt_stack_json(j, "created", v->frames, f->created_stack);
 	gt_json_end(j);
 }
 
@@ -254,6 +299,10 @@ void gt_mistakes_json(struct gt_json *j, const struct gt_view *v)
 	gt_json_array(j, "redundant");
 	for (size_t i = 0; i < l->redundant_count; i++)
 		redundant_json(j, v, &l->redundant[i]);
+	gt_json_end(j);
+	gt_json_array(j, "interior");
+	for (size_t i = 0; i < l->interior_count; i++)
+		interior_json(j, v, &l->interior[i]);
 	gt_json_end(j);
 	gt_json_array(j, "failures");
 	for (size_t i = 0; i < l->failure_count; i++)

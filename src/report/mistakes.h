@@ -9,5 +9,6 @@
 unsigned gt_mistakes_count(const struct gt_ledger *l);
 /* A paragraph for each kind of mistake; the more kinds there are, the shorter each is. */
 void gt_mistakes_text(struct gt_printer *p, const struct gt_view *v);
-/* "redundant", "failures", "last_calls" and the counts of releases that match nothing. */
+/* "redundant", "interior", "failures", "last_calls" and the counts of releases that match nothing.
+ */
 void gt_mistakes_json(struct gt_json *j, const struct gt_view *v);

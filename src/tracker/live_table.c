@@ -10,7 +10,10 @@
 #include "base/bytes.h"
 #include "tracker/meter.h"
 
-enum { SHARDS = 64 };
+enum {
+	SHARDS = 64,
+	WALKED_MAX = 1 << 22, /* entries to look at in vain for blocks around an address */
+};
 
 static struct shard {
 	pthread_mutex_t lock;
@@ -275,13 +278,53 @@ enum gt_change gt_live_table_apply(const struct gt_event *event, struct gt_endin
 	return change;
 }
 
-void gt_live_table_end(const struct gt_event *event, struct gt_ending *ending)
+/* A look for the block that an address lies in. */
+struct around {
+	uint64_t address, found; /* found: its handle, or 0 */
+	uint8_t family;
+	int64_t walked;
+};
+
+static bool look_around(void *context, const struct gt_entry *e)
 {
-	struct shard *s = gt_live_table_is_on() ? enter(event->handle) : NULL;
+	struct around *a = context;
+
+	a->walked++;
+	if (gt_kinds[gt_entry_kind(e)].family == a->family && e->handle <= a->address &&
+	    a->address - e->handle < e->size)
+		a->found = e->handle;
+	return !a->found;
+}
+
+/*
+ * The living block that the address of a call lies in, or 0. Such calls are rare: all blocks are
+ * looked at, until that was in vain too often.
+ */
+static uint64_t block_around(const struct gt_event *event)
+{
+	static _Atomic int64_t in_vain;
+	struct around a = { .address = event->handle,
+			    .family = gt_kinds[gt_functions[event->function].kind].family };
+
+	if (in_table || atomic_load(&in_vain) > WALKED_MAX)
+		return 0;
+	in_table = true;
+	for (size_t i = 0; i < SHARDS && !a.found; i++) {
+		pthread_mutex_lock(&shards[i].lock);
+		gt_live_each(&shards[i].live, look_around, &a);
+		pthread_mutex_unlock(&shards[i].lock);
+	}
+	in_table = false;
+	if (!a.found)
+		atomic_fetch_add(&in_vain, a.walked);
+	return a.found;
+}
+
+static void end_named(const struct gt_event *event, struct gt_ending *ending)
+{
+	struct shard *s = enter(event->handle);
 	struct gt_entry *entry;
 
-	ending->change = GT_CHANGE_NONE;
-	ending->cost = (struct gt_cost){ 0 };
 	if (!s)
 		return;
 	entry = atomic_load(&with_costs) ?
@@ -295,6 +338,22 @@ void gt_live_table_end(const struct gt_event *event, struct gt_ending *ending)
 	if (ending->change == GT_CHANGE_ENDED && is_owned(&ending->gone))
 		forget_owned(&ending->gone);
 	leave(s);
+}
+
+void gt_live_table_end(const struct gt_event *event, struct gt_ending *ending)
+{
+	struct gt_event whole = *event;
+
+	ending->change = GT_CHANGE_NONE;
+	ending->cost = (struct gt_cost){ 0 };
+	if (!gt_live_table_is_on())
+		return;
+	end_named(event, ending);
+	if (ending->change != GT_CHANGE_UNKNOWN || !gt_functions[event->function].handle.inside)
+		return;
+	whole.handle = block_around(event);
+	if (whole.handle)
+		end_named(&whole, ending);
 }
 
 void gt_live_table_restore(const struct gt_ending *ending)

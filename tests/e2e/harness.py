@@ -123,6 +123,13 @@ class Case:
                      "SetCommandStreamReceiver": "1", "ProductFamilyOverride": "skl",
                      "AUBDumpCaptureFileName": "/dev/null"}, **more)
 
+    def intel_levelzero(self, **more):
+        """The real loader over Intel's driver, which simulates a device."""
+        if not list(pathlib.Path("/usr/lib").glob("*/libze_intel_gpu.so.1")):
+            self.skip("Intel's Level Zero driver is not installed")
+        return dict({"NEOReadDebugKeys": "1", "SetCommandStreamReceiver": "1",
+                     "ProductFamilyOverride": "dg1", "AUBDumpCaptureFileName": "/dev/null"}, **more)
+
     def levelzero(self, **more):
         """The real loader over our test driver."""
         return dict({"ZE_ENABLE_ALT_DRIVERS": self.program("libze_fake.so")}, **more)

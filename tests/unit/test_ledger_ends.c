@@ -155,7 +155,9 @@ static void a_released_buffer_lives_as_long_as_its_last_sub_buffer(void **state)
 	assert_int_equal(l->device_bytes, 4096);
 	assert_int_equal(gt_ledger_references(l, buffer(l, 0x10)), 0);
 	assert_int_equal(gt_ledger_holders(l, buffer(l, 0x10)), 2);
-	assert_int_equal(gt_live_holder_kind(buffer(l, 0x10)), GT_SUBBUFFER);
+	assert_true(gt_live_may_hold(GT_SUBBUFFER, buffer(l, 0x10)));
+	assert_true(gt_live_may_hold(GT_IMAGE, buffer(l, 0x10)));
+	assert_false(gt_live_may_hold(GT_HELD_MAPPING, buffer(l, 0x10)));
 	/* a sub-buffer that is retained holds it once, and until its end */
 	apply(l, GT_FN_clRetainMemObject, 0x11, 4, 0);
 	apply(l, GT_FN_clReleaseMemObject, 0x11, 5, 0);
@@ -185,6 +187,28 @@ static void a_buffer_outlives_its_sub_buffers_until_it_is_released(void **state)
 	assert_int_equal(l->device_bytes, 4096);
 	apply(l, GT_FN_clReleaseMemObject, 0x10, 3, 0);
 	assert_int_equal(l->live.count, 0);
+	gt_ledger_free(l);
+}
+
+/* An image that is made of a buffer has no bytes of its own, but keeps the buffer's. */
+static void a_released_buffer_lives_as_long_as_an_image_made_of_it(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+
+	(void)state;
+	own(l, GT_FN_clCreateContext, 0xc0, 0, 1, 0);
+	own(l, GT_FN_clCreateBuffer, 0x10, 0xc0, 1, 4096);
+	own(l, GT_FN_clCreateImage, 0x11, 0x10, 2, 0);
+	own(l, GT_FN_clCreateImage, 0x12, 0xc0, 2, 100);
+	apply(l, GT_FN_clReleaseMemObject, 0x10, 3, 0);
+	apply(l, GT_FN_clReleaseContext, 0xc0, 3, 0);
+	assert_int_equal(l->device_bytes, 4196);
+	assert_int_equal(gt_ledger_holders(l, buffer(l, 0x10)), 1);
+	apply(l, GT_FN_clReleaseMemObject, 0x12, 3, 0);
+	assert_int_equal(l->device_bytes, 4096);
+	apply(l, GT_FN_clReleaseMemObject, 0x11, 3, 0);
+	assert_int_equal(l->live.count, 0);
+	assert_int_equal(l->redundant_calls + l->unknown_ends, 0);
 	gt_ledger_free(l);
 }
 
@@ -356,6 +380,7 @@ int main(void)
 		cmocka_unit_test(a_board_counts_memory_held_by_mappings),
 		cmocka_unit_test(a_released_buffer_lives_as_long_as_its_last_sub_buffer),
 		cmocka_unit_test(a_buffer_outlives_its_sub_buffers_until_it_is_released),
+		cmocka_unit_test(a_released_buffer_lives_as_long_as_an_image_made_of_it),
 		cmocka_unit_test(releasing_a_context_ends_no_buffer),
 		cmocka_unit_test(releasing_a_buffer_kept_only_by_sub_buffers_is_redundant),
 		cmocka_unit_test(a_sub_buffer_does_not_hold_a_newer_buffer_with_the_same_handle),

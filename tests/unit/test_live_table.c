@@ -130,6 +130,30 @@ static void after_a_fork_an_unknown_handle_stays_unknown(void **state)
 	end(GT_FN_clReleaseContext, HANDLE);
 }
 
+static void a_free_by_an_address_inside_a_block_ends_it(void **state)
+{
+	struct gt_event block = created(GT_FN_zeMemAllocShared, HANDLE, OWNER);
+	struct gt_ending ending;
+
+	(void)state;
+	block.size = 4096;
+	apply(block);
+	assert_int_equal(end(GT_FN_zeMemFree, HANDLE + 4096).change, GT_CHANGE_UNKNOWN);
+	assert_int_equal(end(GT_FN_zeMemFree, HANDLE - 1).change, GT_CHANGE_UNKNOWN);
+	ending = end(GT_FN_zeMemFree, HANDLE + 4095);
+	assert_int_equal(ending.change, GT_CHANGE_ENDED);
+	assert_int_equal(ending.gone.handle, HANDLE);
+	/* the driver refused it after all */
+	gt_live_table_restore(&ending);
+	assert_int_equal(end(GT_FN_zeMemFree, HANDLE).change, GT_CHANGE_ENDED);
+	/* CUDA's driver refuses such an address */
+	block = created(GT_FN_cuMemAlloc_v2, HANDLE, OWNER);
+	block.size = 4096;
+	apply(block);
+	assert_int_equal(end(GT_FN_cuMemFree_v2, HANDLE + 64).change, GT_CHANGE_UNKNOWN);
+	assert_int_equal(end(GT_FN_cuMemFree_v2, HANDLE).change, GT_CHANGE_ENDED);
+}
+
 /* The memory and call columns of the last row. */
 static void last_row(long *call, long *bytes)
 {
@@ -259,6 +283,7 @@ int main(void)
 		cmocka_unit_test(ending_an_owner_also_ends_resources_whose_end_failed),
 		cmocka_unit_test(a_replaced_resource_is_reported),
 		cmocka_unit_test(a_retain_of_an_unknown_handle_makes_it_alive),
+		cmocka_unit_test(a_free_by_an_address_inside_a_block_ends_it),
 		cmocka_unit_test(after_a_fork_an_unknown_handle_stays_unknown),
 		cmocka_unit_test(memory_under_a_known_address_is_counted_once),
 		cmocka_unit_test(unloaded_code_is_detected_without_a_recording),

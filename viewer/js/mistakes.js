@@ -24,6 +24,11 @@ function redundantEntry(set, call) {
   labelled(set, "created at", call.created));
 }
 
+function interiorEntry(set, call) {
+  return entry(`${formatCount(call.count)} × ${call.function} of ${call.handle} + ${call.offset}, in a block of ` +
+    formatBytes(call.bytes), labelled(set, "freed at", call.stack), labelled(set, "created at", call.created));
+}
+
 function failureEntry(set, call) {
   return entry(`${formatCount(call.count)} × ${call.function}${resultText(call)}` +
     (call.bytes ? `, ${formatBytes(call.bytes)} requested` : ""),
@@ -44,6 +49,7 @@ export function mistakesSection(set) {
       node.append(el("h3", { text: title }), ...list.map((call) => draw(set, call)));
   };
   group("Redundant releases", m.redundant, redundantEntry);
+  group("Blocks freed by an address inside them", m.interior, interiorEntry);
   group("Failed calls", m.failures, failureEntry);
   group("Calls during which a process ended", m.last_calls, lastCallEntry);
   if (m.left_out)

@@ -146,6 +146,13 @@ uint64_t gt_inferred_size(enum gt_function_id function, const uint64_t p[GT_LAYO
 	return 0;
 }
 
+uint64_t gt_inferred_buffer(enum gt_function_id function, const uint64_t words[GT_LAYOUT_WORDS])
+{
+	enum { BUFFER = 6 };
+
+	return gt_layouts[function].formula == GT_FORMULA_CL_IMAGE ? words[BUFFER] : 0;
+}
+
 enum gt_function_id gt_inferred_row(enum gt_function_id function,
 				    const uint64_t words[GT_LAYOUT_WORDS])
 {

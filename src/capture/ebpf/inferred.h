@@ -28,6 +28,8 @@ extern const struct gt_layout gt_layouts[GT_FN_COUNT];
 
 /* Bytes of the resource that a call created, from the words of its row. */
 uint64_t gt_inferred_size(enum gt_function_id function, const uint64_t words[GT_LAYOUT_WORDS]);
+/* The buffer that an image is made of; 0 for none, and for what is no image. */
+uint64_t gt_inferred_buffer(enum gt_function_id function, const uint64_t words[GT_LAYOUT_WORDS]);
 /* The row under which a call is recorded: code that nvcc embedded belongs to the runtime. */
 enum gt_function_id gt_inferred_row(enum gt_function_id function,
 				    const uint64_t words[GT_LAYOUT_WORDS]);

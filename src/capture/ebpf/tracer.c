@@ -194,10 +194,12 @@ static uint64_t inferred_size(const struct gt_call *call, enum gt_function_id ro
 
 static uint64_t inferred_owner(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
 {
-	const struct emission *e = ((const struct gt_replica *)call)->context;
+	const struct gt_replica *replica = (const struct gt_replica *)call;
+	const struct emission *e = replica->context;
 
-	(void)row;
 	(void)handle;
+	if (gt_functions[row].owner.asks)
+		return gt_inferred_buffer(row, replica->words);
 	return gt_contexts_owner(&e->process->contexts);
 }
 

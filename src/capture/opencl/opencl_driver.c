@@ -193,21 +193,36 @@ static uint16_t place_of(const struct gt_call *call, enum gt_function_id row, ui
 	return gt_cl_platform_place(gt_cl_platform_of(kind, handle));
 }
 
-static uint64_t size_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+/* The memory object that an image is made of, which it keeps alive; 0 for none. */
+static uint64_t made_of(uint64_t handle)
 {
 	cl_mem object = (cl_mem)(uintptr_t)handle, whole = NULL;
+
+	if (gt_cl_next->clGetMemObjectInfo(object, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof whole,
+					   &whole, NULL))
+		return 0;
+	return (uint64_t)(uintptr_t)whole;
+}
+
+static uint64_t owner_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+{
+	(void)call;
+	(void)row;
+	return made_of(handle);
+}
+
+static uint64_t size_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
+{
 	size_t size = 0;
 
 	(void)call;
 	if (gt_kinds[gt_functions[row].kind].family != GT_BUFFER)
 		return 0;
 	/* an image made of another object has no bytes of its own; other views are kinds */
-	if (gt_functions[row].kind == GT_IMAGE &&
-	    !gt_cl_next->clGetMemObjectInfo(object, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof whole,
-					    &whole, NULL) &&
-	    whole)
+	if (gt_functions[row].kind == GT_IMAGE && made_of(handle))
 		return 0;
-	gt_cl_next->clGetMemObjectInfo(object, CL_MEM_SIZE, sizeof size, &size, NULL);
+	gt_cl_next->clGetMemObjectInfo((cl_mem)(uintptr_t)handle, CL_MEM_SIZE, sizeof size, &size,
+				       NULL);
 	return size;
 }
 
@@ -228,4 +243,6 @@ static uint32_t count_of(const struct gt_call *call, enum gt_function_id row)
 	return count;
 }
 
-const struct gt_call_door gt_cl_door = { .size = size_of, .count = count_of, .place = place_of };
+const struct gt_call_door gt_cl_door = {
+	.size = size_of, .count = count_of, .owner = owner_of, .place = place_of
+};

@@ -55,6 +55,7 @@ static void *below(enum extension extension, enum gt_function_id row, enum gt_ki
 		 : GT_COMMAND_BUFFER, cl_semaphore_khr                                             \
 		 : GT_SEMAPHORE)
 #define OWNER_IN(argument)         KIND_OF(argument)
+#define OWNER_ASK_OR(argument)     KIND_OF(argument)
 #define OWNER_INS(argument, count) KIND_OF(*(argument))
 
 #define FN(fn, ret, args, effect, kind, handle, size, owner)                                       \
