@@ -16,6 +16,8 @@ static const char *const format_names[] = { "text", "json", NULL };
 static void (*const writers[])(const struct gt_diff *d, FILE *out) = { gt_diff_text, gt_diff_json };
 
 struct settings {
+	const char *fail_on_growth;
+	struct gt_growth_limit growth;
 	int format, color;
 	struct gt_strictness strict;
 	uint64_t top;
@@ -31,6 +33,7 @@ static const struct gt_option options[] = {
 	{ .name = "top", .letter = 'n', .argument = "N", .type = GT_OPTION_COUNT, AT(top),
 	  .help = "list at most N call sites in each group of the text (default: 20)" },
 	GT_STRICT_OPTIONS(offsetof(struct settings, strict)),
+	GT_FAIL_ON_GROWTH_OPTION(" that did not grow before", AT(fail_on_growth)),
 	GT_COLOR_OPTION(AT(color)),
 	GT_INPUT_OPTIONS(struct settings),
 	{ 0 },
@@ -45,7 +48,9 @@ const struct gt_syntax gt_diff_syntax = {
 		 "and files of the stack. A site whose line number changed is still the same site. "
 		 "Then compares memory use: the peak of device memory, the call sites that held "
 		 "more or less of it, and the sites that have started to grow.\nExit status 0 if "
-		 "nothing leaks that did not leak before, 23 if there are new or larger leaks, 24 "
+		 "nothing leaks that did not leak before, 23 if there are new or larger leaks, or "
+		 "with --fail-on-growth "
+		 "new growth, 24 "
 		 "if one of the recordings tracked nothing at all, 25 if it cannot be told: a "
 		 "process was killed or still runs, or events are missing.",
 	.options = options,
@@ -103,13 +108,16 @@ static int say_unsure(const struct side *old, const struct side *new)
 }
 
 /* On stderr, so that it does not mix with the comparison, whatever its form. */
-static void print_outcome(const struct settings *s, const struct gt_diff *d)
+static void print_outcome(const struct settings *s, const struct gt_diff *d, const char *growth)
 {
 	struct gt_style style = gt_terminal_style(stderr, (enum gt_color)s->color);
 	struct gt_printer p;
 
 	gt_print_init(&p, stderr, &style);
-	gt_diff_outcome(d, &p);
+	if (gt_diff_worse(d) == GT_WORSE)
+		gt_diff_outcome(d, &p);
+	if (growth)
+		gt_print_wrap(&p, GT_RED, 0, "FAILED  --fail-on-growth: %s", growth);
 }
 
 /* The exit status, after a line on stderr that says why it is not 0. */
@@ -118,6 +126,7 @@ static int conclude(const struct settings *s, const struct side *old, const stru
 {
 	const struct side *nothing = !old->ledger->events ? old : !new->ledger->events ? new : NULL;
 	bool has_gaps = gt_head_has_gaps(old->recording) || gt_head_has_gaps(new->recording);
+	char *growth;
 
 	/* a recording that is damaged from its first event on did track something */
 	if (nothing && !has_gaps) {
@@ -126,8 +135,11 @@ static int conclude(const struct settings *s, const struct side *old, const stru
 			gt_recording_path(nothing->recording), gt_tool_name());
 		return GT_EXIT_UNTRACKED;
 	}
-	if (gt_diff_worse(d) == GT_WORSE && !nothing) {
-		print_outcome(s, d);
+	/* a release that is missing looks like growth */
+	growth = has_gaps ? NULL : gt_diff_growth(d);
+	if ((gt_diff_worse(d) == GT_WORSE || growth) && !nothing) {
+		print_outcome(s, d, growth);
+		free(growth);
 		return GT_EXIT_LEAKED;
 	}
 	if (gt_diff_worse(d) == GT_PERHAPS_WORSE || has_gaps)
@@ -145,7 +157,7 @@ static int write_diff(const struct settings *s, struct side *old, struct side *n
 	if (e)
 		return gt_fail("%s", error->text);
 	old->view.style = new->view.style = gt_terminal_style(output.file, (enum gt_color)s->color);
-	d = gt_diff_new(&old->view, &new->view);
+	d = gt_diff_new(&old->view, &new->view, s->fail_on_growth ? &s->growth : NULL);
 	writers[s->format](d, output.file);
 	if (gt_output_close(&output, error))
 		status = gt_fail("%s", error->text);
@@ -165,6 +177,9 @@ int gt_cmd_diff(int argc, char **argv)
 	if (first >= 0 && argc - first != 2)
 		status =
 			gt_syntax_wrong(&gt_diff_syntax, "needs two recordings, OLD.gt and NEW.gt");
+	else if (first >= 0 && s.fail_on_growth &&
+		 gt_growth_limit_parse(&s.growth, s.fail_on_growth, &error))
+		status = gt_syntax_wrong(&gt_diff_syntax, "--fail-on-growth: %s", error.text);
 	else if (first >= 0 && (open_side(&old, &s, argv[first], &error) ||
 				open_side(&new, &s, argv[first + 1], &error)))
 		status = gt_fail("%s", error.text);

@@ -2,6 +2,8 @@
 /* fail_options.c - the options by which a command fails when too much leaked or was used. */
 #include "cli/fail_options.h"
 
+#include <string.h>
+
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "replay/head.h"
@@ -21,7 +23,8 @@ static int read_baseline(struct gt_fail_options *fail, const struct gt_input *in
 	if (e)
 		return e;
 	fail->old_ledger = gt_replay_run(
-		fail->old, &(struct gt_replay){ .held = gt_input_held(input, fail->old_frames),
+		fail->old, &(struct gt_replay){ .growth = fail->fail_on_growth,
+						.held = gt_input_held(input, fail->old_frames),
 						.tick = gt_progress_tick });
 	gt_progress_end();
 	v.recording = fail->old;
@@ -29,6 +32,7 @@ static int read_baseline(struct gt_fail_options *fail, const struct gt_input *in
 	v.frames = fail->old_frames;
 	gt_fail_options_apply(fail, &v);
 	gt_leaks_init(&fail->old_leaks, &v);
+	gt_growing_init(&fail->old_growing, &v);
 	gt_fate_sums(&v, sums);
 	fail->old_is_unsure = gt_head_has_gaps(fail->old);
 	for (int fate = 0; fate < GT_FATE_COUNT; fate++)
@@ -43,6 +47,9 @@ int gt_fail_options_open(struct gt_fail_options *fail, const struct gt_syntax *s
 
 	if (gt_limits_parse(&fail->limits, fail->fail_on_leak ? fail->fail_on_leak : "any", &error))
 		return gt_syntax_wrong(syntax, "--fail-on-leak: %s", error.text);
+	if (fail->fail_on_growth &&
+	    gt_growth_limit_parse(&fail->growth, fail->fail_on_growth, &error))
+		return gt_syntax_wrong(syntax, "--fail-on-growth: %s", error.text);
 	for (size_t i = 0; i < fail->suppressions.count; i++)
 		if (gt_suppressions_read(&fail->known, fail->suppressions.items[i], &error))
 			return gt_fail("%s", error.text);
@@ -52,18 +59,24 @@ int gt_fail_options_open(struct gt_fail_options *fail, const struct gt_syntax *s
 }
 
 int gt_fail_options_needs(struct gt_fail_options *fail, const struct gt_syntax *syntax, bool judges,
-			  const char *what)
+			  bool judges_growth, const char *what)
 {
-	static const char *const names[] = { "fail-on-leak", "suppressions",   "baseline",
-					     "max-peak",     "killed-is-leak", "running-is-leak" };
+	static const char growth[] = "fail-on-growth";
+	static const char *const names[] = { "fail-on-leak",   growth,     "suppressions",
+					     "baseline",       "max-peak", "killed-is-leak",
+					     "running-is-leak" };
 	int status = 0;
 
 	for (size_t i = 0; !status && i < sizeof names / sizeof *names; i++)
-		status = gt_option_needs(syntax, names[i], judges, what);
+		status = gt_option_needs(syntax, names[i],
+					 judges || (judges_growth && !strcmp(names[i], growth)),
+					 what);
 	if (judges || status)
 		return status;
 	gt_texts_fini(&fail->suppressions);
-	*fail = (struct gt_fail_options){ 0 };
+	*fail = (struct gt_fail_options){
+		.fail_on_growth = judges_growth ? fail->fail_on_growth : NULL,
+	};
 	return 0;
 }
 
@@ -74,17 +87,18 @@ static bool is_about_leaks(const struct gt_fail_options *fail)
 
 bool gt_fail_options_is_set(const struct gt_fail_options *fail)
 {
-	return is_about_leaks(fail) || fail->max_peak;
+	return is_about_leaks(fail) || fail->max_peak || fail->fail_on_growth;
 }
 
 bool gt_fail_options_fails(const struct gt_fail_options *fail)
 {
-	return fail->fail_on_leak || fail->max_peak;
+	return fail->fail_on_leak || fail->max_peak || fail->fail_on_growth;
 }
 
 void gt_fail_options_apply(const struct gt_fail_options *fail, struct gt_view *v)
 {
 	v->strict = fail->strict;
+	v->judges_growth = fail->fail_on_growth;
 }
 
 void gt_fail_options_judge(struct gt_fail_options *fail, const struct gt_view *v)
@@ -97,7 +111,9 @@ void gt_fail_options_judge(struct gt_fail_options *fail, const struct gt_view *v
 		.baseline_has_gaps = fail->old_is_unsure,
 		.max_peak = fail->max_peak,
 		.fails_on_leak = fail->fail_on_leak,
-		.peak_alone = fail->max_peak && !is_about_leaks(fail),
+		.growth = fail->fail_on_growth ? &fail->growth : NULL,
+		.baseline_grows = fail->baseline ? &fail->old_growing : NULL,
+		.leaks_unasked = (fail->max_peak || fail->fail_on_growth) && !is_about_leaks(fail),
 	};
 
 	gt_verdict_init(&fail->verdict, v, &options);
@@ -108,7 +124,7 @@ int gt_fail_options_status(const struct gt_fail_options *fail)
 	static const int statuses[] = {
 		[GT_OUTCOME_PASSED] = GT_EXIT_DONE,         [GT_OUTCOME_LEAKED] = GT_EXIT_LEAKED,
 		[GT_OUTCOME_UNTRACKED] = GT_EXIT_UNTRACKED, [GT_OUTCOME_UNSURE] = GT_EXIT_UNSURE,
-		[GT_OUTCOME_PEAK] = GT_EXIT_LEAKED,
+		[GT_OUTCOME_PEAK] = GT_EXIT_LEAKED,         [GT_OUTCOME_GROWING] = GT_EXIT_LEAKED,
 	};
 
 	return gt_fail_options_fails(fail) ? statuses[fail->verdict.outcome] : GT_EXIT_DONE;
@@ -134,6 +150,7 @@ void gt_fail_options_fini(struct gt_fail_options *fail)
 	if (!fail->old)
 		return;
 	gt_leaks_fini(&fail->old_leaks);
+	gt_growing_fini(&fail->old_growing);
 	gt_frames_free(fail->old_frames);
 	gt_ledger_free(fail->old_ledger);
 	gt_recording_close(fail->old);

@@ -7,18 +7,21 @@
 #include "judge/verdict.h"
 
 struct gt_fail_options {
-	const char *fail_on_leak; /* NULL: not given */
+	const char *fail_on_leak;   /* NULL: not given */
+	const char *fail_on_growth; /* likewise */
 	const char *baseline;
 	uint64_t max_peak; /* bytes; 0: not given */
 	struct gt_strictness strict;
 	struct gt_texts suppressions;
 	/* derived from these by gt_fail_options_open */
 	struct gt_limits limits;
+	struct gt_growth_limit growth;
 	struct gt_suppressions known;
 	struct gt_recording *old;
 	struct gt_ledger *old_ledger;
 	struct gt_frames *old_frames;
 	struct gt_leaks old_leaks;
+	struct gt_growing_sites old_growing;
 	bool old_is_unsure; /* some of them may not have leaked */
 	struct gt_verdict verdict;
 };
@@ -36,6 +39,16 @@ struct gt_fail_options {
 		  "leaked" }
 /* clang-format on */
 
+/* A row for a table of options; `target` is the `.at` of a const char *. */
+/* clang-format off */
+#define GT_FAIL_ON_GROWTH_OPTION(condition, target)                                             \
+	{ .name = "fail-on-growth", .type = GT_OPTION_MAYBE, .argument = "RATE", .bare = "any", \
+	  target,                                                                               \
+	  .help = "exit with status 23 if a call site keeps growing" condition ". RATE is how "  \
+		  "fast it may grow: 1MiB/h or 64KiB/s for memory, 10/min for other resources, " \
+		  "or both with a comma (default: any growth; doc/growth.md)" }
+/* clang-format on */
+
 /* Rows for a table of options whose settings have a `struct gt_fail_options fail`. */
 #define GT_FAIL_AT(settings, field)                                                                \
 	.at = offsetof(settings, fail) + offsetof(struct gt_fail_options, field)
@@ -48,6 +61,7 @@ struct gt_fail_options {
 		  "narrows what counts: memory>1MiB, event>10, opencl.event, cl_mem>=5, "       \
 		  "residue>100KiB (memory the driver kept, with --csv or --log); separate "     \
 		  "several with commas (doc/ci.md)" },                                          \
+	GT_FAIL_ON_GROWTH_OPTION("", GT_FAIL_AT(settings, fail_on_growth)),                     \
 	{ .name = "suppressions", .type = GT_OPTION_TEXTS, .argument = "FILE", .is_path = true, \
 	  GT_FAIL_AT(settings, suppressions),                                                   \
 	  .help = "ignore the leaks listed in FILE, in LeakSanitizer's format; may be repeated. " \
@@ -69,11 +83,12 @@ struct gt_fail_options {
 int gt_fail_options_open(struct gt_fail_options *fail, const struct gt_syntax *syntax,
 			 const struct gt_input *input);
 /*
- * If `judges` is false, the command has no use for these options: those from a configuration file
- * are dropped. 0, or the exit status after a message that a typed one needs `what`.
+ * If `judges` is false, the command has no use for these options, but for --fail-on-growth if
+ * `judges_growth`: those from a configuration file are dropped. 0, or the exit status after a
+ * message that a typed one needs `what`.
  */
 int gt_fail_options_needs(struct gt_fail_options *fail, const struct gt_syntax *syntax, bool judges,
-			  const char *what);
+			  bool judges_growth, const char *what);
 /* True if any of the options was given. */
 bool gt_fail_options_is_set(const struct gt_fail_options *fail);
 /* True if one of them can change the exit status. */

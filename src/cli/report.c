@@ -138,6 +138,7 @@ static int check(struct settings *s)
 				       "--format %s is for leaks only: remove --analysis",
 				       form_names[s->format]);
 	if (gt_fail_options_needs(&s->fail, &gt_report_syntax, of_leaks,
+				  one && has_trait(s, GT_NEEDS_GROWTH),
 				  gt_analyses_with(with, GT_LISTS_LEAKS)))
 		return GT_EXIT_USAGE;
 	return gt_option_needs(&gt_report_syntax, "sort", has_trait(s, GT_TAKES_SORT),

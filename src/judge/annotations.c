@@ -9,7 +9,7 @@
 #include "judge/verdict.h"
 
 /* GitHub shows ten annotations of a level per step; our last one says how many more there are. */
-enum { SHOWN = 9 };
+enum { SHOWN = 9, GROWING_SHOWN = 4 };
 
 /* A command's data, escaped; in a property two more characters need it. */
 static void put(FILE *out, const char *text, bool property)
@@ -57,6 +57,28 @@ static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *l
 	free(text);
 }
 
+/* Those that fail, or those that do not and are not excused. Returns how many. */
+static size_t put_growing(FILE *out, const struct gt_view *v, bool failing, size_t room)
+{
+	const struct gt_growing_sites *growing = &v->verdict->growing;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < growing->count && shown < room; i++) {
+		const struct gt_growing *one = &growing->list[i];
+		char *excuse = gt_growing_excuse(one, v->verdict->options.baseline_path);
+		char *text = gt_growing_text(v, one);
+
+		if (one->fails == failing && !excuse) {
+			put_mark(out, v, failing ? "error" : "warning",
+				 gt_stack_frame(v, one->site->stack), "keeps growing", text);
+			shown++;
+		}
+		free(excuse);
+		free(text);
+	}
+	return shown;
+}
+
 void gt_leaks_github(const struct gt_view *v, FILE *out)
 {
 	const struct gt_leaks *leaks = &v->verdict->leaks;
@@ -71,6 +93,7 @@ void gt_leaks_github(const struct gt_view *v, FILE *out)
 	if (v->verdict->over_peak)
 		put_mark(out, v, "error", gt_peak_frame(v), "allocates most of the peak",
 			 v->verdict->peak);
+	room -= put_growing(out, v, true, GROWING_SHOWN);
 	if (held)
 		put_mark(out, v, "notice", NULL, "gputrack", held);
 	free(held);
@@ -85,6 +108,8 @@ void gt_leaks_github(const struct gt_view *v, FILE *out)
 			if (shown++ < room)
 				put_leak(out, v, leak);
 		}
+	if (shown < room)
+		put_growing(out, v, false, room - shown);
 	if (shown > room) {
 		fputs("::warning title=gputrack::", out);
 		fprintf(out, "%zu more %s; see `gputrack report ", shown - room,

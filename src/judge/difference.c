@@ -64,7 +64,7 @@ struct gt_diff {
 	struct gt_leaks held_before, held_now; /* at the peaks: sites by key */
 	struct rows leaks;                     /* by change, then the biggest first */
 	struct rows holds;                     /* the biggest change first */
-	struct gt_rise *old_rises, *new_rises;
+	struct gt_growing_sites grew_before, grows_now;
 	struct rise_row *rises; /* by change, then the steepest first */
 	size_t rise_count, rise_counts[RISE_CHANGES];
 };
@@ -198,59 +198,28 @@ static const struct gt_site *site_of(const struct gt_view *v, const struct gt_ri
 	return &v->ledger->sites[r->site];
 }
 
-static char **rise_keys(const struct gt_view *v, const struct gt_rise *rises, size_t count)
+static void add_rise(struct gt_diff *d, enum rise_change change, const struct gt_growing *one)
 {
-	char **keys = gt_alloc(count * sizeof *keys);
-
-	for (size_t i = 0; i < count; i++)
-		keys[i] = gt_site_key(v, site_of(v, &rises[i]), GT_FN_NONE);
-	return keys;
-}
-
-static void free_keys(char **keys, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		free(keys[i]);
-	free(keys);
-}
-
-/* The keys are few enough to search one by one. */
-static bool has_key(char **keys, size_t count, const char *key)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(keys[i], key))
-			return true;
-	return false;
-}
-
-static void add_rises(struct gt_diff *d, enum rise_change change, const struct gt_rise *rises,
-		      char **keys, size_t count, char **others, size_t other_count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (has_key(others, other_count, keys[i]) == (change == RISE_SAME)) {
-			d->rises[d->rise_count++] = (struct rise_row){ change, &rises[i] };
-			d->rise_counts[change]++;
-		}
+	d->rises[d->rise_count++] = (struct rise_row){ change, one->rise };
+	d->rise_counts[change]++;
 }
 
 static void pair_rises(struct gt_diff *d)
 {
-	size_t old_count, new_count;
-	char **old_keys, **new_keys;
+	const struct gt_growing_sites *old = &d->grew_before, *new = &d->grows_now;
 
-	d->old_rises = gt_view_rises(d->old_view->ledger, &old_count);
-	d->new_rises = gt_view_rises(d->new_view->ledger, &new_count);
-	old_keys = rise_keys(d->old_view, d->old_rises, old_count);
-	new_keys = rise_keys(d->new_view, d->new_rises, new_count);
-	d->rises = gt_alloc((old_count + new_count) * sizeof *d->rises);
-	add_rises(d, RISE_NEW, d->new_rises, new_keys, new_count, old_keys, old_count);
-	add_rises(d, RISE_SAME, d->new_rises, new_keys, new_count, old_keys, old_count);
-	add_rises(d, RISE_FIXED, d->old_rises, old_keys, old_count, new_keys, new_count);
-	free_keys(old_keys, old_count);
-	free_keys(new_keys, new_count);
+	d->rises = gt_alloc((old->count + new->count) * sizeof *d->rises);
+	for (int change = RISE_NEW; change <= RISE_SAME; change++)
+		for (size_t i = 0; i < new->count; i++)
+			if (new->list[i].is_known == (change == RISE_SAME))
+				add_rise(d, (enum rise_change)change, &new->list[i]);
+	for (size_t i = 0; i < old->count; i++)
+		if (!gt_growing_has(new, old->list[i].key))
+			add_rise(d, RISE_FIXED, &old->list[i]);
 }
 
-struct gt_diff *gt_diff_new(const struct gt_view *old_view, const struct gt_view *new_view)
+struct gt_diff *gt_diff_new(const struct gt_view *old_view, const struct gt_view *new_view,
+			    const struct gt_growth_limit *growth)
 {
 	struct gt_diff *d = gt_alloc(sizeof *d);
 
@@ -262,6 +231,11 @@ struct gt_diff *gt_diff_new(const struct gt_view *old_view, const struct gt_view
 	holds_init(&d->held_now, new_view);
 	pair_up(&d->leaks, &d->leaked_before, &d->leaked_now, by_change);
 	pair_up(&d->holds, &d->held_before, &d->held_now, biggest_change_first);
+	gt_growing_init(&d->grew_before, old_view);
+	gt_growing_init(&d->grows_now, new_view);
+	gt_growing_judge(
+		&d->grows_now, new_view,
+		&(struct gt_growing_judge){ .limit = growth, .baseline = &d->grew_before });
 	pair_rises(d);
 	return d;
 }
@@ -274,8 +248,8 @@ void gt_diff_free(struct gt_diff *d)
 	gt_leaks_fini(&d->held_now);
 	free(d->leaks.list);
 	free(d->holds.list);
-	free(d->old_rises);
-	free(d->new_rises);
+	gt_growing_fini(&d->grew_before);
+	gt_growing_fini(&d->grows_now);
 	free(d->rises);
 	free(d);
 }
@@ -324,6 +298,11 @@ void gt_diff_outcome(const struct gt_diff *d, struct gt_printer *p)
 			      counts[NEW],
 			      gt_plural(counts[NEW], "call site leaks", "call sites leak"),
 			      counts[GREW], gt_plural(counts[GREW], "leaks", "leak"));
+}
+
+char *gt_diff_growth(const struct gt_diff *d)
+{
+	return gt_growing_failure(&d->grows_now, d->new_view);
 }
 
 static void put_leak(struct gt_printer *p, const struct gt_diff *d, const struct row *row)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/format.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "replay/held.h"
 #include "judge/verdict.h"
@@ -48,6 +49,19 @@ static void put_result(FILE *out, const char *element, const char *type, const c
 	free(title);
 }
 
+/* `frame` NULL: no place in the source. */
+static void put_place(FILE *out, const struct gt_view *v, const struct gt_frame *frame)
+{
+	char *file;
+
+	if (!frame)
+		return;
+	file = gt_frame_file(v, frame);
+	attribute(out, "file", file);
+	fprintf(out, " line=\"%" PRIu32 "\"", frame->line);
+	free(file);
+}
+
 static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *leak,
 		     const char *name)
 {
@@ -57,13 +71,7 @@ static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *l
 	gt_select_word(class + strlen(class), sizeof class - strlen(class), (enum gt_api)leak->api,
 		       (enum gt_kind)leak->kind);
 	open_case(out, class, name);
-	if (frame) {
-		char *file = gt_frame_file(v, frame);
-
-		attribute(out, "file", file);
-		fprintf(out, " line=\"%" PRIu32 "\"", frame->line);
-		free(file);
-	}
+	put_place(out, v, frame);
 	fputs(">\n", out);
 	text = gt_leak_text(v, leak);
 	if (gt_verdict_fails(v->verdict, leak))
@@ -75,6 +83,52 @@ static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *l
 	fputs("    </testcase>\n", out);
 	free(text);
 	free(excuse);
+}
+
+static void put_growing(FILE *out, const struct gt_view *v, const struct gt_growing *one,
+			const char *name)
+{
+	char class[96] = "gputrack.growth.", *text = gt_growing_title(v, one);
+	char *excuse = gt_growing_excuse(one, v->verdict->options.baseline_path);
+
+	gt_select_word(class + strlen(class), sizeof class - strlen(class),
+		       (enum gt_api)one->site->api, (enum gt_kind)one->site->kind);
+	open_case(out, class, name);
+	put_place(out, v, gt_stack_frame(v, one->site->stack));
+	fputs(">\n", out);
+	if (one->fails)
+		put_result(out, "failure", "growth", text);
+	else
+		put_result(out, excuse ? "skipped" : "system-out", NULL, excuse ? excuse : text);
+	fputs("    </testcase>\n", out);
+	free(text);
+	free(excuse);
+}
+
+/* Named as leaks at the same places would be. */
+static void put_all_growing(FILE *out, const struct gt_view *v)
+{
+	const struct gt_growing_sites *growing = &v->verdict->growing;
+	struct gt_leaks places = { .list = gt_alloc(growing->count * sizeof *places.list),
+				   .count = growing->count };
+	char **names;
+
+	for (size_t i = 0; i < growing->count; i++) {
+		const struct gt_site *site = growing->list[i].site;
+
+		places.list[i] = (struct gt_leak){ .key = growing->list[i].key,
+						   .api = site->api,
+						   .kind = site->kind,
+						   .function = site->function,
+						   .stack = site->stack };
+	}
+	names = gt_leak_names(v, &places);
+	for (size_t i = 0; i < growing->count; i++) {
+		put_growing(out, v, &growing->list[i], names[i]);
+		free(names[i]);
+	}
+	free(names);
+	free(places.list);
 }
 
 /* A case for the whole program; `text` NULL: it passed. */
@@ -102,6 +156,8 @@ static void put_wholes(FILE *out, const struct gt_view *v)
 	if (verdict->options.max_peak)
 		put_whole(out, "peak", "failure", "peak",
 			  verdict->over_peak ? verdict->peak : NULL);
+	if (verdict->options.growth && !verdict->growing.count)
+		put_whole(out, "growth", "failure", "growth", NULL);
 	if (gt_limits_of_residue(verdict->options.limits))
 		put_whole(out, "residue", "failure", "residue", verdict->residue);
 	if (held)
@@ -117,10 +173,12 @@ static struct counts count_cases(const struct gt_view *v)
 {
 	const struct gt_leaks *leaks = &v->verdict->leaks;
 	const struct gt_verdict_options *asked = &v->verdict->options;
+	const struct gt_growing_sites *growing = &v->verdict->growing;
 	struct counts c = {
-		.tests = leaks->count + 1 + !!asked->max_peak +
-			 gt_limits_of_residue(asked->limits) + !!v->ledger->held.count,
-		.failures = !!v->verdict->residue + v->verdict->over_peak,
+		.tests = leaks->count + growing->count + (asked->growth && !growing->count) + 1 +
+			 !!asked->max_peak + gt_limits_of_residue(asked->limits) +
+			 !!v->ledger->held.count,
+		.failures = !!v->verdict->residue + v->verdict->over_peak + growing->failing,
 		.errors = !!v->verdict->doubt,
 		.skipped = !!v->ledger->held.count,
 	};
@@ -131,6 +189,12 @@ static struct counts count_cases(const struct gt_view *v)
 
 		c.failures += fails;
 		c.skipped += !fails && excuse;
+		free(excuse);
+	}
+	for (size_t i = 0; i < growing->count; i++) {
+		char *excuse = gt_growing_excuse(&growing->list[i], asked->baseline_path);
+
+		c.skipped += !growing->list[i].fails && excuse;
 		free(excuse);
 	}
 	return c;
@@ -168,5 +232,6 @@ void gt_leaks_junit(const struct gt_view *v, FILE *out)
 		free(names[i]);
 	}
 	free(names);
+	put_all_growing(out, v);
 	fputs("  </testsuite>\n</testsuites>\n", out);
 }

@@ -313,7 +313,7 @@ char *gt_leak_text(const struct gt_view *v, const struct gt_leak *leak)
 	return text;
 }
 
-static const struct gt_frame *frame_of(const struct gt_view *v, uint32_t stack)
+const struct gt_frame *gt_stack_frame(const struct gt_view *v, uint32_t stack)
 {
 	const struct gt_frame *frames, *first = NULL;
 	size_t count = gt_frames_get(v->frames, stack, &frames);
@@ -337,7 +337,7 @@ static const struct gt_frame *frame_of(const struct gt_view *v, uint32_t stack)
 
 const struct gt_frame *gt_leak_frame(const struct gt_view *v, const struct gt_leak *leak)
 {
-	return frame_of(v, leak->stack);
+	return gt_stack_frame(v, leak->stack);
 }
 
 const struct gt_frame *gt_peak_frame(const struct gt_view *v)
@@ -351,7 +351,7 @@ const struct gt_frame *gt_peak_frame(const struct gt_view *v)
 		    (!most || site->bytes_at_peak > most->bytes_at_peak))
 			most = site;
 	}
-	return most ? frame_of(v, most->stack) : NULL;
+	return most ? gt_stack_frame(v, most->stack) : NULL;
 }
 
 char *gt_frame_file(const struct gt_view *v, const struct gt_frame *frame)

@@ -66,6 +66,8 @@ gt_view_fn gt_leaks_junit, gt_leaks_sarif, gt_leaks_github;
 
 /* The frame to point at: the innermost below the current folder, else with a file; NULL: none. */
 const struct gt_frame *gt_leak_frame(const struct gt_view *v, const struct gt_leak *leak);
+/* The same for any stack. */
+const struct gt_frame *gt_stack_frame(const struct gt_view *v, uint32_t stack);
 /* The same for the site that held most at the peak. */
 const struct gt_frame *gt_peak_frame(const struct gt_view *v);
 /* Its file, relative to the current folder if below it; the caller frees it. */

@@ -77,16 +77,16 @@ static void location(struct gt_json *j, const char *key, const struct gt_view *v
 	gt_json_end(j);
 }
 
-static void put_stack(struct gt_json *j, const struct gt_view *v, const struct gt_leak *leak)
+static void put_stack(struct gt_json *j, const struct gt_view *v, uint32_t stack, const char *what)
 {
 	const struct gt_frame *frames;
-	size_t count = gt_frames_get(v->frames, leak->stack, &frames);
+	size_t count = gt_frames_get(v->frames, stack, &frames);
 
 	if (!count)
 		return;
 	gt_json_array(j, "stacks");
 	gt_json_object(j, NULL);
-	message(j, "message", "the call site that created most of them");
+	message(j, "message", what);
 	gt_json_array(j, "frames");
 	for (size_t i = 0; i < count; i++) {
 		gt_json_object(j, NULL);
@@ -106,18 +106,24 @@ static const char *state_of(const struct gt_leak *leak)
 										  "updated";
 }
 
+/* `why` NULL: not suppressed. */
+static void put_justification(struct gt_json *j, const char *why)
+{
+	gt_json_array(j, "suppressions");
+	if (why) {
+		gt_json_line(j, NULL);
+		gt_json_text(j, "kind", "external");
+		gt_json_text(j, "justification", why);
+		gt_json_end(j);
+	}
+	gt_json_end(j);
+}
+
 static void put_excuse(struct gt_json *j, const struct gt_view *v, const struct gt_leak *leak)
 {
 	char *excuse = gt_leak_excuse(v, leak);
 
-	gt_json_array(j, "suppressions");
-	if (leak->suppressed) {
-		gt_json_line(j, NULL);
-		gt_json_text(j, "kind", "external");
-		gt_json_text(j, "justification", excuse);
-		gt_json_end(j);
-	}
-	gt_json_end(j);
+	put_justification(j, leak->suppressed ? excuse : NULL);
 	free(excuse);
 }
 
@@ -148,7 +154,7 @@ static void put_result(struct gt_json *j, const struct gt_view *v, const struct 
 		location(j, NULL, v, frame);
 	gt_json_end(j);
 	put_fingerprint(j, leak->key);
-	put_stack(j, v, leak);
+	put_stack(j, v, leak->stack, "the call site that created most of them");
 	put_excuse(j, v, leak);
 	gt_json_line(j, "properties");
 	gt_json_uint(j, "count", leak->count);
@@ -157,6 +163,35 @@ static void put_result(struct gt_json *j, const struct gt_view *v, const struct 
 	gt_json_end(j);
 	gt_json_end(j);
 	free(title);
+}
+
+static void put_growing(struct gt_json *j, const struct gt_view *v, const struct gt_growing *one)
+{
+	const struct gt_frame *frame = gt_stack_frame(v, one->site->stack);
+	char *title = gt_growing_title(v, one);
+	char *excuse = gt_growing_excuse(one, v->verdict->options.baseline_path);
+
+	gt_json_object(j, NULL);
+	gt_json_text(j, "ruleId", "growth");
+	gt_json_text(j, "level", one->fails ? "error" : "note");
+	if (v->verdict->options.baseline)
+		gt_json_text(j, "baselineState", one->is_known ? "unchanged" : "new");
+	message(j, "message", title);
+	gt_json_array(j, "locations");
+	if (frame)
+		location(j, NULL, v, frame);
+	gt_json_end(j);
+	put_fingerprint(j, one->key);
+	put_stack(j, v, one->site->stack, "the call site that keeps growing");
+	put_justification(j, one->suppressed ? excuse : NULL);
+	gt_json_line(j, "properties");
+	gt_json_text(j, "unit", one->rise->bytes ? "bytes" : "resources");
+	gt_json_real(j, "per_second", one->rise->per_second);
+	gt_json_uint(j, "since_ns", gt_view_elapsed(v, one->rise->since_ns));
+	gt_json_end(j);
+	gt_json_end(j);
+	free(title);
+	free(excuse);
 }
 
 /* A result for the whole program, not for a call site. */
@@ -186,6 +221,8 @@ static void put_results(struct gt_json *j, const struct gt_view *v)
 	gt_json_array(j, "results");
 	for (size_t i = 0; i < verdict->leaks.count; i++)
 		put_result(j, v, &verdict->leaks.list[i]);
+	for (size_t i = 0; i < verdict->growing.count; i++)
+		put_growing(j, v, &verdict->growing.list[i]);
 	if (verdict->over_peak)
 		put_whole(j, v, "peak", gt_peak_frame(v), verdict->peak);
 	if (verdict->residue)
@@ -210,6 +247,8 @@ static void put_rules(struct gt_json *j, const struct gt_verdict *verdict)
 	gt_json_array(j, "rules");
 	if (verdict->options.max_peak)
 		put_rule(j, "peak", "peak device memory exceeds --max-peak");
+	if (verdict->options.growth || verdict->growing.count)
+		put_rule(j, "growth", "a call site holds more and more while the program runs");
 	if (gt_limits_of_residue(verdict->options.limits))
 		put_rule(j, "residue", "memory the driver kept after resources were destroyed");
 	for (size_t i = 0; i < leaks->count; i++) {

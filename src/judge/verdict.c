@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/format.h"
 #include "base/mem.h"
@@ -14,7 +15,7 @@
 static const char *const outcome_names[] = {
 	[GT_OUTCOME_PASSED] = "passed",       [GT_OUTCOME_LEAKED] = "leaked",
 	[GT_OUTCOME_UNTRACKED] = "untracked", [GT_OUTCOME_UNSURE] = "unsure",
-	[GT_OUTCOME_PEAK] = "peak",
+	[GT_OUTCOME_PEAK] = "peak",           [GT_OUTCOME_GROWING] = "growing",
 };
 
 static void add(struct gt_sum *sum, uint64_t count, uint64_t bytes)
@@ -80,18 +81,23 @@ static void add_residue(struct gt_verdict *verdict, const struct gt_recording *r
 	}
 }
 
-/* Leaks decide nothing when --max-peak is the only limit. */
+/* Leaks decide nothing when the only limits are those of the peak and of growth. */
 static bool judges_leaks(const struct gt_verdict *verdict)
 {
-	return verdict->options.fails_on_leak || !verdict->options.max_peak;
+	const struct gt_verdict_options *options = &verdict->options;
+
+	return options->fails_on_leak || !(options->max_peak || options->growth);
 }
 
 /* Applies the limits; PASSED also if the result is unknown. */
-static enum gt_outcome judge(const struct gt_verdict *verdict)
+static enum gt_outcome judge(const struct gt_verdict *verdict, const struct gt_recording *recording)
 {
 	for (size_t i = 0; judges_leaks(verdict) && i < verdict->options.limits->count; i++)
 		if (verdict->sure[i].exceeded)
 			return GT_OUTCOME_LEAKED;
+	/* a release that is missing looks like growth */
+	if (verdict->growing.failing && !gt_head_has_gaps(recording))
+		return GT_OUTCOME_GROWING;
 	return verdict->over_peak ? GT_OUTCOME_PEAK : GT_OUTCOME_PASSED;
 }
 
@@ -102,7 +108,10 @@ static bool relies_on_gaps(const struct gt_verdict *verdict)
 
 static bool is_unsure(const struct gt_verdict *verdict, const struct gt_recording *recording)
 {
-	return gt_head_has_gaps(recording) || gt_recording_goes_on(recording) ||
+	/* growth is judged while a process runs, not by its end */
+	return gt_head_has_gaps(recording) ||
+	       ((judges_leaks(verdict) || verdict->options.max_peak) &&
+		gt_recording_goes_on(recording)) ||
 	       (judges_leaks(verdict) && (verdict->residue_unknown || verdict->exceeded_by_unsure ||
 					  relies_on_gaps(verdict)));
 }
@@ -203,10 +212,17 @@ static char *put_sum(char out[2 * GT_FORMAT_MAX], const struct gt_sum *sum)
 /* The question that remains open. */
 static const char *question(const struct gt_verdict *verdict)
 {
-	if (!judges_leaks(verdict))
-		return "how high the peak was";
-	return verdict->options.max_peak ? "whether anything leaked or how high the peak was" :
-					   "whether anything leaked";
+	/* by whether leaks, growth and the peak were asked about */
+	static const char *const questions[2][2][2] = {
+		{ { "", "how high the peak was" },
+		  { "whether anything grows", "whether anything grows or how high the peak was" } },
+		{ { "whether anything leaked", "whether anything leaked or how high the peak was" },
+		  { "whether anything leaked or grows",
+		    "whether anything leaked or grows, or how high the peak was" } },
+	};
+
+	return questions[judges_leaks(verdict)][!!verdict->options.growth]
+			[!!verdict->options.max_peak];
 }
 
 /* "so gputrack cannot tell whether anything leaked": which process, why, and what to do. */
@@ -291,6 +307,18 @@ static char *peak_text(const struct gt_verdict *verdict)
 		       text;
 }
 
+static void find_growth(struct gt_verdict *verdict, const struct gt_view *v)
+{
+	const struct gt_verdict_options *options = &verdict->options;
+
+	gt_growing_init(&verdict->growing, v);
+	gt_growing_judge(&verdict->growing, v,
+			 &(struct gt_growing_judge){ .limit = options->growth,
+						     .suppressions = options->suppressions,
+						     .baseline = options->baseline_grows });
+	verdict->growth = gt_growing_failure(&verdict->growing, v);
+}
+
 void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
 		     const struct gt_verdict_options *options)
 {
@@ -306,7 +334,8 @@ void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
 	add_up(verdict);
 	verdict->peak_bytes = v->ledger->peak_bytes;
 	verdict->over_peak = options->max_peak && verdict->peak_bytes > options->max_peak;
-	verdict->outcome = judge(verdict);
+	find_growth(verdict, v);
+	verdict->outcome = judge(verdict, v->recording);
 	/* a recording that is damaged from its first event on did track something */
 	if (!v->ledger->events && !gt_head_has_gaps(v->recording))
 		verdict->outcome = GT_OUTCOME_UNTRACKED;
@@ -325,6 +354,8 @@ void gt_verdict_fini(struct gt_verdict *verdict)
 	free(verdict->doubt);
 	free(verdict->residue);
 	free(verdict->peak);
+	free(verdict->growth);
+	gt_growing_fini(&verdict->growing);
 	*verdict = (struct gt_verdict){ 0 };
 }
 
@@ -359,6 +390,9 @@ static void put_suppressions(const struct gt_suppressions *list, struct gt_print
 			gt_print_wrap(p, GT_PLAIN, 2, "suppressed %s: %s:%u %s",
 				      put_sum(text, &(struct gt_sum){ s->count, s->bytes, false }),
 				      s->file, s->line, s->text);
+		else if (s->hides_growth)
+			gt_print_wrap(p, GT_PLAIN, 2, "suppressed growth: %s:%u %s", s->file,
+				      s->line, s->text);
 		else
 			gt_print_wrap(p, GT_YELLOW, 2, "unused suppression: %s:%u %s", s->file,
 				      s->line, s->text);
@@ -379,7 +413,7 @@ static void put_leaks(const struct gt_verdict *verdict, struct gt_printer *p)
 {
 	char text[2 * GT_FORMAT_MAX];
 
-	if (verdict->options.peak_alone)
+	if (verdict->options.leaks_unasked)
 		return;
 	if (!verdict->options.fails_on_leak)
 		put_counted(verdict, p);
@@ -394,9 +428,25 @@ static void put_leaks(const struct gt_verdict *verdict, struct gt_printer *p)
 			      verdict->all_unsure ? "alive" : "leaked");
 }
 
+static void put_growth(const struct gt_verdict *verdict, struct gt_printer *p)
+{
+	const struct gt_growth_limit *limit = verdict->options.growth;
+	bool any = limit && !strcmp(limit->text, "any");
+
+	if (verdict->growth)
+		gt_print_wrap(p, GT_RED, 0, "FAILED  --fail-on-growth%s%s: %s", any ? "" : "=",
+			      any ? "" : limit->text, verdict->growth);
+	else if (limit && verdict->outcome == GT_OUTCOME_PASSED)
+		gt_print_wrap(p, GT_GREEN, 0,
+			      verdict->growing.count ?
+				      "PASSED  no call site grows beyond the limit" :
+				      "PASSED  no call site keeps growing");
+}
+
 void gt_verdict_outcome(const struct gt_verdict *verdict, struct gt_printer *p)
 {
-	bool is_asked = verdict->options.fails_on_leak || verdict->options.max_peak;
+	bool is_asked = verdict->options.fails_on_leak || verdict->options.max_peak ||
+			verdict->options.growth;
 
 	if (verdict->doubt) {
 		bool unsure = verdict->outcome == GT_OUTCOME_UNSURE;
@@ -409,9 +459,10 @@ void gt_verdict_outcome(const struct gt_verdict *verdict, struct gt_printer *p)
 		return;
 	}
 	put_leaks(verdict, p);
+	put_growth(verdict, p);
 	if (verdict->over_peak)
 		gt_print_wrap(p, GT_RED, 0, "FAILED  %s", verdict->peak);
-	else if (verdict->options.max_peak && verdict->outcome != GT_OUTCOME_LEAKED)
+	else if (verdict->options.max_peak && verdict->outcome == GT_OUTCOME_PASSED)
 		gt_print_wrap(p, GT_GREEN, 0, "PASSED  %s", verdict->peak);
 }
 
@@ -460,6 +511,15 @@ void gt_verdict_json(const struct gt_verdict *verdict, struct gt_json *j)
 		gt_json_uint(j, "bytes", verdict->peak_bytes);
 		gt_json_uint(j, "most", verdict->options.max_peak);
 		gt_json_bool(j, "exceeded", verdict->over_peak);
+		gt_json_end(j);
+	}
+	if (verdict->options.growth) {
+		gt_json_line(j, "growth");
+		gt_json_text(j, "limit", verdict->options.growth->text);
+		gt_json_uint(j, "sites", verdict->growing.count);
+		gt_json_uint(j, "failing", verdict->growing.failing);
+		gt_json_bool(j, "exceeded", verdict->growing.failing);
+		gt_json_text(j, "fastest", verdict->growth);
 		gt_json_end(j);
 	}
 	gt_json_array(j, "suppressions");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/json.h"
+#include "judge/growing.h"
 #include "judge/leaks.h"
 #include "judge/limits.h"
 
@@ -12,6 +13,7 @@ enum gt_outcome {
 	GT_OUTCOME_UNTRACKED, /* no event was recorded, which is no pass */
 	GT_OUTCOME_UNSURE,    /* processes were killed or still run, or events are missing */
 	GT_OUTCOME_PEAK,      /* no leak exceeds a limit, but the peak was too high */
+	GT_OUTCOME_GROWING,   /* nor does a leak, but a call site grows too fast */
 };
 
 struct gt_sum {
@@ -24,10 +26,12 @@ struct gt_verdict_options {
 	struct gt_suppressions *suppressions; /* NULL: none; gets counts */
 	const struct gt_leaks *baseline;      /* NULL: none */
 	const char *baseline_path;
-	uint64_t max_peak;      /* of device memory; 0: no limit */
-	bool baseline_has_gaps; /* it may report false leaks */
-	bool fails_on_leak;     /* a limit that is exceeded fails; otherwise it is only reported */
-	bool peak_alone;        /* only the peak was asked about */
+	const struct gt_growth_limit *growth;          /* NULL: growth is only reported */
+	const struct gt_growing_sites *baseline_grows; /* NULL: no baseline */
+	uint64_t max_peak;                             /* of device memory; 0: no limit */
+	bool baseline_has_gaps;                        /* it may report false leaks */
+	bool fails_on_leak; /* a limit that is exceeded fails; otherwise it is only reported */
+	bool leaks_unasked; /* only the peak or growth was asked about */
 };
 
 struct gt_verdict {
@@ -44,7 +48,9 @@ struct gt_verdict {
 	bool residue_unknown;    /* a limit names it, and it was not measured */
 	char *doubt;             /* why the outcome is unknown; NULL: it is known */
 	char *residue; /* "the driver kept 6.25 MiB after …"; NULL: none over its limit */
-	char *peak;    /* "peak device memory, 2.50 GiB, exceeds --max-peak=1.00 GiB" */
+	struct gt_growing_sites growing;
+	char *growth; /* "+1.20 MiB/s since 3.2 s, never freed, …"; NULL: none that fails */
+	char *peak;   /* "peak device memory, 2.50 GiB, exceeds --max-peak=1.00 GiB" */
 };
 
 /* Judges a whole recording. What `options` points at must outlive the verdict. */

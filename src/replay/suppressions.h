@@ -31,6 +31,7 @@ struct gt_suppression {
 	char *comment;       /* the line above, if it is a comment, without its '#'; else NULL */
 	struct gt_select what;
 	uint64_t count, bytes; /* what it has hidden so far */
+	bool hides_growth;     /* of a call site that keeps growing */
 };
 
 struct gt_suppressions {

@@ -79,7 +79,8 @@ void gt_analysis_replay(struct gt_replayed *replayed, const struct gt_analysis *
 		.held = v->no_held ? NULL : v->frames,
 		.samples = a->traits & GT_NEEDS_SAMPLES,
 		.growth = a->traits & GT_NEEDS_GROWTH ||
-			  (a->traits & GT_TEXT_NEEDS_GROWTH && form == GT_FORM_TEXT),
+			  (a->traits & GT_TEXT_NEEDS_GROWTH && form == GT_FORM_TEXT) ||
+			  form >= GT_FORM_JUNIT || v->judges_growth,
 	};
 
 	*replayed = (struct gt_replayed){ 0 };

@@ -165,6 +165,45 @@ def test_a_quiet_run_that_fails_says_why_in_one_line(case):
         assert (done.status, done.err) == (0, "")
 
 
+def test_growth_fails_if_asked_in_every_form(case):
+    """The guide's service: a cache that is freed only at the end."""
+    for name, status in (("before", 23), ("after", 0)):
+        done = case.gputrack("run", "-q", "-o", f"{name}.gt", "--fail-on-growth",
+                             case.build / f"samples/guide/{name}/service")
+        assert done.status == status, done.err
+        line = " ".join(done.err.split())
+        assert line.startswith("FAILED --fail-on-growth: +") if status else not line, done.err
+        assert not status or ("since" in line and "make_answer" in line), done.err
+    for options, status in ((["--fail-on-growth=1KiB/day"], 23), (["--fail-on-growth=1GiB/s"], 0),
+                            (["--fail-on-growth=1/day"], 0), ([], 0)):
+        done = case.gputrack("report", "before.gt", *options, "-o", "a.txt")
+        assert done.status == status and not done.out, done.err
+    assert case.gputrack("diff", "after.gt", "before.gt").status == 0
+    done = case.gputrack("diff", "after.gt", "before.gt", "--fail-on-growth", "-o", "a.txt")
+    assert done.status == 23 and done.err.startswith("FAILED --fail-on-growth: +"), done.err
+    assert case.gputrack("diff", "before.gt", "before.gt", "--fail-on-growth").status == 0
+    assert case.gputrack("report", "before.gt", "--fail-on-growth", "--baseline",
+                         "before.gt").status == 0
+
+    def form(name, *options):
+        return case.gputrack("report", "before.gt", "-f", name, *options).out
+    for options, element, level, mark in (((), "system-out", "note", "warning"),
+                                          (("--fail-on-growth",), "failure", "error", "error")):
+        grows = [test for test in xml.fromstring(form("junit", *options)).iter("testcase")
+                 if test.get("classname") == "gputrack.growth.opencl.buffer"]
+        assert [[part.tag for part in test] for test in grows] == [[element]]
+        assert grows[0].get("file").endswith(("opencl.h", "service.c")), grows[0].attrib
+        result, = json.loads(form("sarif", *options))["runs"][0]["results"]
+        assert (result["ruleId"], result["level"]) == ("growth", level)
+        assert result["locations"][0]["physicalLocation"]["region"]["startLine"]
+        assert form("github", *options).startswith(f"::{mark} file="), form("github", *options)
+    report = json.loads(case.gputrack("report", "before.gt", "-a", "leakage", "-f", "json",
+                                      "--fail-on-growth").out)
+    readers.check_report(case, report)
+    assert report["verdict"]["outcome"] == "growing"
+    assert report["verdict"]["growth"]["failing"] == 1
+
+
 def test_a_copied_recording_has_its_names(case):
     """Copied to a machine without the program and its source."""
     build(case, 0, "third", 2)

@@ -49,7 +49,7 @@ static void draw_diff(struct gt_view *v)
 	struct gt_diff *diff;
 
 	v->ledger = ledger;
-	diff = gt_diff_new(v, v);
+	diff = gt_diff_new(v, v, NULL);
 	gt_diff_text(diff, nowhere);
 	gt_diff_json(diff, nowhere);
 	gt_diff_free(diff);

@@ -187,12 +187,16 @@ leak[opencl.event]:^tick$
 leak[memory]:*cache.c
 leak[levelzero,cl_event]:upload
 END
+printf 'leak:train\nleak[image]:service\n' >growth.supp
 for form in junit sarif github; do
 	suffix=$(case $form in junit) echo xml ;; sarif) echo json ;; github) echo txt ;; esac)
 	golden ci/after-$form.$suffix "$gputrack" report after.gt -f $form
 	golden ci/many-$form.$suffix "$gputrack" report many.gt -f $form
 	golden ci/known-$form.$suffix "$gputrack" report after.gt -f $form --suppressions known.supp
 	golden ci/silent-$form.$suffix "$gputrack" report silent.gt -f $form
+	golden ci/growth-$form.$suffix "$gputrack" report growing.gt -f $form --fail-on-growth=1MiB/s
+	golden ci/growth-unasked-$form.$suffix "$gputrack" report growing.gt -f $form
+	golden ci/growth-none-$form.$suffix "$gputrack" report clean.gt -f $form --fail-on-growth
 done
 golden ci/peak-sarif.json "$gputrack" report after.gt -f sarif --max-peak 9M
 golden ci/suppressed.txt "$gputrack" report after.gt -a leakage --suppressions known.supp --fail-on-leak
@@ -243,6 +247,22 @@ golden diff/one.txt "$gputrack" diff after.gt
 golden diff/growing.txt "$gputrack" diff after.gt growing.gt
 golden diff/grows-on.txt env LC_ALL=C "$gputrack" diff growing.gt growing.gt
 golden diff/grew.json "$gputrack" diff growing.gt after.gt -f json
+golden ci/growth.txt "$gputrack" report growing.gt --fail-on-growth -o /dev/null
+golden ci/growth-slower.txt "$gputrack" report growing.gt -f tsv --fail-on-growth=2MiB/s
+golden ci/growth-resources.txt "$gputrack" report growing.gt -a growth -f tsv --fail-on-growth=50/min
+golden ci/growth-none.txt "$gputrack" report leaks.gt --fail-on-growth -o /dev/null
+golden ci/growth-and-more.txt "$gputrack" report growing.gt -o /dev/null --fail-on-growth --fail-on-leak --max-peak 1M
+golden ci/growth-known.txt "$gputrack" report growing.gt -o /dev/null --fail-on-growth --baseline growing.gt
+golden ci/growth-suppressed.txt "$gputrack" report growing.gt -o /dev/null --fail-on-growth --suppressions growth.supp
+golden ci/growth-gaps.txt "$gputrack" report damaged.gt -o /dev/null --fail-on-growth
+golden ci/growth-untracked.txt "$gputrack" report untracked.gt -o /dev/null --fail-on-growth
+golden ci/growth-goes-on.txt "$gputrack" report attached.gt -o /dev/null --fail-on-growth
+golden ci/growth.json "$gputrack" report growing.gt -a leakage --fail-on-growth=1MB/h,50/min --format json --top 1
+golden ci/growth-wrong.txt "$gputrack" report growing.gt --fail-on-growth=1MiB
+golden ci/growth-wrong-time.txt "$gputrack" diff growing.gt growing.gt --fail-on-growth=1MiB/year
+golden diff/growth-fails.txt "$gputrack" diff after.gt growing.gt -o /dev/null --fail-on-growth
+golden diff/growth-as-before.txt "$gputrack" diff growing.gt growing.gt -o /dev/null --fail-on-growth
+golden diff/growth-slower.txt "$gputrack" diff after.gt growing.gt -o /dev/null --fail-on-growth=2MiB/s
 golden ci/peak.txt "$gputrack" report after.gt --max-peak 9M
 golden ci/peak-within.txt "$gputrack" report after.gt --max-peak 10M --fail-on-leak='memory>10MiB'
 golden ci/peak.xml "$gputrack" report after.gt --max-peak 9M --format junit

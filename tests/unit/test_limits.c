@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_limits.c - words for kinds, sizes with units, and limits made of them. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/format.h"
+#include "judge/growing.h"
 #include "judge/limits.h"
 
 static bool names(const char *word, enum gt_api api, enum gt_kind kind)
@@ -159,12 +161,57 @@ static void mistakes_are_located(void **state)
 	}
 }
 
+static void rates_of_growth_are_read(void **state)
+{
+	static const struct {
+		const char *text;
+		double bytes, resources;
+	} cases[] = {
+		{ "any", 0, 0 },
+		{ "64KiB/s", 65536, -1 },
+		{ "36MB/h", 10000, -1 },
+		{ "10/min", -1, 10 / 60.0 },
+		{ "6K/min,86400/day", 1024 * 6 / 60.0, 1 },
+		{ "0B/s", 0, -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct gt_growth_limit l;
+		struct gt_error error = { "" };
+
+		assert_int_equal(gt_growth_limit_parse(&l, cases[i].text, &error), 0);
+		assert_true(fabs(l.bytes_per_second - cases[i].bytes) < 1e-9);
+		assert_true(fabs(l.resources_per_second - cases[i].resources) < 1e-9);
+	}
+}
+
+static void wrong_rates_are_refused(void **state)
+{
+	static const char *const wrong[] = { "",        "1MiB",    "1MiB/", "/s",   "fast",
+					     "1MB/y",   "1XB/s",   "-1/s",  "1/s,", "1/s,2",
+					     "1MiBB/s", "any,1/s", "1KKB/s" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct gt_growth_limit l;
+		struct gt_error error = { "" };
+
+		assert_int_not_equal(gt_growth_limit_parse(&l, wrong[i], &error), 0);
+		assert_true(*error.text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words_select_kinds),   cmocka_unit_test(every_kind_has_a_word),
-		cmocka_unit_test(sizes_have_units),     cmocka_unit_test(limits_are_read),
+		cmocka_unit_test(words_select_kinds),
+		cmocka_unit_test(every_kind_has_a_word),
+		cmocka_unit_test(sizes_have_units),
+		cmocka_unit_test(limits_are_read),
 		cmocka_unit_test(mistakes_are_located),
+		cmocka_unit_test(rates_of_growth_are_read),
+		cmocka_unit_test(wrong_rates_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
