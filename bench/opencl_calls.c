@@ -65,6 +65,15 @@ static void user_events(void *arg, long repeats)
 	}
 }
 
+/* A call that yields no event is only announced, in case the process ends in it. */
+static void without_event(void *arg, long repeats)
+{
+	(void)arg;
+	for (long i = 0; i < repeats; i++)
+		if (clReleaseEvent(NULL) == CL_SUCCESS)
+			must(CL_INVALID_EVENT, "clReleaseEvent");
+}
+
 static void queries(void *arg, long repeats)
 {
 	struct self *self = arg;
@@ -82,6 +91,7 @@ static const struct bench_case cases[] = {
 	{ .name = "create + release, 4 KiB buffer", .calls = 2, .events = 2, .run = buffers },
 	{ .name = "retain + release, buffer", .calls = 2, .events = 2, .run = references },
 	{ .name = "create + release, user event", .calls = 2, .events = 2, .run = user_events },
+	{ .name = "release of NULL, no event", .calls = 1, .events = 0, .run = without_event },
 	{ .name = "query, not tracked", .calls = 1, .events = 0, .run = queries },
 };
 

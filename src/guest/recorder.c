@@ -338,7 +338,7 @@ void gt_recorder_enter(const struct gt_event *event, const uint64_t *argv, const
 	struct gt_lane *lane = w ? own_lane(w) : NULL;
 
 	if (lane)
-		gt_lane_enter(lane, event, argv, call);
+		gt_lane_enter(lane, event, argv, gt_functions[event->function].argc, call);
 }
 
 bool gt_recorder_announce(enum gt_function_id function, const uint64_t *argv, const void *caller,

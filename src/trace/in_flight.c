@@ -86,7 +86,7 @@ static inline void enter(struct gt_lane *lane, const struct gt_trace_inflight *w
 }
 
 void gt_lane_enter(struct gt_lane *lane, const struct gt_event *e, const uint64_t *argv,
-		   const void *call)
+		   uint32_t count, const void *call)
 {
 	struct gt_trace_inflight what = { .function = gt_writer_function(lane->writer, e->function),
 					  .stack = e->stack,
@@ -94,7 +94,7 @@ void gt_lane_enter(struct gt_lane *lane, const struct gt_event *e, const uint64_
 					  .time_ns = e->time_ns };
 
 	if (what.function && lane->block)
-		enter(lane, &what, argv, argv ? gt_functions[e->function].argc : 0, call);
+		enter(lane, &what, argv, count, call);
 }
 
 static struct gt_known_caller *known_caller(struct gt_lane *lane, uint64_t caller)

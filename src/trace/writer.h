@@ -90,11 +90,10 @@ void gt_lane_event(struct gt_lane *lane, const struct gt_event *event);
 void gt_lane_sample(struct gt_lane *lane, uint16_t series, uint64_t time_ns, int64_t value);
 /*
  * Marks a call as unfinished before it is made, and unmarks it when it has returned. `call`, an
- * address on the caller's stack, identifies the call. `argv` has as many words as the function has
- * arguments; NULL: unknown.
+ * address on the caller's stack, identifies the call. `argv` holds its first `count` arguments.
  */
 void gt_lane_enter(struct gt_lane *lane, const struct gt_event *event, const uint64_t *argv,
-		   const void *call);
+		   uint32_t count, const void *call);
 void gt_lane_leave(struct gt_lane *lane, const void *call);
 /*
  * gt_lane_enter without a clock, a lock or a system call, for a call that will have no event: its

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """test_inside.py - a process that ends inside a call: which call, from where, with what arguments."""
 import re
+import shutil
 
-from harness import no_cores
+from harness import alone, no_cores
+from test_attach import need_root
 
 WAYS = {"segv": -11, "abort": -6, "kill": -9, "exit": 1, "_exit": 1}
 
@@ -92,3 +94,24 @@ def test_a_call_that_returned_is_not_the_one_a_program_ended_in(case):
     done = case.gputrack("run", "-q", "-o", "r.gt", case.program("ze_inside"), env=env)
     assert done.status == 0, done.err
     assert case.report("r.gt", "summary")["last_calls"] == []
+
+
+@alone
+def test_attached_programs_end_inside_calls_too(case):
+    need_root(case)
+    for function in ("zeContextCreate", "zeMemAllocDevice", "zeMemFree"):
+        for how, thread in (("segv", []), ("exit", ["--thread"]), ("kill", ["--thread"])):
+            shutil.rmtree(case.path("a.gt"), ignore_errors=True)
+            done = case.gputrack("attach", "-q", "-i", "0", "--api", "levelzero", "-o", "a.gt", "-c",
+                                 case.program("ze_inside"), *thread, preexec=no_cores,
+                                 env=case.levelzero(GT_FAKE_ZE_END=f"{function}:{how}"))
+            last = last_call(case, "a.gt")
+            what = (function, how, last, done.status, done.err)
+            assert last["function"] == function, what
+            assert [frame["function"] for frame in last["stack"]] == ["make_calls"], what
+            assert [a["name"] for a in last["arguments"]] == NAMES[function], what
+            assert bool(thread) == (last["tid"] != last["pid"]), what
+            check_text(case, function, "a.gt")
+    done = case.gputrack("attach", "-q", "-i", "0", "--api", "levelzero", "-o", "b.gt", "-c",
+                         case.program("ze_inside"), "--thread", env=case.levelzero())
+    assert case.report("b.gt", "summary")["last_calls"] == [], done.err

@@ -163,7 +163,7 @@ static void write_killed(void)
 
 	event(lane, GT_FN_clCreateContext, 0x100, stack_at(w, 1));
 	inside.stack = stack_at(w, 2);
-	gt_lane_enter(lane, &inside, NULL, NULL);
+	gt_lane_enter(lane, &inside, NULL, 0, NULL);
 	kill_it(w, "killed.trace");
 }
 

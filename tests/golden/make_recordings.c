@@ -173,7 +173,7 @@ static void make_mistakes(void)
 					  .handle = 0x1000,
 					  .time_ns = START + 80 * MS,
 					  .stack = ended },
-		      (const uint64_t[]){ 0x1000 }, NULL);
+		      (const uint64_t[]){ 0x1000 }, 1, NULL);
 	end(&t);
 }
 

@@ -24,7 +24,7 @@ static void a_call_is_finished_or_open_but_never_both(void **state)
 		gt_lane_event(lane, &(struct gt_event){ .time_ns = 4,
 							.handle = 7,
 							.function = GT_FN_clCreateBuffer });
-		gt_lane_enter(lane, &release, NULL, &release);
+		gt_lane_enter(lane, &release, NULL, 0, &release);
 		if (is_recorded)
 			gt_lane_event(lane, &release);
 		assert_int_equal(gt_reader_open(&r, path, &error), 0);
@@ -57,7 +57,7 @@ static struct events write_inflight(bool leave, bool end, struct gt_event *insid
 				     .function = GT_FN_clReleaseContext,
 				     .stack = gt_writer_stack(w, frames, 3) };
 	gt_lane_event(lane, &e);
-	gt_lane_enter(lane, inside, NULL, NULL);
+	gt_lane_enter(lane, inside, NULL, 0, NULL);
 	e.time_ns = 600;
 	e.tid = 4;
 	gt_lane_event(other, &e);
@@ -116,10 +116,10 @@ static void an_open_call_may_outlast_its_first_block(void **state)
 		struct gt_event e = random_event(&seed, i, 3);
 
 		gt_lane_event(lane, &e);
-		gt_lane_enter(lane, &inside, NULL, NULL);
+		gt_lane_enter(lane, &inside, NULL, 0, NULL);
 		gt_lane_leave(lane, NULL);
 	}
-	gt_lane_enter(lane, &inside, NULL, NULL);
+	gt_lane_enter(lane, &inside, NULL, 0, NULL);
 	gt_writer_free(w);
 	got = read_events(path, NULL);
 	assert_int_equal(got.count, 5001);
@@ -144,11 +144,11 @@ static void a_call_stays_open_during_nested_calls(void **state)
 	struct events got;
 
 	gt_lane_event(lane, &inner);
-	gt_lane_enter(lane, &outer, NULL, &stack[7]);
+	gt_lane_enter(lane, &outer, NULL, 0, &stack[7]);
 	for (int i = 0; i < 5000; i++) { /* more than a block holds */
-		gt_lane_enter(lane, &inner, NULL, &stack[3]);
+		gt_lane_enter(lane, &inner, NULL, 0, &stack[3]);
 		if (i % 3)
-			gt_lane_enter(lane, &inner, NULL, &stack[2]);
+			gt_lane_enter(lane, &inner, NULL, 0, &stack[2]);
 		gt_lane_event(lane, &inner);
 		gt_lane_leave(lane, &stack[3]);
 	}
@@ -173,8 +173,8 @@ static void a_call_left_by_longjmp_is_over(void **state)
 
 	gt_lane_event(lane, &e);
 	for (int i = 0; i < 100; i++)
-		gt_lane_enter(lane, &e, NULL, &stack[1]);
-	gt_lane_enter(lane, &e, NULL, &stack[5]);
+		gt_lane_enter(lane, &e, NULL, 0, &stack[1]);
+	gt_lane_enter(lane, &e, NULL, 0, &stack[5]);
 	gt_lane_leave(lane, &stack[5]);
 	gt_writer_free(w);
 	got = read_events(path, NULL);
@@ -215,7 +215,7 @@ static void the_first_call_of_a_process_has_its_arguments(void **state)
 	const char *path = fresh_path("trace");
 	struct gt_writer *w = open_writer(path);
 
-	gt_lane_enter(gt_lane_acquire(w, 3, "main"), &creation, words, NULL);
+	gt_lane_enter(gt_lane_acquire(w, 3, "main"), &creation, words, ARGUMENTS, NULL);
 	gt_writer_free(w);
 	assert_ends_in_creation(path, 1, words);
 }
@@ -230,11 +230,11 @@ static void arguments_survive_nested_calls_and_full_blocks(void **state)
 	const uint64_t others[] = { 8 };
 	char stack[8];
 
-	gt_lane_enter(lane, &creation, words, &stack[7]);
+	gt_lane_enter(lane, &creation, words, ARGUMENTS, &stack[7]);
 	for (int i = 0; i < 5000; i++) {
-		gt_lane_enter(lane, &inner, others, &stack[3]);
+		gt_lane_enter(lane, &inner, others, 1, &stack[3]);
 		if (i % 3) /* left by longjmp */
-			gt_lane_enter(lane, &inner, others, &stack[2]);
+			gt_lane_enter(lane, &inner, others, 1, &stack[2]);
 		gt_lane_event(lane, &inner);
 		if (i % 2)
 			gt_lane_leave(lane, &stack[3]);
@@ -252,7 +252,7 @@ static void leaving_a_call_that_was_not_entered_changes_nothing(void **state)
 	struct gt_lane *lane = gt_lane_acquire(w, 3, "main");
 	char stack[8];
 
-	gt_lane_enter(lane, &creation, words, &stack[7]);
+	gt_lane_enter(lane, &creation, words, ARGUMENTS, &stack[7]);
 	gt_lane_leave(lane, &stack[3]);
 	end_writer(w);
 	assert_ends_in_creation(path, 1, words);
@@ -272,7 +272,7 @@ static void a_recorded_creation_is_not_unfinished(void **state)
 		done.time_ns = 60;
 		done.unfinished = 0;
 		gt_lane_event(lane, &done);
-		gt_lane_enter(lane, &creation, words, NULL);
+		gt_lane_enter(lane, &creation, words, ARGUMENTS, NULL);
 		if (is_recorded)
 			gt_lane_event(lane, &done);
 		gt_writer_free(w);
@@ -290,7 +290,7 @@ static void a_trace_without_room_for_arguments_is_read(void **state)
 	const uint32_t none = 0;
 	int fd;
 
-	gt_lane_enter(gt_lane_acquire(w, 3, "main"), &creation, words, NULL);
+	gt_lane_enter(gt_lane_acquire(w, 3, "main"), &creation, words, ARGUMENTS, NULL);
 	gt_writer_free(w);
 	fd = open(path, O_WRONLY);
 	assert_int_equal(
@@ -338,7 +338,7 @@ static void a_thread_that_ends_inside_a_call_ends_the_call(void **state)
 	struct gt_lane *lane = gt_lane_acquire(w, 3, "main");
 	struct events got;
 
-	gt_lane_enter(lane, &creation, words, NULL);
+	gt_lane_enter(lane, &creation, words, ARGUMENTS, NULL);
 	gt_lane_release(lane);
 	end_writer(w);
 	got = read_events(path, NULL);

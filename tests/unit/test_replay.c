@@ -227,7 +227,7 @@ static struct gt_ledger *replay_release(uint32_t pid)
 	again = (struct gt_event){ .time_ns = now + 2,
 				   .handle = 1,
 				   .function = GT_FN_clReleaseMemObject };
-	gt_lane_enter(p.lane, &again, NULL, NULL);
+	gt_lane_enter(p.lane, &again, NULL, 0, NULL);
 	gt_writer_free(p.writer);
 	r = open_recording(folder, 0);
 	l = gt_replay_run(r, &(struct gt_replay){ 0 });

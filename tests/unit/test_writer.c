@@ -159,7 +159,7 @@ static void *work(void *context)
 		e->time_ns = atomic_fetch_add(&now_ns, 1);
 		gt_lane_event(lane, e);
 		if (i % 100 == 0) {
-			gt_lane_enter(lane, e, NULL, NULL);
+			gt_lane_enter(lane, e, NULL, 0, NULL);
 			gt_lane_leave(lane, NULL);
 		}
 	}

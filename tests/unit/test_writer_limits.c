@@ -50,7 +50,7 @@ static struct gt_writer *write_until_full(const char *path, struct stopping *s, 
 	gt_writer_place(w, 1, GT_OPENCL, "place");
 	gt_writer_stack(w, frames, 2);
 	assert_null(gt_lane_acquire(w, 11, "late"));
-	gt_lane_enter(lanes[0], &all->list[0], NULL, NULL);
+	gt_lane_enter(lanes[0], &all->list[0], NULL, 0, NULL);
 	gt_lane_leave(lanes[0], NULL);
 	gt_lane_release(lanes[1]);
 	assert_int_equal(s->count, 1);

@@ -31,6 +31,7 @@ struct atomic_live {
 };
 struct signal_struct {
 	struct atomic_live live;
+	unsigned int flags;
 };
 struct task_struct {
 	int pid, tgid, exit_code;
@@ -42,9 +43,11 @@ struct task_struct {
 };
 #pragma clang attribute pop
 
+enum { SIGNAL_GROUP_EXIT = 4 }; /* of signal_struct.flags */
+
 /* A call that has begun. */
 struct pending {
-	uint64_t sp, begun_ns;
+	uint64_t sp, begun_ns, caller;
 	uint64_t words[GT_PROBE_WORDS];
 	uint32_t row, array_count;
 };
@@ -290,6 +293,9 @@ static __always_inline int entered(struct pt_regs *ctx)
 		keep_array(t, row, p, depth);
 	t->depth = depth + 1;
 	p->begun_ns = bpf_ktime_get_ns();
+	/* the probe of the return replaces it on the stack */
+	if (!frames_max || bpf_probe_read_user(&p->caller, sizeof p->caller, (void *)ctx->rsp))
+		p->caller = 0;
 	return 0;
 }
 
@@ -431,6 +437,25 @@ static __always_inline bool hand_over(struct pt_regs *ctx, struct thread *t)
 	return !bpf_ringbuf_output(&calls, c, size, wake_flag());
 }
 
+/* The fields that a call has, whether it returned or not. */
+static __always_inline void fill_in(struct task_struct *task, struct gt_probe_call *c,
+				    const struct pending *p)
+{
+	c->begun_ns = p->begun_ns;
+	c->ended_ns = bpf_ktime_get_ns();
+	c->start = task->group_leader->start_boottime;
+	c->pid = process_of(task);
+	c->tid = number_of(task);
+	c->exec = task->self_exec_id;
+	c->row = p->row;
+	c->unread = 0;
+	c->stack_bytes = 0;
+	c->frames = 0;
+	c->array = 0;
+	c->array_count = p->array_count;
+	__builtin_memcpy(c->words, p->words, sizeof c->words);
+}
+
 static __always_inline int left(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -452,20 +477,9 @@ static __always_inline int left(struct pt_regs *ctx)
 	if (!row)
 		return 0;
 	c = &t->call;
-	c->begun_ns = p->begun_ns;
-	c->ended_ns = bpf_ktime_get_ns();
 	c->ret = ctx->rax;
-	c->start = task->group_leader->start_boottime;
-	c->pid = process_of(task);
-	c->tid = number_of(task);
-	c->exec = task->self_exec_id;
-	c->row = id;
-	c->unread = 0;
-	c->stack_bytes = 0;
-	c->frames = 0;
-	c->array = 0;
-	c->array_count = p->array_count;
-	__builtin_memcpy(c->words, p->words, sizeof c->words);
+	c->unfinished = 0;
+	fill_in(task, c, p);
 	read_copies(row, c);
 	if (row->array != GT_PROBE_NONE) {
 		if (row->array_after) {
@@ -539,6 +553,31 @@ int BPF_PROG(execed, struct task_struct *task)
 	return 0;
 }
 
+/* Sends the call that a thread is in when its process ends; its stack is its caller alone. */
+static __always_inline void hand_over_unfinished(struct task_struct *task, struct thread *t)
+{
+	struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct gt_probe_call *c = &t->call;
+	uint32_t depth = t->depth;
+	struct pending *p;
+
+	/* calls whose frames lie below the last one never returned (longjmp): they are over */
+	for (int i = 0; i < GT_PROBE_DEPTH; i++)
+		if (depth > 0 && depth <= GT_PROBE_DEPTH &&
+		    t->calls[WITHIN(depth - 1, GT_PROBE_DEPTH)].sp < registers->rsp)
+			depth--;
+	if (!depth || depth > GT_PROBE_DEPTH)
+		return;
+	p = &t->calls[WITHIN(depth - 1, GT_PROBE_DEPTH)];
+	fill_in(task, c, p);
+	c->ret = 0;
+	c->unfinished = 1;
+	c->array_count = 0;
+	t->tail[0] = p->caller;
+	c->frames = p->caller ? 1 : 0;
+	bpf_ringbuf_output(&calls, c, sizeof *c + sizeof t->tail[0], wake_flag());
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(exited, struct task_struct *task)
 {
@@ -553,6 +592,9 @@ int BPF_PROG(exited, struct task_struct *task)
 	target = bpf_map_lookup_elem(&targets, &pid);
 	if (!target)
 		return 0;
+	/* not a thread that ends by itself: the process goes on */
+	if (t && t->depth && (last || BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT))
+		hand_over_unfinished(task, t);
 	e = news_of(task, last ? GT_NEWS_END : GT_NEWS_THREAD_END, pid);
 	if (e) {
 		e->exit_code = task->exit_code;

@@ -44,7 +44,7 @@ struct gt_probe_row {
 	uint8_t array_room;  /* word: the limit, used where the pointer to the length is NULL */
 };
 
-/* A call that has returned. After it: the array's handles, then the stack. */
+/* A call that has returned, or will not. After it: the array's handles, then the stack. */
 struct gt_probe_call {
 	uint64_t begun_ns, ended_ns, ret;
 	uint64_t start;          /* of the process, in ns since boot */
@@ -55,7 +55,7 @@ struct gt_probe_call {
 	uint16_t frames;      /* addresses that follow, or 0 */
 	uint16_t unread;      /* a bit for each copy that could not be read */
 	uint32_t stack_bytes; /* bytes of the stack that follow instead, after `registers` */
-	uint32_t unused;
+	uint32_t unfinished;  /* its process ended in it: no array, and its caller as the stack */
 	uint64_t words[GT_PROBE_WORDS], copies[GT_PROBE_COPIES];
 };
 

@@ -42,9 +42,10 @@ static unsigned words_of(const char *text)
 	return 1;
 }
 
+enum { REGISTERS = 6 }; /* that pass arguments */
+
 uint8_t gt_plan_where(enum gt_function_id function, unsigned argument)
 {
-	enum { REGISTERS = 6 };
 	const char *at = signatures[function];
 	unsigned registers = 0, stack = 0, words, where = 0;
 
@@ -169,6 +170,14 @@ static void keep_layout(struct gt_plan *plan, enum gt_function_id function)
 	}
 }
 
+/* Arguments that cost nothing to keep: only a call in which the process ends uses them. */
+static void keep_registers(struct gt_plan *plan, enum gt_function_id function)
+{
+	for (uint8_t i = 0; i < gt_functions[function].argc; i++)
+		if (gt_plan_where(function, i) < REGISTERS)
+			keep_word(plan, function, i);
+}
+
 bool gt_plan_make(struct gt_plan *plan, enum gt_function_id function)
 {
 	const struct gt_function *fn = &gt_functions[function];
@@ -184,7 +193,21 @@ bool gt_plan_make(struct gt_plan *plan, enum gt_function_id function)
 		plan_effect(plan, function, fn++);
 	while (fn < gt_functions + GT_FN_COUNT && fn->also);
 	keep_layout(plan, function);
+	keep_registers(plan, function);
 	return true;
+}
+
+uint32_t gt_plan_arguments(const struct gt_plan *plan, const struct gt_probe_call *record,
+			   uint64_t argv[GT_ARGS_MAX])
+{
+	uint32_t count = 0;
+
+	while (count < gt_functions[record->row].argc &&
+	       plan->arguments[count].how != GT_PLAN_UNUSED) {
+		argv[count] = record->words[plan->arguments[count].word];
+		count++;
+	}
+	return count;
 }
 
 static uint64_t address_of(const void *at)

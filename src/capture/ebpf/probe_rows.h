@@ -31,6 +31,10 @@ struct gt_plan {
 /* False when the row is not probed: it creates and ends nothing, or is a second effect. */
 bool gt_plan_make(struct gt_plan *plan, enum gt_function_id function);
 
+/* The first arguments of a call as they were passed, as far as they are kept; their number. */
+uint32_t gt_plan_arguments(const struct gt_plan *plan, const struct gt_probe_call *record,
+			   uint64_t argv[GT_ARGS_MAX]);
+
 /* Where an argument is passed, in the terms of gt_probe_row.where. */
 uint8_t gt_plan_where(enum gt_function_id function, unsigned argument);
 

@@ -20,7 +20,8 @@ struct gt_traced_lane {
 	uint32_t tid;
 	struct gt_lane *lane; /* NULL until its first event */
 	char name[17];
-	bool is_over; /* its thread has ended; calls that it made may still arrive */
+	bool is_over;    /* its thread has ended; calls that it made may still arrive */
+	bool is_in_call; /* its process has ended in a call of this thread */
 };
 
 void gt_traced_free(struct gt_traced *p)
@@ -194,7 +195,8 @@ bool gt_traced_thread_end(struct gt_traced *p, uint32_t tid)
 void gt_traced_end_threads(struct gt_traced *p)
 {
 	for (size_t i = p->lane_count; i-- > 0;) {
-		if (!p->lanes[i].is_over)
+		/* a lane that is released forgets the call that its thread ended in */
+		if (!p->lanes[i].is_over || p->lanes[i].is_in_call)
 			continue;
 		if (p->lanes[i].lane)
 			gt_lane_release(p->lanes[i].lane);
@@ -215,6 +217,17 @@ struct gt_lane *gt_traced_lane(struct gt_traced *p, uint32_t tid)
 	if (!lane->lane)
 		lane->lane = gt_lane_acquire(p->writer, tid, lane->name);
 	return lane->lane;
+}
+
+void gt_traced_enter(struct gt_traced *p, const struct gt_event *call, const uint64_t *argv,
+		     uint32_t count)
+{
+	struct gt_lane *lane = gt_traced_lane(p, call->tid);
+
+	if (!lane)
+		return;
+	gt_lane_enter(lane, call, argv, count, NULL);
+	lane_at(p, call->tid)->is_in_call = true;
 }
 
 void gt_traced_refresh(struct gt_traced *p, struct gt_images *images)

@@ -32,6 +32,10 @@ bool gt_traced_has_thread(const struct gt_traced *p, uint32_t tid);
 /* The lane of a thread; NULL when nothing is recorded. */
 struct gt_lane *gt_traced_lane(struct gt_traced *p, uint32_t tid);
 
+/* Records a call in which the process has ended. */
+void gt_traced_enter(struct gt_traced *p, const struct gt_event *call, const uint64_t *argv,
+		     uint32_t count);
+
 /* Reads the mappings again if something was mapped since. */
 void gt_traced_refresh(struct gt_traced *p, struct gt_images *images);
 /*

@@ -257,11 +257,25 @@ static uint32_t stack_of(struct gt_tracer *t, struct gt_traced *p, const struct 
 	return gt_traced_stack_number(p, &t->images, frames, count);
 }
 
+/* A call in which its process ended: written as unfinished, where doors write it. */
+static void take_unfinished(struct gt_tracer *t, struct gt_traced *p, const struct gt_plan *plan,
+			    const struct gt_probe_call *c)
+{
+	struct gt_event event = { .function = c->row, .time_ns = c->begun_ns, .tid = c->tid };
+	uint64_t argv[GT_ARGS_MAX], caller;
+	uint32_t count = gt_plan_arguments(plan, c, argv);
+
+	memcpy(&caller, c + 1, sizeof caller);
+	if (c->frames)
+		event.stack = gt_traced_stack_number(p, &t->images, &caller, 1);
+	gt_traced_enter(p, &event, argv, count);
+}
+
 static void take_call(void *context, const void *record, size_t size)
 {
 	const struct gt_probe_call *c = record;
 	struct gt_tracer *t = context;
-	bool copies = t->options.probes.stack_bytes && t->options.probes.frames;
+	bool copies = t->options.probes.stack_bytes && t->options.probes.frames && !c->unfinished;
 	const struct gt_plan *plan;
 	const uint8_t *tail = (const uint8_t *)(c + 1);
 	struct gt_replica replica;
@@ -289,6 +303,10 @@ static void take_call(void *context, const void *record, size_t size)
 		}
 		if (t->options.listener.began)
 			t->options.listener.began(t->options.listener.context, e.process);
+	}
+	if (c->unfinished) {
+		take_unfinished(t, e.process, plan, c);
+		return;
 	}
 	gt_replica_make(&replica, plan, c,
 			(const uint64_t *)(copies ? tail + sizeof(struct gt_probe_stack) : tail));
