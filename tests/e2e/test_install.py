@@ -40,7 +40,8 @@ def test_everything_is_installed(case):
               share / "doc/gputrack/README.md", share / "doc/gputrack/doc/FORMAT.md",
               share / "bash-completion/completions/gputrack",
               share / "zsh/site-functions/_gputrack",
-              share / "fish/vendor_completions.d/gputrack.fish"]
+              share / "fish/vendor_completions.d/gputrack.fish",
+              share / "gputrack/held-by-libraries.supp"]
     for door in ("libgputrack_opencl.so", "levelzero/libze_validation_layer.so.1"):
         if (case.build / door).exists():
             wanted.append(library / "gputrack" / door)
