@@ -3,6 +3,7 @@
 #include "api/results.h"
 
 #include <stddef.h>
+#include <string.h>
 
 struct result {
 	int32_t code;
@@ -173,6 +174,16 @@ const char *gt_result_name(enum gt_api api, int32_t result)
 		if (r->code == result)
 			return r->name;
 	return NULL;
+}
+
+bool gt_result_is_invalid(enum gt_api api, int32_t result)
+{
+	const char *name = gt_result_name(api, result);
+
+	/* a thread without a context gets this one, whatever it asks for */
+	if (!name || !strcmp(name, "CUDA_ERROR_INVALID_CONTEXT"))
+		return false;
+	return strstr(name, "_INVALID_");
 }
 
 void gt_result_json(struct gt_json *j, uint16_t function, bool is_known, int32_t result)

@@ -402,6 +402,13 @@ static bool takes_from_holders(const struct gt_ledger *l, const struct gt_event 
 	return entry && !gt_ledger_references(l, entry);
 }
 
+/* True when the event ended something whose creation may be missing. */
+static bool ends_unseen(const struct gt_ledger *l, const struct gt_event *event, uint32_t process)
+{
+	return gt_functions[event->function].effect == GT_DESTROY && !event->failed &&
+	       !event->unfinished && gt_ledger_may_miss(l, process, 0, event->time_ns);
+}
+
 void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t process)
 {
 	struct applied applied = { l, event };
@@ -419,6 +426,9 @@ void gt_ledger_apply(struct gt_ledger *l, const struct gt_event *event, uint32_t
 	change = takes_from_holders(l, event, process) ?
 			 GT_CHANGE_UNKNOWN :
 			 gt_live_apply_all(&l->live, event, (uint16_t)process, &observer, &entry);
+	if ((change == GT_CHANGE_NONE || change == GT_CHANGE_UNKNOWN) &&
+	    ends_unseen(l, event, process))
+		gt_live_end_rest(&l->live, event, (uint16_t)process, &observer);
 	switch (change) {
 	case GT_CHANGE_NONE:
 		if (event->failed || event->unfinished) {

@@ -6,17 +6,26 @@
 
 #include "base/mem.h"
 
+/* Entries that end together. */
 struct leaving {
-	const struct gt_entry *owner;
+	const struct gt_entry *owner; /* that takes them along */
+	const struct gt_event *event; /* or that names their range */
 	struct gt_entry *entries;
 	size_t count, room;
 };
+
+static bool is_within(const struct gt_entry *entry, const struct gt_event *event)
+{
+	return gt_kinds[gt_entry_kind(entry)].family ==
+		       gt_kinds[gt_functions[event->function].kind].family &&
+	       entry->handle >= event->handle && entry->handle - event->handle < event->size;
+}
 
 static bool collect_leaving(void *context, const struct gt_entry *entry)
 {
 	struct leaving *list = context;
 
-	if (gt_live_goes_with(entry, list->owner)) {
+	if (list->owner ? gt_live_goes_with(entry, list->owner) : is_within(entry, list->event)) {
 		GT_GROW(list->entries, list->count, list->room);
 		list->entries[list->count++] = *entry;
 	}
@@ -61,6 +70,20 @@ static void let_go(struct gt_live *l, const struct gt_live_observer *f, const st
 	end(l, f, &copy, GT_ENDED_BY_HOLDER);
 }
 
+/* Ends the ranges that a call released, where some of them are not known. */
+static void end_within(struct gt_live *l, const struct gt_live_observer *f,
+		       const struct gt_event *event, uint16_t process)
+{
+	struct leaving list = { .event = event };
+
+	gt_live_each_of(l, process, collect_leaving, &list);
+	for (size_t i = 0; i < list.count; i++) {
+		end(l, f, &list.entries[i], GT_ENDED_BY_CALL);
+		let_go(l, f, &list.entries[i]);
+	}
+	free(list.entries);
+}
+
 /* Ends the ranges after `first` that the same call released. */
 static void end_behind(struct gt_live *l, const struct gt_live_observer *f,
 		       const struct gt_event *event, const struct gt_entry *first)
@@ -72,13 +95,26 @@ static void end_behind(struct gt_live *l, const struct gt_live_observer *f,
 							   first->handle + covered);
 		struct gt_entry gone;
 
-		if (!next || !next->size)
+		if (!next || !next->size) {
+			end_within(l, f, event, first->process);
 			return;
+		}
 		gone = *next;
 		covered += gone.size;
 		end(l, f, &gone, GT_ENDED_BY_CALL);
 		let_go(l, f, &gone);
 	}
+}
+
+void gt_live_end_rest(struct gt_live *l, const struct gt_event *event, uint16_t process,
+		      const struct gt_live_observer *f)
+{
+	struct gt_entry unknown = gt_live_entry_of(event, process);
+
+	if (gt_kinds[gt_entry_kind(&unknown)].habits & GT_TAKES)
+		take_along(l, f, &unknown);
+	if (gt_kinds[gt_entry_kind(&unknown)].habits & GT_RANGED)
+		end_within(l, f, event, process);
 }
 
 struct gt_entry *gt_live_revive(struct gt_live *l, const struct gt_entry *entry)

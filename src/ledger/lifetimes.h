@@ -31,6 +31,13 @@ enum gt_change gt_live_apply_all(struct gt_live *l, const struct gt_event *event
 				 const struct gt_live_observer *f, struct gt_entry **entry);
 
 /*
+ * The event ended something that is not known. What goes with it ends as well: what it takes along
+ * (GT_TAKES), and the other ranges that the call names (GT_RANGED).
+ */
+void gt_live_end_rest(struct gt_live *l, const struct gt_event *event, uint16_t process,
+		      const struct gt_live_observer *f);
+
+/*
  * Brings an entry back to life, as a retain has shown it to be: it holds again what it held. The
  * caller reports it, at the slot l->changed_slot. Ends the tool when out of memory.
  */

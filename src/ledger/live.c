@@ -296,7 +296,8 @@ static enum gt_change create(struct gt_live *l, const struct gt_event *e, uint16
 	struct gt_entry fresh = gt_live_entry_of(e, process);
 	struct gt_entry *old = find_at(l, process, kind, e->handle, fresh.place);
 
-	if (old && gt_kinds[kind].habits & GT_BORROWED) {
+	/* the driver may give the handle of one that has died with its owner to another */
+	if (old && gt_kinds[kind].habits & GT_BORROWED && !gt_live_is_orphan(l, old)) {
 		old->refs++;
 		*entry = old;
 		return GT_CHANGE_RETAINED;
@@ -386,18 +387,25 @@ bool gt_live_is_orphan(const struct gt_live *l, const struct gt_entry *entry)
 	if (!(gt_kinds[gt_entry_kind(entry)].habits & GT_OWNED) || !entry->owner ||
 	    gt_functions[entry->function].owner.from == GT_NONE)
 		return false;
-	/* the owner's kind is not recorded: any living entry with that handle will do */
-	for (int kind = 0; kind < GT_KIND_COUNT; kind++)
-		if (gt_kinds[kind].family == kind &&
-		    gt_live_find(l, entry->process, (enum gt_kind)kind, entry->owner))
+	/* the owner's kind is not recorded: any with that handle will do that is not younger */
+	for (int kind = 0; kind < GT_KIND_COUNT; kind++) {
+		const struct gt_entry *owner;
+
+		if (gt_kinds[kind].family != kind || gt_kinds[kind].habits & GT_OWNED)
+			continue;
+		owner = gt_live_find(l, entry->process, (enum gt_kind)kind, entry->owner);
+		if (owner && owner->time_ns <= entry->time_ns)
 			return false;
+	}
 	return true;
 }
 
 bool gt_live_goes_with(const struct gt_entry *entry, const struct gt_entry *gone)
 {
-	return gt_kinds[gt_entry_kind(gone)].habits & GT_TAKES && entry->owner == gone->handle &&
-	       entry->process == gone->process &&
+	/* what holds its owner may have one with the same number */
+	return gt_kinds[gt_entry_kind(gone)].habits & GT_TAKES &&
+	       !(gt_kinds[gt_entry_kind(entry)].habits & GT_HOLDS) &&
+	       entry->owner == gone->handle && entry->process == gone->process &&
 	       gt_functions[entry->function].api == gt_functions[gone->function].api;
 }
 

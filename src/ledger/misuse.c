@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "api/results.h"
 #include "base/mem.h"
 
 enum {
@@ -46,15 +47,31 @@ static struct gt_redundant *redundant_of(struct gt_ledger *l, const struct gt_ev
 	return &l->redundant[l->redundant_count++];
 }
 
-/* Returns false if the handle may have been created anew, or if its creation was never seen. */
+/*
+ * From this moment on, a missing event would explain that the handle is ended again: it was created
+ * anew or, if it has references, retained before.
+ */
+static uint64_t explained_from(const struct gt_event *e, const struct gt_ended_handle *d)
+{
+	return gt_functions[e->function].effect == GT_RELEASE ? d->entry.time_ns : d->ended_ns;
+}
+
+/* True when the driver itself says that the call named nothing alive. */
+static bool is_refused(const struct gt_event *e)
+{
+	return e->failed &&
+	       gt_result_is_invalid((enum gt_api)gt_functions[e->function].api, e->result);
+}
+
+/* Returns false if a missing event may explain the call, or if the creation was never seen. */
 static bool count_redundant(struct gt_ledger *l, struct gt_misuse *m, const struct gt_event *e,
 			    uint32_t process, const struct gt_ended_handle *d)
 {
 	struct gt_redundant *r;
 
-	/* the driver itself says that a failed release named nothing alive */
-	if (!e->failed && (gt_functions[d->entry.function].effect != GT_CREATE ||
-			   gt_ledger_may_miss(l, process, d->ended_ns, e->time_ns)))
+	if (!e->failed && gt_functions[d->entry.function].effect != GT_CREATE)
+		return false;
+	if (!is_refused(e) && gt_ledger_may_miss(l, process, explained_from(e, d), e->time_ns))
 		return false;
 	l->redundant_calls++;
 	r = redundant_of(l, e, process, d);
@@ -66,7 +83,7 @@ static bool count_redundant(struct gt_ledger *l, struct gt_misuse *m, const stru
 		GT_GROW(m->repeats, m->repeat_count, m->repeat_room);
 		m->repeats[m->repeat_count++] =
 			(struct gt_repeat){ .handle = e->handle,
-					    .ended_ns = d->ended_ns,
+					    .from_ns = explained_from(e, d),
 					    .time_ns = e->time_ns,
 					    .redundant = (uint32_t)(r - l->redundant),
 					    .process = process };
@@ -174,7 +191,7 @@ void gt_misuse_finish(struct gt_ledger *l, struct gt_misuse *m)
 		const struct gt_repeat *repeat = &m->repeats[i];
 		struct gt_redundant *r = &l->redundant[repeat->redundant];
 
-		if (gt_ledger_may_miss(l, repeat->process, repeat->ended_ns, repeat->time_ns)) {
+		if (gt_ledger_may_miss(l, repeat->process, repeat->from_ns, repeat->time_ns)) {
 			r->count--;
 			l->redundant_calls--;
 			l->unsure_ends++;

@@ -11,7 +11,8 @@
 
 /* One redundant release. */
 struct gt_repeat {
-	uint64_t handle, ended_ns, time_ns;
+	uint64_t handle, time_ns;
+	uint64_t from_ns;   /* an event that is missing from here on would explain it */
 	uint32_t redundant; /* index in the ledger's list */
 	uint32_t process;
 };

@@ -56,7 +56,7 @@ struct gt_process {
 	/*
 	 * Events may be missing from the first moment to the last: lost, damaged, or after
 	 * recording had stopped. 0: none is missing. UINT64_MAX: to the end. Complete like
-	 * `damage`.
+	 * `damage`, and at any time for what has been read.
 	 */
 	uint64_t gap_first_ns, gap_last_ns;
 	size_t calls_in_flight;  /* that it ended in the middle of; complete like `damage` */

@@ -108,11 +108,18 @@ static void add_gap(struct gt_process *p, uint64_t first_ns, uint64_t last_ns)
 		p->gap_last_ns = last_ns;
 }
 
-void gt_source_find_gaps(struct gt_source_trace *s)
+void gt_source_follow_gaps(struct gt_source_trace *s)
+{
+	uint64_t first_ns, last_ns;
+
+	if (gt_reader_gap(s->reader, &first_ns, &last_ns))
+		add_gap(&s->process, first_ns, last_ns);
+}
+
+void gt_source_find_gaps(struct gt_source_trace *s, bool is_read)
 {
 	const struct gt_recording *r = s->recording;
 	struct gt_process *p = &s->process;
-	uint64_t first_ns, last_ns;
 
 	p->gap_first_ns = p->gap_last_ns = 0;
 	if (r->gap_first_ns)
@@ -125,11 +132,10 @@ void gt_source_find_gaps(struct gt_source_trace *s)
 		add_gap(p, p->start_ns, UINT64_MAX);
 		return;
 	}
-	if (gt_reader_gap(s->reader, &first_ns, &last_ns))
-		add_gap(p, first_ns, last_ns);
+	gt_source_follow_gaps(s);
 	if (p->state == GT_TRACE_STOPPED)
 		add_gap(p, p->end_ns, UINT64_MAX);
 	/* the process may go on without those who attached to it */
-	if (p->state == GT_TRACE_RUNNING && gt_reader_text(s->reader, "capture"))
+	if (is_read && p->state == GT_TRACE_RUNNING && gt_reader_text(s->reader, "capture"))
 		add_gap(p, p->last_ns ? p->last_ns : p->start_ns, UINT64_MAX);
 }

@@ -19,7 +19,7 @@ void gt_source_trace_close(struct gt_source_trace *s)
 		if (gt_reader_damage(s->reader) && !s->process.damage)
 			s->process.damage = gt_strdup(gt_reader_damage(s->reader));
 		gt_source_find_end(s);
-		gt_source_find_gaps(s);
+		gt_source_find_gaps(s, true);
 		gt_reader_close(s->reader);
 	}
 	gt_catalog_map_fini(&s->map);
@@ -64,6 +64,7 @@ static bool source_advance(struct gt_source_trace *s)
 		gt_source_trace_close(s);
 		return false;
 	}
+	gt_source_follow_gaps(s);
 	if (s->next.unfinished)
 		add_open_call(s);
 	if (is_sample(&s->next))
@@ -86,10 +87,11 @@ static bool source_open(struct gt_recording *r, struct gt_source_trace *s)
 		free(s->process.damage);
 		s->process.damage = gt_strdup(error.text);
 		s->process.unread = true;
-		gt_source_find_gaps(s);
+		gt_source_find_gaps(s, true);
 		return false;
 	}
 	gt_source_read_texts(s);
+	gt_source_find_gaps(s, false);
 	s->process.calls_in_flight = 0;
 	/* after the trace was read: a process that runs now was running then */
 	s->was_running = gt_process_runs(&s->process);

@@ -76,10 +76,13 @@ struct gt_recording {
 	struct gt_catalog *catalog;
 };
 
-/* source.c; all but the texts when the trace has been read. */
+/* source.c; the end when the trace has been read. */
 void gt_source_read_texts(struct gt_source_trace *s);
 void gt_source_find_end(struct gt_source_trace *s);
-void gt_source_find_gaps(struct gt_source_trace *s);
+/* All gaps that are known; `is_read`: the whole trace has been. */
+void gt_source_find_gaps(struct gt_source_trace *s, bool is_read);
+/* After an event: a gap is known before the first event that comes after its begin. */
+void gt_source_follow_gaps(struct gt_source_trace *s);
 
 /* Closes the trace; what it said about its process stays. */
 void gt_source_trace_close(struct gt_source_trace *s);

@@ -287,7 +287,7 @@ static void one_call_unmaps_everything_in_its_range(void **state)
 	assert_non_null(gt_live_find(&l->live, 0, GT_HELD_MAPPING, 0x10000));
 	assert_non_null(gt_live_find(&l->live, 0, GT_HELD_MAPPING, 0x14000));
 	/* the range goes on where nothing is mapped any more */
-	e = event_of(GT_FN_cuMemUnmap, 0x10000, 3, 5 * 4096);
+	e = event_of(GT_FN_cuMemUnmap, 0x10000, 3, 4 * 4096);
 	gt_ledger_apply(l, &e, 0);
 	assert_non_null(gt_live_find(&l->live, 0, GT_HELD_MAPPING, 0x14000));
 	/* who does not know the size ends the one that is named */

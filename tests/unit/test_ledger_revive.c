@@ -237,6 +237,128 @@ static void a_release_that_failed_is_redundant_despite_a_gap(void **state)
 	gt_ledger_free(l);
 }
 
+/* Any other failure says nothing about the handle: it may have been created anew. */
+static void a_release_that_failed_for_want_of_memory_is_a_failure(void **state)
+{
+	struct incomplete gap = { 0 };
+	struct gt_ledger *l = ledger_with(&gap);
+	struct gt_event e;
+
+	(void)state;
+	apply(l, GT_FN_clCreateContext, 1, 10, 0);
+	apply(l, GT_FN_clReleaseContext, 1, 11, 0);
+	gap.first_ns = gap.last_ns = clock_ns++;
+	e = event_of(GT_FN_clReleaseContext, 1, 12, 0);
+	e.failed = 1;
+	e.result = -6;
+	gt_ledger_apply(l, &e, 0);
+	gt_ledger_finish(l);
+	assert_int_equal(l->redundant_calls, 0);
+	assert_int_equal(l->failure_count, 1);
+	gt_ledger_free(l);
+}
+
+static void a_release_is_no_mistake_where_a_retain_may_be_missing(void **state)
+{
+	struct incomplete gap = { 0 };
+	struct gt_ledger *l = ledger_with(&gap);
+
+	(void)state;
+	apply(l, GT_FN_clCreateContext, 1, 10, 0);
+	apply(l, GT_FN_zeContextCreate, 2, 10, 0);
+	gap.first_ns = gap.last_ns = clock_ns++;
+	apply(l, GT_FN_clReleaseContext, 1, 11, 0);
+	apply(l, GT_FN_clReleaseContext, 1, 12, 0);
+	/* nothing is retained that has no references */
+	apply(l, GT_FN_zeContextDestroy, 2, 11, 0);
+	apply(l, GT_FN_zeContextDestroy, 2, 12, 0);
+	gt_ledger_finish(l);
+	assert_int_equal(l->redundant_calls, 1);
+	assert_int_equal(l->redundant[0].function, GT_FN_zeContextDestroy);
+	assert_int_equal(l->unsure_ends, 1);
+	gt_ledger_free(l);
+}
+
+static void create_owned(struct gt_ledger *l, uint16_t function, uint64_t handle, uint64_t owner,
+			 uint64_t size)
+{
+	struct gt_event e = event_of(function, handle, 10, size);
+
+	e.owner = owner;
+	gt_ledger_apply(l, &e, 0);
+}
+
+static void a_context_whose_creation_is_missing_takes_along_what_it_owns(void **state)
+{
+	(void)state;
+	for (int is_late = 0; is_late < 2; is_late++) {
+		struct incomplete late = { .is_late = is_late };
+		struct gt_ledger *l = ledger_with(&late);
+		struct gt_event failed = event_of(GT_FN_cuCtxDestroy_v2, 0xc0, 11, 0);
+
+		failed.failed = 1;
+		create_owned(l, GT_FN_cuMemAlloc_v2, 0xa0, 0xc0, 100);
+		create_owned(l, GT_FN_cuMemAlloc_v2, 0xb0, 0xc1, 100);
+		/* not what it owns: it maps memory that has the same number */
+		create_owned(l, GT_FN_cuMemMap, 0xd0, 0xc0, 100);
+		gt_ledger_apply(l, &failed, 0);
+		assert_int_equal(l->live.count, 3);
+		apply(l, GT_FN_cuCtxDestroy_v2, 0xc0, 11, 0);
+		/* in a complete record there was no such context */
+		assert_int_equal(l->live.count, is_late ? 2 : 3);
+		assert_int_equal(l->freed.count, is_late);
+		gt_ledger_free(l);
+	}
+}
+
+static void ranges_end_with_the_call_that_names_them_if_others_are_missing(void **state)
+{
+	struct incomplete late = { .is_late = true };
+	struct gt_ledger *l = ledger_with(&late);
+
+	(void)state;
+	/* 0x10000 and 0x12000 were mapped before */
+	apply(l, GT_FN_zeVirtualMemMap, 0x11000, 10, 0x1000);
+	apply(l, GT_FN_zeVirtualMemMap, 0x13000, 10, 0x1000);
+	apply(l, GT_FN_zeVirtualMemMap, 0x14000, 10, 0x1000);
+	apply(l, GT_FN_zeVirtualMemUnmap, 0x10000, 11, 0x1000);
+	assert_int_equal(l->live.count, 3);
+	apply(l, GT_FN_zeVirtualMemUnmap, 0x11000, 11, 0x3000);
+	assert_int_equal(l->live.count, 1);
+	apply(l, GT_FN_zeVirtualMemMap, 0x11000, 10, 0x1000);
+	apply(l, GT_FN_zeVirtualMemUnmap, 0x10000, 11, 0x2000);
+	assert_int_equal(l->live.count, 1);
+	assert_non_null(gt_live_find(&l->live, 0, GT_MAPPING, 0x14000));
+	gt_ledger_free(l);
+}
+
+/* An IPC handle ends with its memory, although other memory has its address now. */
+static void who_has_the_handle_of_an_owner_is_not_the_owner(void **state)
+{
+	struct gt_ledger *l = gt_ledger_new();
+	const struct gt_entry *ipc;
+
+	(void)state;
+	apply(l, GT_FN_zeMemAllocDevice, 0x10000, 10, 100);
+	create_owned(l, GT_FN_zeMemGetIpcHandle, 0x11, 0x10000, 0);
+	apply(l, GT_FN_zeMemFree, 0x10000, 11, 0);
+	apply(l, GT_FN_zeMemAllocDevice, 0x10000, 20, 100);
+	create_owned(l, GT_FN_zeMemGetIpcHandle, 0x12, 0x10000, 0);
+	/* the driver returns the same one again, and then one that is not in use any more */
+	create_owned(l, GT_FN_zeMemGetIpcHandle, 0x12, 0x10000, 0);
+	create_owned(l, GT_FN_zeMemGetIpcHandle, 0x11, 0x10000, 0);
+	assert_int_equal(gt_live_find(&l->live, 0, GT_IPC_HANDLE, 0x12)->refs, 2);
+	ipc = gt_live_find(&l->live, 0, GT_IPC_HANDLE, 0x11);
+	assert_int_equal(ipc->refs, 1);
+	assert_int_equal(ipc->time_ns, l->last_ns);
+	apply(l, GT_FN_zeMemFree, 0x10000, 11, 0);
+	apply(l, GT_FN_zeMemAllocDevice, 0x10000, 20, 100);
+	gt_ledger_finish(l);
+	assert_int_equal(l->live.count, 1);
+	assert_int_equal(l->died_with_owner, 2);
+	gt_ledger_free(l);
+}
+
 static void a_retained_buffer_that_only_sub_buffers_kept_is_held_by_the_program_again(void **state)
 {
 	struct gt_ledger *l = gt_ledger_new();
@@ -334,6 +456,11 @@ int main(void)
 		cmocka_unit_test(a_retain_after_a_gap_revives_nothing),
 		cmocka_unit_test(a_release_is_redundant_only_if_no_creation_can_be_missing),
 		cmocka_unit_test(a_release_that_failed_is_redundant_despite_a_gap),
+		cmocka_unit_test(a_release_that_failed_for_want_of_memory_is_a_failure),
+		cmocka_unit_test(a_release_is_no_mistake_where_a_retain_may_be_missing),
+		cmocka_unit_test(a_context_whose_creation_is_missing_takes_along_what_it_owns),
+		cmocka_unit_test(ranges_end_with_the_call_that_names_them_if_others_are_missing),
+		cmocka_unit_test(who_has_the_handle_of_an_owner_is_not_the_owner),
 		cmocka_unit_test(
 			a_retained_buffer_that_only_sub_buffers_kept_is_held_by_the_program_again),
 		cmocka_unit_test(random_retains_and_releases_agree_with_a_model),

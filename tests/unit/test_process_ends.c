@@ -4,6 +4,8 @@
 
 #include "test_recording.h"
 
+#include "trace/writer_state.h"
+
 static void write_text(const char *folder, const char *file, const char *text)
 {
 	char path[256];
@@ -182,6 +184,53 @@ static void losses_make_a_gap(void **state)
 	assert_gap(folder, 1, UINT64_MAX);
 }
 
+/* Who replays the events judges each by the gaps before it. */
+static void a_gap_is_known_when_the_first_event_after_its_begin_is_read(void **state)
+{
+	static const uint8_t zeroes[2 * GT_BLOCK_MIN];
+	const char *folder = fresh_folder();
+	const struct gt_process *got;
+	struct gt_recording *r;
+	struct gt_event e;
+	struct process p;
+	uint64_t now, offset;
+	uint32_t number;
+	char path[256];
+	FILE *trace;
+
+	start_process(&p, folder, 7);
+	now = gt_now_ns();
+	add(&p, NULL, now, 1);
+	for (uint64_t i = 1; i < 4; i++) {
+		assert_int_equal(gt_block_open(p.lane), 0);
+		add(&p, NULL, now + i, 1);
+	}
+	/* the second block of the lane, of twice the size of the first */
+	offset = p.writer->end - (8 + 4 + 2) * (uint64_t)GT_BLOCK_MIN;
+	end_writer(p.writer);
+	snprintf(path, sizeof path, "%s/7.trace", folder);
+	trace = fopen(path, "r+e");
+	assert_non_null(trace);
+	assert_int_equal(fseek(trace, (long)offset, SEEK_SET), 0);
+	assert_int_equal(fwrite(zeroes, sizeof zeroes, 1, trace), 1);
+	fclose(trace);
+	r = open_recording(folder, 0);
+	got = gt_recording_process(r, 0);
+	assert_int_equal(gt_recording_next(r, &e, &number), 1);
+	assert_int_equal(gt_recording_next(r, &e, &number), 1);
+	assert_int_equal(e.time_ns, now + 2);
+	assert_int_equal(got->gap_first_ns, now);
+	assert_int_equal(got->gap_last_ns, now + 1);
+	gt_recording_close(r);
+	/* losses are known from the start */
+	set_losses(folder, 2, now + 1, now + 3);
+	r = open_recording(folder, 0);
+	got = gt_recording_process(r, 0);
+	assert_int_equal(gt_recording_next(r, &e, &number), 1);
+	assert_int_equal(got->gap_last_ns, now + 3);
+	gt_recording_close(r);
+}
+
 static void losses_of_no_process_are_of_any(void **state)
 {
 	const char *folder = fresh_folder();
@@ -300,6 +349,7 @@ int main(void)
 		cmocka_unit_test(what_the_trace_and_others_say_makes_the_end),
 		cmocka_unit_test(a_process_runs_on_its_host_until_that_is_booted),
 		cmocka_unit_test(losses_make_a_gap),
+		cmocka_unit_test(a_gap_is_known_when_the_first_event_after_its_begin_is_read),
 		cmocka_unit_test(losses_of_no_process_are_of_any),
 		cmocka_unit_test(a_recording_that_stopped_has_a_gap_from_then_on),
 		cmocka_unit_test(threads_that_remained_are_counted),
