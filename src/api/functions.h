@@ -115,7 +115,7 @@ struct gt_ref {
 	uint8_t unless; /* the argument that cancels the effect; argc: there is none */
 	uint8_t room;   /* the argument that limits the number of handles; argc: there is none */
 	uint8_t offset; /* of AT */
-	bool inside;    /* of a handle: an address inside a block will do */
+	bool inside;    /* of a handle: an address inside a block will do (doc/lifetimes.md) */
 	bool asks;      /* of an owner: the door may know of another */
 };
 

@@ -241,6 +241,18 @@ def test_an_ipc_handle_ends_with_its_memory_on_levelzero(case):
     assert_no_mistakes(summary)
 
 
+# CUDA: the same script as on a GPU, over the stand-ins for the driver and CUPTI.
+
+def test_cuda_over_the_stand_ins(case):
+    program = case.program("cuda_lifetimes")
+    fakes = case.build / "tests/fake/cuda"
+    done = case.run("sh", case.source / "tests/gpu/lifetimes.sh", case.build,
+                    env={"LIFETIMES": program, "LIBS": str(fakes),
+                         "GPUTRACK_CUPTI": str(fakes / "libcupti.so")})
+    assert done.status == 0, done.out + done.err
+    assert len([line for line in done.out.splitlines() if line.startswith("ok ")]) >= 14, done.out
+
+
 # Ordinary Python: every question for a context, program or queue is a retain and a release.
 
 PYOPENCL = """
