@@ -32,6 +32,8 @@ struct atomic_live {
 struct signal_struct {
 	struct atomic_live live;
 	unsigned int flags;
+	int group_exit_code;
+	struct task_struct *group_exec_task; /* Linux 5.17 */
 };
 struct task_struct {
 	int pid, tgid, exit_code;
@@ -71,7 +73,8 @@ const volatile uint32_t stack_bytes; /* 0: frame pointers; otherwise copy the st
 const volatile uint64_t ring_wake;   /* wakes the tool when more bytes than this are waiting */
 const volatile uint32_t own_pid;     /* the tool itself, which is ignored */
 
-uint64_t lost; /* calls of all processes that did not fit into the ring */
+uint64_t lost;                /* calls of all processes that did not fit into the ring */
+struct gt_probe_losses stray; /* of these, those of processes that are no targets */
 uint64_t news_lost;
 uint32_t off; /* set when detaching: nothing more is recorded */
 
@@ -146,13 +149,26 @@ static __always_inline uint32_t process_of(struct task_struct *task)
 	return namespace ? number_of(task->group_leader) : task->tgid;
 }
 
-static __always_inline void lose(uint32_t pid)
+static __always_inline void count_loss(struct gt_probe_losses *l, uint64_t time_ns)
+{
+	uint64_t first = l->first_ns;
+
+	if (!first || time_ns < first)
+		l->first_ns = time_ns;
+	if (time_ns > l->last_ns)
+		l->last_ns = time_ns;
+	__sync_fetch_and_add(&l->count, 1);
+}
+
+static __always_inline void lose(uint32_t pid, uint64_t time_ns)
 {
 	struct gt_probe_target *t = bpf_map_lookup_elem(&targets, &pid);
 
 	__sync_fetch_and_add(&lost, 1);
 	if (t)
-		__sync_fetch_and_add(&t->lost, 1);
+		count_loss(&t->lost, time_ns);
+	else
+		count_loss(&stray, time_ns);
 }
 
 /* Reserves one piece of news about a task, and fills in the common fields. */
@@ -266,7 +282,7 @@ static __always_inline int entered(struct pt_regs *ctx)
 		return 1;
 	t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!t) {
-		lose(pid);
+		lose(pid, bpf_ktime_get_ns());
 		return 1;
 	}
 	if (!t->known)
@@ -278,7 +294,7 @@ static __always_inline int entered(struct pt_regs *ctx)
 		    t->calls[WITHIN(depth - 1, GT_PROBE_DEPTH)].sp <= ctx->rsp)
 			depth--;
 	if (depth >= GT_PROBE_DEPTH) {
-		lose(pid);
+		lose(pid, bpf_ktime_get_ns());
 		return 1;
 	}
 	p = &t->calls[WITHIN(depth, GT_PROBE_DEPTH)];
@@ -490,7 +506,7 @@ static __always_inline int left(struct pt_regs *ctx)
 		}
 	}
 	if (stack_bytes ? !hand_over_stack(ctx, t) : !hand_over(ctx, t))
-		lose(c->pid);
+		lose(c->pid, c->ended_ns);
 	return 0;
 }
 
@@ -541,15 +557,23 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(execed, struct task_struct *task)
 {
 	uint32_t pid = process_of(task);
+	struct gt_probe_target *target;
 	struct gt_probe_event *e;
 
 	bpf_task_storage_delete(&threads, task);
 	/* a process without calls matters only if it is a target */
-	if (off || !pid || !bpf_map_lookup_elem(&targets, &pid))
+	if (off || !pid)
+		return 0;
+	target = bpf_map_lookup_elem(&targets, &pid);
+	if (!target)
 		return 0;
 	e = news_of(task, GT_NEWS_EXEC, pid);
-	if (e)
+	if (e) {
+		e->lost = target->lost;
 		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+	}
+	/* what the next program loses is its own; it has no other threads yet */
+	__builtin_memset(&target->lost, 0, sizeof target->lost);
 	return 0;
 }
 
@@ -578,6 +602,27 @@ static __always_inline void hand_over_unfinished(struct task_struct *task, struc
 	bpf_ringbuf_output(&calls, c, sizeof *c + sizeof t->tail[0], wake_flag());
 }
 
+/* True if a thread ends because its process ends or executes another program. */
+static __always_inline bool is_taken_along(struct task_struct *task)
+{
+	struct signal_struct *signal = BPF_CORE_READ(task, signal);
+
+	if (BPF_CORE_READ(signal, flags) & SIGNAL_GROUP_EXIT)
+		return true;
+	return bpf_core_field_exists(signal->group_exec_task) &&
+	       BPF_CORE_READ(signal, group_exec_task);
+}
+
+/* As wait_task_zombie() in the kernel has it: the thread that is last need not know. */
+static __always_inline int status_of(struct task_struct *task)
+{
+	struct signal_struct *signal = BPF_CORE_READ(task, signal);
+
+	return BPF_CORE_READ(signal, flags) & SIGNAL_GROUP_EXIT ?
+		       BPF_CORE_READ(signal, group_exit_code) :
+		       BPF_CORE_READ(task, group_leader, exit_code);
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(exited, struct task_struct *task)
 {
@@ -595,10 +640,14 @@ int BPF_PROG(exited, struct task_struct *task)
 	/* not a thread that ends by itself: the process goes on */
 	if (t && t->depth && (last || BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT))
 		hand_over_unfinished(task, t);
+	/* threads that are there at the end count as such */
+	if (!last && is_taken_along(task))
+		return 0;
 	e = news_of(task, last ? GT_NEWS_END : GT_NEWS_THREAD_END, pid);
 	if (e) {
-		e->exit_code = task->exit_code;
-		e->lost = last ? target->lost : 0;
+		e->exit_code = status_of(task);
+		if (last)
+			e->lost = target->lost;
 		bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 	}
 	/* the pid may be reused soon */

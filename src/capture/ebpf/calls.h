@@ -66,6 +66,11 @@ struct gt_probe_stack {
 	uint64_t registers[GT_PROBE_REGISTERS];
 };
 
+/* Calls that did not fit into the ring, and when: the first and the last. */
+struct gt_probe_losses {
+	uint64_t count, first_ns, last_ns;
+};
+
 enum gt_probe_news { GT_NEWS_THREAD, GT_NEWS_FORK, GT_NEWS_EXEC, GT_NEWS_THREAD_END, GT_NEWS_END };
 
 /* News of a process, on a ring of its own, so that calls cannot crowd it out. */
@@ -75,10 +80,11 @@ struct gt_probe_event {
 	uint32_t pid, tid, exec; /* of the child, for a fork */
 	uint32_t parent;
 	int exit_code; /* as from waitpid */
-	uint64_t lost; /* at its end: calls of the process that were lost */
 	char name[16]; /* of the thread */
+	/* at its end, and at exec: calls of the program that were lost */
+	struct gt_probe_losses lost;
 };
 
 struct gt_probe_target {
-	uint64_t lost; /* calls that did not fit into the ring */
+	struct gt_probe_losses lost;
 };

@@ -312,10 +312,12 @@ int gt_probes_target(struct gt_probes *p, uint32_t pid)
 	return bpf_map_update_elem(fd, &pid, &none, BPF_NOEXIST) && errno != EEXIST ? -errno : 0;
 }
 
-uint64_t gt_probes_lost(const struct gt_probes *p, uint32_t pid)
+struct gt_probe_losses gt_probes_lost(const struct gt_probes *p, uint32_t pid)
 {
 	struct gt_probe_target target = { 0 };
 
+	if (!pid)
+		return p->skeleton->bss->stray;
 	bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.targets), &pid, &target);
 	return target.lost;
 }

@@ -8,13 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/process.h"
 
-enum { LOOK_NS = 100 * 1000 * 1000 }; /* how often mappings are read for unknown addresses */
+enum {
+	LOOK_NS = 100 * 1000 * 1000, /* how often mappings are read for unknown addresses */
+	LOSS_NS = 1000 * 1000,       /* how exactly it is known when calls were lost */
+};
 
 struct gt_traced_lane {
 	uint32_t tid;
@@ -65,6 +69,7 @@ static void write_link(const struct gt_traced *p, const char *key, const char *f
 static void write_info(const struct gt_traced *p, const struct gt_traced_place *place)
 {
 	static const char how[] = "attach";
+	struct utsname system;
 	char path[64], text[1024];
 	ssize_t n;
 	int fd;
@@ -80,6 +85,11 @@ static void write_info(const struct gt_traced *p, const struct gt_traced_place *
 	else
 		gt_writer_info(p->writer, "command", p->name, strlen(p->name));
 	write_link(p, "directory", "cwd");
+	if (!uname(&system))
+		gt_writer_info(p->writer, "host", system.nodename, strlen(system.nodename));
+	gt_writer_info(p->writer, "boot", gt_boot_id(), strlen(gt_boot_id()));
+	if (p->is_late)
+		gt_writer_info(p->writer, "late", "1", 1);
 	gt_writer_info(p->writer, "capture", how, sizeof how - 1);
 	snprintf(text, sizeof text, "%u", place->stack_depth);
 	gt_writer_info(p->writer, "stack_depth", text, strlen(text));
@@ -148,11 +158,31 @@ void gt_traced_let_go(struct gt_traced *p)
 		gt_writer_info(p->writer, "went_on", "1", 1);
 }
 
-void gt_traced_lose(struct gt_traced *p, uint64_t events)
+void gt_traced_exec(struct gt_traced *p)
 {
-	p->lost += events;
 	if (p->writer)
-		gt_writer_lose(p->writer, events);
+		gt_writer_info(p->writer, "exec", "1", 1);
+}
+
+void gt_traced_late(struct gt_traced *p)
+{
+	if (!p->is_late && p->writer)
+		gt_writer_info(p->writer, "late", "1", 1);
+	p->is_late = true;
+}
+
+void gt_traced_lose(struct gt_traced *p, const struct gt_probe_losses *lost)
+{
+	uint64_t first_ns = lost->first_ns, last_ns = lost->last_ns;
+
+	/* two processors that lose a call at the same time may overwrite each other's times */
+	if (lost->count > 1) {
+		first_ns -= first_ns < LOSS_NS ? 0 : LOSS_NS;
+		last_ns += LOSS_NS;
+	}
+	p->lost += lost->count;
+	if (p->writer)
+		gt_writer_lose_between(p->writer, lost->count, first_ns, last_ns);
 }
 
 static struct gt_traced_lane *lane_at(const struct gt_traced *p, uint32_t tid)
@@ -357,12 +387,13 @@ struct gt_traced *gt_traced_set_add(struct gt_traced_set *f, uint32_t pid, uint6
 	return p;
 }
 
-void gt_traced_set_over(struct gt_traced_set *f, struct gt_traced *p, uint64_t lost)
+void gt_traced_set_over(struct gt_traced_set *f, struct gt_traced *p,
+			const struct gt_probe_losses *lost)
 {
 	if (p->is_over)
 		return;
 	p->is_over = true;
-	p->lost_at_end = lost;
+	p->lost_at_end = *lost;
 	f->over++;
 }
 

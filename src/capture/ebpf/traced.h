@@ -21,7 +21,11 @@ int gt_traced_open(struct gt_traced *p, struct gt_traced_place *place);
 void gt_traced_exit(struct gt_traced *p, int status);
 /* Records that it continued when tracing ended. */
 void gt_traced_let_go(struct gt_traced *p);
-void gt_traced_lose(struct gt_traced *p, uint64_t events);
+/* Records that it became another program, with the same pid. */
+void gt_traced_exec(struct gt_traced *p);
+/* Records that it may have made calls before. */
+void gt_traced_late(struct gt_traced *p);
+void gt_traced_lose(struct gt_traced *p, const struct gt_probe_losses *lost);
 
 void gt_traced_thread(struct gt_traced *p, uint32_t tid, const char *name);
 /* True when the thread is known; calls that it made may still arrive. */
@@ -69,7 +73,8 @@ struct gt_traced *gt_traced_set_by_pid(const struct gt_traced_set *f, uint32_t p
 struct gt_traced *gt_traced_set_add(struct gt_traced_set *f, uint32_t pid, uint64_t start,
 				    uint32_t exec);
 /* The process has ended, but calls that it made may still arrive. */
-void gt_traced_set_over(struct gt_traced_set *f, struct gt_traced *p, uint64_t lost);
+void gt_traced_set_over(struct gt_traced_set *f, struct gt_traced *p,
+			const struct gt_probe_losses *lost);
 /* Removes it; the caller frees it. */
 void gt_traced_set_remove(struct gt_traced_set *f, struct gt_traced *p);
 /* Iterates: the first process for NULL; NULL after the last. */

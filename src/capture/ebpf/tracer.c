@@ -39,7 +39,7 @@ static struct gt_traced *add(struct gt_tracer *t, uint32_t pid, uint64_t start, 
 	struct gt_traced *p = gt_traced_set_add(&t->processes, pid, start, exec);
 
 	p->parent = parent;
-	p->contexts.has_unseen = gt_libraries_was_early(&t->libraries, pid);
+	p->contexts.has_unseen = p->is_late = gt_libraries_was_early(&t->libraries, pid);
 	/* libraries that it mapped before we knew that it is traced */
 	for (size_t k = 0; k < t->libraries.count; k++)
 		t->libraries.list[k].is_late |= t->libraries.list[k].late_pid == pid;
@@ -52,10 +52,12 @@ static void end(struct gt_tracer *t, struct gt_traced *p)
 	gt_traced_set_remove(&t->processes, p);
 	if (t->last == p)
 		t->last = NULL;
-	if (p->lost_at_end)
-		gt_traced_lose(p, p->lost_at_end);
+	if (p->lost_at_end.count)
+		gt_traced_lose(p, &p->lost_at_end);
 	if (p->has_exited)
 		gt_traced_exit(p, p->exit_code);
+	else if (p->has_execed)
+		gt_traced_exec(p);
 	else if (!p->is_over)
 		gt_traced_let_go(p);
 	if (p->is_seen && t->options.listener.ended)
@@ -84,10 +86,13 @@ static void on_exec(struct gt_tracer *t, const struct gt_probe_event *e)
 	struct gt_traced_set *f = &t->processes;
 
 	for (struct gt_traced *p = gt_traced_set_by_pid(f, e->pid); p; p = p->next)
-		if (p->pid == e->pid && p->start == e->start && p->exec != e->exec)
-			gt_traced_set_over(f, p, 0);
+		if (p->pid == e->pid && p->start == e->start && p->exec != e->exec) {
+			p->has_execed |= !p->is_over;
+			gt_traced_set_over(f, p, &e->lost);
+		}
+	/* whatever was mapped before is gone */
 	if (!gt_traced_set_find(f, e->pid, e->start, e->exec))
-		add(t, e->pid, e->start, e->exec, e->parent);
+		add(t, e->pid, e->start, e->exec, e->parent)->is_late = false;
 }
 
 static void on_thread(struct gt_tracer *t, const struct gt_probe_event *e)
@@ -114,7 +119,7 @@ static void on_end(struct gt_tracer *t, const struct gt_probe_event *e)
 			continue;
 		p->has_exited = true;
 		p->exit_code = e->exit_code;
-		gt_traced_set_over(&t->processes, p, e->lost);
+		gt_traced_set_over(&t->processes, p, &e->lost);
 	}
 }
 
@@ -126,8 +131,10 @@ static void scan_libraries(struct gt_tracer *t, uint32_t pid, bool is_followed)
 	struct gt_error unused;
 
 	gt_libraries_scan(&t->libraries, pid, &unused);
-	if (p)
-		p->contexts.has_unseen |= gt_libraries_was_early(&t->libraries, pid);
+	if (p && gt_libraries_was_early(&t->libraries, pid)) {
+		p->contexts.has_unseen = true;
+		gt_traced_late(p);
+	}
 	for (size_t i = known; i < t->libraries.count; i++) {
 		t->libraries.list[i].late_pid = pid;
 		t->libraries.list[i].is_late = is_followed;
@@ -311,7 +318,8 @@ static void take_call(void *context, const void *record, size_t size)
 	gt_replica_make(&replica, plan, c,
 			(const uint64_t *)(copies ? tail + sizeof(struct gt_probe_stack) : tail));
 	if (replica.lost)
-		gt_traced_lose(e.process, replica.lost);
+		gt_traced_lose(e.process,
+			       &(struct gt_probe_losses){ replica.lost, c->begun_ns, c->ended_ns });
 	replica.call.stack = t->options.probes.frames ? stack_of(t, e.process, c, tail) : 0;
 	e.lane = gt_traced_lane(e.process, c->tid);
 	e.replica = &replica;
@@ -484,6 +492,17 @@ uint64_t gt_tracer_lost(const struct gt_tracer *t)
 	uint64_t news, calls = gt_probes_lost_total(t->probes, &news);
 
 	return calls + news;
+}
+
+void gt_tracer_lost_times(const struct gt_tracer *t, uint64_t *first_ns, uint64_t *last_ns)
+{
+	struct gt_probe_losses stray = gt_probes_lost(t->probes, 0);
+	uint64_t news;
+
+	gt_probes_lost_total(t->probes, &news);
+	/* a start, an end or an exec that nobody knows of changes what all calls mean */
+	*first_ns = news ? 1 : stray.first_ns;
+	*last_ns = news ? UINT64_MAX : stray.last_ns;
 }
 
 uint64_t gt_tracer_cut_stacks(const struct gt_tracer *t)

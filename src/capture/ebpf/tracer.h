@@ -28,6 +28,8 @@ struct gt_traced {
 	bool is_seen;             /* it has made a call */
 	bool is_over;             /* it has ended, or become another program */
 	bool has_exited;          /* it has ended, with `exit_code` as from waitpid */
+	bool has_execed;          /* it has become another program */
+	bool is_late;             /* it may have made calls before it was traced */
 	int exit_code;
 	uint16_t number; /* for the listener's use */
 
@@ -37,9 +39,9 @@ struct gt_traced {
 	size_t frame_count, frame_room;
 	size_t *stacks; /* by number - 1: where its frames begin */
 	size_t stack_count, stack_room;
-	struct gt_stacks numbers; /* of stacks, if there is no writer */
-	uint64_t lost_at_end;     /* calls that the BPF programs counted as lost */
-	const uint64_t *defining; /* frames of the stack that is being numbered */
+	struct gt_stacks numbers;           /* of stacks, if there is no writer */
+	struct gt_probe_losses lost_at_end; /* calls that the BPF programs counted as lost */
+	const uint64_t *defining;           /* frames of the stack that is being numbered */
 	size_t defining_count;
 	struct gt_images *images;
 	uint64_t looked_ns; /* when modules were last read */
@@ -85,6 +87,8 @@ void gt_tracer_stop(struct gt_tracer *t);
 /* The number of traced processes that have not ended. */
 size_t gt_tracer_running(const struct gt_tracer *t);
 uint64_t gt_tracer_lost(const struct gt_tracer *t);
+/* When calls were lost that may be of any process: first 0: never; last UINT64_MAX: without end. */
+void gt_tracer_lost_times(const struct gt_tracer *t, uint64_t *first_ns, uint64_t *last_ns);
 /* Calls whose stack was cut short: see gt_traced_stack_trim. */
 uint64_t gt_tracer_cut_stacks(const struct gt_tracer *t);
 

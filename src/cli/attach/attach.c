@@ -404,7 +404,7 @@ static int prepare(struct attach *a, struct gt_error *error)
 static int run(struct attach *a)
 {
 	struct gt_error error = { "" };
-	uint64_t begun = gt_now_ns(), lost;
+	uint64_t begun = gt_now_ns(), lost, first_ns, last_ns;
 	size_t running;
 	int verdict, e;
 
@@ -424,6 +424,7 @@ static int run(struct attach *a)
 	announce(a);
 	follow(a);
 	lost = gt_tracer_lost(a->tracer);
+	gt_tracer_lost_times(a->tracer, &first_ns, &last_ns);
 	e = gt_tracer_error(a->tracer);
 	running = gt_tracer_running(a->tracer);
 	record_libraries(a, "late_libraries", is_late);
@@ -433,6 +434,10 @@ static int run(struct attach *a)
 			     (unsigned long long)gt_tracer_cut_stacks(a->tracer));
 	gt_tracer_free(a->tracer);
 	gt_attach_live_fini(&a->live);
+	if (lost) {
+		gt_info_setf(a->info, "lost_first_ns", "%llu", (unsigned long long)first_ns);
+		gt_info_setf(a->info, "lost_last_ns", "%llu", (unsigned long long)last_ns);
+	}
 	finish_info(a, gt_now_ns() - begun, lost, running);
 	verdict = report(a);
 	if (e)
