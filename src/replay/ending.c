@@ -38,6 +38,13 @@ static const char *const end_keys[] = {
 	[GT_END_DETACHED] = "detached", [GT_END_STOPPED] = "stopped",
 };
 
+/* At _exit, other threads than the one that called it may have been at work. */
+static bool left_threads(const struct gt_process *p)
+{
+	return (p->end == GT_END_QUICK || (p->end == GT_END_EXIT && p->is_attached)) &&
+	       p->threads_at_end > p->main_at_end;
+}
+
 /* How certain it is that the process would not have released more. */
 static enum gt_fate fate_of_process(const struct gt_process *p)
 {
@@ -51,7 +58,8 @@ static enum gt_fate fate_of_process(const struct gt_process *p)
 	case GT_END_EXIT:
 	case GT_END_EXEC: break;
 	}
-	return GT_FATE_LEAKED;
+	/* the driver ended it, or it ended while another thread was at work */
+	return p->calls_in_flight || left_threads(p) ? GT_FATE_KILLED : GT_FATE_LEAKED;
 }
 
 enum gt_fate gt_fate_of(const struct gt_view *v, const struct gt_entry *entry)
@@ -216,7 +224,12 @@ char *gt_ending_text(const struct gt_process *p)
 	case GT_END_EXIT:
 	case GT_END_QUICK:
 	case GT_END_EXEC:
-		if (p->gap_first_ns)
+		if (p->calls_in_flight)
+			n = asprintf(&text, "%s ended inside a call", name);
+		else if (left_threads(p))
+			n = asprintf(&text, "%s exited while other threads of it were at work",
+				     name);
+		else if (p->gap_first_ns)
 			n = asprintf(&text, "events of %s are missing", name);
 		break;
 	}

@@ -62,6 +62,7 @@ struct gt_process {
 	size_t calls_in_flight;  /* that it ended in the middle of; complete like `damage` */
 	uint32_t threads_at_end; /* that made calls and had not ended; complete like `damage` */
 	bool main_at_end;        /* the main thread is one of them */
+	bool is_attached;        /* recorded from outside: _exit looks like exit */
 	bool is_late; /* it ran before recording began: what it had created then is unknown */
 	bool unread;  /* its trace cannot be read; `damage` says why */
 };

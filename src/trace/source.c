@@ -65,6 +65,7 @@ void gt_source_read_texts(struct gt_source_trace *s)
 	read_process_text(s, &s->process.residue, "residue");
 	if (!depth || !gt_count_parse(depth->value, &s->process.stack_depth))
 		s->process.stack_depth = 0;
+	s->process.is_attached = gt_reader_text(s->reader, "capture");
 	s->process.went_on = gt_reader_text(s->reader, "went_on");
 	s->process.is_late = gt_reader_text(s->reader, "late");
 	free(s->process.command);
