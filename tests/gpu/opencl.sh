@@ -64,6 +64,6 @@ fi
 "$build/gputrack" run -q -o killed.gt "$build/tests/e2e/programs/killed" --how kill9 --calls 1000 \
 	--log killed.log
 "$build/gputrack" report killed.gt | tee killed.txt | head -30
-check "what was alive at kill -9 is found" grep -q "LEAKED  84 resources" killed.txt
+check "what was alive at kill -9 is found" grep -q "ALIVE WHEN KILLED  84 resources" killed.txt
 rm -rf "$work"
 exit $failed
