@@ -74,7 +74,7 @@ void gt_source_read_texts(struct gt_source_trace *s)
 
 static int number_text(const struct gt_source_trace *s, const char *key, int otherwise)
 {
-	const struct gt_trace_text *found = gt_reader_text(s->reader, key);
+	const struct gt_trace_text *found = s->reader ? gt_reader_text(s->reader, key) : NULL;
 	uint64_t number;
 
 	return found && gt_count_parse(found->value, &number) && number < 256 ? (int)number :
@@ -85,7 +85,7 @@ static int number_text(const struct gt_source_trace *s, const char *key, int oth
 void gt_source_find_end(struct gt_source_trace *s)
 {
 	struct gt_process *p = &s->process;
-	bool has_execed = s->ended.has_execed || gt_reader_text(s->reader, "exec");
+	bool has_execed = s->ended.has_execed || (s->reader && gt_reader_text(s->reader, "exec"));
 
 	p->signal = number_text(s, "signal", s->ended.signal);
 	p->exit_status = number_text(s, "exit_status", s->ended.exit_status);
@@ -97,7 +97,8 @@ void gt_source_find_end(struct gt_source_trace *s)
 		 p->exit_status >= 0          ? GT_END_QUICK :
 		 s->was_running               ? GT_END_RUNNING :
 						GT_END_UNKNOWN;
-	p->threads_at_end = gt_reader_threads(s->reader, &p->main_at_end);
+	if (s->reader)
+		p->threads_at_end = gt_reader_threads(s->reader, &p->main_at_end);
 }
 
 /* Widens the gap. */

@@ -87,6 +87,7 @@ static bool source_open(struct gt_recording *r, struct gt_source_trace *s)
 		free(s->process.damage);
 		s->process.damage = gt_strdup(error.text);
 		s->process.unread = true;
+		gt_source_find_end(s);
 		gt_source_find_gaps(s, true);
 		return false;
 	}

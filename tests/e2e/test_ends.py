@@ -26,7 +26,7 @@ def one(i):
     if i % 4:
         time.sleep(random.random() * 0.4)
         child.send_signal(9 if i % 2 else 15)
-    print(child.pid, child.wait(), flush=True)
+    os.write(1, f"{child.pid} {child.wait()}\n".encode())
 for first in range(0, count, 8):
     threads = [threading.Thread(target=one, args=(first + k,)) for k in range(8)]
     for thread in threads:

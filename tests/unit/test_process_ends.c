@@ -333,10 +333,12 @@ static void a_trace_that_cannot_be_read_is_one_gap(void **state)
 	start_process(&p, folder, 9);
 	end_writer(p.writer);
 	write_text(folder, "7.trace", "x");
+	write_text(folder, "ends", "GTENDS\n7.trace signal 9\n");
 	r = read_all(folder, &got);
 	got = gt_recording_process(r, got->pid == 7 ? 0 : 1);
 	assert_true(got->unread);
-	assert_int_equal(got->end, GT_END_UNKNOWN);
+	assert_int_equal(got->end, GT_END_SIGNAL);
+	assert_int_equal(got->signal, 9);
 	assert_int_equal(got->exit_status, -1);
 	assert_int_equal(got->gap_first_ns, 1);
 	assert_int_equal(got->gap_last_ns, UINT64_MAX);
