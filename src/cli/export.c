@@ -63,7 +63,8 @@ static const struct gt_option options[] = {
 	{ .name = "value", .argument = "WHAT", .type = GT_OPTION_CHOICE,
 	  .at = offsetof(struct settings, weight), .choices = gt_weight_names,
 	  .help = "weight of a collapsed stack, and the profile that speedscope shows first: "
-		  "leaked (bytes; the default), peak, allocated, or objects (number leaked)" },
+		  "leaked (bytes; the default), peak, allocated, objects (number leaked), or "
+		  "alive (bytes not released, leaked or not)" },
 	GT_INPUT_OPTIONS(struct settings),
 	{ 0 },
 };

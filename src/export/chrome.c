@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "ledger/groups.h"
 #include "export/export.h"
-#include "replay/held.h"
+#include "replay/ending.h"
 #include "replay/process_text.h"
 #include "replay/replay.h"
 
@@ -18,11 +18,9 @@ struct chrome {
 	uint64_t start_ns, last_ns;
 	uint64_t now_ns;                            /* of what is being applied */
 	uint64_t device_bytes, host_bytes, objects; /* as last written */
-	uint8_t *held;                              /* by site: HELD, NOT_HELD or 0, unknown */
-	size_t held_count;
+	uint64_t *ended_ns;                         /* by process; 0: it has not ended */
+	size_t ended_size;
 };
-
-enum { HELD = 1, NOT_HELD };
 
 /* Only damaged traces have times before the recording's start. */
 static void begin(struct chrome *c, const char *phase, const char *name, uint32_t pid,
@@ -85,13 +83,17 @@ static void put_birth(struct chrome *c, const struct gt_entry *entry)
 	gt_json_end(&c->json);
 }
 
-static void put_end(struct chrome *c, const struct gt_entry *entry, uint64_t time_ns, bool leaked)
+/* `fate` of what was not released; NULL: it was, or is meant to last. */
+static void put_end(struct chrome *c, const struct gt_entry *entry, uint64_t time_ns,
+		    const char *fate)
 {
 	begin(c, "e", gt_kinds[gt_entry_kind(entry)].name, pid_of(c, entry), time_ns);
 	put_identity(c, entry);
-	if (leaked) {
+	if (fate) {
 		gt_json_object(&c->json, "args");
-		gt_json_bool(&c->json, "leaked", true);
+		if (fate == gt_fate_keys[GT_FATE_LEAKED])
+			gt_json_bool(&c->json, "leaked", true);
+		gt_json_text(&c->json, "fate", fate);
 		gt_json_end(&c->json);
 	}
 	gt_json_end(&c->json);
@@ -124,26 +126,6 @@ static void put_counters(struct chrome *c, uint64_t time_ns)
 	c->objects = objects;
 }
 
-static bool is_held(struct chrome *c, const struct gt_entry *entry)
-{
-	const struct gt_site *site = gt_ledger_site(c->ledger, entry);
-	size_t number = (size_t)(site - c->ledger->sites);
-
-	if (!c->export->held)
-		return false;
-	GT_REACH(c->held, c->held_count, number);
-	if (!c->held[number])
-		c->held[number] =
-			gt_held_at(c->export->recording, c->export->held, site) ? HELD : NOT_HELD;
-	return c->held[number] == HELD;
-}
-
-static bool is_leak(struct chrome *c, const struct gt_entry *entry)
-{
-	return !gt_live_is_orphan(&c->ledger->live, entry) &&
-	       !(gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING) && !is_held(c, entry);
-}
-
 static void born(void *context, const struct gt_entry *entry, uint32_t slot)
 {
 	(void)slot;
@@ -155,7 +137,13 @@ static void ended(void *context, const struct gt_entry *entry, uint32_t slot, en
 	struct chrome *c = context;
 
 	(void)slot;
-	put_end(c, entry, c->now_ns, by == GT_ENDED_BY_PROCESS && is_leak(c, entry));
+	if (by != GT_ENDED_BY_PROCESS) {
+		put_end(c, entry, c->now_ns, NULL);
+		return;
+	}
+	/* its fate is known when all has been read */
+	GT_REACH(c->ended_ns, c->ended_size, entry->process);
+	c->ended_ns[entry->process] = c->now_ns;
 }
 
 static void before(void *context, const struct gt_ledger *l, uint64_t time_ns)
@@ -200,22 +188,43 @@ static void take_event(void *context, const struct gt_ledger *l, const struct gt
 }
 
 /* A resource that no call ended lived until its process ended, as far as that is known. */
-static bool end_one(void *context, const struct gt_entry *entry)
+static uint64_t end_of(const struct chrome *c, const struct gt_entry *entry)
 {
-	struct chrome *c = context;
 	uint64_t end_ns = gt_recording_process(c->export->recording, entry->process)->end_ns;
 
-	if (!gt_ledger_is_gone(c->ledger, entry))
-		put_end(c, entry, end_ns > c->last_ns ? end_ns : c->last_ns, is_leak(c, entry));
+	if (entry->process < c->ended_size && c->ended_ns[entry->process])
+		return c->ended_ns[entry->process];
+	return end_ns > c->last_ns ? end_ns : c->last_ns;
+}
+
+/* Those whose owner has ended are no leaks, and no longer in the ledger once it is finished. */
+static bool end_orphan(void *context, const struct gt_entry *entry)
+{
+	struct chrome *c = context;
+
+	if (gt_live_is_orphan(&c->ledger->live, entry))
+		put_end(c, entry, end_of(c, entry), NULL);
 	return true;
 }
 
-static void end_all(void *context, const struct gt_ledger *l)
+static void end_orphans(void *context, const struct gt_ledger *l)
 {
 	struct chrome *c = context;
 
 	c->ledger = l;
-	gt_live_each(&l->live, end_one, c);
+	gt_live_each(&l->live, end_orphan, c);
+}
+
+static bool end_one(void *context, const struct gt_entry *entry)
+{
+	struct chrome *c = context;
+	struct gt_view v = { .recording = c->export->recording, .ledger = c->ledger };
+
+	put_end(c, entry, end_of(c, entry),
+		gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING ? NULL :
+		gt_ledger_is_held(c->ledger, entry)                ? "held" :
+						      gt_fate_keys[gt_fate_of(&v, entry)]);
+	return true;
 }
 
 void gt_export_chrome(const struct gt_export *e)
@@ -223,21 +232,26 @@ void gt_export_chrome(const struct gt_export *e)
 	struct gt_recording *r = e->recording;
 	struct chrome c = { .export = e };
 	struct gt_live_observer observer = { .born = born, .ended = ended, .context = &c };
+	struct gt_ledger *l;
 
 	c.start_ns = c.last_ns = gt_recording_start_ns(r);
 	gt_json_begin(&c.json, e->out);
 	gt_json_text(&c.json, "displayTimeUnit", "ms");
 	gt_json_array(&c.json, "traceEvents");
 	put_name(&c, 0, "all processes");
-	gt_ledger_free(gt_replay_run(r, &(struct gt_replay){ .observer = &observer,
+	c.ledger = l = gt_replay_run(r, &(struct gt_replay){ .held = e->held,
+							     .observer = &observer,
 							     .out = e->out,
 							     .before = before,
 							     .each = take_event,
 							     .ended = process_ended,
 							     .sampled = take_sample,
-							     .last = end_all,
+							     .last = end_orphans,
 							     .context = &c,
-							     .tick = e->tick }));
+							     .tick = e->tick });
+	gt_live_each(&l->live, end_one, &c);
+	gt_ledger_free(l);
+	free(c.ended_ns);
 	/* what a process is called is known once its trace has been read */
 	for (size_t i = 0; i < gt_recording_process_count(r); i++) {
 		char *name = gt_process_name(gt_recording_process(r, i));
@@ -247,5 +261,4 @@ void gt_export_chrome(const struct gt_export *e)
 	}
 	gt_json_end(&c.json);
 	gt_json_finish(&c.json);
-	free(c.held);
 }

@@ -10,31 +10,55 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "export/export.h"
+#include "replay/ending.h"
 #include "replay/replay.h"
 #include "replay/stack.h"
 
 /* clang-format off */
 const char *const gt_weight_names[] = {
 	[GT_WEIGHT_LEAKED] = "leaked", [GT_WEIGHT_PEAK] = "peak",
-	[GT_WEIGHT_ALLOCATED] = "allocated", [GT_WEIGHT_OBJECTS] = "objects", NULL,
+	[GT_WEIGHT_ALLOCATED] = "allocated", [GT_WEIGHT_OBJECTS] = "objects",
+	[GT_WEIGHT_ALIVE] = "alive", NULL,
 };
 /* clang-format on */
 
-static const size_t weights[] = {
-	[GT_WEIGHT_LEAKED] = offsetof(struct gt_site, bytes_live),
-	[GT_WEIGHT_PEAK] = offsetof(struct gt_site, bytes_at_peak),
-	[GT_WEIGHT_ALLOCATED] = offsetof(struct gt_site, bytes_total),
-	[GT_WEIGHT_OBJECTS] = offsetof(struct gt_site, live),
+/* A replayed recording. */
+struct sites {
+	struct gt_ledger *ledger;
+	struct gt_site_fates *fates; /* by site */
 };
 
-uint64_t gt_weight_of(const struct gt_site *site, enum gt_weight weight)
+static struct sites sites_of(const struct gt_export *e)
 {
-	bool leaks = weight == GT_WEIGHT_LEAKED || weight == GT_WEIGHT_OBJECTS;
+	struct gt_ledger *l = gt_replay_run(
+		e->recording, &(struct gt_replay){ .held = e->held, .tick = e->tick });
+	struct gt_view v = { .recording = e->recording, .ledger = l };
 
-	/* alive at the end, but not leaked */
-	if (leaks && (site->held || gt_kinds[site->kind].habits & GT_LASTING))
-		return 0;
-	return *(const uint64_t *)((const char *)site + weights[weight]);
+	return (struct sites){ l, gt_site_fates(&v) };
+}
+
+static void sites_fini(struct sites *s)
+{
+	free(s->fates);
+	gt_ledger_free(s->ledger);
+}
+
+static uint64_t weight_of(const struct sites *s, size_t i, enum gt_weight weight)
+{
+	const struct gt_site_fates *fates = &s->fates[i];
+	uint64_t alive = 0;
+
+	switch (weight) {
+	case GT_WEIGHT_LEAKED: return fates->bytes[GT_FATE_LEAKED];
+	case GT_WEIGHT_OBJECTS: return fates->count[GT_FATE_LEAKED];
+	case GT_WEIGHT_PEAK: return s->ledger->sites[i].bytes_at_peak;
+	case GT_WEIGHT_ALLOCATED: return s->ledger->sites[i].bytes_total;
+	case GT_WEIGHT_ALIVE:
+	case GT_WEIGHT_COUNT: break;
+	}
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++)
+		alive += fates->bytes[fate];
+	return alive;
 }
 
 /* As JSON wants it; the caller frees it. */
@@ -60,12 +84,11 @@ static void put_name(FILE *out, const struct gt_frame *frame)
 
 void gt_export_collapsed(const struct gt_export *e)
 {
-	struct gt_ledger *l = gt_replay_run(
-		e->recording, &(struct gt_replay){ .held = e->held, .tick = e->tick });
+	struct sites all = sites_of(e);
 
-	for (size_t i = 0; i < l->site_count; i++) {
-		const struct gt_site *site = &l->sites[i];
-		uint64_t weight = gt_weight_of(site, e->weight);
+	for (size_t i = 0; i < all.ledger->site_count; i++) {
+		const struct gt_site *site = &all.ledger->sites[i];
+		uint64_t weight = weight_of(&all, i, e->weight);
 		const struct gt_frame *frames;
 		size_t count = gt_frames_get(e->frames, site->stack, &frames);
 
@@ -76,12 +99,12 @@ void gt_export_collapsed(const struct gt_export *e)
 		fprintf(e->out, "[%s %s] %" PRIu64 "\n", gt_api_names[site->api],
 			gt_kinds[site->kind].name, weight);
 	}
-	gt_ledger_free(l);
+	sites_fini(&all);
 }
 
 /* Frames numbered as they are met, and the stacks made of those numbers. */
 struct speedscope {
-	const struct gt_ledger *ledger;
+	struct sites sites;
 	struct gt_frames *frames;
 	struct gt_intern *seen;
 	struct gt_json json;
@@ -143,6 +166,7 @@ static size_t site_numbers(struct speedscope *s, const struct gt_site *site, uin
 
 static void put_profile(struct speedscope *s, enum gt_weight weight)
 {
+	const struct gt_ledger *l = s->sites.ledger;
 	struct gt_json *j = &s->json;
 	uint64_t total = 0;
 
@@ -151,14 +175,14 @@ static void put_profile(struct speedscope *s, enum gt_weight weight)
 	gt_json_text(j, "name", gt_weight_names[weight]);
 	gt_json_text(j, "unit", weight == GT_WEIGHT_OBJECTS ? "none" : "bytes");
 	gt_json_array(j, "samples");
-	for (size_t i = 0; i < s->ledger->site_count; i++) {
+	for (size_t i = 0; i < l->site_count; i++) {
 		uint32_t *numbers;
 		size_t count;
 
-		if (!gt_weight_of(&s->ledger->sites[i], weight))
+		if (!weight_of(&s->sites, i, weight))
 			continue;
-		total += gt_weight_of(&s->ledger->sites[i], weight);
-		count = site_numbers(s, &s->ledger->sites[i], &numbers);
+		total += weight_of(&s->sites, i, weight);
+		count = site_numbers(s, &l->sites[i], &numbers);
 		gt_json_array(j, NULL);
 		for (size_t k = 0; k < count; k++)
 			gt_json_uint(j, NULL, numbers[k]);
@@ -167,9 +191,9 @@ static void put_profile(struct speedscope *s, enum gt_weight weight)
 	}
 	gt_json_end(j);
 	gt_json_array(j, "weights");
-	for (size_t i = 0; i < s->ledger->site_count; i++)
-		if (gt_weight_of(&s->ledger->sites[i], weight))
-			gt_json_uint(j, NULL, gt_weight_of(&s->ledger->sites[i], weight));
+	for (size_t i = 0; i < l->site_count; i++)
+		if (weight_of(&s->sites, i, weight))
+			gt_json_uint(j, NULL, weight_of(&s->sites, i, weight));
 	gt_json_end(j);
 	gt_json_uint(j, "startValue", 0);
 	gt_json_uint(j, "endValue", total);
@@ -178,9 +202,10 @@ static void put_profile(struct speedscope *s, enum gt_weight weight)
 
 void gt_export_speedscope(const struct gt_export *e)
 {
-	struct gt_ledger *l = gt_replay_run(
-		e->recording, &(struct gt_replay){ .held = e->held, .tick = e->tick });
-	struct speedscope s = { .ledger = l, .frames = e->frames, .seen = gt_intern_new() };
+	struct speedscope s = { .sites = sites_of(e),
+				.frames = e->frames,
+				.seen = gt_intern_new() };
+	const struct gt_ledger *l = s.sites.ledger;
 
 	gt_json_begin(&s.json, e->out);
 	gt_json_text(&s.json, "$schema", "https://www.speedscope.app/file-format-schema.json");
@@ -203,5 +228,5 @@ void gt_export_speedscope(const struct gt_export *e)
 	gt_json_end(&s.json);
 	gt_json_finish(&s.json);
 	gt_intern_free(s.seen);
-	gt_ledger_free(l);
+	sites_fini(&s.sites);
 }

@@ -14,18 +14,15 @@
 
 /* The weight of a stack, for formats with one number per stack. */
 enum gt_weight {
-	GT_WEIGHT_LEAKED,    /* bytes alive at the end */
+	GT_WEIGHT_LEAKED,    /* bytes that leaked (replay/ending.h) */
 	GT_WEIGHT_PEAK,      /* bytes alive when device memory peaked */
 	GT_WEIGHT_ALLOCATED, /* bytes created in all */
-	GT_WEIGHT_OBJECTS,   /* resources alive at the end */
+	GT_WEIGHT_OBJECTS,   /* resources that leaked */
+	GT_WEIGHT_ALIVE,     /* bytes not released at the end, leaked or not */
 	GT_WEIGHT_COUNT,
 };
 
 extern const char *const gt_weight_names[]; /* ends in NULL */
-
-struct gt_site;
-
-uint64_t gt_weight_of(const struct gt_site *site, enum gt_weight weight);
 
 struct gt_export {
 	struct gt_recording *recording;

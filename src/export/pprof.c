@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "export/export.h"
+#include "replay/ending.h"
 #include "replay/replay.h"
 #include "replay/stack.h"
 
@@ -217,11 +218,17 @@ static uint64_t as_int64(uint64_t value)
 	return value > INT64_MAX ? INT64_MAX : value;
 }
 
-static void put_sample(struct profile *p, const struct gt_site *site)
+/* The sample types of put_head. */
+struct values {
+	uint64_t created, created_bytes, live, live_bytes;
+};
+
+/* `fate` may be NULL. */
+static void put_sample(struct profile *p, const struct gt_site *site, const struct values *v,
+		       const char *fate)
 {
 	static const struct gt_frame none = { .function = "(no stack)" };
-	const uint64_t values[] = { site->created, site->bytes_total, site->live,
-				    site->bytes_live };
+	const uint64_t values[] = { v->created, v->created_bytes, v->live, v->live_bytes };
 	struct bytes sample = { 0 }, packed = { 0 };
 	const struct gt_frame *frames;
 	size_t count = gt_frames_get(p->export->frames, site->stack, &frames);
@@ -241,9 +248,30 @@ static void put_sample(struct profile *p, const struct gt_site *site)
 	put_message(&sample, SAMPLE_VALUES, &packed);
 	put_label(p, &sample, "api", gt_api_keys[site->api]);
 	put_label(p, &sample, "kind", gt_kinds[site->kind].name);
+	if (fate)
+		put_label(p, &sample, "fate", fate);
 	put_message(&p->all, PROFILE_SAMPLE, &sample);
 	free(sample.data);
 	free(packed.data);
+}
+
+/* What was not released has a sample for each fate, the rest one of its own. */
+static void put_site(struct profile *p, const struct gt_site *site,
+		     const struct gt_site_fates *fates)
+{
+	struct values rest = { site->created, site->bytes_total, site->live, site->bytes_live };
+
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++) {
+		rest.live -= fates->count[fate];
+		rest.live_bytes -= fates->bytes[fate];
+	}
+	put_sample(p, site, &rest, NULL);
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++)
+		if (fates->count[fate])
+			put_sample(p, site,
+				   &(struct values){ .live = fates->count[fate],
+						     .live_bytes = fates->bytes[fate] },
+				   gt_fate_keys[fate]);
 }
 
 static void put_head(struct profile *p)
@@ -301,7 +329,10 @@ static void put_gzip(FILE *out, const struct bytes *b)
 
 void gt_export_pprof(const struct gt_export *e)
 {
-	struct gt_ledger *l = gt_replay_run(e->recording, &(struct gt_replay){ .tick = e->tick });
+	struct gt_ledger *l = gt_replay_run(
+		e->recording, &(struct gt_replay){ .held = e->held, .tick = e->tick });
+	struct gt_view v = { .recording = e->recording, .ledger = l };
+	struct gt_site_fates *fates = gt_site_fates(&v);
 	struct profile p = { .export = e,
 			     .strings = gt_intern_new(),
 			     .functions = gt_intern_new(),
@@ -311,7 +342,7 @@ void gt_export_pprof(const struct gt_export *e)
 	p.mapped = gt_alloc(p.mapped_count * sizeof *p.mapped);
 	put_head(&p);
 	for (size_t i = 0; i < l->site_count; i++)
-		put_sample(&p, &l->sites[i]);
+		put_site(&p, &l->sites[i], &fates[i]);
 	for (uint32_t i = 0; i < gt_intern_count(p.strings); i++) {
 		size_t size;
 		const void *text = gt_intern_get(p.strings, i, &size);
@@ -324,5 +355,6 @@ void gt_export_pprof(const struct gt_export *e)
 	gt_intern_free(p.strings);
 	gt_intern_free(p.functions);
 	gt_intern_free(p.locations);
+	free(fates);
 	gt_ledger_free(l);
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "replay/held.h"
 #include "replay/group_text.h"
 #include "replay/head.h"
 #include "page/page.h"
@@ -13,20 +12,9 @@
 #include "api/results.h"
 #include "replay/call_text.h"
 #include "replay/ending.h"
+#include "page/unreleased.h"
 
-enum { SITES_MAX = 4000, SET_SITES_MAX = 600, HANDLES_MAX = 8, MISTAKES_MAX = 200 };
-
-/* Facts about a leak that its site does not have. */
-struct leak {
-	uint16_t function, place;
-	bool several_places;
-	uint32_t pid;                /* 0: several */
-	const struct gt_entry *held; /* the one with the most references, if retained */
-	uint32_t references;         /* … how many */
-	uint64_t kept, holders;      /* released ones that others keep, and these */
-	const struct gt_entry *oldest[HANDLES_MAX];
-	size_t oldest_count;
-};
+enum { SITES_MAX = 4000, SET_SITES_MAX = 600, MISTAKES_MAX = 200 };
 
 /* One set being written. */
 struct writing {
@@ -34,9 +22,10 @@ struct writing {
 	const struct gt_page_set *set;
 	struct gt_page_names *names;
 	struct gt_json *json;
-	bool *marks;        /* by site: it is in the page */
-	struct leak *leaks; /* by site */
-	uint32_t *numbers;  /* by site: the page's number */
+	struct gt_view view;         /* of the set */
+	struct gt_site_fates *fates; /* by site */
+	bool *marks;                 /* by site: it is in the page */
+	uint32_t *numbers;           /* by site: the page's number */
 };
 
 static int64_t since_start(const struct gt_page *h, uint64_t time_ns)
@@ -99,95 +88,23 @@ static void totals_json(struct writing *w)
 	gt_json_end(j);
 }
 
-/* How much of what is alive at the end is not certain to have leaked. */
-static uint64_t in_use(const struct writing *w)
-{
-	struct gt_view v = { .recording = w->page->recording, .ledger = w->set->ledger };
-	struct gt_fate_sum sums[GT_FATE_COUNT];
-
-	gt_fate_sums(&v, sums);
-	return sums[GT_FATE_PERHAPS].count + sums[GT_FATE_KILLED].count + sums[GT_FATE_ALIVE].count;
-}
-
 static void sums_json(struct writing *w)
 {
 	const struct gt_ledger *l = w->set->ledger;
 	struct gt_tally total = gt_ledger_total(l);
-	struct gt_leaked leaked = gt_ledger_leaked(l);
-	char *held = gt_held_line(l);
 	struct gt_json *j = w->json;
 
 	gt_json_uint(j, "events", l->events);
 	gt_json_uint(j, "created", total.created);
 	gt_json_uint(j, "created_bytes", total.bytes_total);
-	gt_json_uint(j, "leaked", leaked.count);
-	gt_json_uint(j, "in_use", leaked.count ? in_use(w) : 0);
-	gt_json_uint(j, "leaked_device", leaked.device_bytes);
-	gt_json_uint(j, "leaked_host", leaked.host_bytes);
+	gt_page_fates_json(j, &w->view);
 	gt_json_uint(j, "lasting", l->lasting.count);
 	gt_json_uint(j, "freed_with_owner", l->freed.count);
-	gt_json_text(j, "held_line", held);
-	free(held);
 	gt_json_object(j, "peak");
 	gt_json_uint(j, "bytes", l->peak_bytes);
 	gt_json_int(j, "time_ns", l->peak_bytes ? since_start(w->page, l->peak_ns) : 0);
 	gt_json_uint(j, "objects", l->peak_live);
 	gt_json_end(j);
-}
-
-/* The oldest few, the oldest first. */
-static void keep_oldest(struct leak *leak, const struct gt_entry *e)
-{
-	size_t i = leak->oldest_count;
-
-	if (i == HANDLES_MAX) {
-		if (leak->oldest[i - 1]->time_ns <= e->time_ns)
-			return;
-		i--;
-	} else {
-		leak->oldest_count++;
-	}
-	for (; i && leak->oldest[i - 1]->time_ns > e->time_ns; i--)
-		leak->oldest[i] = leak->oldest[i - 1];
-	leak->oldest[i] = e;
-}
-
-static void note_references(struct leak *leak, const struct gt_entry *e, const struct gt_ledger *l)
-{
-	uint32_t references = gt_ledger_references(l, e);
-
-	if (references > leak->references && (references > 1 || gt_ledger_retain_stack(l, e))) {
-		leak->held = e;
-		leak->references = references;
-	}
-	if (!references) {
-		leak->kept++;
-		leak->holders += gt_ledger_holders(l, e);
-	}
-}
-
-static bool look_at(void *context, const struct gt_entry *e)
-{
-	struct writing *w = context;
-	const struct gt_ledger *l = w->set->ledger;
-	const struct gt_site *site = gt_ledger_site(l, e);
-	uint32_t pid = gt_recording_process(w->page->recording, e->process)->pid;
-	struct leak *leak;
-
-	if (!site || !w->marks[site - l->sites])
-		return true;
-	leak = &w->leaks[site - l->sites];
-	if (!leak->oldest_count) {
-		leak->function = e->function;
-		leak->place = e->place;
-		leak->pid = pid;
-	}
-	leak->several_places |= leak->place != e->place;
-	if (leak->pid != pid)
-		leak->pid = 0;
-	note_references(leak, e, l);
-	keep_oldest(leak, e);
-	return true;
 }
 
 /* The track of a site, or -1. */
@@ -208,9 +125,20 @@ static size_t kind_of(const struct gt_page *h, const struct gt_site *s)
 	return i;
 }
 
+/* Over all fates. */
+static uint64_t sum_of(const uint64_t values[GT_FATE_COUNT])
+{
+	uint64_t sum = 0;
+
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++)
+		sum += values[fate];
+	return sum;
+}
+
 /* In the order of viewer/data.js's SITE. */
 static void site_json(struct writing *w, const struct gt_site *s)
 {
+	const struct gt_site_fates *fates = &w->fates[s - w->set->ledger->sites];
 	struct gt_json *j = w->json;
 
 	gt_json_array(j, NULL);
@@ -227,6 +155,10 @@ static void site_json(struct writing *w, const struct gt_site *s)
 	gt_json_int(j, NULL, since_start(w->page, s->last_ns));
 	gt_json_int(j, NULL, track_of(w->page, s));
 	gt_json_uint(j, NULL, s->held);
+	gt_json_uint(j, NULL, fates->count[GT_FATE_LEAKED]);
+	gt_json_uint(j, NULL, fates->bytes[GT_FATE_LEAKED]);
+	gt_json_uint(j, NULL, sum_of(fates->count));
+	gt_json_uint(j, NULL, sum_of(fates->bytes));
 	gt_json_end(j);
 }
 
@@ -234,6 +166,7 @@ static void sites_json(struct writing *w)
 {
 	const struct gt_ledger *l = w->set->ledger;
 	struct gt_site rest = { 0 };
+	uint64_t leaked = 0, leaked_bytes = 0;
 	uint32_t number = 0;
 	struct gt_json *j = w->json;
 
@@ -247,8 +180,10 @@ static void sites_json(struct writing *w)
 			continue;
 		}
 		w->marks[i] = false;
-		rest.live += lasts(s->kind) || s->held ? 0 : s->live;
-		rest.bytes_live += lasts(s->kind) || s->held ? 0 : s->bytes_live;
+		leaked += w->fates[i].count[GT_FATE_LEAKED];
+		leaked_bytes += w->fates[i].bytes[GT_FATE_LEAKED];
+		rest.live += sum_of(w->fates[i].count);
+		rest.bytes_live += sum_of(w->fates[i].bytes);
 		rest.live_at_peak += s->live_at_peak;
 		rest.bytes_at_peak += s->bytes_at_peak;
 		rest.created += s->created;
@@ -257,6 +192,8 @@ static void sites_json(struct writing *w)
 	gt_json_end(j);
 	gt_json_object(j, "rest");
 	gt_json_uint(j, "sites", l->site_count - number);
+	gt_json_uint(j, "leaked", leaked);
+	gt_json_uint(j, "leaked_bytes", leaked_bytes);
 	gt_json_uint(j, "live", rest.live);
 	gt_json_uint(j, "live_bytes", rest.bytes_live);
 	gt_json_uint(j, "peak", rest.live_at_peak);
@@ -264,63 +201,6 @@ static void sites_json(struct writing *w)
 	gt_json_uint(j, "created", rest.created);
 	gt_json_uint(j, "total_bytes", rest.bytes_total);
 	gt_json_end(j);
-}
-
-static void leak_json(struct writing *w, size_t site)
-{
-	const struct leak *leak = &w->leaks[site];
-	const struct gt_ledger *l = w->set->ledger;
-	struct gt_json *j = w->json;
-	char text[GT_KIND_TEXT];
-
-	gt_json_object(j, NULL);
-	gt_json_uint(j, "site", w->numbers[site]);
-	gt_json_text(j, "function", gt_function_names[leak->function]);
-	gt_json_text(j, "place",
-		     leak->several_places ? "several devices" :
-					    gt_recording_place(w->page->recording, leak->place));
-	gt_json_uint(j, "pid", leak->pid);
-	if (l->sites[site].held) {
-		const struct gt_held_entry *list;
-
-		gt_held_list(&list);
-		gt_json_text(j, "library", list[l->sites[site].held - 1].library);
-		gt_json_text(j, "reason", list[l->sites[site].held - 1].reason);
-	}
-	if (leak->held) {
-		gt_json_uint(j, "references", leak->references);
-		gt_json_uint(j, "retained",
-			     gt_page_stack(w->names, gt_ledger_retain_stack(l, leak->held)));
-	}
-	if (leak->kept) {
-		gt_json_uint(j, "kept", leak->kept);
-		gt_json_text(j, "kept_by", gt_holder_count(text, leak->oldest[0], leak->holders));
-	}
-	gt_json_array(j, "handles");
-	for (size_t i = 0; i < leak->oldest_count; i++)
-		gt_json_hex(j, NULL, leak->oldest[i]->handle);
-	gt_json_end(j);
-	gt_json_end(j);
-}
-
-static void leaks_json(struct writing *w)
-{
-	const struct gt_ledger *l = w->set->ledger;
-
-	w->leaks = gt_alloc(l->site_count * sizeof *w->leaks);
-	gt_live_each(&l->live, look_at, w);
-	gt_json_array(w->json, "leaks");
-	for (size_t i = 0; i < l->site_count; i++)
-		if (w->marks[i] && !l->sites[i].held && !lasts(l->sites[i].kind) &&
-		    w->leaks[i].oldest_count)
-			leak_json(w, i);
-	gt_json_end(w->json);
-	gt_json_array(w->json, "held");
-	for (size_t i = 0; i < l->site_count; i++)
-		if (w->marks[i] && l->sites[i].held && w->leaks[i].oldest_count)
-			leak_json(w, i);
-	gt_json_end(w->json);
-	free(w->leaks);
 }
 
 static void growth_json(struct writing *w)
@@ -471,8 +351,11 @@ static void mistakes_json(struct writing *w)
 
 static void set_json(struct writing *w)
 {
-	const struct gt_ledger *l = w->set->ledger;
+	struct gt_ledger *l = w->set->ledger;
+	struct gt_page_sites sites;
 
+	w->view = (struct gt_view){ .recording = w->page->recording, .ledger = l };
+	w->fates = gt_site_fates(&w->view);
 	w->marks = gt_alloc(l->site_count * sizeof *w->marks);
 	w->numbers = gt_alloc(l->site_count * sizeof *w->numbers);
 	gt_page_pick(l, w->set->pid ? SET_SITES_MAX : SITES_MAX, w->marks);
@@ -483,10 +366,12 @@ static void set_json(struct writing *w)
 	kinds_json(w);
 	sites_json(w);
 	tracks_json(w);
-	leaks_json(w);
+	sites = (struct gt_page_sites){ w->marks, w->numbers };
+	gt_page_leaks_json(w->json, &w->view, w->names, &sites);
 	growth_json(w);
 	mistakes_json(w);
 	gt_json_end(w->json);
+	free(w->fates);
 	free(w->marks);
 	free(w->numbers);
 }

@@ -204,6 +204,8 @@ struct ranked {
 	const struct gt_site *site;
 	double value; /* bytes or count, see choose_unit */
 	uint64_t bytes, count;
+	struct gt_hue color;
+	const char *note; /* behind the value; NULL: none */
 };
 
 static int biggest_first(const void *a, const void *b)
@@ -217,22 +219,38 @@ static int biggest_first(const void *a, const void *b)
 	return x->site < y->site ? -1 : x->site > y->site;
 }
 
-static void draw_ranked(const struct drawing *d, struct gt_panel *p, struct ranked *list,
-			size_t count, struct gt_hue color, struct gt_box box)
+/* "1.25 MiB perhaps leaked"; NULL: the bar's plain value. */
+static const char *value_words(const struct gt_panel *p, const struct ranked *r, char *out,
+			       size_t size)
 {
-	char words[TOP_SITES][GT_FORMAT_MAX];
+	char value[GT_FORMAT_MAX];
+
+	if (p->whole_numbers && !r->note)
+		return NULL;
+	snprintf(out, size, "%s%s%s",
+		 p->whole_numbers ? gt_format_count(value, (uint64_t)r->value) :
+		 r->value > 0     ? gt_format_bytes(value, (uint64_t)r->value) :
+				    "no bytes",
+		 !r->note     ? "" :
+		 r->value > 0 ? " " :
+				", ",
+		 r->note ? r->note : "");
+	return out;
+}
+
+static void draw_ranked(const struct drawing *d, struct gt_panel *p, struct ranked *list,
+			size_t count, struct gt_box box)
+{
+	char words[TOP_SITES][GT_FORMAT_MAX + 32];
 	struct gt_bar bars[TOP_SITES];
 
 	qsort(list, count, sizeof *list, biggest_first);
 	for (size_t i = 0; i < count && i < TOP_SITES; i++) {
 		bars[i] = (struct gt_bar){
 			.name = site_name(d->view, list[i].site, list[i].count, name_columns(box)),
-			.words = p->whole_numbers  ? NULL :
-				 list[i].value > 0 ? gt_format_bytes(words[i],
-								     (uint64_t)list[i].value) :
-						     "no bytes",
+			.words = value_words(p, &list[i], words[i], sizeof words[i]),
 			.value = list[i].value,
-			.color = color
+			.color = list[i].color
 		};
 		p->bar_count = i + 1;
 	}
@@ -252,75 +270,135 @@ static void choose_unit(struct gt_panel *p, struct ranked *list, size_t count)
 		list[i].value = (double)(p->whole_numbers ? list[i].count : list[i].bytes);
 }
 
-/* "130 resources leaked, 7.92 MiB: 120 events, 5 buffers", including kinds without bytes. */
-static void describe_leaks(const struct gt_groups *groups, bool is_alive, char *text, size_t size)
+/* "12 resources leaked, 6.00 MiB; 2 perhaps leaked, 1.25 MiB" */
+static int describe_fates(const struct gt_groups by_fate[GT_FATE_COUNT], char *text, size_t size)
+{
+	char count[GT_FORMAT_MAX], bytes[GT_FORMAT_MAX];
+	int used = 0;
+
+	for (int fate = 0; fate < GT_FATE_COUNT && (size_t)used < size; fate++) {
+		const struct gt_groups *groups = &by_fate[fate];
+
+		if (groups->object_count)
+			used += snprintf(
+				text + used, size - (size_t)used, "%s%s%s%s %s, %s",
+				used ? "; " : "", gt_format_count(count, groups->object_count),
+				used ? "" : " ",
+				used ? "" :
+				       gt_plural(groups->object_count, "resource", "resources"),
+				gt_fate_phrases[fate], gt_format_bytes(bytes, groups->bytes));
+	}
+	return used;
+}
+
+/* How many fates there are. */
+static int count_of(const struct gt_groups by_fate[GT_FATE_COUNT])
+{
+	int count = 0;
+
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++)
+		count += by_fate[fate].count > 0;
+	return count;
+}
+
+/* ": 120 events, 5 buffers", including kinds without bytes. */
+static void describe_kinds(const struct gt_groups by_fate[GT_FATE_COUNT], char *text, size_t size)
 {
 	uint64_t counts[GT_KIND_COUNT] = { 0 };
-	char count[GT_FORMAT_MAX], bytes[GT_FORMAT_MAX], kind[GT_KIND_TEXT];
-	int used =
-		snprintf(text, size, "%s %s %s, %s", gt_format_count(count, groups->object_count),
-			 gt_plural(groups->object_count, "resource", "resources"),
-			 is_alive ? "alive in running processes" : "leaked",
-			 gt_format_bytes(bytes, groups->bytes));
+	char kind[GT_KIND_TEXT];
+	size_t used = 0;
 
-	for (size_t i = 0; i < groups->count; i++)
-		counts[groups->list[i].site->kind] += groups->list[i].count;
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++)
+		for (size_t i = 0; i < by_fate[fate].count; i++)
+			counts[by_fate[fate].list[i].site->kind] += by_fate[fate].list[i].count;
 	for (const char *between = ": ";; between = ", ") {
 		int most = 0;
 
 		for (int k = 1; k < GT_KIND_COUNT; k++)
 			if (counts[k] > counts[most])
 				most = k;
-		if (!counts[most] || (size_t)used >= size)
+		if (!counts[most] || used >= size)
 			break;
-		used += snprintf(text + used, size - (size_t)used, "%s%s", between,
-				 gt_kind_count(kind, (enum gt_kind)most, counts[most]));
+		used += (size_t)snprintf(text + used, size - used, "%s%s", between,
+					 gt_kind_count(kind, (enum gt_kind)most, counts[most]));
 		counts[most] = 0;
 	}
 }
 
 /* A message instead of an empty chart. */
-static void put_no_leaks(const struct drawing *d, struct gt_panel *p)
+static void put_no_leaks(const struct drawing *d, struct gt_panel *p, char *text, size_t size)
 {
-	bool has_gaps = gt_head_has_gaps(d->view->recording);
+	char *why = gt_ending_of(d->view, NULL);
 
-	p->tone = has_gaps ? GT_TONE_PLAIN : GT_TONE_GOOD;
 	p->subtitle = NULL;
-	p->message = has_gaps ? "No leaks recorded, but the recording has gaps" : "No leaks";
+	if (gt_head_has_gaps(d->view->recording)) {
+		p->message = "No leaks recorded, but the recording has gaps";
+	} else if (gt_recording_goes_on(d->view->recording)) {
+		p->message = "No leaks so far";
+		snprintf(text, size, "%s", why ? why : "");
+		p->subtitle = text;
+	} else {
+		p->message = "No leaks";
+		p->tone = GT_TONE_GOOD;
+	}
+	free(why);
+}
+
+/* The call sites of each fate; those of leaks are red, the others say what they are. */
+static struct ranked *list_fates(const struct drawing *d,
+				 const struct gt_groups by_fate[GT_FATE_COUNT], size_t *count)
+{
+	struct ranked *list;
+
+	*count = 0;
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++)
+		*count += by_fate[fate].count;
+	list = gt_alloc((*count + 1) * sizeof *list);
+	*count = 0;
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++)
+		for (size_t i = 0; i < by_fate[fate].count; i++) {
+			const struct gt_group *group = &by_fate[fate].list[i];
+			bool leaked = fate == GT_FATE_LEAKED;
+
+			list[(*count)++] = (struct ranked){
+				.site = group->site,
+				.bytes = group->bytes,
+				.count = group->count,
+				.color = leaked ? d->canvas->theme->red :
+						  gt_panel_color(d->canvas, 0),
+				.note = leaked ? NULL : gt_fate_phrases[fate],
+			};
+		}
+	return list;
 }
 
 static void draw_leaks(const struct drawing *d, struct gt_box box)
 {
-	struct gt_panel p = { .title = "Alive at the End, by Call Site", .tone = GT_TONE_ALARM };
-	struct gt_hue color = d->canvas->theme->red;
-	char text[512];
-	struct gt_groups groups;
-	struct gt_fate_sum sums[GT_FATE_COUNT];
+	struct gt_panel p = { .title = "Alive at the End, by Call Site" };
+	struct gt_groups groups, by_fate[GT_FATE_COUNT];
 	struct ranked *list;
-	bool is_alive;
+	char text[512] = "";
+	size_t count;
+	int used;
 
 	gt_groups_init(&groups, d->view->ledger, GT_GROUPS_LEAKS);
-	list = gt_alloc((groups.count + 1) * sizeof *list);
-	for (size_t i = 0; i < groups.count; i++)
-		list[i] = (struct ranked){ .site = groups.list[i].site,
-					   .bytes = groups.list[i].bytes,
-					   .count = groups.list[i].count };
-	choose_unit(&p, list, groups.count);
+	gt_fate_split(d->view, &groups, by_fate);
+	list = list_fates(d, by_fate, &count);
+	choose_unit(&p, list, count);
 	if (p.whole_numbers)
 		p.x_label = "Resources";
-	gt_fate_sums(d->view, sums);
-	is_alive = !sums[GT_FATE_LEAKED].count;
-	describe_leaks(&groups, is_alive, text, sizeof text);
+	used = describe_fates(by_fate, text, sizeof text);
+	/* there is room for one or the other */
+	if (count_of(by_fate) == 1 && (size_t)used < sizeof text)
+		describe_kinds(by_fate, text + used, sizeof text - (size_t)used);
 	p.subtitle = text;
-	if (is_alive) {
-		p.tone = GT_TONE_PLAIN;
-		color = gt_panel_color(d->canvas, 0);
-	}
-	if (!groups.count)
-		put_no_leaks(d, &p);
-	draw_ranked(d, &p, list, groups.count, color, box);
+	p.tone = by_fate[GT_FATE_LEAKED].count ? GT_TONE_ALARM : GT_TONE_PLAIN;
+	if (!count)
+		put_no_leaks(d, &p, text, sizeof text);
+	draw_ranked(d, &p, list, count, box);
 	free(list);
-	gt_groups_fini(&groups);
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++)
+		gt_groups_fini(&by_fate[fate]);
 }
 
 static void draw_sites(const struct drawing *d, struct gt_box box)
@@ -332,7 +410,8 @@ static void draw_sites(const struct drawing *d, struct gt_box box)
 	for (size_t i = 0; i < l->site_count; i++)
 		list[i] = (struct ranked){ .site = &l->sites[i],
 					   .bytes = l->sites[i].bytes_peak,
-					   .count = l->sites[i].created };
+					   .count = l->sites[i].created,
+					   .color = gt_panel_color(d->canvas, 0) };
 	p.subtitle = "with the total number of resources created";
 	choose_unit(&p, list, l->site_count);
 	if (p.whole_numbers) {
@@ -342,7 +421,7 @@ static void draw_sites(const struct drawing *d, struct gt_box box)
 	}
 	if (!l->site_count)
 		p.message = "no resources were created";
-	draw_ranked(d, &p, list, l->site_count, gt_panel_color(d->canvas, 0), box);
+	draw_ranked(d, &p, list, l->site_count, box);
 	free(list);
 }
 
@@ -377,11 +456,23 @@ void gt_recording_draw(struct gt_canvas *c, const struct gt_view *v, struct gt_a
 void gt_recording_text(const struct gt_view *v, FILE *out)
 {
 	struct gt_leaked leaked = gt_ledger_leaked(v->ledger);
+	struct gt_fate_sum sums[GT_FATE_COUNT];
 	char events[GT_FORMAT_MAX], peak[GT_FORMAT_MAX], left[GT_FORMAT_MAX], bytes[GT_FORMAT_MAX];
+	const char *between = ": ";
 
-	fprintf(out, "%s events, device memory peak %s, %s %s (%s) alive at the end\n",
+	fprintf(out, "%s events, device memory peak %s, %s %s (%s) alive at the end",
 		gt_format_count(events, v->ledger->events),
 		gt_format_bytes(peak, v->ledger->peak_bytes), gt_format_count(left, leaked.count),
 		gt_plural(leaked.count, "resource", "resources"),
 		gt_format_bytes(bytes, leaked.device_bytes + leaked.host_bytes));
+	gt_fate_sums(v, sums);
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++) {
+		if (!sums[fate].count)
+			continue;
+		fprintf(out, "%s%s %s (%s)", between, gt_format_count(left, sums[fate].count),
+			gt_fate_phrases[fate],
+			gt_format_bytes(bytes, sums[fate].device_bytes + sums[fate].host_bytes));
+		between = ", ";
+	}
+	putc('\n', out);
 }

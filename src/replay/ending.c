@@ -77,31 +77,70 @@ enum gt_fate gt_fate_of(const struct gt_view *v, const struct gt_entry *entry)
 	return fate;
 }
 
-struct summing {
+struct walk {
 	const struct gt_view *view;
-	struct gt_fate_sum *sums;
+	void (*each)(void *context, const struct gt_entry *entry, enum gt_fate fate);
+	void *context;
 };
 
-static bool add_to_sums(void *context, const struct gt_entry *entry)
+static bool visit(void *context, const struct gt_entry *entry)
 {
-	const struct summing *s = context;
-	enum gt_kind kind = gt_entry_kind(entry);
-	struct gt_fate_sum *sum;
+	const struct walk *w = context;
 
-	if (gt_kinds[kind].habits & GT_LASTING || gt_ledger_is_held(s->view->ledger, entry))
-		return true;
-	sum = &s->sums[gt_fate_of(s->view, entry)];
-	sum->count++;
-	*(gt_kind_on_device(kind) ? &sum->device_bytes : &sum->host_bytes) += gt_entry_bytes(entry);
+	if (!(gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING) &&
+	    !gt_ledger_is_held(w->view->ledger, entry))
+		w->each(w->context, entry, gt_fate_of(w->view, entry));
 	return true;
+}
+
+void gt_fate_each(const struct gt_view *v,
+		  void (*each)(void *context, const struct gt_entry *entry, enum gt_fate fate),
+		  void *context)
+{
+	struct walk walk = { v, each, context };
+
+	gt_live_each(&v->ledger->live, visit, &walk);
+}
+
+static void add_to_sums(void *context, const struct gt_entry *entry, enum gt_fate fate)
+{
+	struct gt_fate_sum *sum = (struct gt_fate_sum *)context + fate;
+
+	sum->count++;
+	*(gt_kind_on_device(gt_entry_kind(entry)) ? &sum->device_bytes : &sum->host_bytes) +=
+		gt_entry_bytes(entry);
 }
 
 void gt_fate_sums(const struct gt_view *v, struct gt_fate_sum sums[GT_FATE_COUNT])
 {
-	struct summing summing = { v, sums };
-
 	memset(sums, 0, GT_FATE_COUNT * sizeof *sums);
-	gt_live_each(&v->ledger->live, add_to_sums, &summing);
+	gt_fate_each(v, add_to_sums, sums);
+}
+
+struct site_sums {
+	const struct gt_ledger *ledger;
+	struct gt_site_fates *fates;
+};
+
+static void add_to_site(void *context, const struct gt_entry *entry, enum gt_fate fate)
+{
+	const struct site_sums *s = context;
+	const struct gt_site *site = gt_ledger_site(s->ledger, entry);
+	struct gt_site_fates *fates = site ? &s->fates[site - s->ledger->sites] : NULL;
+
+	if (!fates)
+		return;
+	fates->count[fate]++;
+	fates->bytes[fate] += gt_entry_bytes(entry);
+}
+
+struct gt_site_fates *gt_site_fates(const struct gt_view *v)
+{
+	struct site_sums sums = { v->ledger,
+				  gt_alloc((v->ledger->site_count + 1) * sizeof *sums.fates) };
+
+	gt_fate_each(v, add_to_site, &sums);
+	return sums.fates;
 }
 
 /* The one fate of all these, or GT_FATE_COUNT. */

@@ -33,6 +33,18 @@ struct gt_fate_sum {
 };
 void gt_fate_sums(const struct gt_view *v, struct gt_fate_sum sums[GT_FATE_COUNT]);
 
+/* Each of these resources, in no order. */
+void gt_fate_each(const struct gt_view *v,
+		  void (*each)(void *context, const struct gt_entry *entry, enum gt_fate fate),
+		  void *context);
+
+/* The same sums of one call site. */
+struct gt_site_fates {
+	uint64_t count[GT_FATE_COUNT], bytes[GT_FATE_COUNT];
+};
+/* Those of every site of the ledger, in its order; the caller frees them. */
+struct gt_site_fates *gt_site_fates(const struct gt_view *v);
+
 /* The groups of each fate. Takes over `groups`; the caller finishes all of `by_fate`. */
 void gt_fate_split(const struct gt_view *v, struct gt_groups *groups,
 		   struct gt_groups by_fate[GT_FATE_COUNT]);

@@ -75,7 +75,6 @@ static bool *modules_on_list(const struct gt_recording *r)
 	return known;
 }
 
-/* `known` may be NULL, for a single frame. */
 static bool is_of_list(const struct gt_recording *r, const bool *known,
 		       const struct gt_trace_frame *frame)
 {
@@ -83,8 +82,7 @@ static bool is_of_list(const struct gt_recording *r, const bool *known,
 		return is_on_list(gt_recording_text_frame(r, frame->address)->module);
 	if (frame->module == GT_NO_MODULE)
 		return false;
-	return known ? known[frame->module] :
-		       is_on_list(gt_recording_module(r, frame->module)->path);
+	return known[frame->module];
 }
 
 /* By the modules alone: names of functions cost much more, and few stacks need them. */
@@ -112,15 +110,6 @@ static uint32_t find_entry(const struct gt_recording *r, const bool *known,
 	rule = gt_suppressions_find(&rules, (enum gt_api)site->api, (enum gt_kind)site->kind,
 				    gt_function_names[site->function], named, count);
 	return rule ? (uint32_t)(rule - rules.list) + 1 : 0;
-}
-
-uint32_t gt_held_at(const struct gt_recording *recording, struct gt_frames *frames,
-		    const struct gt_site *site)
-{
-	const struct gt_held_entry *list;
-
-	gt_held_list(&list);
-	return find_entry(recording, NULL, frames, site);
 }
 
 void gt_held_find(struct gt_ledger *l, const struct gt_recording *recording,

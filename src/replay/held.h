@@ -24,9 +24,6 @@ struct gt_held_entry {
 /* The list; site->held is an index into it + 1. */
 size_t gt_held_list(const struct gt_held_entry **list);
 
-/* What site->held is to be: for views that cannot wait for the end of a replay. */
-uint32_t gt_held_at(const struct gt_recording *recording, struct gt_frames *frames,
-		    const struct gt_site *site);
 /* Marks the sites of a finished ledger (gt_ledger_hold). */
 void gt_held_find(struct gt_ledger *l, const struct gt_recording *recording,
 		  struct gt_frames *frames);

@@ -103,11 +103,19 @@ def read_profile(path):
 def test_pprof_has_every_site(case):
     leaky(case)
     samples, mappings = read_profile(export(case, "pprof"))
-    wanted = sorted((group["kind"], [f["function"] for f in group["stack"]],
-                     [group["created"], group["total_bytes"], group["count"], group["bytes"]])
-                    for group in case.report("a.gt", "sites")["groups"])
-    found = sorted((labels["kind"], stack, values) for labels, stack, values in samples)
+    wanted, found = {}, {}  # what was not released has a sample of its own, with its fate
+
+    def add(sums, kind, stack, values):
+        key = kind, tuple(stack)
+        sums[key] = [a + b for a, b in zip(sums.get(key, [0] * 4), values)]
+
+    for group in case.report("a.gt", "sites")["groups"]:
+        add(wanted, group["kind"], [f["function"] for f in group["stack"]],
+            [group["created"], group["total_bytes"], group["count"], group["bytes"]])
+    for labels, stack, values in samples:
+        add(found, labels["kind"], stack, values)
     assert found == wanted, (found, wanted)
+    assert {labels.get("fate") for labels, _, values in samples if values[2]} == {"leaked"}
     assert sum(values[3] for _, _, values in samples) == 1 << 20
     assert sum(values[2] for _, _, values in samples) == 21
     files = [mapping[2] for mapping in mappings.values()]
@@ -143,7 +151,8 @@ def test_protoc_decodes_pprof(case):
     assert done.returncode == 0 and not done.stderr, done.stderr
     # a field that the schema does not know would be shown by its number
     assert not re.search(r"^\s*[0-9]+[: ]", text, re.M), text
-    assert text.count("\nsample {") == len(case.report("a.gt", "sites")["groups"])
+    groups = case.report("a.gt", "sites")["groups"]
+    assert text.count("\nsample {") == len(groups) + sum(group["count"] > 0 for group in groups)
     assert 'string_table: "make_scratch_buffer"' in text
 
 
@@ -178,7 +187,7 @@ def test_speedscope(case):
     assert len({json.dumps(frame, sort_keys=True) for frame in frames}) == len(frames)
     assert all(set(frame) <= {"name", "file", "line", "col"} and frame["name"] for frame in frames)
     names = [one["name"] for one in profile["profiles"]]
-    assert names == ["leaked", "peak", "allocated", "objects"]
+    assert names == ["leaked", "peak", "allocated", "objects", "alive"]
     assert profile["activeProfileIndex"] == 3
     for one in profile["profiles"]:
         assert one["type"] == "sampled" and one["unit"] in ("bytes", "none")
@@ -202,7 +211,7 @@ def refused(case, name, text):
 
 def test_speedscope_matches_its_own_schema(case):
     leaky(case)
-    for value in ("leaked", "peak", "allocated", "objects"):
+    for value in ("leaked", "peak", "allocated", "objects", "alive"):
         readers.check(case, "speedscope", export(case, "speedscope", "--value", value))
     assert refused(case, "speedscope", case.path("out.speedscope").read_text()
                    .replace('"sampled"', '"simple"'))

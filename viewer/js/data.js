@@ -4,7 +4,8 @@ import { lastPart } from "./format.js";
 
 /* The order of a site's numbers, as src/page/data.c writes them. */
 const SITE = ["stack", "kind", "live", "liveBytes", "peak", "peakBytes", "created", "totalBytes",
-  "mostBytes", "first", "last", "track", "held"];
+  "mostBytes", "first", "last", "track", "held", "leaked", "leakedBytes", "unreleased",
+  "unreleasedBytes"];
 
 export function* varints(base64) {
   const text = atob(base64);

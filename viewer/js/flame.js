@@ -3,14 +3,17 @@
 import { el, section, segmented, visible } from "./dom.js";
 import { kindColor } from "./charts.js";
 import { formatBytes, formatCount, formatValue } from "./format.js";
-import { isAllInUse } from "./header.js";
 
 const ROW = 22;
 const SMALLEST = 0.0012;   // of the width: what is narrower is not drawn
 const LINES = 6;           // of a function that calls from many
-const modes = (alive) => [["live", alive ? "Alive" : "Leaked"], ["peak", "At the peak"],
-  ["total", "All created"]];
-const FIELDS = { live: { bytes: "liveBytes", objects: "live" },
+/* What leaked, and what was not released if that is more. */
+export const flameModes = ({ leaked, unreleased }) => [
+  ...(leaked || !unreleased ? [["leaked", "Leaked"]] : []),
+  ...(unreleased > leaked ? [["live", leaked ? "Not released" : "Alive"]] : []),
+  ["peak", "At the peak"], ["total", "All created"]];
+const FIELDS = { leaked: { bytes: "leakedBytes", objects: "leaked" },
+  live: { bytes: "unreleasedBytes", objects: "unreleased" },
   peak: { bytes: "peakBytes", objects: "peak" },
   total: { bytes: "totalBytes", objects: "created" } };
 
@@ -56,7 +59,7 @@ export class Flame {
     this.reset = el("button", { type: "button", class: "tool", text: "Show all",
       on: { click: () => this.zoomTo(this.root) } });
     this.node.querySelector(".section-head").append(el("div", { class: "controls" },
-      segmented("Which memory", modes(isAllInUse(set.raw)), state.mode,
+      segmented("Which memory", flameModes(set.raw), state.mode,
         (mode) => this.change("mode", mode)),
       segmented("Measured in", [["bytes", "Bytes"], ["objects", "Resources"]], state.unit,
         (unit) => this.change("unit", unit))));
@@ -81,7 +84,7 @@ export class Flame {
     this.root = new FlameNode("all", "", null);
     for (const site of this.set.sites) {
       const value = site[field];
-      if (!value || (this.state.mode === "live" && (site.kind.lasting || site.held)))
+      if (!value)
         continue;
       let at = this.root;
       at.value += value;
@@ -114,7 +117,7 @@ export class Flame {
   }
 
   addRest() {
-    const names = { live: ["live_bytes", "live"], peak: ["peak_bytes", "peak"],
+    const names = { leaked: ["leaked_bytes", "leaked"], live: ["live_bytes", "live"], peak: ["peak_bytes", "peak"],
       total: ["total_bytes", "created"] }[this.state.mode];
     const rest = this.set.raw.rest, value = rest[names[this.state.unit === "bytes" ? 0 : 1]];
     if (!value)
@@ -166,8 +169,8 @@ export class Flame {
   }
 
   emptyText() {
-    if (this.state.mode === "live")
-      return this.set.raw.leaked ? "The leaked resources have no bytes: choose Resources." :
+    if (this.state.mode === "leaked" || this.state.mode === "live")
+      return this.set.raw.unreleased ? "These resources have no bytes: choose Resources." :
         "Nothing leaked.";
     return this.state.unit === "bytes" ? "No memory was allocated." : "Nothing was alive.";
   }

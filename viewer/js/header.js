@@ -95,30 +95,29 @@ function processPicker(data, chosen, pick) {
   return picker;
 }
 
-/* Resources of a program that runs, or ran when gputrack detached, are alive, not leaked. */
-export function isAllInUse({ leaked, in_use: inUse }) {
-  return leaked > 0 && inUse === leaked;
+/* [key, fate] of what was not released: leaked, perhaps leaked, alive when killed, alive. */
+export const fatesOf = (raw) => Object.entries(raw.fates).filter(([, fate]) => fate.count);
+
+/* A card for each fate; only what leaked is bad. */
+function leakVerdicts(card, raw) {
+  const size = ({ device, host }) => [device && `${formatBytes(device)} of device memory`,
+    host && `${formatBytes(host)} of host memory`].filter(Boolean).join(", ");
+  if (raw.unreleased)
+    return fatesOf(raw).map(([key, fate]) => card("#leaks", key === "leaked" ? "bad" : "warn",
+      `${formatCount(fate.count)} ${fate.phrase}`, size(fate) || "without memory of their own"));
+  return [raw.is_certain ? card("#leaks", "good", "No leaks",
+    raw.held_line ? "other than what libraries hold" :
+      `${plural(raw.created - raw.lasting, "resource", "resources")} released`) :
+    card("#leaks", "warn", "No leaks seen",
+      (raw.no_leaks || "").replace(/^.*, (but .*)\.$/, "$1"))];
 }
 
-function leakVerdict(card, raw, recording) {
-  const alive = isAllInUse(raw);
-  const leaked = [raw.leaked_device && `${formatBytes(raw.leaked_device)} of device memory`,
-    raw.leaked_host && `${formatBytes(raw.leaked_host)} of host memory`].filter(Boolean);
-  if (raw.leaked)
-    return card("#leaks", alive ? "warn" : "bad", alive ? `${formatCount(raw.leaked)} alive` :
-      plural(raw.leaked, "leak", "leaks"), leaked.join(", ") || "without memory of their own");
-  return recording.gaps ?
-    card("#leaks", "warn", "No leaks seen", "but some events are missing") :
-    card("#leaks", "good", "No leaks", raw.held_line ? "other than what libraries hold" :
-      `${plural(raw.created - raw.lasting, "resource", "resources")} released`);
-}
-
-export function verdicts(set, recording) {
+export function verdicts(set) {
   const { raw } = set, mistakes = raw.mistakes;
   const card = (href, how, number, text) => el("a", { class: `card verdict ${how}`, href },
     el("strong", { text: number }), el("span", { text }));
   const wrong = mistakes.redundant.reduce((a, r) => a + r.count, 0);
-  return el("div", { class: "verdicts" }, leakVerdict(card, raw, recording),
+  return el("div", { class: "verdicts" }, leakVerdicts(card, raw),
     card("#timeline", "", formatBytes(raw.peak.bytes), raw.peak.bytes ?
       `peak at ${formatTime(raw.peak.time_ns / 1e9)}` : "no device memory"),
     card("#sites", "", formatCount(raw.created),

@@ -2,7 +2,7 @@
 // leaks.js - the table of resources never released.
 import { el, section } from "./dom.js";
 import { formatBytes, formatCount, formatTime, plural } from "./format.js";
-import { isAllInUse } from "./header.js";
+import { fatesOf } from "./header.js";
 import { briefly, placeLine, stackList, stackWords } from "./stack.js";
 import { Table } from "./table.js";
 
@@ -15,15 +15,15 @@ function openedLeak(set, leak) {
     facts.push(`on ${leak.place}`);
   if (leak.pid && set.data.raw.recording.processes.length > 1)
     facts.push(`in process ${leak.pid}`);
-  const more = site.live > leak.handles.length ? " …" : "";
+  const more = leak.count > leak.handles.length ? " …" : "";
   return el("div", {}, stackList(site.frames),
     el("p", { class: "facts", text: facts.join(", ") }),
     leak.references ? el("p", { class: "facts warn", text: "held by " +
-      `${site.live > 1 ? "up to " : ""}${leak.references} ${
+      `${leak.count > 1 ? "up to " : ""}${leak.references} ${
         leak.references === 1 ? "reference" : "references"}, last retained at` }) : null,
     leak.references ? stackList(set.data.stack(leak.retained)) : null,
     leak.kept ? el("p", { class: "facts warn", text:
-      (leak.kept < site.live ? `${formatCount(leak.kept)} of them ` : "") +
+      (leak.kept < leak.count ? `${formatCount(leak.kept)} of them ` : "") +
       `released, but kept alive by ${leak.kept_by}` }) : null,
     el("p", { class: "facts" }, leak.handles.length === 1 ? "handle " : "handles ",
       el("code", { text: leak.handles.join(" ") + more })));
@@ -39,15 +39,9 @@ function notLeakedNote({ lasting, freed_with_owner: freed }) {
   return parts.length ? el("p", { class: "dim", text: `Not leaked: ${parts.join("; ")}.` }) : null;
 }
 
-function noLeaks({ created, lasting, held_line: held }, recording) {
-  if (!created)
-    return el("p", { class: "card good", text: "Nothing was tracked." });
-  return recording.gaps ?
-    el("p", { class: "card warn", text: "No leaks among the recorded events, but some events are " +
-      "missing." }) :
-    el("p", { class: "card good", text: "No leaks: " + (held ?
-      "the program left no resource behind." :
-      `${plural(created - lasting, "resource was", "resources were")} created and released.`) });
+function noLeaks({ created, no_leaks: text, is_certain: isCertain }) {
+  return created ? el("p", { class: `card ${isCertain ? "good" : "warn"}`, text }) :
+    el("p", { class: "card good", text: "Nothing was tracked." });
 }
 
 /* What libraries hold by design: one line, and the call sites behind it; null for none. */
@@ -64,37 +58,43 @@ function heldNote(set, state) {
   return note;
 }
 
-/* Resources held by programs that kept running may be in use. */
-function leaksTitle(raw, { processes }) {
-  const some = (state) => processes.some((p) => p.state === state);
-  const when = some("went_on") ? "when gputrack detached" :
-    some("stopped") ? "when recording stopped" : "";
-  if (isAllInUse(raw))
-    return ["Alive", `Created and not released ${when || "so far"}, by call site: ` +
-      "may be in use."];
-  return ["Leaks", "Created and never released, by call site." + (raw.in_use ?
-    ` ${formatCount(raw.in_use)} of them held by programs that ${when ?
-      "were still running " + when : "are still running"}: ` +
-      `${raw.in_use === 1 ? "it" : "they"} may be in use.` : "")];
+const TITLES = { leaked: "Leaks", perhaps: "Perhaps leaked", killed: "Alive when killed",
+  alive: "Alive" };
+
+function leaksTitle(raw) {
+  const fates = fatesOf(raw), [[first] = ["leaked"]] = fates;
+  return [first === "leaked" || fates.length === 1 ? TITLES[first] : "Not released",
+    `Created and ${raw.leaked === raw.unreleased ? "never released" : "not released"}, ` +
+    "by call site."];
 }
+
+/* What is not called leaked, and why not, as reports have it. */
+const fateNotes = (raw) => fatesOf(raw).filter(([, fate]) => fate.why).map(([key, fate]) =>
+  el("p", { class: "card fate", data: { fate: key } }, el("strong", { text: fate.word }),
+    ` ${plural(fate.count, "resource", "resources")}: ${fate.why}`));
 
 /* As the tracker's log has it: so little may be the driver's caches. */
 const RESIDUE_LEAK_KB = 100;
 
 /* Driver residue of all processes; null if there is none or it was not measured. */
 function residueNote({ residue }) {
-  return residue?.kb ? el("p", { class: `card ${residue.kb > RESIDUE_LEAK_KB ? "warn" : "dim"}`, id: "residue", text: "The driver kept " +
+  return residue?.kb ? el("p", {
+    class: `card ${residue.kb > RESIDUE_LEAK_KB ? "warn" : "dim"}`, id: "residue",
+    text: "The driver kept " +
     `${formatBytes(residue.kb * 1024)} of process memory after these were destroyed: ` +
     residue.labels.map(({ label, kb }) => `${label} ${formatCount(kb)} KB`).join(", ") +
     (residue.kb > RESIDUE_LEAK_KB ? ". Estimated by the resource tracker; not counted as a leak." :
       `. Not above ${RESIDUE_LEAK_KB} KB: it may be the driver's caches.`) }) : null;
 }
 
-const leakColumns = [
-  { name: "bytes", title: "Bytes", num: true, value: (l) => l.site.liveBytes,
-    cell: (l) => l.site.liveBytes ? formatBytes(l.site.liveBytes) : "–" },
-  { name: "count", title: "Count", num: true, value: (l) => l.site.live,
-    cell: (l) => formatCount(l.site.live) },
+const leakColumns = (raw, has_fates) => [
+  { name: "bytes", title: "Bytes", num: true, value: (l) => l.bytes,
+    cell: (l) => l.bytes ? formatBytes(l.bytes) : "–" },
+  { name: "count", title: "Count", num: true, value: (l) => l.count,
+    cell: (l) => formatCount(l.count) },
+  ...(has_fates ? [{ name: "fate", title: "Fate", value: (l) => l.fate,
+    cell: (l) => el("span", { class: l.fate === "leaked" ? "bad" : "",
+      text: raw.fates[l.fate].phrase }) }] : []),
   { name: "kind", title: "Kind", value: (l) => l.site.kind.name,
     cell: (l) => l.site.kind.name },
   { name: "function", title: "Created by", minor: true, value: (l) => l.function,
@@ -105,30 +105,30 @@ const leakColumns = [
     cell: (l) => placeLine(l.site.frames) },
 ];
 
-function leakTable(title, set, leaks, state) {
+function leakTable(title, set, leaks, state, has_fates = false) {
   const words = new Map();
-  return new Table(title, leakColumns, leaks, state, {
-    key: (leak) => leak.site.stack + ":" + leak.site.kind.index,
+  return new Table(title, leakColumns(set.raw, has_fates), leaks, state, {
+    key: (leak) => `${leak.site.stack}:${leak.site.kind.index}:${leak.fate}`,
     open: (leak) => openedLeak(set, leak),
     words: (leak) => {
       if (!words.has(leak))
-        words.set(leak, `${leak.function} ${leak.site.kind.name} ${leak.site.kind.api} `
-          .toLowerCase() + `${leak.place || ""} `.toLowerCase() +
+        words.set(leak, [leak.function, leak.site.kind.name, leak.site.kind.api,
+          set.raw.fates[leak.fate]?.phrase, leak.place || ""].join(" ").toLowerCase() + " " +
           stackWords(leak.site.frames));
       return words.get(leak);
     } });
 }
 
 export function leaksSection(set, state, heldState) {
-  const { recording } = set.data.raw;
-  const node = section("leaks", ...leaksTitle(set.raw, recording));
+  const node = section("leaks", ...leaksTitle(set.raw));
   const notes = [notLeakedNote(set.raw), heldNote(set, heldState),
     set.raw.pid ? null : residueNote(set.data.raw)].filter(Boolean);
   if (!set.leaks.length) {
-    node.append(noLeaks(set.raw, recording), ...notes);
+    node.append(noLeaks(set.raw), ...notes);
     return node;
   }
-  node.append(leakTable("Leaks", set, set.leaks, state).node, ...notes);
+  node.append(...fateNotes(set.raw), leakTable("Leaks", set, set.leaks, state,
+    set.raw.leaked !== set.raw.unreleased).node, ...notes);
   if (set.raw.rest.live)
     node.append(el("p", { class: "dim", text: `Plus ${plural(set.raw.rest.live, "resource",
       "resources")} from call sites not on this page: gputrack report -a leakage ` +

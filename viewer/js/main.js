@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // main.js - puts the page together, and again when its data changes.
 import { el, visible } from "./dom.js";
-import { Flame } from "./flame.js";
+import { Flame, flameModes } from "./flame.js";
 import { Moment } from "./moment.js";
 import { PageData } from "./data.js";
 import { Timeline } from "./timeline.js";
@@ -36,8 +36,11 @@ function sectionLinks(main) {
 
 function chooseFlame(set) {
   const f = state.flame;
-  f.mode ||= set.raw.leaked ? "live" : "total";
-  f.unit ||= set.raw.leaked && f.mode === "live" && !(set.raw.leaked_device + set.raw.leaked_host) ?
+  const modes = flameModes(set.raw).map(([mode]) => mode);
+  /* what another process has, this one may not */
+  if (!modes.includes(f.mode))
+    f.mode = set.raw.unreleased ? modes[0] : "total";
+  f.unit ||= set.raw.unreleased && f.mode === modes[0] && !set.raw.unreleased_bytes ?
     "objects" : set.raw.created_bytes ? "bytes" : "objects";
 }
 
@@ -60,7 +63,7 @@ function drawRecording(main) {
     t.unit = "objects";
   const moment = new Moment(set);
   const timeline = new Timeline(set, t, (time, peak) => moment.show(time, peak));
-  main.append(verdicts(set, data.raw.recording), timeline.node);
+  main.append(verdicts(set), timeline.node);
   timeline.node.append(moment.node);
   timeline.draw();
   if (t.moment === null || t.atPeak) {

@@ -3,8 +3,8 @@
  * killed: makes and releases objects in a fixed pattern, and ends with some of them alive.
  *
  * After --calls N calls (default 1000, the context's own not counted) it ends as --how says:
- * kill9, term, abort, segv, _exit, exit, quick_exit or return. --log FILE has a line for every
- * call that returned, written before the next call.
+ * kill9, term, abort, segv, _exit, exit, quick_exit or return; with stay it runs until it is
+ * killed. --log FILE has a line for every call that returned, written before the next call.
  */
 #include "cl_kinds.h"
 
@@ -55,6 +55,12 @@ static void end_by_return(void)
 {
 }
 
+static void stay(void)
+{
+	for (;;)
+		pause();
+}
+
 static const struct ending {
 	const char *name;
 	void (*end)(void);
@@ -67,6 +73,7 @@ static const struct ending {
 	{ .name = "exit", .end = end_by_exit },
 	{ .name = "quick_exit", .end = end_by_quick_exit },
 	{ .name = "return", .end = end_by_return },
+	{ .name = "stay", .end = stay },
 };
 
 static const struct ending *ending_find(const char *name)
