@@ -49,10 +49,9 @@ const struct gt_syntax gt_diff_syntax = {
 		 "Then compares memory use: the peak of device memory, the call sites that held "
 		 "more or less of it, and the sites that have started to grow.\nExit status 0 if "
 		 "nothing leaks that did not leak before, 23 if there are new or larger leaks, or "
-		 "with --fail-on-growth "
-		 "new growth, 24 "
-		 "if one of the recordings tracked nothing at all, 25 if it cannot be told: a "
-		 "process was killed or still runs, or events are missing.",
+		 "new growth if that was asked for, 24 if one of the recordings tracked nothing at "
+		 "all, 25 if it cannot be told: a process was killed or still runs, or events are "
+		 "missing.",
 	.options = options,
 };
 
