@@ -123,7 +123,7 @@ if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
 	check "the same output" cmp bare.txt traced.txt
 	line=$(grep -n GROWS "$top/tests/gpu/keep_tensors.py" | cut -d : -f 1)
 	check "the line that keeps tensors is named" grep -q "keep_tensors.py:$line" torch.txt
-	"$gputrack" run -q -o slow.gt python3 "$top/tests/gpu/keep_tensors.py" 200 0.02 >/dev/null
+	"$gputrack" run -q -o slow.gt python3 "$top/tests/gpu/keep_tensors.py" 300 0.03 >/dev/null
 	"$gputrack" report slow.gt -a growth >growth.txt
 	head -30 growth.txt
 	check "growth names it too" grep -q "keep_tensors.py:$line" growth.txt
