@@ -34,22 +34,25 @@ static inline void publish(struct gt_lane *lane, const struct gt_trace_inflight 
 
 void gt_lane_save_call(struct gt_lane *lane)
 {
-	struct gt_lane_call *top = &lane->calls[lane->call_count - 1];
+	struct gt_lane_call *top;
 
 	if (!lane->call_count || !lane->block)
 		return;
+	top = &lane->calls[lane->call_count - 1];
 	top->what = lane->block->inflight;
 	top->arguments = *arguments_of(lane);
 }
 
 void gt_lane_publish_call(struct gt_lane *lane)
 {
-	const struct gt_lane_call *top = &lane->calls[lane->call_count - 1];
+	const struct gt_lane_call *top;
 
-	if (lane->call_count)
-		publish(lane, &top->what, top->arguments.words, top->arguments.count);
-	else
+	if (!lane->call_count) {
 		__atomic_store_n(&lane->block->inflight.function, 0, __ATOMIC_RELEASE);
+		return;
+	}
+	top = &lane->calls[lane->call_count - 1];
+	publish(lane, &top->what, top->arguments.words, top->arguments.count);
 }
 
 /* Drops a call and all within it: stacks grow down, so lower calls are over, maybe by longjmp. */

@@ -418,7 +418,9 @@ static void the_call_a_process_dies_in_is_known(void **state)
 		assert_true(e.unfinished);
 		assert_int_equal(e.function, function);
 		assert_int_equal(e.handle, calls[i / 2].handle);
-		assert_true(gt_recording_stack(r, e.stack, &frames) > 0);
+		/* under the thread sanitizer there are none: start() */
+		if (!gt_recording_stack(r, e.stack, &frames) && gt_settings_get()->stack_depth)
+			fail_msg("call %zu has no stack", i);
 		assert_int_equal(gt_recording_arguments(r, process, &e, &words),
 				 gt_functions[function].argc);
 		assert_memory_equal(words, argv, gt_functions[function].argc * sizeof *words);
