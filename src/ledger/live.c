@@ -381,12 +381,17 @@ int gt_live_restore(struct gt_live *l, const struct gt_entry *gone, enum gt_chan
 	return insert(l, gone) ? 0 : -ENOMEM;
 }
 
-bool gt_live_is_orphan(const struct gt_live *l, const struct gt_entry *entry)
+/* In imports the owner is a number that never was a living entry. */
+static bool dies_with_owner(const struct gt_entry *entry)
 {
-	/* in imports the owner is a number that never was a living entry */
-	if (!(gt_kinds[gt_entry_kind(entry)].habits & GT_OWNED) || !entry->owner ||
-	    gt_functions[entry->function].owner.from == GT_NONE)
-		return false;
+	return gt_kinds[gt_entry_kind(entry)].habits & GT_OWNED && entry->owner &&
+	       gt_functions[entry->function].owner.from != GT_NONE;
+}
+
+const struct gt_entry *gt_live_owner_of(const struct gt_live *l, const struct gt_entry *entry)
+{
+	if (!dies_with_owner(entry))
+		return NULL;
 	/* the owner's kind is not recorded: any with that handle will do that is not younger */
 	for (int kind = 0; kind < GT_KIND_COUNT; kind++) {
 		const struct gt_entry *owner;
@@ -395,9 +400,14 @@ bool gt_live_is_orphan(const struct gt_live *l, const struct gt_entry *entry)
 			continue;
 		owner = gt_live_find(l, entry->process, (enum gt_kind)kind, entry->owner);
 		if (owner && owner->time_ns <= entry->time_ns)
-			return false;
+			return owner;
 	}
-	return true;
+	return NULL;
+}
+
+bool gt_live_is_orphan(const struct gt_live *l, const struct gt_entry *entry)
+{
+	return dies_with_owner(entry) && !gt_live_owner_of(l, entry);
 }
 
 bool gt_live_goes_with(const struct gt_entry *entry, const struct gt_entry *gone)

@@ -83,6 +83,8 @@ struct gt_entry gt_live_entry_of(const struct gt_event *event, uint16_t process)
  */
 struct gt_entry *gt_live_add(struct gt_live *l, const struct gt_entry *entry);
 
+/* The living owner with which an entry dies (GT_OWNED); NULL for none, and for other kinds. */
+const struct gt_entry *gt_live_owner_of(const struct gt_live *l, const struct gt_entry *entry);
 /* True for an entry that dies with its owner (GT_OWNED) and whose owner is no longer alive. */
 bool gt_live_is_orphan(const struct gt_live *l, const struct gt_entry *entry);
 /*

@@ -62,6 +62,18 @@ static enum gt_fate fate_of_process(const struct gt_process *p)
 	return p->calls_in_flight || left_threads(p) ? GT_FATE_KILLED : GT_FATE_LEAKED;
 }
 
+/* True when a missing event may have ended the entry, or the owner with which it dies. */
+static bool may_have_ended(const struct gt_view *v, const struct gt_process *p,
+			   const struct gt_entry *entry)
+{
+	const struct gt_entry *owner;
+
+	if (!p->gap_first_ns)
+		return false;
+	owner = gt_live_owner_of(&v->ledger->live, entry);
+	return (owner ? owner : entry)->time_ns <= p->gap_last_ns;
+}
+
 enum gt_fate gt_fate_of(const struct gt_view *v, const struct gt_entry *entry)
 {
 	const struct gt_process *p = gt_recording_process(v->recording, entry->process);
@@ -72,7 +84,7 @@ enum gt_fate gt_fate_of(const struct gt_view *v, const struct gt_entry *entry)
 	/* nobody saw whether a process without an end was killed */
 	if (v->strict.killed_is_leak && (fate == GT_FATE_KILLED || p->end == GT_END_UNKNOWN))
 		fate = GT_FATE_LEAKED;
-	if (fate == GT_FATE_LEAKED && p->gap_first_ns && entry->time_ns <= p->gap_last_ns)
+	if (fate == GT_FATE_LEAKED && may_have_ended(v, p, entry))
 		fate = GT_FATE_PERHAPS;
 	return fate;
 }
