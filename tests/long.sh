@@ -6,8 +6,10 @@
 #        tests/long.sh BUILD_DIR attach [SECONDS [EVENTS_PER_SECOND]]	the same, followed by attach (root)
 #        tests/long.sh BUILD_DIR processes [COUNT]	so many processes in one recording
 #        tests/long.sh BUILD_DIR events [COUNT]	so many events reported
+#        tests/long.sh BUILD_DIR model [COUNT]	so many random programs, judged against a model
 #
-# Ends with status 1 when memory grew, something was lost, or the ledger did not end at zero.
+# Ends with status 1 when memory grew, something was lost, the ledger did not end at zero, or something that was said
+# of a random program is not true.
 set -eu
 
 die() {
@@ -15,7 +17,7 @@ die() {
 	exit 1
 }
 
-[ $# -ge 2 ] || { sed -n '4,7s/^# //p' "$0" >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '4,8s/^# //p' "$0" >&2; exit 2; }
 build=$(CDPATH= cd -- "$1" && pwd) || exit 1
 what=$2
 shift 2
@@ -134,5 +136,6 @@ load) load run "${1:-3600}" "${2:-50000}" ;;
 attach) load attach "${1:-3600}" "${2:-50000}" ;;
 processes) processes "${1:-10000}" ;;
 events) events "${1:-100000000}" ;;
+model) "$build/tests/unit/test_model" "${1:-10000}" ;;
 *) die "there is no $what" ;;
 esac
