@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "ledger/groups.h"
+#include "replay/ending.h"
 #include "replay/head.h"
 #include "replay/process_text.h"
 #include "report/analyses.h"
@@ -16,23 +17,16 @@ enum { NAME_MIN = 8 }; /* columns of a process's name, at least */
 
 struct left {
 	uint64_t count, bytes;
+	bool leaked; /* some of it */
 };
 
-struct adding {
-	const struct gt_ledger *ledger;
-	struct left *left;
-};
-
-static bool add_entry(void *context, const struct gt_entry *entry)
+static void add_entry(void *context, const struct gt_entry *entry, enum gt_fate fate)
 {
-	const struct adding *a = context;
+	struct left *left = (struct left *)context + entry->process;
 
-	if (gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING ||
-	    gt_ledger_is_held(a->ledger, entry))
-		return true;
-	a->left[entry->process].count++;
-	a->left[entry->process].bytes += gt_entry_bytes(entry);
-	return true;
+	left->count++;
+	left->bytes += gt_entry_bytes(entry);
+	left->leaked |= fate == GT_FATE_LEAKED;
 }
 
 /* By the process's number in the recording; the caller frees it. */
@@ -40,7 +34,7 @@ static struct left *left_by_process(const struct gt_view *v)
 {
 	struct left *left = gt_alloc(gt_recording_process_count(v->recording) * sizeof *left);
 
-	gt_live_each(&v->ledger->live, add_entry, &(struct adding){ v->ledger, left });
+	gt_fate_each(v, add_entry, left);
 	return left;
 }
 
@@ -78,9 +72,9 @@ static void put_row(struct gt_printer *p, const struct gt_process *process, cons
 		 goes_on ? "+" : "");
 	gt_print_right(p, GT_PLAIN, ran, 37);
 	gt_print_right(p,
-		       !left->count ? GT_PLAIN :
-		       goes_on      ? GT_YELLOW :
-				      GT_RED,
+		       left->leaked ? GT_RED :
+		       left->count  ? GT_YELLOW :
+				      GT_PLAIN,
 		       gt_format_count(text, left->count), 46);
 	gt_print_right(p, GT_PLAIN, left->bytes ? gt_format_bytes(text, left->bytes) : "-", 57);
 	gt_print_tab(p, 59);
@@ -95,8 +89,8 @@ void gt_processes_text(const struct gt_view *v, FILE *out)
 	static const struct {
 		const char *title;
 		unsigned column;
-	} titles[] = { { "pid", 9 },  { "rank", 15 },   { "start", 26 },
-		       { "ran", 37 }, { "leaked", 46 }, { "bytes", 57 } };
+	} titles[] = { { "pid", 9 },  { "rank", 15 },  { "start", 26 },
+		       { "ran", 37 }, { "alive", 46 }, { "bytes", 57 } };
 	size_t count = gt_recording_process_count(v->recording), shown = shown_of(v);
 	struct left *left = left_by_process(v);
 	struct gt_printer p;
