@@ -292,8 +292,10 @@ static enum step load_block(struct gt_reader *r, struct lane *lane)
 		return STEP_DAMAGE;
 	}
 	available = available < block->used ? available : block->used;
-	if (block->is_after_missing)
+	if (block->is_after_missing) {
 		add_gap(r, lane->time_ns ? lane->time_ns : r->file.header.start_ns, h.time_ns);
+		lane->has_thread = h.tid;
+	}
 	lane->bytes = (struct gt_bytes){ .at = lane->buffer, .end = lane->buffer + available };
 	lane->time_ns = h.time_ns;
 	lane->handle = h.handle;
@@ -482,7 +484,7 @@ static int next_unfinished(struct gt_reader *r, struct gt_event *e)
 	const struct gt_definitions *d = &r->definitions;
 
 	/* a process whose recording stopped went on, in other calls */
-	if (r->damage[0] || r->file.header.state == GT_TRACE_STOPPED)
+	if (r->file.header.state == GT_TRACE_STOPPED)
 		return 0;
 	while (r->unfinished_next < r->lane_count) {
 		const struct lane *lane = &r->lanes[r->unfinished_next++];

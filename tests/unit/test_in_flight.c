@@ -6,6 +6,8 @@
 
 #include "test_writer.h"
 
+#include "trace/writer_state.h"
+
 /* Killed in a call, or between its record and the mark that it has returned. */
 static void a_call_is_finished_or_open_but_never_both(void **state)
 {
@@ -346,6 +348,48 @@ static void a_thread_that_ends_inside_a_call_ends_the_call(void **state)
 	free(got.list);
 }
 
+/* Two threads, of which one is in a call; a block of the other is missing. */
+static void an_open_call_is_known_although_other_blocks_are_missing(void **state)
+{
+	static const uint8_t zeroes[GT_BLOCK_MIN];
+	const struct gt_event release = {
+		.time_ns = 600, .handle = 7, .tid = 1, .function = GT_FN_clReleaseContext
+	};
+	const char *path = fresh_path("trace");
+	struct gt_writer *w = open_writer(path);
+	struct gt_lane *lane = gt_lane_acquire(w, 1, ""), *other = gt_lane_acquire(w, 2, "");
+	struct gt_event e = { .time_ns = 500, .handle = 7, .function = GT_FN_clCreateContext };
+	struct gt_reader *r;
+	struct gt_error error;
+	struct events got;
+	char damage[256];
+	bool has_main;
+	int fd;
+
+	gt_lane_event(other, &e);
+	assert_int_equal(gt_block_open(other), 0);
+	gt_lane_event(other, &e);
+	gt_lane_enter(lane, &release, NULL, 0, &release);
+	gt_writer_free(w);
+	/* after the header and the first lane's block */
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(pwrite(fd, zeroes, sizeof zeroes, 2 * GT_BLOCK_MIN), sizeof zeroes);
+	close(fd);
+	got = read_events(path, damage);
+	assert_string_not_equal(damage, "");
+	assert_int_equal(got.count, 2);
+	assert_int_equal(got.list[0].tid, 2);
+	assert_true(got.list[1].unfinished);
+	assert_int_equal(got.list[1].handle, 7);
+	free(got.list);
+	/* and both threads remained, although the second one's first record is gone */
+	assert_int_equal(gt_reader_open(&r, path, &error), 0);
+	while (gt_reader_next(r, &e) > 0)
+		continue;
+	assert_int_equal(gt_reader_threads(r, &has_main), 2);
+	gt_reader_close(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -363,6 +407,7 @@ int main(void)
 		cmocka_unit_test(a_trace_without_room_for_arguments_is_read),
 		cmocka_unit_test(an_announced_call_has_its_caller_as_stack),
 		cmocka_unit_test(a_thread_that_ends_inside_a_call_ends_the_call),
+		cmocka_unit_test(an_open_call_is_known_although_other_blocks_are_missing),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

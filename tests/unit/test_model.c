@@ -80,8 +80,7 @@ static bool may_leak(const struct run *run, const struct model_process *p)
 		return strict->killed_is_leak;
 	if (p->end == END_RUNNING || p->end == END_DETACHED)
 		return strict->running_is_leak;
-	/* in a damaged trace it is not known what threads were doing */
-	return ended_by_itself(p) && (!ended_at_work(p) || p->damage || strict->killed_is_leak);
+	return ended_by_itself(p) && (!ended_at_work(p) || strict->killed_is_leak);
 }
 
 static bool is_complete(const struct model_process *p)
