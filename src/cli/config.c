@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,10 +113,14 @@ static bool is_trusted(const struct stat *st, const char *path)
 	return false;
 }
 
+/* Where a file was found. */
+enum place { PLACE_NAMED, PLACE_LOCAL, PLACE_USER };
+
 /* 1 if the file was read, 0 if there is none that may be read, or -errno. */
-static int read_file(const char *path, bool must_be, bool check, struct gt_error *error)
+static int read_file(const char *path, enum place place, struct gt_error *error)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), e;
+	bool must_be = place == PLACE_NAMED;
 	struct stat st;
 	ssize_t size;
 	char *text;
@@ -134,7 +139,7 @@ static int read_file(const char *path, bool must_be, bool check, struct gt_error
 					      path) :
 				 0;
 	}
-	if (check && !is_trusted(&st, path)) {
+	if (place != PLACE_NAMED && !is_trusted(&st, path)) {
 		close(fd);
 		return 0;
 	}
@@ -148,6 +153,8 @@ static int read_file(const char *path, bool must_be, bool check, struct gt_error
 				 path, FILE_MAX);
 	else
 		e = gt_config_parse(&state.config, state.path, text, (size_t)size, "\n", error);
+	for (size_t i = 0; place == PLACE_LOCAL && i < state.config.count; i++)
+		state.config.lines[i].is_local = true;
 	close(fd);
 	free(text);
 	return e ? e : 1;
@@ -160,15 +167,20 @@ static int read_files(struct gt_error *error)
 	char *path;
 	int e;
 
+	/* a relative one would be a file of the current folder, and its standard ignores it */
+	if (folder && *folder != '/')
+		folder = NULL;
+	if (home && *home != '/')
+		home = NULL;
 	if (named)
-		return *named ? read_file(named, true, false, error) : 0;
-	e = read_file(local_name, false, true, error);
-	if (e || (!(folder && *folder) && !home))
+		return *named ? read_file(named, PLACE_NAMED, error) : 0;
+	e = read_file(local_name, PLACE_LOCAL, error);
+	if (e || (!folder && !home))
 		return e;
-	if (asprintf(&path, "%s%s/gputrack/config", folder && *folder ? folder : home,
-		     folder && *folder ? "" : "/.config") < 0)
+	if (asprintf(&path, "%s%s/gputrack/config", folder ? folder : home,
+		     folder ? "" : "/.config") < 0)
 		return 0;
-	e = read_file(path, false, true, error);
+	e = read_file(path, PLACE_USER, error);
 	free(path);
 	return e;
 }
@@ -183,21 +195,84 @@ static bool is_for(const struct gt_syntax *syntax, const char *key, const char *
 			!strncmp(syntax->name, key, (size_t)(dot - key)));
 }
 
+const struct gt_option *gt_config_option(const struct gt_config_line *line,
+					 const struct gt_syntax *syntax)
+{
+	const char *name;
+
+	return is_for(syntax, line->key, &name) ? gt_option_find(syntax, name) : NULL;
+}
+
+/* True if a part of the path is "..". */
+static bool climbs(const char *path)
+{
+	for (; *path; path += strcspn(path, "/"), path += strspn(path, "/"))
+		if (strcspn(path, "/") == 2 && !strncmp(path, "..", 2))
+			return true;
+	return false;
+}
+
+/* True if the value names a file or folder that lies in `folder`, links followed, or below it. */
+static bool is_below(const char *folder, const char *value)
+{
+	char *path = NULL, *whole = NULL, *top = realpath(*folder ? folder : ".", NULL);
+	size_t size = top ? strlen(top) : 0;
+	struct stat st;
+	bool is = false;
+
+	if (top && *value != '/' && asprintf(&path, "%s/%s", top, value) >= 0)
+		whole = realpath(path, NULL);
+	/* a pipe would make every command wait */
+	if (whole && !stat(whole, &st) && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+		is = !strncmp(whole, top, size) && (whole[size] == '/' || size == 1);
+	else if (path && !whole && errno == ENOENT)
+		is = !climbs(value); /* the command that needs it will say that it is missing */
+	free(path);
+	free(whole);
+	free(top);
+	return is;
+}
+
+int gt_config_check_local(const struct gt_config_line *line, const struct gt_option *option,
+			  const char *folder, struct gt_error *error)
+{
+	if (option->local == GT_LOCAL_YES ||
+	    (option->local == GT_LOCAL_BELOW && is_below(folder, line->value)))
+		return 0;
+	if (option->local == GT_LOCAL_BELOW)
+		return gt_error_set(error, -EPERM,
+				    "%s:%u: '%s' must be a file in this folder or below; for any "
+				    "other, type --%s",
+				    line->from, line->line, line->key, option->name);
+	return gt_error_set(error, -EPERM,
+			    "%s:%u: a file in the current folder may not set '%s', which can "
+			    "write, run, send or open something; remove the line and type --%s, or "
+			    "set GPUTRACK_CONFIG=%s if you trust the file",
+			    line->from, line->line, line->key, option->name, line->from);
+}
+
 static int check_line(const struct gt_config_line *line, const struct gt_syntax *const *syntaxes,
 		      size_t count, struct gt_error *error)
 {
 	const char *option, *near = NULL;
-	bool command = false;
+	bool command = false, known = false;
+	int e = 0;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; !e && i < count; i++) {
+		const struct gt_option *found;
+
 		if (!syntaxes[i]->options || !is_for(syntaxes[i], line->key, &option))
 			continue;
 		command = true;
-		if (gt_option_find(syntaxes[i], option))
-			return 0;
+		found = gt_option_find(syntaxes[i], option);
+		known = known || found;
+		if (found && line->is_local)
+			e = gt_config_check_local(line, found, state.folder, error);
 		if (!near)
 			near = gt_option_nearest(syntaxes[i], option);
 	}
+	if (known)
+		return e;
 	if (!command)
 		return gt_error_set(error, -EINVAL,
 				    "%s:%u: there is no command for '%s'; see `%s --help`",
@@ -226,12 +301,11 @@ static int apply(const struct gt_syntax *syntax, void *settings)
 {
 	for (size_t i = 0; i < state.config.count; i++) {
 		const struct gt_config_line *line = &state.config.lines[i];
-		const struct gt_option *option;
+		const struct gt_option *option = gt_config_option(line, syntax);
 		char called[600];
-		const char *name;
 		int status;
 
-		if (!is_for(syntax, line->key, &name) || !(option = gt_option_find(syntax, name)))
+		if (!option)
 			continue;
 		snprintf(called, sizeof called, "%s:%u: %s", line->from, line->line, line->key);
 		status = gt_option_set(syntax, settings, option, value_of(line, option), called);
@@ -239,6 +313,60 @@ static int apply(const struct gt_syntax *syntax, void *settings)
 			return status;
 	}
 	return 0;
+}
+
+const struct gt_config_line *gt_config_override(const struct gt_config_line *line,
+						const struct gt_syntax *syntax)
+{
+	const struct gt_option *option = gt_config_option(line, syntax);
+	const struct gt_config_line *end = state.config.lines + state.config.count;
+
+	if (!option || option->type == GT_OPTION_TEXTS)
+		return NULL;
+	while (--end > line)
+		if (gt_config_option(end, syntax) == option)
+			return end;
+	return NULL;
+}
+
+/* Names what a .gputrackrc set, since the user may not know that there is one. */
+static void announce(const struct gt_syntax *syntax)
+{
+	char list[400] = "";
+	size_t size = 0, more = 0;
+
+	for (size_t i = 0; i < state.config.count; i++) {
+		const struct gt_config_line *line = &state.config.lines[i];
+		const struct gt_option *option = gt_config_option(line, syntax);
+		int n;
+
+		if (!line->is_local || !option || gt_config_override(line, syntax) ||
+		    (option->type != GT_OPTION_TEXTS && gt_option_was_typed(option->name)))
+			continue;
+		n = snprintf(list + size, sizeof list - size, "%s%s = %s", size ? ", " : "",
+			     option->name, line->value);
+		if (more || n < 0 || (size_t)n >= sizeof list - size) {
+			list[size] = '\0';
+			more++;
+		} else {
+			size += (size_t)n;
+		}
+	}
+	if (!size && !more)
+		return;
+	if (more)
+		gt_tell("%s in this folder sets %s%s%zu more (see `%s config`)", state.path, list,
+			size ? " and " : "", more, gt_tool_name());
+	else
+		gt_tell("%s in this folder sets %s", state.path, list);
+}
+
+/* --quiet asks for silence, but only if the user typed it. */
+static void after_parse(const struct gt_syntax *syntax)
+{
+	if (syntax->shows_config || gt_option_was_typed("quiet"))
+		return;
+	announce(syntax);
 }
 
 static int load(const struct gt_syntax *const *syntaxes, size_t count, struct gt_error *error)
@@ -262,7 +390,7 @@ int gt_config_load(const struct gt_syntax *const *syntaxes, size_t count, struct
 	if (e)
 		state.mistake = *error;
 	else
-		gt_options_defaults(apply);
+		gt_options_defaults(apply, after_parse);
 	return e;
 }
 
@@ -275,6 +403,11 @@ void gt_config_free(void)
 	free(state.path);
 	free(state.folder);
 	state.path = state.folder = NULL;
+}
+
+const struct gt_config *gt_config_in_use(void)
+{
+	return &state.config;
 }
 
 const char *gt_config_path(size_t *count)

@@ -9,6 +9,8 @@
  *
  * The file is $GPUTRACK_CONFIG; otherwise .gputrackrc in the current folder, unless it belongs to
  * another user or is world-writable; otherwise gputrack/config in $XDG_CONFIG_HOME (~/.config).
+ * The .gputrackrc may come with a repository that somebody else wrote, so it is not trusted: it can
+ * set only the options whose row allows it (gt_option.local), and a line on stderr names them.
  * GPUTRACK_OPTIONS has the same lines, separated by newlines or semicolons, and overrides the file;
  * the command line overrides both.
  */
@@ -21,6 +23,7 @@ struct gt_config_line {
 	char *key, *value;
 	unsigned line;
 	const char *from; /* the file's name, or the variable's */
+	bool is_local;    /* from a .gputrackrc in the current folder */
 };
 
 struct gt_config {
@@ -36,6 +39,21 @@ void gt_config_fini(struct gt_config *c);
 /* Reads file and environment, checks the names against these subcommands, sets the defaults. */
 int gt_config_load(const struct gt_syntax *const *syntaxes, size_t count, struct gt_error *error);
 void gt_config_free(void);
+
+/* All settings, in the order in which they are applied: later ones override earlier ones. */
+const struct gt_config *gt_config_in_use(void);
+/* The option of this subcommand that the line sets; NULL if it sets none of it. */
+const struct gt_option *gt_config_option(const struct gt_config_line *line,
+					 const struct gt_syntax *syntax);
+/* The later line that overrides this one for the subcommand; NULL if there is none. */
+const struct gt_config_line *gt_config_override(const struct gt_config_line *line,
+						const struct gt_syntax *syntax);
+/*
+ * 0 if a .gputrackrc may set this option to the line's value; otherwise -EPERM and what to do.
+ * `folder` is that of the file.
+ */
+int gt_config_check_local(const struct gt_config_line *line, const struct gt_option *option,
+			  const char *folder, struct gt_error *error);
 
 /* For the doctor: the file in use (NULL: none) and the number of settings from all sources; */
 const char *gt_config_path(size_t *count);

@@ -25,6 +25,10 @@ static void describe_option(struct gt_json *j, const struct gt_option *o)
 	for (size_t i = 0; o->choices && o->choices[i]; i++)
 		gt_json_text(j, NULL, o->choices[i]);
 	gt_json_end(j);
+	gt_json_text(j, "local",
+		     o->local == GT_LOCAL_YES   ? "yes" :
+		     o->local == GT_LOCAL_BELOW ? "below" :
+						  "no");
 	gt_json_text(j, "help", o->help);
 	gt_json_end(j);
 }

@@ -29,8 +29,10 @@ struct settings {
 /* clang-format off */
 static const struct gt_option options[] = {
 	{ .name = "format", .letter = 'f', .argument = "FORM", .type = GT_OPTION_CHOICE, AT(format),
-	  .choices = format_names, .help = "text (the default) or json" },
+	  .choices = format_names,
+	  .local = GT_LOCAL_YES, .help = "text (the default) or json" },
 	{ .name = "top", .letter = 'n', .argument = "N", .type = GT_OPTION_COUNT, AT(top),
+	  .local = GT_LOCAL_YES,
 	  .help = "list at most N call sites in each group of the text (default: 20)" },
 	GT_STRICT_OPTIONS(offsetof(struct settings, strict)),
 	GT_FAIL_ON_GROWTH_OPTION(" that did not grow before", AT(fail_on_growth)),

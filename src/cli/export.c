@@ -55,6 +55,7 @@ struct settings {
 static const struct gt_option options[] = {
 	{ .name = "format", .letter = 'f', .argument = "FORM", .type = GT_OPTION_CHOICE,
 	  .at = offsetof(struct settings, format), .choices = format_names,
+	  .local = GT_LOCAL_YES,
 	  .help = "one of"
 #define F(name, suffix, binary, help) "\n" #name " (" suffix "): " help
 	FORMATS(F)
@@ -62,6 +63,7 @@ static const struct gt_option options[] = {
 	},
 	{ .name = "value", .argument = "WHAT", .type = GT_OPTION_CHOICE,
 	  .at = offsetof(struct settings, weight), .choices = gt_weight_names,
+	  .local = GT_LOCAL_YES,
 	  .help = "weight of a collapsed stack, and the profile that speedscope shows first: "
 		  "leaked (bytes; the default), peak, allocated, objects (number leaked), or "
 		  "alive (bytes not released, leaked or not)" },

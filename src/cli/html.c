@@ -26,6 +26,7 @@ struct settings {
 static const struct gt_option options[] = {
 	{ .name = "threshold", .argument = "KB", .type = GT_OPTION_COUNT,
 	  .at = offsetof(struct settings, threshold_kb),
+	  .local = GT_LOCAL_YES,
 	  .help = "in a tracker's CSV, report what the driver kept as a leak if it is more than KB "
 		  "(default: 100)" },
 	{ .name = "serve", .type = GT_OPTION_FLAG, .at = offsetof(struct settings, serve),

@@ -30,7 +30,8 @@ static const struct gt_option options[] = {
 	  .help = "write the recording to this folder (default: FILE's name with .gt, in the "
 		  "current folder); an existing recording is kept as NAME.gt.old" },
 	{ .name = "quiet", .letter = 'q', .type = GT_OPTION_FLAG,
-	  .at = offsetof(struct settings, quiet), .help = "do not print a summary" },
+	  .at = offsetof(struct settings, quiet),
+	  .local = GT_LOCAL_YES, .help = "do not print a summary" },
 	{ 0 },
 };
 /* clang-format on */

@@ -30,6 +30,7 @@ struct gt_input {
 	  .most = UINT32_MAX, GT_INPUT_AT(settings, pid),                                       \
 	  .help = "read only this process (default: all processes of the recording together)" }, \
 	{ .name = "all-frames", .type = GT_OPTION_FLAG, GT_INPUT_AT(settings, all_frames),      \
+	  .local = GT_LOCAL_YES,                                                        \
 	  .help = "do not hide frames of the API loader, of the C library's start-up code and, " \
 		  "in abbreviated stacks, of the C++ library" },                                \
 	{ .name = "symbols", .argument = "DIR", .type = GT_OPTION_TEXTS,                        \
@@ -38,15 +39,18 @@ struct gt_input {
 	{ .name = "debuginfod", .type = GT_OPTION_FLAG, GT_INPUT_AT(settings, debuginfod),      \
 	  .help = "download missing debug files from the servers in DEBUGINFOD_URLS" },         \
 	{ .name = "no-symbols", .type = GT_OPTION_FLAG, GT_INPUT_AT(settings, no_symbols),      \
+	  .local = GT_LOCAL_YES,                                                        \
 	  .help = "show only modules and offsets; do not open the recorded programs" },         \
 	GT_NO_HELD_OPTION(GT_INPUT_AT(settings, no_held))
 /* What libraries hold by design: to judge without the list, and to see what it covers. */
 #define GT_NO_HELD_OPTION(at_)                                                                  \
 	{ .name = "no-held", .type = GT_OPTION_FLAG, at_,                                       \
+	  .local = GT_LOCAL_YES,                                                        \
 	  .help = "count as leaked what libraries hold by design until the process ends, too: " \
 		  "pools, handles, caches (doc/ci.md)" }
 #define GT_SHOW_HELD_OPTION(at_)                                                                \
 	{ .name = "show-held", .type = GT_OPTION_FLAG, at_,                                     \
+	  .local = GT_LOCAL_YES,                                                        \
 	  .help = "list what libraries hold by design until the process ends, with the reasons " \
 		  "(default: one line with the sum)" }
 /* clang-format on */

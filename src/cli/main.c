@@ -104,7 +104,7 @@ static int help(int argc, char **argv)
 	return GT_EXIT_DONE;
 }
 
-/* A mistake in the configuration stops every command except the doctor, which explains it. */
+/* A mistake in the configuration stops every command except those that show it. */
 static int configure(const struct gt_command *command)
 {
 	const struct gt_syntax *syntaxes[COMMAND_COUNT];
@@ -116,7 +116,7 @@ static int configure(const struct gt_command *command)
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		if (!commands[i].hidden)
 			syntaxes[count++] = commands[i].syntax;
-	if (!gt_config_load(syntaxes, count, &error) || command->syntax == &gt_doctor_syntax)
+	if (!gt_config_load(syntaxes, count, &error) || command->syntax->shows_config)
 		return 0;
 	gt_tell("%s", error.text);
 	return GT_EXIT_USAGE;

@@ -18,6 +18,7 @@
 enum { HELP_COLUMN = 28, HELP_WIDTH = 80, WORD_MAX = 32, WORDS_COLUMNS = 400 };
 
 static gt_defaults_fn *defaults;
+static gt_parsed_fn *parsed;
 
 static const struct gt_option help_option = {
 	.name = "help",
@@ -345,9 +346,10 @@ static int parse_short(struct parse *p, const char *letters, const struct gt_opt
 	return 0;
 }
 
-void gt_options_defaults(gt_defaults_fn *fn)
+void gt_options_defaults(gt_defaults_fn *before, gt_parsed_fn *after)
 {
-	defaults = fn;
+	defaults = before;
+	parsed = after;
 }
 
 const struct gt_option *gt_option_find(const struct gt_syntax *syntax, const char *name)
@@ -430,6 +432,8 @@ int gt_options_parse(const struct gt_syntax *syntax, void *settings, int argc, c
 	if (!syntax->operands && first < argc) {
 		*status = gt_syntax_wrong(syntax, "takes no operand, got '%s'", argv[first]);
 		first = -1;
+	} else if (parsed) {
+		parsed(syntax);
 	}
 free_marks:
 	free(is_operand);

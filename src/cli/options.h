@@ -55,6 +55,17 @@ struct gt_choices {
 	size_t count;
 };
 
+/*
+ * Whether a .gputrackrc in the current folder may set the option. That folder may be a repository
+ * that somebody else wrote: only options that cannot write, run, send or open anything may be set
+ * there. The default is no.
+ */
+enum gt_option_local {
+	GT_LOCAL_NO,
+	GT_LOCAL_YES,
+	GT_LOCAL_BELOW, /* a file to read, if it lies in the folder of the .gputrackrc or below */
+};
+
 struct gt_option {
 	const char *name; /* long form, without the dashes; NULL ends the table */
 	char letter;      /* short form; 0: none */
@@ -65,6 +76,7 @@ struct gt_option {
 	double least, most;         /* of a number; most 0: no limit */
 	bool may_be_empty;          /* a text that may be "" */
 	bool is_path;               /* in a config file, relative to that file's folder */
+	enum gt_option_local local; /* may a .gputrackrc set it? */
 	const char *help;           /* wrapped by --help; NULL: an alias, which --help
 				       leaves out */
 	size_t at;                  /* offset of the value in the subcommand's settings */
@@ -77,6 +89,7 @@ struct gt_syntax {
 	const char *about;               /* paragraphs for `gputrack SUB --help`; may be NULL */
 	const struct gt_option *options; /* may be NULL */
 	bool first_operand_ends;         /* the first operand ends the options */
+	bool shows_config;               /* the command itself says what a file has set */
 };
 
 /*
@@ -109,7 +122,9 @@ const struct gt_option *gt_syntax_option(const struct gt_syntax *syntax, size_t 
  * or the exit status after reporting what is wrong.
  */
 typedef int gt_defaults_fn(const struct gt_syntax *syntax, void *settings);
-void gt_options_defaults(gt_defaults_fn *defaults);
+/* `parsed` is called when the arguments are known to be right. */
+typedef void gt_parsed_fn(const struct gt_syntax *syntax);
+void gt_options_defaults(gt_defaults_fn *defaults, gt_parsed_fn *parsed);
 
 /* The option with this long name; NULL if the subcommand has none. */
 const struct gt_option *gt_option_find(const struct gt_syntax *syntax, const char *name);

@@ -49,7 +49,7 @@ extern const char *const gt_color_names[];
 #define GT_COLOR_OPTION(target)                                                                    \
 	{                                                                                          \
 		.name = "color", .argument = "WHEN", .type = GT_OPTION_CHOICE, target,             \
-		.choices = gt_color_names,                                                         \
+		.choices = gt_color_names, .local = GT_LOCAL_YES,                                  \
 		.help = "auto (on a terminal, unless NO_COLOR is set; the default), always or "    \
 			"never"                                                                    \
 	}

@@ -34,14 +34,18 @@ static const struct gt_option options[] = {
 	  .help = "write to FILE, which ends in .png, .svg, .pdf, or .txt for a description in "
 		  "words (default: INPUT_plot.png beside the input, plot.png for stdin)" },
 	{ .name = "size", .argument = "WxH", .type = GT_OPTION_TEXT, AT(size),
+	  .local = GT_LOCAL_YES,
 	  .help = "width and height in pixels (points in SVG and PDF)" },
-	{ .name = "dark", .type = GT_OPTION_FLAG, AT(dark), .help = "draw light on dark" },
+	{ .name = "dark", .type = GT_OPTION_FLAG, AT(dark),
+	  .local = GT_LOCAL_YES, .help = "draw light on dark" },
 	{ .name = "threshold", .argument = "KB", .type = GT_OPTION_COUNT, AT(threshold_kb),
+	  .local = GT_LOCAL_YES,
 	  .help = "in a tracker's CSV, report what the driver kept as a leak if it is more than KB "
 		  "(default: 100)" },
 	{ .name = "smi", .letter = 's', .argument = "FILE", .type = GT_OPTION_TEXT, AT(smi),
 	  .help = "overlay the used memory of this nvidia-smi log, whose times are local" },
 	{ .name = "gpu", .argument = "N", .type = GT_OPTION_COUNT, .most = GT_SMI_GPUS - 1, AT(gpu),
+	  .local = GT_LOCAL_YES,
 	  .help = "overlay only GPU N of the nvidia-smi log, counted from 0 (default: the sum of "
 		  "all)" },
 	{ .name = "usage", .letter = 'u', .argument = "FILE", .type = GT_OPTION_TEXT, AT(usage),

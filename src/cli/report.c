@@ -41,21 +41,25 @@ struct settings {
 static const struct gt_option options[] = {
 	{ .name = "analysis", .letter = 'a', .argument = "WHAT[,WHAT…]",
 	  .type = GT_OPTION_CHOICES, AT(analyses), .choices = analysis_names,
+	  .local = GT_LOCAL_YES,
 	  .help =
 #include "report/analyses.def"
 		  "or, as text, several of these separated by commas" },
 	{ .name = "format", .letter = 'f', .argument = "FORM", .type = GT_OPTION_CHOICE, AT(format),
 	  .choices = form_names,
+	  .local = GT_LOCAL_YES,
 	  .help = "text (the default), json or tsv; for leaks also junit, sarif and github "
 		  "(annotations), for continuous integration. As tsv, usage has a row for every "
 		  "change of device memory, leakage and watermark one for every resource, in the "
 		  "columns of Nsight's scripts followed by ours. As json, usage has fewer than "
 		  "1000 points, each the highest of its interval" },
 	{ .name = "top", .letter = 'n', .argument = "N", .type = GT_OPTION_COUNT, AT(top),
+	  .local = GT_LOCAL_YES,
 	  .help = "show at most N call sites (default: 20 in sites, 4 in summary, all in the "
 		  "others and in json and tsv)" },
 	{ .name = "sort", .argument = "ORDER", .type = GT_OPTION_CHOICE, AT(sort),
 	  .choices = sort_names,
+	  .local = GT_LOCAL_YES,
 	  .help = "order of sites: live (bytes alive at the end; the default), total (bytes "
 		  "created) or count (resources created)" },
 	GT_FAIL_OPTIONS(struct settings),

@@ -305,19 +305,19 @@ static void defaults_apply_before_the_arguments(void **state)
 	(void)state;
 	assert_null(gt_option_find(&report, "help"));
 	assert_null(gt_option_find(&report, "nothing"));
-	gt_options_defaults(fill);
+	gt_options_defaults(fill, NULL);
 	parse(&r, &report, "--top 9 --output=here in.gt");
 	assert_true(r.settings.quiet);
 	assert_int_equal(r.settings.top, 9);
 	assert_int_equal(r.settings.color, 2);
 	assert_string_equal(r.settings.limit, "memory");
 	assert_string_equal(r.settings.output, "here");
-	gt_options_defaults(fill_badly);
+	gt_options_defaults(fill_badly, NULL);
 	parse(&r, &report, "in.gt");
 	assert_int_equal(r.first, -1);
 	assert_int_equal(r.status, 2);
 	assert_non_null(strstr(r.said, "f:3 must be yes or no, not 'perhaps'"));
-	gt_options_defaults(NULL);
+	gt_options_defaults(NULL, NULL);
 }
 
 int main(void)

@@ -53,36 +53,45 @@ static const struct gt_option options[] = {
 	  .help = "track every process that uses one of the libraries, in containers too, and "
 		  "those that start later" },
 	{ .name = "api", .type = GT_OPTION_TEXTS, .argument = "API", AT(apis),
+	  .local = GT_LOCAL_YES,
 	  .help = "track only cuda, levelzero or opencl; may be repeated (default: all)" },
 	{ .name = "output", .letter = 'o', .type = GT_OPTION_TEXT, .argument = "NAME.gt",
 	  AT(output),
 	  .help = "record into this folder (default: attach.PID.gt); an existing recording is kept "
 		  "as NAME.gt.old" },
 	{ .name = "interval", .letter = 'i', .type = GT_OPTION_DECIMAL, .argument = "SECONDS",
-	  .most = SECONDS_MAX, AT(interval), .help = "print a summary at this interval (default: "
+	  .most = SECONDS_MAX, AT(interval),
+	  .local = GT_LOCAL_YES, .help = "print a summary at this interval (default: "
 		  "5; 0: never)" },
 	{ .name = "duration", .letter = 'd', .type = GT_OPTION_DECIMAL, .argument = "SECONDS",
 	  .most = SECONDS_MAX, AT(duration),
+	  .local = GT_LOCAL_YES,
 	  .help = "stop after this time (default: 0, no limit); Ctrl-C and the end of the "
 		  "processes stop it too" },
 	{ .name = "max-size", .type = GT_OPTION_SIZE, .argument = "SIZE", AT(max_bytes),
+	  .local = GT_LOCAL_YES,
 	  .help = "stop recording at this size (500M, 2GiB); the summaries continue, and the "
 		  "report says so" },
 	{ .name = "top", .letter = 'T', .type = GT_OPTION_COUNT, .argument = "N",
 	  .most = GT_BOARD_TOP_MAX, AT(top),
+	  .local = GT_LOCAL_YES,
 	  .help = "list N call sites and resources of each process in a summary, at most 1000 "
 		  "(default: 3)" },
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
+	  .local = GT_LOCAL_YES,
 	  .help = "do not record call stacks: less overhead, but no call sites" },
 	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW",
 	  .choices = gt_unwinding_names, AT(unwind),
+	  .local = GT_LOCAL_YES,
 	  .help = "how to unwind stacks: fp (frame pointers, cheap; the default) or dwarf (from a "
 		  "copy of the stack's top, for programs without frame pointers)" },
 	{ .name = "stack-bytes", .type = GT_OPTION_SIZE, .argument = "SIZE",
 	  .least = 512, .most = 32768, AT(stack_bytes),
+	  .local = GT_LOCAL_YES,
 	  .help = "size of the copy for --unwind dwarf (default: 8K, at most 32K)" },
 	{ .name = "stack-depth", .type = GT_OPTION_COUNT, .argument = "N",
 	  .most = GT_PROBE_FRAMES, AT(stack_depth),
+	  .local = GT_LOCAL_YES,
 	  .help = "record at most N frames of each stack, up to 127 (default: 64)" },
 	{ .name = "ring-size", .type = GT_OPTION_SIZE, .argument = "SIZE", AT(ring_size),
 	  .help = "size of the buffer between kernel and gputrack (default: 16M); events that do "
@@ -92,6 +101,7 @@ static const struct gt_option options[] = {
 	  .help = "how to probe functions: auto (the best the kernel supports; the default), "
 		  "session (Linux 6.13), multi (6.6) or perf" },
 	{ .name = "quiet", .letter = 'q', .type = GT_OPTION_FLAG, AT(quiet),
+	  .local = GT_LOCAL_YES,
 	  .help = "print no report at the end" },
 	{ 0 },
 };

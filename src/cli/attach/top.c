@@ -37,14 +37,18 @@ static const struct gt_option options[] = {
 	  .help = "show this process and the children it starts; may be repeated, or a list "
 		  "separated by commas (default: every process that uses one of the libraries)" },
 	{ .name = "api", .type = GT_OPTION_TEXTS, .argument = "API", AT(apis),
+	  .local = GT_LOCAL_YES,
 	  .help = "show only cuda, levelzero or opencl; may be repeated (default: all)" },
 	{ .name = "interval", .letter = 'i', .argument = "S", .type = GT_OPTION_DECIMAL,
-	  .least = 0.05, .most = 3600, AT(interval_s), .help = "update every S seconds (default: "
+	  .least = 0.05, .most = 3600, AT(interval_s),
+	  .local = GT_LOCAL_YES, .help = "update every S seconds (default: "
 		  "1)" },
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
+	  .local = GT_LOCAL_YES,
 	  .help = "do not collect call stacks: less overhead, but no call sites" },
 	{ .name = "unwind", .type = GT_OPTION_CHOICE, .argument = "HOW",
 	  .choices = gt_unwinding_names, AT(unwind),
+	  .local = GT_LOCAL_YES,
 	  .help = "how to unwind stacks: fp (frame pointers, cheap; the default) or dwarf (for "
 		  "programs without frame pointers)" },
 	{ 0 },

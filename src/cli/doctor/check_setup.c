@@ -202,7 +202,9 @@ bool gt_doctor_config(struct gt_doctor *d)
 	if (ignored)
 		gt_doctor_remedy(d, "%s", ignored);
 	else if (mistake)
-		gt_doctor_remedy(d, "correct it; until then all other commands fail");
+		gt_doctor_remedy(
+			d,
+			"correct it; until then the other commands fail (see `gputrack config`)");
 	return !mistake;
 }
 

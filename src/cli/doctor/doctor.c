@@ -53,8 +53,10 @@ static const struct gt_option options[] = {
 	  .help = "also check this program: whether it can be tracked, and whether its functions, "
 		  "files and lines can be resolved" },
 	{ .name = "json", .type = GT_OPTION_FLAG, AT(json),
+	  .local = GT_LOCAL_YES,
 	  .help = "write the findings as JSON" },
 	{ .name = "system", .letter = 's', .type = GT_OPTION_FLAG, AT(system),
+	  .local = GT_LOCAL_YES,
 	  .help = "describe the machine instead, for bug reports: kernel, distribution, "
 		  "processors, memory, disks, GPUs with driver and memory" },
 	GT_COLOR_OPTION(AT(color)),
@@ -69,6 +71,7 @@ const struct gt_syntax gt_doctor_syntax = {
 		 "machine, what is missing, and how to get it. Exit status 0 if at least one API "
 		 "can be tracked, and the program if one was named; 1 otherwise.",
 	.options = options,
+	.shows_config = true,
 };
 
 static const struct {

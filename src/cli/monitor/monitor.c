@@ -38,10 +38,12 @@ static const struct gt_option options[] = {
 	{ .name = "pids", .letter = 'p', .argument = "PID[,PID…]", .type = GT_OPTION_TEXTS,
 	  AT(pids), .help = "processes to monitor" },
 	{ .name = "interval", .letter = 'i', .argument = "S", .type = GT_OPTION_DECIMAL,
-	  .least = 0.001, .most = 86400, AT(interval_s), .help = "write a row for each process "
+	  .least = 0.001, .most = 86400, AT(interval_s),
+	  .local = GT_LOCAL_YES, .help = "write a row for each process "
 		  "every S seconds (default: 0.2)" },
 	{ .name = "duration", .letter = 'd', .argument = "S", .type = GT_OPTION_DECIMAL,
-	  .most = DURATION_MAX, AT(duration_s), .help = "stop after S seconds (default: when the "
+	  .most = DURATION_MAX, AT(duration_s),
+	  .local = GT_LOCAL_YES, .help = "stop after S seconds (default: when the "
 		  "processes end)" },
 	{ .name = "description", .argument = "TEXT", .type = GT_OPTION_TEXT, .may_be_empty = true,
 	  AT(description), .help = "text for the description column of each row" },

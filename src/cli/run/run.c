@@ -59,23 +59,29 @@ static const struct gt_option options[] = {
 		  "and the number of live resources; each process's pid is added to the file "
 		  "name" },
 	{ .name = "csv-more", .type = GT_OPTION_FLAG, AT(csv_more),
+	  .local = GT_LOCAL_YES,
 	  .help = "add columns to the CSV: open files, live bytes by location, device memory as "
 		  "the driver reports it, driver residue" },
 	{ .name = "log", .type = GT_OPTION_TEXT, .argument = "FILE", AT(log),
 	  .help = "also write the resource tracker's log: the cost of each call, memory that the "
 		  "driver kept, resources alive at exit (-: stderr)" },
 	{ .name = "quiet", .letter = 'q', .type = GT_OPTION_FLAG, AT(quiet),
+	  .local = GT_LOCAL_YES,
 	  .help = "print no report at the end; a verdict that fails still prints its line" },
 	{ .name = "no-stacks", .type = GT_OPTION_FLAG, AT(no_stacks),
+	  .local = GT_LOCAL_YES,
 	  .help = "do not record call stacks: less overhead, but no call sites" },
 	{ .name = "stack-depth", .type = GT_OPTION_COUNT, .argument = "N",
 	  .most = GT_STACK_FRAMES_MAX, AT(stack_depth),
+	  .local = GT_LOCAL_YES,
 	  .help = "record at most N frames of each stack, up to 256 (default: 64)" },
 	{ .name = "max-size", .type = GT_OPTION_SIZE, .argument = "SIZE", AT(max_bytes),
+	  .local = GT_LOCAL_YES,
 	  .help = "stop recording at this size (500M, 2GiB); the program continues, and the report "
 		  "says so" },
 	{ .name = "duration", .letter = 'd', .type = GT_OPTION_DECIMAL, .argument = "SECONDS",
 	  .most = DURATION_MAX, AT(duration),
+	  .local = GT_LOCAL_YES,
 	  .help = "stop recording after this time (default: 0, no limit); the program continues, "
 		  "and the report says so" },
 	GT_FAIL_OPTIONS(struct settings),
