@@ -167,10 +167,14 @@ static void primary_context_kept(void)
 	SAY("free", cuMemFree, block);
 }
 
+/* After a reset the context is gone, though its reference is still counted: a question needs
+ * another.
+ */
 static void left_at_reset(void)
 {
 	allocate();
 	SAY("reset", cuDevicePrimaryCtxReset, device);
+	NEED(cuDevicePrimaryCtxRetain, &context, device);
 	NEED(cuCtxSetCurrent, context);
 	tell_freed();
 }
