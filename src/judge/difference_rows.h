@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* difference_rows.h - the rows of a comparison, for the file that prints it. */
+#pragma once
+
+#include "judge/difference.h"
+#include "judge/leaks.h"
+#include "ledger/growing_sites.h"
+
+enum gt_diff_change {
+	GT_DIFF_NEW,
+	GT_DIFF_GREW,
+	GT_DIFF_SHRANK,
+	GT_DIFF_FIXED,
+	GT_DIFF_SAME,
+	GT_DIFF_COUNT
+};
+
+enum gt_diff_rise_change {
+	GT_DIFF_RISE_NEW,
+	GT_DIFF_RISE_SAME,
+	GT_DIFF_RISE_FIXED,
+	GT_DIFF_RISE_CHANGES
+};
+
+/* A site in both recordings; NULL: it has none in that one. */
+struct gt_diff_row {
+	enum gt_diff_change change;
+	const struct gt_leak *before, *now;
+};
+
+struct gt_diff_rows {
+	struct gt_diff_row *list;
+	size_t count, counts[GT_DIFF_COUNT];
+};
+
+struct gt_diff_rise {
+	enum gt_diff_rise_change change;
+	const struct gt_rise *rise; /* the new recording's, but for what is fixed */
+};
+
+struct gt_diff {
+	const struct gt_view *old_view, *new_view;
+	struct gt_leaks leaked_before, leaked_now;
+	struct gt_leaks held_before, held_now; /* at the peaks: sites by key */
+	struct gt_diff_rows leaks;             /* by change, then the biggest first */
+	struct gt_diff_rows holds;             /* the biggest change first */
+	struct gt_growing_sites grew_before, grows_now;
+	struct gt_diff_rise *rises; /* by change, then the steepest first */
+	size_t rise_count, rise_counts[GT_DIFF_RISE_CHANGES];
+};
+
+static inline uint64_t gt_diff_count(const struct gt_leak *leak)
+{
+	return leak ? leak->count : 0;
+}
+
+static inline uint64_t gt_diff_bytes(const struct gt_leak *leak)
+{
+	return leak ? leak->bytes : 0;
+}
+
+static inline const struct gt_leak *gt_diff_either(const struct gt_diff_row *row)
+{
+	return row->now ? row->now : row->before;
+}
+
+/* By what certainly leaked now and may have leaked before, or the reverse. */
+enum gt_worse gt_diff_row_worse(const struct gt_diff_row *row);

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/* difference_text.c - a comparison of two recordings, as text and as JSON. */
+#include <stdlib.h>
+
+#include "base/format.h"
+#include "base/json.h"
+#include "judge/difference_rows.h"
+#include "replay/group_text.h"
+#include "replay/head.h"
+#include "replay/held.h"
+#include "replay/stack.h"
+
+enum { LEAKS_SHOWN = 20, HOLDS_SHOWN = 5, FRAMES_SHOWN = 3 };
+
+static const struct {
+	const char *name, *title;
+	enum gt_paint paint;
+} changes[] = {
+	[GT_DIFF_NEW] = { "new", "NEW", GT_RED },
+	[GT_DIFF_GREW] = { "grew", "GREW", GT_RED },
+	[GT_DIFF_SHRANK] = { "shrank", "SHRANK", GT_YELLOW },
+	[GT_DIFF_FIXED] = { "fixed", "FIXED", GT_GREEN },
+	[GT_DIFF_SAME] = { "same", "AS BEFORE", GT_DIM },
+};
+
+static const struct {
+	const char *name, *title;
+	enum gt_paint paint;
+} rise_changes[GT_DIFF_RISE_CHANGES] = {
+	[GT_DIFF_RISE_NEW] = { "new", "GROWING", GT_RED },
+	[GT_DIFF_RISE_SAME] = { "same", "GROWING AS BEFORE", GT_YELLOW },
+	[GT_DIFF_RISE_FIXED] = { "fixed", "NO LONGER GROWING", GT_GREEN },
+};
+
+static const struct gt_view *view_of(const struct gt_diff *d, const struct gt_diff_row *row)
+{
+	return row->now ? d->new_view : d->old_view;
+}
+
+static const struct gt_site *site_of(const struct gt_view *v, const struct gt_rise *r)
+{
+	return &v->ledger->sites[r->site];
+}
+
+void gt_diff_outcome(const struct gt_diff *d, struct gt_printer *p)
+{
+	size_t counts[GT_DIFF_COUNT] = { 0 };
+
+	for (size_t i = 0; i < d->leaks.count; i++)
+		counts[d->leaks.list[i].change] += gt_diff_row_worse(&d->leaks.list[i]) == GT_WORSE;
+	if (!counts[GT_DIFF_GREW])
+		gt_print_wrap(p, GT_RED, 0, "FAILED  %zu %s that did not leak before",
+			      counts[GT_DIFF_NEW],
+			      gt_plural(counts[GT_DIFF_NEW], "call site leaks", "call sites leak"));
+	else if (!counts[GT_DIFF_NEW])
+		gt_print_wrap(
+			p, GT_RED, 0, "FAILED  %zu %s more than before", counts[GT_DIFF_GREW],
+			gt_plural(counts[GT_DIFF_GREW], "call site leaks", "call sites leak"));
+	else
+		gt_print_wrap(p, GT_RED, 0,
+			      "FAILED  %zu %s that did not leak before, %zu %s more than before",
+			      counts[GT_DIFF_NEW],
+			      gt_plural(counts[GT_DIFF_NEW], "call site leaks", "call sites leak"),
+			      counts[GT_DIFF_GREW],
+			      gt_plural(counts[GT_DIFF_GREW], "leaks", "leak"));
+}
+
+static void put_leak(struct gt_printer *p, const struct gt_diff *d, const struct gt_diff_row *row)
+{
+	const struct gt_leak *leak = gt_diff_either(row);
+	char a[GT_KIND_TEXT], b[GT_FORMAT_MAX], c[GT_FORMAT_MAX];
+	bool both = row->now && row->before;
+
+	gt_put_change(p, gt_diff_bytes(row->before), gt_diff_bytes(row->now), true, 12);
+	gt_put_change(p, gt_diff_count(row->before), gt_diff_count(row->now), false, 20);
+	gt_print_tab(p, 22);
+	gt_print_put(p, GT_PLAIN, "%s", gt_kind_count(a, (enum gt_kind)leak->kind, leak->count));
+	if (both && row->change != GT_DIFF_SAME)
+		gt_print_put(p, GT_DIM, " (was %s, %s)", gt_format_count(b, row->before->count),
+			     gt_format_bytes(c, row->before->bytes));
+	gt_print_line(p, GT_PLAIN, " by %s (%s)%s%s", gt_function_words(a, leak->function),
+		      gt_api_names[leak->api], leak->fate == GT_FATE_LEAKED ? "" : ", ",
+		      leak->fate == GT_FATE_LEAKED ? "" : gt_fate_phrases[leak->fate]);
+	gt_stack_text(p, view_of(d, row), leak->stack, FRAMES_SHOWN, 24);
+}
+
+/* "peak 1.00 GiB, 9 resources created, 18 events": a line under a recording's name. */
+static void put_totals(struct gt_printer *p, const struct gt_view *v)
+{
+	struct gt_tally total = gt_ledger_total(v->ledger);
+	char peak[GT_FORMAT_MAX], created[GT_FORMAT_MAX], events[GT_FORMAT_MAX];
+
+	gt_print_wrap(p, GT_DIM, 6, "peak %s, %s %s created, %s %s",
+		      gt_format_bytes(peak, v->ledger->peak_bytes),
+		      gt_format_count(created, total.created),
+		      gt_plural(total.created, "resource", "resources"),
+		      gt_format_count(events, v->ledger->events),
+		      gt_plural(v->ledger->events, "event", "events"));
+}
+
+static void put_recording(struct gt_printer *p, const char *word, const struct gt_view *v)
+{
+	char a[GT_FORMAT_MAX], b[GT_FORMAT_MAX];
+	char *held = gt_held_line(v->ledger);
+	struct gt_fate_sum sums[GT_FATE_COUNT];
+	uint64_t count, bytes;
+
+	gt_fate_sums(v, sums);
+	count = sums[GT_FATE_LEAKED].count;
+	bytes = sums[GT_FATE_LEAKED].device_bytes + sums[GT_FATE_LEAKED].host_bytes;
+	gt_print_put(p, GT_PLAIN, "  %s ", word);
+	gt_print_path(p, GT_PLAIN, gt_style_relative(&v->style, gt_recording_path(v->recording)),
+		      gt_print_left(p) / 2);
+	gt_print_put(p, GT_PLAIN, ": %s %s leaked", gt_format_count(a, count),
+		     gt_plural(count, "resource", "resources"));
+	if (bytes)
+		gt_print_put(p, GT_PLAIN, ", %s", gt_format_bytes(b, bytes));
+	for (int fate = GT_FATE_PERHAPS; fate < GT_FATE_COUNT; fate++)
+		if (sums[fate].count)
+			gt_print_put(p, GT_YELLOW, ", %s %s", gt_format_count(a, sums[fate].count),
+				     gt_fate_phrases[fate]);
+	gt_print_end(p);
+	put_totals(p, v);
+	if (held)
+		gt_print_wrap(p, GT_DIM, 6, "%s", held);
+	free(held);
+	gt_head_gaps(p, v);
+}
+
+static bool has_gaps(const struct gt_diff *d)
+{
+	return gt_head_has_gaps(d->old_view->recording) || gt_head_has_gaps(d->new_view->recording);
+}
+
+static void put_hold(struct gt_printer *p, const struct gt_diff *d, const struct gt_diff_row *row)
+{
+	const struct gt_leak *hold = gt_diff_either(row);
+	char a[GT_KIND_TEXT], b[GT_FORMAT_MAX], e[GT_FORMAT_MAX];
+
+	gt_put_change(p, gt_diff_bytes(row->before), gt_diff_bytes(row->now), true, 12);
+	gt_put_change(p, gt_diff_count(row->before), gt_diff_count(row->now), false, 20);
+	gt_print_tab(p, 22);
+	gt_kind_count(a, (enum gt_kind)hold->kind, hold->count);
+	gt_format_bytes(b, hold->bytes);
+	if (row->now)
+		gt_print_put(p, GT_PLAIN, "%s, %s", a, b);
+	else
+		gt_print_put(p, GT_PLAIN, "gone (was %s, %s)", a, b);
+	if (row->now && row->before)
+		gt_print_put(p, GT_DIM, " (was %s, %s)", gt_format_count(b, row->before->count),
+			     gt_format_bytes(e, row->before->bytes));
+	gt_print_end(p);
+	gt_stack_text(p, view_of(d, row), hold->stack, FRAMES_SHOWN, 24);
+}
+
+static void put_peak(struct gt_printer *p, const struct gt_diff *d, size_t most)
+{
+	uint64_t before = d->old_view->ledger->peak_bytes, now = d->new_view->ledger->peak_bytes;
+	size_t changed = d->holds.count - d->holds.counts[GT_DIFF_SAME];
+	size_t shown = changed < most ? changed : most;
+	char a[GT_FORMAT_MAX], b[GT_FORMAT_MAX], e[GT_FORMAT_MAX];
+
+	if (!before && !now)
+		return;
+	gt_print_end(p);
+	gt_print_put(p, now > before ? GT_RED : now < before ? GT_GREEN : GT_BOLD, "PEAK");
+	if (now == before)
+		gt_print_line(p, GT_BOLD, "  %s of device memory, unchanged",
+			      gt_format_bytes(a, now));
+	else
+		gt_print_line(p, GT_BOLD, "  %s %s %s of device memory, %s%s",
+			      gt_format_bytes(a, before), p->style.utf8 ? "→" : "->",
+			      gt_format_bytes(b, now), now > before ? "+" : "-",
+			      gt_format_bytes(e, gt_distance(before, now)));
+	for (size_t i = 0; i < shown; i++)
+		put_hold(p, d, &d->holds.list[i]);
+	if (shown < changed)
+		gt_print_wrap(p, GT_DIM, 22, "and %zu more: --top N shows them", changed - shown);
+}
+
+static const struct gt_view *rise_view(const struct gt_diff *d, enum gt_diff_rise_change change)
+{
+	return change == GT_DIFF_RISE_FIXED ? d->old_view : d->new_view;
+}
+
+static void put_rises(struct gt_printer *p, const struct gt_diff *d,
+		      enum gt_diff_rise_change change, const struct gt_diff_rise *rows, size_t most)
+{
+	const struct gt_view *v = rise_view(d, change);
+	size_t count = d->rise_counts[change], shown = count < most ? count : most;
+
+	if (!count)
+		return;
+	gt_print_end(p);
+	gt_print_put(p, rise_changes[change].paint, "%s", rise_changes[change].title);
+	gt_print_line(p, GT_BOLD, "  %zu %s%s", count, gt_plural(count, "call site", "call sites"),
+		      change == GT_DIFF_RISE_NEW ? " that did not grow before" : "");
+	for (size_t i = 0; i < shown; i++) {
+		gt_print_tab(p, 4);
+		gt_growth_rate(p, v, rows[i].rise);
+		gt_print_end(p);
+		gt_stack_text(p, v, site_of(v, rows[i].rise)->stack, FRAMES_SHOWN, 8);
+	}
+	if (shown < count)
+		gt_print_wrap(p, GT_DIM, 22, "and %zu more: --top N shows them", count - shown);
+}
+
+void gt_diff_text(const struct gt_diff *d, FILE *out)
+{
+	size_t top = (size_t)d->new_view->top, at = 0;
+	size_t most = top ? top : LEAKS_SHOWN;
+	struct gt_printer p;
+
+	gt_print_init(&p, out, &d->new_view->style);
+	gt_print_line(&p, GT_BOLD, "gputrack diff");
+	put_recording(&p, "old", d->old_view);
+	put_recording(&p, "new", d->new_view);
+	for (int change = 0; change < GT_DIFF_COUNT; at += d->leaks.counts[change++]) {
+		size_t shown = d->leaks.counts[change] < most ? d->leaks.counts[change] : most;
+
+		/* for sites that did not change the number is enough */
+		if (!d->leaks.counts[change])
+			continue;
+		gt_print_end(&p);
+		gt_print_put(&p, changes[change].paint, "%s", changes[change].title);
+		gt_print_line(&p, GT_BOLD, "  %zu %s", d->leaks.counts[change],
+			      gt_plural(d->leaks.counts[change], "call site", "call sites"));
+		if (change == GT_DIFF_SAME)
+			continue;
+		for (size_t i = 0; i < shown; i++)
+			put_leak(&p, d, &d->leaks.list[at + i]);
+		if (shown < d->leaks.counts[change])
+			gt_print_wrap(&p, GT_DIM, 22, "and %zu more: --top N shows them",
+				      d->leaks.counts[change] - shown);
+	}
+	most = top ? top : HOLDS_SHOWN;
+	put_peak(&p, d, most);
+	at = 0;
+	for (int change = 0; change < GT_DIFF_RISE_CHANGES; at += d->rise_counts[change++])
+		put_rises(&p, d, (enum gt_diff_rise_change)change, &d->rises[at], most);
+	if (gt_diff_worse(d) == GT_NOT_WORSE && !has_gaps(d)) {
+		gt_print_end(&p);
+		gt_print_wrap(&p, GT_GREEN, 0, "No new or larger leaks.");
+	}
+}
+
+static void totals_json(struct gt_json *j, const char *key, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+	struct gt_tally total = gt_ledger_total(l);
+	struct gt_fate_sum sums[GT_FATE_COUNT], *leaked = &sums[GT_FATE_LEAKED];
+
+	gt_fate_sums(v, sums);
+
+	gt_json_line(j, key);
+	gt_json_uint(j, "events", l->events);
+	gt_json_uint(j, "created", total.created);
+	gt_json_uint(j, "created_bytes", total.bytes_total);
+	gt_json_uint(j, "failed", total.failed);
+	gt_json_uint(j, "leaked", leaked->count);
+	gt_json_uint(j, "leaked_bytes", leaked->device_bytes + leaked->host_bytes);
+	for (int fate = GT_FATE_PERHAPS; fate < GT_FATE_COUNT; fate++)
+		gt_json_uint(j, gt_fate_keys[fate], sums[fate].count);
+	gt_json_uint(j, "held", l->held.count);
+	gt_json_uint(j, "held_bytes", l->held.device_bytes + l->held.host_bytes);
+	gt_json_end(j);
+}
+
+static void peak_json(struct gt_json *j, const char *key, const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+
+	gt_json_line(j, key);
+	gt_json_int(j, "time_ns", l->peak_bytes ? gt_view_time(v, l->peak_ns) : 0);
+	gt_json_uint(j, "device_bytes", l->peak_bytes);
+	gt_json_uint(j, "objects", l->peak_live);
+	gt_json_end(j);
+}
+
+static void sum_json(struct gt_json *j, const char *key, const struct gt_leak *leak)
+{
+	gt_json_line(j, key);
+	gt_json_uint(j, "count", gt_diff_count(leak));
+	gt_json_uint(j, "bytes", gt_diff_bytes(leak));
+	gt_json_end(j);
+}
+
+static void rise_json(struct gt_json *j, const struct gt_diff *d, const struct gt_diff_rise *row)
+{
+	const struct gt_view *v = rise_view(d, row->change);
+	const struct gt_site *s = site_of(v, row->rise);
+
+	gt_json_object(j, NULL);
+	gt_json_text(j, "change", rise_changes[row->change].name);
+	gt_kind_json(j, s->api, s->kind);
+	gt_json_text(j, "unit", row->rise->bytes ? "bytes" : "resources");
+	gt_json_real(j, "per_second", row->rise->per_second);
+	gt_json_bool(j, "given_back", row->rise->given_back);
+	gt_stack_json(j, "stack", v->frames, s->stack);
+	gt_json_end(j);
+}
+
+/* `change` and `function` are of leaks alone. */
+static void row_json(struct gt_json *j, const struct gt_diff *d, const struct gt_diff_row *row,
+		     bool is_leak)
+{
+	const struct gt_leak *leak = gt_diff_either(row);
+
+	gt_json_object(j, NULL);
+	if (is_leak)
+		gt_json_text(j, "change", changes[row->change].name);
+	gt_kind_json(j, leak->api, leak->kind);
+	if (is_leak) {
+		gt_json_text(j, "function", gt_function_names[leak->function]);
+		gt_json_text(j, "fate", gt_fate_keys[leak->fate]);
+	}
+	sum_json(j, "old", row->before);
+	sum_json(j, "new", row->now);
+	gt_stack_json(j, "stack", view_of(d, row)->frames, leak->stack);
+	gt_json_end(j);
+}
+
+void gt_diff_json(const struct gt_diff *d, FILE *out)
+{
+	struct gt_json j;
+
+	gt_json_begin(&j, out);
+	gt_json_uint(&j, "schema", 1);
+	gt_json_text(&j, "analysis", "diff");
+	gt_json_text(&j, "old", gt_recording_path(d->old_view->recording));
+	gt_json_text(&j, "new", gt_recording_path(d->new_view->recording));
+	gt_json_bool(&j, "gaps", has_gaps(d));
+	gt_json_line(&j, "counts");
+	for (int change = 0; change < GT_DIFF_COUNT; change++)
+		gt_json_uint(&j, changes[change].name, d->leaks.counts[change]);
+	gt_json_end(&j);
+	gt_json_object(&j, "totals");
+	totals_json(&j, "old", d->old_view);
+	totals_json(&j, "new", d->new_view);
+	gt_json_end(&j);
+	gt_json_object(&j, "peak");
+	peak_json(&j, "old", d->old_view);
+	peak_json(&j, "new", d->new_view);
+	gt_json_end(&j);
+	gt_json_array(&j, "at_peak");
+	for (size_t i = 0; i < d->holds.count; i++)
+		row_json(&j, d, &d->holds.list[i], false);
+	gt_json_end(&j);
+	gt_json_array(&j, "growing");
+	for (size_t i = 0; i < d->rise_count; i++)
+		rise_json(&j, d, &d->rises[i]);
+	gt_json_end(&j);
+	gt_json_array(&j, "sites");
+	for (size_t i = 0; i < d->leaks.count; i++)
+		row_json(&j, d, &d->leaks.list[i], true);
+	gt_json_end(&j);
+	gt_json_finish(&j);
+}
