@@ -16,12 +16,19 @@ import json
 import os
 import sys
 
-FRAMES = 12
+FRAMES = 20
 NAME = 120
 
 
+def module_text(path):
+    """The file's name; for a module of a Python package, whose names are common, its place there."""
+    name = os.path.basename(path)
+    _, package, place = path.rpartition("/site-packages/")
+    return place if package and not name.startswith("lib") else name
+
+
 def frame_text(frame):
-    module = os.path.basename(frame["module"] or "")
+    module = module_text(frame["module"] or "")
     function = (frame["function"] or "")[:NAME]
     return f"\t{module}\t{function}".rstrip("\t") or "\t?"
 

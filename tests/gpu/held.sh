@@ -42,12 +42,15 @@ collect() {
 	status=$?
 	echo "== $name: status $status; $(tail -1 "$name.out")"
 	if [ $status = 77 ]; then
-		echo "skip $name: $(tail -1 "$name.txt")"
+		echo "skip $name: $(sed -n 's/^skipped: //p' "$name.out")"
 		return
 	fi
 	if [ ! -d "$name.gt" ] || [ $status != 0 ]; then
-		tail -5 "$name.out" "$name.txt"
-		echo "skip $name: it did not run here"
+		tail -n 5 "$name.out"
+		# what the program said comes before the report
+		sed '/^gputrack /,$d' "$name.txt" | tail -n 20
+		echo "FAIL $name: status $status"
+		failed=1
 		return
 	fi
 	sed -n '/LEAKED\|No leaks\|held by/,/^$/p' "$name.txt" | head -12
@@ -87,6 +90,17 @@ if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
 		collect torch_leak_async python3 "$cases" leak_async
 else
 	echo "skip: no PyTorch with CUDA here"
+fi
+
+# For OpenCV, NVIDIA's OpenCL driver alone: the machine may have no .icd file. The toolkit brings a
+# loader of its own that knows no layers: the distribution's goes first.
+driver=$(ldconfig -p | awk '/libnvidia-opencl.so.1/ { print $NF; exit }')
+if [ -n "$driver" ]; then
+	mkdir vendors
+	echo "$driver" >vendors/nvidia.icd
+	OCL_ICD_VENDORS=$work/vendors
+	LD_LIBRARY_PATH=${LIBS:+$LIBS:}/usr/lib/$(uname -m)-linux-gnu:$LD_LIBRARY_PATH
+	export OCL_ICD_VENDORS
 fi
 
 # Each skips itself where its package is missing or has no GPU.

@@ -10,8 +10,15 @@ import sys
 
 
 def skip(why):
-    print(why, file=sys.stderr)
+    print("skipped:", why)
     sys.exit(77)
+
+
+def allocate(count, size):
+    """Memory of the driver that nothing frees; the results of the calls."""
+    cuda, address = ctypes.CDLL("libcuda.so.1"), ctypes.c_uint64()
+    print(f"expect: LEAKED  {count} resources, {count * size >> 20}.00 MiB")
+    return [cuda.cuMemAlloc_v2(ctypes.byref(address), size) for _ in range(count)]
 
 
 def jax_with_gpu():
@@ -54,6 +61,12 @@ def jax_libraries():
     return bool(jnp.isfinite(total))
 
 
+def jax_leak_memory():
+    """cuMemAlloc three times, kept, beside XLA's pool."""
+    jax_training()
+    return allocate(3, 1 << 20)
+
+
 def cupy_here():
     try:
         import cupy
@@ -68,9 +81,9 @@ def cupy_arrays():
     """Arrays, kernels compiled at run time, streams, events, pinned memory."""
     cupy = cupy_here()
     x = cupy.arange(1_000_000, dtype=cupy.float32)
-    double = cupy.ElementwiseKernel("float32 x", "float32 y", "y = 2 * x", "double")
+    twice = cupy.ElementwiseKernel("float32 x", "float32 y", "y = 2 * x", "twice")
     with cupy.cuda.Stream() as stream:
-        y = double(x) + cupy.sin(x)
+        y = twice(x) + cupy.sin(x)
         stream.synchronize()
     event = cupy.cuda.Event()
     event.record()
@@ -97,9 +110,24 @@ def cupy_libraries():
 def cupy_leak_memory():
     """cuMemAlloc twice, kept, beside CuPy's pool."""
     cupy_arrays()
-    cuda, address = ctypes.CDLL("libcuda.so.1"), ctypes.c_uint64()
-    print("expect: LEAKED  2 resources, 2.00 MiB")
-    return [cuda.cuMemAlloc_v2(ctypes.byref(address), 1 << 20) for _ in range(2)]
+    return allocate(2, 1 << 20)
+
+
+def cupy_leak_runtime():
+    """Memory and a stream that CuPy's thin layer over the runtime made, kept."""
+    runtime = cupy_here().cuda.runtime
+    print("expect: LEAKED  2 resources, 1.00 MiB")
+    return runtime.malloc(1 << 20) != 0, runtime.streamCreate() != 0
+
+
+def cupy_leak_module():
+    """A module that the script loaded itself, kept."""
+    cupy = cupy_here()
+    module = cupy.cuda.function.Module()
+    module.load(b".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry none() { ret; }\0")
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(module))
+    print("expect: LEAKED  1 resource")
+    return True
 
 
 def opencv_images():
