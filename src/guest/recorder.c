@@ -21,6 +21,7 @@
 
 #include "base/guest_file.h"
 #include "base/process.h"
+#include "guest/announce.h"
 #include "guest/loaded_modules.h"
 #include "guest/settings.h"
 #include "guest/own_stack.h"
@@ -213,6 +214,8 @@ static void open_writer(void)
 			       strerror(-e));
 		return;
 	}
+	if (gt_settings_get()->watcher)
+		gt_announce_trace(folder, gt_writer_name_of(w), gt_settings_get()->watcher);
 	write_info(w);
 	atomic_store(&writer, w);
 }

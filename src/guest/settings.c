@@ -131,6 +131,7 @@ static void read_all(void)
 	settings.stack_depth =
 		frames > GT_STACK_FRAMES_MAX ? GT_STACK_FRAMES_MAX : (uint32_t)frames;
 	settings.max_bytes = (uint64_t)number_of("GPUTRACK_MAX_SIZE", 0);
+	settings.watcher = (uint64_t)number_of("GPUTRACK_WATCHER", 0);
 	settings.until_ns = (uint64_t)number_of("GPUTRACK_UNTIL", 0);
 	settings.recording = absolute_path(recording, text_of("GPUTRACK_RECORDING"));
 	read_tracker();

@@ -24,6 +24,10 @@
 /* In a recording with a size limit: the bytes its traces have reserved, as 8 bytes. */
 #define GT_ROOM_FILE "room"
 
+/* While `gputrack run` watches: a socket, followed by the tool's pid, for descriptors of processes.
+ */
+#define GT_WATCHER_SOCKET "watcher."
+
 enum {
 	GT_TRACE_VERSION = 1,
 	GT_TRACE_HEADER = 4096,

@@ -297,6 +297,13 @@ free_writer:
 	return e;
 }
 
+const char *gt_writer_name_of(const struct gt_writer *w)
+{
+	const char *slash = strrchr(w->path, '/');
+
+	return slash ? slash + 1 : w->path;
+}
+
 int gt_writer_open_in(struct gt_writer **out, const char *folder,
 		      const struct gt_writer_options *options)
 {

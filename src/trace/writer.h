@@ -43,6 +43,8 @@ struct gt_module {
 	int64_t mtime_ns;
 };
 
+/* The name of its file, without the folder. */
+const char *gt_writer_name_of(const struct gt_writer *w);
 /* Creates the file `path` (which must not exist). */
 int gt_writer_open(struct gt_writer **out, const char *path,
 		   const struct gt_writer_options *options);

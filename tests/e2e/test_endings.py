@@ -248,13 +248,14 @@ def by_full_disk(case, column):
 def by_reset(case, column):
     """As a machine that was reset leaves it: no end, and another boot."""
     recording, = by_going_on(case, column)
-    case.run("cp", "-r", recording, "reset.gt")
-    trace, = case.path("reset.gt").glob("[0-9]*.trace")
+    copy = f"reset-{recording}"
+    case.run("cp", "-r", recording, copy)
+    trace, = case.path(copy).glob("[0-9]*.trace")
     boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_bytes().strip()
     data = trace.read_bytes()
     assert boot in data
     trace.write_bytes(data.replace(boot, b"0" * len(boot)))
-    return ["reset.gt"]
+    return [copy]
 
 
 OTHERS = {

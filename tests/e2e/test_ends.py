@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """test_ends.py - how each process ended, as `gputrack run` and `gputrack attach` record it."""
+import os
+import re
 import signal
 
 import harness
@@ -125,3 +127,16 @@ def test_of_200_short_lived_children_none_is_told_wrongly(case):
             assert end == "exit" and status in (None, statuses[pid]), (pid, ends, statuses[pid])
     print(f"    {told} children told, {unknown} unknown, {200 - told - unknown} without a trace")
     assert told > 50, told
+
+
+def test_a_process_that_ends_while_the_tool_cannot_look_is_told(case):
+    """It has sent a descriptor of itself, which outlives it; Linux 6.15 has the status for that."""
+    if tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) < (6, 15):
+        case.skip("the kernel does not tell the status of a process that was waited for")
+    for how, wanted in ("kill", ("signal", None, 9)), ("_exit", ("quick_exit", 0, None)):
+        # $PPID is the tool: it is stopped until the program's parent has waited for it
+        case.gputrack("run", "-q", "-o", f"{how}.gt", "sh", "-c",
+                      f'kill -STOP $PPID; "$0" {how} leak; kill -CONT $PPID', case.program("endings"),
+                      env=case.levelzero(), preexec=harness.no_cores)
+        assert only_end(case, f"{how}.gt") == wanted, how
+        assert not list(case.path(f"{how}.gt").glob("watcher.*"))

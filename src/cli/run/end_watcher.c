@@ -16,6 +16,8 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,6 +50,7 @@ struct gt_end_watcher {
 	pthread_t thread;
 	char *path;                       /* of the folder */
 	int folder, inotify, stop, epoll; /* descriptors; stop: an eventfd */
+	int socket;                       /* on which processes announce their traces; -1: none */
 	int ends;                         /* -1 until there is something to write */
 	struct watched *list;
 	size_t pidfds, pidfds_max;
@@ -171,6 +174,36 @@ static void settle_before(struct gt_end_watcher *w, const struct watched *now)
 	}
 }
 
+/* Is told when it ends. */
+static void follow(struct gt_end_watcher *w, struct watched *p)
+{
+	w->pidfds++;
+	epoll_ctl(w->epoll, EPOLL_CTL_ADD, p->pidfd,
+		  &(struct epoll_event){ .events = EPOLLIN | EPOLLET, .data.ptr = p });
+}
+
+/* A process has announced its trace: it is certain whose it is, even if it has ended since. */
+static void take_announced(struct gt_end_watcher *w, const char *name, uint32_t pid, int pidfd)
+{
+	struct watched *p = *find(w, name);
+
+	if (p && p->pidfd >= 0) {
+		close(p->pidfd);
+		w->pidfds--;
+	}
+	if (!p) {
+		p = gt_alloc(sizeof *p);
+		p->name = gt_strdup(name);
+		p->next = w->list;
+		w->list = p;
+	}
+	p->pid = pid;
+	p->pidfd = pidfd;
+	p->is_verified = true;
+	settle_before(w, p);
+	follow(w, p);
+}
+
 static void add(struct gt_end_watcher *w, const char *name)
 {
 	struct gt_process_state state;
@@ -196,11 +229,30 @@ static void add(struct gt_end_watcher *w, const char *name)
 	p->next = w->list;
 	w->list = p;
 	settle_before(w, p);
-	if (p->pidfd < 0)
-		return;
-	w->pidfds++;
-	epoll_ctl(w->epoll, EPOLL_CTL_ADD, p->pidfd,
-		  &(struct epoll_event){ .events = EPOLLIN | EPOLLET, .data.ptr = p });
+	if (p->pidfd >= 0)
+		follow(w, p);
+}
+
+/* One announcement (guest/announce.c); false if there are no more for now. */
+static bool read_announcement(struct gt_end_watcher *w)
+{
+	int from = w->socket < 0 ? -1 : accept4(w->socket, NULL, NULL, SOCK_CLOEXEC), pidfd = -1;
+	char name[NAME_MAX + 1];
+	struct ucred sender;
+	ssize_t size;
+
+	if (from < 0)
+		return false;
+	size = gt_descriptor_receive(from, name, sizeof name - 1, &pidfd);
+	name[size > 0 ? size : 0] = '\0';
+	if (pidfd >= 0 && w->pidfds < w->pidfds_max && gt_recording_is_trace(name) &&
+	    !strchr(name, '/') &&
+	    !getsockopt(from, SOL_SOCKET, SO_PEERCRED, &sender, &(socklen_t){ sizeof sender }))
+		take_announced(w, name, (uint32_t)sender.pid, pidfd);
+	else if (pidfd >= 0)
+		close(pidfd);
+	close(from);
+	return true;
 }
 
 /* Traces made before we watched, or while too much happened at once. */
@@ -271,8 +323,10 @@ static void *watch(void *context)
 		/* one at a time: what it is about must not have been forgotten */
 		if (epoll_wait(w->epoll, &event, 1, -1) < 1)
 			continue;
-		if (event.data.ptr && event.data.ptr != w)
+		if (event.data.ptr && event.data.ptr != w && event.data.ptr != &w->socket)
 			settle(w, event.data.ptr);
+		while (read_announcement(w))
+			;
 		while (read_events(w))
 			;
 	} while (event.data.ptr != w);
@@ -281,7 +335,12 @@ static void *watch(void *context)
 
 static void let_go(struct gt_end_watcher *w)
 {
-	const int all[] = { w->folder, w->inotify, w->stop, w->ends, w->epoll };
+	const int all[] = { w->folder, w->inotify, w->stop, w->ends, w->epoll, w->socket };
+	char name[64];
+
+	snprintf(name, sizeof name, GT_WATCHER_SOCKET "%d", (int)getpid());
+	if (w->socket >= 0)
+		unlinkat(w->folder, name, 0);
 
 	while (w->list)
 		forget(w, w->list);
@@ -297,6 +356,23 @@ static bool wait_for(struct gt_end_watcher *w, int fd, void *what)
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = what };
 
 	return fd >= 0 && !epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+/* Without it, processes that end at once may end before we have looked at them. */
+static void listen_in(struct gt_end_watcher *w)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+	w->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	snprintf(address.sun_path, sizeof address.sun_path,
+		 "/proc/self/fd/%d/" GT_WATCHER_SOCKET "%d", w->folder, (int)getpid());
+	if (w->socket < 0)
+		return;
+	if (bind(w->socket, (const struct sockaddr *)&address, sizeof address) ||
+	    listen(w->socket, SOMAXCONN) || !wait_for(w, w->socket, &w->socket)) {
+		close(w->socket);
+		w->socket = -1;
+	}
 }
 
 /* A descriptor for each process; programs that we start get back the limit that we found. */
@@ -317,7 +393,7 @@ struct gt_end_watcher *gt_end_watcher_start(const char *folder)
 {
 	struct gt_end_watcher *w = gt_alloc(sizeof *w);
 
-	w->ends = -1;
+	w->ends = w->socket = -1;
 	w->path = gt_strdup(folder);
 	w->pidfds_max = allow_pidfds();
 	w->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -326,6 +402,7 @@ struct gt_end_watcher *gt_end_watcher_start(const char *folder)
 	w->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (w->folder >= 0 && wait_for(w, w->inotify, NULL) && wait_for(w, w->stop, w) &&
 	    inotify_add_watch(w->inotify, folder, IN_CREATE | IN_CLOSE_WRITE) >= 0) {
+		listen_in(w);
 		add_all(w);
 		if (!gt_thread_start(&w->thread, watch, w))
 			return w;

@@ -6,16 +6,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 /* Words of /proc/PID/stat, counted from the state, which follows the name. */
 enum { PPID_WORD = 1, FLAGS_WORD = 6, EXIT_WORD = 49 };
+
+enum { SEND_MS = 1000 };
 
 enum { FLAG_EXITING = 4 }; /* PF_EXITING: set before the kernel closes the files */
 
@@ -109,6 +113,32 @@ bool gt_process_uses_file(uint32_t pid, const char *path)
 int gt_pidfd_open(uint32_t pid)
 {
 	return (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+}
+
+ssize_t gt_descriptor_receive(int from, char *text, size_t size, int *descriptor)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof *descriptor)];
+	} control;
+	struct iovec room = { .iov_base = text, .iov_len = size };
+	struct msghdr message = { .msg_iov = &room,
+				  .msg_iovlen = 1,
+				  .msg_control = &control,
+				  .msg_controllen = sizeof control.bytes };
+	const struct cmsghdr *head;
+	ssize_t n;
+
+	*descriptor = -1;
+	/* a sender that has connected sends at once, unless it ends or is stopped first */
+	if (poll(&(struct pollfd){ .fd = from, .events = POLLIN }, 1, SEND_MS) < 1)
+		return -1;
+	n = recvmsg(from, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	head = n < 0 ? NULL : CMSG_FIRSTHDR(&message);
+	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
+	    head->cmsg_len == CMSG_LEN(sizeof *descriptor))
+		memcpy(descriptor, CMSG_DATA(head), sizeof *descriptor);
+	return n;
 }
 
 bool gt_pidfd_is_reaped(int pidfd)

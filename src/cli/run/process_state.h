@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* A process as /proc/PID/stat shows it. */
 struct gt_process_state {
@@ -20,6 +21,8 @@ bool gt_process_uses_file(uint32_t pid, const char *path);
 
 /* A descriptor of a process, which is readable when the process has ended. -1: none. */
 int gt_pidfd_open(uint32_t pid);
+/* Receives a text and a descriptor, -1 for none; the size of the text, or -1. */
+ssize_t gt_descriptor_receive(int from, char *text, size_t size, int *descriptor);
 /* True if the process has ended and was waited for: its pid may be another's now. */
 bool gt_pidfd_is_reaped(int pidfd);
 /* The status as from waitpid; needs Linux 6.15, and that the process was waited for. */

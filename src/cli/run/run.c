@@ -222,6 +222,7 @@ static int set_environment(const struct run *run, struct gt_error *error)
 	/* the limits of a `gputrack run` around this one do not apply here */
 	unsetenv("GPUTRACK_MAX_SIZE");
 	unsetenv("GPUTRACK_UNTIL");
+	set_number("GPUTRACK_WATCHER", (uint64_t)getppid());
 	if (s->max_bytes)
 		set_number("GPUTRACK_MAX_SIZE", s->max_bytes);
 	if (s->duration > 0)
