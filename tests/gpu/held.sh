@@ -92,8 +92,15 @@ else
 	echo "skip: no PyTorch with CUDA here"
 fi
 
-# For OpenCV, NVIDIA's OpenCL driver alone: the machine may have no .icd file. The toolkit brings a
-# loader of its own that knows no layers: the distribution's goes first.
+# Each skips itself where its package is missing or has no GPU.
+others=$top/tests/gpu/held_others.py
+for name in $(python3 "$others" | grep -v '^opencv_'); do
+	collect "$name" python3 "$others" "$name"
+done
+
+# OpenCV, with NVIDIA's OpenCL driver alone: the machine may have no .icd file. The toolkit brings a
+# loader of its own that knows no layers: the distribution's goes first, and for no other program,
+# since other libraries of the distribution would go first, too.
 driver=$(ldconfig -p | awk '/libnvidia-opencl.so.1/ { print $NF; exit }')
 if [ -n "$driver" ]; then
 	mkdir vendors
@@ -102,12 +109,7 @@ if [ -n "$driver" ]; then
 	LD_LIBRARY_PATH=${LIBS:+$LIBS:}/usr/lib/$(uname -m)-linux-gnu:$LD_LIBRARY_PATH
 	export OCL_ICD_VENDORS
 fi
-
-# Each skips itself where its package is missing or has no GPU.
-others=$top/tests/gpu/held_others.py
-for name in $(python3 "$others"); do
-	collect "$name" python3 "$others" "$name"
-done
+collect opencv_images python3 "$others" opencv_images
 
 # All in one file, without the resources of each group, which would fill it.
 python3 - reports >"$OUT/held.json" <<'PYTHON'
