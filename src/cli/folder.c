@@ -49,7 +49,8 @@ static bool begins_with(int folder, const char *name, const char *text)
 	return read_start(folder, name, start) && !strncmp(start, text, strlen(text));
 }
 
-static bool is_counter(int folder, const char *name)
+/* As 0.1.0 had it: a number and nothing else. */
+static bool is_old_counter(int folder, const char *name)
 {
 	struct stat st;
 
@@ -76,7 +77,8 @@ static bool is_ours(int folder, const char *name)
 	if (!strcmp(name, GT_ENDS_FILE))
 		return begins_with(folder, name, GT_ENDS_MAGIC) || is_blank(folder, name);
 	if (!strcmp(name, GT_ROOM_FILE))
-		return is_counter(folder, name);
+		return begins_with(folder, name, GT_ROOM_MAGIC) || is_blank(folder, name) ||
+		       is_old_counter(folder, name);
 	return gt_recording_is_trace(name) &&
 	       (begins_with(folder, name, GT_TRACE_MAGIC) || is_blank(folder, name));
 }

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -26,6 +25,7 @@
 #include "guest/settings.h"
 #include "guest/own_stack.h"
 #include "trace/layout.h"
+#include "trace/room.h"
 #include "trace/writer.h"
 
 enum { TICK_NS = 10 * 1000 * 1000 }; /* how often we look for unloaded code */
@@ -138,49 +138,18 @@ static void stopped(struct gt_writer *w, void *context, int error)
 		strerror(-error), gt_settings_get()->recording);
 }
 
-/* Allocates the counter's bytes: a write through the mapping into a hole could raise SIGBUS. */
-static bool make_counter(int fd)
+/* What this process has reserved, beside all others of the recording; NULL: it counts alone. */
+static struct gt_room *shared_room(const char *folder)
 {
-	static const uint64_t none;
-	struct stat st;
+	static struct gt_room room = { .fd = -1 };
+	static char path[PATH_MAX];
 
-	/* a file with another name, hard-linked here by somebody, is left alone */
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_nlink != 1)
-		return false;
-	if (!fallocate(fd, 0, 0, sizeof none))
-		return true;
-	return (errno == EOPNOTSUPP || errno == ENOSYS) &&
-	       (st.st_size >= (off_t)sizeof none ||
-		pwrite(fd, &none, sizeof none, 0) == sizeof none);
-}
-
-/*
- * The bytes that all processes of the recording have reserved, counted in a file of the recording;
- * NULL: unknown. A child inherits the mapping.
- */
-static _Atomic uint64_t *shared_counter(const char *folder)
-{
-	static _Atomic uint64_t *taken;
-	struct gt_held_signals held;
-	char path[PATH_MAX];
-	int fd;
-
-	if (taken)
-		return taken;
-	if (snprintf(path, sizeof path, "%s/" GT_ROOM_FILE, folder) >= (int)sizeof path)
+	/* a forked child has its parent's */
+	gt_room_close(&room);
+	if (snprintf(path, sizeof path, "%s/" GT_ROOM_FILE, folder) >= (int)sizeof path ||
+	    gt_room_open(&room, path))
 		return NULL;
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return NULL;
-	gt_signals_hold(&held);
-	taken = make_counter(fd) ?
-			mmap(NULL, sizeof *taken, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) :
-			MAP_FAILED;
-	gt_signals_release(&held);
-	close(fd);
-	if (taken == MAP_FAILED)
-		taken = NULL;
-	return taken;
+	return &room;
 }
 
 static int open_trace(struct gt_writer **w, const char *folder)
@@ -195,7 +164,7 @@ static int open_trace(struct gt_writer **w, const char *folder)
 	if (mkdir(folder, 0700) && errno != EEXIST)
 		return -errno;
 	if (options.max_bytes)
-		options.taken = shared_counter(folder);
+		options.room = shared_room(folder);
 	return gt_writer_open_in(w, folder, &options);
 }
 

@@ -21,8 +21,9 @@
 /* In a recording: the trace with samples of the whole system. Its header has no pid. */
 #define GT_SYSTEM_TRACE "system.trace"
 
-/* In a recording with a size limit: the bytes its traces have reserved, as 8 bytes. */
-#define GT_ROOM_FILE "room"
+/* In a recording with a size limit: the bytes its traces have reserved, a slot for each process. */
+#define GT_ROOM_FILE  "room"
+#define GT_ROOM_MAGIC "GTROOM\n" /* of each slot: room.c */
 
 /* While `gputrack run` watches: a socket, followed by the tool's pid, for descriptors of processes.
  */

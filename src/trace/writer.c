@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/guest_file.h"
 #include "base/process.h"
+#include "trace/room.h"
 #include "trace/writer_state.h"
 
 enum {
@@ -61,6 +62,8 @@ static bool take_room(struct gt_writer *w, uint64_t size)
 
 	if (!w->options.max_bytes)
 		return true;
+	if (w->options.room)
+		return gt_room_take(w->options.room, size, w->options.max_bytes);
 	do
 		if (before > w->options.max_bytes || size > w->options.max_bytes - before)
 			return false;
@@ -70,7 +73,11 @@ static bool take_room(struct gt_writer *w, uint64_t size)
 
 static void give_room(struct gt_writer *w, uint64_t size)
 {
-	if (w->options.max_bytes)
+	if (!w->options.max_bytes)
+		return;
+	if (w->options.room)
+		gt_room_give(w->options.room, size);
+	else
 		atomic_fetch_sub(taken_room(w), size);
 }
 

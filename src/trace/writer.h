@@ -19,14 +19,17 @@
 
 struct gt_writer;
 struct gt_lane;
+struct gt_room;
 
 struct gt_writer_options {
 	uint32_t pid, ppid;
 	uint64_t start_ns, start_real_ns; /* of an import; 0: now */
 	uint64_t until_ns;  /* writing stops at the first later event (-ETIME); 0: never */
 	uint64_t max_bytes; /* limit of the reserved space (-EFBIG); 0: none */
-	/* Space reserved by all writers under the limit, in shared memory; NULL: only this. */
+	/* Space reserved by all writers under the limit: of this process, or of the recording; both
+	 * NULL: only this. */
 	_Atomic uint64_t *taken;
+	struct gt_room *room;
 	/* Called before a new stack is defined, to define its modules first. May be NULL. */
 	void (*modules)(struct gt_writer *w, void *context);
 	/* Called once, with the error code, when writing has to stop. May be NULL. */

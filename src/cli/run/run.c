@@ -322,8 +322,10 @@ static int conclude(const struct run *run, struct gt_fail_options *fail)
 	struct gt_error error;
 	int verdict;
 
-	if (gt_end_report_open(&v, run->folder, stderr, &error))
-		return gt_fail("%s", error.text);
+	if (gt_end_report_open(&v, run->folder, stderr, &error)) {
+		gt_tell("%s", error.text);
+		return gt_fail_options_fails(fail) ? GT_EXIT_UNTRACKED : GT_EXIT_DONE;
+	}
 	if (gt_end_report_save_names(&v, &error))
 		gt_tell("%s; the recorded events can still be read", error.text);
 	gt_fail_options_apply(fail, &v);
@@ -417,7 +419,10 @@ static int check(struct settings *s, bool has_program)
 					     &(struct gt_input){ .no_held = s->no_held });
 }
 
-/* The exit status if there is no recording: the program's own failure takes precedence. */
+/*
+ * The exit status if there is no recording: the program's own, as if it had run alone, unless a
+ * verdict was asked for.
+ */
 static int unrecorded(const struct run *run)
 {
 	int status = run->program_status;
@@ -428,7 +433,9 @@ static int unrecorded(const struct run *run)
 		gt_launch_die_by(WTERMSIG(status));
 	if (WIFEXITED(status) && WEXITSTATUS(status))
 		return WEXITSTATUS(status);
-	return gt_fail_options_fails(&run->settings->fail) ? GT_EXIT_UNTRACKED : GT_EXIT_FAILED;
+	if (gt_fail_options_fails(&run->settings->fail))
+		return GT_EXIT_UNTRACKED;
+	return run->settings->with == WITH_NSYS ? GT_EXIT_FAILED : GT_EXIT_DONE;
 }
 
 int gt_cmd_run(int argc, char **argv)

@@ -5,6 +5,7 @@
  * --log FILE		one line per call that returned, before the next one of its thread
  * --threads N		how many (1)
  * --calls N		how many calls each of them makes (200)
+ * --pause N		after N calls a thread prints "paused" and reads a line (never)
  * --descriptors FILE	at the end, a line for each open descriptor: what it stands for
  */
 #include "ze_common.h"
@@ -18,7 +19,7 @@
 struct thread {
 	const struct ze *ze;
 	ze_context_handle_t context;
-	long calls;
+	long calls, pause;
 	unsigned int state;
 };
 
@@ -35,8 +36,15 @@ static void *steps(void *arg)
 	void *slots[SLOTS] = { 0 };
 
 	for (long i = 0; i < t->calls; i++) {
+		char line[16];
 		void **slot = &slots[next_random(t) % SLOTS];
 
+		if (i == t->pause && i) {
+			puts("paused");
+			fflush(stdout);
+			if (!fgets(line, sizeof line, stdin))
+				break;
+		}
 		if (*slot) {
 			TRACKED(zeMemFree, *slot, 0, "memory", t->context, *slot);
 			*slot = NULL;
@@ -76,7 +84,7 @@ int main(int argc, char **argv)
 	pthread_t ids[64];
 	ze_context_handle_t context;
 	const char *descriptors = NULL;
-	long count = 1, calls = 200;
+	long count = 1, calls = 200, pause_after = 0;
 	struct ze ze;
 
 	for (int i = 1; i + 1 < argc; i += 2) {
@@ -86,13 +94,16 @@ int main(int argc, char **argv)
 			count = atol(argv[i + 1]);
 		else if (!strcmp(argv[i], "--calls"))
 			calls = atol(argv[i + 1]);
+		else if (!strcmp(argv[i], "--pause"))
+			pause_after = atol(argv[i + 1]);
 		else if (!strcmp(argv[i], "--descriptors"))
 			descriptors = argv[i + 1];
 	}
 	ze_open(&ze);
 	TRACKED(zeContextCreate, context, 0, "context", ze.driver, &desc, &context);
 	for (long i = 0; i < count; i++) {
-		threads[i] = (struct thread){ &ze, context, calls, (unsigned int)i + 1 };
+		threads[i] =
+			(struct thread){ &ze, context, calls, pause_after, (unsigned int)i + 1 };
 		if (pthread_create(&ids[i], NULL, steps, &threads[i]))
 			return 2;
 	}
