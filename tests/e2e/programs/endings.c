@@ -64,18 +64,21 @@ static void by_busy__exit(void)
 	_exit(0);
 }
 
-static void *make_late(void *unused)
+/* Any thread may join the first one. */
+static void *make_last(void *main_thread)
 {
-	(void)unused;
+	pthread_join(*(pthread_t *)main_thread, NULL);
 	make();
 	return NULL;
 }
 
 static void by_last_thread(void)
 {
+	static pthread_t main_thread;
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, make_late, NULL))
+	main_thread = pthread_self();
+	if (pthread_create(&thread, NULL, make_last, &main_thread))
 		exit(2);
 	pthread_exit(NULL);
 }
