@@ -2,10 +2,10 @@
 /*
  * fork_guard.h - keeps forks apart from the locks of other libraries.
  *
- * The dynamic loader, libunwind and the C library have locks of their own. A child that is forked
- * while another thread holds one finds it held for ever. So a thread of ours that calls something
- * with such a lock enters the guard first, a fork waits until no thread of ours is inside, and a
- * child that was forked nevertheless (by the bare system call, or because the wait timed out) never
+ * The dynamic loader and the C library have locks of their own. A child that is forked while
+ * another thread holds one finds it held for ever. So a thread of ours that calls something with
+ * such a lock enters the guard first, a fork waits until no thread of ours is inside, and a child
+ * that was forked nevertheless (by the bare system call, or because the wait timed out) never
  * enters again.
  */
 #pragma once

@@ -279,7 +279,7 @@ static void capture_stack(struct gt_guest_call *g, uint64_t now_ns)
 
 	/* first: the caller may lie where other code lay a moment ago */
 	gt_recorder_tick(now_ns);
-	count = depth ? gt_unwind(frames, depth, g->caller, now_ns) : 0;
+	count = depth ? gt_unwind(frames, depth, g->caller) : 0;
 	g->call.stack = 0;
 	g->tracker_stack = 0;
 	if (!count)

@@ -1,30 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* own_stack.c - the calling thread's stack as return addresses, through libunwind. */
-#define UNW_LOCAL_ONLY
+/* own_stack.c - the calling thread's stack as return addresses, each new one walked once. */
 #include "guest/own_stack.h"
 
-#include <errno.h>
-#include <execinfo.h>
-#include <fcntl.h>
-#include <libunwind.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/bytes.h"
-#include "base/guest_file.h"
-#include "base/process.h"
-#include "guest/fork_guard.h"
+#include "guest/walk.h"
 #include "tracker/meter.h"
 #include "trace/layout.h"
 
 enum {
 	OWN_MAX = 9, /* our frames between the program and the innermost: wrapper and recorder */
-	PIPE_GAP_MAX = 64,
 	FRAME_BYTES_MAX = 1 << 20, /* of a frame without a frame pointer */
 };
 
@@ -72,6 +62,7 @@ struct set {
 /* Per thread, in mapped pages rather than malloc's: a signal handler may be the first user. */
 static __thread struct set *sets __attribute__((tls_model("initial-exec")));
 static _Atomic uint32_t generation;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_end;
 static _Atomic bool cache_started;
 
@@ -109,7 +100,7 @@ static bool is_same(const struct cached *k, const void *frame, uint32_t now, siz
 }
 
 /*
- * Frames of a cached stack into `raw`, as unw_backtrace gave them from `frame`; 0: not cached.
+ * Frames of a cached stack into `raw`, as they were walked from `frame`; 0: not cached.
  * `caller` is any address in which most stacks differ.
  */
 static size_t cache_find(const void *frame, const void *caller, void **raw, size_t room)
@@ -133,8 +124,8 @@ static size_t cache_find(const void *frame, const void *caller, void **raw, size
 }
 
 /*
- * Offers what unw_backtrace gave. True when it gave the same a short while ago: the caller then
- * finds the words by which to know the stack again, and passes them to cache_learn.
+ * Offers what a walk gave. True when one gave the same a short while ago: the caller then finds
+ * the words by which to know the stack again, and passes them to cache_learn.
  */
 static bool cache_wants(const void *frame, const void *caller, void *const *raw, size_t count)
 {
@@ -202,198 +193,87 @@ static void cache_start(void)
 }
 
 /*
- * libunwind tests whether memory is readable by writing from it into a pipe, and never checks the
- * pipe's descriptors again. In a program that closes all descriptors and reuses their numbers it
- * would read from and write into the program's files. So we have the pipe made under high numbers,
- * check it now and then, and call libunwind no more once it is gone.
- */
-static struct {
-	int fd;
-	struct gt_file_id id;
-} pipe_ends[2] = { { .fd = -1 }, { .fd = -1 } };
-static _Atomic bool pipe_is_gone;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static _Atomic bool has_started;
-
-static bool is_pipe(int fd)
-{
-	struct stat st;
-
-	return !fstat(fd, &st) && S_ISFIFO(st.st_mode);
-}
-
-/* Occupies all descriptors below GT_FD_FIRST; the caller closes those in `taken`. */
-static int take_low_numbers(int taken[GT_FD_FIRST])
-{
-	int dummy = open("/dev/null", O_RDONLY | O_CLOEXEC), count = 0, fd;
-
-	if (dummy < 0)
-		return 0;
-	if (dummy < GT_FD_FIRST)
-		taken[count++] = dummy;
-	while ((fd = fcntl(dummy, F_DUPFD_CLOEXEC, 0)) >= 0 && fd < GT_FD_FIRST)
-		taken[count++] = fd;
-	if (fd >= 0)
-		close(fd);
-	if (dummy >= GT_FD_FIRST)
-		close(dummy);
-	return count;
-}
-
-static void start(void)
-{
-	int taken[GT_FD_FIRST], count = take_low_numbers(taken), first;
-	void *frames[4];
-
-	cache_start();
-	first = fcntl(count ? taken[0] : STDERR_FILENO, F_DUPFD_CLOEXEC, GT_FD_FIRST);
-	if (first >= 0)
-		close(first);
-	unw_backtrace(frames, 4); /* makes the pipe */
-	for (int i = 0; i < count; i++)
-		close(taken[i]);
-	if (first < 0 || !is_pipe(first))
-		return;
-	pipe_ends[0].fd = first;
-	gt_file_id_of(&pipe_ends[0].id, first);
-	for (int fd = first + 1; fd < first + PIPE_GAP_MAX && pipe_ends[1].fd < 0; fd++)
-		if (gt_fd_is(fd, &pipe_ends[0].id)) {
-			pipe_ends[1].fd = fd;
-			pipe_ends[1].id = pipe_ends[0].id;
-		}
-}
-
-static bool can_use_libunwind(uint64_t now_ns)
-{
-	static _Atomic uint64_t checked_ns;
-
-	if (gt_fd_check_is_due(&checked_ns, now_ns))
-		for (int i = 0; i < 2; i++)
-			if (pipe_ends[i].fd >= 0 && !gt_fd_is(pipe_ends[i].fd, &pipe_ends[i].id))
-				atomic_store(&pipe_is_gone, true);
-	return !atomic_load_explicit(&pipe_is_gone, memory_order_relaxed);
-}
-
-/* A frame as libunwind sees it: stack pointer, frame pointer, and where the latter is saved. */
-struct frame {
-	uint64_t sp, bp;
-	const uint64_t *bp_at; /* NULL: in a register, or unknown */
-};
-
-static bool locate_frame(unw_cursor_t *cursor, struct frame *p)
-{
-	unw_save_loc_t saved;
-
-	if (unw_get_reg(cursor, UNW_X86_64_RSP, &p->sp) ||
-	    unw_get_reg(cursor, UNW_X86_64_RBP, &p->bp) ||
-	    unw_get_save_loc(cursor, UNW_X86_64_RBP, &saved))
-		return false;
-	p->bp_at = saved.type == UNW_SLT_MEMORY ? (const uint64_t *)(uintptr_t)saved.u.addr : NULL;
-	return true;
-}
-
-/*
  * True when the caller's frame lies above this one on the same stack. It may lie on another stack
  * (coroutines, signal stacks), which may be gone when this frame is reached again.
  */
-static bool is_above(const struct frame *frame, const struct frame *caller, bool by_bp)
+static bool is_above(const struct gt_walk *frame, const struct gt_walk *caller, bool by_bp)
 {
-	return caller->sp > frame->sp && (by_bp || caller->sp - frame->sp <= FRAME_BYTES_MAX);
+	uint64_t sp = frame->registers[GT_RSP], caller_sp = caller->registers[GT_RSP];
+
+	return caller_sp > sp && (by_bp || caller_sp - sp <= FRAME_BYTES_MAX);
 }
 
 /*
- * Finds the words by which a stack is known again, by stepping through it, which is slow; 0: there
- * are none. A frame pointer counts if it points into its frame, which may then have any size;
- * otherwise it is just another register.
+ * Finds the words by which a stack is known again, by walking it once more; 0: there are none. A
+ * frame pointer counts if it points into its frame, which may then have any size; otherwise it is
+ * just another register.
  */
-static size_t find_words(unw_context_t *context, void *const *raw, size_t count,
+static size_t find_words(struct gt_walk frame, void *const *raw, size_t count,
 			 struct stack_word *words)
 {
-	struct frame frame, caller;
-	unw_cursor_t cursor;
 	size_t n = 0;
-	bool by_bp;
 
-	if (unw_init_local(&cursor, context) || !locate_frame(&cursor, &frame))
-		return 0;
-	for (size_t i = 1; i < count; i++, frame = caller) {
-		if (unw_step(&cursor) <= 0 || !locate_frame(&cursor, &caller))
+	for (size_t i = 1; i < count; i++) {
+		struct gt_walk caller = frame;
+		uint64_t bp = frame.registers[GT_RBP], caller_sp;
+		bool by_bp;
+
+		if (!gt_walk_step(&caller))
 			return 0;
-		by_bp = frame.sp <= frame.bp && frame.bp < caller.sp;
+		caller_sp = caller.registers[GT_RSP];
+		by_bp = frame.registers[GT_RSP] <= bp && bp < caller_sp;
 		if (!is_above(&frame, &caller, by_bp))
 			return 0;
 		/* the innermost frame is our own, and its address is the cache's key */
 		if (i > 1 && by_bp) {
-			if (!frame.bp_at || *frame.bp_at != frame.bp)
+			if (!frame.bp_at || *frame.bp_at != bp)
 				return 0;
-			words[n++] = (struct stack_word){ frame.bp_at, frame.bp };
+			words[n++] = (struct stack_word){ frame.bp_at, bp };
 		}
-		words[n] = (struct stack_word){ (const uint64_t *)(uintptr_t)caller.sp - 1,
+		words[n] = (struct stack_word){ (const uint64_t *)(uintptr_t)caller_sp - 1,
 						(uint64_t)(uintptr_t)raw[i] };
 		/* a signal frame has no return address there */
 		if (*words[n].at != words[n].value)
 			return 0;
 		n++;
+		frame = caller;
 	}
 	return n;
 }
 
 /* The stack from this frame on, at most `room` addresses, the first in this function. */
-__attribute__((noinline)) static int backtrace_from_here(void **raw, int room, const void *caller,
-							 uint64_t now_ns)
+__attribute__((noinline)) static int backtrace_from_here(void **raw, int room, const void *caller)
 {
 	const void *frame = __builtin_frame_address(0);
 	struct stack_word words[CACHE_WORDS];
 	int count = (int)cache_find(frame, caller, raw, (size_t)room);
-	_Atomic uint32_t *guard;
-	unw_context_t context;
+	struct gt_walk here, walk;
 	size_t word_count;
 
 	if (count)
 		return count;
 	gt_meter_invalidate();
-	guard = gt_fork_guard_enter();
-	if (!guard)
-		return 0;
-	if (!can_use_libunwind(now_ns)) {
-		count = backtrace(raw, room);
-		gt_fork_guard_leave(guard);
-		return count;
-	}
-	count = unw_backtrace(raw, room);
-	if (count > 0 && cache_wants(frame, caller, raw, (size_t)count) &&
-	    !unw_getcontext(&context)) {
-		word_count = find_words(&context, raw, (size_t)count, words);
+	GT_WALK_HERE(&here);
+	walk = here;
+	do
+		raw[count++] = (void *)(uintptr_t)walk.registers[GT_RETURN];
+	while (count < room && gt_walk_step(&walk));
+	if (cache_wants(frame, caller, raw, (size_t)count)) {
+		word_count = find_words(here, raw, (size_t)count, words);
 		if (word_count)
 			cache_learn(frame, caller, raw, (size_t)count, words, word_count);
 	}
-	gt_fork_guard_leave(guard);
 	return count;
 }
 
-static bool start_if_needed(void)
-{
-	_Atomic uint32_t *guard;
-
-	if (atomic_load_explicit(&has_started, memory_order_acquire))
-		return true;
-	guard = gt_fork_guard_enter();
-	if (!guard)
-		return false;
-	pthread_once(&once, start);
-	atomic_store_explicit(&has_started, true, memory_order_release);
-	gt_fork_guard_leave(guard);
-	return true;
-}
-
-size_t gt_unwind(uint64_t *frames, size_t most, const void *caller, uint64_t now_ns)
+size_t gt_unwind(uint64_t *frames, size_t most, const void *caller)
 {
 	void *raw[GT_STACK_FRAMES_MAX + OWN_MAX];
 	int room = (int)most + OWN_MAX, count, first = 0;
 	size_t count_out = 0;
 
-	count = start_if_needed() ? backtrace_from_here(raw, room, caller, now_ns) : 0;
+	pthread_once(&once, cache_start);
+	count = backtrace_from_here(raw, room, caller);
 	while (first < count && first < OWN_MAX && raw[first] != caller)
 		first++;
 	/* no frame returns to `caller`: our frames cannot be told apart, so give it alone */
@@ -408,13 +288,8 @@ size_t gt_unwind(uint64_t *frames, size_t most, const void *caller, uint64_t now
 
 void gt_unwind_flush(void)
 {
-	_Atomic uint32_t *guard;
-
 	cache_forget();
-	if (atomic_load(&pipe_is_gone) || !(guard = gt_fork_guard_enter()))
-		return;
-	unw_flush_cache(unw_local_addr_space, 0, 0);
-	gt_fork_guard_leave(guard);
+	gt_walk_flush();
 }
 
 void gt_unwind_warm(void)
@@ -423,6 +298,7 @@ void gt_unwind_warm(void)
 
 	/* once unknown, once learnt, once cached: allocates what each way needs */
 	for (int i = 0; i < 3; i++)
-		gt_unwind(frames, GT_STACK_FRAMES_MAX, __builtin_return_address(0), gt_now_ns());
+		gt_unwind(frames, GT_STACK_FRAMES_MAX, __builtin_return_address(0));
 	cache_touch();
+	gt_walk_warm();
 }

@@ -9,7 +9,7 @@
  * Return addresses from `caller` outwards, without our own frames; at most `most`, which is at most
  * GT_STACK_FRAMES_MAX. Safe in signal handlers; takes no lock of ours.
  */
-size_t gt_unwind(uint64_t *frames, size_t most, const void *caller, uint64_t now_ns);
+size_t gt_unwind(uint64_t *frames, size_t most, const void *caller);
 
 /* Allocates what the calling thread's stacks will need. */
 void gt_unwind_warm(void);

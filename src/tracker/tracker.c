@@ -73,7 +73,7 @@ static void touch_heap(void)
 	free(heap);
 }
 
-/* Memory for this thread's stacks, ours and libunwind's, freed when it ends. */
+/* Memory for this thread's stacks, freed when it ends. */
 static __thread struct {
 	bool is_counted;
 	int64_t kb;

@@ -123,7 +123,7 @@ def test_a_program_does_not_notice_our_failing_calls(case):
                     summary = case.report("r.gt", "summary")
                     assert summary["recording"]["events"] + summary["lost"] >= 201, \
                         (what, summary["recording"]["events"], summary["lost"])
-    assert faults > 60, faults
+    assert faults > 40, faults
 
 
 def test_a_failing_tracker_lets_the_program_continue(case):
@@ -173,7 +173,7 @@ def test_a_kill_in_any_of_our_calls_loses_nothing(case):
                 else:
                     # before the first call was recorded, there may be nothing to open
                     assert len(log_of(case)) == 0 and len(report.err.splitlines()) == 1, report.err
-    assert kills > 30, kills
+    assert kills > 20, kills
 
 
 def test_an_exit_in_any_of_our_calls_ends_the_program(case):

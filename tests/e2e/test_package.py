@@ -30,7 +30,7 @@ def package(case):
 def test_the_package_holds_what_meson_installs(case):
     path = package(case)
     fields = case.run("dpkg-deb", "-f", path).out
-    for wanted in ("Package: gputrack\n", "libdw1", "libunwind8", "Suggests: pocl-opencl-icd"):
+    for wanted in ("Package: gputrack\n", "libdw1", "Suggests: pocl-opencl-icd"):
         assert wanted in fields, fields
     names = case.run("dpkg-deb", "-c", path).out
     for wanted in ("./usr/bin/gputrack\n", "/gputrack/libgputrack.so\n", "/gputrack.pc\n",

@@ -527,7 +527,7 @@ static int start(void **state)
 	setenv("GPUTRACK_RECORDING", recording, 1);
 	setenv("GPUTRACK_CSV", csv, 1);
 #ifdef __SANITIZE_THREAD__
-	/* libunwind takes a lock when a thread is gone already, as the thread sanitizer sees it */
+	/* a new stack is allocated, also in a signal handler; drivers do the same there */
 	setenv("GPUTRACK_STACKS", "0", 1);
 #endif
 	gt_guest_start();

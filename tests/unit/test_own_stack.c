@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_own_stack.c - a cached stack is the one libunwind would find. */
+/* test_own_stack.c - a stack, walked or cached, is the one libunwind would find. */
 #define UNW_LOCAL_ONLY
 #include <alloca.h>
 #include <libunwind.h>
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 
 #include <cmocka.h>
 
@@ -33,7 +34,7 @@ __attribute__((noinline)) static void door(void)
 	uint64_t frames[DEPTH];
 	void *raw[DEPTH];
 	const void *caller = __builtin_return_address(0);
-	size_t count = gt_unwind(frames, DEPTH, caller, 1), first = 0;
+	size_t count = gt_unwind(frames, DEPTH, caller), first = 0;
 	size_t all = (size_t)unw_backtrace(raw, DEPTH);
 
 	while (first < all && raw[first] != caller)
@@ -139,6 +140,130 @@ static void forgetting_clears_the_cache(void **unused)
 	}
 }
 
+/* The address in the interrupted frame is no return address: one before it is another function. */
+void stop_at_once(void);
+__asm__(".text\n"
+	".type before_stop, @function\n"
+	"before_stop:\n"
+	"	.cfi_startproc\n"
+	"	sub $4096, %rsp\n"
+	"	.cfi_def_cfa_offset 4104\n"
+	"	nop\n"
+	"	.cfi_endproc\n"
+	".size before_stop, .-before_stop\n"
+	".type stop_at_once, @function\n"
+	"stop_at_once:\n"
+	"	.cfi_startproc\n"
+	"	ud2\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size stop_at_once, .-stop_at_once\n");
+
+static void skip_instruction(int signal, siginfo_t *info, void *context)
+{
+	ucontext_t *c = context;
+
+	door();
+	c->uc_mcontext.gregs[REG_RIP] += 2; /* ud2 */
+}
+
+static void stacks_are_correct_where_a_signal_arrived(void **unused)
+{
+	struct sigaction action = { .sa_sigaction = skip_instruction, .sa_flags = SA_SIGINFO }, old;
+	static char room[64 << 10];
+	stack_t other = { .ss_sp = room, .ss_size = sizeof room }, before;
+
+	sigaction(SIGILL, &action, &old);
+	for (int i = 0; i < 4; i++)
+		stop_at_once();
+	action.sa_flags |= SA_ONSTACK;
+	sigaction(SIGILL, &action, NULL);
+	sigaltstack(&other, &before);
+	for (int i = 0; i < 4; i++)
+		stop_at_once();
+	sigaltstack(&before, NULL);
+	sigaction(SIGILL, &old, NULL);
+}
+
+/* Its CFA is an expression: the compiler aligns the stack anew. */
+__attribute__((noinline)) static void realigned(int size)
+{
+	_Alignas(128) volatile char room[128];
+	volatile char *more = alloca((size_t)size);
+
+	__asm__ volatile("" ::"r"(room), "r"(more) : "memory");
+	door();
+	__asm__ volatile("" ::"r"(room), "r"(more) : "memory");
+}
+
+static void stacks_are_correct_through_frames_that_are_aligned_anew(void **unused)
+{
+	for (int i = 0; i < 64; i++)
+		realigned(16 * (i % 5) + 1);
+}
+
+/* push %rbp; mov %rsp, %rbp; and $-16, %rsp; call *%rdi; leave; ret: from no file, without rules.
+ */
+static const unsigned char made_code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83,
+					   0xe4, 0xf0, 0xff, 0xd7, 0xc9, 0xc3 };
+static size_t count_here;
+
+__attribute__((noinline)) static void count_frames(void)
+{
+	uint64_t frames[DEPTH];
+
+	count_here = gt_unwind(frames, DEPTH, __builtin_return_address(0));
+	__asm__ volatile("" ::: "memory");
+}
+
+static void *call_made_code(void *page)
+{
+	void (*made)(void (*)(void));
+
+	count_frames();
+	*(size_t *)page = count_here;
+	*(void **)&made = (char *)page + sizeof(size_t);
+	made(count_frames);
+	return page;
+}
+
+/* The frames of the program outside the code that has none of the rules are found, too. */
+static void code_without_rules_is_walked_by_its_frame_pointer(void **unused)
+{
+	char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_t thread;
+
+	assert_ptr_not_equal(page, MAP_FAILED);
+	memcpy(page + sizeof(size_t), made_code, sizeof made_code);
+	call_made_code(page);
+	assert_int_equal(count_here, *(size_t *)page + 1);
+	assert_int_equal(pthread_create(&thread, NULL, call_made_code, page), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(count_here, *(size_t *)page + 1);
+	munmap(page, 4096);
+}
+
+/* As above, but the register points nowhere: nothing is read from there. */
+static const unsigned char bad_code[] = { 0x55, 0x48, 0xc7, 0xc5, 0xf8, 0xff,
+					  0xff, 0xff, 0xff, 0xd7, 0x5d, 0xc3 };
+
+static void a_frame_pointer_that_points_nowhere_ends_the_stack(void **unused)
+{
+	char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_t thread;
+
+	assert_ptr_not_equal(page, MAP_FAILED);
+	memcpy(page + sizeof(size_t), bad_code, sizeof bad_code);
+	call_made_code(page);
+	assert_int_equal(count_here, 1);
+	assert_int_equal(pthread_create(&thread, NULL, call_made_code, page), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(count_here, 1);
+	munmap(page, 4096);
+}
+
 enum { AREA = 256 << 10 };
 
 /* As coroutine libraries do: calls `fn` on the stack that ends at `top`. */
@@ -195,6 +320,10 @@ int main(void)
 		cmocka_unit_test(cached_stacks_are_correct),
 		cmocka_unit_test(cached_stacks_are_correct_in_threads),
 		cmocka_unit_test(cached_stacks_are_correct_through_a_signal_handler),
+		cmocka_unit_test(stacks_are_correct_where_a_signal_arrived),
+		cmocka_unit_test(stacks_are_correct_through_frames_that_are_aligned_anew),
+		cmocka_unit_test(code_without_rules_is_walked_by_its_frame_pointer),
+		cmocka_unit_test(a_frame_pointer_that_points_nowhere_ends_the_stack),
 		cmocka_unit_test(forgetting_clears_the_cache),
 		cmocka_unit_test(a_stack_that_continues_elsewhere_is_not_read_at_its_old_place),
 	};

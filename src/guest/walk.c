@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/* walk.c - from a frame of this process to its caller's, by the rules of its code. */
+#include "guest/walk.h"
+
+#include <dwarf.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+
+_Static_assert(offsetof(struct gt_walk, registers) == 0 && GT_RETURN * 8 == 128, "GT_WALK_HERE");
+
+enum {
+	PAGE = 4096,
+	MAIN_STACK_MAX = 64 << 20, /* the kernel keeps 128 MB below the first thread's stack free */
+	RULES = 4096,
+	SAVED = 6,
+};
+
+/* The highest address that the first thread's frames use. */
+extern void *__libc_stack_end __attribute__((weak));
+
+/*
+ * Rules of the usual form, in four words: the CFA is a register and an offset, the return address
+ * lies below it, and the registers that calls preserve lie at multiples of 8 bytes below it, or are
+ * unchanged. Shared by all threads without a lock: the first word is the address, mixed with the
+ * others, and a row that is half another's has the wrong one.
+ */
+struct row {
+	_Atomic uint64_t check, words[3];
+};
+static struct row rows[RULES];
+static _Atomic uint32_t generation = 1;
+static const uint8_t saved_registers[SAVED] = { GT_RBP, GT_RBX, GT_R12, 13, 14, 15 };
+
+struct usual {
+	int32_t cfa_offset;
+	uint16_t cfa;
+	int16_t saved[SAVED]; /* in words from the CFA; 0: unchanged */
+	uint16_t has_caller;
+	uint32_t generation;
+};
+_Static_assert(sizeof(struct usual) == 3 * sizeof(uint64_t), "three words");
+
+static bool is_usual(const struct gt_frame_rule *rule, struct usual *usual)
+{
+	*usual = (struct usual){ .cfa_offset = rule->cfa_offset,
+				 .cfa = (uint16_t)rule->cfa,
+				 .generation =
+					 atomic_load_explicit(&generation, memory_order_relaxed) };
+	if (rule->how[GT_RETURN] == GT_UNDEFINED)
+		return true;
+	usual->has_caller = true;
+	if (rule->cfa_how != GT_IN_REGISTER || rule->is_signal || rule->how[GT_RSP] != GT_SAME ||
+	    rule->how[GT_RETURN] != GT_AT_CFA || rule->value[GT_RETURN] != -8)
+		return false;
+	for (int i = 0; i < SAVED; i++) {
+		int number = saved_registers[i];
+
+		if (rule->how[number] == GT_SAME || rule->how[number] == GT_UNDEFINED)
+			continue;
+		usual->saved[i] = (int16_t)(rule->value[number] / 8);
+		if (rule->how[number] != GT_AT_CFA || usual->saved[i] * 8 != rule->value[number])
+			return false;
+	}
+	return true;
+}
+
+/* Depends on every bit of every word. */
+static uint64_t sum_of(const uint64_t words[3])
+{
+	return words[0] * 0x9e3779b97f4a7c15u + words[1] * 0xbf58476d1ce4e5b9u +
+	       words[2] * 0x94d049bb133111ebu;
+}
+
+static struct row *row_of(uint64_t pc)
+{
+	return &rows[gt_mix64(pc) % RULES];
+}
+
+static bool find_row(struct usual *usual, uint64_t pc)
+{
+	struct row *row = row_of(pc);
+	uint64_t words[3];
+
+	for (int i = 0; i < 3; i++)
+		words[i] = atomic_load_explicit(&row->words[i], memory_order_relaxed);
+	memcpy(usual, words, sizeof words);
+	return (atomic_load_explicit(&row->check, memory_order_relaxed) ^ sum_of(words)) == pc &&
+	       usual->generation == atomic_load_explicit(&generation, memory_order_relaxed);
+}
+
+static void keep_row(const struct usual *usual, uint64_t pc)
+{
+	struct row *row = row_of(pc);
+	uint64_t words[3];
+
+	memcpy(words, usual, sizeof words);
+	for (int i = 0; i < 3; i++)
+		atomic_store_explicit(&row->words[i], words[i], memory_order_relaxed);
+	atomic_store_explicit(&row->check, pc ^ sum_of(words), memory_order_relaxed);
+}
+
+void gt_walk_flush(void)
+{
+	atomic_fetch_add(&generation, 1);
+}
+
+void gt_walk_warm(void)
+{
+	for (size_t i = 0; i < RULES; i += PAGE / sizeof *rows)
+		atomic_fetch_or_explicit(&rows[i].check, 0, memory_order_relaxed);
+}
+
+void gt_walk_init(struct gt_walk *w)
+{
+	memset(w, 0, sizeof *w);
+}
+
+/* From the innermost frame to the end of the stack, or of the page if that end is not known. */
+static void find_known(struct gt_walk *w)
+{
+	uint64_t sp = w->registers[GT_RSP], top = 0;
+
+	if (&__libc_stack_end)
+		top = (uint64_t)(uintptr_t)__libc_stack_end;
+	w->known_low = sp;
+	w->known_high = sp < top && top - sp < MAIN_STACK_MAX ? top : (sp | (PAGE - 1)) + 1;
+}
+
+/* The sanitizers would take a frame's own words for out of bounds. */
+__attribute__((no_sanitize("address", "thread", "undefined"))) static uint64_t word_at(uint64_t at)
+{
+	return *(const volatile uint64_t *)(uintptr_t)at;
+}
+
+static bool load(const struct gt_walk *w, uint64_t at, uint64_t *word)
+{
+	struct iovec here = { word, sizeof *word }, there = { (void *)(uintptr_t)at, sizeof *word };
+
+	if (at % sizeof *word)
+		return false;
+	if (!w->is_guessed || (at >= w->known_low && at <= w->known_high - sizeof *word)) {
+		*word = word_at(at);
+		return true;
+	}
+	return syscall(SYS_process_vm_readv, getpid(), &here, 1, &there, 1, 0) == sizeof *word;
+}
+
+/* The operand stack of an expression; overflow or underflow makes it bad. */
+struct operands {
+	uint64_t list[8];
+	unsigned count;
+	bool bad;
+};
+
+static void push(struct operands *o, uint64_t value)
+{
+	if (o->count < sizeof o->list / sizeof *o->list)
+		o->list[o->count++] = value;
+	else
+		o->bad = true;
+}
+
+static uint64_t pop(struct operands *o)
+{
+	if (o->count)
+		return o->list[--o->count];
+	o->bad = true;
+	return 0;
+}
+
+static uint64_t fixed(struct gt_bytes *b, size_t size)
+{
+	uint64_t value = 0;
+
+	if (gt_bytes_left(b) < size) {
+		b->bad = true;
+		return 0;
+	}
+	memcpy(&value, b->at, size);
+	b->at += size;
+	return value;
+}
+
+/* Operations on two values, the upper one second. */
+static void combine(struct operands *o, uint8_t atom)
+{
+	uint64_t b = pop(o), a = pop(o);
+
+	switch (atom) {
+	case DW_OP_plus: push(o, a + b); return;
+	case DW_OP_minus: push(o, a - b); return;
+	case DW_OP_mul: push(o, a * b); return;
+	case DW_OP_and: push(o, a & b); return;
+	case DW_OP_or: push(o, a | b); return;
+	case DW_OP_shl: push(o, b < 64 ? a << b : 0); return;
+	case DW_OP_shr: push(o, b < 64 ? a >> b : 0); return;
+	case DW_OP_ge: push(o, (int64_t)a >= (int64_t)b); return;
+	case DW_OP_le: push(o, (int64_t)a <= (int64_t)b); return;
+	case DW_OP_gt: push(o, (int64_t)a > (int64_t)b); return;
+	case DW_OP_lt: push(o, (int64_t)a < (int64_t)b); return;
+	default: o->bad = true;
+	}
+}
+
+/* Executes one of the operations that compilers and linkers write into .eh_frame. */
+static void operate(const struct gt_walk *w, struct operands *o, struct gt_bytes *b)
+{
+	uint8_t atom = *b->at++;
+	uint64_t value = 0;
+
+	if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) {
+		push(o, atom - DW_OP_lit0);
+		return;
+	}
+	if (atom >= DW_OP_breg0 && atom < DW_OP_breg0 + GT_REGISTERS) {
+		push(o, w->registers[atom - DW_OP_breg0] + (uint64_t)gt_get_signed(b));
+		return;
+	}
+	switch (atom) {
+	case DW_OP_nop: return;
+	case DW_OP_const1u: push(o, fixed(b, 1)); return;
+	case DW_OP_const1s: push(o, (uint64_t)(int8_t)fixed(b, 1)); return;
+	case DW_OP_const2u: push(o, fixed(b, 2)); return;
+	case DW_OP_const2s: push(o, (uint64_t)(int16_t)fixed(b, 2)); return;
+	case DW_OP_const4u: push(o, fixed(b, 4)); return;
+	case DW_OP_const4s: push(o, (uint64_t)(int32_t)fixed(b, 4)); return;
+	case DW_OP_const8u:
+	case DW_OP_const8s: push(o, fixed(b, 8)); return;
+	case DW_OP_constu: push(o, gt_get_varint(b)); return;
+	case DW_OP_consts: push(o, (uint64_t)gt_get_signed(b)); return;
+	case DW_OP_plus_uconst: push(o, pop(o) + gt_get_varint(b)); return;
+	case DW_OP_dup:
+		value = pop(o);
+		push(o, value);
+		push(o, value);
+		return;
+	case DW_OP_drop: pop(o); return;
+	case DW_OP_deref:
+		o->bad |= !load(w, pop(o), &value);
+		push(o, value);
+		return;
+	default: combine(o, atom);
+	}
+}
+
+static bool evaluate(const struct gt_walk *w, const uint8_t *at, struct operands o, uint64_t *out)
+{
+	struct gt_bytes b = { .at = at, .end = at + GT_VARINT_MAX };
+	uint64_t size = gt_get_varint(&b);
+
+	b.end = b.at + size;
+	while (b.at < b.end && !b.bad && !o.bad)
+		operate(w, &o, &b);
+	*out = pop(&o);
+	return !b.bad && !o.bad;
+}
+
+static bool find_register(const struct gt_walk *w, const struct gt_frame_rule *rule, int number,
+			  uint64_t cfa, uint64_t *out)
+{
+	struct operands start = { .list = { cfa }, .count = 1 };
+	uint64_t near_cfa = cfa + (uint64_t)(int64_t)rule->value[number];
+
+	switch ((enum gt_frame_how)rule->how[number]) {
+	case GT_UNDEFINED: *out = 0; return true;
+	case GT_SAME: *out = number == GT_RSP ? cfa : w->registers[number]; return true;
+	case GT_IN_REGISTER: *out = w->registers[rule->value[number]]; return true;
+	case GT_CFA_PLUS: *out = near_cfa; return true;
+	case GT_AT_CFA: return load(w, near_cfa, out);
+	case GT_AT_EXPRESSION:
+		return evaluate(w, rule->base + rule->value[number], start, out) &&
+		       load(w, *out, out);
+	case GT_EXPRESSION: return evaluate(w, rule->base + rule->value[number], start, out);
+	}
+	return false;
+}
+
+/* A rule of any form. */
+static bool step_by_rule(struct gt_walk *w, const struct gt_frame_rule *rule)
+{
+	uint64_t next[GT_REGISTERS], cfa;
+
+	if (rule->cfa_how == GT_IN_REGISTER)
+		cfa = w->registers[rule->cfa] + (uint64_t)(int64_t)rule->cfa_offset;
+	else if (!evaluate(w, rule->base + rule->cfa, (struct operands){ 0 }, &cfa))
+		return false;
+	for (int i = 0; i < GT_REGISTERS; i++)
+		if (!find_register(w, rule, i, cfa, &next[i]))
+			return false;
+	if (rule->how[GT_RBP] != GT_SAME)
+		w->bp_at =
+			rule->how[GT_RBP] == GT_AT_CFA ?
+				(const uint64_t *)(uintptr_t)(cfa + (uint64_t)(int64_t)
+									    rule->value[GT_RBP]) :
+				NULL;
+	memcpy(w->registers, next, sizeof next);
+	w->is_interrupted = rule->is_signal;
+	return true;
+}
+
+static bool step_as_usual(struct gt_walk *w, const struct usual *usual)
+{
+	uint64_t cfa = w->registers[usual->cfa] + (uint64_t)(int64_t)usual->cfa_offset, next[SAVED];
+
+	if (!load(w, cfa - 8, &w->registers[GT_RETURN]))
+		return false;
+	for (int i = 0; i < SAVED; i++) {
+		uint64_t at = cfa + (uint64_t)((int64_t)usual->saved[i] * 8);
+
+		next[i] = w->registers[saved_registers[i]];
+		if (usual->saved[i] && !load(w, at, &next[i]))
+			return false;
+		if (usual->saved[i] && i == 0)
+			w->bp_at = (const uint64_t *)(uintptr_t)at;
+	}
+	for (int i = 0; i < SAVED; i++)
+		w->registers[saved_registers[i]] = next[i];
+	w->registers[GT_RSP] = cfa;
+	w->is_interrupted = false;
+	return true;
+}
+
+/* Code without rules: its frame pointer is believed, as far as it points up the stack. */
+static bool step_by_frame_pointer(struct gt_walk *w)
+{
+	uint64_t bp = w->registers[GT_RBP], caller_bp, address;
+
+	w->is_guessed = true;
+	if (bp < w->registers[GT_RSP] || !load(w, bp, &caller_bp) || !load(w, bp + 8, &address))
+		return false;
+	w->registers[GT_RSP] = bp + 16;
+	w->registers[GT_RBP] = caller_bp;
+	w->registers[GT_RETURN] = address;
+	w->bp_at = (const uint64_t *)(uintptr_t)bp;
+	w->is_interrupted = false;
+	return true;
+}
+
+bool gt_walk_step(struct gt_walk *w)
+{
+	/* a return address may be past the end of its function: look up the call before it */
+	uint64_t pc = w->registers[GT_RETURN] - !w->is_interrupted, sp = w->registers[GT_RSP];
+	struct gt_frame_rule rule;
+	struct usual usual;
+	bool stepped;
+
+	if (!w->known_high)
+		find_known(w);
+	if (find_row(&usual, pc)) {
+		stepped = usual.has_caller && step_as_usual(w, &usual);
+	} else if (gt_frame_rule_find(&rule, pc)) {
+		if (is_usual(&rule, &usual))
+			keep_row(&usual, pc);
+		stepped = rule.how[GT_RETURN] != GT_UNDEFINED && step_by_rule(w, &rule);
+	} else {
+		stepped = step_by_frame_pointer(w);
+	}
+	return stepped && w->registers[GT_RETURN] && w->registers[GT_RSP] != sp;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * walk.h - from a frame of this process to its caller's, by the rules of its code.
+ *
+ *	struct gt_walk w;
+ *	GT_WALK_HERE(&w);
+ *	do
+ *		use(w.registers[GT_RETURN]);
+ *	while (gt_walk_step(&w));
+ *
+ * Safe in signal handlers, and wherever the stack lies. Takes no lock and allocates nothing; its
+ * only system call is process_vm_readv, in threads that run code without rules (JIT).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "guest/frame_rules.h"
+
+struct gt_walk {
+	uint64_t registers[GT_REGISTERS]; /* GT_RETURN: the address of the frame's code */
+	const uint64_t *bp_at;            /* where GT_RBP was read; NULL: in the register */
+	uint64_t known_low, known_high;   /* memory that is there for certain */
+	bool is_interrupted;              /* the address is where a signal arrived */
+	bool is_guessed; /* registers may be wrong: read nothing that may not be there */
+};
+
+/* The frame of the function that this is used in. */
+#define GT_WALK_HERE(w)                                                                            \
+	do {                                                                                       \
+		gt_walk_init(w);                                                                   \
+		__asm__ volatile("lea 0f(%%rip), %%rax\n"                                          \
+				 "0:	mov %%rax, 128(%0)\n"                                         \
+				 "	mov %%rbx, 24(%0)\n"                                            \
+				 "	mov %%rbp, 48(%0)\n"                                            \
+				 "	mov %%rsp, 56(%0)\n"                                            \
+				 "	mov %%r12, 96(%0)\n"                                            \
+				 "	mov %%r13, 104(%0)\n"                                           \
+				 "	mov %%r14, 112(%0)\n"                                           \
+				 "	mov %%r15, 120(%0)\n"                                           \
+				 :                                                                 \
+				 : "r"((w)->registers)                                             \
+				 : "rax", "memory");                                               \
+	} while (0)
+
+void gt_walk_init(struct gt_walk *w);
+/* False at the end, and where the caller cannot be found. */
+bool gt_walk_step(struct gt_walk *w);
+/* Forgets rules that are cached: code was unloaded. */
+void gt_walk_flush(void);
+/* Makes the pages of the cache resident. */
+void gt_walk_warm(void);

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""test_instruments.py - programs that others instrument or restrict behave under run as they do bare."""
+import shutil
+
+SANITIZERS = ("thread", "address", "undefined")
+SHAPES = ("--threads", "6", "--calls", "60")
+# What a recorder does once the program has made its first call: doc/reliability.md names them.
+GUEST_CALLS = {"newfstatat": 262, "rt_sigpending": 127, "rt_sigprocmask": 14, "fallocate": 285,
+               "ftruncate": 77}
+
+
+def build(case, compiler, *flags):
+    """The program built with a compiler's instruments."""
+    if not shutil.which(compiler):
+        case.skip(f"there is no {compiler}")
+    program = case.path("-".join([compiler, *(f.strip("-").replace("=", "-") for f in flags)]))
+    made = case.run(compiler, "-g", "-O1", *flags, case.source / "tests/e2e/programs/ze_locked.c",
+                    "-o", program, "-lze_loader", "-lpthread")
+    if made.status:
+        case.skip(f"{compiler} cannot build with {' '.join(flags)}: {made.err.splitlines()[-1]}")
+    return program
+
+
+def allocations(case, recording):
+    return sum(e["function"] == "zeMemAllocDevice" for e in case.events(recording))
+
+
+def same_as_bare(case, name, *command):
+    """Runs a command bare and recorded; the number of allocations it made."""
+    env = case.levelzero()
+    bare = case.run(*command, env=env)
+    assert bare.status == 0 and bare.out.startswith("made "), (name, bare.status, bare.err)
+    run = case.gputrack("run", "-q", "-o", f"{name}.gt", *command, env=env)
+    assert (run.status, run.out, run.err) == (bare.status, bare.out, bare.err), (
+        name, run.status, run.out, run.err[:4000])
+    made = int(bare.out.split()[1])
+    assert allocations(case, f"{name}.gt") == made, name
+    return made
+
+
+def check_sanitizers(case, compiler):
+    for sanitizer in SANITIZERS:
+        program = build(case, compiler, f"-fsanitize={sanitizer}")
+        assert same_as_bare(case, f"{compiler}-{sanitizer}", program, *SHAPES) == 7 * 60 + 1
+
+
+def test_programs_with_the_sanitizers_of_gcc(case):
+    check_sanitizers(case, "gcc")
+
+
+def test_programs_with_the_sanitizers_of_clang(case):
+    check_sanitizers(case, "clang")
+
+
+def test_programs_built_for_coverage_and_profiles(case):
+    for flags in (("--coverage",), ("-pg",)):
+        same_as_bare(case, flags[0].strip("-"), build(case, "gcc", *flags), *SHAPES)
+
+
+def under_valgrind(case, tool, *more):
+    if not shutil.which("valgrind"):
+        case.skip("valgrind is not installed")
+    # the test driver is not built for valgrind: only what it reports beyond the bare run counts
+    same_as_bare(case, tool, "valgrind", "-q", f"--tool={tool}", "--error-exitcode=9", *more,
+                 case.program("ze_locked"), *SHAPES)
+
+
+def test_memcheck(case):
+    under_valgrind(case, "memcheck")
+
+
+def test_helgrind(case):
+    under_valgrind(case, "helgrind")
+
+
+def locked(case, filter, *more):
+    allow = [word for number in GUEST_CALLS.values() for word in ("--allow", number)]
+    return case.gputrack("run", "-q", "-o", f"{filter}{len(more)}.gt", case.program("ze_locked"), "--filter",
+                         filter, *allow, *more, env=case.levelzero())
+
+
+def test_a_program_that_locks_itself_down(case):
+    """Beyond its own system calls, those that are documented suffice: nothing else is called."""
+    bare = case.run(case.program("ze_locked"), "--filter", "kill", env=case.levelzero())
+    if bare.status == 77:
+        case.skip(bare.err)
+    assert (bare.status, bare.out) == (0, "made 101\n"), (bare.status, bare.err)
+    for filter in ("kill", "trap"):
+        for calls in (100, 10000):
+            more = ("--calls", calls) if calls != 100 else ()
+            run = locked(case, filter, *more)
+            assert (run.status, run.out, run.err) == (0, f"made {calls + 1}\n", ""), (
+                filter, run.status, run.err)
+            assert allocations(case, f"{filter}{len(more)}.gt") == calls + 1
+
+
+def test_the_documented_system_calls_are_those_that_are_made(case):
+    text = (case.source / "doc/reliability.md").read_text()
+    for name in GUEST_CALLS:
+        assert f"`{name}`" in text, name
