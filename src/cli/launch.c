@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/forward.h"
+
 /* Path from the installed program to the folder of the doors; set by Meson. */
 #ifndef GT_DOORS_FROM_PROGRAM
 #define GT_DOORS_FROM_PROGRAM "."
@@ -80,73 +82,6 @@ void gt_inherited_restore(void)
 		signal(saved_signals[i], inherited.is_ignored[i] ? SIG_IGN : SIG_DFL);
 }
 
-volatile sig_atomic_t gt_stopped;
-
-static void stop(int number)
-{
-	gt_stopped = number;
-}
-
-void gt_stop_on(int number)
-{
-	sigaction(number, &(struct sigaction){ .sa_handler = stop }, NULL);
-}
-
-void gt_stop_unless_ignored(int number)
-{
-	struct sigaction before;
-
-	if (!sigaction(number, NULL, &before) && before.sa_handler != SIG_IGN)
-		gt_stop_on(number);
-}
-
-static volatile sig_atomic_t child, was_interrupted;
-
-static void forward(int signal, siginfo_t *info, void *context)
-{
-	int saved = errno;
-	bool typed = (signal == SIGINT || signal == SIGQUIT) && info->si_code > 0;
-
-	(void)context;
-	if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP)
-		was_interrupted = 1;
-	/* the terminal sent it to the program as well */
-	if (child > 0 && !typed)
-		kill((pid_t)child, signal);
-	errno = saved;
-}
-
-/*
- * Signals from the keyboard go to the whole group, so the program has them already and we only have
- * to outlive it. The others are forwarded.
- */
-static const int forwarded[] = { SIGINT,  SIGQUIT, SIGTERM,  SIGHUP, SIGUSR1,
-				 SIGUSR2, SIGALRM, SIGWINCH, SIGCONT };
-enum { FORWARDED = sizeof forwarded / sizeof *forwarded };
-
-static void take_signals(struct sigaction before[FORWARDED])
-{
-	struct sigaction on = { .sa_sigaction = forward, .sa_flags = SA_RESTART | SA_SIGINFO };
-
-	for (int i = 0; i < FORWARDED; i++) {
-		sigaction(forwarded[i], NULL, &before[i]);
-		/* a signal that was ignored when we started is ignored by the program too */
-		if (before[i].sa_handler != SIG_IGN)
-			sigaction(forwarded[i], &on, NULL);
-	}
-}
-
-/* Blocks the signals until there is a child to forward them to. */
-static void hold_signals(sigset_t *mask)
-{
-	sigset_t held;
-
-	sigemptyset(&held);
-	for (int i = 0; i < FORWARDED; i++)
-		sigaddset(&held, forwarded[i]);
-	sigprocmask(SIG_BLOCK, &held, mask);
-}
-
 void gt_launch_explain(struct gt_error *error, const char *program, int why)
 {
 	/* a name without a slash is searched for in PATH, which does not include this folder */
@@ -177,7 +112,7 @@ static void child_main(const struct gt_launch *launch, int report, int go)
 	struct gt_error error = { "" };
 	char nothing;
 
-	if (!launch->prepare(launch->context, &error)) {
+	if (!launch->prepare || !launch->prepare(launch->context, &error)) {
 		(void)!write(report, "", 1);
 		(void)!read(go, &nothing, 1);
 		gt_inherited_restore();
@@ -233,17 +168,15 @@ static bool wait_for_start(const struct gt_launch *launch, pid_t pid, int report
 	return !had;
 }
 
-int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error)
+int gt_launch_start(const struct gt_launch *launch, pid_t *pid, struct gt_error *error)
 {
-	struct sigaction before[FORWARDED];
-	int report[2], go[2], status = -1;
+	int report[2], go[2];
 	sigset_t mask;
-	bool runs;
 
 	*pid = -1;
 	if (make_pipes(report, go, error))
 		return -1;
-	hold_signals(&mask);
+	gt_forward_hold(&mask);
 	*pid = fork();
 	if (*pid < 0) {
 		sigprocmask(SIG_SETMASK, &mask, NULL);
@@ -259,28 +192,39 @@ int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error
 		close(go[1]);
 		child_main(launch, report[1], go[0]);
 	}
-	child = *pid;
-	take_signals(before);
-	sigprocmask(SIG_SETMASK, &mask, NULL);
+	/* before the program begins, so that no signal for the group goes unnoticed */
+	gt_forward_begin(*pid, &mask);
 	close(report[1]);
 	close(go[0]);
-	runs = wait_for_start(launch, *pid, report[0], go[1], error);
-	if (runs && launch->started)
-		launch->started(launch->context, *pid);
-	while (waitpid(*pid, &status, 0) < 0 && errno == EINTR)
-		;
-	child = 0;
-	/* the report can be interrupted again */
-	for (int i = 0; i < FORWARDED; i++)
-		sigaction(forwarded[i], &before[i], NULL);
-	if (runs && status < 0)
-		gt_error_set(error, -1, "cannot wait for %s: %s", launch->argv[0], strerror(errno));
-	return runs ? status : -1;
+	if (wait_for_start(launch, *pid, report[0], go[1], error))
+		return 0;
+	gt_launch_wait(*pid);
+	return -1;
 }
 
-bool gt_launch_was_interrupted(void)
+int gt_launch_wait(pid_t pid)
 {
-	return was_interrupted;
+	int status = -1;
+
+	/* afterwards the report can be interrupted */
+	gt_forward_end(pid);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
+int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error)
+{
+	int status;
+
+	if (gt_launch_start(launch, pid, error))
+		return -1;
+	if (launch->started)
+		launch->started(launch->context, *pid);
+	status = gt_launch_wait(*pid);
+	if (status < 0)
+		gt_error_set(error, -1, "cannot wait for %s: %s", launch->argv[0], strerror(errno));
+	return status;
 }
 
 void gt_launch_die_by(int number)

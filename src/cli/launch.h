@@ -19,16 +19,11 @@ bool gt_doors_find(char *out, size_t size, const char *file);
 void gt_inherited_save(void);
 /* In a child of ours, before exec: restores them. */
 void gt_inherited_restore(void);
-/* The signal that asked this command to stop; 0: none did. */
-extern volatile sig_atomic_t gt_stopped;
-/* From now on the signal sets gt_stopped. */
-void gt_stop_on(int number);
-/* Likewise, unless it was ignored when we started (nohup). */
-void gt_stop_unless_ignored(int number);
 
 struct gt_launch {
 	char *const *argv;
-	/* In the child, before exec: may set the environment, make the recording. 0 or -errno. */
+	/* In the child, before exec: may set the environment, make the recording. 0 or -errno. May
+	 * be NULL. */
 	int (*prepare)(void *context, struct gt_error *error);
 	/* In the child, when exec fails: undoes what `prepare` did. May be NULL. */
 	void (*undo)(void *context);
@@ -40,19 +35,17 @@ struct gt_launch {
 };
 
 /*
- * Runs the program in our process group with our standard streams and waits for it. Signals that a
- * terminal sends to the group reach the program directly; all others are forwarded. A signal sent
- * to us cannot be distinguished from one sent to the whole group by a program (timeout does that),
- * so the latter may arrive twice. Returns the status of waitpid, or -1 and the error if the program
- * could not be started.
+ * Runs the program in our process group with our standard streams and waits for it. A signal for
+ * the group reaches the program directly, one for us alone is forwarded (cli/forward.h). Returns
+ * the status of waitpid, or -1 and the error if the program could not be started.
  */
 int gt_launch(const struct gt_launch *launch, pid_t *pid, struct gt_error *error);
+/* Its two halves, for who has something to do meanwhile; `started` is not called. 0, or -1. */
+int gt_launch_start(const struct gt_launch *launch, pid_t *pid, struct gt_error *error);
+int gt_launch_wait(pid_t pid);
 
 /* Explains why exec failed with errno `why`, and what to do about it. */
 void gt_launch_explain(struct gt_error *error, const char *program, int why);
-
-/* True if we received SIGTERM, SIGINT or SIGHUP while the program ran. */
-bool gt_launch_was_interrupted(void);
 
 /* Ends this process as the program ended: by the same signal, without a core dump of ours. */
 void gt_launch_die_by(int signal);

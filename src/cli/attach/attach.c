@@ -20,6 +20,7 @@
 #include "cli/cli.h"
 #include "cli/end_report.h"
 #include "cli/folder.h"
+#include "cli/forward.h"
 #include "cli/launch.h"
 #include "cli/options.h"
 #include "screen/board_text.h"

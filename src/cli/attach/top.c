@@ -14,7 +14,7 @@
 #include "capture/ebpf/tracer.h"
 #include "cli/attach/live_view.h"
 #include "cli/cli.h"
-#include "cli/launch.h"
+#include "cli/forward.h"
 #include "cli/attach/targets.h"
 #include "cli/output.h"
 #include "screen/terminal_screen.h"

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -15,6 +14,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/forward.h"
 #include "cli/launch.h"
 #include "cli/output.h"
 #include "cli/monitor/process_meter.h"
@@ -270,13 +270,11 @@ static bool watch_processes(struct watch *w, const struct settings *s)
 
 static int start_program(struct watch *w, char **argv)
 {
-	extern char **environ;
 	struct gt_error error;
-	int e = posix_spawnp(&w->child, argv[0], NULL, NULL, argv, environ);
+	int e;
 
-	if (e) {
+	if (gt_launch_start(&(struct gt_launch){ .argv = argv }, &w->child, &error)) {
 		w->child = 0;
-		gt_launch_explain(&error, argv[0], e);
 		return gt_fail("%s", error.text);
 	}
 	GT_GROW(w->meters, w->count, w->room);
@@ -290,16 +288,10 @@ static int start_program(struct watch *w, char **argv)
 /* Ends as the program did, with a shell's exit status. */
 static int program_status(pid_t child)
 {
-	int status;
+	int status = gt_launch_wait(child);
 
-	for (;;) {
-		if (gt_stopped)
-			kill(child, gt_stopped);
-		if (waitpid(child, &status, 0) == child)
-			break;
-		if (errno != EINTR)
-			return GT_EXIT_FAILED;
-	}
+	if (status < 0)
+		return GT_EXIT_FAILED;
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 

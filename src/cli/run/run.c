@@ -16,6 +16,7 @@
 #include "base/tool.h"
 #include "cli/cli.h"
 #include "cli/run/device_sampler.h"
+#include "cli/forward.h"
 #include "cli/launch.h"
 #include "cli/run/end_watcher.h"
 #include "cli/folder.h"
@@ -473,7 +474,7 @@ int gt_cmd_run(int argc, char **argv)
 	verdict = is_last ? conclude(&run, &settings.fail) : GT_EXIT_DONE;
 	/* a launcher that ends a job kills the other ranks as soon as one ends: the last must
 	 * report */
-	if (!is_last && gt_launch_was_interrupted())
+	if (!is_last && gt_stopped)
 		gt_runners_wait(&run.job.others, LINGER_MS);
 	gt_runners_fini(&run.job.others);
 	if (WIFSIGNALED(status))

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/tool.h"
 #include "cli/cli.h"
-#include "cli/launch.h"
+#include "cli/forward.h"
 #include "cli/output.h"
 #include "base/print.h"
 
