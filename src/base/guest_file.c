@@ -7,6 +7,21 @@
 #include <sys/resource.h>
 #include <time.h>
 
+int gt_fd_move_high(int fd)
+{
+	int saved = errno, high = fcntl(fd, F_DUPFD_CLOEXEC, GT_FD_FIRST);
+	struct rlimit limit;
+
+	/* the program's limit, as it is now: it may have changed it */
+	if (high < 0 && !getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur <= GT_FD_FIRST)
+		high = fcntl(fd, F_DUPFD_CLOEXEC, (int)(limit.rlim_cur - limit.rlim_cur / 4));
+	errno = saved;
+	if (high < 0)
+		return fd;
+	close(fd);
+	return high;
+}
+
 static void the_signals(sigset_t *set)
 {
 	sigemptyset(set);

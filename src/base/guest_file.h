@@ -19,21 +19,17 @@
 #include <unistd.h>
 
 /*
- * Out of the way of programs that count on low numbers. A program that closes all it does not know
+ * Out of the way of programs that count on low numbers; if the limit is below it, the last quarter
+ * of the numbers that it allows is. A program that closes all it does not know
  * needs longer than GT_FD_CHECK_NS to open so many files that one of them gets such a number.
  */
 enum { GT_FD_FIRST = 500, GT_FD_CHECK_NS = 50 * 1000 };
 
-/* Moves a descriptor to a high number if one is free; returns its new number. */
-static inline int gt_fd_move_high(int fd)
-{
-	int high = fcntl(fd, F_DUPFD_CLOEXEC, GT_FD_FIRST);
-
-	if (high < 0)
-		return fd;
-	close(fd);
-	return high;
-}
+/*
+ * Moves a descriptor to a high number if one is free, so that the program's next file gets the
+ * number it would get without us; returns its new number. Keeps errno.
+ */
+int gt_fd_move_high(int fd);
 
 /* Identifies a file whatever its descriptor's number. */
 struct gt_file_id {

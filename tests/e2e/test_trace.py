@@ -2,6 +2,7 @@
 """test_trace.py - the recorder in difficult programs: descriptors, threads, exec."""
 import pathlib
 import re
+import resource
 import sys
 
 
@@ -183,3 +184,19 @@ def test_resources_of_a_running_program_are_alive_and_not_leaked(case):
     process.communicate(b"\n", timeout=60)
     text = case.gputrack("report", "r.gt").out
     assert "\nLEAKED  1 resource" in text and "still running" not in text, text
+
+
+def test_the_next_descriptor_is_the_bare_one(case):
+    """Also with few descriptors allowed, with the resource tracker, in threads and children."""
+    program = case.program("ze_next_descriptor")
+    for limit in (64, 256, 1024, None):
+        def allow(limit=limit):
+            most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit or most, most))
+        bare = case.run(program, env=case.levelzero(), preexec=allow)
+        assert bare.status == 0 and bare.out.count("\n") == 7, (bare.out, bare.err)
+        for i, more in enumerate(([], ["--no-stacks"], ["--csv", "t.csv", "--csv-more", "--log", "t.log"])):
+            name = f"n{limit}.{i}.gt"
+            done = case.gputrack("run", "-q", "-o", name, *more, program, env=case.levelzero(), preexec=allow)
+            assert (done.status, done.out, done.err) == (0, bare.out, ""), (limit, more, done.out, done.err)
+            assert len([event for event in case.events(name) if event["function"] == "zeEventPoolCreate"]) == 5002

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -149,9 +150,34 @@ static void threads_reopening_a_closed_file_share_one_descriptor(void **state)
 	assert_int_equal(count_descriptors(path, &last), 0);
 }
 
+static void our_descriptors_have_high_numbers_whatever_the_limit(void **state)
+{
+	static const rlim_t limits[] = { 64, 16, 256, 500, 501, 1024 };
+	struct rlimit before, now;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+		int fd, high;
+
+		now = (struct rlimit){ .rlim_cur = limits[i], .rlim_max = before.rlim_max };
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &now), 0);
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		errno = EDOM;
+		high = gt_fd_move_high(fd);
+		assert_int_equal(errno, EDOM);
+		assert_true(high >= (int)(limits[i] > 500 ? 500 : limits[i] - limits[i] / 4));
+		assert_int_equal(open("/dev/null", O_RDONLY | O_CLOEXEC), fd);
+		close(fd);
+		close(high);
+	}
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(our_descriptors_have_high_numbers_whatever_the_limit),
 		cmocka_unit_test(opening_a_fifo_without_a_reader_does_not_block),
 		cmocka_unit_test(reopening_does_not_block_on_a_fifo),
 		cmocka_unit_test(files_of_the_program_are_never_written_to),
