@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -32,11 +33,30 @@ static void send_descriptor(int to, const char *name, int descriptor)
 	(void)!sendmsg(to, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+/*
+ * True under valgrind, which would print that it does not know pidfd_open (3.19). This is how it
+ * wants to be asked: instructions that leave all as it is anywhere else.
+ */
+static bool is_under_valgrind(void)
+{
+	uint64_t answer = 0;
+#ifdef __x86_64__
+	volatile uint64_t request[6] = { 0x1001 };
+
+	__asm__ volatile("rolq $3, %%rdi; rolq $13, %%rdi; rolq $61, %%rdi; rolq $51, %%rdi\n"
+			 "xchgq %%rbx, %%rbx"
+			 : "=d"(answer)
+			 : "a"(request), "0"(answer)
+			 : "cc", "memory");
+#endif
+	return answer;
+}
+
 void gt_announce_trace(const char *folder, const char *name, uint64_t watcher)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int place = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	int self = is_under_valgrind() ? -1 : (int)syscall(SYS_pidfd_open, getpid(), 0);
 	int to = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	const int all[] = { place, self, to };
 

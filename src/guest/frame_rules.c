@@ -21,7 +21,7 @@ enum {
 	PE_INDIRECT = 0x80,
 	PE_SORTED = 0x3b, /* pairs of 32-bit offsets from the header: what all linkers write */
 };
-enum { REMEMBERED_MAX = 3, HDR_SIZE = 4, EXTENDED = 0xffffffff };
+enum { HDR_SIZE = 4, EXTENDED = 0xffffffff };
 
 /* A module, and its .eh_frame_hdr. */
 struct module {
@@ -275,7 +275,7 @@ struct machine {
 	struct gt_frame_rule *rule;
 	const struct entry *entry;
 	const struct gt_frame_rule *initial; /* NULL: these are the initial ones */
-	struct gt_frame_rule remembered[REMEMBERED_MAX];
+	struct gt_frame_rule *remembered;
 	unsigned remembered_count;
 	uint64_t at, until;
 	bool bad;
@@ -321,7 +321,7 @@ static void restore(struct machine *m, uint64_t number)
 
 static void remember(struct machine *m)
 {
-	if (m->remembered_count == REMEMBERED_MAX)
+	if (m->remembered_count == GT_FRAMES_REMEMBERED)
 		m->bad = true;
 	else
 		m->remembered[m->remembered_count++] = *m->rule;
@@ -441,10 +441,10 @@ static bool execute(struct machine *m, struct gt_bytes b)
 	return !b.bad && !m->bad;
 }
 
-bool gt_frame_rule_find(struct gt_frame_rule *rule, uint64_t pc)
+bool gt_frame_rule_find(struct gt_frame_work *work, uint64_t pc)
 {
-	struct machine m = { .rule = rule, .until = pc };
-	struct gt_frame_rule initial;
+	struct gt_frame_rule *rule = &work->rule;
+	struct machine m = { .rule = rule, .remembered = work->remembered, .until = pc };
 	struct module module;
 	struct entry entry;
 	const uint8_t *at;
@@ -463,8 +463,8 @@ bool gt_frame_rule_find(struct gt_frame_rule *rule, uint64_t pc)
 	m.at = entry.start;
 	if (!execute(&m, entry.initial))
 		return false;
-	initial = *rule;
-	m.initial = &initial;
+	work->initial = *rule;
+	m.initial = &work->initial;
 	m.at = entry.start;
 	return execute(&m, entry.own) && rule->cfa_how != GT_UNDEFINED;
 }

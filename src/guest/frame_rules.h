@@ -32,5 +32,11 @@ struct gt_frame_rule {
 	uint8_t is_signal; /* the caller was interrupted: its address is no return address */
 };
 
+/* What finding a rule needs, besides little of the stack; `rule` is the result. */
+enum { GT_FRAMES_REMEMBERED = 3 };
+struct gt_frame_work {
+	struct gt_frame_rule rule, initial, remembered[GT_FRAMES_REMEMBERED];
+};
+
 /* The rule at an address of code; false when there is none. */
-bool gt_frame_rule_find(struct gt_frame_rule *rule, uint64_t pc);
+bool gt_frame_rule_find(struct gt_frame_work *work, uint64_t pc);

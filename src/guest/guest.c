@@ -273,22 +273,27 @@ static void end_live(void *context, const struct gt_event *event)
 /* Unwinds once and numbers the stack for the tracker and for the trace. */
 static void capture_stack(struct gt_guest_call *g, uint64_t now_ns)
 {
-	uint64_t frames[GT_STACK_FRAMES_MAX];
 	uint32_t depth = gt_settings_get()->stack_depth;
+	uint64_t *frames, caller = (uint64_t)(uintptr_t)g->caller;
 	size_t count;
 
 	/* first: the caller may lie where other code lay a moment ago */
 	gt_recorder_tick(now_ns);
-	count = depth ? gt_unwind(frames, depth, g->caller) : 0;
 	g->call.stack = 0;
 	g->tracker_stack = 0;
-	if (!count)
+	if (!depth)
 		return;
+	count = gt_unwind(&frames, depth, g->caller);
+	if (!count) {
+		frames = &caller;
+		count = 1;
+	}
 	if (gt_live_table_is_on())
 		g->tracker_stack = gt_creation_stack_put(frames, count);
 	if (!gt_recorder_is_on())
 		return;
-	count = gt_python_merge(frames, count, depth, gt_recorder_text_frame, now_ns);
+	if (frames != &caller)
+		count = gt_python_merge(frames, count, depth, gt_recorder_text_frame, now_ns);
 	g->call.stack = gt_recorder_stack(frames, count);
 }
 
@@ -374,6 +379,8 @@ static __attribute__((noinline)) void begin(struct gt_guest_call *g, enum gt_fun
 	called_ns = g->ends || g->tracked ? gt_now_ns() : gt_now_roughly_ns();
 	if (__builtin_expect(atomic_load_explicit(fork_state, memory_order_relaxed) != SET_UP, 0))
 		set_up_child();
+	if (g->tracked)
+		gt_tracker_warm_thread();
 	g->active = true;
 	g->caller = caller;
 	g->call.function = function;

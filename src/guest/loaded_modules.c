@@ -132,9 +132,9 @@ static bool add_defined(uint64_t start, uint64_t size, uint32_t number)
 
 static int define_module(struct dl_phdr_info *info, size_t info_size, void *context)
 {
+	static char path[PATH_MAX]; /* guarded by the writer's lock, too */
 	struct gt_module m = { .bias = info->dlpi_addr };
 	uint64_t low = UINT64_MAX, high = 0;
-	char path[PATH_MAX];
 
 	(void)info_size;
 	for (int i = 0; i < info->dlpi_phnum; i++) {

@@ -47,7 +47,7 @@ struct stack_word {
 struct cached {
 	const void *frame; /* NULL: none */
 	uint32_t generation, count, word_count;
-	void *raw[CACHE_FRAMES];
+	uint64_t raw[CACHE_FRAMES];
 	struct stack_word words[CACHE_WORDS];
 };
 
@@ -103,7 +103,7 @@ static bool is_same(const struct cached *k, const void *frame, uint32_t now, siz
  * Frames of a cached stack into `raw`, as they were walked from `frame`; 0: not cached.
  * `caller` is any address in which most stacks differ.
  */
-static size_t cache_find(const void *frame, const void *caller, void **raw, size_t room)
+static size_t cache_find(const void *frame, const void *caller, uint64_t *raw, size_t room)
 {
 	uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
 	struct set *set;
@@ -127,7 +127,7 @@ static size_t cache_find(const void *frame, const void *caller, void **raw, size
  * Offers what a walk gave. True when one gave the same a short while ago: the caller then finds
  * the words by which to know the stack again, and passes them to cache_learn.
  */
-static bool cache_wants(const void *frame, const void *caller, void *const *raw, size_t count)
+static bool cache_wants(const void *frame, const void *caller, const uint64_t *raw, size_t count)
 {
 	if (count < 2 || count > CACHE_FRAMES || !atomic_load(&cache_started))
 		return false;
@@ -145,7 +145,7 @@ static bool cache_wants(const void *frame, const void *caller, void *const *raw,
 }
 
 /* `words` are those of the stack, from the inside outwards; at most CACHE_WORDS. */
-static void cache_learn(const void *frame, const void *caller, void *const *raw, size_t count,
+static void cache_learn(const void *frame, const void *caller, const uint64_t *raw, size_t count,
 			const struct stack_word *words, size_t word_count)
 {
 	struct set *set = set_of(frame, caller);
@@ -180,16 +180,56 @@ static void cache_touch(void)
 		__atomic_fetch_or(&pages[i], 0, __ATOMIC_RELAXED);
 }
 
+/*
+ * What the recorder needs for a stack, in mapped pages as well: the program's own stack may be
+ * small. A thread uses it for one stack at a time: no signal handler unwinds in the recorder.
+ */
+struct scratch {
+	uint64_t frames[GT_STACK_FRAMES_MAX + OWN_MAX];
+	struct stack_word words[CACHE_WORDS];
+	struct gt_walk here, walk, caller;
+	struct gt_frame_work work;
+};
+static __thread struct scratch *scratch __attribute__((tls_model("initial-exec")));
+static pthread_key_t scratch_end;
+
 static void thread_ended(void *pages)
 {
 	sets = NULL;
 	munmap(pages, SETS * sizeof *sets);
 }
 
-static void cache_start(void)
+static void scratch_ended(void *pages)
 {
-	if (!pthread_key_create(&thread_end, thread_ended))
+	scratch = NULL;
+	munmap(pages, sizeof *scratch);
+}
+
+static void start_once(void)
+{
+	if (!pthread_key_create(&thread_end, thread_ended) &&
+	    !pthread_key_create(&scratch_end, scratch_ended))
 		atomic_store(&cache_started, true);
+}
+
+/* The thread's; NULL: there is no memory for it. */
+static struct scratch *own_scratch(void)
+{
+	void *pages;
+
+	if (scratch)
+		return scratch;
+	pthread_once(&once, start_once);
+	if (!atomic_load(&cache_started))
+		return NULL;
+	pages = mmap(NULL, sizeof *scratch, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (pages == MAP_FAILED)
+		return NULL;
+	gt_meter_invalidate();
+	scratch = pages;
+	pthread_setspecific(scratch_end, pages);
+	return scratch;
 }
 
 /*
@@ -208,82 +248,83 @@ static bool is_above(const struct gt_walk *frame, const struct gt_walk *caller, 
  * frame pointer counts if it points into its frame, which may then have any size; otherwise it is
  * just another register.
  */
-static size_t find_words(struct gt_walk frame, void *const *raw, size_t count,
-			 struct stack_word *words)
+static size_t find_words(struct scratch *s, size_t count)
 {
+	struct gt_walk *frame = &s->walk, *caller = &s->caller;
+	struct stack_word *words = s->words;
 	size_t n = 0;
 
+	*frame = s->here;
 	for (size_t i = 1; i < count; i++) {
-		struct gt_walk caller = frame;
-		uint64_t bp = frame.registers[GT_RBP], caller_sp;
+		uint64_t bp = frame->registers[GT_RBP], caller_sp;
 		bool by_bp;
 
-		if (!gt_walk_step(&caller))
+		*caller = *frame;
+		if (!gt_walk_step(caller))
 			return 0;
-		caller_sp = caller.registers[GT_RSP];
-		by_bp = frame.registers[GT_RSP] <= bp && bp < caller_sp;
-		if (!is_above(&frame, &caller, by_bp))
+		caller_sp = caller->registers[GT_RSP];
+		by_bp = frame->registers[GT_RSP] <= bp && bp < caller_sp;
+		if (!is_above(frame, caller, by_bp))
 			return 0;
 		/* the innermost frame is our own, and its address is the cache's key */
 		if (i > 1 && by_bp) {
-			if (!frame.bp_at || *frame.bp_at != bp)
+			if (!frame->bp_at || *frame->bp_at != bp)
 				return 0;
-			words[n++] = (struct stack_word){ frame.bp_at, bp };
+			words[n++] = (struct stack_word){ frame->bp_at, bp };
 		}
 		words[n] = (struct stack_word){ (const uint64_t *)(uintptr_t)caller_sp - 1,
-						(uint64_t)(uintptr_t)raw[i] };
+						s->frames[i] };
 		/* a signal frame has no return address there */
 		if (*words[n].at != words[n].value)
 			return 0;
 		n++;
-		frame = caller;
+		*frame = *caller;
 	}
 	return n;
 }
 
 /* The stack from this frame on, at most `room` addresses, the first in this function. */
-__attribute__((noinline)) static int backtrace_from_here(void **raw, int room, const void *caller)
+__attribute__((noinline)) static size_t backtrace_from_here(struct scratch *s, size_t room,
+							    const void *caller)
 {
 	const void *frame = __builtin_frame_address(0);
-	struct stack_word words[CACHE_WORDS];
-	int count = (int)cache_find(frame, caller, raw, (size_t)room);
-	struct gt_walk here, walk;
-	size_t word_count;
+	size_t count = cache_find(frame, caller, s->frames, room), word_count;
 
 	if (count)
 		return count;
 	gt_meter_invalidate();
-	GT_WALK_HERE(&here);
-	walk = here;
+	GT_WALK_HERE(&s->here, &s->work);
+	s->walk = s->here;
 	do
-		raw[count++] = (void *)(uintptr_t)walk.registers[GT_RETURN];
-	while (count < room && gt_walk_step(&walk));
-	if (cache_wants(frame, caller, raw, (size_t)count)) {
-		word_count = find_words(here, raw, (size_t)count, words);
+		s->frames[count++] = s->walk.registers[GT_RETURN];
+	while (count < room && gt_walk_step(&s->walk));
+	if (cache_wants(frame, caller, s->frames, count)) {
+		word_count = find_words(s, count);
 		if (word_count)
-			cache_learn(frame, caller, raw, (size_t)count, words, word_count);
+			cache_learn(frame, caller, s->frames, count, s->words, word_count);
 	}
 	return count;
 }
 
-size_t gt_unwind(uint64_t *frames, size_t most, const void *caller)
+size_t gt_unwind(uint64_t **frames, size_t most, const void *caller)
 {
-	void *raw[GT_STACK_FRAMES_MAX + OWN_MAX];
-	int room = (int)most + OWN_MAX, count, first = 0;
-	size_t count_out = 0;
+	uint64_t address = (uint64_t)(uintptr_t)caller;
+	struct scratch *s = own_scratch();
+	size_t count, first = 0;
 
-	pthread_once(&once, cache_start);
-	count = backtrace_from_here(raw, room, caller);
-	while (first < count && first < OWN_MAX && raw[first] != caller)
+	if (!s)
+		return 0;
+	count = backtrace_from_here(s, most + OWN_MAX, caller);
+	while (first < count && first < OWN_MAX && s->frames[first] != address)
 		first++;
 	/* no frame returns to `caller`: our frames cannot be told apart, so give it alone */
 	if (first == count || first == OWN_MAX) {
-		frames[0] = (uint64_t)(uintptr_t)caller;
-		return 1;
+		s->frames[0] = address;
+		first = 0;
+		count = 1;
 	}
-	for (int i = first; i < count && count_out < most; i++)
-		frames[count_out++] = (uint64_t)(uintptr_t)raw[i];
-	return count_out;
+	*frames = s->frames + first;
+	return count - first < most ? count - first : most;
 }
 
 void gt_unwind_flush(void)
@@ -294,11 +335,11 @@ void gt_unwind_flush(void)
 
 void gt_unwind_warm(void)
 {
-	uint64_t frames[GT_STACK_FRAMES_MAX];
+	uint64_t *frames;
 
 	/* once unknown, once learnt, once cached: allocates what each way needs */
 	for (int i = 0; i < 3; i++)
-		gt_unwind(frames, GT_STACK_FRAMES_MAX, __builtin_return_address(0));
+		gt_unwind(&frames, GT_STACK_FRAMES_MAX, __builtin_return_address(0));
 	cache_touch();
 	gt_walk_warm();
 }

@@ -7,9 +7,11 @@
 
 /*
  * Return addresses from `caller` outwards, without our own frames; at most `most`, which is at most
- * GT_STACK_FRAMES_MAX. Safe in signal handlers; takes no lock of ours.
+ * GT_STACK_FRAMES_MAX. They lie in memory of the thread, with space for `most`, until its next
+ * call. 0: there is no memory. Safe in signal handlers, but for those that interrupt it; takes no
+ * lock of ours.
  */
-size_t gt_unwind(uint64_t *frames, size_t most, const void *caller);
+size_t gt_unwind(uint64_t **frames, size_t most, const void *caller);
 
 /* Allocates what the calling thread's stacks will need. */
 void gt_unwind_warm(void);

@@ -103,7 +103,7 @@ static bool read_text(char out[TEXT_MAX], uint64_t object)
 		uint64_t length, hash;
 		uint32_t state;
 	} head;
-	uint8_t raw[TEXT_MAX];
+	static uint8_t raw[TEXT_MAX]; /* guarded by the lock */
 	unsigned form, width;
 	bool ascii, compact;
 	uint64_t from, count, most;
@@ -161,7 +161,7 @@ static uint32_t read_line(uint64_t code, uint64_t lines, uint64_t instruction)
 
 static uint64_t describe(const struct code_place *p, gt_python_number_fn *number)
 {
-	char file[TEXT_MAX], name[TEXT_MAX];
+	static char file[TEXT_MAX], name[TEXT_MAX]; /* guarded by the lock */
 	struct gt_text_frame frame = { .function = name, .file = file, .module = GT_PYTHON };
 
 	if (!read_text(file, p->file) || !read_text(name, p->name))
@@ -323,7 +323,7 @@ static bool has_python(uint64_t now_ns)
 size_t gt_python_merge(uint64_t *frames, size_t count, size_t most, gt_python_number_fn *number,
 		       uint64_t now_ns)
 {
-	uint64_t read[256];
+	static uint64_t read[256]; /* guarded by the lock: the stack may be small */
 	size_t native = 0, count_read, room = sizeof read / sizeof *read;
 
 	if (!has_python(now_ns))
@@ -332,9 +332,10 @@ size_t gt_python_merge(uint64_t *frames, size_t count, size_t most, gt_python_nu
 	count_read = read_frames(read, most < room ? most : room, number);
 	if (count_read && atomic_load(&checked_stacks) > 0)
 		atomic_fetch_sub(&checked_stacks, 1);
-	pthread_mutex_unlock(&lock);
-	if (!count_read)
+	if (!count_read) {
+		pthread_mutex_unlock(&lock);
 		return count;
+	}
 	while (native < count && (frames[native] < python.begin || frames[native] >= python.end))
 		native++;
 	/* too deep for the room: the innermost frames of both kinds say most */
@@ -343,6 +344,7 @@ size_t gt_python_merge(uint64_t *frames, size_t count, size_t most, gt_python_nu
 	if (native + count_read > most)
 		count_read = most - native;
 	memcpy(frames + native, read, count_read * sizeof *frames);
+	pthread_mutex_unlock(&lock);
 	return native + count_read;
 }
 

@@ -116,9 +116,10 @@ void gt_walk_warm(void)
 		atomic_fetch_or_explicit(&rows[i].check, 0, memory_order_relaxed);
 }
 
-void gt_walk_init(struct gt_walk *w)
+void gt_walk_init(struct gt_walk *w, struct gt_frame_work *work)
 {
 	memset(w, 0, sizeof *w);
+	w->work = work;
 }
 
 /* From the innermost frame to the end of the stack, or of the page if that end is not known. */
@@ -346,7 +347,7 @@ bool gt_walk_step(struct gt_walk *w)
 {
 	/* a return address may be past the end of its function: look up the call before it */
 	uint64_t pc = w->registers[GT_RETURN] - !w->is_interrupted, sp = w->registers[GT_RSP];
-	struct gt_frame_rule rule;
+	const struct gt_frame_rule *rule = &w->work->rule;
 	struct usual usual;
 	bool stepped;
 
@@ -354,10 +355,10 @@ bool gt_walk_step(struct gt_walk *w)
 		find_known(w);
 	if (find_row(&usual, pc)) {
 		stepped = usual.has_caller && step_as_usual(w, &usual);
-	} else if (gt_frame_rule_find(&rule, pc)) {
-		if (is_usual(&rule, &usual))
+	} else if (gt_frame_rule_find(w->work, pc)) {
+		if (is_usual(rule, &usual))
 			keep_row(&usual, pc);
-		stepped = rule.how[GT_RETURN] != GT_UNDEFINED && step_by_rule(w, &rule);
+		stepped = rule->how[GT_RETURN] != GT_UNDEFINED && step_by_rule(w, rule);
 	} else {
 		stepped = step_by_frame_pointer(w);
 	}

@@ -3,7 +3,7 @@
  * walk.h - from a frame of this process to its caller's, by the rules of its code.
  *
  *	struct gt_walk w;
- *	GT_WALK_HERE(&w);
+ *	GT_WALK_HERE(&w, &work);
  *	do
  *		use(w.registers[GT_RETURN]);
  *	while (gt_walk_step(&w));
@@ -21,15 +21,16 @@
 struct gt_walk {
 	uint64_t registers[GT_REGISTERS]; /* GT_RETURN: the address of the frame's code */
 	const uint64_t *bp_at;            /* where GT_RBP was read; NULL: in the register */
+	struct gt_frame_work *work;       /* shared by the walks of a thread */
 	uint64_t known_low, known_high;   /* memory that is there for certain */
 	bool is_interrupted;              /* the address is where a signal arrived */
 	bool is_guessed; /* registers may be wrong: read nothing that may not be there */
 };
 
 /* The frame of the function that this is used in. */
-#define GT_WALK_HERE(w)                                                                            \
+#define GT_WALK_HERE(w, work)                                                                      \
 	do {                                                                                       \
-		gt_walk_init(w);                                                                   \
+		gt_walk_init(w, work);                                                             \
 		__asm__ volatile("lea 0f(%%rip), %%rax\n"                                          \
 				 "0:	mov %%rax, 128(%0)\n"                                         \
 				 "	mov %%rbx, 24(%0)\n"                                            \
@@ -44,7 +45,7 @@ struct gt_walk {
 				 : "rax", "memory");                                               \
 	} while (0)
 
-void gt_walk_init(struct gt_walk *w);
+void gt_walk_init(struct gt_walk *w, struct gt_frame_work *work);
 /* False at the end, and where the caller cannot be found. */
 bool gt_walk_step(struct gt_walk *w);
 /* Forgets rules that are cached: code was unloaded. */

@@ -48,6 +48,12 @@ static bool define(struct gt_writer *w, enum gt_definition tag, const uint8_t *p
 	return true;
 }
 
+/* Writes the definition that was made in `record`, and ends at `end`. */
+static bool define_made(struct gt_writer *w, enum gt_definition tag, const uint8_t *end)
+{
+	return define(w, tag, w->record, (size_t)(end - w->record));
+}
+
 /* Long text is cut, not refused: half a path says more than none. */
 static uint8_t *put_blob(uint8_t *at, const void *data, size_t size, size_t most)
 {
@@ -61,20 +67,19 @@ static uint8_t *put_blob(uint8_t *at, const void *data, size_t size, size_t most
 
 void gt_writer_info(struct gt_writer *w, const char *key, const void *value, size_t size)
 {
-	uint8_t buffer[GT_RECORD_MAX], *at = buffer;
+	uint8_t *at;
 
-	at = put_blob(at, key, strlen(key), 64);
-	at = put_blob(at, value, size, GT_RECORD_MAX - 128);
 	pthread_mutex_lock(&w->definitions_lock);
-	define(w, GT_DEF_INFO, buffer, (size_t)(at - buffer));
+	at = put_blob(w->record, key, strlen(key), 64);
+	at = put_blob(at, value, size, GT_RECORD_MAX - 128);
+	define_made(w, GT_DEF_INFO, at);
 	pthread_mutex_unlock(&w->definitions_lock);
 }
 
 void gt_writer_module(struct gt_writer *w, uint32_t number, const struct gt_module *m)
 {
-	uint8_t buffer[GT_RECORD_MAX], *at = buffer;
+	uint8_t *at = gt_put_varint(w->record, number);
 
-	at = gt_put_varint(at, number);
 	at = gt_put_varint(at, m->start);
 	at = gt_put_varint(at, m->size);
 	at = gt_put_varint(at, m->bias);
@@ -82,7 +87,7 @@ void gt_writer_module(struct gt_writer *w, uint32_t number, const struct gt_modu
 	at = put_blob(at, m->build_id, m->build_id_size, 64);
 	at = gt_put_varint(at, m->file_size);
 	at = gt_put_varint(at, gt_zigzag(m->mtime_ns));
-	define(w, GT_DEF_MODULE, buffer, (size_t)(at - buffer));
+	define_made(w, GT_DEF_MODULE, at);
 }
 
 void gt_writer_unload(struct gt_writer *w, uint32_t number)
@@ -94,23 +99,25 @@ void gt_writer_unload(struct gt_writer *w, uint32_t number)
 
 void gt_writer_place(struct gt_writer *w, uint16_t number, enum gt_api api, const char *name)
 {
-	uint8_t buffer[GT_RECORD_MAX], *at = gt_put_varint(buffer, number);
+	uint8_t *at;
 
+	pthread_mutex_lock(&w->definitions_lock);
+	at = gt_put_varint(w->record, number);
 	at = put_blob(at, gt_api_keys[api], strlen(gt_api_keys[api]), 64);
 	at = put_blob(at, name, strlen(name), 256);
-	pthread_mutex_lock(&w->definitions_lock);
-	define(w, GT_DEF_PLACE, buffer, (size_t)(at - buffer));
+	define_made(w, GT_DEF_PLACE, at);
 	pthread_mutex_unlock(&w->definitions_lock);
 }
 
 void gt_writer_name(struct gt_writer *w, uint64_t time_ns, uint64_t handle, const char *name)
 {
-	uint8_t buffer[GT_RECORD_MAX], *at = gt_put_varint(buffer, time_ns);
+	uint8_t *at;
 
+	pthread_mutex_lock(&w->definitions_lock);
+	at = gt_put_varint(w->record, time_ns);
 	at = gt_put_varint(at, handle);
 	at = put_blob(at, name, strlen(name), GT_RECORD_MAX - 64);
-	pthread_mutex_lock(&w->definitions_lock);
-	define(w, GT_DEF_NAME, buffer, (size_t)(at - buffer));
+	define_made(w, GT_DEF_NAME, at);
 	pthread_mutex_unlock(&w->definitions_lock);
 }
 
@@ -119,19 +126,19 @@ static __attribute__((noinline)) uint32_t define_function(struct gt_writer *w, u
 {
 	const struct gt_function *fn = &gt_functions[function];
 	const char *api = gt_api_keys[fn->api], *kind = gt_kinds[fn->kind].name;
-	uint8_t buffer[GT_RECORD_MAX], *at;
 	uint32_t number;
+	uint8_t *at;
 
 	pthread_mutex_lock(&w->definitions_lock);
 	number = atomic_load(&w->functions[function]);
 	if (!number) {
-		at = gt_put_varint(buffer, w->functions_defined + 1);
+		at = gt_put_varint(w->record, w->functions_defined + 1);
 		*at++ = fn->effect;
 		at = put_blob(at, api, strlen(api), 64);
 		at = put_blob(at, kind, strlen(kind), 64);
 		at = put_blob(at, gt_function_names[function], strlen(gt_function_names[function]),
 			      256);
-		if (define(w, GT_DEF_FUNCTION, buffer, (size_t)(at - buffer))) {
+		if (define_made(w, GT_DEF_FUNCTION, at)) {
 			number = ++w->functions_defined;
 			atomic_store(&w->functions[function], number);
 		}
@@ -144,18 +151,18 @@ static __attribute__((noinline)) uint32_t define_function(struct gt_writer *w, u
 static uint32_t define_stack(struct gt_writer *w, uint64_t key, const uint64_t *frames,
 			     size_t count)
 {
-	uint8_t buffer[GT_RECORD_MAX], *at = buffer;
+	uint8_t *at = w->record, *end = w->record + sizeof w->record;
 	uint64_t before = 0;
 
 	if (w->stacks_defined >= STACKS_MAX)
 		return 0;
 	if (w->options.modules)
 		w->options.modules(w, w->options.context);
-	for (size_t i = 0; i < count && at + GT_VARINT_MAX < buffer + sizeof buffer; i++) {
+	for (size_t i = 0; i < count && at + GT_VARINT_MAX < end; i++) {
 		at = gt_put_varint(at, gt_delta(before, frames[i]));
 		before = frames[i];
 	}
-	if (!define(w, GT_DEF_STACK, buffer, (size_t)(at - buffer)))
+	if (!define_made(w, GT_DEF_STACK, at))
 		return 0;
 	/* the number is used up even if adding it fails: the reader counts records */
 	w->stacks_defined++;
@@ -192,56 +199,57 @@ static uint8_t *put_text(uint8_t *at, const char *text)
 	return put_blob(at, text ? text : "", text ? strlen(text) : 0, TEXT_MAX);
 }
 
-/* The number of a definition that is identified by its bytes; defines it at its first use. */
-static uint32_t number_text(struct gt_writer *w, enum gt_definition tag, const uint8_t *payload,
-			    size_t size, uint32_t *defined, uint32_t most)
+/*
+ * A definition that is identified by its bytes lies in `record` behind the space for its number,
+ * and ends at `end`. Its number; defines it at its first use.
+ */
+static uint32_t number_text(struct gt_writer *w, enum gt_definition tag, const uint8_t *end,
+			    uint32_t *defined, uint32_t most)
 {
-	uint8_t buffer[GT_RECORD_MAX];
-	uint64_t key = gt_hash_bytes(payload, size) ^ tag;
+	uint8_t *payload = w->record + GT_VARINT_MAX, text[GT_VARINT_MAX];
+	uint64_t key = gt_hash_bytes(payload, (size_t)(end - payload)) ^ tag;
 	uint32_t number;
-	uint8_t *at;
+	size_t size;
 
 	key += !key;
 	number = gt_stacks_find(&w->texts, key);
-	if (number)
+	if (number || *defined >= most)
 		return number;
-	pthread_mutex_lock(&w->definitions_lock);
-	number = gt_stacks_find(&w->texts, key);
-	if (!number && *defined < most) {
-		at = gt_put_varint(buffer, *defined + 1);
-		memcpy(at, payload, size);
-		if (define(w, tag, buffer, (size_t)(at - buffer) + size)) {
-			++*defined;
-			number = gt_stacks_add(&w->texts, key, *defined) ? 0 : *defined;
-		}
-	}
-	pthread_mutex_unlock(&w->definitions_lock);
-	return number;
+	size = (size_t)(gt_put_varint(text, *defined + 1) - text);
+	memcpy(payload - size, text, size);
+	if (!define(w, tag, payload - size, (size_t)(end - payload) + size))
+		return 0;
+	++*defined;
+	return gt_stacks_add(&w->texts, key, *defined) ? 0 : *defined;
 }
 
 uint64_t gt_writer_text_frame(struct gt_writer *w, const struct gt_text_frame *frame)
 {
-	uint8_t payload[GT_RECORD_MAX - GT_VARINT_MAX], *at = payload;
 	uint32_t number;
+	uint8_t *at;
 
-	at = put_text(at, frame->function);
+	pthread_mutex_lock(&w->definitions_lock);
+	at = put_text(w->record + GT_VARINT_MAX, frame->function);
 	at = put_text(at, frame->file);
 	at = gt_put_varint(at, frame->line);
 	at = put_text(at, frame->module);
-	number = number_text(w, GT_DEF_TEXT_FRAME, payload, (size_t)(at - payload),
-			     &w->text_frames_defined, STACKS_MAX);
+	number = number_text(w, GT_DEF_TEXT_FRAME, at, &w->text_frames_defined, STACKS_MAX);
+	pthread_mutex_unlock(&w->definitions_lock);
 	return number ? GT_TEXT_FRAMES + number : 0;
 }
 
 uint16_t gt_writer_series(struct gt_writer *w, const struct gt_series *series)
 {
-	uint8_t payload[GT_RECORD_MAX - GT_VARINT_MAX], *at = payload;
+	uint32_t number;
+	uint8_t *at;
 
-	at = put_text(at, series->name);
+	pthread_mutex_lock(&w->definitions_lock);
+	at = put_text(w->record + GT_VARINT_MAX, series->name);
 	at = put_text(at, series->unit);
 	at = put_text(at, series->subject);
-	return (uint16_t)number_text(w, GT_DEF_SERIES, payload, (size_t)(at - payload),
-				     &w->series_defined, UINT16_MAX);
+	number = number_text(w, GT_DEF_SERIES, at, &w->series_defined, UINT16_MAX);
+	pthread_mutex_unlock(&w->definitions_lock);
+	return (uint16_t)number;
 }
 
 void gt_writer_forget_stacks(struct gt_writer *w)

@@ -60,7 +60,8 @@ struct gt_writer {
 	struct gt_stacks texts; /* text frames and series, by their texts */
 	uint32_t stacks_defined, functions_defined, text_frames_defined, series_defined;
 	_Atomic uint32_t functions[GT_FN_COUNT]; /* row -> number in this trace */
-	_Atomic uint32_t generation; /* of the stacks' numbers: gt_writer_forget_stacks */
+	_Atomic uint32_t generation;   /* of the stacks' numbers: gt_writer_forget_stacks */
+	uint8_t record[GT_RECORD_MAX]; /* a definition in the making: stacks may be small */
 };
 
 /* Replaces a lane's full block with a new one. 0, or -EIO when writing has stopped. */

@@ -88,10 +88,12 @@ static void thread_ended(void *unused)
 }
 
 /* A new thread's first stack allocates memory that must not be taken for the program's. */
-static void warm_thread(void)
+void gt_tracker_warm_thread(void)
 {
 	int64_t before;
 
+	if (__builtin_expect(thread_memory.is_counted, 1))
+		return;
 	thread_memory.is_counted = true;
 	if (!gt_settings_get()->stack_depth || !has_thread_end)
 		return;
@@ -184,8 +186,6 @@ static bool follows_at_once(const struct gt_tracker_call *t, uint64_t called_ns)
 
 void gt_tracker_before(struct gt_tracker_call *t, uint64_t called_ns)
 {
-	if (__builtin_expect(!thread_memory.is_counted, 0))
-		warm_thread();
 	t->change = (struct gt_counts){ 0 };
 	t->handle = 0;
 	t->size = 0;

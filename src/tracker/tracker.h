@@ -33,6 +33,8 @@ void gt_tracker_restart(bool can_allocate);
 /* At the end of the process: reports residue and living handles (exit_report.c). */
 void gt_tracker_end(void);
 
+/* Before a thread's first stack, whose memory must not be taken for the program's. */
+void gt_tracker_warm_thread(void);
 /* Right before the driver's function, which the program called at `called_ns`; right after it. */
 void gt_tracker_before(struct gt_tracker_call *t, uint64_t called_ns);
 void gt_tracker_after(struct gt_tracker_call *t);

@@ -31,10 +31,10 @@ static unsigned next_random(void)
 /* Takes a stack on behalf of its caller, as a door does. */
 __attribute__((noinline)) static void door(void)
 {
-	uint64_t frames[DEPTH];
+	uint64_t *frames;
 	void *raw[DEPTH];
 	const void *caller = __builtin_return_address(0);
-	size_t count = gt_unwind(frames, DEPTH, caller), first = 0;
+	size_t count = gt_unwind(&frames, DEPTH, caller), first = 0;
 	size_t all = (size_t)unw_backtrace(raw, DEPTH);
 
 	while (first < all && raw[first] != caller)
@@ -210,9 +210,9 @@ static size_t count_here;
 
 __attribute__((noinline)) static void count_frames(void)
 {
-	uint64_t frames[DEPTH];
+	uint64_t *frames;
 
-	count_here = gt_unwind(frames, DEPTH, __builtin_return_address(0));
+	count_here = gt_unwind(&frames, DEPTH, __builtin_return_address(0));
 	__asm__ volatile("" ::: "memory");
 }
 
