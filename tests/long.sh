@@ -74,7 +74,7 @@ load() {
 		"$build/gputrack" run -q --max-size 64G -o "$work/load.gt" $stress >"$work/out" 2>&1 &
 		tool=$!
 		sleep 2
-		program=$(cat /proc/$tool/task/$tool/children)
+		program=$(cut -d" " -f1 /proc/$tool/task/$tool/children)
 	else
 		# shellcheck disable=SC2086
 		$stress >"$work/out" 2>&1 &

@@ -647,7 +647,7 @@ def test_nsys_with_a_real_export(case):
     assert done.status == 0 and "12 resources" in done.err, done.err
     done = with_nsys(case, stand_in(case, NSYS_EXPORT=str(path)), "-q", "--fail-on-leak",
                      "-o", "n.gt", "true")
-    assert done.status == 23 and done.err == "", done.err
+    assert done.status == 23 and done.err == "FAILED --fail-on-leak=any: 12 resources, 12.0 MiB\n", done.err
 
 
 def test_a_missing_or_failing_nsys_is_reported_in_one_line(case):

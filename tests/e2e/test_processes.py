@@ -270,7 +270,7 @@ def test_killing_gputrack_of_one_rank_does_not_block_the_report(case):
 def test_terminated_ranks_wait_for_the_report(case):
     """Launchers terminate all ranks when one was killed, and kill the rest when another has ended."""
     *rest, first = [waiting(case, rank, "job.gt") for rank in range(4)]
-    program = pathlib.Path(f"/proc/{first.pid}/task/{first.pid}/children").read_text()
+    program = pathlib.Path(f"/proc/{first.pid}/task/{first.pid}/children").read_text().split()[0]
     os.kill(int(program), signal.SIGKILL)
     err = first.communicate()[1].decode()
     assert (first.returncode, err) == (-signal.SIGKILL, ""), err
