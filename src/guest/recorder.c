@@ -84,9 +84,11 @@ static struct gt_lane *own_lane(struct gt_writer *w)
 	return self.lane && self.writer == w ? self.lane : acquire_lane(w);
 }
 
+/* Runs in one thread at a time, at the start and in a child's first call, whose stack may be small.
+ */
 static void write_file(struct gt_writer *w, const char *key, const char *path)
 {
-	char text[1024];
+	static char text[1024];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text);
 
@@ -98,9 +100,10 @@ static void write_file(struct gt_writer *w, const char *key, const char *path)
 
 static void write_info(struct gt_writer *w)
 {
-	struct utsname system;
+	static struct utsname system;
 	const char *rank = gt_job_rank();
-	char path[PATH_MAX], depth[16];
+	static char path[PATH_MAX]; /* as in write_file */
+	char depth[16];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof path);
 
 	if (n > 0)

@@ -16,7 +16,7 @@ struct slot {
 	uint64_t bytes;
 };
 
-enum { SLOT = sizeof(struct slot), SLOTS_AT_ONCE = 32, SLOTS_MAX = 1 << 19 };
+enum { SLOT = sizeof(struct slot), SLOTS_AT_ONCE = 16, SLOTS_MAX = 1 << 19 };
 
 /* Adds a slot at the end; nobody else gets the same one. */
 static int add_slot(struct gt_room *room)

@@ -314,8 +314,8 @@ const char *gt_writer_name_of(const struct gt_writer *w)
 int gt_writer_open_in(struct gt_writer **out, const char *folder,
 		      const struct gt_writer_options *options)
 {
-	char path[PATH_MAX];
-	int e = -EEXIST;
+	char *path = malloc(PATH_MAX); /* a child's stack may be small */
+	int e = path ? -EEXIST : -ENOMEM;
 
 	for (int i = 1; e == -EEXIST && i < SAME_PID_MAX; i++) {
 		char number[16] = "";
@@ -323,11 +323,10 @@ int gt_writer_open_in(struct gt_writer **out, const char *folder,
 
 		if (i > 1)
 			snprintf(number, sizeof number, "-%d", i);
-		n = snprintf(path, sizeof path, "%s/%u%s.trace", folder, options->pid, number);
-		if (n < 0 || (size_t)n >= sizeof path)
-			return -ENAMETOOLONG;
-		e = gt_writer_open(out, path, options);
+		n = snprintf(path, PATH_MAX, "%s/%u%s.trace", folder, options->pid, number);
+		e = n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : gt_writer_open(out, path, options);
 	}
+	free(path);
 	return e;
 }
 

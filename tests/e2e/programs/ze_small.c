@@ -3,19 +3,20 @@
  * ze_small.c - how much of a stack a call takes, and calls where there is little of it.
  *
  * Without options: prints, line by line, how many bytes of a painted stack a call touches: the
- * first of the process, the first of a thread, the same again, and each with another stack.
+ * first of the process, the first of a thread, the same again, with another stack, and in a child.
  *
  * --coroutine BYTES	makes calls on a stack of that size between two areas with a pattern, and
  *			prints how many bytes of the pattern were overwritten
  * --thread BYTES	makes calls in a thread with a stack of that size
- * --handler BYTES	makes calls in a signal handler on an alternate stack of that size, which
- *has an inaccessible page below
+ * --handler BYTES	makes calls in a signal handler on an alternate stack of that size, above a
+ *			page that cannot be accessed
  */
 #include "ze_common.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 enum { AREA = 256 << 10, PAINT = 0xa5, PAGE = 4096 };
 
@@ -79,6 +80,21 @@ static void *in_thread(void *unused)
 		bytes_of(one);
 	printf("known %zu\n", bytes_of(one));
 	return unused;
+}
+
+static void in_child(void)
+{
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		printf("child %zu\n", bytes_of(one));
+		printf("child-again %zu\n", bytes_of(one));
+		fflush(stdout);
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
 }
 
 /* Calls between two areas with a pattern. */
@@ -158,6 +174,7 @@ int main(int argc, char **argv)
 		if (pthread_create(&thread, NULL, in_thread, NULL))
 			return 2;
 		pthread_join(thread, NULL);
+		in_child();
 	}
 	CHECK(zeContextDestroy, context);
 	return 0;
