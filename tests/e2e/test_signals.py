@@ -11,6 +11,8 @@ import signal
 import struct
 import termios
 
+import harness
+
 TIMES = 200 if os.environ.get("GPUTRACK_TEST_LONG") else 3
 NAMES = ("TERM", "INT", "HUP", "QUIT", "USR1")
 
@@ -111,6 +113,22 @@ def test_monitor_passes_signals_on_once(case):
         process, program = start(case, command=("monitor", "-o", "m.csv"))
         send_many(program, lambda number, send=send: send(process.pid, number))
         end(process, program)
+
+
+@harness.alone
+def test_attach_ends_by_a_signal_for_the_group_and_the_program_receives_it_once(case):
+    if os.geteuid():
+        case.skip("attaching needs root")
+    process = case.start(case.build / "gputrack", "attach", "-q", "-o", "a.gt", "-c", case.program("count_signals"))
+    pid = process.stdout.readline()
+    if not pid:
+        case.skip(f"cannot attach here: {process.stderr.read().decode()}")
+    os.killpg(process.pid, signal.SIGTERM)
+    process.wait(60)  # from now on nobody is left to forward it
+    os.kill(int(pid), signal.SIGUSR2)
+    assert process.stdout.readline() == b"TERM 1 \n"
+    os.kill(int(pid), signal.SIGKILL)
+    process.communicate(timeout=60)
 
 
 def witness_of(tool):
