@@ -28,7 +28,8 @@ struct module {
 	const uint8_t *start, *end, *header;
 };
 
-#ifdef DLFO_STRUCT_HAS_EH_DBASE
+#if defined DLFO_STRUCT_HAS_EH_DBASE && !defined GT_OLD_LOADER
+#define HAS_FIND_OBJECT
 /* Looked up, not linked: the loader may be older than the one this was built with. */
 static int (*find_object)(void *address, struct dl_find_object *result);
 
@@ -84,7 +85,7 @@ static bool find_by_lock(struct module *m, uint64_t pc)
 
 static bool find_module(struct module *m, uint64_t pc)
 {
-#ifdef DLFO_STRUCT_HAS_EH_DBASE
+#ifdef HAS_FIND_OBJECT
 	struct dl_find_object found;
 
 	if (find_object) {
