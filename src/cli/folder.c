@@ -67,15 +67,6 @@ static bool is_blank(int folder, const char *name)
 	return read_start(folder, name, start) && !memcmp(start, zeroes, START);
 }
 
-/* Where the programs of a run announce themselves (cli/run/end_watcher.c). */
-static bool is_watcher_socket(int folder, const char *name)
-{
-	struct stat st;
-
-	return !strncmp(name, GT_WATCHER_SOCKET, strlen(GT_WATCHER_SOCKET)) &&
-	       !fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISSOCK(st.st_mode);
-}
-
 /* By name and by content: a user's own file called `info` is not ours. */
 static bool is_ours(int folder, const char *name)
 {
@@ -88,8 +79,6 @@ static bool is_ours(int folder, const char *name)
 	if (!strcmp(name, GT_ROOM_FILE))
 		return begins_with(folder, name, GT_ROOM_MAGIC) || is_blank(folder, name) ||
 		       is_old_counter(folder, name);
-	if (is_watcher_socket(folder, name))
-		return true;
 	return gt_recording_is_trace(name) &&
 	       (begins_with(folder, name, GT_TRACE_MAGIC) || is_blank(folder, name));
 }

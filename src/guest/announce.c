@@ -2,9 +2,9 @@
 /* announce.c - tells `gputrack run` of a new trace, so that it can learn how this process ends. */
 #include "guest/announce.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -52,21 +52,21 @@ static bool is_under_valgrind(void)
 	return answer;
 }
 
-void gt_announce_trace(const char *folder, const char *name, uint64_t watcher)
+void gt_announce_trace(const char *name, uint64_t watcher)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int place = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int self = is_under_valgrind() ? -1 : (int)syscall(SYS_pidfd_open, getpid(), 0);
 	int to = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	const int all[] = { place, self, to };
+	/* a name that begins with a NUL byte is no file */
+	int size = snprintf(address.sun_path + 1, sizeof address.sun_path - 1,
+			    GT_WATCHER_SOCKET "%" PRIu64, watcher);
 
-	/* the folder's own path may be longer than an address */
-	snprintf(address.sun_path, sizeof address.sun_path,
-		 "/proc/self/fd/%d/" GT_WATCHER_SOCKET "%" PRIu64, place, watcher);
-	if (place >= 0 && self >= 0 && to >= 0 &&
-	    !connect(to, (const struct sockaddr *)&address, sizeof address))
+	if (self >= 0 && to >= 0 &&
+	    !connect(to, (const struct sockaddr *)&address,
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)size)))
 		send_descriptor(to, name, self);
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		if (all[i] >= 0)
-			close(all[i]);
+	if (self >= 0)
+		close(self);
+	if (to >= 0)
+		close(to);
 }

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * `name` is the trace's file name in the folder. Sends a descriptor of this process to the tool
+ * `name` is the trace's file name. Sends a descriptor of this process to the tool
  * numbered `watcher` (trace/layout.h); it stays with the tool even if the process ends at once.
  * Does nothing if the tool is gone.
  */
-void gt_announce_trace(const char *folder, const char *name, uint64_t watcher);
+void gt_announce_trace(const char *name, uint64_t watcher);

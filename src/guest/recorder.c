@@ -187,7 +187,7 @@ static void open_writer(void)
 		return;
 	}
 	if (gt_settings_get()->watcher)
-		gt_announce_trace(folder, gt_writer_name_of(w), gt_settings_get()->watcher);
+		gt_announce_trace(gt_writer_name_of(w), gt_settings_get()->watcher);
 	write_info(w);
 	atomic_store(&writer, w);
 }

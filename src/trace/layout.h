@@ -25,9 +25,11 @@
 #define GT_ROOM_FILE  "room"
 #define GT_ROOM_MAGIC "GTROOM\n" /* of each slot: room.c */
 
-/* While `gputrack run` watches: a socket, followed by the tool's pid, for descriptors of processes.
+/*
+ * While `gputrack run` watches: the socket, in the kernel's name space of its own, to which
+ * processes send descriptors of themselves; the tool's pid follows.
  */
-#define GT_WATCHER_SOCKET "watcher."
+#define GT_WATCHER_SOCKET "gputrack.watcher."
 
 enum {
 	GT_TRACE_VERSION = 1,

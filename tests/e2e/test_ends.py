@@ -139,4 +139,3 @@ def test_a_process_that_ends_while_the_tool_cannot_look_is_told(case):
                       f'kill -STOP $PPID; "$0" {how} leak; kill -CONT $PPID', case.program("endings"),
                       env=case.levelzero(), preexec=harness.no_cores)
         assert only_end(case, f"{how}.gt") == wanted, how
-        assert not list(case.path(f"{how}.gt").glob("watcher.*"))

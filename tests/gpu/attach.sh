@@ -70,7 +70,7 @@ attach_to() {
 	exec 3>&-
 	wait $program
 	wait $tracer || { echo "FAIL attach: $(cat "$name.say")"; failed=1; }
-	"$gputrack" report "$name.gt" -a leakage --format json >"$name.json"
+	"$gputrack" report "$name.gt" -a leakage --no-held --format json >"$name.json"
 	"$gputrack" report "$name.gt" -a summary --format json >"$name.summary"
 	cat "$name.txt"
 }

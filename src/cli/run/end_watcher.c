@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -247,7 +248,8 @@ static bool read_announcement(struct gt_end_watcher *w)
 	name[size > 0 ? size : 0] = '\0';
 	if (pidfd >= 0 && w->pidfds < w->pidfds_max && gt_recording_is_trace(name) &&
 	    !strchr(name, '/') &&
-	    !getsockopt(from, SOL_SOCKET, SO_PEERCRED, &sender, &(socklen_t){ sizeof sender }))
+	    !getsockopt(from, SOL_SOCKET, SO_PEERCRED, &sender, &(socklen_t){ sizeof sender }) &&
+	    sender.uid == geteuid())
 		take_announced(w, name, (uint32_t)sender.pid, pidfd);
 	else if (pidfd >= 0)
 		close(pidfd);
@@ -336,11 +338,6 @@ static void *watch(void *context)
 static void let_go(struct gt_end_watcher *w)
 {
 	const int all[] = { w->folder, w->inotify, w->stop, w->ends, w->epoll, w->socket };
-	char name[64];
-
-	snprintf(name, sizeof name, GT_WATCHER_SOCKET "%d", (int)getpid());
-	if (w->socket >= 0)
-		unlinkat(w->folder, name, 0);
 
 	while (w->list)
 		forget(w, w->list);
@@ -362,13 +359,14 @@ static bool wait_for(struct gt_end_watcher *w, int fd, void *what)
 static void listen_in(struct gt_end_watcher *w)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int size = snprintf(address.sun_path + 1, sizeof address.sun_path - 1,
+			    GT_WATCHER_SOCKET "%d", (int)getpid());
 
 	w->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	snprintf(address.sun_path, sizeof address.sun_path,
-		 "/proc/self/fd/%d/" GT_WATCHER_SOCKET "%d", w->folder, (int)getpid());
 	if (w->socket < 0)
 		return;
-	if (bind(w->socket, (const struct sockaddr *)&address, sizeof address) ||
+	if (bind(w->socket, (const struct sockaddr *)&address,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)size)) ||
 	    listen(w->socket, SOMAXCONN) || !wait_for(w, w->socket, &w->socket)) {
 		close(w->socket);
 		w->socket = -1;
