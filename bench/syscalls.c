@@ -50,6 +50,19 @@ static void write_row(void)
 		abort();
 }
 
+static void write_event(void)
+{
+	if (pwrite(file, text, 24, 4096) != 24)
+		abort();
+}
+
+static void stat_file(void)
+{
+	struct stat st;
+
+	fstat(file, &st);
+}
+
 /* One sample as the original tracker takes it: reads a text file line by line, and a folder. */
 static void sample_by_status(void)
 {
@@ -153,6 +166,9 @@ int main(void)
 	       cost(read_faults));
 	printf("| fstat of an open /proc/self/task (once a millisecond) | %.0f |\n",
 	       cost(stat_tasks));
+	printf("| fstat of a trace (recording: once a millisecond) | %.0f |\n", cost(stat_file));
+	printf("| pwrite of an event of 24 bytes (not done: events go into a mapping) | %.0f |\n",
+	       cost(write_event));
 	printf("| one reading and one row at a time, 1 thread | %.0f |\n", crowd_cost(1));
 	printf("| one reading and one row at a time, %d threads | %.0f |\n", CROWD,
 	       crowd_cost(CROWD));

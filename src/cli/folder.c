@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -365,6 +366,25 @@ void gt_folder_commit(const char *path)
 
 	if (strlen(path) < sizeof((struct gt_folder *)0)->path)
 		remove_recording(beside(older, path, ".older"));
+}
+
+void gt_folder_finish(const char *path)
+{
+	DIR *folder = open_folder(path);
+	struct dirent *entry;
+	struct stat st;
+
+	while (folder && (entry = readdir(folder))) {
+		pid_t pid = (pid_t)strtoul(entry->d_name, NULL, 10);
+
+		if (gt_recording_is_trace(entry->d_name) && pid > 0 && kill(pid, 0) &&
+		    errno == ESRCH &&
+		    !fstatat(dirfd(folder), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISREG(st.st_mode) && (st.st_mode & 0777) == 0400)
+			fchmodat(dirfd(folder), entry->d_name, 0600, 0);
+	}
+	if (folder)
+		closedir(folder);
 }
 
 static void add_time(struct gt_info *info, const char *key)

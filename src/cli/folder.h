@@ -56,6 +56,11 @@ void gt_folder_unlock(int lock);
 void gt_folder_undo(const struct gt_folder *f);
 /* The program runs: removes the recording before the last. */
 void gt_folder_commit(const char *path);
+/*
+ * The program has ended: the traces of processes that are gone become files like others. rm asks
+ * before it removes what nobody may write.
+ */
+void gt_folder_finish(const char *path);
 
 /* `info` of a run at its start: the command as one would type it, folder, host, kernel, time. */
 struct gt_info *gt_run_info_begin(char *const *argv);

@@ -475,6 +475,7 @@ static __attribute__((noinline)) void end(struct gt_guest_call *g, uint64_t ret,
 		gt_tracker_after(&g->tracker);
 	g->call.ret = ret;
 	g->call.ended_ns = gt_now_ns();
+	gt_recorder_check(g->call.ended_ns);
 	g->call.tid = gt_thread_id();
 	if (g->ends && !gt_call_succeeded(&g->call))
 		for (size_t i = 0; i < g->ending_count; i++)

@@ -28,10 +28,13 @@
 #include "trace/room.h"
 #include "trace/writer.h"
 
-enum { TICK_NS = 10 * 1000 * 1000 }; /* how often we look for unloaded code */
+enum {
+	TICK_NS = 10 * 1000 * 1000, /* how often we look for unloaded code, */
+	CHECK_NS = 1000 * 1000,     /* and whether the trace is still ours */
+};
 
 static _Atomic(struct gt_writer *) writer;
-static _Atomic uint64_t last_tick_ns;
+static _Atomic uint64_t last_tick_ns, last_check_ns;
 static pthread_key_t thread_end;
 static bool have_thread_end;
 static bool has_stacks;
@@ -61,8 +64,10 @@ static void thread_ended(void *lane)
 
 	/* first: a signal handler that makes a call now gets another lane */
 	self.lane = NULL;
-	if (is_ours)
-		gt_lane_release(lane);
+	if (!is_ours)
+		return;
+	gt_writer_check(self.writer, lane);
+	gt_lane_release(lane);
 }
 
 /* Apart: whoever asks for a lane nearly always has one. */
@@ -136,6 +141,13 @@ static void stopped(struct gt_writer *w, void *context, int error)
 			gt_settings_get()->recording);
 		return;
 	}
+	if (error == -ESTALE) {
+		gt_stderr_line("recording stopped: a trace in %s was shortened or overwritten "
+			       "while it was "
+			       "written; the program runs on",
+			       gt_settings_get()->recording);
+		return;
+	}
 	gt_stderr_line(
 		"recording stopped: %s, in %s; the program runs on, what was recorded can be read",
 		strerror(-error), gt_settings_get()->recording);
@@ -159,6 +171,7 @@ static int open_trace(struct gt_writer **w, const char *folder)
 {
 	struct gt_writer_options options = { .pid = (uint32_t)getpid(),
 					     .ppid = (uint32_t)getppid(),
+					     .read_only = true,
 					     .until_ns = gt_settings_get()->until_ns,
 					     .max_bytes = gt_settings_get()->max_bytes,
 					     .modules = gt_modules_define,
@@ -273,11 +286,26 @@ void gt_recorder_place(uint16_t number, enum gt_api api, const char *name)
 		gt_writer_place(w, number, api, name);
 }
 
+void gt_recorder_check(uint64_t now_ns)
+{
+	uint64_t last = atomic_load_explicit(&last_check_ns, memory_order_relaxed);
+	struct gt_writer *w;
+
+	if ((int64_t)(now_ns - last) < CHECK_NS)
+		return;
+	w = current_writer();
+	if (w)
+		gt_writer_check(w, self.writer == w ? self.lane : NULL);
+	/* last: until then, other threads check for themselves */
+	atomic_store_explicit(&last_check_ns, now_ns, memory_order_release);
+}
+
 void gt_recorder_tick(uint64_t now_ns)
 {
 	uint64_t last = atomic_load_explicit(&last_tick_ns, memory_order_relaxed);
 	struct gt_writer *w;
 
+	gt_recorder_check(now_ns);
 	/* another thread, or a finer clock, may have been here at a later time than `now_ns` */
 	if ((int64_t)(now_ns - last) < TICK_NS ||
 	    !atomic_compare_exchange_strong(&last_tick_ns, &last, now_ns) || !gt_modules_unloaded())

@@ -30,7 +30,9 @@ uint64_t gt_recorder_text_frame(const struct gt_text_frame *frame);
 /* Records the program's name for the resource created under `handle` at exactly `time_ns`. */
 void gt_recorder_name(uint64_t time_ns, uint64_t handle, const char *name);
 void gt_recorder_place(uint16_t number, enum gt_api api, const char *name);
-/* Call often: notices unloaded code, at most every 10 ms. */
+/* Call before anything is written: notices a trace that was shortened, at most every 1 ms. */
+void gt_recorder_check(uint64_t now_ns);
+/* Call often: the same, and notices unloaded code, at most every 10 ms. */
 void gt_recorder_tick(uint64_t now_ns);
 
 /* Records an event of the calling thread. */

@@ -96,7 +96,7 @@ void gt_lane_enter(struct gt_lane *lane, const struct gt_event *e, const uint64_
 					  .handle = e->handle,
 					  .time_ns = e->time_ns };
 
-	if (what.function && lane->block)
+	if (what.function && lane->block && !gt_writer_is_lost(lane->writer))
 		enter(lane, &what, argv, count, call);
 }
 
@@ -122,7 +122,7 @@ bool gt_lane_announce(struct gt_lane *lane, uint16_t function, const uint64_t *a
 		.time_ns = lane->time_ns,
 	};
 
-	if (!what.function || !lane->block || known->address != address ||
+	if (!what.function || !lane->block || gt_writer_is_lost(w) || known->address != address ||
 	    known->generation != generation_of(w))
 		return false;
 	enter(lane, &what, argv, gt_functions[function].argc, call);
@@ -148,7 +148,7 @@ void gt_lane_leave(struct gt_lane *lane, const void *call)
 
 	drop_calls(lane, call);
 	/* an innermost call that stays lies in the block already, and nowhere else */
-	if (!lane->block || lane->call_count == before)
+	if (!lane->block || lane->call_count == before || gt_writer_is_lost(lane->writer))
 		return;
 	if (lane->call_count)
 		gt_lane_publish_call(lane);

@@ -39,7 +39,7 @@ static bool define(struct gt_writer *w, enum gt_definition tag, const uint8_t *p
 	struct gt_lane *lane = &w->definitions;
 	size_t whole = size + 2 * GT_VARINT_MAX;
 
-	if (size > GT_RECORD_MAX)
+	if (size > GT_RECORD_MAX || gt_writer_is_lost(w))
 		return false;
 	if ((size_t)(lane->limit - lane->at) < whole && gt_block_open(lane))
 		return false;
@@ -327,7 +327,7 @@ void gt_lane_release(struct gt_lane *lane)
 
 	/* a thread that ends inside a call is over, and the call with it */
 	lane->call_count = 0;
-	if (lane->block)
+	if (lane->block && !gt_writer_is_lost(w))
 		gt_lane_publish_call(lane);
 	write_thread_end(lane);
 	pthread_mutex_lock(&w->space_lock);

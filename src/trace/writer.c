@@ -23,11 +23,27 @@ enum {
 	SAME_PID_MAX = 10000,
 };
 
-/* Our descriptor, opened again if the program has closed it or reused its number. */
+/*
+ * Our descriptor, opened again if the program has closed it or reused its number. Where the
+ * file is read-only, that goes for us, too.
+ */
 static int descriptor(struct gt_writer *w)
 {
+	struct gt_file_id id;
+	struct stat st;
+	bool is_closed = !gt_file_id_of(&id, w->fd) || id.dev != w->id.dev || id.ino != w->id.ino;
+
+	if (!is_closed)
+		return w->fd;
+	if (w->options.read_only && !lstat(w->path, &st) && st.st_dev == w->id.dev &&
+	    st.st_ino == w->id.ino)
+		fchmodat(AT_FDCWD, w->path, 0600, 0);
 	w->fd = gt_fd_reopen(w->fd, &w->id, w->path, O_RDWR | O_NOFOLLOW);
-	return w->fd < 0 ? -ENOENT : w->fd;
+	if (w->fd < 0)
+		return -ENOENT;
+	if (w->options.read_only)
+		fchmod(w->fd, 0400);
+	return w->fd;
 }
 
 /* For file systems without fallocate: slower, but as safe. */
@@ -133,6 +149,52 @@ void gt_writer_stop(struct gt_writer *w, int error)
 		w->options.stopped(w, w->options.context, error);
 }
 
+/*
+ * Stops for good when the file is not what we wrote: a store beyond its end would raise SIGBUS. The
+ * header gives way to memory of our own, so that what is lost can still be counted somewhere.
+ */
+static void lose_file(struct gt_writer *w)
+{
+	mmap(w->header, GT_TRACE_HEADER, PROT_READ | PROT_WRITE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	gt_writer_stop(w, -ESTALE);
+	/* last: whoever sees this needs no check of its own, and sees the error, too */
+	atomic_store(&w->is_lost, true);
+}
+
+/* False if the file is shorter than what we reserved in it. */
+static bool is_whole(struct gt_writer *w)
+{
+	int fd = atomic_load(&w->fd);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || st.st_dev != w->id.dev || st.st_ino != w->id.ino) {
+		/* closed by the program */
+		pthread_mutex_lock(&w->space_lock);
+		fd = descriptor(w);
+		pthread_mutex_unlock(&w->space_lock);
+		/* removed, too: what is mapped stays, and the next block fails */
+		if (fd < 0 || fstat(fd, &st))
+			return true;
+	}
+	return (uint64_t)st.st_size >= atomic_load(&w->reserved);
+}
+
+bool gt_writer_check(struct gt_writer *w, const struct gt_lane *lane)
+{
+	bool is_sound;
+
+	if (gt_writer_is_lost(w))
+		return false;
+	is_sound = is_whole(w);
+	/* a copy of an earlier state has been put over it */
+	if (is_sound && lane && lane->block)
+		is_sound = lane->block->used == lane->at - (uint8_t *)(lane->block + 1);
+	if (!is_sound)
+		lose_file(w);
+	return is_sound;
+}
+
 static struct gt_block_header *map_block(struct gt_writer *w, size_t size)
 {
 	struct gt_block_header *block;
@@ -164,7 +226,7 @@ static void close_block(struct gt_lane *lane)
 		return;
 	block->inflight.function = 0;
 	block->hash = gt_block_hash(block, block + 1, block->used);
-	size = block->size;
+	size = lane->block_size;
 	/* cleared before munmap: a child forked in between unmaps what it finds here */
 	lane->block = NULL;
 	lane->at = lane->limit = NULL;
@@ -174,9 +236,11 @@ static void close_block(struct gt_lane *lane)
 int gt_block_open(struct gt_lane *lane)
 {
 	struct gt_writer *w = lane->writer;
-	uint32_t size = lane->block ? lane->block->size * 2 : GT_BLOCK_MIN;
+	uint32_t size = lane->block ? lane->block_size * 2 : GT_BLOCK_MIN;
 	struct gt_block_header *block = NULL;
 
+	if (!gt_writer_check(w, NULL))
+		return -EIO;
 	if (size > GT_BLOCK_MAX)
 		size = GT_BLOCK_MAX;
 	gt_lane_save_call(lane);
@@ -201,6 +265,9 @@ int gt_block_open(struct gt_lane *lane)
 	pthread_mutex_unlock(&w->space_lock);
 	if (!block)
 		return -EIO;
+	lane->block_size = size;
+	/* a child that is forked now unmaps the one with the other */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	lane->block = block;
 	lane->at = (uint8_t *)(block + 1);
 	lane->limit = (uint8_t *)block + size;
@@ -236,10 +303,17 @@ void gt_writer_lose(struct gt_writer *w, uint64_t events)
 	gt_writer_lose_between(w, events, now_ns, now_ns);
 }
 
-/* Creates the file with its first page: never overwrites one, private to the user. */
+/*
+ * Creates the file with its first page: never overwrites one, private to the user. If it is
+ * to be read-only, it is so for everybody but us: a copy put over it, or anything else that
+ * shortens it, would raise SIGBUS in the program. Only root can do that nonetheless:
+ * gt_writer_check.
+ */
 static int create_file(struct gt_writer *w)
 {
-	int fd = open(w->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), e;
+	int fd = open(w->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+		      w->options.read_only ? 0400 : 0600);
+	int e;
 
 	if (fd < 0)
 		return -errno;
@@ -337,26 +411,29 @@ void gt_writer_end(struct gt_writer *w)
 
 void gt_writer_end_at(struct gt_writer *w, uint64_t end_ns)
 {
+	uint64_t reserved;
 	int fd;
 
-	if (atomic_load(&w->error))
+	if (atomic_load(&w->error) || !gt_writer_check(w, NULL))
 		return;
 	w->header->end_ns = end_ns;
 	__atomic_store_n(&w->header->state, GT_TRACE_ENDED, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&w->space_lock);
 	fd = descriptor(w);
-	/* a failure leaves zeroes at the end, which readers accept */
-	if (fd >= 0 && !ftruncate(fd, (off_t)w->end)) {
-		give_room(w, w->reserved - w->end);
-		w->reserved = w->end;
-	}
+	/* a failure leaves zeroes at the end, which readers accept; less is reserved first, so that
+	 * no check finds the file too short */
+	reserved = atomic_exchange(&w->reserved, w->end);
+	if (fd >= 0 && !ftruncate(fd, (off_t)w->end))
+		give_room(w, reserved - w->end);
+	else
+		atomic_store(&w->reserved, reserved);
 	pthread_mutex_unlock(&w->space_lock);
 }
 
 static void unmap_lane(struct gt_lane *lane)
 {
 	if (lane->block)
-		munmap(lane->block, lane->block->size);
+		munmap(lane->block, lane->block_size);
 	lane->block = NULL;
 	lane->at = lane->limit = NULL;
 }

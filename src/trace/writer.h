@@ -23,6 +23,7 @@ struct gt_room;
 
 struct gt_writer_options {
 	uint32_t pid, ppid;
+	bool read_only; /* nobody else may write to the file, not even its owner */
 	uint64_t start_ns, start_real_ns; /* of an import; 0: now */
 	uint64_t until_ns;  /* writing stops at the first later event (-ETIME); 0: never */
 	uint64_t max_bytes; /* limit of the reserved space (-EFBIG); 0: none */
@@ -57,6 +58,12 @@ int gt_writer_open(struct gt_writer **out, const char *path,
  */
 int gt_writer_open_in(struct gt_writer **out, const char *folder,
 		      const struct gt_writer_options *options);
+/*
+ * Looks whether the file is still as long as we made it; if not, or if a copy of an earlier state
+ * lies over it, writing stops (-ESTALE) and nothing of it is touched again. `lane` is the calling
+ * thread's, or NULL. False if it must not be written to.
+ */
+bool gt_writer_check(struct gt_writer *w, const struct gt_lane *lane);
 /* Marks the trace as ended and trims it. Lanes may still write until the process is gone. */
 void gt_writer_end(struct gt_writer *w);
 /* The same for an import that ended at `end_ns`. */

@@ -30,6 +30,7 @@ struct gt_known_caller {
 struct gt_lane {
 	struct gt_writer *writer;
 	struct gt_block_header *block;   /* NULL until the first record, and when writing stopped */
+	uint32_t block_size;             /* not read from the block: gt_writer_check */
 	uint8_t *at, *limit;             /* the arguments of a call in flight lie at the limit */
 	uint64_t time_ns, handle, owner; /* of the record before */
 	uint32_t tid, number, sequence;
@@ -43,14 +44,16 @@ struct gt_lane {
 struct gt_writer {
 	struct gt_writer_options options;
 	char *path;
-	int fd;
+	_Atomic int fd;
 	struct gt_file_id id;
 	struct gt_trace_header *header;
 	_Atomic int error;      /* why writing stopped */
+	_Atomic bool is_lost;   /* the file is not ours any more: no block may be touched */
 	_Atomic uint64_t taken; /* reserved space, if options.taken is NULL */
 
-	pthread_mutex_t space_lock; /* guards the next four */
-	uint64_t end, reserved; /* end of the last block; end of the space reserved in the file */
+	pthread_mutex_t space_lock; /* guards the next five */
+	uint64_t end;               /* of the last block */
+	_Atomic uint64_t reserved;  /* end of the space reserved in the file */
 	struct gt_lane *lanes, *free_lanes;
 	uint32_t lane_count;
 
@@ -63,6 +66,11 @@ struct gt_writer {
 	_Atomic uint32_t generation;   /* of the stacks' numbers: gt_writer_forget_stacks */
 	uint8_t record[GT_RECORD_MAX]; /* a definition in the making: stacks may be small */
 };
+
+static inline bool gt_writer_is_lost(const struct gt_writer *w)
+{
+	return atomic_load_explicit(&w->is_lost, memory_order_acquire);
+}
 
 /* Replaces a lane's full block with a new one. 0, or -EIO when writing has stopped. */
 int gt_block_open(struct gt_lane *lane);

@@ -5,8 +5,11 @@ notice.
 import os
 import pathlib
 import shutil
+import signal
+import time
 
 from harness import SmallDisk
+from test_attach import need_root
 
 
 class Paused:
@@ -33,6 +36,80 @@ class Paused:
 
 def notices(err):
     return [line for line in err.splitlines() if line.startswith("gputrack: ")]
+
+
+def shorten(trace):
+    os.truncate(trace, 0)
+
+
+def shorten_a_little(trace):
+    os.truncate(trace, 8192)
+
+
+def copy_over(trace):
+    """A copy that was made when the program began."""
+    shutil.copy(trace.parent.parent / "backup", trace)
+
+
+def write_over(trace):
+    trace.write_bytes(b"\xa5" * 100)
+
+
+def test_a_trace_that_root_shortens_stops_the_recording_only(case):
+    """Between calls: see doc/reliability.md for what happens within a millisecond of one."""
+    need_root(case)
+    for change in (shorten, shorten_a_little, copy_over, write_over):
+        for threads in (1, 4):
+            run = Paused(case, threads=str(threads))
+            # as it was when it had just been made
+            case.path("backup").write_bytes(run.trace().read_bytes()[:4096].ljust(73728, b"\0"))
+            change(run.trace())
+            time.sleep(0.1)
+            said = notices(run.end(threads=threads))
+            stopped = [line for line in said if "recording stopped" in line]
+            assert len(stopped) == 1 and "was shortened or overwritten" in stopped[0], said
+            shutil.rmtree(run.folder)
+
+
+def test_a_shortened_trace_does_not_end_forked_children(case):
+    """They leave their parent's trace as it is, and begin their own."""
+    need_root(case)
+    run = case.start(case.build / "gputrack", "run", "-o", "r.gt", case.program("ze_steps"),
+                     "--pause", "100", "--fork", "1", env=case.levelzero())
+    assert run.stdout.readline() == b"paused\n"
+    os.truncate(next(case.path("r.gt").glob("[0-9]*.trace")), 0)
+    time.sleep(0.1)
+    out, err = run.communicate(b"go\n", timeout=60)
+    # the child's thread is its last, so it ends with 0
+    assert run.returncode == 0 and out == b"", (run.returncode, out, err)
+    assert case.report("r.gt", "summary")["recording"]["events"] == 100
+
+
+def test_other_users_cannot_shorten_a_trace_while_it_is_written(case):
+    """Not even its owner can by accident; afterwards, it is a file like others."""
+    need_root(case)
+    os.chmod(case.folder, 0o777)
+    for path in (case.folder, *case.folder.parents):
+        if not path.stat().st_mode & 1:
+            case.skip(f"other users cannot enter {path}")
+    nobody = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
+    run = Paused(case, prefix=nobody)
+    trace = run.trace()
+    assert trace.stat().st_mode & 0o777 == 0o400
+    for command in (("truncate", "-s", "0", trace), ("cp", "/bin/true", trace),
+                    ("sh", "-c", f">{trace}")):
+        done = case.run(*nobody, *command)
+        assert done.status and "denied" in done.err, (command, done.err)
+    assert not notices(run.end())
+    assert trace.stat().st_mode & 0o777 == 0o600
+    assert case.report("r.gt", "summary")["recording"]["events"] == 10001
+    # one that was killed does not restore it itself
+    run = Paused(case, prefix=nobody, folder="killed.gt")
+    os.kill(int(run.trace().stem), signal.SIGKILL)
+    run.process.communicate(timeout=60)
+    assert run.process.returncode == -signal.SIGKILL
+    assert run.trace().stat().st_mode & 0o777 == 0o600
+    assert case.report("killed.gt", "summary")["recording"]["events"] == 5001
 
 
 def test_the_count_of_space_may_be_shortened_overwritten_or_removed(case):

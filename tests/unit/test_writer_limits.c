@@ -279,12 +279,124 @@ static void nothing_is_written_after_the_deadline(void **state)
 	assert_int_equal(h.error, ETIME);
 }
 
+/* A store beyond the end of the file would end this test by SIGBUS. */
+static void a_shortened_trace_is_not_touched_again(void **state)
+{
+	struct stopping s = { 0 };
+	struct gt_writer_options options = { .pid = 1, .stopped = note_stop, .context = &s };
+	const char *path = fresh_path("shortened");
+	const uint64_t frames[] = { 1, 2 }, arguments[16] = { 0 };
+	uint64_t seed = 3;
+	struct gt_event e = random_event(&seed, 1000, 9);
+	struct gt_lane *lanes[2];
+	struct gt_writer *w;
+	struct stat st;
+
+	assert_int_equal(gt_writer_open(&w, path, &options), 0);
+	lanes[0] = gt_lane_acquire(w, 9, "main");
+	lanes[1] = gt_lane_acquire(w, 10, "other");
+	for (int i = 0; i < 100; i++)
+		gt_lane_event(lanes[i % 2], &e);
+	gt_lane_enter(lanes[0], &e, arguments, 4, &st);
+	assert_true(gt_writer_check(w, lanes[0]));
+	assert_int_equal(truncate(path, 0), 0);
+	assert_false(gt_writer_check(w, lanes[0]));
+	assert_int_equal(s.count, 1);
+	assert_int_equal(s.error, -ESTALE);
+	for (int i = 0; i < 10000; i++) {
+		gt_lane_event(lanes[i % 2], &e);
+		gt_lane_enter(lanes[i % 2], &e, arguments, 4, &st);
+		gt_lane_learn(lanes[i % 2], e.function, &seed);
+		gt_lane_announce(lanes[i % 2], e.function, arguments, &seed, &st);
+		gt_lane_leave(lanes[i % 2], &st);
+	}
+	assert_int_equal(gt_writer_stack(w, frames, 2), 0);
+	gt_writer_info(w, "key", "value", 5);
+	gt_lane_release(lanes[1]);
+	assert_null(gt_lane_acquire(w, 11, "late"));
+	end_writer(w);
+	assert_int_equal(s.count, 1);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 0);
+}
+
+static void a_copy_put_over_a_trace_stops_recording(void **state)
+{
+	struct stopping s = { 0 };
+	struct gt_writer_options options = { .pid = 1, .stopped = note_stop, .context = &s };
+	const char *path = fresh_path("copied");
+	uint64_t seed = 4;
+	struct gt_event e = random_event(&seed, 1000, 9);
+	static char copy[1 << 20];
+	struct gt_writer *w;
+	struct gt_lane *lane;
+	size_t size;
+	FILE *f;
+
+	assert_int_equal(gt_writer_open(&w, path, &options), 0);
+	lane = gt_lane_acquire(w, 9, "main");
+	f = fopen(path, "r");
+	assert_non_null(f);
+	size = fread(copy, 1, sizeof copy, f);
+	fclose(f);
+	gt_lane_event(lane, &e);
+	assert_true(gt_writer_check(w, lane));
+	/* as `cp` writes it */
+	f = fopen(path, "w");
+	assert_non_null(f);
+	assert_int_equal(fwrite(copy, 1, size, f), size);
+	fclose(f);
+	assert_false(gt_writer_check(w, lane));
+	assert_int_equal(s.error, -ESTALE);
+	gt_lane_event(lane, &e);
+	end_writer(w);
+	assert_int_equal(s.count, 1);
+}
+
+static unsigned int mode_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_mode & 0777;
+}
+
+static void a_trace_is_read_only_if_asked_for(void **state)
+{
+	struct gt_writer_options options = { .pid = 1, .read_only = true };
+	const char *path = fresh_path("mode");
+	uint64_t seed = 5;
+	struct gt_event e = random_event(&seed, 1000, 9);
+	struct gt_writer *w;
+	struct gt_lane *lane;
+
+	assert_int_equal(gt_writer_open(&w, path, &options), 0);
+	lane = gt_lane_acquire(w, 9, "main");
+	assert_int_equal(mode_of(path), 0400);
+	/* also when it had to be opened again */
+	assert_int_equal(close(find_descriptor(path)), 0);
+	for (int i = 0; i < 100000; i++)
+		gt_lane_event(lane, &e);
+	assert_non_null(gt_lane_acquire(w, 10, "not stopped"));
+	assert_int_equal(mode_of(path), 0400);
+	end_writer(w);
+	assert_int_equal(mode_of(path), 0400);
+	options.read_only = false;
+	path = fresh_path("mode");
+	assert_int_equal(gt_writer_open(&w, path, &options), 0);
+	assert_int_equal(mode_of(path), 0600);
+	end_writer(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_trace_takes_no_more_space_than_allowed),
 		cmocka_unit_test(unused_space_is_given_back),
 		cmocka_unit_test(nothing_is_written_after_the_deadline),
+		cmocka_unit_test(a_shortened_trace_is_not_touched_again),
+		cmocka_unit_test(a_copy_put_over_a_trace_stops_recording),
+		cmocka_unit_test(a_trace_is_read_only_if_asked_for),
 		cmocka_unit_test(a_file_size_limit_stops_recording_once),
 		cmocka_unit_test(no_space_for_the_first_page_is_an_error_and_leaves_no_file),
 		cmocka_unit_test(a_file_size_limit_does_not_kill_the_program),

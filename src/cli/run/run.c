@@ -469,6 +469,7 @@ int gt_cmd_run(int argc, char **argv)
 		goto free_fail_options;
 	}
 	gt_folder_commit(run.folder);
+	gt_folder_finish(run.folder);
 	is_last = finish_info(&run, pid, status, gt_now_ns() - begun);
 	gt_info_free(run.info);
 	verdict = is_last ? conclude(&run, &settings.fail) : GT_EXIT_DONE;

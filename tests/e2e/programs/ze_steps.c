@@ -6,12 +6,16 @@
  * --threads N		how many (1)
  * --calls N		how many calls each of them makes (200)
  * --pause N		after N calls a thread prints "paused" and reads a line (never)
+ * --fork 1		then goes on in a child, and ends as that does
  * --descriptors FILE	at the end, a line for each open descriptor: what it stands for
  */
 #include "ze_common.h"
 
 #include <dirent.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define SLOTS 16
@@ -29,6 +33,22 @@ static unsigned int next_random(struct thread *t)
 	return t->state >> 16;
 }
 
+static bool forks;
+
+static void fork_and_follow(void)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child <= 0)
+		return;
+	waitpid(child, &status, 0);
+	/* as the child ended; what it wrote is written */
+	if (WIFSIGNALED(status))
+		raise(WTERMSIG(status));
+	exit(WEXITSTATUS(status));
+}
+
 static void *steps(void *arg)
 {
 	ze_device_mem_alloc_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC };
@@ -44,6 +64,8 @@ static void *steps(void *arg)
 			fflush(stdout);
 			if (!fgets(line, sizeof line, stdin))
 				break;
+			if (forks)
+				fork_and_follow();
 		}
 		if (*slot) {
 			TRACKED(zeMemFree, *slot, 0, "memory", t->context, *slot);
@@ -96,6 +118,8 @@ int main(int argc, char **argv)
 			calls = atol(argv[i + 1]);
 		else if (!strcmp(argv[i], "--pause"))
 			pause_after = atol(argv[i + 1]);
+		else if (!strcmp(argv[i], "--fork"))
+			forks = true;
 		else if (!strcmp(argv[i], "--descriptors"))
 			descriptors = argv[i + 1];
 	}
