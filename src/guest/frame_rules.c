@@ -446,7 +446,7 @@ bool gt_frame_rule_find(struct gt_frame_work *work, uint64_t pc)
 {
 	struct gt_frame_rule *rule = &work->rule;
 	struct machine m = { .rule = rule, .remembered = work->remembered, .until = pc };
-	struct module module;
+	struct module module = { 0 };
 	struct entry entry;
 	const uint8_t *at;
 

@@ -32,14 +32,14 @@ struct gt_walk {
 	do {                                                                                       \
 		gt_walk_init(w, work);                                                             \
 		__asm__ volatile("lea 0f(%%rip), %%rax\n"                                          \
-				 "0:	mov %%rax, 128(%0)\n"                                         \
-				 "	mov %%rbx, 24(%0)\n"                                            \
-				 "	mov %%rbp, 48(%0)\n"                                            \
-				 "	mov %%rsp, 56(%0)\n"                                            \
-				 "	mov %%r12, 96(%0)\n"                                            \
-				 "	mov %%r13, 104(%0)\n"                                           \
-				 "	mov %%r14, 112(%0)\n"                                           \
-				 "	mov %%r15, 120(%0)\n"                                           \
+				 "0: mov %%rax, 128(%0)\n"                                         \
+				 "mov %%rbx, 24(%0)\n"                                             \
+				 "mov %%rbp, 48(%0)\n"                                             \
+				 "mov %%rsp, 56(%0)\n"                                             \
+				 "mov %%r12, 96(%0)\n"                                             \
+				 "mov %%r13, 104(%0)\n"                                            \
+				 "mov %%r14, 112(%0)\n"                                            \
+				 "mov %%r15, 120(%0)\n"                                            \
 				 :                                                                 \
 				 : "r"((w)->registers)                                             \
 				 : "rax", "memory");                                               \
