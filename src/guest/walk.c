@@ -21,6 +21,9 @@ enum {
 	SAVED = 6,
 };
 
+/* No process has memory from here on. */
+#define USER_END (UINT64_C(1) << 47)
+
 /* The highest address that the first thread's frames use. */
 extern void *__libc_stack_end __attribute__((weak));
 
@@ -143,7 +146,7 @@ static bool load(const struct gt_walk *w, uint64_t at, uint64_t *word)
 {
 	struct iovec here = { word, sizeof *word }, there = { (void *)(uintptr_t)at, sizeof *word };
 
-	if (at % sizeof *word)
+	if (at % sizeof *word || at < PAGE || at >= USER_END)
 		return false;
 	if (!w->is_guessed || (at >= w->known_low && at <= w->known_high - sizeof *word)) {
 		*word = word_at(at);
