@@ -162,22 +162,33 @@ static void lose_file(struct gt_writer *w)
 	atomic_store(&w->is_lost, true);
 }
 
+/* While nobody reserves or gives back space: the caller holds `space_lock`. */
+static bool is_whole_locked(struct gt_writer *w)
+{
+	int fd = descriptor(w); /* the program may have closed it */
+	struct stat st;
+
+	/* removed, too: what is mapped stays, and the next block fails */
+	return fd < 0 || fstat(fd, &st) || (uint64_t)st.st_size >= atomic_load(&w->reserved);
+}
+
 /* False if the file is shorter than what we reserved in it. */
 static bool is_whole(struct gt_writer *w)
 {
+	/* first: another thread may reserve more meanwhile */
+	uint64_t reserved = atomic_load(&w->reserved);
 	int fd = atomic_load(&w->fd);
 	struct stat st;
+	bool is;
 
-	if (fd < 0 || fstat(fd, &st) || st.st_dev != w->id.dev || st.st_ino != w->id.ino) {
-		/* closed by the program */
-		pthread_mutex_lock(&w->space_lock);
-		fd = descriptor(w);
-		pthread_mutex_unlock(&w->space_lock);
-		/* removed, too: what is mapped stays, and the next block fails */
-		if (fd < 0 || fstat(fd, &st))
-			return true;
-	}
-	return (uint64_t)st.st_size >= atomic_load(&w->reserved);
+	if (fd >= 0 && !fstat(fd, &st) && st.st_dev == w->id.dev && st.st_ino == w->id.ino &&
+	    (uint64_t)st.st_size >= reserved)
+		return true;
+	/* another thread may have given space back */
+	pthread_mutex_lock(&w->space_lock);
+	is = is_whole_locked(w);
+	pthread_mutex_unlock(&w->space_lock);
+	return is;
 }
 
 bool gt_writer_check(struct gt_writer *w, const struct gt_lane *lane)
