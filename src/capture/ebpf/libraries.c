@@ -54,6 +54,15 @@ bool gt_libraries_was_early(const struct gt_libraries *l, uint32_t pid)
 	return false;
 }
 
+void gt_libraries_forget_early(struct gt_libraries *l, uint32_t pid)
+{
+	for (size_t i = 0; i < l->early_count; i++)
+		if (l->early[i] == pid) {
+			l->early[i] = l->early[--l->early_count];
+			return;
+		}
+}
+
 static void note_early(struct gt_libraries *l, uint32_t pid)
 {
 	if (gt_libraries_was_early(l, pid))

@@ -33,6 +33,8 @@ int gt_library_api(const char *path);
 void gt_libraries_fini(struct gt_libraries *l);
 /* True when a process may have called a library before it was probed. */
 bool gt_libraries_was_early(const struct gt_libraries *l, uint32_t pid);
+/* It has executed another program: what it had mapped is gone. */
+void gt_libraries_forget_early(struct gt_libraries *l, uint32_t pid);
 /*
  * Probes the API libraries that a process has mapped and that are not probed yet. Returns how many
  * it has mapped, or -errno.

@@ -91,8 +91,9 @@ static void on_exec(struct gt_tracer *t, const struct gt_probe_event *e)
 			gt_traced_set_over(f, p, &e->lost);
 		}
 	/* whatever was mapped before is gone */
+	gt_libraries_forget_early(&t->libraries, e->pid);
 	if (!gt_traced_set_find(f, e->pid, e->start, e->exec))
-		add(t, e->pid, e->start, e->exec, e->parent)->is_late = false;
+		add(t, e->pid, e->start, e->exec, e->parent);
 }
 
 static void on_thread(struct gt_tracer *t, const struct gt_probe_event *e)
