@@ -99,32 +99,19 @@ static bool find_module(struct module *m, uint64_t pc)
 	return find_by_lock(m, pc);
 }
 
-static uint64_t get_fixed(struct gt_bytes *b, size_t size)
-{
-	uint64_t value = 0;
-
-	if (gt_bytes_left(b) < size) {
-		b->bad = true;
-		return 0;
-	}
-	memcpy(&value, b->at, size);
-	b->at += size;
-	return value;
-}
-
 /* A number in the form of an encoded pointer. */
 static uint64_t get_form(struct gt_bytes *b, uint8_t encoding)
 {
 	switch (encoding & PE_FORM) {
 	case 0x00:
 	case 0x04:
-	case 0x0c: return get_fixed(b, 8);
+	case 0x0c: return gt_get_fixed(b, 8);
 	case 0x01: return gt_get_varint(b);
-	case 0x02: return get_fixed(b, 2);
-	case 0x03: return get_fixed(b, 4);
+	case 0x02: return gt_get_fixed(b, 2);
+	case 0x03: return gt_get_fixed(b, 4);
 	case 0x09: return (uint64_t)gt_get_signed(b);
-	case 0x0a: return (uint64_t)(int16_t)get_fixed(b, 2);
-	case 0x0b: return (uint64_t)(int32_t)get_fixed(b, 4);
+	case 0x0a: return (uint64_t)(int16_t)gt_get_fixed(b, 2);
+	case 0x0b: return (uint64_t)(int32_t)gt_get_fixed(b, 4);
 	default: b->bad = true; return 0;
 	}
 }
@@ -182,9 +169,9 @@ static bool open_entry(struct gt_bytes *b, const struct module *m, const uint8_t
 	*b = (struct gt_bytes){ .at = at, .end = m->end };
 	if (at < m->start || at >= m->end)
 		return false;
-	size = get_fixed(b, 4);
+	size = gt_get_fixed(b, 4);
 	if (size == EXTENDED)
-		size = get_fixed(b, 8);
+		size = gt_get_fixed(b, 8);
 	if (b->bad || !size || size > gt_bytes_left(b))
 		return false;
 	b->end = b->at + size;
@@ -210,9 +197,9 @@ static bool read_augmentation(struct entry *e, struct gt_bytes *b, const char *l
 	data.end = b->at;
 	for (; *letters; letters++)
 		switch (*letters) {
-		case 'R': e->encoding = (uint8_t)get_fixed(&data, 1); break;
-		case 'L': get_fixed(&data, 1); break;
-		case 'P': get_form(&data, (uint8_t)get_fixed(&data, 1)); break;
+		case 'R': e->encoding = (uint8_t)gt_get_fixed(&data, 1); break;
+		case 'L': gt_get_fixed(&data, 1); break;
+		case 'P': get_form(&data, (uint8_t)gt_get_fixed(&data, 1)); break;
 		case 'S': e->is_signal = true; break;
 		case 'B': break;
 		default: return false;
@@ -227,16 +214,16 @@ static bool read_shared(struct entry *e, const struct module *m, const uint8_t *
 	const char *letters;
 	uint8_t version;
 
-	if (!open_entry(&b, m, at) || get_fixed(&b, 4))
+	if (!open_entry(&b, m, at) || gt_get_fixed(&b, 4))
 		return false;
-	version = (uint8_t)get_fixed(&b, 1);
+	version = (uint8_t)gt_get_fixed(&b, 1);
 	letters = (const char *)b.at;
 	if ((version != 1 && version != 3) || !memchr(letters, 0, gt_bytes_left(&b)))
 		return false;
 	b.at += strlen(letters) + 1;
 	e->code_factor = gt_get_varint(&b);
 	e->data_factor = gt_get_signed(&b);
-	if ((version == 1 ? get_fixed(&b, 1) : gt_get_varint(&b)) != GT_RETURN || b.bad)
+	if ((version == 1 ? gt_get_fixed(&b, 1) : gt_get_varint(&b)) != GT_RETURN || b.bad)
 		return false;
 	e->has_size = letters[0] == 'z';
 	if (letters[0] && (!e->has_size || !read_augmentation(e, &b, letters + 1)))
@@ -255,7 +242,7 @@ static bool read_entry(struct entry *e, const struct module *m, const uint8_t *a
 	if (!open_entry(&b, m, at))
 		return false;
 	here = b.at;
-	back = get_fixed(&b, 4);
+	back = gt_get_fixed(&b, 4);
 	if (!back || back > (uint64_t)(here - m->start) || !read_shared(e, m, here - back))
 		return false;
 	e->start = get_pointer(&b, e->encoding);
@@ -422,9 +409,9 @@ static void execute_one(struct machine *m, struct gt_bytes *b)
 	}
 	switch (code) {
 	case DW_CFA_nop: return;
-	case DW_CFA_advance_loc1: m->at += get_fixed(b, 1) * m->entry->code_factor; return;
-	case DW_CFA_advance_loc2: m->at += get_fixed(b, 2) * m->entry->code_factor; return;
-	case DW_CFA_advance_loc4: m->at += get_fixed(b, 4) * m->entry->code_factor; return;
+	case DW_CFA_advance_loc1: m->at += gt_get_fixed(b, 1) * m->entry->code_factor; return;
+	case DW_CFA_advance_loc2: m->at += gt_get_fixed(b, 2) * m->entry->code_factor; return;
+	case DW_CFA_advance_loc4: m->at += gt_get_fixed(b, 4) * m->entry->code_factor; return;
 	case DW_CFA_set_loc: m->at = get_pointer(b, m->entry->encoding); return;
 	case DW_CFA_remember_state: remember(m); return;
 	case DW_CFA_restore_state: recall(m); return;

@@ -178,19 +178,6 @@ static uint64_t pop(struct operands *o)
 	return 0;
 }
 
-static uint64_t fixed(struct gt_bytes *b, size_t size)
-{
-	uint64_t value = 0;
-
-	if (gt_bytes_left(b) < size) {
-		b->bad = true;
-		return 0;
-	}
-	memcpy(&value, b->at, size);
-	b->at += size;
-	return value;
-}
-
 /* Operations on two values, the upper one second. */
 static void combine(struct operands *o, uint8_t atom)
 {
@@ -228,14 +215,14 @@ static void operate(const struct gt_walk *w, struct operands *o, struct gt_bytes
 	}
 	switch (atom) {
 	case DW_OP_nop: return;
-	case DW_OP_const1u: push(o, fixed(b, 1)); return;
-	case DW_OP_const1s: push(o, (uint64_t)(int8_t)fixed(b, 1)); return;
-	case DW_OP_const2u: push(o, fixed(b, 2)); return;
-	case DW_OP_const2s: push(o, (uint64_t)(int16_t)fixed(b, 2)); return;
-	case DW_OP_const4u: push(o, fixed(b, 4)); return;
-	case DW_OP_const4s: push(o, (uint64_t)(int32_t)fixed(b, 4)); return;
+	case DW_OP_const1u: push(o, gt_get_fixed(b, 1)); return;
+	case DW_OP_const1s: push(o, (uint64_t)(int8_t)gt_get_fixed(b, 1)); return;
+	case DW_OP_const2u: push(o, gt_get_fixed(b, 2)); return;
+	case DW_OP_const2s: push(o, (uint64_t)(int16_t)gt_get_fixed(b, 2)); return;
+	case DW_OP_const4u: push(o, gt_get_fixed(b, 4)); return;
+	case DW_OP_const4s: push(o, (uint64_t)(int32_t)gt_get_fixed(b, 4)); return;
 	case DW_OP_const8u:
-	case DW_OP_const8s: push(o, fixed(b, 8)); return;
+	case DW_OP_const8s: push(o, gt_get_fixed(b, 8)); return;
 	case DW_OP_constu: push(o, gt_get_varint(b)); return;
 	case DW_OP_consts: push(o, (uint64_t)gt_get_signed(b)); return;
 	case DW_OP_plus_uconst: push(o, pop(o) + gt_get_varint(b)); return;
