@@ -99,3 +99,6 @@ steady 100000 ""
 
 echo
 "$build/bench/board"
+
+echo
+python3 "$bench/attach_libraries.py" "$build"

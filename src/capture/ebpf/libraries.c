@@ -18,6 +18,12 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+enum {
+	OPENED_MAX = 4 * GT_LIBRARIES_OF_PROCESS, /* of one process: several may be one library */
+	PROBED_AT_ONCE = 4,
+	SCANNED_AT_ONCE = 256,
+};
+
 /* Where distributions install libraries: the linker's own cache has no documented format. */
 /* clang-format off */
 static const char *const folders[] = {
@@ -43,6 +49,7 @@ void gt_libraries_fini(struct gt_libraries *l)
 		free(l->list[i].path);
 	free(l->list);
 	free(l->early);
+	free(l->queue);
 	*l = (struct gt_libraries){ 0 };
 }
 
@@ -54,8 +61,11 @@ bool gt_libraries_was_early(const struct gt_libraries *l, uint32_t pid)
 	return false;
 }
 
-void gt_libraries_forget_early(struct gt_libraries *l, uint32_t pid)
+void gt_libraries_forget(struct gt_libraries *l, uint32_t pid)
 {
+	for (size_t i = 0; i < l->count; i++)
+		if (l->list[i].found_in == pid)
+			l->list[i].found_in = 0;
 	for (size_t i = 0; i < l->early_count; i++)
 		if (l->early[i] == pid) {
 			l->early[i] = l->early[--l->early_count];
@@ -145,29 +155,26 @@ static size_t find_points(int fd, uint64_t size, enum gt_api api, struct gt_prob
 	return count;
 }
 
-/* Probes a file; each is tried only once. */
-static int add(struct gt_libraries *l, int fd, const char *path, struct gt_error *error)
+/* Probes a file that is not in the list. */
+static int probe(struct gt_libraries *l, int fd, const struct stat *st, const char *path,
+		 uint32_t pid, struct gt_error *error)
 {
 	int api = gt_library_api(path), e = 0;
 	struct gt_probe_point *points;
-	struct stat st;
 	size_t count;
 
-	if (api < 0 || l->unwanted[api] || fstat(fd, &st) || !S_ISREG(st.st_mode))
-		return 0;
-	for (size_t i = 0; i < l->count; i++)
-		if (l->list[i].dev == st.st_dev && l->list[i].ino == st.st_ino)
-			return 0;
+	l->probed++;
 	points = gt_alloc(GT_FN_COUNT * sizeof *points);
-	count = find_points(fd, (uint64_t)st.st_size, (enum gt_api)api, points);
+	count = find_points(fd, (uint64_t)st->st_size, (enum gt_api)api, points);
 	if (count && l->probes)
 		e = gt_probes_attach(l->probes, fd, path, points, count, error);
 	free(points);
 	if (e && !*l->refusal.text)
 		l->refusal = *error;
 	GT_GROW(l->list, l->count, l->room);
-	l->list[l->count++] = (struct gt_library){ .dev = st.st_dev,
-						   .ino = st.st_ino,
+	l->list[l->count++] = (struct gt_library){ .dev = st->st_dev,
+						   .ino = st->st_ino,
+						   .found_in = pid,
 						   .api = (enum gt_api)api,
 						   .path = gt_strdup(path),
 						   .functions = e ? 0 : count,
@@ -175,13 +182,116 @@ static int add(struct gt_libraries *l, int fd, const char *path, struct gt_error
 	return e;
 }
 
+static bool is_known(const struct gt_libraries *l, const struct stat *st)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (l->list[i].dev == st->st_dev && l->list[i].ino == st->st_ino)
+			return true;
+	return false;
+}
+
+/* How many libraries a process has had probed. */
+static size_t found_in(const struct gt_libraries *l, uint32_t pid)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; pid && i < l->count; i++)
+		count += l->list[i].found_in == pid;
+	return count;
+}
+
+static bool is_full(const struct gt_libraries *l, uint32_t pid)
+{
+	return l->count >= GT_LIBRARIES_MAX || found_in(l, pid) >= GT_LIBRARIES_OF_PROCESS;
+}
+
+static bool has_probed_enough(const struct gt_libraries *l)
+{
+	return l->pause_at && l->probed >= l->pause_at;
+}
+
+/* A file that may have to be probed; each is tried only once. 1: there is no room for it. */
+static int add(struct gt_libraries *l, int fd, const char *path, uint32_t pid,
+	       struct gt_error *error)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || is_known(l, &st))
+		return 0;
+	if (is_full(l, pid))
+		return 1;
+	if (has_probed_enough(l)) {
+		l->is_unfinished = true;
+		return 0;
+	}
+	return probe(l, fd, &st, path, pid, error);
+}
+
+static bool is_wanted(const struct gt_libraries *l, const char *path)
+{
+	int api = gt_library_api(path);
+
+	return api >= 0 && !l->unwanted[api];
+}
+
+static bool has_path(const struct gt_libraries *l, const char *path)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (!strcmp(l->list[i].path, path))
+			return true;
+	return false;
+}
+
+static void note_dropped(struct gt_libraries *l, uint32_t pid, size_t count)
+{
+	size_t i = 0;
+
+	while (i < l->dropped_count && l->dropped[i].pid != pid)
+		i++;
+	if (!count)
+		return;
+	if (i == GT_LIBRARIES_DROPPED) {
+		l->has_more_dropped = true;
+		return;
+	}
+	if (i == l->dropped_count)
+		l->dropped[l->dropped_count++] =
+			(struct gt_dropped_libraries){ .pid = pid,
+						       .is_full = l->count >= GT_LIBRARIES_MAX };
+	if (count > l->dropped[i].count)
+		l->dropped[i].count = count;
+}
+
+/*
+ * One of a process's mappings. 1: it is dropped. Once a process has as many as it may, its files
+ * are not even opened: there may be tens of thousands, and they are looked at each time it maps one
+ * more.
+ */
+static int add_mapped(struct gt_libraries *l, const struct gt_mapping *m, uint32_t pid,
+		      size_t *opened, struct gt_error *error)
+{
+	int fd, e;
+
+	if (*opened >= OPENED_MAX || found_in(l, pid) >= GT_LIBRARIES_OF_PROCESS)
+		return !has_path(l, m->path);
+	++*opened;
+	fd = gt_mapping_open(m, pid);
+	if (fd < 0)
+		return 0;
+	e = add(l, fd, m->path, pid, error);
+	close(fd);
+	return e;
+}
+
 int gt_libraries_scan(struct gt_libraries *l, uint32_t pid, struct gt_error *error)
 {
 	struct gt_mappings maps;
 	struct gt_error unused;
-	size_t known = l->count;
+	size_t known = l->count, dropped = 0, opened = 0;
+	const char *last = "";
 	int found = 0, e = gt_mappings_read(&maps, pid);
 
+	l->is_unfinished = false;
 	if (e)
 		return gt_error_set(
 			error, e, "cannot read the mappings of process %u: %s%s", pid, strerror(-e),
@@ -189,21 +299,24 @@ int gt_libraries_scan(struct gt_libraries *l, uint32_t pid, struct gt_error *err
 				"; this root user may not: attach from where the process "
 				"was started, outside its sandbox or container" :
 				"");
-	for (size_t i = 0; i < maps.count; i++) {
-		int fd, refused;
+	for (size_t i = 0; i < maps.count && !l->is_unfinished; i++) {
+		const struct gt_mapping *m = &maps.list[i];
+		int added;
 
-		if (!maps.list[i].is_code || gt_library_api(maps.list[i].path) < 0)
+		if (!m->is_code || gt_library_api(m->path) < 0)
 			continue;
 		found++;
-		fd = gt_mapping_open(&maps.list[i], pid);
-		if (fd < 0)
+		/* the pieces of one file lie next to each other */
+		if (!is_wanted(l, m->path) || !strcmp(m->path, last))
 			continue;
-		refused = add(l, fd, maps.list[i].path, e ? &unused : error);
-		e = e ? e : refused;
-		close(fd);
+		last = m->path;
+		added = add_mapped(l, m, pid, &opened, e ? &unused : error);
+		dropped += added > 0;
+		e = added < 0 && !e ? added : e;
 	}
+	note_dropped(l, pid, dropped);
 	gt_mappings_fini(&maps);
-	if (l->is_settled ? l->count > known : found > 0)
+	if (l->is_settled ? l->count > known || dropped : found > 0)
 		note_early(l, pid);
 	return e < 0 ? e : found;
 }
@@ -221,7 +334,8 @@ static void try_folder(struct gt_libraries *l, const char *folder)
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (fd < 0)
 			continue;
-		add(l, fd, path, &kept);
+		if (is_wanted(l, path))
+			add(l, fd, path, 0, &kept);
 		close(fd);
 	}
 }
@@ -237,16 +351,61 @@ void gt_libraries_installed(struct gt_libraries *l, const char *path)
 		try_folder(l, folders[i]);
 }
 
-void gt_libraries_everywhere(struct gt_libraries *l)
+static void add_to_queue(struct gt_libraries *l, uint32_t pid)
+{
+	GT_GROW(l->queue, l->queue_count, l->queue_room);
+	l->queue[l->queue_count++] = pid;
+}
+
+void gt_libraries_queue(struct gt_libraries *l, uint32_t pid)
+{
+	for (size_t i = 0; i < l->queue_count; i++)
+		if (l->queue[i] == pid)
+			return;
+	add_to_queue(l, pid);
+}
+
+void gt_libraries_queue_all(struct gt_libraries *l)
 {
 	DIR *proc = opendir("/proc");
-	struct gt_error unused;
 	struct dirent *entry;
 
-	/* a process may have ended, be a kernel thread, or be off limits */
+	l->queue_count = 0;
 	while (proc && (entry = readdir(proc)))
 		if (isdigit((unsigned char)entry->d_name[0]))
-			gt_libraries_scan(l, (uint32_t)atoi(entry->d_name), &unused);
+			add_to_queue(l, (uint32_t)atoi(entry->d_name));
 	if (proc)
 		closedir(proc);
+}
+
+void gt_libraries_scan_queued(struct gt_libraries *l, gt_scanned_fn *scanned, void *context)
+{
+	size_t count = l->queue_count, i = 0;
+	struct gt_error unused;
+
+	l->pause_at = l->probed + PROBED_AT_ONCE;
+	while (i < count && i < SCANNED_AT_ONCE && !has_probed_enough(l)) {
+		uint32_t pid = l->queue[i++];
+		size_t known = l->count;
+
+		/* it may have ended, be a kernel thread, or be off limits */
+		gt_libraries_scan(l, pid, &unused);
+		scanned(context, pid, known);
+		if (l->is_unfinished)
+			add_to_queue(l, pid);
+	}
+	l->pause_at = 0;
+	l->queue_count -= i;
+	if (i)
+		memmove(l->queue, l->queue + i, l->queue_count * sizeof *l->queue);
+}
+
+void gt_libraries_everywhere(struct gt_libraries *l)
+{
+	struct gt_error unused;
+
+	gt_libraries_queue_all(l);
+	for (size_t i = 0; i < l->queue_count; i++)
+		gt_libraries_scan(l, l->queue[i], &unused);
+	l->queue_count = 0;
 }

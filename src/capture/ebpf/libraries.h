@@ -12,8 +12,26 @@ struct gt_library {
 	char *path;        /* as first seen */
 	size_t functions;  /* probed; 0: it has none that we track, or could not be probed */
 	bool is_refused;   /* it could not be probed, and is not tried again */
+	uint32_t found_in; /* the process whose mappings led to it; 0: none */
 	uint32_t late_pid; /* a process that mapped it before it was probed; 0: none */
 	bool is_late;      /* … and that is traced */
+};
+
+/*
+ * Any process may map any number of files called libcuda.so.1. Detaching from one takes the kernel
+ * some 50 ms.
+ */
+enum {
+	GT_LIBRARIES_OF_PROCESS = 16, /* files that one process can have probed … */
+	GT_LIBRARIES_MAX = 256,       /* … and all together */
+	GT_LIBRARIES_DROPPED = 8,     /* processes whose further libraries are counted */
+};
+
+/* A process with more libraries than are probed. */
+struct gt_dropped_libraries {
+	uint32_t pid;
+	size_t count;
+	bool is_full; /* because of GT_LIBRARIES_MAX */
 };
 
 struct gt_libraries {
@@ -24,6 +42,14 @@ struct gt_libraries {
 	bool is_settled; /* set by the caller after the first scans */
 	uint32_t *early; /* processes that mapped a library before it was probed */
 	size_t early_count, early_room;
+	uint32_t *queue; /* processes to scan */
+	size_t queue_count, queue_room;
+	size_t probed;   /* files so far … */
+	size_t pause_at; /* … and how many end a scan, with is_unfinished set; 0: none do */
+	bool is_unfinished;
+	struct gt_dropped_libraries dropped[GT_LIBRARIES_DROPPED];
+	size_t dropped_count;
+	bool has_more_dropped;   /* of further processes */
 	struct gt_error refusal; /* why the first refused library could not be probed; or "" */
 };
 
@@ -33,11 +59,11 @@ int gt_library_api(const char *path);
 void gt_libraries_fini(struct gt_libraries *l);
 /* True when a process may have called a library before it was probed. */
 bool gt_libraries_was_early(const struct gt_libraries *l, uint32_t pid);
-/* It has executed another program: what it had mapped is gone. */
-void gt_libraries_forget_early(struct gt_libraries *l, uint32_t pid);
+/* It has ended, or executed another program: what it had mapped is gone. */
+void gt_libraries_forget(struct gt_libraries *l, uint32_t pid);
 /*
- * Probes the API libraries that a process has mapped and that are not probed yet. Returns how many
- * it has mapped, or -errno.
+ * Probes the API libraries that a process has mapped and that are not probed yet, within the limits
+ * above: those that come after are dropped. Returns how many it has mapped, or -errno.
  */
 int gt_libraries_scan(struct gt_libraries *l, uint32_t pid, struct gt_error *error);
 /*
@@ -47,3 +73,14 @@ int gt_libraries_scan(struct gt_libraries *l, uint32_t pid, struct gt_error *err
 void gt_libraries_installed(struct gt_libraries *l, const char *path);
 /* The same for the libraries of every process. */
 void gt_libraries_everywhere(struct gt_libraries *l);
+
+/* Makes gt_libraries_scan_queued scan a process, or every process. */
+void gt_libraries_queue(struct gt_libraries *l, uint32_t pid);
+void gt_libraries_queue_all(struct gt_libraries *l);
+/* `known`: how many libraries were in the list before. */
+typedef void gt_scanned_fn(void *context, uint32_t pid, size_t known);
+/*
+ * Scans queued processes in turn, until it has probed a few libraries: meanwhile the calls of other
+ * processes fill the ring. The rest stays in the queue.
+ */
+void gt_libraries_scan_queued(struct gt_libraries *l, gt_scanned_fn *scanned, void *context);

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <malloc.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +27,7 @@ enum {
 	ATTACH_SESSION = 57, /* … and BPF_TRACE_UPROBE_SESSION */
 	FLAG_RETURN = 1,     /* BPF_F_UPROBE_MULTI_RETURN */
 	NEWS_BYTES = 256 << 10,
+	CLOSERS = 64,                      /* threads */
 	FIRST_NAMESPACE = (int)0xeffffffc, /* PROC_PID_INIT_INO */
 };
 
@@ -285,12 +288,45 @@ static void leave_to_child(void)
 	_exit(0);
 }
 
+struct closing {
+	const int *links;
+	size_t count;
+	_Atomic size_t next;
+};
+
+static void *close_some(void *context)
+{
+	struct closing *c = context;
+	size_t i;
+
+	while ((i = atomic_fetch_add(&c->next, 1)) < c->count)
+		close(c->links[i]);
+	return NULL;
+}
+
+/*
+ * To close a link, the kernel waits until no processor can be in its programs any more: 30 to 80
+ * ms. Threads that close links at the same time wait at the same time.
+ */
+static void close_links(const struct gt_probes *p)
+{
+	struct closing c = { .links = p->links, .count = p->link_count };
+	pthread_t threads[CLOSERS];
+	size_t started = 0;
+
+	while (started < CLOSERS && started + 1 < c.count &&
+	       !pthread_create(&threads[started], NULL, close_some, &c))
+		started++;
+	close_some(&c);
+	while (started)
+		pthread_join(threads[--started], NULL);
+}
+
 void gt_probes_free(struct gt_probes *p)
 {
 	if (p->way == GT_PROBES_PERF && p->link_count)
 		leave_to_child();
-	for (size_t i = 0; i < p->link_count; i++)
-		close(p->links[i]);
+	close_links(p);
 	gt_ring_close(&p->calls);
 	gt_ring_close(&p->news);
 	calls_bpf__destroy(p->skeleton);

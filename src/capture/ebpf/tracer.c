@@ -91,7 +91,7 @@ static void on_exec(struct gt_tracer *t, const struct gt_probe_event *e)
 			gt_traced_set_over(f, p, &e->lost);
 		}
 	/* whatever was mapped before is gone */
-	gt_libraries_forget_early(&t->libraries, e->pid);
+	gt_libraries_forget(&t->libraries, e->pid);
 	if (!gt_traced_set_find(f, e->pid, e->start, e->exec))
 		add(t, e->pid, e->start, e->exec, e->parent);
 }
@@ -120,25 +120,24 @@ static void on_end(struct gt_tracer *t, const struct gt_probe_event *e)
 			continue;
 		p->has_exited = true;
 		p->exit_code = e->exit_code;
+		gt_libraries_forget(&t->libraries, e->pid);
 		gt_traced_set_over(&t->processes, p, &e->lost);
 	}
 }
 
-/* Probes libraries that a process has mapped since: maybe a copy not seen before. */
-static void scan_libraries(struct gt_tracer *t, uint32_t pid, bool is_followed)
+/* A process has been scanned: the libraries from number `known` on are new. */
+static void on_scanned(void *context, uint32_t pid, size_t known)
 {
-	size_t known = t->libraries.count;
+	struct gt_tracer *t = context;
 	struct gt_traced *p = gt_traced_set_by_pid(&t->processes, pid);
-	struct gt_error unused;
 
-	gt_libraries_scan(&t->libraries, pid, &unused);
 	if (p && gt_libraries_was_early(&t->libraries, pid)) {
 		p->contexts.has_unseen = true;
 		gt_traced_late(p);
 	}
 	for (size_t i = known; i < t->libraries.count; i++) {
 		t->libraries.list[i].late_pid = pid;
-		t->libraries.list[i].is_late = is_followed;
+		t->libraries.list[i].is_late = p || t->options.probes.everyone;
 	}
 }
 
@@ -152,7 +151,7 @@ static void on_mapped(void *context, uint32_t pid, const struct gt_mapping *mapp
 	if (mapping->inode)
 		gt_map_history_add(&t->map_history, pid, mapping);
 	if (gt_library_api(mapping->path) >= 0)
-		scan_libraries(t, pid, p || t->options.probes.everyone);
+		gt_libraries_queue(&t->libraries, pid);
 }
 
 static void take_news(void *context, const void *record, size_t size)
@@ -331,9 +330,9 @@ static void take_call(void *context, const void *record, size_t size)
 static void look_everywhere(struct gt_tracer *t)
 {
 	if (t->options.probes.everyone)
-		gt_libraries_everywhere(&t->libraries);
+		gt_libraries_queue_all(&t->libraries);
 	for (struct gt_traced *p = NULL; (p = gt_traced_set_next(&t->processes, p));) {
-		scan_libraries(t, p->pid, true);
+		gt_libraries_queue(&t->libraries, p->pid);
 		p->modules.is_stale = true;
 	}
 }
@@ -350,6 +349,7 @@ static void look_for_libraries(struct gt_tracer *t)
 		t->looked_ns = now;
 		look_everywhere(t);
 	}
+	gt_libraries_scan_queued(&t->libraries, on_scanned, t);
 }
 
 static void end_those_over(struct gt_tracer *t)

@@ -134,6 +134,7 @@ struct attach {
 	int refusal;     /* a pipe: why exec failed in the child; exec closes it */
 	int status;      /* the child's, once it has ended */
 	bool has_warned; /* of a library that could not be probed */
+	size_t told;     /* of processes with too many libraries */
 	FILE *out;
 };
 
@@ -285,14 +286,15 @@ static void announce(const struct attach *a)
 		libraries == 1 ? "library" : "libraries");
 }
 
-/* Only once: the reason is likely to be the same for other libraries. */
-static void warn_of_refusal(struct attach *a)
+/* Of a refusal only once: the reason is likely to be the same for other libraries. */
+static void warn_of_libraries(struct attach *a)
 {
 	const struct gt_error *refusal = &gt_tracer_libraries(a->tracer)->refusal;
 
 	if (!a->has_warned && *refusal->text)
 		gt_tell("%s; the rest is tracked", refusal->text);
 	a->has_warned |= *refusal->text;
+	gt_targets_tell_dropped(a->tracer, &a->told);
 }
 
 static bool all_ended(struct attach *a)
@@ -313,7 +315,7 @@ static void follow(struct attach *a)
 
 		gt_tracer_wait(a->tracer, DRAIN_MS);
 		gt_tracer_drain(a->tracer);
-		warn_of_refusal(a);
+		warn_of_libraries(a);
 		now = gt_now_ns();
 		if (all_ended(a)) {
 			a->child = 0;
@@ -341,6 +343,15 @@ static bool is_refused(const struct gt_library *l)
 	return l->is_refused;
 }
 
+static void list_dropped(FILE *out, const struct gt_libraries *l)
+{
+	for (size_t i = 0; i < l->dropped_count; i++)
+		fprintf(out, "%s%zu libraries of process %u, which has mapped too many",
+			ftell(out) ? ", " : "", l->dropped[i].count, l->dropped[i].pid);
+	if (l->has_more_dropped)
+		fprintf(out, ", libraries of further processes");
+}
+
 static void record_libraries(struct attach *a, const char *key,
 			     bool (*is)(const struct gt_library *))
 {
@@ -352,6 +363,8 @@ static void record_libraries(struct attach *a, const char *key,
 	for (size_t i = 0; i < l->count; i++)
 		if (is(&l->list[i]))
 			fprintf(out, "%s%s", ftell(out) ? ", " : "", l->list[i].path);
+	if (is == is_refused)
+		list_dropped(out, l);
 	gt_memstream_close(out);
 	if (*text)
 		gt_info_set(a->info, key, text);
@@ -431,7 +444,7 @@ static int run(struct attach *a)
 		gt_attach_live_fini(&a->live);
 		return gt_fail("%s", error.text);
 	}
-	warn_of_refusal(a);
+	warn_of_libraries(a);
 	announce(a);
 	follow(a);
 	lost = gt_tracer_lost(a->tracer);

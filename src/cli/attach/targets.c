@@ -12,6 +12,7 @@
 
 #include "base/format.h"
 #include "base/mem.h"
+#include "cli/cli.h"
 
 void gt_targets_add(struct gt_targets *t, uint32_t pid)
 {
@@ -122,9 +123,10 @@ int gt_targets_probe(const struct gt_targets *t, struct gt_tracer *tracer, struc
 	}
 	if (e < 0)
 		return e;
+	/* first: no process may use up the limits that these count for too */
+	gt_libraries_installed(l, getenv("LD_LIBRARY_PATH"));
 	if (t->everyone)
 		gt_libraries_everywhere(l);
-	gt_libraries_installed(l, getenv("LD_LIBRARY_PATH"));
 	l->is_settled = true;
 	for (size_t i = 0; i < l->count; i++)
 		functions += l->list[i].functions;
@@ -150,4 +152,19 @@ bool gt_targets_ended(const struct gt_targets *t, const struct gt_tracer *tracer
 		ended += poll(&fd, 1, 0) > 0;
 	}
 	return t->count && ended == t->count && !gt_tracer_running(tracer);
+}
+
+void gt_targets_tell_dropped(struct gt_tracer *tracer, size_t *told)
+{
+	const struct gt_libraries *l = gt_tracer_libraries(tracer);
+
+	for (; *told < l->dropped_count; ++*told) {
+		const struct gt_dropped_libraries *d = &l->dropped[*told];
+
+		gt_tell("process %u has mapped more libraries than are probed, so its calls into "
+			"%zu of them are not recorded: at most %d are probed for a process, %d in "
+			"all%s",
+			d->pid, d->count, GT_LIBRARIES_OF_PROCESS, GT_LIBRARIES_MAX,
+			d->is_full ? "; -p PID probes those of one process first" : "");
+	}
 }

@@ -31,3 +31,6 @@ void gt_targets_fini(struct gt_targets *t);
 int gt_targets_probe(const struct gt_targets *t, struct gt_tracer *tracer, struct gt_error *error);
 /* True if all named processes and their children have ended. */
 bool gt_targets_ended(const struct gt_targets *t, const struct gt_tracer *tracer);
+
+/* Tells about processes with more libraries than are probed; from the `told`th on, updates it. */
+void gt_targets_tell_dropped(struct gt_tracer *tracer, size_t *told);

@@ -172,6 +172,7 @@ static int run(struct top *t)
 	struct gt_error error = { "" };
 	const struct gt_error *refusal;
 	int status = GT_EXIT_DONE;
+	size_t told = 0;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return gt_fail("top needs a terminal; without one, `%s attach --interval 1 %s` "
@@ -199,6 +200,7 @@ static int run(struct top *t)
 		refusal = &gt_tracer_libraries(t->tracer)->refusal;
 		if (*refusal->text)
 			gt_tell("%s; it was not tracked", refusal->text);
+		gt_targets_tell_dropped(t->tracer, &told);
 	}
 	if (t->tracer)
 		gt_tracer_free(t->tracer);

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* test_libraries.c - how many of the libraries that processes map are probed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "capture/ebpf/libraries.h"
+#include "test_scratch.h"
+
+enum { COPIES = 40 };
+
+/* Maps so many files called libcuda.so.1, as code. */
+static void map_copies(int from, int to)
+{
+	for (int i = from; i < to; i++) {
+		char path[96];
+		FILE *file;
+
+		snprintf(path, sizeof path, "%s/%d", scratch, i);
+		assert_int_equal(mkdir(path, 0700), 0);
+		snprintf(path, sizeof path, "%s/%d/libcuda.so.1", scratch, i);
+		file = fopen(path, "w+");
+		assert_non_null(file);
+		fputs("no library", file);
+		fflush(file);
+		assert_ptr_not_equal(
+			mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(file), 0),
+			MAP_FAILED);
+		fclose(file);
+	}
+}
+
+static void a_process_has_a_limited_number_of_libraries_probed(void **state)
+{
+	struct gt_libraries l = { 0 };
+	struct gt_error error;
+
+	(void)state;
+	map_copies(0, COPIES);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(gt_libraries_scan(&l, (uint32_t)getpid(), &error), COPIES);
+		assert_int_equal(l.count, GT_LIBRARIES_OF_PROCESS);
+		assert_int_equal(l.dropped_count, 1);
+		assert_int_equal(l.dropped[0].pid, getpid());
+		assert_int_equal(l.dropped[0].count, COPIES - GT_LIBRARIES_OF_PROCESS);
+		assert_false(l.dropped[0].is_full);
+	}
+	/* the newest are dropped, and counted */
+	map_copies(COPIES, COPIES + 3);
+	gt_libraries_scan(&l, (uint32_t)getpid(), &error);
+	assert_int_equal(l.count, GT_LIBRARIES_OF_PROCESS);
+	assert_int_equal(l.dropped_count, 1);
+	assert_int_equal(l.dropped[0].count, COPIES + 3 - GT_LIBRARIES_OF_PROCESS);
+	/* calls into those are missing */
+	assert_true(gt_libraries_was_early(&l, (uint32_t)getpid()));
+	/* another program in its place has limits of its own */
+	gt_libraries_forget(&l, (uint32_t)getpid());
+	gt_libraries_scan(&l, (uint32_t)getpid(), &error);
+	assert_int_equal(l.count, 2 * GT_LIBRARIES_OF_PROCESS);
+	gt_libraries_fini(&l);
+}
+
+static void all_processes_together_have_a_limited_number_of_libraries_probed(void **state)
+{
+	struct gt_libraries l = { 0 };
+	struct gt_error error;
+
+	(void)state;
+	for (l.room = l.count = GT_LIBRARIES_MAX - 5, l.list = gt_alloc(l.count * sizeof *l.list);
+	     l.room; l.room--)
+		l.list[l.room - 1] = (struct gt_library){ .path = gt_strdup("") };
+	l.room = l.count;
+	gt_libraries_scan(&l, (uint32_t)getpid(), &error);
+	assert_int_equal(l.count, GT_LIBRARIES_MAX);
+	assert_int_equal(l.dropped_count, 1);
+	assert_true(l.dropped[0].count >= COPIES - 5);
+	assert_true(l.dropped[0].is_full);
+	gt_libraries_fini(&l);
+}
+
+static void count_scans(void *context, uint32_t pid, size_t known)
+{
+	int *scans = context;
+
+	(void)known;
+	*scans += pid == (uint32_t)getpid();
+}
+
+static void a_queue_of_scans_is_worked_off_in_steps(void **state)
+{
+	struct gt_libraries l = { .is_settled = true };
+	int scans = 0, steps = 0;
+	size_t before;
+
+	(void)state;
+	gt_libraries_queue(&l, (uint32_t)getpid());
+	gt_libraries_queue(&l, (uint32_t)getpid());
+	gt_libraries_queue(&l, (uint32_t)getppid());
+	assert_int_equal(l.queue_count, 2);
+	do {
+		before = l.count;
+		gt_libraries_scan_queued(&l, count_scans, &scans);
+		assert_true(l.count - before < GT_LIBRARIES_OF_PROCESS / 2);
+	} while (l.queue_count && ++steps < 100);
+	assert_true(steps > 1 && steps < 100);
+	assert_true(scans > 1);
+	assert_int_equal(l.count, GT_LIBRARIES_OF_PROCESS);
+	assert_int_equal(l.dropped_count, 1);
+	gt_libraries_fini(&l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_process_has_a_limited_number_of_libraries_probed),
+		cmocka_unit_test(all_processes_together_have_a_limited_number_of_libraries_probed),
+		cmocka_unit_test(a_queue_of_scans_is_worked_off_in_steps),
+	};
+
+	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
+}
