@@ -48,8 +48,8 @@ void begin(struct trace *t, const char *recording, uint32_t pid, uint32_t ppid, 
 {
 	struct gt_writer_options options = { .pid = pid,
 					     .ppid = ppid,
-					     .modules = define_modules,
-					     .context = t,
+					     .modules = t->define ? t->define : define_modules,
+					     .context = t->define ? t->define_context : t,
 					     .start_ns = t->start_ns,
 					     .start_real_ns = START_REAL + (t->start_ns - START) };
 	int e;

@@ -19,6 +19,9 @@ struct trace {
 	const char *modules[MODULES_MAX];
 	int module_count;
 	bool modules_written;
+	/* defines other modules than those; NULL: those */
+	void (*define)(struct gt_writer *w, void *context);
+	void *define_context;
 	uint64_t start_ns, end_ns; /* end 0: it never ended */
 	uint32_t state, error;
 	uint64_t lost, lost_stacks;

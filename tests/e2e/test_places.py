@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT
+"""test_places.py - the user's own line first: recorded stacks, and the headlines a person would write."""
+import gzip
+import importlib.util
+import json
+import pathlib
+
+import pages
+
+PATH = pathlib.Path(__file__).resolve().parents[1] / "places" / "places.py"
+spec = importlib.util.spec_from_file_location("places", PATH)
+places = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(places)
+
+
+def frames_of(group):
+    return tuple((frame["function"], frame["file"], frame["line"], frame["module"], frame["offset"],
+                  frame["inlined"]) for frame in group["stack"])
+
+
+def test_the_corpus_is_read_as_it_was_recorded(case):
+    stacks = 0
+    for corpus in places.all_of_them():
+        wanted = {tuple(tuple(frame) for frame in stack["frames"]) for stack in corpus.stacks}
+        report = case.report(corpus.record(case), "leakage", "--all-frames")
+        got = {frames_of(group) for group in report["groups"]}
+        stacks += len(corpus.stacks)
+        # the same words at two addresses may be one group
+        assert got <= wanted and len(got) > 0, (corpus.name, got - wanted)
+        assert sum(group["bytes"] for group in report["groups"]) == 2 ** len(corpus.stacks) - 1, corpus.name
+        assert report["recording"]["processes"][0]["program"] == corpus.program
+    assert stacks >= 40, stacks
+
+
+def test_every_stack_of_the_corpus_has_a_headline(case):
+    for corpus in places.all_of_them():
+        used = {stack["headline"] for stack in corpus.stacks}
+        assert used == set(range(len(corpus.headlines))), corpus.name
+        said = [json.dumps(headline, sort_keys=True) for headline in corpus.headlines]
+        assert len(said) == len(set(said)), f"{corpus.name}: two places have the same headline"
+        text = json.dumps(corpus.__dict__)
+        assert "/root" not in text and "/tmp/w" not in text, f"{corpus.name}: a path of somebody's machine"
+
+
+# The place of a group, as the JSON of the analyses has it: None where it does not yet.
+
+def place_of(group):
+    return group.get("place")
+
+
+def headline_of(group):
+    """(place, via, callers) as words."""
+    place = place_of(group)
+    return place["text"], place["via"], place["callers"]
+
+
+def wrong_headlines(corpus, groups):
+    """What is not as the corpus wants it, in words."""
+    wrong, seen = [], {}
+    for group in groups:
+        numbers = [i for i in range(len(corpus.stacks)) if group["bytes"] >> i & 1]
+        headlines = {corpus.stacks[i]["headline"] for i in numbers}
+        place, via, callers = headline_of(group)
+        if len(headlines) != 1:
+            wrong.append(f"one row for {len(headlines)} places: {place}")
+            continue
+        (number,) = headlines
+        expected = corpus.headlines[number]
+        if number in seen:
+            wrong.append(f"two rows for one place: {place}")
+        seen[number] = place
+        if not places.matches(expected["place"], place):
+            wrong.append(f"place: {place}, expected {expected['place']}")
+        if not places.is_within(expected["via"], [places.plain_function(name) for name in via]):
+            wrong.append(f"{place}: via {via}, expected {expected['via']}")
+        if not places.is_within(expected["callers"], callers, places.matches) or \
+                (callers and not expected["callers"]) or \
+                (callers and not places.matches(expected["callers"][-1], callers[-1])):
+            wrong.append(f"{place}: callers {callers}, expected {expected['callers']}")
+    return [f"{corpus.name}: {line}" for line in wrong]
+
+
+def test_every_headline_is_what_a_person_expects(case):
+    corpus = places.named("callers_lines")
+    groups = case.report(corpus.record(case), "leakage")["groups"]
+    if not place_of(groups[0]) and not places.runs_pending():
+        case.skip("to do: groups have no `place` yet")
+    wrong = []
+    for corpus in places.all_of_them():
+        report = case.report(corpus.record(case), "leakage", *corpus.options)
+        wrong += wrong_headlines(corpus, report["groups"])
+    assert not wrong, "\n".join(wrong)
+
+
+# The same headline in every view. Each takes the case and a recording of one growing place, and gives
+# texts; the first of them that names any frame of the stack must name the headline's.
+
+def text(*command):
+    def view(case, name):
+        done = case.gputrack(*[name if word == "NAME" else word for word in command])
+        assert done.status in (0, 23), done.err
+        return done.out.splitlines()
+    return view
+
+
+def objects(*command, pick):
+    def view(case, name):
+        return [json.dumps(found) for found in pick(json.loads("\n".join(text(*command)(case, name))))]
+    return view
+
+
+def page(case, name):
+    return [json.dumps(pages.data_of(pages.page_of(case, name)), ensure_ascii=False)]
+
+
+def plot(case, name):
+    done = case.gputrack("plot", name, "-o", "plot.svg")
+    assert done.status == 0, done.err
+    return [line for line in case.path("plot.svg").read_text(encoding="utf-8").splitlines()]
+
+
+def pprof(case, name):
+    done = case.gputrack("export", name, "-f", "pprof", "-o", "places.pb.gz")
+    assert done.status == 0, done.err
+    return [gzip.decompress(case.path("places.pb.gz").read_bytes()).decode("latin-1")]
+
+
+def difference(case, name):
+    empty = places.named("callers_lines").record(case, "before.gt", only=0, repeat=1)
+    return text("diff", empty, "NAME")(case, name)
+
+
+VIEWS = {
+    "summary": text("report", "NAME"),
+    "leakage": text("report", "NAME", "-a", "leakage"),
+    "sites": text("report", "NAME", "-a", "sites"),
+    "watermark": text("report", "NAME", "-a", "watermark"),
+    "growth": text("report", "NAME", "-a", "growth"),
+    "json": objects("report", "NAME", "-a", "leakage", "-f", "json",
+                    pick=lambda report: [group["place"] for group in report["groups"]]),
+    "tsv": text("report", "NAME", "-a", "sites", "-f", "tsv"),
+    "junit": text("report", "NAME", "-f", "junit"),
+    "sarif": objects("report", "NAME", "-f", "sarif",
+                     pick=lambda report: [result["message"]["text"]
+                                          for result in report["runs"][0]["results"]]),
+    "github": text("report", "NAME", "-f", "github"),
+    "diff": difference,
+    "page": page,
+    "plot": plot,
+    "pprof": pprof,
+    "collapsed": text("export", "NAME", "-f", "collapsed"),
+    "speedscope": text("export", "NAME", "-f", "speedscope"),
+}
+
+# Views that do not follow the rule yet. Whoever converts one takes it off this list.
+PENDING = {"summary", "leakage", "sites", "watermark", "growth", "json", "tsv", "junit", "sarif", "github",
+           "diff", "page", "plot", "pprof", "collapsed", "speedscope"}
+
+
+def in_view(view, lines, stack):
+    """Complains unless the first line that names a frame of the stack names the user's line first."""
+    function, where = "Model.step", "loop.py:18"
+    names = {frame[0] for frame in stack["frames"] if frame[0]}
+    unnamed = "_cl.cpython"
+    for line in lines:
+        found = sorted((line.find(name), name) for name in names | {unnamed} if name in line)
+        if not found:
+            continue
+        assert found[0][1] == function, f"{view}: {line[:300]}"
+        assert where in line, f"{view} lacks {where}: {line[:300]}"
+        return
+    raise AssertionError(f"{view} names no frame of the stack")
+
+
+def test_every_view_has_the_same_headline(case):
+    corpus = places.named("py_arrays")
+    stack = corpus.stacks[1]
+    name = corpus.record(case, only=1, repeat=400, size=4096)
+    wrong = []
+    for view, lines_of in VIEWS.items():
+        if view in PENDING and not places.runs_pending():
+            continue
+        try:
+            in_view(view, lines_of(case, name), stack)
+        except (AssertionError, KeyError, IndexError, TypeError) as reason:
+            wrong.append(f"{view}: {reason!r}")
+    assert not wrong, "\n".join(wrong)
+    if PENDING and not places.runs_pending():
+        case.skip(f"to do: {', '.join(sorted(PENDING))} (GPUTRACK_TEST_PENDING=1 tries them)")

@@ -1,0 +1,3 @@
+module places
+
+go 1.19
