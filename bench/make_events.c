@@ -2,14 +2,15 @@
 /*
  * make_events.c - writes a recording of any number of events through the real writer.
  *
- *	make_events FOLDER EVENTS balanced|alive|reused
+ *	make_events FOLDER EVENTS balanced|alive|reused|distinct
  *
  * Four threads, each with a lane of its own, whose events alternate in time; a thousand distinct
  * stacks of 16 frames, some far busier than others; three quarters buffers of all sizes, one
  * quarter events. `balanced` holds about 10,000 alive at a time and ends with none, `alive` ends
  * nothing, `reused` has one alive per thread, which the driver gives the same handle every time: a
- * loop that creates and releases looks like that. The addresses in the stacks are this program's
- * own, so that a report finds symbols.
+ * loop that creates and releases looks like that. `distinct` ends nothing either, and each of its
+ * events has a stack of its own: one thread recurses 20 deep and takes one of two ways at each
+ * level. The addresses in the stacks are this program's own, so that a report finds symbols.
  */
 #include <errno.h>
 #include <limits.h>
@@ -29,6 +30,7 @@ enum {
 	THREADS = 4,
 	STACKS = 1000,
 	FRAMES = 16,
+	LEVELS = 20,         /* of the recursion that makes distinct stacks */
 	STEP_NS = 1000,      /* between two events of a thread, on average */
 	HANDLE_STEP = 0x140, /* as malloc would lay out a driver's objects */
 };
@@ -39,10 +41,12 @@ extern const char __executable_start[], etext[];
 static const struct shape {
 	const char *name;
 	uint32_t alive; /* of a thread at a time; 0: all that it creates */
+	bool is_distinct;
 } shapes[] = {
 	{ .name = "balanced", .alive = 10000 / THREADS },
 	{ .name = "alive" },
 	{ .name = "reused", .alive = 1 },
+	{ .name = "distinct", .is_distinct = true },
 };
 
 struct resource {
@@ -54,7 +58,7 @@ struct thread {
 	struct gt_writer *writer;
 	struct gt_lane *lane;
 	const uint32_t *stacks;
-	uint32_t tid;
+	uint32_t stack_count, tid;
 	uint64_t events, time_ns, random, next_handle, owner;
 	struct resource *slots;
 	uint32_t slot_count;
@@ -77,7 +81,7 @@ static uint64_t next_random(uint64_t *state)
 static uint32_t pick_stack(struct thread *t)
 {
 	uint64_t r = next_random(&t->random);
-	uint32_t a = (uint32_t)r % STACKS, b = (uint32_t)(r >> 32) % STACKS;
+	uint32_t a = (uint32_t)r % t->stack_count, b = (uint32_t)(r >> 32) % t->stack_count;
 
 	return t->stacks[a < b ? a : b];
 }
@@ -183,6 +187,34 @@ static void define_stacks(struct gt_writer *w, uint32_t *stacks)
 	}
 }
 
+/* The way taken at each level is a bit of the event's number, the highest outermost. */
+static void write_distinct(struct gt_writer *w, uint64_t events)
+{
+	uintptr_t from = (uintptr_t)define_stacks & ~(uintptr_t)4095;
+	struct thread t = { .writer = w, .tid = 1000, .events = events, .time_ns = gt_now_ns() };
+	uint64_t frames[LEVELS + 2];
+	uint32_t stack;
+
+	if (events > 1u << LEVELS)
+		fail("distinct stacks", ERANGE);
+	t.next_handle = UINT64_C(0x7f0000000000);
+	t.lane = gt_lane_acquire(w, t.tid, "worker");
+	t.stacks = &stack;
+	t.stack_count = 1;
+	if (!t.lane)
+		fail("cannot start a thread", ENOMEM);
+	frames[0] = from + 1;
+	frames[LEVELS + 1] = from + 32;
+	while (t.events) {
+		for (unsigned int i = 0; i < LEVELS; i++)
+			frames[1 + i] = from + 64 * (i + 1) + ((t.events - 1) >> i & 1) * 32;
+		stack = gt_writer_stack(w, frames, LEVELS + 2);
+		if (!stack)
+			fail("cannot write a stack", ENOSPC);
+		create(&t, &(struct resource){ 0 });
+	}
+}
+
 static void write_threads(struct gt_writer *w, uint64_t events, const struct shape *shape)
 {
 	static uint32_t stacks[STACKS];
@@ -190,13 +222,13 @@ static void write_threads(struct gt_writer *w, uint64_t events, const struct sha
 	uint64_t now = gt_now_ns();
 
 	define_stacks(w, stacks);
-	gt_writer_place(w, 1, GT_OPENCL, "synthetic");
 	for (uint32_t i = 0; i < THREADS; i++) {
 		struct thread *t = &threads[i];
 		char name[16];
 
 		*t = (struct thread){ .writer = w,
 				      .stacks = stacks,
+				      .stack_count = STACKS,
 				      .tid = 1000 + i,
 				      .events = events / THREADS,
 				      .time_ns = now,
@@ -244,7 +276,8 @@ int main(int argc, char **argv)
 	int e;
 
 	if (events < 2 * THREADS || !shape) {
-		fprintf(stderr, "usage: %s FOLDER EVENTS balanced|alive|reused\n", argv[0]);
+		fprintf(stderr, "usage: %s FOLDER EVENTS balanced|alive|reused|distinct\n",
+			argv[0]);
 		return 2;
 	}
 	if (mkdir(argv[1], 0700))
@@ -253,7 +286,11 @@ int main(int argc, char **argv)
 	e = gt_writer_open(&w, path, &options);
 	if (e)
 		fail(path, -e);
-	write_threads(w, events, shape);
+	gt_writer_place(w, 1, GT_OPENCL, "synthetic");
+	if (shape->is_distinct)
+		write_distinct(w, events);
+	else
+		write_threads(w, events, shape);
 	gt_writer_end(w);
 	gt_writer_free(w);
 	return 0;
