@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ledger/ledger.h"
@@ -18,7 +19,8 @@ int main(int argc, char **argv)
 	struct gt_error error;
 	struct gt_event event;
 	struct gt_tally total;
-	uint64_t events = 0, frames = 0, stacks = 0, lost = 0;
+	uint64_t events = 0, frames = 0, stacks = 0, lost = 0, *uses = NULL; /* by stack */
+	size_t use_count = 0;
 	bool read_only = argc == 3 && !strcmp(argv[1], "--read-only");
 	uint32_t process;
 
@@ -32,12 +34,8 @@ int main(int argc, char **argv)
 	}
 	ledger = gt_ledger_new();
 	while (gt_recording_next(recording, &event, &process)) {
-		const struct gt_trace_frame *ignored;
-
-		if (event.stack) {
-			frames += gt_recording_stack(recording, event.stack, &ignored);
-			stacks++;
-		}
+		GT_REACH(uses, use_count, event.stack);
+		uses[event.stack]++;
 		events++;
 		if (!read_only)
 			gt_ledger_apply(ledger, &event, process);
@@ -46,10 +44,15 @@ int main(int argc, char **argv)
 	total = gt_ledger_total(ledger);
 	for (size_t i = 0; i < gt_recording_process_count(recording); i++)
 		lost += gt_recording_process(recording, i)->lost;
+	for (uint32_t i = 1; i < use_count; i++) {
+		frames += uses[i] * gt_recording_stack_depth(recording, i, GT_STACK_FRAMES_MAX);
+		stacks += uses[i];
+	}
 	printf("events\t%" PRIu64 "\nlost\t%" PRIu64 "\nalive\t%" PRIu64 "\n", events, lost,
 	       total.live);
 	printf("stacks\t%zu\nframes\t%.1f\n", gt_recording_stack_count(recording) - 1,
 	       stacks ? (double)frames / (double)stacks : 0.0);
+	free(uses);
 	gt_ledger_free(ledger);
 	gt_recording_close(recording);
 	return 0;

@@ -12,11 +12,15 @@
 /* Inlined frames at one address that are worth remembering. */
 enum { NAMES_MOST = 64 };
 
+/*
+ * A stack's frames, made when they are asked for. As many stacks are kept as most recordings have;
+ * one of more makes those again that are asked for again: names and lines are kept by address.
+ */
 struct stack {
+	uint32_t number; /* of the recording; 0: free */
 	struct gt_frame *frames;
-	size_t count;
+	size_t count, room;
 	size_t cut; /* after so many recorded ones; 0: it is whole */
-	bool known;
 };
 
 struct module {
@@ -32,9 +36,12 @@ struct gt_frames {
 	struct gt_frames_options options;
 	struct gt_symbolizer *symbolizer;
 	struct gt_legend *names; /* the recording's own; NULL: not to be used */
-	struct stack *stacks;    /* by the recording's number */
-	size_t stack_count;
-	struct module *modules; /* likewise */
+	struct stack kept[GT_FRAMES_KEPT];
+	size_t next; /* of `kept`: the oldest */
+	uint32_t *
+		places; /* by the recording's number: the stack's place in `kept`, if it is there */
+	size_t place_count;
+	struct module *modules; /* by the recording's number */
 	size_t module_count;
 };
 
@@ -74,28 +81,21 @@ void gt_frames_free(struct gt_frames *f)
 {
 	if (!f)
 		return;
-	for (size_t i = 0; i < f->stack_count; i++)
-		free(f->stacks[i].frames);
+	for (size_t i = 0; i < GT_FRAMES_KEPT; i++)
+		free(f->kept[i].frames);
 	if (f->symbolizer)
 		gt_symbolizer_free(f->symbolizer);
 	gt_legend_free(f->names);
-	free(f->stacks);
+	free(f->places);
 	free(f->modules);
 	free(f);
 }
 
-/* Stacks and modules are added to a recording while it is read. */
+/* Modules are added to a recording while it is read. */
 static void reach(struct gt_frames *f)
 {
-	size_t stacks = gt_recording_stack_count(f->recording);
 	size_t modules = gt_recording_module_count(f->recording);
 
-	if (stacks > f->stack_count) {
-		f->stacks = gt_realloc(f->stacks, stacks * sizeof *f->stacks);
-		memset(f->stacks + f->stack_count, 0,
-		       (stacks - f->stack_count) * sizeof *f->stacks);
-		f->stack_count = stacks;
-	}
 	if (modules > f->module_count) {
 		f->modules = gt_realloc(f->modules, modules * sizeof *f->modules);
 		memset(f->modules + f->module_count, 0,
@@ -121,9 +121,9 @@ static int symbolizer_module(struct gt_frames *f, uint32_t number)
 	return f->symbolizer ? module->number : -1;
 }
 
-static void add_frame(struct stack *s, size_t *room, const struct gt_frame *frame)
+static void add_frame(struct stack *s, const struct gt_frame *frame)
 {
-	GT_GROW(s->frames, s->count, *room);
+	GT_GROW(s->frames, s->count, s->room);
 	s->frames[s->count++] = *frame;
 }
 
@@ -142,7 +142,7 @@ static bool has_own_names(struct gt_frames *f, int module)
 }
 
 /* As it was called when the recording was made; false when that is not known. */
-static bool resolve_by_names(struct gt_frames *f, struct stack *s, size_t *room, uint32_t number,
+static bool resolve_by_names(struct gt_frames *f, struct stack *s, uint32_t number,
 			     const struct gt_frame *plain)
 {
 	const struct gt_recorded_module *m = gt_recording_module(f->recording, number);
@@ -157,7 +157,7 @@ static bool resolve_by_names(struct gt_frames *f, struct stack *s, size_t *room,
 		frame.file = list[i].file;
 		frame.line = list[i].line;
 		frame.inlined = list[i].inlined;
-		add_frame(s, room, &frame);
+		add_frame(s, &frame);
 	}
 	f->modules[number].named |= count > 0;
 	f->modules[number].unnamed |= count == 0;
@@ -174,8 +174,7 @@ static bool is_return_probe(uint64_t address)
 }
 
 /* A recorded address is where a call returns to, maybe another line: the call is before it. */
-static void resolve(struct gt_frames *f, struct stack *s, size_t *room,
-		    const struct gt_trace_frame *frame)
+static void resolve(struct gt_frames *f, struct stack *s, const struct gt_trace_frame *frame)
 {
 	struct gt_frame plain = { .offset = frame->address - 1 };
 	const struct gt_frame *found;
@@ -185,7 +184,7 @@ static void resolve(struct gt_frames *f, struct stack *s, size_t *room,
 	if (frame->module == GT_NO_MODULE) {
 		if (is_return_probe(frame->address))
 			plain.function = "[a tracer's return probe]";
-		add_frame(s, room, &plain);
+		add_frame(s, &plain);
 		return;
 	}
 	if (frame->module == GT_TEXT_MODULE) {
@@ -196,23 +195,22 @@ static void resolve(struct gt_frames *f, struct stack *s, size_t *room,
 					   .line = text->line,
 					   .file = known(text->file),
 					   .module = known(text->module) };
-		add_frame(s, room, &plain);
+		add_frame(s, &plain);
 		return;
 	}
 	plain.module = gt_recording_module(f->recording, frame->module)->path;
 	module = symbolizer_module(f, frame->module);
-	if (f->names && !has_own_names(f, module) &&
-	    resolve_by_names(f, s, room, frame->module, &plain))
+	if (f->names && !has_own_names(f, module) && resolve_by_names(f, s, frame->module, &plain))
 		return;
 	count = module < 0 ? 0 : gt_symbolizer_resolve(f->symbolizer, module, plain.offset, &found);
 	if (!count)
-		add_frame(s, room, &plain);
+		add_frame(s, &plain);
 	for (size_t i = 0; i < count; i++) {
 		struct gt_frame copy = found[i];
 
 		/* the recording's path, which outlives us and is the same for equal modules */
 		copy.module = plain.module;
-		add_frame(s, room, &copy);
+		add_frame(s, &copy);
 	}
 }
 
@@ -327,36 +325,52 @@ void gt_frames_shown(struct gt_frames *f, const struct gt_frame *frame)
 			f->modules[i].shown = true;
 }
 
+/* Makes the stack's frames in place of the oldest that are kept. */
+static struct stack *make(struct gt_frames *f, uint32_t stack)
+{
+	struct stack *s = &f->kept[f->next];
+	const struct gt_trace_frame *recorded;
+	size_t count = gt_recording_stack(f->recording, stack, &recorded);
+
+	f->places[stack] = (uint32_t)f->next;
+	f->next = (f->next + 1) % GT_FRAMES_KEPT;
+	s->number = stack;
+	s->count = s->cut = 0;
+	for (size_t i = 0; i < count; i++)
+		resolve(f, s, &recorded[i]);
+	if (count && !is_outer_plumbing(&s->frames[s->count - 1]))
+		s->cut = gt_recording_stack_cut(f->recording, stack);
+	if (!f->options.all_frames)
+		fold(s, *gt_recording_info(f->recording, "imported"));
+	return s;
+}
+
+/* NULL for none. */
+static const struct stack *get(struct gt_frames *f, uint32_t stack)
+{
+	const struct stack *s;
+
+	reach(f);
+	if (!stack || stack >= gt_recording_stack_count(f->recording))
+		return NULL;
+	GT_REACH(f->places, f->place_count, stack);
+	s = &f->kept[f->places[stack]];
+	return s->number == stack ? s : make(f, stack);
+}
+
 size_t gt_frames_get(struct gt_frames *f, uint32_t stack, const struct gt_frame **frames)
 {
-	const struct gt_trace_frame *recorded;
-	size_t count, room = 0;
-	struct stack *s;
+	const struct stack *s = get(f, stack);
 
-	*frames = NULL;
-	reach(f);
-	if (!stack || stack >= f->stack_count)
-		return 0;
-	s = &f->stacks[stack];
-	if (!s->known) {
-		count = gt_recording_stack(f->recording, stack, &recorded);
-		for (size_t i = 0; i < count; i++)
-			resolve(f, s, &room, &recorded[i]);
-		if (count && !is_outer_plumbing(&s->frames[s->count - 1]))
-			s->cut = gt_recording_stack_cut(f->recording, stack);
-		if (!f->options.all_frames)
-			fold(s, *gt_recording_info(f->recording, "imported"));
-		s->known = true;
-	}
-	*frames = s->frames;
-	return s->count;
+	*frames = s ? s->frames : NULL;
+	return s ? s->count : 0;
 }
 
 size_t gt_frames_cut(struct gt_frames *f, uint32_t stack)
 {
-	const struct gt_frame *frames;
+	const struct stack *s = get(f, stack);
 
-	return gt_frames_get(f, stack, &frames) ? f->stacks[stack].cut : 0;
+	return s && s->count ? s->cut : 0;
 }
 
 bool gt_frame_is_library(const struct gt_frame *frame)
@@ -376,14 +390,19 @@ size_t gt_frames_brief(struct gt_frames *f, uint32_t stack, const struct gt_fram
 {
 	const struct gt_frame *frames;
 	size_t count = gt_frames_get(f, stack, &frames), own = 0;
+	struct gt_frame *copies;
 
-	*list = gt_alloc(count * sizeof **list);
+	/* one piece of memory: the list, and the frames that it points to */
+	*list = gt_alloc(count * (sizeof **list + sizeof *copies));
+	copies = (struct gt_frame *)(*list + count);
 	for (size_t i = 0; i < count; i++)
 		if (f->options.all_frames || !gt_frame_is_library(&frames[i]))
-			(*list)[own++] = &frames[i];
-	for (size_t i = 0; !own && i < count; i++)
-		(*list)[i] = &frames[i];
-	return own ? own : count;
+			copies[own++] = frames[i];
+	if (!own && count)
+		memcpy(copies, frames, (own = count) * sizeof *frames);
+	for (size_t i = 0; i < own; i++)
+		(*list)[i] = &copies[i];
+	return own;
 }
 
 void gt_frames_remember(struct gt_frames *f, uint32_t stack, struct gt_legend *names)

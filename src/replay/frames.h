@@ -27,7 +27,11 @@ int gt_frames_new(struct gt_frames **out, const struct gt_recording *r,
 		  const struct gt_frames_options *options);
 void gt_frames_free(struct gt_frames *f);
 
-/* The frames of a stack, innermost first, none for stack 0; they live as long as `f`. */
+/*
+ * The frames of a stack, innermost first, none for stack 0. They are good until the frames of
+ * GT_FRAMES_KEPT others have been asked for; their texts live as long as `f`.
+ */
+enum { GT_FRAMES_KEPT = 1024 };
 size_t gt_frames_get(struct gt_frames *f, uint32_t stack, const struct gt_frame **frames);
 
 /* After how many recorded frames the stack was cut: its outermost are missing. 0: it was not. */
@@ -37,7 +41,7 @@ size_t gt_frames_cut(struct gt_frames *f, uint32_t stack);
 bool gt_frame_is_library(const struct gt_frame *frame);
 /*
  * The frames to show if there is room for only a few: without those of the C++ library, unless
- * there are no others. The caller frees the list.
+ * there are no others. The caller frees the list, and with it the frames.
  */
 size_t gt_frames_brief(struct gt_frames *f, uint32_t stack, const struct gt_frame ***list);
 

@@ -23,13 +23,31 @@ struct gt_catalog {
 	/* key -> index in the arrays above */
 	struct gt_intern *module_ids, *text_frame_ids, *series_ids, *name_ids;
 	/* bytes that are their own key */
-	struct gt_intern *stacks, *places, *texts;
+	struct gt_intern *frames, *places, *texts;
+	struct gt_stack_tree tree; /* of numbers of frames */
+	uint32_t *stacks;          /* by number: its node */
+	size_t stack_count, stack_room;
+	uint32_t *stack_of; /* by node: the number of its stack; 0: none */
+	size_t node_count;
+	struct gt_trace_frame asked[GT_STACK_FRAMES_MAX]; /* of the latest gt_recording_stack */
 };
 
 /* A resource: no padding, as its bytes are interned. */
 struct name_key {
 	uint64_t process, handle, time_ns;
 };
+
+/* The number of the stack that ends at a node. */
+static uint32_t add_stack(struct gt_catalog *c, uint32_t node)
+{
+	GT_REACH(c->stack_of, c->node_count, node);
+	if (!c->stack_of[node] && (node || !c->stack_count)) {
+		GT_GROW(c->stacks, c->stack_count, c->stack_room);
+		c->stacks[c->stack_count] = node;
+		c->stack_of[node] = (uint32_t)c->stack_count++;
+	}
+	return c->stack_of[node];
+}
 
 struct gt_catalog *gt_catalog_new(void)
 {
@@ -39,10 +57,10 @@ struct gt_catalog *gt_catalog_new(void)
 	c->text_frame_ids = gt_intern_new();
 	c->series_ids = gt_intern_new();
 	c->name_ids = gt_intern_new();
-	c->stacks = gt_intern_new();
+	c->frames = gt_intern_new();
 	c->places = gt_intern_new();
 	c->texts = gt_intern_new();
-	gt_intern(c->stacks, "", 0); /* number 0: no stack */
+	add_stack(c, 0);             /* number 0: no stack */
 	gt_intern(c->places, "", 1); /* number 0: no place */
 	return c;
 }
@@ -57,7 +75,10 @@ void gt_catalog_free(struct gt_catalog *c)
 	gt_intern_free(c->text_frame_ids);
 	gt_intern_free(c->series_ids);
 	gt_intern_free(c->name_ids);
-	gt_intern_free(c->stacks);
+	gt_intern_free(c->frames);
+	gt_stack_tree_fini(&c->tree);
+	free(c->stacks);
+	free(c->stack_of);
 	gt_intern_free(c->places);
 	gt_intern_free(c->texts);
 	free(c);
@@ -147,40 +168,54 @@ static uint16_t series_number(struct gt_catalog *c, const struct gt_series *s)
 	return (uint16_t)number;
 }
 
-/* Translates a frame to the catalog's numbers; zeroes the padding, because it is interned. */
-static void translate_frame(struct gt_trace_frame *own, const struct gt_trace_frame *frame,
-			    const uint32_t *modules, const uint32_t *text_frames)
+/* The catalog's numbers of a trace's frames. */
+static uint64_t *take_frames(struct gt_catalog *c, const struct gt_definitions *d)
 {
-	memset(own, 0, sizeof *own);
-	own->module = frame->module;
-	own->address = frame->address;
-	if (frame->module == GT_TEXT_MODULE)
-		own->address = text_frames[frame->address - 1];
-	else if (frame->module != GT_NO_MODULE)
-		own->module = modules[frame->module];
-}
-
-static uint32_t *take_stacks(struct gt_catalog *c, const struct gt_definitions *d)
-{
-	struct gt_trace_frame frames[GT_STACK_FRAMES_MAX];
 	uint32_t *modules = gt_alloc(d->module_count * sizeof *modules);
 	uint32_t *text_frames = gt_alloc(d->text_frame_count * sizeof *text_frames);
-	uint32_t *stacks = gt_alloc((d->stack_count + 1) * sizeof *stacks);
+	size_t size, count = d->frames ? gt_intern_count(d->frames) : 0;
+	uint64_t *numbers = gt_alloc(count * sizeof *numbers);
 
 	for (size_t i = 0; i < d->module_count; i++)
 		modules[i] = module_number(c, &d->modules[i]);
 	for (size_t i = 0; i < d->text_frame_count; i++)
 		text_frames[i] = text_frame_number(c, &d->text_frames[i]);
-	for (size_t i = 0; i < d->stack_count; i++) {
-		const struct gt_trace_stack *stack = &d->stacks[i];
+	for (size_t i = 0; i < count; i++) {
+		struct gt_trace_frame frame;
 
-		for (uint32_t f = 0; f < stack->count; f++)
-			translate_frame(&frames[f], &d->frames[stack->first + f], modules,
-					text_frames);
-		stacks[i + 1] = gt_intern(c->stacks, frames, stack->count * sizeof *frames);
+		memcpy(&frame, gt_intern_get(d->frames, (uint32_t)i, &size), sizeof frame);
+		if (frame.module == GT_TEXT_MODULE)
+			frame.address = text_frames[frame.address - 1];
+		else if (frame.module != GT_NO_MODULE)
+			frame.module = modules[frame.module];
+		numbers[i] = gt_trace_frame_intern(c->frames, &frame);
 	}
 	free(modules);
 	free(text_frames);
+	return numbers;
+}
+
+/* The catalog's nodes of a trace's: a caller's node comes before those of its callees. */
+static uint32_t *take_nodes(struct gt_catalog *c, const struct gt_definitions *d)
+{
+	uint64_t *frames = take_frames(c, d);
+	uint32_t *nodes = gt_alloc((d->tree.count + 1) * sizeof *nodes);
+
+	for (size_t i = 1; i < d->tree.count; i++)
+		nodes[i] = gt_stack_tree_child(&c->tree, nodes[d->tree.nodes[i].parent],
+					       frames[d->tree.nodes[i].frame]);
+	free(frames);
+	return nodes;
+}
+
+static uint32_t *take_stacks(struct gt_catalog *c, const struct gt_definitions *d)
+{
+	uint32_t *nodes = take_nodes(c, d);
+	uint32_t *stacks = gt_alloc((d->stack_count + 1) * sizeof *stacks);
+
+	for (size_t i = 0; i < d->stack_count; i++)
+		stacks[i + 1] = add_stack(c, nodes[d->stacks[i]]);
+	free(nodes);
 	return stacks;
 }
 
@@ -234,18 +269,38 @@ void gt_catalog_map_fini(struct gt_catalog_map *map)
 	*map = (struct gt_catalog_map){ 0 };
 }
 
-size_t gt_recording_stack(const struct gt_recording *r, uint32_t stack,
-			  const struct gt_trace_frame **frames)
+static const struct gt_trace_frame *frame_at(const struct gt_catalog *c, uint32_t node)
 {
 	size_t size;
 
-	*frames = gt_intern_get(r->catalog->stacks, stack, &size);
-	return size / sizeof **frames;
+	return gt_intern_get(c->frames, (uint32_t)c->tree.nodes[node].frame, &size);
+}
+
+size_t gt_recording_stack(const struct gt_recording *r, uint32_t stack,
+			  const struct gt_trace_frame **frames)
+{
+	struct gt_catalog *c = r->catalog;
+	size_t count = 0;
+
+	for (uint32_t node = c->stacks[stack]; node; node = c->tree.nodes[node].parent)
+		c->asked[count++] = *frame_at(c, node);
+	*frames = c->asked;
+	return count;
+}
+
+size_t gt_recording_stack_depth(const struct gt_recording *r, uint32_t stack, size_t most)
+{
+	const struct gt_catalog *c = r->catalog;
+	size_t count = 0;
+
+	for (uint32_t node = c->stacks[stack]; node && count < most; count++)
+		node = c->tree.nodes[node].parent;
+	return count;
 }
 
 size_t gt_recording_stack_count(const struct gt_recording *r)
 {
-	return gt_intern_count(r->catalog->stacks);
+	return r->catalog->stack_count;
 }
 
 const struct gt_recorded_module *gt_recording_module(const struct gt_recording *r, uint32_t module)

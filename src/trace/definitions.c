@@ -171,6 +171,17 @@ static bool add_series(struct gt_definitions *d, struct gt_bytes *b)
 	return true;
 }
 
+uint32_t gt_trace_frame_intern(struct gt_intern *frames, const struct gt_trace_frame *frame)
+{
+	struct gt_trace_frame key;
+
+	/* the padding is part of its bytes */
+	memset(&key, 0, sizeof key);
+	key.module = frame->module;
+	key.address = frame->address;
+	return gt_intern(frames, &key, sizeof key);
+}
+
 /* An address belongs to the module last mapped there, until that is unloaded. */
 static struct gt_trace_frame place_frame(const struct gt_definitions *d, uint64_t address)
 {
@@ -185,22 +196,36 @@ static struct gt_trace_frame place_frame(const struct gt_definitions *d, uint64_
 
 static bool add_stack(struct gt_definitions *d, struct gt_bytes *b)
 {
-	struct gt_trace_stack stack = { .first = d->frame_count };
-	uint64_t address = 0;
+	uint64_t address = 0, frames[GT_STACK_FRAMES_MAX];
+	size_t count = 0;
 
+	if (!d->frames)
+		d->frames = gt_intern_new();
 	while (gt_bytes_left(b)) {
+		struct gt_trace_frame frame;
+
 		address = gt_advance(address, gt_get_varint(b));
-		if (b->bad || stack.count == GT_STACK_FRAMES_MAX) {
-			d->frame_count = stack.first;
+		if (b->bad || count == GT_STACK_FRAMES_MAX)
 			return false;
-		}
-		GT_GROW(d->frames, d->frame_count, d->frame_room);
-		d->frames[d->frame_count++] = place_frame(d, address);
-		stack.count++;
+		frame = place_frame(d, address);
+		frames[count++] = gt_trace_frame_intern(d->frames, &frame);
 	}
 	GT_GROW(d->stacks, d->stack_count, d->stack_room);
-	d->stacks[d->stack_count++] = stack;
+	d->stacks[d->stack_count++] = gt_stack_tree_add(&d->tree, frames, count);
 	return true;
+}
+
+size_t gt_definitions_stack(const struct gt_definitions *d, uint32_t stack,
+			    struct gt_trace_frame frames[GT_STACK_FRAMES_MAX])
+{
+	uint64_t numbers[GT_STACK_FRAMES_MAX];
+	size_t size, count = gt_stack_tree_get(&d->tree, d->stacks[stack - 1], numbers,
+					       GT_STACK_FRAMES_MAX);
+
+	for (size_t i = 0; i < count; i++)
+		memcpy(&frames[i], gt_intern_get(d->frames, (uint32_t)numbers[i], &size),
+		       sizeof *frames);
+	return count;
 }
 
 static bool add_name(struct gt_definitions *d, struct gt_bytes *b)
@@ -247,6 +272,15 @@ bool gt_definitions_add(struct gt_definitions *d, const uint8_t *records, size_t
 	return true;
 }
 
+void gt_definitions_forget_stacks(struct gt_definitions *d)
+{
+	gt_stack_tree_fini(&d->tree);
+	gt_intern_free(d->frames);
+	free(d->stacks);
+	d->frames = NULL;
+	d->stacks = NULL;
+}
+
 void gt_definitions_free(struct gt_definitions *d)
 {
 	gt_arena_fini(&d->strings);
@@ -257,14 +291,13 @@ void gt_definitions_free(struct gt_definitions *d)
 	free(d->places);
 	free(d->names);
 	free(d->texts);
-	free(d->stacks);
-	free(d->frames);
+	gt_definitions_forget_stacks(d);
 	free(d->functions);
 	free(d->effects);
 	*d = (struct gt_definitions){ 0 };
 }
 
-const struct gt_trace_text *gt_reader_text(const struct gt_reader *r, const char *key)
+const struct gt_trace_text *gt_reader_text(struct gt_reader *r, const char *key)
 {
 	const struct gt_definitions *d = gt_reader_definitions(r);
 

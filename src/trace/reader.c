@@ -562,7 +562,7 @@ size_t gt_reader_arguments(const struct gt_reader *r, const uint64_t **words)
 	return r->arguments.count;
 }
 
-const struct gt_definitions *gt_reader_definitions(const struct gt_reader *r)
+struct gt_definitions *gt_reader_definitions(struct gt_reader *r)
 {
 	return &r->definitions;
 }

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "event/event.h"
 #include "trace/layout.h"
+#include "trace/stack_tree.h"
 
 struct gt_reader;
 
@@ -40,10 +41,8 @@ struct gt_trace_frame {
 #define GT_NO_MODULE   UINT32_MAX
 #define GT_TEXT_MODULE (UINT32_MAX - 1)
 
-struct gt_trace_stack {
-	size_t first; /* into `frames` */
-	uint32_t count;
-};
+/* The number of a frame among those interned. */
+uint32_t gt_trace_frame_intern(struct gt_intern *frames, const struct gt_trace_frame *frame);
 
 struct gt_trace_place {
 	uint16_t number;
@@ -62,16 +61,16 @@ struct gt_trace_text {
 	size_t size; /* of the value, which may contain NUL bytes */
 };
 
-/* All definitions of a trace. Stack number n is stacks[n - 1]. */
+/* All definitions of a trace. */
 struct gt_definitions {
 	struct gt_arena strings;
 	struct gt_trace_module *modules;
 	size_t module_count, module_room;
-	struct gt_ranges mapped; /* module numbers by address */
-	struct gt_trace_stack *stacks;
+	struct gt_ranges mapped;   /* module numbers by address */
+	struct gt_stack_tree tree; /* of numbers of distinct frames */
+	struct gt_intern *frames;  /* these, struct gt_trace_frame each; NULL: none yet */
+	uint32_t *stacks;          /* stack number n is the tree's node stacks[n - 1] */
 	size_t stack_count, stack_room;
-	struct gt_trace_frame *frames;
-	size_t frame_count, frame_room;
 	struct gt_trace_place *places;
 	size_t place_count, place_room;
 	struct gt_trace_name *names;
@@ -90,6 +89,11 @@ struct gt_definitions {
 
 /* Adds the records of one block of lane 0; false when damaged: those before the damage stay. */
 bool gt_definitions_add(struct gt_definitions *d, const uint8_t *records, size_t size);
+/* The frames of a stack, innermost first. */
+size_t gt_definitions_stack(const struct gt_definitions *d, uint32_t stack,
+			    struct gt_trace_frame frames[GT_STACK_FRAMES_MAX]);
+/* Frees the stacks: only their number remains, by which events are checked. */
+void gt_definitions_forget_stacks(struct gt_definitions *d);
 void gt_definitions_free(struct gt_definitions *d);
 
 /* Reads only the header. -ENODATA: the writer has created the file, but written nothing yet. */
@@ -98,9 +102,9 @@ int gt_trace_header_read(struct gt_trace_header *out, const char *path, struct g
 int gt_reader_open(struct gt_reader **out, const char *path, struct gt_error *error);
 void gt_reader_close(struct gt_reader *r);
 
-const struct gt_definitions *gt_reader_definitions(const struct gt_reader *r);
+struct gt_definitions *gt_reader_definitions(struct gt_reader *r);
 /* NULL for an absent key. We have appended a NUL byte to the value. */
-const struct gt_trace_text *gt_reader_text(const struct gt_reader *r, const char *key);
+const struct gt_trace_text *gt_reader_text(struct gt_reader *r, const char *key);
 
 /*
  * 1 and an event, or 0 at the end. A sample is an event without a function: time_ns, the series as

@@ -326,8 +326,7 @@ const struct gt_process *gt_recording_process(const struct gt_recording *r, size
 
 size_t gt_recording_stack_cut(const struct gt_recording *r, uint32_t stack)
 {
-	const struct gt_trace_frame *frames;
-	size_t count = gt_recording_stack(r, stack, &frames);
+	size_t count = gt_recording_stack_depth(r, stack, GT_STACK_FRAMES_MAX);
 
 	for (size_t i = 0; count && i < r->process_count; i++)
 		if (r->sources[i].process.stack_depth == count)
@@ -343,12 +342,14 @@ static bool is_imported(uint16_t function)
 
 enum gt_origin gt_recording_origin(const struct gt_recording *r, uint16_t function, uint32_t stack)
 {
+	/* of every event: stacks of more frames are not looked at whole */
+	size_t count = gt_recording_stack_depth(r, stack, 2);
 	const struct gt_trace_frame *frames;
-	size_t count = gt_recording_stack(r, stack, &frames);
 
 	if (!count)
 		return is_imported(function) ? GT_ORIGIN_INVALID : GT_ORIGIN_DRIVER;
-	if (count == 1 && frames->module == GT_TEXT_MODULE) {
+	if (count == 1 && gt_recording_stack(r, stack, &frames) &&
+	    frames->module == GT_TEXT_MODULE) {
 		const struct gt_text_frame *text = gt_recording_text_frame(r, frames->address);
 
 		if (!*text->module && !*text->file)

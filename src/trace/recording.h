@@ -131,9 +131,14 @@ void gt_recording_on_sample(struct gt_recording *r, gt_sample_fn *on_sample, voi
 /* Back to the first event. */
 void gt_recording_rewind(struct gt_recording *r);
 
-/* Frames of a stack, innermost first; modules are numbered by the recording. */
+/*
+ * Frames of a stack, innermost first; modules are numbered by the recording. They are good until
+ * the next stack is asked for.
+ */
 size_t gt_recording_stack(const struct gt_recording *r, uint32_t stack,
 			  const struct gt_trace_frame **frames);
+/* How many frames it has, counted up to `most`. */
+size_t gt_recording_stack_depth(const struct gt_recording *r, uint32_t stack, size_t most);
 /* The depth at which the recorder may have cut the stack; 0: it is complete. */
 size_t gt_recording_stack_cut(const struct gt_recording *r, uint32_t stack);
 size_t gt_recording_stack_count(const struct gt_recording *r);

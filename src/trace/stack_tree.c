@@ -112,6 +112,15 @@ uint32_t gt_stack_tree_add(struct gt_stack_tree *t, const uint64_t *frames, size
 	return node;
 }
 
+uint32_t gt_stack_tree_child(struct gt_stack_tree *t, uint32_t parent, uint64_t frame)
+{
+	uint32_t node = find(t, parent, frame);
+
+	if (!node && reserve(t, 1))
+		node = add(t, parent, frame);
+	return node;
+}
+
 size_t gt_stack_tree_get(const struct gt_stack_tree *t, uint32_t node, uint64_t *frames,
 			 size_t most)
 {

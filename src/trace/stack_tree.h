@@ -39,6 +39,9 @@ void gt_stack_tree_fini(struct gt_stack_tree *t);
  */
 uint32_t gt_stack_tree_add(struct gt_stack_tree *t, const uint64_t *frames, size_t count);
 
+/* The node of a frame that `parent` called; 0: it would exceed the budget. */
+uint32_t gt_stack_tree_child(struct gt_stack_tree *t, uint32_t parent, uint64_t frame);
+
 /* The frames of a node, innermost first, at most `most`; returns their number, 0 for node 0. */
 size_t gt_stack_tree_get(const struct gt_stack_tree *t, uint32_t node, uint64_t *frames,
 			 size_t most);

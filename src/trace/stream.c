@@ -98,6 +98,7 @@ static bool source_open(struct gt_recording *r, struct gt_source_trace *s)
 	s->was_running = gt_process_runs(&s->process);
 	gt_catalog_take(r->catalog, &s->map, (uint32_t)(s - r->sources),
 			gt_reader_definitions(s->reader));
+	gt_definitions_forget_stacks(gt_reader_definitions(s->reader));
 	return source_advance(s);
 }
 

@@ -24,19 +24,21 @@ static void touch(const void *data, size_t size)
 
 static void walk_definitions(const struct gt_definitions *d)
 {
+	struct gt_trace_frame frames[GT_STACK_FRAMES_MAX];
+
 	for (size_t i = 0; i < d->module_count; i++) {
 		touch(d->modules[i].path, strlen(d->modules[i].path) + 1);
 		FUZZ_CHECK(d->modules[i].build_id_size <= sizeof d->modules[i].build_id);
 	}
-	for (size_t i = 0; i < d->stack_count; i++) {
-		FUZZ_CHECK(d->stacks[i].count <= GT_STACK_FRAMES_MAX);
-		FUZZ_CHECK(d->stacks[i].first + d->stacks[i].count <= d->frame_count);
+	for (uint32_t i = 1; i <= d->stack_count; i++) {
+		size_t count = gt_definitions_stack(d, i, frames);
+
+		for (size_t k = 0; k < count; k++)
+			FUZZ_CHECK(frames[k].module == GT_NO_MODULE ||
+				   (frames[k].module == GT_TEXT_MODULE && frames[k].address &&
+				    frames[k].address <= d->text_frame_count) ||
+				   frames[k].module < d->module_count);
 	}
-	for (size_t i = 0; i < d->frame_count; i++)
-		FUZZ_CHECK(d->frames[i].module == GT_NO_MODULE ||
-			   (d->frames[i].module == GT_TEXT_MODULE && d->frames[i].address &&
-			    d->frames[i].address <= d->text_frame_count) ||
-			   d->frames[i].module < d->module_count);
 	for (size_t i = 0; i < d->place_count; i++)
 		touch(d->places[i].name, strlen(d->places[i].name) + 1);
 	for (size_t i = 0; i < d->text_count; i++) {
