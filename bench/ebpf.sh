@@ -102,3 +102,6 @@ echo
 
 echo
 python3 "$bench/attach_libraries.py" "$build"
+
+echo
+python3 "$bench/attach_stacks.py" "$build"

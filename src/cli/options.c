@@ -225,12 +225,12 @@ static int check_range(struct parse *p, const struct gt_option *o, const char *g
 	if (number >= o->least && (!o->most || number <= o->most))
 		return 0;
 	if (!o->most)
-		return gt_syntax_wrong(p->syntax, "%s must be at least %.10g, not '%s'", given,
+		return gt_syntax_wrong(p->syntax, "%s must be at least %.15g, not '%s'", given,
 				       o->least, value);
 	if (!o->least)
-		return gt_syntax_wrong(p->syntax, "%s must be at most %.10g, not '%s'", given,
+		return gt_syntax_wrong(p->syntax, "%s must be at most %.15g, not '%s'", given,
 				       o->most, value);
-	return gt_syntax_wrong(p->syntax, "%s must be from %.10g to %.10g, not '%s'", given,
+	return gt_syntax_wrong(p->syntax, "%s must be from %.15g to %.15g, not '%s'", given,
 			       o->least, o->most, value);
 }
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/containers.h"
 #include "base/mem.h"
 #include "ledger/lifetimes.h"
 
@@ -36,17 +35,37 @@ struct gt_board {
 	size_t process_count, process_room;
 	struct gt_board_site *sites;
 	size_t site_count, site_room;
-	struct gt_intern *site_keys; /* numbers the sites */
+	size_t sites_max;       /* 0: no limit */
+	size_t idle_sites;      /* that hold nothing, or whose process has ended */
+	uint32_t *site_buckets; /* site + 1 */
+	size_t bucket_count;    /* a power of two */
+	bool charts_sites;
+	uint64_t others;
 	uint64_t tick_ns;
 	uint64_t bytes, peak_bytes; /* of all running processes */
 };
 
 struct gt_board *gt_board_new(void)
 {
-	struct gt_board *b = gt_alloc(sizeof *b);
+	return gt_alloc(sizeof(struct gt_board));
+}
 
-	b->site_keys = gt_intern_new();
-	return b;
+void gt_board_chart_sites(struct gt_board *b)
+{
+	b->charts_sites = true;
+}
+
+void gt_board_limit_sites(struct gt_board *b, size_t bytes)
+{
+	size_t each = sizeof *b->sites + 2 * sizeof *b->site_buckets +
+		      (b->charts_sites ? sizeof(struct gt_recent) : 0);
+
+	b->sites_max = bytes / each + 1;
+}
+
+uint64_t gt_board_others(const struct gt_board *b)
+{
+	return b->others;
 }
 
 void gt_board_free(struct gt_board *b)
@@ -60,8 +79,10 @@ void gt_board_free(struct gt_board *b)
 	gt_live_fini(&b->live);
 	free(b->links);
 	free(b->processes);
+	for (size_t i = 0; i < b->site_count; i++)
+		free(b->sites[i].history);
 	free(b->sites);
-	gt_intern_free(b->site_keys);
+	free(b->site_buckets);
 	free(b);
 }
 
@@ -138,31 +159,127 @@ static void delist(struct gt_board *b, const struct gt_entry *e, uint32_t slot)
 		l->used[class / 64] &= ~(UINT64_C(1) << class % 64);
 }
 
-static struct gt_board_site *site_of(struct gt_board *b, const struct gt_entry *e)
+/* gt_intern cannot forget: sites are dropped, and processes end. */
+static uint32_t *bucket_of(const struct gt_board *b, const struct gt_board_site *s)
+{
+	uint64_t key = (uint64_t)s->process << 48 | (uint64_t)s->stack << 16 |
+		       (uint64_t)s->api << 8 | s->kind;
+	uint64_t h = key * 0x9e3779b97f4a7c15u;
+
+	return &b->site_buckets[(h ^ h >> 32) & (b->bucket_count - 1)];
+}
+
+static void spread_sites(struct gt_board *b, size_t bucket_count)
+{
+	free(b->site_buckets);
+	b->site_buckets = gt_alloc(bucket_count * sizeof *b->site_buckets);
+	b->bucket_count = bucket_count;
+	for (size_t i = 0; i < b->site_count; i++) {
+		uint32_t *bucket = bucket_of(b, &b->sites[i]);
+
+		b->sites[i].next = *bucket;
+		*bucket = (uint32_t)i + 1;
+	}
+}
+
+static struct gt_board_site *find_site(const struct gt_board *b, const struct gt_board_site *key)
+{
+	uint32_t at = b->bucket_count ? *bucket_of(b, key) : 0;
+
+	for (; at; at = b->sites[at - 1].next) {
+		struct gt_board_site *s = &b->sites[at - 1];
+
+		if (s->stack == key->stack && s->process == key->process && s->api == key->api &&
+		    s->kind == key->kind)
+			return s;
+	}
+	return NULL;
+}
+
+static bool is_idle(const struct gt_board *b, const struct gt_board_site *s)
+{
+	return !s->live || b->processes[s->process].end_ns;
+}
+
+static void drop_idle_sites(struct gt_board *b)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < b->site_count; i++)
+		if (is_idle(b, &b->sites[i]))
+			free(b->sites[i].history);
+		else
+			b->sites[kept++] = b->sites[i];
+	b->site_count = kept;
+	b->idle_sites = 0;
+	spread_sites(b, b->bucket_count);
+}
+
+/* False if there are too many. Idle sites are dropped many at a time: it takes a walk over all. */
+static bool has_room_for_site(struct gt_board *b)
+{
+	if (!b->sites_max || b->site_count < b->sites_max)
+		return true;
+	if (b->idle_sites < b->sites_max / 8 + 1)
+		return false;
+	drop_idle_sites(b);
+	return true;
+}
+
+static struct gt_board_site *add_site(struct gt_board *b, const struct gt_board_site *key)
+{
+	struct gt_board_site *s;
+	uint32_t *bucket;
+
+	if (b->site_count == b->bucket_count)
+		spread_sites(b, b->bucket_count ? b->bucket_count * 2 : 64);
+	GT_GROW(b->sites, b->site_count, b->site_room);
+	bucket = bucket_of(b, key);
+	s = &b->sites[b->site_count++];
+	*s = *key;
+	s->next = *bucket;
+	*bucket = (uint32_t)b->site_count;
+	if (b->charts_sites)
+		s->history = gt_alloc(sizeof *s->history);
+	b->idle_sites++;
+	return s;
+}
+
+static struct gt_board_site key_of(const struct gt_entry *e)
 {
 	const struct gt_function *fn = &gt_functions[e->function];
-	uint64_t key = (uint64_t)e->process << 48 | (uint64_t)e->stack << 16 |
-		       (uint64_t)fn->api << 8 | fn->kind;
-	size_t site = gt_intern(b->site_keys, &key, sizeof key);
 
-	if (site == b->site_count) {
-		GT_GROW(b->sites, b->site_count, b->site_room);
-		b->sites[b->site_count++] = (struct gt_board_site){ .stack = e->stack,
-								    .process = e->process,
-								    .api = fn->api,
-								    .kind = fn->kind,
-								    .function = e->function };
+	return (struct gt_board_site){ .stack = e->stack,
+				       .process = e->process,
+				       .api = fn->api,
+				       .kind = fn->kind,
+				       .function = e->function };
+}
+
+/* The site of a new entry, whose stack may become GT_BOARD_OTHER. */
+static struct gt_board_site *site_for(struct gt_board *b, struct gt_entry *e)
+{
+	struct gt_board_site key = key_of(e), *s = find_site(b, &key);
+
+	if (s)
+		return s;
+	if (e->stack && e->stack != GT_BOARD_OTHER && !has_room_for_site(b)) {
+		key.stack = e->stack = GT_BOARD_OTHER;
+		s = find_site(b, &key);
 	}
-	return &b->sites[site];
+	return s ? s : add_site(b, &key);
 }
 
 static void born(void *board, const struct gt_entry *e, uint32_t slot)
 {
 	struct gt_board *b = board;
 	struct gt_board_process *p = &b->processes[e->process];
-	struct gt_board_site *s = site_of(b, e);
+	struct gt_board_site *s = site_for(b, gt_live_at(&b->live, slot));
 	uint64_t bytes = gt_entry_bytes(e);
 
+	b->others += e->stack == GT_BOARD_OTHER;
+	b->idle_sites -= !s->live;
+	p->live_sites += !s->live;
 	enlist(b, e, slot);
 	p->created++;
 	p->live++;
@@ -184,7 +301,7 @@ static void ended(void *board, const struct gt_entry *e, uint32_t slot, enum gt_
 {
 	struct gt_board *b = board;
 	struct gt_board_process *p = &b->processes[e->process];
-	struct gt_board_site *s = site_of(b, e);
+	struct gt_board_site key = key_of(e), *s = find_site(b, &key);
 	uint64_t bytes = gt_entry_bytes(e);
 
 	(void)by;
@@ -195,8 +312,11 @@ static void ended(void *board, const struct gt_entry *e, uint32_t slot, enum gt_
 	b->bytes -= bytes;
 	if (gt_kind_on_device(gt_entry_kind(e)))
 		p->device_bytes -= bytes;
+	/* a site with living resources is never dropped */
 	s->live--;
 	s->bytes -= bytes;
+	b->idle_sites += !s->live;
+	p->live_sites -= !s->live;
 }
 
 void gt_board_apply(struct gt_board *b, const struct gt_event *event, uint16_t process)
@@ -228,6 +348,7 @@ void gt_board_end(struct gt_board *b, uint16_t process, uint64_t end_ns)
 		}
 	free(p->lists);
 	p->lists = NULL;
+	b->idle_sites += p->live_sites;
 	p->created_rate = p->ended_rate = 0;
 }
 
@@ -265,7 +386,8 @@ void gt_board_tick(struct gt_board *b, uint64_t now_ns)
 		s->growth = seconds ? ((double)now - (double)s->measure_then) / seconds : 0;
 		s->created_then = s->created;
 		s->measure_then = now;
-		remember(&s->history, now);
+		if (s->history)
+			remember(s->history, now);
 	}
 	b->tick_ns = now_ns;
 }

@@ -42,6 +42,7 @@ struct gt_board_process {
 
 	/* private */
 	uint64_t created_then, ended_then;
+	size_t live_sites; /* sites with living resources */
 	struct gt_board_lists *lists;
 };
 
@@ -52,17 +53,32 @@ struct gt_board_site {
 	uint8_t api, kind;
 	uint16_t function; /* of the first creation */
 	uint64_t live, bytes, created, bytes_created;
-	double created_rate;      /* creations per second, over the last tick */
-	double growth;            /* bytes or resources per second, over the last tick */
-	struct gt_recent history; /* of bytes or resources */
+	double created_rate; /* creations per second, over the last tick */
+	double growth;       /* bytes or resources per second, over the last tick */
+	struct gt_recent
+		*history; /* of bytes or resources; NULL: gt_board_chart_sites not called */
 
-	uint64_t created_then, measure_then; /* private */
+	/* private */
+	uint64_t created_then, measure_then;
+	uint32_t next; /* in its bucket: site + 1, 0 for none */
 };
+
+/* The stack of sites that have none of their own, because too many others are alive. */
+#define GT_BOARD_OTHER UINT32_MAX
 
 struct gt_board;
 
 struct gt_board *gt_board_new(void);
 void gt_board_free(struct gt_board *b);
+/* Call these before the first event. Sites have histories; without it, only processes do. */
+void gt_board_chart_sites(struct gt_board *b);
+/*
+ * Limits the memory for sites. At the limit, sites that hold nothing are dropped; if that does not
+ * help, resources of further sites are counted under GT_BOARD_OTHER.
+ */
+void gt_board_limit_sites(struct gt_board *b, size_t bytes);
+/* How many resources were counted there. */
+uint64_t gt_board_others(const struct gt_board *b);
 
 /* The process's number; GT_BOARD_ALL when there is no room for more. `name` is copied. */
 uint16_t gt_board_add(struct gt_board *b, uint32_t pid, const char *name, uint64_t start_ns);

@@ -261,7 +261,8 @@ static void add_sites(struct gt_screen *s, const struct gt_board *b)
 		row->objects = site->live;
 		row->created_rate = site->created_rate;
 		row->growth = site->growth;
-		row->history = site->history;
+		if (site->history)
+			row->history = *site->history;
 		name_row(s, row);
 	}
 	free(sites);

@@ -148,8 +148,7 @@ static __attribute__((noinline)) uint32_t define_function(struct gt_writer *w, u
 }
 
 /* Defines a new stack; the caller holds `definitions_lock`. */
-static uint32_t define_stack(struct gt_writer *w, uint64_t key, const uint64_t *frames,
-			     size_t count)
+static uint32_t define_stack(struct gt_writer *w, const uint64_t *frames, size_t count)
 {
 	uint8_t *at = w->record, *end = w->record + sizeof w->record;
 	uint64_t before = 0;
@@ -164,11 +163,24 @@ static uint32_t define_stack(struct gt_writer *w, uint64_t key, const uint64_t *
 	}
 	if (!define_made(w, GT_DEF_STACK, at))
 		return 0;
-	/* the number is used up even if adding it fails: the reader counts records */
-	w->stacks_defined++;
-	if (gt_stacks_add(&w->stacks, key, w->stacks_defined))
-		return 0;
-	return w->stacks_defined;
+	return ++w->stacks_defined;
+}
+
+void gt_writer_lose_stack(struct gt_writer *w)
+{
+	__atomic_add_fetch(&w->header->lost_stacks, 1, __ATOMIC_RELAXED);
+}
+
+uint32_t gt_writer_new_stack(struct gt_writer *w, const uint64_t *frames, size_t count)
+{
+	uint32_t number;
+
+	pthread_mutex_lock(&w->definitions_lock);
+	number = define_stack(w, frames, count);
+	pthread_mutex_unlock(&w->definitions_lock);
+	if (!number)
+		gt_writer_lose_stack(w);
+	return number;
 }
 
 uint32_t gt_writer_stack(struct gt_writer *w, const uint64_t *frames, size_t count)
@@ -186,11 +198,15 @@ uint32_t gt_writer_stack(struct gt_writer *w, const uint64_t *frames, size_t cou
 		return number;
 	pthread_mutex_lock(&w->definitions_lock);
 	number = gt_stacks_find(&w->stacks, key);
-	if (!number)
-		number = define_stack(w, key, frames, count);
+	if (!number) {
+		number = define_stack(w, frames, count);
+		/* the number is used up even if adding it fails: the reader counts records */
+		if (number && gt_stacks_add(&w->stacks, key, number))
+			number = 0;
+	}
 	pthread_mutex_unlock(&w->definitions_lock);
 	if (!number)
-		__atomic_add_fetch(&w->header->lost_stacks, 1, __ATOMIC_RELAXED);
+		gt_writer_lose_stack(w);
 	return number;
 }
 

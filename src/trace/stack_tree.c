@@ -105,8 +105,11 @@ uint32_t gt_stack_tree_add(struct gt_stack_tree *t, const uint64_t *frames, size
 		node = next;
 		count--;
 	}
-	if (count && !reserve(t, count))
+	if (count && !reserve(t, count)) {
+		if (t->budget)
+			t->budget->refused++;
 		return 0;
+	}
 	while (count--)
 		node = add(t, node, frames[count]);
 	return node;

@@ -14,6 +14,7 @@
 struct gt_stack_budget {
 	size_t limit_bytes; /* 0: none */
 	size_t used_bytes;
+	uint64_t refused; /* stacks that did not fit */
 };
 
 struct gt_stack_node {

@@ -82,6 +82,10 @@ void gt_writer_place(struct gt_writer *w, uint16_t number, enum gt_api api, cons
 void gt_writer_name(struct gt_writer *w, uint64_t time_ns, uint64_t handle, const char *name);
 /* The number of a stack, the same for equal frames; 0 if it cannot be written. */
 uint32_t gt_writer_stack(struct gt_writer *w, const uint64_t *frames, size_t count);
+/* The same for a stack that the caller knows to be new, and whose number it keeps. */
+uint32_t gt_writer_new_stack(struct gt_writer *w, const uint64_t *frames, size_t count);
+/* An event is written without its stack. */
+void gt_writer_lose_stack(struct gt_writer *w);
 /*
  * A number that stands for the frame in gt_writer_stack's array; 0 if it cannot be written. Equal
  * texts have the same number, also after gt_writer_forget_stacks. Long texts are cut.

@@ -52,3 +52,50 @@ def test_a_process_that_maps_hundreds_of_libraries(case):
             e["pid"] in (target.pid, later.pid)] == [333, 444, 555]
     text = case.gputrack("report", "a.gt", env={"COLUMNS": "400"}).out
     assert f"calls into 104 libraries of process {other.pid}, which has mapped too many" in text, text
+
+
+def test_stacks_beyond_the_memory_for_them_are_counted_together(case):
+    """Every event is there, and the bytes of all; only their places are one."""
+    need_root(case)
+    target = Target(case)
+    attached = Attached(case, "-p", target.pid, "--max-memory", "1M", "-i", "0.2")
+    target.tell("s 40000")
+    target.tell("a 777")
+    assert attached.stop() == 0
+    target.end()
+    assert attached.err.count("call stacks take all the memory they may, 1.00 MiB") == 1, attached.err
+    assert "other call sites" in attached.out, attached.out
+    allocated = [e for e in attached.events() if e["function"] == "cuMemAlloc_v2"]
+    assert len(allocated) == 40001
+    others = sum(e["stack"][0]["function"] == "other call sites" for e in allocated)
+    assert 20000 < others < 40000, others
+    text = case.gputrack("report", "a.gt", env={"COLUMNS": "200"}).out
+    assert f"{others:,} events were recorded without a stack" in text, text
+
+
+def test_stacks_through_a_library_that_is_reloaded(case):
+    """They keep their numbers: wherever the library is loaded, its code is the same."""
+    need_root(case)
+    target = Target(case)
+    attached = Attached(case, "-p", target.pid)
+    allocated = []
+    for i in range(5):
+        assert target.tell("o" + case.program("attach_plugin.so")) == "0"
+        while len(allocated) <= i:  # until the tracer has looked where the library is
+            allocated = [e for e in attached.events() if e["bytes"] == 64] \
+                if case.path(f"a.gt/{target.pid}.trace").exists() else []
+        assert target.tell("u") == "0"
+    assert attached.stop() == 0
+    target.end()
+    functions = [[f["function"] for f in e["stack"]][:5] for e in attached.events()]
+    assert functions == [["allocate_here", "middle", "outer", "through", "through_library"]] * 5, \
+        functions
+
+
+def test_sizes_have_limits(case):
+    need_root(case)
+    for option, text in (("--ring-size=2G", "--ring-size must be at most 1073741824, not '2G'"),
+                         ("--max-memory=1K", "--max-memory must be from 1048576 to 1099511627776"),
+                         ("--max-memory=2T", "--max-memory must be from 1048576 to 1099511627776")):
+        done = case.gputrack("attach", "--all", option)
+        assert done.status == 2 and text in done.err and done.err.count("\n") == 1, done.err

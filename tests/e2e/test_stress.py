@@ -93,10 +93,12 @@ def test_a_missing_device_is_reported_with_a_hint_at_library(case):
 
 
 def test_running_out_of_memory_ends_with_one_line(case):
-    done = case.gputrack("stress", "--api", "opencl", "--allocate-size", str(1 << 60),
+    done = case.gputrack("stress", "--api", "opencl", "--allocate-size", str(1 << 40),
                          env=case.pocl())
     assert done.status == 1 and len(done.err.splitlines()) == 1, done.err
     assert "--allocate-size" in done.err and numbers(done.out.splitlines()[-1])["failed"] == 1
+    message = one_line(case.gputrack("stress", "--allocate-size", str(1 << 60)), 2)
+    assert "--allocate-size must be from 1 to 1099511627776" in message, message
 
 
 def test_a_stand_in_library_works(case):

@@ -229,6 +229,73 @@ static void ticks_produce_rates_and_histories(void **state)
 	gt_board_free(b);
 }
 
+static size_t sites_of(const struct gt_board *b, uint16_t process, uint64_t *live, uint64_t *other)
+{
+	static const struct gt_board_site *sites[20000];
+	size_t count = gt_board_sites(b, process, GT_BOARD_BY_LIVE, sites, 20000);
+
+	*live = *other = 0;
+	for (size_t i = 0; i < count; i++) {
+		*live += sites[i]->live;
+		*other += sites[i]->stack == GT_BOARD_OTHER ? sites[i]->live : 0;
+	}
+	return count;
+}
+
+static void sites_beyond_the_limit_are_counted_as_others(void **state)
+{
+	struct gt_board *b = gt_board_new();
+	uint16_t p = gt_board_add(b, 10, "one", 1);
+	uint64_t live, other;
+	size_t count;
+
+	(void)state;
+	gt_board_limit_sites(b, 100000);
+	for (uint32_t i = 1; i <= 10000; i++)
+		create(b, p, i, 10, i, i);
+	count = sites_of(b, p, &live, &other);
+	assert_true(count > 100 && count < 2000);
+	assert_int_equal(live, 10000);
+	assert_int_equal(other, 10000 - (count - 1));
+	assert_int_equal(gt_board_others(b), other);
+	assert_int_equal(gt_board_process(b, p)->bytes, 100000);
+	/* what was counted there ends there */
+	for (uint32_t i = 1; i <= 10000; i++)
+		release(b, p, i);
+	assert_int_equal(sites_of(b, p, &live, &other), 0);
+	gt_board_free(b);
+}
+
+static void sites_that_hold_nothing_make_room_for_others(void **state)
+{
+	struct gt_board *b = gt_board_new();
+	uint16_t p = gt_board_add(b, 10, "one", 1);
+	uint64_t live, other;
+
+	(void)state;
+	gt_board_chart_sites(b);
+	gt_board_limit_sites(b, 300000);
+	create(b, p, 1, 77, 1, 1);
+	for (uint32_t i = 2; i <= 10000; i++) {
+		create(b, p, i, 10, i, i);
+		release(b, p, i);
+	}
+	assert_int_equal(gt_board_others(b), 0);
+	/* nor do those of a process that has ended take room */
+	for (uint32_t i = 0; i < 100; i++) {
+		uint16_t next = gt_board_add(b, 11 + i, "next", 2);
+
+		for (uint32_t k = 1; k <= 100; k++)
+			create(b, next, k, 10, k, k);
+		gt_board_end(b, next, 9);
+	}
+	gt_board_tick(b, 1000000000);
+	assert_int_equal(gt_board_others(b), 0);
+	assert_int_equal(sites_of(b, GT_BOARD_ALL, &live, &other), 1);
+	assert_int_equal(live, 1);
+	gt_board_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,6 +304,8 @@ int main(void)
 		cmocka_unit_test(destroying_a_context_ends_what_it_owns),
 		cmocka_unit_test(sites_are_sorted_as_requested),
 		cmocka_unit_test(the_biggest_and_the_oldest_are_found),
+		cmocka_unit_test(sites_beyond_the_limit_are_counted_as_others),
+		cmocka_unit_test(sites_that_hold_nothing_make_room_for_others),
 		cmocka_unit_test(lists_stay_consistent_under_random_changes),
 		cmocka_unit_test(ticks_produce_rates_and_histories),
 	};

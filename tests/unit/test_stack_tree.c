@@ -93,6 +93,7 @@ static void trees_stay_within_the_budget_that_they_share(void **state)
 				 gt_stack_tree_bytes(&a) + gt_stack_tree_bytes(&b));
 	}
 	assert_true(refused > STACKS / 2);
+	assert_true(budget.refused > refused);
 	/* known stacks are still found */
 	make(frames, 0);
 	assert_int_equal(gt_stack_tree_add(&a, frames, DEPTH), first);
@@ -112,6 +113,7 @@ static void a_refused_stack_adds_nothing(void **state)
 	make(frames, 1);
 	assert_int_equal(gt_stack_tree_add(&t, frames, DEPTH), 0);
 	assert_int_equal(budget.used_bytes, 0);
+	assert_int_equal(budget.refused, 1);
 	assert_int_not_equal(gt_stack_tree_add(&t, frames, 5), 0);
 	gt_stack_tree_fini(&t);
 }

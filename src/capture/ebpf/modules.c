@@ -256,6 +256,7 @@ struct gt_image *gt_images_get(struct gt_images *images, const struct gt_mapping
 			if (image) {
 				GT_GROW(images->list, images->count, images->room);
 				images->list[images->count++] = image;
+				image->number = (uint32_t)images->count;
 				if (images->keep_open) {
 					image->fd = fd;
 					return image;
@@ -424,17 +425,22 @@ const struct gt_mapped *gt_modules_find(const struct gt_modules *m, uint64_t add
 	return NULL;
 }
 
-void gt_modules_write(struct gt_modules *m, struct gt_writer *w, uint32_t pid)
+void gt_modules_forget_gone(struct gt_modules *m, struct gt_writer *w)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < m->count; i++)
-		if (m->list[i].gone && m->list[i].is_defined)
-			gt_writer_unload(w, m->list[i].number);
-	for (size_t i = 0; i < m->count; i++)
+	for (size_t i = 0; i < m->count; i++) {
 		if (!m->list[i].gone)
 			m->list[kept++] = m->list[i];
+		else if (m->list[i].is_defined && w)
+			gt_writer_unload(w, m->list[i].number);
+	}
 	m->count = kept;
+}
+
+void gt_modules_write(struct gt_modules *m, struct gt_writer *w, uint32_t pid)
+{
+	gt_modules_forget_gone(m, w);
 	for (size_t i = 0; i < m->count; i++) {
 		struct gt_mapped *at = &m->list[i];
 

@@ -45,6 +45,7 @@ struct gt_segment {
 struct gt_unwind_table;
 
 struct gt_image {
+	uint32_t number; /* in its list, from 1 */
 	dev_t dev;
 	ino_t ino;
 	char *name; /* the path under which the first process mapped it */
@@ -115,7 +116,16 @@ bool gt_modules_look(struct gt_modules *m, struct gt_images *images, uint32_t pi
 /* Copies the parent's modules, for a child that may end before the first look. */
 void gt_modules_inherit(struct gt_modules *m, const struct gt_modules *parent);
 const struct gt_mapped *gt_modules_find(const struct gt_modules *m, uint64_t address);
+/* The same; `last` may be where another address of the same stack was found, and is tried first. */
+static inline const struct gt_mapped *gt_modules_find_near(const struct gt_modules *m,
+							   const struct gt_mapped *last,
+							   uint64_t address)
+{
+	return last && address - last->start < last->size ? last : gt_modules_find(m, address);
+}
 /* What is at an address. Unknown where nothing was mapped at the last look, but could be now. */
 enum gt_ground gt_modules_ground(const struct gt_modules *m, uint64_t address);
+/* Forgets modules that are gone; the trace is told, if there is one. */
+void gt_modules_forget_gone(struct gt_modules *m, struct gt_writer *w);
 /* For gt_writer_options.modules: defines what the process's trace does not define yet. */
 void gt_modules_write(struct gt_modules *m, struct gt_writer *w, uint32_t pid);

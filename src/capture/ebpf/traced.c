@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "base/process.h"
+#include "trace/stacks.h"
 
 enum {
 	LOOK_NS = 100 * 1000 * 1000, /* how often mappings are read for unknown addresses */
@@ -36,9 +37,7 @@ void gt_traced_free(struct gt_traced *p)
 	}
 	gt_modules_fini(&p->modules);
 	free(p->lanes);
-	free(p->frames);
-	free(p->stacks);
-	gt_stacks_free(&p->numbers);
+	gt_traced_stacks_fini(&p->stacks);
 	free(p);
 }
 
@@ -105,10 +104,13 @@ static void look(struct gt_traced *p)
 /* Before a new stack is defined: an address in no known module may be in a new one. */
 static void look_for_new(struct gt_traced *p)
 {
+	const struct gt_mapped *at = NULL;
 	bool is_due = false;
 
-	for (size_t i = 0; i < p->defining_count && !is_due; i++)
-		is_due = !gt_modules_find(&p->modules, p->defining[i]);
+	for (size_t i = 0; i < p->defining_count && !is_due; i++) {
+		at = gt_modules_find_near(&p->modules, at, p->defining[i]);
+		is_due = !at;
+	}
 	if (is_due && gt_now_ns() - p->looked_ns > LOOK_NS)
 		look(p);
 }
@@ -266,10 +268,10 @@ void gt_traced_refresh(struct gt_traced *p, struct gt_images *images)
 	if (p->modules.is_stale || !p->modules.count)
 		look(p);
 	/* an address may now belong to other code */
-	if (p->has_moved && p->writer)
-		gt_writer_forget_stacks(p->writer);
-	else if (p->has_moved)
-		gt_stacks_clear(&p->numbers);
+	if (p->has_moved) {
+		gt_modules_forget_gone(&p->modules, p->writer);
+		gt_traced_stacks_moved(&p->stacks);
+	}
 	p->has_moved = false;
 }
 
@@ -294,59 +296,53 @@ size_t gt_traced_stack_trim(struct gt_traced *p, struct gt_images *images, const
 	return count;
 }
 
-/* Keeps the frames of a stack, for gt_traced_stack. */
-static void remember(struct gt_traced *p, uint32_t number, const uint64_t *frames, size_t count)
+/* Of a stack for which there is no memory. */
+static uint32_t other_number(struct gt_traced *p)
 {
-	while (p->stack_count < number) {
-		GT_GROW(p->stacks, p->stack_count, p->stack_room);
-		p->stacks[p->stack_count++] = p->frame_count;
-	}
-	for (size_t i = 0; i <= count; i++) {
-		GT_GROW(p->frames, p->frame_count, p->frame_room);
-		p->frames[p->frame_count++] = i < count ? frames[i] : 0;
-	}
-}
+	if (!p->writer) {
+		p->other_stack = UINT32_MAX;
+	} else if (!p->other_stack) {
+		uint64_t frame = gt_writer_text_frame(
+			p->writer, &(struct gt_text_frame){ .function = "other call sites" });
 
-/* The number of a stack if there is no trace to define it in. */
-static uint32_t own_number(struct gt_traced *p, const uint64_t *frames, size_t count)
-{
-	uint64_t key = gt_stack_key(frames, count);
-	uint32_t number = gt_stacks_find(&p->numbers, key);
-
-	if (number)
-		return number;
-	look_for_new(p);
-	number = (uint32_t)p->stack_count + 1;
-	return gt_stacks_add(&p->numbers, key, number) ? 0 : number;
+		p->other_stack = frame ? gt_writer_stack(p->writer, &frame, 1) : 0;
+	}
+	if (p->writer)
+		gt_writer_lose_stack(p->writer);
+	return p->other_stack;
 }
 
 uint32_t gt_traced_stack_number(struct gt_traced *p, struct gt_images *images,
 				const uint64_t *frames, size_t count)
 {
-	uint32_t number;
+	uint64_t key = gt_stack_key(frames, count);
+	uint32_t number, node;
 
 	if (!count)
 		return 0;
 	gt_traced_refresh(p, images);
+	number = gt_traced_stacks_recent(&p->stacks, key);
+	if (number)
+		return number;
 	p->defining = frames;
 	p->defining_count = count;
-	number = p->writer ? gt_writer_stack(p->writer, frames, count) :
-			     own_number(p, frames, count);
-	if (number > p->stack_count)
-		remember(p, number, frames, count);
+	look_for_new(p);
+	node = gt_traced_stacks_node(&p->stacks, &p->modules, frames, count);
+	if (!node)
+		return other_number(p);
+	number = gt_traced_stacks_number(&p->stacks, node);
+	if (!number)
+		number = p->writer ? gt_writer_new_stack(p->writer, frames, count) :
+				     p->stacks.last + 1;
+	if (number)
+		gt_traced_stacks_set(&p->stacks, node, key, number);
 	return number;
 }
 
-size_t gt_traced_stack(const struct gt_traced *p, uint32_t stack, const uint64_t **frames)
+size_t gt_traced_stack(const struct gt_traced *p, uint32_t stack, struct gt_traced_frame *frames,
+		       size_t most)
 {
-	size_t count = 0;
-
-	if (!stack || stack > p->stack_count)
-		return 0;
-	*frames = p->frames + p->stacks[stack - 1];
-	while ((*frames)[count])
-		count++;
-	return count;
+	return p->images ? gt_traced_stacks_get(&p->stacks, p->images, stack, frames, most) : 0;
 }
 
 static size_t bucket(uint32_t pid)

@@ -18,7 +18,8 @@
 struct gt_tracer {
 	struct gt_tracer_options options;
 	struct gt_traced_place place;
-	int error; /* of the first trace that could not be made */
+	struct gt_stack_budget budget; /* of the stacks of all processes */
+	int error;                     /* of the first trace that could not be made */
 	struct gt_probes *probes;
 	struct gt_libraries libraries;
 	struct gt_images images;
@@ -39,6 +40,7 @@ static struct gt_traced *add(struct gt_tracer *t, uint32_t pid, uint64_t start, 
 	struct gt_traced *p = gt_traced_set_add(&t->processes, pid, start, exec);
 
 	p->parent = parent;
+	p->stacks.tree.budget = &t->budget;
 	p->contexts.has_unseen = p->is_late = gt_libraries_was_early(&t->libraries, pid);
 	/* libraries that it mapped before we knew that it is traced */
 	for (size_t k = 0; k < t->libraries.count; k++)
@@ -412,6 +414,7 @@ int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *option
 		return e;
 	}
 	t->options = *options;
+	t->budget.limit_bytes = options->max_stack_bytes;
 	t->libraries.probes = t->probes;
 	t->images.keep_open = options->probes.stack_bytes != 0;
 	t->images.history = &t->map_history;
@@ -504,6 +507,11 @@ void gt_tracer_lost_times(const struct gt_tracer *t, uint64_t *first_ns, uint64_
 	/* a start, an end or an exec that nobody knows of changes what all calls mean */
 	*first_ns = news ? 1 : stray.first_ns;
 	*last_ns = news ? UINT64_MAX : stray.last_ns;
+}
+
+uint64_t gt_tracer_other_stacks(const struct gt_tracer *t)
+{
+	return t->budget.refused;
 }
 
 uint64_t gt_tracer_cut_stacks(const struct gt_tracer *t)

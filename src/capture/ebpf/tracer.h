@@ -10,7 +10,7 @@
 #include "capture/ebpf/inferred.h"
 #include "capture/ebpf/libraries.h"
 #include "capture/ebpf/modules.h"
-#include "trace/stacks.h"
+#include "capture/ebpf/traced_stacks.h"
 
 struct gt_tracer;
 
@@ -31,15 +31,12 @@ struct gt_traced {
 	bool has_execed;          /* it has become another program */
 	bool is_late;             /* it may have made calls before it was traced */
 	int exit_code;
-	uint16_t number; /* for the listener's use */
+	uint16_t number;      /* for the listener's use */
+	uint32_t other_stack; /* stands for those beyond the limit of memory; 0: there are none */
 
 	struct gt_traced_lane *lanes; /* private, like the rest */
 	size_t lane_count, lane_room;
-	uint64_t *frames; /* of all numbered stacks, one after another, each ended by 0 */
-	size_t frame_count, frame_room;
-	size_t *stacks; /* by number - 1: where its frames begin */
-	size_t stack_count, stack_room;
-	struct gt_stacks numbers;           /* of stacks, if there is no writer */
+	struct gt_traced_stacks stacks;
 	struct gt_probe_losses lost_at_end; /* calls that the BPF programs counted as lost */
 	const uint64_t *defining;           /* frames of the stack that is being numbered */
 	size_t defining_count;
@@ -60,7 +57,8 @@ struct gt_listener {
 struct gt_tracer_options {
 	struct gt_probes_options probes;
 	struct gt_listener listener;
-	uint64_t max_bytes; /* of all traces together; 0: no limit */
+	uint64_t max_bytes;     /* of all traces together; 0: no limit */
+	size_t max_stack_bytes; /* memory for stacks; 0: no limit */
 };
 
 int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *options,
@@ -89,8 +87,11 @@ size_t gt_tracer_running(const struct gt_tracer *t);
 uint64_t gt_tracer_lost(const struct gt_tracer *t);
 /* When calls were lost that may be of any process: first 0: never; last UINT64_MAX: without end. */
 void gt_tracer_lost_times(const struct gt_tracer *t, uint64_t *first_ns, uint64_t *last_ns);
+/* Calls whose stack did not fit into the memory for stacks. */
+uint64_t gt_tracer_other_stacks(const struct gt_tracer *t);
 /* Calls whose stack was cut short: see gt_traced_stack_trim. */
 uint64_t gt_tracer_cut_stacks(const struct gt_tracer *t);
 
-/* The frames of a stack of a process that has not ended; borrowed until the next event. */
-size_t gt_traced_stack(const struct gt_traced *p, uint32_t stack, const uint64_t **frames);
+/* The frames of a stack of a process that has not ended, innermost first, at most `most`. */
+size_t gt_traced_stack(const struct gt_traced *p, uint32_t stack, struct gt_traced_frame *frames,
+		       size_t most);

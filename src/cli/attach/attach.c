@@ -32,12 +32,13 @@ struct settings {
 	double interval, duration; /* seconds; 0: never, without end */
 	bool command, all, quiet, no_stacks;
 	int unwind, way;
-	uint64_t top, stack_depth, max_bytes, ring_size, stack_bytes;
+	uint64_t top, stack_depth, max_bytes, max_memory, ring_size, stack_bytes;
 };
 
 enum {
 	DRAIN_MS = 50,            /* how often the ring is emptied */
 	SECONDS_MAX = 1000000000, /* so that its nanoseconds fit into 64 bits */
+	RING_MAX = 1 << 30,
 };
 
 #define AT(field) .at = offsetof(struct settings, field)
@@ -73,6 +74,10 @@ static const struct gt_option options[] = {
 	  .local = GT_LOCAL_YES,
 	  .help = "stop recording at this size (500M, 2GiB); the summaries continue, and the "
 		  "report says so" },
+	{ .name = "max-memory", .type = GT_OPTION_SIZE, .argument = "SIZE",
+	  .least = GT_MEMORY_LEAST, .most = GT_MEMORY_MOST, AT(max_memory), .local = GT_LOCAL_YES,
+	  .help = "memory for call stacks and call sites (default: 256M, at least 1M); further "
+		  "ones are counted together as \"other call sites\"" },
 	{ .name = "top", .letter = 'T', .type = GT_OPTION_COUNT, .argument = "N",
 	  .most = GT_BOARD_TOP_MAX, AT(top),
 	  .local = GT_LOCAL_YES,
@@ -94,9 +99,10 @@ static const struct gt_option options[] = {
 	  .most = GT_PROBE_FRAMES, AT(stack_depth),
 	  .local = GT_LOCAL_YES,
 	  .help = "record at most N frames of each stack, up to 127 (default: 64)" },
-	{ .name = "ring-size", .type = GT_OPTION_SIZE, .argument = "SIZE", AT(ring_size),
-	  .help = "size of the buffer between kernel and gputrack (default: 16M); events that do "
-		  "not fit are lost, counted and reported" },
+	{ .name = "ring-size", .type = GT_OPTION_SIZE, .argument = "SIZE",
+	  .most = RING_MAX, AT(ring_size),
+	  .help = "size of the buffer between kernel and gputrack (default: 16M, at most 1G); "
+		  "events that do not fit are lost, counted and reported" },
 	{ .name = "probes", .type = GT_OPTION_CHOICE, .argument = "HOW",
 	  .choices = gt_probe_way_names, AT(way),
 	  .help = "how to probe functions: auto (the best the kernel supports; the default), "
@@ -135,6 +141,7 @@ struct attach {
 	int status;      /* the child's, once it has ended */
 	bool has_warned; /* of a library that could not be probed */
 	size_t told;     /* of processes with too many libraries */
+	bool is_full;    /* the memory for stacks, which has been told */
 	FILE *out;
 };
 
@@ -143,7 +150,7 @@ static size_t ring_bytes(uint64_t wanted)
 {
 	size_t size = 4096;
 
-	while (size < wanted && size < 1u << 30)
+	while (size < wanted && size < RING_MAX)
 		size *= 2;
 	return size;
 }
@@ -173,6 +180,7 @@ static int check(struct attach *a, int argc, char **argv, int first)
 		return status;
 	a->argv = s->command ? argv + first : NULL;
 	a->how.max_bytes = s->max_bytes;
+	a->how.max_stack_bytes = s->max_memory / 2;
 	a->how.probes = (struct gt_probes_options){
 		.everyone = s->all,
 		.frames = s->no_stacks ? 0 : (uint32_t)s->stack_depth,
@@ -297,6 +305,12 @@ static void warn_of_libraries(struct attach *a)
 	gt_targets_tell_dropped(a->tracer, &a->told);
 }
 
+static void warn_of_memory(struct attach *a)
+{
+	if (!a->is_full)
+		a->is_full = gt_attach_live_tell_full(&a->live, a->tracer, a->settings.max_memory);
+}
+
 static bool all_ended(struct attach *a)
 {
 	if (a->child)
@@ -316,6 +330,7 @@ static void follow(struct attach *a)
 		gt_tracer_wait(a->tracer, DRAIN_MS);
 		gt_tracer_drain(a->tracer);
 		warn_of_libraries(a);
+		warn_of_memory(a);
 		now = gt_now_ns();
 		if (all_ended(a)) {
 			a->child = 0;
@@ -436,7 +451,8 @@ static int run(struct attach *a)
 	gt_stop_on(SIGTERM);
 	/* the terminal is gone: end the recording properly; under nohup, continue */
 	gt_stop_unless_ignored(SIGHUP);
-	gt_attach_live_init(&a->live);
+	gt_attach_live_init(&a->live, &(struct gt_attach_live_options){
+					      .max_site_bytes = a->settings.max_memory / 2 });
 	a->how.listener = a->live.listener;
 	if (prepare(a, &error)) {
 		if (a->tracer)
@@ -484,6 +500,7 @@ int gt_cmd_attach(int argc, char **argv)
 	a->settings = (struct settings){ .stack_depth = GT_PROBES_DEPTH,
 					 .top = 3,
 					 .interval = 5,
+					 .max_memory = GT_MEMORY,
 					 .ring_size = GT_PROBES_RING,
 					 .stack_bytes = GT_PROBES_STACK };
 	first = gt_options_parse(&gt_attach_syntax, &a->settings, argc, argv, &status);

@@ -10,6 +10,10 @@
 
 struct gt_attach_names;
 
+/* --max-memory: half of it is for stacks, half for call sites. */
+enum { GT_MEMORY = 256 << 20, GT_MEMORY_LEAST = 1 << 20 };
+#define GT_MEMORY_MOST (1ll << 40)
+
 struct gt_attach_live {
 	struct gt_board *board;
 	struct gt_listener listener; /* for gt_tracer_options */
@@ -19,8 +23,16 @@ struct gt_attach_live {
 	struct gt_attach_names *names; /* of stacks that have been shown */
 };
 
-void gt_attach_live_init(struct gt_attach_live *l);
+struct gt_attach_live_options {
+	bool charts_sites;     /* call sites have histories */
+	size_t max_site_bytes; /* memory for call sites */
+};
+
+void gt_attach_live_init(struct gt_attach_live *l, const struct gt_attach_live_options *options);
 void gt_attach_live_fini(struct gt_attach_live *l);
+/* Tells that stacks or call sites take all the memory they may, `limit`; false if they do not. */
+bool gt_attach_live_tell_full(const struct gt_attach_live *l, const struct gt_tracer *tracer,
+			      uint64_t limit);
 /* An interval is over: updates losses, rates and histories. */
 void gt_attach_live_tick(struct gt_attach_live *l);
 /* Prints a summary of this moment. */
@@ -34,3 +46,5 @@ void gt_attach_live_show(struct gt_attach_live *l, FILE *out, size_t top, uint64
  */
 size_t gt_attach_names_get(struct gt_attach_names *n, uint16_t process, uint32_t stack, size_t most,
 			   const struct gt_frame **frames);
+/* Forgets all names if there are very many; no frames that were returned may be in use. */
+void gt_attach_names_trim(struct gt_attach_names *n);

@@ -27,6 +27,7 @@ struct settings {
 	double interval_s;
 	bool no_stacks;
 	int unwind;
+	uint64_t max_memory;
 };
 
 #define AT(field) .at = offsetof(struct settings, field)
@@ -51,6 +52,10 @@ static const struct gt_option options[] = {
 	  .local = GT_LOCAL_YES,
 	  .help = "how to unwind stacks: fp (frame pointers, cheap; the default) or dwarf (for "
 		  "programs without frame pointers)" },
+	{ .name = "max-memory", .type = GT_OPTION_SIZE, .argument = "SIZE",
+	  .least = GT_MEMORY_LEAST, .most = GT_MEMORY_MOST, AT(max_memory), .local = GT_LOCAL_YES,
+	  .help = "memory for call stacks and call sites (default: 256M, at least 1M); further "
+		  "ones are counted together as \"other call sites\"" },
 	{ 0 },
 };
 /* clang-format on */
@@ -100,6 +105,7 @@ static int attach(struct top *t, struct gt_error *error)
 	const struct settings *s = t->settings;
 	struct gt_tracer_options how = {
 		.listener = t->live.listener,
+		.max_stack_bytes = s->max_memory / 2,
 		.probes = { .everyone = t->targets.everyone,
 			    .frames = s->no_stacks ? 0 : GT_PROBES_DEPTH,
 			    .stack_bytes = s->unwind == GT_UNWIND_DWARF ? GT_PROBES_STACK : 0,
@@ -159,6 +165,9 @@ static void follow(struct top *t)
 		if (now - last >= interval) {
 			last = now - last < 2 * interval ? last + interval : now;
 			gt_attach_live_tick(&t->live);
+			/* a paused screen goes on showing the names it has */
+			if (!t->screen.paused)
+				gt_attach_names_trim(t->live.names);
 			gt_screen_tick(&t->screen, t->live.board, now);
 			changed = true;
 		}
@@ -178,7 +187,9 @@ static int run(struct top *t)
 		return gt_fail("top needs a terminal; without one, `%s attach --interval 1 %s` "
 			       "prints a summary every second",
 			       gt_tool_name(), t->targets.everyone ? "--all" : "-p PID");
-	gt_attach_live_init(&t->live);
+	gt_attach_live_init(&t->live, &(struct gt_attach_live_options){
+					      .charts_sites = true,
+					      .max_site_bytes = t->settings->max_memory / 2 });
 	gt_screen_init(&t->screen, &(struct gt_screen_names){ frames_of, t->live.names });
 	t->screen.interval_s = t->settings->interval_s;
 	name_target(t);
@@ -201,6 +212,7 @@ static int run(struct top *t)
 		if (*refusal->text)
 			gt_tell("%s; it was not tracked", refusal->text);
 		gt_targets_tell_dropped(t->tracer, &told);
+		gt_attach_live_tell_full(&t->live, t->tracer, t->settings->max_memory);
 	}
 	if (t->tracer)
 		gt_tracer_free(t->tracer);
@@ -212,7 +224,7 @@ static int run(struct top *t)
 
 int gt_cmd_top(int argc, char **argv)
 {
-	struct settings s = { .interval_s = 1 };
+	struct settings s = { .interval_s = 1, .max_memory = GT_MEMORY };
 	struct top *t = gt_alloc(sizeof *t);
 	int status, first = gt_options_parse(&gt_top_syntax, &s, argc, argv, &status);
 

@@ -34,7 +34,8 @@ static const struct gt_option options[] = {
 	  AT(throughput),
 	  .help = "events per second (default: 1000); 0 or max: as fast as possible" },
 	{ .name = "allocate-size", .letter = 's', .argument = "BYTES", .type = GT_OPTION_COUNT,
-	  .least = 1, AT(size_bytes), .help = "size of each allocation (default: 2048)" },
+	  .least = 1, .most = 1ll << 40, AT(size_bytes),
+	  .help = "size of each allocation (default: 2048, at most 1099511627776)" },
 	{ .name = "free-ratio", .letter = 'r', .argument = "R", .type = GT_OPTION_DECIMAL,
 	  .most = 1, AT(free_ratio), .help = "fraction of the allocations to free: 1.0 frees all "
 		  "(the default), 0.5 every second one, 0 none; --ratio is the same" },

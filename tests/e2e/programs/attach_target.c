@@ -10,6 +10,8 @@
  *	e           becomes itself again, by exec
  *	b N         N pairs of allocate and free
  *	l N         N allocations that are kept
+ *	s N         N allocations that are kept, each with a stack of its own
+ *	o PATH      loads a library and allocates through it; u: unloads it
  *	c SIZE      allocate in a second context, which then is not current any more
  *	d           destroy that context
  *	p           who am I
@@ -21,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,6 +58,51 @@ __attribute__((noinline)) static uint64_t outer(size_t size)
 
 	room[0] = 1;
 	return middle(size) + (uint64_t)(room[0] - 1);
+}
+
+static uint64_t left(uint64_t n, int depth);
+
+/* Twenty frames, each in one of two functions: the binary digits of `n`. */
+__attribute__((noinline)) static uint64_t right(uint64_t n, int depth)
+{
+	volatile char room[16];
+
+	room[0] = 2;
+	if (!depth)
+		return allocate_here(256) + (uint64_t)(room[0] - 2);
+	return (n & 1 ? left(n >> 1, depth - 1) : right(n >> 1, depth - 1)) +
+	       (uint64_t)(room[0] - 2);
+}
+
+__attribute__((noinline)) static uint64_t left(uint64_t n, int depth)
+{
+	volatile char room[32];
+
+	room[0] = 1;
+	if (!depth)
+		return allocate_here(256) + (uint64_t)(room[0] - 1);
+	return (n & 1 ? left(n >> 1, depth - 1) : right(n >> 1, depth - 1)) +
+	       (uint64_t)(room[0] - 1);
+}
+
+static void *loaded;
+
+static void through_library(char *path)
+{
+	uint64_t (*through)(uint64_t(*)(size_t), size_t);
+
+	path[strcspn(path, "\n")] = '\0';
+	loaded = dlopen(path, RTLD_NOW);
+	through =
+		loaded ? (uint64_t(*)(uint64_t(*)(size_t), size_t))dlsym(loaded, "through") : NULL;
+	printf("%d\n", !through || !through(outer, 64));
+}
+
+/* Next time it is loaded elsewhere: something else is mapped in its place. */
+static void unload(void)
+{
+	printf("%d\n", dlclose(loaded));
+	mmap(NULL, 64 << 10, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
 static void *release_there(void *handle)
@@ -111,6 +159,13 @@ static int obey(char *line, char **argv)
 			outer(256);
 		puts("0");
 		break;
+	case 's':
+		for (uint64_t i = 0; i < number; i++)
+			left(i, 20);
+		puts("0");
+		break;
+	case 'o': through_library(line + 1); break;
+	case 'u': unload(); break;
 	case 'c': in_second(number); break;
 	case 'd': printf("%d\n", destroy(second)); break;
 	case 'p': printf("%d\n", (int)getpid()); break;
