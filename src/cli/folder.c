@@ -23,6 +23,7 @@
 #include "trace/info.h"
 #include "trace/layout.h"
 #include "trace/recording.h"
+#include "trace/trace_file.h"
 
 enum { PATH_ROOM = sizeof((struct gt_folder *)0)->path + 8 };
 
@@ -372,16 +373,13 @@ void gt_folder_finish(const char *path)
 {
 	DIR *folder = open_folder(path);
 	struct dirent *entry;
-	struct stat st;
 
 	while (folder && (entry = readdir(folder))) {
 		pid_t pid = (pid_t)strtoul(entry->d_name, NULL, 10);
 
 		if (gt_recording_is_trace(entry->d_name) && pid > 0 && kill(pid, 0) &&
-		    errno == ESRCH &&
-		    !fstatat(dirfd(folder), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
-		    S_ISREG(st.st_mode) && (st.st_mode & 0777) == 0400)
-			fchmodat(dirfd(folder), entry->d_name, 0600, 0);
+		    errno == ESRCH)
+			gt_trace_file_finish(dirfd(folder), entry->d_name);
 	}
 	if (folder)
 		closedir(folder);

@@ -21,11 +21,13 @@
 #include "base/guest_file.h"
 #include "base/process.h"
 #include "guest/announce.h"
+#include "guest/bus_guard.h"
 #include "guest/loaded_modules.h"
 #include "guest/settings.h"
 #include "guest/own_stack.h"
 #include "trace/layout.h"
 #include "trace/room.h"
+#include "trace/window.h"
 #include "trace/writer.h"
 
 enum {
@@ -44,6 +46,8 @@ static __thread struct {
 	struct gt_lane *lane;
 	struct gt_writer *writer;
 	uint32_t tid;
+	bool is_unguarded;   /* it would not survive a store that fails, */
+	uint64_t checked_ns; /* so others' checks do not suffice */
 } self __attribute__((tls_model("initial-exec")));
 
 uint32_t gt_thread_id(void)
@@ -76,6 +80,7 @@ static __attribute__((noinline)) struct gt_lane *acquire_lane(struct gt_writer *
 	char name[17] = "";
 
 	prctl(PR_GET_NAME, name);
+	self.is_unguarded = gt_bus_guard_is_blocked();
 	self.lane = gt_lane_acquire(w, gt_thread_id(), name);
 	self.writer = w;
 	if (have_thread_end)
@@ -172,6 +177,7 @@ static int open_trace(struct gt_writer **w, const char *folder)
 	struct gt_writer_options options = { .pid = (uint32_t)getpid(),
 					     .ppid = (uint32_t)getppid(),
 					     .read_only = true,
+					     .is_guarded = gt_bus_guard_is_on,
 					     .until_ns = gt_settings_get()->until_ns,
 					     .max_bytes = gt_settings_get()->max_bytes,
 					     .modules = gt_modules_define,
@@ -181,6 +187,8 @@ static int open_trace(struct gt_writer **w, const char *folder)
 		return -errno;
 	if (options.max_bytes)
 		options.room = shared_room(folder);
+	/* space under a limit is given back by whoever took it */
+	options.leaves_tail = gt_settings_get()->watcher && !options.max_bytes;
 	return gt_writer_open_in(w, folder, &options);
 }
 
@@ -193,6 +201,7 @@ static void open_writer(void)
 	if (!folder)
 		return;
 	gt_modules_restart();
+	atomic_store(&gt_windows_failed, false);
 	e = open_trace(&w, folder);
 	if (e) {
 		gt_stderr_line("cannot record into %s: %s; the program runs on untracked", folder,
@@ -209,6 +218,8 @@ static void start_once(void)
 {
 	have_thread_end = !pthread_key_create(&thread_end, thread_ended);
 	has_stacks = gt_settings_get()->stack_depth;
+	if (gt_settings_get()->recording)
+		gt_bus_guard_start();
 	open_writer();
 }
 
@@ -288,14 +299,24 @@ void gt_recorder_place(uint16_t number, enum gt_api api, const char *name)
 
 void gt_recorder_check(uint64_t now_ns)
 {
-	uint64_t last = atomic_load_explicit(&last_check_ns, memory_order_relaxed);
+	uint64_t last = self.is_unguarded ?
+				self.checked_ns :
+				atomic_load_explicit(&last_check_ns, memory_order_relaxed);
+	bool has_failed = atomic_load_explicit(&gt_windows_failed, memory_order_relaxed);
 	struct gt_writer *w;
+	struct gt_lane *lane;
 
-	if ((int64_t)(now_ns - last) < CHECK_NS)
+	if ((int64_t)(now_ns - last) < CHECK_NS && !has_failed)
 		return;
 	w = current_writer();
+	lane = self.writer == w ? self.lane : NULL;
+	if (w && self.is_unguarded) {
+		self.checked_ns = now_ns;
+		gt_writer_check_file(w, lane);
+		return;
+	}
 	if (w)
-		gt_writer_check(w, self.writer == w ? self.lane : NULL);
+		gt_writer_check(w, lane);
 	/* last: until then, other threads check for themselves */
 	atomic_store_explicit(&last_check_ns, now_ns, memory_order_release);
 }

@@ -41,6 +41,9 @@ void gt_lane_save_call(struct gt_lane *lane)
 	top = &lane->calls[lane->call_count - 1];
 	top->what = lane->block->inflight;
 	top->arguments = *arguments_of(lane);
+	/* somebody may have written over the file */
+	if (top->arguments.count > GT_ARGUMENTS_MAX)
+		top->arguments.count = 0;
 }
 
 void gt_lane_publish_call(struct gt_lane *lane)

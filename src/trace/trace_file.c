@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_file.c - opens the file of a trace and checks its header. */
+/* trace_file.c - opens the file of a trace and checks its header; finishes one that was left. */
 #include "trace/trace_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -89,6 +91,39 @@ int gt_trace_file_open(struct gt_trace_file *f, const char *path, struct gt_erro
 close_file:
 	close(f->fd);
 	return e;
+}
+
+/* 0: nobody has it open or mapped for writing; -EAGAIN: somebody has; else it cannot be told. */
+static int look_for_writers(int fd)
+{
+	/* a signal that is ignored, should somebody open it now */
+	if (fcntl(fd, F_SETSIG, SIGURG) || fcntl(fd, F_SETLEASE, F_RDLCK))
+		return -errno;
+	fcntl(fd, F_SETLEASE, F_UNLCK);
+	return 0;
+}
+
+void gt_trace_file_finish(int folder, const char *name)
+{
+	struct gt_trace_header h;
+	struct stat st;
+	char path[32];
+	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), e;
+
+	if (fd < 0)
+		return;
+	e = look_for_writers(fd);
+	if (e != -EAGAIN && !fstat(fd, &st) && S_ISREG(st.st_mode) && (st.st_mode & 0777) == 0400 &&
+	    !fchmod(fd, 0600) && !e && pread(fd, &h, sizeof h, 0) == sizeof h &&
+	    !memcmp(h.magic, GT_TRACE_MAGIC, sizeof h.magic) && h.blocks_end >= h.header_size &&
+	    h.blocks_end < (uint64_t)st.st_size) {
+		/* not by opening it for writing: others watch for that to be closed */
+		snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+		/* if that fails, readers accept the zeroes */
+		if (truncate(path, (off_t)h.blocks_end))
+			errno = 0;
+	}
+	close(fd);
 }
 
 int gt_trace_header_read(struct gt_trace_header *out, const char *path, struct gt_error *error)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -18,7 +19,8 @@
 #include "trace/writer_state.h"
 
 enum {
-	ROOM_MIN = 64 << 10, /* reserved ahead: a quarter of what is there, within these */
+	ROOM_FIRST = 1 << 20, /* reserved at first: a program that allows itself little gets far */
+	ROOM_MIN = 256 << 10, /* later: a quarter of what is there, within these */
 	ROOM_MAX = 16 << 20,
 	SAME_PID_MAX = 10000,
 };
@@ -97,22 +99,33 @@ static void give_room(struct gt_writer *w, uint64_t size)
 		atomic_fetch_sub(taken_room(w), size);
 }
 
+/* Only a limit on the size of files makes the kernel send SIGXFSZ. */
+static bool is_size_limited(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur != RLIM_INFINITY;
+}
+
 static int reserve_to(struct gt_writer *w, uint64_t end)
 {
 	int fd = descriptor(w), e;
+	bool may_signal = is_size_limited();
 	struct gt_held_signals held;
 
 	if (fd < 0)
 		return fd;
 	if (!take_room(w, end - w->reserved))
 		return -EFBIG;
-	gt_signals_hold(&held);
+	if (may_signal)
+		gt_signals_hold(&held);
 	do
 		e = fallocate(fd, 0, (off_t)w->reserved, (off_t)(end - w->reserved)) ? errno : 0;
 	while (e == EINTR);
 	if (e == EOPNOTSUPP || e == ENOSYS)
 		e = -write_zeroes(fd, (off_t)w->reserved, end - w->reserved);
-	gt_signals_release(&held);
+	if (may_signal)
+		gt_signals_release(&held);
 	if (e) {
 		give_room(w, end - w->reserved);
 		return -e;
@@ -121,19 +134,61 @@ static int reserve_to(struct gt_writer *w, uint64_t end)
 	return 0;
 }
 
-/* Makes sure that `size` bytes at the end are really allocated in the file. */
+/* Makes sure that `size` bytes at the end are really allocated in the file, and some more. */
 static int make_room(struct gt_writer *w, size_t size)
 {
-	uint64_t need = w->end + size, ahead = w->end / 4;
+	uint64_t ahead = w->reserved ? w->end / 4 : ROOM_FIRST;
 	int e;
 
-	if (need <= w->reserved)
-		return 0;
 	ahead = ahead < ROOM_MIN ? ROOM_MIN : ahead > ROOM_MAX ? ROOM_MAX : ahead;
-	ahead &= ~(uint64_t)(GT_BLOCK_MIN - 1);
-	e = reserve_to(w, need + ahead);
 	/* a nearly full disk may still have space for the block that is needed now */
-	return e == -ENOSPC || e == -EDQUOT || e == -EFBIG ? reserve_to(w, need) : e;
+	do {
+		ahead &= ~(uint64_t)(GT_BLOCK_MIN - 1);
+		e = reserve_to(w, w->end + (ahead < size ? size : ahead));
+		ahead /= 4;
+	} while ((e == -ENOSPC || e == -EDQUOT || e == -EFBIG) && ahead * 4 > size);
+	return e;
+}
+
+/* One user of a window less; the last one unmaps it. The caller holds `space_lock`. */
+static void leave_window(struct gt_writer *w, struct gt_window *window)
+{
+	struct gt_window **at = &w->windows;
+
+	if (--window->users)
+		return;
+	while (*at != window)
+		at = &(*at)->next;
+	/* first: a child forked in between unmaps what it finds in the list */
+	__atomic_store_n(at, window->next, __ATOMIC_SEQ_CST);
+	gt_window_close(window);
+	free(window);
+}
+
+/* Reserves more space and maps it. New blocks, of `size` bytes at least, lie there. */
+static int open_window(struct gt_writer *w, size_t size)
+{
+	struct gt_window *before = w->windows, *window;
+	uint64_t from = w->reserved;
+	int e = make_room(w, size), fd;
+
+	if (e)
+		return e;
+	fd = descriptor(w);
+	if (fd < 0)
+		return fd;
+	e = gt_window_open(&window, fd, (off_t)from, w->reserved - from, &w->has_failed);
+	if (e)
+		return e;
+	window->next = before;
+	w->window_from = from;
+	__atomic_store_n(&w->windows, window, __ATOMIC_SEQ_CST);
+	/* for good: a block may stay in this window as long as its thread is idle */
+	if (window->number < 0 || !w->options.is_guarded || !w->options.is_guarded())
+		atomic_store(&w->is_guarded, false);
+	if (before)
+		leave_window(w, before);
+	return 0;
 }
 
 void gt_writer_stop(struct gt_writer *w, int error)
@@ -150,14 +205,17 @@ void gt_writer_stop(struct gt_writer *w, int error)
 }
 
 /*
- * Stops for good when the file is not what we wrote: a store beyond its end would raise SIGBUS. The
+ * Stops for good when the file cannot be written to as before. If it is not what we wrote, its
  * header gives way to memory of our own, so that what is lost can still be counted somewhere.
  */
-static void lose_file(struct gt_writer *w)
+static void lose_file(struct gt_writer *w, int error)
 {
-	mmap(w->header, GT_TRACE_HEADER, PROT_READ | PROT_WRITE,
-	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-	gt_writer_stop(w, -ESTALE);
+	if (error == -ESTALE)
+		mmap(w->header, GT_TRACE_HEADER, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	else
+		gt_writer_lose(w, 1); /* what the store that failed was part of */
+	gt_writer_stop(w, error);
 	/* last: whoever sees this needs no check of its own, and sees the error, too */
 	atomic_store(&w->is_lost, true);
 }
@@ -191,73 +249,91 @@ static bool is_whole(struct gt_writer *w)
 	return is;
 }
 
-bool gt_writer_check(struct gt_writer *w, const struct gt_lane *lane)
+/* False if a copy of an earlier state has been put over it. */
+static bool is_ours(const struct gt_lane *lane)
 {
-	bool is_sound;
+	return !lane || !lane->block ||
+	       lane->block->used == lane->at - (uint8_t *)(lane->block + 1);
+}
 
+static bool check(struct gt_writer *w, const struct gt_lane *lane, bool is_whole_known)
+{
 	if (gt_writer_is_lost(w))
 		return false;
-	is_sound = is_whole(w);
-	/* a copy of an earlier state has been put over it */
-	if (is_sound && lane && lane->block)
-		is_sound = lane->block->used == lane->at - (uint8_t *)(lane->block + 1);
-	if (!is_sound)
-		lose_file(w);
-	return is_sound;
+	if (!is_whole_known && !is_whole(w)) {
+		lose_file(w, -ESTALE);
+		return false;
+	}
+	if (is_ours(lane) && !atomic_load(&w->has_failed))
+		return true;
+	lose_file(w, atomic_load(&w->has_failed) && is_whole(w) ? -EIO : -ESTALE);
+	return false;
 }
 
-static struct gt_block_header *map_block(struct gt_writer *w, size_t size)
+bool gt_writer_check(struct gt_writer *w, const struct gt_lane *lane)
+{
+	return check(w, lane, atomic_load_explicit(&w->is_guarded, memory_order_relaxed));
+}
+
+bool gt_writer_check_file(struct gt_writer *w, const struct gt_lane *lane)
+{
+	return check(w, lane, false);
+}
+
+/* Takes `size` bytes for a block, or as much as is left of the window. */
+static struct gt_block_header *take_block(struct gt_writer *w, uint32_t *size)
 {
 	struct gt_block_header *block;
-	int e = make_room(w, size), fd;
+	uint64_t left;
+	int e = w->end == w->reserved ? open_window(w, *size) : 0;
 
-	if (e)
-		goto fail;
-	fd = descriptor(w);
-	if (fd < 0) {
-		e = fd;
-		goto fail;
+	if (e) {
+		gt_writer_stop(w, e);
+		return NULL;
 	}
-	block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd,
-		     (off_t)w->end);
-	if (block != MAP_FAILED)
-		return block;
-	e = -errno;
-fail:
-	gt_writer_stop(w, e);
-	return NULL;
+	left = w->reserved - w->end;
+	if (*size > left)
+		*size = (uint32_t)left;
+	block = (struct gt_block_header *)(w->windows->start + (w->end - w->window_from));
+	if (gt_window_populate(block, *size)) {
+		lose_file(w, is_whole_locked(w) ? -EIO : -ESTALE);
+		return NULL;
+	}
+	w->windows->users++;
+	return block;
 }
 
+/* What is in the block is no longer changed; its window can be left. */
 static void close_block(struct gt_lane *lane)
 {
 	struct gt_block_header *block = lane->block;
-	size_t size;
 
-	if (!block)
-		return;
 	block->inflight.function = 0;
-	block->hash = gt_block_hash(block, block + 1, block->used);
-	size = lane->block_size;
-	/* cleared before munmap: a child forked in between unmaps what it finds here */
+	block->hash = gt_block_hash(block, block + 1, (size_t)(lane->at - (uint8_t *)(block + 1)));
 	lane->block = NULL;
 	lane->at = lane->limit = NULL;
-	munmap(block, size);
+	gt_window_flush(block, lane->block_size);
 }
 
 int gt_block_open(struct gt_lane *lane)
 {
 	struct gt_writer *w = lane->writer;
-	uint32_t size = lane->block ? lane->block_size * 2 : GT_BLOCK_MIN;
+	uint32_t size = lane->next_size ? lane->next_size : GT_BLOCK_MIN;
+	struct gt_window *before = lane->window;
 	struct gt_block_header *block = NULL;
 
-	if (!gt_writer_check(w, NULL))
+	if (!gt_writer_check(w, lane))
 		return -EIO;
-	if (size > GT_BLOCK_MAX)
-		size = GT_BLOCK_MAX;
+	lane->next_size = size < GT_BLOCK_MAX ? size * 2 : size;
 	gt_lane_save_call(lane);
-	close_block(lane);
+	if (lane->block)
+		close_block(lane);
 	pthread_mutex_lock(&w->space_lock);
-	if (!atomic_load(&w->error) && (block = map_block(w, size))) {
+	lane->window = NULL;
+	if (before)
+		leave_window(w, before);
+	if (!atomic_load(&w->error) && (block = take_block(w, &size))) {
+		lane->window = w->windows;
 		/* numbered in order of first blocks, so that readers can reject absurd numbers */
 		if (!lane->number && lane != &w->definitions)
 			lane->number = ++w->lane_count;
@@ -277,8 +353,6 @@ int gt_block_open(struct gt_lane *lane)
 	if (!block)
 		return -EIO;
 	lane->block_size = size;
-	/* a child that is forked now unmaps the one with the other */
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	lane->block = block;
 	lane->at = (uint8_t *)(block + 1);
 	lane->limit = (uint8_t *)block + size;
@@ -333,14 +407,13 @@ static int create_file(struct gt_writer *w)
 		e = -errno;
 		goto remove_file;
 	}
-	w->end = GT_TRACE_HEADER;
-	e = make_room(w, 2 * GT_BLOCK_MIN);
-	if (e)
-		goto remove_file;
-	w->header = mmap(NULL, GT_TRACE_HEADER, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (w->header != MAP_FAILED)
+	e = open_window(w, 3 * GT_BLOCK_MIN);
+	if (!e) {
+		w->end = GT_TRACE_HEADER;
+		w->header = (struct gt_trace_header *)w->windows->start;
+		w->windows->users++;
 		return 0;
-	e = -errno;
+	}
 remove_file:
 	give_room(w, w->reserved);
 	unlink(w->path);
@@ -357,6 +430,7 @@ int gt_writer_open(struct gt_writer **out, const char *path,
 	if (!w)
 		return -ENOMEM;
 	w->options = *options;
+	w->is_guarded = true; /* until open_window finds otherwise */
 	w->fd = -1;
 	w->definitions.writer = w;
 	pthread_mutex_init(&w->space_lock, NULL);
@@ -429,6 +503,9 @@ void gt_writer_end_at(struct gt_writer *w, uint64_t end_ns)
 		return;
 	w->header->end_ns = end_ns;
 	__atomic_store_n(&w->header->state, GT_TRACE_ENDED, __ATOMIC_RELEASE);
+	/* there may be no call any more that would find that this was not possible */
+	if (!gt_writer_check(w, NULL) || w->options.leaves_tail)
+		return;
 	pthread_mutex_lock(&w->space_lock);
 	fd = descriptor(w);
 	/* a failure leaves zeroes at the end, which readers accept; less is reserved first, so that
@@ -441,20 +518,10 @@ void gt_writer_end_at(struct gt_writer *w, uint64_t end_ns)
 	pthread_mutex_unlock(&w->space_lock);
 }
 
-static void unmap_lane(struct gt_lane *lane)
-{
-	if (lane->block)
-		munmap(lane->block, lane->block_size);
-	lane->block = NULL;
-	lane->at = lane->limit = NULL;
-}
-
 void gt_writer_abandon(struct gt_writer *w)
 {
-	for (struct gt_lane *lane = w->lanes; lane; lane = lane->next)
-		unmap_lane(lane);
-	unmap_lane(&w->definitions);
-	munmap(w->header, GT_TRACE_HEADER);
+	for (struct gt_window *window = w->windows; window; window = window->next)
+		gt_window_close(window);
 	gt_fd_close(w->fd, &w->id);
 	w->fd = -1;
 }
@@ -462,6 +529,12 @@ void gt_writer_abandon(struct gt_writer *w)
 void gt_writer_free(struct gt_writer *w)
 {
 	gt_writer_abandon(w);
+	while (w->windows) {
+		struct gt_window *next = w->windows->next;
+
+		free(w->windows);
+		w->windows = next;
+	}
 	while (w->lanes) {
 		struct gt_lane *next = w->lanes->next;
 

@@ -31,6 +31,13 @@ struct gt_writer_options {
 	 * NULL: only this. */
 	_Atomic uint64_t *taken;
 	struct gt_room *room;
+	/* Somebody else cuts the reserved space off when the process has ended: gt_trace_trim. */
+	bool leaves_tail;
+	/*
+	 * Asked whenever more of the file is mapped: does the process survive a store that fails?
+	 * NULL: no.
+	 */
+	bool (*is_guarded)(void);
 	/* Called before a new stack is defined, to define its modules first. May be NULL. */
 	void (*modules)(struct gt_writer *w, void *context);
 	/* Called once, with the error code, when writing has to stop. May be NULL. */
@@ -59,11 +66,14 @@ int gt_writer_open(struct gt_writer **out, const char *path,
 int gt_writer_open_in(struct gt_writer **out, const char *folder,
 		      const struct gt_writer_options *options);
 /*
- * Looks whether the file is still as long as we made it; if not, or if a copy of an earlier state
- * lies over it, writing stops (-ESTALE) and nothing of it is touched again. `lane` is the calling
- * thread's, or NULL. False if it must not be written to.
+ * Looks whether a store has failed (-ESTALE if the file has become shorter, else -EIO), or a copy
+ * of an earlier state lies over the file (-ESTALE). If so, writing stops and nothing of it is
+ * touched again. `lane` is the calling thread's, or NULL. False if it must not be written to. Makes
+ * no system call, unless it stops or options.is_guarded says no: then it is gt_writer_check_file.
  */
 bool gt_writer_check(struct gt_writer *w, const struct gt_lane *lane);
+/* The same; and looks at the file, so that a thread that would not survive a store need not try. */
+bool gt_writer_check_file(struct gt_writer *w, const struct gt_lane *lane);
 /* Marks the trace as ended and trims it. Lanes may still write until the process is gone. */
 void gt_writer_end(struct gt_writer *w);
 /* The same for an import that ended at `end_ns`. */

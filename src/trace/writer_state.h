@@ -9,6 +9,7 @@
 #include "base/guest_file.h"
 #include "trace/layout.h"
 #include "trace/stacks.h"
+#include "trace/window.h"
 #include "trace/writer.h"
 
 /* Nested unfinished calls that are remembered: a release whose callback releases, and so on. */
@@ -30,7 +31,9 @@ struct gt_known_caller {
 struct gt_lane {
 	struct gt_writer *writer;
 	struct gt_block_header *block;   /* NULL until the first record, and when writing stopped */
+	struct gt_window *window;        /* where it lies */
 	uint32_t block_size;             /* not read from the block: gt_writer_check */
+	uint32_t next_size;              /* of the next one, unless less is left; 0: the smallest */
 	uint8_t *at, *limit;             /* the arguments of a call in flight lie at the limit */
 	uint64_t time_ns, handle, owner; /* of the record before */
 	uint32_t tid, number, sequence;
@@ -47,13 +50,17 @@ struct gt_writer {
 	_Atomic int fd;
 	struct gt_file_id id;
 	struct gt_trace_header *header;
-	_Atomic int error;      /* why writing stopped */
-	_Atomic bool is_lost;   /* the file is not ours any more: no block may be touched */
-	_Atomic uint64_t taken; /* reserved space, if options.taken is NULL */
+	_Atomic int error;       /* why writing stopped */
+	_Atomic bool is_lost;    /* the file is not ours any more: no block may be touched */
+	_Atomic bool is_guarded; /* the process survives a store that fails, */
+	_Atomic bool has_failed; /* which has happened */
+	_Atomic uint64_t taken;  /* reserved space, if options.taken is NULL */
 
-	pthread_mutex_t space_lock; /* guards the next five */
+	pthread_mutex_t space_lock; /* guards the next seven */
 	uint64_t end;               /* of the last block */
-	_Atomic uint64_t reserved;  /* end of the space reserved in the file */
+	_Atomic uint64_t reserved;  /* end of the space reserved in the file, all of it mapped */
+	struct gt_window *windows;  /* the newest first: new blocks lie there, */
+	uint64_t window_from;       /* which begins here in the file */
 	struct gt_lane *lanes, *free_lanes;
 	uint32_t lane_count;
 

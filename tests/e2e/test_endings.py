@@ -239,7 +239,7 @@ def by_full_disk(case, column):
         name = f"{disk}/{'-'.join(column)}.gt"
         start = ("run",) if column[1] == "run" else ("attach", "-i", "0")
         end = ("--",) if column[1] == "run" else ("-c", "--")
-        case.gputrack(*start, "-q", "-o", name, *end, *endings(case, "many", column[0], "20000"),
+        case.gputrack(*start, "-q", "-o", name, *end, *endings(case, "many", column[0], "40000"),
                       env=case.levelzero())
         case.run("cp", "-r", name, case.folder)
     return ["-".join(column) + ".gt"]

@@ -71,6 +71,57 @@ def test_a_trace_that_root_shortens_stops_the_recording_only(case):
             shutil.rmtree(run.folder)
 
 
+def shortened_children(case, count, *options):
+    """Children of a program, each of which loses its trace to root while it makes calls."""
+    need_root(case)
+    run = case.gputrack("run", "-q", "-o", "r.gt", case.program("ze_bus"), "--children", count,
+                        "--recording", case.path("r.gt"), *options, env=case.levelzero())
+    assert (run.status, run.out) == (
+        0, f"{count} children: 0 ended by a signal, 0 failed\n"), (run.status, run.out, run.err[-2000:])
+    stopped = [line for line in notices(run.err) if "was shortened or overwritten" in line]
+    assert len(stopped) == count and len(notices(run.err)) == count, run.err[-2000:]
+    shutil.rmtree(case.path("r.gt"))
+
+
+def test_a_trace_that_root_shortens_during_a_call(case):
+    """A store to it fails, and is repeated where it does no harm."""
+    count = 1000 if os.environ.get("GPUTRACK_TEST_LONG") else 60
+    shortened_children(case, count)
+    shortened_children(case, count, "--threads", 4)
+    # a handler that the program installed later passes on what it does not know
+    shortened_children(case, count, "--handler", "chain")
+
+
+def test_a_trace_that_root_shortens_between_calls_of_a_program_that_handles_sigbus(case):
+    """Its handler is not called: the length of the trace is looked at before it is written to."""
+    for what, count in ("own", 5), ("block", 5), ("replace", 1):
+        shortened_children(case, count, "--pause", what)
+
+
+def test_sigbus_ends_a_program_as_it_would_without_us(case):
+    for ending in ("fault", "thread", "kill", "queue"):
+        bare = case.run(case.program("ze_bus"), "--end", ending, env=case.levelzero())
+        assert bare.status == -signal.SIGBUS, (ending, bare.status, bare.err)
+        run = case.gputrack("run", "-q", "-o", "r.gt", case.program("ze_bus"), "--end", ending,
+                            env=case.levelzero())
+        assert (run.status, run.out, run.err) == (bare.status, bare.out, bare.err), (
+            ending, run.status, run.err)
+        assert case.report("r.gt", "summary")["recording"]["signal"] == signal.SIGBUS
+
+
+def test_a_store_that_the_disk_refuses_stops_the_recording_only(case):
+    """The trace is as long as before; there is no space where it used to have some."""
+    with SmallDisk(case, "4m") as disk:
+        run = Paused(case, folder=f"{disk}/r.gt")
+        size = run.trace().stat().st_size
+        done = case.run("fallocate", "--punch-hole", "--offset", "4096", "--length", size - 4096,
+                        run.trace())
+        assert done.status == 0, done.err
+        case.run("dd", "if=/dev/zero", f"of={disk}/filler", "bs=4k")
+        said = [line for line in notices(run.end()) if "recording stopped" in line]
+        assert len(said) == 1 and "Input/output error" in said[0], said
+
+
 def test_a_shortened_trace_does_not_end_forked_children(case):
     """They leave their parent's trace as it is, and begin their own."""
     need_root(case)

@@ -24,7 +24,7 @@ static void a_program_that_closes_our_descriptor_loses_nothing(void **state)
 
 	write_many(lane, &all, &seed, 100);
 	close(find_descriptor(path));
-	write_many(lane, &all, &seed, 50000);
+	write_many(lane, &all, &seed, 300000);
 	assert_true(find_descriptor(path) >= 0);
 	close(find_descriptor(path));
 	end_writer(w);
@@ -42,7 +42,7 @@ static void a_reopened_descriptor_number_is_high_too(void **state)
 	uint64_t seed = 3;
 
 	close(find_descriptor(path));
-	write_many(lane, &all, &seed, 50000);
+	write_many(lane, &all, &seed, 300000);
 	/* a daemon closes all and counts on getting 0, 1 and 2 */
 	assert_true(find_descriptor(path) >= 500);
 	assert_true(fcntl(find_descriptor(path), F_GETFD) & FD_CLOEXEC);
@@ -64,7 +64,7 @@ static void a_program_that_takes_our_descriptor_keeps_its_file(void **state)
 	save_image(foreign, &image);
 	fd = open(foreign, O_RDWR | O_CLOEXEC);
 	assert_int_equal(dup2(fd, ours), ours);
-	write_many(lane, &all, &seed, 50000);
+	write_many(lane, &all, &seed, 300000);
 	end_writer(w);
 	/* the file is as it was, and still open where the program put it */
 	assert_int_equal(lseek(ours, 0, SEEK_END), 4);

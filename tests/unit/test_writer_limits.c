@@ -176,7 +176,7 @@ static void a_removed_trace_stops_when_it_cannot_be_reopened(void **state)
 	unlink(path);
 	/* another file under its name is not ours */
 	save_image(path, &image);
-	write_many(lane, &all, &seed, 50000);
+	write_many(lane, &all, &seed, 300000);
 	assert_int_equal(s.count, 1);
 	assert_int_equal(s.error, -ENOENT);
 	end_writer(w);

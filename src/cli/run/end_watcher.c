@@ -29,6 +29,7 @@
 #include "trace/info.h"
 #include "trace/layout.h"
 #include "trace/recording.h"
+#include "trace/trace_file.h"
 
 enum {
 	PIDFDS_MAX =
@@ -112,6 +113,7 @@ static void forget(struct gt_end_watcher *w, struct watched *p)
 	struct watched **at = find(w, p->name);
 
 	*at = p->next;
+	gt_trace_file_finish(w->folder, p->name);
 	if (p->pidfd >= 0) {
 		close(p->pidfd);
 		w->pidfds--;
