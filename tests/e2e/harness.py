@@ -96,8 +96,8 @@ class Case:
 
     def program(self, name):
         """A test program or sample, as Meson built it."""
-        for place in ("tests/e2e/programs", "samples", "tests/fake/levelzero", "tests/fake/cuda",
-                      "tests/fake/gpu_memory", "tests/fault", "."):
+        for place in ("tests/e2e/programs", "tests/e2e/odd", "samples", "tests/fake/levelzero",
+                      "tests/fake/cuda", "tests/fake/opencl", "tests/fake/gpu_memory", "tests/fault", "."):
             path = self.build / place / name
             if path.exists():
                 return str(path)
@@ -115,6 +115,10 @@ class Case:
         if not pathlib.Path("/etc/OpenCL/vendors/pocl.icd").exists():
             self.skip("PoCL is not installed")
         return dict({"OCL_ICD_VENDORS": "pocl.icd"}, **more)
+
+    def small_opencl(self, **more):
+        """The real loader over our test driver."""
+        return dict({"OCL_ICD_VENDORS": self.program("cl_fake.icd")}, **more)
 
     def intel(self, **more):
         if not pathlib.Path("/etc/OpenCL/vendors/intel.icd").exists():

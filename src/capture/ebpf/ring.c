@@ -60,25 +60,23 @@ static const void *whole(struct gt_ring *r, size_t at, size_t size)
 	return r->pieces;
 }
 
-size_t gt_ring_drain(struct gt_ring *r, gt_ring_fn *each, void *context)
+bool gt_ring_drain(struct gt_ring *r, gt_ring_fn *each, void *context)
 {
 	uint64_t at = *r->consumer, end = __atomic_load_n(r->producer, __ATOMIC_ACQUIRE);
-	size_t count = 0;
 
-	for (; at < end; count++) {
+	while (at < end) {
 		size_t offset = at & (r->size - 1);
 		uint32_t head =
 			__atomic_load_n((const uint32_t *)(r->data + offset), __ATOMIC_ACQUIRE);
 		size_t size = head & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
 
-		/* still being written */
 		if (head & BPF_RINGBUF_BUSY_BIT)
-			break;
+			return false;
 		if (!(head & BPF_RINGBUF_DISCARD_BIT))
 			each(context, whole(r, (offset + BPF_RINGBUF_HDR_SZ) & (r->size - 1), size),
 			     size);
 		at += (size + BPF_RINGBUF_HDR_SZ + 7) & ~(uint64_t)7;
 		__atomic_store_n(r->consumer, at, __ATOMIC_RELEASE);
 	}
-	return count;
+	return true;
 }

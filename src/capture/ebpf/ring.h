@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,5 +27,8 @@ void gt_ring_close(struct gt_ring *r);
 
 typedef void gt_ring_fn(void *context, const void *record, size_t size);
 
-/* Passes on all complete records and frees their space; returns their number. */
-size_t gt_ring_drain(struct gt_ring *r, gt_ring_fn *each, void *context);
+/*
+ * Passes on the records up to the first one that is still being written, and frees their space.
+ * Returns true if there was no such record.
+ */
+bool gt_ring_drain(struct gt_ring *r, gt_ring_fn *each, void *context);

@@ -15,6 +15,8 @@
 #include "capture/ebpf/traced.h"
 #include "capture/ebpf/unwind.h"
 
+enum { DRAINS_MAX = 16 };
+
 struct gt_tracer {
 	struct gt_tracer_options options;
 	struct gt_traced_place place;
@@ -373,16 +375,34 @@ static void end_threads(struct gt_tracer *t)
 	t->threads_over = false;
 }
 
+/*
+ * Takes all that waits in both rings. Returns true if every call of the processes and threads that
+ * are known to have ended has arrived: none is kept back by one that is still being written, and
+ * taking the calls brought no news of further ends.
+ */
+static bool take_all(struct gt_tracer *t)
+{
+	struct gt_ring *news = gt_probes_news(t->probes), *calls = gt_probes_calls(t->probes);
+	uint64_t known;
+
+	for (int i = 0; i < DRAINS_MAX; i++) {
+		gt_ring_drain(news, take_news, t);
+		known = *news->consumer;
+		if (!gt_ring_drain(calls, take_call, t))
+			return false;
+		if (*news->consumer == known)
+			return true;
+	}
+	return false;
+}
+
 void gt_tracer_drain(struct gt_tracer *t)
 {
 	/* first: a call may come from a library mapped a moment ago */
 	if (!t->stopped)
 		look_for_libraries(t);
 	gt_ring_drain(gt_probes_calls(t->probes), take_call, t);
-	gt_ring_drain(gt_probes_news(t->probes), take_news, t);
-	/* all calls of a process or thread that is known to have ended have arrived by now */
-	if (t->processes.over || t->threads_over) {
-		gt_ring_drain(gt_probes_calls(t->probes), take_call, t);
+	if (take_all(t)) {
 		end_threads(t);
 		end_those_over(t);
 	}
