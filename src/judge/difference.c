@@ -25,7 +25,7 @@ static enum gt_diff_change change_of(const struct gt_leak *before, const struct 
 static int by_key_then_biggest(const void *a, const void *b)
 {
 	const struct gt_leak *x = a, *y = b;
-	int order = strcmp(x->key, y->key);
+	int order = (x->key > y->key) - (x->key < y->key);
 
 	return order ? order : (x->bytes < y->bytes) - (x->bytes > y->bytes);
 }
@@ -55,10 +55,9 @@ static void holds_init(struct gt_leaks *holds, const struct gt_view *v)
 	for (size_t i = 0; i < found; i++) {
 		struct gt_leak one = holds->list[i], *last = &holds->list[holds->count];
 
-		if (holds->count && !strcmp(last[-1].key, one.key)) {
+		if (holds->count && last[-1].key == one.key) {
 			last[-1].count += one.count;
 			last[-1].bytes += one.bytes;
-			free(one.key);
 			continue;
 		}
 		*last = one;
@@ -81,7 +80,7 @@ static int biggest_change_first(const void *a, const void *b)
 	q = gt_distance(gt_diff_count(y->before), gt_diff_count(y->now));
 	if (p != q)
 		return p > q ? -1 : 1;
-	return strcmp(gt_diff_either(x)->key, gt_diff_either(y)->key);
+	return gt_site_key_order(gt_diff_either(x)->key, gt_diff_either(y)->key);
 }
 
 static int by_change(const void *a, const void *b)

@@ -2,7 +2,7 @@
 /*
  * difference.h - two recordings compared: what each leaked, held at its peak, and what grows.
  *
- * Sites are recognised by their words (leaks.h), so that a line that moved makes no new one.
+ * Sites are recognised by their words (site_key.h), so that a line that moved makes no new one.
  */
 #pragma once
 

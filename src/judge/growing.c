@@ -104,18 +104,16 @@ void gt_growing_init(struct gt_growing_sites *g, const struct gt_view *v)
 
 void gt_growing_fini(struct gt_growing_sites *g)
 {
-	for (size_t i = 0; i < g->count; i++)
-		free(g->list[i].key);
 	free(g->list);
 	free(g->rises);
 	*g = (struct gt_growing_sites){ 0 };
 }
 
 /* They are few enough to search one by one. */
-bool gt_growing_has(const struct gt_growing_sites *g, const char *key)
+bool gt_growing_has(const struct gt_growing_sites *g, uint64_t key)
 {
 	for (size_t i = 0; i < g->count; i++)
-		if (!strcmp(g->list[i].key, key))
+		if (g->list[i].key == key)
 			return true;
 	return false;
 }

@@ -26,7 +26,7 @@ int gt_growth_limit_parse(struct gt_growth_limit *limit, const char *text, struc
 struct gt_growing {
 	const struct gt_rise *rise;
 	const struct gt_site *site;
-	char *key;                               /* its words, as of leaks.h */
+	uint64_t key;                            /* its words: site_key.h */
 	const struct gt_suppression *suppressed; /* by this; NULL: not suppressed */
 	bool is_known;                           /* grows in the baseline, too */
 	bool fails;
@@ -41,7 +41,7 @@ struct gt_growing_sites {
 /* The growing sites of v->ledger; none if it did not follow growth. Without a limit none fails. */
 void gt_growing_init(struct gt_growing_sites *g, const struct gt_view *v);
 void gt_growing_fini(struct gt_growing_sites *g);
-bool gt_growing_has(const struct gt_growing_sites *g, const char *key);
+bool gt_growing_has(const struct gt_growing_sites *g, uint64_t key);
 
 struct gt_growing_judge {
 	const struct gt_growth_limit *limit;     /* NULL: none fails */

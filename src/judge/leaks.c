@@ -12,32 +12,15 @@
 #include "judge/verdict.h"
 #include "replay/group_text.h"
 
-/* Fields end in bytes that no name has: 1 within a frame, 2 after it. */
-char *gt_site_key(const struct gt_view *v, const struct gt_site *site, uint16_t function)
+/* -1, 0 or 1, for qsort. */
+static int order(uint64_t a, uint64_t b)
 {
-	const struct gt_frame *frames;
-	size_t size, count = gt_frames_get(v->frames, site->stack, &frames);
-	char *key = NULL;
-	FILE *out = gt_memstream(&key, &size);
-
-	fprintf(out, "%s\1%s\1%s\2", gt_api_keys[site->api], gt_kinds[site->kind].name,
-		gt_function_names[function]);
-	for (size_t i = 0; i < count; i++) {
-		const struct gt_frame *f = &frames[i];
-
-		if (f->function)
-			fprintf(out, "%s\1%s\2", f->function, f->file ? gt_path_name(f->file) : "");
-		else
-			fprintf(out, "%s\1%" PRIx64 "\2", f->module ? gt_path_name(f->module) : "",
-				f->offset);
-	}
-	gt_memstream_close(out);
-	return key;
+	return (a > b) - (a < b);
 }
 
 static int by_key(const void *a, const void *b)
 {
-	return strcmp((*(struct gt_leak *const *)a)->key, (*(struct gt_leak *const *)b)->key);
+	return order((*(struct gt_leak *const *)a)->key, (*(struct gt_leak *const *)b)->key);
 }
 
 static int biggest_first(const void *a, const void *b)
@@ -48,29 +31,27 @@ static int biggest_first(const void *a, const void *b)
 		return x->bytes > y->bytes ? -1 : 1;
 	if (x->count != y->count)
 		return x->count > y->count ? -1 : 1;
-	return strcmp(x->key, y->key);
+	return gt_site_key_order(x->key, y->key);
 }
 
-/* What one group adds to a leak. Groups come biggest first, so the first with a key is its biggest.
- */
+/* A group's key. Groups come biggest first, so the first with a key is its biggest. */
 struct part {
-	struct gt_leak leak;
-	const struct gt_site *site;
-	size_t order;
+	uint64_t key;
+	size_t group;
 };
 
-static int by_key_and_order(const void *a, const void *b)
+static int by_key_and_group(const void *a, const void *b)
 {
 	const struct part *x = a, *y = b;
-	int o = strcmp(x->leak.key, y->leak.key);
 
-	return o ? o : (x->order > y->order) - (x->order < y->order);
+	return x->key != y->key ? order(x->key, y->key) : order(x->group, y->group);
 }
 
-/* Counts the resources that are not certain to have leaked. */
-static void add_fates(struct gt_leak *leak, const struct gt_view *v, const struct gt_group *g)
+/* Adds a group's resources, and counts those that are not certain to have leaked. */
+static void add_group(struct gt_leak *leak, const struct gt_view *v, const struct gt_group *g)
 {
-	leak->fate = GT_FATE_ALIVE;
+	leak->count += g->count;
+	leak->bytes += g->bytes;
 	for (size_t i = 0; i < g->count; i++) {
 		enum gt_fate fate = gt_fate_of(v, g->objects[i]);
 
@@ -88,35 +69,30 @@ static struct part *parts_of(const struct gt_view *v, const struct gt_groups *gr
 	struct part *parts = gt_alloc(groups->count * sizeof *parts);
 
 	for (size_t i = 0; i < groups->count; i++) {
-		const struct gt_group *g = &groups->list[i];
+		const struct gt_site *site = groups->list[i].site;
 
-		parts[i] = (struct part){ .site = g->site, .order = i };
-		parts[i].leak = (struct gt_leak){ .key = gt_site_key(v, g->site, g->site->function),
-						  .api = g->site->api,
-						  .kind = g->site->kind,
-						  .function = g->site->function,
-						  .stack = g->site->stack,
-						  .count = g->count,
-						  .bytes = g->bytes };
-		add_fates(&parts[i].leak, v, g);
+		parts[i] = (struct part){ gt_site_key(v, site, site->function), i };
 	}
-	qsort(parts, groups->count, sizeof *parts, by_key_and_order);
+	qsort(parts, groups->count, sizeof *parts, by_key_and_group);
 	return parts;
 }
 
 /* Maps the ledger's sites to their leaks, once the list has its final order. */
-static void index_sites(struct gt_leaks *leaks, const struct gt_ledger *l, const struct part *parts,
-			size_t count, char **keys)
+static void index_sites(struct gt_leaks *leaks, const struct gt_ledger *l,
+			const struct gt_groups *groups, const struct part *parts)
 {
+	size_t at = 0;
+
 	leaks->by_key = gt_alloc(leaks->count * sizeof *leaks->by_key);
 	for (size_t i = 0; i < leaks->count; i++)
 		leaks->by_key[i] = &leaks->list[i];
 	qsort(leaks->by_key, leaks->count, sizeof *leaks->by_key, by_key);
 	leaks->of_site = gt_alloc(l->site_count * sizeof *leaks->of_site);
-	for (size_t i = 0; i < count; i++) {
-		const struct gt_leak *leak = gt_leaks_find(leaks, keys[i]);
-
-		leaks->of_site[parts[i].site - l->sites] = (uint32_t)(leak - leaks->list) + 1;
+	for (size_t i = 0; i < groups->count; i++) {
+		while (leaks->by_key[at]->key != parts[i].key)
+			at++;
+		leaks->of_site[groups->list[parts[i].group].site - l->sites] =
+			(uint32_t)(leaks->by_key[at] - leaks->list) + 1;
 	}
 }
 
@@ -140,52 +116,43 @@ void gt_leaks_init(struct gt_leaks *leaks, const struct gt_view *v)
 {
 	struct gt_groups groups;
 	struct part *parts;
-	char **keys;
 
 	*leaks = (struct gt_leaks){ 0 };
 	gt_groups_init(&groups, v->ledger, GT_GROUPS_LEAKS);
 	parts = parts_of(v, &groups);
 	leaks->list = gt_alloc(groups.count * sizeof *leaks->list);
-	keys = gt_alloc(groups.count * sizeof *keys);
 	for (size_t i = 0; i < groups.count; i++) {
-		struct gt_leak *last = leaks->count ? &leaks->list[leaks->count - 1] : NULL;
+		const struct gt_group *g = &groups.list[parts[i].group];
 
-		if (last && !strcmp(last->key, parts[i].leak.key)) {
-			last->count += parts[i].leak.count;
-			last->bytes += parts[i].leak.bytes;
-			last->unsure_count += parts[i].leak.unsure_count;
-			last->unsure_bytes += parts[i].leak.unsure_bytes;
-			if (parts[i].leak.fate < last->fate)
-				last->fate = parts[i].leak.fate;
-			free(parts[i].leak.key);
-			keys[i] = last->key;
-		} else {
-			leaks->list[leaks->count++] = parts[i].leak;
-			keys[i] = parts[i].leak.key;
-		}
+		if (!i || parts[i].key != parts[i - 1].key)
+			leaks->list[leaks->count++] =
+				(struct gt_leak){ .key = parts[i].key,
+						  .api = g->site->api,
+						  .kind = g->site->kind,
+						  .function = g->site->function,
+						  .stack = g->site->stack,
+						  .fate = GT_FATE_ALIVE };
+		add_group(&leaks->list[leaks->count - 1], v, g);
 	}
 	for (size_t i = 0; i < leaks->count; i++)
 		count_new(&leaks->list[i]);
 	qsort(leaks->list, leaks->count, sizeof *leaks->list, biggest_first);
-	index_sites(leaks, v->ledger, parts, groups.count, keys);
-	free(keys);
+	index_sites(leaks, v->ledger, &groups, parts);
 	free(parts);
 	gt_groups_fini(&groups);
 }
 
 void gt_leaks_fini(struct gt_leaks *leaks)
 {
-	for (size_t i = 0; i < leaks->count; i++)
-		free(leaks->list[i].key);
 	free(leaks->list);
 	free(leaks->by_key);
 	free(leaks->of_site);
 	*leaks = (struct gt_leaks){ 0 };
 }
 
-struct gt_leak *gt_leaks_find(const struct gt_leaks *leaks, const char *key)
+struct gt_leak *gt_leaks_find(const struct gt_leaks *leaks, uint64_t key)
 {
-	struct gt_leak wanted = { .key = (char *)key }, *pointer = &wanted, **found = NULL;
+	struct gt_leak wanted = { .key = key }, *pointer = &wanted, **found = NULL;
 
 	if (leaks->count)
 		found = bsearch(&pointer, leaks->by_key, leaks->count, sizeof *leaks->by_key,
@@ -377,34 +344,31 @@ const char *gt_leak_name(const struct gt_view *v, const struct gt_leak *leak)
 struct named {
 	const struct gt_leak *leak;
 	char *name;
-	const struct gt_frame **frames;
-	size_t count, used; /* frames in all, and those that the name has used up */
+	const char **functions; /* of its stack, and how many of them; those that the name has */
+	uint32_t count, used;
 };
-
-static const char *next_function(struct named *n)
-{
-	while (n->used < n->count)
-		if (n->frames[n->used++]->function)
-			return n->frames[n->used - 1]->function;
-	return NULL;
-}
 
 static struct named first_name(const struct gt_view *v, const struct gt_leak *leak)
 {
-	struct named n = { .leak = leak, .name = gt_strdup(gt_leak_name(v, leak)) };
+	struct named n = { .leak = leak, .name = gt_strdup(gt_leak_name(v, leak)), .used = 1 };
+	const struct gt_frame **frames;
+	size_t count = gt_frames_brief(v->frames, leak->stack, &frames);
 
-	n.count = gt_frames_brief(v->frames, leak->stack, &n.frames);
-	next_function(&n);
+	n.functions = gt_alloc(count * sizeof *n.functions);
+	for (size_t i = 0; i < count; i++)
+		if (frames[i]->function)
+			n.functions[n.count++] = frames[i]->function;
+	free(frames);
 	return n;
 }
 
 /* False when there are no more callers. */
 static bool add_caller(struct named *n)
 {
-	const char *function = next_function(n);
 	char *longer;
 
-	if (!function || asprintf(&longer, "%s < %s", n->name, function) < 0)
+	if (n->used >= n->count ||
+	    asprintf(&longer, "%s < %s", n->name, n->functions[n->used++]) < 0)
 		return false;
 	free(n->name);
 	n->name = longer;
@@ -438,8 +402,8 @@ static int by_name_and_key(const void *a, const void *b)
 	int order = by_name(a, b);
 
 	return order ? order :
-		       strcmp(((const struct named *)a)->leak->key,
-			      ((const struct named *)b)->leak->key);
+		       gt_site_key_order(((const struct named *)a)->leak->key,
+					 ((const struct named *)b)->leak->key);
 }
 
 /* How many entries, from the first on, have the name of the first. */
@@ -487,7 +451,7 @@ char **gt_leak_names(const struct gt_view *v, const struct gt_leaks *leaks)
 	add_numbers(list, leaks->count);
 	for (size_t i = 0; i < leaks->count; i++) {
 		names[list[i].leak - leaks->list] = list[i].name;
-		free(list[i].frames);
+		free(list[i].functions);
 	}
 	free(list);
 	return names;

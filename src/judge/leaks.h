@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * leaks.h - leaks by call sites that another recording can recognise, their names and words.
- *
- * The ledger's sites are stacks of addresses. Here a site is its words: the API, the kind, the
- * API's function, and for each frame its function and the name of its file without folder and line.
- * So neither a line that moved nor another folder or machine makes a new site, and two calls of one
- * function within another are one site. A frame without names is its module's name and offset.
- */
+/* leaks.h - leaks by call sites that another recording can recognise, their names and words. */
 #pragma once
 
+#include "judge/site_key.h"
 #include "ledger/groups.h"
 #include "replay/ending.h"
 #include "replay/suppressions.h"
 
 struct gt_leak {
-	char *key; /* the words; equal for the same site */
+	uint64_t key; /* its words: site_key.h */
 	uint8_t api, kind;
 	uint16_t function;
 	uint32_t stack; /* of the biggest of the ledger's sites in it */
@@ -30,19 +24,16 @@ struct gt_leak {
 struct gt_leaks {
 	struct gt_leak *list; /* most bytes first, then most resources */
 	size_t count;
-	struct gt_leak **by_key;
-	uint32_t *of_site; /* by the ledger's site: its leak + 1 */
+	struct gt_leak **by_key; /* in the order of the numbers */
+	uint32_t *of_site;       /* by the ledger's site: its leak + 1 */
 };
-
-/* A site's words; GT_FN_NONE leaves the API's function out. The caller frees them. */
-char *gt_site_key(const struct gt_view *v, const struct gt_site *site, uint16_t function);
 
 /* Everything alive at the end of v->ledger. Needs v->frames. */
 void gt_leaks_init(struct gt_leaks *leaks, const struct gt_view *v);
 void gt_leaks_fini(struct gt_leaks *leaks);
 
-/* NULL when no leak has these words. */
-struct gt_leak *gt_leaks_find(const struct gt_leaks *leaks, const char *key);
+/* NULL when no leak has this key. */
+struct gt_leak *gt_leaks_find(const struct gt_leaks *leaks, uint64_t key);
 
 /* Leaks that a suppression matches no longer count; the suppression counts them instead. */
 void gt_leaks_suppress(struct gt_leaks *leaks, const struct gt_view *v,

@@ -127,14 +127,22 @@ static void put_excuse(struct gt_json *j, const struct gt_view *v, const struct 
 	free(excuse);
 }
 
-static void put_fingerprint(struct gt_json *j, const char *key)
+static void put_fingerprint(struct gt_json *j, const char *words)
 {
 	char hash[32];
 
-	snprintf(hash, sizeof hash, "%016" PRIx64, gt_hash_bytes(key, strlen(key)));
+	snprintf(hash, sizeof hash, "%016" PRIx64, gt_hash_bytes(words, strlen(words)));
 	gt_json_line(j, "partialFingerprints");
 	gt_json_text(j, "gputrackSite/v1", hash);
 	gt_json_end(j);
+}
+
+static void put_site(struct gt_json *j, uint64_t key)
+{
+	char *words = gt_site_key_text(key);
+
+	put_fingerprint(j, words);
+	free(words);
 }
 
 static void put_result(struct gt_json *j, const struct gt_view *v, const struct gt_leak *leak)
@@ -153,7 +161,7 @@ static void put_result(struct gt_json *j, const struct gt_view *v, const struct 
 	if (frame)
 		location(j, NULL, v, frame);
 	gt_json_end(j);
-	put_fingerprint(j, leak->key);
+	put_site(j, leak->key);
 	put_stack(j, v, leak->stack, "the call site that created most of them");
 	put_excuse(j, v, leak);
 	gt_json_line(j, "properties");
@@ -181,7 +189,7 @@ static void put_growing(struct gt_json *j, const struct gt_view *v, const struct
 	if (frame)
 		location(j, NULL, v, frame);
 	gt_json_end(j);
-	put_fingerprint(j, one->key);
+	put_site(j, one->key);
 	put_stack(j, v, one->site->stack, "the call site that keeps growing");
 	put_justification(j, one->suppressed ? excuse : NULL);
 	gt_json_line(j, "properties");

@@ -15,6 +15,7 @@
 enum {
 	LEAST_RISES = 8,           /* periods in which the floor rises: fewer are single events */
 	LEAST_RISES_OF_SETUP = 12, /* kinds that a program creates once, perhaps one by one */
+	EARLY_CHANGES = 2,         /* a site that has no more cannot grow, and needs no series */
 	LONGEST_PAUSE = 3,         /* at the end, in mean pauses: then it has stopped */
 	LONG_PAUSE_PART = 8,       /* of the rise, at its start: not yet the rise */
 };
@@ -24,8 +25,20 @@ static const double LATE_PART = 0.5;   /* the later quarter rises this much of t
 static const double EARLY_PART = 0.25; /* and the earlier one this much of the later */
 static const double NEW_PART = 0.5;    /* of the rise, above all that was held before */
 
+_Static_assert(EARLY_CHANGES < LEAST_RISES_OF_SETUP && EARLY_CHANGES < LEAST_RISES,
+	       "see find_rise");
+
+/* What a site holds over time: its first changes, or a series from the next one on. */
+struct followed {
+	struct gt_time_series *series; /* NULL: only `early` */
+	uint32_t count;                /* of `early` */
+	struct {
+		uint64_t time_ns, held;
+	} early[EARLY_CHANGES];
+};
+
 struct gt_growth {
-	struct gt_time_series **sites; /* by site: what it holds; NULL: never changed */
+	struct followed *sites; /* by site */
 	size_t site_count;
 	uint64_t start_ns, now_ns;
 	bool begun;
@@ -41,22 +54,38 @@ void gt_growth_free(struct gt_growth *g)
 	if (!g)
 		return;
 	for (size_t i = 0; i < g->site_count; i++) {
-		if (g->sites[i])
-			gt_time_series_fini(g->sites[i]);
-		free(g->sites[i]);
+		if (g->sites[i].series)
+			gt_time_series_fini(g->sites[i].series);
+		free(g->sites[i].series);
 	}
 	free(g->sites);
 	free(g);
 }
 
-static struct gt_time_series *series_of(struct gt_growth *g, uint32_t site)
+static void add_change(struct gt_time_series *s, uint64_t time_ns, uint64_t held)
 {
+	gt_time_series_advance(s, time_ns);
+	gt_time_series_set(s, 0, held);
+}
+
+static void follow(struct gt_growth *g, uint32_t site, uint64_t held)
+{
+	struct followed *f;
+
 	GT_REACH(g->sites, g->site_count, site);
-	if (!g->sites[site]) {
-		g->sites[site] = gt_alloc(sizeof *g->sites[site]);
-		gt_time_series_init(g->sites[site], 1, GT_GROWTH_STEPS, g->start_ns);
+	f = &g->sites[site];
+	if (!f->series && f->count < EARLY_CHANGES) {
+		f->early[f->count].time_ns = g->now_ns;
+		f->early[f->count++].held = held;
+		return;
 	}
-	return g->sites[site];
+	if (!f->series) {
+		f->series = gt_alloc(sizeof *f->series);
+		gt_time_series_init(f->series, 1, GT_GROWTH_STEPS, g->start_ns);
+		for (uint32_t i = 0; i < f->count; i++)
+			add_change(f->series, f->early[i].time_ns, f->early[i].held);
+	}
+	add_change(f->series, g->now_ns, held);
 }
 
 static bool has_bytes(const struct gt_site *site)
@@ -84,12 +113,10 @@ void gt_growth_record(struct gt_growth *g, const struct gt_ledger *l, uint64_t t
 		g->now_ns = time_ns;
 	for (size_t i = 0; i < l->touched_count; i++) {
 		const struct gt_site *site = &l->sites[l->touched[i]];
-		struct gt_time_series *s = series_of(g, l->touched[i]);
 
-		gt_time_series_advance(s, g->now_ns);
-		gt_time_series_set(s, 0,
-				   has_bytes(site) ? site->bytes_live - site->bytes_gone :
-						     site->live - site->gone);
+		follow(g, l->touched[i],
+		       has_bytes(site) ? site->bytes_live - site->bytes_gone :
+					 site->live - site->gone);
 	}
 }
 
@@ -322,7 +349,8 @@ struct gt_rise *gt_growth_find(const struct gt_growth *g, const struct gt_ledger
 	while (end_ns / step_ns >= GT_GROWTH_STEPS)
 		step_ns *= 2;
 	for (size_t i = 0; i < g->site_count && i < l->site_count; i++) {
-		if (!g->sites[i] || !find_rise(g, g->sites[i], &l->sites[i], step_ns, end_ns, &r))
+		if (!g->sites[i].series ||
+		    !find_rise(g, g->sites[i].series, &l->sites[i], step_ns, end_ns, &r))
 			continue;
 		r.site = (uint32_t)i;
 		r.bytes = has_bytes(&l->sites[i]);
