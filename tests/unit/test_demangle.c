@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_demangle.c - C++ and Rust names as written in the source. */
+/* test_demangle.c - names as written in the source. */
 #include "symbol/demangle.h"
 
 #include <setjmp.h>
@@ -40,6 +40,30 @@ static void names_are_demangled(void **state)
 		{ "_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar" },
 		{ "_RNvMs0_NtCs5QSdWC790r4_7mycrate3fooNtB5_3Bar3baz.llvm.123",
 		  "<mycrate::foo::Bar>::baz" },
+		/* D, as gdc 12 writes them */
+		{ "_D3app4main5innerFiZv", "app.main.inner" },
+		{ "_D3app4main__T5ModelTfZQj4stepMFiZv", "app.main.Model!(float).Model.step" },
+		{ "_D3app4main__T5ModelTfZQj4stepMFiZ9__lambda2FiZv",
+		  "app.main.Model!(float).Model.step.__lambda2" },
+		{ "_Dmain", "D main" },
+		{ "_D", "_D" },
+		{ "_DYNAMIC", "_DYNAMIC" },
+		/* Fortran, of GNU's and LLVM's compiler */
+		{ "__solver_MOD_allocate_grid", "solver::allocate_grid" },
+		{ "__solver_MOD_allocate_grid.constprop.0", "solver::allocate_grid" },
+		{ "one_step.0", "one_step" },
+		{ "__MOD_x", "__MOD_x" },
+		{ "__a_MOD_", "__a_MOD_" },
+		{ "_QMsolverFadvancePone_step", "solver::advance::one_step" },
+		{ "_QPsolve", "solve" },
+		{ "_QMsolverX", "_QMsolverX" },
+		{ "_QQmain", "_QQmain" },
+		/* Go: as it is in the symbol table */
+		{ "main.(*Trainer).Step", "main.(*Trainer).Step" },
+		{ "main.main.func1.2", "main.main.func1.2" },
+		{ "main.2", "main" },
+		/* Swift stays mangled */
+		{ "$s4main5ModelC4stepyyF", "$s4main5ModelC4stepyyF" },
 	};
 
 	(void)state;
@@ -68,11 +92,27 @@ static void a_name_that_demangles_to_a_huge_text_stays_mangled(void **state)
 	free(readable);
 }
 
+static void a_name_of_d_that_may_become_huge_stays_mangled(void **state)
+{
+	/* a tuple, and then twice the one before */
+	char mangled[256] = "_D1f__T1gTS1aTQdTQf";
+	char *readable;
+
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		strcat(mangled, "TQgTQi");
+	strcat(mangled, "Z1hFZv");
+	readable = gt_name_demangle(mangled);
+	assert_string_equal(readable, mangled);
+	free(readable);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_demangled),
 		cmocka_unit_test(a_name_that_demangles_to_a_huge_text_stays_mangled),
+		cmocka_unit_test(a_name_of_d_that_may_become_huge_stays_mangled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
