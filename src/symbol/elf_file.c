@@ -89,6 +89,38 @@ bool gt_elf_has_build_id(int fd, const uint8_t *id, size_t id_size)
 	return same;
 }
 
+static void look_at_section(struct gt_elf_contents *out, Elf *elf, size_t names, Elf_Scn *section)
+{
+	GElf_Shdr header;
+	const char *name =
+		gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+
+	if (!name || header.sh_type == SHT_NOBITS)
+		return;
+	out->has_code |= (header.sh_flags & SHF_EXECINSTR) != 0;
+	out->has_names |= header.sh_type == SHT_SYMTAB;
+	out->has_debug |= !strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info");
+}
+
+bool gt_elf_look(struct gt_elf_contents *out, int fd)
+{
+	Elf *elf = begin(fd);
+	Elf_Scn *section = NULL;
+	const void *id;
+	ssize_t size = elf ? dwelf_elf_gnu_build_id(elf, &id) : 0;
+	size_t names;
+
+	*out = (struct gt_elf_contents){ .build_id_size = 0 };
+	if (size > 0 && (size_t)size <= sizeof(out->build_id)) {
+		memcpy(out->build_id, id, size);
+		out->build_id_size = size;
+		while (elf_getshdrstrndx(elf, &names) == 0 && (section = elf_nextscn(elf, section)))
+			look_at_section(out, elf, names, section);
+	}
+	elf_end(elf);
+	return out->build_id_size > 0;
+}
+
 int gt_elf_checksum(uint32_t *out, int fd)
 {
 	unsigned char buffer[64 * 1024];

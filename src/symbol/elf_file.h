@@ -20,6 +20,17 @@ int gt_elf_check(int fd, const struct stat *status);
 /* Whether the ELF file has exactly this build id. */
 bool gt_elf_has_build_id(int fd, const uint8_t *id, size_t id_size);
 
+struct gt_elf_contents {
+	uint8_t build_id[64];
+	size_t build_id_size;
+	bool has_code;  /* a program or library, not only what was stripped from one */
+	bool has_debug; /* lines and types */
+	bool has_names; /* a symbol table */
+};
+
+/* What an ELF file contains; false when it has no build id. */
+bool gt_elf_look(struct gt_elf_contents *out, int fd);
+
 /* The CRC-32 of the file, as .gnu_debuglink records it of a debug file. */
 int gt_elf_checksum(uint32_t *out, int fd);
 

@@ -12,6 +12,7 @@
 #include <elfutils/libdwfl.h>
 
 #include "base/text.h"
+#include "symbol/build_ids.h"
 #include "symbol/elf_file.h"
 #include "symbol/symbol.h"
 
@@ -121,6 +122,17 @@ static bool consider_build_id(struct hunt *h, const char *suffix,
 	return consider_build_id_in(h, DEBUG_ROOT, suffix);
 }
 
+/* Anywhere below the user's folders, under any name. */
+static bool consider_scanned(struct hunt *h, bool is_debug, const struct gt_symbol_options *options)
+{
+	const char *path = options->build_ids && h->build_id_size ?
+				   gt_build_ids_find(options->build_ids, h->build_id,
+						     h->build_id_size, is_debug) :
+				   NULL;
+
+	return path && consider(h, "%s", path);
+}
+
 static int no_debuginfo(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 			const char *file, const char *link, GElf_Word checksum, char **found)
 {
@@ -185,7 +197,8 @@ int gt_module_locate(struct gt_symbol_file *file, const struct gt_symbol_module 
 	verdict = h.error;
 	if (!h.build_id_size)
 		return verdict;
-	if (consider_build_id(&h, "", options) || consider_build_id(&h, ".debug", options))
+	if (consider_build_id(&h, "", options) || consider_build_id(&h, ".debug", options) ||
+	    consider_scanned(&h, false, options))
 		return 0;
 	if (options->debuginfod && download(&h) == 0)
 		return 0;
@@ -208,6 +221,23 @@ static bool consider_link(struct hunt *h, const char *path, const char *link,
 	       consider(h, DEBUG_ROOT "/%.*s%s", length, path, link);
 }
 
+/* By the name in the link, or that of the file with ".debug" behind it. */
+static bool consider_named(struct hunt *h, const struct gt_debug_wanted *wanted,
+			   const struct gt_symbol_options *options)
+{
+	char link[NAME_MAX + 1], real[PATH_MAX];
+	int length;
+
+	length = wanted->link ?
+			 snprintf(link, sizeof(link), "%s", wanted->link) :
+			 snprintf(link, sizeof(link), "%s.debug", gt_path_name(wanted->main_path));
+	if (length <= 0 || (size_t)length >= sizeof(link) || strchr(link, '/'))
+		return false;
+	return consider_link(h, wanted->main_path, link, options) ||
+	       (realpath(wanted->main_path, real) && consider_link(h, real, link, options)) ||
+	       consider_link(h, wanted->recorded_path, link, options);
+}
+
 int gt_debug_locate(struct gt_symbol_file *file, const struct gt_debug_wanted *wanted,
 		    const struct gt_symbol_options *options)
 {
@@ -217,8 +247,6 @@ int gt_debug_locate(struct gt_symbol_file *file, const struct gt_debug_wanted *w
 		.build_id_size = wanted->build_id_size,
 		.checksum = wanted->link ? &wanted->checksum : NULL,
 	};
-	char link[NAME_MAX + 1], real[PATH_MAX];
-	int length;
 
 	if (stat(wanted->main_path, &h.self) < 0)
 		h.self = (struct stat){ .st_ino = 0 };
@@ -227,14 +255,7 @@ int gt_debug_locate(struct gt_symbol_file *file, const struct gt_debug_wanted *w
 	/* nothing would prove that a file is the right one */
 	if (!h.build_id_size && !wanted->link)
 		return -ENOENT;
-	length = wanted->link ?
-			 snprintf(link, sizeof(link), "%s", wanted->link) :
-			 snprintf(link, sizeof(link), "%s.debug", gt_path_name(wanted->main_path));
-	if (length <= 0 || (size_t)length >= sizeof(link) || strchr(link, '/'))
-		return -ENOENT;
-	if (consider_link(&h, wanted->main_path, link, options) ||
-	    (realpath(wanted->main_path, real) && consider_link(&h, real, link, options)) ||
-	    consider_link(&h, wanted->recorded_path, link, options))
+	if (consider_named(&h, wanted, options) || consider_scanned(&h, true, options))
 		return 0;
 	return -ENOENT;
 }
@@ -259,13 +280,16 @@ int gt_alternate_locate(struct gt_symbol_file *file, const struct gt_debug_wante
 		if (consider(&h, "%s/%s", *dir, link) ||
 		    consider(&h, "%s/%s", *dir, gt_path_name(link)))
 			return 0;
-	if (link[0] == '/')
-		return consider(&h, "%s", link) ? 0 : -ENOENT;
-	if (consider(&h, "%.*s%s", length, wanted->main_path, link))
+	if (link[0] == '/') {
+		if (consider(&h, "%s", link))
+			return 0;
+	} else if (consider(&h, "%.*s%s", length, wanted->main_path, link)) {
 		return 0;
-	/* dwz's "../" is relative to the file itself, not to a symbolic link */
-	if (!realpath(wanted->main_path, real))
-		return -ENOENT;
-	length = (int)gt_path_folder_size(real);
-	return consider(&h, "%.*s%s", length, real, link) ? 0 : -ENOENT;
+	} else if (realpath(wanted->main_path, real)) {
+		/* dwz's "../" is relative to the file itself, not to a symbolic link */
+		length = (int)gt_path_folder_size(real);
+		if (consider(&h, "%.*s%s", length, real, link))
+			return 0;
+	}
+	return consider_scanned(&h, true, options) ? 0 : -ENOENT;
 }

@@ -11,6 +11,7 @@
 
 #include "base/containers.h"
 #include "base/mem.h"
+#include "symbol/build_ids.h"
 #include "symbol/dwarf_frames.h"
 
 /* Build ids have 16 to 20 bytes; a much longer one is damage. */
@@ -61,6 +62,8 @@ int gt_symbolizer_new(struct gt_symbolizer **out, const struct gt_symbol_options
 		s->options.debuginfod = options->debuginfod;
 		if (options->search)
 			s->options.search = copy_folders(s, options->search);
+		if (s->options.search && s->options.search[0])
+			s->options.build_ids = gt_build_ids_new(s->options.search);
 	}
 	*out = s;
 	return 0;
@@ -75,6 +78,7 @@ void gt_symbolizer_free(struct gt_symbolizer *s)
 		gt_map_fini(&s->modules[i]->answers);
 	}
 	free(s->modules);
+	gt_build_ids_free(s->options.build_ids);
 	gt_intern_free(s->strings);
 	gt_intern_free(s->keys);
 	gt_arena_fini(&s->arena);

@@ -13,9 +13,11 @@ struct gt_symbol_options {
 	bool debuginfod;
 	/*
 	 * NULL-terminated folders, or NULL. A moved binary or debug file is looked for as
-	 * DIR/full/path, DIR/basename and DIR/.build-id/xx/yyyy[.debug] before anywhere else.
+	 * DIR/full/path, DIR/basename and DIR/.build-id/xx/yyyy[.debug] before anywhere else, and
+	 * anywhere below DIR by its build id in the end.
 	 */
 	const char *const *search;
+	struct gt_build_ids *build_ids; /* for the symbolizer's own use */
 };
 
 /* A module (executable or shared object) as recorded. */

@@ -214,7 +214,7 @@ static bool is_regular_or_absent(const char *path, bool *there)
 
 /*
  * True when libdw may open the unit's .dwo file. It looks beside the debug file and where the
- * compiler ran, and would block on a FIFO.
+ * compiler ran and, from elfutils 0.191 on, into a .dwp file; it would block on a FIFO.
  */
 static bool may_open_split(const struct gt_units *units, struct gt_unit *unit)
 {
@@ -226,6 +226,9 @@ static bool may_open_split(const struct gt_units *units, struct gt_unit *unit)
 	if (!name)
 		name = get_string(&unit->die, DW_AT_GNU_dwo_name);
 	if (!name)
+		return false;
+	snprintf(path, sizeof(path), "%s.dwp", units->path);
+	if (!is_regular_or_absent(path, &there))
 		return false;
 	if (name[0] == '/')
 		return is_regular_or_absent(name, &there) && there;

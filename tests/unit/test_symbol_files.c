@@ -80,6 +80,41 @@ static void a_moved_binary_is_found_in_a_search_folder(void **state)
 	gt_symbolizer_free(s.symbolizer);
 }
 
+static void a_file_under_any_name_is_found_by_its_build_id(void **state)
+{
+	const char *folder = in_folder(scratch, "anywhere"), *deep = in_folder(folder, "a");
+	const char *search[] = { folder, NULL };
+	struct build_id id = build_id_of(fixture("libinline.so"));
+	struct gt_symbol_module module = {
+		.path = "/nowhere/at/all/libinline.so",
+		.build_id = id.bytes,
+		.build_id_size = id.size,
+	};
+	struct gt_symbol_options options = { .search = search };
+	struct subject s;
+
+	(void)state;
+	mkdir(folder, 0700);
+	mkdir(deep, 0700);
+	/* neither a file that says nothing, nor a pipe, nor a link that leads back, is in the way
+	 */
+	copy_file(in_folder(deep, "0"), fixture("libnames.so"), SIZE_MAX);
+	copy_file(in_folder(deep, "1"), fixture("libstripped.so"), SIZE_MAX);
+	copy_file(in_folder(deep, "2"), fixture("librebuilt.so"), SIZE_MAX);
+	copy_file(in_folder(deep, "3"), fixture("libinline.so"), 1000);
+	assert_int_equal(mkfifo(in_folder(deep, "4"), 0600), 0);
+	assert_int_equal(symlink(folder, in_folder(deep, "5")), 0);
+	s = subject_with(&module, &options);
+	assert_int_equal(state_of(&s), GT_SYMBOL_NAMES);
+	gt_symbolizer_free(s.symbolizer);
+
+	/* the program under one name, its debug file under another */
+	copy_file(in_folder(deep, "x86.dbg"), fixture("libsplit.debug"), SIZE_MAX);
+	s = subject_with(&module, &options);
+	assert_outer_is_known(&s, "libinline.so");
+	gt_symbolizer_free(s.symbolizer);
+}
+
 static void a_rebuilt_binary_provides_no_names(void **state)
 {
 	struct build_id id = build_id_of(fixture("libinline.so"));
@@ -289,6 +324,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_debug_file_without_build_id_is_found_by_its_checksum),
 		cmocka_unit_test(a_debug_file_in_a_search_folder_is_found_by_build_id),
 		cmocka_unit_test(a_moved_binary_is_found_in_a_search_folder),
+		cmocka_unit_test(a_file_under_any_name_is_found_by_its_build_id),
 		cmocka_unit_test(a_rebuilt_binary_provides_no_names),
 		cmocka_unit_test(the_original_file_is_used_instead_of_a_rebuilt_one),
 		cmocka_unit_test(without_build_id_size_and_time_identify_a_file),

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""test_symbols.py - debug information that lies elsewhere: split, shared, renamed, or on a server."""
+import json
+import os
+import shutil
+import socket
+import time
+
+NESTED = [("pool_take", "pool.h", 11), ("pool_take_rounded", "pool.h", 16), ("prepare", "stages.c", 19),
+          ("stage_nested", "stages.c", 24), ("main", "main.c", 15)]
+BARE = [("stage_nested", "pool.h", 11), ("main", "main.c", 15)]  # without the inlined functions
+SOURCES = ["c_inline/src/main.c", "c_inline/src/stages.c"]
+
+
+def tool(case, *names, package):
+    for name in names:
+        if shutil.which(name):
+            return name
+    case.skip(f"{names[0]} is not installed ({package})")
+
+
+def built(case, *flags, output="app"):
+    """Builds the program of inlined functions in the case's folder."""
+    programs = case.source / "tests/places/programs"
+    if not case.path("c_inline").exists():
+        shutil.copytree(programs / "c_inline", case.path("c_inline"))
+        shutil.copy(programs / "gpu.h", case.path("gpu.h"))
+    compiler = os.environ.get("CC", "cc")
+    command = [compiler, "-g", "-O2", "-Wl,--build-id=sha1", "-Ic_inline/include", *flags, "-o", output,
+               *SOURCES, "-lOpenCL"]
+    done = case.run(*command)
+    assert done.status == 0, done.err
+
+
+def recorded(case):
+    """Runs it; the recording has no names of its own."""
+    done = case.gputrack("run", "-q", "-o", "a.gt", "./app", env=case.pocl())
+    assert done.status == 0, done.err
+    case.path("a.gt/legend").unlink()
+
+
+def nested(case, *options, env=None):
+    """The frames of the buffer that is made inside three inlined functions."""
+    done = case.gputrack("report", "a.gt", "-a", "leakage", "-f", "json", *options, env=env)
+    assert done.status == 0, done.err
+    (group,) = [group for group in json.loads(done.out)["groups"] if group["bytes"] == 3328]
+    return [(frame["function"], os.path.basename(frame["file"] or ""), frame["line"])
+            for frame in group["stack"]]
+
+
+def test_split_debug_information_is_read_beside_the_program(case):
+    built(case, "-gsplit-dwarf")
+    recorded(case)
+    assert list(case.folder.glob("*.dwo")), "the compiler split nothing"
+    assert nested(case) == NESTED
+    for path in case.folder.glob("*.dwo"):
+        path.unlink()
+    assert nested(case) == BARE
+
+
+def test_lines_are_known_of_a_program_with_a_dwp_file(case):
+    dwp = tool(case, "dwp", package="binutils")
+    built(case, "-gsplit-dwarf", "-gdwarf-4")  # on DWARF 5, Debian's dwp crashes and LLVM's never ends
+    recorded(case)
+    done = case.run(dwp, "-e", "app", "-o", "app.dwp", timeout=20)
+    assert done.status == 0, done.err
+    for path in case.folder.glob("*.dwo"):
+        path.unlink()
+    # libdw reads such files from elfutils 0.191 on
+    assert nested(case) in (BARE, NESTED)
+    case.path("app.dwp").unlink()
+    os.mkfifo(case.path("app.dwp"))
+    assert nested(case) == BARE
+
+
+def test_shared_debug_information_is_found_by_its_build_id(case):
+    dwz = tool(case, "dwz", package="dwz")
+    built(case)
+    built(case, "-DOTHER", output="other")
+    done = case.run(dwz, "-m", "common.debug", "app", "other")
+    assert done.status == 0, done.err
+    recorded(case)
+    assert nested(case) == NESTED
+    case.path("elsewhere").mkdir()
+    case.path("common.debug").rename(case.path("elsewhere/any.name"))
+    assert nested(case) != NESTED
+    assert nested(case, "--symbols", "elsewhere") == NESTED
+
+
+def stripped(case, debug):
+    """Builds the program, leaves no names in it, and moves its debug information to `debug`."""
+    objcopy = tool(case, "objcopy", package="binutils")
+    built(case)
+    for command in ([objcopy, "--only-keep-debug", "app", debug], [objcopy, "--strip-all", "app"]):
+        done = case.run(*command)
+        assert done.status == 0, done.err
+    recorded(case)
+    assert nested(case) == [(None, "", None)] * 2
+
+
+def test_a_debug_file_is_found_under_any_name(case):
+    case.path("saved/2026/app").mkdir(parents=True)
+    stripped(case, "saved/2026/app/release-1.0.symbols")
+    assert nested(case, "--symbols", "saved") == NESTED
+    # the program too, when it is gone
+    case.path("app").rename(case.path("saved/2026/app.moved"))
+    assert nested(case, "--symbols", "saved") == NESTED
+    assert nested(case) == [(None, "", None)] * 2
+
+
+def test_a_debug_file_comes_from_a_server(case):
+    server = tool(case, "debuginfod", package="debuginfod")
+    case.path("served").mkdir()
+    stripped(case, "served/app.debug")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = case.start(server, "-d", ":memory:", "-p", str(port), "-F", "served")
+    env = {"DEBUGINFOD_URLS": f"http://127.0.0.1:{port}", "DEBUGINFOD_CACHE_PATH": str(case.path("cache"))}
+    try:
+        for attempt in range(100):  # until it has read its folder
+            if nested(case, "--debuginfod", env=env) == NESTED:
+                break
+            shutil.rmtree(case.path("cache"), ignore_errors=True)  # which remembers what was not there
+            time.sleep(0.1)
+        assert nested(case, "--debuginfod", env=env) == NESTED
+        assert nested(case, env=env) != NESTED, "the server was asked without leave"
+    finally:
+        process.kill()
+        process.communicate()
