@@ -13,6 +13,7 @@ benchmarks() {
 	ebpf	Attaching: time per call, loss, memory
 	stress	Attaching under stress
 	ledger	Live ledger
+	stacks	Different stacks in the traced program
 	report	Reading a recording
 	nsys	Nsight Systems exports
 	plot	Pictures

@@ -198,7 +198,7 @@ uint32_t gt_writer_stack(struct gt_writer *w, const uint64_t *frames, size_t cou
 		return number;
 	pthread_mutex_lock(&w->definitions_lock);
 	number = gt_stacks_find(&w->stacks, key);
-	if (!number) {
+	if (!number && !gt_stacks_are_full(&w->stacks)) {
 		number = define_stack(w, frames, count);
 		/* the number is used up even if adding it fails: the reader counts records */
 		if (number && gt_stacks_add(&w->stacks, key, number))
@@ -229,7 +229,7 @@ static uint32_t number_text(struct gt_writer *w, enum gt_definition tag, const u
 
 	key += !key;
 	number = gt_stacks_find(&w->texts, key);
-	if (number || *defined >= most)
+	if (number || *defined >= most || gt_stacks_are_full(&w->texts))
 		return number;
 	size = (size_t)(gt_put_varint(text, *defined + 1) - text);
 	memcpy(payload - size, text, size);

@@ -63,11 +63,20 @@ static struct gt_stack_table *table_new(size_t capacity, struct gt_stack_table *
 	return t;
 }
 
+bool gt_stacks_are_full(const struct gt_stacks *s)
+{
+	const struct gt_stack_table *t = atomic_load_explicit(&s->table, memory_order_relaxed);
+
+	return t && t->used >= GT_STACKS_MAX;
+}
+
 int gt_stacks_add(struct gt_stacks *s, uint64_t key, uint32_t number)
 {
 	struct gt_stack_table *old = atomic_load_explicit(&s->table, memory_order_relaxed);
 	struct gt_stack_table *t = old;
 
+	if (gt_stacks_are_full(s))
+		return -ENOSPC;
 	if (!old || (old->used + 1) * 4 > (old->mask + 1) * 3) {
 		t = table_new(old ? (old->mask + 1) * 2 : FIRST_CAPACITY, old);
 		if (!t)

@@ -10,7 +10,11 @@
 #include "trace/layout.h"
 #include "trace/stacks.h"
 
-enum { PAGE = 4096, PAGES = 1024 }; /* numbers up to PAGE * PAGES */
+enum {
+	PAGE = 4096,
+	PAGES = 1024, /* numbers up to PAGE * PAGES */
+	STORED_MAX = 32 << 20,
+};
 
 struct stored {
 	size_t count;
@@ -21,6 +25,7 @@ static struct gt_stacks numbers;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(struct stored **) pages[PAGES];
 static uint32_t used;
+static size_t stored_bytes;
 
 static struct stored **slot_of(uint32_t number)
 {
@@ -35,7 +40,10 @@ static uint32_t add_stack(uint64_t key, const uint64_t *frames, size_t count)
 	uint32_t number = used + 1;
 	struct stored *stored, **page;
 
-	if (number / PAGE >= PAGES)
+	size_t size = sizeof *stored + count * sizeof *frames;
+
+	if (number / PAGE >= PAGES || stored_bytes + size > STORED_MAX ||
+	    gt_stacks_are_full(&numbers))
 		return 0;
 	if (!slot_of(number)) {
 		page = calloc(PAGE, sizeof *page);
@@ -43,7 +51,7 @@ static uint32_t add_stack(uint64_t key, const uint64_t *frames, size_t count)
 			return 0;
 		atomic_store_explicit(&pages[number / PAGE], page, memory_order_release);
 	}
-	stored = malloc(sizeof *stored + count * sizeof *frames);
+	stored = malloc(size);
 	if (!stored)
 		return 0;
 	stored->count = count;
@@ -53,6 +61,7 @@ static uint32_t add_stack(uint64_t key, const uint64_t *frames, size_t count)
 		free(stored);
 		return 0;
 	}
+	stored_bytes += size;
 	return used = number;
 }
 

@@ -6,7 +6,10 @@
 #include "ledger/live.h"
 #include "tracker/symbolizer.h"
 
-/* Keeps a stack in the traced process. Equal stacks have the same number; 0: out of memory. */
+/*
+ * Keeps a stack in the traced process. Equal stacks have the same number; 0: out of memory, or
+ * stacks take 32 MiB. The trace has those too.
+ */
 uint32_t gt_creation_stack_put(const uint64_t *frames, size_t count);
 /* Allocates what the first stacks will need. */
 void gt_creation_stacks_warm(void);

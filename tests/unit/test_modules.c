@@ -136,9 +136,27 @@ static void a_file_that_only_its_processes_see_is_reached_through_one_that_lives
 	gt_images_fini(&images);
 }
 
+static void further_files_than_the_limit_are_not_read(void **state)
+{
+	char path[] = "/tmp/gputrack-image.XXXXXX";
+	const struct file f = shared_page();
+	struct gt_mapping m = code_of(path, &f);
+	static struct gt_image other;
+	static struct gt_image *list[GT_IMAGES_MAX];
+	struct gt_images images = { .list = list, .count = GT_IMAGES_MAX, .room = GT_IMAGES_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < GT_IMAGES_MAX; i++)
+		list[i] = &other;
+	assert_null(gt_images_get(&images, &m, 1));
+	assert_int_equal(images.count, GT_IMAGES_MAX);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(further_files_than_the_limit_are_not_read),
 		cmocka_unit_test(code_sharing_a_page_with_earlier_data_is_located_correctly),
 		cmocka_unit_test(a_rewritten_file_is_another_image),
 		cmocka_unit_test(

@@ -7,6 +7,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "trace/writer_state.h"
+
 /* The message of a writer that had to stop. */
 struct stopping {
 	unsigned count;
@@ -388,9 +390,40 @@ static void a_trace_is_read_only_if_asked_for(void **state)
 	end_writer(w);
 }
 
+static void number_of_stack(struct gt_writer *w, uint32_t from, uint32_t to, bool is_known)
+{
+	for (uint32_t i = from; i < to; i++) {
+		const uint64_t frames[] = { 0x400000 + i, 0x500000 };
+
+		assert_int_equal(gt_writer_stack(w, frames, 2), is_known ? i + 1 : 0);
+	}
+}
+
+static void a_program_pays_for_a_limited_number_of_stacks(void **state)
+{
+	struct gt_writer_options options = { .pid = 1 };
+	struct gt_writer *w;
+
+	(void)state;
+	assert_int_equal(gt_writer_open(&w, fresh_path("stacks"), &options), 0);
+	number_of_stack(w, 0, GT_STACKS_MAX, true);
+	number_of_stack(w, GT_STACKS_MAX, GT_STACKS_MAX + 1000, false);
+	assert_int_equal(w->header->lost_stacks, 1000);
+	/* none of them was written, and the known ones are still found */
+	assert_int_equal(w->stacks_defined, GT_STACKS_MAX);
+	number_of_stack(w, GT_STACKS_MAX - 10, GT_STACKS_MAX, true);
+	assert_int_equal(atomic_load(&w->stacks.table)->mask + 1, GT_STACK_SLOTS_MAX);
+	/* after an unload there is room again */
+	gt_writer_forget_stacks(w);
+	number_of_stack(w, GT_STACKS_MAX, GT_STACKS_MAX + 10, true);
+	gt_writer_end(w);
+	gt_writer_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_program_pays_for_a_limited_number_of_stacks),
 		cmocka_unit_test(a_trace_takes_no_more_space_than_allowed),
 		cmocka_unit_test(unused_space_is_given_back),
 		cmocka_unit_test(nothing_is_written_after_the_deadline),

@@ -250,7 +250,7 @@ struct gt_image *gt_images_get(struct gt_images *images, const struct gt_mapping
 		for (size_t i = 0; i < images->count && !image; i++)
 			if (is_of(images->list[i], &st))
 				image = images->list[i];
-		if (!image) {
+		if (!image && images->count < GT_IMAGES_MAX) {
 			elf_version(EV_CURRENT);
 			image = image_new(m, pid, fd, &st);
 			if (image) {
@@ -359,7 +359,7 @@ bool gt_modules_look(struct gt_modules *m, struct gt_images *images, uint32_t pi
 {
 	struct gt_mappings maps;
 	bool moved = false;
-	size_t before = m->count;
+	size_t before = m->count, looked = 0;
 
 	m->is_stale = false;
 	m->is_gone = gt_mappings_read(&maps, pid);
@@ -376,10 +376,12 @@ bool gt_modules_look(struct gt_modules *m, struct gt_images *images, uint32_t pi
 		m->list[i].gone = true;
 	for (size_t i = 0; i < maps.count; i++) {
 		const struct gt_mapping *at = &maps.list[i];
-		struct gt_image *image = at->is_code ? gt_images_get(images, at, pid) : NULL;
+		struct gt_image *image = NULL;
 		struct gt_mapped *known;
 		uint64_t bias;
 
+		if (at->is_code && at->path[0] == '/' && looked++ < GT_MODULES_MAX)
+			image = gt_images_get(images, at, pid);
 		if (!image)
 			continue;
 		bias = gt_image_bias(image, at);

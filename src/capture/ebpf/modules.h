@@ -65,6 +65,12 @@ struct gt_image {
 
 struct gt_map_history;
 
+/* Any process may map any number of files as code; what lies in further ones has no names. */
+enum {
+	GT_MODULES_MAX = 4096, /* mappings of code that are looked at in a process */
+	GT_IMAGES_MAX = 16384,
+};
+
 /* The images seen so far. */
 struct gt_images {
 	struct gt_image **list;

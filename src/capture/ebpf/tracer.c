@@ -529,6 +529,11 @@ void gt_tracer_lost_times(const struct gt_tracer *t, uint64_t *first_ns, uint64_
 	*last_ns = news ? UINT64_MAX : stray.last_ns;
 }
 
+bool gt_tracer_has_all_images(const struct gt_tracer *t)
+{
+	return t->images.count == GT_IMAGES_MAX;
+}
+
 uint64_t gt_tracer_other_stacks(const struct gt_tracer *t)
 {
 	return t->budget.refused;

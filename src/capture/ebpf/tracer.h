@@ -87,6 +87,8 @@ size_t gt_tracer_running(const struct gt_tracer *t);
 uint64_t gt_tracer_lost(const struct gt_tracer *t);
 /* When calls were lost that may be of any process: first 0: never; last UINT64_MAX: without end. */
 void gt_tracer_lost_times(const struct gt_tracer *t, uint64_t *first_ns, uint64_t *last_ns);
+/* True when so many files are mapped as code that frames in further ones have no names. */
+bool gt_tracer_has_all_images(const struct gt_tracer *t);
 /* Calls whose stack did not fit into the memory for stacks. */
 uint64_t gt_tracer_other_stacks(const struct gt_tracer *t);
 /* Calls whose stack was cut short: see gt_traced_stack_trim. */

@@ -134,14 +134,15 @@ struct attach {
 	struct gt_info *info;
 	struct gt_folder made;
 	char folder[PATH_MAX];
-	char **argv;     /* of the command; NULL: none */
-	pid_t child;     /* 0: none */
-	int release;     /* a pipe: a byte written to it lets the child run the command */
-	int refusal;     /* a pipe: why exec failed in the child; exec closes it */
-	int status;      /* the child's, once it has ended */
-	bool has_warned; /* of a library that could not be probed */
-	size_t told;     /* of processes with too many libraries */
-	bool is_full;    /* the memory for stacks, which has been told */
+	char **argv;         /* of the command; NULL: none */
+	pid_t child;         /* 0: none */
+	int release;         /* a pipe: a byte written to it lets the child run the command */
+	int refusal;         /* a pipe: why exec failed in the child; exec closes it */
+	int status;          /* the child's, once it has ended */
+	bool has_warned;     /* of a library that could not be probed */
+	size_t told;         /* of processes with too many libraries */
+	bool is_full;        /* the memory for stacks, which has been told */
+	bool has_all_images; /* told as well */
 	FILE *out;
 };
 
@@ -307,6 +308,12 @@ static void warn_of_libraries(struct attach *a)
 
 static void warn_of_memory(struct attach *a)
 {
+	if (!a->has_all_images && gt_tracer_has_all_images(a->tracer)) {
+		a->has_all_images = true;
+		gt_tell("the processes have mapped %d programs and libraries: calls from further "
+			"ones are recorded without names; -p PID tracks fewer processes",
+			GT_IMAGES_MAX);
+	}
 	if (!a->is_full)
 		a->is_full = gt_attach_live_tell_full(&a->live, a->tracer, a->settings.max_memory);
 }
