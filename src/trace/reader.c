@@ -158,9 +158,9 @@ static void add_block(struct gt_reader *r, const struct gt_block_header *h, uint
 }
 
 /* The offset of the next data: skips a hole of any size at once. */
-static uint64_t next_data(const struct gt_reader *r, uint64_t offset)
+static uint64_t next_data(struct gt_reader *r, uint64_t offset)
 {
-	off_t data = lseek(r->file.fd, (off_t)offset, SEEK_DATA);
+	off_t data = lseek(gt_trace_file_descriptor(&r->file), (off_t)offset, SEEK_DATA);
 
 	if (data < 0)
 		return errno == ENXIO ? r->file.size : offset;
@@ -208,7 +208,7 @@ static void update_size(struct gt_reader *r)
 {
 	struct stat st;
 
-	if (!fstat(r->file.fd, &st) && (uint64_t)st.st_size > r->file.size)
+	if (!fstat(gt_trace_file_descriptor(&r->file), &st) && (uint64_t)st.st_size > r->file.size)
 		r->file.size = (uint64_t)st.st_size;
 }
 
@@ -552,7 +552,7 @@ void gt_reader_close(struct gt_reader *r)
 	gt_definitions_free(&r->definitions);
 	free(r->lanes);
 	gt_heap_fini(&r->heap);
-	close(r->file.fd);
+	gt_trace_file_close(&r->file);
 	free(r);
 }
 

@@ -7,18 +7,97 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "trace/reader.h"
 
-bool gt_trace_file_read(const struct gt_trace_file *f, void *to, size_t size, uint64_t from)
+/* Descriptors left to the rest of the tool: libraries with symbols, outputs, streams. */
+enum { OTHERS = 32, LEAST = 4 };
+
+static struct gt_trace_file *newest, *oldest;
+static size_t open_count;
+
+static void unlink_open(struct gt_trace_file *f)
 {
+	*(f->newer ? &f->newer->older : &newest) = f->older;
+	*(f->older ? &f->older->newer : &oldest) = f->newer;
+	open_count--;
+}
+
+static void link_newest(struct gt_trace_file *f)
+{
+	f->newer = NULL;
+	f->older = newest;
+	*(newest ? &newest->newer : &oldest) = f;
+	newest = f;
+	open_count++;
+}
+
+static void set_aside(struct gt_trace_file *f)
+{
+	unlink_open(f);
+	close(f->fd);
+	f->fd = -1;
+}
+
+static size_t most_open(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur < OTHERS + LEAST)
+		return LEAST;
+	return limit.rlim_cur - OTHERS;
+}
+
+/* Opens the file; where descriptors are short, the ones that were not used for longest go. */
+static int open_descriptor(struct gt_trace_file *f)
+{
+	while (oldest && open_count >= most_open())
+		set_aside(oldest);
+	for (;;) {
+		f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (f->fd >= 0)
+			break;
+		if (!oldest || (errno != EMFILE && errno != ENFILE))
+			return -errno;
+		set_aside(oldest);
+	}
+	link_newest(f);
+	return 0;
+}
+
+int gt_trace_file_descriptor(struct gt_trace_file *f)
+{
+	if (f->fd >= 0) {
+		unlink_open(f);
+		link_newest(f);
+		return f->fd;
+	}
+	/* another file may have taken its name */
+	if (!open_descriptor(f) && !gt_fd_is(f->fd, &f->id))
+		set_aside(f);
+	return f->fd;
+}
+
+void gt_trace_file_close(struct gt_trace_file *f)
+{
+	if (f->fd >= 0)
+		set_aside(f);
+	free(f->path);
+	f->path = NULL;
+}
+
+bool gt_trace_file_read(struct gt_trace_file *f, void *to, size_t size, uint64_t from)
+{
+	int fd = gt_trace_file_descriptor(f);
 	uint8_t *at = to;
 
 	while (size) {
-		ssize_t n = pread(f->fd, at, size, (off_t)from);
+		ssize_t n = pread(fd, at, size, (off_t)from);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -51,7 +130,7 @@ static int check_header(const struct gt_trace_header *h, const char *path, struc
 }
 
 /* The writer has created the file and not begun: it is empty, or nothing but reserved space. */
-static bool has_not_begun(const struct gt_trace_file *f)
+static bool has_not_begun(struct gt_trace_file *f)
 {
 	static const struct gt_trace_header none;
 	struct gt_block_header first;
@@ -66,14 +145,17 @@ int gt_trace_file_open(struct gt_trace_file *f, const char *path, struct gt_erro
 	struct stat st;
 	int e;
 
-	*f = (struct gt_trace_file){ .fd = -1 };
-	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (f->fd < 0)
-		return gt_error_set(error, -errno, "cannot read %s: %s", path, strerror(errno));
+	*f = (struct gt_trace_file){ .fd = -1, .path = gt_strdup(path) };
+	e = open_descriptor(f);
+	if (e) {
+		gt_error_set(error, e, "cannot read %s: %s", path, strerror(-e));
+		goto close_file;
+	}
 	if (fstat(f->fd, &st) || !S_ISREG(st.st_mode)) {
 		e = gt_error_set(error, -EINVAL, "%s is not a regular file", path);
 		goto close_file;
 	}
+	f->id = (struct gt_file_id){ st.st_dev, st.st_ino };
 	f->size = (uint64_t)st.st_size;
 	if (gt_trace_file_read(f, &f->header, sizeof f->header, 0))
 		e = check_header(&f->header, path, error);
@@ -89,7 +171,7 @@ int gt_trace_file_open(struct gt_trace_file *f, const char *path, struct gt_erro
 		e = gt_error_set(error, -ENODATA, "%s is empty: nothing has been recorded in it",
 				 path);
 close_file:
-	close(f->fd);
+	gt_trace_file_close(f);
 	return e;
 }
 
@@ -133,7 +215,7 @@ int gt_trace_header_read(struct gt_trace_header *out, const char *path, struct g
 
 	if (e)
 		return e;
-	close(f.fd);
+	gt_trace_file_close(&f);
 	*out = f.header;
 	return 0;
 }

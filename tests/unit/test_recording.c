@@ -2,6 +2,9 @@
 /* test_recording.c - the traces of a folder, merged into one stream in any state. */
 #include "test_recording.h"
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+
 static void refuse(const char *path, uint32_t pid, int code, const char *reason)
 {
 	struct gt_recording_options options = { .pid = pid };
@@ -61,6 +64,49 @@ static void rewinding_returns_the_same_events(void **state)
 	assert_int_equal(gt_recording_next(r, &e, &process), 0);
 	gt_recording_close(r);
 	free(first.list);
+	free(all.list);
+}
+
+/* Returns how many events can be read in order, with few descriptors allowed. */
+static int read_with_few_descriptors(const char *folder, const struct events *all)
+{
+	struct gt_recording *r;
+	struct gt_event e;
+	uint32_t process;
+	size_t count = 0;
+
+	if (setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 16, 16 }) ||
+	    gt_recording_open(&r, folder, NULL, NULL))
+		return -1;
+	while (gt_recording_next(r, &e, &process) > 0 && count < all->count &&
+	       e.handle == all->list[count].handle)
+		count++;
+	gt_recording_close(r);
+	return (int)count;
+}
+
+static void more_processes_than_descriptors_are_read_at_once(void **state)
+{
+	enum { PROCESSES = 40, EACH = 1000 };
+	const char *folder = fresh_folder();
+	struct process p[PROCESSES];
+	struct events all = { 0 };
+	uint64_t now;
+	pid_t child;
+	int status;
+
+	for (uint32_t i = 0; i < PROCESSES; i++)
+		start_process(&p[i], folder, 11 + i);
+	now = gt_now_ns();
+	for (uint64_t i = 0; i < PROCESSES * EACH; i++)
+		add(&p[i % PROCESSES], &all, now + i, i);
+	for (size_t i = 0; i < PROCESSES; i++)
+		end_writer(p[i].writer);
+	child = fork();
+	if (!child)
+		_exit(read_with_few_descriptors(folder, &all) == PROCESSES * EACH ? 0 : 1);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
 	free(all.list);
 }
 
@@ -265,6 +311,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(processes_are_merged_by_time),
 		cmocka_unit_test(rewinding_returns_the_same_events),
+		cmocka_unit_test(more_processes_than_descriptors_are_read_at_once),
 		cmocka_unit_test(only_the_requested_process_is_read),
 		cmocka_unit_test(a_folder_without_traces_is_not_a_recording),
 		cmocka_unit_test(missing_files_and_other_files_are_refused),
