@@ -67,26 +67,38 @@ static const char *scope_name(Dwarf_Die *scope)
 	case DW_TAG_structure_type:
 	case DW_TAG_union_type:
 	case DW_TAG_enumeration_type: return name ? name : "(anonymous class)";
-	case DW_TAG_subprogram: return name;
 	default: return NULL;
 	}
 }
 
-/* "outer::inner::name", from the innermost scope to the unit's own entry. */
-static const char *scoped_name(struct gt_intern *strings, Dwarf_Die *function, const char *name)
+static const char *make_name(struct gt_intern *strings, Dwarf_Die *function, bool scoped,
+			     int depth);
+
+/*
+ * "outer::inner::name", from the unit's own entry to the innermost scope. A function among the
+ * scopes brings its own: its class may be declared elsewhere in the unit.
+ */
+static const char *scoped_name(struct gt_intern *strings, Dwarf_Die *function, const char *name,
+			       int depth)
 {
+	const char *around = NULL;
 	Dwarf_Die declaration = *function, *scopes = NULL;
 	char *text = NULL;
 	size_t size;
 	FILE *out;
-	int count;
+	int count, first;
 
 	for (int i = 0; i < MAX_REFERENCES; i++)
 		if (!follow(&declaration, DW_AT_specification))
 			break;
 	count = dwarf_getscopes_die(&declaration, &scopes);
+	for (first = 1; first < count && !around; first++)
+		if (dwarf_tag(&scopes[first]) == DW_TAG_subprogram)
+			around = make_name(strings, &scopes[first], true, depth + 1);
 	out = gt_memstream(&text, &size);
-	for (int i = count - 1; i > 0; i--) {
+	if (around)
+		fprintf(out, "%s::", around);
+	for (int i = first - 1 - (around != NULL); i > 0; i--) {
 		const char *scope = scope_name(&scopes[i]);
 
 		if (scope)
@@ -110,14 +122,16 @@ const char *gt_name_intern(struct gt_intern *strings, const char *mangled)
 	return name;
 }
 
-static const char *make_name(struct gt_intern *strings, Dwarf_Die *function, bool scoped)
+static const char *make_name(struct gt_intern *strings, Dwarf_Die *function, bool scoped, int depth)
 {
 	const char *name = linkage_name(function);
 
 	if (name)
 		return gt_name_intern(strings, name);
 	name = dwarf_diename(function);
-	return name && scoped ? scoped_name(strings, function, name) : name;
+	return name && scoped && depth < MAX_REFERENCES ?
+		       scoped_name(strings, function, name, depth) :
+		       name;
 }
 
 const char *gt_function_name(struct gt_intern *strings, struct gt_map *seen, Dwarf_Die *function,
@@ -133,7 +147,7 @@ const char *gt_function_name(struct gt_intern *strings, struct gt_map *seen, Dwa
 			break;
 	known = gt_map_at(seen, (uintptr_t)origin.addr);
 	if (!*known) {
-		name = make_name(strings, &origin, scoped);
+		name = make_name(strings, &origin, scoped, 0);
 		*known = (void *)(name ? name : "");
 	}
 	name = *known;

@@ -42,6 +42,8 @@ static void cxx_names_keep_scopes_and_lose_parameters(void **state)
 		{ .call = "call_constructor", .name = "shapes::box<char, 7>::box" },
 		{ .call = "call_template", .name = "shapes::box<double, 3>::store" },
 		{ .call = "call_helper", .name = "shapes::(anonymous namespace)::helper" },
+		{ .call = "call_lambda",
+		  .name = "shapes::crate::pack::(anonymous class)::operator()" },
 		{ .call = "call_draw", .name = "shapes::(anonymous namespace)::merged" },
 	};
 	struct subject s = subject_at(fixture("libshapes.so"));
