@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* process.c - the host's boot, when a process began, and this process's rank in a parallel job. */
+/* process.c - the host's boot, the state of a process, and this process's rank in a parallel job.
+ */
 #include "base/process.h"
 
 #include <fcntl.h>
@@ -10,13 +11,24 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The start time is the 20th word after the name. */
-enum { START_WORD = 20 };
+/* Words of /proc/PID/stat, counted from the state, which follows the name. */
+enum { PPID_WORD = 1, FLAGS_WORD = 6, START_WORD = 19, EXIT_WORD = 49 };
 
-uint64_t gt_process_start_ns(uint32_t pid)
+enum { FLAG_EXITING = 4 }; /* PF_EXITING: set before the kernel closes the files */
+
+static const char *word(const char *at, int number)
 {
-	uint64_t booted = gt_clock_ns(CLOCK_REALTIME) - gt_clock_ns(CLOCK_BOOTTIME);
-	char path[32], text[1024], *at;
+	while (at && number--) {
+		at = strchr(at, ' ');
+		at += at != NULL;
+	}
+	return at;
+}
+
+bool gt_process_state_read(struct gt_process_state *state, uint32_t pid)
+{
+	const char *name_end, *status;
+	char path[32], text[1024];
 	ssize_t n;
 	int fd;
 
@@ -26,15 +38,30 @@ uint64_t gt_process_start_ns(uint32_t pid)
 	if (fd >= 0)
 		close(fd);
 	text[n > 0 ? n : 0] = '\0';
-	/* the name, in brackets, may be anything; the state follows it */
-	at = strrchr(text, ')');
-	if (!at || at[1] != ' ' || strchr("ZXx", at[2]))
+	/* the name, in brackets, may be anything */
+	name_end = strrchr(text, ')');
+	if (!name_end || name_end[1] != ' ')
+		return false;
+	status = word(name_end + 2, EXIT_WORD);
+	if (!status)
+		return false;
+	state->ppid = (uint32_t)strtoul(word(name_end + 2, PPID_WORD), NULL, 10);
+	state->has_ended = strchr("ZXx", name_end[2]);
+	state->is_ending = state->has_ended ||
+			   strtoul(word(name_end + 2, FLAGS_WORD), NULL, 10) & FLAG_EXITING;
+	state->start_ticks = strtoull(word(name_end + 2, START_WORD), NULL, 10);
+	state->exit_status = (int)strtol(status, NULL, 10);
+	return true;
+}
+
+uint64_t gt_process_start_ns(uint32_t pid)
+{
+	uint64_t booted = gt_clock_ns(CLOCK_REALTIME) - gt_clock_ns(CLOCK_BOOTTIME);
+	struct gt_process_state state;
+
+	if (!gt_process_state_read(&state, pid) || state.has_ended)
 		return 0;
-	for (int i = 0; at && i < START_WORD; i++)
-		at = strchr(at + 1, ' ');
-	return at ? booted + strtoull(at, NULL, 10) *
-				       (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK)) :
-		    0;
+	return booted + state.start_ticks * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
 static char boot_id[40];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* process.h - clocks, the host's boot, when a process began, and this process's rank in a parallel
- * job. */
+/* process.h - clocks, the host's boot, the state of a process, and this process's rank in a
+ * parallel job. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -28,6 +29,18 @@ static inline uint64_t gt_now_roughly_ns(void)
 
 /* Identifies the current boot of this host, the same in its containers; "" if unknown. */
 const char *gt_boot_id(void);
+
+/* A process as /proc/PID/stat shows it. */
+struct gt_process_state {
+	uint32_t ppid;
+	bool has_ended;       /* nobody has waited for it yet */
+	bool is_ending;       /* it has ended, or is past the point of no return */
+	int exit_status;      /* as from waitpid; means something while `is_ending` */
+	uint64_t start_ticks; /* when it was forked, since the boot */
+};
+
+/* False if there is no such process. */
+bool gt_process_state_read(struct gt_process_state *state, uint32_t pid);
 
 /* When the process was forked, in real time; 0 if no such process runs. */
 uint64_t gt_process_start_ns(uint32_t pid);

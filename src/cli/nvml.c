@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/process.h"
 
 enum { GPUS_MAX = 64, PROCESSES_MAX = 512, ANCESTORS_MAX = 64 };
 
@@ -187,21 +188,9 @@ unsigned gt_nvml_busy(const struct gt_nvml *n, unsigned gpu)
 /* 0 if there is no such process. */
 static pid_t parent_of(pid_t pid)
 {
-	char path[48], text[512], *end;
-	FILE *in;
-	size_t n;
-	int parent = 0;
+	struct gt_process_state state;
 
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	in = fopen(path, "re");
-	if (!in)
-		return 0;
-	n = fread(text, 1, sizeof text - 1, in);
-	fclose(in);
-	text[n] = '\0';
-	/* a program's name may contain parentheses: the last one ends it */
-	end = strrchr(text, ')');
-	return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : 0;
+	return gt_process_state_read(&state, (uint32_t)pid) ? (pid_t)state.ppid : 0;
 }
 
 static bool is_below(pid_t pid, pid_t root)

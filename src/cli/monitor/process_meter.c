@@ -36,24 +36,6 @@ static ssize_t read_proc(pid_t pid, const char *file, char *text, size_t size)
 	return n < 0 ? -e : n;
 }
 
-/* State and start time of a process; false if there is none. */
-static bool read_stat(pid_t pid, char *state, uint64_t *start_ticks)
-{
-	char text[1024], *at;
-
-	if (read_proc(pid, "stat", text, sizeof text) <= 0)
-		return false;
-	/* the program's name, in parentheses, may contain anything */
-	at = strrchr(text, ')');
-	if (!at || at[1] != ' ')
-		return false;
-	*state = at[2];
-	for (int i = 0; at && i < 20; i++)
-		at = strchr(at + 1, ' ');
-	*start_ticks = at ? strtoull(at, NULL, 10) : 0;
-	return at;
-}
-
 /* The kernel truncates names; the command line has the rest. */
 static void read_name(struct gt_process_meter *m)
 {
@@ -86,13 +68,12 @@ static bool read_cpu(struct gt_process_meter *m, uint64_t *cpu_ns)
 static bool has_ended(const struct gt_process_meter *m)
 {
 	struct pollfd end = { .fd = m->fd, .events = POLLIN };
-	uint64_t start_ticks;
-	char state;
+	struct gt_process_state state;
 
 	if (m->fd >= 0 && poll(&end, 1, 0) > 0)
 		return true;
-	return !read_stat(m->pid, &state, &start_ticks) || start_ticks != m->start_ticks ||
-	       state == 'Z' || state == 'X';
+	return !gt_process_state_read(&state, (uint32_t)m->pid) || state.has_ended ||
+	       state.start_ticks != m->start_ticks;
 }
 
 static int no_process(struct gt_error *error, pid_t pid, int e)
@@ -106,12 +87,13 @@ static int no_process(struct gt_error *error, pid_t pid, int e)
 
 int gt_process_meter_open(struct gt_process_meter *m, pid_t pid, struct gt_error *error)
 {
-	char state;
+	struct gt_process_state state;
 	int e;
 
 	*m = (struct gt_process_meter){ .pid = pid, .fd = -1 };
-	if (pid <= 0 || !read_stat(pid, &state, &m->start_ticks))
+	if (pid <= 0 || !gt_process_state_read(&state, (uint32_t)pid))
 		return no_process(error, pid, ESRCH);
+	m->start_ticks = state.start_ticks;
 #ifdef SYS_pidfd_open
 	m->fd = (int)syscall(SYS_pidfd_open, pid, 0);
 #endif

@@ -16,48 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Words of /proc/PID/stat, counted from the state, which follows the name. */
-enum { PPID_WORD = 1, FLAGS_WORD = 6, EXIT_WORD = 49 };
-
 enum { SEND_MS = 1000 };
-
-enum { FLAG_EXITING = 4 }; /* PF_EXITING: set before the kernel closes the files */
-
-static const char *word(const char *at, int number)
-{
-	while (at && number--) {
-		at = strchr(at, ' ');
-		at += at != NULL;
-	}
-	return at;
-}
-
-bool gt_process_state_read(struct gt_process_state *state, uint32_t pid)
-{
-	const char *name_end, *flags, *status;
-	char path[32], text[1024];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	/* the name, in brackets, may be anything */
-	name_end = strrchr(text, ')');
-	if (!name_end || name_end[1] != ' ')
-		return false;
-	flags = word(name_end + 2, FLAGS_WORD);
-	status = word(name_end + 2, EXIT_WORD);
-	if (!flags || !status)
-		return false;
-	state->ppid = (uint32_t)strtoul(word(name_end + 2, PPID_WORD), NULL, 10);
-	state->is_ending = strchr("ZXx", name_end[2]) || (strtoul(flags, NULL, 10) & FLAG_EXITING);
-	state->exit_status = (int)strtol(status, NULL, 10);
-	return true;
-}
 
 /* The descriptor is one of few; the mappings of a process may be thousands. */
 static bool has_open(uint32_t pid, const struct stat *file)

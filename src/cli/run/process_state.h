@@ -6,16 +6,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A process as /proc/PID/stat shows it. */
-struct gt_process_state {
-	uint32_t ppid;
-	bool is_ending;  /* it has ended, or is past the point of no return */
-	int exit_status; /* as from waitpid; means something while `is_ending` */
-};
-
-/* False if there is no such process. */
-bool gt_process_state_read(struct gt_process_state *state, uint32_t pid);
-
 /* True if the process has this file open or mapped. */
 bool gt_process_uses_file(uint32_t pid, const char *path);
 
