@@ -105,6 +105,7 @@
 #define GT_UNDECLARED_zeDeviceImportExternalSemaphoreExt                     ~,
 #define GT_UNDECLARED_zeDeviceReleaseExternalSemaphoreExt                    ~,
 #define GT_UNDECLARED_zeGraphCreateExt                                       ~,
+#define GT_UNDECLARED_zeCommandListEndGraphCaptureExt                        ~,
 #define GT_UNDECLARED_zeGraphInstantiateExt                                  ~,
 #define GT_UNDECLARED_zeGraphDestroyExt                                      ~,
 #define GT_UNDECLARED_zeExecutableGraphDestroyExt                            ~,

@@ -160,6 +160,7 @@ NEWER_LEAKS = {"zeContextCreate": "context", "zeEventCounterBasedCreate": "event
                "zeImageViewCreateExt": "image", "zeRTASBuilderCreateExt": "RTAS builder",
                "zeRTASParallelOperationCreateExt": "RTAS operation",
                "zeDeviceImportExternalSemaphoreExt": "semaphore", "zeGraphCreateExt": "graph",
+               "zeCommandListEndGraphCaptureExt": "graph",
                "zeGraphInstantiateExt": "executable graph",
                "zeCommandListCreateCloneExp": "command list"}
 

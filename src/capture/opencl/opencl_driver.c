@@ -240,6 +240,10 @@ static uint32_t count_of(const struct gt_call *call, enum gt_function_id row)
 	if (row == GT_FN_clCreateSubDevices)
 		gt_cl_next->clCreateSubDevices((cl_device_id)(uintptr_t)argv[0],
 					       (const void *)(uintptr_t)argv[1], 0, NULL, &count);
+	if (row == GT_FN_clCreateSubDevicesEXT && gt_cl_next->clCreateSubDevicesEXT)
+		gt_cl_next->clCreateSubDevicesEXT((cl_device_id)(uintptr_t)argv[0],
+						  (const void *)(uintptr_t)argv[1], 0, NULL,
+						  &count);
 	return count;
 }
 

@@ -51,7 +51,8 @@ static void *below(enum extension extension, enum gt_function_id row, enum gt_ki
 #define KIND_OF(object)                                                                            \
 	_Generic((object), cl_context                                                              \
 		 : GT_CONTEXT, cl_command_queue                                                    \
-		 : GT_QUEUE, cl_command_buffer_khr                                                 \
+		 : GT_QUEUE, cl_device_id                                                          \
+		 : GT_SUBDEVICE, cl_command_buffer_khr                                             \
 		 : GT_COMMAND_BUFFER, cl_semaphore_khr                                             \
 		 : GT_SEMAPHORE)
 #define OWNER_IN(argument)         KIND_OF(argument)
@@ -123,6 +124,12 @@ static void *CL_API_CALL get_function_for_platform(cl_platform_id platform, cons
 		gt_cl_next->clGetExtensionFunctionAddressForPlatform(platform, name));
 }
 
+/* Extensions that have slots in the table, too. */
+#define EXT_SLOTS                                                                                  \
+	EXT_SLOT(clCreateSubDevicesEXT)                                                            \
+	EXT_SLOT(clRetainDeviceEXT)                                                                \
+	EXT_SLOT(clReleaseDeviceEXT)
+
 /* The functions that we wrap. */
 static const struct slot {
 	size_t offset;
@@ -137,8 +144,21 @@ static const struct slot {
 	SLOT(clGetPlatformInfo, gt_cl_get_platform_info)
 		SLOT(clGetExtensionFunctionAddress, get_function)
 			SLOT(clGetExtensionFunctionAddressForPlatform, get_function_for_platform)
+#define EXT_SLOT(fn) SLOT(fn, wrap_##fn)
+				EXT_SLOTS
+#undef EXT_SLOT
 #undef SLOT
 };
+
+/* For calls through the table; programs that ask for the functions get the drivers' own. */
+static void find_below(const cl_icd_dispatch *target, size_t bytes)
+{
+#define EXT_SLOT(fn)                                                                               \
+	if (offsetof(cl_icd_dispatch, fn) + sizeof(void *) <= bytes)                               \
+		atomic_store(&drivers[GT_CL_PLATFORMS_MAX][EXT_##fn], (void *)target->fn);
+	EXT_SLOTS
+#undef EXT_SLOT
+}
 
 EXPORT CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void *value,
 						      size_t *size_ret)
@@ -182,6 +202,7 @@ EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd
 			memcpy((char *)&dispatch + slots[i].offset, &slots[i].function,
 			       sizeof below);
 	}
+	find_below(target, bytes);
 	gt_guest_start();
 	gt_cl_live_start();
 	*entries_ret = (cl_uint)(bytes / sizeof(void *));

@@ -103,6 +103,41 @@ static inline cl_int CL_API_CALL fake_release_event(cl_event event)
 	return CL_SUCCESS;
 }
 
+static struct fake_object fake_device __attribute__((unused)) = { .driver = &below };
+static struct fake_object fake_parts[2] = { { .driver = &below }, { .driver = &below } };
+
+static inline cl_int CL_API_CALL fake_device_info(cl_device_id device, cl_device_info name,
+						  size_t size, void *value, size_t *size_ret)
+{
+	cl_platform_id platform = (cl_platform_id)&fake_platform;
+
+	(void)device;
+	if (name != CL_DEVICE_PLATFORM || (value && size < sizeof(platform)))
+		return CL_INVALID_VALUE;
+	if (value)
+		memcpy(value, &platform, sizeof(platform));
+	if (size_ret)
+		*size_ret = sizeof(platform);
+	return CL_SUCCESS;
+}
+
+static inline cl_int CL_API_CALL fake_sub_devices(cl_device_id device, const cl_ulong *properties,
+						  cl_uint room, cl_device_id *parts, cl_uint *count)
+{
+	(void)device;
+	(void)properties;
+	for (cl_uint i = 0; parts && i < room && i < 2; i++)
+		parts[i] = (cl_device_id)&fake_parts[i];
+	if (count)
+		*count = 2;
+	return CL_SUCCESS;
+}
+
+static inline cl_int CL_API_CALL fake_release_device(cl_device_id device)
+{
+	return device ? CL_SUCCESS : CL_INVALID_DEVICE;
+}
+
 static inline cl_int CL_API_CALL fake_finish(cl_command_queue queue)
 {
 	return queue ? CL_INVALID_COMMAND_QUEUE : CL_SUCCESS;
@@ -123,6 +158,9 @@ static inline void fake_table_init(void)
 	below.table.clCreateUserEvent = fake_create_user_event;
 	below.table.clReleaseEvent = fake_release_event;
 	below.table.clFinish = fake_finish;
+	below.table.clGetDeviceInfo = fake_device_info;
+	below.table.clCreateSubDevicesEXT = fake_sub_devices;
+	below.table.clReleaseDeviceEXT = fake_release_device;
 }
 
 /* dlsym's answer as a function: C has no cast for it. */

@@ -66,6 +66,17 @@ static void check_calls(const cl_icd_dispatch *table)
 	CHECK(event);
 }
 
+/* The older extension has slots in the table, and newer programs do not link to it. */
+static void check_extension(const cl_icd_dispatch *table)
+{
+	cl_device_id parts[2] = { NULL, NULL }, device = (cl_device_id)&fake_device;
+	const cl_ulong properties[] = { 0 };
+
+	CHECK(table->clCreateSubDevicesEXT(device, properties, 2, parts, NULL) == CL_SUCCESS);
+	CHECK(parts[0] == (cl_device_id)&fake_parts[0] && parts[1] == (cl_device_id)&fake_parts[1]);
+	CHECK(table->clReleaseDeviceEXT(parts[0]) == CL_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
 	const char *path = arg_take(&argc, argv, "--layer");
@@ -97,6 +108,7 @@ int main(int argc, char **argv)
 	CHECK(entries == expected);
 	check_table(table, entries);
 	check_calls(table);
+	check_extension(table);
 	CHECK(layer.deinit() == CL_SUCCESS);
 	return STATUS_OK;
 }

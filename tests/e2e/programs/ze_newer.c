@@ -318,17 +318,21 @@ static void use_lists(struct place *p)
 	NEW(zeDeviceImportExternalSemaphoreExt, "Device", 19);
 	NEW(zeDeviceReleaseExternalSemaphoreExt, "Device", 20);
 	NEW(zeGraphCreateExt, "Graph", 0);
+	NEW(zeCommandListEndGraphCaptureExt, "CommandList", 48);
 	NEW(zeGraphInstantiateExt, "Graph", 3);
 	NEW(zeGraphDestroyExt, "Graph", 6);
 	NEW(zeExecutableGraphDestroyExt, "ExecutableGraph", 1);
 	ze_command_queue_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC };
-	void *semaphore, *graph, *executable;
+	void *semaphore, *graph, *same, *captured, *executable;
 	ze_command_list_handle_t list;
 
 	CALL(zeCommandListCreateImmediate, list, 0, "list", p->context, p->device, &desc, &list);
 	CALL(zeDeviceImportExternalSemaphoreExt, semaphore, 0, "semaphore", p->device, &desc,
 	     &semaphore);
 	CALL(zeGraphCreateExt, graph, 0, "graph", p->context, NULL, &graph);
+	/* into the graph, whose handle it returns again, and into a new one */
+	CALL(zeCommandListEndGraphCaptureExt, same, 0, "graph", list, graph, &same);
+	CALL(zeCommandListEndGraphCaptureExt, captured, 0, "graph", list, NULL, &captured);
 	CALL(zeGraphInstantiateExt, executable, 0, "executable_graph", graph, NULL, &executable);
 	append_newer(p, list, semaphore, executable);
 	append_kernels(p, list);
@@ -337,6 +341,7 @@ static void use_lists(struct place *p)
 	if (p->leaks)
 		return;
 	CALL(zeExecutableGraphDestroyExt, executable, 0, "executable_graph", executable);
+	CALL(zeGraphDestroyExt, captured, 0, "graph", captured);
 	CALL(zeGraphDestroyExt, graph, 0, "graph", graph);
 	CALL(zeDeviceReleaseExternalSemaphoreExt, semaphore, 0, "semaphore", semaphore);
 }

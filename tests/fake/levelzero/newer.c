@@ -2,8 +2,8 @@
 /*
  * newer.c - objects and calls of specifications after 1.4, for new loaders.
  *
- * Left out: graph capture (its calls change what an append means), mutable command lists, queries
- * that create nothing, and the zer_ runtime tables.
+ * Left out: the start of a graph capture (it changes what an append means), mutable command lists,
+ * queries that create nothing, and the zer_ runtime tables.
  */
 #include "newer.h"
 
@@ -311,6 +311,19 @@ ze_result_t fake_zeGraphCreateExt(ze_context_handle_t context, const void *next,
 	(void)next;
 	NEED(object_check(context, KIND_CONTEXT));
 	return plain_new(KIND_GRAPH, graph);
+}
+
+/* Nothing is captured: a graph that is passed in counts as the one that was captured into. */
+ze_result_t fake_zeCommandListEndGraphCaptureExt(ze_command_list_handle_t list, const void *next,
+						 void **graph)
+{
+	ENTER(zeCommandListEndGraphCaptureExt);
+	NEED(object_check(list, KIND_LIST));
+	if (!next)
+		return plain_new(KIND_GRAPH, graph);
+	NEED(object_check((void *)next, KIND_GRAPH));
+	*graph = (void *)next;
+	return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t fake_zeGraphInstantiateExt(void *graph, const void *next, void **executable)

@@ -65,6 +65,8 @@ ze_result_t fake_zeCommandListAppendMemoryFillWithParameters(
 	ze_command_list_handle_t list, void *ptr, const void *pattern, size_t pattern_size,
 	size_t size, const void *next, ze_event_handle_t signal, uint32_t wait_count,
 	ze_event_handle_t *waits);
+ze_result_t fake_zeCommandListEndGraphCaptureExt(ze_command_list_handle_t list, const void *next,
+						 void **graph);
 ze_result_t fake_zeCommandListAppendGraphExt(ze_command_list_handle_t list, void *graph,
 					     const void *next, ze_event_handle_t signal,
 					     uint32_t wait_count, ze_event_handle_t *waits);

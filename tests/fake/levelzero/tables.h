@@ -114,6 +114,7 @@
 	NEW(38, 16, zeCommandListAppendMemoryCopyWithParameters)                                   \
 	NEW(39, 16, zeCommandListAppendMemoryFillWithParameters)                                   \
 	NEW(40, 16, zeCommandListImmediateAppendCommandListsWithParameters)                        \
+	NEW(48, 17, zeCommandListEndGraphCaptureExt)                                               \
 	NEW(50, 17, zeCommandListAppendGraphExt)
 
 #define COMMAND_LIST_EXP_SLOTS(FN, STUB, NEW)                                                      \
