@@ -3,11 +3,13 @@
 #include "guest/loaded_modules.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -87,15 +89,79 @@ static void read_build_id(const struct dl_phdr_info *info, const ElfW(Phdr) * no
 	}
 }
 
+/* Set where the program was started through its loader, as in `ld.so ./app`. */
+static char loaded_program[PATH_MAX];
+
+static int first_headers(struct dl_phdr_info *info, size_t size, void *context)
+{
+	(void)size;
+	*(uint64_t *)context = (uint64_t)(uintptr_t)info->dlpi_phdr;
+	return 1;
+}
+
+/* The file of the mapping that contains an address; false in a line of another one. */
+static bool read_mapping(const char *line, uint64_t address, char path[PATH_MAX])
+{
+	char *at;
+	uint64_t begin = strtoull(line, &at, 16), end;
+	const char *name = strchr(line, '/');
+
+	end = *at == '-' ? strtoull(at + 1, NULL, 16) : 0;
+	if (address < begin || address >= end)
+		return false;
+	if (name)
+		strncpy(path, name, PATH_MAX - 1);
+	return true;
+}
+
+/* Then /proc/self/exe is the loader, and the kernel did not load another one for the program. */
+__attribute__((constructor)) static void find_loaded_program(void)
+{
+	static char text[2 * PATH_MAX];
+	uint64_t address = 0;
+	size_t used = 0;
+	ssize_t n;
+	int fd;
+
+	if (getauxval(AT_BASE) || !dl_iterate_phdr(first_headers, &address))
+		return;
+	fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && (n = read(fd, text + used, sizeof text - 1 - used)) > 0) {
+		char *line = text, *end;
+
+		text[used += (size_t)n] = '\0';
+		for (; (end = strchr(line, '\n')); line = end + 1) {
+			*end = '\0';
+			if (read_mapping(line, address, loaded_program))
+				goto close_file;
+		}
+		used -= (size_t)(line - text);
+		memmove(text, line, used);
+	}
+close_file:
+	if (fd >= 0)
+		close(fd);
+}
+
+void gt_modules_program(char *path)
+{
+	ssize_t n;
+
+	if (loaded_program[0]) {
+		memcpy(path, loaded_program, sizeof loaded_program);
+		return;
+	}
+	n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+	path[n > 0 ? n : 0] = '\0';
+}
+
 /* The absolute path of a module's file. The main program comes without a name. */
 static void find_path(const struct dl_phdr_info *info, struct gt_module *m, char path[PATH_MAX])
 {
 	struct stat st;
-	ssize_t n;
 
 	if (!info->dlpi_name[0]) {
-		n = readlink("/proc/self/exe", path, PATH_MAX - 1);
-		path[n > 0 ? n : 0] = '\0';
+		gt_modules_program(path);
 	} else if (!realpath(info->dlpi_name, path)) {
 		strncpy(path, info->dlpi_name, PATH_MAX - 1);
 		path[PATH_MAX - 1] = '\0';

@@ -9,6 +9,8 @@
 
 /* For gt_writer_options.modules: defines modules that are new, undefines those that are gone. */
 void gt_modules_define(struct gt_writer *w, void *unused);
+/* The program's path into `path`, of PATH_MAX bytes; "" if unknown. */
+void gt_modules_program(char *path);
 /* True when a module was unloaded since the last call. */
 bool gt_modules_unloaded(void);
 /* Call before a new trace: no module is defined in it. */

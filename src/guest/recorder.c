@@ -114,10 +114,10 @@ static void write_info(struct gt_writer *w)
 	const char *rank = gt_job_rank();
 	static char path[PATH_MAX]; /* as in write_file */
 	char depth[16];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof path);
 
-	if (n > 0)
-		gt_writer_info(w, "program", path, (size_t)n);
+	gt_modules_program(path);
+	if (path[0])
+		gt_writer_info(w, "program", path, strlen(path));
 	write_file(w, "command", "/proc/self/cmdline");
 	if (getcwd(path, sizeof path))
 		gt_writer_info(w, "directory", path, strlen(path));

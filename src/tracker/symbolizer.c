@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/guest_file.h"
+#include "guest/loaded_modules.h"
 
 struct address {
 	size_t first, count; /* symbols */
@@ -40,9 +41,7 @@ static struct gt_symbol plain_symbol(uint64_t address)
 	s.offset = address - (map ? map->l_addr : (uintptr_t)info.dli_fbase);
 	/* the program's name may be relative to a directory that is no longer the current one */
 	if (map && !map->l_name[0]) {
-		ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-
-		path[n > 0 ? n : 0] = '\0';
+		gt_modules_program(path);
 		s.module = strdup(path);
 	} else {
 		s.module = info.dli_fname ? realpath(info.dli_fname, NULL) : NULL;

@@ -71,6 +71,18 @@ def test_a_crash_that_the_program_survives_leaves_no_false_leak(case):
 
 # C++, plugins, children.
 
+def test_a_program_started_through_its_loader_has_names(case):
+    """`ld.so ./app`: /proc/self/exe is the loader, not the program."""
+    loader = re.search(r"interpreter: (.*)\]", case.run("readelf", "-l", case.program("redundant")).out)
+    done = case.gputrack("run", "-q", "-o", "r.gt", "--log", "r.log", loader[1], case.build / "samples/leaky",
+                         env=case.pocl())
+    assert done.status == 0, done.err
+    group = next(g for g in case.report("r.gt", "leakage")["groups"] if g["kind"] == "buffer")
+    assert [f["function"] for f in group["stack"]][:2] == ["make_scratch_buffer", "main"], group
+    log, = case.path("r.log").parent.glob("r*.log")
+    assert re.search(r"make_scratch_buffer \(.*leaky\.c:\d+\)", log.read_text()), log.read_text()
+
+
 def test_objects_released_by_static_destructors_are_not_leaks(case):
     for env in (case.pocl(), case.intel()):
         done = case.gputrack("run", "-o", "s.gt", "--fail-on-leak", case.program("static_dtor"),
