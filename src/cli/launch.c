@@ -12,9 +12,12 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/tool.h"
 #include "cli/forward.h"
 
 /* Path from the installed program to the folder of the doors; set by Meson. */
@@ -47,6 +50,28 @@ bool gt_doors_find(char *out, size_t size, const char *file)
 			return true;
 	}
 	return false;
+}
+
+const char *gt_program_rights(const char *program)
+{
+	char found[PATH_MAX];
+	struct stat st;
+
+	if (!strchr(program, '/')) {
+		if (!gt_tool_search(program, found, sizeof found))
+			return NULL;
+		program = found;
+	}
+	if (stat(program, &st) || !S_ISREG(st.st_mode))
+		return NULL;
+	if (st.st_mode & S_ISUID && st.st_uid != geteuid())
+		return "is set-user-ID";
+	/* without the right to execute, the bit means something else */
+	if (st.st_mode & S_ISGID && st.st_mode & S_IXGRP && st.st_gid != getegid())
+		return "is set-group-ID";
+	if (geteuid() && getxattr(program, "security.capability", NULL, 0) > 0)
+		return "has file capabilities";
+	return NULL;
 }
 
 static const int saved_signals[] = { SIGCHLD, SIGINT, SIGTERM, SIGHUP };

@@ -15,6 +15,12 @@
  */
 bool gt_doors_find(char *out, size_t size, const char *file);
 
+/*
+ * Why the loader will ignore our libraries when this user starts the program, as in "is
+ * set-user-ID"; NULL: it will not, or there is no such program.
+ */
+const char *gt_program_rights(const char *program);
+
 /* At our own start: saves the limits and ignored signals, then sets them as we need them. */
 void gt_inherited_save(void);
 /* In a child of ours, before exec: restores them. */

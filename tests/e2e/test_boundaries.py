@@ -219,6 +219,11 @@ def test_a_set_user_id_program_is_not_tracked(case):
     done = as_user(case, program, env=env)
     assert done.status == 7, (done.status, done.err)
     assert sorted(p.name for p in folder.iterdir()) == ["elevated", "who"]
+    # and the user is told, together with what does track it
+    done = as_user(case, case.build / "gputrack", "run", "-o", folder / "s.gt", program)
+    assert f"{program} is set-user-ID, so" in done.err, done.err
+    assert "attach` as root" in done.err, done.err
+    shutil.rmtree(folder / "s.gt", ignore_errors=True)
     # loaded all the same, by its full path: the library itself looks at nothing
     program.chmod(0o755)
     assert as_user(case, program, env=env).status == 7

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <gelf.h>
@@ -15,6 +14,7 @@
 #include "base/text.h"
 #include "base/tool.h"
 #include "cli/doctor/doctor.h"
+#include "cli/launch.h"
 #include "symbol/elf_file.h"
 #include "symbol/symbol.h"
 
@@ -36,15 +36,15 @@ static bool search_program(const char *given, char *out, size_t size)
 }
 
 /* The loader ignores the environment of a program that has more rights than its caller. */
-static bool check_rights(struct gt_doctor *d, const char *path, const struct stat *status)
+static bool check_rights(struct gt_doctor *d, const char *path)
 {
-	bool more = status->st_mode & S_ISUID || status->st_mode & S_ISGID;
+	const char *why = gt_program_rights(path);
 
-	if (!more && getxattr(path, "security.capability", NULL, 0) <= 0)
+	if (!why)
 		return true;
-	gt_doctor_say(d, GT_FINDING_BAD, "rights", "%s, so no library can be loaded into it",
-		      more ? "set-user-ID or set-group-ID" : "has file capabilities");
-	gt_doctor_remedy(d, "track a copy without these rights, as a user who has them");
+	gt_doctor_say(d, GT_FINDING_BAD, "rights", "%s, so no library can be loaded into it", why);
+	gt_doctor_remedy(d, "track a copy without these rights, as a user who has them, or attach "
+			    "to it as root");
 	return false;
 }
 
@@ -142,7 +142,7 @@ static bool check_elf(struct gt_doctor *d, const char *path, int fd, const struc
 	if (!elf)
 		return false;
 	/* report all three, whatever the first finds */
-	can = check_rights(d, path, status);
+	can = check_rights(d, path);
 	can = check_linking(d, elf) && can;
 	check_libraries(d, elf);
 	elf_end(elf);

@@ -46,7 +46,8 @@ static const struct gt_option options[] = {
 	  .local = GT_LOCAL_YES, .help = "stop after S seconds (default: when the "
 		  "processes end)" },
 	{ .name = "description", .argument = "TEXT", .type = GT_OPTION_TEXT, .may_be_empty = true,
-	  AT(description), .help = "text for the description column of each row" },
+	  AT(description), .help = "text for the description column of each row, written as typed: "
+		  "a spreadsheet takes one that begins with =, +, - or @ for a formula" },
 	{ .name = "output", .letter = 'o', .argument = "FILE.csv", .type = GT_OPTION_TEXT,
 	  AT(output), .help = "write to FILE.csv instead of stdout; appends to the rows of an "
 		  "earlier run" },
