@@ -10,7 +10,7 @@ import re
 import tables
 
 ORDER = ["NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "OPTIONS", "CONFIGURATION", "ENVIRONMENT", "FILES",
-         "EXIT STATUS", "EXAMPLES", "SEE ALSO"]
+         "EXIT STATUS", "CAVEATS", "EXAMPLES", "SEE ALSO"]
 
 USUAL_STATUS = "0 on success, 1 on failure, 2 on wrong usage."
 
