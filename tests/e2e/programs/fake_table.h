@@ -133,7 +133,7 @@ static inline cl_int CL_API_CALL fake_sub_devices(cl_device_id device, const cl_
 	return CL_SUCCESS;
 }
 
-static inline cl_int CL_API_CALL fake_release_device(cl_device_id device)
+static inline cl_int CL_API_CALL fake_count_device(cl_device_id device)
 {
 	return device ? CL_SUCCESS : CL_INVALID_DEVICE;
 }
@@ -160,7 +160,8 @@ static inline void fake_table_init(void)
 	below.table.clFinish = fake_finish;
 	below.table.clGetDeviceInfo = fake_device_info;
 	below.table.clCreateSubDevicesEXT = fake_sub_devices;
-	below.table.clReleaseDeviceEXT = fake_release_device;
+	below.table.clRetainDeviceEXT = fake_count_device;
+	below.table.clReleaseDeviceEXT = fake_count_device;
 }
 
 /* dlsym's answer as a function: C has no cast for it. */

@@ -74,6 +74,7 @@ static void check_extension(const cl_icd_dispatch *table)
 
 	CHECK(table->clCreateSubDevicesEXT(device, properties, 2, parts, NULL) == CL_SUCCESS);
 	CHECK(parts[0] == (cl_device_id)&fake_parts[0] && parts[1] == (cl_device_id)&fake_parts[1]);
+	CHECK(table->clRetainDeviceEXT(parts[0]) == CL_SUCCESS);
 	CHECK(table->clReleaseDeviceEXT(parts[0]) == CL_SUCCESS);
 }
 
