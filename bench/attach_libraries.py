@@ -53,7 +53,8 @@ def main():
     print("|--:|---|--:|--:|--:|")
     with tempfile.TemporaryDirectory() as work:
         for processes, copies, way in ((1, 1, "session"), (1, 400, "session"), (1, 3000, "session"),
-                                       (20, 16, "session"), (20, 16, "multi")):
+                                       (20, 16, "session"), (20, 16, "multi"),
+                                       (1, 3000, "perf")):
             measure(build, work, processes, copies, way)
 
 

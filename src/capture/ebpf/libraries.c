@@ -200,11 +200,6 @@ static size_t found_in(const struct gt_libraries *l, uint32_t pid)
 	return count;
 }
 
-static bool is_full(const struct gt_libraries *l, uint32_t pid)
-{
-	return l->count >= GT_LIBRARIES_MAX || found_in(l, pid) >= GT_LIBRARIES_OF_PROCESS;
-}
-
 static bool has_probed_enough(const struct gt_libraries *l)
 {
 	return l->pause_at && l->probed >= l->pause_at;
@@ -218,7 +213,7 @@ static int add(struct gt_libraries *l, int fd, const char *path, uint32_t pid,
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || is_known(l, &st))
 		return 0;
-	if (is_full(l, pid))
+	if (l->count >= GT_LIBRARIES_MAX)
 		return 1;
 	if (has_probed_enough(l)) {
 		l->is_unfinished = true;

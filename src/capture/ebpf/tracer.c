@@ -420,7 +420,8 @@ void gt_tracer_wait(struct gt_tracer *t, unsigned milliseconds)
 {
 	struct epoll_event events[2];
 
-	epoll_wait(t->epoll, events, 2, (int)milliseconds);
+	/* libraries that are to be probed do not wait: their first calls are missed */
+	epoll_wait(t->epoll, events, 2, t->libraries.queue_count ? 0 : (int)milliseconds);
 }
 
 int gt_tracer_new(struct gt_tracer **out, const struct gt_tracer_options *options,
