@@ -2,12 +2,12 @@
 /* text.c - text from elsewhere made fit for a terminal, a column, a file format; paths as text. */
 #include "base/text.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
 
+#include "base/function_name.h"
 #include "base/mem.h"
 
 static size_t sequence_length(uint8_t lead)
@@ -131,10 +131,42 @@ static unsigned put_cut(FILE *out, const char *text, unsigned columns, bool at_s
 	return used;
 }
 
+static const char *const marks[] = { "...", "…" }; /* by whether it may be UTF-8 */
+
+/* The longest end of a path that begins with a folder and fits behind a mark; NULL: none. */
+static const char *fitting_end(const char *path, unsigned columns, bool utf8)
+{
+	unsigned mark = utf8 ? 1 : 3;
+	const char *end = path;
+
+	/* never the root alone: "…/home/me" is no shorter than "/home/me" */
+	while ((end = strchr(end + 1, '/')))
+		if (gt_text_columns(end, utf8) + mark <= columns)
+			return end;
+	return NULL;
+}
+
+unsigned gt_path_least(const char *path, bool utf8)
+{
+	const char *slash = strrchr(path, '/');
+	unsigned whole = gt_text_columns(path, utf8);
+	unsigned name = slash ? gt_text_columns(slash, utf8) + (utf8 ? 1 : 3) : whole;
+
+	return name < whole ? name : whole;
+}
+
 unsigned gt_text_put(FILE *out, const char *text, unsigned columns, enum gt_cut where, bool utf8)
 {
 	char *abbreviated = NULL;
+	const char *end = NULL;
 	unsigned used;
+
+	if (where == GT_CUT_START && *text && gt_text_columns(text, utf8) > columns)
+		end = fitting_end(text, columns, utf8);
+	if (end) {
+		fputs(marks[utf8], out);
+		return (utf8 ? 1 : 3) + put_cut(out, end, columns, false, utf8);
+	}
 
 	if (where == GT_CUT_FUNCTION && gt_text_columns(text, utf8) > columns)
 		abbreviated = gt_function_abbreviate(text, utf8);
@@ -255,98 +287,6 @@ void gt_csv_put_safe(FILE *out, const char *text)
 	strcpy(marked + 1, text);
 	gt_csv_put(out, *text && strchr("=+-@", *text) ? marked : text);
 	free(marked);
-}
-
-/* "<…>" has as many bytes. */
-enum { MARK_BYTES = sizeof "<...>" - 1 };
-
-static bool is_in_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
-}
-
-/* Length of an operator's name with brackets in it, as "operator<<", at `at`; 0: none. */
-static size_t operator_length(const char *name, size_t at)
-{
-	static const char word[] = "operator";
-	static const char *const signs[] = {
-		"<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "<", ">",
-	};
-
-	if (!gt_text_begins(name + at, word) || (at && is_in_word(name[at - 1])))
-		return 0;
-	at += sizeof word - 1;
-	for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-		if (gt_text_begins(name + at, signs[i]))
-			return sizeof word - 1 + strlen(signs[i]);
-	return 0;
-}
-
-/* "<lambda(int)>", "<unnamed>", "<T as Trait>": a name in itself, not a list of arguments. */
-static bool is_name(const char *name, size_t at)
-{
-	return !at || name[at - 1] == ' ' || name[at - 1] == '(' ||
-	       gt_text_begins(name + at, "<lambda") || gt_text_begins(name + at, "<unnamed");
-}
-
-/* The index after the bracket that closes the one at `at`; 0: none does. */
-static size_t closing_bracket(const char *name, size_t at)
-{
-	char *open = gt_alloc(strlen(name + at)), c;
-	size_t depth = 0, step;
-
-	for (; name[at]; at += step) {
-		step = operator_length(name, at);
-		if (step)
-			continue;
-		step = 1;
-		c = name[at];
-		if (strchr("<([{", c)) {
-			open[depth++] = c;
-		} else if (strchr(")]}", c)) {
-			/* a '<' still open inside parentheses was a "less than" sign */
-			while (depth > 1 && open[depth - 1] == '<')
-				depth--;
-			depth -= depth > 1;
-		} else if (c == '>' && name[at - 1] != '-' && open[depth - 1] == '<') {
-			depth--;
-		}
-		if (!depth)
-			break;
-	}
-	free(open);
-	return name[at] ? at + 1 : 0;
-}
-
-char *gt_function_abbreviate(const char *name, bool utf8)
-{
-	char *out = gt_alloc(strlen(name) + 1), *to = out;
-	size_t at = 0, end;
-
-	while (name[at]) {
-		size_t length = operator_length(name, at);
-
-		/* a blank separates an operator's sign from its arguments */
-		if (length && gt_text_begins(name + at + length, " <"))
-			length++;
-		to = mempcpy(to, name + at, length);
-		at += length;
-		if (name[at] != '<' || (!length && is_name(name, at))) {
-			if (name[at])
-				*to++ = name[at++];
-			continue;
-		}
-		end = closing_bracket(name, at);
-		if (!end)
-			break;
-		if (end - at > MARK_BYTES)
-			to = mempcpy(to, utf8 ? "<…>" : "<...>", MARK_BYTES);
-		else
-			to = mempcpy(to, name + at, end - at);
-		at = end;
-	}
-	strcpy(to, name + at);
-	return out;
 }
 
 void gt_path_normalize(char *path)

@@ -33,8 +33,9 @@ bool gt_utf8_is_unsafe(uint32_t code);
 unsigned gt_text_columns(const char *text, bool utf8);
 
 /*
- * Where a text that is too long is cut: names in the middle, paths at the start; functions lose
- * their template arguments first, then their middle.
+ * Where a text that is too long is cut: names in the middle; paths at the start, before a folder
+ * where that is enough ("…/src/demo.c"); functions lose their template arguments first, then their
+ * middle.
  */
 enum gt_cut { GT_CUT_MIDDLE, GT_CUT_START, GT_CUT_FUNCTION };
 
@@ -73,14 +74,10 @@ void gt_csv_put(FILE *out, const char *text);
 /* The same with an apostrophe before text that a spreadsheet would take for a formula. */
 void gt_csv_put_safe(FILE *out, const char *text);
 
-/*
- * A copy of a function's name with its outermost template arguments as `<…>` (`<...>` without
- * `utf8`). Operators, lambdas and arguments no longer than the mark stay as they are, and so does
- * everything from an unclosed bracket on. The caller frees it.
- */
-char *gt_function_abbreviate(const char *name, bool utf8);
-
 /* Paths as text: none of these looks at a file. */
+
+/* Columns of the least that a path should be cut to: its last component, with a mark. */
+unsigned gt_path_least(const char *path, bool utf8);
 
 /* Bytes of a path that are its folder, final slash included; 0 for a bare name. */
 static inline size_t gt_path_folder_size(const char *path)

@@ -34,6 +34,7 @@ static const struct gt_option options[] = {
 	{ .name = "top", .letter = 'n', .argument = "N", .type = GT_OPTION_COUNT, AT(top),
 	  .local = GT_LOCAL_YES,
 	  .help = "list at most N call sites in each group of the text (default: 20)" },
+	GT_BY_OPTION(struct settings),
 	GT_STRICT_OPTIONS(offsetof(struct settings, strict)),
 	GT_FAIL_ON_GROWTH_OPTION(" that did not grow before", AT(fail_on_growth)),
 	GT_COLOR_OPTION(AT(color)),

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "cli/output.h"
 #include "judge/verdict.h"
-#include "replay/group_text.h"
+#include "replay/growth_text.h"
 #include "replay/replay.h"
 #include "report/analyses.h"
 
@@ -78,7 +78,7 @@ int gt_end_report_save_names(const struct gt_view *v, struct gt_error *error)
 	for (size_t i = 0; i < l->site_count; i++)
 		if (is_worth_a_name(l, &l->sites[i]))
 			gt_frames_remember(v->frames, l->sites[i].stack, legend);
-	rises = gt_view_rises(l, &count);
+	rises = gt_view_rises(v, &count);
 	for (size_t i = 0; i < count; i++)
 		gt_frames_remember(v->frames, l->sites[rises[i].site].stack, legend);
 	free(rises);

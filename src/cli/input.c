@@ -52,6 +52,10 @@ int gt_input_frames(const struct gt_input *input, const struct gt_recording *rec
 		.no_symbols = input->no_symbols,
 		.all_frames = input->all_frames,
 		.symbol = { .debuginfod = input->debuginfod, .search = input->symbols.items },
+		.own = { .roots = input->roots.items,
+			 .own = input->own.items,
+			 .library = input->library.items },
+		.by = (enum gt_by)input->by,
 	};
 	int e = check_folders(&input->symbols, error);
 
@@ -80,6 +84,9 @@ int gt_input_load(const struct gt_input *input, const char *path, struct gt_reco
 void gt_input_fini(struct gt_input *input)
 {
 	gt_texts_fini(&input->symbols);
+	gt_texts_fini(&input->roots);
+	gt_texts_fini(&input->own);
+	gt_texts_fini(&input->library);
 }
 
 bool gt_input_is_table(const char *path)

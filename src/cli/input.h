@@ -6,14 +6,15 @@
 
 #include "base/mem.h"
 #include "cli/options.h"
-#include "replay/frames.h"
+#include "replay/place.h"
 #include "trace/recording.h"
 
 struct gt_input {
 	const char *output;
 	uint64_t pid;
 	bool all_frames, debuginfod, no_symbols, no_held;
-	struct gt_texts symbols;
+	struct gt_texts symbols, roots, own, library;
+	int by; /* enum gt_by */
 };
 
 /* Rows for a table of options whose settings have a `struct gt_input input`. */
@@ -31,8 +32,8 @@ struct gt_input {
 	  .help = "read only this process (default: all processes of the recording together)" }, \
 	{ .name = "all-frames", .type = GT_OPTION_FLAG, GT_INPUT_AT(settings, all_frames),      \
 	  .local = GT_LOCAL_YES,                                                        \
-	  .help = "do not hide frames of the API loader, of the C library's start-up code and, " \
-		  "in abbreviated stacks, of the C++ library" },                                \
+	  .help = "show whole stacks, also where a few own frames would do, with the frames of " \
+		  "the API's loader and of the C library's start-up code" },                    \
 	{ .name = "symbols", .argument = "DIR", .type = GT_OPTION_TEXTS,                        \
 	  GT_INPUT_AT(settings, symbols),                                                       \
 	  .help = "search DIR first for programs, libraries and debug files; may be repeated" }, \
@@ -41,7 +42,30 @@ struct gt_input {
 	{ .name = "no-symbols", .type = GT_OPTION_FLAG, GT_INPUT_AT(settings, no_symbols),      \
 	  .local = GT_LOCAL_YES,                                                        \
 	  .help = "show only modules and offsets; do not open the recorded programs" },         \
+	GT_OWN_OPTIONS(settings),                                                               \
 	GT_NO_HELD_OPTION(GT_INPUT_AT(settings, no_held))
+/* Whose code is whose. */
+#define GT_OWN_OPTIONS(settings)                                                                \
+	{ .name = "root", .argument = "DIR", .type = GT_OPTION_TEXTS, .is_path = true,          \
+	  GT_INPUT_AT(settings, roots), .local = GT_LOCAL_BELOW,                                \
+	  .help = "code below DIR is your own: places are named by its functions and lines, "   \
+		  "relative to DIR; may be repeated (default: the folder the recording was "    \
+		  "made in, those of its programs, and the repositories around them)" },        \
+	{ .name = "own", .argument = "PATTERN", .type = GT_OPTION_TEXTS,                        \
+	  GT_INPUT_AT(settings, own), .local = GT_LOCAL_YES,                                    \
+	  .help = "functions, files and modules that match PATTERN are your own code; may be "  \
+		  "repeated. Patterns are those of suppressions (doc/ci.md)" },                 \
+	{ .name = "library", .argument = "PATTERN", .type = GT_OPTION_TEXTS,                    \
+	  GT_INPUT_AT(settings, library), .local = GT_LOCAL_YES,                                \
+	  .help = "functions, files and modules that match PATTERN are a library's, unless "    \
+		  "--own matches them too; may be repeated" }
+/* For views that group. */
+#define GT_BY_OPTION(settings)                                                                  \
+	{ .name = "by", .argument = "WHAT", .type = GT_OPTION_CHOICE, GT_INPUT_AT(settings, by), \
+	  .choices = gt_by_names, .local = GT_LOCAL_YES,                                        \
+	  .help = "what is one call site: line (your own functions and lines, whatever their "  \
+		  "addresses; the default), function, file, module, or stack (every address "   \
+		  "apart)" }
 /* What libraries hold by design: to judge without the list, and to see what it covers. */
 #define GT_NO_HELD_OPTION(at_)                                                                  \
 	{ .name = "no-held", .type = GT_OPTION_FLAG, at_,                                       \

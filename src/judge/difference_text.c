@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "judge/difference_rows.h"
 #include "replay/group_text.h"
+#include "replay/growth_text.h"
 #include "replay/head.h"
 #include "replay/held.h"
 #include "replay/stack.h"
@@ -81,7 +82,7 @@ static void put_leak(struct gt_printer *p, const struct gt_diff *d, const struct
 	gt_print_line(p, GT_PLAIN, " by %s (%s)%s%s", gt_function_words(a, leak->function),
 		      gt_api_names[leak->api], leak->fate == GT_FATE_LEAKED ? "" : ", ",
 		      leak->fate == GT_FATE_LEAKED ? "" : gt_fate_phrases[leak->fate]);
-	gt_stack_text(p, view_of(d, row), leak->stack, FRAMES_SHOWN, 24);
+	gt_stack_brief(p, view_of(d, row), leak->stack, FRAMES_SHOWN, 24);
 }
 
 /* "peak 1.00 GiB, 9 resources created, 18 events": a line under a recording's name. */
@@ -150,7 +151,7 @@ static void put_hold(struct gt_printer *p, const struct gt_diff *d, const struct
 		gt_print_put(p, GT_DIM, " (was %s, %s)", gt_format_count(b, row->before->count),
 			     gt_format_bytes(e, row->before->bytes));
 	gt_print_end(p);
-	gt_stack_text(p, view_of(d, row), hold->stack, FRAMES_SHOWN, 24);
+	gt_stack_brief(p, view_of(d, row), hold->stack, FRAMES_SHOWN, 24);
 }
 
 static void put_peak(struct gt_printer *p, const struct gt_diff *d, size_t most)
@@ -199,7 +200,7 @@ static void put_rises(struct gt_printer *p, const struct gt_diff *d,
 		gt_print_tab(p, 4);
 		gt_growth_rate(p, v, rows[i].rise);
 		gt_print_end(p);
-		gt_stack_text(p, v, site_of(v, rows[i].rise)->stack, FRAMES_SHOWN, 8);
+		gt_stack_brief(p, v, site_of(v, rows[i].rise)->stack, FRAMES_SHOWN, 8);
 	}
 	if (shown < count)
 		gt_print_wrap(p, GT_DIM, 22, "and %zu more: --top N shows them", count - shown);

@@ -9,7 +9,7 @@
 #include "base/format.h"
 #include "base/print.h"
 #include "judge/leaks.h"
-#include "replay/group_text.h"
+#include "replay/growth_text.h"
 
 enum { LINE_WIDTH = 400 };
 
@@ -93,7 +93,7 @@ int gt_growth_limit_parse(struct gt_growth_limit *limit, const char *text, struc
 void gt_growing_init(struct gt_growing_sites *g, const struct gt_view *v)
 {
 	*g = (struct gt_growing_sites){ 0 };
-	g->rises = gt_view_rises(v->ledger, &g->count);
+	g->rises = gt_view_rises(v, &g->count);
 	g->list = gt_alloc(g->count * sizeof *g->list);
 	for (size_t i = 0; i < g->count; i++) {
 		g->list[i].rise = &g->rises[i];

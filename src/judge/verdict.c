@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/tool.h"
 #include "replay/head.h"
+#include "replay/place.h"
 #include "judge/residue.h"
 
 static const char *const outcome_names[] = {
@@ -123,6 +124,7 @@ static void split_counted(struct gt_groups by_fate[GT_FATE_COUNT], const struct 
 
 	gt_groups_init(&groups, v->ledger, GT_GROUPS_LEAKS);
 	gt_leaks_filter(leaks, v->ledger, &groups);
+	gt_place_groups(&groups, v->frames);
 	gt_fate_split(v, &groups, by_fate);
 }
 
@@ -130,6 +132,7 @@ void gt_verdict_all(struct gt_groups *groups, const struct gt_view *v)
 {
 	gt_groups_init(groups, v->ledger, GT_GROUPS_LEAKS);
 	gt_leaks_filter(v->verdict ? &v->verdict->leaks : NULL, v->ledger, groups);
+	gt_place_groups(groups, v->frames);
 }
 
 void gt_verdict_groups(struct gt_groups by_fate[GT_FATE_COUNT], const struct gt_view *v)

@@ -3,6 +3,7 @@
 #include "ledger/groups.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -155,6 +156,67 @@ void gt_groups_select(struct gt_groups *g, const struct gt_groups *all,
 		g->bytes += group.bytes;
 	}
 	qsort(g->list, g->count, sizeof *g->list, biggest_first);
+}
+
+/* A group and what it is merged by. */
+struct keyed {
+	uint64_t key;
+	size_t index; /* in the list: the biggest first */
+	struct gt_group group;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	const struct keyed *x = a, *y = b;
+	int o = order(x->key, y->key);
+
+	if (!o)
+		o = order(x->group.site->api, y->group.site->api);
+	if (!o)
+		o = order(x->group.site->kind, y->group.site->kind);
+	return o ? o : order(x->index, y->index);
+}
+
+static bool is_same(const struct keyed *a, const struct keyed *b)
+{
+	return a->key == b->key && a->group.site->api == b->group.site->api &&
+	       a->group.site->kind == b->group.site->kind;
+}
+
+void gt_groups_merge(struct gt_groups *g,
+		     uint64_t (*key)(void *context, const struct gt_group *group), void *context)
+{
+	struct keyed *list = gt_alloc(g->count * sizeof *list);
+	const struct gt_entry **objects, **at;
+	struct gt_group *last = NULL;
+	size_t count = g->count;
+	bool some = false;
+
+	for (size_t i = 0; i < count; i++)
+		list[i] = (struct keyed){ key(context, &g->list[i]), i, g->list[i] };
+	qsort(list, count, sizeof *list, by_key);
+	for (size_t i = 1; i < count; i++)
+		some |= is_same(&list[i - 1], &list[i]);
+	if (!some)
+		goto free_list;
+	objects = at = gt_alloc(g->object_count * sizeof(const struct gt_entry *));
+	g->count = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct gt_group *one = &list[i].group;
+
+		if (!i || !is_same(&list[i - 1], &list[i])) {
+			last = &g->list[g->count++];
+			*last = (struct gt_group){ .site = one->site, .objects = at };
+		}
+		at = mempcpy(at, one->objects, one->count * sizeof *at);
+		last->count += one->count;
+		last->bytes += one->bytes;
+	}
+	free(g->objects);
+	g->objects = objects;
+	qsort(g->list, g->count, sizeof *g->list, biggest_first);
+free_list:
+	free(list);
 }
 
 void gt_groups_fini(struct gt_groups *g)

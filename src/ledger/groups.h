@@ -33,5 +33,11 @@ void gt_groups_fini(struct gt_groups *g);
 void gt_groups_select(struct gt_groups *g, const struct gt_groups *all,
 		      bool (*selects)(const void *context, const struct gt_entry *entry, int which),
 		      const void *context, int which);
+/*
+ * Merges the groups of one API and kind to which `key` gives the same number; the biggest gives
+ * the site.
+ */
+void gt_groups_merge(struct gt_groups *g,
+		     uint64_t (*key)(void *context, const struct gt_group *group), void *context);
 /* Sorts a group's objects, oldest first. */
 void gt_group_sort(const struct gt_group *g);

@@ -354,6 +354,9 @@ struct gt_rise *gt_growth_find(const struct gt_growth *g, const struct gt_ledger
 			continue;
 		r.site = (uint32_t)i;
 		r.bytes = has_bytes(&l->sites[i]);
+		r.created = l->sites[i].created;
+		r.live = l->sites[i].live;
+		r.bytes_live = l->sites[i].bytes_live;
 		GT_GROW(growing, *count, room);
 		growing[(*count)++] = r;
 	}

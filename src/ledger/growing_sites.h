@@ -32,7 +32,8 @@ struct gt_rise {
 	uint64_t from, to;           /* the floor at the start of the rise, and at its highest */
 	uint64_t since_ns, until_ns; /* of the rise */
 	uint64_t floor[GT_GROWTH_STEPS];
-	size_t floor_count; /* steps up to the end of the recording */
+	size_t floor_count;                 /* steps up to the end of the recording */
+	uint64_t created, live, bytes_live; /* of the site, in all and at the end */
 };
 
 /* The sites whose floor keeps rising after warm-up, steepest first, bytes first; caller frees. */

@@ -13,7 +13,7 @@
 #include "replay/group_text.h"
 #include "replay/head.h"
 #include "replay/ending.h"
-#include "replay/stack.h"
+#include "replay/place.h"
 
 enum { TOP_SITES = 10, KINDS_SHOWN = 8, WHERE_LEAST = 16 };
 
@@ -194,8 +194,8 @@ static char *site_name(const struct gt_view *v, const struct gt_site *site, uint
 
 	gt_print_init(&page, file, &style);
 	gt_print_put(&page, GT_PLAIN, "%s: ", gt_kind_count(kind, (enum gt_kind)site->kind, count));
-	gt_stack_where(&page, v, site->stack,
-		       columns > page.column + WHERE_LEAST ? columns - page.column : WHERE_LEAST);
+	gt_place_put(&page, v, site->stack,
+		     columns > page.column + WHERE_LEAST ? columns - page.column : WHERE_LEAST);
 	gt_memstream_close(file);
 	return text;
 }

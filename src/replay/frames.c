@@ -43,6 +43,9 @@ struct gt_frames {
 	size_t place_count;
 	struct module *modules; /* by the recording's number */
 	size_t module_count;
+	struct gt_own *own;          /* NULL: nobody has asked */
+	struct gt_place_memo *memos; /* by stack */
+	size_t memo_count;
 };
 
 static struct gt_legend *read_names(const struct gt_recording *r)
@@ -86,6 +89,8 @@ void gt_frames_free(struct gt_frames *f)
 	if (f->symbolizer)
 		gt_symbolizer_free(f->symbolizer);
 	gt_legend_free(f->names);
+	gt_own_free(f->own);
+	free(f->memos);
 	free(f->places);
 	free(f->modules);
 	free(f);
@@ -403,6 +408,29 @@ size_t gt_frames_brief(struct gt_frames *f, uint32_t stack, const struct gt_fram
 	for (size_t i = 0; i < own; i++)
 		(*list)[i] = &copies[i];
 	return own;
+}
+
+struct gt_own *gt_frames_own(struct gt_frames *f)
+{
+	if (!f->own)
+		f->own = gt_own_of_recording(&f->options.own, f->recording);
+	return f->own;
+}
+
+bool gt_frames_are_all(const struct gt_frames *f)
+{
+	return f->options.all_frames;
+}
+
+enum gt_by gt_frames_by(const struct gt_frames *f)
+{
+	return f->options.by;
+}
+
+struct gt_place_memo *gt_frames_memo(struct gt_frames *f, uint32_t stack)
+{
+	GT_REACH(f->memos, f->memo_count, stack);
+	return &f->memos[stack];
 }
 
 void gt_frames_remember(struct gt_frames *f, uint32_t stack, struct gt_legend *names)

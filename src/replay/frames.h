@@ -11,16 +11,29 @@
 
 #include <stdbool.h>
 
+#include "replay/own.h"
 #include "symbol/symbol.h"
 #include "trace/legend.h"
 #include "trace/recording.h"
 
 struct gt_frames;
 
+/* What is one place (place.h): the words of --by. */
+enum gt_by {
+	GT_BY_LINE, /* the same functions and lines */
+	GT_BY_FUNCTION,
+	GT_BY_FILE,
+	GT_BY_MODULE,
+	GT_BY_STACK, /* the same addresses */
+	GT_BY_COUNT
+};
+
 struct gt_frames_options {
 	bool no_symbols;                 /* module and offset only; opens no file */
 	bool all_frames;                 /* with the plumbing */
 	struct gt_symbol_options symbol; /* copied; `search` must stay */
+	struct gt_own_rules own;
+	enum gt_by by;
 };
 
 int gt_frames_new(struct gt_frames **out, const struct gt_recording *r,
@@ -47,6 +60,19 @@ size_t gt_frames_brief(struct gt_frames *f, uint32_t stack, const struct gt_fram
 
 /* Adds the current names of the stack's addresses, to be saved in the recording. */
 void gt_frames_remember(struct gt_frames *f, uint32_t stack, struct gt_legend *names);
+
+/* True when plumbing is shown, too. */
+bool gt_frames_are_all(const struct gt_frames *f);
+/* Whose code frames are; to be asked when the recording has been read. */
+struct gt_own *gt_frames_own(struct gt_frames *f);
+enum gt_by gt_frames_by(const struct gt_frames *f);
+
+/* What place.c keeps of a stack of the recording; zero at first. Good until the next stack. */
+struct gt_place_memo {
+	uint64_t key;
+	uint32_t told; /* callers */
+};
+struct gt_place_memo *gt_frames_memo(struct gt_frames *f, uint32_t stack);
 
 /* Marks a frame as shown: its module then counts below. */
 void gt_frames_shown(struct gt_frames *f, const struct gt_frame *frame);

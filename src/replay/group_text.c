@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* group_text.c - groups of living resources, and their growth, as text, JSON and TSV. */
+/* group_text.c - groups of living resources as text, JSON and TSV. */
 #include "replay/group_text.h"
 
 #include <ctype.h>
@@ -12,11 +12,11 @@
 #include "base/text.h"
 #include "symbol/demangle.h"
 #include "replay/nsight_words.h"
+#include "replay/place.h"
 #include "replay/process_text.h"
 #include "replay/stack.h"
 
 enum { HANDLES_SHOWN = 4, NAMES_SHOWN = 20, NAME_SHOWN = 24 };
-enum { PLACE_COLUMNS = 32 }; /* with less room the stack below a growth line says it better */
 
 const char *gt_function_words(char *out, unsigned function)
 {
@@ -210,7 +210,7 @@ static void put_holders(struct gt_printer *p, const struct gt_view *v, const str
 	if (stack) {
 		gt_print_put(p, GT_PLAIN, ", last retained at ");
 		gt_print_need(p, GT_WHERE_LEAST);
-		gt_stack_where(p, v, stack, gt_print_left(p));
+		gt_place_put(p, v, stack, gt_print_left(p));
 	}
 	gt_print_end(p);
 }
@@ -277,6 +277,25 @@ static void put_names(struct gt_printer *p, const struct gt_view *v, const struc
 	}
 }
 
+/* The place, unless the stack below begins with it. */
+static void put_headline(struct gt_printer *p, const struct gt_view *v, uint32_t stack)
+{
+	const struct gt_frame *frames;
+	size_t count = gt_frames_get(v->frames, stack, &frames);
+	struct gt_place place;
+	bool is_first;
+
+	gt_place_init(&place, v->frames, stack);
+	is_first = !count || (place.frame.function == frames[0].function &&
+			      place.frame.line == frames[0].line);
+	gt_place_fini(&place);
+	if (is_first && gt_frames_by(v->frames) == GT_BY_LINE)
+		return;
+	gt_print_tab(p, 4);
+	gt_place_put(p, v, stack, gt_print_left(p));
+	gt_print_end(p);
+}
+
 void gt_group_text(struct gt_printer *p, const struct gt_view *v, const struct gt_ledger *l,
 		   const struct gt_group *g, size_t number)
 {
@@ -290,6 +309,7 @@ void gt_group_text(struct gt_printer *p, const struct gt_view *v, const struct g
 		gt_print_put(p, GT_BOLD, "%s in ", gt_format_bytes(text, g->bytes));
 	gt_group_count(p, GT_BOLD, g);
 	gt_print_line(p, GT_PLAIN, " by %s", gt_function_words(words, g->site->function));
+	put_headline(p, v, g->site->stack);
 	gt_print_tab(p, 4);
 	put_when(p, v, g);
 	gt_print_put(p, GT_DIM, ", %s", gt_api_names[g->site->api]);
@@ -301,7 +321,7 @@ void gt_group_text(struct gt_printer *p, const struct gt_view *v, const struct g
 	gt_print_end(p);
 	put_holders(p, v, l, g);
 	gt_put_kept(p, l, g, 4);
-	gt_stack_text(p, v, g->site->stack, 0, 6);
+	gt_stack_text(p, v, g->site->stack, 6);
 	if (*name_of(v, g->objects[0]))
 		put_names(p, v, g);
 	else
@@ -351,6 +371,7 @@ static void group_json(struct gt_json *j, const struct gt_view *v, const struct 
 	gt_json_uint(j, "bytes", g->bytes);
 	gt_json_text(j, "class",
 		     gt_origin_names[gt_breakdown_origin(&l->breakdown, g->objects[0])]);
+	gt_place_json(j, "place", v->frames, g->site->stack);
 	gt_stack_json(j, "stack", v->frames, g->site->stack);
 	gt_group_sort(g);
 	gt_json_array(j, "objects");
@@ -363,6 +384,7 @@ static void group_json(struct gt_json *j, const struct gt_view *v, const struct 
 void gt_groups_json(struct gt_json *j, const char *key, const struct gt_view *v,
 		    const struct gt_ledger *l, const struct gt_groups *groups)
 {
+	gt_places_list_groups(v->frames, groups);
 	gt_json_array(j, key);
 	for (size_t i = 0; i < groups->count && (!v->top || i < v->top); i++)
 		group_json(j, v, l, &groups->list[i], NULL);
@@ -375,11 +397,13 @@ void gt_fate_groups_json(struct gt_json *j, const char *key, const struct gt_vie
 	size_t shown = 0;
 
 	gt_json_array(j, key);
-	for (int fate = 0; fate < GT_FATE_COUNT; fate++)
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++) {
+		gt_places_list_groups(v->frames, &by_fate[fate]);
 		for (size_t i = 0; i < by_fate[fate].count && (!v->top || shown < v->top); i++) {
 			group_json(j, v, v->ledger, &by_fate[fate].list[i], gt_fate_keys[fate]);
 			shown++;
 		}
+	}
 	gt_json_end(j);
 }
 
@@ -388,7 +412,6 @@ static const char *const memory_names[] = {
 	[GT_MEMORY_SHARED] = "shared", [GT_MEMORY_HOST] = "host",
 };
 
-/* The line is not ended. */
 static void object_tsv(FILE *out, const struct gt_view *v, const struct gt_ledger *l,
 		       const struct gt_entry *e)
 {
@@ -410,21 +433,36 @@ static void object_tsv(FILE *out, const struct gt_view *v, const struct gt_ledge
 	gt_tsv_put(out, gt_recording_place(v->recording, e->place));
 }
 
+/* Behind them the fate, if there is one, and where: columns that others read stay in place. */
 #define OBJECT_COLUMNS                                                                             \
 	"address\tstart_time\tbytes\tmemkind\tmem_op_type\tvar_name\ttrace_type\tstack"            \
 	"\tpid\ttid\tapi\tkind\ttype\tfunction\tmemory\tplace"
 
+/* A row for each object of a group; `fate` NULL: it has no such column. */
+static void group_tsv(FILE *out, const struct gt_view *v, const struct gt_ledger *l,
+		      const struct gt_group *g, const char *fate)
+{
+	char *where = gt_place_text(v->frames, g->site->stack, true);
+
+	gt_group_sort(g);
+	for (size_t i = 0; i < g->count; i++) {
+		object_tsv(out, v, l, g->objects[i]);
+		if (fate)
+			fprintf(out, "\t%s", fate);
+		putc('\t', out);
+		gt_tsv_put(out, where);
+		putc('\n', out);
+	}
+	free(where);
+}
+
 void gt_groups_tsv(FILE *out, const struct gt_view *v, const struct gt_ledger *l,
 		   const struct gt_groups *groups)
 {
-	fputs(OBJECT_COLUMNS "\n", out);
-	for (size_t i = 0; i < groups->count && (!v->top || i < v->top); i++) {
-		gt_group_sort(&groups->list[i]);
-		for (size_t k = 0; k < groups->list[i].count; k++) {
-			object_tsv(out, v, l, groups->list[i].objects[k]);
-			putc('\n', out);
-		}
-	}
+	fputs(OBJECT_COLUMNS "\twhere\n", out);
+	gt_places_list_groups(v->frames, groups);
+	for (size_t i = 0; i < groups->count && (!v->top || i < v->top); i++)
+		group_tsv(out, v, l, &groups->list[i], NULL);
 }
 
 void gt_fate_groups_tsv(FILE *out, const struct gt_view *v,
@@ -432,18 +470,14 @@ void gt_fate_groups_tsv(FILE *out, const struct gt_view *v,
 {
 	size_t shown = 0;
 
-	fputs(OBJECT_COLUMNS "\tfate\n", out);
-	for (int fate = 0; fate < GT_FATE_COUNT; fate++)
+	fputs(OBJECT_COLUMNS "\tfate\twhere\n", out);
+	for (int fate = 0; fate < GT_FATE_COUNT; fate++) {
+		gt_places_list_groups(v->frames, &by_fate[fate]);
 		for (size_t i = 0; i < by_fate[fate].count && (!v->top || shown < v->top); i++) {
-			const struct gt_group *g = &by_fate[fate].list[i];
-
-			gt_group_sort(g);
-			for (size_t k = 0; k < g->count; k++) {
-				object_tsv(out, v, v->ledger, g->objects[k]);
-				fprintf(out, "\t%s\n", gt_fate_keys[fate]);
-			}
+			group_tsv(out, v, v->ledger, &by_fate[fate].list[i], gt_fate_keys[fate]);
 			shown++;
 		}
+	}
 }
 
 void gt_put_change(struct gt_printer *p, uint64_t before, uint64_t now, bool bytes, unsigned column)
@@ -473,6 +507,7 @@ void gt_groups_text(struct gt_printer *p, const struct gt_view *v, const struct 
 {
 	size_t shown = v->top && v->top < groups->count ? v->top : groups->count;
 
+	gt_places_list_groups(v->frames, groups);
 	for (size_t i = 0; i < shown; i++)
 		gt_group_text(p, v, l, &groups->list[i], i + 1);
 	gt_put_more(p, 4, groups->count - shown);
@@ -485,67 +520,4 @@ void gt_kind_json(struct gt_json *j, int api, int kind)
 	gt_json_text(j, "api", gt_api_keys[api]);
 	gt_json_text(j, "kind", gt_kinds[kind].name);
 	gt_json_text(j, "type", gt_kinds[kind].type[api]);
-}
-
-struct gt_rise *gt_view_rises(const struct gt_ledger *l, size_t *count)
-{
-	*count = 0;
-	if (!l->growth)
-		return NULL;
-	return gt_growth_find(l->growth, l, count);
-}
-
-/* "+1.20 MiB/s", "+3.2/s", "+14/min", "+2/h": the unit of time in which it is a number to read. */
-static const char *rate(char out[2 * GT_FORMAT_MAX], const struct gt_rise *r)
-{
-	static const struct {
-		double seconds;
-		const char *name;
-	} units[] = { { 1, "s" }, { 60, "min" }, { 3600, "h" }, { 86400, "day" } };
-	char text[GT_FORMAT_MAX];
-	size_t i = 0;
-
-	while (i + 1 < sizeof units / sizeof *units && r->per_second * units[i].seconds < 1)
-		i++;
-	if (r->bytes)
-		gt_format_bytes(text, (uint64_t)(r->per_second * units[i].seconds + 0.5));
-	else if (r->per_second * units[i].seconds < 100)
-		snprintf(text, sizeof text, "%.1f", r->per_second * units[i].seconds);
-	else
-		gt_format_count(text, (uint64_t)(r->per_second * units[i].seconds + 0.5));
-	snprintf(out, 2 * GT_FORMAT_MAX, "+%s/%s", text, units[i].name);
-	return out;
-}
-
-/* "never freed", "61 % freed", "all freed at the end". */
-static const char *freed(char out[GT_FORMAT_MAX], const struct gt_view *v, const struct gt_rise *r)
-{
-	const struct gt_site *s = &v->ledger->sites[r->site];
-	uint64_t ended = s->created - s->live;
-
-	if (r->given_back)
-		return "freed only at the end";
-	if (!ended)
-		return "never freed";
-	snprintf(out, GT_FORMAT_MAX, "%.0f %% freed", 100.0 * (double)ended / (double)s->created);
-	return out;
-}
-
-void gt_growth_rate(struct gt_printer *p, const struct gt_view *v, const struct gt_rise *r)
-{
-	char speed[2 * GT_FORMAT_MAX], when[GT_FORMAT_MAX], part[GT_FORMAT_MAX];
-
-	gt_print_put(p, GT_RED, "%s", rate(speed, r));
-	gt_print_put(p, GT_PLAIN, " since %s, %s",
-		     gt_format_span(when, gt_view_elapsed(v, r->since_ns)), freed(part, v, r));
-}
-
-bool gt_growth_line(struct gt_printer *p, const struct gt_view *v, const struct gt_rise *r)
-{
-	gt_growth_rate(p, v, r);
-	if (gt_print_left(p) < PLACE_COLUMNS)
-		return false;
-	gt_print_put(p, GT_PLAIN, ", ");
-	gt_stack_where(p, v, v->ledger->sites[r->site].stack, gt_print_left(p));
-	return true;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* group_text.h - groups of living resources, and their growth, as text, JSON and TSV. */
+/* group_text.h - groups of living resources as text, JSON and TSV. */
 #pragma once
 
 #include "base/json.h"
 #include "ledger/groups.h"
-#include "ledger/growing_sites.h"
 #include "replay/ending.h"
 
 /* Room for a number and a kind's words. */
@@ -65,16 +64,3 @@ static inline uint64_t gt_distance(uint64_t a, uint64_t b)
 /* "+1.00 MiB" or "-3", ending at a column; nothing for no change. */
 void gt_put_change(struct gt_printer *p, uint64_t before, uint64_t now, bool bytes,
 		   unsigned column);
-
-/*
- * The call sites that keep rising, steepest first; none in a program too short to tell. The ledger
- * must have followed growth. The caller frees the list.
- */
-struct gt_rise *gt_view_rises(const struct gt_ledger *l, size_t *count);
-/* "+1.2 MiB/s since 42.0 s, never freed". */
-void gt_growth_rate(struct gt_printer *p, const struct gt_view *v, const struct gt_rise *r);
-/*
- * The same and the place, "…, train  train.py:88", on the rest of the line; false when there was no
- * room for the place.
- */
-bool gt_growth_line(struct gt_printer *p, const struct gt_view *v, const struct gt_rise *r);

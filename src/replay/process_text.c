@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 static char *base_name(const char *path, size_t size)
 {
@@ -17,15 +18,22 @@ static char *base_name(const char *path, size_t size)
 	return gt_strndup(path, size);
 }
 
-/* By the name's letters alone: python3.11 is a python. */
-static bool is_interpreter(const char *name)
+bool gt_is_interpreter(const char *name)
 {
-	static const char *const names[] = { "python", "sh",   "bash", "dash",  "zsh", "perl",
-					     "ruby",   "node", "java", "julia", "lua" };
+	static const char *const names[] = {
+		"python", "pypy", "sh",     "bash",   "dash",  "zsh",   "perl",
+		"ruby",   "node", "nodejs", "java",   "jvm",   "julia", "lua",
+		"luajit", "php",  "tclsh",  "dotnet", "guile", "R",     "Rscript",
+	};
 	size_t size = 0;
 
+	name = gt_path_name(name);
+	if (gt_text_begins(name, "lib"))
+		name += 3;
 	while (isalpha((unsigned char)name[size]))
 		size++;
+	if (name[size] && !isdigit((unsigned char)name[size]) && !strchr(".-", name[size]))
+		return false;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strlen(names[i]) == size && !strncmp(names[i], name, size))
 			return true;
@@ -56,7 +64,7 @@ char *gt_process_name(const struct gt_process *process)
 	char *name = base_name(path, *process->program ? strlen(path) : strcspn(path, " "));
 	char *script = NULL, *both = NULL;
 
-	if (!is_interpreter(name))
+	if (!gt_is_interpreter(name))
 		return name;
 	if (strstr(process->command, "multiprocessing.spawn") ||
 	    strstr(process->command, "multiprocessing.forkserver"))

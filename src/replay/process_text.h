@@ -12,3 +12,6 @@
  * a worker that multiprocessing has spawned. "" where it is not known. The caller frees it.
  */
 char *gt_process_name(const struct gt_process *process);
+
+/* By the letters of a file's name alone: python3.11 is an interpreter, libpython3.11.so is one. */
+bool gt_is_interpreter(const char *path);

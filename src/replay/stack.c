@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/function_name.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "replay/place.h"
 
 enum { CALLER_LEAST = 10 }; /* columns in which a caller that is cut still tells something */
 
@@ -57,13 +59,15 @@ char *gt_stack_location(const struct gt_frame *frame, const struct gt_style *sty
 	return frame->line ? concat("%s:%" PRIu32, shown, frame->line) : gt_strdup(shown);
 }
 
-static struct line line_of(const struct gt_frame *frame, const struct gt_style *style)
+static struct line line_of(struct gt_frames *f, const struct gt_frame *frame, bool brief)
 {
 	struct line l;
 
-	l.what = gt_frame_name(frame);
-	if (frame->function || frame->file)
-		l.where = gt_stack_location(frame, style);
+	l.what = brief ? gt_place_function(frame) : gt_frame_name(frame);
+	if (frame->file)
+		l.where = gt_place_location(f, frame);
+	else if (frame->function)
+		l.where = module_offset(frame);
 	else
 		l.where = gt_strdup(frame->module ? frame->module : "");
 	return l;
@@ -133,18 +137,6 @@ static unsigned arrange(struct line *lines, size_t count, unsigned room,
 	return some ? left_width(lines, count, room, style->utf8) : left;
 }
 
-/*
- * Where a reader with little room should begin: at the line of Python that called, where the
- * extension below it would take all the room.
- */
-static size_t first_told(const struct gt_frame **frames, size_t count, size_t most)
-{
-	for (size_t i = 0; most && i < count; i++)
-		if (frames[i]->module && !strcmp(frames[i]->module, GT_PYTHON))
-			return i + 1 < most ? 0 : i;
-	return 0;
-}
-
 /* Every frame of a stack; the caller frees the list. */
 static size_t whole_stack(struct gt_frames *f, uint32_t stack, const struct gt_frame ***list)
 {
@@ -157,14 +149,34 @@ static size_t whole_stack(struct gt_frames *f, uint32_t stack, const struct gt_f
 	return count;
 }
 
+/* Behind the first frame, or on a line of its own; shorter where that is not enough. */
+static void put_via(struct gt_printer *p, const struct gt_place *place, unsigned indent)
+{
+	char *via = gt_place_via(place, false, p->style.utf8);
+	unsigned wide = gt_text_columns(via, p->style.utf8);
+
+	if (wide > gt_print_left(p)) {
+		gt_print_end(p);
+		gt_print_tab(p, indent + 1);
+	}
+	if (wide > gt_print_left(p)) {
+		free(via);
+		via = gt_place_via(place, true, p->style.utf8);
+	}
+	gt_print_name(p, GT_DIM, via, gt_print_left(p));
+	free(via);
+}
+
+/* `place` is theirs: what is on the way stands behind the first; NULL: a whole stack. */
 static void put_frames(struct gt_printer *p, const struct gt_view *v,
-		       const struct gt_frame **frames, size_t count, unsigned indent)
+		       const struct gt_frame **frames, size_t count, const struct gt_place *place,
+		       unsigned indent)
 {
 	struct line *lines = gt_alloc(count * sizeof *lines);
 	unsigned room = p->style.width - indent - 10, left;
 
 	for (size_t i = 0; i < count; i++)
-		lines[i] = line_of(frames[i], &v->style);
+		lines[i] = line_of(v->frames, frames[i], place);
 	left = arrange(lines, count, room, &p->style);
 	for (size_t i = 0; i < count; i++) {
 		gt_frames_shown(v->frames, frames[i]);
@@ -175,10 +187,12 @@ static void put_frames(struct gt_printer *p, const struct gt_view *v,
 			gt_print_tab(p,
 				     p->column > indent + left ? p->column + 2 : indent + left + 2);
 			gt_print_path(p, GT_DIM, lines[i].where,
-				      gt_print_left(p) - (frames[i]->inlined ? 10 : 0));
+				      gt_print_left(p) - (frames[i]->inlined && !place ? 10 : 0));
 		}
-		if (frames[i]->inlined)
+		if (frames[i]->inlined && !place)
 			gt_print_name(p, GT_DIM, " (inlined)", UINT32_MAX);
+		if (!i && place && place->via_count)
+			put_via(p, place, indent);
 		gt_print_end(p);
 		line_free(&lines[i]);
 	}
@@ -195,33 +209,44 @@ static void put_cut(struct gt_printer *p, size_t frames, unsigned indent)
 			      frames < GT_STACK_FRAMES_MAX ? ": --stack-depth N records more" : "");
 }
 
-void gt_stack_text(struct gt_printer *p, const struct gt_view *v, uint32_t stack, size_t most,
-		   unsigned indent)
+void gt_stack_text(struct gt_printer *p, const struct gt_view *v, uint32_t stack, unsigned indent)
 {
 	const struct gt_frame **frames;
-	size_t count = most ? gt_frames_brief(v->frames, stack, &frames) :
-			      whole_stack(v->frames, stack, &frames);
-	size_t first = most && count > most ? first_told(frames, count, most) : 0;
+	size_t count = whole_stack(v->frames, stack, &frames);
 
 	if (!count) {
 		gt_print_tab(p, indent);
 		gt_print_line(p, GT_DIM, "(no stack recorded)");
 	}
-	count -= first;
-	put_frames(p, v, frames + first, most && count > most ? most : count, indent);
-	if (!most || count <= most)
-		put_cut(p, gt_frames_cut(v->frames, stack), indent);
+	put_frames(p, v, frames, count, NULL, indent);
+	put_cut(p, gt_frames_cut(v->frames, stack), indent);
 	free(frames);
 }
 
-/* The least that may be left of a location: its file's name, with a mark for the folders. */
-static unsigned least_where(const char *where, bool utf8)
+void gt_stack_brief(struct gt_printer *p, const struct gt_view *v, uint32_t stack, size_t most,
+		    unsigned indent)
 {
-	const char *slash = strrchr(where, '/');
-	unsigned whole = gt_text_columns(where, utf8);
-	unsigned name = slash ? gt_text_columns(slash, utf8) + (utf8 ? 1 : 3) : whole;
+	const struct gt_frame **frames, *any;
+	struct gt_place place;
 
-	return name < whole ? name : whole;
+	if (gt_frames_are_all(v->frames) || !gt_frames_get(v->frames, stack, &any)) {
+		gt_stack_text(p, v, stack, indent);
+		return;
+	}
+	gt_place_init(&place, v->frames, stack);
+	/* a list that needs more callers to be told apart has them */
+	if (most <= place.told)
+		most = place.told + 1;
+	frames = gt_alloc((place.caller_count + 1) * sizeof *frames);
+	frames[0] = &place.frame;
+	for (size_t i = 0; i < place.caller_count; i++)
+		frames[i + 1] = &place.callers[i];
+	put_frames(p, v, frames, most < place.caller_count + 1 ? most : place.caller_count + 1,
+		   &place, indent);
+	if (most >= place.caller_count + 1)
+		put_cut(p, gt_frames_cut(v->frames, stack), indent);
+	free(frames);
+	gt_place_fini(&place);
 }
 
 char *gt_frame_caller(const struct gt_frame *frame, unsigned columns, bool utf8)
@@ -257,7 +282,7 @@ char *gt_frame_caller(const struct gt_frame *frame, unsigned columns, bool utf8)
 static void add_callers(struct line *line, const struct gt_frame **frames, size_t count,
 			unsigned columns, bool utf8)
 {
-	unsigned where = least_where(line->where, utf8);
+	unsigned where = gt_path_least(line->where, utf8);
 
 	for (size_t i = 1; i < count && i < GT_WHERE_FRAMES; i++) {
 		unsigned used = gt_text_columns(line->what, utf8) + 3 + 2 + where;
@@ -276,8 +301,9 @@ static void add_callers(struct line *line, const struct gt_frame **frames, size_
 void gt_frames_where(struct gt_printer *p, const struct gt_frame **frames, size_t count,
 		     unsigned columns)
 {
-	struct line line = line_of(frames[0], &p->style);
-	unsigned where = least_where(line.where, p->style.utf8), left;
+	struct line line = { .what = gt_frame_name(frames[0]),
+			     .where = gt_stack_location(frames[0], &p->style) };
+	unsigned where = gt_path_least(line.where, p->style.utf8), left;
 	unsigned behind = where + 2 + (count > 1 ? CALLER_LEAST + 3 : 0);
 
 	if (p->style.whole)
@@ -295,21 +321,6 @@ void gt_frames_where(struct gt_printer *p, const struct gt_frame **frames, size_
 		gt_print_path(p, GT_DIM, line.where, columns - left - 2);
 	}
 	line_free(&line);
-}
-
-void gt_stack_where(struct gt_printer *p, const struct gt_view *v, uint32_t stack, unsigned columns)
-{
-	const struct gt_frame **frames;
-	size_t count = gt_frames_brief(v->frames, stack, &frames);
-	size_t first = first_told(frames, count, 1);
-
-	if (count) {
-		gt_frames_shown(v->frames, frames[first]);
-		gt_frames_where(p, frames + first, count - first, columns);
-	} else {
-		gt_print_name(p, GT_DIM, "(no stack)", columns);
-	}
-	free(frames);
 }
 
 static void frame_json(struct gt_json *j, const struct gt_frame *frame)

@@ -6,20 +6,22 @@
 #include "replay/view.h"
 
 enum {
-	GT_WHERE_LEAST = 20, /* columns in which gt_stack_where still tells something */
-	GT_WHERE_FRAMES = 3, /* that it tells at most */
+	GT_WHERE_LEAST = 20, /* columns in which a place still tells something */
+	GT_WHERE_FRAMES = 3, /* that gt_frames_where tells at most */
 };
 
-/* Lines of function and file:line from column `indent` on; at most `most` frames, 0 for all. */
-void gt_stack_text(struct gt_printer *p, const struct gt_view *v, uint32_t stack, size_t most,
-		   unsigned indent);
+/* Lines of function and file:line from column `indent` on: the whole stack. */
+void gt_stack_text(struct gt_printer *p, const struct gt_view *v, uint32_t stack, unsigned indent);
 /*
- * The innermost frame on the rest of the line, in at most `columns`; callers where they fit:
- * "pack < fill:30 < main:81  src/pack.c:12".
+ * The same for the place of a stack (place.h): its frame, and own callers, at most `most` lines
+ * unless the list needs more. With all frames asked for, the whole stack.
  */
-void gt_stack_where(struct gt_printer *p, const struct gt_view *v, uint32_t stack,
-		    unsigned columns);
-/* The same for frames of no recording; `count` > 0. */
+void gt_stack_brief(struct gt_printer *p, const struct gt_view *v, uint32_t stack, size_t most,
+		    unsigned indent);
+/*
+ * Frames of no recording on the rest of the line, in at most `columns`, `count` > 0; callers where
+ * they fit: "pack < fill:30 < main:81  src/pack.c:12".
+ */
 void gt_frames_where(struct gt_printer *p, const struct gt_frame **frames, size_t count,
 		     unsigned columns);
 /*

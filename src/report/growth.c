@@ -4,8 +4,11 @@
 #include <stdlib.h>
 
 #include "base/format.h"
+#include "base/text.h"
 #include "replay/group_text.h"
+#include "replay/growth_text.h"
 #include "replay/head.h"
+#include "replay/place.h"
 #include "replay/stack.h"
 #include "report/analyses.h"
 
@@ -30,7 +33,8 @@ static struct rises find_rises(const struct gt_view *v)
 {
 	struct rises r = { 0 };
 
-	r.list = gt_growth_find(v->ledger->growth, v->ledger, &r.count);
+	r.list = gt_view_rises(v, &r.count);
+	gt_view_rises_list(v, r.list, r.count);
 	r.shown = v->top && v->top < r.count ? (size_t)v->top : r.count;
 	return r;
 }
@@ -68,9 +72,9 @@ static void put_rise(struct gt_printer *p, const struct gt_view *v, const struct
 		      r->bytes ? gt_format_bytes(from, r->from) : gt_format_count(from, r->from),
 		      r->bytes ? gt_format_bytes(to, r->to) : gt_format_count(to, r->to));
 	gt_print_wrap(p, GT_DIM, 5, "%s created, %.0f %% steady, over %s",
-		      gt_kind_count(count, (enum gt_kind)s->kind, s->created), 100 * r->steadiness,
+		      gt_kind_count(count, (enum gt_kind)s->kind, r->created), 100 * r->steadiness,
 		      gt_format_span(when, r->until_ns - r->since_ns));
-	gt_stack_text(p, v, s->stack, STACK_FRAMES, 7);
+	gt_stack_brief(p, v, s->stack, STACK_FRAMES, 7);
 	gt_print_end(p);
 }
 
@@ -78,6 +82,7 @@ void gt_growth_text(const struct gt_view *v, FILE *out)
 {
 	struct rises rises;
 	struct gt_printer p;
+	size_t sites;
 
 	gt_head_open(&p, out, v);
 	if (!v->ledger->events) {
@@ -95,8 +100,8 @@ void gt_growth_text(const struct gt_view *v, FILE *out)
 		free(rises.list);
 		return;
 	}
-	gt_print_line(&p, GT_BOLD, "GROWTH  %zu of %zu call sites %s", rises.count,
-		      v->ledger->site_count,
+	free(gt_place_sites(v->ledger, v->frames, NULL, &sites));
+	gt_print_line(&p, GT_BOLD, "GROWTH  %zu of %zu call sites %s", rises.count, sites,
 		      rises.count == 1 ? "keeps growing" : "keep growing, fastest first");
 	gt_print_end(&p);
 	for (size_t i = 0; i < rises.shown; i++)
@@ -114,8 +119,8 @@ static void rise_json(struct gt_json *j, const struct gt_view *v, const struct g
 
 	gt_json_object(j, NULL);
 	gt_kind_json(j, s->api, s->kind);
-	gt_json_uint(j, "count", s->live);
-	gt_json_uint(j, "bytes", s->bytes_live);
+	gt_json_uint(j, "count", r->live);
+	gt_json_uint(j, "bytes", r->bytes_live);
 	gt_json_text(j, "unit", r->bytes ? "bytes" : "resources");
 	gt_json_real(j, "per_second", r->per_second);
 	gt_json_real(j, "steadiness", r->steadiness);
@@ -123,9 +128,10 @@ static void rise_json(struct gt_json *j, const struct gt_view *v, const struct g
 	gt_json_uint(j, "to", r->to);
 	gt_json_uint(j, "since_ns", gt_view_elapsed(v, r->since_ns));
 	gt_json_uint(j, "until_ns", gt_view_elapsed(v, r->until_ns));
-	gt_json_uint(j, "created", s->created);
-	gt_json_uint(j, "ended", s->created - s->live);
+	gt_json_uint(j, "created", r->created);
+	gt_json_uint(j, "ended", r->created - r->live);
 	gt_json_bool(j, "given_back", r->given_back);
+	gt_place_json(j, "place", v->frames, s->stack);
 	gt_stack_json(j, "stack", v->frames, s->stack);
 	gt_json_end(j);
 }
@@ -151,21 +157,25 @@ void gt_growth_tsv(const struct gt_view *v, FILE *out)
 	struct rises rises = find_rises(v);
 
 	fputs("per_second\tunit\tsteadiness\tfrom\tto\tsince_ns\tuntil_ns\tcreated\tended\tapi"
-	      "\tkind\tstack\n",
+	      "\tkind\tstack\twhere\n",
 	      out);
 	for (size_t i = 0; i < rises.shown; i++) {
 		const struct gt_rise *r = &rises.list[i];
 		const struct gt_site *s = site_of(v, r);
+		char *where = gt_place_text(v->frames, s->stack, true);
 
 		fprintf(out,
 			"%.3f\t%s\t%.3f\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
 			"\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s\t",
 			r->per_second, r->bytes ? "bytes" : "resources", r->steadiness, r->from,
 			r->to, gt_view_elapsed(v, r->since_ns), gt_view_elapsed(v, r->until_ns),
-			s->created, s->created - s->live, gt_api_keys[s->api],
+			r->created, r->created - r->live, gt_api_keys[s->api],
 			gt_kinds[s->kind].name);
 		gt_stack_tsv(out, v->frames, s->stack);
+		putc('\t', out);
+		gt_tsv_put(out, where);
 		putc('\n', out);
+		free(where);
 	}
 	free(rises.list);
 }

@@ -4,6 +4,7 @@
 #include "replay/group_text.h"
 #include "replay/head.h"
 #include "replay/held.h"
+#include "replay/place.h"
 #include "judge/residue.h"
 #include "report/breakdown_text.h"
 #include "judge/verdict.h"
@@ -15,6 +16,7 @@ static void put_lasting(struct gt_printer *p, const struct gt_view *v)
 	struct gt_groups groups;
 
 	gt_groups_init(&groups, v->ledger, GT_GROUPS_LASTING);
+	gt_place_groups(&groups, v->frames);
 	if (groups.count) {
 		if (!gt_ledger_leaked(v->ledger).count)
 			gt_print_end(p);
@@ -133,6 +135,7 @@ void gt_leakage_json(const struct gt_view *v, FILE *out)
 
 	gt_verdict_all(&groups, v);
 	gt_groups_init(&lasting, v->ledger, GT_GROUPS_LASTING);
+	gt_place_groups(&lasting, v->frames);
 	gt_head_json(&j, out, v, "leakage");
 	gt_totals_json(&j, groups.object_count, groups.bytes);
 	gt_groups_memory(&groups, &device, &host);

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 
 #include "base/format.h"
+#include "base/mem.h"
 #include "replay/call_text.h"
 #include "replay/ending.h"
 #include "replay/group_text.h"
 #include "api/results.h"
+#include "replay/place.h"
 #include "replay/stack.h"
 
 enum {
@@ -62,13 +64,36 @@ static void put_labelled(struct gt_printer *p, const struct gt_view *v, const ch
 {
 	gt_print_tab(p, 6);
 	gt_print_put(p, GT_DIM, "%s", label);
-	gt_stack_text(p, v, stack, frames, 6 + LABEL);
+	gt_stack_brief(p, v, stack, frames, 6 + LABEL);
 }
 
 static void put_more(struct gt_printer *p, size_t sites)
 {
 	gt_print_wrap(p, GT_DIM, 4, "and from %zu more %s: --format json lists them", sites,
 		      gt_plural(sites, "call site", "call sites"));
+}
+
+/* gt_places_list for the stacks of all mistakes but failed calls, which have a list of their own.
+ */
+static void list_places(const struct gt_view *v)
+{
+	const struct gt_ledger *l = v->ledger;
+	size_t most = 3 * l->redundant_count + 2 * l->interior_count + l->last_call_count, used = 0;
+	uint32_t *stacks = gt_alloc(most * sizeof *stacks);
+
+	for (size_t i = 0; i < l->redundant_count; i++) {
+		stacks[used++] = l->redundant[i].stack;
+		stacks[used++] = l->redundant[i].ended_stack;
+		stacks[used++] = l->redundant[i].created_stack;
+	}
+	for (size_t i = 0; i < l->interior_count; i++) {
+		stacks[used++] = l->interior[i].stack;
+		stacks[used++] = l->interior[i].created_stack;
+	}
+	for (size_t i = 0; i < l->last_call_count; i++)
+		stacks[used++] = l->last_calls[i].event.stack;
+	gt_places_list(v->frames, stacks, used);
+	free(stacks);
 }
 
 static void put_redundant(struct gt_printer *p, const struct gt_view *v)
@@ -123,15 +148,87 @@ static void put_interior(struct gt_printer *p, const struct gt_view *v)
 	gt_print_end(p);
 }
 
+/* A failure and its place. */
+struct placed {
+	uint64_t key;
+	const struct gt_failure *failure;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	if (x->failure->function != y->failure->function)
+		return x->failure->function < y->failure->function ? -1 : 1;
+	if (x->failure->result != y->failure->result)
+		return x->failure->result < y->failure->result ? -1 : 1;
+	return x->failure < y->failure ? -1 : x->failure > y->failure;
+}
+
+static bool is_one_place(const struct placed *a, const struct placed *b)
+{
+	return a->key && a->key == b->key && a->failure->function == b->failure->function &&
+	       a->failure->result == b->failure->result;
+}
+
+static int first_failed(const void *a, const void *b)
+{
+	const struct gt_failure *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+/* Failed calls with the same function, place and error code, in order of time. */
+static struct gt_failure *failures_of(const struct gt_view *v, size_t *count)
+{
+	const struct gt_ledger *l = v->ledger;
+	struct placed *list = gt_alloc(l->failure_count * sizeof *list);
+	struct gt_failure *merged = gt_alloc(l->failure_count * sizeof *merged);
+	uint32_t *stacks = gt_alloc(l->failure_count * sizeof *stacks);
+
+	*count = 0;
+	for (size_t i = 0; i < l->failure_count; i++)
+		list[i] = (struct placed){ gt_place_key(v->frames, l->failures[i].stack),
+					   &l->failures[i] };
+	qsort(list, l->failure_count, sizeof *list, by_place);
+	for (size_t i = 0; i < l->failure_count; i++) {
+		const struct gt_failure *one = list[i].failure;
+		struct gt_failure *last = i ? &merged[*count - 1] : NULL;
+
+		if (!last || !is_one_place(&list[i - 1], &list[i])) {
+			merged[(*count)++] = *one;
+			continue;
+		}
+		last->count += one->count;
+		if (one->bytes_most > last->bytes_most)
+			last->bytes_most = one->bytes_most;
+		if (one->time_ns < last->time_ns)
+			last->time_ns = one->time_ns;
+	}
+	qsort(merged, *count, sizeof *merged, first_failed);
+	for (size_t i = 0; i < *count; i++)
+		stacks[i] = merged[i].stack;
+	gt_places_list(v->frames, stacks, *count);
+	free(stacks);
+	free(list);
+	return merged;
+}
+
 static void put_failures(struct gt_printer *p, const struct gt_view *v)
 {
 	const struct gt_ledger *l = v->ledger;
 	char text[GT_FORMAT_MAX];
+	size_t count;
+	struct gt_failure *failures = failures_of(v, &count);
 
 	gt_print_line(p, GT_BOLD, "FAILED CALLS  %s",
 		      gt_format_count(text, gt_ledger_total(l).failed));
-	for (size_t i = 0; i < l->failure_count && i < FAILURES_SHOWN; i++) {
-		const struct gt_failure *f = &l->failures[i];
+	for (size_t i = 0; i < count && i < FAILURES_SHOWN; i++) {
+		const struct gt_failure *f = &failures[i];
 
 		gt_print_tab(p, 4);
 		gt_print_put(p, GT_PLAIN, "%s x %s", gt_format_count(text, f->count),
@@ -143,9 +240,10 @@ static void put_failures(struct gt_printer *p, const struct gt_view *v)
 		gt_print_end(p);
 		put_labelled(p, v, "at", f->stack, 1);
 	}
-	if (l->failure_count > FAILURES_SHOWN)
-		put_more(p, l->failure_count - FAILURES_SHOWN);
+	if (count > FAILURES_SHOWN)
+		put_more(p, count - FAILURES_SHOWN);
 	gt_print_end(p);
+	free(failures);
 }
 
 static void put_last_calls(struct gt_printer *p, const struct gt_view *v)
@@ -221,12 +319,14 @@ void gt_mistakes_text(struct gt_printer *p, const struct gt_view *v)
 {
 	const struct gt_ledger *l = v->ledger;
 
+	list_places(v);
 	if (l->redundant_count)
 		put_redundant(p, v);
 	if (l->interior_count)
 		put_interior(p, v);
 	if (l->failure_count)
 		put_failures(p, v);
+	list_places(v);
 	if (has_other_last_call(l))
 		put_last_calls(p, v);
 	put_unmatched(p, v);
@@ -243,6 +343,7 @@ static void redundant_json(struct gt_json *j, const struct gt_view *v, const str
 	gt_json_uint(j, "count", r->count);
 	gt_result_json(j, r->function, !r->fatal, r->result);
 	gt_json_bool(j, "fatal", r->fatal);
+	gt_place_json(j, "place", v->frames, r->stack);
 	gt_stack_json(j, "stack", v->frames, r->stack);
 	gt_stack_json(j, "ended", v->frames, r->ended_stack);
 	gt_stack_json(j, "created", v->frames, r->created_stack);
@@ -260,6 +361,7 @@ static void interior_json(struct gt_json *j, const struct gt_view *v, const stru
 	gt_json_uint(j, "pid", gt_recording_process(v->recording, f->process)->pid);
 	gt_json_int(j, "time_ns", gt_view_time(v, f->time_ns));
 	gt_json_uint(j, "count", f->count);
+	gt_place_json(j, "place", v->frames, f->stack);
 	gt_stack_json(j, "stack", v->frames, f->stack);
 	gt_stack_json(j, "created", v->frames, f->created_stack);
 	gt_json_end(j);
@@ -274,6 +376,7 @@ static void failure_json(struct gt_json *j, const struct gt_view *v, const struc
 	gt_json_uint(j, "bytes_most", f->bytes_most);
 	gt_json_int(j, "time_ns", gt_view_time(v, f->time_ns));
 	gt_result_json(j, f->function, f->result != 0, f->result);
+	gt_place_json(j, "place", v->frames, f->stack);
 	gt_stack_json(j, "stack", v->frames, f->stack);
 	gt_json_end(j);
 }
@@ -288,6 +391,7 @@ static void last_call_json(struct gt_json *j, const struct gt_view *v,
 	gt_json_hex(j, "handle", call->event.handle);
 	gt_json_int(j, "time_ns", gt_view_time(v, call->event.time_ns));
 	gt_arguments_json(j, v->recording, call);
+	gt_place_json(j, "place", v->frames, call->event.stack);
 	gt_stack_json(j, "stack", v->frames, call->event.stack);
 	gt_json_end(j);
 }
@@ -295,7 +399,10 @@ static void last_call_json(struct gt_json *j, const struct gt_view *v,
 void gt_mistakes_json(struct gt_json *j, const struct gt_view *v)
 {
 	const struct gt_ledger *l = v->ledger;
+	struct gt_failure *failures;
+	size_t count;
 
+	list_places(v);
 	gt_json_array(j, "redundant");
 	for (size_t i = 0; i < l->redundant_count; i++)
 		redundant_json(j, v, &l->redundant[i]);
@@ -305,9 +412,12 @@ void gt_mistakes_json(struct gt_json *j, const struct gt_view *v)
 		interior_json(j, v, &l->interior[i]);
 	gt_json_end(j);
 	gt_json_array(j, "failures");
-	for (size_t i = 0; i < l->failure_count; i++)
-		failure_json(j, v, &l->failures[i]);
+	failures = failures_of(v, &count);
+	for (size_t i = 0; i < count; i++)
+		failure_json(j, v, &failures[i]);
+	free(failures);
 	gt_json_end(j);
+	list_places(v);
 	gt_json_array(j, "last_calls");
 	for (size_t i = 0; i < l->last_call_count; i++)
 		last_call_json(j, v, &l->last_calls[i]);

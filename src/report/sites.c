@@ -4,9 +4,10 @@
 #include <stdlib.h>
 
 #include "base/format.h"
-#include "base/mem.h"
+#include "base/text.h"
 #include "replay/group_text.h"
 #include "replay/head.h"
+#include "replay/place.h"
 #include "replay/stack.h"
 #include "report/analyses.h"
 
@@ -48,8 +49,7 @@ static const size_t keys[][2] = {
 
 static int compare(const void *a, const void *b, void *sort)
 {
-	const struct gt_site *x = *(const struct gt_site *const *)a;
-	const struct gt_site *y = *(const struct gt_site *const *)b;
+	const struct gt_site *x = a, *y = b;
 	const size_t *key = keys[*(const enum gt_sort *)sort];
 
 	for (int i = 0; i < 2; i++) {
@@ -61,27 +61,29 @@ static int compare(const void *a, const void *b, void *sort)
 	}
 	if (x->created != y->created)
 		return x->created > y->created ? -1 : 1;
-	/* the ledger's order: by first creation */
-	return x < y ? -1 : x > y;
+	if (x->first_ns != y->first_ns)
+		return x->first_ns < y->first_ns ? -1 : 1;
+	return (x->stack > y->stack) - (x->stack < y->stack);
 }
 
-static const struct gt_site **sorted(const struct gt_view *v)
+/* The call sites in the order that was asked for. */
+struct sites {
+	struct gt_site *list;
+	size_t count, shown;
+};
+
+/* `suits` are shown if nobody asked for a number. The caller frees the list. */
+static struct sites sorted(const struct gt_view *v, size_t suits)
 {
-	const struct gt_ledger *l = v->ledger;
-	const struct gt_site **list = gt_alloc(l->site_count * sizeof(const struct gt_site *));
+	struct sites s = { 0 };
 	enum gt_sort sort = v->sort;
-
-	for (size_t i = 0; i < l->site_count; i++)
-		list[i] = &l->sites[i];
-	qsort_r(list, l->site_count, sizeof *list, compare, &sort);
-	return list;
-}
-
-static size_t shown_of(const struct gt_view *v, size_t suits)
-{
 	uint64_t top = v->top ? v->top : suits;
 
-	return top < v->ledger->site_count ? (size_t)top : v->ledger->site_count;
+	s.list = gt_place_sites(v->ledger, v->frames, NULL, &s.count);
+	s.shown = top < s.count ? (size_t)top : s.count;
+	qsort_r(s.list, s.count, sizeof *s.list, compare, &sort);
+	gt_places_list_sites(v->frames, s.list, s.count);
+	return s;
 }
 
 static void put_row(struct gt_printer *p, const struct gt_view *v, const struct gt_site *site)
@@ -107,7 +109,7 @@ static void put_row(struct gt_printer *p, const struct gt_view *v, const struct 
 	} else {
 		gt_print_tab(p, end + 18);
 	}
-	gt_stack_where(p, v, site->stack, gt_print_left(p));
+	gt_place_put(p, v, site->stack, gt_print_left(p));
 	gt_print_end(p);
 }
 
@@ -118,15 +120,13 @@ void gt_sites_text(const struct gt_view *v, FILE *out)
 		[GT_SORT_TOTAL] = "total bytes created",
 		[GT_SORT_COUNT] = "resources created",
 	};
-	const struct gt_site **list = sorted(v);
-	size_t shown = shown_of(v, TOP_DEFAULT);
+	struct sites sites = sorted(v, TOP_DEFAULT);
 	struct gt_printer p;
 	unsigned end = 0;
 
 	gt_head_open(&p, out, v);
-	gt_print_line(&p, GT_BOLD, "CALL SITES  %zu, by %s", v->ledger->site_count,
-		      orders[v->sort]);
-	if (shown) {
+	gt_print_line(&p, GT_BOLD, "CALL SITES  %zu, by %s", sites.count, orders[v->sort]);
+	if (sites.shown) {
 		for (int i = 0; i < COLUMN_COUNT; i++)
 			gt_print_right(&p, GT_DIM, columns[i].title, end += columns[i].width);
 		gt_print_tab(&p, end + 2);
@@ -137,13 +137,13 @@ void gt_sites_text(const struct gt_view *v, FILE *out)
 		}
 		gt_print_end(&p);
 	}
-	for (size_t i = 0; i < shown; i++)
-		put_row(&p, v, list[i]);
-	if (shown < v->ledger->site_count)
+	for (size_t i = 0; i < sites.shown; i++)
+		put_row(&p, v, &sites.list[i]);
+	if (sites.shown < sites.count)
 		gt_print_wrap(&p, GT_DIM, 2, "and %zu more: --top N shows them",
-			      v->ledger->site_count - shown);
+			      sites.count - sites.shown);
 	gt_head_modules(&p, v, 3);
-	free(list);
+	free(sites.list);
 }
 
 static void site_json(struct gt_json *j, const struct gt_view *v, const struct gt_site *site)
@@ -157,41 +157,46 @@ static void site_json(struct gt_json *j, const struct gt_view *v, const struct g
 	gt_json_uint(j, "total_bytes", site->bytes_total);
 	gt_json_int(j, "first_ns", gt_view_time(v, site->first_ns));
 	gt_json_int(j, "last_ns", gt_view_time(v, site->last_ns));
+	gt_place_json(j, "place", v->frames, site->stack);
 	gt_stack_json(j, "stack", v->frames, site->stack);
 	gt_json_end(j);
 }
 
 void gt_sites_json(const struct gt_view *v, FILE *out)
 {
-	const struct gt_site **list = sorted(v);
+	struct sites sites = sorted(v, SIZE_MAX);
 	struct gt_tally total = gt_ledger_total(v->ledger);
-	size_t shown = shown_of(v, SIZE_MAX);
 	struct gt_json j;
 
 	gt_head_json(&j, out, v, "sites");
 	gt_totals_json(&j, total.live, total.bytes_live);
 	gt_json_array(&j, "groups");
-	for (size_t i = 0; i < shown; i++)
-		site_json(&j, v, list[i]);
+	for (size_t i = 0; i < sites.shown; i++)
+		site_json(&j, v, &sites.list[i]);
 	gt_json_end(&j);
 	gt_foot_json(&j, v);
-	free(list);
+	free(sites.list);
 }
 
 void gt_sites_tsv(const struct gt_view *v, FILE *out)
 {
-	const struct gt_site **list = sorted(v);
-	size_t shown = shown_of(v, SIZE_MAX);
+	struct sites sites = sorted(v, SIZE_MAX);
 
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		fprintf(out, "%s\t", columns[i].name);
-	fputs("api\tkind\tstack\n", out);
-	for (size_t i = 0; i < shown; i++) {
+	fputs("api\tkind\tstack\twhere\n", out);
+	for (size_t i = 0; i < sites.shown; i++) {
+		const struct gt_site *site = &sites.list[i];
+		char *where = gt_place_text(v->frames, site->stack, true);
+
 		for (int k = 0; k < COLUMN_COUNT; k++)
-			fprintf(out, "%" PRIu64 "\t", value_of(list[i], &columns[k]));
-		fprintf(out, "%s\t%s\t", gt_api_keys[list[i]->api], gt_kinds[list[i]->kind].name);
-		gt_stack_tsv(out, v->frames, list[i]->stack);
+			fprintf(out, "%" PRIu64 "\t", value_of(site, &columns[k]));
+		fprintf(out, "%s\t%s\t", gt_api_keys[site->api], gt_kinds[site->kind].name);
+		gt_stack_tsv(out, v->frames, site->stack);
+		putc('\t', out);
+		gt_tsv_put(out, where);
 		putc('\n', out);
+		free(where);
 	}
-	free(list);
+	free(sites.list);
 }

@@ -8,9 +8,11 @@
 #include "base/mem.h"
 #include "base/tool.h"
 #include "replay/group_text.h"
+#include "replay/growth_text.h"
 #include "replay/head.h"
 #include "replay/held.h"
 #include "judge/residue.h"
+#include "replay/place.h"
 #include "replay/stack.h"
 #include "judge/verdict.h"
 #include "report/analyses.h"
@@ -29,7 +31,7 @@ static void put_leak(struct gt_printer *p, const struct gt_view *v, const struct
 	gt_print_line(p, GT_PLAIN, " by %s (%s)", gt_function_words(words, g->site->function),
 		      gt_api_names[g->site->api]);
 	gt_put_kept(p, v->ledger, g, 16);
-	gt_stack_text(p, v, g->site->stack, frames, 16);
+	gt_stack_brief(p, v, g->site->stack, frames, 16);
 }
 
 /* Resources of one fate; at most `most` call sites. `known`: say how many are not new. */
@@ -49,6 +51,7 @@ static void put_fate(struct gt_printer *p, const struct gt_view *v, enum gt_fate
 	if (known)
 		gt_verdict_known(p, v, known);
 	gt_put_kinds(p, groups);
+	gt_places_list_groups(v->frames, groups);
 	for (size_t i = 0; i < groups->count && i < most; i++)
 		put_leak(p, v, &groups->list[i], gt_mistakes_count(v->ledger) ? 2 : 3);
 	gt_put_more(p, 14, groups->count > most ? groups->count - most : 0);
@@ -72,47 +75,51 @@ static void put_leaks(struct gt_printer *p, const struct gt_view *v,
 	}
 }
 
+static bool held_at_peak(const struct gt_site *site)
+{
+	return site->bytes_at_peak && gt_kind_on_device((enum gt_kind)site->kind);
+}
+
 static int most_at_peak(const void *a, const void *b)
 {
-	const struct gt_site *x = *(const struct gt_site *const *)a;
-	const struct gt_site *y = *(const struct gt_site *const *)b;
+	const struct gt_site *x = a, *y = b;
 
 	if (x->bytes_at_peak != y->bytes_at_peak)
 		return x->bytes_at_peak > y->bytes_at_peak ? -1 : 1;
-	return x < y ? -1 : x > y;
+	if (x->first_ns != y->first_ns)
+		return x->first_ns < y->first_ns ? -1 : 1;
+	return (x->stack > y->stack) - (x->stack < y->stack);
 }
 
 static void put_peak(struct gt_printer *p, const struct gt_view *v)
 {
 	const struct gt_ledger *l = v->ledger;
-	const struct gt_site **holders = gt_alloc(l->site_count * sizeof(const struct gt_site *));
 	char text[GT_FORMAT_MAX], when[GT_FORMAT_MAX], count_text[GT_KIND_TEXT];
-	size_t count = 0, most = gt_mistakes_count(l) > 1 ? 1 : 3;
+	size_t count, most = gt_mistakes_count(l) > 1 ? 1 : 3;
+	struct gt_site *holders = gt_place_sites(l, v->frames, held_at_peak, &count);
 	unsigned column = HOLDER_COLUMN; /* of where they are */
 
-	for (size_t i = 0; i < l->site_count; i++)
-		if (l->sites[i].bytes_at_peak && gt_kind_on_device((enum gt_kind)l->sites[i].kind))
-			holders[count++] = &l->sites[i];
 	qsort(holders, count, sizeof *holders, most_at_peak);
+	gt_places_list_sites(v->frames, holders, count);
 	gt_print_line(p, GT_BOLD, "PEAK  %s of device memory at %s, held by",
 		      gt_format_bytes(text, l->peak_bytes),
 		      gt_format_span(when, gt_view_elapsed(v, l->peak_ns)));
 	for (size_t i = 0; i < count && i < most; i++) {
 		unsigned end = 16 + (unsigned)strlen(gt_kind_count(count_text,
-								   (enum gt_kind)holders[i]->kind,
-								   holders[i]->live_at_peak));
+								   (enum gt_kind)holders[i].kind,
+								   holders[i].live_at_peak));
 
 		column = end > column ? end : column;
 	}
 	for (size_t i = 0; i < count && i < most; i++) {
-		gt_print_right(p, GT_PLAIN, gt_format_bytes(text, holders[i]->bytes_at_peak), 12);
+		gt_print_right(p, GT_PLAIN, gt_format_bytes(text, holders[i].bytes_at_peak), 12);
 		gt_print_tab(p, 14);
 		gt_print_put(p, GT_PLAIN, "%s",
-			     gt_kind_count(count_text, (enum gt_kind)holders[i]->kind,
-					   holders[i]->live_at_peak));
+			     gt_kind_count(count_text, (enum gt_kind)holders[i].kind,
+					   holders[i].live_at_peak));
 		gt_print_tab(p, column);
 		gt_print_need(p, GT_WHERE_LEAST);
-		gt_stack_where(p, v, holders[i]->stack, gt_print_left(p));
+		gt_place_put(p, v, holders[i].stack, gt_print_left(p));
 		gt_print_end(p);
 	}
 	gt_put_more(p, 14, count > most ? count - most : 0);
@@ -300,14 +307,15 @@ static bool put_growth(struct gt_printer *p, const struct gt_view *v)
 {
 	const struct gt_ledger *l = v->ledger;
 	size_t count;
-	struct gt_rise *rises = gt_view_rises(l, &count);
+	struct gt_rise *rises = gt_view_rises(v, &count);
 
+	gt_view_rises_list(v, rises, count);
 	for (size_t i = 0; i < count && i < GROWTH_SHOWN; i++) {
 		gt_print_put(p, GT_RED, i ? "         " : "GROWING  ");
 		if (!gt_growth_line(p, v, &rises[i])) {
 			gt_print_end(p);
 			gt_print_tab(p, 11);
-			gt_stack_where(p, v, l->sites[rises[i].site].stack, gt_print_left(p));
+			gt_place_put(p, v, l->sites[rises[i].site].stack, gt_print_left(p));
 		}
 		gt_print_end(p);
 	}

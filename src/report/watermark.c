@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "replay/group_text.h"
 #include "replay/head.h"
+#include "replay/place.h"
 #include "report/breakdown_text.h"
 #include "report/analyses.h"
 
@@ -14,6 +15,7 @@ void gt_watermark_text(const struct gt_view *v, FILE *out)
 	struct gt_printer p;
 
 	gt_groups_init(&groups, v->at_peak, GT_GROUPS_DEVICE);
+	gt_place_groups(&groups, v->frames);
 	gt_head_open(&p, out, v);
 	if (!groups.count) {
 		gt_print_line(&p, GT_PLAIN, "No device memory was allocated.");
@@ -46,6 +48,7 @@ void gt_watermark_json(const struct gt_view *v, FILE *out)
 	struct gt_json j;
 
 	gt_groups_init(&groups, v->at_peak, GT_GROUPS_DEVICE);
+	gt_place_groups(&groups, v->frames);
 	gt_head_json(&j, out, v, "watermark");
 	gt_totals_json(&j, groups.object_count, groups.bytes);
 	gt_json_line(&j, "peak");
@@ -67,6 +70,7 @@ void gt_watermark_tsv(const struct gt_view *v, FILE *out)
 	struct gt_groups groups;
 
 	gt_groups_init(&groups, v->at_peak, GT_GROUPS_DEVICE);
+	gt_place_groups(&groups, v->frames);
 	gt_groups_tsv(out, v, v->at_peak, &groups);
 	gt_groups_fini(&groups);
 }

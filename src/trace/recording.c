@@ -60,6 +60,7 @@ static int add_source(struct gt_recording *r, const char *folder, const char *fi
 	s.process.file = gt_strdup(file);
 	s.process.program = gt_strdup("");
 	s.process.command = gt_strdup("");
+	s.process.directory = gt_strdup("");
 	s.process.host = gt_strdup("");
 	s.process.boot = gt_strdup("");
 	s.process.rank = gt_strdup("");
@@ -268,6 +269,7 @@ void gt_recording_close(struct gt_recording *r)
 		free(s->process.file);
 		free(s->process.program);
 		free(s->process.command);
+		free(s->process.directory);
 		free(s->process.host);
 		free(s->process.boot);
 		free(s->process.rank);

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/function_name.h"
 #include "base/text.h"
 
 /* The output of gt_text_put; *used is the number of columns it returns. */

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * place.h - how a stack is said: the one rule for headlines, labels and groups of every view.
+ *
+ * A place is the innermost frame of the user's own code (own.h), what it called on the way to the
+ * API, and as many own callers as it takes to tell it from the other places of the same list:
+ *
+ *   Model.step loop.py:15 via Array.__add__ › Array.__init__ < main loop.py:30
+ *
+ * Without an own frame it is the innermost frame with a name, and its module. Frames without a name
+ * ("demo+0x11a3") are the last resort, with their callers.
+ *
+ * A view that lists places first calls gt_places_list with the stacks of the list, which settles
+ * the callers; then gt_place_text, gt_place_put or gt_place_json for each row. Stacks with the same
+ * gt_place_key are one place: a view that groups merges them (gt_place_groups, gt_place_sites, or
+ * its own table by key). The options of struct gt_frames choose what a place is (enum gt_by).
+ *
+ * Ask when the recording has been read: only then are its programs and folders known.
+ */
+#pragma once
+
+#include "base/json.h"
+#include "base/print.h"
+#include "ledger/groups.h"
+#include "replay/frames.h"
+#include "replay/view.h"
+
+/* The words of --by, in the order of enum gt_by; ended by NULL. */
+extern const char *const gt_by_names[];
+
+/* The parts of a place. Strings of frames live as long as the struct gt_frames. */
+struct gt_place {
+	struct gt_frame frame; /* to point at; all zero: there is no stack */
+	bool is_own;
+	char **via; /* library functions, outermost first, shortened */
+	size_t via_count;
+	struct gt_frame *callers; /* own ones, innermost first */
+	size_t caller_count;
+	size_t told; /* callers that the list needs */
+};
+
+void gt_place_init(struct gt_place *place, struct gt_frames *f, uint32_t stack);
+void gt_place_fini(struct gt_place *place);
+
+/* Equal for stacks that are one place; 0 for stack 0. */
+uint64_t gt_place_key(struct gt_frames *f, uint32_t stack);
+/* The frame to point at, for editors and annotations: with a file and a line; false: none. */
+bool gt_place_frame(struct gt_frames *f, uint32_t stack, struct gt_frame *frame);
+
+/* Settles how many callers each of these needs to be told from the others. */
+void gt_places_list(struct gt_frames *f, const uint32_t *stacks, size_t count);
+
+/* The place on one line, uncut; "(no stack)" for stack 0. The caller frees it. */
+char *gt_place_text(struct gt_frames *f, uint32_t stack, bool utf8);
+/* The same on the rest of a line, in at most `columns`: what says least is left out first. */
+void gt_place_put(struct gt_printer *p, const struct gt_view *v, uint32_t stack, unsigned columns);
+/* An object: text, at ("main src/demo.c:81"), function, file, line, module, own, via, callers. */
+void gt_place_json(struct gt_json *j, const char *key, struct gt_frames *f, uint32_t stack);
+
+/*
+ * " via A › B", or " via A" if it is to be brief; "" where nothing is on the way. The caller frees
+ * it.
+ */
+char *gt_place_via(const struct gt_place *place, bool brief, bool utf8);
+/* "src/demo.c:41", relative to the root; the module's name where the file is not known. */
+char *gt_place_location(struct gt_frames *f, const struct gt_frame *frame);
+/* The function as a place says it; "demo+0x11a3" where it has no name. The caller frees it. */
+char *gt_place_function(const struct gt_frame *frame);
+/* "main src/demo.c:81": both. The caller frees it. */
+char *gt_place_line(struct gt_frames *f, const struct gt_frame *frame);
+
+/* Merges groups of one API and kind whose places are one; the biggest gives the stack. */
+void gt_place_groups(struct gt_groups *groups, struct gt_frames *f);
+/*
+ * The sites of a ledger that `wants` returns true for (NULL: all), those of one API, kind and place
+ * as one: a copy with their sums, in the order of their first creations. Its peak is theirs added
+ * up, which is an upper bound. The caller frees it.
+ */
+struct gt_site *gt_place_sites(const struct gt_ledger *l, struct gt_frames *f,
+			       bool (*wants)(const struct gt_site *site), size_t *count);
+/* gt_places_list for the stacks of groups, and of sites. */
+void gt_places_list_groups(struct gt_frames *f, const struct gt_groups *groups);
+void gt_places_list_sites(struct gt_frames *f, const struct gt_site *sites, size_t count);

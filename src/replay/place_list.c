@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* place_list.c - places of one list: how many callers tell them apart, and which are one group. */
+#include "replay/place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* Beyond so many places nobody reads them all: the others have no callers. */
+enum { LIST_MOST = 20000 };
+
+struct item {
+	uint32_t stack;
+	uint64_t key;
+	struct gt_place place;
+	char *text; /* the place with the callers that it has so far */
+};
+
+static int by_text(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+	int o = strcmp(x->text, y->text);
+
+	return o ? o : (x->key > y->key) - (x->key < y->key);
+}
+
+static bool add_caller(struct gt_frames *f, struct item *item)
+{
+	struct gt_place *place = &item->place;
+	char *caller, *longer;
+
+	if (place->told == place->caller_count)
+		return false;
+	caller = gt_place_line(f, &place->callers[place->told++]);
+	if (asprintf(&longer, "%s < %s", item->text, caller) >= 0) {
+		free(item->text);
+		item->text = longer;
+	}
+	free(caller);
+	return true;
+}
+
+/* Adds a caller to every text that stands for several places; false if none has changed. */
+static bool add_callers(struct gt_frames *f, struct item *items, size_t count)
+{
+	bool some = false;
+
+	qsort(items, count, sizeof *items, by_text);
+	for (size_t i = 0, same; i < count; i += same) {
+		bool differ = false;
+
+		for (same = 1; i + same < count && !strcmp(items[i].text, items[i + same].text);
+		     same++)
+			differ |= items[i].key != items[i + same].key;
+		for (size_t k = 0; differ && k < same; k++)
+			some |= add_caller(f, &items[i + k]);
+	}
+	return some;
+}
+
+void gt_places_list(struct gt_frames *f, const uint32_t *stacks, size_t count)
+{
+	size_t most = count < LIST_MOST ? count : LIST_MOST;
+	struct item *items = gt_alloc(most * sizeof *items);
+
+	for (size_t i = 0; i < count; i++)
+		gt_frames_memo(f, stacks[i])->told = 0;
+	for (size_t i = 0; i < most; i++) {
+		items[i] = (struct item){ .stack = stacks[i], .key = gt_place_key(f, stacks[i]) };
+		gt_place_init(&items[i].place, f, stacks[i]);
+		items[i].text = gt_place_text(f, stacks[i], true);
+	}
+	/* where more than lines are one place, callers are no part of it */
+	while (gt_frames_by(f) == GT_BY_LINE || gt_frames_by(f) == GT_BY_STACK)
+		if (!add_callers(f, items, most))
+			break;
+	for (size_t i = 0; i < most; i++) {
+		gt_frames_memo(f, items[i].stack)->told = (uint32_t)items[i].place.told;
+		gt_place_fini(&items[i].place);
+		free(items[i].text);
+	}
+	free(items);
+}
+
+void gt_places_list_groups(struct gt_frames *f, const struct gt_groups *groups)
+{
+	uint32_t *stacks = gt_alloc(groups->count * sizeof *stacks);
+
+	for (size_t i = 0; i < groups->count; i++)
+		stacks[i] = groups->list[i].site->stack;
+	gt_places_list(f, stacks, groups->count);
+	free(stacks);
+}
+
+static uint64_t key_of(void *frames, const struct gt_group *group)
+{
+	uint64_t key = gt_place_key(frames, group->site->stack);
+
+	/* without a stack a site is its function */
+	return key ? key : group->site->function;
+}
+
+void gt_place_groups(struct gt_groups *groups, struct gt_frames *f)
+{
+	gt_groups_merge(groups, key_of, f);
+}
+
+void gt_places_list_sites(struct gt_frames *f, const struct gt_site *sites, size_t count)
+{
+	uint32_t *stacks = gt_alloc(count * sizeof *stacks);
+
+	for (size_t i = 0; i < count; i++)
+		stacks[i] = sites[i].stack;
+	gt_places_list(f, stacks, count);
+	free(stacks);
+}
+
+/* A site and its place. */
+struct placed {
+	uint64_t key;
+	const struct gt_site *site;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	if (x->site->api != y->site->api)
+		return x->site->api - y->site->api;
+	if (x->site->kind != y->site->kind)
+		return x->site->kind - y->site->kind;
+	return x->site < y->site ? -1 : x->site > y->site;
+}
+
+static bool is_one_place(const struct placed *a, const struct placed *b)
+{
+	return a->key == b->key && a->site->api == b->site->api && a->site->kind == b->site->kind;
+}
+
+static int first_created(const void *a, const void *b)
+{
+	const struct gt_site *x = a, *y = b;
+
+	if (x->first_ns != y->first_ns)
+		return x->first_ns < y->first_ns ? -1 : 1;
+	return (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+static void add_site(struct gt_site *sum, const struct gt_site *one, uint64_t *biggest)
+{
+	if (one->bytes_total > *biggest) {
+		*biggest = one->bytes_total;
+		sum->stack = one->stack;
+		sum->function = one->function;
+	}
+	sum->created += one->created;
+	sum->live += one->live;
+	sum->bytes_total += one->bytes_total;
+	sum->bytes_live += one->bytes_live;
+	sum->bytes_peak += one->bytes_peak;
+	sum->gone += one->gone;
+	sum->bytes_gone += one->bytes_gone;
+	sum->live_at_peak += one->live_at_peak;
+	sum->bytes_at_peak += one->bytes_at_peak;
+	if (one->first_ns < sum->first_ns)
+		sum->first_ns = one->first_ns;
+	if (one->last_ns > sum->last_ns)
+		sum->last_ns = one->last_ns;
+}
+
+struct gt_site *gt_place_sites(const struct gt_ledger *l, struct gt_frames *f,
+			       bool (*wants)(const struct gt_site *site), size_t *count)
+{
+	struct placed *list = gt_alloc(l->site_count * sizeof *list);
+	struct gt_site *sites = gt_alloc(l->site_count * sizeof *sites);
+	uint64_t biggest = 0;
+	size_t used = 0;
+
+	*count = 0;
+	for (size_t i = 0; i < l->site_count; i++) {
+		const struct gt_site *site = &l->sites[i];
+		uint64_t key;
+
+		if (wants && !wants(site))
+			continue;
+		key = gt_place_key(f, site->stack);
+		list[used++] = (struct placed){ key ? key : site->function, site };
+	}
+	qsort(list, used, sizeof *list, by_place);
+	for (size_t i = 0; i < used; i++) {
+		if (i && is_one_place(&list[i - 1], &list[i])) {
+			add_site(&sites[*count - 1], list[i].site, &biggest);
+			continue;
+		}
+		sites[(*count)++] = *list[i].site;
+		biggest = list[i].site->bytes_total;
+	}
+	qsort(sites, *count, sizeof *sites, first_created);
+	free(list);
+	return sites;
+}
