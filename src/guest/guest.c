@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include "base/process.h"
+#include "base/table_memory.h"
 #include "tracker/creation_sites.h"
 #include "guest/fork_guard.h"
+#include "guest/heap.h"
 #include "guest/python.h"
 #include "guest/recorder.h"
 #include "guest/settings.h"
@@ -104,6 +106,7 @@ static void set_up_child(void)
 			usleep(100);
 		return;
 	}
+	gt_heap_restart();
 	can_free = gt_fork_guard_restart();
 	pthread_mutex_init(&places_lock, NULL);
 	gt_live_table_restart(can_free);
@@ -201,7 +204,7 @@ static void copy_array(struct gt_guest_call *g, const struct gt_function *fn, co
 	if (count > GT_CALL_HANDLES_MAX)
 		from = NULL;
 	if (from && count > GT_GUEST_HANDLES) {
-		to = g->more_handles = malloc(count * sizeof *to);
+		to = g->more_handles = gt_table_alloc(count * sizeof *to);
 		gt_meter_invalidate();
 	}
 	if (from && to)
@@ -240,13 +243,13 @@ static const struct gt_ending *end_one(struct gt_guest_call *g, const struct gt_
 {
 	if (g->ending_count == g->ending_room) {
 		size_t room = g->ending_room * 2;
-		struct gt_ending *more = malloc(room * sizeof *more);
+		struct gt_ending *more = gt_table_alloc(room * sizeof *more);
 
 		if (!more)
 			return NULL;
 		memcpy(more, g->endings, g->ending_count * sizeof *more);
 		if (g->endings != &g->ending)
-			free(g->endings);
+			gt_table_free(g->endings);
 		g->endings = more;
 		g->ending_room = room;
 		gt_meter_invalidate();
@@ -455,8 +458,8 @@ static void take_event(void *context, const struct gt_event *event)
 static void free_call(struct gt_guest_call *g)
 {
 	if (g->ends && g->endings != &g->ending)
-		free(g->endings);
-	free(g->more_handles);
+		gt_table_free(g->endings);
+	gt_table_free(g->more_handles);
 }
 
 static __attribute__((noinline)) void end(struct gt_guest_call *g, uint64_t ret,
@@ -465,11 +468,12 @@ static __attribute__((noinline)) void end(struct gt_guest_call *g, uint64_t ret,
 	struct saved_state saved;
 
 	read_output(g);
-	/* forked inside the driver's call: the call and its trace are the parent's */
-	if (__builtin_expect(atomic_load_explicit(fork_state, memory_order_relaxed) != SET_UP, 0)) {
-		free_call(g);
+	/*
+	 * Forked inside the driver's call: the call and its trace are the parent's. What it has
+	 * allocated is lost, since a thread that is gone may hold the lock of our memory.
+	 */
+	if (__builtin_expect(atomic_load_explicit(fork_state, memory_order_relaxed) != SET_UP, 0))
 		return;
-	}
 	enter(&saved);
 	if (g->tracked)
 		gt_tracker_after(&g->tracker);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/table_memory.h"
 #include "guest/fork_guard.h"
 
 /* Modules in the trace; guarded by the writer's lock, which is held in gt_modules_define. */
@@ -185,7 +186,7 @@ static bool add_defined(uint64_t start, uint64_t size, uint32_t number)
 {
 	if (defined_count == defined_room) {
 		size_t room = defined_room ? defined_room * 2 : 64;
-		struct defined *more = realloc(defined, room * sizeof *defined);
+		struct defined *more = gt_table_resize(defined, room * sizeof *defined);
 
 		if (!more)
 			return false;

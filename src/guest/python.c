@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/table_memory.h"
 #include "guest/fork_guard.h"
 #include "guest/loaded_modules.h"
 
@@ -151,11 +152,11 @@ static uint32_t read_line(uint64_t code, uint64_t lines, uint64_t instruction)
 	if (!read_safely(&first, code + python.layout.first_line, sizeof first) ||
 	    !is_pointer(lines) || !read_safely(&size, lines + 16, sizeof size) || size > LINES_MAX)
 		return 0;
-	table = malloc(size ? size : 1);
+	table = gt_table_alloc(size ? size : 1);
 	if (table && read_safely(table, lines + 32, size))
 		line = gt_python_line(&python.layout, table, size, (uint32_t)first,
 				      instruction_number(code, instruction));
-	free(table);
+	gt_table_free(table);
 	return line;
 }
 
@@ -290,7 +291,7 @@ static bool find_python(void)
 
 static bool is_due(uint64_t now_ns)
 {
-	uint64_t last = atomic_load_explicit(&searched_ns, memory_order_relaxed);
+	uint64_t last = atomic_load_explicit(&searched_ns, memory_order_acquire);
 
 	/* another thread may have searched at a later time than `now_ns` */
 	return !atomic_load_explicit(&is_unsupported, memory_order_relaxed) &&
@@ -304,8 +305,9 @@ static bool has_python(uint64_t now_ns)
 
 	if (atomic_load_explicit(&found, memory_order_acquire))
 		return true;
+	/* another thread may have found it since, just before it said that it has searched */
 	if (!is_due(now_ns))
-		return false;
+		return atomic_load(&found);
 	guard = gt_fork_guard_enter();
 	if (!guard)
 		return false;

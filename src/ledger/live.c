@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/table_memory.h"
+
 enum {
 	CHUNK = 64,
 	FIRST_INDEX = 64,
@@ -57,12 +59,12 @@ static int grow_index(struct gt_live *l)
 {
 	size_t size = l->index ? (l->mask + 1) * 2 : FIRST_INDEX;
 	size_t old_size = l->index ? l->mask + 1 : 0;
-	uint32_t *index = calloc(size, sizeof *index), *old = l->index;
-	uint8_t *tags = malloc(size);
+	uint32_t *index = gt_table_alloc(size * sizeof *index), *old = l->index;
+	uint8_t *tags = gt_table_alloc(size);
 
 	if (!index || !tags) {
-		free(index);
-		free(tags);
+		gt_table_free(index);
+		gt_table_free(tags);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < old_size; i++) {
@@ -78,8 +80,8 @@ static int grow_index(struct gt_live *l)
 		index[at] = old[i];
 		tags[at] = tag_of(hash);
 	}
-	free(old);
-	free(l->tags);
+	gt_table_free(old);
+	gt_table_free(l->tags);
 	l->index = index;
 	l->tags = tags;
 	l->mask = size - 1;
@@ -90,7 +92,7 @@ static struct gt_live_arena *arena_of(struct gt_live *l, uint16_t process)
 {
 	if (process >= l->arena_count) {
 		size_t count = process < 2 * l->arena_count ? 2 * l->arena_count : process + 1u;
-		struct gt_live_arena *arenas = realloc(l->arenas, count * sizeof *arenas);
+		struct gt_live_arena *arenas = gt_table_resize(l->arenas, count * sizeof *arenas);
 
 		if (!arenas)
 			return NULL;
@@ -104,13 +106,13 @@ static struct gt_live_arena *arena_of(struct gt_live *l, uint16_t process)
 static int grow_chunks(struct gt_live *l)
 {
 	size_t room = l->chunk_room ? 2 * l->chunk_room : BATCH;
-	struct gt_entry **chunks = realloc(l->chunks, room * sizeof *chunks);
+	struct gt_entry **chunks = gt_table_resize(l->chunks, room * sizeof *chunks);
 	uint32_t *next;
 
 	if (!chunks)
 		return -ENOMEM;
 	l->chunks = chunks;
-	next = realloc(l->next_chunk, room * sizeof *next);
+	next = gt_table_resize(l->next_chunk, room * sizeof *next);
 	if (!next)
 		return -ENOMEM;
 	l->next_chunk = next;
@@ -127,7 +129,7 @@ static int add_chunks(struct gt_live *l)
 	/* room doubles from BATCH on: a batch always fits */
 	if (l->chunk_count == l->chunk_room && grow_chunks(l))
 		return -ENOMEM;
-	entries = calloc(count * CHUNK, sizeof *entries);
+	entries = gt_table_alloc(count * CHUNK * sizeof *entries);
 	if (!entries)
 		return -ENOMEM;
 	for (size_t i = count; i-- > 0;) {
@@ -478,11 +480,11 @@ size_t gt_live_bytes(const struct gt_live *l)
 void gt_live_fini(struct gt_live *l)
 {
 	for (size_t i = 0; i < l->chunk_count; i += i < BATCH ? 1 : BATCH)
-		free(l->chunks[i]);
-	free(l->chunks);
-	free(l->next_chunk);
-	free(l->arenas);
-	free(l->index);
-	free(l->tags);
+		gt_table_free(l->chunks[i]);
+	gt_table_free(l->chunks);
+	gt_table_free(l->next_chunk);
+	gt_table_free(l->arenas);
+	gt_table_free(l->index);
+	gt_table_free(l->tags);
 	*l = (struct gt_live){ 0 };
 }

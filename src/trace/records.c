@@ -3,6 +3,7 @@
  * records.c - writes the records of a trace: definitions under a lock, a thread's events without
  * one.
  */
+#include "base/table_memory.h"
 #include "trace/writer.h"
 
 #include <errno.h>
@@ -278,7 +279,7 @@ void gt_writer_forget_stacks(struct gt_writer *w)
 
 static struct gt_lane *lane_new(struct gt_writer *w)
 {
-	struct gt_lane *lane = calloc(1, sizeof *lane);
+	struct gt_lane *lane = gt_table_alloc(sizeof *lane);
 
 	if (lane) {
 		lane->writer = w;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "base/table_memory.h"
 
 enum { FIRST_CAPACITY = 256 };
 
@@ -54,7 +55,7 @@ static void insert(struct gt_stack_table *t, uint64_t key, uint32_t number)
 
 static struct gt_stack_table *table_new(size_t capacity, struct gt_stack_table *older)
 {
-	struct gt_stack_table *t = calloc(1, sizeof *t + capacity * sizeof t->slots[0]);
+	struct gt_stack_table *t = gt_table_alloc(sizeof *t + capacity * sizeof t->slots[0]);
 
 	if (t) {
 		t->mask = capacity - 1;
@@ -114,7 +115,7 @@ void gt_stacks_free(struct gt_stacks *s)
 	while (t) {
 		struct gt_stack_table *older = t->older;
 
-		free(t);
+		gt_table_free(t);
 		t = older;
 	}
 }

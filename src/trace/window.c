@@ -3,9 +3,10 @@
 #include "trace/window.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "base/table_memory.h"
 
 /* A trace has one or two windows, and one for each idle thread whose last block lies further back.
  */
@@ -48,7 +49,7 @@ static int32_t add_to_table(const struct gt_window *window, _Atomic bool *has_fa
 int gt_window_open(struct gt_window **out, int fd, off_t offset, size_t size,
 		   _Atomic bool *has_failed)
 {
-	struct gt_window *window = calloc(1, sizeof *window);
+	struct gt_window *window = gt_table_alloc(sizeof *window);
 	int e;
 
 	if (!window)
@@ -57,7 +58,7 @@ int gt_window_open(struct gt_window **out, int fd, off_t offset, size_t size,
 	window->start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
 	if (window->start == MAP_FAILED) {
 		e = -errno;
-		free(window);
+		gt_table_free(window);
 		return e;
 	}
 	window->size = size;

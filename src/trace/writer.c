@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "base/guest_file.h"
 #include "base/process.h"
+#include "base/table_memory.h"
 #include "trace/room.h"
 #include "trace/writer_state.h"
 
@@ -162,7 +163,7 @@ static void leave_window(struct gt_writer *w, struct gt_window *window)
 	/* first: a child forked in between unmaps what it finds in the list */
 	__atomic_store_n(at, window->next, __ATOMIC_SEQ_CST);
 	gt_window_close(window);
-	free(window);
+	gt_table_free(window);
 }
 
 /* Reserves more space and maps it. New blocks, of `size` bytes at least, lie there. */
@@ -424,7 +425,7 @@ remove_file:
 int gt_writer_open(struct gt_writer **out, const char *path,
 		   const struct gt_writer_options *options)
 {
-	struct gt_writer *w = calloc(1, sizeof *w);
+	struct gt_writer *w = gt_table_alloc(sizeof *w);
 	int e;
 
 	if (!w)
@@ -435,11 +436,12 @@ int gt_writer_open(struct gt_writer **out, const char *path,
 	w->definitions.writer = w;
 	pthread_mutex_init(&w->space_lock, NULL);
 	pthread_mutex_init(&w->definitions_lock, NULL);
-	w->path = strdup(path);
+	w->path = gt_table_alloc(strlen(path) + 1);
 	if (!w->path) {
 		e = -ENOMEM;
 		goto free_writer;
 	}
+	strcpy(w->path, path);
 	e = create_file(w);
 	if (e)
 		goto free_writer;
@@ -458,8 +460,8 @@ int gt_writer_open(struct gt_writer **out, const char *path,
 	*out = w;
 	return 0;
 free_writer:
-	free(w->path);
-	free(w);
+	gt_table_free(w->path);
+	gt_table_free(w);
 	return e;
 }
 
@@ -473,7 +475,7 @@ const char *gt_writer_name_of(const struct gt_writer *w)
 int gt_writer_open_in(struct gt_writer **out, const char *folder,
 		      const struct gt_writer_options *options)
 {
-	char *path = malloc(PATH_MAX); /* a child's stack may be small */
+	char *path = gt_table_alloc(PATH_MAX); /* a child's stack may be small */
 	int e = path ? -EEXIST : -ENOMEM;
 
 	for (int i = 1; e == -EEXIST && i < SAME_PID_MAX; i++) {
@@ -485,7 +487,7 @@ int gt_writer_open_in(struct gt_writer **out, const char *folder,
 		n = snprintf(path, PATH_MAX, "%s/%u%s.trace", folder, options->pid, number);
 		e = n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : gt_writer_open(out, path, options);
 	}
-	free(path);
+	gt_table_free(path);
 	return e;
 }
 
@@ -532,19 +534,19 @@ void gt_writer_free(struct gt_writer *w)
 	while (w->windows) {
 		struct gt_window *next = w->windows->next;
 
-		free(w->windows);
+		gt_table_free(w->windows);
 		w->windows = next;
 	}
 	while (w->lanes) {
 		struct gt_lane *next = w->lanes->next;
 
-		free(w->lanes);
+		gt_table_free(w->lanes);
 		w->lanes = next;
 	}
 	gt_stacks_free(&w->stacks);
 	gt_stacks_free(&w->texts);
 	pthread_mutex_destroy(&w->space_lock);
 	pthread_mutex_destroy(&w->definitions_lock);
-	free(w->path);
-	free(w);
+	gt_table_free(w->path);
+	gt_table_free(w);
 }

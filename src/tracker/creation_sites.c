@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/table_memory.h"
 #include "trace/layout.h"
 #include "trace/stacks.h"
 
@@ -46,19 +47,19 @@ static uint32_t add_stack(uint64_t key, const uint64_t *frames, size_t count)
 	    gt_stacks_are_full(&numbers))
 		return 0;
 	if (!slot_of(number)) {
-		page = calloc(PAGE, sizeof *page);
+		page = gt_table_alloc(PAGE * sizeof *page);
 		if (!page)
 			return 0;
 		atomic_store_explicit(&pages[number / PAGE], page, memory_order_release);
 	}
-	stored = malloc(size);
+	stored = gt_table_alloc(size);
 	if (!stored)
 		return 0;
 	stored->count = count;
 	memcpy(stored->frames, frames, count * sizeof *frames);
 	*slot_of(number) = stored;
 	if (gt_stacks_add(&numbers, key, number)) {
-		free(stored);
+		gt_table_free(stored);
 		return 0;
 	}
 	stored_bytes += size;

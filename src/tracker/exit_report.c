@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* exit_report.c - what the tracker logs at exit: driver residue and living handles. */
+#include "base/table_memory.h"
 #include "tracker/tracker.h"
 
 #include <inttypes.h>
@@ -73,7 +74,7 @@ static void log_living_handles(void)
 	if (count > shown)
 		gt_log(GT_LOG_ERROR, "STILL ALIVE AT EXIT: %zu more", count - shown);
 	gt_creation_sites_free(origins);
-	free(entries);
+	gt_table_free(entries);
 }
 
 /* Formats the residue of each label that has some; returns the sum. */

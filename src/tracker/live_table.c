@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/table_memory.h"
 #include "tracker/meter.h"
 
 enum {
@@ -65,7 +66,7 @@ static void remember_owned(const struct gt_entry *entry)
 	pthread_mutex_lock(&owned.lock);
 	if (owned.count == owned.room) {
 		size_t room = owned.room ? owned.room * 2 : 16;
-		struct gt_entry *more = realloc(owned.entries, room * sizeof *more);
+		struct gt_entry *more = gt_table_resize(owned.entries, room * sizeof *more);
 
 		if (more) {
 			owned.entries = more;
@@ -131,7 +132,7 @@ void gt_live_table_restart(bool can_free)
 	for (size_t i = 0; can_free && i < SHARDS; i++)
 		if (!pthread_mutex_trylock(&shards[i].lock)) {
 			gt_live_fini(&shards[i].live);
-			free(shards[i].costs);
+			gt_table_free(shards[i].costs);
 			pthread_mutex_unlock(&shards[i].lock);
 		}
 	init_shards();
@@ -171,7 +172,7 @@ static struct gt_cost *cost_of(struct shard *s, const struct gt_entry *entry)
 
 		while (room <= slot)
 			room *= 2;
-		more = realloc(s->costs, room * sizeof *more);
+		more = gt_table_resize(s->costs, room * sizeof *more);
 		if (!more)
 			return NULL;
 		memset(more + s->cost_room, 0, (room - s->cost_room) * sizeof *more);
@@ -414,7 +415,7 @@ static bool copy_entry(void *context, const struct gt_entry *entry)
 		return true;
 	if (c->count == c->room) {
 		size_t room = c->room ? c->room * 2 : 64;
-		struct gt_entry *more = realloc(c->entries, room * sizeof *more);
+		struct gt_entry *more = gt_table_resize(c->entries, room * sizeof *more);
 
 		if (!more)
 			return false;
@@ -432,9 +433,9 @@ static int newest_first(const void *a, const void *b)
 	return x->time_ns < y->time_ns ? 1 : x->time_ns > y->time_ns ? -1 : 0;
 }
 
-struct gt_entry *gt_live_table_snapshot(size_t *count,
-					bool (*wanted)(void *context, const struct gt_entry *entry),
-					void *context)
+static struct gt_entry *copy_wanted(size_t *count,
+				    bool (*wanted)(void *context, const struct gt_entry *entry),
+				    void *context)
 {
 	struct copy c = { .wanted = wanted, .context = context };
 
@@ -449,10 +450,19 @@ struct gt_entry *gt_live_table_snapshot(size_t *count,
 		pthread_mutex_unlock(&shards[i].lock);
 	}
 	in_table = false;
-	if (c.count)
-		qsort(c.entries, c.count, sizeof *c.entries, newest_first);
 	*count = c.count;
 	return c.entries;
+}
+
+struct gt_entry *gt_live_table_snapshot(size_t *count,
+					bool (*wanted)(void *context, const struct gt_entry *entry),
+					void *context)
+{
+	struct gt_entry *entries = copy_wanted(count, wanted, context);
+
+	if (*count)
+		qsort(entries, *count, sizeof *entries, newest_first);
+	return entries;
 }
 
 static bool depends_on(void *owner, const struct gt_entry *entry)
@@ -479,7 +489,7 @@ static bool end_copied(const struct gt_entry *copy)
 
 struct gt_entry *gt_live_table_end_dependents(const struct gt_entry *owner, size_t *count)
 {
-	struct gt_entry key = *owner, *list = gt_live_table_snapshot(count, depends_on, &key);
+	struct gt_entry key = *owner, *list = copy_wanted(count, depends_on, &key);
 	size_t taken = 0;
 
 	for (size_t i = 0; i < *count; i++)

@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include "base/process.h"
+#include "base/table_memory.h"
 #include "tracker/creation_sites.h"
 #include "tracker/log.h"
 #include "tracker/residue.h"
+#include "guest/heap.h"
 #include "guest/recorder.h"
 #include "guest/settings.h"
 #include "guest/own_stack.h"
@@ -71,6 +73,7 @@ static void touch_heap(void)
 	if (heap)
 		memset(heap, 0, HEAP_AHEAD);
 	free(heap);
+	gt_heap_touch(HEAP_AHEAD);
 }
 
 /* Memory for this thread's stacks, freed when it ends. */
@@ -379,7 +382,7 @@ static void end_handle(struct gt_tracker_call *t, const struct gt_ending *ending
 
 		for (size_t i = 0; i < taken; i++)
 			count(t, gt_entry_kind(&list[i]), -1, list[i].size);
-		free(list);
+		gt_table_free(list);
 	}
 	if (!is_zero(&ending->cost))
 		add_cost(label_of(gt_entry_kind(&ending->gone)), &ending->cost, -1);

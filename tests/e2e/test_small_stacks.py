@@ -9,7 +9,7 @@ import shlex
 FUNCTION_BYTES = 512
 # ... but for these, which run
 AT_START_OR_END = {"touch_stack", "gt_csv_start", "gt_log_start", "read_loader_log", "absolute_path",
-                   "gt_creation_stacks_warm", "gt_process_start_ns", "start_tool", "plain_symbol",
+                   "gt_creation_stacks_warm", "gt_process_state_read", "start_tool", "plain_symbol",
                    "gt_symbols_resolve", "log_entry", "log_residue", "record_residue"}
 WITH_THE_RESOURCE_TRACKER = {"gt_log", "log_call", "read_status"}
 WHEN_RECORDING_FAILS = {"gt_stderr_line"}

@@ -86,10 +86,10 @@ def test_a_process_that_called_exec_is_not_reported_as_killed(case):
     assert "was not recorded" not in " ".join(done.err.split()), done.err
 
 
-def check_signal_calls(case, *more):
-    recording = case.path("s.gt")
+def check_signal_calls(case, *more, **env):
+    recording = case.path("t.gt" if env else "s.gt")
     done = case.run(case.program("signal_calls"), "--layer", case.build / "libgputrack_opencl.so",
-                    *more, env={"GPUTRACK_RECORDING": str(recording)}, timeout=60)
+                    *more, env={"GPUTRACK_RECORDING": str(recording), **env}, timeout=60)
     assert done.status == 0 and done.err == "", (done.status, done.err)
     creates, handler = map(int, re.findall(r"\d+", done.out))
     assert handler >= 1000
@@ -109,6 +109,12 @@ def test_calls_in_a_signal_handler_never_deadlock_and_losses_are_counted(case):
 
 def test_calls_in_a_signal_handler_work_with_live_objects_tracked(case):
     check_signal_calls(case, "--track")
+
+
+def test_calls_in_a_signal_handler_that_interrupted_malloc_do_not_wait_for_it(case):
+    check_signal_calls(case, "--malloc")
+    check_signal_calls(case, "--malloc", GPUTRACK_CSV=str(case.path("s.csv")), GPUTRACK_LOG=str(case.path("s.log")),
+                       GPUTRACK_LOG_LEVEL="debug")
 
 
 def test_changing_the_directory_does_not_move_the_recording(case):

@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "base/table_memory.h"
 #include "guest/guest.h"
 #include "guest/recorder.h"
 #include "ledger/ledger.h"
@@ -127,11 +128,11 @@ static void a_failed_release_is_undone(void **state)
 	entries = gt_live_table_snapshot(&count, any, NULL);
 	assert_int_equal(count, 1);
 	assert_int_equal(entries[0].refs, 1);
-	free(entries);
+	gt_table_free(entries);
 	call(GT_FN_clReleaseEvent, 77, 0);
 	entries = gt_live_table_snapshot(&count, any, NULL);
 	assert_int_equal(count, 0);
-	free(entries);
+	gt_table_free(entries);
 }
 
 static bool is_mapping(void *context, const struct gt_entry *entry)
@@ -144,7 +145,7 @@ static size_t mappings(void)
 {
 	size_t count;
 
-	free(gt_live_table_snapshot(&count, is_mapping, NULL));
+	gt_table_free(gt_live_table_snapshot(&count, is_mapping, NULL));
 	return count;
 }
 

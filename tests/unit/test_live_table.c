@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_live_table.c - the live ledger in the traced process: its counts and its memory. */
+#include "base/table_memory.h"
 #include "guest/guest.h"
 
 #include <dlfcn.h>
@@ -208,7 +209,7 @@ static size_t count_logs(void)
 {
 	size_t count;
 
-	free(gt_live_table_snapshot(&count, is_log, NULL));
+	gt_table_free(gt_live_table_snapshot(&count, is_log, NULL));
 	return count;
 }
 
