@@ -188,7 +188,7 @@ static void resolve(struct gt_frames *f, struct stack *s, const struct gt_trace_
 
 	if (frame->module == GT_NO_MODULE) {
 		if (is_return_probe(frame->address))
-			plain.function = "[a tracer's return probe]";
+			plain.function = "[caller hidden by another tool's return probe]";
 		add_frame(s, &plain);
 		return;
 	}
