@@ -13,8 +13,11 @@ int gt_fd_move_high(int fd)
 	struct rlimit limit;
 
 	/* the program's limit, as it is now: it may have changed it */
-	if (high < 0 && !getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur <= GT_FD_FIRST)
+	if (high < 0 && !getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur <= GT_FD_FIRST) {
 		high = fcntl(fd, F_DUPFD_CLOEXEC, (int)(limit.rlim_cur - limit.rlim_cur / 4));
+		if (high < 0)
+			high = fcntl(fd, F_DUPFD_CLOEXEC, (int)(limit.rlim_cur / 2));
+	}
 	errno = saved;
 	if (high < 0)
 		return fd;
@@ -58,14 +61,18 @@ void gt_signals_release(const struct gt_held_signals *h)
 	errno = saved;
 }
 
-/* False when no write to this file can raise a signal: a regular file, and no limit on its size. */
-static bool can_signal(int fd)
+bool gt_file_size_is_limited(void)
 {
 	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur != RLIM_INFINITY;
+}
+
+static bool is_regular(int fd)
+{
 	struct stat st;
 
-	return fstat(fd, &st) || !S_ISREG(st.st_mode) || getrlimit(RLIMIT_FSIZE, &limit) ||
-	       limit.rlim_cur != RLIM_INFINITY;
+	return !fstat(fd, &st) && S_ISREG(st.st_mode);
 }
 
 ssize_t gt_write_without_signals(int fd, const void *data, size_t size, bool may_signal)
@@ -108,7 +115,7 @@ int gt_append_file_open(struct gt_append_file *f, const char *path, int flags,
 	fd = gt_fd_move_high(fd);
 	gt_file_id_of(&f->id, fd);
 	f->path = path;
-	f->may_signal = can_signal(fd);
+	f->is_regular = is_regular(fd);
 	atomic_store(&f->fd, fd);
 	return 0;
 }
@@ -147,16 +154,18 @@ ssize_t gt_append_file_write(struct gt_append_file *f, const void *data, size_t 
 			     uint64_t now_ns)
 {
 	int fd = gt_fd_check_is_due(&f->checked_ns, now_ns) ? current_fd(f) : atomic_load(&f->fd);
+	/* a pipe, or the program's limit, as it is now */
+	bool may_signal = !f->is_regular || gt_file_size_is_limited();
 	ssize_t n;
 
 	if (fd < 0)
 		return -1;
-	n = gt_write_without_signals(fd, data, size, f->may_signal);
+	n = gt_write_without_signals(fd, data, size, may_signal);
 	if (n >= 0 || errno != EBADF)
 		return n;
 	/* the program closed it */
 	fd = current_fd(f);
-	return fd < 0 ? -1 : gt_write_without_signals(fd, data, size, f->may_signal);
+	return fd < 0 ? -1 : gt_write_without_signals(fd, data, size, may_signal);
 }
 
 void gt_append_file_close(struct gt_append_file *f)

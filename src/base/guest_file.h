@@ -20,8 +20,8 @@
 
 /*
  * Out of the way of programs that count on low numbers; if the limit is below it, the last quarter
- * of the numbers that it allows is. A program that closes all it does not know
- * needs longer than GT_FD_CHECK_NS to open so many files that one of them gets such a number.
+ * of the numbers that it allows is, and then the one before. A program that closes all it does not
+ * know needs longer than GT_FD_CHECK_NS to open so many files that one of them gets such a number.
  */
 enum { GT_FD_FIRST = 500, GT_FD_CHECK_NS = 50 * 1000 };
 
@@ -115,6 +115,9 @@ void gt_signals_hold(struct gt_held_signals *h);
 /* Keeps errno. */
 void gt_signals_release(const struct gt_held_signals *h);
 
+/* Only a limit on the size of files makes the kernel send SIGXFSZ. */
+bool gt_file_size_is_limited(void);
+
 /* write(2), retried when interrupted; signals are held only where they may come. */
 ssize_t gt_write_without_signals(int fd, const void *data, size_t size, bool may_signal);
 
@@ -126,7 +129,7 @@ struct gt_append_file {
 	_Atomic int fd; /* -1: not open, or lost for good */
 	struct gt_file_id id;
 	const char *path;
-	bool may_signal;
+	bool is_regular;
 	_Atomic uint64_t checked_ns;
 };
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -100,18 +99,10 @@ static void give_room(struct gt_writer *w, uint64_t size)
 		atomic_fetch_sub(taken_room(w), size);
 }
 
-/* Only a limit on the size of files makes the kernel send SIGXFSZ. */
-static bool is_size_limited(void)
-{
-	struct rlimit limit;
-
-	return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur != RLIM_INFINITY;
-}
-
 static int reserve_to(struct gt_writer *w, uint64_t end)
 {
 	int fd = descriptor(w), e;
-	bool may_signal = is_size_limited();
+	bool may_signal = gt_file_size_is_limited();
 	struct gt_held_signals held;
 
 	if (fd < 0)

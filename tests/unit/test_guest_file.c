@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -174,10 +175,60 @@ static void our_descriptors_have_high_numbers_whatever_the_limit(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
+static void more_descriptors_than_the_last_quarter_has_are_still_high(void **state)
+{
+	struct rlimit before, now;
+	int ours[7], fd = -1;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	now = (struct rlimit){ .rlim_cur = 16, .rlim_max = before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &now), 0);
+	for (int i = 0; i < 7; i++) {
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		ours[i] = gt_fd_move_high(fd);
+		assert_true(ours[i] >= 8);
+	}
+	assert_int_equal(open("/dev/null", O_RDONLY | O_CLOEXEC), fd);
+	close(fd);
+	for (int i = 0; i < 7; i++)
+		close(ours[i]);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+static volatile sig_atomic_t signals;
+
+static void count_signal(int number)
+{
+	(void)number;
+	signals++;
+}
+
+static void a_limit_that_the_program_sets_later_raises_no_signal(void **state)
+{
+	struct gt_append_file f = GT_APPEND_NONE;
+	struct rlimit before, now;
+
+	(void)state;
+	assert_int_equal(gt_append_file_open(&f, path_of("limited"), O_CREAT, GT_APPEND_FILE), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	now = (struct rlimit){ .rlim_cur = 8, .rlim_max = before.rlim_max };
+	assert_int_equal(gt_append_file_write(&f, "12345678", 8, 0), 8);
+	signal(SIGXFSZ, count_signal);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
+	assert_int_equal(gt_append_file_write(&f, "9", 1, 0), -1);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	signal(SIGXFSZ, SIG_DFL);
+	assert_int_equal(signals, 0);
+	gt_append_file_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(our_descriptors_have_high_numbers_whatever_the_limit),
+		cmocka_unit_test(more_descriptors_than_the_last_quarter_has_are_still_high),
+		cmocka_unit_test(a_limit_that_the_program_sets_later_raises_no_signal),
 		cmocka_unit_test(opening_a_fifo_without_a_reader_does_not_block),
 		cmocka_unit_test(reopening_does_not_block_on_a_fifo),
 		cmocka_unit_test(files_of_the_program_are_never_written_to),
