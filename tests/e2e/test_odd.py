@@ -150,6 +150,16 @@ def programs(case, row, reasons):
         yield program
 
 
+def compare(case, program, bare, *options):
+    """What a recorded run does differently, or does not record."""
+    way = "tracker" if options else "run"
+    recording = case.path(f"{program.name}-{way}.gt")
+    other = program.run(way, case.build / "gputrack", "run", "-q", "-o", recording, *options, "--")
+    summary = case.report(recording, "summary")
+    return [f"{way}: {text}" for text in differences(program, bare, other)
+            + missing(program, other, summary["recording"]["events"], summary["lost"])]
+
+
 def under_run(case, row):
     found, reasons, count = [], [], 0
     for program in programs(case, row, reasons):
@@ -157,11 +167,9 @@ def under_run(case, row):
         if bare.seen["status"] == SKIPPED:
             reasons.append(bare.seen["err"])
             continue
-        recording = case.path(f"{program.name}.gt")
-        other = program.run("run", case.build / "gputrack", "run", "-q", "-o", recording, "--")
-        found += differences(program, bare, other)
-        summary = case.report(recording, "summary")
-        found += missing(program, other, summary["recording"]["events"], summary["lost"])
+        found += compare(case, program, bare)
+        if program.door == "levelzero" and not row.tracker:
+            found += compare(case, program, bare, "--csv", case.path("t.csv"), "--log", case.path("t.log"))
         count += 1
     assert not found, "\n".join(found)
     if not count:
