@@ -33,6 +33,8 @@
 enum {
 	TICK_NS = 10 * 1000 * 1000, /* how often we look for unloaded code, */
 	CHECK_NS = 1000 * 1000,     /* and whether the trace is still ours */
+	FIRST_BYTES = 1 << 20,      /* a program that restricts its system calls gets this far */
+	LIMIT_SHARE = 64,
 };
 
 static _Atomic(struct gt_writer *) writer;
@@ -180,6 +182,7 @@ static int open_trace(struct gt_writer **w, const char *folder)
 					     .is_guarded = gt_bus_guard_is_on,
 					     .until_ns = gt_settings_get()->until_ns,
 					     .max_bytes = gt_settings_get()->max_bytes,
+					     .first_bytes = FIRST_BYTES,
 					     .modules = gt_modules_define,
 					     .stopped = stopped };
 
@@ -187,6 +190,9 @@ static int open_trace(struct gt_writer **w, const char *folder)
 		return -errno;
 	if (options.max_bytes)
 		options.room = shared_room(folder);
+	/* many processes may share a limit */
+	if (options.max_bytes && options.max_bytes / LIMIT_SHARE < FIRST_BYTES)
+		options.first_bytes = options.max_bytes / LIMIT_SHARE;
 	/* space under a limit is given back by whoever took it */
 	options.leaves_tail = gt_settings_get()->watcher && !options.max_bytes;
 	return gt_writer_open_in(w, folder, &options);

@@ -99,6 +99,14 @@ _Static_assert(sizeof(struct gt_trace_header) == 104, "layout is part of the for
 _Static_assert(sizeof(struct gt_trace_arguments) == 136, "layout is part of the format");
 _Static_assert(sizeof(struct gt_block_header) == 80, "layout is part of the format");
 
+/* The size of a lane's block: a reader must know that of one that is missing. */
+static inline uint32_t gt_block_size(uint32_t sequence)
+{
+	return sequence < 4 ? (uint32_t)GT_BLOCK_MIN << sequence : GT_BLOCK_MAX;
+}
+
+_Static_assert(GT_BLOCK_MIN << 4 == GT_BLOCK_MAX, "gt_block_size");
+
 /* The hash of a full block, over all that its records mean; never 0, the hash of others. */
 static inline uint64_t gt_block_hash(const struct gt_block_header *h, const void *records,
 				     size_t size)

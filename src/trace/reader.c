@@ -113,14 +113,6 @@ static struct lane *lane_at(struct gt_reader *r, uint32_t number)
 	return &r->lanes[number];
 }
 
-/* The size of a lane's block as writer.c chooses it. */
-static uint64_t written_size(uint32_t sequence)
-{
-	uint64_t size = sequence < 16 ? (uint64_t)GT_BLOCK_MIN << sequence : GT_BLOCK_MAX;
-
-	return size < GT_BLOCK_MAX ? size : GT_BLOCK_MAX;
-}
-
 static void add_block(struct gt_reader *r, const struct gt_block_header *h, uint64_t offset)
 {
 	struct lane *lane;
@@ -147,7 +139,7 @@ static void add_block(struct gt_reader *r, const struct gt_block_header *h, uint
 		return;
 	}
 	for (; lane->sequence < h->sequence && r->missing_size < MISSING_MAX; lane->sequence++)
-		r->missing_size += written_size(lane->sequence);
+		r->missing_size += gt_block_size(lane->sequence);
 	lane->sequence = h->sequence + 1;
 	if (!r->misses_blocks && h->time_ns > r->newest_ns)
 		r->newest_ns = h->time_ns;

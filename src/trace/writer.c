@@ -19,8 +19,7 @@
 #include "trace/writer_state.h"
 
 enum {
-	ROOM_FIRST = 1 << 20, /* reserved at first: a program that allows itself little gets far */
-	ROOM_MIN = 256 << 10, /* later: a quarter of what is there, within these */
+	ROOM_MIN = 64 << 10, /* reserved ahead: a quarter of what is there, within these */
 	ROOM_MAX = 16 << 20,
 	SAME_PID_MAX = 10000,
 };
@@ -129,7 +128,7 @@ static int reserve_to(struct gt_writer *w, uint64_t end)
 /* Makes sure that `size` bytes at the end are really allocated in the file, and some more. */
 static int make_room(struct gt_writer *w, size_t size)
 {
-	uint64_t ahead = w->reserved ? w->end / 4 : ROOM_FIRST;
+	uint64_t ahead = w->reserved ? w->end / 4 : w->options.first_bytes;
 	int e;
 
 	ahead = ahead < ROOM_MIN ? ROOM_MIN : ahead > ROOM_MAX ? ROOM_MAX : ahead;
@@ -157,11 +156,14 @@ static void leave_window(struct gt_writer *w, struct gt_window *window)
 	gt_table_free(window);
 }
 
-/* Reserves more space and maps it. New blocks, of `size` bytes at least, lie there. */
+/*
+ * Reserves space for `size` bytes and more, and maps it: new blocks lie there. What is left of the
+ * window before is mapped once more, because blocks follow each other without a gap.
+ */
 static int open_window(struct gt_writer *w, size_t size)
 {
 	struct gt_window *before = w->windows, *window;
-	uint64_t from = w->reserved;
+	uint64_t from = w->end;
 	int e = make_room(w, size), fd;
 
 	if (e)
@@ -272,22 +274,17 @@ bool gt_writer_check_file(struct gt_writer *w, const struct gt_lane *lane)
 	return check(w, lane, false);
 }
 
-/* Takes `size` bytes for a block, or as much as is left of the window. */
-static struct gt_block_header *take_block(struct gt_writer *w, uint32_t *size)
+static struct gt_block_header *take_block(struct gt_writer *w, uint32_t size)
 {
 	struct gt_block_header *block;
-	uint64_t left;
-	int e = w->end == w->reserved ? open_window(w, *size) : 0;
+	int e = w->end + size > w->reserved ? open_window(w, size) : 0;
 
 	if (e) {
 		gt_writer_stop(w, e);
 		return NULL;
 	}
-	left = w->reserved - w->end;
-	if (*size > left)
-		*size = (uint32_t)left;
 	block = (struct gt_block_header *)(w->windows->start + (w->end - w->window_from));
-	if (gt_window_populate(block, *size)) {
+	if (gt_window_populate(block, size)) {
 		lose_file(w, is_whole_locked(w) ? -EIO : -ESTALE);
 		return NULL;
 	}
@@ -310,13 +307,12 @@ static void close_block(struct gt_lane *lane)
 int gt_block_open(struct gt_lane *lane)
 {
 	struct gt_writer *w = lane->writer;
-	uint32_t size = lane->next_size ? lane->next_size : GT_BLOCK_MIN;
+	uint32_t size = gt_block_size(lane->sequence);
 	struct gt_window *before = lane->window;
 	struct gt_block_header *block = NULL;
 
 	if (!gt_writer_check(w, lane))
 		return -EIO;
-	lane->next_size = size < GT_BLOCK_MAX ? size * 2 : size;
 	gt_lane_save_call(lane);
 	if (lane->block)
 		close_block(lane);
@@ -324,7 +320,7 @@ int gt_block_open(struct gt_lane *lane)
 	lane->window = NULL;
 	if (before)
 		leave_window(w, before);
-	if (!atomic_load(&w->error) && (block = take_block(w, &size))) {
+	if (!atomic_load(&w->error) && (block = take_block(w, size))) {
 		lane->window = w->windows;
 		/* numbered in order of first blocks, so that readers can reject absurd numbers */
 		if (!lane->number && lane != &w->definitions)

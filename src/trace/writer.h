@@ -25,8 +25,9 @@ struct gt_writer_options {
 	uint32_t pid, ppid;
 	bool read_only; /* nobody else may write to the file, not even its owner */
 	uint64_t start_ns, start_real_ns; /* of an import; 0: now */
-	uint64_t until_ns;  /* writing stops at the first later event (-ETIME); 0: never */
-	uint64_t max_bytes; /* limit of the reserved space (-EFBIG); 0: none */
+	uint64_t until_ns;    /* writing stops at the first later event (-ETIME); 0: never */
+	uint64_t max_bytes;   /* limit of the reserved space (-EFBIG); 0: none */
+	uint64_t first_bytes; /* reserved at first, if there is space; 0: as little as ever */
 	/* Space reserved by all writers under the limit: of this process, or of the recording; both
 	 * NULL: only this. */
 	_Atomic uint64_t *taken;

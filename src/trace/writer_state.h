@@ -33,7 +33,6 @@ struct gt_lane {
 	struct gt_block_header *block;   /* NULL until the first record, and when writing stopped */
 	struct gt_window *window;        /* where it lies */
 	uint32_t block_size;             /* not read from the block: gt_writer_check */
-	uint32_t next_size;              /* of the next one, unless less is left; 0: the smallest */
 	uint8_t *at, *limit;             /* the arguments of a call in flight lie at the limit */
 	uint64_t time_ns, handle, owner; /* of the record before */
 	uint32_t tid, number, sequence;

@@ -8,6 +8,7 @@ import shutil
 import signal
 import time
 
+from failing_disk import FailingDisk
 from harness import SmallDisk
 from test_attach import need_root
 
@@ -120,6 +121,21 @@ def test_a_store_that_the_disk_refuses_stops_the_recording_only(case):
         case.run("dd", "if=/dev/zero", f"of={disk}/filler", "bs=4k")
         said = [line for line in notices(run.end()) if "recording stopped" in line]
         assert len(said) == 1 and "Input/output error" in said[0], said
+
+
+def test_a_disk_that_fails_stops_the_recording_only(case):
+    """Its reads end with an I/O error, those of the trace's own pages included."""
+    with FailingDisk(case) as disk:
+        env = case.levelzero(ZE_ENABLE_VALIDATION_LAYER="1",
+                             LD_LIBRARY_PATH=str(case.build / "levelzero"),
+                             GPUTRACK_RECORDING=str(disk.folder / "r.gt"))
+        program = case.start(case.program("ze_steps"), "--pause", "5000", "--calls", "10000", env=env)
+        assert program.stdout.readline() == b"paused\n"
+        disk.fail()
+        out, err = program.communicate(b"go\n", timeout=60)
+        assert (program.returncode, out) == (7, b"done\n"), (program.returncode, out, err)
+        said = notices(err.decode())
+        assert len(said) == 1 and "recording stopped: Input/output error" in said[0], said
 
 
 def test_a_shortened_trace_does_not_end_forked_children(case):

@@ -69,6 +69,37 @@ static void a_missing_block_is_a_gap_up_to_the_next(void **state)
 	free(all.list);
 }
 
+/* Wherever space was reserved: a reader must know the size of a block that is missing. */
+static void blocks_have_the_sizes_that_readers_expect(void **state)
+{
+	struct gt_writer_options options = { .pid = 1, .first_bytes = 100000 };
+	const char *path = fresh_path("sizes.trace");
+	struct gt_lane *lanes[3];
+	struct gt_writer *w;
+	struct image image;
+	uint64_t seed = 12;
+
+	assert_int_equal(gt_writer_open(&w, path, &options), 0);
+	for (uint32_t i = 0; i < 3; i++)
+		lanes[i] = gt_lane_acquire(w, 10 + i, "thread");
+	for (uint64_t i = 0; i < 90000; i++) {
+		struct gt_event e = random_event(&seed, 1000 + i, 0);
+
+		gt_lane_event(lanes[i % 7 % 3], &e);
+	}
+	end_writer(w);
+	image = load_image(path);
+	assert_true(image.size > 1 << 20);
+	for (size_t at = GT_TRACE_HEADER; at < image.size;) {
+		const struct gt_block_header *b = (const void *)(image.data + at);
+
+		assert_int_equal(b->magic, GT_BLOCK_MAGIC);
+		assert_int_equal(b->size, gt_block_size(b->sequence));
+		at += b->size;
+	}
+	free(image.data);
+}
+
 /* No later block of its lane says when it ended. */
 static void a_missing_last_block_is_a_gap_to_the_end(void **state)
 {
@@ -248,6 +279,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_whole_trace_has_no_gap),
 		cmocka_unit_test(a_missing_block_is_a_gap_up_to_the_next),
+		cmocka_unit_test(blocks_have_the_sizes_that_readers_expect),
 		cmocka_unit_test(a_missing_last_block_is_a_gap_to_the_end),
 		cmocka_unit_test(any_missing_blocks_are_explained),
 		cmocka_unit_test(events_of_unknown_functions_are_a_gap_at_their_times),

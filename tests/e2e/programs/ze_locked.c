@@ -11,66 +11,16 @@
  * Prints how many allocations were made. Threads run one after another, so that the test driver,
  * which no sanitizer has seen, gives none of them a reason to report a race.
  */
+#include "lock_down.h"
 #include "ze_common.h"
 
-#include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
-#include <signal.h>
-#include <stddef.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 
-enum { ALLOWED_MAX = 64, DEPTH_MAX = 12 };
+enum { DEPTH_MAX = 12 };
 
 static struct ze ze;
 static ze_context_handle_t context;
 static long calls = 100, made;
-
-/* What the program itself needs once it is locked down. */
-static int allowed[ALLOWED_MAX] = { SYS_read,         SYS_write,      SYS_exit,   SYS_exit_group,
-				    SYS_rt_sigreturn, SYS_futex,      SYS_brk,    SYS_mmap,
-				    SYS_munmap,       SYS_madvise,    SYS_mremap, SYS_clock_gettime,
-				    SYS_getpid,       SYS_sched_yield };
-static int allowed_count = 14;
-
-static void trapped(int signal, siginfo_t *info, void *unused)
-{
-	char line[64];
-	int n = snprintf(line, sizeof(line), "SIGSYS: system call %d\n", info->si_syscall);
-
-	(void)signal;
-	(void)unused;
-	if (write(STDERR_FILENO, line, (size_t)n) != n)
-		_exit(3);
-	_exit(4);
-}
-
-static void lock_down(uint32_t otherwise)
-{
-	struct sock_filter code[2 * ALLOWED_MAX + 2];
-	struct sock_fprog program = { .filter = code };
-	struct sigaction action = { .sa_sigaction = trapped, .sa_flags = SA_SIGINFO };
-	unsigned short n = 0;
-
-	sigaction(SIGSYS, &action, NULL);
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-						 offsetof(struct seccomp_data, nr));
-	for (int i = 0; i < allowed_count; i++) {
-		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-							 (uint32_t)allowed[i], 0, 1);
-		code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	}
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, otherwise);
-	program.len = n;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
-		fprintf(stderr, "no seccomp: %s\n", strerror(errno));
-		exit(EXIT_SKIPPED);
-	}
-}
 
 static void one(void)
 {
@@ -116,8 +66,8 @@ int main(int argc, char **argv)
 			calls = atol(ze_value(argc, argv, &i));
 		else if (!strcmp(argv[i], "--filter"))
 			filter = ze_value(argc, argv, &i);
-		else if (!strcmp(argv[i], "--allow") && allowed_count < ALLOWED_MAX)
-			allowed[allowed_count++] = atoi(ze_value(argc, argv, &i));
+		else if (!strcmp(argv[i], "--allow"))
+			allow(atoi(ze_value(argc, argv, &i)));
 		else
 			return ze_usage(argv[0],
 					"[--threads N] [--calls N] [--filter none|kill|trap] "
@@ -126,8 +76,7 @@ int main(int argc, char **argv)
 	ze_open(&ze);
 	CHECK(zeContextCreate, ze.driver, &desc, &context);
 	one();
-	if (strcmp(filter, "none"))
-		lock_down(!strcmp(filter, "kill") ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_TRAP);
+	lock_down(filter);
 	work(NULL);
 	for (long i = 0; i < threads; i++) {
 		pthread_t thread;
