@@ -6,6 +6,8 @@
 
 #include "base/mem.h"
 
+enum { PAGE = 4096 };
+
 /* Entries that end together. */
 struct leaving {
 	const struct gt_entry *owner; /* that takes them along */
@@ -70,13 +72,33 @@ static void let_go(struct gt_live *l, const struct gt_live_observer *f, const st
 	end(l, f, &copy, GT_ENDED_BY_HOLDER);
 }
 
+/* Ranges begin at pages: where there are fewer of them than living entries, looks at each page. */
+static bool collect_by_page(const struct gt_live *l, const struct gt_event *event, uint16_t process,
+			    struct leaving *list)
+{
+	enum gt_kind kind = (enum gt_kind)gt_functions[event->function].kind;
+	uint64_t pages = event->size / PAGE + 1;
+
+	if (process >= l->arena_count || pages >= l->arenas[process].count)
+		return false;
+	for (uint64_t at = 0; at < event->size; at += PAGE) {
+		const struct gt_entry *entry = gt_live_find(l, process, kind, event->handle + at);
+
+		if (entry)
+			collect_leaving(list, entry);
+	}
+	return true;
+}
+
 /* Ends the ranges that a call released, where some of them are not known. */
 static void end_within(struct gt_live *l, const struct gt_live_observer *f,
 		       const struct gt_event *event, uint16_t process)
 {
 	struct leaving list = { .event = event };
 
-	gt_live_each_of(l, process, collect_leaving, &list);
+	/* a damaged record may have as many such calls as there are living entries */
+	if (!collect_by_page(l, event, process, &list))
+		gt_live_each_of(l, process, collect_leaving, &list);
 	for (size_t i = 0; i < list.count; i++) {
 		end(l, f, &list.entries[i], GT_ENDED_BY_CALL);
 		let_go(l, f, &list.entries[i]);
