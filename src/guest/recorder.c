@@ -29,6 +29,7 @@
 #include "trace/room.h"
 #include "trace/window.h"
 #include "trace/writer.h"
+#include "tracker/creation_sites.h"
 
 enum {
 	TICK_NS = 10 * 1000 * 1000, /* how often we look for unloaded code, */
@@ -338,6 +339,7 @@ void gt_recorder_tick(uint64_t now_ns)
 	    !atomic_compare_exchange_strong(&last_tick_ns, &last, now_ns) || !gt_modules_unloaded())
 		return;
 	gt_unwind_flush();
+	gt_creation_stacks_outdate();
 	w = current_writer();
 	if (w)
 		gt_writer_forget_stacks(w);

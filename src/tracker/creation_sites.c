@@ -26,6 +26,7 @@ static struct gt_stacks numbers;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(struct stored **) pages[PAGES];
 static uint32_t used;
+static _Atomic uint32_t outdated; /* the newest stack when a library was last unloaded */
 static size_t stored_bytes;
 
 static struct stored **slot_of(uint32_t number)
@@ -79,6 +80,18 @@ uint32_t gt_creation_stack_put(const uint64_t *frames, size_t count)
 		number = add_stack(key, frames, count);
 	pthread_mutex_unlock(&lock);
 	return number;
+}
+
+void gt_creation_stacks_outdate(void)
+{
+	pthread_mutex_lock(&lock);
+	atomic_store(&outdated, used);
+	pthread_mutex_unlock(&lock);
+}
+
+bool gt_creation_stack_is_outdated(uint32_t number)
+{
+	return number && number <= atomic_load(&outdated);
 }
 
 void gt_creation_stacks_warm(void)

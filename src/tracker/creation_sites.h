@@ -11,6 +11,10 @@
  * stacks take 32 MiB. The trace has those too.
  */
 uint32_t gt_creation_stack_put(const uint64_t *frames, size_t count);
+/* A library was unloaded: addresses in the stacks that are stored so far may mean other code now.
+ */
+void gt_creation_stacks_outdate(void);
+bool gt_creation_stack_is_outdated(uint32_t number);
 /* Allocates what the first stacks will need. */
 void gt_creation_stacks_warm(void);
 /* Call in a child after fork, where another thread may have held the lock. */

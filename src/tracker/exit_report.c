@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* exit_report.c - what the tracker logs at exit: driver residue and living handles. */
-#include "base/table_memory.h"
 #include "tracker/tracker.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/table_memory.h"
+#include "guest/loaded_modules.h"
 #include "guest/recorder.h"
 #include "guest/settings.h"
 #include "tracker/creation_sites.h"
@@ -51,10 +52,13 @@ static void log_entry(const struct gt_entry *e, const struct gt_symbol *symbols,
 		snprintf(owner, sizeof owner, ", owner=0x%" PRIx64, e->owner);
 	format_frames(stack, sizeof stack, symbols, symbol_count);
 	gt_log(GT_LOG_ERROR,
-	       "STILL ALIVE AT EXIT: %s handle=0x%" PRIx64 "%s%s, %s by %s, thread %u%s",
+	       "STILL ALIVE AT EXIT: %s handle=0x%" PRIx64 "%s%s, %s by %s, thread %u%s%s",
 	       gt_labels[gt_kinds[gt_entry_kind(e)].label], e->handle, size, owner,
 	       gt_functions[e->function].effect == GT_RETAIN ? "retained" : "created",
-	       gt_function_names[e->function], e->tid, stack);
+	       gt_function_names[e->function], e->tid, stack,
+	       !gt_creation_stack_is_outdated(e->stack) ?
+		       "" :
+		       "\n      (a library was unloaded since: frames in it may have wrong names)");
 }
 
 static void log_living_handles(void)
@@ -63,6 +67,8 @@ static void log_living_handles(void)
 	struct gt_entry *entries = gt_live_table_snapshot(&count, is_reported, NULL);
 	struct gt_creation_sites *origins;
 
+	if (gt_modules_unloaded())
+		gt_creation_stacks_outdate();
 	shown = count < SHOWN_MAX ? count : SHOWN_MAX;
 	origins = shown ? gt_creation_sites_new(entries, shown) : NULL;
 	for (size_t i = 0; i < shown; i++) {

@@ -139,6 +139,16 @@ def test_leaks_in_unloaded_plugins_have_correct_names(case):
          "plugin_a.so")]
 
 
+def test_the_log_at_exit_says_which_stacks_are_older_than_an_unloaded_library(case):
+    done = case.gputrack("run", "-q", "-o", "p.gt", "--log", "p.log", case.program("plugin"), "--rounds", "2",
+                         env=case.pocl())
+    assert done.status == 0, done.err
+    log, = case.path("p.log").parent.glob("p*.log")
+    entries = re.findall(r"STILL ALIVE AT EXIT: Memory.*, (1111|2222) bytes.*\n((?:      .*\n)*)", log.read_text())
+    assert len(entries) == 4, log.read_text()
+    assert all("a library was unloaded since" in frames for _, frames in entries), entries
+
+
 def test_the_first_call_of_a_plugin_is_not_attributed_to_the_previous_one(case):
     done = case.gputrack("run", "-q", "-o", "p.gt", case.program("plugin"), "--rounds", "0",
                          "--turns", "10", env=case.pocl())
