@@ -201,10 +201,10 @@ class Runner:
 
     def libraries(self):
         """Those of the APIs: what attach has not seen before, it may see late."""
-        for path in (*pathlib.Path("/usr/lib").glob("*/libOpenCL.so.1"), *pathlib.Path("/usr/lib").glob("*/libze_loader.so.1"),
-                     self.case.build / "tests/fake/cuda/libcuda.so.1"):
-            if path.exists():
-                yield path
+        system = pathlib.Path("/usr/lib")
+        yield from system.glob("*/libOpenCL.so.1")
+        yield from system.glob("*/libze_loader.so.1")
+        yield from (self.case.build / "tests/fake/cuda").glob("libcuda.so.1")
 
     @staticmethod
     def map(path):
