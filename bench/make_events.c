@@ -192,6 +192,8 @@ static void write_distinct(struct gt_writer *w, uint64_t events)
 {
 	uintptr_t from = (uintptr_t)define_stacks & ~(uintptr_t)4095;
 	struct thread t = { .writer = w, .tid = 1000, .events = events, .time_ns = gt_now_ns() };
+	/* far enough apart to be of different functions, most of them */
+	uintptr_t apart = ((uintptr_t)etext - from) / (2 * LEVELS + 2);
 	uint64_t frames[LEVELS + 2];
 	uint32_t stack;
 
@@ -203,11 +205,11 @@ static void write_distinct(struct gt_writer *w, uint64_t events)
 	t.stack_count = 1;
 	if (!t.lane)
 		fail("cannot start a thread", ENOMEM);
-	frames[0] = from + 1;
-	frames[LEVELS + 1] = from + 32;
+	frames[0] = from + apart * 2 * LEVELS;
+	frames[LEVELS + 1] = from + apart * (2 * LEVELS + 1);
 	while (t.events) {
 		for (unsigned int i = 0; i < LEVELS; i++)
-			frames[1 + i] = from + 64 * (i + 1) + ((t.events - 1) >> i & 1) * 32;
+			frames[1 + i] = from + apart * (2 * i + ((t.events - 1) >> i & 1));
 		stack = gt_writer_stack(w, frames, LEVELS + 2);
 		if (!stack)
 			fail("cannot write a stack", ENOSPC);

@@ -59,6 +59,8 @@ for n in $sizes; do
 	"$build/bench/make_events" "$work/$n.gt" "$n" distinct || die "cannot make $n stacks"
 done
 
+"$build/bench/make_events" "$work/few.gt" 10000 balanced || die "cannot make few stacks"
+
 head="| command |" line="|---|"
 for n in $sizes; do
 	head="$head peak MiB, $n stacks | s |" line="$line--:|--:|"
@@ -76,9 +78,10 @@ for form in junit sarif github; do
 	row "report -a leakage -f $form" report -a leakage -f $form @
 done
 row "report --baseline" report --fail-on-leak --baseline @ @
-row "diff" diff @ @
-row "diff -f json" diff -f json @ @
-for form in pprof collapsed speedscope chrome prometheus events; do
+row "diff, few stacks before" diff "$work/few.gt" @
+row "diff -f json, few stacks before" diff -f json "$work/few.gt" @
+row "diff, as many before" diff @ @
+for form in tsv json csv pprof collapsed speedscope chrome prometheus; do
 	row "export --format $form" export --format $form -o %.$form @
 done
 row "suppress" suppress @

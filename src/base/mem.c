@@ -55,8 +55,9 @@ void *gt_reach(void *array, size_t *count, size_t index, size_t element_bytes)
 
 	if (index < *count)
 		return array;
+	/* not twice as many: all of them are touched */
 	while (wanted <= index)
-		wanted *= 2;
+		wanted += wanted / 2;
 	array = gt_realloc(array, wanted * element_bytes);
 	memset((char *)array + *count * element_bytes, 0, (wanted - *count) * element_bytes);
 	*count = wanted;

@@ -2,6 +2,7 @@
 /* main.c - gputrack: finds the subcommand and runs it. */
 #include <fcntl.h>
 #include <locale.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,7 @@ static const struct gt_command commands[] = {
 #include "cli/commands.def"
 };
 
-enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands, LARGE_BYTES = 1 << 20 };
 
 const struct gt_command *gt_commands(size_t *count)
 {
@@ -173,6 +174,8 @@ int main(int argc, char **argv)
 	fill_streams();
 	gt_inherited_save();
 	gt_tool_survive_files();
+	/* large arrays grow in place, and go back to the system when they are freed */
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 	gt_tool_set_name(argv[0]);
 	setlocale(LC_ALL, "");
 	setlocale(LC_NUMERIC, "C"); /* machine-readable output has a decimal point in any locale */

@@ -101,9 +101,10 @@ void gt_leaks_github(const struct gt_view *v, FILE *out)
 	for (int round = 0; round < 2; round++)
 		for (size_t i = 0; i < leaks->count; i++) {
 			const struct gt_leak *leak = &leaks->list[i];
+			struct gt_leak_part new = gt_leak_new(leak);
 
 			if (gt_verdict_fails(v->verdict, leak) != !round ||
-			    (!leak->new_count && !leak->new_bytes))
+			    (!new.count && !new.bytes))
 				continue;
 			if (shown++ < room)
 				put_leak(out, v, leak);

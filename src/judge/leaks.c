@@ -101,15 +101,31 @@ static uint64_t excess(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
-/* Works out how much of a leak counts: none if suppressed, else what exceeds the baseline. */
-static void count_new(struct gt_leak *leak)
+/* What exceeds the baseline and so much more; nothing of a suppressed leak. */
+static struct gt_leak_part beyond(const struct gt_leak *leak, uint64_t count, uint64_t bytes)
 {
-	bool hidden = leak->suppressed;
+	if (leak->suppressed)
+		return (struct gt_leak_part){ 0 };
+	return (struct gt_leak_part){ excess(leak->count, leak->old_count + count),
+				      excess(leak->bytes, leak->old_bytes + bytes) };
+}
 
-	leak->new_count = hidden ? 0 : excess(leak->count, leak->old_count);
-	leak->new_bytes = hidden ? 0 : excess(leak->bytes, leak->old_bytes);
-	leak->sure_count = hidden ? 0 : excess(leak->count, leak->old_count + leak->unsure_count);
-	leak->sure_bytes = hidden ? 0 : excess(leak->bytes, leak->old_bytes + leak->unsure_bytes);
+struct gt_leak_part gt_leak_new(const struct gt_leak *leak)
+{
+	return beyond(leak, 0, 0);
+}
+
+struct gt_leak_part gt_leak_sure(const struct gt_leak *leak)
+{
+	return beyond(leak, leak->unsure_count, leak->unsure_bytes);
+}
+
+/* True if it is more than the baseline had, and not suppressed. */
+static bool counts(const struct gt_leak *leak)
+{
+	struct gt_leak_part new = gt_leak_new(leak);
+
+	return new.count || new.bytes;
 }
 
 void gt_leaks_init(struct gt_leaks *leaks, const struct gt_view *v)
@@ -134,8 +150,6 @@ void gt_leaks_init(struct gt_leaks *leaks, const struct gt_view *v)
 						  .fate = GT_FATE_ALIVE };
 		add_group(&leaks->list[leaks->count - 1], v, g);
 	}
-	for (size_t i = 0; i < leaks->count; i++)
-		count_new(&leaks->list[i]);
 	qsort(leaks->list, leaks->count, sizeof *leaks->list, biggest_first);
 	index_sites(leaks, v->ledger, &groups, parts);
 	free(parts);
@@ -176,7 +190,6 @@ void gt_leaks_suppress(struct gt_leaks *leaks, const struct gt_view *v,
 		leak->suppressed = s;
 		s->count += leak->count;
 		s->bytes += leak->bytes;
-		count_new(leak);
 	}
 }
 
@@ -190,7 +203,6 @@ void gt_leaks_subtract(struct gt_leaks *leaks, const struct gt_leaks *old)
 			continue;
 		leak->old_count = before->count;
 		leak->old_bytes = before->bytes;
-		count_new(leak);
 	}
 }
 
@@ -203,7 +215,7 @@ void gt_leaks_filter(const struct gt_leaks *leaks, const struct gt_ledger *l,
 		struct gt_group g = groups->list[i];
 		const struct gt_leak *leak = &leaks->list[leaks->of_site[g.site - l->sites] - 1];
 
-		if (leak->new_count || leak->new_bytes) {
+		if (counts(leak)) {
 			groups->list[left++] = g;
 			continue;
 		}
@@ -241,7 +253,7 @@ char *gt_leak_excuse(const struct gt_view *v, const struct gt_leak *leak)
 	if (leak->suppressed)
 		length = asprintf(&text, "suppressed by %s:%u %s", leak->suppressed->file,
 				  leak->suppressed->line, leak->suppressed->text);
-	else if (!leak->new_count && !leak->new_bytes)
+	else if (!counts(leak))
 		length = asprintf(&text, "already in %s", v->verdict->options.baseline_path);
 	return length < 0 ? NULL : text;
 }

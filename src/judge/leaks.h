@@ -13,13 +13,20 @@ struct gt_leak {
 	uint16_t function;
 	uint32_t stack; /* of the biggest of the ledger's sites in it */
 	uint64_t count, bytes;
-	enum gt_fate fate;                   /* the most certain of theirs */
-	uint64_t unsure_count, unsure_bytes; /* of these, not certain to have leaked */
-	uint64_t old_count, old_bytes;       /* in the baseline */
-	uint64_t new_count, new_bytes;   /* beyond the baseline and not suppressed: these count */
-	uint64_t sure_count, sure_bytes; /* … and certain to have leaked */
+	enum gt_fate fate;                       /* the most certain of theirs */
+	uint64_t unsure_count, unsure_bytes;     /* of these, not certain to have leaked */
+	uint64_t old_count, old_bytes;           /* in the baseline */
 	const struct gt_suppression *suppressed; /* by this; NULL: not suppressed */
 };
+
+/* The part of a leak that counts. */
+struct gt_leak_part {
+	uint64_t count, bytes;
+};
+/* Beyond the baseline, if it is not suppressed. */
+struct gt_leak_part gt_leak_new(const struct gt_leak *leak);
+/* Of that, what is certain to have leaked. */
+struct gt_leak_part gt_leak_sure(const struct gt_leak *leak);
 
 struct gt_leaks {
 	struct gt_leak *list; /* most bytes first, then most resources */

@@ -45,18 +45,18 @@ static void add_up(struct gt_verdict *verdict)
 
 	for (size_t i = 0; i < verdict->leaks.count; i++) {
 		const struct gt_leak *leak = &verdict->leaks.list[i];
+		struct gt_leak_part new = gt_leak_new(leak), sure = gt_leak_sure(leak);
 
-		add(&verdict->counted, leak->new_count, leak->new_bytes);
+		add(&verdict->counted, new.count, new.bytes);
 		if (leak->suppressed)
 			add(&verdict->suppressed, leak->count, leak->bytes);
 		else
-			add(&verdict->known, leak->count - leak->new_count,
-			    leak->bytes - leak->new_bytes);
-		verdict->all_unsure &= !leak->sure_count && !leak->sure_bytes;
+			add(&verdict->known, leak->count - new.count, leak->bytes - new.bytes);
+		verdict->all_unsure &= !sure.count && !sure.bytes;
 		for (size_t k = 0; k < limits->count; k++)
 			if (is_of(&limits->list[k], leak)) {
-				add(&verdict->sums[k], leak->new_count, leak->new_bytes);
-				add(&verdict->sure[k], leak->sure_count, leak->sure_bytes);
+				add(&verdict->sums[k], new.count, new.bytes);
+				add(&verdict->sure[k], sure.count, sure.bytes);
 			}
 	}
 	for (size_t k = 0; k < limits->count; k++) {
@@ -192,11 +192,12 @@ void gt_verdict_known(struct gt_printer *p, const struct gt_view *v,
 
 bool gt_verdict_fails(const struct gt_verdict *verdict, const struct gt_leak *leak)
 {
+	struct gt_leak_part sure = gt_leak_sure(leak);
 	const struct gt_limits *limits = verdict->options.limits;
 
 	for (size_t i = 0; i < limits->count; i++)
 		if (verdict->sure[i].exceeded && is_of(&limits->list[i], leak) &&
-		    (leak->sure_count || leak->sure_bytes))
+		    (sure.count || sure.bytes))
 			return true;
 	return false;
 }

@@ -125,9 +125,9 @@ void gt_groups_init(struct gt_groups *g, const struct gt_ledger *l, enum gt_grou
 	gathering.filled = gt_alloc(l->site_count * sizeof *gathering.filled);
 	add_groups(&gathering);
 	gt_live_each(&l->live, add_entry, &gathering);
-	qsort(g->list, g->count, sizeof *g->list, biggest_first);
 	free(gathering.group_of);
 	free(gathering.filled);
+	qsort(g->list, g->count, sizeof *g->list, biggest_first);
 }
 
 void gt_groups_select(struct gt_groups *g, const struct gt_groups *all,

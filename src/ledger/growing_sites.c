@@ -28,17 +28,16 @@ static const double NEW_PART = 0.5;    /* of the rise, above all that was held b
 _Static_assert(EARLY_CHANGES < LEAST_RISES_OF_SETUP && EARLY_CHANGES < LEAST_RISES,
 	       "see find_rise");
 
-/* What a site holds over time: its first changes, or a series from the next one on. */
-struct followed {
-	struct gt_time_series *series; /* NULL: only `early` */
-	uint32_t count;                /* of `early` */
-	struct {
-		uint64_t time_ns, held;
-	} early[EARLY_CHANGES];
+/* A site's first changes. */
+struct early {
+	uint64_t time_ns[EARLY_CHANGES], held[EARLY_CHANGES];
+	uint32_t count;
 };
 
 struct gt_growth {
-	struct followed *sites; /* by site */
+	struct early *early; /* by site */
+	size_t early_count;
+	struct gt_time_series **sites; /* by site: what it holds; NULL: it has only early changes */
 	size_t site_count;
 	uint64_t start_ns, now_ns;
 	bool begun;
@@ -54,10 +53,11 @@ void gt_growth_free(struct gt_growth *g)
 	if (!g)
 		return;
 	for (size_t i = 0; i < g->site_count; i++) {
-		if (g->sites[i].series)
-			gt_time_series_fini(g->sites[i].series);
-		free(g->sites[i].series);
+		if (g->sites[i])
+			gt_time_series_fini(g->sites[i]);
+		free(g->sites[i]);
 	}
+	free(g->early);
 	free(g->sites);
 	free(g);
 }
@@ -70,22 +70,25 @@ static void add_change(struct gt_time_series *s, uint64_t time_ns, uint64_t held
 
 static void follow(struct gt_growth *g, uint32_t site, uint64_t held)
 {
-	struct followed *f;
+	struct gt_time_series *s;
+	struct early *early;
 
-	GT_REACH(g->sites, g->site_count, site);
-	f = &g->sites[site];
-	if (!f->series && f->count < EARLY_CHANGES) {
-		f->early[f->count].time_ns = g->now_ns;
-		f->early[f->count++].held = held;
+	GT_REACH(g->early, g->early_count, site);
+	early = &g->early[site];
+	if (early->count < EARLY_CHANGES) {
+		early->time_ns[early->count] = g->now_ns;
+		early->held[early->count++] = held;
 		return;
 	}
-	if (!f->series) {
-		f->series = gt_alloc(sizeof *f->series);
-		gt_time_series_init(f->series, 1, GT_GROWTH_STEPS, g->start_ns);
-		for (uint32_t i = 0; i < f->count; i++)
-			add_change(f->series, f->early[i].time_ns, f->early[i].held);
+	GT_REACH(g->sites, g->site_count, site);
+	s = g->sites[site];
+	if (!s) {
+		s = g->sites[site] = gt_alloc(sizeof *s);
+		gt_time_series_init(s, 1, GT_GROWTH_STEPS, g->start_ns);
+		for (uint32_t i = 0; i < early->count; i++)
+			add_change(s, early->time_ns[i], early->held[i]);
 	}
-	add_change(f->series, g->now_ns, held);
+	add_change(s, g->now_ns, held);
 }
 
 static bool has_bytes(const struct gt_site *site)
@@ -118,6 +121,13 @@ void gt_growth_record(struct gt_growth *g, const struct gt_ledger *l, uint64_t t
 		       has_bytes(site) ? site->bytes_live - site->bytes_gone :
 					 site->live - site->gone);
 	}
+}
+
+void gt_growth_end(struct gt_growth *g)
+{
+	free(g->early);
+	g->early = NULL;
+	g->early_count = 0;
 }
 
 /* The least that a site held in each step from its first creation to the recording's end. */
@@ -349,8 +359,7 @@ struct gt_rise *gt_growth_find(const struct gt_growth *g, const struct gt_ledger
 	while (end_ns / step_ns >= GT_GROWTH_STEPS)
 		step_ns *= 2;
 	for (size_t i = 0; i < g->site_count && i < l->site_count; i++) {
-		if (!g->sites[i].series ||
-		    !find_rise(g, g->sites[i].series, &l->sites[i], step_ns, end_ns, &r))
+		if (!g->sites[i] || !find_rise(g, g->sites[i], &l->sites[i], step_ns, end_ns, &r))
 			continue;
 		r.site = (uint32_t)i;
 		r.bytes = has_bytes(&l->sites[i]);

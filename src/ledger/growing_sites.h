@@ -21,6 +21,8 @@ void gt_growth_free(struct gt_growth *g);
 
 /* Call after the ledger has applied an event, with its time. */
 void gt_growth_record(struct gt_growth *g, const struct gt_ledger *l, uint64_t time_ns);
+/* After the last change: frees what only further changes would need. */
+void gt_growth_end(struct gt_growth *g);
 
 /* A site that keeps rising. Values are bytes, or resources where the kind has no bytes. */
 struct gt_rise {

@@ -151,6 +151,8 @@ void gt_replay_run_all(struct gt_recording *r, const struct gt_replay *replays, 
 		if (replays[i].last)
 			replays[i].last(replays[i].context, ledgers[i]);
 		gt_ledger_finish(ledgers[i]);
+		if (ledgers[i]->growth)
+			gt_growth_end(ledgers[i]->growth);
 		if (replays[i].held)
 			gt_held_find(ledgers[i], r, replays[i].held);
 	}
