@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 	total = gt_ledger_total(ledger);
 	for (size_t i = 0; i < gt_recording_process_count(recording); i++)
 		lost += gt_recording_process(recording, i)->lost;
-	for (uint32_t i = 1; i < use_count; i++) {
+	for (uint32_t i = 1; i < use_count && i < gt_recording_stack_count(recording); i++) {
 		frames += uses[i] * gt_recording_stack_depth(recording, i, GT_STACK_FRAMES_MAX);
 		stacks += uses[i];
 	}

@@ -15,6 +15,7 @@ benchmarks() {
 	ledger	Live ledger
 	stacks	Different stacks in the traced program
 	report	Reading a recording
+	many_stacks	Reading many different stacks
 	nsys	Nsight Systems exports
 	plot	Pictures
 	html	Pages

@@ -133,6 +133,21 @@ static void a_node_takes_24_bytes_at_most(void **state)
 	gt_stack_tree_fini(&t);
 }
 
+static void a_stack_can_be_added_frame_by_frame(void **state)
+{
+	struct gt_stack_tree t = { 0 };
+	uint64_t frames[DEPTH];
+	uint32_t node = 0;
+
+	(void)state;
+	make(frames, 1);
+	for (size_t i = DEPTH; i--;)
+		node = gt_stack_tree_child(&t, node, frames[i]);
+	assert_int_equal(gt_stack_tree_add(&t, frames, DEPTH), node);
+	assert_int_equal(t.count, DEPTH + 1);
+	gt_stack_tree_fini(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -142,6 +157,7 @@ int main(void)
 		cmocka_unit_test(trees_stay_within_the_budget_that_they_share),
 		cmocka_unit_test(a_refused_stack_adds_nothing),
 		cmocka_unit_test(a_node_takes_24_bytes_at_most),
+		cmocka_unit_test(a_stack_can_be_added_frame_by_frame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
