@@ -16,7 +16,8 @@ enum { PEAK_PART = 1000 };
 
 int gt_end_report_open(struct gt_view *v, const char *path, FILE *out, struct gt_error *error)
 {
-	static const struct gt_frames_options named, nameless = { .no_symbols = true };
+	static const struct gt_frames_options named = { .jit_maps = true },
+					      nameless = { .no_symbols = true };
 	struct gt_recording *recording;
 	struct gt_frames *frames;
 	int e = gt_recording_open(&recording, path, NULL, error);

@@ -9,6 +9,7 @@
 #include "base/containers.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "replay/jit_names.h"
 #include "trace/stack_tree.h"
 
 /* A key is the number of its first words and the node of its innermost frame's. */
@@ -44,6 +45,9 @@ static uint32_t frame_words(const struct gt_frame *f)
 
 	if (f->function)
 		return add_words(f->function, f->file ? gt_path_name(f->file) : "", NULL);
+	/* compiled code lies elsewhere in each run */
+	if (f->module && !strcmp(f->module, GT_JIT_MODULE))
+		return add_words(f->module, "", NULL);
 	snprintf(offset, sizeof offset, "%" PRIx64, f->offset);
 	return add_words(f->module ? gt_path_name(f->module) : "", offset, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "replay/jit_names.h"
 
 /* Inlined frames at one address that are worth remembering. */
 enum { NAMES_MOST = 64 };
@@ -36,6 +37,7 @@ struct gt_frames {
 	struct gt_frames_options options;
 	struct gt_symbolizer *symbolizer;
 	struct gt_legend *names; /* the recording's own; NULL: not to be used */
+	struct gt_jit_names *jit;
 	struct stack kept[GT_FRAMES_KEPT];
 	size_t next; /* of `kept`: the oldest */
 	uint32_t *
@@ -76,6 +78,8 @@ int gt_frames_new(struct gt_frames **out, const struct gt_recording *r,
 	}
 	if (!options->no_symbols)
 		f->names = read_names(r);
+	if (options->jit_maps && !options->no_symbols)
+		f->jit = gt_jit_names_read(r);
 	*out = f;
 	return 0;
 }
@@ -91,6 +95,7 @@ void gt_frames_free(struct gt_frames *f)
 	gt_legend_free(f->names);
 	gt_own_free(f->own);
 	free(f->memos);
+	gt_jit_names_free(f->jit);
 	free(f->places);
 	free(f->modules);
 	free(f);
@@ -178,6 +183,23 @@ static bool is_return_probe(uint64_t address)
 	return address >> 12 == 0x7fffffffe;
 }
 
+/* Code of no file: what was compiled while the program ran. */
+static void name_jit_code(struct gt_frames *f, struct gt_frame *frame)
+{
+	struct gt_legend_name name;
+	const struct gt_legend_name *saved = &name;
+	bool is_named = gt_jit_names_find(f->jit, frame->offset, &name) ||
+			(f->names &&
+			 gt_legend_get(f->names, GT_JIT_MODULE, NULL, 0, frame->offset, &saved));
+
+	frame->module = GT_JIT_MODULE;
+	if (is_named) {
+		frame->function = saved->function;
+		frame->file = saved->file;
+		frame->line = saved->line;
+	}
+}
+
 /* A recorded address is where a call returns to, maybe another line: the call is before it. */
 static void resolve(struct gt_frames *f, struct stack *s, const struct gt_trace_frame *frame)
 {
@@ -189,6 +211,8 @@ static void resolve(struct gt_frames *f, struct stack *s, const struct gt_trace_
 	if (frame->module == GT_NO_MODULE) {
 		if (is_return_probe(frame->address))
 			plain.function = "[caller hidden by another tool's return probe]";
+		else
+			name_jit_code(f, &plain);
 		add_frame(s, &plain);
 		return;
 	}
@@ -446,6 +470,10 @@ void gt_frames_remember(struct gt_frames *f, uint32_t stack, struct gt_legend *n
 		size_t names_count, k = 0;
 		int module;
 
+		if (recorded[i].module == GT_NO_MODULE &&
+		    gt_jit_names_find(f->jit, recorded[i].address - 1, list))
+			gt_legend_add(names, GT_JIT_MODULE, NULL, 0, recorded[i].address - 1, list,
+				      1);
 		if (recorded[i].module == GT_NO_MODULE || recorded[i].module == GT_TEXT_MODULE)
 			continue;
 		module = symbolizer_module(f, recorded[i].module);

@@ -31,6 +31,7 @@ enum gt_by {
 struct gt_frames_options {
 	bool no_symbols;                 /* module and offset only; opens no file */
 	bool all_frames;                 /* with the plumbing */
+	bool jit_maps;                   /* the processes have just ended: see replay/jit_names.h */
 	struct gt_symbol_options symbol; /* copied; `search` must stay */
 	struct gt_own_rules own;
 	enum gt_by by;

@@ -9,6 +9,7 @@
 #include "base/function_name.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "replay/jit_names.h"
 #include "replay/place.h"
 
 enum { CALLER_LEAST = 10 }; /* columns in which a caller that is cut still tells something */
@@ -36,8 +37,11 @@ static char *module_offset(const struct gt_frame *frame)
 {
 	const char *name = frame->module ? gt_path_name(frame->module) : "";
 
-	/* a frame known by its text has no offset: no call lies at a module's very start */
-	if (!frame->offset)
+	/*
+	 * A frame known by its text has no offset: no call lies at a module's very start. That of
+	 * compiled code is another in each run.
+	 */
+	if (!frame->offset || !strcmp(name, GT_JIT_MODULE))
 		return gt_strdup(name);
 	if (!frame->module)
 		return concat("0x%" PRIx64, frame->offset);
@@ -69,7 +73,8 @@ static struct line line_of(struct gt_frames *f, const struct gt_frame *frame, bo
 	else if (frame->function)
 		l.where = module_offset(frame);
 	else
-		l.where = gt_strdup(frame->module ? frame->module : "");
+		l.where = gt_strdup(frame->module && strcmp(frame->module, l.what) ? frame->module :
+										     "");
 	return l;
 }
 

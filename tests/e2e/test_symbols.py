@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""test_symbols.py - debug information that lies elsewhere: split, shared, renamed, or on a server."""
+"""test_symbols.py - debug information that lies elsewhere: split, shared, renamed, on a server; JIT code."""
 import json
 import os
+import pathlib
 import shutil
 import socket
 import time
@@ -128,3 +129,56 @@ def test_a_debug_file_comes_from_a_server(case):
     finally:
         process.kill()
         process.communicate()
+
+
+def frames_of(case, recording):
+    """The frames of the only buffer."""
+    (group,) = [group for group in case.report(recording, "leakage")["groups"] if group["kind"] == "buffer"]
+    return [(frame["function"], frame["file"], frame["line"]) for frame in group["stack"]]
+
+
+def forget_map(case, recording):
+    """Removes what the recorded process left in /tmp."""
+    (process,) = case.report(recording, "leakage")["recording"]["processes"]
+    pathlib.Path(f"/tmp/perf-{process['pid']}.map").unlink()
+
+
+def test_compiled_code_has_the_name_that_its_compiler_wrote(case):
+    script = str(case.path("model.js"))
+    done = case.gputrack("run", "-o", "jit.gt", case.program("jit"), f"JS:*Model.step {script}:12:5",
+                         env=case.pocl())
+    assert done.status == 0 and "Model.step" in done.err, done.err
+    forget_map(case, "jit.gt")
+    frames = frames_of(case, "jit.gt")  # saved in the recording
+    assert [frame[0] for frame in frames] == ["make", "Model.step", "main"], frames
+    assert frames[1] == ("Model.step", script, 12)
+
+
+def test_compiled_code_without_a_name_is_said_to_be_that(case):
+    done = case.gputrack("run", "-q", "-o", "jit.gt", case.program("jit"), env=case.pocl())
+    assert done.status == 0, done.err
+    frames = frames_of(case, "jit.gt")
+    assert [frame[0] for frame in frames] == ["make", None, "main"], frames
+    text = case.gputrack("report", "jit.gt", "-a", "leakage").out
+    assert "\n      [JIT code]\n" in text, text
+    # its address is no part of the place
+    done = case.gputrack("run", "-q", "-o", "again.gt", case.program("jit"), env=case.pocl())
+    assert case.gputrack("report", "again.gt", "--baseline", "jit.gt", "--fail-on-leak").status == 0
+
+
+def test_javascript_is_named_by_node(case):
+    node = tool(case, "node", package="nodejs")
+    programs = case.source / "tests/places/programs/js_node"
+    shutil.copy(programs / "main.js", case.folder)
+    done = case.run(os.environ.get("CC", "cc"), "-g", "-O1", "-shared", "-fPIC", "-o", "addon.node",
+                    programs / "addon.c", "-lOpenCL")
+    assert done.status == 0, done.err
+    done = case.gputrack("run", "-q", "-o", "node.gt", node, "--perf-basic-prof",
+                         "--interpreted-frames-native-stack", "main.js", "once",
+                         env=case.pocl())
+    assert done.status == 0, done.err
+    forget_map(case, "node.gt")
+    frames = frames_of(case, "node.gt")
+    script = str(case.path("main.js"))
+    own = [frame[:2] for frame in frames if frame[1] == script]
+    assert own[:2] == [("step", script), ("train", script)], frames

@@ -6,7 +6,8 @@
  *	leak BYTES TIME_MS	a buffer that is never released; its stack follows
  *	frame MODULE OFFSET FUNCTION FILE LINE INLINED	the innermost first; "" and 0: unknown
  * Python's frames have the module "Python" and are written as the recorder writes them. All others
- * are addresses; their names go into the recording's legend, as of programs that are gone.
+ * are addresses; their names go into the recording's legend, as of programs that are gone. Those of
+ * the module "[JIT code]" lie in no file.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 
 enum { FRAMES_MAX = 256, NAMES_MAX = 64, FIELDS = 7, LIBRARIES_MAX = 64 };
 
+#define JIT   "[JIT code]"
 #define BASE  0x10000000000ull
 #define SHIFT 30 /* a module may be 1 GiB */
 
@@ -69,9 +71,12 @@ static uint32_t module_number(struct maker *m, const char *path)
 
 static void save_names(struct maker *m)
 {
+	bool is_in_file = m->names_module && strcmp(m->names_module, JIT) != 0;
+
 	if (m->name_count && (m->names[0].function || m->names[0].file))
-		gt_legend_add(m->legend, m->names_module, build_id, sizeof build_id,
-			      m->names_offset, m->names, m->name_count);
+		gt_legend_add(m->legend, m->names_module, build_id,
+			      is_in_file ? sizeof build_id : 0, m->names_offset, m->names,
+			      m->name_count);
 	m->name_count = 0;
 }
 
@@ -98,7 +103,7 @@ static void add_frame(struct maker *m, char **field)
 	const char *function = *field[3] ? gt_strdup(field[3]) : NULL;
 	const char *file = *field[4] ? gt_strdup(field[4]) : NULL;
 	uint32_t line = (uint32_t)strtoul(field[5], NULL, 10), module;
-	uint64_t offset = strtoull(field[2], NULL, 16);
+	uint64_t offset = strtoull(field[2], NULL, 16), start = 0;
 	bool inlined = *field[6] == '1';
 
 	if (m->frame_count == FRAMES_MAX || m->name_count == NAMES_MAX)
@@ -111,10 +116,15 @@ static void add_frame(struct maker *m, char **field)
 								  .module = field[1] });
 		return;
 	}
-	module = module_number(m, field[1]);
+	if (strcmp(field[1], JIT) != 0) {
+		module = module_number(m, field[1]);
+		start = BASE + ((uint64_t)module << SHIFT);
+		m->names_module = m->modules[module];
+	} else {
+		m->names_module = JIT;
+	}
 	if (!m->name_count)
-		m->frames[m->frame_count++] = BASE + ((uint64_t)module << SHIFT) + offset + 1;
-	m->names_module = m->modules[module];
+		m->frames[m->frame_count++] = start + offset + 1;
 	m->names_offset = offset;
 	m->names[m->name_count++] = (struct gt_legend_name){ function, file, line, inlined };
 	if (!inlined)

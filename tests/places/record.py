@@ -107,6 +107,10 @@ PROGRAMS = {
     "rust_release": Program("the same as a release build with lines", ["rust"],
                             "cd rust && CARGO_PROFILE_RELEASE_DEBUG=true cargo build -q --release && "
                             "cp target/release/places ../app", "./app"),
+    "js_node": Program(
+        "JavaScript in node: a module in C that two functions call", ["js_node"],
+        "cd js_node && cc -g -O1 -shared -fPIC -o addon.node addon.c -lOpenCL",
+        "node --perf-basic-prof --interpreted-frames-native-stack main.js", folder="js_node"),
     "py_arrays": Program("pyopencl arrays kept by a method, a decorated function, a generator …",
                          ["py_arrays"], "true", f"{PYTHON} loop.py", folder="py_arrays"),
     "py_ctypes": Program("numpy arrays and ctypes: a library of the project, and OpenCL itself",

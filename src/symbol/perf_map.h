@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perf_map.h - names of code that was compiled while the program ran.
+ *
+ * Compilers of JavaScript, Java, .NET, Python and others write /tmp/perf-PID.map for profilers: a
+ * line for each piece of code, with its address, its size and its name.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+struct gt_perf_map;
+
+/* Strings live as long as the map. */
+struct gt_perf_name {
+	const char *function;
+	const char *file; /* NULL when unknown */
+	uint32_t line;    /* 0 when unknown */
+};
+
+/*
+ * Reads a map that belongs to `owner` and was last written at `since_ns` (of CLOCK_REALTIME) or
+ * later; NULL for any other file. Damaged lines are left out.
+ */
+struct gt_perf_map *gt_perf_map_read(const char *path, uid_t owner, int64_t since_ns);
+/* The same of an open file, which stays open. */
+struct gt_perf_map *gt_perf_map_parse(FILE *in);
+void gt_perf_map_free(struct gt_perf_map *map);
+
+/* The code at an address: what was compiled there last. False when nothing is known. */
+bool gt_perf_map_find(const struct gt_perf_map *map, uint64_t address, struct gt_perf_name *name);
