@@ -21,6 +21,7 @@ sys.path.insert(0, str(HERE / "odd"))
 import table  # noqa: E402
 
 LONG = os.environ.get("GPUTRACK_TEST_LONG") == "1"
+REAL_GPU = os.environ.get("GPUTRACK_TEST_GPU") == "1"  # tests/gpu/odd.py
 SKIPPED, PIDS = 77, 1022
 SECONDS = 120  # for programs that hang
 
@@ -43,7 +44,8 @@ class Program:
 
     def environment(self):
         doors = {"opencl": self.case.small_opencl, "levelzero": self.case.levelzero, "none": dict,
-                 "cuda": lambda: {"LD_LIBRARY_PATH": str(self.case.build / "tests/fake/cuda")}}
+                 "cuda": dict if REAL_GPU else
+                         lambda: {"LD_LIBRARY_PATH": str(self.case.build / "tests/fake/cuda")}}
         return {**doors[self.door](), **{key: self.word(value) for key, value in self.row.env.items()}}
 
     def word(self, text):

@@ -6,6 +6,11 @@
 
 const char *const door_library = "libcuda.so.1";
 
+enum { BYTES = 2 << 20 }; /* a real driver has no smaller ones */
+
+static const CUmemAllocationProp memory = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+					    .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
+
 static void check(CUresult code, const char *what)
 {
 	if (code != CUDA_SUCCESS)
@@ -25,10 +30,9 @@ void door_close(void)
 void *door_create(void)
 {
 	CUmemGenericAllocationHandle handle;
-	CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED };
 	CUresult code;
 
-	COUNTED(code = cuMemCreate(&handle, 64, &prop, 0));
+	COUNTED(code = cuMemCreate(&handle, BYTES, &memory, 0));
 	check(code, "cuMemCreate");
 	return (void *)(uintptr_t)handle;
 }
@@ -43,10 +47,8 @@ void door_release(void *object)
 
 void door_crash(void)
 {
-	CUmemAllocationProp prop = { .type = CU_MEM_ALLOCATION_TYPE_PINNED };
-
 	count_begin();
-	cuMemCreate((CUmemGenericAllocationHandle *)(uintptr_t)64, 64, &prop, 0);
+	cuMemCreate((CUmemGenericAllocationHandle *)(uintptr_t)64, BYTES, &memory, 0);
 }
 
 bool door_call_back(void (*called)(void))
