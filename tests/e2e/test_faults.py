@@ -88,7 +88,7 @@ def descriptors(case):
 FUNCTIONS = [("open", errno.EMFILE), ("open", errno.EACCES), ("write", errno.ENOSPC),
              ("read", errno.EIO), ("mmap", errno.ENOMEM), ("fallocate", errno.ENOSPC),
              ("fallocate", errno.EOPNOTSUPP), ("ftruncate", errno.EIO), ("mkdir", errno.ENOSPC),
-             ("fcntl", errno.EMFILE), ("malloc", errno.ENOMEM)]
+             ("fcntl", errno.EMFILE), ("malloc", errno.ENOMEM), ("madvise", errno.EFAULT)]
 
 
 def test_a_program_does_not_notice_our_failing_calls(case):
@@ -156,7 +156,7 @@ def test_a_kill_in_any_of_our_calls_loses_nothing(case):
     """SIGKILL instead of each call of the recorder."""
     kills = 0
     for function in ("open", "write", "read", "mmap", "fallocate", "ftruncate", "mkdir", "malloc",
-                     "fcntl"):
+                     "madvise", "fcntl"):
         for number in numbers():
             shutil.rmtree(case.path("r.gt"), ignore_errors=True)
             done = steps(case, "--threads", "3", env=recorded(

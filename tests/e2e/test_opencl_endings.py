@@ -96,10 +96,10 @@ def check_killed(case, env, number, lines):
     logged, recorded = read_log(log), read_events(case.events(recording), "killed.c")
     # a call may have been recorded and its line not yet been logged
     assert len(logged) <= len(recorded) <= len(logged) + 1, (len(logged), len(recorded))
-    assert recorded[:len(logged)] == logged, number
+    assert recorded[:len(logged)] == logged, ("recorded", number)
     report = case.report(recording, "leakage")
     assert_nothing_lost(report)
-    assert leaked(report, "killed.c") == living(recorded), number
+    assert leaked(report, "killed.c") == living(recorded), ("alive", number, leaked(report, "killed.c"))
 
 
 def test_kill_nine_at_any_time_loses_no_call(case):

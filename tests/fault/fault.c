@@ -158,6 +158,13 @@ EXPORT void *mmap(void *at, size_t size, int protection, int flags, int fd, off_
 						 fd, offset);
 }
 
+EXPORT int madvise(void *at, size_t size, int advice)
+{
+	return STRIKES("madvise") ?
+		       -1 :
+		       (int)through(SYS_madvise, (long)at, (long)size, advice, 0, 0, 0);
+}
+
 EXPORT int fallocate(int fd, int mode, off_t at, off_t size)
 {
 	return STRIKES("fallocate") ? -1 : (int)through(SYS_fallocate, fd, mode, at, size, 0, 0);
