@@ -67,6 +67,7 @@ static const struct gt_option options[] = {
 	  .help = "weight of a collapsed stack, and the profile that speedscope shows first: "
 		  "leaked (bytes; the default), peak, allocated, objects (number leaked), or "
 		  "alive (bytes not released, leaked or not)" },
+	GT_BY_OPTION(struct settings),
 	GT_INPUT_OPTIONS(struct settings),
 	{ 0 },
 };
@@ -80,7 +81,8 @@ const struct gt_syntax gt_export_syntax = {
 		 "order of time, with the columns time_ns (since the start), pid, tid, function, "
 		 "effect, api, kind, handle, bytes, owner, place, outcome (done, failed, or "
 		 "unfinished: the process ended during the call), result (the error code; empty if "
-		 "the program did not request it) and stack.\n\nIf the recording has CUDA memory, "
+		 "the program did not request it), stack and where (the place in your own code, "
+		 "doc/places.md).\n\nIf the recording has CUDA memory, "
 		 "--format tsv -o PREFIX, where PREFIX does not end in .tsv, writes only "
 		 "allocations and frees, to the three files of Nsight analyses: PREFIX_valid.tsv "
 		 "(with a call stack), PREFIX_driver.tsv (with the function's name only) and "

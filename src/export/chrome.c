@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "ledger/groups.h"
 #include "export/export.h"
+#include "export/place_texts.h"
 #include "replay/ending.h"
 #include "replay/process_text.h"
 #include "replay/replay.h"
@@ -20,6 +21,7 @@ struct chrome {
 	uint64_t device_bytes, host_bytes, objects; /* as last written */
 	uint64_t *ended_ns;                         /* by process; 0: it has not ended */
 	size_t ended_size;
+	struct gt_place_texts places;
 };
 
 /* Only damaged traces have times before the recording's start. */
@@ -67,8 +69,7 @@ static uint32_t pid_of(const struct chrome *c, const struct gt_entry *entry)
 
 static void put_birth(struct chrome *c, const struct gt_entry *entry)
 {
-	const struct gt_frame *frames;
-	size_t count = gt_frames_get(c->export->frames, entry->stack, &frames);
+	const char *place = gt_place_texts_get(&c->places, entry->process, entry->stack);
 
 	begin(c, "b", gt_kinds[gt_entry_kind(entry)].name, pid_of(c, entry), c->now_ns);
 	put_identity(c, entry);
@@ -76,9 +77,8 @@ static void put_birth(struct chrome *c, const struct gt_entry *entry)
 	gt_json_text(&c->json, "function", gt_function_names[entry->function]);
 	gt_json_uint(&c->json, "bytes", gt_entry_bytes(entry));
 	gt_json_hex(&c->json, "handle", entry->handle);
-	if (count)
-		gt_json_text(&c->json, "by",
-			     frames[0].function ? frames[0].function : frames[0].module);
+	if (*place)
+		gt_json_text(&c->json, "by", place);
 	gt_json_end(&c->json);
 	gt_json_end(&c->json);
 }
@@ -230,7 +230,7 @@ static bool end_one(void *context, const struct gt_entry *entry)
 void gt_export_chrome(const struct gt_export *e)
 {
 	struct gt_recording *r = e->recording;
-	struct chrome c = { .export = e };
+	struct chrome c = { .export = e, .places = { .frames = e->frames } };
 	struct gt_live_observer observer = { .born = born, .ended = ended, .context = &c };
 	struct gt_ledger *l;
 
@@ -252,6 +252,7 @@ void gt_export_chrome(const struct gt_export *e)
 	gt_live_each(&l->live, end_one, &c);
 	gt_ledger_free(l);
 	free(c.ended_ns);
+	gt_place_texts_fini(&c.places);
 	/* what a process is called is known once its trace has been read */
 	for (size_t i = 0; i < gt_recording_process_count(r); i++) {
 		char *name = gt_process_name(gt_recording_process(r, i));

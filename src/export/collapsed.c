@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "export/export.h"
 #include "replay/ending.h"
+#include "replay/place.h"
 #include "replay/replay.h"
 #include "replay/stack.h"
 
@@ -34,6 +35,7 @@ static struct sites sites_of(const struct gt_export *e)
 		e->recording, &(struct gt_replay){ .held = e->held, .tick = e->tick });
 	struct gt_view v = { .recording = e->recording, .ledger = l };
 
+	gt_places_list_sites(e->frames, l->sites, l->site_count);
 	return (struct sites){ l, gt_site_fates(&v) };
 }
 
@@ -61,23 +63,34 @@ static uint64_t weight_of(const struct sites *s, size_t i, enum gt_weight weight
 	return alive;
 }
 
-/* As JSON wants it; the caller frees it. */
-static char *name_of(const struct gt_frame *frame)
+/* As JSON wants it; frees `name`. The caller frees the result. */
+static char *repaired(char *name)
 {
-	char *name = gt_frame_name(frame), *clean = gt_utf8_repair(name);
+	char *clean = gt_utf8_repair(name);
 
 	free(name);
 	return clean;
 }
 
-/* A semicolon would end the frame and a line end the stack. */
-static void put_name(FILE *out, const struct gt_frame *frame)
+/* The tip of a stack: what was created, and the place if there is one. The caller frees it. */
+static char *tip_of(struct gt_frames *frames, const struct gt_site *site)
 {
-	char *name = name_of(frame), *tame = gt_text_sanitize(name);
+	char *place = site->stack ? gt_place_text(frames, site->stack, true) : gt_strdup(""), *tip;
+
+	if (asprintf(&tip, "[%s %s]%s%s", gt_api_names[site->api], gt_kinds[site->kind].name,
+		     *place ? " " : "", place) < 0)
+		tip = gt_strdup("");
+	free(place);
+	return repaired(tip);
+}
+
+/* A semicolon would end the frame and a line end the stack. Frees `name`. */
+static void put_name(FILE *out, char *name)
+{
+	char *tame = gt_text_sanitize(name);
 
 	for (char *c = tame; *c; c++)
 		putc(*c == ';' ? ':' : *c == '\n' ? '?' : *c, out);
-	putc(';', out);
 	free(tame);
 	free(name);
 }
@@ -94,10 +107,12 @@ void gt_export_collapsed(const struct gt_export *e)
 
 		if (!weight)
 			continue;
-		while (count--)
-			put_name(e->out, &frames[count]);
-		fprintf(e->out, "[%s %s] %" PRIu64 "\n", gt_api_names[site->api],
-			gt_kinds[site->kind].name, weight);
+		while (count--) {
+			put_name(e->out, repaired(gt_frame_name(&frames[count])));
+			putc(';', e->out);
+		}
+		put_name(e->out, tip_of(e->frames, site));
+		fprintf(e->out, " %" PRIu64 "\n", weight);
 	}
 	sites_fini(&all);
 }
@@ -145,22 +160,24 @@ static uint32_t frame_number(struct speedscope *s, const char *name, const char 
 	return number;
 }
 
-/* The numbers of a site's frames, outermost first, with what was created as the last. */
+/* The numbers of a site's frames, outermost first, with its tip as the last. */
 static size_t site_numbers(struct speedscope *s, const struct gt_site *site, uint32_t **numbers)
 {
 	const struct gt_frame *frames;
 	size_t count = gt_frames_get(s->frames, site->stack, &frames), used = 0;
-	char what[128];
+	struct gt_frame at = { 0 };
+	char *name;
 
 	*numbers = gt_alloc((count + 1) * sizeof **numbers);
 	for (size_t i = count; i--;) {
-		char *name = name_of(&frames[i]);
-
+		name = repaired(gt_frame_name(&frames[i]));
 		(*numbers)[used++] = frame_number(s, name, frames[i].file, frames[i].line);
 		free(name);
 	}
-	snprintf(what, sizeof what, "[%s %s]", gt_api_names[site->api], gt_kinds[site->kind].name);
-	(*numbers)[used++] = frame_number(s, what, NULL, 0);
+	name = tip_of(s->frames, site);
+	gt_place_frame(s->frames, site->stack, &at);
+	(*numbers)[used++] = frame_number(s, name, at.file, at.line);
+	free(name);
 	return used;
 }
 

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "export/export.h"
+#include "export/place_texts.h"
 #include "replay/replay.h"
 #include "replay/stack.h"
 
@@ -21,6 +22,7 @@ struct events {
 		uint32_t stack; /* + 1; 0: free */
 		char *text;
 	} texts[TEXTS_KEPT]; /* stacks as CSV fields: the same come again and again */
+	struct gt_place_texts places;
 };
 
 static const char *outcome(const struct gt_event *event)
@@ -48,7 +50,7 @@ static void put_result(FILE *out, const struct gt_event *event)
 static void tsv_begin(struct events *e)
 {
 	fputs("time_ns\tpid\ttid\tfunction\teffect\tapi\tkind\thandle\tbytes\towner\tplace\toutcome"
-	      "\tresult\tstack\n",
+	      "\tresult\tstack\twhere\n",
 	      e->out);
 }
 
@@ -71,6 +73,8 @@ static void tsv_row(struct events *e, const struct gt_event *event, uint32_t pro
 	put_result(e->out, event);
 	putc('\t', e->out);
 	gt_stack_tsv(e->out, e->frames, event->stack);
+	putc('\t', e->out);
+	gt_tsv_put(e->out, gt_place_texts_get(&e->places, process, event->stack));
 	putc('\n', e->out);
 }
 
@@ -108,6 +112,8 @@ static void json_row(struct events *e, const struct gt_event *event, uint32_t pr
 	else
 		gt_json_null(j, "result");
 	gt_stack_json(j, "stack", e->frames, event->stack);
+	if (event->stack)
+		gt_json_text(j, "where", gt_place_texts_get(&e->places, process, event->stack));
 	gt_json_end(j);
 }
 
@@ -119,7 +125,7 @@ static void json_end(struct events *e)
 static void csv_begin(struct events *e)
 {
 	fputs("time_ns,pid,tid,function,effect,api,kind,handle,bytes,owner,place,outcome,result,"
-	      "stack\r\n",
+	      "stack,where\r\n",
 	      e->out);
 }
 
@@ -171,6 +177,8 @@ static void csv_row(struct events *e, const struct gt_event *event, uint32_t pro
 	put_result(e->out, event);
 	putc(',', e->out);
 	fputs(csv_stack(e, event->stack), e->out);
+	putc(',', e->out);
+	gt_csv_put_safe(e->out, gt_place_texts_get(&e->places, process, event->stack));
 	fputs("\r\n", e->out);
 }
 
@@ -196,15 +204,17 @@ static bool write_row(void *context, const struct gt_event *event, uint32_t proc
 
 static void write_all(const struct gt_export *e, const struct form *form)
 {
-	struct writing w = {
-		.events = { .recording = e->recording, .frames = e->frames, .out = e->out },
-		.form = form
-	};
+	struct writing w = { .events = { .recording = e->recording,
+					 .frames = e->frames,
+					 .out = e->out,
+					 .places = { .frames = e->frames } },
+			     .form = form };
 
 	form->begin(&w.events);
 	gt_replay_events(e->recording, write_row, &w, e->tick);
 	if (form->end)
 		form->end(&w.events);
+	gt_place_texts_fini(&w.events.places);
 }
 
 void gt_export_tsv(const struct gt_export *e)

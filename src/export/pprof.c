@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "export/export.h"
 #include "replay/ending.h"
+#include "replay/place.h"
 #include "replay/replay.h"
 #include "replay/stack.h"
 
@@ -232,11 +233,13 @@ static void put_sample(struct profile *p, const struct gt_site *site, const stru
 	struct bytes sample = { 0 }, packed = { 0 };
 	const struct gt_frame *frames;
 	size_t count = gt_frames_get(p->export->frames, site->stack, &frames);
+	char *place = gt_place_text(p->export->frames, site->stack, true);
 
 	if (!count) {
 		frames = &none;
 		count = 1;
 	}
+	put_label(p, &sample, "place", place);
 	for (size_t i = 0, n; i < count; i += n) {
 		for (n = 1; i + n < count && frames[i + n - 1].inlined; n++)
 			;
@@ -253,6 +256,7 @@ static void put_sample(struct profile *p, const struct gt_site *site, const stru
 	put_message(&p->all, PROFILE_SAMPLE, &sample);
 	free(sample.data);
 	free(packed.data);
+	free(place);
 }
 
 /* What was not released has a sample for each fate, the rest one of its own. */
@@ -340,6 +344,7 @@ void gt_export_pprof(const struct gt_export *e)
 
 	p.mapped_count = gt_recording_module_count(e->recording);
 	p.mapped = gt_alloc(p.mapped_count * sizeof *p.mapped);
+	gt_places_list_sites(e->frames, l->sites, l->site_count);
 	put_head(&p);
 	for (size_t i = 0; i < l->site_count; i++)
 		put_site(&p, &l->sites[i], &fates[i]);

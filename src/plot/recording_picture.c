@@ -243,8 +243,12 @@ static void draw_ranked(const struct drawing *d, struct gt_panel *p, struct rank
 {
 	char words[TOP_SITES][GT_FORMAT_MAX + 32];
 	struct gt_bar bars[TOP_SITES];
+	uint32_t stacks[TOP_SITES];
 
 	qsort(list, count, sizeof *list, biggest_first);
+	for (size_t i = 0; i < count && i < TOP_SITES; i++)
+		stacks[i] = list[i].site->stack;
+	gt_places_list(d->view->frames, stacks, count < TOP_SITES ? count : TOP_SITES);
 	for (size_t i = 0; i < count && i < TOP_SITES; i++) {
 		bars[i] = (struct gt_bar){
 			.name = site_name(d->view, list[i].site, list[i].count, name_columns(box)),
@@ -382,6 +386,7 @@ static void draw_leaks(const struct drawing *d, struct gt_box box)
 	int used;
 
 	gt_groups_init(&groups, d->view->ledger, GT_GROUPS_LEAKS);
+	gt_place_groups(&groups, d->view->frames);
 	gt_fate_split(d->view, &groups, by_fate);
 	list = list_fates(d, by_fate, &count);
 	choose_unit(&p, list, count);
@@ -403,26 +408,28 @@ static void draw_leaks(const struct drawing *d, struct gt_box box)
 
 static void draw_sites(const struct drawing *d, struct gt_box box)
 {
-	const struct gt_ledger *l = d->view->ledger;
 	struct gt_panel p = { .title = "Top Call Sites, by Peak Bytes" };
-	struct ranked *list = gt_alloc((l->site_count + 1) * sizeof *list);
+	size_t count;
+	struct gt_site *sites = gt_place_sites(d->view->ledger, d->view->frames, NULL, &count);
+	struct ranked *list = gt_alloc((count + 1) * sizeof *list);
 
-	for (size_t i = 0; i < l->site_count; i++)
-		list[i] = (struct ranked){ .site = &l->sites[i],
-					   .bytes = l->sites[i].bytes_peak,
-					   .count = l->sites[i].created,
+	for (size_t i = 0; i < count; i++)
+		list[i] = (struct ranked){ .site = &sites[i],
+					   .bytes = sites[i].bytes_peak,
+					   .count = sites[i].created,
 					   .color = gt_panel_color(d->canvas, 0) };
 	p.subtitle = "with the total number of resources created";
-	choose_unit(&p, list, l->site_count);
+	choose_unit(&p, list, count);
 	if (p.whole_numbers) {
 		p.title = "Top Call Sites, by Resources Created";
 		p.subtitle = NULL;
 		p.x_label = "Created";
 	}
-	if (!l->site_count)
+	if (!count)
 		p.message = "no resources were created";
-	draw_ranked(d, &p, list, l->site_count, box);
+	draw_ranked(d, &p, list, count, box);
 	free(list);
+	free(sites);
 }
 
 void gt_recording_draw(struct gt_canvas *c, const struct gt_view *v, struct gt_alive_over_time *h,

@@ -441,6 +441,15 @@ struct gt_own *gt_frames_own(struct gt_frames *f)
 	return f->own;
 }
 
+void gt_frames_forget_own(struct gt_frames *f)
+{
+	gt_own_free(f->own);
+	f->own = NULL;
+	free(f->memos);
+	f->memos = NULL;
+	f->memo_count = 0;
+}
+
 bool gt_frames_are_all(const struct gt_frames *f)
 {
 	return f->options.all_frames;

@@ -66,6 +66,8 @@ void gt_frames_remember(struct gt_frames *f, uint32_t stack, struct gt_legend *n
 bool gt_frames_are_all(const struct gt_frames *f);
 /* Whose code frames are; to be asked when the recording has been read. */
 struct gt_own *gt_frames_own(struct gt_frames *f);
+/* Asks anew: more processes are known than before. Places are then made anew, too. */
+void gt_frames_forget_own(struct gt_frames *f);
 enum gt_by gt_frames_by(const struct gt_frames *f);
 
 /* What place.c keeps of a stack of the recording; zero at first. Good until the next stack. */
