@@ -184,6 +184,12 @@ static bool is_cast(const char *name, size_t at)
 	return at >= 8 && !strncmp(name + at - 8, "operator", 8);
 }
 
+/* Go: "main.(*Trainer).Step" */
+static bool is_receiver(const char *name, size_t at)
+{
+	return at && name[at - 1] == '.';
+}
+
 /* Where the name goes on after what is left out at `at`, which `to` may say in a word. */
 static size_t leave_out(const char *name, size_t at, char *out, char **to)
 {
@@ -198,8 +204,11 @@ static size_t leave_out(const char *name, size_t at, char *out, char **to)
 		*to = mempcpy(*to, word, strlen(word));
 		return gt_text_begins(name + end, call) ? end + sizeof call - 1 : end;
 	}
-	if (name[at] == '(' && !is_cast(name, at)) {
+	if (name[at] == '(' && !is_cast(name, at) && !is_receiver(name, at)) {
 		end = closing_other(name, at);
+		/* D: "f!(T)" */
+		if (end && *to > out && (*to)[-1] == '!')
+			--*to;
 		return end ? skip_qualifiers(name, end) : at;
 	}
 	end = name[at] == '<' && !is_name(name, at) ? closing_bracket(name, at) : 0;

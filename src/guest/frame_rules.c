@@ -83,7 +83,8 @@ static bool find_by_lock(struct module *m, uint64_t pc)
 	return found && m->header;
 }
 
-static bool find_module(struct module *m, uint64_t pc)
+/* Part of its callers, to take little of the stack. */
+__attribute__((always_inline)) static inline bool find_module(struct module *m, uint64_t pc)
 {
 #ifdef HAS_FIND_OBJECT
 	struct dl_find_object found;
@@ -97,6 +98,14 @@ static bool find_module(struct module *m, uint64_t pc)
 	}
 #endif
 	return find_by_lock(m, pc);
+}
+
+bool gt_frames_share_module(uint64_t pc, uint64_t other)
+{
+	struct module m;
+
+	return find_module(&m, pc) && other >= (uint64_t)(uintptr_t)m.start &&
+	       other < (uint64_t)(uintptr_t)m.end;
 }
 
 /* A number in the form of an encoded pointer. */

@@ -38,5 +38,7 @@ struct gt_frame_work {
 	struct gt_frame_rule rule, initial, remembered[GT_FRAMES_REMEMBERED];
 };
 
+/* True when both lie in the same program or library. */
+bool gt_frames_share_module(uint64_t pc, uint64_t other);
 /* The rule at an address of code; false when there is none. */
 bool gt_frame_rule_find(struct gt_frame_work *work, uint64_t pc);

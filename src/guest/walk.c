@@ -317,13 +317,44 @@ static bool step_as_usual(struct gt_walk *w, const struct usual *usual)
 	return true;
 }
 
+/* True when a call instruction ends at `address`: direct, or by a register or memory. */
+__attribute__((noinline)) static bool is_after_call(uint64_t address)
+{
+	uint8_t code[5];
+	struct iovec here = { code, sizeof code };
+	struct iovec there = { (void *)(uintptr_t)(address - sizeof code), sizeof code };
+
+	if (syscall(SYS_process_vm_readv, getpid(), &here, 1, &there, 1, 0) != sizeof code)
+		return false;
+	return code[0] == 0xe8 || (code[3] == 0xff && (code[4] & 0x38) == 0x10) ||
+	       (code[2] == 0xff && (code[3] & 0x38) == 0x10);
+}
+
+/*
+ * Go calls C on the thread's own stack, from a stack that lies anywhere: its frame pointer then
+ * points to that. Believed if the caller is in the same program and has made a call there; from
+ * there on, the page of the other stack is the one that is known to be there.
+ */
+static bool is_other_stack(struct gt_walk *w, uint64_t bp, uint64_t address)
+{
+	/* not to frames further in: that would never end */
+	if (bp >= w->known_low || !gt_frames_share_module(w->registers[GT_RETURN], address) ||
+	    !is_after_call(address))
+		return false;
+	w->known_low = bp & ~(uint64_t)(PAGE - 1);
+	w->known_high = w->known_low + PAGE;
+	return true;
+}
+
 /* Code without rules: its frame pointer is believed, as far as it points up the stack. */
 static bool step_by_frame_pointer(struct gt_walk *w)
 {
 	uint64_t bp = w->registers[GT_RBP], caller_bp, address;
 
 	w->is_guessed = true;
-	if (bp < w->registers[GT_RSP] || !load(w, bp, &caller_bp) || !load(w, bp + 8, &address))
+	if (!load(w, bp, &caller_bp) || !load(w, bp + 8, &address))
+		return false;
+	if (bp < w->registers[GT_RSP] && !is_other_stack(w, bp, address))
 		return false;
 	w->registers[GT_RSP] = bp + 16;
 	w->registers[GT_RBP] = caller_bp;

@@ -9,7 +9,7 @@
  *	while (gt_walk_step(&w));
  *
  * Safe in signal handlers, and wherever the stack lies. Takes no lock and allocates nothing; its
- * only system call is process_vm_readv, in threads that run code without rules (JIT).
+ * only system call is process_vm_readv, in threads that run code without rules (JIT, Go).
  */
 #pragma once
 

@@ -169,7 +169,7 @@ bool gt_own_is_program(const struct gt_own *o, const char *path)
 	return false;
 }
 
-/* Folders of packages, as part of a path: they lie below roots as well. */
+/* Folders of packages, as part of a path, and generated code: they lie below roots as well. */
 static bool is_in_package(const char *path)
 {
 	static const char *const folders[] = {
@@ -183,7 +183,9 @@ static bool is_in_package(const char *path)
 		/* the slash before may be the one that ended the root */
 		if (strstr(path, folders[i]) || gt_text_begins(path, folders[i] + 1))
 			return true;
-	return false;
+	/* between Go and C: what cgo writes */
+	return !strcmp(gt_path_name(path), "cgo-gcc-prolog") ||
+	       gt_text_begins(gt_path_name(path), "_cgo_");
 }
 
 /* ".venv/lib/x.py", "a/.cargo/b.rs": tools keep what is not the user's in hidden folders. */

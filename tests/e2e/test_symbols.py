@@ -182,3 +182,22 @@ def test_javascript_is_named_by_node(case):
     script = str(case.path("main.js"))
     own = [frame[:2] for frame in frames if frame[1] == script]
     assert own[:2] == [("step", script), ("train", script)], frames
+
+
+def test_go_that_calls_c_has_its_own_lines(case):
+    go = tool(case, "go", package="golang-go")
+    programs = case.source / "tests/places/programs"
+    shutil.copytree(programs / "go_cgo", case.path("go_cgo"))
+    shutil.copy(programs / "gpu.h", case.path("gpu.h"))
+    done = case.run("sh", "-c", f"cd go_cgo && {go} build -o ../app", timeout=300,
+                    env={"GOCACHE": str(case.build / "go-cache"), "GOFLAGS": "-buildvcs=false"})
+    assert done.status == 0, done.err
+    done = case.gputrack("run", "-q", "-o", "go.gt", "./app", env=case.pocl())
+    assert done.status == 0, done.err
+    stacks = {group["bytes"]: [frame["function"] for frame in group["stack"]]
+              for group in case.report("go.gt", "leakage")["groups"] if group["kind"] == "buffer"}
+    own = {size: [name for name in names if name and name.startswith("main.") and "_Cfunc_" not in name]
+           for size, names in stacks.items()}
+    assert own == {1024: ["main.(*Trainer).Step.func1", "main.(*Trainer).Step", "main.main"],
+                   2048: ["main.load", "main.main"],
+                   3072: ["main.main.func1", "main.main"]}, stacks

@@ -132,6 +132,11 @@ PROGRAMS = {
 }
 
 
+# The same stacks, read with other options.
+VARIANTS = {"suite_library": "suite_shared", "suite_own": "suite_installed", "py_venv_own": "py_venv",
+            "callers_root": "callers_elsewhere"}
+
+
 def shell(line, folder, environment):
     done = subprocess.run(["sh", "-ec", line], cwd=folder, env=environment, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace")
@@ -228,6 +233,13 @@ def main():
         keep_headlines(corpus, path)
         write(corpus, path)
         print(f"{name}: {len(corpus['stacks'])} stacks")
+    for name, source in VARIANTS.items():
+        if arguments.names and source not in arguments.names:
+            continue
+        path = HERE / "stacks" / f"{name}.json"
+        corpus = json.loads((HERE / "stacks" / f"{source}.json").read_text())
+        keep_headlines(corpus, path)
+        write(corpus, path)
 
 
 if __name__ == "__main__":

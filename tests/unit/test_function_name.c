@@ -43,6 +43,9 @@ static void places_leave_out_what_differs_between_instances(void **state)
 		{ "main::(anonymous class)::operator()", "main::{lambda}" },
 		/* Fortran */
 		{ "__solver_MOD_allocate_grid", "solver::allocate_grid" },
+		/* Go, D */
+		{ "main.(*Trainer).Step.func1", "main.(*Trainer).Step.func1" },
+		{ "app.Pool!(float).Pool.take", "app.Pool.Pool.take" },
 		/* Rust */
 		{ "app::load::h0123456789abcdef", "app::load" },
 		{ "app::head", "app::head" },

@@ -314,6 +314,72 @@ static void a_stack_that_continues_elsewhere_is_not_read_at_its_old_place(void *
 	munmap(area, 3 * AREA);
 }
 
+/*
+ * As Go calls C: on a stack that ends at `top`, above its own, without rules, with the frame
+ * pointer of its caller or, if that is not NULL, with `bp`.
+ */
+void call_like_go(void (*fn)(void), void *top, void *bp);
+__asm__(".text\n"
+	".type call_like_go, @function\n"
+	"call_like_go:\n"
+	"	push %rbx\n"
+	"	push %rbp\n"
+	"	mov %rsp, %rbx\n"
+	"	mov %rsi, %rsp\n"
+	"	test %rdx, %rdx\n"
+	"	cmovne %rdx, %rbp\n"
+	"	call *%rdi\n"
+	"	mov %rbx, %rsp\n"
+	"	pop %rbp\n"
+	"	pop %rbx\n"
+	"	ret\n"
+	".size call_like_go, .-call_like_go\n");
+
+static uint64_t caller_seen, caller_wanted;
+static void *other_bp;
+
+static void look(void)
+{
+	uint64_t *frames;
+	size_t count = gt_unwind(&frames, DEPTH, __builtin_return_address(0));
+
+	caller_seen = count > 1 ? frames[1] : 0;
+}
+
+__attribute__((noinline)) static void call_as_go(void)
+{
+	caller_wanted = (uint64_t)(uintptr_t)__builtin_return_address(0);
+	call_like_go(look, upper_end, other_bp);
+	__asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline)) static void work_as_go(void)
+{
+	call_as_go();
+	__asm__ volatile("" ::: "memory");
+}
+
+static void the_stack_from_which_go_calls_c_is_found(void **unused)
+{
+	uint64_t *area =
+		mmap(NULL, 2 * AREA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void (*data)(void **) = the_stack_from_which_go_calls_c_is_found;
+
+	assert_ptr_not_equal(area, MAP_FAILED);
+	upper_end = (char *)area + 2 * AREA;
+	call_on(work_as_go, (char *)area + AREA);
+	assert_int_equal(caller_seen, caller_wanted);
+	/* a register that points to anything else: to what is no code, and to where nobody called
+	 */
+	other_bp = area;
+	call_on(work_as_go, (char *)area + AREA);
+	assert_int_equal(caller_seen, 0);
+	memcpy(&area[1], &data, sizeof data);
+	call_on(work_as_go, (char *)area + AREA);
+	assert_int_equal(caller_seen, 0);
+	munmap(area, 2 * AREA);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -326,6 +392,7 @@ int main(void)
 		cmocka_unit_test(a_frame_pointer_that_points_nowhere_ends_the_stack),
 		cmocka_unit_test(forgetting_clears_the_cache),
 		cmocka_unit_test(a_stack_that_continues_elsewhere_is_not_read_at_its_old_place),
+		cmocka_unit_test(the_stack_from_which_go_calls_c_is_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
