@@ -37,8 +37,8 @@ def same_as_bare(case, name, *command):
     return made
 
 
-def check_sanitizers(case, compiler):
-    for sanitizer in SANITIZERS:
+def check_sanitizers(case, compiler, *more):
+    for sanitizer in (*SANITIZERS, *more):
         program = build(case, compiler, f"-fsanitize={sanitizer}")
         assert same_as_bare(case, f"{compiler}-{sanitizer}", program, *SHAPES) == 7 * 60 + 1
 
@@ -48,7 +48,7 @@ def test_programs_with_the_sanitizers_of_gcc(case):
 
 
 def test_programs_with_the_sanitizers_of_clang(case):
-    check_sanitizers(case, "clang")
+    check_sanitizers(case, "clang", "memory")
 
 
 def test_programs_built_for_coverage_and_profiles(case):

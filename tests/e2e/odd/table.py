@@ -166,7 +166,7 @@ ROWS = (
     row("ptraced", "strace -f", "forks-in-threads", before=("strace", "-f", "-o", "/dev/null")),
     row("debugged", "gdb", "nothing-odd", before=("{gdb}",), doors=("levelzero",)),
     row("sanitizers-gcc", "ASan, UBSan and TSan of gcc", held="instruments/programs_with_the_sanitizers_of_gcc"),
-    row("sanitizers-clang", "ASan, UBSan and TSan of clang", held="instruments/programs_with_the_sanitizers_of_clang"),
+    row("sanitizers-clang", "ASan, UBSan, TSan and MSan of clang", held="instruments/programs_with_the_sanitizers_of_clang"),
     row("profiled-builds", "gcov and gprof", held="instruments/programs_built_for_coverage_and_profiles"),
     row("memcheck", "valgrind's memcheck", held="instruments/memcheck"),
     row("helgrind", "valgrind's helgrind", held="instruments/helgrind"),
