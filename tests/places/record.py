@@ -100,6 +100,10 @@ PROGRAMS = {
     "fortran": Program(
         "a Fortran module and a contained procedure, by iso_c_binding", ["gpu.h", "fortran"],
         "cc -g -c fortran/cl.c && gfortran -g -O0 -o app fortran/solver.f90 cl.o -lOpenCL", "./app"),
+    "dlang": Program(
+        "D: a method of a template, a delegate", ["gpu.h", "fortran", "dlang"],
+        "cc -g -c fortran/cl.c && gdc -g -O0 -c dlang/pool.d -o pool.o && gdc -o app pool.o cl.o -lOpenCL",
+        "./app"),
     "go_cgo": Program("Go through cgo: a method, a function, a closure", ["gpu.h", "go_cgo"],
                       "cd go_cgo && CGO_CFLAGS=-g go build -o ../app", "./app"),
     "rust_debug": Program("Rust: a function, a generic method, a closure, a trait, a thread; debug build",
