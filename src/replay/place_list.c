@@ -5,39 +5,59 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/mem.h"
 
 /* Beyond so many places nobody reads them all: the others have no callers. */
 enum { LIST_MOST = 20000 };
 
+/* Texts as their hashes: of many places, the texts and callers themselves would take much memory.
+ */
 struct item {
 	uint32_t stack;
+	uint32_t told, caller_count;
 	uint64_t key;
-	struct gt_place place;
-	char *text; /* the place with the callers that it has so far */
+	uint64_t text;     /* the place with the callers that it has so far */
+	uint64_t *callers; /* NULL: none was needed yet */
 };
 
 static int by_text(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
-	int o = strcmp(x->text, y->text);
 
-	return o ? o : (x->key > y->key) - (x->key < y->key);
+	if (x->text != y->text)
+		return x->text > y->text ? 1 : -1;
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+/* Hashes the text and frees it. */
+static uint64_t take_text(char *text)
+{
+	uint64_t hash = gt_hash_bytes(text, strlen(text));
+
+	free(text);
+	return hash;
+}
+
+static void find_callers(struct gt_frames *f, struct item *item)
+{
+	struct gt_place place;
+
+	gt_place_init(&place, f, item->stack);
+	item->callers = gt_alloc(place.caller_count * sizeof *item->callers);
+	item->caller_count = (uint32_t)place.caller_count;
+	for (size_t i = 0; i < place.caller_count; i++)
+		item->callers[i] = take_text(gt_place_line(f, &place.callers[i]));
+	gt_place_fini(&place);
 }
 
 static bool add_caller(struct gt_frames *f, struct item *item)
 {
-	struct gt_place *place = &item->place;
-	char *caller, *longer;
-
-	if (place->told == place->caller_count)
+	if (!item->callers)
+		find_callers(f, item);
+	if (item->told == item->caller_count)
 		return false;
-	caller = gt_place_line(f, &place->callers[place->told++]);
-	if (asprintf(&longer, "%s < %s", item->text, caller) >= 0) {
-		free(item->text);
-		item->text = longer;
-	}
-	free(caller);
+	item->text = gt_mix64(item->text ^ item->callers[item->told++]);
 	return true;
 }
 
@@ -50,8 +70,7 @@ static bool add_callers(struct gt_frames *f, struct item *items, size_t count)
 	for (size_t i = 0, same; i < count; i += same) {
 		bool differ = false;
 
-		for (same = 1; i + same < count && !strcmp(items[i].text, items[i + same].text);
-		     same++)
+		for (same = 1; i + same < count && items[i].text == items[i + same].text; same++)
 			differ |= items[i].key != items[i + same].key;
 		for (size_t k = 0; differ && k < same; k++)
 			some |= add_caller(f, &items[i + k]);
@@ -66,19 +85,17 @@ void gt_places_list(struct gt_frames *f, const uint32_t *stacks, size_t count)
 
 	for (size_t i = 0; i < count; i++)
 		gt_frames_memo(f, stacks[i])->told = 0;
-	for (size_t i = 0; i < most; i++) {
-		items[i] = (struct item){ .stack = stacks[i], .key = gt_place_key(f, stacks[i]) };
-		gt_place_init(&items[i].place, f, stacks[i]);
-		items[i].text = gt_place_text(f, stacks[i], true);
-	}
+	for (size_t i = 0; i < most; i++)
+		items[i] = (struct item){ .stack = stacks[i],
+					  .key = gt_place_key(f, stacks[i]),
+					  .text = take_text(gt_place_text(f, stacks[i], true)) };
 	/* where more than lines are one place, callers are no part of it */
 	while (gt_frames_by(f) == GT_BY_LINE || gt_frames_by(f) == GT_BY_STACK)
 		if (!add_callers(f, items, most))
 			break;
 	for (size_t i = 0; i < most; i++) {
-		gt_frames_memo(f, items[i].stack)->told = (uint32_t)items[i].place.told;
-		gt_place_fini(&items[i].place);
-		free(items[i].text);
+		gt_frames_memo(f, items[i].stack)->told = items[i].told;
+		free(items[i].callers);
 	}
 	free(items);
 }
