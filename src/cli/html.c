@@ -43,6 +43,7 @@ static const struct gt_option options[] = {
 	{ .name = "output", .letter = 'o', .argument = "FILE", .type = GT_OPTION_TEXT,
 	  GT_INPUT_AT(struct settings, output),
 	  .help = "write to FILE instead of NAME.html (-: stdout)" },
+	GT_BY_OPTION(struct settings),
 	GT_INPUT_READING(struct settings),
 	{ 0 },
 };
@@ -92,9 +93,9 @@ static int recording_data(const struct settings *s, FILE *out, struct gt_error *
 
 	if (e)
 		return e;
-	page = gt_page_new(recording, gt_input_held(&s->input, frames), gt_progress_tick);
+	page = gt_page_new(recording, frames, gt_input_held(&s->input, frames), gt_progress_tick);
 	gt_progress_end();
-	gt_page_data(page, frames, (double)s->threshold_kb, out);
+	gt_page_data(page, (double)s->threshold_kb, out);
 	gt_page_free(page);
 	gt_frames_free(frames);
 	gt_recording_close(recording);

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "page/page.h"
+#include "page/rows.h"
 #include "replay/replay.h"
 
 enum {
@@ -91,41 +92,42 @@ static int most_first(const void *a, const void *b, void *key)
 	return x < y ? -1 : x > y;
 }
 
-void gt_page_pick(const struct gt_ledger *l, size_t most, bool *marks)
+void gt_page_pick(const struct gt_site *sites, size_t count, size_t most, bool *marks)
 {
 	const struct gt_site **list;
 
-	if (l->site_count <= most) {
-		for (size_t i = 0; i < l->site_count; i++)
+	if (count <= most) {
+		for (size_t i = 0; i < count; i++)
 			marks[i] = true;
 		return;
 	}
-	list = gt_alloc(l->site_count * sizeof(const struct gt_site *));
-	for (size_t i = 0; i < l->site_count; i++)
-		list[i] = &l->sites[i];
+	list = gt_alloc(count * sizeof(const struct gt_site *));
+	for (size_t i = 0; i < count; i++)
+		list[i] = &sites[i];
 	for (int k = 0; k < KEY_COUNT; k++) {
 		size_t key = keys[k];
 
-		qsort_r(list, l->site_count, sizeof *list, most_first, &key);
+		qsort_r(list, count, sizeof *list, most_first, &key);
 		for (size_t i = 0; i < most / KEY_COUNT && value_of(list[i], key); i++)
-			marks[list[i] - l->sites] = true;
+			marks[list[i] - sites] = true;
 	}
 	free(list);
 }
 
 static void choose_tracks(struct gt_page *h, const struct gt_ledger *l)
 {
-	bool *marks = gt_alloc(l->site_count * sizeof *marks);
+	bool *marks = gt_alloc((l->site_count + 1) * sizeof *marks);
+	struct gt_page_rows rows;
 	size_t room = 0;
 
-	gt_page_pick(l, TRACKS, marks);
-	for (size_t i = 0; i < l->site_count; i++)
+	gt_page_rows_init(&rows, l, h->frames, NULL);
+	gt_page_pick(rows.sums, rows.count, TRACKS, marks);
+	for (size_t i = 0; i < rows.count; i++)
 		if (marks[i]) {
 			GT_GROW(h->tracks, h->track_count, room);
-			h->tracks[h->track_count++] =
-				(struct gt_page_track){ .stack = l->sites[i].stack,
-							.function = l->sites[i].function };
+			h->tracks[h->track_count++] = gt_page_row_key(h->frames, &rows.sums[i]);
 		}
+	gt_page_rows_fini(&rows);
 	free(marks);
 }
 
@@ -225,7 +227,25 @@ struct filling {
 	struct gt_page_set *set;
 };
 
-/* Saves how the open row ends for each tracked call site. */
+/* Finds the tracks of sites that are new. */
+static void find_tracked(const struct gt_page *h, struct gt_page_set *set,
+			 const struct gt_ledger *l)
+{
+	for (; set->known_sites < l->site_count; set->known_sites++) {
+		uint64_t key = gt_page_row_key(h->frames, &l->sites[set->known_sites]);
+		size_t track = 0;
+
+		while (track < h->track_count && h->tracks[track] != key)
+			track++;
+		if (track == h->track_count)
+			continue;
+		GT_GROW(set->tracked, set->tracked_count, set->tracked_room);
+		set->tracked[set->tracked_count++] =
+			(struct gt_page_tracked){ (uint32_t)set->known_sites, (uint32_t)track };
+	}
+}
+
+/* Saves how the open row ends for each track. */
 static void save_tracks(void *context, const struct gt_ledger *l)
 {
 	const struct filling *f = context;
@@ -234,14 +254,16 @@ static void save_tracks(void *context, const struct gt_ledger *l)
 
 	if (!f->set->kinds.count)
 		return;
+	find_tracked(h, f->set, l);
 	row = &f->set->tracks[(f->set->kinds.count - 1) * h->track_count];
-	for (size_t i = 0; i < h->track_count; i++) {
-		const struct gt_page_track *t = &h->tracks[i];
-		const struct gt_site *site = gt_ledger_find_site(l, t->stack, t->function);
+	for (size_t i = 0; i < h->track_count; i++)
+		row[i] = (struct gt_page_state){ 0 };
+	for (size_t i = 0; i < f->set->tracked_count; i++) {
+		const struct gt_site *site = &l->sites[f->set->tracked[i].site];
+		struct gt_page_state *state = &row[f->set->tracked[i].track];
 
-		if (site)
-			row[i] = (struct gt_page_state){ site->bytes_live - site->bytes_gone,
-							 site->live - site->gone };
+		state->bytes += site->bytes_live - site->bytes_gone;
+		state->count += site->live - site->gone;
 	}
 }
 
@@ -341,13 +363,15 @@ static void fill_sets(struct gt_page *h, struct gt_frames *held, gt_tick_fn *tic
 		h->sets[i].ledger = ledgers[i];
 }
 
-struct gt_page *gt_page_new(struct gt_recording *r, struct gt_frames *held, gt_tick_fn *tick)
+struct gt_page *gt_page_new(struct gt_recording *r, struct gt_frames *frames,
+			    struct gt_frames *held, gt_tick_fn *tick)
 {
 	struct gt_page *h = gt_alloc(sizeof *h);
 	struct survey s = { .page = h };
 	struct gt_ledger *l;
 
 	h->recording = r;
+	h->frames = frames;
 	l = gt_replay_run(r, &(struct gt_replay){ .each = survey_event,
 						  .sampled = survey_sample,
 						  .context = &s,
@@ -369,6 +393,7 @@ void gt_page_free(struct gt_page *h)
 		gt_time_series_fini(&h->sets[i].totals);
 		gt_time_series_fini(&h->sets[i].kinds);
 		free(h->sets[i].tracks);
+		free(h->sets[i].tracked);
 	}
 	for (size_t i = 0; i < h->sample_count; i++)
 		gt_trail_fini(&h->samples[i].trail);

@@ -12,9 +12,10 @@
 #include "api/results.h"
 #include "replay/call_text.h"
 #include "replay/ending.h"
+#include "replay/growth_text.h"
 #include "page/unreleased.h"
 
-enum { SITES_MAX = 4000, SET_SITES_MAX = 600, MISTAKES_MAX = 200 };
+enum { ROWS_MAX = 4000, SET_ROWS_MAX = 600, PARTS_MAX = 64, MISTAKES_MAX = 200 };
 
 /* One set being written. */
 struct writing {
@@ -24,8 +25,9 @@ struct writing {
 	struct gt_json *json;
 	struct gt_view view;         /* of the set */
 	struct gt_site_fates *fates; /* by site */
-	bool *marks;                 /* by site: it is in the page */
-	uint32_t *numbers;           /* by site: the page's number */
+	struct gt_page_rows rows;
+	bool *marks;       /* by row: it is in the page */
+	uint32_t *numbers; /* by row: the page's number */
 };
 
 static int64_t since_start(const struct gt_page *h, uint64_t time_ns)
@@ -107,11 +109,13 @@ static void sums_json(struct writing *w)
 	gt_json_end(j);
 }
 
-/* The track of a site, or -1. */
+/* The track of a row, or -1. */
 static int64_t track_of(const struct gt_page *h, const struct gt_site *s)
 {
+	uint64_t key = gt_page_row_key(h->frames, s);
+
 	for (size_t i = 0; i < h->track_count; i++)
-		if (gt_site_is(s, h->tracks[i].stack, h->tracks[i].function))
+		if (h->tracks[i] == key)
 			return (int64_t)i;
 	return -1;
 }
@@ -135,11 +139,69 @@ static uint64_t sum_of(const uint64_t values[GT_FATE_COUNT])
 	return sum;
 }
 
-/* In the order of viewer/data.js's SITE. */
-static void site_json(struct writing *w, const struct gt_site *s)
+/* What flame graphs show of a stack. */
+struct part {
+	uint32_t stack; /* the page's number */
+	uint64_t values[8];
+};
+
+static void add_part(struct writing *w, struct part *part, uint32_t site)
 {
-	const struct gt_site_fates *fates = &w->fates[s - w->set->ledger->sites];
+	const struct gt_site *s = &w->set->ledger->sites[site];
+	const struct gt_site_fates *fates = &w->fates[site];
+	const uint64_t values[] = {
+		fates->count[GT_FATE_LEAKED],
+		fates->bytes[GT_FATE_LEAKED],
+		sum_of(fates->count),
+		sum_of(fates->bytes),
+		s->live_at_peak,
+		s->bytes_at_peak,
+		s->created,
+		s->bytes_total,
+	};
+
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+		part->values[i] += values[i];
+}
+
+/*
+ * The stacks of a row, if they are several in the page's words, in the order of viewer/data.js's
+ * PART; those beyond the limit count as the biggest.
+ */
+static void parts_json(struct writing *w, size_t row)
+{
+	const struct gt_page_rows *rows = &w->rows;
+	struct part parts[PARTS_MAX];
+	uint32_t first = rows->first_of[row], end = rows->first_of[row + 1];
+	size_t count = 0;
+
+	for (uint32_t i = first; end - first > 1 && i < end; i++) {
+		const struct gt_site *s = &w->set->ledger->sites[rows->sites[i]];
+		uint32_t stack = count < PARTS_MAX ? gt_page_stack(w->names, s->stack) : 0;
+		size_t k = 0;
+
+		while (k < count && parts[k].stack != stack)
+			k++;
+		if (k == count && count < PARTS_MAX)
+			parts[count++] = (struct part){ .stack = stack };
+		add_part(w, &parts[k < count ? k : 0], rows->sites[i]);
+	}
+	gt_json_array(w->json, NULL);
+	for (size_t i = 0; count > 1 && i < count; i++) {
+		gt_json_uint(w->json, NULL, parts[i].stack);
+		for (size_t k = 0; k < sizeof parts->values / sizeof *parts->values; k++)
+			gt_json_uint(w->json, NULL, parts[i].values[k]);
+	}
+	gt_json_end(w->json);
+}
+
+/* In the order of viewer/data.js's SITE. */
+static void row_json(struct writing *w, size_t row)
+{
+	const struct gt_site *s = &w->rows.sums[row];
+	const struct gt_site_fates *fates = &w->rows.fates[row];
 	struct gt_json *j = w->json;
+	uint32_t place = gt_page_place(w->names, s->stack);
 
 	gt_json_array(j, NULL);
 	gt_json_uint(j, NULL, gt_page_stack(w->names, s->stack));
@@ -159,31 +221,48 @@ static void site_json(struct writing *w, const struct gt_site *s)
 	gt_json_uint(j, NULL, fates->bytes[GT_FATE_LEAKED]);
 	gt_json_uint(j, NULL, sum_of(fates->count));
 	gt_json_uint(j, NULL, sum_of(fates->bytes));
+	gt_json_uint(j, NULL, place);
+	gt_json_uint(j, NULL, w->rows.first_of[row + 1] - w->rows.first_of[row]);
+	parts_json(w, row);
 	gt_json_end(j);
+}
+
+/* Settles how many callers the rows of the page need to be told apart. */
+static void list_places(struct writing *w)
+{
+	uint32_t *stacks = gt_alloc((w->rows.count + 1) * sizeof *stacks);
+	size_t count = 0;
+
+	for (size_t i = 0; i < w->rows.count; i++)
+		if (w->marks[i])
+			stacks[count++] = w->rows.sums[i].stack;
+	gt_places_list(w->page->frames, stacks, count);
+	free(stacks);
 }
 
 static void sites_json(struct writing *w)
 {
-	const struct gt_ledger *l = w->set->ledger;
 	struct gt_site rest = { 0 };
 	uint64_t leaked = 0, leaked_bytes = 0;
 	uint32_t number = 0;
 	struct gt_json *j = w->json;
 
+	list_places(w);
 	gt_json_array(j, "sites");
-	for (size_t i = 0; i < l->site_count; i++) {
-		const struct gt_site *s = &l->sites[i];
+	for (size_t i = 0; i < w->rows.count; i++) {
+		const struct gt_site *s = &w->rows.sums[i];
+		const struct gt_site_fates *fates = &w->rows.fates[i];
 
 		if (w->marks[i] && kind_of(w->page, s) < w->page->kind_count) {
 			w->numbers[i] = number++;
-			site_json(w, s);
+			row_json(w, i);
 			continue;
 		}
 		w->marks[i] = false;
-		leaked += w->fates[i].count[GT_FATE_LEAKED];
-		leaked_bytes += w->fates[i].bytes[GT_FATE_LEAKED];
-		rest.live += sum_of(w->fates[i].count);
-		rest.bytes_live += sum_of(w->fates[i].bytes);
+		leaked += fates->count[GT_FATE_LEAKED];
+		leaked_bytes += fates->bytes[GT_FATE_LEAKED];
+		rest.live += sum_of(fates->count);
+		rest.bytes_live += sum_of(fates->bytes);
 		rest.live_at_peak += s->live_at_peak;
 		rest.bytes_at_peak += s->bytes_at_peak;
 		rest.created += s->created;
@@ -191,7 +270,7 @@ static void sites_json(struct writing *w)
 	}
 	gt_json_end(j);
 	gt_json_object(j, "rest");
-	gt_json_uint(j, "sites", l->site_count - number);
+	gt_json_uint(j, "sites", w->rows.count - number);
 	gt_json_uint(j, "leaked", leaked);
 	gt_json_uint(j, "leaked_bytes", leaked_bytes);
 	gt_json_uint(j, "live", rest.live);
@@ -207,16 +286,17 @@ static void growth_json(struct writing *w)
 {
 	struct gt_json *j = w->json;
 	size_t count;
-	struct gt_rise *rises = gt_growth_find(w->set->ledger->growth, w->set->ledger, &count);
+	struct gt_rise *rises = gt_view_rises(&w->view, &count);
 
 	gt_json_array(j, "growth");
 	for (size_t i = 0; i < count; i++) {
 		const struct gt_rise *r = &rises[i];
+		uint32_t row = w->rows.row_of[r->site];
 
-		if (!w->marks[r->site])
+		if (!w->marks[row])
 			continue;
 		gt_json_object(j, NULL);
-		gt_json_uint(j, "site", w->numbers[r->site]);
+		gt_json_uint(j, "site", w->numbers[row]);
 		gt_json_text(j, "unit", r->bytes ? "bytes" : "objects");
 		gt_json_real(j, "per_second", r->per_second);
 		gt_json_real(j, "steadiness", r->steadiness);
@@ -239,8 +319,10 @@ static void tracks_json(struct writing *w)
 	gt_json_end(w->json);
 }
 
-static void call_json(struct writing *w, uint16_t function, bool has_result, int32_t result)
+static void call_json(struct writing *w, uint16_t function, uint32_t stack, bool has_result,
+		      int32_t result)
 {
+	gt_json_uint(w->json, "place", gt_page_place(w->names, stack));
 	gt_json_text(w->json, "function", gt_function_names[function]);
 	gt_json_text(w->json, "kind", gt_kinds[gt_functions[function].kind].name);
 	gt_result_json(w->json, function, has_result, result);
@@ -251,7 +333,7 @@ static void redundant_json(struct writing *w, const struct gt_redundant *r)
 	struct gt_json *j = w->json;
 
 	gt_json_object(j, NULL);
-	call_json(w, r->function, !r->fatal, r->result);
+	call_json(w, r->function, r->stack, !r->fatal, r->result);
 	gt_json_hex(j, "handle", r->handle);
 	gt_json_uint(j, "pid", gt_recording_process(w->page->recording, r->process)->pid);
 	gt_json_int(j, "time_ns", since_start(w->page, r->time_ns));
@@ -268,7 +350,7 @@ static void interior_json(struct writing *w, const struct gt_interior *f)
 	struct gt_json *j = w->json;
 
 	gt_json_object(j, NULL);
-	call_json(w, f->function, false, 0);
+	call_json(w, f->function, f->stack, false, 0);
 	gt_json_hex(j, "handle", f->handle);
 	gt_json_uint(j, "offset", f->offset);
 	gt_json_uint(j, "bytes", f->bytes);
@@ -283,7 +365,7 @@ static void failure_json(struct writing *w, const struct gt_failure *f)
 	struct gt_json *j = w->json;
 
 	gt_json_object(j, NULL);
-	call_json(w, f->function, f->result != 0, f->result);
+	call_json(w, f->function, f->stack, f->result != 0, f->result);
 	gt_json_uint(j, "count", f->count);
 	gt_json_uint(j, "bytes", f->bytes_most);
 	gt_json_int(j, "time_ns", since_start(w->page, f->time_ns));
@@ -297,7 +379,7 @@ static void last_call_json(struct writing *w, const struct gt_last_call *call)
 	char *end = gt_end_words(gt_recording_process(w->page->recording, call->process));
 
 	gt_json_object(j, NULL);
-	call_json(w, call->event.function, false, 0);
+	call_json(w, call->event.function, call->event.stack, false, 0);
 	gt_json_hex(j, "handle", call->event.handle);
 	gt_json_uint(j, "pid", gt_recording_process(w->page->recording, call->process)->pid);
 	gt_json_uint(j, "tid", call->event.tid);
@@ -354,11 +436,14 @@ static void set_json(struct writing *w)
 	struct gt_ledger *l = w->set->ledger;
 	struct gt_page_sites sites;
 
-	w->view = (struct gt_view){ .recording = w->page->recording, .ledger = l };
+	w->view = (struct gt_view){ .recording = w->page->recording,
+				    .ledger = l,
+				    .frames = w->page->frames };
 	w->fates = gt_site_fates(&w->view);
-	w->marks = gt_alloc(l->site_count * sizeof *w->marks);
-	w->numbers = gt_alloc(l->site_count * sizeof *w->numbers);
-	gt_page_pick(l, w->set->pid ? SET_SITES_MAX : SITES_MAX, w->marks);
+	gt_page_rows_init(&w->rows, l, w->page->frames, w->fates);
+	w->marks = gt_alloc((w->rows.count + 1) * sizeof *w->marks);
+	w->numbers = gt_alloc((w->rows.count + 1) * sizeof *w->numbers);
+	gt_page_pick(w->rows.sums, w->rows.count, w->set->pid ? SET_ROWS_MAX : ROWS_MAX, w->marks);
 	gt_json_object(w->json, NULL);
 	gt_json_uint(w->json, "pid", w->set->pid);
 	sums_json(w);
@@ -366,11 +451,12 @@ static void set_json(struct writing *w)
 	kinds_json(w);
 	sites_json(w);
 	tracks_json(w);
-	sites = (struct gt_page_sites){ w->marks, w->numbers };
+	sites = (struct gt_page_sites){ &w->rows, w->marks, w->numbers };
 	gt_page_leaks_json(w->json, &w->view, w->names, &sites);
 	growth_json(w);
 	mistakes_json(w);
 	gt_json_end(w->json);
+	gt_page_rows_fini(&w->rows);
 	free(w->fates);
 	free(w->marks);
 	free(w->numbers);
@@ -397,11 +483,13 @@ static void samples_json(const struct gt_page *h, struct gt_json *j)
 	gt_json_end(j);
 }
 
-void gt_page_data(const struct gt_page *h, struct gt_frames *frames, double threshold_kb, FILE *out)
+void gt_page_data(const struct gt_page *h, double threshold_kb, FILE *out)
 {
 	struct gt_json j;
-	struct writing w = { .page = h, .json = &j, .names = gt_page_names_new(frames) };
-	struct gt_view v = { .recording = h->recording, .ledger = h->sets[0].ledger };
+	struct writing w = { .page = h, .json = &j, .names = gt_page_names_new(h->frames) };
+	struct gt_view v = { .recording = h->recording,
+			     .ledger = h->sets[0].ledger,
+			     .frames = h->frames };
 
 	gt_json_begin(&j, out);
 	j.in_html = true;

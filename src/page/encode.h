@@ -36,5 +36,8 @@ uint32_t gt_page_name(struct gt_page_names *n, const char *name);
 /* The page's number of a stack of the recording; no stack is number 0. */
 uint32_t gt_page_stack(struct gt_page_names *n, uint32_t stack);
 
-/* "stacks", "frames" and "names": after all that has numbers. */
+/* The page's number of a stack's place, in words; no stack is number 0. */
+uint32_t gt_page_place(struct gt_page_names *n, uint32_t stack);
+
+/* "stacks", "frames", "places" and "names": after all that has numbers. */
 void gt_page_names_json(struct gt_page_names *n, struct gt_json *j);

@@ -25,10 +25,9 @@ struct gt_page_kind {
 	uint8_t api, kind;
 };
 
-/* A call site that has rows over time. */
-struct gt_page_track {
-	uint32_t stack;
-	uint16_t function;
+/* A site of a set's ledger that is part of a track: a row (page/rows.h) with values over time. */
+struct gt_page_tracked {
+	uint32_t site, track;
 };
 
 struct gt_page_state {
@@ -42,6 +41,9 @@ struct gt_page_set {
 	struct gt_time_series totals; /* device bytes, host bytes, objects */
 	struct gt_time_series kinds;  /* bytes, objects of each kind */
 	struct gt_page_state *tracks; /* by row of `kinds`, then by track: how the row ends */
+	struct gt_page_tracked *tracked;
+	size_t tracked_count, tracked_room;
+	size_t known_sites; /* of the ledger's, that are in `tracked` if they have a track */
 };
 
 /* A sampled metric: values over seconds since the start. */
@@ -53,29 +55,29 @@ struct gt_page_samples {
 
 struct gt_page {
 	struct gt_recording *recording;
+	struct gt_frames *frames;
 	uint64_t start_ns, end_ns;
 	struct gt_page_set sets[GT_PAGE_SETS_MAX];
 	size_t set_count, process_left_out; /* processes without a set of their own */
 	struct gt_page_kind *kinds;
 	size_t kind_count;
 	bool takes[GT_KIND_COUNT]; /* the end of one may end resources of any other kind */
-	struct gt_page_track *tracks;
+	uint64_t *tracks;          /* keys of rows */
 	size_t track_count;
 	struct gt_page_samples *samples;
 	size_t sample_count, sample_room;
 };
 
-/* Reads the recording twice. `tick` may be NULL. */
-/* `held` as in struct gt_replay. */
-struct gt_page *gt_page_new(struct gt_recording *r, struct gt_frames *held, gt_tick_fn *tick);
+/* Reads the recording twice. `held` as in struct gt_replay. `tick` may be NULL. */
+struct gt_page *gt_page_new(struct gt_recording *r, struct gt_frames *frames,
+			    struct gt_frames *held, gt_tick_fn *tick);
 void gt_page_free(struct gt_page *h);
 
 /*
  * The data of the page, a JSON document that can stand in a script element. `threshold_kb`: by
  * which the resource tracker's calls have leaked, plot/read_tracker.h.
  */
-void gt_page_data(const struct gt_page *h, struct gt_frames *frames, double threshold_kb,
-		  FILE *out);
+void gt_page_data(const struct gt_page *h, double threshold_kb, FILE *out);
 
 /* The same for a resource tracker CSV; thins out the table's trails. */
 void gt_page_tracker_data(struct gt_tracker_table *t, const char *path, FILE *out);
@@ -90,4 +92,4 @@ void gt_page_begin(FILE *out, enum gt_page_origin origin);
 void gt_page_end(FILE *out);
 
 /* Marks the sites that are biggest in any respect, at most about `most` of them. */
-void gt_page_pick(const struct gt_ledger *l, size_t most, bool *marks);
+void gt_page_pick(const struct gt_site *sites, size_t count, size_t most, bool *marks);

@@ -71,6 +71,7 @@ void gt_page_fates_json(struct gt_json *j, const struct gt_view *v)
 
 	gt_fate_sums(v, sums);
 	gt_groups_init(&groups, v->ledger, GT_GROUPS_LEAKS);
+	gt_place_groups(&groups, v->frames);
 	gt_fate_split(v, &groups, by_fate);
 	gt_json_object(j, "fates");
 	for (int fate = 0; fate < GT_FATE_COUNT; fate++) {
@@ -101,6 +102,7 @@ enum { HELD = GT_FATE_COUNT, SLOTS };
 struct leak {
 	uint64_t count, bytes;
 	uint16_t function, place;
+	uint32_t listed; /* by held.h: its number, of what libraries hold */
 	bool several_places;
 	uint32_t pid;                /* 0: several */
 	const struct gt_entry *held; /* the one with the most references, if retained */
@@ -153,11 +155,16 @@ static void add_to(const struct gathering *g, const struct gt_entry *e, int slot
 	const struct gt_site *site = gt_ledger_site(l, e);
 	uint32_t pid = gt_recording_process(g->view->recording, e->process)->pid;
 	struct leak *leak;
+	uint32_t row;
 
-	if (!site || !g->sites->marks[site - l->sites])
+	if (!site)
 		return;
-	leak = &g->leaks[g->sites->numbers[site - l->sites]][slot];
+	row = g->sites->rows->row_of[site - l->sites];
+	if (!g->sites->marks[row])
+		return;
+	leak = &g->leaks[g->sites->numbers[row]][slot];
 	if (!leak->count) {
+		leak->listed = site->held;
 		leak->function = e->function;
 		leak->place = e->place;
 		leak->pid = pid;
@@ -214,20 +221,19 @@ static void leak_json(struct gt_json *j, const struct gt_view *v, struct gt_page
 
 /* Nothing if there is nothing. */
 static void slot_json(struct gt_json *j, const struct gathering *g, struct gt_page_names *names,
-		      size_t site, int slot)
+		      size_t row, int slot)
 {
-	const struct leak *leak = &g->leaks[g->sites->numbers[site]][slot];
+	const struct leak *leak = &g->leaks[g->sites->numbers[row]][slot];
 	const struct gt_held_entry *list;
-	uint32_t held = g->view->ledger->sites[site].held;
 
 	if (!leak->count)
 		return;
 	gt_json_object(j, NULL);
-	gt_json_uint(j, "site", g->sites->numbers[site]);
+	gt_json_uint(j, "site", g->sites->numbers[row]);
 	if (slot == HELD) {
 		gt_held_list(&list);
-		gt_json_text(j, "library", list[held - 1].library);
-		gt_json_text(j, "reason", list[held - 1].reason);
+		gt_json_text(j, "library", list[leak->listed - 1].library);
+		gt_json_text(j, "reason", list[leak->listed - 1].reason);
 	} else {
 		gt_json_text(j, "fate", gt_fate_keys[slot]);
 	}
@@ -238,7 +244,7 @@ static void slot_json(struct gt_json *j, const struct gathering *g, struct gt_pa
 void gt_page_leaks_json(struct gt_json *j, const struct gt_view *v, struct gt_page_names *names,
 			const struct gt_page_sites *sites)
 {
-	size_t count = v->ledger->site_count, shown = 0;
+	size_t count = sites->rows->count, shown = 0;
 	struct gathering g = { .view = v, .sites = sites };
 
 	for (size_t i = 0; i < count; i++)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "page/encode.h"
+#include "page/rows.h"
 #include "replay/ending.h"
 
 /* "fates", "leaked…", "unreleased…", "held_line", "no_leaks" and "is_certain": sums, in the words
@@ -10,12 +11,13 @@
  */
 void gt_page_fates_json(struct gt_json *j, const struct gt_view *v);
 
-/* The call sites that are in the page. */
+/* The rows that are in the page. */
 struct gt_page_sites {
-	const bool *marks;       /* by site: it is in the page */
-	const uint32_t *numbers; /* by site: the page's number */
+	const struct gt_page_rows *rows;
+	const bool *marks;       /* by row: it is in the page */
+	const uint32_t *numbers; /* by row: the page's number */
 };
 
-/* "leaks", with an element for each call site and fate, and "held", what libraries hold. */
+/* "leaks", with an element for each row and fate, and "held", what libraries hold. */
 void gt_page_leaks_json(struct gt_json *j, const struct gt_view *v, struct gt_page_names *names,
 			const struct gt_page_sites *sites);

@@ -52,6 +52,14 @@ void gt_places_list(struct gt_frames *f, const uint32_t *stacks, size_t count);
 
 /* The place on one line, uncut; "(no stack)" for stack 0. The caller frees it. */
 char *gt_place_text(struct gt_frames *f, uint32_t stack, bool utf8);
+/* Its words, for views that paint them each in its way; "" where there is nothing to say. */
+struct gt_place_words {
+	char *function, *where;
+	char *via;     /* " via A › B" */
+	char *callers; /* " < main src/demo.c:81": those that the list needs */
+};
+struct gt_place_words gt_place_words(struct gt_frames *f, uint32_t stack, bool utf8);
+void gt_place_words_fini(struct gt_place_words *w);
 /* The same on the rest of a line, in at most `columns`: what says least is left out first. */
 void gt_place_put(struct gt_printer *p, const struct gt_view *v, uint32_t stack, unsigned columns);
 /* An object: text, at ("main src/demo.c:81"), function, file, line, module, own, via, callers. */
@@ -78,6 +86,8 @@ void gt_place_groups(struct gt_groups *groups, struct gt_frames *f);
  */
 struct gt_site *gt_place_sites(const struct gt_ledger *l, struct gt_frames *f,
 			       bool (*wants)(const struct gt_site *site), size_t *count);
+/* Adds a site to such a sum; `biggest`: the bytes of the one that gave it its stack. */
+void gt_place_add_site(struct gt_site *sum, const struct gt_site *one, uint64_t *biggest);
 /* gt_places_list for the stacks of groups, and of sites. */
 void gt_places_list_groups(struct gt_frames *f, const struct gt_groups *groups);
 void gt_places_list_sites(struct gt_frames *f, const struct gt_site *sites, size_t count);

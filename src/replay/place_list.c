@@ -166,7 +166,7 @@ static int first_created(const void *a, const void *b)
 	return (x->stack > y->stack) - (x->stack < y->stack);
 }
 
-static void add_site(struct gt_site *sum, const struct gt_site *one, uint64_t *biggest)
+void gt_place_add_site(struct gt_site *sum, const struct gt_site *one, uint64_t *biggest)
 {
 	if (one->bytes_total > *biggest) {
 		*biggest = one->bytes_total;
@@ -209,7 +209,7 @@ struct gt_site *gt_place_sites(const struct gt_ledger *l, struct gt_frames *f,
 	qsort(list, used, sizeof *list, by_place);
 	for (size_t i = 0; i < used; i++) {
 		if (i && is_one_place(&list[i - 1], &list[i])) {
-			add_site(&sites[*count - 1], list[i].site, &biggest);
+			gt_place_add_site(&sites[*count - 1], list[i].site, &biggest);
 			continue;
 		}
 		sites[(*count)++] = *list[i].site;

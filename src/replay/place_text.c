@@ -145,6 +145,32 @@ static char *callers_text(struct gt_frames *f, const struct gt_place *place, boo
 	return text;
 }
 
+struct gt_place_words gt_place_words(struct gt_frames *f, uint32_t stack, bool utf8)
+{
+	struct gt_place_words out;
+	struct gt_place place;
+	struct words w;
+
+	gt_place_init(&place, f, stack);
+	w = words_of(f, &place, utf8);
+	if (has_no_stack(&place)) {
+		free(w.function);
+		w.function = gt_strdup(no_stack);
+	}
+	out = (struct gt_place_words){ w.function, w.where, w.via, callers_text(f, &place, false) };
+	free(w.brief);
+	gt_place_fini(&place);
+	return out;
+}
+
+void gt_place_words_fini(struct gt_place_words *w)
+{
+	free(w->function);
+	free(w->where);
+	free(w->via);
+	free(w->callers);
+}
+
 /* The last caller alone tells places apart: those before are what they have in common. */
 static char *last_caller(const struct gt_place *place, bool utf8)
 {

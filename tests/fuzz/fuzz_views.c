@@ -78,8 +78,8 @@ static void write_exports(struct gt_recording *r, struct gt_frames *frames)
 		exports[i](&(struct gt_export){ .recording = r, .frames = frames, .out = nowhere });
 	}
 	gt_recording_rewind(r);
-	page = gt_page_new(r, NULL, NULL);
-	gt_page_data(page, frames, 100, nowhere);
+	page = gt_page_new(r, frames, NULL, NULL);
+	gt_page_data(page, 100, nowhere);
 	gt_page_free(page);
 }
 

@@ -5,7 +5,10 @@ import { lastPart } from "./format.js";
 /* The order of a site's numbers, as src/page/data.c writes them. */
 const SITE = ["stack", "kind", "live", "liveBytes", "peak", "peakBytes", "created", "totalBytes",
   "mostBytes", "first", "last", "track", "held", "leaked", "leakedBytes", "unreleased",
-  "unreleasedBytes"];
+  "unreleasedBytes", "place", "stackCount", "parts"];
+/* The same of one of several stacks of a site. */
+const PART = ["stack", "leaked", "leakedBytes", "unreleased", "unreleasedBytes", "peak",
+  "peakBytes", "created", "totalBytes"];
 
 export function* varints(base64) {
   const text = atob(base64);
@@ -127,12 +130,22 @@ class RecordingSet {
     this.sites = raw.sites.map((numbers, index) => {
       const site = Object.fromEntries(SITE.map((name, i) => [name, numbers[i]]));
       return Object.assign(site, { index, kind: this.kinds[site.kind],
-        frames: data.stack(site.stack), first: site.first / 1e9,
+        frames: data.stack(site.stack), place: data.place(site.place), first: site.first / 1e9,
         last: site.last / 1e9 });
     });
     this.leaks = raw.leaks.map((leak) => ({ ...leak, site: this.sites[leak.site] }));
     this.held = raw.held.map((leak) => ({ ...leak, site: this.sites[leak.site] }));
     this.end = data.end;
+  }
+
+  /* Each stack of a site with what it created; the site itself where there is one. */
+  partsOf(site) {
+    const parts = [];
+    for (let i = 0; i < site.parts.length; i += PART.length) {
+      const part = Object.fromEntries(PART.map((name, k) => [name, site.parts[i + k]]));
+      parts.push(Object.assign(part, { frames: this.data.stack(part.stack) }));
+    }
+    return parts.length ? parts : [site];
   }
 
   /* What the site of a track held when row `row` ended. */
@@ -184,12 +197,19 @@ export class PageData {
     return this.stacks.get(number);
   }
 
+  /* How a stack is said (src/replay/place.h): its words, all "" without a stack. */
+  place(number) {
+    const [name, where, via, callers] = this.raw.places[number].map((i) => this.raw.names[i]);
+    return { name, where, via, callers };
+  }
+
   frame(number) {
-    const [fn, file, line, module, offset, flags] = this.raw.frames[number];
+    const [fn, file, line, module, offset, flags, brief, below] = this.raw.frames[number];
     const names = this.raw.names, moduleName = names[module];
-    const place = file ? names[file] : "", path = place ? this.relative(place) : moduleName;
-    return { name: fn ? names[fn] : `${lastPart(moduleName) || "?"}+${offset}`,
-      known: fn > 0, file: place, line, module: moduleName, inlined: !!(flags & 1),
+    const place = file ? names[file] : "";
+    const path = place ? this.relative(names[below || file]) : moduleName;
+    const name = fn ? names[fn] : `${lastPart(moduleName) || "?"}+${offset}`;
+    return { name, brief: brief ? names[brief] : name, known: fn > 0, file: place, line, module: moduleName, inlined: !!(flags & 1),
       library: !!(flags & 2),
       path, where: place && line ? `${path}:${line}` : path };
   }

@@ -2,7 +2,8 @@
 // flame.js - flame graph of bytes or resources by stack: click to zoom, search, keyboard.
 import { el, section, segmented, visible } from "./dom.js";
 import { kindColor } from "./charts.js";
-import { formatBytes, formatCount, formatValue } from "./format.js";
+import { formatCount, formatValue } from "./format.js";
+import { placeText } from "./stack.js";
 
 const ROW = 22;
 const SMALLEST = 0.0012;   // of the width: what is narrower is not drawn
@@ -20,7 +21,7 @@ const FIELDS = { leaked: { bytes: "leakedBytes", objects: "leaked" },
 class FlameNode {
   constructor(name, place, parent) {
     Object.assign(this, { name, place, parent, value: 0, children: new Map(), lines: new Set(),
-      depth: parent ? parent.depth + 1 : 0, kind: null });
+      depth: parent ? parent.depth + 1 : 0, kind: null, library: false, whole: "", at: "" });
   }
 
   /* The same name at the same place is the same box, whatever its lines. */
@@ -82,26 +83,32 @@ export class Flame {
   build() {
     const field = FIELDS[this.state.mode][this.state.unit];
     this.root = new FlameNode("all", "", null);
-    for (const site of this.set.sites) {
-      const value = site[field];
-      if (!value)
-        continue;
-      let at = this.root;
-      at.value += value;
-      /* callers are functions, whichever of their lines call; what was called is a line */
-      for (let i = site.frames.length - 1; i >= 0; i--) {
-        const frame = site.frames[i];
-        at = at.child(frame.name, i ? frame.path : frame.where);
-        at.value += value;
-        if (i && frame.file && frame.line)
-          at.lines.add(frame.line);
-      }
-      at = at.child(site.kind.name, site.kind.api);
-      at.kind = site.kind;
-      at.value += value;
-    }
+    for (const site of this.set.sites)
+      for (const part of this.set.partsOf(site))
+        if (part[field])
+          this.add(site, part.frames, part[field]);
     this.addRest();
     this.focus = this.root;
+  }
+
+  add(site, frames, value) {
+    let at = this.root;
+    at.value += value;
+    /* callers are functions, whichever of their lines call; what was called is a line */
+    for (let i = frames.length - 1; i >= 0; i--) {
+      const frame = frames[i];
+      at = at.child(frame.brief, i ? frame.path : frame.where);
+      at.value += value;
+      at.library = frame.library;
+      /* instances of a template are one box */
+      at.whole = !at.whole || at.whole === frame.name ? frame.name : frame.brief;
+      if (i && frame.file && frame.line)
+        at.lines.add(frame.line);
+    }
+    at = at.child(site.kind.name, site.kind.api);
+    at.kind = site.kind;
+    at.at = placeText(site.place);
+    at.value += value;
   }
 
   /* The box that was zoomed to, in newer data too, or as far as there is one. */
@@ -129,7 +136,7 @@ export class Flame {
 
   isHit(node) {
     const wanted = this.state.search.trim().toLowerCase();
-    return wanted && `${node.name} ${node.where}`.toLowerCase().includes(wanted);
+    return wanted && `${node.name} ${node.whole} ${node.where}`.toLowerCase().includes(wanted);
   }
 
   /* The part of the total below a hit; nested hits count once. */
@@ -191,9 +198,9 @@ export class Flame {
     const hit = this.isHit(node), searching = this.state.search.trim() !== "";
     const box = el("button", { type: "button", role: "treeitem", tabIndex: -1,
       class: `box${node.kind ? " kind" : ` hue${hueOf(node.name)}`}` +
-        `${above ? " above" : ""}${hit ? " hit" : searching ? " miss" : ""}`,
-      text: node.name,
-      title: [visible(node.name), visible(node.where), this.valueText(node)].join("\n"),
+        `${node.library ? " library" : ""}${above ? " above" : ""}${hit ? " hit" : searching ? " miss" : ""}`,
+      text: node.at ? `${node.name}: ${node.at}` : node.name,
+      title: this.words(node).join("\n"),
       aria: { level: String(node.depth + 1) },
       on: { click: () => this.zoomTo(node), focus: () => this.showDetail(node),
         mouseenter: () => this.showDetail(node) } });
@@ -213,8 +220,13 @@ export class Flame {
   }
 
   showDetail(node) {
-    this.detail.textContent = node ? [visible(node.name), visible(node.where),
-      this.valueText(node)].filter(Boolean).join("  ·  ") : "";
+    this.detail.textContent = node ? this.words(node).join("  ·  ") : "";
+  }
+
+  /* The whole name, where that is, and at the tips the place. */
+  words(node) {
+    return [node.whole || node.name, node.where, node.at].filter(Boolean).map(visible)
+      .concat(this.valueText(node));
   }
 
   showMatches() {

@@ -3,7 +3,7 @@
 import { el, section } from "./dom.js";
 import { formatBytes, formatCount, formatTime, plural } from "./format.js";
 import { fatesOf } from "./header.js";
-import { briefly, placeLine, stackList, stackWords } from "./stack.js";
+import { placeLine, placeText, siteStack, siteWords, stackList } from "./stack.js";
 import { Table } from "./table.js";
 
 function openedLeak(set, leak) {
@@ -16,7 +16,7 @@ function openedLeak(set, leak) {
   if (leak.pid && set.data.raw.recording.processes.length > 1)
     facts.push(`in process ${leak.pid}`);
   const more = leak.count > leak.handles.length ? " …" : "";
-  return el("div", {}, stackList(site.frames),
+  return el("div", {}, siteStack(site),
     el("p", { class: "facts", text: facts.join(", ") }),
     leak.references ? el("p", { class: "facts warn", text: "held by " +
       `${leak.count > 1 ? "up to " : ""}${leak.references} ${
@@ -101,8 +101,8 @@ const leakColumns = (raw, has_fates) => [
     cell: (l) => el("code", { text: l.function }) },
   { name: "first", title: "First", num: true, minor: true, value: (l) => l.site.first,
     cell: (l) => formatTime(l.site.first) },
-  { name: "site", title: "Where", value: (l) => briefly(l.site.frames)[0]?.where || "",
-    cell: (l) => placeLine(l.site.frames) },
+  { name: "site", title: "Where", value: (l) => placeText(l.site.place),
+    cell: (l) => placeLine(l.site.place) },
 ];
 
 function leakTable(title, set, leaks, state, has_fates = false) {
@@ -113,8 +113,8 @@ function leakTable(title, set, leaks, state, has_fates = false) {
     words: (leak) => {
       if (!words.has(leak))
         words.set(leak, [leak.function, leak.site.kind.name, leak.site.kind.api,
-          set.raw.fates[leak.fate]?.phrase, leak.place || ""].join(" ").toLowerCase() + " " +
-          stackWords(leak.site.frames));
+          set.raw.fates[leak.fate]?.phrase, leak.place || "",
+          siteWords(leak.site)].join(" ").toLowerCase());
       return words.get(leak);
     } });
 }

@@ -2,7 +2,7 @@
 // mistakes.js - mistakes other than leaks.
 import { el, section } from "./dom.js";
 import { formatBytes, formatCount, formatTime, plural } from "./format.js";
-import { stackList } from "./stack.js";
+import { placeLine, stackList } from "./stack.js";
 
 function resultText(call) {
   return call.result_name ? ` with ${call.result_name}` :
@@ -13,31 +13,33 @@ function labelled(set, label, stack) {
   return [el("h4", { text: label }), stackList(set.data.stack(stack))];
 }
 
-function entry(title, ...content) {
-  return el("details", { class: "card mistake" }, el("summary", { text: title }), ...content);
+function entry(set, call, title, ...content) {
+  return el("details", { class: "card mistake" }, el("summary", {}, title,
+    call.place ? el("span", { class: "at" }, " at ", placeLine(set.data.place(call.place))) : null),
+  ...content);
 }
 
 function redundantEntry(set, call) {
-  return entry(`${formatCount(call.count)} × ${call.function} on ${call.kind} ${call.handle}` +
+  return entry(set, call, `${formatCount(call.count)} × ${call.function} on ${call.kind} ${call.handle}` +
     resultText(call) + (call.fatal ? ", during which the process died" : ""),
   labelled(set, "released again at", call.stack), labelled(set, "already released at", call.ended),
   labelled(set, "created at", call.created));
 }
 
 function interiorEntry(set, call) {
-  return entry(`${formatCount(call.count)} × ${call.function} of ${call.handle} + ${call.offset}, in a block of ` +
+  return entry(set, call, `${formatCount(call.count)} × ${call.function} of ${call.handle} + ${call.offset}, in a block of ` +
     formatBytes(call.bytes), labelled(set, "freed at", call.stack), labelled(set, "created at", call.created));
 }
 
 function failureEntry(set, call) {
-  return entry(`${formatCount(call.count)} × ${call.function}${resultText(call)}` +
+  return entry(set, call, `${formatCount(call.count)} × ${call.function}${resultText(call)}` +
     (call.bytes ? `, ${formatBytes(call.bytes)} requested` : ""),
   labelled(set, `first at ${formatTime(call.time_ns / 1e9)}`, call.stack));
 }
 
 function lastCallEntry(set, call) {
   const list = (call.arguments || []).map((a) => `${a.name}=${a.value}`).join(", ");
-  return entry(`pid ${call.pid}, thread ${call.tid}, ${call.end}: ${call.function}` +
+  return entry(set, call, `pid ${call.pid}, thread ${call.tid}, ${call.end}: ${call.function}` +
     (list ? `(${list})` : ` on ${call.handle}`), labelled(set, "called at", call.stack));
 }
 

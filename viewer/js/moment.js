@@ -3,7 +3,7 @@
 import { el } from "./dom.js";
 import { kindColor } from "./charts.js";
 import { formatBytes, formatCount, formatKind, formatTime } from "./format.js";
-import { placeLine, stackList } from "./stack.js";
+import { placeLine, siteStack } from "./stack.js";
 
 const SHOWN = 12, NOTHING = { bytes: 0, count: 0 };
 
@@ -61,7 +61,7 @@ export class Moment {
         el("span", { class: "track" }, bar),
         el("span", { class: "what", text: s.bytes ? formatKind(s.count, s.site.kind) :
           s.site.kind[s.count === 1 ? "name" : "plural"] }),
-        el("span", { class: "at" }, placeLine(s.site.frames))), stackList(s.site.frames)));
+        el("span", { class: "at" }, placeLine(s.site.place))), ...siteStack(s.site)));
     });
     const named = (what) => state.sites.slice(0, SHOWN).reduce((a, s) => a + s[what], 0);
     const all = (what) => kinds.reduce((a, k) => a + k[what], 0) + (state.rest || NOTHING)[what];

@@ -2,7 +2,7 @@
 // sites.js - call sites: memory held and created by each, over time, and its growth.
 import { el, section, svg } from "./dom.js";
 import { formatBytes, formatCount, formatTime, formatValue } from "./format.js";
-import { briefly, placeLine, stackList, stackWords } from "./stack.js";
+import { placeLine, placeText, siteStack, siteWords } from "./stack.js";
 import { Table } from "./table.js";
 
 const WIDE = 120, TALL = 22;
@@ -55,7 +55,7 @@ function riseText(rise) {
 }
 
 export function sitesSection(set, state) {
-  const node = section("sites", "Call sites", "Resources of one kind created through one stack.");
+  const node = section("sites", "Call sites", "Resources of one kind created at one place.");
   const growth = new Map(set.raw.growth.map((rise) => [set.sites[rise.site], rise]));
   const words = new Map();
   const bytes = (value) => value ? formatBytes(value) : "–";
@@ -73,19 +73,18 @@ export function sitesSection(set, state) {
       cell: (s) => growth.has(s) ?
         el("span", { class: "warn", text: rateOf(growth.get(s)) }) : "" },
     { name: "kind", title: "Kind", value: (s) => s.kind.name, cell: (s) => s.kind.name },
-    { name: "site", title: "Where", value: (s) => briefly(s.frames)[0]?.where || "",
-      cell: (s) => placeLine(s.frames) },
+    { name: "site", title: "Where", value: (s) => placeText(s.place),
+      cell: (s) => placeLine(s.place) },
   ];
   const table = new Table("Call sites", columns, set.sites, state, {
     key: (site) => site.stack + ":" + site.kind.index,
-    open: (site) => el("div", {}, stackList(site.frames), el("p", { class: "facts",
+    open: (site) => el("div", {}, siteStack(site), el("p", { class: "facts",
       text: `${formatCount(site.created)} created from ${formatTime(site.first)} to ` +
         `${formatTime(site.last)}, ${formatCount(site.live)} alive at the end` +
         (growth.has(site) ? riseText(growth.get(site)) : "") })),
     words: (site) => {
       if (!words.has(site))
-        words.set(site, `${site.kind.name} ${site.kind.api} `.toLowerCase() +
-          stackWords(site.frames));
+        words.set(site, `${site.kind.name} ${site.kind.api} ${siteWords(site)}`.toLowerCase());
       return words.get(site);
     } });
   node.append(table.node);
