@@ -2,10 +2,12 @@
 /* guest_file.c - files of ours in the traced process: descriptors, appending, writing. */
 #include "base/guest_file.h"
 
-#include <pthread.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+
+enum { LINKS_MAX = 40 }; /* as the kernel */
 
 int gt_fd_move_high(int fd)
 {
@@ -25,39 +27,75 @@ int gt_fd_move_high(int fd)
 	return high;
 }
 
-static void the_signals(sigset_t *set)
+bool gt_file_id_of(struct gt_file_id *id, int fd)
 {
-	sigemptyset(set);
-	sigaddset(set, SIGXFSZ);
-	sigaddset(set, SIGPIPE);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return false;
+	id->dev = st.st_dev;
+	id->ino = st.st_ino;
+	return true;
+}
+
+static bool is_file(const struct stat *st, const struct gt_file_id *id)
+{
+	return st->st_dev == id->dev && st->st_ino == id->ino;
+}
+
+bool gt_fd_holds(int fd, const struct gt_file_id *id, uint64_t size)
+{
+	struct stat st;
+
+	return fd >= 0 && !fstat(fd, &st) && is_file(&st, id) && (uint64_t)st.st_size >= size;
+}
+
+int64_t gt_fd_size(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) ? -1 : (int64_t)st.st_size;
+}
+
+bool gt_path_is(const char *path, const struct gt_file_id *id)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && is_file(&st, id);
+}
+
+#define BIT_OF(signal) (UINT64_C(1) << ((signal)-1))
+#define OUR_SIGNALS    (BIT_OF(SIGXFSZ) | BIT_OF(SIGPIPE))
+
+static void set_mask(int how, uint64_t mask, uint64_t *before)
+{
+	syscall(SYS_rt_sigprocmask, how, &mask, before, sizeof mask);
+}
+
+static uint64_t pending_signals(void)
+{
+	uint64_t set = 0;
+
+	syscall(SYS_rt_sigpending, &set, sizeof set);
+	return set;
 }
 
 void gt_signals_hold(struct gt_held_signals *h)
 {
-	sigset_t ours;
-
-	the_signals(&ours);
-	sigpending(&h->pending);
-	pthread_sigmask(SIG_BLOCK, &ours, &h->before);
+	h->pending = pending_signals();
+	set_mask(SIG_BLOCK, OUR_SIGNALS, &h->before);
 }
 
 void gt_signals_release(const struct gt_held_signals *h)
 {
 	static const struct timespec at_once;
 	int saved = errno;
-	sigset_t now, ours;
-
-	the_signals(&ours);
-	sigpending(&now);
 	/* a signal that was pending before is the program's own */
-	if (sigismember(&h->pending, SIGXFSZ) || !sigismember(&now, SIGXFSZ))
-		sigdelset(&ours, SIGXFSZ);
-	if (sigismember(&h->pending, SIGPIPE) || !sigismember(&now, SIGPIPE))
-		sigdelset(&ours, SIGPIPE);
-	if (sigismember(&ours, SIGXFSZ) || sigismember(&ours, SIGPIPE))
-		while (sigtimedwait(&ours, NULL, &at_once) >= 0)
-			;
-	pthread_sigmask(SIG_SETMASK, &h->before, NULL);
+	uint64_t ours = pending_signals() & ~h->pending & OUR_SIGNALS;
+
+	while (ours && syscall(SYS_rt_sigtimedwait, &ours, NULL, &at_once, sizeof ours) >= 0)
+		;
+	set_mask(SIG_SETMASK, h->before, NULL);
 	errno = saved;
 }
 
@@ -125,7 +163,7 @@ const char *gt_append_file_error(int error)
 	switch (error) {
 	case -ENXIO: return "nobody reads from it";
 	case -ENODEV: return "it is no file";
-	default: return strerror(-error);
+	default: return gt_error_text(-error);
 	}
 }
 
@@ -171,4 +209,68 @@ ssize_t gt_append_file_write(struct gt_append_file *f, const void *data, size_t 
 void gt_append_file_close(struct gt_append_file *f)
 {
 	gt_fd_close(atomic_exchange(&f->fd, -1), &f->id);
+}
+
+/* Adds a name to the path; false: there is no room. */
+static bool add_name(struct gt_real_path *w, size_t *used, const char *name, size_t size)
+{
+	if (size == 1 && name[0] == '.')
+		return true;
+	if (size == 2 && name[0] == '.' && name[1] == '.') {
+		while (*used && w->path[--*used] != '/')
+			;
+		return true;
+	}
+	if (*used + 1 + size >= sizeof w->path)
+		return false;
+	w->path[(*used)++] = '/';
+	memcpy(w->path + *used, name, size);
+	*used += size;
+	return true;
+}
+
+/* The C library's getcwd takes 300 bytes of the stack, and knows what to do where this fails. */
+static bool current_folder(char path[PATH_MAX])
+{
+	return syscall(SYS_getcwd, path, PATH_MAX) > 0 && path[0] == '/';
+}
+
+bool gt_real_path_find(struct gt_real_path *w, const char *name)
+{
+	size_t size = strlen(name), used = 0, before;
+	char *at = w->left;
+	int links = 0;
+
+	if (size >= sizeof w->left || (*name != '/' && !current_folder(w->path)))
+		return false;
+	memcpy(w->left, name, size + 1);
+	if (*name != '/')
+		used = strlen(w->path);
+	while (*(at += strspn(at, "/"))) {
+		ssize_t n;
+
+		size = strcspn(at, "/");
+		before = used;
+		if (!add_name(w, &used, at, size))
+			return false;
+		at += size;
+		w->path[used] = '\0';
+		n = used > before ? readlink(w->path, w->link, sizeof w->link) : -1;
+		if (n < 0 && used > before && errno != EINVAL)
+			return false;
+		if (n < 0)
+			continue;
+		/* the rest goes on from where the link points to */
+		size = strlen(at) + 1;
+		if (++links > LINKS_MAX || (size_t)n + size > sizeof w->left)
+			return false;
+		memmove(w->left + n, at, size);
+		memcpy(w->left, w->link, (size_t)n);
+		at = w->left;
+		used = *w->link == '/' ? 0 : before;
+	}
+	w->path[used] = '\0';
+	if (!used)
+		strcpy(w->path, "/");
+	return true;
 }

@@ -10,10 +10,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -31,29 +33,37 @@ enum { GT_FD_FIRST = 500, GT_FD_CHECK_NS = 50 * 1000 };
  */
 int gt_fd_move_high(int fd);
 
+/* What an error number means, in English: strerror may load a translation. */
+static inline const char *gt_error_text(int error)
+{
+#if __GLIBC_PREREQ(2, 32)
+	const char *text = strerrordesc_np(error);
+
+	return text ? text : "unknown error";
+#else
+	return strerror(error);
+#endif
+}
+
 /* Identifies a file whatever its descriptor's number. */
 struct gt_file_id {
 	dev_t dev;
 	ino_t ino;
 };
 
-static inline bool gt_file_id_of(struct gt_file_id *id, int fd)
-{
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st))
-		return false;
-	id->dev = st.st_dev;
-	id->ino = st.st_ino;
-	return true;
-}
+/* Functions of their own, so that `struct stat` is gone from the stack when they return. */
+bool gt_file_id_of(struct gt_file_id *id, int fd);
+/* True while the descriptor still refers to that file, and the file has that size or more. */
+bool gt_fd_holds(int fd, const struct gt_file_id *id, uint64_t size);
+/* The file's size; -1 if the kernel does not say. */
+int64_t gt_fd_size(int fd);
+/* True while the path, which is no symbolic link, still refers to that file. */
+bool gt_path_is(const char *path, const struct gt_file_id *id);
 
 /* True while the descriptor still refers to that file. */
 static inline bool gt_fd_is(int fd, const struct gt_file_id *id)
 {
-	struct gt_file_id now;
-
-	return gt_file_id_of(&now, fd) && now.dev == id->dev && now.ino == id->ino;
+	return gt_fd_holds(fd, id, 0);
 }
 
 /* Clears the O_NONBLOCK it was opened with. */
@@ -108,7 +118,7 @@ static inline bool gt_fd_check_is_due(_Atomic uint64_t *checked_ns, uint64_t now
  * and consumed if they came.
  */
 struct gt_held_signals {
-	sigset_t before, pending;
+	uint64_t before, pending; /* the kernel's sets: the C library's have 128 bytes */
 };
 
 void gt_signals_hold(struct gt_held_signals *h);
@@ -153,3 +163,12 @@ const char *gt_append_file_error(int error);
 ssize_t gt_append_file_write(struct gt_append_file *f, const void *data, size_t size,
 			     uint64_t now_ns);
 void gt_append_file_close(struct gt_append_file *f);
+
+/*
+ * Finds the path of a file without symbolic links, as realpath does: that takes 5 KB of the stack.
+ * The result is in `path`; false: it cannot be found.
+ */
+struct gt_real_path {
+	char path[PATH_MAX], left[PATH_MAX], link[PATH_MAX];
+};
+bool gt_real_path_find(struct gt_real_path *w, const char *name);

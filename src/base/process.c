@@ -6,14 +6,17 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/small_printf.h"
+#include "base/table_memory.h"
+
 /* Words of /proc/PID/stat, counted from the state, which follows the name. */
 enum { PPID_WORD = 1, FLAGS_WORD = 6, START_WORD = 19, EXIT_WORD = 49 };
 
+enum { TEXT_MAX = 1024 };
 enum { FLAG_EXITING = 4 }; /* PF_EXITING: set before the kernel closes the files */
 
 static const char *word(const char *at, int number)
@@ -25,21 +28,11 @@ static const char *word(const char *at, int number)
 	return at;
 }
 
-bool gt_process_state_read(struct gt_process_state *state, uint32_t pid)
+static bool parse(struct gt_process_state *state, const char *text)
 {
-	const char *name_end, *status;
-	char path[32], text[1024];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
 	/* the name, in brackets, may be anything */
-	name_end = strrchr(text, ')');
+	const char *name_end = strrchr(text, ')'), *status;
+
 	if (!name_end || name_end[1] != ' ')
 		return false;
 	status = word(name_end + 2, EXIT_WORD);
@@ -52,6 +45,26 @@ bool gt_process_state_read(struct gt_process_state *state, uint32_t pid)
 	state->start_ticks = strtoull(word(name_end + 2, START_WORD), NULL, 10);
 	state->exit_status = (int)strtol(status, NULL, 10);
 	return true;
+}
+
+bool gt_process_state_read(struct gt_process_state *state, uint32_t pid)
+{
+	char path[32], *text = gt_table_alloc(TEXT_MAX); /* a traced process's stack may be small */
+	bool is_read = false;
+	ssize_t n;
+	int fd;
+
+	gt_snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
+	fd = text ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	n = fd < 0 ? -1 : read(fd, text, TEXT_MAX - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n > 0) {
+		text[n] = '\0';
+		is_read = parse(state, text);
+	}
+	gt_table_free(text);
+	return is_read;
 }
 
 uint64_t gt_process_start_ns(uint32_t pid)

@@ -5,17 +5,17 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/small_printf.h"
 #include "trace/layout.h"
 
 /* The kernel keeps what was sent, although both ends may be closed before it is received. */
-static void send_descriptor(int to, const char *name, int descriptor)
+static __attribute__((noinline)) void send_descriptor(int to, const char *name, int descriptor)
 {
 	union {
 		struct cmsghdr head;
@@ -58,8 +58,8 @@ void gt_announce_trace(const char *name, uint64_t watcher)
 	int self = is_under_valgrind() ? -1 : (int)syscall(SYS_pidfd_open, getpid(), 0);
 	int to = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	/* a name that begins with a NUL byte is no file */
-	int size = snprintf(address.sun_path + 1, sizeof address.sun_path - 1,
-			    GT_WATCHER_SOCKET "%" PRIu64, watcher);
+	int size = gt_snprintf(address.sun_path + 1, sizeof address.sun_path - 1,
+			       GT_WATCHER_SOCKET "%" PRIu64, watcher);
 
 	if (self >= 0 && to >= 0 &&
 	    !connect(to, (const struct sockaddr *)&address,

@@ -241,7 +241,9 @@ static bool read_shared(struct entry *e, const struct module *m, const uint8_t *
 	return true;
 }
 
-static bool read_entry(struct entry *e, const struct module *m, const uint8_t *at)
+/* Apart: what it needs of the stack is free again when the instructions are executed. */
+static __attribute__((noinline)) bool read_entry(struct entry *e, const struct module *m,
+						 const uint8_t *at)
 {
 	struct gt_bytes b;
 	const uint8_t *here;

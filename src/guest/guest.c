@@ -82,6 +82,7 @@ static void start_once(void)
 		atomic_store(fork_state, SET_UP);
 	}
 	gt_fork_guard_start();
+	gt_unwind_start();
 	gt_recorder_start();
 	gt_tracker_start();
 }
@@ -192,24 +193,30 @@ uint16_t gt_guest_place(enum gt_api api, const char *name)
 	return found;
 }
 
-/* Copies the handles of an array: a callback may free the array before the call returns. */
+/*
+ * Copies the arguments and the handles of an array: a callback may free the array before the call
+ * returns. Without memory for it, the call has no events.
+ */
 static void copy_array(struct gt_guest_call *g, const struct gt_function *fn, const uint64_t *argv)
 {
+	static const uint64_t none[GT_ARGS_MAX];
 	const uint64_t *from = (const uint64_t *)(uintptr_t)argv[fn->handle.arg];
 	uint32_t count = (uint32_t)argv[fn->handle.count];
-	uint64_t *to = g->handles;
+	uint64_t *copy;
 
-	memcpy(g->argv, argv, fn->argc * sizeof *argv);
-	g->call.argv = g->argv;
-	if (count > GT_CALL_HANDLES_MAX)
-		from = NULL;
-	if (from && count > GT_GUEST_HANDLES) {
-		to = g->more_handles = gt_table_alloc(count * sizeof *to);
-		gt_meter_invalidate();
+	if (!from || count > GT_CALL_HANDLES_MAX)
+		count = 0;
+	copy = g->argv_copy = gt_table_alloc((fn->argc + (size_t)count) * sizeof *copy);
+	gt_meter_invalidate();
+	g->call.argv = copy ? copy : none;
+	if (!copy) {
+		gt_recorder_lose();
+		return;
 	}
-	if (from && to)
-		memcpy(to, from, count * sizeof *to);
-	g->argv[fn->handle.arg] = from ? (uint64_t)(uintptr_t)to : 0;
+	memcpy(copy, argv, fn->argc * sizeof *copy);
+	if (count)
+		memcpy(copy + fn->argc, from, count * sizeof *copy);
+	copy[fn->handle.arg] = count ? (uint64_t)(uintptr_t)(copy + fn->argc) : 0;
 }
 
 /* An address of ours, which no driver hands out, is written where the driver may put a result. */
@@ -242,7 +249,7 @@ static void read_output(struct gt_guest_call *g)
 static const struct gt_ending *end_one(struct gt_guest_call *g, const struct gt_event *event)
 {
 	if (g->ending_count == g->ending_room) {
-		size_t room = g->ending_room * 2;
+		uint32_t room = g->ending_room * 2;
 		struct gt_ending *more = gt_table_alloc(room * sizeof *more);
 
 		if (!more)
@@ -288,6 +295,7 @@ static void capture_stack(struct gt_guest_call *g, uint64_t now_ns)
 		return;
 	count = gt_unwind(&frames, depth, g->caller);
 	if (!count) {
+		gt_recorder_lose_stack();
 		frames = &caller;
 		count = 1;
 	}
@@ -388,7 +396,7 @@ static __attribute__((noinline)) void begin(struct gt_guest_call *g, enum gt_fun
 	g->caller = caller;
 	g->call.function = function;
 	g->call.argv = argv;
-	g->more_handles = NULL;
+	g->argv_copy = NULL;
 	if (fn->handle.from == GT_INS)
 		copy_array(g, fn, argv);
 	g->call.begun_ns = called_ns;
@@ -428,30 +436,45 @@ void gt_guest_begin(struct gt_guest_call *g, enum gt_function_id function, const
 		begin(g, function, argv, caller);
 }
 
+static __attribute__((noinline)) void track_creation(struct gt_guest_call *g,
+						     const struct gt_event *event,
+						     struct gt_ending *replaced)
+{
+	struct gt_event tracked = *event;
+	enum gt_change change;
+
+	tracked.stack = g->tracker_stack;
+	change = gt_live_table_apply(&tracked, replaced);
+	if (g->tracked && replaced->change == GT_CHANGE_ENDED)
+		gt_tracker_replaced(g->result, replaced);
+	if (g->tracked)
+		gt_tracker_event(g->result, event, change, NULL);
+}
+
+/* The usual calls need no room for `replaced` on the stack: theirs is that for an ending. */
+static __attribute__((noinline)) void track_both(struct gt_guest_call *g,
+						 const struct gt_event *event)
+{
+	struct gt_ending replaced;
+
+	track_creation(g, event, &replaced);
+}
+
 static void take_event(void *context, const struct gt_event *event)
 {
 	struct gt_guest_call *g = context;
 	bool ends = gt_function_ends(&gt_functions[event->function]);
-	const struct gt_ending *ending = NULL;
-	enum gt_change change = GT_CHANGE_NONE;
-	struct gt_ending replaced;
 
 	if (gt_functions[event->function].effect != GT_APPEND)
 		gt_recorder_event(event);
-	if (event->failed)
+	if (event->failed || !gt_live_table_is_on())
 		return;
-	if (ends && g->ending_next < g->ending_count)
-		ending = &g->endings[g->ending_next++];
-	if (gt_live_table_is_on() && !ends) {
-		struct gt_event tracked = *event;
-
-		tracked.stack = g->tracker_stack;
-		change = gt_live_table_apply(&tracked, &replaced);
-		if (g->tracked && replaced.change == GT_CHANGE_ENDED)
-			gt_tracker_replaced(&g->tracker, &replaced);
-	}
-	if (g->tracked && (ending || !ends))
-		gt_tracker_event(&g->tracker, event, change, ending);
+	if (!ends && g->ends)
+		track_both(g, event);
+	else if (!ends)
+		track_creation(g, event, &g->ending);
+	else if (g->tracked && g->ending_next < g->ending_count)
+		gt_tracker_event(g->result, event, GT_CHANGE_NONE, &g->endings[g->ending_next++]);
 }
 
 /* Frees what a call has allocated. */
@@ -459,12 +482,13 @@ static void free_call(struct gt_guest_call *g)
 {
 	if (g->ends && g->endings != &g->ending)
 		gt_table_free(g->endings);
-	gt_table_free(g->more_handles);
+	gt_table_free(g->argv_copy);
 }
 
 static __attribute__((noinline)) void end(struct gt_guest_call *g, uint64_t ret,
 					  const struct gt_call_door *door)
 {
+	struct gt_tracker_result result;
 	struct saved_state saved;
 
 	read_output(g);
@@ -476,25 +500,28 @@ static __attribute__((noinline)) void end(struct gt_guest_call *g, uint64_t ret,
 		return;
 	enter(&saved);
 	if (g->tracked)
-		gt_tracker_after(&g->tracker);
+		gt_tracker_after(&g->tracker, &result);
+	g->result = &result;
 	g->call.ret = ret;
 	g->call.ended_ns = gt_now_ns();
 	gt_recorder_check(g->call.ended_ns);
 	g->call.tid = gt_thread_id();
 	if (g->ends && !gt_call_succeeded(&g->call))
-		for (size_t i = 0; i < g->ending_count; i++)
+		for (uint32_t i = 0; i < g->ending_count; i++)
 			gt_live_table_restore(&g->endings[i]);
 	gt_call_events(&g->call, door, take_event, g);
+	gt_live_table_make_room();
 	if (g->tracked && g->ends && gt_call_succeeded(&g->call))
 		while (g->ending_next < g->ending_count)
-			gt_tracker_ended(&g->tracker, &g->endings[g->ending_next++]);
+			gt_tracker_ended(&result, &g->endings[g->ending_next++]);
 	if (g->tracked)
-		gt_tracker_finish(&g->tracker, &g->call, g->endings, g->ends ? g->ending_count : 0);
+		gt_tracker_finish(&g->tracker, &result, &g->call, g->endings,
+				  g->ends ? g->ending_count : 0);
 	gt_recorder_leave(g->frame);
 	free_call(g);
 	leave(&saved);
 	if (g->tracked)
-		gt_tracker_leave(&g->tracker);
+		gt_tracker_leave(&g->tracker, &result);
 }
 
 void gt_guest_end(struct gt_guest_call *g, uint64_t ret, const struct gt_call_door *door)

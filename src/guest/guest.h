@@ -18,24 +18,21 @@
 #include "tracker/live_table.h"
 #include "tracker/tracker.h"
 
-enum { GT_GUEST_HANDLES = 8 };
-
-/* One call in flight; lives in the door's wrapper, or wherever the door keeps it. */
+/* One call in flight; lives in the door's wrapper, or wherever the door keeps it: keep it small. */
 struct gt_guest_call {
 	struct gt_call call;
 	const void *caller;
 	const void *frame; /* an address on the stack: of two calls, the inner has the lower */
 	bool active, ends, tracked;
 	bool announced; /* not active: it will have no event, but the process may end in it */
-	uint32_t tracker_stack;             /* from gt_creation_stack_put */
-	uint64_t argv[GT_ARGS_MAX];         /* a copy, if an argument is an array of handles, … */
-	uint64_t handles[GT_GUEST_HANDLES]; /* … with the handles in it before the call, … */
-	uint64_t *more_handles;             /* … allocated if there are more */
-	uint64_t *output, output_before;    /* what the driver may fill in, and its old value */
+	uint32_t tracker_stack; /* from gt_creation_stack_put */
+	uint32_t ending_count, ending_room, ending_next;
+	uint64_t *argv_copy; /* if an argument is an array of handles: with what was in it */
+	uint64_t *output, output_before; /* what the driver may fill in, and its old value */
 	struct gt_ending *endings;
-	struct gt_ending ending; /* room for the usual one */
-	size_t ending_count, ending_room, ending_next;
+	struct gt_ending ending; /* room for the usual one, or for what a creation replaced */
 	struct gt_tracker_call tracker;
+	struct gt_tracker_result *result; /* while the call ends */
 };
 
 /* A door calls this when it has been loaded. Starts recording if the settings ask for it. */

@@ -4,7 +4,6 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/guest_file.h"
 #include "base/table_memory.h"
 #include "guest/fork_guard.h"
 
@@ -157,18 +157,19 @@ void gt_modules_program(char *path)
 }
 
 /* The absolute path of a module's file. The main program comes without a name. */
-static void find_path(const struct dl_phdr_info *info, struct gt_module *m, char path[PATH_MAX])
+static __attribute__((noinline)) void find_path(const struct dl_phdr_info *info,
+						struct gt_module *m)
 {
+	static struct gt_real_path work; /* guarded by the writer's lock, too */
 	struct stat st;
 
+	m->path = work.path;
 	if (!info->dlpi_name[0]) {
-		gt_modules_program(path);
-	} else if (!realpath(info->dlpi_name, path)) {
-		strncpy(path, info->dlpi_name, PATH_MAX - 1);
-		path[PATH_MAX - 1] = '\0';
+		gt_modules_program(work.path);
+	} else if (!gt_real_path_find(&work, info->dlpi_name)) {
+		m->path = info->dlpi_name;
 	}
-	m->path = path;
-	if (path[0] == '/' && !stat(path, &st)) {
+	if (m->path[0] == '/' && !stat(m->path, &st)) {
 		m->file_size = (uint64_t)st.st_size;
 		m->mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 	}
@@ -199,7 +200,6 @@ static bool add_defined(uint64_t start, uint64_t size, uint32_t number)
 
 static int define_module(struct dl_phdr_info *info, size_t info_size, void *context)
 {
-	static char path[PATH_MAX]; /* guarded by the writer's lock, too */
 	struct gt_module m = { .bias = info->dlpi_addr };
 	uint64_t low = UINT64_MAX, high = 0;
 
@@ -220,7 +220,7 @@ static int define_module(struct dl_phdr_info *info, size_t info_size, void *cont
 	m.size = high - low;
 	if (is_defined(m.start, m.size))
 		return 0;
-	find_path(info, &m, path);
+	find_path(info, &m);
 	if (add_defined(m.start, m.size, next_number))
 		gt_writer_module(context, next_number++, &m);
 	return 0;

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "base/bytes.h"
+#include "base/thread_key.h"
 #include "guest/walk.h"
 #include "tracker/meter.h"
 #include "trace/layout.h"
@@ -207,9 +208,14 @@ static void scratch_ended(void *pages)
 
 static void start_once(void)
 {
-	if (!pthread_key_create(&thread_end, thread_ended) &&
-	    !pthread_key_create(&scratch_end, scratch_ended))
+	if (gt_thread_key_create(&thread_end, thread_ended) &&
+	    gt_thread_key_create(&scratch_end, scratch_ended))
 		atomic_store(&cache_started, true);
+}
+
+void gt_unwind_start(void)
+{
+	pthread_once(&once, start_once);
 }
 
 /* The thread's; NULL: there is no memory for it. */
@@ -219,7 +225,7 @@ static struct scratch *own_scratch(void)
 
 	if (scratch)
 		return scratch;
-	pthread_once(&once, start_once);
+	gt_unwind_start();
 	if (!atomic_load(&cache_started))
 		return NULL;
 	pages = mmap(NULL, sizeof *scratch, PROT_READ | PROT_WRITE,

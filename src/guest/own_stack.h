@@ -13,6 +13,9 @@
  */
 size_t gt_unwind(uint64_t **frames, size_t most, const void *caller);
 
+/* Before the first of these calls: what would take more of the stack there. */
+void gt_unwind_start(void);
+
 /* Allocates what the calling thread's stacks will need. */
 void gt_unwind_warm(void);
 

@@ -6,7 +6,6 @@
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -258,7 +257,8 @@ static int find_span(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-static bool find_python(void)
+/* Apart: later calls need none of this of their stacks. */
+static __attribute__((noinline)) bool find_python(void)
 {
 	enum { THREAD_STATE, CODE_TYPE, VERSION, RUNTIME, NAMES };
 	/* clang-format off */
@@ -269,7 +269,8 @@ static bool find_python(void)
 	static unsigned long long adds;
 	void *at[NAMES];
 	const char *(*version)(void);
-	unsigned major = 0, minor = 0;
+	char *dot;
+	unsigned long major, minor;
 	struct span span;
 
 	if (!gt_modules_find_symbols(names, at, NAMES, &adds) || !at[THREAD_STATE])
@@ -277,8 +278,11 @@ static bool find_python(void)
 	python.thread_state = (void *(*)(void))at[THREAD_STATE];
 	python.code_type = at[CODE_TYPE];
 	version = (const char *(*)(void))at[VERSION];
-	if (!python.code_type || !version || sscanf(version(), "%u.%u", &major, &minor) != 2 ||
-	    major != 3 || !gt_python_layout_of(&python.layout, minor, at[RUNTIME])) {
+	/* "3.11.2 (main, …" */
+	major = version ? strtoul(version(), &dot, 10) : 0;
+	minor = major && *dot == '.' ? strtoul(dot + 1, NULL, 10) : 0;
+	if (!python.code_type || major != 3 ||
+	    !gt_python_layout_of(&python.layout, (unsigned)minor, at[RUNTIME])) {
 		atomic_store(&is_unsupported, true);
 		return false;
 	}

@@ -20,6 +20,8 @@
 
 #include "base/guest_file.h"
 #include "base/process.h"
+#include "base/small_printf.h"
+#include "base/thread_key.h"
 #include "guest/announce.h"
 #include "guest/bus_guard.h"
 #include "guest/loaded_modules.h"
@@ -36,6 +38,7 @@ enum {
 	CHECK_NS = 1000 * 1000,     /* and whether the trace is still ours */
 	FIRST_BYTES = 1 << 20,      /* a program that restricts its system calls gets this far */
 	LIMIT_SHARE = 64,
+	LINE_SPINS = 1 << 20,
 };
 
 static _Atomic(struct gt_writer *) writer;
@@ -131,7 +134,7 @@ static void write_info(struct gt_writer *w)
 	gt_writer_info(w, "boot", gt_boot_id(), strlen(gt_boot_id()));
 	if (rank)
 		gt_writer_info(w, "rank", rank, strlen(rank));
-	snprintf(depth, sizeof depth, "%" PRIu32, gt_settings_get()->stack_depth);
+	gt_snprintf(depth, sizeof depth, "%" PRIu32, gt_settings_get()->stack_depth);
 	gt_writer_info(w, "stack_depth", depth, strlen(depth));
 	gt_writer_info(w, "gputrack", GT_VERSION, strlen(GT_VERSION));
 }
@@ -158,7 +161,7 @@ static void stopped(struct gt_writer *w, void *context, int error)
 	}
 	gt_stderr_line(
 		"recording stopped: %s, in %s; the program runs on, what was recorded can be read",
-		strerror(-error), gt_settings_get()->recording);
+		gt_error_text(-error), gt_settings_get()->recording);
 }
 
 /* What this process has reserved, beside all others of the recording; NULL: it counts alone. */
@@ -169,7 +172,7 @@ static struct gt_room *shared_room(const char *folder)
 
 	/* a forked child has its parent's */
 	gt_room_close(&room);
-	if (snprintf(path, sizeof path, "%s/" GT_ROOM_FILE, folder) >= (int)sizeof path ||
+	if (gt_snprintf(path, sizeof path, "%s/" GT_ROOM_FILE, folder) >= (int)sizeof path ||
 	    gt_room_open(&room, path))
 		return NULL;
 	return &room;
@@ -212,7 +215,7 @@ static void open_writer(void)
 	e = open_trace(&w, folder);
 	if (e) {
 		gt_stderr_line("cannot record into %s: %s; the program runs on untracked", folder,
-			       strerror(-e));
+			       gt_error_text(-e));
 		return;
 	}
 	if (gt_settings_get()->watcher)
@@ -223,7 +226,7 @@ static void open_writer(void)
 
 static void start_once(void)
 {
-	have_thread_end = !pthread_key_create(&thread_end, thread_ended);
+	have_thread_end = gt_thread_key_create(&thread_end, thread_ended);
 	has_stacks = gt_settings_get()->stack_depth;
 	if (gt_settings_get()->recording)
 		gt_bus_guard_start();
@@ -356,6 +359,14 @@ void gt_recorder_event(const struct gt_event *event)
 		gt_recorder_lose();
 }
 
+void gt_recorder_lose_stack(void)
+{
+	struct gt_writer *w = current_writer();
+
+	if (w)
+		gt_writer_lose_stack(w);
+}
+
 void gt_recorder_lose(void)
 {
 	struct gt_writer *w = current_writer();
@@ -410,14 +421,18 @@ static bool is_c1(const char *at)
 void gt_stderr_line(const char *format, ...)
 {
 	static const char prefix[] = "gputrack: ";
-	char line[1024];
+	static _Atomic bool is_used;
+	static char line[1024];
 	size_t used = sizeof prefix - 1;
 	va_list args;
 	int n, saved = errno;
 
+	/* a thread that uses it for longer is gone, or interrupted by us */
+	for (int i = 0; atomic_exchange(&is_used, true) && i < LINE_SPINS; i++)
+		__builtin_ia32_pause();
 	memcpy(line, prefix, used);
 	va_start(args, format);
-	n = vsnprintf(line + used, sizeof line - used - 1, format, args);
+	n = gt_vsnprintf(line + used, sizeof line - used - 1, format, args);
 	va_end(args);
 	if (n > 0)
 		used += (size_t)n < sizeof line - used - 1 ? (size_t)n : sizeof line - used - 2;
@@ -428,5 +443,6 @@ void gt_stderr_line(const char *format, ...)
 	line[used++] = '\n';
 	/* one write, so that it does not mix with the program's lines; lost if stderr is closed */
 	gt_write_without_signals(STDERR_FILENO, line, used, true);
+	atomic_store(&is_used, false);
 	errno = saved;
 }

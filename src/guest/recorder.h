@@ -37,8 +37,9 @@ void gt_recorder_tick(uint64_t now_ns);
 
 /* Records an event of the calling thread. */
 void gt_recorder_event(const struct gt_event *event);
-/* Counts an event that could not be recorded. */
+/* Counts an event that could not be recorded; one recorded with its caller instead of its stack. */
 void gt_recorder_lose(void);
+void gt_recorder_lose_stack(void);
 /* Before and after a call: gt_lane_enter, gt_lane_announce, gt_lane_learn and gt_lane_leave. */
 void gt_recorder_enter(const struct gt_event *event, const uint64_t *argv, const void *call);
 bool gt_recorder_announce(enum gt_function_id function, const uint64_t *argv, const void *caller,

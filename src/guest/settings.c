@@ -4,13 +4,13 @@
 
 #include <limits.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
 #include "api/functions.h"
+#include "base/small_printf.h"
 #include "trace/layout.h"
 
 enum { DEPTH_DEFAULT = 64 };
@@ -45,18 +45,18 @@ static int64_t number_of(const char *name, int64_t fallback)
 /* Absolute, because the program may change its directory before its first call. */
 static const char *absolute_path(char buffer[PATH_MAX], const char *path)
 {
-	char here[PATH_MAX];
-	int size;
+	size_t used = 0;
 
 	if (!path)
 		return NULL;
-	if (*path == '/')
-		size = snprintf(buffer, PATH_MAX, "%s", path);
-	else if (getcwd(here, sizeof here))
-		size = snprintf(buffer, PATH_MAX, "%s/%s", here, path);
-	else
-		return NULL;
-	return size > 0 && size < PATH_MAX ? buffer : NULL;
+	if (*path != '/') {
+		if (!getcwd(buffer, PATH_MAX - 1))
+			return NULL;
+		used = strlen(buffer);
+		buffer[used++] = '/';
+	}
+	used += (size_t)gt_snprintf(buffer + used, PATH_MAX - used, "%s", path);
+	return used < PATH_MAX ? buffer : NULL;
 }
 
 static enum gt_log_level read_level(const char *name, enum gt_log_level fallback)
@@ -76,7 +76,7 @@ static void read_loader_log(void)
 {
 	const char *folder = text_of("ZEL_LOADER_LOG_DIR"), *home = text_of("HOME");
 	const char *file = text_of("ZEL_LOADER_LOG_FILE");
-	char path[PATH_MAX];
+	static char path[PATH_MAX];
 	int size;
 
 	settings.log_level = read_level("ZEL_LOADER_LOGGING_LEVEL", GT_LOG_WARNING);
@@ -84,10 +84,11 @@ static void read_loader_log(void)
 	if (settings.log_to_console)
 		return;
 	if (folder)
-		size = snprintf(path, sizeof path, "%s/%s", folder, file ? file : "ze_loader.log");
+		size = gt_snprintf(path, sizeof path, "%s/%s", folder,
+				   file ? file : "ze_loader.log");
 	else
-		size = snprintf(path, sizeof path, "%s/.oneapi_logs/%s", home ? home : ".",
-				file ? file : "ze_loader.log");
+		size = gt_snprintf(path, sizeof path, "%s/.oneapi_logs/%s", home ? home : ".",
+				   file ? file : "ze_loader.log");
 	if (size < 0 || (size_t)size >= sizeof path) {
 		settings.log_name_too_long = true;
 		return;

@@ -240,8 +240,11 @@ static void operate(const struct gt_walk *w, struct operands *o, struct gt_bytes
 	}
 }
 
-static bool evaluate(const struct gt_walk *w, const uint8_t *at, struct operands o, uint64_t *out)
+/* `first` is the operand that is there at the beginning; NULL: none. */
+static __attribute__((noinline)) bool evaluate(const struct gt_walk *w, const uint8_t *at,
+					       const uint64_t *first, uint64_t *out)
 {
+	struct operands o = { .count = first ? 1 : 0, .list = { first ? *first : 0 } };
 	struct gt_bytes b = { .at = at, .end = at + GT_VARINT_MAX };
 	uint64_t size = gt_get_varint(&b);
 
@@ -255,7 +258,6 @@ static bool evaluate(const struct gt_walk *w, const uint8_t *at, struct operands
 static bool find_register(const struct gt_walk *w, const struct gt_frame_rule *rule, int number,
 			  uint64_t cfa, uint64_t *out)
 {
-	struct operands start = { .list = { cfa }, .count = 1 };
 	uint64_t near_cfa = cfa + (uint64_t)(int64_t)rule->value[number];
 
 	switch ((enum gt_frame_how)rule->how[number]) {
@@ -265,21 +267,22 @@ static bool find_register(const struct gt_walk *w, const struct gt_frame_rule *r
 	case GT_CFA_PLUS: *out = near_cfa; return true;
 	case GT_AT_CFA: return load(w, near_cfa, out);
 	case GT_AT_EXPRESSION:
-		return evaluate(w, rule->base + rule->value[number], start, out) &&
+		return evaluate(w, rule->base + rule->value[number], &cfa, out) &&
 		       load(w, *out, out);
-	case GT_EXPRESSION: return evaluate(w, rule->base + rule->value[number], start, out);
+	case GT_EXPRESSION: return evaluate(w, rule->base + rule->value[number], &cfa, out);
 	}
 	return false;
 }
 
 /* A rule of any form. */
-static bool step_by_rule(struct gt_walk *w, const struct gt_frame_rule *rule)
+static __attribute__((noinline)) bool step_by_rule(struct gt_walk *w,
+						   const struct gt_frame_rule *rule)
 {
 	uint64_t next[GT_REGISTERS], cfa;
 
 	if (rule->cfa_how == GT_IN_REGISTER)
 		cfa = w->registers[rule->cfa] + (uint64_t)(int64_t)rule->cfa_offset;
-	else if (!evaluate(w, rule->base + rule->cfa, (struct operands){ 0 }, &cfa))
+	else if (!evaluate(w, rule->base + rule->cfa, NULL, &cfa))
 		return false;
 	for (int i = 0; i < GT_REGISTERS; i++)
 		if (!find_register(w, rule, i, cfa, &next[i]))

@@ -157,22 +157,43 @@ static int take_chunk(struct gt_live *l, struct gt_live_arena *arena)
 	return 0;
 }
 
-static int take_slot(struct gt_live *l, uint16_t process, uint32_t *slot)
+/* After gt_live_reserve. */
+static uint32_t take_slot(struct gt_live *l, uint16_t process)
 {
-	struct gt_live_arena *arena = arena_of(l, process);
+	struct gt_live_arena *arena = &l->arenas[process];
+	uint32_t slot;
 
-	if (!arena || (!arena->free_slot && !arena->left && take_chunk(l, arena)))
-		return -ENOMEM;
 	if (arena->free_slot) {
-		*slot = arena->free_slot - 1;
-		arena->free_slot = at_slot(l, *slot)->refs;
+		slot = arena->free_slot - 1;
+		arena->free_slot = at_slot(l, slot)->refs;
 	} else {
-		*slot = arena->fresh++;
+		slot = arena->fresh++;
 		arena->left--;
 		l->slots_used++;
 	}
 	arena->count++;
-	return 0;
+	return slot;
+}
+
+static bool is_index_full(const struct gt_live *l)
+{
+	return !l->index || (l->count + 1) * 8 > (l->mask + 1) * 7;
+}
+
+bool gt_live_has_room(const struct gt_live *l, uint16_t process)
+{
+	return !is_index_full(l) && process < l->arena_count &&
+	       (l->arenas[process].free_slot || l->arenas[process].left);
+}
+
+int gt_live_reserve(struct gt_live *l, uint16_t process)
+{
+	struct gt_live_arena *arena;
+
+	if (is_index_full(l) && grow_index(l))
+		return -ENOMEM;
+	arena = arena_of(l, process);
+	return arena && (arena->free_slot || arena->left || !take_chunk(l, arena)) ? 0 : -ENOMEM;
 }
 
 /* The process has no entries left: its chunks are free for others, as processes come and go. */
@@ -205,10 +226,9 @@ static struct gt_entry *insert(struct gt_live *l, const struct gt_entry *entry)
 	uint32_t slot;
 	size_t i;
 
-	if ((!l->index || (l->count + 1) * 8 > (l->mask + 1) * 7) && grow_index(l))
+	if (!gt_live_has_room(l, entry->process) && gt_live_reserve(l, entry->process))
 		return NULL;
-	if (take_slot(l, entry->process, &slot))
-		return NULL;
+	slot = take_slot(l, entry->process);
 	*at_slot(l, slot) = *entry;
 	i = probe(l, entry->process, gt_entry_kind(entry), entry->handle, entry->place);
 	l->index[i] = slot + 1;
@@ -305,7 +325,8 @@ static enum gt_change create(struct gt_live *l, const struct gt_event *e, uint16
 		return GT_CHANGE_RETAINED;
 	}
 	if (old) {
-		*gone = *old;
+		if (gone)
+			*gone = *old;
 		*old = fresh;
 		*entry = old;
 		return GT_CHANGE_REPLACED;
@@ -328,7 +349,8 @@ static enum gt_change end(struct gt_live *l, const struct gt_event *e, uint16_t 
 		(*entry)->refs--;
 		return GT_CHANGE_RELEASED;
 	}
-	*gone = **entry;
+	if (gone)
+		*gone = **entry;
 	*entry = NULL;
 	remove_at(l, i);
 	return GT_CHANGE_ENDED;
@@ -349,12 +371,10 @@ static enum gt_change retain(struct gt_live *l, const struct gt_event *e, uint16
 enum gt_change gt_live_apply(struct gt_live *l, const struct gt_event *event, uint16_t process,
 			     struct gt_entry **entry, struct gt_entry *gone)
 {
-	struct gt_entry *unwanted_entry, unwanted_copy;
+	struct gt_entry *unwanted;
 
 	if (!entry)
-		entry = &unwanted_entry;
-	if (!gone)
-		gone = &unwanted_copy;
+		entry = &unwanted;
 	*entry = NULL;
 	if (event->failed || event->unfinished)
 		return GT_CHANGE_NONE;

@@ -214,7 +214,7 @@ static void put_lost(struct gt_printer *p, const struct gt_view *v)
 		gt_print_wrap(p, GT_YELLOW, 2, "calls into %s are missing: it could not be probed",
 			      refused);
 	if (stacks)
-		gt_print_wrap(p, GT_YELLOW, 2, "%s %s recorded without a stack",
+		gt_print_wrap(p, GT_YELLOW, 2, "%s %s recorded without a complete stack",
 			      gt_format_count(text, stacks),
 			      gt_plural(stacks, "event was", "events were"));
 	if (unknown)

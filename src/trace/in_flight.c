@@ -99,6 +99,10 @@ void gt_lane_enter(struct gt_lane *lane, const struct gt_event *e, const uint64_
 					  .handle = e->handle,
 					  .time_ns = e->time_ns };
 
+	/* now rather than when the event is written, deeper in the stack, which may be small */
+	if (lane->limit - lane->at < GT_EVENT_MAX && lane->block &&
+	    !atomic_load_explicit(&lane->writer->error, memory_order_relaxed))
+		gt_block_open(lane);
 	if (what.function && lane->block && !gt_writer_is_lost(lane->writer))
 		enter(lane, &what, argv, count, call);
 }

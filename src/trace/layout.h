@@ -64,7 +64,7 @@ struct gt_trace_header {
 	uint64_t end_ns;       /* when `state` was set */
 	uint32_t state, error;
 	uint64_t lost;           /* events that could not be written */
-	uint64_t lost_stacks;    /* events written without their stack */
+	uint64_t lost_stacks;    /* events written without their stack, or with a part of it */
 	uint64_t blocks_end;     /* end of the last block: a shorter file was truncated */
 	uint32_t arguments_size; /* of gt_trace_arguments at each event block's end; 0: none */
 	uint32_t reserved;

@@ -11,17 +11,12 @@
 
 #include "trace/layout.h"
 
-struct slot {
-	char magic[8];
-	uint64_t bytes;
-};
-
-enum { SLOT = sizeof(struct slot), SLOTS_AT_ONCE = 16, SLOTS_MAX = 1 << 19 };
+enum { SLOT = sizeof(struct gt_room_slot), SLOTS_MAX = 1 << 19 };
 
 /* Adds a slot at the end; nobody else gets the same one. */
 static int add_slot(struct gt_room *room)
 {
-	static const struct slot none = { .magic = GT_ROOM_MAGIC };
+	static const struct gt_room_slot none = { .magic = GT_ROOM_MAGIC };
 	int flags = fcntl(room->fd, F_GETFL);
 	off_t end;
 
@@ -61,7 +56,7 @@ int gt_room_open(struct gt_room *room, const char *path)
 /* Says what is ours, where all others can read them; false if that fails. */
 static bool tell(struct gt_room *room, uint64_t mine)
 {
-	const struct slot slot = { .magic = GT_ROOM_MAGIC, .bytes = mine };
+	const struct gt_room_slot slot = { .magic = GT_ROOM_MAGIC, .bytes = mine };
 	struct gt_held_signals held;
 	ssize_t n;
 
@@ -79,12 +74,12 @@ static bool tell(struct gt_room *room, uint64_t mine)
 /* Adds up what is the others', up to `most`; the file may hold anything by now, of any size. */
 static bool add_others(struct gt_room *room, uint64_t most)
 {
-	struct slot slots[SLOTS_AT_ONCE];
+	struct gt_room_slot *slots = room->slots;
 	uint64_t sum = 0;
 	off_t at = 0;
 	ssize_t n;
 
-	while ((n = pread(room->fd, slots, sizeof slots, at)) >= SLOT &&
+	while ((n = pread(room->fd, slots, sizeof room->slots, at)) >= SLOT &&
 	       at < (off_t)SLOTS_MAX * SLOT) {
 		for (ssize_t i = 0; i < n / SLOT; i++)
 			if (at + i * SLOT != room->slot &&

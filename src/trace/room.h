@@ -14,12 +14,20 @@
 
 #include "base/guest_file.h"
 
+enum { GT_ROOM_SLOTS = 16 };
+
+struct gt_room_slot {
+	char magic[8];
+	uint64_t bytes;
+};
+
 struct gt_room {
 	const char *path; /* borrowed */
 	int fd;
 	struct gt_file_id id;
 	off_t slot;            /* where our slot is */
 	uint64_t mine, others; /* `others` as last seen, for when the file is gone */
+	struct gt_room_slot slots[GT_ROOM_SLOTS]; /* as they are read */
 };
 
 /* Opens the file, making it if need be, and adds this process with 0 bytes. */

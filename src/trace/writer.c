@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/guest_file.h"
 #include "base/process.h"
+#include "base/small_printf.h"
 #include "base/table_memory.h"
 #include "trace/room.h"
 #include "trace/writer_state.h"
@@ -30,14 +30,9 @@ enum {
  */
 static int descriptor(struct gt_writer *w)
 {
-	struct gt_file_id id;
-	struct stat st;
-	bool is_closed = !gt_file_id_of(&id, w->fd) || id.dev != w->id.dev || id.ino != w->id.ino;
-
-	if (!is_closed)
+	if (gt_fd_is(w->fd, &w->id))
 		return w->fd;
-	if (w->options.read_only && !lstat(w->path, &st) && st.st_dev == w->id.dev &&
-	    st.st_ino == w->id.ino)
+	if (w->options.read_only && gt_path_is(w->path, &w->id))
 		fchmodat(AT_FDCWD, w->path, 0600, 0);
 	w->fd = gt_fd_reopen(w->fd, &w->id, w->path, O_RDWR | O_NOFOLLOW);
 	if (w->fd < 0)
@@ -218,10 +213,10 @@ static void lose_file(struct gt_writer *w, int error)
 static bool is_whole_locked(struct gt_writer *w)
 {
 	int fd = descriptor(w); /* the program may have closed it */
-	struct stat st;
+	int64_t size = fd < 0 ? -1 : gt_fd_size(fd);
 
 	/* removed, too: what is mapped stays, and the next block fails */
-	return fd < 0 || fstat(fd, &st) || (uint64_t)st.st_size >= atomic_load(&w->reserved);
+	return size < 0 || (uint64_t)size >= atomic_load(&w->reserved);
 }
 
 /* False if the file is shorter than what we reserved in it. */
@@ -229,12 +224,9 @@ static bool is_whole(struct gt_writer *w)
 {
 	/* first: another thread may reserve more meanwhile */
 	uint64_t reserved = atomic_load(&w->reserved);
-	int fd = atomic_load(&w->fd);
-	struct stat st;
 	bool is;
 
-	if (fd >= 0 && !fstat(fd, &st) && st.st_dev == w->id.dev && st.st_ino == w->id.ino &&
-	    (uint64_t)st.st_size >= reserved)
+	if (gt_fd_holds(atomic_load(&w->fd), &w->id, reserved))
 		return true;
 	/* another thread may have given space back */
 	pthread_mutex_lock(&w->space_lock);
@@ -470,8 +462,8 @@ int gt_writer_open_in(struct gt_writer **out, const char *folder,
 		int n;
 
 		if (i > 1)
-			snprintf(number, sizeof number, "-%d", i);
-		n = snprintf(path, PATH_MAX, "%s/%u%s.trace", folder, options->pid, number);
+			gt_snprintf(number, sizeof number, "-%d", i);
+		n = gt_snprintf(path, PATH_MAX, "%s/%u%s.trace", folder, options->pid, number);
 		e = n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : gt_writer_open(out, path, options);
 	}
 	gt_table_free(path);

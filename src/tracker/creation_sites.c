@@ -96,7 +96,7 @@ bool gt_creation_stack_is_outdated(uint32_t number)
 
 void gt_creation_stacks_warm(void)
 {
-	uint64_t no_stack[GT_STACK_FRAMES_MAX] = { 0 };
+	static const uint64_t no_stack[GT_STACK_FRAMES_MAX];
 
 	gt_creation_stack_put(no_stack, GT_STACK_FRAMES_MAX);
 }

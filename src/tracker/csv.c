@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +13,7 @@
 
 #include "base/guest_file.h"
 #include "base/process.h"
+#include "base/small_printf.h"
 #include "guest/recorder.h"
 #include "guest/settings.h"
 #include "tracker/residue.h"
@@ -60,10 +60,10 @@ struct column {
 static struct column columns[COLUMNS_MAX];
 
 /*
- * Inserts `_pid<PID>` before the extension of the file name. exec keeps the pid, and the file of
- * the program before it stays: the next one is `_pid<PID>-2`.
+ * Into `file_path`: inserts `_pid<PID>` before the extension of the file name. exec keeps the pid,
+ * and the file of the program before it stays: the next one is `_pid<PID>-2`.
  */
-static bool name_file(char path[PATH_MAX], const char *asked, int image)
+static bool name_file(const char *asked, int image)
 {
 	const char *name = strrchr(asked, '/'), *dot;
 	char number[32] = "";
@@ -75,10 +75,10 @@ static bool name_file(char path[PATH_MAX], const char *asked, int image)
 	/* a name whose only dot is its first character has no extension */
 	stem = dot && dot != name ? (size_t)(dot - asked) : strlen(asked);
 	if (image > 1)
-		snprintf(number, sizeof number, "-%d", image);
-	n = snprintf(path, PATH_MAX, "%.*s_pid%d%s%s", (int)stem, asked, (int)getpid(), number,
-		     asked + stem);
-	return n > 0 && n < PATH_MAX;
+		gt_snprintf(number, sizeof number, "-%d", image);
+	n = gt_snprintf(file_path, sizeof file_path, "%.*s_pid%d%s%s", (int)stem, asked,
+			(int)getpid(), number, asked + stem);
+	return n < PATH_MAX;
 }
 
 /* True for a file written since this process started: by its program before exec. */
@@ -135,42 +135,39 @@ static void write_all(const char *text, size_t size, uint64_t now_ns)
 	if (n == (ssize_t)size)
 		return;
 	gt_stderr_line("the tracker's CSV ends here: %s; the program runs on",
-		       n < 0 ? strerror(errno) : "disk full");
+		       n < 0 ? gt_error_text(errno) : "disk full");
 	gt_append_file_close(&file);
 }
 
 void gt_csv_start(void)
 {
 	const struct gt_settings *s = gt_settings_get();
-	char path[PATH_MAX], line[512];
-	int e;
+	int e, n;
 
 	start_ns = gt_now_ns();
 	if (!s->csv)
 		return;
-	if (!name_file(path, s->csv, 1)) {
+	if (!name_file(s->csv, 1)) {
 		gt_stderr_line(
 			"cannot write the tracker's CSV: its name is too long; the program runs on "
 			"without it");
 		return;
 	}
-	for (int image = 2; is_from_before_exec(path) && name_file(path, s->csv, image); image++)
+	for (int image = 2; is_from_before_exec(file_path) && name_file(s->csv, image); image++)
 		;
-	strcpy(file_path, path);
 	e = gt_append_file_open(&file, file_path, O_CREAT | O_TRUNC | O_NOFOLLOW, GT_APPEND_FILE);
 	if (e) {
 		gt_stderr_line(
 			"cannot write the tracker's CSV %s: %s; the program runs on without it",
-			path, gt_append_file_error(e));
+			file_path, gt_append_file_error(e));
 		return;
 	}
 	gt_recorder_info("csv", file_path);
 	for (int i = 0; i < 2; i++)
 		memset(batches[i].text, 0, sizeof batches[i].text);
-	write_all(line,
-		  (size_t)snprintf(line, sizeof line, "%s%s\n", header,
-				   s->csv_extended ? extended_header : ""),
-		  start_ns);
+	n = gt_snprintf(batches[0].text, sizeof batches[0].text, "%s%s\n", header,
+			s->csv_extended ? extended_header : "");
+	write_all(batches[0].text, (size_t)n, start_ns);
 	/* last, when we have allocated all we need */
 	gt_meter_read(&before);
 }
@@ -294,13 +291,13 @@ void gt_csv_count(const struct gt_counts *change)
 }
 
 void gt_csv_row(const char *function, const struct gt_meter *now, int64_t threads,
-		const struct gt_counts *change, struct gt_counts *after, uint64_t time_ns)
+		struct gt_counts *counts, uint64_t time_ns)
 {
 	bool has_file;
 	uint64_t call;
 
 	lock_rows(time_ns);
-	add_counts(change);
+	add_counts(counts);
 	call = ++calls;
 	/* this call ended before that of the last row: times must not go back */
 	if (time_ns < last_ns)
@@ -310,7 +307,7 @@ void gt_csv_row(const char *function, const struct gt_meter *now, int64_t thread
 	if (has_file)
 		make_row(function, now, threads, time_ns);
 	before = *now;
-	*after = counters;
+	*counts = counters;
 	pthread_mutex_unlock(&rows_lock);
 	if (has_file)
 		wait_until_written(call, time_ns);

@@ -10,7 +10,7 @@
 
 /* Live resources and bytes by label, or how one call changed them. */
 struct gt_counts {
-	int64_t count[GT_LABEL_COUNT];
+	int32_t count[GT_LABEL_COUNT];
 	int64_t bytes[GT_MEMORY_HOST + 1]; /* of memory, by location */
 };
 
@@ -22,8 +22,8 @@ void gt_csv_restart(void);
 /* Adds a call's change to the counters, without a row. */
 void gt_csv_count(const struct gt_counts *change);
 /*
- * Adds a call's change, and writes its row if there is a file. `after` gets the counters including
- * this call. Rows of several threads are written one after another.
+ * Adds a call's change, and writes its row if there is a file. `counts` has the change, and gets
+ * the counters including this call. Rows of several threads are written one after another.
  */
 void gt_csv_row(const char *function, const struct gt_meter *now, int64_t threads,
-		const struct gt_counts *change, struct gt_counts *after, uint64_t time_ns);
+		struct gt_counts *counts, uint64_t time_ns);

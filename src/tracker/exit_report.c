@@ -3,9 +3,9 @@
 #include "tracker/tracker.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/small_printf.h"
 #include "base/table_memory.h"
 #include "guest/loaded_modules.h"
 #include "guest/recorder.h"
@@ -23,50 +23,45 @@ static bool is_reported(void *context, const struct gt_entry *entry)
 	return !(gt_kinds[gt_entry_kind(entry)].habits & GT_LASTING);
 }
 
-static void format_frames(char *text, size_t size, const struct gt_symbol *symbols, size_t count)
+static void log_frame(const struct gt_symbol *s)
 {
-	size_t used = 0;
-
-	for (size_t i = 0; i < count && i < FRAMES_SHOWN && used < size; i++) {
-		const struct gt_symbol *s = &symbols[i];
-		const char *function = s->function ? s->function : "??";
-
-		if (s->file)
-			used += (size_t)snprintf(text + used, size - used, "\n      %s (%s:%u)",
-						 function, s->file, s->line);
-		else
-			used += (size_t)snprintf(text + used, size - used,
-						 "\n      %s (%s+0x%" PRIx64 ")", function,
-						 s->module ? s->module : "?", s->offset);
-	}
+	gt_log_add("\n      %s (", s->function ? s->function : "??");
+	if (s->file)
+		gt_log_add("%s:%u)", s->file, s->line);
+	else
+		gt_log_add("%s+0x%" PRIx64 ")", s->module ? s->module : "?", s->offset);
 }
 
 static void log_entry(const struct gt_entry *e, const struct gt_symbol *symbols,
 		      size_t symbol_count)
 {
-	char stack[4096] = "", size[48] = "", owner[48] = "";
-
+	gt_log_open(GT_LOG_ERROR);
+	gt_log_add("STILL ALIVE AT EXIT: %s handle=0x%" PRIx64,
+		   gt_labels[gt_kinds[gt_entry_kind(e)].label], e->handle);
 	if (e->size)
-		snprintf(size, sizeof size, ", %" PRIu64 " bytes", e->size);
+		gt_log_add(", %" PRIu64 " bytes", e->size);
 	if (e->owner)
-		snprintf(owner, sizeof owner, ", owner=0x%" PRIx64, e->owner);
-	format_frames(stack, sizeof stack, symbols, symbol_count);
-	gt_log(GT_LOG_ERROR,
-	       "STILL ALIVE AT EXIT: %s handle=0x%" PRIx64 "%s%s, %s by %s, thread %u%s%s",
-	       gt_labels[gt_kinds[gt_entry_kind(e)].label], e->handle, size, owner,
-	       gt_functions[e->function].effect == GT_RETAIN ? "retained" : "created",
-	       gt_function_names[e->function], e->tid, stack,
-	       !gt_creation_stack_is_outdated(e->stack) ?
-		       "" :
-		       "\n      (a library was unloaded since: frames in it may have wrong names)");
+		gt_log_add(", owner=0x%" PRIx64, e->owner);
+	gt_log_add(", %s by %s, thread %u",
+		   gt_functions[e->function].effect == GT_RETAIN ? "retained" : "created",
+		   gt_function_names[e->function], e->tid);
+	for (size_t i = 0; i < symbol_count && i < FRAMES_SHOWN; i++)
+		log_frame(&symbols[i]);
+	if (gt_creation_stack_is_outdated(e->stack))
+		gt_log_add("\n      (a library was unloaded since: frames in it may have wrong "
+			   "names)");
+	gt_log_close();
 }
 
 static void log_living_handles(void)
 {
 	size_t count, shown;
-	struct gt_entry *entries = gt_live_table_snapshot(&count, is_reported, NULL);
+	struct gt_entry *entries;
 	struct gt_creation_sites *origins;
 
+	if (!gt_log_wants(GT_LOG_ERROR))
+		return;
+	entries = gt_live_table_snapshot(&count, is_reported, NULL);
 	if (gt_modules_unloaded())
 		gt_creation_stacks_outdate();
 	shown = count < SHOWN_MAX ? count : SHOWN_MAX;
@@ -83,30 +78,19 @@ static void log_living_handles(void)
 	gt_table_free(entries);
 }
 
-/* Formats the residue of each label that has some; returns the sum. */
-static int64_t format_residue(char *text, size_t size, const char *format)
+static int64_t total_residue(void)
 {
-	size_t used = 0;
 	int64_t total = 0;
 
-	*text = '\0';
-	for (int i = 0; i < GT_LABEL_COUNT; i++) {
-		int64_t kb = gt_residue_kb((enum gt_label)i);
-
-		total += kb;
-		if (kb && used < size)
-			used += (size_t)snprintf(text + used, size - used, format, gt_labels[i],
-						 kb);
-	}
+	for (int i = 0; i < GT_LABEL_COUNT; i++)
+		total += gt_residue_kb((enum gt_label)i);
 	return total;
 }
 
 /* Always logs the sums; the threshold only decides whether they are called a leak. */
 static void log_residue(void)
 {
-	int64_t threshold_kb = gt_settings_get()->verdict_kb;
-	char text[2048];
-	int64_t total = format_residue(text, sizeof text, "  %s leaks: %" PRId64 " KB\n");
+	int64_t threshold_kb = gt_settings_get()->verdict_kb, total = total_residue();
 	bool is_leak = total > threshold_kb;
 	enum gt_log_level level = is_leak                 ? GT_LOG_ERROR :
 				  gt_tracker_has_warned() ? GT_LOG_WARNING :
@@ -117,10 +101,16 @@ static void log_residue(void)
 		       level == GT_LOG_WARNING ? ", what was warned of has been given back" : "");
 		return;
 	}
-	gt_log(level,
-	       "\n=== MEMORY LEAK SUMMARY ===\n%s  TOTAL LEAKS: %" PRId64
-	       " KB\n===========================",
-	       text, total);
+	if (gt_log_wants(level)) {
+		gt_log_open(level);
+		gt_log_add("\n=== MEMORY LEAK SUMMARY ===\n");
+		for (int i = 0; i < GT_LABEL_COUNT; i++)
+			if (gt_residue_kb((enum gt_label)i))
+				gt_log_add("  %s leaks: %" PRId64 " KB\n", gt_labels[i],
+					   gt_residue_kb((enum gt_label)i));
+		gt_log_add("  TOTAL LEAKS: %" PRId64 " KB\n===========================", total);
+		gt_log_close();
+	}
 	if (!is_leak)
 		gt_log(level,
 		       "TOTAL LEAKS of %" PRId64 " KB are not above %" PRId64
@@ -131,11 +121,15 @@ static void log_residue(void)
 /* "6464 KB, CommandList 6400, EventPool 64" */
 static void record_residue(void)
 {
-	char text[2048], whole[sizeof text + 32];
-	int64_t total = format_residue(text, sizeof text, ", %s %" PRId64);
+	static char text[2048];
+	size_t used = (size_t)gt_snprintf(text, sizeof text, "%" PRId64 " KB", total_residue());
 
-	snprintf(whole, sizeof whole, "%" PRId64 " KB%s", total, text);
-	gt_recorder_info("residue", whole);
+	for (int i = 0; i < GT_LABEL_COUNT && used < sizeof text; i++)
+		if (gt_residue_kb((enum gt_label)i))
+			used += (size_t)gt_snprintf(text + used, sizeof text - used,
+						    ", %s %" PRId64, gt_labels[i],
+						    gt_residue_kb((enum gt_label)i));
+	gt_recorder_info("residue", text);
 }
 
 void gt_tracker_end(void)

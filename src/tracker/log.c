@@ -5,10 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -16,15 +15,22 @@
 
 #include "base/guest_file.h"
 #include "base/process.h"
+#include "base/small_printf.h"
 #include "guest/fork_guard.h"
 #include "guest/recorder.h"
 
-enum { LINE_MAX_BYTES = 8192 };
+enum { LINE_MAX_BYTES = 8192 }; /* no less than a path */
 
 /* Every time zone changes its offset at a quarter of an hour. */
 enum { QUARTER_S = 900, DAY_S = 24 * 60 * 60 };
 
 static struct gt_append_file file = GT_APPEND_NONE;
+
+/* The line in the making. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char line[LINE_MAX_BYTES];
+static size_t used;
+
 static enum gt_log_level min_level = GT_LOG_OFF;
 
 /* Seconds that local time is ahead of UTC, and the quarter of an hour in which we asked. */
@@ -58,7 +64,7 @@ static int days_of_year(int year)
 }
 
 /* Computes the date of a day since 1970, because gmtime_r takes the same lock. */
-static size_t put_date(char *out, size_t size, int64_t day)
+static void put_date(int64_t day)
 {
 	static const uint8_t months[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
 	int year = 1970, month = 0;
@@ -72,13 +78,12 @@ static size_t put_date(char *out, size_t size, int64_t day)
 			break;
 		day -= days;
 	}
-	return (size_t)snprintf(out, size, "[%d-%02d-%02d ", year, month + 1, (int)day + 1);
+	gt_log_add("[%d-%02d-%02d ", year, month + 1, (int)day + 1);
 }
 
 void gt_log_start(void)
 {
 	const struct gt_settings *s = gt_settings_get();
-	char folder[PATH_MAX];
 	int e;
 
 	if (s->log_level == GT_LOG_OFF)
@@ -94,8 +99,8 @@ void gt_log_start(void)
 			       "without it");
 	if (!s->log)
 		return;
-	strcpy(folder, s->log);
-	mkdir(dirname(folder), 0755); /* if that fails, the open below reports why */
+	strcpy(line, s->log);
+	mkdir(dirname(line), 0755); /* if that fails, the open below reports why */
 	e = gt_append_file_open(&file, s->log, O_CREAT, GT_APPEND_STREAM);
 	if (e) {
 		gt_stderr_line("cannot write the log %s: %s; the program runs on without it",
@@ -107,6 +112,7 @@ void gt_log_start(void)
 
 void gt_log_restart(void)
 {
+	pthread_mutex_init(&lock, NULL);
 	atomic_store(&is_child, true);
 }
 
@@ -115,58 +121,79 @@ bool gt_log_wants(enum gt_log_level level)
 	return level >= min_level && min_level != GT_LOG_OFF;
 }
 
-static size_t put_head(char *line, size_t size, enum gt_log_level level)
+static void put_head(enum gt_log_level level)
 {
 	static const char *const names[] = { "trace",   "debug", "info",
 					     "warning", "error", "critical" };
 	struct timespec now;
 	int64_t local;
 	int second;
-	size_t used;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	local = now.tv_sec + utc_offset_at(now.tv_sec);
 	second = (int)(local % DAY_S);
-	used = put_date(line, size, local / DAY_S);
-	used += (size_t)snprintf(line + used, size - used,
-				 "%02d:%02d:%02d.%03ld] [thread-id: %u] [%s] ", second / 3600,
-				 second / 60 % 60, second % 60, now.tv_nsec / 1000000,
-				 gt_thread_id(), names[level]);
-	return used;
+	put_date(local / DAY_S);
+	gt_log_add("%02d:%02d:%02d.%03ld] [thread-id: %u] [%s] ", second / 3600, second / 60 % 60,
+		   second % 60, now.tv_nsec / 1000000, gt_thread_id(), names[level]);
 }
 
 /* The console is whatever stderr is; a file is written only while it is ours. */
-static void put(const char *line, size_t size)
+static void put(void)
 {
 	static _Atomic bool has_failed;
 	ssize_t n;
 
 	if (gt_settings_get()->log_to_console) {
-		gt_write_without_signals(STDERR_FILENO, line, size, true);
+		gt_write_without_signals(STDERR_FILENO, line, used, true);
 		return;
 	}
-	n = gt_append_file_write(&file, line, size, gt_now_ns());
-	if (n != (ssize_t)size && !atomic_exchange(&has_failed, true))
+	n = gt_append_file_write(&file, line, used, gt_now_ns());
+	if (n != (ssize_t)used && !atomic_exchange(&has_failed, true))
 		gt_stderr_line(
 			"the tracker's log lacks lines from here on: %s; the program runs on",
-			n < 0 ? strerror(errno) : "disk full");
+			n < 0 ? gt_error_text(errno) : "disk full");
+}
+
+void gt_log_open(enum gt_log_level level)
+{
+	pthread_mutex_lock(&lock);
+	used = 0;
+	put_head(level);
+}
+
+static void add(const char *format, va_list args)
+{
+	size_t room = sizeof line - 1 - used;
+	int n = gt_vsnprintf(line + used, room, format, args);
+
+	used += (size_t)n < room ? (size_t)n : room - 1;
+}
+
+void gt_log_add(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add(format, args);
+	va_end(args);
+}
+
+void gt_log_close(void)
+{
+	line[used++] = '\n';
+	put();
+	pthread_mutex_unlock(&lock);
 }
 
 void gt_log(enum gt_log_level level, const char *format, ...)
 {
-	char line[LINE_MAX_BYTES];
-	size_t used;
 	va_list args;
-	int n;
 
 	if (!gt_log_wants(level))
 		return;
-	used = put_head(line, sizeof line, level);
+	gt_log_open(level);
 	va_start(args, format);
-	n = vsnprintf(line + used, sizeof line - used - 1, format, args);
+	add(format, args);
 	va_end(args);
-	if (n > 0)
-		used += (size_t)n < sizeof line - used - 1 ? (size_t)n : sizeof line - used - 2;
-	line[used++] = '\n';
-	put(line, used);
+	gt_log_close();
 }

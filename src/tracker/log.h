@@ -12,5 +12,9 @@ void gt_log_start(void);
 /* Call in a child after fork. */
 void gt_log_restart(void);
 bool gt_log_wants(enum gt_log_level level);
+/* A line in pieces: no other thread's comes between them. Only where gt_log_wants the level. */
+void gt_log_open(enum gt_log_level level);
+void gt_log_add(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void gt_log_close(void);
 /* "[date] [thread-id: N] [level] text" */
 void gt_log(enum gt_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -3,9 +3,9 @@
 #include "tracker/meter.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -34,6 +34,7 @@ static _Atomic unsigned threads_seen;
 static __thread unsigned own_statm __attribute__((tls_model("initial-exec"))); /* + 1 */
 static _Atomic int64_t peak_kb, stack_kb, own_kb;
 static _Atomic uint64_t status_read_ns;
+static pthread_mutex_t status_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The thread's last reading: at most calls nothing has changed since. */
 static __thread struct {
@@ -55,6 +56,7 @@ void gt_meter_restart(void)
 		close_proc(&statms[i]);
 	close_proc(&tasks);
 	close_proc(&files);
+	pthread_mutex_init(&status_lock, NULL);
 	atomic_store(&peak_kb, 0);
 	atomic_store(&status_read_ns, 0);
 	reading.is_valid = false;
@@ -139,17 +141,21 @@ static int64_t raise_peak(int64_t kb)
 
 static void read_status(void)
 {
-	char text[4096];
+	static char text[4096]; /* guarded by the lock */
 	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	ssize_t n;
 
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
+	if (fd < 0)
 		return;
-	text[n] = '\0';
-	raise_peak(field(text, "VmPeak:") - atomic_load(&own_kb));
-	atomic_store(&stack_kb, field(text, "VmStk:"));
+	pthread_mutex_lock(&status_lock);
+	n = read(fd, text, sizeof text - 1);
+	if (n > 0) {
+		text[n] = '\0';
+		raise_peak(field(text, "VmPeak:") - atomic_load(&own_kb));
+		atomic_store(&stack_kb, field(text, "VmStk:"));
+	}
+	pthread_mutex_unlock(&status_lock);
+	close(fd);
 }
 
 static int64_t page_kb(void)

@@ -5,13 +5,13 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/process.h"
 #include "base/table_memory.h"
+#include "base/thread_key.h"
 #include "tracker/creation_sites.h"
 #include "tracker/log.h"
 #include "tracker/residue.h"
@@ -131,7 +131,7 @@ void gt_tracker_start(void)
 {
 	if (!gt_settings_get()->tracker)
 		return;
-	has_thread_end = !pthread_key_create(&thread_end, thread_ended);
+	has_thread_end = gt_thread_key_create(&thread_end, thread_ended);
 	gt_live_table_enable_costs();
 	gt_log_start();
 	warm();
@@ -167,11 +167,11 @@ static int64_t touched_so_far(void)
 									  -1;
 }
 
-void gt_tracker_leave(const struct gt_tracker_call *t)
+void gt_tracker_leave(const struct gt_tracker_call *t, const struct gt_tracker_result *r)
 {
 	/* newly touched pages show as a change of the reading */
 	last_call.touched_kb =
-		memcmp(&t->before, &t->after, sizeof t->after) ? touched_so_far() : t->touched_kb;
+		memcmp(&t->before, &r->after, sizeof r->after) ? touched_so_far() : t->touched_kb;
 	last_call.begun = t->begun;
 	last_call.returned_ns = gt_now_ns();
 }
@@ -189,10 +189,6 @@ static bool follows_at_once(const struct gt_tracker_call *t, uint64_t called_ns)
 
 void gt_tracker_before(struct gt_tracker_call *t, uint64_t called_ns)
 {
-	t->change = (struct gt_counts){ 0 };
-	t->handle = 0;
-	t->size = 0;
-	t->function = GT_FN_NONE;
 	t->begun = atomic_fetch_add(&calls_begun, 1) + 1;
 	t->alone = atomic_load(&calls_ended) == t->begun - 1;
 	t->touched_kb = -1;
@@ -218,17 +214,21 @@ static bool has_other_threads(void)
 	return now > 1;
 }
 
-void gt_tracker_after(struct gt_tracker_call *t)
+void gt_tracker_after(struct gt_tracker_call *t, struct gt_tracker_result *r)
 {
-	gt_meter_read(&t->after);
+	gt_meter_read(&r->after);
 	t->alone = t->alone && atomic_load(&calls_begun) == t->begun;
 	/* pages that this thread did not touch are another's */
-	if (t->after.anon_kb > t->before.anon_kb &&
+	if (r->after.anon_kb > t->before.anon_kb &&
 	    (t->touched_kb < 0 ?
 		     has_other_threads() :
-		     t->after.anon_kb - t->before.anon_kb > gt_meter_touched_kb() - t->touched_kb))
+		     r->after.anon_kb - t->before.anon_kb > gt_meter_touched_kb() - t->touched_kb))
 		t->alone = false;
 	atomic_fetch_add(&calls_ended, 1);
+	r->counts = (struct gt_counts){ 0 };
+	r->handle = 0;
+	r->size = 0;
+	r->function = GT_FN_NONE;
 }
 
 static enum gt_label label_of(enum gt_kind kind)
@@ -236,13 +236,13 @@ static enum gt_label label_of(enum gt_kind kind)
 	return (enum gt_label)gt_kinds[kind].label;
 }
 
-static void count(struct gt_tracker_call *t, enum gt_kind kind, int64_t by, uint64_t bytes)
+static void count(struct gt_tracker_result *r, enum gt_kind kind, int32_t by, uint64_t bytes)
 {
 	enum gt_label label = label_of(kind);
 
-	t->change.count[label] += by;
+	r->counts.count[label] += by;
 	if (label == GT_LABEL_MEMORY)
-		t->change.bytes[gt_kinds[kind].memory] += by * (int64_t)bytes;
+		r->counts.bytes[gt_kinds[kind].memory] += by * (int64_t)bytes;
 }
 
 static bool is_zero(const struct gt_cost *cost)
@@ -258,35 +258,35 @@ static void add_cost(enum gt_label label, const struct gt_cost *cost, int sign)
 	atomic_fetch_add(&labels[label].data_kb, sign * cost->data_kb);
 }
 
-void gt_tracker_ended(struct gt_tracker_call *t, const struct gt_ending *ending)
+void gt_tracker_ended(struct gt_tracker_result *r, const struct gt_ending *ending)
 {
 	if (ending->change == GT_CHANGE_ENDED)
-		count(t, gt_entry_kind(&ending->gone), -1, ending->gone.size);
+		count(r, gt_entry_kind(&ending->gone), -1, ending->gone.size);
 }
 
-void gt_tracker_event(struct gt_tracker_call *t, const struct gt_event *event,
+void gt_tracker_event(struct gt_tracker_result *r, const struct gt_event *event,
 		      enum gt_change change, const struct gt_ending *ending)
 {
 	const struct gt_function *fn = &gt_functions[event->function];
 
-	if (!t->handle) {
-		t->handle = event->handle;
-		t->function = event->function;
-		t->size = !ending                           ? event->size :
+	if (!r->handle) {
+		r->handle = event->handle;
+		r->function = event->function;
+		r->size = !ending                           ? event->size :
 			  ending->change == GT_CHANGE_ENDED ? ending->gone.size :
 							      0;
 	}
 	if (ending)
-		gt_tracker_ended(t, ending);
+		gt_tracker_ended(r, ending);
 	else if (change == GT_CHANGE_BORN || change == GT_CHANGE_REPLACED)
-		count(t, (enum gt_kind)fn->kind, 1, event->size);
+		count(r, (enum gt_kind)fn->kind, 1, event->size);
 }
 
-void gt_tracker_replaced(struct gt_tracker_call *t, const struct gt_ending *replaced)
+void gt_tracker_replaced(struct gt_tracker_result *r, const struct gt_ending *replaced)
 {
 	enum gt_kind kind = gt_entry_kind(&replaced->gone);
 
-	count(t, kind, -1, replaced->gone.size);
+	count(r, kind, -1, replaced->gone.size);
 	if (!is_zero(&replaced->cost))
 		add_cost(label_of(kind), &replaced->cost, -1);
 }
@@ -306,57 +306,50 @@ static void warn_of_residue(const struct gt_ending *ending)
 	       gt_labels[label], left->label_kb);
 }
 
-/* A line for each label with living handles: how many, and their cost. */
-static size_t put_labels(char *text, size_t size, const struct gt_counts *now, const char *api)
+/* Adds a line for each label with living handles: how many, and their cost. */
+static void log_labels(const struct gt_counts *now, const char *api)
 {
 	int64_t bytes = now->bytes[GT_MEMORY_DEVICE] + now->bytes[GT_MEMORY_SHARED] +
 			now->bytes[GT_MEMORY_HOST];
-	size_t used = 0;
 
-	for (int i = 0; i < GT_LABEL_COUNT && used < size; i++) {
-		char number[64];
-
+	for (int i = 0; i < GT_LABEL_COUNT; i++) {
 		if (now->count[i] <= 0)
 			continue;
+		gt_log_add("\n    %s %s (", api, gt_label_plurals[i]);
 		if (i == GT_LABEL_MEMORY)
-			snprintf(number, sizeof number, "Total: %" PRId64 " bytes / %" PRId64 " KB",
-				 bytes, bytes / 1024);
+			gt_log_add("Total: %" PRId64 " bytes / %" PRId64 " KB", bytes,
+				   bytes / 1024);
 		else
-			snprintf(number, sizeof number, "%" PRId64, now->count[i]);
-		used += (size_t)snprintf(
-			text + used, size - used,
-			"\n    %s %s (%s): VmRSS=%" PRId64 "KB, VmSize=%" PRId64
-			"KB, VmData=%" PRId64 "KB",
-			api, gt_label_plurals[i], number, atomic_load(&labels[i].rss_kb),
-			atomic_load(&labels[i].size_kb), atomic_load(&labels[i].data_kb));
+			gt_log_add("%d", now->count[i]);
+		gt_log_add("): VmRSS=%" PRId64 "KB, VmSize=%" PRId64 "KB, VmData=%" PRId64 "KB",
+			   atomic_load(&labels[i].rss_kb), atomic_load(&labels[i].size_kb),
+			   atomic_load(&labels[i].data_kb));
 	}
-	return used < size ? used : size - 1;
 }
 
-static void log_call(const struct gt_tracker_call *t, const struct gt_call *call,
-		     const struct gt_counts *now)
+static void log_call(const struct gt_tracker_call *t, const struct gt_tracker_result *r,
+		     const struct gt_call *call)
 {
-	const struct gt_function *fn = &gt_functions[t->function ? t->function : call->function];
+	const struct gt_function *fn = &gt_functions[r->function ? r->function : call->function];
 	enum gt_label label = label_of((enum gt_kind)fn->kind);
-	struct gt_meter delta = gt_meter_difference(&t->after, &t->before);
-	char what[96] = "", size[48] = "", text[4096];
+	struct gt_meter delta = gt_meter_difference(&r->after, &t->before);
 
+	gt_log_open(GT_LOG_DEBUG);
+	gt_log_add("%s: ", gt_function_names[call->function]);
 	if (fn->effect != GT_APPEND)
-		snprintf(what, sizeof what, "%s Count=%" PRId64 ", ", gt_labels[label],
-			 now->count[label]);
+		gt_log_add("%s Count=%d, ", gt_labels[label], r->counts.count[label]);
+	gt_log_add("handle=0x%" PRIx64, r->handle);
 	if (label == GT_LABEL_MEMORY && fn->effect != GT_APPEND)
-		snprintf(size, sizeof size, ", size=%" PRIu64, t->size);
-	gt_log(GT_LOG_DEBUG,
-	       "%s: %shandle=0x%" PRIx64 "%s, Delta: VmRSS=%+" PRId64 "KB, VmSize=%+" PRId64
-	       "KB, VmData=%+" PRId64 "KB",
-	       gt_function_names[call->function], what, t->handle, size, delta.rss_kb,
-	       delta.size_kb, delta.data_kb);
-	text[0] = '\0';
-	put_labels(text, sizeof text, now, fn->api == GT_LEVELZERO ? "L0" : gt_api_names[fn->api]);
-	gt_log(GT_LOG_DEBUG,
-	       "\n  System Use After Call:\n    Total System: VmRSS=%" PRId64 "KB, VmSize=%" PRId64
-	       "KB, VmData=%" PRId64 "KB, Threads=%" PRId64 "%s",
-	       t->after.rss_kb, t->after.size_kb, t->after.data_kb, atomic_load(&threads), text);
+		gt_log_add(", size=%" PRIu64, r->size);
+	gt_log_add(", Delta: VmRSS=%+" PRId64 "KB, VmSize=%+" PRId64 "KB, VmData=%+" PRId64 "KB",
+		   delta.rss_kb, delta.size_kb, delta.data_kb);
+	gt_log_close();
+	gt_log_open(GT_LOG_DEBUG);
+	gt_log_add("\n  System Use After Call:\n    Total System: VmRSS=%" PRId64
+		   "KB, VmSize=%" PRId64 "KB, VmData=%" PRId64 "KB, Threads=%" PRId64,
+		   r->after.rss_kb, r->after.size_kb, r->after.data_kb, atomic_load(&threads));
+	log_labels(&r->counts, fn->api == GT_LEVELZERO ? "L0" : gt_api_names[fn->api]);
+	gt_log_close();
 }
 
 static void log_failure(const struct gt_call *call)
@@ -372,7 +365,7 @@ static void log_failure(const struct gt_call *call)
 }
 
 /* Takes a destroyed handle's cost off the living ones, and ends what dies with it. */
-static void end_handle(struct gt_tracker_call *t, const struct gt_ending *ending)
+static void end_handle(struct gt_tracker_result *r, const struct gt_ending *ending)
 {
 	size_t orphans = gt_live_table_end_owned(ending->gone.handle);
 
@@ -381,12 +374,12 @@ static void end_handle(struct gt_tracker_call *t, const struct gt_ending *ending
 		struct gt_entry *list = gt_live_table_end_dependents(&ending->gone, &taken);
 
 		for (size_t i = 0; i < taken; i++)
-			count(t, gt_entry_kind(&list[i]), -1, list[i].size);
+			count(r, gt_entry_kind(&list[i]), -1, list[i].size);
 		gt_table_free(list);
 	}
 	if (!is_zero(&ending->cost))
 		add_cost(label_of(gt_entry_kind(&ending->gone)), &ending->cost, -1);
-	t->change.count[GT_LABEL_IPC_HANDLE] -= (int64_t)orphans;
+	r->counts.count[GT_LABEL_IPC_HANDLE] -= (int32_t)orphans;
 }
 
 /* At most once a millisecond: threads start and end less often than calls. */
@@ -399,10 +392,10 @@ static void count_threads(uint64_t now_ns)
 	atomic_store_explicit(&threads_read_ns, now_ns, memory_order_relaxed);
 }
 
-void gt_tracker_finish(struct gt_tracker_call *t, const struct gt_call *call,
-		       struct gt_ending *endings, size_t ending_count)
+void gt_tracker_finish(const struct gt_tracker_call *t, struct gt_tracker_result *r,
+		       const struct gt_call *call, struct gt_ending *endings, size_t ending_count)
 {
-	struct gt_meter delta = gt_meter_difference(&t->after, &t->before);
+	struct gt_meter delta = gt_meter_difference(&r->after, &t->before);
 	struct gt_cost cost = { .rss_kb = (int32_t)delta.rss_kb,
 				.size_kb = (int32_t)delta.size_kb,
 				.data_kb = (int32_t)delta.data_kb,
@@ -410,22 +403,21 @@ void gt_tracker_finish(struct gt_tracker_call *t, const struct gt_call *call,
 				.uncertain = !t->alone };
 	struct gt_cost last = cost;
 	const struct gt_function *fn = &gt_functions[call->function];
-	struct gt_counts now;
 
 	if (!gt_call_succeeded(call)) {
 		/* a failed call may create something too: a module build creates its log */
-		gt_csv_count(&t->change);
+		gt_csv_count(&r->counts);
 		if (gt_log_wants(GT_LOG_DEBUG))
 			log_failure(call);
 		return;
 	}
 	if ((fn->effect == GT_CREATE || fn->effect == GT_APPEND) && !is_zero(&cost)) {
-		gt_live_table_charge((enum gt_kind)fn->kind, t->handle, &cost);
+		gt_live_table_charge((enum gt_kind)fn->kind, r->handle, &cost);
 		add_cost(label_of((enum gt_kind)fn->kind), &cost, 1);
 	}
 	for (size_t i = 0; i < ending_count; i++)
 		if (endings[i].change == GT_CHANGE_ENDED) {
-			end_handle(t, &endings[i]);
+			end_handle(r, &endings[i]);
 			/* before its row, whose last column includes it */
 			gt_residue_add(&endings[i], &last);
 			/* a call that ends several has been counted with the first */
@@ -434,10 +426,10 @@ void gt_tracker_finish(struct gt_tracker_call *t, const struct gt_call *call,
 	count_threads(call->ended_ns);
 	if (gt_settings_get()->csv_extended)
 		gt_meter_ask_device(call->ended_ns);
-	gt_csv_row(gt_function_names[call->function], &t->after, atomic_load(&threads), &t->change,
-		   &now, call->ended_ns);
+	gt_csv_row(gt_function_names[call->function], &r->after, atomic_load(&threads), &r->counts,
+		   call->ended_ns);
 	if (gt_log_wants(GT_LOG_DEBUG))
-		log_call(t, call, &now);
+		log_call(t, r, call);
 	for (size_t i = 0; i < ending_count; i++)
 		if (endings[i].change == GT_CHANGE_ENDED)
 			warn_of_residue(&endings[i]);

@@ -13,14 +13,20 @@
 #include "tracker/csv.h"
 #include "tracker/live_table.h"
 
+/* A call that is being made. */
 struct gt_tracker_call {
-	struct gt_meter before, after;
+	struct gt_meter before;
 	uint64_t begun;     /* number of calls begun, including this one */
 	bool alone;         /* no other call has been in flight so far */
 	int64_t touched_kb; /* by this thread before the call; -1: it is the only thread */
-	struct gt_counts change;
-	uint64_t handle;   /* of the call's first event */
-	uint16_t function; /* its row */
+};
+
+/* A call that has returned. */
+struct gt_tracker_result {
+	struct gt_meter after;
+	struct gt_counts counts; /* what it changed; when its row is written: what is alive */
+	uint64_t handle;         /* of the call's first event */
+	uint16_t function;       /* its row */
 	uint64_t size;
 };
 
@@ -37,17 +43,17 @@ void gt_tracker_end(void);
 void gt_tracker_warm_thread(void);
 /* Right before the driver's function, which the program called at `called_ns`; right after it. */
 void gt_tracker_before(struct gt_tracker_call *t, uint64_t called_ns);
-void gt_tracker_after(struct gt_tracker_call *t);
+void gt_tracker_after(struct gt_tracker_call *t, struct gt_tracker_result *r);
 
 /* Takes an event of the call: the change it made, or with `ending` what it ended. */
-void gt_tracker_event(struct gt_tracker_call *t, const struct gt_event *event,
+void gt_tracker_event(struct gt_tracker_result *r, const struct gt_event *event,
 		      enum gt_change change, const struct gt_ending *ending);
 /* Takes an ending that no event of the call names. */
-void gt_tracker_ended(struct gt_tracker_call *t, const struct gt_ending *ending);
+void gt_tracker_ended(struct gt_tracker_result *r, const struct gt_ending *ending);
 /* Takes a resource whose end was not seen, and whose handle the call gave to another. */
-void gt_tracker_replaced(struct gt_tracker_call *t, const struct gt_ending *replaced);
+void gt_tracker_replaced(struct gt_tracker_result *r, const struct gt_ending *replaced);
 /* After all events: charges the cost, adds residue, and writes the CSV row and the log. */
-void gt_tracker_finish(struct gt_tracker_call *t, const struct gt_call *call,
-		       struct gt_ending *endings, size_t ending_count);
+void gt_tracker_finish(const struct gt_tracker_call *t, struct gt_tracker_result *r,
+		       const struct gt_call *call, struct gt_ending *endings, size_t ending_count);
 /* Right before returning to the program. */
-void gt_tracker_leave(const struct gt_tracker_call *t);
+void gt_tracker_leave(const struct gt_tracker_call *t, const struct gt_tracker_result *r);

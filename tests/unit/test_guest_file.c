@@ -223,12 +223,53 @@ static void a_limit_that_the_program_sets_later_raises_no_signal(void **state)
 	gt_append_file_close(&f);
 }
 
+static void paths_are_resolved_as_by_realpath(void **state)
+{
+	static const char *const names[] = {
+		"",      "/file",   "/folder/../file", "/link",
+		"/far",  "/chain",  "/./folder//file", "/up",
+		"/none", "/circle", "/broken",         "/folder/up/../link",
+	};
+	static struct gt_real_path work;
+	char name[256], *expected, here[PATH_MAX];
+
+	(void)state;
+	close(open(path_of("file"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	assert_int_equal(mkdir(path_of("folder"), 0700), 0);
+	close(open(path_of("folder/file"), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	assert_int_equal(symlink("folder/file", path_of("link")), 0);
+	assert_int_equal(symlink(path_of("folder"), path_of("far")), 0);
+	assert_int_equal(symlink("far/../link", path_of("chain")), 0);
+	assert_int_equal(symlink("../..", path_of("folder/up")), 0);
+	assert_int_equal(symlink("folder/up/", path_of("up")), 0);
+	assert_int_equal(symlink("circle", path_of("circle")), 0);
+	assert_int_equal(symlink("none", path_of("broken")), 0);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		snprintf(name, sizeof name, "%s%s", scratch, names[i]);
+		expected = realpath(name, NULL);
+		assert_int_equal(gt_real_path_find(&work, name), expected != NULL);
+		if (expected)
+			assert_string_equal(work.path, expected);
+		free(expected);
+	}
+	assert_non_null(getcwd(here, sizeof here));
+	assert_int_equal(chdir(scratch), 0);
+	expected = realpath("./link", NULL);
+	assert_true(gt_real_path_find(&work, "./link"));
+	assert_string_equal(work.path, expected);
+	free(expected);
+	assert_true(gt_real_path_find(&work, "/.."));
+	assert_string_equal(work.path, "/");
+	assert_int_equal(chdir(here), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(our_descriptors_have_high_numbers_whatever_the_limit),
 		cmocka_unit_test(more_descriptors_than_the_last_quarter_has_are_still_high),
 		cmocka_unit_test(a_limit_that_the_program_sets_later_raises_no_signal),
+		cmocka_unit_test(paths_are_resolved_as_by_realpath),
 		cmocka_unit_test(opening_a_fifo_without_a_reader_does_not_block),
 		cmocka_unit_test(reopening_does_not_block_on_a_fifo),
 		cmocka_unit_test(files_of_the_program_are_never_written_to),

@@ -28,7 +28,7 @@ function gapsOf(data) {
       "releases are missing below"]);
   if (sum("lost_stacks"))
     gaps.push(["warn", `${plural(sum("lost_stacks"), "event was", "events were")} recorded ` +
-      "without a stack"]);
+      "without a complete stack"]);
   if (sum("unknown"))
     gaps.push(["warn", `${plural(sum("unknown"), "event calls a function",
       "events call functions")} that this gputrack does not know`]);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "api/row_check.h"
+#include "base/thread_key.h"
 
 /* The position of each argument in the parameter struct that CUPTI passes. */
 struct argument {
@@ -174,7 +175,7 @@ size_t gt_cuda_enable_rows(const struct gt_cupti *cupti, CUpti_SubscriberHandle 
 {
 	size_t enabled = 0;
 
-	have_thread_end = !pthread_key_create(&thread_end, free_calls);
+	have_thread_end = gt_thread_key_create(&thread_end, free_calls);
 	for (size_t i = 0; i < ROWS; i++)
 		row_of[rows[i].cbid] = &rows[i];
 	/* an older CUPTI does not know the newest functions; its driver lacks them too */

@@ -5,10 +5,10 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "api/cuda_abi.h"
+#include "base/small_printf.h"
 
 enum { DEVICES_MAX = 64, CONTEXTS_MAX = 64 };
 
@@ -105,8 +105,8 @@ static uint16_t place_of_device(uint32_t device)
 	if (place || device >= DEVICES_MAX)
 		return place;
 	if (!device_name || device_name(name, sizeof name, (CUdevice)device))
-		snprintf(name, sizeof name, "CUDA device");
-	snprintf(text, sizeof text, "GPU %u: %s", device, name);
+		gt_snprintf(name, sizeof name, "CUDA device");
+	gt_snprintf(text, sizeof text, "GPU %u: %s", device, name);
 	place = gt_guest_place(GT_CUDA, text);
 	atomic_store(&places[device], place);
 	return place;

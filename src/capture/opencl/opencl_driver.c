@@ -3,8 +3,9 @@
 #include "capture/opencl/opencl.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
+
+#include "base/small_printf.h"
 
 /*
  * Every object starts with a pointer to its driver's dispatch table (cl_khr_icd requires it), so
@@ -27,8 +28,9 @@ static const void *driver_of(uint64_t object)
 
 static void find_platforms(void)
 {
-	cl_platform_id ids[GT_CL_PLATFORMS_MAX];
-	char name[256], numbered[300];
+	/* runs once, in a call whose stack may be small */
+	static cl_platform_id ids[GT_CL_PLATFORMS_MAX];
+	static char name[256], numbered[300];
 
 	if (gt_cl_next->clGetPlatformIDs(GT_CL_PLATFORMS_MAX, ids, &platform_count))
 		platform_count = 0;
@@ -46,10 +48,10 @@ static void find_platforms(void)
 			strcpy(name, "unnamed platform");
 		name[sizeof name - 1] = '\0';
 		/* platforms with the same name are numbered */
-		snprintf(numbered, sizeof numbered, "%s", name);
+		gt_snprintf(numbered, sizeof numbered, "%s", name);
 		for (cl_uint j = 0, n = 1; j < i; j++)
 			if (platforms[j].place == gt_guest_place(GT_OPENCL, numbered))
-				snprintf(numbered, sizeof numbered, "%.40s #%u", name, ++n);
+				gt_snprintf(numbered, sizeof numbered, "%.40s #%u", name, ++n);
 		p->place = gt_guest_place(GT_OPENCL, numbered);
 	}
 }
@@ -116,7 +118,7 @@ static cl_context ask_NOTHING(void *object)
 static cl_context ask_COMMAND_BUFFER(void *object)
 {
 	info_fn ask = (info_fn)extension_of(object, "clGetCommandBufferInfoKHR");
-	cl_command_queue queues[64];
+	cl_command_queue queues[16];
 	size_t size = 0;
 
 	if (!ask || ask(object, CL_COMMAND_BUFFER_QUEUES_KHR, sizeof queues, queues, &size) ||
