@@ -5,6 +5,8 @@ import json
 import pathlib
 import shlex
 
+from test_cuda import cuda
+
 # The most that a function of ours in the traced process may take of a stack, ...
 FUNCTION_BYTES = 512
 # ... but for these, which run at the start of the process or at its end.
@@ -12,20 +14,64 @@ AT_START_OR_END = {"touch_stack", "start_tool", "plain_symbol"}
 # What a recorded call may take of the caller's stack beyond what it takes bare.
 MORE_BYTES = 1536
 CALLS = 40  # of each program below: 20 allocations, 20 frees
+MEASURED = ["first", "thread", "again", "other", "known", "loaded", "many", "child", "child-again"]
+TRACKER = ("--csv", "t.csv", "--csv-more", "--log", "t.log")
+
+PYTHON = """\
+import ctypes, sys, threading
+
+library = ctypes.CDLL(sys.argv[1])
+
+
+def innermost():
+    library.measure()
+
+
+def main():
+    innermost()
+    thread = threading.Thread(target=innermost)
+    thread.start()
+    thread.join()
+
+
+main()
+"""
 
 
 def measured(run):
     assert run.status == 0, run.err
-    return {name: int(size) for name, size in (line.split() for line in run.out.splitlines())}
+    return [(name, int(size)) for name, size in (line.split() for line in run.out.splitlines())]
 
 
-def test_a_recorded_call_takes_little_of_the_callers_stack(case):
-    program, env = case.program("ze_small"), case.levelzero()
-    bare = measured(case.run(program, env=env))
-    recorded = measured(case.gputrack("run", "-q", "-o", "r.gt", program, env=env))
-    assert set(bare) == {"first", "thread", "again", "other", "known", "child", "child-again"}
-    for name, size in bare.items():
-        assert recorded[name] <= size + MORE_BYTES, (name, size, recorded[name])
+def check(case, *command, env, names):
+    """Each line of what a program measures: recorded, and with CSV and log."""
+    bare = measured(case.run(*command, env=env))
+    assert [name for name, _ in bare] == names, bare
+    for options in ((), TRACKER):
+        env = dict(env, GPUTRACK_LOG_LEVEL="debug")
+        recorded = measured(case.gputrack("run", "-q", "-o", "r.gt", *options, *command, env=env))
+        for (name, size), (again, more) in zip(bare, recorded, strict=True):
+            assert name == again and more <= size + MORE_BYTES, (options, name, size, more)
+
+
+def test_level_zero(case):
+    check(case, case.program("ze_small"), env=case.levelzero(), names=MEASURED)
+
+
+def test_opencl(case):
+    check(case, case.program("cl_small"), env=case.pocl(), names=MEASURED)
+
+
+def test_cuda(case):
+    check(case, case.program("cuda_small"), env=cuda(case), names=MEASURED)
+
+
+def test_python_frames(case):
+    case.path("calls.py").write_text(PYTHON)
+    check(case, "/usr/bin/python3", "calls.py", case.program("ze_small_calls.so"), env=case.levelzero(),
+          names=["first", "again"] * 2)
+    frames = json.dumps(case.report("r.gt", "sites"))
+    assert frames.count("innermost") > 1 and "calls.py" in frames, frames
 
 
 def test_small_stacks(case):
@@ -35,14 +81,16 @@ def test_small_stacks(case):
                               ("--handler", 8192, "handled\n")):
         bare = case.run(program, option, size, env=env)
         assert (bare.status, bare.out) == (0, out), (option, bare.status, bare.out, bare.err)
-        run = case.gputrack("run", "-q", "-o", f"{option[2:]}.gt", program, option, size, env=env)
-        assert (run.status, run.out, run.err) == (0, out, ""), (option, run.status, run.out, run.err)
-        events = case.events(f"{option[2:]}.gt")
-        assert sum(e["function"] in ("zeMemAllocDevice", "zeMemFree") for e in events) == CALLS
+        for name, options in ((option[2:], ()), (f"{option[2:]}-csv", TRACKER)):
+            run = case.gputrack("run", "-q", "-o", f"{name}.gt", *options, program, option, size,
+                                env=dict(env, GPUTRACK_LOG_LEVEL="debug"))
+            assert (run.status, run.out, run.err) == (0, out, ""), (name, run.status, run.out, run.err)
+            events = case.events(f"{name}.gt")
+            assert sum(e["function"] in ("zeMemAllocDevice", "zeMemFree") for e in events) == CALLS
 
 
 def guest_sources(case):
-    """The commands by which the recorder's sources are compiled."""
+    """The commands by which the sources of the recorder and its doors are compiled."""
     seen = set()
     for row in json.loads((case.build / "compile_commands.json").read_text()):
         target = row.get("output", "")

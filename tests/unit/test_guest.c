@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,7 +68,7 @@ static void *work(void *arg)
 }
 
 struct totals {
-	uint64_t events, failed, live, lost, unknown;
+	uint64_t events, failed, live, lost, lost_stacks, unknown;
 };
 
 static struct totals replay(uint32_t pid)
@@ -89,6 +91,7 @@ static struct totals replay(uint32_t pid)
 	t.live = ledger->live.count;
 	t.unknown = ledger->unknown_ends;
 	t.lost = gt_recording_process(r, 0)->lost;
+	t.lost_stacks = gt_recording_process(r, 0)->lost_stacks;
 	gt_ledger_free(ledger);
 	gt_recording_close(r);
 	return t;
@@ -109,6 +112,46 @@ static void threads_lose_no_events(void **state)
 	assert_int_equal(after.failed - before.failed, THREADS * ROUNDS);
 	assert_int_equal(after.live, before.live);
 	assert_int_equal(after.lost, 0);
+}
+
+/* In place of the C library's: this thread gets no memory from the kernel. */
+static __thread bool has_no_memory;
+
+void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t from)
+{
+	if (has_no_memory) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	return (void *)syscall(SYS_mmap, at, size, protection, flags, fd, from);
+}
+
+static void *call_once(void *without_memory)
+{
+	has_no_memory = without_memory;
+	create(0x9001);
+	call(GT_FN_clReleaseEvent, 0x9001, 0);
+	has_no_memory = false;
+	return NULL;
+}
+
+static void a_stack_without_memory_is_counted(void **state)
+{
+	struct totals before, after;
+	pthread_t thread;
+
+	(void)state;
+	/* its lane, which needs memory too, serves the next thread */
+	assert_int_equal(pthread_create(&thread, NULL, call_once, NULL), 0);
+	pthread_join(thread, NULL);
+	before = replay((uint32_t)getpid());
+	assert_int_equal(before.lost_stacks, 0);
+	assert_int_equal(pthread_create(&thread, NULL, call_once, &after), 0);
+	pthread_join(thread, NULL);
+	after = replay((uint32_t)getpid());
+	assert_int_equal(after.events - before.events, 2);
+	assert_int_equal(after.lost, before.lost);
+	assert_int_equal(after.lost_stacks, 2);
 }
 
 static bool any(void *context, const struct gt_entry *entry)
@@ -564,6 +607,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_lose_no_events),
+		cmocka_unit_test(a_stack_without_memory_is_counted),
 		cmocka_unit_test(a_failed_release_is_undone),
 		cmocka_unit_test(one_call_ends_everything_in_its_range_or_fails),
 		cmocka_unit_test(an_argument_array_may_vanish_during_the_driver_call),
