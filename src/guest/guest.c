@@ -510,7 +510,6 @@ static __attribute__((noinline)) void end(struct gt_guest_call *g, uint64_t ret,
 		for (uint32_t i = 0; i < g->ending_count; i++)
 			gt_live_table_restore(&g->endings[i]);
 	gt_call_events(&g->call, door, take_event, g);
-	gt_live_table_make_room();
 	if (g->tracked && g->ends && gt_call_succeeded(&g->call))
 		while (g->ending_next < g->ending_count)
 			gt_tracker_ended(&result, &g->endings[g->ending_next++]);

@@ -157,43 +157,22 @@ static int take_chunk(struct gt_live *l, struct gt_live_arena *arena)
 	return 0;
 }
 
-/* After gt_live_reserve. */
-static uint32_t take_slot(struct gt_live *l, uint16_t process)
+static int take_slot(struct gt_live *l, uint16_t process, uint32_t *slot)
 {
-	struct gt_live_arena *arena = &l->arenas[process];
-	uint32_t slot;
+	struct gt_live_arena *arena = arena_of(l, process);
 
+	if (!arena || (!arena->free_slot && !arena->left && take_chunk(l, arena)))
+		return -ENOMEM;
 	if (arena->free_slot) {
-		slot = arena->free_slot - 1;
-		arena->free_slot = at_slot(l, slot)->refs;
+		*slot = arena->free_slot - 1;
+		arena->free_slot = at_slot(l, *slot)->refs;
 	} else {
-		slot = arena->fresh++;
+		*slot = arena->fresh++;
 		arena->left--;
 		l->slots_used++;
 	}
 	arena->count++;
-	return slot;
-}
-
-static bool is_index_full(const struct gt_live *l)
-{
-	return !l->index || (l->count + 1) * 8 > (l->mask + 1) * 7;
-}
-
-bool gt_live_has_room(const struct gt_live *l, uint16_t process)
-{
-	return !is_index_full(l) && process < l->arena_count &&
-	       (l->arenas[process].free_slot || l->arenas[process].left);
-}
-
-int gt_live_reserve(struct gt_live *l, uint16_t process)
-{
-	struct gt_live_arena *arena;
-
-	if (is_index_full(l) && grow_index(l))
-		return -ENOMEM;
-	arena = arena_of(l, process);
-	return arena && (arena->free_slot || arena->left || !take_chunk(l, arena)) ? 0 : -ENOMEM;
+	return 0;
 }
 
 /* The process has no entries left: its chunks are free for others, as processes come and go. */
@@ -226,9 +205,10 @@ static struct gt_entry *insert(struct gt_live *l, const struct gt_entry *entry)
 	uint32_t slot;
 	size_t i;
 
-	if (!gt_live_has_room(l, entry->process) && gt_live_reserve(l, entry->process))
+	if ((!l->index || (l->count + 1) * 8 > (l->mask + 1) * 7) && grow_index(l))
 		return NULL;
-	slot = take_slot(l, entry->process);
+	if (take_slot(l, entry->process, &slot))
+		return NULL;
 	*at_slot(l, slot) = *entry;
 	i = probe(l, entry->process, gt_entry_kind(entry), entry->handle, entry->place);
 	l->index[i] = slot + 1;

@@ -72,10 +72,6 @@ void gt_live_fini(struct gt_live *l);
 enum gt_change gt_live_apply(struct gt_live *l, const struct gt_event *event, uint16_t process,
 			     struct gt_entry **entry, struct gt_entry *gone);
 
-/* True when the next birth in a process takes no memory; allocates that memory. */
-bool gt_live_has_room(const struct gt_live *l, uint16_t process);
-int gt_live_reserve(struct gt_live *l, uint16_t process);
-
 /* Undoes GT_CHANGE_ENDED (given its `gone`) or GT_CHANGE_RELEASED: the call turned out to fail. */
 int gt_live_restore(struct gt_live *l, const struct gt_entry *gone, enum gt_change change);
 

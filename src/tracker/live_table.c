@@ -24,8 +24,6 @@ static struct shard {
 } __attribute__((aligned(64))) shards[SHARDS];
 
 static _Atomic bool on, is_complete, with_costs;
-static _Atomic uint64_t full_shards; /* a bit each: gt_live_table_make_room */
-_Static_assert(SHARDS == 64, "a bit each");
 
 /* Resources that die with their owners: few, so a list suffices. */
 static struct {
@@ -163,59 +161,25 @@ void gt_live_table_enable_costs(void)
 	atomic_store(&with_costs, true);
 }
 
-/* Makes room for the cost of a slot. */
-static bool reserve_cost(struct shard *s, uint32_t slot)
-{
-	size_t room = s->cost_room ? s->cost_room : 64;
-	struct gt_cost *more;
-
-	while (room <= slot)
-		room *= 2;
-	more = gt_table_resize(s->costs, room * sizeof *more);
-	if (!more)
-		return false;
-	memset(more + s->cost_room, 0, (room - s->cost_room) * sizeof *more);
-	s->costs = more;
-	s->cost_room = room;
-	return true;
-}
-
 /* The cost of an entry, in an array that grows with the slots; NULL: out of memory. */
 static struct gt_cost *cost_of(struct shard *s, const struct gt_entry *entry)
 {
 	uint32_t slot = gt_live_slot(&s->live, entry);
 
-	return slot < s->cost_room || reserve_cost(s, slot) ? &s->costs[slot] : NULL;
-}
+	if (slot >= s->cost_room) {
+		size_t room = s->cost_room ? s->cost_room : 64;
+		struct gt_cost *more;
 
-/* True when the next resource in the shard will need memory. */
-static bool is_full(const struct shard *s)
-{
-	return !gt_live_has_room(&s->live, 0) ||
-	       (atomic_load(&with_costs) && s->live.slots_used >= s->cost_room);
-}
-
-void gt_live_table_make_room(void)
-{
-	uint64_t full = atomic_load_explicit(&full_shards, memory_order_relaxed);
-
-	if (!full || in_table)
-		return;
-	gt_meter_invalidate();
-	in_table = true;
-	full = atomic_exchange(&full_shards, 0);
-	for (size_t i = 0; i < SHARDS; i++) {
-		struct shard *s = &shards[i];
-
-		if (!(full >> i & 1))
-			continue;
-		pthread_mutex_lock(&s->lock);
-		gt_live_reserve(&s->live, 0);
-		if (atomic_load(&with_costs) && s->live.slots_used >= s->cost_room)
-			reserve_cost(s, s->live.slots_used);
-		pthread_mutex_unlock(&s->lock);
+		while (room <= slot)
+			room *= 2;
+		more = gt_table_resize(s->costs, room * sizeof *more);
+		if (!more)
+			return NULL;
+		memset(more + s->cost_room, 0, (room - s->cost_room) * sizeof *more);
+		s->costs = more;
+		s->cost_room = room;
 	}
-	in_table = false;
+	return &s->costs[slot];
 }
 
 static void set_cost(struct shard *s, const struct gt_entry *entry, struct gt_cost cost)
@@ -310,8 +274,6 @@ enum gt_change gt_live_table_apply(const struct gt_event *event, struct gt_endin
 		set_cost(s, entry, (struct gt_cost){ 0 });
 	if (change == GT_CHANGE_BORN && is_owned(entry))
 		remember_owned(entry);
-	if (change == GT_CHANGE_BORN && is_full(s))
-		atomic_fetch_or(&full_shards, UINT64_C(1) << (s - shards));
 	if (s->live.slots_used != slots)
 		gt_meter_invalidate();
 	leave(s);

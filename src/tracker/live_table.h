@@ -51,11 +51,6 @@ struct gt_ending {
  * was none.
  */
 enum gt_change gt_live_table_apply(const struct gt_event *event, struct gt_ending *replaced);
-/*
- * Allocates memory for the next resources where there is none left. Called where little of the
- * stack is in use, which malloc needs 500 bytes of: gt_live_table_apply then seldom allocates.
- */
-void gt_live_table_make_room(void);
 
 /* Adds the cost of a call to a living resource; needs gt_live_table_enable_costs. */
 void gt_live_table_charge(enum gt_kind kind, uint64_t handle, const struct gt_cost *cost);
