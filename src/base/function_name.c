@@ -14,6 +14,9 @@
 /* "<…>" has as many bytes. */
 enum { MARK_BYTES = sizeof "<...>" - 1 };
 
+/* A bracket that nothing closes costs a look at the whole rest, and names may have a megabyte. */
+enum { KEPT_BRACKETS_MAX = 64 };
+
 static bool is_in_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
@@ -46,8 +49,8 @@ static bool is_name(const char *name, size_t at)
 /* The index after the bracket that closes the one at `at`; 0: none does. */
 static size_t closing_bracket(const char *name, size_t at)
 {
-	char *open = gt_alloc(strlen(name + at)), c;
-	size_t depth = 0, step;
+	char *open = NULL, c;
+	size_t depth = 0, room = 0, step;
 
 	for (; name[at]; at += step) {
 		step = operator_length(name, at);
@@ -56,6 +59,7 @@ static size_t closing_bracket(const char *name, size_t at)
 		step = 1;
 		c = name[at];
 		if (strchr("<([{", c)) {
+			GT_GROW(open, depth, room);
 			open[depth++] = c;
 		} else if (strchr(")]}", c)) {
 			/* a '<' still open inside parentheses was a "less than" sign */
@@ -127,7 +131,7 @@ static size_t noise_length(const char *name, size_t at)
 /* True for "::h" and the 16 digits that end a name of Rust. */
 static bool is_hash(const char *name)
 {
-	return gt_text_begins(name, "::h") && strlen(name) == 19 &&
+	return gt_text_begins(name, "::h") && strnlen(name, 20) == 19 &&
 	       strspn(name + 3, "0123456789abcdef") == 16;
 }
 
@@ -235,12 +239,12 @@ char *gt_function_short(const char *name)
 {
 	/* a word may take more bytes than what it stands for: "$_" */
 	char *out = of_module(name), *to;
-	size_t at = 0;
+	size_t at = 0, kept = 0;
 
 	if (out)
 		return out;
 	to = out = gt_alloc(4 * strlen(name) + 16);
-	while (name[at] && !is_hash(name + at)) {
+	while (name[at] && kept < KEPT_BRACKETS_MAX && !is_hash(name + at)) {
 		size_t length = operator_length(name, at), next;
 
 		if (length) {
@@ -248,17 +252,19 @@ char *gt_function_short(const char *name)
 			at += length;
 			/* a blank separates an operator's sign from its arguments */
 			next = at + (name[at] == ' ');
-			if (name[next] == '<' && closing_bracket(name, next))
-				at = closing_bracket(name, next);
+			next = name[next] == '<' ? closing_bracket(name, next) : 0;
+			if (next)
+				at = next;
 			continue;
 		}
 		next = leave_out(name, at, out, &to);
+		kept += next == at && strchr("<({", name[at]);
 		if (next == at)
 			*to++ = name[at++];
 		else
 			at = next;
 	}
-	*to = '\0';
+	strcpy(to, kept < KEPT_BRACKETS_MAX ? "" : name + at);
 	if (*out)
 		return out;
 	free(out);

@@ -22,7 +22,8 @@ char *gt_function_abbreviate(const char *name, bool utf8);
  *   <app::Pool<T> as app::Allocate>::take                         <app::Pool as
  * app::Allocate>::take
  *
- * The caller frees it.
+ * Behind many brackets that stay, as unclosed ones do, the rest of a name is left as it is. The
+ * caller frees it.
  */
 char *gt_function_short(const char *name);
 

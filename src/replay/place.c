@@ -28,10 +28,11 @@ static bool is_python(const struct gt_frame *frame)
 static char *short_python(const char *name)
 {
 	static const char inner[] = ".<locals>";
-	char *out = gt_strdup(name), *at;
+	char *out = gt_alloc(strlen(name) + 1), *to = out;
 
-	while ((at = strstr(out, inner)))
-		memmove(at, at + sizeof inner - 1, strlen(at + sizeof inner - 1) + 1);
+	for (const char *end; (end = strstr(name, inner)); name = end + sizeof inner - 1)
+		to = mempcpy(to, name, (size_t)(end - name));
+	strcpy(to, name);
 	return out;
 }
 

@@ -65,6 +65,28 @@ static void places_leave_out_what_differs_between_instances(void **state)
 	}
 }
 
+/* A quarter of a megabyte took minutes when every bracket was looked for to the end of the name. */
+static void long_names_take_no_longer_than_their_length(void **state)
+{
+	static const char *const pieces[] = { "a<", "a(", "{lambda(", "<lambda(", "a<b>", "::h" };
+	enum { BYTES = 1 << 18 };
+
+	for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+		size_t size = strlen(pieces[i]), count = BYTES / size;
+		char *name = malloc(count * size + 1), *brief;
+
+		for (size_t k = 0; k < count; k++)
+			strcpy(name + k * size, pieces[i]);
+		brief = gt_function_short(name);
+		if (strchr(pieces[i], '>'))
+			assert_int_equal(strlen(brief), count);
+		else
+			assert_string_equal(brief, name);
+		free(brief);
+		free(name);
+	}
+}
+
 static void a_tail_is_the_function_and_its_class(void **state)
 {
 	assert_string_equal(gt_function_tail("main"), "main");
@@ -80,6 +102,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(places_leave_out_what_differs_between_instances),
+		cmocka_unit_test(long_names_take_no_longer_than_their_length),
 		cmocka_unit_test(a_tail_is_the_function_and_its_class),
 	};
 
