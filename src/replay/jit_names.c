@@ -35,7 +35,8 @@ static bool find_owner(const struct gt_recording *r, const struct gt_process *p,
 	return found;
 }
 
-static struct gt_perf_map *read_map(const struct gt_recording *r, const struct gt_process *p)
+static struct gt_perf_map *read_map(const struct gt_recording *r, const struct gt_process *p,
+				    size_t *room)
 {
 	char path[64];
 	uid_t owner;
@@ -43,16 +44,18 @@ static struct gt_perf_map *read_map(const struct gt_recording *r, const struct g
 	/* in a container that is the pid there, by which the process itself names the file */
 	snprintf(path, sizeof path, "/tmp/perf-%" PRIu32 ".map", p->pid);
 	return find_owner(r, p, &owner) ?
-		       gt_perf_map_read(path, owner, (int64_t)p->start_real_ns - BEFORE_TRACE_NS) :
+		       gt_perf_map_read(path, owner, (int64_t)p->start_real_ns - BEFORE_TRACE_NS,
+					room) :
 		       NULL;
 }
 
 struct gt_jit_names *gt_jit_names_read(const struct gt_recording *r)
 {
 	struct gt_jit_names *j = NULL;
+	size_t room = GT_PERF_MAPS_ROOM;
 
-	for (size_t i = 0; i < gt_recording_process_count(r); i++) {
-		struct gt_perf_map *map = read_map(r, gt_recording_process(r, i));
+	for (size_t i = 0; i < gt_recording_process_count(r) && room; i++) {
+		struct gt_perf_map *map = read_map(r, gt_recording_process(r, i), &room);
 
 		if (!map)
 			continue;

@@ -15,7 +15,7 @@
 #include "base/text.h"
 
 /* Whoever runs the program writes the file, so nothing in it is believed to be small. */
-enum { FILE_MAX = 64 << 20, LINES_MAX = 1 << 20, NAME_SIZE_MAX = 4096 };
+enum { NAME_SIZE_MAX = 4096, LINE_COST = 64 };
 
 struct gt_perf_map {
 	struct gt_ranges code; /* each piece with the number of its name */
@@ -33,7 +33,7 @@ static FILE *open_map(const char *path, uid_t owner, int64_t since_ns)
 	if (fd < 0)
 		return NULL;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == owner &&
-	    st.st_size <= FILE_MAX &&
+	    st.st_size <= GT_PERF_MAPS_ROOM &&
 	    st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec >= since_ns)
 		in = fdopen(fd, "r");
 	if (!in)
@@ -61,30 +61,31 @@ static void add_line(struct gt_perf_map *map, char *line)
 		gt_ranges_put(&map->code, start, size, gt_intern(map->names, at, strlen(at) + 1));
 }
 
-struct gt_perf_map *gt_perf_map_parse(FILE *in)
+struct gt_perf_map *gt_perf_map_parse(FILE *in, size_t *room)
 {
 	struct gt_perf_map *map = gt_alloc(sizeof *map);
-	size_t room = 0, bytes = 0;
-	char *line = NULL;
+	char line[NAME_SIZE_MAX + 64];
+	bool goes_on = false;
 
 	map->names = gt_intern_new();
 	map->texts = gt_intern_new();
-	for (int i = 0; i < LINES_MAX && bytes < FILE_MAX; i++) {
-		ssize_t size = getline(&line, &room, in);
+	/* the file may grow while it is read, without an end of its line */
+	while (*room && fgets(line, sizeof line, in)) {
+		bool is_cut = !strchr(line, '\n');
+		size_t cost = is_cut ? sizeof line : strlen(line) + LINE_COST;
 
-		if (size <= 0)
-			break;
-		bytes += (size_t)size;
-		add_line(map, line);
+		if (!goes_on)
+			add_line(map, line);
+		goes_on = is_cut;
+		*room -= cost < *room ? cost : *room;
 	}
-	free(line);
 	return map;
 }
 
-struct gt_perf_map *gt_perf_map_read(const char *path, uid_t owner, int64_t since_ns)
+struct gt_perf_map *gt_perf_map_read(const char *path, uid_t owner, int64_t since_ns, size_t *room)
 {
 	FILE *in = open_map(path, owner, since_ns);
-	struct gt_perf_map *map = in ? gt_perf_map_parse(in) : NULL;
+	struct gt_perf_map *map = in ? gt_perf_map_parse(in, room) : NULL;
 
 	if (in)
 		fclose(in);

@@ -9,11 +9,12 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	FILE *in = fmemopen((void *)data, size ? size : 1, "r");
+	size_t room = GT_PERF_MAPS_ROOM;
 	struct gt_perf_map *map;
 	struct gt_perf_name name;
 
 	FUZZ_CHECK(in);
-	map = size ? gt_perf_map_parse(in) : NULL;
+	map = size ? gt_perf_map_parse(in, &room) : NULL;
 	fclose(in);
 	for (uint64_t at = 0x1000; map && at < 0x3000; at += 0x80)
 		if (gt_perf_map_find(map, at, &name)) {

@@ -23,12 +23,19 @@ static void write_map(const char *text)
 	fclose(out);
 }
 
+static struct gt_perf_map *read_map(const char *file, uid_t owner, int64_t since_ns)
+{
+	size_t room = GT_PERF_MAPS_ROOM;
+
+	return gt_perf_map_read(file, owner, since_ns, &room);
+}
+
 static struct gt_perf_map *map_of(const char *text)
 {
 	struct gt_perf_map *map;
 
 	write_map(text);
-	map = gt_perf_map_read(path, geteuid(), 0);
+	map = read_map(path, geteuid(), 0);
 	assert_non_null(map);
 	return map;
 }
@@ -133,21 +140,59 @@ static void only_a_fresh_regular_file_of_the_owner_is_read(void **state)
 	(void)state;
 	write_map("1000 10 step\n");
 	assert_int_equal(stat(path, &st), 0);
-	assert_null(gt_perf_map_read(path, geteuid() + 1, 0));
-	assert_null(
-		gt_perf_map_read(path, geteuid(), (st.st_mtim.tv_sec + 1) * INT64_C(1000000000)));
-	assert_null(gt_perf_map_read("/tmp", geteuid(), 0));
-	assert_null(gt_perf_map_read("/tmp/no/such/file", geteuid(), 0));
+	assert_null(read_map(path, geteuid() + 1, 0));
+	assert_null(read_map(path, geteuid(), (st.st_mtim.tv_sec + 1) * INT64_C(1000000000)));
+	assert_null(read_map("/tmp", geteuid(), 0));
+	assert_null(read_map("/tmp/no/such/file", geteuid(), 0));
 	snprintf(link, sizeof link, "%s.link", path);
 	assert_int_equal(symlink(path, link), 0);
-	assert_null(gt_perf_map_read(link, geteuid(), 0));
+	assert_null(read_map(link, geteuid(), 0));
 	unlink(link);
 	snprintf(pipe, sizeof pipe, "%s.pipe", path);
 	assert_int_equal(mkfifo(pipe, 0600), 0);
-	assert_null(gt_perf_map_read(pipe, geteuid(), 0));
+	assert_null(read_map(pipe, geteuid(), 0));
 	unlink(pipe);
 	assert_int_equal(truncate(path, INT64_C(1) << 30), 0);
-	assert_null(gt_perf_map_read(path, geteuid(), 0));
+	assert_null(read_map(path, geteuid(), 0));
+}
+
+static void no_more_is_read_than_there_is_room_for(void **state)
+{
+	size_t room = 200;
+	struct gt_perf_name name;
+	struct gt_perf_map *map;
+
+	(void)state;
+	write_map("1000 10 a\n2000 10 b\n3000 10 c\n4000 10 d\n");
+	map = gt_perf_map_read(path, geteuid(), 0, &room);
+	assert_true(gt_perf_map_find(map, 0x1000, &name));
+	assert_true(gt_perf_map_find(map, 0x3000, &name));
+	assert_false(gt_perf_map_find(map, 0x4000, &name));
+	assert_int_equal(room, 0);
+	gt_perf_map_free(map);
+}
+
+static void the_rest_of_a_long_line_is_no_line(void **state)
+{
+	enum { LONG = 5000 };
+	char text[LONG + 64];
+	struct gt_perf_name name;
+	struct gt_perf_map *map;
+
+	(void)state;
+	/* where the line is divided, something like an entry follows, at 0x2000 or at 0 */
+	strcpy(text, "1000 10 ");
+	for (size_t i = strlen(text); i < LONG; i += 9)
+		strcpy(text + i, "2000 10 x");
+	strcat(text, "\n3000 10 next\n");
+	map = map_of(text);
+	assert_true(gt_perf_map_find(map, 0x1000, &name));
+	assert_true(strlen(name.function) >= 4000);
+	assert_false(gt_perf_map_find(map, 0x2000, &name));
+	assert_false(gt_perf_map_find(map, 0, &name));
+	assert_true(gt_perf_map_find(map, 0x3000, &name));
+	assert_string_equal(name.function, "next");
+	gt_perf_map_free(map);
 }
 
 static int make_file(void **state)
@@ -171,6 +216,8 @@ int main(void)
 		cmocka_unit_test(what_was_compiled_last_counts),
 		cmocka_unit_test(names_tell_file_and_line_where_the_compiler_wrote_them),
 		cmocka_unit_test(damaged_lines_are_left_out),
+		cmocka_unit_test(no_more_is_read_than_there_is_room_for),
+		cmocka_unit_test(the_rest_of_a_long_line_is_no_line),
 		cmocka_unit_test(only_a_fresh_regular_file_of_the_owner_is_read),
 	};
 
