@@ -222,16 +222,24 @@ static int set_choices(struct parse *p, const struct gt_option *o, const char *g
 static int check_range(struct parse *p, const struct gt_option *o, const char *given,
 		       const char *value, double number)
 {
+	char least[GT_FORMAT_MAX], most[GT_FORMAT_MAX];
+
 	if (number >= o->least && (!o->most || number <= o->most))
 		return 0;
+	snprintf(least, sizeof least, "%.15g", o->least);
+	snprintf(most, sizeof most, "%.15g", o->most);
+	if (o->type == GT_OPTION_SIZE) {
+		gt_format_bytes(least, gt_whole(o->least));
+		gt_format_bytes(most, gt_whole(o->most));
+	}
 	if (!o->most)
-		return gt_syntax_wrong(p->syntax, "%s must be at least %.15g, not '%s'", given,
-				       o->least, value);
+		return gt_syntax_wrong(p->syntax, "%s must be at least %s, not '%s'", given, least,
+				       value);
 	if (!o->least)
-		return gt_syntax_wrong(p->syntax, "%s must be at most %.15g, not '%s'", given,
-				       o->most, value);
-	return gt_syntax_wrong(p->syntax, "%s must be from %.15g to %.15g, not '%s'", given,
-			       o->least, o->most, value);
+		return gt_syntax_wrong(p->syntax, "%s must be at most %s, not '%s'", given, most,
+				       value);
+	return gt_syntax_wrong(p->syntax, "%s must be from %s to %s, not '%s'", given, least, most,
+			       value);
 }
 
 static int set_option(struct parse *p, const struct gt_option *o, const char *given,

@@ -94,8 +94,8 @@ def test_stacks_through_a_library_that_is_reloaded(case):
 
 def test_sizes_have_limits(case):
     need_root(case)
-    for option, text in (("--ring-size=2G", "--ring-size must be at most 1073741824, not '2G'"),
-                         ("--max-memory=1K", "--max-memory must be from 1048576 to 1099511627776"),
-                         ("--max-memory=2T", "--max-memory must be from 1048576 to 1099511627776")):
+    for option, text in (("--ring-size=2G", "--ring-size must be at most 1.00 GiB, not '2G'"),
+                         ("--max-memory=1K", "--max-memory must be from 1.00 MiB to 1.00 TiB"),
+                         ("--max-memory=2T", "--max-memory must be from 1.00 MiB to 1.00 TiB")):
         done = case.gputrack("attach", "--all", option)
         assert done.status == 2 and text in done.err and done.err.count("\n") == 1, done.err
