@@ -15,7 +15,7 @@
 enum { MARK_BYTES = sizeof "<...>" - 1 };
 
 /* A bracket that nothing closes costs a look at the whole rest, and names may have a megabyte. */
-enum { KEPT_BRACKETS_MAX = 64 };
+enum { KEPT_BRACKETS_MAX = 16 };
 
 static bool is_in_word(char c)
 {

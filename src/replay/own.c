@@ -122,6 +122,38 @@ free_folder:
 	free(folder);
 }
 
+static bool is_build_folder(const char *name)
+{
+	return !strcmp(name, "build") || !strcmp(name, "builddir") || !strcmp(name, "_build") ||
+	       gt_text_begins(name, "build-") || gt_text_begins(name, "cmake-build-");
+}
+
+/* A home has more than one project in it. */
+static bool is_home(const char *folder)
+{
+	const char *user = below(folder, "/home");
+
+	return (user && !strchr(user, '/')) || !strcmp(folder, "/root") || !strcmp(folder, "/tmp");
+}
+
+/* Sources that are in no repository lie around the folder that they are built in. */
+static void add_sources(struct gt_own *o, const char *path)
+{
+	char *folder = gt_strdup(path);
+
+	while (*folder == '/' && folder[1]) {
+		bool found = is_build_folder(gt_path_name(folder));
+
+		folder[gt_path_folder_size(folder) - 1] = '\0';
+		if (!found)
+			continue;
+		if (!is_system_folder(folder) && !is_home(folder))
+			add_path(&o->roots, folder);
+		break;
+	}
+	free(folder);
+}
+
 static void add_folder(struct gt_own *o, const char *folder)
 {
 	if (o->rules.roots && *o->rules.roots)
@@ -130,6 +162,7 @@ static void add_folder(struct gt_own *o, const char *folder)
 		return;
 	add_path(&o->roots, folder);
 	add_repository(o, folder);
+	add_sources(o, folder);
 }
 
 void gt_own_add_program(struct gt_own *o, const char *path, const char *folder)

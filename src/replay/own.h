@@ -9,7 +9,8 @@
  * library or to an installed package. An interpreter is nobody's own program.
  *
  * Without roots given, they are the folder the recording was made in, those its processes were
- * started in, those of the programs, and the repositories around all these.
+ * started in, those of the programs, the repositories around all these, and the sources around a
+ * folder called build.
  */
 #pragma once
 

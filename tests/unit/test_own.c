@@ -160,6 +160,26 @@ static void paths_are_relative_to_the_root_or_to_where_a_build_moved_them(void *
 	gt_own_free(o);
 }
 
+static void sources_lie_around_the_folder_that_they_are_built_in(void **state)
+{
+	static const struct {
+		const char *program, *file, *relative;
+	} cases[] = {
+		{ PROGRAM, ROOT "/src/f.c", "src/f.c" },
+		{ "/app/cmake-build-debug/bin/app", "/app/src/f.c", "src/f.c" },
+		{ "/app/rebuild/app", "/app/src/f.c", "/app/src/f.c" },
+		{ "/home/me/build/app", "/home/me/else/f.c", "/home/me/else/f.c" },
+		{ "/build/app", "/else/f.c", "/else/f.c" },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct gt_own *o = own_of(cases[i].program, "");
+
+		assert_string_equal(gt_own_relative(o, cases[i].file), cases[i].relative);
+		gt_own_free(o);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -169,6 +189,7 @@ int main(void)
 		cmocka_unit_test(an_installed_program_is_own_and_its_neighbours_are_not),
 		cmocka_unit_test(roots_and_patterns_overrule),
 		cmocka_unit_test(paths_are_relative_to_the_root_or_to_where_a_build_moved_them),
+		cmocka_unit_test(sources_lie_around_the_folder_that_they_are_built_in),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
