@@ -43,6 +43,8 @@ struct gt_frames {
 	uint32_t *
 		places; /* by the recording's number: the stack's place in `kept`, if it is there */
 	size_t place_count;
+	struct stack *added; /* without a recording: by number */
+	size_t added_count, added_room;
 	struct module *modules; /* by the recording's number */
 	size_t module_count;
 	struct gt_own *own;          /* NULL: nobody has asked */
@@ -84,10 +86,22 @@ int gt_frames_new(struct gt_frames **out, const struct gt_recording *r,
 	return 0;
 }
 
+struct gt_frames *gt_frames_new_empty(const struct gt_frames_options *options)
+{
+	struct gt_frames *f = gt_alloc(sizeof *f);
+
+	f->options = *options;
+	f->own = gt_own_new(&f->options.own);
+	return f;
+}
+
 void gt_frames_free(struct gt_frames *f)
 {
 	if (!f)
 		return;
+	for (size_t i = 0; i < f->added_count; i++)
+		free(f->added[i].frames);
+	free(f->added);
 	for (size_t i = 0; i < GT_FRAMES_KEPT; i++)
 		free(f->kept[i].frames);
 	if (f->symbolizer)
@@ -379,12 +393,31 @@ static const struct stack *get(struct gt_frames *f, uint32_t stack)
 {
 	const struct stack *s;
 
+	if (!f->recording)
+		return stack && stack < f->added_count ? &f->added[stack] : NULL;
 	reach(f);
 	if (!stack || stack >= gt_recording_stack_count(f->recording))
 		return NULL;
 	GT_REACH(f->places, f->place_count, stack);
 	s = &f->kept[f->places[stack]];
 	return s->number == stack ? s : make(f, stack);
+}
+
+uint32_t gt_frames_add(struct gt_frames *f, const struct gt_frame *frames, size_t count)
+{
+	struct stack s = { 0 };
+
+	/* number 0 is no stack */
+	for (size_t more = f->added_count ? 1 : 2; more; more--) {
+		GT_GROW(f->added, f->added_count, f->added_room);
+		f->added[f->added_count++] = (struct stack){ 0 };
+	}
+	for (size_t i = 0; i < count; i++)
+		add_frame(&s, &frames[i]);
+	if (!f->options.all_frames)
+		fold(&s, false);
+	f->added[f->added_count - 1] = s;
+	return (uint32_t)f->added_count - 1;
 }
 
 size_t gt_frames_get(struct gt_frames *f, uint32_t stack, const struct gt_frame **frames)

@@ -42,6 +42,14 @@ int gt_frames_new(struct gt_frames **out, const struct gt_recording *r,
 void gt_frames_free(struct gt_frames *f);
 
 /*
+ * Stacks of no recording, as of processes that run: gt_frames_add adds them. Programs and folders
+ * are added to gt_frames_own. Of the options, `own`, `by` and `all_frames` count.
+ */
+struct gt_frames *gt_frames_new_empty(const struct gt_frames_options *options);
+/* The number of a stack of these frames, innermost first; their texts must outlive `f`. */
+uint32_t gt_frames_add(struct gt_frames *f, const struct gt_frame *frames, size_t count);
+
+/*
  * The frames of a stack, innermost first, none for stack 0. They are good until the frames of
  * GT_FRAMES_KEPT others have been asked for; their texts live as long as `f`.
  */

@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "base/mem.h"
+#include "replay/place.h"
 
 enum { WHERE_COLUMN = 36, ENDED_SHOWN = 4 };
 
@@ -43,12 +44,11 @@ static void put_process(struct gt_printer *p, const struct gt_board_process *pro
 			      gt_plural(process->lost, "event was", "events were"));
 }
 
-static void put_where(struct gt_printer *p, const struct gt_board_view *v, uint16_t process,
-		      uint32_t stack)
+static void put_where(struct gt_printer *p, struct gt_frames *frames, uint32_t number)
 {
 	gt_print_tab(p, p->column + 2 > WHERE_COLUMN ? p->column + 2 : WHERE_COLUMN);
-	if (v->where && stack)
-		v->where(v->context, p, process, stack, gt_print_left(p));
+	if (frames)
+		gt_place_put(p, &(struct gt_view){ .frames = frames }, number, gt_print_left(p));
 	gt_print_end(p);
 }
 
@@ -58,22 +58,43 @@ static size_t top_of(const struct gt_board_view *v)
 	return v->top < GT_BOARD_TOP_MAX ? v->top : GT_BOARD_TOP_MAX;
 }
 
+/* Settles how many callers tell these places apart; they are of one process. */
+static void list_places(const struct gt_live_site *sites, size_t count)
+{
+	uint32_t *stacks = gt_alloc((count + 1) * sizeof *stacks);
+	struct gt_frames *frames = NULL;
+	size_t named = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (sites[i].frames) {
+			frames = sites[i].frames;
+			stacks[named++] = sites[i].number;
+		}
+	if (frames)
+		gt_places_list(frames, stacks, named);
+	free(stacks);
+}
+
 static void put_sites(struct gt_printer *p, const struct gt_board *b, const struct gt_board_view *v,
 		      uint16_t process)
 {
-	size_t top = top_of(v);
-	const struct gt_board_site **sites = gt_alloc(top * sizeof(const struct gt_board_site *));
-	size_t count = gt_board_sites(b, process, GT_BOARD_BY_BYTES, sites, top);
+	size_t top = top_of(v), count = 0;
+	struct gt_live_site *sites =
+		top ? gt_live_sites(b, process, GT_BOARD_BY_BYTES, &v->names, &count) : NULL;
 	char bytes[GT_FORMAT_MAX], live[GT_FORMAT_MAX];
 
+	if (count > top)
+		count = top;
+	list_places(sites, count);
 	for (size_t i = 0; i < count; i++) {
-		const struct gt_kind_info *kind = &gt_kinds[sites[i]->kind];
+		const struct gt_board_site *site = &sites[i].sum;
+		const struct gt_kind_info *kind = &gt_kinds[site->kind];
 
-		gt_print_right(p, GT_PLAIN, gt_format_bytes(bytes, sites[i]->bytes), 12);
+		gt_print_right(p, GT_PLAIN, gt_format_bytes(bytes, site->bytes), 12);
 		gt_print_tab(p, 14);
-		gt_print_put(p, GT_PLAIN, "%s %s", gt_format_count(live, sites[i]->live),
-			     gt_plural(sites[i]->live, kind->name, kind->plural));
-		put_where(p, v, process, sites[i]->stack);
+		gt_print_put(p, GT_PLAIN, "%s %s", gt_format_count(live, site->live),
+			     gt_plural(site->live, kind->name, kind->plural));
+		put_where(p, sites[i].frames, sites[i].number);
 	}
 	free(sites);
 }
@@ -84,12 +105,16 @@ static void put_entry(struct gt_printer *p, const struct gt_board_view *v, const
 	uint64_t age = v->now_ns > e->time_ns ? v->now_ns - e->time_ns : 0;
 	char text[GT_FORMAT_MAX], hex[GT_FORMAT_MAX];
 	bool has_bytes = gt_kind_has_bytes(gt_entry_kind(e));
+	struct gt_frames *frames = NULL;
+	uint32_t number = 0;
 
 	gt_print_right(p, GT_PLAIN, has_bytes ? gt_format_bytes(text, e->size) : "", 12);
 	gt_print_tab(p, 14);
 	gt_print_put(p, GT_PLAIN, "%s %s, %s old", what, gt_format_hex(hex, e->handle),
 		     gt_format_span(text, age));
-	put_where(p, v, e->process, e->stack);
+	if (v->names.find)
+		frames = v->names.find(v->names.context, e->process, e->stack, &number);
+	put_where(p, frames, number);
 }
 
 static void put_entries(struct gt_printer *p, const struct gt_board *b,

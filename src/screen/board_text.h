@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ledger/board.h"
+#include "screen/live_sites.h"
 #include "base/print.h"
 
 enum { GT_BOARD_TOP_MAX = 1000 };
@@ -14,10 +15,7 @@ struct gt_board_view {
 	uint64_t now_ns;   /* CLOCK_MONOTONIC: ages are counted from here */
 	uint64_t since_ns; /* when looking began */
 	uint64_t lost;     /* calls that are missing */
-	/* Writes where a stack is, in at most `columns`. */
-	void (*where)(void *context, struct gt_printer *p, uint16_t process, uint32_t stack,
-		      unsigned columns);
-	void *context;
+	struct gt_live_names names;
 };
 
 void gt_board_text(struct gt_printer *p, const struct gt_board *b, const struct gt_board_view *v);

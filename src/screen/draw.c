@@ -23,9 +23,9 @@ static const char *const plain[EIGHTHS + 1] = { " ", ".", ".", "-", "-", "=", "=
 
 /* The drawing in progress. */
 struct drawing {
+	const struct gt_style *style;
 	struct gt_screen *s;
 	struct gt_grid *c;
-	const struct gt_style *style;
 	unsigned row; /* the next free row */
 	unsigned end; /* the first row taken at the bottom */
 };
@@ -211,8 +211,8 @@ static void draw_stack(struct drawing *d)
 	size_t count = 0;
 
 	d->end = top;
-	if (row && s->names.frames)
-		count = s->names.frames(s->names.context, row->process, row->stack, &frames);
+	if (row && row->frames)
+		count = gt_frames_get(row->frames, row->number, &frames);
 	for (unsigned i = 0; i < d->c->columns; i++)
 		gt_grid_put(d->c, top, i, 1, GT_INK_DIM, d->c->utf8 ? "─" : "-");
 	if (row) {
@@ -294,5 +294,5 @@ void gt_screen_draw(struct gt_screen *s, struct gt_grid *grid, const struct gt_s
 	}
 	if (has_stack)
 		draw_stack(&d);
-	gt_screen_table(s, grid, style, d.row, d.end);
+	gt_screen_table(s, grid, d.row, d.end);
 }

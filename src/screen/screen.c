@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "replay/place.h"
 
 static const enum gt_screen_column process_columns[] = {
 	GT_COLUMN_PID, GT_COLUMN_PROGRAM, GT_COLUMN_BYTES, GT_COLUMN_PEAK, GT_COLUMN_RESOURCES,
@@ -30,7 +31,7 @@ const enum gt_screen_column *gt_screen_columns(enum gt_screen_view view)
 	return views[view];
 }
 
-void gt_screen_init(struct gt_screen *s, const struct gt_screen_names *names)
+void gt_screen_init(struct gt_screen *s, const struct gt_live_names *names)
 {
 	*s = (struct gt_screen){ .process = GT_BOARD_ALL, .interval_s = 1, .target = "" };
 	if (names)
@@ -191,7 +192,7 @@ bool gt_screen_key(struct gt_screen *s, uint32_t key)
 	}
 }
 
-enum { SITES_MAX = 1000, BIGGEST_MAX = 200 };
+enum { BIGGEST_MAX = 200 };
 
 static struct gt_screen_row *add_row(struct gt_screen *s, const struct gt_board *b,
 				     uint16_t process)
@@ -206,13 +207,16 @@ static struct gt_screen_row *add_row(struct gt_screen *s, const struct gt_board 
 	return row;
 }
 
-static void name_row(const struct gt_screen *s, struct gt_screen_row *row)
+/* What rows are sorted and filtered by. */
+static void say_where(const struct gt_screen *s, struct gt_screen_row *row)
 {
-	if (s->names.frames)
-		row->frame_count =
-			s->names.frames(s->names.context, row->process, row->stack, &row->frame);
-	if (!row->frame_count)
-		row->frame = NULL;
+	char *text;
+
+	if (!row->frames || (!s->filter[0] && s->sort[s->view] != GT_COLUMN_WHERE))
+		return;
+	text = gt_place_text(row->frames, row->number, true);
+	snprintf(row->where, sizeof row->where, "%s", text);
+	free(text);
 }
 
 static void add_processes(struct gt_screen *s, const struct gt_board *b)
@@ -247,11 +251,12 @@ static enum gt_board_order order_of(enum gt_screen_column column)
 
 static void add_sites(struct gt_screen *s, const struct gt_board *b)
 {
-	const struct gt_board_site **sites = gt_alloc(SITES_MAX * sizeof *sites);
-	size_t count = gt_board_sites(b, s->process, order_of(s->sort[s->view]), sites, SITES_MAX);
+	size_t count;
+	struct gt_live_site *sites =
+		gt_live_sites(b, s->process, order_of(s->sort[s->view]), &s->names, &count);
 
 	for (size_t i = 0; i < count; i++) {
-		const struct gt_board_site *site = sites[i];
+		const struct gt_board_site *site = &sites[i].sum;
 		struct gt_screen_row *row = add_row(s, b, site->process);
 
 		row->stack = site->stack;
@@ -261,9 +266,11 @@ static void add_sites(struct gt_screen *s, const struct gt_board *b)
 		row->objects = site->live;
 		row->created_rate = site->created_rate;
 		row->growth = site->growth;
-		if (site->history)
-			row->history = *site->history;
-		name_row(s, row);
+		row->history = sites[i].history;
+		row->frames = sites[i].frames;
+		row->number = sites[i].number;
+		row->key = sites[i].key;
+		say_where(s, row);
 	}
 	free(sites);
 }
@@ -282,7 +289,10 @@ static void add_biggest_of(struct gt_screen *s, const struct gt_board *b, uint16
 		row->bytes = entries[i]->size;
 		row->handle = entries[i]->handle;
 		row->time_ns = entries[i]->time_ns;
-		name_row(s, row);
+		if (s->names.find)
+			row->frames =
+				s->names.find(s->names.context, process, row->stack, &row->number);
+		say_where(s, row);
 	}
 }
 
@@ -315,13 +325,7 @@ static bool matches_filter(const struct gt_screen *s, const struct gt_screen_row
 	if (s->view == GT_SCREEN_PROCESSES)
 		return false;
 	return contains(gt_kinds[row->kind].name, f) || contains(gt_api_names[row->api], f) ||
-	       (row->frame && (contains(row->frame->function, f) || contains(row->frame->file, f) ||
-			       contains(row->frame->module, f)));
-}
-
-static int compare_text(const char *a, const char *b)
-{
-	return strcmp(a ? a : "", b ? b : "");
+	       contains(row->where, f);
 }
 
 /* Below 0: `a` goes first. Amounts descend; names and pids ascend. */
@@ -331,7 +335,7 @@ static int compare(const struct gt_screen_row *a, const struct gt_screen_row *b,
 #define DOWN(field) ((a->field < b->field) - (a->field > b->field))
 	switch (by) {
 	case GT_COLUMN_PID: return (a->pid > b->pid) - (a->pid < b->pid);
-	case GT_COLUMN_PROGRAM: return compare_text(a->program, b->program);
+	case GT_COLUMN_PROGRAM: return strcmp(a->program, b->program);
 	case GT_COLUMN_BYTES: return DOWN(bytes);
 	case GT_COLUMN_PEAK: return DOWN(peak);
 	case GT_COLUMN_RESOURCES: return DOWN(objects);
@@ -340,12 +344,10 @@ static int compare(const struct gt_screen_row *a, const struct gt_screen_row *b,
 	case GT_COLUMN_GROWTH: return DOWN(growth);
 	case GT_COLUMN_BEFORE: return DOWN(before);
 	case GT_COLUMN_FAILED: return DOWN(failed);
-	case GT_COLUMN_KIND: return compare_text(gt_kinds[a->kind].name, gt_kinds[b->kind].name);
+	case GT_COLUMN_KIND: return strcmp(gt_kinds[a->kind].name, gt_kinds[b->kind].name);
 	case GT_COLUMN_AGE: return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 	case GT_COLUMN_HANDLE: return (a->handle > b->handle) - (a->handle < b->handle);
-	case GT_COLUMN_WHERE:
-		return compare_text(a->frame ? a->frame->function : NULL,
-				    b->frame ? b->frame->function : NULL);
+	case GT_COLUMN_WHERE: return strcmp(a->where, b->where);
 	case GT_COLUMN_HISTORY:
 	case GT_COLUMN_COUNT: break;
 	}
@@ -378,8 +380,8 @@ static int compare_rows(const void *x, const void *y, void *context)
 
 static bool is_same(const struct gt_screen_row *a, const struct gt_screen_row *b)
 {
-	return a->process == b->process && a->stack == b->stack && a->kind == b->kind &&
-	       a->api == b->api && a->handle == b->handle;
+	return a->process == b->process && a->kind == b->kind && a->api == b->api &&
+	       a->handle == b->handle && (a->key ? a->key == b->key : a->stack == b->stack);
 }
 
 void gt_screen_fill(struct gt_screen *s, const struct gt_board *board)

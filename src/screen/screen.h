@@ -12,6 +12,7 @@
 #pragma once
 
 #include "ledger/board.h"
+#include "screen/live_sites.h"
 #include "symbol/symbol.h"
 #include "screen/grid.h"
 #include "base/print.h"
@@ -58,16 +59,10 @@ struct gt_screen_row {
 	uint64_t bytes, peak, objects, before, failed, time_ns;
 	double created_rate, ended_rate, growth;
 	struct gt_recent history;
-	const struct gt_frame *frame; /* the innermost, followed by its callers; NULL: unknown */
-	size_t frame_count;
-};
-
-/* Resolves the stacks of a process. */
-struct gt_screen_names {
-	/* Innermost frame first; the frames outlive the screen. 0: nothing is known. */
-	size_t (*frames)(void *context, uint16_t process, uint32_t stack,
-			 const struct gt_frame **frames);
-	void *context;
+	struct gt_frames *frames; /* NULL: its place is unknown */
+	uint32_t number;          /* of the stack there */
+	uint64_t key;             /* of its place; 0: unknown */
+	char where[96];           /* the place, if rows are sorted or filtered by it */
 };
 
 enum { GT_SCREEN_TOTALS = 512, GT_SCREEN_FILTER_MAX = 64 };
@@ -83,7 +78,7 @@ struct gt_screen {
 	const char *target; /* what is followed, for the bar */
 	char clock[16];     /* the time of day, for the bar */
 
-	struct gt_screen_names names;
+	struct gt_live_names names;
 	struct gt_screen_row *rows;
 	size_t count, room;
 	size_t chosen, first; /* of rows: the chosen one, the first shown */
@@ -96,7 +91,8 @@ struct gt_screen {
 	uint64_t ticks, shown_ticks;       /* so far, and at the last one shown */
 };
 
-void gt_screen_init(struct gt_screen *s, const struct gt_screen_names *names);
+/* What names are found in must outlive the screen. */
+void gt_screen_init(struct gt_screen *s, const struct gt_live_names *names);
 void gt_screen_fini(struct gt_screen *s);
 
 /* True when the rows must be filled from the board again. */
@@ -112,8 +108,7 @@ const enum gt_screen_column *gt_screen_columns(enum gt_screen_view view);
 
 /* Parts of gt_screen_draw. */
 /* Draws headings at `top` and rows below them, before `end`; scrolls to the chosen row. */
-void gt_screen_table(struct gt_screen *s, struct gt_grid *c, const struct gt_style *style,
-		     unsigned top, unsigned end);
+void gt_screen_table(struct gt_screen *s, struct gt_grid *c, unsigned top, unsigned end);
 
 /* Bytes at the last ticks, the latest at the right end. */
 void gt_screen_spark(struct gt_grid *c, unsigned row, unsigned column, unsigned width,

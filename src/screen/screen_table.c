@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "replay/stack.h"
+#include "base/mem.h"
+#include "replay/place.h"
 
-enum { MARGIN = 1, GAP = 2, FUNCTION_MIN = 20 };
+enum { MARGIN = 1, GAP = 2 };
 
 /* A column: its width, and the width of the screen from which on it is shown. */
 /* clang-format off */
@@ -184,62 +185,47 @@ static const char *format_cell(char out[GT_FORMAT_MAX], const struct gt_screen *
 	return "";
 }
 
-/* The callers, as far as there is room. */
-static void draw_callers(struct gt_grid *c, unsigned row, unsigned at, unsigned width,
-			 enum gt_ink ink, const struct gt_screen_row *r)
+/* The place in at most `width` columns; the caller frees it. */
+static char *fit_place(const struct gt_screen_row *r, unsigned width, bool utf8)
 {
-	if (ink == GT_INK_PLAIN)
-		ink = GT_INK_DIM;
-	for (size_t i = 1; i < r->frame_count; i++) {
-		char *caller = gt_frame_caller(&r->frame[i], width > 3 ? width - 3 : 0, c->utf8);
-		unsigned wide;
+	struct gt_style style = { .utf8 = utf8, .width = GT_GRID_COLUMNS_MAX };
+	struct gt_printer page;
+	char *text = NULL;
+	size_t size;
+	FILE *out = gt_memstream(&text, &size);
 
-		if (!caller)
-			return;
-		wide = gt_grid_put(c, row, at, 2, ink, "<") + 1;
-		wide += gt_grid_put(c, row, at + wide, width, ink, caller) + 1;
-		free(caller);
-		at += wide;
-		width -= wide < width ? wide : width;
-	}
+	gt_print_init(&page, out, &style);
+	gt_place_put(&page, &(struct gt_view){ .frames = r->frames }, r->number, width);
+	gt_memstream_close(out);
+	return text;
 }
 
-/* The function, followed by its line if there is room for both. */
-static void draw_where(struct gt_grid *c, const struct gt_style *style, unsigned row, unsigned at,
-		       unsigned width, enum gt_ink ink, const struct gt_screen_row *r)
+/* The place, its function brighter than the rest. */
+static void draw_where(struct gt_grid *c, unsigned row, unsigned at, unsigned width,
+		       enum gt_ink ink, const struct gt_screen_row *r)
 {
-	char *whole, *where, *slash;
-	unsigned used = 0, wanted, function;
+	struct gt_place_words words;
+	unsigned used = 0;
+	char *text;
+	size_t bold;
 
-	if (!r->frame) {
+	if (!r->frames) {
 		gt_grid_put(c, row, at, width, ink == GT_INK_PLAIN ? GT_INK_DIM : ink, "?");
 		return;
 	}
-	whole = where = gt_stack_location(r->frame, style);
-	wanted = gt_text_columns(where, c->utf8);
-	slash = strrchr(where, '/');
-	function = r->frame->function ? gt_text_columns(r->frame->function, c->utf8) : 0;
-	if (function > FUNCTION_MIN)
-		function = FUNCTION_MIN;                /* a longer one may be cut */
-	if (slash && wanted + GAP + function > width) { /* the stack below shows the folder */
-		where = slash + 1;
-		wanted = gt_text_columns(where, c->utf8);
-	}
-	if (r->frame->function) {
-		unsigned most = wanted + GAP + function <= width ? width - wanted - GAP : width;
-
-		used = gt_grid_function(c, row, at, most, ink == GT_INK_PLAIN ? GT_INK_BOLD : ink,
-					r->frame->function) +
-		       GAP;
-	}
-	if (used + wanted <= width || !r->frame->function)
-		used += gt_grid_path(c, row, at + used, width - used, ink, where) + GAP;
-	free(whole);
-	draw_callers(c, row, at + used, width > used ? width - used : 0, ink, r);
+	text = fit_place(r, width, c->utf8);
+	words = gt_place_words(r->frames, r->number, c->utf8);
+	bold = gt_text_begins(text, words.function) ? strlen(words.function) : 0;
+	if (bold)
+		used = gt_grid_put(c, row, at, width, ink == GT_INK_PLAIN ? GT_INK_BOLD : ink,
+				   words.function);
+	gt_grid_put(c, row, at + used, width - used, ink, text + bold);
+	gt_place_words_fini(&words);
+	free(text);
 }
 
-static void draw_row(const struct gt_screen *s, struct gt_grid *c, const struct gt_style *style,
-		     const struct layout *l, unsigned row, size_t index)
+static void draw_row(const struct gt_screen *s, struct gt_grid *c, const struct layout *l,
+		     unsigned row, size_t index)
 {
 	const struct gt_screen_row *r = &s->rows[index];
 	bool chosen = index == s->chosen;
@@ -256,7 +242,7 @@ static void draw_row(const struct gt_screen *s, struct gt_grid *c, const struct 
 			gt_screen_spark(c, row, at, width, ink == GT_INK_PLAIN ? GT_INK_SPARK : ink,
 					&r->history);
 		else if (*id == GT_COLUMN_WHERE)
-			draw_where(c, style, row, at, width, ink, r);
+			draw_where(c, row, at, width, ink, r);
 		else if (columns[*id].left)
 			gt_grid_put(c, row, at, width, ink, format_cell(text, s, r, *id));
 		else
@@ -271,8 +257,29 @@ static const char *why_empty(const struct gt_screen *s)
 	return s->view == GT_SCREEN_PROCESSES ? "no GPU API calls yet" : "nothing is alive";
 }
 
-void gt_screen_table(struct gt_screen *s, struct gt_grid *c, const struct gt_style *style,
-		     unsigned top, unsigned end)
+/* Settles how many callers tell the rows apart that are drawn; each process has its own list. */
+static void list_places(const struct gt_screen *s)
+{
+	size_t end = s->first + s->page < s->count ? s->first + s->page : s->count;
+	uint32_t *stacks = gt_alloc((s->page + 1) * sizeof *stacks);
+
+	for (size_t i = s->first; i < end; i++) {
+		struct gt_frames *frames = s->rows[i].frames;
+		bool is_first = frames;
+		size_t count = 0;
+
+		for (size_t k = s->first; k < i; k++)
+			is_first &= s->rows[k].frames != frames;
+		for (size_t k = i; is_first && k < end; k++)
+			if (s->rows[k].frames == frames)
+				stacks[count++] = s->rows[k].number;
+		if (is_first)
+			gt_places_list(frames, stacks, count);
+	}
+	free(stacks);
+}
+
+void gt_screen_table(struct gt_screen *s, struct gt_grid *c, unsigned top, unsigned end)
 {
 	struct layout l = lay_out(s, c->columns);
 
@@ -286,8 +293,9 @@ void gt_screen_table(struct gt_screen *s, struct gt_grid *c, const struct gt_sty
 		s->first = s->chosen - s->page + 1;
 	if (s->first + s->page > s->count)
 		s->first = s->count > s->page ? s->count - s->page : 0;
+	list_places(s);
 	for (size_t i = 0; i < s->page && s->first + i < s->count; i++)
-		draw_row(s, c, style, &l, top + 1 + (unsigned)i, s->first + i);
+		draw_row(s, c, &l, top + 1 + (unsigned)i, s->first + i);
 	if (!s->count)
 		gt_grid_put(c, top + 1, MARGIN, UINT32_MAX, GT_INK_DIM, why_empty(s));
 }

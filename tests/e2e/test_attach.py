@@ -679,7 +679,7 @@ def test_the_summary_has_no_escape_codes(case):
     target.end()
     assert "\033" not in text
     assert re.search(r"pid %d attach_target: 123 KiB in 11 resources" % target.pid, text), text
-    assert re.search(r"allocate_here < middle:\d+ < outer:\d+  ", text) and "at 0x" in text, text
+    assert re.search(r"allocate_here \S+:\d+ < middle:\d+ < outer:\d+ ", text) and "at 0x" in text, text
 
 
 def test_attach_ends_after_the_duration(case):

@@ -20,19 +20,43 @@ static const struct gt_frame small[] = {
 	{ .function = "make_big", .file = "/w/src/deep/down/big.c", .line = 12, .module = "/w/app" },
 }, nameless[] = {
 	{ .module = "/usr/lib/libx.so.1", .offset = 0x1234 },
+}, pool[] = {
+	{ .function = "Pool<float>::take", .file = "/usr/include/pool.h", .line = 3,
+	  .module = "/w/app" },
+	{ .function = "make_small", .file = "/w/src/small.c", .line = 8, .module = "/w/app" },
+}, twin[] = {
+	{ .function = "Pool<int>::take", .file = "/usr/include/pool.h", .line = 3,
+	  .module = "/w/app" },
+	{ .function = "make_small", .file = "/w/src/small.c", .line = 8, .module = "/w/app" },
 };
 
-static size_t frames(void *context, uint16_t process, uint32_t stack, const struct gt_frame **out)
+/* The frames of all processes; stacks 1 to 3 are these. */
+static struct gt_frames *frames_of_all(void)
 {
-	(void)context;
+	static const char *const roots[] = { "/w", NULL };
+	struct gt_frames *f =
+		gt_frames_new_empty(&(struct gt_frames_options){ .own = { .roots = roots } });
+
+	gt_own_add_program(gt_frames_own(f), "/w/app", "/w");
+	assert_int_equal(gt_frames_add(f, small, 2), 1);
+	assert_int_equal(gt_frames_add(f, big, 1), 2);
+	assert_int_equal(gt_frames_add(f, nameless, 1), 3);
+	assert_int_equal(gt_frames_add(f, pool, 2), 4);
+	assert_int_equal(gt_frames_add(f, twin, 2), 5);
+	return f;
+}
+
+static struct gt_frames *find(void *context, uint16_t process, uint32_t stack, uint32_t *number)
+{
 	(void)process;
-	*out = stack == 1 ? small : stack == 2 ? big : nameless;
-	return stack == 1 ? 2 : stack == 2 || stack == 3;
+	*number = stack;
+	return stack ? context : NULL;
 }
 
 /* Two running processes and an ended one; the small one grows. */
 struct fixture {
 	struct gt_board *board;
+	struct gt_frames *frames;
 	struct gt_screen screen;
 	struct gt_grid grid;
 	uint64_t now_ns, handle;
@@ -60,8 +84,9 @@ static void tick(struct fixture *f)
 static int set_up(void **state)
 {
 	struct fixture *f = calloc(1, sizeof *f);
-	const struct gt_screen_names names = { .frames = frames };
+	struct gt_live_names names = { find, NULL };
 
+	f->frames = names.context = frames_of_all();
 	f->board = gt_board_new();
 	f->grower = gt_board_add(f->board, 100, "grower", 1);
 	f->holder = gt_board_add(f->board, 200, "holder", 1);
@@ -89,6 +114,7 @@ static int tear_down(void **state)
 	gt_screen_fini(&f->screen);
 	gt_grid_fini(&f->grid);
 	gt_board_free(f->board);
+	gt_frames_free(f->frames);
 	free(f);
 	return 0;
 }
@@ -253,12 +279,13 @@ static void a_process_view_is_entered_and_left(void **state)
 	assert_int_equal(f->screen.view, GT_SCREEN_SITES);
 	assert_int_equal(f->screen.count, 2);
 	assert_int_equal(f->screen.rows[0].bytes, 5 << 20);
-	assert_ptr_equal(f->screen.rows[0].frame, small);
+	assert_int_equal(f->screen.rows[0].number, 1);
 	assert_true(f->screen.rows[0].growth == 1 << 20);
 	assert_shows(f, 80, "of 100 grower");
-	assert_shows(f, 80,
-		     "5.00 MiB           5   +1.00 MiB       1.0  make_small  src/small.c:7");
-	assert_shows(f, 120, "make_small  src/small.c:7  < main:1");
+	assert_shows(
+		f, 80,
+		"5.00 MiB           5   +1.00 MiB       1.0  make_small src/small.c:7 < main:1");
+	assert_shows(f, 120, "make_small src/small.c:7 < main:1");
 	assert_shows(f, 80, "libx.so.1+0x1234");
 	/* the stack of the chosen one, below */
 	assert_shows(f, 80, "OpenCL buffers of 100 grower");
@@ -377,6 +404,35 @@ static void places_are_shown_on_narrow_screens_too(void **state)
 	assert_shows(f, 60, "ALLOC/S");
 }
 
+static void call_sites_of_one_place_are_one_row(void **state)
+{
+	struct fixture *f = *state;
+	size_t before;
+
+	gt_board_chart_sites(f->board);
+	press(f, "2");
+	before = f->screen.count;
+	create(f, f->holder, 3 << 20, 4);
+	create(f, f->holder, 4 << 20, 5);
+	create(f, f->grower, 1 << 20, 5);
+	tick(f);
+	assert_int_equal(f->screen.count, before + 2);
+	assert_int_equal(f->screen.rows[1].bytes, 7 << 20);
+	assert_int_equal(f->screen.rows[1].objects, 2);
+	assert_int_equal(f->screen.rows[1].number, 5);
+	assert_int_equal(f->screen.rows[1].history.count, 1);
+	assert_int_equal(f->screen.rows[1].history.values[0], 7 << 20);
+	assert_shows(f, 200, "  make_small src/small.c:8 via Pool::take\n");
+	press(f, "[down]");
+	assert_shows(f, 200, "Pool<int>::take");
+	/* the row stays chosen, whichever stack is its biggest */
+	create(f, f->holder, 2 << 20, 4);
+	tick(f);
+	assert_int_equal(f->screen.chosen, 1);
+	press(f, "/pool::");
+	assert_int_equal(f->screen.count, 2);
+}
+
 static void histories_are_drawn_with_the_latest_value_at_the_right(void **state)
 {
 	struct fixture *f = *state;
@@ -393,7 +449,7 @@ static void an_empty_chart_has_no_maximum(void **state)
 	gt_screen_fini(&f->screen);
 	gt_board_free(f->board);
 	f->board = gt_board_new();
-	gt_screen_init(&f->screen, &(struct gt_screen_names){ .frames = frames });
+	gt_screen_init(&f->screen, &(struct gt_live_names){ find, f->frames });
 	f->screen.target = "all processes";
 	tick(f);
 	all = draw(f, 80, 24, true);
@@ -486,6 +542,7 @@ int main(void)
 		WITH_A_BOARD(totals_and_lost_events_are_at_the_top),
 		WITH_A_BOARD(a_peak_between_ticks_is_shown),
 		WITH_A_BOARD(places_are_shown_on_narrow_screens_too),
+		WITH_A_BOARD(call_sites_of_one_place_are_one_row),
 		WITH_A_BOARD(histories_are_drawn_with_the_latest_value_at_the_right),
 		WITH_A_BOARD(an_empty_chart_has_no_maximum),
 		WITH_A_BOARD(every_screen_size_can_be_drawn),

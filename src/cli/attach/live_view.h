@@ -6,7 +6,7 @@
 
 #include "capture/ebpf/tracer.h"
 #include "ledger/board.h"
-#include "symbol/symbol.h"
+#include "replay/frames.h"
 
 struct gt_attach_names;
 
@@ -26,6 +26,8 @@ struct gt_attach_live {
 struct gt_attach_live_options {
 	bool charts_sites;     /* call sites have histories */
 	size_t max_site_bytes; /* memory for call sites */
+	struct gt_own_rules own;
+	enum gt_by by; /* what is one call site */
 };
 
 void gt_attach_live_init(struct gt_attach_live *l, const struct gt_attach_live_options *options);
@@ -39,12 +41,10 @@ void gt_attach_live_tick(struct gt_attach_live *l);
 void gt_attach_live_show(struct gt_attach_live *l, FILE *out, size_t top, uint64_t lost);
 
 /*
- * The frames of a stack, innermost first, with inlined ones; without the C++ library's unless there
- * are no others; 0 for none. Resolves at least `most` frames, if the stack has so many, and reads
- * no more files than that takes. The names stay valid after the process has ended, but a process
- * that ended before the first request has none.
+ * Names a stack, as struct gt_live_names has it. Names stay valid after the process has ended, but
+ * a process that ended before the first request has none.
  */
-size_t gt_attach_names_get(struct gt_attach_names *n, uint16_t process, uint32_t stack, size_t most,
-			   const struct gt_frame **frames);
+struct gt_frames *gt_attach_names_find(void *names, uint16_t process, uint32_t stack,
+				       uint32_t *number);
 /* Forgets all names if there are very many; no frames that were returned may be in use. */
 void gt_attach_names_trim(struct gt_attach_names *n);

@@ -81,12 +81,6 @@ struct top {
 	char target[96];
 };
 
-static size_t frames_of(void *context, uint16_t process, uint32_t stack,
-			const struct gt_frame **frames)
-{
-	return gt_attach_names_get(context, process, stack, SIZE_MAX, frames);
-}
-
 static void name_target(struct top *t)
 {
 	const struct gt_targets *who = &t->targets;
@@ -190,7 +184,7 @@ static int run(struct top *t)
 	gt_attach_live_init(&t->live, &(struct gt_attach_live_options){
 					      .charts_sites = true,
 					      .max_site_bytes = t->settings->max_memory / 2 });
-	gt_screen_init(&t->screen, &(struct gt_screen_names){ frames_of, t->live.names });
+	gt_screen_init(&t->screen, &(struct gt_live_names){ gt_attach_names_find, t->live.names });
 	t->screen.interval_s = t->settings->interval_s;
 	name_target(t);
 	t->screen.target = t->target;
