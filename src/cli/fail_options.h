@@ -60,9 +60,9 @@ struct gt_fail_options {
 	{ .name = "fail-on-leak", .type = GT_OPTION_MAYBE, .argument = "SPEC", .bare = "any",   \
 	  GT_FAIL_AT(settings, fail_on_leak),                                                   \
 	  .local = GT_LOCAL_YES,                                                        \
-	  .help = "exit with status 23 if anything leaked, 24 if nothing could be tracked, 25 if " \
-		  "it cannot be told (a process was killed or still runs, events are missing). SPEC " \
-		  "narrows what counts: memory>1MiB, event>10, opencl.event, cl_mem>=5, "       \
+	  .help = "exit with status 23 if anything leaked, 24 if nothing could be tracked, 25 " \
+		  "if it cannot be told (a process was killed or still runs, events are "       \
+		  "missing). SPEC narrows what counts: memory>1MiB, event>10, opencl.event, cl_mem>=5, "       \
 		  "residue>100KiB (memory the driver kept, with --csv or --log); separate "     \
 		  "several with commas (doc/ci.md)" },                                          \
 	GT_FAIL_ON_GROWTH_OPTION("", GT_FAIL_AT(settings, fail_on_growth)),                     \

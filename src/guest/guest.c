@@ -70,6 +70,17 @@ static struct {
 static uint16_t place_count;
 static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* In a child that has not been set up, the lane is that of the parent's thread, which goes on. */
+static void thread_ends(void *lane)
+{
+	struct saved_state saved;
+
+	enter(&saved);
+	if (!saved.in_recorder && atomic_load(fork_state) == SET_UP)
+		gt_recorder_thread_end(lane);
+	leave(&saved);
+}
+
 static void start_once(void)
 {
 	static _Atomic uint32_t no_fork_check = SET_UP;
@@ -83,7 +94,7 @@ static void start_once(void)
 	}
 	gt_fork_guard_start();
 	gt_unwind_start();
-	gt_recorder_start();
+	gt_recorder_start(thread_ends);
 	gt_tracker_start();
 }
 

@@ -68,11 +68,10 @@ static struct gt_writer *current_writer(void)
 	return atomic_load_explicit(&writer, memory_order_acquire);
 }
 
-static void thread_ended(void *lane)
+void gt_recorder_thread_end(void *lane)
 {
 	bool is_ours = self.lane == lane && self.writer == current_writer();
 
-	/* first: a signal handler that makes a call now gets another lane */
 	self.lane = NULL;
 	if (!is_ours)
 		return;
@@ -224,20 +223,13 @@ static void open_writer(void)
 	atomic_store(&writer, w);
 }
 
-static void start_once(void)
+void gt_recorder_start(void (*at_thread_end)(void *))
 {
-	have_thread_end = gt_thread_key_create(&thread_end, thread_ended);
+	have_thread_end = gt_thread_key_create(&thread_end, at_thread_end);
 	has_stacks = gt_settings_get()->stack_depth;
 	if (gt_settings_get()->recording)
 		gt_bus_guard_start();
 	open_writer();
-}
-
-void gt_recorder_start(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, start_once);
 }
 
 bool gt_recorder_is_on(void)

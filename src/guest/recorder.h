@@ -9,8 +9,12 @@
 #include "guest/settings.h"
 #include "trace/layout.h"
 
-/* Opens the trace if the settings ask for one; prints one line if that fails. */
-void gt_recorder_start(void);
+/*
+ * Opens the trace if the settings ask for one; prints one line if that fails. At the end of a
+ * thread that has recorded, `at_thread_end` is called, which calls gt_recorder_thread_end in turn.
+ */
+void gt_recorder_start(void (*at_thread_end)(void *lane));
+void gt_recorder_thread_end(void *lane);
 /* True when events should be recorded. */
 bool gt_recorder_is_on(void);
 /* Marks the trace as ended; later events are still written. */

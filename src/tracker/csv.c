@@ -16,7 +16,7 @@
 #include "base/small_printf.h"
 #include "guest/recorder.h"
 #include "guest/settings.h"
-#include "tracker/residue.h"
+#include "tracker/residue_sums.h"
 
 enum { ROW_MAX = 1024, COLUMNS_MAX = 32, BATCH_MAX = 32 * ROW_MAX, SPINS_MAX = 200 };
 

@@ -12,7 +12,7 @@
 #include "guest/settings.h"
 #include "tracker/creation_sites.h"
 #include "tracker/log.h"
-#include "tracker/residue.h"
+#include "tracker/residue_sums.h"
 
 enum { SHOWN_MAX = 100, FRAMES_SHOWN = 16 };
 

@@ -14,7 +14,7 @@
 #include "base/thread_key.h"
 #include "tracker/creation_sites.h"
 #include "tracker/log.h"
-#include "tracker/residue.h"
+#include "tracker/residue_sums.h"
 #include "guest/heap.h"
 #include "guest/recorder.h"
 #include "guest/settings.h"

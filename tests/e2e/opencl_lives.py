@@ -11,6 +11,9 @@ KINDS = {"svm": "SVM block", "host-memory": "host memory", "device-memory": "dev
 FAMILIES = {"sub-buffer": "buffer", "image": "buffer", "pipe": "buffer",
             "host memory": "device memory", "shared memory": "device memory"}
 
+# Where another tool probes the returns of a library, only the kernel knows its callers.
+HIDDEN = "[caller hidden by another tool's return probe]"
+
 Life = collections.namedtuple("Life", "effect kind handle bytes where")
 
 
@@ -30,6 +33,8 @@ def read_log(path):
 def where(stack, *files):
     """file:line of the innermost frame in one of the program's sources, or of any frame at all."""
     for frame in stack:
+        if frame["function"] == HIDDEN:
+            return HIDDEN
         name = os.path.basename(frame["file"] or "")
         if frame["line"] and (not files or name in files):
             return f"{name}:{frame['line']}"
@@ -49,6 +54,11 @@ def read_events(events, *files):
             effect = "retain" if event["effect"] == "retain" else "release"
             lives.append(Life(effect, event["kind"], event["handle"], None, None))
     return lives
+
+
+def but_for_hidden(recorded, logged):
+    """The recorded calls; those whose callers another tool has hidden have the logged places."""
+    return [r._replace(where=l.where) if r.where == HIDDEN else r for r, l in zip(recorded, logged)]
 
 
 def by_handle(lives):

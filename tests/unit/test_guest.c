@@ -1,57 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_guest.c - the recorder library with a minimal driver: threads, forks, failures,
- * signals. */
-#include <errno.h>
-#include <pthread.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/table_memory.h"
-#include "guest/guest.h"
-#include "guest/recorder.h"
-#include "ledger/ledger.h"
-#include "trace/recording.h"
+/* test_guest.c - the recorder library with a minimal driver: threads, failures, signals. */
+#include "test_guest.h"
 
 enum { THREADS = 8, ROUNDS = 2000 };
-
-static char folder[] = "/tmp/gputrack-guest-XXXXXX", recording[64], csv[64];
-
-/* One call through begin and end, as a door's wrapper makes it; errno must come through. */
-static void call_with(enum gt_function_id function, const uint64_t argv[GT_ARGS_MAX],
-		      uint64_t result)
-{
-	struct gt_guest_call g;
-
-	errno = 4711;
-	gt_guest_begin(&g, function, argv, __builtin_return_address(0));
-	assert_int_equal(errno, 4711);
-	gt_guest_end(&g, result, NULL);
-	assert_int_equal(errno, 4711);
-}
-
-static void call(enum gt_function_id function, uint64_t handle, uint64_t result)
-{
-	call_with(function, (uint64_t[GT_ARGS_MAX]){ handle }, result);
-}
-
-static void create(uint64_t handle)
-{
-	call(GT_FN_clCreateUserEvent, 1, handle);
-}
 
 static void *work(void *arg)
 {
@@ -65,36 +16,6 @@ static void *work(void *arg)
 		call(GT_FN_clReleaseEvent, base + i, 0);
 	}
 	return NULL;
-}
-
-struct totals {
-	uint64_t events, failed, live, lost, lost_stacks, unknown;
-};
-
-static struct totals replay(uint32_t pid)
-{
-	struct gt_recording_options options = { .pid = pid };
-	struct gt_ledger *ledger = gt_ledger_new();
-	struct gt_recording *r;
-	struct gt_error error;
-	struct gt_event event;
-	struct totals t = { 0 };
-	uint32_t process;
-
-	if (gt_recording_open(&r, recording, &options, &error))
-		fail_msg("%s", error.text);
-	while (gt_recording_next(r, &event, &process) > 0) {
-		gt_ledger_apply(ledger, &event, process);
-		t.events++;
-		t.failed += event.failed;
-	}
-	t.live = ledger->live.count;
-	t.unknown = ledger->unknown_ends;
-	t.lost = gt_recording_process(r, 0)->lost;
-	t.lost_stacks = gt_recording_process(r, 0)->lost_stacks;
-	gt_ledger_free(ledger);
-	gt_recording_close(r);
-	return t;
 }
 
 static void threads_lose_no_events(void **state)
@@ -239,122 +160,6 @@ static void an_argument_array_may_vanish_during_the_driver_call(void **state)
 	free_by_an_array_that_goes(1000);
 }
 
-static void a_child_has_a_trace_of_its_own(void **state)
-{
-	struct totals before = replay((uint32_t)getpid()), after;
-	int status;
-	pid_t child;
-
-	(void)state;
-	create(5);
-	child = fork();
-	if (!child) {
-		create(6);
-		create(7);
-		call(GT_FN_clReleaseEvent, 6, 0);
-		call(GT_FN_clReleaseEvent, 5, 0); /* the parent's: unknown here */
-		_exit(0);
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(status, 0);
-	call(GT_FN_clReleaseEvent, 5, 0);
-	after = replay((uint32_t)child);
-	assert_int_equal(after.events, 4);
-	assert_int_equal(after.live, 1);
-	assert_int_equal(after.unknown, 1);
-	assert_int_equal(replay((uint32_t)getpid()).events - before.events, 2);
-}
-
-/* As in a driver's callback: the call began in the parent and ends in the parent. */
-static void a_child_forked_inside_a_call_does_not_record_that_call(void **state)
-{
-	struct totals before = replay((uint32_t)getpid()), after;
-	uint64_t argv[GT_ARGS_MAX] = { 8 };
-	struct gt_guest_call g;
-	int status, done[2];
-	char trace[128];
-	pid_t child;
-
-	(void)state;
-	assert_int_equal(pipe(done), 0);
-	create(8);
-	gt_guest_begin(&g, GT_FN_clReleaseEvent, argv, __builtin_return_address(0));
-	child = fork();
-	if (!child) {
-		/* after the parent, and with another end: at the same place it would be seen */
-		close(done[1]);
-		(void)!read(done[0], trace, 1);
-		gt_guest_end(&g, 5, NULL);
-		_exit(0);
-	}
-	gt_guest_end(&g, 0, NULL);
-	close(done[1]);
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(status, 0);
-	close(done[0]);
-	snprintf(trace, sizeof trace, "%s/%d.trace", recording, (int)child);
-	assert_int_not_equal(access(trace, F_OK), 0);
-	after = replay((uint32_t)getpid());
-	assert_int_equal(after.events - before.events, 2);
-	assert_int_equal(after.failed, before.failed);
-	assert_int_equal(after.live, before.live);
-}
-
-/* True if the trace of the process contains the text. */
-static bool trace_has(pid_t pid, const char *text)
-{
-	char path[128], *bytes = malloc(1 << 24);
-	size_t size;
-	FILE *file;
-	bool found;
-
-	snprintf(path, sizeof path, "%s/%d.trace", recording, (int)pid);
-	file = fopen(path, "r");
-	size = file ? fread(bytes, 1, 1 << 24, file) : 0;
-	if (file)
-		fclose(file);
-	found = memmem(bytes, size, text, strlen(text));
-	free(bytes);
-	return found;
-}
-
-/* As the live-object extension does: the first action of a child need not be a call. */
-static void a_place_found_by_a_child_is_in_the_trace_of_the_child(void **state)
-{
-	static const char name[] = "a platform that the child alone has asked for";
-	int status;
-	pid_t child = fork();
-
-	(void)state;
-	if (!child) {
-		gt_guest_place(GT_OPENCL, name);
-		_exit(0);
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(status, 0);
-	assert_false(trace_has(getpid(), name));
-	assert_true(trace_has(child, name));
-}
-
-static void a_place_found_by_the_parent_is_in_the_trace_of_the_child(void **state)
-{
-	static const char name[] = "a platform that the parent has asked for";
-	int status;
-	pid_t child;
-
-	(void)state;
-	gt_guest_place(GT_OPENCL, name);
-	child = fork();
-	if (!child) {
-		create(9);
-		_exit(0);
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(status, 0);
-	assert_true(trace_has(getpid(), name));
-	assert_true(trace_has(child, name));
-}
-
 /* The CUDA door keeps its calls outside the stack. */
 static struct gt_guest_call calls_of_door[2];
 
@@ -472,58 +277,6 @@ static void the_call_a_process_dies_in_is_known(void **state)
 	}
 }
 
-static _Atomic bool is_over;
-
-static void *work_on(void *arg)
-{
-	uint64_t handle = (uint64_t)(uintptr_t)arg << 48, made = 0;
-
-	while (!atomic_load(&is_over)) {
-		create(handle + ++made);
-		call(GT_FN_clReleaseEvent, handle + made, 0);
-	}
-	return (void *)(uintptr_t)made;
-}
-
-static void children_forked_while_threads_record_have_their_own_events(void **state)
-{
-	enum { WORKERS = 3, CHILDREN = 20 };
-	struct totals before = replay((uint32_t)getpid()), after;
-	pthread_t threads[WORKERS];
-	uint64_t made = 0;
-
-	(void)state;
-	for (uintptr_t i = 0; i < WORKERS; i++)
-		pthread_create(&threads[i], NULL, work_on, (void *)(i + 1));
-	for (int i = 0; i < CHILDREN; i++) {
-		pid_t child = fork();
-		int status;
-
-		if (!child) {
-			for (uint64_t k = 1; k <= 3; k++)
-				create(k);
-			call(GT_FN_clReleaseEvent, 2, 0);
-			_exit(0);
-		}
-		assert_int_equal(waitpid(child, &status, 0), child);
-		assert_int_equal(status, 0);
-		after = replay((uint32_t)child);
-		assert_int_equal(after.events, 4);
-		assert_int_equal(after.live, 2);
-	}
-	atomic_store(&is_over, true);
-	for (int i = 0; i < WORKERS; i++) {
-		void *count;
-
-		pthread_join(threads[i], &count);
-		made += (uintptr_t)count;
-	}
-	after = replay((uint32_t)getpid());
-	assert_int_equal(after.lost, before.lost);
-	assert_int_equal(after.events - before.events, 2 * made);
-	assert_int_equal(after.live, before.live);
-}
-
 static uint64_t ticks;
 
 static void tick(int signal)
@@ -557,23 +310,6 @@ static void calls_from_a_signal_handler_do_no_harm(void **state)
 	/* none is forgotten: recorded, or counted as lost */
 	assert_int_equal(after.events - before.events + after.lost - before.lost,
 			 calls + 2 * ticks);
-}
-
-static int start(void **state)
-{
-	(void)state;
-	if (!mkdtemp(folder))
-		return -1;
-	snprintf(recording, sizeof recording, "%s/a.gt", folder);
-	snprintf(csv, sizeof csv, "%s/a.csv", folder);
-	setenv("GPUTRACK_RECORDING", recording, 1);
-	setenv("GPUTRACK_CSV", csv, 1);
-#ifdef __SANITIZE_THREAD__
-	/* a new stack is allocated, also in a signal handler; drivers do the same there */
-	setenv("GPUTRACK_STACKS", "0", 1);
-#endif
-	gt_guest_start();
-	return 0;
 }
 
 /* Checks that every row of the CSV is complete and in order, then removes all files. */
@@ -611,15 +347,10 @@ int main(void)
 		cmocka_unit_test(a_failed_release_is_undone),
 		cmocka_unit_test(one_call_ends_everything_in_its_range_or_fails),
 		cmocka_unit_test(an_argument_array_may_vanish_during_the_driver_call),
-		cmocka_unit_test(a_child_has_a_trace_of_its_own),
-		cmocka_unit_test(a_child_forked_inside_a_call_does_not_record_that_call),
-		cmocka_unit_test(a_place_found_by_a_child_is_in_the_trace_of_the_child),
-		cmocka_unit_test(a_place_found_by_the_parent_is_in_the_trace_of_the_child),
 		cmocka_unit_test(a_nested_call_leaves_the_outer_call_unfinished),
 		cmocka_unit_test(the_call_a_process_dies_in_is_known),
-		cmocka_unit_test(children_forked_while_threads_record_have_their_own_events),
 		cmocka_unit_test(calls_from_a_signal_handler_do_no_harm),
 	};
 
-	return cmocka_run_group_tests(tests, start, finish);
+	return cmocka_run_group_tests(tests, start_recording, finish);
 }

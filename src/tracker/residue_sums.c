@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* residue.c - driver residue: what the calls on destroyed handles left in the process. */
-#include "tracker/residue.h"
+/* residue_sums.c - driver residue: what the calls on destroyed handles left in the process. */
+#include "tracker/residue_sums.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * residue.h - driver residue: what the calls on destroyed handles left in the process.
+ * residue_sums.h - driver residue: what the calls on destroyed handles left in the process.
  *
  * The only place that adds it up. The CSV's last column, the log and the text in the trace that
  * reports and pages read are all taken from here, so they agree.
