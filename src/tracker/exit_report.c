@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/small_printf.h"
-#include "base/table_memory.h"
 #include "guest/loaded_modules.h"
 #include "guest/recorder.h"
 #include "guest/settings.h"
@@ -75,7 +74,7 @@ static void log_living_handles(void)
 	if (count > shown)
 		gt_log(GT_LOG_ERROR, "STILL ALIVE AT EXIT: %zu more", count - shown);
 	gt_creation_sites_free(origins);
-	gt_table_free(entries);
+	gt_live_table_free(entries);
 }
 
 static int64_t total_residue(void)

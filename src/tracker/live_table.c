@@ -467,6 +467,11 @@ struct gt_entry *gt_live_table_snapshot(size_t *count,
 	return entries;
 }
 
+void gt_live_table_free(struct gt_entry *copy)
+{
+	gt_table_free(copy);
+}
+
 static bool depends_on(void *owner, const struct gt_entry *entry)
 {
 	return gt_live_goes_with(entry, owner);

@@ -67,8 +67,10 @@ size_t gt_live_table_end_owned(uint64_t owner);
 struct gt_entry *gt_live_table_end_dependents(const struct gt_entry *owner, size_t *count);
 
 /*
- * A copy of all entries for which `wanted` is true, newest first; the caller frees it. NULL and 0
- * if there are none, or no memory. No lock is held when it returns.
+ * A copy of all entries for which `wanted` is true, newest first, for gt_live_table_free. NULL and
+ * 0 if there are none, or no memory. No lock is held when it returns.
  */
 GT_EXPORT struct gt_entry *gt_live_table_snapshot(
 	size_t *count, bool (*wanted)(void *context, const struct gt_entry *entry), void *context);
+/* For the doors, whose own gt_table_free is that of malloc. */
+GT_EXPORT void gt_live_table_free(struct gt_entry *copy);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/process.h"
-#include "base/table_memory.h"
 #include "gputrack/live_objects.h"
 #include "tracker/creation_sites.h"
 
@@ -103,7 +102,7 @@ static void CL_API_CALL report(cl_platform_id platform, gputrack_report_fn repor
 	for (size_t i = 0; i < count; i++)
 		report_fn(user_data, (void *)(uintptr_t)entries[i].handle, type_of(&entries[i]),
 			  entries[i].refs);
-	gt_table_free(entries);
+	gt_live_table_free(entries);
 }
 
 /* An entry's stack as the callback gets it; NULL when there is no memory. */
@@ -157,7 +156,7 @@ static void CL_API_CALL report_stacks(cl_platform_id platform, gputrack_report_s
 		free(frames);
 	}
 	gt_creation_sites_free(origins);
-	gt_table_free(entries);
+	gt_live_table_free(entries);
 }
 
 void *gt_cl_live_function(const char *name)
