@@ -158,11 +158,10 @@ void gt_groups_select(struct gt_groups *g, const struct gt_groups *all,
 	qsort(g->list, g->count, sizeof *g->list, biggest_first);
 }
 
-/* A group and what it is merged by. */
+/* A group and what it is merged by; without a copy of it, as there may be very many. */
 struct keyed {
 	uint64_t key;
-	size_t index; /* in the list: the biggest first */
-	struct gt_group group;
+	uint32_t index; /* in the list: the biggest first */
 };
 
 static int by_key(const void *a, const void *b)
@@ -170,53 +169,73 @@ static int by_key(const void *a, const void *b)
 	const struct keyed *x = a, *y = b;
 	int o = order(x->key, y->key);
 
-	if (!o)
-		o = order(x->group.site->api, y->group.site->api);
-	if (!o)
-		o = order(x->group.site->kind, y->group.site->kind);
 	return o ? o : order(x->index, y->index);
 }
 
-static bool is_same(const struct keyed *a, const struct keyed *b)
+/* Brings the list into the order of the keys, without another list; uses up the indices. */
+static void arrange(struct gt_group *list, struct keyed *keys, size_t count)
 {
-	return a->key == b->key && a->group.site->api == b->group.site->api &&
-	       a->group.site->kind == b->group.site->kind;
+	for (size_t i = 0; i < count; i++) {
+		struct gt_group first = list[i];
+		size_t at = i;
+
+		while (keys[at].index != i) {
+			size_t from = keys[at].index;
+
+			list[at] = list[from];
+			keys[at].index = (uint32_t)at;
+			at = from;
+		}
+		list[at] = first;
+		keys[at].index = (uint32_t)at;
+	}
+}
+
+/* The groups are in the order of their keys. */
+static void join(struct gt_groups *g, const struct keyed *keys)
+{
+	const struct gt_entry **objects, **at;
+	struct gt_group *last = NULL;
+	size_t count = g->count;
+
+	objects = at = gt_alloc(g->object_count * sizeof(const struct gt_entry *));
+	g->count = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct gt_group one = g->list[i];
+
+		if (!i || keys[i - 1].key != keys[i].key) {
+			last = &g->list[g->count++];
+			*last = (struct gt_group){ .site = one.site, .objects = at };
+		}
+		at = mempcpy(at, one.objects, one.count * sizeof *at);
+		last->count += one.count;
+		last->bytes += one.bytes;
+	}
+	free(g->objects);
+	g->objects = objects;
 }
 
 void gt_groups_merge(struct gt_groups *g,
 		     uint64_t (*key)(void *context, const struct gt_group *group), void *context)
 {
-	struct keyed *list = gt_alloc(g->count * sizeof *list);
-	const struct gt_entry **objects, **at;
-	struct gt_group *last = NULL;
-	size_t count = g->count;
+	struct keyed *keys = gt_alloc(g->count * sizeof *keys);
 	bool some = false;
 
-	for (size_t i = 0; i < count; i++)
-		list[i] = (struct keyed){ key(context, &g->list[i]), i, g->list[i] };
-	qsort(list, count, sizeof *list, by_key);
-	for (size_t i = 1; i < count; i++)
-		some |= is_same(&list[i - 1], &list[i]);
-	if (!some)
-		goto free_list;
-	objects = at = gt_alloc(g->object_count * sizeof(const struct gt_entry *));
-	g->count = 0;
-	for (size_t i = 0; i < count; i++) {
-		const struct gt_group *one = &list[i].group;
+	for (size_t i = 0; i < g->count; i++) {
+		const struct gt_site *site = g->list[i].site;
+		uint64_t kind = (uint64_t)site->api << 56 | (uint64_t)site->kind << 48;
 
-		if (!i || !is_same(&list[i - 1], &list[i])) {
-			last = &g->list[g->count++];
-			*last = (struct gt_group){ .site = one->site, .objects = at };
-		}
-		at = mempcpy(at, one->objects, one->count * sizeof *at);
-		last->count += one->count;
-		last->bytes += one->bytes;
+		keys[i] = (struct keyed){ key(context, &g->list[i]) ^ kind, (uint32_t)i };
 	}
-	free(g->objects);
-	g->objects = objects;
-	qsort(g->list, g->count, sizeof *g->list, biggest_first);
-free_list:
-	free(list);
+	qsort(keys, g->count, sizeof *keys, by_key);
+	for (size_t i = 1; i < g->count; i++)
+		some |= keys[i - 1].key == keys[i].key;
+	if (some) {
+		arrange(g->list, keys, g->count);
+		join(g, keys);
+		qsort(g->list, g->count, sizeof *g->list, biggest_first);
+	}
+	free(keys);
 }
 
 void gt_groups_fini(struct gt_groups *g)

@@ -517,6 +517,10 @@ void gt_ledger_finish(struct gt_ledger *l)
 	gt_live_each(&l->live, count_lasting, &l->lasting);
 	for (size_t i = 0; i < l->site_count; i++)
 		save_peak(l, &l->sites[i]);
+	/* the end of a process touches all its sites; no event is left to ask */
+	free(l->touched);
+	l->touched = NULL;
+	l->touched_count = l->touched_room = 0;
 }
 
 const struct gt_site *gt_ledger_find_site(const struct gt_ledger *l, uint32_t stack,

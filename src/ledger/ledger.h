@@ -22,12 +22,17 @@ struct gt_site {
 	uint16_t function; /* of the first creation */
 	uint64_t created, live;
 	uint64_t bytes_total, bytes_live, bytes_peak;
-	uint64_t gone, bytes_gone;            /* the part of `live` whose process has ended */
-	uint64_t live_at_peak, bytes_at_peak; /* at the ledger's peak; set by gt_ledger_finish */
-	uint64_t first_ns, last_ns;           /* creations */
-	uint32_t held;        /* by libraries, as replay/held.h numbers them; 0: it is not */
-	uint32_t epoch, next; /* private */
+	uint64_t bytes_gone;        /* of `gone` */
+	uint64_t bytes_at_peak;     /* of `live_at_peak` */
+	uint64_t first_ns, last_ns; /* creations */
+	/* no more than struct gt_live has slots */
+	uint32_t gone;         /* the part of `live` whose process has ended */
+	uint32_t live_at_peak; /* at the ledger's peak; set by gt_ledger_finish */
+	uint32_t held;         /* by libraries, as replay/held.h numbers them; 0: it is not */
+	uint32_t epoch, next;  /* private */
 };
+
+_Static_assert(sizeof(struct gt_site) == 104, "the price of a call site");
 
 /* A release or destruction of an ended resource; equal ones are counted together. */
 struct gt_redundant {

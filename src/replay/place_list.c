@@ -215,7 +215,7 @@ struct gt_site *gt_place_sites(const struct gt_ledger *l, struct gt_frames *f,
 		sites[(*count)++] = *list[i].site;
 		biggest = list[i].site->bytes_total;
 	}
-	qsort(sites, *count, sizeof *sites, first_created);
 	free(list);
+	qsort(sites, *count, sizeof *sites, first_created);
 	return sites;
 }
