@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* files.c - replaces a file at once; checks files that others wrote before we rely on them. */
+/* files.c - replaces a file at once; checks files of others; finds the repository around one. */
 #include "base/files.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 FILE *gt_open_regular_file(const char *path, off_t size_max)
 {
@@ -97,4 +99,19 @@ bool gt_elf_is_bounded(int fd)
 	    pread(fd, first, l->section_bytes, (off_t)sections) != l->section_bytes)
 		return true;
 	return number_at(first, l->section_size, l->word, big) <= SECTIONS_MAX;
+}
+
+char *gt_repository_around(const char *path)
+{
+	static const char *const marks[] = { ".git", ".hg", ".svn", ".jj", ".bzr" };
+	char *folder = gt_strdup(path), probe[PATH_MAX];
+
+	for (; *folder == '/' && folder[1]; folder[gt_path_folder_size(folder) - 1] = '\0')
+		for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+			snprintf(probe, sizeof probe, "%s/%s", folder, marks[i]);
+			if (!access(probe, F_OK))
+				return folder;
+		}
+	free(folder);
+	return NULL;
 }

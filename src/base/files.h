@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* files.h - replaces a file at once; checks files that others wrote before we rely on them. */
+/* files.h - replaces a file at once; checks files of others; finds the repository around one. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,3 +22,9 @@ int gt_file_replace(const char *path, void (*write)(FILE *out, const void *conte
  * millions. True for a file that is not ELF: libelf refuses it by itself.
  */
 bool gt_elf_is_bounded(int fd);
+
+/*
+ * The nearest folder at or above `path`, which is absolute, that has a repository in it (.git, .hg,
+ * .svn, .jj, .bzr); NULL: none. The caller frees it.
+ */
+char *gt_repository_around(const char *path);

@@ -39,11 +39,11 @@ static size_t operator_length(const char *name, size_t at)
 	return 0;
 }
 
-/* "<lambda(int)>", "<unnamed>", "<T as Trait>": a name in itself, not a list of arguments. */
+/* "<lambda(int)>", "<unnamed>", "<T as Trait>", ".<listcomp>": a name, not a list of arguments. */
 static bool is_name(const char *name, size_t at)
 {
-	return !at || name[at - 1] == ' ' || name[at - 1] == '(' ||
-	       gt_text_begins(name + at, "<lambda") || gt_text_begins(name + at, "<unnamed");
+	return !at || strchr(" (.", name[at - 1]) || gt_text_begins(name + at, "<lambda") ||
+	       gt_text_begins(name + at, "<unnamed");
 }
 
 /* The index after the bracket that closes the one at `at`; 0: none does. */
@@ -111,7 +111,7 @@ char *gt_function_abbreviate(const char *name, bool utf8)
 static size_t noise_length(const char *name, size_t at)
 {
 	static const char *const pieces[] = {
-		"(anonymous namespace)::", "{anonymous}::",       "<unnamed>::",
+		"(anonymous namespace)::", "{anonymous}::",       "<unnamed>::", ".<locals>",
 		"(anonymous struct)::",    "(anonymous union)::",
 	};
 	static const char *const in_std[] = { "__cxx11::", "__1::" };

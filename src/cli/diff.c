@@ -182,6 +182,11 @@ int gt_cmd_diff(int argc, char **argv)
 	else if (first >= 0 && s.fail_on_growth &&
 		 gt_growth_limit_parse(&s.growth, s.fail_on_growth, &error))
 		status = gt_syntax_wrong(&gt_diff_syntax, "--fail-on-growth: %s", error.text);
+	else if (first >= 0 && gt_by_owner((enum gt_by)s.input.by))
+		status = gt_syntax_wrong(&gt_diff_syntax,
+					 "--by %s: processes, threads and devices are of one "
+					 "recording; choose line, function, file, module or stack",
+					 gt_by_names[s.input.by]);
 	else if (first >= 0 && (open_side(&old, &s, argv[first], &error) ||
 				open_side(&new, &s, argv[first + 1], &error)))
 		status = gt_fail("%s", error.text);

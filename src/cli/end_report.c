@@ -14,10 +14,11 @@
 
 enum { PEAK_PART = 1000 };
 
-int gt_end_report_open(struct gt_view *v, const char *path, FILE *out, struct gt_error *error)
+int gt_end_report_open(struct gt_view *v, const char *path, FILE *out,
+		       const struct gt_own_rules *own, struct gt_error *error)
 {
-	static const struct gt_frames_options named = { .jit_maps = true },
-					      nameless = { .no_symbols = true };
+	const struct gt_frames_options named = { .own = *own, .jit_maps = true };
+	const struct gt_frames_options nameless = { .own = *own, .no_symbols = true };
 	struct gt_recording *recording;
 	struct gt_frames *frames;
 	int e = gt_recording_open(&recording, path, NULL, error);

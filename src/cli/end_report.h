@@ -9,9 +9,11 @@
 
 /*
  * Reads the whole recording into a view, in the style that suits `out`; shows progress on stderr if
- * that takes long. The caller may set the verdict, which the summary includes.
+ * that takes long. Texts of `own` must stay. The caller may set the verdict, which the summary
+ * includes.
  */
-int gt_end_report_open(struct gt_view *v, const char *path, FILE *out, struct gt_error *error);
+int gt_end_report_open(struct gt_view *v, const char *path, FILE *out,
+		       const struct gt_own_rules *own, struct gt_error *error);
 void gt_end_report_close(struct gt_view *v);
 
 /* Stores the names of leaks in the recording: programs change, recordings travel. */

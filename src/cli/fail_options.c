@@ -31,8 +31,8 @@ static int read_baseline(struct gt_fail_options *fail, const struct gt_input *in
 	v.ledger = fail->old_ledger;
 	v.frames = fail->old_frames;
 	gt_fail_options_apply(fail, &v);
-	gt_leaks_init(&fail->old_leaks, &v);
-	gt_growing_init(&fail->old_growing, &v);
+	gt_leaks_init(&fail->old_leaks, &v, GT_BY_LINE);
+	gt_growing_init(&fail->old_growing, &v, GT_BY_LINE);
 	gt_fate_sums(&v, sums);
 	fail->old_is_unsure = gt_head_has_gaps(fail->old);
 	for (int fate = 0; fate < GT_FATE_COUNT; fate++)

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/process.h"
 #include "base/format.h"
 #include "base/mem.h"
@@ -420,12 +421,18 @@ struct gt_info *gt_run_info_begin(char *const *argv)
 {
 	struct gt_info *info = gt_info_new();
 	struct utsname system;
-	char here[PATH_MAX];
+	char here[PATH_MAX], *repository;
 
 	gt_info_set(info, "gputrack", GT_VERSION);
 	add_command(info, argv);
-	if (getcwd(here, sizeof here))
+	if (getcwd(here, sizeof here)) {
+		repository = gt_repository_around(here);
 		gt_info_set(info, "directory", here);
+		/* for readers on another machine, whose reports name places relative to it */
+		if (repository)
+			gt_info_set(info, "repository", repository);
+		free(repository);
+	}
 	if (!uname(&system)) {
 		gt_info_set(info, "host", system.nodename);
 		gt_info_setf(info, "kernel", "%s %s", system.sysname, system.release);

@@ -45,6 +45,20 @@ static int check_folders(const struct gt_texts *folders, struct gt_error *error)
 	return 0;
 }
 
+struct gt_own_rules gt_own_options_rules(const struct gt_own_options *own)
+{
+	return (struct gt_own_rules){ .roots = own->roots.items,
+				      .own = own->own.items,
+				      .library = own->library.items };
+}
+
+void gt_own_options_fini(struct gt_own_options *own)
+{
+	gt_texts_fini(&own->roots);
+	gt_texts_fini(&own->own);
+	gt_texts_fini(&own->library);
+}
+
 int gt_input_frames(const struct gt_input *input, const struct gt_recording *recording,
 		    struct gt_frames **frames, struct gt_error *error)
 {
@@ -52,9 +66,7 @@ int gt_input_frames(const struct gt_input *input, const struct gt_recording *rec
 		.no_symbols = input->no_symbols,
 		.all_frames = input->all_frames,
 		.symbol = { .debuginfod = input->debuginfod, .search = input->symbols.items },
-		.own = { .roots = input->roots.items,
-			 .own = input->own.items,
-			 .library = input->library.items },
+		.own = gt_own_options_rules(&input->own),
 		.by = (enum gt_by)input->by,
 	};
 	int e = check_folders(&input->symbols, error);
@@ -84,9 +96,7 @@ int gt_input_load(const struct gt_input *input, const char *path, struct gt_reco
 void gt_input_fini(struct gt_input *input)
 {
 	gt_texts_fini(&input->symbols);
-	gt_texts_fini(&input->roots);
-	gt_texts_fini(&input->own);
-	gt_texts_fini(&input->library);
+	gt_own_options_fini(&input->own);
 }
 
 bool gt_input_is_table(const char *path)

@@ -9,11 +9,17 @@
 #include "replay/place.h"
 #include "trace/recording.h"
 
+/* Whose code is whose. */
+struct gt_own_options {
+	struct gt_texts roots, own, library;
+};
+
 struct gt_input {
 	const char *output;
 	uint64_t pid;
 	bool all_frames, debuginfod, no_symbols, no_held;
-	struct gt_texts symbols, roots, own, library;
+	struct gt_texts symbols;
+	struct gt_own_options own;
 	int by; /* enum gt_by */
 };
 
@@ -42,21 +48,21 @@ struct gt_input {
 	{ .name = "no-symbols", .type = GT_OPTION_FLAG, GT_INPUT_AT(settings, no_symbols),      \
 	  .local = GT_LOCAL_YES,                                                        \
 	  .help = "show only modules and offsets; do not open the recorded programs" },         \
-	GT_OWN_OPTIONS(settings),                                                               \
+	GT_OWN_OPTIONS(offsetof(settings, input) + offsetof(struct gt_input, own)),             \
 	GT_NO_HELD_OPTION(GT_INPUT_AT(settings, no_held))
-/* Whose code is whose. */
-#define GT_OWN_OPTIONS(settings)                                                                \
+/* Rows for a `struct gt_own_options` at this offset. */
+#define GT_OWN_OPTIONS(base)                                                                    \
 	{ .name = "root", .argument = "DIR", .type = GT_OPTION_TEXTS, .is_path = true,          \
-	  GT_INPUT_AT(settings, roots), .local = GT_LOCAL_BELOW,                                \
+	  .at = (base) + offsetof(struct gt_own_options, roots), .local = GT_LOCAL_BELOW,                                \
 	  .help = "code below DIR is your own: places are named by its functions and lines, "   \
 		  "relative to DIR; may be repeated (default: the folder the recording was "    \
 		  "made in, those of its programs, and the repositories around them)" },        \
 	{ .name = "own", .argument = "PATTERN", .type = GT_OPTION_TEXTS,                        \
-	  GT_INPUT_AT(settings, own), .local = GT_LOCAL_YES,                                    \
+	  .at = (base) + offsetof(struct gt_own_options, own), .local = GT_LOCAL_YES,                                    \
 	  .help = "functions, files and modules that match PATTERN are your own code; may be "  \
 		  "repeated. Patterns are those of suppressions (doc/ci.md)" },                 \
 	{ .name = "library", .argument = "PATTERN", .type = GT_OPTION_TEXTS,                    \
-	  GT_INPUT_AT(settings, library), .local = GT_LOCAL_YES,                                \
+	  .at = (base) + offsetof(struct gt_own_options, library), /* stress has another */      \
 	  .help = "functions, files and modules that match PATTERN are a library's, unless "    \
 		  "--own matches them too; may be repeated" }
 /* For views that group. */
@@ -64,8 +70,8 @@ struct gt_input {
 	{ .name = "by", .argument = "WHAT", .type = GT_OPTION_CHOICE, GT_INPUT_AT(settings, by), \
 	  .choices = gt_by_names, .local = GT_LOCAL_YES,                                        \
 	  .help = "what is one call site: line (your own functions and lines, whatever their "  \
-		  "addresses; the default), function, file, module, or stack (every address "   \
-		  "apart)" }
+		  "addresses; the default), function, file, module, stack (every address "     \
+		  "apart); for resources that are alive also process, thread or device" }
 /* What libraries hold by design: to judge without the list, and to see what it covers. */
 #define GT_NO_HELD_OPTION(at_)                                                                  \
 	{ .name = "no-held", .type = GT_OPTION_FLAG, at_,                                       \
@@ -78,6 +84,9 @@ struct gt_input {
 	  .help = "list what libraries hold by design until the process ends, with the reasons " \
 		  "(default: one line with the sum)" }
 /* clang-format on */
+
+struct gt_own_rules gt_own_options_rules(const struct gt_own_options *own);
+void gt_own_options_fini(struct gt_own_options *own);
 
 /* Opens the one recording that is left in argv after the options. 0, or the exit status. */
 int gt_input_open(const struct gt_syntax *syntax, const struct gt_input *input, int argc,

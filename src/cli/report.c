@@ -146,6 +146,12 @@ static int check(struct settings *s)
 				  one && has_trait(s, GT_NEEDS_GROWTH),
 				  gt_analyses_with(with, GT_LISTS_LEAKS)))
 		return GT_EXIT_USAGE;
+	if (gt_by_owner((enum gt_by)s->input.by) && !has_trait(s, GT_LISTS_OBJECTS)) {
+		if (gt_option_needs(&gt_report_syntax, "by", false,
+				    gt_analyses_with(with, GT_LISTS_OBJECTS)))
+			return GT_EXIT_USAGE;
+		s->input.by = GT_BY_LINE;
+	}
 	return gt_option_needs(&gt_report_syntax, "sort", has_trait(s, GT_TAKES_SORT),
 			       gt_analyses_with(with, GT_TAKES_SORT));
 }

@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/input.h"
 #include "judge/leaks.h"
+#include "replay/place.h"
 #include "replay/replay.h"
 
 /* A line of the list may have 4096 bytes, including what precedes the pattern. */
@@ -108,21 +109,35 @@ static void put_comment(FILE *out, const char *text)
 	free(copy);
 }
 
+/* As places say it: the same for all instances of a template. */
+static void put_function(FILE *out, const struct gt_frame *frame)
+{
+	char *name = gt_place_function(frame);
+
+	put_pattern(out, name);
+	free(name);
+}
+
 /* The function and its callers: a shared function alone would hide the leaks of all its users. */
 static void put_patterns(FILE *out, const struct gt_view *v, const struct gt_leak *leak)
 {
-	const struct gt_frame **frames;
-	size_t names = 0, count = gt_frames_brief(v->frames, leak->stack, &frames);
+	struct gt_place place;
 
-	for (size_t i = 0; i < count && names < NAMES_MAX; i++) {
-		if (!frames[i]->function)
-			continue;
-		fputs(names++ ? GT_CALLED_BY : "", out);
-		put_pattern(out, frames[i]->function);
+	gt_place_init(&place, v->frames, leak->stack);
+	if (place.frame.function) {
+		put_function(out, &place.frame);
+		for (size_t i = 0, names = 1; i < place.caller_count && names < NAMES_MAX; i++) {
+			if (!place.callers[i].function)
+				continue;
+			fputs(GT_CALLED_BY, out);
+			put_function(out, &place.callers[i]);
+			names++;
+		}
+	} else {
+		put_pattern(out, place.frame.module ? place.frame.module :
+						      gt_function_names[leak->function]);
 	}
-	if (!names)
-		put_pattern(out, gt_leak_name(v, leak));
-	free(frames);
+	gt_place_fini(&place);
 }
 
 static char *line_of(const struct gt_view *v, const struct gt_leak *leak)
@@ -143,7 +158,7 @@ static void write_list(const struct gt_view *v, FILE *out)
 	struct gt_intern *lines = gt_intern_new();
 	struct gt_leaks leaks;
 
-	gt_leaks_init(&leaks, v);
+	gt_leaks_init(&leaks, v, GT_BY_LINE);
 	fputs("# Suppressions for gputrack: --suppressions FILE\n", out);
 	for (size_t i = 0; i < leaks.count; i++) {
 		char *text = gt_leak_text(v, &leaks.list[i]), *line = line_of(v, &leaks.list[i]);

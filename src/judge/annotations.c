@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "replay/held.h"
+#include "replay/place.h"
 #include "judge/verdict.h"
 
 /* GitHub shows ten annotations of a level per step; our last one says how many more there are. */
@@ -47,12 +48,13 @@ static void put_mark(FILE *out, const struct gt_view *v, const char *level,
 
 static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *leak)
 {
-	char *title = gt_leak_title(leak), *text = gt_leak_text(v, leak);
+	char *title = gt_leak_title(v, leak), *text = gt_leak_text(v, leak);
+	struct gt_frame frame;
 
 	/* the last line end would show as an empty line */
 	text[strlen(text) - 1] = '\0';
 	put_mark(out, v, gt_verdict_fails(v->verdict, leak) ? "error" : "warning",
-		 gt_leak_frame(v, leak), title, text);
+		 gt_place_frame(v->frames, leak->stack, &frame) ? &frame : NULL, title, text);
 	free(title);
 	free(text);
 }
@@ -67,10 +69,13 @@ static size_t put_growing(FILE *out, const struct gt_view *v, bool failing, size
 		const struct gt_growing *one = &growing->list[i];
 		char *excuse = gt_growing_excuse(one, v->verdict->options.baseline_path);
 		char *text = gt_growing_text(v, one);
+		struct gt_frame frame;
 
 		if (one->fails == failing && !excuse) {
 			put_mark(out, v, failing ? "error" : "warning",
-				 gt_stack_frame(v, one->site->stack), "keeps growing", text);
+				 gt_place_frame(v->frames, one->site->stack, &frame) ? &frame :
+										       NULL,
+				 "keeps growing", text);
 			shown++;
 		}
 		free(excuse);
@@ -84,15 +89,17 @@ void gt_leaks_github(const struct gt_view *v, FILE *out)
 	const struct gt_leaks *leaks = &v->verdict->leaks;
 	const char *doubt = v->verdict->doubt, *residue = v->verdict->residue;
 	char *held = gt_held_line(v->ledger);
+	struct gt_frame frame;
 	size_t room = SHOWN - !!doubt - !!residue - v->verdict->over_peak, shown = 0;
 
+	gt_leaks_list_places(leaks, v);
 	if (doubt)
 		put_mark(out, v, "error", NULL, "gputrack", doubt);
 	if (residue)
 		put_mark(out, v, "error", NULL, "gputrack", residue);
 	if (v->verdict->over_peak)
-		put_mark(out, v, "error", gt_peak_frame(v), "allocates most of the peak",
-			 v->verdict->peak);
+		put_mark(out, v, "error", gt_peak_frame(v, &frame) ? &frame : NULL,
+			 "allocates most of the peak", v->verdict->peak);
 	room -= put_growing(out, v, true, GROWING_SHOWN);
 	if (held)
 		put_mark(out, v, "notice", NULL, "gputrack", held);

@@ -31,7 +31,7 @@ static int by_key_then_biggest(const void *a, const void *b)
 }
 
 /* What each site held at the peak of device memory; sites with the same words are one. */
-static void holds_init(struct gt_leaks *holds, const struct gt_view *v)
+static void holds_init(struct gt_leaks *holds, const struct gt_view *v, enum gt_by by)
 {
 	const struct gt_ledger *l = v->ledger;
 	size_t found = 0, room = 0;
@@ -42,7 +42,7 @@ static void holds_init(struct gt_leaks *holds, const struct gt_view *v)
 		if (!s->bytes_at_peak || !gt_kind_on_device((enum gt_kind)s->kind))
 			continue;
 		GT_GROW(holds->list, found, room);
-		holds->list[found++] = (struct gt_leak){ .key = gt_site_key(v, s, GT_FN_NONE),
+		holds->list[found++] = (struct gt_leak){ .key = gt_site_key(v, s, GT_FN_NONE, by),
 							 .api = s->api,
 							 .kind = s->kind,
 							 .stack = s->stack,
@@ -138,17 +138,18 @@ struct gt_diff *gt_diff_new(const struct gt_view *old_view, const struct gt_view
 			    const struct gt_growth_limit *growth)
 {
 	struct gt_diff *d = gt_alloc(sizeof *d);
+	enum gt_by by = gt_frames_by(new_view->frames);
 
 	d->old_view = old_view;
 	d->new_view = new_view;
-	gt_leaks_init(&d->leaked_before, old_view);
-	gt_leaks_init(&d->leaked_now, new_view);
-	holds_init(&d->held_before, old_view);
-	holds_init(&d->held_now, new_view);
+	gt_leaks_init(&d->leaked_before, old_view, by);
+	gt_leaks_init(&d->leaked_now, new_view, by);
+	holds_init(&d->held_before, old_view, by);
+	holds_init(&d->held_now, new_view, by);
 	pair_up(&d->leaks, &d->leaked_before, &d->leaked_now, by_change);
 	pair_up(&d->holds, &d->held_before, &d->held_now, biggest_change_first);
-	gt_growing_init(&d->grew_before, old_view);
-	gt_growing_init(&d->grows_now, new_view);
+	gt_growing_init(&d->grew_before, old_view, by);
+	gt_growing_init(&d->grows_now, new_view, by);
 	gt_growing_judge(
 		&d->grows_now, new_view,
 		&(struct gt_growing_judge){ .limit = growth, .baseline = &d->grew_before });

@@ -4,11 +4,13 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "judge/difference_rows.h"
 #include "replay/group_text.h"
 #include "replay/growth_text.h"
 #include "replay/head.h"
 #include "replay/held.h"
+#include "replay/place.h"
 #include "replay/stack.h"
 
 enum { LEAKS_SHOWN = 20, HOLDS_SHOWN = 5, FRAMES_SHOWN = 3 };
@@ -83,6 +85,33 @@ static void put_leak(struct gt_printer *p, const struct gt_diff *d, const struct
 		      gt_api_names[leak->api], leak->fate == GT_FATE_LEAKED ? "" : ", ",
 		      leak->fate == GT_FATE_LEAKED ? "" : gt_fate_phrases[leak->fate]);
 	gt_stack_brief(p, view_of(d, row), leak->stack, FRAMES_SHOWN, 24);
+}
+
+/* gt_places_list for these rows, of both recordings. */
+static void list_rows(const struct gt_diff *d, const struct gt_diff_row *rows, size_t count)
+{
+	const struct gt_view *views[] = { d->old_view, d->new_view };
+	uint32_t *stacks = gt_alloc(count * sizeof *stacks);
+
+	for (int side = 0; side < 2; side++) {
+		size_t used = 0;
+
+		for (size_t i = 0; i < count; i++)
+			if (view_of(d, &rows[i]) == views[side])
+				stacks[used++] = gt_diff_either(&rows[i])->stack;
+		gt_places_list(views[side]->frames, stacks, used);
+	}
+	free(stacks);
+}
+
+static void list_rises(const struct gt_view *v, const struct gt_diff_rise *rows, size_t count)
+{
+	uint32_t *stacks = gt_alloc(count * sizeof *stacks);
+
+	for (size_t i = 0; i < count; i++)
+		stacks[i] = site_of(v, rows[i].rise)->stack;
+	gt_places_list(v->frames, stacks, count);
+	free(stacks);
 }
 
 /* "peak 1.00 GiB, 9 resources created, 18 events": a line under a recording's name. */
@@ -173,6 +202,7 @@ static void put_peak(struct gt_printer *p, const struct gt_diff *d, size_t most)
 			      gt_format_bytes(a, before), p->style.utf8 ? "→" : "->",
 			      gt_format_bytes(b, now), now > before ? "+" : "-",
 			      gt_format_bytes(e, gt_distance(before, now)));
+	list_rows(d, d->holds.list, changed);
 	for (size_t i = 0; i < shown; i++)
 		put_hold(p, d, &d->holds.list[i]);
 	if (shown < changed)
@@ -194,8 +224,9 @@ static void put_rises(struct gt_printer *p, const struct gt_diff *d,
 		return;
 	gt_print_end(p);
 	gt_print_put(p, rise_changes[change].paint, "%s", rise_changes[change].title);
-	gt_print_line(p, GT_BOLD, "  %zu %s%s", count, gt_plural(count, "call site", "call sites"),
+	gt_print_line(p, GT_BOLD, "  %zu %s%s", count, gt_place_noun(v->frames, count),
 		      change == GT_DIFF_RISE_NEW ? " that did not grow before" : "");
+	list_rises(v, rows, count);
 	for (size_t i = 0; i < shown; i++) {
 		gt_print_tab(p, 4);
 		gt_growth_rate(p, v, rows[i].rise);
@@ -225,9 +256,10 @@ void gt_diff_text(const struct gt_diff *d, FILE *out)
 		gt_print_end(&p);
 		gt_print_put(&p, changes[change].paint, "%s", changes[change].title);
 		gt_print_line(&p, GT_BOLD, "  %zu %s", d->leaks.counts[change],
-			      gt_plural(d->leaks.counts[change], "call site", "call sites"));
+			      gt_place_noun(d->new_view->frames, d->leaks.counts[change]));
 		if (change == GT_DIFF_SAME)
 			continue;
+		list_rows(d, &d->leaks.list[at], d->leaks.counts[change]);
 		for (size_t i = 0; i < shown; i++)
 			put_leak(&p, d, &d->leaks.list[at + i]);
 		if (shown < d->leaks.counts[change])
@@ -297,6 +329,7 @@ static void rise_json(struct gt_json *j, const struct gt_diff *d, const struct g
 	gt_json_text(j, "unit", row->rise->bytes ? "bytes" : "resources");
 	gt_json_real(j, "per_second", row->rise->per_second);
 	gt_json_bool(j, "given_back", row->rise->given_back);
+	gt_place_json(j, "place", v->frames, s->stack);
 	gt_stack_json(j, "stack", v->frames, s->stack);
 	gt_json_end(j);
 }
@@ -317,6 +350,7 @@ static void row_json(struct gt_json *j, const struct gt_diff *d, const struct gt
 	}
 	sum_json(j, "old", row->before);
 	sum_json(j, "new", row->now);
+	gt_place_json(j, "place", view_of(d, row)->frames, leak->stack);
 	gt_stack_json(j, "stack", view_of(d, row)->frames, leak->stack);
 	gt_json_end(j);
 }
@@ -343,14 +377,21 @@ void gt_diff_json(const struct gt_diff *d, FILE *out)
 	peak_json(&j, "old", d->old_view);
 	peak_json(&j, "new", d->new_view);
 	gt_json_end(&j);
+	list_rows(d, d->holds.list, d->holds.count);
 	gt_json_array(&j, "at_peak");
 	for (size_t i = 0; i < d->holds.count; i++)
 		row_json(&j, d, &d->holds.list[i], false);
 	gt_json_end(&j);
 	gt_json_array(&j, "growing");
-	for (size_t i = 0; i < d->rise_count; i++)
-		rise_json(&j, d, &d->rises[i]);
+	for (size_t i = 0, change = 0; change < GT_DIFF_RISE_CHANGES; change++) {
+		size_t end = i + d->rise_counts[change];
+
+		list_rises(rise_view(d, (enum gt_diff_rise_change)change), &d->rises[i], end - i);
+		for (; i < end; i++)
+			rise_json(&j, d, &d->rises[i]);
+	}
 	gt_json_end(&j);
+	list_rows(d, d->leaks.list, d->leaks.count);
 	gt_json_array(&j, "sites");
 	for (size_t i = 0; i < d->leaks.count; i++)
 		row_json(&j, d, &d->leaks.list[i], true);

@@ -90,7 +90,7 @@ int gt_growth_limit_parse(struct gt_growth_limit *limit, const char *text, struc
 	return e;
 }
 
-void gt_growing_init(struct gt_growing_sites *g, const struct gt_view *v)
+void gt_growing_init(struct gt_growing_sites *g, const struct gt_view *v, enum gt_by by)
 {
 	*g = (struct gt_growing_sites){ 0 };
 	g->rises = gt_view_rises(v, &g->count);
@@ -98,7 +98,7 @@ void gt_growing_init(struct gt_growing_sites *g, const struct gt_view *v)
 	for (size_t i = 0; i < g->count; i++) {
 		g->list[i].rise = &g->rises[i];
 		g->list[i].site = &v->ledger->sites[g->rises[i].site];
-		g->list[i].key = gt_site_key(v, g->list[i].site, GT_FN_NONE);
+		g->list[i].key = gt_site_key(v, g->list[i].site, GT_FN_NONE, by);
 	}
 }
 

@@ -39,7 +39,7 @@ struct gt_growing_sites {
 };
 
 /* The growing sites of v->ledger; none if it did not follow growth. Without a limit none fails. */
-void gt_growing_init(struct gt_growing_sites *g, const struct gt_view *v);
+void gt_growing_init(struct gt_growing_sites *g, const struct gt_view *v, enum gt_by by);
 void gt_growing_fini(struct gt_growing_sites *g);
 bool gt_growing_has(const struct gt_growing_sites *g, uint64_t key);
 

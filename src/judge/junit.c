@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "replay/held.h"
+#include "replay/place.h"
 #include "judge/verdict.h"
 
 static void attribute(FILE *out, const char *name, const char *value)
@@ -49,29 +50,29 @@ static void put_result(FILE *out, const char *element, const char *type, const c
 	free(title);
 }
 
-/* `frame` NULL: no place in the source. */
-static void put_place(FILE *out, const struct gt_view *v, const struct gt_frame *frame)
+/* The file and line of a stack's place, if it has any. */
+static void put_place(FILE *out, const struct gt_view *v, uint32_t stack)
 {
+	struct gt_frame frame;
 	char *file;
 
-	if (!frame)
+	if (!gt_place_frame(v->frames, stack, &frame))
 		return;
-	file = gt_frame_file(v, frame);
+	file = gt_frame_file(v, &frame);
 	attribute(out, "file", file);
-	fprintf(out, " line=\"%" PRIu32 "\"", frame->line);
+	fprintf(out, " line=\"%" PRIu32 "\"", frame.line);
 	free(file);
 }
 
 static void put_leak(FILE *out, const struct gt_view *v, const struct gt_leak *leak,
 		     const char *name)
 {
-	const struct gt_frame *frame = gt_leak_frame(v, leak);
 	char class[96] = "gputrack.", *excuse = gt_leak_excuse(v, leak), *text;
 
 	gt_select_word(class + strlen(class), sizeof class - strlen(class), (enum gt_api)leak->api,
 		       (enum gt_kind)leak->kind);
 	open_case(out, class, name);
-	put_place(out, v, frame);
+	put_place(out, v, leak->stack);
 	fputs(">\n", out);
 	text = gt_leak_text(v, leak);
 	if (gt_verdict_fails(v->verdict, leak))
@@ -94,7 +95,7 @@ static void put_growing(FILE *out, const struct gt_view *v, const struct gt_grow
 	gt_select_word(class + strlen(class), sizeof class - strlen(class),
 		       (enum gt_api)one->site->api, (enum gt_kind)one->site->kind);
 	open_case(out, class, name);
-	put_place(out, v, gt_stack_frame(v, one->site->stack));
+	put_place(out, v, one->site->stack);
 	fputs(">\n", out);
 	if (one->fails)
 		put_result(out, "failure", "growth", text);
@@ -208,6 +209,7 @@ void gt_leaks_junit(const struct gt_view *v, FILE *out)
 	uint64_t ns = 0;
 	char counts[128], moment[GT_FORMAT_MAX];
 
+	gt_leaks_list_places(leaks, v);
 	gt_count_parse(gt_recording_info(v->recording, "duration_ns"), &ns);
 	snprintf(counts, sizeof counts, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\"", c.tests,
 		 c.failures, c.errors);

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "judge/verdict.h"
 #include "replay/group_text.h"
+#include "replay/place.h"
 
 /* -1, 0 or 1, for qsort. */
 static int order(uint64_t a, uint64_t b)
@@ -64,14 +65,14 @@ static void add_group(struct gt_leak *leak, const struct gt_view *v, const struc
 	}
 }
 
-static struct part *parts_of(const struct gt_view *v, const struct gt_groups *groups)
+static struct part *parts_of(const struct gt_view *v, const struct gt_groups *groups, enum gt_by by)
 {
 	struct part *parts = gt_alloc(groups->count * sizeof *parts);
 
 	for (size_t i = 0; i < groups->count; i++) {
 		const struct gt_site *site = groups->list[i].site;
 
-		parts[i] = (struct part){ gt_site_key(v, site, site->function), i };
+		parts[i] = (struct part){ gt_site_key(v, site, site->function, by), i };
 	}
 	qsort(parts, groups->count, sizeof *parts, by_key_and_group);
 	return parts;
@@ -128,14 +129,14 @@ static bool counts(const struct gt_leak *leak)
 	return new.count || new.bytes;
 }
 
-void gt_leaks_init(struct gt_leaks *leaks, const struct gt_view *v)
+void gt_leaks_init(struct gt_leaks *leaks, const struct gt_view *v, enum gt_by by)
 {
 	struct gt_groups groups;
 	struct part *parts;
 
 	*leaks = (struct gt_leaks){ 0 };
 	gt_groups_init(&groups, v->ledger, GT_GROUPS_LEAKS);
-	parts = parts_of(v, &groups);
+	parts = parts_of(v, &groups, by);
 	leaks->list = gt_alloc(groups.count * sizeof *leaks->list);
 	for (size_t i = 0; i < groups.count; i++) {
 		const struct gt_group *g = &groups.list[parts[i].group];
@@ -226,7 +227,7 @@ void gt_leaks_filter(const struct gt_leaks *leaks, const struct gt_ledger *l,
 		groups->count = left;
 }
 
-char *gt_leak_title(const struct gt_leak *leak)
+char *gt_leak_title(const struct gt_view *v, const struct gt_leak *leak)
 {
 	static const char *const verbs[GT_FATE_COUNT] = {
 		[GT_FATE_LEAKED] = "leaked by",
@@ -235,13 +236,16 @@ char *gt_leak_title(const struct gt_leak *leak)
 		[GT_FATE_ALIVE] = "alive in programs that kept running, created by",
 	};
 	char kind[GT_KIND_TEXT], words[GT_KIND_TEXT], bytes[GT_FORMAT_MAX], *text;
+	char *place = gt_place_text(v->frames, leak->stack, true);
 
 	gt_kind_count(kind, (enum gt_kind)leak->kind, leak->count);
 	gt_format_bytes(bytes, leak->bytes);
-	if (asprintf(&text, "%s %s %s (%s)%s%s", kind, verbs[leak->fate],
+	if (asprintf(&text, "%s %s %s (%s)%s%s%s%s", kind, verbs[leak->fate],
 		     gt_function_words(words, leak->function), gt_api_names[leak->api],
-		     leak->bytes ? ": " : "", leak->bytes ? bytes : "") < 0)
-		return gt_strdup(kind);
+		     leak->bytes ? ": " : "", leak->bytes ? bytes : "", leak->stack ? ", at " : "",
+		     leak->stack ? place : "") < 0)
+		text = gt_strdup(kind);
+	free(place);
 	return text;
 }
 
@@ -276,7 +280,7 @@ char *gt_leak_text(const struct gt_view *v, const struct gt_leak *leak)
 {
 	const struct gt_frame *frames;
 	size_t size, count = gt_frames_get(v->frames, leak->stack, &frames);
-	char *text = NULL, *title = gt_leak_title(leak);
+	char *text = NULL, *title = gt_leak_title(v, leak);
 	FILE *out = gt_memstream(&text, &size);
 
 	fprintf(out, "%s\n", title);
@@ -292,98 +296,94 @@ char *gt_leak_text(const struct gt_view *v, const struct gt_leak *leak)
 	return text;
 }
 
-const struct gt_frame *gt_stack_frame(const struct gt_view *v, uint32_t stack)
+void gt_leaks_list_places(const struct gt_leaks *leaks, const struct gt_view *v)
 {
-	const struct gt_frame *frames, *first = NULL;
-	size_t count = gt_frames_get(v->frames, stack, &frames);
+	uint32_t *stacks = gt_alloc(leaks->count * sizeof *stacks);
 
-	for (size_t i = 0; i < count; i++) {
-		char *file;
-		bool below;
-
-		if (!frames[i].file || !frames[i].line)
-			continue;
-		file = gt_frame_file(v, &frames[i]);
-		below = *file != '/';
-		free(file);
-		if (below)
-			return &frames[i];
-		if (!first)
-			first = &frames[i];
-	}
-	return first;
+	for (size_t i = 0; i < leaks->count; i++)
+		stacks[i] = leaks->list[i].stack;
+	gt_places_list(v->frames, stacks, leaks->count);
+	free(stacks);
 }
 
-const struct gt_frame *gt_leak_frame(const struct gt_view *v, const struct gt_leak *leak)
+static bool is_at_peak(const struct gt_site *site)
 {
-	return gt_stack_frame(v, leak->stack);
+	return site->bytes_at_peak && gt_kind_on_device((enum gt_kind)site->kind);
 }
 
-const struct gt_frame *gt_peak_frame(const struct gt_view *v)
+bool gt_peak_frame(const struct gt_view *v, struct gt_frame *frame)
 {
-	const struct gt_site *most = NULL;
+	size_t count, most = 0;
+	struct gt_site *sites = gt_place_sites(v->ledger, v->frames, is_at_peak, &count);
+	bool found;
 
-	for (size_t i = 0; i < v->ledger->site_count; i++) {
-		const struct gt_site *site = &v->ledger->sites[i];
-
-		if (gt_kind_on_device((enum gt_kind)site->kind) &&
-		    (!most || site->bytes_at_peak > most->bytes_at_peak))
-			most = site;
-	}
-	return most ? gt_stack_frame(v, most->stack) : NULL;
+	for (size_t i = 1; i < count; i++)
+		if (sites[i].bytes_at_peak > sites[most].bytes_at_peak)
+			most = i;
+	found = count && gt_place_frame(v->frames, sites[most].stack, frame);
+	free(sites);
+	return found;
 }
 
 char *gt_frame_file(const struct gt_view *v, const struct gt_frame *frame)
 {
-	return gt_strdup(gt_style_relative(&v->style, frame->file));
+	const char *here = gt_style_relative(&v->style, frame->file);
+
+	return gt_strdup(here == frame->file ? gt_own_file(gt_frames_own(v->frames), frame) : here);
 }
 
-const char *gt_leak_name(const struct gt_view *v, const struct gt_leak *leak)
+/* Without a function the module, not the offset: that changes with every build. */
+static char *name_of(const struct gt_place *place, const struct gt_leak *leak)
 {
-	const struct gt_frame **frames;
-	size_t count = gt_frames_brief(v->frames, leak->stack, &frames);
-	const char *name = NULL;
+	if (place->frame.function)
+		return gt_place_function(&place->frame);
+	return gt_strdup(place->frame.module ? gt_path_name(place->frame.module) :
+					       gt_function_names[leak->function]);
+}
 
-	for (size_t i = 0; i < count && !name; i++)
-		name = frames[i]->function;
-	if (!name && count)
-		name = frames[0]->module;
-	free(frames);
-	return name ? name : gt_function_names[leak->function];
+char *gt_leak_name(const struct gt_view *v, const struct gt_leak *leak)
+{
+	struct gt_place place;
+	char *name;
+
+	gt_place_init(&place, v->frames, leak->stack);
+	name = name_of(&place, leak);
+	gt_place_fini(&place);
+	return name;
 }
 
 /* A leak and the name it has so far. */
 struct named {
 	const struct gt_leak *leak;
 	char *name;
-	const char **functions; /* of its stack, and how many of them; those that the name has */
-	uint32_t count, used;
+	struct gt_place place;
+	size_t used; /* of the place's callers */
 };
 
 static struct named first_name(const struct gt_view *v, const struct gt_leak *leak)
 {
-	struct named n = { .leak = leak, .name = gt_strdup(gt_leak_name(v, leak)), .used = 1 };
-	const struct gt_frame **frames;
-	size_t count = gt_frames_brief(v->frames, leak->stack, &frames);
+	struct named n = { .leak = leak };
 
-	n.functions = gt_alloc(count * sizeof *n.functions);
-	for (size_t i = 0; i < count; i++)
-		if (frames[i]->function)
-			n.functions[n.count++] = frames[i]->function;
-	free(frames);
+	gt_place_init(&n.place, v->frames, leak->stack);
+	n.name = name_of(&n.place, leak);
 	return n;
 }
 
 /* False when there are no more callers. */
 static bool add_caller(struct named *n)
 {
-	char *longer;
+	char *function, *longer;
 
-	if (n->used >= n->count ||
-	    asprintf(&longer, "%s < %s", n->name, n->functions[n->used++]) < 0)
+	while (n->used < n->place.caller_count && !n->place.callers[n->used].function)
+		n->used++;
+	if (n->used == n->place.caller_count)
 		return false;
-	free(n->name);
-	n->name = longer;
+	function = gt_place_function(&n->place.callers[n->used++]);
+	if (asprintf(&longer, "%s < %s", n->name, function) >= 0) {
+		free(n->name);
+		n->name = longer;
+	}
+	free(function);
 	return true;
 }
 
@@ -463,7 +463,7 @@ char **gt_leak_names(const struct gt_view *v, const struct gt_leaks *leaks)
 	add_numbers(list, leaks->count);
 	for (size_t i = 0; i < leaks->count; i++) {
 		names[list[i].leak - leaks->list] = list[i].name;
-		free(list[i].functions);
+		gt_place_fini(&list[i].place);
 	}
 	free(list);
 	return names;

@@ -35,8 +35,8 @@ struct gt_leaks {
 	uint32_t *of_site;       /* by the ledger's site: its leak + 1 */
 };
 
-/* Everything alive at the end of v->ledger. Needs v->frames. */
-void gt_leaks_init(struct gt_leaks *leaks, const struct gt_view *v);
+/* Everything alive at the end of v->ledger, by sites of this kind. Needs v->frames. */
+void gt_leaks_init(struct gt_leaks *leaks, const struct gt_view *v, enum gt_by by);
 void gt_leaks_fini(struct gt_leaks *leaks);
 
 /* NULL when no leak has this key. */
@@ -52,8 +52,13 @@ void gt_leaks_subtract(struct gt_leaks *leaks, const struct gt_leaks *old);
 void gt_leaks_filter(const struct gt_leaks *leaks, const struct gt_ledger *l,
 		     struct gt_groups *groups);
 
-/* "20 events leaked by clEnqueueTask (OpenCL)", and the bytes if any; the caller frees it. */
-char *gt_leak_title(const struct gt_leak *leak);
+/* gt_places_list for all of them: the words below are then those of one list. */
+void gt_leaks_list_places(const struct gt_leaks *leaks, const struct gt_view *v);
+/*
+ * "20 events leaked by clEnqueueTask (OpenCL) at step src/loop.c:12", and the bytes if any; the
+ * caller frees it.
+ */
+char *gt_leak_title(const struct gt_view *v, const struct gt_leak *leak);
 /* The title, how much the baseline had, and the stack, one frame a line. The caller frees it. */
 char *gt_leak_text(const struct gt_view *v, const struct gt_leak *leak);
 /* Why it does not count: "suppressed by FILE:LINE leak:…", "already in OLD.gt"; NULL: it counts. */
@@ -62,16 +67,13 @@ char *gt_leak_excuse(const struct gt_view *v, const struct gt_leak *leak);
 /* All leaks, for continuous integration; these need v->verdict. */
 gt_view_fn gt_leaks_junit, gt_leaks_sarif, gt_leaks_github;
 
-/* The frame to point at: the innermost below the current folder, else with a file; NULL: none. */
-const struct gt_frame *gt_leak_frame(const struct gt_view *v, const struct gt_leak *leak);
-/* The same for any stack. */
-const struct gt_frame *gt_stack_frame(const struct gt_view *v, uint32_t stack);
-/* The same for the site that held most at the peak. */
-const struct gt_frame *gt_peak_frame(const struct gt_view *v);
-/* Its file, relative to the current folder if below it; the caller frees it. */
+/* gt_place_frame for the place that held most at the peak; false: none. */
+bool gt_peak_frame(const struct gt_view *v, struct gt_frame *frame);
+/* A frame's file, relative to the current folder or else to a root; the caller frees it. */
 char *gt_frame_file(const struct gt_view *v, const struct gt_frame *frame);
-/* A name for the site: its innermost function, else its module, else the API's function. */
-const char *gt_leak_name(const struct gt_view *v, const struct gt_leak *leak);
+/* A name for the site: its place's function, else its module, else the API's. The caller frees it.
+ */
+char *gt_leak_name(const struct gt_view *v, const struct gt_leak *leak);
 /*
  * A name for each leak, in the order of the list, that is unique within its API and kind: the
  * function, as many callers as it takes, and a number if callers do not suffice. The same leaks

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "replay/held.h"
+#include "replay/place.h"
 #include "judge/verdict.h"
 
 enum { WORD_SIZE = 96 };
@@ -127,28 +128,32 @@ static void put_excuse(struct gt_json *j, const struct gt_view *v, const struct 
 	free(excuse);
 }
 
-static void put_fingerprint(struct gt_json *j, const char *words)
+static void put_hash(struct gt_json *j, const char *key, const char *words)
 {
 	char hash[32];
 
 	snprintf(hash, sizeof hash, "%016" PRIx64, gt_hash_bytes(words, strlen(words)));
-	gt_json_line(j, "partialFingerprints");
-	gt_json_text(j, "gputrackSite/v1", hash);
-	gt_json_end(j);
+	gt_json_text(j, key, hash);
 }
 
-static void put_site(struct gt_json *j, uint64_t key)
+/* Of a site, also as earlier versions had it: results that were known stay known. */
+static void put_site(struct gt_json *j, uint64_t key, uint64_t whole_key)
 {
-	char *words = gt_site_key_text(key);
+	char *words = gt_site_key_text(key), *whole = gt_site_key_text(whole_key);
 
-	put_fingerprint(j, words);
+	gt_json_line(j, "partialFingerprints");
+	put_hash(j, "gputrackSite/v1", whole);
+	put_hash(j, "gputrackSite/v2", words);
+	gt_json_end(j);
 	free(words);
+	free(whole);
 }
 
 static void put_result(struct gt_json *j, const struct gt_view *v, const struct gt_leak *leak)
 {
-	const struct gt_frame *frame = gt_leak_frame(v, leak);
-	char word[WORD_SIZE], *title = gt_leak_title(leak);
+	struct gt_site site = { .api = leak->api, .kind = leak->kind, .stack = leak->stack };
+	char word[WORD_SIZE], *title = gt_leak_title(v, leak);
+	struct gt_frame frame;
 
 	gt_select_word(word, sizeof word, (enum gt_api)leak->api, (enum gt_kind)leak->kind);
 	gt_json_object(j, NULL);
@@ -158,10 +163,10 @@ static void put_result(struct gt_json *j, const struct gt_view *v, const struct 
 		gt_json_text(j, "baselineState", state_of(leak));
 	message(j, "message", title);
 	gt_json_array(j, "locations");
-	if (frame)
-		location(j, NULL, v, frame);
+	if (gt_place_frame(v->frames, leak->stack, &frame))
+		location(j, NULL, v, &frame);
 	gt_json_end(j);
-	put_site(j, leak->key);
+	put_site(j, leak->key, gt_site_key(v, &site, leak->function, GT_BY_STACK));
 	put_stack(j, v, leak->stack, "the call site that created most of them");
 	put_excuse(j, v, leak);
 	gt_json_line(j, "properties");
@@ -175,7 +180,7 @@ static void put_result(struct gt_json *j, const struct gt_view *v, const struct 
 
 static void put_growing(struct gt_json *j, const struct gt_view *v, const struct gt_growing *one)
 {
-	const struct gt_frame *frame = gt_stack_frame(v, one->site->stack);
+	struct gt_frame frame;
 	char *title = gt_growing_title(v, one);
 	char *excuse = gt_growing_excuse(one, v->verdict->options.baseline_path);
 
@@ -186,10 +191,10 @@ static void put_growing(struct gt_json *j, const struct gt_view *v, const struct
 		gt_json_text(j, "baselineState", one->is_known ? "unchanged" : "new");
 	message(j, "message", title);
 	gt_json_array(j, "locations");
-	if (frame)
-		location(j, NULL, v, frame);
+	if (gt_place_frame(v->frames, one->site->stack, &frame))
+		location(j, NULL, v, &frame);
 	gt_json_end(j);
-	put_site(j, one->key);
+	put_site(j, one->key, gt_site_key(v, one->site, GT_FN_NONE, GT_BY_STACK));
 	put_stack(j, v, one->site->stack, "the call site that keeps growing");
 	put_justification(j, one->suppressed ? excuse : NULL);
 	gt_json_line(j, "properties");
@@ -216,7 +221,9 @@ static void put_whole(struct gt_json *j, const struct gt_view *v, const char *ru
 	if (frame)
 		location(j, NULL, v, frame);
 	gt_json_end(j);
-	put_fingerprint(j, rule);
+	gt_json_line(j, "partialFingerprints");
+	put_hash(j, "gputrackSite/v1", rule);
+	gt_json_end(j);
 	gt_json_array(j, "suppressions");
 	gt_json_end(j);
 	gt_json_end(j);
@@ -225,14 +232,16 @@ static void put_whole(struct gt_json *j, const struct gt_view *v, const char *ru
 static void put_results(struct gt_json *j, const struct gt_view *v)
 {
 	const struct gt_verdict *verdict = v->verdict;
+	struct gt_frame frame;
 
+	gt_leaks_list_places(&verdict->leaks, v);
 	gt_json_array(j, "results");
 	for (size_t i = 0; i < verdict->leaks.count; i++)
 		put_result(j, v, &verdict->leaks.list[i]);
 	for (size_t i = 0; i < verdict->growing.count; i++)
 		put_growing(j, v, &verdict->growing.list[i]);
 	if (verdict->over_peak)
-		put_whole(j, v, "peak", gt_peak_frame(v), verdict->peak);
+		put_whole(j, v, "peak", gt_peak_frame(v, &frame) ? &frame : NULL, verdict->peak);
 	if (verdict->residue)
 		put_whole(j, v, "residue", NULL, verdict->residue);
 	gt_json_end(j);

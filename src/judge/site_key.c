@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/containers.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "replay/jit_names.h"
+#include "replay/place.h"
 #include "trace/stack_tree.h"
 
 /* A key is the number of its first words and the node of its innermost frame's. */
@@ -39,28 +41,94 @@ static uint32_t add_words(const char *a, const char *b, const char *c)
 	return gt_intern(words, text, size);
 }
 
-static uint32_t frame_words(const struct gt_frame *f)
+static uint32_t unnamed_words(const struct gt_frame *f, bool with_offset)
 {
-	char offset[24];
+	char offset[24] = "";
 
-	if (f->function)
-		return add_words(f->function, f->file ? gt_path_name(f->file) : "", NULL);
-	/* compiled code lies elsewhere in each run */
-	if (f->module && !strcmp(f->module, GT_JIT_MODULE))
-		return add_words(f->module, "", NULL);
-	snprintf(offset, sizeof offset, "%" PRIx64, f->offset);
+	if (with_offset)
+		snprintf(offset, sizeof offset, "%" PRIx64, f->offset);
 	return add_words(f->module ? gt_path_name(f->module) : "", offset, NULL);
 }
 
-uint64_t gt_site_key(const struct gt_view *v, const struct gt_site *site, uint16_t function)
+/* A program has few functions and many stacks: the number is kept by the addresses of its texts. */
+static uint32_t named_words(const struct gt_view *v, const struct gt_frame *f, bool whole)
 {
-	const struct gt_frame *frames;
-	size_t count = gt_frames_get(v->frames, site->stack, &frames);
-	uint32_t node = 0, head = add_words(gt_api_keys[site->api], gt_kinds[site->kind].name,
-					    gt_function_names[function]);
+	uint64_t key = gt_mix64(gt_mix64((uintptr_t)f->function) ^ (uintptr_t)f->file) + whole;
+	uint64_t *known = gt_frames_facts(v->frames, key);
+	char *name;
 
-	while (count--)
-		node = gt_stack_tree_child(&tree, node, frame_words(&frames[count]));
+	if (!*known) {
+		name = whole ? gt_strdup(f->function) : gt_place_function(f);
+		*known = add_words(name, f->file ? gt_path_name(f->file) : "", NULL) + 1ull;
+		free(name);
+	}
+	return (uint32_t)(*known - 1);
+}
+
+/* `whole`: names as they are, and offsets of all that has none. */
+static uint32_t stack_node(const struct gt_view *v, uint32_t stack, bool whole)
+{
+	struct gt_own *own = gt_frames_own(v->frames);
+	const struct gt_frame *frames;
+	size_t count = gt_frames_get(v->frames, stack, &frames);
+	bool some = false;
+	uint32_t node = 0, last = GT_NOT_INTERNED;
+
+	for (size_t i = 0; i < count; i++)
+		some |= frames[i].function != NULL;
+	while (count--) {
+		const struct gt_frame *f = &frames[count];
+		/* compiled code lies elsewhere in each run */
+		bool is_jit = f->module && !strcmp(f->module, GT_JIT_MODULE);
+		bool is_place = !is_jit &&
+				(whole || !some || !f->module || gt_own_is_program(own, f->module));
+		uint32_t number =
+			f->function ? named_words(v, f, whole) : unnamed_words(f, is_place);
+
+		/* how many nameless frames a library has between two names says nothing */
+		if (is_place || f->function || number != last)
+			node = gt_stack_tree_child(&tree, node, number);
+		last = number;
+	}
+	return node;
+}
+
+/* "src/demo.c" of "/ci/42/src/demo.c": recordings of other folders and roots have the same. */
+static const char *last_two(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	while (slash && slash > path && slash[-1] != '/')
+		slash--;
+	return slash ? slash : path;
+}
+
+static uint32_t place_node(const struct gt_view *v, uint32_t stack, enum gt_by by)
+{
+	struct gt_place place;
+	const char *file, *module;
+	uint32_t number;
+
+	gt_place_init(&place, v->frames, stack);
+	file = place.frame.file;
+	module = place.frame.module ? gt_path_name(place.frame.module) : "";
+	if (by == GT_BY_FUNCTION && place.frame.function)
+		number = named_words(v, &place.frame, false);
+	else
+		number = add_words(file && by == GT_BY_FILE ? last_two(file) : module, "", NULL);
+	gt_place_fini(&place);
+	return gt_stack_tree_child(&tree, 0, number);
+}
+
+uint64_t gt_site_key(const struct gt_view *v, const struct gt_site *site, uint16_t function,
+		     enum gt_by by)
+{
+	uint32_t head = add_words(gt_api_keys[site->api], gt_kinds[site->kind].name,
+				  gt_function_names[function]);
+	uint32_t node = by == GT_BY_LINE || by == GT_BY_STACK ?
+				stack_node(v, site->stack, by == GT_BY_STACK) :
+				place_node(v, site->stack, by);
+
 	return (uint64_t)head << 32 | node;
 }
 

@@ -3,9 +3,12 @@
  * site_key.h - a call site by its words, so that another recording can recognise it.
  *
  * The ledger's sites are stacks of addresses. Here a site is its words: the API, the kind, the
- * API's function, and for each frame its function and the name of its file without folder and line.
- * So neither a line that moved nor another folder or machine makes a new site, and two calls of one
- * function within another are one site. A frame without names is its module's name and offset.
+ * API's function, and for each frame its function as places say it (replay/place.h) and the name
+ * of its file without folder and line. So neither a line that moved nor another folder or machine
+ * makes a new site, and two calls of one function within another, and two instances of a template,
+ * are one site. A frame without names is its module's name; with its offset, if it is the
+ * program's or nothing else has a name. Whose code is whose does not matter: recordings of one
+ * program may have been made in different folders.
  *
  * A key is a number of the words; sites of all recordings share the numbers, and those with the
  * same callers the memory for them. It is never given back: a command compares few recordings.
@@ -14,8 +17,13 @@
 
 #include "replay/view.h"
 
-/* Equal keys are the same site. GT_FN_NONE leaves the API's function out. */
-uint64_t gt_site_key(const struct gt_view *v, const struct gt_site *site, uint16_t function);
+/*
+ * Equal keys are the same site. GT_FN_NONE leaves the API's function out. With another `by` than
+ * GT_BY_LINE, the words are the function, file or module of the place, or (GT_BY_STACK) whole names
+ * with template arguments and all offsets, as versions up to 0.1 had them.
+ */
+uint64_t gt_site_key(const struct gt_view *v, const struct gt_site *site, uint16_t function,
+		     enum gt_by by);
 /* By the words, so that the order is the same in every recording: below, equal or above 0. */
 int gt_site_key_order(uint64_t a, uint64_t b);
 /* The words, each field followed by a byte that no name has; the caller frees them. */

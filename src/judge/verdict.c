@@ -124,7 +124,7 @@ static void split_counted(struct gt_groups by_fate[GT_FATE_COUNT], const struct 
 
 	gt_groups_init(&groups, v->ledger, GT_GROUPS_LEAKS);
 	gt_leaks_filter(leaks, v->ledger, &groups);
-	gt_place_groups(&groups, v->frames);
+	gt_place_groups(&groups, v);
 	gt_fate_split(v, &groups, by_fate);
 }
 
@@ -132,7 +132,7 @@ void gt_verdict_all(struct gt_groups *groups, const struct gt_view *v)
 {
 	gt_groups_init(groups, v->ledger, GT_GROUPS_LEAKS);
 	gt_leaks_filter(v->verdict ? &v->verdict->leaks : NULL, v->ledger, groups);
-	gt_place_groups(groups, v->frames);
+	gt_place_groups(groups, v);
 }
 
 void gt_verdict_groups(struct gt_groups by_fate[GT_FATE_COUNT], const struct gt_view *v)
@@ -315,7 +315,7 @@ static void find_growth(struct gt_verdict *verdict, const struct gt_view *v)
 {
 	const struct gt_verdict_options *options = &verdict->options;
 
-	gt_growing_init(&verdict->growing, v);
+	gt_growing_init(&verdict->growing, v, GT_BY_LINE);
 	gt_growing_judge(&verdict->growing, v,
 			 &(struct gt_growing_judge){ .limit = options->growth,
 						     .suppressions = options->suppressions,
@@ -329,7 +329,7 @@ void gt_verdict_init(struct gt_verdict *verdict, const struct gt_view *v,
 	*verdict = (struct gt_verdict){ .options = *options, .all_unsure = true };
 	verdict->sums = gt_alloc(options->limits->count * sizeof *verdict->sums);
 	verdict->sure = gt_alloc(options->limits->count * sizeof *verdict->sure);
-	gt_leaks_init(&verdict->leaks, v);
+	gt_leaks_init(&verdict->leaks, v, GT_BY_LINE);
 	if (options->suppressions)
 		gt_leaks_suppress(&verdict->leaks, v, options->suppressions);
 	if (options->baseline)

@@ -211,8 +211,7 @@ static uint32_t brief_name(struct gt_page_names *n, const struct gt_frame *frame
 /* The file relative to a root; 0 if it lies below none. */
 static uint32_t relative_path(struct gt_page_names *n, const struct gt_frame *frame)
 {
-	const char *path =
-		frame->file ? gt_own_relative(gt_frames_own(n->source), frame->file) : NULL;
+	const char *path = gt_own_file(gt_frames_own(n->source), frame);
 
 	return path == frame->file ? 0 : gt_page_name(n, path);
 }

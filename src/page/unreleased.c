@@ -71,7 +71,7 @@ void gt_page_fates_json(struct gt_json *j, const struct gt_view *v)
 
 	gt_fate_sums(v, sums);
 	gt_groups_init(&groups, v->ledger, GT_GROUPS_LEAKS);
-	gt_place_groups(&groups, v->frames);
+	gt_place_groups(&groups, v);
 	gt_fate_split(v, &groups, by_fate);
 	gt_json_object(j, "fates");
 	for (int fate = 0; fate < GT_FATE_COUNT; fate++) {

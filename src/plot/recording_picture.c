@@ -386,7 +386,7 @@ static void draw_leaks(const struct drawing *d, struct gt_box box)
 	int used;
 
 	gt_groups_init(&groups, d->view->ledger, GT_GROUPS_LEAKS);
-	gt_place_groups(&groups, d->view->frames);
+	gt_place_groups(&groups, d->view);
 	gt_fate_split(d->view, &groups, by_fate);
 	list = list_fates(d, by_fate, &count);
 	choose_unit(&p, list, count);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/containers.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "replay/jit_names.h"
@@ -50,6 +51,7 @@ struct gt_frames {
 	struct gt_own *own;          /* NULL: nobody has asked */
 	struct gt_place_memo *memos; /* by stack */
 	size_t memo_count;
+	struct gt_map facts;
 };
 
 static struct gt_legend *read_names(const struct gt_recording *r)
@@ -110,6 +112,7 @@ void gt_frames_free(struct gt_frames *f)
 	gt_own_free(f->own);
 	free(f->memos);
 	gt_jit_names_free(f->jit);
+	gt_map_fini(&f->facts);
 	free(f->places);
 	free(f->modules);
 	free(f);
@@ -448,25 +451,6 @@ bool gt_frame_is_library(const struct gt_frame *frame)
 	return gt_text_begins(module, "libstdc++.so") || gt_text_begins(module, "libc++.so");
 }
 
-size_t gt_frames_brief(struct gt_frames *f, uint32_t stack, const struct gt_frame ***list)
-{
-	const struct gt_frame *frames;
-	size_t count = gt_frames_get(f, stack, &frames), own = 0;
-	struct gt_frame *copies;
-
-	/* one piece of memory: the list, and the frames that it points to */
-	*list = gt_alloc(count * (sizeof **list + sizeof *copies));
-	copies = (struct gt_frame *)(*list + count);
-	for (size_t i = 0; i < count; i++)
-		if (f->options.all_frames || !gt_frame_is_library(&frames[i]))
-			copies[own++] = frames[i];
-	if (!own && count)
-		memcpy(copies, frames, (own = count) * sizeof *frames);
-	for (size_t i = 0; i < own; i++)
-		(*list)[i] = &copies[i];
-	return own;
-}
-
 struct gt_own *gt_frames_own(struct gt_frames *f)
 {
 	if (!f->own)
@@ -478,6 +462,8 @@ void gt_frames_forget_own(struct gt_frames *f)
 {
 	gt_own_free(f->own);
 	f->own = NULL;
+	gt_map_fini(&f->facts);
+	f->facts = (struct gt_map){ 0 };
 	free(f->memos);
 	f->memos = NULL;
 	f->memo_count = 0;
@@ -497,6 +483,11 @@ struct gt_place_memo *gt_frames_memo(struct gt_frames *f, uint32_t stack)
 {
 	GT_REACH(f->memos, f->memo_count, stack);
 	return &f->memos[stack];
+}
+
+uint64_t *gt_frames_facts(struct gt_frames *f, uint64_t key)
+{
+	return (uint64_t *)gt_map_at(&f->facts, key);
 }
 
 void gt_frames_remember(struct gt_frames *f, uint32_t stack, struct gt_legend *names)
@@ -533,19 +524,10 @@ void gt_frames_remember(struct gt_frames *f, uint32_t stack, struct gt_legend *n
 	}
 }
 
-static bool is_system(const char *path)
+static int by_path(const void *a, const void *b)
 {
-	return gt_text_begins(path, "/usr/lib") || gt_text_begins(path, "/lib") ||
-	       gt_text_begins(path, "[");
-}
-
-static int programs_first(const void *a, const void *b)
-{
-	const struct gt_frames_trouble *x = a, *y = b;
-
-	if (is_system(x->path) != is_system(y->path))
-		return is_system(x->path) ? 1 : -1;
-	return strcmp(x->path, y->path);
+	return strcmp(((const struct gt_frames_trouble *)a)->path,
+		      ((const struct gt_frames_trouble *)b)->path);
 }
 
 size_t gt_frames_troubles(struct gt_frames *f, struct gt_frames_trouble **list)
@@ -554,18 +536,19 @@ size_t gt_frames_troubles(struct gt_frames *f, struct gt_frames_trouble **list)
 
 	*list = gt_alloc(f->module_count * sizeof **list);
 	for (size_t i = 0; f->symbolizer && i < f->module_count; i++) {
+		const char *path = gt_recording_module(f->recording, (uint32_t)i)->path;
 		enum gt_symbol_state state;
 
+		/* nobody can rebuild a vendor's library */
 		if (!f->modules[i].shown || !f->modules[i].asked || f->modules[i].number < 0 ||
-		    (f->modules[i].named && !f->modules[i].unnamed))
+		    (f->modules[i].named && !f->modules[i].unnamed) ||
+		    !gt_own_has_module(gt_frames_own(f), path))
 			continue;
 		state = gt_symbolizer_state(f->symbolizer, f->modules[i].number);
 		if (state != GT_SYMBOL_FULL)
-			(*list)[count++] = (struct gt_frames_trouble){
-				.path = gt_recording_module(f->recording, (uint32_t)i)->path,
-				.state = state
-			};
+			(*list)[count++] =
+				(struct gt_frames_trouble){ .path = path, .state = state };
 	}
-	qsort(*list, count, sizeof **list, programs_first);
+	qsort(*list, count, sizeof **list, by_path);
 	return count;
 }

@@ -3,9 +3,8 @@
  * frames.h - the recording's stacks as functions and lines, without the plumbing around them.
  *
  * Plumbing is what every stack has in common and no reader wants: the loader's and our own frames
- * on the inside, the C library's start of a program or thread on the outside. Views
- * with room for a few frames only skip those of the C++ library too. If a program or library has
- * changed since it was recorded, the names saved in the recording are used.
+ * on the inside, the C library's start of a program or thread on the outside. If a program or
+ * library has changed since it was recorded, the names saved in the recording are used.
  */
 #pragma once
 
@@ -25,8 +24,24 @@ enum gt_by {
 	GT_BY_FILE,
 	GT_BY_MODULE,
 	GT_BY_STACK, /* the same addresses */
+	/* of groups of living resources; elsewhere, these are as GT_BY_LINE */
+	GT_BY_PROCESS,
+	GT_BY_THREAD,
+	GT_BY_DEVICE,
 	GT_BY_COUNT
 };
+
+/* True when a place has a line and callers. */
+static inline bool gt_by_line(enum gt_by by)
+{
+	return by == GT_BY_LINE || by >= GT_BY_STACK;
+}
+
+/* True when a group is not made of stacks. */
+static inline bool gt_by_owner(enum gt_by by)
+{
+	return by >= GT_BY_PROCESS;
+}
 
 struct gt_frames_options {
 	bool no_symbols;                 /* module and offset only; opens no file */
@@ -61,11 +76,6 @@ size_t gt_frames_cut(struct gt_frames *f, uint32_t stack);
 
 /* True for the C++ library's own code: templates and what is inlined of it among them. */
 bool gt_frame_is_library(const struct gt_frame *frame);
-/*
- * The frames to show if there is room for only a few: without those of the C++ library, unless
- * there are no others. The caller frees the list, and with it the frames.
- */
-size_t gt_frames_brief(struct gt_frames *f, uint32_t stack, const struct gt_frame ***list);
 
 /* Adds the current names of the stack's addresses, to be saved in the recording. */
 void gt_frames_remember(struct gt_frames *f, uint32_t stack, struct gt_legend *names);
@@ -84,15 +94,17 @@ struct gt_place_memo {
 	uint32_t told; /* callers */
 };
 struct gt_place_memo *gt_frames_memo(struct gt_frames *f, uint32_t stack);
+/* What it keeps of a frame, by a key of its own; 0 at first. Good until the next key. */
+uint64_t *gt_frames_facts(struct gt_frames *f, uint64_t key);
 
 /* Marks a frame as shown: its module then counts below. */
 void gt_frames_shown(struct gt_frames *f, const struct gt_frame *frame);
 
-/* A module of the frames shown so far whose symbols are incomplete. */
+/* A module of the user's own, of the frames shown so far, whose symbols are incomplete. */
 struct gt_frames_trouble {
 	const char *path;
 	enum gt_symbol_state state;
 };
 
-/* How many there are; *list is freed by the caller. Programs before system libraries. */
+/* How many there are; *list is freed by the caller. */
 size_t gt_frames_troubles(struct gt_frames *f, struct gt_frames_trouble **list);

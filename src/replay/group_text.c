@@ -277,6 +277,17 @@ static void put_names(struct gt_printer *p, const struct gt_view *v, const struc
 	}
 }
 
+/* What a group is made by, where that is not a line; below it, one of its stacks. */
+static void put_owner(struct gt_printer *p, const struct gt_view *v, const struct gt_group *g)
+{
+	char *text = gt_group_place(v, g, p->style.utf8);
+
+	gt_print_tab(p, 4);
+	gt_print_name(p, GT_PLAIN, text, gt_print_left(p));
+	gt_print_end(p);
+	free(text);
+}
+
 /* The place, unless the stack below begins with it. */
 static void put_headline(struct gt_printer *p, const struct gt_view *v, uint32_t stack)
 {
@@ -289,7 +300,7 @@ static void put_headline(struct gt_printer *p, const struct gt_view *v, uint32_t
 	is_first = !count || (place.frame.function == frames[0].function &&
 			      place.frame.line == frames[0].line);
 	gt_place_fini(&place);
-	if (is_first && gt_frames_by(v->frames) == GT_BY_LINE)
+	if (is_first)
 		return;
 	gt_print_tab(p, 4);
 	gt_place_put(p, v, stack, gt_print_left(p));
@@ -309,7 +320,10 @@ void gt_group_text(struct gt_printer *p, const struct gt_view *v, const struct g
 		gt_print_put(p, GT_BOLD, "%s in ", gt_format_bytes(text, g->bytes));
 	gt_group_count(p, GT_BOLD, g);
 	gt_print_line(p, GT_PLAIN, " by %s", gt_function_words(words, g->site->function));
-	put_headline(p, v, g->site->stack);
+	if (gt_by_line(gt_frames_by(v->frames)) && !gt_by_owner(gt_frames_by(v->frames)))
+		put_headline(p, v, g->site->stack);
+	else
+		put_owner(p, v, g);
 	gt_print_tab(p, 4);
 	put_when(p, v, g);
 	gt_print_put(p, GT_DIM, ", %s", gt_api_names[g->site->api]);
@@ -321,6 +335,8 @@ void gt_group_text(struct gt_printer *p, const struct gt_view *v, const struct g
 	gt_print_end(p);
 	put_holders(p, v, l, g);
 	gt_put_kept(p, l, g, 4);
+	if (gt_frames_by(v->frames) != GT_BY_LINE && gt_frames_by(v->frames) != GT_BY_STACK)
+		gt_print_line(p, GT_DIM, "%4smost of it from", "");
 	gt_stack_text(p, v, g->site->stack, 6);
 	if (*name_of(v, g->objects[0]))
 		put_names(p, v, g);
@@ -371,7 +387,7 @@ static void group_json(struct gt_json *j, const struct gt_view *v, const struct 
 	gt_json_uint(j, "bytes", g->bytes);
 	gt_json_text(j, "class",
 		     gt_origin_names[gt_breakdown_origin(&l->breakdown, g->objects[0])]);
-	gt_place_json(j, "place", v->frames, g->site->stack);
+	gt_group_place_json(j, "place", v, g);
 	gt_stack_json(j, "stack", v->frames, g->site->stack);
 	gt_group_sort(g);
 	gt_json_array(j, "objects");
@@ -442,7 +458,7 @@ static void object_tsv(FILE *out, const struct gt_view *v, const struct gt_ledge
 static void group_tsv(FILE *out, const struct gt_view *v, const struct gt_ledger *l,
 		      const struct gt_group *g, const char *fate)
 {
-	char *where = gt_place_text(v->frames, g->site->stack, true);
+	char *where = gt_group_place(v, g, true);
 
 	gt_group_sort(g);
 	for (size_t i = 0; i < g->count; i++) {
@@ -493,13 +509,12 @@ void gt_put_change(struct gt_printer *p, uint64_t before, uint64_t now, bool byt
 	gt_print_right(p, GT_BOLD, by ? with_sign : "", column);
 }
 
-void gt_put_more(struct gt_printer *p, unsigned column, size_t sites)
+void gt_put_more(struct gt_printer *p, const struct gt_view *v, unsigned column, size_t places)
 {
-	if (!sites)
+	if (!places)
 		return;
 	gt_print_tab(p, column);
-	gt_print_line(p, GT_DIM, "and %zu more %s", sites,
-		      gt_plural(sites, "call site", "call sites"));
+	gt_print_line(p, GT_DIM, "and %zu more %s", places, gt_place_noun(v->frames, places));
 }
 
 void gt_groups_text(struct gt_printer *p, const struct gt_view *v, const struct gt_ledger *l,
@@ -510,7 +525,7 @@ void gt_groups_text(struct gt_printer *p, const struct gt_view *v, const struct 
 	gt_places_list_groups(v->frames, groups);
 	for (size_t i = 0; i < shown; i++)
 		gt_group_text(p, v, l, &groups->list[i], i + 1);
-	gt_put_more(p, 4, groups->count - shown);
+	gt_put_more(p, v, 4, groups->count - shown);
 	if (shown < groups->count)
 		gt_print_end(p);
 }

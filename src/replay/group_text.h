@@ -41,7 +41,7 @@ void gt_group_text(struct gt_printer *p, const struct gt_view *v, const struct g
 void gt_groups_text(struct gt_printer *p, const struct gt_view *v, const struct gt_ledger *l,
 		    const struct gt_groups *groups);
 /* "and 3 more call sites", a line from a column on; nothing for 0. */
-void gt_put_more(struct gt_printer *p, unsigned column, size_t sites);
+void gt_put_more(struct gt_printer *p, const struct gt_view *v, unsigned column, size_t places);
 /* "api", "kind", "type". */
 void gt_kind_json(struct gt_json *j, int api, int kind);
 /* The groups, at most `top` (0: all), as an array. */

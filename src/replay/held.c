@@ -258,7 +258,7 @@ void gt_held_groups_text(struct gt_printer *p, const struct gt_view *v)
 	if (!v->show_held || !v->ledger->held.count)
 		return;
 	gt_groups_init(&groups, v->ledger, GT_GROUPS_HELD);
-	gt_place_groups(&groups, v->frames);
+	gt_place_groups(&groups, v);
 	gt_print_end(p);
 	gt_groups_text(p, v, v->ledger, &groups);
 	gt_groups_fini(&groups);
@@ -294,7 +294,7 @@ void gt_held_json(struct gt_json *j, const struct gt_view *v)
 	gt_json_end(j);
 	if (v->show_held) {
 		gt_groups_init(&groups, v->ledger, GT_GROUPS_HELD);
-		gt_place_groups(&groups, v->frames);
+		gt_place_groups(&groups, v);
 		gt_groups_json(j, "groups", v, v->ledger, &groups);
 		gt_groups_fini(&groups);
 	}

@@ -3,15 +3,15 @@
 #include "replay/own.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/containers.h"
+#include "base/files.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "replay/jit_names.h"
 #include "replay/process_text.h"
 #include "replay/suppressions.h"
 
@@ -103,22 +103,12 @@ static bool is_system_folder(const char *path)
 	return false;
 }
 
-/* Adds the folder with a repository in it that is nearest around `path`, if there is one. */
 static void add_repository(struct gt_own *o, const char *path)
 {
-	static const char *const marks[] = { ".git", ".hg", ".svn", ".jj", ".bzr" };
-	char *folder = gt_strdup(path), probe[PATH_MAX];
+	char *folder = gt_repository_around(path);
 
-	for (; *folder == '/' && folder[1] && !is_system_folder(folder);
-	     folder[gt_path_folder_size(folder) - 1] = '\0')
-		for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-			snprintf(probe, sizeof probe, "%s/%s", folder, marks[i]);
-			if (access(probe, F_OK))
-				continue;
-			add_path(&o->roots, folder);
-			goto free_folder;
-		}
-free_folder:
+	if (folder && !is_system_folder(folder))
+		add_path(&o->roots, folder);
 	free(folder);
 }
 
@@ -186,6 +176,7 @@ struct gt_own *gt_own_of_recording(const struct gt_own_rules *rules, const struc
 	struct gt_own *o = gt_own_new(rules);
 
 	add_folder(o, gt_recording_info(r, "directory"));
+	add_folder(o, gt_recording_info(r, "repository"));
 	for (size_t i = 0; i < gt_recording_process_count(r); i++) {
 		const struct gt_process *p = gt_recording_process(r, i);
 
@@ -338,6 +329,22 @@ static bool is_own_python(const struct gt_own *o, const struct gt_frame *frame)
 	return root >= 0 ? root : !is_in_python(file);
 }
 
+/* What a virtual machine compiled: a script's or a program's, unless it came with the machine. */
+static bool is_own_jit(const struct gt_own *o, const struct gt_frame *frame)
+{
+	static const char *const machines[] = {
+		"java.", "javax.", "jdk.", "sun.", "Ljava/", "Base."
+	};
+	int root = frame->file ? below_root(o, frame->file) : -1;
+
+	for (size_t i = 0; frame->function && i < sizeof machines / sizeof *machines; i++)
+		if (gt_text_begins(frame->function, machines[i]))
+			return false;
+	if (root >= 0 || !frame->file)
+		return root >= 0 ? root : frame->function != NULL;
+	return !gt_text_begins(frame->file, "node:") && !is_system_source(frame->file);
+}
+
 /* C, C++ and the like, by the paths alone. */
 static bool is_own_by_paths(struct gt_own *o, const struct gt_frame *frame)
 {
@@ -422,6 +429,8 @@ bool gt_own_is(struct gt_own *o, const struct gt_frame *frame)
 		return false;
 	if (frame->module && !strcmp(frame->module, GT_PYTHON))
 		return is_own_python(o, frame);
+	if (frame->module && !strcmp(frame->module, GT_JIT_MODULE))
+		return is_own_jit(o, frame);
 	return !is_library_function(frame) && is_own_by_known_paths(o, frame);
 }
 
@@ -449,16 +458,16 @@ static const char *below_moved(const char *path)
 	return path;
 }
 
-const char *gt_own_relative(const struct gt_own *o, const char *path)
+const char *gt_own_file(struct gt_own *o, const struct gt_frame *frame)
 {
-	const char *shortest = path;
+	const char *path = frame->file, *shortest = path;
 
-	for (size_t i = 0; i < o->roots.count; i++) {
+	for (size_t i = 0; path && i < o->roots.count; i++) {
 		const char *rest = below(path, o->roots.list[i]);
 
 		/* "/" as a root shortens nothing */
 		if (rest && rest > path + 1 && rest > shortest)
 			shortest = rest;
 	}
-	return shortest == path ? below_moved(path) : shortest;
+	return path && shortest == path && gt_own_is(o, frame) ? below_moved(path) : shortest;
 }

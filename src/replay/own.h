@@ -41,7 +41,8 @@ bool gt_own_has_module(struct gt_own *o, const char *path);
 /* True for a program that was recorded, interpreter or not. */
 bool gt_own_is_program(const struct gt_own *o, const char *path);
 /*
- * `path` relative to the innermost root around it, or to the folder that a build moved its sources
- * to (-ffile-prefix-map=…=/usr/src/app-1.0); unchanged where there is none.
+ * The frame's file relative to the innermost root around it; of own code also to the folder that a
+ * build moved it to (-ffile-prefix-map=…=/usr/src/app-1.0). Unchanged where there is none, NULL
+ * where the file is not known.
  */
-const char *gt_own_relative(const struct gt_own *o, const char *path);
+const char *gt_own_file(struct gt_own *o, const struct gt_frame *frame);

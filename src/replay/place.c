@@ -16,35 +16,39 @@
 
 const char *const gt_by_names[] = {
 	[GT_BY_LINE] = "line",     [GT_BY_FUNCTION] = "function", [GT_BY_FILE] = "file",
-	[GT_BY_MODULE] = "module", [GT_BY_STACK] = "stack",       NULL,
+	[GT_BY_MODULE] = "module", [GT_BY_STACK] = "stack",       [GT_BY_PROCESS] = "process",
+	[GT_BY_THREAD] = "thread", [GT_BY_DEVICE] = "device",     [GT_BY_COUNT] = NULL,
 };
+
+static const struct {
+	const char *one, *many;
+} nouns[GT_BY_COUNT] = {
+	[GT_BY_LINE] = { "call site", "call sites" },
+	[GT_BY_FUNCTION] = { "function", "functions" },
+	[GT_BY_FILE] = { "file", "files" },
+	[GT_BY_MODULE] = { "module", "modules" },
+	[GT_BY_STACK] = { "stack", "stacks" },
+	[GT_BY_PROCESS] = { "process", "processes" },
+	[GT_BY_THREAD] = { "thread", "threads" },
+	[GT_BY_DEVICE] = { "device", "devices" },
+};
+
+const char *gt_place_noun(const struct gt_frames *f, uint64_t count)
+{
+	return gt_plural(count, nouns[gt_frames_by(f)].one, nouns[gt_frames_by(f)].many);
+}
 
 static bool is_python(const struct gt_frame *frame)
 {
 	return frame->module && !strcmp(frame->module, GT_PYTHON);
 }
 
-/* "f.<locals>.g" -> "f.g" */
-static char *short_python(const char *name)
-{
-	static const char inner[] = ".<locals>";
-	char *out = gt_alloc(strlen(name) + 1), *to = out;
-
-	for (const char *end; (end = strstr(name, inner)); name = end + sizeof inner - 1)
-		to = mempcpy(to, name, (size_t)(end - name));
-	strcpy(to, name);
-	return out;
-}
-
 char *gt_place_function(const struct gt_frame *frame)
 {
-	if (!frame->function)
-		return gt_frame_name(frame);
-	return is_python(frame) ? short_python(frame->function) :
-				  gt_function_short(frame->function);
+	return frame->function ? gt_function_short(frame->function) : gt_frame_name(frame);
 }
 
-char *gt_place_location(struct gt_frames *f, const struct gt_frame *frame)
+char *gt_place_location(struct gt_own *own, const struct gt_frame *frame)
 {
 	const char *file;
 	char *text;
@@ -52,15 +56,15 @@ char *gt_place_location(struct gt_frames *f, const struct gt_frame *frame)
 	if (!frame->file)
 		return gt_strdup(frame->module && frame->function ? gt_path_name(frame->module) :
 								    "");
-	file = gt_own_relative(gt_frames_own(f), frame->file);
+	file = gt_own_file(own, frame);
 	if (!frame->line || asprintf(&text, "%s:%" PRIu32, file, frame->line) < 0)
 		return gt_strdup(file);
 	return text;
 }
 
-char *gt_place_line(struct gt_frames *f, const struct gt_frame *frame)
+char *gt_place_line(struct gt_own *own, const struct gt_frame *frame)
 {
-	char *name = gt_place_function(frame), *where = gt_place_location(f, frame), *text;
+	char *name = gt_place_function(frame), *where = gt_place_location(own, frame), *text;
 
 	if (!*where || asprintf(&text, "%s %s", name, where) < 0)
 		text = gt_strdup(name);
@@ -69,10 +73,54 @@ char *gt_place_line(struct gt_frames *f, const struct gt_frame *frame)
 	return text;
 }
 
+static uint64_t add_number(uint64_t hash, uint64_t number)
+{
+	return gt_mix64(hash * 31 ^ number);
+}
+
+static uint64_t add_word(uint64_t hash, const char *word)
+{
+	return add_number(hash, word ? gt_hash_bytes(word, strlen(word)) : 1);
+}
+
+static uint64_t add_frame(uint64_t hash, const struct gt_frame *frame)
+{
+	char *name = gt_place_function(frame);
+
+	hash = add_word(hash, name);
+	free(name);
+	if (!frame->function)
+		return hash;
+	hash = add_word(hash, frame->file   ? frame->file :
+			      frame->module ? gt_path_name(frame->module) :
+					      NULL);
+	return add_number(hash, frame->line);
+}
+
+/* What is asked of a frame for every stack that it is in. */
+struct facts {
+	uint64_t words; /* a hash */
+	bool is_own;
+};
+
+/* By the addresses of the texts, which live as long as `f`: programs have few frames, many stacks.
+ */
+static struct facts facts_of(struct gt_frames *f, const struct gt_frame *frame)
+{
+	uint64_t key = add_number((uintptr_t)frame->function, (uintptr_t)frame->file), *known;
+
+	key = add_number(add_number(key, (uintptr_t)frame->module), frame->line);
+	/* without a name, frames differ by their offsets */
+	known = gt_frames_facts(f, frame->function ? key : add_number(key, frame->offset));
+	if (!*known)
+		*known = add_frame(1, frame) << 2 | 2u | gt_own_is(gt_frames_own(f), frame);
+	return (struct facts){ *known >> 2, *known & 1 };
+}
+
 /* Which of a stack's frames make its place. */
 struct choice {
 	const struct gt_frame *frames;
-	bool *own; /* by frame */
+	struct facts *facts; /* of each */
 	size_t count, head;
 	bool has_own; /* the head is own and named */
 };
@@ -81,9 +129,22 @@ static size_t first_where(const struct choice *c, bool own, bool named)
 {
 	size_t i = 0;
 
-	while (i < c->count && ((own && !c->own[i]) || (named && !c->frames[i].function)))
+	while (i < c->count && ((own && !c->facts[i].is_own) || (named && !c->frames[i].function)))
 		i++;
 	return i;
+}
+
+/* The facts are known; finds the head. */
+static void find_head(struct choice *c)
+{
+	c->head = first_where(c, true, true);
+	c->has_own = c->head < c->count;
+	if (!c->has_own)
+		c->head = first_where(c, false, true);
+	if (c->head == c->count)
+		c->head = first_where(c, true, false);
+	if (c->head == c->count)
+		c->head = 0;
 }
 
 static struct choice choose(struct gt_frames *f, uint32_t stack)
@@ -91,24 +152,17 @@ static struct choice choose(struct gt_frames *f, uint32_t stack)
 	struct choice c = { 0 };
 
 	c.count = gt_frames_get(f, stack, &c.frames);
-	c.own = gt_alloc(c.count * sizeof *c.own);
+	c.facts = gt_alloc(c.count * sizeof *c.facts);
 	for (size_t i = 0; i < c.count; i++)
-		c.own[i] = gt_own_is(gt_frames_own(f), &c.frames[i]);
-	c.head = first_where(&c, true, true);
-	c.has_own = c.head < c.count;
-	if (!c.has_own)
-		c.head = first_where(&c, false, true);
-	if (c.head == c.count)
-		c.head = first_where(&c, true, false);
-	if (c.head == c.count)
-		c.head = 0;
+		c.facts[i] = facts_of(f, &c.frames[i]);
+	find_head(&c);
 	return c;
 }
 
 /* A caller tells places apart if it is own, or if nothing is. */
 static bool is_caller(const struct choice *c, size_t i)
 {
-	return c->own[i] ||
+	return c->facts[i].is_own ||
 	       (!c->has_own && (c->frames[i].function || !c->frames[c->head].function));
 }
 
@@ -121,7 +175,8 @@ static bool is_cxx_library(const char *name)
 static bool only_cxx_library(const struct choice *c)
 {
 	for (size_t i = 0; i < c->head; i++)
-		if (c->frames[i].function && !c->own[i] && !is_cxx_library(c->frames[i].function))
+		if (c->frames[i].function && !c->facts[i].is_own &&
+		    !is_cxx_library(c->frames[i].function))
 			return false;
 	return true;
 }
@@ -130,7 +185,8 @@ static bool is_on_the_way(const struct choice *c, size_t i, bool all_cxx)
 {
 	const struct gt_frame *frame = &c->frames[i];
 
-	return !c->own[i] && frame->function && (all_cxx || !is_cxx_library(frame->function)) &&
+	return !c->facts[i].is_own && frame->function &&
+	       (all_cxx || !is_cxx_library(frame->function)) &&
 	       !(frame->module && gt_is_interpreter(frame->module));
 }
 
@@ -184,36 +240,64 @@ static void add_via(struct gt_place *place, char *name)
 	place->via[place->via_count++] = name;
 }
 
-/* From the head inwards; a library without names is told by its own. */
-static void find_via(struct gt_place *place, const struct choice *c)
+/*
+ * The names of what lies on the way, from the head inwards; a library without names is told by its
+ * own. With `ends`, only the first and the last.
+ */
+static void find_via(struct gt_place *place, const struct choice *c, bool ends)
 {
 	bool all_cxx = only_cxx_library(c);
+	size_t i = c->head, last = 0;
 
-	for (size_t i = c->head; i-- > 0;)
-		if (is_on_the_way(c, i, all_cxx))
-			add_via(place, via_name(&c->frames[i]));
-	for (size_t i = c->head; i-- > 0 && !place->via_count;)
-		if (!c->own[i] && is_plain_library(&c->frames[i]))
+	while (last < i && !is_on_the_way(c, last, all_cxx))
+		last++;
+	while (i-- > last) {
+		if (!is_on_the_way(c, i, all_cxx))
+			continue;
+		add_via(place, via_name(&c->frames[i]));
+		if (ends && i > last)
+			i = last + 1;
+	}
+	for (i = c->head; i-- > 0 && !place->via_count;)
+		if (!c->facts[i].is_own && is_plain_library(&c->frames[i]))
 			add_via(place, module_name(c->frames[i].module));
+}
+
+static void take_choice(struct gt_place *place, const struct choice *c)
+{
+	*place = (struct gt_place){ .is_own = c->count && c->facts[c->head].is_own };
+	if (c->count) {
+		place->frame = c->frames[c->head];
+		place->callers = gt_alloc(c->count * sizeof *place->callers);
+		find_via(place, c, false);
+	}
+	for (size_t i = c->head + 1; i < c->count; i++)
+		if (is_caller(c, i))
+			place->callers[place->caller_count++] = c->frames[i];
 }
 
 void gt_place_init(struct gt_place *place, struct gt_frames *f, uint32_t stack)
 {
 	struct choice c = choose(f, stack);
 
-	*place = (struct gt_place){ .is_own = c.count && c.own[c.head] };
-	if (c.count) {
-		place->frame = c.frames[c.head];
-		place->callers = gt_alloc(c.count * sizeof *place->callers);
-		find_via(place, &c);
-	}
-	for (size_t i = c.head + 1; i < c.count; i++)
-		if (is_caller(&c, i))
-			place->callers[place->caller_count++] = c.frames[i];
+	take_choice(place, &c);
 	place->told = gt_frames_memo(f, stack)->told;
 	if (place->told > place->caller_count)
 		place->told = place->caller_count;
-	free(c.own);
+	free(c.facts);
+}
+
+void gt_place_of_frames(struct gt_place *place, struct gt_own *own, const struct gt_frame *frames,
+			size_t count)
+{
+	struct choice c = { .frames = frames, .count = count };
+
+	c.facts = gt_alloc(count * sizeof *c.facts);
+	for (size_t i = 0; i < count; i++)
+		c.facts[i].is_own = gt_own_is(own, &frames[i]);
+	find_head(&c);
+	take_choice(place, &c);
+	free(c.facts);
 }
 
 void gt_place_fini(struct gt_place *place)
@@ -242,81 +326,72 @@ bool gt_place_frame(struct gt_frames *f, uint32_t stack, struct gt_frame *frame)
 	return frame->file && frame->line;
 }
 
-static uint64_t add_number(uint64_t hash, uint64_t number)
+size_t gt_place_hashes(struct gt_frames *f, uint32_t stack, uint64_t *first, uint64_t **callers)
 {
-	hash = (hash ^ number) * 0x9e3779b97f4a7c15u;
-	return hash ^ hash >> 32;
+	struct choice c = choose(f, stack);
+	struct gt_place way = { 0 };
+	size_t count = 0;
+
+	*first = c.count ? c.facts[c.head].words : 0;
+	if (c.head)
+		find_via(&way, &c, true);
+	for (size_t i = 0; i < way.via_count; i++)
+		*first = add_word(*first, way.via[i]);
+	gt_place_fini(&way);
+	*callers = gt_alloc((c.count + 1) * sizeof **callers);
+	for (size_t i = c.head + 1; i < c.count; i++)
+		if (is_caller(&c, i))
+			(*callers)[count++] = c.facts[i].words;
+	free(c.facts);
+	*callers = gt_realloc(*callers, (count + 1) * sizeof **callers);
+	return count;
 }
 
-static uint64_t add_word(uint64_t hash, const char *word)
+/* The words of a place: itself, what it says of the way to the API, and all its callers. */
+static uint64_t line_key(struct gt_frames *f, uint32_t stack)
 {
-	return add_number(hash, word ? gt_hash_bytes(word, strlen(word)) : 1);
-}
+	uint64_t hash, *callers;
+	size_t count = gt_place_hashes(f, stack, &hash, &callers);
 
-static uint64_t add_frame(uint64_t hash, const struct gt_frame *frame)
-{
-	char *name = gt_place_function(frame);
-
-	hash = add_word(hash, name);
-	free(name);
-	if (!frame->function)
-		return hash;
-	hash = add_word(hash, frame->file   ? frame->file :
-			      frame->module ? gt_path_name(frame->module) :
-					      NULL);
-	return add_number(hash, frame->line);
-}
-
-/* The words of a place: itself, all its callers, and what it says of the way to the API. */
-static uint64_t line_key(const struct gt_place *place)
-{
-	uint64_t hash = add_frame(1, &place->frame);
-
-	for (size_t i = 0; i < place->caller_count; i++)
-		hash = add_frame(hash, &place->callers[i]);
-	if (place->via_count)
-		hash = add_word(hash, place->via[0]);
-	if (place->via_count > 1)
-		hash = add_word(hash, place->via[place->via_count - 1]);
+	for (size_t i = 0; i < count; i++)
+		hash = add_number(hash, callers[i]);
+	free(callers);
 	return hash;
 }
 
-static uint64_t key_of(const struct gt_place *place, enum gt_by by)
+static uint64_t key_by(struct gt_frames *f, uint32_t stack, enum gt_by by)
 {
-	const struct gt_frame *frame = &place->frame;
-	const char *module = frame->module ? gt_path_name(frame->module) : NULL;
+	const struct gt_frame *frame;
+	struct gt_place place;
 	uint64_t hash = (uint64_t)by + 1;
 	char *name;
 
-	switch (by) {
-	case GT_BY_FUNCTION:
+	gt_place_init(&place, f, stack);
+	frame = &place.frame;
+	if (by == GT_BY_FUNCTION) {
 		name = gt_place_function(frame);
 		hash = add_word(hash, name);
 		free(name);
-		return add_word(hash, frame->file ? frame->file : module);
-	case GT_BY_FILE: return add_word(hash, frame->file ? frame->file : module);
-	case GT_BY_MODULE: return add_word(hash, is_python(frame) ? frame->file : module);
-	case GT_BY_LINE:
-	case GT_BY_STACK:
-	case GT_BY_COUNT: break;
 	}
-	return line_key(place);
+	if (frame->file && (by != GT_BY_MODULE || is_python(frame)))
+		hash = add_word(hash, frame->file);
+	else
+		hash = add_word(hash, frame->module ? gt_path_name(frame->module) : NULL);
+	gt_place_fini(&place);
+	return hash;
 }
 
 uint64_t gt_place_key(struct gt_frames *f, uint32_t stack)
 {
+	enum gt_by by = gt_frames_by(f);
 	uint64_t key = gt_frames_memo(f, stack)->key;
-	struct gt_place place;
 
 	if (!stack || key)
 		return key;
-	if (gt_frames_by(f) == GT_BY_STACK) {
+	if (by == GT_BY_STACK)
 		key = stack;
-	} else {
-		gt_place_init(&place, f, stack);
-		key = key_of(&place, gt_frames_by(f));
-		gt_place_fini(&place);
-	}
+	else
+		key = gt_by_line(by) ? line_key(f, stack) : key_by(f, stack, by);
 	/* 0 is not known yet */
 	return gt_frames_memo(f, stack)->key = key ? key : 1;
 }

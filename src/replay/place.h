@@ -28,6 +28,9 @@
 /* The words of --by, in the order of enum gt_by; ended by NULL. */
 extern const char *const gt_by_names[];
 
+/* "call site", "call sites"; with another --by "function", "files", "processes". */
+const char *gt_place_noun(const struct gt_frames *f, uint64_t count);
+
 /* The parts of a place. Strings of frames live as long as the struct gt_frames. */
 struct gt_place {
 	struct gt_frame frame; /* to point at; all zero: there is no stack */
@@ -40,10 +43,19 @@ struct gt_place {
 };
 
 void gt_place_init(struct gt_place *place, struct gt_frames *f, uint32_t stack);
+/* The place of frames of no recording, as of a process that is followed; no list, no callers told.
+ */
+void gt_place_of_frames(struct gt_place *place, struct gt_own *own, const struct gt_frame *frames,
+			size_t count);
 void gt_place_fini(struct gt_place *place);
 
 /* Equal for stacks that are one place; 0 for stack 0. */
 uint64_t gt_place_key(struct gt_frames *f, uint32_t stack);
+/*
+ * Hashes of the words of a place: of the place itself, and of its callers, innermost first. Returns
+ * how many these are; the caller frees them.
+ */
+size_t gt_place_hashes(struct gt_frames *f, uint32_t stack, uint64_t *first, uint64_t **callers);
 /* The frame to point at, for editors and annotations: with a file and a line; false: none. */
 bool gt_place_frame(struct gt_frames *f, uint32_t stack, struct gt_frame *frame);
 
@@ -62,6 +74,9 @@ struct gt_place_words gt_place_words(struct gt_frames *f, uint32_t stack, bool u
 void gt_place_words_fini(struct gt_place_words *w);
 /* The same on the rest of a line, in at most `columns`: what says least is left out first. */
 void gt_place_put(struct gt_printer *p, const struct gt_view *v, uint32_t stack, unsigned columns);
+/* The same for a place of gt_place_of_frames. */
+void gt_place_put_one(struct gt_printer *p, struct gt_own *own, const struct gt_place *place,
+		      unsigned columns);
 /* An object: text, at ("main src/demo.c:81"), function, file, line, module, own, via, callers. */
 void gt_place_json(struct gt_json *j, const char *key, struct gt_frames *f, uint32_t stack);
 
@@ -71,14 +86,22 @@ void gt_place_json(struct gt_json *j, const char *key, struct gt_frames *f, uint
  */
 char *gt_place_via(const struct gt_place *place, bool brief, bool utf8);
 /* "src/demo.c:41", relative to the root; the module's name where the file is not known. */
-char *gt_place_location(struct gt_frames *f, const struct gt_frame *frame);
+char *gt_place_location(struct gt_own *own, const struct gt_frame *frame);
 /* The function as a place says it; "demo+0x11a3" where it has no name. The caller frees it. */
 char *gt_place_function(const struct gt_frame *frame);
 /* "main src/demo.c:81": both. The caller frees it. */
-char *gt_place_line(struct gt_frames *f, const struct gt_frame *frame);
+char *gt_place_line(struct gt_own *own, const struct gt_frame *frame);
 
-/* Merges groups of one API and kind whose places are one; the biggest gives the stack. */
-void gt_place_groups(struct gt_groups *groups, struct gt_frames *f);
+/*
+ * Merges groups of one API and kind whose places are one; the biggest gives the stack. By process,
+ * thread or device the resources are grouped anew.
+ */
+void gt_place_groups(struct gt_groups *groups, const struct gt_view *v);
+/* gt_place_text of a group: by process "demo, pid 12", by device its name. The caller frees it. */
+char *gt_group_place(const struct gt_view *v, const struct gt_group *g, bool utf8);
+/* gt_place_json of a group. */
+void gt_group_place_json(struct gt_json *j, const char *key, const struct gt_view *v,
+			 const struct gt_group *g);
 /*
  * The sites of a ledger that `wants` returns true for (NULL: all), those of one API, kind and place
  * as one: a copy with their sums, in the order of their first creations. Its peak is theirs added

@@ -11,66 +11,47 @@
 /* Beyond so many places nobody reads them all: the others have no callers. */
 enum { LIST_MOST = 20000 };
 
-/* Texts as their hashes: of many places, the texts and callers themselves would take much memory.
+/* Words as their hashes: of many places, the texts and callers themselves would take much memory.
  */
 struct item {
-	uint32_t stack;
-	uint32_t told, caller_count;
+	uint32_t stack, told, caller_count;
 	uint64_t key;
-	uint64_t text;     /* the place with the callers that it has so far */
+	uint64_t words;    /* of the place with the callers that it has so far */
 	uint64_t *callers; /* NULL: none was needed yet */
 };
 
-static int by_text(const void *a, const void *b)
+static int by_words(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
 
-	if (x->text != y->text)
-		return x->text > y->text ? 1 : -1;
+	if (x->words != y->words)
+		return x->words < y->words ? -1 : 1;
 	return (x->key > y->key) - (x->key < y->key);
-}
-
-/* Hashes the text and frees it. */
-static uint64_t take_text(char *text)
-{
-	uint64_t hash = gt_hash_bytes(text, strlen(text));
-
-	free(text);
-	return hash;
-}
-
-static void find_callers(struct gt_frames *f, struct item *item)
-{
-	struct gt_place place;
-
-	gt_place_init(&place, f, item->stack);
-	item->callers = gt_alloc(place.caller_count * sizeof *item->callers);
-	item->caller_count = (uint32_t)place.caller_count;
-	for (size_t i = 0; i < place.caller_count; i++)
-		item->callers[i] = take_text(gt_place_line(f, &place.callers[i]));
-	gt_place_fini(&place);
 }
 
 static bool add_caller(struct gt_frames *f, struct item *item)
 {
+	uint64_t first;
+
 	if (!item->callers)
-		find_callers(f, item);
+		item->caller_count =
+			(uint32_t)gt_place_hashes(f, item->stack, &first, &item->callers);
 	if (item->told == item->caller_count)
 		return false;
-	item->text = gt_mix64(item->text ^ item->callers[item->told++]);
+	item->words = gt_mix64(item->words ^ item->callers[item->told++]);
 	return true;
 }
 
-/* Adds a caller to every text that stands for several places; false if none has changed. */
+/* Adds a caller to all words that stand for several places; false if none have changed. */
 static bool add_callers(struct gt_frames *f, struct item *items, size_t count)
 {
 	bool some = false;
 
-	qsort(items, count, sizeof *items, by_text);
+	qsort(items, count, sizeof *items, by_words);
 	for (size_t i = 0, same; i < count; i += same) {
 		bool differ = false;
 
-		for (same = 1; i + same < count && items[i].text == items[i + same].text; same++)
+		for (same = 1; i + same < count && items[i].words == items[i + same].words; same++)
 			differ |= items[i].key != items[i + same].key;
 		for (size_t k = 0; differ && k < same; k++)
 			some |= add_caller(f, &items[i + k]);
@@ -85,12 +66,15 @@ void gt_places_list(struct gt_frames *f, const uint32_t *stacks, size_t count)
 
 	for (size_t i = 0; i < count; i++)
 		gt_frames_memo(f, stacks[i])->told = 0;
-	for (size_t i = 0; i < most; i++)
-		items[i] = (struct item){ .stack = stacks[i],
-					  .key = gt_place_key(f, stacks[i]),
-					  .text = take_text(gt_place_text(f, stacks[i], true)) };
+	for (size_t i = 0; i < most; i++) {
+		uint64_t *callers;
+
+		items[i] = (struct item){ .stack = stacks[i], .key = gt_place_key(f, stacks[i]) };
+		gt_place_hashes(f, stacks[i], &items[i].words, &callers);
+		free(callers);
+	}
 	/* where more than lines are one place, callers are no part of it */
-	while (gt_frames_by(f) == GT_BY_LINE || gt_frames_by(f) == GT_BY_STACK)
+	while (gt_by_line(gt_frames_by(f)))
 		if (!add_callers(f, items, most))
 			break;
 	for (size_t i = 0; i < most; i++) {
@@ -118,9 +102,33 @@ static uint64_t key_of(void *frames, const struct gt_group *group)
 	return key ? key : group->site->function;
 }
 
-void gt_place_groups(struct gt_groups *groups, struct gt_frames *f)
+static uint64_t process_of(void *view, const struct gt_entry *entry)
 {
-	gt_groups_merge(groups, key_of, f);
+	return entry->process;
+}
+
+static uint64_t thread_of(void *view, const struct gt_entry *entry)
+{
+	return (uint64_t)entry->process << 32 | entry->tid;
+}
+
+static uint64_t device_of(void *view, const struct gt_entry *entry)
+{
+	return entry->place;
+}
+
+void gt_place_groups(struct gt_groups *groups, const struct gt_view *v)
+{
+	enum gt_by by = gt_frames_by(v->frames);
+
+	if (!gt_by_owner(by))
+		gt_groups_merge(groups, key_of, v->frames);
+	else
+		gt_groups_regroup(groups,
+				  by == GT_BY_PROCESS ? process_of :
+				  by == GT_BY_THREAD  ? thread_of :
+							device_of,
+				  NULL);
 }
 
 void gt_places_list_sites(struct gt_frames *f, const struct gt_site *sites, size_t count)

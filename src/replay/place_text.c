@@ -8,10 +8,14 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "replay/process_text.h"
 
 static const char no_stack[] = "(no stack)";
 
-enum { CALLERS_MOST = 2 }; /* where there is room for more than a list needs */
+enum {
+	CALLERS_MOST = 2,  /* where there is room for more than a list needs */
+	CALLER_LEAST = 14, /* columns in which a caller that is cut still tells something */
+};
 
 /* The words of a place that are not callers; each is allocated, "" if there is nothing to say. */
 struct words {
@@ -39,35 +43,35 @@ char *gt_place_via(const struct gt_place *place, bool brief, bool utf8)
 	return n < 0 ? gt_strdup("") : text;
 }
 
-static char *file_of(struct gt_frames *f, const struct gt_frame *frame)
+static char *file_of(struct gt_own *own, const struct gt_frame *frame)
 {
 	struct gt_frame whole = *frame;
 
 	whole.line = 0;
-	return gt_place_location(f, &whole);
+	if (!frame->file && frame->module)
+		return gt_strdup(gt_path_name(frame->module));
+	return gt_place_location(own, &whole);
 }
 
-static bool is_line(const struct gt_frames *f)
-{
-	return gt_frames_by(f) == GT_BY_LINE || gt_frames_by(f) == GT_BY_STACK;
-}
-
-static struct words words_of(struct gt_frames *f, const struct gt_place *place, bool utf8)
+static struct words words_of(struct gt_own *own, enum gt_by by, const struct gt_place *place,
+			     bool utf8)
 {
 	const struct gt_frame *frame = &place->frame;
-	enum gt_by by = gt_frames_by(f);
-	struct words w = { .via = is_line(f) ? gt_place_via(place, false, utf8) : gt_strdup(""),
-			   .brief = is_line(f) ? gt_place_via(place, true, utf8) : gt_strdup("") };
+	struct words w = { .via = gt_by_line(by) ? gt_place_via(place, false, utf8) : gt_strdup(""),
+			   .brief = gt_by_line(by) ? gt_place_via(place, true, utf8) :
+						     gt_strdup("") };
 
 	if (by == GT_BY_MODULE && frame->module && strcmp(frame->module, GT_PYTHON)) {
 		w.function = gt_strdup(gt_path_name(frame->module));
 		w.where = gt_strdup("");
 	} else if (by == GT_BY_FILE || by == GT_BY_MODULE) {
-		w.function = file_of(f, frame);
+		w.function = file_of(own, frame);
 		w.where = gt_strdup("");
 	} else {
 		w.function = gt_place_function(frame);
-		w.where = is_line(f) ? gt_place_location(f, frame) : file_of(f, frame);
+		w.where = gt_by_line(by)  ? gt_place_location(own, frame) :
+			  frame->function ? file_of(own, frame) :
+					    gt_strdup("");
 	}
 	return w;
 }
@@ -99,11 +103,11 @@ char *gt_place_text(struct gt_frames *f, uint32_t stack, bool utf8)
 		gt_place_fini(&place);
 		return gt_strdup(no_stack);
 	}
-	w = words_of(f, &place, utf8);
+	w = words_of(gt_frames_own(f), gt_frames_by(f), &place, utf8);
 	out = gt_memstream(&text, &size);
 	fprintf(out, "%s%s%s%s", w.function, *w.where ? " " : "", w.where, w.via);
 	for (size_t i = 0; i < place.told; i++) {
-		char *caller = gt_place_line(f, &place.callers[i]);
+		char *caller = gt_place_line(gt_frames_own(f), &place.callers[i]);
 
 		fprintf(out, " < %s", caller);
 		free(caller);
@@ -126,7 +130,7 @@ static struct piece piece_of(char *text, bool utf8)
 }
 
 /* " < main src/demo.c:81 < …": the callers of a list, or with their lines alone. */
-static char *callers_text(struct gt_frames *f, const struct gt_place *place, bool brief)
+static char *callers_text(struct gt_own *own, const struct gt_place *place, bool brief)
 {
 	char *text = NULL;
 	size_t size;
@@ -134,7 +138,7 @@ static char *callers_text(struct gt_frames *f, const struct gt_place *place, boo
 
 	for (size_t i = 0; i < place->told; i++) {
 		const struct gt_frame *frame = &place->callers[i];
-		char *caller = brief ? gt_place_function(frame) : gt_place_line(f, frame);
+		char *caller = brief ? gt_place_function(frame) : gt_place_line(own, frame);
 
 		fprintf(out, " < %s", caller);
 		if (brief && frame->line)
@@ -152,12 +156,13 @@ struct gt_place_words gt_place_words(struct gt_frames *f, uint32_t stack, bool u
 	struct words w;
 
 	gt_place_init(&place, f, stack);
-	w = words_of(f, &place, utf8);
+	w = words_of(gt_frames_own(f), gt_frames_by(f), &place, utf8);
 	if (has_no_stack(&place)) {
 		free(w.function);
 		w.function = gt_strdup(no_stack);
 	}
-	out = (struct gt_place_words){ w.function, w.where, w.via, callers_text(f, &place, false) };
+	out = (struct gt_place_words){ w.function, w.where, w.via,
+				       callers_text(gt_frames_own(f), &place, false) };
 	free(w.brief);
 	gt_place_fini(&place);
 	return out;
@@ -189,6 +194,24 @@ static char *last_caller(const struct gt_place *place, bool utf8)
 	return text;
 }
 
+/* The same cut at its start, where the class is: in `columns`, "" where that would say nothing. */
+static char *cut_caller(const struct gt_place *place, unsigned columns, bool utf8)
+{
+	struct gt_place one = { .callers = place->callers + place->told - !!place->told,
+				.told = !!place->told };
+	char *whole = callers_text(NULL, &one, true), *text = NULL;
+	size_t size;
+	FILE *out = gt_memstream(&text, &size);
+
+	if (*whole && columns >= CALLER_LEAST) {
+		fputs(" < ", out);
+		gt_text_put(out, whole + 3, columns - 3, GT_CUT_START, utf8);
+	}
+	gt_memstream_close(out);
+	free(whole);
+	return text;
+}
+
 /* Callers that nobody needs to tell places apart, where there is room: they still say more. */
 static void put_more_callers(struct gt_printer *p, const struct gt_place *place, unsigned columns)
 {
@@ -207,22 +230,23 @@ static void put_more_callers(struct gt_printer *p, const struct gt_place *place,
 }
 
 /* Writes a place in `columns`; what is left out first says least. */
-static void put_fitting(struct gt_printer *p, struct gt_frames *f, const struct gt_place *place,
-			const struct words *w, unsigned columns)
+static void put_fitting(struct gt_printer *p, struct gt_own *own, const struct gt_place *place,
+			const struct words *w, bool with_callers, unsigned columns)
 {
 	bool utf8 = p->style.utf8;
-	struct piece callers[] = { piece_of(callers_text(f, place, false), utf8),
-				   piece_of(callers_text(f, place, true), utf8),
+	unsigned name = gt_text_columns(w->function, utf8), left;
+	unsigned where = *w->where ? gt_path_least(w->where, utf8) + 1 : 0;
+	unsigned room = columns > name + where ? columns - name - where : 0;
+	struct piece callers[] = { piece_of(callers_text(own, place, false), utf8),
+				   piece_of(callers_text(own, place, true), utf8),
 				   piece_of(last_caller(place, utf8), utf8),
-				   piece_of(gt_strdup(""), utf8) };
+				   piece_of(cut_caller(place, room, utf8), utf8) };
 	struct piece via[] = { piece_of(gt_strdup(w->via), utf8),
 			       piece_of(gt_strdup(w->brief), utf8), piece_of(gt_strdup(""), utf8) };
 	/* which of these, in order of preference */
 	static const struct {
 		unsigned char via, callers;
 	} tries[] = { { 0, 0 }, { 0, 1 }, { 1, 1 }, { 1, 2 }, { 2, 1 }, { 2, 2 }, { 2, 3 } };
-	unsigned name = gt_text_columns(w->function, utf8), left;
-	unsigned where = *w->where ? gt_path_least(w->where, utf8) + 1 : 0;
 	unsigned from = p->column;
 	size_t i = 0, last = sizeof tries / sizeof *tries - 1;
 
@@ -244,9 +268,9 @@ static void put_fitting(struct gt_printer *p, struct gt_frames *f, const struct 
 	}
 	gt_print_name(p, GT_DIM, via[tries[i].via].text, UINT32_MAX);
 	gt_print_name(p, GT_PLAIN, callers[tries[i].callers].text, UINT32_MAX);
-	if (!p->style.whole && tries[i].callers < 2 && is_line(f))
-		put_more_callers(p, place,
-				 columns > p->column - from ? columns - (p->column - from) : 0);
+	left = columns > p->column - from ? columns - (p->column - from) : 0;
+	if (tries[i].callers < 2 && with_callers)
+		put_more_callers(p, place, p->style.whole ? UINT32_MAX : left);
 	for (i = 0; i < sizeof via / sizeof *via; i++)
 		free(via[i].text);
 	for (i = 0; i < sizeof callers / sizeof *callers; i++)
@@ -255,6 +279,7 @@ static void put_fitting(struct gt_printer *p, struct gt_frames *f, const struct 
 
 void gt_place_put(struct gt_printer *p, const struct gt_view *v, uint32_t stack, unsigned columns)
 {
+	struct gt_own *own = gt_frames_own(v->frames);
 	struct gt_place place;
 	struct words w;
 
@@ -263,20 +288,30 @@ void gt_place_put(struct gt_printer *p, const struct gt_view *v, uint32_t stack,
 		gt_print_name(p, GT_DIM, no_stack, columns);
 	} else {
 		gt_frames_shown(v->frames, &place.frame);
-		w = words_of(v->frames, &place, p->style.utf8);
-		put_fitting(p, v->frames, &place, &w, columns);
+		w = words_of(own, gt_frames_by(v->frames), &place, p->style.utf8);
+		put_fitting(p, own, &place, &w, gt_by_line(gt_frames_by(v->frames)), columns);
 		words_free(&w);
 	}
 	gt_place_fini(&place);
 }
 
-void gt_place_json(struct gt_json *j, const char *key, struct gt_frames *f, uint32_t stack)
+void gt_place_put_one(struct gt_printer *p, struct gt_own *own, const struct gt_place *place,
+		      unsigned columns)
+{
+	struct words w = words_of(own, GT_BY_LINE, place, p->style.utf8);
+
+	put_fitting(p, own, place, &w, true, columns);
+	words_free(&w);
+}
+
+static void place_json(struct gt_json *j, const char *key, struct gt_frames *f, uint32_t stack,
+		       const char *text)
 {
 	struct gt_place place;
-	char *text = gt_place_text(f, stack, true), *at;
+	char *at;
 
 	gt_place_init(&place, f, stack);
-	at = gt_place_line(f, &place.frame);
+	at = gt_place_line(gt_frames_own(f), &place.frame);
 	gt_json_line(j, key);
 	gt_json_text(j, "text", text);
 	gt_json_text(j, "at", at);
@@ -294,7 +329,7 @@ void gt_place_json(struct gt_json *j, const char *key, struct gt_frames *f, uint
 	gt_json_end(j);
 	gt_json_array(j, "callers");
 	for (size_t i = 0; i < place.told; i++) {
-		char *caller = gt_place_line(f, &place.callers[i]);
+		char *caller = gt_place_line(gt_frames_own(f), &place.callers[i]);
 
 		gt_json_text(j, NULL, caller);
 		free(caller);
@@ -302,6 +337,50 @@ void gt_place_json(struct gt_json *j, const char *key, struct gt_frames *f, uint
 	gt_json_end(j);
 	gt_json_end(j);
 	gt_place_fini(&place);
-	free(text);
 	free(at);
+}
+
+void gt_place_json(struct gt_json *j, const char *key, struct gt_frames *f, uint32_t stack)
+{
+	char *text = gt_place_text(f, stack, true);
+
+	place_json(j, key, f, stack, text);
+	free(text);
+}
+
+/* The words of an owner: a process, a thread, a device. */
+static char *owner_text(const struct gt_view *v, const struct gt_entry *e)
+{
+	const struct gt_process *process = gt_recording_process(v->recording, e->process);
+	const char *device = gt_recording_place(v->recording, e->place);
+	char *name, *text;
+	int n;
+
+	if (gt_frames_by(v->frames) == GT_BY_DEVICE)
+		return gt_strdup(*device ? device : "(no device)");
+	name = gt_process_name(process);
+	if (gt_frames_by(v->frames) == GT_BY_THREAD)
+		n = asprintf(&text, "thread %" PRIu32 " of %s, pid %" PRIu32, e->tid,
+			     *name ? name : GT_PROGRAM_UNKNOWN, process->pid);
+	else
+		n = asprintf(&text, "%s, pid %" PRIu32, *name ? name : GT_PROGRAM_UNKNOWN,
+			     process->pid);
+	free(name);
+	return n < 0 ? gt_strdup("") : text;
+}
+
+char *gt_group_place(const struct gt_view *v, const struct gt_group *g, bool utf8)
+{
+	return gt_by_owner(gt_frames_by(v->frames)) ?
+		       owner_text(v, g->objects[0]) :
+		       gt_place_text(v->frames, g->site->stack, utf8);
+}
+
+void gt_group_place_json(struct gt_json *j, const char *key, const struct gt_view *v,
+			 const struct gt_group *g)
+{
+	char *text = gt_group_place(v, g, true);
+
+	place_json(j, key, v->frames, g->site->stack, text);
+	free(text);
 }

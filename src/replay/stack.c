@@ -69,7 +69,7 @@ static struct line line_of(struct gt_frames *f, const struct gt_frame *frame, bo
 
 	l.what = brief ? gt_place_function(frame) : gt_frame_name(frame);
 	if (frame->file)
-		l.where = gt_place_location(f, frame);
+		l.where = gt_place_location(gt_frames_own(f), frame);
 	else if (frame->function)
 		l.where = module_offset(frame);
 	else
@@ -236,6 +236,13 @@ void gt_stack_brief(struct gt_printer *p, const struct gt_view *v, uint32_t stac
 
 	if (gt_frames_are_all(v->frames) || !gt_frames_get(v->frames, stack, &any)) {
 		gt_stack_text(p, v, stack, indent);
+		return;
+	}
+	/* a function, a file or a module has no one stack */
+	if (!gt_by_line(gt_frames_by(v->frames))) {
+		gt_print_tab(p, indent);
+		gt_place_put(p, v, stack, gt_print_left(p));
+		gt_print_end(p);
 		return;
 	}
 	gt_place_init(&place, v->frames, stack);

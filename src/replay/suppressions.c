@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/function_name.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/tool.h"
@@ -259,6 +260,20 @@ char *gt_suppression_library(const struct gt_suppression *s)
 	return NULL;
 }
 
+/* A function may be given as places say it, too: without template arguments and parameters. */
+static bool function_matches(const char *pattern, size_t size, const struct gt_frame *frame)
+{
+	char *name;
+	bool found = matches(pattern, size, frame->function);
+
+	if (found || !strpbrk(frame->function, "<({["))
+		return found;
+	name = gt_function_short(frame->function);
+	found = matches(pattern, size, name);
+	free(name);
+	return found;
+}
+
 static bool frame_matches(const struct part *part, const struct gt_frame *frame)
 {
 	size_t library = library_size(part), size = part->size - (library ? library + 1 : 0);
@@ -266,7 +281,7 @@ static bool frame_matches(const struct part *part, const struct gt_frame *frame)
 
 	if (library && (!frame->module || !matches(part->text, library, frame->module)))
 		return false;
-	return (frame->function && matches(pattern, size, frame->function)) ||
+	return (frame->function && function_matches(pattern, size, frame)) ||
 	       (frame->file && matches(pattern, size, frame->file)) ||
 	       (!library && frame->module && matches(pattern, size, frame->module));
 }

@@ -10,8 +10,8 @@
  *   leak:libx.so!pattern          a frame of this library, by its function or file
  *
  * A pattern may match anywhere within the function, file or module of a frame, or the name of the
- * API's function. `*` stands for anything; a leading `^` anchors the pattern at the start of the
- * name, a trailing `$` at its end.
+ * API's function. Functions match with and without their template arguments. `*` stands for
+ * anything; a leading `^` anchors the pattern at the start of the name, a trailing `$` at its end.
  */
 #pragma once
 

@@ -101,7 +101,8 @@ void gt_growth_text(const struct gt_view *v, FILE *out)
 		return;
 	}
 	free(gt_place_sites(v->ledger, v->frames, NULL, &sites));
-	gt_print_line(&p, GT_BOLD, "GROWTH  %zu of %zu call sites %s", rises.count, sites,
+	gt_print_line(&p, GT_BOLD, "GROWTH  %zu of %zu %s %s", rises.count, sites,
+		      gt_place_noun(v->frames, 2),
 		      rises.count == 1 ? "keeps growing" : "keep growing, fastest first");
 	gt_print_end(&p);
 	for (size_t i = 0; i < rises.shown; i++)

@@ -16,7 +16,7 @@ static void put_lasting(struct gt_printer *p, const struct gt_view *v)
 	struct gt_groups groups;
 
 	gt_groups_init(&groups, v->ledger, GT_GROUPS_LASTING);
-	gt_place_groups(&groups, v->frames);
+	gt_place_groups(&groups, v);
 	if (groups.count) {
 		if (!gt_ledger_leaked(v->ledger).count)
 			gt_print_end(p);
@@ -59,7 +59,7 @@ static void put_fate(struct gt_printer *p, const struct gt_view *v, enum gt_fate
 	gt_print_line(p, GT_BOLD, "  %s %s from %zu %s",
 		      gt_format_count(text, groups->object_count),
 		      gt_plural(groups->object_count, "resource", "resources"), groups->count,
-		      gt_plural(groups->count, "call site", "call sites"));
+		      gt_place_noun(v->frames, groups->count));
 	gt_fate_line(p, v, fate, groups);
 	if (known)
 		gt_verdict_known(p, v, known);
@@ -135,7 +135,7 @@ void gt_leakage_json(const struct gt_view *v, FILE *out)
 
 	gt_verdict_all(&groups, v);
 	gt_groups_init(&lasting, v->ledger, GT_GROUPS_LASTING);
-	gt_place_groups(&lasting, v->frames);
+	gt_place_groups(&lasting, v);
 	gt_head_json(&j, out, v, "leakage");
 	gt_totals_json(&j, groups.object_count, groups.bytes);
 	gt_groups_memory(&groups, &device, &host);

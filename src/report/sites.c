@@ -121,11 +121,13 @@ void gt_sites_text(const struct gt_view *v, FILE *out)
 		[GT_SORT_COUNT] = "resources created",
 	};
 	struct sites sites = sorted(v, TOP_DEFAULT);
+	bool is_line = gt_frames_by(v->frames) == GT_BY_LINE;
 	struct gt_printer p;
 	unsigned end = 0;
 
 	gt_head_open(&p, out, v);
-	gt_print_line(&p, GT_BOLD, "CALL SITES  %zu, by %s", sites.count, orders[v->sort]);
+	gt_print_line(&p, GT_BOLD, "CALL SITES  %zu%s%s, by %s", sites.count, is_line ? "" : " ",
+		      is_line ? "" : gt_place_noun(v->frames, sites.count), orders[v->sort]);
 	if (sites.shown) {
 		for (int i = 0; i < COLUMN_COUNT; i++)
 			gt_print_right(&p, GT_DIM, columns[i].title, end += columns[i].width);

@@ -23,7 +23,7 @@ enum { LEAKS_SHOWN = 4, MODULES_SHOWN = 2, HOLDER_COLUMN = 28, GROWTH_SHOWN = 2 
 static void put_leak(struct gt_printer *p, const struct gt_view *v, const struct gt_group *g,
 		     size_t frames)
 {
-	char text[GT_FORMAT_MAX], words[GT_KIND_TEXT];
+	char text[GT_FORMAT_MAX], words[GT_KIND_TEXT], *place;
 
 	gt_print_right(p, GT_BOLD, g->bytes ? gt_format_bytes(text, g->bytes) : "", 12);
 	gt_print_tab(p, 14);
@@ -31,7 +31,15 @@ static void put_leak(struct gt_printer *p, const struct gt_view *v, const struct
 	gt_print_line(p, GT_PLAIN, " by %s (%s)", gt_function_words(words, g->site->function),
 		      gt_api_names[g->site->api]);
 	gt_put_kept(p, v->ledger, g, 16);
-	gt_stack_brief(p, v, g->site->stack, frames, 16);
+	if (!gt_by_owner(gt_frames_by(v->frames))) {
+		gt_stack_brief(p, v, g->site->stack, frames, 16);
+	} else {
+		place = gt_group_place(v, g, p->style.utf8);
+		gt_print_tab(p, 16);
+		gt_print_name(p, GT_PLAIN, place, gt_print_left(p));
+		gt_print_end(p);
+		free(place);
+	}
 }
 
 /* Resources of one fate; at most `most` call sites. `known`: say how many are not new. */
@@ -54,7 +62,7 @@ static void put_fate(struct gt_printer *p, const struct gt_view *v, enum gt_fate
 	gt_places_list_groups(v->frames, groups);
 	for (size_t i = 0; i < groups->count && i < most; i++)
 		put_leak(p, v, &groups->list[i], gt_mistakes_count(v->ledger) ? 2 : 3);
-	gt_put_more(p, 14, groups->count > most ? groups->count - most : 0);
+	gt_put_more(p, v, 14, groups->count > most ? groups->count - most : 0);
 }
 
 static void put_leaks(struct gt_printer *p, const struct gt_view *v,
@@ -122,7 +130,7 @@ static void put_peak(struct gt_printer *p, const struct gt_view *v)
 		gt_place_put(p, v, holders[i].stack, gt_print_left(p));
 		gt_print_end(p);
 	}
-	gt_put_more(p, 14, count > most ? count - most : 0);
+	gt_put_more(p, v, 14, count > most ? count - most : 0);
 	gt_print_end(p);
 	free(holders);
 }
@@ -319,7 +327,7 @@ static bool put_growth(struct gt_printer *p, const struct gt_view *v)
 		}
 		gt_print_end(p);
 	}
-	gt_put_more(p, 9, count > GROWTH_SHOWN ? count - GROWTH_SHOWN : 0);
+	gt_put_more(p, v, 9, count > GROWTH_SHOWN ? count - GROWTH_SHOWN : 0);
 	if (count)
 		gt_print_end(p);
 	free(rises);

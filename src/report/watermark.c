@@ -15,7 +15,7 @@ void gt_watermark_text(const struct gt_view *v, FILE *out)
 	struct gt_printer p;
 
 	gt_groups_init(&groups, v->at_peak, GT_GROUPS_DEVICE);
-	gt_place_groups(&groups, v->frames);
+	gt_place_groups(&groups, v);
 	gt_head_open(&p, out, v);
 	if (!groups.count) {
 		gt_print_line(&p, GT_PLAIN, "No device memory was allocated.");
@@ -26,7 +26,7 @@ void gt_watermark_text(const struct gt_view *v, FILE *out)
 		      gt_format_span(when, gt_view_elapsed(v, v->ledger->peak_ns)),
 		      (unsigned long long)groups.object_count,
 		      gt_plural(groups.object_count, "resource", "resources"), groups.count,
-		      gt_plural(groups.count, "call site", "call sites"));
+		      gt_place_noun(v->frames, groups.count));
 	gt_put_kinds(&p, &groups);
 	if (v->at_peak->host_bytes)
 		gt_print_wrap(&p, GT_PLAIN, 2, "plus %s of host memory",
@@ -48,7 +48,7 @@ void gt_watermark_json(const struct gt_view *v, FILE *out)
 	struct gt_json j;
 
 	gt_groups_init(&groups, v->at_peak, GT_GROUPS_DEVICE);
-	gt_place_groups(&groups, v->frames);
+	gt_place_groups(&groups, v);
 	gt_head_json(&j, out, v, "watermark");
 	gt_totals_json(&j, groups.object_count, groups.bytes);
 	gt_json_line(&j, "peak");
@@ -70,7 +70,7 @@ void gt_watermark_tsv(const struct gt_view *v, FILE *out)
 	struct gt_groups groups;
 
 	gt_groups_init(&groups, v->at_peak, GT_GROUPS_DEVICE);
-	gt_place_groups(&groups, v->frames);
+	gt_place_groups(&groups, v);
 	gt_groups_tsv(out, v, v->at_peak, &groups);
 	gt_groups_fini(&groups);
 }

@@ -343,7 +343,8 @@ def test_junit(case):
     one = [c for c in junit_cases(case.path("out.xml").read_text())
            if c.get("name") == "keep_buffer"][0]
     assert one.get("file") == "app.c" and int(one.get("line")) > 5
-    assert one[0].get("message") == "1 buffer leaked by clCreateBuffer (OpenCL): 1.00 MiB"
+    assert one[0].get("message") == ("1 buffer leaked by clCreateBuffer (OpenCL): 1.00 MiB, at "
+                                     f"keep_buffer app.c:{one.get('line')}")
 
 
 def test_a_junit_reader_accepts_the_file(case):
@@ -444,7 +445,7 @@ def test_github_annotations(case):
     lines = done.out.splitlines()
     assert done.status == 23 and len(lines) == 3, done.out
     assert lines[0].startswith("::error file=app.c,line="), lines
-    assert "title=1 buffer leaked by clCreateBuffer (OpenCL)%3A 1.00 MiB::" in lines[0]
+    assert "title=1 buffer leaked by clCreateBuffer (OpenCL)%3A 1.00 MiB%2C at keep_buffer app.c%3A" in lines[0]
     assert "%0A  keep_buffer (app.c:" in lines[0]
     assert lines[2].startswith("::warning file=app.c,line=") and "5 events" in lines[2]
 
@@ -591,15 +592,15 @@ def test_a_cloned_repository_cannot_write_files(case):
 
 def test_only_harmless_options_are_left_to_a_repository(case):
     """Every option that may be set there is named here: a new one needs a thought."""
-    harmless = set("""all-frames analysis api color csv-more dark duration fail-on-growth fail-on-leak format
-        gpu interval json killed-is-leak max-peak max-size no-held no-stacks no-symbols quiet running-is-leak
-        show-held size sort stack-bytes stack-depth system threshold top unwind value""".split())
+    harmless = set("""all-frames analysis api by color csv-more dark duration fail-on-growth fail-on-leak
+        format gpu interval json killed-is-leak max-memory max-peak max-size no-held no-stacks
+        no-symbols own quiet running-is-leak show-held size sort stack-bytes stack-depth system threshold top unwind value""".split())
     seen = {"no": set(), "yes": set(), "below": set()}
     for command in json.loads(case.gputrack("describe").out)["commands"]:
         for option in command["options"]:
             seen[option["local"]].add(option["name"])
     assert not seen["yes"] - harmless, seen["yes"] - harmless
-    assert seen["below"] == {"suppressions", "baseline"}, seen["below"]
+    assert seen["below"] == {"suppressions", "baseline", "root"}, seen["below"]
     assert not seen["yes"] & seen["no"], "one name, one answer: " + str(seen["yes"] & seen["no"])
 
 

@@ -135,6 +135,16 @@ for analysis in summary sites leakage; do
 done
 golden names/junit.xml "$gputrack" report names.gt -f junit
 golden names/all-frames.txt "$gputrack" report names.gt --all-frames
+for by in function file module stack; do
+	golden names/by-$by.txt "$gputrack" report names.gt -a sites --by $by
+done
+golden names/by-file-leakage.txt "$gputrack" report names.gt -a leakage --by file --top 2
+golden names/library.txt "$gputrack" report names.gt --library buffer.hpp --library '^make$'
+golden names/root.txt "$gputrack" report names.gt -a sites --root /app/src/a --own '^std::'
+golden family/by-process.txt "$gputrack" report family.gt --by process
+golden family/by-thread.txt "$gputrack" report family.gt -a watermark --by thread --top 2
+golden leaks/by-device.json "$gputrack" report leaks.gt --by device -f json
+golden family/by-process-sites.txt "$gputrack" report family.gt -a sites --by process
 
 # What libraries hold is no leak: one line; what the script keeps beside it is one.
 for recording in held held_kept; do
@@ -239,6 +249,8 @@ done
 
 golden diff/builds.txt "$gputrack" diff before.gt after.gt
 golden diff/builds.json "$gputrack" diff before.gt after.gt -f json
+golden diff/by-file.txt "$gputrack" diff before.gt after.gt --by file
+golden diff/by-process.txt "$gputrack" diff before.gt after.gt --by process
 golden diff/back.txt "$gputrack" diff after.gt before.gt --top 1
 golden diff/same.txt "$gputrack" diff after.gt after.gt
 golden diff/untracked.txt "$gputrack" diff untracked.gt after.gt

@@ -41,6 +41,11 @@ static void places_leave_out_what_differs_between_instances(void **state)
 		{ "app::run::{{closure}}::h0123456789abcdef", "app::run::{{closure}}" },
 		{ "app::run::{closure#0}", "app::run::{{closure}}" },
 		{ "main::(anonymous class)::operator()", "main::{lambda}" },
+		/* Python and Go */
+		{ "main.<locals>.step.<locals>.<lambda>", "main.step.<lambda>" },
+		{ "main.<listcomp>", "main.<listcomp>" },
+		{ "main.(*Pool).take", "main.(*Pool).take" },
+		{ "main.main.func1", "main.main.func1" },
 		/* Fortran */
 		{ "__solver_MOD_allocate_grid", "solver::allocate_grid" },
 		/* Go, D */

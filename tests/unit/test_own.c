@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/jit_names.h"
 #include "replay/own.h"
 
 #define ROOT    "/home/me/project"
@@ -37,6 +38,12 @@ static struct gt_own *own_of(const char *program, const char *folder)
 
 	gt_own_add_program(o, program, folder);
 	return o;
+}
+
+static const char *file_of(struct gt_own *o, const char *file, const char *module)
+{
+	return gt_own_file(o,
+			   &(struct gt_frame){ .function = "f", .file = file, .module = module });
 }
 
 #define CHECK(o, rows) check(o, rows, sizeof(rows) / sizeof *(rows))
@@ -108,6 +115,20 @@ static void python_is_own_unless_it_was_installed(void **state)
 	CHECK(own_of("/usr/bin/python3.11", ROOT), rows);
 }
 
+static void compiled_code_is_own_unless_the_machine_brought_it(void **state)
+{
+	static const struct row rows[] = {
+		{ { "step", "/elsewhere/main.js", 6, GT_JIT_MODULE, 1, false }, true },
+		{ { "step", ROOT "/node_modules/x/x.js", 6, GT_JIT_MODULE, 1, false }, false },
+		{ { "Module.load", "node:internal/loader", 6, GT_JIT_MODULE, 1, false }, false },
+		{ { "julia_step_12", NULL, 0, GT_JIT_MODULE, 1, false }, true },
+		{ { "java.util.List::of", NULL, 0, GT_JIT_MODULE, 1, false }, false },
+		{ { NULL, NULL, 0, GT_JIT_MODULE, 1, false }, false },
+	};
+
+	CHECK(own_of("/usr/bin/node", ROOT), rows);
+}
+
 static void an_installed_program_is_own_and_its_neighbours_are_not(void **state)
 {
 	static const struct row rows[] = {
@@ -141,8 +162,8 @@ static void roots_and_patterns_overrule(void **state)
 		&(struct gt_own_rules){ .roots = roots, .own = own, .library = library });
 
 	gt_own_add_program(o, PROGRAM, ROOT);
-	assert_string_equal(gt_own_relative(o, "/srv/mine/a/f.c"), "a/f.c");
-	assert_string_equal(gt_own_relative(o, ROOT "/f.c"), ROOT "/f.c");
+	assert_string_equal(file_of(o, "/srv/mine/a/f.c", PROGRAM), "a/f.c");
+	assert_string_equal(file_of(o, ROOT "/f.c", PROGRAM), ROOT "/f.c");
 	CHECK(o, rows);
 }
 
@@ -150,13 +171,17 @@ static void paths_are_relative_to_the_root_or_to_where_a_build_moved_them(void *
 {
 	struct gt_own *o = own_of(PROGRAM, ROOT "/data");
 
-	assert_string_equal(gt_own_relative(o, ROOT "/data/f.c"), "f.c");
-	assert_string_equal(gt_own_relative(o, ROOT "/build/f.c"), "f.c");
-	assert_string_equal(gt_own_relative(o, "/usr/src/app-1.0/a/f.c"), "a/f.c");
-	assert_string_equal(gt_own_relative(o, "/builds/group/app/a/f.c"), "a/f.c");
-	assert_string_equal(gt_own_relative(o, "./a/f.c"), "a/f.c");
-	assert_string_equal(gt_own_relative(o, "/usr/src/f.c"), "/usr/src/f.c");
-	assert_string_equal(gt_own_relative(o, "/else/f.c"), "/else/f.c");
+	assert_string_equal(file_of(o, ROOT "/data/f.c", PROGRAM), "f.c");
+	assert_string_equal(file_of(o, ROOT "/build/f.c", PROGRAM), "f.c");
+	assert_string_equal(file_of(o, "/usr/src/app-1.0/a/f.c", PROGRAM), "a/f.c");
+	assert_string_equal(file_of(o, "/builds/group/app/a/f.c", PROGRAM), "a/f.c");
+	assert_string_equal(file_of(o, "./a/f.c", PROGRAM), "a/f.c");
+	assert_string_equal(file_of(o, "/usr/src/f.c", PROGRAM), "/usr/src/f.c");
+	assert_string_equal(file_of(o, "/else/f.c", PROGRAM), "/else/f.c");
+	/* not those of a library */
+	assert_string_equal(file_of(o, "/usr/src/x-1.0/f.c", "/usr/lib/x.so"),
+			    "/usr/src/x-1.0/f.c");
+	assert_null(file_of(o, NULL, PROGRAM));
 	gt_own_free(o);
 }
 
@@ -175,7 +200,7 @@ static void sources_lie_around_the_folder_that_they_are_built_in(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct gt_own *o = own_of(cases[i].program, "");
 
-		assert_string_equal(gt_own_relative(o, cases[i].file), cases[i].relative);
+		assert_string_equal(file_of(o, cases[i].file, cases[i].program), cases[i].relative);
 		gt_own_free(o);
 	}
 }
@@ -186,6 +211,7 @@ int main(void)
 		cmocka_unit_test(code_below_the_folder_of_a_recording_is_own),
 		cmocka_unit_test(code_of_systems_packages_and_toolchains_is_a_librarys),
 		cmocka_unit_test(python_is_own_unless_it_was_installed),
+		cmocka_unit_test(compiled_code_is_own_unless_the_machine_brought_it),
 		cmocka_unit_test(an_installed_program_is_own_and_its_neighbours_are_not),
 		cmocka_unit_test(roots_and_patterns_overrule),
 		cmocka_unit_test(paths_are_relative_to_the_root_or_to_where_a_build_moved_them),

@@ -21,6 +21,7 @@
 #include "cli/end_report.h"
 #include "cli/folder.h"
 #include "cli/forward.h"
+#include "cli/input.h"
 #include "cli/launch.h"
 #include "cli/options.h"
 #include "screen/board_text.h"
@@ -32,6 +33,7 @@ struct settings {
 	double interval, duration; /* seconds; 0: never, without end */
 	bool command, all, quiet, no_stacks;
 	int unwind, way;
+	struct gt_own_options own;
 	uint64_t top, stack_depth, max_bytes, max_memory, ring_size, stack_bytes;
 };
 
@@ -110,6 +112,7 @@ static const struct gt_option options[] = {
 	{ .name = "quiet", .letter = 'q', .type = GT_OPTION_FLAG, AT(quiet),
 	  .local = GT_LOCAL_YES,
 	  .help = "print no report at the end" },
+	GT_OWN_OPTIONS(offsetof(struct settings, own)),
 	{ 0 },
 };
 /* clang-format on */
@@ -408,12 +411,13 @@ static void finish_info(struct attach *a, uint64_t duration_ns, uint64_t lost, s
 
 static int report(const struct attach *a)
 {
+	struct gt_own_rules own = gt_own_options_rules(&a->settings.own);
 	struct gt_view v = { 0 };
 	struct gt_error error;
 
 	if (a->settings.quiet)
 		return GT_EXIT_DONE;
-	if (gt_end_report_open(&v, a->folder, a->out, &error))
+	if (gt_end_report_open(&v, a->folder, a->out, &own, &error))
 		return gt_fail("%s", error.text);
 	gt_end_report_print(&v, a->out);
 	gt_end_report_close(&v);
@@ -522,6 +526,7 @@ int gt_cmd_attach(int argc, char **argv)
 	}
 	gt_texts_fini(&a->settings.pids);
 	gt_texts_fini(&a->settings.apis);
+	gt_own_options_fini(&a->settings.own);
 	gt_targets_fini(&a->targets);
 	free(a);
 	return status;

@@ -22,6 +22,7 @@
 #include "cli/folder.h"
 #include "cli/end_report.h"
 #include "cli/fail_options.h"
+#include "cli/input.h"
 #include "cli/run/job.h"
 #include "cli/output.h"
 #include "cli/run/with_nsys.h"
@@ -35,6 +36,7 @@ struct settings {
 	uint64_t stack_depth, max_bytes;
 	double duration; /* seconds; 0: to the end */
 	struct gt_fail_options fail;
+	struct gt_own_options own;
 	int with;
 };
 
@@ -88,6 +90,7 @@ static const struct gt_option options[] = {
 	GT_FAIL_OPTIONS(struct settings),
 	GT_SHOW_HELD_OPTION(AT(show_held)),
 	GT_NO_HELD_OPTION(AT(no_held)),
+	GT_OWN_OPTIONS(offsetof(struct settings, own)),
 	{ .name = "with", .type = GT_OPTION_CHOICE, .argument = "WHAT", .choices = with_names,
 	  AT(with),
 	  .help = "recorder to use: doors (gputrack's own libraries; the default) or nsys (Nsight "
@@ -320,10 +323,11 @@ static int conclude(const struct run *run, struct gt_fail_options *fail)
 {
 	struct gt_view v = { .show_held = run->settings->show_held,
 			     .no_held = run->settings->no_held };
+	struct gt_own_rules own = gt_own_options_rules(&run->settings->own);
 	struct gt_error error;
 	int verdict;
 
-	if (gt_end_report_open(&v, run->folder, stderr, &error)) {
+	if (gt_end_report_open(&v, run->folder, stderr, &own, &error)) {
 		gt_tell("%s", error.text);
 		return gt_fail_options_fails(fail) ? GT_EXIT_UNTRACKED : GT_EXIT_DONE;
 	}
@@ -489,5 +493,6 @@ int gt_cmd_run(int argc, char **argv)
 	status = WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : verdict;
 free_fail_options:
 	gt_fail_options_fini(&settings.fail);
+	gt_own_options_fini(&settings.own);
 	return status;
 }
