@@ -153,8 +153,10 @@ void gt_heap_restart(void)
 	if (pthread_mutex_trylock(&lock)) {
 		memset(unused, 0, sizeof unused);
 		region = region_end = NULL;
+		pthread_mutex_init(&lock, NULL);
+	} else {
+		pthread_mutex_unlock(&lock);
 	}
-	pthread_mutex_init(&lock, NULL);
 }
 
 /* Before anything in this library allocates: the doors' own constructors come later. */
