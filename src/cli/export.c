@@ -67,7 +67,7 @@ static const struct gt_option options[] = {
 	  .help = "weight of a collapsed stack, and the profile that speedscope shows first: "
 		  "leaked (bytes; the default), peak, allocated, objects (number leaked), or "
 		  "alive (bytes not released, leaked or not)" },
-	GT_BY_OPTION(struct settings),
+	GT_BY_PLACE_OPTION(GT_INPUT_AT(struct settings, by)),
 	GT_INPUT_OPTIONS(struct settings),
 	{ 0 },
 };

@@ -65,13 +65,20 @@ struct gt_input {
 	  .at = (base) + offsetof(struct gt_own_options, library), /* stress has another */      \
 	  .help = "functions, files and modules that match PATTERN are a library's, unless "    \
 		  "--own matches them too; may be repeated" }
-/* For views that group. */
+/* For views that group, by places or by the owners of living resources, too. */
 #define GT_BY_OPTION(settings)                                                                  \
 	{ .name = "by", .argument = "WHAT", .type = GT_OPTION_CHOICE, GT_INPUT_AT(settings, by), \
 	  .choices = gt_by_names, .local = GT_LOCAL_YES,                                        \
-	  .help = "what is one call site: line (your own functions and lines, whatever their "  \
-		  "addresses; the default), function, file, module, stack (every address "     \
-		  "apart); for resources that are alive also process, thread or device" }
+	  .help = GT_BY_HELP "stack (every address apart); for resources that are alive also "  \
+		  "process, thread or device" }
+/* The same for views that group by places alone. */
+#define GT_BY_PLACE_OPTION(at_)                                                                 \
+	{ .name = "by", .argument = "WHAT", .type = GT_OPTION_CHOICE, at_,                      \
+	  .choices = gt_by_place_names, .local = GT_LOCAL_YES,                                  \
+	  .help = GT_BY_HELP "or stack (every address apart)" }
+#define GT_BY_HELP                                                                              \
+	"what is one call site: line (your own functions and lines, whatever their addresses; " \
+	"the default), function, file, module, "
 /* What libraries hold by design: to judge without the list, and to see what it covers. */
 #define GT_NO_HELD_OPTION(at_)                                                                  \
 	{ .name = "no-held", .type = GT_OPTION_FLAG, at_,                                       \

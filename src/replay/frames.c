@@ -438,19 +438,6 @@ size_t gt_frames_cut(struct gt_frames *f, uint32_t stack)
 	return s && s->count ? s->cut : 0;
 }
 
-bool gt_frame_is_library(const struct gt_frame *frame)
-{
-	const char *module = frame->module ? gt_path_name(frame->module) : "";
-
-	if (frame->function && (gt_text_begins(frame->function, "std::") ||
-				gt_text_begins(frame->function, "__gnu_cxx::")))
-		return true;
-	if (frame->file &&
-	    (gt_text_begins(frame->file, "/usr/include/") || strstr(frame->file, "/include/c++/")))
-		return true;
-	return gt_text_begins(module, "libstdc++.so") || gt_text_begins(module, "libc++.so");
-}
-
 struct gt_own *gt_frames_own(struct gt_frames *f)
 {
 	if (!f->own)

@@ -74,9 +74,6 @@ size_t gt_frames_get(struct gt_frames *f, uint32_t stack, const struct gt_frame 
 /* After how many recorded frames the stack was cut: its outermost are missing. 0: it was not. */
 size_t gt_frames_cut(struct gt_frames *f, uint32_t stack);
 
-/* True for the C++ library's own code: templates and what is inlined of it among them. */
-bool gt_frame_is_library(const struct gt_frame *frame);
-
 /* Adds the current names of the stack's addresses, to be saved in the recording. */
 void gt_frames_remember(struct gt_frames *f, uint32_t stack, struct gt_legend *names);
 

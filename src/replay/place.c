@@ -20,6 +20,11 @@ const char *const gt_by_names[] = {
 	[GT_BY_THREAD] = "thread", [GT_BY_DEVICE] = "device",     [GT_BY_COUNT] = NULL,
 };
 
+const char *const gt_by_place_names[] = {
+	[GT_BY_LINE] = "line",     [GT_BY_FUNCTION] = "function", [GT_BY_FILE] = "file",
+	[GT_BY_MODULE] = "module", [GT_BY_STACK] = "stack",       NULL,
+};
+
 static const struct {
 	const char *one, *many;
 } nouns[GT_BY_COUNT] = {
@@ -284,19 +289,6 @@ void gt_place_init(struct gt_place *place, struct gt_frames *f, uint32_t stack)
 	place->told = gt_frames_memo(f, stack)->told;
 	if (place->told > place->caller_count)
 		place->told = place->caller_count;
-	free(c.facts);
-}
-
-void gt_place_of_frames(struct gt_place *place, struct gt_own *own, const struct gt_frame *frames,
-			size_t count)
-{
-	struct choice c = { .frames = frames, .count = count };
-
-	c.facts = gt_alloc(count * sizeof *c.facts);
-	for (size_t i = 0; i < count; i++)
-		c.facts[i].is_own = gt_own_is(own, &frames[i]);
-	find_head(&c);
-	take_choice(place, &c);
 	free(c.facts);
 }
 

@@ -27,6 +27,8 @@
 
 /* The words of --by, in the order of enum gt_by; ended by NULL. */
 extern const char *const gt_by_names[];
+/* The first of them, which are of places: no owners of resources (gt_by_owner). */
+extern const char *const gt_by_place_names[];
 
 /* "call site", "call sites"; with another --by "function", "files", "processes". */
 const char *gt_place_noun(const struct gt_frames *f, uint64_t count);
@@ -43,10 +45,6 @@ struct gt_place {
 };
 
 void gt_place_init(struct gt_place *place, struct gt_frames *f, uint32_t stack);
-/* The place of frames of no recording, as of a process that is followed; no list, no callers told.
- */
-void gt_place_of_frames(struct gt_place *place, struct gt_own *own, const struct gt_frame *frames,
-			size_t count);
 void gt_place_fini(struct gt_place *place);
 
 /* Equal for stacks that are one place; 0 for stack 0. */
@@ -74,9 +72,6 @@ struct gt_place_words gt_place_words(struct gt_frames *f, uint32_t stack, bool u
 void gt_place_words_fini(struct gt_place_words *w);
 /* The same on the rest of a line, in at most `columns`: what says least is left out first. */
 void gt_place_put(struct gt_printer *p, const struct gt_view *v, uint32_t stack, unsigned columns);
-/* The same for a place of gt_place_of_frames. */
-void gt_place_put_one(struct gt_printer *p, struct gt_own *own, const struct gt_place *place,
-		      unsigned columns);
 /* An object: text, at ("main src/demo.c:81"), function, file, line, module, own, via, callers. */
 void gt_place_json(struct gt_json *j, const char *key, struct gt_frames *f, uint32_t stack);
 

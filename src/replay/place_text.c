@@ -295,15 +295,6 @@ void gt_place_put(struct gt_printer *p, const struct gt_view *v, uint32_t stack,
 	gt_place_fini(&place);
 }
 
-void gt_place_put_one(struct gt_printer *p, struct gt_own *own, const struct gt_place *place,
-		      unsigned columns)
-{
-	struct words w = words_of(own, GT_BY_LINE, place, p->style.utf8);
-
-	put_fitting(p, own, place, &w, true, columns);
-	words_free(&w);
-}
-
 static void place_json(struct gt_json *j, const char *key, struct gt_frames *f, uint32_t stack,
 		       const char *text)
 {

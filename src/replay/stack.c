@@ -12,8 +12,6 @@
 #include "replay/jit_names.h"
 #include "replay/place.h"
 
-enum { CALLER_LEAST = 10 }; /* columns in which a caller that is cut still tells something */
-
 /* A frame's two columns; each is allocated. */
 struct line {
 	char *what, *where;
@@ -259,80 +257,6 @@ void gt_stack_brief(struct gt_printer *p, const struct gt_view *v, uint32_t stac
 		put_cut(p, gt_frames_cut(v->frames, stack), indent);
 	free(frames);
 	gt_place_fini(&place);
-}
-
-char *gt_frame_caller(const struct gt_frame *frame, unsigned columns, bool utf8)
-{
-	char digits[16] = "", *text = NULL, *name;
-	unsigned room;
-	size_t size;
-	FILE *out;
-
-	if (!frame->function)
-		return NULL;
-	if (frame->line)
-		snprintf(digits, sizeof digits, ":%" PRIu32, frame->line);
-	room = columns > strlen(digits) ? columns - (unsigned)strlen(digits) : 0;
-	name = gt_strdup(frame->function);
-	shorten(&name, room, utf8);
-	if (gt_text_columns(name, utf8) <= room || columns >= CALLER_LEAST) {
-		out = gt_memstream(&text, &size);
-		/* the end of a qualified name is the function's own */
-		gt_text_put(out, name, room, GT_CUT_START, utf8);
-		fputs(digits, out);
-		gt_memstream_close(out);
-	}
-	free(name);
-	return text;
-}
-
-/*
- * "f < g:12 < h:34": f and its callers, as many as `columns` hold with what stands behind them. A
- * caller says more than a folder: of programs that allocate in one function it is what tells lines
- * apart.
- */
-static void add_callers(struct line *line, const struct gt_frame **frames, size_t count,
-			unsigned columns, bool utf8)
-{
-	unsigned where = gt_path_least(line->where, utf8);
-
-	for (size_t i = 1; i < count && i < GT_WHERE_FRAMES; i++) {
-		unsigned used = gt_text_columns(line->what, utf8) + 3 + 2 + where;
-		unsigned room = columns > used ? columns - used : 0;
-		char *caller = gt_frame_caller(frames[i], room, utf8), *longer;
-
-		if (!caller)
-			return;
-		longer = concat("%s < %s", line->what, caller);
-		free(caller);
-		free(line->what);
-		line->what = longer;
-	}
-}
-
-void gt_frames_where(struct gt_printer *p, const struct gt_frame **frames, size_t count,
-		     unsigned columns)
-{
-	struct line line = { .what = gt_frame_name(frames[0]),
-			     .where = gt_stack_location(frames[0], &p->style) };
-	unsigned where = gt_path_least(line.where, p->style.utf8), left;
-	unsigned behind = where + 2 + (count > 1 ? CALLER_LEAST + 3 : 0);
-
-	if (p->style.whole)
-		columns = UINT32_MAX;
-	/* a caller says more than template arguments, too */
-	shorten(&line.what, columns > behind ? columns - behind : 0, p->style.utf8);
-	if (frames[0]->function)
-		add_callers(&line, frames, count, columns, p->style.utf8);
-	left = gt_text_columns(line.what, p->style.utf8);
-	if (left + 2 + where > columns)
-		left = left_width(&line, 1, columns, p->style.utf8);
-	gt_print_name(p, GT_PLAIN, line.what, left);
-	if (*line.where && left + 6 < columns) {
-		gt_print_tab(p, p->column + 2);
-		gt_print_path(p, GT_DIM, line.where, columns - left - 2);
-	}
-	line_free(&line);
 }
 
 static void frame_json(struct gt_json *j, const struct gt_frame *frame)

@@ -5,10 +5,7 @@
 #include "base/json.h"
 #include "replay/view.h"
 
-enum {
-	GT_WHERE_LEAST = 20, /* columns in which a place still tells something */
-	GT_WHERE_FRAMES = 3, /* that gt_frames_where tells at most */
-};
+enum { GT_WHERE_LEAST = 20 }; /* columns in which a place still tells something */
 
 /* Lines of function and file:line from column `indent` on: the whole stack. */
 void gt_stack_text(struct gt_printer *p, const struct gt_view *v, uint32_t stack, unsigned indent);
@@ -18,18 +15,6 @@ void gt_stack_text(struct gt_printer *p, const struct gt_view *v, uint32_t stack
  */
 void gt_stack_brief(struct gt_printer *p, const struct gt_view *v, uint32_t stack, size_t most,
 		    unsigned indent);
-/*
- * Frames of no recording on the rest of the line, in at most `columns`, `count` > 0; callers where
- * they fit: "pack < fill:30 < main:81  src/pack.c:12".
- */
-void gt_frames_where(struct gt_printer *p, const struct gt_frame **frames, size_t count,
-		     unsigned columns);
-/*
- * "main:81", the function and the line that it called from, in at most `columns`; NULL where that
- * is not to be had. The caller frees it.
- */
-char *gt_frame_caller(const struct gt_frame *frame, unsigned columns, bool utf8);
-
 /* The function, or "demo+0x11a3" where it has no name; the caller frees it. */
 char *gt_frame_name(const struct gt_frame *frame);
 /*

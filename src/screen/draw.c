@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "screen/screen.h"
+#include "replay/place.h"
 #include "replay/stack.h"
 
 /* clang-format off */
@@ -23,7 +24,6 @@ static const char *const plain[EIGHTHS + 1] = { " ", ".", ".", "-", "-", "=", "=
 
 /* The drawing in progress. */
 struct drawing {
-	const struct gt_style *style;
 	struct gt_screen *s;
 	struct gt_grid *c;
 	unsigned row; /* the next free row */
@@ -235,7 +235,9 @@ static void draw_stack(struct drawing *d)
 	if (half > d->c->columns / 2)
 		half = d->c->columns / 2;
 	for (unsigned i = 0; i < count && i + 1 < STACK_ROWS; i++) {
-		char *where = gt_stack_location(&frames[i], d->style);
+		char *where = frames[i].file ?
+				      gt_place_location(gt_frames_own(row->frames), &frames[i]) :
+				      gt_stack_location(&frames[i], NULL);
 
 		gt_grid_function(d->c, top + 1 + i, MARGIN, half - MARGIN - 2, GT_INK_BOLD,
 				 frames[i].function ? frames[i].function : "?");
@@ -272,9 +274,9 @@ static void draw_help(struct drawing *d)
 	}
 }
 
-void gt_screen_draw(struct gt_screen *s, struct gt_grid *grid, const struct gt_style *style)
+void gt_screen_draw(struct gt_screen *s, struct gt_grid *grid)
 {
-	struct drawing d = { .s = s, .c = grid, .style = style, .end = grid->rows };
+	struct drawing d = { .s = s, .c = grid, .end = grid->rows };
 	bool has_stack = s->view != GT_SCREEN_PROCESSES && grid->rows >= STACK_FROM;
 
 	gt_grid_resize(grid, grid->columns, grid->rows);

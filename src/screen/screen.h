@@ -101,7 +101,7 @@ bool gt_screen_key(struct gt_screen *s, uint32_t key);
 void gt_screen_tick(struct gt_screen *s, const struct gt_board *board, uint64_t now_ns);
 /* The rows of the current view, filtered and sorted; the chosen row stays chosen. */
 void gt_screen_fill(struct gt_screen *s, const struct gt_board *board);
-void gt_screen_draw(struct gt_screen *s, struct gt_grid *grid, const struct gt_style *style);
+void gt_screen_draw(struct gt_screen *s, struct gt_grid *grid);
 
 /* The columns of a view, in order; GT_COLUMN_COUNT ends them. */
 const enum gt_screen_column *gt_screen_columns(enum gt_screen_view view);

@@ -129,6 +129,22 @@ def test_top_shows_a_process_and_its_sites_and_leaves_no_files(case):
         assert case.path("stty.before").read_text() == case.path("stty.after").read_text()
 
 
+def test_top_names_the_users_own_line(case):
+    """As reports do: what is a library's stands behind it."""
+    with Stressed(case) as stressed:
+        terminal = start_top(case, stressed.pid, "--library", "'^opencl_'")
+        try:
+            terminal.wait(rf"^ +{stressed.pid}  gputrack")
+            terminal.resize(160, 30)
+            terminal.keys("2")
+            terminal.wait(r"  allocate \S*worker\.c:\d+ via opencl_allocate( < |$)")
+            terminal.keys("/")
+            terminal.keys(*"via opencl")
+            terminal.wait(r"  allocate \S*worker\.c:\d+ via opencl_allocate")
+        finally:
+            terminal.close()
+
+
 def test_top_shows_ended_processes_and_ends_cleanly_on_a_signal(case):
     with Stressed(case) as stressed:
         terminal = start_top(case, stressed.pid)

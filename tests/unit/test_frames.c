@@ -2,7 +2,7 @@
 /* test_frames.c - recorded addresses as frames. */
 #include "test_recording.h"
 
-#include "replay/frames.h"
+#include "replay/place.h"
 
 /* The frames of the only event of a process with this stack. */
 static size_t frames_of(const uint64_t *addresses, size_t count, struct gt_frame *frames,
@@ -63,30 +63,34 @@ static void unmapped_addresses_have_no_name(void **state)
 	}
 }
 
-static void cxx_library_frames_are_distinguished_from_the_program(void **state)
+static void stacks_of_no_recording_have_frames_and_places(void **state)
 {
-	static const struct {
-		struct gt_frame frame;
-		bool library;
-	} cases[] = {
-		{ { .function = "std::vector<int>::push_back", .file = "stl_vector.h" }, true },
-		{ { .function = "__gnu_cxx::new_allocator<int>::construct" }, true },
-		{ { .function = "operator new", .file = "/usr/include/c++/12/new" }, true },
-		{ { .function = "cl::Buffer::Buffer", .file = "/usr/include/CL/opencl.hpp" },
-		  true },
-		{ { .file = "/opt/llvm/include/c++/v1/memory" }, true },
-		{ { .module = "/usr/lib/x86_64-linux-gnu/libstdc++.so.6" }, true },
-		{ { .function = "main", .file = "/src/main.cpp", .module = "/bin/p" }, false },
-		{ { .function = "mine::std::f" }, false },
-		{ { .function = "stdx::f", .file = "/home/me/include/c++.h" }, false },
-		{ { .function = "f", .file = "/usr/includes/f.h" }, false },
-		{ { .module = "/opt/libstdcx.so" }, false },
-		{ { .offset = 0x42 }, false },
+	static const struct gt_frame frames[] = {
+		{ .function = "clCreateBuffer", .module = "/usr/lib/libOpenCL.so.1" },
+		{ .function = "pool_take", .module = "/usr/lib/libpool.so" },
+		{ .function = "load", .file = "/w/src/load.c", .line = 7, .module = "/w/app" },
+		{ .function = "main", .file = "/w/src/main.c", .line = 3, .module = "/w/app" },
+		{ .function = "__libc_start_main", .module = "/usr/lib/libc.so.6" },
 	};
+	struct gt_frames *f = gt_frames_new_empty(&(struct gt_frames_options){ 0 });
+	const struct gt_frame *list;
+	uint32_t stack, other;
+	char *text;
 
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		if (gt_frame_is_library(&cases[i].frame) != cases[i].library)
-			fail_msg("case %zu", i);
+	gt_own_add_program(gt_frames_own(f), "/w/app", "/w");
+	stack = gt_frames_add(f, frames, 5);
+	other = gt_frames_add(f, frames + 3, 1);
+	assert_true(stack && other && stack != other);
+	/* without the plumbing around them */
+	assert_int_equal(gt_frames_get(f, stack, &list), 3);
+	assert_string_equal(list[0].function, "pool_take");
+	assert_int_equal(gt_frames_get(f, 0, &list), 0);
+	assert_int_equal(gt_frames_get(f, other + 1, &list), 0);
+	text = gt_place_text(f, stack, true);
+	assert_string_equal(text, "load src/load.c:7 via pool_take");
+	free(text);
+	assert_int_not_equal(gt_place_key(f, stack), gt_place_key(f, other));
+	gt_frames_free(f);
 }
 
 int main(void)
@@ -94,7 +98,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(return_probes_of_tracers_are_labelled),
 		cmocka_unit_test(unmapped_addresses_have_no_name),
-		cmocka_unit_test(cxx_library_frames_are_distinguished_from_the_program),
+		cmocka_unit_test(stacks_of_no_recording_have_frames_and_places),
 	};
 
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

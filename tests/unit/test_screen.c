@@ -147,7 +147,6 @@ static void press(struct fixture *f, const char *keys)
 
 static char *draw(struct fixture *f, unsigned columns, unsigned rows, bool utf8)
 {
-	const struct gt_style style = { .utf8 = utf8, .width = columns, .directory = "/w" };
 	char *all = NULL;
 	size_t size;
 	FILE *out = open_memstream(&all, &size);
@@ -155,7 +154,7 @@ static char *draw(struct fixture *f, unsigned columns, unsigned rows, bool utf8)
 	f->grid.columns = columns;
 	f->grid.rows = rows;
 	f->grid.utf8 = utf8;
-	gt_screen_draw(&f->screen, &f->grid, &style);
+	gt_screen_draw(&f->screen, &f->grid);
 	for (unsigned i = 0; i < f->grid.rows; i++) {
 		char *line = gt_grid_text(&f->grid, i);
 

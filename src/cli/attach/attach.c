@@ -463,7 +463,8 @@ static int run(struct attach *a)
 	/* the terminal is gone: end the recording properly; under nohup, continue */
 	gt_stop_unless_ignored(SIGHUP);
 	gt_attach_live_init(&a->live, &(struct gt_attach_live_options){
-					      .max_site_bytes = a->settings.max_memory / 2 });
+					      .max_site_bytes = a->settings.max_memory / 2,
+					      .own = gt_own_options_rules(&a->settings.own) });
 	a->how.listener = a->live.listener;
 	if (prepare(a, &error)) {
 		if (a->tracer)

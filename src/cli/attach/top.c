@@ -15,6 +15,7 @@
 #include "cli/attach/live_view.h"
 #include "cli/cli.h"
 #include "cli/forward.h"
+#include "cli/input.h"
 #include "cli/attach/targets.h"
 #include "cli/output.h"
 #include "screen/terminal_screen.h"
@@ -26,8 +27,9 @@ struct settings {
 	struct gt_texts pids, apis;
 	double interval_s;
 	bool no_stacks;
-	int unwind;
+	int unwind, by;
 	uint64_t max_memory;
+	struct gt_own_options own;
 };
 
 #define AT(field) .at = offsetof(struct settings, field)
@@ -56,6 +58,8 @@ static const struct gt_option options[] = {
 	  .least = GT_MEMORY_LEAST, .most = GT_MEMORY_MOST, AT(max_memory), .local = GT_LOCAL_YES,
 	  .help = "memory for call stacks and call sites (default: 256M, at least 1M); further "
 		  "ones are counted together as \"other call sites\"" },
+	GT_BY_PLACE_OPTION(AT(by)),
+	GT_OWN_OPTIONS(offsetof(struct settings, own)),
 	{ 0 },
 };
 /* clang-format on */
@@ -125,7 +129,7 @@ static void draw(struct top *t)
 	if (localtime_r(&now, &local))
 		strftime(t->screen.clock, sizeof t->screen.clock, "%T", &local);
 	gt_terminal_screen_size(&t->grid.columns, &t->grid.rows);
-	gt_screen_draw(&t->screen, &t->grid, &t->style);
+	gt_screen_draw(&t->screen, &t->grid);
 	gt_terminal_screen_show(&t->grid);
 }
 
@@ -183,7 +187,9 @@ static int run(struct top *t)
 			       gt_tool_name(), t->targets.everyone ? "--all" : "-p PID");
 	gt_attach_live_init(&t->live, &(struct gt_attach_live_options){
 					      .charts_sites = true,
-					      .max_site_bytes = t->settings->max_memory / 2 });
+					      .max_site_bytes = t->settings->max_memory / 2,
+					      .own = gt_own_options_rules(&t->settings->own),
+					      .by = (enum gt_by)t->settings->by });
 	gt_screen_init(&t->screen, &(struct gt_live_names){ gt_attach_names_find, t->live.names });
 	t->screen.interval_s = t->settings->interval_s;
 	name_target(t);
@@ -229,6 +235,7 @@ int gt_cmd_top(int argc, char **argv)
 		status = run(t);
 	gt_texts_fini(&s.pids);
 	gt_texts_fini(&s.apis);
+	gt_own_options_fini(&s.own);
 	gt_targets_fini(&t->targets);
 	free(t);
 	return status;
