@@ -31,7 +31,7 @@ def measure(build, work, stacks, limit):
     target.communicate(b"q\n")
     report = subprocess.run([build / "gputrack", "report", f"{work}/a.gt", "-a", "summary"],
                             capture_output=True, text=True, check=True).stdout
-    others = re.search(r"([\d,]+) events? \w+ recorded without a stack", report)
+    others = re.search(r"([\d,]+) events? \w+ recorded without a complete stack", report)
     print(f"| {stacks:,} | {limit} | {peak:.0f} | {others.group(1) if others else 0} |", flush=True)
 
 
