@@ -23,7 +23,6 @@ import collections
 DOORS = ("opencl", "levelzero", "cuda")
 Row = collections.namedtuple("Row", "name odd mode long before env doors calls says limit tracker held")
 UNTRACKED = r"gputrack: (cannot|the tracker's) .*; the program runs on.*\n"
-STACK = "the resource tracker takes up to 17 KB of the caller's stack"
 
 
 def row(name, odd, mode=None, long=None, before=(), env=None, doors=DOORS, calls="all", says=None, limit=None,
@@ -35,10 +34,10 @@ def row(name, odd, mode=None, long=None, before=(), env=None, doors=DOORS, calls
 
 ROWS = (
     # Stacks.
-    row("signal-stack", "calls in a handler on a stack of SIGSTKSZ bytes", tracker=STACK),
-    row("smallest-thread", "calls in a thread with the smallest stack there is", tracker=STACK),
-    row("coroutine", "calls on 8 KiB of the heap, with data of the program below", tracker=STACK),
-    row("fork-on-small-stack", "a fork on such a stack; the child makes calls there", tracker=STACK),
+    row("signal-stack", "calls in a handler on a stack of SIGSTKSZ bytes"),
+    row("smallest-thread", "calls in a thread with the smallest stack there is"),
+    row("coroutine", "calls on 8 KiB of the heap, with data of the program below"),
+    row("fork-on-small-stack", "a fork on such a stack; the child makes calls there"),
     row("contexts", "makecontext and swapcontext between calls"),
     row("deep", "calls 10,000 frames deep"),
     row("generated-code", "calls from code without unwind tables, which is then unmapped"),
