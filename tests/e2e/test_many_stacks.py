@@ -2,8 +2,8 @@
 """test_many_stacks.py - memory of the commands that read a recording of many distinct stacks."""
 
 STACKS = 50_000
-REPORT = 700  # bytes for each stack whose only resource leaked, with all that a command keeps of it
-JUDGED = 900  # with the words by which another recording recognises it
+REPORT = 680  # bytes for each stack whose only resource leaked, with all that a command keeps of it
+JUDGED = 720  # with the words by which another recording recognises it
 
 COMMANDS = [
     (REPORT, "report"),
