@@ -91,9 +91,10 @@ static void write_analysis(struct gt_view *v, struct settings *s, const struct g
 {
 	struct gt_replayed replayed;
 
+	v->judges = wants_verdict(s);
 	gt_analysis_replay(&replayed, a, (enum gt_form)s->format, v);
 	gt_progress_end();
-	if (wants_verdict(s)) {
+	if (v->judges) {
 		gt_fail_options_judge(&s->fail, v);
 		v->verdict = &s->fail.verdict;
 	}

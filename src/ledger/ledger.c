@@ -57,6 +57,18 @@ void gt_ledger_free(struct gt_ledger *l)
 	free(l);
 }
 
+void gt_ledger_forget_sites(struct gt_ledger *l)
+{
+	gt_live_fini(&l->live);
+	l->live = (struct gt_live){ 0 };
+	free(l->sites);
+	l->sites = NULL;
+	l->site_count = 0;
+	free(l->private->site_of);
+	l->private->site_of = NULL;
+	l->private->site_of_size = 0;
+}
+
 static struct gt_site *site_at(struct gt_ledger *l, const struct gt_entry *e)
 {
 	struct gt_ledger_private *p = l->private;

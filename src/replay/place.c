@@ -245,6 +245,12 @@ static void add_via(struct gt_place *place, char *name)
 	place->via[place->via_count++] = name;
 }
 
+/* Then the module is named beside the function already. */
+static bool in_same_module(const struct gt_frame *a, const struct gt_frame *b)
+{
+	return a->module && b->module && !strcmp(a->module, b->module);
+}
+
 /*
  * The names of what lies on the way, from the head inwards; a library without names is told by its
  * own. With `ends`, only the first and the last.
@@ -264,7 +270,8 @@ static void find_via(struct gt_place *place, const struct choice *c, bool ends)
 			i = last + 1;
 	}
 	for (i = c->head; i-- > 0 && !place->via_count;)
-		if (!c->facts[i].is_own && is_plain_library(&c->frames[i]))
+		if (!c->facts[i].is_own && is_plain_library(&c->frames[i]) &&
+		    !in_same_module(&c->frames[i], &c->frames[c->head]))
 			add_via(place, module_name(c->frames[i].module));
 }
 

@@ -39,6 +39,7 @@ struct gt_view {
 	bool no_held;                     /* what libraries hold counts as leaked */
 	const struct gt_verdict *verdict; /* NULL: no limits were set */
 	struct gt_strictness strict;
+	bool judges;                   /* a verdict is asked for: it reads the ledger */
 	bool judges_growth;            /* the verdict needs the ledger to follow growth */
 	void (*tick)(uint64_t events); /* progress, for views that replay; may be NULL */
 };

@@ -103,6 +103,8 @@ void gt_analysis_replay(struct gt_replayed *replayed, const struct gt_analysis *
 		uint64_t events = replayed->ledger->peak_events;
 		struct gt_replay to_peak = { .until = events, .tick = v->tick };
 
+		if (!v->judges)
+			gt_ledger_forget_sites(replayed->ledger);
 		/* without a peak nothing was alive at it; `until` 0 would replay everything */
 		replayed->at_peak = events ? gt_replay_run(r, &to_peak) : gt_ledger_new();
 		v->at_peak = replayed->at_peak;
