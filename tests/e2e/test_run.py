@@ -722,11 +722,11 @@ def test_export_formats_agree(case):
     assert done.out == case.gputrack("export", "q.gt", "--format", "tsv").out
     head, *rows = [line.split("\t") for line in done.out.splitlines()]
     assert head == ["time_ns", "pid", "tid", "function", "effect", "api", "kind", "handle", "bytes",
-                    "owner", "place", "outcome", "result", "stack"]
+                    "owner", "place", "outcome", "result", "stack", "where"]
     assert len(rows) == len(events) == 33
     for row, event in zip(rows, events):
         row = dict(zip(head, row))
-        for key in ("time_ns", "pid", "tid", "bytes", "result"):
+        for key in ("time_ns", "pid", "tid", "bytes", "result", "where"):
             assert row[key] == str(event.get(key, "")), (key, row, event)
         for key in ("function", "effect", "api", "kind", "handle", "place", "outcome", "owner"):
             if key != "place" or event["effect"] == "create":
