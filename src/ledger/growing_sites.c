@@ -334,7 +334,7 @@ static bool find_rise(const struct gt_growth *g, const struct gt_time_series *s,
 	return true;
 }
 
-static int steepest_first(const void *a, const void *b)
+int gt_rise_steepest_first(const void *a, const void *b)
 {
 	const struct gt_rise *x = a, *y = b;
 
@@ -370,6 +370,6 @@ struct gt_rise *gt_growth_find(const struct gt_growth *g, const struct gt_ledger
 		growing[(*count)++] = r;
 	}
 	if (*count)
-		qsort(growing, *count, sizeof *growing, steepest_first);
+		qsort(growing, *count, sizeof *growing, gt_rise_steepest_first);
 	return growing;
 }

@@ -38,5 +38,8 @@ struct gt_rise {
 	uint64_t created, live, bytes_live; /* of the site, in all and at the end */
 };
 
+/* The order of rises, for qsort: bytes first. */
+int gt_rise_steepest_first(const void *a, const void *b);
+
 /* The sites whose floor keeps rising after warm-up, steepest first, bytes first; caller frees. */
 struct gt_rise *gt_growth_find(const struct gt_growth *g, const struct gt_ledger *l, size_t *count);

@@ -57,17 +57,6 @@ static void add_rise(struct gt_rise *sum, const struct gt_rise *one)
 		sum->floor[i] += one->floor[i];
 }
 
-static int steepest_first(const void *a, const void *b)
-{
-	const struct gt_rise *x = a, *y = b;
-
-	if (x->bytes != y->bytes)
-		return x->bytes ? -1 : 1;
-	if (x->per_second != y->per_second)
-		return x->per_second > y->per_second ? -1 : 1;
-	return x->site < y->site ? -1 : 1;
-}
-
 /* Returns how many are left. */
 static size_t merge(const struct gt_view *v, struct gt_rise *rises, size_t count)
 {
@@ -105,7 +94,7 @@ struct gt_rise *gt_view_rises(const struct gt_view *v, size_t *count)
 	rises = gt_growth_find(v->ledger->growth, v->ledger, count);
 	*count = merge(v, rises, *count);
 	if (*count)
-		qsort(rises, *count, sizeof *rises, steepest_first);
+		qsort(rises, *count, sizeof *rises, gt_rise_steepest_first);
 	return rises;
 }
 

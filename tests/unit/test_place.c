@@ -97,16 +97,20 @@ static void a_place_is_the_innermost_own_frame_and_what_it_called(void **state)
 					   { "main", "/work/app/src/main.c", 5, APP },
 					   { 0 } };
 	static const struct call nobody[] = { { NULL, NULL, 0, LIB }, { 0 } };
-	const struct call *const all[] = { direct, deep, stranger, stl, nobody };
+	static const struct call within[] = { { NULL, NULL, 0, LIB },
+					      { "gpu::create", NULL, 0, LIB },
+					      { 0 } };
+	const struct call *const all[] = { direct, deep, stranger, stl, nobody, within };
 	struct fixture f;
 	char *none;
 
-	open_fixture(&f, all, 5, &nameless);
+	open_fixture(&f, all, 6, &nameless);
 	assert_text(&f, 0, "load src/load.c:7");
 	assert_text(&f, 1, "main src/main.c:4 via gpu::outer › … › gpu::inner");
 	assert_text(&f, 2, "gpu::inner libgpu.so.1");
 	assert_text(&f, 3, "main src/main.c:5 via std::make");
 	assert_text(&f, 4, "libgpu.so.1");
+	assert_text(&f, 5, "gpu::create libgpu.so.1");
 	none = gt_place_text(f.frames, 0, true);
 	assert_string_equal(none, "(no stack)");
 	free(none);
