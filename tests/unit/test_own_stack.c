@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_own_stack.c - a stack, walked or cached, is the one libunwind would find. */
 #define UNW_LOCAL_ONLY
+#include "../call_on.h"
+
 #include <alloca.h>
 #include <libunwind.h>
 #include <pthread.h>
@@ -265,26 +267,6 @@ static void a_frame_pointer_that_points_nowhere_ends_the_stack(void **unused)
 }
 
 enum { AREA = 256 << 10 };
-
-/* As coroutine libraries do: calls `fn` on the stack that ends at `top`. */
-void call_on(void (*fn)(void), void *top);
-__asm__(".text\n"
-	".type call_on, @function\n"
-	"call_on:\n"
-	"	.cfi_startproc\n"
-	"	push %rbp\n"
-	"	.cfi_def_cfa_offset 16\n"
-	"	.cfi_offset %rbp, -16\n"
-	"	mov %rsp, %rbp\n"
-	"	.cfi_def_cfa_register %rbp\n"
-	"	mov %rsi, %rsp\n"
-	"	call *%rdi\n"
-	"	mov %rbp, %rsp\n"
-	"	pop %rbp\n"
-	"	.cfi_def_cfa %rsp, 8\n"
-	"	ret\n"
-	"	.cfi_endproc\n"
-	".size call_on, .-call_on\n");
 
 static char *upper_end; /* of a stack above those that call on it */
 

@@ -2,6 +2,8 @@
 /* calls.c - calls, how many were made by which processes, and lines for the harness. */
 #include "odd.h"
 
+#include "../../call_on.h"
+
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -137,23 +139,3 @@ void say_end(const char *who, pid_t child)
 	else
 		say("%s: status %d", who, WEXITSTATUS(status));
 }
-
-/* As coroutine libraries do: calls `fn` on the stack that ends at `top`. */
-__asm__(".text\n"
-	".global call_on\n"
-	".type call_on, @function\n"
-	"call_on:\n"
-	"	.cfi_startproc\n"
-	"	push %rbp\n"
-	"	.cfi_def_cfa_offset 16\n"
-	"	.cfi_offset %rbp, -16\n"
-	"	mov %rsp, %rbp\n"
-	"	.cfi_def_cfa_register %rbp\n"
-	"	mov %rsi, %rsp\n"
-	"	call *%rdi\n"
-	"	mov %rbp, %rsp\n"
-	"	pop %rbp\n"
-	"	.cfi_def_cfa %rsp, 8\n"
-	"	ret\n"
-	"	.cfi_endproc\n"
-	".size call_on, .-call_on\n");

@@ -16,6 +16,8 @@
  */
 #pragma once
 
+#include "../../call_on.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -34,28 +36,6 @@ enum { AREA = 256 << 10, PAINT = 0xa5, PAGE = 4096, MANY = 6000 };
 static void one(void);
 static void *allocate(void);
 static void release(void *block);
-
-/* As coroutine libraries do: calls `fn` on the stack that ends at `top`. */
-void call_on(void (*fn)(void), void *top);
-__asm__(".text\n"
-	".globl call_on\n"
-	".hidden call_on\n"
-	".type call_on, @function\n"
-	"call_on:\n"
-	"	.cfi_startproc\n"
-	"	push %rbp\n"
-	"	.cfi_def_cfa_offset 16\n"
-	"	.cfi_offset %rbp, -16\n"
-	"	mov %rsp, %rbp\n"
-	"	.cfi_def_cfa_register %rbp\n"
-	"	mov %rsi, %rsp\n"
-	"	call *%rdi\n"
-	"	mov %rbp, %rsp\n"
-	"	pop %rbp\n"
-	"	.cfi_def_cfa %rsp, 8\n"
-	"	ret\n"
-	"	.cfi_endproc\n"
-	".size call_on, .-call_on\n");
 
 __attribute__((noinline)) static void other(void)
 {
