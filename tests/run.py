@@ -153,8 +153,9 @@ def run_functions(build, functions):
 
 
 def functions_of(module, group):
-    return [(f"{group}/{name[5:]}", function) for name, function in vars(module).items()
-            if name.startswith("test_") and callable(function)]
+    return [pair for name, function in vars(module).items()
+            if name.startswith("test_") and callable(function)
+            for pair in harness.variants(f"{group}/{name[5:]}", function)]
 
 
 def end_to_end_jobs(build, is_wanted):

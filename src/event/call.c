@@ -60,6 +60,19 @@ static uint32_t handle_count(const struct gt_call *call, const struct gt_functio
 	return count > GT_CALL_HANDLES_MAX ? 0 : (uint32_t)count;
 }
 
+/*
+ * An IPC handle is identified by its first eight bytes. Where all of them are zero, by what it was
+ * made of, marked: the owner's own entry has the plain address.
+ */
+static uint64_t nameless_handle(const struct gt_function *fn, const struct gt_event *event)
+{
+	const uint64_t mark = UINT64_C(1) << 63;
+
+	return fn->kind == GT_IPC_HANDLE && fn->effect == GT_CREATE && event->owner ?
+		       event->owner | mark :
+		       0;
+}
+
 static void ask_owner(const struct gt_call *call, enum gt_function_id row,
 		      const struct gt_call_door *door, struct gt_event *event)
 {
@@ -99,6 +112,8 @@ static void each_handle(const struct gt_call *call, const struct gt_function *fn
 		event->handle = at && (fn->handle.from == GT_INS || fn->handle.from == GT_OUTS) ?
 					array[i] :
 					one;
+		if (!event->handle)
+			event->handle = nameless_handle(fn, event);
 		if (!event->handle)
 			continue;
 		if (fn->effect == GT_CREATE) {

@@ -32,6 +32,29 @@ def alone(function):
     return function
 
 
+def also_on(*drivers):
+    """Marks a test that runs once more on each of these drivers, as NAME_on_DRIVER.
+
+    case.levelzero() and case.tracker() are then settings for that driver.
+    """
+    def mark(function):
+        function.also_on = drivers
+        return function
+    return mark
+
+
+def variants(name, function):
+    """(name, function) of a test, and of the same test on other drivers."""
+    def on(driver):
+        def run(case):
+            case.driver = driver
+            function(case)
+        run.alone = getattr(function, "alone", False)
+        return run
+    return [(name, function)] + [(f"{name}_on_{driver}", on(driver))
+                                 for driver in getattr(function, "also_on", ())]
+
+
 class Skip(Exception):
     """Why a test cannot be run here."""
 
@@ -69,6 +92,7 @@ class Case:
         self.name = name
         self.source = pathlib.Path(__file__).resolve().parents[2]
         self.folder = self.home = None
+        self.driver = "ours"  # of Level Zero; see also_on
 
     def __enter__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gputrack-test-"))
@@ -135,7 +159,9 @@ class Case:
                      "ProductFamilyOverride": "dg1", "AUBDumpCaptureFileName": "/dev/null"}, **more)
 
     def levelzero(self, **more):
-        """The real loader over our test driver."""
+        """The real loader over our test driver, or over the one that the test is run on."""
+        if self.driver == "intel":
+            return self.intel_levelzero(**more)
         return dict({"ZE_ENABLE_ALT_DRIVERS": self.program("libze_fake.so")}, **more)
 
     def tracker(self, **more):

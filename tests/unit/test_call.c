@@ -513,6 +513,23 @@ static void a_size_only_the_driver_knows_is_queried(void **state)
 	assert_int_equal(events_of(GT_FN_clCreateImage, argv, 0, &driver).events[0].size, 0);
 }
 
+/* Intel's driver without hardware fills all of them with zeros. */
+static void an_ipc_handle_of_zeros_is_known_by_its_memory(void **state)
+{
+	const uint64_t zeros[8] = { 0 }, some[8] = { 0x55 };
+	const uint64_t argv[] = { 0xc0, 0x10000, word(zeros) },
+		       named[] = { 0xc0, 0x10000, word(some) };
+	struct taken t = events_of(GT_FN_zeMemGetIpcHandle, argv, 0, NULL);
+
+	(void)state;
+	assert_int_equal(t.count, 1);
+	assert_int_equal(t.events[0].owner, 0x10000);
+	assert_int_equal(t.events[0].handle, UINT64_C(1) << 63 | 0x10000);
+	assert_int_equal(events_of(GT_FN_zeMemGetIpcHandle, named, 0, NULL).events[0].handle, 0x55);
+	/* any other handle of zeros is none */
+	assert_int_equal(events_of(GT_FN_zeContextCreate, argv, 0, NULL).count, 0);
+}
+
 static void an_owner_may_be_the_first_element_of_an_array(void **state)
 {
 	uint64_t queues[] = { 0x91, 0x92 };
@@ -579,6 +596,7 @@ int main(void)
 		cmocka_unit_test(ends_use_the_start_time_and_other_calls_the_return_time),
 		cmocka_unit_test(a_destroy_sorts_before_the_create_that_reuses_its_handle),
 		cmocka_unit_test(a_size_only_the_driver_knows_is_queried),
+		cmocka_unit_test(an_ipc_handle_of_zeros_is_known_by_its_memory),
 		cmocka_unit_test(an_owner_may_be_the_first_element_of_an_array),
 		cmocka_unit_test(only_calls_that_end_resources_have_endings),
 		cmocka_unit_test(narrow_arguments_are_zero_extended),

@@ -3,6 +3,7 @@
 #include "capture/ebpf/inferred.h"
 
 #include "api/cuda_abi.h"
+#include "api/levelzero_image.h"
 
 /* A word of a size column as a struct gt_layout_word. */
 #define WORD_ARG(n, size)                    n, 0, size, false
@@ -93,19 +94,13 @@ static uint64_t cl_image(const uint64_t *p)
 
 static uint64_t ze_image(const uint64_t *p)
 {
-	enum { IMAGE1D, ARRAY1D, IMAGE2D, ARRAY2D, IMAGE3D, BUFFER };
-	static const uint8_t bytes[] = { 1, 2, 4, 2, 4, 4, 8, 8, 16, 4, 4, 2, 2, 2 };
-	uint32_t type = high(p[0]);
-	uint64_t size = p[2];
-
-	if (type == BUFFER)
-		return size;
-	size *= p[1] < sizeof bytes ? bytes[p[1]] : 0;
-	if (type >= IMAGE2D)
-		size *= low(p[3]);
-	if (type == IMAGE3D)
-		size *= high(p[3]);
-	return type == ARRAY1D || type == ARRAY2D ? size * p[4] : size;
+	return gt_ze_image_bytes(&(struct gt_ze_image){ .type = high(p[0]),
+							.layout = (uint32_t)p[1],
+							.width = p[2],
+							.height = low(p[3]),
+							.depth = high(p[3]),
+							.array_levels = (uint32_t)p[4] },
+				 NULL);
 }
 
 static uint64_t cu_array(const uint64_t *p, uint32_t levels)

@@ -4,6 +4,7 @@
 
 #include <level_zero/zes_ddi.h>
 
+#include "api/levelzero_image.h"
 #include "capture/levelzero/levelzero.h"
 
 static ze_result_t (*address_range)(ze_context_handle_t context, const void *ptr, void **base,
@@ -102,14 +103,41 @@ static uint64_t memory_size(ze_context_handle_t context, void *ptr)
 	return address_range && !address_range(context, ptr, &base, &size) ? size : 0;
 }
 
-/* Needs an extension of the driver: without it, images count no bytes. */
-static uint64_t image_size(ze_image_handle_t image)
+#define IS(ours, theirs)                                                                           \
+	_Static_assert((int)(ours) == (int)(theirs), "api/levelzero_image.h: " #theirs)
+IS(GT_ZE_IMAGE_1D, ZE_IMAGE_TYPE_1D);
+IS(GT_ZE_IMAGE_1D_ARRAY, ZE_IMAGE_TYPE_1DARRAY);
+IS(GT_ZE_IMAGE_2D, ZE_IMAGE_TYPE_2D);
+IS(GT_ZE_IMAGE_2D_ARRAY, ZE_IMAGE_TYPE_2DARRAY);
+IS(GT_ZE_IMAGE_3D, ZE_IMAGE_TYPE_3D);
+IS(GT_ZE_IMAGE_BUFFER, ZE_IMAGE_TYPE_BUFFER);
+/* the rows of its table, by their numbers */
+IS(15, ZE_IMAGE_FORMAT_LAYOUT_NV12);
+IS(26, ZE_IMAGE_FORMAT_LAYOUT_Y216);
+IS(35, ZE_IMAGE_FORMAT_LAYOUT_I420);
+IS(42, ZE_IMAGE_FORMAT_LAYOUT_BRGP);
+
+/* The driver is asked for pitches, if it has the extension. */
+static uint64_t image_size(const ze_image_desc_t *desc, ze_image_handle_t image)
 {
 	ze_image_memory_properties_exp_t memory = {
 		.stype = ZE_STRUCTURE_TYPE_IMAGE_MEMORY_EXP_PROPERTIES,
 	};
+	bool is_known = image_memory && !image_memory(image, &memory);
 
-	return image_memory && !image_memory(image, &memory) ? memory.size : 0;
+	if (!desc)
+		return 0;
+	return gt_ze_image_bytes(
+		&(struct gt_ze_image){ .type = desc->type,
+				       .layout = desc->format.layout,
+				       .width = desc->width,
+				       .height = desc->height,
+				       .depth = desc->depth,
+				       .array_levels = desc->arraylevels },
+		is_known ? &(struct gt_ze_image_memory){ .size = memory.size,
+							 .row_pitch = memory.rowPitch,
+							 .slice_pitch = memory.slicePitch } :
+			   NULL);
 }
 
 static uint64_t size_of(const struct gt_call *call, enum gt_function_id row, uint64_t handle)
@@ -117,7 +145,11 @@ static uint64_t size_of(const struct gt_call *call, enum gt_function_id row, uin
 	if (row == GT_FN_zeMemOpenIpcHandle)
 		return memory_size((ze_context_handle_t)(uintptr_t)call->argv[0],
 				   (void *)(uintptr_t)handle);
-	return row == GT_FN_zeImageCreate ? image_size((ze_image_handle_t)(uintptr_t)handle) : 0;
+	if (row == GT_FN_zeImageCreate)
+		return image_size(
+			(const ze_image_desc_t *)(uintptr_t)call->argv[zeImageCreate__desc],
+			(ze_image_handle_t)(uintptr_t)handle);
+	return 0;
 }
 
 const struct gt_call_door gt_ze_door = { .size = size_of };

@@ -34,7 +34,8 @@ static struct image *image_new(const ze_image_desc_t *desc)
 	i->depth = desc->depth ? desc->depth : 1;
 	if (desc->arraylevels)
 		i->depth = desc->arraylevels;
-	i->pixel_bytes = pixel_bytes(desc->format.layout);
+	/* the width of a buffer is in bytes */
+	i->pixel_bytes = desc->type == ZE_IMAGE_TYPE_BUFFER ? 1 : pixel_bytes(desc->format.layout);
 	i->size_bytes = (size_t)i->width * i->height * i->depth * i->pixel_bytes;
 	return i;
 }
